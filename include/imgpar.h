@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * imgpar.h - lazy images and arrays, computed by fused OpenCL kernels.
+ *
+ * An operation does not compute. It returns an imgpar_array that remembers the
+ * work; when pixels are asked for (imgpar_save, imgpar_array_read, ...) the whole
+ * graph is compiled into as few kernels as possible and run.
+ *
+ *     imgpar_context *ctx;
+ *     if (imgpar_context_new(NULL, &ctx)) return 1;
+ *     imgpar_array *photo = imgpar_open(ctx, "photo.jpg");
+ *     imgpar_array *soft  = imgpar_blur(photo, 2.0, IMGPAR_BORDER_REPLICATE);
+ *     if (imgpar_save(soft, "soft.png", NULL))
+ *         fprintf(stderr, "%s\n", imgpar_array_message(soft));
+ *     imgpar_array_release(soft);
+ *     imgpar_array_release(photo);
+ *     imgpar_context_release(ctx);
+ *
+ * Ownership, once for the whole API: functions borrow the arrays they are given
+ * and return new references, which the caller releases. No function returning
+ * an imgpar_array ever returns NULL: a bad call returns an error array, which
+ * carries a status and a message, may be passed on like any other, and is
+ * released like any other. Strings returned by imgpar_array_message() and
+ * imgpar_status_name() are borrowed.
+ *
+ * Threads: any number of threads may build and evaluate arrays of one context.
+ * The library never prints, never exits and keeps no global state.
+ */
+#ifndef IMGPAR_H
+#define IMGPAR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define IMGPAR_API __attribute__((visibility("default")))
+#else
+#define IMGPAR_API
+#endif
+
+/* ---- status ----------------------------------------------------------------- */
+
+/* What went wrong. Every function that can fail returns one of these. */
+typedef enum imgpar_status {
+    IMGPAR_OK = 0,
+    IMGPAR_E_ARGUMENT,      /* a value is outside its documented range */
+    IMGPAR_E_SHAPE,         /* shapes or dtypes of operands do not fit together */
+    IMGPAR_E_UNSUPPORTED,   /* well-formed, but not offered (12-bit JPEG, ...) */
+    IMGPAR_E_IO,            /* the operating system refused a file */
+    IMGPAR_E_CORRUPT,       /* a file or blob is damaged or not what it claims */
+    IMGPAR_E_LIMIT,         /* a limit on pixels, memory or work was reached */
+    IMGPAR_E_HOST_MEMORY,   /* malloc failed */
+    IMGPAR_E_DEVICE_MEMORY, /* the device has no room left */
+    IMGPAR_E_NO_DEVICE,     /* no OpenCL device fits the selection */
+    IMGPAR_E_COMPILE,       /* the device's compiler refused a kernel */
+    IMGPAR_E_DEVICE_LOST,   /* an OpenCL call failed while running */
+    IMGPAR_E_INTERRUPTED,   /* the poll callback asked to stop */
+    IMGPAR_E_SYNTAX,        /* pipeline text is wrong (grammar, unknown name, bad literal) */
+    IMGPAR_E_INTERNAL       /* a defect of this library */
+} imgpar_status;
+
+/* The status as a word, such as "shape mismatch". Never NULL. */
+IMGPAR_API const char *imgpar_status_name(imgpar_status status);
+
+/* "MAJOR.MINOR.PATCH" of the library in use. */
+IMGPAR_API const char *imgpar_version(void);
+
+/* ---- values ----------------------------------------------------------------- */
+
+/* Element types. BOOL is one byte, 0 or 1. F16 is a storage type: it is computed as F32. */
+typedef enum imgpar_dtype {
+    IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_U32, IMGPAR_I32,
+    IMGPAR_U64, IMGPAR_I64, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64, IMGPAR_BOOL,
+    IMGPAR_N_DTYPES
+} imgpar_dtype;
+
+/* The dtype's name ("u8", "f32", "bool") and its size in bytes. NULL and 0 for a bad value. */
+IMGPAR_API const char *imgpar_dtype_name(imgpar_dtype dtype);
+IMGPAR_API size_t imgpar_dtype_size(imgpar_dtype dtype);
+
+/* What the numbers of an image stand for. */
+typedef enum imgpar_space {
+    IMGPAR_SPACE_DATA,   /* plain numbers */
+    IMGPAR_SPACE_GRAY,   /* gray levels, with or without alpha */
+    IMGPAR_SPACE_SRGB,   /* red, green, blue (and alpha), sRGB transfer curve */
+    IMGPAR_SPACE_LINEAR  /* red, green, blue (and alpha), linear light */
+} imgpar_space;
+
+/* What a filter reads beyond an edge of abcd. */
+typedef enum imgpar_border {
+    IMGPAR_BORDER_REPLICATE,  /* aa|abcd|dd */
+    IMGPAR_BORDER_REFLECT,    /* ba|abcd|dc */
+    IMGPAR_BORDER_REFLECT101, /* cb|abcd|cb */
+    IMGPAR_BORDER_WRAP,       /* cd|abcd|ab */
+    IMGPAR_BORDER_CONSTANT    /* kk|abcd|kk, k is the parameter cval */
+} imgpar_border;
+
+#define IMGPAR_MAX_RANK 4
+
+/*
+ * Type and shape of an array, row-major. An image is [height, width, channels]
+ * with 1 (gray), 2 (gray, alpha), 3 (RGB) or 4 (RGBA) channels; [height, width]
+ * is a gray image; [depth, height, width, channels] is a volume or a video.
+ * width, height, channels and depth are filled in for every rank: a rank-1
+ * array of n elements has width n, height 1.
+ */
+typedef struct imgpar_info {
+    imgpar_dtype dtype;
+    imgpar_space space;
+    int rank;
+    int64_t shape[IMGPAR_MAX_RANK];
+    int64_t depth, height, width, channels;
+    size_t size_bytes; /* of all elements, tightly packed */
+} imgpar_info;
+
+typedef struct imgpar_context imgpar_context; /* a device with its caches */
+typedef struct imgpar_array imgpar_array;     /* a lazy, immutable value */
+
+/* ---- context ---------------------------------------------------------------- */
+
+/*
+ * Opens a device. selector: NULL for the best one there is (a discrete GPU,
+ * else a CPU, else the built-in reference interpreter), or "cpu", "gpu",
+ * "gpu:1", "ref", or a part of a device's or platform's name. Returns
+ * IMGPAR_E_NO_DEVICE when an explicit selector fits nothing; *out is NULL then.
+ * Where NULL finds no OpenCL device the context computes with the reference
+ * interpreter, and imgpar_context_notice() says so.
+ */
+IMGPAR_API imgpar_status imgpar_context_new(const char *selector, imgpar_context **out);
+IMGPAR_API imgpar_context *imgpar_context_retain(imgpar_context *ctx);
+/* Arrays keep their context alive; releasing NULL is legal. */
+IMGPAR_API void imgpar_context_release(imgpar_context *ctx);
+
+/* One sentence the user should see once ("no OpenCL device: ..."), or NULL. Borrowed. */
+IMGPAR_API const char *imgpar_context_notice(const imgpar_context *ctx);
+
+/*
+ * Why the last imgpar_context_new() of this thread failed. Writes at most n
+ * bytes with the terminator into buf.
+ */
+IMGPAR_API void imgpar_context_new_error(char *buf, size_t n);
+
+/* What a person wants to know of a device. Text is borrowed from the context or the list. */
+typedef struct imgpar_device {
+    const char *kind;     /* "cpu", "gpu", "accelerator" or "ref" */
+    const char *selector; /* a selector that picks this device */
+    const char *name, *platform, *version, *driver;
+    unsigned compute_units;
+    uint64_t global_bytes, local_bytes, max_alloc_bytes;
+    size_t max_work_group;
+    int has_f64, has_f16, has_images, has_unified_memory;
+} imgpar_device;
+
+/*
+ * Lists the usable OpenCL devices, best first, and the reference interpreter
+ * last. *out is a new list for imgpar_device_list_release().
+ */
+IMGPAR_API imgpar_status imgpar_device_list(imgpar_device **out, size_t *n);
+IMGPAR_API void imgpar_device_list_release(imgpar_device *list, size_t n);
+/* The context's own device; borrowed. */
+IMGPAR_API const imgpar_device *imgpar_context_device(const imgpar_context *ctx);
+
+/*
+ * Settings of a context, as text: "schedule" (auto rows tiles texture pixels
+ * ref), "fuse" (0 or 1), "max_pixels" (limit on decoded pixels), "mem_limit"
+ * (device bytes, suffixes K M G). They start from the IMGPAR_* variables of
+ * the environment. Returns IMGPAR_E_ARGUMENT for an unknown name or bad value.
+ */
+IMGPAR_API imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value);
+
+/* Work done by a context so far, and what it holds now. */
+typedef struct imgpar_counters {
+    uint64_t evaluations;    /* plans run */
+    uint64_t kernels;        /* kernel launches */
+    uint64_t programs_built; /* programs given to the device's compiler */
+    uint64_t decodes, encodes;
+    uint64_t bytes_uploaded, bytes_downloaded;
+    uint64_t device_bytes, device_bytes_peak; /* held by buffers */
+    uint64_t buffers;        /* device buffers allocated */
+} imgpar_counters;
+IMGPAR_API void imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out);
+
+/* ---- options of an evaluation ------------------------------------------------ */
+
+/* One timed step of an evaluation; times in milliseconds since it began. */
+typedef struct imgpar_event {
+    const char *kind;     /* "read" "decode" "compile" "upload" "kernel" "download" "encode" "write" */
+    const char *name;     /* kernel name or path */
+    const char *ops;      /* kernels: the operations in it, "boxblur,blend" */
+    const char *schedule; /* kernels: "rows", "pixels", ... */
+    double start_ms, end_ms;
+    uint64_t bytes_read, bytes_written;
+} imgpar_event;
+
+/*
+ * Everything an evaluation may be told. Zero-initialise it and set struct_size:
+ * imgpar_options o = { .struct_size = sizeof o };  NULL means all defaults.
+ */
+typedef struct imgpar_options {
+    size_t struct_size;
+    /* Called on the evaluating thread at least every 100 ms with the fraction done
+     * (0..1); a non-zero answer stops the evaluation with IMGPAR_E_INTERRUPTED. */
+    int (*poll)(void *user, double done);
+    /* Called for every timed step. */
+    void (*on_event)(void *user, const imgpar_event *event);
+    /* Called with one line for every warning (a damaged file read with fail_on=none, ...). */
+    void (*on_warning)(void *user, const char *text);
+    void *user;
+    const char *format;   /* save, encode: "png" "jpeg" "npy" "pnm"; NULL: from the path */
+    const char *settings; /* save, encode: "quality=90, bits=16"; NULL: defaults */
+} imgpar_options;
+
+/* ---- arrays ------------------------------------------------------------------ */
+
+/* A new array with a copy of data: rank extents in shape, row-major, tightly packed. */
+IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtype dtype, int rank,
+                                                const int64_t *shape, const void *data);
+/*
+ * The same without a copy: data is borrowed, and must not change, until
+ * on_release(user, data) is called (with the array's last use; may be NULL).
+ * on_release is called also when an error array is returned.
+ */
+IMGPAR_API imgpar_array *imgpar_array_wrap(imgpar_context *ctx, imgpar_dtype dtype, int rank,
+                                           const int64_t *shape, void *data,
+                                           void (*on_release)(void *user, void *data), void *user);
+
+IMGPAR_API imgpar_array *imgpar_array_retain(imgpar_array *a);
+/* NULL is legal. With the last release the value kept by an evaluation goes too. */
+IMGPAR_API void imgpar_array_release(imgpar_array *a);
+/* Releases *slot, stores a (taken over) in it: imgpar_array_replace(&a, imgpar_blur(a, 2, 0)). */
+IMGPAR_API void imgpar_array_replace(imgpar_array **slot, imgpar_array *a);
+
+/* Type and shape, known without computing. An error array gives its status. */
+IMGPAR_API imgpar_status imgpar_array_info(const imgpar_array *a, imgpar_info *out);
+/* IMGPAR_OK, or why a is an error array, or why its last evaluation failed. */
+IMGPAR_API imgpar_status imgpar_array_status(const imgpar_array *a);
+/* The message belonging to imgpar_array_status(), "" if there is none. Borrowed until the
+ * next failing evaluation of a or its release. */
+IMGPAR_API const char *imgpar_array_message(const imgpar_array *a);
+
+/* Computes a and keeps its value on the device until the last release of a. */
+IMGPAR_API imgpar_status imgpar_array_eval(imgpar_array *a, const imgpar_options *options);
+/* Computes n arrays at once, shared work done once. The message is on the array that failed. */
+IMGPAR_API imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_options *options);
+/* Computes a and copies its elements to dst; bytes must be info.size_bytes. Keeps no value. */
+IMGPAR_API imgpar_status imgpar_array_read(imgpar_array *a, void *dst, size_t bytes);
+/* The same with options. */
+IMGPAR_API imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes,
+                                                const imgpar_options *options);
+/* Computes a with the context's device and with the reference interpreter and compares.
+ * *max_difference gets the largest absolute difference of two elements. */
+IMGPAR_API imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference,
+                                             const imgpar_options *options);
+
+/*
+ * How a would be computed: format "text", "dot", "json" or "cl" (the OpenCL
+ * source), or the graph in the pipeline language, "graph". *out is a new
+ * string for imgpar_free(). Compiles nothing on the device.
+ */
+IMGPAR_API imgpar_status imgpar_array_explain(imgpar_array *a, const char *format, char **out);
+IMGPAR_API imgpar_status imgpar_explain(imgpar_array *const *arrays, size_t n, const char *format, char **out);
+IMGPAR_API void imgpar_free(void *memory);
+
+/* ---- files and blobs --------------------------------------------------------- */
+
+/*
+ * Opens a PNG, JPEG, NPY or PNM file (the content decides, not the name). Reads
+ * the header at once and decodes when pixels are needed; a file that changed in
+ * between is an error. Same as imgpar_op(ctx, "open", ...).
+ */
+IMGPAR_API imgpar_array *imgpar_open(imgpar_context *ctx, const char *path);
+/* options: "fail_on=none|truncated|error|warning" or NULL. */
+IMGPAR_API imgpar_array *imgpar_open_with(imgpar_context *ctx, const char *path, const char *options);
+/* The same from memory, which is copied. */
+IMGPAR_API imgpar_array *imgpar_open_memory(imgpar_context *ctx, const void *bytes, size_t n);
+
+/*
+ * Evaluates a and writes it to path: to a temporary file beside it, renamed when
+ * complete. The first error of the whole graph comes back here; the message is
+ * in imgpar_array_message(a). options->format and ->settings: png: bits=8|16,
+ * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 under alpha.
+ */
+IMGPAR_API imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options);
+/* The same into memory: *out is new, for imgpar_free(). options->format is required. */
+IMGPAR_API imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void **out, size_t *n);
+
+/* What the header of an encoded image says. */
+typedef struct imgpar_probe {
+    const char *format; /* "png" "jpeg" "npy" "pnm"; constant */
+    imgpar_info info;   /* after EXIF orientation */
+} imgpar_probe;
+/* Reads the header only. message (may be NULL, n bytes) receives the reason of a failure. */
+IMGPAR_API imgpar_status imgpar_probe_memory(const void *bytes, size_t n, imgpar_probe *out,
+                                             char *message, size_t message_size);
+IMGPAR_API imgpar_status imgpar_probe_file(const char *path, imgpar_probe *out,
+                                           char *message, size_t message_size);
+
+/* ---- operations -------------------------------------------------------------- */
+
+/* One parameter of an operation, from the operation table. */
+typedef struct imgpar_op_param {
+    const char *name;
+    const char *type;         /* "number" "integer" "bool" "text" "choice" "vector" "matrix" */
+    const char *default_text; /* NULL: required */
+    const char *choices;      /* "replicate|reflect|...", or NULL */
+    double minimum, maximum;  /* of numbers; -INFINITY, INFINITY: free */
+    const char *unit;         /* "px", "levels", or "" */
+    const char *help;
+    int in_c;                 /* has a place in the C prototype */
+    int may_be_array;         /* a one-element array may stand for the number: threshold(a, mean(a)) */
+} imgpar_op_param;
+
+/* One row of the operation table. Constant for the life of the process. */
+typedef struct imgpar_op_info {
+    const char *name;
+    const char *aliases;  /* space-separated, or "" */
+    const char *category; /* "filter", "arithmetic", ... */
+    const char *summary;  /* one line */
+    const char *formula;  /* what it computes, exactly */
+    const char *tolerance;/* against the exact mathematical result, in words */
+    double tolerance_levels; /* the same as a number for 8-bit results; 0: exact */
+    const char *example;  /* in the pipeline language */
+    int n_inputs;         /* arrays it takes; inputs are positional */
+    const char *const *input_names;
+    int n_params;
+    const imgpar_op_param *params;
+    int in_sql;           /* offered as an SQL function img_NAME */
+    int sql_bare_name;    /* offered in SQL under its bare name too */
+    int returns_number;   /* its result is one number */
+    int same_bytes;       /* the same bytes on every device and schedule */
+} imgpar_op_info;
+
+/* The table: every operation by index, or by name or alias (NULL if there is none). */
+IMGPAR_API size_t imgpar_op_count(void);
+IMGPAR_API const imgpar_op_info *imgpar_op_get(size_t index);
+IMGPAR_API const imgpar_op_info *imgpar_op_find(const char *name);
+
+/*
+ * Any operation by name with options as text ("sigma=2, border=wrap") or NULL:
+ * imgpar_op(ctx, "blur", &photo, 1, "sigma=2").
+ */
+IMGPAR_API imgpar_array *imgpar_op(imgpar_context *ctx, const char *name, imgpar_array *const *inputs,
+                                   size_t n_inputs, const char *options);
+
+/* ---- the pipeline language ---------------------------------------------------- */
+
+/* Evaluates pipeline text to an array: $1..$n are arrays[0..n-1]. Refuses save, print and param;
+ * imgpar_apply_safe() refuses open too, for text that is not trusted. */
+IMGPAR_API imgpar_array *imgpar_apply(imgpar_context *ctx, const char *text,
+                                      imgpar_array *const *arrays, size_t n);
+IMGPAR_API imgpar_array *imgpar_apply_safe(imgpar_context *ctx, const char *text,
+                                           imgpar_array *const *arrays, size_t n);
+
+typedef struct imgpar_pipeline imgpar_pipeline; /* a parsed pipeline file */
+
+/*
+ * Parses text, named name in messages; literal paths are relative to folder (NULL: the
+ * current one). Opens no file and needs no device. On failure returns IMGPAR_E_SYNTAX, and
+ * *out is still a pipeline, which only carries imgpar_pipeline_message().
+ */
+IMGPAR_API imgpar_status imgpar_pipeline_parse(const char *name, const char *text, const char *folder,
+                                               imgpar_pipeline **out);
+/* Sets a param from text as on the command line ("0.5", "tower.png"; paths relative to the
+ * current folder). IMGPAR_E_SYNTAX for an unknown param or a bad value. */
+IMGPAR_API imgpar_status imgpar_pipeline_set(imgpar_pipeline *p, const char *name, const char *value);
+/* Checks everything that can be checked before any file is opened (operation names and
+ * parameters, literals and params out of range). Called by run as well. */
+IMGPAR_API imgpar_status imgpar_pipeline_check(imgpar_pipeline *p);
+/*
+ * Runs the statements: all saves and prints are computed in one evaluation. print receives
+ * what print() statements say, a line each, without newline.
+ */
+IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context *ctx,
+                                             void (*print)(void *user, const char *line), void *print_user,
+                                             const imgpar_options *options);
+/*
+ * Builds the graph without computing. *arrays receives new references to the arrays the
+ * statements save or print, in their order, *n_arrays their number; release each, then
+ * imgpar_free(*arrays).
+ */
+IMGPAR_API imgpar_status imgpar_pipeline_build(imgpar_pipeline *p, imgpar_context *ctx,
+                                               imgpar_array ***arrays, size_t *n_arrays);
+/* The first error: "FILE:LINE:COLUMN: message", the line and a caret below it. Borrowed. */
+IMGPAR_API const char *imgpar_pipeline_message(const imgpar_pipeline *p);
+IMGPAR_API void imgpar_pipeline_release(imgpar_pipeline *p);
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifndef IMGPAR_NO_OPS /* only the generator of imgpar_ops.h sets it */
+#include <imgpar_ops.h>
+#endif
+
+#endif

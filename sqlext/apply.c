@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * apply(text, img...): the pipeline language in SQL.
+ *
+ * R1. The text is not trusted: open, save, print and param are refused.
+ * R2. $1..$9 are the images, or numbers beside them. NULL in gives NULL out.
+ * R3. With a deferred image the text becomes a record of the result.
+ *
+ *     SELECT png(apply('blend(blur($1, 2), invert($2), 0.3)', lazy(a.img), b.img)) FROM ...;
+ */
+#include "values.h"
+
+#include <string.h>
+
+enum { MAX_IMAGES = 9 };
+
+static void run_apply(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    if (!argc || argc - 1 > MAX_IMAGES) {
+        ip_sql_call_fail(call, SQLITE_ERROR, "takes a text and up to %d images, got %d argument%s", MAX_IMAGES, argc,
+                         argc == 1 ? "" : "s");
+        return;
+    }
+    if (sqlite3_value_type(argv[0]) != SQLITE_TEXT) {
+        ip_sql_call_fail(call, SQLITE_ERROR, "argument 1 is not a text in the pipeline language");
+        return;
+    }
+    const char *text = (const char *)sqlite3_value_text(argv[0]);
+    if (!text) {
+        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+        return;
+    }
+    ip_sql_inputs in;
+    if (!ip_sql_inputs_read(call, argc - 1, argv + 1, &in)) {
+        ip_sql_record record = { .kind = IP_SQL_TEXT, .name = "", .body = text, .n_body = strlen(text) + 1 }; /* R3 */
+        ip_sql_result(call, ctx, &in, &record,
+                      imgpar_apply_safe(in.context, text, in.arrays, (size_t)in.n)); /* R1 */
+    }
+    ip_sql_inputs_free(&in);
+}
+
+static void apply_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    if (ip_sql_any_null(argc, argv)) /* R2 */
+        return;
+    ip_sql_call call = ip_sql_call_begin(ctx);
+    run_apply(&call, ctx, argc, argv);
+    ip_sql_call_end(&call, ctx);
+}
+
+int ip_sql_add_apply(const ip_sql_setup *setup)
+{
+    return ip_sql_add_function(setup, "apply", -1, 0, apply_function, NULL, 0);
+}

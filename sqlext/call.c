@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A running function or table: its errors, and evaluations that can be stopped.
+ *
+ * R1. An error reads "name(): message" once, in the name the user wrote.
+ * R2. Out of memory, too big and interrupted keep SQLite's own codes.
+ * R3. sqlite3_interrupt() and progress handlers stop an evaluation within 100 ms, in every version
+ *     of SQLite. See Note [Pulse].
+ * R4. No statement of ours outlives the call: sqlite3_close() would refuse.
+ * R5. The library's warnings go to sqlite3_log().
+ */
+#include "sqlext.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+ip_sql_call ip_sql_call_begin(sqlite3_context *ctx)
+{
+    const ip_sql_function *f = sqlite3_user_data(ctx);
+    return (ip_sql_call){ .conn = f->conn, .op = f->op, .name = f->name };
+}
+
+void ip_sql_call_end(ip_sql_call *call, sqlite3_context *ctx)
+{
+    if (call->message)
+        sqlite3_result_error(ctx, call->message, -1);
+    if (call->code == SQLITE_NOMEM) /* R2 */
+        sqlite3_result_error_nomem(ctx);
+    else if (call->code == SQLITE_TOOBIG)
+        sqlite3_result_error_toobig(ctx);
+    else if (call->code && (!call->message || call->code != SQLITE_ERROR))
+        sqlite3_result_error_code(ctx, call->code);
+    sqlite3_free(call->message);
+    call->message = NULL;
+}
+
+int ip_sql_call_fail(ip_sql_call *call, int code, const char *format, ...)
+{
+    if (call->code)
+        return call->code;
+    call->code = code;
+    if (!format)
+        return code;
+    va_list args;
+    va_start(args, format);
+    char *text = sqlite3_vmprintf(format, args);
+    va_end(args);
+    call->message = text ? sqlite3_mprintf("%s(): %s", call->name, text) : NULL; /* R1 */
+    sqlite3_free(text);
+    if (!call->message)
+        call->code = SQLITE_NOMEM;
+    return call->code;
+}
+
+/* message without "name: " in front, or without the "name:" of a place in a text ("apply:1:6: ..."). */
+static const char *without_prefix(const char *message, const char *name)
+{
+    size_t n = strlen(name);
+    if (strncmp(message, name, n) || message[n] != ':')
+        return message;
+    return message + n + (message[n + 1] == ' ' ? 2 : 1);
+}
+
+int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char *where, const char *message)
+{
+    if (status == IMGPAR_E_HOST_MEMORY) /* R2 */
+        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (status == IMGPAR_E_INTERRUPTED)
+        return ip_sql_call_fail(call, SQLITE_INTERRUPT, NULL);
+    if (!message || !*message)
+        message = imgpar_status_name(status);
+    message = without_prefix(message, call->op ? call->op->name : call->name);
+    if (!where)
+        return ip_sql_call_fail(call, SQLITE_ERROR, "%s", message);
+    return ip_sql_call_fail(call, SQLITE_ERROR, "%s: %s", where, without_prefix(message, "open"));
+}
+
+int ip_sql_call_fail_array(ip_sql_call *call, const imgpar_array *a)
+{
+    return ip_sql_call_fail_status(call, imgpar_array_status(a), NULL, imgpar_array_message(a));
+}
+
+/*
+ * Note [Pulse]
+ * The poll callback steps a small statement on the same connection: sqlite3_step() then looks
+ * at the interrupt flag and counts towards the progress handler, which no function of ours could
+ * do itself. The statement runs a few thousand instructions, because a progress handler asks to be
+ * called every N of them, and costs about 0.2 ms; it runs at most every 50 ms.
+ */
+static const char pulse_sql[] =
+    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM c WHERE i<500) SELECT count(*) FROM c";
+enum { PULSE_EVERY_MS = 50 };
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int poll_sqlite(void *user, double done)
+{
+    (void)done;
+    ip_sql_run *run = user;
+    double now = now_ms();
+    if (now - run->pulse_ms < PULSE_EVERY_MS)
+        return 0;
+    run->pulse_ms = now;
+    int rc = SQLITE_OK;
+    if (!run->pulse)
+        rc = sqlite3_prepare_v2(run->db, pulse_sql, -1, &run->pulse, NULL);
+    if (rc)
+        return rc == SQLITE_INTERRUPT; /* an authorizer may refuse the statement: then there is no pulse */
+    sqlite3_step(run->pulse);
+    return sqlite3_reset(run->pulse) == SQLITE_INTERRUPT; /* R3 */
+}
+
+static void log_warning(void *user, const char *text)
+{
+    (void)user;
+    sqlite3_log(SQLITE_WARNING, "imgpar: %s", text); /* R5 */
+}
+
+void ip_sql_run_begin(ip_sql_run *run, ip_sql_call *call)
+{
+    memset(run, 0, sizeof *run);
+    run->options.struct_size = sizeof run->options;
+    run->options.poll = poll_sqlite;
+    run->options.on_warning = log_warning;
+    run->options.user = run;
+    run->db = call->conn->db;
+    run->pulse_ms = now_ms();
+}
+
+void ip_sql_run_end(ip_sql_run *run)
+{
+    sqlite3_finalize(run->pulse); /* R4 */
+    run->pulse = NULL;
+}

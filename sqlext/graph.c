@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From records to arrays: the only place where a recipe becomes a graph.
+ *
+ * R1. A source is opened from its bytes, an operation built by name, a text by imgpar_apply_safe():
+ *     nothing here can reach a file, whatever a recipe says.
+ * R2. A source whose bytes changed since lazy() is an error before it is decoded.
+ * R3. Records that two deferred images share become one array, so shared work is done once.
+ */
+#include "recipe.h"
+
+#include <string.h>
+
+int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_recipe *r, int k)
+{
+    ip_sql_record *record = &r->records[k];
+    imgpar_array *inputs[IP_SQL_MAX_INPUTS];
+    for (int i = 0; i < record->n_inputs; i++)
+        inputs[i] = r->records[record->inputs[i]].array;
+    size_t n = (size_t)record->n_inputs;
+    if (record->kind == IP_SQL_SOURCE) {
+        if (ip_sql_hash(0, record->body, record->n_body) != record->hash) /* R2 */
+            return ip_sql_call_fail(call, SQLITE_ERROR, "%s: the deferred image is damaged (record %d: bad sum)", where,
+                                    k + 1);
+        record->array = imgpar_open_memory(context, record->body, record->n_body);
+    } else if (record->kind == IP_SQL_OPERATION) {
+        record->array = imgpar_op(context, record->name, inputs, n, record->body);
+    } else {
+        record->array = imgpar_apply_safe(context, record->body, inputs, n); /* R1 */
+    }
+    imgpar_status st = imgpar_array_status(record->array);
+    return st ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(record->array)) : SQLITE_OK;
+}
+
+int ip_sql_recipe_build(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_recipe *r)
+{
+    for (int k = 0; k < r->n_records; k++)
+        if (!r->records[k].array && ip_sql_record_build(call, where, context, r, k))
+            return call->code;
+    return SQLITE_OK;
+}
+
+/* True where record (of r) has the same input arrays as original (of other): its array can be shared. */
+static bool same_inputs(const ip_sql_recipe *r, const ip_sql_record *record, const ip_sql_recipe *other,
+                        const ip_sql_record *original)
+{
+    for (int i = 0; i < record->n_inputs; i++)
+        if (r->records[record->inputs[i]].array != other->records[original->inputs[i]].array)
+            return false;
+    return true;
+}
+
+int ip_sql_recipe_merge(ip_sql_call *call, imgpar_context *context, ip_sql_recipe *r, const ip_sql_recipe *other,
+                        uint32_t *index)
+{
+    uint32_t *number = sqlite3_malloc64((sqlite3_uint64)other->n_records * sizeof *number);
+    if (!number)
+        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    for (int k = 0; k < other->n_records; k++) {
+        const ip_sql_record *original = &other->records[k];
+        ip_sql_record record = *original;
+        for (int i = 0; i < record.n_inputs; i++)
+            record.inputs[i] = number[original->inputs[i]];
+        record.array = same_inputs(r, &record, other, original) ? imgpar_array_retain(original->array) : NULL;
+        if (ip_sql_recipe_add(call, r, &record, &number[k])) /* R3 */
+            break;
+        if (!r->records[number[k]].array && ip_sql_record_build(call, "argument", context, r, (int)number[k]))
+            break;
+    }
+    *index = number[other->n_records - 1];
+    sqlite3_free(number);
+    return call->code;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options of an operation.
+ *
+ * R1. Options go by position, in the order of the operation's row, or in a text that begins with
+ *     NAME= of one of its parameters; positions come first.
+ * R2. A value given by position can never become a second option: words are checked, other texts quoted.
+ * R3. Matrices and vectors are given as '[1 2; 3 4]' or as JSON arrays.
+ * R4. What a number means, and its range, is the library's to say.
+ */
+#include "options.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The shorter of 15 and 17 digits that reads back equal, with a point whatever the locale. */
+static void real_text(double v, char *buf)
+{
+    snprintf(buf, 32, "%.15g", v);
+    if (strtod(buf, NULL) != v)
+        snprintf(buf, 32, "%.17g", v);
+    const char *point = localeconv()->decimal_point;
+    char *at = *point && strcmp(point, ".") ? strstr(buf, point) : NULL;
+    if (at) {
+        *at = '.';
+        memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
+    }
+    if (isfinite(v) && !strpbrk(buf, ".e")) /* a whole number that SQL calls REAL stays one: 2.0 */
+        strcat(buf, ".0");
+}
+
+void ip_sql_number_text(sqlite3_value *value, char *buf)
+{
+    if (sqlite3_value_type(value) == SQLITE_INTEGER)
+        snprintf(buf, 32, "%lld", (long long)sqlite3_value_int64(value));
+    else
+        real_text(sqlite3_value_double(value), buf);
+}
+
+static bool is_word(const char *text)
+{
+    return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")];
+}
+
+/* The parameter whose NAME= text begins with, or NULL; R1. */
+static const imgpar_op_param *named_in(const imgpar_op_info *op, const char *text)
+{
+    text += strspn(text, " \t\r\n");
+    for (int k = 0; k < op->n_params; k++) {
+        size_t n = strlen(op->params[k].name);
+        if (strncmp(text, op->params[k].name, n))
+            continue;
+        const char *rest = text + n + strspn(text + n, " \t\r\n");
+        if (*rest == '=')
+            return &op->params[k];
+    }
+    return NULL;
+}
+
+static void add_quoted(sqlite3_str *s, const char *text)
+{
+    sqlite3_str_appendchar(s, 1, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            sqlite3_str_appendchar(s, 1, '\\');
+        sqlite3_str_appendchar(s, 1, *text);
+    }
+    sqlite3_str_appendchar(s, 1, '"');
+}
+
+/* "[[1, 2], [3, 4]]", "[1 2; 3 4]" or the same without brackets as "[1 2; 3 4]"; false: something else. R2, R3. */
+static bool add_matrix(sqlite3_str *s, const char *text)
+{
+    if (text[strspn(text, "0123456789+-.eE \t\r\n,;[]")])
+        return false;
+    bool row_seen = false;
+    int depth = 0;
+    sqlite3_str_appendchar(s, 1, '[');
+    for (; *text; text++) {
+        if (*text == ']')
+            depth--;
+        else if (*text == '[' && ++depth == 2 && row_seen)
+            sqlite3_str_appendchar(s, 1, ';');
+        else if (*text == ',' && depth == 1 && row_seen)
+            continue; /* between the rows of a JSON array */
+        else if (*text != '[')
+            sqlite3_str_appendchar(s, 1, *text);
+        if (depth < 0 || depth > 2)
+            return false;
+        row_seen = row_seen || depth == 2;
+    }
+    sqlite3_str_appendchar(s, 1, ']');
+    return depth == 0;
+}
+
+static int wrong(ip_sql_call *call, const imgpar_op_param *p, sqlite3_value *value)
+{
+    if (sqlite3_value_type(value) == SQLITE_BLOB)
+        return ip_sql_call_fail(call, SQLITE_ERROR, "%s must be a %s, got a blob", p->name, p->type);
+    return ip_sql_call_fail(call, SQLITE_ERROR, "%s='%s' is not a %s", p->name,
+                            (const char *)sqlite3_value_text(value), p->type);
+}
+
+/* Writes the value of parameter p; R4. */
+static int add_value(ip_sql_call *call, sqlite3_str *s, const imgpar_op_param *p, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_BLOB)
+        return wrong(call, p, value);
+    bool is_text = type == SQLITE_TEXT;
+    bool takes_numbers = !strcmp(p->type, "number") || !strcmp(p->type, "integer");
+    if (is_text && takes_numbers)
+        is_text = sqlite3_value_numeric_type(value) == SQLITE_TEXT;
+    if (!is_text) {
+        char number[32];
+        ip_sql_number_text(value, number);
+        if (!strcmp(p->type, "bool"))
+            snprintf(number, sizeof number, "%s", sqlite3_value_double(value) != 0 ? "true" : "false");
+        bool is_list = !strcmp(p->type, "vector") || !strcmp(p->type, "matrix");
+        sqlite3_str_appendf(s, is_list ? "[%s]" : "%s", number);
+        return SQLITE_OK;
+    }
+    const char *text = (const char *)sqlite3_value_text(value);
+    if (!text)
+        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (takes_numbers)
+        return wrong(call, p, value);
+    if (!strcmp(p->type, "vector") || !strcmp(p->type, "matrix")) {
+        if (!add_matrix(s, text))
+            return wrong(call, p, value);
+    } else if (strcmp(p->type, "text") && is_word(text)) {
+        sqlite3_str_appendall(s, text);
+    } else {
+        add_quoted(s, text); /* R2 */
+    }
+    return SQLITE_OK;
+}
+
+/* "sigma, border and cval" */
+static char *list_params(const imgpar_op_info *op)
+{
+    sqlite3_str *s = sqlite3_str_new(NULL);
+    for (int k = 0; k < op->n_params; k++)
+        sqlite3_str_appendf(s, "%s%s", k ? ", " : "", op->params[k].name);
+    return sqlite3_str_finish(s);
+}
+
+static int too_many(ip_sql_call *call, int given)
+{
+    const imgpar_op_info *op = call->op;
+    char *params = list_params(op);
+    if (op->n_params)
+        ip_sql_call_fail(call, SQLITE_ERROR, "got %d options, takes at most %d (%s)", given, op->n_params,
+                         params ? params : "");
+    else
+        ip_sql_call_fail(call, SQLITE_ERROR, "got %d options, takes none", given);
+    sqlite3_free(params);
+    return call->code;
+}
+
+char *ip_sql_options_read(ip_sql_call *call, int n_before, int argc, sqlite3_value **argv)
+{
+    const imgpar_op_info *op = call->op;
+    sqlite3_str *s = sqlite3_str_new(call->conn->db);
+    int n_positional = 0;
+    bool named = false;
+    for (int k = 0; k < argc && !call->code; k++) {
+        const char *text = sqlite3_value_type(argv[k]) == SQLITE_TEXT ? (const char *)sqlite3_value_text(argv[k]) : NULL;
+        bool is_named = text && named_in(op, text); /* R1 */
+        if (sqlite3_str_length(s))
+            sqlite3_str_appendall(s, ", ");
+        if (is_named)
+            sqlite3_str_appendall(s, text);
+        else if (named)
+            ip_sql_call_fail(call, SQLITE_ERROR, "argument %d: an option by position cannot follow one with a name",
+                             n_before + k + 1);
+        else if (n_positional == op->n_params)
+            too_many(call, argc);
+        else {
+            const imgpar_op_param *p = &op->params[n_positional++];
+            sqlite3_str_appendf(s, "%s=", p->name);
+            add_value(call, s, p, argv[k]);
+        }
+        named = named || is_named;
+    }
+    int rc = sqlite3_str_errcode(s);
+    char *text = sqlite3_str_finish(s);
+    if (rc)
+        ip_sql_call_fail(call, rc, NULL);
+    if (!call->code && !text) /* an empty string is returned as NULL */
+        text = sqlite3_mprintf("%s", "");
+    if (!text)
+        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!call->code)
+        return text;
+    sqlite3_free(text);
+    return NULL;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One SQL function for every operation of the table: blur(img, 2), img_add(a, b).
+ *
+ * R1. Every row offered in SQL is there as img_NAME; under its bare name only where the row says so.
+ * R2. NULL in gives NULL out, whatever the place of the NULL.
+ * R3. A function is DETERMINISTIC only where its row promises the same bytes on every device.
+ * R4. Arguments: the operation's images, then its options (options.h).
+ *
+ *     SELECT blur(img, 2) FROM photos;                            -- finished PNG
+ *     SELECT png(blend(blur(lazy(a), 2), img_invert(b), 0.3));    -- deferred, computed once
+ */
+#include "options.h"
+#include "values.h"
+
+#include <string.h>
+
+static int too_few(ip_sql_call *call, int argc)
+{
+    const imgpar_op_info *op = call->op;
+    sqlite3_str *s = sqlite3_str_new(NULL);
+    for (int k = 0; k < op->n_inputs; k++)
+        sqlite3_str_appendf(s, "%s%s", k ? ", " : "", op->input_names[k]);
+    char *names = sqlite3_str_finish(s);
+    ip_sql_call_fail(call, SQLITE_ERROR, "takes %d image%s (%s), got %d argument%s", op->n_inputs,
+                     op->n_inputs == 1 ? "" : "s", names ? names : "", argc, argc == 1 ? "" : "s");
+    sqlite3_free(names);
+    return call->code;
+}
+
+/* Builds the operation and returns its value. */
+static void run_op(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    const imgpar_op_info *op = call->op;
+    if (argc < op->n_inputs) {
+        too_few(call, argc);
+        return;
+    }
+    char *options = ip_sql_options_read(call, op->n_inputs, argc - op->n_inputs, argv + op->n_inputs);
+    if (!options)
+        return;
+    ip_sql_inputs in;
+    if (!ip_sql_inputs_read(call, op->n_inputs, argv, &in)) {
+        ip_sql_record record = { .kind = IP_SQL_OPERATION, .name = op->name, .body = options,
+                                 .n_body = strlen(options) + 1 };
+        ip_sql_result(call, ctx, &in, &record,
+                      imgpar_op(in.context, op->name, in.arrays, (size_t)in.n, *options ? options : NULL));
+    }
+    ip_sql_inputs_free(&in);
+    sqlite3_free(options);
+}
+
+static void op_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    if (ip_sql_any_null(argc, argv)) /* R2 */
+        return;
+    ip_sql_call call = ip_sql_call_begin(ctx);
+    run_op(&call, ctx, argc, argv);
+    ip_sql_call_end(&call, ctx);
+}
+
+static int add_op(const ip_sql_setup *setup, const imgpar_op_info *op)
+{
+    int flags = op->same_bytes ? SQLITE_DETERMINISTIC : 0; /* R3 */
+    char *name = sqlite3_mprintf("img_%s", op->name);
+    if (!name)
+        return SQLITE_NOMEM;
+    int rc = ip_sql_add_function(setup, name, -1, flags, op_function, op, 0);
+    sqlite3_free(name);
+    if (!rc && op->sql_bare_name)
+        rc = ip_sql_add_function(setup, op->name, -1, flags, op_function, op, 0);
+    return rc;
+}
+
+int ip_sql_add_scalars(const ip_sql_setup *setup)
+{
+    int rc = SQLITE_OK;
+    for (size_t k = 0; k < imgpar_op_count() && !rc; k++) {
+        const imgpar_op_info *op = imgpar_op_get(k);
+        if (op->in_sql && op->n_inputs <= IP_SQL_MAX_INPUTS) /* R1 */
+            rc = add_op(setup, op);
+    }
+    return rc;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sqlext.h - what the files of the SQL module share: the connection, the call.
+ *
+ * The module sees the library through imgpar.h only. Everything it keeps belongs
+ * to one SQLite connection, which SQLite uses from one thread at a time, so the
+ * module needs no lock of its own: two connections share constant tables only.
+ *
+ * A function does its work on a call, which remembers the first error:
+ *
+ *     ip_sql_call call = ip_sql_call_begin(ctx);
+ *     ip_sql_call_fail(&call, SQLITE_ERROR, "sigma=%g is below 0", sigma);
+ *     ip_sql_call_end(&call, ctx);          (the user sees "blur(): sigma=-1 is below 0")
+ */
+#ifndef IP_SQLEXT_H
+#define IP_SQLEXT_H
+
+/* The pointer to SQLite's functions gets a name of ours: another extension in the process has its own. */
+#define sqlite3_api ip_sqlite3_api
+#include <sqlite3ext.h>
+SQLITE_EXTENSION_INIT3
+
+#include <imgpar.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+struct ip_sql_buffer;
+
+typedef enum ip_sql_setting {
+    IP_SQL_SET_DEVICE, IP_SQL_SET_SCHEDULE, IP_SQL_SET_FUSE, IP_SQL_SET_MAX_PIXELS, IP_SQL_SET_MEM_LIMIT,
+    IP_SQL_N_SETTINGS
+} ip_sql_setting;
+
+enum { IP_SQL_N_BUCKETS = 64 };
+
+typedef struct ip_sql_connection {
+    int refs;                  /* registrations and live buffers */
+    sqlite3 *db;               /* borrowed: the registrations go before it does */
+    imgpar_context *context;   /* NULL until pixels or a graph are needed */
+    imgpar_context *ref;       /* opens no device: for headers of deferred images while context is NULL */
+    char *settings[IP_SQL_N_SETTINGS]; /* what img_setting() stored; NULL: environment or default */
+    struct ip_sql_buffer *buckets[IP_SQL_N_BUCKETS]; /* live recipes by address, see buffers.h */
+} ip_sql_connection;
+
+/* A registered function: what sqlite3_user_data() points to. */
+typedef struct ip_sql_function {
+    ip_sql_connection *conn;   /* retained */
+    const imgpar_op_info *op;  /* NULL: not a row of the table */
+    int variant;               /* tells the members of a family apart */
+    char name[];               /* as users write it */
+} ip_sql_function;
+
+/* One running function or table: whose it is, and its first error. */
+typedef struct ip_sql_call {
+    ip_sql_connection *conn;
+    const imgpar_op_info *op;  /* or NULL */
+    const char *name;
+    int code;                  /* SQLITE_OK or the first error */
+    char *message;             /* owned; NULL: the code says it all */
+} ip_sql_call;
+
+/* ---- conn.c ---- */
+
+ip_sql_connection *ip_sql_connection_new(sqlite3 *db); /* one reference; NULL without memory */
+ip_sql_connection *ip_sql_connection_retain(ip_sql_connection *conn);
+void ip_sql_connection_release(ip_sql_connection *conn);
+/* The connection's context, opened at first need. Borrowed; NULL: call has the error. */
+imgpar_context *ip_sql_context(ip_sql_call *call);
+/* A context that is good for building graphs only, without opening a device. Borrowed; NULL: call has the error. */
+imgpar_context *ip_sql_header_context(ip_sql_call *call);
+/* Changes a setting of this connection and of its context. */
+int ip_sql_setting_change(ip_sql_call *call, const char *name, const char *value);
+const char *ip_sql_setting_name(ip_sql_setting which);
+/* Its value (borrowed, never NULL) and where that comes from: "img_setting", "environment", "default". */
+const char *ip_sql_setting_value(const ip_sql_connection *conn, ip_sql_setting which, const char **origin);
+/* The longest blob the connection allows. */
+uint64_t ip_sql_max_bytes(const ip_sql_connection *conn);
+
+/* ---- call.c ---- */
+
+ip_sql_call ip_sql_call_begin(sqlite3_context *ctx);
+/* Gives the first error, if there is one, to SQLite and frees the message. */
+void ip_sql_call_end(ip_sql_call *call, sqlite3_context *ctx);
+/* Records the first error as "name(): ..." and returns its code. NULL format: the code says it all. */
+int ip_sql_call_fail(ip_sql_call *call, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same for a failure of the library; "blur: " before the message is dropped where call names blur already.
+ * where (may be NULL) goes before the message: "argument 2". */
+int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char *where, const char *message);
+int ip_sql_call_fail_array(ip_sql_call *call, const imgpar_array *a);
+
+/* Options for an evaluation that SQLite can interrupt. They live until ip_sql_run_end(). */
+typedef struct ip_sql_run {
+    imgpar_options options;
+    sqlite3 *db;
+    sqlite3_stmt *pulse; /* NULL until the evaluation has lasted a while */
+    double pulse_ms;     /* when it was stepped last */
+} ip_sql_run;
+void ip_sql_run_begin(ip_sql_run *run, ip_sql_call *call);
+void ip_sql_run_end(ip_sql_run *run);
+
+/* ---- registration: each file adds its own ---- */
+
+/* What entry points leave out or add. */
+typedef struct ip_sql_setup {
+    sqlite3 *db;
+    ip_sql_connection *conn;
+    bool safe; /* no files, no settings */
+} ip_sql_setup;
+
+typedef void ip_sql_xfunc(sqlite3_context *ctx, int argc, sqlite3_value **argv);
+/* Registers one function; op may be NULL. Returns an SQLite code. */
+int ip_sql_add_function(const ip_sql_setup *setup, const char *name, int n_args, int flags, ip_sql_xfunc *run,
+                        const imgpar_op_info *op, int variant);
+
+int ip_sql_add_scalars(const ip_sql_setup *setup); /* scalar.c: a function an op */
+int ip_sql_add_sinks(const ip_sql_setup *setup);   /* sinks.c */
+int ip_sql_add_headers(const ip_sql_setup *setup); /* header.c */
+int ip_sql_add_apply(const ip_sql_setup *setup);   /* apply.c */
+int ip_sql_add_tables(const ip_sql_setup *setup);  /* table.c, from the rows of tables.c and catalog.c */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables of one image: histogram(image [, bins [, channel]]) and img_explain(image).
+ *
+ * R1. A plain image and a deferred one give the same rows, computed in one evaluation.
+ * R2. histogram: one row a channel and bin, in that order; lo and hi are the least and greatest value
+ *     of the bin. Integers: of b bins over n values, bin i holds the values v with floor(v b / n) = i.
+ *     Floats: the range 0 to 1 in equal parts, hi not belonging to its bin but in the last.
+ * R3. img_explain: one row a kernel; nothing is computed or compiled.
+ *
+ *     SELECT bin, count FROM histogram((SELECT img FROM photos WHERE id = 1), 16, 0);
+ *     SELECT kernel, ops, schedule FROM img_explain(blur(lazy(readfile('a.png')), 2));
+ */
+#include "table.h"
+#include "values.h"
+
+#include <stdio.h>
+
+/* The values of an integer dtype: the least one and how many. 0 for floats. */
+static double count_values(imgpar_dtype dtype, double *least)
+{
+    *least = 0;
+    switch (dtype) {
+    case IMGPAR_BOOL: return 2;
+    case IMGPAR_U8: return 256;
+    case IMGPAR_U16: return 65536;
+    case IMGPAR_U32: return 4294967296.0;
+    case IMGPAR_I8: *least = -128; return 256;
+    case IMGPAR_I16: *least = -32768; return 65536;
+    case IMGPAR_I32: *least = -2147483648.0; return 4294967296.0;
+    default: return 0;
+    }
+}
+
+/* R2 */
+static void set_bounds(ip_sql_rows *rows, imgpar_dtype dtype, int64_t bin, int64_t n_bins)
+{
+    double least, n_values = count_values(dtype, &least);
+    double from = (double)bin / (double)n_bins, to = (double)(bin + 1) / (double)n_bins;
+    if (!n_values) {
+        ip_sql_set_real(rows, 2, from);
+        ip_sql_set_real(rows, 3, to);
+        return;
+    }
+    /* ceil(bin * n / b), exact in integers: n is at most 2^32, b at most 2^31 */
+    int64_t n = (int64_t)n_values;
+    ip_sql_set_integer(rows, 2, (int64_t)least + (bin * n + n_bins - 1) / n_bins);
+    ip_sql_set_integer(rows, 3, (int64_t)least + ((bin + 1) * n + n_bins - 1) / n_bins - 1);
+}
+
+static void add_histogram_rows(ip_sql_rows *rows, imgpar_dtype dtype, const imgpar_info *info, const uint32_t *counts,
+                               int64_t only_channel)
+{
+    int64_t n_bins = info->shape[info->rank - 1];
+    int64_t n_channels = info->rank > 1 ? info->shape[info->rank - 2] : 1;
+    for (int64_t c = 0; c < n_channels; c++) {
+        if (only_channel >= 0 && c != only_channel)
+            continue;
+        double total = 0;
+        for (int64_t k = 0; k < n_bins; k++)
+            total += counts[c * n_bins + k];
+        for (int64_t k = 0; k < n_bins; k++) {
+            ip_sql_rows_add(rows);
+            ip_sql_set_integer(rows, 0, c);
+            ip_sql_set_integer(rows, 1, k);
+            set_bounds(rows, dtype, k, n_bins);
+            ip_sql_set_integer(rows, 4, counts[c * n_bins + k]);
+            ip_sql_set_real(rows, 5, total > 0 ? 100.0 * counts[c * n_bins + k] / total : 0);
+        }
+    }
+}
+
+/* Computes the histogram array a and adds its rows. */
+static int read_histogram(ip_sql_call *call, imgpar_array *a, imgpar_dtype dtype, int64_t only_channel, ip_sql_rows *rows)
+{
+    imgpar_info info;
+    if (imgpar_array_info(a, &info))
+        return ip_sql_call_fail_array(call, a);
+    if (info.dtype != IMGPAR_U32)
+        return ip_sql_call_fail(call, SQLITE_INTERNAL, "counts that are not u32");
+    uint32_t *counts = sqlite3_malloc64(info.size_bytes);
+    if (!counts)
+        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    ip_sql_run run;
+    ip_sql_run_begin(&run, call);
+    imgpar_status st = imgpar_array_read_with(a, counts, info.size_bytes, &run.options);
+    ip_sql_run_end(&run);
+    if (st)
+        ip_sql_call_fail_array(call, a);
+    else
+        add_histogram_rows(rows, dtype, &info, counts, only_channel);
+    sqlite3_free(counts);
+    return call->code;
+}
+
+static int fill_histogram(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
+{
+    char options[40] = "";
+    if (argv[1])
+        snprintf(options, sizeof options, "bins=%lld", (long long)sqlite3_value_int64(argv[1]));
+    ip_sql_inputs in;
+    if (!ip_sql_inputs_read(call, 1, argv, &in)) {
+        imgpar_info info;
+        imgpar_array *a = imgpar_op(in.context, "histogram", in.arrays, 1, *options ? options : NULL);
+        if (imgpar_array_info(in.arrays[0], &info))
+            ip_sql_call_fail_array(call, in.arrays[0]);
+        else
+            read_histogram(call, a, info.dtype, argv[2] ? sqlite3_value_int64(argv[2]) : -1, rows);
+        imgpar_array_release(a);
+    }
+    ip_sql_inputs_free(&in);
+    return call->code;
+}
+
+const ip_sql_table ip_sql_table_histogram = {
+    .name = "histogram",
+    .columns = "channel INTEGER, bin INTEGER, lo, hi, count INTEGER, percent REAL,"
+               " image HIDDEN, bins HIDDEN, only_channel HIDDEN",
+    .n_columns = 6, .n_arguments = 3, .n_required = 1, .fill = fill_histogram,
+};
+
+/* SQLite's own JSON functions take the kernels apart. ops may be a list or a text. */
+static const char explain_sql[] =
+    "SELECT json_extract(k.value, '$.name'),"
+    " CASE json_type(k.value, '$.ops') WHEN 'array'"
+    "  THEN (SELECT group_concat(o.value, ',') FROM json_each(k.value, '$.ops') o) ELSE json_extract(k.value, '$.ops') END,"
+    " json_extract(k.value, '$.schedule'), json_extract(k.value, '$.bytes_read'), json_extract(k.value, '$.bytes_written'), json_extract(k.value, '$.reason')"
+    " FROM json_each(?1, '$.kernels') k ORDER BY k.key";
+
+static int add_kernels(ip_sql_call *call, const char *json, ip_sql_rows *rows)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(call->conn->db, explain_sql, -1, &stmt, NULL);
+    if (!rc)
+        rc = sqlite3_bind_text(stmt, 1, json, -1, SQLITE_STATIC);
+    while (!rc && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        rc = SQLITE_OK;
+        ip_sql_rows_add(rows);
+        for (int k = 0; k < 6; k++) {
+            if (sqlite3_column_type(stmt, k) == SQLITE_INTEGER)
+                ip_sql_set_integer(rows, k, sqlite3_column_int64(stmt, k));
+            else
+                ip_sql_set_text(rows, k, (const char *)sqlite3_column_text(stmt, k));
+        }
+    }
+    if (rc != SQLITE_DONE)
+        ip_sql_call_fail(call, rc, "%s", sqlite3_errmsg(call->conn->db));
+    sqlite3_finalize(stmt);
+    return call->code;
+}
+
+static int fill_explain(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
+{
+    ip_sql_inputs in;
+    if (!ip_sql_inputs_read(call, 1, argv, &in)) {
+        char *json = NULL;
+        imgpar_status st = imgpar_array_explain(in.arrays[0], "json", &json);
+        if (st)
+            ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(in.arrays[0]));
+        else
+            add_kernels(call, json, rows); /* R3 */
+        imgpar_free(json);
+    }
+    ip_sql_inputs_free(&in);
+    return call->code;
+}
+
+const ip_sql_table ip_sql_table_explain = {
+    .name = "img_explain",
+    .columns = "kernel TEXT, ops TEXT, schedule TEXT, bytes_read INTEGER, bytes_written INTEGER, reason TEXT,"
+               " image HIDDEN",
+    .n_columns = 6, .n_arguments = 1, .n_required = 1, .fill = fill_explain,
+};

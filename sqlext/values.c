@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Arguments and results.
+ *
+ * R1. What is neither an image nor a deferred image is an error that says what it is.
+ * R2. A number stands for an image only beside a real one.
+ * R3. Any deferred input makes the result deferred; nothing is computed then.
+ * R4. The largest recipe is extended, so that the least is copied.
+ * R5. PNG holds u8, u16 and bool of rank 2, or of rank 3 with 1 to 4 channels. The rest becomes NPY.
+ * R6. A result longer than SQLITE_LIMIT_LENGTH is refused, before computing where the size is known.
+ * R7. Results live in SQLite's memory.
+ */
+#include "values.h"
+#include "buffers.h"
+#include "options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool ip_sql_any_null(int argc, sqlite3_value **argv)
+{
+    for (int k = 0; k < argc; k++)
+        if (sqlite3_value_type(argv[k]) == SQLITE_NULL)
+            return true;
+    return false;
+}
+
+static const char *type_name(int type)
+{
+    return type == SQLITE_TEXT ? "a text" : type == SQLITE_NULL ? "NULL" : "a number";
+}
+
+/* What an argument is, without opening it. */
+static int read_argument(ip_sql_call *call, const char *where, sqlite3_value *arg, ip_sql_image *image)
+{
+    int type = sqlite3_value_type(arg);
+    if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) {
+        ip_sql_number_text(arg, image->number);
+        return SQLITE_OK;
+    }
+    if (type != SQLITE_BLOB)
+        return ip_sql_call_fail(call, SQLITE_ERROR, "%s is %s, not an image", where, type_name(type)); /* R1 */
+    image->bytes = sqlite3_value_blob(arg);
+    image->n_bytes = (size_t)sqlite3_value_bytes(arg);
+    if (!image->bytes)
+        return image->n_bytes ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL)
+                              : ip_sql_call_fail(call, SQLITE_ERROR, "%s is an empty blob, not an image", where);
+    image->deferred = ip_sql_recipe_is(image->bytes, image->n_bytes);
+    return image->deferred ? ip_sql_recipe_parse(call, where, image->bytes, image->n_bytes, &image->recipe) : SQLITE_OK;
+}
+
+/* Makes the array of an argument, or those of all its records. */
+static int build_argument(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_image *image)
+{
+    if (image->deferred)
+        return ip_sql_recipe_build(call, where, context, &image->recipe);
+    image->array = *image->number ? imgpar_apply_safe(context, image->number, NULL, 0)
+                                  : imgpar_open_memory(context, image->bytes, image->n_bytes);
+    imgpar_status st = imgpar_array_status(image->array);
+    return st ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(image->array)) : SQLITE_OK;
+}
+
+/* A plain image as a source record, a number as a text record. Borrows image's bytes. */
+static ip_sql_record record_of(const ip_sql_image *image)
+{
+    ip_sql_record record = { .kind = IP_SQL_SOURCE, .name = "", .body = image->bytes, .n_body = image->n_bytes };
+    if (*image->number) {
+        record.kind = IP_SQL_TEXT;
+        record.body = image->number;
+        record.n_body = strlen(image->number) + 1;
+    }
+    record.hash = ip_sql_hash(0, record.body, record.n_body);
+    record.array = imgpar_array_retain(image->array);
+    return record;
+}
+
+/* All inputs become records of the base's recipe; R4. */
+static int gather(ip_sql_call *call, ip_sql_inputs *in)
+{
+    for (int k = 0; k < in->n; k++)
+        if (in->images[k].deferred && (in->base < 0 || in->images[k].n_bytes > in->images[in->base].n_bytes))
+            in->base = k;
+    if (in->base < 0)
+        return SQLITE_OK;
+    ip_sql_recipe *r = &in->images[in->base].recipe;
+    in->index[in->base] = (uint32_t)r->n_records - 1;
+    for (int k = 0; k < in->n && !call->code; k++) {
+        const ip_sql_image *image = &in->images[k];
+        if (k == in->base)
+            continue;
+        if (image->deferred) {
+            ip_sql_recipe_merge(call, in->context, r, &image->recipe, &in->index[k]);
+        } else {
+            ip_sql_record record = record_of(image);
+            ip_sql_recipe_add(call, r, &record, &in->index[k]);
+        }
+    }
+    return call->code;
+}
+
+static int read_inputs(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_inputs *in, bool header_only)
+{
+    char where[32];
+    int n_numbers = 0;
+    memset(in, 0, sizeof *in);
+    in->n = n;
+    in->base = -1;
+    for (int k = 0; k < n; k++) {
+        snprintf(where, sizeof where, "argument %d", k + 1);
+        if (read_argument(call, where, argv[k], &in->images[k]))
+            return call->code;
+        n_numbers += *in->images[k].number != 0;
+    }
+    if (n && n_numbers == n) /* R2 */
+        return ip_sql_call_fail(call, SQLITE_ERROR, "argument 1 is a number, not an image");
+    in->context = header_only ? ip_sql_header_context(call) : ip_sql_context(call);
+    if (!in->context)
+        return call->code;
+    for (int k = 0; k < n; k++) {
+        snprintf(where, sizeof where, "argument %d", k + 1);
+        if (build_argument(call, where, in->context, &in->images[k]))
+            return call->code;
+    }
+    if (gather(call, in))
+        return call->code;
+    for (int k = 0; k < n; k++)
+        in->arrays[k] = in->base < 0 ? in->images[k].array : in->images[in->base].recipe.records[in->index[k]].array;
+    return SQLITE_OK;
+}
+
+int ip_sql_inputs_read(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_inputs *in)
+{
+    return read_inputs(call, n, argv, in, false);
+}
+
+int ip_sql_inputs_read_header(ip_sql_call *call, sqlite3_value *arg, ip_sql_inputs *in)
+{
+    return read_inputs(call, 1, &arg, in, true);
+}
+
+void ip_sql_inputs_free(ip_sql_inputs *in)
+{
+    for (int k = 0; k < in->n; k++) {
+        imgpar_array_release(in->images[k].array);
+        ip_sql_recipe_free(&in->images[k].recipe);
+    }
+}
+
+/* Writes r, with the records added to it, as a value of the connection. */
+static void return_recipe(ip_sql_call *call, sqlite3_context *ctx, ip_sql_recipe *r)
+{
+    uint64_t n_more = ip_sql_recipe_more(r);
+    if (r->n_bytes + n_more > ip_sql_max_bytes(call->conn)) { /* R6 */
+        ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
+        return;
+    }
+    ip_sql_buffer *b = ip_sql_buffer_extend(call->conn, r->bytes, r->n_bytes, (size_t)n_more);
+    if (!b) {
+        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+        return;
+    }
+    ip_sql_recipe_write(r, b->data + r->n_bytes);
+    for (int k = 0; k < r->n_records; k++)
+        ip_sql_buffer_keep(b, k, r->records[k].array);
+    sqlite3_result_blob64(ctx, b->data, r->n_bytes + n_more, ip_sql_buffer_drop);
+}
+
+void ip_sql_result_deferred(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in)
+{
+    if (in->base >= 0) {
+        return_recipe(call, ctx, &in->images[in->base].recipe);
+        return;
+    }
+    ip_sql_recipe r = { 0 };
+    ip_sql_record record = record_of(&in->images[0]);
+    uint32_t index;
+    if (!ip_sql_recipe_add(call, &r, &record, &index))
+        return_recipe(call, ctx, &r);
+    ip_sql_recipe_free(&r);
+}
+
+/* f16 is a storage type without a C type: sign, 5 bits of exponent, 10 of fraction. */
+static double from_half(uint16_t h)
+{
+    int exponent = h >> 10 & 31, fraction = h & 1023;
+    double v = exponent == 31 ? fraction ? NAN : INFINITY
+                              : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+    return h & 0x8000 ? -v : v;
+}
+
+/* One element as an SQL number. */
+static void return_number(sqlite3_context *ctx, imgpar_dtype dtype, const void *p)
+{
+    union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32; uint64_t u64; int64_t i64;
+            float f32; double f64; } v = { 0 };
+    memcpy(&v, p, imgpar_dtype_size(dtype));
+    switch (dtype) {
+    case IMGPAR_U8: case IMGPAR_BOOL: sqlite3_result_int(ctx, v.u8); break;
+    case IMGPAR_I8: sqlite3_result_int(ctx, v.i8); break;
+    case IMGPAR_U16: sqlite3_result_int(ctx, v.u16); break;
+    case IMGPAR_I16: sqlite3_result_int(ctx, v.i16); break;
+    case IMGPAR_U32: sqlite3_result_int64(ctx, v.u32); break;
+    case IMGPAR_I32: sqlite3_result_int(ctx, v.i32); break;
+    case IMGPAR_I64: sqlite3_result_int64(ctx, v.i64); break;
+    case IMGPAR_U64:
+        if (v.u64 <= INT64_MAX)
+            sqlite3_result_int64(ctx, (sqlite3_int64)v.u64);
+        else
+            sqlite3_result_double(ctx, (double)v.u64);
+        break;
+    case IMGPAR_F16: sqlite3_result_double(ctx, from_half(v.u16)); break;
+    case IMGPAR_F32: sqlite3_result_double(ctx, (double)v.f32); break;
+    default: sqlite3_result_double(ctx, v.f64); break;
+    }
+}
+
+/* Computes a into bytes of info.size_bytes. */
+static int compute(ip_sql_call *call, imgpar_array *a, void *bytes, size_t n)
+{
+    ip_sql_run run;
+    ip_sql_run_begin(&run, call);
+    imgpar_status st = imgpar_array_read_with(a, bytes, n, &run.options);
+    ip_sql_run_end(&run);
+    return st ? ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a)) : SQLITE_OK;
+}
+
+void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
+{
+    imgpar_info info;
+    if (imgpar_array_info(a, &info)) {
+        ip_sql_call_fail_array(call, a);
+        return;
+    }
+    if (info.size_bytes > ip_sql_max_bytes(call->conn)) { /* R6 */
+        ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
+        return;
+    }
+    void *bytes = sqlite3_malloc64(info.size_bytes);
+    if (!bytes)
+        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    else if (!compute(call, a, bytes, info.size_bytes)) {
+        sqlite3_result_blob64(ctx, bytes, info.size_bytes, sqlite3_free); /* R7 */
+        return;
+    }
+    sqlite3_free(bytes);
+}
+
+/* R5 */
+static bool png_holds(const imgpar_info *info)
+{
+    return (info->dtype == IMGPAR_U8 || info->dtype == IMGPAR_U16 || info->dtype == IMGPAR_BOOL) &&
+           (info->rank == 2 || (info->rank == 3 && info->shape[2] >= 1 && info->shape[2] <= 4));
+}
+
+void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, const char *format,
+                           const char *settings)
+{
+    /* The strongest compression of each format (deflate packs 1032 to 1), to refuse in time what cannot fit. */
+    enum { NPY_FACTOR = 1, DEFLATE_FACTOR = 1032 };
+    imgpar_info info;
+    if (imgpar_array_info(a, &info)) {
+        ip_sql_call_fail_array(call, a);
+        return;
+    }
+    if (!format)
+        format = png_holds(&info) ? "png" : "npy";
+    uint64_t limit = ip_sql_max_bytes(call->conn);
+    if (info.size_bytes / (strcmp(format, "npy") ? DEFLATE_FACTOR : NPY_FACTOR) > limit) { /* R6 */
+        ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
+        return;
+    }
+    ip_sql_run run;
+    void *bytes = NULL;
+    size_t n = 0;
+    ip_sql_run_begin(&run, call);
+    run.options.format = format;
+    run.options.settings = settings;
+    imgpar_status st = imgpar_encode(a, &run.options, &bytes, &n);
+    ip_sql_run_end(&run);
+    if (st)
+        ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a));
+    else if (n > limit)
+        ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
+    else
+        sqlite3_result_blob64(ctx, bytes, n, SQLITE_TRANSIENT); /* R7 */
+    imgpar_free(bytes);
+}
+
+static bool is_number(const ip_sql_record *record, const ip_sql_call *call, const imgpar_info *info)
+{
+    bool may_be = record->kind == IP_SQL_TEXT ? info->rank == 1 : call->op && call->op->returns_number;
+    return may_be && info->size_bytes == imgpar_dtype_size(info->dtype);
+}
+
+/* Appends record to the inputs' recipe and returns that; R3. Takes over result. */
+static void return_appended(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, ip_sql_record *record,
+                            imgpar_array *result)
+{
+    ip_sql_recipe *r = &in->images[in->base].recipe;
+    uint32_t index;
+    record->n_inputs = in->n;
+    memcpy(record->inputs, in->index, (size_t)in->n * sizeof in->index[0]);
+    record->hash = ip_sql_hash(0, record->body, record->n_body);
+    record->array = result;
+    if (!ip_sql_recipe_add(call, r, record, &index))
+        return_recipe(call, ctx, r);
+}
+
+void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, ip_sql_record *record,
+                   imgpar_array *result)
+{
+    imgpar_info info;
+    if (imgpar_array_status(result) || imgpar_array_info(result, &info)) {
+        ip_sql_call_fail_array(call, result);
+    } else if (is_number(record, call, &info)) {
+        uint64_t element;
+        if (!compute(call, result, &element, info.size_bytes))
+            return_number(ctx, info.dtype, &element);
+    } else if (in->base >= 0) {
+        return_appended(call, ctx, in, record, result);
+        return;
+    } else {
+        ip_sql_result_encoded(call, ctx, result, NULL, NULL);
+    }
+    imgpar_array_release(result);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Facts about element types, and conversions of one element. */
+#ifndef IP_BASE_DTYPE_H
+#define IP_BASE_DTYPE_H
+
+#include <imgpar.h>
+#include <stdbool.h>
+
+typedef struct ip_dtype_facts {
+    const char *name;    /* "u8" */
+    const char *cl;      /* OpenCL C: "uchar"; bool is stored as uchar, f16 as half */
+    unsigned size_bytes;
+    bool is_float, is_signed;
+    double minimum, maximum; /* of integers: the representable range; of floats: the largest finite */
+    double full;         /* the "maximum" of images: 255, 65535, ..., 1 for floats and bool */
+} ip_dtype_facts;
+
+/* The row of dtype; NULL for a bad value. */
+const ip_dtype_facts *ip_dtype(imgpar_dtype dtype);
+/* True and *dtype for a name ("u8"). */
+bool ip_dtype_find(const char *name, imgpar_dtype *dtype);
+
+/* IEEE half, rounded to nearest even. */
+uint16_t ip_half_from_float(float value);
+float ip_float_from_half(uint16_t half);
+
+/* A double to an element of dtype at dst: to nearest, ties to even, saturating; NaN becomes 0 in
+ * integers. Floats overflow to infinity, as on the device. u64 and i64 lose digits above 2^53. */
+void ip_store_number(imgpar_dtype dtype, void *dst, double value);
+double ip_load_number(imgpar_dtype dtype, const void *src);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* --help, --help OP, --list-ops, --list-devices. Nothing is written here that the table does not say. */
+#include "help.h"
+#include "options.h"
+#include "output.h"
+
+#include <imgpar.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+int print_usage(void)
+{
+    puts("usage: imgpar-run [options] FILE.conf [NAME=VALUE ...]\n"
+         "       imgpar-run [options] -e EXPR [-o OUT]\n"
+         "\n"
+         "Runs a pipeline of image operations. FILE.conf, or - for standard input:\n"
+         "\n"
+         "  param sigma = 2                          # imgpar-run soft.conf sigma=5\n"
+         "  soft = blur(open(\"photo.jpg\"), sigma)\n"
+         "  save(soft, \"soft.png\")\n"
+         "\n"
+         "options:");
+    options_print();
+    puts("\nExit status: 0 done, 2 the command line or the text is wrong, 1 anything that fails later.");
+    return EXIT_DONE;
+}
+
+/* ---- operations --------------------------------------------------------------------------- */
+
+static void print_signature(const imgpar_op_info *op, FILE *out)
+{
+    const char *comma = "";
+    fprintf(out, "%s(", op->name);
+    for (int i = 0; i < op->n_inputs; i++, comma = ", ")
+        fprintf(out, "%s%s", comma, op->input_names[i]);
+    for (int i = 0; i < op->n_params; i++, comma = ", ") {
+        const imgpar_op_param *p = &op->params[i];
+        fprintf(out, "%s%s", comma, p->name);
+        if (p->default_text) fprintf(out, "=%s", p->default_text[0] ? p->default_text : "\"\"");
+    }
+    fputc(')', out);
+}
+
+static void print_range(const imgpar_op_param *p)
+{
+    bool has_minimum = p->minimum > -INFINITY, has_maximum = p->maximum < INFINITY;
+    if (p->type[0] != 'n' && p->type[0] != 'i') return;
+    if (has_minimum && has_maximum) printf(", %g to %g", p->minimum, p->maximum);
+    else if (has_minimum) printf(", from %g", p->minimum);
+    else if (has_maximum) printf(", to %g", p->maximum);
+}
+
+static void print_parameter(const imgpar_op_param *p)
+{
+    printf("  %-10s %s\n             %s", p->name, p->help, p->type);
+    if (strcmp(p->type, "choice") == 0) {
+        fputs(": ", stdout);
+        for (const char *c = p->choices ? p->choices : ""; *c; c++)
+            putchar(*c == '|' ? ' ' : *c);
+    } else if (p->choices) { /* a rule: "odd", or "vector" where a number for each channel may be given */
+        printf(strcmp(p->choices, "vector") == 0 ? " or %s, one for each channel" : ", %s", p->choices);
+    }
+    print_range(p);
+    if (p->unit && p->unit[0]) printf(", in %s", p->unit);
+    if (p->may_be_array) fputs(", or a one-element array", stdout);
+    if (p->default_text) printf("; default %s\n", p->default_text[0] ? p->default_text : "empty");
+    else puts("; required");
+}
+
+int print_op(const char *name)
+{
+    const imgpar_op_info *op = imgpar_op_find(name);
+    if (!op) {
+        complain("unknown operation %s (--list-ops lists them)", name);
+        return EXIT_USAGE;
+    }
+    print_signature(op, stdout);
+    printf("\n\n  %s\n", op->summary);
+    if (op->formula && op->formula[0]) printf("  computes: %s\n", op->formula);
+    if (op->tolerance && op->tolerance[0]) printf("  tolerance: %s\n", op->tolerance);
+    if (op->same_bytes) puts("  The same bytes on every device.");
+    if (op->aliases && op->aliases[0]) printf("  also called: %s\n", op->aliases);
+    if (op->n_params > 0) puts("\nparameters:");
+    for (int i = 0; i < op->n_params; i++)
+        print_parameter(&op->params[i]);
+    if (op->example && op->example[0]) printf("\nexample:\n  %s\n", op->example);
+    return EXIT_DONE;
+}
+
+/* Is op the first of its category? */
+static bool opens_category(size_t index)
+{
+    const char *category = imgpar_op_get(index)->category;
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(imgpar_op_get(i)->category, category) == 0) return false;
+    return true;
+}
+
+int print_ops(void)
+{
+    const char *gap = "";
+    for (size_t i = 0; i < imgpar_op_count(); i++) {
+        if (!opens_category(i)) continue;
+        const char *category = imgpar_op_get(i)->category;
+        printf("%s%s\n", gap, category);
+        gap = "\n";
+        for (size_t k = i; k < imgpar_op_count(); k++) {
+            const imgpar_op_info *op = imgpar_op_get(k);
+            if (strcmp(op->category, category) == 0) printf("  %-12s %s\n", op->name, op->summary);
+        }
+    }
+    return EXIT_DONE;
+}
+
+/* ---- devices -------------------------------------------------------------------------------- */
+
+static void print_bytes(const char *before, uint64_t bytes, const char *after)
+{
+    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+    double value = (double)bytes;
+    int unit = 0;
+    for (; value >= 1024 && unit < 4; unit++)
+        value /= 1024;
+    printf("%s%.*f %s%s", before, value < 10 && unit > 0 ? 1 : 0, value, units[unit], after);
+}
+
+static void print_device(const imgpar_device *d)
+{
+    if (strcmp(d->kind, "ref") == 0) {
+        printf("%-8s %s\n", d->selector, d->name);
+        return;
+    }
+    printf("%-8s %s\n         %s, %s, driver %s\n", d->selector, d->name, d->platform, d->version, d->driver);
+    printf("         %u compute units, work-groups to %zu", d->compute_units, d->max_work_group);
+    print_bytes("; memory ", d->global_bytes, d->has_unified_memory ? " shared with the host" : "");
+    print_bytes(", buffers to ", d->max_alloc_bytes, "");
+    print_bytes(", local ", d->local_bytes, "\n");
+    printf("         f64 %s, f16 %s, images %s\n", d->has_f64 ? "yes" : "no", d->has_f16 ? "yes" : "no",
+           d->has_images ? "yes" : "no");
+}
+
+int print_devices(void)
+{
+    imgpar_device *list;
+    size_t n;
+    imgpar_status st = imgpar_device_list(&list, &n);
+    if (st) {
+        complain("listing the devices: %s", imgpar_status_name(st));
+        return EXIT_FAILED;
+    }
+    for (size_t i = 0; i < n; i++)
+        print_device(&list[i]);
+    imgpar_device_list_release(list, n);
+    return EXIT_DONE;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* imgpar-run: runs pipelines of image operations. See imgpar-run(1). */
+#include "help.h"
+#include "options.h"
+#include "output.h"
+#include "run.h"
+
+#include <imgpar.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    options o;
+    int status = options_parse(argc, argv, &o);
+    if (status) return status;
+    catch_signals();
+    switch (o.action) {
+    case ACTION_RUN: status = run(&o); break;
+    case ACTION_HELP: status = o.help_op ? print_op(o.help_op) : print_usage(); break;
+    case ACTION_LIST_OPS: status = print_ops(); break;
+    case ACTION_LIST_DEVICES: status = print_devices(); break;
+    case ACTION_VERSION: printf("imgpar-run %s\n", imgpar_version()); break;
+    }
+    return close_stdout(status);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* One row an option. A row with `word` stores its argument there; the others have a case in apply(). */
+#include "options.h"
+#include "output.h"
+
+#include <getopt.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_EXPLAIN = 256, OPT_PROFILE, OPT_DEVICE, OPT_SCHEDULE, OPT_NO_FUSE, OPT_VERIFY, OPT_FORMAT, OPT_LIST_DEVICES,
+       OPT_LIST_OPS, OPT_VERSION };
+
+typedef struct row {
+    int code;             /* a letter, or OPT_ */
+    const char *name;     /* NULL: only the letter */
+    int has_argument;
+    const char *argument; /* as --help shows it */
+    size_t word;          /* offset of a const char * in options, where that is all; else 0 */
+    const char *choices;  /* "|"-separated, or NULL */
+    const char *help;
+} row;
+
+#define WORD(member) offsetof(options, member)
+
+static const row rows[] = {
+    { 'e', NULL, required_argument, " EXPR", WORD(expression), NULL, "evaluate EXPR; print a number, or write -o" },
+    { 'o', NULL, required_argument, " OUT", WORD(output), NULL, "the file -e is written to; - is standard output" },
+    { OPT_FORMAT, "format", required_argument, "=FORMAT", WORD(format), "png|jpeg|jpg|npy|pnm|ppm|pgm|pam",
+      "the format of what is written to -" },
+    { OPT_EXPLAIN, "explain", optional_argument, "[=text|dot|json|cl]", 0, "text|dot|json|cl|graph",
+      "show how it would be computed, and compute nothing" },
+    { OPT_PROFILE, "profile", optional_argument, "[=json]", 0, "table|json",
+      "show on standard error where the time went" },
+    { OPT_VERIFY, "verify", optional_argument, "[=TOL]", 0, NULL,
+      "compare with the reference interpreter; exit 1 above TOL (default 1)" },
+    { OPT_DEVICE, "device", required_argument, "=SEL", WORD(device), NULL,
+      "cpu, gpu, gpu:1, ref or a part of a device's name" },
+    { OPT_SCHEDULE, "schedule", required_argument, "=NAME", WORD(schedule), "auto|rows|tiles|texture|pixels|ref",
+      "force a schedule: auto rows tiles texture pixels ref" },
+    { OPT_NO_FUSE, "no-fuse", no_argument, "", 0, NULL, "a kernel for every operation" },
+    { OPT_LIST_DEVICES, "list-devices", no_argument, "", 0, NULL, "list the devices" },
+    { OPT_LIST_OPS, "list-ops", no_argument, "", 0, NULL, "list the operations" },
+    { 'h', "help", optional_argument, " [OP]", 0, NULL, "this text, or what the operation OP does" },
+    { OPT_VERSION, "version", no_argument, "", 0, NULL, "the version" },
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static int usage(const char *format, const char *what)
+{
+    char message[400];
+    snprintf(message, sizeof message, format, what);
+    complain("%s (--help lists the options)", message);
+    return EXIT_USAGE;
+}
+
+static bool is_choice(const char *choices, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = choices; n > 0 && (p = strstr(p, word)); p++)
+        if ((p == choices || p[-1] == '|') && (p[n] == '|' || p[n] == '\0')) return true;
+    return false;
+}
+
+static int set_tolerance(options *o, const char *text)
+{
+    char *end;
+    o->verify = true;
+    o->tolerance = 1;
+    if (!text) return EXIT_DONE;
+    o->tolerance = strtod(text, &end);
+    if (end == text || *end || !(o->tolerance >= 0)) return usage("--verify=%s: a number from 0 on is expected", text);
+    return EXIT_DONE;
+}
+
+static int apply(options *o, const row *r, const char *argument)
+{
+    if (argument && r->choices && !is_choice(r->choices, argument)) {
+        complain("--%s=%s: one of %s is expected", r->name, argument, r->choices);
+        return EXIT_USAGE;
+    }
+    if (r->word) {
+        *(const char **)((char *)o + r->word) = argument;
+        return EXIT_DONE;
+    }
+    switch (r->code) {
+    case OPT_EXPLAIN: o->explain = argument ? argument : "text"; break;
+    case OPT_PROFILE: o->profile = argument && strcmp(argument, "json") == 0 ? PROFILE_JSON : PROFILE_TABLE; break;
+    case OPT_VERIFY: return set_tolerance(o, argument);
+    case OPT_NO_FUSE: o->no_fuse = true; break;
+    case OPT_LIST_DEVICES: o->action = ACTION_LIST_DEVICES; break;
+    case OPT_LIST_OPS: o->action = ACTION_LIST_OPS; break;
+    case OPT_VERSION: o->action = ACTION_VERSION; break;
+    default:
+        o->action = ACTION_HELP;
+        o->help_op = argument;
+        break;
+    }
+    return EXIT_DONE;
+}
+
+/* What getopt_long() wants: ":e:o:h::" and the long rows. */
+static void to_getopt(char *letters, struct option *longs)
+{
+    *letters++ = ':';
+    for (int i = 0; i < N_ROWS; i++) {
+        if (rows[i].name) *longs++ = (struct option){ rows[i].name, rows[i].has_argument, NULL, rows[i].code };
+        if (rows[i].code >= 256) continue;
+        *letters++ = (char)rows[i].code;
+        if (rows[i].has_argument == required_argument) *letters++ = ':';
+    }
+    *letters = '\0';
+    *longs = (struct option){ 0 };
+}
+
+/* What is left after the options: FILE.conf, unless there is -e, and NAME=VALUE. */
+static int operands(options *o, int n, char **words)
+{
+    if (o->action == ACTION_HELP && !o->help_op && n > 0) {
+        o->help_op = *words++;
+        n--;
+    }
+    if (o->action != ACTION_RUN) return n > 0 ? usage("unexpected argument %s", words[0]) : EXIT_DONE;
+    if (!o->expression) {
+        if (n == 0) return usage("%s", "a pipeline file or -e EXPR is missing");
+        if (o->output) return usage("%s", "-o goes with -e; a pipeline file says itself what it saves");
+        o->file = *words++;
+        n--;
+    }
+    for (int i = 0; i < n; i++)
+        if (!strchr(words[i], '=') || words[i][0] == '=') return usage("%s: NAME=VALUE is expected", words[i]);
+    o->settings = words;
+    o->n_settings = n;
+    return EXIT_DONE;
+}
+
+int options_parse(int argc, char **argv, options *o)
+{
+    char letters[2 * N_ROWS + 2];
+    struct option longs[N_ROWS + 1];
+    *o = (options){ .action = ACTION_RUN };
+    to_getopt(letters, longs);
+    opterr = 0;
+    for (int code; (code = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
+        const char *word = argv[optind - 1];
+        char letter[] = { '-', (char)optopt, '\0' };
+        bool is_letter = optopt > 0 && optopt < 256;
+        if (code == ':') return usage("option %s needs a value", is_letter ? letter : word);
+        if (code == '?') return usage(optopt >= 256 ? "option %s takes no value" : "unknown option %s",
+                                      is_letter ? letter : word);
+        for (int i = 0; i < N_ROWS; i++)
+            if (rows[i].code == code && apply(o, &rows[i], optarg)) return EXIT_USAGE;
+    }
+    return operands(o, argc - optind, argv + optind);
+}
+
+void options_print(void)
+{
+    for (int i = 0; i < N_ROWS; i++) {
+        char left[64];
+        const row *r = &rows[i];
+        if (r->code < 256 && r->name) snprintf(left, sizeof left, "-%c, --%s%s", r->code, r->name, r->argument);
+        else if (r->name) snprintf(left, sizeof left, "--%s%s", r->name, r->argument);
+        else snprintf(left, sizeof left, "-%c%s", r->code, r->argument);
+        printf("  %-28s %s\n", left, rows[i].help);
+    }
+}

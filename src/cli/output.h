@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Standard output and standard error. */
+#ifndef IMGPAR_CLI_OUTPUT_H
+#define IMGPAR_CLI_OUTPUT_H
+
+/* "imgpar-run: message" on stderr. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A line on stdout, sent off at once: the library writes to "-" past stdio. */
+void say(const char *line);
+/* At the end: has everything printed arrived (a full disk, a closed pipe)? Else complains and fails. Returns status. */
+int close_stdout(int status);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs, explains or verifies a pipeline file or the expression of -e. */
+#ifndef IMGPAR_CLI_RUN_H
+#define IMGPAR_CLI_RUN_H
+
+#include "options.h"
+
+/* Returns the exit status, after saying on stderr what went wrong. */
+int run(const options *o);
+/* Notices SIGINT and SIGTERM from now on; a second one ends the program at once. */
+void catch_signals(void);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The compiler on one screen: each pass is a line; its result is logged when IMGPAR_DUMP
+ * asks for it, and verified before the next one starts.
+ */
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "compile/passes.h"
+#include "graph/array.h"
+
+#include <string.h>
+
+static imgpar_status pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
+                                size_t n, ip_error *err)
+{
+    (void)options;
+    return ip_pass_lower(plan, arrays, n, err);
+}
+
+static imgpar_status pass_inline(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
+                                 size_t n, ip_error *err)
+{
+    (void)arrays, (void)n;
+    return options->keep_stages ? IMGPAR_OK : ip_pass_inline(plan, options, err);
+}
+
+static imgpar_status pass_narrow(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
+                                 size_t n, ip_error *err)
+{
+    (void)arrays, (void)n;
+    return options->keep_stages ? IMGPAR_OK : ip_pass_narrow(plan, err);
+}
+
+static imgpar_status pass_fuse(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
+                               size_t n, ip_error *err)
+{
+    (void)arrays, (void)n;
+    return options->keep_stages ? IMGPAR_OK : ip_pass_fuse(plan, options, err);
+}
+
+static imgpar_status pass_emit(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
+                               size_t n, ip_error *err)
+{
+    (void)arrays, (void)n;
+    return options->keep_stages ? IMGPAR_OK : ip_pass_emit(plan, options, err);
+}
+
+static const struct pass {
+    const char *name;   /* for messages */
+    const char *dump;   /* the word of IMGPAR_DUMP that shows its result */
+    bool is_verified;   /* afterwards stages are in order and complete */
+    imgpar_status (*run)(ip_plan *, const ip_compile_options *, imgpar_array *const *, size_t, ip_error *);
+} passes[] = {
+    { "lower", "graph", true, pass_lower },
+    { "inline", "rules", true, pass_inline },
+    { "narrow", "expr", true, pass_narrow },
+    { "fuse", "plan", false, pass_fuse }, /* copies of rows stand at the list's end */
+    { "emit", "cl", false, pass_emit },
+};
+
+static bool wants_dump(const ip_compile_options *options, const char *word)
+{
+    const char *list = options->dump;
+    size_t n = strlen(word);
+    while (list && options->log) {
+        if (strncmp(list, word, n) == 0 && (list[n] == ',' || list[n] == '\0'))
+            return true;
+        list = strchr(list, ',');
+        list = list ? list + 1 : NULL;
+    }
+    return false;
+}
+
+static void dump(const ip_plan *plan, const struct pass *pass, ip_str *log)
+{
+    ip_str_printf(log, "---- after %s ----\n", pass->name);
+    if (strcmp(pass->dump, "cl") != 0 && strcmp(pass->dump, "plan") != 0) {
+        ip_ir_print(plan->ir, log);
+        return;
+    }
+    char *text = NULL;
+    if (!ip_plan_explain(plan, strcmp(pass->dump, "cl") == 0 ? "cl" : "text", &text, NULL))
+        ip_str_append(log, text);
+    ip_free(text);
+}
+
+static void note_f64(ip_expr *x, void *user)
+{
+    if (x->dtype == IMGPAR_F64 || (x->op == IP_X_LOAD && x->source->dtype == IMGPAR_F64))
+        *(bool *)user = true;
+}
+
+static void find_f64(ip_plan *plan)
+{
+    for (int i = 0; i < plan->n_kernels; i++) {
+        ip_kernel *k = &plan->kernels[i];
+        for (int s = 0; s < k->n_stages; s++) {
+            ip_stage *stage = k->stages[s];
+            k->uses_f64 |= stage->dtype == IMGPAR_F64 || (stage->kind == IP_STAGE_REDUCE && stage->acc_dtype == IMGPAR_F64);
+            ip_x_walk(plan->ir, stage->body, note_f64, &k->uses_f64);
+            if (stage->finish)
+                ip_x_walk(plan->ir, stage->finish, note_f64, &k->uses_f64);
+        }
+        plan->uses_f64 |= k->uses_f64;
+    }
+}
+
+imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile_options *options, ip_plan **out,
+                         ip_error *err)
+{
+    *out = NULL;
+    ip_plan *plan = ip_zalloc(sizeof *plan);
+    if (!plan || !(plan->ir = ip_ir_new())) {
+        ip_free(plan);
+        return ip_fail_memory(err, "compiling");
+    }
+    imgpar_status st = IMGPAR_OK;
+    for (size_t k = 0; !st && k < sizeof passes / sizeof *passes; k++) {
+        st = passes[k].run(plan, options, arrays, n, err);
+        if (!st && wants_dump(options, passes[k].dump))
+            dump(plan, &passes[k], options->log);
+        if (!st && passes[k].is_verified)
+            st = ip_ir_verify(plan->ir, err);
+    }
+    if (st) {
+        ip_plan_free(plan);
+        return st;
+    }
+    find_f64(plan);
+    *out = plan;
+    return IMGPAR_OK;
+}
+
+void ip_plan_free(ip_plan *plan)
+{
+    if (!plan)
+        return;
+    for (int k = 0; k < plan->n_kernels; k++) {
+        ip_kernel *kernel = &plan->kernels[k];
+        ip_free(kernel->stages);
+        ip_free(kernel->placed);
+        ip_free(kernel->inputs);
+        ip_free(kernel->outputs);
+        ip_free(kernel->tables);
+        ip_free(kernel->slots);
+        ip_free(kernel->source);
+    }
+    for (int k = 0; k < plan->ir->n_stages; k++)
+        ip_value_release(plan->ir->stages[k]->value);
+    for (int k = 0; k < plan->n_held; k++)
+        ip_array_drop(plan->held[k]);
+    ip_free(plan->kernels);
+    ip_free(plan->outputs);
+    ip_free(plan->held);
+    ip_ir_free(plan->ir);
+    ip_free(plan);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Demand: the region of an input that a kernel reads to compute a region of its outputs. Streaming in
+ * strips, memory budgets and partial reads all follow from it. Loads at constant
+ * offsets need the region and a halo; anything else is taken to need the whole input.
+ */
+#include "compile/passes.h"
+
+typedef struct demand {
+    ip_ir *ir;
+    const ip_kernel *kernel;
+    const ip_stage *input;
+    const ip_placed *reader;  /* NULL: pixels, the root */
+    const ip_region *region;
+    ip_region *needed;
+    bool any;
+} demand;
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static void include(demand *d, ip_region r)
+{
+    const int64_t *dims = d->input->dims;
+    r = (ip_region){ max64(r.z0, 0), min64(r.z1, dims[0]), max64(r.y0, 0), min64(r.y1, dims[1]), max64(r.x0, 0), min64(r.x1, dims[2]) };
+    if (!d->any) {
+        *d->needed = r;
+        d->any = true;
+        return;
+    }
+    ip_region *n = d->needed;
+    *n = (ip_region){ min64(n->z0, r.z0), max64(n->z1, r.z1), min64(n->y0, r.y0), max64(n->y1, r.y1), min64(n->x0, r.x0), max64(n->x1, r.x1) };
+}
+
+static void note_load(ip_expr *load, void *user)
+{
+    demand *d = user;
+    if (load->source != d->input)
+        return;
+    const int64_t *dims = d->input->dims;
+    const ip_region whole = { 0, dims[0], 0, dims[1], 0, dims[2] };
+    ip_reach reach = ip_load_reach(d->ir, load, d->kernel->domain);
+    bool wraps = load->border == IMGPAR_BORDER_WRAP && (reach.y_lo | reach.y_hi | reach.x_lo | reach.x_hi) != 0;
+    if (!reach.is_local || wraps || d->kernel->whole_rows) {
+        include(d, whole);
+        return;
+    }
+    ip_reach_contract(&reach, load->border);
+    int lead = 0, first = 0, left = 0, right = 0;
+    if (d->reader) {
+        lead = d->reader->lead;
+        first = d->reader->first;
+        left = d->reader->left;
+        right = d->reader->right;
+    }
+    const ip_region *r = d->region;
+    include(d, (ip_region){ r->z0, r->z1, r->y0 + first + reach.y_lo, r->y1 + lead + reach.y_hi,
+                            r->x0 - left + reach.x_lo, r->x1 + right + reach.x_hi });
+}
+
+void ip_kernel_demand(const ip_plan *plan, const ip_kernel *kernel, const ip_stage *input, const ip_region *region,
+                      ip_region *needed)
+{
+    demand d = { .ir = plan->ir, .kernel = kernel, .input = input, .region = region, .needed = needed };
+    *needed = (ip_region){ 0, 0, 0, 0, 0, 0 };
+    for (int k = 0; k < kernel->n_placed; k++) {
+        d.reader = &kernel->placed[k];
+        ip_stage_each_load(plan->ir, d.reader->stage, note_load, &d);
+    }
+    for (int k = 0; kernel->n_placed == 0 && k < kernel->n_stages; k++)
+        ip_stage_each_load(plan->ir, kernel->stages[k], note_load, &d);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels to OpenCL C: names, arguments, the parameter buffer's slots, and the text around what a schedule
+ * builds. Names and text depend on what a kernel does, not on sizes or values, so equal work compiles once.
+ */
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "base/hash.h"
+#include "compile/emit.h"
+#include "graph/array.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const ip_placed *ip_emit_placed(const ip_emit *e, const ip_stage *stage)
+{
+    for (int k = 0; k < e->kernel->n_placed; k++)
+        if (e->kernel->placed[k].stage == stage)
+            return &e->kernel->placed[k];
+    return NULL;
+}
+
+const char *ip_emit_ring(ip_emit *e, const ip_stage *stage)
+{
+    const ip_placed *p = ip_emit_placed(e, stage);
+    return ip_text(e->ir, "g%d", p ? (int)(p - e->kernel->placed) : -1);
+}
+
+/* ---- slots --------------------------------------------------------------------------- */
+
+static bool same_slot(const ip_slot *s, ip_slot_kind kind, int index, const ip_stage *stage, const ip_expr *param)
+{
+    return s->kind == kind && s->index == index && s->stage == stage && s->param == param;
+}
+
+static int slot_cells(const ip_slot *s)
+{
+    return s->kind == IP_SLOT_PARAM && ip_dtype(s->param->dtype)->size_bytes == 8 ? 2 : 1;
+}
+
+static int find_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *stage, const ip_expr *param)
+{
+    ip_kernel *k = e->kernel;
+    for (int s = 0; s < k->n_slots; s++)
+        if (same_slot(&k->slots[s], kind, index, stage, param))
+            return s;
+    if (k->n_slots == k->slots_capacity) {
+        int capacity = k->slots_capacity ? k->slots_capacity * 2 : 32;
+        ip_slot *slots = ip_realloc_array(k->slots, (size_t)capacity, sizeof *slots);
+        if (!slots) {
+            e->ir->failed = true;
+            return 0;
+        }
+        k->slots = slots;
+        k->slots_capacity = capacity;
+    }
+    k->slots[k->n_slots] = (ip_slot){ kind, index, stage, param };
+    return k->n_slots++;
+}
+
+static const char *slot_name(ip_emit *e, int at)
+{
+    static const char *const regions[] = { "z0", "z1", "y0", "y1", "x0", "x1" };
+    static const char *const strips[] = { "strip_rows", "strip_columns", "items_x", "items_y" };
+    static const char *const dims[] = { "depth", "height", "width" };
+    const ip_slot *s = &e->kernel->slots[at];
+    switch (s->kind) {
+    case IP_SLOT_REGION: return regions[s->index];
+    case IP_SLOT_STRIP: return strips[s->index];
+    case IP_SLOT_DIM: return ip_text(e->ir, "%s%d", dims[s->index], at);
+    case IP_SLOT_ORIGIN: return ip_text(e->ir, "o%c_%s", "zyx"[s->index], ip_emit_buffer(e, s->stage));
+    case IP_SLOT_PITCH: return ip_text(e->ir, s->index ? "rows_%s" : "pitch_%s", ip_emit_buffer(e, s->stage));
+    case IP_SLOT_RING_OFFSET: return ip_text(e->ir, "at_%s", ip_emit_ring(e, s->stage));
+    case IP_SLOT_RING_PITCH: return ip_text(e->ir, "pitch_%s", ip_emit_ring(e, s->stage));
+    case IP_SLOT_SCRATCH: return s->index ? "scratch_start" : "scratch_each";
+    case IP_SLOT_PARAM: return ip_text(e->ir, "p%d", at);
+    case IP_SLOT_TABLE: return ip_text(e->ir, "t%d", at);
+    case IP_SLOT_ITEMS: return s->index ? "first_item" : "n_items";
+    }
+    return "?";
+}
+
+const char *ip_emit_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *stage, const ip_expr *param)
+{
+    if (kind == IP_SLOT_TABLE) {
+        ip_kernel *k = e->kernel;
+        bool known = false;
+        for (int t = 0; t < k->n_tables; t++)
+            known |= k->tables[t] == stage;
+        if (!known) {
+            ip_stage **tables = ip_realloc_array(k->tables, (size_t)k->n_tables + 1, sizeof *tables);
+            if (tables) {
+                k->tables = tables;
+                tables[k->n_tables++] = (ip_stage *)stage;
+            } else {
+                e->ir->failed = true;
+            }
+        }
+    }
+    return slot_name(e, find_slot(e, kind, index, stage, param));
+}
+
+const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim)
+{
+    const int64_t *dims = stage->kind == IP_STAGE_REDUCE || (stage->kind == IP_STAGE_HISTOGRAM && dim < 2) ? stage->over : stage->dims;
+    /* Stages of one size share the argument. */
+    for (int k = 0; k < e->kernel->n_slots; k++) {
+        const ip_slot *s = &e->kernel->slots[k];
+        if (s->kind != IP_SLOT_DIM || s->index != dim || s->stage->kind == IP_STAGE_HISTOGRAM || stage->kind == IP_STAGE_HISTOGRAM)
+            continue;
+        const int64_t *known = s->stage->kind == IP_STAGE_REDUCE ? s->stage->over : s->stage->dims;
+        if (known[dim] == dims[dim])
+            return slot_name(e, k);
+    }
+    return ip_emit_slot(e, IP_SLOT_DIM, dim, stage, NULL);
+}
+
+/* ---- buffers --------------------------------------------------------------------------- */
+
+const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage)
+{
+    ip_kernel *k = e->kernel;
+    for (int i = 0; i < k->n_outputs; i++)
+        if (k->outputs[i] == stage)
+            return ip_text(e->ir, "b%d", i);
+    for (int i = 0; i < k->n_inputs; i++)
+        if (k->inputs[i] == stage)
+            return ip_text(e->ir, "b%d", k->n_outputs + i);
+    return "b_missing";
+}
+
+static void note_input(ip_expr *load, void *user)
+{
+    ip_emit *e = user;
+    ip_kernel *k = e->kernel;
+    ip_stage *s = load->source;
+    if (s->kind == IP_STAGE_TABLE)
+        return;
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].stage == s)
+            return;
+    for (int i = 0; i < k->n_inputs; i++)
+        if (k->inputs[i] == s)
+            return;
+    ip_stage **inputs = ip_realloc_array(k->inputs, (size_t)k->n_inputs + 1, sizeof *inputs);
+    if (!inputs) {
+        e->ir->failed = true;
+        return;
+    }
+    k->inputs = inputs;
+    inputs[k->n_inputs++] = s;
+}
+
+static void collect_buffers(ip_emit *e)
+{
+    ip_kernel *k = e->kernel;
+    k->outputs = ip_alloc_array(1, sizeof *k->outputs);
+    if (!k->outputs) {
+        e->ir->failed = true;
+        return;
+    }
+    k->outputs[k->n_outputs++] = k->stages[k->n_stages - 1];
+    for (int i = 0; i < k->n_placed; i++)
+        ip_stage_each_load(e->ir, k->placed[i].stage, note_input, e);
+    for (int i = 0; k->n_placed == 0 && i < k->n_stages; i++)
+        ip_stage_each_load(e->ir, k->stages[i], note_input, e);
+}
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static void print_signature(ip_emit *e, const char *suffix, ip_str *out)
+{
+    ip_kernel *k = e->kernel;
+    ip_str_printf(out, "__kernel void NAME%s(", suffix);
+    for (int i = 0; i < k->n_outputs; i++)
+        ip_str_printf(out, "__global %s *restrict b%d, ", ip_dtype(k->outputs[i]->dtype)->cl, i);
+    for (int i = 0; i < k->n_inputs; i++)
+        ip_str_printf(out, "__global const %s *restrict b%d, ", ip_dtype(k->inputs[i]->dtype)->cl, k->n_outputs + i);
+    if (k->has_scratch)
+        ip_str_append(out, "__global uchar *restrict scratch, ");
+    ip_str_append(out, "__global const int *restrict P)\n{\n");
+}
+
+static void print_slots(ip_emit *e, ip_str *out)
+{
+    int cell = 0;
+    for (int i = 0; i < e->kernel->n_slots; i++) {
+        const ip_slot *s = &e->kernel->slots[i];
+        const char *name = slot_name(e, i);
+        imgpar_dtype dtype = s->kind == IP_SLOT_PARAM ? s->param->dtype : IMGPAR_I32;
+        const char *type = ip_dtype(dtype)->cl;
+        if (slot_cells(s) == 2)
+            ip_str_printf(out, "    const %s %s = as_%s((int2)(P[%d], P[%d]));\n", type, name, type, cell, cell + 1);
+        else if (dtype == IMGPAR_F32)
+            ip_str_printf(out, "    const float %s = as_float(P[%d]);\n", name, cell);
+        else
+            ip_str_printf(out, "    const %s %s = %sP[%d];\n", type, name, dtype == IMGPAR_I32 ? "" : ip_text(e->ir, "(%s)", type), cell);
+        cell += slot_cells(s);
+    }
+}
+
+static void reset(ip_emit *e)
+{
+    ip_free(e->names);
+    ip_free(e->trail);
+    ip_free(e->uses);
+    ip_emit fresh = { .plan = e->plan, .ir = e->ir, .kernel = e->kernel, .options = e->options };
+    *e = fresh;
+    e->top = ip_ir_alloc(e->ir, 1, sizeof *e->top);
+    static ip_stmt spare;
+    if (!e->top)
+        e->top = &spare;
+    e->block = e->top;
+}
+
+/* Slots of both kernels of a fold must be the same list, so bodies are built before any text is printed. */
+static void emit_kernel(ip_emit *e, ip_str *out)
+{
+    ip_kernel *k = e->kernel;
+    collect_buffers(e);
+    reset(e);
+    if (k->schedule == IP_SCHEDULE_ROWS || k->is_fold)
+        ip_emit_rows(e);
+    else
+        ip_emit_pixels(e);
+    ip_stmt *main_body = e->top, *finish_body = NULL;
+    if (k->is_fold) {
+        reset(e);
+        ip_emit_finish(e);
+        finish_body = e->top;
+    }
+    if (e->ir->failed)
+        return;
+    print_signature(e, "", out);
+    print_slots(e, out);
+    ip_s_print(main_body, 4, e->options->pragmas, out);
+    ip_str_append(out, "}\n");
+    if (!finish_body)
+        return;
+    ip_str_append(out, "\n");
+    print_signature(e, "_finish", out);
+    print_slots(e, out);
+    ip_s_print(finish_body, 4, e->options->pragmas, out);
+    ip_str_append(out, "}\n");
+}
+
+/* "k_blur_blend_u8_9f3c": the ops, the dtype, and a hash of the text. */
+static void name_kernel(ip_kernel *k, const char *text)
+{
+    char ops[40];
+    size_t n = 0;
+    for (const char *p = k->ops; *p && n < sizeof ops - 1; p++)
+        ops[n++] = *p == ',' ? '_' : *p;
+    while (n > 0 && ops[n - 1] == '_')
+        n--;
+    ops[n] = '\0';
+    snprintf(k->name, sizeof k->name, "k_%s_%s_%08x", ops, ip_dtype(k->stages[k->n_stages - 1]->dtype)->name,
+             (unsigned)(ip_hash_text(7, text) >> 32));
+}
+
+static char *with_name(const ip_kernel *k, const char *text)
+{
+    ip_str s = IP_STR_INIT;
+    ip_str_printf(&s, "/* %s; schedule %s */\n", k->ops, k->schedule == IP_SCHEDULE_ROWS ? "rows" : "pixels");
+    for (const char *p = text; *p;) {
+        if (strncmp(p, "void NAME", 9) == 0) {
+            ip_str_printf(&s, "void %s", k->name);
+            p += 9;
+        } else {
+            ip_str_putc(&s, *p++);
+        }
+    }
+    return ip_str_take(&s);
+}
+
+imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_error *err)
+{
+    for (int i = 0; i < plan->n_kernels && !plan->ir->failed; i++) {
+        ip_kernel *k = &plan->kernels[i];
+        ip_emit e = { .plan = plan, .ir = plan->ir, .kernel = k, .options = options };
+        ip_str text = IP_STR_INIT;
+        emit_kernel(&e, &text);
+        name_kernel(k, ip_str_text(&text));
+        k->source = with_name(k, ip_str_text(&text));
+        plan->ir->failed |= text.failed || !k->source;
+        ip_str_free(&text);
+        ip_free(e.names);
+        ip_free(e.trail);
+        ip_free(e.uses);
+    }
+    return plan->ir->failed ? ip_fail_memory(err, "generating kernels") : IMGPAR_OK;
+}

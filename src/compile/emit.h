@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shared by the files that turn kernels into statements: the state of one kernel's
+ * emission, printing of expressions, slots of the parameter buffer. Schedules (emit_rows.c,
+ * emit_pixels.c) build on this and on nothing else.
+ */
+#ifndef IP_COMPILE_EMIT_H
+#define IP_COMPILE_EMIT_H
+
+#include "compile/passes.h"
+#include "compile/stmt.h"
+
+typedef struct ip_emit {
+    ip_plan *plan;
+    ip_ir *ir;
+    ip_kernel *kernel;
+    const ip_compile_options *options;
+
+    ip_stmt *top;            /* the kernel's body: uniform values are declared here */
+    ip_stmt *block;          /* where statements go now */
+
+    /* Names of expressions that have been declared in blocks still open. */
+    const char **names;      /* by expression id */
+    size_t n_names;
+    unsigned *trail;         /* ids in order of declaration */
+    size_t n_trail, trail_capacity;
+    int *uses;               /* by expression id, within the values being computed; 0: unknown */
+    int n_values, n_rows;
+
+    /* What coordinates and loads mean at this point. */
+    const char *coord[4];    /* z y x c as text; NULL: not available */
+    const char *acc[2];
+    const char *flat;        /* the flat index x * channels + c, where the loop is over it; else NULL */
+    int channels;            /* of the stage being computed */
+    const char *tap_y, *tap_x;  /* inside a window's loops */
+    const char *window_lane; /* windows were computed blockwise: their values stand in w<window>[window_lane] */
+    struct ip_row { const ip_stage *stage; const ip_expr *z, *y; int border; const char *pointer, *inside; } rows[512];
+} ip_emit;
+
+/* Statements nest by these; names declared inside are forgotten on leaving. */
+typedef struct ip_mark { ip_stmt *block; size_t n_trail; int n_rows; } ip_mark;
+ip_mark ip_emit_enter(ip_emit *e, ip_stmt *block);
+void ip_emit_leave(ip_emit *e, ip_mark mark);
+
+/* The value of x as a C expression at this point, declaring what is used more than once. */
+const char *ip_emit_value(ip_emit *e, ip_expr *x);
+const char *ip_emit_window_start(ip_emit *e, const ip_expr *window);
+/* Counts uses below the given roots, so that values used once are written where they are used. */
+void ip_emit_count_uses(ip_emit *e, ip_expr *const *roots, int n);
+/* Declares what is the same for every element below root; called while the kernel's outermost block is open. */
+void ip_emit_uniforms(ip_emit *e, ip_expr *root);
+/* Declares the row pointers of loads below root whose row does not depend on x, c or taps. */
+void ip_emit_row_pointers(ip_emit *e, ip_expr *root);
+/* target[index] = value, converted to the stage's storage. */
+void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value);
+/* Name of a pointer to row (z, y as text) of a buffer, shifted so that element x * channels + c is at that index. */
+const char *ip_emit_buffer_row(ip_emit *e, const ip_stage *stage, const char *z, const char *y);
+/* A call of a border function, or "" text for replicate etc.; index and extent are text. */
+const char *ip_emit_border(ip_emit *e, int border, const char *index, const char *extent);
+
+/* Names of parameters; each is declared once at the top. */
+const char *ip_emit_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *stage, const ip_expr *param);
+const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim);
+/* "b2": the buffer argument of a stage that is an input or output of the kernel. */
+const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage);
+/* "g3": the ring of a stage, by its place in the kernel. */
+const char *ip_emit_ring(ip_emit *e, const ip_stage *stage);
+const char *ip_cl_type(imgpar_dtype dtype); /* of values: bool is uchar */
+const ip_placed *ip_emit_placed(const ip_emit *e, const ip_stage *stage);
+
+/* Schedules: fill e->top. */
+void ip_emit_rows(ip_emit *e);
+void ip_emit_pixels(ip_emit *e);
+/* The second kernel of a fold: combines partial results; fills e->top. */
+void ip_emit_finish(ip_emit *e);
+/* The accumulator of a fold root: declared before the rows, fed within a row, stored after. */
+void ip_emit_fold_begin(ip_emit *e);
+void ip_emit_fold_row(ip_emit *e, const char *xa, const char *xb, bool flat);
+void ip_emit_fold_end(ip_emit *e);
+/* Whether a body can be computed over the flat index x * channels + c. */
+bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body);
+/* Lanes that suit the widest type below root (64-byte vectors). */
+int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored);
+/*
+ * Channels. Up to WRITTEN_CHANNELS of them are written out one by one, each a copy of the body with its channel put in
+ * (so that alpha, broadcasting and shared work are decided while compiling); more are a loop over c. Between enter and
+ * leave there are `n` bodies to compute; channel k's index is ip_emit_channel_text(e, k).
+ */
+enum { IP_WRITTEN_CHANNELS = 4 };
+typedef struct ip_channels { int n; ip_expr *bodies[IP_WRITTEN_CHANNELS]; ip_mark mark; } ip_channels;
+ip_channels ip_emit_enter_channels(ip_emit *e, ip_expr *body);
+void ip_emit_leave_channels(ip_emit *e, const ip_channels *channels);
+const char *ip_emit_channel_text(ip_emit *e, int k);
+/* "x * 3 + 1": the index of channel k of pixel x. */
+const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k);
+
+#endif

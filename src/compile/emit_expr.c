@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Expressions as OpenCL C. Each operation has one row in the table below; loads, casts and
+ * windows are written out further down. Semantics are those at the head of ir/expr.h.
+ */
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "compile/emit.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *ip_cl_type(imgpar_dtype dtype) { return ip_dtype(dtype)->cl; }
+
+/* ---- names in scope ------------------------------------------------------------- */
+
+static void declare_name(ip_emit *e, const ip_expr *x, const char *name)
+{
+    if (x->id >= e->n_names) {
+        size_t n = e->ir->n_exprs + 256;
+        const char **names = ip_realloc_array(e->names, n, sizeof *names);
+        if (!names) {
+            e->ir->failed = true;
+            return;
+        }
+        memset(names + e->n_names, 0, (n - e->n_names) * sizeof *names);
+        e->names = names;
+        e->n_names = n;
+    }
+    if (e->n_trail == e->trail_capacity) {
+        size_t capacity = e->trail_capacity ? e->trail_capacity * 2 : 256;
+        unsigned *trail = ip_realloc_array(e->trail, capacity, sizeof *trail);
+        if (!trail) {
+            e->ir->failed = true;
+            return;
+        }
+        e->trail = trail;
+        e->trail_capacity = capacity;
+    }
+    e->names[x->id] = name;
+    e->trail[e->n_trail++] = x->id;
+}
+
+static const char *name_of(const ip_emit *e, const ip_expr *x) { return x->id < e->n_names ? e->names[x->id] : NULL; }
+
+ip_mark ip_emit_enter(ip_emit *e, ip_stmt *block)
+{
+    ip_mark mark = { e->block, e->n_trail, e->n_rows };
+    e->block = block;
+    return mark;
+}
+
+void ip_emit_leave(ip_emit *e, ip_mark mark)
+{
+    while (e->n_trail > mark.n_trail)
+        e->names[e->trail[--e->n_trail]] = NULL;
+    e->n_rows = mark.n_rows;
+    e->block = mark.block;
+}
+
+typedef struct use_count { int *uses; size_t n; } use_count;
+
+static void count_args(ip_expr *x, void *user)
+{
+    use_count *c = user;
+    for (int k = 0; k < x->n_args; k++)
+        if (x->arg[k]->id < c->n)
+            c->uses[x->arg[k]->id]++;
+}
+
+static unsigned uses_size(const ip_emit *e) { return e->uses ? (unsigned)e->uses[0] : 0; }
+
+void ip_emit_count_uses(ip_emit *e, ip_expr *const *roots, int n)
+{
+    /* uses[0] holds the size; expression k is counted in uses[k + 1]. */
+    ip_free(e->uses);
+    size_t size = e->ir->n_exprs + 1;
+    e->uses = ip_zalloc((size + 1) * sizeof *e->uses);
+    if (!e->uses) {
+        e->ir->failed = true;
+        return;
+    }
+    e->uses[0] = (int)size;
+    use_count c = { e->uses + 1, size };
+    for (int k = 0; k < n; k++) {
+        ip_x_walk(e->ir, roots[k], count_args, &c);
+        if (n > 1 && roots[k]->id < size)
+            e->uses[roots[k]->id + 1]++;
+    }
+}
+
+static bool used_once(const ip_emit *e, const ip_expr *x) { return x->id < uses_size(e) && e->uses[x->id + 1] == 1; }
+
+/* ---- one operation ---------------------------------------------------------------- */
+
+/* How an operation is written: %1 %2 %3 are its arguments, %t its type. NULL: by hand below. */
+static const char *const patterns[IP_X_N] = {
+    [IP_X_DIV] = "(%1 / %2)", [IP_X_AND] = "(%1 & %2)", [IP_X_OR] = "(%1 | %2)", [IP_X_XOR] = "(%1 ^ %2)",
+    [IP_X_POW] = "pow(%1, %2)", [IP_X_ATAN2] = "atan2(%1, %2)", [IP_X_LT] = "(%1 < %2)", [IP_X_LE] = "(%1 <= %2)",
+    [IP_X_EQ] = "(%1 == %2)", [IP_X_NE] = "(%1 != %2)", [IP_X_FMA] = "fma(%1, %2, %3)",
+    [IP_X_SELECT] = "(%1 ? %2 : %3)", [IP_X_FLOOR] = "floor(%1)", [IP_X_CEIL] = "ceil(%1)", [IP_X_RINT] = "rint(%1)",
+    [IP_X_TRUNC] = "trunc(%1)", [IP_X_SQRT] = "sqrt(%1)", [IP_X_EXP] = "exp(%1)", [IP_X_LOG] = "log(%1)",
+    [IP_X_SIN] = "sin(%1)", [IP_X_COS] = "cos(%1)", [IP_X_TAN] = "tan(%1)", [IP_X_ASIN] = "asin(%1)",
+    [IP_X_ACOS] = "acos(%1)", [IP_X_ATAN] = "atan(%1)", [IP_X_SINH] = "sinh(%1)", [IP_X_COSH] = "cosh(%1)",
+    [IP_X_TANH] = "tanh(%1)", [IP_X_ISNAN] = "(%1 != %1)",
+};
+
+static bool is_float(const ip_expr *x) { return ip_dtype(x->dtype)->is_float; }
+static bool is_small(imgpar_dtype dtype) { return ip_dtype(dtype)->size_bytes < 4; }
+
+static const char *fill(ip_emit *e, const char *pattern, const char *const *arg)
+{
+    ip_str s = IP_STR_INIT;
+    for (const char *p = pattern; *p; p++) {
+        if (*p == '%')
+            ip_str_append(&s, arg[*++p - '1']);
+        else
+            ip_str_putc(&s, *p);
+    }
+    const char *text = ip_text(e->ir, "%s", ip_str_text(&s));
+    e->ir->failed |= s.failed;
+    ip_str_free(&s);
+    return text;
+}
+
+static const char *number_text(ip_emit *e, const ip_expr *x)
+{
+    if (is_float(x)) {
+        char buf[40];
+        const char *suffix = x->dtype == IMGPAR_F32 ? "f" : "";
+        if (isnan(x->f))
+            return x->dtype == IMGPAR_F32 ? "NAN" : "((double)NAN)";
+        if (isinf(x->f))
+            return x->f > 0 ? (x->dtype == IMGPAR_F32 ? "INFINITY" : "((double)INFINITY)")
+                            : (x->dtype == IMGPAR_F32 ? "(-INFINITY)" : "(-(double)INFINITY)");
+        ip_number_text(x->f, buf);
+        bool has_point = strpbrk(buf, ".en") != NULL;
+        return ip_text(e->ir, x->f < 0 || signbit(x->f) ? "(%s%s%s)" : "%s%s%s", buf, has_point ? "" : ".0", suffix);
+    }
+    if (x->dtype == IMGPAR_U64)
+        return ip_text(e->ir, "%lluul", (unsigned long long)x->i);
+    if (x->dtype == IMGPAR_I64)
+        return x->i == INT64_MIN ? "(-9223372036854775807l - 1)" : ip_text(e->ir, x->i < 0 ? "(%lldl)" : "%lldl", (long long)x->i);
+    if (x->dtype == IMGPAR_U32)
+        return ip_text(e->ir, "%lluu", (unsigned long long)x->i);
+    if (x->i == INT32_MIN)
+        return "(-2147483647 - 1)";
+    return ip_text(e->ir, x->i < 0 ? "(%lld)" : "%lld", (long long)x->i);
+}
+
+/* + - * of integers: small ones are computed as int and cut; wide ones that may wrap go through unsigned. */
+static const char *arithmetic(ip_emit *e, const ip_expr *x, const char *const *arg, char symbol)
+{
+    const char *type = ip_cl_type(x->dtype);
+    if (is_float(x))
+        return ip_text(e->ir, "(%s %c %s)", arg[0], symbol, arg[1]);
+    if (is_small(x->dtype)) {
+        if (symbol == '*' && ip_dtype(x->dtype)->size_bytes == 2) /* 65535 * 65535 overflows int */
+            return ip_text(e->ir, "(%s)((uint)%s * (uint)%s)", type, arg[0], arg[1]);
+        return ip_text(e->ir, "(%s)(%s %c %s)", type, arg[0], symbol, arg[1]);
+    }
+    const ip_dtype_facts *facts = ip_dtype(x->dtype);
+    bool may_wrap = facts->is_signed && x->lo <= facts->minimum && x->hi >= facts->maximum;
+    if (may_wrap)
+        return ip_text(e->ir, "(%s)((u%s)%s %c (u%s)%s)", type, type, arg[0], symbol, type, arg[1]);
+    return ip_text(e->ir, "(%s %c %s)", arg[0], symbol, arg[1]);
+}
+
+static const char *chosen(ip_emit *e, const ip_expr *x, const char *const *arg)
+{
+    const char *symbol = x->op == IP_X_MIN ? "<" : ">";
+    if (!is_float(x))
+        return ip_text(e->ir, "%s(%s, %s)", x->op == IP_X_MIN ? "min" : "max",
+                       is_small(x->dtype) ? ip_text(e->ir, "(%s)%s", ip_cl_type(x->dtype), arg[0]) : arg[0],
+                       is_small(x->dtype) ? ip_text(e->ir, "(%s)%s", ip_cl_type(x->dtype), arg[1]) : arg[1]);
+    bool no_nan = isfinite(x->arg[1]->lo) && isfinite(x->arg[1]->hi);
+    if (no_nan)
+        return ip_text(e->ir, "(%s %s %s ? %s : %s)", arg[0], symbol, arg[1], arg[0], arg[1]);
+    return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", arg[0], symbol, arg[1], arg[1], arg[1], arg[0], arg[1]);
+}
+
+static const char *quotient(ip_emit *e, const ip_expr *x, const char *const *arg)
+{
+    const char *type = ip_cl_type(x->dtype);
+    if (is_float(x)) /* MOD of floats floors too */
+        return ip_text(e->ir, "ip_fmod_%s(%s, %s)", type, arg[0], arg[1]);
+    const char *symbol = x->op == IP_X_IDIV ? "/" : "%";
+    if (x->arg[0]->lo >= 0 && x->arg[1]->lo > 0)
+        return ip_text(e->ir, "(%s)(%s %s %s)", type, arg[0], symbol, arg[1]);
+    return ip_text(e->ir, "(%s)ip_%s_%s(%s, %s)", type, x->op == IP_X_IDIV ? "div" : "mod",
+                   is_small(x->dtype) ? "int" : type, arg[0], arg[1]);
+}
+
+static const char *shifted(ip_emit *e, const ip_expr *x, const char *const *arg)
+{
+    const char *type = ip_cl_type(x->dtype);
+    int bits = (int)ip_dtype(x->dtype)->size_bytes * 8;
+    const char *count = ip_text(e->ir, "((uint)%s & %du)", arg[1], bits - 1);
+    if (x->op == IP_X_SHR)
+        return ip_text(e->ir, "(%s)(%s >> %s)", type, arg[0], count);
+    const char *wide = bits == 64 ? "ulong" : "uint";
+    return ip_text(e->ir, "(%s)((%s)%s << %s)", type, wide, arg[0], count);
+}
+
+static const char *negated(ip_emit *e, const ip_expr *x, const char *const *arg)
+{
+    const char *type = ip_cl_type(x->dtype);
+    if (is_float(x))
+        return ip_text(e->ir, "(-%s)", arg[0]);
+    const char *wide = ip_dtype(x->dtype)->size_bytes == 8 ? "ulong" : "uint";
+    return ip_text(e->ir, "(%s)(0u - (%s)%s)", type, wide, arg[0]);
+}
+
+static const char *absolute(ip_emit *e, const ip_expr *x, const char *const *arg)
+{
+    if (is_float(x))
+        return ip_text(e->ir, "fabs(%s)", arg[0]);
+    return ip_text(e->ir, "(%s)(%s < 0 ? -%s : %s)", ip_cl_type(x->dtype), arg[0], arg[0], arg[0]);
+}
+
+static const char *cast(ip_emit *e, const ip_expr *x, const char *arg)
+{
+    if (x->dtype == IMGPAR_BOOL)
+        return ip_text(e->ir, "(%s != 0)", arg);
+    return ip_text(e->ir, "(%s)%s", ip_cl_type(x->dtype), arg);
+}
+
+/*
+ * Note [Rounding to nearest even]
+ * Adding 1.5 * 2^23 to a float below 2^22 in size puts its integer part, rounded to nearest even, in
+ * the low bits of the sum's representation. That is one addition where convert_*_sat_rte is a call.
+ */
+static const char *saturate_float(ip_emit *e, const ip_expr *x, const char *arg)
+{
+    const ip_expr *a = x->arg[0];
+    const ip_dtype_facts *facts = ip_dtype(x->dtype);
+    const char *type = ip_cl_type(x->dtype);
+    if (a->dtype != IMGPAR_F32 || facts->size_bytes > 2)
+        return ip_text(e->ir, "convert_%s_sat_rte(%s)", type, arg);
+    const char *v = arg;
+    if (facts->is_signed && !isfinite(a->lo + a->hi)) {
+        const char *name = ip_text(e->ir, "v%d", e->n_values++);
+        ip_s_add(e->ir, e->block, IP_S_LET, "float", name, ip_text(e->ir, "(%s != %s ? 0.0f : %s)", arg, arg, arg));
+        v = name;
+    }
+    if (!(a->lo >= facts->minimum - 0.49)) { /* false also for NaN: 0 then, by the comparison */
+        const char *name = ip_text(e->ir, "v%d", e->n_values++);
+        ip_s_add(e->ir, e->block, IP_S_LET, "float", name,
+                 ip_text(e->ir, "(%s > %d.0f ? %s : %d.0f)", v, (int)facts->minimum, v, (int)facts->minimum));
+        v = name;
+    }
+    if (!(a->hi <= facts->maximum + 0.49)) {
+        const char *name = ip_text(e->ir, "v%d", e->n_values++);
+        ip_s_add(e->ir, e->block, IP_S_LET, "float", name,
+                 ip_text(e->ir, "(%s < %d.0f ? %s : %d.0f)", v, (int)facts->maximum, v, (int)facts->maximum));
+        v = name;
+    }
+    return ip_text(e->ir, "(%s)as_int(%s + 12582912.0f)", type, v);
+}
+
+static const char *saturate(ip_emit *e, const ip_expr *x, const char *arg)
+{
+    const ip_expr *a = x->arg[0];
+    if (is_float(a))
+        return saturate_float(e, x, arg);
+    return ip_text(e->ir, "convert_%s_sat(%s)", ip_cl_type(x->dtype),
+                   a->op == IP_X_CONST || is_small(a->dtype) ? ip_text(e->ir, "(%s)%s", ip_cl_type(a->dtype), arg) : arg);
+}
+
+/* ---- reading -------------------------------------------------------------------------- */
+
+const char *ip_emit_border(ip_emit *e, int border, const char *index, const char *extent)
+{
+    static const char *const names[] = { "replicate", "reflect", "reflect101", "wrap", "replicate" };
+    return border == IP_BORDER_NONE ? index : ip_text(e->ir, "ip_%s(%s, %s)", names[border], index, extent);
+}
+
+const char *ip_emit_buffer_row(ip_emit *e, const ip_stage *s, const char *z, const char *y)
+{
+    const char *b = ip_emit_buffer(e, s);
+    return ip_text(e->ir, "%s + ((long)(%s - %s) * %s + (%s - %s)) * %s - (long)%s * %d", b, z,
+                   ip_emit_slot(e, IP_SLOT_ORIGIN, 0, s, NULL), ip_emit_slot(e, IP_SLOT_PITCH, 1, s, NULL), y,
+                   ip_emit_slot(e, IP_SLOT_ORIGIN, 1, s, NULL), ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
+                   ip_emit_slot(e, IP_SLOT_ORIGIN, 2, s, NULL), (int)s->dims[3]);
+}
+
+/* An index inside the extent along dim by the load's border; *inside collects, for CONSTANT, "is it inside". */
+static const char *inside_index(ip_emit *e, const ip_expr *load, int dim, const char **inside)
+{
+    const ip_stage *s = load->source;
+    const ip_expr *x = load->arg[dim];
+    const char *index = ip_emit_value(e, load->arg[dim]);
+    bool plain = x->op == IP_X_COORD && x->axis == dim && dim < 3 && s->dims[dim] == e->kernel->domain[dim];
+    if (load->border == IP_BORDER_NONE || plain)
+        return index;
+    const char *extent = ip_emit_dim(e, s, dim);
+    const char *raw = ip_text(e->ir, "q%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", raw, index);
+    if (load->border == IMGPAR_BORDER_CONSTANT) {
+        const char *test = ip_text(e->ir, "(%s >= 0 & %s < %s)", raw, raw, extent);
+        *inside = *inside ? ip_text(e->ir, "%s & %s", *inside, test) : test;
+    }
+    const char *name = ip_text(e->ir, "q%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", name, ip_emit_border(e, load->border, raw, extent));
+    return name;
+}
+
+/* Declares a pointer to the row that load reads, and for CONSTANT a flag; found again while in scope. */
+static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
+{
+    const ip_stage *s = load->source;
+    for (int k = 0; k < e->n_rows; k++) {
+        struct ip_row *r = &e->rows[k];
+        if (r->stage == s && r->z == load->arg[0] && r->y == load->arg[1] && r->border == load->border)
+            return r;
+    }
+    const ip_placed *placed = ip_emit_placed(e, s);
+    bool is_ring = placed && placed->place == IP_PLACE_RING;
+    const char *inside = NULL;
+    const char *z = is_ring ? "0" : inside_index(e, load, 0, &inside);
+    const char *y = inside_index(e, load, 1, &inside);
+    const char *pointer = ip_text(e->ir, "r%d", e->n_values++);
+    const char *type = ip_text(e->ir, "__global const %s *", ip_dtype(s->dtype)->cl);
+    if (is_ring && placed->rows == 1)
+        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_ring(e, s));
+    else if (is_ring)
+        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
+                 ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s), y, placed->rows,
+                         ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
+    else
+        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_buffer_row(e, s, z, y));
+    if (inside) {
+        const char *flag = ip_text(e->ir, "q%d", e->n_values++);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", flag, inside);
+        inside = flag;
+    }
+    int at = e->n_rows < (int)(sizeof e->rows / sizeof *e->rows) ? e->n_rows++ : e->n_rows - 1;
+    e->rows[at] = (struct ip_row){ s, load->arg[0], load->arg[1], load->border, pointer, inside };
+    return &e->rows[at];
+}
+
+static const char *element(ip_emit *e, const ip_stage *s, const char *pointer, const char *index)
+{
+    if (s->dtype == IMGPAR_F16)
+        return ip_text(e->ir, "vload_half(%s, %s)", index, pointer);
+    return ip_text(e->ir, "%s[%s]", pointer, index);
+}
+
+/* The index of a load relative to its row. Adds to *inside for borders that columns need. */
+static const char *column(ip_emit *e, const ip_expr *load, const char **inside)
+{
+    const ip_stage *s = load->source;
+    int channels = (int)s->dims[3];
+    if (e->flat) {
+        ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
+        if (rest->op == IP_X_CONST)
+            return rest->i == 0 ? e->flat : ip_text(e->ir, "%s + (%lld)", e->flat, (long long)rest->i * channels);
+        return ip_text(e->ir, "%s + %s * %d", e->flat, ip_emit_value(e, rest), channels);
+    }
+    const ip_placed *placed = ip_emit_placed(e, s);
+    bool is_ring = placed && placed->place == IP_PLACE_RING;
+    const char *x = is_ring ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
+    const char *c = ip_emit_value(e, load->arg[3]);
+    if (channels == 1)
+        return x;
+    return ip_text(e->ir, "%s * %d + %s", x, channels, c);
+}
+
+static const char *table_element(ip_emit *e, const ip_expr *load)
+{
+    const char *start = ip_emit_slot(e, IP_SLOT_TABLE, 0, load->source, NULL);
+    const char *index = ip_emit_value(e, load->arg[2]);
+    return ip_text(e->ir, load->source->dtype == IMGPAR_F32 ? "as_float(P[%s + %s])" : "P[%s + %s]", start, index);
+}
+
+static const char *load_text(ip_emit *e, const ip_expr *load)
+{
+    if (load->source->kind == IP_STAGE_TABLE)
+        return table_element(e, load);
+    struct ip_row *row = row_of(e, load);
+    const char *pointer = row->pointer, *inside = row->inside;
+    const char *inside_x = NULL;
+    const char *index = column(e, load, &inside_x);
+    const char *text = element(e, load->source, pointer, index);
+    if (inside && inside_x)
+        inside = ip_text(e->ir, "(%s & %s)", inside, inside_x);
+    else if (inside_x)
+        inside = ip_text(e->ir, "(%s)", inside_x);
+    if (!inside)
+        return text;
+    return ip_text(e->ir, "(%s ? %s : %s)", inside, text, ip_emit_value(e, load->arg[4]));
+}
+
+static void declare_row(ip_expr *x, void *user)
+{
+    ip_emit *e = user;
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE)
+        return;
+    unsigned uses = x->arg[0]->uses | x->arg[1]->uses;
+    bool varies = uses & (IP_USES_X | IP_USES_C | IP_USES_ACC);
+    if (!varies && (e->tap_y || !(uses & IP_USES_TAP)))
+        row_of(e, x);
+}
+
+void ip_emit_row_pointers(ip_emit *e, ip_expr *root) { ip_x_walk(e->ir, root, declare_row, e); }
+
+/* ---- windows ---------------------------------------------------------------------------- */
+
+/* What folding starts from: the first value then comes out as it is, NaN and -0 included. */
+const char *ip_emit_window_start(ip_emit *e, const ip_expr *x)
+{
+    const ip_dtype_facts *facts = ip_dtype(x->dtype);
+    bool by_sum = x->fold == IP_FOLD_SUM || x->fold == IP_FOLD_FMA;
+    double start = facts->is_float ? (by_sum ? -0.0 : NAN) : by_sum ? 0 : x->fold == IP_FOLD_MIN ? facts->maximum : facts->minimum;
+    return ip_emit_value(e, ip_x_number(e->ir, x->dtype, start));
+}
+
+/* A window as nested scalar loops, in the middle of a computation. */
+static const char *window_inline(ip_emit *e, const ip_expr *x)
+{
+    const char *acc = ip_text(e->ir, "w%d", e->n_values++);
+    const char *type = ip_cl_type(x->dtype);
+    ip_s_add(e->ir, e->block, IP_S_VAR, type, acc, ip_emit_window_start(e, x));
+    const char *j = ip_text(e->ir, "j%d", x->window), *i = ip_text(e->ir, "i%d", x->window);
+    const char *old_y = e->tap_y, *old_x = e->tap_x;
+    ip_stmt *rows = ip_s_add(e->ir, e->block, IP_S_FOR, j, "0", ip_text(e->ir, "%d", x->taps_y));
+    ip_stmt *columns = ip_s_add(e->ir, rows, IP_S_FOR, i, "0", ip_text(e->ir, "%d", x->taps_x));
+    ip_mark mark = ip_emit_enter(e, columns);
+    e->tap_y = j;
+    e->tap_x = i;
+    ip_expr *current = ip_x_acc(e->ir, 0, x->dtype);
+    const char *old_acc = e->acc[0];
+    e->acc[0] = acc;
+    static const ip_xop ops[] = { IP_X_ADD, IP_X_MIN, IP_X_MAX };
+    ip_expr *next = x->fold == IP_FOLD_FMA ? ip_x_fma(e->ir, x->arg[1], x->arg[0], current)
+                                           : ip_x_binary(e->ir, ops[x->fold], current, x->arg[0]);
+    ip_s_add(e->ir, e->block, IP_S_STORE, acc, ip_emit_value(e, next), NULL);
+    e->acc[0] = old_acc;
+    ip_emit_leave(e, mark);
+    e->tap_y = old_y;
+    e->tap_x = old_x;
+    return acc;
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static const char *operation(ip_emit *e, ip_expr *x)
+{
+    if (x->op == IP_X_LOAD)
+        return load_text(e, x);
+    if (x->op == IP_X_WINDOW)
+        return e->window_lane ? ip_text(e->ir, "w%d[%s]", x->window, e->window_lane) : window_inline(e, x);
+    const char *arg[IP_X_MAX_ARGS] = { "", "", "", "", "" };
+    for (int k = 0; k < x->n_args; k++)
+        arg[k] = ip_emit_value(e, x->arg[k]);
+    switch (x->op) {
+    case IP_X_ADD: return arithmetic(e, x, arg, '+');
+    case IP_X_SUB: return arithmetic(e, x, arg, '-');
+    case IP_X_MUL: return arithmetic(e, x, arg, '*');
+    case IP_X_MIN: case IP_X_MAX: return chosen(e, x, arg);
+    case IP_X_IDIV: case IP_X_MOD: return quotient(e, x, arg);
+    case IP_X_SHL: case IP_X_SHR: return shifted(e, x, arg);
+    case IP_X_NEG: return negated(e, x, arg);
+    case IP_X_ABS: return absolute(e, x, arg);
+    case IP_X_NOT: return x->dtype == IMGPAR_BOOL ? ip_text(e->ir, "(!%s)", arg[0])
+                                                  : ip_text(e->ir, "(%s)(~%s)", ip_cl_type(x->dtype), arg[0]);
+    case IP_X_CAST: return cast(e, x, arg[0]);
+    case IP_X_SATURATE: return saturate(e, x, arg[0]);
+    case IP_X_BORDER: return ip_emit_border(e, x->border, arg[0], arg[1]);
+    default: return fill(e, patterns[x->op], arg);
+    }
+}
+
+const char *ip_emit_value(ip_emit *e, ip_expr *x)
+{
+    const char *name = name_of(e, x);
+    if (name)
+        return name;
+    switch (x->op) {
+    case IP_X_CONST: return number_text(e, x);
+    case IP_X_COORD: return e->coord[x->axis] ? e->coord[x->axis] : "0";
+    case IP_X_TAP: return x->axis == 0 ? e->tap_y : e->tap_x;
+    case IP_X_ACC: return e->acc[x->axis];
+    case IP_X_PARAM: {
+        const char *p = ip_emit_slot(e, IP_SLOT_PARAM, 0, NULL, x);
+        return p;
+    }
+    default: break;
+    }
+    const char *text = operation(e, x);
+    /* Depends on ACC: never kept, since the accumulator changes. */
+    if (used_once(e, x) && strlen(text) < 80)
+        return text;
+    name = ip_text(e->ir, "v%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), name, text);
+    declare_name(e, x, name);
+    return name;
+}
+
+static void declare_uniform(ip_emit *e, ip_expr *x)
+{
+    if (x->op == IP_X_CONST || x->op == IP_X_COORD || x->op == IP_X_TAP || x->op == IP_X_ACC)
+        return;
+    if (!x->uses) {
+        ip_emit_value(e, x);
+        return;
+    }
+    for (int k = 0; k < x->n_args; k++)
+        declare_uniform(e, x->arg[k]);
+}
+
+void ip_emit_uniforms(ip_emit *e, ip_expr *root) { declare_uniform(e, root); }
+
+void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value)
+{
+    if (stage->dtype == IMGPAR_F16)
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore_half_rte(%s, %s, %s)", value, index, target), NULL, NULL);
+    else
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[%s]", target, index), value, NULL);
+}

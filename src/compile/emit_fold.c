@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reductions and histograms. Every work-item folds its strip into a partial result of its own,
+ * and a second kernel, NAME_finish, combines those in the order of the work-items, so
+ * the result is the same on every run.
+ *
+ * Note [Sums of floats]
+ * A row is summed in blocks of BLOCK elements over LANES accumulators that are added pairwise; block
+ * sums enter the work-item's total by Neumaier's compensated addition, as do the totals of
+ * work-items. The error is that of adding BLOCK / LANES numbers, whatever the size of the image.
+ *
+ * Note [Sums of small integers]
+ * Where a row of a strip cannot overflow 32 bits (a strip has at most 65536 columns)
+ * it is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once.
+ */
+#include "base/dtype.h"
+#include "compile/emit.h"
+
+#include <math.h>
+
+enum { LANES = 16, BLOCK = 2048, ROW_COLUMNS = 65536 };
+
+static const ip_stage *root_of(const ip_emit *e) { return e->kernel->stages[e->kernel->n_stages - 1]; }
+static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
+
+static void line(ip_emit *e, const char *text) { ip_s_add(e->ir, e->block, IP_S_STORE, text, NULL, NULL); }
+
+/* The value no element changes: 0, or the far end of the dtype. */
+static const char *neutral(ip_emit *e, const ip_stage *s)
+{
+    const ip_dtype_facts *facts = ip_dtype(s->acc_dtype);
+    if (s->reduce == IP_REDUCE_CUSTOM)
+        return ip_emit_value(e, s->init);
+    if (s->reduce == IP_REDUCE_SUM)
+        return "0";
+    bool is_min = s->reduce == IP_REDUCE_MIN;
+    if (facts->is_float)
+        return "NAN"; /* min(NaN, x) is x */
+    if (s->acc_dtype == IMGPAR_U64)
+        return is_min ? "18446744073709551615ul" : "0";
+    if (s->acc_dtype == IMGPAR_I64)
+        return is_min ? "9223372036854775807l" : "(-9223372036854775807l - 1)";
+    return ip_emit_value(e, ip_x_number(e->ir, s->acc_dtype, is_min ? facts->maximum : facts->minimum));
+}
+
+/* acc combined with v, as an expression. */
+static const char *combined(ip_emit *e, const ip_stage *s, const char *acc, const char *v)
+{
+    const char *type = ip_cl_type(s->acc_dtype);
+    if (s->reduce == IP_REDUCE_SUM)
+        return ip_text(e->ir, "%s + %s", acc, v);
+    if (s->reduce == IP_REDUCE_CUSTOM) {
+        e->acc[0] = acc;
+        e->acc[1] = v;
+        const char *text = ip_emit_value(e, s->combine);
+        e->acc[0] = e->acc[1] = NULL;
+        return text;
+    }
+    const char *symbol = s->reduce == IP_REDUCE_MIN ? "<" : ">";
+    if (is_float(s->acc_dtype))
+        return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", acc, symbol, v, v, v, acc, v);
+    return ip_text(e->ir, "%s(%s, (%s)%s)", s->reduce == IP_REDUCE_MIN ? "min" : "max", acc, type, v);
+}
+
+static bool sums_floats(const ip_stage *s)
+{
+    return s->kind == IP_STAGE_REDUCE && s->reduce == IP_REDUCE_SUM && is_float(s->acc_dtype);
+}
+
+void ip_emit_fold_begin(ip_emit *e)
+{
+    const ip_stage *s = root_of(e);
+    e->kernel->has_scratch = true;
+    if (s->kind == IP_STAGE_HISTOGRAM) {
+        const char *bins = ip_emit_dim(e, s, 2);
+        ip_s_add(e->ir, e->top, IP_S_LET, "__global uint *", "counts",
+                 ip_text(e->ir, "(__global uint *)scratch + item * %s * %d", bins, (int)s->dims[1]));
+        ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "k", "0", ip_text(e->ir, "%s * %d", bins, (int)s->dims[1]));
+        ip_s_add(e->ir, loop, IP_S_STORE, "counts[k]", "0", NULL);
+        return;
+    }
+    ip_s_add(e->ir, e->top, IP_S_VAR, ip_cl_type(s->acc_dtype), "total", neutral(e, s));
+    if (sums_floats(s))
+        ip_s_add(e->ir, e->top, IP_S_VAR, ip_cl_type(s->acc_dtype), "lost", "0");
+}
+
+/* total, lost += v */
+static void add_compensated(ip_emit *e, const char *type, const char *v)
+{
+    ip_s_add(e->ir, e->block, IP_S_LET, type, "next", ip_text(e->ir, "total + %s", v));
+    line(e, ip_text(e->ir, "lost += fabs(total) >= fabs(%s) ? (total - next) + %s : (%s - next) + total", v, v, v));
+    line(e, "total = next");
+}
+
+/* What one step of the element loop computes: one value, or one a channel. */
+static ip_channels enter_element(ip_emit *e, ip_expr *body, bool flat, const char *index, const char **values)
+{
+    ip_channels channels = { .n = 1, .bodies = { body } };
+    e->flat = flat ? index : NULL;
+    e->coord[2] = flat ? NULL : index;
+    if (flat)
+        ip_emit_count_uses(e, channels.bodies, 1);
+    else
+        channels = ip_emit_enter_channels(e, body);
+    for (int c = 0; c < channels.n; c++)
+        values[c] = ip_emit_value(e, channels.bodies[c]);
+    return channels;
+}
+
+static void leave_element(ip_emit *e, const ip_channels *channels)
+{
+    if (!e->flat)
+        ip_emit_leave_channels(e, channels);
+    e->flat = NULL;
+    e->coord[2] = NULL;
+}
+
+static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb)
+{
+    const char *bins = ip_emit_dim(e, s, 2), *values[IP_WRITTEN_CHANNELS];
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
+    ip_mark mark = ip_emit_enter(e, loop);
+    ip_channels channels = enter_element(e, s->body, false, "x", values);
+    for (int c = 0; c < channels.n; c++) {
+        bool always_inside = s->body->lo >= 0 && s->body->hi < (double)s->dims[2];
+        const char *bin = ip_text(e->ir, "bin%d", c);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", bin, values[c]);
+        const char *at = e->channels == 1 ? bin : ip_text(e->ir, "%s * %s + %s", bins, ip_emit_channel_text(e, c), bin);
+        const char *count = ip_text(e->ir, "counts[%s]++", at);
+        if (always_inside) {
+            line(e, count);
+        } else {
+            ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s >= 0 & %s < %s", bin, bin, bins), NULL, NULL);
+            ip_s_add(e->ir, when, IP_S_STORE, count, NULL, NULL);
+        }
+    }
+    leave_element(e, &channels);
+    ip_emit_leave(e, mark);
+}
+
+/* The body without a widening to 64 bits, if a row of it fits in 32; else NULL. */
+static ip_expr *small_addend(const ip_stage *s)
+{
+    const ip_expr *x = s->body;
+    if (s->reduce != IP_REDUCE_SUM || is_float(s->acc_dtype) || x->op != IP_X_CAST || is_float(x->arg[0]->dtype))
+        return NULL;
+    double most = fmax(fabs(x->arg[0]->lo), fabs(x->arg[0]->hi));
+    double elements = ROW_COLUMNS * (s->over[3] > 4 ? (double)s->over[3] : 4);
+    return most * elements < 2147483648.0 ? x->arg[0] : NULL;
+}
+
+static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
+{
+    const char *values[4], *target = "total", *from = xa, *to = xb;
+    ip_expr *body = s->body, *small = small_addend(s);
+    if (small) {
+        body = small;
+        target = "row";
+        ip_s_add(e->ir, e->block, IP_S_VAR, body->lo < 0 ? "int" : "uint", "row", "0");
+    }
+    if (flat) {
+        from = ip_text(e->ir, "%s * %d", xa, e->channels);
+        to = ip_text(e->ir, "%s * %d", xb, e->channels);
+    }
+    const char *var = flat ? "i" : "x";
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
+    if (s->reduce != IP_REDUCE_CUSTOM) {
+        loop->parallel = IP_REDUCTION;
+        loop->vector_width = small ? 16 : ip_emit_width(e, body, s->acc_dtype);
+    }
+    ip_mark mark = ip_emit_enter(e, loop);
+    ip_channels channels = enter_element(e, body, flat, var, values);
+    for (int c = 0; c < channels.n; c++)
+        ip_s_add(e->ir, e->block, IP_S_STORE, target, combined(e, s, target, values[c]), NULL);
+    leave_element(e, &channels);
+    ip_emit_leave(e, mark);
+    if (small)
+        line(e, ip_text(e->ir, "total += (%s)row", ip_cl_type(s->acc_dtype)));
+}
+
+/* Floats: Note [Sums of floats]. MIN and MAX use the lanes too, since their order is free. */
+static void lanes_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
+{
+    const char *type = ip_cl_type(s->acc_dtype), *values[IP_WRITTEN_CHANNELS];
+    int step = flat || e->channels == 1 ? LANES : 1;
+    const char *from = flat ? ip_text(e->ir, "%s * %d", xa, e->channels) : xa;
+    const char *to = flat ? ip_text(e->ir, "%s * %d", xb, e->channels) : xb;
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, to);
+    blocks->d = ip_text(e->ir, "%d", BLOCK);
+    ip_mark in_block = ip_emit_enter(e, blocks);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "i1", ip_text(e->ir, "min(i0 + %d, %s)", BLOCK, to));
+    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "lane[%d]", LANES), NULL);
+    ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", LANES));
+    ip_s_add(e->ir, init, IP_S_STORE, "lane[t]", neutral(e, s), NULL);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "whole", ip_text(e->ir, "i1 - (i1 - i0) %% %d", step));
+    for (int part = 0; part < 2; part++) { /* whole groups of lanes, then the rest */
+        ip_stmt *groups = ip_s_add(e->ir, e->block, IP_S_FOR, "q", part == 0 ? "i0" : "whole", part == 0 ? "whole" : "i1");
+        groups->d = ip_text(e->ir, "%d", step);
+        ip_mark in_group = ip_emit_enter(e, groups);
+        ip_stmt *lanes = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0",
+                                  part == 0 ? ip_text(e->ir, "%d", step) : "i1 - q");
+        if (part == 0 && step == LANES) {
+            lanes->parallel = IP_INDEPENDENT;
+            lanes->vector_width = s->acc_dtype == IMGPAR_F64 ? LANES / 2 : LANES;
+        }
+        ip_mark in_lanes = ip_emit_enter(e, lanes);
+        const char *var = flat ? "i" : "x";
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", var, "q + t");
+        ip_channels channels = enter_element(e, s->body, flat, var, values);
+        for (int c = 0; c < channels.n; c++)
+            ip_s_add(e->ir, e->block, IP_S_STORE, "lane[t]", combined(e, s, "lane[t]", values[c]), NULL);
+        leave_element(e, &channels);
+        ip_emit_leave(e, in_lanes);
+        ip_emit_leave(e, in_group);
+    }
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        ip_stmt *pairs = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", half));
+        ip_s_add(e->ir, pairs, IP_S_STORE, "lane[t]", combined(e, s, "lane[t]", ip_text(e->ir, "lane[t + %d]", half)), NULL);
+    }
+    if (s->reduce == IP_REDUCE_SUM)
+        add_compensated(e, type, "lane[0]");
+    else
+        ip_s_add(e->ir, e->block, IP_S_STORE, "total", combined(e, s, "total", "lane[0]"), NULL);
+    ip_emit_leave(e, in_block);
+}
+
+void ip_emit_fold_row(ip_emit *e, const char *xa, const char *xb, bool flat)
+{
+    const ip_stage *s = root_of(e);
+    if (s->kind == IP_STAGE_HISTOGRAM)
+        histogram_row(e, s, xa, xb);
+    else if (is_float(s->acc_dtype) && s->reduce != IP_REDUCE_CUSTOM)
+        lanes_row(e, s, xa, xb, flat);
+    else
+        simple_row(e, s, xa, xb, flat);
+}
+
+void ip_emit_fold_end(ip_emit *e)
+{
+    const ip_stage *s = root_of(e);
+    if (s->kind == IP_STAGE_HISTOGRAM)
+        return;
+    const char *partial = ip_text(e->ir, "((__global %s *)scratch)", ip_cl_type(s->acc_dtype));
+    if (sums_floats(s)) {
+        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item * 2]", partial), "total", NULL);
+        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item * 2 + 1]", partial), "lost", NULL);
+    } else {
+        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item]", partial), "total", NULL);
+    }
+}
+
+static void finish_histogram(ip_emit *e, const ip_stage *s)
+{
+    const char *bins = ip_emit_dim(e, s, 2), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "bin", "get_global_id(0)");
+    ip_s_add(e->ir, e->top, IP_S_VAR, "uint", "count", "0");
+    ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "k", "0", items);
+    ip_s_add(e->ir, loop, IP_S_STORE,
+             ip_text(e->ir, "count += ((__global const uint *)scratch)[(long)k * %s * %d + bin]", bins, (int)s->dims[1]), NULL, NULL);
+    ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[bin]", ip_emit_buffer(e, s)), "count", NULL);
+}
+
+void ip_emit_finish(ip_emit *e)
+{
+    const ip_stage *s = root_of(e);
+    if (s->kind == IP_STAGE_HISTOGRAM) {
+        finish_histogram(e, s);
+        return;
+    }
+    const char *type = ip_cl_type(s->acc_dtype), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
+    ip_s_add(e->ir, e->top, IP_S_LET, ip_text(e->ir, "__global const %s *", type), "partial",
+             ip_text(e->ir, "(__global const %s *)scratch", type));
+    if (s->init)
+        ip_emit_uniforms(e, s->init);
+    ip_s_add(e->ir, e->top, IP_S_VAR, type, "total", neutral(e, s));
+    if (sums_floats(s))
+        ip_s_add(e->ir, e->top, IP_S_VAR, type, "lost", "0");
+    ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "k", "0", items);
+    ip_mark mark = ip_emit_enter(e, loop);
+    ip_s_add(e->ir, e->block, IP_S_LET, type, "v", sums_floats(s) ? "partial[k * 2]" : "partial[k]");
+    if (sums_floats(s)) {
+        add_compensated(e, type, "v");
+        line(e, "lost += partial[k * 2 + 1]");
+    } else {
+        ip_s_add(e->ir, e->block, IP_S_STORE, "total", combined(e, s, "total", "v"), NULL);
+    }
+    ip_emit_leave(e, mark);
+    /* NaN as a total means that nothing but NaN was seen, or inf - inf in the compensation: then the plain sum. */
+    if (sums_floats(s))
+        line(e, "total = isfinite(total) ? total + lost : total");
+    e->acc[0] = "total";
+    ip_emit_count_uses(e, (ip_expr *[]){ s->finish }, 1);
+    ip_emit_store(e, s, ip_emit_buffer(e, s), "0", ip_emit_value(e, s->finish));
+    e->acc[0] = NULL;
+}

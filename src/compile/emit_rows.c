@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows schedule, second half: a kernel whose work-items each walk a strip of rows.
+ *
+ *     for y in strip, starting early enough to fill the rings:
+ *         for each stage: if its row y + lead is needed:
+ *             for x in columns: compute an element from rows of earlier stages
+ *             fill in the columns beyond the edges
+ *
+ * Inner loops are plain loops without calls, which a CPU's compiler vectorises. Where
+ * channels do not interact the loop runs over the flat index i = x * channels + c.
+ */
+#include "base/dtype.h"
+#include "compile/emit.h"
+#include "graph/array.h"
+
+#include <string.h>
+
+/* ---- which loop ------------------------------------------------------------------- */
+
+static bool flat_value(ip_emit *e, const ip_stage *stage, ip_expr *x);
+
+static bool flat_load(ip_emit *e, const ip_stage *stage, const ip_expr *load)
+{
+    const ip_stage *s = load->source;
+    if (s->kind == IP_STAGE_TABLE)
+        return !(load->arg[2]->uses & (IP_USES_X | IP_USES_C));
+    if (!load->uses || !((load->arg[2]->uses | load->arg[3]->uses) & (IP_USES_X | IP_USES_C)))
+        return !load->uses;
+    ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
+    const ip_placed *placed = ip_emit_placed(e, s);
+    bool is_ring = placed && placed->place == IP_PLACE_RING;
+    bool in_row = rest && (is_ring || load->border == IP_BORDER_NONE
+                           || (rest->op == IP_X_CONST && rest->i == 0 && s->dims[2] == stage->dims[2]));
+    bool same_channels = load->arg[3]->op == IP_X_COORD && s->dims[3] == e->channels;
+    bool row_is_uniform = !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+    return in_row && same_channels && row_is_uniform && (load->n_args < 5 || flat_value(e, stage, load->arg[4]));
+}
+
+static bool flat_value(ip_emit *e, const ip_stage *stage, ip_expr *x)
+{
+    if (x->op == IP_X_LOAD)
+        return flat_load(e, stage, x);
+    if (!(x->uses & (IP_USES_X | IP_USES_C)))
+        return true;
+    if (x->op == IP_X_COORD || x->op == IP_X_BORDER)
+        return false;
+    return true;
+}
+
+typedef struct flat_check { ip_emit *e; const ip_stage *stage; bool ok; } flat_check;
+
+/* Visits values but not the indices of loads. */
+static void check_flat(flat_check *f, ip_expr *x, unsigned char *seen)
+{
+    if (!f->ok || seen[x->id])
+        return;
+    seen[x->id] = 1;
+    f->ok = flat_value(f->e, f->stage, x);
+    if (x->op == IP_X_LOAD)
+        return;
+    for (int k = 0; k < x->n_args; k++)
+        check_flat(f, x->arg[k], seen);
+}
+
+bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body)
+{
+    if (e->channels == 1)
+        return false; /* the same loop, with x to hand */
+    unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
+    if (!seen)
+        return false;
+    flat_check f = { e, stage, true };
+    check_flat(&f, body, seen);
+    return f.ok;
+}
+
+static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
+{
+    return x->op == IP_X_COORD && x->axis == 3 ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
+}
+
+ip_channels ip_emit_enter_channels(ip_emit *e, ip_expr *body)
+{
+    ip_channels channels = { .n = e->channels, .mark = { e->block, e->n_trail, e->n_rows } };
+    if (e->channels > IP_WRITTEN_CHANNELS) {
+        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels));
+        channels.mark = ip_emit_enter(e, loop);
+        e->coord[3] = "c";
+        channels.n = 1;
+        channels.bodies[0] = body;
+    }
+    for (int c = 0; c < channels.n && channels.n > 1; c++)
+        channels.bodies[c] = ip_x_map(e->ir, body, put_channel, &c);
+    if (e->channels == 1)
+        channels.bodies[0] = ip_x_map(e->ir, body, put_channel, &(int){ 0 });
+    ip_emit_count_uses(e, channels.bodies, channels.n);
+    return channels;
+}
+
+void ip_emit_leave_channels(ip_emit *e, const ip_channels *channels)
+{
+    if (e->channels <= IP_WRITTEN_CHANNELS)
+        return;
+    e->coord[3] = NULL;
+    ip_emit_leave(e, channels->mark);
+}
+
+const char *ip_emit_channel_text(ip_emit *e, int k)
+{
+    return e->channels > IP_WRITTEN_CHANNELS ? "c" : ip_text(e->ir, "%d", k);
+}
+
+const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
+{
+    return e->channels == 1 ? x : ip_text(e->ir, "%s * %d + %s", x, e->channels, ip_emit_channel_text(e, k));
+}
+
+static void widest(ip_expr *x, void *user)
+{
+    int size = (int)ip_dtype(x->dtype)->size_bytes;
+    bool is_index = x->op == IP_X_COORD || x->op == IP_X_CONST || x->op == IP_X_PARAM || x->op == IP_X_TAP;
+    if (!is_index && x->dtype != IMGPAR_BOOL && size > *(int *)user)
+        *(int *)user = size;
+}
+
+/* Indices are i32, but are not computed in lanes: values only. */
+static void widest_value(ip_expr *x, unsigned char *seen, int *size)
+{
+    if (seen[x->id])
+        return;
+    seen[x->id] = 1;
+    widest(x, size);
+    for (int k = x->op == IP_X_LOAD ? 4 : 0; k < x->n_args; k++)
+        widest_value(x->arg[k], seen, size);
+}
+
+int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
+{
+    int size = (int)ip_dtype(stored)->size_bytes;
+    unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
+    if (seen)
+        widest_value(root, seen, &size);
+    return 64 / size;
+}
+
+/* ---- one row of a stage --------------------------------------------------------------- */
+
+enum { BLOCK = 64 }; /* elements computed together where windows are loops */
+
+static void compute_flat(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+{
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "%s * %d", xa, e->channels),
+                             ip_text(e->ir, "%s * %d", xb, e->channels));
+    loop->parallel = IP_INDEPENDENT;
+    loop->vector_width = ip_emit_width(e, s->body, s->dtype);
+    ip_mark mark = ip_emit_enter(e, loop);
+    e->flat = "i";
+    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
+    ip_emit_store(e, s, target, "i", ip_emit_value(e, s->body));
+    e->flat = NULL;
+    ip_emit_leave(e, mark);
+}
+
+static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+{
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
+    loop->parallel = IP_INDEPENDENT;
+    loop->vector_width = ip_emit_width(e, s->body, s->dtype);
+    ip_mark mark = ip_emit_enter(e, loop);
+    e->coord[2] = "x";
+    ip_channels channels = ip_emit_enter_channels(e, s->body);
+    const char *values[IP_WRITTEN_CHANNELS];
+    for (int c = 0; c < channels.n; c++)
+        values[c] = ip_emit_value(e, channels.bodies[c]);
+    for (int c = 0; c < channels.n; c++)
+        ip_emit_store(e, s, target, ip_emit_pixel_index(e, "x", c), values[c]);
+    ip_emit_leave_channels(e, &channels);
+    e->coord[2] = NULL;
+    ip_emit_leave(e, mark);
+}
+
+static void find_window(ip_expr *x, void *user)
+{
+    if (x->op == IP_X_WINDOW)
+        *(bool *)user = true;
+}
+
+static bool has_window(ip_emit *e, ip_expr *x)
+{
+    bool found = false;
+    ip_x_walk(e->ir, x, find_window, &found);
+    return found;
+}
+
+typedef struct blockwise { ip_emit *e; bool flat; const char *start, *n; } blockwise;
+
+/* The lane loop over t, with i or x as the element's index. */
+static ip_mark enter_lanes(blockwise *b, int width)
+{
+    ip_emit *e = b->e;
+    ip_stmt *lanes = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", b->n);
+    lanes->parallel = IP_INDEPENDENT;
+    lanes->vector_width = width;
+    ip_mark mark = ip_emit_enter(e, lanes);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", b->flat ? "i" : "x", ip_text(e->ir, "%s + t", b->start));
+    e->flat = b->flat ? "i" : NULL;
+    e->coord[2] = b->flat ? NULL : "x";
+    if (!b->flat)
+        e->coord[3] = "0";
+    return mark;
+}
+
+static void leave_lanes(blockwise *b, ip_mark mark)
+{
+    b->e->flat = NULL;
+    b->e->coord[2] = b->e->coord[3] = NULL;
+    ip_emit_leave(b->e, mark);
+}
+
+/* One window for a block of elements: an accumulator each, taps outside, lanes inside. */
+static void compute_window(ip_expr *x, void *user)
+{
+    blockwise *b = user;
+    ip_emit *e = b->e;
+    if (x->op != IP_X_WINDOW)
+        return;
+    const char *type = ip_cl_type(x->dtype), *acc = ip_text(e->ir, "w%d", x->window);
+    const ip_dtype_facts *facts = ip_dtype(x->dtype);
+    int width = ip_emit_width(e, x->arg[0], x->dtype);
+    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "%s[%d]", acc, BLOCK), NULL);
+    ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", BLOCK));
+    ip_s_add(e->ir, init, IP_S_STORE, ip_text(e->ir, "%s[t]", acc), ip_emit_window_start(e, x), NULL);
+    ip_stmt *rows = ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", ip_text(e->ir, "%d", x->taps_y));
+    ip_mark in_rows = ip_emit_enter(e, rows);
+    e->tap_y = "j";
+    e->tap_x = "0";
+    ip_emit_row_pointers(e, x->arg[0]);
+    ip_stmt *columns = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", ip_text(e->ir, "%d", x->taps_x));
+    ip_mark in_columns = ip_emit_enter(e, columns);
+    e->tap_x = "k";
+    const char *weight = NULL;
+    if (x->fold == IP_FOLD_FMA && !(x->arg[1]->uses & IP_USES_COORDS)) {
+        ip_s_add(e->ir, e->block, IP_S_LET, type, "weight", ip_emit_value(e, x->arg[1]));
+        weight = "weight";
+    }
+    ip_mark in_lanes = enter_lanes(b, width);
+    const char *v = ip_emit_value(e, x->arg[0]), *sum = ip_text(e->ir, "%s[t]", acc);
+    const char *next;
+    if (x->fold == IP_FOLD_FMA)
+        next = ip_text(e->ir, "fma(%s, %s, %s)", weight ? weight : ip_emit_value(e, x->arg[1]), v, sum);
+    else if (x->fold == IP_FOLD_SUM)
+        next = ip_text(e->ir, "(%s)(%s + %s)", type, sum, v);
+    else if (facts->is_float)
+        next = ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", sum, x->fold == IP_FOLD_MIN ? "<" : ">", v, v, v, sum, v);
+    else
+        next = ip_text(e->ir, "%s(%s, (%s)%s)", x->fold == IP_FOLD_MIN ? "min" : "max", sum, type, v);
+    ip_s_add(e->ir, e->block, IP_S_STORE, sum, next, NULL);
+    leave_lanes(b, in_lanes);
+    ip_emit_leave(e, in_columns);
+    ip_emit_leave(e, in_rows);
+    e->tap_y = e->tap_x = NULL;
+}
+
+static void compute_blocks(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb, bool flat)
+{
+    const char *from = flat ? ip_text(e->ir, "%s * %d", xa, e->channels) : xa;
+    const char *to = flat ? ip_text(e->ir, "%s * %d", xb, e->channels) : xb;
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, to);
+    blocks->d = ip_text(e->ir, "%d", BLOCK);
+    ip_mark mark = ip_emit_enter(e, blocks);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%d, %s - i0)", BLOCK, to));
+    blockwise b = { e, flat, "i0", "n" };
+    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
+    ip_x_walk(e->ir, s->body, compute_window, &b);
+    ip_mark in_lanes = enter_lanes(&b, ip_emit_width(e, s->body, s->dtype));
+    e->window_lane = "t";
+    ip_emit_store(e, s, target, flat ? "i" : "x", ip_emit_value(e, s->body));
+    e->window_lane = NULL;
+    leave_lanes(&b, in_lanes);
+    ip_emit_leave(e, mark);
+}
+
+static void compute_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+{
+    bool flat = ip_emit_is_flat(e, s, s->body);
+    ip_emit_row_pointers(e, s->body);
+    if (has_window(e, s->body) && (flat || e->channels == 1))
+        compute_blocks(e, s, target, xa, xb, flat);
+    else if (flat)
+        compute_flat(e, s, target, xa, xb);
+    else
+        compute_pixels(e, s, target, xa, xb);
+}
+
+/* ---- edges of a ring row ------------------------------------------------------------------ */
+
+static void pad_side(ip_emit *e, const ip_placed *p, const char *target, const char *test, const char *at)
+{
+    const ip_stage *s = p->stage;
+    const char *width = ip_emit_dim(e, s, 2);
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, test, NULL, NULL);
+    ip_stmt *loop = ip_s_add(e->ir, when, IP_S_FOR, "k", "0", ip_text(e->ir, "%d", p->pad));
+    ip_mark mark = ip_emit_enter(e, loop);
+    ip_s_add(e->ir, loop, IP_S_LET, "int", "to", at);
+    if (p->pad_border != IMGPAR_BORDER_CONSTANT)
+        ip_s_add(e->ir, loop, IP_S_LET, "int", "from", ip_emit_border(e, p->pad_border, "to", width));
+    ip_channels channels = ip_emit_enter_channels(e, s->body); /* the copies are not used, only the loop */
+    for (int c = 0; c < channels.n; c++) {
+        const char *from = ip_emit_pixel_index(e, "from", c);
+        const char *value = p->pad_border == IMGPAR_BORDER_CONSTANT ? ip_emit_value(e, p->pad_outside)
+            : s->dtype == IMGPAR_F16 ? ip_text(e->ir, "vload_half(%s, %s)", from, target)
+                                     : ip_text(e->ir, "%s[%s]", target, from);
+        ip_emit_store(e, s, target, ip_emit_pixel_index(e, "to", c), value);
+    }
+    ip_emit_leave_channels(e, &channels);
+    ip_emit_leave(e, mark);
+}
+
+static void pad_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb)
+{
+    if (p->pad == 0)
+        return;
+    pad_side(e, p, target, ip_text(e->ir, "%s == 0", xa), "-1 - k");
+    pad_side(e, p, target, ip_text(e->ir, "%s == %s", xb, ip_emit_dim(e, p->stage, 2)),
+             ip_text(e->ir, "%s + k", ip_emit_dim(e, p->stage, 2)));
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+static const char *column_start(ip_emit *e, const ip_placed *p)
+{
+    return p->left == 0 ? "xa" : ip_text(e->ir, "max(xa - %d, 0)", p->left);
+}
+
+static void declare_rings(ip_emit *e)
+{
+    for (int k = 0; k < e->kernel->n_placed; k++) {
+        const ip_placed *p = &e->kernel->placed[k];
+        if (p->place != IP_PLACE_RING)
+            continue;
+        e->kernel->has_scratch = true;
+        const char *type = ip_text(e->ir, "__global %s *", ip_dtype(p->stage->dtype)->cl);
+        const char *base = ip_text(e->ir, "(%s)(mine + (long)%s * 64)", type,
+                                   ip_emit_slot(e, IP_SLOT_RING_OFFSET, 0, p->stage, NULL));
+        ip_s_add(e->ir, e->top, IP_S_LET, type, ip_emit_ring(e, p->stage),
+                 ip_text(e->ir, "%s + (%d - %s) * %d", base, p->pad, column_start(e, p), (int)p->stage->dims[3]));
+    }
+}
+
+static void emit_stage(ip_emit *e, const ip_placed *p)
+{
+    const ip_stage *s = p->stage;
+    const int64_t *domain = s->kind == IP_STAGE_MAP ? s->dims : s->over;
+    const char *height = ip_emit_dim(e, s->kind == IP_STAGE_MAP ? s : e->kernel->stages[e->kernel->n_stages - 1], 1);
+    bool is_root = p->place == IP_PLACE_GLOBAL;
+    e->channels = (int)domain[3];
+    const char *name = s->node && s->node->op ? s->node->op->info.name : "stage";
+    ip_s_add(e->ir, e->block, IP_S_NOTE, ip_text(e->ir, "%s%s%s", name, s->note ? ": " : "", s->note ? s->note : ""), NULL, NULL);
+    const char *r = p->lead == 0 ? "y" : ip_text(e->ir, "row%d", (int)(p - e->kernel->placed));
+    if (p->lead != 0)
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", r, ip_text(e->ir, "y + %d", p->lead));
+    const char *low = p->first == 0 ? "ya" : ip_text(e->ir, "max(ya + (%d), 0)", p->first);
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s >= %s & %s < %s", r, low, r, height), NULL, NULL);
+    ip_mark mark = ip_emit_enter(e, when);
+    e->coord[0] = "z";
+    e->coord[1] = r;
+    const char *xa = "xa", *xb = "xb";
+    if (p->left > 0 || p->right > 0) {
+        xa = "xs";
+        xb = "xe";
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "xs", column_start(e, p));
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "xe", ip_text(e->ir, "min(xb + %d, %s)", p->right, ip_emit_dim(e, s, 2)));
+    }
+    if (is_root && s->kind != IP_STAGE_MAP) {
+        bool flat = ip_emit_is_flat(e, s, s->body);
+        ip_emit_row_pointers(e, s->body);
+        ip_emit_fold_row(e, xa, xb, flat);
+    } else {
+        const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl);
+        const char *row = is_root ? ip_emit_buffer_row(e, s, "z", r)
+            : p->rows == 1 ? ip_emit_ring(e, s)
+                           : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s), r, p->rows,
+                                     ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL));
+        ip_s_add(e->ir, e->block, IP_S_LET, type, "out", row);
+        compute_row(e, s, "out", xa, xb);
+        if (!is_root)
+            pad_row(e, p, "out", xa, xb);
+    }
+    ip_emit_leave(e, mark);
+    e->coord[0] = e->coord[1] = NULL;
+}
+
+void ip_emit_rows(ip_emit *e)
+{
+    ip_kernel *k = e->kernel;
+    int warm_up = 0;
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].lead - k->placed[i].first > warm_up)
+            warm_up = k->placed[i].lead - k->placed[i].first;
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "get_global_id(2) + %s", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL)));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "ya",
+             ip_text(e->ir, "(int)get_global_id(1) * %s + %s", ip_emit_slot(e, IP_SLOT_STRIP, 0, NULL, NULL),
+                     ip_emit_slot(e, IP_SLOT_REGION, 2, NULL, NULL)));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "yb",
+             ip_text(e->ir, "min(ya + %s, %s)", ip_emit_slot(e, IP_SLOT_STRIP, 0, NULL, NULL),
+                     ip_emit_slot(e, IP_SLOT_REGION, 3, NULL, NULL)));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "xa",
+             ip_text(e->ir, "(int)get_global_id(0) * %s + %s", ip_emit_slot(e, IP_SLOT_STRIP, 1, NULL, NULL),
+                     ip_emit_slot(e, IP_SLOT_REGION, 4, NULL, NULL)));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "xb",
+             ip_text(e->ir, "min(xa + %s, %s)", ip_emit_slot(e, IP_SLOT_STRIP, 1, NULL, NULL),
+                     ip_emit_slot(e, IP_SLOT_REGION, 5, NULL, NULL)));
+    bool needs_item = k->is_fold || k->n_placed > 1;
+    if (needs_item)
+        ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
+                 ip_text(e->ir, "%s + ((long)get_global_id(2) * %s + get_global_id(1)) * %s + get_global_id(0)",
+                         ip_emit_slot(e, IP_SLOT_ITEMS, 1, NULL, NULL), ip_emit_slot(e, IP_SLOT_STRIP, 3, NULL, NULL),
+                         ip_emit_slot(e, IP_SLOT_STRIP, 2, NULL, NULL)));
+    if (k->n_placed > 1)
+        ip_s_add(e->ir, e->top, IP_S_LET, "__global uchar *", "mine",
+                 ip_text(e->ir, "scratch + ((long)%s + item * %s) * 64", ip_emit_slot(e, IP_SLOT_SCRATCH, 1, NULL, NULL),
+                         ip_emit_slot(e, IP_SLOT_SCRATCH, 0, NULL, NULL)));
+    declare_rings(e);
+    for (int i = 0; i < k->n_placed; i++) {
+        ip_emit_uniforms(e, k->placed[i].stage->body);
+        if (k->placed[i].pad_outside)
+            ip_emit_uniforms(e, k->placed[i].pad_outside);
+    }
+    if (k->is_fold)
+        ip_emit_fold_begin(e);
+    ip_stmt *rows = ip_s_add(e->ir, e->top, IP_S_FOR, "y", warm_up ? ip_text(e->ir, "ya - %d", warm_up) : "ya", "yb");
+    ip_mark mark = ip_emit_enter(e, rows);
+    for (int i = 0; i < k->n_placed; i++)
+        emit_stage(e, &k->placed[i]);
+    ip_emit_leave(e, mark);
+    if (k->is_fold)
+        ip_emit_fold_end(e);
+}

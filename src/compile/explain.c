@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* A plan for people (text), for pictures (dot), for programs (json), and its OpenCL C (cl). */
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "compile/plan.h"
+#include "graph/array.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const schedule_names[IP_N_SCHEDULES] = { "auto", "rows", "tiles", "texture", "pixels", "ref" };
+
+const char *ip_schedule_name(ip_schedule schedule) { return schedule < IP_N_SCHEDULES ? schedule_names[schedule] : "?"; }
+
+bool ip_schedule_find(const char *name, ip_schedule *schedule)
+{
+    for (int k = 0; k < IP_N_SCHEDULES; k++)
+        if (strcmp(name, schedule_names[k]) == 0) {
+            *schedule = (ip_schedule)k;
+            return true;
+        }
+    return false;
+}
+
+static uint64_t stage_bytes(const ip_stage *s)
+{
+    return (uint64_t)s->dims[0] * (uint64_t)s->dims[1] * (uint64_t)s->dims[2] * (uint64_t)s->dims[3] * ip_dtype(s->dtype)->size_bytes;
+}
+
+static void kernel_traffic(const ip_kernel *k, uint64_t *read, uint64_t *written)
+{
+    *read = *written = 0;
+    for (int i = 0; i < k->n_inputs; i++)
+        *read += stage_bytes(k->inputs[i]);
+    for (int i = 0; i < k->n_outputs; i++)
+        *written += stage_bytes(k->outputs[i]);
+}
+
+static void put_size(ip_str *out, uint64_t bytes)
+{
+    char buf[32];
+    if (bytes < 10000)
+        snprintf(buf, sizeof buf, "%llu bytes", (unsigned long long)bytes);
+    else if (bytes < 10000000)
+        snprintf(buf, sizeof buf, "%llu kB", (unsigned long long)(bytes + 500) / 1000);
+    else
+        snprintf(buf, sizeof buf, "%llu MB", (unsigned long long)(bytes + 500000) / 1000000);
+    ip_str_append(out, buf);
+}
+
+static void put_shape(ip_str *out, const ip_stage *s)
+{
+    ip_str_printf(out, "%s ", ip_dtype(s->dtype)->name);
+    if (s->dims[0] > 1)
+        ip_str_printf(out, "%lldx", (long long)s->dims[0]);
+    ip_str_printf(out, "%lldx%lldx%lld", (long long)s->dims[1], (long long)s->dims[2], (long long)s->dims[3]);
+}
+
+static const char *source_name(const ip_stage *s)
+{
+    if (s->node && s->node->source && s->node->source->name)
+        return s->node->source->name;
+    return s->node && s->node->op ? s->node->op->info.name : "value";
+}
+
+static const ip_kernel *producer(const ip_plan *plan, const ip_stage *s)
+{
+    for (int k = 0; k < plan->n_kernels; k++)
+        for (int i = 0; i < plan->kernels[k].n_outputs; i++)
+            if (plan->kernels[k].outputs[i] == s)
+                return &plan->kernels[k];
+    return NULL;
+}
+
+static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_str *out)
+{
+    uint64_t read, written;
+    kernel_traffic(k, &read, &written);
+    ip_str_printf(out, "kernel %d: %s\n", number, k->ops);
+    ip_str_printf(out, "  schedule %s, %s\n", ip_schedule_name(k->schedule), k->name);
+    if (k->fallback[0])
+        ip_str_printf(out, "  %s\n", k->fallback);
+    for (int i = 0; i < k->n_inputs; i++) {
+        const ip_kernel *from = producer(plan, k->inputs[i]);
+        ip_str_append(out, "  reads   ");
+        put_shape(out, k->inputs[i]);
+        if (from)
+            ip_str_printf(out, "  from kernel %d\n", (int)(from - plan->kernels) + 1);
+        else
+            ip_str_printf(out, "  %s\n", source_name(k->inputs[i]));
+    }
+    ip_str_append(out, "  writes  ");
+    put_shape(out, k->outputs[0]);
+    ip_str_append(out, "\n  traffic ");
+    put_size(out, read);
+    ip_str_append(out, " read, ");
+    put_size(out, written);
+    ip_str_append(out, " written\n");
+    for (int i = 0; i < k->n_placed; i++) {
+        const ip_placed *p = &k->placed[i];
+        if (p->place != IP_PLACE_RING)
+            continue;
+        ip_str_printf(out, "  keeps   %d row%s of %s%s%s\n", p->rows, p->rows == 1 ? "" : "s",
+                      p->is_copy ? source_name(p->stage->body->source) : p->stage->node ? p->stage->node->op->info.name : "a stage",
+                      p->stage->note ? ": " : "", p->stage->note ? p->stage->note : "");
+    }
+    if (k->reason[0])
+        ip_str_printf(out, "  ends here because %s\n", k->reason);
+}
+
+static void explain_text(const ip_plan *plan, ip_str *out)
+{
+    uint64_t read, written, saved = 0;
+    for (int i = 0; i < plan->n_kernels; i++)
+        for (int s = 0; s + 1 < plan->kernels[i].n_stages; s++)
+            saved += 2 * stage_bytes(plan->kernels[i].stages[s]);
+    ip_str_printf(out, "%d node%s, %d kernel%s", plan->n_nodes, plan->n_nodes == 1 ? "" : "s", plan->n_kernels,
+                  plan->n_kernels == 1 ? "" : "s");
+    if (saved) {
+        ip_str_append(out, "; fusing saves ");
+        put_size(out, saved);
+        ip_str_append(out, " of memory traffic");
+    }
+    ip_str_putc(out, '\n');
+    for (int i = 0; i < plan->n_kernels; i++) {
+        kernel_traffic(&plan->kernels[i], &read, &written);
+        text_kernel(plan, &plan->kernels[i], i + 1, out);
+    }
+}
+
+static void explain_json(const ip_plan *plan, ip_str *out)
+{
+    ip_str_printf(out, "{\"nodes\": %d, \"kernels\": [", plan->n_nodes);
+    for (int i = 0; i < plan->n_kernels; i++) {
+        const ip_kernel *k = &plan->kernels[i];
+        uint64_t read, written;
+        kernel_traffic(k, &read, &written);
+        ip_str_printf(out, "%s\n  {\"name\": ", i ? "," : "");
+        ip_str_json(out, k->name);
+        ip_str_append(out, ", \"ops\": [");
+        for (const char *p = k->ops; *p;) {
+            size_t n = strcspn(p, ",");
+            ip_str_printf(out, "%s\"%.*s\"", p == k->ops ? "" : ", ", (int)n, p);
+            p += n + (p[n] == ',');
+        }
+        ip_str_printf(out, "], \"schedule\": \"%s\", \"bytes_read\": %llu, \"bytes_written\": %llu, \"reason\": ",
+                      ip_schedule_name(k->schedule), (unsigned long long)read, (unsigned long long)written);
+        ip_str_json(out, k->reason);
+        if (k->fallback[0]) {
+            ip_str_append(out, ", \"fallback\": ");
+            ip_str_json(out, k->fallback);
+        }
+        ip_str_putc(out, '}');
+    }
+    ip_str_append(out, plan->n_kernels ? "\n]}\n" : "]}\n");
+}
+
+static void dot_label(ip_str *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            ip_str_putc(out, '\\');
+        ip_str_putc(out, *text);
+    }
+}
+
+/* Kernels as boxes, the nodes inside them as ellipses, sources as notes. */
+static void explain_dot(const ip_plan *plan, ip_str *out)
+{
+    ip_str_append(out, "digraph imgpar {\n  rankdir=LR; node [fontname=\"sans-serif\"];\n");
+    for (int i = 0; i < plan->n_kernels; i++) {
+        const ip_kernel *k = &plan->kernels[i];
+        ip_str_printf(out, "  subgraph cluster_%d {\n    label=\"kernel %d, %s\"; style=rounded;\n", i + 1, i + 1,
+                      ip_schedule_name(k->schedule));
+        ip_str_printf(out, "    k%d [shape=box, label=\"", i + 1);
+        for (const char *p = k->ops; *p; p++)
+            ip_str_append_n(out, *p == ',' ? "\\n" : p, *p == ',' ? 2 : 1);
+        ip_str_append(out, "\"];\n  }\n");
+        for (int s = 0; s < k->n_inputs; s++) {
+            const ip_kernel *from = producer(plan, k->inputs[s]);
+            if (from) {
+                ip_str_printf(out, "  k%d -> k%d;\n", (int)(from - plan->kernels) + 1, i + 1);
+            } else {
+                ip_str_printf(out, "  s%d [shape=note, label=\"", k->inputs[s]->id);
+                dot_label(out, source_name(k->inputs[s]));
+                ip_str_printf(out, "\"];\n  s%d -> k%d;\n", k->inputs[s]->id, i + 1);
+            }
+        }
+        for (int s = 0; s < plan->n_outputs; s++)
+            if (plan->outputs[s] == k->outputs[0])
+                ip_str_printf(out, "  out%d [shape=plaintext, label=\"result %d\"];\n  k%d -> out%d;\n", s + 1, s + 1, i + 1, s + 1);
+    }
+    ip_str_append(out, "}\n");
+}
+
+imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, char **text, ip_error *err)
+{
+    ip_str out = IP_STR_INIT;
+    *text = NULL;
+    if (!format || strcmp(format, "text") == 0) {
+        explain_text(plan, &out);
+    } else if (strcmp(format, "json") == 0) {
+        explain_json(plan, &out);
+    } else if (strcmp(format, "dot") == 0) {
+        explain_dot(plan, &out);
+    } else if (strcmp(format, "cl") == 0) {
+        for (int k = 0; k < plan->n_kernels; k++) {
+            if (k)
+                ip_str_putc(&out, '\n');
+            ip_str_append(&out, plan->kernels[k].source);
+        }
+    } else {
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "explain: format \"%s\" is none of text, dot, json, cl, graph", format);
+    }
+    ip_str_append(&out, "");
+    *text = out.text ? ip_str_take(&out) : ip_strdup("");
+    return *text ? IMGPAR_OK : ip_fail_memory(err, "explaining");
+}

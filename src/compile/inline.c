@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inlining: a stage's body takes the place of the loads that read it. After this
+ * pass a stage remains only where its value must be kept for neighbours, for
+ * several readers, or in memory.
+ *
+ * A load of stage p is replaced by p's body when
+ *   1. it reads p at its own place (z, y, x; any channel), or at computed places that are
+ *      known to be inside and p reads nothing around itself (a chain of views is one index map), and
+ *      (Where the same reader also looks at p's neighbours, p is kept for those anyway.)
+ *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
+ *   3. p has one reader, or computing it again costs less than keeping it (COST operations).
+ * Expressions stay below MAX_SIZE, so that compile time stays linear in the graph.
+ */
+#include "base/alloc.h"
+#include "compile/passes.h"
+#include "graph/array.h"
+
+#include <string.h>
+
+enum { COST = 12, MAX_SIZE = 1500 };
+
+typedef struct inlining {
+    ip_ir *ir;
+    const ip_compile_options *options;
+    int *n_readers;          /* by stage id: stages that load it */
+    int *size;               /* by stage id: of its body, after inlining */
+    ip_stage *reader;        /* the stage being rewritten */
+    int reader_size;
+    int *read_around;        /* by stage id: 1 + the last reader that also looks at neighbours */
+} inlining;
+
+bool ip_stage_computes(const ip_stage *s)
+{
+    return s->kind == IP_STAGE_MAP || s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM;
+}
+
+typedef struct load_visit { void (*fn)(ip_expr *, void *); void *user; } load_visit;
+
+static void visit_load(ip_expr *x, void *user)
+{
+    load_visit *v = user;
+    if (x->op == IP_X_LOAD)
+        v->fn(x, v->user);
+}
+
+void ip_stage_each_load(ip_ir *ir, const ip_stage *s, void (*fn)(ip_expr *load, void *user), void *user)
+{
+    load_visit v = { fn, user };
+    ip_expr *const exprs[] = { s->body, s->finish, s->combine, s->init };
+    for (size_t k = 0; k < sizeof exprs / sizeof *exprs; k++)
+        if (exprs[k])
+            ip_x_walk(ir, exprs[k], visit_load, &v);
+}
+
+static bool is_coord(const ip_expr *x, int axis) { return x->op == IP_X_COORD && x->axis == axis; }
+
+static const int64_t *domain_of(const ip_stage *s) { return s->kind == IP_STAGE_MAP ? s->dims : s->over; }
+
+static bool reads_own_place(const ip_expr *load, const ip_stage *reader)
+{
+    const int64_t *domain = domain_of(reader);
+    for (int k = 0; k < 3; k++)
+        if (!is_coord(load->arg[k], k) || load->source->dims[k] != domain[k])
+            return false;
+    return true;
+}
+
+/* Every load in the body reads at its own place or has no border to apply. */
+static void note_neighbours(ip_expr *load, void *user)
+{
+    if (load->border != IP_BORDER_NONE)
+        *(bool *)user = true;
+}
+
+static void note_window(ip_expr *x, void *user)
+{
+    if (x->op == IP_X_WINDOW)
+        *(bool *)user = true;
+}
+
+static bool is_pointwise(ip_ir *ir, const ip_stage *p)
+{
+    bool has_neighbours = false;
+    ip_stage_each_load(ir, p, note_neighbours, &has_neighbours);
+    ip_x_walk(ir, p->body, note_window, &has_neighbours);
+    return !has_neighbours;
+}
+
+static bool may_inline(inlining *in, const ip_expr *load)
+{
+    const ip_stage *p = load->source;
+    if (p->kind != IP_STAGE_MAP || p->is_output || p->dtype == IMGPAR_F16)
+        return false;
+    if (!in->options->fuse && p->node != in->reader->node)
+        return false;
+    if (in->reader_size + in->size[p->id] > MAX_SIZE)
+        return false;
+    if (in->read_around[p->id] == in->reader->id + 1)
+        return false;
+    if (in->n_readers[p->id] > 1 && in->size[p->id] > COST)
+        return false;
+    if (reads_own_place(load, in->reader))
+        return true;
+    return load->border == IP_BORDER_NONE && in->size[p->id] <= COST && is_pointwise(in->ir, p);
+}
+
+static ip_expr *put_coords(ip_ir *ir, ip_expr *x, void *user)
+{
+    ip_expr *const *index = user;
+    (void)ir;
+    return x->op == IP_X_COORD ? index[x->axis] : x;
+}
+
+static ip_expr *replace_load(ip_ir *ir, ip_expr *x, void *user)
+{
+    inlining *in = user;
+    if (x->op != IP_X_LOAD || !may_inline(in, x))
+        return x;
+    in->reader_size += in->size[x->source->id];
+    return ip_x_map(ir, x->source->body, put_coords, (void *)x->arg);
+}
+
+static void note_reading_around(ip_expr *load, void *user)
+{
+    inlining *in = user;
+    if (!reads_own_place(load, in->reader) && load->border != IP_BORDER_NONE)
+        in->read_around[load->source->id] = in->reader->id + 1;
+}
+
+static void count_reader(ip_expr *load, void *user)
+{
+    int **last = user; /* last[0]: counts, last[1]: the reader that counted last */
+    int reader = last[2][0];
+    if (last[1][load->source->id] != reader)
+        last[0][load->source->id]++;
+    last[1][load->source->id] = reader;
+}
+
+static void count_readers(inlining *in, int *last_reader)
+{
+    for (int k = 0; k < in->ir->n_stages; k++) {
+        int reader = k + 1;
+        int *state[3] = { in->n_readers, last_reader, &reader };
+        if (ip_stage_computes(in->ir->stages[k]))
+            ip_stage_each_load(in->ir, in->ir->stages[k], count_reader, state);
+    }
+}
+
+imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err)
+{
+    ip_ir *ir = plan->ir;
+    size_t n = (size_t)ir->n_stages + 1;
+    inlining in = { .ir = ir, .options = options };
+    in.n_readers = ip_zalloc(n * sizeof(int));
+    in.size = ip_zalloc(n * sizeof(int));
+    in.read_around = ip_zalloc(n * sizeof(int));
+    int *last_reader = ip_zalloc(n * sizeof(int));
+    if (in.n_readers && in.size && in.read_around && last_reader) {
+        count_readers(&in, last_reader);
+        for (int k = 0; k < ir->n_stages && !ir->failed; k++) {
+            ip_stage *s = ir->stages[k];
+            if (!ip_stage_computes(s))
+                continue;
+            in.reader = s;
+            in.reader_size = ip_x_size(ir, s->body);
+            ip_stage_each_load(ir, s, note_reading_around, &in);
+            s->body = ip_x_map(ir, s->body, replace_load, &in);
+            in.size[k] = ip_x_size(ir, s->body);
+        }
+    } else {
+        ir->failed = true;
+    }
+    ip_free(in.n_readers);
+    ip_free(in.size);
+    ip_free(in.read_around);
+    ip_free(last_reader);
+    return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lowering: the graph below the requested arrays becomes a list of stages. Nodes are
+ * visited inputs first, without recursion, since graphs may be deep. Equal nodes are
+ * merged here and only here: two nodes are equal when their rows, parameters and
+ * (merged) inputs are.
+ */
+#include "base/alloc.h"
+#include "compile/passes.h"
+#include "graph/array.h"
+#include "ops/lower.h"
+
+#include <string.h>
+
+typedef struct entry {
+    imgpar_array *node;      /* key */
+    ip_stage *stage;         /* NULL: being visited */
+    imgpar_array *same_as;   /* the node that stands for it */
+    struct ip_value *value;  /* kept by an evaluation: pinned until it is the stage's */
+} entry;
+
+typedef struct lowering {
+    ip_plan *plan;
+    entry *entries;          /* open addressing by node address */
+    size_t size, used;
+    imgpar_array **by_hash;  /* representatives, open addressing by node hash */
+    imgpar_array **stack;
+    size_t depth, stack_capacity;
+    size_t held_capacity;
+} lowering;
+
+static entry *find(lowering *l, const imgpar_array *node)
+{
+    size_t k = ((uintptr_t)node >> 4) * 0x9E3779B97F4A7C15ull >> 20;
+    for (;; k++) {
+        entry *e = &l->entries[k & (l->size - 1)];
+        if (!e->node || e->node == node)
+            return e;
+    }
+}
+
+static bool grow(lowering *l)
+{
+    size_t old_size = l->size;
+    entry *old = l->entries;
+    l->size = old_size ? old_size * 2 : 64;
+    l->entries = ip_zalloc(l->size * sizeof *l->entries);
+    imgpar_array **by_hash = ip_zalloc(l->size * sizeof *by_hash);
+    if (!l->entries || !by_hash) {
+        ip_free(l->entries);
+        ip_free(by_hash);
+        l->entries = old;
+        l->size = old_size;
+        return false;
+    }
+    for (size_t k = 0; k < old_size; k++) {
+        if (!old[k].node)
+            continue;
+        *find(l, old[k].node) = old[k];
+    }
+    for (size_t k = 0; k < old_size; k++) {
+        imgpar_array *node = l->by_hash[k];
+        if (!node)
+            continue;
+        size_t at = node->hash;
+        while (by_hash[at & (l->size - 1)])
+            at++;
+        by_hash[at & (l->size - 1)] = node;
+    }
+    ip_free(old);
+    ip_free(l->by_hash);
+    l->by_hash = by_hash;
+    return true;
+}
+
+static bool push(lowering *l, imgpar_array *node)
+{
+    if (l->depth == l->stack_capacity) {
+        size_t capacity = l->stack_capacity ? l->stack_capacity * 2 : 64;
+        imgpar_array **stack = ip_realloc_array(l->stack, capacity, sizeof *stack);
+        if (!stack)
+            return false;
+        l->stack = stack;
+        l->stack_capacity = capacity;
+    }
+    l->stack[l->depth++] = node;
+    return true;
+}
+
+static bool hold(lowering *l, imgpar_array *node)
+{
+    if ((size_t)l->plan->n_held == l->held_capacity) {
+        size_t capacity = l->held_capacity ? l->held_capacity * 2 : 64;
+        imgpar_array **held = ip_realloc_array(l->plan->held, capacity, sizeof *held);
+        if (!held)
+            return false;
+        l->plan->held = held;
+        l->held_capacity = capacity;
+    }
+    l->plan->held[l->plan->n_held++] = ip_array_hold(node);
+    return true;
+}
+
+/* Two leaves with the same pixels: one source, or one unchanged file opened twice. */
+static bool same_source(const ip_source *a, const ip_source *b)
+{
+    if (a == b)
+        return true;
+    return a && b && a->kind == IP_SOURCE_FILE && b->kind == IP_SOURCE_FILE && !a->file.stdin_bytes
+        && !b->file.stdin_bytes && a->fail_on == b->fail_on && a->file.device == b->file.device
+        && a->file.inode == b->file.inode && a->file.size_bytes == b->file.size_bytes
+        && a->file.mtime_sec == b->file.mtime_sec && a->file.mtime_nsec == b->file.mtime_nsec;
+}
+
+/* Equal in row, parameters and merged inputs. Placeholders equal nothing but themselves. */
+static bool same_node(lowering *l, const imgpar_array *a, const imgpar_array *b)
+{
+    if (a->hash != b->hash || a->n_inputs != b->n_inputs || a->loop || b->loop || !same_source(a->source, b->source))
+        return false;
+    if (!a->op->lower && !a->source)
+        return false;
+    for (int k = 0; k < a->n_inputs; k++)
+        if (find(l, a->inputs[k])->same_as != find(l, b->inputs[k])->same_as)
+            return false;
+    return ip_array_same(a, b);
+}
+
+static imgpar_array *representative(lowering *l, imgpar_array *node)
+{
+    size_t k = node->hash;
+    for (;; k++) {
+        imgpar_array **slot = &l->by_hash[k & (l->size - 1)];
+        if (!*slot)
+            return *slot = node;
+        if (same_node(l, *slot, node))
+            return *slot;
+    }
+}
+
+/* Takes value. */
+static ip_stage *source_stage(lowering *l, imgpar_array *node, struct ip_value *value)
+{
+    int64_t dims[4];
+    ip_type_dims(&node->type, dims);
+    ip_stage *s = ip_stage_new(l->plan->ir, IP_STAGE_SOURCE, node->type.dtype, dims, node);
+    if (s) {
+        s->lo = node->range.lo;
+        s->hi = node->range.hi;
+        s->value = value;
+    } else {
+        ip_value_release(value);
+    }
+    return s;
+}
+
+static bool is_leaf(const entry *e) { return e->value || !e->node->op->lower || e->node->loop; }
+
+static ip_stage *lower_node(lowering *l, entry *e, ip_error *err)
+{
+    imgpar_array *node = e->node;
+    if (is_leaf(e)) {
+        struct ip_value *value = e->value;
+        e->value = NULL;
+        return source_stage(l, node, value);
+    }
+    ip_stage *in[64];
+    ip_stage **inputs = node->n_inputs <= 64 ? in : ip_alloc_array((size_t)node->n_inputs, sizeof *inputs);
+    if (!inputs)
+        return NULL;
+    for (int k = 0; k < node->n_inputs; k++)
+        inputs[k] = find(l, node->inputs[k])->stage;
+    ip_lower lower = { .ir = l->plan->ir, .node = node, .in = inputs, .err = err };
+    ip_type_dims(&node->type, lower.dims);
+    ip_stage *s = node->op->lower(&lower);
+    if (inputs != in)
+        ip_free(inputs);
+    if (s && s->kind != IP_STAGE_SOURCE && s->node == node) {
+        /* The row's inference may know more of the value than the expression tells. */
+        s->lo = s->lo > node->range.lo ? s->lo : node->range.lo;
+        s->hi = s->hi < node->range.hi ? s->hi : node->range.hi;
+    }
+    return s;
+}
+
+/* The top of the stack: its inputs first, then itself. */
+static imgpar_status visit(lowering *l, ip_error *err)
+{
+    imgpar_array *node = l->stack[l->depth - 1];
+    if ((l->used + 1) * 2 > l->size && !grow(l))
+        return ip_fail_memory(err, "compiling");
+    entry *e = find(l, node);
+    if (e->node && e->stage) {
+        l->depth--;
+        return IMGPAR_OK;
+    }
+    if (!e->node) {
+        e->node = node;
+        l->used++;
+        e->value = ip_array_pin(node);
+        bool waits = false;
+        for (int k = 0; !is_leaf(e) && k < node->n_inputs; k++) {
+            entry *in = find(l, node->inputs[k]);
+            if (in->node && in->stage)
+                continue;
+            waits = true;
+            if (!push(l, node->inputs[k]))
+                return ip_fail_memory(err, "compiling");
+        }
+        if (waits)
+            return IMGPAR_OK;
+    }
+    if (!hold(l, node))
+        return ip_fail_memory(err, "compiling");
+    e->same_as = e->value ? node : representative(l, node);
+    if (e->same_as != node) {
+        e->stage = find(l, e->same_as)->stage;
+    } else {
+        l->plan->n_nodes++;
+        e->stage = lower_node(l, e, err);
+    }
+    if (!e->stage)
+        return err->status ? err->status : ip_fail_memory(err, "compiling");
+    l->depth--;
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_pass_lower(ip_plan *plan, imgpar_array *const *arrays, size_t n, ip_error *err)
+{
+    lowering l = { .plan = plan };
+    imgpar_status st = IMGPAR_OK;
+    plan->outputs = ip_alloc_array(n + 1, sizeof *plan->outputs);
+    if (!plan->outputs || !grow(&l))
+        st = ip_fail_memory(err, "compiling");
+    for (size_t k = 0; !st && k < n; k++) {
+        if (!push(&l, arrays[k]))
+            st = ip_fail_memory(err, "compiling");
+        while (!st && l.depth > 0)
+            st = visit(&l, err);
+        if (st)
+            break;
+        ip_stage *s = find(&l, arrays[k])->stage;
+        s->is_output = true;
+        plan->outputs[plan->n_outputs++] = s;
+    }
+    for (size_t k = 0; k < l.size; k++)
+        ip_value_release(l.entries[k].value);
+    ip_free(l.entries);
+    ip_free(l.by_hash);
+    ip_free(l.stack);
+    return st;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The passes of the compiler, in their order. compile.c runs them; nothing else includes this. */
+#ifndef IP_COMPILE_PASSES_H
+#define IP_COMPILE_PASSES_H
+
+#include "compile/plan.h"
+
+/* nodes -> stages: equal nodes merged, every node lowered by its row */
+imgpar_status ip_pass_lower(ip_plan *plan, imgpar_array *const *arrays, size_t n, ip_error *err);
+/* map into map, stencil into map, map into reduction: bodies substituted for loads */
+imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err);
+/* integer arithmetic in the narrowest dtype its range allows */
+imgpar_status ip_pass_narrow(ip_plan *plan, ip_error *err);
+/* stages -> kernels, each with a schedule and the reason it ends where it does */
+imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_error *err);
+/* rows schedule: where each stage lives, how far it runs ahead; false: does not fit, *why says so */
+bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why);
+/* kernels -> statements -> OpenCL C */
+imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_error *err);
+
+/* Every load of a MAP, REDUCE or HISTOGRAM stage's expressions. */
+void ip_stage_each_load(ip_ir *ir, const ip_stage *stage, void (*fn)(ip_expr *load, void *user), void *user);
+bool ip_stage_computes(const ip_stage *stage); /* MAP, REDUCE, HISTOGRAM */
+/* How a load reads: the offsets along z, y, x and whether a ring can serve it. */
+typedef struct ip_reach {
+    bool is_local;           /* unit steps in z (offset 0), y and x with constant offsets, same d h w */
+    int y_lo, y_hi, x_lo, x_hi;
+} ip_reach;
+ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4]);
+/* The rows a reader at row r needs around r, once the border rule is applied inside the domain. */
+void ip_reach_contract(ip_reach *reach, int border);
+/* x's value minus the coordinate along axis: what is added to it, if that does not depend on coordinates 2 and 3;
+ * else NULL. */
+ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis);
+
+#endif

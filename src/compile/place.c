@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows schedule, first half: where each stage of a kernel lives.
+ *
+ * A work-item walks a strip of output rows y. At each step every stage computes one
+ * row, ahead of the output by its `lead`, and keeps the last few rows that its readers
+ * still need in a ring. Columns beyond the left and right edge are filled in after a
+ * row is made (`pad`), so inner loops have no edge cases.
+ *
+ * Note [Reading near edges]
+ * A reader at row r that looks at r + d reads row f(r + d), f being the border rule. For
+ * replicate and both reflections f never moves two rows further apart than they were
+ * and keeps rows inside where they are, so |f(r + d) - r| <= |d|: a window made symmetric
+ * (reflections) or made to contain 0 (replicate, constant) holds every row that can be asked for. Wrap is
+ * not like that: rows from the opposite edge are not in a ring, so it is refused
+ * vertically; horizontally it needs whole rows.
+ */
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "compile/passes.h"
+
+#include <string.h>
+
+ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis)
+{
+    if (x->op == IP_X_COORD && x->axis == axis)
+        return ip_x_int(ir, IMGPAR_I32, 0);
+    if (x->op != IP_X_ADD && x->op != IP_X_SUB)
+        return NULL;
+    for (int side = 0; side < (x->op == IP_X_ADD ? 2 : 1); side++) {
+        ip_expr *rest = ip_x_offset_from(ir, x->arg[side], axis);
+        ip_expr *other = x->arg[1 - side];
+        ip_index uses = ip_x_classify(ir, other);
+        if (rest && !uses.uses_coord[2] && !uses.uses_coord[3])
+            return ip_x_binary(ir, x->op, rest, other);
+    }
+    return NULL;
+}
+
+ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4])
+{
+    ip_reach reach = { false, 0, 0, 0, 0 };
+    ip_index index[4];
+    for (int k = 0; k < 4; k++)
+        index[k] = ip_x_classify(ir, load->arg[k]);
+    bool same_domain = true;
+    for (int k = 0; k < 3; k++)
+        same_domain = same_domain && index[k].kind == IP_INDEX_UNIT && index[k].axis == k
+            && load->source->dims[k] == domain[k];
+    bool channel_ok = index[3].kind == IP_INDEX_FIXED || (index[3].kind == IP_INDEX_UNIT && index[3].axis == 3);
+    reach.is_local = same_domain && channel_ok && index[0].lo == 0 && index[0].hi == 0;
+    if (reach.is_local) {
+        reach.y_lo = index[1].lo;
+        reach.y_hi = index[1].hi;
+        reach.x_lo = index[2].lo;
+        reach.x_hi = index[2].hi;
+    }
+    return reach;
+}
+
+static int max_int(int a, int b) { return a > b ? a : b; }
+static int min_int(int a, int b) { return a < b ? a : b; }
+
+static void contract(int *lo, int *hi, int border)
+{
+    if (border == IMGPAR_BORDER_REFLECT || border == IMGPAR_BORDER_REFLECT101) {
+        int m = max_int(max_int(-*lo, *hi), 0);
+        *lo = -m;
+        *hi = m;
+    } else if (border != IP_BORDER_NONE) {
+        *lo = min_int(*lo, 0);
+        *hi = max_int(*hi, 0);
+    }
+}
+
+void ip_reach_contract(ip_reach *reach, int border)
+{
+    contract(&reach->y_lo, &reach->y_hi, border);
+    contract(&reach->x_lo, &reach->x_hi, border);
+}
+
+typedef struct placing {
+    ip_plan *plan;
+    ip_kernel *kernel;
+    ip_placed *reader; /* the entry whose loads are being visited */
+    const char *why;
+    int capacity;
+} placing;
+
+static ip_placed *placed_of(const ip_kernel *kernel, const ip_stage *stage)
+{
+    for (int k = 0; k < kernel->n_placed; k++)
+        if (kernel->placed[k].stage == stage)
+            return &kernel->placed[k];
+    return NULL;
+}
+
+static bool add_placed(placing *p, ip_stage *stage, bool is_copy)
+{
+    ip_kernel *kernel = p->kernel;
+    if (kernel->n_placed == p->capacity) {
+        int capacity = p->capacity ? p->capacity * 2 : 8;
+        ip_placed *placed = ip_realloc_array(kernel->placed, (size_t)capacity, sizeof *placed);
+        if (!placed) {
+            p->plan->ir->failed = true;
+            return false;
+        }
+        kernel->placed = placed;
+        p->capacity = capacity;
+    }
+    kernel->placed[kernel->n_placed++] = (ip_placed){ .stage = stage, .is_copy = is_copy, .place = IP_PLACE_RING,
+                                                      .pad_border = IP_BORDER_NONE };
+    return true;
+}
+
+/* ---- copies -------------------------------------------------------------------- */
+
+static bool in_kernel(const ip_kernel *kernel, const ip_stage *stage)
+{
+    for (int k = 0; k < kernel->n_stages; k++)
+        if (kernel->stages[k] == stage)
+            return true;
+    return false;
+}
+
+static bool wraps_rows(const ip_expr *load, const ip_reach *reach)
+{
+    return load->border == IMGPAR_BORDER_WRAP && (reach->y_lo < 0 || reach->y_hi > 0);
+}
+
+/* A buffer read at neighbouring columns gets a ring of copied rows, so that its edges are filled in once a row. */
+static bool wants_copy(placing *p, const ip_expr *load)
+{
+    if (load->source->kind == IP_STAGE_TABLE || in_kernel(p->kernel, load->source) || load->border == IP_BORDER_NONE)
+        return false;
+    ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
+    return reach.is_local && !wraps_rows(load, &reach) && (reach.x_lo != 0 || reach.x_hi != 0);
+}
+
+static ip_stage *copy_of(placing *p, const ip_expr *load)
+{
+    ip_ir *ir = p->plan->ir;
+    ip_expr *outside = load->n_args == 5 ? load->arg[4] : NULL;
+    for (int k = 0; k < p->kernel->n_placed; k++) {
+        ip_placed *c = &p->kernel->placed[k];
+        if (c->is_copy && c->stage->body->source == load->source && c->pad_border == load->border
+            && c->pad_outside == outside)
+            return c->stage;
+    }
+    ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, load->source->dtype, load->source->dims, load->source->node);
+    if (!s || !add_placed(p, s, true))
+        return NULL;
+    ip_expr *at[4];
+    for (int k = 0; k < 4; k++)
+        at[k] = ip_x_coord(ir, k, s->dims[k]);
+    s->body = ip_x_load(ir, load->source, at, IP_BORDER_NONE, NULL);
+    s->lo = load->source->lo;
+    s->hi = load->source->hi;
+    s->note = "rows of the source, edges filled in";
+    ip_placed *c = &p->kernel->placed[p->kernel->n_placed - 1];
+    c->pad_border = load->border;
+    c->pad_outside = outside;
+    return s;
+}
+
+static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
+{
+    placing *p = user;
+    if (x->op != IP_X_LOAD || !wants_copy(p, x))
+        return x;
+    ip_stage *copy = copy_of(p, x);
+    return copy ? ip_x_load(ir, copy, x->arg, x->border, x->n_args == 5 ? x->arg[4] : NULL) : x;
+}
+
+/* ---- geometry ------------------------------------------------------------------- */
+
+/* Lets one load of p->reader widen what its source must keep. */
+static void note_load(ip_expr *load, void *user)
+{
+    placing *p = user;
+    ip_placed *source = placed_of(p->kernel, load->source), *reader = p->reader;
+    if (!source || p->why) {
+        if (load->border == IMGPAR_BORDER_WRAP) {
+            ip_index x = ip_x_classify(p->plan->ir, load->arg[2]);
+            p->kernel->whole_rows |= x.kind != IP_INDEX_UNIT || x.lo != 0 || x.hi != 0;
+        }
+        return;
+    }
+    ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
+    if (!reach.is_local) {
+        p->why = "it is read at computed places";
+        return;
+    }
+    if (wraps_rows(load, &reach)) {
+        p->why = "a wrap border needs rows from the opposite edge";
+        return;
+    }
+    bool reads_beside = reach.x_lo != 0 || reach.x_hi != 0;
+    ip_expr *outside = load->n_args == 5 ? load->arg[4] : NULL;
+    if (reads_beside && load->border != IP_BORDER_NONE) {
+        if (source->pad > 0 && (source->pad_border != load->border || source->pad_outside != outside)) {
+            p->why = "its readers want different borders";
+            return;
+        }
+        source->pad_border = load->border;
+        source->pad_outside = outside;
+        source->pad = max_int(source->pad, max_int(-reach.x_lo, reach.x_hi));
+        p->kernel->whole_rows |= load->border == IMGPAR_BORDER_WRAP;
+    }
+    ip_reach_contract(&reach, load->border);
+    source->lead = max_int(source->lead, reader->lead + reach.y_hi);
+    source->first = min_int(source->first, reader->first + reach.y_lo);
+    /* rows holds the lowest row read, relative to y, until all readers are seen. */
+    source->rows = min_int(source->rows, reader->lead + reach.y_lo);
+    source->left = max_int(source->left, reader->left - min_int(reach.x_lo, 0));
+    source->right = max_int(source->right, reader->right + max_int(reach.x_hi, 0));
+}
+
+bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why)
+{
+    placing p = { .plan = plan, .kernel = kernel };
+    ip_free(kernel->placed);
+    kernel->placed = NULL;
+    kernel->n_placed = 0;
+    kernel->whole_rows = false;
+    /* Copies first, then the stages: an entry stands after all it reads. */
+    for (int k = 0; k < kernel->n_stages; k++)
+        if (kernel->stages[k]->body)
+            kernel->stages[k]->body = ip_x_map(plan->ir, kernel->stages[k]->body, read_copy, &p);
+    for (int k = 0; k < kernel->n_stages; k++)
+        if (!add_placed(&p, kernel->stages[k], false))
+            break;
+    if (plan->ir->failed)
+        return false;
+    kernel->placed[kernel->n_placed - 1].place = IP_PLACE_GLOBAL;
+    for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
+        p.reader = &kernel->placed[k];
+        if (k < kernel->n_placed - 1)
+            p.reader->rows = p.reader->lead - p.reader->rows + 1;
+        ip_stage_each_load(plan->ir, p.reader->stage, note_load, &p);
+    }
+    if (p.why && why)
+        *why = p.why;
+    return !p.why;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the compiler makes: a plan. Its kernels are in an order that satisfies
+ * their dependencies; each computes a region of its outputs from regions of its
+ * inputs. The plan knows no device memory: run/ binds buffers and launches.
+ */
+#ifndef IP_COMPILE_PLAN_H
+#define IP_COMPILE_PLAN_H
+
+#include "base/str.h"
+#include "ir/stage.h"
+
+typedef enum ip_schedule {
+    IP_SCHEDULE_AUTO, IP_SCHEDULE_ROWS, IP_SCHEDULE_TILES, IP_SCHEDULE_TEXTURE, IP_SCHEDULE_PIXELS, IP_SCHEDULE_REF,
+    IP_N_SCHEDULES
+} ip_schedule;
+
+const char *ip_schedule_name(ip_schedule schedule);
+bool ip_schedule_find(const char *name, ip_schedule *schedule);
+
+/* Where a kernel keeps a stage. */
+typedef enum ip_place {
+    IP_PLACE_RING,   /* the last few rows, in scratch memory of the work-item */
+    IP_PLACE_GLOBAL  /* a buffer of its own */
+} ip_place;
+
+/* A stage within a kernel of the rows schedule. Rows are relative to the output row y being made. */
+typedef struct ip_placed {
+    ip_stage *stage;
+    ip_place place;
+    bool is_copy;     /* rows of a source, copied so that columns outside can be read: stage->body loads it */
+    int lead;         /* computed at row y + lead */
+    int first;        /* the lowest row ever needed: y + first */
+    int rows;         /* ring: rows kept */
+    int pad;          /* ring: columns added at either side, filled by pad_border */
+    int pad_border;
+    ip_expr *pad_outside;
+    int left, right;  /* columns needed beyond the region, before clipping to the domain */
+} ip_placed;
+
+/* Kernel arguments: buffers in the order output..., input..., scratch, then one int buffer P. This tells what stands in P. */
+typedef enum ip_slot_kind {
+    IP_SLOT_REGION,     /* index 0..5: z0 z1 y0 y1 x0 x1 of the launch */
+    IP_SLOT_STRIP,      /* index 0: rows a work-item, 1: columns a work-item, 2: work-items along x, 3: along y */
+    IP_SLOT_DIM,        /* stage's extent `index` (0..2) */
+    IP_SLOT_ORIGIN,     /* stage's buffer: region origin `index` (0..2) */
+    IP_SLOT_PITCH,      /* stage's buffer: index 0 elements a row, 1 rows a plane */
+    IP_SLOT_RING_OFFSET,/* stage's ring: first byte / 64 within the work-item's scratch */
+    IP_SLOT_RING_PITCH, /* stage's ring: elements a row */
+    IP_SLOT_SCRATCH,    /* scratch of a work-item, in units of 64 bytes */
+    IP_SLOT_PARAM,      /* a number: one slot, or two for 8-byte dtypes */
+    IP_SLOT_TABLE,      /* where the table's elements start in P */
+    IP_SLOT_ITEMS       /* number of work-items of the main kernel (finish kernels) */
+} ip_slot_kind;
+
+typedef struct ip_slot {
+    ip_slot_kind kind;
+    int index;
+    const ip_stage *stage;
+    const ip_expr *param;
+} ip_slot;
+
+typedef struct ip_kernel {
+    char name[80];
+    ip_schedule schedule;
+    ip_stage **stages;       /* computed here, in order; the last one is the root */
+    int n_stages;
+    ip_placed *placed;       /* rows: every stage computed here, copies included, in order */
+    int n_placed;
+    ip_stage **inputs;       /* read from buffers: sources and other kernels' outputs */
+    int n_inputs;
+    ip_stage **outputs;      /* written to buffers */
+    int n_outputs;
+    ip_stage **tables;
+    int n_tables;
+    ip_slot *slots;
+    int n_slots, slots_capacity;
+    bool has_scratch;
+    bool whole_rows;         /* a wrap border needs complete rows: no split along x */
+    bool is_fold;            /* the root is a REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
+    int64_t domain[4];       /* what the work-items walk */
+    char ops[192];           /* "boxblur,blend,overlay" */
+    char reason[200];        /* why its root was not fused into a reader; "" */
+    char fallback[160];      /* why a forced schedule was not used; "" */
+    char *source;            /* OpenCL C of this kernel (and NAME_finish), without shaders/helpers.cl; owned */
+    bool uses_f64;
+} ip_kernel;
+
+typedef struct ip_plan {
+    ip_ir *ir;               /* owned */
+    ip_kernel *kernels;
+    int n_kernels;
+    int n_nodes;             /* distinct graph nodes */
+    ip_stage **outputs;      /* for each requested array its stage */
+    int n_outputs;
+    imgpar_array **held;     /* edges to the graph below, so that stages may borrow nodes */
+    int n_held;
+    bool uses_f64;
+} ip_plan;
+
+typedef struct ip_compile_options {
+    bool is_cpu;             /* the device class that schedules are chosen for */
+    bool fuse;
+    bool keep_stages;        /* no inlining at all: for the reference interpreter */
+    ip_schedule schedule;
+    bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
+    const char *dump;        /* IMGPAR_DUMP: passes whose result goes to log; NULL */
+    ip_str *log;             /* receives dumps; NULL */
+} ip_compile_options;
+
+/* arrays: what is asked for, none of them an error. */
+imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile_options *options, ip_plan **out,
+                         ip_error *err);
+void ip_plan_free(ip_plan *plan);
+
+/* format "text", "dot", "json", "cl". New string in *out. */
+imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, char **out, ip_error *err);
+
+/* The region of input that kernel reads to compute region of its outputs; [z0 z1 y0 y1 x0 x1], clipped. */
+typedef struct ip_region { int64_t z0, z1, y0, y1, x0, x1; } ip_region;
+void ip_kernel_demand(const ip_plan *plan, const ip_kernel *kernel, const ip_stage *input, const ip_region *region,
+                      ip_region *needed);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of a node: making, counting, freeing, and the failure it may carry.
+ *
+ * Counting. edges counts the holders of the node; all handles together hold it
+ * once more. So the step from 0 to 1 handles adds an edge and the step back drops
+ * one, and the node is freed in exactly one place: where edges reaches 0.
+ *
+ * Freeing a chain of 100,000 nodes must not recurse that deep: nodes that lost
+ * their last edge wait in a list threaded through dead_next, and each is taken
+ * apart in turn.
+ */
+#include "graph/array.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* The answer when there is no memory even for an error; release leaves it alone. */
+static char no_memory_text[] = "out of host memory";
+static imgpar_array no_memory = {
+    .handles = 1, .edges = 1, .lock = PTHREAD_MUTEX_INITIALIZER,
+    .status = IMGPAR_E_HOST_MEMORY, .message = no_memory_text,
+};
+
+/* ---- making -------------------------------------------------------------------- */
+
+static imgpar_array *new_array(imgpar_context *ctx)
+{
+    imgpar_array *a = ip_zalloc(sizeof *a);
+    if (!a) return NULL;
+    if (pthread_mutex_init(&a->lock, NULL)) {
+        ip_free(a);
+        return NULL;
+    }
+    atomic_init(&a->handles, 1);
+    atomic_init(&a->edges, 1);
+    a->ctx = ctx ? imgpar_context_retain(ctx) : NULL;
+    return a;
+}
+
+imgpar_array *ip_array_new(imgpar_context *ctx, const ip_op *op, int n_inputs)
+{
+    imgpar_array *a = new_array(ctx);
+    if (!a) return NULL;
+    a->op = op;
+    a->inputs = ip_zalloc((size_t)n_inputs * sizeof *a->inputs);
+    a->params = ip_zalloc((size_t)op->info.n_params * sizeof *a->params);
+    if (!a->inputs || !a->params) {
+        imgpar_array_release(a);
+        return NULL;
+    }
+    a->n_inputs = n_inputs;
+    for (int k = 0; k < op->info.n_params; k++)
+        a->params[k].input = -1;
+    return a;
+}
+
+imgpar_array *ip_array_error(imgpar_context *ctx, imgpar_status status, const char *message)
+{
+    imgpar_array *a = status == IMGPAR_E_HOST_MEMORY ? NULL : new_array(ctx);
+    if (!a) return &no_memory;
+    a->status = status;
+    a->message = ip_strdup(message);
+    if (!a->message) {
+        imgpar_array_release(a);
+        return &no_memory;
+    }
+    return a;
+}
+
+/* ---- freeing ------------------------------------------------------------------- */
+
+/* Takes one edge away; the node joins the list of the dead when it was the last. */
+static void drop_into(imgpar_array **dead, imgpar_array *a)
+{
+    if (!a || a == &no_memory || atomic_fetch_sub(&a->edges, 1) != 1) return;
+    a->dead_next = *dead;
+    *dead = a;
+}
+
+static void drop_loop_into(imgpar_array **dead, ip_loop *loop)
+{
+    if (!loop || atomic_fetch_sub(&loop->refs, 1) != 1) return;
+    for (int k = 0; k < loop->n_carried; k++) {
+        if (loop->placeholder) drop_into(dead, loop->placeholder[k]);
+        if (loop->next) drop_into(dead, loop->next[k]);
+    }
+    drop_into(dead, loop->until);
+    ip_free(loop->placeholder);
+    ip_free(loop->next);
+    ip_free(loop);
+}
+
+static void take_apart(imgpar_array **dead, imgpar_array *a)
+{
+    for (int k = 0; k < a->n_inputs; k++)
+        drop_into(dead, a->inputs[k]);
+    drop_loop_into(dead, a->loop);
+    ip_source_release(a->source);
+    for (int k = 0; a->params && k < a->op->info.n_params; k++) {
+        ip_free(a->params[k].text);
+        ip_free(a->params[k].numbers);
+    }
+    ip_value_release(a->value);
+    ip_free(a->inputs);
+    ip_free(a->params);
+    ip_free(a->message);
+    pthread_mutex_destroy(&a->lock);
+    if (a->ctx) imgpar_context_release(a->ctx);
+    ip_free(a);
+}
+
+static void bury(imgpar_array *dead)
+{
+    while (dead) {
+        imgpar_array *a = dead;
+        dead = a->dead_next;
+        take_apart(&dead, a);
+    }
+}
+
+void ip_array_drop(imgpar_array *a)
+{
+    imgpar_array *dead = NULL;
+    drop_into(&dead, a);
+    bury(dead);
+}
+
+void ip_loop_release(ip_loop *loop)
+{
+    imgpar_array *dead = NULL;
+    drop_loop_into(&dead, loop);
+    bury(dead);
+}
+
+imgpar_array *ip_array_hold(imgpar_array *a)
+{
+    if (a && a != &no_memory) atomic_fetch_add(&a->edges, 1);
+    return a;
+}
+
+IMGPAR_API imgpar_array *imgpar_array_retain(imgpar_array *a)
+{
+    if (a && a != &no_memory && atomic_fetch_add(&a->handles, 1) == 0) ip_array_hold(a);
+    return a;
+}
+
+IMGPAR_API void imgpar_array_release(imgpar_array *a)
+{
+    if (!a || a == &no_memory || atomic_fetch_sub(&a->handles, 1) != 1) return;
+    pthread_mutex_lock(&a->lock);
+    struct ip_value *value = a->value;
+    a->value = NULL;
+    pthread_mutex_unlock(&a->lock);
+    ip_value_release(value);
+    ip_array_drop(a);
+}
+
+IMGPAR_API void imgpar_array_replace(imgpar_array **slot, imgpar_array *a)
+{
+    imgpar_array *old = *slot;
+    *slot = a;
+    imgpar_array_release(old);
+}
+
+/* ---- failure ------------------------------------------------------------------- */
+
+void ip_array_set_error(imgpar_array *a, imgpar_status status, const char *message)
+{
+    if (!a || !a->op) return; /* an error array keeps the first cause */
+    char *copy = status && message ? ip_strdup(message) : NULL;
+    pthread_mutex_lock(&a->lock);
+    char *old = a->message;
+    a->status = status;
+    a->message = copy;
+    pthread_mutex_unlock(&a->lock);
+    ip_free(old);
+}
+
+IMGPAR_API imgpar_status imgpar_array_status(const imgpar_array *a)
+{
+    if (!a) return IMGPAR_E_ARGUMENT;
+    pthread_mutex_t *lock = (pthread_mutex_t *)&a->lock;
+    pthread_mutex_lock(lock);
+    imgpar_status status = a->status;
+    pthread_mutex_unlock(lock);
+    return status;
+}
+
+IMGPAR_API const char *imgpar_array_message(const imgpar_array *a)
+{
+    if (!a) return "the array is NULL";
+    pthread_mutex_t *lock = (pthread_mutex_t *)&a->lock;
+    pthread_mutex_lock(lock);
+    const char *message = a->message ? a->message : a->status ? imgpar_status_name(a->status) : "";
+    pthread_mutex_unlock(lock);
+    return message;
+}
+
+IMGPAR_API imgpar_status imgpar_array_info(const imgpar_array *a, imgpar_info *out)
+{
+    memset(out, 0, sizeof *out);
+    if (!a) return IMGPAR_E_ARGUMENT;
+    if (!a->op) return imgpar_array_status(a);
+    int64_t dims[4];
+    ip_type_dims(&a->type, dims);
+    out->dtype = a->type.dtype;
+    out->space = a->type.space;
+    out->rank = a->type.rank;
+    memcpy(out->shape, a->type.shape, sizeof out->shape);
+    out->depth = dims[0];
+    out->height = dims[1];
+    out->width = dims[2];
+    out->channels = dims[3];
+    out->size_bytes = (size_t)ip_type_count(&a->type) * ip_dtype(a->type.dtype)->size_bytes;
+    return IMGPAR_OK;
+}
+
+/* ---- parameters ---------------------------------------------------------------- */
+
+const ip_param *ip_param_get(const imgpar_array *a, const char *name)
+{
+    for (int k = 0; k < a->op->info.n_params; k++)
+        if (strcmp(a->op->info.params[k].name, name) == 0) return &a->params[k];
+    assert(!"the row has this parameter");
+    return NULL;
+}
+
+double ip_param_number(const imgpar_array *a, const char *name)
+{
+    return ip_param_get(a, name)->number;
+}

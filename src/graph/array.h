@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * imgpar_array: an immutable node of the graph.
+ *
+ * A node is created complete (ops/build.h) and never changes, except for the
+ * value an evaluation leaves on it, which is guarded by lock. It has two counts:
+ * handles are the user's references, edges those of other nodes and of plans. The
+ * kept value goes with the last handle; the node goes when both are zero.
+ *
+ * Invariant: a node without error has op, type and range set, every input is a
+ * node without error, and every parameter lies in its row's range.
+ */
+#ifndef IP_GRAPH_ARRAY_H
+#define IP_GRAPH_ARRAY_H
+
+#include "base/status.h"
+#include "graph/op.h"
+#include "io/io.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct ip_value; /* run/value.h: a buffer on the device, or host memory */
+
+typedef struct ip_type {
+    imgpar_dtype dtype;
+    imgpar_space space;
+    int rank;
+    int64_t shape[IMGPAR_MAX_RANK];
+} ip_type;
+
+/* The value's smallest and largest possible element; -INFINITY, INFINITY: not known. */
+typedef struct ip_range { double lo, hi; } ip_range;
+
+/* A parameter of a node. Exactly the members of its kind are meaningful. */
+typedef struct ip_param {
+    int input;       /* >= 0: the number is this input, a one-element array; else -1 */
+    double number;   /* number, integer, bool; choice: the index of the word in the row's choices */
+    char *text;      /* text; owned */
+    int rows, cols;  /* vector (rows 1), matrix */
+    double *numbers; /* row-major; owned */
+} ip_param;
+
+/* Where a leaf's pixels come from. Shared by reference count. */
+typedef enum ip_source_kind { IP_SOURCE_FILE, IP_SOURCE_BLOB, IP_SOURCE_PIXELS } ip_source_kind;
+typedef struct ip_source {
+    atomic_int refs;
+    ip_source_kind kind;
+    ip_file file;                /* FILE */
+    void *data;                  /* BLOB: encoded bytes, PIXELS: elements */
+    size_t size_bytes;
+    void (*on_release)(void *user, void *data); /* PIXELS that are borrowed; NULL: ip_free */
+    void *user;
+    bool borrowed;
+    ip_fail_on fail_on;
+    char *name;                  /* for messages and dumps */
+} ip_source;
+
+/*
+ * A loop: next[k] and until are graphs over placeholder[0..n-1]; iteration i+1
+ * starts from the values of next[]. Stops after count iterations or, if there is an
+ * until, when its one element is not 0 after a step. Shared by the n projections.
+ */
+typedef struct ip_loop {
+    atomic_int refs;
+    pthread_mutex_t running;            /* held while it runs: the placeholders hold the carried values then */
+    int n_carried;
+    imgpar_array **placeholder, **next; /* each an edge; same type pairwise */
+    imgpar_array *until;                /* an edge, or NULL */
+    int64_t count;
+} ip_loop;
+
+struct imgpar_array {
+    atomic_int handles, edges;
+    imgpar_context *ctx; /* retained; NULL in the constant error array */
+    const ip_op *op;     /* NULL in error arrays */
+    int n_inputs;
+    imgpar_array **inputs; /* edges; params given as arrays come after the row's own inputs */
+    ip_param *params;      /* op->info.n_params of them */
+    ip_type type;
+    ip_range range;
+    ip_source *source;     /* leaves "open" and "data"; else NULL */
+    ip_loop *loop;         /* op "iterate"; param 0 is the projection; else NULL */
+    uint64_t hash;         /* of op, params and the inputs' hashes: equal nodes are equal in it */
+
+    pthread_mutex_t lock;  /* guards what follows */
+    struct ip_value *value;
+    imgpar_status status;
+    char *message;         /* owned; NULL: "" */
+
+    imgpar_array *dead_next; /* while being freed: the next one to free */
+};
+
+/* An array of the given row with room for its inputs and params; type unset. NULL without memory. One handle. */
+imgpar_array *ip_array_new(imgpar_context *ctx, const ip_op *op, int n_inputs);
+/* A new error array; the constant one when memory is short. Never NULL. */
+imgpar_array *ip_array_error(imgpar_context *ctx, imgpar_status status, const char *message);
+/* An edge to a: keeps the node, not its value. NULL is legal for release. */
+imgpar_array *ip_array_hold(imgpar_array *a);
+void ip_array_drop(imgpar_array *a);
+/* Puts the failure of an evaluation on a (the newest replaces the one before). */
+void ip_array_set_error(imgpar_array *a, imgpar_status status, const char *message);
+/* Computes hash; called once when the node is complete. */
+void ip_array_rehash(imgpar_array *a);
+/* The kept value, retained; NULL: none. Provided, like the two below, by run/value.c. */
+struct ip_value *ip_array_pin(imgpar_array *a);
+struct ip_value *ip_value_retain(struct ip_value *value);
+void ip_value_release(struct ip_value *value); /* NULL is legal */
+/* The limit on pixels that files are opened with; provided by run/. */
+uint64_t ip_context_max_pixels(const imgpar_context *ctx);
+/* Structural equality of two complete nodes whose inputs are pairwise identical pointers. */
+bool ip_array_same(const imgpar_array *a, const imgpar_array *b);
+
+void ip_source_release(ip_source *source);
+/* The space of an array that comes without one: u8 and u16 with 1 to 4 channels are images, the rest is data. */
+imgpar_space ip_space_guess(const ip_type *type);
+void ip_loop_release(ip_loop *loop);
+
+/* The parameter called name; asserts that the row has it. */
+const ip_param *ip_param_get(const imgpar_array *a, const char *name);
+double ip_param_number(const imgpar_array *a, const char *name);
+
+/* Every array as depth x height x width x channels: rank 1 is width; rank 2 height, width; rank 3 with
+ * a last extent of 1..4 height, width, channels, else depth, height, width. */
+void ip_type_dims(const ip_type *type, int64_t dims[4]);
+/* Which of the four dims a shape's axis is. */
+int ip_type_axis_dim(const ip_type *type, int axis);
+int64_t ip_type_count(const ip_type *type);
+/* "[480, 640, 3] u8" into buf (at least 96 bytes); returns buf. */
+char *ip_type_text(const ip_type *type, char *buf);
+char *ip_shape_text(const ip_type *type, char *buf);
+/* The dtype's whole range. */
+ip_range ip_range_of(imgpar_dtype dtype);
+/* True for a leaf made from a literal number; *value is it. */
+bool ip_array_is_number(const imgpar_array *a, double *value, bool *fractional);
+
+/* The graph below n arrays as assignments of the pipeline language. New string, NULL without memory. */
+char *ip_graph_text(imgpar_array *const *arrays, size_t n);
+
+#endif

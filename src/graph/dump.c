@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A graph as pipeline text: one assignment a node, inputs first, the array's name
+ * last. imgpar_apply() reads it back: pixels and blobs from memory are $1, $2, ...
+ * in the order in which they first appear.
+ *
+ *     n1 = open("tower.png")
+ *     n2 = boxblur(n1, size=5)
+ *     n3 = n2 * 0.5
+ *     n3
+ *
+ * Literals and whatever depends on a placeholder are written where they are used,
+ * since a loop's body is one expression; everything else gets a name.
+ */
+#include "base/alloc.h"
+#include "base/str.h"
+#include "graph/array.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 200, MAX_INLINE_CHARS = 1 << 20 };
+
+typedef struct entry {
+    const imgpar_array *node;
+    int id;           /* n<id>, $<id>, p<id>_<k>, n<id>_<k> */
+    int k;            /* of placeholders and projections; -1: none */
+    bool done, local; /* local: depends on a placeholder */
+    bool written;     /* a loop's first placeholder: the loop is */
+} entry;
+
+typedef struct dump {
+    ip_str out;
+    entry *entries; /* open addressing by node address */
+    size_t size, used;
+    const imgpar_array **stack;
+    size_t depth, stack_capacity;
+    int n_names, n_leaves;
+    bool failed;
+} dump;
+
+/* ---- what is known of a node ------------------------------------------------------------ */
+
+static entry *slot(entry *entries, size_t size, const imgpar_array *node)
+{
+    size_t at = ((uintptr_t)node >> 4) * (size_t)0x9E3779B97F4A7C15u >> 20;
+    while (entries[at & (size - 1)].node && entries[at & (size - 1)].node != node)
+        at++;
+    return &entries[at & (size - 1)];
+}
+
+static bool grow(dump *d)
+{
+    size_t size = d->size ? d->size * 2 : 64;
+    entry *entries = ip_zalloc(size * sizeof *entries);
+    if (!entries) return false;
+    for (size_t k = 0; k < d->size; k++)
+        if (d->entries[k].node) *slot(entries, size, d->entries[k].node) = d->entries[k];
+    ip_free(d->entries);
+    d->entries = entries;
+    d->size = size;
+    return true;
+}
+
+/* The node's entry, made when there is none. NULL without memory. Valid until a new one is made. */
+static entry *look(dump *d, const imgpar_array *node)
+{
+    entry *e = d->size ? slot(d->entries, d->size, node) : NULL;
+    if (e && e->node) return e;
+    if ((d->used + 1) * 2 > d->size) {
+        if (!grow(d)) {
+            d->failed = true;
+            return NULL;
+        }
+        e = slot(d->entries, d->size, node);
+    }
+    *e = (entry){ .node = node, .k = -1 };
+    d->used++;
+    return e;
+}
+
+static void push(dump *d, const imgpar_array *node)
+{
+    if (d->depth == d->stack_capacity) {
+        size_t capacity = d->stack_capacity ? d->stack_capacity * 2 : 64;
+        const imgpar_array **stack = ip_realloc_array(d->stack, capacity, sizeof *stack);
+        if (!stack) {
+            d->failed = true;
+            return;
+        }
+        d->stack = stack;
+        d->stack_capacity = capacity;
+    }
+    d->stack[d->depth++] = node;
+}
+
+static bool is_row(const imgpar_array *a, const char *name) { return strcmp(a->op->info.name, name) == 0; }
+
+/* Names without a definition of their own: a function's arguments, a loop's carried values. */
+static void name_placeholder(dump *d, const imgpar_array *p, int id, int k)
+{
+    entry *e = look(d, p);
+    if (!e || e->id) return;
+    e->id = id;
+    e->k = k;
+    e->done = e->local = true;
+}
+
+/* ---- expressions --------------------------------------------------------------------------- */
+
+static void write_expr(dump *d, const imgpar_array *a, int depth);
+
+static void write_literal(dump *d, double v, bool fractional)
+{
+    char text[400];
+    ip_number_text(v, text);
+    if (isinf(v)) strcpy(text, v < 0 ? "-1.0 / 0" : "1.0 / 0");
+    else if (isnan(v)) strcpy(text, "0.0 / 0");
+    else if (fractional && !strpbrk(text, ".e")) strcat(text, ".0");
+    bool bare = v >= 0 && isfinite(v);
+    if (!fractional && strpbrk(text, "e")) {
+        ip_str_printf(&d->out, v < 0 ? "(%.0f)" : "%.0f", v);
+        return;
+    }
+    ip_str_printf(&d->out, bare ? "%s" : "(%s)", text);
+}
+
+static void write_name(dump *d, const entry *e)
+{
+    const imgpar_array *a = e->node;
+    if (a->source && a->source->kind != IP_SOURCE_FILE) ip_str_printf(&d->out, "$%d", e->id);
+    else if (e->k < 0) ip_str_printf(&d->out, "n%d", e->id);
+    else ip_str_printf(&d->out, "%c%d_%d", e->local && !a->loop ? 'p' : 'n', e->id, e->k);
+}
+
+/* An operand: a name, a literal, or an expression in brackets. */
+static void write_operand(dump *d, const imgpar_array *a, int depth)
+{
+    double v;
+    bool fractional;
+    if (ip_array_is_number(a, &v, &fractional)) {
+        write_literal(d, v, fractional);
+        return;
+    }
+    const entry *e = look(d, a);
+    if (e && e->id) {
+        write_name(d, e);
+        return;
+    }
+    ip_str_putc(&d->out, '(');
+    write_expr(d, a, depth + 1);
+    ip_str_putc(&d->out, ')');
+}
+
+static void write_matrix(dump *d, const ip_param *p)
+{
+    ip_str_putc(&d->out, '[');
+    for (int k = 0; k < p->rows * p->cols; k++) {
+        if (k) ip_str_append(&d->out, k % p->cols ? " " : "; ");
+        ip_str_number(&d->out, p->numbers[k]);
+    }
+    ip_str_putc(&d->out, ']');
+}
+
+static void write_quoted(dump *d, const char *text)
+{
+    ip_str_putc(&d->out, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') ip_str_putc(&d->out, '\\');
+        ip_str_putc(&d->out, *text);
+    }
+    ip_str_putc(&d->out, '"');
+}
+
+static void write_word(dump *d, const char *choices, int index)
+{
+    for (; index > 0; index--)
+        choices = strchr(choices, '|') + 1;
+    ip_str_append_n(&d->out, choices, strcspn(choices, "|"));
+}
+
+/* The default as a number, to leave out what is not said. */
+static bool is_default(const imgpar_op_param *facts, const ip_param *p)
+{
+    if (!facts->default_text || p->input >= 0 || p->numbers) return false;
+    if (ip_param_kind_of(facts) == IP_PARAM_BOOL) return (strcmp(facts->default_text, "true") == 0) == (p->number != 0);
+    if (ip_param_kind_of(facts) == IP_PARAM_CHOICE) {
+        const char *word = facts->choices;
+        for (int k = (int)p->number; k > 0; k--)
+            word = strchr(word, '|') + 1;
+        size_t n = strcspn(word, "|");
+        return strlen(facts->default_text) == n && memcmp(word, facts->default_text, n) == 0;
+    }
+    return isnan(p->number) || ip_parse_number(facts->default_text, NULL) == p->number;
+}
+
+static void write_param(dump *d, const imgpar_array *a, int k, int depth)
+{
+    const imgpar_op_param *facts = &a->op->info.params[k];
+    const ip_param *p = &a->params[k];
+    if (p->input >= 0) write_operand(d, a->inputs[p->input], depth);
+    else if (p->numbers) write_matrix(d, p);
+    else if (p->text) write_quoted(d, p->text);
+    else if (ip_param_kind_of(facts) == IP_PARAM_CHOICE) write_word(d, facts->choices, (int)p->number);
+    else if (ip_param_kind_of(facts) == IP_PARAM_BOOL) ip_str_append(&d->out, p->number != 0 ? "true" : "false");
+    else ip_str_number(&d->out, p->number);
+}
+
+static void write_call(dump *d, const imgpar_array *a, int depth)
+{
+    const imgpar_op_info *info = &a->op->info;
+    const char *separator = "";
+    ip_str_printf(&d->out, "%s(", info->name);
+    for (int k = 0; k < info->n_inputs; k++, separator = ", ") {
+        ip_str_append(&d->out, separator);
+        write_operand(d, a->inputs[k], depth);
+    }
+    for (int k = 0; k < info->n_params; k++) {
+        if (is_default(&info->params[k], &a->params[k])) continue;
+        ip_str_printf(&d->out, "%s%s=", separator, info->params[k].name);
+        separator = ", ";
+        write_param(d, a, k, depth);
+    }
+    ip_str_putc(&d->out, ')');
+}
+
+static void write_operator(dump *d, const imgpar_array *a, int depth)
+{
+    int n = a->op->info.n_inputs;
+    for (int k = 0; k < n; k++) {
+        if (n == 1) ip_str_append(&d->out, a->op->symbol);
+        else if (k) ip_str_printf(&d->out, " %s ", n == 2 ? a->op->symbol : k == 1 ? "?" : ":");
+        write_operand(d, a->inputs[k], depth);
+    }
+}
+
+/* a[dy, dx], in a stencil() when its border is not the default one. */
+static void write_shift(dump *d, const imgpar_array *a, int depth)
+{
+    const ip_param *offsets = ip_param_get(a, "offsets");
+    int border = (int)ip_param_number(a, "border");
+    if (border) ip_str_append(&d->out, "stencil(");
+    write_operand(d, a->inputs[0], depth);
+    for (int k = 0; k < offsets->cols; k++) {
+        ip_str_append(&d->out, k ? ", " : "[");
+        ip_str_number(&d->out, offsets->numbers[k]);
+    }
+    ip_str_putc(&d->out, ']');
+    if (!border) return;
+    ip_str_append(&d->out, ", border=");
+    write_word(d, "replicate|reflect|reflect101|wrap|constant", border);
+    if (border == IMGPAR_BORDER_CONSTANT) {
+        ip_str_append(&d->out, ", cval=");
+        ip_str_number(&d->out, ip_param_number(a, "cval"));
+    }
+    ip_str_putc(&d->out, ')');
+}
+
+/* A coordinate stands on its own as an image made from it. */
+static void write_coordinate(dump *d, const imgpar_array *a)
+{
+    int64_t dims[4];
+    ip_type_dims(&a->type, dims);
+    int dim = (int)ip_param_number(a, "dim");
+    ip_str_printf(&d->out, "make(%lld, %lld, %c", (long long)dims[2], (long long)dims[1], "zyxc"[dim]);
+    if (dim == 3) ip_str_printf(&d->out, ", channels=%lld", (long long)dims[3]);
+    ip_str_putc(&d->out, ')');
+}
+
+static void write_fold(dump *d, const imgpar_array *a, int depth)
+{
+    ip_str_append(&d->out, "reduce(");
+    write_operand(d, a->inputs[0], depth);
+    ip_str_append(&d->out, ", ");
+    write_literal(d, ip_param_number(a, "init"), false);
+    ip_str_append(&d->out, ", (");
+    write_operand(d, a->inputs[1], depth);
+    ip_str_append(&d->out, ", ");
+    write_operand(d, a->inputs[2], depth);
+    ip_str_append(&d->out, ") -> ");
+    write_operand(d, a->inputs[3], depth);
+    ip_str_putc(&d->out, ')');
+}
+
+/* "(a, b)" or, where there is one, "a". */
+static void write_tuple(dump *d, int n, imgpar_array *const *arrays, int depth)
+{
+    if (n > 1) ip_str_putc(&d->out, '(');
+    for (int k = 0; k < n; k++) {
+        if (k) ip_str_append(&d->out, ", ");
+        write_operand(d, arrays[k], depth);
+    }
+    if (n > 1) ip_str_putc(&d->out, ')');
+}
+
+/* until is tested on the new values, which the graph has as the step's results: they are written as the arguments. */
+static void write_until(dump *d, const ip_loop *loop, int depth)
+{
+    ip_str_append(&d->out, ", until=");
+    write_tuple(d, loop->n_carried, loop->placeholder, depth);
+    ip_str_append(&d->out, " -> ");
+    for (int k = 0; k < loop->n_carried; k++) {
+        entry *next = look(d, loop->next[k]), *p = look(d, loop->placeholder[k]);
+        if (!next || !p || next->id) continue;
+        next->id = p->id;
+        next->k = k;
+    }
+    write_operand(d, loop->until, depth);
+    for (int k = 0; k < loop->n_carried; k++) {
+        entry *next = look(d, loop->next[k]);
+        if (!next || !next->local || is_row(next->node, "placeholder")) continue;
+        next->id = 0;
+        next->k = -1;
+    }
+}
+
+static void write_loop(dump *d, const imgpar_array *a, int depth)
+{
+    const ip_loop *loop = a->loop;
+    int n = loop->n_carried;
+    ip_str_append(&d->out, "iterate(");
+    write_tuple(d, n, a->inputs, depth);
+    ip_str_printf(&d->out, ", %lld, ", (long long)loop->count);
+    write_tuple(d, n, loop->placeholder, depth);
+    ip_str_append(&d->out, " -> ");
+    write_tuple(d, n, loop->next, depth);
+    if (loop->until) write_until(d, loop, depth);
+    ip_str_putc(&d->out, ')');
+}
+
+static void write_expr(dump *d, const imgpar_array *a, int depth)
+{
+    if (depth > MAX_DEPTH || d->out.length > MAX_INLINE_CHARS) {
+        ip_str_append(&d->out, "...");
+        return;
+    }
+    if (a->loop) write_loop(d, a, depth);
+    else if (is_row(a, "fold")) write_fold(d, a, depth);
+    else if (is_row(a, "shift")) write_shift(d, a, depth);
+    else if (is_row(a, "coordinate")) write_coordinate(d, a);
+    else if (is_row(a, "placeholder")) ip_str_putc(&d->out, '_'); /* of no loop we know */
+    else if (a->op->symbol) write_operator(d, a, depth);
+    else write_call(d, a, depth);
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------- */
+
+/* Pushes what a is computed from; true when something waits. */
+static bool push_inputs(dump *d, const imgpar_array *a)
+{
+    size_t before = d->depth;
+    int id = d->n_names + 1;
+    if (a->loop)
+        for (int k = 0; k < a->loop->n_carried; k++)
+            name_placeholder(d, a->loop->placeholder[k], id, k);
+    if (is_row(a, "fold")) {
+        name_placeholder(d, a->inputs[1], id, 0);
+        name_placeholder(d, a->inputs[2], id, 1);
+    }
+    if (a->loop || is_row(a, "fold")) d->n_names++;
+    for (int k = a->n_inputs - 1; k >= 0; k--)
+        push(d, a->inputs[k]);
+    for (int k = 0; a->loop && k < a->loop->n_carried; k++)
+        push(d, a->loop->next[k]);
+    if (a->loop && a->loop->until) push(d, a->loop->until);
+    return d->depth > before;
+}
+
+static bool depends_on_placeholder(dump *d, const imgpar_array *a)
+{
+    int n = is_row(a, "fold") ? 1 : a->n_inputs;
+    for (int k = 0; k < n; k++) {
+        const entry *e = look(d, a->inputs[k]);
+        if (e && e->local) return true;
+    }
+    return is_row(a, "placeholder");
+}
+
+/* All projections of a loop are named together, with the first of them: (n4_0, n4_1) = iterate(...). */
+static void define_projection(dump *d, const imgpar_array *a)
+{
+    entry *first = look(d, a->loop->placeholder[0]), *e = look(d, a);
+    int n = a->loop->n_carried;
+    e->id = first->id;
+    e->k = (int)a->params[0].number;
+    if (first->written) return;
+    first->written = true;
+    if (n > 1) ip_str_putc(&d->out, '(');
+    for (int k = 0; k < n; k++)
+        ip_str_printf(&d->out, "%sn%d_%d", k ? ", " : "", e->id, k);
+    ip_str_append(&d->out, n > 1 ? ") = " : " = ");
+    write_expr(d, a, 0);
+    ip_str_putc(&d->out, '\n');
+}
+
+/* The assignment of a node whose inputs are done. */
+static void define(dump *d, const imgpar_array *a)
+{
+    bool local = depends_on_placeholder(d, a);
+    entry *e = look(d, a);
+    if (!e) return;
+    e->done = true;
+    e->local = local;
+    if (local || ip_array_is_number(a, NULL, NULL)) return;
+    if (a->source && a->source->kind != IP_SOURCE_FILE) {
+        e->id = ++d->n_leaves;
+        return;
+    }
+    if (a->loop) {
+        define_projection(d, a);
+        return;
+    }
+    e->id = ++d->n_names;
+    ip_str_printf(&d->out, "n%d = ", e->id);
+    write_expr(d, a, 0);
+    ip_str_putc(&d->out, '\n');
+}
+
+static void walk(dump *d, const imgpar_array *root)
+{
+    push(d, root);
+    while (d->depth && !d->failed) {
+        const imgpar_array *a = d->stack[d->depth - 1];
+        entry *e = look(d, a);
+        if (!e) return;
+        if (e->done) {
+            d->depth--;
+        } else if (e->local) { /* seen before: its inputs are done */
+            d->depth--;
+            define(d, a);
+        } else {
+            e->local = true; /* seen; set anew by define() */
+            if (!push_inputs(d, a)) {
+                d->depth--;
+                define(d, a);
+            }
+        }
+    }
+}
+
+char *ip_graph_text(imgpar_array *const *arrays, size_t n)
+{
+    dump d = { .out = IP_STR_INIT };
+    for (size_t k = 0; k < n && !d.failed; k++) {
+        if (arrays[k]->op) walk(&d, arrays[k]);
+    }
+    for (size_t k = 0; k < n && !d.failed; k++) {
+        if (!arrays[k]->op) continue;
+        if (k + 1 < n) ip_str_append(&d.out, "# also wanted: ");
+        write_operand(&d, arrays[k], 0);
+        ip_str_putc(&d.out, '\n');
+    }
+    ip_free(d.entries);
+    ip_free(d.stack);
+    if (d.failed) ip_str_free(&d.out);
+    return d.failed ? NULL : ip_str_take(&d.out);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One operation: the public facts of its row (names, parameters, formula,
+ * tolerance, example) and the two functions behind it. infer() is called when a
+ * node is built, lower() when a plan is made. Rows are written in ops/ops.def;
+ * nothing else in the library knows an operation by name.
+ */
+#ifndef IP_GRAPH_OP_H
+#define IP_GRAPH_OP_H
+
+#include <imgpar.h>
+#include "base/status.h"
+
+struct ip_lower;
+struct ip_stage;
+
+typedef struct ip_op ip_op;
+
+enum {
+    IP_OP_ELEMENTWISE = 1, /* inputs broadcast, and may be numbers; coordinates x y z c take its shape */
+    IP_OP_OPERATOR = 2,    /* promotes as operators do (DESIGN.md section 1); written as symbol, where it has one */
+    IP_OP_HIDDEN = 4,      /* made by the library itself; not in lists, not callable by name from text */
+    IP_OP_FILE = 8         /* touches files: refused in SQL, recipes and imgpar_apply_safe() */
+};
+
+struct ip_op {
+    imgpar_op_info info;
+    unsigned flags;
+    int variant;        /* tells the members of a family apart, for infer and lower */
+    const char *symbol; /* operators: how the language writes it ("+", "<", "?:"); else NULL */
+    /* Sets node->type and node->range from its inputs and parameters, or fails. */
+    imgpar_status (*infer)(imgpar_array *node, ip_error *err);
+    /* Makes the stages that compute the node and returns the one holding its value; NULL: failed (l->err). */
+    struct ip_stage *(*lower)(struct ip_lower *l);
+};
+
+/* The kind of a parameter, from the first letter of its public type. */
+typedef enum ip_param_kind {
+    IP_PARAM_NUMBER = 'n', IP_PARAM_INTEGER = 'i', IP_PARAM_BOOL = 'b', IP_PARAM_TEXT = 't',
+    IP_PARAM_CHOICE = 'c', IP_PARAM_VECTOR = 'v', IP_PARAM_MATRIX = 'm'
+} ip_param_kind;
+static inline ip_param_kind ip_param_kind_of(const imgpar_op_param *p) { return (ip_param_kind)p->type[0]; }
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* Types: shapes as four extents, sizes, texts, and what a leaf of literal numbers is. */
+#include "graph/array.h"
+
+#include "base/dtype.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { C = 3 }; /* the channels among the four dims */
+
+static bool ends_in_channels(const ip_type *type)
+{
+    return type->rank == 4 || (type->rank == 3 && type->shape[2] >= 1 && type->shape[2] <= 4);
+}
+
+int ip_type_axis_dim(const ip_type *type, int axis)
+{
+    if (ends_in_channels(type)) return axis + 4 - type->rank;
+    return axis + 3 - type->rank;
+}
+
+void ip_type_dims(const ip_type *type, int64_t dims[4])
+{
+    for (int k = 0; k < 4; k++)
+        dims[k] = 1;
+    for (int k = 0; k < type->rank; k++)
+        dims[ip_type_axis_dim(type, k)] = type->shape[k];
+}
+
+int64_t ip_type_count(const ip_type *type)
+{
+    int64_t n = 1;
+    for (int k = 0; k < type->rank; k++)
+        n *= type->shape[k];
+    return n;
+}
+
+char *ip_shape_text(const ip_type *type, char *buf)
+{
+    int n = snprintf(buf, 96, "[");
+    for (int k = 0; k < type->rank; k++)
+        n += snprintf(buf + n, 96 - (size_t)n, "%s%lld", k ? ", " : "", (long long)type->shape[k]);
+    snprintf(buf + n, 96 - (size_t)n, "]");
+    return buf;
+}
+
+char *ip_type_text(const ip_type *type, char *buf)
+{
+    ip_shape_text(type, buf);
+    size_t n = strlen(buf);
+    snprintf(buf + n, 96 - n, " %s", ip_dtype(type->dtype)->name);
+    return buf;
+}
+
+imgpar_space ip_space_guess(const ip_type *type)
+{
+    int64_t dims[4];
+    ip_type_dims(type, dims);
+    bool levels = type->dtype == IMGPAR_U8 || type->dtype == IMGPAR_U16;
+    if (!levels || (type->rank != 2 && !ends_in_channels(type)) || dims[C] > 4) return IMGPAR_SPACE_DATA;
+    return dims[C] <= 2 ? IMGPAR_SPACE_GRAY : IMGPAR_SPACE_SRGB;
+}
+
+ip_range ip_range_of(imgpar_dtype dtype)
+{
+    const ip_dtype_facts *facts = ip_dtype(dtype);
+    if (facts->is_float) return (ip_range){ -INFINITY, INFINITY };
+    return (ip_range){ facts->minimum, facts->maximum };
+}
+
+bool ip_array_is_number(const imgpar_array *a, double *value, bool *fractional)
+{
+    if (!a || !a->op || strcmp(a->op->info.name, "number") != 0) return false;
+    if (value) *value = a->params[0].number;
+    if (fractional) *fractional = a->params[1].number != 0;
+    return true;
+}

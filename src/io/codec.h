@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the codecs share; private to src/io. A codec is a row of the table in
+ * io.c: it recognises its bytes, reads a header, decodes, and encodes.
+ *
+ * A codec never decides what damage is worth: it reports it to
+ * ip_source_damaged(), which answers IMGPAR_OK when fail_on allows reading on.
+ */
+#ifndef IP_IO_CODEC_H
+#define IP_IO_CODEC_H
+
+#include "io/io.h"
+
+#define IP_MAX_SIDE 1000000 /* of a picture, read or written, in pixels */
+#define IP_DEFAULT_MAX_PIXELS 268435456u
+
+/* ---- reading ------------------------------------------------------------------ */
+
+/* The encoded bytes and the rules they are read by. Everything is borrowed. */
+typedef struct ip_source {
+    const unsigned char *bytes;
+    size_t n;
+    uint64_t total;   /* bytes of the whole file; above n where bytes is only its start */
+    int fd;           /* the file behind the start, or -1 */
+    const char *name; /* for messages */
+    uint64_t max_pixels;
+    ip_fail_on fail_on;
+    ip_poll poll;
+    ip_str *warnings; /* may be NULL */
+} ip_source;
+
+/* How bad damage is, from little to much. */
+typedef enum ip_damage {
+    IP_DAMAGE_WARNING,  /* odd, and the pixels are right */
+    IP_DAMAGE_READABLE, /* corrupt, and decoding went on; pixels may be wrong */
+    IP_DAMAGE_MISSING   /* truncated or unreadable: pixels are missing */
+} ip_damage;
+
+/* IMGPAR_OK, and a line in the warnings, when fail_on tolerates the damage; else IMGPAR_E_CORRUPT. */
+imgpar_status ip_source_damaged(const ip_source *s, ip_damage damage, const char *format, const char *text,
+                                ip_error *err);
+/* IMGPAR_E_LIMIT when a picture has too many pixels or too long a side. */
+imgpar_status ip_source_check_size(const ip_source *s, uint64_t width, uint64_t height, ip_error *err);
+/* IMGPAR_E_INTERRUPTED when the poll function asks to stop. */
+imgpar_status ip_source_poll(const ip_source *s, double done, ip_error *err);
+/* Copies n bytes at offset, from memory or from the file. *found is false when the data ends before. */
+imgpar_status ip_source_peek(const ip_source *s, uint64_t offset, void *dst, size_t n, bool *found, ip_error *err);
+
+/* Fills a header as [height, width, channels], turned by orientation. */
+void ip_header_picture(ip_header *h, ip_format format, imgpar_dtype dtype, uint64_t width, uint64_t height,
+                       int channels, int orientation);
+/* Takes zeroed memory for the pixels image->header tells of. */
+imgpar_status ip_image_alloc(const ip_source *s, ip_image *image, ip_error *err);
+
+/* The orientation 1..8 in an EXIF block (TIFF, with or without "Exif\0\0" before); 1 when there is none. */
+int ip_exif_orientation(const unsigned char *bytes, size_t n);
+/*
+ * Turns the pixels of image, which lie as stored, upright. header has the shape after turning.
+ * On failure the pixels stay owned by image.
+ */
+imgpar_status ip_exif_turn(const ip_source *s, ip_image *image, ip_error *err);
+
+/* ---- writing ------------------------------------------------------------------ */
+
+typedef enum ip_setting {
+    IP_SET_BITS, IP_SET_LEVEL, IP_SET_QUALITY, IP_SET_SUBSAMPLE, IP_SET_PROGRESSIVE, IP_SET_BACKGROUND,
+    IP_N_SETTINGS
+} ip_setting;
+
+/* A value for each setting; -1 where the format chooses. */
+typedef struct ip_settings { int value[IP_N_SETTINGS]; } ip_settings;
+
+/* Reads settings text; every setting not named gets its default. text may be NULL. */
+imgpar_status ip_settings_parse(ip_format format, const char *text, ip_settings *settings, ip_error *err);
+
+/* Pixels seen as a picture. */
+typedef struct ip_picture {
+    const ip_pixels *source; /* borrowed */
+    const char *format;      /* for messages */
+    size_t width, height, channels;
+    int bits; /* of a sample to be written: 8 or 16 */
+} ip_picture;
+
+/* IMGPAR_E_UNSUPPORTED where pixels has a shape the format cannot hold. bits: 8, 16, or -1: as the dtype is. */
+imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits, size_t max_side,
+                            ip_picture *picture, ip_error *err);
+/* The samples of row y as uint8_t or native uint16_t; dst holds ip_picture_row_bytes(). */
+void ip_picture_row(const ip_picture *picture, size_t y, void *dst);
+size_t ip_picture_row_bytes(const ip_picture *picture);
+imgpar_status ip_picture_poll(const ip_picture *picture, const ip_poll *poll, size_t y, ip_error *err);
+
+/* ---- the codecs ---------------------------------------------------------------- */
+
+typedef struct ip_codec {
+    const char *name;
+    const char *names[6]; /* names and suffixes, ended by NULL */
+    bool (*sniff)(const unsigned char *bytes, size_t n);
+    /* image is NULL to read the header only. Else its pixels are released by the caller, also on failure. */
+    imgpar_status (*read)(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
+    /* Appends to out; the caller looks at out->failed. */
+    imgpar_status (*write)(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+                           ip_error *err);
+} ip_codec;
+
+/* The row of format in io.c. */
+const ip_codec *ip_codec_of(ip_format format);
+/* The codec that recognises the bytes, or NULL and *err filled. */
+const ip_codec *ip_codec_sniff(const ip_source *s, ip_error *err);
+/* A source with the options' rules (options may be NULL). */
+ip_source ip_source_of(const void *bytes, size_t n, const char *name, const ip_read_options *options);
+/* Decodes the whole bytes of s. On failure image is empty. */
+imgpar_status ip_source_decode(const ip_source *s, ip_image *image, ip_error *err);
+imgpar_status ip_source_probe(const ip_source *s, ip_header *header, ip_error *err);
+
+bool ip_png_sniff(const unsigned char *bytes, size_t n);
+imgpar_status ip_png_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
+imgpar_status ip_png_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+                           ip_error *err);
+bool ip_jpeg_sniff(const unsigned char *bytes, size_t n);
+imgpar_status ip_jpeg_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
+imgpar_status ip_jpeg_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+                            ip_error *err);
+bool ip_npy_sniff(const unsigned char *bytes, size_t n);
+imgpar_status ip_npy_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
+imgpar_status ip_npy_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+                           ip_error *err);
+bool ip_pnm_sniff(const unsigned char *bytes, size_t n);
+imgpar_status ip_pnm_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
+imgpar_status ip_pnm_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+                           ip_error *err);
+
+#endif

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Image files. Reading: a header now, the pixels later, and a check that both
+ * came from the same file. Writing: into a temporary file in the target's
+ * folder, renamed when complete, so that nobody ever sees half a picture.
+ *
+ * What cannot be read twice (standard input, a FIFO, a device) is read whole
+ * when opened; what cannot be replaced (the same, written) is written in place.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* strerror_l, euidaccess */
+#endif
+
+#include "io/codec.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    HEAD_BYTES = 65536,      /* most headers fit; else the whole file is read */
+    PIECE_BYTES = 8 << 20,   /* read and written between polls */
+    BYTES_A_PIXEL = 32,      /* of a file, at most: PPM as text takes 18 */
+    SLACK_BYTES = 64 << 20
+};
+
+/* ---- the file calls, each of which a test can make fail ------------------------------ */
+
+static bool is_faulty(void)
+{
+    if (!ip_fault(IP_FAULT_FILE)) return false;
+    errno = EIO;
+    return true;
+}
+
+static int open_file(const char *path, int flags, mode_t mode)
+{
+    int fd;
+    if (is_faulty()) return -1;
+    do fd = open(path, flags | O_CLOEXEC, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+static int stat_file(int fd, struct stat *st)
+{
+    return is_faulty() ? -1 : fstat(fd, st);
+}
+
+static imgpar_status fail_errno(ip_error *err, const char *name)
+{
+    const int code = errno;
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    imgpar_status st = ip_fail(err, code == ENOMEM ? IMGPAR_E_HOST_MEMORY : IMGPAR_E_IO, "%s: %s", name,
+                               c ? strerror_l(code, c) : "input or output failed");
+    if (c) freelocale(c);
+    return st;
+}
+
+/* A call would block on a descriptor somebody else made non-blocking: wait. */
+static void wait_for(int fd, short events)
+{
+    struct pollfd p = { .fd = fd, .events = events };
+    poll(&p, 1, -1);
+}
+
+/* As read(): at most n bytes, 0 at the end. */
+static ssize_t read_some(int fd, void *dst, size_t n)
+{
+    for (;;) {
+        ssize_t got = is_faulty() ? -1 : read(fd, dst, n);
+        if (got >= 0) return got;
+        if (errno == EAGAIN) wait_for(fd, POLLIN);
+        else if (errno != EINTR) return -1;
+    }
+}
+
+static int write_all(int fd, const void *bytes, size_t n)
+{
+    for (const char *p = bytes; n > 0;) {
+        ssize_t put = is_faulty() ? -1 : write(fd, p, n < PIECE_BYTES ? n : PIECE_BYTES);
+        if (put > 0) {
+            p += put;
+            n -= (size_t)put;
+        } else if (put < 0 && errno == EAGAIN) {
+            wait_for(fd, POLLOUT);
+        } else if (put == 0 || errno != EINTR) {
+            if (put == 0) errno = EIO;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int close_file(int fd)
+{
+    if (close(fd) != 0 && errno != EINTR) return -1;
+    return is_faulty() ? -1 : 0;
+}
+
+/* ---- reading -------------------------------------------------------------------------- */
+
+static bool is_stdin(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+static const char *name_of(const ip_file *file)
+{
+    return is_stdin(file->path) ? "standard input" : file->path;
+}
+
+static imgpar_status fail_too_big(const ip_source *s, ip_error *err)
+{
+    return ip_fail(err, IMGPAR_E_LIMIT, "%s: the file is larger than %llu pixels can be (max_pixels)", s->name,
+                   (unsigned long long)s->max_pixels);
+}
+
+static uint64_t most_bytes(const ip_source *s)
+{
+    uint64_t n;
+    if (__builtin_mul_overflow(s->max_pixels, (uint64_t)BYTES_A_PIXEL, &n)) return INT64_MAX;
+    return n < INT64_MAX - SLACK_BYTES ? n + SLACK_BYTES : INT64_MAX;
+}
+
+/* Reads size_bytes from the start of fd; *bytes is new. */
+static imgpar_status read_sized(const ip_source *s, int fd, size_t size_bytes, void **bytes, ip_error *err)
+{
+    unsigned char *p = size_bytes > most_bytes(s) ? NULL : ip_alloc(size_bytes);
+    imgpar_status st = IMGPAR_OK;
+    if (size_bytes > most_bytes(s)) return fail_too_big(s, err);
+    if (!p) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
+    for (size_t at = 0; at < size_bytes && !st;) {
+        const size_t left = size_bytes - at;
+        const ssize_t got = read_some(fd, p + at, left < PIECE_BYTES ? left : PIECE_BYTES);
+        if (got < 0) st = fail_errno(err, s->name);
+        else if (got == 0) st = ip_fail(err, IMGPAR_E_IO, "%s: became shorter while it was read", s->name);
+        else at += (size_t)got;
+        if (!st) st = ip_source_poll(s, 0, err);
+    }
+    if (st) {
+        ip_free(p);
+        return st;
+    }
+    *bytes = p;
+    return IMGPAR_OK;
+}
+
+/*
+ * Reads a stream to its end; *bytes is new. Looks at the start before taking
+ * much memory: /dev/zero has no end.
+ */
+static imgpar_status read_stream(ip_source *s, int fd, void **bytes, ip_error *err)
+{
+    unsigned char *p = NULL;
+    size_t n = 0, room = 0;
+    bool is_known = false;
+    imgpar_status st = IMGPAR_OK;
+    for (ssize_t got = 1; got > 0 && !st;) {
+        if (n == room) {
+            const size_t more = room ? room * 2 : HEAD_BYTES;
+            unsigned char *q = ip_realloc(p, more);
+            if (!q) {
+                st = ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
+                break;
+            }
+            p = q;
+            room = more;
+        }
+        got = read_some(fd, p + n, room - n < PIECE_BYTES ? room - n : PIECE_BYTES);
+        if (got < 0) st = fail_errno(err, s->name);
+        else n += (size_t)got;
+        s->bytes = p;
+        s->n = s->total = n;
+        if (!st && !is_known && (n >= 16 || got == 0)) {
+            is_known = ip_codec_sniff(s, err) != NULL;
+            if (!is_known) st = IMGPAR_E_CORRUPT;
+        }
+        if (!st && n > most_bytes(s)) st = fail_too_big(s, err);
+        if (!st) st = ip_source_poll(s, 0, err);
+    }
+    if (st) {
+        ip_free(p);
+        return st;
+    }
+    *bytes = p;
+    return IMGPAR_OK;
+}
+
+/* The header from the file's first bytes, or from all of it where they do not suffice. */
+static imgpar_status probe_regular(ip_source *s, int fd, size_t size_bytes, ip_header *header, ip_error *err)
+{
+    ip_error first = { 0 };
+    void *bytes;
+    const size_t head = size_bytes < HEAD_BYTES ? size_bytes : HEAD_BYTES;
+    imgpar_status st = read_sized(s, fd, head, &bytes, err);
+    if (st) return st;
+    s->bytes = bytes;
+    s->n = head;
+    s->total = size_bytes;
+    s->fd = fd;
+    const bool is_known = ip_codec_sniff(s, &first) != NULL;
+    st = is_known ? ip_source_probe(s, header, &first) : first.status;
+    ip_free(bytes);
+    if (st != IMGPAR_E_CORRUPT || !is_known || head == size_bytes)
+        return st ? ip_fail(err, st, "%s", first.message) : IMGPAR_OK;
+
+    if (is_faulty() || lseek(fd, 0, SEEK_SET) != 0) return fail_errno(err, s->name);
+    st = read_sized(s, fd, size_bytes, &bytes, err);
+    if (st) return st;
+    s->bytes = bytes;
+    s->n = size_bytes;
+    st = ip_source_probe(s, header, err);
+    ip_free(bytes);
+    return st;
+}
+
+static void remember(ip_file *file, const struct stat *st)
+{
+    file->size_bytes = st->st_size;
+    file->mtime_sec = st->st_mtim.tv_sec;
+    file->mtime_nsec = st->st_mtim.tv_nsec;
+    file->device = (uint64_t)st->st_dev;
+    file->inode = (uint64_t)st->st_ino;
+}
+
+static bool is_same(const ip_file *file, const struct stat *st)
+{
+    ip_file now = { 0 };
+    remember(&now, st);
+    return now.size_bytes == file->size_bytes && now.mtime_sec == file->mtime_sec &&
+           now.mtime_nsec == file->mtime_nsec && now.device == file->device && now.inode == file->inode;
+}
+
+static imgpar_status open_descriptor(int fd, ip_source *s, ip_file *file, ip_header *header, ip_error *err)
+{
+    struct stat info;
+    if (stat_file(fd, &info) != 0) return fail_errno(err, s->name);
+    if (S_ISDIR(info.st_mode)) {
+        errno = EISDIR;
+        return fail_errno(err, s->name);
+    }
+    remember(file, &info);
+    if (S_ISREG(info.st_mode) && !is_stdin(file->path))
+        return probe_regular(s, fd, (size_t)info.st_size, header, err);
+    imgpar_status st = read_stream(s, fd, &file->stdin_bytes, err);
+    if (st) return st;
+    file->size_bytes = (int64_t)s->n;
+    return ip_source_probe(s, header, err);
+}
+
+imgpar_status ip_file_open(const char *path, const ip_read_options *options, ip_file *file, ip_header *header,
+                           ip_error *err)
+{
+    memset(file, 0, sizeof *file);
+    memset(header, 0, sizeof *header);
+    file->path = ip_strdup(path);
+    if (!file->path) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while opening it", path);
+    ip_source s = ip_source_of("", 0, name_of(file), options);
+
+    const int fd = is_stdin(path) ? STDIN_FILENO : open_file(path, O_RDONLY, 0);
+    imgpar_status st = fd < 0 ? fail_errno(err, s.name) : open_descriptor(fd, &s, file, header, err);
+    if (fd >= 0 && !is_stdin(path)) close(fd);
+    if (st) ip_file_release(file);
+    return st;
+}
+
+/* Reads the whole file and checks before and after that it is the one that was opened. */
+static imgpar_status read_again(const ip_file *file, const ip_source *s, void **bytes, ip_error *err)
+{
+    struct stat info;
+    void *p = NULL;
+    const int fd = open_file(file->path, O_RDONLY, 0);
+    if (fd < 0) return fail_errno(err, s->name);
+    imgpar_status st = stat_file(fd, &info) != 0 ? fail_errno(err, s->name) : IMGPAR_OK;
+    if (!st && !is_same(file, &info)) st = ip_fail(err, IMGPAR_E_IO, "%s changed since it was opened", s->name);
+    if (!st) st = read_sized(s, fd, (size_t)file->size_bytes, &p, err);
+    if (!st && stat_file(fd, &info) != 0) st = fail_errno(err, s->name);
+    if (!st && !is_same(file, &info)) st = ip_fail(err, IMGPAR_E_IO, "%s changed while it was read", s->name);
+    close(fd);
+    if (st) ip_free(p);
+    else *bytes = p;
+    return st;
+}
+
+imgpar_status ip_file_decode(const ip_file *file, const ip_read_options *options, ip_image *image, ip_error *err)
+{
+    ip_source s = ip_source_of(file->stdin_bytes, (size_t)file->size_bytes, name_of(file), options);
+    void *bytes = NULL;
+    memset(image, 0, sizeof *image);
+    if (!file->stdin_bytes) {
+        imgpar_status st = read_again(file, &s, &bytes, err);
+        if (st) return st;
+        s.bytes = bytes;
+    }
+    imgpar_status st = ip_source_decode(&s, image, err);
+    ip_free(bytes);
+    return st;
+}
+
+imgpar_status ip_file_copy(const ip_file *file, ip_file *copy, ip_error *err)
+{
+    *copy = *file;
+    copy->path = ip_strdup(file->path);
+    copy->stdin_bytes = file->stdin_bytes ? ip_alloc((size_t)file->size_bytes) : NULL;
+    if (!copy->path || (file->stdin_bytes && !copy->stdin_bytes)) {
+        ip_file_release(copy);
+        return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while copying it", name_of(file));
+    }
+    if (file->stdin_bytes) memcpy(copy->stdin_bytes, file->stdin_bytes, (size_t)file->size_bytes);
+    return IMGPAR_OK;
+}
+
+void ip_file_release(ip_file *file)
+{
+    ip_free(file->path);
+    ip_free(file->stdin_bytes);
+    memset(file, 0, sizeof *file);
+}
+
+/* ---- writing -------------------------------------------------------------------------- */
+
+static imgpar_status write_in_place(const char *path, const void *bytes, size_t n, ip_error *err)
+{
+    const int fd = open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (fd < 0) return fail_errno(err, path);
+    imgpar_status st = write_all(fd, bytes, n) != 0 ? fail_errno(err, path) : IMGPAR_OK;
+    if (close_file(fd) != 0 && !st) st = fail_errno(err, path);
+    return st;
+}
+
+/*
+ * Creates ".imgpar-XXXX" in path's folder and returns its descriptor; *name is
+ * new. open() rather than mkstemp(), because it applies the umask, which a
+ * thread cannot read without changing it.
+ */
+static int open_temporary(const char *path, mode_t mode, char **name)
+{
+    enum { N_TRIES = 100 };
+    const char *slash = strrchr(path, '/');
+    const int folder = slash ? (int)(slash + 1 - path) : 0;
+    const size_t room = (size_t)folder + sizeof ".imgpar-0123456789abcdef";
+    char *text = ip_alloc(room);
+    int fd = -1;
+    if (!text) {
+        errno = ENOMEM;
+        return -1;
+    }
+    for (int i = 0; i < N_TRIES && fd < 0 && (i == 0 || errno == EEXIST); i++) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        uint64_t h = ip_hash_u64((uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30, (uint64_t)getpid());
+        h = ip_hash_u64(h ^ (uint64_t)i, (uint64_t)(uintptr_t)text); /* differs between threads */
+        snprintf(text, room, "%.*s.imgpar-%016llx", folder, path, (unsigned long long)h);
+        fd = open_file(text, O_WRONLY | O_CREAT | O_EXCL, mode);
+    }
+    if (fd < 0) ip_free(text);
+    else *name = text;
+    return fd;
+}
+
+/* old is the target's status where it exists: its mode is kept, and never exceeded meanwhile. */
+static imgpar_status write_and_rename(const char *path, const struct stat *old, const void *bytes, size_t n,
+                                      ip_error *err)
+{
+    char *name = NULL;
+    const mode_t mode = old ? old->st_mode & 0777 : 0666;
+    const int fd = open_temporary(path, mode, &name);
+    if (fd < 0) return fail_errno(err, path);
+    imgpar_status st = write_all(fd, bytes, n) != 0 ? fail_errno(err, path) : IMGPAR_OK;
+    if (!st && old && (is_faulty() || fchmod(fd, mode) != 0)) st = fail_errno(err, path);
+    if (close_file(fd) != 0 && !st) st = fail_errno(err, path);
+    if (!st && (is_faulty() || rename(name, path) != 0)) st = fail_errno(err, path);
+    if (st) unlink(name);
+    ip_free(name);
+    return st;
+}
+
+imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, ip_error *err)
+{
+    struct stat target;
+    if (strcmp(path, "-") == 0)
+        return write_all(STDOUT_FILENO, bytes, n) != 0 ? fail_errno(err, "standard output") : IMGPAR_OK;
+    if (is_faulty()) return fail_errno(err, path);
+    const bool exists = stat(path, &target) == 0;
+    if (!exists && errno != ENOENT) return fail_errno(err, path);
+    if (exists && !S_ISREG(target.st_mode)) return write_in_place(path, bytes, n, err);
+    if (exists && euidaccess(path, W_OK) != 0) return fail_errno(err, path); /* rename() would not ask */
+
+    /* A link stays one: what it points to is replaced. A dangling one creates its target. */
+    struct stat link;
+    if (lstat(path, &link) != 0 || !S_ISLNK(link.st_mode))
+        return write_and_rename(path, exists ? &target : NULL, bytes, n, err);
+    if (!exists) return write_in_place(path, bytes, n, err);
+    char *real = is_faulty() ? NULL : realpath(path, NULL);
+    if (!real) return fail_errno(err, path);
+    imgpar_status st = write_and_rename(real, &target, bytes, n, err);
+    free(real);
+    return st;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of formats, and decoding and encoding through it. */
+#include "io/codec.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const ip_codec codecs[IP_N_FORMATS] = {
+    [IP_FORMAT_PNG] = { "png", { "png" }, ip_png_sniff, ip_png_read, ip_png_write },
+    [IP_FORMAT_JPEG] = { "jpeg", { "jpg", "jpeg" }, ip_jpeg_sniff, ip_jpeg_read, ip_jpeg_write },
+    [IP_FORMAT_NPY] = { "npy", { "npy" }, ip_npy_sniff, ip_npy_read, ip_npy_write },
+    [IP_FORMAT_PNM] = { "pnm", { "pnm", "ppm", "pgm", "pam" }, ip_pnm_sniff, ip_pnm_read, ip_pnm_write },
+};
+
+const ip_codec *ip_codec_of(ip_format format)
+{
+    return &codecs[format];
+}
+
+const char *ip_format_name(ip_format format)
+{
+    return (unsigned)format < IP_N_FORMATS ? codecs[format].name : NULL;
+}
+
+bool ip_format_find(const char *name, ip_format *format)
+{
+    for (int f = 0; f < IP_N_FORMATS; f++)
+        for (const char *const *n = codecs[f].names; *n; n++)
+            if (strcasecmp(*n, name) == 0) {
+                *format = (ip_format)f;
+                return true;
+            }
+    return false;
+}
+
+bool ip_format_from_path(const char *path, ip_format *format)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    return dot && ip_format_find(dot + 1, format);
+}
+
+const ip_codec *ip_codec_sniff(const ip_source *s, ip_error *err)
+{
+    for (int f = 0; f < IP_N_FORMATS; f++)
+        if (codecs[f].sniff(s->bytes, s->n)) return &codecs[f];
+    ip_fail(err, IMGPAR_E_CORRUPT, "%s: not an image: neither PNG, JPEG, NPY nor PNM", s->name);
+    return NULL;
+}
+
+imgpar_status ip_source_probe(const ip_source *s, ip_header *header, ip_error *err)
+{
+    const ip_codec *codec = ip_codec_sniff(s, err);
+    ip_source quiet = *s;
+    quiet.warnings = NULL; /* decoding will tell them */
+    memset(header, 0, sizeof *header);
+    return codec ? codec->read(&quiet, header, NULL, err) : IMGPAR_E_CORRUPT;
+}
+
+imgpar_status ip_source_decode(const ip_source *s, ip_image *image, ip_error *err)
+{
+    const ip_codec *codec = ip_codec_sniff(s, err);
+    ip_header header;
+    memset(image, 0, sizeof *image);
+    if (!codec) return IMGPAR_E_CORRUPT;
+    imgpar_status st = codec->read(s, &header, image, err);
+    if (st) ip_image_release(image);
+    return st;
+}
+
+imgpar_status ip_io_probe(const void *bytes, size_t n, const char *name, const ip_read_options *options,
+                          ip_header *header, ip_error *err)
+{
+    const ip_source s = ip_source_of(bytes, n, name, options);
+    return ip_source_probe(&s, header, err);
+}
+
+imgpar_status ip_io_decode(const void *bytes, size_t n, const char *name, const ip_read_options *options,
+                           ip_image *image, ip_error *err)
+{
+    const ip_source s = ip_source_of(bytes, n, name, options);
+    return ip_source_decode(&s, image, err);
+}
+
+void ip_image_release(ip_image *image)
+{
+    ip_free(image->pixels);
+    memset(image, 0, sizeof *image);
+}
+
+imgpar_status ip_io_check_settings(ip_format format, const char *settings, ip_error *err)
+{
+    ip_settings parsed;
+    return ip_settings_parse(format, settings, &parsed, err);
+}
+
+imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
+                           void **bytes, size_t *n, ip_error *err)
+{
+    ip_settings parsed;
+    ip_str out = IP_STR_INIT;
+    *bytes = NULL;
+    *n = 0;
+    imgpar_status st = ip_settings_parse(format, settings, &parsed, err);
+    if (!st) st = codecs[format].write(pixels, &parsed, poll, &out, err);
+    if (!st && out.failed) st = ip_fail(err, IMGPAR_E_HOST_MEMORY, "out of host memory while encoding %s", codecs[format].name);
+    if (st) {
+        ip_str_free(&out);
+        return st;
+    }
+    *n = out.length;
+    *bytes = ip_str_take(&out);
+    return IMGPAR_OK;
+}

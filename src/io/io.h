@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Encoded images in memory and in files: PNG, JPEG, NPY, PNM. Chosen by
+ * content when reading, by name or format when writing. Knows nothing of graphs
+ * and devices: bytes in, pixels out.
+ *
+ * Rules of trust: every limit is checked before memory is taken; damaged input
+ * follows fail_on; output goes to a temporary file beside the target and is
+ * renamed, so a failed write leaves nothing behind.
+ */
+#ifndef IP_IO_IO_H
+#define IP_IO_IO_H
+
+#include "base/status.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum ip_format { IP_FORMAT_PNG, IP_FORMAT_JPEG, IP_FORMAT_NPY, IP_FORMAT_PNM, IP_N_FORMATS } ip_format;
+
+/*
+ * What ends a read; each is stricter than the one before. NONE: nothing once the header is good; what could
+ * not be decoded is 0 (of a JPEG: as libjpeg fills it). TRUNCATED: data that is missing or cannot be read on.
+ * ERROR: also corrupt data that can be read through (a wrong checksum, ...). WARNING: also oddities.
+ * What is tolerated gives a line of warnings.
+ */
+typedef enum ip_fail_on { IP_FAIL_ON_NONE, IP_FAIL_ON_TRUNCATED, IP_FAIL_ON_ERROR, IP_FAIL_ON_WARNING } ip_fail_on;
+
+/* What the header says; shape, dtype and space are those decoding will give (EXIF orientation applied,
+ * palette expanded, 1-, 2- and 4-bit widened to u8, CMYK as RGB). */
+typedef struct ip_header {
+    ip_format format;
+    imgpar_dtype dtype;
+    imgpar_space space;
+    int rank; /* images: 3, [height, width, channels]; NPY: as stored */
+    int64_t shape[IMGPAR_MAX_RANK];
+    int orientation; /* EXIF 1..8 */
+} ip_header;
+
+typedef struct ip_image {
+    ip_header header;
+    void *pixels; /* tightly packed, native byte order; from ip_alloc */
+    size_t size_bytes;
+} ip_image;
+
+/* Asked between rows; true stops with IMGPAR_E_INTERRUPTED. */
+typedef struct ip_poll {
+    bool (*stop)(void *user, double done);
+    void *user;
+} ip_poll;
+
+typedef struct ip_read_options {
+    uint64_t max_pixels; /* width * height (of NPY: elements); 0: 268435456 */
+    ip_fail_on fail_on;
+    ip_poll poll;        /* stop may be NULL */
+    ip_str *warnings;    /* may be NULL; a line each */
+} ip_read_options;
+
+/* A view of pixels to be written. Any dtype; encode rounds and saturates what the format cannot hold. */
+typedef struct ip_pixels {
+    imgpar_dtype dtype;
+    imgpar_space space;
+    int rank;
+    int64_t shape[IMGPAR_MAX_RANK];
+    const void *pixels; /* tightly packed; borrowed */
+} ip_pixels;
+
+const char *ip_format_name(ip_format format);
+bool ip_format_find(const char *name, ip_format *format);      /* "png", "jpg", "jpeg", "npy", "pnm" "ppm" "pgm" "pam" */
+bool ip_format_from_path(const char *path, ip_format *format); /* by suffix, any case */
+
+/* name appears in messages ("photo.jpg: not an image ..."). A probe reads the header only and adds no warnings. */
+imgpar_status ip_io_probe(const void *bytes, size_t n, const char *name, const ip_read_options *options,
+                          ip_header *header, ip_error *err);
+imgpar_status ip_io_decode(const void *bytes, size_t n, const char *name, const ip_read_options *options,
+                           ip_image *image, ip_error *err);
+void ip_image_release(ip_image *image); /* frees pixels, clears; a zeroed image is legal */
+
+/* A file's identity when its header was read. What cannot be read twice ("-", standard input; a FIFO; a
+ * device) is read whole at once into stdin_bytes. */
+typedef struct ip_file {
+    char *path;
+    int64_t size_bytes, mtime_sec, mtime_nsec;
+    uint64_t device, inode;
+    void *stdin_bytes; /* NULL for a regular file */
+} ip_file;
+
+/* Opens, reads the header, remembers the identity. file is new, for ip_file_release(). */
+imgpar_status ip_file_open(const char *path, const ip_read_options *options, ip_file *file,
+                           ip_header *header, ip_error *err);
+/* Decodes; an identity that differs is IMGPAR_E_IO "NAME changed since it was opened". */
+imgpar_status ip_file_decode(const ip_file *file, const ip_read_options *options, ip_image *image, ip_error *err);
+imgpar_status ip_file_copy(const ip_file *file, ip_file *copy, ip_error *err);
+void ip_file_release(ip_file *file);
+
+/*
+ * settings as in imgpar_options.settings, NULL for the defaults; *bytes is new (ip_alloc).
+ *
+ *     png   bits=8|16  level=0..9
+ *     jpeg  quality=1..100 (90)  subsample=420|422|444 (420)  progressive=0|1 (0)  background=0..255 (0)
+ *     npy   none; exact shape and dtype
+ *     pnm   bits=8|16; PGM, PPM, or PAM with alpha
+ *
+ * Pictures hold [height, width, 1-4 channels], [height, width], or one row [width], not empty; other shapes are
+ * IMGPAR_E_UNSUPPORTED. u16 stays 16 bits unless bits=8, everything else becomes 8 unless bits=16. u8, u16 and
+ * bool are scaled so that they look the same; other dtypes keep their numbers, rounded and saturated.
+ */
+imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
+                           void **bytes, size_t *n, ip_error *err);
+/* Checks the settings without encoding. */
+imgpar_status ip_io_check_settings(ip_format format, const char *settings, ip_error *err);
+/* Writes bytes to path by way of a temporary file and rename; "-" is standard output. A device, a FIFO or a
+ * dangling link is written in place. An existing file keeps its mode, a link stays a link. */
+imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, ip_error *err);
+
+#endif

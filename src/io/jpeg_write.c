@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Pixels to JPEG, with libjpeg. Alpha is composed onto a gray background. See png.c, Note [Long jumps]. */
+#include "io/jpeg_guard.h"
+
+#include "base/alloc.h"
+
+#include <jerror.h>
+
+enum { CHUNK_BYTES = 65536 };
+
+typedef struct writer {
+    ip_jpeg_guard guard; /* first: see jpeg_guard.h */
+    struct jpeg_compress_struct c;
+    struct jpeg_destination_mgr destination;
+    ip_picture picture;
+    const ip_settings *settings;
+    const ip_poll *poll;
+    ip_str *out;
+    ip_error *err;
+    unsigned char *row; /* a row of the picture, then a chunk of output */
+    unsigned char *chunk;
+} writer;
+
+static void on_error(ip_jpeg_guard *guard, int code, const char *text)
+{
+    writer *w = (writer *)guard;
+    if (code == JERR_OUT_OF_MEMORY) ip_fail_memory(w->err, "encoding jpeg");
+    ip_fail(w->err, IMGPAR_E_INTERNAL, "jpeg: %s", text);
+}
+
+static void give_chunk(j_compress_ptr c)
+{
+    writer *w = c->client_data;
+    c->dest->next_output_byte = w->chunk;
+    c->dest->free_in_buffer = CHUNK_BYTES;
+}
+
+static void append(j_compress_ptr c, size_t n)
+{
+    writer *w = c->client_data;
+    ip_str_append_n(w->out, (const char *)w->chunk, n);
+    if (w->out->failed) ERREXIT1(c, JERR_OUT_OF_MEMORY, 0);
+}
+
+/* libjpeg's rule: the whole buffer is full, whatever free_in_buffer says. */
+static boolean on_full(j_compress_ptr c)
+{
+    append(c, CHUNK_BYTES);
+    give_chunk(c);
+    return TRUE;
+}
+
+static void on_end(j_compress_ptr c)
+{
+    append(c, CHUNK_BYTES - c->dest->free_in_buffer);
+}
+
+static void set_parameters(writer *w)
+{
+    j_compress_ptr c = &w->c;
+    const int *set = w->settings->value;
+    const bool is_gray = w->picture.channels <= 2;
+    c->image_width = (JDIMENSION)w->picture.width;
+    c->image_height = (JDIMENSION)w->picture.height;
+    c->input_components = is_gray ? 1 : 3;
+    c->in_color_space = is_gray ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(c);
+    jpeg_set_quality(c, set[IP_SET_QUALITY], TRUE);
+    c->dct_method = JDCT_ISLOW;
+    if (!is_gray) {
+        c->comp_info[0].h_samp_factor = set[IP_SET_SUBSAMPLE] == 444 ? 1 : 2;
+        c->comp_info[0].v_samp_factor = set[IP_SET_SUBSAMPLE] == 420 ? 2 : 1;
+    }
+    if (set[IP_SET_PROGRESSIVE]) jpeg_simple_progression(c);
+}
+
+/* n pixels of channels samples, the last of them alpha, in place. */
+static void compose(unsigned char *row, size_t n, size_t channels, unsigned background)
+{
+    const size_t colours = channels - 1;
+    unsigned char *dst = row;
+    for (const unsigned char *src = row; n-- > 0; src += channels) {
+        const unsigned alpha = src[colours];
+        for (size_t ch = 0; ch < colours; ch++)
+            *dst++ = (unsigned char)((src[ch] * alpha + background * (255 - alpha) + 127) / 255);
+    }
+}
+
+static void write_all(writer *w)
+{
+    j_compress_ptr c = &w->c;
+    const ip_picture *p = &w->picture;
+    jpeg_create_compress(c);
+    ip_jpeg_guard_memory(&w->guard, (j_common_ptr)c);
+    w->destination = (struct jpeg_destination_mgr){
+        .init_destination = give_chunk, .empty_output_buffer = on_full, .term_destination = on_end,
+    };
+    c->dest = &w->destination;
+    set_parameters(w);
+    jpeg_start_compress(c, TRUE);
+    for (size_t y = 0; y < p->height; y++) {
+        JSAMPROW row = w->row;
+        if (ip_picture_poll(p, w->poll, y, w->err)) longjmp(w->guard.jump, 1);
+        ip_picture_row(p, y, row);
+        if (p->channels % 2 == 0) compose(row, p->width, p->channels, (unsigned)w->settings->value[IP_SET_BACKGROUND]);
+        jpeg_write_scanlines(c, &row, 1);
+    }
+    jpeg_finish_compress(c);
+}
+
+static bool guarded(writer *w, void (*step)(writer *w))
+{
+    if (setjmp(w->guard.jump)) return false;
+    step(w);
+    return true;
+}
+
+imgpar_status ip_jpeg_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+                            ip_error *err)
+{
+    ip_error local = { 0 };
+    writer w = { .guard = { .on_error = on_error }, .settings = settings, .poll = poll, .out = out, .err = &local };
+    ip_jpeg_guard_errors(&w.guard, (j_common_ptr)&w.c);
+    if (ip_picture_of(pixels, IP_FORMAT_JPEG, 8, JPEG_MAX_DIMENSION, &w.picture, &local)) goto out;
+    w.row = ip_alloc(ip_picture_row_bytes(&w.picture) + CHUNK_BYTES);
+    if (!w.row) {
+        ip_fail_memory(&local, "encoding jpeg");
+        goto out;
+    }
+    w.chunk = w.row + ip_picture_row_bytes(&w.picture);
+    guarded(&w, write_all);
+out:
+    jpeg_destroy_compress(&w.c);
+    ip_free(w.row);
+    return local.status ? ip_fail(err, local.status, "%s", local.message) : IMGPAR_OK;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * PNG to pixels, with libpng. Gray of 1, 2 and 4 bits is widened, palettes
+ * become RGB, tRNS becomes alpha, 16 bits come in native order. Colour is left
+ * alone: no gamma, no profiles.
+ *
+ * Note [Chunks dropped]. Of the ancillary chunks only tRNS is given to libpng;
+ * all others are skipped unread (their CRC is still checked). Text and profile
+ * chunks are compressed, and 57 bytes of them can ask for a gigabyte; and many
+ * good pictures carry a profile that libpng calls an error. eXIf is found by
+ * our own walk over the chunks, because it may follow the picture data, while
+ * a header is wanted before that.
+ *
+ * Note [Long jumps]. libpng reports errors by calling us, and we may not
+ * return. Whatever must survive the jump is in struct reader, never in a local
+ * variable of the function that calls setjmp().
+ */
+#include "io/codec.h"
+
+#include "base/alloc.h"
+
+#include <png.h>
+#include <setjmp.h>
+#include <string.h>
+
+enum { MAX_CHUNK_BYTES = 64 << 20, MAX_EXIF_BYTES = 65536 };
+
+typedef struct reader {
+    const ip_source *s;
+    ip_image *image;
+    ip_error *err;
+    png_structp png;
+    png_infop info;
+    size_t at; /* next byte of the source */
+    bool is_in_pixels; /* the header is read: damage may be tolerated */
+    bool has_no_memory;
+    char last_warning[128]; /* what libpng said just before "Invalid IHDR data" */
+    jmp_buf jump;
+} reader;
+
+bool ip_png_sniff(const unsigned char *bytes, size_t n)
+{
+    return n >= 4 && memcmp(bytes + 1, "PNG", 3) == 0; /* libpng explains what is wrong with the rest */
+}
+
+static void *on_malloc(png_structp png, png_alloc_size_t n)
+{
+    void *p = ip_alloc(n);
+    if (!p) ((reader *)png_get_mem_ptr(png))->has_no_memory = true;
+    return p;
+}
+
+static void on_free(png_structp png, void *p)
+{
+    (void)png;
+    ip_free(p);
+}
+
+static void on_read(png_structp png, png_bytep dst, size_t n)
+{
+    reader *r = png_get_io_ptr(png);
+    if (n > r->s->n - r->at) {
+        r->at = r->s->n;
+        png_error(png, "the data ends early");
+    }
+    memcpy(dst, r->s->bytes + r->at, n);
+    r->at += n;
+}
+
+static void on_error(png_structp png, const char *text)
+{
+    reader *r = png_get_error_ptr(png);
+    if (strcmp(text, "Invalid IHDR data") == 0 && r->last_warning[0]) text = r->last_warning;
+    if (r->err->status) /* ours: interrupted */
+        longjmp(r->jump, 1);
+    if (r->has_no_memory)
+        ip_fail(r->err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", r->s->name);
+    else if (strstr(text, "exceeds user limit"))
+        ip_fail(r->err, IMGPAR_E_LIMIT, "%s: PNG: a side is above the limit of %d", r->s->name, IP_MAX_SIDE);
+    else if (r->is_in_pixels)
+        ip_source_damaged(r->s, IP_DAMAGE_MISSING, "PNG", text, r->err);
+    else
+        ip_fail(r->err, IMGPAR_E_CORRUPT, "%s: PNG: %s", r->s->name, text);
+    longjmp(r->jump, 1);
+}
+
+static void on_warning(png_structp png, const char *text)
+{
+    reader *r = png_get_error_ptr(png);
+    size_t n = strnlen(text, sizeof r->last_warning - 1);
+    memcpy(r->last_warning, text, n);
+    r->last_warning[n] = '\0';
+    if (r->has_no_memory || strstr(text, "in IHDR")) return; /* an error follows */
+    if (ip_source_damaged(r->s, IP_DAMAGE_WARNING, "PNG", text, r->err)) longjmp(r->jump, 1);
+}
+
+/* Runs a step; false when it jumped out. */
+static bool guarded(reader *r, void (*step)(reader *r))
+{
+    if (setjmp(r->jump)) return false;
+    step(r);
+    return true;
+}
+
+static void create(reader *r)
+{
+    r->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, r, on_error, on_warning, r, on_malloc, on_free);
+    if (r->png) r->info = png_create_info_struct(r->png);
+}
+
+static void read_header(reader *r)
+{
+    png_structp png = r->png;
+    const bool is_lenient = r->s->fail_on < IP_FAIL_ON_ERROR;
+    const int crc = is_lenient ? PNG_CRC_WARN_USE : PNG_CRC_ERROR_QUIT;
+    png_set_read_fn(png, r, on_read);
+    png_set_benign_errors(png, is_lenient);
+    png_set_crc_action(png, crc, crc);
+    if (is_lenient) png_set_option(png, PNG_IGNORE_ADLER32, PNG_OPTION_ON);
+    png_set_user_limits(png, IP_MAX_SIDE, IP_MAX_SIDE);
+    png_set_chunk_malloc_max(png, MAX_CHUNK_BYTES);
+    png_set_chunk_cache_max(png, 128);
+    /* -1: the unknown chunks and every known one but IHDR PLTE tRNS IDAT IEND. */
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_read_info(png, r->info);
+}
+
+static void read_pixels(reader *r)
+{
+    png_structp png = r->png;
+    png_set_expand(png); /* palette, few bits, tRNS */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    png_set_swap(png);
+#endif
+    const int n_passes = png_set_interlace_handling(png);
+    png_read_update_info(png, r->info);
+    const size_t row_bytes = png_get_rowbytes(png, r->info);
+    const png_uint_32 height = png_get_image_height(png, r->info);
+    if (row_bytes * height != r->image->size_bytes) png_error(png, "its rows have an unexpected size");
+
+    for (int pass = 0; pass < n_passes; pass++)
+        for (png_uint_32 y = 0; y < height; y++) {
+            double done = (pass + (double)y / height) / n_passes;
+            if (ip_source_poll(r->s, done, r->err)) png_error(png, "interrupted");
+            png_read_row(png, (png_bytep)r->image->pixels + y * row_bytes, NULL);
+        }
+    png_read_end(png, NULL);
+}
+
+/* See Note [Chunks dropped]. */
+static imgpar_status find_orientation(const ip_source *s, int *orientation, ip_error *err)
+{
+    *orientation = 1;
+    for (uint64_t at = 8;;) {
+        unsigned char head[8];
+        bool found;
+        imgpar_status st = ip_source_peek(s, at, head, sizeof head, &found, err);
+        if (st || !found) return st;
+        size_t n = png_get_uint_32(head);
+        if (n > PNG_UINT_31_MAX || memcmp(head + 4, "IEND", 4) == 0) return IMGPAR_OK;
+        if (memcmp(head + 4, "eXIf", 4) != 0) {
+            at += 12 + (uint64_t)n;
+            continue;
+        }
+        if (n > MAX_EXIF_BYTES) n = MAX_EXIF_BYTES;
+        unsigned char *exif = ip_alloc(n);
+        if (!exif) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
+        st = ip_source_peek(s, at + 8, exif, n, &found, err);
+        if (!st && found) *orientation = ip_exif_orientation(exif, n);
+        ip_free(exif);
+        return st;
+    }
+}
+
+static imgpar_status fill_header(const reader *r, ip_header *header)
+{
+    const png_uint_32 width = png_get_image_width(r->png, r->info), height = png_get_image_height(r->png, r->info);
+    const int type = png_get_color_type(r->png, r->info);
+    const bool has_alpha = type & PNG_COLOR_MASK_ALPHA || png_get_valid(r->png, r->info, PNG_INFO_tRNS);
+    const int channels = (type & PNG_COLOR_MASK_COLOR ? 3 : 1) + has_alpha;
+    imgpar_status st = ip_source_check_size(r->s, width, height, r->err);
+    if (st) return st;
+    int orientation;
+    st = find_orientation(r->s, &orientation, r->err);
+    if (st) return st;
+    ip_header_picture(header, IP_FORMAT_PNG, png_get_bit_depth(r->png, r->info) == 16 ? IMGPAR_U16 : IMGPAR_U8,
+                      width, height, channels, orientation);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_png_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err)
+{
+    ip_error local = { 0 };
+    reader r = { .s = s, .image = image, .err = &local };
+    if (!guarded(&r, create) || !r.png || !r.info) {
+        ip_fail(&local, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
+        goto out;
+    }
+    if (!guarded(&r, read_header)) goto out;
+    if (fill_header(&r, header) || !image) goto out;
+
+    image->header = *header;
+    if (ip_image_alloc(s, image, &local)) goto out;
+    r.is_in_pixels = true;
+    guarded(&r, read_pixels); /* a jump with no failure recorded is tolerated damage */
+    if (!local.status) ip_exif_turn(s, image, &local);
+out:
+    png_destroy_read_struct(&r.png, &r.info, NULL);
+    return local.status ? ip_fail(err, local.status, "%s", local.message) : IMGPAR_OK;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The portable anymaps P1-P6 (ASCII and binary bitmaps, graymaps, pixmaps) and
+ * P7 (PAM). Samples are scaled to the whole range of u8, or of u16 where maxval
+ * is above 255; a bitmap's 1 is black. Written are P5, P6, and P7 for alpha.
+ */
+#include "io/codec.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+enum { MAX_LINE = 256 };
+
+typedef struct map {
+    const ip_source *s;
+    ip_error *err;
+    const unsigned char *at, *end;
+    int kind; /* 1..7 */
+    uint32_t width, height, depth, maxval;
+} map;
+
+static bool is_space(int c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+bool ip_pnm_sniff(const unsigned char *bytes, size_t n)
+{
+    return n >= 3 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '7' && (is_space(bytes[2]) || bytes[2] == '#');
+}
+
+static imgpar_status bad(map *m, const char *what)
+{
+    return ip_fail(m->err, IMGPAR_E_CORRUPT, "%s: PNM: %s", m->s->name, what);
+}
+
+/* ---- headers ---------------------------------------------------------------------- */
+
+/* A comment runs from # to the end of its line. */
+static void skip_space(map *m)
+{
+    for (bool is_comment = false; m->at < m->end; m->at++) {
+        if (*m->at == '\n') is_comment = false;
+        else if (*m->at == '#') is_comment = true;
+        else if (!is_comment && !is_space(*m->at)) return;
+    }
+}
+
+static bool take_number(map *m, uint32_t *value)
+{
+    uint64_t v = 0;
+    skip_space(m);
+    const unsigned char *start = m->at;
+    for (; m->at < m->end && *m->at >= '0' && *m->at <= '9'; m->at++)
+        if ((v = v * 10 + (*m->at - '0')) > UINT32_MAX) return false;
+    *value = (uint32_t)v;
+    return m->at > start;
+}
+
+static imgpar_status read_pnm_header(map *m)
+{
+    const bool is_bitmap = m->kind == 1 || m->kind == 4, is_binary = m->kind >= 4;
+    m->depth = m->kind == 3 || m->kind == 6 ? 3 : 1;
+    m->maxval = 1;
+    if (!take_number(m, &m->width) || !take_number(m, &m->height) || (!is_bitmap && !take_number(m, &m->maxval)))
+        return bad(m, "its header is not the numbers it must be");
+    if (!is_binary) return IMGPAR_OK;
+    /* One white-space byte, before which a comment may stand, ends the header. */
+    if (m->at < m->end && *m->at == '#')
+        while (m->at < m->end && *m->at != '\n')
+            m->at++;
+    if (m->at >= m->end || !is_space(*m->at)) return bad(m, "its header ends early");
+    m->at++;
+    return IMGPAR_OK;
+}
+
+/* The next line without its newline; false at the end of the data or when it is too long. */
+static bool take_line(map *m, char line[MAX_LINE])
+{
+    const unsigned char *end = memchr(m->at, '\n', (size_t)(m->end - m->at));
+    if (!end) return false;
+    size_t n = (size_t)(end - m->at);
+    if (*m->at == '#') n = 0;
+    if (n >= MAX_LINE) return false;
+    memcpy(line, m->at, n);
+    line[n] = '\0';
+    m->at = end + 1;
+    return true;
+}
+
+static imgpar_status read_pam_header(map *m)
+{
+    const struct { const char *name; uint32_t *value; } keys[] = {
+        { "WIDTH", &m->width }, { "HEIGHT", &m->height }, { "DEPTH", &m->depth }, { "MAXVAL", &m->maxval },
+    };
+    char line[MAX_LINE];
+    while (take_line(m, line)) {
+        size_t n = strcspn(line, " \t\r");
+        if (n == 6 && memcmp(line, "ENDHDR", 6) == 0) return IMGPAR_OK;
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+            if (strlen(keys[k].name) != n || memcmp(line, keys[k].name, n) != 0) continue;
+            map number = *m;
+            number.at = (const unsigned char *)line + n;
+            number.end = (const unsigned char *)line + strlen(line);
+            if (!take_number(&number, keys[k].value)) return bad(m, "its header has a line without a number");
+        }
+    }
+    return bad(m, "its header ends early");
+}
+
+static imgpar_status read_header(map *m, ip_header *header)
+{
+    m->kind = m->at[1] - '0';
+    m->at += 2;
+    if (m->kind == 7) {
+        char line[MAX_LINE];
+        if (!take_line(m, line)) return bad(m, "its header ends early");
+    }
+    imgpar_status st = m->kind == 7 ? read_pam_header(m) : read_pnm_header(m);
+    if (st) return st;
+    if (m->width == 0 || m->height == 0 || m->depth == 0 || m->maxval == 0)
+        return bad(m, "its header lacks a size, or has one of 0");
+    if (m->maxval > 65535) return bad(m, "its maximum is above 65535");
+    if (m->depth > 4)
+        return ip_fail(m->err, IMGPAR_E_UNSUPPORTED, "%s: PNM: %u channels are not supported, only 1-4", m->s->name,
+                       m->depth);
+    st = ip_source_check_size(m->s, m->width, m->height, m->err);
+    if (st) return st;
+    ip_header_picture(header, IP_FORMAT_PNM, m->maxval > 255 ? IMGPAR_U16 : IMGPAR_U8, m->width, m->height,
+                      (int)m->depth, 1);
+    return IMGPAR_OK;
+}
+
+/* ---- samples ------------------------------------------------------------------------ */
+
+/* How many samples of a row could be read, and whether one was above maxval. */
+typedef struct row_result { uint32_t n; bool is_above; } row_result;
+
+static row_result read_text_row(map *m, uint16_t *row, uint32_t n)
+{
+    row_result r = { 0, false };
+    for (; r.n < n; r.n++) {
+        uint32_t v;
+        if (m->kind == 1) { /* digits may stand together */
+            skip_space(m);
+            if (m->at >= m->end || (*m->at != '0' && *m->at != '1')) break;
+            v = *m->at++ == '0';
+        } else if (!take_number(m, &v)) {
+            break;
+        }
+        if (v > m->maxval) r.is_above = true;
+        row[r.n] = (uint16_t)(v > m->maxval ? m->maxval : v);
+    }
+    return r;
+}
+
+static row_result read_bit_row(map *m, uint16_t *row, uint32_t n)
+{
+    row_result r = { 0, false };
+    const size_t row_bytes = (n + 7) / 8, have = (size_t)(m->end - m->at);
+    for (; r.n < n && r.n / 8 < have; r.n++)
+        row[r.n] = !(m->at[r.n / 8] >> (7 - r.n % 8) & 1);
+    m->at += row_bytes < have ? row_bytes : have;
+    return r;
+}
+
+static row_result read_binary_row(map *m, uint16_t *row, uint32_t n)
+{
+    row_result r = { 0, false };
+    const size_t size = m->maxval > 255 ? 2 : 1, have = (size_t)(m->end - m->at) / size;
+    for (; r.n < n && r.n < have; r.n++, m->at += size) {
+        uint32_t v = size == 2 ? (uint32_t)m->at[0] << 8 | m->at[1] : m->at[0];
+        if (v > m->maxval) r.is_above = true;
+        row[r.n] = (uint16_t)(v > m->maxval ? m->maxval : v);
+    }
+    return r;
+}
+
+/* Scaled to the full range, halves rounded up. */
+static void store_row(const map *m, const uint16_t *row, uint32_t n, unsigned char *dst)
+{
+    const uint32_t full = m->maxval > 255 ? 65535 : 255, half = m->maxval / 2;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t v = m->maxval == full ? row[i] : (row[i] * full + half) / m->maxval;
+        uint16_t wide = (uint16_t)v;
+        if (full == 255) dst[i] = (unsigned char)v;
+        else memcpy(dst + 2 * (size_t)i, &wide, 2);
+    }
+}
+
+static imgpar_status read_rows(map *m, unsigned char *pixels)
+{
+    const uint32_t n = m->width * m->depth; /* at most 4,000,000 */
+    const size_t row_bytes = (size_t)n * (m->maxval > 255 ? 2 : 1);
+    row_result (*read_row)(map *, uint16_t *, uint32_t) =
+        m->kind <= 3 ? read_text_row : m->kind == 4 ? read_bit_row : read_binary_row;
+    uint16_t *row = ip_alloc_array(n, sizeof *row);
+    if (!row) return ip_fail(m->err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", m->s->name);
+
+    imgpar_status st = IMGPAR_OK;
+    const bool is_plain = m->kind >= 5 && m->maxval == 255; /* the file holds what we want */
+    bool is_above = false;
+    for (uint32_t y = 0; y < m->height && !st; y++) {
+        if (is_plain && (size_t)(m->end - m->at) >= n) {
+            memcpy(pixels + y * row_bytes, m->at, n);
+            m->at += n;
+            st = ip_source_poll(m->s, (double)y / m->height, m->err);
+            continue;
+        }
+        row_result r = read_row(m, row, n);
+        store_row(m, row, r.n, pixels + y * row_bytes);
+        if (r.is_above && !is_above) {
+            is_above = true; /* told once */
+            st = ip_source_damaged(m->s, IP_DAMAGE_READABLE, "PNM", "a sample is above the maximum", m->err);
+        }
+        if (!st && r.n < n) {
+            skip_space(m);
+            st = ip_source_damaged(m->s, IP_DAMAGE_MISSING, "PNM",
+                                   m->kind <= 3 && m->at < m->end ? "a sample is not a number" : "the data ends early",
+                                   m->err);
+            break;
+        }
+        if (!st) st = ip_source_poll(m->s, (double)y / m->height, m->err);
+    }
+    ip_free(row);
+    return st;
+}
+
+imgpar_status ip_pnm_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err)
+{
+    map m = { .s = s, .err = err, .at = s->bytes, .end = s->bytes + s->n };
+    imgpar_status st = read_header(&m, header);
+    if (st || !image) return st;
+    image->header = *header;
+    st = ip_image_alloc(s, image, err);
+    return st ? st : read_rows(&m, image->pixels);
+}
+
+imgpar_status ip_pnm_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+                           ip_error *err)
+{
+    static const char *const tuple_types[] = { "", "", "GRAYSCALE_ALPHA", "", "RGB_ALPHA" };
+    ip_picture p;
+    imgpar_status st = ip_picture_of(pixels, IP_FORMAT_PNM, settings->value[IP_SET_BITS], IP_MAX_SIDE, &p, err);
+    if (st) return st;
+    const int maxval = p.bits == 16 ? 65535 : 255;
+    if (p.channels % 2 == 0)
+        ip_str_printf(out, "P7\nWIDTH %zu\nHEIGHT %zu\nDEPTH %zu\nMAXVAL %d\nTUPLTYPE %s\nENDHDR\n", p.width, p.height,
+                      p.channels, maxval, tuple_types[p.channels]);
+    else
+        ip_str_printf(out, "P%d\n%zu %zu\n%d\n", p.channels == 1 ? 5 : 6, p.width, p.height, maxval);
+
+    const size_t row_bytes = ip_picture_row_bytes(&p);
+    unsigned char *row = ip_alloc(row_bytes);
+    if (!row) return ip_fail_memory(err, "encoding pnm");
+    for (size_t y = 0; y < p.height && !st && !out->failed; y++) {
+        ip_picture_row(&p, y, row);
+        for (size_t i = 0; p.bits == 16 && i < row_bytes; i += 2) { /* the file is big-endian */
+            uint16_t v;
+            memcpy(&v, row + i, 2);
+            row[i] = (unsigned char)(v >> 8);
+            row[i + 1] = (unsigned char)v;
+        }
+        ip_str_append_n(out, (const char *)row, row_bytes);
+        st = ip_picture_poll(&p, poll, y, err);
+    }
+    ip_free(row);
+    return st;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* The text of encoder settings, "quality=90, bits=16", checked against a table. */
+#include "io/codec.h"
+
+#include <limits.h>
+#include <string.h>
+
+typedef struct row {
+    ip_setting setting;
+    const char *name;
+    unsigned formats;        /* bits 1 << ip_format */
+    int minimum, maximum;
+    int choices[4];          /* instead of the range; ended by 0 */
+    const char *choice_text;
+    int initial;             /* -1: the format chooses */
+} row;
+
+#define IN(format) (1u << IP_FORMAT_##format)
+
+static const row rows[] = {
+    { IP_SET_BITS, "bits", IN(PNG) | IN(PNM), 0, 0, { 8, 16 }, "8 or 16", -1 },
+    { IP_SET_LEVEL, "level", IN(PNG), 0, 9, { 0 }, NULL, -1 },
+    { IP_SET_QUALITY, "quality", IN(JPEG), 1, 100, { 0 }, NULL, 90 },
+    { IP_SET_SUBSAMPLE, "subsample", IN(JPEG), 0, 0, { 420, 422, 444 }, "420, 422 or 444", 420 },
+    { IP_SET_PROGRESSIVE, "progressive", IN(JPEG), 0, 1, { 0 }, NULL, 0 },
+    { IP_SET_BACKGROUND, "background", IN(JPEG), 0, 255, { 0 }, NULL, 0 },
+};
+
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static bool is_gap(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static imgpar_status refuse_name(ip_format format, const char *name, size_t n, ip_error *err)
+{
+    ip_str known = IP_STR_INIT;
+    for (int i = 0; i < N_ROWS; i++)
+        if (rows[i].formats & 1u << format) ip_str_printf(&known, "%s%s", known.length ? ", " : "", rows[i].name);
+    if (known.length)
+        ip_fail(err, IMGPAR_E_ARGUMENT, "%s: unknown setting %.*s; there are %s", ip_format_name(format), (int)n, name,
+                ip_str_text(&known));
+    else
+        ip_fail(err, IMGPAR_E_ARGUMENT, "%s: unknown setting %.*s; it has none", ip_format_name(format), (int)n, name);
+    ip_str_free(&known);
+    return IMGPAR_E_ARGUMENT;
+}
+
+static imgpar_status check_value(const row *r, const char *format, int value, ip_error *err)
+{
+    if (r->choices[0]) {
+        for (int i = 0; i < 4 && r->choices[i]; i++)
+            if (value == r->choices[i]) return IMGPAR_OK;
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%d is not %s", format, r->name, value, r->choice_text);
+    }
+    if (value < r->minimum)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%d is below %d", format, r->name, value, r->minimum);
+    if (value > r->maximum)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%d is above %d", format, r->name, value, r->maximum);
+    return IMGPAR_OK;
+}
+
+/* A whole number at p, ended by a gap, a comma or the end; huge ones stay huge, to be refused by range. */
+static bool parse_int(const char *p, const char **end, int *value)
+{
+    const bool is_negative = *p == '-';
+    long v = 0;
+    if (*p == '-' || *p == '+') p++;
+    if (*p < '0' || *p > '9') return false;
+    for (; *p >= '0' && *p <= '9'; p++)
+        if (v < INT_MAX / 10) v = v * 10 + (*p - '0');
+        else v = INT_MAX;
+    *end = p;
+    *value = (int)(is_negative ? -v : v);
+    return *p == '\0' || *p == ',' || is_gap(*p);
+}
+
+/* "name=value" at *text, which moves behind it. */
+static imgpar_status parse_one(ip_format format, const char **text, ip_settings *settings, unsigned *seen,
+                               ip_error *err)
+{
+    const char *name = *text, *p = name, *format_name = ip_format_name(format);
+    const row *r = NULL;
+    int value;
+    while (*p && *p != '=' && *p != ',' && !is_gap(*p))
+        p++;
+    const size_t n = (size_t)(p - name);
+    for (int i = 0; i < N_ROWS; i++)
+        if (rows[i].formats & 1u << format && strlen(rows[i].name) == n && memcmp(rows[i].name, name, n) == 0)
+            r = &rows[i];
+    if (!r) return refuse_name(format, name, n < 40 ? n : 40, err);
+    while (is_gap(*p))
+        p++;
+    if (*p != '=') return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has no value", format_name, r->name);
+    for (p++; is_gap(*p);)
+        p++;
+    if (!parse_int(p, text, &value)) {
+        int length = (int)strcspn(p, ", \t\r\n");
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%.*s is not a whole number", format_name, r->name,
+                       length < 40 ? length : 40, p);
+    }
+    if (*seen & 1u << r->setting) return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is given twice", format_name, r->name);
+    *seen |= 1u << r->setting;
+    settings->value[r->setting] = value;
+    return check_value(r, format_name, value, err);
+}
+
+imgpar_status ip_settings_parse(ip_format format, const char *text, ip_settings *settings, ip_error *err)
+{
+    unsigned seen = 0;
+    for (int i = 0; i < N_ROWS; i++)
+        settings->value[rows[i].setting] = rows[i].initial;
+    for (const char *p = text ? text : ""; *p;) {
+        if (is_gap(*p) || *p == ',') {
+            p++;
+            continue;
+        }
+        imgpar_status st = parse_one(format, &p, settings, &seen, err);
+        if (st) return st;
+    }
+    return IMGPAR_OK;
+}

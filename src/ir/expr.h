@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel IR: what one element of a stage is, as an immutable expression.
+ *
+ * Expressions are hash-consed: two equal ones are the same pointer. They live in
+ * an ip_ir and are freed with it. Builders never return NULL: when memory is
+ * short they return a harmless expression and set ir->failed, which the pass
+ * checks once at its end.
+ *
+ * SEMANTICS, which no rewrite may break and which the reference interpreter and
+ * every schedule follow to the bit:
+ *  - Every expression has a dtype, never f16: loads of f16 give f32, and a stage of
+ *    f16 rounds where it is stored. Conditions are BOOL, 0 or 1.
+ *  - Integer arithmetic wraps in its dtype (two's complement). The operands of a
+ *    binary operation have its dtype (comparisons: their own common one).
+ *  - ADD SUB MUL FMA and casts of floats are correctly rounded, to nearest even. DIV (floats)
+ *    is as the device does it. Nothing is contracted or reassociated.
+ *  - IDIV and MOD floor; by zero they give 0.
+ *  - SHL and SHR take their count modulo the width; SHR of signed is arithmetic.
+ *  - MIN and MAX of floats: if one operand is NaN, the other one.
+ *  - CAST between integers wraps; float to integer truncates, and its operand must be in
+ *    range (use SATURATE otherwise); to BOOL: != 0.
+ *  - SATURATE converts to an integer dtype: to nearest, ties to even, clamped; NaN gives 0.
+ *  - SELECT computes the chosen one of two values; both may be computed.
+ *  - Ranges [lo, hi] are sound: no value lies outside. For floats an infinite range also
+ *    admits NaN; a finite one does not.
+ */
+#ifndef IP_IR_EXPR_H
+#define IP_IR_EXPR_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ip_stage;
+typedef struct ip_ir ip_ir;
+typedef struct ip_expr ip_expr;
+
+typedef enum ip_xop {
+    /* leaves */
+    IP_X_CONST,  /* a number written into the program: .i for integers and BOOL, .f for floats */
+    IP_X_PARAM,  /* a number that is an argument of the kernel; its value is in .i or .f, too */
+    IP_X_COORD,  /* i32; .axis 0..3: z y x c of the element being computed */
+    IP_X_TAP,    /* i32; .axis 0, 1: row, column within the enclosing window .window */
+    IP_X_ACC,    /* in a reduction's finish or combine: .axis 0 the accumulated, 1 the incoming value */
+    /* reading a stage: arg[0..3] i32 indices z y x c; arg[4] the outside value (border CONSTANT) */
+    IP_X_LOAD,
+    /* index arithmetic: arg[0] an index, arg[1] the extent; .border tells the rule: the index inside */
+    IP_X_BORDER,
+    /* binary */
+    IP_X_ADD, IP_X_SUB, IP_X_MUL, IP_X_DIV, IP_X_IDIV, IP_X_MOD, IP_X_MIN, IP_X_MAX,
+    IP_X_AND, IP_X_OR, IP_X_XOR, IP_X_SHL, IP_X_SHR, IP_X_POW, IP_X_ATAN2,
+    IP_X_LT, IP_X_LE, IP_X_EQ, IP_X_NE,
+    /* ternary */
+    IP_X_SELECT, /* arg[0] ? arg[1] : arg[2] */
+    IP_X_FMA,    /* arg[0] * arg[1] + arg[2], rounded once */
+    /* unary */
+    IP_X_NEG, IP_X_ABS, IP_X_NOT, /* NOT: bitwise; of BOOL logical */
+    IP_X_FLOOR, IP_X_CEIL, IP_X_RINT, IP_X_TRUNC, IP_X_SQRT, IP_X_EXP, IP_X_LOG, IP_X_SIN, IP_X_COS, IP_X_TAN,
+    IP_X_ASIN, IP_X_ACOS, IP_X_ATAN, IP_X_SINH, IP_X_COSH, IP_X_TANH, IP_X_ISNAN,
+    IP_X_CAST, IP_X_SATURATE,
+    /* a window too large to write out: folds arg[0] over TAP rows x columns with .fold, top row first, left to
+     * right; FMA: acc = fma(arg[1], arg[0], acc) from 0 */
+    IP_X_WINDOW,
+    IP_X_N
+} ip_xop;
+
+typedef enum ip_fold { IP_FOLD_SUM, IP_FOLD_MIN, IP_FOLD_MAX, IP_FOLD_FMA } ip_fold;
+
+/* A border rule of imgpar_border, or: the index is known to be inside. */
+enum { IP_BORDER_NONE = -1 };
+
+#define IP_X_MAX_ARGS 5
+
+enum { /* bits 0..3: the coordinates z y x c */
+    IP_USES_X = 1 << 2, IP_USES_C = 1 << 3, IP_USES_COORDS = 15, IP_USES_TAP = 16, IP_USES_ACC = 32
+};
+
+struct ip_expr {
+    ip_xop op;
+    imgpar_dtype dtype;
+    int n_args;
+    ip_expr *arg[IP_X_MAX_ARGS];
+    int64_t i;                /* CONST, PARAM of integers (u64: the bits) */
+    double f;                 /* CONST, PARAM of floats */
+    int axis;                 /* COORD, TAP, ACC */
+    int window;               /* TAP, WINDOW: which window */
+    int taps_y, taps_x;       /* WINDOW */
+    ip_fold fold;             /* WINDOW */
+    int border;               /* LOAD, BORDER: imgpar_border or IP_BORDER_NONE */
+    struct ip_stage *source;  /* LOAD */
+    double lo, hi;            /* range */
+    unsigned char uses;       /* what it depends on: IP_USES_* */
+    unsigned id;              /* dense, in order of creation: arguments have smaller ones */
+    uint64_t hash;
+    ip_expr *next;            /* in the hash table */
+};
+
+/* ---- builders ---------------------------------------------------------------- */
+
+ip_expr *ip_x_int(ip_ir *ir, imgpar_dtype dtype, int64_t value);   /* integers, BOOL */
+ip_expr *ip_x_float(ip_ir *ir, imgpar_dtype dtype, double value);  /* F32 (rounded), F64 */
+/* Either, by dtype; the value is rounded to it. */
+ip_expr *ip_x_number(ip_ir *ir, imgpar_dtype dtype, double value);
+/* An argument of the kernel: the program does not depend on value, only on [lo, hi]. Never merged with another. */
+ip_expr *ip_x_param(ip_ir *ir, imgpar_dtype dtype, double value, double lo, double hi);
+/* As ip_x_param() for an i64 given exactly. */
+ip_expr *ip_x_param_i64(ip_ir *ir, int64_t value);
+/* extent is the domain's size along axis, for the range only (in two classes: up to 32768, more). */
+ip_expr *ip_x_coord(ip_ir *ir, int axis, int64_t extent);
+ip_expr *ip_x_acc(ip_ir *ir, int which, imgpar_dtype dtype);
+ip_expr *ip_x_load(ip_ir *ir, struct ip_stage *source, ip_expr *const index[4], int border, ip_expr *outside);
+ip_expr *ip_x_border(ip_ir *ir, int border, ip_expr *index, ip_expr *extent);
+/* Operands must have one dtype; comparisons give BOOL. Constants are folded. */
+ip_expr *ip_x_binary(ip_ir *ir, ip_xop op, ip_expr *a, ip_expr *b);
+ip_expr *ip_x_unary(ip_ir *ir, ip_xop op, ip_expr *a);
+ip_expr *ip_x_cast(ip_ir *ir, imgpar_dtype dtype, ip_expr *a);      /* a itself when it has the dtype */
+ip_expr *ip_x_saturate(ip_ir *ir, imgpar_dtype dtype, ip_expr *a);  /* to F32/F64: a cast */
+ip_expr *ip_x_select(ip_ir *ir, ip_expr *condition, ip_expr *yes, ip_expr *no);
+ip_expr *ip_x_fma(ip_ir *ir, ip_expr *a, ip_expr *b, ip_expr *c);
+
+/* A fold over rows x columns of taps. Small windows are written out, larger ones become IP_X_WINDOW.
+ * body(ir, ty, tx, user) gives the value at a tap, weight(...) the weight (FMA; else NULL); ty and tx are i32
+ * expressions from 0. */
+typedef ip_expr *(*ip_tap_fn)(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user);
+ip_expr *ip_x_window(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn body, ip_tap_fn weight, void *user);
+/* Windows of up to this many taps are written out. */
+enum { IP_UNROLLED_TAPS = 64 };
+
+/* ---- reading ----------------------------------------------------------------- */
+
+bool ip_x_is_const(const ip_expr *x, double *value);
+const char *ip_xop_name(ip_xop op);
+
+/* Rebuilds root bottom-up: fn sees each expression with its arguments rebuilt already and returns it or another
+ * one. Shared sub-expressions are visited once. */
+typedef ip_expr *(*ip_x_map_fn)(ip_ir *ir, ip_expr *x, void *user);
+ip_expr *ip_x_map(ip_ir *ir, ip_expr *root, ip_x_map_fn fn, void *user);
+/* Calls fn once for every distinct expression below root, arguments first. */
+void ip_x_walk(ip_ir *ir, ip_expr *root, void (*fn)(ip_expr *x, void *user), void *user);
+/* A copy of x with other arguments (folded as the builders do). */
+ip_expr *ip_x_with_args(ip_ir *ir, const ip_expr *x, ip_expr *const *args);
+/* Number of distinct expressions below root that compute something. */
+int ip_x_size(ip_ir *ir, ip_expr *root);
+
+/* What an index expression does with the domain's coordinate. */
+typedef enum ip_index_kind {
+    IP_INDEX_UNIT,      /* COORD(axis) + an offset in [lo, hi] (a window's taps: lo < hi) */
+    IP_INDEX_FIXED,     /* the same for all elements: constant or uniform */
+    IP_INDEX_OTHER      /* anything else: a gather */
+} ip_index_kind;
+typedef struct ip_index {
+    ip_index_kind kind;
+    int axis;           /* UNIT */
+    int lo, hi;         /* UNIT: offsets */
+    bool uses_coord[4]; /* which coordinates it depends on */
+    bool uses_tap;
+} ip_index;
+ip_index ip_x_classify(ip_ir *ir, ip_expr *index);
+
+#endif

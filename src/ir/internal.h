@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by the files of src/ir only. */
+#ifndef IP_IR_INTERNAL_H
+#define IP_IR_INTERNAL_H
+
+#include "ir/expr.h"
+
+/* value reduced to the dtype's width, sign- or zero-extended. */
+int64_t ip_wrap_int(imgpar_dtype dtype, int64_t value);
+void ip_range_of_dtype(imgpar_dtype dtype, double *lo, double *hi);
+/* Sets x->lo, x->hi from op, dtype and arguments. */
+void ip_range_infer(ip_expr *x);
+/* A simpler expression equal to x, which is not interned yet; NULL: none. */
+ip_expr *ip_rules_apply(ip_ir *ir, const ip_expr *x);
+/* The value of an operation on constants; false when it is not folded. */
+bool ip_fold_constants(ip_ir *ir, const ip_expr *x, ip_expr **result);
+ip_expr *ip_x_tap(ip_ir *ir, int window, int axis, int taps);
+
+#endif

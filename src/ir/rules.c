@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rewrite rules: each row is an operation, the function that tries the rule, and
+ * the rule as an equation. A rule must hold for every value under the semantics at
+ * the head of expr.h, wrapping, NaN and signed zeros included; where ranges make
+ * it hold, the rule checks them.
+ */
+#include "base/dtype.h"
+#include "ir/internal.h"
+
+#include <math.h>
+#include <stddef.h>
+
+typedef ip_expr *(*rule_fn)(ip_ir *ir, const ip_expr *x);
+
+static bool is_float(const ip_expr *x) { return ip_dtype(x->dtype)->is_float; }
+
+static bool is_value(const ip_expr *x, double value)
+{
+    double v;
+    return ip_x_is_const(x, &v) && v == value && !(v == 0 && signbit(v));
+}
+
+static bool fits(const ip_expr *x, imgpar_dtype dtype)
+{
+    const ip_dtype_facts *facts = ip_dtype(dtype);
+    return x->lo >= facts->minimum && x->hi <= facts->maximum;
+}
+
+static ip_expr *fold_constants(ip_ir *ir, const ip_expr *x)
+{
+    ip_expr *result;
+    return ip_fold_constants(ir, x, &result) ? result : NULL;
+}
+
+static bool commutes(ip_xop op)
+{
+    return op == IP_X_ADD || op == IP_X_MUL || op == IP_X_AND || op == IP_X_OR || op == IP_X_XOR || op == IP_X_EQ
+        || op == IP_X_NE;
+}
+
+static ip_expr *constant_right(ip_ir *ir, const ip_expr *x)
+{
+    if (commutes(x->op) && x->arg[0]->op == IP_X_CONST && x->arg[1]->op != IP_X_CONST)
+        return ip_x_binary(ir, x->op, x->arg[1], x->arg[0]);
+    return NULL;
+}
+
+static ip_expr *add_zero(ip_ir *ir, const ip_expr *x)
+{
+    (void)ir;
+    return !is_float(x) && is_value(x->arg[1], 0) ? x->arg[0] : NULL;
+}
+
+static ip_expr *add_constants(ip_ir *ir, const ip_expr *x)
+{
+    const ip_expr *inner = x->arg[0];
+    if (is_float(x) || x->arg[1]->op != IP_X_CONST || inner->op != IP_X_ADD || inner->arg[1]->op != IP_X_CONST)
+        return NULL;
+    return ip_x_binary(ir, IP_X_ADD, inner->arg[0],
+                       ip_x_int(ir, x->dtype, (int64_t)((uint64_t)inner->arg[1]->i + (uint64_t)x->arg[1]->i)));
+}
+
+static ip_expr *sub_constant(ip_ir *ir, const ip_expr *x)
+{
+    if (is_float(x) || !ip_dtype(x->dtype)->is_signed || x->arg[1]->op != IP_X_CONST)
+        return NULL;
+    return ip_x_binary(ir, IP_X_ADD, x->arg[0], ip_x_int(ir, x->dtype, (int64_t)(0 - (uint64_t)x->arg[1]->i)));
+}
+
+static ip_expr *sub_zero(ip_ir *ir, const ip_expr *x)
+{
+    (void)ir;
+    return is_value(x->arg[1], 0) ? x->arg[0] : NULL;
+}
+
+static ip_expr *sub_self(ip_ir *ir, const ip_expr *x)
+{
+    return !is_float(x) && x->arg[0] == x->arg[1] ? ip_x_int(ir, x->dtype, 0) : NULL;
+}
+
+static ip_expr *mul_one(ip_ir *ir, const ip_expr *x)
+{
+    (void)ir;
+    return is_value(x->arg[1], 1) ? x->arg[0] : NULL;
+}
+
+static ip_expr *mul_zero(ip_ir *ir, const ip_expr *x)
+{
+    return !is_float(x) && is_value(x->arg[1], 0) ? ip_x_int(ir, x->dtype, 0) : NULL;
+}
+
+static ip_expr *div_one(ip_ir *ir, const ip_expr *x)
+{
+    (void)ir;
+    return is_value(x->arg[1], 1) ? x->arg[0] : NULL;
+}
+
+static ip_expr *min_by_range(ip_ir *ir, const ip_expr *x)
+{
+    (void)ir;
+    const ip_expr *a = x->arg[0], *b = x->arg[1];
+    if (a == b)
+        return x->arg[0];
+    if (is_float(x))
+        return NULL;
+    bool a_below = a->hi <= b->lo, b_below = b->hi <= a->lo;
+    if (!a_below && !b_below)
+        return NULL;
+    return a_below == (x->op == IP_X_MIN) ? x->arg[0] : x->arg[1];
+}
+
+static ip_expr *less_by_range(ip_ir *ir, const ip_expr *x)
+{
+    const ip_expr *a = x->arg[0], *b = x->arg[1];
+    if (is_float(a) || ip_dtype(a->dtype)->size_bytes == 8) /* ranges of 64-bit integers are rounded */
+        return NULL;
+    if (x->op == IP_X_LT ? a->hi < b->lo : a->hi <= b->lo)
+        return ip_x_int(ir, IMGPAR_BOOL, 1);
+    if (x->op == IP_X_LT ? a->lo >= b->hi : a->lo > b->hi)
+        return ip_x_int(ir, IMGPAR_BOOL, 0);
+    return NULL;
+}
+
+static ip_expr *logic_constant(ip_ir *ir, const ip_expr *x)
+{
+    (void)ir;
+    if (x->dtype != IMGPAR_BOOL)
+        return NULL;
+    if (is_value(x->arg[1], x->op == IP_X_AND ? 1 : 0))
+        return x->arg[0];
+    return is_value(x->arg[1], x->op == IP_X_AND ? 0 : 1) ? x->arg[1] : NULL;
+}
+
+static ip_expr *select_known(ip_ir *ir, const ip_expr *x)
+{
+    (void)ir;
+    if (x->arg[1] == x->arg[2])
+        return x->arg[1];
+    if (x->arg[0]->op != IP_X_CONST)
+        return NULL;
+    return x->arg[0]->i ? x->arg[1] : x->arg[2];
+}
+
+static ip_expr *negate_twice(ip_ir *ir, const ip_expr *x)
+{
+    (void)ir;
+    return x->arg[0]->op == x->op ? x->arg[0]->arg[0] : NULL;
+}
+
+static ip_expr *abs_of_positive(ip_ir *ir, const ip_expr *x)
+{
+    (void)ir;
+    return !is_float(x) && x->arg[0]->lo >= 0 ? x->arg[0] : NULL;
+}
+
+static ip_expr *round_whole(ip_ir *ir, const ip_expr *x)
+{
+    (void)ir;
+    const ip_expr *a = x->arg[0];
+    bool whole = !is_float(a) || (a->op == IP_X_CAST && !is_float(a->arg[0])) || (a->op >= IP_X_FLOOR && a->op <= IP_X_TRUNC);
+    return whole ? x->arg[0] : NULL;
+}
+
+static ip_expr *cast_twice(ip_ir *ir, const ip_expr *x)
+{
+    ip_expr *a = x->arg[0];
+    if (a->op != IP_X_CAST || x->dtype == IMGPAR_BOOL)
+        return NULL;
+    ip_expr *b = a->arg[0];
+    /* The inner cast lost nothing: both dtypes hold the value exactly. */
+    if (is_float(b) || ip_dtype(b->dtype)->size_bytes > 4 || b->dtype == IMGPAR_BOOL)
+        return NULL;
+    bool exact = is_float(a) ? fmax(fabs(b->lo), fabs(b->hi)) <= 16777216.0 : fits(b, a->dtype);
+    return exact && (is_float(x) || fits(b, x->dtype)) ? ip_x_cast(ir, x->dtype, b) : NULL;
+}
+
+static ip_expr *saturate_whole(ip_ir *ir, const ip_expr *x)
+{
+    ip_expr *a = x->arg[0];
+    if (!is_float(a) && fits(a, x->dtype) && (ip_dtype(a->dtype)->size_bytes < 8 || ip_dtype(x->dtype)->size_bytes < 8))
+        return ip_x_cast(ir, x->dtype, a);
+    return NULL;
+}
+
+static ip_expr *saturate_of_cast(ip_ir *ir, const ip_expr *x)
+{
+    ip_expr *a = x->arg[0];
+    /* saturate(float(i)) -> saturate(i) where the float holds i exactly */
+    if (a->op != IP_X_CAST || !is_float(a) || is_float(a->arg[0]) || a->arg[0]->dtype == IMGPAR_BOOL)
+        return NULL;
+    double exact = a->dtype == IMGPAR_F32 ? 16777216.0 : 9007199254740992.0;
+    if (fmax(fabs(a->arg[0]->lo), fabs(a->arg[0]->hi)) > exact)
+        return NULL;
+    return ip_x_saturate(ir, x->dtype, a->arg[0]);
+}
+
+static const struct rule { ip_xop op; rule_fn fn; const char *equation; } rules[] = {
+    { IP_X_ADD, add_zero, "x + 0 -> x (integers: -0.0 + 0 is 0)" },
+    { IP_X_ADD, add_constants, "(x + c) + d -> x + (c + d) (integers)" },
+    { IP_X_SUB, sub_zero, "x - 0 -> x" },
+    { IP_X_SUB, sub_constant, "x - c -> x + -c (signed integers)" },
+    { IP_X_SUB, sub_self, "x - x -> 0 (integers)" },
+    { IP_X_MUL, mul_one, "x * 1 -> x" },
+    { IP_X_MUL, mul_zero, "x * 0 -> 0 (integers)" },
+    { IP_X_DIV, div_one, "x / 1 -> x" },
+    { IP_X_IDIV, div_one, "x div 1 -> x" },
+    { IP_X_MIN, min_by_range, "min(x, y) -> x where x <= y always (integers); min(x, x) -> x" },
+    { IP_X_MAX, min_by_range, "max(x, y) -> x where x >= y always (integers); max(x, x) -> x" },
+    { IP_X_LT, less_by_range, "x < y -> 0 or 1 where the ranges decide it (integers)" },
+    { IP_X_LE, less_by_range, "x <= y -> 0 or 1 where the ranges decide it (integers)" },
+    { IP_X_AND, logic_constant, "x && 1 -> x; x && 0 -> 0" },
+    { IP_X_OR, logic_constant, "x || 0 -> x; x || 1 -> 1" },
+    { IP_X_SELECT, select_known, "1 ? x : y -> x; 0 ? x : y -> y; c ? x : x -> x" },
+    { IP_X_NEG, negate_twice, "-(-x) -> x" },
+    { IP_X_NOT, negate_twice, "~~x -> x" },
+    { IP_X_ABS, abs_of_positive, "abs(x) -> x where x >= 0 (integers)" },
+    { IP_X_FLOOR, round_whole, "floor(x) -> x where x is whole" },
+    { IP_X_CEIL, round_whole, "ceil(x) -> x where x is whole" },
+    { IP_X_RINT, round_whole, "rint(x) -> x where x is whole" },
+    { IP_X_TRUNC, round_whole, "trunc(x) -> x where x is whole" },
+    { IP_X_CAST, cast_twice, "b(a(x)) -> b(x) where a and b hold x exactly" },
+    { IP_X_SATURATE, saturate_whole, "saturate(x) -> cast(x) where x is an integer in range" },
+    { IP_X_SATURATE, saturate_of_cast, "saturate(float(i)) -> saturate(i) where the float is exact" },
+};
+
+ip_expr *ip_rules_apply(ip_ir *ir, const ip_expr *x)
+{
+    ip_expr *y = fold_constants(ir, x);
+    if (!y)
+        y = constant_right(ir, x);
+    for (size_t k = 0; !y && k < sizeof rules / sizeof *rules; k++)
+        if (rules[k].op == x->op)
+            y = rules[k].fn(ir, x);
+    return y;
+}

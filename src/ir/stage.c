@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* The IR as a whole: its arena, its list of stages, its tables. */
+#include "ir/stage.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "ir/internal.h"
+
+#include <string.h>
+
+enum { CHUNK_BYTES = 32 * 1024 };
+
+struct ip_arena_chunk {
+    struct ip_arena_chunk *next;
+    size_t used, size;
+    _Alignas(16) unsigned char bytes[];
+};
+
+ip_ir *ip_ir_new(void) { return ip_zalloc(sizeof(ip_ir)); }
+
+void ip_ir_free(ip_ir *ir)
+{
+    if (!ir)
+        return;
+    for (struct ip_arena_chunk *c = ir->arena, *next; c; c = next) {
+        next = c->next;
+        ip_free(c);
+    }
+    ip_free(ir->table);
+    ip_free(ir->stages);
+    ip_free(ir);
+}
+
+void *ip_ir_alloc(ip_ir *ir, size_t count, size_t size_bytes)
+{
+    size_t n;
+    if (!ip_mul_size(count, size_bytes, &n) || n > SIZE_MAX / 2) {
+        ir->failed = true;
+        return NULL;
+    }
+    n = (n + 15) & ~(size_t)15;
+    if (!ir->arena || ir->arena->size - ir->arena->used < n) {
+        size_t size = n > CHUNK_BYTES ? n : CHUNK_BYTES;
+        struct ip_arena_chunk *c = ip_zalloc(sizeof *c + size);
+        if (!c) {
+            ir->failed = true;
+            return NULL;
+        }
+        c->size = size;
+        c->next = ir->arena;
+        ir->arena = c;
+    }
+    void *p = ir->arena->bytes + ir->arena->used;
+    ir->arena->used += n;
+    return p;
+}
+
+ip_stage *ip_stage_new(ip_ir *ir, ip_stage_kind kind, imgpar_dtype dtype, const int64_t dims[4],
+                       const imgpar_array *node)
+{
+    if (ir->n_stages == ir->stages_capacity) {
+        int capacity = ir->stages_capacity ? ir->stages_capacity * 2 : 16;
+        ip_stage **stages = ip_realloc_array(ir->stages, (size_t)capacity, sizeof *stages);
+        if (!stages) {
+            ir->failed = true;
+            return NULL;
+        }
+        ir->stages = stages;
+        ir->stages_capacity = capacity;
+    }
+    ip_stage *s = ip_ir_alloc(ir, 1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->kind = kind;
+    s->id = ir->n_stages;
+    s->dtype = dtype;
+    memcpy(s->dims, dims, sizeof s->dims);
+    memcpy(s->over, dims, sizeof s->over);
+    ip_range_of_dtype(dtype, &s->lo, &s->hi);
+    s->node = node;
+    ir->stages[ir->n_stages++] = s;
+    return s;
+}
+
+ip_stage *ip_stage_table(ip_ir *ir, imgpar_dtype dtype, int64_t n, const void *data)
+{
+    const int64_t dims[4] = { 1, 1, n, 1 };
+    size_t size_bytes;
+    if (!ip_mul_size((size_t)n, ip_dtype(dtype)->size_bytes, &size_bytes))
+        return NULL;
+    ip_stage *s = ip_stage_new(ir, IP_STAGE_TABLE, dtype, dims, NULL);
+    void *copy = ip_ir_alloc(ir, (size_t)n, ip_dtype(dtype)->size_bytes);
+    if (!s || !copy)
+        return NULL;
+    memcpy(copy, data, size_bytes);
+    s->table = copy;
+    return s;
+}
+
+ip_expr *ip_table_at(ip_ir *ir, ip_stage *table, ip_expr *index)
+{
+    ip_expr *zero = ip_x_int(ir, IMGPAR_I32, 0);
+    ip_expr *at[4] = { zero, zero, index, zero };
+    return ip_x_load(ir, table, at, IP_BORDER_NONE, NULL);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stage is one value of a plan: a domain of elements and the expression that
+ * computes each. A node of the graph lowers to one or more stages. Domains have
+ * four extents, depth height width channels, whatever the array's rank.
+ *
+ * Invariant: stages are listed in an ip_ir with every stage after the ones it
+ * loads from.
+ */
+#ifndef IP_IR_STAGE_H
+#define IP_IR_STAGE_H
+
+#include "ir/expr.h"
+
+#include <stddef.h>
+
+typedef enum ip_stage_kind {
+    IP_STAGE_SOURCE,    /* pixels that exist: a leaf, or a value kept by an array */
+    IP_STAGE_TABLE,     /* a short constant array of the compiler's own (weights, positions), dims 1 1 n 1 */
+    IP_STAGE_MAP,       /* body at every element of dims */
+    IP_STAGE_REDUCE,    /* body at every element of `over`, folded to one element */
+    IP_STAGE_HISTOGRAM, /* body, an i32 bin, at every element of `over`: counts[c][bin]; bins outside are skipped.
+                         * dims 1 channels bins 1, dtype u32 */
+    IP_STAGE_OPAQUE     /* computed by hand-written code with declared access (none yet) */
+} ip_stage_kind;
+
+typedef enum ip_reduce { IP_REDUCE_SUM, IP_REDUCE_MIN, IP_REDUCE_MAX, IP_REDUCE_CUSTOM } ip_reduce;
+
+typedef struct ip_stage {
+    ip_stage_kind kind;
+    int id;                    /* position in ir->stages */
+    imgpar_dtype dtype;        /* as stored */
+    int64_t dims[4];
+    ip_expr *body;             /* MAP, HISTOGRAM (i32), REDUCE (acc_dtype) */
+    double lo, hi;             /* range of the elements */
+    /* REDUCE, HISTOGRAM */
+    int64_t over[4];
+    ip_reduce reduce;
+    imgpar_dtype acc_dtype;    /* U64 I64 F32 F64, or for MIN, MAX, CUSTOM the body's */
+    ip_expr *init;             /* CUSTOM: the identity */
+    ip_expr *combine;          /* CUSTOM: over ACC 0 and ACC 1 */
+    ip_expr *finish;           /* over ACC 0: the element, of the stage's dtype */
+    /* TABLE */
+    const void *table;         /* dims[2] elements, owned by the ir */
+    /* where it comes from */
+    const imgpar_array *node;  /* borrowed; the graph node it belongs to (for SOURCE: whose pixels) */
+    struct ip_value *value;    /* SOURCE: its pixels, pinned by the plan; NULL: the run finds them by node */
+    bool is_output;            /* asked for: must end in memory */
+    const char *note;          /* "vertical pass": for readers of generated code; NULL: none */
+} ip_stage;
+
+struct ip_ir {
+    ip_stage **stages;
+    int n_stages, stages_capacity;
+    struct ip_arena_chunk *arena;
+    ip_expr **table;
+    size_t table_size, n_exprs;
+    int n_windows;
+    bool failed;               /* memory ran out */
+};
+
+/* A new IR, NULL without memory. */
+ip_ir *ip_ir_new(void);
+void ip_ir_free(ip_ir *ir);
+/* Zeroed memory that lives as long as ir; NULL (and ir->failed) without memory. */
+void *ip_ir_alloc(ip_ir *ir, size_t count, size_t size_bytes);
+
+/* A new stage at the end of the list; NULL (and ir->failed) without memory. Range starts as the dtype's. */
+ip_stage *ip_stage_new(ip_ir *ir, ip_stage_kind kind, imgpar_dtype dtype, const int64_t dims[4],
+                       const imgpar_array *node);
+/* A table of n f32 or i32 elements; copies data. */
+ip_stage *ip_stage_table(ip_ir *ir, imgpar_dtype dtype, int64_t n, const void *data);
+/* table[index], index an i32 expression inside 0..n-1. */
+ip_expr *ip_table_at(ip_ir *ir, ip_stage *table, ip_expr *index);
+
+/* Checks types, ranges and order of everything; the first violation as a message in err. */
+imgpar_status ip_ir_verify(ip_ir *ir, ip_error *err);
+/* Text of an expression, and of the whole list, for IMGPAR_DUMP and tests. */
+struct ip_str;
+void ip_expr_print(const ip_expr *x, struct ip_str *out);
+void ip_ir_print(const ip_ir *ir, struct ip_str *out);
+
+#endif

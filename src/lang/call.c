@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls: operators, functions of the program, and operations of the table. */
+#include "base/alloc.h"
+#include "lang/eval.h"
+#include "lang/scalar.h"
+#include "ops/check.h"
+
+#include <string.h>
+
+/* ---- operators ----------------------------------------------------------------------- */
+
+static bool is_array_like(const ip_val *v)
+{
+    return v->kind == IP_V_ARRAY || v->kind == IP_V_ANY;
+}
+
+/* What "-" is called in a message: itself. */
+static bool refuse_operand(ip_eval *ev, size_t offset, const char *symbol, const ip_val *v)
+{
+    return ip_eval_fail(ev, offset, "'%s' takes numbers and arrays, not %s", symbol, ip_val_kind_text(v));
+}
+
+bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *operands, ip_val *out)
+{
+    const ip_operator_facts *facts = &ip_operators[op];
+    bool arrays = false, any = false;
+    for (int i = 0; i < facts->n_operands; i++) {
+        arrays = arrays || operands[i].kind == IP_V_ARRAY;
+        any = any || operands[i].kind == IP_V_ANY;
+    }
+    if (!arrays && any) {
+        *out = ip_val_unknown(IP_V_ANY);
+        return true;
+    }
+    if (!arrays) {
+        const char *why = ip_scalar_operator(op, operands, out);
+        return !why || ip_eval_fail(ev, offset, "'%s' %s", facts->symbol, why);
+    }
+    const ip_op *row = ip_op_find_symbol(facts->symbol, facts->n_operands);
+    if (!row) return ip_eval_fail(ev, offset, "'%s' is not offered on arrays", facts->symbol);
+    ip_arg args[3];
+    for (int i = 0; i < facts->n_operands; i++) {
+        const ip_val *v = &operands[i];
+        args[i] = is_array_like(v) ? ip_arg_array(v->kind == IP_V_ARRAY ? v->u.array : NULL) : ip_arg_number(v->number);
+        args[i].fractional = v->kind == IP_V_NUMBER && v->fractional;
+        args[i].unknown = v->unknown;
+    }
+    return ip_call_args(ev, row, offset, args, NULL, facts->n_operands, out);
+}
+
+/* c ? a : b, c being known: only the chosen one counts; the other is looked through for mistakes while checking. */
+static bool eval_choice(ip_eval *ev, const ip_node *node, bool chosen, ip_val *out)
+{
+    if (!ip_eval_value(ev, node->items[chosen ? 1 : 2], out)) return false;
+    if (!ev->checking) return true;
+    ip_val other;
+    bool dead = ev->dead;
+    ev->dead = true;
+    bool ok = ip_eval_value(ev, node->items[chosen ? 2 : 1], &other);
+    ev->dead = dead;
+    if (ok) ip_val_free(&other);
+    else ip_val_free(out);
+    return ok;
+}
+
+static bool eval_operands(ip_eval *ev, const ip_node *node, int from, ip_val *operands)
+{
+    for (int i = from; i < node->n_items; i++) {
+        if (!ip_eval_value(ev, node->items[i], &operands[i])) return false;
+        if (!is_array_like(&operands[i]) && !ip_val_is_scalar(&operands[i]))
+            return refuse_operand(ev, node->items[i]->offset, ip_operators[node->op].symbol, &operands[i]);
+    }
+    return true;
+}
+
+bool ip_eval_operator(ip_eval *ev, const ip_node *node, ip_val *out)
+{
+    ip_val operands[3] = { { .kind = IP_V_NONE }, { .kind = IP_V_NONE }, { .kind = IP_V_NONE } };
+    int from = 0;
+    bool ok;
+    if (node->op == IP_O_SELECT) {
+        if (!ip_eval_value(ev, node->items[0], &operands[0])) return false;
+        if (ip_val_is_scalar(&operands[0]) && !operands[0].unknown)
+            return eval_choice(ev, node, operands[0].number != 0, out);
+        if (!is_array_like(&operands[0]) && !ip_val_is_scalar(&operands[0])) {
+            refuse_operand(ev, node->items[0]->offset, "?:", &operands[0]);
+            ip_val_free(&operands[0]);
+            return false;
+        }
+        from = 1;
+    }
+    if (from && ip_val_is_scalar(&operands[0])) { /* checking: either */
+        ok = ip_eval_value(ev, node->items[1], &operands[1]) && ip_eval_value(ev, node->items[2], &operands[2]);
+        if (ok) *out = ip_val_unknown(operands[1].kind == operands[2].kind && operands[1].kind != IP_V_TEXT
+                                          ? (ip_value_kind)operands[1].kind : IP_V_ANY);
+    } else {
+        ok = eval_operands(ev, node, from, operands) &&
+             ip_call_operator(ev, (ip_operator)node->op, node->offset, operands, out);
+    }
+    for (int i = 0; i < 3; i++)
+        ip_val_free(&operands[i]);
+    return ok;
+}
+
+/* ---- functions of the program ---------------------------------------------------------- */
+
+static const char *function_name(const ip_function *fn)
+{
+    return fn->op ? fn->op->info.name : fn->lambda->name ? fn->lambda->name->name : "the function '->'";
+}
+
+bool ip_call_function(ip_eval *ev, const ip_val *fn, const ip_val *args, int n, size_t offset, ip_val *out)
+{
+    if (fn->kind == IP_V_ANY) {
+        *out = ip_val_unknown(IP_V_ANY);
+        return true;
+    }
+    const ip_function *f = &fn->u.fn;
+    if (f->op) return ip_call_op(ev, f->op, offset, args, NULL, NULL, n, out);
+    if (n != f->lambda->n_names)
+        return ip_eval_fail(ev, offset, "%.60s takes %d argument%s, here are %d", function_name(f), f->lambda->n_names,
+                            f->lambda->n_names == 1 ? "" : "s", n);
+    ip_scope scope = { .parent = f->scope, .n = n, .names = f->lambda->names, .vals = args };
+    ip_scope *outer = ev->scope;
+    ip_stencil_form *stencil = ev->stencil;
+    ip_place place = ip_leave_region(ev, ip_inherited_coords(ev));
+    ev->scope = &scope;
+    ev->stencil = f->stencil;
+    bool ok = ip_eval_any(ev, f->lambda->items[0], out);
+    ev->scope = outer;
+    ev->stencil = stencil;
+    ev->place = place;
+    if (ok && out->kind == IP_V_FUNCTION) {
+        out->kind = IP_V_NONE;
+        return ip_eval_fail(ev, offset, "%.60s gives a function; a value is expected", function_name(f));
+    }
+    return ok;
+}
+
+/* Which parameter a named argument means, or -1. */
+static int parameter_index(const ip_function *fn, const ip_symbol *name)
+{
+    for (int i = 0; i < fn->lambda->n_names; i++)
+        if (fn->lambda->names[i] == name) return i;
+    return -1;
+}
+
+/* Where argument i of a call goes. */
+static int place_argument(ip_eval *ev, const ip_node *node, int i, const ip_val *fn, const ip_val *args)
+{
+    if (!node->names[i] || fn->kind != IP_V_FUNCTION || fn->u.fn.op) return i;
+    int index = parameter_index(&fn->u.fn, node->names[i]);
+    if (index >= 0 && args[index].kind == IP_V_NONE) return index;
+    ip_eval_fail(ev, node->items[i]->offset, index < 0 ? "%.60s has no parameter %.60s" : "%.60s: %.60s is given twice",
+                 function_name(&fn->u.fn), node->names[i]->name);
+    return -1;
+}
+
+static bool call_user(ip_eval *ev, const ip_node *node, const ip_val *fn, ip_val *out)
+{
+    int n = node->n_items;
+    if (fn->kind == IP_V_FUNCTION && !fn->u.fn.op && n != fn->u.fn.lambda->n_names)
+        return ip_call_function(ev, fn, NULL, n, node->offset, out); /* says how many it takes */
+    ip_val *args = ip_vals_new(n);
+    size_t *offsets = ip_alloc_array((size_t)n, sizeof *offsets);
+    bool ok = (args && offsets) || ip_eval_fail_memory(ev);
+    ip_place place = ip_leave_region(ev, ip_inherited_coords(ev));
+    for (int i = 0; ok && i < n; i++) {
+        int at = place_argument(ev, node, i, fn, args);
+        ok = at >= 0 && ip_eval_any(ev, node->items[i], &args[at]);
+        if (ok) offsets[at] = node->items[i]->offset;
+    }
+    ev->place = place;
+    if (ok && fn->kind == IP_V_FUNCTION && fn->u.fn.op)
+        ok = ip_call_op(ev, fn->u.fn.op, node->offset, args, node->names, offsets, n, out);
+    else if (ok)
+        ok = ip_call_function(ev, fn, args, n, node->offset, out);
+    ip_vals_free(args, n);
+    ip_free(offsets);
+    return ok;
+}
+
+/* ---- operations ------------------------------------------------------------------------- */
+
+static const imgpar_op_param *parameter_of(const ip_op *op, const ip_symbol *name, int i)
+{
+    const imgpar_op_info *info = &op->info;
+    int index = i - info->n_inputs;
+    if (!name) return index >= 0 && index < info->n_params ? &info->params[index] : NULL;
+    for (int k = 0; k < info->n_params; k++)
+        if (strcmp(info->params[k].name, name->name) == 0) return &info->params[k];
+    return NULL;
+}
+
+static bool is_input(const ip_op *op, const ip_symbol *name, int i)
+{
+    return name ? !parameter_of(op, name, i) : i < op->info.n_inputs;
+}
+
+/* An argument as ip_build() wants it; *path is text to free afterwards. */
+static bool to_arg(ip_eval *ev, const ip_op *op, const ip_val *v, const ip_symbol *name, int i, size_t offset,
+                   ip_arg *arg, char **path)
+{
+    *arg = (ip_arg){ .name = name ? name->name : NULL, .unknown = v->unknown, .number = v->number };
+    switch ((ip_value_kind)v->kind) {
+    case IP_V_ANY: /* may be whatever is wanted */
+        arg->kind = is_input(op, name, i) ? IP_ARG_ARRAY : IP_ARG_NUMBER;
+        arg->unknown = true;
+        return true;
+    case IP_V_NUMBER:
+        arg->kind = IP_ARG_NUMBER;
+        arg->fractional = v->fractional;
+        return true;
+    case IP_V_BOOL:
+        arg->kind = is_input(op, name, i) ? IP_ARG_NUMBER : IP_ARG_BOOL;
+        return true;
+    case IP_V_ARRAY:
+        arg->kind = IP_ARG_ARRAY;
+        arg->array = v->u.array;
+        return true;
+    case IP_V_MATRIX:
+        arg->kind = IP_ARG_MATRIX;
+        if (!v->u.matrix) return true;
+        arg->rows = v->u.matrix->rows;
+        arg->cols = v->u.matrix->cols;
+        arg->numbers = v->u.matrix->numbers;
+        return true;
+    case IP_V_TEXT: {
+        const imgpar_op_param *param = parameter_of(op, name, i);
+        arg->kind = IP_ARG_TEXT;
+        arg->text = v->u.text;
+        if (!(op->flags & IP_OP_FILE) || !param || ip_param_kind_of(param) != IP_PARAM_TEXT) return true;
+        arg->text = *path = ip_eval_path(ev, v);
+        return *path || ip_eval_fail_memory(ev);
+    }
+    default: break;
+    }
+    return ip_eval_fail(ev, offset, "%s takes no %s as an argument", op->info.name,
+                        v->kind == IP_V_FUNCTION ? "function" : "list of values");
+}
+
+bool ip_call_result(ip_eval *ev, size_t offset, imgpar_array *takes, ip_val *out)
+{
+    imgpar_status st = imgpar_array_status(takes);
+    if (!st && ++ev->n_nodes > IP_EVAL_MAX_NODES) {
+        imgpar_array_release(takes);
+        return ip_eval_fail(ev, offset, "this text builds more than %d operations", IP_EVAL_MAX_NODES);
+    }
+    if (!st) {
+        *out = ip_val_array(takes);
+        return true;
+    }
+    ip_text_fail(ev->err, &ev->program->text, offset, st, "%s", imgpar_array_message(takes));
+    imgpar_array_release(takes);
+    return false;
+}
+
+bool ip_call_args(ip_eval *ev, const ip_op *op, size_t offset, const ip_arg *args, const size_t *offsets, int n,
+                  ip_val *out)
+{
+    if (ev->safe && (op->flags & IP_OP_FILE))
+        return ip_eval_fail(ev, offset, "%s is refused here: it reads files", op->info.name);
+    if (!ev->checking) return ip_call_result(ev, offset, ip_build(ev->ctx, op, args, n), out);
+    ip_error err = { .status = IMGPAR_OK };
+    int bad = -1;
+    if (ip_check_call(op, args, n, &bad, &err))
+        return ip_eval_fail(ev, offsets && bad >= 0 && bad < n ? offsets[bad] : offset, "%s", err.message);
+    *out = ip_val_unknown(IP_V_ARRAY);
+    return true;
+}
+
+bool ip_call_op(ip_eval *ev, const ip_op *op, size_t offset, const ip_val *vals, ip_symbol *const *names,
+                const size_t *offsets, int n, ip_val *out)
+{
+    ip_arg *args = ip_alloc_array((size_t)n, sizeof *args);
+    char **paths = ip_alloc_array((size_t)n, sizeof *paths);
+    bool ok = (args && paths) || ip_eval_fail_memory(ev), scalars = n > 0, any = false;
+    if (paths && n > 0) memset(paths, 0, (size_t)n * sizeof *paths);
+    for (int i = 0; ok && i < n; i++) {
+        ok = to_arg(ev, op, &vals[i], names ? names[i] : NULL, i, offsets ? offsets[i] : offset, &args[i], &paths[i]);
+        scalars = scalars && ip_val_is_scalar(&vals[i]) && !(names && names[i]);
+        any = any || vals[i].kind == IP_V_ANY;
+    }
+    if (ok && scalars && (op->flags & IP_OP_ELEMENTWISE) && ip_scalar_function(op->info.name, vals, n, out)) {
+        /* no array takes part */
+    } else if (ok) {
+        ok = ip_call_args(ev, op, offset, args, offsets, n, out);
+        if (ok && any && (op->flags & IP_OP_ELEMENTWISE)) out->kind = ev->checking ? IP_V_ANY : out->kind;
+    }
+    for (int i = 0; paths && i < n; i++)
+        ip_free(paths[i]);
+    ip_free(paths);
+    ip_free(args);
+    return ok;
+}
+
+/* Names and number of the arguments, before any of them is evaluated. (Not inlined: its vector is no part of the
+ * recursion's frames.) */
+static __attribute__((noinline)) bool check_names(ip_eval *ev, const ip_node *node, const ip_op *op)
+{
+    ip_arg args[IP_MAX_ARGS] = { 0 };
+    ip_bound bound;
+    ip_error err = { .status = IMGPAR_OK };
+    int bad = -1;
+    for (int i = 0; i < node->n_items; i++)
+        args[i].name = node->names[i] ? node->names[i]->name : NULL;
+    if (!ip_bind(op, args, node->n_items, &bound, &bad, &err)) return true;
+    return ip_eval_fail(ev, bad >= 0 ? node->items[bad]->offset : node->offset, "%s", err.message);
+}
+
+/*
+ * A word for a parameter with a fixed list of values is that word, never a variable. Coordinates in the arguments of
+ * an operation that is not element-wise belong to a make() around it; the positions of at(a, y, x) have a's shape
+ * where nothing else says one.
+ */
+static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int i, const ip_val *first, ip_val *out)
+{
+    const ip_node *item = node->items[i];
+    const imgpar_op_param *param = parameter_of(op, node->names[i], i);
+    if (param && ip_param_kind_of(param) == IP_PARAM_CHOICE && item->kind == IP_N_NAME) {
+        *out = ip_val_text(item->name->name);
+        return true;
+    }
+    bool inside = (op->flags & IP_OP_ELEMENTWISE) && !node->names[i] && i < op->info.n_inputs;
+    if (inside) return ip_eval_value(ev, item, out);
+    ip_coords own = { .bound = true };
+    bool positions = i > 0 && first->kind == IP_V_ARRAY && strcmp(op->info.name, "at") == 0;
+    if (positions && !ev->checking) own.type = first->u.array->type;
+    const ip_coords *inherited = positions ? ip_inherited_coords(ev) : ev->place.make;
+    ip_place place = ip_leave_region(ev, positions && !inherited ? &own : inherited);
+    bool ok = ip_eval_value(ev, item, out);
+    ev->place = place;
+    return ok;
+}
+
+static bool call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out)
+{
+    int n = node->n_items;
+    if (!check_names(ev, node, op)) return false;
+    ip_val *args = ip_vals_new(n);
+    size_t *offsets = ip_alloc_array((size_t)n, sizeof *offsets);
+    bool ok = (args && offsets) || ip_eval_fail_memory(ev), scalars = true;
+    for (int i = 0; ok && i < n; i++) {
+        offsets[i] = node->items[i]->offset;
+        ok = eval_argument(ev, op, node, i, &args[0], &args[i]);
+        scalars = scalars && ok && ip_val_is_scalar(&args[i]) && !node->names[i];
+    }
+    /* As it was written: "min" of two numbers, whatever the row of that alias is called. */
+    if (ok && !(scalars && n > 0 && ip_scalar_function(node->name->name, args, n, out)))
+        ok = ip_call_op(ev, op, node->offset, args, node->names, offsets, n, out);
+    ip_vals_free(args, n);
+    ip_free(offsets);
+    return ok;
+}
+
+/* A function on numbers that no row offers on arrays. */
+static bool call_scalar(ip_eval *ev, const ip_node *node, ip_val *out)
+{
+    ip_val args[3];
+    int n = node->n_items;
+    for (int i = 0; i < n; i++)
+        if (node->names[i] || !ip_eval_number(ev, node->items[i], "the argument", &args[i]))
+            return node->names[i] ? ip_eval_fail(ev, node->items[i]->offset, "%s has no parameter %.60s",
+                                                 node->name->name, node->names[i]->name) : false;
+    return ip_scalar_function(node->name->name, args, n, out);
+}
+
+bool ip_eval_call(ip_eval *ev, const ip_node *node, ip_val *out)
+{
+    const ip_val *bound = ip_eval_lookup(ev, node->name);
+    if (bound && (bound->kind == IP_V_FUNCTION || bound->kind == IP_V_ANY)) return call_user(ev, node, bound, out);
+    ip_form form = ip_form_find(node->name->name);
+    if (form) return form(ev, node, out);
+    if (node->name == ev->defining) return ip_eval_unknown_name(ev, node, true);
+    if (node->name->op) return call_row(ev, node, node->name->op, out);
+    if (ip_scalar_function_exists(node->name->name, node->n_items)) return call_scalar(ev, node, out);
+    if (bound)
+        return ip_eval_fail(ev, node->offset, "%.60s is %s, not a function", node->name->name, ip_val_kind_text(bound));
+    return ip_eval_unknown_name(ev, node, true);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From nodes to values and arrays. One evaluator serves two passes:
+ *
+ *   checking   no context, no file: arrays are unknown, calls are checked against
+ *              their rows by ip_check_call(). Finds everything that is wrong with the
+ *              text itself (IMGPAR_E_SYNTAX).
+ *   building   the same walk with ip_build(). What fails now has its own status
+ *              (files, shapes), and a place in the text too.
+ *
+ * Work is bounded: depth, steps and nodes have limits, because a short text can
+ * ask for a lot.
+ */
+#ifndef IP_LANG_EVAL_H
+#define IP_LANG_EVAL_H
+
+#include "lang/ast.h"
+#include "lang/value.h"
+#include "ops/build.h"
+
+enum {
+    IP_EVAL_MAX_DEPTH = 1500,     /* evaluations inside each other, through functions too */
+    IP_EVAL_MAX_STEPS = 20000000, /* nodes evaluated */
+    IP_EVAL_MAX_NODES = 100000,   /* operations built */
+    IP_EVAL_MAX_COUNT = 1000000,  /* steps of an iterate() */
+    IP_EVAL_UNROLL = 64           /* operations an iterate() may become before it is a loop */
+};
+
+/* Names bound by a call. Lives on the C stack: functions never outlive the call they are given to. */
+typedef struct ip_scope {
+    struct ip_scope *parent;
+    int n;
+    ip_symbol *const *names;
+    const ip_val *vals;
+} ip_scope;
+
+/* The shape that coordinates take. */
+typedef struct ip_coords {
+    bool bound;
+    ip_type type; /* nothing while checking */
+} ip_coords;
+
+/* What a stencil() says of the reads written in it, and what they tell it. */
+typedef struct ip_stencil_form {
+    const char *border; /* NULL: the row's default */
+    double cval;
+    bool has_cval;
+    imgpar_array *read; /* the first array that is read; a reference */
+    bool reads_many;    /* others too */
+    bool reads;         /* checking: there is a read */
+    int64_t lo[4], hi[4]; /* per dim: first coordinate that reads inside, and the one after the last */
+} ip_stencil_form;
+
+/*
+ * Where coordinates x y z c take their shape. An element-wise expression is a
+ * region; its leaves (names, other calls) are evaluated first and kept in memo, in
+ * the order in which the walk over the region meets them again.
+ */
+typedef struct ip_region {
+    ip_coords coords;
+    struct ip_memo { const ip_node *node; ip_val val; } *memo;
+    int n, capacity, cursor;
+} ip_region;
+
+typedef struct ip_place { /* of the evaluation in the regions around it */
+    bool in_region;
+    ip_region *region;         /* with leaves to take, or NULL */
+    const ip_coords *coords;   /* of the region, or NULL */
+    const ip_coords *fallback; /* for a region without arrays: a make(), or the caller's region */
+    const ip_coords *make;     /* the innermost make(), or NULL */
+} ip_place;
+
+typedef struct ip_eval {
+    const ip_program *program;
+    imgpar_context *ctx;       /* NULL while checking */
+    bool checking, safe;       /* safe: operations that touch files are refused */
+    const char *folder;        /* of literal paths, or NULL */
+    imgpar_array *const *inputs; /* $1 ... */
+    size_t n_inputs;
+    ip_val *globals;           /* by symbol index */
+    ip_error *err;
+    ip_scope *scope;
+    ip_stencil_form *stencil;
+    ip_place place;
+    const ip_symbol *defining; /* the fn whose body is being checked */
+    bool dead;                 /* checking a branch that is not taken: no number is known */
+    int depth;
+    uint64_t steps, n_nodes;
+} ip_eval;
+
+/* Each returns false after recording an error, and then leaves *out NONE. */
+
+/* Any value, functions and tuples included. */
+bool ip_eval_any(ip_eval *ev, const ip_node *node, ip_val *out);
+/* A value that can be stored and computed with. */
+bool ip_eval_value(ip_eval *ev, const ip_node *node, ip_val *out);
+/* A number (or bool) that is known when building; unknown while checking it may be. what: "make: width". */
+bool ip_eval_number(ip_eval *ev, const ip_node *node, const char *what, ip_val *out);
+/* A whole number lo..hi; 0 is given for one that is not known yet. */
+bool ip_eval_integer(ip_eval *ev, const ip_node *node, const char *what, int64_t lo, int64_t hi, int64_t *out,
+                     bool *known);
+
+/* IMGPAR_E_SYNTAX while checking, IMGPAR_E_ARGUMENT while building. Return false. */
+bool ip_eval_fail(ip_eval *ev, size_t offset, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool ip_eval_fail_memory(ip_eval *ev);
+
+/* names.c: a variable, constant, coordinate or function. */
+bool ip_eval_name(ip_eval *ev, const ip_node *node, ip_val *out);
+/* What a scope or the program binds to name, borrowed, or NULL. */
+const ip_val *ip_eval_lookup(const ip_eval *ev, const ip_symbol *name);
+bool ip_eval_unknown_name(ip_eval *ev, const ip_node *node, bool is_call);
+
+/* call.c */
+bool ip_eval_operator(ip_eval *ev, const ip_node *node, ip_val *out);
+bool ip_eval_call(ip_eval *ev, const ip_node *node, ip_val *out);
+/* Calls a function value with n positional arguments, borrowed. */
+bool ip_call_function(ip_eval *ev, const ip_val *fn, const ip_val *args, int n, size_t offset, ip_val *out);
+/* Builds (or checks) an operation from values; names may be NULL, offsets[i] is where args[i] stands. */
+bool ip_call_op(ip_eval *ev, const ip_op *op, size_t offset, const ip_val *args, ip_symbol *const *names,
+                const size_t *offsets, int n, ip_val *out);
+/* The same for ready ip_args. */
+bool ip_call_args(ip_eval *ev, const ip_op *op, size_t offset, const ip_arg *args, const size_t *offsets, int n,
+                  ip_val *out);
+bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *operands, ip_val *out);
+/* Takes the array if it is not an error; else records the error, placed at offset. */
+bool ip_call_result(ip_eval *ev, size_t offset, imgpar_array *takes, ip_val *out);
+
+/* region.c */
+bool ip_eval_elementwise(ip_eval *ev, const ip_node *node, ip_val *out);
+/* Is it a call of an element-wise row (not of a function of that name)? Returns the row. */
+const ip_op *ip_elementwise_op(const ip_eval *ev, const ip_node *node);
+bool ip_eval_coordinate(ip_eval *ev, const ip_node *node, ip_val *out);
+/* Evaluates outside the region; fallback for coordinates. Put the returned place back afterwards. */
+ip_place ip_leave_region(ip_eval *ev, const ip_coords *fallback);
+/* What coordinates fall back on in a function called here. */
+const ip_coords *ip_inherited_coords(const ip_eval *ev);
+
+/* special.c, stencil.c, iterate.c: the forms of the language. NULL: no such form. */
+typedef bool (*ip_form)(ip_eval *ev, const ip_node *call, ip_val *out);
+ip_form ip_form_find(const char *name);
+bool ip_eval_read(ip_eval *ev, const ip_node *node, ip_val *out);
+bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out);
+bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out);
+/* Sorts a call's arguments into slots[n] by position or name; required ones must be there. */
+bool ip_form_args(ip_eval *ev, const ip_node *call, const char *const *names, int n, int n_required,
+                  const ip_node **slots);
+/* A path as written (relative to the program's folder unless it came from the caller): new, NULL without memory. */
+char *ip_eval_path(const ip_eval *ev, const ip_val *text);
+
+/* Frees what the evaluator holds. */
+void ip_eval_free(ip_eval *ev);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * iterate(x0, n, step, until=): a step repeated.
+ *
+ *   numbers alone     are computed at once.
+ *   few operations    (n times the step's are at most IP_EVAL_UNROLL) are written out.
+ *   many              become a loop node: the step is evaluated once over placeholders. A
+ *                     loop's values keep their type; while a step changes it (u8 becomes
+ *                     i32 under +) steps are taken off the front, up to MAX_PEELED.
+ *
+ * until is tested after each step: at once where it is a number, else by the loop.
+ */
+#include "base/alloc.h"
+#include "lang/eval.h"
+
+#include <string.h>
+
+enum { MAX_PEELED = 4 };
+
+typedef struct iteration {
+    ip_eval *ev;
+    const ip_node *call, *step, *until;
+    ip_val step_fn, until_fn; /* FUNCTION, or NONE: the node is an expression in _ */
+    int n;                    /* values carried */
+    int64_t count;            /* steps left */
+    bool known;               /* checking: count is known */
+} iteration;
+
+/* ---- one step -------------------------------------------------------------------------- */
+
+/* A lambda or the name of a function; NONE for an expression in _. */
+static bool function_of(iteration *it, const ip_node *node, ip_val *fn)
+{
+    *fn = (ip_val){ .kind = IP_V_NONE };
+    bool name = node->kind == IP_N_NAME && node->name != it->ev->program->underscore;
+    if (node->kind != IP_N_LAMBDA && !name) return true;
+    if (!ip_eval_any(it->ev, node, fn)) return false;
+    if (fn->kind != IP_V_FUNCTION) ip_val_free(fn);
+    return true;
+}
+
+/* fn, or the expression at node, of the n values. */
+static bool apply(iteration *it, const ip_node *node, const ip_val *fn, const ip_val *state, ip_val *out)
+{
+    ip_eval *ev = it->ev;
+    if (fn->kind == IP_V_FUNCTION) return ip_call_function(ev, fn, state, it->n, node->offset, out);
+    if (it->n > 1)
+        return ip_eval_fail(ev, node->offset, "iterate carries %d values: a function of as many is expected, such as "
+                                              "(p, q) -> (q, p)", it->n);
+    ip_scope scope = { .parent = ev->scope, .n = 1, .names = &ev->program->underscore, .vals = state };
+    ev->scope = &scope;
+    bool ok = ip_eval_any(ev, node, out);
+    ev->scope = scope.parent;
+    return ok;
+}
+
+static bool carries(const ip_val *v)
+{
+    return v->kind == IP_V_ARRAY || v->kind == IP_V_ANY || ip_val_is_scalar(v);
+}
+
+/* One value or a tuple to vals[n], which are NONE. Takes v. */
+static bool spread(iteration *it, const ip_node *node, ip_val *v, ip_val *vals)
+{
+    int n = v->kind == IP_V_TUPLE ? v->u.tuple->n : 1;
+    bool ok = n == it->n || v->kind == IP_V_ANY;
+    if (!ok) ip_eval_fail(it->ev, node->offset, "iterate carries %d value%s, this gives %d", it->n,
+                          it->n == 1 ? "" : "s", n);
+    for (int i = 0; ok && i < it->n; i++) {
+        vals[i] = ip_val_copy(v->kind == IP_V_TUPLE ? &v->u.tuple->items[i] : v);
+        if (!carries(&vals[i]))
+            ok = ip_eval_fail(it->ev, node->offset, "iterate carries numbers and arrays, not %s",
+                              ip_val_kind_text(&vals[i]));
+    }
+    ip_val_free(v);
+    return ok;
+}
+
+static void free_values(ip_val *vals, int n)
+{
+    for (int i = 0; i < n; i++)
+        ip_val_free(&vals[i]);
+}
+
+static bool take_step(iteration *it, const ip_val *state, ip_val *next)
+{
+    ip_val result;
+    bool ok = apply(it, it->step, &it->step_fn, state, &result) && spread(it, it->step, &result, next);
+    if (!ok) free_values(next, it->n);
+    return ok;
+}
+
+/* The value of until after a step; NONE when there is none. */
+static bool test_until(iteration *it, const ip_val *next, ip_val *out)
+{
+    *out = (ip_val){ .kind = IP_V_NONE };
+    if (!it->until) return true;
+    if (!apply(it, it->until, &it->until_fn, next, out)) return false;
+    bool one = ip_val_is_scalar(out) || out->kind == IP_V_ANY ||
+               (out->kind == IP_V_ARRAY && (it->ev->checking || ip_type_count(&out->u.array->type) == 1));
+    if (one) return true;
+    ip_val_free(out);
+    return ip_eval_fail(it->ev, it->until->offset, "iterate: until must be one number, such as mean(_) < 3");
+}
+
+static void move_values(ip_val *to, ip_val *from, int n)
+{
+    free_values(to, n);
+    memcpy(to, from, (size_t)n * sizeof *to);
+    memset(from, 0, (size_t)n * sizeof *from);
+}
+
+static bool all_numbers(const iteration *it, const ip_val *state)
+{
+    for (int i = 0; i < it->n; i++)
+        if (!ip_val_is_scalar(&state[i]) || state[i].unknown) return false;
+    return true;
+}
+
+/* Steps as long as the values are numbers. */
+static bool run_numbers(iteration *it, ip_val *state, ip_val *next)
+{
+    while (it->known && it->count > 0 && all_numbers(it, state)) {
+        ip_val stop;
+        if (!take_step(it, state, next) || !test_until(it, next, &stop)) return false;
+        it->count--;
+        move_values(state, next, it->n);
+        bool decided = stop.kind == IP_V_NONE || (ip_val_is_scalar(&stop) && !stop.unknown);
+        if (it->ev->checking && !decided) it->known = false;
+        bool array = stop.kind == IP_V_ARRAY;
+        if (ip_val_is_scalar(&stop) && !stop.unknown && stop.number != 0) it->count = 0;
+        ip_val_free(&stop);
+        if (array && !it->ev->checking)
+            return ip_eval_fail(it->ev, it->until->offset, "iterate: until is computed from arrays, the "
+                                                                 "values are not");
+    }
+    return true;
+}
+
+/* ---- loops ------------------------------------------------------------------------------ */
+
+/* Numbers become one-element arrays, which a loop can carry. */
+static bool to_arrays(iteration *it, ip_val *vals)
+{
+    for (int i = 0; i < it->n; i++) {
+        if (vals[i].kind == IP_V_ARRAY) continue;
+        double number = vals[i].number;
+        bool fractional = vals[i].fractional;
+        if (!ip_call_result(it->ev, it->call->offset, ip_build_number(it->ev->ctx, number, fractional), &vals[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool same_type(const ip_type *a, const ip_type *b)
+{
+    return a->dtype == b->dtype && a->space == b->space && a->rank == b->rank &&
+           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+/* The first of n values whose types differ, or -1. */
+static int differing(const ip_val *a, const ip_val *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!same_type(&a[i].u.array->type, &b[i].u.array->type)) return i;
+    return -1;
+}
+
+static void arrays_of(const ip_val *vals, int n, imgpar_array **arrays)
+{
+    for (int i = 0; i < n; i++)
+        arrays[i] = vals[i].u.array;
+}
+
+/* Builds the loop node from arrays; results replace state. vectors: 4 n arrays to work in. */
+static bool build_loop(iteration *it, ip_val *state, const ip_val *holders, const ip_val *next, const ip_val *stop,
+                       imgpar_array **vectors)
+{
+    int n = it->n;
+    imgpar_array **initial = vectors, **placeholder = initial + n, **result = placeholder + n, **out = result + n;
+    arrays_of(state, n, initial);
+    arrays_of(holders, n, placeholder);
+    arrays_of(next, n, result);
+    ip_build_loop(it->ev->ctx, n, initial, placeholder, result, stop->kind == IP_V_ARRAY ? stop->u.array : NULL,
+                  it->count, out);
+    bool ok = true;
+    for (int i = 0; i < n; i++) {
+        ip_val_free(&state[i]);
+        if (ok) ok = ip_call_result(it->ev, it->call->offset, out[i], &state[i]);
+        else imgpar_array_release(out[i]);
+    }
+    return ok;
+}
+
+/* Evaluates the step over placeholders. *changed: which value's type the step changes, or -1: state is the result. */
+static bool try_loop(iteration *it, ip_val *state, ip_val *next, int *changed)
+{
+    int n = it->n;
+    ip_val *holders = ip_vals_new(n), stop = { .kind = IP_V_NONE };
+    imgpar_array **vectors = ip_alloc_array((size_t)n * 4, sizeof *vectors);
+    bool ok = (holders && vectors) || ip_eval_fail_memory(it->ev);
+    for (int i = 0; ok && i < n; i++)
+        ok = ip_call_result(it->ev, it->call->offset,
+                            ip_build_placeholder(it->ev->ctx, &state[i].u.array->type), &holders[i]);
+    ok = ok && take_step(it, holders, next) && to_arrays(it, next) && test_until(it, next, &stop);
+    if (ok) *changed = differing(holders, next, n);
+    if (ok && *changed >= 0) {
+        char from[96], to[96];
+        ip_type_text(&holders[*changed].u.array->type, from);
+        ip_type_text(&next[*changed].u.array->type, to);
+        if (stop.kind == IP_V_ARRAY)
+            ok = ip_eval_fail(it->ev, it->step->offset, "iterate: a step changes %s to %s; with until, start from that "
+                                                        "type (cast)", from, to);
+    } else if (ok) {
+        ok = build_loop(it, state, holders, next, &stop, vectors);
+    }
+    ip_val_free(&stop);
+    free_values(next, n);
+    ip_vals_free(holders, n);
+    ip_free(vectors);
+    return ok;
+}
+
+static bool never_settles(iteration *it, const ip_val *before, const ip_val *after, int changed)
+{
+    char from[96], to[96];
+    return ip_eval_fail(it->ev, it->step->offset, "iterate: the type never settles, a step still changes %s to %s",
+                        ip_type_text(&before[changed].u.array->type, from),
+                        ip_type_text(&after[changed].u.array->type, to));
+}
+
+/* ---- the whole --------------------------------------------------------------------------- */
+
+/* Steps over arrays: written out, or as a loop. */
+static bool run_arrays(iteration *it, ip_val *state, ip_val *next)
+{
+    for (int peeled = 0; it->count > 0;) {
+        ip_val stop;
+        uint64_t before = it->ev->n_nodes;
+        if (!take_step(it, state, next) || !test_until(it, next, &stop)) return false;
+        uint64_t built = it->ev->n_nodes - before;
+        bool stops_now = ip_val_is_scalar(&stop) && stop.number != 0, by_loop = stop.kind == IP_V_ARRAY;
+        ip_val_free(&stop);
+        if (stops_now || (!by_loop && built * (uint64_t)it->count <= IP_EVAL_UNROLL)) {
+            move_values(state, next, it->n);
+            it->count = stops_now ? 0 : it->count - 1;
+            continue;
+        }
+        int changed = -1;
+        ip_val *after = ip_vals_new(it->n);
+        bool ok = after || ip_eval_fail_memory(it->ev);
+        if (ok) move_values(after, next, it->n);
+        ok = ok && to_arrays(it, state) && to_arrays(it, after) && try_loop(it, state, next, &changed);
+        if (ok && changed >= 0 && ++peeled > MAX_PEELED) ok = never_settles(it, state, after, changed);
+        if (ok && changed >= 0) {
+            move_values(state, after, it->n);
+            it->count--;
+        } else {
+            it->count = 0;
+        }
+        ip_vals_free(after, it->n);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+/* Checking: one step on values that are not known. */
+static bool check_step(iteration *it, ip_val *state, ip_val *next)
+{
+    ip_val stop;
+    if (it->known && it->count == 0) return true;
+    for (int i = 0; i < it->n; i++)
+        if (ip_val_is_scalar(&state[i])) state[i].unknown = true;
+    if (!take_step(it, state, next) || !test_until(it, next, &stop)) return false;
+    for (int i = 0; i < it->n; i++) {
+        bool same = state[i].kind == next[i].kind || (ip_val_is_scalar(&state[i]) && ip_val_is_scalar(&next[i]));
+        state[i] = ip_val_unknown(same ? (ip_value_kind)state[i].kind : IP_V_ANY);
+    }
+    free_values(next, it->n);
+    return true;
+}
+
+/* Takes the values. */
+static bool result_of(iteration *it, ip_val *state, ip_val *out)
+{
+    if (it->n == 1) {
+        *out = state[0];
+    } else {
+        *out = ip_val_tuple(it->n);
+        if (out->kind == IP_V_NONE) return ip_eval_fail_memory(it->ev);
+        memcpy(out->u.tuple->items, state, (size_t)it->n * sizeof *state);
+    }
+    memset(state, 0, (size_t)it->n * sizeof *state);
+    return true;
+}
+
+static bool run(iteration *it, ip_val *start, ip_val *out)
+{
+    if (start->kind == IP_V_TUPLE) it->n = start->u.tuple->n;
+    ip_val *state = ip_vals_new(it->n), *next = ip_vals_new(it->n);
+    bool ok = (state && next) || ip_eval_fail_memory(it->ev);
+    if (!ok) ip_val_free(start);
+    else ok = spread(it, it->call, start, state);
+    ok = ok && run_numbers(it, state, next);
+    if (ok) ok = it->ev->checking ? check_step(it, state, next) : run_arrays(it, state, next);
+    if (ok) ok = result_of(it, state, out);
+    ip_vals_free(state, it->n);
+    ip_vals_free(next, it->n);
+    return ok;
+}
+
+bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out)
+{
+    static const char *const names[] = { "start", "count", "step", "until" };
+    const ip_node *slots[4];
+    if (!ip_form_args(ev, call, names, 4, 3, slots)) return false;
+    iteration it = { .ev = ev, .call = call, .step = slots[2], .until = slots[3], .n = 1 };
+    ip_val start = { .kind = IP_V_NONE };
+    ip_place place = ip_leave_region(ev, ev->place.make);
+    bool ok = ip_eval_any(ev, slots[0], &start) &&
+              ip_eval_integer(ev, slots[1], "iterate: count", 0, IP_EVAL_MAX_COUNT, &it.count, &it.known) &&
+              function_of(&it, it.step, &it.step_fn) && (!it.until || function_of(&it, it.until, &it.until_fn));
+    ok = ok ? run(&it, &start, out) : false;
+    ip_val_free(&start);
+    ip_val_free(&it.step_fn);
+    ip_val_free(&it.until_fn);
+    ev->place = place;
+    return ok;
+}

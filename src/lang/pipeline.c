@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* The public pipeline functions: parse, set, check, build, run. */
+#include "base/alloc.h"
+#include "base/str.h"
+#include "lang/parser.h"
+#include "lang/program.h"
+
+#include <string.h>
+
+struct imgpar_pipeline {
+    ip_program program;
+    char *name, *text, *folder; /* copies */
+    ip_val *given;              /* per statement: what imgpar_pipeline_set() gave a param, or NONE */
+    ip_arena arena;             /* texts of given */
+    imgpar_status parsed;       /* of imgpar_pipeline_parse() */
+    ip_error error;             /* of the last call */
+};
+
+/* ---- parse -------------------------------------------------------------------------------- */
+
+static imgpar_status parse(imgpar_pipeline *p, const char *name, const char *text, const char *folder)
+{
+    p->name = ip_strdup(name ? name : "pipeline");
+    p->text = ip_strdup(text ? text : "");
+    p->folder = folder ? ip_strdup(folder) : NULL;
+    if (!p->name || !p->text || (folder && !p->folder)) return ip_fail_memory(&p->error, "reading a pipeline");
+    p->program.text = (ip_text){ .name = p->name, .text = p->text, .length = strlen(p->text) };
+    imgpar_status st = ip_parse(&p->program, IP_PARSE_FILE, &p->error);
+    if (st) return st;
+    p->given = ip_vals_new(p->program.n_statements);
+    return p->given ? IMGPAR_OK : ip_fail_memory(&p->error, "reading a pipeline");
+}
+
+IMGPAR_API imgpar_status imgpar_pipeline_parse(const char *name, const char *text, const char *folder,
+                                               imgpar_pipeline **out)
+{
+    *out = ip_zalloc(sizeof **out);
+    if (!*out) return IMGPAR_E_HOST_MEMORY;
+    (*out)->parsed = parse(*out, name, text, folder);
+    return (*out)->parsed;
+}
+
+IMGPAR_API void imgpar_pipeline_release(imgpar_pipeline *p)
+{
+    if (!p) return;
+    ip_vals_free(p->given, p->given ? p->program.n_statements : 0);
+    ip_program_free(&p->program);
+    ip_arena_free(&p->arena);
+    ip_free(p->name);
+    ip_free(p->text);
+    ip_free(p->folder);
+    ip_free(p);
+}
+
+IMGPAR_API const char *imgpar_pipeline_message(const imgpar_pipeline *p)
+{
+    return p ? p->error.message : "out of host memory while reading a pipeline";
+}
+
+/* Forgets the last call's error; a failed parse stays. */
+static imgpar_status begin(imgpar_pipeline *p)
+{
+    if (!p) return IMGPAR_E_ARGUMENT;
+    if (!p->parsed) p->error = (ip_error){ .status = IMGPAR_OK };
+    return p->parsed;
+}
+
+/* ---- set ------------------------------------------------------------------------------------ */
+
+/* What a param's text is parsed as, for messages. */
+static const char *kind_wanted(const ip_node *value)
+{
+    switch (value->kind) {
+    case IP_N_NUMBER: return "a number";
+    case IP_N_BOOL: return "true or false";
+    default: return value->rows == 1 ? "a vector such as [1 2 1]" : "a matrix such as [1 2; 3 4]";
+    }
+}
+
+/* The value of a literal of the wanted kind; kind NONE when it is another. */
+static ip_val literal_value(const ip_node *node, const ip_node *wanted)
+{
+    if (node->kind != wanted->kind) return (ip_val){ .kind = IP_V_NONE };
+    if (node->kind == IP_N_NUMBER)
+        return ip_val_number(node->number, node->fractional || wanted->fractional);
+    if (node->kind == IP_N_BOOL) return ip_val_bool(node->number != 0);
+    ip_matrix *m = ip_matrix_new(node->rows, node->cols);
+    if (!m) return (ip_val){ .kind = IP_V_NONE };
+    for (int i = 0; i < node->n_items; i++) {
+        const ip_node *e = node->items[i];
+        m->numbers[i] = e->kind == IP_N_NUMBER ? e->number : -e->items[0]->number;
+    }
+    return (ip_val){ .kind = IP_V_MATRIX, .u.matrix = m };
+}
+
+/* Text as the command line gives it to a value of the default's kind; kind NONE: it is none. */
+static ip_val value_from_text(imgpar_pipeline *p, const ip_node *wanted, const char *value)
+{
+    ip_val v = { .kind = IP_V_NONE };
+    size_t n = strlen(value);
+    char *copy = ip_arena_alloc(&p->arena, n + 3);
+    if (!copy) return v;
+    memcpy(copy, value, n + 1);
+    if (wanted->kind == IP_N_TEXT) {
+        v = ip_val_text(copy);
+        v.from_caller = true;
+        return v;
+    }
+    if (wanted->kind == IP_N_MATRIX && !strchr(value, '[')) { /* brackets need quoting in a shell */
+        copy[0] = '[';
+        memcpy(copy + 1, value, n);
+        memcpy(copy + n + 1, "]", 2);
+    }
+    ip_error ignored = { .status = IMGPAR_OK };
+    ip_text text = { .name = "", .text = copy, .length = strlen(copy) };
+    ip_node *node = ip_parse_literal_text(&p->program, &text, &ignored);
+    return node ? literal_value(node, wanted) : v;
+}
+
+static imgpar_status unknown_param(imgpar_pipeline *p, const char *name)
+{
+    ip_str have = IP_STR_INIT;
+    for (int i = 0; i < p->program.n_statements; i++)
+        if (p->program.statements[i].kind == IP_S_PARAM)
+            ip_str_printf(&have, "%s%.60s", have.length ? ", " : "", p->program.statements[i].names[0]->name);
+    ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.240s has no param %.60s; %s%.400s", p->name, name,
+            have.length ? "its params are " : "it has none", ip_str_text(&have));
+    ip_str_free(&have);
+    return IMGPAR_E_SYNTAX;
+}
+
+IMGPAR_API imgpar_status imgpar_pipeline_set(imgpar_pipeline *p, const char *name, const char *value)
+{
+    imgpar_status st = begin(p);
+    if (st) return st;
+    if (!name || !value) return ip_fail(&p->error, IMGPAR_E_ARGUMENT, "imgpar_pipeline_set: NULL is no text");
+    for (int i = 0; i < p->program.n_statements; i++) {
+        const ip_statement *s = &p->program.statements[i];
+        if (s->kind != IP_S_PARAM || strcmp(s->names[0]->name, name) != 0) continue;
+        ip_val v = value_from_text(p, s->value, value);
+        if (v.kind == IP_V_NONE)
+            return ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.60s=%.200s: param %.60s is %s", name, value, name,
+                           kind_wanted(s->value));
+        ip_val_free(&p->given[i]);
+        p->given[i] = v;
+        return IMGPAR_OK;
+    }
+    return unknown_param(p, name);
+}
+
+/* ---- check, build ----------------------------------------------------------------------------- */
+
+/* One pass over the statements; ctx NULL: the checking one. */
+static imgpar_status evaluate(imgpar_pipeline *p, imgpar_context *ctx, ip_outputs *outputs)
+{
+    ip_eval ev = { .program = &p->program, .ctx = ctx, .checking = ctx == NULL, .folder = p->folder, .err = &p->error };
+    imgpar_status st = ip_program_run(&ev, p->given, outputs);
+    ip_eval_free(&ev);
+    return st;
+}
+
+static imgpar_status check(imgpar_pipeline *p)
+{
+    ip_outputs outputs = { 0 };
+    imgpar_status st = evaluate(p, NULL, &outputs);
+    if (!st && outputs.n == 0)
+        st = ip_text_fail(&p->error, &p->program.text, p->program.text.length, IMGPAR_E_SYNTAX,
+                          "nothing is saved or printed: save(expr, \"FILE\") or print(expr) is expected");
+    ip_outputs_free(&outputs);
+    return st;
+}
+
+IMGPAR_API imgpar_status imgpar_pipeline_check(imgpar_pipeline *p)
+{
+    imgpar_status st = begin(p);
+    return st ? st : check(p);
+}
+
+static imgpar_status check_and_build(imgpar_pipeline *p, imgpar_context *ctx, ip_outputs *outputs)
+{
+    imgpar_status st = begin(p);
+    if (!st && !ctx) st = ip_fail(&p->error, IMGPAR_E_ARGUMENT, "a pipeline needs a context to run in");
+    if (!st) st = check(p);
+    return st ? st : evaluate(p, ctx, outputs);
+}
+
+IMGPAR_API imgpar_status imgpar_pipeline_build(imgpar_pipeline *p, imgpar_context *ctx,
+                                               imgpar_array ***arrays, size_t *n_arrays)
+{
+    ip_outputs outputs = { 0 };
+    *arrays = NULL;
+    *n_arrays = 0;
+    imgpar_status st = check_and_build(p, ctx, &outputs);
+    size_t n = 0;
+    for (int i = 0; i < outputs.n; i++)
+        n += (size_t)outputs.output[i].n;
+    if (!st && !(*arrays = ip_alloc_array(n, sizeof **arrays))) st = ip_fail_memory(&p->error, "building a pipeline");
+    for (int i = 0; !st && i < outputs.n; i++)
+        for (int k = 0; k < outputs.output[i].n; k++)
+            if (outputs.output[i].vals[k].kind == IP_V_ARRAY)
+                (*arrays)[(*n_arrays)++] = imgpar_array_retain(outputs.output[i].vals[k].u.array);
+    ip_outputs_free(&outputs);
+    return st;
+}
+
+/* ---- run --------------------------------------------------------------------------------------- */
+
+static imgpar_status fail_at(imgpar_pipeline *p, const ip_output *o, imgpar_status st, const char *message)
+{
+    if (!message[0]) message = imgpar_status_name(st);
+    return ip_text_fail(&p->error, &p->program.text, o->statement->offset, st, "%s", message);
+}
+
+/* Is the array's value needed? A big one in print() is only named. */
+static bool is_computed(const ip_output *o, const ip_val *v)
+{
+    return v->kind == IP_V_ARRAY &&
+           (o->statement->kind == IP_S_SAVE || ip_type_count(&v->u.array->type) <= IP_SHOW_MAX_ELEMENTS);
+}
+
+/* Everything in one evaluation, when there is more than one array: what is shared is computed once. */
+static imgpar_status evaluate_outputs(imgpar_pipeline *p, const ip_outputs *outputs, const imgpar_options *options)
+{
+    size_t n = 0;
+    for (int i = 0; i < outputs->n; i++)
+        for (int k = 0; k < outputs->output[i].n; k++)
+            n += is_computed(&outputs->output[i], &outputs->output[i].vals[k]);
+    if (n < 2) return IMGPAR_OK;
+    imgpar_array **arrays = ip_alloc_array(n, sizeof *arrays);
+    const ip_output **from = ip_alloc_array(n, sizeof *from);
+    imgpar_status st = arrays && from ? IMGPAR_OK : ip_fail_memory(&p->error, "running a pipeline");
+    n = 0;
+    for (int i = 0; !st && i < outputs->n; i++)
+        for (int k = 0; k < outputs->output[i].n; k++)
+            if (is_computed(&outputs->output[i], &outputs->output[i].vals[k])) {
+                from[n] = &outputs->output[i];
+                arrays[n++] = outputs->output[i].vals[k].u.array;
+            }
+    if (!st) st = imgpar_eval(arrays, n, options);
+    for (size_t i = 0; st && i < n; i++)
+        if (imgpar_array_status(arrays[i])) fail_at(p, from[i], st, imgpar_array_message(arrays[i]));
+    if (st) ip_fail(&p->error, st, "%s", imgpar_status_name(st));
+    ip_free(from);
+    ip_free(arrays);
+    return st;
+}
+
+static imgpar_status run_save(imgpar_pipeline *p, const ip_output *o, const imgpar_options *options)
+{
+    imgpar_options save = *options;
+    save.settings = o->settings;
+    if (o->format) save.format = o->format;
+    else if (strcmp(o->path, "-") != 0) save.format = NULL; /* the caller's is for standard output */
+    imgpar_status st = imgpar_save(o->vals[0].u.array, o->path, &save);
+    return st ? fail_at(p, o, st, imgpar_array_message(o->vals[0].u.array)) : IMGPAR_OK;
+}
+
+static imgpar_status run_print(imgpar_pipeline *p, const ip_output *o, const imgpar_options *options, ip_str *line)
+{
+    ip_str_clear(line);
+    for (int i = 0; i < o->n; i++) {
+        ip_error err = { .status = IMGPAR_OK };
+        if (i > 0) ip_str_putc(line, ' ');
+        imgpar_status st = ip_show(&o->vals[i], options, line, &err);
+        if (st) return fail_at(p, o, st, err.message);
+    }
+    return line->failed ? ip_fail_memory(&p->error, "printing") : IMGPAR_OK;
+}
+
+/* The value of a last expression is for imgpar_pipeline_build(); run prints it, unless it is a picture. */
+static imgpar_status refuse_unused(imgpar_pipeline *p, const ip_output *o)
+{
+    char text[96];
+    if (o->statement->kind != IP_S_EXPR) return IMGPAR_OK;
+    const ip_type *type = &o->vals[0].u.array->type; /* an array always: see need_array() */
+    if (ip_type_count(type) <= IP_SHOW_MAX_ELEMENTS) return IMGPAR_OK;
+    return ip_text_fail(&p->error, &p->program.text, o->statement->offset, IMGPAR_E_ARGUMENT,
+                        "this expression gives %s, which goes nowhere: save(expr, \"FILE\")", ip_type_text(type, text));
+}
+
+static imgpar_status run_outputs(imgpar_pipeline *p, const ip_outputs *outputs, const imgpar_options *options,
+                                 void (*print)(void *user, const char *line), void *print_user)
+{
+    ip_str line = IP_STR_INIT;
+    imgpar_status st = IMGPAR_OK;
+    for (int i = 0; !st && i < outputs->n; i++)
+        st = refuse_unused(p, &outputs->output[i]);
+    if (!st) st = evaluate_outputs(p, outputs, options);
+    for (int i = 0; !st && i < outputs->n; i++) {
+        const ip_output *o = &outputs->output[i];
+        if (o->statement->kind == IP_S_SAVE) {
+            st = run_save(p, o, options);
+            continue;
+        }
+        st = run_print(p, o, options, &line);
+        if (!st && print) print(print_user, ip_str_text(&line));
+    }
+    ip_str_free(&line);
+    return st;
+}
+
+IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context *ctx,
+                                             void (*print)(void *user, const char *line), void *print_user,
+                                             const imgpar_options *options)
+{
+    ip_outputs outputs = { 0 };
+    imgpar_options all = { 0 };
+    if (options) memcpy(&all, options, options->struct_size < sizeof all ? options->struct_size : sizeof all);
+    all.struct_size = sizeof all;
+    imgpar_status st = check_and_build(p, ctx, &outputs);
+    if (!st) st = run_outputs(p, &outputs, &all, print, print_user);
+    ip_outputs_free(&outputs);
+    return st;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* Primaries: literals, vectors and matrices, calls, reads, brackets, lambdas. */
+#include "lang/parser.h"
+#include "base/alloc.h"
+#include "base/str.h"
+
+#include <string.h>
+
+/* A list that grows while its length is unknown; copied into the arena at the end. */
+typedef struct list { ip_node **items; ip_symbol **names; int n, capacity; } list;
+
+static bool list_add(ip_parser *p, list *l, ip_node *item, ip_symbol *name)
+{
+    if (l->n == l->capacity) {
+        int capacity = l->capacity ? l->capacity * 2 : 8;
+        ip_node **items = ip_realloc_array(l->items, (size_t)capacity, sizeof *items);
+        if (items) l->items = items;
+        ip_symbol **names = items ? ip_realloc_array(l->names, (size_t)capacity, sizeof *names) : NULL;
+        if (names) l->names = names;
+        if (!names) return ip_parse_no_memory(p);
+        l->capacity = capacity;
+    }
+    l->items[l->n] = item;
+    l->names[l->n++] = name;
+    return true;
+}
+
+static ip_node *list_node(ip_parser *p, list *l, ip_node_kind kind, const ip_token *where)
+{
+    ip_node *node = p->err->status ? NULL : ip_parse_node(p, kind, where, l->n);
+    for (int i = 0; node && i < l->n; i++)
+        node = ip_parse_set_item(p, node, i, l->items[i]);
+    if (node && l->n > 0) {
+        node->n_names = l->n;
+        node->names = ip_arena_alloc(&p->program->arena, (size_t)l->n * sizeof *node->names);
+        if (node->names) memcpy(node->names, l->names, (size_t)l->n * sizeof *node->names);
+        else node = ip_parse_no_memory(p);
+    }
+    ip_free(l->items);
+    ip_free(l->names);
+    return node;
+}
+
+/* ---- vectors and matrices ----------------------------------------------------------- */
+
+/* Does the row that begins here have a comma of its own? */
+static bool row_has_comma(const ip_parser *p)
+{
+    int depth = 0;
+    for (size_t i = 0;; i++) {
+        switch (ip_peek(p, i)->kind) {
+        case IP_T_END: case IP_T_NEWLINE: return false;
+        case IP_T_OPEN: case IP_T_OPEN_SQUARE: depth++; break;
+        case IP_T_CLOSE: case IP_T_CLOSE_SQUARE: if (depth-- == 0) return false; break;
+        case IP_T_SEMICOLON: if (depth == 0) return false; break;
+        case IP_T_COMMA: if (depth == 0) return true; break;
+        default: break;
+        }
+    }
+}
+
+static bool is_sign(const ip_token *token)
+{
+    return token->kind == IP_T_MINUS || token->kind == IP_T_PLUS;
+}
+
+/* A number with a sign that touches it; NULL without an error when there is none here. */
+static ip_node *signed_number(ip_parser *p)
+{
+    const ip_token *sign = is_sign(ip_peek(p, 0)) ? ip_peek(p, 0) : NULL;
+    const ip_token *number = ip_peek(p, sign ? 1 : 0);
+    if (number->kind != IP_T_NUMBER || (sign && number->space_before)) return NULL;
+    p->at += sign ? 2 : 1;
+    ip_node *node = ip_parse_node(p, IP_N_NUMBER, sign ? sign : number, 0);
+    if (!node) return NULL;
+    node->number = sign && sign->kind == IP_T_MINUS ? -number->u.number : number->u.number;
+    node->fractional = number->fractional;
+    return node;
+}
+
+/* The elements of a row written with spaces: signed numbers, or one expression. */
+static bool spaced_row(ip_parser *p, list *elements)
+{
+    ip_node *element = signed_number(p);
+    if (!element && !p->err->status && (element = ip_parse_expression(p))) return list_add(p, elements, element, NULL);
+    while (element) {
+        if (!list_add(p, elements, element, NULL)) return false;
+        const ip_token *next = ip_peek(p, 0);
+        if (next->kind == IP_T_CLOSE_SQUARE || next->kind == IP_T_SEMICOLON) return true;
+        element = next->space_before ? signed_number(p) : NULL;
+        if (!element && !p->err->status)
+            ip_parse_fail(p, next, "elements separated by spaces are signed numbers, as in [1 -2]; "
+                                   "expressions need commas, as in [1 - 2, 3]");
+    }
+    return false;
+}
+
+static bool comma_row(ip_parser *p, list *elements)
+{
+    do {
+        ip_node *element = ip_parse_expression(p);
+        if (!element || !list_add(p, elements, element, NULL)) return false;
+    } while (ip_accept(p, IP_T_COMMA));
+    return true;
+}
+
+static ip_node *parse_matrix(ip_parser *p)
+{
+    const ip_token *open = ip_take(p);
+    list elements = { 0 };
+    int rows = 0, cols = 0, square = p->square;
+    bool ok = true;
+    p->square = 1;
+    do {
+        const ip_token *row = ip_peek(p, 0);
+        int before = elements.n;
+        ok = row_has_comma(p) ? comma_row(p, &elements) : spaced_row(p, &elements);
+        if (!ok) break;
+        if (rows > 0 && elements.n - before != cols)
+            ok = ip_parse_fail(p, row, "this row has %d element%s, the first one %d", elements.n - before,
+                               elements.n - before == 1 ? "" : "s", cols);
+        cols = elements.n - before;
+        rows++;
+    } while (ok && ip_accept(p, IP_T_SEMICOLON));
+    p->square = square;
+    if (ok) ok = ip_expect_close(p, IP_T_CLOSE_SQUARE, open);
+    ip_node *node = list_node(p, &elements, IP_N_MATRIX, open);
+    if (!node) return NULL;
+    node->rows = rows;
+    node->cols = cols;
+    return node;
+}
+
+/* ---- primaries ----------------------------------------------------------------------- */
+
+static ip_node *parse_lambda(ip_parser *p, const ip_token *arrow, ip_node **params, int n)
+{
+    ip_node *node = ip_parse_node(p, IP_N_LAMBDA, arrow, 1);
+    if (!node) return NULL;
+    node->n_names = n;
+    node->names = ip_arena_alloc(&p->program->arena, (size_t)n * sizeof *node->names);
+    if (!node->names) return ip_parse_no_memory(p);
+    for (int i = 0; i < n; i++) {
+        ip_token name = { .kind = IP_T_NAME, .offset = params[i]->offset };
+        name.u.name = params[i]->name;
+        if (params[i]->kind != IP_N_NAME) return ip_parse_fail(p, &name, "a parameter of '->' is a name");
+        if (!ip_parse_bindable(p, &name)) return NULL;
+        for (int k = 0; k < i; k++)
+            if (node->names[k] == params[i]->name)
+                return ip_parse_fail(p, &name, "parameter %.60s is given twice", params[i]->name->name);
+        node->names[i] = params[i]->name;
+    }
+    ip_node *body = ip_parse_expression(p);
+    return body ? ip_parse_set_item(p, node, 0, body) : NULL;
+}
+
+/* ( expr ), ( expr, expr, ... ) or the parameters of a lambda. */
+static ip_node *parse_parenthesis(ip_parser *p)
+{
+    const ip_token *open = ip_take(p);
+    list items = { 0 };
+    int square = p->square;
+    p->square = 0;
+    do {
+        ip_node *item = ip_parse_expression(p);
+        if (!item || !list_add(p, &items, item, NULL)) break;
+    } while (ip_accept(p, IP_T_COMMA));
+    p->square = square;
+    if (!p->err->status) ip_expect_close(p, IP_T_CLOSE, open);
+    ip_node *tuple = list_node(p, &items, IP_N_TUPLE, open);
+    if (!tuple) return NULL;
+    const ip_token *arrow = ip_peek(p, 0);
+    if (ip_accept(p, IP_T_ARROW)) return parse_lambda(p, arrow, tuple->items, tuple->n_items);
+    return tuple->n_items == 1 ? tuple->items[0] : tuple;
+}
+
+/* One argument of a call; *named gets its name, if it has one. */
+static ip_node *parse_argument(ip_parser *p, const list *before, ip_symbol **named)
+{
+    const ip_token *token = ip_peek(p, 0);
+    *named = NULL;
+    if (token->kind == IP_T_NAME && ip_peek(p, 1)->kind == IP_T_ASSIGN) {
+        *named = token->u.name;
+        p->at += 2;
+        for (int i = 0; i < before->n; i++)
+            if (before->names[i] == *named)
+                return ip_parse_fail(p, token, "argument %.60s is given twice", (*named)->name);
+    } else if (before->n > 0 && before->names[before->n - 1]) {
+        return ip_parse_fail(p, token, "an argument without a name cannot follow %.60s=",
+                             before->names[before->n - 1]->name);
+    }
+    if (before->n == IP_MAX_ARGS) return ip_parse_fail(p, token, "a call has at most %d arguments", IP_MAX_ARGS);
+    return ip_parse_expression(p);
+}
+
+ip_node *ip_parse_call(ip_parser *p, const ip_token *name)
+{
+    const ip_token *open = ip_peek(p, 0);
+    if (!ip_expect(p, IP_T_OPEN, "'('")) return NULL;
+    list args = { 0 };
+    int square = p->square;
+    p->square = 0;
+    if (ip_peek(p, 0)->kind != IP_T_CLOSE) {
+        do {
+            ip_symbol *named;
+            ip_node *arg = parse_argument(p, &args, &named);
+            if (!arg || !list_add(p, &args, arg, named)) break;
+        } while (ip_accept(p, IP_T_COMMA));
+    }
+    p->square = square;
+    if (!p->err->status) ip_expect_close(p, IP_T_CLOSE, open);
+    ip_node *node = list_node(p, &args, IP_N_CALL, name);
+    if (node) node->name = name->u.name;
+    return node;
+}
+
+static ip_node *leaf(ip_parser *p, ip_node_kind kind)
+{
+    const ip_token *token = ip_take(p);
+    ip_node *node = ip_parse_node(p, kind, token, 0);
+    if (!node) return NULL;
+    switch (kind) {
+    case IP_N_NUMBER: node->fractional = token->fractional; /* fall through */
+    case IP_N_INPUT: node->number = token->u.number; break;
+    case IP_N_BOOL: node->number = token->kind == IP_T_TRUE; break;
+    case IP_N_TEXT: node->text = token->u.text; break;
+    default: node->name = token->u.name; break;
+    }
+    return node;
+}
+
+static ip_node *parse_name(ip_parser *p)
+{
+    const ip_token *name = ip_peek(p, 0);
+    if (ip_peek(p, 1)->kind == IP_T_OPEN) {
+        ip_take(p);
+        return ip_parse_call(p, name);
+    }
+    ip_node *node = leaf(p, IP_N_NAME);
+    const ip_token *arrow = ip_peek(p, 0);
+    return node && ip_accept(p, IP_T_ARROW) ? parse_lambda(p, arrow, &node, 1) : node;
+}
+
+static ip_node *parse_primary(ip_parser *p)
+{
+    const ip_token *token = ip_peek(p, 0);
+    switch (token->kind) {
+    case IP_T_NUMBER: return leaf(p, IP_N_NUMBER);
+    case IP_T_STRING: return leaf(p, IP_N_TEXT);
+    case IP_T_INPUT: return leaf(p, IP_N_INPUT);
+    case IP_T_TRUE: case IP_T_FALSE: return leaf(p, IP_N_BOOL);
+    case IP_T_NAME: return parse_name(p);
+    case IP_T_OPEN: return parse_parenthesis(p);
+    case IP_T_OPEN_SQUARE: return parse_matrix(p);
+    case IP_T_PARAM: case IP_T_FN: case IP_T_SAVE: case IP_T_PRINT:
+        return ip_parse_fail(p, token, "%s is a statement and cannot stand in an expression", token->u.name->name);
+    default: return ip_parse_unexpected(p, "a value");
+    }
+}
+
+/* A primary and the neighbour reads behind it: a[-1, 0]. */
+ip_node *ip_parse_postfix(ip_parser *p)
+{
+    ip_node *node = parse_primary(p);
+    while (node && ip_peek(p, 0)->kind == IP_T_OPEN_SQUARE && !(p->square && ip_peek(p, 0)->space_before)) {
+        const ip_token *open = ip_take(p);
+        list items = { 0 };
+        int square = p->square;
+        p->square = 0;
+        bool ok = list_add(p, &items, node, NULL);
+        do {
+            ip_node *offset = ok ? ip_parse_expression(p) : NULL;
+            ok = offset && list_add(p, &items, offset, NULL);
+        } while (ok && ip_accept(p, IP_T_COMMA));
+        p->square = square;
+        if (ok) ip_expect_close(p, IP_T_CLOSE_SQUARE, open);
+        node = list_node(p, &items, IP_N_READ, open);
+    }
+    return node;
+}
+

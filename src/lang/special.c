@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The forms of the language that are no rows of the operation table, because
+ * they bind names or shapes, or give numbers: make, reduce, width, height, channels.
+ * iterate and stencil have files of their own.
+ */
+#include "base/alloc.h"
+#include "lang/eval.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SIDE_MAX = 1000000 };
+
+bool ip_form_args(ip_eval *ev, const ip_node *call, const char *const *names, int n, int n_required,
+                  const ip_node **slots)
+{
+    memset(slots, 0, (size_t)n * sizeof *slots);
+    for (int i = 0; i < call->n_items; i++) {
+        int slot = i;
+        if (call->names[i])
+            for (slot = 0; slot < n && strcmp(names[slot], call->names[i]->name) != 0;)
+                slot++;
+        if (slot >= n && call->names[i])
+            return ip_eval_fail(ev, call->items[i]->offset, "%s has no parameter %.60s", call->name->name,
+                                call->names[i]->name);
+        if (slot >= n)
+            return ip_eval_fail(ev, call->items[i]->offset, "%s takes at most %d arguments", call->name->name, n);
+        if (slots[slot])
+            return ip_eval_fail(ev, call->items[i]->offset, "%s: %s is given twice", call->name->name, names[slot]);
+        slots[slot] = call->items[i];
+    }
+    for (int i = 0; i < n_required; i++)
+        if (!slots[i])
+            return ip_eval_fail(ev, call->offset, "%s: %s is missing", call->name->name, names[i]);
+    return true;
+}
+
+/* ---- width, height, channels --------------------------------------------------------------- */
+
+static bool form_extent(ip_eval *ev, const ip_node *call, ip_val *out)
+{
+    static const char *const names[] = { "array" };
+    const ip_node *slot;
+    ip_val v;
+    if (!ip_form_args(ev, call, names, 1, 1, &slot)) return false;
+    ip_place place = ip_leave_region(ev, ev->place.make);
+    bool ok = ip_eval_value(ev, slot, &v);
+    ev->place = place;
+    if (!ok) return false;
+    if (v.kind == IP_V_ARRAY && !ev->checking) {
+        int64_t dims[4];
+        ip_type_dims(&v.u.array->type, dims);
+        char which = call->name->name[0];
+        *out = ip_val_number((double)dims[which == 'w' ? 2 : which == 'h' ? 1 : 3], false);
+    } else if (v.kind == IP_V_ARRAY || v.kind == IP_V_ANY) {
+        *out = ip_val_unknown(IP_V_NUMBER);
+    } else {
+        ok = ip_eval_fail(ev, slot->offset, "%s takes an array, not %s", call->name->name, ip_val_kind_text(&v));
+    }
+    ip_val_free(&v);
+    return ok;
+}
+
+/* ---- make ------------------------------------------------------------------------------------ */
+
+/* A value in the shape of coords: as it is, or spread by select(x >= 0, value, value), which keeps its dtype. */
+static bool spread(ip_eval *ev, const ip_node *call, const ip_coords *coords, ip_val *value)
+{
+    if (ev->checking) {
+        *value = (ip_val){ .kind = IP_V_ARRAY, .unknown = true };
+        return true;
+    }
+    const ip_type *want = &coords->type;
+    if (value->kind == IP_V_ARRAY) {
+        const ip_type *type = &value->u.array->type;
+        if (type->rank == want->rank && memcmp(type->shape, want->shape, (size_t)want->rank * sizeof *want->shape) == 0)
+            return true;
+    }
+    ip_val x, inside, out = { .kind = IP_V_NONE }, zero = ip_val_number(0, false);
+    if (!ip_call_result(ev, call->offset, ip_build_coordinate(ev->ctx, 2, want), &x)) return false;
+    bool ok = ip_call_operator(ev, IP_O_GREATER_EQUAL, call->offset, (ip_val[]){ x, zero }, &inside);
+    if (ok) {
+        ok = ip_call_operator(ev, IP_O_SELECT, call->offset, (ip_val[]){ inside, *value, *value }, &out);
+        ip_val_free(&inside);
+    }
+    ip_val_free(&x);
+    if (!ok) return false;
+    ip_val_free(value);
+    *value = out;
+    const ip_type *type = &out.u.array->type;
+    if (type->rank == want->rank && memcmp(type->shape, want->shape, (size_t)want->rank * sizeof *want->shape) == 0)
+        return true;
+    char has[96], wants[96];
+    return ip_eval_fail(ev, call->offset, "make: the expression has the shape %s, not %s", ip_shape_text(type, has),
+                        ip_shape_text(want, wants));
+}
+
+static bool form_make(ip_eval *ev, const ip_node *call, ip_val *out)
+{
+    static const char *const names[] = { "width", "height", "expr", "channels" };
+    static const char *const whats[] = { "make: width", "make: height", "", "make: channels" };
+    static const int64_t most[] = { SIDE_MAX, SIDE_MAX, 0, 4 };
+    const ip_node *slots[4];
+    int64_t sides[4] = { 1, 1, 0, 0 };
+    bool known = true;
+    if (!ip_form_args(ev, call, names, 4, 3, slots)) return false;
+    ip_place place = ip_leave_region(ev, ev->place.make);
+    bool ok = true;
+    for (int i = 0; ok && i < 4; i++)
+        if (slots[i] && i != 2) ok = ip_eval_integer(ev, slots[i], whats[i], 1, most[i], &sides[i], &known);
+    ip_type type = { .dtype = IMGPAR_I32, .space = IMGPAR_SPACE_DATA, .rank = slots[3] ? 3 : 2,
+                     .shape = { sides[1], sides[0], sides[3] } };
+    ip_coords coords = { .bound = true, .type = type };
+    if (ok) {
+        ev->place = (ip_place){ .in_region = true, .coords = &coords, .fallback = &coords, .make = &coords };
+        ok = ip_eval_value(ev, slots[2], out);
+    }
+    ev->place = place;
+    if (!ok) return false;
+    bool fits = out->kind == IP_V_ARRAY || out->kind == IP_V_ANY || ip_val_is_scalar(out);
+    if (!fits) ip_eval_fail(ev, slots[2]->offset, "make: expr must be a number or an array, not %s",
+                            ip_val_kind_text(out));
+    ok = fits && spread(ev, call, &coords, out);
+    if (!ok) ip_val_free(out);
+    return ok;
+}
+
+/* ---- reduce --------------------------------------------------------------------------------------- */
+
+static const struct { const char *word, *op; } reductions[] = {
+    { "sum", "sum" }, { "min", "minval" }, { "max", "maxval" }, { "mean", "mean" },
+};
+
+static const ip_op *reduction_row(ip_eval *ev, const ip_node *word)
+{
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++) {
+        const ip_op *op = strcmp(reductions[i].word, word->text) == 0 ? ip_op_find(reductions[i].op) : NULL;
+        if (op) return op;
+    }
+    char have[80] = "";
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+        if (ip_op_find(reductions[i].op)) strcat(strcat(have, i ? " " : ""), reductions[i].word);
+    ip_eval_fail(ev, word->offset, "reduce: unknown reduction \"%.60s\"; there are: %s", word->text, have);
+    return NULL;
+}
+
+/* reduce(a, "sum", axis=1): the row of that reduction, with whatever else is given. */
+static bool reduce_named(ip_eval *ev, const ip_node *call, ip_val *out)
+{
+    int n = call->n_items;
+    const ip_op *op = reduction_row(ev, call->items[1]);
+    if (!op) return false;
+    ip_val *args = ip_vals_new(n);
+    ip_symbol **names = ip_alloc_array((size_t)n, sizeof *names);
+    size_t *offsets = ip_alloc_array((size_t)n, sizeof *offsets);
+    bool ok = (args && names && offsets) || ip_eval_fail_memory(ev);
+    int used = 0;
+    for (int i = 0; ok && i < n; i++) {
+        if (i == 1) continue;
+        names[used] = call->names[i];
+        offsets[used] = call->items[i]->offset;
+        ok = ip_eval_value(ev, call->items[i], &args[used++]);
+    }
+    if (ok) ok = ip_call_op(ev, op, call->offset, args, names, offsets, used, out);
+    ip_vals_free(args, n);
+    ip_free(names);
+    ip_free(offsets);
+    return ok;
+}
+
+/* Calls fn on two one-element placeholders of a's dtype. */
+static bool fold_body(ip_eval *ev, const ip_val *fn, const imgpar_array *a, size_t offset, ip_val pq[2], ip_val *body)
+{
+    ip_type type = { .dtype = a->type.dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
+    for (int i = 0; i < 2; i++)
+        if (!ip_call_result(ev, offset, ip_build_placeholder(ev->ctx, &type), &pq[i])) return false;
+    if (!ip_call_function(ev, fn, pq, 2, offset, body)) return false;
+    if (ip_val_is_scalar(body)) { /* a constant: legal, if odd */
+        double number = body->number;
+        bool fractional = body->fractional;
+        return ip_call_result(ev, offset, ip_build_number(ev->ctx, number, fractional), body);
+    }
+    return body->kind == IP_V_ARRAY || ip_eval_fail(ev, offset, "reduce: the function must give one number");
+}
+
+static bool cast_to(ip_eval *ev, size_t offset, ip_val *a, imgpar_dtype dtype)
+{
+    ip_val out;
+    ip_arg args[] = { ip_arg_array(a->u.array), { .kind = IP_ARG_TEXT, .text = imgpar_dtype_name(dtype) } };
+    if (!ip_call_result(ev, offset, ip_build(ev->ctx, ip_op_find("cast"), args, 2), &out)) return false;
+    ip_val_free(a);
+    *a = out;
+    return true;
+}
+
+/* reduce(a, init, (p, q) -> expr). Where expr is of a wider dtype the elements are cast to it first, once or twice. */
+static bool reduce_build(ip_eval *ev, const ip_node *call, ip_val *a, double init, const ip_val *fn, ip_val *out)
+{
+    size_t offset = call->items[2]->offset;
+    enum { TRIES = 3 };
+    for (int i = 0;; i++) {
+        ip_val pq[2] = { { .kind = IP_V_NONE }, { .kind = IP_V_NONE } }, body = { .kind = IP_V_NONE };
+        bool ok = fold_body(ev, fn, a->u.array, offset, pq, &body), done = false;
+        imgpar_dtype dtype = ok ? body.u.array->type.dtype : IMGPAR_U8;
+        if (ok && dtype == a->u.array->type.dtype) {
+            done = true;
+            ok = ip_call_result(ev, call->offset, ip_build_fold(ev->ctx, a->u.array, init, pq[0].u.array,
+                                                                pq[1].u.array, body.u.array), out);
+        }
+        ip_val_free(&pq[0]);
+        ip_val_free(&pq[1]);
+        ip_val_free(&body);
+        if (!ok || done) return ok;
+        if (i == TRIES)
+            return ip_eval_fail(ev, offset, "reduce: the function gives %s for elements of %s",
+                                imgpar_dtype_name(dtype), imgpar_dtype_name(a->u.array->type.dtype));
+        if (!cast_to(ev, call->offset, a, dtype)) return false;
+    }
+}
+
+static bool reduce_fold(ip_eval *ev, const ip_node *call, ip_val *out)
+{
+    static const char *const names[] = { "array", "init", "function" };
+    const ip_node *slots[3];
+    ip_val a, init, fn = { .kind = IP_V_NONE };
+    if (!ip_form_args(ev, call, names, 3, 3, slots)) return false;
+    if (!ip_eval_value(ev, slots[0], &a)) return false;
+    bool ok = ip_eval_number(ev, slots[1], "reduce: init", &init) && ip_eval_any(ev, slots[2], &fn);
+    if (ok && a.kind != IP_V_ARRAY && a.kind != IP_V_ANY)
+        ok = ip_eval_fail(ev, slots[0]->offset, "reduce takes an array, not %s", ip_val_kind_text(&a));
+    if (ok && fn.kind != IP_V_FUNCTION && fn.kind != IP_V_ANY)
+        ok = ip_eval_fail(ev, slots[2]->offset, "reduce: a function such as (p, q) -> p + q is expected, not %s",
+                          ip_val_kind_text(&fn));
+    if (ok && ev->checking) {
+        ip_val pq[2] = { ip_val_unknown(IP_V_ARRAY), ip_val_unknown(IP_V_ARRAY) }, body;
+        ok = ip_call_function(ev, &fn, pq, 2, slots[2]->offset, &body);
+        if (ok) ip_val_free(&body);
+        *out = ok ? ip_val_unknown(IP_V_ARRAY) : *out;
+    } else if (ok) {
+        ok = reduce_build(ev, call, &a, init.number, &fn, out);
+    }
+    ip_val_free(&a);
+    ip_val_free(&fn);
+    return ok;
+}
+
+static bool form_reduce(ip_eval *ev, const ip_node *call, ip_val *out)
+{
+    ip_place place = ip_leave_region(ev, ev->place.make);
+    bool named = call->n_items >= 2 && call->items[1]->kind == IP_N_TEXT && !call->names[1];
+    bool ok = named ? reduce_named(ev, call, out) : reduce_fold(ev, call, out);
+    ev->place = place;
+    return ok;
+}
+
+ip_form ip_form_find(const char *name)
+{
+    static const struct { const char *name; ip_form form; } forms[] = {
+        { "make", form_make }, { "iterate", ip_form_iterate }, { "reduce", form_reduce },
+        { "stencil", ip_form_stencil }, { "width", form_extent }, { "height", form_extent },
+        { "channels", form_extent },
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strcmp(forms[i].name, name) == 0) return forms[i].form;
+    return NULL;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Neighbour reads, a[dy, dx], and stencil(expr, border=, cval=, outside=), which
+ * sets the rule for the reads written in it. A read is the hidden row "shift".
+ *
+ * outside= needs to know where any read leaves its array: each read notes, per
+ * axis, the first and last coordinate at which it stays inside, and stencil()
+ * chooses by comparing coordinates with what all of them left over.
+ */
+#include "lang/eval.h"
+
+#include <string.h>
+
+enum { OFFSET_MAX = 1000000 };
+
+/* Notes for stencil(outside=) where a read by these offsets leaves the array. */
+static void note_read(ip_stencil_form *form, imgpar_array *a, const double *offsets, int n)
+{
+    int64_t dims[4];
+    ip_type_dims(&a->type, dims);
+    if (!form->read) form->read = imgpar_array_retain(a);
+    else if (form->read != a) form->reads_many = true;
+    for (int i = 0; i < n; i++) {
+        int dim = ip_type_axis_dim(&a->type, i);
+        int64_t offset = (int64_t)offsets[i];
+        if (-offset > form->lo[dim]) form->lo[dim] = -offset;
+        if (dims[dim] - offset < form->hi[dim]) form->hi[dim] = dims[dim] - offset;
+    }
+}
+
+static bool build_read(ip_eval *ev, const ip_node *node, const ip_val *base, const double *offsets, ip_val *out)
+{
+    int n = node->n_items - 1;
+    ip_stencil_form *form = ev->stencil;
+    if (n > IMGPAR_MAX_RANK || (!ev->checking && n > base->u.array->type.rank))
+        return ip_eval_fail(ev, node->offset, "%d offsets, but the array has %d axes", n,
+                            ev->checking ? IMGPAR_MAX_RANK : base->u.array->type.rank);
+    if (form) form->reads = true;
+    if (form && !ev->checking) note_read(form, base->u.array, offsets, n);
+    ip_arg args[4] = {
+        { .kind = IP_ARG_ARRAY, .array = base->kind == IP_V_ARRAY ? base->u.array : NULL, .unknown = ev->checking },
+        { .name = "offsets", .kind = IP_ARG_MATRIX, .rows = 1, .cols = n, .numbers = offsets },
+    };
+    int n_args = 2;
+    if (form && form->border)
+        args[n_args++] = (ip_arg){ .name = "border", .kind = IP_ARG_TEXT, .text = form->border };
+    if (form && form->has_cval)
+        args[n_args++] = (ip_arg){ .name = "cval", .kind = IP_ARG_NUMBER, .number = form->cval };
+    const ip_op *op = ip_op_find("shift");
+    return op ? ip_call_args(ev, op, node->offset, args, NULL, n_args, out)
+              : ip_eval_fail(ev, node->offset, "neighbour reads are not offered");
+}
+
+/* The region stays: what is read may be an element-wise expression itself. */
+bool ip_eval_read(ip_eval *ev, const ip_node *node, ip_val *out)
+{
+    ip_val base;
+    double offsets[IP_MAX_ARGS] = { 0 };
+    if (node->n_items > IP_MAX_ARGS) return ip_eval_fail(ev, node->offset, "an array has at most 4 axes");
+    if (!ip_eval_value(ev, node->items[0], &base)) return false;
+    bool ok = base.kind == IP_V_ARRAY || base.kind == IP_V_ANY;
+    if (!ok) ip_eval_fail(ev, node->offset, "only arrays have neighbours; this is %s", ip_val_kind_text(&base));
+    ip_place place = ip_leave_region(ev, ev->place.make);
+    for (int i = 1; ok && i < node->n_items; i++) {
+        int64_t offset;
+        bool known;
+        ok = ip_eval_integer(ev, node->items[i], "offset", -OFFSET_MAX, OFFSET_MAX, &offset, &known);
+        offsets[i - 1] = (double)offset;
+    }
+    ev->place = place;
+    if (ok) ok = build_read(ev, node, &base, offsets, out);
+    ip_val_free(&base);
+    return ok;
+}
+
+typedef enum outside { OUTSIDE_BORDER, OUTSIDE_VALUE, OUTSIDE_KEEP } outside;
+
+/* Is it a word of the row that reads? */
+static __attribute__((noinline)) bool check_border(ip_eval *ev, const ip_node *word, const char *border)
+{
+    static const char row[] = "shift";
+    const double offset = 0;
+    ip_arg args[] = {
+        { .kind = IP_ARG_ARRAY, .unknown = true },
+        { .name = "offsets", .kind = IP_ARG_MATRIX, .rows = 1, .cols = 1, .numbers = &offset },
+        { .name = "border", .kind = IP_ARG_TEXT, .text = border },
+    };
+    ip_error err = { .status = IMGPAR_OK };
+    const ip_op *op = ip_op_find(row);
+    if (!op || !ip_check_call(op, args, 3, NULL, &err)) return true;
+    bool prefixed = strncmp(err.message, row, sizeof row - 1) == 0; /* as users know it */
+    return ip_eval_fail(ev, word->offset, "stencil%s%s", prefixed ? "" : ": ",
+                        err.message + (prefixed ? sizeof row - 1 : 0));
+}
+
+/* The options of a stencil() into form. */
+static bool stencil_options(ip_eval *ev, const ip_node *const slots[4], ip_stencil_form *form, outside *rule, ip_val *k)
+{
+    if (slots[1]) {
+        const ip_node *word = slots[1];
+        if (word->kind != IP_N_NAME && word->kind != IP_N_TEXT)
+            return ip_eval_fail(ev, word->offset, "stencil: border is a word such as wrap");
+        form->border = word->kind == IP_N_NAME ? word->name->name : word->text;
+        if (!check_border(ev, word, form->border)) return false;
+    }
+    if (slots[2]) {
+        ip_val cval;
+        if (!ip_eval_number(ev, slots[2], "stencil: cval", &cval)) return false;
+        form->cval = cval.number;
+        form->has_cval = true;
+    }
+    if (!slots[3]) return true;
+    *rule = OUTSIDE_KEEP;
+    bool keep = slots[3]->kind == IP_N_NAME && strcmp(slots[3]->name->name, "keep") == 0;
+    if (keep || (slots[3]->kind == IP_N_TEXT && strcmp(slots[3]->text, "keep") == 0)) return true;
+    *rule = OUTSIDE_VALUE;
+    return ip_eval_number(ev, slots[3], "stencil: outside (a number or keep)", k);
+}
+
+/* *mask = *mask && condition, both owned; the first one makes the mask. */
+static bool and_condition(ip_eval *ev, size_t offset, ip_val *mask, ip_val condition)
+{
+    if (mask->kind == IP_V_NONE) {
+        *mask = condition;
+        return true;
+    }
+    ip_val both;
+    bool ok = ip_call_operator(ev, IP_O_AND_AND, offset, (ip_val[]){ *mask, condition }, &both);
+    ip_val_free(&condition);
+    if (!ok) return false;
+    ip_val_free(mask);
+    *mask = both;
+    return true;
+}
+
+/* Where every read lies inside, as comparisons of coordinates; NONE: everywhere. */
+static bool inside_mask(ip_eval *ev, size_t offset, const ip_stencil_form *form, const ip_type *type, ip_val *mask)
+{
+    int64_t dims[4];
+    ip_type_dims(type, dims);
+    for (int dim = 0; dim < 4; dim++) {
+        const int64_t limits[] = { form->lo[dim], form->hi[dim] };
+        for (int end = 0; end < 2; end++) {
+            if (end ? limits[1] >= dims[dim] : limits[0] <= 0) continue;
+            ip_val coordinate, condition, limit = ip_val_number((double)limits[end], false);
+            if (!ip_call_result(ev, offset, ip_build_coordinate(ev->ctx, dim, type), &coordinate)) return false;
+            bool ok = ip_call_operator(ev, end ? IP_O_LESS : IP_O_GREATER_EQUAL, offset,
+                                       (ip_val[]){ coordinate, limit }, &condition);
+            ip_val_free(&coordinate);
+            if (!ok || !and_condition(ev, offset, mask, condition)) return false;
+        }
+    }
+    return true;
+}
+
+/* out = inside ? out : (k or what is read). */
+static bool apply_outside(ip_eval *ev, const ip_node *call, const ip_stencil_form *form, outside rule, const ip_val *k,
+                          ip_val *out)
+{
+    if (rule == OUTSIDE_BORDER || ev->checking) return true;
+    if (rule == OUTSIDE_KEEP && form->reads_many)
+        return ip_eval_fail(ev, call->offset, "stencil: outside=keep needs all reads to be of one array");
+    if (out->kind != IP_V_ARRAY || !form->read) return true;
+    ip_val mask = { .kind = IP_V_NONE }, chosen;
+    bool ok = inside_mask(ev, call->offset, form, &out->u.array->type, &mask);
+    if (ok && mask.kind != IP_V_NONE) {
+        ip_val other = rule == OUTSIDE_KEEP ? (ip_val){ .kind = IP_V_ARRAY, .u.array = form->read } : *k;
+        ok = ip_call_operator(ev, IP_O_SELECT, call->offset, (ip_val[]){ mask, *out, other }, &chosen);
+        if (ok) {
+            ip_val_free(out);
+            *out = chosen;
+        }
+    }
+    ip_val_free(&mask);
+    return ok;
+}
+
+bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out)
+{
+    static const char *const names[] = { "expr", "border", "cval", "outside" };
+    const ip_node *slots[4];
+    if (!ip_form_args(ev, call, names, 4, 1, slots)) return false;
+    ip_stencil_form form = { .hi = { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX } }, *before = ev->stencil;
+    outside rule = OUTSIDE_BORDER;
+    ip_val k = { .kind = IP_V_NONE };
+    ip_place place = ip_leave_region(ev, ip_inherited_coords(ev));
+    bool ok = stencil_options(ev, slots, &form, &rule, &k);
+    if (ok) {
+        ev->stencil = &form;
+        ok = ip_eval_value(ev, slots[0], out);
+        ev->stencil = before;
+    }
+    ev->place = place;
+    if (ok && ev->checking && !form.reads)
+        ok = ip_eval_fail(ev, call->offset, "stencil: no neighbour read a[dy, dx] is written in it");
+    if (ok) ok = apply_outside(ev, call, &form, rule, &k, out);
+    if (!ok) ip_val_free(out);
+    imgpar_array_release(form.read);
+    return ok;
+}
+

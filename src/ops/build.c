@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Building nodes. ip_build() turns a checked call into a complete node: inputs
+ * held, defaults filled in, type and range inferred. The other functions make the
+ * nodes that no call can make: literals, leaves, loops, folds, coordinates.
+ */
+#include "ops/build.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "base/str.h"
+#include "ops/check.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* The finished node, or the error array that stands for it. */
+static imgpar_array *finish(imgpar_context *ctx, imgpar_array *takes, const ip_error *err)
+{
+    if (!err->status) {
+        ip_array_rehash(takes);
+        return takes;
+    }
+    imgpar_array_release(takes);
+    return ip_array_error(ctx, err->status, err->message);
+}
+
+static imgpar_array *no_memory(void)
+{
+    return ip_array_error(NULL, IMGPAR_E_HOST_MEMORY, "out of host memory");
+}
+
+/* ---- arguments to inputs and parameters ------------------------------------------------ */
+
+static void set_default(const imgpar_op_param *p, ip_param *param)
+{
+    switch (ip_param_kind_of(p)) {
+    case IP_PARAM_CHOICE: param->number = ip_choice_find(p, p->default_text); break;
+    case IP_PARAM_BOOL: param->number = strcmp(p->default_text, "true") == 0; break;
+    case IP_PARAM_NUMBER:
+    case IP_PARAM_INTEGER: param->number = ip_param_is_auto(p) ? NAN : ip_parse_number(p->default_text, NULL); break;
+    default: assert(!"texts, vectors and matrices are required"); break;
+    }
+}
+
+static imgpar_status set_param(const imgpar_op_param *p, const ip_arg *arg, ip_param *param, ip_error *err)
+{
+    if (arg->kind == IP_ARG_MATRIX) {
+        param->rows = ip_param_kind_of(p) == IP_PARAM_MATRIX ? arg->rows : 1;
+        param->cols = arg->rows * arg->cols / param->rows;
+        param->numbers = ip_alloc_array((size_t)arg->rows * (size_t)arg->cols, sizeof(double));
+        if (!param->numbers) return ip_fail_memory(err, "building an operation");
+        memcpy(param->numbers, arg->numbers, (size_t)arg->rows * (size_t)arg->cols * sizeof(double));
+        return IMGPAR_OK;
+    }
+    if (ip_param_kind_of(p) == IP_PARAM_CHOICE) {
+        param->number = ip_choice_find(p, arg->text);
+        return IMGPAR_OK;
+    }
+    if (ip_param_kind_of(p) == IP_PARAM_TEXT) {
+        param->text = ip_strdup(arg->text);
+        return param->text ? IMGPAR_OK : ip_fail_memory(err, "building an operation");
+    }
+    double value;
+    bool is_number = ip_arg_is_number(arg, &value);
+    param->number = is_number ? value : NAN; /* a text is "auto" */
+    if (ip_param_kind_of(p) != IP_PARAM_VECTOR && ip_param_kind_of(p) != IP_PARAM_MATRIX) return IMGPAR_OK;
+    ip_arg single = { .kind = IP_ARG_MATRIX, .rows = 1, .cols = 1, .numbers = &value };
+    return set_param(p, &single, param, err);
+}
+
+/* border=zero is border=constant with the value 0, which cval must not contradict. */
+static imgpar_status check_zero_border(const ip_op *op, const ip_arg *args, const ip_bound *bound, ip_error *err)
+{
+    int border = -1, cval = -1;
+    for (int k = 0; k < op->info.n_params; k++) {
+        if (strcmp(op->info.params[k].name, "border") == 0) border = bound->arg[op->info.n_inputs + k];
+        if (strcmp(op->info.params[k].name, "cval") == 0) cval = bound->arg[op->info.n_inputs + k];
+    }
+    if (border < 0 || cval < 0 || strcmp(args[border].text, "zero") != 0 || args[cval].number == 0) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: border=zero takes no cval; write border=constant", ip_op_label(op));
+}
+
+/* The node's inputs: the row's own, then the arrays given for numbers. Literal numbers become leaves. */
+static imgpar_status fill_inputs(imgpar_array *node, const ip_arg *args, const ip_bound *bound, ip_error *err)
+{
+    int n_own = node->op->info.n_inputs;
+    for (int k = 0; k < n_own; k++) {
+        const ip_arg *arg = &args[bound->arg[k]];
+        if (arg->kind == IP_ARG_ARRAY) {
+            node->inputs[k] = ip_array_hold(arg->array);
+            continue;
+        }
+        imgpar_array *number = ip_build_number(node->ctx, arg->number, arg->fractional);
+        if (!number->op) return ip_fail_memory(err, "building an operation");
+        node->inputs[k] = ip_array_hold(number);
+        imgpar_array_release(number);
+    }
+    return IMGPAR_OK;
+}
+
+static bool is_lazy_array(const ip_arg *arg)
+{
+    return arg->kind == IP_ARG_ARRAY && !ip_array_is_number(arg->array, NULL, NULL);
+}
+
+static imgpar_status fill_params(imgpar_array *node, const ip_arg *args, const ip_bound *bound, ip_error *err)
+{
+    const imgpar_op_info *info = &node->op->info;
+    int next_input = info->n_inputs;
+    for (int k = 0; k < info->n_params; k++) {
+        int at = bound->arg[info->n_inputs + k];
+        if (at < 0) {
+            set_default(&info->params[k], &node->params[k]);
+        } else if (is_lazy_array(&args[at])) {
+            if (ip_type_count(&args[at].array->type) != 1) {
+                char shape[96];
+                return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is an array of shape %s; it must have one element",
+                               ip_op_label(node->op), info->params[k].name, ip_shape_text(&args[at].array->type, shape));
+            }
+            node->params[k].input = next_input;
+            node->inputs[next_input++] = ip_array_hold(args[at].array);
+        } else {
+            imgpar_status st = set_param(&info->params[k], &args[at], &node->params[k], err);
+            if (st) return st;
+        }
+    }
+    return check_zero_border(node->op, args, bound, err);
+}
+
+/* The context of all arrays, when none was given; one that differs is an error. */
+static imgpar_status agree_on_context(imgpar_context **ctx, const ip_op *op, const ip_arg *args, int n, ip_error *err)
+{
+    for (int k = 0; k < n; k++) {
+        if (args[k].kind != IP_ARG_ARRAY) continue;
+        if (!args[k].array) return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: an array is NULL", ip_op_label(op));
+        if (!*ctx) *ctx = args[k].array->ctx;
+        if (args[k].array->ctx != *ctx)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: its arrays belong to different contexts", ip_op_label(op));
+    }
+    return *ctx ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the context is NULL", ip_op_label(op));
+}
+
+imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n)
+{
+    ip_error err = { .status = IMGPAR_OK };
+    ip_bound bound;
+    int ignored, n_lazy = 0;
+    for (int k = 0; k < n; k++)
+        if (args[k].kind == IP_ARG_ARRAY && args[k].array && !args[k].array->op)
+            return imgpar_array_retain(args[k].array);
+    if (agree_on_context(&ctx, op, args, n, &err) || ip_check_call(op, args, n, NULL, &err))
+        return ip_array_error(ctx, err.status, err.message);
+    ip_bind(op, args, n, &bound, &ignored, &err);
+    for (int k = 0; k < op->info.n_params; k++) {
+        int at = bound.arg[op->info.n_inputs + k];
+        n_lazy += at >= 0 && is_lazy_array(&args[at]);
+    }
+    imgpar_array *node = ip_array_new(ctx, op, op->info.n_inputs + n_lazy);
+    if (!node) return no_memory();
+    if (!fill_inputs(node, args, &bound, &err) && !fill_params(node, args, &bound, &err)) {
+        node->range = (ip_range){ -INFINITY, INFINITY };
+        op->infer(node, &err);
+    }
+    return finish(ctx, node, &err);
+}
+
+/* ---- nodes that no call makes ---------------------------------------------------------- */
+
+static imgpar_array *new_node(imgpar_context *ctx, const char *row, int n_inputs, const ip_type *type)
+{
+    const ip_op *op = ip_op_find(row);
+    assert(op);
+    imgpar_array *node = ip_array_new(ctx, op, n_inputs);
+    if (!node) return NULL;
+    node->type = *type;
+    node->range = ip_range_of(type->dtype);
+    return node;
+}
+
+static imgpar_array *complete(imgpar_array *node)
+{
+    if (!node) return no_memory();
+    ip_array_rehash(node);
+    return node;
+}
+
+static imgpar_dtype literal_dtype(double value, bool fractional)
+{
+    if (fractional || value != floor(value) || isinf(value)) return IMGPAR_F32;
+    if (fabs(value) < 0x1p31) return IMGPAR_I32;
+    return fabs(value) < 0x1p63 ? IMGPAR_I64 : IMGPAR_F32;
+}
+
+imgpar_array *ip_build_number(imgpar_context *ctx, double value, bool fractional)
+{
+    ip_type type = { .dtype = literal_dtype(value, fractional), .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
+    imgpar_array *node = new_node(ctx, "number", 0, &type);
+    if (!node) return no_memory();
+    node->params[0].number = value;
+    node->params[1].number = ip_dtype(type.dtype)->is_float;
+    if (!isnan(value)) node->range = (ip_range){ value, value };
+    if (type.dtype == IMGPAR_F32 && !isnan(value)) {
+        /* the f32 next to value may lie on either side of it */
+        node->range.lo -= fabs(value) * 0x1p-20;
+        node->range.hi += fabs(value) * 0x1p-20;
+    }
+    return complete(node);
+}
+
+imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *takes_source, const ip_header *header)
+{
+    ip_type type = { .dtype = header->dtype, .space = header->space, .rank = header->rank };
+    memcpy(type.shape, header->shape, sizeof type.shape);
+    imgpar_array *node = new_node(ctx, op->info.name, 0, &type);
+    if (!node) {
+        ip_source_release(takes_source);
+        return no_memory();
+    }
+    for (int k = 0; k < op->info.n_params; k++)
+        if (op->info.params[k].default_text) set_default(&op->info.params[k], &node->params[k]);
+    node->source = takes_source;
+    return complete(node);
+}
+
+imgpar_array *ip_build_placeholder(imgpar_context *ctx, const ip_type *type)
+{
+    return complete(new_node(ctx, "placeholder", 0, type));
+}
+
+imgpar_array *ip_build_coordinate(imgpar_context *ctx, int dim, const ip_type *shape)
+{
+    ip_type type = *shape;
+    type.dtype = IMGPAR_I32;
+    type.space = IMGPAR_SPACE_DATA;
+    imgpar_array *node = new_node(ctx, "coordinate", 0, &type);
+    if (!node) return no_memory();
+    int64_t dims[4];
+    ip_type_dims(&type, dims);
+    node->params[0].number = dim;
+    node->range = (ip_range){ 0, (double)(dims[dim] - 1) };
+    return complete(node);
+}
+
+imgpar_array *ip_build_fold(imgpar_context *ctx, imgpar_array *a, double init, imgpar_array *p, imgpar_array *q,
+                            imgpar_array *body)
+{
+    imgpar_array *const inputs[] = { a, p, q, body };
+    const char *rule = NULL;
+    for (int k = 0; k < 4; k++)
+        if (!inputs[k]->op) return imgpar_array_retain(inputs[k]);
+    if (body->type.dtype != a->type.dtype) rule = "gives another dtype than the elements have";
+    if (ip_type_count(&body->type) != 1) rule = "gives more than one element";
+    if (rule) {
+        char message[128] = "reduce: the function ";
+        return ip_array_error(ctx, IMGPAR_E_SHAPE, strcat(message, rule));
+    }
+    ip_type type = { .dtype = a->type.dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
+    imgpar_array *node = new_node(ctx, "fold", 4, &type);
+    if (!node) return no_memory();
+    for (int k = 0; k < 4; k++)
+        node->inputs[k] = ip_array_hold(inputs[k]);
+    node->params[0].number = init;
+    return complete(node);
+}
+
+/* ---- loops ----------------------------------------------------------------------------- */
+
+static ip_loop *new_loop(int n, imgpar_array *const *placeholder, imgpar_array *const *next, imgpar_array *until,
+                         int64_t count)
+{
+    ip_loop *loop = ip_zalloc(sizeof *loop);
+    if (!loop) return NULL;
+    atomic_init(&loop->refs, 1);
+    loop->count = count;
+    loop->placeholder = ip_alloc_array((size_t)n, sizeof *loop->placeholder);
+    loop->next = ip_alloc_array((size_t)n, sizeof *loop->next);
+    if (!loop->placeholder || !loop->next) {
+        ip_loop_release(loop);
+        return NULL;
+    }
+    for (int k = 0; k < n; k++) {
+        loop->placeholder[k] = ip_array_hold(placeholder[k]);
+        loop->next[k] = ip_array_hold(next[k]);
+    }
+    loop->n_carried = n;
+    loop->until = ip_array_hold(until);
+    return loop;
+}
+
+static imgpar_array *projection(imgpar_context *ctx, int n, int k, imgpar_array *const *initial, ip_loop *loop)
+{
+    imgpar_array *node = new_node(ctx, "iterate", n, &loop->placeholder[k]->type);
+    if (!node) return no_memory();
+    for (int i = 0; i < n; i++)
+        node->inputs[i] = ip_array_hold(initial[i]);
+    node->params[0].number = k;
+    node->loop = loop;
+    atomic_fetch_add(&loop->refs, 1);
+    return complete(node);
+}
+
+/* The first error array among those of a loop; NULL: none. */
+static imgpar_array *loop_error(int n, imgpar_array *const *initial, imgpar_array *const *placeholder,
+                                imgpar_array *const *next, imgpar_array *until)
+{
+    for (int k = 0; k < n; k++) {
+        imgpar_array *const all[] = { initial[k], placeholder[k], next[k] };
+        for (int i = 0; i < 3; i++)
+            if (!all[i]->op) return all[i];
+    }
+    return until && !until->op ? until : NULL;
+}
+
+void ip_build_loop(imgpar_context *ctx, int n, imgpar_array *const *initial, imgpar_array *const *placeholder,
+                   imgpar_array *const *next, imgpar_array *until, int64_t count, imgpar_array **out)
+{
+    imgpar_array *error = loop_error(n, initial, placeholder, next, until);
+    ip_loop *loop = error ? NULL : new_loop(n, placeholder, next, until, count);
+    bool failed = !loop;
+    for (int k = 0; k < n; k++) {
+        out[k] = error ? imgpar_array_retain(error) : loop ? projection(ctx, n, k, initial, loop) : no_memory();
+        failed = failed || !out[k]->op;
+    }
+    ip_loop_release(loop);
+    for (int k = 0; failed && k < n; k++)
+        if (out[k]->op) imgpar_array_replace(&out[k], no_memory());
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Building nodes: the one door through which C wrappers, the language, SQL and
+ * recipes make arrays. Arguments are checked against the row; defaults are filled
+ * in; type and range are inferred. Building opens no device and computes nothing.
+ *
+ *     ip_arg args[] = { ip_arg_array(photo), { .name = "sigma", .kind = IP_ARG_NUMBER, .number = 2 } };
+ *     imgpar_array *soft = ip_build(ctx, ip_op_find("blur"), args, 2);
+ */
+#ifndef IP_OPS_BUILD_H
+#define IP_OPS_BUILD_H
+
+#include "graph/array.h"
+#include "graph/op.h"
+
+typedef enum ip_arg_kind { IP_ARG_ARRAY, IP_ARG_NUMBER, IP_ARG_BOOL, IP_ARG_TEXT, IP_ARG_MATRIX } ip_arg_kind;
+
+/* One argument of a call. Positional ones (name NULL) come first: the row's inputs, then its params. */
+typedef struct ip_arg {
+    const char *name;
+    ip_arg_kind kind;
+    bool unknown;        /* checking only: the value is not known yet (a number or an array to come) */
+    imgpar_array *array; /* borrowed */
+    double number;       /* NUMBER, BOOL */
+    bool fractional;     /* NUMBER: written with a point or exponent, or computed by / : makes integers f32 */
+    const char *text;    /* TEXT; also choices */
+    int rows, cols;      /* MATRIX; a vector has rows 1 */
+    const double *numbers;
+} ip_arg;
+
+static inline ip_arg ip_arg_array(imgpar_array *a) { return (ip_arg){ .kind = IP_ARG_ARRAY, .array = a }; }
+static inline ip_arg ip_arg_number(double v) { return (ip_arg){ .kind = IP_ARG_NUMBER, .number = v }; }
+
+/* The row called name or having that alias; NULL. Finds hidden rows and operators too. */
+const ip_op *ip_op_find(const char *name);
+/* The operator row written with this symbol and this many inputs ("-" 1: negation); NULL. */
+const ip_op *ip_op_find_symbol(const char *symbol, int n_inputs);
+/* Up to n near names for a misspelt one, comma-separated into buf: "blur, boxblur"; "" if none. */
+char *ip_op_near(const char *name, char *buf, size_t size);
+
+/* Names, kinds and ranges of a call, without looking at arrays' types. Messages start with the op's name.
+ * *bad_arg (may be NULL) gets the index of the argument at fault, or -1. */
+imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad_arg, ip_error *err);
+/* A new array, an error array on any failure. The first error among array arguments is passed on. */
+imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n);
+/* Options as text ("sigma=2, border=wrap") to named arguments; used by imgpar_op() and SQL. */
+imgpar_array *ip_build_text(imgpar_context *ctx, const ip_op *op, imgpar_array *const *inputs, size_t n_inputs,
+                            const char *options);
+
+/* Leaves. A number is a one-element array that never widens other operands. */
+imgpar_array *ip_build_number(imgpar_context *ctx, double value, bool fractional);
+imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *takes_source, const ip_header *header);
+/* A placeholder of the given type, for loop bodies. */
+imgpar_array *ip_build_placeholder(imgpar_context *ctx, const ip_type *type);
+/* n projections of a loop into out[] (new arrays; all error arrays on failure). Borrows everything.
+ * next[k] must have the type of placeholder[k]; until one element, or NULL. */
+void ip_build_loop(imgpar_context *ctx, int n, imgpar_array *const *initial, imgpar_array *const *placeholder,
+                   imgpar_array *const *next, imgpar_array *until, int64_t count, imgpar_array **out);
+
+/* Folds every element of a into one with an associative function: body is a graph over the one-element
+ * placeholders p and q, both of a's dtype, and gives an element of that dtype; init is its identity. */
+imgpar_array *ip_build_fold(imgpar_context *ctx, imgpar_array *a, double init, imgpar_array *p, imgpar_array *q,
+                            imgpar_array *body);
+
+/* A coordinate (axis: dim 0..3 = z y x c) as an i32 array of the given shape (dtype ignored). */
+imgpar_array *ip_build_coordinate(imgpar_context *ctx, int dim, const ip_type *shape);
+
+#endif

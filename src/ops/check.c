@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checking a call against its row, without looking at the types of arrays: the
+ * names, the kinds, the ranges. The language runs this over a whole file before
+ * any is opened; building runs it again on every call.
+ *
+ * Every message is "OP: what is wrong", with the value and the rule.
+ */
+#include "ops/check.h"
+
+#include "base/str.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *ip_op_label(const ip_op *op)
+{
+    return op->symbol ? op->symbol : op->info.name;
+}
+
+bool ip_param_is_auto(const imgpar_op_param *p)
+{
+    return p->default_text && strcmp(p->default_text, "auto") == 0;
+}
+
+bool ip_arg_is_number(const ip_arg *arg, double *value)
+{
+    if (arg->kind == IP_ARG_ARRAY) return ip_array_is_number(arg->array, value, NULL);
+    if (arg->kind != IP_ARG_NUMBER && arg->kind != IP_ARG_BOOL) return false;
+    *value = arg->number;
+    return true;
+}
+
+/* ---- names ------------------------------------------------------------------------- */
+
+static const char *slot_name(const ip_op *op, int slot)
+{
+    const imgpar_op_info *info = &op->info;
+    return slot < info->n_inputs ? info->input_names[slot] : info->params[slot - info->n_inputs].name;
+}
+
+static int slot_count(const ip_op *op) { return op->info.n_inputs + op->info.n_params; }
+
+static int slot_find(const ip_op *op, const char *name)
+{
+    for (int k = 0; k < slot_count(op); k++)
+        if (strcmp(slot_name(op, k), name) == 0) return k;
+    return -1;
+}
+
+/* "a, sigma, border", or "no arguments". */
+static const char *slot_list(const ip_op *op, char *buf, size_t size)
+{
+    size_t used = (size_t)snprintf(buf, size, slot_count(op) ? "%s" : "no arguments", slot_count(op) ? slot_name(op, 0) : "");
+    for (int k = 1; k < slot_count(op) && used < size; k++)
+        used += (size_t)snprintf(buf + used, size - used, ", %s", slot_name(op, k));
+    return buf;
+}
+
+imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *bound, int *bad_arg, ip_error *err)
+{
+    char list[256];
+    const char *label = ip_op_label(op);
+    for (int k = 0; k < IP_MAX_SLOTS; k++)
+        bound->arg[k] = -1;
+    for (int k = 0; k < n; k++) {
+        *bad_arg = k;
+        int slot = args[k].name ? slot_find(op, args[k].name) : k;
+        if (args[k].name && slot < 0)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: unknown parameter %.60s; it has %s", label, args[k].name,
+                           slot_list(op, list, sizeof list));
+        if (slot >= slot_count(op))
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: too many arguments; it has %s", label,
+                           slot_list(op, list, sizeof list));
+        if (bound->arg[slot] >= 0)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is given twice", label, slot_name(op, slot));
+        bound->arg[slot] = k;
+    }
+    *bad_arg = -1;
+    for (int k = 0; k < slot_count(op); k++)
+        if (bound->arg[k] < 0 && (k < op->info.n_inputs || !op->info.params[k - op->info.n_inputs].default_text))
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is missing", label, slot_name(op, k));
+    return IMGPAR_OK;
+}
+
+/* ---- choices ----------------------------------------------------------------------- */
+
+static int word_index(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    int index = 0;
+    for (const char *at = words; at; index++) {
+        const char *end = strchr(at, '|');
+        if ((end ? (size_t)(end - at) : strlen(at)) == n && memcmp(at, word, n) == 0) return index;
+        at = end ? end + 1 : NULL;
+    }
+    return -1;
+}
+
+static const struct { const char *alias, *word; } border_aliases[] = {
+    { "nearest", "replicate" }, { "clamp", "replicate" }, { "edge", "replicate" }, { "symmetric", "reflect" },
+    { "circular", "wrap" },     { "periodic", "wrap" },   { "zero", "constant" },
+};
+
+int ip_choice_find(const imgpar_op_param *p, const char *word)
+{
+    int index = word_index(p->choices, word);
+    if (index >= 0 || strcmp(p->name, "border") != 0) return index;
+    for (size_t k = 0; k < sizeof border_aliases / sizeof *border_aliases; k++)
+        if (strcmp(border_aliases[k].alias, word) == 0) return word_index(p->choices, border_aliases[k].word);
+    return -1;
+}
+
+static imgpar_status check_choice(const ip_op *op, const imgpar_op_param *p, const ip_arg *arg, ip_error *err)
+{
+    const char *label = ip_op_label(op);
+    if (arg->unknown && arg->kind != IP_ARG_TEXT) return IMGPAR_OK;
+    if (arg->kind == IP_ARG_TEXT && arg->text && ip_choice_find(p, arg->text) >= 0) return IMGPAR_OK;
+    if (arg->kind == IP_ARG_TEXT && arg->text && strcmp(p->name, "border") == 0 && strcmp(arg->text, "mirror") == 0)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: border=mirror may mean reflect (ba|abcd|dc) or reflect101 "
+                                               "(cb|abcd|cb); write one of these", label);
+    char words[160];
+    size_t used = 0;
+    for (const char *c = p->choices; *c && used + 3 < sizeof words; c++) {
+        words[used++] = *c == '|' ? ',' : *c;
+        if (*c == '|') words[used++] = ' ';
+    }
+    words[used] = '\0';
+    if (arg->kind != IP_ARG_TEXT || !arg->text)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be one of %s", label, p->name, words);
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%.60s is not one of %s", label, p->name, arg->text, words);
+}
+
+/* ---- numbers ----------------------------------------------------------------------- */
+
+static imgpar_status check_number(const ip_op *op, const imgpar_op_param *p, double value, ip_error *err)
+{
+    const char *label = ip_op_label(op);
+    char text[32], limit[32];
+    ip_number_text(value, text);
+    bool whole = ip_param_kind_of(p) == IP_PARAM_INTEGER;
+    if (isnan(value) && ip_param_is_auto(p)) return IMGPAR_OK;
+    if (isnan(value) || (whole && isinf(value)))
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is not a number", label, p->name, text);
+    if (whole && value != floor(value))
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is not a whole number", label, p->name, text);
+    if (value < p->minimum)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is below %s", label, p->name, text,
+                       ip_number_text(p->minimum, limit));
+    if (value > p->maximum)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is above %s", label, p->name, text,
+                       ip_number_text(p->maximum, limit));
+    if (whole && p->choices && strcmp(p->choices, "odd") == 0 && fmod(value, 2) == 0)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is even; it must be odd", label, p->name, text);
+    return IMGPAR_OK;
+}
+
+static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, const ip_arg *arg, ip_error *err)
+{
+    const char *label = ip_op_label(op);
+    bool is_matrix = ip_param_kind_of(p) == IP_PARAM_MATRIX;
+    if (arg->unknown && !arg->numbers) return IMGPAR_OK;
+    if (!arg->numbers || arg->rows < 1 || arg->cols < 1)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has no elements", label, p->name);
+    if (!is_matrix && arg->rows != 1 && arg->cols != 1)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is a matrix of %d rows and %d columns; it must be a vector", label,
+                       p->name, arg->rows, arg->cols);
+    if (p->choices && strcmp(p->choices, "odd") == 0 && (arg->rows % 2 == 0 || arg->cols % 2 == 0)) {
+        if (is_matrix)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is %dx%d; both sides must be odd", label, p->name, arg->rows,
+                           arg->cols);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %d elements; their number must be odd", label, p->name,
+                       arg->rows * arg->cols);
+    }
+    for (int k = 0; k < arg->rows * arg->cols; k++)
+        if (!isfinite(arg->numbers[k]))
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has an element that is not finite", label, p->name);
+    return IMGPAR_OK;
+}
+
+static bool takes_vector(const imgpar_op_param *p)
+{
+    return p->choices && strcmp(p->choices, "vector") == 0;
+}
+
+static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, const ip_arg *arg, ip_error *err)
+{
+    const char *label = ip_op_label(op);
+    double value;
+    ip_param_kind kind = ip_param_kind_of(p);
+    if (kind == IP_PARAM_CHOICE) return check_choice(op, p, arg, err);
+    if (kind == IP_PARAM_TEXT)
+        return (arg->kind == IP_ARG_TEXT && (arg->text || arg->unknown)) || arg->unknown
+                   ? IMGPAR_OK
+                   : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be a text", label, p->name);
+    bool is_list = kind == IP_PARAM_VECTOR || kind == IP_PARAM_MATRIX;
+    if (arg->kind == IP_ARG_MATRIX && (is_list || takes_vector(p))) return check_matrix(op, p, arg, err);
+    if (arg->kind == IP_ARG_ARRAY && !ip_array_is_number(arg->array, &value, NULL)) {
+        if (arg->unknown || p->may_be_array) return IMGPAR_OK;
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be a %s, not an array", label, p->name, p->type);
+    }
+    if (arg->unknown && arg->kind != IP_ARG_TEXT && arg->kind != IP_ARG_MATRIX) return IMGPAR_OK;
+    if (ip_arg_is_number(arg, &value)) return check_number(op, p, value, err);
+    if (arg->kind == IP_ARG_TEXT && arg->text && ip_param_is_auto(p) && strcmp(arg->text, "auto") == 0) return IMGPAR_OK;
+    const char *article = kind == IP_PARAM_INTEGER ? "an" : "a";
+    if (arg->kind == IP_ARG_TEXT)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%.60s is not %s %s", label, p->name, arg->text ? arg->text : "",
+                       article, p->type);
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s", label, p->name, article, p->type);
+}
+
+/* ---- the call ---------------------------------------------------------------------- */
+
+static imgpar_status check_input(const ip_op *op, int slot, const ip_arg *arg, ip_error *err)
+{
+    static const char *const words[] = { "an array", "a number", "a bool", "a text", "a matrix" };
+    bool is_number = arg->kind == IP_ARG_NUMBER || arg->kind == IP_ARG_BOOL;
+    if (arg->kind == IP_ARG_ARRAY || (is_number && arg->unknown)) return IMGPAR_OK;
+    if (is_number && (op->flags & IP_OP_ELEMENTWISE)) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be an array, not %s", ip_op_label(op),
+                   op->info.input_names[slot], words[arg->kind]);
+}
+
+imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad_arg, ip_error *err)
+{
+    int ignored;
+    if (!bad_arg) bad_arg = &ignored;
+    ip_bound bound;
+    imgpar_status st = ip_bind(op, args, n, &bound, bad_arg, err);
+    if (st) return st;
+    for (int k = 0; k < slot_count(op); k++) {
+        if (bound.arg[k] < 0) continue;
+        *bad_arg = bound.arg[k];
+        const ip_arg *arg = &args[bound.arg[k]];
+        st = k < op->info.n_inputs ? check_input(op, k, arg, err)
+                                   : check_param(op, &op->info.params[k - op->info.n_inputs], arg, err);
+        if (st) return st;
+    }
+    *bad_arg = -1;
+    return IMGPAR_OK;
+}

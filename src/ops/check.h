@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by the files that build nodes: which argument fills which place of a row. */
+#ifndef IP_OPS_CHECK_H
+#define IP_OPS_CHECK_H
+
+#include "ops/build.h"
+
+enum { IP_MAX_SLOTS = 16 }; /* inputs and parameters of a row */
+
+/* The argument of each input, then of each parameter, by index; -1: not given. */
+typedef struct ip_bound { int arg[IP_MAX_SLOTS]; } ip_bound;
+
+imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *bound, int *bad_arg, ip_error *err);
+/* What the row is called in messages: its symbol, if it has one. */
+const char *ip_op_label(const ip_op *op);
+/* The index of word among the parameter's choices, border names by any of their aliases; -1: none. */
+int ip_choice_find(const imgpar_op_param *p, const char *word);
+/* The number an argument is, also as a leaf made from a literal. */
+bool ip_arg_is_number(const ip_arg *arg, double *value);
+bool ip_param_is_auto(const imgpar_op_param *p); /* has a computed default */
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The variants of rows that share their functions, and what is known of each, for
+ * infer_*.c and stages_*.c.
+ */
+#ifndef IP_OPS_FAMILIES_H
+#define IP_OPS_FAMILIES_H
+
+#include "graph/array.h"
+#include "ir/expr.h"
+
+/* ---- operators and element-wise functions ------------------------------------------- */
+
+typedef enum ip_function {
+    IP_FN_ADD, IP_FN_SUB, IP_FN_MUL, IP_FN_MIN, IP_FN_MAX, IP_FN_IDIV, IP_FN_MOD, IP_FN_DIV, IP_FN_POW, IP_FN_ATAN2,
+    IP_FN_AND, IP_FN_OR, IP_FN_XOR, IP_FN_SHL, IP_FN_SHR,
+    IP_FN_LT, IP_FN_LE, IP_FN_GT, IP_FN_GE, IP_FN_EQ, IP_FN_NE, IP_FN_BOTH, IP_FN_EITHER,
+    IP_FN_NEG, IP_FN_COMPLEMENT, IP_FN_NOT, IP_FN_ABS, IP_FN_FLOOR, IP_FN_CEIL, IP_FN_ROUND, IP_FN_TRUNC,
+    IP_FN_SQRT, IP_FN_EXP, IP_FN_LOG, IP_FN_SIN, IP_FN_COS, IP_FN_TAN, IP_FN_ASIN, IP_FN_ACOS, IP_FN_ATAN,
+    IP_FN_SINH, IP_FN_COSH, IP_FN_TANH,
+    IP_N_FUNCTIONS
+} ip_function;
+
+/* How operands become one dtype, and what the result is. */
+typedef enum ip_typing {
+    IP_TYPING_ARITHMETIC, /* the operands' common dtype */
+    IP_TYPING_REAL,       /* f32, f64 with an f64 operand */
+    IP_TYPING_POWER,      /* ARITHMETIC for integers to a whole literal power, else REAL */
+    IP_TYPING_BITS,       /* integers; bool stays bool */
+    IP_TYPING_SHIFT,      /* the left operand's dtype, integers */
+    IP_TYPING_COMPARE,    /* compared in the common dtype, gives bool */
+    IP_TYPING_LOGIC       /* operands as conditions, gives bool */
+} ip_typing;
+
+typedef struct ip_function_facts {
+    ip_typing typing;
+    ip_xop xop;     /* what it lowers to where that is one expression */
+    bool swapped;   /* with its operands swapped: a > b is b < a */
+} ip_function_facts;
+extern const ip_function_facts ip_functions[IP_N_FUNCTIONS];
+
+imgpar_status ip_infer_function(imgpar_array *node, ip_error *err);
+struct ip_stage *ip_stages_function(struct ip_lower *l);
+
+/* The dtype (never f16) in which a function's operands meet. */
+imgpar_dtype ip_function_compute_dtype(const imgpar_array *node);
+/* The dtype of a choice between two arrays. */
+imgpar_dtype ip_select_dtype(const imgpar_array *yes, const imgpar_array *no);
+/* The exponent of x ** 2 and the like, 0 to 16; -1: not a small whole literal. */
+int ip_function_small_power(const imgpar_array *node);
+
+/* ---- named operations ------------------------------------------------------------------ */
+
+typedef enum ip_named { IP_NAMED_ADD, IP_NAMED_SUB, IP_NAMED_MUL, IP_NAMED_ABSDIFF, IP_NAMED_MIN, IP_NAMED_MAX } ip_named;
+typedef enum ip_measure { IP_MEASURE_SUM, IP_MEASURE_MEAN, IP_MEASURE_MIN, IP_MEASURE_MAX } ip_measure;
+typedef enum ip_sobel_axis { IP_SOBEL_MAGNITUDE, IP_SOBEL_X, IP_SOBEL_Y } ip_sobel_axis; /* the row's choices */
+typedef enum ip_resize_filter { IP_RESIZE_AREA, IP_RESIZE_LINEAR, IP_RESIZE_NEAREST } ip_resize_filter;
+typedef enum ip_at_filter { IP_AT_NEAREST, IP_AT_LINEAR } ip_at_filter;
+typedef enum ip_gray_weights { IP_GRAY_BT601, IP_GRAY_BT709 } ip_gray_weights;
+
+/* The float dtype in which a named operation computes: f64 as soon as an operand is f64 or an integer of 32 or more
+ * bits, which f32 does not hold; else f32. */
+imgpar_dtype ip_float_for(imgpar_dtype a);
+imgpar_dtype ip_float_for_inputs(const imgpar_array *node);
+
+/* The size of a Gaussian's window to either side. */
+int ip_blur_radius(const imgpar_array *node);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What the rules of types and shapes share: broadcasting, messages about operands. */
+#ifndef IP_OPS_INFER_H
+#define IP_OPS_INFER_H
+
+#include "graph/array.h"
+#include "ops/families.h"
+
+/* Sets the node's rank, shape and space by broadcasting its own inputs first..n-1: the largest gives the shape; the
+ * others have its size and its or one channel, or are one element. Names the two that do not fit. */
+imgpar_status ip_infer_broadcast(imgpar_array *node, int first, ip_error *err);
+/* "640x480", volumes "640x480x10", into buf of at least 64 bytes; returns buf. */
+char *ip_size_text(const ip_type *type, char *buf);
+/* The dtype of a named element-wise operation: its first input's that is no literal number. */
+imgpar_dtype ip_infer_named_dtype(const imgpar_array *node);
+/* Refuses 64-bit integers, which filters do not compute. */
+imgpar_status ip_infer_refuse_wide(const imgpar_array *node, ip_error *err);
+/* The node's type and range become its first input's, with cval in the range where the border is constant. */
+void ip_infer_copy(imgpar_array *node);
+/* Gives type these extents, keeping its rank where the shape then still means them. */
+void ip_type_set_dims(ip_type *type, const int64_t dims[4]);
+bool ip_is_wide_integer(imgpar_dtype dtype); /* i64, u64 */
+
+#endif

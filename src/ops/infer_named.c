@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Types of named operations, which keep their (first) input's dtype. Ranges are
+ * narrowed where a rule is plain; the expression's own range does the rest.
+ */
+#include "ops/infer.h"
+
+#include "base/dtype.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- shared -------------------------------------------------------------------------- */
+
+bool ip_is_wide_integer(imgpar_dtype dtype) { return dtype == IMGPAR_U64 || dtype == IMGPAR_I64; }
+
+imgpar_dtype ip_float_for(imgpar_dtype a)
+{
+    const ip_dtype_facts *facts = ip_dtype(a);
+    return a == IMGPAR_F64 || (!facts->is_float && facts->size_bytes >= 4) ? IMGPAR_F64 : IMGPAR_F32;
+}
+
+imgpar_dtype ip_float_for_inputs(const imgpar_array *node)
+{
+    for (int k = 0; k < node->op->info.n_inputs; k++)
+        if (!ip_array_is_number(node->inputs[k], NULL, NULL) && ip_float_for(node->inputs[k]->type.dtype) == IMGPAR_F64)
+            return IMGPAR_F64;
+    return IMGPAR_F32;
+}
+
+imgpar_dtype ip_infer_named_dtype(const imgpar_array *node)
+{
+    for (int k = 0; k < node->op->info.n_inputs; k++)
+        if (!ip_array_is_number(node->inputs[k], NULL, NULL)) return node->inputs[k]->type.dtype;
+    return node->inputs[0]->type.dtype;
+}
+
+imgpar_status ip_infer_refuse_wide(const imgpar_array *node, ip_error *err)
+{
+    imgpar_dtype dtype = node->inputs[0]->type.dtype;
+    if (!ip_is_wide_integer(dtype)) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: %s is not offered; cast it to f64 or i32 first", node->op->info.name,
+                   ip_dtype(dtype)->name);
+}
+
+static bool has_param(const imgpar_array *node, const char *name)
+{
+    for (int k = 0; k < node->op->info.n_params; k++)
+        if (strcmp(node->op->info.params[k].name, name) == 0) return true;
+    return false;
+}
+
+void ip_infer_copy(imgpar_array *node)
+{
+    node->type = node->inputs[0]->type;
+    node->range = node->inputs[0]->range;
+    if (!has_param(node, "cval") || ip_param_number(node, "border") != IMGPAR_BORDER_CONSTANT) return;
+    if (ip_dtype(node->type.dtype)->is_float) {
+        node->range = ip_range_of(node->type.dtype);
+        return;
+    }
+    ip_range whole = ip_range_of(node->type.dtype);
+    double cval = fmin(fmax(rint(ip_param_number(node, "cval")), whole.lo), whole.hi);
+    node->range.lo = fmin(node->range.lo, cval);
+    node->range.hi = fmax(node->range.hi, cval);
+}
+
+void ip_type_set_dims(ip_type *type, const int64_t d[4])
+{
+    bool planes = type->rank == 3 && type->shape[2] > 4; /* [depth, height, width] */
+    int rank = type->rank;
+    if (rank == 1 && (d[0] > 1 || d[1] > 1 || d[3] > 1)) rank = 2;
+    if (rank == 2 && (d[0] > 1 || d[3] > 1)) rank = 3;
+    if (rank == 3 && (planes ? d[2] <= 4 || d[3] > 1 : d[0] > 1)) rank = 4;
+    const int64_t shapes[5][4] = { { 0 }, { d[2] }, { d[1], d[2] }, { d[1], d[2], d[3] }, { d[0], d[1], d[2], d[3] } };
+    const int64_t volume[4] = { d[0], d[1], d[2] };
+    type->rank = rank;
+    memcpy(type->shape, rank == 3 && planes ? volume : shapes[rank], sizeof type->shape);
+}
+
+/* A per-channel parameter has one number for each channel, or for each but alpha. */
+static imgpar_status check_levels(const imgpar_array *node, const char *name, ip_error *err)
+{
+    const ip_param *p = ip_param_get(node, name);
+    int64_t dims[4];
+    ip_type_dims(&node->type, dims);
+    if (!p->numbers || p->cols == dims[3] || p->cols == 1) return IMGPAR_OK;
+    if (p->cols == dims[3] - 1 && node->type.space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %d numbers for %lld channels", node->op->info.name, name, p->cols,
+                   (long long)dims[3]);
+}
+
+/* ---- element-wise ---------------------------------------------------------------------- */
+
+/* add, subtract, ..., blend, overlay: shape by broadcasting, dtype of the first. */
+imgpar_status ip_infer_pair(imgpar_array *node, ip_error *err)
+{
+    imgpar_status st = ip_infer_broadcast(node, 0, err);
+    if (st) return st;
+    node->type.dtype = ip_infer_named_dtype(node);
+    node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
+/* invert, threshold, clamp: same type. */
+imgpar_status ip_infer_pixel(imgpar_array *node, ip_error *err)
+{
+    (void)err;
+    node->type = node->inputs[0]->type;
+    node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_infer_linear(imgpar_array *node, ip_error *err)
+{
+    ip_infer_pixel(node, err);
+    imgpar_status st = check_levels(node, "a", err);
+    return st ? st : check_levels(node, "b", err);
+}
+
+imgpar_status ip_infer_clamp(imgpar_array *node, ip_error *err)
+{
+    const ip_param *lo = ip_param_get(node, "lo"), *hi = ip_param_get(node, "hi");
+    if (lo->input < 0 && hi->input < 0 && lo->number > hi->number)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "clamp: lo=%g is above hi=%g", lo->number, hi->number);
+    return ip_infer_pixel(node, err);
+}
+
+/* Nothing is computed, so nothing is promoted: equal dtypes stay, and a literal that yes or no can hold bends to it. */
+imgpar_status ip_infer_select(imgpar_array *node, ip_error *err)
+{
+    imgpar_status st = ip_infer_broadcast(node, 0, err);
+    if (st) return st;
+    const imgpar_array *yes = node->inputs[1], *no = node->inputs[2];
+    node->type.dtype = ip_select_dtype(yes, no);
+    ip_range whole = ip_range_of(node->type.dtype);
+    node->range = (ip_range){ fmin(yes->range.lo, no->range.lo), fmax(yes->range.hi, no->range.hi) };
+    if (node->type.dtype == IMGPAR_F16 || !(node->range.lo >= whole.lo && node->range.hi <= whole.hi)) node->range = whole;
+    return IMGPAR_OK;
+}
+
+static ip_range clamped(ip_range r, imgpar_dtype dtype)
+{
+    ip_range whole = ip_range_of(dtype);
+    if (!isfinite(r.lo) || !isfinite(r.hi)) return whole; /* NaN becomes 0: inside whole */
+    return (ip_range){ fmin(fmax(rint(r.lo), whole.lo), whole.hi), fmax(fmin(rint(r.hi), whole.hi), whole.lo) };
+}
+
+imgpar_status ip_infer_cast(imgpar_array *node, ip_error *err)
+{
+    const imgpar_array *a = node->inputs[0];
+    const ip_dtype_facts *from = ip_dtype(a->type.dtype);
+    (void)err;
+    node->type = a->type;
+    node->type.dtype = (imgpar_dtype)ip_param_number(node, "dtype");
+    const ip_dtype_facts *to = ip_dtype(node->type.dtype);
+    if (node->type.dtype == a->type.dtype) node->range = a->range;
+    else if (!to->is_float) node->range = clamped(a->range, node->type.dtype);
+    else node->range = !from->is_float && from->size_bytes < to->size_bytes ? a->range : ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_infer_gray(imgpar_array *node, ip_error *err)
+{
+    const ip_type *in = &node->inputs[0]->type;
+    int64_t dims[4];
+    ip_type_dims(in, dims);
+    if (dims[3] > 4)
+        return ip_fail(err, IMGPAR_E_SHAPE, "gray: an image of 1 to 4 channels is needed, not %lld", (long long)dims[3]);
+    dims[3] = dims[3] == 3 ? 1 : dims[3] == 4 ? 2 : dims[3];
+    node->type = *in;
+    ip_type_set_dims(&node->type, dims);
+    if (in->space != IMGPAR_SPACE_DATA) node->type.space = IMGPAR_SPACE_GRAY;
+    node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_infer_circle(imgpar_array *node, ip_error *err)
+{
+    int64_t dims[4];
+    (void)err;
+    node->type = node->inputs[0]->type;
+    ip_type_dims(&node->type, dims);
+    dims[3] = 1;
+    ip_type_set_dims(&node->type, dims);
+    node->type.dtype = IMGPAR_U8;
+    node->type.space = IMGPAR_SPACE_GRAY;
+    node->range = ip_range_of(IMGPAR_U8);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_infer_fill(imgpar_array *node, ip_error *err)
+{
+    int64_t channels = (int64_t)ip_param_number(node, "channels");
+    node->type = (ip_type){ .dtype = (imgpar_dtype)ip_param_number(node, "dtype"), .rank = 3,
+                            .shape = { (int64_t)ip_param_number(node, "height"), (int64_t)ip_param_number(node, "width"),
+                                       channels } };
+    node->type.space = ip_space_guess(&node->type);
+    node->range = ip_range_of(node->type.dtype);
+    const ip_param *value = ip_param_get(node, "value");
+    if (!value->numbers || value->cols == channels) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "fill: value has %d numbers for %lld channels", value->cols, (long long)channels);
+}
+
+/* ---- filters ----------------------------------------------------------------------------- */
+
+/* A weighted mean stays within its input's range. */
+imgpar_status ip_infer_mean_filter(imgpar_array *node, ip_error *err)
+{
+    imgpar_status st = ip_infer_refuse_wide(node, err);
+    if (st) return st;
+    ip_infer_copy(node);
+    if (ip_dtype(node->type.dtype)->is_float) node->range = ip_range_of(node->type.dtype); /* rounding may leave it */
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_infer_convolution(imgpar_array *node, ip_error *err)
+{
+    imgpar_status st = ip_infer_refuse_wide(node, err);
+    if (st) return st;
+    if (ip_param_number(node, "scale") == 0) return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: scale=0", node->op->info.name);
+    return ip_infer_pixel(node, err);
+}
+
+/* Median, erosion, dilation choose one of the values they read. */
+imgpar_status ip_infer_rank(imgpar_array *node, ip_error *err)
+{
+    (void)err;
+    ip_infer_copy(node);
+    return IMGPAR_OK;
+}
+
+/* Differences of u8 need a sign and 11 bits: i16; 16 bits: i32; 32 bits: i64. The magnitude keeps the dtype. */
+imgpar_status ip_infer_sobel(imgpar_array *node, ip_error *err)
+{
+    imgpar_status st = ip_infer_refuse_wide(node, err);
+    if (st) return st;
+    node->type = node->inputs[0]->type;
+    const ip_dtype_facts *facts = ip_dtype(node->type.dtype);
+    if (ip_param_number(node, "axis") != IP_SOBEL_MAGNITUDE && !facts->is_float)
+        node->type.dtype = facts->size_bytes == 1 ? IMGPAR_I16 : facts->size_bytes == 2 ? IMGPAR_I32 : IMGPAR_I64;
+    node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
+int ip_blur_radius(const imgpar_array *node)
+{
+    double sigma = ip_param_number(node, "sigma"), truncate = ip_param_number(node, "truncate");
+    if (isnan(truncate)) truncate = ip_dtype(node->inputs[0]->type.dtype)->size_bytes == 1 ? 3 : 4;
+    return (int)ceil(truncate * sigma);
+}
+
+/* ---- geometry ------------------------------------------------------------------------------ */
+
+imgpar_status ip_infer_crop(imgpar_array *node, ip_error *err)
+{
+    int64_t dims[4];
+    int64_t x = (int64_t)ip_param_number(node, "x"), y = (int64_t)ip_param_number(node, "y");
+    int64_t width = (int64_t)ip_param_number(node, "width"), height = (int64_t)ip_param_number(node, "height");
+    ip_infer_copy(node);
+    ip_type_dims(&node->type, dims);
+    if (x + width > dims[2])
+        return ip_fail(err, IMGPAR_E_SHAPE, "crop: x=%lld and width=%lld reach beyond the width %lld", (long long)x,
+                       (long long)width, (long long)dims[2]);
+    if (y + height > dims[1])
+        return ip_fail(err, IMGPAR_E_SHAPE, "crop: y=%lld and height=%lld reach beyond the height %lld", (long long)y,
+                       (long long)height, (long long)dims[1]);
+    dims[1] = height;
+    dims[2] = width;
+    ip_type_set_dims(&node->type, dims);
+    return IMGPAR_OK;
+}
+
+static int64_t scaled(int64_t side, double ratio) { return (int64_t)fmax(1, rint((double)side * ratio)); }
+
+imgpar_status ip_infer_resize(imgpar_array *node, ip_error *err)
+{
+    int64_t dims[4];
+    int64_t width = (int64_t)ip_param_number(node, "width"), height = (int64_t)ip_param_number(node, "height");
+    ip_infer_copy(node);
+    ip_type_dims(&node->type, dims);
+    bool nearest = ip_param_number(node, "filter") == IP_RESIZE_NEAREST;
+    if (!width && !height) return ip_fail(err, IMGPAR_E_ARGUMENT, "resize: width or height is needed");
+    if (!nearest && ip_infer_refuse_wide(node, err)) return err->status;
+    if (!width) width = scaled(dims[2], (double)height / (double)dims[1]);
+    if (!height) height = scaled(dims[1], (double)width / (double)dims[2]);
+    if (width > 1000000 || height > 1000000)
+        return ip_fail(err, IMGPAR_E_LIMIT, "resize: %lldx%lld is larger than 1000000 a side", (long long)width,
+                       (long long)height);
+    dims[1] = height;
+    dims[2] = width;
+    ip_type_set_dims(&node->type, dims);
+    if (!nearest && ip_dtype(node->type.dtype)->is_float) node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_infer_flip(imgpar_array *node, ip_error *err)
+{
+    (void)err;
+    ip_infer_copy(node);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_infer_transpose(imgpar_array *node, ip_error *err)
+{
+    int64_t dims[4];
+    (void)err;
+    ip_infer_copy(node);
+    ip_type_dims(&node->type, dims);
+    int64_t height = dims[1];
+    dims[1] = dims[2];
+    dims[2] = height;
+    ip_type_set_dims(&node->type, dims);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_infer_shift(imgpar_array *node, ip_error *err)
+{
+    const ip_param *offsets = ip_param_get(node, "offsets");
+    ip_infer_copy(node);
+    for (int k = 0; k < offsets->cols; k++)
+        if (offsets->numbers[k] != floor(offsets->numbers[k]) || fabs(offsets->numbers[k]) > 1e6)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "a neighbour's offset must be a whole number within 1000000");
+    if (offsets->cols > node->type.rank)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%d offsets for an array of %d axes", offsets->cols, node->type.rank);
+    return IMGPAR_OK;
+}
+
+/* The shape of y and x, with a's channels. */
+imgpar_status ip_infer_at(imgpar_array *node, ip_error *err)
+{
+    const imgpar_array *a = node->inputs[0];
+    int64_t dims[4], dims_a[4];
+    bool linear = ip_param_number(node, "filter") == IP_AT_LINEAR;
+    if (linear && ip_infer_refuse_wide(node, err)) return err->status;
+    imgpar_status st = ip_infer_broadcast(node, 1, err);
+    if (st) return st;
+    ip_type_dims(&node->type, dims);
+    ip_type_dims(&a->type, dims_a);
+    if (dims_a[0] != dims[0] && dims_a[0] != 1)
+        return ip_fail(err, IMGPAR_E_SHAPE, "at: a has %lld slices, y and x have %lld", (long long)dims_a[0], (long long)dims[0]);
+    if (dims[3] != 1 && dims_a[3] != 1 && dims[3] != dims_a[3])
+        return ip_fail(err, IMGPAR_E_SHAPE, "at: a has %lld channels, y and x have %lld", (long long)dims_a[3], (long long)dims[3]);
+    if (dims_a[3] > dims[3]) {
+        dims[3] = dims_a[3];
+        ip_type_set_dims(&node->type, dims);
+    }
+    node->type.dtype = a->type.dtype;
+    node->type.space = dims[3] == dims_a[3] ? a->type.space : IMGPAR_SPACE_DATA;
+    node->range = ip_range_of(a->type.dtype);
+    return IMGPAR_OK;
+}
+
+/* ---- measures -------------------------------------------------------------------------------- */
+
+imgpar_status ip_infer_measure(imgpar_array *node, ip_error *err)
+{
+    const imgpar_array *a = node->inputs[0];
+    imgpar_dtype dtype = a->type.dtype;
+    const ip_dtype_facts *facts = ip_dtype(dtype);
+    (void)err;
+    node->range = (ip_range){ -INFINITY, INFINITY };
+    switch ((ip_measure)node->op->variant) {
+    case IP_MEASURE_MIN:
+    case IP_MEASURE_MAX: node->range = a->range; break;
+    case IP_MEASURE_MEAN: dtype = dtype == IMGPAR_F64 || ip_is_wide_integer(dtype) ? IMGPAR_F64 : IMGPAR_F32; break;
+    case IP_MEASURE_SUM:
+        if (facts->is_float) dtype = dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
+        else dtype = facts->is_signed ? IMGPAR_I64 : IMGPAR_U64;
+        node->range = ip_range_of(dtype);
+        break;
+    }
+    node->type = (ip_type){ .dtype = dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_infer_histogram(imgpar_array *node, ip_error *err)
+{
+    double lo = ip_param_number(node, "lo"), hi = ip_param_number(node, "hi");
+    int64_t dims[4];
+    if (!isnan(lo) && !isnan(hi) && !(lo < hi))
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "histogram: lo=%g is not below hi=%g", lo, hi);
+    ip_type_dims(&node->inputs[0]->type, dims);
+    node->type = (ip_type){ .dtype = IMGPAR_U32, .space = IMGPAR_SPACE_DATA, .rank = 2,
+                            .shape = { dims[3], (int64_t)ip_param_number(node, "bins") } };
+    node->range = (ip_range){ 0, fmin(4294967295.0, (double)ip_type_count(&node->inputs[0]->type)) };
+    return IMGPAR_OK;
+}
+
+/* Hidden rows are made by ops/build.c, which knows their types. */
+imgpar_status ip_infer_hidden(imgpar_array *node, ip_error *err)
+{
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s cannot be called", node->op->info.name);
+}

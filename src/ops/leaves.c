@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Leaves: arrays that stand on pixels from memory or from a file. */
+#include "ops/build.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "ops/check.h"
+#include "ops/infer.h"
+
+#include <string.h>
+
+static const int64_t side_max = INT32_MAX; /* indices on the device are 32-bit */
+
+static ip_source *new_source(ip_source_kind kind, const char *name)
+{
+    ip_source *s = ip_zalloc(sizeof *s);
+    if (!s) return NULL;
+    atomic_init(&s->refs, 1);
+    s->kind = kind;
+    s->fail_on = IP_FAIL_ON_ERROR;
+    s->name = ip_strdup(name);
+    if (s->name) return s;
+    ip_free(s);
+    return NULL;
+}
+
+/* ---- pixels ------------------------------------------------------------------------- */
+
+static imgpar_status check_pixels(imgpar_context *ctx, imgpar_dtype dtype, int rank, const int64_t *shape,
+                                  const void *data, ip_header *header, size_t *size_bytes, ip_error *err)
+{
+    if (!ctx) return ip_fail(err, IMGPAR_E_ARGUMENT, "data: the context is NULL");
+    if (!ip_dtype(dtype)) return ip_fail(err, IMGPAR_E_ARGUMENT, "data: dtype=%d is none", (int)dtype);
+    if (rank < 1 || rank > IMGPAR_MAX_RANK)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "data: rank=%d is not 1 to %d", rank, IMGPAR_MAX_RANK);
+    if (!shape || !data) return ip_fail(err, IMGPAR_E_ARGUMENT, "data: %s is NULL", shape ? "data" : "shape");
+    *header = (ip_header){ .dtype = dtype, .rank = rank };
+    *size_bytes = ip_dtype(dtype)->size_bytes;
+    for (int k = 0; k < rank; k++) {
+        if (shape[k] < 1 || shape[k] > side_max)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "data: shape[%d]=%lld is not 1 to %lld", k, (long long)shape[k],
+                           (long long)side_max);
+        header->shape[k] = shape[k];
+        if (!ip_mul_size(*size_bytes, (size_t)shape[k], size_bytes) || *size_bytes > INT64_MAX)
+            return ip_fail(err, IMGPAR_E_LIMIT, "data: the shape has more elements than memory can");
+    }
+    ip_type type = { .dtype = dtype, .rank = rank };
+    memcpy(type.shape, header->shape, sizeof type.shape);
+    header->space = ip_space_guess(&type);
+    return IMGPAR_OK;
+}
+
+IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtype dtype, int rank,
+                                                const int64_t *shape, const void *data)
+{
+    ip_error err = { .status = IMGPAR_OK };
+    ip_header header;
+    size_t size_bytes;
+    if (check_pixels(ctx, dtype, rank, shape, data, &header, &size_bytes, &err))
+        return ip_array_error(ctx, err.status, err.message);
+    ip_source *source = new_source(IP_SOURCE_PIXELS, "data");
+    void *copy = source ? ip_alloc(size_bytes) : NULL;
+    if (!copy) {
+        ip_source_release(source);
+        return ip_array_error(ctx, IMGPAR_E_HOST_MEMORY, "out of host memory");
+    }
+    source->data = memcpy(copy, data, size_bytes);
+    source->size_bytes = size_bytes;
+    return ip_build_source(ctx, ip_op_find("data"), source, &header);
+}
+
+IMGPAR_API imgpar_array *imgpar_array_wrap(imgpar_context *ctx, imgpar_dtype dtype, int rank,
+                                           const int64_t *shape, void *data,
+                                           void (*on_release)(void *user, void *data), void *user)
+{
+    ip_error err = { .status = IMGPAR_OK };
+    ip_header header;
+    size_t size_bytes;
+    imgpar_status st = check_pixels(ctx, dtype, rank, shape, data, &header, &size_bytes, &err);
+    ip_source *source = st ? NULL : new_source(IP_SOURCE_PIXELS, "data");
+    if (!source) {
+        if (on_release) on_release(user, data);
+        return ip_array_error(ctx, st ? st : IMGPAR_E_HOST_MEMORY, st ? err.message : "out of host memory");
+    }
+    source->data = data;
+    source->size_bytes = size_bytes;
+    source->borrowed = true;
+    source->on_release = on_release;
+    source->user = user;
+    return ip_build_source(ctx, ip_op_find("data"), source, &header);
+}
+
+/* ---- encoded images ------------------------------------------------------------------- */
+
+IMGPAR_API imgpar_array *imgpar_open_memory(imgpar_context *ctx, const void *bytes, size_t n)
+{
+    ip_error err = { .status = IMGPAR_OK };
+    ip_header header;
+    if (!ctx) ip_fail(&err, IMGPAR_E_ARGUMENT, "open: the context is NULL");
+    else if (!bytes) ip_fail(&err, IMGPAR_E_ARGUMENT, "open: the bytes are NULL");
+    ip_read_options options = { .max_pixels = err.status ? 0 : ip_context_max_pixels(ctx), .fail_on = IP_FAIL_ON_ERROR };
+    if (err.status || ip_io_probe(bytes, n, "memory", &options, &header, &err))
+        return ip_array_error(ctx, err.status, err.message);
+    ip_source *source = new_source(IP_SOURCE_BLOB, "memory");
+    void *copy = source ? ip_alloc(n) : NULL;
+    if (!copy) {
+        ip_source_release(source);
+        return ip_array_error(ctx, IMGPAR_E_HOST_MEMORY, "out of host memory");
+    }
+    source->data = memcpy(copy, bytes, n);
+    source->size_bytes = n;
+    return ip_build_source(ctx, ip_op_find("open"), source, &header);
+}
+
+/* The row "open": reads the header at once. */
+imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
+{
+    const char *path = ip_param_get(node, "path")->text;
+    ip_header header;
+    ip_source *source = new_source(IP_SOURCE_FILE, path);
+    if (!source) return ip_fail_memory(err, "opening a file");
+    source->fail_on = (ip_fail_on)ip_param_number(node, "fail_on");
+    ip_read_options options = { .max_pixels = ip_context_max_pixels(node->ctx), .fail_on = source->fail_on };
+    imgpar_status st = ip_file_open(path, &options, &source->file, &header, err);
+    if (st) {
+        source->kind = IP_SOURCE_BLOB; /* there is no file to release */
+        ip_source_release(source);
+        return st;
+    }
+    node->source = source;
+    node->type = (ip_type){ .dtype = header.dtype, .space = header.space, .rank = header.rank };
+    memcpy(node->type.shape, header.shape, sizeof node->type.shape);
+    node->range = ip_range_of(header.dtype);
+    return IMGPAR_OK;
+}
+
+IMGPAR_API imgpar_array *imgpar_open(imgpar_context *ctx, const char *path)
+{
+    ip_arg args[] = { { .kind = IP_ARG_TEXT, .text = path } };
+    return ip_build(ctx, ip_op_find("open"), args, 1);
+}
+
+IMGPAR_API imgpar_array *imgpar_open_with(imgpar_context *ctx, const char *path, const char *options)
+{
+    static const char word[] = "fail_on=";
+    ip_arg args[] = { { .kind = IP_ARG_TEXT, .text = path }, { .name = "fail_on", .kind = IP_ARG_TEXT } };
+    if (!options || !*options) return imgpar_open(ctx, path);
+    args[1].text = strncmp(options, word, sizeof word - 1) == 0 ? options + sizeof word - 1 : options;
+    return ip_build(ctx, ip_op_find("open"), args, 2);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Helpers of lowering. Nothing here checks for NULL expressions: the builders of
+ * ir/expr.h never return one, and a missing stage is noticed where it is read.
+ */
+#include "ops/lower.h"
+
+#include "base/dtype.h"
+#include "base/status.h"
+
+#include <math.h>
+#include <string.h>
+
+static imgpar_dtype loaded_dtype(imgpar_dtype dtype) { return dtype == IMGPAR_F16 ? IMGPAR_F32 : dtype; }
+
+/* ---- coordinates and reading --------------------------------------------------------- */
+
+ip_expr *ip_lower_i32(ip_lower *l, int64_t value)
+{
+    return ip_x_int(l->ir, IMGPAR_I32, value);
+}
+
+ip_expr *ip_lower_coord(ip_lower *l, int dim)
+{
+    return ip_x_coord(l->ir, dim, l->dims[dim]);
+}
+
+/* The coordinate, or 0 where the stage has one element for all of the node's. */
+static ip_expr *broadcast_coord(ip_lower *l, const ip_stage *stage, int dim)
+{
+    return stage->dims[dim] == 1 && l->dims[dim] != 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, dim);
+}
+
+ip_expr *ip_lower_in(ip_lower *l, int k)
+{
+    double v;
+    bool fractional;
+    if (ip_array_is_number(l->node->inputs[k], &v, &fractional))
+        return ip_lower_literal(l, l->node->inputs[k]->type.dtype, v, fractional);
+    ip_expr *index[4];
+    for (int dim = 0; dim < 4; dim++)
+        index[dim] = broadcast_coord(l, l->in[k], dim);
+    return ip_x_load(l->ir, l->in[k], index, IP_BORDER_NONE, NULL);
+}
+
+ip_expr *ip_lower_read(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, ip_expr *dx, int border, ip_expr *cval)
+{
+    if (!stage) return ip_x_load(l->ir, NULL, NULL, border, NULL);
+    ip_expr *const offset[3] = { dz, dy, dx };
+    ip_expr *index[4];
+    for (int dim = 0; dim < 3; dim++)
+        index[dim] = ip_x_binary(l->ir, IP_X_ADD, ip_lower_coord(l, dim), offset[dim]);
+    index[3] = broadcast_coord(l, stage, 3);
+    return ip_x_load(l->ir, stage, index, border, border == IMGPAR_BORDER_CONSTANT ? cval : NULL);
+}
+
+static ip_expr *as_value(ip_lower *l, ip_expr *x)
+{
+    return x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x;
+}
+
+ip_expr *ip_lower_value(ip_lower *l, int k)
+{
+    return as_value(l, ip_lower_in(l, k));
+}
+
+ip_expr *ip_lower_read_value(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, ip_expr *dx, int border, ip_expr *cval)
+{
+    return as_value(l, ip_lower_read(l, stage, dz, dy, dx, border, cval));
+}
+
+/* ---- numbers ---------------------------------------------------------------------------- */
+
+ip_expr *ip_lower_argument(ip_lower *l, imgpar_dtype dtype, double value)
+{
+    if (dtype == IMGPAR_BOOL) return ip_x_int(l->ir, IMGPAR_BOOL, value > 0.5);
+    if (!isfinite(value)) return ip_x_number(l->ir, loaded_dtype(dtype), value);
+    double bound = 1;
+    while (bound < fabs(value))
+        bound *= 2;
+    return ip_x_param(l->ir, loaded_dtype(dtype), value, value < 0 ? -bound : 0, value < 0 ? 0 : bound);
+}
+
+ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value, bool fractional)
+{
+    if (fractional && ip_dtype(dtype)->is_float && value != floor(value)) return ip_lower_argument(l, dtype, value);
+    return ip_x_number(l->ir, loaded_dtype(dtype), value);
+}
+
+/* The one element of input k in dtype. */
+static ip_expr *lazy_number(ip_lower *l, int k, imgpar_dtype dtype)
+{
+    ip_expr *zero = ip_lower_i32(l, 0);
+    ip_expr *const index[4] = { zero, zero, zero, zero };
+    return ip_lower_convert(l, dtype, ip_x_load(l->ir, l->in[k], index, IP_BORDER_NONE, NULL));
+}
+
+static const imgpar_op_param *facts_of(const imgpar_array *node, const ip_param *p)
+{
+    return &node->op->info.params[p - node->params];
+}
+
+ip_expr *ip_lower_number(ip_lower *l, const char *param, imgpar_dtype dtype)
+{
+    const ip_param *p = ip_param_get(l->node, param);
+    if (p->input >= 0) return lazy_number(l, p->input, dtype);
+    const imgpar_op_param *facts = facts_of(l->node, p);
+    if (dtype != IMGPAR_BOOL && isfinite(facts->minimum) && isfinite(facts->maximum))
+        return ip_x_param(l->ir, loaded_dtype(dtype), p->number, facts->minimum, facts->maximum);
+    return ip_lower_argument(l, dtype, p->number);
+}
+
+ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype)
+{
+    const ip_param *p = ip_param_get(l->node, param);
+    if (!p->numbers) return ip_lower_number(l, param, dtype);
+    ip_expr *c = ip_lower_coord(l, 3), *value = ip_lower_argument(l, dtype, p->numbers[0]);
+    for (int k = 1; k < p->cols; k++)
+        value = ip_x_select(l->ir, ip_x_binary(l->ir, IP_X_EQ, c, ip_lower_i32(l, k)),
+                            ip_lower_argument(l, dtype, p->numbers[k]), value);
+    return value;
+}
+
+int ip_lower_border(ip_lower *l, imgpar_dtype dtype, ip_expr **cval)
+{
+    int border = (int)ip_param_number(l->node, "border");
+    *cval = border == IMGPAR_BORDER_CONSTANT ? ip_lower_argument(l, dtype, ip_param_number(l->node, "cval")) : NULL;
+    return border;
+}
+
+/* ---- alpha ------------------------------------------------------------------------------- */
+
+ip_expr *ip_lower_is_alpha(ip_lower *l)
+{
+    int64_t channels = l->dims[3];
+    if (l->node->type.space == IMGPAR_SPACE_DATA || (channels != 2 && channels != 4)) return NULL;
+    return ip_x_binary(l->ir, IP_X_EQ, ip_lower_coord(l, 3), ip_lower_i32(l, channels - 1));
+}
+
+ip_expr *ip_lower_keep_alpha(ip_lower *l, ip_expr *original, ip_expr *value)
+{
+    ip_expr *is_alpha = ip_lower_is_alpha(l);
+    return is_alpha ? ip_x_select(l->ir, is_alpha, original, value) : value;
+}
+
+/* ---- storing ------------------------------------------------------------------------------- */
+
+ip_expr *ip_lower_convert(ip_lower *l, imgpar_dtype dtype, ip_expr *x)
+{
+    dtype = loaded_dtype(dtype);
+    if (x->dtype == dtype) return x;
+    if (dtype != IMGPAR_BOOL) return ip_x_saturate(l->ir, dtype, as_value(l, x));
+    double half = ip_dtype(x->dtype)->is_float ? 0.5 : 0;
+    return ip_x_binary(l->ir, IP_X_LT, ip_x_number(l->ir, x->dtype, half), x);
+}
+
+/* Rounding to f16 moves a bound by 2^-11 of it at most, or to infinity. */
+static void widen_for_f16(ip_stage *s)
+{
+    s->lo -= fabs(s->lo) * 0x1p-10;
+    s->hi += fabs(s->hi) * 0x1p-10;
+    if (s->lo < -65000 || s->hi > 65000) {
+        s->lo = -INFINITY;
+        s->hi = INFINITY;
+    }
+}
+
+ip_stage *ip_lower_stage_sized(ip_lower *l, const int64_t dims[4], imgpar_dtype dtype, ip_expr *value, const char *note)
+{
+    ip_stage *s = ip_stage_new(l->ir, IP_STAGE_MAP, dtype, dims, l->node);
+    if (!s) return NULL;
+    s->body = value;
+    s->note = note;
+    s->lo = value->lo;
+    s->hi = value->hi;
+    if (dtype == IMGPAR_F16) widen_for_f16(s);
+    return s;
+}
+
+ip_stage *ip_lower_map(ip_lower *l, ip_expr *value)
+{
+    imgpar_dtype dtype = l->node->type.dtype;
+    return ip_lower_stage_sized(l, l->dims, dtype, ip_lower_convert(l, dtype, value), NULL);
+}
+
+ip_stage *ip_lower_stage(ip_lower *l, ip_expr *value, const char *note)
+{
+    return ip_lower_stage_sized(l, l->dims, value->dtype, value, note);
+}
+
+ip_stage *ip_lower_fail(ip_lower *l, imgpar_status status, const char *message)
+{
+    ip_fail(l->err, status, "%s: %s", l->node->op->info.name, message);
+    return NULL;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lowering: from a node to stages. A row's lower() sees the node and its inputs'
+ * stages and returns the stage that holds the node's value. The helpers here are
+ * what most rows need; each follows DESIGN.md section 1 (named operations keep their
+ * input's dtype, round to nearest even and saturate).
+ *
+ *     static ip_stage *lower_invert(ip_lower *l) {
+ *         ip_expr *x = ip_lower_in(l, 0);
+ *         return ip_lower_map(l, ip_x_binary(l->ir, IP_X_SUB, ip_x_int(l->ir, x->dtype, 255), x));
+ *     }
+ */
+#ifndef IP_OPS_LOWER_H
+#define IP_OPS_LOWER_H
+
+#include "graph/array.h"
+#include "ir/stage.h"
+
+typedef struct ip_lower {
+    ip_ir *ir;
+    const imgpar_array *node;
+    ip_stage *const *in; /* the stages of node->inputs */
+    int64_t dims[4];     /* of the node */
+    ip_error *err;
+    void *state;         /* for lowering functions that call out; free use */
+} ip_lower;
+
+/* A coordinate of the node's domain, 0..3 = z y x c. */
+ip_expr *ip_lower_coord(ip_lower *l, int dim);
+/* The element of input k at the same place; one channel, or one element, broadcasts. Its own dtype (f16: f32). */
+ip_expr *ip_lower_in(ip_lower *l, int k);
+/* The element of any stage of the node's size at an offset, read by a border rule (IP_BORDER_*: dtype of cval is the
+ * stage's). dz, dy, dx are i32 expressions. A stage with one channel broadcasts. */
+ip_expr *ip_lower_read(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, ip_expr *dx, int border, ip_expr *cval);
+ip_expr *ip_lower_i32(ip_lower *l, int64_t value);
+/* A number parameter as an expression of dtype: a kernel argument, or a load when an array was given for it. */
+ip_expr *ip_lower_number(ip_lower *l, const char *param, imgpar_dtype dtype);
+/* value converted to the node's dtype by saturating, to nearest even, as a stage of the node's shape. */
+ip_stage *ip_lower_map(ip_lower *l, ip_expr *value);
+/* An intermediate stage of the node's shape with the dtype of value (which is never f16), noted for readers. */
+ip_stage *ip_lower_stage(ip_lower *l, ip_expr *value, const char *note);
+/* The node's "border" parameter and, for CONSTANT, its "cval" as an expression of dtype (else *cval NULL). */
+int ip_lower_border(ip_lower *l, imgpar_dtype dtype, ip_expr **cval);
+/* True where the element's channel is alpha (the last of 2 or 4 channels of an image that is not plain data):
+ * NULL when the node has no alpha. */
+ip_expr *ip_lower_is_alpha(ip_lower *l);
+
+/* ---- further helpers ------------------------------------------------------------------ */
+
+/* As ip_lower_in(), but numbers: bool as u8. */
+ip_expr *ip_lower_value(ip_lower *l, int k);
+/* As ip_lower_read(), bool as u8. */
+ip_expr *ip_lower_read_value(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, ip_expr *dx, int border, ip_expr *cval);
+/* A number the user wrote: whole ones are part of the program, fractions are arguments of the kernel. */
+ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value, bool fractional);
+/* An argument of the kernel whose range is the power of two that value lies below, so that similar values share a
+ * program. */
+ip_expr *ip_lower_argument(ip_lower *l, imgpar_dtype dtype, double value);
+/* A number parameter that may be one number a channel, too: the one for the element's channel. */
+ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype);
+/* value converted to dtype: to nearest even, saturating; bool: above one half. */
+ip_expr *ip_lower_convert(ip_lower *l, imgpar_dtype dtype, ip_expr *value);
+/* value, but original where the element is alpha. Both have one dtype. */
+ip_expr *ip_lower_keep_alpha(ip_lower *l, ip_expr *original, ip_expr *value);
+/* A MAP stage of any size and dtype; value has the dtype (f16: is f32). Coordinates in value are those of dims. */
+ip_stage *ip_lower_stage_sized(ip_lower *l, const int64_t dims[4], imgpar_dtype dtype, ip_expr *value, const char *note);
+/* Fails with status and message; NULL, for returning. */
+ip_stage *ip_lower_fail(ip_lower *l, imgpar_status status, const char *message);
+
+#endif

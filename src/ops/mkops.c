@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mkops - build-time program: from the rows of ops.def it prints
+ *
+ *     mkops header      include/imgpar_ops.h, the documented C prototypes
+ *     mkops wrappers    src/ops/wrappers.c, their definitions
+ *     mkops manual      imgpar-ops.7, the manual page of all operations
+ *
+ * Not part of the library; it sees the public facts of the rows only.
+ */
+#include "ops/rows.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct row { imgpar_op_info info; unsigned flags; const char *symbol; } row;
+
+#define ENTRY(NAME, SYMBOL, ALIASES, CATEGORY, FLAGS, ...) \
+    { { .name = NAME, .aliases = ALIASES, .category = CATEGORY, __VA_ARGS__ }, (FLAGS), SYMBOL },
+#define OP(NAME, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
+    ENTRY(NAME, NULL, ALIASES, CATEGORY, FLAGS, __VA_ARGS__)
+#define FUNC(NAME, SYMBOL, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
+    ENTRY(NAME, SYMBOL, "", CATEGORY, IP_OP_ELEMENTWISE | IP_OP_OPERATOR | (FLAGS), __VA_ARGS__)
+#define LEAF(NAME, CATEGORY, FLAGS, INFER, ...) ENTRY(NAME, NULL, "", CATEGORY, FLAGS, __VA_ARGS__)
+
+static const row rows[] = {
+#include "ops/ops.def"
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static bool is_listed(const row *r) { return !(r->flags & IP_OP_HIDDEN); }
+
+/* open has its place in imgpar.h, with functions of its own. */
+static bool has_prototype(const row *r) { return is_listed(r) && !(r->flags & IP_OP_FILE); }
+
+/* ---- prototypes -------------------------------------------------------------------------- */
+
+static void print_param(const imgpar_op_param *p)
+{
+    switch (p->type[0]) {
+    case 'i':
+    case 'b': printf(", int %s", p->name); break;
+    case 't': printf(", const char *%s", p->name); break;
+    case 'c': printf(strcmp(p->name, "border") == 0 ? ", imgpar_border %s" : ", const char *%s", p->name); break;
+    case 'v': printf(", const double *%s, int n_%s", p->name, p->name); break;
+    case 'm': printf(", const double *%s, int rows, int cols", p->name); break;
+    default: printf(", double %s", p->name);
+    }
+}
+
+static void print_prototype(const imgpar_op_info *o)
+{
+    printf("imgpar_array *imgpar_%s(", o->name);
+    if (o->n_inputs == 0)
+        printf("imgpar_context *ctx");
+    for (int k = 0; k < o->n_inputs; k++)
+        printf("%simgpar_array *%s", k ? ", " : "", o->input_names[k]);
+    for (int k = 0; k < o->n_params; k++)
+        if (o->params[k].in_c)
+            print_param(&o->params[k]);
+    printf(")");
+}
+
+/* text as a comment of lines up to about 100 columns. */
+static void print_wrapped(const char *prefix, const char *text)
+{
+    size_t column = printf("%s", prefix);
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (column + n > 108) {
+            printf("\n *    ");
+            column = 6;
+        }
+        column += (size_t)printf(" %.*s", (int)n, text);
+        text += n + strspn(text + n, " ");
+    }
+    printf("\n");
+}
+
+static void range_text(const imgpar_op_param *p, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    if (p->choices && p->type[0] == 'c')
+        snprintf(buf, size, "%s", p->choices);
+    else if (p->type[0] != 'n' && p->type[0] != 'i')
+        return;
+    else if (isfinite(p->minimum) && isfinite(p->maximum))
+        snprintf(buf, size, "%.10g to %.10g%s%s", p->minimum, p->maximum, p->unit[0] ? " " : "", p->unit);
+    else if (isfinite(p->minimum))
+        snprintf(buf, size, "%.10g and above%s%s", p->minimum, p->unit[0] ? " " : "", p->unit);
+    else
+        snprintf(buf, size, "%s", p->unit);
+}
+
+static void print_param_comment(const imgpar_op_param *p)
+{
+    char range[256], line[900];
+    range_text(p, range, sizeof range);
+    snprintf(line, sizeof line, "%s%s: %s%s%s%s", p->name, p->in_c ? "" : " (by imgpar_op() only)", p->help,
+             range[0] ? " (" : "", range, range[0] ? ")" : "");
+    print_wrapped(" *  ", line);
+}
+
+static void print_header(void)
+{
+    printf("/* SPDX-License-Identifier: MIT */\n"
+           "/*\n"
+           " * imgpar_ops.h - one function an operation. Made from the operation table; included by imgpar.h.\n"
+           " *\n"
+           " * Every function borrows its inputs and returns a new reference, never NULL. A parameter out of range or inputs\n"
+           " * that do not fit give an error array (IMGPAR_E_ARGUMENT, IMGPAR_E_SHAPE, IMGPAR_E_UNSUPPORTED) whose message names\n"
+           " * operation, value and rule. NAN as a number and NULL as a text mean the parameter's default. Parameters not in\n"
+           " * a prototype are set through imgpar_op().\n"
+           " */\n"
+           "#ifndef IMGPAR_OPS_H\n#define IMGPAR_OPS_H\n\n#include <imgpar.h>\n\n"
+           "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+    for (int k = 0; k < N_ROWS; k++) {
+        const imgpar_op_info *o = &rows[k].info;
+        if (!has_prototype(&rows[k]))
+            continue;
+        printf("\n/*\n");
+        print_wrapped(" *", o->summary);
+        print_wrapped(" * Computes:", o->formula);
+        print_wrapped(" * Tolerance:", o->tolerance);
+        for (int p = 0; p < o->n_params; p++)
+            print_param_comment(&o->params[p]);
+        printf(" */\nIMGPAR_API ");
+        print_prototype(o);
+        printf(";\n");
+    }
+    printf("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+}
+
+/* ---- wrappers ------------------------------------------------------------------------------ */
+
+static void print_put(const imgpar_op_param *p)
+{
+    const char *name = p->name;
+    switch (p->type[0]) {
+    case 't': printf("    n = put_text(args, n, \"%s\", %s);\n", name, name); break;
+    case 'c':
+        if (strcmp(name, "border") == 0)
+            printf("    n = put_text(args, n, \"border\", border_word(border));\n");
+        else
+            printf("    n = put_text(args, n, \"%s\", %s);\n", name, name);
+        break;
+    case 'v': printf("    n = put_matrix(args, n, \"%s\", 1, n_%s, %s);\n", name, name, name); break;
+    case 'm': printf("    n = put_matrix(args, n, \"%s\", rows, cols, %s);\n", name, name); break;
+    default: printf("    n = put_number(args, n, \"%s\", %s);\n", name, name);
+    }
+}
+
+static void print_wrappers(void)
+{
+    printf("/* SPDX-License-Identifier: MIT */\n"
+           "/* Made by mkops from ops.def: the functions of imgpar_ops.h. */\n"
+           "#include \"ops/build.h\"\n\n#include <math.h>\n\n"
+           "static int put_array(ip_arg *args, int n, imgpar_array *a)\n{\n    args[n] = ip_arg_array(a);\n    return n + 1;\n}\n\n"
+           "static int put_number(ip_arg *args, int n, const char *name, double v)\n{\n    if (isnan(v))\n        return n;\n"
+           "    args[n] = ip_arg_number(v);\n    args[n].name = name;\n    return n + 1;\n}\n\n"
+           "static int put_text(ip_arg *args, int n, const char *name, const char *text)\n{\n    if (!text)\n        return n;\n"
+           "    args[n] = (ip_arg){ .name = name, .kind = IP_ARG_TEXT, .text = text };\n    return n + 1;\n}\n\n"
+           "static int put_matrix(ip_arg *args, int n, const char *name, int rows, int cols, const double *numbers)\n{\n"
+           "    if (!numbers)\n        return n;\n"
+           "    args[n] = (ip_arg){ .name = name, .kind = IP_ARG_MATRIX, .rows = rows, .cols = cols, .numbers = numbers };\n"
+           "    return n + 1;\n}\n\n"
+           "static const char *border_word(imgpar_border border)\n{\n"
+           "    static const char *const words[] = { \"replicate\", \"reflect\", \"reflect101\", \"wrap\", \"constant\" };\n"
+           "    return (unsigned)border < sizeof words / sizeof *words ? words[border] : \"?\";\n}\n");
+    for (int k = 0; k < N_ROWS; k++) {
+        const imgpar_op_info *o = &rows[k].info;
+        if (!has_prototype(&rows[k]))
+            continue;
+        printf("\n");
+        print_prototype(o);
+        printf("\n{\n    ip_arg args[%d];\n    int n = 0;\n", o->n_inputs + o->n_params + 1);
+        for (int i = 0; i < o->n_inputs; i++)
+            printf("    n = put_array(args, n, %s);\n", o->input_names[i]);
+        for (int p = 0; p < o->n_params; p++)
+            if (o->params[p].in_c)
+                print_put(&o->params[p]);
+        if (o->n_inputs == 0)
+            printf("    return ip_build(ctx, ip_op_find(\"%s\"), args, n);\n}\n", o->name);
+        else
+            printf("    return ip_build(%s ? %s->ctx : NULL, ip_op_find(\"%s\"), args, n);\n}\n", o->input_names[0],
+                   o->input_names[0], o->name);
+    }
+}
+
+/* ---- manual ---------------------------------------------------------------------------------- */
+
+/* Text with what roff would read otherwise escaped. */
+static void print_roff(const char *text)
+{
+    for (const char *p = text; *p; p++) {
+        if (*p == '\\')
+            printf("\\e");
+        else if (*p == '-')
+            printf("\\-");
+        else if ((*p == '.' || *p == '\'') && (p == text || p[-1] == '\n'))
+            printf("\\&%c", *p);
+        else
+            putchar(*p);
+    }
+}
+
+static void print_call(const row *r)
+{
+    const imgpar_op_info *o = &r->info;
+    printf("%s(", o->name);
+    for (int k = 0; k < o->n_inputs; k++)
+        printf("%s%s", k ? ", " : "", o->input_names[k]);
+    for (int k = 0; k < o->n_params; k++)
+        printf("%s%s%s%s", k || o->n_inputs ? ", " : "", o->params[k].name, o->params[k].default_text ? "=" : "",
+               o->params[k].default_text ? o->params[k].default_text : "");
+    printf(")");
+}
+
+static void print_manual_row(const row *r)
+{
+    const imgpar_op_info *o = &r->info;
+    printf(".SS ");
+    if (r->symbol) {
+        print_roff(r->symbol);
+        printf("  (%s)\n", o->name);
+    } else {
+        printf("%s\n", o->name);
+    }
+    printf(".B ");
+    print_call(r);
+    printf("\n.PP\n");
+    print_roff(o->summary);
+    printf(".\n");
+    if (o->aliases[0])
+        printf("Also called: %s.\n", o->aliases);
+    printf(".PP\nFormula: ");
+    print_roff(o->formula);
+    printf("\n.PP\nTolerance: ");
+    print_roff(o->tolerance);
+    printf("\n");
+    for (int k = 0; k < o->n_params; k++) {
+        const imgpar_op_param *p = &o->params[k];
+        char range[256];
+        range_text(p, range, sizeof range);
+        printf(".TP\n.B %s\n%s%s%s. ", p->name, p->type, range[0] ? ", " : "", range);
+        print_roff(p->help);
+        if (p->default_text)
+            printf("; %s by default", p->default_text);
+        printf(".\n");
+    }
+    printf(".PP\nExample:\n.B ");
+    print_roff(o->example);
+    printf("\n");
+}
+
+static void print_manual(void)
+{
+    printf(".\\\" Made by mkops from the operation table.\n"
+           ".TH IMGPAR-OPS 7 \"\" libimgpar \"Operations of libimgpar\"\n"
+           ".SH NAME\nimgpar\\-ops \\- the operations of libimgpar\n"
+           ".SH DESCRIPTION\n"
+           "The same operations are functions of C (imgpar_NAME), of the pipeline language of\n.BR imgpar\\-run (1)\n"
+           "and of SQL (img_NAME). Named operations keep the dtype of their first input, round to nearest even and saturate;\n"
+           "operators and element\\-wise functions promote integers of up to 16 bits to i32.\n");
+    const char *category = "";
+    for (int pass = 0; pass < N_ROWS; pass++) {
+        /* Categories in the order of their first row; rows in the order of the table. */
+        bool is_first = is_listed(&rows[pass]);
+        for (int k = 0; is_first && k < pass; k++)
+            is_first = !is_listed(&rows[k]) || strcmp(rows[k].info.category, rows[pass].info.category) != 0;
+        if (!is_first)
+            continue;
+        category = rows[pass].info.category;
+        printf(".SH ");
+        for (const char *p = category; *p; p++)
+            putchar(toupper((unsigned char)*p));
+        printf("\n");
+        for (int k = pass; k < N_ROWS; k++)
+            if (is_listed(&rows[k]) && strcmp(rows[k].info.category, category) == 0)
+                print_manual_row(&rows[k]);
+    }
+    printf(".SH SEE ALSO\n.BR imgpar\\-run (1)\n");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct { const char *mode; void (*print)(void); } modes[] = {
+        { "header", print_header }, { "wrappers", print_wrappers }, { "manual", print_manual },
+    };
+    for (size_t k = 0; argc == 2 && k < sizeof modes / sizeof *modes; k++)
+        if (strcmp(argv[1], modes[k].mode) == 0) {
+            modes[k].print();
+            return fflush(stdout) != 0 || ferror(stdout);
+        }
+    fprintf(stderr, "usage: mkops header|wrappers|manual\n");
+    return 2;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words that rows of ops.def are written in. A row is
+ *
+ *     OP("blur", "gaussian", "filter", FLAGS, VARIANT, ip_infer_blur, ip_stages_blur,
+ *        IN("a"), PARAMS(NUM("sigma", "2", 0, 1000, "px", "standard deviation"), BORDER, CVAL),
+ *        .summary = "...", .formula = "...", .tolerance = "...", .example = "...", IN_SQL, ...)
+ *
+ * OP itself is defined by whoever includes ops.def: as declarations of the two
+ * functions, as table entries, or as public facts only (mkops.c).
+ *
+ * Defaults that are computed are written "auto": the parameter's number is NaN then.
+ */
+#ifndef IP_OPS_ROWS_H
+#define IP_OPS_ROWS_H
+
+#include "graph/op.h"
+
+#include <math.h>
+
+#define IN(...) \
+    .n_inputs = (int)(sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *)), \
+    .input_names = (const char *const[]){ __VA_ARGS__ }
+#define PARAMS(...) \
+    .n_params = (int)(sizeof((const imgpar_op_param[]){ __VA_ARGS__ }) / sizeof(imgpar_op_param)), \
+    .params = (const imgpar_op_param[]){ __VA_ARGS__ }
+
+/* Parameters: name, default (NULL: required), range, unit, help. The plain forms are in the C prototype, those that
+ * end in _X are not. */
+#define NUM(name, dflt, lo, hi, unit, help)       { name, "number", dflt, NULL, lo, hi, unit, help, 1, 0 }
+#define NUM_X(name, dflt, lo, hi, unit, help)     { name, "number", dflt, NULL, lo, hi, unit, help, 0, 0 }
+#define LAZY(name, dflt, lo, hi, unit, help)      { name, "number", dflt, NULL, lo, hi, unit, help, 1, 1 } /* or an array's one element */
+#define LEVELS(name, dflt, help)                  { name, "number", dflt, "vector", -INFINITY, INFINITY, "levels", help, 1, 1 } /* or one for each channel */
+#define INT(name, dflt, lo, hi, unit, help)       { name, "integer", dflt, NULL, lo, hi, unit, help, 1, 0 }
+#define INT_X(name, dflt, lo, hi, unit, help)     { name, "integer", dflt, NULL, lo, hi, unit, help, 0, 0 }
+#define ODD(name, dflt, lo, hi, unit, help)       { name, "integer", dflt, "odd", lo, hi, unit, help, 1, 0 }
+#define BOOL_X(name, dflt, help)                  { name, "bool", dflt, NULL, 0, 1, "", help, 0, 0 }
+#define TEXT(name, help)                          { name, "text", NULL, NULL, 0, 0, "", help, 1, 0 }
+#define CHOICE(name, dflt, words, help)           { name, "choice", dflt, words, 0, 0, "", help, 1, 0 }
+#define CHOICE_X(name, dflt, words, help)         { name, "choice", dflt, words, 0, 0, "", help, 0, 0 }
+#define VECTOR(name, rule, help)                  { name, "vector", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0 }
+#define MATRIX(name, rule, help)                  { name, "matrix", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0 }
+#define DTYPES "u8|i8|u16|i16|u32|i32|u64|i64|f16|f32|f64|bool" /* in the order of imgpar_dtype */
+#define BORDER CHOICE("border", "replicate", "replicate|reflect|reflect101|wrap|constant", "what is read beyond the edges")
+#define CVAL NUM_X("cval", "0", -INFINITY, INFINITY, "levels", "the value beyond the edges with border=constant")
+#define NO_PARAMS .n_params = 0, .params = NULL
+#define NO_INPUTS .n_inputs = 0, .input_names = NULL
+
+#define IN_SQL .in_sql = 1
+#define BARE .sql_bare_name = 1
+#define ONE_NUMBER .returns_number = 1
+#define SAME_BYTES .same_bytes = 1
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* Stages of named operations on one pixel at a time. */
+#include "ops/infer.h"
+#include "ops/lower.h"
+
+#include "base/dtype.h"
+
+#include <math.h>
+#include <stddef.h>
+
+static ip_expr *add(ip_lower *l, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, IP_X_ADD, a, b); }
+static ip_expr *sub(ip_lower *l, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, IP_X_SUB, a, b); }
+static ip_expr *mul(ip_lower *l, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, IP_X_MUL, a, b); }
+static ip_expr *min(ip_lower *l, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, IP_X_MIN, a, b); }
+static ip_expr *max(ip_lower *l, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, IP_X_MAX, a, b); }
+static ip_expr *number(ip_lower *l, imgpar_dtype dtype, double v) { return ip_x_number(l->ir, dtype, v); }
+
+static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
+
+/* Input k as a float; a literal straight from double. */
+static ip_expr *float_in(ip_lower *l, int k, imgpar_dtype dtype)
+{
+    double v;
+    bool fractional;
+    if (ip_array_is_number(l->node->inputs[k], &v, &fractional)) return ip_lower_literal(l, dtype, v, fractional);
+    return ip_x_cast(l->ir, dtype, ip_lower_value(l, k));
+}
+
+/* 1 - r as the row's formula wants it: from double where r is known. */
+static ip_expr *complement(ip_lower *l, const char *param, imgpar_dtype dtype)
+{
+    const ip_param *p = ip_param_get(l->node, param);
+    if (p->input < 0) return ip_x_param(l->ir, dtype, 1 - p->number, 0, 1);
+    return sub(l, number(l, dtype, 1), ip_lower_number(l, param, dtype));
+}
+
+ip_stage *ip_stages_blend(ip_lower *l)
+{
+    imgpar_dtype f = ip_float_for_inputs(l->node);
+    ip_expr *b = mul(l, float_in(l, 1, f), ip_lower_number(l, "ratio", f));
+    return ip_lower_map(l, ip_x_fma(l->ir, float_in(l, 0, f), complement(l, "ratio", f), b));
+}
+
+/* full - x; signed integers -1 - x, which is ~x for every integer. */
+ip_stage *ip_stages_invert(ip_lower *l)
+{
+    ip_expr *x = ip_lower_in(l, 0);
+    const ip_dtype_facts *facts = ip_dtype(x->dtype);
+    ip_expr *y;
+    if (x->dtype == IMGPAR_BOOL || (!facts->is_float && facts->size_bytes == 8)) y = ip_x_unary(l->ir, IP_X_NOT, x);
+    else y = sub(l, number(l, x->dtype, facts->is_float ? 1 : facts->is_signed ? -1 : facts->maximum), x);
+    return ip_lower_map(l, ip_lower_keep_alpha(l, x, y));
+}
+
+ip_stage *ip_stages_linear(ip_lower *l)
+{
+    imgpar_dtype f = ip_float_for_inputs(l->node);
+    ip_expr *x = ip_lower_value(l, 0);
+    ip_expr *y = ip_x_fma(l->ir, ip_lower_levels(l, "a", f), ip_x_cast(l->ir, f, x), ip_lower_levels(l, "b", f));
+    imgpar_dtype dtype = l->node->type.dtype;
+    return ip_lower_map(l, ip_lower_keep_alpha(l, ip_lower_in(l, 0), ip_lower_convert(l, dtype, y)));
+}
+
+ip_stage *ip_stages_clamp(ip_lower *l)
+{
+    ip_expr *x = ip_lower_value(l, 0);
+    ip_expr *lo = ip_lower_number(l, "lo", x->dtype), *hi = ip_lower_number(l, "hi", x->dtype);
+    return ip_lower_map(l, min(l, max(l, x, lo), hi));
+}
+
+/* x > t for integers x, t being a float that is known only when it runs: x > floor(t) where that is an integer of x's
+ * dtype; true below them, false above and for NaN. */
+static ip_expr *above_lazy(ip_lower *l, ip_expr *x, ip_expr *t)
+{
+    if (!is_float(t->dtype)) t = ip_x_cast(l->ir, IMGPAR_F64, t);
+    const ip_dtype_facts *facts = ip_dtype(x->dtype);
+    ip_expr *whole = ip_x_saturate(l->ir, x->dtype, ip_x_unary(l->ir, IP_X_FLOOR, t));
+    ip_expr *below = ip_x_binary(l->ir, IP_X_LT, t, number(l, t->dtype, facts->minimum));
+    ip_expr *above = ip_x_binary(l->ir, IP_X_OR, below, ip_x_binary(l->ir, IP_X_LT, whole, x));
+    return ip_x_binary(l->ir, IP_X_AND, above, ip_x_binary(l->ir, IP_X_EQ, t, t));
+}
+
+static ip_expr *above(ip_lower *l, ip_expr *x)
+{
+    const ip_param *t = ip_param_get(l->node, "t");
+    if (is_float(x->dtype)) return ip_x_binary(l->ir, IP_X_LT, ip_lower_number(l, "t", x->dtype), x);
+    if (t->input >= 0) {
+        imgpar_dtype dtype = l->in[t->input]->dtype;
+        bool exact = is_float(dtype) || ip_dtype(dtype)->size_bytes <= 2;
+        return above_lazy(l, x, ip_lower_number(l, "t", dtype == IMGPAR_F64 || !exact ? IMGPAR_F64 : IMGPAR_F32));
+    }
+    if (t->number < ip_dtype(x->dtype)->minimum) return ip_x_int(l->ir, IMGPAR_BOOL, 1);
+    return ip_x_binary(l->ir, IP_X_LT, ip_x_param(l->ir, x->dtype, floor(t->number), -INFINITY, INFINITY), x);
+}
+
+ip_stage *ip_stages_threshold(ip_lower *l)
+{
+    ip_expr *x = ip_lower_value(l, 0);
+    const ip_dtype_facts *facts = ip_dtype(l->node->type.dtype);
+    ip_expr *full = facts->size_bytes == 8 && !facts->is_float
+        ? ip_x_int(l->ir, x->dtype, facts->is_signed ? INT64_MAX : -1) /* not a double */
+        : number(l, x->dtype, facts->full);
+    return ip_lower_map(l, ip_lower_keep_alpha(l, x, ip_x_select(l->ir, above(l, x), full, number(l, x->dtype, 0))));
+}
+
+ip_stage *ip_stages_select(ip_lower *l)
+{
+    imgpar_dtype dtype = l->node->type.dtype;
+    ip_expr *c = ip_lower_in(l, 0), *branch[2];
+    if (c->dtype != IMGPAR_BOOL) c = ip_x_binary(l->ir, IP_X_NE, c, number(l, c->dtype, 0));
+    for (int k = 0; k < 2; k++) {
+        double v;
+        bool fractional;
+        bool literal = ip_array_is_number(l->node->inputs[k + 1], &v, &fractional);
+        branch[k] = literal ? ip_lower_literal(l, dtype, v, fractional) : ip_x_cast(l->ir, dtype, ip_lower_in(l, k + 1));
+    }
+    return ip_lower_map(l, ip_x_select(l->ir, c, branch[0], branch[1]));
+}
+
+ip_stage *ip_stages_cast(ip_lower *l)
+{
+    return ip_lower_map(l, ip_lower_in(l, 0));
+}
+
+ip_stage *ip_stages_fill(ip_lower *l)
+{
+    return ip_lower_map(l, ip_lower_levels(l, "value", l->node->type.dtype));
+}
+
+/* ---- integer formulas --------------------------------------------------------------------- */
+
+/* The first of u16 i32 u32 i64 u64 that holds [lo, hi], between which the result and the operands lie; partial sums may
+ * wrap. F64: none. */
+static imgpar_dtype integer_for(double lo, double hi)
+{
+    static const imgpar_dtype ladder[] = { IMGPAR_U16, IMGPAR_I32, IMGPAR_U32, IMGPAR_I64, IMGPAR_U64 };
+    for (size_t k = 0; k < sizeof ladder / sizeof *ladder; k++)
+        if (lo >= ip_dtype(ladder[k])->minimum && hi <= ip_dtype(ladder[k])->maximum
+            && (ip_dtype(ladder[k])->size_bytes < 8 || hi < 0x1p63 - 1024 || ladder[k] == IMGPAR_U64))
+            return ladder[k];
+    return IMGPAR_F64;
+}
+
+/* ---- overlay ---------------------------------------------------------------------------------- */
+
+/* (base (full - m) + top m) / full: full is odd, so nothing lies halfway and adding full div 2 rounds to nearest. */
+static ip_expr *overlay_integers(ip_lower *l, imgpar_dtype w, ip_expr *base, ip_expr *top, ip_expr *mask, double full)
+{
+    ip_expr *m = ip_x_cast(l->ir, w, mask), *f = number(l, w, full);
+    ip_expr *sum = add(l, mul(l, ip_x_cast(l->ir, w, base), sub(l, f, m)), mul(l, ip_x_cast(l->ir, w, top), m));
+    return ip_x_binary(l->ir, IP_X_IDIV, add(l, sum, number(l, w, floor(full / 2))), f);
+}
+
+static ip_expr *overlay_floats(ip_lower *l, ip_expr *mask, double full)
+{
+    imgpar_dtype f = ip_float_for_inputs(l->node);
+    ip_expr *m = ip_x_cast(l->ir, f, mask);
+    if (full != 1) m = mul(l, m, number(l, f, 1 / full));
+    ip_expr *base = mul(l, float_in(l, 0, f), sub(l, number(l, f, 1), m));
+    return ip_x_fma(l->ir, float_in(l, 1, f), m, base);
+}
+
+ip_stage *ip_stages_overlay(ip_lower *l)
+{
+    ip_expr *mask = ip_lower_in(l, 2), *base = ip_lower_value(l, 0), *top = ip_lower_value(l, 1);
+    imgpar_dtype dtype = l->node->type.dtype;
+    if (mask->dtype == IMGPAR_BOOL)
+        return ip_lower_map(l, ip_x_select(l->ir, mask, ip_lower_convert(l, dtype, top), ip_lower_convert(l, dtype, base)));
+    double full = ip_dtype(l->in[2]->dtype)->full;
+    bool integers = !is_float(base->dtype) && !is_float(top->dtype) && !is_float(mask->dtype);
+    if (!integers || ip_is_wide_integer(base->dtype) || ip_is_wide_integer(top->dtype) || ip_is_wide_integer(mask->dtype))
+        return ip_lower_map(l, overlay_floats(l, mask, full));
+    double high = fmax(base->hi, top->hi), low = fmin(fmin(base->lo, top->lo), 0);
+    bool outside = mask->lo < 0 || mask->hi > full; /* a signed mask may extrapolate */
+    double reach = outside ? (fabs(low) + fabs(high)) * 3 * full : 0;
+    imgpar_dtype w = integer_for(fmin(low * full, -reach), fmax(high * full + full, reach));
+    if (is_float(w)) return ip_lower_map(l, overlay_floats(l, mask, full));
+    return ip_lower_map(l, overlay_integers(l, w, base, top, mask, full));
+}
+
+/* ---- gray --------------------------------------------------------------------------------------- */
+
+typedef struct gray_weights { double exact[3]; int fixed[3]; } gray_weights; /* fixed: of 65536 */
+static const gray_weights weights_of[] = {
+    [IP_GRAY_BT601] = { { 0.299, 0.587, 0.114 }, { 19595, 38470, 7471 } },
+    [IP_GRAY_BT709] = { { 0.2126, 0.7152, 0.0722 }, { 13933, 46871, 4732 } },
+};
+
+static ip_expr *channel(ip_lower *l, int64_t c)
+{
+    ip_expr *const index[4] = { ip_lower_coord(l, 0), ip_lower_coord(l, 1), ip_lower_coord(l, 2), ip_lower_i32(l, c) };
+    ip_expr *x = ip_x_load(l->ir, l->in[0], index, IP_BORDER_NONE, NULL);
+    return x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x;
+}
+
+static ip_expr *gray_integers(ip_lower *l, const gray_weights *g)
+{
+    ip_expr *r = channel(l, 0);
+    imgpar_dtype w = integer_for(r->lo * 65536, r->hi * 65536 + 32768);
+    ip_expr *sum = number(l, w, 32768);
+    for (int c = 0; c < 3; c++)
+        sum = add(l, mul(l, ip_x_cast(l->ir, w, channel(l, c)), number(l, w, g->fixed[c])), sum);
+    return ip_x_binary(l->ir, IP_X_SHR, sum, number(l, w, 16));
+}
+
+static ip_expr *gray_floats(ip_lower *l, const gray_weights *g)
+{
+    imgpar_dtype f = ip_float_for_inputs(l->node);
+    ip_expr *sum = mul(l, number(l, f, g->exact[2]), ip_x_cast(l->ir, f, channel(l, 2)));
+    for (int c = 1; c >= 0; c--)
+        sum = ip_x_fma(l->ir, number(l, f, g->exact[c]), ip_x_cast(l->ir, f, channel(l, c)), sum);
+    return sum;
+}
+
+ip_stage *ip_stages_gray(ip_lower *l)
+{
+    int64_t channels = l->in[0]->dims[3];
+    if (channels < 3) return l->in[0];
+    const gray_weights *g = &weights_of[(int)ip_param_number(l->node, "weights")];
+    imgpar_dtype dtype = l->in[0]->dtype;
+    bool fixed = !is_float(dtype) && !ip_is_wide_integer(dtype);
+    ip_expr *y = ip_lower_convert(l, dtype, fixed ? gray_integers(l, g) : gray_floats(l, g));
+    if (channels == 4) {
+        ip_expr *is_alpha = ip_x_binary(l->ir, IP_X_EQ, ip_lower_coord(l, 3), ip_lower_i32(l, 1));
+        y = ip_x_select(l->ir, is_alpha, ip_lower_convert(l, dtype, channel(l, 3)), y);
+    }
+    return ip_lower_map(l, y);
+}
+
+/* ---- circle --------------------------------------------------------------------------------------- */
+
+/* floor(v * v * scale) without the rounding of a double product; saturates. */
+static double floor_of_square(double v, double scale)
+{
+    double p = v * v, rest = fma(v, v, -p); /* v * v is p + rest exactly */
+    double whole = floor(p * scale);
+    if (whole == p * scale && rest < 0) whole -= 1;
+    return fmin(whole, 0x1p62);
+}
+
+static ip_expr *distance(ip_lower *l, int dim, imgpar_dtype w, int unit_bits, double centre)
+{
+    ip_expr *at = mul(l, ip_x_cast(l->ir, w, ip_lower_coord(l, dim)), number(l, w, (double)(1 << unit_bits)));
+    ip_expr *c = w == IMGPAR_I64 ? ip_x_param_i64(l->ir, (int64_t)centre) : ip_x_param(l->ir, w, centre, -65536, 65536);
+    ip_expr *d = sub(l, at, c);
+    return mul(l, d, d);
+}
+
+ip_stage *ip_stages_circle(ip_lower *l)
+{
+    double radius = ip_param_number(l->node, "radius");
+    double cx = ip_param_number(l->node, "cx"), cy = ip_param_number(l->node, "cy");
+    if (isnan(cx)) cx = (double)(l->dims[2] - 1) / 2;
+    if (isnan(cy)) cy = (double)(l->dims[1] - 1) / 2;
+    bool halves = 2 * cx == rint(2 * cx) && 2 * cy == rint(2 * cy);
+    int bits = halves ? 1 : 10; /* the unit is 1/2 or 1/1024 of a pixel */
+    double unit = (double)(1 << bits), x0 = rint(cx * unit), y0 = rint(cy * unit);
+    double far_x = fmax(fabs(x0), fabs((double)l->dims[2] * unit - x0));
+    double far_y = fmax(fabs(y0), fabs((double)l->dims[1] * unit - y0));
+    bool small = far_x * far_x + far_y * far_y < 0x1p31 && fabs(x0) <= 65536 && fabs(y0) <= 65536;
+    imgpar_dtype w = small ? IMGPAR_I32 : IMGPAR_I64;
+    double square = floor_of_square(radius, unit * unit);
+    ip_expr *limit = small ? ip_x_param(l->ir, w, fmin(square, INT32_MAX), 0, INT32_MAX)
+                           : ip_x_param_i64(l->ir, (int64_t)square);
+    ip_expr *sum = add(l, distance(l, 2, w, bits, x0), distance(l, 1, w, bits, y0));
+    ip_expr *inside = ip_x_binary(l->ir, IP_X_LE, sum, limit);
+    return ip_lower_map(l, ip_x_select(l->ir, inside, number(l, IMGPAR_U8, 255), number(l, IMGPAR_U8, 0)));
+}

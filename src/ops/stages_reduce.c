@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Stages that fold a whole array: sums, means, extremes, user's functions, histograms. */
+#include "ops/infer.h"
+#include "ops/lower.h"
+
+#include "base/dtype.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The first input's element at the same place, over its own domain. */
+static ip_expr *element(ip_lower *l)
+{
+    ip_expr *index[4];
+    for (int k = 0; k < 4; k++)
+        index[k] = ip_x_coord(l->ir, k, l->in[0]->dims[k]);
+    ip_expr *x = ip_x_load(l->ir, l->in[0], index, IP_BORDER_NONE, NULL);
+    return x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x;
+}
+
+static ip_stage *fold_stage(ip_lower *l, ip_reduce reduce, ip_expr *body)
+{
+    ip_stage *s = ip_stage_new(l->ir, IP_STAGE_REDUCE, l->node->type.dtype, l->dims, l->node);
+    if (!s) return NULL;
+    memcpy(s->over, l->in[0]->dims, sizeof s->over);
+    s->body = body;
+    s->reduce = reduce;
+    s->acc_dtype = body->dtype;
+    return s;
+}
+
+static ip_stage *finish_stage(ip_stage *s, ip_expr *finish, double lo, double hi)
+{
+    if (!s) return NULL;
+    s->finish = finish;
+    s->lo = lo;
+    s->hi = hi;
+    return s;
+}
+
+static imgpar_dtype sum_dtype(imgpar_dtype dtype)
+{
+    if (ip_dtype(dtype)->is_float) return dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
+    return ip_dtype(dtype)->is_signed ? IMGPAR_I64 : IMGPAR_U64;
+}
+
+static ip_stage *sum(ip_lower *l, ip_expr *x)
+{
+    imgpar_dtype acc = sum_dtype(x->dtype);
+    ip_stage *s = fold_stage(l, IP_REDUCE_SUM, ip_x_cast(l->ir, acc, x));
+    ip_range whole = ip_range_of(acc);
+    double n = (double)ip_type_count(&l->node->inputs[0]->type);
+    bool fits = !ip_dtype(acc)->is_float && x->lo * n >= whole.lo && x->hi * n < whole.hi;
+    return finish_stage(s, ip_x_acc(l->ir, 0, acc), fits ? fmin(x->lo * n, x->lo) : whole.lo, fits ? x->hi * n : whole.hi);
+}
+
+static ip_stage *mean(ip_lower *l, ip_expr *x)
+{
+    imgpar_dtype acc = sum_dtype(x->dtype), f = l->node->type.dtype;
+    ip_stage *s = fold_stage(l, IP_REDUCE_SUM, ip_x_cast(l->ir, acc, x));
+    ip_expr *total = ip_x_cast(l->ir, f, ip_x_acc(l->ir, 0, acc));
+    double n = (double)ip_type_count(&l->node->inputs[0]->type);
+    ip_expr *count = ip_x_param(l->ir, f, n, 1, 0x1p62);
+    return finish_stage(s, ip_x_binary(l->ir, IP_X_DIV, total, count), -INFINITY, INFINITY);
+}
+
+ip_stage *ip_stages_measure(ip_lower *l)
+{
+    ip_expr *x = element(l);
+    switch ((ip_measure)l->node->op->variant) {
+    case IP_MEASURE_SUM: return sum(l, x);
+    case IP_MEASURE_MEAN: return mean(l, x);
+    case IP_MEASURE_MIN:
+    case IP_MEASURE_MAX: break;
+    }
+    ip_reduce reduce = l->node->op->variant == IP_MEASURE_MIN ? IP_REDUCE_MIN : IP_REDUCE_MAX;
+    ip_stage *s = fold_stage(l, reduce, x);
+    ip_expr *acc = ip_x_acc(l->ir, 0, x->dtype);
+    return finish_stage(s, ip_lower_convert(l, l->node->type.dtype, acc), l->in[0]->lo, l->in[0]->hi);
+}
+
+/* ---- a user's function --------------------------------------------------------------------- */
+
+typedef struct folding {
+    ip_lower *l;
+    imgpar_dtype acc;
+    bool foreign; /* reads something that is neither p nor q nor computed from them */
+} folding;
+
+/* The function's body was lowered to stages of one element: put together again, with p and q as the accumulators. */
+static ip_expr *put_together(ip_ir *ir, ip_expr *x, void *user)
+{
+    folding *f = user;
+    if (x->op == IP_X_COORD) return ip_x_int(ir, IMGPAR_I32, 0);
+    if (x->op != IP_X_LOAD) return x;
+    for (int k = 0; k < 2; k++)
+        if (x->source == f->l->in[1 + k]) return ip_x_acc(ir, k, f->acc);
+    if (x->source->kind == IP_STAGE_MAP) return ip_x_map(ir, x->source->body, put_together, user);
+    f->foreign = true;
+    return x;
+}
+
+ip_stage *ip_stages_fold(ip_lower *l)
+{
+    ip_expr *index[4];
+    for (int k = 0; k < 4; k++)
+        index[k] = ip_x_coord(l->ir, k, l->in[0]->dims[k]);
+    ip_expr *x = ip_x_load(l->ir, l->in[0], index, IP_BORDER_NONE, NULL);
+    folding f = { .l = l, .acc = x->dtype };
+    ip_stage *body = l->in[3];
+    ip_expr *combine = NULL;
+    if (body->kind == IP_STAGE_MAP) combine = ip_x_map(l->ir, body->body, put_together, &f);
+    else if (body == l->in[1] || body == l->in[2]) combine = ip_x_acc(l->ir, body == l->in[2], f.acc);
+    if (!combine || f.foreign)
+        return ip_lower_fail(l, IMGPAR_E_UNSUPPORTED, "the function may use its two arguments and numbers only");
+    ip_stage *s = fold_stage(l, IP_REDUCE_CUSTOM, x);
+    if (!s) return NULL;
+    s->init = ip_lower_convert(l, x->dtype, ip_x_number(l->ir, x->dtype == IMGPAR_BOOL ? IMGPAR_U8 : x->dtype,
+                                                        ip_param_number(l->node, "init")));
+    s->combine = combine;
+    s->finish = ip_x_acc(l->ir, 0, x->dtype);
+    return s;
+}
+
+/* ---- histogram ------------------------------------------------------------------------------- */
+
+typedef struct bins { double lo, hi; int n; } bins;
+
+/* Where bins are one value wide, the bin is v - lo: floor(d n / (n - 1)) is d for every whole d below n - 1. */
+static ip_expr *bin_of_integer(ip_lower *l, ip_expr *x, const bins *b)
+{
+    bool plain = b->hi - b->lo == b->n - 1;
+    double reach = (fabs(x->lo) + fabs(x->hi) + fabs(b->lo) + fabs(b->hi)) * (plain ? 1 : b->n);
+    imgpar_dtype w = reach < 0x1p31 ? IMGPAR_I32 : IMGPAR_I64;
+    ip_expr *v = ip_x_cast(l->ir, w, x), *lo = ip_x_number(l->ir, w, b->lo), *hi = ip_x_number(l->ir, w, b->hi);
+    ip_expr *bin = ip_x_binary(l->ir, IP_X_SUB, v, lo);
+    if (!plain) {
+        bin = ip_x_binary(l->ir, IP_X_IDIV, ip_x_binary(l->ir, IP_X_MUL, bin, ip_x_int(l->ir, w, b->n)),
+                          ip_x_number(l->ir, w, b->hi - b->lo));
+        bin = ip_x_binary(l->ir, IP_X_MIN, bin, ip_x_int(l->ir, w, b->n - 1));
+    }
+    ip_expr *inside = ip_x_binary(l->ir, IP_X_AND, ip_x_binary(l->ir, IP_X_LE, lo, v), ip_x_binary(l->ir, IP_X_LE, v, hi));
+    return ip_x_cast(l->ir, IMGPAR_I32, ip_x_select(l->ir, inside, bin, ip_x_int(l->ir, w, -1)));
+}
+
+static ip_expr *bin_of_float(ip_lower *l, ip_expr *x, const bins *b)
+{
+    imgpar_dtype f = ip_float_for(x->dtype);
+    ip_expr *v = ip_x_cast(l->ir, f, x);
+    ip_expr *lo = ip_x_param(l->ir, f, b->lo, -INFINITY, INFINITY), *hi = ip_x_param(l->ir, f, b->hi, -INFINITY, INFINITY);
+    ip_expr *per_level = ip_x_param(l->ir, f, b->n / (b->hi - b->lo), -INFINITY, INFINITY);
+    ip_expr *t = ip_x_binary(l->ir, IP_X_MUL, ip_x_binary(l->ir, IP_X_SUB, v, lo), per_level);
+    t = ip_x_binary(l->ir, IP_X_MIN, ip_x_binary(l->ir, IP_X_MAX, ip_x_unary(l->ir, IP_X_FLOOR, t), ip_x_float(l->ir, f, 0)),
+                    ip_x_float(l->ir, f, b->n - 1));
+    ip_expr *inside = ip_x_binary(l->ir, IP_X_AND, ip_x_binary(l->ir, IP_X_LE, lo, v), ip_x_binary(l->ir, IP_X_LE, v, hi));
+    return ip_x_select(l->ir, inside, ip_x_saturate(l->ir, IMGPAR_I32, t), ip_lower_i32(l, -1));
+}
+
+ip_stage *ip_stages_histogram(ip_lower *l)
+{
+    ip_expr *x = element(l);
+    const ip_dtype_facts *facts = ip_dtype(l->in[0]->dtype);
+    bins b = { ip_param_number(l->node, "lo"), ip_param_number(l->node, "hi"), (int)ip_param_number(l->node, "bins") };
+    if (isnan(b.lo)) b.lo = facts->is_float ? 0 : facts->minimum;
+    if (isnan(b.hi)) b.hi = facts->is_float ? 1 : facts->maximum;
+    bool integers = !facts->is_float && facts->size_bytes <= 4 && b.lo == rint(b.lo) && b.hi == rint(b.hi)
+        && fabs(b.lo) < 0x1p32 && fabs(b.hi) <= 0x1p32;
+    const int64_t dims[4] = { 1, l->in[0]->dims[3], b.n, 1 };
+    ip_stage *s = ip_stage_new(l->ir, IP_STAGE_HISTOGRAM, IMGPAR_U32, dims, l->node);
+    if (!s) return NULL;
+    memcpy(s->over, l->in[0]->dims, sizeof s->over);
+    s->body = integers ? bin_of_integer(l, x, &b) : bin_of_float(l, x, &b);
+    return s;
+}

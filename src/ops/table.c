@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The operation table: the rows of ops.def as one constant array, and looking
+ * them up. Hidden rows are found by the library itself but not listed.
+ */
+#include "ops/build.h"
+#include "ops/families.h"
+#include "ops/rows.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+struct ip_lower;
+struct ip_stage;
+
+/* First pass: the functions of the rows. */
+#define OP(NAME, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
+    imgpar_status INFER(imgpar_array *node, ip_error *err);             \
+    struct ip_stage *STAGES(struct ip_lower *l);
+#define FUNC(NAME, SYMBOL, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) OP(NAME, "", CATEGORY, FLAGS, VARIANT, INFER, STAGES, )
+#define LEAF(NAME, CATEGORY, FLAGS, INFER, ...) imgpar_status INFER(imgpar_array *node, ip_error *err);
+#include "ops/ops.def"
+#undef OP
+#undef FUNC
+#undef LEAF
+
+/* Second pass: the rows. */
+#define ENTRY(NAME, SYMBOL, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...)                       \
+    { .info = { .name = NAME, .aliases = ALIASES, .category = CATEGORY, __VA_ARGS__ }, .flags = (FLAGS), \
+      .variant = VARIANT, .symbol = SYMBOL, .infer = INFER, .lower = STAGES },
+#define OP(NAME, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
+    ENTRY(NAME, NULL, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, __VA_ARGS__)
+#define FUNC(NAME, SYMBOL, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...)                                              \
+    ENTRY(NAME, SYMBOL, "", CATEGORY, IP_OP_ELEMENTWISE | IP_OP_OPERATOR | (FLAGS), VARIANT, INFER, STAGES, __VA_ARGS__)
+#define LEAF(NAME, CATEGORY, FLAGS, INFER, ...) ENTRY(NAME, NULL, "", CATEGORY, FLAGS, 0, INFER, NULL, __VA_ARGS__)
+
+static const ip_op ops[] = {
+#include "ops/ops.def"
+};
+enum { N_OPS = sizeof ops / sizeof *ops };
+
+/* ---- looking up ------------------------------------------------------------------ */
+
+static bool is_listed(const ip_op *op) { return !(op->flags & IP_OP_HIDDEN); }
+
+/* True when name is one of the space-separated words. */
+static bool among(const char *words, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = words; n && (at = strstr(at, name)); at++)
+        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
+    return false;
+}
+
+const ip_op *ip_op_find(const char *name)
+{
+    if (!name) return NULL;
+    for (int k = 0; k < N_OPS; k++)
+        if (strcmp(ops[k].info.name, name) == 0) return &ops[k];
+    for (int k = 0; k < N_OPS; k++)
+        if (among(ops[k].info.aliases, name)) return &ops[k];
+    return NULL;
+}
+
+const ip_op *ip_op_find_symbol(const char *symbol, int n_inputs)
+{
+    for (int k = 0; k < N_OPS; k++)
+        if (ops[k].symbol && ops[k].info.n_inputs == n_inputs && strcmp(ops[k].symbol, symbol) == 0) return &ops[k];
+    return NULL;
+}
+
+IMGPAR_API size_t imgpar_op_count(void)
+{
+    size_t n = 0;
+    for (int k = 0; k < N_OPS; k++)
+        n += is_listed(&ops[k]);
+    return n;
+}
+
+IMGPAR_API const imgpar_op_info *imgpar_op_get(size_t index)
+{
+    for (int k = 0; k < N_OPS; k++)
+        if (is_listed(&ops[k]) && index-- == 0) return &ops[k].info;
+    return NULL;
+}
+
+IMGPAR_API const imgpar_op_info *imgpar_op_find(const char *name)
+{
+    const ip_op *op = ip_op_find(name);
+    return op && is_listed(op) ? &op->info : NULL;
+}
+
+/* ---- near names ------------------------------------------------------------------ */
+
+enum { NAME_MAX_CHARS = 31, FAR = 99, N_NEAR = 3 };
+
+/* Insertions, deletions, replacements and swaps of neighbours that turn a into b, case apart. */
+static int distance(const char *a, const char *b)
+{
+    int n = (int)strlen(a), m = (int)strlen(b);
+    int d[NAME_MAX_CHARS + 1][NAME_MAX_CHARS + 1];
+    if (n > NAME_MAX_CHARS || m > NAME_MAX_CHARS) return FAR;
+    for (int i = 0; i <= n; i++)
+        for (int j = 0; j <= m; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+            int best = d[i - 1][j - 1] + !same;
+            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[n][m];
+}
+
+/* How far the row is from a misspelt name: a name that holds it, or is held by it, is near whatever its length. */
+static int row_distance(const ip_op *op, const char *name)
+{
+    size_t n = strlen(name);
+    int best = distance(name, op->info.name);
+    if (n >= 3 && (strstr(op->info.name, name) || strstr(name, op->info.name)) && strlen(op->info.name) >= 3 && best > 2)
+        best = 2;
+    char alias[NAME_MAX_CHARS + 1];
+    const char *at = op->info.aliases;
+    for (int used; sscanf(at, " %31s%n", alias, &used) == 1; at += used) {
+        int d = distance(name, alias);
+        if (d < best) best = d;
+    }
+    return best;
+}
+
+char *ip_op_near(const char *name, char *buf, size_t size)
+{
+    const ip_op *near[N_NEAR];
+    int n = 0, limit = strlen(name) <= 3 ? 1 : 2;
+    for (int d = 1; d <= limit; d++)
+        for (int k = 0; k < N_OPS && n < N_NEAR; k++)
+            if (is_listed(&ops[k]) && row_distance(&ops[k], name) == d) near[n++] = &ops[k];
+    size_t used = 0;
+    if (size) buf[0] = '\0';
+    for (int k = 0; k < n && used < size; k++)
+        used += (size_t)snprintf(buf + used, size - used, "%s%s", k ? ", " : "", near[k]->info.name);
+    return buf;
+}

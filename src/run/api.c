@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* The public functions that make an array's value: eval, read, save, encode, verify, explain. */
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "run/evaluate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first array that is an error already, as a failure. */
+static imgpar_status check_arrays(imgpar_array *const *arrays, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        if (!arrays[k])
+            return IMGPAR_E_ARGUMENT;
+        if (!arrays[k]->op)
+            return arrays[k]->status;
+    }
+    return IMGPAR_OK;
+}
+
+/* A failure goes on every array that was asked for: which one caused it is in the message. */
+static imgpar_status failed(imgpar_array *const *arrays, size_t n, const ip_error *err)
+{
+    for (size_t k = 0; k < n; k++)
+        ip_array_set_error(arrays[k], err->status, err->message);
+    return err->status;
+}
+
+imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_options *options)
+{
+    ip_error err = { IMGPAR_OK, "" };
+    imgpar_status st = check_arrays(arrays, n);
+    if (st || n == 0)
+        return st;
+    for (size_t k = 1; k < n; k++)
+        if (arrays[k]->ctx != arrays[0]->ctx) {
+            ip_fail(&err, IMGPAR_E_ARGUMENT, "eval: the arrays belong to different contexts");
+            return failed(arrays, n, &err);
+        }
+    ip_value **values = ip_zalloc(n * sizeof *values);
+    if (!values) {
+        ip_fail_memory(&err, "evaluating");
+        return failed(arrays, n, &err);
+    }
+    st = ip_evaluate(arrays[0]->ctx, arrays, n, options, false, values, &err);
+    for (size_t k = 0; k < n; k++) {
+        if (!st)
+            ip_array_keep_value(arrays[k], values[k]);
+        ip_value_release(values[k]);
+    }
+    ip_free(values);
+    return st ? failed(arrays, n, &err) : IMGPAR_OK;
+}
+
+imgpar_status imgpar_array_eval(imgpar_array *a, const imgpar_options *options) { return imgpar_eval(&a, 1, options); }
+
+static size_t array_bytes(const imgpar_array *a)
+{
+    return (size_t)ip_type_count(&a->type) * ip_dtype(a->type.dtype)->size_bytes;
+}
+
+/* Computes a into dst. */
+static imgpar_status read_into(imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref, ip_error *err)
+{
+    ip_value *value = NULL;
+    imgpar_status st = ip_evaluate(a->ctx, &a, 1, options, use_ref, &value, err);
+    if (st)
+        return st;
+    ip_runner runner;
+    ip_runner_init(&runner, a->ctx, options);
+    double start = ip_now_ms();
+    bool on_device = !value->host;
+    st = ip_value_read(value, dst, err);
+    if (on_device)
+        ip_runner_event(&runner, "download", a->op->info.name, start, value->size_bytes, value->size_bytes);
+    ip_value_release(value);
+    return st;
+}
+
+imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes, const imgpar_options *options)
+{
+    ip_error err = { IMGPAR_OK, "" };
+    imgpar_status st = check_arrays(&a, 1);
+    if (st)
+        return st;
+    if (bytes != array_bytes(a) || (!dst && bytes > 0))
+        ip_fail(&err, IMGPAR_E_ARGUMENT, "read: the array has %zu bytes, the destination %zu", array_bytes(a), dst ? bytes : 0);
+    else
+        read_into(a, dst, options, false, &err);
+    return err.status ? failed(&a, 1, &err) : IMGPAR_OK;
+}
+
+imgpar_status imgpar_array_read(imgpar_array *a, void *dst, size_t bytes)
+{
+    return imgpar_array_read_with(a, dst, bytes, NULL);
+}
+
+/* ---- files ------------------------------------------------------------------------------ */
+
+static imgpar_status pick_format(const char *path, const imgpar_options *options, ip_format *format, ip_error *err)
+{
+    const char *name = options ? options->format : NULL;
+    if (name) {
+        if (ip_format_find(name, format))
+            return IMGPAR_OK;
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "save: format \"%s\" is none of png, jpeg, npy, pnm", name);
+    }
+    if (path && ip_format_from_path(path, format))
+        return IMGPAR_OK;
+    if (path && strcmp(path, "-") == 0)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "save: standard output needs a format: png, jpeg, npy or pnm");
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "save: %s: the name tells no format; it ends in none of .png .jpg .npy .pnm", path ? path : "");
+}
+
+static imgpar_status encode(imgpar_array *a, ip_format format, const imgpar_options *options, void **bytes, size_t *n,
+                            ip_error *err)
+{
+    const char *settings = options ? options->settings : NULL;
+    imgpar_status st = ip_io_check_settings(format, settings, err);
+    if (st)
+        return st;
+    void *elements = ip_alloc(array_bytes(a));
+    if (!elements)
+        return ip_fail_memory(err, "encoding");
+    st = read_into(a, elements, options, false, err);
+    ip_runner runner;
+    ip_runner_init(&runner, a->ctx, options);
+    double start = ip_now_ms();
+    if (!st) {
+        ip_pixels pixels = { .dtype = a->type.dtype, .space = a->type.space, .rank = a->type.rank, .pixels = elements };
+        memcpy(pixels.shape, a->type.shape, sizeof pixels.shape);
+        st = ip_io_encode(&pixels, format, settings, &runner.poll, bytes, n, err);
+    }
+    if (!st) {
+        atomic_fetch_add(&a->ctx->encodes, 1);
+        ip_runner_event(&runner, "encode", ip_format_name(format), start, array_bytes(a), *n);
+    }
+    ip_free(elements);
+    return st;
+}
+
+imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void **out, size_t *n)
+{
+    ip_error err = { IMGPAR_OK, "" };
+    ip_format format;
+    if (!out || !n)
+        return IMGPAR_E_ARGUMENT;
+    *out = NULL;
+    *n = 0;
+    imgpar_status st = check_arrays(&a, 1);
+    if (st)
+        return st;
+    st = pick_format(NULL, options, &format, &err);
+    if (!st)
+        st = encode(a, format, options, out, n, &err);
+    return st ? failed(&a, 1, &err) : IMGPAR_OK;
+}
+
+imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options)
+{
+    ip_error err = { IMGPAR_OK, "" };
+    ip_format format;
+    void *bytes = NULL;
+    size_t n = 0;
+    imgpar_status st = check_arrays(&a, 1);
+    if (st)
+        return st;
+    st = path ? pick_format(path, options, &format, &err) : ip_fail(&err, IMGPAR_E_ARGUMENT, "save: no path");
+    if (!st)
+        st = encode(a, format, options, &bytes, &n, &err);
+    if (!st) {
+        ip_runner runner;
+        ip_runner_init(&runner, a->ctx, options);
+        double start = ip_now_ms();
+        st = ip_io_write(path, bytes, n, &err);
+        ip_runner_event(&runner, "write", path, start, 0, n);
+    }
+    ip_free(bytes);
+    return st ? failed(&a, 1, &err) : IMGPAR_OK;
+}
+
+static imgpar_status fill_probe(const ip_header *header, imgpar_probe *out)
+{
+    ip_type type = { .dtype = header->dtype, .space = header->space, .rank = header->rank };
+    memcpy(type.shape, header->shape, sizeof type.shape);
+    int64_t dims[4];
+    ip_type_dims(&type, dims);
+    *out = (imgpar_probe){ .format = ip_format_name(header->format) };
+    imgpar_info *info = &out->info;
+    info->dtype = type.dtype;
+    info->space = type.space;
+    info->rank = type.rank;
+    memcpy(info->shape, type.shape, sizeof info->shape);
+    info->depth = dims[0];
+    info->height = dims[1];
+    info->width = dims[2];
+    info->channels = dims[3];
+    info->size_bytes = (size_t)ip_type_count(&type) * ip_dtype(type.dtype)->size_bytes;
+    return IMGPAR_OK;
+}
+
+static imgpar_status tell(const ip_error *err, char *message, size_t message_size)
+{
+    if (message && message_size > 0)
+        snprintf(message, message_size, "%s", err->message);
+    return err->status;
+}
+
+imgpar_status imgpar_probe_memory(const void *bytes, size_t n, imgpar_probe *out, char *message, size_t message_size)
+{
+    ip_error err = { IMGPAR_OK, "" };
+    ip_read_options options = { .fail_on = IP_FAIL_ON_ERROR };
+    ip_header header;
+    imgpar_status st = ip_io_probe(bytes, n, "image", &options, &header, &err);
+    return st ? tell(&err, message, message_size) : fill_probe(&header, out);
+}
+
+imgpar_status imgpar_probe_file(const char *path, imgpar_probe *out, char *message, size_t message_size)
+{
+    ip_error err = { IMGPAR_OK, "" };
+    ip_read_options options = { .fail_on = IP_FAIL_ON_ERROR };
+    ip_header header;
+    ip_file file;
+    imgpar_status st = ip_file_open(path, &options, &file, &header, &err);
+    if (st)
+        return tell(&err, message, message_size);
+    ip_file_release(&file);
+    return fill_probe(&header, out);
+}
+
+/* ---- looking inside ------------------------------------------------------------------------- */
+
+imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference, const imgpar_options *options)
+{
+    ip_error err = { IMGPAR_OK, "" };
+    imgpar_status st = check_arrays(&a, 1);
+    if (st)
+        return st;
+    size_t n = array_bytes(a), size = ip_dtype(a->type.dtype)->size_bytes;
+    char *device = ip_alloc(n), *ref = ip_alloc(n);
+    st = device && ref ? IMGPAR_OK : ip_fail_memory(&err, "verifying");
+    if (!st)
+        st = read_into(a, device, options, false, &err);
+    if (!st)
+        st = read_into(a, ref, options, true, &err);
+    double most = 0;
+    for (size_t k = 0; !st && k < n; k += size) {
+        double x = ip_load_number(a->type.dtype, device + k), y = ip_load_number(a->type.dtype, ref + k);
+        double d = isnan(x) && isnan(y) ? 0 : x == y ? 0 : fabs(x - y);
+        if (!(d <= most))
+            most = isnan(d) ? INFINITY : d;
+    }
+    if (max_difference)
+        *max_difference = most;
+    ip_free(device);
+    ip_free(ref);
+    return st ? failed(&a, 1, &err) : IMGPAR_OK;
+}
+
+imgpar_status imgpar_explain(imgpar_array *const *arrays, size_t n, const char *format, char **out)
+{
+    ip_error err = { IMGPAR_OK, "" };
+    if (!out)
+        return IMGPAR_E_ARGUMENT;
+    *out = NULL;
+    imgpar_status st = check_arrays(arrays, n);
+    if (st || n == 0)
+        return st;
+    if (format && strcmp(format, "graph") == 0) {
+        *out = ip_graph_text(arrays, n);
+        if (!*out)
+            ip_fail_memory(&err, "explaining");
+    } else {
+        ip_plan *plan = NULL;
+        ip_compile_options options = ip_context_compile_options(arrays[0]->ctx);
+        options.dump = NULL;
+        st = ip_compile(arrays, n, &options, &plan, &err);
+        if (!st)
+            st = ip_plan_explain(plan, format, out, &err);
+        ip_plan_free(plan);
+    }
+    return err.status ? failed(arrays, n, &err) : IMGPAR_OK;
+}
+
+imgpar_status imgpar_array_explain(imgpar_array *a, const char *format, char **out)
+{
+    return imgpar_explain(&a, 1, format, out);
+}
+
+void imgpar_free(void *memory) { ip_free(memory); }

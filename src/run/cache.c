@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs: found in memory, found on disk, or built. In memory the cache keeps
+ * the MAX_PROGRAMS used last; a program that somebody holds outlives its place.
+ *
+ * Note [One build]. A program is listed before it is built, in the state RUNNING, so that whoever wants the same one
+ * finds it and waits for its state to change instead of building it again. A failed one leaves the list, so that the
+ * next request tries again; those who waited get its error.
+ */
+#include "run/cachefile.h"
+#include "run/device_impl.h"
+
+#include "base/str.h"
+
+#include <string.h>
+
+enum { MAX_PROGRAMS = 256, MAX_LOG = 600 };
+
+imgpar_status ip_cache_start(ip_cache *cache, ip_error *err)
+{
+    *cache = (ip_cache){ .programs = NULL };
+    if (pthread_mutex_init(&cache->lock, NULL) != 0) return ip_fail_memory(err, "opening a device");
+    if (pthread_cond_init(&cache->built, NULL) == 0) return IMGPAR_OK;
+    pthread_mutex_destroy(&cache->lock);
+    return ip_fail_memory(err, "opening a device");
+}
+
+static void destroy(ip_program *program)
+{
+    if (program->program) clReleaseProgram(program->program);
+    ip_free(program->identity);
+    ip_free(program);
+}
+
+void ip_cache_end(ip_cache *cache)
+{
+    for (ip_program *p = cache->programs, *next; p; p = next) {
+        next = p->next;
+        destroy(p);
+    }
+    pthread_cond_destroy(&cache->built);
+    pthread_mutex_destroy(&cache->lock);
+}
+
+/* ---- building ------------------------------------------------------------------------ */
+
+/* "clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11): the log's beginning". */
+static imgpar_status fail_build(const ip_device *device, cl_program program, cl_int code, ip_error *err)
+{
+    size_t n = 0;
+    char *log = NULL;
+    if (!IP_CL(clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &n)))
+        log = ip_zalloc(n + 1);
+    if (log && IP_CL(clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, n, log, NULL))) *log = '\0';
+    if (log && strlen(log) > MAX_LOG) strcpy(log + MAX_LOG - 4, " ...");
+    for (size_t end = log ? strlen(log) : 0; end > 0 && strchr(" \n\r\t", log[end - 1]); end--)
+        log[end - 1] = '\0';
+    imgpar_status st = ip_cl_fail(err, code, "clBuildProgram", log && *log ? log : NULL);
+    ip_free(log);
+    return st;
+}
+
+/* Out of memory and a lost device are no faults of the source. */
+static bool is_compile_error(cl_int code)
+{
+    imgpar_status st = ip_cl_status(code);
+    return st == IMGPAR_E_COMPILE || st == IMGPAR_E_INTERNAL;
+}
+
+static imgpar_status build_source(ip_device *device, const char *source, const char *options, cl_program *out,
+                                  ip_error *err)
+{
+    cl_int code;
+    cl_program program = ip_cl_may(&code) ? clCreateProgramWithSource(device->context, 1, &source, NULL, &code) : NULL;
+    if (code) return ip_cl_fail(err, code, "clCreateProgramWithSource", NULL);
+    code = IP_CL(clBuildProgram(program, 1, &device->id, options, NULL, NULL));
+    if (code == CL_SUCCESS) {
+        *out = program;
+        return IMGPAR_OK;
+    }
+    imgpar_status st = is_compile_error(code) ? fail_build(device, program, code, err)
+                                              : ip_cl_fail(err, code, "clBuildProgram", NULL);
+    clReleaseProgram(program);
+    return st;
+}
+
+/* From the disk; NULL when it is not there or the driver does not want it. */
+static cl_program build_stored(ip_device *device, const ip_program *p, const char *options)
+{
+    void *binary;
+    size_t n;
+    cl_int code;
+    if (!ip_cachefile_load(p->key, p->identity, p->identity_bytes, &binary, &n)) return NULL;
+    const unsigned char *bytes = binary;
+    cl_program program = ip_cl_may(&code)
+        ? clCreateProgramWithBinary(device->context, 1, &device->id, &n, &bytes, NULL, &code) : NULL;
+    if (!code) code = IP_CL(clBuildProgram(program, 1, &device->id, options, NULL, NULL));
+    ip_free(binary);
+    if (!code) return program;
+    if (program) clReleaseProgram(program);
+    return NULL;
+}
+
+static void store(const ip_program *p)
+{
+    size_t n = 0;
+    if (IP_CL(clGetProgramInfo(p->program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL)) || n == 0) return;
+    unsigned char *binary = ip_alloc(n);
+    if (binary && !IP_CL(clGetProgramInfo(p->program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL)))
+        ip_cachefile_store(p->key, p->identity, p->identity_bytes, binary, n);
+    ip_free(binary);
+}
+
+/* Everything between the two changes of state; needs no lock. */
+static imgpar_status build(ip_program *p, const char *source, const char *options, bool *compiled, ip_error *err)
+{
+    ip_device *device = p->device;
+    if (device->keeps_programs_on_disk) p->program = build_stored(device, p, options);
+    if (p->program) return IMGPAR_OK;
+
+    *compiled = true;
+    atomic_fetch_add_explicit(&device->builds, 1, memory_order_relaxed);
+    imgpar_status st = build_source(device, source, options, &p->program, err);
+    if (!st && device->keeps_programs_on_disk) store(p);
+    return st;
+}
+
+/* ---- the list ------------------------------------------------------------------------- */
+
+/* What the device is given besides the caller's options. */
+static char *full_options(const ip_device *device, const char *options)
+{
+    ip_str s = IP_STR_INIT;
+    ip_str_append(&s, "-cl-std=CL1.2 -w");
+    if (device->facts.reports_exact_division) ip_str_append(&s, " -cl-fp32-correctly-rounded-divide-sqrt");
+    if (options && *options) ip_str_printf(&s, " %s", options);
+    return ip_str_take(&s);
+}
+
+static ip_program *new_program(ip_device *device, const char *source, const char *options)
+{
+    const imgpar_device *info = &device->facts.info;
+    ip_program *p = ip_zalloc(sizeof *p);
+    ip_str s = IP_STR_INIT;
+    ip_str_printf(&s, "%s\n%s\n%s\n%s\n%s\n", info->platform, info->name, info->version, info->driver, options);
+    ip_str_append(&s, source);
+    size_t n = s.length;
+    char *identity = ip_str_take(&s);
+    if (!p || !identity) {
+        ip_free(p);
+        ip_free(identity);
+        return NULL;
+    }
+    p->device = device;
+    p->identity = identity;
+    p->identity_bytes = n;
+    p->key = ip_hash128_bytes((ip_hash128){ 0, 0 }, identity, n);
+    p->refs = 1;
+    return p;
+}
+
+static bool is_same(const ip_program *a, const ip_program *b)
+{
+    return a->key.a == b->key.a && a->key.b == b->key.b && a->identity_bytes == b->identity_bytes &&
+           memcmp(a->identity, b->identity, a->identity_bytes) == 0;
+}
+
+static void list_first(ip_cache *cache, ip_program *p)
+{
+    p->next = cache->programs;
+    p->is_listed = true;
+    cache->programs = p;
+    cache->n++;
+}
+
+static void unlist(ip_cache *cache, ip_program *p)
+{
+    ip_program **link = &cache->programs;
+    while (*link != p) link = &(*link)->next;
+    *link = p->next;
+    p->is_listed = false;
+    cache->n--;
+}
+
+/* The listed program equal to like, moved to the front; NULL: there is none. */
+static ip_program *find(ip_cache *cache, const ip_program *like)
+{
+    for (ip_program *p = cache->programs; p; p = p->next) {
+        if (!is_same(p, like)) continue;
+        unlist(cache, p);
+        list_first(cache, p);
+        return p;
+    }
+    return NULL;
+}
+
+/* Frees the program that was not used for longest and that nobody holds, if there are too many. */
+static void evict(ip_cache *cache)
+{
+    ip_program *last = NULL;
+    if (cache->n <= MAX_PROGRAMS) return;
+    for (ip_program *p = cache->programs; p; p = p->next)
+        if (p->refs == 0) last = p;
+    if (!last) return;
+    unlist(cache, last);
+    destroy(last);
+}
+
+/* Gives a reference back. The cache is locked. */
+static void unref(ip_program *p)
+{
+    if (--p->refs == 0 && !p->is_listed) destroy(p);
+}
+
+/* Waits until somebody else's build of p is over. The cache is locked. */
+static imgpar_status wait_for(ip_cache *cache, ip_program *p, ip_error *err)
+{
+    while (p->state == IP_BUILD_RUNNING) pthread_cond_wait(&cache->built, &cache->lock);
+    if (p->state == IP_BUILD_DONE) return IMGPAR_OK;
+    imgpar_status st = ip_fail(err, p->error.status, "%s", p->error.message);
+    unref(p);
+    return st;
+}
+
+/* Builds the listed program p, which nobody else builds. */
+static imgpar_status build_listed(ip_cache *cache, ip_program *p, const char *source, const char *options,
+                                  bool *compiled, ip_error *err)
+{
+    ip_error why = { .status = IMGPAR_OK };
+    imgpar_status st = build(p, source, options, compiled, &why);
+    pthread_mutex_lock(&cache->lock);
+    p->state = st ? IP_BUILD_FAILED : IP_BUILD_DONE;
+    if (st) {
+        ip_fail(err, st, "%s", why.message);
+        p->error = why;
+        unlist(cache, p);
+        unref(p);
+    }
+    pthread_cond_broadcast(&cache->built);
+    pthread_mutex_unlock(&cache->lock);
+    return st;
+}
+
+imgpar_status ip_program_get(ip_device *device, const char *source, const char *options, ip_program **out,
+                             bool *built, ip_error *err)
+{
+    ip_cache *cache = &device->cache;
+    bool compiled = false;
+    imgpar_status st = IMGPAR_OK;
+    *out = NULL;
+    char *all_options = full_options(device, options);
+    ip_program *fresh = all_options ? new_program(device, source, all_options) : NULL;
+    if (!fresh) {
+        st = ip_fail_memory(err, "building a program");
+        goto out;
+    }
+    pthread_mutex_lock(&cache->lock);
+    ip_program *p = find(cache, fresh);
+    if (p) {
+        p->refs++;
+        st = wait_for(cache, p, err);
+    } else {
+        list_first(cache, fresh);
+        evict(cache);
+    }
+    pthread_mutex_unlock(&cache->lock);
+    if (p) {
+        destroy(fresh);
+    } else {
+        p = fresh;
+        st = build_listed(cache, p, source, all_options, &compiled, err);
+    }
+    if (!st) {
+        ip_device_hold(device);
+        *out = p;
+    }
+out:
+    if (built) *built = compiled;
+    ip_free(all_options);
+    return st;
+}
+
+void ip_program_release(ip_program *program)
+{
+    if (!program) return;
+    ip_device *device = program->device;
+    pthread_mutex_lock(&device->cache.lock);
+    unref(program);
+    pthread_mutex_unlock(&device->cache.lock);
+    ip_device_drop(device);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/context.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "graph/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Why this thread's last imgpar_context_new() failed. The context does not exist, so it cannot hold the message. */
+static _Thread_local char new_error[1024];
+
+void imgpar_context_new_error(char *buf, size_t n)
+{
+    if (n > 0)
+        snprintf(buf, n, "%s", new_error);
+}
+
+static const imgpar_device ref_device = {
+    .kind = "ref", .selector = "ref", .name = "reference interpreter", .platform = "imgpar", .version = "", .driver = "",
+    .compute_units = 1, .has_f64 = 1, .has_f16 = 1, .has_unified_memory = 1,
+};
+
+/* "200M" in bytes. */
+static bool parse_size(const char *text, uint64_t *bytes)
+{
+    char *end;
+    double v = ip_parse_number(text, &end);
+    if (end == text || !(v >= 0))
+        return false;
+    static const char suffixes[] = "KMG";
+    const char *suffix = *end ? strchr(suffixes, *end >= 'a' ? *end - 32 : *end) : NULL;
+    if (*end && (!suffix || end[1]))
+        return false;
+    for (const char *s = suffixes; suffix && s <= suffix; s++)
+        v *= 1024;
+    if (v > 9e18)
+        return false;
+    *bytes = (uint64_t)v;
+    return true;
+}
+
+imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value)
+{
+    if (!ctx || !name || !value)
+        return IMGPAR_E_ARGUMENT;
+    imgpar_status st = IMGPAR_OK;
+    uint64_t n;
+    ip_schedule schedule;
+    pthread_mutex_lock(&ctx->lock);
+    if (strcmp(name, "schedule") == 0 && ip_schedule_find(value, &schedule))
+        ctx->schedule = schedule;
+    else if (strcmp(name, "fuse") == 0 && (strcmp(value, "0") == 0 || strcmp(value, "1") == 0))
+        ctx->fuse = value[0] == '1';
+    else if (strcmp(name, "max_pixels") == 0 && parse_size(value, &n) && n > 0)
+        ctx->max_pixels = n;
+    else if (strcmp(name, "mem_limit") == 0 && parse_size(value, &n))
+        ctx->mem_limit = n;
+    else
+        st = IMGPAR_E_ARGUMENT;
+    pthread_mutex_unlock(&ctx->lock);
+    return st;
+}
+
+static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *err)
+{
+    static const char *const variables[][2] = { { "IMGPAR_SCHEDULE", "schedule" }, { "IMGPAR_FUSE", "fuse" },
+                                                { "IMGPAR_MAX_PIXELS", "max_pixels" }, { "IMGPAR_MEM_LIMIT", "mem_limit" } };
+    for (size_t k = 0; k < sizeof variables / sizeof *variables; k++) {
+        const char *value = getenv(variables[k][0]);
+        if (value && *value && imgpar_context_set(ctx, variables[k][1], value))
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s=%s is not a value for the setting \"%s\"", variables[k][0], value,
+                           variables[k][1]);
+    }
+    const char *dump = getenv("IMGPAR_DUMP");
+    if (dump && *dump && !(ctx->dump = ip_strdup(dump)))
+        return ip_fail_memory(err, "opening a context");
+    return IMGPAR_OK;
+}
+
+static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_error *err)
+{
+    if (selector && strcmp(selector, "ref") == 0)
+        return IMGPAR_OK;
+    imgpar_status st = ip_device_open(selector, ctx->mem_limit, &ctx->device, err);
+    if (st != IMGPAR_E_NO_DEVICE || selector)
+        return st;
+    ctx->notice = ip_strdup("no OpenCL device: computing with the reference interpreter, which is slow");
+    if (!ctx->notice)
+        return ip_fail_memory(NULL, "opening a context");
+    *err = (ip_error){ IMGPAR_OK, "" };
+    return IMGPAR_OK;
+}
+
+imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
+{
+    ip_error err = { IMGPAR_OK, "" };
+    if (!out)
+        return IMGPAR_E_ARGUMENT;
+    *out = NULL;
+    new_error[0] = '\0';
+    if (!selector || !*selector) {
+        selector = getenv("IMGPAR_DEVICE");
+        if (selector && !*selector)
+            selector = NULL;
+    }
+    imgpar_context *ctx = ip_zalloc(sizeof *ctx);
+    imgpar_status st = ctx && pthread_mutex_init(&ctx->lock, NULL) == 0 ? IMGPAR_OK : ip_fail_memory(&err, "opening a context");
+    if (!st) {
+        atomic_init(&ctx->refs, 1);
+        ctx->info = ref_device;
+        ctx->fuse = true;
+        ctx->max_pixels = 268435456;
+        st = settings_from_environment(ctx, &err);
+        if (!st)
+            st = open_device(ctx, selector, &err);
+        if (st)
+            imgpar_context_release(ctx);
+        else
+            *out = ctx;
+    } else {
+        ip_free(ctx);
+    }
+    if (st)
+        snprintf(new_error, sizeof new_error, "%s", err.message);
+    return st;
+}
+
+imgpar_context *imgpar_context_retain(imgpar_context *ctx)
+{
+    if (ctx)
+        atomic_fetch_add(&ctx->refs, 1);
+    return ctx;
+}
+
+void imgpar_context_release(imgpar_context *ctx)
+{
+    if (!ctx || atomic_fetch_sub(&ctx->refs, 1) != 1)
+        return;
+    ip_device_close(ctx->device);
+    ip_free(ctx->notice);
+    ip_free(ctx->dump);
+    pthread_mutex_destroy(&ctx->lock);
+    ip_free(ctx);
+}
+
+const char *imgpar_context_notice(const imgpar_context *ctx) { return ctx ? ctx->notice : NULL; }
+
+const imgpar_device *imgpar_context_device(const imgpar_context *ctx)
+{
+    if (!ctx)
+        return NULL;
+    return ctx->device ? &ip_device_facts_of(ctx->device)->info : &ctx->info;
+}
+
+imgpar_status imgpar_device_list(imgpar_device **out, size_t *n)
+{
+    ip_error err = { IMGPAR_OK, "" };
+    imgpar_device *list = NULL;
+    *out = NULL;
+    *n = 0;
+    imgpar_status st = ip_device_enumerate(&list, n, &err);
+    if (st)
+        return st;
+    imgpar_device *longer = ip_realloc_array(list, *n + 1, sizeof *longer);
+    if (!longer) {
+        imgpar_device_list_release(list, *n);
+        *n = 0;
+        return IMGPAR_E_HOST_MEMORY;
+    }
+    longer[(*n)++] = ref_device;
+    *out = longer;
+    return IMGPAR_OK;
+}
+
+void imgpar_device_list_release(imgpar_device *list, size_t n)
+{
+    for (size_t k = 0; list && k < n; k++)
+        if (strcmp(list[k].kind, "ref") != 0) /* its strings are constant */
+            ip_device_info_clear(&list[k]);
+    ip_free(list);
+}
+
+void imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out)
+{
+    memset(out, 0, sizeof *out);
+    if (!ctx)
+        return;
+    out->evaluations = atomic_load(&ctx->evaluations);
+    out->decodes = atomic_load(&ctx->decodes);
+    out->encodes = atomic_load(&ctx->encodes);
+    if (!ctx->device)
+        return;
+    ip_device_counters c;
+    ip_device_counters_get(ctx->device, &c);
+    out->kernels = c.launches;
+    out->programs_built = c.builds;
+    out->bytes_uploaded = c.bytes_uploaded;
+    out->bytes_downloaded = c.bytes_downloaded;
+    out->device_bytes = c.bytes_held;
+    out->device_bytes_peak = c.bytes_peak;
+    out->buffers = c.buffers_made;
+}
+
+ip_compile_options ip_context_compile_options(imgpar_context *ctx)
+{
+    ip_compile_options options = { .dump = ctx->dump };
+    pthread_mutex_lock(&ctx->lock);
+    options.fuse = ctx->fuse;
+    options.schedule = ctx->schedule;
+    pthread_mutex_unlock(&ctx->lock);
+    options.is_cpu = !ctx->device || ip_device_facts_of(ctx->device)->kind == IP_DEVICE_CPU;
+    options.pragmas = options.is_cpu;
+    return options;
+}
+
+uint64_t ip_context_max_pixels(const imgpar_context *ctx)
+{
+    imgpar_context *c = (imgpar_context *)ctx; /* only to lock it */
+    pthread_mutex_lock(&c->lock);
+    uint64_t n = c->max_pixels;
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* imgpar_context: a device (or none: then the reference interpreter computes) with settings and counters. */
+#ifndef IP_RUN_CONTEXT_H
+#define IP_RUN_CONTEXT_H
+
+#include "compile/plan.h"
+#include "run/device.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct imgpar_context {
+    atomic_int refs;
+    ip_device *device;         /* NULL: ref */
+    imgpar_device info;        /* of ref; else the device's facts have it */
+    char *notice;              /* NULL: nothing to say */
+    char *dump;                /* IMGPAR_DUMP; NULL */
+    pthread_mutex_t lock;      /* guards the settings */
+    ip_schedule schedule;
+    bool fuse;
+    uint64_t max_pixels;
+    uint64_t mem_limit;        /* 0: the device's own */
+    atomic_ullong evaluations, decodes, encodes;
+};
+
+/* A consistent copy of the settings, as compile options. */
+ip_compile_options ip_context_compile_options(imgpar_context *ctx);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening a device, launching on it, waiting for it. Choosing is in select.c,
+ * memory in pool.c, programs in cache.c.
+ */
+#include "run/device_impl.h"
+#include "run/select.h"
+
+#include <unistd.h>
+
+/* ---- opening and closing --------------------------------------------------------- */
+
+/* Note [Budget]. PoCL aborts the process when the host has no memory left, and other drivers take pages only when they
+ * are touched. So we never rely on the device refusing: what we allocate is counted against a budget. A CPU's memory is
+ * the host's, of which decoded files and the program around us need their half. */
+static uint64_t choose_budget(const ip_device_facts *facts, uint64_t limit_bytes)
+{
+    uint64_t budget = facts->info.global_bytes / 4 * 3;
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    if (limit_bytes) return limit_bytes < facts->info.global_bytes ? limit_bytes : facts->info.global_bytes;
+    if (facts->kind == IP_DEVICE_CPU && pages > 0 && page_bytes > 0) {
+        uint64_t half = (uint64_t)pages / 2 * (uint64_t)page_bytes;
+        if (half < budget) budget = half;
+    }
+    return budget;
+}
+
+static imgpar_status open_queue(ip_device *device, cl_platform_id platform, ip_error *err)
+{
+    const cl_context_properties properties[] = { CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0 };
+    cl_int code;
+    device->context = ip_cl_may(&code) ? clCreateContext(properties, 1, &device->id, NULL, NULL, &code) : NULL;
+    if (code) return ip_cl_fail(err, code, "clCreateContext", device->facts.info.name);
+    device->queue = ip_cl_may(&code)
+        ? clCreateCommandQueue(device->context, device->id, CL_QUEUE_PROFILING_ENABLE, &code) : NULL;
+    if (code) return ip_cl_fail(err, code, "clCreateCommandQueue", device->facts.info.name);
+    return IMGPAR_OK;
+}
+
+/* Opens what candidate describes and takes its strings over, also on failure. */
+static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_bytes, ip_device **out, ip_error *err)
+{
+    ip_device *device = ip_zalloc(sizeof *device);
+    if (!device) return ip_fail_memory(err, "opening a device");
+    atomic_init(&device->refs, 1);
+    device->id = candidate->id;
+    device->facts = candidate->facts;
+    device->keeps_programs_on_disk = !candidate->facts.is_pocl && !candidate->facts.is_nvidia;
+    candidate->facts.info = (imgpar_device){ .kind = NULL };
+
+    imgpar_status st = ip_pool_start(&device->pool, choose_budget(&device->facts, limit_bytes), err);
+    if (st) goto no_pool;
+    st = ip_cache_start(&device->cache, err);
+    if (st) goto no_cache;
+    st = open_queue(device, candidate->platform, err);
+    if (st) {
+        ip_device_drop(device);
+        return st;
+    }
+    *out = device;
+    return IMGPAR_OK;
+
+no_cache:
+    ip_pool_end(&device->pool);
+no_pool:
+    ip_device_info_clear(&device->facts.info);
+    ip_free(device);
+    return st;
+}
+
+imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_device **out, ip_error *err)
+{
+    ip_candidates found;
+    size_t index;
+    *out = NULL;
+    imgpar_status st = ip_candidates_find(&found, err);
+    if (st) return st;
+    st = ip_candidates_pick(&found, selector, &index, err);
+    if (!st) st = open_candidate(&found.list[index], mem_limit_bytes, out, err);
+    ip_candidates_clear(&found);
+    return st;
+}
+
+ip_device *ip_device_hold(ip_device *device)
+{
+    atomic_fetch_add_explicit(&device->refs, 1, memory_order_relaxed);
+    return device;
+}
+
+void ip_device_drop(ip_device *device)
+{
+    if (atomic_fetch_sub_explicit(&device->refs, 1, memory_order_acq_rel) != 1) return;
+    ip_cache_end(&device->cache);
+    ip_pool_end(&device->pool);
+    if (device->queue) clReleaseCommandQueue(device->queue);
+    if (device->context) clReleaseContext(device->context);
+    ip_device_info_clear(&device->facts.info);
+    ip_free(device);
+}
+
+void ip_device_close(ip_device *device)
+{
+    if (!device) return;
+    ip_device_trim(device); /* what is idle need not wait for the last buffer in use */
+    ip_device_drop(device);
+}
+
+const ip_device_facts *ip_device_facts_of(const ip_device *device)
+{
+    return &device->facts;
+}
+
+/* ---- launching ------------------------------------------------------------------- */
+
+static imgpar_status check_sizes(const ip_launch *launch, ip_error *err)
+{
+    bool fits = launch->dims >= 1 && launch->dims <= 3;
+    for (int d = 0; fits && d < launch->dims; d++)
+        fits = launch->local[d] > 0 && launch->global[d] > 0 && launch->global[d] % launch->local[d] == 0;
+    return fits ? IMGPAR_OK : ip_fail(err, IMGPAR_E_INTERNAL, "%s: global size is not a multiple of the local size",
+                                      launch->kernel);
+}
+
+static imgpar_status set_arguments(cl_kernel kernel, const ip_launch *launch, ip_error *err)
+{
+    for (int i = 0; i < launch->n_buffers; i++) {
+        cl_int code = IP_CL(clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &launch->buffers[i]->mem));
+        if (code) return ip_cl_fail(err, code, "clSetKernelArg", launch->kernel);
+    }
+    return IMGPAR_OK;
+}
+
+/* Waits for the launch and reads its clock. */
+static imgpar_status read_times(cl_event event, const char *kernel, uint64_t *start_ns, uint64_t *end_ns, ip_error *err)
+{
+    cl_ulong start = 0, end = 0;
+    cl_int code = IP_CL(clWaitForEvents(1, &event));
+    if (code) return ip_cl_fail(err, code, "clWaitForEvents", kernel);
+    code = IP_CL(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL));
+    if (!code) code = IP_CL(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
+    if (code) return ip_cl_fail(err, code, "clGetEventProfilingInfo", kernel);
+    if (start_ns) *start_ns = start;
+    if (end_ns) *end_ns = end;
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_device_launch(ip_device *device, const ip_launch *launch, uint64_t *start_ns, uint64_t *end_ns,
+                               ip_error *err)
+{
+    bool is_timed = start_ns || end_ns;
+    cl_event event = NULL;
+    cl_int code;
+    imgpar_status st = check_sizes(launch, err);
+    if (st) return st;
+
+    /* Arguments are state of a kernel object, so two threads must not share one. */
+    cl_kernel kernel = ip_cl_may(&code) ? clCreateKernel(launch->program->program, launch->kernel, &code) : NULL;
+    if (code) return ip_cl_fail(err, code, "clCreateKernel", launch->kernel);
+    st = set_arguments(kernel, launch, err);
+    if (st) goto out;
+    code = IP_CL(clEnqueueNDRangeKernel(device->queue, kernel, (cl_uint)launch->dims, NULL, launch->global,
+                                        launch->local, 0, NULL, is_timed ? &event : NULL));
+    if (code) {
+        st = ip_cl_fail(err, code, "clEnqueueNDRangeKernel", launch->kernel);
+        goto out;
+    }
+    atomic_fetch_add_explicit(&device->launches, 1, memory_order_relaxed);
+    if (is_timed) st = read_times(event, launch->kernel, start_ns, end_ns, err);
+out:
+    if (event) clReleaseEvent(event);
+    clReleaseKernel(kernel);
+    return st;
+}
+
+imgpar_status ip_device_finish(ip_device *device, ip_error *err)
+{
+    cl_int code = IP_CL(clFinish(device->queue));
+    return code ? ip_cl_fail(err, code, "clFinish", NULL) : IMGPAR_OK;
+}
+
+/* ---- counters ---------------------------------------------------------------------- */
+
+void ip_device_counters_get(ip_device *device, ip_device_counters *out)
+{
+    *out = (ip_device_counters){
+        .launches = atomic_load_explicit(&device->launches, memory_order_relaxed),
+        .builds = atomic_load_explicit(&device->builds, memory_order_relaxed),
+        .bytes_uploaded = atomic_load_explicit(&device->bytes_uploaded, memory_order_relaxed),
+        .bytes_downloaded = atomic_load_explicit(&device->bytes_downloaded, memory_order_relaxed),
+    };
+    pthread_mutex_lock(&device->pool.lock);
+    out->bytes_held = device->pool.held_bytes;
+    out->bytes_peak = device->pool.peak_bytes;
+    out->buffers_made = device->pool.n_made;
+    pthread_mutex_unlock(&device->pool.lock);
+}

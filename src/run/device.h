@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The only code that calls OpenCL: devices, buffers, programs, launches. Every
+ * call is checked; a failure becomes an ip_error that names the CL call, its
+ * symbolic error and, for builds, the log.
+ *
+ * An ip_device owns one CL context and one in-order queue with profiling. It may be used
+ * from several threads.
+ */
+#ifndef IP_RUN_DEVICE_H
+#define IP_RUN_DEVICE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum ip_device_class { IP_DEVICE_CPU, IP_DEVICE_GPU, IP_DEVICE_ACCELERATOR, IP_DEVICE_REF } ip_device_class;
+
+/* One table of facts per device; decisions elsewhere read these and nothing else. */
+typedef struct ip_device_facts {
+    ip_device_class kind;
+    imgpar_device info;         /* for people; strings owned by the device */
+    bool is_pocl, is_nvidia;    /* they keep a kernel cache of their own on disk */
+    bool reports_exact_division;/* offers -cl-fp32-correctly-rounded-divide-sqrt */
+    size_t work_items_per_launch; /* about how many rows-schedule work-items keep it busy (CPU: 8 x units) */
+    size_t local_size;          /* fixed local size of the pixels schedule */
+    unsigned base_align_bytes;
+} ip_device_facts;
+
+typedef struct ip_device ip_device;
+typedef struct ip_buffer ip_buffer;   /* device memory */
+typedef struct ip_program ip_program; /* compiled kernels; shared by reference count through the cache */
+
+/* All usable devices, best first; *out from ip_alloc with strings owned by each (ip_device_info_clear). */
+imgpar_status ip_device_enumerate(imgpar_device **out, size_t *n, ip_error *err);
+void ip_device_info_clear(imgpar_device *info);
+
+/* selector as in imgpar_context_new(), but never "ref". mem_limit_bytes 0: 3/4 of the device's memory, and on a CPU
+ * at most half of the host's. */
+imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_device **out, ip_error *err);
+/* NULL is legal. Buffers and programs still held stay good and keep what they need; the last one frees it. */
+void ip_device_close(ip_device *device);
+const ip_device_facts *ip_device_facts_of(const ip_device *device);
+
+/* ---- buffers: through a pool with a budget (pool.c) --------------------------- */
+
+/* A buffer of at least size_bytes, uninitialised, with one reference; reused from the pool where one fits. Over the
+ * budget: unused pooled buffers are freed, then IMGPAR_E_DEVICE_MEMORY. */
+imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **out, ip_error *err);
+ip_buffer *ip_buffer_retain(ip_buffer *buffer);
+void ip_buffer_release(ip_buffer *buffer); /* to the pool; NULL is legal */
+size_t ip_buffer_size(const ip_buffer *buffer); /* as asked for; it may have room for more */
+/* Blocking copies. */
+imgpar_status ip_buffer_write(ip_buffer *buffer, size_t offset, const void *src, size_t n, ip_error *err);
+imgpar_status ip_buffer_read(ip_buffer *buffer, size_t offset, void *dst, size_t n, ip_error *err);
+/* Bytes that may still be allocated, counting what the pool could free. */
+uint64_t ip_device_budget_left(ip_device *device);
+/* Frees pooled buffers that nobody uses. */
+void ip_device_trim(ip_device *device);
+
+/* ---- programs: in-memory and on-disk cache (cache.c) --------------------------- */
+
+/* The program built from source (OpenCL C, UTF-8) and options: from memory, from disk, or compiled. Waiting threads
+ * share one build. *built (may be NULL) tells whether the device's compiler ran. */
+imgpar_status ip_program_get(ip_device *device, const char *source, const char *options, ip_program **out,
+                             bool *built, ip_error *err);
+void ip_program_release(ip_program *program);
+
+/* ---- launches ------------------------------------------------------------------ */
+
+typedef struct ip_launch {
+    ip_program *program;
+    const char *kernel;
+    ip_buffer *const *buffers;   /* arguments 0..n_buffers-1, in order */
+    int n_buffers;
+    int dims;                    /* 1..3 */
+    size_t global[3], local[3];  /* global a multiple of local */
+} ip_launch;
+
+/* Enqueues; a fresh kernel object per launch. start/end of the kernel in nanoseconds of the device's clock when
+ * asked for (then it waits), else the launch only. */
+imgpar_status ip_device_launch(ip_device *device, const ip_launch *launch, uint64_t *start_ns, uint64_t *end_ns,
+                               ip_error *err);
+/* Waits for all that was enqueued. */
+imgpar_status ip_device_finish(ip_device *device, ip_error *err);
+
+/* ---- counters -------------------------------------------------------------------- */
+typedef struct ip_device_counters {
+    uint64_t launches, builds, bytes_uploaded, bytes_downloaded, bytes_held, bytes_peak, buffers_made;
+} ip_device_counters;
+void ip_device_counters_get(ip_device *device, ip_device_counters *out);
+
+#endif

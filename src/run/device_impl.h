@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What device.c, pool.c and cache.c share: the inside of an ip_device.
+ *
+ * Lifetime: the opener, every buffer in use and every program handed out hold a
+ * reference; the last one to go frees everything, so that ip_device_close() may
+ * come before the last ip_buffer_release(). Buffers that lie idle in the pool and
+ * programs that lie in the cache hold none.
+ *
+ * Locks: the pool's and the cache's are never held together. The counters are atomic.
+ */
+#ifndef IP_RUN_DEVICE_IMPL_H
+#define IP_RUN_DEVICE_IMPL_H
+
+#include "base/hash.h"
+#include "run/clcheck.h"
+#include "run/device.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct ip_buffer {
+    ip_device *device;   /* a reference while the buffer is in use */
+    atomic_int refs;     /* 0 while it lies in the pool */
+    cl_mem mem;
+    size_t size_bytes;   /* asked for */
+    size_t capacity_bytes;
+    ip_buffer *next;     /* in the pool: the one that became idle before this one */
+};
+
+typedef struct ip_pool {
+    pthread_mutex_t lock; /* guards everything below */
+    ip_buffer *idle;      /* the newest first */
+    uint64_t budget_bytes, held_bytes, idle_bytes, peak_bytes, n_made;
+} ip_pool;
+
+typedef enum ip_build_state { IP_BUILD_RUNNING, IP_BUILD_DONE, IP_BUILD_FAILED } ip_build_state;
+
+struct ip_program {
+    ip_device *device;
+    cl_program program;
+    char *identity;       /* device, driver, options and source: what decides the code */
+    size_t identity_bytes;
+    ip_hash128 key;       /* of identity */
+    ip_build_state state;
+    ip_error error;       /* FAILED */
+    unsigned refs;        /* handed out or waited for; the cache itself holds none */
+    bool is_listed;       /* in the cache; a program that failed or was evicted is not */
+    ip_program *next;     /* in the cache, the most recently used first */
+};
+
+typedef struct ip_cache {
+    pthread_mutex_t lock; /* guards everything below and the programs' state, refs, next */
+    pthread_cond_t built;
+    ip_program *programs;
+    size_t n;
+} ip_cache;
+
+struct ip_device {
+    atomic_int refs;
+    ip_device_facts facts;
+    cl_device_id id;
+    cl_context context;
+    cl_command_queue queue;
+    bool keeps_programs_on_disk; /* ours do; false where the driver keeps its own */
+    ip_pool pool;
+    ip_cache cache;
+    atomic_ullong launches, builds, bytes_uploaded, bytes_downloaded;
+};
+
+ip_device *ip_device_hold(ip_device *device);
+void ip_device_drop(ip_device *device);
+
+/* 0, or IMGPAR_E_HOST_MEMORY; a pool or cache that failed to start needs no end. */
+imgpar_status ip_pool_start(ip_pool *pool, uint64_t budget_bytes, ip_error *err);
+void ip_pool_end(ip_pool *pool);
+imgpar_status ip_cache_start(ip_cache *cache, ip_error *err);
+void ip_cache_end(ip_cache *cache);
+
+#endif

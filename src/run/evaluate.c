@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One evaluation:
+ *
+ *     loops below the arrays are run first (loop.c); their results then count as sources
+ *     ip_compile          the graph becomes kernels
+ *     demand              backwards from the results: the region of every stage that is needed
+ *     for each kernel     sources decoded and uploaded on first use, outputs allocated, launched;
+ *                         a stage's memory goes back to the pool after its last reader
+ *
+ * Where not everything fits the device's budget and one image is asked for, its rows are computed in strips
+ * that fit and gathered in host memory.
+ */
+#include "run/evaluate.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "run/ref.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct evaluation {
+    imgpar_context *ctx;
+    ip_runner runner;
+    ip_plan *plan;
+    ip_value **source_values; /* by stage id: decoded once, strips share them */
+    ip_binding *bindings;     /* by stage id */
+    ip_region *needed;        /* by stage id */
+    bool *is_needed;
+    int *last_reader;         /* by stage id: the last kernel that reads it; n_kernels: a result */
+} evaluation;
+
+static bool poll_stop(void *user, double done)
+{
+    const imgpar_options *o = user;
+    return o->poll(o->user, done) != 0;
+}
+
+void ip_runner_init(ip_runner *runner, imgpar_context *ctx, const imgpar_options *options)
+{
+    *runner = (ip_runner){ .device = ctx->device, .options = options, .started_ms = ip_now_ms() };
+    if (options && options->poll)
+        runner->poll = (ip_poll){ poll_stop, (void *)options };
+}
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static ip_region whole(const int64_t dims[4]) { return (ip_region){ 0, dims[0], 0, dims[1], 0, dims[2] }; }
+
+static uint64_t region_elements(const ip_region *r, const ip_stage *s)
+{
+    return (uint64_t)(r->z1 - r->z0) * (uint64_t)(r->y1 - r->y0) * (uint64_t)(r->x1 - r->x0) * (uint64_t)s->dims[3];
+}
+
+static uint64_t region_bytes(const ip_region *r, const ip_stage *s)
+{
+    return region_elements(r, s) * ip_dtype(s->dtype)->size_bytes;
+}
+
+static uint64_t stage_bytes(const ip_stage *s)
+{
+    ip_region all = whole(s->dims);
+    return region_bytes(&all, s);
+}
+
+static ip_stage *root_of(const ip_kernel *k) { return k->stages[k->n_stages - 1]; }
+
+/* ---- what is needed ----------------------------------------------------------------- */
+
+static void need(evaluation *e, const ip_stage *s, const ip_region *r)
+{
+    if (r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0)
+        return;
+    ip_region *n = &e->needed[s->id];
+    if (!e->is_needed[s->id])
+        *n = *r;
+    else
+        *n = (ip_region){ min64(n->z0, r->z0), max64(n->z1, r->z1), min64(n->y0, r->y0), max64(n->y1, r->y1),
+                          min64(n->x0, r->x0), max64(n->x1, r->x1) };
+    e->is_needed[s->id] = true;
+}
+
+/* The domain a kernel walks to make what is needed of its root. */
+static ip_region kernel_region(const evaluation *e, const ip_kernel *k)
+{
+    return k->is_fold ? whole(k->domain) : e->needed[root_of(k)->id];
+}
+
+static void infer_demand(evaluation *e, const ip_stage *result, const ip_region *region)
+{
+    memset(e->is_needed, 0, (size_t)e->plan->ir->n_stages * sizeof *e->is_needed);
+    memset(e->needed, 0, (size_t)e->plan->ir->n_stages * sizeof *e->needed);
+    for (int k = 0; k < e->plan->n_outputs; k++) {
+        ip_region all = whole(e->plan->outputs[k]->dims);
+        need(e, e->plan->outputs[k], e->plan->outputs[k] == result ? region : &all);
+    }
+    for (int k = e->plan->n_kernels - 1; k >= 0; k--) {
+        const ip_kernel *kernel = &e->plan->kernels[k];
+        if (!e->is_needed[root_of(kernel)->id])
+            continue;
+        ip_region r = kernel_region(e, kernel);
+        for (int i = 0; i < kernel->n_inputs; i++) {
+            ip_region input;
+            ip_kernel_demand(e->plan, kernel, kernel->inputs[i], &r, &input);
+            need(e, kernel->inputs[i], &input);
+        }
+    }
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+static imgpar_status source_value(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err)
+{
+    if (!e->source_values[s->id]) {
+        if (s->value)
+            e->source_values[s->id] = ip_value_retain(s->value);
+        else {
+            imgpar_status st = ip_source_value(e->ctx, &e->runner, s->node, &e->source_values[s->id], err);
+            if (st)
+                return st;
+        }
+    }
+    *out = e->source_values[s->id];
+    return IMGPAR_OK;
+}
+
+/* The rows of a source that are needed, whole rows of one plane or everything. */
+static imgpar_status bind_source(evaluation *e, const ip_stage *s, ip_error *err)
+{
+    ip_binding *b = &e->bindings[s->id];
+    ip_value *v;
+    imgpar_status st = source_value(e, s, &v, err);
+    if (st || b->buffer)
+        return st;
+    double start = ip_now_ms();
+    ip_region r = whole(s->dims);
+    const ip_region *n = &e->needed[s->id];
+    bool in_part = v->host && !v->buffer && s->dims[0] == 1 && n->y1 > n->y0 && n->y1 - n->y0 < s->dims[1];
+    if (!in_part) {
+        bool uploads = !v->buffer;
+        ip_buffer *buffer;
+        st = ip_value_on_device(v, e->runner.device, &buffer, err);
+        if (st)
+            return st;
+        b->buffer = ip_buffer_retain(buffer);
+        b->region = r;
+        if (uploads)
+            ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, v->size_bytes, v->size_bytes);
+        return IMGPAR_OK;
+    }
+    r.y0 = n->y0;
+    r.y1 = n->y1;
+    size_t row = (size_t)(s->dims[2] * s->dims[3]) * ip_dtype(s->dtype)->size_bytes, bytes = row * (size_t)(r.y1 - r.y0);
+    st = ip_buffer_new(e->runner.device, bytes, &b->buffer, err);
+    if (!st)
+        st = ip_buffer_write(b->buffer, 0, (const char *)v->host + row * (size_t)r.y0, bytes, err);
+    b->region = r;
+    ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, bytes, bytes);
+    return st;
+}
+
+static imgpar_status bind_output(evaluation *e, const ip_stage *s, ip_error *err)
+{
+    ip_binding *b = &e->bindings[s->id];
+    b->region = e->needed[s->id];
+    uint64_t bytes = region_bytes(&b->region, s);
+    return ip_buffer_new(e->runner.device, bytes ? (size_t)bytes : 1, &b->buffer, err);
+}
+
+static void unbind(ip_binding *b)
+{
+    ip_buffer_release(b->buffer);
+    b->buffer = NULL;
+}
+
+static void unbind_all(evaluation *e)
+{
+    for (int k = 0; k < e->plan->ir->n_stages; k++)
+        unbind(&e->bindings[k]);
+}
+
+/* An upper bound of what a run with the current demand holds at once. */
+static uint64_t bytes_needed(const evaluation *e)
+{
+    uint64_t total = 0;
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        const ip_stage *s = e->plan->ir->stages[k];
+        if (!e->is_needed[k] || (s->kind == IP_STAGE_SOURCE && s->value && s->value->buffer))
+            continue;
+        total += region_bytes(&e->needed[k], s);
+    }
+    return total;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static void find_last_readers(evaluation *e)
+{
+    for (int k = 0; k < e->plan->ir->n_stages; k++)
+        e->last_reader[k] = -1;
+    for (int k = 0; k < e->plan->n_kernels; k++)
+        for (int i = 0; i < e->plan->kernels[k].n_inputs; i++)
+            e->last_reader[e->plan->kernels[k].inputs[i]->id] = k;
+    for (int k = 0; k < e->plan->n_outputs; k++)
+        e->last_reader[e->plan->outputs[k]->id] = e->plan->n_kernels;
+}
+
+static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
+{
+    const ip_kernel *k = &e->plan->kernels[index];
+    imgpar_status st = IMGPAR_OK;
+    if (!e->is_needed[root_of(k)->id] && region_elements(&e->needed[root_of(k)->id], root_of(k)) == 0 && !root_of(k)->is_output)
+        return IMGPAR_OK;
+    for (int i = 0; !st && i < k->n_inputs; i++)
+        if (!e->bindings[k->inputs[i]->id].buffer)
+            st = bind_source(e, k->inputs[i], err);
+    for (int i = 0; !st && i < k->n_outputs; i++)
+        st = bind_output(e, k->outputs[i], err);
+    if (!st) {
+        ip_region r = kernel_region(e, k);
+        st = ip_kernel_run(&e->runner, e->plan, k, e->bindings, &r, err);
+    }
+    for (int i = 0; i < k->n_inputs; i++)
+        if (e->last_reader[k->inputs[i]->id] == index)
+            unbind(&e->bindings[k->inputs[i]->id]);
+    return st;
+}
+
+static imgpar_status run_kernels(evaluation *e, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    for (int k = 0; !st && k < e->plan->n_kernels; k++)
+        st = run_kernel(e, k, err);
+    return st;
+}
+
+/* The value of result k: its buffer, or its source's value. */
+static imgpar_status take_result(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err)
+{
+    if (s->kind == IP_STAGE_SOURCE) {
+        imgpar_status st = source_value(e, s, out, err);
+        *out = st ? NULL : ip_value_retain(*out);
+        return st;
+    }
+    *out = ip_value_of_buffer(ip_buffer_retain(e->bindings[s->id].buffer), (size_t)stage_bytes(s));
+    return *out ? IMGPAR_OK : ip_fail_memory(err, "keeping a result");
+}
+
+static imgpar_status run_whole(evaluation *e, ip_value **values, ip_error *err)
+{
+    imgpar_status st = run_kernels(e, err);
+    for (int k = 0; !st && k < e->plan->n_outputs; k++)
+        st = take_result(e, e->plan->outputs[k], &values[k], err);
+    unbind_all(e);
+    return st;
+}
+
+static imgpar_status run_strip(evaluation *e, const ip_stage *s, const ip_region *r, char *host, ip_error *err)
+{
+    infer_demand(e, s, r);
+    imgpar_status st = run_kernels(e, err);
+    size_t row = (size_t)(s->dims[2] * s->dims[3]) * ip_dtype(s->dtype)->size_bytes;
+    if (!st) {
+        double start = ip_now_ms();
+        st = ip_buffer_read(e->bindings[s->id].buffer, 0, host + row * (size_t)r->y0, row * (size_t)(r->y1 - r->y0), err);
+        ip_runner_event(&e->runner, "download", "strip", start, row * (size_t)(r->y1 - r->y0), row * (size_t)(r->y1 - r->y0));
+    }
+    unbind_all(e);
+    return st;
+}
+
+/* Fewer rows at a time until they fit the budget. */
+static int64_t rows_that_fit(evaluation *e, const ip_stage *s)
+{
+    uint64_t budget = ip_device_budget_left(e->runner.device);
+    int64_t rows = s->dims[1];
+    for (;;) {
+        /* a strip in the middle has a halo at both ends */
+        int64_t y0 = (s->dims[1] - rows) / 2;
+        ip_region r = whole(s->dims);
+        r.y0 = y0;
+        r.y1 = y0 + rows;
+        infer_demand(e, s, &r);
+        if (bytes_needed(e) <= budget - budget / 8)
+            return rows;
+        if (rows <= 1)
+            return 0;
+        rows = (rows + 1) / 2;
+    }
+}
+
+static imgpar_status run_strips(evaluation *e, ip_value **values, ip_error *err)
+{
+    const ip_stage *s = e->plan->outputs[0];
+    int64_t rows = e->plan->n_outputs == 1 && s->kind == IP_STAGE_MAP && s->dims[0] == 1 ? rows_that_fit(e, s) : 0;
+    if (rows == 0)
+        return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: needs more than the %llu MB that the device may use",
+                       s->node->op->info.name, (unsigned long long)(ip_device_budget_left(e->runner.device) >> 20));
+    char *host = ip_alloc((size_t)stage_bytes(s));
+    if (!host)
+        return ip_fail_memory(err, "gathering a result");
+    imgpar_status st = IMGPAR_OK;
+    for (int64_t y = 0; !st && y < s->dims[1]; y += rows) {
+        ip_region r = whole(s->dims);
+        r.y0 = y;
+        r.y1 = min64(y + rows, s->dims[1]);
+        st = run_strip(e, s, &r, host, err);
+    }
+    if (st) {
+        ip_free(host);
+        return st;
+    }
+    values[0] = ip_value_of_host(host, (size_t)stage_bytes(s));
+    return values[0] ? IMGPAR_OK : ip_fail_memory(err, "keeping a result");
+}
+
+static imgpar_status run_on_device(evaluation *e, ip_value **values, ip_error *err)
+{
+    const ip_device_facts *facts = ip_device_facts_of(e->runner.device);
+    if (e->plan->uses_f64 && !facts->info.has_f64)
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "f64: the device %s has no double precision", facts->info.name);
+    find_last_readers(e);
+    infer_demand(e, NULL, NULL);
+    if (e->plan->n_kernels > 0 && bytes_needed(e) > ip_device_budget_left(e->runner.device))
+        return run_strips(e, values, err);
+    return run_whole(e, values, err);
+}
+
+/* ---- the reference interpreter ------------------------------------------------------------------ */
+
+/* Host memory of a value that may be on the device only; *copy is to be freed. */
+static imgpar_status host_of(ip_value *v, void **host, void **copy, ip_error *err)
+{
+    *copy = NULL;
+    *host = v->host;
+    if (v->host)
+        return IMGPAR_OK;
+    *host = *copy = ip_alloc(v->size_bytes);
+    return *copy ? ip_value_read(v, *copy, err) : ip_fail_memory(err, "reading a value");
+}
+
+static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
+{
+    ip_ir *ir = e->plan->ir;
+    size_t n = (size_t)ir->n_stages;
+    void **memory = ip_zalloc((n + 1) * sizeof *memory), **copies = ip_zalloc((n + 1) * sizeof *copies);
+    imgpar_status st = memory && copies ? IMGPAR_OK : ip_fail_memory(err, "interpreting");
+    for (size_t k = 0; !st && k < n; k++) {
+        ip_value *v;
+        if (ir->stages[k]->kind != IP_STAGE_SOURCE)
+            continue;
+        st = source_value(e, ir->stages[k], &v, err);
+        if (!st)
+            st = host_of(v, &memory[k], &copies[k], err);
+    }
+    double start = ip_now_ms();
+    bool ran = !st;
+    if (!st)
+        st = ip_ref_run(ir, memory, &e->runner.poll, err);
+    if (!st)
+        ip_runner_event(&e->runner, "kernel", "ref", start, 0, 0);
+    for (int k = 0; !st && k < e->plan->n_outputs; k++) {
+        const ip_stage *s = e->plan->outputs[k];
+        if (s->kind == IP_STAGE_SOURCE) {
+            st = take_result(e, s, &values[k], err);
+        } else if (memory[s->id]) {
+            values[k] = ip_value_of_host(memory[s->id], (size_t)stage_bytes(s));
+            memory[s->id] = NULL;
+            if (!values[k])
+                st = ip_fail_memory(err, "keeping a result");
+        } else { /* the same stage asked for twice */
+            for (int j = 0; j < k; j++)
+                if (e->plan->outputs[j] == s)
+                    values[k] = ip_value_retain(values[j]);
+        }
+    }
+    for (size_t k = 0; memory && ran && k < n; k++)
+        if (ir->stages[k]->kind != IP_STAGE_SOURCE)
+            ip_free(memory[k]);
+    for (size_t k = 0; copies && k < n; k++)
+        ip_free(copies[k]);
+    ip_free(memory);
+    ip_free(copies);
+    return st;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------- */
+
+static imgpar_status evaluation_init(evaluation *e, ip_error *err)
+{
+    size_t n = (size_t)e->plan->ir->n_stages + 1;
+    e->source_values = ip_zalloc(n * sizeof *e->source_values);
+    e->bindings = ip_zalloc(n * sizeof *e->bindings);
+    e->needed = ip_zalloc(n * sizeof *e->needed);
+    e->is_needed = ip_zalloc(n * sizeof *e->is_needed);
+    e->last_reader = ip_zalloc(n * sizeof *e->last_reader);
+    bool ok = e->source_values && e->bindings && e->needed && e->is_needed && e->last_reader;
+    return ok ? IMGPAR_OK : ip_fail_memory(err, "evaluating");
+}
+
+static void evaluation_free(evaluation *e)
+{
+    for (int k = 0; e->source_values && k < e->plan->ir->n_stages; k++)
+        ip_value_release(e->source_values[k]);
+    ip_free(e->source_values);
+    ip_free(e->bindings);
+    ip_free(e->needed);
+    ip_free(e->is_needed);
+    ip_free(e->last_reader);
+    ip_plan_free(e->plan);
+}
+
+static imgpar_status compile(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, bool use_ref, ip_plan **plan,
+                             ip_error *err)
+{
+    ip_compile_options options = ip_context_compile_options(ctx);
+    ip_str log = IP_STR_INIT;
+    options.keep_stages = use_ref;
+    options.log = options.dump ? &log : NULL;
+    imgpar_status st = ip_compile(arrays, n, &options, plan, err);
+    if (log.length > 0) { /* IMGPAR_DUMP is a request to print, the only one there is */
+        fputs(log.text, stderr);
+    }
+    ip_str_free(&log);
+    return st;
+}
+
+imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
+                          bool use_ref, ip_value **values, ip_error *err)
+{
+    memset(values, 0, n * sizeof *values);
+    if (n == 0)
+        return IMGPAR_OK;
+    pthread_mutex_lock(&ctx->lock);
+    bool by_ref = use_ref || !ctx->device || ctx->schedule == IP_SCHEDULE_REF;
+    pthread_mutex_unlock(&ctx->lock);
+    ip_loop_values loops = { 0 };
+    evaluation e = { .ctx = ctx };
+    ip_runner_init(&e.runner, ctx, options);
+    imgpar_status st = ip_loops_run(ctx, arrays, n, options, by_ref, &loops, err);
+    if (!st && e.runner.poll.stop && e.runner.poll.stop(e.runner.poll.user, 0))
+        st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    if (!st)
+        st = compile(ctx, arrays, n, by_ref, &e.plan, err);
+    if (!st)
+        st = evaluation_init(&e, err);
+    if (!st)
+        st = by_ref ? run_on_ref(&e, values, err) : run_on_device(&e, values, err);
+    if (e.plan)
+        evaluation_free(&e);
+    ip_loops_release(&loops);
+    for (size_t k = 0; st && k < n; k++) {
+        ip_value_release(values[k]);
+        values[k] = NULL;
+    }
+    atomic_fetch_add(&ctx->evaluations, 1);
+    return st;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From arrays to values: loops first, then compile, decode, upload, launch. The one
+ * door to all of it.
+ */
+#ifndef IP_RUN_EVALUATE_H
+#define IP_RUN_EVALUATE_H
+
+#include "run/context.h"
+#include "run/launch.h"
+#include "run/value.h"
+
+/* values[k] gets the value of arrays[k], a new reference. None of the arrays is an error. use_ref: with the
+ * reference interpreter, whatever the device. *failed (may be NULL) is the index of the array at fault, or 0. */
+imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
+                          bool use_ref, ip_value **values, ip_error *err);
+
+/* The elements of a SOURCE stage's node that has no value yet: decoded or borrowed. */
+imgpar_status ip_source_value(imgpar_context *ctx, const ip_runner *runner, const imgpar_array *node, ip_value **out,
+                              ip_error *err);
+/* Runs the loops below the arrays and keeps their results' values in *pins (n_pins), to be released by
+ * ip_loops_release() after the evaluation that needed them. */
+typedef struct ip_loop_values { imgpar_array **nodes; ip_value **values; size_t n, capacity; } ip_loop_values;
+imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
+                           bool use_ref, ip_loop_values *out, ip_error *err);
+void ip_loops_release(ip_loop_values *values);
+
+/* Fills in a poll and a clock for options (NULL is legal). */
+void ip_runner_init(ip_runner *runner, imgpar_context *ctx, const imgpar_options *options);
+
+#endif

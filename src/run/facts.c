@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is known of a device: what it says of itself, and what we know of its
+ * kind. Everything that we know, and no driver tells, is in the tables below.
+ */
+#include "run/select.h"
+
+#include "base/str.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* Order of classes when the user does not choose, and tuning. A discrete GPU comes before all of them.
+ *
+ * items_per_unit: work-items of the rows schedule that keep a compute unit busy. A CPU runs one at a time on each,
+ * 8 of them even out strips that take longer; a GPU hides memory latency behind hundreds.
+ * local_size: work-group size of the pixels schedule. It is fixed because PoCL compiles a kernel anew for every one. */
+static const struct class_row {
+    const char *name;
+    int rank;
+    unsigned items_per_unit, local_size;
+} class_rows[] = {
+    [IP_DEVICE_CPU]         = { "cpu",         3, 8,   64 },
+    [IP_DEVICE_GPU]         = { "gpu",         2, 512, 128 },
+    [IP_DEVICE_ACCELERATOR] = { "accelerator", 4, 64,  64 },
+    [IP_DEVICE_REF]         = { "ref",         5, 1,   1 },
+};
+
+/* Platforms that are there for another purpose than to be fast: behind every other device. */
+static const struct { const char *platform, *why; } last_rows[] = {
+    { "rusticl", "on llvmpipe a work-item's loops stop after about 65,535 iterations" },
+    { "Oclgrind", "an instrumented simulator" },
+};
+
+const char *ip_device_class_name(ip_device_class kind)
+{
+    return class_rows[kind].name;
+}
+
+bool ip_text_has(const char *text, const char *part)
+{
+    size_t n = strlen(part);
+    for (; strlen(text) >= n; text++) {
+        size_t i = 0;
+        while (i < n && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i])) i++;
+        if (i == n) return true;
+    }
+    return false;
+}
+
+int ip_facts_rank(const ip_device_facts *facts)
+{
+    int rank = class_rows[facts->kind].rank;
+    if (facts->kind == IP_DEVICE_GPU && !facts->info.has_unified_memory) rank--;
+    for (size_t i = 0; i < sizeof last_rows / sizeof *last_rows; i++)
+        if (facts->kind == IP_DEVICE_CPU && ip_text_has(facts->info.platform, last_rows[i].platform)) rank += 100;
+    return rank;
+}
+
+/* A string that a device or its platform tells, without surrounding blanks. New. */
+static imgpar_status read_text(cl_platform_id platform, cl_device_id id, cl_uint what, char **out, ip_error *err)
+{
+    const char *call = id ? "clGetDeviceInfo" : "clGetPlatformInfo";
+    size_t n = 0;
+    cl_int code = IP_CL(id ? clGetDeviceInfo(id, what, 0, NULL, &n) : clGetPlatformInfo(platform, what, 0, NULL, &n));
+    if (code) return ip_cl_fail(err, code, call, NULL);
+
+    char *text = ip_zalloc(n + 1);
+    if (!text) return ip_fail_memory(err, "asking a device for its name");
+    code = IP_CL(id ? clGetDeviceInfo(id, what, n, text, NULL) : clGetPlatformInfo(platform, what, n, text, NULL));
+    if (code) {
+        ip_free(text);
+        return ip_cl_fail(err, code, call, NULL);
+    }
+    size_t start = strspn(text, " \t"), end = strlen(text);
+    while (end > start && isspace((unsigned char)text[end - 1])) end--;
+    memmove(text, text + start, end - start);
+    text[end - start] = '\0';
+    *out = text;
+    return IMGPAR_OK;
+}
+
+static imgpar_status read_value(cl_device_id id, cl_device_info what, void *value, size_t size, ip_error *err)
+{
+    cl_int code = IP_CL(clGetDeviceInfo(id, what, size, value, NULL));
+    return code ? ip_cl_fail(err, code, "clGetDeviceInfo", NULL) : IMGPAR_OK;
+}
+
+static ip_device_class class_of(cl_device_type type)
+{
+    /* Oclgrind says that it is everything; it wants to be treated as a CPU. */
+    if (type & CL_DEVICE_TYPE_CPU) return IP_DEVICE_CPU;
+    return type & CL_DEVICE_TYPE_GPU ? IP_DEVICE_GPU : IP_DEVICE_ACCELERATOR;
+}
+
+/* A name among space-separated ones. */
+static bool has_word(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = words; (p = strstr(p, word)); p += n)
+        if ((p == words || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0')) return true;
+    return false;
+}
+
+static imgpar_status read_texts(cl_platform_id platform, cl_device_id id, imgpar_device *info, ip_error *err)
+{
+    const struct { bool of_platform; cl_uint what; const char **to; } texts[] = {
+        { false, CL_DEVICE_NAME, &info->name },
+        { true, CL_PLATFORM_NAME, &info->platform },
+        { false, CL_DEVICE_VERSION, &info->version },
+        { false, CL_DRIVER_VERSION, &info->driver },
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char *text = NULL;
+        imgpar_status st = read_text(platform, texts[i].of_platform ? NULL : id, texts[i].what, &text, err);
+        if (st) return st;
+        *texts[i].to = text;
+    }
+    return IMGPAR_OK;
+}
+
+static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_error *err)
+{
+    imgpar_device *info = &facts->info;
+    cl_device_type type = 0;
+    cl_device_fp_config single = 0;
+    cl_uint units = 0, align_bits = 0;
+    cl_bool images = CL_FALSE, unified = CL_FALSE;
+    cl_ulong global_bytes = 0, local_bytes = 0, max_alloc = 0;
+    size_t max_group = 0;
+    const struct { cl_device_info what; void *to; size_t size; } values[] = {
+        { CL_DEVICE_TYPE, &type, sizeof type },
+        { CL_DEVICE_SINGLE_FP_CONFIG, &single, sizeof single },
+        { CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof units },
+        { CL_DEVICE_MEM_BASE_ADDR_ALIGN, &align_bits, sizeof align_bits },
+        { CL_DEVICE_IMAGE_SUPPORT, &images, sizeof images },
+        { CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof unified },
+        { CL_DEVICE_GLOBAL_MEM_SIZE, &global_bytes, sizeof global_bytes },
+        { CL_DEVICE_LOCAL_MEM_SIZE, &local_bytes, sizeof local_bytes },
+        { CL_DEVICE_MAX_MEM_ALLOC_SIZE, &max_alloc, sizeof max_alloc },
+        { CL_DEVICE_MAX_WORK_GROUP_SIZE, &max_group, sizeof max_group },
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        imgpar_status st = read_value(id, values[i].what, values[i].to, values[i].size, err);
+        if (st) return st;
+    }
+    facts->kind = class_of(type);
+    facts->reports_exact_division = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    facts->base_align_bytes = align_bits / 8;
+    info->compute_units = units;
+    info->has_images = images != CL_FALSE;
+    info->has_unified_memory = unified != CL_FALSE;
+    info->global_bytes = global_bytes;
+    info->local_bytes = local_bytes;
+    info->max_alloc_bytes = max_alloc;
+    info->max_work_group = max_group;
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_facts *facts, ip_error *err)
+{
+    imgpar_device *info = &facts->info;
+    char *extensions = NULL;
+    *facts = (ip_device_facts){ .kind = IP_DEVICE_CPU };
+    imgpar_status st = read_texts(platform, id, info, err);
+    if (!st) st = read_numbers(id, facts, err);
+    if (!st) st = read_text(platform, id, CL_DEVICE_EXTENSIONS, &extensions, err);
+    if (st) {
+        ip_device_info_clear(info);
+        return st;
+    }
+    info->has_f64 = has_word(extensions, "cl_khr_fp64");
+    info->has_f16 = has_word(extensions, "cl_khr_fp16");
+    ip_free(extensions);
+
+    const struct class_row *row = &class_rows[facts->kind];
+    info->kind = row->name;
+    facts->is_pocl = ip_text_has(info->platform, "Portable Computing Language");
+    facts->is_nvidia = ip_text_has(info->platform, "NVIDIA");
+    facts->work_items_per_launch = (size_t)(info->compute_units ? info->compute_units : 1) * row->items_per_unit;
+    facts->local_size = row->local_size;
+    while (facts->local_size > 1 && facts->local_size > info->max_work_group) facts->local_size /= 2;
+    return IMGPAR_OK;
+}
+
+const char *ip_facts_unusable(cl_device_id id, const ip_device_facts *facts)
+{
+    cl_bool available = CL_FALSE, compiler = CL_FALSE, little = CL_FALSE;
+    if (IP_CL(clGetDeviceInfo(id, CL_DEVICE_AVAILABLE, sizeof available, &available, NULL)) || !available)
+        return "not available";
+    if (IP_CL(clGetDeviceInfo(id, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler, &compiler, NULL)) || !compiler)
+        return "no OpenCL C compiler";
+    if (IP_CL(clGetDeviceInfo(id, CL_DEVICE_ENDIAN_LITTLE, sizeof little, &little, NULL)) || !little)
+        return "not little-endian";
+    /* "OpenCL 1.2 ..." by definition. */
+    if (strncmp(facts->info.version, "OpenCL ", 7) != 0 || ip_parse_number(facts->info.version + 7, NULL) < 1.15)
+        return "older than OpenCL 1.2";
+    return NULL;
+}

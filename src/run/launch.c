@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/launch.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "run/shaders.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+double ip_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+void ip_runner_event(const ip_runner *r, const char *kind, const char *name, double start_ms, uint64_t bytes_read,
+                     uint64_t bytes_written)
+{
+    if (!r->options || !r->options->on_event)
+        return;
+    imgpar_event e = { .kind = kind, .name = name, .ops = "", .schedule = "", .start_ms = start_ms - r->started_ms,
+                       .end_ms = ip_now_ms() - r->started_ms, .bytes_read = bytes_read, .bytes_written = bytes_written };
+    r->options->on_event(r->options->user, &e);
+}
+
+/* How the domain's region is divided among work-items of the rows schedule. */
+typedef struct division {
+    int strip_rows, strip_columns;
+    int items_x, items_y, items_z;
+    size_t scratch_start, scratch_each; /* in units of 64 bytes */
+    size_t scratch_bytes;
+} division;
+
+typedef struct launching {
+    const ip_runner *runner;
+    const ip_plan *plan;
+    const ip_kernel *kernel;
+    const ip_binding *bindings;
+    const ip_region *region;
+    const ip_stage *root;
+    division div;
+    int *params;          /* the parameter buffer's contents */
+    size_t n_params;
+    ip_program *program;
+    ip_buffer *scratch, *param_buffer;
+} launching;
+
+enum {
+    SMALL_COLUMNS = 4096,      /* a strip narrower than this is not worth a work-item of its own */
+    FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
+    MIN_ROWS = 16,
+    STRIP_WORK = 20000000      /* operations in a strip at most, so that a batch of strips ends soon */
+};
+
+static int64_t ceil_div(int64_t a, int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
+static int64_t clamp64(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
+
+static int halo_rows(const ip_kernel *k)
+{
+    int halo = 0;
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].lead - k->placed[i].first > halo)
+            halo = k->placed[i].lead - k->placed[i].first;
+    return halo;
+}
+
+static int64_t operations_per_row(const launching *l, int64_t columns)
+{
+    int64_t n = 1;
+    for (int i = 0; i < l->kernel->n_placed; i++)
+        n += 1 + ip_x_size(l->plan->ir, l->kernel->placed[i].stage->body);
+    return n * columns * l->kernel->domain[3];
+}
+
+static int ring_pitch(const launching *l, const ip_placed *p)
+{
+    int64_t columns = clamp64((int64_t)l->div.strip_columns + p->left + p->right, 0, p->stage->dims[2]);
+    return (int)((columns + 2 * p->pad) * p->stage->dims[3]);
+}
+
+static size_t ring_units(const launching *l, const ip_placed *p)
+{
+    size_t bytes = (size_t)ring_pitch(l, p) * (size_t)p->rows * ip_dtype(p->stage->dtype)->size_bytes;
+    return (bytes + 63) / 64 + 1; /* one more: rings do not share a cache line */
+}
+
+static void divide(launching *l)
+{
+    const ip_kernel *k = l->kernel;
+    const ip_region *r = l->region;
+    division *d = &l->div;
+    int64_t rows = r->y1 - r->y0, columns = r->x1 - r->x0;
+    int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
+    int64_t per_row = operations_per_row(l, columns);
+    int64_t least = clamp64(4 * halo_rows(k), MIN_ROWS, 1 << 20);
+    if (k->schedule != IP_SCHEDULE_ROWS)
+        least = 1;
+    int64_t strip = clamp64(ceil_div(rows, target), least, rows > 0 ? rows : 1);
+    strip = clamp64(STRIP_WORK / (per_row > 0 ? per_row : 1), least < strip ? least : strip, strip);
+    d->strip_rows = (int)strip;
+    d->items_y = (int)ceil_div(rows, strip);
+    d->items_z = (int)(r->z1 - r->z0);
+    int64_t wanted_x = k->whole_rows ? 1 : ceil_div(target, (int64_t)d->items_y * (d->items_z > 0 ? d->items_z : 1));
+    int64_t chunk = clamp64(ceil_div(columns, wanted_x), columns < SMALL_COLUMNS ? columns : SMALL_COLUMNS, columns);
+    if (!k->whole_rows)
+        chunk = clamp64(STRIP_WORK / (ceil_div(per_row, columns > 0 ? columns : 1) * strip + 1), chunk < SMALL_COLUMNS ? chunk : SMALL_COLUMNS, chunk);
+    if (k->is_fold && chunk > FOLD_COLUMNS)
+        chunk = FOLD_COLUMNS;
+    d->strip_columns = (int)(chunk > 0 ? chunk : 1);
+    d->items_x = (int)ceil_div(columns, d->strip_columns);
+}
+
+static size_t partial_bytes(const launching *l)
+{
+    const ip_stage *s = l->root;
+    if (s->kind == IP_STAGE_HISTOGRAM)
+        return (size_t)(s->dims[1] * s->dims[2]) * 4;
+    return 2 * (size_t)ip_dtype(s->acc_dtype)->size_bytes;
+}
+
+static imgpar_status plan_scratch(launching *l, ip_error *err)
+{
+    const ip_kernel *k = l->kernel;
+    division *d = &l->div;
+    size_t items = (size_t)d->items_x * (size_t)d->items_y * (size_t)d->items_z;
+    size_t each = 0, partials = 0, rings = 0;
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].place == IP_PLACE_RING)
+            each += ring_units(l, &k->placed[i]);
+    if (k->is_fold && !ip_mul_size(items, partial_bytes(l), &partials))
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
+    d->scratch_start = (partials + 63) / 64;
+    d->scratch_each = each;
+    if (!ip_mul_size(items, each, &rings) || rings > INT32_MAX)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
+    d->scratch_bytes = (d->scratch_start + rings + 1) * 64;
+    return IMGPAR_OK;
+}
+
+/* ---- parameters ---------------------------------------------------------------------- */
+
+static void put_number(int *cell, const ip_expr *p)
+{
+    switch (p->dtype) {
+    case IMGPAR_F32: {
+        float f = (float)p->f;
+        memcpy(cell, &f, sizeof f);
+        break;
+    }
+    case IMGPAR_F64: memcpy(cell, &p->f, sizeof p->f); break;
+    case IMGPAR_U64:
+    case IMGPAR_I64: memcpy(cell, &p->i, sizeof p->i); break;
+    default: *cell = (int)p->i;
+    }
+}
+
+static const int64_t *dims_of_slot(const ip_slot *s)
+{
+    if (s->stage->kind == IP_STAGE_REDUCE || (s->stage->kind == IP_STAGE_HISTOGRAM && s->index < 2))
+        return s->stage->over;
+    return s->stage->dims;
+}
+
+static int ring_offset(const launching *l, const ip_stage *stage)
+{
+    size_t units = 0;
+    for (int i = 0; i < l->kernel->n_placed; i++) {
+        const ip_placed *p = &l->kernel->placed[i];
+        if (p->stage == stage)
+            break;
+        if (p->place == IP_PLACE_RING)
+            units += ring_units(l, p);
+    }
+    return (int)units;
+}
+
+static const ip_placed *placed_of(const ip_kernel *k, const ip_stage *stage)
+{
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].stage == stage)
+            return &k->placed[i];
+    return NULL;
+}
+
+static int table_start(const launching *l, const ip_stage *table)
+{
+    size_t start = l->n_params;
+    for (int i = 0; i < l->kernel->n_tables; i++) {
+        start -= (size_t)l->kernel->tables[i]->dims[2];
+    }
+    for (int i = 0; i < l->kernel->n_tables && l->kernel->tables[i] != table; i++)
+        start += (size_t)l->kernel->tables[i]->dims[2];
+    return (int)start;
+}
+
+static int slot_value(const launching *l, const ip_slot *s)
+{
+    const ip_region *r = l->region;
+    const division *d = &l->div;
+    const ip_region *b = s->stage && (s->kind == IP_SLOT_ORIGIN || s->kind == IP_SLOT_PITCH) ? &l->bindings[s->stage->id].region : r;
+    switch (s->kind) {
+    case IP_SLOT_REGION: return (int)((const int64_t[]){ r->z0, r->z1, r->y0, r->y1, r->x0, r->x1 })[s->index];
+    case IP_SLOT_STRIP: return (const int[]){ d->strip_rows, d->strip_columns, d->items_x, d->items_y }[s->index];
+    case IP_SLOT_DIM: return (int)dims_of_slot(s)[s->index];
+    case IP_SLOT_ORIGIN: return (int)((const int64_t[]){ b->z0, b->y0, b->x0 })[s->index];
+    case IP_SLOT_PITCH: return s->index ? (int)(b->y1 - b->y0) : (int)((b->x1 - b->x0) * s->stage->dims[3]);
+    case IP_SLOT_RING_OFFSET: return ring_offset(l, s->stage);
+    case IP_SLOT_RING_PITCH: return ring_pitch(l, placed_of(l->kernel, s->stage));
+    case IP_SLOT_SCRATCH: return (int)(s->index ? d->scratch_start : d->scratch_each);
+    case IP_SLOT_TABLE: return table_start(l, s->stage);
+    case IP_SLOT_ITEMS: return s->index ? 0 : d->items_x * d->items_y * d->items_z;
+    case IP_SLOT_PARAM: break;
+    }
+    return 0;
+}
+
+static bool is_wide(const ip_slot *s)
+{
+    return s->kind == IP_SLOT_PARAM && ip_dtype(s->param->dtype)->size_bytes == 8;
+}
+
+static imgpar_status make_params(launching *l, ip_error *err)
+{
+    const ip_kernel *k = l->kernel;
+    size_t n = 0, cell = 0;
+    for (int i = 0; i < k->n_slots; i++)
+        n += is_wide(&k->slots[i]) ? 2 : 1;
+    for (int i = 0; i < k->n_tables; i++)
+        n += (size_t)k->tables[i]->dims[2];
+    l->n_params = n;
+    l->params = ip_alloc_array(n + 1, sizeof *l->params);
+    if (!l->params)
+        return ip_fail_memory(err, "launching a kernel");
+    for (int i = 0; i < k->n_slots; i++) {
+        const ip_slot *s = &k->slots[i];
+        if (s->kind == IP_SLOT_PARAM)
+            put_number(&l->params[cell], s->param);
+        else
+            l->params[cell] = slot_value(l, s);
+        cell += is_wide(s) ? 2 : 1;
+    }
+    for (int i = 0; i < k->n_tables; i++) {
+        size_t count = (size_t)k->tables[i]->dims[2];
+        memcpy(&l->params[cell], k->tables[i]->table, count * sizeof(int));
+        cell += count;
+    }
+    return IMGPAR_OK;
+}
+
+/* ---- launching ------------------------------------------------------------------------- */
+
+static imgpar_status get_program(launching *l, ip_error *err)
+{
+    const char *helpers = ip_shader_text("helpers");
+    size_t a = strlen(helpers), b = strlen(l->kernel->source);
+    char *source = ip_alloc(a + b + 2);
+    if (!source)
+        return ip_fail_memory(err, "compiling a kernel");
+    memcpy(source, helpers, a);
+    source[a] = '\n';
+    memcpy(source + a + 1, l->kernel->source, b + 1);
+    bool built = false;
+    double start = ip_now_ms();
+    imgpar_status st = ip_program_get(l->runner->device, source, l->kernel->uses_f64 ? "-DIP_F64" : "", &l->program, &built, err);
+    if (built)
+        ip_runner_event(l->runner, "compile", l->kernel->name, start, 0, 0);
+    ip_free(source);
+    return st;
+}
+
+static uint64_t region_bytes(const ip_region *r, const ip_stage *s)
+{
+    return (uint64_t)(r->z1 - r->z0) * (uint64_t)(r->y1 - r->y0) * (uint64_t)(r->x1 - r->x0) * (uint64_t)s->dims[3]
+        * ip_dtype(s->dtype)->size_bytes;
+}
+
+static void report_kernel(const launching *l, const char *name, double start_ms, double busy_ms)
+{
+    const imgpar_options *o = l->runner->options;
+    if (!o || !o->on_event)
+        return;
+    imgpar_event e = { .kind = "kernel", .name = name, .ops = l->kernel->ops, .schedule = ip_schedule_name(l->kernel->schedule),
+                       .start_ms = start_ms - l->runner->started_ms };
+    e.end_ms = e.start_ms + busy_ms;
+    for (int i = 0; i < l->kernel->n_inputs; i++)
+        e.bytes_read += region_bytes(&l->bindings[l->kernel->inputs[i]->id].region, l->kernel->inputs[i]);
+    for (int i = 0; i < l->kernel->n_outputs; i++)
+        e.bytes_written += region_bytes(&l->bindings[l->kernel->outputs[i]->id].region, l->kernel->outputs[i]);
+    o->on_event(o->user, &e);
+}
+
+static imgpar_status launch_once(launching *l, const char *name, const size_t global[3], const size_t local[3],
+                                 double *busy_ms, ip_error *err)
+{
+    const ip_kernel *k = l->kernel;
+    size_t n = l->n_params * sizeof(int);
+    imgpar_status st = IMGPAR_OK;
+    if (!l->param_buffer)
+        st = ip_buffer_new(l->runner->device, n ? n : 4, &l->param_buffer, err);
+    if (!st && n)
+        st = ip_buffer_write(l->param_buffer, 0, l->params, n, err);
+    ip_buffer **buffers = ip_alloc_array((size_t)(k->n_outputs + k->n_inputs + 2), sizeof *buffers);
+    if (!buffers)
+        st = st ? st : ip_fail_memory(err, "launching a kernel");
+    if (st) {
+        ip_free(buffers);
+        return st;
+    }
+    int at = 0;
+    for (int i = 0; i < k->n_outputs; i++)
+        buffers[at++] = l->bindings[k->outputs[i]->id].buffer;
+    for (int i = 0; i < k->n_inputs; i++)
+        buffers[at++] = l->bindings[k->inputs[i]->id].buffer;
+    if (k->has_scratch)
+        buffers[at++] = l->scratch;
+    buffers[at++] = l->param_buffer;
+    ip_launch launch = { .program = l->program, .kernel = name, .buffers = buffers, .n_buffers = at, .dims = 3 };
+    memcpy(launch.global, global, sizeof launch.global);
+    memcpy(launch.local, local, sizeof launch.local);
+    uint64_t start_ns = 0, end_ns = 0;
+    bool timed = busy_ms != NULL;
+    st = ip_device_launch(l->runner->device, &launch, timed ? &start_ns : NULL, timed ? &end_ns : NULL, err);
+    if (!st && timed)
+        *busy_ms += (double)(end_ns - start_ns) / 1e6;
+    ip_free(buffers);
+    return st;
+}
+
+static int *region_cell(launching *l, int index)
+{
+    int cell = 0;
+    for (int i = 0; i < l->kernel->n_slots; i++) {
+        const ip_slot *s = &l->kernel->slots[i];
+        if (s->kind == IP_SLOT_REGION && s->index == index)
+            return &l->params[cell];
+        cell += is_wide(s) ? 2 : 1;
+    }
+    return NULL;
+}
+
+static void set_items_start(launching *l, int first)
+{
+    int cell = 0;
+    for (int i = 0; i < l->kernel->n_slots; i++) {
+        const ip_slot *s = &l->kernel->slots[i];
+        if (s->kind == IP_SLOT_ITEMS && s->index == 1)
+            l->params[cell] = first;
+        cell += is_wide(s) ? 2 : 1;
+    }
+}
+
+/*
+ * Note [Batches]
+ * With a poll callback the strips of a launch go out in batches: the first holds a strip for each
+ * compute unit, and each next one grows or shrinks so as to take about BATCH_MS. A batch moves the
+ * region's first row (or, where there is one row of strips, column) and the first item's number.
+ */
+enum { BATCH_MS = 40 };
+
+static imgpar_status launch_rows(launching *l, double *busy_ms, ip_error *err)
+{
+    const division *d = &l->div;
+    const size_t local[3] = { 1, 1, 1 };
+    bool along_y = d->items_y > 1 || d->items_x <= 1;
+    int total = along_y ? d->items_y : d->items_x;
+    int units = (int)ip_device_facts_of(l->runner->device)->info.compute_units;
+    bool batched = l->runner->poll.stop != NULL && d->items_z == 1;
+    int batch = batched ? (units > 0 ? units * 2 : 2) : total;
+    int *start_cell = region_cell(l, along_y ? 2 : 4);
+    int64_t start = along_y ? l->region->y0 : l->region->x0, step = along_y ? d->strip_rows : d->strip_columns;
+    int per_strip = along_y ? d->items_x : 1;
+    for (int done = 0; done < total;) {
+        int n = total - done < batch ? total - done : batch;
+        if (start_cell)
+            *start_cell = (int)(start + done * step);
+        set_items_start(l, done * per_strip);
+        size_t global[3] = { (size_t)(along_y ? d->items_x : n), (size_t)(along_y ? n : d->items_y), (size_t)d->items_z };
+        double began = ip_now_ms();
+        imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
+        done += n;
+        if (!st && batched) {
+            st = ip_device_finish(l->runner->device, err);
+            if (!st && l->runner->poll.stop(l->runner->poll.user, 0.1 + 0.8 * done / total))
+                st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+            double took = ip_now_ms() - began;
+            batch = took < BATCH_MS / 2 ? batch * 2 : took > BATCH_MS * 1.5 && batch > 1 ? batch / 2 : batch;
+        }
+        if (st)
+            return st;
+    }
+    return IMGPAR_OK;
+}
+
+static imgpar_status launch_pixels(launching *l, double *busy_ms, ip_error *err)
+{
+    const ip_region *r = l->region;
+    size_t side = ip_device_facts_of(l->runner->device)->local_size;
+    size_t columns = (size_t)(r->x1 - r->x0), rows = (size_t)(r->y1 - r->y0);
+    const size_t local[3] = { side, 1, 1 };
+    int64_t work = (int64_t)columns * (1 + ip_x_size(l->plan->ir, l->root->body)) * l->root->dims[3];
+    size_t batch = rows;
+    if (l->runner->poll.stop && work > 0 && r->z1 - r->z0 == 1)
+        batch = (size_t)clamp64(4 * STRIP_WORK / work, 1, (int64_t)rows);
+    int *y0 = region_cell(l, 2);
+    for (size_t done = 0; done < rows; done += batch) {
+        size_t n = rows - done < batch ? rows - done : batch;
+        const size_t global[3] = { (columns + side - 1) / side * side, n, (size_t)(r->z1 - r->z0) };
+        if (y0)
+            *y0 = (int)(r->y0 + (int64_t)done);
+        imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
+        if (!st && l->runner->poll.stop) {
+            st = ip_device_finish(l->runner->device, err);
+            if (!st && l->runner->poll.stop(l->runner->poll.user, 0.1 + 0.8 * (double)(done + n) / (double)rows))
+                st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+        }
+        if (st)
+            return st;
+    }
+    return IMGPAR_OK;
+}
+
+static imgpar_status launch_finish(launching *l, double *busy_ms, ip_error *err)
+{
+    char name[96];
+    size_t n = strlen(l->kernel->name);
+    memcpy(name, l->kernel->name, n);
+    memcpy(name + n, "_finish", 8);
+    size_t bins = l->root->kind == IP_STAGE_HISTOGRAM ? (size_t)(l->root->dims[1] * l->root->dims[2]) : 1;
+    const size_t global[3] = { bins, 1, 1 }, local[3] = { 1, 1, 1 };
+    return launch_once(l, name, global, local, busy_ms, err);
+}
+
+static bool is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
+
+imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel,
+                            const ip_binding *bindings, const ip_region *region, ip_error *err)
+{
+    launching l = { .runner = runner, .plan = plan, .kernel = kernel, .bindings = bindings, .region = region,
+                    .root = kernel->stages[kernel->n_stages - 1] };
+    bool as_rows = kernel->schedule == IP_SCHEDULE_ROWS || kernel->is_fold;
+    if (is_empty(region) && !kernel->is_fold)
+        return IMGPAR_OK;
+    imgpar_status st = IMGPAR_OK;
+    if (as_rows) {
+        divide(&l);
+        st = plan_scratch(&l, err);
+    }
+    if (!st)
+        st = make_params(&l, err);
+    if (!st)
+        st = get_program(&l, err);
+    if (!st && kernel->has_scratch)
+        st = ip_buffer_new(runner->device, l.div.scratch_bytes, &l.scratch, err);
+    bool timed = runner->options && runner->options->on_event;
+    double busy_ms = 0, start_ms = ip_now_ms();
+    if (!st && !is_empty(region))
+        st = as_rows ? launch_rows(&l, timed ? &busy_ms : NULL, err) : launch_pixels(&l, timed ? &busy_ms : NULL, err);
+    if (!st && kernel->is_fold)
+        st = launch_finish(&l, timed ? &busy_ms : NULL, err);
+    if (!st)
+        report_kernel(&l, kernel->name, start_ms, busy_ms);
+    /* Enqueued kernels hold the memory they use; the queue is in order, so the pool may reuse it. */
+    ip_buffer_release(l.scratch);
+    ip_buffer_release(l.param_buffer);
+    ip_program_release(l.program);
+    ip_free(l.params);
+    return st;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Launching one kernel of a plan for one region: the parameter buffer filled by the kernel's slots, scratch
+ * memory, work sizes, batches short enough to poll between.
+ */
+#ifndef IP_RUN_LAUNCH_H
+#define IP_RUN_LAUNCH_H
+
+#include "compile/plan.h"
+#include "io/io.h"
+#include "run/device.h"
+
+/* A stage's memory during a run: a buffer that holds a region of its domain, rows tightly packed. */
+typedef struct ip_binding {
+    ip_buffer *buffer;
+    ip_region region;
+} ip_binding;
+
+typedef struct ip_runner {
+    ip_device *device;
+    const imgpar_options *options; /* for events; may be NULL */
+    ip_poll poll;                  /* stop may be NULL */
+    double started_ms;             /* of this evaluation, monotonic clock */
+} ip_runner;
+
+double ip_now_ms(void);
+/* Reports a step that took from start_ms until now (monotonic clock). */
+void ip_runner_event(const ip_runner *r, const char *kind, const char *name, double start_ms, uint64_t bytes_read,
+                     uint64_t bytes_written);
+
+/* bindings[stage->id] must be set for all inputs and outputs of kernel; region is of its domain. */
+imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel,
+                            const ip_binding *bindings, const ip_region *region, ip_error *err);
+
+#endif

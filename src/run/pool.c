@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Device memory, reused. The policy:
+ *
+ *  1. A new buffer's capacity is the size asked for, rounded up to a class: 8 to 16 classes for every power of two,
+ *     256 bytes the smallest. So images whose sizes differ a little share buffers, and at most an eighth is wasted.
+ *  2. A request is served with the idle buffer of the least capacity that holds it, unless that is more than 1.5 times
+ *     the size: a large buffer should not be bound by a small value.
+ *  3. A released buffer becomes idle at once, even while kernels that use it are waiting: the queue is in order, so
+ *     whoever gets it next runs after them.
+ *  4. Everything made and not yet freed, idle or in use, counts against the budget. Over it, the exact size is tried
+ *     instead of the class; then idle buffers are freed, the one that is idle longest first.
+ *  5. Before buffers are freed for lack of room the queue is finished, because until then it keeps their memory.
+ *  6. If the device itself refuses, all idle buffers are freed and it is asked once more.
+ *  7. Idle buffers hold at most half of the budget; what goes beyond is freed, the one that is idle longest first.
+ */
+#include "run/device_impl.h"
+
+#define SMALLEST_BYTES ((size_t)256)
+
+imgpar_status ip_pool_start(ip_pool *pool, uint64_t budget_bytes, ip_error *err)
+{
+    *pool = (ip_pool){ .budget_bytes = budget_bytes };
+    if (pthread_mutex_init(&pool->lock, NULL) != 0) return ip_fail_memory(err, "opening a device");
+    return IMGPAR_OK;
+}
+
+/* Frees what an idle buffer holds; it must be out of the list. */
+static void destroy(ip_pool *pool, ip_buffer *buffer)
+{
+    pool->held_bytes -= buffer->capacity_bytes;
+    clReleaseMemObject(buffer->mem);
+    ip_free(buffer);
+}
+
+/* Frees the buffer that is idle longest; false when there is none. */
+static bool free_oldest(ip_pool *pool)
+{
+    ip_buffer **link = &pool->idle;
+    if (!*link) return false;
+    while ((*link)->next) link = &(*link)->next;
+    ip_buffer *oldest = *link;
+    *link = NULL;
+    pool->idle_bytes -= oldest->capacity_bytes;
+    destroy(pool, oldest);
+    return true;
+}
+
+void ip_pool_end(ip_pool *pool)
+{
+    while (free_oldest(pool)) continue;
+    pthread_mutex_destroy(&pool->lock);
+}
+
+void ip_device_trim(ip_device *device)
+{
+    pthread_mutex_lock(&device->pool.lock);
+    while (free_oldest(&device->pool)) continue;
+    pthread_mutex_unlock(&device->pool.lock);
+}
+
+/* Rule 1. The size itself where rounding would overflow. */
+static size_t class_of(size_t size_bytes)
+{
+    size_t step = SMALLEST_BYTES;
+    while (step < size_bytes / 16) step *= 2;
+    size_t n = size_bytes ? size_bytes : 1;
+    return n > SIZE_MAX - step ? n : (n + step - 1) / step * step;
+}
+
+/* Rule 2: takes the best idle buffer out of the list, or gives NULL. */
+static ip_buffer *take_idle(ip_pool *pool, size_t size_bytes, size_t class_bytes)
+{
+    ip_buffer **best = NULL;
+    for (ip_buffer **link = &pool->idle; *link; link = &(*link)->next) {
+        size_t capacity = (*link)->capacity_bytes;
+        if (capacity < size_bytes) continue;
+        if (capacity > class_bytes && capacity - size_bytes > size_bytes / 2) continue;
+        if (!best || capacity < (*best)->capacity_bytes) best = link;
+    }
+    if (!best) return NULL;
+    ip_buffer *buffer = *best;
+    *best = buffer->next;
+    buffer->next = NULL;
+    pool->idle_bytes -= buffer->capacity_bytes;
+    return buffer;
+}
+
+/* Rules 4 and 5: counts capacity_bytes as held; false when no room can be made. */
+static bool reserve(ip_device *device, size_t capacity_bytes)
+{
+    ip_pool *pool = &device->pool;
+    uint64_t used = pool->held_bytes - pool->idle_bytes;
+    if (capacity_bytes > pool->budget_bytes || used > pool->budget_bytes - capacity_bytes) return false;
+    if (pool->held_bytes > pool->budget_bytes - capacity_bytes) {
+        if (IP_CL(clFinish(device->queue))) return false;
+        while (pool->held_bytes > pool->budget_bytes - capacity_bytes && free_oldest(pool)) continue;
+    }
+    pool->held_bytes += capacity_bytes;
+    if (pool->held_bytes > pool->peak_bytes) pool->peak_bytes = pool->held_bytes;
+    return true;
+}
+
+/* Rule 6. */
+static cl_mem create(ip_device *device, size_t capacity_bytes, cl_int *code)
+{
+    cl_context context = device->context;
+    cl_mem mem = ip_cl_may(code) ? clCreateBuffer(context, CL_MEM_READ_WRITE, capacity_bytes, NULL, code) : NULL;
+    if (*code != CL_MEM_OBJECT_ALLOCATION_FAILURE && *code != CL_OUT_OF_RESOURCES) return mem;
+    IP_CL(clFinish(device->queue)); /* its failure will show again */
+    while (free_oldest(&device->pool)) continue;
+    return ip_cl_may(code) ? clCreateBuffer(context, CL_MEM_READ_WRITE, capacity_bytes, NULL, code) : NULL;
+}
+
+/* A buffer that did not exist before. The pool is locked. */
+static imgpar_status make(ip_device *device, size_t size_bytes, ip_buffer **out, ip_error *err)
+{
+    ip_pool *pool = &device->pool;
+    uint64_t largest = device->facts.info.max_alloc_bytes;
+    size_t capacity = class_of(size_bytes);
+    cl_int code;
+    if (size_bytes > largest)
+        return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "a buffer of %zu bytes is over the device's limit of %llu",
+                       size_bytes, (unsigned long long)largest);
+    if (capacity > largest) capacity = size_bytes;
+    if (!reserve(device, capacity)) {
+        capacity = size_bytes ? size_bytes : 1;
+        if (!reserve(device, capacity))
+            return ip_fail(err, IMGPAR_E_DEVICE_MEMORY,
+                           "a buffer of %zu bytes is over what is left of the memory limit: %llu of %llu bytes",
+                           size_bytes, (unsigned long long)(pool->budget_bytes - (pool->held_bytes - pool->idle_bytes)),
+                           (unsigned long long)pool->budget_bytes);
+    }
+    ip_buffer *buffer = ip_zalloc(sizeof *buffer);
+    if (!buffer) {
+        pool->held_bytes -= capacity;
+        return ip_fail_memory(err, "allocating device memory");
+    }
+    buffer->mem = create(device, capacity, &code);
+    if (code) {
+        pool->held_bytes -= capacity;
+        ip_free(buffer);
+        if (code == CL_OUT_OF_RESOURCES) code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+        return ip_cl_fail(err, code, "clCreateBuffer", NULL);
+    }
+    buffer->capacity_bytes = capacity;
+    pool->n_made++;
+    *out = buffer;
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **out, ip_error *err)
+{
+    ip_pool *pool = &device->pool;
+    imgpar_status st = IMGPAR_OK;
+    *out = NULL;
+    pthread_mutex_lock(&pool->lock);
+    ip_buffer *buffer = take_idle(pool, size_bytes, class_of(size_bytes));
+    if (!buffer) st = make(device, size_bytes, &buffer, err);
+    pthread_mutex_unlock(&pool->lock);
+    if (!buffer) return st;
+    buffer->device = ip_device_hold(device);
+    buffer->size_bytes = size_bytes;
+    atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
+    *out = buffer;
+    return IMGPAR_OK;
+}
+
+ip_buffer *ip_buffer_retain(ip_buffer *buffer)
+{
+    atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
+    return buffer;
+}
+
+void ip_buffer_release(ip_buffer *buffer)
+{
+    if (!buffer || atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1) return;
+    ip_device *device = buffer->device;
+    ip_pool *pool = &device->pool;
+    pthread_mutex_lock(&pool->lock);
+    buffer->device = NULL;
+    buffer->next = pool->idle;
+    pool->idle = buffer;
+    pool->idle_bytes += buffer->capacity_bytes;
+    while (pool->idle_bytes > pool->budget_bytes / 2 && free_oldest(pool)) continue;
+    pthread_mutex_unlock(&pool->lock);
+    ip_device_drop(device);
+}
+
+size_t ip_buffer_size(const ip_buffer *buffer)
+{
+    return buffer->size_bytes;
+}
+
+uint64_t ip_device_budget_left(ip_device *device)
+{
+    ip_pool *pool = &device->pool;
+    pthread_mutex_lock(&pool->lock);
+    uint64_t left = pool->budget_bytes - (pool->held_bytes - pool->idle_bytes);
+    pthread_mutex_unlock(&pool->lock);
+    return left;
+}
+
+/* ---- copies ------------------------------------------------------------------------ */
+
+static imgpar_status check_bounds(const ip_buffer *buffer, size_t offset, size_t n, ip_error *err)
+{
+    if (offset <= buffer->size_bytes && n <= buffer->size_bytes - offset) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_INTERNAL, "copy of %zu bytes at %zu goes beyond a buffer of %zu", n, offset,
+                   buffer->size_bytes);
+}
+
+imgpar_status ip_buffer_write(ip_buffer *buffer, size_t offset, const void *src, size_t n, ip_error *err)
+{
+    ip_device *device = buffer->device;
+    imgpar_status st = check_bounds(buffer, offset, n, err);
+    if (st || n == 0) return st;
+    cl_int code = IP_CL(clEnqueueWriteBuffer(device->queue, buffer->mem, CL_TRUE, offset, n, src, 0, NULL, NULL));
+    if (code) return ip_cl_fail(err, code, "clEnqueueWriteBuffer", NULL);
+    atomic_fetch_add_explicit(&device->bytes_uploaded, n, memory_order_relaxed);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_buffer_read(ip_buffer *buffer, size_t offset, void *dst, size_t n, ip_error *err)
+{
+    ip_device *device = buffer->device;
+    imgpar_status st = check_bounds(buffer, offset, n, err);
+    if (st || n == 0) return st;
+    cl_int code = IP_CL(clEnqueueReadBuffer(device->queue, buffer->mem, CL_TRUE, offset, n, dst, 0, NULL, NULL));
+    if (code) return ip_cl_fail(err, code, "clEnqueueReadBuffer", NULL);
+    atomic_fetch_add_explicit(&device->bytes_downloaded, n, memory_order_relaxed);
+    return IMGPAR_OK;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/value.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+static ip_value *value_new(size_t size_bytes)
+{
+    ip_value *v = ip_zalloc(sizeof *v);
+    if (!v)
+        return NULL;
+    if (pthread_mutex_init(&v->lock, NULL) != 0) {
+        ip_free(v);
+        return NULL;
+    }
+    atomic_init(&v->refs, 1);
+    v->size_bytes = size_bytes;
+    return v;
+}
+
+ip_value *ip_value_of_host(void *takes_host, size_t size_bytes)
+{
+    ip_value *v = value_new(size_bytes);
+    if (v)
+        v->host = takes_host;
+    else
+        ip_free(takes_host);
+    return v;
+}
+
+ip_value *ip_value_of_buffer(ip_buffer *takes_buffer, size_t size_bytes)
+{
+    ip_value *v = value_new(size_bytes);
+    if (v)
+        v->buffer = takes_buffer;
+    else
+        ip_buffer_release(takes_buffer);
+    return v;
+}
+
+ip_value *ip_value_of_source(ip_source *source)
+{
+    ip_value *v = value_new(source->size_bytes);
+    if (!v)
+        return NULL;
+    v->host = source->data;
+    v->is_host_borrowed = true;
+    v->source = source;
+    atomic_fetch_add(&source->refs, 1);
+    return v;
+}
+
+struct ip_value *ip_value_retain(struct ip_value *v)
+{
+    if (v)
+        atomic_fetch_add(&v->refs, 1);
+    return v;
+}
+
+void ip_value_release(struct ip_value *v)
+{
+    if (!v || atomic_fetch_sub(&v->refs, 1) != 1)
+        return;
+    if (!v->is_host_borrowed)
+        ip_free(v->host);
+    if (v->source)
+        ip_source_release(v->source);
+    ip_buffer_release(v->buffer);
+    pthread_mutex_destroy(&v->lock);
+    ip_free(v);
+}
+
+imgpar_status ip_value_on_device(ip_value *v, ip_device *device, ip_buffer **buffer, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    pthread_mutex_lock(&v->lock);
+    if (!v->buffer) {
+        ip_buffer *b = NULL;
+        st = ip_buffer_new(device, v->size_bytes ? v->size_bytes : 1, &b, err);
+        if (!st && v->size_bytes)
+            st = ip_buffer_write(b, 0, v->host, v->size_bytes, err);
+        if (st)
+            ip_buffer_release(b);
+        else
+            v->buffer = b;
+    }
+    *buffer = v->buffer;
+    pthread_mutex_unlock(&v->lock);
+    return st;
+}
+
+imgpar_status ip_value_read(ip_value *v, void *dst, ip_error *err)
+{
+    if (v->size_bytes == 0)
+        return IMGPAR_OK;
+    if (v->host) {
+        memcpy(dst, v->host, v->size_bytes);
+        return IMGPAR_OK;
+    }
+    return ip_buffer_read(v->buffer, 0, dst, v->size_bytes, err);
+}
+
+struct ip_value *ip_array_pin(imgpar_array *a)
+{
+    pthread_mutex_lock(&a->lock);
+    struct ip_value *v = ip_value_retain(a->value);
+    pthread_mutex_unlock(&a->lock);
+    return v;
+}
+
+void ip_array_keep_value(imgpar_array *a, ip_value *value)
+{
+    pthread_mutex_lock(&a->lock);
+    if (!a->value)
+        a->value = ip_value_retain(value);
+    pthread_mutex_unlock(&a->lock);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pixels of an array once they exist: in host memory, on the device, or both. Tightly packed,
+ * row-major. Shared by reference count; immutable once made.
+ */
+#ifndef IP_RUN_VALUE_H
+#define IP_RUN_VALUE_H
+
+#include "graph/array.h"
+#include "run/device.h"
+
+typedef struct ip_value {
+    atomic_int refs;
+    size_t size_bytes;
+    void *host;              /* NULL: only on the device */
+    bool is_host_borrowed;   /* belongs to source */
+    ip_source *source;       /* kept alive while host is borrowed */
+    pthread_mutex_t lock;    /* guards buffer while it is being uploaded */
+    ip_buffer *buffer;       /* NULL: only in host memory */
+} ip_value;
+
+/* Takes host (from ip_alloc) or buffer; NULL without memory (both are released then). */
+ip_value *ip_value_of_host(void *takes_host, size_t size_bytes);
+ip_value *ip_value_of_buffer(ip_buffer *takes_buffer, size_t size_bytes);
+/* Borrows the elements of a PIXELS source and retains it. */
+ip_value *ip_value_of_source(ip_source *source);
+
+/* The value in device memory, uploading it if needed; *buffer is borrowed from value. uploaded (may be NULL): bytes. */
+imgpar_status ip_value_on_device(ip_value *value, ip_device *device, ip_buffer **buffer, ip_error *err);
+/* Copies elements to dst, which has room for size_bytes. */
+imgpar_status ip_value_read(ip_value *value, void *dst, ip_error *err);
+/* Keeps value with a as long as a has handles; a value kept already stays. */
+void ip_array_keep_value(imgpar_array *a, ip_value *value);
+
+#endif

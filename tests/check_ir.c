@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* The IR: every rewrite rule, ranges, hash-consing, index classification, and what the verifier refuses. */
+#include "base/str.h"
+#include "ir/stage.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+static ip_ir *ir;
+
+static void set_up(void) { ir = ip_ir_new(); }
+static void tear_down(void)
+{
+    ck_assert(!ir->failed);
+    ip_ir_free(ir);
+}
+
+static ip_expr *i32(int64_t v) { return ip_x_int(ir, IMGPAR_I32, v); }
+static ip_expr *f32(double v) { return ip_x_float(ir, IMGPAR_F32, v); }
+static ip_expr *any_i32(void) { return ip_x_param(ir, IMGPAR_I32, 7, -1e9, 1e9); }
+static ip_expr *any_f32(void) { return ip_x_param(ir, IMGPAR_F32, 7, -INFINITY, INFINITY); }
+static ip_expr *between(int64_t lo, int64_t hi) { return ip_x_param(ir, IMGPAR_I32, (double)lo, (double)lo, (double)hi); }
+static ip_expr *bin(ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(ir, op, a, b); }
+static ip_expr *un(ip_xop op, ip_expr *a) { return ip_x_unary(ir, op, a); }
+
+START_TEST(equal_expressions_are_one_pointer)
+{
+    ip_expr *x = ip_x_coord(ir, 2, 100);
+    ck_assert_ptr_eq(bin(IP_X_MUL, x, x), bin(IP_X_MUL, x, x));
+    ck_assert_ptr_ne(any_i32(), any_i32()); /* arguments of a kernel never merge */
+    ck_assert_ptr_ne(f32(0.0), f32(-0.0));
+}
+END_TEST
+
+START_TEST(constants_fold_as_a_device_computes)
+{
+    ck_assert_int_eq(bin(IP_X_ADD, i32(INT32_MAX), i32(1))->i, INT32_MIN);
+    ck_assert_int_eq(bin(IP_X_MUL, ip_x_int(ir, IMGPAR_U8, 20), ip_x_int(ir, IMGPAR_U8, 20))->i, 400 - 256);
+    ck_assert_int_eq(bin(IP_X_IDIV, i32(-7), i32(2))->i, -4);
+    ck_assert_int_eq(bin(IP_X_MOD, i32(-7), i32(2))->i, 1);
+    ck_assert_int_eq(bin(IP_X_IDIV, i32(5), i32(0))->i, 0);
+    ck_assert_int_eq(bin(IP_X_MOD, i32(5), i32(0))->i, 0);
+    ck_assert_double_eq(bin(IP_X_ADD, f32(16777216), f32(1))->f, 16777216);
+    ck_assert_double_eq(un(IP_X_RINT, f32(2.5))->f, 2);
+    ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_U8, f32(254.5))->i, 254);
+    ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_U8, f32(NAN))->i, 0);
+    ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_I8, i32(1000))->i, 127);
+    ck_assert_int_eq(ip_x_cast(ir, IMGPAR_U8, i32(257))->i, 1);
+    ck_assert_int_eq(bin(IP_X_LT, i32(1), i32(2))->i, 1);
+}
+END_TEST
+
+START_TEST(integer_rules_hold)
+{
+    ip_expr *x = any_i32();
+    ck_assert_ptr_eq(bin(IP_X_ADD, x, i32(0)), x);
+    ck_assert_ptr_eq(bin(IP_X_ADD, i32(0), x), x);
+    ck_assert_ptr_eq(bin(IP_X_ADD, bin(IP_X_ADD, x, i32(2)), i32(3)), bin(IP_X_ADD, x, i32(5)));
+    ck_assert_ptr_eq(bin(IP_X_SUB, bin(IP_X_ADD, x, i32(2)), i32(2)), x);
+    ck_assert_ptr_eq(bin(IP_X_SUB, x, i32(0)), x);
+    ck_assert_int_eq(bin(IP_X_SUB, x, x)->i, 0);
+    ck_assert_ptr_eq(bin(IP_X_MUL, x, i32(1)), x);
+    ck_assert_int_eq(bin(IP_X_MUL, x, i32(0))->i, 0);
+    ck_assert_ptr_eq(bin(IP_X_IDIV, x, i32(1)), x);
+    ck_assert_ptr_eq(un(IP_X_NEG, un(IP_X_NEG, x)), x);
+    ck_assert_ptr_eq(un(IP_X_NOT, un(IP_X_NOT, x)), x);
+    ip_expr *digit = between(0, 9);
+    ck_assert_ptr_eq(un(IP_X_ABS, digit), digit);
+    ck_assert_ptr_eq(bin(IP_X_MIN, x, x), x);
+}
+END_TEST
+
+START_TEST(ranges_decide_comparisons_and_choices)
+{
+    ip_expr *low = between(0, 9), *high = between(10, 20);
+    ck_assert_ptr_eq(bin(IP_X_MIN, low, high), low);
+    ck_assert_ptr_eq(bin(IP_X_MAX, low, high), high);
+    ck_assert_int_eq(bin(IP_X_LT, low, high)->i, 1);
+    ck_assert_int_eq(bin(IP_X_LT, high, low)->i, 0);
+    ck_assert_int_eq(bin(IP_X_LE, low, high)->i, 1);
+    ck_assert_int_eq(bin(IP_X_LT, between(0, 10), high)->op, IP_X_LT);
+}
+END_TEST
+
+START_TEST(float_rules_keep_nan_and_signed_zero)
+{
+    ip_expr *x = any_f32();
+    ck_assert_ptr_ne(bin(IP_X_ADD, x, f32(0)), x);   /* -0 + 0 is +0 */
+    ck_assert_ptr_eq(bin(IP_X_SUB, x, f32(0)), x);
+    ck_assert_ptr_eq(bin(IP_X_MUL, x, f32(1)), x);
+    ck_assert_int_eq(bin(IP_X_MUL, x, f32(0))->op, IP_X_MUL); /* inf * 0 */
+    ck_assert_int_eq(bin(IP_X_SUB, x, x)->op, IP_X_SUB);
+    ck_assert_ptr_eq(bin(IP_X_DIV, x, f32(1)), x);
+    ck_assert_int_eq(bin(IP_X_LT, x, x)->op, IP_X_LT);
+}
+END_TEST
+
+START_TEST(logic_and_select_rules_hold)
+{
+    ip_expr *t = ip_x_int(ir, IMGPAR_BOOL, 1), *f = ip_x_int(ir, IMGPAR_BOOL, 0);
+    ip_expr *c = bin(IP_X_LT, any_i32(), any_i32()), *x = any_i32(), *y = any_i32();
+    ck_assert_ptr_eq(bin(IP_X_AND, c, t), c);
+    ck_assert_ptr_eq(bin(IP_X_AND, c, f), f);
+    ck_assert_ptr_eq(bin(IP_X_OR, c, f), c);
+    ck_assert_ptr_eq(bin(IP_X_OR, c, t), t);
+    ck_assert_ptr_eq(ip_x_select(ir, t, x, y), x);
+    ck_assert_ptr_eq(ip_x_select(ir, f, x, y), y);
+    ck_assert_ptr_eq(ip_x_select(ir, c, x, x), x);
+}
+END_TEST
+
+START_TEST(conversion_rules_hold)
+{
+    ip_expr *byte = ip_x_param(ir, IMGPAR_U8, 7, 0, 255);
+    ip_expr *wide = ip_x_cast(ir, IMGPAR_I32, byte);
+    ck_assert_ptr_eq(ip_x_cast(ir, IMGPAR_U8, wide), byte);
+    ck_assert_ptr_eq(ip_x_cast(ir, IMGPAR_F32, wide), ip_x_cast(ir, IMGPAR_F32, byte));
+    ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_U8, wide), byte);
+    ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_U8, ip_x_cast(ir, IMGPAR_F32, byte)), byte);
+    ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_U8, any_i32())->op, IP_X_SATURATE);
+    ck_assert_ptr_eq(un(IP_X_RINT, ip_x_cast(ir, IMGPAR_F32, byte)), ip_x_cast(ir, IMGPAR_F32, byte));
+}
+END_TEST
+
+START_TEST(ranges_are_sound)
+{
+    ip_expr *byte = ip_x_cast(ir, IMGPAR_I32, ip_x_param(ir, IMGPAR_U8, 7, 0, 255));
+    ip_expr *nine = bin(IP_X_MUL, byte, i32(9));
+    ck_assert_double_eq(nine->hi, 2295);
+    ck_assert_double_eq(bin(IP_X_IDIV, bin(IP_X_ADD, nine, i32(4)), i32(9))->hi, 255);
+    ck_assert_double_eq(bin(IP_X_SUB, byte, i32(300))->lo, -300);
+    ip_expr *wraps = bin(IP_X_MUL, any_i32(), any_i32());
+    ck_assert_double_eq(wraps->lo, INT32_MIN);
+    ip_expr *f = ip_x_cast(ir, IMGPAR_F32, byte);
+    ck_assert(ip_x_fma(ir, f, f32(0.5), f32(1))->hi >= 128.5);
+    ck_assert(isinf(bin(IP_X_ADD, any_f32(), f)->hi));
+}
+END_TEST
+
+START_TEST(indices_are_classified)
+{
+    ip_expr *x = ip_x_coord(ir, 2, 100);
+    ip_index unit = ip_x_classify(ir, bin(IP_X_ADD, x, i32(-3)));
+    ck_assert_int_eq(unit.kind, IP_INDEX_UNIT);
+    ck_assert_int_eq(unit.axis, 2);
+    ck_assert_int_eq(unit.lo, -3);
+    ck_assert_int_eq(unit.hi, -3);
+    ck_assert_int_eq(ip_x_classify(ir, i32(4)).kind, IP_INDEX_FIXED);
+    ck_assert_int_eq(ip_x_classify(ir, bin(IP_X_MUL, x, i32(2))).kind, IP_INDEX_OTHER);
+    ck_assert_int_eq(ip_x_classify(ir, bin(IP_X_ADD, x, any_i32())).kind, IP_INDEX_OTHER);
+}
+END_TEST
+
+static ip_expr *tap(ip_ir *r, ip_expr *ty, ip_expr *tx, void *user)
+{
+    (void)user, (void)ty;
+    return ip_x_cast(r, IMGPAR_F32, tx);
+}
+
+START_TEST(large_windows_stay_loops)
+{
+    ck_assert_int_eq(ip_x_window(ir, IP_FOLD_SUM, 1, 4, tap, NULL, NULL)->op, IP_X_CONST); /* 0 + 1 + 2 + 3 */
+    ip_expr *w = ip_x_window(ir, IP_FOLD_SUM, 3, IP_UNROLLED_TAPS, tap, NULL, NULL);
+    ck_assert_int_eq(w->op, IP_X_WINDOW);
+    ck_assert_int_eq(w->taps_y, 3);
+    ck_assert_int_eq(w->uses & IP_USES_TAP, 0); /* bound inside */
+}
+END_TEST
+
+START_TEST(the_verifier_refuses_what_is_illegal)
+{
+    const int64_t dims[4] = { 1, 4, 4, 1 };
+    ip_error err = { IMGPAR_OK, "" };
+    ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, IMGPAR_U8, dims, NULL);
+    s->body = i32(1);
+    ck_assert_int_eq(ip_ir_verify(ir, &err), IMGPAR_E_INTERNAL);
+    s->body = ip_x_int(ir, IMGPAR_U8, 1);
+    err.status = IMGPAR_OK;
+    ck_assert_int_eq(ip_ir_verify(ir, &err), IMGPAR_OK);
+    ip_expr *at[4] = { i32(0), i32(0), i32(0), i32(0) };
+    s->body = ip_x_load(ir, s, at, IP_BORDER_NONE, NULL);
+    ck_assert_int_eq(ip_ir_verify(ir, &err), IMGPAR_E_INTERNAL);
+    ck_assert_ptr_nonnull(strstr(err.message, "reads a later stage"));
+}
+END_TEST
+
+START_TEST(the_dump_names_every_expression_once)
+{
+    const int64_t dims[4] = { 1, 4, 4, 1 };
+    ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, IMGPAR_I32, dims, NULL);
+    ip_expr *x = ip_x_coord(ir, 2, 4);
+    s->body = bin(IP_X_MUL, x, x);
+    ip_str out = IP_STR_INIT;
+    ip_ir_print(ir, &out);
+    ck_assert_ptr_nonnull(strstr(out.text, "mul.i32"));
+    ck_assert_ptr_nonnull(strstr(out.text, "coord.i32 x"));
+    ip_str_free(&out);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ir");
+    TCase *tc = tcase_create("ir");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, equal_expressions_are_one_pointer);
+    tcase_add_test(tc, constants_fold_as_a_device_computes);
+    tcase_add_test(tc, integer_rules_hold);
+    tcase_add_test(tc, ranges_decide_comparisons_and_choices);
+    tcase_add_test(tc, float_rules_keep_nan_and_signed_zero);
+    tcase_add_test(tc, logic_and_select_rules_hold);
+    tcase_add_test(tc, conversion_rules_hold);
+    tcase_add_test(tc, ranges_are_sound);
+    tcase_add_test(tc, indices_are_classified);
+    tcase_add_test(tc, large_windows_stay_loops);
+    tcase_add_test(tc, the_verifier_refuses_what_is_illegal);
+    tcase_add_test(tc, the_dump_names_every_expression_once);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

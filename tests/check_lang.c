@@ -1,0 +1,671 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * src/lang: the grammar and what numbers give, every message with its place, arrays
+ * built from text (computed by the ref device), params, and hostile text.
+ */
+#include "base/str.h"
+#include "base/alloc.h"
+
+#include <check.h>
+#include <imgpar.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(table) (int)(sizeof table / sizeof *table)
+
+static imgpar_context *ctx;
+
+static void open_ref(void)
+{
+    ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
+}
+
+static void close_ref(void)
+{
+    imgpar_context_release(ctx);
+}
+
+/* ---- helpers ---------------------------------------------------------------------------- */
+
+static void collect(void *user, const char *line)
+{
+    ip_str *lines = user;
+    if (lines->length) ip_str_putc(lines, '\n');
+    ip_str_append(lines, line);
+}
+
+/* What text prints, or its message; for free through ip_str_free(). */
+static ip_str result_of(const char *text)
+{
+    ip_str lines = IP_STR_INIT;
+    imgpar_pipeline *p;
+    imgpar_status st = imgpar_pipeline_parse("t", text, NULL, &p);
+    if (!st) st = imgpar_pipeline_run(p, ctx, collect, &lines, NULL);
+    if (st) {
+        ip_str_clear(&lines);
+        ip_str_append(&lines, imgpar_pipeline_message(p));
+    }
+    imgpar_pipeline_release(p);
+    return lines;
+}
+
+static void expect_result(const char *text, const char *wanted)
+{
+    ip_str got = result_of(text);
+    ck_assert_msg(strcmp(ip_str_text(&got), wanted) == 0, "%s\n gives  %s\n wanted %s", text, ip_str_text(&got), wanted);
+    ip_str_free(&got);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------ */
+
+typedef struct text_case { const char *text, *wanted; } text_case;
+
+static const text_case numbers[] = {
+    { "1 + 2 * 3", "7" },
+    { "(1 + 2) * 3", "9" },
+    { "2 ** 3 ** 2", "512" },
+    { "-2 ** 2", "-4" },
+    { "2 ** -1", "0.5" },
+    { "- - 3", "3" },
+    { "!0 == 1", "true" },
+    { "~5", "-6" },
+    { "7 div 2", "3" },
+    { "-7 div 2", "-4" },
+    { "-7 % 3", "2" },
+    { "7 % -3", "-2" },
+    { "7 div 0", "0" },
+    { "7 % 0", "0" },
+    { "1 / 4", "0.25" },
+    { "1 / 0", "inf" },
+    { "10 - 3 - 2", "5" },
+    { "100 / 10 / 5", "2" },
+    { "1 << 2 + 1", "8" },
+    { "1 | 6 & 3", "3" },
+    { "6 ^ 3 | 8", "13" },
+    { "1 | 2 == 2", "true" },   /* | binds closer than == */
+    { "1 < 2 && 3 < 2 || true", "true" },
+    { "true || false && false", "true" },
+    { "1 > 2 ? 10 : 2 > 1 ? 20 : 30", "20" },
+    { "0x10 + 0xfF", "271" },
+    { "1e3", "1000" },
+    { ".5 + 1.", "1.5" },
+    { "1E-3", "0.001" },
+    { "sqrt(16) + abs(-2) + floor(2.7) + ceil(2.1)", "11" },
+    { "round(2.5) + round(3.5)", "6" },
+    { "min(3, 2.5)", "2.5" },
+    { "max(3, 2)", "3" },
+    { "clamp(7, 0, 5)", "5" },
+    { "atan2(0, 1) + sin(0) + cos(0) + exp(0) + log(1)", "2" },
+    { "floor(pi * 100)", "314" },
+    { "[1 -2 +3]", "[1 -2 3]" },
+    { "[1, 2*2, 3 - 1]", "[1 4 2]" },
+    { "[1, -2]", "[1 -2]" },
+    { "[1 2; 3 4]", "[1 2; 3 4]" },
+    { "[1 2;\n 3 4\n]", "[1 2; 3 4]" },
+    { "[(1 - 2) 3]", "t:1:15: expected ',' or ']' for the '[' of line 1, found a number\nprint([(1 - 2) 3])\n              ^" },
+    { "\"a\\tb\\\"\\\\\\x41\\u00e9\"", "a\tb\"\\A\xc3\xa9" },
+    { "iterate(1, 10, _ * 2)", "1024" },
+    { "iterate(1, 0, _ * 2)", "1" },
+    { "iterate(0, 1000000, _ + 1)", "1000000" },
+    { "iterate(1, 100, _ * 2, until = _ > 50)", "64" },
+    { "iterate(1, 100, p -> p * 3, until = p -> p > 50)", "81" },
+    { "iterate(1, 3, iterate(_, 2, _ + 1) * 2)", "36" },
+    { "iterate(2, 3, p -> p ** 2)", "256" },
+    { "1, \"and\", 2", "1 and 2" },
+    { "1 # a comment", "t:1:20: expected ',' or ')' for the '(' of line 1, found the end of the text\n"
+                       "print(1 # a comment)\n                    ^" },
+};
+
+START_TEST(numbers_have_the_right_value)
+{
+    char text[300];
+    snprintf(text, sizeof text, "print(%s)", numbers[_i].text);
+    expect_result(text, numbers[_i].wanted);
+}
+END_TEST
+
+static const text_case programs[] = {
+    { "a = 1; b = a + 1 # two\nprint(b)", "2" },
+    { "a = (1 +\n 2)\nprint(a)\nprint(a * 2)", "3\n6" },
+    { "\r\na = 1\r\nprint(a)\r\n", "1" },
+    { "\xef\xbb\xbfprint(1)", "1" },
+    { "fn f(a, b) = a - b\nprint(f(5, 3), f(b=1, a=2), f(1, b=1))", "2 1 0" },
+    { "fn f(a) = a * 2\nfn twice(g, v) = g(g(v))\nprint(twice(f, 3), twice(p -> p + 1, 3), twice(sqrt, 16))", "12 5 2" },
+    { "fn f(a) = a + k\nprint(f(1))", "t:1:15: unknown name k\nfn f(a) = a + k\n              ^" },
+    { "k = 5\nfn f(a) = a + k\nfn g(k) = f(k)\nprint(g(1))", "6" },   /* names are those around fn */
+    { "fn one() = 1\nprint(one())", "1" },
+    { "(a, b) = iterate((0, 1), 10, (p, q) -> (q, p + q))\nprint(a, b)", "55 89" },
+    { "fn swap(p, q) = (q, p)\n(a, b) = swap(1, 2)\nprint(a, b)", "2 1" },
+    { "(a, b) = iterate((0, 1), 100, (p, q) -> (q, p + q), until = (p, q) -> q > 50)\nprint(a, b)", "34 55" },
+    { "fn apply(f, n) = iterate(n, 3, f)\nprint(apply(p -> p + 2, 1))", "7" },
+    { "pi = 3\nprint(pi)", "3" },
+    { "param n = 4\nprint(n)", "4" },
+    { "param n = -4.5\nprint(n)", "-4.5" },
+    { "param v = [1 2 1]\nprint(v)", "[1 2 1]" },
+    { "param on = true\nprint(on ? 1 : 2)", "1" },
+    { "print(1 + 2)\n1 + 3", "3\n4" },
+};
+
+START_TEST(programs_print)
+{
+    expect_result(programs[_i].text, programs[_i].wanted);
+}
+END_TEST
+
+/* ---- messages: a text, and the message without "t:" and without the caret lines --------------- */
+
+static const text_case messages[] = {
+    /* the lexer */
+    { "print(@)", "1:7: '@' means nothing here" },
+    { "print(\xc3\xa9)", "1:7: this character belongs in a string or a comment" },
+    { "a = \"abc\nprint(a)", "1:5: this string has no closing '\"' on its line" },
+    { "print(\"a\\qb\")", "1:9: no such escape: \\n \\t \\r \\\" \\\\ \\xHH and \\uHHHH exist" },
+    { "print(\"a\\x00\")", "1:9: no such escape: \\n \\t \\r \\\" \\\\ \\xHH and \\uHHHH exist" },
+    { "print(2x)", "1:8: a number ends here: an operator or a space is expected" },
+    { "print(1.2.3)", "1:10: a number ends here: an operator or a space is expected" },
+    { "print(1e)", "1:7: a number's exponent needs digits" },
+    { "print(0x)", "1:7: 0x is followed by hexadecimal digits" },
+    { "print($0)", "1:7: arguments are $1 to $9" },
+    { "print($10)", "1:7: arguments are $1 to $9" },
+    /* the grammar */
+    { "print(1", "1:8: expected ',' or ')' for the '(' of line 1, found the end of the text" },
+    { "a = (1 + 2\nb = 3", "2:1: expected ',' or ')' for the '(' of line 1, found b" },
+    { "a = 1 +\nb = 2", "1:8: expected a value, found the end of the line (an open bracket continues a line)" },
+    { "a = 1 2", "1:7: expected an operator or the end of the line, found a number" },
+    { "a = ;", "1:5: expected a value, found ';'" },
+    { "print(1 ? 2)", "1:12: expected ':' and the other value of '?', found ')'" },
+    { "print(1 < 2 < 3)", "1:13: comparisons do not chain: write a < b && b < c" },
+    { "print([1 - 2])", "1:10: elements separated by spaces are signed numbers, as in [1 -2]; expressions need commas, "
+                        "as in [1 - 2, 3]" },
+    { "print([1 -2, 3])", "1:10: in a vector with commas write '1 - 2' for a difference and '1, -2' for two elements" },
+    { "print([1 2; 3])", "1:13: this row has 1 element, the first one 2" },
+    { "print([])", "1:8: expected a value, found ']'" },
+    { "a = save(1, \"b.npy\")", "1:5: save is a statement and cannot stand in an expression" },
+    { "param a = 1 + 2", "1:11: a param's value is a literal: a number, \"text\", true, false or a vector" },
+    { "param a = [1, b]", "1:11: a param's value is a literal: a number, \"text\", true, false or a vector" },
+    { "param = 1", "1:7: expected the param's name, found '='" },
+    { "fn f = 1", "1:6: expected '(' and the function's parameters, found '='" },
+    { "fn f(1) = 1", "1:6: expected a parameter's name, found a number" },
+    { "fn f(a, a) = 1", "1:9: parameter a is given twice" },
+    { "fn make(a) = 1", "1:4: make is part of the language and cannot be redefined" },
+    { "a = 1\na = 2", "2:1: a is assigned already, in line 1; a name is assigned once" },
+    { "x = 1", "1:1: x is a coordinate (x y z c) and cannot be another name" },
+    { "_ = 1", "1:1: _ is the value of iterate() and cannot be another name" },
+    { "1 + 1\nprint(1)", "1:1: an expression is the last statement; name this one: NAME = ..." },
+    { "print(p -> 1, 1)", "1:9: a value is expected; a function '->' is an argument of fn, iterate or reduce" },
+    { "print((1) -> 2)", "1:8: a parameter of '->' is a name" },
+    { "", "1:1: nothing is saved or printed: save(expr, \"FILE\") or print(expr) is expected" },
+    { "a = 1", "1:6: nothing is saved or printed: save(expr, \"FILE\") or print(expr) is expected" },
+    /* names */
+    { "tower = 1\nprint(towr)", "2:7: unknown name towr (near: tower)" },
+    { "print(nothing)", "1:7: unknown name nothing" },
+    { "print(blurr(1))", "1:7: unknown operation blurr (near: blur)" },
+    { "print(itearte(1, 2, _))", "1:7: unknown operation itearte (near: iterate)" },
+    { "fn soften(a) = a\nprint(sotfen(1))", "2:7: unknown operation sotfen (near: soften)" },
+    { "print(a)\na = 1", "1:7: a is used before line 2, which defines it" },
+    { "fn f(a) = f(a - 1)\nprint(f(3))", "1:11: f calls itself: there is no recursion; iterate() repeats" },
+    { "print(blur)", "1:7: a value is expected, and blur is a function: call it, blur(...)" },
+    { "a = 5\nprint(a(1))", "2:7: a is a number, not a function" },
+    { "print(_)", "1:7: _ is the value of an iterate(), and there is none around it" },
+    { "print($1)", "1:7: $1: no arguments are given here" },
+    { "print(true ? 1 : nope)", "1:18: unknown name nope" },
+    { "print(shift(1))", "1:7: unknown operation shift" },
+    /* functions */
+    { "fn f(a) = a\nprint(f(1, 2))", "2:7: f takes 1 argument, here are 2" },
+    { "fn f(a, b) = a\nprint(f(1, k=2))", "2:14: f has no parameter k" },
+    { "fn f(a, b) = a\nprint(f(1, a=2))", "2:14: f: a is given twice" },
+    { "fn f(a) = a\nprint(f(a=1, a=2))", "2:14: argument a is given twice" },
+    { "fn f(a, b) = a\nprint(f(a=1, 2))", "2:14: an argument without a name cannot follow a=" },
+    { "fn f() = sqrt\nprint(f())", "1:4: f gives a function; a value is expected" },
+    { "(a, b) = 1\nprint(a)", "1:1: 2 names for 1 value" },
+    { "fn two() = (1, 2)\n(a, b, d) = two()\nprint(a)", "2:1: 3 names for 2 values" },
+    { "fn two() = (1, 2)\nprint(two())", "2:7: one value is expected here, these are several" },
+    /* operators and numbers */
+    { "print(\"a\" + 1)", "1:7: '+' takes numbers and arrays, not text" },
+    { "print(5.5 & 2)", "1:11: '&' takes whole numbers" },
+    { "print(1 << 64)", "1:9: '<<' shifts by 0 to 63" },
+    { "print(make(2, 2, 1) * [1 2])", "1:23: '*' takes numbers and arrays, not a vector" },
+    /* forms */
+    { "print(x + 1)", "1:7: x is a coordinate, and nothing here says of which shape: use it with an array, or in "
+                      "make(width, height, expr)" },
+    { "print(boxblur(x))", "1:15: x is a coordinate, and nothing here says of which shape: use it with an array, or in "
+                           "make(width, height, expr)" },
+    { "print(make(0, 3, 1))", "1:12: make: width=0 is below 1" },
+    { "print(make(3, 2.5, 1))", "1:15: make: height=2.5 is not a whole number" },
+    { "print(make(3, 2, 1, channels=5))", "1:30: make: channels=5 is above 4" },
+    { "print(make(3, 2))", "1:7: make: expr is missing" },
+    { "print(make(3, 2, 1, depth=1))", "1:27: make has no parameter depth" },
+    { "print(make(3, 2, \"a\"))", "1:18: make: expr must be a number or an array, not text" },
+    { "print(width(3))", "1:13: width takes an array, not a number" },
+    { "print(iterate(1, 1000001, _))", "1:18: iterate: count=1000001 is above 1000000" },
+    { "print(iterate(1, -1, _))", "1:18: iterate: count=-1 is below 0" },
+    { "print(iterate((1, 2), 3, _))", "1:26: iterate carries 2 values: a function of as many is expected, such as "
+                                      "(p, q) -> (q, p)" },
+    { "(a, b) = iterate((1, 2), 3, (p, q) -> p)\nprint(a)", "1:36: iterate carries 2 values, this gives 1" },
+    { "print(iterate(1, 3, p -> (p, p)))", "1:23: iterate carries 1 value, this gives 2" },
+    { "print(iterate(\"a\", 3, _))", "1:7: iterate carries numbers and arrays, not text" },
+    { "print(reduce(make(2, 2, 1), \"median\"))", "1:29: reduce: unknown reduction \"median\"; there are: sum min max mean" },
+    { "print(reduce(make(2, 2, 1), 0, 5))", "1:32: reduce: a function such as (p, q) -> p + q is expected, not a number" },
+    { "print(reduce(1, 0, (p, q) -> p + q))", "1:14: reduce takes an array, not a number" },
+    { "print(5[1])", "1:8: only arrays have neighbours; this is a number" },
+    { "a = make(2, 2, 1)\nprint(a[0.5])", "2:9: offset=0.5 is not a whole number" },
+    { "a = make(2, 2, 1)\nprint(stencil(a))", "2:7: stencil: no neighbour read a[dy, dx] is written in it" },
+    { "a = make(2, 2, 1)\nprint(stencil(a[0, 1], outside=gone))", "2:31: unknown name gone" },
+    /* save and print */
+    { "save(1)", "1:1: save takes an expression and a path: save(out, \"out.png\")" },
+    { "save(1, 2)", "1:9: save: the path must be text, not a number" },
+    { "save(1, \"\")", "1:9: save: the path is empty" },
+    { "save(1, \"a.xyz\")", "1:9: save: no format is known by the name a.xyz; png jpg npy pnm ppm pgm pam are, or format=" },
+    { "save(1, \"a\", format=gif)", "1:21: save: format is one of png jpeg npy pnm" },
+    { "save(1, \"a.jpg\", quality=900)", "1:26: save: jpeg: quality=900 is above 100" },
+    { "save(1, \"a.png\", quality=90)", "1:26: save: png: unknown setting quality; there are bits, level" },
+    { "save([1 2], \"a.npy\")", "1:6: an array or a number is expected, not a vector" },
+    { "print()", "1:1: print takes at least one value" },
+    { "print(1, a=2)", "1:12: print has no parameter a" },
+    /* rows of the operation table */
+    { "print(blur(open(\"none.png\"), -1))", "1:30: blur: sigma=-1 is below 0" },
+    { "print(blur(open(\"none.png\"), 1, bordr=wrap))", "1:39: blur: unknown parameter bordr; it has a, sigma, " },
+    { "print(open(5))", "1:12: open: path must be a text" },
+    { "param s = -1\nprint(blur(open(\"none.png\"), s))", "2:30: blur: sigma=-1 is below 0" },
+};
+
+/* The message is pinned up to the end of `wanted`, and for those of this folder it is all of the first line. */
+START_TEST(messages_are_pinned)
+{
+    imgpar_pipeline *p;
+    imgpar_status st = imgpar_pipeline_parse("t", messages[_i].text, NULL, &p);
+    if (!st) st = imgpar_pipeline_check(p);
+    const char *got = imgpar_pipeline_message(p), *wanted = messages[_i].wanted;
+    ck_assert_msg(st == IMGPAR_E_SYNTAX, "%s\n is accepted or has status %s: %s", messages[_i].text, imgpar_status_name(st),
+                  got);
+    ck_assert_msg(strncmp(got, "t:", 2) == 0 && strncmp(got + 2, wanted, strlen(wanted)) == 0,
+                  "%s\n says   %s\n wanted %s", messages[_i].text, got, wanted);
+    int n_lines = 1;
+    for (const char *c = got; *c; c++)
+        n_lines += *c == '\n';
+    ck_assert_msg(n_lines == 3, "%s\n says %d lines: %s", messages[_i].text, n_lines, got);
+    imgpar_pipeline_release(p);
+}
+END_TEST
+
+START_TEST(the_caret_stands_below_its_character)
+{
+    expect_result("\tprint(\"\xc3\xa9\", nope)", "t:1:13: unknown name nope\n\tprint(\"\xc3\xa9\", nope)\n\t           ^");
+}
+END_TEST
+
+/* ---- arrays -------------------------------------------------------------------------------------- */
+
+/* Text applied to two u8 arrays, $1 = [[1, 2, 3], [4, 5, 6]] and $2 = 10 x $1, and what print() shows of it. */
+static const text_case arrays[] = {
+    { "$1", "[1 2 3; 4 5 6]" },
+    { "$1 + $2", "[11 22 33; 44 55 66]" },
+    { "$1 + 0.5", "[1.5 2.5 3.5; 4.5 5.5 6.5]" },
+    { "$1 - 2", "[-1 0 1; 2 3 4]" },
+    { "-$1", "[-1 -2 -3; -4 -5 -6]" },
+    { "$1 ** 2", "[1 4 9; 16 25 36]" },
+    { "$1 / 2", "[0.5 1 1.5; 2 2.5 3]" },
+    { "$1 div 2", "[0 1 1; 2 2 3]" },
+    { "$1 > 2 && $1 < 5", "[0 0 1; 1 0 0]" },
+    { "$1 > 3 ? $2 : 0", "[0 0 0; 40 50 60]" },
+    { "width($1) * 10 + height($1)", "32" },
+    { "$1 * width($1)", "[3 6 9; 12 15 18]" },
+    { "a = $1 * 2; a + 1", "[3 5 7; 9 11 13]" },
+    { "min($1, 3)", "[1 2 3; 3 3 3]" },
+    /* coordinates */
+    { "x + 0 * $1", "[0 1 2; 0 1 2]" },
+    { "$1 * 0 + y * 10 + x", "[0 1 2; 10 11 12]" },
+    { "$1 * (x == 1)", "[0 2 0; 0 5 0]" },
+    { "make(3, 2, x * y)", "[0 0 0; 0 1 2]" },
+    { "make(3, 2, 7)", "[7 7 7; 7 7 7]" },
+    { "make(3, 2, 7, channels=2)", "[[7 7; 7 7; 7 7] [7 7; 7 7; 7 7]]" },
+    { "make(2, 2, c + 10 * x, channels=2)", "[[0 1; 10 11] [0 1; 10 11]]" },
+    { "fn sq(v) = v * v\nmake(3, 1, sq(x))", "[0 1 4]" },
+    { "fn ramp() = x * 2\nmake(3, 1, ramp() + 1)", "[1 3 5]" },
+    { "fn ramp() = x * 2\n$1 + ramp()", "[1 4 7; 4 7 10]" },
+    { "make(3, 2, mean($1))", "[3.5 3.5 3.5; 3.5 3.5 3.5]" },
+    /* neighbours */
+    { "$1[0, 0]", "[1 2 3; 4 5 6]" },
+    { "$1[0, -1]", "[1 1 2; 4 4 5]" },
+    { "$1[1]", "[4 5 6; 4 5 6]" },
+    { "stencil($1[0, 1], border=wrap)", "[2 3 1; 5 6 4]" },
+    { "stencil($1[0, 1], border=constant, cval=9)", "[2 3 9; 5 6 9]" },
+    { "stencil($1[0, 1] + $1[0, -1], outside=0)", "[0 4 0; 0 10 0]" },
+    { "stencil($1[0, 1] + $1[0, -1], outside=keep)", "[1 4 3; 4 10 6]" },
+    { "k = 2 - 1\n$1[0, k]", "[2 3 3; 5 6 6]" },
+    { "fn right(a) = a[0, 1]\nstencil(right($1) + 0 * $1[0, 0], border=wrap)", "[2 3 3; 5 6 6]" }, /* not through names */
+    /* reductions */
+    { "reduce($1, \"sum\")", "21" },
+    { "reduce($1, \"min\") + reduce($1, \"max\")", "7" },
+    { "reduce($1, 0, (p, q) -> p + q)", "21" },
+    { "reduce($1, 0, (p, q) -> max(p, q))", "6" },
+    /* iterate */
+    { "iterate($1, 2, _ * 2)", "[4 8 12; 16 20 24]" },
+    { "iterate($1, 0, _ * 2)", "[1 2 3; 4 5 6]" },
+    { "iterate($1, 100, _ + 1)", "[101 102 103; 104 105 106]" },
+    { "iterate($1, 1000, _ + 1, until = reduce(_, \"max\") >= 10)", "t" },
+    { "iterate($1 + 0, 1000, _ + 1, until = reduce(_, \"max\") >= 10)", "[5 6 7; 8 9 10]" },
+    { "fn step(p, q) = (q, p)\n(a, b) = iterate(($1, $2), 101, step)\na", "[10 20 30; 40 50 60]" },
+    { "(a, n) = iterate(($1, 0), 5, (p, k) -> (p + k, k + 1))\na", "[11 12 13; 14 15 16]" },
+    { "(a, n) = iterate(($1, 0), 100, (p, k) -> (p + k, k + 1))\na", "[4951 4952 4953; 4954 4955 4956]" },
+};
+
+static imgpar_array *two_arrays(imgpar_array *in[2], const char *text)
+{
+    static const uint8_t one[] = { 1, 2, 3, 4, 5, 6 }, ten[] = { 10, 20, 30, 40, 50, 60 };
+    const int64_t shape[] = { 2, 3 };
+    in[0] = imgpar_array_from_data(ctx, IMGPAR_U8, 2, shape, one);
+    in[1] = imgpar_array_from_data(ctx, IMGPAR_U8, 2, shape, ten);
+    return imgpar_apply(ctx, text, in, 2);
+}
+
+/* One element a time, rows and columns as print() has them. */
+static void show(imgpar_array *a, ip_str *out)
+{
+    imgpar_info info;
+    if (imgpar_array_info(a, &info)) {
+        ip_str_append(out, imgpar_array_message(a));
+        return;
+    }
+    union { uint8_t u8[64]; int32_t i32[64]; float f32[64]; double f64[64]; int64_t i64[64]; } data;
+    ck_assert_uint_le(info.size_bytes, sizeof data);
+    ck_assert_msg(imgpar_array_read(a, &data, info.size_bytes) == IMGPAR_OK, "%s", imgpar_array_message(a));
+    int64_t n = (int64_t)(info.size_bytes / imgpar_dtype_size(info.dtype));
+    int64_t cols = info.rank > 1 ? info.shape[info.rank - 1] : n, rows = info.rank > 1 ? info.shape[info.rank - 2] : 1;
+    if (n > 1) ip_str_append(out, info.rank == 3 && info.shape[0] > 1 ? "[[" : "[");
+    for (int64_t i = 0; i < n; i++) {
+        if (i > 0) ip_str_append(out, i % (rows * cols) == 0 ? "] [" : i % cols == 0 ? "; " : " ");
+        double value = info.dtype == IMGPAR_I32 ? data.i32[i] : info.dtype == IMGPAR_F32 ? (double)data.f32[i]
+                       : info.dtype == IMGPAR_F64 ? data.f64[i] : info.dtype == IMGPAR_I64 ? (double)data.i64[i]
+                       : data.u8[i];
+        ip_str_number(out, value);
+    }
+    if (n > 1) ip_str_append(out, info.rank == 3 && info.shape[0] > 1 ? "]]" : "]");
+}
+
+START_TEST(arrays_have_the_right_elements)
+{
+    imgpar_array *in[2], *a = two_arrays(in, arrays[_i].text);
+    ip_str got = IP_STR_INIT;
+    show(a, &got);
+    ck_assert_msg(strcmp(ip_str_text(&got), arrays[_i].wanted) == 0, "%s\n gives  %s\n wanted %s", arrays[_i].text,
+                  ip_str_text(&got), arrays[_i].wanted);
+    ip_str_free(&got);
+    imgpar_array_release(a);
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+}
+END_TEST
+
+/* The graph of an array as text builds the same array. */
+START_TEST(a_dumped_graph_reads_back)
+{
+    imgpar_array *in[2], *a = two_arrays(in, arrays[_i].text);
+    ip_str first = IP_STR_INIT, second = IP_STR_INIT;
+    char *text = NULL;
+    if (!imgpar_array_status(a)) {
+        ck_assert_int_eq(imgpar_array_explain(a, "graph", &text), IMGPAR_OK);
+        bool ten_first = strstr(arrays[_i].text, "$2") && !strstr(arrays[_i].text, "$1");
+        imgpar_array *b = imgpar_apply(ctx, text, ten_first ? in + 1 : in, ten_first ? 1 : 2);
+        show(a, &first);
+        show(b, &second);
+        ck_assert_msg(strcmp(ip_str_text(&first), ip_str_text(&second)) == 0, "%s\n dumped as\n%s\n gives %s, not %s",
+                      arrays[_i].text, text, ip_str_text(&second), ip_str_text(&first));
+        imgpar_array_release(b);
+    }
+    imgpar_free(text);
+    ip_str_free(&first);
+    ip_str_free(&second);
+    imgpar_array_release(a);
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+}
+END_TEST
+
+/* Failures that only building finds, or that apply() adds: status and the first line. */
+static const struct { const char *text; imgpar_status status; const char *wanted; } failures[] = {
+    { "$1 + $3", IMGPAR_E_SYNTAX, "apply:1:6: $3: only 2 arguments are given" },
+    { "save($1, \"a.png\")", IMGPAR_E_SYNTAX, "apply:1:1: save is a statement of pipeline files; this text is assignments "
+                                              "ended by one expression" },
+    { "a = $1", IMGPAR_E_SYNTAX, "apply:1:7: expected an expression, whose value is the result, found the end of the text" },
+    { "", IMGPAR_E_SYNTAX, "apply:1:1: expected an expression, whose value is the result, found the end of the text" },
+    { "open(\"no such file.png\")", IMGPAR_E_IO, "apply:1:1: " },
+    { "$1 + make(5, 5, x)", IMGPAR_E_SHAPE, "apply:1:4: " },
+    { "boxblur($1, size=width($1) + 1)", IMGPAR_E_ARGUMENT, "apply:1:1: boxblur: size=4" },
+    { "$1[0, 0, 0]", IMGPAR_E_ARGUMENT, "apply:1:3: 3 offsets, but the array has 2 axes" },
+    { "iterate($1, 100, make(width(_) + 1, 1, x))", IMGPAR_E_ARGUMENT, "apply:1:18: iterate: the type never settles" },
+    { "reduce($1, 0, (p, q) -> p / q > 1 ? p : q)", IMGPAR_OK, "" },
+    { "iterate($1, 1000000, iterate(_, 100, boxblur(_)) + 1)", IMGPAR_OK, "" },
+    { "fn f(a) = iterate(a, 60, _ + 1)\nfn g(a) = iterate(a, 60, f(f(_)))\niterate($1, 2, g(g(g(_))))", IMGPAR_OK, "" },
+};
+
+START_TEST(failures_carry_status_and_place)
+{
+    imgpar_array *in[2], *a = two_arrays(in, failures[_i].text);
+    ck_assert_msg(imgpar_array_status(a) == failures[_i].status, "%s\n gives %s: %s", failures[_i].text,
+                  imgpar_status_name(imgpar_array_status(a)), imgpar_array_message(a));
+    ck_assert_msg(strncmp(imgpar_array_message(a), failures[_i].wanted, strlen(failures[_i].wanted)) == 0, "%s\n says %s",
+                  failures[_i].text, imgpar_array_message(a));
+    imgpar_array_release(a);
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+}
+END_TEST
+
+START_TEST(an_argument_that_failed_passes_its_message_on)
+{
+    imgpar_array *bad = imgpar_open(ctx, "no such file.png"), *a = imgpar_apply(ctx, "$1 + 1", &bad, 1);
+    ck_assert_int_eq(imgpar_array_status(a), IMGPAR_E_IO);
+    ck_assert_str_eq(imgpar_array_message(a), imgpar_array_message(bad));
+    imgpar_array_release(a);
+    imgpar_array_release(bad);
+}
+END_TEST
+
+START_TEST(safe_text_opens_no_file)
+{
+    imgpar_array *a = imgpar_apply_safe(ctx, "fn f(p) = p\nf(open)(\"a.png\")", NULL, 0);
+    ck_assert_int_eq(imgpar_array_status(a), IMGPAR_E_SYNTAX);
+    imgpar_array_replace(&a, imgpar_apply_safe(ctx, "open(\"a.png\")", NULL, 0));
+    ck_assert_int_eq(imgpar_array_status(a), IMGPAR_E_SYNTAX);
+    ck_assert_ptr_eq(strstr(imgpar_array_message(a), "apply:1:1: open is refused here: it reads files"),
+                     imgpar_array_message(a));
+    imgpar_array_replace(&a, imgpar_apply_safe(ctx, "fn f(g, p) = g(p)\nf(open, \"a.png\")", NULL, 0));
+    ck_assert_int_eq(imgpar_array_status(a), IMGPAR_E_SYNTAX);
+    imgpar_array_release(a);
+    a = imgpar_apply_safe(NULL, "1", NULL, 0);
+    ck_assert_int_eq(imgpar_array_status(a), IMGPAR_E_ARGUMENT);
+    imgpar_array_release(a);
+}
+END_TEST
+
+/* ---- params ------------------------------------------------------------------------------------------ */
+
+static const struct { const char *name, *value, *wanted; } settings[] = {
+    { "n", "0.5", "0.5 a true [1 2 1]" },
+    { "n", "-0x10", "-16 a true [1 2 1]" },
+    { "s", "say \"x\"", "1 say \"x\" true [1 2 1]" },
+    { "on", "false", "1 a false [1 2 1]" },
+    { "v", "[1 -2; 3 4]", "1 a true [1 -2; 3 4]" },
+    { "v", "1 -2", "1 a true [1 -2]" },
+    { "n", "abc", "t: n=abc: param n is a number" },
+    { "n", "1 2", "t: n=1 2: param n is a number" },
+    { "n", "", "t: n=: param n is a number" },
+    { "n", "[1]", "t: n=[1]: param n is a number" },
+    { "on", "1", "t: on=1: param on is true or false" },
+    { "v", "[1 2", "t: v=[1 2: param v is a vector such as [1 2 1]" },
+    { "k", "1", "t has no param k; its params are n, s, on, v" },
+};
+
+START_TEST(params_are_set_from_text)
+{
+    static const char text[] = "param n = 1\nparam s = \"a\"\nparam on = true\nparam v = [1 2 1]\nprint(n, s, on, v)";
+    imgpar_pipeline *p;
+    ip_str got = IP_STR_INIT;
+    ck_assert_int_eq(imgpar_pipeline_parse("t", text, NULL, &p), IMGPAR_OK);
+    if (imgpar_pipeline_set(p, settings[_i].name, settings[_i].value)) ip_str_append(&got, imgpar_pipeline_message(p));
+    else ck_assert_int_eq(imgpar_pipeline_run(p, ctx, collect, &got, NULL), IMGPAR_OK);
+    ck_assert_str_eq(ip_str_text(&got), settings[_i].wanted);
+    ip_str_free(&got);
+    imgpar_pipeline_release(p);
+}
+END_TEST
+
+START_TEST(a_pipeline_runs_twice_and_builds)
+{
+    imgpar_pipeline *p;
+    imgpar_array **built;
+    size_t n;
+    ip_str got = IP_STR_INIT;
+    ck_assert_int_eq(imgpar_pipeline_parse("t", "a = make(2, 2, x)\nprint(1, a, \"b\")\nprint(a + 1)\na * 2", NULL, &p), IMGPAR_OK);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(imgpar_pipeline_run(p, ctx, collect, &got, NULL), IMGPAR_OK);
+    ck_assert_str_eq(ip_str_text(&got), "1 [0 1; 0 1] b\n[1 2; 1 2]\n[0 2; 0 2]\n1 [0 1; 0 1] b\n[1 2; 1 2]\n[0 2; 0 2]");
+    ck_assert_int_eq(imgpar_pipeline_build(p, ctx, &built, &n), IMGPAR_OK);
+    ck_assert_uint_eq(n, 3);
+    while (n > 0)
+        imgpar_array_release(built[--n]);
+    imgpar_free(built);
+    ip_str_free(&got);
+    imgpar_pipeline_release(p);
+    imgpar_pipeline_release(NULL);
+}
+END_TEST
+
+/* ---- hostile text ---------------------------------------------------------------------------------------- */
+
+/* before, then part repeated, then after: refused with this message (or accepted: NULL), and quickly. */
+static const struct { const char *before, *part; int times; const char *after, *wanted; } hostile[] = {
+    { "print(", "(", 100000, "1", "nested more than 200 deep" },
+    { "print(", "-", 100000, "1)", "nested more than 200 deep" },
+    { "print(", "[", 100000, "1)", "nested more than 200 deep" },
+    { "print(", "f(", 100000, "1)", "nested more than 200 deep" },
+    { "print(", "2**", 100000, "1)", "nested more than 200 deep" },
+    { "print(", "1?2:", 100000, "1)", "nested more than 200 deep" },
+    { "", "p -> ", 100000, "1", "nested more than 200 deep" },
+    { "print(", "1+", 100000, "1)", "more than 1000 operators deep" },
+    { "print(", "1+", 900, "1)", NULL },
+    { "print($1", "[0]", 100000, ")", "more than 1000 operators deep" },
+    { "print(", "1,", 100000, "1)", "at most 64 arguments" },
+    { "a = [", "1 ", 400000, "]\nprint(1)", NULL },
+    { "print(", "x", 1000000, ")", "unknown name xxx" },
+    { "print(\"", "x", 1000000, "\")", NULL },
+    { "", " ", 1048577, "", "above the limit of 1 MiB" },
+    { "", "\n", 1000000, "print(1)", NULL },
+    { "", "((((((((((", 10, "1", "expected ',' or ')'" },
+    { "fn f(a) = a + ", "(a + ", 190, "a", "expected ',' or ')'" },
+    { "print(iterate(1, 1000000, ", "iterate(_, 1000000, ", 2, "_ + 1)))", "steps to evaluate" },
+};
+
+START_TEST(hostile_text_meets_a_message)
+{
+    ip_str text = IP_STR_INIT;
+    imgpar_pipeline *p;
+    ip_str_append(&text, hostile[_i].before);
+    for (int i = 0; i < hostile[_i].times; i++)
+        ip_str_append(&text, hostile[_i].part);
+    ip_str_append(&text, hostile[_i].after);
+    imgpar_status st = imgpar_pipeline_parse("t", ip_str_text(&text), NULL, &p);
+    if (!st) st = imgpar_pipeline_check(p);
+    const char *got = imgpar_pipeline_message(p), *wanted = hostile[_i].wanted;
+    if (wanted) ck_assert_msg(st == IMGPAR_E_SYNTAX && strstr(got, wanted), "wanted %s, got %s", wanted, got);
+    else ck_assert_msg(st == IMGPAR_OK, "%s", got);
+    imgpar_pipeline_release(p);
+    ip_str_free(&text);
+}
+END_TEST
+
+START_TEST(functions_of_functions_are_bounded)
+{
+    ip_str text = IP_STR_INIT;
+    imgpar_pipeline *p;
+    ip_str_append(&text, "fn f0(a) = a + a\n");
+    for (int i = 1; i < 60; i++)
+        ip_str_printf(&text, "fn f%d(a) = f%d(a) + f%d(a)\n", i, i - 1, i - 1);
+    ip_str_append(&text, "print(f59(1))");
+    ck_assert_int_eq(imgpar_pipeline_parse("t", ip_str_text(&text), NULL, &p), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_pipeline_check(p), IMGPAR_E_SYNTAX);
+    ck_assert_ptr_nonnull(strstr(imgpar_pipeline_message(p), "steps to evaluate"));
+    imgpar_pipeline_release(p);
+    ip_str_clear(&text);
+    ip_str_append(&text, "fn f0(a) = a\n");
+    for (int i = 1; i < 2000; i++)
+        ip_str_printf(&text, "fn f%d(a) = f%d(a)\n", i, i - 1);
+    ip_str_append(&text, "print(f1999(1))");
+    ck_assert_int_eq(imgpar_pipeline_parse("t", ip_str_text(&text), NULL, &p), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_pipeline_check(p), IMGPAR_E_SYNTAX);
+    ck_assert_ptr_nonnull(strstr(imgpar_pipeline_message(p), "deep"));
+    imgpar_pipeline_release(p);
+    ip_str_free(&text);
+}
+END_TEST
+
+/* Every cut of a text, and every byte of it replaced, is accepted or refused: nothing else happens. */
+START_TEST(damaged_text_is_survived)
+{
+    static const char text[] = "param s = 2\nfn f(a, b) = a[0, -1] * b + (x > 1 ? [1 2; 3 4] : \"t\\n\")\n"
+                               "(u, v) = iterate(($1, 1), 3, (p, q) -> (f(p, q), q ** -2), until = _ > s)\n"
+                               "save(stencil(u[1] / 0x1F, border=wrap), \"o.png\", level=1) # end";
+    static const char bytes[] = "()[];,=\"$#x1.\\\n";
+    char damaged[sizeof text];
+    for (size_t i = 0; i < sizeof text; i++)
+        for (size_t k = 0; k < sizeof bytes; k++) { /* the last one cuts the text */
+            imgpar_pipeline *p;
+            memcpy(damaged, text, sizeof text);
+            damaged[i] = bytes[k];
+            damaged[sizeof text - 1] = '\0';
+            if (!imgpar_pipeline_parse("t", damaged, NULL, &p)) imgpar_pipeline_check(p);
+            imgpar_pipeline_release(p);
+        }
+}
+END_TEST
+
+/* Each allocation fails once: the status says so, and nothing leaks or crashes. */
+START_TEST(every_failing_allocation_is_reported)
+{
+    static const char text[] = "fn f(a) = a[0, 1] + x\nb = iterate($1, 3, f(_) + [1, 2; 3, 4] )\nreduce($1, \"sum\")";
+    static const uint8_t data[] = { 1, 2, 3, 4 };
+    const int64_t shape[] = { 2, 2 };
+    imgpar_array *in = imgpar_array_from_data(ctx, IMGPAR_U8, 2, shape, data);
+    for (unsigned long nth = 1;; nth++) {
+        ip_fault_set(IP_FAULT_ALLOC, nth);
+        imgpar_array *a = imgpar_apply(ctx, nth % 2 ? text : "fn f(a) = a[0, 1] + x\nb = iterate($1, 3, f(_))\nb", &in, 1);
+        bool done = ip_fault_seen(IP_FAULT_ALLOC) < nth;
+        ip_fault_set(IP_FAULT_ALLOC, 0);
+        imgpar_array_release(a);
+        if (done) break;
+    }
+    imgpar_array_release(in);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lang");
+    TCase *c = tcase_create("lang");
+    tcase_set_timeout(c, 120);
+    tcase_add_checked_fixture(c, open_ref, close_ref);
+    tcase_add_loop_test(c, numbers_have_the_right_value, 0, N(numbers));
+    tcase_add_loop_test(c, programs_print, 0, N(programs));
+    tcase_add_loop_test(c, messages_are_pinned, 0, N(messages));
+    tcase_add_test(c, the_caret_stands_below_its_character);
+    tcase_add_loop_test(c, arrays_have_the_right_elements, 0, N(arrays));
+    tcase_add_loop_test(c, a_dumped_graph_reads_back, 0, N(arrays));
+    tcase_add_loop_test(c, failures_carry_status_and_place, 0, N(failures));
+    tcase_add_test(c, an_argument_that_failed_passes_its_message_on);
+    tcase_add_test(c, safe_text_opens_no_file);
+    tcase_add_loop_test(c, params_are_set_from_text, 0, N(settings));
+    tcase_add_test(c, a_pipeline_runs_twice_and_builds);
+    tcase_add_loop_test(c, hostile_text_meets_a_message, 0, N(hostile));
+    tcase_add_test(c, functions_of_functions_are_bounded);
+    tcase_add_test(c, damaged_text_is_survived);
+    tcase_add_test(c, every_failing_allocation_is_reported);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,255 @@
+!same_bytes || picture_same(want, bytes[0], bytes[k]), "%s: ref and %s/* SPDX-License-Identifier: MIT */
+/*
+ * Every operation against independent answers, in every schedule: matrix.h says how,
+ * matrix_rows.c which. The quick tier gives few programs to the device and
+ * everything to the reference interpreter; IMGPAR_TEST_TIER=full gives it many.
+ */
+#include "matrix.h"
+
+#include "ops/build.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const border_words[] = { "replicate", "reflect", "reflect101", "wrap", "constant" };
+static const char odd_sizes[] = "1x1 1x17 19x1 13x7 31x17 67x129";
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+typedef struct combination {
+    const matrix_row *row;
+    int dtype_index, channels, border;
+    bool on_device;
+} combination;
+
+static void options_of(const combination *m, char *options, size_t size)
+{
+    const char *own = m->row->options ? m->row->options : "";
+    snprintf(options, size, "%s", own);
+    if (!m->row->has_border) return;
+    size_t n = strlen(options);
+    snprintf(options + n, size - n, "%sborder=%s%s", n ? ", " : "", border_words[m->border],
+             m->border == IMGPAR_BORDER_CONSTANT ? ", cval=7" : "");
+}
+
+/* The operation through imgpar_op(), or through the language where a literal takes part. */
+static imgpar_array *build(imgpar_context *ctx, const matrix_row *row, const call *c)
+{
+    imgpar_array *arrays[CALL_MAX_INPUTS], *result;
+    char text[512];
+    int n = snprintf(text, sizeof text, "%s(", c->op), n_arrays = 0;
+    for (int k = 0; k < c->n_in; k++) {
+        if (c->in[k]->is_number) {
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s%.17Lg", k ? ", " : "", c->in[k]->v[0]);
+        } else {
+            arrays[n_arrays++] = picture_array(ctx, c->in[k]);
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s$%d", k ? ", " : "", n_arrays);
+        }
+    }
+    snprintf(text + n, sizeof text - (size_t)n, "%s%s)", c->options[0] && c->n_in ? ", " : "", c->options);
+    const char *rest = strstr(c->options, "border=");
+    if (row->text) {
+        const char *hole = strstr(row->text, "%s");
+        snprintf(text, sizeof text, "%.*s%s%s%s", (int)(hole - row->text), row->text, rest ? ", " : "", rest ? rest : "", hole + 2);
+    }
+    if (row->text || n_arrays < c->n_in || c->n_in == 0) result = imgpar_apply(ctx, text, arrays, (size_t)n_arrays);
+    else result = imgpar_op(ctx, c->op, arrays, (size_t)n_arrays, c->options);
+    for (int k = 0; k < n_arrays; k++)
+        imgpar_array_release(arrays[k]);
+    return result;
+}
+
+static void check_size(bench *b, const combination *m, int64_t w, int64_t h)
+{
+    char options[256], what[512];
+    picture in[CALL_MAX_INPUTS], want;
+    const ip_op *row = ip_op_find(m->row->op);
+    imgpar_dtype dtype = list_dtype(m->row->dtypes, m->dtype_index);
+    options_of(m, options, sizeof options);
+    call c = { .op = m->row->op, .n_in = (int)strlen(m->row->inputs), .options = options };
+    for (int k = 0; k < c.n_in; k++) {
+        in[k] = matrix_input(m->row, m->row->inputs[k], dtype, h, w, m->channels, (unsigned)(k + 3 * m->channels));
+        c.in[k] = &in[k];
+    }
+    snprintf(what, sizeof what, "%s(%s; %s) of %s %dx%dx%d", c.op, m->row->inputs, options, imgpar_dtype_name(dtype),
+             (int)w, (int)h, m->channels);
+    ck_assert_msg(row && oracle_answer(&c, &want), "no oracle for %s", c.op);
+    bench_check(b, build(b->ctx, m->row, &c), &want, row->info.same_bytes, m->on_device ? DEVICE : NO_DEVICE, what);
+    picture_free(&want);
+    for (int k = 0; k < c.n_in; k++)
+        picture_free(&in[k]);
+}
+
+static void check_sizes(bench *b, const combination *m)
+{
+    const char *sizes = m->row->sizes ? m->row->sizes : odd_sizes;
+    char size[32];
+    for (int k = 0; list_word(sizes, k, size); k++) {
+        char *end;
+        int64_t w = strtol(size, &end, 10), h = strtol(end + 1, NULL, 10);
+        if (w * h <= 1000 || m->on_device) check_size(b, m, w, h);
+    }
+}
+
+/* Each dtype meets one number of channels and one border on the device. */
+static bool is_for_device(const bench *b, const combination *m, int row)
+{
+    int n_dtypes = b->is_full ? 5 : m->row->n_quick;
+    int n_channels = (int)strlen(m->row->channels), channel_index = 0;
+    while (m->row->channels[channel_index] - '0' != m->channels)
+        channel_index++;
+    return m->dtype_index < n_dtypes && channel_index == (m->dtype_index + row) % n_channels
+        && (!m->row->has_border || m->border == (m->dtype_index + row) % 5);
+}
+
+START_TEST(an_operation_gives_the_same_in_every_schedule_and_what_its_definition_says)
+{
+    bench b;
+    const matrix_row *row = &matrix_rows[_i];
+    uint64_t n_on_device = 0;
+    bench_open(&b);
+    for (int d = 0; d < list_length(row->dtypes); d++)
+        for (const char *channels = row->channels; *channels; channels++)
+            for (int border = 0; border < (row->has_border ? 5 : 1); border++) {
+                combination m = { row, d, *channels - '0', border, false };
+                m.on_device = is_for_device(&b, &m, _i);
+                n_on_device += m.on_device;
+                check_sizes(&b, &m);
+            }
+    ck_assert_msg(bench_programs(&b) <= 4 * n_on_device, "%s: %d programs for %d combinations: sizes cost programs",
+                  row->op, (int)bench_programs(&b), (int)n_on_device);
+    bench_close(&b);
+}
+END_TEST
+
+/* ---- packs --------------------------------------------------------------------------------- */
+
+static int n_members(const matrix_pack *pack)
+{
+    int n = 0;
+    while (pack->members[n].op)
+        n++;
+    return n;
+}
+
+/* "y % 3 == 0 ? $1 + $2 : y % 3 == 1 ? $1 - $2 : $1 * $2" */
+static void pack_text(const matrix_pack *pack, char *text, size_t size)
+{
+    int n = n_members(pack), at = 0;
+    for (int k = 0; k + 1 < n; k++)
+        at += snprintf(text + at, size - (size_t)at, "y %% %d == %d ? (%s) : ", n, k, pack->members[k].text);
+    snprintf(text + at, size - (size_t)at, "(%s)", pack->members[n - 1].text);
+}
+
+/* Row y from member y % n. */
+static picture pack_answer(const matrix_pack *pack, const picture in[2], bool *same_bytes)
+{
+    int n = n_members(pack);
+    picture want = { .v = NULL };
+    *same_bytes = true;
+    for (int k = 0; k < n; k++) {
+        const pack_member *m = &pack->members[k];
+        picture number = picture_number(m->number, m->number != (real)(int64_t)m->number), one;
+        const picture *last = m->number != 0 ? &number : &in[1];
+        call c = { .op = m->op, .in = { &in[0], last }, .n_in = m->n_in };
+        const ip_op *row = ip_op_find(m->op);
+        ck_assert_msg(row && oracle_answer(&c, &one), "no oracle for %s", m->op);
+        *same_bytes = *same_bytes && row->info.same_bytes;
+        if (k == 0) want = picture_new(one.dtype, one.h, one.w, one.c);
+        ck_assert_msg(one.dtype == want.dtype, "pack %s: %s is %s", pack->name, m->op, imgpar_dtype_name(one.dtype));
+        for (int64_t i = 0; i < picture_count(&one); i++) {
+            if (i / one.c / one.w % n != k) continue;
+            want.v[i] = one.v[i];
+            want.slack[i] = one.slack[i];
+        }
+        picture_free(&one);
+        picture_free(&number);
+    }
+    return want;
+}
+
+static void check_pack(bench *b, const matrix_pack *pack, int dtype_index, int64_t w, int64_t h, int channels, bool on_device)
+{
+    static char text[4096];
+    char what[256];
+    imgpar_dtype dtype = list_dtype(pack->dtypes, dtype_index);
+    imgpar_dtype second = pack->seconds ? list_dtype(pack->seconds, dtype_index) : dtype;
+    picture in[2] = { picture_new(dtype, h, w, channels), picture_new(second, h, w, channels) };
+    bool same_bytes;
+    picture_fill(&in[0], pack->fill, 1);
+    picture_fill(&in[1], pack->fill, 2);
+    picture want = pack_answer(pack, in, &same_bytes);
+    pack_text(pack, text, sizeof text);
+    imgpar_array *arrays[2] = { picture_array(b->ctx, &in[0]), picture_array(b->ctx, &in[1]) };
+    snprintf(what, sizeof what, "pack %s of %s, %s %dx%dx%d", pack->name, imgpar_dtype_name(dtype),
+             imgpar_dtype_name(second), (int)w, (int)h, channels);
+    bench_check(b, imgpar_apply(b->ctx, text, arrays, 2), &want, same_bytes, on_device ? DEVICE_FUSED : NO_DEVICE, what);
+    for (int k = 0; k < 2; k++) {
+        imgpar_array_release(arrays[k]);
+        picture_free(&in[k]);
+    }
+    picture_free(&want);
+}
+
+START_TEST(functions_packed_into_one_kernel_give_what_their_definitions_say)
+{
+    bench b;
+    const matrix_pack *pack = &matrix_packs[_i];
+    bench_open(&b);
+    for (int d = 0; d < list_length(pack->dtypes); d++) {
+        bool on_device = b.is_full || d < pack->n_quick;
+        int channels = 1 + (d + _i) % 4;
+        check_pack(&b, pack, d, 31, 47, channels, on_device);
+        check_pack(&b, pack, d, 1, 29, channels, on_device);
+        check_pack(&b, pack, d, 1, 1, channels, on_device);
+    }
+    bench_close(&b);
+}
+END_TEST
+
+/* ---- nothing is forgotten -------------------------------------------------------------------- */
+
+static bool is_in_a_row(const char *op)
+{
+    for (int k = 0; k < n_matrix_rows; k++)
+        if (strcmp(matrix_rows[k].op, op) == 0) return true;
+    for (int k = 0; k < n_matrix_packs; k++)
+        for (int m = 0; matrix_packs[k].members[m].op; m++)
+            if (strcmp(matrix_packs[k].members[m].op, op) == 0) return true;
+    return false;
+}
+
+START_TEST(every_operation_has_an_oracle_and_a_row)
+{
+    char missing[1024] = "";
+    size_t n = 0;
+    for (size_t k = 0; k < imgpar_op_count(); k++) {
+        const char *op = imgpar_op_get(k)->name;
+        if (strcmp(op, "open") == 0) continue; /* files have tests of their own */
+        bool has_oracle = oracle_find(op) != NULL;
+        if (has_oracle && is_in_a_row(op)) continue;
+        n += (size_t)snprintf(missing + n, n < sizeof missing ? sizeof missing - n : 0, "no %s for %s; ",
+                              has_oracle ? "row" : "oracle", op);
+        if (n >= sizeof missing) break;
+    }
+    ck_assert_msg(n == 0, "%s", missing);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("matrix");
+    TCase *c = tcase_create("matrix");
+    tcase_set_timeout(c, 600);
+    tcase_add_test(c, every_operation_has_an_oracle_and_a_row);
+    tcase_add_loop_test(c, an_operation_gives_the_same_in_every_schedule_and_what_its_definition_says, 0, n_matrix_rows);
+    tcase_add_loop_test(c, functions_packed_into_one_kernel_give_what_their_definitions_say, 0, n_matrix_packs);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

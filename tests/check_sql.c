@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The SQLite module, loaded into a program of our own (so that it may be sanitized):
+ * exact messages, hostile recipes, shared memory, limits, interruption, failing allocations.
+ *
+ * The module is $IMGPAR_MODULE, else $builddir/imgpar.so. What SQL shapes give is in tests/sql.
+ */
+#include <check.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define N(table) (int)(sizeof table / sizeof *table)
+
+/* Images as SQL: 4x3 gray, 2x1 RGB. */
+#define GRAY "CAST('P5 4 3 255' || char(10) || 'AZaz09!~mnop' AS BLOB)"
+#define RGB "CAST('P6 2 1 255' || char(10) || 'RGBrgb' AS BLOB)"
+
+/* ---- a connection with the module -------------------------------------------------- */
+
+static void load(sqlite3 *db, const char *entry)
+{
+    char path[1024], *message = NULL;
+    const char *module = getenv("IMGPAR_MODULE"), *folder = getenv("builddir");
+    if (module)
+        snprintf(path, sizeof path, "%s", module);
+    else
+        snprintf(path, sizeof path, "%s/imgpar.so", folder ? folder : ".");
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
+    int rc = sqlite3_load_extension(db, path, entry, &message);
+    ck_assert_msg(rc == SQLITE_OK, "%s: %s", path, message ? message : "");
+}
+
+static sqlite3 *open_db(void)
+{
+    sqlite3 *db;
+    ck_assert_int_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
+    load(db, "sqlite3_imgpar_init");
+    return db;
+}
+
+static void run(sqlite3 *db, const char *sql)
+{
+    char *message = NULL;
+    int rc = sqlite3_exec(db, sql, NULL, NULL, &message);
+    ck_assert_msg(rc == SQLITE_OK, "%s\n%s", sql, message ? message : "");
+    sqlite3_free(message);
+}
+
+/* The first column of the first row as text, with blob bound to ?1 (NULL: nothing); for free(). NULL: *rc says why. */
+static char *ask_with(sqlite3 *db, const char *sql, const void *blob, int n, int *rc)
+{
+    sqlite3_stmt *stmt = NULL;
+    char *answer = NULL;
+    *rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+    if (*rc)
+        return NULL;
+    if (blob)
+        sqlite3_bind_blob(stmt, 1, blob, n, SQLITE_STATIC);
+    *rc = sqlite3_step(stmt);
+    if (*rc == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+        answer = strdup(text ? text : "NULL");
+    }
+    *rc = sqlite3_finalize(stmt);
+    return answer;
+}
+
+static void expect(sqlite3 *db, const char *sql, const char *wanted)
+{
+    int rc;
+    char *got = ask_with(db, sql, NULL, 0, &rc);
+    ck_assert_msg(got && !strcmp(got, wanted), "%s\nwanted %s\ngot    %s", sql, wanted, got ? got : sqlite3_errmsg(db));
+    free(got);
+}
+
+static void expect_error(sqlite3 *db, const char *sql, int code, const char *message)
+{
+    int rc;
+    char *got = ask_with(db, sql, NULL, 0, &rc);
+    ck_assert_msg(!got, "%s\nwanted an error: %s\ngot %s", sql, message, got);
+    ck_assert_msg(rc == code && !strcmp(sqlite3_errmsg(db), message), "%s\nwanted %d %s\ngot    %d %s", sql, code,
+                  message, rc, sqlite3_errmsg(db));
+}
+
+/* The blob that sql makes; for free(). */
+static unsigned char *make_blob(sqlite3 *db, const char *sql, int *n)
+{
+    sqlite3_stmt *stmt;
+    ck_assert_msg(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK, "%s", sqlite3_errmsg(db));
+    ck_assert_msg(sqlite3_step(stmt) == SQLITE_ROW, "%s", sqlite3_errmsg(db));
+    *n = sqlite3_column_bytes(stmt, 0);
+    unsigned char *bytes = malloc((size_t)*n + 1);
+    memcpy(bytes, sqlite3_column_blob(stmt, 0), (size_t)*n);
+    sqlite3_finalize(stmt);
+    return bytes;
+}
+
+/* A gray image of side x side as PNM. */
+static unsigned char *big_image(int side, int *n)
+{
+    unsigned char *bytes = malloc((size_t)side * (size_t)side + 32);
+    int head = sprintf((char *)bytes, "P5 %d %d 255\n", side, side);
+    for (int k = 0; k < side * side; k++)
+        bytes[head + k] = (unsigned char)(k * 7 + k / side * 13);
+    *n = head + side * side;
+    return bytes;
+}
+
+/* ---- messages ---------------------------------------------------------------------------- */
+
+static const struct { const char *sql, *message; } messages[] = {
+    { "SELECT blur(" GRAY ", -1)", "blur(): sigma=-1 is below 0" },
+    { "SELECT img_blur(" GRAY ", 'sigma=-1')", "img_blur(): sigma=-1 is below 0" },
+    { "SELECT blur(lazy(" GRAY "), -1)", "blur(): sigma=-1 is below 0" },
+    { "SELECT blur(" GRAY ", 'fast')", "blur(): sigma='fast' is not a number" },
+    { "SELECT blur(" GRAY ", x'01')", "blur(): sigma must be a number, got a blob" },
+    { "SELECT blur(" GRAY ", 'sigma=1', 'wrap')", "blur(): argument 3: an option by position cannot follow one with a name" },
+    { "SELECT blur()", "blur(): takes 1 image (a), got 0 arguments" },
+    { "SELECT blend(" GRAY ")", "blend(): takes 2 images (a, b), got 1 argument" },
+    { "SELECT img_invert(" GRAY ", 1)", "img_invert(): got 1 options, takes none" },
+    { "SELECT blur('a.png')", "blur(): argument 1 is a text, not an image" },
+    { "SELECT blur(7)", "blur(): argument 1 is a number, not an image" },
+    { "SELECT img_add(1, 2)", "img_add(): argument 1 is a number, not an image" },
+    { "SELECT blend(" GRAY ", x'')", "blend(): argument 2 is an empty blob, not an image" },
+    { "SELECT convolve(" GRAY ", '[1 x]')", "convolve(): matrix='[1 x]' is not a matrix" },
+    { "SELECT convolve(" GRAY ", '[1 2')", "convolve(): matrix='[1 2' is not a matrix" },
+    { "SELECT lazy('a.png')", "lazy(): argument 1 is a text, not an image" },
+    { "SELECT png(" GRAY ", 3)", "png(): argument 2 is not a text of settings" },
+    { "SELECT img_width('a')", "img_width(): argument 1 is a text, not an image" },
+    { "SELECT img_width(substr(lazy(" GRAY "), 1, 100))",
+      "img_width(): argument 1: the deferred image is damaged (record 1: cut off)" },
+    { "SELECT png(substr(lazy(" GRAY "), 1, 50))",
+      "png(): argument 1: a damaged deferred image, or one of another version" },
+    { "SELECT apply()", "apply(): takes a text and up to 9 images, got 0 arguments" },
+    { "SELECT apply(" GRAY ")", "apply(): argument 1 is not a text in the pipeline language" },
+    { "SELECT apply('$1', 'a.png')", "apply(): argument 1 is a text, not an image" },
+    { "SELECT * FROM histogram", "histogram(): takes at least 1 argument" },
+    { "SELECT * FROM histogram(7)", "histogram(): argument 1 is a number, not an image" },
+    { "SELECT img_setting('colour', 'red')",
+      "img_setting(): there is no setting \"colour\"; there are device, schedule, fuse, max_pixels, mem_limit" },
+};
+
+START_TEST(a_message_names_function_value_and_rule)
+{
+    sqlite3 *db = open_db();
+    expect_error(db, messages[_i].sql, SQLITE_ERROR, messages[_i].message);
+    sqlite3_close(db);
+}
+END_TEST
+
+/* The text of apply() is not trusted: nothing in it reaches a file. */
+START_TEST(apply_refuses_files)
+{
+    static const char *const texts[] = {
+        "open(\"a.png\")", "blur(open(\"a.png\"), 1)", "save($1, \"a.png\")", "print($1)", "param p = 1\n$1",
+    };
+    sqlite3 *db = open_db();
+    char sql[256];
+    int rc;
+    for (int lazy = 0; lazy < 2; lazy++) {
+        snprintf(sql, sizeof sql, "SELECT apply('%s', %s(%s))", texts[_i], lazy ? "lazy" : "png", GRAY);
+        free(ask_with(db, sql, NULL, 0, &rc));
+        ck_assert_msg(rc == SQLITE_ERROR && !strncmp(sqlite3_errmsg(db), "apply(): ", 9), "%s: %d %s", sql, rc,
+                      sqlite3_errmsg(db));
+    }
+    sqlite3_close(db);
+}
+END_TEST
+
+/* ---- safety -------------------------------------------------------------------------------- */
+
+START_TEST(files_settings_and_devices_are_refused_in_schemas)
+{
+    static const struct { const char *make, *use, *message; } cases[] = {
+        { "CREATE VIEW v AS SELECT save(" GRAY ", 'x.png')", "SELECT * FROM v", "unsafe use of save()" },
+        { "CREATE VIEW v AS SELECT img_setting('fuse', '0')", "SELECT * FROM v", "unsafe use of img_setting()" },
+        { "CREATE VIEW v AS SELECT * FROM img_devices", "SELECT * FROM v", "unsafe use of virtual table \"img_devices\"" },
+        { "CREATE VIEW v AS SELECT * FROM img_settings", "SELECT * FROM v", "unsafe use of virtual table \"img_settings\"" },
+        { "CREATE TABLE a(x); CREATE TRIGGER r AFTER INSERT ON a BEGIN SELECT save(" GRAY ", 'x.png'); END",
+          "INSERT INTO a VALUES (1)", "unsafe use of save()" },
+    };
+    for (int k = 0; k < N(cases); k++) {
+        sqlite3 *db = open_db();
+        run(db, cases[k].make);
+        expect_error(db, cases[k].use, SQLITE_ERROR, cases[k].message);
+        sqlite3_close(db);
+    }
+}
+END_TEST
+
+START_TEST(header_functions_are_innocuous_and_operations_need_trust)
+{
+    sqlite3 *db = open_db();
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    run(db, "CREATE VIEW h AS SELECT img_width(" GRAY ") || img_format(" GRAY ") || img_valid(x'00');"
+            "CREATE VIEW o AS SELECT blur(" GRAY ", 1)");
+    expect(db, "SELECT * FROM h", "4pnm0");
+    expect_error(db, "SELECT * FROM o", SQLITE_ERROR, "unsafe use of blur()");
+    sqlite3_close(db);
+}
+END_TEST
+
+START_TEST(the_safe_entry_has_no_files_and_no_settings)
+{
+    sqlite3 *db;
+    sqlite3_open(":memory:", &db);
+    load(db, "sqlite3_imgparsafe_init");
+    expect(db, "SELECT hex(raw(img_invert(lazy(" RGB "))))", "ADB8BD8D989D");
+    expect_error(db, "SELECT save(" GRAY ", 'x.png')", SQLITE_ERROR, "no such function: save");
+    expect_error(db, "SELECT img_setting('fuse', '0')", SQLITE_ERROR, "no such function: img_setting");
+    sqlite3_close(db);
+}
+END_TEST
+
+START_TEST(rows_with_the_same_bytes_may_be_indexed)
+{
+    sqlite3 *db = open_db();
+    run(db, "CREATE TABLE t(img BLOB, neg BLOB AS (img_invert(img)) STORED); CREATE INDEX i ON t(img_invert(img));"
+            "INSERT INTO t(img) VALUES (" RGB ")");
+    expect(db, "SELECT hex(raw(neg)) FROM t", "ADB8BD8D989D");
+    expect_error(db, "CREATE INDEX j ON t(png(img))", SQLITE_ERROR,
+                 "non-deterministic functions prohibited in index expressions");
+    sqlite3_close(db);
+}
+END_TEST
+
+/* ---- recipes ----------------------------------------------------------------------------------- */
+
+#define RECIPE "SELECT blend(img_invert(boxblur(lazy(" GRAY "), 3)), apply('$1 + $2', lazy(" GRAY "), 3), 0.5)"
+
+START_TEST(a_recipe_with_a_flipped_byte_is_an_error)
+{
+    sqlite3 *db = open_db();
+    int n, rc;
+    unsigned char *bytes = make_blob(db, RECIPE, &n);
+    free(ask_with(db, "SELECT hex(raw(?1))", bytes, n, &rc));
+    ck_assert_int_eq(rc, SQLITE_OK);
+    for (int k = 0; k < n; k++) {
+        bytes[k] ^= (unsigned char)(1 << k % 8);
+        free(ask_with(db, "SELECT hex(raw(?1))", bytes, n, &rc));
+        ck_assert_msg(rc == SQLITE_ERROR, "byte %d of %d flipped: %d", k, n, rc);
+        bytes[k] ^= (unsigned char)(1 << k % 8);
+    }
+    free(bytes);
+    sqlite3_close(db);
+}
+END_TEST
+
+/* A value begins with the value it was made from, so a cut there, and only there, is an image. */
+START_TEST(a_truncated_recipe_is_an_error_or_its_inner_value)
+{
+    sqlite3 *db = open_db();
+    int n, rc, n_good = 0;
+    unsigned char *bytes = make_blob(db, "SELECT img_invert(boxblur(lazy(" GRAY "), 3))", &n);
+    for (int k = 0; k < n; k++) {
+        unsigned char *cut = malloc((size_t)k + 1); /* its own block, so that a sanitizer sees over-reads */
+        memcpy(cut, bytes, (size_t)k);
+        free(ask_with(db, "SELECT hex(raw(?1))", cut, k, &rc));
+        ck_assert_msg(rc == SQLITE_OK || rc == SQLITE_ERROR, "%d of %d bytes: %d", k, n, rc);
+        n_good += rc == SQLITE_OK;
+        free(cut);
+    }
+    ck_assert_int_eq(n_good, 2); /* lazy(...) and boxblur(lazy(...)) */
+    free(bytes);
+    sqlite3_close(db);
+}
+END_TEST
+
+/* The first bytes of a recipe, then anything: nothing may crash, over-read or take memory without bound. */
+START_TEST(random_records_are_errors)
+{
+    sqlite3 *db = open_db();
+    int n, rc;
+    unsigned seed = 1;
+    unsigned char *bytes = make_blob(db, RECIPE, &n);
+    for (int round = 0; round < 3000; round++) {
+        unsigned char *copy = malloc((size_t)n);
+        memcpy(copy, bytes, (size_t)n);
+        for (int k = 0; k < 1 + round % 5; k++) {
+            seed = seed * 1103515245u + 12345u;
+            copy[80 + (seed >> 8) % (unsigned)(n - 80)] = (unsigned char)(seed >> 24);
+        }
+        int same = !memcmp(copy, bytes, (size_t)n);
+        free(ask_with(db, "SELECT img_width(?1) + length(raw(?1))", copy, n, &rc));
+        ck_assert_msg(same || rc == SQLITE_ERROR, "round %d: %d", round, rc);
+        free(copy);
+    }
+    free(bytes);
+    sqlite3_close(db);
+}
+END_TEST
+
+START_TEST(a_deferred_image_has_a_greatest_depth)
+{
+    sqlite3 *db = open_db();
+    const char *sql = "WITH RECURSIVE r(n, l) AS (SELECT 0, lazy(" GRAY ") UNION ALL"
+                      " SELECT n + 1, img_invert(l) FROM r WHERE n < %d) SELECT max(n) FROM r";
+    char text[300];
+    snprintf(text, sizeof text, sql, 999);
+    expect(db, text, "999");
+    snprintf(text, sizeof text, sql, 1000);
+    expect_error(db, text, SQLITE_ERROR,
+                 "img_invert(): a deferred image is at most 1000 operations deep; finish it with png()");
+    sqlite3_close(db);
+}
+END_TEST
+
+/* ---- shared memory --------------------------------------------------------------------------------- */
+
+START_TEST(nested_calls_share_one_copy_of_the_source)
+{
+    sqlite3 *db = open_db();
+    int n, rc;
+    unsigned char *image = big_image(2300, &n); /* 5 MB */
+    free(ask_with(db, "SELECT length(lazy(?1))", image, n, &rc)); /* opens what is opened once */
+    sqlite3_int64 before = sqlite3_memory_used();
+    sqlite3_memory_highwater(1);
+    free(ask_with(db, "SELECT length(img_invert(boxblur(img_invert(boxblur(img_invert(lazy(?1)), 3)), 3)))", image, n, &rc));
+    ck_assert_int_eq(rc, SQLITE_OK);
+    sqlite3_int64 most = sqlite3_memory_highwater(0) - before;
+    ck_assert_msg(most > n && most < n + n / 4, "%lld bytes for a source of %d", (long long)most, n);
+    ck_assert_int_eq(sqlite3_memory_used(), before);
+    free(image);
+    sqlite3_close(db);
+}
+END_TEST
+
+/* l is one value; each of the two functions on it appends a record of its own. */
+START_TEST(the_second_append_to_a_prefix_copies)
+{
+    sqlite3 *db = open_db();
+    expect(db, "SELECT hex(raw(a)) || ' ' || hex(raw(b)) || ' ' || hex(raw(l)) FROM"
+               " (SELECT img_invert(l) AS a, img_invert(img_invert(l)) AS b, l FROM (SELECT lazy(" RGB ") AS l LIMIT 1))",
+           "ADB8BD8D989D 524742726762 524742726762");
+    sqlite3_close(db);
+}
+END_TEST
+
+START_TEST(a_new_device_keeps_live_values)
+{
+    sqlite3 *db = open_db();
+    sqlite3_stmt *stmt;
+    run(db, "CREATE TABLE t(img)");
+    run(db, "INSERT INTO t VALUES (" RGB "), (" RGB ")");
+    ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT hex(raw(img_invert(l))) FROM (SELECT lazy(img) AS l FROM t LIMIT 2)",
+                                        -1, &stmt, NULL), SQLITE_OK);
+    for (int k = 0; k < 2; k++) {
+        ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
+        ck_assert_str_eq((const char *)sqlite3_column_text(stmt, 0), "ADB8BD8D989D");
+        expect(db, "SELECT img_setting('device', 'ref')", "ref");
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+}
+END_TEST
+
+START_TEST(a_connection_closes_whatever_was_used)
+{
+    sqlite3 *db = open_db();
+    load(db, "sqlite3_imgparsafe_init"); /* a second load replaces the functions */
+    expect(db, "SELECT hex(raw(img_invert(" RGB ")))", "ADB8BD8D989D");
+    sqlite3_stmt *stmt;
+    sqlite3_prepare_v2(db, "SELECT img_invert(lazy(" RGB "))", -1, &stmt, NULL);
+    ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
+    ck_assert_int_eq(sqlite3_close_v2(db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_column_type(stmt, 0), SQLITE_BLOB);
+    sqlite3_finalize(stmt);
+}
+END_TEST
+
+/* ---- limits and interruption ----------------------------------------------------------------------- */
+
+START_TEST(results_keep_to_the_length_limit)
+{
+    sqlite3 *db = open_db();
+    int n, rc;
+    unsigned char *image = big_image(300, &n);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, n + 200);
+    free(ask_with(db, "SELECT length(raw(img_cast(lazy(?1), 'f32')))", image, n, &rc));
+    ck_assert_int_eq(rc, SQLITE_TOOBIG);
+    free(ask_with(db, "SELECT length(npy(img_cast(lazy(?1), 'f32')))", image, n, &rc));
+    ck_assert_int_eq(rc, SQLITE_TOOBIG);
+    free(ask_with(db, "SELECT img_cast(?1, 'f32')", image, n, &rc));
+    ck_assert_int_eq(rc, SQLITE_TOOBIG);
+    expect(db, "SELECT sum(value) FROM img_counters WHERE name IN ('evaluations', 'encodes')", "0");
+    free(ask_with(db, "SELECT img_invert(img_invert(img_invert(img_invert(lazy(?1)))))", image, n, &rc));
+    ck_assert_int_eq(rc, SQLITE_TOOBIG);
+    free(image);
+    sqlite3_close(db);
+}
+END_TEST
+
+static int stop(void *counter)
+{
+    return ++*(int *)counter > 2;
+}
+
+/* Slow enough to be stopped: the interpreter, a large median. */
+static const char slow[] = "SELECT length(raw(img_median(img_median(img_median(lazy(?1), 5), 5), 5)))";
+
+START_TEST(a_progress_handler_stops_an_evaluation)
+{
+    sqlite3 *db = open_db();
+    int n, rc, count = 0;
+    unsigned char *image = big_image(2000, &n);
+    expect(db, "SELECT img_setting('device', 'ref')", "ref");
+    sqlite3_progress_handler(db, 1000, stop, &count);
+    free(ask_with(db, slow, image, n, &rc));
+    ck_assert_msg(rc == SQLITE_INTERRUPT && !strcmp(sqlite3_errmsg(db), "interrupted"), "%d %s", rc, sqlite3_errmsg(db));
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    expect(db, "SELECT hex(raw(img_invert(" RGB ")))", "ADB8BD8D989D");
+    free(image);
+    sqlite3_close(db);
+}
+END_TEST
+
+static void *interrupt_soon(void *db)
+{
+    struct timespec t = { 0, 200000000 };
+    nanosleep(&t, NULL);
+    sqlite3_interrupt(db);
+    return NULL;
+}
+
+START_TEST(sqlite3_interrupt_stops_an_evaluation)
+{
+    sqlite3 *db = open_db();
+    pthread_t thread;
+    int n, rc;
+    unsigned char *image = big_image(3000, &n);
+    expect(db, "SELECT img_setting('device', 'ref')", "ref");
+    pthread_create(&thread, NULL, interrupt_soon, db);
+    free(ask_with(db, slow, image, n, &rc));
+    ck_assert_int_eq(rc, SQLITE_INTERRUPT);
+    pthread_join(thread, NULL);
+    free(image);
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK); /* no statement of ours is left */
+}
+END_TEST
+
+/* ---- threads ------------------------------------------------------------------------------------------ */
+
+static void *work(void *result)
+{
+    sqlite3 *db = open_db();
+    char *good = result;
+    int rc;
+    for (int k = 0; k < 20; k++) {
+        char *got = ask_with(db, "SELECT hex(raw(img_invert(img_invert(img_invert(lazy(" RGB "))))))", NULL, 0, &rc);
+        *good = got && !strcmp(got, "ADB8BD8D989D");
+        free(got);
+        if (!*good)
+            break;
+    }
+    sqlite3_close(db);
+    return NULL;
+}
+
+START_TEST(two_connections_work_in_two_threads)
+{
+    pthread_t thread[2];
+    char good[2] = { 0, 0 };
+    for (int k = 0; k < 2; k++)
+        pthread_create(&thread[k], NULL, work, &good[k]);
+    for (int k = 0; k < 2; k++)
+        pthread_join(thread[k], NULL);
+    ck_assert(good[0] && good[1]);
+}
+END_TEST
+
+/* ---- failing allocations -------------------------------------------------------------------------------- */
+
+static sqlite3_mem_methods real_memory;
+static long fail_at; /* the allocation that fails, counted from 1; 0: none */
+
+static int fails(void)
+{
+    return fail_at > 0 && --fail_at == 0;
+}
+
+static void *failing_malloc(int n) { return fails() ? NULL : real_memory.xMalloc(n); }
+static void *failing_realloc(void *p, int n) { return fails() ? NULL : real_memory.xRealloc(p, n); }
+
+/* Each allocation of SQLite and of the module fails once: out of memory is said, nothing leaks or crashes. */
+START_TEST(every_allocation_may_fail)
+{
+    static const char *const statements[] = {
+        "SELECT length(raw(blend(img_invert(lazy(" GRAY ")), apply('$1 + 0', boxblur(" GRAY ", 'size=3')), 0.5)))",
+        "SELECT sum(count) FROM histogram(img_invert(lazy(" GRAY ")), 4)",
+        "SELECT length(img_info(lazy(" GRAY ")) || img_invert(" GRAY "))",
+        "SELECT count(*), sum(length(params)) FROM img_ops",
+        "SELECT count(*) FROM img_explain(lazy(" GRAY "))",
+    };
+    sqlite3_shutdown();
+    sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real_memory);
+    sqlite3_mem_methods failing = real_memory;
+    failing.xMalloc = failing_malloc;
+    failing.xRealloc = failing_realloc;
+    ck_assert_int_eq(sqlite3_config(SQLITE_CONFIG_MALLOC, &failing), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_initialize(), SQLITE_OK);
+    sqlite3 *db = open_db();
+    sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
+    int rc;
+    free(ask_with(db, statements[_i], NULL, 0, &rc));
+    ck_assert_msg(rc == SQLITE_OK, "%s: %s", statements[_i], sqlite3_errmsg(db));
+    long n = 0;
+    do {
+        fail_at = ++n;
+        free(ask_with(db, statements[_i], NULL, 0, &rc));
+        ck_assert_msg(rc == SQLITE_OK || rc == SQLITE_NOMEM, "allocation %ld: %d %s", n, rc, sqlite3_errmsg(db));
+    } while (fail_at <= 0 && n < 5000);
+    ck_assert_int_gt(n, 10);
+    ck_assert_int_lt(n, 5000);
+    fail_at = 0;
+    sqlite3_close(db);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sql");
+    TCase *tc = tcase_create("sql");
+    suite_add_tcase(suite, tc);
+    tcase_add_loop_test(tc, a_message_names_function_value_and_rule, 0, N(messages));
+    tcase_add_loop_test(tc, apply_refuses_files, 0, 5);
+    tcase_add_test(tc, files_settings_and_devices_are_refused_in_schemas);
+    tcase_add_test(tc, header_functions_are_innocuous_and_operations_need_trust);
+    tcase_add_test(tc, the_safe_entry_has_no_files_and_no_settings);
+    tcase_add_test(tc, rows_with_the_same_bytes_may_be_indexed);
+    tcase_add_test(tc, a_recipe_with_a_flipped_byte_is_an_error);
+    tcase_add_test(tc, a_truncated_recipe_is_an_error_or_its_inner_value);
+    tcase_add_test(tc, random_records_are_errors);
+    tcase_add_test(tc, a_deferred_image_has_a_greatest_depth);
+    tcase_add_test(tc, nested_calls_share_one_copy_of_the_source);
+    tcase_add_test(tc, the_second_append_to_a_prefix_copies);
+    tcase_add_test(tc, a_new_device_keeps_live_values);
+    tcase_add_test(tc, a_connection_closes_whatever_was_used);
+    tcase_add_test(tc, results_keep_to_the_length_limit);
+    tcase_add_test(tc, a_progress_handler_stops_an_evaluation);
+    tcase_add_test(tc, sqlite3_interrupt_stops_an_evaluation);
+    tcase_add_test(tc, two_connections_work_in_two_threads);
+    tcase_add_loop_test(tc, every_allocation_may_fail, 0, 5);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,203 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# cli.sh - imgpar-run: exit statuses and messages, what is printed and written, and what is
+# left behind by failures. Pixels are the business of other tests.
+. "${srcdir:-.}/tests/common.sh"
+[ -x "$imgpar_run" ] || skip "imgpar-run is not built"
+scratch
+IMGPAR_DEVICE=ref
+export IMGPAR_DEVICE
+
+# run ARGUMENT...: imgpar-run; stdout goes to $out, stderr to $err, the status to $status.
+run() {
+    status=0
+    "$imgpar_run" "$@" > out 2> err < /dev/null || status=$?
+    out=$(cat out)
+    err=$(cat err)
+}
+
+# expect_run CLAIM STATUS STDOUT STDERR ARGUMENT...: pins all three.
+expect_run() {
+    claim=$1 want_status=$2 want_out=$3 want_err=$4
+    shift 4
+    run "$@"
+    expect "$claim: status" "$status" "$want_status"
+    expect "$claim: stdout" "$out" "$want_out"
+    expect "$claim: stderr" "$err" "$want_err"
+}
+
+# expect_error CLAIM STATUS FIRST-LINE-PATTERN ARGUMENT...: one message, in one line or three (with a caret).
+expect_error() {
+    claim=$1 want_status=$2 pattern=$3
+    shift 3
+    run "$@"
+    expect "$claim: status" "$status" "$want_status"
+    expect "$claim: stdout" "$out" ""
+    first=$(head -n 1 err)
+    # shellcheck disable=SC2254  # it is a pattern
+    case $first in
+    $pattern) ;;
+    *) fail "$claim
+  wanted: $pattern
+  got:    $first" ;;
+    esac
+    lines=$(($(wc -l < err)))
+    [ "$lines" -eq 1 ] || [ "$lines" -eq 3 ] || fail "$claim: $lines lines on stderr
+$err"
+}
+
+# expect_files CLAIM NAMES: the folder holds these files and no others.
+expect_files() {
+    expect "$1" "$(find . -type f ! -name out ! -name err | sort | tr '\n' ' ')" "$2"
+}
+
+# ---- the command line: 2, before anything is opened ------------------------------------------
+
+hint='(--help lists the options)'
+expect_run "no arguments" 2 "" "imgpar-run: a pipeline file or -e EXPR is missing $hint"
+expect_run "an unknown option" 2 "" "imgpar-run: unknown option --frobnicate $hint" --frobnicate
+expect_run "an unknown letter" 2 "" "imgpar-run: unknown option -q $hint" -q
+expect_run "an option without its value" 2 "" "imgpar-run: option --device needs a value $hint" --device
+expect_run "an option with a value too many" 2 "" "imgpar-run: option --no-fuse=1 takes no value $hint" --no-fuse=1
+expect_run "a bad schedule" 2 "" \
+    "imgpar-run: --schedule=fast: one of auto|rows|tiles|texture|pixels|ref is expected" --schedule=fast a.conf
+expect_run "a bad explain format" 2 "" "imgpar-run: --explain=xml: one of text|dot|json|cl|graph is expected" \
+    --explain=xml -e 1
+expect_run "a bad tolerance" 2 "" "imgpar-run: --verify=x: a number from 0 on is expected $hint" --verify=x -e 1
+expect_run "-o without -e" 2 "" "imgpar-run: -o goes with -e; a pipeline file says itself what it saves $hint" \
+    -o a.png a.conf
+expect_run "a stray word" 2 "" "imgpar-run: word: NAME=VALUE is expected $hint" a.conf word
+expect_run "an unknown operation in --help" 2 "" "imgpar-run: unknown operation blurr (--list-ops lists them)" \
+    --help blurr
+
+# ---- the text: 2, with a place, before anything is opened ---------------------------------------
+
+expect_run "an unknown operation" 2 "" "imgpar-run: -e:1:1: unknown operation blurr (near: blur)
+blurr(open(\"none.png\"))
+^" -e 'blurr(open("none.png"))'
+expect_error "sigma=-1" 2 'imgpar-run: -e:1:24: blur: sigma=-1 is below 0' -e 'blur(open("none.png"), -1)'
+expect_error "a syntax error" 2 'imgpar-run: -e:1:4: expected a value, found *' -e '1 +'
+expect_error "-o without an expression" 2 'imgpar-run: -o needs -e to end with an expression' \
+    -e 'save(1, "a.npy")' -o b.npy
+printf 'param s = 2\nprint(blur(open("none.png"), s))\n' > a.conf
+expect_error "a param out of its range" 2 'imgpar-run: a.conf:2:30: blur: sigma=-1 is below 0' a.conf s=-1
+expect_error "a param that is no number" 2 'imgpar-run: a.conf: s=big: param s is a number' a.conf s=big
+expect_error "an unknown param" 2 'imgpar-run: a.conf has no param t; its params are s' a.conf t=1
+expect_error "a text error is found before a device" 2 'imgpar-run: -e:1:1: unknown name nope*' \
+    --device=no-such-device -e nope
+head -c 1048577 /dev/zero | tr '\0' ' ' > big.conf
+expect_error "a text of more than 1 MiB" 2 'imgpar-run: big.conf: the text has 1048577 bytes*' big.conf
+rm big.conf
+
+# ---- later failures: 1 -----------------------------------------------------------------------------
+
+expect_error "a missing pipeline" 1 'imgpar-run: none.conf: No such file or directory' none.conf
+expect_error "a missing image" 1 'imgpar-run: a.conf:2:12: *none.png: No such file or directory' a.conf
+expect_error "a missing device" 1 'imgpar-run: *no-such-device*' --device=no-such-device -e 1
+echo "just text" > text.png
+expect_error "a text named .png" 1 'imgpar-run: -e:1:1: *text.png: *' -e 'open("text.png")' -o b.png
+expect_error "sizes that differ" 1 'imgpar-run: -e:1:16: *' -e 'make(4, 4, x) + make(5, 5, x)' -o b.png
+expect_error "a picture without -o" 1 'imgpar-run: -e:1:1: this expression gives [[]9, 9[]] i32, which goes nowhere*' \
+    -e 'make(9, 9, x)'
+expect_error "a folder that is not there" 1 'imgpar-run: *none/b.png: No such file or directory' \
+    -e 'make(4, 4, x)' -o none/b.png
+expect_error "standard output without a format" 1 'imgpar-run: save: standard output needs a format*' \
+    -e 'make(4, 4, x)' -o -
+printf 'print(1)\0' > zero.conf
+expect_error "a zero byte in a pipeline" 1 'imgpar-run: zero.conf: a pipeline is text, this has a zero byte' zero.conf
+rm zero.conf
+expect_files "failures leave nothing" "./a.conf ./text.png "
+
+# ---- what is printed and written --------------------------------------------------------------------
+
+expect_run "a number" 0 "7" "" -e '1 + 2 * 3'
+expect_run "an array of one element" 0 "1.5" "" -e 'mean(make(4, 1, x))'
+expect_run "a small array" 0 "[0 1; 0 1]" "" -e 'make(2, 2, x)'
+expect_run "a program in -e" 0 "3
+hello" "" -e 'a = 1; print(a + 2); print("hello")'
+expect_run "an expression into a file" 0 "" "" -e 'make(5, 4, x * 50 + y)' -o b.png
+expect_run "and back" 0 "[[0; 50; 100; 150; 200] [1; 51; 101; 151; 201] [2; 52; 102; 152; 202] [3; 53; 103; 153; 203]]" \
+    "" -e 'open("b.png")'
+"$imgpar_run" --format=pnm -e 'make(3, 1, x + 65)' -o - > b.pnm 2> err || fail "-o -: $(cat err)"
+expect "a file on standard output" "$(tail -c 3 b.pnm)" "ABC"
+printf 'a = make(3, 1, x)\nprint("first")\nsave(a + 65, "-", format=pnm)\nprint("last")\n' > order.conf
+run order.conf
+expect "prints and saves keep their order" "$(tr -d '\0' < out | sed -n '1p;$p' | tr '\n' ' ')" "first ABClast "
+printf 'param n = 1\nparam t = "x"\nprint(n + 1, t)\n' > params.conf
+expect_run "params have defaults" 0 "2 x" "" params.conf
+expect_run "params are set" 0 "4.5 a b" "" params.conf n=3.5 't=a b'
+echo 'print(6 * 7)' | "$imgpar_run" - > out 2> err || fail "a pipeline on standard input: $(cat err)"
+expect "a pipeline on standard input" "$(cat out)" "42"
+
+# A path in a file is relative to the file; one on the command line to the current folder.
+mkdir sub
+printf 'param in = "b.png"\nsave(open(in), "copy.png")\n' > sub/c.conf
+cp b.png sub/b.png
+expect_run "paths are relative to the file" 0 "" "" sub/c.conf
+expect_run "and on the command line to here" 0 "" "" sub/c.conf in=b.png
+expect "a saved file lies beside its pipeline" "$(find . -name copy.png)" "./sub/copy.png"
+
+# ---- information ---------------------------------------------------------------------------------------
+
+run --version
+case $status:$out in "0:imgpar-run "[0-9]*) ;; *) fail "--version: $status $out $err" ;; esac
+run --help
+case $status:$out in "0:usage: imgpar-run "*--explain*--verify*) ;; *) fail "--help: $status $out" ;; esac
+run --help blur
+case $status:$out in "0:blur(a, sigma="*computes:*parameters:*example:*) ;; *) fail "--help OP: $status $out" ;; esac
+run --list-ops
+case $status:$out in 0:*blur*) ;; *) fail "--list-ops: $status $out" ;; esac
+"$imgpar_run" --list-ops | while read -r name rest; do
+    [ -z "$rest" ] || "$imgpar_run" --help "$name" > help 2>&1 || echo "$name" >> unhelped
+done
+[ ! -f unhelped ] || fail "--help fails for: $(cat unhelped)"
+rm -f help
+run --list-devices
+case $status:$out in 0:*ref*) ;; *) fail "--list-devices: $status $out" ;; esac
+for format in text dot json cl graph; do
+    run --explain=$format -e 'a = make(9, 9, x); a + boxblur(cast(a, u8))'
+    [ "$status:${out:+text}" = 0:text ] || fail "--explain=$format: $status $err"
+done
+run --explain -e 'save(make(4, 4, x), "never.png")'
+[ ! -f never.png ] || fail "--explain computes nothing"
+run --profile -e 'make(4, 4, x)' -o b.png
+case $status:$err in 0:*ms*GB/s*encode*) ;; *) fail "--profile: $status $err" ;; esac
+run --profile=json -e 'make(4, 4, x)' -o b.png
+case $status:$err in '0:{"events": ['*'"kind": "encode"'*']}') ;; *) fail "--profile=json: $status $err" ;; esac
+expect_run "--verify" 0 "" "verify: max difference 0, allowed 1" --verify -e 'make(4, 4, x)' -o b.png
+
+# ---- pipes, full disks, interrupts -----------------------------------------------------------------------
+
+if [ -c /dev/full ]; then
+    for words in "--help" "--list-ops" "-e 1+1" "--version"; do
+        status=0
+        # shellcheck disable=SC2086  # words are words
+        "$imgpar_run" $words > /dev/full 2> err || status=$?
+        expect "$words on a full disk: status" "$status" 1
+        expect "$words on a full disk" "$(cat err)" "imgpar-run: standard output: No space left on device"
+    done
+    status=0
+    "$imgpar_run" --format=png -e 'make(4, 4, x)' -o - > /dev/full 2> err || status=$?
+    expect "a picture on a full disk: status" "$status" 1
+    expect "a picture on a full disk: lines" "$(wc -l < err | tr -d ' ')" 1
+fi
+{ status=0; "$imgpar_run" --list-ops 2> err || status=$?; echo "$status" > closed; } | :
+case $(cat closed):$(cat err) in
+0: | '1:imgpar-run: standard output: Broken pipe') ;;
+*) fail "a closed pipe: $(cat closed) $(cat err)" ;;
+esac
+rm -f closed
+
+# A pipeline that would take minutes, interrupted.
+"$imgpar_run" -e 'iterate(make(2000, 2000, cast(x, f32)), 100000, sqrt(_ + 1))' -o long.png 2> err &
+pid=$!
+sleep 1
+kill -TERM "$pid"
+status=0
+wait "$pid" || status=$?
+expect "interrupted: status" "$status" 143
+[ ! -f long.png ] || fail "interrupted: nothing is written"
+expect_files "nothing is left behind" "./a.conf ./b.png ./b.pnm ./order.conf ./params.conf ./sub/b.png ./sub/c.conf \
+./sub/copy.png ./text.png "
+finish

@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# layering.sh - who may include whom, and that no source file is forgotten.
+#
+# 1. A file of src/X includes headers of its own folder, of the folders before X in
+#    `order`, imgpar.h, and headers of the system.
+# 2. src/cli, sqlext and samples include imgpar.h and headers of their own folder only.
+# 3. Outer libraries have one room each: OpenCL in src/run, image formats in src/io,
+#    SQLite in sqlext.
+# 4. Every C file stands in Makefile.am.
+. "${srcdir:-.}/tests/common.sh"
+cd "$top_srcdir" || exit 99
+
+order='base io ir graph ops compile run lang'
+
+# "FILE:INCLUDED", one a line, for all files of a folder, with quotes or <> kept.
+includes_of() {
+    find "$1" -name '*.[ch]' -o -name '*.def' | sort | while read -r file; do
+        sed -n 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*\(["<][^">]*[">]\).*/\1/p' "$file" |
+            while read -r included; do echo "$file:$included"; done
+    done
+}
+
+# The folder below src that holds the header $2 included by the file $1, "public" or "system".
+folder_of() {
+    name=$(echo "$2" | tr -d '"<>')
+    case $name in imgpar.h | imgpar_*.h) echo public; return ;; esac
+    case $2 in '<'*) echo system; return ;; esac
+    if [ -f "$(dirname "$1")/$name" ]; then
+        (cd "$(dirname "$1")/$(dirname "$name")" && basename "$PWD")
+    elif [ -f "src/$name" ] || [ "${name#*/}" != "$name" ]; then
+        echo "${name%%/*}"
+    else
+        echo unknown
+    fi
+}
+
+# check_folder FOLDER ALLOWED...: each include of FOLDER leads to one of ALLOWED.
+check_folder() {
+    folder=$1
+    shift
+    includes_of "$folder" > "$list"
+    while IFS=: read -r file included; do
+        to=$(folder_of "$file" "$included")
+        case " $* public system " in
+        *" $to "*) ;;
+        *) fail "$file includes $included: $folder may include only: $* imgpar.h" ;;
+        esac
+    done < "$list"
+}
+
+# check_room PATTERN FOLDER: only files of FOLDER include a system header that matches.
+check_room() {
+    for folder in src sqlext samples; do
+        [ ! -d "$folder" ] || includes_of "$folder"
+    done | grep -E ":<($1)>" | grep -v "^$2/" > "$list"
+    while read -r line; do
+        fail "${line%%:*} includes ${line#*:}, which belongs to $2"
+    done < "$list"
+}
+
+list=$(mktemp) || exit 99
+trap 'rm -f "$list"' 0
+
+allowed=
+for folder in $order; do
+    allowed="$allowed $folder"
+    # shellcheck disable=SC2086  # a list of words
+    [ ! -d "src/$folder" ] || check_folder "src/$folder" $allowed
+done
+check_folder src/cli cli
+check_folder sqlext sqlext
+check_folder samples samples
+
+check_room 'CL/.*' src/run
+check_room 'png\.h|jpeglib\.h|jerror\.h|turbojpeg\.h|zlib\.h' src/io
+check_room 'sqlite3(ext)?\.h' sqlext
+
+for file in src/*/*.c sqlext/*.c samples/*.c tests/*.c; do
+    [ -f "$file" ] || continue
+    case $file in
+    tests/check_*) listed=${file%.c} ;;
+    *) listed=$file ;;
+    esac
+    # A list has a name in each line, followed by a space and a backslash, or by the end.
+    grep -Eq "(^|[[:space:]])$listed([[:space:]]|\$)" Makefile.am || fail "$file is not in Makefile.am"
+done
+
+for folder in src/*/; do
+    folder=$(basename "$folder")
+    case " $order cli " in
+    *" $folder "*) ;;
+    *) fail "src/$folder has no place in the order of folders" ;;
+    esac
+done
+finish

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters: what a window around each element says, read beyond the edges by the border's rule. */
+#include "oracle.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MAX_TAPS = 4096 };
+
+/* The values of a window of 2 ry + 1 rows and 2 rx + 1 columns around an element, top row first. */
+static int window(const call *c, int64_t y, int64_t x, int64_t k, int ry, int rx, real *values)
+{
+    int n = 0, border = call_border(c);
+    real cval = call_number(c, "cval", 0);
+    if ((2 * ry + 1) * (2 * rx + 1) > MAX_TAPS) abort();
+    for (int dy = -ry; dy <= ry; dy++)
+        for (int dx = -rx; dx <= rx; dx++)
+            values[n++] = picture_read(c->in[0], y + dy, x + dx, k, border, cval);
+    return n;
+}
+
+/* One element from its window; *slack starts as 0. */
+typedef struct filter {
+    const call *call;
+    imgpar_dtype dtype;   /* of the input */
+    int ry, rx;
+    const real *weights;  /* of the window */
+    real scale, offset;
+    bool is_exact;        /* computed without roundings */
+    int order;
+} filter;
+typedef real (*filter_fn)(const filter *f, real *values, int n, real *slack);
+
+static void each(const filter *f, imgpar_dtype dtype, picture *out, filter_fn fn)
+{
+    const picture *a = f->call->in[0];
+    static real values[MAX_TAPS];
+    *out = picture_new(dtype, a->h, a->w, a->c);
+    for (int64_t y = 0; y < a->h; y++)
+        for (int64_t x = 0; x < a->w; x++)
+            for (int64_t k = 0; k < a->c; k++) {
+                int64_t at = (y * a->w + x) * a->c + k;
+                int n = window(f->call, y, x, k, f->ry, f->rx, values);
+                out->v[at] = fn(f, values, n, &out->slack[at]);
+            }
+}
+
+static filter square(const call *c, int size)
+{
+    return (filter){ .call = c, .dtype = c->in[0]->dtype, .ry = size / 2, .rx = size / 2 };
+}
+
+/* The relative error of sums of n products. */
+static real grain(imgpar_dtype d, int n)
+{
+    bool is_double = d == IMGPAR_F64 || (!is_float(d) && imgpar_dtype_size(d) >= 4);
+    return (is_double ? 0x1p-52L : 0x1p-23L) * (real)(n + 3);
+}
+
+/* ---- weighted sums ----------------------------------------------------------------------------- */
+
+static real weighted(const filter *f, real *values, int n, real *slack)
+{
+    real sum = 0, magnitude = 0;
+    for (int k = 0; k < n; k++) {
+        if (f->weights[k] == 0) continue; /* as if it were not read: no NaN from 0 * infinity */
+        sum += f->weights[k] * values[k];
+        magnitude += fabsl(f->weights[k] * values[k]);
+    }
+    if (!f->is_exact) *slack = (magnitude / fabsl(f->scale) + fabsl(f->offset)) * grain(f->dtype, n);
+    return sum / f->scale + f->offset;
+}
+
+static void boxblur(const call *c, picture *out)
+{
+    static real ones[MAX_TAPS];
+    int size = (int)call_number(c, "size", 3);
+    for (int k = 0; k < size * size; k++)
+        ones[k] = 1;
+    filter f = square(c, size);
+    f.weights = ones;
+    f.scale = (real)(size * size);
+    f.is_exact = !is_float(f.dtype);
+    each(&f, f.dtype, out, weighted);
+}
+
+static void blur(const call *c, picture *out)
+{
+    static real weights[MAX_TAPS];
+    real sigma = call_number(c, "sigma", 2), sum = 0;
+    imgpar_dtype d = c->in[0]->dtype;
+    real truncate = call_number(c, "truncate", imgpar_dtype_size(d) == 1 ? 3 : 4);
+    int radius = (int)ceill(truncate * sigma), side = 2 * radius + 1;
+    if (side * side > MAX_TAPS) abort();
+    for (int k = 0; k < side * side; k++) {
+        int dy = k / side - radius, dx = k % side - radius;
+        weights[k] = sigma == 0 ? 1 : expl(-(real)(dy * dy + dx * dx) / (2 * sigma * sigma));
+        sum += weights[k];
+    }
+    filter f = square(c, side);
+    f.weights = weights;
+    f.scale = sum;
+    each(&f, d, out, weighted);
+    bool is_level = d == IMGPAR_U8 || d == IMGPAR_U16; /* promised: under 0.51 of a level */
+    for (int64_t k = 0; k < picture_count(out); k++)
+        if (is_level || sigma == 0) out->slack[k] = sigma == 0 ? 0 : 0.01L;
+}
+
+static bool is_whole(const real *v, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (v[k] != floorl(v[k]) || fabsl(v[k]) > 32767) return false;
+    return true;
+}
+
+static void convolve(const call *c, picture *out)
+{
+    static real matrix[CALL_MAX_NUMBERS];
+    int rows, cols, n = call_numbers(c, "matrix", matrix, &rows, &cols);
+    filter f = { .call = c, .dtype = c->in[0]->dtype, .ry = rows / 2, .rx = cols / 2, .weights = matrix };
+    f.scale = call_number(c, "scale", 1);
+    f.offset = call_number(c, "offset", 0);
+    f.is_exact = !is_float(f.dtype) && imgpar_dtype_size(f.dtype) <= 2 && is_whole(matrix, n) && is_whole(&f.scale, 1)
+              && is_whole(&f.offset, 1);
+    each(&f, f.dtype, out, weighted);
+}
+
+static void convsep(const call *c, picture *out)
+{
+    static real matrix[CALL_MAX_NUMBERS];
+    real across[CALL_MAX_NUMBERS], down[CALL_MAX_NUMBERS];
+    int rows, cols;
+    int n_across = call_numbers(c, "row", across, &rows, &cols), n_down = call_numbers(c, "column", down, &rows, &cols);
+    for (int k = 0; k < n_across * n_down; k++)
+        matrix[k] = down[k / n_across] * across[k % n_across];
+    filter f = { .call = c, .dtype = c->in[0]->dtype, .ry = n_down / 2, .rx = n_across / 2, .weights = matrix };
+    f.scale = call_number(c, "scale", 1);
+    f.offset = call_number(c, "offset", 0);
+    f.is_exact = !is_float(f.dtype) && imgpar_dtype_size(f.dtype) <= 2 && is_whole(across, n_across)
+              && is_whole(down, n_down) && is_whole(&f.scale, 1) && is_whole(&f.offset, 1);
+    each(&f, f.dtype, out, weighted);
+}
+
+/* ---- sobel ------------------------------------------------------------------------------------- */
+
+static const real sobel_x[9] = { -1, 0, 1, -2, 0, 2, -1, 0, 1 }, sobel_y[9] = { -1, -2, -1, 0, 0, 0, 1, 2, 1 };
+
+static real gradient(const filter *f, real *values, int n, real *slack)
+{
+    real sum_x = 0, sum_y = 0, magnitude = 0;
+    for (int k = 0; k < n; k++) {
+        if (sobel_x[k] != 0) sum_x += sobel_x[k] * values[k];
+        if (sobel_y[k] != 0) sum_y += sobel_y[k] * values[k];
+        magnitude += 2 * fabsl(values[k]);
+    }
+    if (is_float(f->dtype)) *slack = magnitude * grain(f->dtype, 9);
+    if (f->order == 1) return sum_x;
+    if (f->order == 2) return sum_y;
+    if (!is_float(f->dtype)) *slack = sqrtl(sum_x * sum_x + sum_y * sum_y) * grain(f->dtype, 5);
+    return sqrtl(sum_x * sum_x + sum_y * sum_y);
+}
+
+/* Differences of integers need a sign and more bits than the input. */
+static void sobel(const call *c, picture *out)
+{
+    filter f = square(c, 3);
+    f.order = call_is(c, "axis", "x", "magnitude") ? 1 : call_is(c, "axis", "y", "magnitude") ? 2 : 0;
+    imgpar_dtype d = f.dtype;
+    size_t size = imgpar_dtype_size(d);
+    if (f.order && !is_float(d)) d = size == 1 ? IMGPAR_I16 : size == 2 ? IMGPAR_I32 : IMGPAR_I64;
+    each(&f, d, out, gradient);
+}
+
+/* ---- order ------------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    real x = *(const real *)a, y = *(const real *)b;
+    return (x > y) - (x < y);
+}
+
+static real middle(const filter *f, real *values, int n, real *slack)
+{
+    (void)f;
+    for (int k = 0; k < n; k++)
+        if (isnan(values[k])) *slack = (real)NAN; /* left open */
+    qsort(values, (size_t)n, sizeof *values, by_value);
+    return values[n / 2];
+}
+
+static real lowest(const filter *f, real *values, int n, real *slack)
+{
+    real v = (real)NAN;
+    (void)f, (void)slack;
+    for (int k = 0; k < n; k++)
+        v = fminl(v, values[k]);
+    return v;
+}
+
+static real highest(const filter *f, real *values, int n, real *slack)
+{
+    real v = (real)NAN;
+    (void)f, (void)slack;
+    for (int k = 0; k < n; k++)
+        v = fmaxl(v, values[k]);
+    return v;
+}
+
+static void by_order(const call *c, picture *out, filter_fn fn)
+{
+    filter f = square(c, (int)call_number(c, "size", 3));
+    each(&f, f.dtype, out, fn);
+}
+
+static void median(const call *c, picture *out) { by_order(c, out, middle); }
+static void erode(const call *c, picture *out) { by_order(c, out, lowest); }
+static void dilate(const call *c, picture *out) { by_order(c, out, highest); }
+
+const oracle_row oracle_filters[] = {
+    { "boxblur", boxblur }, { "blur", blur }, { "convolve", convolve }, { "convsep", convsep }, { "sobel", sobel },
+    { "median", median }, { "erode", erode }, { "dilate", dilate }, { NULL, NULL },
+};

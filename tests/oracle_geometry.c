@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Operations that move elements, that read at computed places, that draw, and the histogram. */
+#include "oracle.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int64_t whole(const call *c, const char *name, int64_t otherwise)
+{
+    return (int64_t)call_number(c, name, (real)otherwise);
+}
+
+/* Element (y, x, k) of the answer is a's element at the place that from() tells. */
+typedef struct place { int64_t y, x; } place;
+typedef place (*from_fn)(const call *c, int64_t y, int64_t x);
+
+static void moved(const call *c, picture *out, int64_t h, int64_t w, from_fn from)
+{
+    const picture *a = c->in[0];
+    *out = picture_new(a->dtype, h, w, a->c);
+    for (int64_t y = 0; y < h; y++)
+        for (int64_t x = 0; x < w; x++)
+            for (int64_t k = 0; k < a->c; k++) {
+                place p = from(c, y, x);
+                *picture_at(out, y, x, k) = *picture_at(a, p.y, p.x, k);
+            }
+}
+
+static place from_crop(const call *c, int64_t y, int64_t x) { return (place){ y + whole(c, "y", 0), x + whole(c, "x", 0) }; }
+
+static void crop(const call *c, picture *out)
+{
+    moved(c, out, whole(c, "height", 1), whole(c, "width", 1), from_crop);
+}
+
+static place from_flip(const call *c, int64_t y, int64_t x)
+{
+    bool is_vertical = call_is(c, "axis", "y", "x") || call_is(c, "axis", "both", "x");
+    bool is_across = call_is(c, "axis", "x", "x") || call_is(c, "axis", "both", "x");
+    return (place){ is_vertical ? c->in[0]->h - 1 - y : y, is_across ? c->in[0]->w - 1 - x : x };
+}
+
+static void flip(const call *c, picture *out) { moved(c, out, c->in[0]->h, c->in[0]->w, from_flip); }
+
+static place from_transpose(const call *c, int64_t y, int64_t x) { return (void)c, (place){ x, y }; }
+static void transpose(const call *c, picture *out) { moved(c, out, c->in[0]->w, c->in[0]->h, from_transpose); }
+
+/* a[dy, dx] */
+static void shift(const call *c, picture *out)
+{
+    const picture *a = c->in[0];
+    real offsets[CALL_MAX_NUMBERS];
+    int rows, cols, n = call_numbers(c, "offsets", offsets, &rows, &cols);
+    int64_t dy = (int64_t)offsets[0], dx = n > 1 ? (int64_t)offsets[1] : 0;
+    *out = picture_new(a->dtype, a->h, a->w, a->c);
+    for (int64_t y = 0; y < a->h; y++)
+        for (int64_t x = 0; x < a->w; x++)
+            for (int64_t k = 0; k < a->c; k++)
+                *picture_at(out, y, x, k) = picture_read(a, y + dy, x + dx, k, call_border(c), call_number(c, "cval", 0));
+}
+
+/* ---- resize -------------------------------------------------------------------------------------- */
+
+/* How much of source element j the output element i covers: of side n, made m. */
+static real cover(int64_t i, int64_t j, int64_t n, int64_t m)
+{
+    real from = (real)i * (real)n / (real)m, to = (real)(i + 1) * (real)n / (real)m;
+    real low = fmaxl(from, (real)j), high = fminl(to, (real)(j + 1));
+    return high > low ? (high - low) / (to - from) : 0;
+}
+
+/* The weight of source element j in a straight line between the two centres next to output element i. */
+static real tent(int64_t i, int64_t j, int64_t n, int64_t m)
+{
+    real at = ((real)i + 0.5L) * (real)n / (real)m - 0.5L;
+    at = at < 0 ? 0 : at > (real)(n - 1) ? (real)(n - 1) : at;
+    real d = fabsl(at - (real)j);
+    return d < 1 ? 1 - d : 0;
+}
+
+/* 1 for the source element in which output element i's centre lies. */
+static real hit(int64_t i, int64_t j, int64_t n, int64_t m) { return (2 * i + 1) * n / (2 * m) == j; }
+
+static void resize(const call *c, picture *out)
+{
+    const picture *a = c->in[0];
+    bool is_nearest = call_is(c, "filter", "nearest", "area"), is_linear = call_is(c, "filter", "linear", "area");
+    real (*weight)(int64_t, int64_t, int64_t, int64_t) = is_nearest ? hit : is_linear ? tent : cover;
+    bool is_double = a->dtype == IMGPAR_F64 || (!is_float(a->dtype) && imgpar_dtype_size(a->dtype) >= 4);
+    *out = picture_new(a->dtype, whole(c, "height", a->h), whole(c, "width", a->w), a->c);
+    for (int64_t y = 0; y < out->h; y++)
+        for (int64_t x = 0; x < out->w; x++)
+            for (int64_t k = 0; k < a->c; k++) {
+                real sum = 0, magnitude = 0;
+                for (int64_t j = 0; j < a->h; j++) {
+                    real down = weight(y, j, a->h, out->h);
+                    for (int64_t i = 0; i < a->w && down != 0; i++) {
+                        real w = down * weight(x, i, a->w, out->w);
+                        if (w == 0) continue;
+                        sum += w * *picture_at(a, j, i, k);
+                        magnitude += fabsl(w * *picture_at(a, j, i, k));
+                    }
+                }
+                *picture_at(out, y, x, k) = sum;
+                if (!is_nearest) out->slack[(y * out->w + x) * out->c + k] = magnitude * (is_double ? 0x1p-44L : 0x1p-15L);
+            }
+}
+
+/* ---- at ------------------------------------------------------------------------------------------- */
+
+static void at(const call *c, picture *out)
+{
+    const picture *a = c->in[0], *py = c->in[1], *px = c->in[2];
+    int border = call_border(c);
+    real cval = call_number(c, "cval", 0);
+    *out = picture_new(a->dtype, py->h, py->w, a->c);
+    for (int64_t y = 0; y < out->h; y++)
+        for (int64_t x = 0; x < out->w; x++)
+            for (int64_t k = 0; k < a->c; k++) {
+                real v = picture_spread(py, y, x, k), u = picture_spread(px, y, x, k), *to = picture_at(out, y, x, k);
+                if (call_is(c, "filter", "nearest", "linear")) {
+                    *to = picture_read(a, (int64_t)rintl(v), (int64_t)rintl(u), k, border, cval);
+                    continue;
+                }
+                int64_t j = (int64_t)floorl(v), i = (int64_t)floorl(u);
+                real fv = v - floorl(v), fu = u - floorl(u), magnitude = 0;
+                for (int n = 0; n < 4; n++) {
+                    real w = (n & 1 ? fu : 1 - fu) * (n & 2 ? fv : 1 - fv);
+                    real value = picture_read(a, j + n / 2, i + n % 2, k, border, cval);
+                    *to += w * value;
+                    magnitude += fabsl(value);
+                }
+                out->slack[to - out->v] = magnitude * 0x1p-18L;
+            }
+}
+
+/* ---- circle --------------------------------------------------------------------------------------- */
+
+static void circle(const call *c, picture *out)
+{
+    const picture *like = c->in[0];
+    real radius = call_number(c, "radius", 1);
+    real cx = call_number(c, "cx", (real)(like->w - 1) / 2), cy = call_number(c, "cy", (real)(like->h - 1) / 2);
+    *out = picture_new(IMGPAR_U8, like->h, like->w, 1);
+    for (int64_t y = 0; y < like->h; y++)
+        for (int64_t x = 0; x < like->w; x++) {
+            real dx = (real)x - cx, dy = (real)y - cy;
+            *picture_at(out, y, x, 0) = dx * dx + dy * dy <= radius * radius ? 255 : 0;
+        }
+}
+
+/* ---- histogram ------------------------------------------------------------------------------------ */
+
+/* Exact for integers of up to 32 bits; else the formula step by step. */
+static real bin_of(imgpar_dtype dtype, real v, real low, real high, int64_t bins)
+{
+    if (!is_float(dtype) && imgpar_dtype_size(dtype) <= 4) return floorl((v - low) * (real)bins / (high - low));
+    imgpar_dtype f = dtype == IMGPAR_F16 || dtype == IMGPAR_F32 ? IMGPAR_F32 : IMGPAR_F64;
+    real k = rounded(f, (real)bins / (high - low)), d = rounded(f, rounded(f, v) - rounded(f, low));
+    return floorl(rounded(f, d * k));
+}
+
+/* Counts as [channels, bins]. */
+static void histogram(const call *c, picture *out)
+{
+    const picture *a = c->in[0];
+    int64_t bins = whole(c, "bins", 256);
+    real low = call_number(c, "lo", is_float(a->dtype) ? 0 : dtype_low(a->dtype));
+    real high = call_number(c, "hi", is_float(a->dtype) ? 1 : dtype_high(a->dtype));
+    *out = picture_new(IMGPAR_U32, a->c, bins, 1);
+    for (int64_t n = 0; n < picture_count(a); n++) {
+        real bin = a->v[n] == high ? (real)(bins - 1) : bin_of(a->dtype, a->v[n], low, high, bins);
+        if (a->v[n] >= low && a->v[n] <= high && bin >= 0 && bin < (real)bins) *picture_at(out, n % a->c, (int64_t)bin, 0) += 1;
+    }
+}
+
+const oracle_row oracle_geometry[] = {
+    { "crop", crop }, { "flip", flip }, { "transpose", transpose }, { "shift", shift }, { "resize", resize },
+    { "at", at }, { "circle", circle }, { "histogram", histogram }, { NULL, NULL },
+};

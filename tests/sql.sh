@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# sql.sh - every script of tests/sql, run by the sqlite3 shell with the module loaded, prints
+# what the file of the same name with .out holds: its results, then its errors.
+. "${srcdir:-.}/tests/common.sh"
+need_module
+scratch
+
+for script in "$top_srcdir"/tests/sql/*.sql; do
+    name=$(basename "$script" .sql)
+    sqlite3 -batch -cmd ".load $builddir/imgpar" :memory: < "$script" > got 2> errors
+    cat errors >> got
+    diff -u "$top_srcdir/tests/sql/$name.out" got || fail "$name.sql prints something else"
+done
+finish

@@ -1,0 +1,50 @@
+-- SPDX-License-Identifier: MIT
+-- Plain images: what goes in as bytes comes out as a finished PNG, or as NPY where PNG cannot hold it.
+CREATE TABLE t(id INTEGER PRIMARY KEY, img BLOB);
+INSERT INTO t VALUES (1, CAST('P5 4 3 255' || char(10) || 'AZaz09!~mnop' AS BLOB)),
+                     (2, CAST('P6 2 1 255' || char(10) || 'RGBrgb' AS BLOB)),
+                     (3, NULL);
+
+.print headers
+SELECT id, img_width(img), img_height(img), img_channels(img), img_dtype(img), img_format(img), img_valid(img) FROM t;
+SELECT img_info(img) FROM t WHERE id = 2;
+
+.print a result is a PNG
+SELECT id, hex(substr(img_invert(img), 2, 3)), img_format(img_invert(img)) FROM t;
+
+.print pixels: 255 - v
+SELECT id, hex(raw(img)), hex(raw(img_invert(img))) FROM t;
+
+.print what PNG cannot hold is NPY
+SELECT img_format(f), img_dtype(f), hex(raw(img_cast(f, 'u8'))) FROM (SELECT img_cast(img, 'f32') AS f FROM t WHERE id = 1);
+
+.print options by position, by name, and both are the same
+SELECT count(DISTINCT hex(p)) FROM (
+  SELECT raw(blur(img, 1.5, 'wrap')) AS p FROM t WHERE id = 1 UNION ALL
+  SELECT raw(blur(img, 'sigma=1.5, border=wrap')) FROM t WHERE id = 1 UNION ALL
+  SELECT raw(blur(img, 1.5, 'border=wrap')) FROM t WHERE id = 1 UNION ALL
+  SELECT raw(img_blur(img, '1.5', 'wrap')) FROM t WHERE id = 1);
+
+.print matrices as text and as JSON: a mean of left and right neighbour
+SELECT hex(raw(convolve(img, '[1 0 1]', 'scale=2'))) FROM t WHERE id = 1;
+SELECT hex(raw(convolve(img, '[[1,0,1]]', 'scale=2'))) FROM t WHERE id = 1;
+
+.print a number beside an image
+SELECT hex(raw(img_add(img, 1))), hex(raw(img_subtract(100, img))) FROM t WHERE id = 2;
+
+.print numbers
+SELECT img_sum(img), img_minval(img), img_maxval(img), img_mean(img) FROM t;
+SELECT img_mean(img) BETWEEN 88.66 AND 88.67, typeof(img_mean(img)) FROM t WHERE id = 1;
+
+.print NULL in, NULL out
+SELECT blur(NULL) IS NULL, blur(img, NULL) IS NULL, png(NULL) IS NULL, lazy(NULL) IS NULL, img_width(NULL) IS NULL,
+       apply(NULL, img) IS NULL, apply('blur($1, 1)', NULL) IS NULL, img_error(NULL) IS NULL FROM t WHERE id = 1;
+
+.print the pipeline language
+SELECT hex(raw(apply('invert($1)', img))), apply('sum($1)', img) FROM t WHERE id = 2;
+SELECT hex(raw(apply('255 - $1', img))), img_dtype(apply('255 - $1', img)) FROM t WHERE id = 2;
+SELECT hex(raw(apply('$1 + $2', img, 2))) = hex(raw(apply('$1 + 2', img))) FROM t WHERE id = 2;
+
+.print errors say what is wrong, and img_error tells it without failing
+SELECT img_valid('text'), img_error('text'), img_valid(x'00'), img_error(img) FROM t WHERE id = 1;
+SELECT blur(img, -1) FROM t;

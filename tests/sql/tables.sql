@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: MIT
+-- Tables: histogram, img_explain, img_ops, img_counters, img_settings.
+CREATE TABLE t(id INTEGER PRIMARY KEY, img BLOB);
+INSERT INTO t VALUES (1, CAST('P5 4 3 255' || char(10) || 'AAAABBBBCC~~' AS BLOB)),
+                     (2, CAST('P6 2 1 255' || char(10) || 'RGBRgb' AS BLOB)),
+                     (3, NULL);
+
+.print histogram: one row a channel and bin
+SELECT channel, bin, lo, hi, count, round(percent, 3) FROM t, histogram(img) WHERE id = 1 AND count > 0;
+SELECT count(*), sum(count), round(sum(percent), 6) FROM t, histogram(img) WHERE id = 1;
+SELECT channel, bin, lo, hi, count FROM t, histogram(img, 4) WHERE id = 1;
+SELECT channel, bin, count FROM t, histogram(img, 256, 1) WHERE id = 2 AND count > 0;
+SELECT id, channel, bin, count FROM t LEFT JOIN histogram(img) h ON h.count > 0 ORDER BY id, channel, bin;
+SELECT sum(count) FROM histogram(NULL);
+
+.print of a deferred image the same
+SELECT group_concat(bin || ':' || count, ' ') FROM t, histogram(img_invert(lazy(img))) WHERE id = 1 AND count > 0;
+SELECT group_concat(bin || ':' || count, ' ') FROM t, histogram(img_invert(img)) WHERE id = 1 AND count > 0;
+
+.print a nested deferred form is one kernel
+SELECT count(*), sum(bytes_read > 0), sum(bytes_written > 0)
+  FROM t, img_explain(blend(blur(lazy(img), 1), img_invert(img), 0.5)) WHERE id = 1;
+
+.print it decodes once, runs once and encodes once; the plain form each time
+CREATE TEMP TABLE before AS SELECT * FROM img_counters;
+SELECT length(png(img_invert(boxblur(boxblur(lazy(img), 3), 3)))) > 0 FROM t WHERE id = 1;
+SELECT c.name, c.value - b.value FROM img_counters c JOIN before b USING (name)
+  WHERE name IN ('evaluations', 'decodes', 'encodes') ORDER BY 1;
+DROP TABLE before;
+CREATE TEMP TABLE before AS SELECT * FROM img_counters;
+SELECT length(img_invert(boxblur(boxblur(img, 3), 3))) > 0 FROM t WHERE id = 1;
+SELECT c.name, c.value - b.value FROM img_counters c JOIN before b USING (name)
+  WHERE name IN ('evaluations', 'decodes', 'encodes') ORDER BY 1;
+
+.print the catalogue
+SELECT name, sql_name, inputs, json_extract(params, '$[0].name'), returns_number FROM img_ops WHERE name IN ('blur', 'add', 'mean') ORDER BY name;
+SELECT count(*) FROM img_ops WHERE json_valid(params) = 0 OR summary IS NULL OR example IS NULL;
+SELECT 'no function of ' || sql_name FROM img_ops WHERE sql_name NOT IN (SELECT name FROM pragma_function_list);
+SELECT 'wrong flag on ' || o.name FROM img_ops o JOIN pragma_function_list f ON f.name = 'img_' || o.name
+  WHERE ((f.flags & 0x800) <> 0) <> o.same_bytes;
+
+.print settings belong to the connection
+SELECT name, value FROM img_settings WHERE name IN ('schedule', 'fuse') ORDER BY 1;
+SELECT img_setting('schedule', 'pixels'), img_setting('fuse', '0');
+SELECT name, value, origin FROM img_settings WHERE name IN ('schedule', 'fuse') ORDER BY 1;
+SELECT DISTINCT schedule FROM t, img_explain(blur(lazy(img), 1)) WHERE id = 1;
+SELECT count(*) > 0, sum(kind = 'ref') FROM img_devices;
+SELECT img_setting('device', 'ref');
+SELECT hex(raw(img_invert(lazy(img)))) FROM t WHERE id = 2;
