@@ -36,7 +36,9 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
+#if defined(IMGPAR_API)
+/* chosen by whoever includes this */
+#elif defined(__GNUC__)
 #define IMGPAR_API __attribute__((visibility("default")))
 #else
 #define IMGPAR_API

@@ -3,9 +3,10 @@
  * Tables of one image: histogram(image [, bins [, channel]]) and img_explain(image).
  *
  * R1. A plain image and a deferred one give the same rows, computed in one evaluation.
- * R2. histogram: one row a channel and bin, in that order; lo and hi are the least and greatest value
- *     of the bin. Integers: of b bins over n values, bin i holds the values v with floor(v b / n) = i.
- *     Floats: the range 0 to 1 in equal parts, hi not belonging to its bin but in the last.
+ * R2. histogram: one row a channel and bin, in that order. The operation puts v into bin
+ *     floor((v - min) bins / (max - min)), max into the last one, over the dtype's range (floats: 0 to 1).
+ *     lo and hi are the least and greatest integer of the bin (an empty one has hi below lo); of floats and
+ *     64-bit integers its edges.
  * R3. img_explain: one row a kernel; nothing is computed or compiled.
  *
  *     SELECT bin, count FROM histogram((SELECT img FROM photos WHERE id = 1), 16, 0);
@@ -16,36 +17,41 @@
 
 #include <stdio.h>
 
-/* The values of an integer dtype: the least one and how many. 0 for floats. */
-static double count_values(imgpar_dtype dtype, double *least)
+/* The least and greatest value of a dtype; floats count from 0 to 1. */
+static void range_of(imgpar_dtype dtype, double *lo, double *hi)
 {
-    *least = 0;
-    switch (dtype) {
-    case IMGPAR_BOOL: return 2;
-    case IMGPAR_U8: return 256;
-    case IMGPAR_U16: return 65536;
-    case IMGPAR_U32: return 4294967296.0;
-    case IMGPAR_I8: *least = -128; return 256;
-    case IMGPAR_I16: *least = -32768; return 65536;
-    case IMGPAR_I32: *least = -2147483648.0; return 4294967296.0;
-    default: return 0;
-    }
+    static const double ranges[IMGPAR_N_DTYPES][2] = {
+        [IMGPAR_BOOL] = { 0, 1 },     [IMGPAR_F16] = { 0, 1 },           [IMGPAR_F32] = { 0, 1 },
+        [IMGPAR_F64] = { 0, 1 },      [IMGPAR_U8] = { 0, 255 },          [IMGPAR_I8] = { -128, 127 },
+        [IMGPAR_U16] = { 0, 65535 },  [IMGPAR_I16] = { -32768, 32767 },  [IMGPAR_U32] = { 0, 4294967295.0 },
+        [IMGPAR_I32] = { -2147483648.0, 2147483647.0 },
+        [IMGPAR_U64] = { 0, 18446744073709551615.0 },
+        [IMGPAR_I64] = { -9223372036854775808.0, 9223372036854775807.0 },
+    };
+    *lo = ranges[dtype][0];
+    *hi = ranges[dtype][1];
+}
+
+/* True where every value of dtype and its difference from another are exact in int64_t and double. */
+static bool is_narrow_integer(imgpar_dtype dtype)
+{
+    return dtype != IMGPAR_F16 && dtype != IMGPAR_F32 && dtype != IMGPAR_F64 && dtype != IMGPAR_U64 && dtype != IMGPAR_I64;
 }
 
 /* R2 */
 static void set_bounds(ip_sql_rows *rows, imgpar_dtype dtype, int64_t bin, int64_t n_bins)
 {
-    double least, n_values = count_values(dtype, &least);
-    double from = (double)bin / (double)n_bins, to = (double)(bin + 1) / (double)n_bins;
-    if (!n_values) {
-        ip_sql_set_real(rows, 2, from);
-        ip_sql_set_real(rows, 3, to);
+    double lo, hi;
+    range_of(dtype, &lo, &hi);
+    if (!is_narrow_integer(dtype)) {
+        ip_sql_set_real(rows, 2, lo + (hi - lo) * (double)bin / (double)n_bins);
+        ip_sql_set_real(rows, 3, lo + (hi - lo) * (double)(bin + 1) / (double)n_bins);
         return;
     }
-    /* ceil(bin * n / b), exact in integers: n is at most 2^32, b at most 2^31 */
-    int64_t n = (int64_t)n_values;
-    ip_sql_set_integer(rows, 2, (int64_t)least + (bin * n + n_bins - 1) / n_bins);
-    ip_sql_set_integer(rows, 3, (int64_t)least + ((bin + 1) * n + n_bins - 1) / n_bins - 1);
+    int64_t least = (int64_t)lo, width = (int64_t)hi - least; /* at most 2^32; bins are at most 65536 */
+    int64_t next = bin + 1 == n_bins ? (int64_t)hi + 1 : least + ((bin + 1) * width + n_bins - 1) / n_bins;
+    ip_sql_set_integer(rows, 2, least + (bin * width + n_bins - 1) / n_bins);
+    ip_sql_set_integer(rows, 3, next - 1);
 }
 
 static void add_histogram_rows(ip_sql_rows *rows, imgpar_dtype dtype, const imgpar_info *info, const uint32_t *counts,
@@ -78,6 +84,10 @@ static int read_histogram(ip_sql_call *call, imgpar_array *a, imgpar_dtype dtype
         return ip_sql_call_fail_array(call, a);
     if (info.dtype != IMGPAR_U32)
         return ip_sql_call_fail(call, SQLITE_INTERNAL, "counts that are not u32");
+    int64_t n_channels = info.rank > 1 ? info.shape[info.rank - 2] : 1;
+    if (only_channel >= n_channels)
+        return ip_sql_call_fail(call, SQLITE_ERROR, "channel=%lld: the image has %lld", (long long)only_channel,
+                                (long long)n_channels);
     uint32_t *counts = sqlite3_malloc64(info.size_bytes);
     if (!counts)
         return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);

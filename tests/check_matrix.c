@@ -1,4 +1,4 @@
-!same_bytes || picture_same(want, bytes[0], bytes[k]), "%s: ref and %s/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
 /*
  * Every operation against independent answers, in every schedule: matrix.h says how,
  * matrix_rows.c which. The quick tier gives few programs to the device and

@@ -139,6 +139,7 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT apply(" GRAY ")", "apply(): argument 1 is not a text in the pipeline language" },
     { "SELECT apply('$1', 'a.png')", "apply(): argument 1 is a text, not an image" },
     { "SELECT * FROM histogram", "histogram(): takes at least 1 argument" },
+    { "SELECT * FROM histogram(" GRAY ", 4, 1)", "histogram(): channel=1: the image has 1" },
     { "SELECT * FROM histogram(7)", "histogram(): argument 1 is a number, not an image" },
     { "SELECT img_setting('colour', 'red')",
       "img_setting(): there is no setting \"colour\"; there are device, schedule, fuse, max_pixels, mem_limit" },

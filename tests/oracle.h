@@ -1,4 +1,4 @@
-!same_bytes || picture_same(want, bytes[0], bytes[k]), "%s: ref and %s/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
 /*
  * Independent answers: what every operation must give, worked out straight from its
  * definition with numbers of 64 significant bits, one element after the other. It

@@ -189,20 +189,23 @@ static void note_fallback(fusing *f, ip_kernel *k)
                  ip_schedule_name(wanted));
 }
 
+/* Every node computed in the kernel, in order, hidden helpers aside. */
+static void list_node(ip_kernel *k, size_t *used, const imgpar_array *node, const imgpar_array **last)
+{
+    if (!node || node == *last || !node->op || *used >= sizeof k->ops || node->op->flags & IP_OP_HIDDEN)
+        return;
+    *used += (size_t)snprintf(k->ops + *used, sizeof k->ops - *used, "%s%s", *used ? "," : "", node->op->info.name);
+    *last = node;
+}
+
 static void list_ops(ip_kernel *k)
 {
     size_t used = 0;
     const imgpar_array *last = NULL;
     for (int s = 0; s < k->n_stages; s++) {
-        const imgpar_array *node = k->stages[s]->node;
-        if (!node || node == last || !node->op)
-            continue;
-        const char *name = node->op->info.name;
-        used += (size_t)snprintf(k->ops + used, used < sizeof k->ops ? sizeof k->ops - used : 0, "%s%s",
-                                 used ? "," : "", name);
-        if (used >= sizeof k->ops)
-            break;
-        last = node;
+        for (int i = 0; i < k->stages[s]->n_absorbed; i++)
+            list_node(k, &used, k->stages[s]->absorbed[i], &last);
+        list_node(k, &used, k->stages[s]->node, &last);
     }
 }
 

@@ -112,12 +112,35 @@ static ip_expr *put_coords(ip_ir *ir, ip_expr *x, void *user)
     return x->op == IP_X_COORD ? index[x->axis] : x;
 }
 
+/* For --explain and kernel names: what a stage computes besides its own node. */
+static void absorb(ip_ir *ir, ip_stage *reader, const ip_stage *p)
+{
+    int n = reader->n_absorbed + p->n_absorbed + 1;
+    const imgpar_array **nodes = ip_ir_alloc(ir, (size_t)n, sizeof *nodes);
+    if (!nodes)
+        return;
+    n = 0;
+    const ip_stage *const from[] = { reader, p };
+    for (int side = 0; side < 2; side++)
+        for (int k = 0; k < from[side]->n_absorbed + side; k++) {
+            const imgpar_array *node = k < from[side]->n_absorbed ? from[side]->absorbed[k] : p->node;
+            bool known = node == reader->node;
+            for (int i = 0; !known && i < n; i++)
+                known = nodes[i] == node;
+            if (!known)
+                nodes[n++] = node;
+        }
+    reader->absorbed = nodes;
+    reader->n_absorbed = n;
+}
+
 static ip_expr *replace_load(ip_ir *ir, ip_expr *x, void *user)
 {
     inlining *in = user;
     if (x->op != IP_X_LOAD || !may_inline(in, x))
         return x;
     in->reader_size += in->size[x->source->id];
+    absorb(ir, in->reader, x->source);
     return ip_x_map(ir, x->source->body, put_coords, (void *)x->arg);
 }
 

@@ -45,6 +45,8 @@ typedef struct ip_stage {
     /* where it comes from */
     const imgpar_array *node;  /* borrowed; the graph node it belongs to (for SOURCE: whose pixels) */
     struct ip_value *value;    /* SOURCE: its pixels, pinned by the plan; NULL: the run finds them by node */
+    const imgpar_array **absorbed; /* nodes whose stages were inlined into this one, in order; in the arena */
+    int n_absorbed;
     bool is_output;            /* asked for: must end in memory */
     const char *note;          /* "vertical pass": for readers of generated code; NULL: none */
 } ip_stage;

@@ -5,6 +5,7 @@
 
 #include "graph/array.h"
 #include "ops/families.h"
+#include "ops/row_functions.h"
 
 /* Sets the node's rank, shape and space by broadcasting its own inputs first..n-1: the largest gives the shape; the
  * others have its size and its or one channel, or are one element. Names the two that do not fit. */

@@ -15,6 +15,7 @@
 
 #include "graph/array.h"
 #include "ir/stage.h"
+#include "ops/row_functions.h"
 
 typedef struct ip_lower {
     ip_ir *ir;

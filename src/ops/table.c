@@ -5,27 +5,13 @@
  */
 #include "ops/build.h"
 #include "ops/families.h"
+#include "ops/row_functions.h"
 #include "ops/rows.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-struct ip_lower;
-struct ip_stage;
-
-/* First pass: the functions of the rows. */
-#define OP(NAME, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
-    imgpar_status INFER(imgpar_array *node, ip_error *err);             \
-    struct ip_stage *STAGES(struct ip_lower *l);
-#define FUNC(NAME, SYMBOL, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) OP(NAME, "", CATEGORY, FLAGS, VARIANT, INFER, STAGES, )
-#define LEAF(NAME, CATEGORY, FLAGS, INFER, ...) imgpar_status INFER(imgpar_array *node, ip_error *err);
-#include "ops/ops.def"
-#undef OP
-#undef FUNC
-#undef LEAF
-
-/* Second pass: the rows. */
 #define ENTRY(NAME, SYMBOL, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...)                       \
     { .info = { .name = NAME, .aliases = ALIASES, .category = CATEGORY, __VA_ARGS__ }, .flags = (FLAGS), \
       .variant = VARIANT, .symbol = SYMBOL, .infer = INFER, .lower = STAGES },

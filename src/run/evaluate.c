@@ -349,9 +349,11 @@ static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
     imgpar_status st = memory && copies ? IMGPAR_OK : ip_fail_memory(err, "interpreting");
     for (size_t k = 0; !st && k < n; k++) {
         ip_value *v;
-        if (ir->stages[k]->kind != IP_STAGE_SOURCE)
+        const ip_stage *s = ir->stages[k];
+        bool has_pixels = s->kind == IP_STAGE_SOURCE && (s->value || s->node->source);
+        if (!has_pixels) /* a function's placeholder is a source that nothing needed reads */
             continue;
-        st = source_value(e, ir->stages[k], &v, err);
+        st = source_value(e, s, &v, err);
         if (!st)
             st = host_of(v, &memory[k], &copies[k], err);
     }

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Declares the functions that the rows of ops.def name: ip_infer_* and ip_stages_*. */
+#ifndef IP_OPS_ROW_FUNCTIONS_H
+#define IP_OPS_ROW_FUNCTIONS_H
+
+#include "graph/op.h"
+
+#define OP(NAME, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
+    imgpar_status INFER(imgpar_array *node, ip_error *err);             \
+    struct ip_stage *STAGES(struct ip_lower *l);
+#define FUNC(NAME, SYMBOL, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
+    imgpar_status INFER(imgpar_array *node, ip_error *err);              \
+    struct ip_stage *STAGES(struct ip_lower *l);
+#define LEAF(NAME, CATEGORY, FLAGS, INFER, ...) imgpar_status INFER(imgpar_array *node, ip_error *err);
+#include "ops/ops.def"
+#undef OP
+#undef FUNC
+#undef LEAF
+
+#endif

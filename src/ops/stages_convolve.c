@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stages of weighted filters: blur, convolve, convsep, sobel.
+ *
+ * A convolution is computed in integers when input, weights, scale and offset
+ * allow the exact result, else in floats. It is two passes when its matrix has rank
+ * one. Both are decided here, from the numbers given, and told in the row's formula.
+ */
+#include "ops/infer.h"
+#include "ops/weighted.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
+
+/* ---- one or two passes ------------------------------------------------------------------- */
+
+/* A kernel as it is computed: column and row of a separable one, or the matrix. */
+typedef struct kernel {
+    ip_weights pass[2]; /* the vertical one, or the only one, first */
+    int n;
+} kernel;
+
+/* The value of a whole two-pass or one-pass sum; dtypes[k] is that of pass k. */
+static ip_expr *sum_of(ip_lower *l, ip_stage *stage, const kernel *k, const imgpar_dtype dtypes[2])
+{
+    ip_expr *cval;
+    int border = ip_lower_border(l, stage->dtype, &cval);
+    ip_weighted first = { l, stage, border, cval, dtypes[0], k->pass[0] };
+    if (k->n == 1) return ip_weighted_sum(&first);
+    ip_stage *between = ip_lower_stage(l, ip_weighted_sum(&first), "vertical pass");
+    ip_weighted second = { l, between, border, ip_weighted_cval(&first, ip_param_number(l->node, "cval")), dtypes[1], k->pass[1] };
+    return ip_weighted_sum(&second);
+}
+
+/* ---- blur ------------------------------------------------------------------------------------ */
+
+static void gaussian(double sigma, int radius, double *w)
+{
+    double sum = 0;
+    for (int k = -radius; k <= radius; k++)
+        sum += w[k + radius] = exp(-(double)k * k / (2 * sigma * sigma));
+    for (int k = 0; k <= 2 * radius; k++)
+        w[k] /= sum;
+}
+
+ip_stage *ip_stages_blur(ip_lower *l)
+{
+    int radius = ip_blur_radius(l->node), taps = 2 * radius + 1;
+    if (radius == 0) return l->in[0];
+    double *w = ip_alloc_array((size_t)taps, sizeof *w);
+    if (!w) {
+        ip_fail_memory(l->err, "making a Gaussian");
+        return NULL;
+    }
+    gaussian(ip_param_number(l->node, "sigma"), radius, w);
+    imgpar_dtype f = ip_float_for(l->in[0]->dtype);
+    kernel k = { { { taps, 1, w, true }, { 1, taps, w, true } }, 2 };
+    ip_stage *s = ip_lower_map(l, sum_of(l, l->in[0], &k, (imgpar_dtype[]){ f, f }));
+    ip_free(w);
+    return s;
+}
+
+/* ---- convolve --------------------------------------------------------------------------------- */
+
+/* What a convolution computes: its weights, and sum / scale + offset. */
+typedef struct convolution {
+    kernel kernel;
+    double scale, offset;
+    bool integers;
+    imgpar_dtype dtypes[2];
+} convolution;
+
+static double greatest_divisor(double a, double b)
+{
+    while (b != 0) {
+        double r = fmod(a, b);
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
+/* The largest weight's place, or -1 when all are 0. */
+static int pivot_of(const ip_weights *m)
+{
+    int at = -1;
+    for (int k = 0; k < m->rows * m->cols; k++)
+        if (m->w[k] != 0 && (at < 0 || fabs(m->w[k]) > fabs(m->w[at]))) at = k;
+    return at;
+}
+
+/* Writes m as column times row, whole numbers staying whole. False: its rank is above one. An element may differ from
+ * the product by 4 units in the last place of a double, since decimal fractions are not exact. */
+static bool factor(const ip_weights *m, double *column, double *row, bool whole)
+{
+    int at = pivot_of(m);
+    if (at < 0 || m->rows == 1 || m->cols == 1) return false;
+    const double *line = m->w + at / m->cols * m->cols;
+    double divisor = 0;
+    for (int j = 0; j < m->cols; j++)
+        divisor = greatest_divisor(divisor, fabs(line[j]));
+    for (int j = 0; j < m->cols; j++)
+        row[j] = whole ? line[j] / divisor : line[j];
+    for (int i = 0; i < m->rows; i++)
+        column[i] = m->w[i * m->cols + at % m->cols] / row[at % m->cols];
+    for (int i = 0; i < m->rows; i++)
+        for (int j = 0; j < m->cols; j++)
+            if (fabs(column[i] * row[j] - m->w[i * m->cols + j]) > 0x1p-50 * fabs(m->w[i * m->cols + j])) return false;
+    return true;
+}
+
+/* The power of two, up to 2^16, that makes all weights whole; 0: none. */
+static double whole_scale(const ip_weights *m)
+{
+    for (double k = 1; k <= 65536; k *= 2) {
+        bool all = true;
+        for (int i = 0; all && i < m->rows * m->cols; i++)
+            all = m->w[i] * k == rint(m->w[i] * k) && fabs(m->w[i] * k) <= 0x1p24;
+        if (all) return k;
+    }
+    return 0;
+}
+
+/* Whether sum / scale + offset is whole / whole, with all partial sums in a dtype. */
+static bool fits_integers(ip_lower *l, const convolution *c, imgpar_dtype dtypes[2])
+{
+    const ip_stage *in = l->in[0];
+    double shift = c->offset * c->scale, least, most;
+    if (is_float(in->dtype) || c->scale != rint(c->scale) || shift != rint(shift)) return false;
+    if (fabs(c->scale) > 0x1p30 || fabs(shift) > 0x1p50) return false;
+    double lo = in->lo, hi = in->hi;
+    if (ip_param_number(l->node, "border") == IMGPAR_BORDER_CONSTANT) {
+        double cval = fmin(fmax(rint(ip_param_number(l->node, "cval")), ip_dtype(in->dtype)->minimum), ip_dtype(in->dtype)->maximum);
+        lo = fmin(lo, cval);
+        hi = fmax(hi, cval);
+    }
+    for (int k = 0; k < c->kernel.n; k++) {
+        dtypes[k] = ip_weighted_dtype(&c->kernel.pass[k], lo, hi, &least, &most);
+        if (is_float(dtypes[k])) return false;
+        lo = least;
+        hi = most;
+    }
+    return true;
+}
+
+/* (sum + offset scale) / scale, rounded half to even. */
+static ip_expr *scaled_integers(ip_lower *l, const convolution *c, ip_expr *sum)
+{
+    double shift = c->offset * c->scale;
+    double reach = fmax(fabs(sum->lo), fabs(sum->hi)) + fabs(shift) + fabs(c->scale);
+    imgpar_dtype w = c->scale == 1 && shift == 0 ? sum->dtype : reach < 0x1p31 ? IMGPAR_I32 : IMGPAR_I64;
+    sum = ip_x_binary(l->ir, IP_X_ADD, ip_x_cast(l->ir, w, sum), ip_x_int(l->ir, w, (int64_t)shift));
+    if (c->scale < 0) sum = ip_x_binary(l->ir, IP_X_SUB, ip_x_int(l->ir, w, 0), sum);
+    return ip_lower_divide_even(l, sum, (int64_t)fabs(c->scale));
+}
+
+static ip_stage *convolve(ip_lower *l, convolution *c)
+{
+    if (fits_integers(l, c, c->dtypes)) return ip_lower_map(l, scaled_integers(l, c, sum_of(l, l->in[0], &c->kernel, c->dtypes)));
+    /* In floats the last pass's weights are divided by scale before they are rounded. */
+    ip_weights *last = &c->kernel.pass[c->kernel.n - 1];
+    int n = last->rows * last->cols;
+    double *w = ip_alloc_array((size_t)n, sizeof *w);
+    if (!w) {
+        ip_fail_memory(l->err, "making a convolution");
+        return NULL;
+    }
+    for (int k = 0; k < n; k++)
+        w[k] = last->w[k] / c->scale;
+    last->w = w;
+    c->dtypes[0] = c->dtypes[1] = ip_float_for(l->in[0]->dtype);
+    ip_expr *sum = sum_of(l, l->in[0], &c->kernel, c->dtypes);
+    ip_free(w);
+    if (c->offset != 0) sum = ip_x_binary(l->ir, IP_X_ADD, sum, ip_lower_argument(l, sum->dtype, c->offset));
+    return ip_lower_map(l, sum);
+}
+
+ip_stage *ip_stages_convolve(ip_lower *l)
+{
+    const ip_param *p = ip_param_get(l->node, "matrix");
+    int n = p->rows * p->cols;
+    convolution c = { .scale = ip_param_number(l->node, "scale"), .offset = ip_param_number(l->node, "offset") };
+    ip_weights matrix = { p->rows, p->cols, p->numbers, false };
+    double *scaled = ip_alloc_array((size_t)(n + p->rows + p->cols), sizeof *scaled);
+    if (!scaled) {
+        ip_fail_memory(l->err, "making a convolution");
+        return NULL;
+    }
+    double *column = scaled + n, *row = column + p->rows, k = whole_scale(&matrix);
+    if (k != 0) { /* whole weights: (k w) / (k scale) */
+        for (int i = 0; i < n; i++)
+            scaled[i] = p->numbers[i] * k;
+        matrix.w = scaled;
+        c.scale *= k;
+    }
+    c.kernel = (kernel){ { matrix }, 1 };
+    if (factor(&matrix, column, row, k != 0))
+        c.kernel = (kernel){ { { p->rows, 1, column, false }, { 1, p->cols, row, false } }, 2 };
+    ip_stage *s = convolve(l, &c);
+    ip_free(scaled);
+    return s;
+}
+
+ip_stage *ip_stages_convsep(ip_lower *l)
+{
+    const ip_param *column = ip_param_get(l->node, "column"), *row = ip_param_get(l->node, "row");
+    ip_weights v = { column->cols, 1, column->numbers, false }, h = { 1, row->cols, row->numbers, false };
+    double kv = whole_scale(&v), kh = whole_scale(&h);
+    convolution c = { .scale = ip_param_number(l->node, "scale"), .offset = ip_param_number(l->node, "offset") };
+    double *w = ip_alloc_array((size_t)(column->cols + row->cols), sizeof *w);
+    if (!w) {
+        ip_fail_memory(l->err, "making a convolution");
+        return NULL;
+    }
+    if (kv == 0 || kh == 0) kv = kh = 1;
+    for (int i = 0; i < column->cols; i++)
+        w[i] = column->numbers[i] * kv;
+    for (int i = 0; i < row->cols; i++)
+        w[column->cols + i] = row->numbers[i] * kh;
+    v.w = w;
+    h.w = w + column->cols;
+    c.scale *= kv * kh;
+    c.kernel = (kernel){ { v, h }, 2 };
+    bool whole = whole_scale(&v) == 1 && whole_scale(&h) == 1;
+    if (!whole) c.scale *= 1; /* stays in floats: fits_integers() looks at whole weights only */
+    ip_stage *s = convolve(l, &c);
+    ip_free(w);
+    return s;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* Weighted sums over windows, and exact rounding of their quotients. */
+#include "ops/weighted.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
+
+/* ---- the sum ------------------------------------------------------------------------- */
+
+typedef struct window {
+    const ip_weighted *p;
+    ip_stage *table; /* the weights of a large window */
+} window;
+
+/* The element under a tap, in the sum's dtype. */
+static ip_expr *element(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
+{
+    const ip_weighted *p = ((const window *)user)->p;
+    ip_lower *l = p->l;
+    ip_expr *dy = ip_x_binary(ir, IP_X_SUB, ty, ip_lower_i32(l, p->weights.rows / 2));
+    ip_expr *dx = ip_x_binary(ir, IP_X_SUB, tx, ip_lower_i32(l, p->weights.cols / 2));
+    return ip_x_cast(ir, p->dtype, ip_lower_read_value(l, p->stage, ip_lower_i32(l, 0), dy, dx, p->border, p->cval));
+}
+
+static ip_expr *table_weight(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
+{
+    const window *w = user;
+    ip_expr *row = ip_x_binary(ir, IP_X_MUL, ty, ip_x_int(ir, IMGPAR_I32, w->p->weights.cols));
+    return ip_x_cast(ir, w->p->dtype, ip_table_at(ir, w->table, ip_x_binary(ir, IP_X_ADD, row, tx)));
+}
+
+static ip_expr *table_product(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
+{
+    return ip_x_binary(ir, IP_X_MUL, element(ir, ty, tx, user), table_weight(ir, ty, tx, user));
+}
+
+static int tap_count(const ip_weights *w) { return w->rows * w->cols; }
+
+/* The weights as a table of f32, f64 or i32. */
+static ip_stage *make_table(const ip_weighted *p)
+{
+    imgpar_dtype dtype = is_float(p->dtype) ? p->dtype : IMGPAR_I32;
+    int n = tap_count(&p->weights);
+    size_t size = ip_dtype(dtype)->size_bytes;
+    char *data = ip_alloc_array((size_t)n, size);
+    double lo = 0, hi = 0;
+    if (!data) {
+        p->l->ir->failed = true;
+        return NULL;
+    }
+    for (int k = 0; k < n; k++) {
+        ip_store_number(dtype, data + (size_t)k * size, p->weights.w[k]);
+        double stored = ip_load_number(dtype, data + (size_t)k * size);
+        lo = fmin(lo, stored);
+        hi = fmax(hi, stored);
+    }
+    ip_stage *table = ip_stage_table(p->l->ir, dtype, n, data);
+    ip_free(data);
+    if (table) {
+        table->lo = lo;
+        table->hi = hi;
+    }
+    return table;
+}
+
+/* The kernel argument or constant of tap k; that of its mirror image when they are known to be equal. */
+static ip_expr *weight(const ip_weighted *p, ip_expr **made, int k)
+{
+    int mirror = tap_count(&p->weights) - 1 - k;
+    if (!is_float(p->dtype)) return ip_x_int(p->l->ir, p->dtype, (int64_t)p->weights.w[k]);
+    if (p->weights.symmetric && mirror < k) return made[mirror];
+    return made[k] = ip_lower_argument(p->l, p->dtype, p->weights.w[k]);
+}
+
+static ip_expr *written_out(const ip_weighted *p)
+{
+    ip_ir *ir = p->l->ir;
+    window w = { p, NULL };
+    ip_expr *made[IP_UNROLLED_TAPS], *sum = NULL;
+    for (int k = 0; k < tap_count(&p->weights); k++) {
+        if (p->weights.w[k] == 0) continue;
+        ip_expr *ty = ip_x_int(ir, IMGPAR_I32, k / p->weights.cols), *tx = ip_x_int(ir, IMGPAR_I32, k % p->weights.cols);
+        ip_expr *v = element(ir, ty, tx, &w), *f = weight(p, made, k);
+        if (!sum) sum = ip_x_binary(ir, IP_X_MUL, v, f);
+        else if (is_float(p->dtype)) sum = ip_x_fma(ir, f, v, sum);
+        else sum = ip_x_binary(ir, IP_X_ADD, sum, ip_x_binary(ir, IP_X_MUL, v, f));
+    }
+    return sum ? sum : ip_x_number(ir, p->dtype, 0);
+}
+
+ip_expr *ip_weighted_sum(const ip_weighted *p)
+{
+    if (tap_count(&p->weights) <= IP_UNROLLED_TAPS) return written_out(p);
+    window w = { p, make_table(p) };
+    if (!w.table) return ip_x_number(p->l->ir, p->dtype, 0);
+    if (is_float(p->dtype))
+        return ip_x_window(p->l->ir, IP_FOLD_FMA, p->weights.rows, p->weights.cols, element, table_weight, &w);
+    return ip_x_window(p->l->ir, IP_FOLD_SUM, p->weights.rows, p->weights.cols, table_product, NULL, &w);
+}
+
+/* The chain as the device computes it, on one value. */
+static double chain(const ip_weighted *p, double value)
+{
+    float c = (float)value, f = 0;
+    double d = 0;
+    for (int k = 0; k < tap_count(&p->weights); k++) {
+        f = fmaf((float)p->weights.w[k], c, f);
+        d = fma(p->weights.w[k], value, d);
+    }
+    return p->dtype == IMGPAR_F32 ? (double)f : d;
+}
+
+ip_expr *ip_weighted_cval(const ip_weighted *p, double value)
+{
+    if (!p->cval) return NULL;
+    double sum = 0;
+    if (is_float(p->dtype)) {
+        const ip_dtype_facts *stored = ip_dtype(p->stage->dtype);
+        if (!stored->is_float) value = fmin(fmax(rint(value), stored->minimum), stored->maximum);
+        return ip_lower_argument(p->l, p->dtype, chain(p, value));
+    }
+    for (int k = 0; k < tap_count(&p->weights); k++)
+        sum += p->weights.w[k];
+    ip_expr *c = p->cval->dtype == IMGPAR_BOOL ? ip_x_cast(p->l->ir, IMGPAR_U8, p->cval) : p->cval;
+    return ip_x_binary(p->l->ir, IP_X_MUL, ip_x_cast(p->l->ir, p->dtype, c), ip_x_int(p->l->ir, p->dtype, (int64_t)sum));
+}
+
+imgpar_dtype ip_weighted_dtype(const ip_weights *weights, double lo, double hi, double *least, double *most)
+{
+    static const imgpar_dtype ladder[] = { IMGPAR_U16, IMGPAR_I16, IMGPAR_I32, IMGPAR_I64 };
+    bool negative = false;
+    *least = fmin(lo, 0);
+    *most = fmax(hi, 0);
+    double low = 0, high = 0;
+    for (int k = 0; k < tap_count(weights); k++) {
+        low += fmin(fmin(weights->w[k] * lo, weights->w[k] * hi), 0);
+        high += fmax(fmax(weights->w[k] * lo, weights->w[k] * hi), 0);
+        negative = negative || weights->w[k] < 0;
+    }
+    *least = fmin(*least, low);
+    *most = fmax(*most, high);
+    for (size_t k = negative ? 1 : 0; k < sizeof ladder / sizeof *ladder; k++)
+        if (*least >= ip_dtype(ladder[k])->minimum && *most <= ip_dtype(ladder[k])->maximum && *most < 0x1p62) return ladder[k];
+    return IMGPAR_F64;
+}
+
+/* ---- rounding a quotient -------------------------------------------------------------------- */
+
+ip_expr *ip_lower_divide_even(ip_lower *l, ip_expr *n, int64_t d)
+{
+    ip_ir *ir = l->ir;
+    imgpar_dtype w = n->dtype;
+    if (d == 1) return n;
+    ip_expr *one = ip_x_int(ir, w, 1);
+    if ((d & (d - 1)) == 0) { /* (n + d/2 - 1 + the quotient's low bit) >> log2 d */
+        ip_expr *shift = ip_x_int(ir, w, __builtin_ctzll((unsigned long long)d));
+        ip_expr *odd = ip_x_binary(ir, IP_X_AND, ip_x_binary(ir, IP_X_SHR, n, shift), one);
+        ip_expr *up = ip_x_binary(ir, IP_X_ADD, ip_x_int(ir, w, d / 2 - 1), odd);
+        return ip_x_binary(ir, IP_X_SHR, ip_x_binary(ir, IP_X_ADD, n, up), shift);
+    }
+    ip_expr *shifted = ip_x_binary(ir, IP_X_ADD, n, ip_x_int(ir, w, d / 2));
+    ip_expr *q = ip_x_binary(ir, IP_X_IDIV, shifted, ip_x_int(ir, w, d));
+    if (d % 2) return q; /* no ties */
+    ip_expr *tie = ip_x_binary(ir, IP_X_EQ, ip_x_binary(ir, IP_X_MUL, q, ip_x_int(ir, w, d)), shifted);
+    ip_expr *down = ip_x_binary(ir, IP_X_SUB, q, ip_x_binary(ir, IP_X_AND, q, one));
+    return ip_x_select(ir, tie, down, q);
+}
