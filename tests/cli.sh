@@ -82,7 +82,7 @@ expect_error "-o without an expression" 2 'imgpar-run: -o needs -e to end with a
     -e 'save(1, "a.npy")' -o b.npy
 printf 'param s = 2\nprint(blur(open("none.png"), s))\n' > a.conf
 expect_error "a param out of its range" 2 'imgpar-run: a.conf:2:30: blur: sigma=-1 is below 0' a.conf s=-1
-expect_error "a param that is no number" 2 'imgpar-run: a.conf: s=big: param s is a number' a.conf s=big
+expect_error "a param that is no number" 2 'imgpar-run: s=big: param s is a number' a.conf s=big
 expect_error "an unknown param" 2 'imgpar-run: a.conf has no param t; its params are s' a.conf t=1
 expect_error "a text error is found before a device" 2 'imgpar-run: -e:1:1: unknown name nope*' \
     --device=no-such-device -e nope
@@ -97,7 +97,7 @@ expect_error "a missing image" 1 'imgpar-run: a.conf:2:12: *none.png: No such fi
 expect_error "a missing device" 1 'imgpar-run: *no-such-device*' --device=no-such-device -e 1
 echo "just text" > text.png
 expect_error "a text named .png" 1 'imgpar-run: -e:1:1: *text.png: *' -e 'open("text.png")' -o b.png
-expect_error "sizes that differ" 1 'imgpar-run: -e:1:16: *' -e 'make(4, 4, x) + make(5, 5, x)' -o b.png
+expect_error "sizes that differ" 1 'imgpar-run: -e:1:15: +: *' -e 'make(4, 4, x) + make(5, 5, x)' -o b.png
 expect_error "a picture without -o" 1 'imgpar-run: -e:1:1: this expression gives [[]9, 9[]] i32, which goes nowhere*' \
     -e 'make(9, 9, x)'
 expect_error "a folder that is not there" 1 'imgpar-run: *none/b.png: No such file or directory' \
@@ -117,8 +117,9 @@ expect_run "a small array" 0 "[0 1; 0 1]" "" -e 'make(2, 2, x)'
 expect_run "a program in -e" 0 "3
 hello" "" -e 'a = 1; print(a + 2); print("hello")'
 expect_run "an expression into a file" 0 "" "" -e 'make(5, 4, x * 50 + y)' -o b.png
-expect_run "and back" 0 "[[0; 50; 100; 150; 200] [1; 51; 101; 151; 201] [2; 52; 102; 152; 202] [3; 53; 103; 153; 203]]" \
-    "" -e 'open("b.png")'
+expect_run "and back" 0 \
+    "[[0; 50; 100; 150; 200] [1; 51; 101; 151; 201] [2; 52; 102; 152; 202] [3; 53; 103; 153; 203]]" "" \
+    -e 'open("b.png")'
 "$imgpar_run" --format=pnm -e 'make(3, 1, x + 65)' -o - > b.pnm 2> err || fail "-o -: $(cat err)"
 expect "a file on standard output" "$(tail -c 3 b.pnm)" "ABC"
 printf 'a = make(3, 1, x)\nprint("first")\nsave(a + 65, "-", format=pnm)\nprint("last")\n' > order.conf

@@ -106,11 +106,13 @@ static void blur(const call *c, picture *out)
         if (is_level || sigma == 0) out->slack[k] = sigma == 0 ? 0 : 0.01L;
 }
 
-static bool is_whole(const real *v, int n)
+/* Whether weights in steps of 1/256, scale and offset are such that integers give an exact result. */
+static bool stays_exact(const filter *f, const real *weights, int n)
 {
+    if (is_float(f->dtype) || imgpar_dtype_size(f->dtype) > 4) return false;
     for (int k = 0; k < n; k++)
-        if (v[k] != floorl(v[k]) || fabsl(v[k]) > 32767) return false;
-    return true;
+        if (weights[k] * 256 != floorl(weights[k] * 256) || fabsl(weights[k]) > 127) return false;
+    return f->scale == floorl(f->scale) && f->offset * f->scale == floorl(f->offset * f->scale) && fabsl(f->scale) < 32767;
 }
 
 static void convolve(const call *c, picture *out)
@@ -120,8 +122,7 @@ static void convolve(const call *c, picture *out)
     filter f = { .call = c, .dtype = c->in[0]->dtype, .ry = rows / 2, .rx = cols / 2, .weights = matrix };
     f.scale = call_number(c, "scale", 1);
     f.offset = call_number(c, "offset", 0);
-    f.is_exact = !is_float(f.dtype) && imgpar_dtype_size(f.dtype) <= 2 && is_whole(matrix, n) && is_whole(&f.scale, 1)
-              && is_whole(&f.offset, 1);
+    f.is_exact = stays_exact(&f, matrix, n);
     each(&f, f.dtype, out, weighted);
 }
 
@@ -136,8 +137,7 @@ static void convsep(const call *c, picture *out)
     filter f = { .call = c, .dtype = c->in[0]->dtype, .ry = n_down / 2, .rx = n_across / 2, .weights = matrix };
     f.scale = call_number(c, "scale", 1);
     f.offset = call_number(c, "offset", 0);
-    f.is_exact = !is_float(f.dtype) && imgpar_dtype_size(f.dtype) <= 2 && is_whole(across, n_across)
-              && is_whole(down, n_down) && is_whole(&f.scale, 1) && is_whole(&f.offset, 1);
+    f.is_exact = stays_exact(&f, across, n_across) && stays_exact(&f, down, n_down);
     each(&f, f.dtype, out, weighted);
 }
 
@@ -156,7 +156,8 @@ static real gradient(const filter *f, real *values, int n, real *slack)
     if (is_float(f->dtype)) *slack = magnitude * grain(f->dtype, 9);
     if (f->order == 1) return sum_x;
     if (f->order == 2) return sum_y;
-    if (!is_float(f->dtype)) *slack = sqrtl(sum_x * sum_x + sum_y * sum_y) * grain(f->dtype, 5);
+    if (!is_float(f->dtype) && imgpar_dtype_size(f->dtype) > 2) /* exact for fewer bits */
+        *slack = sqrtl(sum_x * sum_x + sum_y * sum_y) * grain(f->dtype, 5);
     return sqrtl(sum_x * sum_x + sum_y * sum_y);
 }
 

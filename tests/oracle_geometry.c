@@ -35,9 +35,8 @@ static void crop(const call *c, picture *out)
 
 static place from_flip(const call *c, int64_t y, int64_t x)
 {
-    bool is_vertical = call_is(c, "axis", "y", "x") || call_is(c, "axis", "both", "x");
-    bool is_across = call_is(c, "axis", "x", "x") || call_is(c, "axis", "both", "x");
-    return (place){ is_vertical ? c->in[0]->h - 1 - y : y, is_across ? c->in[0]->w - 1 - x : x };
+    bool is_vertical = call_is(c, "axis", "y", "x");
+    return is_vertical ? (place){ c->in[0]->h - 1 - y, x } : (place){ y, c->in[0]->w - 1 - x };
 }
 
 static void flip(const call *c, picture *out) { moved(c, out, c->in[0]->h, c->in[0]->w, from_flip); }
@@ -118,8 +117,8 @@ static void at(const call *c, picture *out)
         for (int64_t x = 0; x < out->w; x++)
             for (int64_t k = 0; k < a->c; k++) {
                 real v = picture_spread(py, y, x, k), u = picture_spread(px, y, x, k), *to = picture_at(out, y, x, k);
-                if (call_is(c, "filter", "nearest", "linear")) {
-                    *to = picture_read(a, (int64_t)rintl(v), (int64_t)rintl(u), k, border, cval);
+                if (call_is(c, "filter", "nearest", "nearest")) {
+                    *to = picture_read(a, (int64_t)floorl(v + 0.5L), (int64_t)floorl(u + 0.5L), k, border, cval);
                     continue;
                 }
                 int64_t j = (int64_t)floorl(v), i = (int64_t)floorl(u);

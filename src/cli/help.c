@@ -52,6 +52,21 @@ static void print_range(const imgpar_op_param *p)
     else if (has_maximum) printf(", to %g", p->maximum);
 }
 
+/* A label and a text, in lines of at most WIDTH characters, the later ones below the text. */
+static void print_wrapped(const char *label, const char *text)
+{
+    enum { WIDTH = 88 };
+    int column = printf("  %s", label), left = column;
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        if (column > left && column + 1 + n > WIDTH) column = printf("\n%*s", left, "") - 1;
+        else if (column > left) column += printf(" ");
+        column += printf("%.*s", n, text);
+        text += n + (text[n] == ' ');
+    }
+    putchar('\n');
+}
+
 static void print_parameter(const imgpar_op_param *p)
 {
     printf("  %-10s %s\n             %s", p->name, p->help, p->type);
@@ -77,11 +92,12 @@ int print_op(const char *name)
         return EXIT_USAGE;
     }
     print_signature(op, stdout);
-    printf("\n\n  %s\n", op->summary);
-    if (op->formula && op->formula[0]) printf("  computes: %s\n", op->formula);
-    if (op->tolerance && op->tolerance[0]) printf("  tolerance: %s\n", op->tolerance);
-    if (op->same_bytes) puts("  The same bytes on every device.");
-    if (op->aliases && op->aliases[0]) printf("  also called: %s\n", op->aliases);
+    puts("\n");
+    print_wrapped("", op->summary);
+    if (op->formula && op->formula[0]) print_wrapped("computes: ", op->formula);
+    if (op->tolerance && op->tolerance[0]) print_wrapped("tolerance: ", op->tolerance);
+    if (op->same_bytes) print_wrapped("", "the same bytes on every device");
+    if (op->aliases && op->aliases[0]) print_wrapped("also called: ", op->aliases);
     if (op->n_params > 0) puts("\nparameters:");
     for (int i = 0; i < op->n_params; i++)
         print_parameter(&op->params[i]);

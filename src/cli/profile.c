@@ -53,7 +53,7 @@ static double gb_per_s(const profile_row *row)
 
 static void print_table(const profile *p)
 {
-    fputs("        ms     GB/s  step      \n", stderr);
+    fputs("        ms     GB/s  step\n", stderr);
     for (size_t i = 0; i < p->n; i++) {
         const profile_row *row = &p->rows[i];
         fprintf(stderr, "%10.3f", row->ms);

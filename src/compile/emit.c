@@ -20,6 +20,11 @@ const ip_placed *ip_emit_placed(const ip_emit *e, const ip_stage *stage)
     return NULL;
 }
 
+bool ip_emit_is_endless(const ip_placed *placed)
+{
+    return placed->is_copy && placed->pad_border == IMGPAR_BORDER_WRAP;
+}
+
 const char *ip_emit_ring(ip_emit *e, const ip_stage *stage)
 {
     const ip_placed *p = ip_emit_placed(e, stage);

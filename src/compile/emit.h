@@ -66,6 +66,8 @@ const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage);
 /* "g3": the ring of a stage, by its place in the kernel. */
 const char *ip_emit_ring(ip_emit *e, const ip_stage *stage);
 const char *ip_cl_type(imgpar_dtype dtype); /* of values: bool is uchar */
+/* A copy of a source's rows read with a wrapping border: its rows are those of the endless pattern. */
+bool ip_emit_is_endless(const ip_placed *placed);
 const ip_placed *ip_emit_placed(const ip_emit *e, const ip_stage *stage);
 
 /* Schedules: fill e->top. */

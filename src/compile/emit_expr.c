@@ -318,14 +318,16 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
     bool is_ring = placed && placed->place == IP_PLACE_RING;
     const char *inside = NULL;
     const char *z = is_ring ? "0" : inside_index(e, load, 0, &inside);
-    const char *y = inside_index(e, load, 1, &inside);
+    bool is_endless = is_ring && ip_emit_is_endless(placed);
+    const char *y = is_endless ? ip_emit_value(e, load->arg[1]) : inside_index(e, load, 1, &inside);
     const char *pointer = ip_text(e->ir, "r%d", e->n_values++);
     const char *type = ip_text(e->ir, "__global const %s *", ip_dtype(s->dtype)->cl);
     if (is_ring && placed->rows == 1)
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_ring(e, s));
     else if (is_ring)
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
-                 ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s), y, placed->rows,
+                 ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
+                         is_endless ? ip_text(e->ir, "(%s + %d)", y, placed->rows) : y, placed->rows,
                          ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
     else
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_buffer_row(e, s, z, y));

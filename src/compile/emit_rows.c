@@ -361,7 +361,10 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
     if (p->lead != 0)
         ip_s_add(e->ir, e->block, IP_S_LET, "int", r, ip_text(e->ir, "y + %d", p->lead));
     const char *low = p->first == 0 ? "ya" : ip_text(e->ir, "max(ya + (%d), 0)", p->first);
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s >= %s & %s < %s", r, low, r, height), NULL, NULL);
+    bool is_endless = ip_emit_is_endless(p);
+    const char *needed = is_endless ? ip_text(e->ir, "%s >= ya + (%d)", r, p->first)
+                                    : ip_text(e->ir, "%s >= %s & %s < %s", r, low, r, height);
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, needed, NULL, NULL);
     ip_mark mark = ip_emit_enter(e, when);
     e->coord[0] = "z";
     e->coord[1] = r;
@@ -380,7 +383,8 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
         const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl);
         const char *row = is_root ? ip_emit_buffer_row(e, s, "z", r)
             : p->rows == 1 ? ip_emit_ring(e, s)
-                           : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s), r, p->rows,
+                           : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
+                                     is_endless ? ip_text(e->ir, "(%s + %d)", r, p->rows) : r, p->rows,
                                      ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL));
         ip_s_add(e->ir, e->block, IP_S_LET, type, "out", row);
         compute_row(e, s, "out", xa, xb);

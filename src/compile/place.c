@@ -13,7 +13,8 @@
  * and keeps rows inside where they are, so |f(r + d) - r| <= |d|: a window made symmetric
  * (reflections) or made to contain 0 (replicate, constant) holds every row that can be asked for. Wrap is
  * not like that: rows from the opposite edge are not in a ring, so it is refused
- * vertically; horizontally it needs whole rows.
+ * vertically; horizontally it needs whole rows. Copies of a source are the exception: their ring holds
+ * row r of the endless pattern, whatever source row that is, so a reader does not wrap at all.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -134,7 +135,7 @@ static bool wants_copy(placing *p, const ip_expr *load)
     if (load->source->kind == IP_STAGE_TABLE || in_kernel(p->kernel, load->source) || load->border == IP_BORDER_NONE)
         return false;
     ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
-    return reach.is_local && !wraps_rows(load, &reach) && (reach.x_lo != 0 || reach.x_hi != 0);
+    return reach.is_local && (reach.x_lo != 0 || reach.x_hi != 0);
 }
 
 static ip_stage *copy_of(placing *p, const ip_expr *load)
@@ -153,6 +154,8 @@ static ip_stage *copy_of(placing *p, const ip_expr *load)
     ip_expr *at[4];
     for (int k = 0; k < 4; k++)
         at[k] = ip_x_coord(ir, k, s->dims[k]);
+    if (load->border == IMGPAR_BORDER_WRAP)
+        at[1] = ip_x_border(ir, load->border, at[1], ip_x_param(ir, IMGPAR_I32, (double)s->dims[1], 1, 2147483647.0));
     s->body = ip_x_load(ir, load->source, at, IP_BORDER_NONE, NULL);
     s->lo = load->source->lo;
     s->hi = load->source->hi;
@@ -191,7 +194,7 @@ static void note_load(ip_expr *load, void *user)
         p->why = "it is read at computed places";
         return;
     }
-    if (wraps_rows(load, &reach)) {
+    if (wraps_rows(load, &reach) && !source->is_copy) {
         p->why = "a wrap border needs rows from the opposite edge";
         return;
     }

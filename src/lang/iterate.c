@@ -202,7 +202,8 @@ static bool try_loop(iteration *it, ip_val *state, ip_val *next, int *changed)
     for (int i = 0; ok && i < n; i++)
         ok = ip_call_result(it->ev, it->call->offset,
                             ip_build_placeholder(it->ev->ctx, &state[i].u.array->type), &holders[i]);
-    ok = ok && take_step(it, holders, next) && to_arrays(it, next) && test_until(it, next, &stop);
+    /* In a loop node until is a graph of the placeholders too, which stand for the new values when it is tested. */
+    ok = ok && take_step(it, holders, next) && to_arrays(it, next) && test_until(it, holders, &stop);
     if (ok) *changed = differing(holders, next, n);
     if (ok && *changed >= 0) {
         char from[96], to[96];

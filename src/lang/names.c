@@ -83,7 +83,7 @@ static bool is_near(const char *name, const char *other)
 {
     size_t n = strlen(name), m = strlen(other);
     if (n == 0 || n > NAME_MAX_BYTES || m > NAME_MAX_BYTES || strcmp(name, other) == 0) return false;
-    return distance(name, other) <= (n < 4 ? 1 : 2);
+    return distance(name, other) <= (n < 2 ? 0 : n < 4 ? 1 : 2);
 }
 
 typedef struct near_list { char text[200]; int n; } near_list;

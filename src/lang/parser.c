@@ -169,22 +169,18 @@ static ip_node *parse_unary(ip_parser *p)
         [IP_T_MINUS] = IP_O_NEGATE, [IP_T_NOT] = IP_O_NOT, [IP_T_COMPLEMENT] = IP_O_COMPLEMENT,
     };
     const ip_token *token = ip_peek(p, 0);
-    ip_node *node;
+    bool is_unary = unary_of[token->kind] != 0;
+    ip_node *node = NULL;
+    if (!is_unary && !(node = ip_parse_postfix(p))) return NULL;
+    const ip_token *power = ip_peek(p, 0);
+    if (!is_unary && power->kind != IP_T_POWER) return node;
     if (!enter(p)) return NULL;
-    if (unary_of[token->kind]) {
-        ip_take(p);
-        node = parse_unary(p);
-        if (node) node = operator_node(p, unary_of[token->kind], token, node, NULL, NULL);
-    } else {
-        node = ip_parse_postfix(p);
-        const ip_token *power = ip_peek(p, 0);
-        if (node && ip_accept(p, IP_T_POWER)) {
-            ip_node *exponent = parse_unary(p);
-            node = exponent ? operator_node(p, IP_O_POWER, power, node, exponent, NULL) : NULL;
-        }
-    }
+    ip_take(p);
+    ip_node *operand = parse_unary(p);
     p->nesting--;
-    return node;
+    if (!operand) return NULL;
+    return is_unary ? operator_node(p, unary_of[token->kind], token, operand, NULL, NULL)
+                    : operator_node(p, IP_O_POWER, power, node, operand, NULL);
 }
 
 /* In a vector, "1 -2" is neither clearly a difference nor clearly two elements. */

@@ -243,6 +243,13 @@ imgpar_status ip_infer_sobel(imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
+imgpar_status ip_infer_blur(imgpar_array *node, ip_error *err)
+{
+    if (ip_param_number(node, "sigma") != 0) return ip_infer_mean_filter(node, err);
+    ip_infer_copy(node);
+    return IMGPAR_OK;
+}
+
 int ip_blur_radius(const imgpar_array *node)
 {
     double sigma = ip_param_number(node, "sigma"), truncate = ip_param_number(node, "truncate");

@@ -71,7 +71,7 @@ ip_stage *ip_stages_blur(ip_lower *l)
 typedef struct convolution {
     kernel kernel;
     double scale, offset;
-    bool integers;
+    bool whole;       /* all weights are */
     imgpar_dtype dtypes[2];
 } convolution;
 
@@ -131,7 +131,7 @@ static bool fits_integers(ip_lower *l, const convolution *c, imgpar_dtype dtypes
 {
     const ip_stage *in = l->in[0];
     double shift = c->offset * c->scale, least, most;
-    if (is_float(in->dtype) || c->scale != rint(c->scale) || shift != rint(shift)) return false;
+    if (!c->whole || is_float(in->dtype) || c->scale != rint(c->scale) || shift != rint(shift)) return false;
     if (fabs(c->scale) > 0x1p30 || fabs(shift) > 0x1p50) return false;
     double lo = in->lo, hi = in->hi;
     if (ip_param_number(l->node, "border") == IMGPAR_BORDER_CONSTANT) {
@@ -197,6 +197,7 @@ ip_stage *ip_stages_convolve(ip_lower *l)
             scaled[i] = p->numbers[i] * k;
         matrix.w = scaled;
         c.scale *= k;
+        c.whole = true;
     }
     c.kernel = (kernel){ { matrix }, 1 };
     if (factor(&matrix, column, row, k != 0))
@@ -217,7 +218,8 @@ ip_stage *ip_stages_convsep(ip_lower *l)
         ip_fail_memory(l->err, "making a convolution");
         return NULL;
     }
-    if (kv == 0 || kh == 0) kv = kh = 1;
+    c.whole = kv != 0 && kh != 0;
+    if (!c.whole) kv = kh = 1;
     for (int i = 0; i < column->cols; i++)
         w[i] = column->numbers[i] * kv;
     for (int i = 0; i < row->cols; i++)
@@ -226,9 +228,59 @@ ip_stage *ip_stages_convsep(ip_lower *l)
     h.w = w + column->cols;
     c.scale *= kv * kh;
     c.kernel = (kernel){ { v, h }, 2 };
-    bool whole = whole_scale(&v) == 1 && whole_scale(&h) == 1;
-    if (!whole) c.scale *= 1; /* stays in floats: fits_integers() looks at whole weights only */
     ip_stage *s = convolve(l, &c);
     ip_free(w);
     return s;
+}
+
+/* ---- sobel ---------------------------------------------------------------------------------------- */
+
+static const double smooth[] = { 1, 2, 1 }, slope[] = { -1, 0, 1 };
+
+/* The derivative along x: smoothed vertically, then differences horizontally; along y the other way round. */
+static ip_expr *derivative(ip_lower *l, bool along_x)
+{
+    ip_stage *in = l->in[0];
+    imgpar_dtype dtypes[2];
+    kernel k = { { { 3, 1, along_x ? smooth : slope, false }, { 1, 3, along_x ? slope : smooth, false } }, 2 };
+    convolution c = { .kernel = k, .scale = 1, .whole = true };
+    if (is_float(in->dtype) || !fits_integers(l, &c, dtypes)) dtypes[0] = dtypes[1] = ip_float_for(in->dtype);
+    return sum_of(l, in, &k, dtypes);
+}
+
+/* n to the nearest whole root, for whole n: k where k k - k < n <= k k + k. The device's sqrt is within one. */
+static ip_expr *whole_root(ip_lower *l, ip_expr *n)
+{
+    ip_ir *ir = l->ir;
+    ip_expr *near = ip_x_saturate(ir, IMGPAR_I32, ip_x_unary(ir, IP_X_SQRT, ip_x_cast(ir, IMGPAR_F32, n)));
+    ip_expr *k = ip_x_cast(ir, IMGPAR_I64, near), *one = ip_x_int(ir, IMGPAR_I64, 1), *zero = ip_x_int(ir, IMGPAR_I64, 0);
+    ip_expr *square = ip_x_binary(ir, IP_X_MUL, k, k);
+    ip_expr *above = ip_x_binary(ir, IP_X_LT, ip_x_binary(ir, IP_X_ADD, square, k), n);
+    ip_expr *below = ip_x_binary(ir, IP_X_AND, ip_x_binary(ir, IP_X_LT, zero, k),
+                                 ip_x_binary(ir, IP_X_LE, n, ip_x_binary(ir, IP_X_SUB, square, k)));
+    ip_expr *lower = ip_x_select(ir, below, ip_x_binary(ir, IP_X_SUB, k, one), k);
+    return ip_x_select(ir, above, ip_x_binary(ir, IP_X_ADD, k, one), lower);
+}
+
+static ip_expr *magnitude(ip_lower *l, ip_expr *dx, ip_expr *dy)
+{
+    ip_ir *ir = l->ir;
+    size_t size = ip_dtype(l->in[0]->dtype)->size_bytes;
+    if (is_float(dx->dtype) || size > 2) {
+        imgpar_dtype f = ip_float_for(l->in[0]->dtype);
+        ip_expr *x = ip_x_cast(ir, f, dx), *y = ip_x_cast(ir, f, dy);
+        return ip_x_unary(ir, IP_X_SQRT, ip_x_fma(ir, x, x, ip_x_binary(ir, IP_X_MUL, y, y)));
+    }
+    imgpar_dtype w = size == 1 ? IMGPAR_I32 : IMGPAR_I64;
+    ip_expr *x = ip_x_cast(ir, w, dx), *y = ip_x_cast(ir, w, dy);
+    ip_expr *n = ip_x_binary(ir, IP_X_ADD, ip_x_binary(ir, IP_X_MUL, x, x), ip_x_binary(ir, IP_X_MUL, y, y));
+    /* Below 2^22 no root of a whole number lies so near to a half that 3 units in the last place matter. */
+    return size == 1 ? ip_x_unary(ir, IP_X_SQRT, ip_x_cast(ir, IMGPAR_F32, n)) : whole_root(l, n);
+}
+
+ip_stage *ip_stages_sobel(ip_lower *l)
+{
+    int axis = (int)ip_param_number(l->node, "axis");
+    if (axis != IP_SOBEL_MAGNITUDE) return ip_lower_map(l, derivative(l, axis == IP_SOBEL_X));
+    return ip_lower_map(l, magnitude(l, derivative(l, true), derivative(l, false)));
 }

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the compiler makes of a graph: how many kernels, why not fewer, how many
+ * programs; and that fusing changes no bit. Names of tests are claims. Counts are
+ * those of a CPU, which the schedule `rows` is made for.
+ */
+#include "oracle.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_IMAGES = 3, N_CHAINS = 40 };
+
+typedef struct bench {
+    imgpar_context *ctx;
+    bool is_cpu;
+    imgpar_array *image[N_IMAGES];
+} bench;
+
+static void add_images(bench *b, imgpar_dtype dtype, int64_t w, int64_t h, int64_t channels)
+{
+    for (int k = 0; k < N_IMAGES; k++) {
+        picture p = picture_new(dtype, h, w, channels);
+        picture_fill(&p, FILL_LEVELS, (unsigned)(k + 1));
+        imgpar_array_release(b->image[k]);
+        b->image[k] = picture_array(b->ctx, &p);
+        picture_free(&p);
+    }
+}
+
+static void set_up(bench *b)
+{
+    *b = (bench){ .ctx = NULL };
+    ck_assert_int_eq(imgpar_context_new(NULL, &b->ctx), IMGPAR_OK);
+    b->is_cpu = strcmp(imgpar_context_device(b->ctx)->kind, "cpu") == 0;
+    add_images(b, IMGPAR_U8, 61, 47, 3);
+}
+
+static void tear_down(bench *b)
+{
+    for (int k = 0; k < N_IMAGES; k++)
+        imgpar_array_release(b->image[k]);
+    imgpar_context_release(b->ctx);
+}
+
+static imgpar_array *make(bench *b, const char *text)
+{
+    imgpar_array *a = imgpar_apply(b->ctx, text, b->image, N_IMAGES);
+    ck_assert_msg(imgpar_array_status(a) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+    return a;
+}
+
+static void set(bench *b, const char *name, const char *value)
+{
+    ck_assert_int_eq(imgpar_context_set(b->ctx, name, value), IMGPAR_OK);
+}
+
+/* ---- kernel counts --------------------------------------------------------------------------- */
+
+static int occurrences(const char *text, const char *word)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, word)); at += strlen(word))
+        n++;
+    return n;
+}
+
+/* The plan as JSON, new. */
+static char *plan_of(imgpar_array *const *arrays, size_t n)
+{
+    char *json;
+    imgpar_status st = imgpar_explain(arrays, n, "json", &json);
+    ck_assert_msg(st == IMGPAR_OK, "explain: %s", imgpar_array_message(arrays[0]));
+    return json;
+}
+
+static int kernels_in(imgpar_array *const *arrays, size_t n)
+{
+    char *json = plan_of(arrays, n);
+    int count = occurrences(json, "{\"name\": ");
+    imgpar_free(json);
+    return count;
+}
+
+/* Fails unless text becomes n kernels; in the JSON stands the word, if there is one. */
+static void expect_kernels(bench *b, const char *text, int n, const char *word)
+{
+    if (!b->is_cpu) return;
+    imgpar_array *a = make(b, text);
+    char *json = plan_of(&a, 1);
+    int count = occurrences(json, "{\"name\": ");
+    ck_assert_msg(count == n, "%s: %d kernels, must be %d\n%s", text, count, n, json);
+    ck_assert_msg(!word || strstr(json, word), "%s: \"%s\" does not stand in\n%s", text, word, json);
+    imgpar_free(json);
+    imgpar_array_release(a);
+}
+
+typedef struct claim { const char *text; int n_kernels; const char *word; } claim;
+
+static void check_claims(const claim *claims, size_t n)
+{
+    bench b;
+    set_up(&b);
+    for (size_t k = 0; k < n; k++)
+        expect_kernels(&b, claims[k].text, claims[k].n_kernels, claims[k].word);
+    tear_down(&b);
+}
+
+#define CLAIM(name, ...)                                             \
+    START_TEST(name)                                                 \
+    {                                                                \
+        static const claim claims[] = { __VA_ARGS__ };               \
+        check_claims(claims, sizeof claims / sizeof *claims);        \
+    }                                                                \
+    END_TEST
+
+CLAIM(blur_then_blend_is_one_kernel, { "blend(blur($1, sigma=2), $2, 0.3)", 1, "\"rows\"" })
+CLAIM(three_boxes_a_blend_and_a_circle_overlay_are_one_kernel,
+      { "soft = iterate($1, 3, boxblur(_, size=3))\n"
+        "mixed = blend(soft, $2, 0.3)\n"
+        "overlay(mixed, invert($3), circle(mixed, radius=height(mixed)/4))", 1, "\"rows\"" })
+CLAIM(a_map_into_a_map_is_one_kernel, { "clamp(linear(invert($1), 1.5, -3), 10, 200)", 1, NULL },
+      { "$1 * 0.25 + $2 * 0.5 + sqrt($3)", 1, NULL })
+CLAIM(a_map_into_a_stencil_is_one_kernel, { "boxblur(invert($1), size=5)", 1, NULL },
+      { "convolve(gray($1), [1 2 1; 2 4 2; 1 2 1], scale=16)", 1, NULL })
+CLAIM(a_stencil_into_a_map_is_one_kernel, { "threshold(boxblur($1), 100)", 1, NULL }, { "absdiff($1, dilate($1))", 1, NULL })
+CLAIM(a_stencil_into_a_stencil_is_one_kernel, { "erode(dilate($1, size=5), size=3)", 1, NULL },
+      { "boxblur(blur($1, sigma=1.5))", 1, NULL }, { "sobel(median($1, size=3))", 1, NULL })
+CLAIM(neighbour_reads_are_one_kernel, { "($1[-1, 0] + $1[1, 0] + $1[0, -1] + $1[0, 1]) / 4", 1, NULL })
+CLAIM(a_map_into_a_histogram_is_one_kernel, { "histogram(invert($1))", 1, NULL }, { "histogram(gray($1))", 1, NULL })
+CLAIM(a_map_into_a_reduction_is_one_kernel, { "sum(threshold($1, 100))", 1, NULL }, { "mean(absdiff($1, $2))", 1, NULL },
+      { "maxval(boxblur($1))", 1, NULL })
+CLAIM(equal_nodes_are_computed_once, { "blend(boxblur($1), invert(boxblur($1)), 0.5)", 1, NULL })
+CLAIM(a_reduction_ends_a_kernel_with_a_reason,
+      { "threshold($1, mean($1))", 2, "all of its input must be seen before a reader can start" })
+CLAIM(another_size_ends_a_kernel_with_a_reason,
+      { "resize(boxblur($1, size=5), width=30, height=20, filter=nearest)", 2, "its reader has another size" })
+
+START_TEST(a_wrap_border_is_cut_with_a_reason)
+{
+    bench b;
+    set_up(&b);
+    imgpar_array *a = make(&b, "boxblur(boxblur($1, border=wrap), border=wrap)");
+    if (b.is_cpu) {
+        char *json = plan_of(&a, 1);
+        ck_assert_msg(occurrences(json, "{\"name\": ") > 1, "one kernel\n%s", json);
+        ck_assert_msg(occurrences(json, "\"reason\": \"\"") == 1, "a cut without a reason\n%s", json);
+        imgpar_free(json);
+    }
+    imgpar_array_release(a);
+    tear_down(&b);
+}
+END_TEST
+
+START_TEST(fusion_can_be_switched_off)
+{
+    bench b;
+    set_up(&b);
+    set(&b, "fuse", "0");
+    expect_kernels(&b, "boxblur(invert($1))", 2, "fusion is switched off");
+    set(&b, "fuse", "1");
+    expect_kernels(&b, "boxblur(invert($1))", 1, NULL);
+    tear_down(&b);
+}
+END_TEST
+
+/* ---- several results ------------------------------------------------------------------------- */
+
+static void *read_all(imgpar_array *a, size_t *size)
+{
+    imgpar_info info;
+    ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);
+    void *bytes = malloc(info.size_bytes);
+    ck_assert_ptr_nonnull(bytes);
+    imgpar_status st = imgpar_array_read(a, bytes, info.size_bytes);
+    ck_assert_msg(st == IMGPAR_OK, "%s", imgpar_array_message(a));
+    *size = info.size_bytes;
+    return bytes;
+}
+
+static void expect_same(imgpar_array *a, imgpar_array *wanted, const char *what)
+{
+    size_t n, n_wanted;
+    void *bytes = read_all(a, &n), *want = read_all(wanted, &n_wanted);
+    ck_assert_msg(n == n_wanted && memcmp(bytes, want, n) == 0, "%s: other bytes", what);
+    free(bytes);
+    free(want);
+}
+
+START_TEST(several_results_share_their_work)
+{
+    bench b;
+    set_up(&b);
+    imgpar_array *soft = make(&b, "boxblur($1, size=5)");
+    imgpar_array *in[] = { soft, b.image[1] };
+    imgpar_array *results[] = { soft, imgpar_apply(b.ctx, "blend($1, $2, 0.25)", in, 2),
+                                imgpar_apply(b.ctx, "histogram($1)", in, 1) };
+    imgpar_array *alone[] = { make(&b, "boxblur($1, size=5)"), make(&b, "blend(boxblur($1, size=5), $2, 0.25)"),
+                              make(&b, "histogram(boxblur($1, size=5))") };
+    if (b.is_cpu) ck_assert_int_eq(kernels_in(results, 3), 3);
+    ck_assert_int_eq(imgpar_eval(results, 3, NULL), IMGPAR_OK);
+    ck_assert_int_eq(kernels_in(results, 3), 0); /* the values are kept */
+    set(&b, "schedule", "ref");
+    for (int k = 0; k < 3; k++) {
+        expect_same(results[k], alone[k], "a result of three");
+        imgpar_array_release(results[k]);
+        imgpar_array_release(alone[k]);
+    }
+    tear_down(&b);
+}
+END_TEST
+
+START_TEST(a_kept_value_is_read_and_not_computed_again)
+{
+    bench b;
+    set_up(&b);
+    imgpar_array *soft = make(&b, "blur($1, sigma=1)"), *in[] = { soft };
+    imgpar_array *edges = imgpar_apply(b.ctx, "invert($1)", in, 1);
+    imgpar_array *wanted = make(&b, "invert(blur($1, sigma=1))");
+    ck_assert_int_eq(imgpar_array_eval(soft, NULL), IMGPAR_OK);
+    char *json = plan_of(&edges, 1);
+    ck_assert_msg(!b.is_cpu || (strstr(json, "\"invert\"") && !strstr(json, "\"blur\"")), "blur is computed again\n%s", json);
+    imgpar_free(json);
+    expect_same(edges, wanted, "from a kept value");
+    imgpar_array_release(wanted);
+    imgpar_array_release(edges);
+    imgpar_array_release(soft);
+    tear_down(&b);
+}
+END_TEST
+
+/* ---- scalars that are computed ----------------------------------------------------------------- */
+
+START_TEST(a_parameter_may_be_computed_on_the_device)
+{
+    static const char *const schedules[] = { "auto", "pixels", "ref" };
+    bench b;
+    set_up(&b);
+    imgpar_array *mean = make(&b, "mean(gray($1))"), *gray = make(&b, "gray($1)");
+    imgpar_array *split = make(&b, "threshold(gray($1), mean(gray($1)))");
+    for (int s = 0; s < 3; s++) {
+        size_t n, n_gray, n_mean;
+        set(&b, "schedule", schedules[s]);
+        float *level = read_all(mean, &n_mean);
+        uint8_t *pixels = read_all(gray, &n_gray), *got = read_all(split, &n);
+        ck_assert_uint_eq(n_mean, sizeof *level);
+        ck_assert_uint_eq(n, n_gray);
+        for (size_t k = 0; k < n; k++)
+            ck_assert_msg(got[k] == (pixels[k] > *level ? 255 : 0), "%s: pixel %zu", schedules[s], k);
+        free(level);
+        free(pixels);
+        free(got);
+    }
+    imgpar_array_release(mean);
+    imgpar_array_release(gray);
+    imgpar_array_release(split);
+    tear_down(&b);
+}
+END_TEST
+
+/* ---- programs ---------------------------------------------------------------------------------- */
+
+static uint64_t programs_for(bench *b, const char *text)
+{
+    imgpar_counters before, after;
+    size_t n;
+    imgpar_array *a = make(b, text);
+    imgpar_context_counters(b->ctx, &before);
+    free(read_all(a, &n));
+    imgpar_context_counters(b->ctx, &after);
+    imgpar_array_release(a);
+    return after.programs_built - before.programs_built;
+}
+
+START_TEST(values_and_sizes_need_no_new_program)
+{
+    static const char *const texts[] = {
+        "threshold(blend(blur($1, sigma=2), $2, 0.3), 100)",
+        "threshold(blend(blur($1, sigma=1.9), $2, 0.3), 100)",
+        "threshold(blend(blur($1, sigma=1.7), $2, 0.75), 7)",
+    };
+    bench b;
+    set_up(&b);
+    if (b.is_cpu) ck_assert_uint_eq(programs_for(&b, texts[0]), 1);
+    for (int k = 0; k < 3; k++)
+        ck_assert_msg(programs_for(&b, texts[k]) == 0, "%s builds a program", texts[k]);
+    static const int64_t sizes[][2] = { { 1, 1 }, { 640, 3 }, { 7, 200 }, { 2, 1 }, { 1024, 400 } };
+    for (int k = 0; k < 5; k++) {
+        add_images(&b, IMGPAR_U8, sizes[k][0], sizes[k][1], 3);
+        ck_assert_msg(programs_for(&b, texts[0]) == 0, "%dx%d builds a program", (int)sizes[k][0], (int)sizes[k][1]);
+    }
+    if (b.is_cpu) ck_assert_uint_eq(programs_for(&b, "threshold(blend(blur($1, sigma=3), $2, 0.3), 100)"), 1);
+    tear_down(&b);
+}
+END_TEST
+
+/* ---- random chains ----------------------------------------------------------------------------- */
+
+static unsigned pick(unsigned *state, unsigned n)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 16) % n;
+}
+
+/* %1$s is the value so far, %2$s one before it or an image. All give the same bytes everywhere. */
+static const char *const links[] = {
+    "invert(%1$s)", "boxblur(%1$s, size=3)", "boxblur(%1$s, size=5, border=reflect)", "blur(%1$s, sigma=1)",
+    "erode(%1$s, size=3, border=reflect101)", "dilate(%1$s, size=3)", "linear(%1$s, 1.5, -20)", "threshold(%1$s, 99)",
+    "blend(%1$s, %2$s, 0.3)", "add(%1$s, %2$s)", "absdiff(%1$s, %2$s)", "maximum(%1$s, %2$s)",
+    "boxblur(%1$s, size=3, border=wrap)", "boxblur(%1$s, size=3, border=constant, cval=9)",
+    "convolve(%1$s, [1 0 -1; 2 0 -2; 1 0 -1], offset=128)", "median(%1$s, size=3)",
+    "cast((%1$s[-1, 0] + %1$s[1, 0] + %1$s[0, -2] + %1$s[0, 2]) div 4, u8)", "overlay(%1$s, %2$s, circle(%1$s, radius=9))",
+};
+
+/* v1 = ...; v2 = ...; the last one. */
+static void chain_text(unsigned seed, char *text, size_t size)
+{
+    unsigned state = seed * 7919u + 17u, n = 2 + pick(&state, 5);
+    char last[16] = "$1", other[16];
+    int at = 0;
+    for (unsigned k = 1; k <= n; k++) {
+        unsigned choice = pick(&state, k + 2); /* an image, or a value before the last one */
+        if (choice < 3) snprintf(other, sizeof other, "$%u", choice + 1);
+        else snprintf(other, sizeof other, "v%u", choice - 2);
+        char link[256];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(link, sizeof link, links[pick(&state, sizeof links / sizeof *links)], last, other);
+#pragma GCC diagnostic pop
+        at += snprintf(text + at, size - (size_t)at, "v%u = %s\n", k, link);
+        snprintf(last, sizeof last, "v%u", k);
+    }
+    snprintf(text + at, size - (size_t)at, "%s", last);
+}
+
+START_TEST(fusing_a_random_chain_changes_no_bit)
+{
+    static const struct { const char *schedule, *fuse; } ways[] = { { "ref", "1" }, { "auto", "1" }, { "auto", "0" } };
+    static const int64_t sizes[][2] = { { 61, 47 }, { 1, 31 }, { 37, 1 }, { 5, 130 }, { 200, 9 } };
+    static char text[2048];
+    bench b;
+    set_up(&b);
+    for (int seed = _i * 10; seed < (_i + 1) * 10; seed++) {
+        const int64_t *size = sizes[seed % 5];
+        add_images(&b, IMGPAR_U8, size[0], size[1], 3);
+        chain_text((unsigned)seed, text, sizeof text);
+        imgpar_array *a = make(&b, text);
+        void *bytes[3];
+        size_t n;
+        for (int k = 0; k < 3; k++) {
+            set(&b, "schedule", ways[k].schedule);
+            set(&b, "fuse", ways[k].fuse);
+            bytes[k] = read_all(a, &n);
+        }
+        ck_assert_msg(memcmp(bytes[1], bytes[2], n) == 0, "seed %d, fused and unfused differ:\n%s", seed, text);
+        ck_assert_msg(memcmp(bytes[0], bytes[1], n) == 0, "seed %d, ref and device differ:\n%s", seed, text);
+        for (int k = 0; k < 3; k++)
+            free(bytes[k]);
+        imgpar_array_release(a);
+    }
+    tear_down(&b);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fusion");
+    TCase *c = tcase_create("fusion");
+    tcase_set_timeout(c, 300);
+    tcase_add_test(c, blur_then_blend_is_one_kernel);
+    tcase_add_test(c, three_boxes_a_blend_and_a_circle_overlay_are_one_kernel);
+    tcase_add_test(c, a_map_into_a_map_is_one_kernel);
+    tcase_add_test(c, a_map_into_a_stencil_is_one_kernel);
+    tcase_add_test(c, a_stencil_into_a_map_is_one_kernel);
+    tcase_add_test(c, a_stencil_into_a_stencil_is_one_kernel);
+    tcase_add_test(c, neighbour_reads_are_one_kernel);
+    tcase_add_test(c, a_map_into_a_histogram_is_one_kernel);
+    tcase_add_test(c, a_map_into_a_reduction_is_one_kernel);
+    tcase_add_test(c, equal_nodes_are_computed_once);
+    tcase_add_test(c, a_reduction_ends_a_kernel_with_a_reason);
+    tcase_add_test(c, another_size_ends_a_kernel_with_a_reason);
+    tcase_add_test(c, a_wrap_border_is_cut_with_a_reason);
+    tcase_add_test(c, fusion_can_be_switched_off);
+    tcase_add_test(c, several_results_share_their_work);
+    tcase_add_test(c, a_kept_value_is_read_and_not_computed_again);
+    tcase_add_test(c, a_parameter_may_be_computed_on_the_device);
+    tcase_add_test(c, values_and_sizes_need_no_new_program);
+    tcase_add_loop_test(c, fusing_a_random_chain_changes_no_bit, 0, N_CHAINS / 10);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
