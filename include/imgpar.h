@@ -308,7 +308,8 @@ typedef struct imgpar_op_param {
     const char *name;
     const char *type;         /* "number" "integer" "bool" "text" "choice" "vector" "matrix" */
     const char *default_text; /* NULL: required */
-    const char *choices;      /* "replicate|reflect|...", or NULL */
+    const char *choices;      /* of choices: "replicate|reflect|..."; else a further rule, "odd" (only odd numbers or
+                                 extents) or "vector" (also one number a channel); or NULL */
     double minimum, maximum;  /* of numbers; -INFINITY, INFINITY: free */
     const char *unit;         /* "px", "levels", or "" */
     const char *help;

@@ -72,9 +72,12 @@ int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char 
     if (!message || !*message)
         message = imgpar_status_name(status);
     message = without_prefix(message, call->op ? call->op->name : call->name);
+    static const char *const unnamed[] = { "open", "memory", "image" }; /* what the library calls bytes without a file */
+    for (size_t k = 0; k < sizeof unnamed / sizeof unnamed[0]; k++)
+        message = without_prefix(message, unnamed[k]);
     if (!where)
         return ip_sql_call_fail(call, SQLITE_ERROR, "%s", message);
-    return ip_sql_call_fail(call, SQLITE_ERROR, "%s: %s", where, without_prefix(message, "open"));
+    return ip_sql_call_fail(call, SQLITE_ERROR, "%s: %s", where, message);
 }
 
 int ip_sql_call_fail_array(ip_sql_call *call, const imgpar_array *a)

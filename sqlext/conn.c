@@ -83,8 +83,8 @@ static imgpar_context *open_context(ip_sql_call *call, const char *selector)
             continue;
         st = imgpar_context_set(context, setting_rows[k].name, call->conn->settings[k]);
         if (st) {
-            ip_sql_call_fail(call, SQLITE_ERROR, "%s=%s: %s", setting_rows[k].name, call->conn->settings[k],
-                             imgpar_status_name(st));
+            ip_sql_call_fail(call, SQLITE_ERROR, "%s=%s is not a value of this setting", setting_rows[k].name,
+                             call->conn->settings[k]);
             imgpar_context_release(context);
             return NULL;
         }
@@ -147,7 +147,7 @@ int ip_sql_setting_change(ip_sql_call *call, const char *name, const char *value
     } else {
         imgpar_status st = imgpar_context_set(context, name, value);
         if (st)
-            return ip_sql_call_fail(call, SQLITE_ERROR, "%s=%s: %s", name, value, imgpar_status_name(st));
+            return ip_sql_call_fail(call, SQLITE_ERROR, "%s=%s is not a value of this setting", name, value);
     }
     char *kept = sqlite3_mprintf("%s", value);
     if (!kept)

@@ -87,7 +87,11 @@ static int module_init(sqlite3 *db, char **message, const sqlite3_api_routines *
     return rc ? rc : SQLITE_OK_LOAD_PERMANENTLY; /* R3 */
 }
 
+/* The entry points, found by name. */
 __attribute__((visibility("default")))
+int sqlite3_imgpar_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
+int sqlite3_imgparsafe_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
+
 int sqlite3_imgpar_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
     return module_init(db, message, api, false); /* R1 */

@@ -103,9 +103,16 @@ static int read_histogram(ip_sql_call *call, imgpar_array *a, imgpar_dtype dtype
     return call->code;
 }
 
+static bool is_whole(sqlite3_value *value)
+{
+    return !value || sqlite3_value_numeric_type(value) == SQLITE_INTEGER;
+}
+
 static int fill_histogram(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
 {
     char options[40] = "";
+    if (!is_whole(argv[1]) || !is_whole(argv[2]))
+        return ip_sql_call_fail(call, SQLITE_ERROR, "%s is not a whole number", is_whole(argv[1]) ? "channel" : "bins");
     if (argv[1])
         snprintf(options, sizeof options, "bins=%lld", (long long)sqlite3_value_int64(argv[1]));
     ip_sql_inputs in;

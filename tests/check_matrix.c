@@ -21,7 +21,7 @@ static const char odd_sizes[] = "1x1 1x17 19x1 13x7 31x17 67x129";
 typedef struct combination {
     const matrix_row *row;
     int dtype_index, channels, border;
-    bool on_device;
+    device_use device;
 } combination;
 
 static void options_of(const combination *m, char *options, size_t size)
@@ -76,7 +76,7 @@ static void check_size(bench *b, const combination *m, int64_t w, int64_t h)
     snprintf(what, sizeof what, "%s(%s; %s) of %s %dx%dx%d", c.op, m->row->inputs, options, imgpar_dtype_name(dtype),
              (int)w, (int)h, m->channels);
     ck_assert_msg(row && oracle_answer(&c, &want), "no oracle for %s", c.op);
-    bench_check(b, build(b->ctx, m->row, &c), &want, row->info.same_bytes, m->on_device ? DEVICE : NO_DEVICE, what);
+    bench_check(b, build(b->ctx, m->row, &c), &want, row->info.same_bytes, m->device, what);
     picture_free(&want);
     for (int k = 0; k < c.n_in; k++)
         picture_free(&in[k]);
@@ -89,19 +89,22 @@ static void check_sizes(bench *b, const combination *m)
     for (int k = 0; list_word(sizes, k, size); k++) {
         char *end;
         int64_t w = strtol(size, &end, 10), h = strtol(end + 1, NULL, 10);
-        if (w * h <= 1000 || m->on_device) check_size(b, m, w, h);
+        combination one = *m;
+        if (m->row->device_size && strcmp(m->row->device_size, size) != 0) one.device = NO_DEVICE;
+        if (w * h <= 1000 || m->device) check_size(b, &one, w, h);
     }
 }
 
-/* Each dtype meets one number of channels and one border on the device. */
-static bool is_for_device(const bench *b, const combination *m, int row)
+/* Each dtype meets one number of channels and one border on the device; every third by pixels too. */
+static device_use use_of(const bench *b, const combination *m, int row)
 {
     int n_dtypes = b->is_full ? 5 : m->row->n_quick;
     int n_channels = (int)strlen(m->row->channels), channel_index = 0;
     while (m->row->channels[channel_index] - '0' != m->channels)
         channel_index++;
-    return m->dtype_index < n_dtypes && channel_index == (m->dtype_index + row) % n_channels
-        && (!m->row->has_border || m->border == (m->dtype_index + row) % 5);
+    bool meets = m->dtype_index < n_dtypes && channel_index == (m->dtype_index + row) % n_channels
+              && (!m->row->has_border || m->border == (m->dtype_index + row) % 5);
+    return !meets ? NO_DEVICE : m->dtype_index % 3 == 0 ? DEVICE : DEVICE_ROWS;
 }
 
 START_TEST(an_operation_gives_the_same_in_every_schedule_and_what_its_definition_says)
@@ -113,9 +116,9 @@ START_TEST(an_operation_gives_the_same_in_every_schedule_and_what_its_definition
     for (int d = 0; d < list_length(row->dtypes); d++)
         for (const char *channels = row->channels; *channels; channels++)
             for (int border = 0; border < (row->has_border ? 5 : 1); border++) {
-                combination m = { row, d, *channels - '0', border, false };
-                m.on_device = is_for_device(&b, &m, _i);
-                n_on_device += m.on_device;
+                combination m = { row, d, *channels - '0', border, NO_DEVICE };
+                m.device = use_of(&b, &m, _i);
+                n_on_device += m.device != NO_DEVICE;
                 check_sizes(&b, &m);
             }
     ck_assert_msg(bench_programs(&b) <= 4 * n_on_device, "%s: %d programs for %d combinations: sizes cost programs",
@@ -153,7 +156,7 @@ static picture pack_answer(const matrix_pack *pack, const picture in[2], bool *s
         const pack_member *m = &pack->members[k];
         picture number = picture_number(m->number, m->number != (real)(int64_t)m->number), one;
         const picture *last = m->number != 0 ? &number : &in[1];
-        call c = { .op = m->op, .in = { &in[0], last }, .n_in = m->n_in };
+        call c = { .op = m->op, .in = { &in[0], last }, .n_in = m->n_in, .options = m->options };
         const ip_op *row = ip_op_find(m->op);
         ck_assert_msg(row && oracle_answer(&c, &one), "no oracle for %s", m->op);
         *same_bytes = *same_bytes && row->info.same_bytes;
@@ -170,7 +173,7 @@ static picture pack_answer(const matrix_pack *pack, const picture in[2], bool *s
     return want;
 }
 
-static void check_pack(bench *b, const matrix_pack *pack, int dtype_index, int64_t w, int64_t h, int channels, bool on_device)
+static void check_pack(bench *b, const matrix_pack *pack, int dtype_index, int64_t w, int64_t h, int channels, device_use device)
 {
     static char text[4096];
     char what[256];
@@ -185,7 +188,7 @@ static void check_pack(bench *b, const matrix_pack *pack, int dtype_index, int64
     imgpar_array *arrays[2] = { picture_array(b->ctx, &in[0]), picture_array(b->ctx, &in[1]) };
     snprintf(what, sizeof what, "pack %s of %s, %s %dx%dx%d", pack->name, imgpar_dtype_name(dtype),
              imgpar_dtype_name(second), (int)w, (int)h, channels);
-    bench_check(b, imgpar_apply(b->ctx, text, arrays, 2), &want, same_bytes, on_device ? DEVICE_FUSED : NO_DEVICE, what);
+    bench_check(b, imgpar_apply(b->ctx, text, arrays, 2), &want, same_bytes, device, what);
     for (int k = 0; k < 2; k++) {
         imgpar_array_release(arrays[k]);
         picture_free(&in[k]);
@@ -199,12 +202,121 @@ START_TEST(functions_packed_into_one_kernel_give_what_their_definitions_say)
     const matrix_pack *pack = &matrix_packs[_i];
     bench_open(&b);
     for (int d = 0; d < list_length(pack->dtypes); d++) {
-        bool on_device = b.is_full || d < pack->n_quick;
+        device_use device = !b.is_full && d >= pack->n_quick ? NO_DEVICE : d % 3 == 0 ? DEVICE_FUSED : DEVICE_ROWS;
         int channels = 1 + (d + _i) % 4;
-        check_pack(&b, pack, d, 31, 47, channels, on_device);
-        check_pack(&b, pack, d, 1, 29, channels, on_device);
-        check_pack(&b, pack, d, 1, 1, channels, on_device);
+        check_pack(&b, pack, d, 31, 47, channels, device);
+        check_pack(&b, pack, d, 1, 29, channels, device);
+        check_pack(&b, pack, d, 1, 1, channels, device);
     }
+    bench_close(&b);
+}
+END_TEST
+
+/* ---- what the language writes ------------------------------------------------------------------ */
+
+typedef real (*place_fn)(int64_t y, int64_t x, int64_t c);
+static real place_x(int64_t y, int64_t x, int64_t c) { return (void)y, (void)c, (real)x; }
+static real place_all(int64_t y, int64_t x, int64_t c) { return (real)(x + 100 * y + 10000 * c); }
+static real place_pattern(int64_t y, int64_t x, int64_t c) { return (void)c, (x / 4 + y / 4) % 2 ? 255 : 0; }
+static real place_ramp(int64_t y, int64_t x, int64_t c) { return (void)y, (real)x * 0.5L - (real)c; }
+
+START_TEST(coordinates_are_the_places_of_elements)
+{
+    static const struct { const char *text; imgpar_dtype dtype; int channels; place_fn fn; } makes[] = {
+        { "make(%d, %d, x)", IMGPAR_I32, 1, place_x },
+        { "make(%d, %d, x + 100 * y + 10000 * c, channels=3)", IMGPAR_I32, 3, place_all },
+        { "make(%d, %d, cast((x div 4 + y div 4) %% 2 == 1 ? 255 : 0, u8))", IMGPAR_U8, 1, place_pattern },
+        { "make(%d, %d, x * 0.5 - c, channels=4)", IMGPAR_F32, 4, place_ramp },
+    };
+    static const int sizes[][2] = { { 1, 1 }, { 1, 31 }, { 29, 1 }, { 13, 7 }, { 129, 67 } };
+    bench b;
+    char text[128];
+    bench_open(&b);
+    for (size_t k = 0; k < sizeof makes / sizeof *makes; k++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            int w = sizes[s][0], h = sizes[s][1];
+            picture want = picture_new(makes[k].dtype, h, w, makes[k].channels);
+            for (int64_t i = 0; i < picture_count(&want); i++)
+                want.v[i] = makes[k].fn(i / want.c / w, i / want.c % w, i % want.c);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+            snprintf(text, sizeof text, makes[k].text, w, h);
+#pragma GCC diagnostic pop
+            bench_check(&b, imgpar_apply(b.ctx, text, NULL, 0), &want, true, DEVICE_FUSED, text);
+            picture_free(&want);
+        }
+    ck_assert_uint_le(bench_programs(&b), 2 * sizeof makes / sizeof *makes);
+    bench_close(&b);
+}
+END_TEST
+
+/* The four neighbours' mean, and what happens at the edges. */
+static real neighbours(const picture *a, int64_t y, int64_t x, int64_t c, char rule)
+{
+    bool outside = y == 0 || x == 0 || y == a->h - 1 || x == a->w - 1;
+    if (outside && rule == '9') return 9;
+    if (outside && rule == 'k') return *picture_at(a, y, x, c);
+    int border = rule == 'w' ? IMGPAR_BORDER_WRAP : IMGPAR_BORDER_REPLICATE;
+    real sum = 0;
+    for (int k = 0; k < 4; k++)
+        sum += picture_read(a, y + (k == 0) - (k == 1), x + (k == 2) - (k == 3), c, border, 0);
+    return sum / 4;
+}
+
+START_TEST(neighbour_reads_follow_the_rule_of_their_stencil)
+{
+    static const char reads[] = "($1[-1, 0] + $1[1, 0] + $1[0, -1] + $1[0, 1]) / 4";
+    static const struct { const char *rest; char rule; } rules[] = {
+        { "", 'r' }, { ", border=wrap", 'w' }, { ", outside=9", '9' }, { ", outside=keep", 'k' },
+    };
+    static const int sizes[][2] = { { 1, 1 }, { 1, 31 }, { 13, 7 }, { 67, 129 } };
+    bench b;
+    char text[160];
+    bench_open(&b);
+    for (int k = 0; k < 4; k++)
+        for (int s = 0; s < 4; s++) {
+            picture a = picture_new(IMGPAR_U8, sizes[s][1], sizes[s][0], 3), want = picture_new(IMGPAR_F32, a.h, a.w, 3);
+            picture_fill(&a, FILL_ANY, 3);
+            for (int64_t i = 0; i < picture_count(&a); i++)
+                want.v[i] = neighbours(&a, i / 3 / a.w, i / 3 % a.w, i % 3, rules[k].rule);
+            snprintf(text, sizeof text, "stencil(%s%s)", reads, rules[k].rest);
+            imgpar_array *image = picture_array(b.ctx, &a);
+            bench_check(&b, imgpar_apply(b.ctx, text, &image, 1), &want, true, DEVICE_FUSED, text);
+            imgpar_array_release(image);
+            picture_free(&a);
+            picture_free(&want);
+        }
+    bench_close(&b);
+}
+END_TEST
+
+/* Slices of a volume are images, each filtered by itself. */
+START_TEST(a_volume_is_filtered_slice_by_slice)
+{
+    enum { D = 3, H = 17, W = 31 };
+    bench b;
+    bench_open(&b);
+    picture all = picture_new(IMGPAR_U8, D * H, W, 3), wants = picture_new(IMGPAR_U8, D * H, W, 3);
+    picture_fill(&all, FILL_ANY, 8);
+    for (int d = 0; d < D; d++) {
+        picture slice = picture_new(IMGPAR_U8, H, W, 3), want;
+        memcpy(slice.v, picture_at(&all, d * H, 0, 0), (size_t)picture_count(&slice) * sizeof *slice.v);
+        call c = { .op = "boxblur", .in = { &slice }, .n_in = 1, .options = "size=5, border=reflect" };
+        ck_assert(oracle_answer(&c, &want));
+        memcpy(picture_at(&wants, d * H, 0, 0), want.v, (size_t)picture_count(&slice) * sizeof *slice.v);
+        picture_free(&slice);
+        picture_free(&want);
+    }
+    void *bytes = picture_bytes(&all);
+    imgpar_array *volume = imgpar_array_from_data(b.ctx, IMGPAR_U8, 4, (int64_t[]){ D, H, W, 3 }, bytes);
+    wants.h = H; /* the shape that is checked is that of a slice */
+    wants.c = 3 * D;
+    imgpar_array *soft = imgpar_boxblur(volume, 5, IMGPAR_BORDER_REFLECT);
+    bench_check(&b, soft, &wants, true, DEVICE, "boxblur of a volume");
+    imgpar_array_release(volume);
+    free(bytes);
+    picture_free(&all);
+    picture_free(&wants);
     bench_close(&b);
 }
 END_TEST
@@ -246,6 +358,9 @@ int main(void)
     tcase_add_test(c, every_operation_has_an_oracle_and_a_row);
     tcase_add_loop_test(c, an_operation_gives_the_same_in_every_schedule_and_what_its_definition_says, 0, n_matrix_rows);
     tcase_add_loop_test(c, functions_packed_into_one_kernel_give_what_their_definitions_say, 0, n_matrix_packs);
+    tcase_add_test(c, coordinates_are_the_places_of_elements);
+    tcase_add_test(c, neighbour_reads_follow_the_rule_of_their_stencil);
+    tcase_add_test(c, a_volume_is_filtered_slice_by_slice);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -18,6 +18,7 @@ typedef struct matrix_row {
     int n_quick;
     const char *channels;  /* "1234" */
     const char *sizes;     /* "13x7 1x1"; NULL: all odd ones */
+    const char *device_size; /* the only one for the device, where programs depend on sizes; NULL: all */
     fill fill;
     bool has_border;
     real number;           /* of input '#' */
@@ -28,7 +29,12 @@ extern const matrix_row matrix_rows[];
 extern const int n_matrix_rows;
 
 /* Members of one dtype computed by one kernel: row y of the image by member y % n. */
-typedef struct pack_member { const char *op, *text; int n_in; real number; } pack_member; /* number: of the last input, a literal */
+typedef struct pack_member {
+    const char *op, *text;
+    int n_in;
+    real number;         /* of the last input, a literal; 0: there is none */
+    const char *options; /* for the oracle */
+} pack_member;
 typedef struct matrix_pack {
     const char *name, *dtypes, *seconds; /* seconds: of the second input; NULL: the same */
     int n_quick;
@@ -49,7 +55,8 @@ typedef struct bench {
 void bench_open(bench *b);
 void bench_close(bench *b);
 uint64_t bench_programs(const bench *b);
-typedef enum device_use { NO_DEVICE, DEVICE, DEVICE_FUSED } device_use; /* FUSED: not without fusion, which would be many programs */
+/* FUSED: not without fusion, which would be many programs; ROWS: nor by `pixels`. */
+typedef enum device_use { NO_DEVICE, DEVICE_ROWS, DEVICE_FUSED, DEVICE } device_use;
 
 /*
  * Computes a by the reference interpreter, and if the device is used by the device's own schedule, by

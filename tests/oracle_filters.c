@@ -34,7 +34,7 @@ typedef real (*filter_fn)(const filter *f, real *values, int n, real *slack);
 static void each(const filter *f, imgpar_dtype dtype, picture *out, filter_fn fn)
 {
     const picture *a = f->call->in[0];
-    static real values[MAX_TAPS];
+    real values[MAX_TAPS];
     *out = picture_new(dtype, a->h, a->w, a->c);
     for (int64_t y = 0; y < a->h; y++)
         for (int64_t x = 0; x < a->w; x++)
@@ -73,7 +73,7 @@ static real weighted(const filter *f, real *values, int n, real *slack)
 
 static void boxblur(const call *c, picture *out)
 {
-    static real ones[MAX_TAPS];
+    real ones[MAX_TAPS];
     int size = (int)call_number(c, "size", 3);
     for (int k = 0; k < size * size; k++)
         ones[k] = 1;
@@ -86,7 +86,7 @@ static void boxblur(const call *c, picture *out)
 
 static void blur(const call *c, picture *out)
 {
-    static real weights[MAX_TAPS];
+    real weights[MAX_TAPS];
     real sigma = call_number(c, "sigma", 2), sum = 0;
     imgpar_dtype d = c->in[0]->dtype;
     real truncate = call_number(c, "truncate", imgpar_dtype_size(d) == 1 ? 3 : 4);
@@ -117,7 +117,7 @@ static bool stays_exact(const filter *f, const real *weights, int n)
 
 static void convolve(const call *c, picture *out)
 {
-    static real matrix[CALL_MAX_NUMBERS];
+    real matrix[CALL_MAX_NUMBERS];
     int rows, cols, n = call_numbers(c, "matrix", matrix, &rows, &cols);
     filter f = { .call = c, .dtype = c->in[0]->dtype, .ry = rows / 2, .rx = cols / 2, .weights = matrix };
     f.scale = call_number(c, "scale", 1);
@@ -128,7 +128,7 @@ static void convolve(const call *c, picture *out)
 
 static void convsep(const call *c, picture *out)
 {
-    static real matrix[CALL_MAX_NUMBERS];
+    real matrix[CALL_MAX_NUMBERS];
     real across[CALL_MAX_NUMBERS], down[CALL_MAX_NUMBERS];
     int rows, cols;
     int n_across = call_numbers(c, "row", across, &rows, &cols), n_down = call_numbers(c, "column", down, &rows, &cols);

@@ -91,6 +91,7 @@ static void drop_loop_into(imgpar_array **dead, ip_loop *loop)
     drop_into(dead, loop->until);
     ip_free(loop->placeholder);
     ip_free(loop->next);
+    pthread_mutex_destroy(&loop->running);
     ip_free(loop);
 }
 

@@ -263,7 +263,7 @@ static void write_coordinate(dump *d, const imgpar_array *a)
     ip_type_dims(&a->type, dims);
     int dim = (int)ip_param_number(a, "dim");
     ip_str_printf(&d->out, "make(%lld, %lld, %c", (long long)dims[2], (long long)dims[1], "zyxc"[dim]);
-    if (dim == 3) ip_str_printf(&d->out, ", channels=%lld", (long long)dims[3]);
+    if (a->type.rank == 3) ip_str_printf(&d->out, ", channels=%lld", (long long)dims[3]);
     ip_str_putc(&d->out, ')');
 }
 

@@ -70,7 +70,7 @@ void *ip_ir_alloc(ip_ir *ir, size_t count, size_t size_bytes);
 /* A new stage at the end of the list; NULL (and ir->failed) without memory. Range starts as the dtype's. */
 ip_stage *ip_stage_new(ip_ir *ir, ip_stage_kind kind, imgpar_dtype dtype, const int64_t dims[4],
                        const imgpar_array *node);
-/* A table of n f32 or i32 elements; copies data. */
+/* A table of n f32, f64 or i32 elements; copies data. */
 ip_stage *ip_stage_table(ip_ir *ir, imgpar_dtype dtype, int64_t n, const void *data);
 /* table[index], index an i32 expression inside 0..n-1. */
 ip_expr *ip_table_at(ip_ir *ir, ip_stage *table, ip_expr *index);

@@ -271,7 +271,10 @@ static ip_loop *new_loop(int n, imgpar_array *const *placeholder, imgpar_array *
                          int64_t count)
 {
     ip_loop *loop = ip_zalloc(sizeof *loop);
-    if (!loop) return NULL;
+    if (!loop || pthread_mutex_init(&loop->running, NULL) != 0) {
+        ip_free(loop);
+        return NULL;
+    }
     atomic_init(&loop->refs, 1);
     loop->count = count;
     loop->placeholder = ip_alloc_array((size_t)n, sizeof *loop->placeholder);

@@ -222,8 +222,8 @@ imgpar_status ip_infer_convolution(imgpar_array *node, ip_error *err)
     return ip_infer_pixel(node, err);
 }
 
-/* Median, erosion, dilation choose one of the values they read. */
-imgpar_status ip_infer_rank(imgpar_array *node, ip_error *err)
+/* Median, erosion, dilation, flip choose one of the values they read. */
+imgpar_status ip_infer_same(imgpar_array *node, ip_error *err)
 {
     (void)err;
     ip_infer_copy(node);
@@ -298,13 +298,6 @@ imgpar_status ip_infer_resize(imgpar_array *node, ip_error *err)
     dims[2] = width;
     ip_type_set_dims(&node->type, dims);
     if (!nearest && ip_dtype(node->type.dtype)->is_float) node->range = ip_range_of(node->type.dtype);
-    return IMGPAR_OK;
-}
-
-imgpar_status ip_infer_flip(imgpar_array *node, ip_error *err)
-{
-    (void)err;
-    ip_infer_copy(node);
     return IMGPAR_OK;
 }
 

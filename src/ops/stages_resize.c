@@ -76,6 +76,7 @@ static bool make_map(axis_map *m, int64_t n_in, int64_t n_out, ip_resize_filter 
     static void (*const fill[])(axis_map *, int64_t) = {
         [IP_RESIZE_AREA] = fill_area, [IP_RESIZE_LINEAR] = fill_linear, [IP_RESIZE_NEAREST] = fill_nearest,
     };
+    if (filter == IP_RESIZE_AUTO) filter = n_out < n_in ? IP_RESIZE_AREA : IP_RESIZE_LINEAR;
     int64_t taps = filter == IP_RESIZE_NEAREST ? 1 : filter == IP_RESIZE_LINEAR ? 2 : (n_in + n_out - 1) / n_out + 1;
     *m = (axis_map){ .n_in = n_in, .n_out = n_out, .taps = (int)(taps < n_in ? taps : n_in) };
     size_t n_weights;

@@ -124,7 +124,7 @@ char *ip_op_near(const char *name, char *buf, size_t size)
 {
     const ip_op *near[N_NEAR];
     int n = 0, limit = strlen(name) <= 3 ? 1 : 2;
-    for (int d = 1; d <= limit; d++)
+    for (int d = 0; d <= limit; d++)
         for (int k = 0; k < N_OPS && n < N_NEAR; k++)
             if (is_listed(&ops[k]) && row_distance(&ops[k], name) == d) near[n++] = &ops[k];
     size_t used = 0;

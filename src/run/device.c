@@ -73,11 +73,14 @@ imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_
     ip_candidates found;
     size_t index;
     *out = NULL;
+    ip_drivers_lock();
     imgpar_status st = ip_candidates_find(&found, err);
-    if (st) return st;
-    st = ip_candidates_pick(&found, selector, &index, err);
-    if (!st) st = open_candidate(&found.list[index], mem_limit_bytes, out, err);
-    ip_candidates_clear(&found);
+    if (!st) {
+        st = ip_candidates_pick(&found, selector, &index, err);
+        if (!st) st = open_candidate(&found.list[index], mem_limit_bytes, out, err);
+        ip_candidates_clear(&found);
+    }
+    ip_drivers_unlock();
     return st;
 }
 
@@ -92,8 +95,10 @@ void ip_device_drop(ip_device *device)
     if (atomic_fetch_sub_explicit(&device->refs, 1, memory_order_acq_rel) != 1) return;
     ip_cache_end(&device->cache);
     ip_pool_end(&device->pool);
+    ip_drivers_lock();
     if (device->queue) clReleaseCommandQueue(device->queue);
     if (device->context) clReleaseContext(device->context);
+    ip_drivers_unlock();
     ip_device_info_clear(&device->facts.info);
     ip_free(device);
 }

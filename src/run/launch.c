@@ -185,14 +185,19 @@ static const ip_placed *placed_of(const ip_kernel *k, const ip_stage *stage)
     return NULL;
 }
 
+static size_t table_cells(const ip_stage *table)
+{
+    return (size_t)table->dims[2] * (ip_dtype(table->dtype)->size_bytes / sizeof(int));
+}
+
+/* Tables stand at the end of the parameters, one after the other. */
 static int table_start(const launching *l, const ip_stage *table)
 {
     size_t start = l->n_params;
-    for (int i = 0; i < l->kernel->n_tables; i++) {
-        start -= (size_t)l->kernel->tables[i]->dims[2];
-    }
+    for (int i = 0; i < l->kernel->n_tables; i++)
+        start -= table_cells(l->kernel->tables[i]);
     for (int i = 0; i < l->kernel->n_tables && l->kernel->tables[i] != table; i++)
-        start += (size_t)l->kernel->tables[i]->dims[2];
+        start += table_cells(l->kernel->tables[i]);
     return (int)start;
 }
 
@@ -229,7 +234,7 @@ static imgpar_status make_params(launching *l, ip_error *err)
     for (int i = 0; i < k->n_slots; i++)
         n += is_wide(&k->slots[i]) ? 2 : 1;
     for (int i = 0; i < k->n_tables; i++)
-        n += (size_t)k->tables[i]->dims[2];
+        n += table_cells(k->tables[i]);
     l->n_params = n;
     l->params = ip_alloc_array(n + 1, sizeof *l->params);
     if (!l->params)
@@ -243,7 +248,7 @@ static imgpar_status make_params(launching *l, ip_error *err)
         cell += is_wide(s) ? 2 : 1;
     }
     for (int i = 0; i < k->n_tables; i++) {
-        size_t count = (size_t)k->tables[i]->dims[2];
+        size_t count = table_cells(k->tables[i]);
         memcpy(&l->params[cell], k->tables[i]->table, count * sizeof(int));
         cell += count;
     }

@@ -10,6 +10,7 @@
 #include "run/folder.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,12 @@ static imgpar_status name_selectors(ip_candidates *found, ip_error *err)
     return IMGPAR_OK;
 }
 
+/* The drivers are the process's, not a context's, so this lock is too. */
+static pthread_mutex_t drivers = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; /* a failed opening closes */
+
+void ip_drivers_lock(void) { pthread_mutex_lock(&drivers); }
+void ip_drivers_unlock(void) { pthread_mutex_unlock(&drivers); }
+
 imgpar_status ip_candidates_find(ip_candidates *out, ip_error *err)
 {
     cl_platform_id platforms[MAX_PLATFORMS];
@@ -184,7 +191,9 @@ imgpar_status ip_device_enumerate(imgpar_device **out, size_t *n, ip_error *err)
     ip_candidates found;
     *out = NULL;
     *n = 0;
+    ip_drivers_lock();
     imgpar_status st = ip_candidates_find(&found, err);
+    ip_drivers_unlock();
     if (st) return st;
     imgpar_device *list = ip_alloc_array(found.n, sizeof *list);
     if (!list) {

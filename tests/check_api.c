@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The C API used wrongly: errors that travel along a graph, bad arguments, and who owns
+ * what. Messages that users read are pinned here where no other test sees them. (The API used
+ * hard, with little memory, failing calls and impatient users: check_stress.c.)
+ */
+#include <imgpar.h>
+
+#include "run/context.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { W = 37, H = 23, C = 3, N_BYTES = W * H * C };
+
+static const int64_t shape[3] = { H, W, C };
+
+static void fill_pixels(uint8_t *pixels, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        pixels[k] = (uint8_t)(k * 37 % 251);
+}
+
+static imgpar_context *new_context(void)
+{
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    return ctx;
+}
+
+static imgpar_array *new_image(imgpar_context *ctx)
+{
+    uint8_t pixels[N_BYTES];
+    fill_pixels(pixels, N_BYTES);
+    return imgpar_array_from_data(ctx, IMGPAR_U8, 3, shape, pixels);
+}
+
+/* Fails unless a is an error array of that status; message: a part of its own, or NULL. Releases a. */
+static void expect_error(imgpar_array *a, imgpar_status status, const char *message)
+{
+    ck_assert_ptr_nonnull(a);
+    ck_assert_msg(imgpar_array_status(a) == status, "is \"%s\" (%s), must be \"%s\"",
+                  imgpar_status_name(imgpar_array_status(a)), imgpar_array_message(a), imgpar_status_name(status));
+    ck_assert_msg(!message || strstr(imgpar_array_message(a), message), "says \"%s\", must say \"%s\"",
+                  imgpar_array_message(a), message);
+    imgpar_array_release(a);
+}
+
+/* ---- errors ------------------------------------------------------------------------------------ */
+
+START_TEST(errors_travel_and_keep_the_first_cause)
+{
+    imgpar_context *ctx = new_context();
+    imgpar_array *image = new_image(ctx);
+    imgpar_array *a = imgpar_blur(image, -1, IMGPAR_BORDER_REPLICATE);
+    imgpar_array *b = imgpar_invert(a), *c = imgpar_blend(image, b, 7), *d = imgpar_op(ctx, "nonsense", &c, 1, NULL);
+    imgpar_array *e = imgpar_apply(ctx, "boxblur($1)", &c, 1);
+    uint8_t bytes[N_BYTES];
+    imgpar_info info;
+    char *text = NULL;
+    void *encoded = NULL;
+    size_t n;
+    imgpar_options png = { .struct_size = sizeof png, .format = "png" };
+    ck_assert_str_eq(imgpar_array_message(a), "blur: sigma=-1 is below 0");
+    ck_assert_str_eq(imgpar_array_message(b), "blur: sigma=-1 is below 0");
+    ck_assert_str_eq(imgpar_array_message(c), "blur: sigma=-1 is below 0");
+    ck_assert_int_eq(imgpar_array_info(c, &info), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_array_eval(c, NULL), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_array_read(c, bytes, sizeof bytes), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_save(c, "/nonexistent/x.png", NULL), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_encode(c, &png, &encoded, &n), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_array_explain(c, "text", &text), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_array_verify(c, NULL, NULL), IMGPAR_E_ARGUMENT);
+    ck_assert_str_eq(imgpar_array_message(c), "blur: sigma=-1 is below 0");
+    ck_assert_ptr_null(text);
+    ck_assert_ptr_null(encoded);
+    ck_assert_int_ne(imgpar_array_status(d), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_array_status(e), IMGPAR_E_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(imgpar_array_message(e), "blur: sigma=-1 is below 0"));
+    imgpar_array *const all[] = { a, b, c, d, e, image };
+    for (int k = 0; k < 6; k++)
+        imgpar_array_release(all[k]);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+START_TEST(bad_arguments_are_told_apart)
+{
+    imgpar_context *ctx = new_context(), *other = new_context();
+    imgpar_array *image = new_image(ctx), *foreign = new_image(other);
+    imgpar_array *small = imgpar_crop(image, 0, 0, 5, 5), *gray = imgpar_op(ctx, "gray", &image, 1, NULL);
+    imgpar_array *pair[] = { image, small };
+    expect_error(imgpar_boxblur(image, 4, IMGPAR_BORDER_WRAP), IMGPAR_E_ARGUMENT, "boxblur: size=4 is even; it must be odd");
+    expect_error(imgpar_boxblur(image, -3, IMGPAR_BORDER_WRAP), IMGPAR_E_ARGUMENT, "boxblur: size=-3 is below 1");
+    expect_error(imgpar_boxblur(image, 3, (imgpar_border)77), IMGPAR_E_ARGUMENT, "border");
+    expect_error(imgpar_boxblur(NULL, 3, IMGPAR_BORDER_WRAP), IMGPAR_E_ARGUMENT, "boxblur: an array is NULL");
+    expect_error(imgpar_blend(image, small, 0.5), IMGPAR_E_SHAPE, "blend: a is 37x23, b is 5x5");
+    expect_error(imgpar_blend(image, foreign, 0.5), IMGPAR_E_ARGUMENT, "different contexts");
+    expect_error(imgpar_blend(image, image, 1.5), IMGPAR_E_ARGUMENT, "blend: ratio=1.5 is above 1");
+    expect_error(imgpar_crop(image, 30, 0, 8, 3), IMGPAR_E_SHAPE, "crop: x=30 and width=8 reach beyond the width 37");
+    expect_error(imgpar_convolve(image, NULL, 3, 3, 1, 0, IMGPAR_BORDER_WRAP), IMGPAR_E_ARGUMENT, "convolve: matrix");
+    expect_error(imgpar_convolve(image, (double[]){ 1, 2 }, 1, 2, 1, 0, IMGPAR_BORDER_WRAP), IMGPAR_E_ARGUMENT, "odd");
+    expect_error(imgpar_op(ctx, "blurr", &image, 1, NULL), IMGPAR_E_ARGUMENT, "blur");
+    expect_error(imgpar_op(ctx, NULL, &image, 1, NULL), IMGPAR_E_ARGUMENT, NULL);
+    expect_error(imgpar_op(ctx, "blur", NULL, 1, NULL), IMGPAR_E_ARGUMENT, NULL);
+    expect_error(imgpar_op(ctx, "blur", &image, 0, NULL), IMGPAR_E_ARGUMENT, NULL);
+    expect_error(imgpar_op(ctx, "blur", pair, 2, "border=wrap"), IMGPAR_E_ARGUMENT, NULL);
+    expect_error(imgpar_op(ctx, "blur", &image, 1, "sigma"), IMGPAR_E_ARGUMENT, NULL);
+    expect_error(imgpar_op(ctx, "blur", &image, 1, "sigma=2, sigma=3"), IMGPAR_E_ARGUMENT, "sigma is given twice");
+    expect_error(imgpar_op(ctx, "blur", &image, 1, "border=mirror"), IMGPAR_E_ARGUMENT, "reflect101");
+    expect_error(imgpar_op(ctx, "shift", &image, 1, "offsets=[1 1]"), IMGPAR_E_ARGUMENT, NULL);
+    expect_error(imgpar_apply(ctx, "$2", &image, 1), IMGPAR_E_SYNTAX, NULL);
+    expect_error(imgpar_apply(ctx, NULL, &image, 1), IMGPAR_E_ARGUMENT, NULL);
+    expect_error(imgpar_apply(ctx, "save($1, \"x.png\")", &image, 1), IMGPAR_E_SYNTAX, NULL);
+    expect_error(imgpar_apply_safe(ctx, "open(\"x.png\")", NULL, 0), IMGPAR_E_SYNTAX, NULL);
+    expect_error(imgpar_open(ctx, "/nonexistent/x.png"), IMGPAR_E_IO, "/nonexistent/x.png");
+    expect_error(imgpar_open(ctx, NULL), IMGPAR_E_ARGUMENT, NULL);
+    expect_error(imgpar_open_memory(ctx, "not an image", 12), IMGPAR_E_CORRUPT, NULL);
+    expect_error(imgpar_open_memory(ctx, NULL, 0), IMGPAR_E_ARGUMENT, NULL);
+    imgpar_array *const all[] = { image, foreign, small, gray };
+    for (int k = 0; k < 4; k++)
+        imgpar_array_release(all[k]);
+    imgpar_context_release(ctx);
+    imgpar_context_release(other);
+}
+END_TEST
+
+START_TEST(null_is_refused_or_harmless)
+{
+    imgpar_context *ctx = new_context();
+    imgpar_array *image = new_image(ctx);
+    imgpar_counters counters;
+    char *text;
+    void *encoded;
+    size_t n;
+    ck_assert_int_eq(imgpar_context_new(NULL, NULL), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_context_set(NULL, "fuse", "1"), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_context_set(ctx, NULL, "1"), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_context_set(ctx, "fuse", NULL), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_context_set(ctx, "fuse", "2"), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_context_set(ctx, "nothing", "1"), IMGPAR_E_ARGUMENT);
+    ck_assert_ptr_null(imgpar_context_retain(NULL));
+    ck_assert_ptr_null(imgpar_context_notice(NULL));
+    imgpar_context_release(NULL);
+    imgpar_context_counters(ctx, &counters);
+    imgpar_array_release(NULL);
+    imgpar_free(NULL);
+    ck_assert_int_eq(imgpar_array_info(image, NULL), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_eval(NULL, 0, NULL), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_eval((imgpar_array *[]){ NULL }, 1, NULL), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_array_read(NULL, &n, sizeof n), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_array_read(image, NULL, N_BYTES), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_array_explain(image, "text", NULL), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_array_explain(image, "prose", &text), IMGPAR_E_ARGUMENT);
+    ck_assert_ptr_null(text);
+    ck_assert_int_eq(imgpar_save(image, NULL, NULL), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_save(image, "no-ending", NULL), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_encode(image, NULL, NULL, NULL), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_encode(image, NULL, &encoded, &n), IMGPAR_E_ARGUMENT); /* no format */
+    ck_assert_int_eq(imgpar_array_status(NULL), IMGPAR_E_ARGUMENT);
+    ck_assert_ptr_nonnull(imgpar_array_message(NULL));
+    ck_assert_ptr_nonnull(imgpar_status_name((imgpar_status)999));
+    ck_assert_ptr_null(imgpar_dtype_name((imgpar_dtype)99));
+    ck_assert_uint_eq(imgpar_dtype_size((imgpar_dtype)99), 0);
+    ck_assert_ptr_null(imgpar_op_get(imgpar_op_count()));
+    ck_assert_ptr_null(imgpar_op_find("nothing"));
+    ck_assert_ptr_null(imgpar_op_find(NULL));
+    imgpar_array_release(image);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+START_TEST(shapes_that_cannot_be_are_refused)
+{
+    imgpar_context *ctx = new_context();
+    uint8_t byte = 0;
+    const int64_t huge = (int64_t)1 << 30;
+    expect_error(imgpar_array_from_data(NULL, IMGPAR_U8, 3, shape, &byte), IMGPAR_E_ARGUMENT, NULL);
+    expect_error(imgpar_array_from_data(ctx, (imgpar_dtype)99, 3, shape, &byte), IMGPAR_E_ARGUMENT, "dtype=99");
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 0, shape, &byte), IMGPAR_E_ARGUMENT, "rank=0");
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 5, shape, &byte), IMGPAR_E_ARGUMENT, "rank=5");
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 3, NULL, &byte), IMGPAR_E_ARGUMENT, "NULL");
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 3, shape, NULL), IMGPAR_E_ARGUMENT, "NULL");
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 2, (int64_t[]){ 0, 5 }, &byte), IMGPAR_E_ARGUMENT, "shape[0]=0");
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 2, (int64_t[]){ 5, -1 }, &byte), IMGPAR_E_ARGUMENT, "shape[1]=-1");
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_F64, 3, (int64_t[]){ huge, huge, huge }, &byte), IMGPAR_E_LIMIT, NULL);
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_F64, 4, (int64_t[]){ huge, huge, 2, 4 }, &byte), IMGPAR_E_LIMIT, NULL);
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 1, (int64_t[]){ INT64_MAX }, &byte), IMGPAR_E_ARGUMENT, NULL);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+START_TEST(a_wrong_size_is_told_and_nothing_is_written)
+{
+    imgpar_context *ctx = new_context();
+    imgpar_array *image = new_image(ctx), *a = imgpar_invert(image);
+    uint8_t bytes[N_BYTES + 1];
+    memset(bytes, 77, sizeof bytes);
+    ck_assert_int_eq(imgpar_array_read(a, bytes, N_BYTES - 1), IMGPAR_E_ARGUMENT);
+    ck_assert_str_eq(imgpar_array_message(a), "read: the array has 2553 bytes, the destination 2552");
+    ck_assert_int_eq(imgpar_array_read(a, bytes, N_BYTES + 1), IMGPAR_E_ARGUMENT);
+    for (size_t k = 0; k < sizeof bytes; k++)
+        ck_assert_int_eq(bytes[k], 77);
+    ck_assert_int_eq(imgpar_array_read(a, bytes, N_BYTES), IMGPAR_OK);
+    ck_assert_int_eq(bytes[N_BYTES], 77);
+    imgpar_array_release(a);
+    imgpar_array_release(image);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+/* ---- ownership --------------------------------------------------------------------------------- */
+
+START_TEST(the_order_of_releases_is_free)
+{
+    uint8_t bytes[N_BYTES], pixels[N_BYTES];
+    imgpar_context *ctx = new_context();
+    imgpar_array *image = new_image(ctx), *a = imgpar_invert(image), *b = imgpar_boxblur(a, 3, IMGPAR_BORDER_WRAP);
+    fill_pixels(pixels, N_BYTES);
+    imgpar_context_release(ctx);
+    imgpar_array_release(image);
+    ck_assert_ptr_eq(imgpar_array_retain(a), a);
+    imgpar_array_release(a);
+    ck_assert_int_eq(imgpar_array_read(a, bytes, N_BYTES), IMGPAR_OK);
+    ck_assert_int_eq(bytes[10], 255 - pixels[10]);
+    imgpar_array_release(a);
+    ck_assert_int_eq(imgpar_array_eval(b, NULL), IMGPAR_OK);
+    imgpar_array_replace(&b, imgpar_invert(b));
+    ck_assert_int_eq(imgpar_array_read(b, bytes, N_BYTES), IMGPAR_OK);
+    imgpar_array_release(b);
+}
+END_TEST
+
+/* What live values hold on the device; the pool's idle buffers are freed first. */
+static uint64_t device_bytes(imgpar_context *ctx)
+{
+    imgpar_counters counters;
+    if (ctx->device) ip_device_trim(ctx->device);
+    imgpar_context_counters(ctx, &counters);
+    ck_assert_uint_ge(counters.device_bytes_peak, counters.device_bytes);
+    return counters.device_bytes;
+}
+
+START_TEST(kept_values_go_with_the_last_handle)
+{
+    imgpar_context *ctx = new_context();
+    imgpar_array *image = new_image(ctx), *a = imgpar_invert(image);
+    uint8_t bytes[N_BYTES];
+    ck_assert_int_eq(imgpar_array_read(a, bytes, N_BYTES), IMGPAR_OK);
+    ck_assert_uint_eq(device_bytes(ctx), 0); /* reading keeps none */
+    imgpar_array *soft = imgpar_boxblur(a, 3, IMGPAR_BORDER_REPLICATE), *twice = imgpar_array_retain(soft);
+    ck_assert_int_eq(imgpar_array_eval(soft, NULL), IMGPAR_OK);
+    uint64_t kept = device_bytes(ctx);
+    if (ctx->device) ck_assert_uint_ge(kept, N_BYTES);
+    imgpar_array_release(soft);
+    ck_assert_uint_eq(device_bytes(ctx), kept);
+    imgpar_array *later = imgpar_invert(twice); /* stands on the node, not on its value */
+    imgpar_array_release(twice);
+    ck_assert_uint_eq(device_bytes(ctx), 0);
+    ck_assert_int_eq(imgpar_array_read(later, bytes, N_BYTES), IMGPAR_OK);
+    imgpar_array_release(later);
+    imgpar_array_release(a);
+    imgpar_array_release(image);
+    ck_assert_uint_eq(device_bytes(ctx), 0);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+static void count_release(void *user, void *data)
+{
+    (void)data;
+    ++*(int *)user;
+}
+
+START_TEST(wrapped_memory_is_given_back_once)
+{
+    imgpar_context *ctx = new_context();
+    static uint8_t pixels[N_BYTES];
+    uint8_t bytes[N_BYTES];
+    int n_released = 0;
+    fill_pixels(pixels, N_BYTES);
+    imgpar_array *image = imgpar_array_wrap(ctx, IMGPAR_U8, 3, shape, pixels, count_release, &n_released);
+    imgpar_array *a = imgpar_invert(image), *plain = imgpar_array_wrap(ctx, IMGPAR_U8, 3, shape, pixels, NULL, NULL);
+    imgpar_array_release(image);
+    ck_assert_int_eq(n_released, 0);
+    ck_assert_int_eq(imgpar_array_eval(a, NULL), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_array_read(a, bytes, N_BYTES), IMGPAR_OK);
+    ck_assert_int_eq(bytes[100], 255 - pixels[100]);
+    imgpar_array_release(a);
+    ck_assert_int_eq(n_released, 1);
+    expect_error(imgpar_array_wrap(ctx, IMGPAR_U8, 9, shape, pixels, count_release, &n_released), IMGPAR_E_ARGUMENT, NULL);
+    ck_assert_int_eq(n_released, 2);
+    expect_error(imgpar_array_wrap(NULL, IMGPAR_U8, 3, shape, pixels, count_release, &n_released), IMGPAR_E_ARGUMENT, NULL);
+    ck_assert_int_eq(n_released, 3);
+    imgpar_array_release(plain);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("api");
+    TCase *c = tcase_create("api");
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, errors_travel_and_keep_the_first_cause);
+    tcase_add_test(c, bad_arguments_are_told_apart);
+    tcase_add_test(c, null_is_refused_or_harmless);
+    tcase_add_test(c, shapes_that_cannot_be_are_refused);
+    tcase_add_test(c, a_wrong_size_is_told_and_nothing_is_written);
+    tcase_add_test(c, the_order_of_releases_is_free);
+    tcase_add_test(c, kept_values_go_with_the_last_handle);
+    tcase_add_test(c, wrapped_memory_is_given_back_once);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The C API used hard: evaluations that are interrupted, too little memory, and a small
+ * pipeline in which the Nth allocation or OpenCL call fails, for every N. (A leak shows where
+ * the tests are built with sanitizers.)
+ */
+#include "base/alloc.h"
+#include "run/context.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static imgpar_context *new_context(void)
+{
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    return ctx;
+}
+
+static imgpar_array *new_image(imgpar_context *ctx, int64_t w, int64_t h, int64_t channels)
+{
+    size_t n = (size_t)(w * h * channels);
+    uint8_t *pixels = malloc(n);
+    ck_assert_ptr_nonnull(pixels);
+    for (size_t k = 0; k < n; k++)
+        pixels[k] = (uint8_t)(k * 2654435761u >> 13);
+    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_U8, 3, (int64_t[]){ h, w, channels }, pixels);
+    free(pixels);
+    return a;
+}
+
+/* The bytes of a, new. */
+static uint8_t *read_all(imgpar_array *a, size_t *n)
+{
+    imgpar_info info;
+    ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);
+    uint8_t *bytes = malloc(info.size_bytes);
+    ck_assert_ptr_nonnull(bytes);
+    imgpar_status st = imgpar_array_read(a, bytes, info.size_bytes);
+    ck_assert_msg(st == IMGPAR_OK, "%s", imgpar_array_message(a));
+    *n = info.size_bytes;
+    return bytes;
+}
+
+/* ---- interrupting ------------------------------------------------------------------------------ */
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+typedef struct patience {
+    int n_polls, stop_after;
+    double last_ms, longest_ms, asked_ms;
+    double last_done;
+    bool goes_back;
+} patience;
+
+static int poll_counting(void *user, double done)
+{
+    patience *p = user;
+    double now = now_ms();
+    if (p->n_polls++ > 0 && now - p->last_ms > p->longest_ms) p->longest_ms = now - p->last_ms;
+    p->goes_back = p->goes_back || done < p->last_done || done > 1;
+    p->last_done = done;
+    p->last_ms = now;
+    if (p->n_polls < p->stop_after) return 0;
+    p->asked_ms = now;
+    return 1;
+}
+
+/* Computers that run tests are slow and busy: what is promised is 100 ms, what is refused five times that. */
+enum { PROMISED_MS = 100, REFUSED_MS = 5 * PROMISED_MS };
+
+static void check_interruption(const char *schedule, int64_t side)
+{
+    static const char text[] = "invert(boxblur(median(blur($1, sigma=6), size=5), size=11))";
+    imgpar_context *ctx = new_context();
+    imgpar_array *small = new_image(ctx, 64, 64, 3), *large = new_image(ctx, side, side, 3);
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
+    imgpar_array *warm = imgpar_apply(ctx, text, &small, 1), *work = imgpar_apply(ctx, text, &large, 1);
+    patience p = { .stop_after = 6 };
+    imgpar_options options = { .struct_size = sizeof options, .poll = poll_counting, .user = &p };
+    ck_assert_int_eq(imgpar_array_eval(warm, NULL), IMGPAR_OK); /* builds its programs, which nobody can interrupt */
+    ck_assert_int_eq(imgpar_array_eval(work, &options), IMGPAR_E_INTERRUPTED);
+    double took_ms = now_ms() - p.asked_ms;
+    ck_assert_int_eq(p.n_polls, p.stop_after); /* not asked again */
+    ck_assert_msg(p.longest_ms < REFUSED_MS, "%s: %.0f ms between polls", schedule, p.longest_ms);
+    ck_assert_msg(took_ms < REFUSED_MS, "%s: stopped only after %.0f ms", schedule, took_ms);
+    ck_assert(!p.goes_back);
+    ck_assert_int_eq(imgpar_array_status(work), IMGPAR_E_INTERRUPTED);
+    imgpar_array *again = imgpar_invert(small); /* the context is as good as new */
+    ck_assert_int_eq(imgpar_array_eval(again, NULL), IMGPAR_OK);
+    imgpar_array *const all[] = { small, large, warm, work, again };
+    for (int k = 0; k < 5; k++)
+        imgpar_array_release(all[k]);
+    imgpar_context_release(ctx);
+}
+
+START_TEST(an_evaluation_on_the_device_is_stopped_by_poll) { check_interruption("auto", 2500); }
+END_TEST
+START_TEST(an_evaluation_by_pixels_is_stopped_by_poll) { check_interruption("pixels", 2500); }
+END_TEST
+START_TEST(an_evaluation_by_the_interpreter_is_stopped_by_poll) { check_interruption("ref", 1500); }
+END_TEST
+
+/* ---- little memory ------------------------------------------------------------------------------- */
+
+static const char budget_text[] = "overlay(blend(boxblur($1, size=5), erode($2, size=3, border=reflect), 0.3), invert($1), "
+                                  "circle($1, radius=200))";
+
+static imgpar_array *budget_work(imgpar_context *ctx)
+{
+    imgpar_array *in[] = { new_image(ctx, 900, 701, 3), new_image(ctx, 900, 701, 3) };
+    imgpar_array *work = imgpar_apply(ctx, budget_text, in, 2);
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+    return work;
+}
+
+/* by_setting: through imgpar_context_set(), else through the environment. */
+static void check_budget(bool by_setting)
+{
+    imgpar_counters counters;
+    size_t n, n_limited;
+    imgpar_context *ctx = new_context();
+    imgpar_array *work = budget_work(ctx);
+    uint8_t *want = read_all(work, &n);
+    imgpar_array_release(work);
+    imgpar_context_release(ctx);
+    if (!by_setting) setenv("IMGPAR_MEM_LIMIT", "3M", 1);
+    ctx = new_context();
+    if (by_setting) ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "3M"), IMGPAR_OK);
+    unsetenv("IMGPAR_MEM_LIMIT");
+    work = budget_work(ctx);
+    uint8_t *got = read_all(work, &n_limited);
+    imgpar_context_counters(ctx, &counters);
+    ck_assert_msg(counters.device_bytes_peak <= 3 << 20, "held %llu bytes", (unsigned long long)counters.device_bytes_peak);
+    ck_assert_msg(n == n_limited && memcmp(want, got, n) == 0, "other bytes in strips");
+    free(want);
+    free(got);
+    imgpar_array_release(work);
+    imgpar_context_release(ctx);
+}
+
+START_TEST(under_a_memory_limit_strips_give_the_same_bytes) { check_budget(false); }
+END_TEST
+START_TEST(the_memory_limit_is_a_setting) { check_budget(true); }
+END_TEST
+
+START_TEST(what_cannot_be_cut_into_strips_is_told)
+{
+    setenv("IMGPAR_MEM_LIMIT", "100K", 1);
+    imgpar_context *ctx = new_context();
+    unsetenv("IMGPAR_MEM_LIMIT");
+    imgpar_array *image = new_image(ctx, 900, 701, 3), *mean = imgpar_mean(image);
+    float value;
+    if (ctx->device) {
+        ck_assert_int_eq(imgpar_array_read(mean, &value, sizeof value), IMGPAR_E_DEVICE_MEMORY);
+        ck_assert_ptr_nonnull(strstr(imgpar_array_message(mean), "mean"));
+    }
+    imgpar_array_release(mean);
+    imgpar_array_release(image);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+/* ---- the Nth call fails ---------------------------------------------------------------------------- */
+
+enum { W = 37, H = 23, C = 3, N_BYTES = W * H * C };
+
+/* Builds, computes, reads and encodes a small graph; the first failure, or IMGPAR_OK with the pixels in bytes.
+ * why gets the messages. */
+static imgpar_status small_pipeline(imgpar_context *ctx, uint8_t *bytes, char why[256])
+{
+    static uint8_t pixels[N_BYTES];
+    const int64_t shape[3] = { H, W, C };
+    void *encoded = NULL;
+    size_t n_encoded;
+    imgpar_options png = { .struct_size = sizeof png, .format = "png", .settings = "level=1" };
+    imgpar_array *image = imgpar_array_from_data(ctx, IMGPAR_U8, 3, shape, pixels);
+    imgpar_array *soft = imgpar_boxblur(image, 3, IMGPAR_BORDER_WRAP);
+    imgpar_array *in[] = { soft, image };
+    imgpar_array *work = imgpar_apply(ctx, "threshold(blend($1, $2, 0.3), mean($2)) + 1", in, 2);
+    imgpar_array *result = imgpar_op(ctx, "cast", &work, 1, "dtype=u8");
+    imgpar_status st = imgpar_array_eval(soft, NULL);
+    if (!st) st = imgpar_array_read(result, bytes, N_BYTES);
+    if (!st) st = imgpar_encode(result, &png, &encoded, &n_encoded);
+    snprintf(why, 256, "%.120s %.120s", imgpar_array_message(soft), imgpar_array_message(result));
+    imgpar_free(encoded);
+    imgpar_array *const all[] = { image, soft, work, result };
+    for (int k = 0; k < 4; k++)
+        imgpar_array_release(all[k]);
+    return st;
+}
+
+/* Walks N until nothing fails. Every N gives a status or, where the library helped itself, the right pixels. */
+static void walk(imgpar_context *ctx, ip_fault_kind kind)
+{
+    uint8_t want[N_BYTES], got[N_BYTES];
+    char why[256];
+    ck_assert_int_eq(small_pipeline(ctx, want, why), IMGPAR_OK);
+    for (unsigned long nth = 1;; nth++) {
+        ck_assert_uint_lt(nth, 20000);
+        memset(got, 0x55, sizeof got);
+        ip_fault_set(kind, nth);
+        imgpar_status st = small_pipeline(ctx, got, why);
+        unsigned long seen = ip_fault_seen(kind);
+        ip_fault_set(kind, 0);
+        ck_assert_msg(st != IMGPAR_OK || memcmp(want, got, sizeof got) == 0, "call %lu fails: other pixels", nth);
+        ck_assert_msg(st != IMGPAR_E_INTERNAL, "call %lu fails: %s", nth, why);
+        ck_assert_msg(st == IMGPAR_OK || kind != IP_FAULT_ALLOC || st == IMGPAR_E_HOST_MEMORY,
+                      "allocation %lu fails: \"%s\" %s", nth, imgpar_status_name(st), why);
+        if (seen < nth) break;
+    }
+    ck_assert_int_eq(small_pipeline(ctx, got, why), IMGPAR_OK);
+    ck_assert_int_eq(memcmp(want, got, sizeof got), 0);
+    if (ctx->device) {
+        imgpar_counters counters;
+        ip_device_trim(ctx->device);
+        imgpar_context_counters(ctx, &counters);
+        ck_assert_uint_eq(counters.device_bytes, 0);
+    }
+}
+
+static void walk_on(const char *schedule, ip_fault_kind kind)
+{
+    imgpar_context *ctx = new_context();
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
+    walk(ctx, kind);
+    imgpar_context_release(ctx);
+}
+
+START_TEST(every_allocation_may_fail_on_the_device) { walk_on("auto", IP_FAULT_ALLOC); }
+END_TEST
+START_TEST(every_allocation_may_fail_in_the_interpreter) { walk_on("ref", IP_FAULT_ALLOC); }
+END_TEST
+START_TEST(every_opencl_call_may_fail) { walk_on("auto", IP_FAULT_CL); }
+END_TEST
+
+/* A context is opened anew each time, its programs are built anew. */
+static void walk_opening(const char *selector, ip_fault_kind kind)
+{
+    uint8_t bytes[N_BYTES];
+    char why[256];
+    for (unsigned long nth = 1;; nth++) {
+        imgpar_context *ctx = NULL;
+        ip_fault_set(kind, nth);
+        imgpar_status st = imgpar_context_new(selector, &ctx);
+        ck_assert_msg((st == IMGPAR_OK) == (ctx != NULL), "call %lu fails: a context that is none", nth);
+        if (!st) small_pipeline(ctx, bytes, why);
+        imgpar_context_release(ctx);
+        unsigned long seen = ip_fault_seen(kind);
+        ip_fault_set(kind, 0);
+        if (seen < nth) break;
+    }
+}
+
+START_TEST(opening_a_context_may_fail_anywhere)
+{
+    imgpar_context *ctx = new_context();
+    bool is_device = ctx->device != NULL;
+    imgpar_context_release(ctx);
+    walk_opening("ref", IP_FAULT_ALLOC);
+    if (is_device) walk_opening(NULL, IP_FAULT_CL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("stress");
+    TCase *c = tcase_create("stress");
+    tcase_set_timeout(c, 300);
+    tcase_add_test(c, an_evaluation_on_the_device_is_stopped_by_poll);
+    tcase_add_test(c, an_evaluation_by_pixels_is_stopped_by_poll);
+    tcase_add_test(c, an_evaluation_by_the_interpreter_is_stopped_by_poll);
+    tcase_add_test(c, under_a_memory_limit_strips_give_the_same_bytes);
+    tcase_add_test(c, the_memory_limit_is_a_setting);
+    tcase_add_test(c, what_cannot_be_cut_into_strips_is_told);
+    tcase_add_test(c, every_allocation_may_fail_on_the_device);
+    tcase_add_test(c, every_allocation_may_fail_in_the_interpreter);
+    tcase_add_test(c, every_opencl_call_may_fail);
+    tcase_add_test(c, opening_a_context_may_fail_anywhere);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
