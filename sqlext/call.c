@@ -72,7 +72,7 @@ int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char 
     if (!message || !*message)
         message = imgpar_status_name(status);
     message = without_prefix(message, call->op ? call->op->name : call->name);
-    static const char *const unnamed[] = { "open", "memory", "image" }; /* what the library calls bytes without a file */
+    static const char *const unnamed[] = { "open", "memory", "image" }; /* bytes without a file, in messages */
     for (size_t k = 0; k < sizeof unnamed / sizeof unnamed[0]; k++)
         message = without_prefix(message, unnamed[k]);
     if (!where)

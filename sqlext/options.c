@@ -156,7 +156,8 @@ static int too_many(ip_sql_call *call, int given)
         ip_sql_call_fail(call, SQLITE_ERROR, "got %d options, takes at most %d (%s)", given, op->n_params,
                          params ? params : "");
     else
-        ip_sql_call_fail(call, SQLITE_ERROR, "got %d options, takes none", given);
+        ip_sql_call_fail(call, SQLITE_ERROR, "got %d option%s, takes none", given,
+                         given == 1 ? "" : "s");
     sqlite3_free(params);
     return call->code;
 }
@@ -168,7 +169,8 @@ char *ip_sql_options_read(ip_sql_call *call, int n_before, int argc, sqlite3_val
     int n_positional = 0;
     bool named = false;
     for (int k = 0; k < argc && !call->code; k++) {
-        const char *text = sqlite3_value_type(argv[k]) == SQLITE_TEXT ? (const char *)sqlite3_value_text(argv[k]) : NULL;
+        bool is_text = sqlite3_value_type(argv[k]) == SQLITE_TEXT;
+        const char *text = is_text ? (const char *)sqlite3_value_text(argv[k]) : NULL;
         bool is_named = text && named_in(op, text); /* R1 */
         if (sqlite3_str_length(s))
             sqlite3_str_appendall(s, ", ");

@@ -79,7 +79,8 @@ void ip_sql_recipe_free(ip_sql_recipe *r)
 
 static int bad(ip_sql_call *call, const char *where, int k, const char *what)
 {
-    return ip_sql_call_fail(call, SQLITE_ERROR, "%s: the deferred image is damaged (record %d: %s)", where, k + 1, what);
+    return ip_sql_call_fail(call, SQLITE_ERROR, "%s: the deferred image is damaged (record %d: %s)", where, k + 1,
+                            what);
 }
 
 /* What the check of a record covers, chained from the record before it. */
@@ -97,7 +98,8 @@ static int reserve(ip_sql_call *call, ip_sql_recipe *r)
 {
     if (r->n_records == IP_SQL_MAX_RECORDS)
         return ip_sql_call_fail(call, SQLITE_ERROR,
-                                "a deferred image holds at most %d operations; finish it with png()", IP_SQL_MAX_RECORDS);
+                                "a deferred image holds at most %d operations; finish it with png()",
+                                IP_SQL_MAX_RECORDS);
     if (r->n_records < r->capacity)
         return SQLITE_OK;
     int capacity = r->capacity ? 2 * r->capacity : 16;
@@ -124,7 +126,8 @@ static int admit(ip_sql_call *call, ip_sql_recipe *r, ip_sql_record *record)
     }
     if (record->depth > IP_SQL_MAX_DEPTH)
         return ip_sql_call_fail(call, SQLITE_ERROR,
-                                "a deferred image is at most %d operations deep; finish it with png()", IP_SQL_MAX_DEPTH);
+                                "a deferred image is at most %d operations deep; finish it with png()",
+                                IP_SQL_MAX_DEPTH);
     if (record->kind == IP_SQL_SOURCE && ++r->n_sources > IP_SQL_MAX_SOURCES)
         return ip_sql_call_fail(call, SQLITE_ERROR, "a deferred image holds at most %d sources; finish it with png()",
                                 IP_SQL_MAX_SOURCES);
@@ -140,7 +143,8 @@ static const char *judge(const ip_sql_record *record)
     if (record->kind != IP_SQL_OPERATION && record->kind != IP_SQL_TEXT)
         return "unknown kind";
     const char *text = record->body;
-    if (!record->n_body || record->n_body > IP_SQL_MAX_TEXT || memchr(text, 0, record->n_body) != text + record->n_body - 1)
+    uint64_t n = record->n_body;
+    if (!n || n > IP_SQL_MAX_TEXT || memchr(text, 0, n) != text + n - 1)
         return "bad text";
     if (ip_sql_hash(0, text, record->n_body) != record->hash)
         return "bad sum";

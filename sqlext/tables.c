@@ -35,7 +35,8 @@ static void range_of(imgpar_dtype dtype, double *lo, double *hi)
 /* True where every value of dtype and its difference from another are exact in int64_t and double. */
 static bool is_narrow_integer(imgpar_dtype dtype)
 {
-    return dtype != IMGPAR_F16 && dtype != IMGPAR_F32 && dtype != IMGPAR_F64 && dtype != IMGPAR_U64 && dtype != IMGPAR_I64;
+    bool is_float = dtype == IMGPAR_F16 || dtype == IMGPAR_F32 || dtype == IMGPAR_F64;
+    return !is_float && dtype != IMGPAR_U64 && dtype != IMGPAR_I64;
 }
 
 /* R2 */
@@ -77,7 +78,8 @@ static void add_histogram_rows(ip_sql_rows *rows, imgpar_dtype dtype, const imgp
 }
 
 /* Computes the histogram array a and adds its rows. */
-static int read_histogram(ip_sql_call *call, imgpar_array *a, imgpar_dtype dtype, int64_t only_channel, ip_sql_rows *rows)
+static int read_histogram(ip_sql_call *call, imgpar_array *a, imgpar_dtype dtype, int64_t only_channel,
+                          ip_sql_rows *rows)
 {
     imgpar_info info;
     if (imgpar_array_info(a, &info))
@@ -140,8 +142,10 @@ const ip_sql_table ip_sql_table_histogram = {
 static const char explain_sql[] =
     "SELECT json_extract(k.value, '$.name'),"
     " CASE json_type(k.value, '$.ops') WHEN 'array'"
-    "  THEN (SELECT group_concat(o.value, ',') FROM json_each(k.value, '$.ops') o) ELSE json_extract(k.value, '$.ops') END,"
-    " json_extract(k.value, '$.schedule'), json_extract(k.value, '$.bytes_read'), json_extract(k.value, '$.bytes_written'), json_extract(k.value, '$.reason')"
+    "  THEN (SELECT group_concat(o.value, ',') FROM json_each(k.value, '$.ops') o)"
+    "  ELSE json_extract(k.value, '$.ops') END,"
+    " json_extract(k.value, '$.schedule'), json_extract(k.value, '$.bytes_read'),"
+    " json_extract(k.value, '$.bytes_written'), json_extract(k.value, '$.reason')"
     " FROM json_each(?1, '$.kernels') k ORDER BY k.key";
 
 static int add_kernels(ip_sql_call *call, const char *json, ip_sql_rows *rows)

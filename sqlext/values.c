@@ -299,6 +299,11 @@ static void return_appended(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inpu
 {
     ip_sql_recipe *r = &in->images[in->base].recipe;
     uint32_t index;
+    if (record->n_body > IP_SQL_MAX_TEXT) {
+        ip_sql_call_fail(call, SQLITE_ERROR, "a deferred image takes texts of at most %d bytes", IP_SQL_MAX_TEXT);
+        imgpar_array_release(result);
+        return;
+    }
     record->n_inputs = in->n;
     memcpy(record->inputs, in->index, (size_t)in->n * sizeof in->index[0]);
     record->hash = ip_sql_hash(0, record->body, record->n_body);

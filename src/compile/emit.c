@@ -54,7 +54,7 @@ static int find_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *s
         ip_slot *slots = ip_realloc_array(k->slots, (size_t)capacity, sizeof *slots);
         if (!slots) {
             e->ir->failed = true;
-            return 0;
+            return -1;
         }
         k->slots = slots;
         k->slots_capacity = capacity;
@@ -68,6 +68,8 @@ static const char *slot_name(ip_emit *e, int at)
     static const char *const regions[] = { "z0", "z1", "y0", "y1", "x0", "x1" };
     static const char *const strips[] = { "strip_rows", "strip_columns", "items_x", "items_y" };
     static const char *const dims[] = { "depth", "height", "width" };
+    if (at < 0) /* memory ran out: the text will not be used */
+        return "0";
     const ip_slot *s = &e->kernel->slots[at];
     switch (s->kind) {
     case IP_SLOT_REGION: return regions[s->index];

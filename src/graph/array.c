@@ -203,20 +203,11 @@ IMGPAR_API const char *imgpar_array_message(const imgpar_array *a)
 
 IMGPAR_API imgpar_status imgpar_array_info(const imgpar_array *a, imgpar_info *out)
 {
-    memset(out, 0, sizeof *out);
+    if (!out) return IMGPAR_E_ARGUMENT;
+    *out = (imgpar_info){ 0 };
     if (!a) return IMGPAR_E_ARGUMENT;
     if (!a->op) return imgpar_array_status(a);
-    int64_t dims[4];
-    ip_type_dims(&a->type, dims);
-    out->dtype = a->type.dtype;
-    out->space = a->type.space;
-    out->rank = a->type.rank;
-    memcpy(out->shape, a->type.shape, sizeof out->shape);
-    out->depth = dims[0];
-    out->height = dims[1];
-    out->width = dims[2];
-    out->channels = dims[3];
-    out->size_bytes = (size_t)ip_type_count(&a->type) * ip_dtype(a->type.dtype)->size_bytes;
+    ip_type_info(&a->type, out);
     return IMGPAR_OK;
 }
 

@@ -127,6 +127,7 @@ void ip_type_dims(const ip_type *type, int64_t dims[4]);
 /* Which of the four dims a shape's axis is. */
 int ip_type_axis_dim(const ip_type *type, int axis);
 int64_t ip_type_count(const ip_type *type);
+void ip_type_info(const ip_type *type, imgpar_info *out);
 /* "[480, 640, 3] u8" into buf (at least 96 bytes); returns buf. */
 char *ip_type_text(const ip_type *type, char *buf);
 char *ip_shape_text(const ip_type *type, char *buf);

@@ -78,3 +78,13 @@ bool ip_array_is_number(const imgpar_array *a, double *value, bool *fractional)
     if (fractional) *fractional = a->params[1].number != 0;
     return true;
 }
+
+void ip_type_info(const ip_type *type, imgpar_info *out)
+{
+    int64_t dims[4];
+    ip_type_dims(type, dims);
+    *out = (imgpar_info){ .dtype = type->dtype, .space = type->space, .rank = type->rank, .depth = dims[0],
+                          .height = dims[1], .width = dims[2], .channels = dims[3],
+                          .size_bytes = (size_t)ip_type_count(type) * ip_dtype(type->dtype)->size_bytes };
+    memcpy(out->shape, type->shape, sizeof out->shape);
+}

@@ -186,7 +186,7 @@ imgpar_array *ip_build_text(imgpar_context *ctx, const ip_op *op, imgpar_array *
     imgpar_array *result = NULL;
     if (n_inputs > IP_MAX_SLOTS) n_inputs = IP_MAX_SLOTS; /* one more than any row takes: refused below */
     for (; (size_t)r.n < n_inputs; r.n++)
-        r.args[r.n] = ip_arg_array(inputs[r.n]);
+        r.args[r.n] = ip_arg_array(inputs ? inputs[r.n] : NULL);
     if (!read_options(&r, options)) result = ip_build(ctx, op, r.args, r.n);
     if (!result) result = ip_array_error(ctx, err.status, err.message);
     ip_free(r.copy);

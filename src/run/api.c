@@ -185,19 +185,8 @@ static imgpar_status fill_probe(const ip_header *header, imgpar_probe *out)
 {
     ip_type type = { .dtype = header->dtype, .space = header->space, .rank = header->rank };
     memcpy(type.shape, header->shape, sizeof type.shape);
-    int64_t dims[4];
-    ip_type_dims(&type, dims);
     *out = (imgpar_probe){ .format = ip_format_name(header->format) };
-    imgpar_info *info = &out->info;
-    info->dtype = type.dtype;
-    info->space = type.space;
-    info->rank = type.rank;
-    memcpy(info->shape, type.shape, sizeof info->shape);
-    info->depth = dims[0];
-    info->height = dims[1];
-    info->width = dims[2];
-    info->channels = dims[3];
-    info->size_bytes = (size_t)ip_type_count(&type) * ip_dtype(type.dtype)->size_bytes;
+    ip_type_info(&type, &out->info);
     return IMGPAR_OK;
 }
 

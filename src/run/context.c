@@ -56,9 +56,11 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
         ctx->fuse = value[0] == '1';
     else if (strcmp(name, "max_pixels") == 0 && parse_size(value, &n) && n > 0)
         ctx->max_pixels = n;
-    else if (strcmp(name, "mem_limit") == 0 && parse_size(value, &n))
+    else if (strcmp(name, "mem_limit") == 0 && parse_size(value, &n)) {
         ctx->mem_limit = n;
-    else
+        if (ctx->device)
+            ip_device_limit(ctx->device, n);
+    } else
         st = IMGPAR_E_ARGUMENT;
     pthread_mutex_unlock(&ctx->lock);
     return st;

@@ -84,6 +84,11 @@ imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_
     return st;
 }
 
+void ip_device_limit(ip_device *device, uint64_t mem_limit_bytes)
+{
+    ip_pool_limit(&device->pool, choose_budget(&device->facts, mem_limit_bytes));
+}
+
 ip_device *ip_device_hold(ip_device *device)
 {
     atomic_fetch_add_explicit(&device->refs, 1, memory_order_relaxed);

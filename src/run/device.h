@@ -41,6 +41,8 @@ void ip_device_info_clear(imgpar_device *info);
  * at most half of the host's. */
 imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_device **out, ip_error *err);
 /* NULL is legal. Buffers and programs still held stay good and keep what they need; the last one frees it. */
+/* Another memory limit, by the same rule; buffers in use stay. */
+void ip_device_limit(ip_device *device, uint64_t mem_limit_bytes);
 void ip_device_close(ip_device *device);
 const ip_device_facts *ip_device_facts_of(const ip_device *device);
 

@@ -72,6 +72,8 @@ ip_device *ip_device_hold(ip_device *device);
 void ip_device_drop(ip_device *device);
 
 /* 0, or IMGPAR_E_HOST_MEMORY; a pool or cache that failed to start needs no end. */
+/* From now on; what is in use stays. */
+void ip_pool_limit(ip_pool *pool, uint64_t budget_bytes);
 imgpar_status ip_pool_start(ip_pool *pool, uint64_t budget_bytes, ip_error *err);
 void ip_pool_end(ip_pool *pool);
 imgpar_status ip_cache_start(ip_cache *cache, ip_error *err);

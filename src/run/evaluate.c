@@ -230,7 +230,7 @@ static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
 
 static imgpar_status run_kernels(evaluation *e, ip_error *err)
 {
-    imgpar_status st = IMGPAR_OK;
+    imgpar_status st = e->plan->ir->failed ? ip_fail_memory(err, "planning a run") : IMGPAR_OK; /* demand walks expressions */
     for (int k = 0; !st && k < e->plan->n_kernels; k++)
         st = run_kernel(e, k, err);
     return st;

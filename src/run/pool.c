@@ -192,6 +192,14 @@ size_t ip_buffer_size(const ip_buffer *buffer)
     return buffer->size_bytes;
 }
 
+void ip_pool_limit(ip_pool *pool, uint64_t budget_bytes)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->budget_bytes = budget_bytes;
+    while (pool->held_bytes > pool->budget_bytes && free_oldest(pool)) continue;
+    pthread_mutex_unlock(&pool->lock);
+}
+
 uint64_t ip_device_budget_left(ip_device *device)
 {
     ip_pool *pool = &device->pool;
