@@ -254,13 +254,15 @@ static void emit_kernel(ip_emit *e, ip_str *out)
 /* "k_blur_blend_u8_9f3c": the ops, the dtype, and a hash of the text. */
 static void name_kernel(ip_kernel *k, const char *text)
 {
-    char ops[40];
+    char ops[48] = "";
     size_t n = 0;
-    for (const char *p = k->ops; *p && n < sizeof ops - 1; p++)
-        ops[n++] = *p == ',' ? '_' : *p;
-    while (n > 0 && ops[n - 1] == '_')
-        n--;
-    ops[n] = '\0';
+    for (const char *op = k->ops; *op;) { /* whole names only */
+        size_t length = strcspn(op, ",");
+        if (n + length + 2 > sizeof ops)
+            break;
+        n += (size_t)snprintf(ops + n, sizeof ops - n, "%s%.*s", n ? "_" : "", (int)length, op);
+        op += length + (op[length] == ',');
+    }
     snprintf(k->name, sizeof k->name, "k_%s_%s_%08x", ops, ip_dtype(k->stages[k->n_stages - 1]->dtype)->name,
              (unsigned)(ip_hash_text(7, text) >> 32));
 }
