@@ -4,6 +4,7 @@
  * strips, memory budgets and partial reads all follow from it. Loads at constant
  * offsets need the region and a halo; anything else is taken to need the whole input.
  */
+#include "base/dtype.h"
 #include "compile/passes.h"
 
 typedef struct demand {
@@ -56,6 +57,12 @@ static void note_load(ip_expr *load, void *user)
     const ip_region *r = d->region;
     include(d, (ip_region){ r->z0, r->z1, r->y0 + first + reach.y_lo, r->y1 + lead + reach.y_hi,
                             r->x0 - left + reach.x_lo, r->x1 + right + reach.x_hi });
+}
+
+uint64_t ip_region_bytes(const ip_region *r, const ip_stage *s)
+{
+    return (uint64_t)(r->z1 - r->z0) * (uint64_t)(r->y1 - r->y0) * (uint64_t)(r->x1 - r->x0) * (uint64_t)s->dims[3]
+        * ip_dtype(s->dtype)->size_bytes;
 }
 
 void ip_kernel_demand(const ip_plan *plan, const ip_kernel *kernel, const ip_stage *input, const ip_region *region,

@@ -12,14 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const ip_placed *ip_emit_placed(const ip_emit *e, const ip_stage *stage)
-{
-    for (int k = 0; k < e->kernel->n_placed; k++)
-        if (e->kernel->placed[k].stage == stage)
-            return &e->kernel->placed[k];
-    return NULL;
-}
-
 bool ip_emit_is_endless(const ip_placed *placed)
 {
     return placed->is_copy && placed->pad_border == IMGPAR_BORDER_WRAP;
@@ -27,7 +19,7 @@ bool ip_emit_is_endless(const ip_placed *placed)
 
 const char *ip_emit_ring(ip_emit *e, const ip_stage *stage)
 {
-    const ip_placed *p = ip_emit_placed(e, stage);
+    const ip_placed *p = ip_kernel_placed(e->kernel, stage);
     return ip_text(e->ir, "g%d", p ? (int)(p - e->kernel->placed) : -1);
 }
 

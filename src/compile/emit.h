@@ -68,7 +68,6 @@ const char *ip_emit_ring(ip_emit *e, const ip_stage *stage);
 const char *ip_cl_type(imgpar_dtype dtype); /* of values: bool is uchar */
 /* A copy of a source's rows read with a wrapping border: its rows are those of the endless pattern. */
 bool ip_emit_is_endless(const ip_placed *placed);
-const ip_placed *ip_emit_placed(const ip_emit *e, const ip_stage *stage);
 
 /* Schedules: fill e->top. */
 void ip_emit_rows(ip_emit *e);

@@ -314,7 +314,7 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
         if (r->stage == s && r->z == load->arg[0] && r->y == load->arg[1] && r->border == load->border)
             return r;
     }
-    const ip_placed *placed = ip_emit_placed(e, s);
+    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
     bool is_ring = placed && placed->place == IP_PLACE_RING;
     const char *inside = NULL;
     const char *z = is_ring ? "0" : inside_index(e, load, 0, &inside);
@@ -359,7 +359,7 @@ static const char *column(ip_emit *e, const ip_expr *load, const char **inside)
             return rest->i == 0 ? e->flat : ip_text(e->ir, "%s + (%lld)", e->flat, (long long)rest->i * channels);
         return ip_text(e->ir, "%s + %s * %d", e->flat, ip_emit_value(e, rest), channels);
     }
-    const ip_placed *placed = ip_emit_placed(e, s);
+    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
     bool is_ring = placed && placed->place == IP_PLACE_RING;
     const char *x = is_ring ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
     const char *c = ip_emit_value(e, load->arg[3]);

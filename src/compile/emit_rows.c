@@ -28,7 +28,7 @@ static bool flat_load(ip_emit *e, const ip_stage *stage, const ip_expr *load)
     if (!load->uses || !((load->arg[2]->uses | load->arg[3]->uses) & (IP_USES_X | IP_USES_C)))
         return !load->uses;
     ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
-    const ip_placed *placed = ip_emit_placed(e, s);
+    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
     bool is_ring = placed && placed->place == IP_PLACE_RING;
     bool in_row = rest && (is_ring || load->border == IP_BORDER_NONE
                            || (rest->op == IP_X_CONST && rest->i == 0 && s->dims[2] == stage->dims[2]));
@@ -395,36 +395,40 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
     e->coord[0] = e->coord[1] = NULL;
 }
 
-void ip_emit_rows(ip_emit *e)
+/* from and to: what work-item number `dim` of its axis covers, strip wide, within the region. */
+static void declare_span(ip_emit *e, int dim, const char *from, const char *to, int strip, int region)
 {
-    ip_kernel *k = e->kernel;
-    int warm_up = 0;
-    for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].lead - k->placed[i].first > warm_up)
-            warm_up = k->placed[i].lead - k->placed[i].first;
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "get_global_id(2) + %s", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL)));
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "ya",
-             ip_text(e->ir, "(int)get_global_id(1) * %s + %s", ip_emit_slot(e, IP_SLOT_STRIP, 0, NULL, NULL),
-                     ip_emit_slot(e, IP_SLOT_REGION, 2, NULL, NULL)));
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "yb",
-             ip_text(e->ir, "min(ya + %s, %s)", ip_emit_slot(e, IP_SLOT_STRIP, 0, NULL, NULL),
-                     ip_emit_slot(e, IP_SLOT_REGION, 3, NULL, NULL)));
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "xa",
-             ip_text(e->ir, "(int)get_global_id(0) * %s + %s", ip_emit_slot(e, IP_SLOT_STRIP, 1, NULL, NULL),
-                     ip_emit_slot(e, IP_SLOT_REGION, 4, NULL, NULL)));
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "xb",
-             ip_text(e->ir, "min(xa + %s, %s)", ip_emit_slot(e, IP_SLOT_STRIP, 1, NULL, NULL),
-                     ip_emit_slot(e, IP_SLOT_REGION, 5, NULL, NULL)));
-    bool needs_item = k->is_fold || k->n_placed > 1;
-    if (needs_item)
+    const char *step = ip_emit_slot(e, IP_SLOT_STRIP, strip, NULL, NULL);
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", from,
+             ip_text(e->ir, "(int)get_global_id(%d) * %s + %s", dim, step, ip_emit_slot(e, IP_SLOT_REGION, region, NULL, NULL)));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", to,
+             ip_text(e->ir, "min(%s + %s, %s)", from, step, ip_emit_slot(e, IP_SLOT_REGION, region + 1, NULL, NULL)));
+}
+
+/* The work-item's number, and its part of the scratch memory. */
+static void declare_item(ip_emit *e)
+{
+    const ip_kernel *k = e->kernel;
+    bool has_rings = k->n_placed > 1;
+    if (k->is_fold || has_rings)
         ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
                  ip_text(e->ir, "%s + ((long)get_global_id(2) * %s + get_global_id(1)) * %s + get_global_id(0)",
                          ip_emit_slot(e, IP_SLOT_ITEMS, 1, NULL, NULL), ip_emit_slot(e, IP_SLOT_STRIP, 3, NULL, NULL),
                          ip_emit_slot(e, IP_SLOT_STRIP, 2, NULL, NULL)));
-    if (k->n_placed > 1)
+    if (has_rings)
         ip_s_add(e->ir, e->top, IP_S_LET, "__global uchar *", "mine",
                  ip_text(e->ir, "scratch + ((long)%s + item * %s) * 64", ip_emit_slot(e, IP_SLOT_SCRATCH, 1, NULL, NULL),
                          ip_emit_slot(e, IP_SLOT_SCRATCH, 0, NULL, NULL)));
+}
+
+void ip_emit_rows(ip_emit *e)
+{
+    ip_kernel *k = e->kernel;
+    int warm_up = ip_kernel_halo(k);
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "get_global_id(2) + %s", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL)));
+    declare_span(e, 1, "ya", "yb", 0, 2);
+    declare_span(e, 0, "xa", "xb", 1, 4);
+    declare_item(e);
     declare_rings(e);
     for (int i = 0; i < k->n_placed; i++) {
         ip_emit_uniforms(e, k->placed[i].stage->body);

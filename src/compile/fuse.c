@@ -64,15 +64,6 @@ static size_t ring_bytes(const ip_kernel *kernel)
     return total;
 }
 
-static int halo_rows(const ip_kernel *kernel)
-{
-    int halo = 0;
-    for (int k = 0; k < kernel->n_placed; k++)
-        if (kernel->placed[k].lead - kernel->placed[k].first > halo)
-            halo = kernel->placed[k].lead - kernel->placed[k].first;
-    return halo;
-}
-
 static bool add_stage(ip_kernel *kernel, ip_stage *stage)
 {
     ip_stage **stages = ip_realloc_array(kernel->stages, (size_t)kernel->n_stages + 1, sizeof *stages);
@@ -107,7 +98,7 @@ static bool try_join(fusing *f, ip_kernel *kernel, ip_stage *stage, const char *
         *why = "its rows would not stay in the cache";
         fits = false;
     }
-    if (fits && halo_rows(kernel) > HALO_ROWS) {
+    if (fits && ip_kernel_halo(kernel) > HALO_ROWS) {
         *why = "too many rows would be computed twice at the seams of strips";
         fits = false;
     }

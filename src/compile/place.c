@@ -88,12 +88,21 @@ typedef struct placing {
     int capacity;
 } placing;
 
-static ip_placed *placed_of(const ip_kernel *kernel, const ip_stage *stage)
+ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage)
 {
     for (int k = 0; k < kernel->n_placed; k++)
         if (kernel->placed[k].stage == stage)
             return &kernel->placed[k];
     return NULL;
+}
+
+int ip_kernel_halo(const ip_kernel *kernel)
+{
+    int halo = 0;
+    for (int k = 0; k < kernel->n_placed; k++)
+        if (kernel->placed[k].lead - kernel->placed[k].first > halo)
+            halo = kernel->placed[k].lead - kernel->placed[k].first;
+    return halo;
 }
 
 static bool add_placed(placing *p, ip_stage *stage, bool is_copy)
@@ -181,7 +190,7 @@ static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
 static void note_load(ip_expr *load, void *user)
 {
     placing *p = user;
-    ip_placed *source = placed_of(p->kernel, load->source), *reader = p->reader;
+    ip_placed *source = ip_kernel_placed(p->kernel, load->source), *reader = p->reader;
     if (!source || p->why) {
         if (load->border == IMGPAR_BORDER_WRAP) {
             ip_index x = ip_x_classify(p->plan->ir, load->arg[2]);

@@ -116,8 +116,15 @@ void ip_plan_free(ip_plan *plan);
 /* format "text", "dot", "json", "cl". New string in *out. */
 imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, char **out, ip_error *err);
 
+/* Where a kernel of the rows schedule keeps a stage; NULL: it does not. */
+ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage);
+/* Rows that a strip computes beyond its own, to fill its rings. */
+int ip_kernel_halo(const ip_kernel *kernel);
+
 /* The region of input that kernel reads to compute region of its outputs; [z0 z1 y0 y1 x0 x1], clipped. */
 typedef struct ip_region { int64_t z0, z1, y0, y1, x0, x1; } ip_region;
+/* Bytes of that region of a stage's elements. */
+uint64_t ip_region_bytes(const ip_region *region, const ip_stage *stage);
 void ip_kernel_demand(const ip_plan *plan, const ip_kernel *kernel, const ip_stage *input, const ip_region *region,
                       ip_region *needed);
 

@@ -49,20 +49,10 @@ static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static ip_region whole(const int64_t dims[4]) { return (ip_region){ 0, dims[0], 0, dims[1], 0, dims[2] }; }
 
-static uint64_t region_elements(const ip_region *r, const ip_stage *s)
-{
-    return (uint64_t)(r->z1 - r->z0) * (uint64_t)(r->y1 - r->y0) * (uint64_t)(r->x1 - r->x0) * (uint64_t)s->dims[3];
-}
-
-static uint64_t region_bytes(const ip_region *r, const ip_stage *s)
-{
-    return region_elements(r, s) * ip_dtype(s->dtype)->size_bytes;
-}
-
 static uint64_t stage_bytes(const ip_stage *s)
 {
     ip_region all = whole(s->dims);
-    return region_bytes(&all, s);
+    return ip_region_bytes(&all, s);
 }
 
 static ip_stage *root_of(const ip_kernel *k) { return k->stages[k->n_stages - 1]; }
@@ -165,7 +155,7 @@ static imgpar_status bind_output(evaluation *e, const ip_stage *s, ip_error *err
 {
     ip_binding *b = &e->bindings[s->id];
     b->region = e->needed[s->id];
-    uint64_t bytes = region_bytes(&b->region, s);
+    uint64_t bytes = ip_region_bytes(&b->region, s);
     return ip_buffer_new(e->runner.device, bytes ? (size_t)bytes : 1, &b->buffer, err);
 }
 
@@ -189,7 +179,7 @@ static uint64_t bytes_needed(const evaluation *e)
         const ip_stage *s = e->plan->ir->stages[k];
         if (!e->is_needed[k] || (s->kind == IP_STAGE_SOURCE && s->value && s->value->buffer))
             continue;
-        total += region_bytes(&e->needed[k], s);
+        total += ip_region_bytes(&e->needed[k], s);
     }
     return total;
 }
@@ -211,7 +201,7 @@ static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
 {
     const ip_kernel *k = &e->plan->kernels[index];
     imgpar_status st = IMGPAR_OK;
-    if (!e->is_needed[root_of(k)->id] && region_elements(&e->needed[root_of(k)->id], root_of(k)) == 0 && !root_of(k)->is_output)
+    if (!e->is_needed[root_of(k)->id] && !root_of(k)->is_output)
         return IMGPAR_OK;
     for (int i = 0; !st && i < k->n_inputs; i++)
         if (!e->bindings[k->inputs[i]->id].buffer)

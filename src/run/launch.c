@@ -58,15 +58,6 @@ enum {
 static int64_t ceil_div(int64_t a, int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
 static int64_t clamp64(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
-static int halo_rows(const ip_kernel *k)
-{
-    int halo = 0;
-    for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].lead - k->placed[i].first > halo)
-            halo = k->placed[i].lead - k->placed[i].first;
-    return halo;
-}
-
 static int64_t operations_per_row(const launching *l, int64_t columns)
 {
     int64_t n = 1;
@@ -95,7 +86,7 @@ static void divide(launching *l)
     int64_t rows = r->y1 - r->y0, columns = r->x1 - r->x0;
     int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
     int64_t per_row = operations_per_row(l, columns);
-    int64_t least = clamp64(4 * halo_rows(k), MIN_ROWS, 1 << 20);
+    int64_t least = clamp64(4 * ip_kernel_halo(k), MIN_ROWS, 1 << 20);
     if (k->schedule != IP_SCHEDULE_ROWS)
         least = 1;
     int64_t strip = clamp64(ceil_div(rows, target), least, rows > 0 ? rows : 1);
@@ -177,14 +168,6 @@ static int ring_offset(const launching *l, const ip_stage *stage)
     return (int)units;
 }
 
-static const ip_placed *placed_of(const ip_kernel *k, const ip_stage *stage)
-{
-    for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].stage == stage)
-            return &k->placed[i];
-    return NULL;
-}
-
 static size_t table_cells(const ip_stage *table)
 {
     return (size_t)table->dims[2] * (ip_dtype(table->dtype)->size_bytes / sizeof(int));
@@ -213,7 +196,7 @@ static int slot_value(const launching *l, const ip_slot *s)
     case IP_SLOT_ORIGIN: return (int)((const int64_t[]){ b->z0, b->y0, b->x0 })[s->index];
     case IP_SLOT_PITCH: return s->index ? (int)(b->y1 - b->y0) : (int)((b->x1 - b->x0) * s->stage->dims[3]);
     case IP_SLOT_RING_OFFSET: return ring_offset(l, s->stage);
-    case IP_SLOT_RING_PITCH: return ring_pitch(l, placed_of(l->kernel, s->stage));
+    case IP_SLOT_RING_PITCH: return ring_pitch(l, ip_kernel_placed(l->kernel, s->stage));
     case IP_SLOT_SCRATCH: return (int)(s->index ? d->scratch_start : d->scratch_each);
     case IP_SLOT_TABLE: return table_start(l, s->stage);
     case IP_SLOT_ITEMS: return s->index ? 0 : d->items_x * d->items_y * d->items_z;
@@ -276,12 +259,6 @@ static imgpar_status get_program(launching *l, ip_error *err)
     return st;
 }
 
-static uint64_t region_bytes(const ip_region *r, const ip_stage *s)
-{
-    return (uint64_t)(r->z1 - r->z0) * (uint64_t)(r->y1 - r->y0) * (uint64_t)(r->x1 - r->x0) * (uint64_t)s->dims[3]
-        * ip_dtype(s->dtype)->size_bytes;
-}
-
 static void report_kernel(const launching *l, const char *name, double start_ms, double busy_ms)
 {
     const imgpar_options *o = l->runner->options;
@@ -291,9 +268,9 @@ static void report_kernel(const launching *l, const char *name, double start_ms,
                        .start_ms = start_ms - l->runner->started_ms };
     e.end_ms = e.start_ms + busy_ms;
     for (int i = 0; i < l->kernel->n_inputs; i++)
-        e.bytes_read += region_bytes(&l->bindings[l->kernel->inputs[i]->id].region, l->kernel->inputs[i]);
+        e.bytes_read += ip_region_bytes(&l->bindings[l->kernel->inputs[i]->id].region, l->kernel->inputs[i]);
     for (int i = 0; i < l->kernel->n_outputs; i++)
-        e.bytes_written += region_bytes(&l->bindings[l->kernel->outputs[i]->id].region, l->kernel->outputs[i]);
+        e.bytes_written += ip_region_bytes(&l->bindings[l->kernel->outputs[i]->id].region, l->kernel->outputs[i]);
     o->on_event(o->user, &e);
 }
 
