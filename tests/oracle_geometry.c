@@ -169,7 +169,8 @@ static void histogram(const call *c, picture *out)
     *out = picture_new(IMGPAR_U32, a->c, bins, 1);
     for (int64_t n = 0; n < picture_count(a); n++) {
         real bin = a->v[n] == high ? (real)(bins - 1) : bin_of(a->dtype, a->v[n], low, high, bins);
-        if (a->v[n] >= low && a->v[n] <= high && bin >= 0 && bin < (real)bins) *picture_at(out, n % a->c, (int64_t)bin, 0) += 1;
+        bool is_inside = a->v[n] >= low && a->v[n] <= high && bin >= 0 && bin < (real)bins;
+        if (is_inside) *picture_at(out, n % a->c, (int64_t)bin, 0) += 1;
     }
 }
 

@@ -36,7 +36,13 @@ static bool all_integers(const call *c)
 }
 
 /* One element of the answer: v[k] is input k there; alpha tells that the channel is alpha. */
-typedef struct element { const call *c; imgpar_dtype dtype; real v[CALL_MAX_INPUTS]; bool is_alpha; int channel; real slack; } element;
+typedef struct element {
+    const call *c;
+    imgpar_dtype dtype;
+    real v[CALL_MAX_INPUTS], slack;
+    bool is_alpha;
+    int channel;
+} element;
 typedef real (*element_fn)(element *e);
 
 static void each(const call *c, imgpar_dtype dtype, picture *out, element_fn fn)

@@ -29,10 +29,11 @@ ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis)
     if (x->op != IP_X_ADD && x->op != IP_X_SUB)
         return NULL;
     for (int side = 0; side < (x->op == IP_X_ADD ? 2 : 1); side++) {
-        ip_expr *rest = ip_x_offset_from(ir, x->arg[side], axis);
         ip_expr *other = x->arg[1 - side];
-        ip_index uses = ip_x_classify(ir, other);
-        if (rest && !uses.uses_coord[2] && !uses.uses_coord[3])
+        if (other->uses & (IP_USES_X | IP_USES_C))
+            continue;
+        ip_expr *rest = ip_x_offset_from(ir, x->arg[side], axis);
+        if (rest)
             return ip_x_binary(ir, x->op, rest, other);
     }
     return NULL;

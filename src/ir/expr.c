@@ -410,6 +410,9 @@ static bool as_offset(const ip_expr *x, int *axis, double *lo, double *hi)
         return true;
     case IP_X_ADD:
     case IP_X_SUB:
+        /* At most one side may hold a coordinate: so each shared expression is visited once. */
+        if (x->arg[0]->uses & x->arg[1]->uses & IP_USES_COORDS)
+            return false;
         if (!as_offset(x->arg[0], &axis_a, &lo_a, &hi_a) || !as_offset(x->arg[1], &axis_b, &lo_b, &hi_b))
             return false;
         if (axis_b >= 0 && (axis_a >= 0 || x->op == IP_X_SUB))
