@@ -241,6 +241,9 @@ static imgpar_status take_result(evaluation *e, const ip_stage *s, ip_value **ou
 static imgpar_status run_whole(evaluation *e, ip_value **values, ip_error *err)
 {
     imgpar_status st = run_kernels(e, err);
+    /* Waits, so that a kernel that fails is this evaluation's failure and nobody else's. */
+    if (!st)
+        st = ip_device_finish(e->runner.device, err);
     for (int k = 0; !st && k < e->plan->n_outputs; k++)
         st = take_result(e, e->plan->outputs[k], &values[k], err);
     unbind_all(e);
