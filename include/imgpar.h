@@ -241,7 +241,7 @@ IMGPAR_API imgpar_status imgpar_array_info(const imgpar_array *a, imgpar_info *o
 /* IMGPAR_OK, or why a is an error array, or why its last evaluation failed. */
 IMGPAR_API imgpar_status imgpar_array_status(const imgpar_array *a);
 /* The message belonging to imgpar_array_status(), "" if there is none. Borrowed until the
- * next failing evaluation of a or its release. */
+ * next evaluation of a or its release. */
 IMGPAR_API const char *imgpar_array_message(const imgpar_array *a);
 
 /* Computes a and keeps its value on the device until the last release of a. */

@@ -207,6 +207,7 @@ START_TEST(what_cannot_be_written_is_told)
     blob b = gray_png();
     for (int i = 0; i < N(cases); i++) {
         ip_error err = { 0 };
+        if (!cases[i].message && access("/proc/self", F_OK) != 0) continue; /* /proc is not mounted: a plain folder */
         ck_assert_int_eq(ip_io_write(cases[i].path, b.bytes, b.n, &err), IMGPAR_E_IO);
         if (cases[i].message) ck_assert_str_eq(err.message, cases[i].message);
     }

@@ -17,6 +17,12 @@ bool ip_emit_is_endless(const ip_placed *placed)
     return placed->is_copy && placed->pad_border == IMGPAR_BORDER_WRAP;
 }
 
+int ip_emit_ring_bias(const ip_placed *placed)
+{
+    int below = placed->first < 0 ? -placed->first : 0;
+    return (below + placed->rows - 1) / placed->rows * placed->rows;
+}
+
 const char *ip_emit_ring(ip_emit *e, const ip_stage *stage)
 {
     const ip_placed *p = ip_kernel_placed(e->kernel, stage);

@@ -33,7 +33,6 @@ typedef struct ip_emit {
     const char *flat;        /* the flat index x * channels + c, where the loop is over it; else NULL */
     int channels;            /* of the stage being computed */
     const char *tap_y, *tap_x;  /* inside a window's loops */
-    const char *window_lane; /* windows were computed blockwise: their values stand in w<window>[window_lane] */
     struct ip_row { const ip_stage *stage; const ip_expr *z, *y; int border; const char *pointer, *inside; } rows[512];
 } ip_emit;
 
@@ -42,6 +41,8 @@ typedef struct ip_mark { ip_stmt *block; size_t n_trail; int n_rows; } ip_mark;
 ip_mark ip_emit_enter(ip_emit *e, ip_stmt *block);
 void ip_emit_leave(ip_emit *e, ip_mark mark);
 
+/* From here on, until its block is left, x is called name. */
+void ip_emit_name(ip_emit *e, const ip_expr *x, const char *name);
 /* The value of x as a C expression at this point, declaring what is used more than once. */
 const char *ip_emit_value(ip_emit *e, ip_expr *x);
 const char *ip_emit_window_start(ip_emit *e, const ip_expr *window);
@@ -68,6 +69,8 @@ const char *ip_emit_ring(ip_emit *e, const ip_stage *stage);
 const char *ip_cl_type(imgpar_dtype dtype); /* of values: bool is uchar */
 /* A copy of a source's rows read with a wrapping border: its rows are those of the endless pattern. */
 bool ip_emit_is_endless(const ip_placed *placed);
+/* A multiple of its ring's rows that makes every row number of an endless copy positive. */
+int ip_emit_ring_bias(const ip_placed *placed);
 
 /* Schedules: fill e->top. */
 void ip_emit_rows(ip_emit *e);

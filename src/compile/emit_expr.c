@@ -14,7 +14,7 @@ const char *ip_cl_type(imgpar_dtype dtype) { return ip_dtype(dtype)->cl; }
 
 /* ---- names in scope ------------------------------------------------------------- */
 
-static void declare_name(ip_emit *e, const ip_expr *x, const char *name)
+void ip_emit_name(ip_emit *e, const ip_expr *x, const char *name)
 {
     if (x->id >= e->n_names) {
         size_t n = e->ir->n_exprs + 256;
@@ -243,7 +243,7 @@ static const char *saturate_float(ip_emit *e, const ip_expr *x, const char *arg)
         ip_s_add(e->ir, e->block, IP_S_LET, "float", name, ip_text(e->ir, "(%s != %s ? 0.0f : %s)", arg, arg, arg));
         v = name;
     }
-    if (!(a->lo >= facts->minimum - 0.49)) { /* false also for NaN: 0 then, by the comparison */
+    if (!(a->lo >= facts->minimum - 0.49 && isfinite(a->hi))) { /* an infinite range admits NaN, which becomes 0 here */
         const char *name = ip_text(e->ir, "v%d", e->n_values++);
         ip_s_add(e->ir, e->block, IP_S_LET, "float", name,
                  ip_text(e->ir, "(%s > %d.0f ? %s : %d.0f)", v, (int)facts->minimum, v, (int)facts->minimum));
@@ -290,10 +290,11 @@ static const char *inside_index(ip_emit *e, const ip_expr *load, int dim, const 
     const ip_stage *s = load->source;
     const ip_expr *x = load->arg[dim];
     const char *index = ip_emit_value(e, load->arg[dim]);
-    bool plain = x->op == IP_X_COORD && x->axis == dim && dim < 3 && s->dims[dim] == e->kernel->domain[dim];
-    if (load->border == IP_BORDER_NONE || plain)
+    bool plain = x->op == IP_X_COORD && x->axis == dim && s->dims[dim] == (dim < 3 ? e->kernel->domain[dim] : e->channels);
+    bool fixed_channel = dim == 3 && x->op == IP_X_CONST && x->i >= 0 && x->i < s->dims[3];
+    if (load->border == IP_BORDER_NONE || plain || fixed_channel)
         return index;
-    const char *extent = ip_emit_dim(e, s, dim);
+    const char *extent = dim < 3 ? ip_emit_dim(e, s, dim) : ip_text(e->ir, "%d", (int)s->dims[3]);
     const char *raw = ip_text(e->ir, "q%d", e->n_values++);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", raw, index);
     if (load->border == IMGPAR_BORDER_CONSTANT) {
@@ -327,7 +328,7 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
     else if (is_ring)
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
                  ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
-                         is_endless ? ip_text(e->ir, "(%s + %d)", y, placed->rows) : y, placed->rows,
+                         is_endless ? ip_text(e->ir, "(%s + %d)", y, ip_emit_ring_bias(placed)) : y, placed->rows,
                          ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
     else
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_buffer_row(e, s, z, y));
@@ -362,7 +363,7 @@ static const char *column(ip_emit *e, const ip_expr *load, const char **inside)
     const ip_placed *placed = ip_kernel_placed(e->kernel, s);
     bool is_ring = placed && placed->place == IP_PLACE_RING;
     const char *x = is_ring ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
-    const char *c = ip_emit_value(e, load->arg[3]);
+    const char *c = inside_index(e, load, 3, inside);
     if (channels == 1)
         return x;
     return ip_text(e->ir, "%s * %d + %s", x, channels, c);
@@ -453,7 +454,7 @@ static const char *operation(ip_emit *e, ip_expr *x)
     if (x->op == IP_X_LOAD)
         return load_text(e, x);
     if (x->op == IP_X_WINDOW)
-        return e->window_lane ? ip_text(e->ir, "w%d[%s]", x->window, e->window_lane) : window_inline(e, x);
+        return window_inline(e, x);
     const char *arg[IP_X_MAX_ARGS] = { "", "", "", "", "" };
     for (int k = 0; k < x->n_args; k++)
         arg[k] = ip_emit_value(e, x->arg[k]);
@@ -497,7 +498,7 @@ const char *ip_emit_value(ip_emit *e, ip_expr *x)
         return text;
     name = ip_text(e->ir, "v%d", e->n_values++);
     ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), name, text);
-    declare_name(e, x, name);
+    ip_emit_name(e, x, name);
     return name;
 }
 

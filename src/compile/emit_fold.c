@@ -10,7 +10,7 @@
  * work-items. The error is that of adding BLOCK / LANES numbers, whatever the size of the image.
  *
  * Note [Sums of small integers]
- * Where a row of a strip cannot overflow 32 bits (a strip has at most 65536 columns)
+ * Where a row of a strip cannot overflow 32 bits (a strip has at most 65536 columns, unless the kernel needs whole rows)
  * it is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once.
  */
 #include "base/dtype.h"
@@ -139,10 +139,10 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
 }
 
 /* The body without a widening to 64 bits, if a row of it fits in 32; else NULL. */
-static ip_expr *small_addend(const ip_stage *s)
+static ip_expr *small_addend(const ip_kernel *k, const ip_stage *s)
 {
     const ip_expr *x = s->body;
-    if (s->reduce != IP_REDUCE_SUM || is_float(s->acc_dtype) || x->op != IP_X_CAST || is_float(x->arg[0]->dtype))
+    if (k->whole_rows || s->reduce != IP_REDUCE_SUM || is_float(s->acc_dtype) || x->op != IP_X_CAST || is_float(x->arg[0]->dtype))
         return NULL;
     double most = fmax(fabs(x->arg[0]->lo), fabs(x->arg[0]->hi));
     double elements = ROW_COLUMNS * (s->over[3] > 4 ? (double)s->over[3] : 4);
@@ -152,7 +152,7 @@ static ip_expr *small_addend(const ip_stage *s)
 static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
 {
     const char *values[4], *target = "total", *from = xa, *to = xb;
-    ip_expr *body = s->body, *small = small_addend(s);
+    ip_expr *body = s->body, *small = small_addend(e->kernel, s);
     if (small) {
         body = small;
         target = "row";

@@ -225,7 +225,7 @@ static void compute_window(ip_expr *x, void *user)
     ip_emit *e = b->e;
     if (x->op != IP_X_WINDOW)
         return;
-    const char *type = ip_cl_type(x->dtype), *acc = ip_text(e->ir, "w%d", x->window);
+    const char *type = ip_cl_type(x->dtype), *acc = ip_text(e->ir, "w%d", e->n_values++);
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
     int width = ip_emit_width(e, x->arg[0], x->dtype);
     ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "%s[%d]", acc, BLOCK), NULL);
@@ -260,6 +260,7 @@ static void compute_window(ip_expr *x, void *user)
     ip_emit_leave(e, in_columns);
     ip_emit_leave(e, in_rows);
     e->tap_y = e->tap_x = NULL;
+    ip_emit_name(e, x, ip_text(e->ir, "%s[t]", acc)); /* in the lanes to come */
 }
 
 static void compute_blocks(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb, bool flat)
@@ -274,9 +275,7 @@ static void compute_blocks(ip_emit *e, const ip_stage *s, const char *target, co
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
     ip_x_walk(e->ir, s->body, compute_window, &b);
     ip_mark in_lanes = enter_lanes(&b, ip_emit_width(e, s->body, s->dtype));
-    e->window_lane = "t";
     ip_emit_store(e, s, target, flat ? "i" : "x", ip_emit_value(e, s->body));
-    e->window_lane = NULL;
     leave_lanes(&b, in_lanes);
     ip_emit_leave(e, mark);
 }
@@ -384,7 +383,7 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
         const char *row = is_root ? ip_emit_buffer_row(e, s, "z", r)
             : p->rows == 1 ? ip_emit_ring(e, s)
                            : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
-                                     is_endless ? ip_text(e->ir, "(%s + %d)", r, p->rows) : r, p->rows,
+                                     is_endless ? ip_text(e->ir, "(%s + %d)", r, ip_emit_ring_bias(p)) : r, p->rows,
                                      ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL));
         ip_s_add(e->ir, e->block, IP_S_LET, type, "out", row);
         compute_row(e, s, "out", xa, xb);

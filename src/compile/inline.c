@@ -63,7 +63,10 @@ static bool reads_own_place(const ip_expr *load, const ip_stage *reader)
     for (int k = 0; k < 3; k++)
         if (!is_coord(load->arg[k], k) || load->source->dims[k] != domain[k])
             return false;
-    return true;
+    const ip_expr *c = load->arg[3];
+    bool is_own = is_coord(c, 3) && load->source->dims[3] == domain[3];
+    bool is_fixed = c->op == IP_X_CONST && c->i >= 0 && c->i < load->source->dims[3];
+    return is_own || is_fixed; /* another channel may be beyond the last: a matter of the border */
 }
 
 /* Every load in the body reads at its own place or has no border to apply. */

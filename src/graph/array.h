@@ -86,6 +86,7 @@ struct imgpar_array {
 
     pthread_mutex_t lock;  /* guards what follows */
     struct ip_value *value;
+    int n_users;           /* evaluations that rely on value, handles or not: loops (run/loop.c) */
     imgpar_status status;
     char *message;         /* owned; NULL: "" */
 

@@ -384,6 +384,19 @@ int ip_x_size(ip_ir *ir, ip_expr *root)
     return n;
 }
 
+static void add_cost(ip_expr *x, void *user)
+{
+    if (x->op > IP_X_ACC && x->op != IP_X_CAST)
+        *(int64_t *)user += x->op == IP_X_WINDOW ? 3 * (int64_t)x->taps_y * x->taps_x : 1;
+}
+
+int64_t ip_x_cost(ip_ir *ir, ip_expr *root)
+{
+    int64_t cost = 0;
+    ip_x_walk(ir, root, add_cost, &cost);
+    return cost;
+}
+
 bool ip_x_is_const(const ip_expr *x, double *value)
 {
     if (x->op != IP_X_CONST)

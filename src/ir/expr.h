@@ -143,6 +143,8 @@ void ip_x_walk(ip_ir *ir, ip_expr *root, void (*fn)(ip_expr *x, void *user), voi
 ip_expr *ip_x_with_args(ip_ir *ir, const ip_expr *x, ip_expr *const *args);
 /* Number of distinct expressions below root that compute something. */
 int ip_x_size(ip_ir *ir, ip_expr *root);
+/* About how many operations an element takes: as ip_x_size(), with every tap of a window counted. */
+int64_t ip_x_cost(ip_ir *ir, ip_expr *root);
 
 /* What an index expression does with the domain's coordinate. */
 typedef enum ip_index_kind {

@@ -114,7 +114,7 @@ static interval raw(const ip_expr *x)
     case IP_X_MIN: return is_finite(a) && is_finite(b) ? (interval){ fmin(a.lo, b.lo), fmin(a.hi, b.hi) } : join(a, b);
     case IP_X_MAX: return is_finite(a) && is_finite(b) ? (interval){ fmax(a.lo, b.lo), fmax(a.hi, b.hi) } : join(a, b);
     case IP_X_AND: case IP_X_OR: case IP_X_XOR: return bits(x->op, a, b);
-    case IP_X_SHR: return a.lo >= 0 ? (interval){ 0, a.hi } : a;
+    case IP_X_SHR: return (interval){ fmin(a.lo, 0), a.hi < 0 ? -1 : a.hi }; /* moves towards 0 or -1 */
     case IP_X_LT: case IP_X_LE: case IP_X_EQ: case IP_X_NE: case IP_X_ISNAN: return (interval){ 0, 1 };
     case IP_X_SELECT: return join(b, of(x->arg[2]));
     case IP_X_FMA: return sum(product(a, b), of(x->arg[2]));
@@ -129,6 +129,13 @@ static interval raw(const ip_expr *x)
     case IP_X_WINDOW: return window_range(x);
     default: return everything;
     }
+}
+
+/* Operations whose result may leave the range of their operands. */
+static bool is_computed(ip_xop op)
+{
+    return op == IP_X_ADD || op == IP_X_SUB || op == IP_X_MUL || op == IP_X_NEG || op == IP_X_ABS || op == IP_X_IDIV
+        || op == IP_X_MOD || op == IP_X_WINDOW || op == IP_X_CAST || op == IP_X_SATURATE;
 }
 
 void ip_range_infer(ip_expr *x)
@@ -150,6 +157,8 @@ void ip_range_infer(ip_expr *x)
     } else if (x->op == IP_X_CAST && ip_dtype(x->arg[0]->dtype)->is_float) {
         r.lo = fmax(trunc(r.lo), facts->minimum);
         r.hi = fmin(trunc(r.hi), facts->maximum);
+    } else if (facts->size_bytes == 8 && is_computed(x->op) && (r.lo < -0x1p53 || r.hi > 0x1p53)) {
+        r = (interval){ facts->minimum, facts->maximum }; /* beyond what a double tells exactly it may have wrapped */
     } else if (r.lo < facts->minimum || r.hi > facts->maximum) {
         r = (interval){ facts->minimum, facts->maximum };
     }

@@ -102,7 +102,7 @@ static ip_expr *min_by_range(ip_ir *ir, const ip_expr *x)
     const ip_expr *a = x->arg[0], *b = x->arg[1];
     if (a == b)
         return x->arg[0];
-    if (is_float(x))
+    if (is_float(x) || ip_dtype(x->dtype)->size_bytes == 8) /* ranges of 64-bit integers are rounded */
         return NULL;
     bool a_below = a->hi <= b->lo, b_below = b->hi <= a->lo;
     if (!a_below && !b_below)

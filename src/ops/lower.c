@@ -124,7 +124,9 @@ ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype)
 int ip_lower_border(ip_lower *l, imgpar_dtype dtype, ip_expr **cval)
 {
     int border = (int)ip_param_number(l->node, "border");
-    *cval = border == IMGPAR_BORDER_CONSTANT ? ip_lower_argument(l, dtype, ip_param_number(l->node, "cval")) : NULL;
+    double value = ip_param_number(l->node, "cval");
+    if (l->in[0]->dtype == IMGPAR_F16) value = ip_float_from_half(ip_half_from_float((float)value)); /* as a stored one */
+    *cval = border == IMGPAR_BORDER_CONSTANT ? ip_lower_argument(l, dtype, value) : NULL;
     return border;
 }
 

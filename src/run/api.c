@@ -28,6 +28,14 @@ static imgpar_status failed(imgpar_array *const *arrays, size_t n, const ip_erro
     return err->status;
 }
 
+/* An evaluation that went well takes back what an earlier one said. */
+static imgpar_status succeeded(imgpar_array *const *arrays, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        ip_array_set_error(arrays[k], IMGPAR_OK, NULL);
+    return IMGPAR_OK;
+}
+
 imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_options *options)
 {
     ip_error err = { IMGPAR_OK, "" };
@@ -51,7 +59,7 @@ imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_op
         ip_value_release(values[k]);
     }
     ip_free(values);
-    return st ? failed(arrays, n, &err) : IMGPAR_OK;
+    return st ? failed(arrays, n, &err) : succeeded(arrays, n);
 }
 
 imgpar_status imgpar_array_eval(imgpar_array *a, const imgpar_options *options) { return imgpar_eval(&a, 1, options); }
@@ -89,7 +97,7 @@ imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes, c
         ip_fail(&err, IMGPAR_E_ARGUMENT, "read: the array has %zu bytes, the destination %zu", array_bytes(a), dst ? bytes : 0);
     else
         read_into(a, dst, options, false, &err);
-    return err.status ? failed(&a, 1, &err) : IMGPAR_OK;
+    return err.status ? failed(&a, 1, &err) : succeeded(&a, 1);
 }
 
 imgpar_status imgpar_array_read(imgpar_array *a, void *dst, size_t bytes)
@@ -155,7 +163,7 @@ imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void
     st = pick_format(NULL, options, &format, &err);
     if (!st)
         st = encode(a, format, options, out, n, &err);
-    return st ? failed(&a, 1, &err) : IMGPAR_OK;
+    return st ? failed(&a, 1, &err) : succeeded(&a, 1);
 }
 
 imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options)
@@ -178,7 +186,7 @@ imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_option
         ip_runner_event(&runner, "write", path, start, 0, n);
     }
     ip_free(bytes);
-    return st ? failed(&a, 1, &err) : IMGPAR_OK;
+    return st ? failed(&a, 1, &err) : succeeded(&a, 1);
 }
 
 static imgpar_status fill_probe(const ip_header *header, imgpar_probe *out)
@@ -245,7 +253,7 @@ imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference, const
         *max_difference = most;
     ip_free(device);
     ip_free(ref);
-    return st ? failed(&a, 1, &err) : IMGPAR_OK;
+    return st ? failed(&a, 1, &err) : succeeded(&a, 1);
 }
 
 imgpar_status imgpar_explain(imgpar_array *const *arrays, size_t n, const char *format, char **out)

@@ -127,14 +127,14 @@ static imgpar_status bind_source(evaluation *e, const ip_stage *s, ip_error *err
     double start = ip_now_ms();
     ip_region r = whole(s->dims);
     const ip_region *n = &e->needed[s->id];
-    bool in_part = v->host && !v->buffer && s->dims[0] == 1 && n->y1 > n->y0 && n->y1 - n->y0 < s->dims[1];
+    bool uploads = !ip_value_is_on_device(v);
+    bool in_part = v->host && uploads && s->dims[0] == 1 && n->y1 > n->y0 && n->y1 - n->y0 < s->dims[1];
     if (!in_part) {
-        bool uploads = !v->buffer;
         ip_buffer *buffer;
         st = ip_value_on_device(v, e->runner.device, &buffer, err);
         if (st)
             return st;
-        b->buffer = ip_buffer_retain(buffer);
+        b->buffer = buffer;
         b->region = r;
         if (uploads)
             ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, v->size_bytes, v->size_bytes);
@@ -177,7 +177,7 @@ static uint64_t bytes_needed(const evaluation *e)
     uint64_t total = 0;
     for (int k = 0; k < e->plan->ir->n_stages; k++) {
         const ip_stage *s = e->plan->ir->stages[k];
-        if (!e->is_needed[k] || (s->kind == IP_STAGE_SOURCE && s->value && s->value->buffer))
+        if (!e->is_needed[k] || (s->kind == IP_STAGE_SOURCE && s->value && ip_value_is_on_device(s->value)))
             continue;
         total += ip_region_bytes(&e->needed[k], s);
     }
@@ -284,6 +284,18 @@ static int64_t rows_that_fit(evaluation *e, const ip_stage *s)
     }
 }
 
+static imgpar_status run_strips_of(evaluation *e, const ip_stage *s, int64_t rows, char *host, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    for (int64_t y = 0; !st && y < s->dims[1]; y += rows) {
+        ip_region r = whole(s->dims);
+        r.y0 = y;
+        r.y1 = min64(y + rows, s->dims[1]);
+        st = run_strip(e, s, &r, host, err);
+    }
+    return st;
+}
+
 static imgpar_status run_strips(evaluation *e, ip_value **values, ip_error *err)
 {
     const ip_stage *s = e->plan->outputs[0];
@@ -294,12 +306,11 @@ static imgpar_status run_strips(evaluation *e, ip_value **values, ip_error *err)
     char *host = ip_alloc((size_t)stage_bytes(s));
     if (!host)
         return ip_fail_memory(err, "gathering a result");
-    imgpar_status st = IMGPAR_OK;
-    for (int64_t y = 0; !st && y < s->dims[1]; y += rows) {
-        ip_region r = whole(s->dims);
-        r.y0 = y;
-        r.y1 = min64(y + rows, s->dims[1]);
-        st = run_strip(e, s, &r, host, err);
+    imgpar_status st = run_strips_of(e, s, rows, host, err);
+    while (st == IMGPAR_E_DEVICE_MEMORY && rows > 1) { /* rings and other scratch took what was left */
+        rows = (rows + 1) / 2;
+        *err = (ip_error){ IMGPAR_OK, "" };
+        st = run_strips_of(e, s, rows, host, err);
     }
     if (st) {
         ip_free(host);
@@ -316,9 +327,15 @@ static imgpar_status run_on_device(evaluation *e, ip_value **values, ip_error *e
         return ip_fail(err, IMGPAR_E_UNSUPPORTED, "f64: the device %s has no double precision", facts->info.name);
     find_last_readers(e);
     infer_demand(e, NULL, NULL);
-    if (e->plan->n_kernels > 0 && bytes_needed(e) > ip_device_budget_left(e->runner.device))
-        return run_strips(e, values, err);
-    return run_whole(e, values, err);
+    bool fits = e->plan->n_kernels == 0 || bytes_needed(e) <= ip_device_budget_left(e->runner.device);
+    imgpar_status st = fits ? run_whole(e, values, err) : IMGPAR_E_DEVICE_MEMORY;
+    if (st != IMGPAR_E_DEVICE_MEMORY)
+        return st;
+    *err = (ip_error){ IMGPAR_OK, "" };
+    for (int k = 0; k < e->plan->ir->n_stages; k++)
+        if (e->source_values[k])
+            ip_value_leave_device(e->source_values[k]);
+    return run_strips(e, values, err);
 }
 
 /* ---- the reference interpreter ------------------------------------------------------------------ */

@@ -62,7 +62,7 @@ static int64_t operations_per_row(const launching *l, int64_t columns)
 {
     int64_t n = 1;
     for (int i = 0; i < l->kernel->n_placed; i++)
-        n += 1 + ip_x_size(l->plan->ir, l->kernel->placed[i].stage->body);
+        n += 1 + ip_x_cost(l->plan->ir, l->kernel->placed[i].stage->body);
     return n * columns * l->kernel->domain[3];
 }
 
@@ -98,7 +98,7 @@ static void divide(launching *l)
     int64_t chunk = clamp64(ceil_div(columns, wanted_x), columns < SMALL_COLUMNS ? columns : SMALL_COLUMNS, columns);
     if (!k->whole_rows)
         chunk = clamp64(STRIP_WORK / (ceil_div(per_row, columns > 0 ? columns : 1) * strip + 1), chunk < SMALL_COLUMNS ? chunk : SMALL_COLUMNS, chunk);
-    if (k->is_fold && chunk > FOLD_COLUMNS)
+    if (k->is_fold && !k->whole_rows && chunk > FOLD_COLUMNS)
         chunk = FOLD_COLUMNS;
     d->strip_columns = (int)(chunk > 0 ? chunk : 1);
     d->items_x = (int)ceil_div(columns, d->strip_columns);
@@ -382,7 +382,7 @@ static imgpar_status launch_pixels(launching *l, double *busy_ms, ip_error *err)
     size_t side = ip_device_facts_of(l->runner->device)->local_size;
     size_t columns = (size_t)(r->x1 - r->x0), rows = (size_t)(r->y1 - r->y0);
     const size_t local[3] = { side, 1, 1 };
-    int64_t work = (int64_t)columns * (1 + ip_x_size(l->plan->ir, l->root->body)) * l->root->dims[3];
+    int64_t work = (int64_t)columns * (1 + ip_x_cost(l->plan->ir, l->root->body)) * l->root->dims[3];
     size_t batch = rows;
     if (l->runner->poll.stop && work > 0 && r->z1 - r->z0 == 1)
         batch = (size_t)clamp64(4 * STRIP_WORK / work, 1, (int64_t)rows);
@@ -417,6 +417,18 @@ static imgpar_status launch_finish(launching *l, double *busy_ms, ip_error *err)
 
 static bool is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
 
+/* Columns are counted in int on the device. */
+static imgpar_status check_rows(const ip_kernel *k, ip_error *err)
+{
+    for (int i = 0; i < k->n_inputs + k->n_outputs; i++) {
+        const ip_stage *s = i < k->n_inputs ? k->inputs[i] : k->outputs[i - k->n_inputs];
+        if (s->dims[2] * s->dims[3] > INT32_MAX)
+            return ip_fail(err, IMGPAR_E_LIMIT, "%s: a row of %lld elements is too long for this device", k->ops,
+                           (long long)(s->dims[2] * s->dims[3]));
+    }
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel,
                             const ip_binding *bindings, const ip_region *region, ip_error *err)
 {
@@ -425,7 +437,9 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     bool as_rows = kernel->schedule == IP_SCHEDULE_ROWS || kernel->is_fold;
     if (is_empty(region) && !kernel->is_fold)
         return IMGPAR_OK;
-    imgpar_status st = IMGPAR_OK;
+    imgpar_status st = check_rows(kernel, err);
+    if (st)
+        return st;
     if (as_rows) {
         divide(&l);
         st = plan_scratch(&l, err);

@@ -63,8 +63,12 @@ static imgpar_status add_loop(ip_loop_values *out, imgpar_array *node, ip_error 
         out->values = values;
         out->capacity = capacity;
     }
-    out->nodes[out->n] = ip_array_hold(node);
-    out->values[out->n++] = NULL;
+    /* From here to ip_loops_release() the node keeps the value it has or gets, whatever other threads do. */
+    pthread_mutex_lock(&node->lock);
+    node->n_users++;
+    out->values[out->n] = ip_value_retain(node->value);
+    pthread_mutex_unlock(&node->lock);
+    out->nodes[out->n++] = ip_array_hold(node);
     return IMGPAR_OK;
 }
 
@@ -83,10 +87,10 @@ static imgpar_status find_loops(imgpar_array *const *arrays, size_t n, ip_loop_v
                 st = ip_fail_memory(err, "preparing loops");
                 break;
             }
-            if (is_new && !has_value(next)) {
-                if (next->loop)
-                    st = add_loop(out, next, err);
-                for (int i = 0; !next->loop && i < next->n_inputs; i++) {
+            if (is_new && next->loop)
+                st = add_loop(out, next, err);
+            if (is_new && !next->loop && !has_value(next)) {
+                for (int i = 0; i < next->n_inputs; i++) {
                     if (depth == capacity) {
                         capacity = capacity ? capacity * 2 : 64;
                         imgpar_array **longer = ip_realloc_array(stack, capacity, sizeof *stack);
@@ -231,8 +235,13 @@ void ip_loops_release(ip_loop_values *values)
     for (size_t k = 0; k < values->n; k++) {
         imgpar_array *node = values->nodes[k];
         /* A value lives as long as the user's handle; inside another graph the node has none. */
-        if (atomic_load(&node->handles) == 0)
-            put_value(node, NULL);
+        pthread_mutex_lock(&node->lock);
+        bool is_last = --node->n_users == 0 && atomic_load(&node->handles) == 0;
+        ip_value *unused = is_last ? node->value : NULL;
+        if (is_last)
+            node->value = NULL;
+        pthread_mutex_unlock(&node->lock);
+        ip_value_release(unused);
         ip_value_release(values->values[k]);
         ip_array_drop(node);
     }

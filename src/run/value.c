@@ -71,6 +71,24 @@ void ip_value_release(struct ip_value *v)
     ip_free(v);
 }
 
+bool ip_value_is_on_device(ip_value *v)
+{
+    pthread_mutex_lock(&v->lock);
+    bool is_there = v->buffer != NULL;
+    pthread_mutex_unlock(&v->lock);
+    return is_there;
+}
+
+void ip_value_leave_device(ip_value *v)
+{
+    pthread_mutex_lock(&v->lock);
+    ip_buffer *unused = v->host ? v->buffer : NULL;
+    if (unused)
+        v->buffer = NULL;
+    pthread_mutex_unlock(&v->lock);
+    ip_buffer_release(unused);
+}
+
 imgpar_status ip_value_on_device(ip_value *v, ip_device *device, ip_buffer **buffer, ip_error *err)
 {
     imgpar_status st = IMGPAR_OK;
@@ -85,7 +103,7 @@ imgpar_status ip_value_on_device(ip_value *v, ip_device *device, ip_buffer **buf
         else
             v->buffer = b;
     }
-    *buffer = v->buffer;
+    *buffer = ip_buffer_retain(v->buffer); /* another evaluation may give up the copy */
     pthread_mutex_unlock(&v->lock);
     return st;
 }

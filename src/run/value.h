@@ -25,7 +25,10 @@ ip_value *ip_value_of_buffer(ip_buffer *takes_buffer, size_t size_bytes);
 /* Borrows the elements of a PIXELS source and retains it. */
 ip_value *ip_value_of_source(ip_source *source);
 
-/* The value in device memory, uploading it if needed; *buffer is borrowed from value. uploaded (may be NULL): bytes. */
+/* The value in device memory, uploading it if needed; *buffer is a new reference. */
+bool ip_value_is_on_device(ip_value *value);
+/* Gives up the copy on the device where host memory has it too. */
+void ip_value_leave_device(ip_value *value);
 imgpar_status ip_value_on_device(ip_value *value, ip_device *device, ip_buffer **buffer, ip_error *err);
 /* Copies elements to dst, which has room for size_bytes. */
 imgpar_status ip_value_read(ip_value *value, void *dst, ip_error *err);
