@@ -177,7 +177,7 @@ static int child_opens(void)
 }
 
 /* Runs this program with one argument and some variables ("NAME=value", or "NAME" to unset); its exit status. */
-static const char *program; /* this one, to be run again */
+static const char *this_program; /* this one, to be run again */
 
 static int run_child(const char *name, const char *const *environment)
 {
@@ -191,7 +191,7 @@ static int run_child(const char *name, const char *const *environment)
             if (equals) setenv(key, equals + 1, 1);
             else unsetenv(key);
         }
-        execl(program, program, name, (char *)NULL);
+        execl(this_program, this_program, name, (char *)NULL);
         _exit(99);
     }
     int status = 0;
@@ -780,7 +780,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    program = argv[0];
+    this_program = argv[0];
     if (argc > 1 && strcmp(argv[1], "without-platform") == 0) return child_without_platform();
     if (argc > 1 && strcmp(argv[1], "opens") == 0) return child_opens();
 

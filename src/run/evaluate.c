@@ -301,8 +301,8 @@ static imgpar_status run_strips(evaluation *e, ip_value **values, ip_error *err)
     const ip_stage *s = e->plan->outputs[0];
     int64_t rows = e->plan->n_outputs == 1 && s->kind == IP_STAGE_MAP && s->dims[0] == 1 ? rows_that_fit(e, s) : 0;
     if (rows == 0)
-        return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: needs more than the %llu MB that the device may use",
-                       s->node->op->info.name, (unsigned long long)(ip_device_budget_left(e->runner.device) >> 20));
+        return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: needs more than the %llu kB that are left for it on the device",
+                       s->node->op->info.name, (unsigned long long)(ip_device_budget_left(e->runner.device) >> 10));
     char *host = ip_alloc((size_t)stage_bytes(s));
     if (!host)
         return ip_fail_memory(err, "gathering a result");
