@@ -103,7 +103,7 @@ imgpar_status ip_value_on_device(ip_value *v, ip_device *device, ip_buffer **buf
         else
             v->buffer = b;
     }
-    *buffer = ip_buffer_retain(v->buffer); /* another evaluation may give up the copy */
+    *buffer = st ? NULL : ip_buffer_retain(v->buffer); /* another evaluation may give up the copy */
     pthread_mutex_unlock(&v->lock);
     return st;
 }
