@@ -101,7 +101,7 @@ static void check_sizes(bench *b, const combination *m)
 static device_use use_of(const bench *b, const combination *m, int row)
 {
     int d = m->dtype_index;
-    bool has_dtype = d < m->row->n_quick || (b->is_full && (d < 2 || d % 5 == row % 5));
+    bool has_dtype = d < m->row->n_quick || (b->is_full && (d < 2 || d % 7 == row % 7));
     int n_channels = (int)strlen(m->row->channels), channel_index = 0;
     while (m->row->channels[channel_index] - '0' != m->channels)
         channel_index++;

@@ -62,7 +62,7 @@ if [ -n "$IMGPAR_SANITIZED" ]; then
     # crashes where the guess was wrong.
     ASAN_OPTIONS=intercept_tls_get_addr=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
     export ASAN_OPTIONS
-    LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}
+    LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0:use_tls=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}
     UBSAN_OPTIONS=print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}
     export LSAN_OPTIONS UBSAN_OPTIONS
 fi

@@ -86,7 +86,9 @@ static int apply(options *o, const row *r, const char *argument)
         return EXIT_USAGE;
     }
     if (r->word) {
-        *(const char **)((char *)o + r->word) = argument;
+        const char **word = (const char **)((char *)o + r->word);
+        if (*word && strcmp(*word, argument) != 0) return usage("--%s is given twice", r->name);
+        *word = argument;
         return EXIT_DONE;
     }
     switch (r->code) {

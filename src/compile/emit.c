@@ -212,9 +212,11 @@ static void reset(ip_emit *e)
     ip_emit fresh = { .plan = e->plan, .ir = e->ir, .kernel = e->kernel, .options = e->options };
     *e = fresh;
     e->top = ip_ir_alloc(e->ir, 1, sizeof *e->top);
-    static ip_stmt spare;
-    if (!e->top)
+    static _Thread_local ip_stmt spare;
+    if (!e->top) {
+        spare = (ip_stmt){ .kind = IP_S_NOTE };
         e->top = &spare;
+    }
     e->block = e->top;
 }
 

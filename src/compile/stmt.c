@@ -27,10 +27,12 @@ const char *ip_text(ip_ir *ir, const char *format, ...)
 
 ip_stmt *ip_s_add(ip_ir *ir, ip_stmt *parent, ip_stmt_kind kind, const char *a, const char *b, const char *c)
 {
-    static ip_stmt spare; /* written to only when memory ran out, and never read */
+    static _Thread_local ip_stmt spare; /* handed out when memory ran out; what is put there is never printed */
     ip_stmt *s = ip_ir_alloc(ir, 1, sizeof *s);
-    if (!s)
+    if (!s) {
+        spare = (ip_stmt){ .kind = IP_S_NOTE };
         return &spare;
+    }
     *s = (ip_stmt){ .kind = kind, .a = a, .b = b, .c = c };
     if (parent->last)
         parent->last->next = s;
