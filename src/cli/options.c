@@ -87,7 +87,8 @@ static int apply(options *o, const row *r, const char *argument)
     }
     if (r->word) {
         const char **word = (const char **)((char *)o + r->word);
-        if (*word && strcmp(*word, argument) != 0) return usage("--%s is given twice", r->name);
+        if (*word && strcmp(*word, argument) != 0)
+            return r->name ? usage("--%s is given twice", r->name) : usage("-%c is given twice", r->code);
         *word = argument;
         return EXIT_DONE;
     }
