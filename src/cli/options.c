@@ -30,7 +30,7 @@ static const row rows[] = {
     { 'o', NULL, required_argument, " OUT", WORD(output), NULL, "the file -e is written to; - is standard output" },
     { OPT_FORMAT, "format", required_argument, "=FORMAT", WORD(format), "png|jpeg|jpg|npy|pnm|ppm|pgm|pam",
       "the format of what is written to -" },
-    { OPT_EXPLAIN, "explain", optional_argument, "[=text|dot|json|cl]", 0, "text|dot|json|cl|graph",
+    { OPT_EXPLAIN, "explain", optional_argument, "[=text|dot|json|cl|graph]", 0, "text|dot|json|cl|graph",
       "show how it would be computed, and compute nothing" },
     { OPT_PROFILE, "profile", optional_argument, "[=json]", 0, "table|json",
       "show on standard error where the time went" },
