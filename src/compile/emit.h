@@ -56,7 +56,7 @@ void ip_emit_row_pointers(ip_emit *e, ip_expr *root);
 void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value);
 /* Name of a pointer to row (z, y as text) of a buffer, shifted so that element x * channels + c is at that index. */
 const char *ip_emit_buffer_row(ip_emit *e, const ip_stage *stage, const char *z, const char *y);
-/* A call of a border function, or "" text for replicate etc.; index and extent are text. */
+/* index moved inside 0..extent-1 by a call of the border's function; index itself for IP_BORDER_NONE. */
 const char *ip_emit_border(ip_emit *e, int border, const char *index, const char *extent);
 
 /* Names of parameters; each is declared once at the top. */

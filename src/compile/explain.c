@@ -24,7 +24,8 @@ bool ip_schedule_find(const char *name, ip_schedule *schedule)
 
 static uint64_t stage_bytes(const ip_stage *s)
 {
-    return (uint64_t)s->dims[0] * (uint64_t)s->dims[1] * (uint64_t)s->dims[2] * (uint64_t)s->dims[3] * ip_dtype(s->dtype)->size_bytes;
+    const ip_region whole = { 0, s->dims[0], 0, s->dims[1], 0, s->dims[2] };
+    return ip_region_bytes(&whole, s);
 }
 
 static void kernel_traffic(const ip_kernel *k, uint64_t *read, uint64_t *written)
@@ -110,7 +111,7 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
 
 static void explain_text(const ip_plan *plan, ip_str *out)
 {
-    uint64_t read, written, saved = 0;
+    uint64_t saved = 0;
     for (int i = 0; i < plan->n_kernels; i++)
         for (int s = 0; s + 1 < plan->kernels[i].n_stages; s++)
             saved += 2 * stage_bytes(plan->kernels[i].stages[s]);
@@ -122,10 +123,8 @@ static void explain_text(const ip_plan *plan, ip_str *out)
         ip_str_append(out, " of memory traffic");
     }
     ip_str_putc(out, '\n');
-    for (int i = 0; i < plan->n_kernels; i++) {
-        kernel_traffic(&plan->kernels[i], &read, &written);
+    for (int i = 0; i < plan->n_kernels; i++)
         text_kernel(plan, &plan->kernels[i], i + 1, out);
-    }
 }
 
 static void explain_json(const ip_plan *plan, ip_str *out)

@@ -52,25 +52,6 @@ static void print_one(ip_expr *x, void *user)
     ip_str_append(out, "]\n");
 }
 
-/* Children before parents; shared ones may repeat in a plain recursion, so print by walking ids upwards. */
-static void collect(const ip_expr *x, unsigned limit, ip_str *out, unsigned *printed, int depth)
-{
-    if (depth > 400)
-        return;
-    for (int k = 0; k < x->n_args; k++)
-        collect(x->arg[k], limit, out, printed, depth + 1);
-    if (x->id + 1 > *printed) {
-        print_one((ip_expr *)x, out);
-        *printed = x->id + 1;
-    }
-}
-
-void ip_expr_print(const ip_expr *x, struct ip_str *out)
-{
-    unsigned printed = 0;
-    collect(x, x->id, out, &printed, 0);
-}
-
 static void print_body(ip_ir *ir, const char *label, ip_expr *x, ip_str *out)
 {
     if (!x)

@@ -77,9 +77,8 @@ ip_expr *ip_table_at(ip_ir *ir, ip_stage *table, ip_expr *index);
 
 /* Checks types, ranges and order of everything; the first violation as a message in err. */
 imgpar_status ip_ir_verify(ip_ir *ir, ip_error *err);
-/* Text of an expression, and of the whole list, for IMGPAR_DUMP and tests. */
+/* Text of the whole list, for IMGPAR_DUMP and tests. */
 struct ip_str;
-void ip_expr_print(const ip_expr *x, struct ip_str *out);
 void ip_ir_print(const ip_ir *ir, struct ip_str *out);
 
 #endif

@@ -23,7 +23,6 @@ typedef struct ip_lower {
     ip_stage *const *in; /* the stages of node->inputs */
     int64_t dims[4];     /* of the node */
     ip_error *err;
-    void *state;         /* for lowering functions that call out; free use */
 } ip_lower;
 
 /* A coordinate of the node's domain, 0..3 = z y x c. */
