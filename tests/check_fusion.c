@@ -199,7 +199,7 @@ START_TEST(several_results_share_their_work)
                                 imgpar_apply(b.ctx, "histogram($1)", in, 1) };
     imgpar_array *alone[] = { make(&b, "boxblur($1, size=5)"), make(&b, "blend(boxblur($1, size=5), $2, 0.25)"),
                               make(&b, "histogram(boxblur($1, size=5))") };
-    if (b.is_cpu) ck_assert_int_eq(kernels_in(results, 3), 3);
+    if (b.is_cpu) ck_assert_int_eq(kernels_in(results, 3), 1);
     ck_assert_int_eq(imgpar_eval(results, 3, NULL), IMGPAR_OK);
     ck_assert_int_eq(kernels_in(results, 3), 0); /* the values are kept */
     set(&b, "schedule", "ref");
@@ -208,6 +208,59 @@ START_TEST(several_results_share_their_work)
         imgpar_array_release(results[k]);
         imgpar_array_release(alone[k]);
     }
+    tear_down(&b);
+}
+END_TEST
+
+enum { MAX_TOGETHER = 4 };
+
+/* Asked for at once: how many kernels they make, and each value as if it were alone. */
+static const struct together {
+    int kernels;
+    const char *texts[MAX_TOGETHER];
+} togethers[] = {
+    { 1, { "mean($1)", "minval($1)", "maxval($1)", "sum($1)" } },
+    { 1, { "histogram(gray(boxblur($1)))", "mean(gray(boxblur($1)))" } },
+    { 1, { "histogram($1)", "histogram(gray($1))", "sum($1)" } },
+    { 1, { "boxblur($1)", "erode(boxblur($1), 3)", "median(erode(boxblur($1), 3), 3)" } },
+    { 1, { "boxblur($1, border=wrap)", "erode($1, 5)", "blend($1, $2, 0.5)" } },
+    { 1, { "cast($1, f16)", "boxblur(cast($1, f16))", "mean(cast($1, f16))" } },
+    { 1, { "gray($1)", "sobel(gray($1))", "invert($1)" } },
+    { 2, { "threshold(boxblur($1), mean(boxblur($1)))" } },
+    { 2, { "threshold(boxblur($1), mean(boxblur($1)))", "mean(boxblur($1))", "boxblur($1)" } },
+    { 2, { "boxblur($1)", "crop($1, 3, 4, 20, 10)" } },
+    { 2, { "invert($1)", "make(61, 47, x + y)" } }, /* nothing in common */
+};
+
+static void check_together(bench *b, const struct together *t)
+{
+    imgpar_array *results[MAX_TOGETHER], *alone[MAX_TOGETHER];
+    size_t n = 0;
+    for (; n < MAX_TOGETHER && t->texts[n]; n++) {
+        results[n] = make(b, t->texts[n]);
+        alone[n] = make(b, t->texts[n]);
+    }
+    int kernels = kernels_in(results, n);
+    ck_assert_msg(!b->is_cpu || kernels == t->kernels, "%s and others: %d kernels, not %d", t->texts[0], kernels, t->kernels);
+    ck_assert_int_eq(imgpar_eval(results, n, NULL), IMGPAR_OK);
+    set(b, "fuse", "0");
+    for (size_t k = 0; k < n; k++) {
+        expect_same(results[k], alone[k], t->texts[k]);
+        imgpar_array_release(results[k]);
+        imgpar_array_release(alone[k]);
+    }
+    set(b, "fuse", "1");
+}
+
+START_TEST(results_of_one_source_are_made_in_one_pass)
+{
+    bench b;
+    set_up(&b);
+    for (size_t k = 0; k < sizeof togethers / sizeof *togethers; k++)
+        check_together(&b, &togethers[k]);
+    add_images(&b, IMGPAR_U8, 83, 700, 3); /* several strips */
+    for (size_t k = 0; k < sizeof togethers / sizeof *togethers; k++)
+        check_together(&b, &togethers[k]);
     tear_down(&b);
 }
 END_TEST
@@ -385,6 +438,7 @@ int main(void)
     tcase_add_test(c, a_wrap_border_is_cut_with_a_reason);
     tcase_add_test(c, fusion_can_be_switched_off);
     tcase_add_test(c, several_results_share_their_work);
+    tcase_add_test(c, results_of_one_source_are_made_in_one_pass);
     tcase_add_test(c, a_kept_value_is_read_and_not_computed_again);
     tcase_add_test(c, a_parameter_may_be_computed_on_the_device);
     tcase_add_test(c, values_and_sizes_need_no_new_program);

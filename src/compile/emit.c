@@ -78,6 +78,7 @@ static const char *slot_name(ip_emit *e, int at)
     case IP_SLOT_RING_OFFSET: return ip_text(e->ir, "at_%s", ip_emit_ring(e, s->stage));
     case IP_SLOT_RING_PITCH: return ip_text(e->ir, "pitch_%s", ip_emit_ring(e, s->stage));
     case IP_SLOT_SCRATCH: return s->index ? "scratch_start" : "scratch_each";
+    case IP_SLOT_PARTIAL: return ip_text(e->ir, "partials_%s", ip_emit_buffer(e, s->stage));
     case IP_SLOT_PARAM: return ip_text(e->ir, "p%d", at);
     case IP_SLOT_TABLE: return ip_text(e->ir, "t%d", at);
     case IP_SLOT_ITEMS: return s->index ? "first_item" : "n_items";
@@ -156,15 +157,9 @@ static void note_input(ip_expr *load, void *user)
     inputs[k->n_inputs++] = s;
 }
 
-static void collect_buffers(ip_emit *e)
+static void collect_inputs(ip_emit *e)
 {
     ip_kernel *k = e->kernel;
-    k->outputs = ip_alloc_array(1, sizeof *k->outputs);
-    if (!k->outputs) {
-        e->ir->failed = true;
-        return;
-    }
-    k->outputs[k->n_outputs++] = k->stages[k->n_stages - 1];
     for (int i = 0; i < k->n_placed; i++)
         ip_stage_each_load(e->ir, k->placed[i].stage, note_input, e);
     for (int i = 0; k->n_placed == 0 && i < k->n_stages; i++)
@@ -224,14 +219,14 @@ static void reset(ip_emit *e)
 static void emit_kernel(ip_emit *e, ip_str *out)
 {
     ip_kernel *k = e->kernel;
-    collect_buffers(e);
+    collect_inputs(e);
     reset(e);
-    if (k->schedule == IP_SCHEDULE_ROWS || k->is_fold)
+    if (ip_kernel_walks_rows(k))
         ip_emit_rows(e);
     else
         ip_emit_pixels(e);
     ip_stmt *main_body = e->top, *finish_body = NULL;
-    if (k->is_fold) {
+    if (k->n_folds > 0) {
         reset(e);
         ip_emit_finish(e);
         finish_body = e->top;
@@ -263,7 +258,7 @@ static void name_kernel(ip_kernel *k, const char *text)
         n += (size_t)snprintf(ops + n, sizeof ops - n, "%s%.*s", n ? "_" : "", (int)length, op);
         op += length + (op[length] == ',');
     }
-    snprintf(k->name, sizeof k->name, "k_%s_%s_%08x", ops, ip_dtype(k->stages[k->n_stages - 1]->dtype)->name,
+    snprintf(k->name, sizeof k->name, "k_%s_%s_%08x", ops, ip_dtype(k->outputs[k->n_outputs - 1]->dtype)->name,
              (unsigned)(ip_hash_text(7, text) >> 32));
 }
 

@@ -75,12 +75,12 @@ int ip_emit_ring_bias(const ip_placed *placed);
 /* Schedules: fill e->top. */
 void ip_emit_rows(ip_emit *e);
 void ip_emit_pixels(ip_emit *e);
-/* The second kernel of a fold: combines partial results; fills e->top. */
+/* The second kernel where there are folds: combines partial results; fills e->top. */
 void ip_emit_finish(ip_emit *e);
-/* The accumulator of a fold root: declared before the rows, fed within a row, stored after. */
-void ip_emit_fold_begin(ip_emit *e);
-void ip_emit_fold_row(ip_emit *e, const char *xa, const char *xb, bool flat);
-void ip_emit_fold_end(ip_emit *e);
+/* The accumulator of a fold: declared before the rows, fed within a row, stored after. */
+void ip_emit_fold_begin(ip_emit *e, const ip_stage *fold);
+void ip_emit_fold_row(ip_emit *e, const ip_stage *fold, const char *xa, const char *xb, bool flat);
+void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
 /* Whether a body can be computed over the flat index x * channels + c. */
 bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body);
 /* Lanes that suit the widest type below root (64-byte vectors). */

@@ -20,7 +20,6 @@
 
 enum { LANES = 16, BLOCK = 2048, ROW_COLUMNS = 65536 };
 
-static const ip_stage *root_of(const ip_emit *e) { return e->kernel->stages[e->kernel->n_stages - 1]; }
 static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
 
 static void line(ip_emit *e, const char *text) { ip_s_add(e->ir, e->block, IP_S_STORE, text, NULL, NULL); }
@@ -67,29 +66,40 @@ static bool sums_floats(const ip_stage *s)
     return s->kind == IP_STAGE_REDUCE && s->reduce == IP_REDUCE_SUM && is_float(s->acc_dtype);
 }
 
-void ip_emit_fold_begin(ip_emit *e)
+/* Names of a fold within its kernel, after its result's buffer. */
+static const char *named(ip_emit *e, const char *what, const ip_stage *s) { return ip_text(e->ir, "%s_%s", what, ip_emit_buffer(e, s)); }
+
+/* The partial results of all work-items, one after the other. */
+static void declare_partials(ip_emit *e, const ip_stage *s, const char *type)
 {
-    const ip_stage *s = root_of(e);
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), named(e, "partial", s),
+             ip_text(e->ir, "(__global %s *)(scratch + (long)%s * 64)", type, ip_emit_slot(e, IP_SLOT_PARTIAL, 0, s, NULL)));
+}
+
+void ip_emit_fold_begin(ip_emit *e, const ip_stage *s)
+{
     e->kernel->has_scratch = true;
     if (s->kind == IP_STAGE_HISTOGRAM) {
         const char *bins = ip_emit_dim(e, s, 2);
-        ip_s_add(e->ir, e->top, IP_S_LET, "__global uint *", "counts",
-                 ip_text(e->ir, "(__global uint *)scratch + item * %s * %d", bins, (int)s->dims[1]));
+        const char *counts = named(e, "counts", s);
+        declare_partials(e, s, "uint");
+        ip_s_add(e->ir, e->top, IP_S_LET, "__global uint *", counts,
+                 ip_text(e->ir, "%s + item * %s * %d", named(e, "partial", s), bins, (int)s->dims[1]));
         ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "k", "0", ip_text(e->ir, "%s * %d", bins, (int)s->dims[1]));
-        ip_s_add(e->ir, loop, IP_S_STORE, "counts[k]", "0", NULL);
+        ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k]", counts), "0", NULL);
         return;
     }
-    ip_s_add(e->ir, e->top, IP_S_VAR, ip_cl_type(s->acc_dtype), "total", neutral(e, s));
+    ip_s_add(e->ir, e->top, IP_S_VAR, ip_cl_type(s->acc_dtype), named(e, "total", s), neutral(e, s));
     if (sums_floats(s))
-        ip_s_add(e->ir, e->top, IP_S_VAR, ip_cl_type(s->acc_dtype), "lost", "0");
+        ip_s_add(e->ir, e->top, IP_S_VAR, ip_cl_type(s->acc_dtype), named(e, "lost", s), "0");
 }
 
 /* total, lost += v */
-static void add_compensated(ip_emit *e, const char *type, const char *v)
+static void add_compensated(ip_emit *e, const char *type, const char *total, const char *lost, const char *v)
 {
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "next", ip_text(e->ir, "total + %s", v));
-    line(e, ip_text(e->ir, "lost += fabs(total) >= fabs(%s) ? (total - next) + %s : (%s - next) + total", v, v, v));
-    line(e, "total = next");
+    ip_s_add(e->ir, e->block, IP_S_LET, type, "next", ip_text(e->ir, "%s + %s", total, v));
+    line(e, ip_text(e->ir, "%s += fabs(%s) >= fabs(%s) ? (%s - next) + %s : (%s - next) + %s", lost, total, v, total, v, v, total));
+    line(e, ip_text(e->ir, "%s = next", total));
 }
 
 /* What one step of the element loop computes: one value, or one a channel. */
@@ -126,7 +136,7 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
         const char *bin = ip_text(e->ir, "bin%d", c);
         ip_s_add(e->ir, e->block, IP_S_LET, "int", bin, values[c]);
         const char *at = e->channels == 1 ? bin : ip_text(e->ir, "%s * %s + %s", bins, ip_emit_channel_text(e, c), bin);
-        const char *count = ip_text(e->ir, "counts[%s]++", at);
+        const char *count = ip_text(e->ir, "%s[%s]++", named(e, "counts", s), at);
         if (always_inside) {
             line(e, count);
         } else {
@@ -151,7 +161,7 @@ static ip_expr *small_addend(const ip_kernel *k, const ip_stage *s)
 
 static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
 {
-    const char *values[4], *target = "total", *from = xa, *to = xb;
+    const char *values[4], *total = named(e, "total", s), *target = total, *from = xa, *to = xb;
     ip_expr *body = s->body, *small = small_addend(e->kernel, s);
     if (small) {
         body = small;
@@ -175,7 +185,7 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
     leave_element(e, &channels);
     ip_emit_leave(e, mark);
     if (small)
-        line(e, ip_text(e->ir, "total += (%s)row", ip_cl_type(s->acc_dtype)));
+        line(e, ip_text(e->ir, "%s += (%s)row", total, ip_cl_type(s->acc_dtype)));
 }
 
 /* Floats: Note [Sums of floats]. MIN and MAX use the lanes too, since their order is free. */
@@ -218,15 +228,14 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
         ip_s_add(e->ir, pairs, IP_S_STORE, "lane[t]", combined(e, s, "lane[t]", ip_text(e->ir, "lane[t + %d]", half)), NULL);
     }
     if (s->reduce == IP_REDUCE_SUM)
-        add_compensated(e, type, "lane[0]");
+        add_compensated(e, type, named(e, "total", s), named(e, "lost", s), "lane[0]");
     else
-        ip_s_add(e->ir, e->block, IP_S_STORE, "total", combined(e, s, "total", "lane[0]"), NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE, named(e, "total", s), combined(e, s, named(e, "total", s), "lane[0]"), NULL);
     ip_emit_leave(e, in_block);
 }
 
-void ip_emit_fold_row(ip_emit *e, const char *xa, const char *xb, bool flat)
+void ip_emit_fold_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
 {
-    const ip_stage *s = root_of(e);
     if (s->kind == IP_STAGE_HISTOGRAM)
         histogram_row(e, s, xa, xb);
     else if (is_float(s->acc_dtype) && s->reduce != IP_REDUCE_CUSTOM)
@@ -235,61 +244,80 @@ void ip_emit_fold_row(ip_emit *e, const char *xa, const char *xb, bool flat)
         simple_row(e, s, xa, xb, flat);
 }
 
-void ip_emit_fold_end(ip_emit *e)
+void ip_emit_fold_end(ip_emit *e, const ip_stage *s)
 {
-    const ip_stage *s = root_of(e);
     if (s->kind == IP_STAGE_HISTOGRAM)
         return;
-    const char *partial = ip_text(e->ir, "((__global %s *)scratch)", ip_cl_type(s->acc_dtype));
+    const char *partial = named(e, "partial", s), *total = named(e, "total", s);
+    declare_partials(e, s, ip_cl_type(s->acc_dtype));
     if (sums_floats(s)) {
-        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item * 2]", partial), "total", NULL);
-        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item * 2 + 1]", partial), "lost", NULL);
+        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item * 2]", partial), total, NULL);
+        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item * 2 + 1]", partial), named(e, "lost", s), NULL);
     } else {
-        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item]", partial), "total", NULL);
+        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item]", partial), total, NULL);
     }
 }
 
+/* One work-item a bin. */
 static void finish_histogram(ip_emit *e, const ip_stage *s)
 {
     const char *bins = ip_emit_dim(e, s, 2), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "bin", "get_global_id(0)");
-    ip_s_add(e->ir, e->top, IP_S_VAR, "uint", "count", "0");
-    ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "k", "0", items);
+    declare_partials(e, s, "uint");
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "bin", "get_global_id(0)");
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "bin < %s * %d", bins, (int)s->dims[1]), NULL, NULL);
+    ip_s_add(e->ir, when, IP_S_VAR, "uint", "count", "0");
+    ip_stmt *loop = ip_s_add(e->ir, when, IP_S_FOR, "k", "0", items);
     ip_s_add(e->ir, loop, IP_S_STORE,
-             ip_text(e->ir, "count += ((__global const uint *)scratch)[(long)k * %s * %d + bin]", bins, (int)s->dims[1]), NULL, NULL);
-    ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[bin]", ip_emit_buffer(e, s)), "count", NULL);
+             ip_text(e->ir, "count += %s[(long)k * %s * %d + bin]", named(e, "partial", s), bins, (int)s->dims[1]), NULL, NULL);
+    ip_s_add(e->ir, when, IP_S_STORE, ip_text(e->ir, "%s[bin]", ip_emit_buffer(e, s)), "count", NULL);
 }
 
-void ip_emit_finish(ip_emit *e)
+/* One work-item in all. */
+static void finish_reduction(ip_emit *e, const ip_stage *s)
 {
-    const ip_stage *s = root_of(e);
-    if (s->kind == IP_STAGE_HISTOGRAM) {
-        finish_histogram(e, s);
-        return;
-    }
     const char *type = ip_cl_type(s->acc_dtype), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
-    ip_s_add(e->ir, e->top, IP_S_LET, ip_text(e->ir, "__global const %s *", type), "partial",
-             ip_text(e->ir, "(__global const %s *)scratch", type));
-    if (s->init)
-        ip_emit_uniforms(e, s->init);
-    ip_s_add(e->ir, e->top, IP_S_VAR, type, "total", neutral(e, s));
+    const char *partial = named(e, "partial", s), *total = named(e, "total", s), *lost = named(e, "lost", s);
+    ip_mark outer = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "get_global_id(0) == 0", NULL, NULL));
+    declare_partials(e, s, type);
+    ip_s_add(e->ir, e->block, IP_S_VAR, type, total, neutral(e, s));
     if (sums_floats(s))
-        ip_s_add(e->ir, e->top, IP_S_VAR, type, "lost", "0");
-    ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "k", "0", items);
+        ip_s_add(e->ir, e->block, IP_S_VAR, type, lost, "0");
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", items);
     ip_mark mark = ip_emit_enter(e, loop);
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "v", sums_floats(s) ? "partial[k * 2]" : "partial[k]");
+    ip_s_add(e->ir, e->block, IP_S_LET, type, "v", ip_text(e->ir, sums_floats(s) ? "%s[k * 2]" : "%s[k]", partial));
     if (sums_floats(s)) {
-        add_compensated(e, type, "v");
-        line(e, "lost += partial[k * 2 + 1]");
+        add_compensated(e, type, total, lost, "v");
+        line(e, ip_text(e->ir, "%s += %s[k * 2 + 1]", lost, partial));
     } else {
-        ip_s_add(e->ir, e->block, IP_S_STORE, "total", combined(e, s, "total", "v"), NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE, total, combined(e, s, total, "v"), NULL);
     }
     ip_emit_leave(e, mark);
     /* NaN as a total means that nothing but NaN was seen, or inf - inf in the compensation: then the plain sum. */
     if (sums_floats(s))
-        line(e, "total = isfinite(total) ? total + lost : total");
-    e->acc[0] = "total";
+        line(e, ip_text(e->ir, "%s = isfinite(%s) ? %s + %s : %s", total, total, total, lost, total));
+    e->acc[0] = total;
     ip_emit_count_uses(e, (ip_expr *[]){ s->finish }, 1);
     ip_emit_store(e, s, ip_emit_buffer(e, s), "0", ip_emit_value(e, s->finish));
     e->acc[0] = NULL;
+    ip_emit_leave(e, outer);
+}
+
+/* Work-items (i, k): element i of the kernel's k-th fold. */
+void ip_emit_finish(ip_emit *e)
+{
+    const ip_kernel *k = e->kernel;
+    int fold = 0;
+    for (int i = 0; i < k->n_outputs; i++) {
+        const ip_stage *s = k->outputs[i];
+        if (s->kind == IP_STAGE_MAP)
+            continue;
+        if (s->init)
+            ip_emit_uniforms(e, s->init);
+        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->top, IP_S_IF, ip_text(e->ir, "get_global_id(1) == %d", fold++), NULL, NULL));
+        if (s->kind == IP_STAGE_HISTOGRAM)
+            finish_histogram(e, s);
+        else
+            finish_reduction(e, s);
+        ip_emit_leave(e, mark);
+    }
 }

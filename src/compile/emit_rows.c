@@ -347,12 +347,28 @@ static void declare_rings(ip_emit *e)
     }
 }
 
+/* The strip's own part of a row that was made in a ring, to the stage's buffer. */
+static void store_row(ip_emit *e, const ip_stage *s, const char *r)
+{
+    const char *type = s->dtype == IMGPAR_F16 ? "ushort" : ip_dtype(s->dtype)->cl; /* bits are copied, not values */
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s >= ya & %s < yb", r, r), NULL, NULL);
+    ip_mark mark = ip_emit_enter(e, when);
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "stored",
+             ip_text(e->ir, "(__global %s *)(%s)", type, ip_emit_buffer_row(e, s, "z", r)));
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global const %s *", type), "made", ip_text(e->ir, "(__global const %s *)out", type));
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels), ip_text(e->ir, "xb * %d", e->channels));
+    loop->parallel = IP_INDEPENDENT;
+    loop->vector_width = 64 / (int)ip_dtype(s->dtype)->size_bytes;
+    ip_s_add(e->ir, loop, IP_S_STORE, "stored[i]", "made[i]", NULL);
+    ip_emit_leave(e, mark);
+}
+
 static void emit_stage(ip_emit *e, const ip_placed *p)
 {
     const ip_stage *s = p->stage;
     const int64_t *domain = s->kind == IP_STAGE_MAP ? s->dims : s->over;
-    const char *height = ip_emit_dim(e, s->kind == IP_STAGE_MAP ? s : e->kernel->stages[e->kernel->n_stages - 1], 1);
-    bool is_root = p->place == IP_PLACE_GLOBAL;
+    const char *height = ip_emit_dim(e, s, 1);
+    bool is_direct = p->place == IP_PLACE_NONE;
     e->channels = (int)domain[3];
     const char *name = s->node && s->node->op ? s->node->op->info.name : "stage";
     ip_s_add(e->ir, e->block, IP_S_NOTE, ip_text(e->ir, "%s%s%s", name, s->note ? ": " : "", s->note ? s->note : ""), NULL, NULL);
@@ -374,21 +390,23 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "xs", column_start(e, p));
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "xe", ip_text(e->ir, "min(xb + %d, %s)", p->right, ip_emit_dim(e, s, 2)));
     }
-    if (is_root && s->kind != IP_STAGE_MAP) {
+    if (p->place == IP_PLACE_TOTAL) {
         bool flat = ip_emit_is_flat(e, s, s->body);
         ip_emit_row_pointers(e, s->body);
-        ip_emit_fold_row(e, xa, xb, flat);
+        ip_emit_fold_row(e, s, xa, xb, flat);
     } else {
         const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl);
-        const char *row = is_root ? ip_emit_buffer_row(e, s, "z", r)
+        const char *row = is_direct ? ip_emit_buffer_row(e, s, "z", r)
             : p->rows == 1 ? ip_emit_ring(e, s)
                            : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
                                      is_endless ? ip_text(e->ir, "(%s + %d)", r, ip_emit_ring_bias(p)) : r, p->rows,
                                      ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL));
         ip_s_add(e->ir, e->block, IP_S_LET, type, "out", row);
         compute_row(e, s, "out", xa, xb);
-        if (!is_root)
+        if (!is_direct)
             pad_row(e, p, "out", xa, xb);
+        if (!is_direct && p->is_stored)
+            store_row(e, s, r);
     }
     ip_emit_leave(e, mark);
     e->coord[0] = e->coord[1] = NULL;
@@ -408,8 +426,10 @@ static void declare_span(ip_emit *e, int dim, const char *from, const char *to, 
 static void declare_item(ip_emit *e)
 {
     const ip_kernel *k = e->kernel;
-    bool has_rings = k->n_placed > 1;
-    if (k->is_fold || has_rings)
+    bool has_rings = false;
+    for (int i = 0; i < k->n_placed; i++)
+        has_rings |= k->placed[i].place == IP_PLACE_RING;
+    if (k->n_folds > 0 || has_rings)
         ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
                  ip_text(e->ir, "%s + ((long)get_global_id(2) * %s + get_global_id(1)) * %s + get_global_id(0)",
                          ip_emit_slot(e, IP_SLOT_ITEMS, 1, NULL, NULL), ip_emit_slot(e, IP_SLOT_STRIP, 3, NULL, NULL),
@@ -434,13 +454,15 @@ void ip_emit_rows(ip_emit *e)
         if (k->placed[i].pad_outside)
             ip_emit_uniforms(e, k->placed[i].pad_outside);
     }
-    if (k->is_fold)
-        ip_emit_fold_begin(e);
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].place == IP_PLACE_TOTAL)
+            ip_emit_fold_begin(e, k->placed[i].stage);
     ip_stmt *rows = ip_s_add(e->ir, e->top, IP_S_FOR, "y", warm_up ? ip_text(e->ir, "ya - %d", warm_up) : "ya", "yb");
     ip_mark mark = ip_emit_enter(e, rows);
     for (int i = 0; i < k->n_placed; i++)
         emit_stage(e, &k->placed[i]);
     ip_emit_leave(e, mark);
-    if (k->is_fold)
-        ip_emit_fold_end(e);
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].place == IP_PLACE_TOTAL)
+            ip_emit_fold_end(e, k->placed[i].stage);
 }

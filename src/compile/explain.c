@@ -90,9 +90,14 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
         else
             ip_str_printf(out, "  %s\n", source_name(k->inputs[i]));
     }
-    ip_str_append(out, "  writes  ");
-    put_shape(out, k->outputs[0]);
-    ip_str_append(out, "\n  traffic ");
+    for (int i = 0; i < k->n_outputs; i++) {
+        ip_str_append(out, "  writes  ");
+        put_shape(out, k->outputs[i]);
+        if (k->n_outputs > 1 && k->outputs[i]->node && k->outputs[i]->node->op)
+            ip_str_printf(out, "  %s", k->outputs[i]->node->op->info.name);
+        ip_str_putc(out, '\n');
+    }
+    ip_str_append(out, "  traffic ");
     put_size(out, read);
     ip_str_append(out, " read, ");
     put_size(out, written);
@@ -113,8 +118,9 @@ static void explain_text(const ip_plan *plan, ip_str *out)
 {
     uint64_t saved = 0;
     for (int i = 0; i < plan->n_kernels; i++)
-        for (int s = 0; s + 1 < plan->kernels[i].n_stages; s++)
-            saved += 2 * stage_bytes(plan->kernels[i].stages[s]);
+        for (int s = 0; s < plan->kernels[i].n_stages; s++)
+            if (!ip_kernel_stores(&plan->kernels[i], plan->kernels[i].stages[s]))
+                saved += 2 * stage_bytes(plan->kernels[i].stages[s]);
     ip_str_printf(out, "%d node%s, %d kernel%s", plan->n_nodes, plan->n_nodes == 1 ? "" : "s", plan->n_kernels,
                   plan->n_kernels == 1 ? "" : "s");
     if (saved) {
@@ -186,7 +192,7 @@ static void explain_dot(const ip_plan *plan, ip_str *out)
             }
         }
         for (int s = 0; s < plan->n_outputs; s++)
-            if (plan->outputs[s] == k->outputs[0])
+            if (ip_kernel_stores(k, plan->outputs[s]))
                 ip_str_printf(out, "  out%d [shape=plaintext, label=\"result %d\"];\n  k%d -> out%d;\n", s + 1, s + 1, i + 1, s + 1);
     }
     ip_str_append(out, "}\n");

@@ -1,56 +1,112 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fusion: stages become kernels. Going from the results towards the sources, a stage
- * joins the kernel of its readers when that saves memory traffic at a fair price:
+ * joins a kernel when that saves memory traffic at a fair price.
  *
- *   1. All its readers are in one kernel. (Otherwise its value must be in memory anyway, or be
- *      computed twice.)
- *   2. It has the kernel's depth, height and width, and is read at constant offsets, so that a
+ * A stage joins a kernel that reads it (its value is kept for a few rows instead of written and read back) when
+ *
+ *   1. It has the kernel's depth, height and width, and is read at constant offsets, so that a
  *      few rows of it suffice. (A gather may want any row.)
- *   3. Every reader's border can be served from those rows (place.c, Note [Reading near edges]).
- *   4. The rows that all stages keep stay in the cache (RING_BYTES a work-item), and the rows computed
+ *   2. Every reader's border can be served from those rows (place.c, Note [Reading near edges]).
+ *   3. The rows that all stages keep stay in the cache (RING_BYTES a work-item), and the rows computed
  *      twice at the strips' seams stay few against the strip (HALO_ROWS). Beyond that, writing the value
  *      to memory and reading it back costs less than computing its halo again.
- *   5. The kernel stays of a size that compiles fast (MAX_STAGES).
+ *   4. The kernel stays of a size that compiles fast (MAX_STAGES).
  *
- * Reductions and histograms end a kernel, since all of their input must be seen first. Every
- * refusal leaves its reason with the kernel, for --explain.
+ * Where other kernels read it too, or its value is asked for, the kernel it joins also writes it to memory: that saves
+ * reading it back once.
+ *
+ * A stage that no reader can take joins a sibling, a kernel of the same size that reads something it reads as well
+ * (reductions, histograms and images of one source in one pass), under 3 and 4, and starts a kernel of its own else.
+ *
+ * Neither may make a circle: a kernel never needs its own results by way of another one. Reductions and histograms have
+ * no readers in their kernel, since all of their input must be seen first. Every refusal leaves its reason with the
+ * kernel, for --explain.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
-#include "compile/passes.h"
+#include "compile/kernels.h"
 #include "graph/array.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { RING_BYTES = 4 << 20, HALO_ROWS = 256, MAX_STAGES = 32 };
+enum {
+    RING_BYTES = 4 << 20, HALO_ROWS = 256, MAX_STAGES = 32,
+    SIBLINGS_TRIED = 8,    /* so that planning stays linear in the graph */
+    MAX_FAMILY = 4096      /* stages; beyond that siblings are not looked for */
+};
 
 typedef struct fusing {
     ip_plan *plan;
     const ip_compile_options *options;
     ip_schedule schedule;    /* what AUTO means here */
-    int *kernel_of;          /* by stage id: the kernel computing it, -1: none */
-    ip_stage **reader;       /* by stage id: one reader */
-    unsigned char *is_live, *has_two_kernels, *reads_gather, *is_other_node;
+    ip_grouping groups;
+    unsigned char *is_live, *reads_gather, *is_other_node; /* by stage id */
+    /* family[id]: a set of stage ids, of what a stage of its size reads, directly or not, at the same size; and itself */
+    uint64_t **family;
+    size_t family_words;
     ip_stage *visiting;
 } fusing;
 
 static const int64_t *domain_of(const ip_stage *s) { return s->kind == IP_STAGE_MAP ? s->dims : s->over; }
+
+static bool same_size(const int64_t a[4], const int64_t b[4]) { return memcmp(a, b, 3 * sizeof a[0]) == 0; }
 
 static void note_source(ip_expr *load, void *user)
 {
     fusing *f = user;
     ip_stage *p = load->source, *reader = f->visiting;
     f->is_live[p->id] = 1;
-    if (f->reader[p->id] && f->kernel_of[f->reader[p->id]->id] != f->kernel_of[reader->id])
-        f->has_two_kernels[p->id] = 1;
-    f->reader[p->id] = reader;
+    ip_grouping_reads(&f->groups, f->groups.kernel_of[reader->id], p);
     if (reader->node != p->node)
         f->is_other_node[p->id] = 1;
     if (!ip_load_reach(f->plan->ir, load, domain_of(reader)).is_local)
         f->reads_gather[p->id] = 1;
 }
+
+/* ---- families ------------------------------------------------------------------------- */
+
+static void join_family(ip_expr *load, void *user)
+{
+    fusing *f = user;
+    const ip_stage *p = load->source, *reader = f->visiting;
+    if (p->kind == IP_STAGE_TABLE || !same_size(p->dims, domain_of(reader)))
+        return;
+    for (size_t w = 0; w < f->family_words; w++)
+        f->family[reader->id][w] |= f->family[p->id][w];
+}
+
+static void find_families(fusing *f)
+{
+    ip_ir *ir = f->plan->ir;
+    size_t n = (size_t)ir->n_stages;
+    if (!f->options->fuse || n > MAX_FAMILY)
+        return;
+    f->family_words = (n + 63) / 64;
+    f->family = ip_ir_alloc(ir, n + 1, sizeof *f->family);
+    uint64_t *bits = ip_ir_alloc(ir, n * f->family_words + 1, sizeof *bits);
+    if (!f->family || !bits)
+        return;
+    for (size_t id = 0; id < n; id++) {
+        f->family[id] = bits + id * f->family_words;
+        f->family[id][id / 64] |= 1ull << id % 64;
+        f->visiting = ir->stages[id];
+        if (ip_stage_computes(f->visiting))
+            ip_stage_each_load(ir, f->visiting, join_family, f);
+    }
+}
+
+static bool is_sibling(const fusing *f, const ip_kernel *kernel, const ip_stage *s)
+{
+    for (int k = 0; k < kernel->n_outputs; k++)
+        for (size_t w = 0; w < f->family_words; w++)
+            if (f->family[kernel->outputs[k]->id][w] & f->family[s->id][w])
+                return true;
+    return false;
+}
+
+/* ---- joining ---------------------------------------------------------------------------- */
 
 static size_t ring_bytes(const ip_kernel *kernel)
 {
@@ -64,32 +120,13 @@ static size_t ring_bytes(const ip_kernel *kernel)
     return total;
 }
 
-static bool add_stage(ip_kernel *kernel, ip_stage *stage)
-{
-    ip_stage **stages = ip_realloc_array(kernel->stages, (size_t)kernel->n_stages + 1, sizeof *stages);
-    if (!stages)
-        return false;
-    kernel->stages = stages;
-    memmove(stages + 1, stages, (size_t)kernel->n_stages * sizeof *stages);
-    stages[0] = stage; /* ids fall while we go, so the list stays in order */
-    kernel->n_stages++;
-    return true;
-}
-
-static void remove_first_stage(ip_kernel *kernel)
-{
-    kernel->n_stages--;
-    memmove(kernel->stages, kernel->stages + 1, (size_t)kernel->n_stages * sizeof *kernel->stages);
-}
-
-/* Bodies before a trial placement, which rewrites loads to read copies. */
-static bool try_join(fusing *f, ip_kernel *kernel, ip_stage *stage, const char **why)
+/* A trial placement rewrites loads to read copies: bodies are put back afterwards. */
+static bool try_join(fusing *f, int index, ip_stage *stage, bool stored, const char **why)
 {
     ip_expr *bodies[MAX_STAGES + 1];
-    if (!add_stage(kernel, stage)) {
-        f->plan->ir->failed = true;
+    if (!ip_grouping_add(&f->groups, index, stage, stored))
         return false;
-    }
+    ip_kernel *kernel = &f->plan->kernels[index];
     for (int k = 0; k < kernel->n_stages; k++)
         bodies[k] = kernel->stages[k]->body;
     int n_before = f->plan->ir->n_stages;
@@ -106,69 +143,75 @@ static bool try_join(fusing *f, ip_kernel *kernel, ip_stage *stage, const char *
         kernel->stages[k]->body = bodies[k];
     f->plan->ir->n_stages = n_before; /* trial copies go; their memory is the arena's */
     if (!fits)
-        remove_first_stage(kernel);
+        ip_grouping_take_back(&f->groups, index, stored);
     return fits;
 }
 
-/* The kernel that stage p may join, or NULL with the reason. */
-static ip_kernel *joinable(fusing *f, ip_stage *p, const char **why)
+/* Why stage p cannot join any kernel that reads it; NULL: it may. */
+static const char *why_alone(const fusing *f, const ip_stage *p, int n_readers)
 {
-    *why = "";
-    if (p->is_output) {
-        *why = f->reader[p->id] ? "its value is asked for" : "";
-        return NULL;
-    }
-    ip_stage *reader = f->reader[p->id];
-    ip_kernel *kernel = &f->plan->kernels[f->kernel_of[reader->id]];
-    if (p->kind != IP_STAGE_MAP) {
-        *why = "all of its input must be seen before a reader can start";
-        return NULL;
-    }
-    if (!f->options->fuse && f->is_other_node[p->id]) {
-        *why = "fusion is switched off";
-        return NULL;
-    }
-    if (f->has_two_kernels[p->id]) {
-        *why = "several kernels read it";
-        return NULL;
-    }
-    if (kernel->schedule != IP_SCHEDULE_ROWS) {
-        *why = "the pixels schedule keeps no neighbours";
-        return NULL;
-    }
-    if (memcmp(p->dims, kernel->domain, 3 * sizeof p->dims[0]) != 0) {
-        *why = "its reader has another size";
-        return NULL;
-    }
-    if (f->reads_gather[p->id]) {
-        *why = "it is read at computed places";
-        return NULL;
-    }
-    if (kernel->n_stages >= MAX_STAGES) {
-        *why = "the kernel has enough stages";
-        return NULL;
-    }
-    return try_join(f, kernel, p, why) ? kernel : NULL;
+    if (p->kind != IP_STAGE_MAP)
+        return "all of its input must be seen before a reader can start";
+    if (!f->options->fuse && f->is_other_node[p->id])
+        return "fusion is switched off";
+    if (!f->options->fuse && p->is_output)
+        return "its value is asked for";
+    if (!f->options->fuse && n_readers > 1)
+        return "several kernels read it";
+    return NULL;
 }
 
-static ip_kernel *new_kernel(fusing *f, ip_stage *root)
+/* The kernel among p's readers that p may join, or -1 with the reason. */
+static int join_reader(fusing *f, ip_stage *p, const char **why)
 {
-    ip_plan *plan = f->plan;
-    ip_kernel *kernels = ip_realloc_array(plan->kernels, (size_t)plan->n_kernels + 1, sizeof *kernels);
-    if (!kernels) {
-        plan->ir->failed = true;
-        return NULL;
+    int n_readers = 0;
+    *why = "";
+    for (int k = 0; k < f->plan->n_kernels; k++)
+        n_readers += ip_grouping_is_read_by(&f->groups, p, k);
+    if (n_readers == 0)
+        return -1;
+    *why = why_alone(f, p, n_readers);
+    if (*why)
+        return -1;
+    bool stored = p->is_output || n_readers > 1;
+    for (int k = 0; k < f->plan->n_kernels; k++) {
+        const ip_kernel *kernel = &f->plan->kernels[k];
+        if (!ip_grouping_is_read_by(&f->groups, p, k))
+            continue;
+        if (kernel->schedule != IP_SCHEDULE_ROWS)
+            *why = "the pixels schedule keeps no neighbours";
+        else if (!same_size(p->dims, kernel->domain))
+            *why = "its reader has another size";
+        else if (f->reads_gather[p->id])
+            *why = "it is read at computed places";
+        else if (kernel->n_stages >= MAX_STAGES)
+            *why = "the kernel has enough stages";
+        else if (stored && ip_grouping_needs_through_others(&f->groups, k, p))
+            *why = "several kernels read it";
+        else if (try_join(f, k, p, stored, why))
+            return k;
     }
-    plan->kernels = kernels;
-    ip_kernel *k = &kernels[plan->n_kernels];
-    memset(k, 0, sizeof *k);
-    plan->n_kernels++;
-    k->schedule = f->schedule;
-    k->is_fold = root->kind != IP_STAGE_MAP;
-    memcpy(k->domain, domain_of(root), sizeof k->domain);
-    if (!add_stage(k, root))
-        plan->ir->failed = true;
-    return k;
+    return -1;
+}
+
+/* A kernel beside which s may be computed, or -1. */
+static int join_sibling(fusing *f, ip_stage *s)
+{
+    int n_tried = 0;
+    if (!f->family || f->schedule != IP_SCHEDULE_ROWS)
+        return -1;
+    for (int k = f->plan->n_kernels - 1; k >= 0 && n_tried < SIBLINGS_TRIED; k--) {
+        const ip_kernel *kernel = &f->plan->kernels[k];
+        const char *why;
+        if (kernel->schedule != IP_SCHEDULE_ROWS || kernel->n_stages >= MAX_STAGES
+            || !same_size(domain_of(s), kernel->domain) || !is_sibling(f, kernel, s))
+            continue;
+        n_tried++;
+        if (!ip_grouping_is_read_by(&f->groups, s, k) && !ip_grouping_needs_through_others(&f->groups, k, s)
+            && try_join(f, k, s, true, &why))
+            return k;
+    }
+    return -1;
 }
 
 /* Asking for a schedule that is not made yet, or not for this kind of stage. */
@@ -179,6 +222,35 @@ static void note_fallback(fusing *f, ip_kernel *k)
         snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for this kernel; pixels is used",
                  ip_schedule_name(wanted));
 }
+
+static int start_kernel(fusing *f, ip_stage *s, const char *why)
+{
+    int k = ip_grouping_new(&f->groups, s, f->schedule);
+    if (k < 0)
+        return -1;
+    snprintf(f->plan->kernels[k].reason, sizeof f->plan->kernels[k].reason, "%s", why);
+    note_fallback(f, &f->plan->kernels[k]);
+    return k;
+}
+
+static void fuse_all(fusing *f)
+{
+    ip_ir *ir = f->plan->ir;
+    find_families(f);
+    for (int id = ir->n_stages - 1; id >= 0 && !ir->failed; id--) {
+        ip_stage *s = ir->stages[id];
+        if (!ip_stage_computes(s) || !(f->is_live[id] || s->is_output))
+            continue;
+        const char *why;
+        if (join_reader(f, s, &why) < 0 && join_sibling(f, s) < 0 && start_kernel(f, s, why) < 0)
+            return;
+        f->visiting = s;
+        ip_stage_each_load(ir, s, note_source, f);
+    }
+    ip_grouping_sort(&f->groups);
+}
+
+/* ---- afterwards --------------------------------------------------------------------------- */
 
 /* Every node computed in the kernel, in order, hidden helpers aside. */
 static void list_node(ip_kernel *k, size_t *used, const imgpar_array *node, const imgpar_array **last)
@@ -200,38 +272,6 @@ static void list_ops(ip_kernel *k)
     }
 }
 
-/* Kernels were made from the results backwards: turn them round, and renumber nothing else. */
-static void reverse_kernels(ip_plan *plan)
-{
-    for (int a = 0, b = plan->n_kernels - 1; a < b; a++, b--) {
-        ip_kernel t = plan->kernels[a];
-        plan->kernels[a] = plan->kernels[b];
-        plan->kernels[b] = t;
-    }
-}
-
-static void fuse_all(fusing *f)
-{
-    ip_ir *ir = f->plan->ir;
-    for (int id = ir->n_stages - 1; id >= 0 && !ir->failed; id--) {
-        ip_stage *s = ir->stages[id];
-        if (!ip_stage_computes(s) || !(f->is_live[id] || s->is_output))
-            continue;
-        const char *why;
-        ip_kernel *k = joinable(f, s, &why);
-        if (!k) {
-            k = new_kernel(f, s);
-            if (!k)
-                return;
-            snprintf(k->reason, sizeof k->reason, "%s", why);
-            note_fallback(f, k);
-        }
-        f->kernel_of[id] = (int)(k - f->plan->kernels);
-        f->visiting = s;
-        ip_stage_each_load(ir, s, note_source, f);
-    }
-}
-
 static ip_schedule default_schedule(const ip_compile_options *options)
 {
     if (options->schedule == IP_SCHEDULE_ROWS)
@@ -246,30 +286,24 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
     ip_ir *ir = plan->ir;
     size_t n = (size_t)ir->n_stages + 1;
     fusing f = { .plan = plan, .options = options, .schedule = default_schedule(options) };
-    f.kernel_of = ip_alloc_array(n, sizeof(int));
-    f.reader = ip_zalloc(n * sizeof *f.reader);
-    unsigned char *flags = ip_zalloc(n * 4);
-    if (f.kernel_of && f.reader && flags) {
+    unsigned char *flags = ip_zalloc(n * 3);
+    if (ip_grouping_begin(&f.groups, plan) && flags) {
         f.is_live = flags;
-        f.has_two_kernels = flags + n;
-        f.reads_gather = flags + 2 * n;
-        f.is_other_node = flags + 3 * n;
-        memset(f.kernel_of, -1, n * sizeof(int));
+        f.reads_gather = flags + n;
+        f.is_other_node = flags + 2 * n;
         fuse_all(&f);
     } else {
         ir->failed = true;
     }
-    ip_free(f.kernel_of);
-    ip_free(f.reader);
+    ip_grouping_end(&f.groups);
     ip_free(flags);
     if (ir->failed)
         return ip_fail_memory(err, "compiling");
-    reverse_kernels(plan);
     for (int k = 0; k < plan->n_kernels; k++) {
         ip_kernel *kernel = &plan->kernels[k];
         const char *why = "";
         list_ops(kernel);
-        if ((kernel->schedule == IP_SCHEDULE_ROWS || kernel->is_fold) && !ip_place_rows(plan, kernel, &why) && !ir->failed)
+        if (ip_kernel_walks_rows(kernel) && !ip_place_rows(plan, kernel, &why) && !ir->failed)
             return ip_fail(err, IMGPAR_E_INTERNAL, "internal: kernel %s does not fit its schedule: %s", kernel->ops, why);
     }
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;

@@ -20,6 +20,7 @@
 #include "base/dtype.h"
 #include "compile/passes.h"
 
+#include <limits.h>
 #include <string.h>
 
 ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis)
@@ -106,6 +107,19 @@ int ip_kernel_halo(const ip_kernel *kernel)
     return halo;
 }
 
+bool ip_kernel_walks_rows(const ip_kernel *kernel)
+{
+    return kernel->schedule == IP_SCHEDULE_ROWS || kernel->n_folds > 0;
+}
+
+bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage)
+{
+    for (int k = 0; k < kernel->n_outputs; k++)
+        if (kernel->outputs[k] == stage)
+            return true;
+    return false;
+}
+
 static bool add_placed(placing *p, ip_stage *stage, bool is_copy)
 {
     ip_kernel *kernel = p->kernel;
@@ -119,8 +133,9 @@ static bool add_placed(placing *p, ip_stage *stage, bool is_copy)
         kernel->placed = placed;
         p->capacity = capacity;
     }
-    kernel->placed[kernel->n_placed++] = (ip_placed){ .stage = stage, .is_copy = is_copy, .place = IP_PLACE_RING,
-                                                      .pad_border = IP_BORDER_NONE };
+    kernel->placed[kernel->n_placed++] = (ip_placed){ .stage = stage, .is_copy = is_copy, .place = IP_PLACE_NONE,
+                                                      .is_stored = ip_kernel_stores(kernel, stage),
+                                                      .pad_border = IP_BORDER_NONE, .rows = INT_MAX };
     return true;
 }
 
@@ -223,6 +238,7 @@ static void note_load(ip_expr *load, void *user)
     ip_reach_contract(&reach, load->border);
     source->lead = max_int(source->lead, reader->lead + reach.y_hi);
     source->first = min_int(source->first, reader->first + reach.y_lo);
+    source->place = IP_PLACE_RING;
     /* rows holds the lowest row read, relative to y, until all readers are seen. */
     source->rows = min_int(source->rows, reader->lead + reach.y_lo);
     source->left = max_int(source->left, reader->left - min_int(reach.x_lo, 0));
@@ -245,11 +261,12 @@ bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why)
             break;
     if (plan->ir->failed)
         return false;
-    kernel->placed[kernel->n_placed - 1].place = IP_PLACE_GLOBAL;
     for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
         p.reader = &kernel->placed[k];
-        if (k < kernel->n_placed - 1)
+        if (p.reader->place == IP_PLACE_RING)
             p.reader->rows = p.reader->lead - p.reader->rows + 1;
+        else if (p.reader->stage->kind != IP_STAGE_MAP)
+            p.reader->place = IP_PLACE_TOTAL;
         ip_stage_each_load(plan->ir, p.reader->stage, note_load, &p);
     }
     if (p.why && why)

@@ -18,10 +18,11 @@ typedef enum ip_schedule {
 const char *ip_schedule_name(ip_schedule schedule);
 bool ip_schedule_find(const char *name, ip_schedule *schedule);
 
-/* Where a kernel keeps a stage. */
+/* Where a kernel of the rows schedule keeps a stage for its own readers. */
 typedef enum ip_place {
-    IP_PLACE_RING,   /* the last few rows, in scratch memory of the work-item */
-    IP_PLACE_GLOBAL  /* a buffer of its own */
+    IP_PLACE_RING,  /* the last few rows, in scratch memory of the work-item */
+    IP_PLACE_NONE,  /* nobody in the kernel reads it: elements go straight to its buffer */
+    IP_PLACE_TOTAL  /* folded into a partial result of the work-item */
 } ip_place;
 
 /* A stage within a kernel of the rows schedule. Rows are relative to the output row y being made. */
@@ -29,6 +30,7 @@ typedef struct ip_placed {
     ip_stage *stage;
     ip_place place;
     bool is_copy;     /* rows of a source, copied so that columns outside can be read: stage->body loads it */
+    bool is_stored;   /* rows of the strip itself are written to the stage's buffer */
     int lead;         /* computed at row y + lead */
     int first;        /* the lowest row ever needed: y + first */
     int rows;         /* ring: rows kept */
@@ -47,7 +49,8 @@ typedef enum ip_slot_kind {
     IP_SLOT_PITCH,      /* stage's buffer: index 0 elements a row, 1 rows a plane */
     IP_SLOT_RING_OFFSET,/* stage's ring: first byte / 64 within the work-item's scratch */
     IP_SLOT_RING_PITCH, /* stage's ring: elements a row */
-    IP_SLOT_SCRATCH,    /* scratch of a work-item, in units of 64 bytes */
+    IP_SLOT_SCRATCH,    /* index 0: scratch of a work-item, 1: where the first one's starts; in units of 64 bytes */
+    IP_SLOT_PARTIAL,    /* a fold's partial results, one a work-item: where they start, in units of 64 bytes */
     IP_SLOT_PARAM,      /* a number: one slot, or two for 8-byte dtypes */
     IP_SLOT_TABLE,      /* where the table's elements start in P */
     IP_SLOT_ITEMS       /* number of work-items of the main kernel (finish kernels) */
@@ -63,13 +66,13 @@ typedef struct ip_slot {
 typedef struct ip_kernel {
     char name[80];
     ip_schedule schedule;
-    ip_stage **stages;       /* computed here, in order; the last one is the root */
+    ip_stage **stages;       /* computed here, in order */
     int n_stages;
     ip_placed *placed;       /* rows: every stage computed here, copies included, in order */
     int n_placed;
     ip_stage **inputs;       /* read from buffers: sources and other kernels' outputs */
     int n_inputs;
-    ip_stage **outputs;      /* written to buffers */
+    ip_stage **outputs;      /* those of them that are written to buffers, in order */
     int n_outputs;
     ip_stage **tables;
     int n_tables;
@@ -77,10 +80,10 @@ typedef struct ip_kernel {
     int n_slots, slots_capacity;
     bool has_scratch;
     bool whole_rows;         /* a wrap border needs complete rows: no split along x */
-    bool is_fold;            /* the root is a REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
+    int n_folds;             /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
     int64_t domain[4];       /* what the work-items walk */
     char ops[192];           /* "boxblur,blend,overlay" */
-    char reason[200];        /* why its root was not fused into a reader; "" */
+    char reason[200];        /* why its first output was not fused into a reader; "" */
     char fallback[160];      /* why a forced schedule was not used; "" */
     char *source;            /* OpenCL C of this kernel (and NAME_finish), without shaders/helpers.cl; owned */
     bool uses_f64;
@@ -118,6 +121,10 @@ imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, char **ou
 
 /* Where a kernel of the rows schedule keeps a stage; NULL: it does not. */
 ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage);
+/* The kernel computes folds or uses the rows schedule: work-items walk strips. */
+bool ip_kernel_walks_rows(const ip_kernel *kernel);
+/* Whether stage is one of the kernel's outputs. */
+bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage);
 /* Rows that a strip computes beyond its own, to fill its rings. */
 int ip_kernel_halo(const ip_kernel *kernel);
 

@@ -55,27 +55,48 @@ static uint64_t stage_bytes(const ip_stage *s)
     return ip_region_bytes(&all, s);
 }
 
-static ip_stage *root_of(const ip_kernel *k) { return k->stages[k->n_stages - 1]; }
+static bool is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
+
+/* The smallest region that holds both. */
+static ip_region hull(const ip_region *a, const ip_region *b)
+{
+    if (is_empty(a))
+        return *b;
+    if (is_empty(b))
+        return *a;
+    return (ip_region){ min64(a->z0, b->z0), max64(a->z1, b->z1), min64(a->y0, b->y0), max64(a->y1, b->y1),
+                        min64(a->x0, b->x0), max64(a->x1, b->x1) };
+}
 
 /* ---- what is needed ----------------------------------------------------------------- */
 
 static void need(evaluation *e, const ip_stage *s, const ip_region *r)
 {
-    if (r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0)
+    if (is_empty(r))
         return;
-    ip_region *n = &e->needed[s->id];
-    if (!e->is_needed[s->id])
-        *n = *r;
-    else
-        *n = (ip_region){ min64(n->z0, r->z0), max64(n->z1, r->z1), min64(n->y0, r->y0), max64(n->y1, r->y1),
-                          min64(n->x0, r->x0), max64(n->x1, r->x1) };
+    e->needed[s->id] = hull(&e->needed[s->id], r);
     e->is_needed[s->id] = true;
 }
 
-/* The domain a kernel walks to make what is needed of its root. */
+static bool makes_needed(const evaluation *e, const ip_kernel *k)
+{
+    for (int i = 0; i < k->n_outputs; i++)
+        if (e->is_needed[k->outputs[i]->id])
+            return true;
+    return false;
+}
+
+/* The part of its domain that a kernel walks to make what is needed of its outputs. */
 static ip_region kernel_region(const evaluation *e, const ip_kernel *k)
 {
-    return k->is_fold ? whole(k->domain) : e->needed[root_of(k)->id];
+    ip_region r = { 0, 0, 0, 0, 0, 0 };
+    for (int i = 0; i < k->n_outputs; i++) {
+        ip_region all = whole(k->domain);
+        bool is_fold = k->outputs[i]->kind != IP_STAGE_MAP;
+        if (e->is_needed[k->outputs[i]->id])
+            r = hull(&r, is_fold ? &all : &e->needed[k->outputs[i]->id]);
+    }
+    return r;
 }
 
 static void infer_demand(evaluation *e, const ip_stage *result, const ip_region *region)
@@ -88,9 +109,12 @@ static void infer_demand(evaluation *e, const ip_stage *result, const ip_region 
     }
     for (int k = e->plan->n_kernels - 1; k >= 0; k--) {
         const ip_kernel *kernel = &e->plan->kernels[k];
-        if (!e->is_needed[root_of(kernel)->id])
+        if (!makes_needed(e, kernel))
             continue;
         ip_region r = kernel_region(e, kernel);
+        for (int i = 0; i < kernel->n_outputs; i++) /* it makes the same region of all its images */
+            if (kernel->outputs[i]->kind == IP_STAGE_MAP)
+                need(e, kernel->outputs[i], &r);
         for (int i = 0; i < kernel->n_inputs; i++) {
             ip_region input;
             ip_kernel_demand(e->plan, kernel, kernel->inputs[i], &r, &input);
@@ -154,7 +178,7 @@ static imgpar_status bind_source(evaluation *e, const ip_stage *s, ip_error *err
 static imgpar_status bind_output(evaluation *e, const ip_stage *s, ip_error *err)
 {
     ip_binding *b = &e->bindings[s->id];
-    b->region = e->needed[s->id];
+    b->region = s->kind == IP_STAGE_MAP ? e->needed[s->id] : whole(s->dims); /* folds are never made in part */
     uint64_t bytes = ip_region_bytes(&b->region, s);
     return ip_buffer_new(e->runner.device, bytes ? (size_t)bytes : 1, &b->buffer, err);
 }
@@ -197,11 +221,19 @@ static void find_last_readers(evaluation *e)
         e->last_reader[e->plan->outputs[k]->id] = e->plan->n_kernels;
 }
 
+static bool is_asked_for(const ip_kernel *k)
+{
+    for (int i = 0; i < k->n_outputs; i++)
+        if (k->outputs[i]->is_output)
+            return true;
+    return false;
+}
+
 static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
 {
     const ip_kernel *k = &e->plan->kernels[index];
     imgpar_status st = IMGPAR_OK;
-    if (!e->is_needed[root_of(k)->id] && !root_of(k)->is_output)
+    if (!makes_needed(e, k) && !is_asked_for(k))
         return IMGPAR_OK;
     for (int i = 0; !st && i < k->n_inputs; i++)
         if (!e->bindings[k->inputs[i]->id].buffer)
@@ -215,6 +247,9 @@ static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
     for (int i = 0; i < k->n_inputs; i++)
         if (e->last_reader[k->inputs[i]->id] == index)
             unbind(&e->bindings[k->inputs[i]->id]);
+    for (int i = 0; i < k->n_outputs; i++)
+        if (e->last_reader[k->outputs[i]->id] < 0)
+            unbind(&e->bindings[k->outputs[i]->id]);
     return st;
 }
 

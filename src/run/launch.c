@@ -40,7 +40,6 @@ typedef struct launching {
     const ip_kernel *kernel;
     const ip_binding *bindings;
     const ip_region *region;
-    const ip_stage *root;
     division div;
     int *params;          /* the parameter buffer's contents */
     size_t n_params;
@@ -98,15 +97,15 @@ static void divide(launching *l)
     int64_t chunk = clamp64(ceil_div(columns, wanted_x), columns < SMALL_COLUMNS ? columns : SMALL_COLUMNS, columns);
     if (!k->whole_rows)
         chunk = clamp64(STRIP_WORK / (ceil_div(per_row, columns > 0 ? columns : 1) * strip + 1), chunk < SMALL_COLUMNS ? chunk : SMALL_COLUMNS, chunk);
-    if (k->is_fold && !k->whole_rows && chunk > FOLD_COLUMNS)
+    if (k->n_folds > 0 && !k->whole_rows && chunk > FOLD_COLUMNS)
         chunk = FOLD_COLUMNS;
     d->strip_columns = (int)(chunk > 0 ? chunk : 1);
     d->items_x = (int)ceil_div(columns, d->strip_columns);
 }
 
-static size_t partial_bytes(const launching *l)
+/* A fold's partial result of one work-item. */
+static size_t partial_bytes(const ip_stage *s)
 {
-    const ip_stage *s = l->root;
     if (s->kind == IP_STAGE_HISTOGRAM)
         return (size_t)(s->dims[1] * s->dims[2]) * 4;
     return 2 * (size_t)ip_dtype(s->acc_dtype)->size_bytes;
@@ -117,13 +116,18 @@ static imgpar_status plan_scratch(launching *l, ip_error *err)
     const ip_kernel *k = l->kernel;
     division *d = &l->div;
     size_t items = (size_t)d->items_x * (size_t)d->items_y * (size_t)d->items_z;
-    size_t each = 0, partials = 0, rings = 0;
+    size_t each = 0, partials, rings = 0;
+    d->scratch_start = 0;
     for (int i = 0; i < k->n_placed; i++)
         if (k->placed[i].place == IP_PLACE_RING)
             each += ring_units(l, &k->placed[i]);
-    if (k->is_fold && !ip_mul_size(items, partial_bytes(l), &partials))
-        return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
-    d->scratch_start = (partials + 63) / 64;
+    for (int i = 0; i < k->n_outputs; i++) {
+        if (k->outputs[i]->kind == IP_STAGE_MAP)
+            continue;
+        if (!ip_mul_size(items, partial_bytes(k->outputs[i]), &partials) || partials / 64 > INT32_MAX - d->scratch_start)
+            return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
+        d->scratch_start += (partials + 63) / 64;
+    }
     d->scratch_each = each;
     if (!ip_mul_size(items, each, &rings) || rings > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
@@ -184,6 +188,16 @@ static int table_start(const launching *l, const ip_stage *table)
     return (int)start;
 }
 
+/* Partial results stand in the order of the outputs. */
+static int partial_offset(const launching *l, const ip_stage *fold)
+{
+    size_t items = (size_t)l->div.items_x * (size_t)l->div.items_y * (size_t)l->div.items_z, units = 0;
+    for (int i = 0; i < l->kernel->n_outputs && l->kernel->outputs[i] != fold; i++)
+        if (l->kernel->outputs[i]->kind != IP_STAGE_MAP)
+            units += (items * partial_bytes(l->kernel->outputs[i]) + 63) / 64;
+    return (int)units;
+}
+
 static int slot_value(const launching *l, const ip_slot *s)
 {
     const ip_region *r = l->region;
@@ -198,6 +212,7 @@ static int slot_value(const launching *l, const ip_slot *s)
     case IP_SLOT_RING_OFFSET: return ring_offset(l, s->stage);
     case IP_SLOT_RING_PITCH: return ring_pitch(l, ip_kernel_placed(l->kernel, s->stage));
     case IP_SLOT_SCRATCH: return (int)(s->index ? d->scratch_start : d->scratch_each);
+    case IP_SLOT_PARTIAL: return partial_offset(l, s->stage);
     case IP_SLOT_TABLE: return table_start(l, s->stage);
     case IP_SLOT_ITEMS: return s->index ? 0 : d->items_x * d->items_y * d->items_z;
     case IP_SLOT_PARAM: break;
@@ -382,7 +397,7 @@ static imgpar_status launch_pixels(launching *l, double *busy_ms, ip_error *err)
     size_t side = ip_device_facts_of(l->runner->device)->local_size;
     size_t columns = (size_t)(r->x1 - r->x0), rows = (size_t)(r->y1 - r->y0);
     const size_t local[3] = { side, 1, 1 };
-    int64_t work = (int64_t)columns * (1 + ip_x_cost(l->plan->ir, l->root->body)) * l->root->dims[3];
+    int64_t work = (int64_t)columns * (1 + ip_x_cost(l->plan->ir, l->kernel->outputs[0]->body)) * l->kernel->domain[3];
     size_t batch = rows;
     if (l->runner->poll.stop && work > 0 && r->z1 - r->z0 == 1)
         batch = (size_t)clamp64(4 * STRIP_WORK / work, 1, (int64_t)rows);
@@ -410,8 +425,13 @@ static imgpar_status launch_finish(launching *l, double *busy_ms, ip_error *err)
     size_t n = strlen(l->kernel->name);
     memcpy(name, l->kernel->name, n);
     memcpy(name + n, "_finish", 8);
-    size_t bins = l->root->kind == IP_STAGE_HISTOGRAM ? (size_t)(l->root->dims[1] * l->root->dims[2]) : 1;
-    const size_t global[3] = { bins, 1, 1 }, local[3] = { 1, 1, 1 };
+    size_t elements = 1;
+    for (int i = 0; i < l->kernel->n_outputs; i++) {
+        const ip_stage *s = l->kernel->outputs[i];
+        if (s->kind == IP_STAGE_HISTOGRAM && (size_t)(s->dims[1] * s->dims[2]) > elements)
+            elements = (size_t)(s->dims[1] * s->dims[2]);
+    }
+    const size_t global[3] = { elements, (size_t)l->kernel->n_folds, 1 }, local[3] = { 1, 1, 1 };
     return launch_once(l, name, global, local, busy_ms, err);
 }
 
@@ -432,10 +452,9 @@ static imgpar_status check_rows(const ip_kernel *k, ip_error *err)
 imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel,
                             const ip_binding *bindings, const ip_region *region, ip_error *err)
 {
-    launching l = { .runner = runner, .plan = plan, .kernel = kernel, .bindings = bindings, .region = region,
-                    .root = kernel->stages[kernel->n_stages - 1] };
-    bool as_rows = kernel->schedule == IP_SCHEDULE_ROWS || kernel->is_fold;
-    if (is_empty(region) && !kernel->is_fold)
+    launching l = { .runner = runner, .plan = plan, .kernel = kernel, .bindings = bindings, .region = region };
+    bool as_rows = ip_kernel_walks_rows(kernel);
+    if (is_empty(region) && kernel->n_folds == 0)
         return IMGPAR_OK;
     imgpar_status st = check_rows(kernel, err);
     if (st)
@@ -454,7 +473,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     double busy_ms = 0, start_ms = ip_now_ms();
     if (!st && !is_empty(region))
         st = as_rows ? launch_rows(&l, timed ? &busy_ms : NULL, err) : launch_pixels(&l, timed ? &busy_ms : NULL, err);
-    if (!st && kernel->is_fold)
+    if (!st && kernel->n_folds > 0)
         st = launch_finish(&l, timed ? &busy_ms : NULL, err);
     if (!st)
         report_kernel(&l, kernel->name, start_ms, busy_ms);
