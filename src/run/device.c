@@ -31,8 +31,12 @@ static imgpar_status open_queue(ip_device *device, cl_platform_id platform, ip_e
     cl_int code;
     device->context = ip_cl_may(&code) ? clCreateContext(properties, 1, &device->id, NULL, NULL, &code) : NULL;
     if (code) return ip_cl_fail(err, code, "clCreateContext", device->facts.info.name);
-    device->queue = ip_cl_may(&code)
-        ? clCreateCommandQueue(device->context, device->id, CL_QUEUE_PROFILING_ENABLE, &code) : NULL;
+    cl_command_queue_properties offered = 0;
+    code = IP_CL(clGetDeviceInfo(device->id, CL_DEVICE_QUEUE_PROPERTIES, sizeof offered, &offered, NULL));
+    if (code) return ip_cl_fail(err, code, "clGetDeviceInfo", device->facts.info.name);
+    cl_command_queue_properties wanted = CL_QUEUE_PROFILING_ENABLE | (offered & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    device->queue = ip_cl_may(&code) ? clCreateCommandQueue(device->context, device->id, wanted, &code) : NULL;
+    if (!code) device->copies = ip_cl_may(&code) ? clCreateCommandQueue(device->context, device->id, 0, &code) : NULL;
     if (code) return ip_cl_fail(err, code, "clCreateCommandQueue", device->facts.info.name);
     return IMGPAR_OK;
 }
@@ -48,7 +52,9 @@ static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_byte
     device->keeps_programs_on_disk = !candidate->facts.is_pocl && !candidate->facts.is_nvidia;
     candidate->facts.info = (imgpar_device){ .kind = NULL };
 
-    imgpar_status st = ip_pool_start(&device->pool, choose_budget(&device->facts, limit_bytes), err);
+    imgpar_status st = pthread_mutex_init(&device->order, NULL) ? ip_fail_memory(err, "opening a device") : IMGPAR_OK;
+    if (st) goto no_order;
+    st = ip_pool_start(&device->pool, choose_budget(&device->facts, limit_bytes), err);
     if (st) goto no_pool;
     st = ip_cache_start(&device->cache, err);
     if (st) goto no_cache;
@@ -63,6 +69,8 @@ static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_byte
 no_cache:
     ip_pool_end(&device->pool);
 no_pool:
+    pthread_mutex_destroy(&device->order);
+no_order:
     ip_device_info_clear(&device->facts.info);
     ip_free(device);
     return st;
@@ -102,8 +110,10 @@ void ip_device_drop(ip_device *device)
     ip_pool_end(&device->pool);
     ip_drivers_lock();
     if (device->queue) clReleaseCommandQueue(device->queue);
+    if (device->copies) clReleaseCommandQueue(device->copies);
     if (device->context) clReleaseContext(device->context);
     ip_drivers_unlock();
+    pthread_mutex_destroy(&device->order);
     ip_device_info_clear(&device->facts.info);
     ip_free(device);
 }
@@ -154,10 +164,31 @@ static imgpar_status read_times(cl_event event, const char *kernel, uint64_t *st
     return IMGPAR_OK;
 }
 
+static bool writes(const ip_launch *launch, int argument) { return !launch->writes || launch->writes[argument]; }
+
+/* Enqueues kernel after the commands that its buffers need, and notes it with them. */
+static imgpar_status enqueue(ip_device *device, cl_kernel kernel, const ip_launch *launch, cl_event *event, ip_error *err)
+{
+    ip_waits waits = { NULL, 0, 0 };
+    bool ok = true;
+    cl_int code = CL_SUCCESS;
+    pthread_mutex_lock(&device->order);
+    for (int i = 0; ok && i < launch->n_buffers; i++)
+        ok = ip_waits_add(&waits, &launch->buffers[i]->pending, writes(launch, i));
+    if (ok)
+        code = IP_CL(clEnqueueNDRangeKernel(device->queue, kernel, (cl_uint)launch->dims, NULL, launch->global, launch->local,
+                                            waits.n, waits.events, event));
+    for (int i = 0; ok && !code && i < launch->n_buffers; i++)
+        ip_pending_add(&launch->buffers[i]->pending, *event, writes(launch, i));
+    pthread_mutex_unlock(&device->order);
+    ip_waits_clear(&waits);
+    if (!ok) return ip_fail_memory(err, "launching a kernel");
+    return code ? ip_cl_fail(err, code, "clEnqueueNDRangeKernel", launch->kernel) : IMGPAR_OK;
+}
+
 imgpar_status ip_device_launch(ip_device *device, const ip_launch *launch, uint64_t *start_ns, uint64_t *end_ns,
                                ip_error *err)
 {
-    bool is_timed = start_ns || end_ns;
     cl_event event = NULL;
     cl_int code;
     imgpar_status st = check_sizes(launch, err);
@@ -167,16 +198,12 @@ imgpar_status ip_device_launch(ip_device *device, const ip_launch *launch, uint6
     cl_kernel kernel = ip_cl_may(&code) ? clCreateKernel(launch->program->program, launch->kernel, &code) : NULL;
     if (code) return ip_cl_fail(err, code, "clCreateKernel", launch->kernel);
     st = set_arguments(kernel, launch, err);
-    if (st) goto out;
-    code = IP_CL(clEnqueueNDRangeKernel(device->queue, kernel, (cl_uint)launch->dims, NULL, launch->global,
-                                        launch->local, 0, NULL, is_timed ? &event : NULL));
-    if (code) {
-        st = ip_cl_fail(err, code, "clEnqueueNDRangeKernel", launch->kernel);
-        goto out;
+    if (!st) st = enqueue(device, kernel, launch, &event, err);
+    if (!st) {
+        atomic_fetch_add_explicit(&device->launches, 1, memory_order_relaxed);
+        clFlush(device->queue); /* what waits for it may be on the other queue; a failure shows where it is waited for */
     }
-    atomic_fetch_add_explicit(&device->launches, 1, memory_order_relaxed);
-    if (is_timed) st = read_times(event, launch->kernel, start_ns, end_ns, err);
-out:
+    if (!st && (start_ns || end_ns)) st = read_times(event, launch->kernel, start_ns, end_ns, err);
     if (event) clReleaseEvent(event);
     clReleaseKernel(kernel);
     return st;

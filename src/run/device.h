@@ -4,8 +4,8 @@
  * call is checked; a failure becomes an ip_error that names the CL call, its
  * symbolic error and, for builds, the log.
  *
- * An ip_device owns one CL context and one in-order queue with profiling. It may be used
- * from several threads.
+ * An ip_device owns one CL context, a queue for kernels and one for copies. Commands are ordered by the buffers they
+ * share and by nothing else (order.c). It may be used from several threads.
  */
 #ifndef IP_RUN_DEVICE_H
 #define IP_RUN_DEVICE_H
@@ -54,9 +54,11 @@ imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **ou
 ip_buffer *ip_buffer_retain(ip_buffer *buffer);
 void ip_buffer_release(ip_buffer *buffer); /* to the pool; NULL is legal */
 size_t ip_buffer_size(const ip_buffer *buffer); /* as asked for; it may have room for more */
-/* Blocking copies. */
+/* Blocking copies, after the commands on the buffer so far. */
 imgpar_status ip_buffer_write(ip_buffer *buffer, size_t offset, const void *src, size_t n, ip_error *err);
 imgpar_status ip_buffer_read(ip_buffer *buffer, size_t offset, void *dst, size_t n, ip_error *err);
+/* Waits until what was enqueued to write the buffer has run; a failure of it, or of what it waited for, is returned. */
+imgpar_status ip_buffer_wait(ip_buffer *buffer, ip_error *err);
 /* Bytes that may still be allocated, counting what the pool could free. */
 uint64_t ip_device_budget_left(ip_device *device);
 /* Frees pooled buffers that nobody uses. */
@@ -77,11 +79,12 @@ typedef struct ip_launch {
     const char *kernel;
     ip_buffer *const *buffers;   /* arguments 0..n_buffers-1, in order */
     int n_buffers;
+    const bool *writes;          /* by argument: the kernel writes it; NULL: it may write all of them */
     int dims;                    /* 1..3 */
     size_t global[3], local[3];  /* global a multiple of local */
 } ip_launch;
 
-/* Enqueues; a fresh kernel object per launch. start/end of the kernel in nanoseconds of the device's clock when
+/* Enqueues, to run after the commands that its buffers need; a fresh kernel object per launch. start/end of the kernel in nanoseconds of the device's clock when
  * asked for (then it waits), else the launch only. */
 imgpar_status ip_device_launch(ip_device *device, const ip_launch *launch, uint64_t *start_ns, uint64_t *end_ns,
                                ip_error *err);

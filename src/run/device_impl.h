@@ -7,7 +7,7 @@
  * come before the last ip_buffer_release(). Buffers that lie idle in the pool and
  * programs that lie in the cache hold none.
  *
- * Locks: the pool's and the cache's are never held together. The counters are atomic.
+ * Locks: the pool's, the cache's and the order's are never held together. The counters are atomic.
  */
 #ifndef IP_RUN_DEVICE_IMPL_H
 #define IP_RUN_DEVICE_IMPL_H
@@ -19,12 +19,33 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Commands on a buffer that may not have run yet; guarded by the device's order lock. See order.c. */
+enum { IP_PENDING_READS = 16 };
+typedef struct ip_pending {
+    cl_event written;                  /* the last one that writes it, or NULL */
+    cl_event reads[IP_PENDING_READS];  /* those since then that read it */
+    int n_reads;
+} ip_pending;
+
+/* Events to wait for; each holds a reference. */
+typedef struct ip_waits { cl_event *events; cl_uint n, capacity; } ip_waits;
+
+/* A command on the buffer; takes a reference of its own. */
+void ip_pending_add(ip_pending *pending, cl_event event, bool writes);
+/* Drops what is over, or everything. */
+void ip_pending_tidy(ip_pending *pending);
+void ip_pending_forget(ip_pending *pending);
+/* What a command that reads (or writes) the buffer waits for; false without memory. */
+bool ip_waits_add(ip_waits *waits, const ip_pending *pending, bool writes);
+void ip_waits_clear(ip_waits *waits);
+
 struct ip_buffer {
     ip_device *device;   /* a reference while the buffer is in use */
     atomic_int refs;     /* 0 while it lies in the pool */
     cl_mem mem;
     size_t size_bytes;   /* asked for */
     size_t capacity_bytes;
+    ip_pending pending;
     ip_buffer *next;     /* in the pool: the one that became idle before this one */
 };
 
@@ -61,7 +82,9 @@ struct ip_device {
     ip_device_facts facts;
     cl_device_id id;
     cl_context context;
-    cl_command_queue queue;
+    cl_command_queue queue;  /* kernels; any order where the device can */
+    cl_command_queue copies; /* blocking copies: they wait for what they need, not for all kernels before them */
+    pthread_mutex_t order;   /* guards the buffers' pending commands, and that they are enqueued in the order noted */
     bool keeps_programs_on_disk; /* ours do; false where the driver keeps its own */
     ip_pool pool;
     ip_cache cache;
@@ -71,9 +94,9 @@ struct ip_device {
 ip_device *ip_device_hold(ip_device *device);
 void ip_device_drop(ip_device *device);
 
-/* 0, or IMGPAR_E_HOST_MEMORY; a pool or cache that failed to start needs no end. */
 /* From now on; what is in use stays. */
 void ip_pool_limit(ip_pool *pool, uint64_t budget_bytes);
+/* 0, or IMGPAR_E_HOST_MEMORY; a pool or cache that failed to start needs no end. */
 imgpar_status ip_pool_start(ip_pool *pool, uint64_t budget_bytes, ip_error *err);
 void ip_pool_end(ip_pool *pool);
 imgpar_status ip_cache_start(ip_cache *cache, ip_error *err);

@@ -277,8 +277,11 @@ static imgpar_status run_whole(evaluation *e, ip_value **values, ip_error *err)
 {
     imgpar_status st = run_kernels(e, err);
     /* Waits, so that a kernel that fails is this evaluation's failure and nobody else's. */
-    if (!st)
-        st = ip_device_finish(e->runner.device, err);
+    for (int k = 0; !st && k < e->plan->n_outputs; k++)
+        if (e->bindings[e->plan->outputs[k]->id].buffer)
+            st = ip_buffer_wait(e->bindings[e->plan->outputs[k]->id].buffer, err);
+    if (st)
+        ip_device_finish(e->runner.device, NULL); /* buffers of a run that failed must not be waited for by others */
     for (int k = 0; !st && k < e->plan->n_outputs; k++)
         st = take_result(e, e->plan->outputs[k], &values[k], err);
     unbind_all(e);

@@ -299,22 +299,29 @@ static imgpar_status launch_once(launching *l, const char *name, const size_t gl
         st = ip_buffer_new(l->runner->device, n ? n : 4, &l->param_buffer, err);
     if (!st && n)
         st = ip_buffer_write(l->param_buffer, 0, l->params, n, err);
-    ip_buffer **buffers = ip_alloc_array((size_t)(k->n_outputs + k->n_inputs + 2), sizeof *buffers);
-    if (!buffers)
+    size_t most = (size_t)(k->n_outputs + k->n_inputs + 2);
+    ip_buffer **buffers = ip_alloc_array(most, sizeof *buffers);
+    bool *writes = ip_zalloc(most * sizeof *writes);
+    if (!buffers || !writes)
         st = st ? st : ip_fail_memory(err, "launching a kernel");
     if (st) {
         ip_free(buffers);
+        ip_free(writes);
         return st;
     }
     int at = 0;
-    for (int i = 0; i < k->n_outputs; i++)
+    for (int i = 0; i < k->n_outputs; i++) {
+        writes[at] = true;
         buffers[at++] = l->bindings[k->outputs[i]->id].buffer;
+    }
     for (int i = 0; i < k->n_inputs; i++)
         buffers[at++] = l->bindings[k->inputs[i]->id].buffer;
-    if (k->has_scratch)
+    if (k->has_scratch) {
+        writes[at] = true;
         buffers[at++] = l->scratch;
+    }
     buffers[at++] = l->param_buffer;
-    ip_launch launch = { .program = l->program, .kernel = name, .buffers = buffers, .n_buffers = at, .dims = 3 };
+    ip_launch launch = { .program = l->program, .kernel = name, .buffers = buffers, .n_buffers = at, .writes = writes, .dims = 3 };
     memcpy(launch.global, global, sizeof launch.global);
     memcpy(launch.local, local, sizeof launch.local);
     uint64_t start_ns = 0, end_ns = 0;
@@ -323,6 +330,7 @@ static imgpar_status launch_once(launching *l, const char *name, const size_t gl
     if (!st && timed)
         *busy_ms += (double)(end_ns - start_ns) / 1e6;
     ip_free(buffers);
+    ip_free(writes);
     return st;
 }
 
@@ -379,7 +387,7 @@ static imgpar_status launch_rows(launching *l, double *busy_ms, ip_error *err)
         imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
         done += n;
         if (!st && batched) {
-            st = ip_device_finish(l->runner->device, err);
+            st = ip_buffer_wait(l->bindings[l->kernel->outputs[0]->id].buffer, err);
             if (!st && l->runner->poll.stop(l->runner->poll.user, 0.1 + 0.8 * done / total))
                 st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
             double took = ip_now_ms() - began;
@@ -409,7 +417,7 @@ static imgpar_status launch_pixels(launching *l, double *busy_ms, ip_error *err)
             *y0 = (int)(r->y0 + (int64_t)done);
         imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
         if (!st && l->runner->poll.stop) {
-            st = ip_device_finish(l->runner->device, err);
+            st = ip_buffer_wait(l->bindings[l->kernel->outputs[0]->id].buffer, err);
             if (!st && l->runner->poll.stop(l->runner->poll.user, 0.1 + 0.8 * (double)(done + n) / (double)rows))
                 st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
         }
@@ -477,7 +485,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
         st = launch_finish(&l, timed ? &busy_ms : NULL, err);
     if (!st)
         report_kernel(&l, kernel->name, start_ms, busy_ms);
-    /* Enqueued kernels hold the memory they use; the queue is in order, so the pool may reuse it. */
+    /* Whoever gets this memory next waits for the kernel (order.c). */
     ip_buffer_release(l.scratch);
     ip_buffer_release(l.param_buffer);
     ip_program_release(l.program);

@@ -6,8 +6,8 @@
  *     256 bytes the smallest. So images whose sizes differ a little share buffers, and at most an eighth is wasted.
  *  2. A request is served with the idle buffer of the least capacity that holds it, unless that is more than 1.5 times
  *     the size: a large buffer should not be bound by a small value.
- *  3. A released buffer becomes idle at once, even while kernels that use it are waiting: the queue is in order, so
- *     whoever gets it next runs after them.
+ *  3. A released buffer becomes idle at once, even while kernels that use it are waiting: whoever gets it next waits
+ *     for them (order.c).
  *  4. Everything made and not yet freed, idle or in use, counts against the budget. Over it, the exact size is tried
  *     instead of the class; then idle buffers are freed, the one that is idle longest first.
  *  5. Before buffers are freed for lack of room the queue is finished, because until then it keeps their memory.
@@ -29,6 +29,7 @@ imgpar_status ip_pool_start(ip_pool *pool, uint64_t budget_bytes, ip_error *err)
 static void destroy(ip_pool *pool, ip_buffer *buffer)
 {
     pool->held_bytes -= buffer->capacity_bytes;
+    ip_pending_forget(&buffer->pending); /* nobody else knows the buffer any more */
     clReleaseMemObject(buffer->mem);
     ip_free(buffer);
 }
@@ -159,6 +160,7 @@ imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **ou
     if (!buffer) st = make(device, size_bytes, &buffer, err);
     pthread_mutex_unlock(&pool->lock);
     if (!buffer) return st;
+    ip_pending_tidy(&buffer->pending);
     buffer->device = ip_device_hold(device);
     buffer->size_bytes = size_bytes;
     atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
@@ -218,24 +220,55 @@ static imgpar_status check_bounds(const ip_buffer *buffer, size_t offset, size_t
                    buffer->size_bytes);
 }
 
+/* What a copy to or from buffer has to wait for. */
+static imgpar_status find_waits(ip_buffer *buffer, bool writes, ip_waits *waits, ip_error *err)
+{
+    pthread_mutex_lock(&buffer->device->order);
+    bool ok = ip_waits_add(waits, &buffer->pending, writes);
+    pthread_mutex_unlock(&buffer->device->order);
+    return ok ? IMGPAR_OK : ip_fail_memory(err, "copying a buffer");
+}
+
 imgpar_status ip_buffer_write(ip_buffer *buffer, size_t offset, const void *src, size_t n, ip_error *err)
 {
     ip_device *device = buffer->device;
+    ip_waits waits = { NULL, 0, 0 };
     imgpar_status st = check_bounds(buffer, offset, n, err);
     if (st || n == 0) return st;
-    cl_int code = IP_CL(clEnqueueWriteBuffer(device->queue, buffer->mem, CL_TRUE, offset, n, src, 0, NULL, NULL));
-    if (code) return ip_cl_fail(err, code, "clEnqueueWriteBuffer", NULL);
-    atomic_fetch_add_explicit(&device->bytes_uploaded, n, memory_order_relaxed);
-    return IMGPAR_OK;
+    st = find_waits(buffer, true, &waits, err);
+    if (!st) {
+        cl_int code = IP_CL(clEnqueueWriteBuffer(device->copies, buffer->mem, CL_TRUE, offset, n, src, waits.n, waits.events, NULL));
+        if (code) st = ip_cl_fail(err, code, "clEnqueueWriteBuffer", NULL);
+    }
+    ip_waits_clear(&waits);
+    if (!st) atomic_fetch_add_explicit(&device->bytes_uploaded, n, memory_order_relaxed);
+    return st;
 }
 
 imgpar_status ip_buffer_read(ip_buffer *buffer, size_t offset, void *dst, size_t n, ip_error *err)
 {
     ip_device *device = buffer->device;
+    ip_waits waits = { NULL, 0, 0 };
     imgpar_status st = check_bounds(buffer, offset, n, err);
     if (st || n == 0) return st;
-    cl_int code = IP_CL(clEnqueueReadBuffer(device->queue, buffer->mem, CL_TRUE, offset, n, dst, 0, NULL, NULL));
-    if (code) return ip_cl_fail(err, code, "clEnqueueReadBuffer", NULL);
-    atomic_fetch_add_explicit(&device->bytes_downloaded, n, memory_order_relaxed);
-    return IMGPAR_OK;
+    st = find_waits(buffer, false, &waits, err);
+    if (!st) {
+        cl_int code = IP_CL(clEnqueueReadBuffer(device->copies, buffer->mem, CL_TRUE, offset, n, dst, waits.n, waits.events, NULL));
+        if (code) st = ip_cl_fail(err, code, "clEnqueueReadBuffer", NULL);
+    }
+    ip_waits_clear(&waits);
+    if (!st) atomic_fetch_add_explicit(&device->bytes_downloaded, n, memory_order_relaxed);
+    return st;
+}
+
+imgpar_status ip_buffer_wait(ip_buffer *buffer, ip_error *err)
+{
+    ip_waits waits = { NULL, 0, 0 };
+    imgpar_status st = find_waits(buffer, false, &waits, err);
+    if (!st && waits.n > 0) {
+        cl_int code = IP_CL(clWaitForEvents(waits.n, waits.events));
+        if (code) st = ip_cl_fail(err, code, "clWaitForEvents", NULL);
+    }
+    ip_waits_clear(&waits);
+    return st;
 }
