@@ -285,6 +285,34 @@ START_TEST(a_kept_value_is_read_and_not_computed_again)
 }
 END_TEST
 
+/* ---- sums carried along ------------------------------------------------------------------------ */
+
+START_TEST(running_sums_are_the_sums)
+{
+    static const char *const texts[] = {
+        "boxblur($1, size=9, border=reflect)", "boxblur($1, size=15)", "boxblur($1, size=15, border=constant, cval=200)",
+        "boxblur($1, size=33, border=wrap)", "boxblur($1, size=33)", "boxblur(invert($1), size=71, border=reflect101)",
+        "boxblur(cast($1, i16) - 100, size=21)", "boxblur(boxblur($1, size=9), size=33)",
+    };
+    static const int64_t sizes[][3] = { { 61, 47, 3 }, { 13, 5, 3 }, { 83, 700, 3 }, { 83, 700, 1 }, { 1, 1, 1 }, { 1, 40, 2 } };
+    bench b;
+    set_up(&b);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        add_images(&b, IMGPAR_U8, sizes[s][0], sizes[s][1], sizes[s][2]);
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+            imgpar_array *rows = make(&b, texts[k]), *ref = make(&b, texts[k]);
+            ck_assert_int_eq(imgpar_array_eval(rows, NULL), IMGPAR_OK);
+            set(&b, "schedule", "ref");
+            expect_same(rows, ref, texts[k]);
+            set(&b, "schedule", "auto");
+            imgpar_array_release(rows);
+            imgpar_array_release(ref);
+        }
+    }
+    tear_down(&b);
+}
+END_TEST
+
 /* ---- scalars that are computed ----------------------------------------------------------------- */
 
 START_TEST(a_parameter_may_be_computed_on_the_device)
@@ -439,6 +467,7 @@ int main(void)
     tcase_add_test(c, fusion_can_be_switched_off);
     tcase_add_test(c, several_results_share_their_work);
     tcase_add_test(c, results_of_one_source_are_made_in_one_pass);
+    tcase_add_test(c, running_sums_are_the_sums);
     tcase_add_test(c, a_kept_value_is_read_and_not_computed_again);
     tcase_add_test(c, a_parameter_may_be_computed_on_the_device);
     tcase_add_test(c, values_and_sizes_need_no_new_program);

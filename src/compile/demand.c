@@ -53,6 +53,10 @@ static void note_load(ip_expr *load, void *user)
         first = d->reader->first;
         left = d->reader->left;
         right = d->reader->right;
+        if (d->reader->n_running > 0) { /* the element that leaves: Note [Running sums] in place.c */
+            first -= ip_x_classify(d->ir, load->arg[1]).uses_tap;
+            left += ip_x_classify(d->ir, load->arg[2]).uses_tap;
+        }
     }
     const ip_region *r = d->region;
     include(d, (ip_region){ r->z0, r->z1, r->y0 + first + reach.y_lo, r->y1 + lead + reach.y_hi,

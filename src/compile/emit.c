@@ -76,6 +76,7 @@ static const char *slot_name(ip_emit *e, int at)
     case IP_SLOT_ORIGIN: return ip_text(e->ir, "o%c_%s", "zyx"[s->index], ip_emit_buffer(e, s->stage));
     case IP_SLOT_PITCH: return ip_text(e->ir, s->index ? "rows_%s" : "pitch_%s", ip_emit_buffer(e, s->stage));
     case IP_SLOT_RING_OFFSET: return ip_text(e->ir, "at_%s", ip_emit_ring(e, s->stage));
+    case IP_SLOT_SUMS: return ip_text(e->ir, "sums%d_%s", s->index, ip_emit_ring(e, s->stage));
     case IP_SLOT_RING_PITCH: return ip_text(e->ir, "pitch_%s", ip_emit_ring(e, s->stage));
     case IP_SLOT_SCRATCH: return s->index ? "scratch_start" : "scratch_each";
     case IP_SLOT_PARTIAL: return ip_text(e->ir, "partials_%s", ip_emit_buffer(e, s->stage));

@@ -72,6 +72,15 @@ bool ip_emit_is_endless(const ip_placed *placed);
 /* A multiple of its ring's rows that makes every row number of an endless copy positive. */
 int ip_emit_ring_bias(const ip_placed *placed);
 
+/* Windows in rows (emit_window.c): a row of a stage, written to target. The flat or the x loop. */
+bool ip_emit_has_window(ip_emit *e, ip_expr *x);
+void ip_emit_windows_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb, bool flat);
+/* All windows of the stage are running sums; row is the row's number, first that of the strip's first row. */
+void ip_emit_running_row(ip_emit *e, const ip_placed *placed, const char *target, const char *xa, const char *xb, bool flat,
+                         const char *row, const char *first);
+/* Name of the row that running sum k of a stage is kept in. */
+const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
+
 /* Schedules: fill e->top. */
 void ip_emit_rows(ip_emit *e);
 void ip_emit_pixels(ip_emit *e);

@@ -12,6 +12,11 @@
  * Note [Sums of small integers]
  * Where a row of a strip cannot overflow 32 bits (a strip has at most 65536 columns, unless the kernel needs whole rows)
  * it is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once.
+ *
+ * Note [Histograms]
+ * Neighbouring pixels often fall into the same bin, and a counter cannot be raised twice at once. So neighbours count in
+ * tables of their own (ip_histogram_tables() of them, few enough for the first-level cache), which the work-item adds up
+ * at its end.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
@@ -83,9 +88,9 @@ void ip_emit_fold_begin(ip_emit *e, const ip_stage *s)
         const char *bins = ip_emit_dim(e, s, 2);
         const char *counts = named(e, "counts", s);
         declare_partials(e, s, "uint");
-        ip_s_add(e->ir, e->top, IP_S_LET, "__global uint *", counts,
-                 ip_text(e->ir, "%s + item * %s * %d", named(e, "partial", s), bins, (int)s->dims[1]));
-        ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "k", "0", ip_text(e->ir, "%s * %d", bins, (int)s->dims[1]));
+        const char *cells = ip_text(e->ir, "%s * %d", bins, (int)s->dims[1] * ip_histogram_tables(s));
+        ip_s_add(e->ir, e->top, IP_S_LET, "__global uint *", counts, ip_text(e->ir, "%s + item * %s", named(e, "partial", s), cells));
+        ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "k", "0", cells);
         ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k]", counts), "0", NULL);
         return;
     }
@@ -125,18 +130,27 @@ static void leave_element(ip_emit *e, const ip_channels *channels)
     e->coord[2] = NULL;
 }
 
-static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb)
+int ip_histogram_tables(const ip_stage *histogram)
 {
-    const char *bins = ip_emit_dim(e, s, 2), *values[IP_WRITTEN_CHANNELS];
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
-    ip_mark mark = ip_emit_enter(e, loop);
+    enum { MOST = 8, CACHE_BYTES = 16384 };
+    int64_t bytes = histogram->dims[1] * histogram->dims[2] * 4;
+    int tables = MOST;
+    while (tables > 1 && tables * bytes > CACHE_BYTES)
+        tables /= 2;
+    return tables;
+}
+
+/* Counts pixel x in table number `table` (text). */
+static void count_pixel(ip_emit *e, const ip_stage *s, const char *table)
+{
+    const char *bins = ip_emit_dim(e, s, 2), *values[IP_WRITTEN_CHANNELS], *counts = named(e, "counts", s);
     ip_channels channels = enter_element(e, s->body, false, "x", values);
     for (int c = 0; c < channels.n; c++) {
         bool always_inside = s->body->lo >= 0 && s->body->hi < (double)s->dims[2];
         const char *bin = ip_text(e->ir, "bin%d", c);
         ip_s_add(e->ir, e->block, IP_S_LET, "int", bin, values[c]);
-        const char *at = e->channels == 1 ? bin : ip_text(e->ir, "%s * %s + %s", bins, ip_emit_channel_text(e, c), bin);
-        const char *count = ip_text(e->ir, "%s[%s]++", named(e, "counts", s), at);
+        const char *at = ip_text(e->ir, "(%s * %d + %s) * %s + %s", table, e->channels, ip_emit_channel_text(e, c), bins, bin);
+        const char *count = ip_text(e->ir, "%s[%s]++", counts, at);
         if (always_inside) {
             line(e, count);
         } else {
@@ -145,6 +159,24 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
         }
     }
     leave_element(e, &channels);
+}
+
+static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb)
+{
+    int tables = ip_histogram_tables(s);
+    const char *step = ip_text(e->ir, "%d", tables), *whole = ip_text(e->ir, "%s - (%s - %s) %% %d", xb, xb, xa, tables);
+    if (tables > 1) {
+        ip_stmt *groups = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, whole);
+        groups->d = step;
+        ip_mark in_group = ip_emit_enter(e, groups);
+        ip_mark in_lanes = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", step));
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "x", "q + t");
+        count_pixel(e, s, "t");
+        ip_emit_leave(e, in_lanes);
+        ip_emit_leave(e, in_group);
+    }
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "x", tables > 1 ? whole : xa, xb));
+    count_pixel(e, s, "0");
     ip_emit_leave(e, mark);
 }
 
@@ -244,10 +276,21 @@ void ip_emit_fold_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
         simple_row(e, s, xa, xb, flat);
 }
 
+/* All tables of a work-item into its first. */
+static void add_tables(ip_emit *e, const ip_stage *s)
+{
+    const char *counts = named(e, "counts", s), *cells = ip_text(e->ir, "%s * %d", ip_emit_dim(e, s, 2), (int)s->dims[1]);
+    ip_stmt *tables = ip_s_add(e->ir, e->top, IP_S_FOR, "t", "1", ip_text(e->ir, "%d", ip_histogram_tables(s)));
+    ip_stmt *loop = ip_s_add(e->ir, tables, IP_S_FOR, "k", "0", cells);
+    ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k] += %s[t * %s + k]", counts, counts, cells), NULL, NULL);
+}
+
 void ip_emit_fold_end(ip_emit *e, const ip_stage *s)
 {
-    if (s->kind == IP_STAGE_HISTOGRAM)
+    if (s->kind == IP_STAGE_HISTOGRAM) {
+        add_tables(e, s);
         return;
+    }
     const char *partial = named(e, "partial", s), *total = named(e, "total", s);
     declare_partials(e, s, ip_cl_type(s->acc_dtype));
     if (sums_floats(s)) {
@@ -268,7 +311,8 @@ static void finish_histogram(ip_emit *e, const ip_stage *s)
     ip_s_add(e->ir, when, IP_S_VAR, "uint", "count", "0");
     ip_stmt *loop = ip_s_add(e->ir, when, IP_S_FOR, "k", "0", items);
     ip_s_add(e->ir, loop, IP_S_STORE,
-             ip_text(e->ir, "count += %s[(long)k * %s * %d + bin]", named(e, "partial", s), bins, (int)s->dims[1]), NULL, NULL);
+             ip_text(e->ir, "count += %s[(long)k * %s * %d + bin]", named(e, "partial", s), bins,
+                     (int)s->dims[1] * ip_histogram_tables(s)), NULL, NULL);
     ip_s_add(e->ir, when, IP_S_STORE, ip_text(e->ir, "%s[bin]", ip_emit_buffer(e, s)), "count", NULL);
 }
 

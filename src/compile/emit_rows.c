@@ -146,8 +146,6 @@ int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
 
 /* ---- one row of a stage --------------------------------------------------------------- */
 
-enum { BLOCK = 64 }; /* elements computed together where windows are loops */
-
 static void compute_flat(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "%s * %d", xa, e->channels),
@@ -180,112 +178,17 @@ static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, co
     ip_emit_leave(e, mark);
 }
 
-static void find_window(ip_expr *x, void *user)
+/* row: the row's number; first: that of the strip's first. */
+static void compute_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
+                        const char *first)
 {
-    if (x->op == IP_X_WINDOW)
-        *(bool *)user = true;
-}
-
-static bool has_window(ip_emit *e, ip_expr *x)
-{
-    bool found = false;
-    ip_x_walk(e->ir, x, find_window, &found);
-    return found;
-}
-
-typedef struct blockwise { ip_emit *e; bool flat; const char *start, *n; } blockwise;
-
-/* The lane loop over t, with i or x as the element's index. */
-static ip_mark enter_lanes(blockwise *b, int width)
-{
-    ip_emit *e = b->e;
-    ip_stmt *lanes = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", b->n);
-    lanes->parallel = IP_INDEPENDENT;
-    lanes->vector_width = width;
-    ip_mark mark = ip_emit_enter(e, lanes);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", b->flat ? "i" : "x", ip_text(e->ir, "%s + t", b->start));
-    e->flat = b->flat ? "i" : NULL;
-    e->coord[2] = b->flat ? NULL : "x";
-    if (!b->flat)
-        e->coord[3] = "0";
-    return mark;
-}
-
-static void leave_lanes(blockwise *b, ip_mark mark)
-{
-    b->e->flat = NULL;
-    b->e->coord[2] = b->e->coord[3] = NULL;
-    ip_emit_leave(b->e, mark);
-}
-
-/* One window for a block of elements: an accumulator each, taps outside, lanes inside. */
-static void compute_window(ip_expr *x, void *user)
-{
-    blockwise *b = user;
-    ip_emit *e = b->e;
-    if (x->op != IP_X_WINDOW)
-        return;
-    const char *type = ip_cl_type(x->dtype), *acc = ip_text(e->ir, "w%d", e->n_values++);
-    const ip_dtype_facts *facts = ip_dtype(x->dtype);
-    int width = ip_emit_width(e, x->arg[0], x->dtype);
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "%s[%d]", acc, BLOCK), NULL);
-    ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", BLOCK));
-    ip_s_add(e->ir, init, IP_S_STORE, ip_text(e->ir, "%s[t]", acc), ip_emit_window_start(e, x), NULL);
-    ip_stmt *rows = ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", ip_text(e->ir, "%d", x->taps_y));
-    ip_mark in_rows = ip_emit_enter(e, rows);
-    e->tap_y = "j";
-    e->tap_x = "0";
-    ip_emit_row_pointers(e, x->arg[0]);
-    ip_stmt *columns = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", ip_text(e->ir, "%d", x->taps_x));
-    ip_mark in_columns = ip_emit_enter(e, columns);
-    e->tap_x = "k";
-    const char *weight = NULL;
-    if (x->fold == IP_FOLD_FMA && !(x->arg[1]->uses & IP_USES_COORDS)) {
-        ip_s_add(e->ir, e->block, IP_S_LET, type, "weight", ip_emit_value(e, x->arg[1]));
-        weight = "weight";
-    }
-    ip_mark in_lanes = enter_lanes(b, width);
-    const char *v = ip_emit_value(e, x->arg[0]), *sum = ip_text(e->ir, "%s[t]", acc);
-    const char *next;
-    if (x->fold == IP_FOLD_FMA)
-        next = ip_text(e->ir, "fma(%s, %s, %s)", weight ? weight : ip_emit_value(e, x->arg[1]), v, sum);
-    else if (x->fold == IP_FOLD_SUM)
-        next = ip_text(e->ir, "(%s)(%s + %s)", type, sum, v);
-    else if (facts->is_float)
-        next = ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", sum, x->fold == IP_FOLD_MIN ? "<" : ">", v, v, v, sum, v);
-    else
-        next = ip_text(e->ir, "%s(%s, (%s)%s)", x->fold == IP_FOLD_MIN ? "min" : "max", sum, type, v);
-    ip_s_add(e->ir, e->block, IP_S_STORE, sum, next, NULL);
-    leave_lanes(b, in_lanes);
-    ip_emit_leave(e, in_columns);
-    ip_emit_leave(e, in_rows);
-    e->tap_y = e->tap_x = NULL;
-    ip_emit_name(e, x, ip_text(e->ir, "%s[t]", acc)); /* in the lanes to come */
-}
-
-static void compute_blocks(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb, bool flat)
-{
-    const char *from = flat ? ip_text(e->ir, "%s * %d", xa, e->channels) : xa;
-    const char *to = flat ? ip_text(e->ir, "%s * %d", xb, e->channels) : xb;
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, to);
-    blocks->d = ip_text(e->ir, "%d", BLOCK);
-    ip_mark mark = ip_emit_enter(e, blocks);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%d, %s - i0)", BLOCK, to));
-    blockwise b = { e, flat, "i0", "n" };
-    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
-    ip_x_walk(e->ir, s->body, compute_window, &b);
-    ip_mark in_lanes = enter_lanes(&b, ip_emit_width(e, s->body, s->dtype));
-    ip_emit_store(e, s, target, flat ? "i" : "x", ip_emit_value(e, s->body));
-    leave_lanes(&b, in_lanes);
-    ip_emit_leave(e, mark);
-}
-
-static void compute_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
-{
+    const ip_stage *s = p->stage;
     bool flat = ip_emit_is_flat(e, s, s->body);
     ip_emit_row_pointers(e, s->body);
-    if (has_window(e, s->body) && (flat || e->channels == 1))
-        compute_blocks(e, s, target, xa, xb, flat);
+    if (p->n_running > 0 && (flat || e->channels == 1))
+        ip_emit_running_row(e, p, target, xa, xb, flat, row, first);
+    else if (ip_emit_has_window(e, s->body) && (flat || e->channels == 1))
+        ip_emit_windows_row(e, s, target, xa, xb, flat);
     else if (flat)
         compute_flat(e, s, target, xa, xb);
     else
@@ -363,6 +266,21 @@ static void store_row(ip_emit *e, const ip_stage *s, const char *r)
     ip_emit_leave(e, mark);
 }
 
+/* Rows of running sums, addressed as the stage's own columns are. */
+static void declare_sums(ip_emit *e)
+{
+    for (int k = 0; k < e->kernel->n_placed; k++) {
+        const ip_placed *p = &e->kernel->placed[k];
+        for (int i = 0; i < p->n_running; i++) {
+            e->kernel->has_scratch = true;
+            const char *type = ip_text(e->ir, "__global %s *", ip_cl_type(p->running[i]->dtype));
+            ip_s_add(e->ir, e->top, IP_S_LET, type, ip_emit_sums(e, p, i),
+                     ip_text(e->ir, "(%s)(mine + (long)%s * 64) - %s * %d", type, ip_emit_slot(e, IP_SLOT_SUMS, i, p->stage, NULL),
+                             column_start(e, p), (int)p->stage->dims[3]));
+        }
+    }
+}
+
 static void emit_stage(ip_emit *e, const ip_placed *p)
 {
     const ip_stage *s = p->stage;
@@ -402,7 +320,7 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
                                      is_endless ? ip_text(e->ir, "(%s + %d)", r, ip_emit_ring_bias(p)) : r, p->rows,
                                      ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL));
         ip_s_add(e->ir, e->block, IP_S_LET, type, "out", row);
-        compute_row(e, s, "out", xa, xb);
+        compute_row(e, p, "out", xa, xb, r, is_endless ? ip_text(e->ir, "ya + (%d)", p->first) : low);
         if (!is_direct)
             pad_row(e, p, "out", xa, xb);
         if (!is_direct && p->is_stored)
@@ -428,7 +346,7 @@ static void declare_item(ip_emit *e)
     const ip_kernel *k = e->kernel;
     bool has_rings = false;
     for (int i = 0; i < k->n_placed; i++)
-        has_rings |= k->placed[i].place == IP_PLACE_RING;
+        has_rings |= k->placed[i].place == IP_PLACE_RING || k->placed[i].n_running > 0;
     if (k->n_folds > 0 || has_rings)
         ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
                  ip_text(e->ir, "%s + ((long)get_global_id(2) * %s + get_global_id(1)) * %s + get_global_id(0)",
@@ -449,6 +367,7 @@ void ip_emit_rows(ip_emit *e)
     declare_span(e, 0, "xa", "xb", 1, 4);
     declare_item(e);
     declare_rings(e);
+    declare_sums(e);
     for (int i = 0; i < k->n_placed; i++) {
         ip_emit_uniforms(e, k->placed[i].stage->body);
         if (k->placed[i].pad_outside)

@@ -200,6 +200,60 @@ static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
     return copy ? ip_x_load(ir, copy, x->arg, x->border, x->n_args == 5 ? x->arg[4] : NULL) : x;
 }
 
+/* ---- sums carried along ------------------------------------------------------------- */
+
+/*
+ * Note [Running sums]
+ * The sum of n elements along an axis is the sum at the element before, plus the element that enters, less the one that
+ * leaves. For integers that is exact, and wrapping does no harm. It holds for any border rule, since what is added at
+ * one place and taken away at another is the same read. Down the rows the sums of all columns are kept from row to
+ * row; along a row the sum is carried from column to column. The element that leaves lies one before the window, so
+ * one more of the source is kept.
+ */
+static bool moves_with_tap(ip_ir *ir, ip_expr *x, int axis)
+{
+    if (x->op == IP_X_TAP || (x->op == IP_X_COORD && x->axis == axis) || x->op == IP_X_WINDOW)
+        return false;
+    if (x->op == IP_X_LOAD) {
+        ip_index index = ip_x_classify(ir, x->arg[axis]);
+        if (x->source->kind == IP_STAGE_TABLE || index.kind != IP_INDEX_UNIT || index.axis != axis || !index.uses_tap)
+            return false;
+        for (int k = 0; k < x->n_args; k++)
+            if (k != axis && x->arg[k]->uses & (IP_USES_TAP | 1 << axis))
+                return false;
+        return true;
+    }
+    for (int k = 0; k < x->n_args; k++)
+        if (!moves_with_tap(ir, x->arg[k], axis))
+            return false;
+    return true;
+}
+
+typedef struct finding { ip_ir *ir; ip_placed *p; bool all; } finding;
+
+static void note_window(ip_expr *x, void *user)
+{
+    finding *f = user;
+    if (x->op != IP_X_WINDOW)
+        return;
+    bool is_line = (x->taps_y == 1) != (x->taps_x == 1);
+    bool fits = x->fold == IP_FOLD_SUM && !ip_dtype(x->dtype)->is_float && is_line && f->p->n_running < IP_MAX_RUNNING
+        && f->p->stage->dims[3] <= 4 && moves_with_tap(f->ir, x->arg[0], x->taps_x == 1 ? 1 : 2);
+    f->all = f->all && fits;
+    if (fits)
+        f->p->running[f->p->n_running++] = x;
+}
+
+/* All windows of the body, or none. */
+static void place_running(ip_ir *ir, ip_placed *p)
+{
+    finding f = { ir, p, true };
+    if (p->stage->kind == IP_STAGE_MAP)
+        ip_x_walk(ir, p->stage->body, note_window, &f);
+    if (!f.all)
+        p->n_running = 0;
+}
+
 /* ---- geometry ------------------------------------------------------------------- */
 
 /* Lets one load of p->reader widen what its source must keep. */
@@ -215,6 +269,10 @@ static void note_load(ip_expr *load, void *user)
         return;
     }
     ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
+    if (reader->n_running > 0) { /* the element that leaves: Note [Running sums] */
+        reach.y_lo -= ip_x_classify(p->plan->ir, load->arg[1]).uses_tap;
+        reach.x_lo -= ip_x_classify(p->plan->ir, load->arg[2]).uses_tap;
+    }
     if (!reach.is_local) {
         p->why = "it is read at computed places";
         return;
@@ -263,6 +321,7 @@ bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why)
         return false;
     for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
         p.reader = &kernel->placed[k];
+        place_running(plan->ir, p.reader);
         if (p.reader->place == IP_PLACE_RING)
             p.reader->rows = p.reader->lead - p.reader->rows + 1;
         else if (p.reader->stage->kind != IP_STAGE_MAP)

@@ -25,6 +25,8 @@ typedef enum ip_place {
     IP_PLACE_TOTAL  /* folded into a partial result of the work-item */
 } ip_place;
 
+enum { IP_MAX_RUNNING = 4 };
+
 /* A stage within a kernel of the rows schedule. Rows are relative to the output row y being made. */
 typedef struct ip_placed {
     ip_stage *stage;
@@ -38,6 +40,8 @@ typedef struct ip_placed {
     int pad_border;
     ip_expr *pad_outside;
     int left, right;  /* columns needed beyond the region, before clipping to the domain */
+    ip_expr *running[IP_MAX_RUNNING]; /* windows of its body whose sums are carried along: see ip_place_running() */
+    int n_running;
 } ip_placed;
 
 /* Kernel arguments: buffers in the order output..., input..., scratch, then one int buffer P. This tells what stands in P. */
@@ -49,6 +53,7 @@ typedef enum ip_slot_kind {
     IP_SLOT_PITCH,      /* stage's buffer: index 0 elements a row, 1 rows a plane */
     IP_SLOT_RING_OFFSET,/* stage's ring: first byte / 64 within the work-item's scratch */
     IP_SLOT_RING_PITCH, /* stage's ring: elements a row */
+    IP_SLOT_SUMS,       /* stage's running sum `index`: where its row starts, as IP_SLOT_RING_OFFSET */
     IP_SLOT_SCRATCH,    /* index 0: scratch of a work-item, 1: where the first one's starts; in units of 64 bytes */
     IP_SLOT_PARTIAL,    /* a fold's partial results, one a work-item: where they start, in units of 64 bytes */
     IP_SLOT_PARAM,      /* a number: one slot, or two for 8-byte dtypes */
@@ -127,6 +132,9 @@ bool ip_kernel_walks_rows(const ip_kernel *kernel);
 bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage);
 /* Rows that a strip computes beyond its own, to fill its rings. */
 int ip_kernel_halo(const ip_kernel *kernel);
+
+/* Counters of a bin that a work-item of a histogram keeps: its partial result is that many histograms. */
+int ip_histogram_tables(const ip_stage *histogram);
 
 /* The region of input that kernel reads to compute region of its outputs; [z0 z1 y0 y1 x0 x1], clipped. */
 typedef struct ip_region { int64_t z0, z1, y0, y1, x0, x1; } ip_region;

@@ -279,7 +279,9 @@ static ip_expr *unrolled(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap
 
 ip_expr *ip_x_window(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn body, ip_tap_fn weight, void *user)
 {
-    if ((int64_t)taps_y * taps_x <= IP_UNROLLED_TAPS)
+    bool is_line = fold == IP_FOLD_SUM && (taps_x == 1 ? taps_y > IP_UNROLLED_ROWS : taps_y == 1 && taps_x > IP_UNROLLED_COLUMNS);
+    bool is_small = (int64_t)taps_y * taps_x <= IP_UNROLLED_TAPS;
+    if (is_small && !is_line)
         return unrolled(ir, fold, taps_y, taps_x, body, weight, user);
     int window = ir->n_windows++;
     ip_expr *ty = ip_x_tap(ir, window, 0, taps_y), *tx = ip_x_tap(ir, window, 1, taps_x);
@@ -288,6 +290,8 @@ ip_expr *ip_x_window(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn 
     if (taps_x == 1)
         tx = ip_x_int(ir, IMGPAR_I32, 0);
     ip_expr *v = body(ir, ty, tx, user);
+    if (is_small && ip_dtype(v->dtype)->is_float)
+        return unrolled(ir, fold, taps_y, taps_x, body, weight, user);
     ip_expr x = { .op = IP_X_WINDOW, .dtype = v->dtype, .n_args = 1, .arg = { v }, .window = window,
                   .taps_y = taps_y, .taps_x = taps_x, .fold = fold, .border = IP_BORDER_NONE };
     if (fold == IP_FOLD_FMA) {

@@ -125,8 +125,9 @@ ip_expr *ip_x_fma(ip_ir *ir, ip_expr *a, ip_expr *b, ip_expr *c);
  * expressions from 0. */
 typedef ip_expr *(*ip_tap_fn)(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user);
 ip_expr *ip_x_window(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn body, ip_tap_fn weight, void *user);
-/* Windows of up to this many taps are written out. */
-enum { IP_UNROLLED_TAPS = 64 };
+/* Windows of up to this many taps are written out; sums of integers along one axis, which can be carried from one element
+ * to the next, up to fewer. */
+enum { IP_UNROLLED_TAPS = 64, IP_UNROLLED_ROWS = 8, IP_UNROLLED_COLUMNS = 31 };
 
 /* ---- reading ----------------------------------------------------------------- */
 

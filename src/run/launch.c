@@ -77,6 +77,22 @@ static size_t ring_units(const launching *l, const ip_placed *p)
     return (bytes + 63) / 64 + 1; /* one more: rings do not share a cache line */
 }
 
+/* A row of a running sum of a stage. */
+static size_t sums_units(const launching *l, const ip_placed *p, int k)
+{
+    int64_t columns = clamp64((int64_t)l->div.strip_columns + p->left + p->right, 0, p->stage->dims[2]);
+    return ((size_t)(columns * p->stage->dims[3]) * ip_dtype(p->running[k]->dtype)->size_bytes + 63) / 64 + 1;
+}
+
+/* What a stage keeps in a work-item's scratch: its ring, then its running sums. */
+static size_t placed_units(const launching *l, const ip_placed *p)
+{
+    size_t units = p->place == IP_PLACE_RING ? ring_units(l, p) : 0;
+    for (int k = 0; k < p->n_running; k++)
+        units += sums_units(l, p, k);
+    return units;
+}
+
 static void divide(launching *l)
 {
     const ip_kernel *k = l->kernel;
@@ -107,7 +123,7 @@ static void divide(launching *l)
 static size_t partial_bytes(const ip_stage *s)
 {
     if (s->kind == IP_STAGE_HISTOGRAM)
-        return (size_t)(s->dims[1] * s->dims[2]) * 4;
+        return (size_t)(s->dims[1] * s->dims[2] * ip_histogram_tables(s)) * 4;
     return 2 * (size_t)ip_dtype(s->acc_dtype)->size_bytes;
 }
 
@@ -119,8 +135,7 @@ static imgpar_status plan_scratch(launching *l, ip_error *err)
     size_t each = 0, partials, rings = 0;
     d->scratch_start = 0;
     for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].place == IP_PLACE_RING)
-            each += ring_units(l, &k->placed[i]);
+        each += placed_units(l, &k->placed[i]);
     for (int i = 0; i < k->n_outputs; i++) {
         if (k->outputs[i]->kind == IP_STAGE_MAP)
             continue;
@@ -166,9 +181,17 @@ static int ring_offset(const launching *l, const ip_stage *stage)
         const ip_placed *p = &l->kernel->placed[i];
         if (p->stage == stage)
             break;
-        if (p->place == IP_PLACE_RING)
-            units += ring_units(l, p);
+        units += placed_units(l, p);
     }
+    return (int)units;
+}
+
+static int sums_offset(const launching *l, const ip_stage *stage, int index)
+{
+    const ip_placed *p = ip_kernel_placed(l->kernel, stage);
+    size_t units = (size_t)ring_offset(l, stage) + (p->place == IP_PLACE_RING ? ring_units(l, p) : 0);
+    for (int k = 0; k < index; k++)
+        units += sums_units(l, p, k);
     return (int)units;
 }
 
@@ -210,6 +233,7 @@ static int slot_value(const launching *l, const ip_slot *s)
     case IP_SLOT_ORIGIN: return (int)((const int64_t[]){ b->z0, b->y0, b->x0 })[s->index];
     case IP_SLOT_PITCH: return s->index ? (int)(b->y1 - b->y0) : (int)((b->x1 - b->x0) * s->stage->dims[3]);
     case IP_SLOT_RING_OFFSET: return ring_offset(l, s->stage);
+    case IP_SLOT_SUMS: return sums_offset(l, s->stage, s->index);
     case IP_SLOT_RING_PITCH: return ring_pitch(l, ip_kernel_placed(l->kernel, s->stage));
     case IP_SLOT_SCRATCH: return (int)(s->index ? d->scratch_start : d->scratch_each);
     case IP_SLOT_PARTIAL: return partial_offset(l, s->stage);

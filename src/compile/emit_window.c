@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Windows within rows: folds over so many taps that they are loops. Sums that can be carried along
+ * are (place.c, Note [Running sums]); other windows are computed for a block of elements at a time, with taps outside and
+ * elements inside, so that the inner loop is vectorised.
+ */
+#include "base/dtype.h"
+#include "compile/emit.h"
+
+enum { BLOCK = 64 }; /* elements computed together */
+
+static void find_window(ip_expr *x, void *user)
+{
+    if (x->op == IP_X_WINDOW)
+        *(bool *)user = true;
+}
+
+bool ip_emit_has_window(ip_emit *e, ip_expr *x)
+{
+    bool found = false;
+    ip_x_walk(e->ir, x, find_window, &found);
+    return found;
+}
+
+typedef struct blockwise { ip_emit *e; bool flat; const char *start, *n; } blockwise;
+
+/* The lane loop over t, with i or x as the element's index. */
+static ip_mark enter_lanes(blockwise *b, int width)
+{
+    ip_emit *e = b->e;
+    ip_stmt *lanes = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", b->n);
+    lanes->parallel = IP_INDEPENDENT;
+    lanes->vector_width = width;
+    ip_mark mark = ip_emit_enter(e, lanes);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", b->flat ? "i" : "x", ip_text(e->ir, "%s + t", b->start));
+    e->flat = b->flat ? "i" : NULL;
+    e->coord[2] = b->flat ? NULL : "x";
+    if (!b->flat)
+        e->coord[3] = "0";
+    return mark;
+}
+
+static void leave_lanes(blockwise *b, ip_mark mark)
+{
+    b->e->flat = NULL;
+    b->e->coord[2] = b->e->coord[3] = NULL;
+    ip_emit_leave(b->e, mark);
+}
+
+/* One window for a block of elements: an accumulator each, taps outside, lanes inside. */
+static void compute_window(ip_expr *x, void *user)
+{
+    blockwise *b = user;
+    ip_emit *e = b->e;
+    if (x->op != IP_X_WINDOW)
+        return;
+    const char *type = ip_cl_type(x->dtype), *acc = ip_text(e->ir, "w%d", e->n_values++);
+    const ip_dtype_facts *facts = ip_dtype(x->dtype);
+    int width = ip_emit_width(e, x->arg[0], x->dtype);
+    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "%s[%d]", acc, BLOCK), NULL);
+    ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", BLOCK));
+    ip_s_add(e->ir, init, IP_S_STORE, ip_text(e->ir, "%s[t]", acc), ip_emit_window_start(e, x), NULL);
+    ip_stmt *rows = ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", ip_text(e->ir, "%d", x->taps_y));
+    ip_mark in_rows = ip_emit_enter(e, rows);
+    e->tap_y = "j";
+    e->tap_x = "0";
+    ip_emit_row_pointers(e, x->arg[0]);
+    ip_stmt *columns = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", ip_text(e->ir, "%d", x->taps_x));
+    ip_mark in_columns = ip_emit_enter(e, columns);
+    e->tap_x = "k";
+    const char *weight = NULL;
+    if (x->fold == IP_FOLD_FMA && !(x->arg[1]->uses & IP_USES_COORDS)) {
+        ip_s_add(e->ir, e->block, IP_S_LET, type, "weight", ip_emit_value(e, x->arg[1]));
+        weight = "weight";
+    }
+    ip_mark in_lanes = enter_lanes(b, width);
+    const char *v = ip_emit_value(e, x->arg[0]), *sum = ip_text(e->ir, "%s[t]", acc);
+    const char *next;
+    if (x->fold == IP_FOLD_FMA)
+        next = ip_text(e->ir, "fma(%s, %s, %s)", weight ? weight : ip_emit_value(e, x->arg[1]), v, sum);
+    else if (x->fold == IP_FOLD_SUM)
+        next = ip_text(e->ir, "(%s)(%s + %s)", type, sum, v);
+    else if (facts->is_float)
+        next = ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", sum, x->fold == IP_FOLD_MIN ? "<" : ">", v, v, v, sum, v);
+    else
+        next = ip_text(e->ir, "%s(%s, (%s)%s)", x->fold == IP_FOLD_MIN ? "min" : "max", sum, type, v);
+    ip_s_add(e->ir, e->block, IP_S_STORE, sum, next, NULL);
+    leave_lanes(b, in_lanes);
+    ip_emit_leave(e, in_columns);
+    ip_emit_leave(e, in_rows);
+    e->tap_y = e->tap_x = NULL;
+    ip_emit_name(e, x, ip_text(e->ir, "%s[t]", acc)); /* in the lanes to come */
+}
+
+void ip_emit_windows_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb, bool flat)
+{
+    const char *from = flat ? ip_text(e->ir, "%s * %d", xa, e->channels) : xa;
+    const char *to = flat ? ip_text(e->ir, "%s * %d", xb, e->channels) : xb;
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, to);
+    blocks->d = ip_text(e->ir, "%d", BLOCK);
+    ip_mark mark = ip_emit_enter(e, blocks);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%d, %s - i0)", BLOCK, to));
+    blockwise b = { e, flat, "i0", "n" };
+    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
+    ip_x_walk(e->ir, s->body, compute_window, &b);
+    ip_mark in_lanes = enter_lanes(&b, ip_emit_width(e, s->body, s->dtype));
+    ip_emit_store(e, s, target, flat ? "i" : "x", ip_emit_value(e, s->body));
+    leave_lanes(&b, in_lanes);
+    ip_emit_leave(e, mark);
+}
+
+/* ---- sums carried along ------------------------------------------------------------------ */
+
+const char *ip_emit_sums(ip_emit *e, const ip_placed *p, int k)
+{
+    return ip_text(e->ir, "s%d_%s", k, ip_emit_ring(e, p->stage));
+}
+
+static ip_expr *put_tap(ip_ir *ir, ip_expr *x, void *user)
+{
+    return x->op == IP_X_TAP ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
+}
+
+/* The element under tap number t of window w, which may be -1: the one that leaves. */
+static ip_expr *at_tap(ip_emit *e, const ip_expr *w, int t) { return ip_x_map(e->ir, w->arg[0], put_tap, &t); }
+
+static int taps(const ip_expr *w) { return w->taps_y * w->taps_x; }
+
+/* sum + enters - leaves: wraps in between, so without signs. */
+static const char *moved_on(ip_emit *e, const ip_expr *w, const char *sum, const char *enters, const char *leaves)
+{
+    const char *type = ip_cl_type(w->dtype), *wide = ip_dtype(w->dtype)->size_bytes == 8 ? "ulong" : "uint";
+    return ip_text(e->ir, "(%s)((%s)%s + (%s)%s - (%s)%s)", type, wide, sum, wide, enters, wide, leaves);
+}
+
+/* What the loop over the elements of a row runs over. */
+typedef struct line { const char *var, *from, *to; bool flat; } line;
+
+static line line_of(ip_emit *e, const char *xa, const char *xb, bool flat)
+{
+    if (!flat)
+        return (line){ "x", xa, xb, false };
+    return (line){ "i", ip_text(e->ir, "%s * %d", xa, e->channels), ip_text(e->ir, "%s * %d", xb, e->channels), true };
+}
+
+static ip_mark enter_line(ip_emit *e, const line *l, int width)
+{
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, l->var, l->from, l->to);
+    loop->parallel = IP_INDEPENDENT;
+    loop->vector_width = width;
+    e->flat = l->flat ? l->var : NULL;
+    e->coord[2] = l->flat ? NULL : l->var;
+    e->coord[3] = l->flat ? NULL : "0";
+    return ip_emit_enter(e, loop);
+}
+
+static void leave_line(ip_emit *e, ip_mark mark)
+{
+    e->flat = NULL;
+    e->coord[2] = e->coord[3] = NULL;
+    ip_emit_leave(e, mark);
+}
+
+/* In a strip's first row: what the sums would be in the row above it. */
+static void start_columns(ip_emit *e, const ip_expr *w, const char *sums, const line *l, const char *row, const char *first)
+{
+    const char *at = ip_text(e->ir, "%s[%s]", sums, l->var), *type = ip_cl_type(w->dtype);
+    int width = ip_emit_width(e, w->arg[0], w->dtype);
+    ip_mark in_first = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %s", row, first), NULL, NULL));
+    ip_mark zeroing = enter_line(e, l, width);
+    ip_s_add(e->ir, e->block, IP_S_STORE, at, "0", NULL);
+    leave_line(e, zeroing);
+    ip_mark in_taps = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "-1", ip_text(e->ir, "%d", taps(w) - 1)));
+    e->tap_y = "j";
+    e->tap_x = "0";
+    ip_emit_row_pointers(e, w->arg[0]);
+    ip_mark adding = enter_line(e, l, width);
+    ip_emit_count_uses(e, (ip_expr *const[]){ w->arg[0] }, 1);
+    ip_s_add(e->ir, e->block, IP_S_STORE, at, ip_text(e->ir, "(%s)(%s + %s)", type, at, ip_emit_value(e, w->arg[0])), NULL);
+    leave_line(e, adding);
+    e->tap_y = e->tap_x = NULL;
+    ip_emit_leave(e, in_taps);
+    ip_emit_leave(e, in_first);
+}
+
+/* The sums of a whole row, each channel's carried from pixel to pixel. */
+static void run_along(ip_emit *e, const ip_expr *w, const char *sums, const char *xa, const char *xb, bool flat)
+{
+    const char *type = ip_cl_type(w->dtype), *index = flat ? "i" : "x";
+    ip_expr *enters = at_tap(e, w, taps(w) - 1), *leaves = at_tap(e, w, -1);
+    int n = flat ? e->channels : 1;
+    ip_emit_row_pointers(e, enters);
+    ip_emit_row_pointers(e, leaves);
+    for (int c = 0; c < n; c++)
+        ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "carried%d", c), "0");
+    for (int part = 0; part < 2; part++) { /* the window before the row's first, then the row */
+        const char *var = part == 0 ? "k" : flat ? "p" : "x";
+        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, part == 0 ? "-1" : xa, part == 0 ? ip_text(e->ir, "%d", taps(w) - 1) : xb);
+        ip_mark in_loop = ip_emit_enter(e, loop);
+        for (int c = 0; c < n; c++) {
+            const char *carried = ip_text(e->ir, "carried%d", c);
+            ip_mark channel = ip_emit_enter(e, e->block);
+            const char *own = flat ? ip_text(e->ir, "i%d", c) : "x";
+            if (flat)
+                ip_s_add(e->ir, e->block, IP_S_LET, "int", own, ip_text(e->ir, "%s * %d + %d", part == 0 ? xa : "p", e->channels, c));
+            e->flat = flat ? own : NULL;
+            e->coord[2] = flat ? NULL : part == 0 ? xa : index;
+            e->coord[3] = flat ? NULL : "0";
+            e->tap_y = "0";
+            e->tap_x = part == 0 ? "k" : NULL;
+            if (part == 0) {
+                ip_emit_count_uses(e, (ip_expr *const[]){ w->arg[0] }, 1);
+                ip_s_add(e->ir, e->block, IP_S_STORE, carried, ip_text(e->ir, "(%s)(%s + %s)", type, carried, ip_emit_value(e, w->arg[0])), NULL);
+            } else {
+                ip_emit_count_uses(e, (ip_expr *const[]){ enters, leaves }, 2);
+                const char *in = ip_emit_value(e, enters), *out = ip_emit_value(e, leaves);
+                ip_s_add(e->ir, e->block, IP_S_STORE, carried, moved_on(e, w, carried, in, out), NULL);
+                ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[%s]", sums, own), carried, NULL);
+            }
+            ip_emit_leave(e, channel);
+        }
+        e->flat = NULL;
+        e->coord[2] = e->coord[3] = NULL;
+        e->tap_y = e->tap_x = NULL;
+        ip_emit_leave(e, in_loop);
+    }
+}
+
+void ip_emit_running_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, bool flat,
+                         const char *row, const char *first)
+{
+    const ip_stage *s = p->stage;
+    line l = line_of(e, xa, xb, flat);
+    ip_expr *enters[IP_MAX_RUNNING], *leaves[IP_MAX_RUNNING];
+    for (int k = 0; k < p->n_running; k++) {
+        const ip_expr *w = p->running[k];
+        const char *sums = ip_emit_sums(e, p, k);
+        if (w->taps_y == 1) {
+            ip_mark block = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "true", NULL, NULL)); /* a scope */
+            run_along(e, w, sums, xa, xb, flat);
+            ip_emit_leave(e, block);
+            continue;
+        }
+        start_columns(e, w, sums, &l, row, first);
+        enters[k] = at_tap(e, w, taps(w) - 1);
+        leaves[k] = at_tap(e, w, -1);
+        ip_emit_row_pointers(e, enters[k]);
+        ip_emit_row_pointers(e, leaves[k]);
+    }
+    ip_mark mark = enter_line(e, &l, ip_emit_width(e, s->body, s->dtype));
+    ip_emit_count_uses(e, (ip_expr *const[]){ s->body }, 1);
+    for (int k = 0; k < p->n_running; k++) {
+        const ip_expr *w = p->running[k];
+        const char *at = ip_text(e->ir, "%s[%s]", ip_emit_sums(e, p, k), l.var), *sum = at;
+        if (w->taps_x == 1) {
+            sum = ip_text(e->ir, "sum%d", k);
+            const char *in = ip_emit_value(e, enters[k]), *out = ip_emit_value(e, leaves[k]);
+            ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(w->dtype), sum, moved_on(e, w, at, in, out));
+            ip_s_add(e->ir, e->block, IP_S_STORE, at, sum, NULL);
+        }
+        ip_emit_name(e, w, sum);
+    }
+    ip_emit_store(e, s, target, l.var, ip_emit_value(e, s->body));
+    leave_line(e, mark);
+}
