@@ -7,7 +7,10 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { BLOCK = 64 }; /* elements computed together */
+enum {
+    BLOCK = 256, /* elements computed together */
+    TAPS = 8    /* folded each time their accumulators are loaded and stored */
+};
 
 static void find_window(ip_expr *x, void *user)
 {
@@ -47,6 +50,77 @@ static void leave_lanes(blockwise *b, ip_mark mark)
     ip_emit_leave(b->e, mark);
 }
 
+/* acc folded with v, weighted for FMA. */
+static const char *folded(ip_emit *e, const ip_expr *x, const char *acc, const char *v, const char *weight)
+{
+    const char *type = ip_cl_type(x->dtype);
+    if (x->fold == IP_FOLD_FMA)
+        return ip_text(e->ir, "fma(%s, %s, %s)", weight, v, acc);
+    if (x->fold == IP_FOLD_SUM)
+        return ip_text(e->ir, "(%s)(%s + %s)", type, acc, v);
+    if (ip_dtype(x->dtype)->is_float)
+        return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", acc, x->fold == IP_FOLD_MIN ? "<" : ">", v, v, v, acc, v);
+    return ip_text(e->ir, "%s(%s, (%s)%s)", x->fold == IP_FOLD_MIN ? "min" : "max", acc, type, v);
+}
+
+typedef struct further { int axis, by; } further;
+
+static ip_expr *tap_further(ip_ir *ir, ip_expr *x, void *user)
+{
+    const further *f = user;
+    return x->op == IP_X_TAP && x->axis == f->axis ? ip_x_binary(ir, IP_X_ADD, x, ip_x_int(ir, IMGPAR_I32, f->by)) : x;
+}
+
+/* Folds `taps` taps along axis, from the current one on, into the block's accumulators. */
+static void fold_taps(blockwise *b, const ip_expr *x, const char *acc, int axis, int taps)
+{
+    ip_emit *e = b->e;
+    ip_expr *values[TAPS], *weights[TAPS];
+    const char *weight_names[TAPS] = { NULL };
+    for (int u = 0; u < taps; u++) {
+        further f = { axis, u };
+        values[u] = u ? ip_x_map(e->ir, x->arg[0], tap_further, &f) : x->arg[0];
+        ip_emit_row_pointers(e, values[u]);
+        if (x->fold != IP_FOLD_FMA)
+            continue;
+        weights[u] = u ? ip_x_map(e->ir, x->arg[1], tap_further, &f) : x->arg[1];
+        if (weights[u]->uses & IP_USES_COORDS)
+            continue;
+        weight_names[u] = ip_text(e->ir, "weight%d", u);
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), weight_names[u], ip_emit_value(e, weights[u]));
+    }
+    const char *at = ip_text(e->ir, "%s[t]", acc), *sum = at;
+    ip_mark in_lanes = enter_lanes(b, ip_emit_width(e, x->arg[0], x->dtype));
+    for (int u = 0; u < taps; u++) {
+        const char *w = x->fold != IP_FOLD_FMA || weight_names[u] ? weight_names[u] : ip_emit_value(e, weights[u]);
+        const char *next = folded(e, x, sum, ip_emit_value(e, values[u]), w);
+        if (u + 1 < taps) {
+            sum = ip_text(e->ir, "a%d", u);
+            ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), sum, next);
+        } else {
+            ip_s_add(e->ir, e->block, IP_S_STORE, at, next, NULL);
+        }
+    }
+    leave_lanes(b, in_lanes);
+}
+
+/* All taps of a row of the window, or of a column of one: TAPS at a time, then the rest. */
+static void fold_line(blockwise *b, const ip_expr *x, const char *acc, int axis, int n, const char *var)
+{
+    ip_emit *e = b->e;
+    for (int part = 0; part < 2; part++) {
+        int from = part == 0 ? 0 : n / TAPS * TAPS, to = part == 0 ? n / TAPS * TAPS : n;
+        if (from == to)
+            continue;
+        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, ip_text(e->ir, "%d", from), ip_text(e->ir, "%d", to));
+        loop->d = part == 0 ? ip_text(e->ir, "%d", TAPS) : NULL;
+        ip_mark mark = ip_emit_enter(e, loop);
+        *(axis == 0 ? &e->tap_y : &e->tap_x) = var;
+        fold_taps(b, x, acc, axis, part == 0 ? TAPS : 1);
+        ip_emit_leave(e, mark);
+    }
+}
+
 /* One window for a block of elements: an accumulator each, taps outside, lanes inside. */
 static void compute_window(ip_expr *x, void *user)
 {
@@ -54,58 +128,51 @@ static void compute_window(ip_expr *x, void *user)
     ip_emit *e = b->e;
     if (x->op != IP_X_WINDOW)
         return;
-    const char *type = ip_cl_type(x->dtype), *acc = ip_text(e->ir, "w%d", e->n_values++);
-    const ip_dtype_facts *facts = ip_dtype(x->dtype);
-    int width = ip_emit_width(e, x->arg[0], x->dtype);
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "%s[%d]", acc, BLOCK), NULL);
+    const char *acc = ip_text(e->ir, "w%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(x->dtype), ip_text(e->ir, "%s[%d]", acc, BLOCK), NULL);
     ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", BLOCK));
     ip_s_add(e->ir, init, IP_S_STORE, ip_text(e->ir, "%s[t]", acc), ip_emit_window_start(e, x), NULL);
-    ip_stmt *rows = ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", ip_text(e->ir, "%d", x->taps_y));
-    ip_mark in_rows = ip_emit_enter(e, rows);
-    e->tap_y = "j";
-    e->tap_x = "0";
-    ip_emit_row_pointers(e, x->arg[0]);
-    ip_stmt *columns = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", ip_text(e->ir, "%d", x->taps_x));
-    ip_mark in_columns = ip_emit_enter(e, columns);
-    e->tap_x = "k";
-    const char *weight = NULL;
-    if (x->fold == IP_FOLD_FMA && !(x->arg[1]->uses & IP_USES_COORDS)) {
-        ip_s_add(e->ir, e->block, IP_S_LET, type, "weight", ip_emit_value(e, x->arg[1]));
-        weight = "weight";
+    e->tap_y = e->tap_x = "0";
+    if (x->taps_x == 1) {
+        fold_line(b, x, acc, 0, x->taps_y, "j");
+    } else {
+        ip_mark in_rows = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", ip_text(e->ir, "%d", x->taps_y)));
+        e->tap_y = "j";
+        ip_emit_row_pointers(e, x->arg[0]);
+        fold_line(b, x, acc, 1, x->taps_x, "k");
+        ip_emit_leave(e, in_rows);
     }
-    ip_mark in_lanes = enter_lanes(b, width);
-    const char *v = ip_emit_value(e, x->arg[0]), *sum = ip_text(e->ir, "%s[t]", acc);
-    const char *next;
-    if (x->fold == IP_FOLD_FMA)
-        next = ip_text(e->ir, "fma(%s, %s, %s)", weight ? weight : ip_emit_value(e, x->arg[1]), v, sum);
-    else if (x->fold == IP_FOLD_SUM)
-        next = ip_text(e->ir, "(%s)(%s + %s)", type, sum, v);
-    else if (facts->is_float)
-        next = ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", sum, x->fold == IP_FOLD_MIN ? "<" : ">", v, v, v, sum, v);
-    else
-        next = ip_text(e->ir, "%s(%s, (%s)%s)", x->fold == IP_FOLD_MIN ? "min" : "max", sum, type, v);
-    ip_s_add(e->ir, e->block, IP_S_STORE, sum, next, NULL);
-    leave_lanes(b, in_lanes);
-    ip_emit_leave(e, in_columns);
-    ip_emit_leave(e, in_rows);
     e->tap_y = e->tap_x = NULL;
     ip_emit_name(e, x, ip_text(e->ir, "%s[t]", acc)); /* in the lanes to come */
 }
 
-void ip_emit_windows_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb, bool flat)
+/* n elements from i0 on. */
+static void compute_block(ip_emit *e, const ip_stage *s, const char *target, bool flat, const char *n)
 {
-    const char *from = flat ? ip_text(e->ir, "%s * %d", xa, e->channels) : xa;
-    const char *to = flat ? ip_text(e->ir, "%s * %d", xb, e->channels) : xb;
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, to);
-    blocks->d = ip_text(e->ir, "%d", BLOCK);
-    ip_mark mark = ip_emit_enter(e, blocks);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%d, %s - i0)", BLOCK, to));
-    blockwise b = { e, flat, "i0", "n" };
+    blockwise b = { e, flat, "i0", n };
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
     ip_x_walk(e->ir, s->body, compute_window, &b);
     ip_mark in_lanes = enter_lanes(&b, ip_emit_width(e, s->body, s->dtype));
     ip_emit_store(e, s, target, flat ? "i" : "x", ip_emit_value(e, s->body));
     leave_lanes(&b, in_lanes);
+}
+
+/* Whole blocks, whose size the compiler knows so that it keeps them in registers, then the rest. */
+void ip_emit_windows_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb, bool flat)
+{
+    const char *from = flat ? ip_text(e->ir, "%s * %d", xa, e->channels) : xa;
+    const char *to = flat ? ip_text(e->ir, "%s * %d", xb, e->channels) : xb;
+    const char *whole = ip_text(e->ir, "e%d", e->n_values++), *block = ip_text(e->ir, "%d", BLOCK);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", whole, ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, BLOCK));
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, whole);
+    blocks->d = block;
+    ip_mark mark = ip_emit_enter(e, blocks);
+    compute_block(e, s, target, flat, block);
+    ip_emit_leave(e, mark);
+    ip_stmt *rest = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", whole, to);
+    rest->d = block;
+    mark = ip_emit_enter(e, rest);
+    compute_block(e, s, target, flat, ip_text(e->ir, "%s - i0", to));
     ip_emit_leave(e, mark);
 }
 

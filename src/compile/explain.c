@@ -107,7 +107,7 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
         if (p->place != IP_PLACE_RING)
             continue;
         ip_str_printf(out, "  keeps   %d row%s of %s%s%s\n", p->rows, p->rows == 1 ? "" : "s",
-                      p->is_copy ? source_name(p->stage->body->source) : p->stage->node ? p->stage->node->op->info.name : "a stage",
+                      p->is_copy ? source_name(p->source) : p->stage->node ? p->stage->node->op->info.name : "a stage",
                       p->stage->note ? ": " : "", p->stage->note ? p->stage->note : "");
     }
     if (k->reason[0])

@@ -86,6 +86,7 @@ typedef struct placing {
     ip_plan *plan;
     ip_kernel *kernel;
     ip_placed *reader; /* the entry whose loads are being visited */
+    int64_t input_bytes; /* of a column of the rows that the reader reads from memory */
     const char *why;
     int capacity;
 } placing;
@@ -169,7 +170,7 @@ static ip_stage *copy_of(placing *p, const ip_expr *load)
     ip_expr *outside = load->n_args == 5 ? load->arg[4] : NULL;
     for (int k = 0; k < p->kernel->n_placed; k++) {
         ip_placed *c = &p->kernel->placed[k];
-        if (c->is_copy && c->stage->body->source == load->source && c->pad_border == load->border
+        if (c->is_copy && c->source == load->source && c->pad_border == load->border
             && c->pad_outside == outside)
             return c->stage;
     }
@@ -186,6 +187,7 @@ static ip_stage *copy_of(placing *p, const ip_expr *load)
     s->hi = load->source->hi;
     s->note = "rows of the source, edges filled in";
     ip_placed *c = &p->kernel->placed[p->kernel->n_placed - 1];
+    c->source = load->source;
     c->pad_border = load->border;
     c->pad_outside = outside;
     return s;
@@ -262,6 +264,10 @@ static void note_load(ip_expr *load, void *user)
     placing *p = user;
     ip_placed *source = ip_kernel_placed(p->kernel, load->source), *reader = p->reader;
     if (!source || p->why) {
+        ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
+        int64_t bytes = (int64_t)(reach.y_hi - reach.y_lo + 1) * load->source->dims[3] * (int64_t)ip_dtype(load->source->dtype)->size_bytes;
+        if (reach.is_local && bytes > p->input_bytes)
+            p->input_bytes = bytes;
         if (load->border == IMGPAR_BORDER_WRAP) {
             ip_index x = ip_x_classify(p->plan->ir, load->arg[2]);
             p->kernel->whole_rows |= x.kind != IP_INDEX_UNIT || x.lo != 0 || x.hi != 0;
@@ -310,6 +316,7 @@ bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why)
     kernel->placed = NULL;
     kernel->n_placed = 0;
     kernel->whole_rows = false;
+    kernel->column_bytes = 0;
     /* Copies first, then the stages: an entry stands after all it reads. */
     for (int k = 0; k < kernel->n_stages; k++)
         if (kernel->stages[k]->body)
@@ -326,7 +333,11 @@ bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why)
             p.reader->rows = p.reader->lead - p.reader->rows + 1;
         else if (p.reader->stage->kind != IP_STAGE_MAP)
             p.reader->place = IP_PLACE_TOTAL;
+        if (p.reader->place == IP_PLACE_RING)
+            kernel->column_bytes += p.reader->rows * p.reader->stage->dims[3] * (int64_t)ip_dtype(p.reader->stage->dtype)->size_bytes;
+        p.input_bytes = 0;
         ip_stage_each_load(plan->ir, p.reader->stage, note_load, &p);
+        kernel->column_bytes += p.input_bytes;
     }
     if (p.why && why)
         *why = p.why;

@@ -31,7 +31,8 @@ enum { IP_MAX_RUNNING = 4 };
 typedef struct ip_placed {
     ip_stage *stage;
     ip_place place;
-    bool is_copy;     /* rows of a source, copied so that columns outside can be read: stage->body loads it */
+    bool is_copy;     /* rows of a source, copied so that columns outside can be read */
+    const ip_stage *source; /* what is copied */
     bool is_stored;   /* rows of the strip itself are written to the stage's buffer */
     int lead;         /* computed at row y + lead */
     int first;        /* the lowest row ever needed: y + first */
@@ -84,6 +85,7 @@ typedef struct ip_kernel {
     ip_slot *slots;
     int n_slots, slots_capacity;
     bool has_scratch;
+    int64_t column_bytes;    /* rows: what a column of all rows kept and read at once takes */
     bool whole_rows;         /* a wrap border needs complete rows: no split along x */
     int n_folds;             /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
     int64_t domain[4];       /* what the work-items walk */

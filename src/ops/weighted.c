@@ -17,14 +17,48 @@ typedef struct window {
     ip_stage *table; /* the weights of a large window */
 } window;
 
+/* The element under a tap, as it is stored. */
+static ip_expr *stored_element(const ip_weighted *p, ip_expr *ty, ip_expr *tx)
+{
+    ip_lower *l = p->l;
+    ip_expr *dy = ip_x_binary(l->ir, IP_X_SUB, ty, ip_lower_i32(l, p->weights.rows / 2));
+    ip_expr *dx = ip_x_binary(l->ir, IP_X_SUB, tx, ip_lower_i32(l, p->weights.cols / 2));
+    return ip_lower_read_value(l, p->stage, ip_lower_i32(l, 0), dy, dx, p->border, p->cval);
+}
+
 /* The element under a tap, in the sum's dtype. */
 static ip_expr *element(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
 {
     const ip_weighted *p = ((const window *)user)->p;
-    ip_lower *l = p->l;
-    ip_expr *dy = ip_x_binary(ir, IP_X_SUB, ty, ip_lower_i32(l, p->weights.rows / 2));
-    ip_expr *dx = ip_x_binary(ir, IP_X_SUB, tx, ip_lower_i32(l, p->weights.cols / 2));
-    return ip_x_cast(ir, p->dtype, ip_lower_read_value(l, p->stage, ip_lower_i32(l, 0), dy, dx, p->border, p->cval));
+    return ip_x_cast(ir, p->dtype, stored_element(p, ty, tx));
+}
+
+/*
+ * Note [Pairs]
+ * In a symmetric line of weights the two elements that share a weight are added before they are weighted: integers exactly,
+ * so that half of the conversions and products are saved. Only where no sum can leave the float's range.
+ */
+static bool in_pairs(const ip_weighted *p)
+{
+    bool is_line = p->weights.rows == 1 || p->weights.cols == 1;
+    double lo = p->stage->lo, hi = p->stage->hi;
+    if (p->cval) {
+        lo = fmin(lo, p->cval->lo);
+        hi = fmax(hi, p->cval->hi);
+    }
+    return p->weights.symmetric && is_line && is_float(p->dtype) && fabs(lo) < 0x1p100 && fabs(hi) < 0x1p100;
+}
+
+/* The element under a tap plus the one under its mirror image. */
+static ip_expr *pair(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
+{
+    const ip_weighted *p = ((const window *)user)->p;
+    ip_expr *my = ip_x_binary(ir, IP_X_SUB, ip_x_int(ir, IMGPAR_I32, p->weights.rows - 1), ty);
+    ip_expr *mx = ip_x_binary(ir, IP_X_SUB, ip_x_int(ir, IMGPAR_I32, p->weights.cols - 1), tx);
+    ip_expr *a = stored_element(p, ty, tx), *b = stored_element(p, my, mx);
+    const ip_dtype_facts *facts = ip_dtype(a->dtype);
+    imgpar_dtype sum = !facts->is_float && facts->size_bytes <= 2 ? IMGPAR_I32 : p->dtype;
+    return ip_x_cast(ir, p->dtype, ip_x_binary(ir, IP_X_ADD, ip_x_cast(ir, sum, a), ip_x_cast(ir, sum, b)));
 }
 
 static ip_expr *table_weight(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
@@ -93,8 +127,39 @@ static ip_expr *written_out(const ip_weighted *p)
     return sum ? sum : ip_x_number(ir, p->dtype, 0);
 }
 
+static ip_expr *middle(const ip_weighted *p, const window *w, ip_expr *sum)
+{
+    ip_ir *ir = p->l->ir;
+    int n = tap_count(&p->weights);
+    ip_expr *ty = ip_x_int(ir, IMGPAR_I32, p->weights.rows / 2), *tx = ip_x_int(ir, IMGPAR_I32, p->weights.cols / 2);
+    ip_expr *f = w->table ? table_weight(ir, ty, tx, (void *)w) : ip_lower_argument(p->l, p->dtype, p->weights.w[n / 2]);
+    ip_expr *v = element(ir, ty, tx, (void *)w);
+    return sum ? ip_x_fma(ir, f, v, sum) : ip_x_binary(ir, IP_X_MUL, v, f);
+}
+
+static ip_expr *sum_of_pairs(const ip_weighted *p)
+{
+    ip_ir *ir = p->l->ir;
+    int half = tap_count(&p->weights) / 2;
+    window w = { p, NULL };
+    ip_expr *sum = NULL;
+    if (half > IP_UNROLLED_TAPS / 2) {
+        w.table = make_table(p);
+        if (!w.table) return ip_x_number(ir, p->dtype, 0);
+        bool down = p->weights.cols == 1;
+        return middle(p, &w, ip_x_window(ir, IP_FOLD_FMA, down ? half : 1, down ? 1 : half, pair, table_weight, &w));
+    }
+    for (int k = 0; k < half; k++) {
+        ip_expr *ty = ip_x_int(ir, IMGPAR_I32, k / p->weights.cols), *tx = ip_x_int(ir, IMGPAR_I32, k % p->weights.cols);
+        ip_expr *v = pair(ir, ty, tx, &w), *f = ip_lower_argument(p->l, p->dtype, p->weights.w[k]);
+        sum = sum ? ip_x_fma(ir, f, v, sum) : ip_x_binary(ir, IP_X_MUL, v, f);
+    }
+    return middle(p, &w, sum);
+}
+
 ip_expr *ip_weighted_sum(const ip_weighted *p)
 {
+    if (in_pairs(p)) return sum_of_pairs(p);
     if (tap_count(&p->weights) <= IP_UNROLLED_TAPS) return written_out(p);
     window w = { p, make_table(p) };
     if (!w.table) return ip_x_number(p->l->ir, p->dtype, 0);
@@ -106,11 +171,17 @@ ip_expr *ip_weighted_sum(const ip_weighted *p)
 /* The chain as the device computes it, on one value. */
 static double chain(const ip_weighted *p, double value)
 {
+    bool pairs = in_pairs(p);
+    int n = pairs ? tap_count(&p->weights) / 2 : tap_count(&p->weights);
     float c = (float)value, f = 0;
     double d = 0;
-    for (int k = 0; k < tap_count(&p->weights); k++) {
-        f = fmaf((float)p->weights.w[k], c, f);
-        d = fma(p->weights.w[k], value, d);
+    for (int k = 0; k < n; k++) {
+        f = fmaf((float)p->weights.w[k], pairs ? c + c : c, f);
+        d = fma(p->weights.w[k], pairs ? value + value : value, d);
+    }
+    if (pairs) {
+        f = fmaf((float)p->weights.w[n], c, f);
+        d = fma(p->weights.w[n], value, d);
     }
     return p->dtype == IMGPAR_F32 ? (double)f : d;
 }

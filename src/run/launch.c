@@ -49,6 +49,9 @@ typedef struct launching {
 
 enum {
     SMALL_COLUMNS = 4096,      /* a strip narrower than this is not worth a work-item of its own */
+    CACHE_BYTES = 1 << 20,     /* Note [Strips] */
+    LEAST_COLUMNS = 256,
+    VECTOR_COLUMNS = 64,
     FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
     MIN_ROWS = 16,
     STRIP_WORK = 20000000      /* operations in a strip at most, so that a batch of strips ends soon */
@@ -93,28 +96,52 @@ static size_t placed_units(const launching *l, const ip_placed *p)
     return units;
 }
 
+/*
+ * Note [Strips]
+ * A strip is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; taller strips compute
+ * fewer rows twice. There are enough strips to keep all units busy to the end, and none takes so long that nobody could
+ * poll.
+ */
+static int64_t cached_columns(const ip_kernel *k, int64_t columns)
+{
+    int64_t halo = 0;
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].left + k->placed[i].right > halo)
+            halo = k->placed[i].left + k->placed[i].right;
+    int64_t fit = CACHE_BYTES / (k->column_bytes > 0 ? k->column_bytes : 1);
+    int64_t least = halo * 3 > LEAST_COLUMNS ? halo * 3 : LEAST_COLUMNS;
+    if (k->whole_rows || fit >= columns || least >= columns)
+        return columns;
+    int64_t parts = ceil_div(columns, fit > least ? fit : least);
+    return clamp64(ceil_div(ceil_div(columns, parts), VECTOR_COLUMNS) * VECTOR_COLUMNS, 1, columns);
+}
+
 static void divide(launching *l)
 {
     const ip_kernel *k = l->kernel;
     const ip_region *r = l->region;
     division *d = &l->div;
+    bool keeps_rows = k->schedule == IP_SCHEDULE_ROWS;
     int64_t rows = r->y1 - r->y0, columns = r->x1 - r->x0;
     int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
-    int64_t per_row = operations_per_row(l, columns);
-    int64_t least = clamp64(4 * ip_kernel_halo(k), MIN_ROWS, 1 << 20);
-    if (k->schedule != IP_SCHEDULE_ROWS)
-        least = 1;
-    int64_t strip = clamp64(ceil_div(rows, target), least, rows > 0 ? rows : 1);
+    int64_t chunk = keeps_rows ? cached_columns(k, columns) : columns;
+    if (k->n_folds > 0 && !k->whole_rows && chunk > FOLD_COLUMNS)
+        chunk = FOLD_COLUMNS;
+    d->items_z = (int)(r->z1 - r->z0);
+    int64_t beside = ceil_div(columns, chunk > 0 ? chunk : 1) * (d->items_z > 0 ? d->items_z : 1);
+    int64_t per_row = operations_per_row(l, chunk);
+    int64_t least = keeps_rows ? clamp64(4 * ip_kernel_halo(k), MIN_ROWS, 1 << 20) : 1;
+    int64_t strip = clamp64(ceil_div(rows * beside, target), least, rows > 0 ? rows : 1);
     strip = clamp64(STRIP_WORK / (per_row > 0 ? per_row : 1), least < strip ? least : strip, strip);
     d->strip_rows = (int)strip;
     d->items_y = (int)ceil_div(rows, strip);
-    d->items_z = (int)(r->z1 - r->z0);
-    int64_t wanted_x = k->whole_rows ? 1 : ceil_div(target, (int64_t)d->items_y * (d->items_z > 0 ? d->items_z : 1));
-    int64_t chunk = clamp64(ceil_div(columns, wanted_x), columns < SMALL_COLUMNS ? columns : SMALL_COLUMNS, columns);
-    if (!k->whole_rows)
-        chunk = clamp64(STRIP_WORK / (ceil_div(per_row, columns > 0 ? columns : 1) * strip + 1), chunk < SMALL_COLUMNS ? chunk : SMALL_COLUMNS, chunk);
-    if (k->n_folds > 0 && !k->whole_rows && chunk > FOLD_COLUMNS)
-        chunk = FOLD_COLUMNS;
+    if (!k->whole_rows) { /* few rows, but long ones */
+        int64_t wanted = ceil_div(target, (int64_t)d->items_y * (d->items_z > 0 ? d->items_z : 1));
+        int64_t narrow = clamp64(ceil_div(columns, wanted), columns < SMALL_COLUMNS ? columns : SMALL_COLUMNS, columns);
+        int64_t quick = STRIP_WORK / (ceil_div(per_row, chunk > 0 ? chunk : 1) * strip + 1);
+        narrow = clamp64(quick, narrow < SMALL_COLUMNS ? narrow : SMALL_COLUMNS, narrow);
+        chunk = chunk < narrow ? chunk : narrow;
+    }
     d->strip_columns = (int)(chunk > 0 ? chunk : 1);
     d->items_x = (int)ceil_div(columns, d->strip_columns);
 }
