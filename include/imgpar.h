@@ -205,7 +205,10 @@ typedef struct imgpar_event {
 typedef struct imgpar_options {
     size_t struct_size;
     /* Called on the evaluating thread at least every 100 ms with the fraction done
-     * (0..1); a non-zero answer stops the evaluation with IMGPAR_E_INTERRUPTED. */
+     * (0..1); a non-zero answer stops the evaluation with IMGPAR_E_INTERRUPTED. It is asked between
+     * launches that are kept short, between rows of decoding and encoding, and between pieces of
+     * what is copied, read and written. Nobody can interrupt the device's compiler: where a kernel is built
+     * for the first time, that takes as long as it takes, a second or so on a CPU. */
     int (*poll)(void *user, double done);
     /* Called for every timed step. */
     void (*on_event)(void *user, const imgpar_event *event);

@@ -45,11 +45,14 @@ typedef struct ip_image {
     size_t size_bytes;
 } ip_image;
 
-/* Asked between rows; true stops with IMGPAR_E_INTERRUPTED. */
+/* Asked between rows and pieces of bytes; true stops with IMGPAR_E_INTERRUPTED. */
 typedef struct ip_poll {
     bool (*stop)(void *user, double done);
     void *user;
 } ip_poll;
+
+/* What has no rows is copied, read and written in pieces of so many bytes, each a few milliseconds. */
+enum { IP_PIECE_BYTES = 4 << 20 };
 
 typedef struct ip_read_options {
     uint64_t max_pixels; /* width * height (of NPY: elements); 0: 268435456 */
@@ -112,7 +115,7 @@ imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char
 /* Checks the settings without encoding. */
 imgpar_status ip_io_check_settings(ip_format format, const char *settings, ip_error *err);
 /* Writes bytes to path by way of a temporary file and rename; "-" is standard output. A device, a FIFO or a
- * dangling link is written in place. An existing file keeps its mode, a link stays a link. */
-imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, ip_error *err);
+ * dangling link is written in place. An existing file keeps its mode, a link stays a link. poll may be NULL. */
+imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err);
 
 #endif
