@@ -338,6 +338,8 @@ typedef struct imgpar_op_info {
     int sql_bare_name;    /* offered in SQL under its bare name too */
     int returns_number;   /* its result is one number */
     int same_bytes;       /* the same bytes on every device and schedule */
+    const char *rule;     /* what must hold between parameters, or NULL: "lo <= hi", "lo < hi", "scale != 0",
+                           * "width or height" (one of them not 0), "value per channels" (as many numbers) */
 } imgpar_op_info;
 
 /* The table: every operation by index, or by name or alias (NULL if there is none). */
@@ -353,6 +355,25 @@ IMGPAR_API imgpar_array *imgpar_op(imgpar_context *ctx, const char *name, imgpar
                                    size_t n_inputs, const char *options);
 
 /* ---- the pipeline language ---------------------------------------------------- */
+
+/*
+ * A word or a sign of the language that is no row of the operation table: a statement ("save"), a form
+ * ("make"), an operator ("**"), a name ("x"). Constant for the life of the process.
+ */
+typedef struct imgpar_word {
+    const char *name;
+    const char *category; /* "statement", "form", "operator" or "name" */
+    const char *usage;    /* "make(width, height, expr, channels=)" */
+    const char *summary;  /* one line */
+    const char *help;     /* more lines, or "" */
+    const char *example;
+} imgpar_word;
+/* All of them by index; imgpar_word_get() returns 0 where there is none. "-" is there twice. */
+IMGPAR_API size_t imgpar_word_count(void);
+IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out);
+/* The operations and words a misspelt name could mean, "blur, boxblur", into the n bytes of buf; "" if
+ * there are none. Returns the text's length. */
+IMGPAR_API size_t imgpar_near_names(const char *name, char *buf, size_t n);
 
 /* Evaluates pipeline text to an array: $1..$n are arrays[0..n-1]. Refuses save, print and param;
  * imgpar_apply_safe() refuses open too, for text that is not trusted. */

@@ -5,6 +5,7 @@
  */
 #include "base/str.h"
 #include "base/alloc.h"
+#include "lang/words.h"
 
 #include <check.h>
 #include <imgpar.h>
@@ -205,7 +206,17 @@ static const text_case messages[] = {
     { "tower = 1\nprint(towr)", "2:7: unknown name towr (near: tower)" },
     { "print(nothing)", "1:7: unknown name nothing" },
     { "print(blurr(1))", "1:7: unknown operation blurr (near: blur)" },
+    /* rules between literals are found before a file is opened, wherever they can be known */
+    { "print(clamp(open(\"none.png\"), 5, 2))", "1:31: clamp: lo=5 is above hi=2" },
+    { "print(clamp(open(\"none.png\"), 5, hi=-1))", "1:31: clamp: lo=5 is above hi=-1" },
+    { "param w = 0\nprint(resize(open(\"none.png\"), w, 0))", "2:32: resize: width or height is needed" },
+    { "print(resize(open(\"none.png\")))", "1:7: resize: width or height is needed" },
+    { "print(convolve(open(\"none.png\"), [1 2 1], scale=2 - 2))", "1:51: convolve: scale=0" },
+    { "print(histogram(open(\"none.png\"), lo=3, hi=3))", "1:38: histogram: lo=3 is not below hi=3" },
+    { "print(fill(2, 2, [1 2 3], channels=4))", "1:18: fill: value has 3 numbers for 4 channels" },
+    { "print(blur(open(\"none.png\"), border=zero, cval=2))", "1:37: blur: border=zero takes no cval; write border=constant" },
     { "print(itearte(1, 2, _))", "1:7: unknown operation itearte (near: iterate)" },
+    { "x0 = 1\nsavee(x0, \"a.png\")", "2:1: unknown operation savee (near: save)" },
     { "fn soften(a) = a\nprint(sotfen(1))", "2:7: unknown operation sotfen (near: soften)" },
     { "print(a)\na = 1", "1:7: a is used before line 2, which defines it" },
     { "fn f(a) = f(a - 1)\nprint(f(3))", "1:11: f calls itself: there is no recursion; iterate() repeats" },
@@ -278,6 +289,32 @@ static const text_case messages[] = {
 };
 
 /* The message is pinned up to the end of `wanted`, and for those of this folder it is all of the first line. */
+/* One table serves the parser, the messages and --help: what it says of a form is what the form takes. */
+START_TEST(words_are_described)
+{
+    imgpar_word word;
+    for (size_t i = 0; i < imgpar_word_count(); i++) {
+        ck_assert_int_eq(imgpar_word_get(i, &word), 1);
+        ck_assert(word.name[0] && word.usage[0] && word.summary[0] && word.example[0] && word.help);
+    }
+    ck_assert_int_eq(imgpar_word_get(imgpar_word_count(), &word), 0);
+    for (size_t i = 0; ip_word_at(i); i++) {
+        const ip_word *w = ip_word_at(i);
+        ck_assert_int_eq(w->form != NULL, strcmp(w->info.category, "form") == 0);
+        ck_assert_ptr_null(w->form ? imgpar_op_find(w->info.name) : NULL);
+        for (int k = 0; k < IP_FORM_MAX_PARAMS && w->params[k] && strcmp(w->info.name, "reduce") != 0; k++)
+            ck_assert_msg(strstr(w->info.usage, w->params[k]) != NULL, "%s: %s", w->info.usage, w->params[k]);
+    }
+    char near[40];
+    ck_assert_uint_eq(imgpar_near_names("stencill", near, sizeof near), strlen("stencil"));
+    ck_assert_str_eq(near, "stencil");
+    imgpar_near_names("blurr", near, 6);
+    ck_assert_uint_lt(strlen(near), 6);
+    imgpar_near_names("qqqqqqq", near, sizeof near);
+    ck_assert_str_eq(near, "");
+}
+END_TEST
+
 START_TEST(messages_are_pinned)
 {
     imgpar_pipeline *p;
@@ -675,6 +712,7 @@ int main(void)
     tcase_add_loop_test(c, numbers_have_the_right_value, 0, N(numbers));
     tcase_add_loop_test(c, programs_print, 0, N(programs));
     tcase_add_loop_test(c, messages_are_pinned, 0, N(messages));
+    tcase_add_test(c, words_are_described);
     tcase_add_test(c, the_caret_stands_below_its_character);
     tcase_add_loop_test(c, arrays_have_the_right_elements, 0, N(arrays));
     tcase_add_loop_test(c, a_dumped_graph_reads_back, 0, N(arrays));

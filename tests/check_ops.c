@@ -210,6 +210,9 @@ static const struct { const char *op, *options, *message; } bad_calls[] = {
     { "resize", NULL, "resize: width or height is needed" },
     { "linear", "a=[1 2]", "linear: a has 2 numbers for 3 channels" },
     { "histogram", "lo=3, hi=3", "histogram: lo=3 is not below hi=3" },
+    { "resize", "width=0, height=0", "resize: width or height is needed" },
+    { "blur", "border=zero, cval=3", "blur: border=zero takes no cval; write border=constant" },
+    { "convsep", "column=[1], row=[1], scale=0", "convsep: scale=0" },
     { "blurr", NULL, "unknown operation blurr (near: blur)" },
     { "number", NULL, "unknown operation number" },
 };

@@ -68,8 +68,11 @@ expect_run "a bad tolerance" 2 "" "imgpar-run: --verify=x: a number from 0 on is
 expect_run "-o without -e" 2 "" "imgpar-run: -o goes with -e; a pipeline file says itself what it saves $hint" \
     -o a.png a.conf
 expect_run "a stray word" 2 "" "imgpar-run: word: NAME=VALUE is expected $hint" a.conf word
-expect_run "an unknown operation in --help" 2 "" "imgpar-run: unknown operation blurr (--list-ops lists them)" \
-    --help blurr
+expect_run "an unknown operation in --help" 2 "" \
+    "imgpar-run: unknown operation blurr (near: blur); --list-ops lists them" --help blurr
+expect_run "an unknown word in --help" 2 "" \
+    "imgpar-run: unknown operation itearte (near: iterate); --list-ops lists them" --help itearte
+expect_run "nothing like it in --help" 2 "" "imgpar-run: unknown operation zzzzzz; --list-ops lists them" --help zzzzzz
 
 # ---- the text: 2, with a place, before anything is opened ---------------------------------------
 
@@ -80,6 +83,8 @@ expect_error "sigma=-1" 2 'imgpar-run: -e:1:24: blur: sigma=-1 is below 0' -e 'b
 expect_error "a syntax error" 2 'imgpar-run: -e:1:4: expected a value, found *' -e '1 +'
 expect_error "-o without an expression" 2 'imgpar-run: -o needs -e to end with an expression' \
     -e 'save(1, "a.npy")' -o b.npy
+expect_error "no size" 2 'imgpar-run: -e:1:26: resize: width or height is needed' \
+    -e 'resize(open("none.png"), 0, 0)' -o b.png
 printf 'param s = 2\nprint(blur(open("none.png"), s))\n' > a.conf
 expect_error "a param out of its range" 2 'imgpar-run: a.conf:2:30: blur: sigma=-1 is below 0' a.conf s=-1
 expect_error "a param that is no number" 2 'imgpar-run: s=big: param s is a number' a.conf s=big
@@ -147,8 +152,24 @@ run --help
 case $status:$out in "0:usage: imgpar-run "*--explain*--verify*) ;; *) fail "--help: $status $out" ;; esac
 run --help blur
 case $status:$out in "0:blur(a, sigma="*computes:*parameters:*example:*) ;; *) fail "--help OP: $status $out" ;; esac
+for word in make iterate stencil reduce save print param fn width x _ '$1' '[]' at select sqrt '**' '?:' - div; do
+    run --help "$word"
+    expect "--help $word: status" "$status$err" 0
+    [ -n "$out" ] || fail "--help $word says nothing"
+done
+expect_run "an operator is explained" 0 "a % b
+
+  floored remainder
+  computes: a - b floor(a / b), 0 where b is 0; floats with fma()" "" --help %
+expect_run "a form is explained" 0 "make(width, height, expr, channels=)
+
+  an array from an expression in x, y and c
+  Without channels the result is [height, width]; with them c counts channels.
+
+example:
+  make(256, 64, x)" "" --help make
 run --list-ops
-case $status:$out in 0:*blur*) ;; *) fail "--list-ops: $status $out" ;; esac
+case $status:$out in 0:*blur*iterate*save*'**'*) ;; *) fail "--list-ops: $status $out" ;; esac
 "$imgpar_run" --list-ops | while read -r name rest; do
     [ -z "$rest" ] || "$imgpar_run" --help "$name" > help 2>&1 || echo "$name" >> unhelped
 done

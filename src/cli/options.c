@@ -42,8 +42,8 @@ static const row rows[] = {
       "force a schedule: auto rows tiles texture pixels ref" },
     { OPT_NO_FUSE, "no-fuse", no_argument, "", 0, NULL, "a kernel for every operation" },
     { OPT_LIST_DEVICES, "list-devices", no_argument, "", 0, NULL, "list the devices" },
-    { OPT_LIST_OPS, "list-ops", no_argument, "", 0, NULL, "list the operations" },
-    { 'h', "help", optional_argument, " [OP]", 0, NULL, "this text, or what the operation OP does" },
+    { OPT_LIST_OPS, "list-ops", no_argument, "", 0, NULL, "list the operations and the words of the language" },
+    { 'h', "help", optional_argument, " [OP]", 0, NULL, "this text, or what the operation or word OP does" },
     { OPT_VERSION, "version", no_argument, "", 0, NULL, "the version" },
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };

@@ -312,9 +312,8 @@ static bool run(iteration *it, ip_val *start, ip_val *out)
 
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out)
 {
-    static const char *const names[] = { "start", "count", "step", "until" };
     const ip_node *slots[4];
-    if (!ip_form_args(ev, call, names, 4, 3, slots)) return false;
+    if (!ip_form_args(ev, call, slots)) return false;
     iteration it = { .ev = ev, .call = call, .step = slots[2], .until = slots[3], .n = 1 };
     ip_val start = { .kind = IP_V_NONE };
     ip_place place = ip_leave_region(ev, ev->place.make);

@@ -5,16 +5,20 @@
  * iterate and stencil have files of their own.
  */
 #include "base/alloc.h"
-#include "lang/eval.h"
+#include "lang/words.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { SIDE_MAX = 1000000 };
 
-bool ip_form_args(ip_eval *ev, const ip_node *call, const char *const *names, int n, int n_required,
-                  const ip_node **slots)
+bool ip_form_args(ip_eval *ev, const ip_node *call, const ip_node **slots)
 {
+    const ip_word *word = ip_word_find(call->name->name);
+    const char *const *names = word->params;
+    int n = 0;
+    while (n < IP_FORM_MAX_PARAMS && names[n])
+        n++;
     memset(slots, 0, (size_t)n * sizeof *slots);
     for (int i = 0; i < call->n_items; i++) {
         int slot = i;
@@ -30,7 +34,7 @@ bool ip_form_args(ip_eval *ev, const ip_node *call, const char *const *names, in
             return ip_eval_fail(ev, call->items[i]->offset, "%s: %s is given twice", call->name->name, names[slot]);
         slots[slot] = call->items[i];
     }
-    for (int i = 0; i < n_required; i++)
+    for (int i = 0; i < word->n_required; i++)
         if (!slots[i])
             return ip_eval_fail(ev, call->offset, "%s: %s is missing", call->name->name, names[i]);
     return true;
@@ -38,12 +42,11 @@ bool ip_form_args(ip_eval *ev, const ip_node *call, const char *const *names, in
 
 /* ---- width, height, channels --------------------------------------------------------------- */
 
-static bool form_extent(ip_eval *ev, const ip_node *call, ip_val *out)
+bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out)
 {
-    static const char *const names[] = { "array" };
     const ip_node *slot;
     ip_val v;
-    if (!ip_form_args(ev, call, names, 1, 1, &slot)) return false;
+    if (!ip_form_args(ev, call, &slot)) return false;
     ip_place place = ip_leave_region(ev, ev->place.make);
     bool ok = ip_eval_value(ev, slot, &v);
     ev->place = place;
@@ -96,15 +99,14 @@ static bool spread(ip_eval *ev, const ip_node *call, const ip_coords *coords, ip
                         ip_shape_text(want, wants));
 }
 
-static bool form_make(ip_eval *ev, const ip_node *call, ip_val *out)
+bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out)
 {
-    static const char *const names[] = { "width", "height", "expr", "channels" };
     static const char *const whats[] = { "make: width", "make: height", "", "make: channels" };
     static const int64_t most[] = { SIDE_MAX, SIDE_MAX, 0, 4 };
     const ip_node *slots[4];
     int64_t sides[4] = { 1, 1, 0, 0 };
     bool known = true;
-    if (!ip_form_args(ev, call, names, 4, 3, slots)) return false;
+    if (!ip_form_args(ev, call, slots)) return false;
     ip_place place = ip_leave_region(ev, ev->place.make);
     bool ok = true;
     for (int i = 0; ok && i < 4; i++)
@@ -221,10 +223,9 @@ static bool reduce_build(ip_eval *ev, const ip_node *call, ip_val *a, double ini
 
 static bool reduce_fold(ip_eval *ev, const ip_node *call, ip_val *out)
 {
-    static const char *const names[] = { "array", "init", "function" };
     const ip_node *slots[3];
     ip_val a, init, fn = { .kind = IP_V_NONE };
-    if (!ip_form_args(ev, call, names, 3, 3, slots)) return false;
+    if (!ip_form_args(ev, call, slots)) return false;
     if (!ip_eval_value(ev, slots[0], &a)) return false;
     bool ok = ip_eval_number(ev, slots[1], "reduce: init", &init) && ip_eval_any(ev, slots[2], &fn);
     if (ok && a.kind != IP_V_ARRAY && a.kind != IP_V_ANY)
@@ -245,23 +246,11 @@ static bool reduce_fold(ip_eval *ev, const ip_node *call, ip_val *out)
     return ok;
 }
 
-static bool form_reduce(ip_eval *ev, const ip_node *call, ip_val *out)
+bool ip_form_reduce(ip_eval *ev, const ip_node *call, ip_val *out)
 {
     ip_place place = ip_leave_region(ev, ev->place.make);
     bool named = call->n_items >= 2 && call->items[1]->kind == IP_N_TEXT && !call->names[1];
     bool ok = named ? reduce_named(ev, call, out) : reduce_fold(ev, call, out);
     ev->place = place;
     return ok;
-}
-
-ip_form ip_form_find(const char *name)
-{
-    static const struct { const char *name; ip_form form; } forms[] = {
-        { "make", form_make }, { "iterate", ip_form_iterate }, { "reduce", form_reduce },
-        { "stencil", ip_form_stencil }, { "width", form_extent }, { "height", form_extent },
-        { "channels", form_extent },
-    };
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (strcmp(forms[i].name, name) == 0) return forms[i].form;
-    return NULL;
 }

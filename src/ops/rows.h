@@ -47,6 +47,7 @@
 #define NO_INPUTS .n_inputs = 0, .input_names = NULL
 
 #define IN_SQL .in_sql = 1
+#define RULE(text) .rule = text /* see imgpar_op_info; checked by ops/check.c */
 #define BARE .sql_bare_name = 1
 #define ONE_NUMBER .returns_number = 1
 #define SAME_BYTES .same_bytes = 1
