@@ -287,11 +287,15 @@ IMGPAR_API imgpar_array *imgpar_open_memory(imgpar_context *ctx, const void *byt
  * Evaluates a and writes it to path: to a temporary file beside it, renamed when
  * complete. The first error of the whole graph comes back here; the message is
  * in imgpar_array_message(a). options->format and ->settings: png: bits=8|16,
- * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 under alpha.
+ * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 under alpha; pnm: bits.
+ * Alpha is saved as .pam (or .pnm); .ppm and .pgm, which have none, refuse it.
  */
 IMGPAR_API imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options);
 /* The same into memory: *out is new, for imgpar_free(). options->format is required. */
 IMGPAR_API imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void **out, size_t *n);
+
+/* The format that a path's ending tells, "png" for "a.PNG"; constant; NULL: none that is known. */
+IMGPAR_API const char *imgpar_path_format(const char *path);
 
 /* What the header of an encoded image says. */
 typedef struct imgpar_probe {
@@ -399,7 +403,8 @@ IMGPAR_API imgpar_status imgpar_pipeline_set(imgpar_pipeline *p, const char *nam
 IMGPAR_API imgpar_status imgpar_pipeline_check(imgpar_pipeline *p);
 /*
  * Runs the statements: all saves and prints are computed in one evaluation. print receives
- * what print() statements say, a line each, without newline.
+ * what print() statements say, a line each, without newline. IMGPAR_E_SYNTAX comes back
+ * before any file is opened.
  */
 IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context *ctx,
                                              void (*print)(void *user, const char *line), void *print_user,

@@ -74,6 +74,17 @@ expect_run "an unknown word in --help" 2 "" \
     "imgpar-run: unknown operation itearte (near: iterate); --list-ops lists them" --help itearte
 expect_run "nothing like it in --help" 2 "" "imgpar-run: unknown operation zzzzzz; --list-ops lists them" --help zzzzzz
 
+expect_run "-o with an unknown ending" 2 "" \
+    "imgpar-run: -o b.xyz: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format" \
+    -e 'open("none.png")' -o b.xyz
+expect_run "-o without an ending" 2 "" \
+    "imgpar-run: -o a.d/b: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format" -e 1 -o a.d/b
+expect_run "-o - without a format" 2 "" "imgpar-run: -o - needs a format: --format=png, jpeg, npy or pnm" \
+    -e 'open("none.png")' -o -
+expect_run "-o and --format at odds" 2 "" "imgpar-run: -o b.png and --format=jpg contradict each other" \
+    --format=jpg -e 'open("none.png")' -o b.png
+expect_run "a param given twice" 2 "" "imgpar-run: s is given twice $hint" a.conf s=1 t=2 s=1
+
 # ---- the text: 2, with a place, before anything is opened ---------------------------------------
 
 expect_run "an unknown operation" 2 "" "imgpar-run: -e:1:1: unknown operation blurr (near: blur)
@@ -105,10 +116,16 @@ expect_error "a text named .png" 1 'imgpar-run: -e:1:1: *text.png: *' -e 'open("
 expect_error "sizes that differ" 1 'imgpar-run: -e:1:15: +: *' -e 'make(4, 4, x) + make(5, 5, x)' -o b.png
 expect_error "a picture without -o" 1 'imgpar-run: -e:1:1: this expression gives [[]9, 9[]] i32, which goes nowhere*' \
     -e 'make(9, 9, x)'
+expect_error "alpha as PPM" 1 'imgpar-run: -e:1:1: ppm holds no alpha, and the image has 4 channels; .pam and .png hold it' \
+    -e 'save(make(4, 4, x, channels=4), "b.ppm")'
+expect_error "alpha as PGM" 1 'imgpar-run: pgm holds no alpha, and the image has 2 channels; .pam and .png hold it' \
+    -e 'make(4, 4, x, channels=2)' -o b.pgm
 expect_error "a folder that is not there" 1 'imgpar-run: *none/b.png: No such file or directory' \
     -e 'make(4, 4, x)' -o none/b.png
-expect_error "standard output without a format" 1 'imgpar-run: save: standard output needs a format*' \
-    -e 'make(4, 4, x)' -o -
+expect_error "a save to standard output without a format" 2 'imgpar-run: -e:1:1: save: standard output needs a format*' \
+    -e 'save(open("none.png"), "-")'
+expect_error "standard input opened twice" 2 'imgpar-run: -e:1:13: open: standard input can be read once*' \
+    -e 'open("-") + open("-")' -o b.png
 printf 'print(1)\0' > zero.conf
 expect_error "a zero byte in a pipeline" 1 'imgpar-run: zero.conf: a pipeline is text, this has a zero byte' zero.conf
 rm zero.conf
@@ -135,6 +152,16 @@ expect_run "params have defaults" 0 "2 x" "" params.conf
 expect_run "params are set" 0 "4.5 a b" "" params.conf n=3.5 't=a b'
 echo 'print(6 * 7)' | "$imgpar_run" - > out 2> err || fail "a pipeline on standard input: $(cat err)"
 expect "a pipeline on standard input" "$(cat out)" "42"
+
+# Standard input is read once, however often the pipeline is built.
+for words in "" "--verify" "--explain"; do
+    # shellcheck disable=SC2086  # one word or none
+    "$imgpar_run" $words -e 'fn src() = open("-"); a = src(); print(width(a), mean(a) >= 0)' < b.png > out 2> err || fail "open(\"-\") $words: $(cat err)"
+    [ "$words" = --explain ] || expect "open(\"-\") $words" "$(cat out)" "5 true"
+done
+"$imgpar_run" --format=png -e 'make(3, 3, x)' -o noending 2> err || fail "--format with -o: $(cat err)"
+[ -s noending ] || fail "--format with -o writes no file"
+rm -f noending
 
 # A path in a file is relative to the file; one on the command line to the current folder.
 mkdir sub

@@ -29,7 +29,7 @@ static const row rows[] = {
     { 'e', NULL, required_argument, " EXPR", WORD(expression), NULL, "evaluate EXPR; print a number, or write -o" },
     { 'o', NULL, required_argument, " OUT", WORD(output), NULL, "the file -e is written to; - is standard output" },
     { OPT_FORMAT, "format", required_argument, "=FORMAT", WORD(format), "png|jpeg|jpg|npy|pnm|ppm|pgm|pam",
-      "the format of what is written to -" },
+      "the format of what is written to - or -o" },
     { OPT_EXPLAIN, "explain", optional_argument, "[=text|dot|json|cl|graph]", 0, "text|dot|json|cl|graph",
       "show how it would be computed, and compute nothing" },
     { OPT_PROFILE, "profile", optional_argument, "[=json]", 0, "table|json",
@@ -122,6 +122,12 @@ static void to_getopt(char *letters, struct option *longs)
     *longs = (struct option){ 0 };
 }
 
+/* Of the NAME in NAME=VALUE. */
+static size_t name_length(const char *word)
+{
+    return strcspn(word, "=");
+}
+
 /* What is left after the options: FILE.conf, unless there is -e, and NAME=VALUE. */
 static int operands(options *o, int n, char **words)
 {
@@ -138,6 +144,10 @@ static int operands(options *o, int n, char **words)
     }
     for (int i = 0; i < n; i++)
         if (!strchr(words[i], '=') || words[i][0] == '=') return usage("%s: NAME=VALUE is expected", words[i]);
+    for (int i = 1; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (name_length(words[i]) == name_length(words[k]) && memcmp(words[i], words[k], name_length(words[i])) == 0)
+                return usage("%.*s is given twice", (int)name_length(words[i]), words[i]);
     o->settings = words;
     o->n_settings = n;
     return EXIT_DONE;

@@ -12,6 +12,7 @@
 #include "io/io.h"
 
 #define IP_MAX_SIDE 1000000 /* of a picture, read or written, in pixels */
+#define IP_JPEG_MAX_SIDE 65500 /* libjpeg's own limit */
 #define IP_DEFAULT_MAX_PIXELS 268435456u
 
 /* ---- reading ------------------------------------------------------------------ */
@@ -94,6 +95,7 @@ imgpar_status ip_picture_poll(const ip_picture *picture, const ip_poll *poll, si
 typedef struct ip_codec {
     const char *name;
     const char *names[6]; /* names and suffixes, ended by NULL */
+    size_t max_side;      /* of a picture it writes; 0: it holds arrays of any shape */
     bool (*sniff)(const unsigned char *bytes, size_t n);
     /* image is NULL to read the header only. Else its pixels are released by the caller, also on failure. */
     imgpar_status (*read)(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);

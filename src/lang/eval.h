@@ -78,6 +78,8 @@ typedef struct ip_eval {
     imgpar_array *const *inputs; /* $1 ... */
     size_t n_inputs;
     ip_val *globals;           /* by symbol index */
+    imgpar_array **standard_input; /* where what open("-") gave is kept between builds, or NULL */
+    size_t stdin_at;           /* offset + 1 of the open("-") that was met; 0: none yet */
     ip_error *err;
     ip_scope *scope;
     ip_stencil_form *stencil;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "run/evaluate.h"
+#include "run/save.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -127,16 +128,31 @@ static imgpar_status pick_format(const char *path, const imgpar_options *options
     return ip_fail(err, IMGPAR_E_ARGUMENT, "save: %s: the name tells no format; it ends in none of .png .jpg .npy .pnm", path ? path : "");
 }
 
+static ip_pixels pixels_of(const imgpar_array *a, const void *elements)
+{
+    ip_pixels pixels = { .dtype = a->type.dtype, .space = a->type.space, .rank = a->type.rank, .pixels = elements };
+    memcpy(pixels.shape, a->type.shape, sizeof pixels.shape);
+    return pixels;
+}
+
+imgpar_status ip_check_save(const imgpar_array *a, const char *path, const imgpar_options *options, ip_format *format,
+                            ip_error *err)
+{
+    imgpar_status st = pick_format(path, options, format, err);
+    if (!st)
+        st = ip_io_check_settings(*format, options ? options->settings : NULL, err);
+    ip_pixels pixels = pixels_of(a, NULL);
+    const char *name = options && options->format ? options->format : path ? ip_path_ending(path) : NULL;
+    return st ? st : ip_io_check_pixels(&pixels, *format, name, err);
+}
+
 static imgpar_status encode(imgpar_array *a, ip_format format, const imgpar_options *options, void **bytes, size_t *n,
                             ip_error *err)
 {
     const char *settings = options ? options->settings : NULL;
-    imgpar_status st = ip_io_check_settings(format, settings, err);
-    if (st)
-        return st;
     ip_value *value = NULL;
     void *copy = NULL; /* of what is on the device only */
-    st = ip_evaluate(a->ctx, &a, 1, options, false, &value, err);
+    imgpar_status st = ip_evaluate(a->ctx, &a, 1, options, false, &value, err);
     if (!st && !value->host) {
         copy = ip_alloc(array_bytes(a));
         st = copy ? read_value(a, value, copy, options, err) : ip_fail_memory(err, "encoding");
@@ -145,8 +161,7 @@ static imgpar_status encode(imgpar_array *a, ip_format format, const imgpar_opti
     ip_runner_init(&runner, a->ctx, options);
     double start = ip_now_ms();
     if (!st) {
-        ip_pixels pixels = { .dtype = a->type.dtype, .space = a->type.space, .rank = a->type.rank, .pixels = copy ? copy : value->host };
-        memcpy(pixels.shape, a->type.shape, sizeof pixels.shape);
+        ip_pixels pixels = pixels_of(a, copy ? copy : value->host);
         st = ip_io_encode(&pixels, format, settings, &runner.poll, bytes, n, err);
     }
     if (!st) {
@@ -169,10 +184,16 @@ imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
-    st = pick_format(NULL, options, &format, &err);
+    st = ip_check_save(a, NULL, options, &format, &err);
     if (!st)
         st = encode(a, format, options, out, n, &err);
     return st ? failed(&a, 1, &err) : succeeded(&a, 1);
+}
+
+const char *imgpar_path_format(const char *path)
+{
+    ip_format format;
+    return path && ip_format_from_path(path, &format) ? ip_format_name(format) : NULL;
 }
 
 imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options)
@@ -184,7 +205,7 @@ imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_option
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
-    st = path ? pick_format(path, options, &format, &err) : ip_fail(&err, IMGPAR_E_ARGUMENT, "save: no path");
+    st = path ? ip_check_save(a, path, options, &format, &err) : ip_fail(&err, IMGPAR_E_ARGUMENT, "save: no path");
     if (!st)
         st = encode(a, format, options, &bytes, &n, &err);
     if (!st) {
