@@ -153,6 +153,12 @@ expect_run "params are set" 0 "4.5 a b" "" params.conf n=3.5 't=a b'
 echo 'print(6 * 7)' | "$imgpar_run" - > out 2> err || fail "a pipeline on standard input: $(cat err)"
 expect "a pipeline on standard input" "$(cat out)" "42"
 
+expect_run "floats from 0 to 1 are saved with a range" 0 "" "" \
+    -e 'save(make(5, 1, x == 4 ? 7.5 : x == 0 ? -0.5 : x == 1 ? 0.2 : x == 2 ? 0.5 : 1.0), "r.png", range=1)'
+expect_run "and come back" 0 "[[0; 51; 128; 255; 255]]" "" -e 'open("r.png")'
+"$imgpar_run" -e 'save(make(3, 1, x * 50), "r.png", range=100, bits=16)' && expect_run "with 16 bits" 0 "[[0; 32768; 65535]]" "" -e 'open("r.png")'
+rm r.png
+
 # Standard input is read once, however often the pipeline is built.
 for words in "" "--verify" "--explain"; do
     # shellcheck disable=SC2086  # one word or none

@@ -106,7 +106,7 @@ imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, cons
 {
     ip_picture picture;
     if (codecs[format].max_side == 0) return IMGPAR_OK;
-    imgpar_status st = ip_picture_of(pixels, format, -1, codecs[format].max_side, &picture, err);
+    imgpar_status st = ip_picture_of(pixels, format, -1, &picture, err);
     bool holds_no_alpha = name && (strcasecmp(name, "ppm") == 0 || strcasecmp(name, "pgm") == 0);
     if (st || !holds_no_alpha || picture.channels % 2 == 1) return st;
     return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds no alpha, and the image has %zu channels; .pam and .png hold it", name,

@@ -110,6 +110,7 @@ void ip_file_release(ip_file *file);
  * Pictures hold [height, width, 1-4 channels], [height, width], or one row [width], not empty; other shapes are
  * IMGPAR_E_UNSUPPORTED. u16 stays 16 bits unless bits=8, everything else becomes 8 unless bits=16. u8, u16 and
  * bool are scaled so that they look the same; other dtypes keep their numbers, rounded and saturated.
+ * With range=R (png, jpeg, pnm) the numbers 0 to R of any dtype become black to white instead.
  */
 imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
                            void **bytes, size_t *n, ip_error *err);
