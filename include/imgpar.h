@@ -282,6 +282,10 @@ IMGPAR_API imgpar_array *imgpar_open(imgpar_context *ctx, const char *path);
 IMGPAR_API imgpar_array *imgpar_open_with(imgpar_context *ctx, const char *path, const char *options);
 /* The same from memory, which is copied. */
 IMGPAR_API imgpar_array *imgpar_open_memory(imgpar_context *ctx, const void *bytes, size_t n);
+/* The same without a copy, as imgpar_array_wrap(): bytes are borrowed, and must not change, until
+ * on_release(user, bytes) is called (may be NULL), which it is also when an error array is returned. */
+IMGPAR_API imgpar_array *imgpar_open_wrap(imgpar_context *ctx, void *bytes, size_t n,
+                                          void (*on_release)(void *user, void *bytes), void *user);
 
 /*
  * Evaluates a and writes it to path: to a temporary file beside it, renamed when

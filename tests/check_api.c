@@ -299,6 +299,42 @@ START_TEST(wrapped_memory_is_given_back_once)
 }
 END_TEST
 
+START_TEST(a_wrapped_file_is_given_back_once)
+{
+    imgpar_context *ctx = new_context();
+    imgpar_array *image = new_image(ctx);
+    imgpar_options png = { .struct_size = sizeof png, .format = "png" };
+    void *file;
+    size_t n;
+    uint8_t bytes[N_BYTES], want[N_BYTES];
+    int n_released = 0;
+    fill_pixels(want, N_BYTES);
+    ck_assert_int_eq(imgpar_encode(image, &png, &file, &n), IMGPAR_OK);
+    imgpar_array_release(image);
+    imgpar_array *wrapped = imgpar_open_wrap(ctx, file, n, count_release, &n_released), *a = imgpar_invert(wrapped);
+    imgpar_array *plain = imgpar_open_wrap(ctx, file, n, NULL, NULL), *copied = imgpar_open_memory(ctx, file, n);
+    ck_assert_int_eq(imgpar_array_read(wrapped, bytes, N_BYTES), IMGPAR_OK);
+    ck_assert_mem_eq(bytes, want, N_BYTES);
+    imgpar_array_release(wrapped);
+    ck_assert_int_eq(n_released, 0);
+    ck_assert_int_eq(imgpar_array_read(a, bytes, N_BYTES), IMGPAR_OK);
+    ck_assert_int_eq(bytes[100], 255 - want[100]);
+    imgpar_array_release(a);
+    ck_assert_int_eq(n_released, 1);
+    imgpar_array_release(plain);
+    expect_error(imgpar_open_wrap(ctx, file, 9, count_release, &n_released), IMGPAR_E_CORRUPT, NULL);
+    expect_error(imgpar_open_wrap(ctx, NULL, 0, count_release, &n_released), IMGPAR_E_ARGUMENT, "the bytes are NULL");
+    expect_error(imgpar_open_wrap(NULL, file, n, count_release, &n_released), IMGPAR_E_ARGUMENT, NULL);
+    ck_assert_int_eq(n_released, 4);
+    memset(file, 0, n); /* a copy is a copy */
+    imgpar_free(file);
+    ck_assert_int_eq(imgpar_array_read(copied, bytes, N_BYTES), IMGPAR_OK);
+    ck_assert_mem_eq(bytes, want, N_BYTES);
+    imgpar_array_release(copied);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 START_TEST(what_cannot_be_saved_is_not_computed)
 {
     static const struct { int rank; int64_t shape[4]; const char *path, *settings; const char *message; } rows[] = {
@@ -342,6 +378,7 @@ int main(void)
     tcase_add_test(c, the_order_of_releases_is_free);
     tcase_add_test(c, kept_values_go_with_the_last_handle);
     tcase_add_test(c, wrapped_memory_is_given_back_once);
+    tcase_add_test(c, a_wrapped_file_is_given_back_once);
     tcase_add_test(c, what_cannot_be_saved_is_not_computed);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
