@@ -218,6 +218,10 @@ static const text_case messages[] = {
     { "save(1, \"a.png\", range=0)", "1:24: save: png: range=0 is not a number above 0" },
     { "save(1, \"a.npy\", range=1)", "1:24: save: npy: unknown setting range; it has none" },
     { "save(1, \"a.jpg\", range=\"1x\")", "1:24: save: jpeg: range=1x is not a number above 0" },
+    { "print(make(2, expr=x))", "1:7: make: height is missing" },
+    { "print(make(2, 3))", "1:7: make: expr is missing" },
+    { "print(make(shape=[2 0], expr=x))", "1:18: make: shape is a vector of 1 to 4 whole numbers from 1 to 1000000" },
+    { "print(make(2, shape=[2 2], expr=x))", "1:21: make: shape stands for width, height and channels; give it alone" },
     { "print(itearte(1, 2, _))", "1:7: unknown operation itearte (near: iterate)" },
     { "x0 = 1\nsavee(x0, \"a.png\")", "2:1: unknown operation savee (near: save)" },
     { "fn soften(a) = a\nprint(sotfen(1))", "2:7: unknown operation sotfen (near: soften)" },
@@ -369,6 +373,10 @@ static const text_case arrays[] = {
     { "make(3, 2, 7)", "[7 7 7; 7 7 7]" },
     { "make(3, 2, 7, channels=2)", "[[7 7; 7 7; 7 7] [7 7; 7 7; 7 7]]" },
     { "make(2, 2, c + 10 * x, channels=2)", "[[0 1; 10 11] [0 1; 10 11]]" },
+    { "make(shape=[2 1 2 2], expr=z * 100 + x * 10 + c)", "[0 1; 10 11] [100 101; 110 111]" },
+    { "make(shape=[3], expr=x + 1)", "[1 2 3]" },
+    { "make(shape=[1 2 6], expr=c + x)", "[0 1 2 3 4 5; 0 1 2 3 4 5]" },
+    { "make(shape=[2 2 1 1], expr=5) * (z + 1) + y", "[5] [6] [10] [11]" },
     { "fn sq(v) = v * v\nmake(3, 1, sq(x))", "[0 1 4]" },
     { "fn ramp() = x * 2\nmake(3, 1, ramp() + 1)", "[1 3 5]" },
     { "fn ramp() = x * 2\n$1 + ramp()", "[1 4 7; 4 7 10]" },
@@ -400,6 +408,9 @@ static const text_case arrays[] = {
     { "fn step(p, q) = (q, p)\n(a, b) = iterate(($1, $2), 101, step)\na", "[10 20 30; 40 50 60]" },
     { "(a, n) = iterate(($1, 0), 5, (p, k) -> (p + k, k + 1))\na", "[11 12 13; 14 15 16]" },
     { "(a, n) = iterate(($1, 0), 100, (p, k) -> (p + k, k + 1))\na", "[4951 4952 4953; 4954 4955 4956]" },
+    { "iterate($1 + 0, 100, p -> min(p + 1, iterate($2 + 0, 100, q -> min(q, p + 5) + 1)))", "[101 102 103; 104 105 106]" },
+    { "iterate($1 + 0, 100, p -> p + iterate($2 + 0, 100, q -> min(q, p)) - p + 1)", "[11 21 31; 41 51 61]" },
+    { "(a, b) = iterate(($1, $2), 101, (p, q) -> iterate((q, p), 101, (r, s) -> (s, r)))\na", "[1 2 3; 4 5 6]" },
 };
 
 static imgpar_array *two_arrays(imgpar_array *in[2], const char *text)

@@ -194,10 +194,11 @@ expect_run "an operator is explained" 0 "a % b
 
   floored remainder
   computes: a - b floor(a / b), 0 where b is 0; floats with fma()" "" --help %
-expect_run "a form is explained" 0 "make(width, height, expr, channels=)
+expect_run "a form is explained" 0 "make(width, height, expr, channels=, shape=)
 
-  an array from an expression in x, y and c
-  Without channels the result is [height, width]; with them c counts channels.
+  an array from an expression in x, y, z and c
+  Without channels the result is [height, width]; with them c counts channels. shape=[...], 1 to 4 extents
+  from the first axis on, stands for width, height and channels: make(shape=[5 64 64 1], expr=z).
 
 example:
   make(256, 64, x)" "" --help make

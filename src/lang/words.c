@@ -30,9 +30,10 @@ static const ip_word words[] = {
               "Numbers and text, arrays of up to 64 elements; larger ones by shape and dtype.",
               "print(width(a), mean(a))")
 
-    FORM("make", ip_form_make, "make(width, height, expr, channels=)", "an array from an expression in x, y and c",
-         "Without channels the result is [height, width]; with them c counts channels.",
-         "make(256, 64, x)", 3, "width", "height", "expr", "channels")
+    FORM("make", ip_form_make, "make(width, height, expr, channels=, shape=)", "an array from an expression in x, y, z and c",
+         "Without channels the result is [height, width]; with them c counts channels. shape=[...], 1 to 4 extents\n"
+         "from the first axis on, stands for width, height and channels: make(shape=[5 64 64 1], expr=z).",
+         "make(256, 64, x)", 0, "width", "height", "expr", "channels", "shape")
     FORM("iterate", ip_form_iterate, "iterate(start, count, step, until=)", "repeats a step",
          "step is an expression in _, the value before it, or a function p -> expr; several values are carried\n"
          "with iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step and stops where it holds.",
