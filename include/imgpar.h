@@ -212,7 +212,8 @@ typedef struct imgpar_options {
     int (*poll)(void *user, double done);
     /* Called for every timed step. */
     void (*on_event)(void *user, const imgpar_event *event);
-    /* Called with one line for every warning (a damaged file read with fail_on=none, ...). */
+    /* Called with one line for every warning (a damaged file read with fail_on=none, floats of
+     * 0 to 1 saved as a picture without range=1, ...). */
     void (*on_warning)(void *user, const char *text);
     void *user;
     const char *format;   /* save, encode: "png" "jpeg" "npy" "pnm"; NULL: from the path */

@@ -163,6 +163,10 @@ END_TEST
 static const text_case messages[] = {
     /* the lexer */
     { "print(@)", "1:7: '@' means nothing here" },
+    { "a = open('b.png')", "1:10: ''' means nothing here; text stands in double quotes: \"photo.jpg\"" },
+    { "a = open(b.png)", "1:11: '.' means nothing here; a file's name stands in quotes: \"photo.jpg\"" },
+    { "a = open(\"b.png\").blur(2)", "1:18: '.' means nothing here; operations are called as blur(a, 2)" },
+    { "print(blur(\"b.png\"))", "1:12: blur: a must be an array, not a text; open(\"FILE\") gives a file's image" },
     { "print(\xc3\xa9)", "1:7: this character belongs in a string or a comment" },
     { "a = \"abc\nprint(a)", "1:5: this string has no closing '\"' on its line" },
     { "print(\"a\\qb\")", "1:9: no such escape: \\n \\t \\r \\\" \\\\ \\xHH and \\uHHHH exist" },

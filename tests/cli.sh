@@ -85,6 +85,10 @@ expect_run "-o and --format at odds" 2 "" "imgpar-run: -o b.png and --format=jpg
     --format=jpg -e 'open("none.png")' -o b.png
 expect_run "a param given twice" 2 "" "imgpar-run: s is given twice $hint" a.conf s=1 t=2 s=1
 
+expect_run "an operation instead of a pipeline" 2 "" \
+    "imgpar-run: blur is an operation, not a pipeline: -e 'blur(open(\"photo.jpg\"))' -o out.png $hint" blur a.png
+expect_run "a file to write without -o" 2 "" "imgpar-run: b.png: NAME=VALUE is expected; -o b.png writes it $hint" -e 1 b.png
+
 # ---- the text: 2, with a place, before anything is opened ---------------------------------------
 
 expect_run "an unknown operation" 2 "" "imgpar-run: -e:1:1: unknown operation blurr (near: blur)
@@ -158,6 +162,14 @@ expect_run "floats from 0 to 1 are saved with a range" 0 "" "" \
 expect_run "and come back" 0 "[[0; 51; 128; 255; 255]]" "" -e 'open("r.png")'
 "$imgpar_run" -e 'save(make(3, 1, x * 50), "r.png", range=100, bits=16)' && expect_run "with 16 bits" 0 "[[0; 32768; 65535]]" "" -e 'open("r.png")'
 rm r.png
+
+expect_run "an image instead of a pipeline" 2 "" \
+    "imgpar-run: b.png is an image, not a pipeline: -e 'blur(open(\"b.png\"))' -o out.png" b.png
+expect_run "floats that look black" 0 "" "imgpar-run: warning: save: no value is above 1, which looks black; range=1 makes 1 white" \
+    -e 'open("b.png") / 255' -o r.png
+expect_run "floats that are all 0" 0 "" "" -e 'open("b.png") * 0.0' -o r.png
+expect_run "floats in NPY" 0 "" "" -e 'open("b.png") / 255' -o r.npy
+rm r.npy r.png
 
 # Standard input is read once, however often the pipeline is built.
 for words in "" "--verify" "--explain"; do

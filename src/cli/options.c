@@ -4,11 +4,13 @@
 #include "output.h"
 
 #include <getopt.h>
+#include <imgpar.h>
 #include <stddef.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { OPT_EXPLAIN = 256, OPT_PROFILE, OPT_DEVICE, OPT_SCHEDULE, OPT_NO_FUSE, OPT_VERIFY, OPT_FORMAT, OPT_LIST_DEVICES,
        OPT_LIST_OPS, OPT_VERSION };
@@ -138,12 +140,16 @@ static int operands(options *o, int n, char **words)
     if (o->action != ACTION_RUN) return n > 0 ? usage("unexpected argument %s", words[0]) : EXIT_DONE;
     if (!o->expression) {
         if (n == 0) return usage("%s", "a pipeline file or -e EXPR is missing");
+        if (imgpar_op_find(words[0]) && access(words[0], F_OK) != 0)
+            return usage("%s is an operation, not a pipeline: -e '%s(open(\"photo.jpg\"))' -o out.png", words[0], words[0]);
         if (o->output) return usage("%s", "-o goes with -e; a pipeline file says itself what it saves");
         o->file = *words++;
         n--;
     }
     for (int i = 0; i < n; i++)
-        if (!strchr(words[i], '=') || words[i][0] == '=') return usage("%s: NAME=VALUE is expected", words[i]);
+        if (!strchr(words[i], '=') || words[i][0] == '=')
+            return usage(o->expression && !o->output && imgpar_path_format(words[i])
+                             ? "%s: NAME=VALUE is expected; -o %s writes it" : "%s: NAME=VALUE is expected", words[i], words[i]);
     for (int i = 1; i < n; i++)
         for (int k = 0; k < i; k++)
             if (name_length(words[i]) == name_length(words[k]) && memcmp(words[i], words[k], name_length(words[i])) == 0)

@@ -89,6 +89,12 @@ static char *read_text(const char *path)
     return NULL;
 }
 
+static bool is_image(const char *path)
+{
+    imgpar_probe probe;
+    return imgpar_path_format(path) && imgpar_probe_file(path, &probe, NULL, 0) == IMGPAR_OK;
+}
+
 /* The folder a path lies in, for free(); NULL: the current one (or no memory). */
 static char *folder_of(const char *path)
 {
@@ -149,6 +155,10 @@ static int check_output(const options *o)
 static int prepare(const options *o, imgpar_pipeline **p)
 {
     if (check_output(o)) return EXIT_USAGE;
+    if (!o->expression && is_image(o->file)) {
+        complain("%s is an image, not a pipeline: -e 'blur(open(\"%s\"))' -o out.png", o->file, o->file);
+        return EXIT_USAGE;
+    }
     char *read = o->expression ? NULL : read_text(o->file);
     if (!o->expression && !read) return signal_seen ? 128 + (int)signal_seen : EXIT_FAILED;
     const char *text = o->expression ? o->expression : read;

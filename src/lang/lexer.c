@@ -209,6 +209,16 @@ static imgpar_status lex_name(lexer *l)
     return IMGPAR_OK;
 }
 
+/* What people mean who are used to other languages. */
+static imgpar_status refuse_character(lexer *l, char c)
+{
+    const ip_token *before = l->tokens->n ? &l->tokens->token[l->tokens->n - 1] : NULL;
+    const char *hint = c == '\'' ? "; text stands in double quotes: \"photo.jpg\""
+        : c == '.' && before && before->kind == IP_T_NAME ? "; a file's name stands in quotes: \"photo.jpg\""
+        : c == '.' ? "; operations are called as blur(a, 2)" : "";
+    return ip_text_fail(l->err, l->text, l->at, IMGPAR_E_SYNTAX, "'%c' means nothing here%s", c, hint);
+}
+
 static imgpar_status lex_punctuation(lexer *l)
 {
     const char *p = l->text->text + l->at;
@@ -223,8 +233,7 @@ static imgpar_status lex_punctuation(lexer *l)
         l->at += n;
         return IMGPAR_OK;
     }
-    if ((unsigned char)*p >= 0x20 && (unsigned char)*p < 0x7f)
-        return ip_text_fail(l->err, l->text, l->at, IMGPAR_E_SYNTAX, "'%c' means nothing here", *p);
+    if ((unsigned char)*p >= 0x20 && (unsigned char)*p < 0x7f) return refuse_character(l, *p);
     return syntax(l, l->at, "this character belongs in a string or a comment");
 }
 

@@ -162,7 +162,13 @@ static imgpar_status encode(imgpar_array *a, ip_format format, const imgpar_opti
     double start = ip_now_ms();
     if (!st) {
         ip_pixels pixels = pixels_of(a, copy ? copy : value->host);
-        st = ip_io_encode(&pixels, format, settings, &runner.poll, bytes, n, err);
+        bool looks_black = false;
+        if (options && options->on_warning)
+            st = ip_io_looks_black(&pixels, format, settings, &runner.poll, &looks_black, err);
+        if (looks_black)
+            options->on_warning(options->user, "save: no value is above 1, which looks black; range=1 makes 1 white");
+        if (!st)
+            st = ip_io_encode(&pixels, format, settings, &runner.poll, bytes, n, err);
     }
     if (!st) {
         atomic_fetch_add(&a->ctx->encodes, 1);
