@@ -180,8 +180,9 @@ static imgpar_status check(imgpar_pipeline *p, const imgpar_options *options)
 {
     ip_outputs outputs = { 0 };
     imgpar_status st = evaluate(p, NULL, &outputs);
+    const ip_statement *last = p->program.n_statements ? &p->program.statements[p->program.n_statements - 1] : NULL;
     if (!st && outputs.n == 0)
-        st = ip_text_fail(&p->error, &p->program.text, p->program.text.length, IMGPAR_E_SYNTAX,
+        st = ip_text_fail(&p->error, &p->program.text, last ? last->offset : 0, IMGPAR_E_SYNTAX,
                           "nothing is saved or printed: save(expr, \"FILE\") or print(expr) is expected");
     if (!st && options) st = check_formats(p, &outputs, options);
     ip_outputs_free(&outputs);
