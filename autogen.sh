@@ -9,12 +9,13 @@ set -eu
 
 usage() {
     cat <<'EOF'
-Usage: ./autogen.sh [demo | check | packages | --help]
+Usage: ./autogen.sh [demo | check | packages | ci | --help]
 
   (nothing)  bootstrap: generate configure with autoconf, automake and libtool
   demo       set everything up, build, draw the sample pictures, say where they lie
   check      set everything up, build, run the test suite
   packages   print the Debian packages that are missing here, install nothing
+  ci         install what .ci/run needs beside check: valgrind
 
 demo and check install missing Debian packages with apt-get (as root or through sudo),
 configure in build/, and build there; what is already done is not done again.
@@ -54,6 +55,7 @@ EOF
 sqlite3 command sqlite3
 g++ command g++
 EOF
+    [ "$1" != ci ] || echo "valgrind command valgrind"
 }
 
 # is_there HOW WHAT
@@ -196,6 +198,9 @@ check)
 packages)
     missing check
     say
+    ;;
+ci)
+    set_up_packages ci
     ;;
 -h | --help | help)
     usage

@@ -205,11 +205,15 @@ typedef struct imgpar_event {
 typedef struct imgpar_options {
     size_t struct_size;
     /* Called on the evaluating thread at least every 100 ms with the fraction done
-     * (0..1); a non-zero answer stops the evaluation with IMGPAR_E_INTERRUPTED. */
+     * (0..1); a non-zero answer stops the evaluation with IMGPAR_E_INTERRUPTED. It is asked between
+     * launches that are kept short, between rows of decoding and encoding, and between pieces of
+     * what is copied, read and written. Nobody can interrupt the device's compiler: where a kernel is built
+     * for the first time, that takes as long as it takes, a second or so on a CPU. */
     int (*poll)(void *user, double done);
     /* Called for every timed step. */
     void (*on_event)(void *user, const imgpar_event *event);
-    /* Called with one line for every warning (a damaged file read with fail_on=none, ...). */
+    /* Called with one line for every warning (a damaged file read with fail_on=none, floats of
+     * 0 to 1 saved as a picture without range=1, ...). */
     void (*on_warning)(void *user, const char *text);
     void *user;
     const char *format;   /* save, encode: "png" "jpeg" "npy" "pnm"; NULL: from the path */
@@ -279,16 +283,25 @@ IMGPAR_API imgpar_array *imgpar_open(imgpar_context *ctx, const char *path);
 IMGPAR_API imgpar_array *imgpar_open_with(imgpar_context *ctx, const char *path, const char *options);
 /* The same from memory, which is copied. */
 IMGPAR_API imgpar_array *imgpar_open_memory(imgpar_context *ctx, const void *bytes, size_t n);
+/* The same without a copy, as imgpar_array_wrap(): bytes are borrowed, and must not change, until
+ * on_release(user, bytes) is called (may be NULL), which it is also when an error array is returned. */
+IMGPAR_API imgpar_array *imgpar_open_wrap(imgpar_context *ctx, void *bytes, size_t n,
+                                          void (*on_release)(void *user, void *bytes), void *user);
 
 /*
  * Evaluates a and writes it to path: to a temporary file beside it, renamed when
  * complete. The first error of the whole graph comes back here; the message is
  * in imgpar_array_message(a). options->format and ->settings: png: bits=8|16,
- * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 under alpha.
+ * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 under alpha; pnm: bits. All three: range=R, the number that becomes white; without it u8, u16 and
+ * bool keep their look, and other numbers are rounded as they are.
+ * Alpha is saved as .pam (or .pnm); .ppm and .pgm, which have none, refuse it.
  */
 IMGPAR_API imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options);
 /* The same into memory: *out is new, for imgpar_free(). options->format is required. */
 IMGPAR_API imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void **out, size_t *n);
+
+/* The format that a path's ending tells, "png" for "a.PNG"; constant; NULL: none that is known. */
+IMGPAR_API const char *imgpar_path_format(const char *path);
 
 /* What the header of an encoded image says. */
 typedef struct imgpar_probe {
@@ -335,6 +348,8 @@ typedef struct imgpar_op_info {
     int sql_bare_name;    /* offered in SQL under its bare name too */
     int returns_number;   /* its result is one number */
     int same_bytes;       /* the same bytes on every device and schedule */
+    const char *rule;     /* what must hold between parameters, or NULL: "lo <= hi", "lo < hi", "scale != 0",
+                           * "width or height" (one of them not 0), "value per channels" (as many numbers) */
 } imgpar_op_info;
 
 /* The table: every operation by index, or by name or alias (NULL if there is none). */
@@ -350,6 +365,25 @@ IMGPAR_API imgpar_array *imgpar_op(imgpar_context *ctx, const char *name, imgpar
                                    size_t n_inputs, const char *options);
 
 /* ---- the pipeline language ---------------------------------------------------- */
+
+/*
+ * A word or a sign of the language that is no row of the operation table: a statement ("save"), a form
+ * ("make"), an operator ("**"), a name ("x"). Constant for the life of the process.
+ */
+typedef struct imgpar_word {
+    const char *name;
+    const char *category; /* "statement", "form", "operator" or "name" */
+    const char *usage;    /* "make(width, height, expr, channels=)" */
+    const char *summary;  /* one line */
+    const char *help;     /* more lines, or "" */
+    const char *example;
+} imgpar_word;
+/* All of them by index; imgpar_word_get() returns 0 where there is none. "-" is there twice. */
+IMGPAR_API size_t imgpar_word_count(void);
+IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out);
+/* The operations and words a misspelt name could mean, "blur, boxblur", into the n bytes of buf; "" if
+ * there are none. Returns the text's length. */
+IMGPAR_API size_t imgpar_near_names(const char *name, char *buf, size_t n);
 
 /* Evaluates pipeline text to an array: $1..$n are arrays[0..n-1]. Refuses save, print and param;
  * imgpar_apply_safe() refuses open too, for text that is not trusted. */
@@ -375,7 +409,8 @@ IMGPAR_API imgpar_status imgpar_pipeline_set(imgpar_pipeline *p, const char *nam
 IMGPAR_API imgpar_status imgpar_pipeline_check(imgpar_pipeline *p);
 /*
  * Runs the statements: all saves and prints are computed in one evaluation. print receives
- * what print() statements say, a line each, without newline.
+ * what print() statements say, a line each, without newline. IMGPAR_E_SYNTAX comes back
+ * before any file is opened.
  */
 IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context *ctx,
                                              void (*print)(void *user, const char *line), void *print_user,

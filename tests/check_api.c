@@ -299,6 +299,72 @@ START_TEST(wrapped_memory_is_given_back_once)
 }
 END_TEST
 
+START_TEST(a_wrapped_file_is_given_back_once)
+{
+    imgpar_context *ctx = new_context();
+    imgpar_array *image = new_image(ctx);
+    imgpar_options png = { .struct_size = sizeof png, .format = "png" };
+    void *file;
+    size_t n;
+    uint8_t bytes[N_BYTES], want[N_BYTES];
+    int n_released = 0;
+    fill_pixels(want, N_BYTES);
+    ck_assert_int_eq(imgpar_encode(image, &png, &file, &n), IMGPAR_OK);
+    imgpar_array_release(image);
+    imgpar_array *wrapped = imgpar_open_wrap(ctx, file, n, count_release, &n_released), *a = imgpar_invert(wrapped);
+    imgpar_array *plain = imgpar_open_wrap(ctx, file, n, NULL, NULL), *copied = imgpar_open_memory(ctx, file, n);
+    ck_assert_int_eq(imgpar_array_read(wrapped, bytes, N_BYTES), IMGPAR_OK);
+    ck_assert_mem_eq(bytes, want, N_BYTES);
+    imgpar_array_release(wrapped);
+    ck_assert_int_eq(n_released, 0);
+    ck_assert_int_eq(imgpar_array_read(a, bytes, N_BYTES), IMGPAR_OK);
+    ck_assert_int_eq(bytes[100], 255 - want[100]);
+    imgpar_array_release(a);
+    ck_assert_int_eq(n_released, 1);
+    imgpar_array_release(plain);
+    expect_error(imgpar_open_wrap(ctx, file, 9, count_release, &n_released), IMGPAR_E_CORRUPT, NULL);
+    expect_error(imgpar_open_wrap(ctx, NULL, 0, count_release, &n_released), IMGPAR_E_ARGUMENT, "the bytes are NULL");
+    expect_error(imgpar_open_wrap(NULL, file, n, count_release, &n_released), IMGPAR_E_ARGUMENT, NULL);
+    ck_assert_int_eq(n_released, 4);
+    memset(file, 0, n); /* a copy is a copy */
+    imgpar_free(file);
+    ck_assert_int_eq(imgpar_array_read(copied, bytes, N_BYTES), IMGPAR_OK);
+    ck_assert_mem_eq(bytes, want, N_BYTES);
+    imgpar_array_release(copied);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+START_TEST(what_cannot_be_saved_is_not_computed)
+{
+    static const struct { int rank; int64_t shape[4]; const char *path, *settings; const char *message; } rows[] = {
+        { 4, { 2, 2, 2, 3 }, "a.png", NULL, "png holds [height, width, 1-4 channels], not [2, 2, 2, 3]" },
+        { 3, { 2, 2, 6 }, "a.jpg", NULL, "jpeg holds [height, width, 1-4 channels], not [2, 2, 6]" },
+        { 2, { 2, 70000 }, "a.jpg", NULL, "jpeg: sides reach 65500 pixels at most" },
+        { 3, { 2, 2, 4 }, "a.PPM", NULL, "PPM holds no alpha, and the image has 4 channels" },
+        { 3, { 2, 2, 3 }, "a.png", "quality=3", "png: unknown setting quality" },
+        { 3, { 2, 2, 3 }, "a.xyz", NULL, "the name tells no format" },
+    };
+    static const uint8_t zeros[140000];
+    imgpar_context *ctx = new_context();
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        imgpar_options options = { .struct_size = sizeof options, .settings = rows[k].settings };
+        imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_U8, rows[k].rank, rows[k].shape, zeros), *b = imgpar_invert(a);
+        imgpar_counters counters;
+        ck_assert_int_ne(imgpar_save(b, rows[k].path, &options), IMGPAR_OK);
+        ck_assert_msg(strstr(imgpar_array_message(b), rows[k].message), "%s", imgpar_array_message(b));
+        imgpar_context_counters(ctx, &counters);
+        ck_assert_uint_eq(counters.evaluations, 0);
+        imgpar_array_release(a);
+        imgpar_array_release(b);
+    }
+    ck_assert_str_eq(imgpar_path_format("x/y.JPG"), "jpeg");
+    ck_assert_ptr_null(imgpar_path_format("x.png/y"));
+    ck_assert_ptr_null(imgpar_path_format(NULL));
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("api");
@@ -312,6 +378,8 @@ int main(void)
     tcase_add_test(c, the_order_of_releases_is_free);
     tcase_add_test(c, kept_values_go_with_the_last_handle);
     tcase_add_test(c, wrapped_memory_is_given_back_once);
+    tcase_add_test(c, a_wrapped_file_is_given_back_once);
+    tcase_add_test(c, what_cannot_be_saved_is_not_computed);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

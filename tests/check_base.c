@@ -298,6 +298,29 @@ END_TEST
 
 /* ---- statuses ------------------------------------------------------------------------ */
 
+START_TEST(differences_of_64_bit_integers_are_exact)
+{
+    static const struct { imgpar_dtype dtype; uint64_t a, b; double want; } rows[] = {
+        { IMGPAR_U64, UINT64_MAX, UINT64_MAX - 1, 1 },
+        { IMGPAR_U64, 1ull << 53, (1ull << 53) + 1, 1 },
+        { IMGPAR_U64, 0, UINT64_MAX, 18446744073709551615.0 },
+        { IMGPAR_I64, INT64_MAX, INT64_MAX - 2, 2 },
+        { IMGPAR_I64, (uint64_t)INT64_MIN, INT64_MAX, 18446744073709551615.0 },
+        { IMGPAR_I64, (uint64_t)-3, 4, 7 },
+        { IMGPAR_I64, 1ull << 62, 1ull << 62, 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ck_assert_double_eq(ip_number_difference(rows[i].dtype, &rows[i].a, &rows[i].b), rows[i].want);
+        ck_assert_double_eq(ip_number_difference(rows[i].dtype, &rows[i].b, &rows[i].a), rows[i].want);
+    }
+    float nan = NAN, one = 1, infinite = INFINITY;
+    ck_assert_double_eq(ip_number_difference(IMGPAR_F32, &nan, &nan), 0);
+    ck_assert_double_eq(ip_number_difference(IMGPAR_F32, &nan, &one), INFINITY);
+    ck_assert_double_eq(ip_number_difference(IMGPAR_F32, &infinite, &infinite), 0);
+    ck_assert_double_eq(ip_number_difference(IMGPAR_U8, &(uint8_t){ 3 }, &(uint8_t){ 250 }), 247);
+}
+END_TEST
+
 START_TEST(statuses_have_distinct_names)
 {
     for (int i = IMGPAR_OK; i <= IMGPAR_E_INTERNAL; i++)
@@ -348,6 +371,7 @@ int main(void)
     tcase_add_test(c, every_half_reads_and_writes_back);
     tcase_add_test(c, halves_round_to_nearest_even);
     tcase_add_loop_test(c, stored_numbers_round_and_saturate, 0, N(stores));
+    tcase_add_test(c, differences_of_64_bit_integers_are_exact);
     tcase_add_test(c, statuses_have_distinct_names);
     tcase_add_test(c, the_first_failure_is_kept);
     suite_add_tcase(suite, c);

@@ -230,10 +230,10 @@ static const struct { ip_format format; const char *text, *message; } settings[]
     { IP_FORMAT_JPEG, "quality", "jpeg: quality has no value" },
     { IP_FORMAT_JPEG, "quality=1 quality=2", "jpeg: quality is given twice" },
     { IP_FORMAT_JPEG, "subsample=411", "jpeg: subsample=411 is not 420, 422 or 444" },
-    { IP_FORMAT_JPEG, "bits=16", "jpeg: unknown setting bits; there are quality, subsample, progressive, background" },
+    { IP_FORMAT_JPEG, "bits=16", "jpeg: unknown setting bits; there are quality, subsample, progressive, background, range" },
     { IP_FORMAT_PNG, "bits=12", "png: bits=12 is not 8 or 16" },
     { IP_FORMAT_PNG, "level=10", "png: level=10 is above 9" },
-    { IP_FORMAT_PNG, "=4", "png: unknown setting ; there are bits, level" },
+    { IP_FORMAT_PNG, "=4", "png: unknown setting ; there are bits, level, range" },
     { IP_FORMAT_NPY, "bits=8", "npy: unknown setting bits; it has none" },
     { IP_FORMAT_PNM, "bits=16", NULL },
 };

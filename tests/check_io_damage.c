@@ -450,6 +450,38 @@ START_TEST(polling_stops_reading_and_writing)
 }
 END_TEST
 
+/* How much lies between two polls is bounded: a row, or a piece of what has no rows. */
+START_TEST(polls_come_between_bounded_pieces)
+{
+    enum { SIDE = 2048, N_BYTES = SIDE * SIDE * 8, N_PIECES = N_BYTES / IP_PIECE_BYTES, N_ROWS = 200 };
+    double *numbers = calloc(SIDE * SIDE, sizeof *numbers);
+    ck_assert_int_ge(N_PIECES, 8);
+    for (int f = 0; f < IP_N_FORMATS; f++) {
+        const bool has_rows = f != IP_FORMAT_NPY;
+        const int side = has_rows ? N_ROWS : SIDE, least = has_rows ? N_ROWS : N_PIECES;
+        const ip_pixels p = pixels_3d(IMGPAR_F64, side, side, 1, numbers);
+        counter encoding = { -1, 0, 0 }, decoding = { -1, 0, 0 };
+        const ip_poll poll = { count_down, &encoding };
+        const ip_read_options o = { .poll = { count_down, &decoding } };
+        void *out;
+        size_t n;
+        ip_image image;
+        ck_assert_int_eq(ip_io_encode(&p, (ip_format)f, NULL, &poll, &out, &n, NULL), IMGPAR_OK);
+        ck_assert_msg(encoding.asked >= least, "%s: %d polls while encoding", ip_format_name((ip_format)f), encoding.asked);
+        ck_assert_int_eq(ip_io_decode(out, n, "x", &o, &image, NULL), IMGPAR_OK);
+        const int rows = f == IP_FORMAT_JPEG ? N_ROWS / 16 : least;
+        ck_assert_msg(decoding.asked >= rows, "%s: %d polls while decoding", ip_format_name((ip_format)f), decoding.asked);
+        ip_image_release(&image);
+        ip_free(out);
+    }
+    counter writing = { -1, 0, 0 };
+    const ip_poll poll = { count_down, &writing };
+    ck_assert_int_eq(ip_io_write("/dev/null", numbers, N_BYTES, &poll, NULL), IMGPAR_OK);
+    ck_assert_int_ge(writing.asked, N_PIECES);
+    free(numbers);
+}
+END_TEST
+
 /* ---- each call failing in turn --------------------------------------------------------------------- */
 
 START_TEST(decoding_survives_each_failing_allocation)
@@ -518,7 +550,7 @@ START_TEST(reading_files_survives_each_failing_call)
     blob b = sample(_i / 2 ? JPEG_BASELINE : PNG_RGB);
     unsigned char *filler = random_bytes(90000); /* the header is not in the first 64 KiB */
     if (_i / 2 == 0) png_add(&b, "IDAT", "prVt", filler, 90000);
-    ck_assert_int_eq(ip_io_write(target, b.bytes, b.n, NULL), IMGPAR_OK);
+    ck_assert_int_eq(ip_io_write(target, b.bytes, b.n, NULL, NULL), IMGPAR_OK);
     bool is_done = false;
     for (unsigned long nth = 1; !is_done; nth++) {
         ip_file file, copy = { 0 };
@@ -552,10 +584,10 @@ START_TEST(writing_files_survives_each_failing_call)
     const char *file = _i / 2 == 2 ? real : target;
     if (_i / 2 == 2) ck_assert_int_eq(symlink("b", target), 0); /* written through a link */
     for (unsigned long nth = 1;; nth++) {
-        if (_i / 2 > 0) ck_assert_int_eq(ip_io_write(file, old, sizeof old, NULL), IMGPAR_OK);
+        if (_i / 2 > 0) ck_assert_int_eq(ip_io_write(file, old, sizeof old, NULL, NULL), IMGPAR_OK);
         ip_error err = { 0 };
         ip_fault_set(kind, nth);
-        imgpar_status st = ip_io_write(target, "new", 3, &err);
+        imgpar_status st = ip_io_write(target, "new", 3, NULL, &err);
         const bool is_done = ip_fault_seen(kind) < nth;
         ip_fault_set(kind, 0);
         struct stat info;
@@ -568,6 +600,18 @@ START_TEST(writing_files_survives_each_failing_call)
         ck_assert_uint_lt(nth, 1000);
     }
     unlink(real);
+}
+END_TEST
+
+START_TEST(an_interrupted_write_leaves_nothing)
+{
+    unsigned char *bytes = calloc(3, IP_PIECE_BYTES);
+    counter c = { 1, 0, 0 };
+    const ip_poll poll = { count_down, &c };
+    ip_error err = { 0 };
+    ck_assert_int_eq(ip_io_write(target, bytes, 3 * (size_t)IP_PIECE_BYTES, &poll, &err), IMGPAR_E_INTERRUPTED);
+    ck_assert_int_eq(access(target, F_OK), -1); /* and remove_folder() finds no temporary file */
+    free(bytes);
 }
 END_TEST
 
@@ -589,11 +633,13 @@ int main(void)
     tcase_add_loop_test(c, other_kinds_of_jpeg_are_unsupported, 0, N(processes));
     tcase_add_test(c, exif_is_bounded);
     tcase_add_test(c, polling_stops_reading_and_writing);
+    tcase_add_test(c, polls_come_between_bounded_pieces);
     tcase_add_loop_test(c, decoding_survives_each_failing_allocation, 0, N_SAMPLES);
     tcase_add_loop_test(c, encoding_survives_each_failing_allocation, 0, 6);
     suite_add_tcase(suite, c);
     c = tcase_create("files");
     tcase_add_checked_fixture(c, make_folder, remove_folder);
+    tcase_add_test(c, an_interrupted_write_leaves_nothing);
     tcase_add_loop_test(c, reading_files_survives_each_failing_call, 0, 4);
     tcase_add_loop_test(c, writing_files_survives_each_failing_call, 0, 6);
     suite_add_tcase(suite, c);

@@ -57,7 +57,7 @@ static blob gray_png(void)
 static void write_ok(const char *name, blob b)
 {
     ip_error err = { 0 };
-    ck_assert_msg(ip_io_write(name, b.bytes, b.n, &err) == IMGPAR_OK, "%s", err.message);
+    ck_assert_msg(ip_io_write(name, b.bytes, b.n, NULL, &err) == IMGPAR_OK, "%s", err.message);
 }
 
 START_TEST(a_file_comes_back)
@@ -133,7 +133,7 @@ START_TEST(pipes_and_standard_input_are_read_once)
     in_folder("fifo");
     ck_assert_int_eq(mkfifo(path, 0600), 0);
     pid_t child = fork();
-    if (child == 0) _exit(ip_io_write(path, b.bytes, b.n, NULL));
+    if (child == 0) _exit(ip_io_write(path, b.bytes, b.n, NULL, NULL));
     int before = -1;
     if (is_stdin) {
         before = dup(0);
@@ -208,7 +208,7 @@ START_TEST(what_cannot_be_written_is_told)
     for (int i = 0; i < N(cases); i++) {
         ip_error err = { 0 };
         if (!cases[i].message && access("/proc/self", F_OK) != 0) continue; /* /proc is not mounted: a plain folder */
-        ck_assert_int_eq(ip_io_write(cases[i].path, b.bytes, b.n, &err), IMGPAR_E_IO);
+        ck_assert_int_eq(ip_io_write(cases[i].path, b.bytes, b.n, NULL, &err), IMGPAR_E_IO);
         if (cases[i].message) ck_assert_str_eq(err.message, cases[i].message);
     }
     write_ok("/dev/null", b);
@@ -225,11 +225,11 @@ START_TEST(standard_output_is_written_and_a_closed_pipe_told)
     ck_assert_int_eq(pipe(pipes), 0);
     dup2(pipes[1], 1);
     close(pipes[1]);
-    imgpar_status st = ip_io_write("-", b.bytes, b.n, &err);
+    imgpar_status st = ip_io_write("-", b.bytes, b.n, NULL, &err);
     ssize_t n = read(pipes[0], back, b.n);
     close(pipes[0]);
     signal(SIGPIPE, SIG_IGN);
-    imgpar_status broken = ip_io_write("-", b.bytes, b.n, &err);
+    imgpar_status broken = ip_io_write("-", b.bytes, b.n, NULL, &err);
     dup2(before, 1);
     close(before);
     ck_assert_int_eq(st, IMGPAR_OK);

@@ -5,6 +5,7 @@
  */
 #include "base/str.h"
 #include "base/alloc.h"
+#include "lang/words.h"
 
 #include <check.h>
 #include <imgpar.h>
@@ -162,6 +163,19 @@ END_TEST
 static const text_case messages[] = {
     /* the lexer */
     { "print(@)", "1:7: '@' means nothing here" },
+    { "a = open('b.png')", "1:10: ''' means nothing here; text stands in double quotes: \"photo.jpg\"" },
+    { "a = open(b.png)", "1:11: '.' means nothing here; a file's name stands in quotes: \"photo.jpg\"" },
+    { "a = open(\"b.png\").blur(2)", "1:18: '.' means nothing here; operations are called: blur(a)" },
+    { "a = 1\nprint(a.width)", "2:8: '.' means nothing here; operations are called: width(a)" },
+    { "// a comment\nprint(1)", "1:1: a comment starts with #" },
+    { "print(1) /* a comment */", "1:10: a comment starts with #" },
+    { "a = 1\nprint(iterate(a, 3, a + 1))", "2:23: iterate: the step does not use _, the value before it" },
+    { "let a = 1", "1:5: expected an operator or the end of the line, found a; an assignment is NAME = expr" },
+    { "def f(p) = p", "1:5: expected an operator or the end of the line, found f; a function is fn NAME(p) = expr" },
+    { "a = if 1 > 0 then 2", "1:8: expected an operator or the end of the line, found a number; a choice is cond ? yes : no" },
+    { "print(1 and 2)", "1:9: expected ',' or ')' for the '(' of line 1, found and; that is &&" },
+    { "a = 1\nb = 2\n", "2:1: nothing is saved or printed: save(expr, \"FILE\") or print(expr) is expected" },
+    { "print(blur(\"b.png\"))", "1:12: blur: a must be an array, not a text; open(\"FILE\") gives a file's image" },
     { "print(\xc3\xa9)", "1:7: this character belongs in a string or a comment" },
     { "a = \"abc\nprint(a)", "1:5: this string has no closing '\"' on its line" },
     { "print(\"a\\qb\")", "1:9: no such escape: \\n \\t \\r \\\" \\\\ \\xHH and \\uHHHH exist" },
@@ -200,12 +214,29 @@ static const text_case messages[] = {
     { "print(p -> 1, 1)", "1:9: a value is expected; a function '->' is an argument of fn, iterate or reduce" },
     { "print((1) -> 2)", "1:8: a parameter of '->' is a name" },
     { "", "1:1: nothing is saved or printed: save(expr, \"FILE\") or print(expr) is expected" },
-    { "a = 1", "1:6: nothing is saved or printed: save(expr, \"FILE\") or print(expr) is expected" },
+    { "a = 1", "1:1: nothing is saved or printed: save(expr, \"FILE\") or print(expr) is expected" },
     /* names */
     { "tower = 1\nprint(towr)", "2:7: unknown name towr (near: tower)" },
     { "print(nothing)", "1:7: unknown name nothing" },
     { "print(blurr(1))", "1:7: unknown operation blurr (near: blur)" },
+    /* rules between literals are found before a file is opened, wherever they can be known */
+    { "print(clamp(open(\"none.png\"), 5, 2))", "1:31: clamp: lo=5 is above hi=2" },
+    { "print(clamp(open(\"none.png\"), 5, hi=-1))", "1:31: clamp: lo=5 is above hi=-1" },
+    { "param w = 0\nprint(resize(open(\"none.png\"), w, 0))", "2:32: resize: width or height is needed" },
+    { "print(resize(open(\"none.png\")))", "1:7: resize: width or height is needed" },
+    { "print(convolve(open(\"none.png\"), [1 2 1], scale=2 - 2))", "1:51: convolve: scale=0" },
+    { "print(histogram(open(\"none.png\"), lo=3, hi=3))", "1:38: histogram: lo=3 is not below hi=3" },
+    { "print(fill(2, 2, [1 2 3], channels=4))", "1:18: fill: value has 3 numbers for 4 channels" },
+    { "print(blur(open(\"none.png\"), border=zero, cval=2))", "1:37: blur: border=zero takes no cval; write border=constant" },
+    { "save(1, \"a.png\", range=0)", "1:24: save: png: range=0 is not a number above 0" },
+    { "save(1, \"a.npy\", range=1)", "1:24: save: npy: unknown setting range; it has none" },
+    { "save(1, \"a.jpg\", range=\"1x\")", "1:24: save: jpeg: range=1x is not a number above 0" },
+    { "print(make(2, expr=x))", "1:7: make: height is missing" },
+    { "print(make(2, 3))", "1:7: make: expr is missing" },
+    { "print(make(shape=[2 0], expr=x))", "1:18: make: shape is a vector of 1 to 4 whole numbers from 1 to 1000000" },
+    { "print(make(2, shape=[2 2], expr=x))", "1:21: make: shape stands for width, height and channels; give it alone" },
     { "print(itearte(1, 2, _))", "1:7: unknown operation itearte (near: iterate)" },
+    { "x0 = 1\nsavee(x0, \"a.png\")", "2:1: unknown operation savee (near: save)" },
     { "fn soften(a) = a\nprint(sotfen(1))", "2:7: unknown operation sotfen (near: soften)" },
     { "print(a)\na = 1", "1:7: a is used before line 2, which defines it" },
     { "fn f(a) = f(a - 1)\nprint(f(3))", "1:11: f calls itself: there is no recursion; iterate() repeats" },
@@ -278,6 +309,32 @@ static const text_case messages[] = {
 };
 
 /* The message is pinned up to the end of `wanted`, and for those of this folder it is all of the first line. */
+/* One table serves the parser, the messages and --help: what it says of a form is what the form takes. */
+START_TEST(words_are_described)
+{
+    imgpar_word word;
+    for (size_t i = 0; i < imgpar_word_count(); i++) {
+        ck_assert_int_eq(imgpar_word_get(i, &word), 1);
+        ck_assert(word.name[0] && word.usage[0] && word.summary[0] && word.example[0] && word.help);
+    }
+    ck_assert_int_eq(imgpar_word_get(imgpar_word_count(), &word), 0);
+    for (size_t i = 0; ip_word_at(i); i++) {
+        const ip_word *w = ip_word_at(i);
+        ck_assert_int_eq(w->form != NULL, strcmp(w->info.category, "form") == 0);
+        ck_assert_ptr_null(w->form ? imgpar_op_find(w->info.name) : NULL);
+        for (int k = 0; k < IP_FORM_MAX_PARAMS && w->params[k] && strcmp(w->info.name, "reduce") != 0; k++)
+            ck_assert_msg(strstr(w->info.usage, w->params[k]) != NULL, "%s: %s", w->info.usage, w->params[k]);
+    }
+    char near[40];
+    ck_assert_uint_eq(imgpar_near_names("stencill", near, sizeof near), strlen("stencil"));
+    ck_assert_str_eq(near, "stencil");
+    imgpar_near_names("blurr", near, 6);
+    ck_assert_uint_lt(strlen(near), 6);
+    imgpar_near_names("qqqqqqq", near, sizeof near);
+    ck_assert_str_eq(near, "");
+}
+END_TEST
+
 START_TEST(messages_are_pinned)
 {
     imgpar_pipeline *p;
@@ -329,6 +386,10 @@ static const text_case arrays[] = {
     { "make(3, 2, 7)", "[7 7 7; 7 7 7]" },
     { "make(3, 2, 7, channels=2)", "[[7 7; 7 7; 7 7] [7 7; 7 7; 7 7]]" },
     { "make(2, 2, c + 10 * x, channels=2)", "[[0 1; 10 11] [0 1; 10 11]]" },
+    { "make(shape=[2 1 2 2], expr=z * 100 + x * 10 + c)", "[0 1; 10 11] [100 101; 110 111]" },
+    { "make(shape=[3], expr=x + 1)", "[1 2 3]" },
+    { "make(shape=[1 2 6], expr=c + x)", "[0 1 2 3 4 5; 0 1 2 3 4 5]" },
+    { "make(shape=[2 2 1 1], expr=5) * (z + 1) + y", "[5] [6] [10] [11]" },
     { "fn sq(v) = v * v\nmake(3, 1, sq(x))", "[0 1 4]" },
     { "fn ramp() = x * 2\nmake(3, 1, ramp() + 1)", "[1 3 5]" },
     { "fn ramp() = x * 2\n$1 + ramp()", "[1 4 7; 4 7 10]" },
@@ -360,6 +421,9 @@ static const text_case arrays[] = {
     { "fn step(p, q) = (q, p)\n(a, b) = iterate(($1, $2), 101, step)\na", "[10 20 30; 40 50 60]" },
     { "(a, n) = iterate(($1, 0), 5, (p, k) -> (p + k, k + 1))\na", "[11 12 13; 14 15 16]" },
     { "(a, n) = iterate(($1, 0), 100, (p, k) -> (p + k, k + 1))\na", "[4951 4952 4953; 4954 4955 4956]" },
+    { "iterate($1 + 0, 100, p -> min(p + 1, iterate($2 + 0, 100, q -> min(q, p + 5) + 1)))", "[101 102 103; 104 105 106]" },
+    { "iterate($1 + 0, 100, p -> p + iterate($2 + 0, 100, q -> min(q, p)) - p + 1)", "[11 21 31; 41 51 61]" },
+    { "(a, b) = iterate(($1, $2), 101, (p, q) -> iterate((q, p), 101, (r, s) -> (s, r)))\na", "[1 2 3; 4 5 6]" },
 };
 
 static imgpar_array *two_arrays(imgpar_array *in[2], const char *text)
@@ -675,6 +739,7 @@ int main(void)
     tcase_add_loop_test(c, numbers_have_the_right_value, 0, N(numbers));
     tcase_add_loop_test(c, programs_print, 0, N(programs));
     tcase_add_loop_test(c, messages_are_pinned, 0, N(messages));
+    tcase_add_test(c, words_are_described);
     tcase_add_test(c, the_caret_stands_below_its_character);
     tcase_add_loop_test(c, arrays_have_the_right_elements, 0, N(arrays));
     tcase_add_loop_test(c, a_dumped_graph_reads_back, 0, N(arrays));

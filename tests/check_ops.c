@@ -146,6 +146,18 @@ START_TEST(examples_can_be_built)
 }
 END_TEST
 
+START_TEST(only_numbers_have_limits)
+{
+    for (size_t k = 0; k < imgpar_op_count(); k++)
+        for (int i = 0; i < imgpar_op_get(k)->n_params; i++) {
+            const imgpar_op_param *p = &imgpar_op_get(k)->params[i];
+            bool is_number = strcmp(p->type, "number") == 0 || strcmp(p->type, "integer") == 0;
+            ck_assert_msg(is_number || (isinf(p->minimum) && isinf(p->maximum)), "%s: %s", imgpar_op_get(k)->name, p->name);
+            ck_assert_msg(strcmp(p->type, "choice") != 0 || strchr(p->choices, '|'), "%s: %s", imgpar_op_get(k)->name, p->name);
+        }
+}
+END_TEST
+
 START_TEST(near_names_are_found)
 {
     static const struct { const char *wrong, *near; } cases[] = {
@@ -210,6 +222,9 @@ static const struct { const char *op, *options, *message; } bad_calls[] = {
     { "resize", NULL, "resize: width or height is needed" },
     { "linear", "a=[1 2]", "linear: a has 2 numbers for 3 channels" },
     { "histogram", "lo=3, hi=3", "histogram: lo=3 is not below hi=3" },
+    { "resize", "width=0, height=0", "resize: width or height is needed" },
+    { "blur", "border=zero, cval=3", "blur: border=zero takes no cval; write border=constant" },
+    { "convsep", "column=[1], row=[1], scale=0", "convsep: scale=0" },
     { "blurr", NULL, "unknown operation blurr (near: blur)" },
     { "number", NULL, "unknown operation number" },
 };
@@ -501,6 +516,7 @@ int main(void)
     tcase_add_test(table, defaults_lie_within_their_ranges);
     tcase_add_test(table, bare_names_are_no_words_of_sql);
     tcase_add_test(table, examples_can_be_built);
+    tcase_add_test(table, only_numbers_have_limits);
     tcase_add_test(table, near_names_are_found);
     tcase_add_test(table, operators_are_found_by_symbol);
     tcase_add_loop_test(calls, bad_calls_say_what_is_wrong, 0, COUNT(bad_calls));

@@ -140,7 +140,7 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT blend(" GRAY ", lazy(" RGB "))", "blend(): a is 4x3, b is 2x1" },
     { "SELECT apply('blurr($1, 2)', " GRAY ")",
       "apply(): 1:1: unknown operation blurr (near: blur)\nblurr($1, 2)\n^" },
-    { "SELECT png(" GRAY ", 'foo=7')", "png(): unknown setting foo; there are bits, level" },
+    { "SELECT png(" GRAY ", 'foo=7')", "png(): unknown setting foo; there are bits, level, range" },
     { "SELECT save(" GRAY ", '/nonexistent/x.png')", "save(): /nonexistent/x.png: No such file or directory" },
     { "SELECT img_setting('schedule', 'best')", "img_setting(): schedule=best is not a value of this setting" },
     { "SELECT lazy('a.png')", "lazy(): argument 1 is a text, not an image" },

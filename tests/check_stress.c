@@ -8,6 +8,7 @@
 #include "run/context.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,8 +75,22 @@ static int poll_counting(void *user, double done)
     return 1;
 }
 
-/* Computers that run tests are slow and busy: what is promised is 100 ms, what is refused five times that. */
-enum { PROMISED_MS = 100, REFUSED_MS = 5 * PROMISED_MS };
+/* Computers that run tests are busy: of some tries the best one must keep what is promised, and none may be far off. */
+enum { PROMISED_MS = 100, REFUSED_MS = 5 * PROMISED_MS, N_TRIES = 6 };
+
+/* The longest time between polls, the one after the answer to stop included. */
+static double interrupt(imgpar_array *work, const char *schedule)
+{
+    patience p = { .stop_after = 6 };
+    imgpar_options options = { .struct_size = sizeof options, .poll = poll_counting, .user = &p };
+    ck_assert_int_eq(imgpar_array_eval(work, &options), IMGPAR_E_INTERRUPTED);
+    double took_ms = now_ms() - p.asked_ms;
+    ck_assert_int_eq(p.n_polls, p.stop_after); /* not asked again */
+    ck_assert_msg(p.longest_ms < REFUSED_MS, "%s: %.0f ms between polls", schedule, p.longest_ms);
+    ck_assert_msg(took_ms < REFUSED_MS, "%s: stopped only after %.0f ms", schedule, took_ms);
+    ck_assert(!p.goes_back);
+    return p.longest_ms > took_ms ? p.longest_ms : took_ms;
+}
 
 static void check_interruption(const char *schedule, int64_t side)
 {
@@ -85,15 +100,11 @@ static void check_interruption(const char *schedule, int64_t side)
     ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
     bool builds = ctx->device && strcmp(schedule, "ref") != 0; /* programs, which nobody can interrupt */
     imgpar_array *warm = imgpar_apply(ctx, text, builds ? &large : &small, 1), *work = imgpar_apply(ctx, text, &large, 1);
-    patience p = { .stop_after = 6 };
-    imgpar_options options = { .struct_size = sizeof options, .poll = poll_counting, .user = &p };
     ck_assert_int_eq(imgpar_array_eval(warm, NULL), IMGPAR_OK);
-    ck_assert_int_eq(imgpar_array_eval(work, &options), IMGPAR_E_INTERRUPTED);
-    double took_ms = now_ms() - p.asked_ms;
-    ck_assert_int_eq(p.n_polls, p.stop_after); /* not asked again */
-    ck_assert_msg(p.longest_ms < REFUSED_MS, "%s: %.0f ms between polls", schedule, p.longest_ms);
-    ck_assert_msg(took_ms < REFUSED_MS, "%s: stopped only after %.0f ms", schedule, took_ms);
-    ck_assert(!p.goes_back);
+    double best_ms = REFUSED_MS;
+    for (int k = 0; k < N_TRIES && best_ms > PROMISED_MS; k++)
+        best_ms = fmin(best_ms, interrupt(work, schedule));
+    ck_assert_msg(best_ms <= PROMISED_MS, "%s: %.0f ms between polls at best", schedule, best_ms);
     ck_assert_int_eq(imgpar_array_status(work), IMGPAR_E_INTERRUPTED);
     imgpar_array *again = imgpar_invert(small); /* the context is as good as new */
     ck_assert_int_eq(imgpar_array_eval(again, NULL), IMGPAR_OK);

@@ -68,8 +68,27 @@ expect_run "a bad tolerance" 2 "" "imgpar-run: --verify=x: a number from 0 on is
 expect_run "-o without -e" 2 "" "imgpar-run: -o goes with -e; a pipeline file says itself what it saves $hint" \
     -o a.png a.conf
 expect_run "a stray word" 2 "" "imgpar-run: word: NAME=VALUE is expected $hint" a.conf word
-expect_run "an unknown operation in --help" 2 "" "imgpar-run: unknown operation blurr (--list-ops lists them)" \
-    --help blurr
+expect_run "an unknown operation in --help" 2 "" \
+    "imgpar-run: unknown operation blurr (near: blur); --list-ops lists them" --help blurr
+expect_run "an unknown word in --help" 2 "" \
+    "imgpar-run: unknown operation itearte (near: iterate); --list-ops lists them" --help itearte
+expect_run "nothing like it in --help" 2 "" "imgpar-run: unknown operation zzzzzz; --list-ops lists them" --help zzzzzz
+
+expect_run "-o with an unknown ending" 2 "" \
+    "imgpar-run: -o b.xyz: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format" \
+    -e 'open("none.png")' -o b.xyz
+expect_run "-o without an ending" 2 "" \
+    "imgpar-run: -o a.d/b: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format" -e 1 -o a.d/b
+expect_run "-o - without a format" 2 "" "imgpar-run: -o - needs a format: --format=png, jpeg, npy or pnm" \
+    -e 'open("none.png")' -o -
+expect_run "-o and --format at odds" 2 "" "imgpar-run: -o b.png and --format=jpg contradict each other" \
+    --format=jpg -e 'open("none.png")' -o b.png
+expect_run "a param given twice" 2 "" "imgpar-run: s is given twice $hint" a.conf s=1 t=2 s=1
+
+expect_run "an operation instead of a pipeline" 2 "" \
+    "imgpar-run: blur is an operation, not a pipeline: -e 'blur(open(\"photo.jpg\"))' -o out.png $hint" blur a.png
+expect_run "spaces around =" 2 "" "imgpar-run: s =: NAME=VALUE is one word, without spaces $hint" a.conf s = 3
+expect_run "a file to write without -o" 2 "" "imgpar-run: b.png: NAME=VALUE is expected; -o b.png writes it $hint" -e 1 b.png
 
 # ---- the text: 2, with a place, before anything is opened ---------------------------------------
 
@@ -80,6 +99,8 @@ expect_error "sigma=-1" 2 'imgpar-run: -e:1:24: blur: sigma=-1 is below 0' -e 'b
 expect_error "a syntax error" 2 'imgpar-run: -e:1:4: expected a value, found *' -e '1 +'
 expect_error "-o without an expression" 2 'imgpar-run: -o needs -e to end with an expression' \
     -e 'save(1, "a.npy")' -o b.npy
+expect_error "no size" 2 'imgpar-run: -e:1:26: resize: width or height is needed' \
+    -e 'resize(open("none.png"), 0, 0)' -o b.png
 printf 'param s = 2\nprint(blur(open("none.png"), s))\n' > a.conf
 expect_error "a param out of its range" 2 'imgpar-run: a.conf:2:30: blur: sigma=-1 is below 0' a.conf s=-1
 expect_error "a param that is no number" 2 'imgpar-run: s=big: param s is a number' a.conf s=big
@@ -100,10 +121,16 @@ expect_error "a text named .png" 1 'imgpar-run: -e:1:1: *text.png: *' -e 'open("
 expect_error "sizes that differ" 1 'imgpar-run: -e:1:15: +: *' -e 'make(4, 4, x) + make(5, 5, x)' -o b.png
 expect_error "a picture without -o" 1 'imgpar-run: -e:1:1: this expression gives [[]9, 9[]] i32, which goes nowhere*' \
     -e 'make(9, 9, x)'
+expect_error "alpha as PPM" 1 'imgpar-run: -e:1:1: ppm holds no alpha, and the image has 4 channels; .pam and .png hold it' \
+    -e 'save(make(4, 4, x, channels=4), "b.ppm")'
+expect_error "alpha as PGM" 1 'imgpar-run: pgm holds no alpha, and the image has 2 channels; .pam and .png hold it' \
+    -e 'make(4, 4, x, channels=2)' -o b.pgm
 expect_error "a folder that is not there" 1 'imgpar-run: *none/b.png: No such file or directory' \
     -e 'make(4, 4, x)' -o none/b.png
-expect_error "standard output without a format" 1 'imgpar-run: save: standard output needs a format*' \
-    -e 'make(4, 4, x)' -o -
+expect_error "a save to standard output without a format" 2 'imgpar-run: -e:1:1: save: standard output needs a format*' \
+    -e 'save(open("none.png"), "-")'
+expect_error "standard input opened twice" 2 'imgpar-run: -e:1:13: open: standard input can be read once*' \
+    -e 'open("-") + open("-")' -o b.png
 printf 'print(1)\0' > zero.conf
 expect_error "a zero byte in a pipeline" 1 'imgpar-run: zero.conf: a pipeline is text, this has a zero byte' zero.conf
 rm zero.conf
@@ -131,6 +158,30 @@ expect_run "params are set" 0 "4.5 a b" "" params.conf n=3.5 't=a b'
 echo 'print(6 * 7)' | "$imgpar_run" - > out 2> err || fail "a pipeline on standard input: $(cat err)"
 expect "a pipeline on standard input" "$(cat out)" "42"
 
+expect_run "floats from 0 to 1 are saved with a range" 0 "" "" \
+    -e 'save(make(5, 1, x == 4 ? 7.5 : x == 0 ? -0.5 : x == 1 ? 0.2 : x == 2 ? 0.5 : 1.0), "r.png", range=1)'
+expect_run "and come back" 0 "[[0; 51; 128; 255; 255]]" "" -e 'open("r.png")'
+"$imgpar_run" -e 'save(make(3, 1, x * 50), "r.png", range=100, bits=16)' && expect_run "with 16 bits" 0 "[[0; 32768; 65535]]" "" -e 'open("r.png")'
+rm r.png
+
+expect_run "an image instead of a pipeline" 2 "" \
+    "imgpar-run: b.png is an image, not a pipeline: -e 'blur(open(\"b.png\"))' -o out.png" b.png
+expect_run "floats that look black" 0 "" "imgpar-run: warning: save: no value is above 1, which looks black; range=1 makes 1 white" \
+    -e 'open("b.png") / 255' -o r.png
+expect_run "floats that are all 0" 0 "" "" -e 'open("b.png") * 0.0' -o r.png
+expect_run "floats in NPY" 0 "" "" -e 'open("b.png") / 255' -o r.npy
+rm r.npy r.png
+
+# Standard input is read once, however often the pipeline is built.
+for words in "" "--verify" "--explain"; do
+    # shellcheck disable=SC2086  # one word or none
+    "$imgpar_run" $words -e 'fn src() = open("-"); a = src(); print(width(a), mean(a) >= 0)' < b.png > out 2> err || fail "open(\"-\") $words: $(cat err)"
+    [ "$words" = --explain ] || expect "open(\"-\") $words" "$(cat out)" "5 true"
+done
+"$imgpar_run" --format=png -e 'make(3, 3, x)' -o noending 2> err || fail "--format with -o: $(cat err)"
+[ -s noending ] || fail "--format with -o writes no file"
+rm -f noending
+
 # A path in a file is relative to the file; one on the command line to the current folder.
 mkdir sub
 printf 'param in = "b.png"\nsave(open(in), "copy.png")\n' > sub/c.conf
@@ -147,8 +198,25 @@ run --help
 case $status:$out in "0:usage: imgpar-run "*--explain*--verify*) ;; *) fail "--help: $status $out" ;; esac
 run --help blur
 case $status:$out in "0:blur(a, sigma="*computes:*parameters:*example:*) ;; *) fail "--help OP: $status $out" ;; esac
+for word in make iterate stencil reduce save print param fn width x _ '$1' '[]' at select sqrt '**' '?:' - div; do
+    run --help "$word"
+    expect "--help $word: status" "$status$err" 0
+    [ -n "$out" ] || fail "--help $word says nothing"
+done
+expect_run "an operator is explained" 0 "a % b
+
+  floored remainder
+  computes: a - b floor(a / b), 0 where b is 0; floats with fma()" "" --help %
+expect_run "a form is explained" 0 "make(width, height, expr, channels=, shape=)
+
+  an array from an expression in x, y, z and c
+  Without channels the result is [height, width]; with them c counts channels. shape=[...], 1 to 4 extents
+  from the first axis on, stands for width, height and channels: make(shape=[5 64 64 1], expr=z).
+
+example:
+  make(256, 64, x)" "" --help make
 run --list-ops
-case $status:$out in 0:*blur*) ;; *) fail "--list-ops: $status $out" ;; esac
+case $status:$out in 0:*blur*iterate*save*'**'*) ;; *) fail "--list-ops: $status $out" ;; esac
 "$imgpar_run" --list-ops | while read -r name rest; do
     [ -z "$rest" ] || "$imgpar_run" --help "$name" > help 2>&1 || echo "$name" >> unhelped
 done

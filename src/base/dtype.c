@@ -163,3 +163,17 @@ double ip_load_number(imgpar_dtype dtype, const void *src)
     }
     return 0;
 }
+
+double ip_number_difference(imgpar_dtype dtype, const void *a, const void *b)
+{
+    if (dtype == IMGPAR_U64 || dtype == IMGPAR_I64) {
+        uint64_t x, y;
+        memcpy(&x, a, sizeof x);
+        memcpy(&y, b, sizeof y);
+        bool is_more = dtype == IMGPAR_U64 ? x > y : (int64_t)x > (int64_t)y;
+        return (double)(is_more ? x - y : y - x);
+    }
+    double x = ip_load_number(dtype, a), y = ip_load_number(dtype, b);
+    if (x == y || (isnan(x) && isnan(y))) return 0;
+    return isnan(x) || isnan(y) ? INFINITY : fabs(x - y);
+}

@@ -28,5 +28,7 @@ float ip_float_from_half(uint16_t half);
  * integers. Floats overflow to infinity, as on the device. u64 and i64 lose digits above 2^53. */
 void ip_store_number(imgpar_dtype dtype, void *dst, double value);
 double ip_load_number(imgpar_dtype dtype, const void *src);
+/* How far two elements are apart: exact for integers of 64 bits too, 0 for two NaN, INFINITY for one. */
+double ip_number_difference(imgpar_dtype dtype, const void *a, const void *b);
 
 #endif

@@ -84,13 +84,48 @@ static void print_parameter(const imgpar_op_param *p)
     else puts("; required");
 }
 
+/* What is written over several lines, each set in. */
+static void print_lines(const char *text)
+{
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        printf("  %.*s\n", (int)n, text);
+    }
+}
+
+static void print_word(const imgpar_word *word)
+{
+    printf("%s\n\n  %s\n", word->usage, word->summary);
+    if (strcmp(word->category, "operator") == 0) print_wrapped("computes: ", word->help);
+    else print_lines(word->help);
+    if (strcmp(word->example, word->usage) != 0) printf("\nexample:\n  %s\n", word->example);
+}
+
+/* The words of that name ("-" has two), a blank line between them. Returns their number. */
+static int print_words(const char *name)
+{
+    int n = 0;
+    imgpar_word word;
+    for (size_t i = 0; imgpar_word_get(i, &word); i++) {
+        if (strcmp(word.name, name) != 0) continue;
+        if (n++ > 0) putchar('\n');
+        print_word(&word);
+    }
+    return n;
+}
+
+static int unknown(const char *name)
+{
+    char near[200];
+    imgpar_near_names(name, near, sizeof near);
+    complain("unknown operation %s%s%s%s; --list-ops lists them", name, near[0] ? " (near: " : "", near, near[0] ? ")" : "");
+    return EXIT_USAGE;
+}
+
 int print_op(const char *name)
 {
     const imgpar_op_info *op = imgpar_op_find(name);
-    if (!op) {
-        complain("unknown operation %s (--list-ops lists them)", name);
-        return EXIT_USAGE;
-    }
+    if (!op) return print_words(name) > 0 ? EXIT_DONE : unknown(name);
     print_signature(op, stdout);
     puts("\n");
     print_wrapped("", op->summary);
@@ -101,8 +136,24 @@ int print_op(const char *name)
     if (op->n_params > 0) puts("\nparameters:");
     for (int i = 0; i < op->n_params; i++)
         print_parameter(&op->params[i]);
+    if (op->rule) printf("  rule: %s\n", op->rule);
     if (op->example && op->example[0]) printf("\nexample:\n  %s\n", op->example);
     return EXIT_DONE;
+}
+
+/* The words of the language, by category, in its order. */
+static void print_word_list(void)
+{
+    static const struct { const char *category, *title; } parts[] = {
+        { "form", "forms" }, { "statement", "statements" }, { "operator", "operators" },
+        { "name", "names" },
+    };
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        imgpar_word word;
+        printf("\n%s\n", parts[k].title);
+        for (size_t i = 0; imgpar_word_get(i, &word); i++)
+            if (strcmp(word.category, parts[k].category) == 0) printf("  %-12s %s\n", word.name, word.summary);
+    }
 }
 
 /* Is op the first of its category? */
@@ -127,6 +178,7 @@ int print_ops(void)
             if (strcmp(op->category, category) == 0) printf("  %-12s %s\n", op->name, op->summary);
         }
     }
+    print_word_list();
     return EXIT_DONE;
 }
 

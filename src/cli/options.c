@@ -4,11 +4,13 @@
 #include "output.h"
 
 #include <getopt.h>
+#include <imgpar.h>
 #include <stddef.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { OPT_EXPLAIN = 256, OPT_PROFILE, OPT_DEVICE, OPT_SCHEDULE, OPT_NO_FUSE, OPT_VERIFY, OPT_FORMAT, OPT_LIST_DEVICES,
        OPT_LIST_OPS, OPT_VERSION };
@@ -29,7 +31,7 @@ static const row rows[] = {
     { 'e', NULL, required_argument, " EXPR", WORD(expression), NULL, "evaluate EXPR; print a number, or write -o" },
     { 'o', NULL, required_argument, " OUT", WORD(output), NULL, "the file -e is written to; - is standard output" },
     { OPT_FORMAT, "format", required_argument, "=FORMAT", WORD(format), "png|jpeg|jpg|npy|pnm|ppm|pgm|pam",
-      "the format of what is written to -" },
+      "the format of what is written to - or -o" },
     { OPT_EXPLAIN, "explain", optional_argument, "[=text|dot|json|cl|graph]", 0, "text|dot|json|cl|graph",
       "show how it would be computed, and compute nothing" },
     { OPT_PROFILE, "profile", optional_argument, "[=json]", 0, "table|json",
@@ -42,8 +44,8 @@ static const row rows[] = {
       "force a schedule: auto rows tiles texture pixels ref" },
     { OPT_NO_FUSE, "no-fuse", no_argument, "", 0, NULL, "a kernel for every operation" },
     { OPT_LIST_DEVICES, "list-devices", no_argument, "", 0, NULL, "list the devices" },
-    { OPT_LIST_OPS, "list-ops", no_argument, "", 0, NULL, "list the operations" },
-    { 'h', "help", optional_argument, " [OP]", 0, NULL, "this text, or what the operation OP does" },
+    { OPT_LIST_OPS, "list-ops", no_argument, "", 0, NULL, "list the operations and the words of the language" },
+    { 'h', "help", optional_argument, " [OP]", 0, NULL, "this text, or what the operation or word OP does" },
     { OPT_VERSION, "version", no_argument, "", 0, NULL, "the version" },
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -122,6 +124,12 @@ static void to_getopt(char *letters, struct option *longs)
     *longs = (struct option){ 0 };
 }
 
+/* Of the NAME in NAME=VALUE. */
+static size_t name_length(const char *word)
+{
+    return strcspn(word, "=");
+}
+
 /* What is left after the options: FILE.conf, unless there is -e, and NAME=VALUE. */
 static int operands(options *o, int n, char **words)
 {
@@ -132,12 +140,22 @@ static int operands(options *o, int n, char **words)
     if (o->action != ACTION_RUN) return n > 0 ? usage("unexpected argument %s", words[0]) : EXIT_DONE;
     if (!o->expression) {
         if (n == 0) return usage("%s", "a pipeline file or -e EXPR is missing");
+        if (imgpar_op_find(words[0]) && access(words[0], F_OK) != 0)
+            return usage("%s is an operation, not a pipeline: -e '%s(open(\"photo.jpg\"))' -o out.png", words[0], words[0]);
         if (o->output) return usage("%s", "-o goes with -e; a pipeline file says itself what it saves");
         o->file = *words++;
         n--;
     }
+    for (int i = 0; i + 1 < n; i++)
+        if (!strchr(words[i], '=') && words[i + 1][0] == '=') return usage("%s %s: NAME=VALUE is one word, without spaces", words[i], words[i + 1]);
     for (int i = 0; i < n; i++)
-        if (!strchr(words[i], '=') || words[i][0] == '=') return usage("%s: NAME=VALUE is expected", words[i]);
+        if (!strchr(words[i], '=') || words[i][0] == '=')
+            return usage(o->expression && !o->output && imgpar_path_format(words[i])
+                             ? "%s: NAME=VALUE is expected; -o %s writes it" : "%s: NAME=VALUE is expected", words[i], words[i]);
+    for (int i = 1; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (name_length(words[i]) == name_length(words[k]) && memcmp(words[i], words[k], name_length(words[i])) == 0)
+                return usage("%.*s is given twice", (int)name_length(words[i]), words[i]);
     o->settings = words;
     o->n_settings = n;
     return EXIT_DONE;

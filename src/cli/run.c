@@ -62,6 +62,7 @@ static void print_line(void *user, const char *line)
 static int exit_of(imgpar_status st)
 {
     if (st == IMGPAR_E_INTERRUPTED && signal_seen) return 128 + (int)signal_seen;
+    if (st == IMGPAR_E_SYNTAX) return EXIT_USAGE;
     return st == IMGPAR_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -86,6 +87,12 @@ static char *read_text(const char *path)
     complain("%s: a pipeline is text, this has a zero byte", path);
     free(text);
     return NULL;
+}
+
+static bool is_image(const char *path)
+{
+    imgpar_probe probe;
+    return imgpar_path_format(path) && imgpar_probe_file(path, &probe, NULL, 0) == IMGPAR_OK;
 }
 
 /* The folder a path lies in, for free(); NULL: the current one (or no memory). */
@@ -126,9 +133,32 @@ static bool ends_with_expression(const char *text)
     return ends;
 }
 
+/* Does -o with --format tell what to write? Where it does not, that is said before anything is read. */
+static int check_output(const options *o)
+{
+    char as_path[32];
+    if (!o->output) return EXIT_DONE;
+    snprintf(as_path, sizeof as_path, "x.%s", o->format ? o->format : "");
+    const char *format = imgpar_path_format(as_path), *ending = imgpar_path_format(o->output);
+    if (format && ending && strcmp(format, ending) != 0)
+        complain("-o %s and --format=%s contradict each other", o->output, o->format);
+    else if (format || ending)
+        return EXIT_DONE;
+    else if (strcmp(o->output, "-") == 0)
+        complain("-o - needs a format: --format=png, jpeg, npy or pnm");
+    else
+        complain("-o %s: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format", o->output);
+    return EXIT_USAGE;
+}
+
 /* Parses, sets, checks: all that needs no device. */
 static int prepare(const options *o, imgpar_pipeline **p)
 {
+    if (check_output(o)) return EXIT_USAGE;
+    if (!o->expression && is_image(o->file)) {
+        complain("%s is an image, not a pipeline: -e 'blur(open(\"%s\"))' -o out.png", o->file, o->file);
+        return EXIT_USAGE;
+    }
     char *read = o->expression ? NULL : read_text(o->file);
     if (!o->expression && !read) return signal_seen ? 128 + (int)signal_seen : EXIT_FAILED;
     const char *text = o->expression ? o->expression : read;

@@ -16,16 +16,18 @@
 #include "base/str.h"
 #include "graph/array.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 200, MAX_INLINE_CHARS = 1 << 20 };
+enum { MAX_DEPTH = 200, MAX_INLINE_CHARS = 1 << 20, NONE = INT_MAX };
 
 typedef struct entry {
     const imgpar_array *node;
     int id;           /* n<id>, $<id>, p<id>_<k>, n<id>_<k> */
     int k;            /* of placeholders and projections; -1: none */
-    bool done, local; /* local: depends on a placeholder */
+    int outermost;    /* the least id of a placeholder that it depends on and does not bind; NONE */
+    bool done, local; /* local: there is one */
     bool written;     /* a loop's first placeholder: the loop is */
 } entry;
 
@@ -74,7 +76,7 @@ static entry *look(dump *d, const imgpar_array *node)
         }
         e = slot(d->entries, d->size, node);
     }
-    *e = (entry){ .node = node, .k = -1 };
+    *e = (entry){ .node = node, .k = -1, .outermost = NONE };
     d->used++;
     return e;
 }
@@ -102,6 +104,7 @@ static void name_placeholder(dump *d, const imgpar_array *p, int id, int k)
     entry *e = look(d, p);
     if (!e || e->id) return;
     e->id = id;
+    e->outermost = id;
     e->k = k;
     e->done = e->local = true;
 }
@@ -261,10 +264,17 @@ static void write_coordinate(dump *d, const imgpar_array *a)
 {
     int64_t dims[4];
     ip_type_dims(&a->type, dims);
-    int dim = (int)ip_param_number(a, "dim");
-    ip_str_printf(&d->out, "make(%lld, %lld, %c", (long long)dims[2], (long long)dims[1], "zyxc"[dim]);
-    if (a->type.rank == 3) ip_str_printf(&d->out, ", channels=%lld", (long long)dims[3]);
-    ip_str_putc(&d->out, ')');
+    char name = "zyxc"[(int)ip_param_number(a, "dim")];
+    bool is_image = a->type.rank == 2 || (a->type.rank == 3 && a->type.shape[2] <= 4);
+    if (is_image && a->type.rank == 3) {
+        ip_str_printf(&d->out, "make(%lld, %lld, %c, channels=%lld)", (long long)dims[2], (long long)dims[1], name, (long long)dims[3]);
+    } else if (is_image) {
+        ip_str_printf(&d->out, "make(%lld, %lld, %c)", (long long)dims[2], (long long)dims[1], name);
+    } else {
+        for (int k = 0; k < a->type.rank; k++)
+            ip_str_printf(&d->out, "%s%lld", k ? " " : "make(shape=[", (long long)a->type.shape[k]);
+        ip_str_printf(&d->out, "], expr=%c)", name);
+    }
 }
 
 static void write_fold(dump *d, const imgpar_array *a, int depth)
@@ -282,9 +292,23 @@ static void write_fold(dump *d, const imgpar_array *a, int depth)
     ip_str_putc(&d->out, ')');
 }
 
+/* All results of one loop inside another, in their order: the loop itself stands for them. */
+static bool is_whole_loop(dump *d, int n, imgpar_array *const *arrays)
+{
+    for (int k = 0; k < n; k++) {
+        const entry *e = look(d, arrays[k]);
+        if (!e || e->id || !arrays[k]->loop || arrays[k]->loop != arrays[0]->loop || arrays[k]->params[0].number != k) return false;
+    }
+    return n > 1 && arrays[0]->loop->n_carried == n;
+}
+
 /* "(a, b)" or, where there is one, "a". */
 static void write_tuple(dump *d, int n, imgpar_array *const *arrays, int depth)
 {
+    if (is_whole_loop(d, n, arrays)) {
+        write_expr(d, arrays[0], depth + 1);
+        return;
+    }
     if (n > 1) ip_str_putc(&d->out, '(');
     for (int k = 0; k < n; k++) {
         if (k) ip_str_append(&d->out, ", ");
@@ -366,14 +390,27 @@ static bool push_inputs(dump *d, const imgpar_array *a)
     return d->depth > before;
 }
 
-static bool depends_on_placeholder(dump *d, const imgpar_array *a)
+/*
+ * What a loop or a fold binds is free inside its body only, and what it takes from loops around it has a lesser id:
+ * they were met first.
+ */
+static int outermost_of(dump *d, const imgpar_array *a)
 {
-    int n = is_row(a, "fold") ? 1 : a->n_inputs;
-    for (int k = 0; k < n; k++) {
-        const entry *e = look(d, a->inputs[k]);
-        if (e && e->local) return true;
+    bool is_fold = is_row(a, "fold");
+    const imgpar_array *bound = a->loop ? a->loop->placeholder[0] : is_fold ? a->inputs[1] : NULL;
+    const entry *e = bound ? look(d, bound) : NULL;
+    int own = e ? e->id : NONE, least = NONE;
+    for (int k = 0; k < a->n_inputs; k++) {
+        bool is_body = is_fold && k > 0;
+        e = look(d, a->inputs[k]);
+        if (e && e->outermost < least && (!is_body || e->outermost < own)) least = e->outermost;
     }
-    return is_row(a, "placeholder");
+    for (int k = 0; a->loop && k <= a->loop->n_carried; k++) {
+        const imgpar_array *part = k < a->loop->n_carried ? a->loop->next[k] : a->loop->until;
+        e = part ? look(d, part) : NULL;
+        if (e && e->outermost < own && e->outermost < least) least = e->outermost;
+    }
+    return least;
 }
 
 /* All projections of a loop are named together, with the first of them: (n4_0, n4_1) = iterate(...). */
@@ -396,9 +433,11 @@ static void define_projection(dump *d, const imgpar_array *a)
 /* The assignment of a node whose inputs are done. */
 static void define(dump *d, const imgpar_array *a)
 {
-    bool local = depends_on_placeholder(d, a);
+    int outermost = outermost_of(d, a);
+    bool local = outermost != NONE || is_row(a, "placeholder");
     entry *e = look(d, a);
     if (!e) return;
+    e->outermost = outermost;
     e->done = true;
     e->local = local;
     if (local || ip_array_is_number(a, NULL, NULL)) return;

@@ -12,6 +12,7 @@
 #include "io/io.h"
 
 #define IP_MAX_SIDE 1000000 /* of a picture, read or written, in pixels */
+#define IP_JPEG_MAX_SIDE 65500 /* libjpeg's own limit */
 #define IP_DEFAULT_MAX_PIXELS 268435456u
 
 /* ---- reading ------------------------------------------------------------------ */
@@ -68,7 +69,10 @@ typedef enum ip_setting {
 } ip_setting;
 
 /* A value for each setting; -1 where the format chooses. */
-typedef struct ip_settings { int value[IP_N_SETTINGS]; } ip_settings;
+typedef struct ip_settings {
+    int value[IP_N_SETTINGS];
+    double range; /* the number that becomes the samples' maximum; 0: numbers are kept */
+} ip_settings;
 
 /* Reads settings text; every setting not named gets its default. text may be NULL. */
 imgpar_status ip_settings_parse(ip_format format, const char *text, ip_settings *settings, ip_error *err);
@@ -79,11 +83,11 @@ typedef struct ip_picture {
     const char *format;      /* for messages */
     size_t width, height, channels;
     int bits; /* of a sample to be written: 8 or 16 */
+    double range; /* see ip_settings */
 } ip_picture;
 
 /* IMGPAR_E_UNSUPPORTED where pixels has a shape the format cannot hold. bits: 8, 16, or -1: as the dtype is. */
-imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits, size_t max_side,
-                            ip_picture *picture, ip_error *err);
+imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits, ip_picture *picture, ip_error *err);
 /* The samples of row y as uint8_t or native uint16_t; dst holds ip_picture_row_bytes(). */
 void ip_picture_row(const ip_picture *picture, size_t y, void *dst);
 size_t ip_picture_row_bytes(const ip_picture *picture);
@@ -94,6 +98,7 @@ imgpar_status ip_picture_poll(const ip_picture *picture, const ip_poll *poll, si
 typedef struct ip_codec {
     const char *name;
     const char *names[6]; /* names and suffixes, ended by NULL */
+    size_t max_side;      /* of a picture it writes; 0: it holds arrays of any shape */
     bool (*sniff)(const unsigned char *bytes, size_t n);
     /* image is NULL to read the header only. Else its pixels are released by the caller, also on failure. */
     imgpar_status (*read)(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);

@@ -29,7 +29,6 @@
 
 enum {
     HEAD_BYTES = 65536,      /* most headers fit; else the whole file is read */
-    PIECE_BYTES = 8 << 20,   /* read and written between polls */
     BYTES_A_PIXEL = 32,      /* of a file, at most: PPM as text takes 18 */
     SLACK_BYTES = 64 << 20
 };
@@ -85,10 +84,10 @@ static ssize_t read_some(int fd, void *dst, size_t n)
     }
 }
 
-static int write_all(int fd, const void *bytes, size_t n)
+static imgpar_status write_all(int fd, const char *name, const void *bytes, size_t n, const ip_poll *poll, ip_error *err)
 {
     for (const char *p = bytes; n > 0;) {
-        ssize_t put = is_faulty() ? -1 : write(fd, p, n < PIECE_BYTES ? n : PIECE_BYTES);
+        ssize_t put = is_faulty() ? -1 : write(fd, p, n < IP_PIECE_BYTES ? n : IP_PIECE_BYTES);
         if (put > 0) {
             p += put;
             n -= (size_t)put;
@@ -96,10 +95,12 @@ static int write_all(int fd, const void *bytes, size_t n)
             wait_for(fd, POLLOUT);
         } else if (put == 0 || errno != EINTR) {
             if (put == 0) errno = EIO;
-            return -1;
+            return fail_errno(err, name);
         }
+        if (poll && poll->stop && poll->stop(poll->user, 1))
+            return ip_fail(err, IMGPAR_E_INTERRUPTED, "%s: interrupted while writing", name);
     }
-    return 0;
+    return IMGPAR_OK;
 }
 
 static int close_file(int fd)
@@ -142,7 +143,7 @@ static imgpar_status read_sized(const ip_source *s, int fd, size_t size_bytes, v
     if (!p) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
     for (size_t at = 0; at < size_bytes && !st;) {
         const size_t left = size_bytes - at;
-        const ssize_t got = read_some(fd, p + at, left < PIECE_BYTES ? left : PIECE_BYTES);
+        const ssize_t got = read_some(fd, p + at, left < IP_PIECE_BYTES ? left : IP_PIECE_BYTES);
         if (got < 0) st = fail_errno(err, s->name);
         else if (got == 0) st = ip_fail(err, IMGPAR_E_IO, "%s: became shorter while it was read", s->name);
         else at += (size_t)got;
@@ -177,7 +178,7 @@ static imgpar_status read_stream(ip_source *s, int fd, void **bytes, ip_error *e
             p = q;
             room = more;
         }
-        got = read_some(fd, p + n, room - n < PIECE_BYTES ? room - n : PIECE_BYTES);
+        got = read_some(fd, p + n, room - n < IP_PIECE_BYTES ? room - n : IP_PIECE_BYTES);
         if (got < 0) st = fail_errno(err, s->name);
         else n += (size_t)got;
         s->bytes = p;
@@ -330,11 +331,11 @@ void ip_file_release(ip_file *file)
 
 /* ---- writing -------------------------------------------------------------------------- */
 
-static imgpar_status write_in_place(const char *path, const void *bytes, size_t n, ip_error *err)
+static imgpar_status write_in_place(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err)
 {
     const int fd = open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     if (fd < 0) return fail_errno(err, path);
-    imgpar_status st = write_all(fd, bytes, n) != 0 ? fail_errno(err, path) : IMGPAR_OK;
+    imgpar_status st = write_all(fd, path, bytes, n, poll, err);
     if (close_file(fd) != 0 && !st) st = fail_errno(err, path);
     return st;
 }
@@ -371,13 +372,13 @@ static int open_temporary(const char *path, mode_t mode, char **name)
 
 /* old is the target's status where it exists: its mode is kept, and never exceeded meanwhile. */
 static imgpar_status write_and_rename(const char *path, const struct stat *old, const void *bytes, size_t n,
-                                      ip_error *err)
+                                      const ip_poll *poll, ip_error *err)
 {
     char *name = NULL;
     const mode_t mode = old ? old->st_mode & 0777 : 0666;
     const int fd = open_temporary(path, mode, &name);
     if (fd < 0) return fail_errno(err, path);
-    imgpar_status st = write_all(fd, bytes, n) != 0 ? fail_errno(err, path) : IMGPAR_OK;
+    imgpar_status st = write_all(fd, path, bytes, n, poll, err);
     if (!st && old && (is_faulty() || fchmod(fd, mode) != 0)) st = fail_errno(err, path);
     if (close_file(fd) != 0 && !st) st = fail_errno(err, path);
     if (!st && (is_faulty() || rename(name, path) != 0)) st = fail_errno(err, path);
@@ -386,25 +387,25 @@ static imgpar_status write_and_rename(const char *path, const struct stat *old, 
     return st;
 }
 
-imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, ip_error *err)
+imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err)
 {
     struct stat target;
     if (strcmp(path, "-") == 0)
-        return write_all(STDOUT_FILENO, bytes, n) != 0 ? fail_errno(err, "standard output") : IMGPAR_OK;
+        return write_all(STDOUT_FILENO, "standard output", bytes, n, poll, err);
     if (is_faulty()) return fail_errno(err, path);
     const bool exists = stat(path, &target) == 0;
     if (!exists && errno != ENOENT) return fail_errno(err, path);
-    if (exists && !S_ISREG(target.st_mode)) return write_in_place(path, bytes, n, err);
+    if (exists && !S_ISREG(target.st_mode)) return write_in_place(path, bytes, n, poll, err);
     if (exists && euidaccess(path, W_OK) != 0) return fail_errno(err, path); /* rename() would not ask */
 
     /* A link stays one: what it points to is replaced. A dangling one creates its target. */
     struct stat link;
     if (lstat(path, &link) != 0 || !S_ISLNK(link.st_mode))
-        return write_and_rename(path, exists ? &target : NULL, bytes, n, err);
-    if (!exists) return write_in_place(path, bytes, n, err);
+        return write_and_rename(path, exists ? &target : NULL, bytes, n, poll, err);
+    if (!exists) return write_in_place(path, bytes, n, poll, err);
     char *real = is_faulty() ? NULL : realpath(path, NULL);
     if (!real) return fail_errno(err, path);
-    imgpar_status st = write_and_rename(real, &target, bytes, n, err);
+    imgpar_status st = write_and_rename(real, &target, bytes, n, poll, err);
     free(real);
     return st;
 }

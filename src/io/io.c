@@ -9,10 +9,10 @@
 #include <strings.h>
 
 static const ip_codec codecs[IP_N_FORMATS] = {
-    [IP_FORMAT_PNG] = { "png", { "png" }, ip_png_sniff, ip_png_read, ip_png_write },
-    [IP_FORMAT_JPEG] = { "jpeg", { "jpg", "jpeg" }, ip_jpeg_sniff, ip_jpeg_read, ip_jpeg_write },
-    [IP_FORMAT_NPY] = { "npy", { "npy" }, ip_npy_sniff, ip_npy_read, ip_npy_write },
-    [IP_FORMAT_PNM] = { "pnm", { "pnm", "ppm", "pgm", "pam" }, ip_pnm_sniff, ip_pnm_read, ip_pnm_write },
+    [IP_FORMAT_PNG] = { "png", { "png" }, IP_MAX_SIDE, ip_png_sniff, ip_png_read, ip_png_write },
+    [IP_FORMAT_JPEG] = { "jpeg", { "jpg", "jpeg" }, IP_JPEG_MAX_SIDE, ip_jpeg_sniff, ip_jpeg_read, ip_jpeg_write },
+    [IP_FORMAT_NPY] = { "npy", { "npy" }, 0, ip_npy_sniff, ip_npy_read, ip_npy_write },
+    [IP_FORMAT_PNM] = { "pnm", { "pnm", "ppm", "pgm", "pam" }, IP_MAX_SIDE, ip_pnm_sniff, ip_pnm_read, ip_pnm_write },
 };
 
 const ip_codec *ip_codec_of(ip_format format)
@@ -36,10 +36,16 @@ bool ip_format_find(const char *name, ip_format *format)
     return false;
 }
 
-bool ip_format_from_path(const char *path, ip_format *format)
+const char *ip_path_ending(const char *path)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
-    return dot && ip_format_find(dot + 1, format);
+    return dot ? dot + 1 : NULL;
+}
+
+bool ip_format_from_path(const char *path, ip_format *format)
+{
+    const char *ending = ip_path_ending(path);
+    return ending && ip_format_find(ending, format);
 }
 
 const ip_codec *ip_codec_sniff(const ip_source *s, ip_error *err)
@@ -94,6 +100,41 @@ imgpar_status ip_io_check_settings(ip_format format, const char *settings, ip_er
 {
     ip_settings parsed;
     return ip_settings_parse(format, settings, &parsed, err);
+}
+
+imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, const char *name, ip_error *err)
+{
+    ip_picture picture;
+    if (codecs[format].max_side == 0) return IMGPAR_OK;
+    imgpar_status st = ip_picture_of(pixels, format, -1, &picture, err);
+    bool holds_no_alpha = name && (strcasecmp(name, "ppm") == 0 || strcasecmp(name, "pgm") == 0);
+    if (st || !holds_no_alpha || picture.channels % 2 == 1) return st;
+    return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds no alpha, and the image has %zu channels; .pam and .png hold it", name,
+                   picture.channels);
+}
+
+imgpar_status ip_io_looks_black(const ip_pixels *p, ip_format format, const char *settings, const ip_poll *poll,
+                                bool *looks_black, ip_error *err)
+{
+    enum { N_A_POLL = 1 << 20 };
+    ip_settings parsed;
+    size_t n = 1, size = imgpar_dtype_size(p->dtype);
+    bool is_float = p->dtype == IMGPAR_F16 || p->dtype == IMGPAR_F32 || p->dtype == IMGPAR_F64, is_above_0 = false;
+    *looks_black = false;
+    if (!is_float || codecs[format].max_side == 0) return IMGPAR_OK;
+    imgpar_status st = ip_settings_parse(format, settings, &parsed, err);
+    if (st || parsed.range > 0) return st;
+    for (int i = 0; i < p->rank; i++)
+        n *= (size_t)p->shape[i];
+    for (size_t i = 0; i < n; i++) {
+        double v = ip_load_number(p->dtype, (const char *)p->pixels + i * size);
+        if (v > 1) return IMGPAR_OK;
+        is_above_0 = is_above_0 || v > 0;
+        if (i % N_A_POLL == N_A_POLL - 1 && poll->stop && poll->stop(poll->user, 0))
+            return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding %s", codecs[format].name);
+    }
+    *looks_black = is_above_0;
+    return IMGPAR_OK;
 }
 
 imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,

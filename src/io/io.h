@@ -45,11 +45,14 @@ typedef struct ip_image {
     size_t size_bytes;
 } ip_image;
 
-/* Asked between rows; true stops with IMGPAR_E_INTERRUPTED. */
+/* Asked between rows and pieces of bytes; true stops with IMGPAR_E_INTERRUPTED. */
 typedef struct ip_poll {
     bool (*stop)(void *user, double done);
     void *user;
 } ip_poll;
+
+/* What has no rows is copied, read and written in pieces of so many bytes, each a few milliseconds. */
+enum { IP_PIECE_BYTES = 4 << 20 };
 
 typedef struct ip_read_options {
     uint64_t max_pixels; /* width * height (of NPY: elements); 0: 268435456 */
@@ -70,6 +73,7 @@ typedef struct ip_pixels {
 const char *ip_format_name(ip_format format);
 bool ip_format_find(const char *name, ip_format *format);      /* "png", "jpg", "jpeg", "npy", "pnm" "ppm" "pgm" "pam" */
 bool ip_format_from_path(const char *path, ip_format *format); /* by suffix, any case */
+const char *ip_path_ending(const char *path); /* what stands behind the last dot of the file's name, or NULL */
 
 /* name appears in messages ("photo.jpg: not an image ..."). A probe reads the header only and adds no warnings. */
 imgpar_status ip_io_probe(const void *bytes, size_t n, const char *name, const ip_read_options *options,
@@ -101,18 +105,26 @@ void ip_file_release(ip_file *file);
  *     png   bits=8|16  level=0..9
  *     jpeg  quality=1..100 (90)  subsample=420|422|444 (420)  progressive=0|1 (0)  background=0..255 (0)
  *     npy   none; exact shape and dtype
- *     pnm   bits=8|16; PGM, PPM, or PAM with alpha
+ *     pnm   bits=8|16; PGM, PPM, or PAM with alpha, which the endings .ppm and .pgm refuse
  *
  * Pictures hold [height, width, 1-4 channels], [height, width], or one row [width], not empty; other shapes are
  * IMGPAR_E_UNSUPPORTED. u16 stays 16 bits unless bits=8, everything else becomes 8 unless bits=16. u8, u16 and
  * bool are scaled so that they look the same; other dtypes keep their numbers, rounded and saturated.
+ * With range=R (png, jpeg, pnm) the numbers 0 to R of any dtype become black to white instead.
  */
 imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
                            void **bytes, size_t *n, ip_error *err);
 /* Checks the settings without encoding. */
 imgpar_status ip_io_check_settings(ip_format format, const char *settings, ip_error *err);
+/* Can the format hold pixels of that type and shape (the pixels themselves are not looked at)? name is the ending or
+ * word the format was given by, or NULL: alpha is refused for "ppm" and "pgm", whose readers would not expect PAM. */
+imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, const char *name, ip_error *err);
+/* Would these floats make a picture that looks black: some above 0, none above 1, in a format that rounds them, and
+ * no range= that makes them light? */
+imgpar_status ip_io_looks_black(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
+                                bool *looks_black, ip_error *err);
 /* Writes bytes to path by way of a temporary file and rename; "-" is standard output. A device, a FIFO or a
- * dangling link is written in place. An existing file keeps its mode, a link stays a link. */
-imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, ip_error *err);
+ * dangling link is written in place. An existing file keeps its mode, a link stays a link. poll may be NULL. */
+imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err);
 
 #endif

@@ -280,16 +280,17 @@ static imgpar_status read_elements(const ip_source *s, const layout *l, ip_image
 
     unsigned char *pixels = image->pixels;
     n -= n % size;
-    if (l->is_fortran && l->rank > 1) {
-        st = reorder(s, l, pixels, n, err);
-        if (st) return st;
-    } else {
-        memcpy(pixels, s->bytes + l->data_at, n);
+    const bool is_reordered = l->is_fortran && l->rank > 1;
+    if (is_reordered) st = reorder(s, l, pixels, n, err);
+    for (size_t at = 0; !st && at < needed; at += IP_PIECE_BYTES) {
+        const size_t piece = needed - at < IP_PIECE_BYTES ? needed - at : IP_PIECE_BYTES;
+        if (!is_reordered && at < n) memcpy(pixels + at, s->bytes + l->data_at + at, n - at < piece ? n - at : piece);
+        if (l->is_swapped) swap_elements(pixels + at, piece / size, size);
+        for (size_t i = at; l->dtype == IMGPAR_BOOL && i < at + piece; i++)
+            pixels[i] = pixels[i] != 0;
+        st = ip_source_poll(s, (double)(at + piece) / (double)needed, err);
     }
-    if (l->is_swapped) swap_elements(pixels, l->n_elements, size);
-    for (size_t i = 0; l->dtype == IMGPAR_BOOL && i < needed; i++)
-        pixels[i] = pixels[i] != 0;
-    return IMGPAR_OK;
+    return st;
 }
 
 imgpar_status ip_npy_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err)
@@ -326,11 +327,13 @@ imgpar_status ip_npy_write(const ip_pixels *p, const ip_settings *settings, cons
     const char magic[10] = { '\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, (char)(text.length & 255), (char)(text.length >> 8) };
     ip_str_append_n(out, magic, sizeof magic);
     ip_str_append_n(out, ip_str_text(&text), text.length);
-    if (fits) ip_str_append_n(out, p->pixels, n);
     out->failed = out->failed || text.failed;
     ip_str_free(&text);
     if (!fits) return ip_fail(err, IMGPAR_E_INTERNAL, "npy: the shape fits no memory");
-    if (poll && poll->stop && poll->stop(poll->user, 1))
-        return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding npy");
+    for (size_t at = 0; at < n && !out->failed; at += IP_PIECE_BYTES) {
+        ip_str_append_n(out, (const char *)p->pixels + at, n - at < IP_PIECE_BYTES ? n - at : IP_PIECE_BYTES);
+        if (poll && poll->stop && poll->stop(poll->user, (double)at / (double)n))
+            return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding npy");
+    }
     return IMGPAR_OK;
 }

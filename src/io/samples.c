@@ -3,6 +3,7 @@
  * Pixels of any dtype as the 8- or 16-bit samples a picture format holds.
  * u8, u16 and bool keep their look: their maximum becomes the sample's maximum.
  * Every other dtype keeps its numbers: rounded, ties to even, and saturated.
+ * With a range, whatever the dtype, v becomes v * maximum / range in double, rounded and saturated likewise.
  */
 #include "io/codec.h"
 
@@ -23,9 +24,9 @@ static imgpar_status refuse_shape(const ip_pixels *p, ip_format format, ip_error
     return IMGPAR_E_UNSUPPORTED;
 }
 
-imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits, size_t max_side,
-                            ip_picture *picture, ip_error *err)
+imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits, ip_picture *picture, ip_error *err)
 {
+    const size_t max_side = ip_codec_of(format)->max_side;
     const int64_t *shape = pixels->shape;
     const int rank = pixels->rank;
     const int64_t height = rank == 1 ? 1 : shape[0], width = rank == 1 ? shape[0] : shape[1];
@@ -105,12 +106,25 @@ static void to_16(imgpar_dtype dtype, const unsigned char *src, uint16_t *dst, s
     }
 }
 
+static void scaled(const ip_picture *p, const unsigned char *src, void *dst, size_t n)
+{
+    const imgpar_dtype dtype = p->source->dtype;
+    const size_t size = imgpar_dtype_size(dtype), sample = (size_t)p->bits / 8;
+    const double most = p->bits == 16 ? 65535 : 255;
+    for (size_t i = 0; i < n; i++) {
+        const double v = ip_load_number(dtype, src + i * size) * most / p->range;
+        ip_store_number(p->bits == 16 ? IMGPAR_U16 : IMGPAR_U8, (char *)dst + i * sample, v);
+    }
+}
+
 void ip_picture_row(const ip_picture *p, size_t y, void *dst)
 {
     const imgpar_dtype dtype = p->source->dtype;
     const size_t n = p->width * p->channels;
     const unsigned char *src = (const unsigned char *)p->source->pixels + y * n * imgpar_dtype_size(dtype);
-    if (p->bits == 16)
+    if (p->range > 0)
+        scaled(p, src, dst, n);
+    else if (p->bits == 16)
         to_16(dtype, src, dst, n);
     else
         to_8(dtype, src, dst, n);

@@ -3,6 +3,7 @@
 #include "io/codec.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct row {
@@ -16,6 +17,10 @@ typedef struct row {
 } row;
 
 #define IN(format) (1u << IP_FORMAT_##format)
+
+/* The one setting that is no whole number. */
+static const char range_name[] = "range";
+enum { RANGE_FORMATS = IN(PNG) | IN(JPEG) | IN(PNM) };
 
 static const row rows[] = {
     { IP_SET_BITS, "bits", IN(PNG) | IN(PNM), 0, 0, { 8, 16 }, "8 or 16", -1 },
@@ -38,6 +43,7 @@ static imgpar_status refuse_name(ip_format format, const char *name, size_t n, i
     ip_str known = IP_STR_INIT;
     for (int i = 0; i < N_ROWS; i++)
         if (rows[i].formats & 1u << format) ip_str_printf(&known, "%s%s", known.length ? ", " : "", rows[i].name);
+    if (RANGE_FORMATS & 1u << format) ip_str_printf(&known, ", %s", range_name);
     if (known.length)
         ip_fail(err, IMGPAR_E_ARGUMENT, "%s: unknown setting %.*s; there are %s", ip_format_name(format), (int)n, name,
                 ip_str_text(&known));
@@ -76,6 +82,18 @@ static bool parse_int(const char *p, const char **end, int *value)
     return *p == '\0' || *p == ',' || is_gap(*p);
 }
 
+static imgpar_status parse_range(const char *format, const char **text, ip_settings *settings, ip_error *err)
+{
+    char *end;
+    const char *p = *text;
+    settings->range = ip_parse_number(p, &end);
+    *text = end;
+    if (end > p && (*end == '\0' || *end == ',' || is_gap(*end)) && settings->range > 0 && isfinite(settings->range))
+        return IMGPAR_OK;
+    const int n = (int)strcspn(p, ", \t\r\n");
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: range=%.*s is not a number above 0", format, n < 40 ? n : 40, p);
+}
+
 /* "name=value" at *text, which moves behind it. */
 static imgpar_status parse_one(ip_format format, const char **text, ip_settings *settings, unsigned *seen,
                                ip_error *err)
@@ -89,19 +107,25 @@ static imgpar_status parse_one(ip_format format, const char **text, ip_settings 
     for (int i = 0; i < N_ROWS; i++)
         if (rows[i].formats & 1u << format && strlen(rows[i].name) == n && memcmp(rows[i].name, name, n) == 0)
             r = &rows[i];
-    if (!r) return refuse_name(format, name, n < 40 ? n : 40, err);
+    const bool is_range = RANGE_FORMATS & 1u << format && strlen(range_name) == n && memcmp(range_name, name, n) == 0;
+    if (!r && !is_range) return refuse_name(format, name, n < 40 ? n : 40, err);
     while (is_gap(*p))
         p++;
-    if (*p != '=') return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has no value", format_name, r->name);
+    if (*p != '=') return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %.*s has no value", format_name, (int)n, name);
     for (p++; is_gap(*p);)
         p++;
+    const unsigned bit = 1u << (is_range ? IP_N_SETTINGS : r->setting);
+    if (*seen & bit) return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %.*s is given twice", format_name, (int)n, name);
+    *seen |= bit;
+    if (is_range) {
+        *text = p;
+        return parse_range(format_name, text, settings, err);
+    }
     if (!parse_int(p, text, &value)) {
         int length = (int)strcspn(p, ", \t\r\n");
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%.*s is not a whole number", format_name, r->name,
                        length < 40 ? length : 40, p);
     }
-    if (*seen & 1u << r->setting) return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is given twice", format_name, r->name);
-    *seen |= 1u << r->setting;
     settings->value[r->setting] = value;
     return check_value(r, format_name, value, err);
 }
@@ -109,6 +133,7 @@ static imgpar_status parse_one(ip_format format, const char **text, ip_settings 
 imgpar_status ip_settings_parse(ip_format format, const char *text, ip_settings *settings, ip_error *err)
 {
     unsigned seen = 0;
+    settings->range = 0;
     for (int i = 0; i < N_ROWS; i++)
         settings->value[rows[i].setting] = rows[i].initial;
     for (const char *p = text ? text : ""; *p;) {

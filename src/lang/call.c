@@ -255,11 +255,40 @@ bool ip_call_result(ip_eval *ev, size_t offset, imgpar_array *takes, ip_val *out
     return false;
 }
 
+static bool reads_standard_input(const ip_op *op, const ip_arg *args, int n)
+{
+    bool reads = false;
+    for (int i = 0; (op->flags & IP_OP_FILE) && i < n; i++)
+        reads = reads || (args[i].kind == IP_ARG_TEXT && args[i].text && strcmp(args[i].text, "-") == 0);
+    return reads;
+}
+
+/* There is one standard input and it can be read once. What it gave is kept for further builds of the program. */
+static bool check_standard_input(ip_eval *ev, size_t offset)
+{
+    if (ev->defining) return true; /* met again where the function is called */
+    bool again = ev->stdin_at && (!ev->checking || ev->stdin_at != offset + 1);
+    ev->stdin_at = offset + 1;
+    return !again || ip_eval_fail(ev, offset, "open: standard input can be read once; give it a name: in = open(\"-\")");
+}
+
+static bool open_standard_input(ip_eval *ev, const ip_op *op, size_t offset, const ip_arg *args, int n, ip_val *out)
+{
+    imgpar_array **kept = ev->standard_input;
+    if (kept && *kept && (*kept)->ctx == ev->ctx) return ip_call_result(ev, offset, imgpar_array_retain(*kept), out);
+    if (!ip_call_result(ev, offset, ip_build(ev->ctx, op, args, n), out)) return false;
+    if (kept) imgpar_array_replace(kept, imgpar_array_retain(out->u.array));
+    return true;
+}
+
 bool ip_call_args(ip_eval *ev, const ip_op *op, size_t offset, const ip_arg *args, const size_t *offsets, int n,
                   ip_val *out)
 {
     if (ev->safe && (op->flags & IP_OP_FILE))
         return ip_eval_fail(ev, offset, "%s is refused here: it reads files", op->info.name);
+    bool is_stdin = reads_standard_input(op, args, n);
+    if (is_stdin && !check_standard_input(ev, offset)) return false;
+    if (is_stdin && !ev->checking) return open_standard_input(ev, op, offset, args, n, out);
     if (!ev->checking) return ip_call_result(ev, offset, ip_build(ev->ctx, op, args, n), out);
     ip_error err = { .status = IMGPAR_OK };
     int bad = -1;

@@ -78,6 +78,8 @@ typedef struct ip_eval {
     imgpar_array *const *inputs; /* $1 ... */
     size_t n_inputs;
     ip_val *globals;           /* by symbol index */
+    imgpar_array **standard_input; /* where what open("-") gave is kept between builds, or NULL */
+    size_t stdin_at;           /* offset + 1 of the open("-") that was met; 0: none yet */
     ip_error *err;
     ip_scope *scope;
     ip_stencil_form *stencil;
@@ -135,15 +137,18 @@ ip_place ip_leave_region(ip_eval *ev, const ip_coords *fallback);
 /* What coordinates fall back on in a function called here. */
 const ip_coords *ip_inherited_coords(const ip_eval *ev);
 
-/* special.c, stencil.c, iterate.c: the forms of the language. NULL: no such form. */
+/* special.c, stencil.c, iterate.c: the forms of the language, listed in words.c. NULL: no such form. */
 typedef bool (*ip_form)(ip_eval *ev, const ip_node *call, ip_val *out);
 ip_form ip_form_find(const char *name);
 bool ip_eval_read(ip_eval *ev, const ip_node *node, ip_val *out);
+bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out);
+bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out);
+bool ip_form_reduce(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out);
-/* Sorts a call's arguments into slots[n] by position or name; required ones must be there. */
-bool ip_form_args(ip_eval *ev, const ip_node *call, const char *const *names, int n, int n_required,
-                  const ip_node **slots);
+/* Sorts a form's arguments into slots, one for each of its params in words.c, by position or name; required ones
+ * must be there. */
+bool ip_form_args(ip_eval *ev, const ip_node *call, const ip_node **slots);
 /* A path as written (relative to the program's folder unless it came from the caller): new, NULL without memory. */
 char *ip_eval_path(const ip_eval *ev, const ip_val *text);
 

@@ -39,6 +39,15 @@ static bool function_of(iteration *it, const ip_node *node, ip_val *fn)
     return true;
 }
 
+/* Is _ written in it? (Of an iterate() inside, it may be that one's.) */
+static bool uses_underscore(const ip_node *node, const ip_symbol *underscore)
+{
+    if (node->kind == IP_N_NAME && node->name == underscore) return true;
+    for (int i = 0; i < node->n_items; i++)
+        if (uses_underscore(node->items[i], underscore)) return true;
+    return false;
+}
+
 /* fn, or the expression at node, of the n values. */
 static bool apply(iteration *it, const ip_node *node, const ip_val *fn, const ip_val *state, ip_val *out)
 {
@@ -310,17 +319,23 @@ static bool run(iteration *it, ip_val *start, ip_val *out)
     return ok;
 }
 
+static bool check_step_use(const iteration *it)
+{
+    bool may_be_function = it->step->kind == IP_N_NAME || it->step->kind == IP_N_LAMBDA;
+    if (may_be_function || it->n > 1 || uses_underscore(it->step, it->ev->program->underscore)) return true;
+    return ip_eval_fail(it->ev, it->step->offset, "iterate: the step does not use _, the value before it");
+}
+
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out)
 {
-    static const char *const names[] = { "start", "count", "step", "until" };
     const ip_node *slots[4];
-    if (!ip_form_args(ev, call, names, 4, 3, slots)) return false;
+    if (!ip_form_args(ev, call, slots)) return false;
     iteration it = { .ev = ev, .call = call, .step = slots[2], .until = slots[3], .n = 1 };
     ip_val start = { .kind = IP_V_NONE };
     ip_place place = ip_leave_region(ev, ev->place.make);
     bool ok = ip_eval_any(ev, slots[0], &start) &&
               ip_eval_integer(ev, slots[1], "iterate: count", 0, IP_EVAL_MAX_COUNT, &it.count, &it.known) &&
-              function_of(&it, it.step, &it.step_fn) && (!it.until || function_of(&it, it.until, &it.until_fn));
+              function_of(&it, it.step, &it.step_fn) && check_step_use(&it) && (!it.until || function_of(&it, it.until, &it.until_fn));
     ok = ok ? run(&it, &start, out) : false;
     ip_val_free(&start);
     ip_val_free(&it.step_fn);

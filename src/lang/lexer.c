@@ -3,7 +3,9 @@
 #include "lang/lexer.h"
 #include "base/alloc.h"
 #include "base/str.h"
+#include "lang/words.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct lexer {
@@ -209,9 +211,25 @@ static imgpar_status lex_name(lexer *l)
     return IMGPAR_OK;
 }
 
+/* What people mean who are used to other languages. */
+static imgpar_status refuse_character(lexer *l, char c)
+{
+    const ip_token *before = l->tokens->n ? &l->tokens->token[l->tokens->n - 1] : NULL;
+    char word[32] = "", call[64];
+    const char *rest = l->text->text + l->at + 1;
+    snprintf(word, sizeof word, "%.*s", (int)strspn(rest, "abcdefghijklmnopqrstuvwxyz0123456789"), rest);
+    snprintf(call, sizeof call, "; operations are called: %s(a)", word);
+    const char *hint = c == '\'' ? "; text stands in double quotes: \"photo.jpg\""
+        : c != '.' ? ""
+        : ip_op_find(word) || ip_form_find(word) ? call
+        : before && before->kind == IP_T_NAME ? "; a file's name stands in quotes: \"photo.jpg\"" : "";
+    return ip_text_fail(l->err, l->text, l->at, IMGPAR_E_SYNTAX, "'%c' means nothing here%s", c, hint);
+}
+
 static imgpar_status lex_punctuation(lexer *l)
 {
     const char *p = l->text->text + l->at;
+    if (strncmp(p, "//", 2) == 0 || strncmp(p, "/*", 2) == 0) return syntax(l, l->at, "a comment starts with #");
     for (int i = 0; i < N_PUNCTUATION; i++) {
         size_t n = strlen(punctuation[i].text);
         if (strncmp(p, punctuation[i].text, n) != 0) continue;
@@ -223,8 +241,7 @@ static imgpar_status lex_punctuation(lexer *l)
         l->at += n;
         return IMGPAR_OK;
     }
-    if ((unsigned char)*p >= 0x20 && (unsigned char)*p < 0x7f)
-        return ip_text_fail(l->err, l->text, l->at, IMGPAR_E_SYNTAX, "'%c' means nothing here", *p);
+    if ((unsigned char)*p >= 0x20 && (unsigned char)*p < 0x7f) return refuse_character(l, *p);
     return syntax(l, l->at, "this character belongs in a string or a comment");
 }
 

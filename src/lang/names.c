@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a name stands for, and what to say when it stands for nothing. */
 #include "base/str.h"
-#include "lang/eval.h"
 #include "lang/parser.h"
+#include "lang/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,46 +51,13 @@ bool ip_eval_name(ip_eval *ev, const ip_node *node, ip_val *out)
 
 /* ---- near names ---------------------------------------------------------------------- */
 
-enum { NAME_MAX_BYTES = 32, N_NEAR = 4 };
-
-/* Insertions, deletions, replacements and swaps of neighbours that make a into b. */
-static int distance(const char *a, const char *b)
-{
-    int rows[3][NAME_MAX_BYTES + 1];
-    int n = (int)strlen(a), m = (int)strlen(b);
-    int *before = rows[0], *above = rows[1], *row = rows[2];
-    for (int j = 0; j <= m; j++)
-        above[j] = j;
-    for (int i = 1; i <= n; i++) {
-        row[0] = i;
-        for (int j = 1; j <= m; j++) {
-            int d = above[j - 1] + (a[i - 1] != b[j - 1]);
-            if (above[j] + 1 < d) d = above[j] + 1;
-            if (row[j - 1] + 1 < d) d = row[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < d)
-                d = before[j - 2] + 1;
-            row[j] = d;
-        }
-        int *spare = before;
-        before = above;
-        above = row;
-        row = spare;
-    }
-    return above[m];
-}
-
-static bool is_near(const char *name, const char *other)
-{
-    size_t n = strlen(name), m = strlen(other);
-    if (n == 0 || n > NAME_MAX_BYTES || m > NAME_MAX_BYTES || strcmp(name, other) == 0) return false;
-    return distance(name, other) <= (n < 2 ? 0 : n < 4 ? 1 : 2);
-}
+enum { N_NEAR = 4 };
 
 typedef struct near_list { char text[200]; int n; } near_list;
 
 static void near_add(near_list *near, const char *name, const char *other)
 {
-    if (near->n >= N_NEAR || !is_near(name, other)) return;
+    if (near->n >= N_NEAR || !ip_is_near(name, other)) return;
     size_t used = strlen(near->text);
     int n = snprintf(near->text + used, sizeof near->text - used, "%s%s", near->n ? ", " : "", other);
     if (n < 0 || (size_t)n >= sizeof near->text - used) near->text[used] = '\0';
@@ -119,11 +86,10 @@ bool ip_eval_unknown_name(ip_eval *ev, const ip_node *node, bool is_call)
     if (symbol->assigned_at)
         return ip_eval_fail(ev, node->offset, "%.60s is used before line %zu, which defines it", name,
                             ip_text_line(&ev->program->text, symbol->assigned_at - 1));
-    static const char *const forms[] = { "make", "iterate", "reduce", "stencil", "width", "height", "channels" };
     near_list near = { "", 0 };
     near_variables(ev, name, is_call, &near);
-    for (size_t i = 0; is_call && i < sizeof forms / sizeof *forms; i++)
-        near_add(&near, name, forms[i]);
+    for (size_t i = 0; is_call && ip_word_at(i); i++)
+        if (strcmp(ip_word_at(i)->info.category, "name") != 0) near_add(&near, name, ip_word_at(i)->info.name);
     char ops[160] = "";
     if (is_call) ip_op_near(name, ops, sizeof ops);
     bool any = near.n || ops[0];

@@ -14,6 +14,7 @@
 #include "base/str.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PRECEDENCE_COMPARISON = 3, PRECEDENCE_SUM = 8, PRECEDENCE_POWER = 10 };
@@ -79,16 +80,39 @@ void *ip_parse_no_memory(ip_parser *p)
     return NULL;
 }
 
+/* What this language writes instead of a word of another one, which stands here or just before; "" for others. */
+static const char *hint_of(const ip_parser *p)
+{
+    static const struct { const char *words, *hint; } hints[] = {
+        { " let var const set ", "; an assignment is NAME = expr" },
+        { " params parameter arg ", "; a parameter is param NAME = literal" },
+        { " def function func lambda ", "; a function is fn NAME(p) = expr" },
+        { " for while repeat loop ", "; iterate(start, n, expr in _) repeats" },
+        { " if then else when ", "; a choice is cond ? yes : no" },
+        { " and ", "; that is &&" }, { " or ", "; that is ||" }, { " not ", "; that is !" },
+    };
+    for (size_t back = 0; back < 2; back++) {
+        const ip_token *token = p->at >= back ? &p->tokens.token[p->at - back < p->tokens.n ? p->at - back : p->tokens.n - 1] : NULL;
+        if (!token || token->kind != IP_T_NAME) continue;
+        char word[64];
+        snprintf(word, sizeof word, " %.60s ", token->u.name->name);
+        for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
+            if (strstr(hints[k].words, word)) return hints[k].hint;
+    }
+    return "";
+}
+
 void *ip_parse_unexpected(ip_parser *p, const char *expected)
 {
     const ip_token *found = ip_peek(p, 0);
     if (found->kind == IP_T_NAME)
-        return ip_parse_fail(p, found, "expected %s, found %.60s", expected, found->u.name->name);
+        return ip_parse_fail(p, found, "expected %s, found %.60s%s", expected, found->u.name->name,
+                             hint_of(p));
     if (found->kind == IP_T_NEWLINE && p->text->text[found->offset] == '\n')
         return ip_parse_fail(p, found, "expected %s, found the end of the line (an open bracket continues a line)",
                              expected);
-    return ip_parse_fail(p, found, "expected %s, found %s", expected,
-                         found->kind == IP_T_NEWLINE ? "';'" : ip_token_kind_text(found->kind));
+    return ip_parse_fail(p, found, "expected %s, found %s%s", expected,
+                         found->kind == IP_T_NEWLINE ? "';'" : ip_token_kind_text(found->kind), hint_of(p));
 }
 
 bool ip_expect(ip_parser *p, ip_token_kind kind, const char *what)

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "lang/parser.h"
 #include "lang/program.h"
+#include "run/save.h"
 
 #include <string.h>
 
@@ -12,6 +13,7 @@ struct imgpar_pipeline {
     char *name, *text, *folder; /* copies */
     ip_val *given;              /* per statement: what imgpar_pipeline_set() gave a param, or NONE */
     ip_arena arena;             /* texts of given */
+    imgpar_array *standard_input; /* what open("-") gave, for another run; or NULL */
     imgpar_status parsed;       /* of imgpar_pipeline_parse() */
     ip_error error;             /* of the last call */
 };
@@ -48,6 +50,7 @@ IMGPAR_API void imgpar_pipeline_release(imgpar_pipeline *p)
     ip_arena_free(&p->arena);
     ip_free(p->name);
     ip_free(p->text);
+    imgpar_array_release(p->standard_input);
     ip_free(p->folder);
     ip_free(p);
 }
@@ -153,19 +156,35 @@ IMGPAR_API imgpar_status imgpar_pipeline_set(imgpar_pipeline *p, const char *nam
 /* One pass over the statements; ctx NULL: the checking one. */
 static imgpar_status evaluate(imgpar_pipeline *p, imgpar_context *ctx, ip_outputs *outputs)
 {
-    ip_eval ev = { .program = &p->program, .ctx = ctx, .checking = ctx == NULL, .folder = p->folder, .err = &p->error };
+    ip_eval ev = { .program = &p->program, .ctx = ctx, .checking = ctx == NULL, .folder = p->folder, .err = &p->error,
+                   .standard_input = &p->standard_input };
     imgpar_status st = ip_program_run(&ev, p->given, outputs);
     ip_eval_free(&ev);
     return st;
 }
 
-static imgpar_status check(imgpar_pipeline *p)
+/* A save to "-" has a format of its own or the caller's. */
+static imgpar_status check_formats(imgpar_pipeline *p, const ip_outputs *outputs, const imgpar_options *options)
+{
+    for (int i = 0; i < outputs->n; i++) {
+        const ip_output *o = &outputs->output[i];
+        if (o->statement->kind != IP_S_SAVE || o->format || options->format || strcmp(o->path, "-") != 0) continue;
+        return ip_text_fail(&p->error, &p->program.text, o->statement->offset, IMGPAR_E_SYNTAX,
+                            "save: standard output needs a format: format=png, jpeg, npy or pnm");
+    }
+    return IMGPAR_OK;
+}
+
+/* options: the run's, or NULL where they are not known yet. */
+static imgpar_status check(imgpar_pipeline *p, const imgpar_options *options)
 {
     ip_outputs outputs = { 0 };
     imgpar_status st = evaluate(p, NULL, &outputs);
+    const ip_statement *last = p->program.n_statements ? &p->program.statements[p->program.n_statements - 1] : NULL;
     if (!st && outputs.n == 0)
-        st = ip_text_fail(&p->error, &p->program.text, p->program.text.length, IMGPAR_E_SYNTAX,
+        st = ip_text_fail(&p->error, &p->program.text, last ? last->offset : 0, IMGPAR_E_SYNTAX,
                           "nothing is saved or printed: save(expr, \"FILE\") or print(expr) is expected");
+    if (!st && options) st = check_formats(p, &outputs, options);
     ip_outputs_free(&outputs);
     return st;
 }
@@ -173,14 +192,15 @@ static imgpar_status check(imgpar_pipeline *p)
 IMGPAR_API imgpar_status imgpar_pipeline_check(imgpar_pipeline *p)
 {
     imgpar_status st = begin(p);
-    return st ? st : check(p);
+    return st ? st : check(p, NULL);
 }
 
-static imgpar_status check_and_build(imgpar_pipeline *p, imgpar_context *ctx, ip_outputs *outputs)
+static imgpar_status check_and_build(imgpar_pipeline *p, imgpar_context *ctx, const imgpar_options *options,
+                                     ip_outputs *outputs)
 {
     imgpar_status st = begin(p);
     if (!st && !ctx) st = ip_fail(&p->error, IMGPAR_E_ARGUMENT, "a pipeline needs a context to run in");
-    if (!st) st = check(p);
+    if (!st) st = check(p, options);
     return st ? st : evaluate(p, ctx, outputs);
 }
 
@@ -190,7 +210,7 @@ IMGPAR_API imgpar_status imgpar_pipeline_build(imgpar_pipeline *p, imgpar_contex
     ip_outputs outputs = { 0 };
     *arrays = NULL;
     *n_arrays = 0;
-    imgpar_status st = check_and_build(p, ctx, &outputs);
+    imgpar_status st = check_and_build(p, ctx, NULL, &outputs);
     size_t n = 0;
     for (int i = 0; i < outputs.n; i++)
         n += (size_t)outputs.output[i].n;
@@ -245,14 +265,32 @@ static imgpar_status evaluate_outputs(imgpar_pipeline *p, const ip_outputs *outp
     return st;
 }
 
-static imgpar_status run_save(imgpar_pipeline *p, const ip_output *o, const imgpar_options *options)
+/* The caller's options with what the statement says. */
+static imgpar_options options_of(const ip_output *o, const imgpar_options *options)
 {
     imgpar_options save = *options;
     save.settings = o->settings;
     if (o->format) save.format = o->format;
     else if (strcmp(o->path, "-") != 0) save.format = NULL; /* the caller's is for standard output */
+    return save;
+}
+
+static imgpar_status run_save(imgpar_pipeline *p, const ip_output *o, const imgpar_options *options)
+{
+    imgpar_options save = options_of(o, options);
     imgpar_status st = imgpar_save(o->vals[0].u.array, o->path, &save);
     return st ? fail_at(p, o, st, imgpar_array_message(o->vals[0].u.array)) : IMGPAR_OK;
+}
+
+/* What cannot be saved is known before anything is computed. */
+static imgpar_status check_saved(imgpar_pipeline *p, const ip_output *o, const imgpar_options *options)
+{
+    ip_format format;
+    ip_error err = { .status = IMGPAR_OK };
+    if (o->statement->kind != IP_S_SAVE) return IMGPAR_OK;
+    imgpar_options save = options_of(o, options);
+    imgpar_status st = ip_check_save(o->vals[0].u.array, o->path, &save, &format, &err);
+    return st ? fail_at(p, o, st, err.message) : IMGPAR_OK;
 }
 
 static imgpar_status run_print(imgpar_pipeline *p, const ip_output *o, const imgpar_options *options, ip_str *line)
@@ -285,6 +323,8 @@ static imgpar_status run_outputs(imgpar_pipeline *p, const ip_outputs *outputs, 
     imgpar_status st = IMGPAR_OK;
     for (int i = 0; !st && i < outputs->n; i++)
         st = refuse_unused(p, &outputs->output[i]);
+    for (int i = 0; !st && i < outputs->n; i++)
+        st = check_saved(p, &outputs->output[i], options);
     if (!st) st = evaluate_outputs(p, outputs, options);
     for (int i = 0; !st && i < outputs->n; i++) {
         const ip_output *o = &outputs->output[i];
@@ -307,7 +347,7 @@ IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context 
     imgpar_options all = { 0 };
     if (options) memcpy(&all, options, options->struct_size < sizeof all ? options->struct_size : sizeof all);
     all.struct_size = sizeof all;
-    imgpar_status st = check_and_build(p, ctx, &outputs);
+    imgpar_status st = check_and_build(p, ctx, &all, &outputs);
     if (!st) st = run_outputs(p, &outputs, &all, print, print_user);
     ip_outputs_free(&outputs);
     return st;

@@ -5,16 +5,20 @@
  * iterate and stencil have files of their own.
  */
 #include "base/alloc.h"
-#include "lang/eval.h"
+#include "lang/words.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { SIDE_MAX = 1000000 };
 
-bool ip_form_args(ip_eval *ev, const ip_node *call, const char *const *names, int n, int n_required,
-                  const ip_node **slots)
+bool ip_form_args(ip_eval *ev, const ip_node *call, const ip_node **slots)
 {
+    const ip_word *word = ip_word_find(call->name->name);
+    const char *const *names = word->params;
+    int n = 0;
+    while (n < IP_FORM_MAX_PARAMS && names[n])
+        n++;
     memset(slots, 0, (size_t)n * sizeof *slots);
     for (int i = 0; i < call->n_items; i++) {
         int slot = i;
@@ -30,7 +34,7 @@ bool ip_form_args(ip_eval *ev, const ip_node *call, const char *const *names, in
             return ip_eval_fail(ev, call->items[i]->offset, "%s: %s is given twice", call->name->name, names[slot]);
         slots[slot] = call->items[i];
     }
-    for (int i = 0; i < n_required; i++)
+    for (int i = 0; i < word->n_required; i++)
         if (!slots[i])
             return ip_eval_fail(ev, call->offset, "%s: %s is missing", call->name->name, names[i]);
     return true;
@@ -38,12 +42,11 @@ bool ip_form_args(ip_eval *ev, const ip_node *call, const char *const *names, in
 
 /* ---- width, height, channels --------------------------------------------------------------- */
 
-static bool form_extent(ip_eval *ev, const ip_node *call, ip_val *out)
+bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out)
 {
-    static const char *const names[] = { "array" };
     const ip_node *slot;
     ip_val v;
-    if (!ip_form_args(ev, call, names, 1, 1, &slot)) return false;
+    if (!ip_form_args(ev, call, &slot)) return false;
     ip_place place = ip_leave_region(ev, ev->place.make);
     bool ok = ip_eval_value(ev, slot, &v);
     ev->place = place;
@@ -96,30 +99,66 @@ static bool spread(ip_eval *ev, const ip_node *call, const ip_coords *coords, ip
                         ip_shape_text(want, wants));
 }
 
-static bool form_make(ip_eval *ev, const ip_node *call, ip_val *out)
+enum { WIDTH, HEIGHT, EXPR, CHANNELS, SHAPE, N_MAKE };
+
+/* shape=[depth height width channels], or fewer of them. */
+static bool make_shape(ip_eval *ev, const ip_node *node, ip_type *type)
 {
-    static const char *const names[] = { "width", "height", "expr", "channels" };
-    static const char *const whats[] = { "make: width", "make: height", "", "make: channels" };
-    static const int64_t most[] = { SIDE_MAX, SIDE_MAX, 0, 4 };
-    const ip_node *slots[4];
-    int64_t sides[4] = { 1, 1, 0, 0 };
-    bool known = true;
-    if (!ip_form_args(ev, call, names, 4, 3, slots)) return false;
+    ip_val v;
+    if (!ip_eval_value(ev, node, &v)) return false;
+    const ip_matrix *m = v.kind == IP_V_MATRIX ? v.u.matrix : NULL;
+    int n = m ? m->rows * m->cols : 0;
+    bool is_known = m && !v.unknown, ok = v.kind == IP_V_MATRIX || v.kind == IP_V_ANY;
+    if (is_known) ok = (m->rows == 1 || m->cols == 1) && n >= 1 && n <= 4;
+    for (int k = 0; ok && is_known && k < n; k++) {
+        ok = m->numbers[k] >= 1 && m->numbers[k] <= SIDE_MAX && m->numbers[k] == floor(m->numbers[k]);
+        type->shape[k] = ok ? (int64_t)m->numbers[k] : 1;
+    }
+    if (is_known) type->rank = n;
+    ip_val_free(&v);
+    return ok || ip_eval_fail(ev, node->offset, "make: shape is a vector of 1 to 4 whole numbers from 1 to %d", SIDE_MAX);
+}
+
+/* What the result looks like: from shape, or from width, height and channels. */
+static bool make_type(ip_eval *ev, const ip_node *call, const ip_node *const *slots, ip_type *type)
+{
+    static const char *const whats[] = { [WIDTH] = "make: width", [HEIGHT] = "make: height", [CHANNELS] = "make: channels" };
+    static const int64_t most[] = { [WIDTH] = SIDE_MAX, [HEIGHT] = SIDE_MAX, [CHANNELS] = 4 };
+    int64_t sides[N_MAKE] = { 1, 1, 0, 0 };
+    bool known;
+    *type = (ip_type){ .dtype = IMGPAR_I32, .space = IMGPAR_SPACE_DATA, .rank = 2, .shape = { 1, 1 } };
+    if (slots[SHAPE] && (slots[WIDTH] || slots[HEIGHT] || slots[CHANNELS]))
+        return ip_eval_fail(ev, slots[SHAPE]->offset, "make: shape stands for width, height and channels; give it alone");
+    if (slots[SHAPE]) return make_shape(ev, slots[SHAPE], type);
+    for (int i = 0; i < SHAPE; i++) {
+        if (i == EXPR || (i == CHANNELS && !slots[i])) continue;
+        if (!slots[i]) return ip_eval_fail(ev, call->offset, "%s is missing", whats[i]);
+        if (!ip_eval_integer(ev, slots[i], whats[i], 1, most[i], &sides[i], &known)) return false;
+    }
+    type->rank = slots[CHANNELS] ? 3 : 2;
+    type->shape[0] = sides[HEIGHT];
+    type->shape[1] = sides[WIDTH];
+    type->shape[2] = sides[CHANNELS];
+    return true;
+}
+
+bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out)
+{
+    const ip_node *slots[N_MAKE];
+    ip_type type;
+    if (!ip_form_args(ev, call, slots)) return false;
     ip_place place = ip_leave_region(ev, ev->place.make);
-    bool ok = true;
-    for (int i = 0; ok && i < 4; i++)
-        if (slots[i] && i != 2) ok = ip_eval_integer(ev, slots[i], whats[i], 1, most[i], &sides[i], &known);
-    ip_type type = { .dtype = IMGPAR_I32, .space = IMGPAR_SPACE_DATA, .rank = slots[3] ? 3 : 2,
-                     .shape = { sides[1], sides[0], sides[3] } };
+    bool ok = make_type(ev, call, slots, &type);
+    if (ok && !slots[EXPR]) ok = ip_eval_fail(ev, call->offset, "make: expr is missing");
     ip_coords coords = { .bound = true, .type = type };
     if (ok) {
         ev->place = (ip_place){ .in_region = true, .coords = &coords, .fallback = &coords, .make = &coords };
-        ok = ip_eval_value(ev, slots[2], out);
+        ok = ip_eval_value(ev, slots[EXPR], out);
     }
     ev->place = place;
     if (!ok) return false;
     bool fits = out->kind == IP_V_ARRAY || out->kind == IP_V_ANY || ip_val_is_scalar(out);
-    if (!fits) ip_eval_fail(ev, slots[2]->offset, "make: expr must be a number or an array, not %s",
+    if (!fits) ip_eval_fail(ev, slots[EXPR]->offset, "make: expr must be a number or an array, not %s",
                             ip_val_kind_text(out));
     ok = fits && spread(ev, call, &coords, out);
     if (!ok) ip_val_free(out);
@@ -221,10 +260,9 @@ static bool reduce_build(ip_eval *ev, const ip_node *call, ip_val *a, double ini
 
 static bool reduce_fold(ip_eval *ev, const ip_node *call, ip_val *out)
 {
-    static const char *const names[] = { "array", "init", "function" };
     const ip_node *slots[3];
     ip_val a, init, fn = { .kind = IP_V_NONE };
-    if (!ip_form_args(ev, call, names, 3, 3, slots)) return false;
+    if (!ip_form_args(ev, call, slots)) return false;
     if (!ip_eval_value(ev, slots[0], &a)) return false;
     bool ok = ip_eval_number(ev, slots[1], "reduce: init", &init) && ip_eval_any(ev, slots[2], &fn);
     if (ok && a.kind != IP_V_ARRAY && a.kind != IP_V_ANY)
@@ -245,23 +283,11 @@ static bool reduce_fold(ip_eval *ev, const ip_node *call, ip_val *out)
     return ok;
 }
 
-static bool form_reduce(ip_eval *ev, const ip_node *call, ip_val *out)
+bool ip_form_reduce(ip_eval *ev, const ip_node *call, ip_val *out)
 {
     ip_place place = ip_leave_region(ev, ev->place.make);
     bool named = call->n_items >= 2 && call->items[1]->kind == IP_N_TEXT && !call->names[1];
     bool ok = named ? reduce_named(ev, call, out) : reduce_fold(ev, call, out);
     ev->place = place;
     return ok;
-}
-
-ip_form ip_form_find(const char *name)
-{
-    static const struct { const char *name; ip_form form; } forms[] = {
-        { "make", form_make }, { "iterate", ip_form_iterate }, { "reduce", form_reduce },
-        { "stencil", ip_form_stencil }, { "width", form_extent }, { "height", form_extent },
-        { "channels", form_extent },
-    };
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (strcmp(forms[i].name, name) == 0) return forms[i].form;
-    return NULL;
 }

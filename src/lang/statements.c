@@ -3,21 +3,13 @@
 #include "lang/parser.h"
 #include "base/alloc.h"
 #include "base/str.h"
+#include "lang/words.h"
 
 #include <string.h>
 
 bool ip_is_coordinate(const char *name)
 {
     return name[0] && !name[1] && strchr("xyzc", name[0]);
-}
-
-/* Calls that are part of the language, not rows of the operation table. */
-static bool is_form(const char *name)
-{
-    static const char *const forms[] = { "make", "iterate", "reduce", "stencil", "width", "height", "channels" };
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (strcmp(name, forms[i]) == 0) return true;
-    return false;
 }
 
 bool ip_parse_bindable(ip_parser *p, const ip_token *name)
@@ -114,7 +106,7 @@ static bool parse_fn(ip_parser *p, ip_statement *s)
     s->kind = IP_S_FN;
     const ip_token *name = ip_peek(p, 0);
     if (!new_names(p, s, 1) || !(s->names[0] = assigned_name(p, "the function's name"))) return false;
-    if (is_form(s->names[0]->name))
+    if (ip_is_form(s->names[0]->name))
         return ip_parse_fail(p, name, "%s is part of the language and cannot be redefined", s->names[0]->name);
     ip_node *fn = ip_parse_node(p, IP_N_LAMBDA, name, 1);
     if (!fn || !parse_fn_parameters(p, fn)) return false;

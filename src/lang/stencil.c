@@ -177,9 +177,8 @@ static bool apply_outside(ip_eval *ev, const ip_node *call, const ip_stencil_for
 
 bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out)
 {
-    static const char *const names[] = { "expr", "border", "cval", "outside" };
     const ip_node *slots[4];
-    if (!ip_form_args(ev, call, names, 4, 1, slots)) return false;
+    if (!ip_form_args(ev, call, slots)) return false;
     ip_stencil_form form = { .hi = { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX } }, *before = ev->stencil;
     outside rule = OUTSIDE_BORDER;
     ip_val k = { .kind = IP_V_NONE };

@@ -70,18 +70,6 @@ static imgpar_status set_param(const imgpar_op_param *p, const ip_arg *arg, ip_p
     return set_param(p, &single, param, err);
 }
 
-/* border=zero is border=constant with the value 0, which cval must not contradict. */
-static imgpar_status check_zero_border(const ip_op *op, const ip_arg *args, const ip_bound *bound, ip_error *err)
-{
-    int border = -1, cval = -1;
-    for (int k = 0; k < op->info.n_params; k++) {
-        if (strcmp(op->info.params[k].name, "border") == 0) border = bound->arg[op->info.n_inputs + k];
-        if (strcmp(op->info.params[k].name, "cval") == 0) cval = bound->arg[op->info.n_inputs + k];
-    }
-    if (border < 0 || cval < 0 || strcmp(args[border].text, "zero") != 0 || args[cval].number == 0) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: border=zero takes no cval; write border=constant", ip_op_label(op));
-}
-
 /* The node's inputs: the row's own, then the arrays given for numbers. Literal numbers become leaves. */
 static imgpar_status fill_inputs(imgpar_array *node, const ip_arg *args, const ip_bound *bound, ip_error *err)
 {
@@ -126,7 +114,7 @@ static imgpar_status fill_params(imgpar_array *node, const ip_arg *args, const i
             if (st) return st;
         }
     }
-    return check_zero_border(node->op, args, bound, err);
+    return IMGPAR_OK;
 }
 
 /* The context of all arrays, when none was given; one that differs is an error. */

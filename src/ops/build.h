@@ -37,6 +37,8 @@ const ip_op *ip_op_find(const char *name);
 const ip_op *ip_op_find_symbol(const char *symbol, int n_inputs);
 /* Up to n near names for a misspelt one, comma-separated into buf: "blur, boxblur"; "" if none. */
 char *ip_op_near(const char *name, char *buf, size_t size);
+/* Could name be other, misspelt? */
+bool ip_is_near(const char *name, const char *other);
 
 /* Names, kinds and ranges of a call, without looking at arrays' types. Messages start with the op's name.
  * *bad_arg (may be NULL) gets the index of the argument at fault, or -1. */

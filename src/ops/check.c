@@ -210,6 +210,65 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s", label, p->name, article, p->type);
 }
 
+/* ---- between parameters ------------------------------------------------------------ */
+
+static int param_index(const ip_op *op, const char *name)
+{
+    for (int k = 0; k < op->info.n_params; k++)
+        if (strcmp(op->info.params[k].name, name) == 0) return k;
+    return -1;
+}
+
+/* The number a parameter has, its default if it is not given; false where it is none, or not known yet. */
+static bool param_value(const ip_op *op, int param, const ip_arg *args, const ip_bound *bound, double *value)
+{
+    const imgpar_op_param *p = &op->info.params[param];
+    int at = bound->arg[op->info.n_inputs + param];
+    if (at >= 0) return !args[at].unknown && ip_arg_is_number(&args[at], value) && !isnan(*value);
+    if (!p->default_text || ip_param_is_auto(p)) return false;
+    *value = ip_parse_number(p->default_text, NULL);
+    return true;
+}
+
+/* What the row's rule says of two parameters a and b, or of a and a number. */
+static imgpar_status check_rule(const ip_op *op, const ip_arg *args, const ip_bound *bound, int *bad_arg, ip_error *err)
+{
+    char first[32], sign[8], second[32];
+    double a, b;
+    const char *label = ip_op_label(op);
+    if (!op->info.rule || sscanf(op->info.rule, "%31s %7s %31s", first, sign, second) != 3) return IMGPAR_OK;
+    int param_a = param_index(op, first), param_b = param_index(op, second);
+    int at = bound->arg[op->info.n_inputs + param_a];
+    *bad_arg = at;
+    if (strcmp(sign, "per") == 0) {
+        bool is_list = at >= 0 && args[at].kind == IP_ARG_MATRIX && args[at].numbers;
+        int n = is_list ? args[at].rows * args[at].cols : 0;
+        if (!is_list || !param_value(op, param_b, args, bound, &b) || n == b) return IMGPAR_OK;
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %d numbers for %g %s", label, first, n, b, second);
+    }
+    if (!param_value(op, param_a, args, bound, &a)) return IMGPAR_OK;
+    if (strcmp(sign, "!=") == 0)
+        return a != ip_parse_number(second, NULL) ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%g", label, first, a);
+    if (!param_value(op, param_b, args, bound, &b)) return IMGPAR_OK;
+    if (strcmp(sign, "or") == 0)
+        return a != 0 || b != 0 ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s or %s is needed", label, first, second);
+    if (strcmp(sign, "<") == 0)
+        return a < b ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%g is not below %s=%g", label, first, a, second, b);
+    return a <= b ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%g is above %s=%g", label, first, a, second, b);
+}
+
+/* border=zero is border=constant with the value 0, which cval must not contradict. */
+static imgpar_status check_zero_border(const ip_op *op, const ip_arg *args, const ip_bound *bound, int *bad_arg, ip_error *err)
+{
+    double value;
+    int border = param_index(op, "border"), cval = param_index(op, "cval");
+    int at = border < 0 ? -1 : bound->arg[op->info.n_inputs + border];
+    if (at < 0 || cval < 0 || args[at].kind != IP_ARG_TEXT || strcmp(args[at].text, "zero") != 0) return IMGPAR_OK;
+    *bad_arg = at;
+    if (!param_value(op, cval, args, bound, &value) || value == 0) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: border=zero takes no cval; write border=constant", ip_op_label(op));
+}
+
 /* ---- the call ---------------------------------------------------------------------- */
 
 static imgpar_status check_input(const ip_op *op, int slot, const ip_arg *arg, ip_error *err)
@@ -218,8 +277,9 @@ static imgpar_status check_input(const ip_op *op, int slot, const ip_arg *arg, i
     bool is_number = arg->kind == IP_ARG_NUMBER || arg->kind == IP_ARG_BOOL;
     if (arg->kind == IP_ARG_ARRAY || (is_number && arg->unknown)) return IMGPAR_OK;
     if (is_number && (op->flags & IP_OP_ELEMENTWISE)) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be an array, not %s", ip_op_label(op),
-                   op->info.input_names[slot], words[arg->kind]);
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be an array, not %s%s", ip_op_label(op),
+                   op->info.input_names[slot], words[arg->kind],
+                   arg->kind == IP_ARG_TEXT ? "; open(\"FILE\") gives a file's image" : "");
 }
 
 imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad_arg, ip_error *err)
@@ -237,6 +297,8 @@ imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad
                                    : check_param(op, &op->info.params[k - op->info.n_inputs], arg, err);
         if (st) return st;
     }
-    *bad_arg = -1;
-    return IMGPAR_OK;
+    st = check_rule(op, args, &bound, bad_arg, err);
+    if (!st) st = check_zero_border(op, args, &bound, bad_arg, err);
+    if (!st) *bad_arg = -1;
+    return st;
 }

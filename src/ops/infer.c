@@ -203,8 +203,9 @@ static imgpar_status refuse_floats(const imgpar_array *node, ip_error *err)
 {
     for (int k = 0; k < node->op->info.n_inputs; k++)
         if (is_float(node->inputs[k]->type.dtype))
-            return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an integer", node->op->symbol,
-                           node->op->info.input_names[k], ip_dtype(node->inputs[k]->type.dtype)->name);
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an integer%s", node->op->symbol,
+                           node->op->info.input_names[k], ip_dtype(node->inputs[k]->type.dtype)->name,
+                           node->op->variant == IP_FN_XOR ? " (a power is **)" : "");
     return IMGPAR_OK;
 }
 

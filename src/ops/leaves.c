@@ -92,24 +92,45 @@ IMGPAR_API imgpar_array *imgpar_array_wrap(imgpar_context *ctx, imgpar_dtype dty
 
 /* ---- encoded images ------------------------------------------------------------------- */
 
-IMGPAR_API imgpar_array *imgpar_open_memory(imgpar_context *ctx, const void *bytes, size_t n)
+static imgpar_status probe_memory(imgpar_context *ctx, const void *bytes, size_t n, ip_header *header, ip_error *err)
+{
+    if (!ctx) return ip_fail(err, IMGPAR_E_ARGUMENT, "open: the context is NULL");
+    if (!bytes) return ip_fail(err, IMGPAR_E_ARGUMENT, "open: the bytes are NULL");
+    ip_read_options options = { .max_pixels = ip_context_max_pixels(ctx), .fail_on = IP_FAIL_ON_ERROR };
+    return ip_io_probe(bytes, n, "memory", &options, header, err);
+}
+
+IMGPAR_API imgpar_array *imgpar_open_wrap(imgpar_context *ctx, void *bytes, size_t n,
+                                          void (*on_release)(void *user, void *bytes), void *user)
 {
     ip_error err = { .status = IMGPAR_OK };
     ip_header header;
-    if (!ctx) ip_fail(&err, IMGPAR_E_ARGUMENT, "open: the context is NULL");
-    else if (!bytes) ip_fail(&err, IMGPAR_E_ARGUMENT, "open: the bytes are NULL");
-    ip_read_options options = { .max_pixels = err.status ? 0 : ip_context_max_pixels(ctx), .fail_on = IP_FAIL_ON_ERROR };
-    if (err.status || ip_io_probe(bytes, n, "memory", &options, &header, &err))
-        return ip_array_error(ctx, err.status, err.message);
-    ip_source *source = new_source(IP_SOURCE_BLOB, "memory");
-    void *copy = source ? ip_alloc(n) : NULL;
-    if (!copy) {
-        ip_source_release(source);
-        return ip_array_error(ctx, IMGPAR_E_HOST_MEMORY, "out of host memory");
+    imgpar_status st = probe_memory(ctx, bytes, n, &header, &err);
+    ip_source *source = st ? NULL : new_source(IP_SOURCE_BLOB, "memory");
+    if (!source) {
+        if (on_release) on_release(user, bytes);
+        return ip_array_error(ctx, st ? st : IMGPAR_E_HOST_MEMORY, st ? err.message : "out of host memory");
     }
-    source->data = memcpy(copy, bytes, n);
+    source->data = bytes;
     source->size_bytes = n;
+    source->borrowed = true;
+    source->on_release = on_release;
+    source->user = user;
     return ip_build_source(ctx, ip_op_find("open"), source, &header);
+}
+
+static void free_copy(void *user, void *copy)
+{
+    (void)user;
+    ip_free(copy);
+}
+
+IMGPAR_API imgpar_array *imgpar_open_memory(imgpar_context *ctx, const void *bytes, size_t n)
+{
+    void *copy = bytes ? ip_alloc(n) : NULL;
+    if (bytes && !copy) return ip_array_error(ctx, IMGPAR_E_HOST_MEMORY, "out of host memory");
+    if (bytes) memcpy(copy, bytes, n);
+    return imgpar_open_wrap(ctx, copy, n, free_copy, NULL);
 }
 
 /* The row "open": reads the header at once. */

@@ -253,6 +253,11 @@ static void print_manual_row(const row *r)
             printf("; %s by default", p->default_text);
         printf(".\n");
     }
+    if (o->rule) {
+        printf(".PP\nRule: ");
+        print_roff(o->rule);
+        printf(".\n");
+    }
     printf(".PP\nExample:\n.B ");
     print_roff(o->example);
     printf("\n");

@@ -34,10 +34,10 @@
 #define INT(name, dflt, lo, hi, unit, help)       { name, "integer", dflt, NULL, lo, hi, unit, help, 1, 0 }
 #define INT_X(name, dflt, lo, hi, unit, help)     { name, "integer", dflt, NULL, lo, hi, unit, help, 0, 0 }
 #define ODD(name, dflt, lo, hi, unit, help)       { name, "integer", dflt, "odd", lo, hi, unit, help, 1, 0 }
-#define BOOL_X(name, dflt, help)                  { name, "bool", dflt, NULL, 0, 1, "", help, 0, 0 }
-#define TEXT(name, help)                          { name, "text", NULL, NULL, 0, 0, "", help, 1, 0 }
-#define CHOICE(name, dflt, words, help)           { name, "choice", dflt, words, 0, 0, "", help, 1, 0 }
-#define CHOICE_X(name, dflt, words, help)         { name, "choice", dflt, words, 0, 0, "", help, 0, 0 }
+#define BOOL_X(name, dflt, help)                  { name, "bool", dflt, NULL, -INFINITY, INFINITY, "", help, 0, 0 }
+#define TEXT(name, help)                          { name, "text", NULL, NULL, -INFINITY, INFINITY, "", help, 1, 0 }
+#define CHOICE(name, dflt, words, help)           { name, "choice", dflt, words, -INFINITY, INFINITY, "", help, 1, 0 }
+#define CHOICE_X(name, dflt, words, help)         { name, "choice", dflt, words, -INFINITY, INFINITY, "", help, 0, 0 }
 #define VECTOR(name, rule, help)                  { name, "vector", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0 }
 #define MATRIX(name, rule, help)                  { name, "matrix", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0 }
 #define DTYPES "u8|i8|u16|i16|u32|i32|u64|i64|f16|f32|f64|bool" /* in the order of imgpar_dtype */
@@ -47,6 +47,7 @@
 #define NO_INPUTS .n_inputs = 0, .input_names = NULL
 
 #define IN_SQL .in_sql = 1
+#define RULE(text) .rule = text /* see imgpar_op_info; checked by ops/check.c */
 #define BARE .sql_bare_name = 1
 #define ONE_NUMBER .returns_number = 1
 #define SAME_BYTES .same_bytes = 1

@@ -120,6 +120,12 @@ static int row_distance(const ip_op *op, const char *name)
     return best;
 }
 
+bool ip_is_near(const char *name, const char *other)
+{
+    size_t n = strlen(name);
+    return strcmp(name, other) != 0 && distance(name, other) <= (n < 2 ? 0 : n < 4 ? 1 : 2);
+}
+
 char *ip_op_near(const char *name, char *buf, size_t size)
 {
     const ip_op *near[N_NEAR];

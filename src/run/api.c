@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "run/evaluate.h"
+#include "run/save.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -69,20 +70,25 @@ static size_t array_bytes(const imgpar_array *a)
     return (size_t)ip_type_count(&a->type) * ip_dtype(a->type.dtype)->size_bytes;
 }
 
+/* The elements of a value in dst. */
+static imgpar_status read_value(imgpar_array *a, ip_value *value, void *dst, const imgpar_options *options, ip_error *err)
+{
+    ip_runner runner;
+    ip_runner_init(&runner, a->ctx, options);
+    double start = ip_now_ms();
+    imgpar_status st = ip_value_read_polled(value, dst, &runner.poll, err);
+    if (!value->host)
+        ip_runner_event(&runner, "download", a->op->info.name, start, value->size_bytes, value->size_bytes);
+    return st;
+}
+
 /* Computes a into dst. */
 static imgpar_status read_into(imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref, ip_error *err)
 {
     ip_value *value = NULL;
     imgpar_status st = ip_evaluate(a->ctx, &a, 1, options, use_ref, &value, err);
-    if (st)
-        return st;
-    ip_runner runner;
-    ip_runner_init(&runner, a->ctx, options);
-    double start = ip_now_ms();
-    bool on_device = !value->host;
-    st = ip_value_read(value, dst, err);
-    if (on_device)
-        ip_runner_event(&runner, "download", a->op->info.name, start, value->size_bytes, value->size_bytes);
+    if (!st)
+        st = read_value(a, value, dst, options, err);
     ip_value_release(value);
     return st;
 }
@@ -122,30 +128,54 @@ static imgpar_status pick_format(const char *path, const imgpar_options *options
     return ip_fail(err, IMGPAR_E_ARGUMENT, "save: %s: the name tells no format; it ends in none of .png .jpg .npy .pnm", path ? path : "");
 }
 
+static ip_pixels pixels_of(const imgpar_array *a, const void *elements)
+{
+    ip_pixels pixels = { .dtype = a->type.dtype, .space = a->type.space, .rank = a->type.rank, .pixels = elements };
+    memcpy(pixels.shape, a->type.shape, sizeof pixels.shape);
+    return pixels;
+}
+
+imgpar_status ip_check_save(const imgpar_array *a, const char *path, const imgpar_options *options, ip_format *format,
+                            ip_error *err)
+{
+    imgpar_status st = pick_format(path, options, format, err);
+    if (!st)
+        st = ip_io_check_settings(*format, options ? options->settings : NULL, err);
+    ip_pixels pixels = pixels_of(a, NULL);
+    const char *name = options && options->format ? options->format : path ? ip_path_ending(path) : NULL;
+    return st ? st : ip_io_check_pixels(&pixels, *format, name, err);
+}
+
 static imgpar_status encode(imgpar_array *a, ip_format format, const imgpar_options *options, void **bytes, size_t *n,
                             ip_error *err)
 {
     const char *settings = options ? options->settings : NULL;
-    imgpar_status st = ip_io_check_settings(format, settings, err);
-    if (st)
-        return st;
-    void *elements = ip_alloc(array_bytes(a));
-    if (!elements)
-        return ip_fail_memory(err, "encoding");
-    st = read_into(a, elements, options, false, err);
+    ip_value *value = NULL;
+    void *copy = NULL; /* of what is on the device only */
+    imgpar_status st = ip_evaluate(a->ctx, &a, 1, options, false, &value, err);
+    if (!st && !value->host) {
+        copy = ip_alloc(array_bytes(a));
+        st = copy ? read_value(a, value, copy, options, err) : ip_fail_memory(err, "encoding");
+    }
     ip_runner runner;
     ip_runner_init(&runner, a->ctx, options);
     double start = ip_now_ms();
     if (!st) {
-        ip_pixels pixels = { .dtype = a->type.dtype, .space = a->type.space, .rank = a->type.rank, .pixels = elements };
-        memcpy(pixels.shape, a->type.shape, sizeof pixels.shape);
-        st = ip_io_encode(&pixels, format, settings, &runner.poll, bytes, n, err);
+        ip_pixels pixels = pixels_of(a, copy ? copy : value->host);
+        bool looks_black = false;
+        if (options && options->on_warning)
+            st = ip_io_looks_black(&pixels, format, settings, &runner.poll, &looks_black, err);
+        if (looks_black)
+            options->on_warning(options->user, "save: no value is above 1, which looks black; range=1 makes 1 white");
+        if (!st)
+            st = ip_io_encode(&pixels, format, settings, &runner.poll, bytes, n, err);
     }
     if (!st) {
         atomic_fetch_add(&a->ctx->encodes, 1);
         ip_runner_event(&runner, "encode", ip_format_name(format), start, array_bytes(a), *n);
     }
-    ip_free(elements);
+    ip_free(copy);
+    ip_value_release(value);
     return st;
 }
 
@@ -160,10 +190,16 @@ imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
-    st = pick_format(NULL, options, &format, &err);
+    st = ip_check_save(a, NULL, options, &format, &err);
     if (!st)
         st = encode(a, format, options, out, n, &err);
     return st ? failed(&a, 1, &err) : succeeded(&a, 1);
+}
+
+const char *imgpar_path_format(const char *path)
+{
+    ip_format format;
+    return path && ip_format_from_path(path, &format) ? ip_format_name(format) : NULL;
 }
 
 imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options)
@@ -175,14 +211,14 @@ imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_option
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
-    st = path ? pick_format(path, options, &format, &err) : ip_fail(&err, IMGPAR_E_ARGUMENT, "save: no path");
+    st = path ? ip_check_save(a, path, options, &format, &err) : ip_fail(&err, IMGPAR_E_ARGUMENT, "save: no path");
     if (!st)
         st = encode(a, format, options, &bytes, &n, &err);
     if (!st) {
         ip_runner runner;
         ip_runner_init(&runner, a->ctx, options);
         double start = ip_now_ms();
-        st = ip_io_write(path, bytes, n, &err);
+        st = ip_io_write(path, bytes, n, &runner.poll, &err);
         ip_runner_event(&runner, "write", path, start, 0, n);
     }
     ip_free(bytes);
@@ -229,13 +265,31 @@ imgpar_status imgpar_probe_file(const char *path, imgpar_probe *out, char *messa
 
 /* ---- looking inside ------------------------------------------------------------------------- */
 
+/* The largest difference of two elements. */
+static imgpar_status compare(imgpar_array *a, const char *x, const char *y, const imgpar_options *options, double *most,
+                             ip_error *err)
+{
+    enum { N_A_POLL = 1 << 20 };
+    size_t n = (size_t)ip_type_count(&a->type), size = ip_dtype(a->type.dtype)->size_bytes;
+    ip_runner runner;
+    ip_runner_init(&runner, a->ctx, options);
+    for (size_t k = 0; k < n; k++) {
+        double d = ip_number_difference(a->type.dtype, x + k * size, y + k * size);
+        if (d > *most)
+            *most = d;
+        if (k % N_A_POLL == 0 && runner.poll.stop && runner.poll.stop(runner.poll.user, 1))
+            return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    }
+    return IMGPAR_OK;
+}
+
 imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference, const imgpar_options *options)
 {
     ip_error err = { IMGPAR_OK, "" };
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
-    size_t n = array_bytes(a), size = ip_dtype(a->type.dtype)->size_bytes;
+    size_t n = array_bytes(a);
     char *device = ip_alloc(n), *ref = ip_alloc(n);
     st = device && ref ? IMGPAR_OK : ip_fail_memory(&err, "verifying");
     if (!st)
@@ -243,12 +297,8 @@ imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference, const
     if (!st)
         st = read_into(a, ref, options, true, &err);
     double most = 0;
-    for (size_t k = 0; !st && k < n; k += size) {
-        double x = ip_load_number(a->type.dtype, device + k), y = ip_load_number(a->type.dtype, ref + k);
-        double d = isnan(x) && isnan(y) ? 0 : x == y ? 0 : fabs(x - y);
-        if (!(d <= most))
-            most = isnan(d) ? INFINITY : d;
-    }
+    if (!st)
+        st = compare(a, device, ref, options, &most, &err);
     if (max_difference)
         *max_difference = most;
     ip_free(device);

@@ -110,13 +110,25 @@ imgpar_status ip_value_on_device(ip_value *v, ip_device *device, ip_buffer **buf
 
 imgpar_status ip_value_read(ip_value *v, void *dst, ip_error *err)
 {
-    if (v->size_bytes == 0)
-        return IMGPAR_OK;
-    if (v->host) {
-        memcpy(dst, v->host, v->size_bytes);
-        return IMGPAR_OK;
+    return ip_value_read_polled(v, dst, &(ip_poll){ 0 }, err);
+}
+
+imgpar_status ip_value_read_polled(ip_value *v, void *dst, const ip_poll *poll, ip_error *err)
+{
+    const size_t piece = poll->stop ? IP_PIECE_BYTES : v->size_bytes;
+    for (size_t at = 0; at < v->size_bytes; at += piece) {
+        size_t n = v->size_bytes - at < piece ? v->size_bytes - at : piece;
+        imgpar_status st = IMGPAR_OK;
+        if (v->host)
+            memcpy((char *)dst + at, (const char *)v->host + at, n);
+        else
+            st = ip_buffer_read(v->buffer, at, (char *)dst + at, n, err);
+        if (st)
+            return st;
+        if (poll->stop && poll->stop(poll->user, 1))
+            return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
     }
-    return ip_buffer_read(v->buffer, 0, dst, v->size_bytes, err);
+    return IMGPAR_OK;
 }
 
 struct ip_value *ip_array_pin(imgpar_array *a)

@@ -32,6 +32,8 @@ void ip_value_leave_device(ip_value *value);
 imgpar_status ip_value_on_device(ip_value *value, ip_device *device, ip_buffer **buffer, ip_error *err);
 /* Copies elements to dst, which has room for size_bytes. */
 imgpar_status ip_value_read(ip_value *value, void *dst, ip_error *err);
+/* The same in pieces, poll (its stop may be NULL) being asked after each. */
+imgpar_status ip_value_read_polled(ip_value *value, void *dst, const ip_poll *poll, ip_error *err);
 /* Keeps value with a as long as a has handles; a value kept already stays. */
 void ip_array_keep_value(imgpar_array *a, ip_value *value);
 

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of words.h, and the public list, which has the operators too: their texts come from the operation table. */
+#include "lang/words.h"
+#include "ops/build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STATEMENT(NAME, USAGE, SUMMARY, HELP, EXAMPLE) \
+    { .info = { NAME, "statement", USAGE, SUMMARY, HELP, EXAMPLE } },
+#define FORM(NAME, FUNCTION, USAGE, SUMMARY, HELP, EXAMPLE, REQUIRED, ...) \
+    { .info = { NAME, "form", USAGE, SUMMARY, HELP, EXAMPLE }, .form = FUNCTION, .params = { __VA_ARGS__ }, .n_required = REQUIRED },
+#define NAMED(NAME, USAGE, SUMMARY, HELP, EXAMPLE) \
+    { .info = { NAME, "name", USAGE, SUMMARY, HELP, EXAMPLE } },
+
+static const ip_word words[] = {
+    STATEMENT("param", "param NAME = literal", "a value that the command line can change",
+              "A number, \"text\", true, false, a vector or a matrix; NAME=VALUE sets another of the same kind.",
+              "param ratio = 0.3")
+    STATEMENT("fn", "fn NAME(p, q) = expr", "a function",
+              "There is no recursion; iterate() repeats. A function without a name is (p, q) -> expr.",
+              "fn mix(a, b, t) = a + (b - a) * t")
+    STATEMENT("save", "save(expr, path, NAME=VALUE ...)", "computes an array and writes it to a file",
+              "The path's ending tells the format, or format=png|jpeg|npy|pnm does; \"-\" is standard output.\n"
+              "png: bits=8|16, level=0..9. jpeg: quality=1..100, subsample=420|422|444, progressive=0|1,\n"
+              "background=0..255, a gray under alpha. pnm: bits=8|16; alpha needs .pam, for .ppm and .pgm have none. npy keeps shape and dtype.\n"
+              "Floats are rounded as they are; range=1 makes 0..1 black to white (png, jpeg, pnm; any range above 0).",
+              "save(out, \"out.jpg\", quality=95)")
+    STATEMENT("print", "print(value, ...)", "prints values in one line",
+              "Numbers and text, arrays of up to 64 elements; larger ones by shape and dtype.",
+              "print(width(a), mean(a))")
+
+    FORM("make", ip_form_make, "make(width, height, expr, channels=, shape=)", "an array from an expression in x, y, z and c",
+         "Without channels the result is [height, width]; with them c counts channels. shape=[...], 1 to 4 extents\n"
+         "from the first axis on, stands for width, height and channels: make(shape=[5 64 64 1], expr=z).",
+         "make(256, 64, x)", 0, "width", "height", "expr", "channels", "shape")
+    FORM("iterate", ip_form_iterate, "iterate(start, count, step, until=)", "repeats a step",
+         "step is an expression in _, the value before it, or a function p -> expr; several values are carried\n"
+         "with iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step and stops where it holds.",
+         "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until")
+    FORM("reduce", ip_form_reduce, "reduce(array, \"sum\"|\"min\"|\"max\"|\"mean\") or reduce(array, init, (p, q) -> expr)",
+         "folds an array into one element", "The function must be associative: its order is free.",
+         "reduce(a, 0, (p, q) -> max(p, q))", 3, "array", "init", "function")
+    FORM("stencil", ip_form_stencil, "stencil(expr, border=replicate, cval=0, outside=)",
+         "says what neighbour reads a[dy, dx] find beyond the edges",
+         "border is that of the operations. outside=k makes the result k wherever a read falls outside,\n"
+         "outside=keep keeps the value that is there. It holds for the reads written in it, not through names.",
+         "stencil(a[0, 1] - a[0, -1], border=wrap)", 1, "expr", "border", "cval", "outside")
+    FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1, "array")
+    FORM("height", ip_form_extent, "height(array)", "the height as a number", "", "crop(a, 0, 0, 100, height(a))", 1, "array")
+    FORM("channels", ip_form_extent, "channels(array)", "the number of channels", "", "channels(a) == 3", 1, "array")
+
+    NAMED("x", "x", "the column of each element, from 0, in an element-wise expression or make()", "",
+          "make(256, 64, x + y)")
+    NAMED("y", "y", "the row of each element, from 0", "", "a * (y % 2)")
+    NAMED("z", "z", "the plane of each element of a volume, from 0", "", "volume * (z > 3)")
+    NAMED("c", "c", "the channel of each element, from 0", "", "a * (c == 0)")
+    NAMED("_", "_", "the value before a step of iterate()", "", "iterate(a, 3, blur(_, 1))")
+    NAMED("$1", "$1 ... $9", "the arrays that the caller of imgpar_apply() or SQL's apply() gives", "", "invert($1)")
+    NAMED("[]", "a[dy, dx]", "the neighbour of each element: a read at constant offsets",
+          "Offsets shift the first axes. Beyond the edges: see stencil.", "abs(a[0, 1] - a[0, -1])")
+    NAMED("pi", "pi", "3.14159...", "", "sin(x * pi / 180)")
+    NAMED("inf", "inf", "infinity", "", "a == inf")
+    NAMED("nan", "nan", "not a number", "", "cast(nan, f32)")
+};
+enum { N_WORDS = sizeof words / sizeof *words };
+
+const ip_word *ip_word_at(size_t index)
+{
+    return index < N_WORDS ? &words[index] : NULL;
+}
+
+const ip_word *ip_word_find(const char *name)
+{
+    for (int i = 0; i < N_WORDS; i++)
+        if (strcmp(words[i].info.name, name) == 0) return &words[i];
+    return NULL;
+}
+
+bool ip_is_form(const char *name)
+{
+    return ip_form_find(name) != NULL;
+}
+
+ip_form ip_form_find(const char *name)
+{
+    const ip_word *word = ip_word_find(name);
+    return word ? word->form : NULL;
+}
+
+/* ---- public ------------------------------------------------------------------------- */
+
+IMGPAR_API size_t imgpar_word_count(void)
+{
+    return N_WORDS + IP_N_OPERATORS;
+}
+
+IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out)
+{
+    if (index >= imgpar_word_count()) return 0;
+    if (index < N_WORDS) {
+        *out = words[index].info;
+        return 1;
+    }
+    const ip_operator_facts *facts = &ip_operators[index - N_WORDS];
+    const imgpar_op_info *row = &ip_op_find_symbol(facts->symbol, facts->n_operands)->info;
+    const bool is_choice = facts->n_operands == 3;
+    *out = (imgpar_word){ .name = facts->symbol, .category = "operator", .summary = row->summary, .help = row->formula,
+                          .usage = is_choice ? "cond ? yes : no" : row->example,
+                          .example = is_choice ? "a > 128 ? a : 0" : row->example };
+    return 1;
+}
+
+IMGPAR_API size_t imgpar_near_names(const char *name, char *buf, size_t n)
+{
+    if (n == 0) return 0;
+    ip_op_near(name, buf, n);
+    size_t used = strlen(buf);
+    for (int i = 0; i < N_WORDS; i++) {
+        const char *other = words[i].info.name;
+        if (!ip_is_near(name, other) || used + strlen(other) + 3 > n) continue;
+        used += (size_t)snprintf(buf + used, n - used, "%s%s", used ? ", " : "", other);
+    }
+    return used;
+}
