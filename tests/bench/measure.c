@@ -111,8 +111,11 @@ static void check_peers(contender *all, const bench_row *row, bench_result *out)
             out->times[k].largest_difference = d.largest;
         } else
             snprintf(d.where, sizeof d.where, "%.60s", all[k].task.message);
-        if (d.is_wrong)
+        if (d.is_wrong) {
+            size_t n = strlen(d.where);
+            snprintf(d.where + n, sizeof d.where - n, ", %.3g%% in all", 100 * d.share);
             note(out, bench_contender_names[k], d.where);
+        }
         out->times[k].is_wrong = d.is_wrong;
         out->is_wrong |= d.is_wrong;
     }

@@ -193,12 +193,13 @@ static bool run_median(bench_task *t)
     return finish(&c);
 }
 
+/* A row and a column: large squares take vips_rank() seconds, and 8.14.1 computes them wrongly. */
 static bool run_morph(bench_task *t)
 {
     chain c = { .task = t };
-    VipsImage *in = source(&c, 0);
-    int n = t->row->size;
-    made(&c, vips_rank(in, next(&c), n, n, t->row->work == BENCH_ERODE ? 0 : n * n - 1, NULL));
+    int n = t->row->size, rank = t->row->work == BENCH_ERODE ? 0 : n - 1;
+    VipsImage *in = source(&c, 0), *rows = made(&c, vips_rank(in, next(&c), n, 1, rank, NULL));
+    made(&c, vips_rank(rows, next(&c), 1, n, rank, NULL));
     return finish(&c);
 }
 

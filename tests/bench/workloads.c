@@ -72,8 +72,9 @@ const bench_row bench_rows[] = {
       .n_in = 1, .opencv = COARSE, .vips = COARSE, .bars = { FASTER, .cousin = "fastblur-5", .cousin_most = 1.1 } },
     { "median-3", BENCH_MEDIAN, BENCH_RGB, .size = 3, .ours = { "median($1, size=3)" }, .n_in = 1,
       .opencv = EXACT, .vips = EXACT, .bars = { .opencv = 2.3, .vips = 1 } },
+    /* libvips 8.14.1 counts levels in windows of 25 elements and more, wrongly: its answer is not looked at. */
     { "median-5", BENCH_MEDIAN, BENCH_RGB, .size = 5, .ours = { "median($1, size=5)" }, .n_in = 1,
-      .opencv = EXACT, .vips = EXACT, .bars = { FASTER } },
+      .opencv = EXACT, .vips = { 0, 0, 1 }, .bars = { FASTER } },
     { "erode-3", BENCH_ERODE, BENCH_RGB, .size = 3, .ours = { "erode($1, size=3)" }, .n_in = 1,
       .opencv = EXACT, .vips = EXACT, .bars = { .opencv = 2.7, .vips = 1 } },
     { "erode-15", BENCH_ERODE, BENCH_RGB, .size = 15, .ours = { "erode($1, size=15)" }, .n_in = 1,
