@@ -203,9 +203,9 @@ typedef struct bench_options {
     int repetitions;
     const char *device;
     bool is_json;
+    bool counts_cpu;            /* CPU time over BENCH_THREADS instead of time */
 } bench_options;
 
-double bench_now_ms(void);
 void bench_measure(bench_ours *fused, bench_ours *unfused, bench_ours *ref, const bench_row *row,
                    const bench_options *options, bench_result *out);
 

@@ -14,11 +14,12 @@ const char *const bench_contender_names[BENCH_N_CONTENDERS] = {
     "ours", "no-fuse", "hand C", "hand OpenCL", "OpenCV", "libvips", "copy",
 };
 
-double bench_now_ms(void)
+/* The time, or what this process had of two processors. */
+static double now_ms(bool counts_cpu)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+    clock_gettime(counts_cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return ((double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6) / (counts_cpu ? BENCH_THREADS : 1);
 }
 
 typedef struct contender {
@@ -140,16 +141,16 @@ static void summarise(const contender *c, bench_times *out)
 }
 
 /* The first two rounds warm up: programs, caches, memory. Who needs seconds has a turn in every third round. */
-static bool time_all(contender *all, int n)
+static bool time_all(contender *all, const bench_options *options)
 {
-    for (int round = -2; round < n; round++)
+    for (int round = -2; round < options->repetitions; round++)
         for (int k = 0; k < BENCH_N_CONTENDERS; k++) {
             if (!is_there(&all[k]) || (all[k].is_slow && (round < 0 || round % 3)))
                 continue;
-            double start = bench_now_ms();
+            double start = now_ms(options->counts_cpu);
             if (!run(&all[k]))
                 return false;
-            double ms = bench_now_ms() - start;
+            double ms = now_ms(options->counts_cpu) - start;
             if (round >= 0)
                 all[k].ms[all[k].n++] = ms;
             all[k].is_slow = ms > 1000;
@@ -195,7 +196,7 @@ static void measure_whole(contender *all, const bench_row *row, const bench_opti
         out->bytes += (double)first->out[k].size_bytes;
     out->copy_bytes = 2 * (double)first->in[0].size_bytes;
 
-    out->is_there = time_all(all, options->repetitions);
+    out->is_there = time_all(all, options);
     if (!out->is_there) {
         note(out, "timing", "a run failed");
         out->is_wrong = true;

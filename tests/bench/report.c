@@ -246,7 +246,8 @@ void bench_report_start(const bench_options *options, const imgpar_device *devic
     if (options->is_json) {
         printf("{\"device\": ");
         json_text(device->name);
-        printf(", \"compute_units\": %u, \"repetitions\": %d, \"opencv\": ", device->compute_units, options->repetitions);
+        printf(", \"compute_units\": %u, \"repetitions\": %d, \"clock\": \"%s\", \"opencv\": ", device->compute_units,
+               options->repetitions, options->counts_cpu ? "cpu" : "time");
         json_text(opencv ? opencv : "");
         printf(", \"libvips\": ");
         json_text(vips ? vips : "");
@@ -257,7 +258,8 @@ void bench_report_start(const bench_options *options, const imgpar_device *devic
            device->compute_units, options->repetitions, BENCH_THREADS);
     printf("OpenCV: %s\n", opencv ? opencv : "absent (Debian package libopencv-imgproc-dev)");
     printf("libvips: %s\n\n", vips ? vips : "absent (Debian package libvips-dev)");
-    printf("milliseconds, medians; k: kernels; hand: C or OpenCL; %%: of the copy's GB/s\n");
+    printf("%s, medians; k: kernels; hand: C or OpenCL; %%: of the copy's GB/s\n",
+           options->counts_cpu ? "milliseconds of CPU time over threads" : "milliseconds");
     printf("%-27s %8s %13s %2s %8s %8s %8s %8s %7s %7s %5s %5s  bars\n", "workload", "ours", "min..max", "k", "no-fuse", "hand",
            "OpenCV", "libvips", "xOpenCV", "xvips", "GB/s", "copy");
 }
