@@ -7,6 +7,7 @@
  *     ours.c       contexts of libimgpar with their resident inputs
  *     opencv*.c, vips.c, hand.c, hand_cl.c   the same works by others
  *     compare.c    are two answers the same
+ *     clock.c      how long a run takes
  *     measure.c    one workload: checks, then times everybody in turn
  *     report.c     the table, JSON
  *     memory.c     peak memory of one run in a process of its own
@@ -178,6 +179,23 @@ void bench_compare(const bench_task *a, const bench_task *b, const bench_toleran
 
 /* ---- measuring ---- */
 
+#define BENCH_MAX_THREADS 256
+
+typedef struct bench_thread {
+    int id;
+    double ms;
+} bench_thread;
+
+typedef struct bench_clock {
+    bool counts_cpu;
+    double start_ms;
+    int n_threads;
+    bench_thread threads[BENCH_MAX_THREADS]; /* at the start */
+} bench_clock;
+
+void bench_clock_start(bench_clock *c, bool counts_cpu);
+double bench_clock_ms(const bench_clock *c); /* since the start */
+
 enum { BENCH_FUSED, BENCH_UNFUSED, BENCH_HAND, BENCH_HAND_CL, BENCH_OPENCV, BENCH_VIPS, BENCH_COPY, BENCH_N_CONTENDERS };
 extern const char *const bench_contender_names[BENCH_N_CONTENDERS];
 
@@ -203,7 +221,7 @@ typedef struct bench_options {
     int repetitions;
     const char *device;
     bool is_json;
-    bool counts_cpu;            /* CPU time over BENCH_THREADS instead of time */
+    bool counts_cpu;            /* bench_clock's second way */
 } bench_options;
 
 void bench_measure(bench_ours *fused, bench_ours *unfused, bench_ours *ref, const bench_row *row,

@@ -6,8 +6,7 @@
  *     make bench BENCH='boxblur* sum'     some workloads
  *     make bench REPETITIONS=21
  *     make bench-json                     for machines
- *     tests/bench/bench --cpu             CPU time over two threads: for a machine that others use too. What
- *                                         runs in one thread looks twice as fast, so no bar is judged by it
+ *     tests/bench/bench --cpu             by CPU time, for a machine that others use too (clock.c)
  *
  * Exit status: 1 if an answer is wrong, 2 for a bad command line, else 0; bars that are not met are only said.
  */

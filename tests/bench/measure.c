@@ -8,19 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 const char *const bench_contender_names[BENCH_N_CONTENDERS] = {
     "ours", "no-fuse", "hand C", "hand OpenCL", "OpenCV", "libvips", "copy",
 };
-
-/* The time, or what this process had of two processors. */
-static double now_ms(bool counts_cpu)
-{
-    struct timespec t;
-    clock_gettime(counts_cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    return ((double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6) / (counts_cpu ? BENCH_THREADS : 1);
-}
 
 typedef struct contender {
     bench_run run;     /* NULL: ours, or absent */
@@ -147,10 +138,11 @@ static bool time_all(contender *all, const bench_options *options)
         for (int k = 0; k < BENCH_N_CONTENDERS; k++) {
             if (!is_there(&all[k]) || (all[k].is_slow && (round < 0 || round % 3)))
                 continue;
-            double start = now_ms(options->counts_cpu);
+            bench_clock clock;
+            bench_clock_start(&clock, options->counts_cpu);
             if (!run(&all[k]))
                 return false;
-            double ms = now_ms(options->counts_cpu) - start;
+            double ms = bench_clock_ms(&clock);
             if (round >= 0)
                 all[k].ms[all[k].n++] = ms;
             all[k].is_slow = ms > 1000;

@@ -259,7 +259,7 @@ void bench_report_start(const bench_options *options, const imgpar_device *devic
     printf("OpenCV: %s\n", opencv ? opencv : "absent (Debian package libopencv-imgproc-dev)");
     printf("libvips: %s\n\n", vips ? vips : "absent (Debian package libvips-dev)");
     printf("%s, medians; k: kernels; hand: C or OpenCL; %%: of the copy's GB/s\n",
-           options->counts_cpu ? "milliseconds of CPU time over threads" : "milliseconds");
+           options->counts_cpu ? "milliseconds of CPU time" : "milliseconds");
     printf("%-27s %8s %13s %2s %8s %8s %8s %8s %7s %7s %5s %5s  bars\n", "workload", "ours", "min..max", "k", "no-fuse", "hand",
            "OpenCV", "libvips", "xOpenCV", "xvips", "GB/s", "copy");
 }
