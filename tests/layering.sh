@@ -77,7 +77,7 @@ check_room 'CL/.*' src/run
 check_room 'png\.h|jpeglib\.h|jerror\.h|turbojpeg\.h|zlib\.h' src/io
 check_room 'sqlite3(ext)?\.h' sqlext
 
-for file in src/*/*.c sqlext/*.c samples/*.c tests/*.c; do
+for file in src/*/*.c sqlext/*.c samples/*.c tests/*.c tests/bench/*.c; do
     [ -f "$file" ] || continue
     case $file in
     tests/check_*) listed=${file%.c} ;;

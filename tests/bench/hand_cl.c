@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels as a person writes them for a CPU's OpenCL: a work-item walks many rows, inner loops are plain. What
+ * generated kernels are held against. Results are mapped when they are checked, and stay on the device otherwise.
+ */
+#include "bench.h"
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const source =
+    "#pragma OPENCL FP_CONTRACT OFF\n"
+    "__kernel void box3(__global const uchar *restrict in, __global uchar *restrict out, __global ushort *restrict rows,\n"
+    "                   int bytes, int height, int strip)\n"
+    "{\n"
+    "    __global ushort *restrict sums = rows + get_global_id(0) * (bytes + 64) + 32;\n"
+    "    const int first = get_global_id(0) * strip, end = min(first + strip, height);\n"
+    "    for (int y = first; y < end; y++) {\n"
+    "        __global const uchar *a = in + (long)max(y - 1, 0) * bytes, *b = in + (long)y * bytes;\n"
+    "        __global const uchar *c = in + (long)min(y + 1, height - 1) * bytes;\n"
+    "        __global uchar *restrict to = out + (long)y * bytes;\n"
+    "        _Pragma(\"clang loop vectorize(assume_safety) vectorize_width(32)\")\n"
+    "        for (int i = 0; i < bytes; i++) sums[i] = (ushort)((ushort)(a[i] + b[i]) + c[i]);\n"
+    "        for (int i = 0; i < 3; i++) sums[i - 3] = sums[i], sums[bytes + i] = sums[bytes - 3 + i];\n"
+    "        _Pragma(\"clang loop vectorize(assume_safety) vectorize_width(32)\")\n"
+    "        for (int i = 0; i < bytes; i++)\n"
+    "            to[i] = (uchar)((uint)(ushort)(sums[i - 3] + sums[i] + sums[i + 3] + 4) * 7282u >> 16);\n"
+    "    }\n"
+    "}\n"
+    "__kernel void maps(__global const float *restrict in, __global float *restrict out, int n, int each)\n"
+    "{\n"
+    "    const int first = get_global_id(0) * each, end = min(first + each, n);\n"
+    "    _Pragma(\"clang loop vectorize(assume_safety) vectorize_width(16)\")\n"
+    "    for (int i = first; i < end; i++) {\n"
+    "        const float b = fabs(in[i] * 1.25f - 0.5f), d = fabs((b * b + 1.0f) * 0.5f - 3.0f) * 0.75f + 0.125f;\n"
+    "        out[i] = d * d;\n"
+    "    }\n"
+    "}\n";
+
+/* One device, one program; what is set up stays for the life of the process. */
+static struct {
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+    const char *input; /* the picture that is in `in` */
+    cl_mem in, out, rows;
+    size_t in_bytes;
+} cl;
+
+static cl_device_id find_device(void)
+{
+    cl_platform_id platforms[8];
+    cl_uint n = 0;
+    if (clGetPlatformIDs(8, platforms, &n))
+        return NULL;
+    for (cl_uint i = 0; i < n && i < 8; i++) {
+        cl_device_id device;
+        if (!clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &device, NULL))
+            return device;
+    }
+    return NULL;
+}
+
+static bool set_up(void)
+{
+    static bool was_tried;
+    cl_int e = 0;
+    if (was_tried)
+        return cl.program;
+    was_tried = true;
+    cl_device_id device = find_device();
+    if (!device || !(cl.context = clCreateContext(NULL, 1, &device, NULL, NULL, &e)) ||
+        !(cl.queue = clCreateCommandQueue(cl.context, device, 0, &e)))
+        return false;
+    const char *text = source;
+    cl_program program = clCreateProgramWithSource(cl.context, 1, &text, NULL, &e);
+    if (!program || clBuildProgram(program, 1, &device, "", NULL, NULL)) {
+        char log[2000] = "";
+        if (program)
+            clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
+        fprintf(stderr, "bench: the hand-written kernels do not build: %.*s\n", 1999, log);
+        return false;
+    }
+    cl.program = program;
+    return true;
+}
+
+static void drop(cl_mem *m)
+{
+    if (*m)
+        clReleaseMemObject(*m);
+    *m = NULL;
+}
+
+/* Makes in, out and rows. The input is uploaded once for all runs. */
+static bool place(bench_task *t, size_t rows_bytes)
+{
+    const bench_image *p = &t->in[0];
+    cl_int e = 0;
+    if (cl.input == p->data)
+        return true;
+    drop(&cl.in), drop(&cl.out), drop(&cl.rows);
+    cl.input = NULL;
+    cl.in = clCreateBuffer(cl.context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, p->size_bytes, p->data, &e);
+    if (!e)
+        cl.out = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, p->size_bytes, NULL, &e);
+    if (!e)
+        cl.rows = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, rows_bytes, NULL, &e);
+    cl.in_bytes = p->size_bytes;
+    cl.input = e ? NULL : p->data;
+    return !e;
+}
+
+static bool finish(bench_task *t, cl_kernel kernel, size_t n_items)
+{
+    const size_t one = 1;
+    cl_int e = clEnqueueNDRangeKernel(cl.queue, kernel, 1, NULL, &n_items, &one, 0, NULL, NULL);
+    if (!e)
+        e = clFinish(cl.queue);
+    if (!e && t->is_checked)
+        e = clEnqueueReadBuffer(cl.queue, cl.out, CL_TRUE, 0, cl.in_bytes, bench_out(t, 0, t->in[0].dtype), 0, NULL, NULL);
+    if (e)
+        snprintf(t->message, sizeof t->message, "OpenCL says %d", e);
+    clReleaseKernel(kernel);
+    return !e;
+}
+
+static bool run_box3(bench_task *t)
+{
+    cl_int e, bytes = (cl_int)(t->in[0].width * 3), height = (cl_int)t->in[0].height, strip = 64;
+    size_t n_items = (size_t)((height + strip - 1) / strip);
+    if (!place(t, n_items * (size_t)(bytes + 64) * 2))
+        return false;
+    cl_kernel k = clCreateKernel(cl.program, "box3", &e);
+    if (e)
+        return false;
+    clSetKernelArg(k, 0, sizeof cl.in, &cl.in);
+    clSetKernelArg(k, 1, sizeof cl.out, &cl.out);
+    clSetKernelArg(k, 2, sizeof cl.rows, &cl.rows);
+    clSetKernelArg(k, 3, sizeof bytes, &bytes);
+    clSetKernelArg(k, 4, sizeof height, &height);
+    clSetKernelArg(k, 5, sizeof strip, &strip);
+    return finish(t, k, n_items);
+}
+
+static bool run_maps(bench_task *t)
+{
+    cl_int e, n = (cl_int)t->in[0].width, each = 1 << 20;
+    if (!place(t, 64))
+        return false;
+    cl_kernel k = clCreateKernel(cl.program, "maps", &e);
+    if (e)
+        return false;
+    clSetKernelArg(k, 0, sizeof cl.in, &cl.in);
+    clSetKernelArg(k, 1, sizeof cl.out, &cl.out);
+    clSetKernelArg(k, 2, sizeof n, &n);
+    clSetKernelArg(k, 3, sizeof each, &each);
+    return finish(t, k, (size_t)((n + each - 1) / each));
+}
+
+bench_run bench_hand_cl(const bench_row *row)
+{
+    bench_run run = row->work == BENCH_BOX && row->size == 3 ? run_box3 : row->work == BENCH_MAPS ? run_maps : NULL;
+    return run && set_up() ? run : NULL;
+}

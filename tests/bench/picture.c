@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Inputs: slow waves, hard edges and noise, so that no filter sees a special case. Drawn from integers. */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct {
+    imgpar_dtype dtype;
+    int64_t width, height, channels, small_width, small_height;
+} kinds[BENCH_N_INPUTS] = {
+    [BENCH_RGB] = { IMGPAR_U8, 4000, 3000, 3, 240, 180 },
+    [BENCH_GRAY] = { IMGPAR_U8, 4000, 3000, 1, 240, 180 },
+    [BENCH_RGB_F32] = { IMGPAR_F32, 4000, 3000, 3, 240, 180 },
+    [BENCH_LINE_F32] = { IMGPAR_F32, 60000000, 1, 1, 20000, 1 },
+    [BENCH_GRAY_1080P] = { IMGPAR_U8, 1920, 1080, 1, 240, 180 },
+    [BENCH_GRAY_4K] = { IMGPAR_U8, 3840, 2160, 1, 240, 180 },
+};
+
+/* A triangle wave from 0 to 127. */
+static unsigned wave(unsigned t)
+{
+    t &= 255;
+    return t < 128 ? t : 255 - t;
+}
+
+static unsigned noise(uint32_t n)
+{
+    n ^= n >> 16;
+    n *= 0x7feb352du;
+    n ^= n >> 15;
+    n *= 0x846ca68bu;
+    return (n ^ n >> 16) & 15;
+}
+
+static unsigned level(int64_t x, int64_t y, int64_t c, int n)
+{
+    unsigned u = (unsigned)x, v = (unsigned)y, k = (unsigned)c + 3u * (unsigned)n;
+    unsigned smooth = (wave((u + 97 * k) / (5 + k)) + wave((v + 31 * k) / 7 + u / 23)) / 2;
+    unsigned edge = ((u / 61 + v / 43 + k) % 5 == 0) ? 90 : 20;
+    return smooth + edge + noise((uint32_t)(u * 73856093u) ^ (v * 19349663u) ^ (k * 83492791u));
+}
+
+static void draw(bench_image *p, int n)
+{
+    int64_t i = 0;
+    for (int64_t y = 0; y < p->height; y++)
+        for (int64_t x = 0; x < p->width; x++)
+            for (int64_t c = 0; c < p->channels; c++, i++) {
+                if (p->dtype == IMGPAR_U8)
+                    ((uint8_t *)p->data)[i] = (uint8_t)level(x, y, c, n);
+                else if (p->height == 1)
+                    ((float *)p->data)[i] = (float)level(x & 4095, x >> 12, c, n) / 255;
+                else
+                    ((float *)p->data)[i] = (float)level(x, y, c, n) + 0.37f;
+            }
+}
+
+const bench_image *bench_picture(bench_input kind, int n, bool is_small)
+{
+    static bench_image kept[BENCH_N_INPUTS][BENCH_MAX_IN][2];
+    bench_image *p = &kept[kind][n][is_small];
+    if (!p->data) {
+        p->dtype = kinds[kind].dtype;
+        p->width = is_small ? kinds[kind].small_width : kinds[kind].width;
+        p->height = is_small ? kinds[kind].small_height : kinds[kind].height;
+        p->channels = kinds[kind].channels;
+        p->size_bytes = (size_t)(p->width * p->height * p->channels) * imgpar_dtype_size(p->dtype);
+        p->data = bench_alloc(p->size_bytes);
+        draw(p, n);
+    }
+    return p;
+}
+
+/* ---- memory of tasks ---- */
+
+void *bench_alloc(size_t size_bytes)
+{
+    void *p = aligned_alloc(4096, (size_bytes + 4095) / 4096 * 4096);
+    if (!p) {
+        fprintf(stderr, "bench: no memory for %zu bytes\n", size_bytes);
+        exit(1);
+    }
+    return p;
+}
+
+void *bench_out(bench_task *task, int k, imgpar_dtype dtype)
+{
+    bench_image *p = &task->out[k];
+    if (!p->data) {
+        p->dtype = dtype;
+        p->size_bytes = (size_t)(p->width * p->height * p->channels) * imgpar_dtype_size(dtype);
+        p->data = bench_alloc(p->size_bytes);
+    }
+    return p->data;
+}
+
+void *bench_scratch(bench_task *task, int k, size_t size_bytes)
+{
+    if (task->scratch_bytes[k] < size_bytes) {
+        free(task->scratch[k]);
+        task->scratch[k] = bench_alloc(size_bytes);
+        task->scratch_bytes[k] = size_bytes;
+    }
+    return task->scratch[k];
+}
+
+void bench_task_clear(bench_task *task)
+{
+    for (int k = 0; k < BENCH_MAX_OUT; k++)
+        free(task->out[k].data), task->out[k].data = NULL;
+    for (int k = 0; k < BENCH_MAX_SCRATCH; k++)
+        free(task->scratch[k]), task->scratch[k] = NULL, task->scratch_bytes[k] = 0;
+}
