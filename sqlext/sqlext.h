@@ -116,10 +116,18 @@ typedef void ip_sql_xfunc(sqlite3_context *ctx, int argc, sqlite3_value **argv);
 int ip_sql_add_function(const ip_sql_setup *setup, const char *name, int n_args, int flags, ip_sql_xfunc *run,
                         const imgpar_op_info *op, int variant);
 
+/* The same for an aggregate; step and final begin a call as functions do. */
+int ip_sql_add_aggregate(const ip_sql_setup *setup, const char *name, int n_args, ip_sql_xfunc *step,
+                         void (*final)(sqlite3_context *ctx), int variant);
+
 int ip_sql_add_scalars(const ip_sql_setup *setup); /* scalar.c: a function an op */
 int ip_sql_add_sinks(const ip_sql_setup *setup);   /* sinks.c */
 int ip_sql_add_headers(const ip_sql_setup *setup); /* header.c */
 int ip_sql_add_apply(const ip_sql_setup *setup);   /* apply.c */
+int ip_sql_add_measures(const ip_sql_setup *setup); /* measures.c */
+int ip_sql_add_stacks(const ip_sql_setup *setup);  /* stack.c */
+int ip_sql_add_montage(const ip_sql_setup *setup); /* montage.c */
+int ip_sql_add_phash(const ip_sql_setup *setup);   /* phash.c */
 int ip_sql_add_tables(const ip_sql_setup *setup);  /* table.c, from the rows of tables.c and catalog.c */
 
 #pragma GCC visibility pop

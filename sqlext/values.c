@@ -12,9 +12,9 @@
  */
 #include "values.h"
 #include "buffers.h"
+#include "element.h"
 #include "options.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -180,49 +180,22 @@ void ip_sql_result_deferred(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inpu
     ip_sql_recipe_free(&r);
 }
 
-/* f16 is a storage type without a C type: sign, 5 bits of exponent, 10 of fraction. */
-static double from_half(uint16_t h)
-{
-    int exponent = h >> 10 & 31, fraction = h & 1023;
-    double v = exponent == 31 ? fraction ? NAN : INFINITY
-                              : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
-    return h & 0x8000 ? -v : v;
-}
-
-/* One element as an SQL number. */
-static void return_number(sqlite3_context *ctx, imgpar_dtype dtype, const void *p)
-{
-    union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32; uint64_t u64; int64_t i64;
-            float f32; double f64; } v = { 0 };
-    memcpy(&v, p, imgpar_dtype_size(dtype));
-    switch (dtype) {
-    case IMGPAR_U8: case IMGPAR_BOOL: sqlite3_result_int(ctx, v.u8); break;
-    case IMGPAR_I8: sqlite3_result_int(ctx, v.i8); break;
-    case IMGPAR_U16: sqlite3_result_int(ctx, v.u16); break;
-    case IMGPAR_I16: sqlite3_result_int(ctx, v.i16); break;
-    case IMGPAR_U32: sqlite3_result_int64(ctx, v.u32); break;
-    case IMGPAR_I32: sqlite3_result_int(ctx, v.i32); break;
-    case IMGPAR_I64: sqlite3_result_int64(ctx, v.i64); break;
-    case IMGPAR_U64:
-        if (v.u64 <= INT64_MAX)
-            sqlite3_result_int64(ctx, (sqlite3_int64)v.u64);
-        else
-            sqlite3_result_double(ctx, (double)v.u64);
-        break;
-    case IMGPAR_F16: sqlite3_result_double(ctx, from_half(v.u16)); break;
-    case IMGPAR_F32: sqlite3_result_double(ctx, (double)v.f32); break;
-    default: sqlite3_result_double(ctx, v.f64); break;
-    }
-}
-
-/* Computes a into bytes of info.size_bytes. */
-static int compute(ip_sql_call *call, imgpar_array *a, void *bytes, size_t n)
+int ip_sql_compute(ip_sql_call *call, imgpar_array *a, void *bytes, size_t n)
 {
     ip_sql_run run;
     ip_sql_run_begin(&run, call);
     imgpar_status st = imgpar_array_read_with(a, bytes, n, &run.options);
     ip_sql_run_end(&run);
     return st ? ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a)) : SQLITE_OK;
+}
+
+int ip_sql_evaluate(ip_sql_call *call, imgpar_array *const *arrays, int n)
+{
+    ip_sql_run run;
+    ip_sql_run_begin(&run, call);
+    imgpar_status st = imgpar_eval(arrays, (size_t)n, &run.options);
+    ip_sql_run_end(&run);
+    return st ? ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(arrays[0])) : SQLITE_OK;
 }
 
 void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
@@ -239,7 +212,7 @@ void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
     void *bytes = sqlite3_malloc64(info.size_bytes);
     if (!bytes)
         ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-    else if (!compute(call, a, bytes, info.size_bytes)) {
+    else if (!ip_sql_compute(call, a, bytes, info.size_bytes)) {
         sqlite3_result_blob64(ctx, bytes, info.size_bytes, sqlite3_free); /* R7 */
         return;
     }
@@ -320,8 +293,8 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
         ip_sql_call_fail_array(call, result);
     } else if (is_number(record, call, &info)) {
         uint64_t element;
-        if (!compute(call, result, &element, info.size_bytes))
-            return_number(ctx, info.dtype, &element);
+        if (!ip_sql_compute(call, result, &element, info.size_bytes))
+            ip_sql_result_element(ctx, info.dtype, &element);
     } else if (in->base >= 0) {
         return_appended(call, ctx, in, record, result);
         return;
@@ -329,4 +302,31 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
         ip_sql_result_encoded(call, ctx, result, NULL, NULL);
     }
     imgpar_array_release(result);
+}
+
+void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, bool deferred)
+{
+    if (!deferred) {
+        ip_sql_result_encoded(call, ctx, a, NULL, NULL);
+        return;
+    }
+    ip_sql_run run;
+    void *bytes = NULL;
+    size_t n = 0;
+    ip_sql_run_begin(&run, call);
+    run.options.format = "npy"; /* holds everything, costs nothing */
+    imgpar_status st = imgpar_encode(a, &run.options, &bytes, &n);
+    ip_sql_run_end(&run);
+    if (st)
+        ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a));
+    else {
+        ip_sql_recipe r = { 0 };
+        ip_sql_record record = { .kind = IP_SQL_SOURCE, .name = "", .body = bytes, .n_body = n,
+                                 .hash = ip_sql_hash(0, bytes, n), .array = imgpar_array_retain(a) };
+        uint32_t index;
+        if (!ip_sql_recipe_add(call, &r, &record, &index))
+            return_recipe(call, ctx, &r);
+        ip_sql_recipe_free(&r);
+    }
+    imgpar_free(bytes);
 }

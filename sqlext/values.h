@@ -53,11 +53,17 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
                    imgpar_array *result);
 /* Returns the deferred image itself, or the plain image made deferred. */
 void ip_sql_result_deferred(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in);
+/* Returns a finished array as ordinary bytes, or as a deferred image whose source it is (that is computed, too). */
+void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, bool deferred);
 /* Computes and encodes. format NULL: PNG where it holds the array, else NPY. */
 void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, const char *format,
                            const char *settings);
 /* Computes and returns the elements, tightly packed. */
 void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a);
+/* Computes a and copies its elements to bytes, which hold n = info.size_bytes. */
+int ip_sql_compute(ip_sql_call *call, imgpar_array *a, void *bytes, size_t n);
+/* Computes n arrays at once; they keep their values. */
+int ip_sql_evaluate(ip_sql_call *call, imgpar_array *const *arrays, int n);
 
 /* True where any of the arguments is NULL. */
 bool ip_sql_any_null(int argc, sqlite3_value **argv);

@@ -72,8 +72,8 @@ static size_t array_bytes(const imgpar_array *a)
 /* Computes a into dst. */
 static imgpar_status read_into(imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref, ip_error *err)
 {
-    ip_value *value = NULL;
-    imgpar_status st = ip_evaluate(a->ctx, &a, 1, options, use_ref, &value, err);
+    ip_value *value = use_ref ? NULL : ip_array_pin(a);
+    imgpar_status st = value ? IMGPAR_OK : ip_evaluate(a->ctx, &a, 1, options, use_ref, &value, err);
     if (st)
         return st;
     ip_runner runner;
