@@ -8,6 +8,7 @@
  *     of SQLite. See Note [Pulse].
  * R4. No statement of ours outlives the call: sqlite3_close() would refuse.
  * R5. The library's warnings go to sqlite3_log().
+ * R6. A failure while a deferred image is computed names the operations it went through.
  */
 #include "sqlext.h"
 
@@ -75,6 +76,8 @@ int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char 
     static const char *const unnamed[] = { "open", "memory", "image" }; /* bytes without a file, in messages */
     for (size_t k = 0; k < sizeof unnamed / sizeof unnamed[0]; k++)
         message = without_prefix(message, unnamed[k]);
+    if (!where && *call->path)
+        where = call->path; /* R6 */
     if (!where)
         return ip_sql_call_fail(call, SQLITE_ERROR, "%s", message);
     return ip_sql_call_fail(call, SQLITE_ERROR, "%s: %s", where, message);

@@ -76,6 +76,8 @@ int ip_sql_recipe_add(ip_sql_call *call, ip_sql_recipe *r, const ip_sql_record *
 /* Adds what other has more than r. *index gets the number of other's value. Builds what is added. */
 int ip_sql_recipe_merge(ip_sql_call *call, imgpar_context *context, ip_sql_recipe *r, const ip_sql_recipe *other,
                         uint32_t *index);
+/* True for an error array; false for one whose last evaluation failed. */
+bool ip_sql_is_broken(const imgpar_array *a);
 /* Builds the array of record k from those of its inputs, or from its bytes. */
 int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_recipe *r, int k);
 

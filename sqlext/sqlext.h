@@ -42,6 +42,7 @@ typedef struct ip_sql_connection {
     sqlite3 *db;               /* borrowed: the registrations go before it does */
     imgpar_context *context;   /* NULL until pixels or a graph are needed */
     imgpar_context *ref;       /* opens no device: for headers of deferred images while context is NULL */
+    int deferring;             /* above 0: inside an imgpar(SELECT ...) table, where plain images are taken as deferred */
     char *settings[IP_SQL_N_SETTINGS]; /* what img_setting() stored; NULL: environment or default */
     struct ip_sql_buffer *buckets[IP_SQL_N_BUCKETS]; /* live recipes by address, see buffers.h */
 } ip_sql_connection;
@@ -61,6 +62,7 @@ typedef struct ip_sql_call {
     const char *name;
     int code;                  /* SQLITE_OK or the first error */
     char *message;             /* owned; NULL: the code says it all */
+    char path[96];             /* for messages: the operations of the deferred image at work, "image > blur > invert" */
 } ip_sql_call;
 
 /* ---- conn.c ---- */

@@ -9,6 +9,8 @@
  * R5. PNG holds u8, u16 and bool of rank 2, or of rank 3 with 1 to 4 channels. The rest becomes NPY.
  * R6. A result longer than SQLITE_LIMIT_LENGTH is refused, before computing where the size is known.
  * R7. Results live in SQLite's memory.
+ * R8. A deferred image may have a damaged source: what it fails with is told where it is computed.
+ * R9. Inside an imgpar(SELECT ...) table the first plain image is taken as deferred.
  */
 #include "values.h"
 #include "buffers.h"
@@ -51,14 +53,15 @@ static int read_argument(ip_sql_call *call, const char *where, sqlite3_value *ar
 }
 
 /* Makes the array of an argument, or those of all its records. */
-static int build_argument(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_image *image)
+static int build_argument(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_image *image, bool lazily)
 {
     if (image->deferred)
         return ip_sql_recipe_build(call, where, context, &image->recipe);
     image->array = *image->number ? imgpar_apply_safe(context, image->number, NULL, 0)
                                   : imgpar_open_memory(context, image->bytes, image->n_bytes);
     imgpar_status st = imgpar_array_status(image->array);
-    return st ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(image->array)) : SQLITE_OK;
+    bool waits = lazily && !*image->number && st != IMGPAR_E_HOST_MEMORY; /* R8 */
+    return st && !waits ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(image->array)) : SQLITE_OK;
 }
 
 /* A plain image as a source record, a number as a text record. Borrows image's bytes. */
@@ -75,14 +78,46 @@ static ip_sql_record record_of(const ip_sql_image *image)
     return record;
 }
 
+/* The first image that is no number becomes a recipe of one source. */
+static void make_base(ip_sql_call *call, ip_sql_inputs *in)
+{
+    for (int k = 0; k < in->n && in->base < 0; k++) {
+        ip_sql_image *image = &in->images[k];
+        if (*image->number)
+            continue;
+        ip_sql_record record = record_of(image);
+        uint32_t index;
+        if (!ip_sql_recipe_add(call, &image->recipe, &record, &index))
+            in->base = k;
+    }
+}
+
+/* "image > blur > invert": how the value of a recipe comes about, along its first inputs. */
+static void write_path(const ip_sql_recipe *r, uint32_t index, char *path, size_t n)
+{
+    const char *names[6];
+    int depth = 0;
+    const ip_sql_record *record = &r->records[index];
+    for (; record->kind != IP_SQL_SOURCE && depth < 6; record = &r->records[record->inputs[0]]) {
+        names[depth++] = record->kind == IP_SQL_TEXT ? "apply" : record->name;
+        if (!record->n_inputs)
+            break;
+    }
+    size_t used = (size_t)snprintf(path, n, "%s", record->kind == IP_SQL_SOURCE ? "image" : "...");
+    for (int k = depth - 1; k >= 0 && used < n; k--)
+        used += (size_t)snprintf(path + used, n - used, " > %s", names[k]);
+}
+
 /* All inputs become records of the base's recipe; R4. */
 static int gather(ip_sql_call *call, ip_sql_inputs *in)
 {
     for (int k = 0; k < in->n; k++)
         if (in->images[k].deferred && (in->base < 0 || in->images[k].n_bytes > in->images[in->base].n_bytes))
             in->base = k;
+    if (in->base < 0 && call->conn->deferring) /* R9 */
+        make_base(call, in);
     if (in->base < 0)
-        return SQLITE_OK;
+        return call->code;
     ip_sql_recipe *r = &in->images[in->base].recipe;
     in->index[in->base] = (uint32_t)r->n_records - 1;
     for (int k = 0; k < in->n && !call->code; k++) {
@@ -99,7 +134,9 @@ static int gather(ip_sql_call *call, ip_sql_inputs *in)
     return call->code;
 }
 
-static int read_inputs(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_inputs *in, bool header_only)
+typedef enum read_mode { READ_FULLY, READ_HEADER, READ_LAZILY } read_mode;
+
+static int read_inputs(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_inputs *in, read_mode mode)
 {
     char where[32];
     int n_numbers = 0;
@@ -114,29 +151,38 @@ static int read_inputs(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_in
     }
     if (n && n_numbers == n) /* R2 */
         return ip_sql_call_fail(call, SQLITE_ERROR, "argument 1 is a number, not an image");
-    in->context = header_only ? ip_sql_header_context(call) : ip_sql_context(call);
+    in->context = mode == READ_HEADER ? ip_sql_header_context(call) : ip_sql_context(call);
     if (!in->context)
         return call->code;
+    bool lazily = mode == READ_LAZILY || call->conn->deferring;
     for (int k = 0; k < n; k++) {
         snprintf(where, sizeof where, "argument %d", k + 1);
-        if (build_argument(call, where, in->context, &in->images[k]))
+        if (build_argument(call, where, in->context, &in->images[k], lazily))
             return call->code;
     }
     if (gather(call, in))
         return call->code;
     for (int k = 0; k < n; k++)
         in->arrays[k] = in->base < 0 ? in->images[k].array : in->images[in->base].recipe.records[in->index[k]].array;
+    bool tells_path = !call->op && in->n == 1 && in->base == 0 && in->images[0].recipe.records[in->index[0]].kind != IP_SQL_SOURCE;
+    if (tells_path)
+        write_path(&in->images[0].recipe, in->index[0], call->path, sizeof call->path);
     return SQLITE_OK;
 }
 
 int ip_sql_inputs_read(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_inputs *in)
 {
-    return read_inputs(call, n, argv, in, false);
+    return read_inputs(call, n, argv, in, READ_FULLY);
 }
 
 int ip_sql_inputs_read_header(ip_sql_call *call, sqlite3_value *arg, ip_sql_inputs *in)
 {
-    return read_inputs(call, 1, &arg, in, true);
+    return read_inputs(call, 1, &arg, in, READ_HEADER);
+}
+
+int ip_sql_inputs_read_lazily(ip_sql_call *call, sqlite3_value *arg, ip_sql_inputs *in)
+{
+    return read_inputs(call, 1, &arg, in, READ_LAZILY);
 }
 
 void ip_sql_inputs_free(ip_sql_inputs *in)
@@ -285,10 +331,26 @@ static void return_appended(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inpu
         return_recipe(call, ctx, r);
 }
 
+/* The deferred input that is an error array, or -1. */
+static int broken_input(const ip_sql_inputs *in)
+{
+    for (int k = 0; k < in->n && in->base >= 0; k++)
+        if (ip_sql_is_broken(in->arrays[k]))
+            return k;
+    return -1;
+}
+
 void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, ip_sql_record *record,
                    imgpar_array *result)
 {
     imgpar_info info;
+    int broken = broken_input(in);
+    bool waits = broken >= 0 && !(call->op && call->op->returns_number);
+    if (waits) { /* R8 */
+        imgpar_array_replace(&result, imgpar_array_retain(in->arrays[broken]));
+        return_appended(call, ctx, in, record, result);
+        return;
+    }
     if (imgpar_array_status(result) || imgpar_array_info(result, &info)) {
         ip_sql_call_fail_array(call, result);
     } else if (is_number(record, call, &info)) {
@@ -302,6 +364,25 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
         ip_sql_result_encoded(call, ctx, result, NULL, NULL);
     }
     imgpar_array_release(result);
+}
+
+/* A recipe of one source; takes over a. */
+static void return_source(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n, imgpar_array *a)
+{
+    ip_sql_recipe r = { 0 };
+    ip_sql_record record = { .kind = IP_SQL_SOURCE, .name = "", .body = bytes, .n_body = n,
+                             .hash = ip_sql_hash(0, bytes, n), .array = a };
+    uint32_t index;
+    if (!ip_sql_recipe_add(call, &r, &record, &index))
+        return_recipe(call, ctx, &r);
+    ip_sql_recipe_free(&r);
+}
+
+void ip_sql_result_lazy(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n)
+{
+    imgpar_context *context = ip_sql_context(call);
+    if (context)
+        return_source(call, ctx, bytes, n, imgpar_open_memory(context, bytes, n));
 }
 
 void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, bool deferred)
@@ -319,14 +400,7 @@ void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *
     ip_sql_run_end(&run);
     if (st)
         ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a));
-    else {
-        ip_sql_recipe r = { 0 };
-        ip_sql_record record = { .kind = IP_SQL_SOURCE, .name = "", .body = bytes, .n_body = n,
-                                 .hash = ip_sql_hash(0, bytes, n), .array = imgpar_array_retain(a) };
-        uint32_t index;
-        if (!ip_sql_recipe_add(call, &r, &record, &index))
-            return_recipe(call, ctx, &r);
-        ip_sql_recipe_free(&r);
-    }
+    else
+        return_source(call, ctx, bytes, n, imgpar_array_retain(a));
     imgpar_free(bytes);
 }

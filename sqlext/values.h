@@ -42,6 +42,8 @@ typedef struct ip_sql_inputs {
 int ip_sql_inputs_read(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_inputs *in);
 /* The same for one argument whose header is enough: opens no device. */
 int ip_sql_inputs_read_header(ip_sql_call *call, sqlite3_value *arg, ip_sql_inputs *in);
+/* The same, where bytes that are no image are no error yet. */
+int ip_sql_inputs_read_lazily(ip_sql_call *call, sqlite3_value *arg, ip_sql_inputs *in);
 void ip_sql_inputs_free(ip_sql_inputs *in);
 
 /*
@@ -51,6 +53,8 @@ void ip_sql_inputs_free(ip_sql_inputs *in);
  */
 void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, ip_sql_record *record,
                    imgpar_array *result);
+/* Returns a deferred image whose source these bytes are. */
+void ip_sql_result_lazy(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n);
 /* Returns the deferred image itself, or the plain image made deferred. */
 void ip_sql_result_deferred(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in);
 /* Returns a finished array as ordinary bytes, or as a deferred image whose source it is (that is computed, too). */
