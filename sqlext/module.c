@@ -34,7 +34,7 @@ enum { OLDEST_SQLITE = 3031000 };
 static void function_destroy(void *user)
 {
     ip_sql_function *f = user;
-    ip_sql_connection_release(f->conn);
+    ip_sql_connection_unregister(f->conn);
     sqlite3_free(f);
 }
 
@@ -44,7 +44,7 @@ static ip_sql_function *new_function(const ip_sql_setup *setup, const char *name
     ip_sql_function *f = sqlite3_malloc64(sizeof *f + n);
     if (!f)
         return NULL;
-    f->conn = ip_sql_connection_retain(setup->conn);
+    f->conn = ip_sql_connection_register(setup->conn);
     f->op = op;
     f->variant = variant;
     memcpy(f->name, name, n);
@@ -71,7 +71,7 @@ static int register_all(const ip_sql_setup *setup)
 {
     static int (*const steps[])(const ip_sql_setup *) = {
         ip_sql_add_scalars, ip_sql_add_sinks, ip_sql_add_headers, ip_sql_add_apply, ip_sql_add_measures, ip_sql_add_stacks,
-        ip_sql_add_montage, ip_sql_add_tables,
+        ip_sql_add_montage, ip_sql_add_develop, ip_sql_add_try, ip_sql_add_tables,
     };
     int rc = SQLITE_OK;
     for (size_t k = 0; k < sizeof steps / sizeof steps[0] && !rc; k++)

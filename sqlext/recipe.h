@@ -85,6 +85,9 @@ int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *co
 uint64_t ip_sql_recipe_more(const ip_sql_recipe *r);
 void ip_sql_recipe_write(ip_sql_recipe *r, unsigned char *dst);
 
+/* "image > blur > invert": how a record comes about, along its first inputs, for messages. "": a source. */
+void ip_sql_recipe_path(const ip_sql_recipe *r, uint32_t index, char *path, size_t n);
+
 /* 64 bits of n bytes, 8 at a time; finds damage, not forgery. */
 uint64_t ip_sql_hash(uint64_t seed, const void *bytes, size_t n);
 

@@ -384,7 +384,7 @@ static const sqlite3_module created_module = {
 static void module_destroy(void *user)
 {
     module_data *data = user;
-    ip_sql_connection_release(data->conn);
+    ip_sql_connection_unregister(data->conn);
     sqlite3_free(data);
 }
 
@@ -393,7 +393,7 @@ int ip_sql_add_table(const ip_sql_setup *setup, const ip_sql_table *table)
     module_data *data = sqlite3_malloc64(sizeof *data);
     if (!data)
         return SQLITE_NOMEM;
-    data->conn = ip_sql_connection_retain(setup->conn);
+    data->conn = ip_sql_connection_register(setup->conn);
     data->table = table;
     return sqlite3_create_module_v2(setup->db, table->name, table->parameters ? &created_module : &eponymous_module, data,
                                     module_destroy);

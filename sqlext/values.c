@@ -15,6 +15,7 @@
 #include "values.h"
 #include "buffers.h"
 #include "element.h"
+#include "memo.h"
 #include "options.h"
 
 #include <stdio.h>
@@ -33,6 +34,35 @@ static const char *type_name(int type)
     return type == SQLITE_TEXT ? "a text" : type == SQLITE_NULL ? "NULL" : "a number";
 }
 
+/*
+ * Note [The hint]
+ * blur(img_invert(img)) encodes an image only to decode it again. The last few results are remembered by length and
+ * ends; where one of them comes back as an argument of an operation, the log is told, once a connection.
+ */
+static uint64_t hash_ends(const unsigned char *bytes, size_t n)
+{
+    enum { END = 256 };
+    size_t end = n < END ? n : END;
+    return ip_sql_hash(ip_sql_hash(n, bytes, end), bytes + n - end, end);
+}
+
+static void note_result(ip_sql_connection *conn, const void *bytes, size_t n)
+{
+    conn->recent[conn->recent_at++ % IP_SQL_N_RECENT] = (ip_sql_recent){ n, hash_ends(bytes, n) };
+}
+
+static void give_hint(ip_sql_call *call, const void *bytes, size_t n)
+{
+    ip_sql_connection *conn = call->conn;
+    for (int k = 0; k < IP_SQL_N_RECENT && !conn->hinted; k++) {
+        if (conn->recent[k].n != n || conn->recent[k].hash != hash_ends(bytes, n))
+            continue;
+        conn->hinted = true;
+        sqlite3_log(SQLITE_NOTICE, "imgpar: %s() decodes what an inner function has just encoded; with lazy(image) inside and"
+                                   " png() around it all is computed at once", call->name);
+    }
+}
+
 /* What an argument is, without opening it. */
 static int read_argument(ip_sql_call *call, const char *where, sqlite3_value *arg, ip_sql_image *image)
 {
@@ -49,6 +79,8 @@ static int read_argument(ip_sql_call *call, const char *where, sqlite3_value *ar
         return image->n_bytes ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL)
                               : ip_sql_call_fail(call, SQLITE_ERROR, "%s is an empty blob, not an image", where);
     image->deferred = ip_sql_recipe_is(image->bytes, image->n_bytes);
+    if (!image->deferred && !call->conn->hinted)
+        give_hint(call, image->bytes, image->n_bytes);
     return image->deferred ? ip_sql_recipe_parse(call, where, image->bytes, image->n_bytes, &image->recipe) : SQLITE_OK;
 }
 
@@ -92,22 +124,6 @@ static void make_base(ip_sql_call *call, ip_sql_inputs *in)
     }
 }
 
-/* "image > blur > invert": how the value of a recipe comes about, along its first inputs. */
-static void write_path(const ip_sql_recipe *r, uint32_t index, char *path, size_t n)
-{
-    const char *names[6];
-    int depth = 0;
-    const ip_sql_record *record = &r->records[index];
-    for (; record->kind != IP_SQL_SOURCE && depth < 6; record = &r->records[record->inputs[0]]) {
-        names[depth++] = record->kind == IP_SQL_TEXT ? "apply" : record->name;
-        if (!record->n_inputs)
-            break;
-    }
-    size_t used = (size_t)snprintf(path, n, "%s", record->kind == IP_SQL_SOURCE ? "image" : "...");
-    for (int k = depth - 1; k >= 0 && used < n; k--)
-        used += (size_t)snprintf(path + used, n - used, " > %s", names[k]);
-}
-
 /* All inputs become records of the base's recipe; R4. */
 static int gather(ip_sql_call *call, ip_sql_inputs *in)
 {
@@ -132,6 +148,14 @@ static int gather(ip_sql_call *call, ip_sql_inputs *in)
         }
     }
     return call->code;
+}
+
+/* Sinks and measures tell of the one deferred image they work on. */
+static void take_note(ip_sql_call *call, const ip_sql_inputs *in)
+{
+    const ip_sql_recipe *r = &in->images[0].recipe;
+    ip_sql_recipe_path(r, in->index[0], call->path, sizeof call->path);
+    call->recipe = r;
 }
 
 typedef enum read_mode { READ_FULLY, READ_HEADER, READ_LAZILY } read_mode;
@@ -164,9 +188,8 @@ static int read_inputs(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_in
         return call->code;
     for (int k = 0; k < n; k++)
         in->arrays[k] = in->base < 0 ? in->images[k].array : in->images[in->base].recipe.records[in->index[k]].array;
-    bool tells_path = !call->op && in->n == 1 && in->base == 0 && in->images[0].recipe.records[in->index[0]].kind != IP_SQL_SOURCE;
-    if (tells_path)
-        write_path(&in->images[0].recipe, in->index[0], call->path, sizeof call->path);
+    if (!call->op && in->n == 1 && in->base == 0)
+        take_note(call, in);
     return SQLITE_OK;
 }
 
@@ -244,6 +267,12 @@ int ip_sql_evaluate(ip_sql_call *call, imgpar_array *const *arrays, int n)
     return st ? ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(arrays[0])) : SQLITE_OK;
 }
 
+int ip_sql_develop(ip_sql_call *call, imgpar_array *a)
+{
+    bool is_value = call->recipe && call->recipe->n_records && call->recipe->records[call->recipe->n_records - 1].array == a;
+    return is_value ? ip_sql_memo_compute(call, call->recipe) : SQLITE_OK;
+}
+
 void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
 {
     imgpar_info info;
@@ -255,6 +284,8 @@ void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
         ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
         return;
     }
+    if (ip_sql_develop(call, a))
+        return;
     void *bytes = sqlite3_malloc64(info.size_bytes);
     if (!bytes)
         ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
@@ -272,11 +303,25 @@ static bool png_holds(const imgpar_info *info)
            (info->rank == 2 || (info->rank == 3 && info->shape[2] >= 1 && info->shape[2] <= 4));
 }
 
-void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, const char *format,
-                           const char *settings)
+/* R6: false and TOOBIG where no encoder could make it short enough. */
+static bool may_fit(ip_sql_call *call, const imgpar_info *info, const char *format)
 {
     /* The strongest compression of each format (deflate packs 1032 to 1), to refuse in time what cannot fit. */
     enum { NPY_FACTOR = 1, DEFLATE_FACTOR = 1032 };
+    if (info->size_bytes / (strcmp(format, "npy") ? DEFLATE_FACTOR : NPY_FACTOR) > ip_sql_max_bytes(call->conn))
+        ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
+    return !call->code;
+}
+
+const char *ip_sql_format_of(ip_sql_call *call, const imgpar_info *info)
+{
+    const char *format = png_holds(info) ? "png" : "npy";
+    return may_fit(call, info, format) ? format : NULL;
+}
+
+void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, const char *format,
+                           const char *settings)
+{
     imgpar_info info;
     if (imgpar_array_info(a, &info)) {
         ip_sql_call_fail_array(call, a);
@@ -284,11 +329,8 @@ void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array
     }
     if (!format)
         format = png_holds(&info) ? "png" : "npy";
-    uint64_t limit = ip_sql_max_bytes(call->conn);
-    if (info.size_bytes / (strcmp(format, "npy") ? DEFLATE_FACTOR : NPY_FACTOR) > limit) { /* R6 */
-        ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
+    if (!may_fit(call, &info, format) || ip_sql_develop(call, a))
         return;
-    }
     ip_sql_run run;
     void *bytes = NULL;
     size_t n = 0;
@@ -299,10 +341,13 @@ void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array
     ip_sql_run_end(&run);
     if (st)
         ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a));
-    else if (n > limit)
+    else if (n > ip_sql_max_bytes(call->conn))
         ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
-    else
+    else {
+        if (call->op || !settings)
+            note_result(call->conn, bytes, n);
         sqlite3_result_blob64(ctx, bytes, n, SQLITE_TRANSIENT); /* R7 */
+    }
     imgpar_free(bytes);
 }
 

@@ -57,6 +57,8 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
 void ip_sql_result_lazy(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n);
 /* Returns the deferred image itself, or the plain image made deferred. */
 void ip_sql_result_deferred(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in);
+/* "png" or "npy", as a finished image of this kind is returned; NULL: call has the error, it is too long. */
+const char *ip_sql_format_of(ip_sql_call *call, const imgpar_info *info);
 /* Returns a finished array as ordinary bytes, or as a deferred image whose source it is (that is computed, too). */
 void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, bool deferred);
 /* Computes and encodes. format NULL: PNG where it holds the array, else NPY. */
@@ -66,6 +68,8 @@ void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array
 void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a);
 /* Computes a and copies its elements to bytes, which hold n = info.size_bytes. */
 int ip_sql_compute(ip_sql_call *call, imgpar_array *a, void *bytes, size_t n);
+/* Where a is the value of the call's deferred image: computes it and remembers that. */
+int ip_sql_develop(ip_sql_call *call, imgpar_array *a);
 /* Computes n arrays at once; they keep their values. */
 int ip_sql_evaluate(ip_sql_call *call, imgpar_array *const *arrays, int n);
 
