@@ -115,13 +115,11 @@ static int cell_text(ip_sql_call *call, const montage *m, const imgpar_info *inf
     double by_width = (double)m->option[OPTION_WIDTH] / (double)info->width;
     double by_height = (double)m->option[OPTION_HEIGHT] / (double)info->height;
     double scale = by_width < by_height ? by_width : by_height;
-    int64_t width = (int64_t)((double)info->width * scale + 0.5), height = (int64_t)((double)info->height * scale + 0.5);
     char small[96] = "$1";
     if (info->depth != 1 || info->channels > 4)
         return ip_sql_call_fail(call, SQLITE_ERROR, "an image of 1 to 4 channels is needed");
     if (scale < 1)
-        snprintf(small, sizeof small, "resize($1, width=%lld, height=%lld)", (long long)(width ? width : 1),
-                 (long long)(height ? height : 1));
+        snprintf(small, sizeof small, "thumbnail($1, width=%d, height=%d)", m->option[OPTION_WIDTH], m->option[OPTION_HEIGHT]);
     if (info->dtype == IMGPAR_U8)
         snprintf(text, n, "%s", small);
     else

@@ -301,6 +301,40 @@ imgpar_status ip_infer_resize(imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
+/* The fraction at which a JPEG still has both sides. */
+static int shrink_for(const int64_t from[4], int64_t width, int64_t height)
+{
+    int shrink = 8;
+    while (shrink > 1 && (from[2] < width * shrink || from[1] < height * shrink))
+        shrink /= 2;
+    return shrink;
+}
+
+/* Fits the image into a box; an encoded JPEG is replaced by one that is decoded smaller. */
+imgpar_status ip_infer_thumbnail(imgpar_array *node, ip_error *err)
+{
+    int64_t dims[4];
+    int64_t width = (int64_t)ip_param_number(node, "width"), height = (int64_t)ip_param_number(node, "height");
+    if (ip_param_number(node, "filter") != IP_RESIZE_NEAREST && ip_infer_refuse_wide(node, err)) return err->status;
+    ip_infer_copy(node);
+    ip_type_dims(&node->type, dims);
+    if (!height) height = width;
+    double ratio = fmin(fmin((double)width / (double)dims[2], (double)height / (double)dims[1]), 1);
+    int64_t shrunk[4];
+    memcpy(shrunk, dims, sizeof shrunk);
+    dims[1] = scaled(dims[1], ratio);
+    dims[2] = scaled(dims[2], ratio);
+    ip_type_set_dims(&node->type, dims);
+    if (ip_dtype(node->type.dtype)->is_float) node->range = ip_range_of(node->type.dtype);
+    int shrink = shrink_for(shrunk, dims[2], dims[1]);
+    imgpar_array *leaf = shrink > 1 ? ip_leaf_shrunk(node->inputs[0], shrink) : NULL;
+    if (!leaf) return IMGPAR_OK;
+    ip_array_drop(node->inputs[0]);
+    node->inputs[0] = ip_array_hold(leaf);
+    imgpar_array_release(leaf);
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_infer_transpose(imgpar_array *node, ip_error *err)
 {
     int64_t dims[4];
