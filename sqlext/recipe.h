@@ -76,6 +76,8 @@ int ip_sql_recipe_add(ip_sql_call *call, ip_sql_recipe *r, const ip_sql_record *
 /* Adds what other has more than r. *index gets the number of other's value. Builds what is added. */
 int ip_sql_recipe_merge(ip_sql_call *call, imgpar_context *context, ip_sql_recipe *r, const ip_sql_recipe *other,
                         uint32_t *index);
+/* An error where a value is above the limits; adds its elements to *elements. where may be NULL. */
+int ip_sql_work_check(ip_sql_call *call, const char *where, const imgpar_info *info, uint64_t *elements);
 /* True for an error array; false for one whose last evaluation failed. */
 bool ip_sql_is_broken(const imgpar_array *a);
 /* Builds the array of record k from those of its inputs, or from its bytes. */

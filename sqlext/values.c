@@ -344,7 +344,7 @@ void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array
     else if (n > ip_sql_max_bytes(call->conn))
         ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
     else {
-        if (call->op || !settings)
+        if (call->op || !strcmp(call->name, "apply"))
             note_result(call->conn, bytes, n);
         sqlite3_result_blob64(ctx, bytes, n, SQLITE_TRANSIENT); /* R7 */
     }
@@ -396,8 +396,11 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
         return_appended(call, ctx, in, record, result);
         return;
     }
+    uint64_t elements = 0;
     if (imgpar_array_status(result) || imgpar_array_info(result, &info)) {
         ip_sql_call_fail_array(call, result);
+    } else if (ip_sql_work_check(call, NULL, &info, &elements)) {
+        /* as a recipe of it would be refused */
     } else if (is_number(record, call, &info)) {
         uint64_t element;
         if (!ip_sql_compute(call, result, &element, info.size_bytes))
