@@ -133,6 +133,23 @@ START_TEST(other_readers_see_the_whole_image)
 }
 END_TEST
 
+START_TEST(an_empty_array_is_refused)
+{
+    unsigned char npy[128];
+    memset(npy, ' ', sizeof npy);
+    static const char head[] = "\x93NUMPY\1\0\x76\0{'descr': '|u1', 'fortran_order': False, 'shape': (3, 4, 0), }";
+    memcpy(npy, head, sizeof head - 1);
+    npy[127] = '\n';
+    imgpar_array *a = imgpar_open_memory(ctx, npy, sizeof npy), *small = imgpar_thumbnail(a, 8, 8);
+    ck_assert_str_eq(imgpar_array_message(a), "");
+    ck_assert_str_eq(imgpar_array_message(small), "thumbnail: the image is empty");
+    imgpar_array_replace(&small, imgpar_op(ctx, "resize", &a, 1, "width=3, height=2"));
+    ck_assert_str_eq(imgpar_array_message(small), "resize: the image is empty");
+    imgpar_array_release(small);
+    imgpar_array_release(a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("thumbnail");
@@ -140,6 +157,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_loop_test(tc, a_jpeg_is_decoded_no_larger_than_needed, 0, N(cases));
     tcase_add_loop_test(tc, the_result_is_near_to_the_mean_of_the_areas, 0, 9);
+    tcase_add_test(tc, an_empty_array_is_refused);
     tcase_add_test(tc, other_readers_see_the_whole_image);
     imgpar_context_new("ref", &ctx);
     SRunner *runner = srunner_create(suite);

@@ -280,6 +280,12 @@ imgpar_status ip_infer_crop(imgpar_array *node, ip_error *err)
 
 static int64_t scaled(int64_t side, double ratio) { return (int64_t)fmax(1, rint((double)side * ratio)); }
 
+static imgpar_status refuse_empty(const imgpar_array *node, const int64_t dims[4], ip_error *err)
+{
+    if (dims[1] > 0 && dims[2] > 0) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: the image is empty", node->op->info.name);
+}
+
 imgpar_status ip_infer_resize(imgpar_array *node, ip_error *err)
 {
     int64_t dims[4];
@@ -288,6 +294,7 @@ imgpar_status ip_infer_resize(imgpar_array *node, ip_error *err)
     ip_type_dims(&node->type, dims);
     bool nearest = ip_param_number(node, "filter") == IP_RESIZE_NEAREST;
     if (!width && !height) return ip_fail(err, IMGPAR_E_ARGUMENT, "resize: width or height is needed");
+    if (refuse_empty(node, dims, err)) return err->status;
     if (!nearest && ip_infer_refuse_wide(node, err)) return err->status;
     if (!width) width = scaled(dims[2], (double)height / (double)dims[1]);
     if (!height) height = scaled(dims[1], (double)width / (double)dims[2]);
@@ -318,6 +325,7 @@ imgpar_status ip_infer_thumbnail(imgpar_array *node, ip_error *err)
     if (ip_param_number(node, "filter") != IP_RESIZE_NEAREST && ip_infer_refuse_wide(node, err)) return err->status;
     ip_infer_copy(node);
     ip_type_dims(&node->type, dims);
+    if (refuse_empty(node, dims, err)) return err->status;
     if (!height) height = width;
     double ratio = fmin(fmin((double)width / (double)dims[2], (double)height / (double)dims[1]), 1);
     int64_t shrunk[4];
