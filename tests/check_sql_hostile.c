@@ -80,17 +80,19 @@ END_TEST
 /* Where functions with effects may not stand at all. */
 START_TEST(expressions_of_tables_take_no_function_with_effects)
 {
-    static const struct { const char *sql, *message; } cases[] = {
-        { "CREATE INDEX i ON t(save(img, 'bait.png'))", "non-deterministic functions prohibited in index expressions" },
-        { "CREATE INDEX i ON t(img_blur(lazy(img), 2))", "non-deterministic functions prohibited in index expressions" },
-        { "CREATE TABLE u(a, b AS (img_setting('fuse', a)))", "non-deterministic functions prohibited in generated columns" },
+    static const char *const refused[] = {
+        "CREATE INDEX i ON t(save(img, 'bait.png'))", "CREATE INDEX i ON t(img_blur(lazy(img), 2))",
+        "CREATE TABLE u(a, b AS (img_setting('fuse', a)))", "INSERT INTO v(a) VALUES (1)",
     };
     sqlite3 *db = open_db();
-    run(db, "CREATE TABLE t(img)");
-    for (int k = 0; k < N(cases); k++)
-        expect_error(db, cases[k].sql, SQLITE_ERROR, cases[k].message);
-    run(db, "CREATE TABLE u(a, b DEFAULT (img_setting('fuse', '0')))");
-    expect_error(db, "INSERT INTO u(a) VALUES (1)", SQLITE_ERROR, "unsafe use of img_setting()");
+    run(db, "CREATE TABLE t(img); CREATE TABLE v(a, b DEFAULT (img_setting('fuse', '0')))");
+    for (int k = 0; k < N(refused); k++) {
+        int rc;
+        free(ask_with(db, refused[k], NULL, 0, &rc));
+        const char *got = sqlite3_errmsg(db); /* the words depend on the version */
+        ck_assert_msg(rc == SQLITE_ERROR && (strstr(got, "unsafe use of ") || strstr(got, "non-deterministic functions prohibited")),
+                      "%s: %d %s", refused[k], rc, got);
+    }
     sqlite3_close(db);
 }
 END_TEST
