@@ -10,7 +10,7 @@
  *
  *     ip_sql_call call = ip_sql_call_begin(ctx);
  *     ip_sql_call_fail(&call, SQLITE_ERROR, "sigma=%g is below 0", sigma);
- *     ip_sql_call_end(&call, ctx);          (the user sees "blur(): sigma=-1 is below 0")
+ *     ip_sql_call_end(&call, ctx);          (the user sees "blur(): sigma must be 0..1000, got -1")
  */
 #ifndef IP_SQLEXT_H
 #define IP_SQLEXT_H

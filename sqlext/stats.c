@@ -17,7 +17,7 @@
 enum { FACT_MIN, FACT_MAX, FACT_SUM, FACT_SQUARES, N_FACTS, MAX_CHANNELS = 64 };
 
 /* The texts take channel k by c == k, and of the others a value that does not count. */
-static imgpar_array *fact_of(const ip_sql_inputs *in, const imgpar_info *info, int fact, int64_t channel)
+static imgpar_array *fact_of(ip_sql_call *call, const ip_sql_inputs *in, const imgpar_info *info, int fact, int64_t channel)
 {
     static const char *const texts[N_FACTS] = {
         [FACT_MIN] = "minval(select(c == %lld, $1, maxval($1)))", [FACT_MAX] = "maxval(select(c == %lld, $1, minval($1)))",
@@ -27,6 +27,8 @@ static imgpar_array *fact_of(const ip_sql_inputs *in, const imgpar_info *info, i
     const char *wide = !ip_sql_dtype_is_float(info->dtype) && imgpar_dtype_size(info->dtype) <= 2 ? "i64"
                        : device && !device->has_f64 ? "f32" : "f64";
     char *text = sqlite3_mprintf(texts[fact], (long long)channel, wide);
+    if (!text)
+        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     imgpar_array *a = imgpar_apply_safe(in->context, text ? text : "", in->arrays, 1);
     sqlite3_free(text);
     return a;
@@ -87,7 +89,7 @@ static int fill_stats(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows
             ip_sql_call_fail(call, SQLITE_ERROR, "an image of at most %d channels is needed", MAX_CHANNELS);
         for (int64_t c = 0; !call->code && c < info.channels; c++)
             for (int k = 0; k < N_FACTS && !call->code; k++) {
-                arrays[n] = fact_of(&in, &info, k, c);
+                arrays[n] = fact_of(call, &in, &info, k, c);
                 if (imgpar_array_status(arrays[n++]))
                     ip_sql_call_fail_array(call, arrays[n - 1]);
             }
