@@ -45,6 +45,7 @@ void ip_sql_connection_release(ip_sql_connection *conn)
 {
     if (!conn || --conn->refs)
         return;
+    ip_sql_texts_clear(conn);
     imgpar_context_release(conn->context); /* R5 */
     imgpar_context_release(conn->ref);
     for (int k = 0; k < IP_SQL_N_SETTINGS; k++)
@@ -60,8 +61,10 @@ ip_sql_connection *ip_sql_connection_register(ip_sql_connection *conn)
 
 void ip_sql_connection_unregister(ip_sql_connection *conn)
 {
-    if (!--conn->registrations)
-        ip_sql_memo_clear(conn); /* R5: what it keeps holds it */
+    if (!--conn->registrations) { /* R5: what it keeps holds it */
+        ip_sql_memo_clear(conn);
+        ip_sql_texts_clear(conn);
+    }
     ip_sql_connection_release(conn);
 }
 

@@ -35,7 +35,7 @@ typedef enum ip_sql_setting {
     IP_SQL_N_SETTINGS
 } ip_sql_setting;
 
-enum { IP_SQL_N_BUCKETS = 64, IP_SQL_N_MEMO = 4, IP_SQL_N_RECENT = 4 };
+enum { IP_SQL_N_BUCKETS = 64, IP_SQL_N_MEMO = 4, IP_SQL_N_RECENT = 4, IP_SQL_N_TEXTS = 16 };
 
 /* A deferred image that was computed, see memo.h. */
 typedef struct ip_sql_memo_entry {
@@ -45,6 +45,13 @@ typedef struct ip_sql_memo_entry {
     uint32_t check;
     uint64_t used_at;
 } ip_sql_memo_entry;
+
+/* A parsed text of apply(), see texts.c. */
+typedef struct ip_sql_text {
+    char *text; /* owned */
+    imgpar_formula *formula; /* owned; NULL: empty */
+    uint64_t used_at;
+} ip_sql_text;
 
 /* An image that a function has encoded, by its length and its ends. */
 typedef struct ip_sql_recent { size_t n; uint64_t hash; } ip_sql_recent;
@@ -59,6 +66,8 @@ typedef struct ip_sql_connection {
     char *settings[IP_SQL_N_SETTINGS]; /* what img_setting() stored; NULL: environment or default */
     struct ip_sql_buffer *buckets[IP_SQL_N_BUCKETS]; /* live recipes by address, see buffers.h */
     ip_sql_memo_entry memo[IP_SQL_N_MEMO];
+    ip_sql_text texts[IP_SQL_N_TEXTS];
+    uint64_t n_parsed;         /* texts */
     uint64_t memo_clock;
     ip_sql_recent recent[IP_SQL_N_RECENT]; /* for the hint, see values.c */
     int recent_at;
@@ -103,6 +112,12 @@ const char *ip_sql_setting_name(ip_sql_setting which);
 const char *ip_sql_setting_value(const ip_sql_connection *conn, ip_sql_setting which, const char **origin);
 /* The longest blob the connection allows. */
 uint64_t ip_sql_max_bytes(const ip_sql_connection *conn);
+
+/* ---- texts.c ---- */
+
+/* The parsed text, kept for a while. Borrowed until the next call of this; NULL: call has the error. */
+const imgpar_formula *ip_sql_formula(ip_sql_call *call, const char *text);
+void ip_sql_texts_clear(ip_sql_connection *conn);
 
 /* ---- call.c ---- */
 
