@@ -77,7 +77,9 @@ static const char head[] =
     "Python: db.enable_load_extension(True); db.load_extension(\"imgpar\")\n.br\n"
     "node, better\\-sqlite3: db.loadExtension(\"imgpar\")\n.br\n"
     "Without an absolute path the module has to lie where the loader looks; make install prints its place. The entry point\n"
-    "sqlite3_imgparsafe_init leaves out all that touches files and settings: for SQL that is not trusted.\n";
+    "sqlite3_imgparsafe_init leaves out all that touches files and settings: for SQL that is not trusted, and for writing to\n"
+    "databases that are not: SQLite 3.40 refuses functions like save() in views, triggers and indexes, but runs them, and its\n"
+    "shell's own writefile(), in a CHECK constraint.\n";
 
 int main(void)
 {
