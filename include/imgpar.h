@@ -392,6 +392,19 @@ IMGPAR_API imgpar_array *imgpar_apply(imgpar_context *ctx, const char *text,
 IMGPAR_API imgpar_array *imgpar_apply_safe(imgpar_context *ctx, const char *text,
                                            imgpar_array *const *arrays, size_t n);
 
+typedef struct imgpar_formula imgpar_formula; /* a parsed text for imgpar_apply_safe(), which any number of threads may use */
+
+/*
+ * Parses once what is applied often. text is copied. Where it is wrong, IMGPAR_E_SYNTAX is returned and *out, still a formula,
+ * gives error arrays that say why; *out is NULL without memory.
+ */
+IMGPAR_API imgpar_status imgpar_formula_parse(const char *text, imgpar_formula **out);
+/* As imgpar_apply_safe() of the text. */
+IMGPAR_API imgpar_array *imgpar_formula_apply_safe(const imgpar_formula *formula, imgpar_context *ctx,
+                                                   imgpar_array *const *arrays, size_t n);
+/* NULL is legal. */
+IMGPAR_API void imgpar_formula_release(imgpar_formula *formula);
+
 typedef struct imgpar_pipeline imgpar_pipeline; /* a parsed pipeline file */
 
 /*

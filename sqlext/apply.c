@@ -5,6 +5,7 @@
  * R1. The text is not trusted: open, save, print and param are refused.
  * R2. $1..$9 are the images, or numbers beside them. NULL in gives NULL out.
  * R3. With a deferred image the text becomes a record of the result.
+ * R4. A text is parsed once, however many rows it is applied to.
  *
  *     SELECT png(apply('blend(blur($1, 2), invert($2), 0.3)', lazy(a.img), b.img)) FROM ...;
  */
@@ -30,11 +31,14 @@ static void run_apply(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3
         ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
         return;
     }
+    const imgpar_formula *formula = ip_sql_formula(call, text); /* R4 */
+    if (!formula)
+        return;
     ip_sql_inputs in;
     if (!ip_sql_inputs_read(call, argc - 1, argv + 1, &in)) {
         ip_sql_record record = { .kind = IP_SQL_TEXT, .name = "", .body = text, .n_body = strlen(text) + 1 }; /* R3 */
         ip_sql_result(call, ctx, &in, &record,
-                      imgpar_apply_safe(in.context, text, in.arrays, (size_t)in.n)); /* R1 */
+                      imgpar_formula_apply_safe(formula, in.context, in.arrays, (size_t)in.n)); /* R1 */
     }
     ip_sql_inputs_free(&in);
 }

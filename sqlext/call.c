@@ -8,9 +8,12 @@
  *     of SQLite. See Note [Pulse].
  * R4. No statement of ours outlives the call: sqlite3_close() would refuse.
  * R5. The library's warnings go to sqlite3_log().
+ * R6. A failure while a deferred image is computed names the operations it went through.
+ * R7. A number out of range is told with its range: "sigma must be 0..1000, got -1".
  */
 #include "sqlext.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +66,26 @@ static const char *without_prefix(const char *message, const char *name)
     return message + n + (message[n + 1] == ' ' ? 2 : 1);
 }
 
+/* "sigma=-1 is below 0" of an operation as "sigma must be 0..1000, got -1", new; NULL: it is another message. */
+static char *range_message(const imgpar_op_info *op, const char *message)
+{
+    const char *equals = strchr(message, '='), *end = strstr(message, " is below ");
+    if (!end)
+        end = strstr(message, " is above ");
+    for (int k = 0; op && equals && end && equals < end && k < op->n_params; k++) {
+        const imgpar_op_param *p = &op->params[k];
+        size_t n = strlen(p->name);
+        if (n != (size_t)(equals - message) || strncmp(message, p->name, n))
+            continue;
+        int n_value = (int)(end - equals - 1);
+        if (isfinite(p->minimum) && isfinite(p->maximum))
+            return sqlite3_mprintf("%s must be %.15g..%.15g, got %.*s", p->name, p->minimum, p->maximum, n_value, equals + 1);
+        if (isfinite(p->minimum))
+            return sqlite3_mprintf("%s must be at least %.15g, got %.*s", p->name, p->minimum, n_value, equals + 1);
+    }
+    return NULL;
+}
+
 int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char *where, const char *message)
 {
     if (status == IMGPAR_E_HOST_MEMORY) /* R2 */
@@ -75,6 +98,14 @@ int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char 
     static const char *const unnamed[] = { "open", "memory", "image" }; /* bytes without a file, in messages */
     for (size_t k = 0; k < sizeof unnamed / sizeof unnamed[0]; k++)
         message = without_prefix(message, unnamed[k]);
+    char *range = range_message(call->op ? call->op : imgpar_op_find(call->name), message); /* R7 */
+    if (range) {
+        ip_sql_call_fail(call, SQLITE_ERROR, "%s", range);
+        sqlite3_free(range);
+        return call->code;
+    }
+    if (!where && *call->path)
+        where = call->path; /* R6 */
     if (!where)
         return ip_sql_call_fail(call, SQLITE_ERROR, "%s", message);
     return ip_sql_call_fail(call, SQLITE_ERROR, "%s: %s", where, message);

@@ -110,6 +110,7 @@ const ip_sql_table ip_sql_table_ops = {
     .name = "img_ops",
     .columns = "name TEXT, category TEXT, summary TEXT, example TEXT, inputs TEXT, params TEXT, aliases TEXT,"
                " formula TEXT, tolerance TEXT, sql_name TEXT, returns_number INTEGER, same_bytes INTEGER",
+    .about = "one row an operation, from the operation table", .example = "SELECT name, summary FROM img_ops WHERE category = 'filter'",
     .n_columns = 12, .risk = SQLITE_VTAB_INNOCUOUS, .fill = fill_ops,
 };
 
@@ -145,6 +146,7 @@ const ip_sql_table ip_sql_table_devices = {
     .columns = "selector TEXT, kind TEXT, name TEXT, platform TEXT, version TEXT, driver TEXT, compute_units INTEGER,"
                " global_bytes INTEGER, local_bytes INTEGER, max_alloc_bytes INTEGER, max_work_group INTEGER,"
                " has_f64 INTEGER, has_f16 INTEGER, has_images INTEGER, has_unified_memory INTEGER",
+    .about = "one row a device, the best one first", .example = "SELECT selector, name FROM img_devices",
     .n_columns = 15, .risk = SQLITE_VTAB_DIRECTONLY, .fill = fill_devices, /* R2 */
 };
 
@@ -162,6 +164,7 @@ static int fill_counters(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *r
         { "decodes", c.decodes }, { "encodes", c.encodes }, { "bytes_uploaded", c.bytes_uploaded },
         { "bytes_downloaded", c.bytes_downloaded }, { "device_bytes", c.device_bytes },
         { "device_bytes_peak", c.device_bytes_peak }, { "buffers", c.buffers },
+        { "texts_parsed", call->conn->n_parsed },
     };
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
         ip_sql_rows_add(rows);
@@ -173,6 +176,7 @@ static int fill_counters(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *r
 
 const ip_sql_table ip_sql_table_counters = {
     .name = "img_counters", .columns = "name TEXT, value INTEGER", .n_columns = 2, .fill = fill_counters,
+    .about = "work done by this connection so far", .example = "SELECT value FROM img_counters WHERE name = 'encodes'",
 };
 
 /* ---- img_settings ---- */
@@ -192,6 +196,7 @@ static int fill_settings(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *r
 
 const ip_sql_table ip_sql_table_settings = {
     .name = "img_settings", .columns = "name TEXT, value TEXT, origin TEXT", .n_columns = 3,
+    .about = "settings of this connection", .example = "SELECT name, value, origin FROM img_settings",
     .risk = SQLITE_VTAB_DIRECTONLY, .fill = fill_settings, /* R2 */
 };
 

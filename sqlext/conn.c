@@ -10,6 +10,7 @@
  */
 #include "sqlext.h"
 #include "buffers.h"
+#include "memo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +45,27 @@ void ip_sql_connection_release(ip_sql_connection *conn)
 {
     if (!conn || --conn->refs)
         return;
+    ip_sql_texts_clear(conn);
     imgpar_context_release(conn->context); /* R5 */
     imgpar_context_release(conn->ref);
     for (int k = 0; k < IP_SQL_N_SETTINGS; k++)
         sqlite3_free(conn->settings[k]);
     sqlite3_free(conn);
+}
+
+ip_sql_connection *ip_sql_connection_register(ip_sql_connection *conn)
+{
+    conn->registrations++;
+    return ip_sql_connection_retain(conn);
+}
+
+void ip_sql_connection_unregister(ip_sql_connection *conn)
+{
+    if (!--conn->registrations) { /* R5: what it keeps holds it */
+        ip_sql_memo_clear(conn);
+        ip_sql_texts_clear(conn);
+    }
+    ip_sql_connection_release(conn);
 }
 
 const char *ip_sql_setting_name(ip_sql_setting which) { return setting_rows[which].name; }
@@ -141,6 +158,7 @@ int ip_sql_setting_change(ip_sql_call *call, const char *name, const char *value
     if (!context)
         return call->code;
     if (which == IP_SQL_SET_DEVICE) {
+        ip_sql_memo_clear(conn);
         ip_sql_buffers_forget_graphs(conn); /* R4: they belong to the context that goes */
         imgpar_context_release(conn->context);
         conn->context = context;

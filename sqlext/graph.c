@@ -5,11 +5,38 @@
  * R1. A source is opened from its bytes, an operation built by name, a text by imgpar_apply_safe():
  *     nothing here can reach a file, whatever a recipe says.
  * R2. A source whose bytes changed since lazy() is an error before it is decoded.
- * R3. Records that two deferred images share become one array, so shared work is done once.
+ * R3. A source that cannot be opened is kept as an error array, which every operation on it passes on: the failure is
+ *     that of the sink, and img_try() can tell of it.
+ * R4. A value has at most max_pixels pixels (img_settings), and all of a deferred image together MAX_ELEMENTS elements:
+ *     a few bytes can ask for a terabyte.
+ * R5. Records that two deferred images share become one array, so shared work is done once.
  */
 #include "recipe.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+bool ip_sql_is_broken(const imgpar_array *a)
+{
+    imgpar_info info;
+    return imgpar_array_info(a, &info) != IMGPAR_OK;
+}
+
+int ip_sql_work_check(ip_sql_call *call, const char *where, const imgpar_info *info, uint64_t *elements)
+{
+    static const uint64_t MAX_ELEMENTS = UINT64_C(1) << 36;
+    const char *origin, *limit = ip_sql_setting_value(call->conn, IP_SQL_SET_MAX_PIXELS, &origin);
+    uint64_t most = strtoull(limit, NULL, 10), size = imgpar_dtype_size(info->dtype);
+    *elements += info->size_bytes / size;
+    if ((double)info->depth * (double)info->height * (double)info->width > (double)most)
+        return ip_sql_call_fail(call, SQLITE_ERROR, "%s%s%lld x %lld pixels are above the limit of %s (max_pixels)",
+                                where ? where : "", where ? ": " : "", (long long)info->width,
+                                (long long)(info->height * info->depth), limit);
+    if (*elements > MAX_ELEMENTS)
+        return ip_sql_call_fail(call, SQLITE_ERROR, "%s%sa deferred image of too much work; finish it with png()",
+                                where ? where : "", where ? ": " : "");
+    return SQLITE_OK;
+}
 
 int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_recipe *r, int k)
 {
@@ -18,6 +45,11 @@ int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *co
     for (int i = 0; i < record->n_inputs; i++)
         inputs[i] = r->records[record->inputs[i]].array;
     size_t n = (size_t)record->n_inputs;
+    for (int i = 0; i < record->n_inputs; i++)
+        if (ip_sql_is_broken(inputs[i])) { /* R3 */
+            record->array = imgpar_array_retain(inputs[i]);
+            return SQLITE_OK;
+        }
     if (record->kind == IP_SQL_SOURCE) {
         if (ip_sql_hash(0, record->body, record->n_body) != record->hash) /* R2 */
             return ip_sql_call_fail(call, SQLITE_ERROR, "%s: the deferred image is damaged (record %d: bad sum)", where,
@@ -29,14 +61,20 @@ int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *co
         record->array = imgpar_apply_safe(context, record->body, inputs, n); /* R1 */
     }
     imgpar_status st = imgpar_array_status(record->array);
-    return st ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(record->array)) : SQLITE_OK;
+    bool waits = record->kind == IP_SQL_SOURCE && st != IMGPAR_E_HOST_MEMORY;
+    return st && !waits ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(record->array)) : SQLITE_OK;
 }
 
 int ip_sql_recipe_build(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_recipe *r)
 {
-    for (int k = 0; k < r->n_records; k++)
+    uint64_t elements = 0;
+    for (int k = 0; k < r->n_records; k++) {
+        imgpar_info info;
         if (!r->records[k].array && ip_sql_record_build(call, where, context, r, k))
             return call->code;
+        if (!imgpar_array_info(r->records[k].array, &info) && ip_sql_work_check(call, where, &info, &elements)) /* R4 */
+            return call->code;
+    }
     return SQLITE_OK;
 }
 
@@ -62,7 +100,7 @@ int ip_sql_recipe_merge(ip_sql_call *call, imgpar_context *context, ip_sql_recip
         for (int i = 0; i < record.n_inputs; i++)
             record.inputs[i] = number[original->inputs[i]];
         record.array = same_inputs(r, &record, other, original) ? imgpar_array_retain(original->array) : NULL;
-        if (ip_sql_recipe_add(call, r, &record, &number[k])) /* R3 */
+        if (ip_sql_recipe_add(call, r, &record, &number[k])) /* R5 */
             break;
         if (!r->records[number[k]].array && ip_sql_record_build(call, "argument", context, r, (int)number[k]))
             break;

@@ -4,7 +4,7 @@
  *
  * R1. No pixel is decoded and no device opened; the functions are INNOCUOUS.
  * R2. They read deferred images too, whose type and shape are known without computing.
- * R3. img_valid() and img_error() never fail on bad bytes: they say 0, or why.
+ * R3. img_valid() never fails on bad bytes: it says 0. It looks at the header only; img_error() (try.c) at all of it.
  * R4. NULL in gives NULL out.
  *
  *     SELECT img_width(img), img_height(img), img_info(img) FROM photos WHERE img_valid(img);
@@ -14,13 +14,13 @@
 #include <string.h>
 
 typedef enum fact {
-    FACT_WIDTH, FACT_HEIGHT, FACT_CHANNELS, FACT_DTYPE, FACT_FORMAT, FACT_VALID, FACT_ERROR, FACT_INFO, N_FACTS
+    FACT_WIDTH, FACT_HEIGHT, FACT_CHANNELS, FACT_DTYPE, FACT_FORMAT, FACT_VALID, FACT_INFO, N_FACTS
 } fact;
 
 static const char *const fact_names[N_FACTS] = {
     [FACT_WIDTH] = "img_width",   [FACT_HEIGHT] = "img_height", [FACT_CHANNELS] = "img_channels",
     [FACT_DTYPE] = "img_dtype",   [FACT_FORMAT] = "img_format", [FACT_VALID] = "img_valid",
-    [FACT_ERROR] = "img_error",   [FACT_INFO] = "img_info",
+    [FACT_INFO] = "img_info",
 };
 
 typedef struct header {
@@ -97,14 +97,11 @@ static void return_info(ip_sql_call *call, sqlite3_context *ctx, const header *h
 }
 
 /* R3: what is wrong becomes the answer, unless memory is short. */
-static void return_verdict(ip_sql_call *call, sqlite3_context *ctx, fact which)
+static void return_verdict(ip_sql_call *call, sqlite3_context *ctx)
 {
     if (call->code && call->code != SQLITE_ERROR)
         return;
-    if (which == FACT_VALID)
-        sqlite3_result_int(ctx, !call->code);
-    else if (call->message) /* without "img_error(): " */
-        sqlite3_result_text(ctx, call->message + strlen(call->name) + 4, -1, SQLITE_TRANSIENT);
+    sqlite3_result_int(ctx, !call->code);
     sqlite3_free(call->message);
     call->message = NULL;
     call->code = SQLITE_OK;
@@ -131,8 +128,8 @@ static void header_function(sqlite3_context *ctx, int argc, sqlite3_value **argv
     fact which = (fact)f->variant;
     header h;
     int failed = read_header(&call, argv[0], &h);
-    if (which == FACT_VALID || which == FACT_ERROR)
-        return_verdict(&call, ctx, which);
+    if (which == FACT_VALID)
+        return_verdict(&call, ctx);
     else if (!failed)
         return_fact(&call, ctx, which, &h);
     ip_sql_call_end(&call, ctx);

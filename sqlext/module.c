@@ -34,29 +34,44 @@ enum { OLDEST_SQLITE = 3031000 };
 static void function_destroy(void *user)
 {
     ip_sql_function *f = user;
-    ip_sql_connection_release(f->conn);
+    ip_sql_connection_unregister(f->conn);
     sqlite3_free(f);
+}
+
+static ip_sql_function *new_function(const ip_sql_setup *setup, const char *name, const imgpar_op_info *op, int variant)
+{
+    size_t n = strlen(name) + 1;
+    ip_sql_function *f = sqlite3_malloc64(sizeof *f + n);
+    if (!f)
+        return NULL;
+    f->conn = ip_sql_connection_register(setup->conn);
+    f->op = op;
+    f->variant = variant;
+    memcpy(f->name, name, n);
+    return f;
 }
 
 int ip_sql_add_function(const ip_sql_setup *setup, const char *name, int n_args, int flags, ip_sql_xfunc *run,
                         const imgpar_op_info *op, int variant)
 {
-    size_t n = strlen(name) + 1;
-    ip_sql_function *f = sqlite3_malloc64(sizeof *f + n);
-    if (!f)
-        return SQLITE_NOMEM;
-    f->conn = ip_sql_connection_retain(setup->conn);
-    f->op = op;
-    f->variant = variant;
-    memcpy(f->name, name, n);
-    return sqlite3_create_function_v2(setup->db, name, n_args, SQLITE_UTF8 | flags, f, run, NULL, NULL,
-                                      function_destroy); /* on failure too, SQLite destroys f */
+    ip_sql_function *f = new_function(setup, name, op, variant);
+    return !f ? SQLITE_NOMEM : sqlite3_create_function_v2(setup->db, name, n_args, SQLITE_UTF8 | flags, f, run, NULL, NULL,
+                                                          function_destroy); /* on failure too, SQLite destroys f */
+}
+
+int ip_sql_add_aggregate(const ip_sql_setup *setup, const char *name, int n_args, ip_sql_xfunc *step,
+                         void (*final)(sqlite3_context *ctx), int variant)
+{
+    ip_sql_function *f = new_function(setup, name, NULL, variant);
+    return !f ? SQLITE_NOMEM : sqlite3_create_function_v2(setup->db, name, n_args, SQLITE_UTF8, f, NULL, step, final,
+                                                          function_destroy);
 }
 
 static int register_all(const ip_sql_setup *setup)
 {
     static int (*const steps[])(const ip_sql_setup *) = {
-        ip_sql_add_scalars, ip_sql_add_sinks, ip_sql_add_headers, ip_sql_add_apply, ip_sql_add_tables,
+        ip_sql_add_scalars, ip_sql_add_sinks, ip_sql_add_headers, ip_sql_add_apply, ip_sql_add_measures, ip_sql_add_stacks,
+        ip_sql_add_montage, ip_sql_add_develop, ip_sql_add_try, ip_sql_add_tables,
     };
     int rc = SQLITE_OK;
     for (size_t k = 0; k < sizeof steps / sizeof steps[0] && !rc; k++)

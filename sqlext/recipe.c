@@ -14,6 +14,7 @@
  */
 #include "recipe.h"
 #include "buffers.h"
+#include "memo.h"
 
 #include <string.h>
 
@@ -193,12 +194,14 @@ static int parse_record(ip_sql_call *call, const char *where, const unsigned cha
     return admit(call, r, &record);
 }
 
-/* The arrays of a value that this connection made and still holds. */
+/* The arrays of a value that this connection made and still holds, or of an equal one it computed lately. */
 static void attach_graph(ip_sql_connection *conn, ip_sql_recipe *r)
 {
     ip_sql_buffer *b = ip_sql_buffer_find(conn, r->bytes);
-    if (!b || b->end < r->n_bytes || b->n_graph < r->n_records)
+    if (!b || b->end < r->n_bytes || b->n_graph < r->n_records) {
+        ip_sql_memo_attach(conn, r);
         return;
+    }
     for (int k = 0; k < r->n_records; k++)
         r->records[k].array = imgpar_array_retain(b->graph[k]);
 }
@@ -320,5 +323,27 @@ void ip_sql_recipe_write(ip_sql_recipe *r, unsigned char *dst)
         put(head + 4, r->check, 4);
         memcpy(dst, record->body, record->n_body);
         dst += record->n_body;
+    }
+}
+
+void ip_sql_recipe_path(const ip_sql_recipe *r, uint32_t index, char *path, size_t n)
+{
+    enum { MAX_NAMES = 6 };
+    const char *names[MAX_NAMES];
+    int depth = 0;
+    const ip_sql_record *record = &r->records[index];
+    *path = 0;
+    if (record->kind == IP_SQL_SOURCE)
+        return;
+    while (record->kind != IP_SQL_SOURCE && depth < MAX_NAMES) {
+        names[depth++] = record->kind == IP_SQL_TEXT ? "apply" : record->name;
+        if (!record->n_inputs)
+            break;
+        record = &r->records[record->inputs[0]];
+    }
+    sqlite3_snprintf((int)n, path, "%s", record->kind == IP_SQL_SOURCE ? "image" : "...");
+    for (int k = depth - 1; k >= 0; k--) {
+        size_t used = strlen(path);
+        sqlite3_snprintf((int)(n - used), path + used, " > %s", names[k]);
     }
 }

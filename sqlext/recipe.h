@@ -76,12 +76,19 @@ int ip_sql_recipe_add(ip_sql_call *call, ip_sql_recipe *r, const ip_sql_record *
 /* Adds what other has more than r. *index gets the number of other's value. Builds what is added. */
 int ip_sql_recipe_merge(ip_sql_call *call, imgpar_context *context, ip_sql_recipe *r, const ip_sql_recipe *other,
                         uint32_t *index);
+/* An error where a value is above the limits; adds its elements to *elements. where may be NULL. */
+int ip_sql_work_check(ip_sql_call *call, const char *where, const imgpar_info *info, uint64_t *elements);
+/* True for an error array; false for one whose last evaluation failed. */
+bool ip_sql_is_broken(const imgpar_array *a);
 /* Builds the array of record k from those of its inputs, or from its bytes. */
 int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_recipe *r, int k);
 
 /* The bytes that appending the new records takes, and writes them to dst. */
 uint64_t ip_sql_recipe_more(const ip_sql_recipe *r);
 void ip_sql_recipe_write(ip_sql_recipe *r, unsigned char *dst);
+
+/* "image > blur > invert": how a record comes about, along its first inputs, for messages. "": a source. */
+void ip_sql_recipe_path(const ip_sql_recipe *r, uint32_t index, char *path, size_t n);
 
 /* 64 bits of n bytes, 8 at a time; finds damage, not forgery. */
 uint64_t ip_sql_hash(uint64_t seed, const void *bytes, size_t n);

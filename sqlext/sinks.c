@@ -49,7 +49,7 @@ static void run_sink(ip_sql_call *call, sqlite3_context *ctx, sink which, int ar
             return;
     }
     ip_sql_inputs in;
-    if (!ip_sql_inputs_read(call, 1, argv, &in)) {
+    if (!(which == SINK_LAZY ? ip_sql_inputs_read_lazily(call, argv[0], &in) : ip_sql_inputs_read(call, 1, argv, &in))) {
         if (which == SINK_LAZY)
             ip_sql_result_deferred(call, ctx, &in); /* R1 */
         else if (which == SINK_RAW)

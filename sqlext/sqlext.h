@@ -10,7 +10,7 @@
  *
  *     ip_sql_call call = ip_sql_call_begin(ctx);
  *     ip_sql_call_fail(&call, SQLITE_ERROR, "sigma=%g is below 0", sigma);
- *     ip_sql_call_end(&call, ctx);          (the user sees "blur(): sigma=-1 is below 0")
+ *     ip_sql_call_end(&call, ctx);          (the user sees "blur(): sigma must be 0..1000, got -1")
  */
 #ifndef IP_SQLEXT_H
 #define IP_SQLEXT_H
@@ -35,15 +35,43 @@ typedef enum ip_sql_setting {
     IP_SQL_N_SETTINGS
 } ip_sql_setting;
 
-enum { IP_SQL_N_BUCKETS = 64 };
+enum { IP_SQL_N_BUCKETS = 64, IP_SQL_N_MEMO = 4, IP_SQL_N_RECENT = 4, IP_SQL_N_TEXTS = 16 };
+
+/* A deferred image that was computed, see memo.h. */
+typedef struct ip_sql_memo_entry {
+    struct ip_sql_buffer *buffer; /* a reference; NULL: empty */
+    size_t n_bytes;
+    int n_records;
+    uint32_t check;
+    uint64_t used_at;
+} ip_sql_memo_entry;
+
+/* A parsed text of apply(), see texts.c. */
+typedef struct ip_sql_text {
+    char *text; /* owned */
+    imgpar_formula *formula; /* owned; NULL: empty */
+    uint64_t used_at;
+} ip_sql_text;
+
+/* An image that a function has encoded, by its length and its ends. */
+typedef struct ip_sql_recent { size_t n; uint64_t hash; } ip_sql_recent;
 
 typedef struct ip_sql_connection {
     int refs;                  /* registrations and live buffers */
+    int registrations;         /* functions and modules that SQLite holds */
     sqlite3 *db;               /* borrowed: the registrations go before it does */
     imgpar_context *context;   /* NULL until pixels or a graph are needed */
     imgpar_context *ref;       /* opens no device: for headers of deferred images while context is NULL */
+    int deferring;             /* above 0: inside an imgpar(SELECT ...) table, where plain images are taken as deferred */
     char *settings[IP_SQL_N_SETTINGS]; /* what img_setting() stored; NULL: environment or default */
     struct ip_sql_buffer *buckets[IP_SQL_N_BUCKETS]; /* live recipes by address, see buffers.h */
+    ip_sql_memo_entry memo[IP_SQL_N_MEMO];
+    ip_sql_text texts[IP_SQL_N_TEXTS];
+    uint64_t n_parsed;         /* texts */
+    uint64_t memo_clock;
+    ip_sql_recent recent[IP_SQL_N_RECENT]; /* for the hint, see values.c */
+    int recent_at;
+    bool hinted;
 } ip_sql_connection;
 
 /* A registered function: what sqlite3_user_data() points to. */
@@ -61,6 +89,8 @@ typedef struct ip_sql_call {
     const char *name;
     int code;                  /* SQLITE_OK or the first error */
     char *message;             /* owned; NULL: the code says it all */
+    char path[96];             /* for messages: the operations of the deferred image at work, "image > blur > invert" */
+    const struct ip_sql_recipe *recipe; /* of the one deferred image at work; or NULL */
 } ip_sql_call;
 
 /* ---- conn.c ---- */
@@ -68,6 +98,9 @@ typedef struct ip_sql_call {
 ip_sql_connection *ip_sql_connection_new(sqlite3 *db); /* one reference; NULL without memory */
 ip_sql_connection *ip_sql_connection_retain(ip_sql_connection *conn);
 void ip_sql_connection_release(ip_sql_connection *conn);
+/* The same for what SQLite holds until the connection closes: with the last one goes what the connection keeps. */
+ip_sql_connection *ip_sql_connection_register(ip_sql_connection *conn);
+void ip_sql_connection_unregister(ip_sql_connection *conn);
 /* The connection's context, opened at first need. Borrowed; NULL: call has the error. */
 imgpar_context *ip_sql_context(ip_sql_call *call);
 /* A context that is good for building graphs only, without opening a device. Borrowed; NULL: call has the error. */
@@ -79,6 +112,12 @@ const char *ip_sql_setting_name(ip_sql_setting which);
 const char *ip_sql_setting_value(const ip_sql_connection *conn, ip_sql_setting which, const char **origin);
 /* The longest blob the connection allows. */
 uint64_t ip_sql_max_bytes(const ip_sql_connection *conn);
+
+/* ---- texts.c ---- */
+
+/* The parsed text, kept for a while. Borrowed until the next call of this; NULL: call has the error. */
+const imgpar_formula *ip_sql_formula(ip_sql_call *call, const char *text);
+void ip_sql_texts_clear(ip_sql_connection *conn);
 
 /* ---- call.c ---- */
 
@@ -116,10 +155,20 @@ typedef void ip_sql_xfunc(sqlite3_context *ctx, int argc, sqlite3_value **argv);
 int ip_sql_add_function(const ip_sql_setup *setup, const char *name, int n_args, int flags, ip_sql_xfunc *run,
                         const imgpar_op_info *op, int variant);
 
+/* The same for an aggregate; step and final begin a call as functions do. */
+int ip_sql_add_aggregate(const ip_sql_setup *setup, const char *name, int n_args, ip_sql_xfunc *step,
+                         void (*final)(sqlite3_context *ctx), int variant);
+
 int ip_sql_add_scalars(const ip_sql_setup *setup); /* scalar.c: a function an op */
 int ip_sql_add_sinks(const ip_sql_setup *setup);   /* sinks.c */
 int ip_sql_add_headers(const ip_sql_setup *setup); /* header.c */
 int ip_sql_add_apply(const ip_sql_setup *setup);   /* apply.c */
+int ip_sql_add_measures(const ip_sql_setup *setup); /* measures.c */
+int ip_sql_add_stacks(const ip_sql_setup *setup);  /* stack.c */
+int ip_sql_add_montage(const ip_sql_setup *setup); /* montage.c */
+int ip_sql_add_develop(const ip_sql_setup *setup); /* develop.c */
+int ip_sql_add_try(const ip_sql_setup *setup);     /* try.c */
+int ip_sql_add_phash(const ip_sql_setup *setup);   /* phash.c */
 int ip_sql_add_tables(const ip_sql_setup *setup);  /* table.c, from the rows of tables.c and catalog.c */
 
 #pragma GCC visibility pop

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Table-valued functions whose rows are made at once.
+ * Table-valued functions.
  *
- * R1. A table is eponymous: it is there without CREATE, and cannot be created in a schema.
+ * R1. A table is eponymous: it is there without CREATE, and cannot be created in a schema. Those with parameters are
+ *     made by CREATE VIRTUAL TABLE, in temp only: a table in a database file would run for whoever opens it.
  * R2. A required argument that is missing is an error that names it; a NULL argument gives no rows.
- * R3. Rows are made when the scan begins and freed when it ends.
- * R4. Tables that tell of devices or settings are DIRECTONLY.
+ * R3. Rows made at once live from the beginning of a scan to its end.
+ * R4. Tables that tell of devices, settings or files are DIRECTONLY.
  * R5. Argument columns read NULL: they carry images, and nobody needs them back.
+ * R6. Bounds on the first columns and the set of columns that are read reach the scan; SQLite checks all rows again.
  */
 #include "table.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { MAX_PARAMETERS = 8 };
 
 typedef struct module_data {
     ip_sql_connection *conn; /* retained */
@@ -20,86 +26,40 @@ typedef struct module_data {
 typedef struct vtab {
     sqlite3_vtab base;
     const module_data *data; /* borrowed from the registration */
+    char *fixed[MAX_PARAMETERS];
 } vtab;
 
 typedef struct cursor {
     sqlite3_vtab_cursor base;
-    ip_sql_rows rows;
-    int at;
+    ip_sql_rows rows; /* fill */
+    void *state;      /* a scan's */
+    bool has_row;
+    sqlite3_int64 at; /* rows before this one */
 } cursor;
 
-/* ---- rows ---- */
+static const ip_sql_table *table_of(const sqlite3_vtab *base) { return ((const vtab *)base)->data->table; }
 
-void ip_sql_rows_add(ip_sql_rows *rows)
+static ip_sql_call call_of(const sqlite3_vtab *base)
 {
-    if (rows->failed)
-        return;
-    if (rows->n == rows->capacity) {
-        int capacity = rows->capacity ? 2 * rows->capacity : 16;
-        ip_sql_cell *cells = sqlite3_realloc64(rows->cells, (sqlite3_uint64)capacity * (unsigned)rows->n_columns *
-                                                                sizeof *cells);
-        rows->failed = !cells;
-        if (!cells)
-            return;
-        rows->cells = cells;
-        rows->capacity = capacity;
+    const module_data *data = ((const vtab *)base)->data;
+    return (ip_sql_call){ .conn = data->conn, .name = data->table->name };
+}
+
+/* Gives the call's message to SQLite; returns its code. */
+static int end_call(ip_sql_call *call, sqlite3_vtab *base)
+{
+    if (call->message) {
+        sqlite3_free(base->zErrMsg);
+        base->zErrMsg = call->message;
+        call->message = NULL;
     }
-    ip_sql_cell *row = rows->cells + (size_t)rows->n++ * (size_t)rows->n_columns;
-    for (int k = 0; k < rows->n_columns; k++)
-        row[k] = (ip_sql_cell){ .type = SQLITE_NULL };
+    return call->code;
 }
 
-/* Column k of the newest row; NULL when memory ran out. */
-static ip_sql_cell *newest(ip_sql_rows *rows, int k)
-{
-    return rows->failed ? NULL : rows->cells + (size_t)(rows->n - 1) * (size_t)rows->n_columns + k;
-}
+/* ---- making tables ------------------------------------------------------------------------------ */
 
-void ip_sql_set_integer(ip_sql_rows *rows, int k, sqlite3_int64 v)
+static int new_vtab(sqlite3 *db, const module_data *data, vtab **out)
 {
-    ip_sql_cell *cell = newest(rows, k);
-    if (cell)
-        *cell = (ip_sql_cell){ .type = SQLITE_INTEGER, .integer = v };
-}
-
-void ip_sql_set_real(ip_sql_rows *rows, int k, double v)
-{
-    ip_sql_cell *cell = newest(rows, k);
-    if (cell)
-        *cell = (ip_sql_cell){ .type = SQLITE_FLOAT, .real = v };
-}
-
-void ip_sql_set_owned_text(ip_sql_rows *rows, int k, char *text)
-{
-    ip_sql_cell *cell = newest(rows, k);
-    if (!cell || !text) {
-        rows->failed = true;
-        sqlite3_free(text);
-        return;
-    }
-    *cell = (ip_sql_cell){ .type = SQLITE_TEXT, .text = text };
-}
-
-void ip_sql_set_text(ip_sql_rows *rows, int k, const char *text)
-{
-    if (text)
-        ip_sql_set_owned_text(rows, k, sqlite3_mprintf("%s", text));
-}
-
-static void rows_clear(ip_sql_rows *rows)
-{
-    for (int k = 0; k < rows->n * rows->n_columns; k++)
-        sqlite3_free(rows->cells[k].text);
-    sqlite3_free(rows->cells);
-    memset(rows, 0, sizeof *rows);
-}
-
-/* ---- the methods of the module ---- */
-
-static int table_connect(sqlite3 *db, void *user, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
-{
-    (void)argc, (void)argv, (void)message;
-    const module_data *data = user;
     char *declaration = sqlite3_mprintf("CREATE TABLE x(%s)", data->table->columns);
     if (!declaration)
         return SQLITE_NOMEM;
@@ -107,54 +67,190 @@ static int table_connect(sqlite3 *db, void *user, int argc, const char *const *a
     sqlite3_free(declaration);
     if (!rc && data->table->risk)
         rc = sqlite3_vtab_config(db, data->table->risk); /* R4 */
-    if (rc)
-        return rc;
-    vtab *v = sqlite3_malloc64(sizeof *v);
+    vtab *v = rc ? NULL : sqlite3_malloc64(sizeof *v);
     if (!v)
-        return SQLITE_NOMEM;
+        return rc ? rc : SQLITE_NOMEM;
     memset(v, 0, sizeof *v);
     v->data = data;
-    *out = &v->base;
+    *out = v;
     return SQLITE_OK;
 }
 
 static int table_disconnect(sqlite3_vtab *base)
 {
-    sqlite3_free(base);
+    vtab *v = (vtab *)base;
+    for (int k = 0; k < MAX_PARAMETERS; k++)
+        sqlite3_free(v->fixed[k]);
+    sqlite3_free(v);
     return SQLITE_OK;
 }
 
-/* idxNum is the set of arguments given, a bit each; xFilter gets their values in order. */
+static int table_connect(sqlite3 *db, void *user, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
+{
+    (void)argc, (void)argv, (void)message;
+    vtab *v;
+    int rc = new_vtab(db, user, &v);
+    if (!rc)
+        *out = &v->base;
+    return rc;
+}
+
+/* The value in "name = 'it''s'", without its quotes. NULL without memory. */
+static char *unquoted(const char *text)
+{
+    size_t n = strlen(text);
+    while (n && strchr(" \t\r\n", text[n - 1]))
+        n--;
+    char quote = n >= 2 && (*text == '\'' || *text == '"') && text[n - 1] == *text ? *text : 0;
+    char *value = sqlite3_malloc64(n + 1), *at = value;
+    for (size_t k = quote != 0; value && k < n - (quote != 0); k++) {
+        *at++ = text[k];
+        k += quote && text[k] == quote && text[k + 1] == quote;
+    }
+    if (value)
+        *at = 0;
+    return value;
+}
+
+static int read_parameter(vtab *v, const char *text, char **message)
+{
+    const ip_sql_table *table = v->data->table;
+    text += strspn(text, " \t\r\n");
+    size_t n = strcspn(text, "= \t\r\n");
+    const char *value = text + n + strspn(text + n, " \t\r\n");
+    for (int k = 0; table->parameters[k]; k++) {
+        if (strlen(table->parameters[k]) != n || strncmp(text, table->parameters[k], n) || *value != '=')
+            continue;
+        value++;
+        sqlite3_free(v->fixed[k]);
+        v->fixed[k] = unquoted(value + strspn(value, " \t\r\n"));
+        return v->fixed[k] ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    sqlite3_str *s = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(s, "%s(): '%s' is none of", table->name, text);
+    for (int k = 0; table->parameters[k]; k++)
+        sqlite3_str_appendf(s, "%s %s=", k ? "," : "", table->parameters[k]);
+    *message = sqlite3_str_finish(s);
+    return SQLITE_ERROR;
+}
+
+static int connect_created(sqlite3 *db, void *user, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
+{
+    const module_data *data = user;
+    const ip_sql_table *table = data->table;
+    if (strcmp(argv[1], "temp")) { /* R1 */
+        *message = sqlite3_mprintf("%s(): may be created in temp only: CREATE VIRTUAL TABLE temp.%s USING ...", table->name,
+                                   argv[2]);
+        return SQLITE_ERROR;
+    }
+    vtab *v;
+    int rc = new_vtab(db, data, &v);
+    if (rc)
+        return rc;
+    for (int k = 3; k < argc && !rc; k++)
+        rc = read_parameter(v, argv[k], message);
+    for (int k = 0; k < table->n_required && !rc; k++)
+        if (!v->fixed[k]) {
+            *message = sqlite3_mprintf("%s(): %s= is missing", table->name, table->parameters[k]);
+            rc = SQLITE_ERROR;
+        }
+    if (rc)
+        table_disconnect(&v->base);
+    else
+        *out = &v->base;
+    return rc;
+}
+
+/* SQLite takes a module whose two functions are the same one for eponymous. */
+static int create_created(sqlite3 *db, void *user, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
+{
+    return connect_created(db, user, argc, argv, out, message);
+}
+
+/* ---- planning -------------------------------------------------------------------------------------- */
+
+/* How a bound on column k is written in idxStr, or 0. */
+static char bound_letter(unsigned char op)
+{
+    switch (op) {
+    case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
+    case SQLITE_INDEX_CONSTRAINT_LT: return '<';
+    case SQLITE_INDEX_CONSTRAINT_LE: return 'l';
+    case SQLITE_INDEX_CONSTRAINT_GT: return '>';
+    case SQLITE_INDEX_CONSTRAINT_GE: return 'g';
+    default: return 0;
+    }
+}
+
+/* idxStr has two letters for each value that xFilter gets: 'A' + argument and '=', or '0' + column and its bound.
+ * idxNum is the set of columns that are read. */
 static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    const ip_sql_table *table = ((vtab *)base)->data->table;
-    int place[16] = { 0 }; /* constraint number + 1 by argument */
+    const ip_sql_table *table = table_of(base);
+    int place[IP_SQL_MAX_ARGUMENTS] = { 0 }; /* constraint number + 1 by argument */
     bool unusable = false;
+    int n = 0, given = 0;
+    sqlite3_str *s = sqlite3_str_new(NULL);
     for (int k = 0; k < info->nConstraint; k++) {
-        int argument = info->aConstraint[k].iColumn - table->n_columns;
-        if (argument < 0 || info->aConstraint[k].op != SQLITE_INDEX_CONSTRAINT_EQ)
-            continue;
-        if (info->aConstraint[k].usable)
-            place[argument] = k + 1;
-        else
-            unusable = true;
+        const struct sqlite3_index_constraint *c = &info->aConstraint[k];
+        int argument = c->iColumn - table->n_columns;
+        char letter = bound_letter(c->op);
+        if (c->iColumn >= 0 && c->iColumn < table->n_ranged && letter && c->usable) { /* R6 */
+            sqlite3_str_appendf(s, "%c%c", '0' + c->iColumn, letter);
+            info->aConstraintUsage[k].argvIndex = ++n;
+        } else if (argument >= 0 && letter == '=') {
+            if (c->usable)
+                place[argument] = k + 1;
+            else
+                unusable = true;
+        }
     }
-    int n = 0;
-    info->idxNum = 0;
     for (int k = 0; k < table->n_arguments; k++) {
         if (!place[k])
             continue;
-        info->idxNum |= 1 << k;
+        given |= 1 << k;
+        sqlite3_str_appendf(s, "%c=", 'A' + k);
         info->aConstraintUsage[place[k] - 1].argvIndex = ++n;
         info->aConstraintUsage[place[k] - 1].omit = 1;
     }
-    int required = (1 << table->n_required) - 1;
-    if (unusable && (info->idxNum & required) != required)
+    int required = (1 << (table->parameters ? 0 : table->n_required)) - 1;
+    int rc = sqlite3_str_errcode(s);
+    info->idxStr = sqlite3_str_finish(s);
+    info->needToFreeIdxStr = 1;
+    if (rc)
+        return rc;
+    if (unusable && (given & required) != required)
         return SQLITE_CONSTRAINT; /* the planner has another order */
-    info->estimatedRows = 256;
-    info->estimatedCost = 1e4;
+    info->idxNum = (int)(info->colUsed & 0x7fffffff);
+    info->estimatedRows = 1000; /* bounds make it no cheaper: a scan for each side of an OR would meet R5 */
+    info->estimatedCost = 1e5;
     return SQLITE_OK;
 }
+
+/* Narrows column k's range by one bound. A value that is no number bounds nothing here. */
+static void narrow(ip_sql_ask *ask, int k, char letter, sqlite3_value *value)
+{
+    int type = sqlite3_value_numeric_type(value);
+    if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
+        return;
+    double v = sqlite3_value_double(value);
+    if (!(fabs(v) < 1e15))
+        return;
+    int64_t up = (int64_t)ceil(v), down = (int64_t)floor(v), lo = INT64_MIN, hi = INT64_MAX;
+    switch (letter) {
+    case '=': lo = up, hi = down; break;
+    case '<': hi = up - 1; break;
+    case 'l': hi = down; break;
+    case '>': lo = down + 1; break;
+    default: lo = up; break;
+    }
+    if (lo > ask->range[k].lo)
+        ask->range[k].lo = lo;
+    if (hi < ask->range[k].hi)
+        ask->range[k].hi = hi;
+}
+
+/* ---- scanning ------------------------------------------------------------------------------------------ */
 
 static int table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
@@ -167,68 +263,94 @@ static int table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
     return SQLITE_OK;
 }
 
+static void forget_rows(cursor *c)
+{
+    ip_sql_rows_clear(&c->rows);
+    if (c->state)
+        table_of(c->base.pVtab)->end(c->state);
+    c->state = NULL;
+    c->has_row = false;
+    c->at = 0;
+}
+
 static int table_close(sqlite3_vtab_cursor *base)
 {
-    cursor *c = (cursor *)base;
-    rows_clear(&c->rows);
-    sqlite3_free(c);
+    forget_rows((cursor *)base);
+    sqlite3_free(base);
     return SQLITE_OK;
 }
 
-/* Spreads the values given over the table's arguments. False: one is NULL. */
-static bool spread_arguments(const ip_sql_table *table, int given, sqlite3_value **argv, sqlite3_value **spread)
+/* False: an argument is NULL, so there are no rows. */
+static bool read_ask(ip_sql_ask *ask, int used, const char *letters, int argc, sqlite3_value **argv)
 {
-    for (int k = 0, n = 0; k < table->n_arguments; k++) {
-        spread[k] = given >> k & 1 ? argv[n++] : NULL;
-        if (spread[k] && sqlite3_value_type(spread[k]) == SQLITE_NULL)
+    ask->used = (uint64_t)(unsigned)used;
+    for (int k = 0; k < IP_SQL_MAX_RANGED; k++) {
+        ask->range[k].lo = INT64_MIN;
+        ask->range[k].hi = INT64_MAX;
+    }
+    for (int k = 0; k < argc; k++, letters += 2) {
+        if (sqlite3_value_type(argv[k]) == SQLITE_NULL)
             return false;
+        if (*letters >= 'A')
+            ask->argv[*letters - 'A'] = argv[k];
+        else
+            narrow(ask, *letters - '0', letters[1], argv[k]);
     }
     return true;
 }
 
-static int table_filter(sqlite3_vtab_cursor *base, int given, const char *text, int argc, sqlite3_value **argv)
+static int table_filter(sqlite3_vtab_cursor *base, int used, const char *letters, int argc, sqlite3_value **argv)
 {
-    (void)text, (void)argc;
     cursor *c = (cursor *)base;
-    const module_data *data = ((vtab *)base->pVtab)->data;
-    const ip_sql_table *table = data->table;
-    sqlite3_value *spread[16];
-    rows_clear(&c->rows);
-    c->at = 0;
+    const ip_sql_table *table = table_of(base->pVtab);
+    ip_sql_call call = call_of(base->pVtab);
+    ip_sql_ask ask = { .fixed = (const char *const *)((vtab *)base->pVtab)->fixed };
+    forget_rows(c);
     c->rows.n_columns = table->n_columns;
-    ip_sql_call call = { .conn = data->conn, .name = table->name };
-    int required = (1 << table->n_required) - 1;
-    if ((given & required) != required) /* R2 */
-        ip_sql_call_fail(&call, SQLITE_ERROR, "takes at least %d argument%s", table->n_required,
-                         table->n_required == 1 ? "" : "s");
-    else if (spread_arguments(table, given, argv, spread))
-        table->fill(&call, spread, &c->rows); /* R3 */
-    if (c->rows.failed)
-        ip_sql_call_fail(&call, SQLITE_NOMEM, NULL);
-    if (call.message) {
-        sqlite3_free(base->pVtab->zErrMsg);
-        base->pVtab->zErrMsg = call.message;
+    if (!read_ask(&ask, used, letters, argc, argv))
+        return SQLITE_OK;
+    for (int k = 0; k < table->n_required && !table->parameters; k++)
+        if (!ask.argv[k]) /* R2 */
+            return ip_sql_call_fail(&call, SQLITE_ERROR, "takes at least %d argument%s", table->n_required,
+                                    table->n_required == 1 ? "" : "s"), end_call(&call, base->pVtab);
+    if (table->fill) {
+        table->fill(&call, ask.argv, &c->rows); /* R3 */
+        if (c->rows.failed)
+            ip_sql_call_fail(&call, SQLITE_NOMEM, NULL);
+        c->has_row = c->rows.n > 0;
+    } else if (!table->begin(&call, &ask, &c->state) && c->state) {
+        c->has_row = table->next(&call, c->state);
     }
-    return call.code;
+    return end_call(&call, base->pVtab);
 }
 
 static int table_next(sqlite3_vtab_cursor *base)
 {
-    ((cursor *)base)->at++;
-    return SQLITE_OK;
+    cursor *c = (cursor *)base;
+    c->at++;
+    if (table_of(base->pVtab)->fill) {
+        c->has_row = c->at < c->rows.n;
+        return SQLITE_OK;
+    }
+    ip_sql_call call = call_of(base->pVtab);
+    c->has_row = table_of(base->pVtab)->next(&call, c->state);
+    return end_call(&call, base->pVtab);
 }
 
-static int table_eof(sqlite3_vtab_cursor *base)
-{
-    const cursor *c = (cursor *)base;
-    return c->at >= c->rows.n;
-}
+static int table_eof(sqlite3_vtab_cursor *base) { return !((const cursor *)base)->has_row; }
 
 static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int k)
 {
     const cursor *c = (cursor *)base;
-    if (k >= c->rows.n_columns)
+    const ip_sql_table *table = table_of(base->pVtab);
+    if (k >= table->n_columns)
         return SQLITE_OK; /* R5 */
+    if (!table->fill) {
+        ip_sql_call call = call_of(base->pVtab);
+        table->column(&call, c->state, ctx, k);
+        ip_sql_call_end(&call, ctx);
+        return SQLITE_OK;
+    }
     const ip_sql_cell *cell = c->rows.cells + (size_t)c->at * (size_t)c->rows.n_columns + k;
     if (cell->type == SQLITE_INTEGER)
         sqlite3_result_int64(ctx, cell->integer);
@@ -245,16 +367,24 @@ static int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
     return SQLITE_OK;
 }
 
-static const sqlite3_module table_module = { /* R1: no xCreate */
+static const sqlite3_module eponymous_module = { /* R1: no xCreate */
     .xConnect = table_connect, .xDisconnect = table_disconnect, .xBestIndex = table_best_index, .xOpen = table_open,
     .xClose = table_close, .xFilter = table_filter, .xNext = table_next, .xEof = table_eof, .xColumn = table_column,
     .xRowid = table_rowid,
 };
 
+static const sqlite3_module created_module = {
+    .xCreate = create_created, .xConnect = connect_created, .xDisconnect = table_disconnect,
+    .xDestroy = table_disconnect, .xBestIndex = table_best_index, .xOpen = table_open, .xClose = table_close,
+    .xFilter = table_filter, .xNext = table_next, .xEof = table_eof, .xColumn = table_column, .xRowid = table_rowid,
+};
+
+/* ---- registration ---------------------------------------------------------------------------------------- */
+
 static void module_destroy(void *user)
 {
     module_data *data = user;
-    ip_sql_connection_release(data->conn);
+    ip_sql_connection_unregister(data->conn);
     sqlite3_free(data);
 }
 
@@ -263,19 +393,28 @@ int ip_sql_add_table(const ip_sql_setup *setup, const ip_sql_table *table)
     module_data *data = sqlite3_malloc64(sizeof *data);
     if (!data)
         return SQLITE_NOMEM;
-    data->conn = ip_sql_connection_retain(setup->conn);
+    data->conn = ip_sql_connection_register(setup->conn);
     data->table = table;
-    return sqlite3_create_module_v2(setup->db, table->name, &table_module, data, module_destroy);
+    return sqlite3_create_module_v2(setup->db, table->name, table->parameters ? &created_module : &eponymous_module, data,
+                                    module_destroy);
+}
+
+static const ip_sql_table *const all[] = {
+    &ip_sql_table_histogram, &ip_sql_table_pixels, &ip_sql_table_stats, &ip_sql_table_tiles,
+    &ip_sql_table_files, &ip_sql_table_folder, &ip_sql_table_explain, &ip_sql_table_ops,
+    &ip_sql_table_devices, &ip_sql_table_counters, &ip_sql_table_settings, &ip_sql_table_reference,
+};
+
+const ip_sql_table *ip_sql_table_get(int k)
+{
+    return k >= 0 && k < (int)(sizeof all / sizeof all[0]) ? all[k] : NULL;
 }
 
 int ip_sql_add_tables(const ip_sql_setup *setup)
 {
-    static const ip_sql_table *const all[] = {
-        &ip_sql_table_histogram, &ip_sql_table_explain, &ip_sql_table_ops,
-        &ip_sql_table_devices, &ip_sql_table_counters, &ip_sql_table_settings,
-    };
     int rc = SQLITE_OK;
-    for (size_t k = 0; k < sizeof all / sizeof all[0] && !rc; k++)
-        rc = ip_sql_add_table(setup, all[k]);
+    for (int k = 0; ip_sql_table_get(k) && !rc; k++)
+        if (!setup->safe || !ip_sql_table_get(k)->files)
+            rc = ip_sql_add_table(setup, ip_sql_table_get(k));
     return rc ? rc : ip_sql_add_settings(setup);
 }

@@ -13,37 +13,22 @@
  *     SELECT kernel, ops, schedule FROM img_explain(blur(lazy(readfile('a.png')), 2));
  */
 #include "table.h"
+#include "element.h"
 #include "values.h"
 
 #include <stdio.h>
 
-/* The least and greatest value of a dtype; floats count from 0 to 1. */
-static void range_of(imgpar_dtype dtype, double *lo, double *hi)
-{
-    static const double ranges[IMGPAR_N_DTYPES][2] = {
-        [IMGPAR_BOOL] = { 0, 1 },     [IMGPAR_F16] = { 0, 1 },           [IMGPAR_F32] = { 0, 1 },
-        [IMGPAR_F64] = { 0, 1 },      [IMGPAR_U8] = { 0, 255 },          [IMGPAR_I8] = { -128, 127 },
-        [IMGPAR_U16] = { 0, 65535 },  [IMGPAR_I16] = { -32768, 32767 },  [IMGPAR_U32] = { 0, 4294967295.0 },
-        [IMGPAR_I32] = { -2147483648.0, 2147483647.0 },
-        [IMGPAR_U64] = { 0, 18446744073709551615.0 },
-        [IMGPAR_I64] = { -9223372036854775808.0, 9223372036854775807.0 },
-    };
-    *lo = ranges[dtype][0];
-    *hi = ranges[dtype][1];
-}
-
 /* True where every value of dtype and its difference from another are exact in int64_t and double. */
 static bool is_narrow_integer(imgpar_dtype dtype)
 {
-    bool is_float = dtype == IMGPAR_F16 || dtype == IMGPAR_F32 || dtype == IMGPAR_F64;
-    return !is_float && dtype != IMGPAR_U64 && dtype != IMGPAR_I64;
+    return !ip_sql_dtype_is_float(dtype) && dtype != IMGPAR_U64 && dtype != IMGPAR_I64;
 }
 
 /* R2 */
 static void set_bounds(ip_sql_rows *rows, imgpar_dtype dtype, int64_t bin, int64_t n_bins)
 {
     double lo, hi;
-    range_of(dtype, &lo, &hi);
+    ip_sql_dtype_range(dtype, &lo, &hi);
     if (!is_narrow_integer(dtype)) {
         ip_sql_set_real(rows, 2, lo + (hi - lo) * (double)bin / (double)n_bins);
         ip_sql_set_real(rows, 3, lo + (hi - lo) * (double)(bin + 1) / (double)n_bins);
@@ -135,6 +120,7 @@ const ip_sql_table ip_sql_table_histogram = {
     .name = "histogram",
     .columns = "channel INTEGER, bin INTEGER, lo, hi, count INTEGER, percent REAL,"
                " image HIDDEN, bins HIDDEN, only_channel HIDDEN",
+    .about = "one row a channel and bin", .example = "SELECT bin, count FROM histogram(apply('make(4, 3, x + y)'), 4)",
     .n_columns = 6, .n_arguments = 3, .n_required = 1, .fill = fill_histogram,
 };
 
@@ -190,5 +176,7 @@ const ip_sql_table ip_sql_table_explain = {
     .name = "img_explain",
     .columns = "kernel TEXT, ops TEXT, schedule TEXT, bytes_read INTEGER, bytes_written INTEGER, reason TEXT,"
                " image HIDDEN",
+    .about = "one row a kernel that computing the image would launch",
+    .example = "SELECT kernel, ops FROM img_explain(blur(lazy(apply('make(4, 3, x + y)')), 2))",
     .n_columns = 6, .n_arguments = 1, .n_required = 1, .fill = fill_explain,
 };

@@ -9,12 +9,15 @@
  * R5. PNG holds u8, u16 and bool of rank 2, or of rank 3 with 1 to 4 channels. The rest becomes NPY.
  * R6. A result longer than SQLITE_LIMIT_LENGTH is refused, before computing where the size is known.
  * R7. Results live in SQLite's memory.
+ * R8. A deferred image may have a damaged source: what it fails with is told where it is computed.
+ * R9. Inside an imgpar(SELECT ...) table the first plain image is taken as deferred.
  */
 #include "values.h"
 #include "buffers.h"
+#include "element.h"
+#include "memo.h"
 #include "options.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +32,35 @@ bool ip_sql_any_null(int argc, sqlite3_value **argv)
 static const char *type_name(int type)
 {
     return type == SQLITE_TEXT ? "a text" : type == SQLITE_NULL ? "NULL" : "a number";
+}
+
+/*
+ * Note [The hint]
+ * blur(img_invert(img)) encodes an image only to decode it again. The last few results are remembered by length and
+ * ends; where one of them comes back as an argument of an operation, the log is told, once a connection.
+ */
+static uint64_t hash_ends(const unsigned char *bytes, size_t n)
+{
+    enum { END = 256 };
+    size_t end = n < END ? n : END;
+    return ip_sql_hash(ip_sql_hash(n, bytes, end), bytes + n - end, end);
+}
+
+static void note_result(ip_sql_connection *conn, const void *bytes, size_t n)
+{
+    conn->recent[conn->recent_at++ % IP_SQL_N_RECENT] = (ip_sql_recent){ n, hash_ends(bytes, n) };
+}
+
+static void give_hint(ip_sql_call *call, const void *bytes, size_t n)
+{
+    ip_sql_connection *conn = call->conn;
+    for (int k = 0; k < IP_SQL_N_RECENT && !conn->hinted; k++) {
+        if (conn->recent[k].n != n || conn->recent[k].hash != hash_ends(bytes, n))
+            continue;
+        conn->hinted = true;
+        sqlite3_log(SQLITE_NOTICE, "imgpar: %s() decodes what an inner function has just encoded; with lazy(image) inside and"
+                                   " png() around it all is computed at once", call->name);
+    }
 }
 
 /* What an argument is, without opening it. */
@@ -47,18 +79,21 @@ static int read_argument(ip_sql_call *call, const char *where, sqlite3_value *ar
         return image->n_bytes ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL)
                               : ip_sql_call_fail(call, SQLITE_ERROR, "%s is an empty blob, not an image", where);
     image->deferred = ip_sql_recipe_is(image->bytes, image->n_bytes);
+    if (!image->deferred && !call->conn->hinted)
+        give_hint(call, image->bytes, image->n_bytes);
     return image->deferred ? ip_sql_recipe_parse(call, where, image->bytes, image->n_bytes, &image->recipe) : SQLITE_OK;
 }
 
 /* Makes the array of an argument, or those of all its records. */
-static int build_argument(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_image *image)
+static int build_argument(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_image *image, bool lazily)
 {
     if (image->deferred)
         return ip_sql_recipe_build(call, where, context, &image->recipe);
     image->array = *image->number ? imgpar_apply_safe(context, image->number, NULL, 0)
                                   : imgpar_open_memory(context, image->bytes, image->n_bytes);
     imgpar_status st = imgpar_array_status(image->array);
-    return st ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(image->array)) : SQLITE_OK;
+    bool waits = lazily && !*image->number && st != IMGPAR_E_HOST_MEMORY; /* R8 */
+    return st && !waits ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(image->array)) : SQLITE_OK;
 }
 
 /* A plain image as a source record, a number as a text record. Borrows image's bytes. */
@@ -75,14 +110,30 @@ static ip_sql_record record_of(const ip_sql_image *image)
     return record;
 }
 
+/* The first image that is no number becomes a recipe of one source. */
+static void make_base(ip_sql_call *call, ip_sql_inputs *in)
+{
+    for (int k = 0; k < in->n && in->base < 0; k++) {
+        ip_sql_image *image = &in->images[k];
+        if (*image->number)
+            continue;
+        ip_sql_record record = record_of(image);
+        uint32_t index;
+        if (!ip_sql_recipe_add(call, &image->recipe, &record, &index))
+            in->base = k;
+    }
+}
+
 /* All inputs become records of the base's recipe; R4. */
 static int gather(ip_sql_call *call, ip_sql_inputs *in)
 {
     for (int k = 0; k < in->n; k++)
         if (in->images[k].deferred && (in->base < 0 || in->images[k].n_bytes > in->images[in->base].n_bytes))
             in->base = k;
+    if (in->base < 0 && call->conn->deferring) /* R9 */
+        make_base(call, in);
     if (in->base < 0)
-        return SQLITE_OK;
+        return call->code;
     ip_sql_recipe *r = &in->images[in->base].recipe;
     in->index[in->base] = (uint32_t)r->n_records - 1;
     for (int k = 0; k < in->n && !call->code; k++) {
@@ -99,7 +150,17 @@ static int gather(ip_sql_call *call, ip_sql_inputs *in)
     return call->code;
 }
 
-static int read_inputs(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_inputs *in, bool header_only)
+/* Sinks and measures tell of the one deferred image they work on. */
+static void take_note(ip_sql_call *call, const ip_sql_inputs *in)
+{
+    const ip_sql_recipe *r = &in->images[0].recipe;
+    ip_sql_recipe_path(r, in->index[0], call->path, sizeof call->path);
+    call->recipe = r;
+}
+
+typedef enum read_mode { READ_FULLY, READ_HEADER, READ_LAZILY } read_mode;
+
+static int read_inputs(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_inputs *in, read_mode mode)
 {
     char where[32];
     int n_numbers = 0;
@@ -114,29 +175,37 @@ static int read_inputs(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_in
     }
     if (n && n_numbers == n) /* R2 */
         return ip_sql_call_fail(call, SQLITE_ERROR, "argument 1 is a number, not an image");
-    in->context = header_only ? ip_sql_header_context(call) : ip_sql_context(call);
+    in->context = mode == READ_HEADER ? ip_sql_header_context(call) : ip_sql_context(call);
     if (!in->context)
         return call->code;
+    bool lazily = mode == READ_LAZILY || call->conn->deferring;
     for (int k = 0; k < n; k++) {
         snprintf(where, sizeof where, "argument %d", k + 1);
-        if (build_argument(call, where, in->context, &in->images[k]))
+        if (build_argument(call, where, in->context, &in->images[k], lazily))
             return call->code;
     }
     if (gather(call, in))
         return call->code;
     for (int k = 0; k < n; k++)
         in->arrays[k] = in->base < 0 ? in->images[k].array : in->images[in->base].recipe.records[in->index[k]].array;
+    if (!call->op && in->n == 1 && in->base == 0)
+        take_note(call, in);
     return SQLITE_OK;
 }
 
 int ip_sql_inputs_read(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_inputs *in)
 {
-    return read_inputs(call, n, argv, in, false);
+    return read_inputs(call, n, argv, in, READ_FULLY);
 }
 
 int ip_sql_inputs_read_header(ip_sql_call *call, sqlite3_value *arg, ip_sql_inputs *in)
 {
-    return read_inputs(call, 1, &arg, in, true);
+    return read_inputs(call, 1, &arg, in, READ_HEADER);
+}
+
+int ip_sql_inputs_read_lazily(ip_sql_call *call, sqlite3_value *arg, ip_sql_inputs *in)
+{
+    return read_inputs(call, 1, &arg, in, READ_LAZILY);
 }
 
 void ip_sql_inputs_free(ip_sql_inputs *in)
@@ -180,49 +249,28 @@ void ip_sql_result_deferred(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inpu
     ip_sql_recipe_free(&r);
 }
 
-/* f16 is a storage type without a C type: sign, 5 bits of exponent, 10 of fraction. */
-static double from_half(uint16_t h)
-{
-    int exponent = h >> 10 & 31, fraction = h & 1023;
-    double v = exponent == 31 ? fraction ? NAN : INFINITY
-                              : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
-    return h & 0x8000 ? -v : v;
-}
-
-/* One element as an SQL number. */
-static void return_number(sqlite3_context *ctx, imgpar_dtype dtype, const void *p)
-{
-    union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32; uint64_t u64; int64_t i64;
-            float f32; double f64; } v = { 0 };
-    memcpy(&v, p, imgpar_dtype_size(dtype));
-    switch (dtype) {
-    case IMGPAR_U8: case IMGPAR_BOOL: sqlite3_result_int(ctx, v.u8); break;
-    case IMGPAR_I8: sqlite3_result_int(ctx, v.i8); break;
-    case IMGPAR_U16: sqlite3_result_int(ctx, v.u16); break;
-    case IMGPAR_I16: sqlite3_result_int(ctx, v.i16); break;
-    case IMGPAR_U32: sqlite3_result_int64(ctx, v.u32); break;
-    case IMGPAR_I32: sqlite3_result_int(ctx, v.i32); break;
-    case IMGPAR_I64: sqlite3_result_int64(ctx, v.i64); break;
-    case IMGPAR_U64:
-        if (v.u64 <= INT64_MAX)
-            sqlite3_result_int64(ctx, (sqlite3_int64)v.u64);
-        else
-            sqlite3_result_double(ctx, (double)v.u64);
-        break;
-    case IMGPAR_F16: sqlite3_result_double(ctx, from_half(v.u16)); break;
-    case IMGPAR_F32: sqlite3_result_double(ctx, (double)v.f32); break;
-    default: sqlite3_result_double(ctx, v.f64); break;
-    }
-}
-
-/* Computes a into bytes of info.size_bytes. */
-static int compute(ip_sql_call *call, imgpar_array *a, void *bytes, size_t n)
+int ip_sql_compute(ip_sql_call *call, imgpar_array *a, void *bytes, size_t n)
 {
     ip_sql_run run;
     ip_sql_run_begin(&run, call);
     imgpar_status st = imgpar_array_read_with(a, bytes, n, &run.options);
     ip_sql_run_end(&run);
     return st ? ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a)) : SQLITE_OK;
+}
+
+int ip_sql_evaluate(ip_sql_call *call, imgpar_array *const *arrays, int n)
+{
+    ip_sql_run run;
+    ip_sql_run_begin(&run, call);
+    imgpar_status st = imgpar_eval(arrays, (size_t)n, &run.options);
+    ip_sql_run_end(&run);
+    return st ? ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(arrays[0])) : SQLITE_OK;
+}
+
+int ip_sql_develop(ip_sql_call *call, imgpar_array *a)
+{
+    bool is_value = call->recipe && call->recipe->n_records && call->recipe->records[call->recipe->n_records - 1].array == a;
+    return is_value ? ip_sql_memo_compute(call, call->recipe) : SQLITE_OK;
 }
 
 void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
@@ -236,10 +284,12 @@ void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
         ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
         return;
     }
+    if (ip_sql_develop(call, a))
+        return;
     void *bytes = sqlite3_malloc64(info.size_bytes);
     if (!bytes)
         ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-    else if (!compute(call, a, bytes, info.size_bytes)) {
+    else if (!ip_sql_compute(call, a, bytes, info.size_bytes)) {
         sqlite3_result_blob64(ctx, bytes, info.size_bytes, sqlite3_free); /* R7 */
         return;
     }
@@ -253,11 +303,25 @@ static bool png_holds(const imgpar_info *info)
            (info->rank == 2 || (info->rank == 3 && info->shape[2] >= 1 && info->shape[2] <= 4));
 }
 
-void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, const char *format,
-                           const char *settings)
+/* R6: false and TOOBIG where no encoder could make it short enough. */
+static bool may_fit(ip_sql_call *call, const imgpar_info *info, const char *format)
 {
     /* The strongest compression of each format (deflate packs 1032 to 1), to refuse in time what cannot fit. */
     enum { NPY_FACTOR = 1, DEFLATE_FACTOR = 1032 };
+    if (info->size_bytes / (strcmp(format, "npy") ? DEFLATE_FACTOR : NPY_FACTOR) > ip_sql_max_bytes(call->conn))
+        ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
+    return !call->code;
+}
+
+const char *ip_sql_format_of(ip_sql_call *call, const imgpar_info *info)
+{
+    const char *format = png_holds(info) ? "png" : "npy";
+    return may_fit(call, info, format) ? format : NULL;
+}
+
+void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, const char *format,
+                           const char *settings)
+{
     imgpar_info info;
     if (imgpar_array_info(a, &info)) {
         ip_sql_call_fail_array(call, a);
@@ -265,11 +329,8 @@ void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array
     }
     if (!format)
         format = png_holds(&info) ? "png" : "npy";
-    uint64_t limit = ip_sql_max_bytes(call->conn);
-    if (info.size_bytes / (strcmp(format, "npy") ? DEFLATE_FACTOR : NPY_FACTOR) > limit) { /* R6 */
-        ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
+    if (!may_fit(call, &info, format) || ip_sql_develop(call, a))
         return;
-    }
     ip_sql_run run;
     void *bytes = NULL;
     size_t n = 0;
@@ -280,10 +341,13 @@ void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array
     ip_sql_run_end(&run);
     if (st)
         ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a));
-    else if (n > limit)
+    else if (n > ip_sql_max_bytes(call->conn))
         ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
-    else
+    else {
+        if (call->op || !strcmp(call->name, "apply"))
+            note_result(call->conn, bytes, n);
         sqlite3_result_blob64(ctx, bytes, n, SQLITE_TRANSIENT); /* R7 */
+    }
     imgpar_free(bytes);
 }
 
@@ -312,16 +376,35 @@ static void return_appended(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inpu
         return_recipe(call, ctx, r);
 }
 
+/* The deferred input that is an error array, or -1. */
+static int broken_input(const ip_sql_inputs *in)
+{
+    for (int k = 0; k < in->n && in->base >= 0; k++)
+        if (ip_sql_is_broken(in->arrays[k]))
+            return k;
+    return -1;
+}
+
 void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, ip_sql_record *record,
                    imgpar_array *result)
 {
     imgpar_info info;
+    int broken = broken_input(in);
+    bool waits = broken >= 0 && !(call->op && call->op->returns_number);
+    if (waits) { /* R8 */
+        imgpar_array_replace(&result, imgpar_array_retain(in->arrays[broken]));
+        return_appended(call, ctx, in, record, result);
+        return;
+    }
+    uint64_t elements = 0;
     if (imgpar_array_status(result) || imgpar_array_info(result, &info)) {
         ip_sql_call_fail_array(call, result);
+    } else if (ip_sql_work_check(call, NULL, &info, &elements)) {
+        /* as a recipe of it would be refused */
     } else if (is_number(record, call, &info)) {
         uint64_t element;
-        if (!compute(call, result, &element, info.size_bytes))
-            return_number(ctx, info.dtype, &element);
+        if (!ip_sql_compute(call, result, &element, info.size_bytes))
+            ip_sql_result_element(ctx, info.dtype, &element);
     } else if (in->base >= 0) {
         return_appended(call, ctx, in, record, result);
         return;
@@ -329,4 +412,43 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
         ip_sql_result_encoded(call, ctx, result, NULL, NULL);
     }
     imgpar_array_release(result);
+}
+
+/* A recipe of one source; takes over a. */
+static void return_source(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n, imgpar_array *a)
+{
+    ip_sql_recipe r = { 0 };
+    ip_sql_record record = { .kind = IP_SQL_SOURCE, .name = "", .body = bytes, .n_body = n,
+                             .hash = ip_sql_hash(0, bytes, n), .array = a };
+    uint32_t index;
+    if (!ip_sql_recipe_add(call, &r, &record, &index))
+        return_recipe(call, ctx, &r);
+    ip_sql_recipe_free(&r);
+}
+
+void ip_sql_result_lazy(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n)
+{
+    imgpar_context *context = ip_sql_context(call);
+    if (context)
+        return_source(call, ctx, bytes, n, imgpar_open_memory(context, bytes, n));
+}
+
+void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, bool deferred)
+{
+    if (!deferred) {
+        ip_sql_result_encoded(call, ctx, a, NULL, NULL);
+        return;
+    }
+    ip_sql_run run;
+    void *bytes = NULL;
+    size_t n = 0;
+    ip_sql_run_begin(&run, call);
+    run.options.format = "npy"; /* holds everything, costs nothing */
+    imgpar_status st = imgpar_encode(a, &run.options, &bytes, &n);
+    ip_sql_run_end(&run);
+    if (st)
+        ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a));
+    else
+        return_source(call, ctx, bytes, n, imgpar_array_retain(a));
+    imgpar_free(bytes);
 }

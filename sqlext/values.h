@@ -42,6 +42,8 @@ typedef struct ip_sql_inputs {
 int ip_sql_inputs_read(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_inputs *in);
 /* The same for one argument whose header is enough: opens no device. */
 int ip_sql_inputs_read_header(ip_sql_call *call, sqlite3_value *arg, ip_sql_inputs *in);
+/* The same, where bytes that are no image are no error yet. */
+int ip_sql_inputs_read_lazily(ip_sql_call *call, sqlite3_value *arg, ip_sql_inputs *in);
 void ip_sql_inputs_free(ip_sql_inputs *in);
 
 /*
@@ -51,13 +53,25 @@ void ip_sql_inputs_free(ip_sql_inputs *in);
  */
 void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, ip_sql_record *record,
                    imgpar_array *result);
+/* Returns a deferred image whose source these bytes are. */
+void ip_sql_result_lazy(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n);
 /* Returns the deferred image itself, or the plain image made deferred. */
 void ip_sql_result_deferred(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in);
+/* "png" or "npy", as a finished image of this kind is returned; NULL: call has the error, it is too long. */
+const char *ip_sql_format_of(ip_sql_call *call, const imgpar_info *info);
+/* Returns a finished array as ordinary bytes, or as a deferred image whose source it is (that is computed, too). */
+void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, bool deferred);
 /* Computes and encodes. format NULL: PNG where it holds the array, else NPY. */
 void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, const char *format,
                            const char *settings);
 /* Computes and returns the elements, tightly packed. */
 void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a);
+/* Computes a and copies its elements to bytes, which hold n = info.size_bytes. */
+int ip_sql_compute(ip_sql_call *call, imgpar_array *a, void *bytes, size_t n);
+/* Where a is the value of the call's deferred image: computes it and remembers that. */
+int ip_sql_develop(ip_sql_call *call, imgpar_array *a);
+/* Computes n arrays at once; they keep their values. */
+int ip_sql_evaluate(ip_sql_call *call, imgpar_array *const *arrays, int n);
 
 /* True where any of the arguments is NULL. */
 bool ip_sql_any_null(int argc, sqlite3_value **argv);

@@ -80,13 +80,13 @@ static real tent(int64_t i, int64_t j, int64_t n, int64_t m)
 /* 1 for the source element in which output element i's centre lies. */
 static real hit(int64_t i, int64_t j, int64_t n, int64_t m) { return (2 * i + 1) * n / (2 * m) == j; }
 
-static void resize(const call *c, picture *out)
+static void resize_to(const call *c, int64_t height, int64_t width, picture *out)
 {
     const picture *a = c->in[0];
     bool is_nearest = call_is(c, "filter", "nearest", "area"), is_linear = call_is(c, "filter", "linear", "area");
     real (*weight)(int64_t, int64_t, int64_t, int64_t) = is_nearest ? hit : is_linear ? tent : cover;
     bool is_double = a->dtype == IMGPAR_F64 || (!is_float(a->dtype) && imgpar_dtype_size(a->dtype) >= 4);
-    *out = picture_new(a->dtype, whole(c, "height", a->h), whole(c, "width", a->w), a->c);
+    *out = picture_new(a->dtype, height, width, a->c);
     for (int64_t y = 0; y < out->h; y++)
         for (int64_t x = 0; x < out->w; x++)
             for (int64_t k = 0; k < a->c; k++) {
@@ -103,6 +103,20 @@ static void resize(const call *c, picture *out)
                 *picture_at(out, y, x, k) = sum;
                 if (!is_nearest) out->slack[(y * out->w + x) * out->c + k] = magnitude * (is_double ? 0x1p-44L : 0x1p-15L);
             }
+}
+
+static void resize(const call *c, picture *out)
+{
+    resize_to(c, whole(c, "height", c->in[0]->h), whole(c, "width", c->in[0]->w), out);
+}
+
+/* Into a box, never larger; elements, not encoded images, so nothing is decoded smaller. */
+static void thumbnail(const call *c, picture *out)
+{
+    const picture *a = c->in[0];
+    int64_t width = whole(c, "width", 0), height = whole(c, "height", 0);
+    real ratio = fminl(fminl((real)width / (real)a->w, (real)(height ? height : width) / (real)a->h), 1);
+    resize_to(c, (int64_t)fmaxl(rintl((real)a->h * ratio), 1), (int64_t)fmaxl(rintl((real)a->w * ratio), 1), out);
 }
 
 /* ---- at ------------------------------------------------------------------------------------------- */
@@ -175,6 +189,6 @@ static void histogram(const call *c, picture *out)
 }
 
 const oracle_row oracle_geometry[] = {
-    { "crop", crop }, { "flip", flip }, { "transpose", transpose }, { "shift", shift }, { "resize", resize },
+    { "crop", crop }, { "flip", flip }, { "transpose", transpose }, { "shift", shift }, { "resize", resize }, { "thumbnail", thumbnail },
     { "at", at }, { "circle", circle }, { "histogram", histogram }, { NULL, NULL },
 };

@@ -54,6 +54,8 @@ typedef struct ip_source {
     void *user;
     bool borrowed;
     ip_fail_on fail_on;
+    ip_format format;            /* FILE, BLOB: as its header says */
+    int orientation;             /* the same */
     char *name;                  /* for messages and dumps */
 } ip_source;
 
@@ -71,6 +73,10 @@ typedef struct ip_loop {
     int64_t count;
 } ip_loop;
 
+/* A JPEG decoded at 1/by of its sides, which are full pixels: `before` of the first decoded pixels stand for nothing,
+ * where the image was turned. In the order height, width. by 0: not shrunk. */
+typedef struct ip_shrink { int by; int64_t full[2], before[2]; } ip_shrink;
+
 struct imgpar_array {
     atomic_int handles, edges;
     imgpar_context *ctx; /* retained; NULL in the constant error array */
@@ -81,6 +87,7 @@ struct imgpar_array {
     ip_type type;
     ip_range range;
     ip_source *source;     /* leaves "open" and "data"; else NULL */
+    ip_shrink shrink;      /* leaves that decode a JPEG smaller */
     ip_loop *loop;         /* op "iterate"; param 0 is the projection; else NULL */
     uint64_t hash;         /* of op, params and the inputs' hashes: equal nodes are equal in it */
 

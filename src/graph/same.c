@@ -50,7 +50,7 @@ void ip_array_rehash(imgpar_array *a)
             h = hash_param(h, &a->params[k]);
     for (int k = 0; k < a->n_inputs; k++)
         h = ip_hash_u64(h, a->inputs[k]->hash);
-    if (a->source) h = hash_source(h, a->source);
+    if (a->source) h = hash_source(h + (uint64_t)a->shrink.by, a->source);
     if (a->loop) h = ip_hash_u64(h, (uint64_t)(uintptr_t)a->loop);
     if (is_placeholder(a)) h = ip_hash_u64(h, (uint64_t)(uintptr_t)a);
     a->hash = h;
@@ -86,7 +86,7 @@ bool ip_array_same(const imgpar_array *a, const imgpar_array *b)
 {
     if (a == b) return true;
     if (a->hash != b->hash || a->op != b->op || a->n_inputs != b->n_inputs || a->loop != b->loop) return false;
-    if (is_placeholder(a) || !same_type(&a->type, &b->type) || !same_source(a->source, b->source)) return false;
+    if (is_placeholder(a) || !same_type(&a->type, &b->type) || a->shrink.by != b->shrink.by || !same_source(a->source, b->source)) return false;
     for (int k = 0; k < a->op->info.n_params; k++)
         if (!(a->source && a->params[k].text) && !same_param(&a->params[k], &b->params[k])) return false;
     return true;

@@ -27,6 +27,7 @@ typedef struct ip_source {
     uint64_t max_pixels;
     ip_fail_on fail_on;
     ip_poll poll;
+    int shrink;       /* see ip_read_options */
     ip_str *warnings; /* may be NULL */
 } ip_source;
 

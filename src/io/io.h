@@ -58,6 +58,7 @@ typedef struct ip_read_options {
     uint64_t max_pixels; /* width * height (of NPY: elements); 0: 268435456 */
     ip_fail_on fail_on;
     ip_poll poll;        /* stop may be NULL */
+    int shrink;          /* 2, 4, 8: a JPEG is decoded at that fraction of its sides, rounded up; 0, 1: whole */
     ip_str *warnings;    /* may be NULL; a line each */
 } ip_read_options;
 

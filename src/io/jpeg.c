@@ -181,6 +181,8 @@ static void read_header(reader *r)
     r->c.src = &r->source;
     r->progress.progress_monitor = on_progress;
     jpeg_read_header(&r->c, TRUE);
+    r->c.scale_denom = r->s->shrink > 1 ? (unsigned)r->s->shrink : 1;
+    jpeg_calc_output_dimensions(&r->c);
 }
 
 static bool is_cmyk(const reader *r)
@@ -205,10 +207,10 @@ static void rgb_from_cmyk(const unsigned char *src, unsigned char *dst, size_t n
 static void read_pixels(reader *r)
 {
     j_decompress_ptr c = &r->c;
-    const size_t width = c->image_width;
+    const size_t width = c->output_width;
     const size_t row_bytes = width * (size_t)r->image->header.shape[2];
     c->progress = &r->progress;
-    c->mem->max_memory_to_use = (long)(MEMORY_BASE + 8 * (width + 64) * (c->image_height + 64));
+    c->mem->max_memory_to_use = (long)(MEMORY_BASE + 8 * ((size_t)c->image_width + 64) * (c->image_height + 64));
     c->dct_method = JDCT_ISLOW;
     c->do_fancy_upsampling = TRUE;
     c->out_color_space = is_cmyk(r) ? JCS_CMYK : c->num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
@@ -241,7 +243,7 @@ static imgpar_status fill_header(const reader *r, int orientation, ip_header *he
     if (st) return st;
     if (n != 1 && n != 3 && !is_cmyk(r))
         return ip_fail(r->err, IMGPAR_E_UNSUPPORTED, "%s: JPEG: %d components are not supported", r->s->name, n);
-    ip_header_picture(header, IP_FORMAT_JPEG, IMGPAR_U8, r->c.image_width, r->c.image_height, n == 1 ? 1 : 3,
+    ip_header_picture(header, IP_FORMAT_JPEG, IMGPAR_U8, r->c.output_width, r->c.output_height, n == 1 ? 1 : 3,
                       orientation);
     return IMGPAR_OK;
 }

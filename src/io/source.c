@@ -16,7 +16,7 @@ ip_source ip_source_of(const void *bytes, size_t n, const char *name, const ip_r
     return (ip_source){
         .bytes = bytes, .n = n, .total = n, .fd = -1, .name = name,
         .max_pixels = o->max_pixels ? o->max_pixels : IP_DEFAULT_MAX_PIXELS,
-        .fail_on = o->fail_on, .poll = o->poll, .warnings = o->warnings,
+        .fail_on = o->fail_on, .poll = o->poll, .shrink = o->shrink, .warnings = o->warnings,
     };
 }
 

@@ -20,6 +20,8 @@ imgpar_status ip_infer_refuse_wide(const imgpar_array *node, ip_error *err);
 void ip_infer_copy(imgpar_array *node);
 /* Gives type these extents, keeping its rank where the shape then still means them. */
 void ip_type_set_dims(ip_type *type, const int64_t dims[4]);
+/* The leaf that decodes an encoded JPEG at 1/shrink of its sides, a handle; NULL: leaf is no such one, or memory is short. */
+imgpar_array *ip_leaf_shrunk(const imgpar_array *leaf, int shrink);
 bool ip_is_wide_integer(imgpar_dtype dtype); /* i64, u64 */
 
 #endif

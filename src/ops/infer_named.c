@@ -275,6 +275,12 @@ imgpar_status ip_infer_crop(imgpar_array *node, ip_error *err)
 
 static int64_t scaled(int64_t side, double ratio) { return (int64_t)fmax(1, rint((double)side * ratio)); }
 
+static imgpar_status refuse_empty(const imgpar_array *node, const int64_t dims[4], ip_error *err)
+{
+    if (dims[1] > 0 && dims[2] > 0) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: the image is empty", node->op->info.name);
+}
+
 imgpar_status ip_infer_resize(imgpar_array *node, ip_error *err)
 {
     int64_t dims[4];
@@ -282,6 +288,7 @@ imgpar_status ip_infer_resize(imgpar_array *node, ip_error *err)
     ip_infer_copy(node);
     ip_type_dims(&node->type, dims);
     bool nearest = ip_param_number(node, "filter") == IP_RESIZE_NEAREST;
+    if (refuse_empty(node, dims, err)) return err->status;
     if (!nearest && ip_infer_refuse_wide(node, err)) return err->status;
     if (!width) width = scaled(dims[2], (double)height / (double)dims[1]);
     if (!height) height = scaled(dims[1], (double)width / (double)dims[2]);
@@ -292,6 +299,41 @@ imgpar_status ip_infer_resize(imgpar_array *node, ip_error *err)
     dims[2] = width;
     ip_type_set_dims(&node->type, dims);
     if (!nearest && ip_dtype(node->type.dtype)->is_float) node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
+/* The fraction at which a JPEG still has both sides. */
+static int shrink_for(const int64_t from[4], int64_t width, int64_t height)
+{
+    int shrink = 8;
+    while (shrink > 1 && (from[2] < width * shrink || from[1] < height * shrink))
+        shrink /= 2;
+    return shrink;
+}
+
+/* Fits the image into a box; an encoded JPEG is replaced by one that is decoded smaller. */
+imgpar_status ip_infer_thumbnail(imgpar_array *node, ip_error *err)
+{
+    int64_t dims[4];
+    int64_t width = (int64_t)ip_param_number(node, "width"), height = (int64_t)ip_param_number(node, "height");
+    if (ip_param_number(node, "filter") != IP_RESIZE_NEAREST && ip_infer_refuse_wide(node, err)) return err->status;
+    ip_infer_copy(node);
+    ip_type_dims(&node->type, dims);
+    if (refuse_empty(node, dims, err)) return err->status;
+    if (!height) height = width;
+    double ratio = fmin(fmin((double)width / (double)dims[2], (double)height / (double)dims[1]), 1);
+    int64_t shrunk[4];
+    memcpy(shrunk, dims, sizeof shrunk);
+    dims[1] = scaled(dims[1], ratio);
+    dims[2] = scaled(dims[2], ratio);
+    ip_type_set_dims(&node->type, dims);
+    if (ip_dtype(node->type.dtype)->is_float) node->range = ip_range_of(node->type.dtype);
+    int shrink = shrink_for(shrunk, dims[2], dims[1]);
+    imgpar_array *leaf = shrink > 1 ? ip_leaf_shrunk(node->inputs[0], shrink) : NULL;
+    if (!leaf) return IMGPAR_OK;
+    ip_array_drop(node->inputs[0]);
+    node->inputs[0] = ip_array_hold(leaf);
+    imgpar_array_release(leaf);
     return IMGPAR_OK;
 }
 

@@ -116,6 +116,8 @@ IMGPAR_API imgpar_array *imgpar_open_wrap(imgpar_context *ctx, void *bytes, size
     source->borrowed = true;
     source->on_release = on_release;
     source->user = user;
+    source->format = header.format;
+    source->orientation = header.orientation;
     return ip_build_source(ctx, ip_op_find("open"), source, &header);
 }
 
@@ -148,11 +150,43 @@ imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
         ip_source_release(source);
         return st;
     }
+    source->format = header.format;
+    source->orientation = header.orientation;
     node->source = source;
     node->type = (ip_type){ .dtype = header.dtype, .space = header.space, .rank = header.rank };
     memcpy(node->type.shape, header.shape, sizeof node->type.shape);
     node->range = ip_range_of(header.dtype);
     return IMGPAR_OK;
+}
+
+imgpar_array *ip_leaf_shrunk(const imgpar_array *leaf, int shrink)
+{
+    bool is_jpeg = leaf->source && leaf->source->kind != IP_SOURCE_PIXELS && leaf->source->format == IP_FORMAT_JPEG;
+    imgpar_array *node = is_jpeg && !leaf->shrink.by ? ip_array_new(leaf->ctx, leaf->op, 0) : NULL;
+    if (!node) return NULL;
+    for (int k = 0; k < leaf->op->info.n_params; k++) {
+        const ip_param *p = &leaf->params[k];
+        node->params[k] = *p;
+        node->params[k].text = p->text ? ip_strdup(p->text) : NULL;
+        if (p->text && !node->params[k].text) {
+            imgpar_array_release(node);
+            return NULL;
+        }
+    }
+    atomic_fetch_add(&leaf->source->refs, 1);
+    node->source = leaf->source;
+    node->type = leaf->type;
+    node->range = leaf->range;
+    const unsigned flips[2] = { 1u << 3 | 1u << 4 | 1u << 7 | 1u << 8, 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7 }; /* orientations */
+    node->shrink.by = shrink;
+    for (int k = 0; k < 2; k++) {
+        int64_t full = leaf->type.shape[k], shrunk = (full + shrink - 1) / shrink;
+        node->type.shape[k] = shrunk;
+        node->shrink.full[k] = full;
+        node->shrink.before[k] = flips[k] >> leaf->source->orientation & 1 ? shrunk * shrink - full : 0;
+    }
+    ip_array_rehash(node);
+    return node;
 }
 
 IMGPAR_API imgpar_array *imgpar_open(imgpar_context *ctx, const char *path)

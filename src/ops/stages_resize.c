@@ -14,9 +14,10 @@
 
 enum { Y = 1, X = 2 };
 
-/* One axis: out[i] = sum over k of weight[i * taps + k] * in[first[i] + k]. */
+/* One axis: out[i] = sum over k of weight[i * taps + k] * in[first[i] + k]. The outputs share `extent` units from `from` on,
+ * of which an input pixel is `unit`: n_in, 0 and 1, but for a JPEG that was decoded smaller. */
 typedef struct axis_map {
-    int64_t n_in, n_out;
+    int64_t n_in, n_out, extent, from, unit;
     int taps;
     int32_t *first;
     double *weight;
@@ -44,22 +45,22 @@ static int32_t first_inside(const axis_map *m, int64_t at)
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
-/* In units of 1/n_out of an input pixel, output i covers [i n_in, (i + 1) n_in). */
+/* In units / n_out, output i covers [from n_out + i extent, ... + extent), input pixel at [at unit n_out, ... + unit n_out). */
 static void fill_area(axis_map *m, int64_t i)
 {
-    int64_t from = i * m->n_in, to = from + m->n_in;
-    m->first[i] = first_inside(m, from / m->n_out);
-    for (int64_t at = from / m->n_out; at * m->n_out < to; at++) {
-        int64_t a = at * m->n_out > from ? at * m->n_out : from;
-        int64_t b = (at + 1) * m->n_out < to ? (at + 1) * m->n_out : to;
-        put(m, i, at, (double)(b - a) / (double)m->n_in);
+    int64_t from = m->from * m->n_out + i * m->extent, to = from + m->extent, pixel = m->unit * m->n_out;
+    m->first[i] = first_inside(m, from / pixel);
+    for (int64_t at = from / pixel; at * pixel < to; at++) {
+        int64_t a = at * pixel > from ? at * pixel : from;
+        int64_t b = (at + 1) * pixel < to ? (at + 1) * pixel : to;
+        put(m, i, at, (double)(b - a) / (double)m->extent);
     }
 }
 
-/* The position (i + 1/2) in/out - 1/2 is ((2 i + 1) n_in - n_out) / (2 n_out). */
+/* The position (i + 1/2) in/out - 1/2 is ((2 i + 1) n_in - n_out) / (2 n_out), for plain units. */
 static void fill_linear(axis_map *m, int64_t i)
 {
-    int64_t num = (2 * i + 1) * m->n_in - m->n_out, den = 2 * m->n_out, at = floor_div(num, den);
+    int64_t den = 2 * m->n_out * m->unit, num = (2 * i + 1) * m->extent + 2 * m->from * m->n_out - m->n_out * m->unit, at = floor_div(num, den);
     double f = (double)(num - at * den) / (double)den;
     m->first[i] = first_inside(m, at);
     put(m, i, at, 1 - f);
@@ -68,17 +69,20 @@ static void fill_linear(axis_map *m, int64_t i)
 
 static void fill_nearest(axis_map *m, int64_t i)
 {
-    m->first[i] = (int32_t)((2 * i + 1) * m->n_in / (2 * m->n_out));
+    m->first[i] = (int32_t)(((2 * i + 1) * m->extent + 2 * m->from * m->n_out) / (2 * m->n_out * m->unit));
 }
 
-static bool make_map(axis_map *m, int64_t n_in, int64_t n_out, ip_resize_filter filter)
+static bool make_map(axis_map *m, const imgpar_array *input, int axis, int64_t n_in, int64_t n_out, ip_resize_filter filter)
 {
     static void (*const fill[])(axis_map *, int64_t) = {
         [IP_RESIZE_AREA] = fill_area, [IP_RESIZE_LINEAR] = fill_linear, [IP_RESIZE_NEAREST] = fill_nearest,
     };
     if (filter == IP_RESIZE_AUTO) filter = n_out < n_in ? IP_RESIZE_AREA : IP_RESIZE_LINEAR;
-    int64_t taps = filter == IP_RESIZE_NEAREST ? 1 : filter == IP_RESIZE_LINEAR ? 2 : (n_in + n_out - 1) / n_out + 1;
-    *m = (axis_map){ .n_in = n_in, .n_out = n_out, .taps = (int)(taps < n_in ? taps : n_in) };
+    const ip_shrink *shrink = input->shrink.by && (axis == Y || axis == X) ? &input->shrink : NULL;
+    int64_t unit = shrink ? shrink->by : 1, extent = shrink ? shrink->full[axis - Y] : n_in;
+    int64_t taps = filter == IP_RESIZE_NEAREST ? 1 : filter == IP_RESIZE_LINEAR ? 2 : (extent + n_out * unit - 1) / (n_out * unit) + 1;
+    *m = (axis_map){ .n_in = n_in, .n_out = n_out, .extent = extent, .from = shrink ? shrink->before[axis - Y] : 0, .unit = unit,
+                     .taps = (int)(taps < n_in ? taps : n_in) };
     size_t n_weights;
     if (!ip_mul_size((size_t)n_out, (size_t)m->taps, &n_weights)) return false;
     m->first = ip_alloc_array((size_t)n_out, sizeof *m->first);
@@ -155,7 +159,7 @@ static ip_expr *filtered(ip_lower *l, ip_stage *in, int axis, const int64_t dims
     axis_map m;
     pass p = { .l = l, .in = in, .axis = axis, .dtype = dtype };
     memcpy(p.dims, dims, sizeof p.dims);
-    if (!in || !make_map(&m, in->dims[axis], dims[axis], (ip_resize_filter)ip_param_number(l->node, "filter"))) {
+    if (!in || !make_map(&m, l->node->inputs[0], axis, in->dims[axis], dims[axis], (ip_resize_filter)ip_param_number(l->node, "filter"))) {
         l->ir->failed = true;
         return ip_x_number(l->ir, dtype, 0);
     }
@@ -179,7 +183,7 @@ static ip_stage *resize_nearest(ip_lower *l)
         axis_map m;
         if (in->dims[k] == l->dims[k]) continue;
         ip_stage *table = NULL;
-        if (make_map(&m, in->dims[k], l->dims[k], IP_RESIZE_NEAREST)) {
+        if (make_map(&m, l->node->inputs[0], k, in->dims[k], l->dims[k], IP_RESIZE_NEAREST)) {
             table = first_table(l, &m);
             clear(&m);
         }

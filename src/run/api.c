@@ -82,11 +82,18 @@ static imgpar_status read_value(imgpar_array *a, ip_value *value, void *dst, con
     return st;
 }
 
+/* The value that a keeps, or a computed one: new in *value. */
+static imgpar_status value_of(imgpar_array *a, const imgpar_options *options, bool use_ref, ip_value **value, ip_error *err)
+{
+    *value = use_ref ? NULL : ip_array_pin(a);
+    return *value ? IMGPAR_OK : ip_evaluate(a->ctx, &a, 1, options, use_ref, value, err);
+}
+
 /* Computes a into dst. */
 static imgpar_status read_into(imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref, ip_error *err)
 {
     ip_value *value = NULL;
-    imgpar_status st = ip_evaluate(a->ctx, &a, 1, options, use_ref, &value, err);
+    imgpar_status st = value_of(a, options, use_ref, &value, err);
     if (!st)
         st = read_value(a, value, dst, options, err);
     ip_value_release(value);
@@ -152,7 +159,7 @@ static imgpar_status encode(imgpar_array *a, ip_format format, const imgpar_opti
     const char *settings = options ? options->settings : NULL;
     ip_value *value = NULL;
     void *copy = NULL; /* of what is on the device only */
-    imgpar_status st = ip_evaluate(a->ctx, &a, 1, options, false, &value, err);
+    imgpar_status st = value_of(a, options, false, &value, err);
     if (!st && !value->host) {
         copy = ip_alloc(array_bytes(a));
         st = copy ? read_value(a, value, copy, options, err) : ip_fail_memory(err, "encoding");

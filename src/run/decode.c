@@ -23,12 +23,13 @@ static void report_warnings(const ip_runner *runner, ip_str *warnings)
     ip_str_free(warnings);
 }
 
-static imgpar_status decode(imgpar_context *ctx, const ip_runner *runner, ip_source *source, ip_value **out, ip_error *err)
+static imgpar_status decode(imgpar_context *ctx, const ip_runner *runner, ip_source *source, int shrink, ip_value **out,
+                            ip_error *err)
 {
     ip_image image = { 0 };
     ip_str warnings = IP_STR_INIT;
     ip_read_options options = { .max_pixels = ip_context_max_pixels(ctx), .fail_on = source->fail_on,
-                                .poll = runner->poll, .warnings = &warnings };
+                                .poll = runner->poll, .shrink = shrink, .warnings = &warnings };
     double start = ip_now_ms();
     imgpar_status st = source->kind == IP_SOURCE_FILE
         ? ip_file_decode(&source->file, &options, &image, err)
@@ -48,7 +49,7 @@ imgpar_status ip_source_value(imgpar_context *ctx, const ip_runner *runner, cons
     if (!node->source)
         return ip_fail(err, IMGPAR_E_INTERNAL, "internal: %s has no pixels", node->op->info.name);
     if (node->source->kind != IP_SOURCE_PIXELS)
-        return decode(ctx, runner, node->source, out, err);
+        return decode(ctx, runner, node->source, node->shrink.by, out, err);
     *out = ip_value_of_source(node->source);
     return *out ? IMGPAR_OK : ip_fail_memory(err, "reading an array");
 }

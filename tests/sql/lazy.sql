@@ -67,3 +67,9 @@ SELECT json_extract(info, '$.sources'), json_extract(info, '$.operations')
   FROM (SELECT img_info(blend(blur(lazy(img), 1), img_add(blur(lazy(img), 1), blur(img, 2)))) AS info FROM t WHERE id = 1);
 SELECT json_extract(info, '$.sources'), json_extract(info, '$.operations')
   FROM (SELECT img_info(blend(blend(lazy(a.img), b.img), blend(lazy(a.img), b.img), 0.1)) AS info FROM t a, t b WHERE a.id = 1 AND b.id = 2);
+
+.print stored pipelines are parsed once, however many rows there are
+CREATE TEMP TABLE before AS SELECT * FROM img_counters;
+INSERT INTO pipelines VALUES ('dark', 'linear($1, 0.5)');
+SELECT count(*), count(DISTINCT png(apply(p.body, lazy(img)))) FROM pipelines p, t, (SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) WHERE img IS NOT NULL;
+SELECT c.value - b.value FROM img_counters c JOIN before b USING (name) WHERE name = 'texts_parsed';

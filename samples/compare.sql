@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: MIT
+-- Before and after: what JPEG of several qualities, and a blur, do to a picture.
+--
+--     sqlite3 -cmd ".load imgpar" :memory: < compare.sql                (in a folder that holds photos/)
+WITH original(img) AS (SELECT image FROM img_files('photos', 'tower.png')),
+     changed(what, img) AS (SELECT 'jpeg ' || value, jpeg(img, value) FROM original, json_each('[95, 75, 30]')
+                            UNION ALL SELECT 'blur 1', blur(img, 1) FROM original
+                            UNION ALL SELECT 'nothing', img_invert(img_invert(lazy(img))) FROM original)
+SELECT what, printf('%.1f dB', img_psnr(o.img, c.img)) AS psnr, printf('%.3f', img_ssim(o.img, c.img)) AS ssim,
+       img_equal(o.img, c.img) AS equal
+  FROM original o, changed c;

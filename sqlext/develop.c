@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CREATE VIRTUAL TABLE temp.t USING imgpar(SELECT ...): plain SQL whose images are deferred inside and finished
+ * at the table's edge.
+ *
+ *     CREATE VIRTUAL TABLE temp.soft USING imgpar(
+ *         SELECT name, blend(blur(img, 2), img_invert(img), 0.3) AS img FROM photos);
+ *     SELECT name, img FROM soft ORDER BY name LIMIT 3;          -- computes three images, each at once
+ *
+ * R1. In temp only: in a database file it would run for whoever opens that, with all that a statement may do.
+ * R2. One statement that only reads, a SELECT, with a column at least.
+ * R3. While it is stepped, the connection defers: operations take plain images as lazy(), so that a nested form is
+ *     one recipe. Sinks and measures inside compute as ever. Inside another imgpar table the images stay deferred.
+ * R4. Only columns that are asked for are computed; all of a row in one evaluation, with equal sources read once.
+ * R5. Rows are computed ahead by a crew of threads, first one, then two, four and more, so that reading, computing and
+ *     writing of neighbours overlap and a statement that stops early has wasted little.
+ * R6. Conditions, ORDER BY and LIMIT go into the SELECT: what they drop is not computed. See Note [Passing conditions] of develop_plan.c.
+ * R7. A column that fails is an error when it is read, and not before.
+ */
+#include "crew.h"
+#include "develop.h"
+#include "values.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char table_name[] = "imgpar";
+enum { MAX_AHEAD = 64 };
+
+typedef ip_sql_developed vtab;
+
+typedef struct row {
+    sqlite3_value **values; /* owned, each too; NULL: an image of task */
+    int *outputs;           /* by column: its place in task */
+    ip_sql_task *task;      /* or NULL */
+    char *failure;          /* what building its images failed with, or NULL */
+    int failure_code;
+} row;
+
+typedef struct cursor {
+    sqlite3_vtab_cursor base;
+    sqlite3_stmt *stmt;
+    char *sql;
+    uint64_t used;
+    ip_sql_crew *crew;
+    row rows[MAX_AHEAD]; /* a ring */
+    int first, n;        /* n rows from first on are there; the first is the current one */
+    int ahead;           /* how many to have */
+    bool at_end;         /* of stmt */
+    bool finishes;       /* not inside another imgpar table */
+    sqlite3_int64 rowid;
+} cursor;
+
+/* ---- making the table ------------------------------------------------------------------------------ */
+
+/* SQLite cuts a module's arguments at commas; this puts them together again. */
+static char *join_arguments(int argc, const char *const *argv)
+{
+    sqlite3_str *s = sqlite3_str_new(NULL);
+    for (int k = 3; k < argc; k++)
+        sqlite3_str_appendf(s, "%s%s", k > 3 ? ", " : "", argv[k]);
+    return sqlite3_str_finish(s);
+}
+
+static int refuse(char **message, const char *why)
+{
+    *message = sqlite3_mprintf("%s(): %s", table_name, why);
+    return *message ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+/* SQLite's rules of a declared type: anything but texts, blobs and nothing compares as a number. */
+static bool is_numeric_type(const char *type)
+{
+    return type && *type && (!sqlite3_strlike("%INT%", type, 0) ||
+                             (sqlite3_strlike("%CHAR%", type, 0) && sqlite3_strlike("%CLOB%", type, 0) &&
+                              sqlite3_strlike("%TEXT%", type, 0) && sqlite3_strlike("%BLOB%", type, 0)));
+}
+
+/* Names and types of the columns as a declaration. */
+static char *declaration_of(sqlite3_stmt *stmt, vtab *v)
+{
+    sqlite3_str *s = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(s, "CREATE TABLE x(");
+    for (int k = 0; k < sqlite3_column_count(stmt); k++) {
+        const char *type = sqlite3_column_decltype(stmt, k);
+        sqlite3_str_appendf(s, "%s\"%w\"", k ? ", " : "", sqlite3_column_name(stmt, k));
+        if (type && *type)
+            sqlite3_str_appendf(s, " \"%w\"", type);
+        v->is_numeric[k] = is_numeric_type(type);
+        v->is_plain[k] = type && *type && sqlite3_strlike("%BLOB%", type, 0);
+    }
+    sqlite3_str_appendchar(s, 1, ')');
+    return sqlite3_str_finish(s);
+}
+
+/* Checks the SELECT (R2) and declares the table. */
+static int declare(sqlite3 *db, vtab *v, char **message)
+{
+    sqlite3_stmt *stmt = NULL, *wrapped = NULL;
+    const char *tail = "", *select = v->select;
+    int rc = sqlite3_prepare_v2(db, select, -1, &stmt, &tail);
+    if (rc)
+        *message = sqlite3_mprintf("%s(): %s", table_name, sqlite3_errmsg(db));
+    int n = v->n_columns = stmt ? sqlite3_column_count(stmt) : 0;
+    if (!rc && (!stmt || tail[strspn(tail, " \t\r\n")] || select[strcspn(select, ";")]))
+        rc = refuse(message, "one SELECT is needed, without a semicolon");
+    else if (!rc && (!sqlite3_stmt_readonly(stmt) || sqlite3_stmt_isexplain(stmt) || !n))
+        rc = refuse(message, "a SELECT is needed");
+    else if (!rc && (sqlite3_bind_parameter_count(stmt) || n > IP_SQL_MAX_COLUMNS))
+        rc = refuse(message, n > IP_SQL_MAX_COLUMNS ? "too many columns" : "the SELECT may have no parameters");
+    if (!rc) {
+        sqlite3_str *s = sqlite3_str_new(NULL);
+        ip_sql_write_with(s, select, n);
+        sqlite3_str_appendf(s, "SELECT * FROM %s", ip_sql_cte);
+        char *sql = sqlite3_str_finish(s), *declaration = declaration_of(stmt, v);
+        rc = sql && declaration ? sqlite3_prepare_v2(db, sql, -1, &wrapped, NULL) : SQLITE_NOMEM;
+        if (rc == SQLITE_ERROR)
+            *message = sqlite3_mprintf("%s(): a SELECT is needed (%s)", table_name, sqlite3_errmsg(db));
+        if (!rc)
+            rc = sqlite3_declare_vtab(db, declaration);
+        if (rc && !*message)
+            *message = sqlite3_mprintf("%s(): %s", table_name, sqlite3_errmsg(db));
+        sqlite3_free(sql);
+        sqlite3_free(declaration);
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_finalize(wrapped);
+    return rc;
+}
+
+static int disconnect(sqlite3_vtab *base)
+{
+    sqlite3_free(((vtab *)base)->select);
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int connect(sqlite3 *db, void *user, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
+{
+    if (strcmp(argv[1], "temp")) { /* R1 */
+        *message = sqlite3_mprintf("%s(): may be created in temp only: CREATE VIRTUAL TABLE temp.%s USING imgpar(SELECT ...)",
+                                   table_name, argv[2]);
+        return SQLITE_ERROR;
+    }
+    char *select = join_arguments(argc, argv);
+    if (!select)
+        return argc > 3 ? SQLITE_NOMEM : refuse(message, "a SELECT is needed");
+    vtab *v = sqlite3_malloc64(sizeof *v);
+    if (!v) {
+        sqlite3_free(select);
+        return SQLITE_NOMEM;
+    }
+    memset(v, 0, sizeof *v);
+    v->conn = user;
+    v->select = select;
+    int rc = declare(db, v, message);
+    if (rc)
+        disconnect(&v->base);
+    else
+        *out = &v->base;
+    return rc;
+}
+
+static int create(sqlite3 *db, void *user, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
+{
+    return connect(db, user, argc, argv, out, message); /* another function than connect: not eponymous */
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+static void row_clear(row *r, int n_columns)
+{
+    for (int k = 0; r->values && k < n_columns; k++)
+        sqlite3_value_free(r->values[k]);
+    sqlite3_free(r->values);
+    sqlite3_free(r->failure);
+    ip_sql_task_free(r->task);
+    memset(r, 0, sizeof *r);
+}
+
+static void forget_rows(cursor *c)
+{
+    int n_columns = ((vtab *)c->base.pVtab)->n_columns;
+    ip_sql_crew_free(c->crew); /* before the tasks it may be working on */
+    c->crew = NULL;
+    for (; c->n; c->n--, c->first = (c->first + 1) % MAX_AHEAD)
+        row_clear(&c->rows[c->first], n_columns);
+    c->first = 0;
+}
+
+/* The recipes of a row as one, and its task. The arrays share what the recipes share; R4. */
+static int make_task(ip_sql_call *call, cursor *c, row *r, const int *images, int n)
+{
+    imgpar_context *context = ip_sql_context(call);
+    ip_sql_recipe all = { 0 }, next = { 0 };
+    r->task = context ? ip_sql_task_new(n) : NULL;
+    if (context && !r->task)
+        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    for (int k = 0; k < n && !call->code; k++) {
+        uint32_t index;
+        ip_sql_recipe *recipe = k ? &next : &all;
+        if (ip_sql_recipe_parse(call, "the image", sqlite3_column_blob(c->stmt, images[k]),
+                                (size_t)sqlite3_column_bytes(c->stmt, images[k]), recipe) ||
+            ip_sql_recipe_build(call, "the image", context, recipe))
+            break;
+        index = (uint32_t)all.n_records - 1;
+        if (k && ip_sql_recipe_merge(call, context, &all, &next, &index))
+            break;
+        imgpar_array *a = all.records[index].array;
+        imgpar_info info;
+        if (!imgpar_array_info(a, &info) && !(r->task->outputs[k].format = ip_sql_format_of(call, &info)))
+            break;
+        r->task->outputs[k].array = imgpar_array_retain(a);
+        ip_sql_recipe_path(&all, index, r->task->outputs[k].path, sizeof r->task->outputs[k].path);
+        ip_sql_recipe_path(&all, index, r->task->outputs[k].path, sizeof r->task->outputs[k].path);
+        ip_sql_recipe_free(&next);
+    }
+    ip_sql_recipe_free(&all);
+    ip_sql_recipe_free(&next);
+    return call->code;
+}
+
+/* Takes stmt's current row over. Images are borrowed from stmt until their arrays are made. */
+static int take_row(ip_sql_call *call, cursor *c, row *r)
+{
+    const vtab *v = (vtab *)c->base.pVtab;
+    int images[IP_SQL_MAX_COLUMNS];
+    int n_images = 0;
+    r->values = sqlite3_malloc64((sqlite3_uint64)v->n_columns * (sizeof *r->values + sizeof *r->outputs));
+    if (!r->values)
+        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    memset(r->values, 0, (size_t)v->n_columns * (sizeof *r->values + sizeof *r->outputs));
+    r->outputs = (int *)(r->values + v->n_columns);
+    for (int k = 0; k < v->n_columns; k++) {
+        bool is_image = c->finishes && ip_sql_is_used(c->used, k) && sqlite3_column_type(c->stmt, k) == SQLITE_BLOB &&
+                        ip_sql_recipe_is(sqlite3_column_blob(c->stmt, k), (size_t)sqlite3_column_bytes(c->stmt, k));
+        if (is_image) {
+            r->outputs[k] = n_images;
+            images[n_images++] = k;
+        } else {
+            r->outputs[k] = -1;
+            r->values[k] = sqlite3_value_dup(sqlite3_column_value(c->stmt, k));
+            if (!r->values[k])
+                return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+        }
+    }
+    return n_images ? make_task(call, c, r, images, n_images) : SQLITE_OK;
+}
+
+/* Steps stmt once, deferring; R3. */
+static int step(ip_sql_call *call, cursor *c)
+{
+    call->conn->deferring++;
+    int rc = sqlite3_step(c->stmt);
+    call->conn->deferring--;
+    c->at_end = rc != SQLITE_ROW;
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+        return SQLITE_OK;
+    call->message = sqlite3_mprintf("%s", sqlite3_errmsg(call->conn->db)); /* it names its function already */
+    return call->code = rc & 0xff;
+}
+
+static void submit(cursor *c, row *r)
+{
+    if (!c->crew)
+        c->crew = ip_sql_crew_new(ip_sql_crew_size());
+    if (c->crew)
+        ip_sql_crew_submit(c->crew, r->task);
+}
+
+/* Has as many rows as are wanted ahead, the current one at least; R5. */
+static int fetch(ip_sql_call *call, cursor *c)
+{
+    while (c->n < c->ahead && !c->at_end && !call->code) {
+        row *r = &c->rows[(c->first + c->n) % MAX_AHEAD];
+        if (step(call, c) || c->at_end)
+            break;
+        c->n++;
+        ip_sql_call mine = { .conn = call->conn, .name = call->name };
+        if (take_row(&mine, c, r)) { /* R7 */
+            r->failure = mine.message;
+            r->failure_code = mine.code;
+            ip_sql_task_free(r->task);
+            r->task = NULL;
+        } else if (r->task) {
+            submit(c, r);
+        }
+    }
+    return call->code;
+}
+
+/* ---- the cursor ------------------------------------------------------------------------------------------------- */
+
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+    (void)base;
+    cursor *c = sqlite3_malloc64(sizeof *c);
+    if (!c)
+        return SQLITE_NOMEM;
+    memset(c, 0, sizeof *c);
+    *out = &c->base;
+    return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+    cursor *c = (cursor *)base;
+    forget_rows(c);
+    sqlite3_finalize(c->stmt);
+    sqlite3_free(c->sql);
+    sqlite3_free(c);
+    return SQLITE_OK;
+}
+
+static int end_call(ip_sql_call *call, sqlite3_vtab *base)
+{
+    if (call->message) {
+        sqlite3_free(base->zErrMsg);
+        base->zErrMsg = call->message;
+        call->message = NULL;
+    }
+    return call->code;
+}
+
+/* Prepares sql (taken over), or takes the statement that is there for the same text. */
+static int prepare(ip_sql_call *call, cursor *c, char *sql)
+{
+    if (c->sql && !strcmp(c->sql, sql)) {
+        sqlite3_free(sql);
+        return SQLITE_OK;
+    }
+    sqlite3_finalize(c->stmt);
+    sqlite3_free(c->sql);
+    c->stmt = NULL;
+    c->sql = sql;
+    int rc = sqlite3_prepare_v2(call->conn->db, sql, -1, &c->stmt, NULL);
+    return rc ? ip_sql_call_fail(call, rc & 0xff, "%s", sqlite3_errmsg(call->conn->db)) : SQLITE_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc, sqlite3_value **argv)
+{
+    (void)number, (void)argc;
+    cursor *c = (cursor *)base;
+    const vtab *v = (vtab *)base->pVtab;
+    ip_sql_call call = { .conn = v->conn, .name = table_name };
+    ip_sql_query q;
+    forget_rows(c);
+    sqlite3_reset(c->stmt);
+    char *sql = ip_sql_plan_sql(v, plan, argv, &q);
+    c->used = q.used;
+    c->at_end = false;
+    c->ahead = 1;
+    c->rowid = 1;
+    c->finishes = !v->conn->deferring;
+    if (!sql)
+        ip_sql_call_fail(&call, SQLITE_NOMEM, NULL);
+    else if (!prepare(&call, c, sql)) {
+        for (int k = 0; k < q.n_values; k++)
+            sqlite3_bind_value(c->stmt, k + 1, q.values[k]);
+        fetch(&call, c);
+    }
+    return end_call(&call, base->pVtab);
+}
+
+static bool stop(void *user)
+{
+    ip_sql_run *run = user;
+    return run->options.poll(run, 0) != 0;
+}
+
+/* Waits for the row's images, which SQLite may interrupt. */
+static int wait_for(ip_sql_call *call, cursor *c, row *r)
+{
+    ip_sql_run run;
+    ip_sql_run_begin(&run, call);
+    if (c->crew && r->task && ip_sql_crew_wait(c->crew, r->task, stop, &run))
+        ip_sql_call_fail(call, SQLITE_INTERRUPT, NULL);
+    ip_sql_run_end(&run);
+    return call->code;
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+    cursor *c = (cursor *)base;
+    const vtab *v = (vtab *)base->pVtab;
+    ip_sql_call call = { .conn = v->conn, .name = table_name };
+    int most = 2 * ip_sql_crew_size() < MAX_AHEAD ? 2 * ip_sql_crew_size() : MAX_AHEAD;
+    row *r = &c->rows[c->first];
+    if (wait_for(&call, c, r)) /* where its images were not read after all */
+        return end_call(&call, base->pVtab);
+    row_clear(r, v->n_columns);
+    c->first = (c->first + 1) % MAX_AHEAD;
+    c->n--;
+    c->rowid++;
+    c->ahead = c->ahead * 2 < most ? c->ahead * 2 : most;
+    fetch(&call, c);
+    return end_call(&call, base->pVtab);
+}
+
+static int eof(sqlite3_vtab_cursor *base) { return !((cursor *)base)->n; }
+
+static void return_image(ip_sql_call *call, sqlite3_context *ctx, cursor *c, row *r, int k)
+{
+    ip_sql_output *o = &r->task->outputs[r->outputs[k]];
+    if (wait_for(call, c, r))
+        return;
+    if (!c->crew && !o->bytes && !o->status) { /* no threads to be had */
+        ip_sql_run run;
+        ip_sql_run_begin(&run, call);
+        run.options.format = o->format;
+        o->status = imgpar_encode(o->array, &run.options, &o->bytes, &o->n);
+        ip_sql_run_end(&run);
+    }
+    memcpy(call->path, o->path, sizeof call->path);
+    if (o->status)
+        ip_sql_call_fail_status(call, o->status, NULL, *o->message ? o->message : imgpar_array_message(o->array));
+    else if (o->n > ip_sql_max_bytes(call->conn))
+        ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
+    else
+        sqlite3_result_blob64(ctx, o->bytes, o->n, SQLITE_TRANSIENT);
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int k)
+{
+    cursor *c = (cursor *)base;
+    const vtab *v = (vtab *)base->pVtab;
+    row *r = &c->rows[c->first];
+    ip_sql_call call = { .conn = v->conn, .name = table_name };
+    if (r->values && r->values[k])
+        sqlite3_result_value(ctx, r->values[k]);
+    else if (r->failure_code) { /* R7 */
+        call.code = r->failure_code;
+        call.message = r->failure ? sqlite3_mprintf("%s", r->failure) : NULL;
+    } else if (r->task && r->outputs[k] >= 0)
+        return_image(&call, ctx, c, r, k);
+    ip_sql_call_end(&call, ctx);
+    return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+    *out = ((cursor *)base)->rowid;
+    return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+    .xCreate = create, .xConnect = connect, .xDisconnect = disconnect, .xDestroy = disconnect, .xBestIndex = ip_sql_plan_write,
+    .xOpen = open_cursor, .xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = eof, .xColumn = column,
+    .xRowid = rowid,
+};
+
+/* ---- img_develop(x): of a deferred image the finished one, of anything else itself --------------------------------- */
+
+static void develop_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    bool is_image = sqlite3_value_type(argv[0]) == SQLITE_BLOB &&
+                    ip_sql_recipe_is(sqlite3_value_blob(argv[0]), (size_t)sqlite3_value_bytes(argv[0]));
+    if (!is_image) {
+        sqlite3_result_value(ctx, argv[0]);
+        return;
+    }
+    ip_sql_call call = ip_sql_call_begin(ctx);
+    ip_sql_inputs in;
+    if (!ip_sql_inputs_read(&call, 1, argv, &in))
+        ip_sql_result_encoded(&call, ctx, in.arrays[0], NULL, NULL);
+    ip_sql_inputs_free(&in);
+    ip_sql_call_end(&call, ctx);
+}
+
+static void release_connection(void *user) { ip_sql_connection_unregister(user); }
+
+int ip_sql_add_develop(const ip_sql_setup *setup)
+{
+    int rc = ip_sql_add_function(setup, "img_develop", 1, 0, develop_function, NULL, 0);
+    return rc ? rc : sqlite3_create_module_v2(setup->db, table_name, &module, ip_sql_connection_register(setup->conn),
+                                              release_connection);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* element.h - one element of an array in memory, as a number. */
+#ifndef IP_SQL_ELEMENT_H
+#define IP_SQL_ELEMENT_H
+
+#include "sqlext.h"
+
+#pragma GCC visibility push(hidden)
+
+double ip_sql_element(imgpar_dtype dtype, const void *p);
+/* As SQL's INTEGER where the dtype is one and it fits, else REAL. */
+void ip_sql_result_element(sqlite3_context *ctx, imgpar_dtype dtype, const void *p);
+bool ip_sql_dtype_is_float(imgpar_dtype dtype);
+/* The least and greatest value of a dtype; floats count from 0 to 1. */
+void ip_sql_dtype_range(imgpar_dtype dtype, double *lo, double *hi);
+
+#pragma GCC visibility pop
+
+#endif

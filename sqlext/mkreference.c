@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Prints the manual page imgpar-sql.7, from the module's own table img_reference. The module is linked in: this is also
+ * how a program does without loading it.
+ */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+int sqlite3_imgpar_init(sqlite3 *db, char **message, const void *api);
+
+/* Text as troff takes it. */
+static void print_text(const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        fputs("\\&", stdout);
+    for (; *text; text++) {
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else
+            putchar(*text);
+    }
+}
+
+static void print_section(sqlite3 *db, const char *title, const char *kind)
+{
+    sqlite3_stmt *stmt = NULL;
+    printf(".SH %s\n", title);
+    if (sqlite3_prepare_v2(db, "SELECT name, arguments, about, columns, example FROM img_reference WHERE kind = ?", -1, &stmt, NULL))
+        return;
+    sqlite3_bind_text(stmt, 1, kind, -1, SQLITE_STATIC);
+    while (sqlite3_step(stmt) == SQLITE_ROW) {
+        const char *text[5];
+        for (int k = 0; k < 5; k++)
+            text[k] = (const char *)sqlite3_column_text(stmt, k);
+        printf(".TP\n.B ");
+        print_text(text[0]);
+        printf("(");
+        print_text(text[1] ? text[1] : "");
+        printf(")\n");
+        print_text(text[2] ? text[2] : "");
+        printf(".\n");
+        if (text[3]) {
+            printf(".br\nColumns: ");
+            print_text(text[3]);
+            printf("\n");
+        }
+        if (text[4]) {
+            printf(".br\n.I ");
+            print_text(text[4]);
+            printf("\n");
+        }
+    }
+    sqlite3_finalize(stmt);
+}
+
+static const char head[] =
+    ".TH IMGPAR-SQL 7 \"\" \"libimgpar\" \"Images in SQLite\"\n"
+    ".SH NAME\nimgpar\\-sql \\- images and pipelines in SQLite\n"
+    ".SH DESCRIPTION\n"
+    "Give a function ordinary image bytes and it returns a finished PNG, wherever you use it. Give it lazy(img) and it\n"
+    "returns a deferred image that only remembers the work; png(), save(), img_mean(), histogram() then do all of it\n"
+    "at once, fused. NULL in gives NULL out; a failure is an SQL error, never NULL.\n"
+    ".PP\n"
+    "Every operation is there as img_NAME, too. Options go by position, or as a text that starts with a name:\n"
+    "blur(img, 2, \\(aqwrap\\(aq) and blur(img, \\(aqsigma=2, border=wrap\\(aq) are the same. What PNG cannot hold comes back\n"
+    "as NPY, which every function takes. An image table may be indexed by functions whose row in img_ops has same_bytes; PNG\n"
+    "bytes depend on zlib, so REINDEX after it is upgraded.\n"
+    ".SH LOADING\n"
+    "In the sqlite3 shell:  .load imgpar\n.br\n"
+    "In C: sqlite3_load_extension(db, \"imgpar\", NULL, &message), after sqlite3_db_config(db,\n"
+    "SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL).\n.br\n"
+    "Linked in: compile sqlext/*.c with \\-DSQLITE_CORE, link with imgpar and sqlite3, and call\n"
+    "sqlite3_imgpar_init(db, &message, NULL), or give it to sqlite3_auto_extension().\n.br\n"
+    "Python: db.enable_load_extension(True); db.load_extension(\"imgpar\")\n.br\n"
+    "node, better\\-sqlite3: db.loadExtension(\"imgpar\")\n.br\n"
+    "Without an absolute path the module has to lie where the loader looks; make install prints its place. The entry point\n"
+    "sqlite3_imgparsafe_init leaves out all that touches files and settings: for SQL that is not trusted, and for writing to\n"
+    "databases that are not: SQLite 3.40 refuses functions like save() in views, triggers and indexes, but runs them, and its\n"
+    "shell's own writefile(), in a CHECK constraint.\n";
+
+int main(void)
+{
+    sqlite3 *db;
+    char *message = NULL;
+    if (sqlite3_open(":memory:", &db) || (sqlite3_imgpar_init(db, &message, NULL) & 0xff)) {
+        fprintf(stderr, "mkreference: %s\n", message ? message : sqlite3_errmsg(db));
+        return 1;
+    }
+    fputs(head, stdout);
+    print_section(db, "OPERATIONS", "operation");
+    print_section(db, "OTHER FUNCTIONS", "function");
+    print_section(db, "AGGREGATES", "aggregate");
+    print_section(db, "TABLES", "table");
+    printf(".SH SEE ALSO\nimgpar\\-run(1), imgpar\\-ops(7)\n");
+    return sqlite3_close(db) != SQLITE_OK || fflush(stdout);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * img_stats_of(image): one row a channel.
+ *
+ *     SELECT channel, mean, std FROM photos, img_stats_of(img) WHERE name = 'tower';
+ *
+ * R1. All numbers of all channels come from one evaluation.
+ * R2. Sums of integers of up to 16 bits are exact; the rest goes through f64 (f32 where the device has none).
+ */
+#include "element.h"
+#include "table.h"
+#include "values.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { FACT_MIN, FACT_MAX, FACT_SUM, FACT_SQUARES, N_FACTS, MAX_CHANNELS = 64 };
+
+/* The texts take channel k by c == k, and of the others a value that does not count. */
+static imgpar_array *fact_of(ip_sql_call *call, const ip_sql_inputs *in, const imgpar_info *info, int fact, int64_t channel)
+{
+    static const char *const texts[N_FACTS] = {
+        [FACT_MIN] = "minval(select(c == %lld, $1, maxval($1)))", [FACT_MAX] = "maxval(select(c == %lld, $1, minval($1)))",
+        [FACT_SUM] = "sum(select(c == %lld, cast($1, %s), 0))", [FACT_SQUARES] = "a = select(c == %lld, cast($1, %s), 0)\nsum(a * a)",
+    };
+    const imgpar_device *device = imgpar_context_device(in->context);
+    const char *wide = !ip_sql_dtype_is_float(info->dtype) && imgpar_dtype_size(info->dtype) <= 2 ? "i64"
+                       : device && !device->has_f64 ? "f32" : "f64";
+    char *text = sqlite3_mprintf(texts[fact], (long long)channel, wide);
+    if (!text)
+        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    imgpar_array *a = imgpar_apply_safe(in->context, text ? text : "", in->arrays, 1);
+    sqlite3_free(text);
+    return a;
+}
+
+static void add_row(ip_sql_rows *rows, const imgpar_info *info, int64_t channel, const double *facts)
+{
+    double n = (double)(info->size_bytes / imgpar_dtype_size(info->dtype)) / (double)info->channels;
+    long double spread = (long double)n * (long double)facts[FACT_SQUARES] -
+                         (long double)facts[FACT_SUM] * (long double)facts[FACT_SUM];
+    bool whole = !ip_sql_dtype_is_float(info->dtype);
+    static const int order[] = { FACT_MIN, FACT_MAX, FACT_SUM }, column[] = { 1, 2, 5 };
+    ip_sql_rows_add(rows);
+    ip_sql_set_integer(rows, 0, channel);
+    for (int k = 0; k < 3; k++) {
+        double v = facts[order[k]];
+        if (whole && fabs(v) < 9e18)
+            ip_sql_set_integer(rows, column[k], (sqlite3_int64)v);
+        else
+            ip_sql_set_real(rows, column[k], v);
+    }
+    ip_sql_set_real(rows, 3, facts[FACT_SUM] / n);
+    ip_sql_set_real(rows, 4, spread > 0 ? sqrt((double)spread) / n : 0);
+    ip_sql_set_integer(rows, 6, (sqlite3_int64)n);
+}
+
+static int read_facts(ip_sql_call *call, imgpar_array *const *arrays, const imgpar_info *info, ip_sql_rows *rows)
+{
+    int n = (int)info->channels * N_FACTS;
+    if (ip_sql_evaluate(call, arrays, n)) /* R1 */
+        return call->code;
+    for (int64_t c = 0; c < info->channels; c++) {
+        double facts[N_FACTS];
+        for (int k = 0; k < N_FACTS; k++) {
+            imgpar_array *a = arrays[c * N_FACTS + k];
+            imgpar_info one;
+            uint64_t element = 0;
+            imgpar_array_info(a, &one);
+            if (ip_sql_compute(call, a, &element, one.size_bytes))
+                return call->code;
+            facts[k] = ip_sql_element(one.dtype, &element);
+        }
+        add_row(rows, info, c, facts);
+    }
+    return SQLITE_OK;
+}
+
+static int fill_stats(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
+{
+    ip_sql_inputs in;
+    imgpar_info info;
+    imgpar_array *arrays[MAX_CHANNELS * N_FACTS];
+    int n = 0;
+    if (!ip_sql_inputs_read(call, 1, argv, &in)) {
+        if (imgpar_array_info(in.arrays[0], &info))
+            ip_sql_call_fail_array(call, in.arrays[0]);
+        else if (info.channels > MAX_CHANNELS)
+            ip_sql_call_fail(call, SQLITE_ERROR, "an image of at most %d channels is needed", MAX_CHANNELS);
+        for (int64_t c = 0; !call->code && c < info.channels; c++)
+            for (int k = 0; k < N_FACTS && !call->code; k++) {
+                arrays[n] = fact_of(call, &in, &info, k, c);
+                if (imgpar_array_status(arrays[n++]))
+                    ip_sql_call_fail_array(call, arrays[n - 1]);
+            }
+        if (!call->code)
+            read_facts(call, arrays, &info, rows);
+        while (n)
+            imgpar_array_release(arrays[--n]);
+    }
+    ip_sql_inputs_free(&in);
+    return call->code;
+}
+
+const ip_sql_table ip_sql_table_stats = {
+    .name = "img_stats_of",
+    .columns = "channel INTEGER, min, max, mean REAL, std REAL, sum, count INTEGER, image HIDDEN",
+    .about = "one row a channel",
+    .example = "SELECT channel, min, max, mean FROM img_stats_of(apply('make(4, 3, x + y)'))",
+    .n_columns = 7, .n_arguments = 1, .n_required = 1, .fill = fill_stats,
+};

@@ -1,0 +1,85 @@
+-- SPDX-License-Identifier: MIT
+-- CREATE VIRTUAL TABLE temp.t USING imgpar(SELECT ...): deferred inside, finished at its edge.
+CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, img BLOB);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+  INSERT INTO t SELECT i, 'n' || i, apply('cast(make(16, 12, 3 * x + y + ' || i || '), u8)') FROM n;
+CREATE VIRTUAL TABLE temp.soft USING imgpar(
+  SELECT id, name, blend(blur(img, 2), img_invert(img), 0.3) AS img, blur(img, 1) AS second, img_mean(img) AS mean, img AS plain FROM t);
+CREATE TEMP TABLE before AS SELECT * FROM img_counters;
+CREATE TEMP VIEW done AS SELECT group_concat(name || ' ' || (c.value - b.value), ', ') AS done
+  FROM img_counters c JOIN before b USING (name) WHERE name IN ('evaluations', 'decodes', 'encodes');
+
+.print finished images, equal to those of nested calls
+SELECT count(*), sum(img_format(s.img) = 'png'), sum(s.img = png(blend(blur(lazy(t.img), 2), img_invert(t.img), 0.3))),
+       sum(hex(raw(s.img)) = hex(raw(blend(blur(t.img, 2), img_invert(t.img), 0.3)))), sum(s.plain = t.img) FROM soft s JOIN t USING (id);
+
+.print ORDER BY and LIMIT go in: three of a hundred are computed
+DELETE FROM before; INSERT INTO before SELECT * FROM img_counters;
+SELECT id, img_format(img) FROM soft ORDER BY id DESC LIMIT 3;
+SELECT * FROM done;
+DELETE FROM before; INSERT INTO before SELECT * FROM img_counters;
+SELECT id, img_format(img) FROM soft WHERE id > 50 AND id <= 90 ORDER BY id LIMIT 2 OFFSET 1;
+SELECT * FROM done;
+DELETE FROM before; INSERT INTO before SELECT * FROM img_counters;
+SELECT id, img_format(img) FROM soft WHERE id = 7;
+SELECT * FROM done;
+
+.print only the columns that are asked for
+DELETE FROM before; INSERT INTO before SELECT * FROM img_counters;
+SELECT count(name), max(length(plain)) > 0 FROM soft;
+SELECT * FROM done;
+
+.print several outputs of one source in one pass
+DELETE FROM before; INSERT INTO before SELECT * FROM img_counters;
+SELECT img_format(img), img_format(second) FROM soft WHERE id = 9;
+SELECT * FROM done;
+
+.print a nested pipeline over 100 rows costs 100 runs and 100 encodes
+DELETE FROM before; INSERT INTO before SELECT * FROM img_counters;
+SELECT count(img) FROM soft;
+SELECT * FROM done;
+
+.print conditions of all kinds
+SELECT group_concat(id) FROM soft WHERE id BETWEEN 3 AND 6;
+SELECT group_concat(id) FROM soft WHERE name IN ('n3', 'n4', 'n5') AND name IS NOT 'n4';
+SELECT group_concat(id) FROM soft WHERE mean > 120 AND mean < 122;
+SELECT group_concat(id) FROM soft WHERE name LIKE 'n1_' AND name > 'n15';
+SELECT group_concat(id) FROM soft WHERE img IS NULL OR id = '5';
+SELECT id FROM soft WHERE img = (SELECT png(blend(blur(lazy(img), 2), img_invert(img), 0.3)) FROM t WHERE id = 11);
+SELECT count(*) FROM soft WHERE id = 1.5 OR name = 5 OR mean = 'x';
+SELECT group_concat(id) FROM (SELECT id FROM soft ORDER BY mean DESC, name LIMIT 3);
+SELECT count(DISTINCT second), count(DISTINCT id) FROM soft WHERE id <= 5;
+SELECT a.id, b.id FROM soft a JOIN soft b ON b.id = a.id + 1 WHERE a.id IN (1, 99, 100);
+
+.print tables on tables: deferred until the outer edge
+CREATE VIRTUAL TABLE temp.outer_one USING imgpar(SELECT id, img_invert(img) AS img FROM soft WHERE id < 4);
+DELETE FROM before; INSERT INTO before SELECT * FROM img_counters;
+SELECT id, img_format(img) FROM outer_one;
+SELECT * FROM done;
+SELECT count(*) FROM outer_one o JOIN t USING (id) WHERE o.img = png(img_invert(blend(blur(lazy(t.img), 2), img_invert(t.img), 0.3)));
+
+.print a WITH, VALUES, an aggregate, a comment, commas and quotes
+CREATE VIRTUAL TABLE temp.w USING imgpar(WITH a(x, y) AS (VALUES (1, 'it''s, so'), (2, 'b')) SELECT x, y, (SELECT img_stack_mean(img) FROM t WHERE id <= x) AS img FROM a /* end */);
+SELECT x, y, img_format(img), img_pixel(img, 0, 0) FROM w;
+
+.print img_try goes on past a damaged row
+INSERT INTO t VALUES (101, 'cut', substr((SELECT png(img) FROM t WHERE id = 1), 1, 60)), (102, 'none', NULL), (103, 'text', CAST('text' AS BLOB));
+CREATE VIRTUAL TABLE temp.good USING imgpar(SELECT id, img_try(blur(img, 1)) AS img, img_error(blur(img, 1)) AS error FROM t WHERE id >= 100);
+SELECT id, img_format(img), error FROM good;
+SELECT img_try(lazy(img)) IS NULL, img_error(lazy(img)), img_try(img) IS NULL, img_error(img) FROM t WHERE id = 101;
+SELECT img_try(img) = img, img_try(lazy(img)) = png(img), img_error(img), img_error(NULL), img_try(NULL), img_error('a') FROM t WHERE id = 1;
+
+.print refused
+CREATE VIRTUAL TABLE x USING imgpar(SELECT 1);
+CREATE VIRTUAL TABLE temp.x USING imgpar(DELETE FROM t);
+CREATE VIRTUAL TABLE temp.x USING imgpar(DELETE FROM t RETURNING id);
+CREATE VIRTUAL TABLE temp.x USING imgpar(SELECT 1; SELECT 2);
+CREATE VIRTUAL TABLE temp.x USING imgpar(SELECT ?);
+CREATE VIRTUAL TABLE temp.x USING imgpar;
+CREATE VIRTUAL TABLE temp.x USING imgpar(PRAGMA user_version);
+CREATE VIRTUAL TABLE temp.x USING imgpar(SELECT * FROM nowhere);
+CREATE VIRTUAL TABLE temp.x USING imgpar(SELECT 1 AS a, 2 AS a);
+CREATE VIRTUAL TABLE temp.x USING imgpar(SELECT blur(img, -1) AS img FROM t);
+SELECT * FROM x;
+SELECT id, length(img) FROM soft WHERE id > 100;
+INSERT INTO soft(id) VALUES (1);

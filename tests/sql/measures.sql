@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: MIT
+-- Measures and aggregates, on images small enough to work out by hand.
+CREATE TABLE t(id INTEGER PRIMARY KEY, img BLOB);
+INSERT INTO t VALUES (1, CAST('P5 4 1 255' || char(10) || 'ABCD' AS BLOB)),
+                     (2, CAST('P5 4 1 255' || char(10) || 'BBDD' AS BLOB)),
+                     (3, CAST('P6 2 1 255' || char(10) || 'RGBrgb' AS BLOB)),
+                     (4, NULL);
+
+.print std: of 65..68 the square root of 1.25; of equal values 0
+SELECT printf('%.9f', img_std(img)), printf('%.9f', img_std(lazy(img))), img_std(apply('make(5, 4, 200)', NULL)) FROM t WHERE id = 1;
+SELECT img_std(apply('make(5, 4, 200)')), printf('%.6f', img_std(img_cast(img, 'f32'))) FROM t WHERE id = 1;
+
+.print psnr: the mean square is (1 + 0 + 1 + 0) / 4, so 10 log10(255^2 / 0.5)
+SELECT printf('%.6f', img_psnr(a.img, b.img)), printf('%.6f', img_psnr(lazy(a.img), b.img, 100)), img_psnr(a.img, a.img)
+  FROM t a, t b WHERE a.id = 1 AND b.id = 2;
+
+.print ssim: of two flat images (2 a b + C1) / (a^2 + b^2 + C1), with C1 = 6.5025; of an image with itself 1
+SELECT printf('%.5f', img_ssim(apply('cast(make(20, 20, 100), u8)'), apply('cast(make(20, 20, 50), u8)'))),
+       printf('%.5f', (2.0 * 100 * 50 + 6.5025) / (100 * 100 + 50 * 50 + 6.5025));
+SELECT img_ssim(img, img), img_ssim(lazy(img), img) FROM t WHERE id = 1;
+
+.print equal
+SELECT img_equal(a.img, b.img), img_equal(a.img, a.img), img_equal(lazy(a.img), png(a.img)), img_equal(a.img, c.img),
+       img_equal(a.img, img_cast(a.img, 'f32')) FROM t a, t b, t c WHERE a.id = 1 AND b.id = 2 AND c.id = 3;
+
+.print a pixel
+SELECT img_pixel(img, 3, 0), img_pixel(img_invert(lazy(img)), 0, 0) FROM t WHERE id = 1;
+SELECT img_pixel(img, 1, 0), img_pixel(img, 1, 0, 2), typeof(img_pixel(img_cast(img, 'f32'), 0, 0, 0)) FROM t WHERE id = 3;
+SELECT img_pixel(img, 4, 0) FROM t WHERE id = 1;
+SELECT img_pixel(img, 0, -1) FROM t WHERE id = 1;
+
+.print hamming: bits that differ
+SELECT hamming(0, 7), hamming(-1, 0), hamming(5, 5), hamming(NULL, 1);
+SELECT hamming(1.5, 2);
+
+.print phash: hardly changed by scale and quality, and all bits by inversion
+SELECT hamming(phash(a), phash(resize(a, 100))) <= 4, hamming(phash(a), phash(jpeg(a, 30))) <= 4, hamming(phash(a), phash(lazy(a))),
+       hamming(phash(a), phash(img_invert(a))) >= 60, hamming(phash(a), phash(flip(a))) > 16
+  FROM (SELECT apply('cast(make(160, 120, 128 + 60 * sin(x / 9.0) * cos(y / 14.0 + x / 50.0) + 40 * sin(y / 31.0)), u8)') AS a);
+
+.print stacks: the mean of 65 and 66 is 65.5, to even 66; of 67 and 68 it is 68
+SELECT hex(raw(img_stack_mean(img))), hex(raw(img_stack_min(img))), hex(raw(img_stack_max(img))) FROM t WHERE id <> 3;
+SELECT img_format(img_stack_mean(lazy(img))), hex(raw(img_stack_mean(lazy(img)))) FROM t WHERE id <> 3;
+SELECT img_stack_mean(img), img_stack_min(img) FROM t WHERE id = 4;
+SELECT id % 2, hex(raw(img_stack_max(img))) FROM t WHERE id < 3 GROUP BY 1;
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 41)
+  SELECT hex(raw(img_stack_mean(CAST('P5 2 1 255' || char(10) || char(40 + i, 100) AS BLOB)))),
+         hex(raw(img_stack_max(CAST('P5 2 1 255' || char(10) || char(40 + i, 100) AS BLOB)))) FROM n;
+SELECT img_stack_mean(img) FROM t;
+
+.print a contact sheet: two cells of 4 x 4, a gap of 1, the images in their middle
+SELECT img_width(s), img_height(s), img_channels(s), img_pixel(s, 0, 0), img_pixel(s, 1, 2), img_pixel(s, 4, 2), img_pixel(s, 6, 2)
+  FROM (SELECT montage(img, 'columns=2, width=4, height=4, gap=1, background=9') AS s FROM t WHERE id < 3);
+SELECT img_width(s), img_height(s), img_format(s) FROM (SELECT montage(lazy(img), 0, 10) AS s FROM t, (SELECT 1 UNION ALL SELECT 2));
+SELECT montage(img, 'rows=2') FROM t;
+SELECT montage(img, -1) FROM t;
+
+.print NULL in, NULL out
+SELECT img_std(NULL), img_psnr(img, NULL), img_ssim(NULL, img), img_equal(img, NULL), img_pixel(img, NULL, 0), phash(NULL) FROM t WHERE id = 1;
+.print errors
+SELECT img_psnr(a.img, b.img) FROM t a, t b WHERE a.id = 1 AND b.id = 3;
+SELECT img_psnr(img, img, 0) FROM t WHERE id = 1;

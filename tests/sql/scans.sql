@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: MIT
+-- Tables whose rows are made one by one: pixels, img_tiles, img_files, imgpar_folder; and img_stats_of.
+CREATE TABLE t(id INTEGER PRIMARY KEY, img BLOB);
+INSERT INTO t VALUES (1, CAST('P5 4 3 255' || char(10) || 'ABCDEFGHIJKL' AS BLOB)),
+                     (2, CAST('P6 2 2 255' || char(10) || 'RGBrgbRGBrga' AS BLOB)),
+                     (3, NULL);
+
+.print pixels: one row each; v is 0.299 r + 0.587 g + 0.114 b
+SELECT p.* FROM t, pixels(img) p WHERE id = 2;
+SELECT group_concat(v, ' ') FROM t, pixels(img) WHERE id = 1;
+SELECT group_concat(v, ' ') FROM t, pixels(img_invert(lazy(img))) WHERE id = 1;
+SELECT x, y, r, a, typeof(v) FROM t, pixels(img_cast(img, 'f32')) WHERE id = 1 AND x = 3 AND y = 2;
+.print bounds on x and y, a rectangle, and both
+SELECT group_concat(x || ',' || y || '=' || v, ' ') FROM t, pixels(img) WHERE id = 1 AND x > 0.5 AND x <= 2 AND y >= 1;
+SELECT group_concat(x || ',' || y || '=' || v, ' ') FROM t, pixels(img, 1, 1, 2, 9) WHERE id = 1;
+SELECT group_concat(x || ',' || y || '=' || v, ' ') FROM t, pixels(img, -1, 0, 3, 2) WHERE id = 1 AND y = 1;
+SELECT count(*) FROM t, pixels(img) WHERE id = 1 AND (x > 3 OR y = 0);
+SELECT count(*) FROM t, pixels(img) WHERE x > 'a' AND id = 1;
+SELECT count(*) FROM t, pixels(img) WHERE x = 1e300 OR y < -5;
+SELECT count(*) FROM t JOIN pixels(img) p ON p.x = t.id;
+.print only what lies within is computed: 100 of 1,000,000 bytes
+CREATE TABLE big AS SELECT apply('cast(make(1000, 1000, (x + y) % 251), u8)') AS img;
+CREATE TEMP TABLE before AS SELECT * FROM img_counters;
+SELECT count(*), min(v), max(v) FROM big, pixels(lazy(img)) WHERE x BETWEEN 500 AND 509 AND y BETWEEN 600 AND 609;
+SELECT c.value - b.value FROM img_counters c JOIN before b USING (name) WHERE name = 'bytes_downloaded';
+
+.print stats: the mean of 82 114 82 114 is 98, its deviation 16
+SELECT id, s.* FROM t, img_stats_of(img) s WHERE id = 2;
+SELECT min, max, round(mean, 6), round(std, 6), sum, count FROM t, img_stats_of(img_cast(lazy(img), 'f32')) WHERE id = 1;
+SELECT count(*) FROM img_stats_of(NULL);
+
+.print tiles: plain of a plain image, deferred of a deferred one
+SELECT "column", "row", x, y, width, height, img_format(image), hex(raw(image)) FROM t, img_tiles(img, 3, 2) WHERE id = 1;
+SELECT x, y, img_format(image), hex(raw(image)) FROM t, img_tiles(img_invert(lazy(img)), 3, 2) WHERE id = 1;
+SELECT count(*), sum(width * height) FROM t, img_tiles(img, 100, 1) WHERE id = 1;
+
+.print files: sorted, by glob, with the folders below
+SELECT writefile('files/b.png', img_invert(img)), writefile('files/a.pgm', img), writefile('files/sub/c.png', png(img)),
+       writefile('files/not.txt', 'hello'), writefile('files/cut.png', substr(png(img), 1, 50)) > 0 FROM t WHERE id = 1;
+SELECT name, format, width, height, channels, error FROM img_files('files');
+SELECT path, size, mtime > 1e9 FROM img_files('files', '*.p?m') WHERE size > 0;
+SELECT path FROM img_files('files/', '*.png', 1);
+SELECT name, hex(raw(image)) FROM img_files('files', '[ab].*') WHERE error IS NULL;
+SELECT name FROM img_files('files') WHERE img_valid(image) ORDER BY name DESC;
+SELECT count(*) FROM img_files(NULL);
+SELECT * FROM img_files('nowhere');
+SELECT * FROM img_files;
+
+.print a folder as a table, in temp only, with deferred images
+CREATE VIRTUAL TABLE temp.album USING imgpar_folder(dir='files', glob='[ab].*');
+SELECT name, width, img_format(image), hex(raw(img_invert(image))) FROM album;
+CREATE VIRTUAL TABLE temp.deep USING imgpar_folder(dir = "files", recursive = 1);
+SELECT count(*), sum(error IS NULL) FROM deep;
+CREATE VIRTUAL TABLE album2 USING imgpar_folder(dir='files');
+CREATE VIRTUAL TABLE temp.album2 USING imgpar_folder(glob='*');
+CREATE VIRTUAL TABLE temp.album2 USING imgpar_folder(dir='files', depth=3);
+SELECT * FROM imgpar_folder;
+
+.print errors
+SELECT * FROM t, pixels(img, 'a') WHERE id = 1;
+SELECT * FROM img_tiles((SELECT img FROM t), 0, 2);
+SELECT * FROM img_tiles((SELECT img FROM t), 2);
+SELECT * FROM pixels(7);
+.print a deferred image of damaged bytes fails where it is computed, and the message tells its way there
+SELECT img_format(img_invert(blur(lazy(x'0102'), 1)));
+SELECT length(img_invert(blur(lazy(x'0102'), 1))) > 80;
+SELECT png(img_invert(blur(lazy(x'0102'), 1)));
+SELECT png(apply('blur($1, 1)', lazy(x'0102')));
+SELECT img_mean(blur(lazy(x'0102'), 1));

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# sql_reference.sh - img_reference, of which the manual page imgpar-sql(7) is made, describes what is registered, all of
+# it and nothing else; every example in it runs; the page formats.
+. "${srcdir:-.}/tests/common.sh"
+need_module
+scratch
+
+# ---- what is registered -----------------------------------------------------------------------
+
+sqlite3 :memory: "SELECT DISTINCT name FROM pragma_function_list UNION SELECT name FROM pragma_module_list" | sort > before
+sql "SELECT DISTINCT name FROM pragma_function_list UNION SELECT name FROM pragma_module_list" | sort > after
+comm -13 before after > registered
+sql "SELECT name FROM img_reference UNION SELECT 'img_' || name FROM img_ops WHERE sql_name IS NOT NULL
+     UNION SELECT name FROM pragma_module_list WHERE name IN ('histogram')" | sort > described
+diff -u registered described || fail "what is registered (-) is not what is described (+)"
+expect "no description is empty" "$(sql "SELECT name FROM img_reference WHERE about IS NULL OR about = '' OR arguments IS NULL")" ""
+
+# ---- the examples --------------------------------------------------------------------------------
+
+"$imgpar_run" -e 'cast(make(40, 30, 128 + 60 * sin(x / 9.0 + c) + 50 * cos(y / 11.0), channels=3), u8)' -o picture.png || fail "a picture"
+photos="CREATE TABLE photos(img BLOB); INSERT INTO photos VALUES (readfile('picture.png'));"
+{
+    echo "$photos"
+    sql "SELECT CASE WHEN example GLOB 'SELECT*' OR example GLOB 'CREATE*' THEN example
+                     ELSE 'SELECT typeof(' || example || ') FROM photos' END || ';'
+         FROM img_reference WHERE example IS NOT NULL"
+} > examples.sql
+[ "$(grep -c . examples.sql)" -gt 90 ] || fail "there are few examples"
+sqlite3 -batch -cmd ".load $builddir/imgpar" :memory: < examples.sql > results 2> errors
+[ ! -s errors ] || fail "an example fails: $(head -n 20 errors)"
+grep -qx null results && fail "an example gives NULL: $(grep -nx null results)"
+expect "everything has an example" "$(sql "SELECT name FROM img_reference WHERE example IS NULL")" ""
+
+# ---- the page --------------------------------------------------------------------------------------
+
+page=$builddir/src/imgpar-sql.7
+[ -s "$page" ] || fail "there is no manual page"
+for word in 'SH LOADING' 'B lazy(img)' 'B pixels(image, x0, y0, w, h)' 'Columns: x INTEGER, y INTEGER' 'B blur(a'; do
+    grep -qF "$word" "$page" || fail "the page lacks: $word"
+done
+if command -v groff > /dev/null; then
+    groff -man -Tutf8 -ww "$page" 2>&1 > /dev/null | grep -v 'cannot adjust\|cannot break' | head -n 5 > complaints
+    [ ! -s complaints ] || fail "groff: $(cat complaints)"
+fi
+finish

@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# sql_samples.sh - the samples of folders of pictures say what they should, and the transcript in the README, typed into
+# sqlite3 as it stands, gives what the README shows.
+. "${srcdir:-.}/tests/common.sh"
+need_module
+scratch
+samples=$top_srcdir/samples
+
+# ---- the README ----------------------------------------------------------------------------
+
+cp "$samples/scenes.conf" .
+expect_status "scenes.conf draws three pictures" 0 "$imgpar_run" scenes.conf
+mkdir photos lib
+cp tower.png sunset.png forest.png photos/
+
+# Its lines begin with a prompt where they are typed; the others are answers.
+awk '/^```$/ { inside = 0 } inside { print } /^```/ && !/^```[a-z]/ { getline; if (/^sqlite> /) { inside = 1; print } }' \
+    "$top_srcdir/README" > transcript
+sed -n 's/^sqlite> //p; s/^   \.\.\.> //p' transcript > typed
+grep -v -e '^sqlite> ' -e '^   \.\.\.> ' transcript > wanted
+[ -s typed ] || fail "there is no transcript in the README"
+ln -s "$builddir/imgpar.so" lib/imgpar.so
+LD_LIBRARY_PATH=$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} sqlite3 -batch < typed > got 2>&1
+diff -u wanted got || fail "the transcript gives something else"
+
+# ---- the samples -----------------------------------------------------------------------------
+
+sql "SELECT writefile('photos/small.jpg', jpeg(resize(readfile('tower.png'), 300), 60)),
+            writefile('photos/dark.jpg', jpeg(linear(readfile('sunset.png'), 0.12), 90)),
+            writefile('photos/blurred.jpg', jpeg(blur(readfile('forest.png'), 6), 90)),
+            writefile('photos/cut.png', substr(readfile('tower.png'), 1, 20000)),
+            writefile('photos/notes.txt', 'no picture')" > /dev/null || fail "pictures for the samples"
+
+sample() { sql < "$samples/$1.sql" 2>&1; }
+
+expect "thumbnails.sql" "$(sample thumbnails)" "photos/blurred.jpg|640x426|320x213|
+photos/cut.png|640x426||image > thumbnail: PNG: the data ends early
+photos/dark.jpg|640x426|320x213|
+photos/forest.png|640x426|320x213|
+photos/small.jpg|300x200|300x200|
+photos/sunset.png|640x426|320x213|
+photos/tower.png|640x426|320x213|"
+
+sample nearest > nearest
+expect "nearest.sql finds the scaled picture by its hash" "$(sed -n 2p nearest)" "small.jpg|0"
+expect "nearest.sql finds the scaled picture by its colours" "$(sed -n '6s/|.*//p' nearest)" "small.jpg"
+expect "nearest.sql finds three of each" "$(wc -l < nearest | tr -d ' ')" 8
+
+expect "contact-sheet.sql" "$(sample contact-sheet)" "sheet.png"
+expect "the sheet has two rows of three" "$(sql "SELECT img_width(readfile('sheet.png')), img_height(readfile('sheet.png'))")" "640|330"
+
+sample compare > compare
+expect "compare.sql: nothing changed" "$(sed -n '$p' compare)" "nothing|Inf dB|1.000|1"
+expect "compare.sql: quality counts" "$(cut -d'|' -f1,4 compare | head -n 4 | tr '\n' ' ')" "jpeg 95|0 jpeg 75|0 jpeg 30|0 blur 1|0 "
+expect "compare.sql: psnr falls" "$(sed -n 's/^jpeg.*|\([0-9.]*\) dB.*/\1/p' compare | sort -rnc 2>&1)" ""
+
+expect "sort-out.sql" "$(sample sort-out | cut -d'|' -f1,4)" "blurred.jpg|blurred
+cut.png|damaged
+dark.jpg|dark
+forest.png|good
+small.jpg|good
+sunset.png|good
+tower.png|good"
+finish
