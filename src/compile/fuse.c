@@ -13,13 +13,15 @@
  *      to memory and reading it back costs less than computing its halo again.
  *   5. The kernel stays of a size that compiles fast (MAX_STAGES).
  *
- * Reductions and histograms end a kernel, since all of their input must be seen first. Every
+ * Reductions and histograms end a kernel, since all of their input must be seen first. Opaque stages
+ * (ir/opaque.h) are kernels of their own, on both sides of which values are in memory. Every
  * refusal leaves its reason with the kernel, for --explain.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "compile/passes.h"
 #include "graph/array.h"
+#include "ir/opaque.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,18 +38,25 @@ typedef struct fusing {
     ip_stage *visiting;
 } fusing;
 
-static const int64_t *domain_of(const ip_stage *s) { return s->kind == IP_STAGE_MAP ? s->dims : s->over; }
+static bool is_fold(const ip_stage *s) { return s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM; }
+static const int64_t *domain_of(const ip_stage *s) { return is_fold(s) ? s->over : s->dims; }
 
-static void note_source(ip_expr *load, void *user)
+static void note_reader(fusing *f, const ip_stage *p)
 {
-    fusing *f = user;
-    ip_stage *p = load->source, *reader = f->visiting;
+    ip_stage *reader = f->visiting;
     f->is_live[p->id] = 1;
     if (f->reader[p->id] && f->kernel_of[f->reader[p->id]->id] != f->kernel_of[reader->id])
         f->has_two_kernels[p->id] = 1;
     f->reader[p->id] = reader;
     if (reader->node != p->node)
         f->is_other_node[p->id] = 1;
+}
+
+static void note_source(ip_expr *load, void *user)
+{
+    fusing *f = user;
+    ip_stage *p = load->source, *reader = f->visiting;
+    note_reader(f, p);
     if (!ip_load_reach(f->plan->ir, load, domain_of(reader)).is_local)
         f->reads_gather[p->id] = 1;
 }
@@ -120,6 +129,14 @@ static ip_kernel *joinable(fusing *f, ip_stage *p, const char **why)
     }
     ip_stage *reader = f->reader[p->id];
     ip_kernel *kernel = &f->plan->kernels[f->kernel_of[reader->id]];
+    if (p->kind == IP_STAGE_OPAQUE) {
+        *why = "hand-written kernels compute it";
+        return NULL;
+    }
+    if (kernel->schedule == IP_SCHEDULE_OPAQUE) {
+        *why = "hand-written kernels read it from memory";
+        return NULL;
+    }
     if (p->kind != IP_STAGE_MAP) {
         *why = "all of its input must be seen before a reader can start";
         return NULL;
@@ -163,8 +180,8 @@ static ip_kernel *new_kernel(fusing *f, ip_stage *root)
     ip_kernel *k = &kernels[plan->n_kernels];
     memset(k, 0, sizeof *k);
     plan->n_kernels++;
-    k->schedule = f->schedule;
-    k->is_fold = root->kind != IP_STAGE_MAP;
+    k->schedule = root->opaque ? IP_SCHEDULE_OPAQUE : f->schedule;
+    k->is_fold = is_fold(root);
     memcpy(k->domain, domain_of(root), sizeof k->domain);
     if (!add_stage(k, root))
         plan->ir->failed = true;
@@ -175,7 +192,7 @@ static ip_kernel *new_kernel(fusing *f, ip_stage *root)
 static void note_fallback(fusing *f, ip_kernel *k)
 {
     ip_schedule wanted = f->options->schedule;
-    if (wanted == IP_SCHEDULE_TILES || wanted == IP_SCHEDULE_TEXTURE)
+    if (k->schedule != IP_SCHEDULE_OPAQUE && (wanted == IP_SCHEDULE_TILES || wanted == IP_SCHEDULE_TEXTURE))
         snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for this kernel; pixels is used",
                  ip_schedule_name(wanted));
 }
@@ -215,7 +232,7 @@ static void fuse_all(fusing *f)
     ip_ir *ir = f->plan->ir;
     for (int id = ir->n_stages - 1; id >= 0 && !ir->failed; id--) {
         ip_stage *s = ir->stages[id];
-        if (!ip_stage_computes(s) || !(f->is_live[id] || s->is_output))
+        if (!(ip_stage_computes(s) || s->opaque) || !(f->is_live[id] || s->is_output))
             continue;
         const char *why;
         ip_kernel *k = joinable(f, s, &why);
@@ -228,6 +245,8 @@ static void fuse_all(fusing *f)
         }
         f->kernel_of[id] = (int)(k - f->plan->kernels);
         f->visiting = s;
+        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
+            note_reader(f, s->opaque->inputs[i]);
         ip_stage_each_load(ir, s, note_source, f);
     }
 }

@@ -12,6 +12,7 @@
 
 typedef enum ip_schedule {
     IP_SCHEDULE_AUTO, IP_SCHEDULE_ROWS, IP_SCHEDULE_TILES, IP_SCHEDULE_TEXTURE, IP_SCHEDULE_PIXELS, IP_SCHEDULE_REF,
+    IP_SCHEDULE_OPAQUE, /* hand-written kernels; cannot be asked for */
     IP_N_SCHEDULES
 } ip_schedule;
 
@@ -121,11 +122,14 @@ ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage);
 /* Rows that a strip computes beyond its own, to fill its rings. */
 int ip_kernel_halo(const ip_kernel *kernel);
 
-/* The region of input that kernel reads to compute region of its outputs; [z0 z1 y0 y1 x0 x1], clipped. */
-typedef struct ip_region { int64_t z0, z1, y0, y1, x0, x1; } ip_region;
 /* Bytes of that region of a stage's elements. */
 uint64_t ip_region_bytes(const ip_region *region, const ip_stage *stage);
+/* The region of input that kernel reads to compute region of its outputs, clipped. */
 void ip_kernel_demand(const ip_plan *plan, const ip_kernel *kernel, const ip_stage *input, const ip_region *region,
                       ip_region *needed);
+/* The description of an opaque root; NULL: it is none. */
+const ip_opaque *ip_kernel_opaque(const ip_kernel *kernel);
+/* Grows a region of the root to what the kernel computes when it is asked for it. */
+void ip_kernel_widen(const ip_kernel *kernel, ip_region *region);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "run/opaque.h"
 #include "run/ref.h"
 
 #include <stdio.h>
@@ -90,6 +91,7 @@ static void infer_demand(evaluation *e, const ip_stage *result, const ip_region 
         const ip_kernel *kernel = &e->plan->kernels[k];
         if (!e->is_needed[root_of(kernel)->id])
             continue;
+        ip_kernel_widen(kernel, &e->needed[root_of(kernel)->id]);
         ip_region r = kernel_region(e, kernel);
         for (int i = 0; i < kernel->n_inputs; i++) {
             ip_region input;
@@ -180,6 +182,8 @@ static uint64_t bytes_needed(const evaluation *e)
         if (!e->is_needed[k] || (s->kind == IP_STAGE_SOURCE && s->value && ip_value_is_on_device(s->value)))
             continue;
         total += ip_region_bytes(&e->needed[k], s);
+        if (s->opaque)
+            total += ip_opaque_scratch_bytes(e->runner.device, s->opaque, &e->needed[k]);
     }
     return total;
 }
@@ -257,7 +261,8 @@ static imgpar_status run_strip(evaluation *e, const ip_stage *s, const ip_region
     size_t row = (size_t)(s->dims[2] * s->dims[3]) * ip_dtype(s->dtype)->size_bytes;
     if (!st) {
         double start = ip_now_ms();
-        st = ip_buffer_read(e->bindings[s->id].buffer, 0, host + row * (size_t)r->y0, row * (size_t)(r->y1 - r->y0), err);
+        const ip_binding *b = &e->bindings[s->id]; /* an opaque stage may have made more */
+        st = ip_buffer_read(b->buffer, row * (size_t)(r->y0 - b->region.y0), host + row * (size_t)r->y0, row * (size_t)(r->y1 - r->y0), err);
         ip_runner_event(&e->runner, "download", "strip", start, row * (size_t)(r->y1 - r->y0), row * (size_t)(r->y1 - r->y0));
     }
     unbind_all(e);
@@ -299,7 +304,7 @@ static imgpar_status run_strips_of(evaluation *e, const ip_stage *s, int64_t row
 static imgpar_status run_strips(evaluation *e, ip_value **values, ip_error *err)
 {
     const ip_stage *s = e->plan->outputs[0];
-    int64_t rows = e->plan->n_outputs == 1 && s->kind == IP_STAGE_MAP && s->dims[0] == 1 ? rows_that_fit(e, s) : 0;
+    int64_t rows = e->plan->n_outputs == 1 && (s->kind == IP_STAGE_MAP || s->opaque) && s->dims[0] == 1 ? rows_that_fit(e, s) : 0;
     if (rows == 0)
         return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: needs more than the %llu kB that are left for it on the device",
                        s->node->op->info.name, (unsigned long long)(ip_device_budget_left(e->runner.device) >> 10));

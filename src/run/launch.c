@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "run/opaque.h"
 #include "run/shaders.h"
 
 #include <math.h>
@@ -259,18 +260,19 @@ static imgpar_status get_program(launching *l, ip_error *err)
     return st;
 }
 
-static void report_kernel(const launching *l, const char *name, double start_ms, double busy_ms)
+void ip_kernel_report(const ip_runner *runner, const ip_kernel *k, const ip_binding *bindings, double start_ms,
+                      double busy_ms)
 {
-    const imgpar_options *o = l->runner->options;
+    const imgpar_options *o = runner->options;
     if (!o || !o->on_event)
         return;
-    imgpar_event e = { .kind = "kernel", .name = name, .ops = l->kernel->ops, .schedule = ip_schedule_name(l->kernel->schedule),
-                       .start_ms = start_ms - l->runner->started_ms };
+    imgpar_event e = { .kind = "kernel", .name = k->name, .ops = k->ops, .schedule = ip_schedule_name(k->schedule),
+                       .start_ms = start_ms - runner->started_ms };
     e.end_ms = e.start_ms + busy_ms;
-    for (int i = 0; i < l->kernel->n_inputs; i++)
-        e.bytes_read += ip_region_bytes(&l->bindings[l->kernel->inputs[i]->id].region, l->kernel->inputs[i]);
-    for (int i = 0; i < l->kernel->n_outputs; i++)
-        e.bytes_written += ip_region_bytes(&l->bindings[l->kernel->outputs[i]->id].region, l->kernel->outputs[i]);
+    for (int i = 0; i < k->n_inputs; i++)
+        e.bytes_read += ip_region_bytes(&bindings[k->inputs[i]->id].region, k->inputs[i]);
+    for (int i = 0; i < k->n_outputs; i++)
+        e.bytes_written += ip_region_bytes(&bindings[k->outputs[i]->id].region, k->outputs[i]);
     o->on_event(o->user, &e);
 }
 
@@ -440,6 +442,8 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     imgpar_status st = check_rows(kernel, err);
     if (st)
         return st;
+    if (kernel->schedule == IP_SCHEDULE_OPAQUE)
+        return ip_opaque_run(runner, kernel, bindings, region, err);
     if (as_rows) {
         divide(&l);
         st = plan_scratch(&l, err);
@@ -457,7 +461,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     if (!st && kernel->is_fold)
         st = launch_finish(&l, timed ? &busy_ms : NULL, err);
     if (!st)
-        report_kernel(&l, kernel->name, start_ms, busy_ms);
+        ip_kernel_report(runner, kernel, bindings, start_ms, busy_ms);
     /* Enqueued kernels hold the memory they use; the queue is in order, so the pool may reuse it. */
     ip_buffer_release(l.scratch);
     ip_buffer_release(l.param_buffer);
