@@ -181,6 +181,7 @@ static ip_kernel *new_kernel(fusing *f, ip_stage *root)
     memset(k, 0, sizeof *k);
     plan->n_kernels++;
     k->schedule = root->opaque ? IP_SCHEDULE_OPAQUE : f->schedule;
+    k->in_groups = f->schedule == IP_SCHEDULE_PIXELS;
     k->is_fold = is_fold(root);
     memcpy(k->domain, domain_of(root), sizeof k->domain);
     if (!add_stage(k, root))

@@ -79,6 +79,7 @@ typedef struct ip_kernel {
     bool has_scratch;
     bool whole_rows;         /* a wrap border needs complete rows: no split along x */
     bool is_fold;            /* the root is a REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
+    bool in_groups;          /* opaque: work-groups of many items, as GPUs want them */
     int64_t domain[4];       /* what the work-items walk */
     char ops[192];           /* "boxblur,blend,overlay" */
     char reason[200];        /* why its root was not fused into a reader; "" */

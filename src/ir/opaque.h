@@ -26,7 +26,7 @@ enum { IP_OPAQUE_INPUTS = 4, IP_OPAQUE_SCRATCH = 4, IP_OPAQUE_BUFFERS = 8, IP_OP
 
 /* What a description may know of a device. */
 typedef struct ip_opaque_device {
-    bool is_cpu;
+    bool is_cpu;         /* wants long work-items, each by itself; else groups of many. The shader sees it as IP_CPU */
     int compute_units;
     int vector_bytes;    /* of the widest registers: 16, 32 or 64; the shader sees it as IP_VECTOR_BYTES */
 } ip_opaque_device;

@@ -182,8 +182,11 @@ static uint64_t bytes_needed(const evaluation *e)
         if (!e->is_needed[k] || (s->kind == IP_STAGE_SOURCE && s->value && ip_value_is_on_device(s->value)))
             continue;
         total += ip_region_bytes(&e->needed[k], s);
-        if (s->opaque)
-            total += ip_opaque_scratch_bytes(e->runner.device, s->opaque, &e->needed[k]);
+    }
+    for (int k = 0; k < e->plan->n_kernels; k++) {
+        const ip_stage *root = root_of(&e->plan->kernels[k]);
+        if (e->is_needed[root->id])
+            total += ip_opaque_scratch_bytes(e->runner.device, &e->plan->kernels[k], &e->needed[root->id]);
     }
     return total;
 }

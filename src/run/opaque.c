@@ -15,17 +15,20 @@ typedef struct running {
     double busy_ms;
 } running;
 
-static ip_opaque_device facts_of(const ip_device *device)
+static ip_opaque_device facts_of(const ip_device *device, const ip_kernel *kernel)
 {
     const ip_device_facts *f = ip_device_facts_of(device);
-    return (ip_opaque_device){ .is_cpu = f->kind == IP_DEVICE_CPU, .compute_units = (int)f->info.compute_units,
+    return (ip_opaque_device){ .is_cpu = !kernel->in_groups, .compute_units = (int)f->info.compute_units,
                                .vector_bytes = (int)f->vector_bytes };
 }
 
-uint64_t ip_opaque_scratch_bytes(const ip_device *device, const ip_opaque *o, const ip_region *region)
+uint64_t ip_opaque_scratch_bytes(const ip_device *device, const ip_kernel *kernel, const ip_region *region)
 {
-    ip_opaque_call call = { .opaque = o, .device = facts_of(device), .result = *region };
+    const ip_opaque *o = ip_kernel_opaque(kernel);
     uint64_t bytes[IP_OPAQUE_SCRATCH] = { 0 }, total = 0;
+    if (!o)
+        return 0;
+    ip_opaque_call call = { .opaque = o, .device = facts_of(device, kernel), .result = *region };
     for (int k = 0; k < o->n_inputs; k++)
         o->kind->reads(o, k, region, &call.in[k]);
     if (o->kind->scratch)
@@ -135,7 +138,7 @@ imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, co
 {
     const ip_opaque *o = ip_kernel_opaque(kernel);
     running r = { .runner = runner, .kernel = kernel, .bindings = bindings,
-                  .call = { .opaque = o, .device = facts_of(runner->device), .result = *region } };
+                  .call = { .opaque = o, .device = facts_of(runner->device, kernel), .result = *region } };
     if (is_empty(region))
         return IMGPAR_OK;
     for (int k = 0; k < o->n_inputs; k++)
