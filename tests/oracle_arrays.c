@@ -22,4 +22,31 @@ static void matmul(const call *c, picture *out)
     }
 }
 
-const oracle_row oracle_arrays[] = { { "matmul", matmul }, { NULL, NULL } };
+/* ---- order ------------------------------------------------------------------------------------ */
+
+/* Of two values along the channels, NaN last; in results -0 before 0. */
+static bool comes_before(real u, real v, bool descending)
+{
+    if (isnan(u) || isnan(v)) return !isnan(u) && isnan(v);
+    return descending ? u > v : u < v;
+}
+
+/* Along the channels: how many come before an element is its place. */
+static void by_rank(const call *c, picture *out, bool indices)
+{
+    const picture *a = c->in[0];
+    bool descending = call_is(c, "descending", "true", "false");
+    *out = picture_new(indices ? IMGPAR_I32 : a->dtype, a->h, a->w, a->c);
+    for (int64_t n = 0; n < picture_count(a); n++) {
+        int64_t base = n / a->c * a->c, rank = 0;
+        for (int64_t k = 0; k < a->c; k++)
+            rank += comes_before(a->v[base + k], a->v[n], descending)
+                || (base + k < n && !comes_before(a->v[n], a->v[base + k], descending));
+        out->v[base + rank] = indices ? (real)(n - base) : a->v[n];
+    }
+}
+
+static void sort(const call *c, picture *out) { by_rank(c, out, false); }
+static void argsort(const call *c, picture *out) { by_rank(c, out, true); }
+
+const oracle_row oracle_arrays[] = { { "matmul", matmul }, { "sort", sort }, { "argsort", argsort }, { NULL, NULL } };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Types of operations on arrays of any rank: products of matrices. */
+/* Types of operations on arrays of any rank: products of matrices, sorting. */
 #include "ops/infer.h"
 #include "ops/matmul.h"
+#include "ops/sort.h"
 
 /* Axis k of a shape of n leading axes, counted from their end; 1 beyond them. */
 static int64_t leading(const ip_type *type, int k)
@@ -50,5 +51,28 @@ imgpar_status ip_infer_matmul(imgpar_array *node, ip_error *err)
                                             "axes equal or 1", ip_shape_text(a, shape_a), ip_shape_text(b, shape_b));
     node->type.dtype = ip_infer_common_dtype(node);
     node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
+int ip_sort_axis(const imgpar_array *node)
+{
+    int axis = (int)ip_param_number(node, "axis");
+    return axis < 0 ? axis + node->inputs[0]->type.rank : axis;
+}
+
+imgpar_status ip_infer_sort(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    int axis = ip_sort_axis(node);
+    char shape[96];
+    if (axis < 0 || axis >= a->rank)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: axis=%d is none of the %d axes of %s", node->op->info.name,
+                       (int)ip_param_number(node, "axis"), a->rank, ip_shape_text(a, shape));
+    node->type = *a;
+    node->range = node->inputs[0]->range;
+    if (node->op->variant == 0) return IMGPAR_OK;
+    node->type.dtype = IMGPAR_I32;
+    node->type.space = IMGPAR_SPACE_DATA;
+    node->range = (ip_range){ 0, (double)(a->shape[axis] - 1) };
     return IMGPAR_OK;
 }

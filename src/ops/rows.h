@@ -34,6 +34,7 @@
 #define INT(name, dflt, lo, hi, unit, help)       { name, "integer", dflt, NULL, lo, hi, unit, help, 1, 0 }
 #define INT_X(name, dflt, lo, hi, unit, help)     { name, "integer", dflt, NULL, lo, hi, unit, help, 0, 0 }
 #define ODD(name, dflt, lo, hi, unit, help)       { name, "integer", dflt, "odd", lo, hi, unit, help, 1, 0 }
+#define BOOL(name, dflt, help)                    { name, "bool", dflt, NULL, 0, 1, "", help, 1, 0 }
 #define BOOL_X(name, dflt, help)                  { name, "bool", dflt, NULL, 0, 1, "", help, 0, 0 }
 #define TEXT(name, help)                          { name, "text", NULL, NULL, 0, 0, "", help, 1, 0 }
 #define CHOICE(name, dflt, words, help)           { name, "choice", dflt, words, 0, 0, "", help, 1, 0 }
