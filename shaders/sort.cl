@@ -153,7 +153,7 @@ __kernel void so_rows(__global const S_T *source, __global S_T *ka, __global S_T
 __kernel void so_count(__global const S_T *restrict source, __global const S_T *restrict keys, __global int *restrict table,
                        __global const int *restrict P)
 {
-    const int n = P[1], item = so_item(P), row = item / P[5], from = item % P[5] * P[6], to = min(from + P[6], n), shift = P[7];
+    const int n = P[1], item = so_item(P), row = item / P[5], from = item % P[5] * P[6], to = from + min(P[6], n - from), shift = P[7];
     const bool descending = P[10] != 0;
     int counts[SO_DIGITS];
     if (item >= P[3])
@@ -211,7 +211,7 @@ __kernel void so_scan(__global int *restrict table, __global const int *restrict
 __kernel void so_scatter(__global const S_T *source, __global const S_T *from_k, __global S_T *to_k, __global const int *from_i,
                          __global int *to_i, __global const int *restrict table, __global const int *restrict P)
 {
-    const int n = P[1], item = so_item(P), row = item / P[5], from = item % P[5] * P[6], to = min(from + P[6], n), shift = P[7];
+    const int n = P[1], item = so_item(P), row = item / P[5], from = item % P[5] * P[6], to = from + min(P[6], n - from), shift = P[7];
     const bool last = P[9] != 0, descending = P[10] != 0;
     int next[SO_DIGITS], sum = 0;
     if (item >= P[3])

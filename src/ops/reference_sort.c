@@ -40,11 +40,17 @@ static uint64_t key_of(const format *f, uint64_t bits)
     return f->descending ? ~key & all : key;
 }
 
-/* The sorted items: a or b. */
-static item *sort_items(item *a, item *b, int64_t n)
+enum { ASK_ITEMS = 65536 }; /* merged between two questions, at least */
+
+/* The sorted items, a or b, in *sorted. */
+static imgpar_status sort_items(item *a, item *b, int64_t n, ip_opaque_ask ask, void *user, const item **sorted)
 {
+    int64_t since = 0;
     for (int64_t run = 1; run < n; run *= 2) {
         for (int64_t from = 0; from < n; from += 2 * run) {
+            imgpar_status st = since >= ASK_ITEMS ? ask(user) : IMGPAR_OK;
+            if (st) return st;
+            since = since >= ASK_ITEMS ? 0 : since + 2 * run;
             int64_t middle = from + run < n ? from + run : n, end = from + 2 * run < n ? from + 2 * run : n;
             int64_t i = from, j = middle;
             for (int64_t out = from; out < end; out++)
@@ -54,7 +60,8 @@ static item *sort_items(item *a, item *b, int64_t n)
         a = b;
         b = t;
     }
-    return a;
+    *sorted = a;
+    return IMGPAR_OK;
 }
 
 imgpar_status ip_sort_compute(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
@@ -65,13 +72,14 @@ imgpar_status ip_sort_compute(const ip_opaque *o, const void *const *in, void *o
     imgpar_status st = a && b ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY;
     for (int64_t row = 0; !st && row < o->sizes[IP_SORT_ROWS]; row++) {
         const unsigned char *from = (const unsigned char *)in[0] + row * n * f.size_bytes;
+        const item *sorted = NULL;
         st = ask(user);
-        for (int64_t k = 0; k < n; k++)
+        for (int64_t k = 0; !st && k < n; k++)
             a[k] = (item){ key_of(&f, load(&f, from + k * f.size_bytes)), (int32_t)k };
-        const item *sorted = sort_items(a, b, n);
-        for (int64_t k = 0; f.indices && k < n; k++)
+        if (!st) st = sort_items(a, b, n, ask, user, &sorted);
+        for (int64_t k = 0; !st && f.indices && k < n; k++)
             ((int32_t *)out)[row * n + k] = sorted[k].place;
-        for (int64_t k = 0; !f.indices && k < n; k++) {
+        for (int64_t k = 0; !st && !f.indices && k < n; k++) {
             uint64_t bits = load(&f, from + sorted[k].place * f.size_bytes);
             memcpy((unsigned char *)out + (row * n + k) * f.size_bytes, &bits, f.size_bytes);
         }

@@ -173,7 +173,8 @@ ip_stage *ip_stages_sort(ip_lower *l)
         return ip_lower_fail(l, IMGPAR_E_LIMIT, "more than 8388607 rows");
     ip_opaque o = { .kind = &kind, .variant = indices ? "indices" : NULL, .defines = defines[type->dtype][indices],
                     .dtype = type->dtype, .n_inputs = 1,
-                    .sizes = { count / n, n, indices, ip_param_number(l->node, "descending") != 0, dims[0] == 1 ? dims[2] * dims[3] / n : 0 } };
+                    .sizes = { count / n, n, indices, ip_param_number(l->node, "descending") != 0,
+                               dims[0] == 1 ? dims[2] * dims[3] / n : 0 } };
     o.inputs[0] = ip_lower_permuted(l, l->in[0], type, order, type->dtype, "the axis at the end");
     ip_stage *sorted = ip_stage_opaque(l->ir, &o, l->node->type.dtype, dims, l->node);
     rows.dtype = l->node->type.dtype;
