@@ -149,7 +149,9 @@ __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restric
     }
 }
 
-/* A work-item makes one row's P[12] columns. */
+/* A work-item makes one row's P[12] columns, MM_SPAN registers of them at a time while there are so many: rows of b are
+ * long, and much of each should be used when it is there. */
+#define MM_SPAN 16
 __kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
                         __global const int *restrict P)
 {
@@ -159,6 +161,22 @@ __kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict
     __global const MM_T *restrict row = a + mm_a(P, t) + (long)y * k;
     __global const MM_T *restrict pb = b + (long)mm_b(P, t) * k * n;
     __global MM_T *restrict out = c + ((long)t * m + y) * n;
+    for (; x + MM_SPAN * MM_LANES <= x1; x += MM_SPAN * MM_LANES) {
+        mm_v s[MM_SPAN];
+        #pragma unroll
+        for (int j = 0; j < MM_SPAN; j++)
+            s[j] = (mm_v)0;
+        for (int i = 0; i < k; i++) {
+            __global const MM_T *restrict from = pb + (long)i * n + x;
+            const mm_v v = (mm_v)row[i];
+            #pragma unroll
+            for (int j = 0; j < MM_SPAN; j++)
+                s[j] = MM_FMA(v, MM_LOAD(j, from), s[j]);
+        }
+        #pragma unroll
+        for (int j = 0; j < MM_SPAN; j++)
+            MM_STORE(s[j], j, out + x);
+    }
     for (; x + 4 * MM_LANES <= x1; x += 4 * MM_LANES) {
         mm_v s0 = (mm_v)0, s1 = s0, s2 = s0, s3 = s0;
         for (int i = 0; i < k; i++) {
