@@ -57,7 +57,11 @@ picture matrix_input(const matrix_row *row, char letter, imgpar_dtype dtype, int
     if (letter == 'p') return positions(h, w, seed);
     if (letter == 'm') dtype = IMGPAR_U8;
     if (letter == 'c') dtype = IMGPAR_BOOL;
-    picture p = picture_new(dtype, h, w, letter == 'a' || letter == 'b' ? c : 1);
+    if (letter == 'k') { /* a matrix of as many rows as there are channels */
+        h = 1;
+        w = c;
+    }
+    picture p = picture_new(dtype, h, w, letter == 'k' ? 3 : letter == 'a' || letter == 'b' ? c : 1);
     picture_fill(&p, letter == 'm' || letter == 'M' ? FILL_LEVELS : row->fill, seed);
     return p;
 }

@@ -66,7 +66,7 @@ typedef enum device_use { NO_DEVICE, DEVICE_ROWS, DEVICE_FUSED, DEVICE } device_
 void bench_check(bench *b, imgpar_array *a, const picture *want, bool same_bytes, device_use device, const char *what);
 
 /* An input of h x w x c: a the image, b another like it, o like it with one channel, m a mask of u8 and M of its dtype,
- * c a condition, p positions near the image, # a literal number. */
+ * c a condition, k a matrix [1, c, 3], p positions near the image, # a literal number. */
 picture matrix_input(const matrix_row *row, char letter, imgpar_dtype dtype, int64_t h, int64_t w, int64_t c, unsigned seed);
 
 /* Word k of a list, into buf of 32 bytes; false past its end. */

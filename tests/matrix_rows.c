@@ -46,6 +46,11 @@ const matrix_row matrix_rows[] = {
     { "circle", "radius=8.5, cx=3.5, cy=-2", "a", "u8", 0, "1", NULL, .fill = FILL_ANY },
     { "circle", "radius=7.25, cx=9.125, cy=4.75", "a", "u8", 0, "1", NULL, .fill = FILL_ANY },
     { "circle", "radius=0", "a", "u8", 0, "1", NULL, .fill = FILL_ANY },
+    /* arrays; more in check_matmul.c and check_sort.c */
+    { "sort", NULL, "a", ALL, 1, "3124", NULL, .fill = FILL_ANY },
+    { "sort", "descending=true", "a", "f32 u8 i16", 0, "43", NULL, .fill = FILL_ANY },
+    { "argsort", NULL, "a", ALL, 0, "4123", NULL, .fill = FILL_SMALL },
+    { "matmul", NULL, "ak", "f32 i32 i64 u8 u16 i16 i8 f16 bool u32 f64 u64", 1, "3124", NULL, .fill = FILL_SMALL },
     /* filters */
     { "boxblur", "size=3", "a", SMALL, 2, "3124", NULL, .fill = FILL_ANY, .has_border = true },
     { "boxblur", "size=5", "a", "u16 u8 f32 i16", 0, "1234", NULL, .fill = FILL_ANY, .has_border = true },

@@ -108,6 +108,6 @@ imgpar_dtype oracle_common(const picture *const *in, int n);
 bool oracle_answer(const call *c, picture *out);
 
 /* The tables it looks in, each ended by a row of NULL. */
-extern const oracle_row oracle_levels[], oracle_functions[], oracle_filters[], oracle_geometry[];
+extern const oracle_row oracle_levels[], oracle_functions[], oracle_filters[], oracle_geometry[], oracle_arrays[];
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "compile/passes.h"
 #include "graph/array.h"
+#include "ir/opaque.h"
 
 #include <string.h>
 
@@ -96,6 +97,10 @@ static void find_f64(ip_plan *plan)
         ip_kernel *k = &plan->kernels[i];
         for (int s = 0; s < k->n_stages; s++) {
             ip_stage *stage = k->stages[s];
+            if (stage->opaque) {
+                k->uses_f64 |= stage->opaque->uses_f64;
+                continue;
+            }
             k->uses_f64 |= stage->dtype == IMGPAR_F64 || (stage->kind == IP_STAGE_REDUCE && stage->acc_dtype == IMGPAR_F64);
             ip_x_walk(plan->ir, stage->body, note_f64, &k->uses_f64);
             if (stage->finish)

@@ -74,6 +74,10 @@ void ip_kernel_demand(const ip_plan *plan, const ip_kernel *kernel, const ip_sta
 {
     demand d = { .ir = plan->ir, .kernel = kernel, .input = input, .region = region, .needed = needed };
     *needed = (ip_region){ 0, 0, 0, 0, 0, 0 };
+    if (kernel->schedule == IP_SCHEDULE_OPAQUE) {
+        ip_opaque_demand(ip_kernel_opaque(kernel), input, region, needed);
+        return;
+    }
     for (int k = 0; k < kernel->n_placed; k++) {
         d.reader = &kernel->placed[k];
         ip_stage_each_load(plan->ir, d.reader->stage, note_load, &d);

@@ -282,6 +282,10 @@ imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_
 {
     for (int i = 0; i < plan->n_kernels && !plan->ir->failed; i++) {
         ip_kernel *k = &plan->kernels[i];
+        if (k->schedule == IP_SCHEDULE_OPAQUE) {
+            ip_emit_opaque(plan, k);
+            continue;
+        }
         ip_emit e = { .plan = plan, .ir = plan->ir, .kernel = k, .options = options };
         ip_str text = IP_STR_INIT;
         emit_kernel(&e, &text);

@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const schedule_names[IP_N_SCHEDULES] = { "auto", "rows", "tiles", "texture", "pixels", "ref" };
+static const char *const schedule_names[IP_N_SCHEDULES] = { "auto", "rows", "tiles", "texture", "pixels", "ref", "opaque" };
 
 const char *ip_schedule_name(ip_schedule schedule) { return schedule < IP_N_SCHEDULES ? schedule_names[schedule] : "?"; }
 
 bool ip_schedule_find(const char *name, ip_schedule *schedule)
 {
-    for (int k = 0; k < IP_N_SCHEDULES; k++)
+    for (int k = 0; k < IP_SCHEDULE_OPAQUE; k++)
         if (strcmp(name, schedule_names[k]) == 0) {
             *schedule = (ip_schedule)k;
             return true;

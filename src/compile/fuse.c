@@ -20,13 +20,14 @@
  * (reductions, histograms and images of one source in one pass), under 3 and 4, and starts a kernel of its own else.
  *
  * Neither may make a circle: a kernel never needs its own results by way of another one. Reductions and histograms have
- * no readers in their kernel, since all of their input must be seen first. Every refusal leaves its reason with the
- * kernel, for --explain.
+ * no readers in their kernel, since all of their input must be seen first. Opaque stages (ir/opaque.h) are kernels of
+ * their own, on both sides of which values are in memory. Every refusal leaves its reason with the kernel, for --explain.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "compile/kernels.h"
 #include "graph/array.h"
+#include "ir/opaque.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,18 +50,24 @@ typedef struct fusing {
     ip_stage *visiting;
 } fusing;
 
-static const int64_t *domain_of(const ip_stage *s) { return s->kind == IP_STAGE_MAP ? s->dims : s->over; }
+static const int64_t *domain_of(const ip_stage *s) { return ip_stage_folds(s) ? s->over : s->dims; }
 
 static bool same_size(const int64_t a[4], const int64_t b[4]) { return memcmp(a, b, 3 * sizeof a[0]) == 0; }
+
+static void note_reader(fusing *f, const ip_stage *p)
+{
+    ip_stage *reader = f->visiting;
+    f->is_live[p->id] = 1;
+    ip_grouping_reads(&f->groups, f->groups.kernel_of[reader->id], p);
+    if (reader->node != p->node)
+        f->is_other_node[p->id] = 1;
+}
 
 static void note_source(ip_expr *load, void *user)
 {
     fusing *f = user;
     ip_stage *p = load->source, *reader = f->visiting;
-    f->is_live[p->id] = 1;
-    ip_grouping_reads(&f->groups, f->groups.kernel_of[reader->id], p);
-    if (reader->node != p->node)
-        f->is_other_node[p->id] = 1;
+    note_reader(f, p);
     if (!ip_load_reach(f->plan->ir, load, domain_of(reader)).is_local)
         f->reads_gather[p->id] = 1;
 }
@@ -150,6 +157,8 @@ static bool try_join(fusing *f, int index, ip_stage *stage, bool stored, const c
 /* Why stage p cannot join any kernel that reads it; NULL: it may. */
 static const char *why_alone(const fusing *f, const ip_stage *p, int n_readers)
 {
+    if (p->kind == IP_STAGE_OPAQUE)
+        return "hand-written kernels compute it";
     if (p->kind != IP_STAGE_MAP)
         return "all of its input must be seen before a reader can start";
     if (!f->options->fuse && f->is_other_node[p->id])
@@ -178,7 +187,9 @@ static int join_reader(fusing *f, ip_stage *p, const char **why)
         const ip_kernel *kernel = &f->plan->kernels[k];
         if (!ip_grouping_is_read_by(&f->groups, p, k))
             continue;
-        if (kernel->schedule != IP_SCHEDULE_ROWS)
+        if (kernel->schedule == IP_SCHEDULE_OPAQUE)
+            *why = "hand-written kernels read it from memory";
+        else if (kernel->schedule != IP_SCHEDULE_ROWS)
             *why = "the pixels schedule keeps no neighbours";
         else if (!same_size(p->dims, kernel->domain))
             *why = "its reader has another size";
@@ -198,7 +209,7 @@ static int join_reader(fusing *f, ip_stage *p, const char **why)
 static int join_sibling(fusing *f, ip_stage *s)
 {
     int n_tried = 0;
-    if (!f->family || f->schedule != IP_SCHEDULE_ROWS)
+    if (!f->family || f->schedule != IP_SCHEDULE_ROWS || s->opaque)
         return -1;
     for (int k = f->plan->n_kernels - 1; k >= 0 && n_tried < SIBLINGS_TRIED; k--) {
         const ip_kernel *kernel = &f->plan->kernels[k];
@@ -218,16 +229,17 @@ static int join_sibling(fusing *f, ip_stage *s)
 static void note_fallback(fusing *f, ip_kernel *k)
 {
     ip_schedule wanted = f->options->schedule;
-    if (wanted == IP_SCHEDULE_TILES || wanted == IP_SCHEDULE_TEXTURE)
+    if (k->schedule != IP_SCHEDULE_OPAQUE && (wanted == IP_SCHEDULE_TILES || wanted == IP_SCHEDULE_TEXTURE))
         snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for this kernel; pixels is used",
                  ip_schedule_name(wanted));
 }
 
 static int start_kernel(fusing *f, ip_stage *s, const char *why)
 {
-    int k = ip_grouping_new(&f->groups, s, f->schedule);
+    int k = ip_grouping_new(&f->groups, s, s->opaque ? IP_SCHEDULE_OPAQUE : f->schedule);
     if (k < 0)
         return -1;
+    f->plan->kernels[k].in_groups = f->schedule == IP_SCHEDULE_PIXELS;
     snprintf(f->plan->kernels[k].reason, sizeof f->plan->kernels[k].reason, "%s", why);
     note_fallback(f, &f->plan->kernels[k]);
     return k;
@@ -239,12 +251,14 @@ static void fuse_all(fusing *f)
     find_families(f);
     for (int id = ir->n_stages - 1; id >= 0 && !ir->failed; id--) {
         ip_stage *s = ir->stages[id];
-        if (!ip_stage_computes(s) || !(f->is_live[id] || s->is_output))
+        if (!(ip_stage_computes(s) || s->opaque) || !(f->is_live[id] || s->is_output))
             continue;
         const char *why;
         if (join_reader(f, s, &why) < 0 && join_sibling(f, s) < 0 && start_kernel(f, s, why) < 0)
             return;
         f->visiting = s;
+        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
+            note_reader(f, s->opaque->inputs[i]);
         ip_stage_each_load(ir, s, note_source, f);
     }
     ip_grouping_sort(&f->groups);

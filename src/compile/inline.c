@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "compile/passes.h"
 #include "graph/array.h"
+#include "ir/opaque.h"
 
 #include <string.h>
 
@@ -168,8 +169,11 @@ static void count_readers(inlining *in, int *last_reader)
     for (int k = 0; k < in->ir->n_stages; k++) {
         int reader = k + 1;
         int *state[3] = { in->n_readers, last_reader, &reader };
-        if (ip_stage_computes(in->ir->stages[k]))
-            ip_stage_each_load(in->ir, in->ir->stages[k], count_reader, state);
+        const ip_stage *s = in->ir->stages[k];
+        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
+            in->n_readers[s->opaque->inputs[i]->id]++;
+        if (ip_stage_computes(s))
+            ip_stage_each_load(in->ir, s, count_reader, state);
     }
 }
 

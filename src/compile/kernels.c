@@ -46,7 +46,7 @@ bool ip_grouping_add(ip_grouping *g, int kernel, ip_stage *stage, bool stored)
         return false;
     if (stored && !push(g->plan, &k->outputs, &k->n_outputs, stage, true))
         return false;
-    k->n_folds += stage->kind != IP_STAGE_MAP;
+    k->n_folds += ip_stage_folds(stage);
     g->kernel_of[stage->id] = kernel;
     return true;
 }
@@ -61,7 +61,7 @@ void ip_grouping_take_back(ip_grouping *g, int kernel, bool stored)
 {
     ip_kernel *k = &g->plan->kernels[kernel];
     g->kernel_of[k->stages[0]->id] = -1;
-    k->n_folds -= k->stages[0]->kind != IP_STAGE_MAP;
+    k->n_folds -= ip_stage_folds(k->stages[0]);
     pop_front(k->stages, &k->n_stages);
     if (stored)
         pop_front(k->outputs, &k->n_outputs);
@@ -80,7 +80,7 @@ int ip_grouping_new(ip_grouping *g, ip_stage *root, ip_schedule schedule)
     ip_kernel *k = &kernels[at];
     memset(k, 0, sizeof *k);
     k->schedule = schedule;
-    memcpy(k->domain, root->kind == IP_STAGE_MAP ? root->dims : root->over, sizeof k->domain);
+    memcpy(k->domain, ip_stage_folds(root) ? root->over : root->dims, sizeof k->domain);
     return ip_grouping_add(g, at, root, true) ? at : -1;
 }
 

@@ -18,6 +18,9 @@ bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why);
 /* kernels -> statements -> OpenCL C */
 imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 
+/* Opaque stages in the passes (opaque.c): what one reads of an input; the text and the buffers of its kernel. */
+void ip_opaque_demand(const ip_opaque *opaque, const ip_stage *input, const ip_region *region, ip_region *needed);
+void ip_emit_opaque(ip_plan *plan, ip_kernel *kernel);
 /* Every load of a MAP, REDUCE or HISTOGRAM stage's expressions. */
 void ip_stage_each_load(ip_ir *ir, const ip_stage *stage, void (*fn)(ip_expr *load, void *user), void *user);
 bool ip_stage_computes(const ip_stage *stage); /* MAP, REDUCE, HISTOGRAM */

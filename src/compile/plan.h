@@ -12,6 +12,7 @@
 
 typedef enum ip_schedule {
     IP_SCHEDULE_AUTO, IP_SCHEDULE_ROWS, IP_SCHEDULE_TILES, IP_SCHEDULE_TEXTURE, IP_SCHEDULE_PIXELS, IP_SCHEDULE_REF,
+    IP_SCHEDULE_OPAQUE, /* hand-written kernels; cannot be asked for */
     IP_N_SCHEDULES
 } ip_schedule;
 
@@ -88,6 +89,7 @@ typedef struct ip_kernel {
     int64_t column_bytes;    /* rows: what a column of all rows kept and read at once takes */
     bool whole_rows;         /* a wrap border needs complete rows: no split along x */
     int n_folds;             /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
+    bool in_groups;          /* opaque: work-groups of many items, as GPUs want them */
     int64_t domain[4];       /* what the work-items walk */
     char ops[192];           /* "boxblur,blend,overlay" */
     char reason[200];        /* why its first output was not fused into a reader; "" */
@@ -138,11 +140,14 @@ int ip_kernel_halo(const ip_kernel *kernel);
 /* Counters of a bin that a work-item of a histogram keeps: its partial result is that many histograms. */
 int ip_histogram_tables(const ip_stage *histogram);
 
-/* The region of input that kernel reads to compute region of its outputs; [z0 z1 y0 y1 x0 x1], clipped. */
-typedef struct ip_region { int64_t z0, z1, y0, y1, x0, x1; } ip_region;
 /* Bytes of that region of a stage's elements. */
 uint64_t ip_region_bytes(const ip_region *region, const ip_stage *stage);
+/* The region of input that kernel reads to compute region of its outputs, clipped. */
 void ip_kernel_demand(const ip_plan *plan, const ip_kernel *kernel, const ip_stage *input, const ip_region *region,
                       ip_region *needed);
+/* The description of an opaque root; NULL: it is none. */
+const ip_opaque *ip_kernel_opaque(const ip_kernel *kernel);
+/* Grows a region of the root to what the kernel computes when it is asked for it. */
+void ip_kernel_widen(const ip_kernel *kernel, ip_region *region);
 
 #endif

@@ -2,7 +2,7 @@
 /* The IR as text, for IMGPAR_DUMP and for tests. One expression a line, named by its id. */
 #include "base/dtype.h"
 #include "base/str.h"
-#include "ir/stage.h"
+#include "ir/opaque.h"
 
 static const char *const op_names[IP_X_N] = {
     [IP_X_CONST] = "const", [IP_X_PARAM] = "param", [IP_X_COORD] = "coord", [IP_X_TAP] = "tap",
@@ -68,6 +68,8 @@ void ip_ir_print(const ip_ir *ir, struct ip_str *out)
         ip_str_printf(out, "s%d %s %s [%lld %lld %lld %lld]%s%s%s\n", s->id, kinds[s->kind], ip_dtype(s->dtype)->name,
                       (long long)s->dims[0], (long long)s->dims[1], (long long)s->dims[2], (long long)s->dims[3],
                       s->is_output ? " output" : "", s->note ? " # " : "", s->note ? s->note : "");
+        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
+            ip_str_printf(out, "  %s of s%d\n", s->opaque->kind->name, s->opaque->inputs[i]->id);
         print_body((ip_ir *)ir, "body", s->body, out);
         print_body((ip_ir *)ir, "combine", s->combine, out);
         print_body((ip_ir *)ir, "finish", s->finish, out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The IR as a whole: its arena, its list of stages, its tables. */
-#include "ir/stage.h"
+#include "ir/opaque.h"
 
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -103,3 +103,23 @@ ip_expr *ip_table_at(ip_ir *ir, ip_stage *table, ip_expr *index)
     ip_expr *at[4] = { zero, zero, index, zero };
     return ip_x_load(ir, table, at, IP_BORDER_NONE, NULL);
 }
+
+ip_stage *ip_stage_opaque(ip_ir *ir, const ip_opaque *opaque, imgpar_dtype dtype, const int64_t dims[4],
+                          const imgpar_array *node)
+{
+    ip_opaque *copy = ip_ir_alloc(ir, 1, sizeof *copy);
+    for (int k = 0; k < opaque->n_inputs; k++)
+        if (!opaque->inputs[k])
+            ir->failed = true;
+    ip_stage *s = copy && !ir->failed ? ip_stage_new(ir, IP_STAGE_OPAQUE, dtype, dims, node) : NULL;
+    if (!s)
+        return NULL;
+    *copy = *opaque;
+    memcpy(copy->dims, dims, sizeof copy->dims);
+    s->opaque = copy;
+    return s;
+}
+
+bool ip_stage_folds(const ip_stage *s) { return s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM; }
+
+ip_region ip_stage_region(const ip_stage *s) { return (ip_region){ 0, s->dims[0], 0, s->dims[1], 0, s->dims[2] }; }

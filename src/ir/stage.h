@@ -21,8 +21,13 @@ typedef enum ip_stage_kind {
     IP_STAGE_REDUCE,    /* body at every element of `over`, folded to one element */
     IP_STAGE_HISTOGRAM, /* body, an i32 bin, at every element of `over`: counts[c][bin]; bins outside are skipped.
                          * dims 1 channels bins 1, dtype u32 */
-    IP_STAGE_OPAQUE     /* computed by hand-written code with declared access (none yet) */
+    IP_STAGE_OPAQUE     /* computed by hand-written kernels: ir/opaque.h */
 } ip_stage_kind;
+
+typedef struct ip_opaque ip_opaque;
+
+/* A part of a domain; channels are never cut. */
+typedef struct ip_region { int64_t z0, z1, y0, y1, x0, x1; } ip_region;
 
 typedef enum ip_reduce { IP_REDUCE_SUM, IP_REDUCE_MIN, IP_REDUCE_MAX, IP_REDUCE_CUSTOM } ip_reduce;
 
@@ -42,6 +47,8 @@ typedef struct ip_stage {
     ip_expr *finish;           /* over ACC 0: the element, of the stage's dtype */
     /* TABLE */
     const void *table;         /* dims[2] elements, owned by the ir */
+    /* OPAQUE */
+    const ip_opaque *opaque;
     /* where it comes from */
     const imgpar_array *node;  /* borrowed; the graph node it belongs to (for SOURCE: whose pixels) */
     struct ip_value *value;    /* SOURCE: its pixels, pinned by the plan; NULL: the run finds them by node */
@@ -70,6 +77,7 @@ void *ip_ir_alloc(ip_ir *ir, size_t count, size_t size_bytes);
 /* A new stage at the end of the list; NULL (and ir->failed) without memory. Range starts as the dtype's. */
 ip_stage *ip_stage_new(ip_ir *ir, ip_stage_kind kind, imgpar_dtype dtype, const int64_t dims[4],
                        const imgpar_array *node);
+bool ip_stage_folds(const ip_stage *stage); /* REDUCE, HISTOGRAM: all of `over` makes few elements */
 /* A table of n f32, f64 or i32 elements; copies data. */
 ip_stage *ip_stage_table(ip_ir *ir, imgpar_dtype dtype, int64_t n, const void *data);
 /* table[index], index an i32 expression inside 0..n-1. */

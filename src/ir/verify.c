@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a legal IR is, checked after every pass: a violation is a defect of the pass that ran before. */
 #include "base/dtype.h"
-#include "ir/stage.h"
+#include "ir/opaque.h"
 
 typedef struct checker {
     const ip_stage *stage;
@@ -61,6 +61,9 @@ imgpar_status ip_ir_verify(ip_ir *ir, ip_error *err)
         const ip_stage *s = c.stage = ir->stages[k];
         if (s->id != k)
             return ip_fail(err, IMGPAR_E_INTERNAL, "internal: stage %d stands at %d", s->id, k);
+        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
+            if (s->opaque->inputs[i]->id >= k)
+                return ip_fail(err, IMGPAR_E_INTERNAL, "internal: stage %d reads a later stage", k);
         if (s->kind < IP_STAGE_MAP || s->kind == IP_STAGE_OPAQUE)
             continue;
         if (!s->body || !body_dtype_right(s))

@@ -146,6 +146,8 @@ static imgpar_dtype common(const imgpar_array *node)
     return fractional && !is_float(dtype) ? IMGPAR_F32 : dtype;
 }
 
+imgpar_dtype ip_infer_common_dtype(const imgpar_array *node) { return common(node); }
+
 static imgpar_dtype real(const imgpar_array *node)
 {
     imgpar_dtype dtype = common(node);

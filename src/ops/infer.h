@@ -14,6 +14,8 @@ imgpar_status ip_infer_broadcast(imgpar_array *node, int first, ip_error *err);
 char *ip_size_text(const ip_type *type, char *buf);
 /* The dtype of a named element-wise operation: its first input's that is no literal number. */
 imgpar_dtype ip_infer_named_dtype(const imgpar_array *node);
+/* The dtype in which all inputs of an operator meet. */
+imgpar_dtype ip_infer_common_dtype(const imgpar_array *node);
 /* Refuses 64-bit integers, which filters do not compute. */
 imgpar_status ip_infer_refuse_wide(const imgpar_array *node, ip_error *err);
 /* The node's type and range become its first input's, with cval in the range where the border is constant. */

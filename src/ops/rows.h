@@ -34,6 +34,7 @@
 #define INT(name, dflt, lo, hi, unit, help)       { name, "integer", dflt, NULL, lo, hi, unit, help, 1, 0 }
 #define INT_X(name, dflt, lo, hi, unit, help)     { name, "integer", dflt, NULL, lo, hi, unit, help, 0, 0 }
 #define ODD(name, dflt, lo, hi, unit, help)       { name, "integer", dflt, "odd", lo, hi, unit, help, 1, 0 }
+#define BOOL(name, dflt, help)                    { name, "bool", dflt, NULL, -INFINITY, INFINITY, "", help, 1, 0 }
 #define BOOL_X(name, dflt, help)                  { name, "bool", dflt, NULL, -INFINITY, INFINITY, "", help, 0, 0 }
 #define TEXT(name, help)                          { name, "text", NULL, NULL, -INFINITY, INFINITY, "", help, 1, 0 }
 #define CHOICE(name, dflt, words, help)           { name, "choice", dflt, words, -INFINITY, INFINITY, "", help, 1, 0 }

@@ -27,6 +27,7 @@ typedef struct ip_device_facts {
     size_t work_items_per_launch; /* about how many rows-schedule work-items keep it busy (CPU: 8 x units) */
     size_t local_size;          /* fixed local size of the pixels schedule */
     unsigned base_align_bytes;
+    unsigned vector_bytes;      /* of the widest registers that the device likes: 16, 32 or 64 */
 } ip_device_facts;
 
 typedef struct ip_device ip_device;

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "run/opaque.h"
 #include "run/ref.h"
 
 #include <stdio.h>
@@ -92,7 +93,7 @@ static ip_region kernel_region(const evaluation *e, const ip_kernel *k)
     ip_region r = { 0, 0, 0, 0, 0, 0 };
     for (int i = 0; i < k->n_outputs; i++) {
         ip_region all = whole(k->domain);
-        bool is_fold = k->outputs[i]->kind != IP_STAGE_MAP;
+        bool is_fold = ip_stage_folds(k->outputs[i]);
         if (e->is_needed[k->outputs[i]->id])
             r = hull(&r, is_fold ? &all : &e->needed[k->outputs[i]->id]);
     }
@@ -111,9 +112,10 @@ static void infer_demand(evaluation *e, const ip_stage *result, const ip_region 
         const ip_kernel *kernel = &e->plan->kernels[k];
         if (!makes_needed(e, kernel))
             continue;
+        ip_kernel_widen(kernel, &e->needed[kernel->outputs[0]->id]);
         ip_region r = kernel_region(e, kernel);
         for (int i = 0; i < kernel->n_outputs; i++) /* it makes the same region of all its images */
-            if (kernel->outputs[i]->kind == IP_STAGE_MAP)
+            if (!ip_stage_folds(kernel->outputs[i]))
                 need(e, kernel->outputs[i], &r);
         for (int i = 0; i < kernel->n_inputs; i++) {
             ip_region input;
@@ -178,7 +180,7 @@ static imgpar_status bind_source(evaluation *e, const ip_stage *s, ip_error *err
 static imgpar_status bind_output(evaluation *e, const ip_stage *s, ip_error *err)
 {
     ip_binding *b = &e->bindings[s->id];
-    b->region = s->kind == IP_STAGE_MAP ? e->needed[s->id] : whole(s->dims); /* folds are never made in part */
+    b->region = !ip_stage_folds(s) ? e->needed[s->id] : whole(s->dims); /* folds are never made in part */
     uint64_t bytes = ip_region_bytes(&b->region, s);
     return ip_buffer_new(e->runner.device, bytes ? (size_t)bytes : 1, &b->buffer, err);
 }
@@ -204,6 +206,11 @@ static uint64_t bytes_needed(const evaluation *e)
         if (!e->is_needed[k] || (s->kind == IP_STAGE_SOURCE && s->value && ip_value_is_on_device(s->value)))
             continue;
         total += ip_region_bytes(&e->needed[k], s);
+    }
+    for (int k = 0; k < e->plan->n_kernels; k++) {
+        const ip_stage *root = e->plan->kernels[k].outputs[0];
+        if (e->is_needed[root->id])
+            total += ip_opaque_scratch_bytes(e->runner.device, &e->plan->kernels[k], &e->needed[root->id]);
     }
     return total;
 }
@@ -295,7 +302,8 @@ static imgpar_status run_strip(evaluation *e, const ip_stage *s, const ip_region
     size_t row = (size_t)(s->dims[2] * s->dims[3]) * ip_dtype(s->dtype)->size_bytes;
     if (!st) {
         double start = ip_now_ms();
-        st = ip_buffer_read(e->bindings[s->id].buffer, 0, host + row * (size_t)r->y0, row * (size_t)(r->y1 - r->y0), err);
+        const ip_binding *b = &e->bindings[s->id]; /* an opaque stage may have made more */
+        st = ip_buffer_read(b->buffer, row * (size_t)(r->y0 - b->region.y0), host + row * (size_t)r->y0, row * (size_t)(r->y1 - r->y0), err);
         ip_runner_event(&e->runner, "download", "strip", start, row * (size_t)(r->y1 - r->y0), row * (size_t)(r->y1 - r->y0));
     }
     unbind_all(e);
@@ -337,7 +345,7 @@ static imgpar_status run_strips_of(evaluation *e, const ip_stage *s, int64_t row
 static imgpar_status run_strips(evaluation *e, ip_value **values, ip_error *err)
 {
     const ip_stage *s = e->plan->outputs[0];
-    int64_t rows = e->plan->n_outputs == 1 && s->kind == IP_STAGE_MAP && s->dims[0] == 1 ? rows_that_fit(e, s) : 0;
+    int64_t rows = e->plan->n_outputs == 1 && (s->kind == IP_STAGE_MAP || s->opaque) && s->dims[0] == 1 ? rows_that_fit(e, s) : 0;
     if (rows == 0)
         return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: needs more than the %llu kB that are left for it on the device",
                        s->node->op->info.name, (unsigned long long)(ip_device_budget_left(e->runner.device) >> 10));

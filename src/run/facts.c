@@ -124,7 +124,7 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     imgpar_device *info = &facts->info;
     cl_device_type type = 0;
     cl_device_fp_config single = 0;
-    cl_uint units = 0, align_bits = 0;
+    cl_uint units = 0, align_bits = 0, vector_ints = 0;
     cl_bool images = CL_FALSE, unified = CL_FALSE;
     cl_ulong global_bytes = 0, local_bytes = 0, max_alloc = 0;
     size_t max_group = 0;
@@ -132,6 +132,7 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
         { CL_DEVICE_TYPE, &type, sizeof type },
         { CL_DEVICE_SINGLE_FP_CONFIG, &single, sizeof single },
         { CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof units },
+        { CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, &vector_ints, sizeof vector_ints },
         { CL_DEVICE_MEM_BASE_ADDR_ALIGN, &align_bits, sizeof align_bits },
         { CL_DEVICE_IMAGE_SUPPORT, &images, sizeof images },
         { CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof unified },
@@ -147,6 +148,7 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     facts->kind = class_of(type);
     facts->reports_exact_division = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     facts->base_align_bytes = align_bits / 8;
+    facts->vector_bytes = vector_ints >= 16 ? 64 : vector_ints >= 8 ? 32 : 16;
     info->compute_units = units;
     info->has_images = images != CL_FALSE;
     info->has_unified_memory = unified != CL_FALSE;

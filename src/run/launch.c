@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "run/opaque.h"
 #include "run/shaders.h"
 
 #include <math.h>
@@ -164,7 +165,7 @@ static imgpar_status plan_scratch(launching *l, ip_error *err)
     for (int i = 0; i < k->n_placed; i++)
         each += placed_units(l, &k->placed[i]);
     for (int i = 0; i < k->n_outputs; i++) {
-        if (k->outputs[i]->kind == IP_STAGE_MAP)
+        if (!ip_stage_folds(k->outputs[i]))
             continue;
         if (!ip_mul_size(items, partial_bytes(k->outputs[i]), &partials) || partials / 64 > INT32_MAX - d->scratch_start)
             return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
@@ -243,7 +244,7 @@ static int partial_offset(const launching *l, const ip_stage *fold)
 {
     size_t items = (size_t)l->div.items_x * (size_t)l->div.items_y * (size_t)l->div.items_z, units = 0;
     for (int i = 0; i < l->kernel->n_outputs && l->kernel->outputs[i] != fold; i++)
-        if (l->kernel->outputs[i]->kind != IP_STAGE_MAP)
+        if (ip_stage_folds(l->kernel->outputs[i]))
             units += (items * partial_bytes(l->kernel->outputs[i]) + 63) / 64;
     return (int)units;
 }
@@ -325,18 +326,19 @@ static imgpar_status get_program(launching *l, ip_error *err)
     return st;
 }
 
-static void report_kernel(const launching *l, const char *name, double start_ms, double busy_ms)
+void ip_kernel_report(const ip_runner *runner, const ip_kernel *k, const ip_binding *bindings, double start_ms,
+                      double busy_ms)
 {
-    const imgpar_options *o = l->runner->options;
+    const imgpar_options *o = runner->options;
     if (!o || !o->on_event)
         return;
-    imgpar_event e = { .kind = "kernel", .name = name, .ops = l->kernel->ops, .schedule = ip_schedule_name(l->kernel->schedule),
-                       .start_ms = start_ms - l->runner->started_ms };
+    imgpar_event e = { .kind = "kernel", .name = k->name, .ops = k->ops, .schedule = ip_schedule_name(k->schedule),
+                       .start_ms = start_ms - runner->started_ms };
     e.end_ms = e.start_ms + busy_ms;
-    for (int i = 0; i < l->kernel->n_inputs; i++)
-        e.bytes_read += ip_region_bytes(&l->bindings[l->kernel->inputs[i]->id].region, l->kernel->inputs[i]);
-    for (int i = 0; i < l->kernel->n_outputs; i++)
-        e.bytes_written += ip_region_bytes(&l->bindings[l->kernel->outputs[i]->id].region, l->kernel->outputs[i]);
+    for (int i = 0; i < k->n_inputs; i++)
+        e.bytes_read += ip_region_bytes(&bindings[k->inputs[i]->id].region, k->inputs[i]);
+    for (int i = 0; i < k->n_outputs; i++)
+        e.bytes_written += ip_region_bytes(&bindings[k->outputs[i]->id].region, k->outputs[i]);
     o->on_event(o->user, &e);
 }
 
@@ -518,6 +520,8 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     imgpar_status st = check_rows(kernel, err);
     if (st)
         return st;
+    if (kernel->schedule == IP_SCHEDULE_OPAQUE)
+        return ip_opaque_run(runner, kernel, bindings, region, err);
     if (as_rows) {
         divide(&l);
         st = plan_scratch(&l, err);
@@ -535,7 +539,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     if (!st && kernel->n_folds > 0)
         st = launch_finish(&l, timed ? &busy_ms : NULL, err);
     if (!st)
-        report_kernel(&l, kernel->name, start_ms, busy_ms);
+        ip_kernel_report(runner, kernel, bindings, start_ms, busy_ms);
     /* Whoever gets this memory next waits for the kernel (order.c). */
     ip_buffer_release(l.scratch);
     ip_buffer_release(l.param_buffer);

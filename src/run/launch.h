@@ -28,6 +28,9 @@ double ip_now_ms(void);
 void ip_runner_event(const ip_runner *r, const char *kind, const char *name, double start_ms, uint64_t bytes_read,
                      uint64_t bytes_written);
 
+/* Reports a kernel that ran: wall time from start_ms, busy_ms of it on the device. */
+void ip_kernel_report(const ip_runner *runner, const ip_kernel *kernel, const ip_binding *bindings, double start_ms,
+                      double busy_ms);
 /* bindings[stage->id] must be set for all inputs and outputs of kernel; region is of its domain. */
 imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel,
                             const ip_binding *bindings, const ip_region *region, ip_error *err);

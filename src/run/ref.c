@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "ir/opaque.h"
 
 #include <string.h>
 
@@ -112,6 +113,10 @@ static imgpar_status survey_stages(ip_ir *ir, int *last_reader, double *weights,
         survey s = { .ir = ir, .reader = k, .last_reader = last_reader };
         ip_expr *const parts[] = { stage->body, stage->init, stage->combine, stage->finish };
         if (last_reader[k] < 0 || stage->kind < IP_STAGE_MAP) continue;
+        for (int i = 0; stage->opaque && i < stage->opaque->n_inputs; i++) {
+            int input = stage->opaque->inputs[i]->id;
+            if (last_reader[input] < k) last_reader[input] = k;
+        }
         for (int i = 0; i < 4; i++)
             if (parts[i]) ip_x_walk(ir, parts[i], note, &s);
         const int64_t *domain = domain_of(stage);
@@ -147,6 +152,28 @@ static imgpar_status run_map(ip_ir *ir, const ip_stage *stage, void *const *memo
     return st;
 }
 
+typedef struct asking {
+    ip_ref_progress *progress;
+    ip_error *err;
+} asking;
+
+static imgpar_status ask_for_opaque(void *user)
+{
+    asking *a = user;
+    return ask(a->progress, a->err);
+}
+
+static imgpar_status run_opaque(const ip_stage *stage, void *const *memory, ip_ref_progress *progress, void *out,
+                                ip_error *err)
+{
+    const ip_opaque *o = stage->opaque;
+    const void *in[IP_OPAQUE_INPUTS] = { NULL };
+    asking a = { progress, err };
+    for (int k = 0; k < o->n_inputs; k++) in[k] = memory[o->inputs[k]->id];
+    imgpar_status st = o->kind->compute(o, in, out, ask_for_opaque, &a);
+    return st == IMGPAR_E_HOST_MEMORY ? ip_fail_memory(err, "interpreting") : st;
+}
+
 /* The elements of a stage into new memory. */
 static imgpar_status run_stage(ip_ir *ir, const ip_stage *stage, void **memory, ip_ref_progress *progress,
     ip_error *err)
@@ -161,7 +188,8 @@ static imgpar_status run_stage(ip_ir *ir, const ip_stage *stage, void **memory, 
     case IP_STAGE_REDUCE:    st = ip_ref_reduce(ir, stage, memory, progress, out, err); break;
     case IP_STAGE_HISTOGRAM: st = ip_ref_histogram(ir, stage, memory, progress, out, err); break;
     case IP_STAGE_TABLE:     memcpy(out, stage->table, size_bytes); break;
-    default: st = ip_fail(err, IMGPAR_E_INTERNAL, "internal: interpreter: stage %d is opaque", stage->id); break;
+    case IP_STAGE_OPAQUE:    st = run_opaque(stage, memory, progress, out, err); break;
+    case IP_STAGE_SOURCE:    break;
     }
     if (st) ip_free(out);
     else memory[stage->id] = out;

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Products of matrices, c[i][j] = sum over k of a[i][k] b[k][j], for every pair of matrices of a batch. What stands
+ * before this text: MM_T, the type of elements and of sums; MM_BYTES, its size; MM_FMA(a, b, c).
+ *
+ *     mm_reduce   few columns: a long sum for each element; b comes transposed
+ *     mm_blocked  everything large; on a CPU after mm_pack, which lays b out in panels
+ *     mm_direct   the rest: little matrices, few rows
+ *
+ * P: [1] m, [2] n, [3] k, [4] extent of the inner batch axis, [5..8] how many matrices further a's next one lies along
+ * the outer and the inner batch axis, and b's, [9] the first row of a, [10] rows of a, [11], [12] a work-item's rows
+ * and columns, [13] how many row blocks.
+ */
+#define MM_JOIN_(a, b) a##b
+#define MM_JOIN(a, b) MM_JOIN_(a, b)
+
+/* Where matrix number t of the result finds its operands; sizes in elements. */
+static inline long mm_a(__global const int *restrict P, int t)
+{
+    return ((long)(t / P[4]) * P[5] + (long)(t % P[4]) * P[6]) * P[10] * P[3] + (long)P[9] * P[3];
+}
+
+static inline int mm_b(__global const int *restrict P, int t) { return t / P[4] * P[7] + t % P[4] * P[8]; }
+
+#if IP_CPU
+
+/* A register holds MM_LANES elements. */
+#if IP_VECTOR_BYTES / MM_BYTES == 16
+#define MM_LANES 16
+#elif IP_VECTOR_BYTES / MM_BYTES == 8
+#define MM_LANES 8
+#elif IP_VECTOR_BYTES / MM_BYTES == 4
+#define MM_LANES 4
+#else
+#define MM_LANES 2
+#endif
+typedef MM_JOIN(MM_T, MM_LANES) mm_v;
+#define MM_LOAD MM_JOIN(vload, MM_LANES)
+#define MM_STORE MM_JOIN(vstore, MM_LANES)
+
+/* A micro-tile of MM_R rows x MM_W columns is summed in registers: 24 of 32, or 12 of 16. */
+#define MM_W (2 * MM_LANES)
+#if IP_VECTOR_BYTES == 64
+#define MM_R 12
+#else
+#define MM_R 6
+#endif
+/* So many steps along k at a time: MM_KB x MM_W elements of b stay in the first cache. */
+#define MM_KB 256
+
+/* b as panels of MM_W columns, each a run of k rows; columns beyond the last are 0. */
+__kernel void mm_pack(__global const MM_T *restrict b, __global MM_T *restrict packed, __global const int *restrict P)
+{
+    const int n = P[2], k = P[3], panel = get_global_id(0), panels = get_global_size(0), from = get_global_id(1) * MM_KB;
+    const long matrix = get_global_id(2) + P[0];
+    __global const MM_T *restrict in = b + matrix * k * n + panel * MM_W;
+    __global MM_T *restrict out = packed + (matrix * panels + panel) * k * MM_W;
+    const int columns = min(n - panel * MM_W, MM_W), to = min(from + MM_KB, k);
+    if (columns == MM_W) {
+        for (int i = from; i < to; i++)
+            for (int j = 0; j < MM_W; j++)
+                out[(long)i * MM_W + j] = in[(long)i * n + j];
+        return;
+    }
+    for (int i = from; i < to; i++)
+        for (int j = 0; j < MM_W; j++)
+            out[(long)i * MM_W + j] = j < columns ? in[(long)i * n + j] : (MM_T)0;
+}
+
+/* c of a micro-tile += the product of MM_R rows of a, packed step by step, and a panel of b. */
+static inline void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, int steps, __global MM_T *restrict c,
+                           int n, int rows, int columns, bool first)
+{
+    mm_v sum[MM_R][2];
+    MM_T edge[MM_W];
+    const bool whole = rows == MM_R && columns == MM_W;
+    #pragma unroll
+    for (int r = 0; r < MM_R; r++)
+        sum[r][0] = sum[r][1] = (mm_v)0;
+    if (!first && whole) {
+        #pragma unroll
+        for (int r = 0; r < MM_R; r++) {
+            sum[r][0] = MM_LOAD(0, c + (long)r * n);
+            sum[r][1] = MM_LOAD(1, c + (long)r * n);
+        }
+    } else if (!first) {
+        #pragma unroll
+        for (int r = 0; r < MM_R; r++)
+            if (r < rows) {
+                for (int j = 0; j < MM_W; j++)
+                    edge[j] = j < columns ? c[(long)r * n + j] : (MM_T)0;
+                sum[r][0] = MM_LOAD(0, edge);
+                sum[r][1] = MM_LOAD(1, edge);
+            }
+    }
+    for (int i = 0; i < steps; i++) {
+        const mm_v b0 = MM_LOAD(0, b + i * MM_W), b1 = MM_LOAD(1, b + i * MM_W);
+        #pragma unroll
+        for (int r = 0; r < MM_R; r++) {
+            const mm_v v = (mm_v)a[i * MM_R + r];
+            sum[r][0] = MM_FMA(v, b0, sum[r][0]);
+            sum[r][1] = MM_FMA(v, b1, sum[r][1]);
+        }
+    }
+    if (whole) {
+        #pragma unroll
+        for (int r = 0; r < MM_R; r++) {
+            MM_STORE(sum[r][0], 0, c + (long)r * n);
+            MM_STORE(sum[r][1], 1, c + (long)r * n);
+        }
+        return;
+    }
+    #pragma unroll
+    for (int r = 0; r < MM_R; r++)
+        if (r < rows) {
+            MM_STORE(sum[r][0], 0, edge);
+            MM_STORE(sum[r][1], 1, edge);
+            for (int j = 0; j < columns; j++)
+                c[(long)r * n + j] = edge[j];
+        }
+}
+
+/* A work-item makes P[11] rows x P[12] columns: for MM_KB steps at a time, MM_R rows of a are packed and meet every
+ * panel of b. An element's sum runs from the first step to the last, whatever the sizes are. */
+__kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict packed,
+                         __global const int *restrict P)
+{
+    const int m = P[1], n = P[2], k = P[3], panels = (n + MM_W - 1) / MM_W;
+    const int item = get_global_id(2) + P[0], t = item / P[13];
+    const int y0 = item % P[13] * P[11], y1 = min(y0 + P[11], m);
+    const int x0 = get_global_id(0) * P[12], x1 = min(x0 + P[12], n);
+    __global const MM_T *restrict pa = a + mm_a(P, t);
+    __global const MM_T *restrict pb = packed + (long)mm_b(P, t) * panels * k * MM_W;
+    __global MM_T *restrict pc = c + (long)t * m * n;
+    MM_T block[MM_KB * MM_R];
+    for (int s = 0; s < k; s += MM_KB) {
+        const int steps = min(MM_KB, k - s);
+        for (int y = y0; y < y1; y += MM_R) {
+            const int rows = min(MM_R, y1 - y);
+            for (int r = 0; r < MM_R; r++) {
+                __global const MM_T *restrict row = pa + (long)(y + min(r, rows - 1)) * k + s;
+                for (int i = 0; i < steps; i++)
+                    block[i * MM_R + r] = row[i];
+            }
+            for (int x = x0; x < x1; x += MM_W)
+                mm_tile(block, pb + ((long)(x / MM_W) * k + s) * MM_W, steps, pc + (long)y * n + x, n, rows,
+                        min(MM_W, x1 - x), s == 0);
+        }
+    }
+}
+
+/* A work-item makes one row's P[12] columns, MM_SPAN registers of them at a time while there are so many: rows of b are
+ * long, and much of each should be used when it is there. */
+#define MM_SPAN 16
+__kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
+                        __global const int *restrict P)
+{
+    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item % m;
+    int x = get_global_id(0) * P[12];
+    const int x1 = min(x + P[12], n);
+    __global const MM_T *restrict row = a + mm_a(P, t) + (long)y * k;
+    __global const MM_T *restrict pb = b + (long)mm_b(P, t) * k * n;
+    __global MM_T *restrict out = c + ((long)t * m + y) * n;
+    for (; x + MM_SPAN * MM_LANES <= x1; x += MM_SPAN * MM_LANES) {
+        mm_v s[MM_SPAN];
+        #pragma unroll
+        for (int j = 0; j < MM_SPAN; j++)
+            s[j] = (mm_v)0;
+        for (int i = 0; i < k; i++) {
+            __global const MM_T *restrict from = pb + (long)i * n + x;
+            const mm_v v = (mm_v)row[i];
+            #pragma unroll
+            for (int j = 0; j < MM_SPAN; j++)
+                s[j] = MM_FMA(v, MM_LOAD(j, from), s[j]);
+        }
+        #pragma unroll
+        for (int j = 0; j < MM_SPAN; j++)
+            MM_STORE(s[j], j, out + x);
+    }
+    for (; x + 4 * MM_LANES <= x1; x += 4 * MM_LANES) {
+        mm_v s0 = (mm_v)0, s1 = s0, s2 = s0, s3 = s0;
+        for (int i = 0; i < k; i++) {
+            __global const MM_T *restrict from = pb + (long)i * n + x;
+            const mm_v v = (mm_v)row[i];
+            s0 = MM_FMA(v, MM_LOAD(0, from), s0);
+            s1 = MM_FMA(v, MM_LOAD(1, from), s1);
+            s2 = MM_FMA(v, MM_LOAD(2, from), s2);
+            s3 = MM_FMA(v, MM_LOAD(3, from), s3);
+        }
+        MM_STORE(s0, 0, out + x);
+        MM_STORE(s1, 1, out + x);
+        MM_STORE(s2, 2, out + x);
+        MM_STORE(s3, 3, out + x);
+    }
+    for (; x + MM_LANES <= x1; x += MM_LANES) {
+        mm_v s = (mm_v)0;
+        for (int i = 0; i < k; i++)
+            s = MM_FMA((mm_v)row[i], MM_LOAD(0, pb + (long)i * n + x), s);
+        MM_STORE(s, 0, out + x);
+    }
+    for (; x < x1; x++) {
+        MM_T s = 0;
+        for (int i = 0; i < k; i++)
+            s = MM_FMA(row[i], pb[(long)i * n + x], s);
+        out[x] = s;
+    }
+}
+
+/* A work-item makes P[11] rows. A sum is 4 registers of partial sums, then the rest, then the lanes in order. */
+__kernel void mm_reduce(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
+                        __global const int *restrict P)
+{
+    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / P[13];
+    const int y0 = item % P[13] * P[11], y1 = min(y0 + P[11], m);
+    __global const MM_T *restrict pa = a + mm_a(P, t);
+    __global const MM_T *restrict pb = b + (long)mm_b(P, t) * k * n;
+    __global MM_T *restrict out = c + (long)t * m * n;
+    for (int y = y0; y < y1; y++)
+        for (int x = 0; x < n; x++) {
+            __global const MM_T *restrict u = pa + (long)y * k, *restrict v = pb + (long)x * k;
+            mm_v s0 = (mm_v)0, s1 = s0, s2 = s0, s3 = s0;
+            int i = 0;
+            for (; i + 4 * MM_LANES <= k; i += 4 * MM_LANES) {
+                s0 = MM_FMA(MM_LOAD(0, u + i), MM_LOAD(0, v + i), s0);
+                s1 = MM_FMA(MM_LOAD(1, u + i), MM_LOAD(1, v + i), s1);
+                s2 = MM_FMA(MM_LOAD(2, u + i), MM_LOAD(2, v + i), s2);
+                s3 = MM_FMA(MM_LOAD(3, u + i), MM_LOAD(3, v + i), s3);
+            }
+            MM_T lanes[MM_LANES], s = 0;
+            for (; i < k; i++)
+                s = MM_FMA(u[i], v[i], s);
+            MM_STORE((s0 + s1) + (s2 + s3), 0, lanes);
+            for (int l = 0; l < MM_LANES; l++)
+                s += lanes[l];
+            out[(long)y * n + x] = s;
+        }
+}
+
+#else /* a GPU */
+
+/* A group of 16 x 16 makes 64 x 64 elements, each work-item 4 x 4 of them, from tiles in local memory. */
+#define MM_SIDE 16
+#define MM_TILE 64
+
+__kernel __attribute__((reqd_work_group_size(MM_SIDE, MM_SIDE, 1)))
+void mm_blocked(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
+                __global const int *restrict P)
+{
+    __local MM_T la[MM_SIDE][MM_TILE + 1], lb[MM_SIDE][MM_TILE];
+    const int m = P[1], n = P[2], k = P[3], t = get_global_id(2) + P[0];
+    const int lx = get_local_id(0), ly = get_local_id(1), l = ly * MM_SIDE + lx;
+    const int x0 = get_group_id(0) * MM_TILE, y0 = get_group_id(1) * MM_TILE;
+    __global const MM_T *restrict pa = a + mm_a(P, t);
+    __global const MM_T *restrict pb = b + (long)mm_b(P, t) * k * n;
+    MM_T sum[4][4];
+    for (int r = 0; r < 4; r++)
+        for (int j = 0; j < 4; j++)
+            sum[r][j] = 0;
+    for (int s = 0; s < k; s += MM_SIDE) {
+        for (int i = l; i < MM_SIDE * MM_TILE; i += MM_SIDE * MM_SIDE) {
+            const int ay = i / MM_SIDE, ax = i % MM_SIDE, by = i / MM_TILE, bx = i % MM_TILE;
+            la[ax][ay] = y0 + ay < m && s + ax < k ? pa[(long)(y0 + ay) * k + s + ax] : (MM_T)0;
+            lb[by][bx] = x0 + bx < n && s + by < k ? pb[(long)(s + by) * n + x0 + bx] : (MM_T)0;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int steps = min(MM_SIDE, k - s);
+        for (int i = 0; i < steps; i++) {
+            MM_T va[4], vb[4];
+            for (int r = 0; r < 4; r++) {
+                va[r] = la[i][ly + r * MM_SIDE];
+                vb[r] = lb[i][lx + r * MM_SIDE];
+            }
+            for (int r = 0; r < 4; r++)
+                for (int j = 0; j < 4; j++)
+                    sum[r][j] = MM_FMA(va[r], vb[j], sum[r][j]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    for (int r = 0; r < 4; r++)
+        for (int j = 0; j < 4; j++) {
+            const int y = y0 + ly + r * MM_SIDE, x = x0 + lx + j * MM_SIDE;
+            if (y < m && x < n)
+                c[((long)t * m + y) * n + x] = sum[r][j];
+        }
+}
+
+/* A work-item an element. */
+__kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
+                        __global const int *restrict P)
+{
+    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item % m;
+    const int x = get_global_id(0);
+    if (x >= n)
+        return;
+    __global const MM_T *restrict row = a + mm_a(P, t) + (long)y * k;
+    __global const MM_T *restrict column = b + (long)mm_b(P, t) * k * n + x;
+    MM_T s = 0;
+    for (int i = 0; i < k; i++)
+        s = MM_FMA(row[i], column[(long)i * n], s);
+    c[((long)t * m + y) * n + x] = s;
+}
+
+/* A group of MM_GROUP an element: each work-item sums every MM_GROUP-th product, then the sums are added by halves. */
+#define MM_GROUP 64
+
+__kernel __attribute__((reqd_work_group_size(MM_GROUP, 1, 1)))
+void mm_reduce(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
+               __global const int *restrict P)
+{
+    __local MM_T part[MM_GROUP];
+    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item % m;
+    const int l = get_local_id(0), x = get_group_id(0);
+    __global const MM_T *restrict u = a + mm_a(P, t) + (long)y * k;
+    __global const MM_T *restrict v = b + (long)mm_b(P, t) * k * n + (long)x * k;
+    MM_T s = 0;
+    for (int i = l; i < k; i += MM_GROUP)
+        s = MM_FMA(u[i], v[i], s);
+    part[l] = s;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int half_ = MM_GROUP / 2; half_ > 0; half_ /= 2) {
+        if (l < half_)
+            part[l] += part[l + half_];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (l == 0)
+        c[((long)t * m + y) * n + x] = part[0];
+}
+
+#endif

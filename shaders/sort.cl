@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sorting rows of n elements. What stands before this text: S_T, an unsigned type of the elements' size; S_BITS; S_KIND,
+ * 0 unsigned, 1 signed, 2 float, 3 bool; S_INDEX, 1: the result is where elements stood, i32, not the elements.
+ *
+ * Everything works on keys: unsigned numbers in the order that is wanted. Key and element are made of each other without
+ * loss, but that all NaN become one; it has the highest key of all. Among indices -0 and 0 have one key.
+ *
+ *     so_rows                          short rows: a work-item sorts some, by merging runs
+ *     so_count, so_scan, so_scatter    long rows: 8 bits of the keys at a time, from the lowest
+ *
+ * Both are stable. P: [1] n, [2] rows, [3] work-items there is work for, [4] rows a work-item, [5] chunks a row,
+ * [6] elements a chunk, [7] bits below the digit, [8] 1: elements are read, not keys, [9] 1: elements are written,
+ * [10] 1: descending, [11] rows in the source before the first one.
+ */
+#define S_TOP ((S_T)((S_T)1 << (S_BITS - 1)))
+#define S_ALL ((S_T)~(S_T)0)
+#if S_BITS == 16
+#define S_INFINITY ((S_T)0x7c00)
+#define S_NAN ((S_T)0x7e00)
+#elif S_BITS == 32
+#define S_INFINITY ((S_T)0x7f800000)
+#define S_NAN ((S_T)0x7fc00000)
+#else
+#define S_INFINITY ((S_T)0x7ff0000000000000UL)
+#define S_NAN ((S_T)0x7ff8000000000000UL)
+#endif
+
+static inline S_T so_key(S_T x, bool descending)
+{
+    S_T key = x;
+#if S_KIND == 1
+    key = x ^ S_TOP;
+#elif S_KIND == 2
+    if ((S_T)(x & (S_T)~S_TOP) > S_INFINITY)
+        return S_ALL;
+#if S_INDEX
+    if (x == S_TOP)
+        x = 0;
+#endif
+    key = x & S_TOP ? (S_T)~x : (S_T)(x | S_TOP);
+#elif S_KIND == 3
+    key = x != 0;
+#endif
+    return descending ? (S_T)~key : key;
+}
+
+static inline S_T so_element(S_T key, bool descending)
+{
+#if S_KIND == 2
+    if (key == S_ALL)
+        return S_NAN;
+#endif
+    if (descending)
+        key = (S_T)~key;
+#if S_KIND == 1
+    return key ^ S_TOP;
+#elif S_KIND == 2
+    return key & S_TOP ? (S_T)(key & (S_T)~S_TOP) : (S_T)~key;
+#else
+    return key;
+#endif
+}
+
+static inline int so_item(__global const int *P) { return (get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0); }
+
+/* ---- short rows ---------------------------------------------------------------------------- */
+
+#define SO_RUN 8
+
+/* Sorted runs of SO_RUN keys. */
+static inline void so_runs(__global const S_T *x, __global S_T *k, __global int *at, int n, bool descending)
+{
+    for (int from = 0; from < n; from += SO_RUN) {
+        const int to = min(from + SO_RUN, n);
+        for (int i = from; i < to; i++) {
+            const S_T key = so_key(x[i], descending);
+            int j = i;
+            for (; j > from && k[j - 1] > key; j--) {
+                k[j] = k[j - 1];
+#if S_INDEX
+                at[j] = at[j - 1];
+#endif
+            }
+            k[j] = key;
+#if S_INDEX
+            at[j] = i;
+#endif
+        }
+    }
+}
+
+/* Runs of length run, two by two, into runs of twice the length. */
+static inline void so_merge(__global const S_T *k, __global const int *at, __global S_T *to, __global int *at_to, int n, int run)
+{
+    for (int from = 0; from < n; from += 2 * run) {
+        const int middle = min(from + run, n), end = min(from + 2 * run, n);
+        int i = from, j = middle, out = from;
+        while (i < middle && j < end) {
+            const S_T a = k[i], b = k[j];
+            const bool second = b < a;
+            to[out] = second ? b : a;
+#if S_INDEX
+            at_to[out] = at[second ? j : i];
+#endif
+            out++;
+            i += !second;
+            j += second;
+        }
+        if (i >= middle)
+            i = j;
+        for (; out < end; out++, i++) {
+            to[out] = k[i];
+#if S_INDEX
+            at_to[out] = at[i];
+#endif
+        }
+    }
+}
+
+/* The last merge ends in kb, ib. The first runs stand where that makes it so. */
+__kernel void so_rows(__global const S_T *source, __global S_T *ka, __global S_T *kb, __global int *ia, __global int *ib,
+                      __global const int *P)
+{
+    const int n = P[1], item = so_item(P);
+    const bool descending = P[10] != 0;
+    int levels = 0;
+    for (int run = SO_RUN; run < n; run *= 2)
+        levels++;
+    for (int row = item * P[4]; item < P[3] && row < min(item * P[4] + P[4], P[2]); row++) {
+        const long base = (long)row * n;
+        bool is_b = (levels & 1) == 0;
+        so_runs(source + (long)P[11] * n + base, (is_b ? kb : ka) + base, (is_b ? ib : ia) + base, n, descending);
+        for (int run = SO_RUN; run < n; run *= 2) {
+            if (is_b)
+                so_merge(kb + base, ib + base, ka + base, ia + base, n, run);
+            else
+                so_merge(ka + base, ia + base, kb + base, ib + base, n, run);
+            is_b = !is_b;
+        }
+#if !S_INDEX
+        for (int i = 0; i < n; i++)
+            kb[base + i] = so_element(kb[base + i], descending);
+#endif
+    }
+}
+
+/* ---- long rows -------------------------------------------------------------------------------- */
+
+#define SO_DIGITS 256
+
+/* How often each digit occurs in a chunk: table[row][chunk][digit]. */
+__kernel void so_count(__global const S_T *restrict source, __global const S_T *restrict keys, __global int *restrict table,
+                       __global const int *restrict P)
+{
+    const int n = P[1], item = so_item(P), row = item / P[5], from = item % P[5] * P[6], to = from + min(P[6], n - from), shift = P[7];
+    const bool descending = P[10] != 0;
+    int counts[SO_DIGITS];
+    if (item >= P[3])
+        return;
+    for (int d = 0; d < SO_DIGITS; d++)
+        counts[d] = 0;
+    if (P[8]) {
+        __global const S_T *restrict x = source + ((long)P[11] + row) * n;
+        for (int i = from; i < to; i++)
+            counts[so_key(x[i], descending) >> shift & 255]++;
+    } else {
+        __global const S_T *restrict k = keys + (long)row * n;
+        for (int i = from; i < to; i++)
+            counts[k[i] >> shift & 255]++;
+    }
+    for (int d = 0; d < SO_DIGITS; d++)
+        table[(long)item * SO_DIGITS + d] = counts[d];
+}
+
+/* A work-item a digit of a row: its counts become how many stand in chunks before; their sum goes behind the table. */
+__kernel void so_scan(__global int *restrict table, __global const int *restrict P)
+{
+    const int item = so_item(P), row = item / SO_DIGITS, d = item % SO_DIGITS, chunks = P[5];
+    if (item >= P[2] * SO_DIGITS)
+        return;
+    __global int *restrict t = table + (long)row * chunks * SO_DIGITS + d;
+    int sum = 0;
+    for (int c = 0; c < chunks; c++) {
+        const int count = t[(long)c * SO_DIGITS];
+        t[(long)c * SO_DIGITS] = sum;
+        sum += count;
+    }
+    table[(long)P[2] * chunks * SO_DIGITS + item] = sum;
+}
+
+#if S_INDEX
+#define SO_PUT(key, index)             \
+    {                                  \
+        const S_T put = key;           \
+        const int at = next[put >> shift & 255]++; \
+        if (!last)                     \
+            to_k[at] = put;            \
+        to_i[at] = index;              \
+    }
+#else
+#define SO_PUT(key, index)                        \
+    {                                             \
+        const S_T put = key;                      \
+        const int at = next[put >> shift & 255]++; \
+        to_k[at] = last ? so_element(put, descending) : put; \
+    }
+#endif
+
+/* Every element to its place: behind lower digits of the row, and equal ones before it. */
+__kernel void so_scatter(__global const S_T *source, __global const S_T *from_k, __global S_T *to_k, __global const int *from_i,
+                         __global int *to_i, __global const int *restrict table, __global const int *restrict P)
+{
+    const int n = P[1], item = so_item(P), row = item / P[5], from = item % P[5] * P[6], to = from + min(P[6], n - from), shift = P[7];
+    const bool last = P[9] != 0, descending = P[10] != 0;
+    int next[SO_DIGITS], sum = 0;
+    if (item >= P[3])
+        return;
+    __global const int *restrict before = table + (long)item * SO_DIGITS;
+    __global const int *restrict totals = table + (long)P[2] * P[5] * SO_DIGITS + (long)row * SO_DIGITS;
+    for (int d = 0; d < SO_DIGITS; d++) {
+        next[d] = sum + before[d];
+        sum += totals[d];
+    }
+    source += ((long)P[11] + row) * n;
+    from_k += (long)row * n;
+    to_k += (long)row * n;
+    from_i += (long)row * n;
+    to_i += (long)row * n;
+    if (P[8]) {
+        for (int i = from; i < to; i++)
+            SO_PUT(so_key(source[i], descending), i)
+    } else {
+        for (int i = from; i < to; i++)
+            SO_PUT(from_k[i], from_i[i])
+    }
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opaque stages: values that hand-written kernels of shaders/ compute (products of matrices, sorting), where an
+ * expression an element would be slow or cannot tell the work. A description says all that the rest needs to know:
+ *
+ *     what it reads     widen(), reads(): demand, strips under a memory limit and streaming ask these
+ *     what it launches  step(): kernels, sizes, arguments, from shapes and facts about the device
+ *     what it takes     scratch(): device memory besides its inputs and its result
+ *     what it means     compute(): the same on the host, for the reference interpreter
+ *
+ * It is data and pure functions; run/opaque.c is what launches. Such a stage is a kernel of its own: its inputs end in
+ * memory, its readers read it there. Buffers hold whole rows of a stage's domain, so that a kernel may take them as
+ * the array that was meant, whatever of its axes the four extents are.
+ *
+ * A kernel's arguments are the buffers of its launch in their order, then one int buffer P. P[0] is the first
+ * work-item along dimension 2: launches are cut there, so that somebody who waits can be asked.
+ *
+ *     int row = get_global_id(2) + P[0];
+ */
+#ifndef IP_IR_OPAQUE_H
+#define IP_IR_OPAQUE_H
+
+#include "ir/stage.h"
+
+enum { IP_OPAQUE_INPUTS = 4, IP_OPAQUE_SCRATCH = 4, IP_OPAQUE_BUFFERS = 8, IP_OPAQUE_PARAMS = 24, IP_OPAQUE_SIZES = 16 };
+
+/* What a description may know of a device. */
+typedef struct ip_opaque_device {
+    bool is_cpu;         /* wants long work-items, each by itself; else groups of many. The shader sees it as IP_CPU */
+    int compute_units;
+    int vector_bytes;    /* of the widest registers: 16, 32 or 64; the shader sees it as IP_VECTOR_BYTES */
+} ip_opaque_device;
+
+/* One computation of a region of the result. */
+typedef struct ip_opaque_call {
+    const ip_opaque *opaque;
+    ip_opaque_device device;
+    ip_region result;                /* as widen() made it; the result's buffer holds it */
+    ip_region in[IP_OPAQUE_INPUTS];  /* what the inputs' buffers hold: what reads() told, or more rows */
+} ip_opaque_call;
+
+/* Buffers by number: the result, input k, scratch k. */
+enum { IP_BUFFER_RESULT, IP_BUFFER_INPUT, IP_BUFFER_SCRATCH = IP_BUFFER_INPUT + IP_OPAQUE_INPUTS };
+
+typedef struct ip_opaque_launch {
+    const char *kernel;              /* its name in the shader */
+    size_t global[3], local[3];      /* global a multiple of local; local[2] is 1 */
+    int n_buffers, buffers[IP_OPAQUE_BUFFERS];
+    int n_params, params[IP_OPAQUE_PARAMS]; /* P; params[0] is filled in by run/ */
+} ip_opaque_launch;
+
+/* Asked now and then by compute(): not 0 means stop and return it. */
+typedef imgpar_status (*ip_opaque_ask)(void *user);
+
+/* What all stages of one operation have in common. */
+typedef struct ip_opaque_kind {
+    const char *name;                /* of the kernel, for people: "matmul" */
+    const char *shader;              /* shaders/NAME.cl */
+    /* Grows a region of the result to the one that is computed for it: whole rows at least. */
+    void (*widen)(const ip_opaque *opaque, ip_region *result);
+    /* What of an input such a region reads: whole rows. */
+    void (*reads)(const ip_opaque *opaque, int input, const ip_region *result, ip_region *needed);
+    /* Bytes of each scratch buffer, zeroed on entry; NULL: there are none. */
+    void (*scratch)(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH]);
+    /* The launches, step 0, 1, ... in order into *out, zeroed on entry; false: there are no more. */
+    bool (*step)(const ip_opaque_call *call, int step, ip_opaque_launch *out);
+    /* The whole result on the host. */
+    imgpar_status (*compute)(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask, void *user);
+} ip_opaque_kind;
+
+struct ip_opaque {
+    const ip_opaque_kind *kind;
+    const char *variant;             /* "blocked": which of its kernels, for people; NULL: none */
+    const char *defines;             /* "#define MM_T float\n": what the shader is specialised by */
+    bool uses_f64;
+    imgpar_dtype dtype;              /* what it computes in */
+    int n_inputs;
+    ip_stage *inputs[IP_OPAQUE_INPUTS];
+    int64_t dims[4];                 /* of the result; set by ip_stage_opaque() */
+    int64_t sizes[IP_OPAQUE_SIZES];  /* the operation's own */
+};
+
+/* A new stage computed by a copy of opaque, whose texts live as long as ir; NULL (and ir->failed) without memory. */
+ip_stage *ip_stage_opaque(ip_ir *ir, const ip_opaque *opaque, imgpar_dtype dtype, const int64_t dims[4],
+                          const imgpar_array *node);
+/* The whole domain of a stage. */
+ip_region ip_stage_region(const ip_stage *stage);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Types of operations on arrays of any rank: products of matrices, sorting. */
+#include "ops/infer.h"
+#include "ops/matmul.h"
+#include "ops/sort.h"
+
+/* Axis k of a shape of n leading axes, counted from their end; 1 beyond them. */
+static int64_t leading(const ip_type *type, int k)
+{
+    int axis = type->rank - 3 - k;
+    return axis >= 0 ? type->shape[axis] : 1;
+}
+
+bool ip_product_of(const ip_type *a, const ip_type *b, ip_product *p, ip_type *type)
+{
+    int64_t batch[2], axes[4];
+    int n_leading = (a->rank > b->rank ? a->rank : b->rank) - 2, rank = 0;
+    *p = (ip_product){ .m = a->rank > 1 ? a->shape[a->rank - 2] : 1, .n = b->rank > 1 ? b->shape[b->rank - 1] : 1,
+                       .k = a->shape[a->rank - 1] };
+    if (p->k != (b->rank > 1 ? b->shape[b->rank - 2] : b->shape[0])) return false;
+    for (int k = 0; k < 2; k++) {
+        int64_t of_a = leading(a, k), of_b = leading(b, k);
+        if (of_a != of_b && of_a != 1 && of_b != 1) return false;
+        batch[k] = of_a == 1 ? of_b : of_a;
+    }
+    p->inner = batch[0];
+    p->outer = batch[1];
+    p->a_inner = leading(a, 0) > 1;
+    p->b_inner = leading(b, 0) > 1;
+    p->a_outer = leading(a, 1) > 1 ? leading(a, 0) : 0;
+    p->b_outer = leading(b, 1) > 1 ? leading(b, 0) : 0;
+    p->n_b = leading(b, 0) * leading(b, 1);
+    for (int k = n_leading - 1; k >= 0; k--)
+        axes[rank++] = batch[k];
+    if (a->rank > 1) axes[rank++] = p->m;
+    if (b->rank > 1) axes[rank++] = p->n;
+    if (rank == 0) axes[rank++] = 1;
+    *type = (ip_type){ .space = IMGPAR_SPACE_DATA, .rank = rank };
+    for (int k = 0; k < rank; k++)
+        type->shape[k] = axes[k];
+    return true;
+}
+
+imgpar_status ip_infer_matmul(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
+    char shape_a[96], shape_b[96];
+    ip_product p;
+    if (!ip_product_of(a, b, &p, &node->type))
+        return ip_fail(err, IMGPAR_E_SHAPE, "matmul: a is %s and b is %s; a's columns must be as many as b's rows, and leading "
+                                            "axes equal or 1", ip_shape_text(a, shape_a), ip_shape_text(b, shape_b));
+    node->type.dtype = ip_infer_common_dtype(node);
+    node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
+int ip_sort_axis(const imgpar_array *node)
+{
+    int axis = (int)ip_param_number(node, "axis");
+    return axis < 0 ? axis + node->inputs[0]->type.rank : axis;
+}
+
+imgpar_status ip_infer_sort(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    int axis = ip_sort_axis(node);
+    char shape[96];
+    if (axis < 0 || axis >= a->rank)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: axis=%d is none of the %d axes of %s", node->op->info.name,
+                       (int)ip_param_number(node, "axis"), a->rank, ip_shape_text(a, shape));
+    node->type = *a;
+    node->range = node->inputs[0]->range;
+    if (node->op->variant == 0) return IMGPAR_OK;
+    node->type.dtype = IMGPAR_I32;
+    node->type.space = IMGPAR_SPACE_DATA;
+    node->range = (ip_range){ 0, (double)(a->shape[axis] - 1) };
+    return IMGPAR_OK;
+}

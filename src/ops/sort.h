@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Sorting between its lowering (stages_sort.c) and its meaning on the host (reference_sort.c). */
+#ifndef IP_OPS_SORT_H
+#define IP_OPS_SORT_H
+
+#include "graph/array.h"
+#include "ir/opaque.h"
+
+/* What stands in ip_opaque.sizes: rows of n elements, one after the other. */
+enum {
+    IP_SORT_ROWS, IP_SORT_N,
+    IP_SORT_INDICES,    /* 1: where the elements stood, i32 */
+    IP_SORT_DESCENDING,
+    IP_SORT_ROWS_PER_Y  /* rows of the domain hold so many; 0: it cannot be cut */
+};
+
+/* The axis that the node sorts along, counted from the front. */
+int ip_sort_axis(const imgpar_array *node);
+imgpar_status ip_sort_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask, void *user);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The product of matrices as an opaque stage: which of the three kernels of shaders/matmul.cl, and its launches.
+ *
+ *     few columns, long sums           reduce: memory is what takes time, b is transposed so that both run straight
+ *     16 rows and 32 columns or more   blocked: b in panels, micro-tiles in registers; on a GPU tiles in local memory
+ *     the rest                         direct: no preparation
+ */
+#include "ops/matmul.h"
+#include "ops/permute.h"
+
+#include "base/dtype.h"
+
+#include <string.h>
+
+enum { FEW_COLUMNS = 4, LONG_SUM = 64, BLOCKED_ROWS = 16, BLOCKED_COLUMNS = 32, BLOCKED_STEPS = 32 };
+
+/* The constants of the same names in shaders/matmul.cl, for the device at hand. */
+typedef struct tiling { int lanes, w, r, kb; } tiling;
+
+static tiling tiling_of(const ip_opaque_call *call)
+{
+    int bytes = (int)ip_dtype(call->opaque->dtype)->size_bytes, lanes = call->device.vector_bytes / bytes;
+    return (tiling){ .lanes = lanes, .w = 2 * lanes, .r = call->device.vector_bytes == 64 ? 12 : 6, .kb = 256 };
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* ---- access ----------------------------------------------------------------------------- */
+
+static void widen(const ip_opaque *o, ip_region *result)
+{
+    const ip_region all = { 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
+    const ip_region rows = { 0, 1, result->y0, result->y1, 0, o->dims[2] };
+    *result = o->sizes[IP_MM_BY_ROWS] ? rows : all;
+}
+
+static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
+{
+    *needed = ip_stage_region(o->inputs[input]);
+    if (input == 0 && o->sizes[IP_MM_BY_ROWS]) {
+        needed->y0 = result->y0;
+        needed->y1 = result->y1;
+    }
+}
+
+/* ---- work ---------------------------------------------------------------------------------- */
+
+static int64_t rows_of(const ip_opaque_call *call)
+{
+    return call->opaque->sizes[IP_MM_BY_ROWS] ? call->result.y1 - call->result.y0 : call->opaque->sizes[IP_MM_M];
+}
+
+static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
+{
+    const int64_t *s = call->opaque->sizes;
+    tiling t = tiling_of(call);
+    if (s[IP_MM_METHOD] != IP_MM_BLOCKED || !call->device.is_cpu) return;
+    bytes[0] = (uint64_t)(s[IP_MM_N_B] * ceil_div(s[IP_MM_N], t.w) * t.w * s[IP_MM_K])
+        * ip_dtype(call->opaque->dtype)->size_bytes;
+}
+
+static void set_params(const ip_opaque_call *call, ip_opaque_launch *out)
+{
+    const int64_t *s = call->opaque->sizes;
+    bool by_rows = s[IP_MM_BY_ROWS];
+    const int64_t p[] = { 0, rows_of(call), s[IP_MM_N], s[IP_MM_K], s[IP_MM_INNER], s[IP_MM_A_OUTER], s[IP_MM_A_INNER],
+                          s[IP_MM_B_OUTER], s[IP_MM_B_INNER], by_rows ? call->result.y0 - call->in[0].y0 : 0,
+                          by_rows ? call->in[0].y1 - call->in[0].y0 : s[IP_MM_M], 1, 1, 1 };
+    out->n_params = sizeof p / sizeof *p;
+    for (int k = 0; k < out->n_params; k++)
+        out->params[k] = (int)p[k];
+    out->n_buffers = 3;
+    out->buffers[0] = IP_BUFFER_RESULT;
+    out->buffers[1] = IP_BUFFER_INPUT;
+    out->buffers[2] = IP_BUFFER_INPUT + 1;
+}
+
+/* A work-item's rows and columns. */
+static void set_block(ip_opaque_launch *out, int64_t rows, int64_t columns, int64_t row_blocks)
+{
+    out->params[11] = (int)rows;
+    out->params[12] = (int)columns;
+    out->params[13] = (int)row_blocks;
+}
+
+static bool pack(const ip_opaque_call *call, ip_opaque_launch *out)
+{
+    const int64_t *s = call->opaque->sizes;
+    tiling t = tiling_of(call);
+    out->kernel = "mm_pack";
+    out->n_buffers = 2;
+    out->buffers[0] = IP_BUFFER_INPUT + 1;
+    out->buffers[1] = IP_BUFFER_SCRATCH;
+    out->global[0] = (size_t)ceil_div(s[IP_MM_N], t.w);
+    out->global[1] = (size_t)ceil_div(s[IP_MM_K], t.kb);
+    out->global[2] = (size_t)s[IP_MM_N_B];
+    return true;
+}
+
+/* Blocks of about MOST_ROWS x MOST_COLUMNS, less where the units would not all have some. */
+enum { MOST_ROWS = 96, MOST_COLUMNS = 512, ITEMS_PER_UNIT = 8 };
+
+static bool blocked_on_cpu(const ip_opaque_call *call, ip_opaque_launch *out)
+{
+    const int64_t *s = call->opaque->sizes;
+    tiling t = tiling_of(call);
+    int64_t m = rows_of(call), products = s[IP_MM_OUTER] * s[IP_MM_INNER], rows = MOST_ROWS / t.r * t.r;
+    int64_t column_blocks = ceil_div(s[IP_MM_N], MOST_COLUMNS);
+    int64_t wanted = call->device.compute_units * ITEMS_PER_UNIT;
+    while (rows > t.r && products * column_blocks * ceil_div(m, rows) < wanted)
+        rows -= t.r;
+    out->kernel = "mm_blocked";
+    out->buffers[2] = IP_BUFFER_SCRATCH;
+    out->global[0] = (size_t)column_blocks;
+    out->global[1] = 1;
+    out->global[2] = (size_t)(products * ceil_div(m, rows));
+    set_block(out, rows, ceil_div(ceil_div(s[IP_MM_N], column_blocks), t.w) * t.w, ceil_div(m, rows));
+    return true;
+}
+
+static bool blocked_on_gpu(const ip_opaque_call *call, ip_opaque_launch *out)
+{
+    enum { SIDE = 16, TILE = 64 };
+    const int64_t *s = call->opaque->sizes;
+    out->kernel = "mm_blocked";
+    out->local[0] = out->local[1] = SIDE;
+    out->global[0] = (size_t)ceil_div(s[IP_MM_N], TILE) * SIDE;
+    out->global[1] = (size_t)ceil_div(rows_of(call), TILE) * SIDE;
+    out->global[2] = (size_t)(s[IP_MM_OUTER] * s[IP_MM_INNER]);
+    return true;
+}
+
+static bool direct(const ip_opaque_call *call, ip_opaque_launch *out)
+{
+    enum { COLUMNS = 16, GROUP = 64 }; /* registers of columns on a CPU; work-items on a GPU */
+    const int64_t *s = call->opaque->sizes;
+    int64_t columns = call->device.is_cpu ? COLUMNS * tiling_of(call).lanes : 1;
+    out->kernel = "mm_direct";
+    out->local[0] = call->device.is_cpu ? 1 : GROUP;
+    out->global[0] = call->device.is_cpu ? (size_t)ceil_div(s[IP_MM_N], columns) : (size_t)ceil_div(s[IP_MM_N], GROUP) * GROUP;
+    out->global[1] = 1;
+    out->global[2] = (size_t)(s[IP_MM_OUTER] * s[IP_MM_INNER] * rows_of(call));
+    set_block(out, 1, columns, rows_of(call));
+    return true;
+}
+
+static bool reduce(const ip_opaque_call *call, ip_opaque_launch *out)
+{
+    enum { GROUP = 64, WORK = 65536 }; /* products a work-item on a CPU, about */
+    const int64_t *s = call->opaque->sizes;
+    int64_t m = rows_of(call), products = s[IP_MM_OUTER] * s[IP_MM_INNER], rows = 1;
+    if (call->device.is_cpu) rows = ceil_div(WORK, s[IP_MM_N] * s[IP_MM_K]);
+    if (rows > m) rows = m;
+    out->kernel = "mm_reduce";
+    out->local[0] = call->device.is_cpu ? 1 : GROUP;
+    out->global[0] = call->device.is_cpu ? 1 : (size_t)s[IP_MM_N] * GROUP;
+    out->global[1] = 1;
+    out->global[2] = (size_t)(products * ceil_div(m, rows));
+    set_block(out, rows, s[IP_MM_N], ceil_div(m, rows));
+    return true;
+}
+
+static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
+{
+    ip_mm_method method = (ip_mm_method)call->opaque->sizes[IP_MM_METHOD];
+    bool packs = method == IP_MM_BLOCKED && call->device.is_cpu;
+    if (step > packs) return false;
+    set_params(call, out);
+    if (packs) return step == 0 ? pack(call, out) : blocked_on_cpu(call, out);
+    if (method == IP_MM_BLOCKED) return blocked_on_gpu(call, out);
+    return method == IP_MM_REDUCE ? reduce(call, out) : direct(call, out);
+}
+
+static const ip_opaque_kind kind = { .name = "matmul", .shader = "matmul", .widen = widen, .reads = reads,
+                                     .scratch = scratch, .step = step, .compute = ip_matmul_compute };
+
+/* ---- lowering -------------------------------------------------------------------------------- */
+
+/* Integers are multiplied as unsigned ones, which wrap. */
+static const char *defines_of(imgpar_dtype dtype)
+{
+    switch (dtype) {
+    case IMGPAR_F32: return "#define MM_T float\n#define MM_BYTES 4\n#define MM_FMA(a, b, c) fma(a, b, c)\n";
+    case IMGPAR_F64: return "#define MM_T double\n#define MM_BYTES 8\n#define MM_FMA(a, b, c) fma(a, b, c)\n";
+    case IMGPAR_I64:
+    case IMGPAR_U64: return "#define MM_T ulong\n#define MM_BYTES 8\n#define MM_FMA(a, b, c) ((a) * (b) + (c))\n";
+    default: return "#define MM_T uint\n#define MM_BYTES 4\n#define MM_FMA(a, b, c) ((a) * (b) + (c))\n";
+    }
+}
+
+static ip_mm_method method_of(const ip_product *p)
+{
+    if (p->n <= FEW_COLUMNS && p->k >= LONG_SUM) return IP_MM_REDUCE;
+    if (p->m >= BLOCKED_ROWS && p->n >= BLOCKED_COLUMNS && p->k >= BLOCKED_STEPS) return IP_MM_BLOCKED;
+    return IP_MM_DIRECT;
+}
+
+/* Input k of dtype, the last two axes exchanged or not. */
+static ip_stage *operand(ip_lower *l, int k, bool transposed, imgpar_dtype dtype)
+{
+    const ip_type *type = &l->node->inputs[k]->type;
+    int order[IMGPAR_MAX_RANK] = { 0, 1, 2, 3 }, last = type->rank - 1;
+    if (transposed && last > 0) {
+        order[last] = last - 1;
+        order[last - 1] = last;
+    }
+    return ip_lower_permuted(l, l->in[k], type, order, dtype, k ? "right factor" : "left factor");
+}
+
+static bool fits_device(const ip_product *p)
+{
+    const int64_t batch = p->outer * p->inner;
+    return p->m <= INT32_MAX && p->n <= INT32_MAX && p->k <= INT32_MAX && batch * p->m <= INT32_MAX;
+}
+
+ip_stage *ip_stages_matmul(ip_lower *l)
+{
+    static const char *const variants[] = { "reduce", "blocked", "direct" };
+    const ip_type *a = &l->node->inputs[0]->type, *b = &l->node->inputs[1]->type;
+    imgpar_dtype dtype = l->node->type.dtype == IMGPAR_F16 ? IMGPAR_F32 : l->node->type.dtype;
+    ip_product p;
+    ip_type type;
+    ip_product_of(a, b, &p, &type);
+    if (!fits_device(&p)) return ip_lower_fail(l, IMGPAR_E_LIMIT, "more than 2^31 rows");
+    ip_mm_method method = method_of(&p);
+    ip_opaque o = { .kind = &kind, .variant = variants[method], .defines = defines_of(dtype), .dtype = dtype,
+                    .uses_f64 = dtype == IMGPAR_F64, .n_inputs = 2,
+                    .sizes = { p.m, p.n, p.k, p.outer, p.inner, p.a_outer, p.a_inner, p.b_outer, p.b_inner, p.n_b, method,
+                               a->rank == 2 && b->rank == 2 } };
+    o.inputs[0] = operand(l, 0, false, dtype);
+    o.inputs[1] = operand(l, 1, method == IP_MM_REDUCE && p.n > 1, dtype);
+    ip_stage *product = ip_stage_opaque(l->ir, &o, dtype, l->dims, l->node);
+    if (!product || dtype == l->node->type.dtype) return product;
+    ip_expr *index[4];
+    for (int k = 0; k < 4; k++)
+        index[k] = ip_lower_coord(l, k);
+    return ip_lower_map(l, ip_x_load(l->ir, product, index, IP_BORDER_NONE, NULL));
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/opaque.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "run/shaders.h"
+
+typedef struct running {
+    const ip_runner *runner;
+    const ip_kernel *kernel;
+    const ip_binding *bindings;
+    ip_opaque_call call;
+    ip_program *program;
+    ip_buffer *scratch[IP_OPAQUE_SCRATCH], *params;
+    double busy_ms;
+} running;
+
+static ip_opaque_device facts_of(const ip_device *device, const ip_kernel *kernel)
+{
+    const ip_device_facts *f = ip_device_facts_of(device);
+    return (ip_opaque_device){ .is_cpu = !kernel->in_groups, .compute_units = (int)f->info.compute_units,
+                               .vector_bytes = (int)f->vector_bytes };
+}
+
+uint64_t ip_opaque_scratch_bytes(const ip_device *device, const ip_kernel *kernel, const ip_region *region)
+{
+    const ip_opaque *o = ip_kernel_opaque(kernel);
+    uint64_t bytes[IP_OPAQUE_SCRATCH] = { 0 }, total = 0;
+    if (!o)
+        return 0;
+    ip_opaque_call call = { .opaque = o, .device = facts_of(device, kernel), .result = *region };
+    for (int k = 0; k < o->n_inputs; k++)
+        o->kind->reads(o, k, region, &call.in[k]);
+    if (o->kind->scratch)
+        o->kind->scratch(&call, bytes);
+    for (int k = 0; k < IP_OPAQUE_SCRATCH; k++)
+        total += bytes[k];
+    return total;
+}
+
+/* ---- what the launches need -------------------------------------------------------------- */
+
+static imgpar_status get_program(running *r, ip_error *err)
+{
+    const ip_opaque *o = r->call.opaque;
+    ip_str source = IP_STR_INIT;
+    bool built = false;
+    double start = ip_now_ms();
+    ip_str_printf(&source, "%s\n#define IP_CPU %d\n#define IP_VECTOR_BYTES %d\n", ip_shader_text("helpers"),
+                  r->call.device.is_cpu, r->call.device.vector_bytes);
+    ip_str_append(&source, o->defines);
+    ip_str_append(&source, ip_shader_text(o->kind->shader));
+    char *text = ip_str_take(&source);
+    if (!text)
+        return ip_fail_memory(err, "compiling a kernel");
+    imgpar_status st = ip_program_get(r->runner->device, text, o->uses_f64 ? "-DIP_F64" : "", &r->program, &built, err);
+    if (built)
+        ip_runner_event(r->runner, "compile", r->kernel->name, start, 0, 0);
+    ip_free(text);
+    return st;
+}
+
+static imgpar_status get_scratch(running *r, ip_error *err)
+{
+    const ip_opaque *o = r->call.opaque;
+    uint64_t bytes[IP_OPAQUE_SCRATCH] = { 0 };
+    if (o->kind->scratch)
+        o->kind->scratch(&r->call, bytes);
+    imgpar_status st = ip_buffer_new(r->runner->device, IP_OPAQUE_PARAMS * sizeof(int), &r->params, err);
+    for (int k = 0; !st && k < IP_OPAQUE_SCRATCH; k++)
+        if (bytes[k])
+            st = ip_buffer_new(r->runner->device, (size_t)bytes[k], &r->scratch[k], err);
+    return st;
+}
+
+static ip_buffer *buffer_of(const running *r, int number)
+{
+    if (number == IP_BUFFER_RESULT)
+        return r->bindings[r->kernel->outputs[0]->id].buffer;
+    if (number >= IP_BUFFER_SCRATCH)
+        return r->scratch[number - IP_BUFFER_SCRATCH];
+    return r->bindings[r->call.opaque->inputs[number - IP_BUFFER_INPUT]->id].buffer;
+}
+
+/* Scratch may be. */
+static bool is_written(int number) { return number == IP_BUFFER_RESULT || number >= IP_BUFFER_SCRATCH; }
+
+static int written_by(const ip_opaque_launch *l)
+{
+    for (int k = 0; k < l->n_buffers; k++)
+        if (is_written(l->buffers[k]))
+            return l->buffers[k];
+    return IP_BUFFER_RESULT;
+}
+
+/* ---- launching ----------------------------------------------------------------------------- */
+
+static imgpar_status launch_once(running *r, ip_opaque_launch *l, ip_error *err)
+{
+    ip_buffer *buffers[IP_OPAQUE_BUFFERS + 1];
+    bool writes[IP_OPAQUE_BUFFERS + 1] = { false };
+    bool timed = r->runner->options && r->runner->options->on_event;
+    uint64_t start_ns = 0, end_ns = 0;
+    imgpar_status st = ip_buffer_write(r->params, 0, l->params, (size_t)l->n_params * sizeof(int), err);
+    if (st)
+        return st;
+    for (int k = 0; k < l->n_buffers; k++) {
+        buffers[k] = buffer_of(r, l->buffers[k]);
+        writes[k] = is_written(l->buffers[k]);
+    }
+    buffers[l->n_buffers] = r->params;
+    ip_launch launch = { .program = r->program, .kernel = l->kernel, .buffers = buffers, .n_buffers = l->n_buffers + 1,
+                         .writes = writes, .dims = 3 };
+    for (int d = 0; d < 3; d++) {
+        launch.global[d] = l->global[d];
+        launch.local[d] = l->local[d];
+    }
+    st = ip_device_launch(r->runner->device, &launch, timed ? &start_ns : NULL, timed ? &end_ns : NULL, err);
+    r->busy_ms += (double)(end_ns - start_ns) / 1e6;
+    return st;
+}
+
+/* With a poll callback, in batches that take about BATCH_MS: Note [Batches] in launch.c. */
+enum { BATCH_MS = 40 };
+
+static imgpar_status launch_step(running *r, const ip_opaque_launch *step, ip_error *err)
+{
+    const ip_poll *poll = &r->runner->poll;
+    size_t total = step->global[2], batch = poll->stop ? 1 : total;
+    for (size_t done = 0; done < total;) {
+        ip_opaque_launch l = *step;
+        l.global[2] = total - done < batch ? total - done : batch;
+        l.params[0] = (int)done;
+        double began = ip_now_ms();
+        imgpar_status st = launch_once(r, &l, err);
+        done += l.global[2];
+        if (!st && poll->stop)
+            st = ip_buffer_wait(buffer_of(r, written_by(step)), err);
+        if (!st && poll->stop && poll->stop(poll->user, 0.1 + 0.8 * (double)done / (double)total))
+            st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+        if (st)
+            return st;
+        double took = ip_now_ms() - began;
+        batch = took < BATCH_MS / 4 ? batch * 4 : took > BATCH_MS * 1.5 && batch > 1 ? batch / 2 : batch;
+    }
+    return IMGPAR_OK;
+}
+
+static bool is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
+
+imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, const ip_binding *bindings,
+                            const ip_region *region, ip_error *err)
+{
+    const ip_opaque *o = ip_kernel_opaque(kernel);
+    running r = { .runner = runner, .kernel = kernel, .bindings = bindings,
+                  .call = { .opaque = o, .device = facts_of(runner->device, kernel), .result = *region } };
+    if (is_empty(region))
+        return IMGPAR_OK;
+    for (int k = 0; k < o->n_inputs; k++)
+        r.call.in[k] = bindings[o->inputs[k]->id].region;
+    double start_ms = ip_now_ms();
+    imgpar_status st = get_program(&r, err);
+    if (!st)
+        st = get_scratch(&r, err);
+    for (int step = 0; !st; step++) {
+        ip_opaque_launch l = { .local = { 1, 1, 1 }, .n_params = 1 };
+        if (!o->kind->step(&r.call, step, &l))
+            break;
+        st = launch_step(&r, &l, err);
+    }
+    if (!st)
+        ip_kernel_report(runner, kernel, bindings, start_ms, r.busy_ms);
+    for (int k = 0; k < IP_OPAQUE_SCRATCH; k++)
+        ip_buffer_release(r.scratch[k]);
+    ip_buffer_release(r.params);
+    ip_program_release(r.program);
+    return st;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* Products of matrices: values against sums in 64 significant bits, shapes, kernels, little memory, interruption. */
+#include "nd.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static imgpar_context *ctx;
+
+static void set_up(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+static void tear_down(void) { imgpar_context_release(ctx); }
+
+/* ---- the oracle ---------------------------------------------------------------------------- */
+
+static uint64_t bits_of(real v) { return v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v; }
+
+/* The number of dtype with these lowest bits. */
+static real wrapped(imgpar_dtype dtype, uint64_t bits)
+{
+    switch (dtype) {
+    case IMGPAR_I32: return (real)(int32_t)(uint32_t)bits;
+    case IMGPAR_U32: return (real)(uint32_t)bits;
+    case IMGPAR_I64: return (real)(int64_t)bits;
+    default: return (real)bits;
+    }
+}
+
+/* One element: the product of k numbers of a, stride 1, with k of b. */
+static void sum_products(const nd *a, int64_t from_a, const nd *b, int64_t from_b, int64_t stride_b, int64_t k, nd *out, int64_t at)
+{
+    imgpar_dtype dtype = out->p.dtype;
+    real sum = 0, magnitude = 0;
+    uint64_t bits = 0;
+    for (int64_t i = 0; i < k; i++) {
+        real u = a->p.v[from_a + i], v = b->p.v[from_b + i * stride_b];
+        bits += bits_of(u) * bits_of(v);
+        sum += u * v;
+        magnitude += fabsl(u * v);
+    }
+    out->p.v[at] = is_float(dtype) ? sum : wrapped(dtype, bits);
+    out->p.slack[at] = is_float(dtype) ? magnitude * (real)(k + 1) * (dtype == IMGPAR_F64 ? 0x1p-53L : 0x1p-24L) : 0;
+}
+
+static int64_t extent(const nd *a, int axis_from_end) { return axis_from_end <= a->rank ? a->shape[a->rank - axis_from_end] : 1; }
+
+/* By NumPy's definition, index by index. */
+static nd product(const nd *a, const nd *b, imgpar_dtype dtype)
+{
+    int64_t m = a->rank > 1 ? extent(a, 2) : 1, n = b->rank > 1 ? extent(b, 1) : 1, k = extent(a, 1), shape[4], batch[2];
+    int rank = 0, leading = (a->rank > b->rank ? a->rank : b->rank) - 2;
+    for (int d = 0; d < 2; d++)
+        batch[d] = extent(a, 4 - d) == 1 || 4 - d > a->rank ? extent(b, 4 - d) : extent(a, 4 - d);
+    for (int d = 2 - (leading > 0 ? leading : 0); d < 2; d++)
+        shape[rank++] = batch[d];
+    if (a->rank > 1) shape[rank++] = m;
+    if (b->rank > 1) shape[rank++] = n;
+    if (rank == 0) shape[rank++] = 1;
+    nd out = nd_of_shape(dtype, rank, shape);
+    int64_t at = 0;
+    for (int64_t u = 0; u < batch[0]; u++)
+        for (int64_t v = 0; v < batch[1]; v++) {
+            int64_t of_a = (extent(a, 4) > 1 ? u : 0) * extent(a, 3) + (extent(a, 3) > 1 ? v : 0);
+            int64_t of_b = (extent(b, 4) > 1 ? u : 0) * extent(b, 3) + (extent(b, 3) > 1 ? v : 0);
+            for (int64_t y = 0; y < m; y++)
+                for (int64_t x = 0; x < n; x++)
+                    sum_products(a, (of_a * m + y) * k, b, of_b * k * n + x, n, k, &out, at++);
+        }
+    return out;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void check_product(const char *shape_a, const char *shape_b, imgpar_dtype dtype_a, imgpar_dtype dtype_b, imgpar_dtype dtype)
+{
+    char what[160];
+    nd a = nd_new(dtype_a, shape_a), b = nd_new(dtype_b, shape_b);
+    nd_fill(&a, is_float(dtype_a) ? FILL_LEVELS : FILL_ANY, 1);
+    nd_fill(&b, is_float(dtype_b) ? FILL_LEVELS : FILL_ANY, 2);
+    nd want = product(&a, &b, dtype);
+    imgpar_array *in[] = { nd_array(ctx, &a), nd_array(ctx, &b) };
+    snprintf(what, sizeof what, "matmul of %s %s and %s %s", shape_a, imgpar_dtype_name(dtype_a), shape_b, imgpar_dtype_name(dtype_b));
+    nd_check(ctx, imgpar_matmul(in[0], in[1]), &want, !is_float(dtype), what);
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+    nd_free(&a);
+    nd_free(&b);
+    nd_free(&want);
+}
+
+static const struct { const char *a, *b; } shapes[] = {
+    /* direct */
+    { "1x1", "1x1" }, { "3x4", "4x5" }, { "1x7", "7x1" }, { "7x1", "1x9" }, { "7x129", "129x17" }, { "1x300", "300x131" },
+    { "15x33", "33x200" },
+    /* reduce */
+    { "33x200", "200x1" }, { "33x201", "201x4" }, { "1x64", "64x3" }, { "129x67", "67x2" },
+    /* blocked: whole and broken tiles, one and several runs along k */
+    { "16x32", "32x32" }, { "37x65", "65x71" }, { "100x300", "300x33" }, { "97x513", "513x130" }, { "16x256", "256x64" },
+    { "64x32", "32x1030" },
+    /* arrays of one axis */
+    { "5", "5" }, { "200", "200" }, { "33x65", "65" }, { "65", "65x33" }, { "100", "100x2" },
+    /* batches, broadcasting either way */
+    { "3x4x5", "3x5x6" }, { "3x17x40", "40x33" }, { "17x40", "3x40x33" }, { "2x3x17x40", "3x40x33" }, { "2x1x20x33", "1x3x33x40" },
+    { "1x3x5x70", "2x3x70x2" }, { "2x3x5x7", "7" }, { "7", "2x3x7x5" }, { "8x16x3", "3x4" },
+};
+
+START_TEST(products_of_all_shapes_are_sums_of_products)
+{
+    check_product(shapes[_i].a, shapes[_i].b, IMGPAR_F32, IMGPAR_F32, IMGPAR_F32);
+    check_product(shapes[_i].a, shapes[_i].b, IMGPAR_I32, IMGPAR_I32, IMGPAR_I32);
+}
+END_TEST
+
+START_TEST(products_of_all_dtypes_meet_as_operators_do)
+{
+    static const struct { imgpar_dtype a, b, out; } rows[] = {
+        { IMGPAR_U8, IMGPAR_U8, IMGPAR_I32 },   { IMGPAR_I8, IMGPAR_U16, IMGPAR_I32 },  { IMGPAR_BOOL, IMGPAR_BOOL, IMGPAR_I32 },
+        { IMGPAR_U32, IMGPAR_U32, IMGPAR_U32 }, { IMGPAR_I32, IMGPAR_U32, IMGPAR_I64 }, { IMGPAR_I64, IMGPAR_I64, IMGPAR_I64 },
+        { IMGPAR_U64, IMGPAR_U8, IMGPAR_U64 },  { IMGPAR_F32, IMGPAR_I16, IMGPAR_F32 }, { IMGPAR_F64, IMGPAR_F32, IMGPAR_F64 },
+        { IMGPAR_F16, IMGPAR_F16, IMGPAR_F16 }, { IMGPAR_F64, IMGPAR_F64, IMGPAR_F64 },
+    };
+    static const struct { const char *a, *b; } some[] = { { "5x9", "9x7" }, { "19x70", "70x3" }, { "29x261", "261x37" } };
+    if (!imgpar_context_device(ctx)->has_f64 && (rows[_i].out == IMGPAR_F64)) return;
+    for (int k = 0; k < 3; k++)
+        check_product(some[k].a, some[k].b, rows[_i].a, rows[_i].b, rows[_i].out);
+}
+END_TEST
+
+/* ---- neighbours ------------------------------------------------------------------------------- */
+
+/* text over $1, $2 of the shapes gives what the product of matrices does that prepared() made of them. */
+static void check_neighbours(const char *text, int n_kernels, const char *word, bool transposes_a, real plus)
+{
+    nd a = nd_new(IMGPAR_F32, transposes_a ? "65x37" : "37x65"), b = nd_new(IMGPAR_F32, "65x71"), straight = nd_new(IMGPAR_F32, "37x65");
+    nd_fill(&a, FILL_LEVELS, 1);
+    nd_fill(&b, FILL_LEVELS, 2);
+    for (int64_t y = 0; y < 37; y++)
+        for (int64_t x = 0; x < 65; x++)
+            straight.p.v[y * 65 + x] = transposes_a ? a.p.v[x * 37 + y] : a.p.v[y * 65 + x];
+    nd want = product(&straight, &b, IMGPAR_F32);
+    for (int64_t k = 0; k < picture_count(&want.p); k++) {
+        want.p.v[k] += plus;
+        want.p.slack[k] += fabsl(want.p.v[k]) * 0x1p-23L;
+    }
+    imgpar_array *in[] = { nd_array(ctx, &a), nd_array(ctx, &b) }, *got = imgpar_apply(ctx, text, in, 2);
+    ck_assert_msg(imgpar_array_status(got) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(got));
+    nd_expect_kernels(got, n_kernels, word, text);
+    nd_check(ctx, got, &want, false, text);
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+    nd_free(&a);
+    nd_free(&b);
+    nd_free(&straight);
+    nd_free(&want);
+}
+
+START_TEST(a_product_is_a_kernel_of_its_own) { check_neighbours("matmul($1, $2)", 1, "\"opaque\"", false, 0); }
+END_TEST
+START_TEST(a_view_before_a_product_ends_in_memory)
+{
+    check_neighbours("matmul(transpose($1), $2)", 2, "hand-written kernels read it from memory", true, 0);
+}
+END_TEST
+START_TEST(what_comes_before_a_product_fuses)
+{
+    check_neighbours("matmul(transpose($1 * 2) / 2, $2)", 2, "hand-written kernels read it from memory", true, 0);
+}
+END_TEST
+START_TEST(what_comes_after_a_product_fuses)
+{
+    check_neighbours("flip(flip(matmul($1, $2) + 3))", 2, "hand-written kernels compute it", false, 3);
+}
+END_TEST
+
+START_TEST(a_square_is_one_input_read_twice)
+{
+    nd a = nd_new(IMGPAR_I32, "40x40");
+    nd_fill(&a, FILL_ANY, 1);
+    nd want = product(&a, &a, IMGPAR_I32);
+    imgpar_array *in = nd_array(ctx, &a), *square = imgpar_matmul(in, in);
+    nd_expect_kernels(square, 1, NULL, "matmul(a, a)");
+    nd_check(ctx, square, &want, true, "matmul(a, a)");
+    imgpar_array_release(in);
+    nd_free(&a);
+    nd_free(&want);
+}
+END_TEST
+
+/* ---- messages ----------------------------------------------------------------------------------- */
+
+static void expect_message(const char *shape_a, const char *shape_b, const char *message)
+{
+    nd a = nd_new(IMGPAR_F32, shape_a), b = nd_new(IMGPAR_F32, shape_b);
+    imgpar_array *in[] = { nd_array(ctx, &a), nd_array(ctx, &b) }, *bad = imgpar_matmul(in[0], in[1]);
+    ck_assert_int_eq(imgpar_array_status(bad), IMGPAR_E_SHAPE);
+    ck_assert_str_eq(imgpar_array_message(bad), message);
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+    imgpar_array_release(bad);
+    nd_free(&a);
+    nd_free(&b);
+}
+
+START_TEST(shapes_that_do_not_fit_are_named)
+{
+    expect_message("3x4", "5x6", "matmul: a is [3, 4] and b is [5, 6]; a's columns must be as many as b's rows, and leading axes "
+                                 "equal or 1");
+    expect_message("4", "5", "matmul: a is [4] and b is [5]; a's columns must be as many as b's rows, and leading axes equal or 1");
+    expect_message("2x3x4", "3x4x5", "matmul: a is [2, 3, 4] and b is [3, 4, 5]; a's columns must be as many as b's rows, and "
+                                     "leading axes equal or 1");
+}
+END_TEST
+
+/* ---- little memory, interruption ------------------------------------------------------------------- */
+
+static imgpar_array *large(const char *shape, unsigned seed)
+{
+    nd a = nd_new(IMGPAR_F32, shape);
+    nd_fill(&a, FILL_LEVELS, seed);
+    imgpar_array *array = nd_array(ctx, &a);
+    nd_free(&a);
+    return array;
+}
+
+START_TEST(under_a_memory_limit_strips_give_the_same_bytes)
+{
+    imgpar_array *in[] = { large("2000x400", 1), large("400x300", 2) }; /* 3.2 MB, 0.5 MB, the result 2.4 MB */
+    for (int k = 0; k < 2; k++) {
+        const char *text = k ? "matmul($1, $2) * 2" : "matmul($1, $2)";
+        imgpar_array *whole = imgpar_apply(ctx, text, in, 2), *strips = imgpar_apply(ctx, text, in, 2);
+        float *want = nd_read(ctx, whole, "auto", "whole");
+        ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "4M"), IMGPAR_OK);
+        float *got = nd_read(ctx, strips, "auto", "in strips");
+        ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "0"), IMGPAR_OK);
+        ck_assert_int_eq(memcmp(want, got, 2000 * 300 * sizeof *want), 0);
+        free(want);
+        free(got);
+        imgpar_array_release(whole);
+        imgpar_array_release(strips);
+    }
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+}
+END_TEST
+
+static int stop_at_once(void *user, double done)
+{
+    int *n = user;
+    return done > 0.1 && ++*n == 2;
+}
+
+START_TEST(a_large_product_is_stopped_by_poll)
+{
+    int n = 0;
+    imgpar_options options = { .struct_size = sizeof options, .poll = stop_at_once, .user = &n };
+    imgpar_array *in[] = { large("1500x1500", 1), large("1500x1500", 2) }, *work = imgpar_matmul(in[0], in[1]);
+    ck_assert_int_eq(imgpar_array_eval(work, &options), IMGPAR_E_INTERRUPTED);
+    ck_assert_int_eq(n, 2);
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+    imgpar_array_release(work);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("matmul");
+    TCase *c = tcase_create("matmul");
+    tcase_set_timeout(c, 300);
+    tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_loop_test(c, products_of_all_shapes_are_sums_of_products, 0, sizeof shapes / sizeof *shapes);
+    tcase_add_loop_test(c, products_of_all_dtypes_meet_as_operators_do, 0, 11);
+    tcase_add_test(c, a_product_is_a_kernel_of_its_own);
+    tcase_add_test(c, a_view_before_a_product_ends_in_memory);
+    tcase_add_test(c, what_comes_before_a_product_fuses);
+    tcase_add_test(c, what_comes_after_a_product_fuses);
+    tcase_add_test(c, a_square_is_one_input_read_twice);
+    tcase_add_test(c, shapes_that_do_not_fit_are_named);
+    tcase_add_test(c, under_a_memory_limit_strips_give_the_same_bytes);
+    tcase_add_test(c, a_large_product_is_stopped_by_poll);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* sort and argsort: order by the definition, shapes and axes, dtypes with their odd values, kernels, little memory. */
+#include "nd.h"
+
+#include "base/alloc.h"
+#include "run/context.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static imgpar_context *ctx;
+
+static void set_up(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+static void tear_down(void) { imgpar_context_release(ctx); }
+
+/* ---- the oracle: each element goes behind those that come before it ---------------------------- */
+
+/* Whether u comes before v; strict: -0 before 0. NaN is last. */
+static bool comes_before(real u, real v, bool descending, bool strict)
+{
+    if (isnan(u) || isnan(v)) return !isnan(u) && isnan(v);
+    if (strict && u == 0 && v == 0) return signbit(u) != signbit(v) && (signbit(u) != 0) != descending;
+    return descending ? u > v : u < v;
+}
+
+/* Indices of a line of n numbers, step apart, by inserting one after the other. */
+static void order_line(const real *v, int64_t step, int64_t n, bool descending, bool strict, int64_t *order)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t lo = 0, hi = i;
+        while (lo < hi) { /* behind all that do not come after it */
+            int64_t middle = (lo + hi) / 2;
+            if (comes_before(v[i * step], v[order[middle] * step], descending, strict)) hi = middle;
+            else lo = middle + 1;
+        }
+        memmove(order + lo + 1, order + lo, (size_t)(i - lo) * sizeof *order);
+        order[lo] = i;
+    }
+}
+
+static nd sorted(const nd *a, int axis, bool descending, bool indices)
+{
+    nd out = nd_of_shape(indices ? IMGPAR_I32 : a->p.dtype, a->rank, a->shape);
+    int64_t n = a->shape[axis], step = 1, count = picture_count(&a->p);
+    int64_t *order = malloc((size_t)n * sizeof *order);
+    ck_assert_ptr_nonnull(order);
+    for (int k = axis + 1; k < a->rank; k++)
+        step *= a->shape[k];
+    for (int64_t base = 0; base < count; base++) {
+        if (base / step % n != 0) continue;
+        order_line(a->p.v + base, step, n, descending, !indices, order);
+        for (int64_t k = 0; k < n; k++)
+            out.p.v[base + k * step] = indices ? (real)order[k] : a->p.v[base + order[k] * step];
+    }
+    free(order);
+    return out;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void check_both(const nd *a, int axis, bool descending, const char *what)
+{
+    imgpar_array *in = nd_array(ctx, a);
+    nd want = sorted(a, axis, descending, false), places = sorted(a, axis, descending, true);
+    nd_check(ctx, imgpar_sort(in, axis, descending), &want, true, what);
+    nd_check(ctx, imgpar_argsort(in, axis, descending), &places, true, what);
+    imgpar_array_release(in);
+    nd_free(&want);
+    nd_free(&places);
+}
+
+/* Values of all sizes with infinities, NaN, both zeros and many that are equal. */
+static nd odd_values(imgpar_dtype dtype, const char *shape, unsigned seed)
+{
+    nd a = nd_new(dtype, shape);
+    nd_fill(&a, FILL_WILD, seed);
+    for (int64_t k = 0; k < picture_count(&a.p); k++) {
+        if (k % 3 == 0) a.p.v[k] = rounded(dtype, (real)((k * 7 + seed) % 5));
+        if (k % 11 == 0 && is_float(dtype)) a.p.v[k] = k % 2 ? -0.0L : 0.0L;
+        if (k % 13 == 0 && is_float(dtype)) a.p.v[k] = NAN;
+    }
+    return a;
+}
+
+static const char *const shapes[] = {
+    "1", "2", "7", "8", "9", "100", "384", "385", "5000", "9001", /* short, long, several chunks */
+    "1x1", "5x1", "1x9", "3x17", "40x33", "2x1000", "700x3", "9x5003",
+    "4x6x3", "5x40x7", "2x3x500", "1x1x1", "3x4x5x2", "2x3x4x9", "1x1x450x2",
+};
+
+START_TEST(every_axis_of_every_shape_is_sorted)
+{
+    char what[96];
+    nd a = odd_values(IMGPAR_F32, shapes[_i], 3);
+    for (int axis = 0; axis < a.rank; axis++) {
+        snprintf(what, sizeof what, "sort of %s along %d", shapes[_i], axis);
+        check_both(&a, axis, axis % 2, what);
+    }
+    nd_free(&a);
+}
+END_TEST
+
+START_TEST(every_dtype_is_sorted_either_way)
+{
+    char what[96];
+    static const char *const some[] = { "5x50", "2x1500" };
+    for (int k = 0; k < 4; k++) {
+        nd a = odd_values((imgpar_dtype)_i, some[k / 2], 5);
+        snprintf(what, sizeof what, "sort of %s %s, %s", some[k / 2], imgpar_dtype_name((imgpar_dtype)_i), k % 2 ? "descending" : "ascending");
+        check_both(&a, 1, k % 2, what);
+        nd_free(&a);
+    }
+}
+END_TEST
+
+START_TEST(zeros_of_either_sign_have_their_order)
+{
+    const float values[] = { 1, 0.0f, -0.0f, NAN, 0.0f, -0.0f, -1 }, want[] = { -1, -0.0f, -0.0f, 0.0f, 0.0f, 1 };
+    const int32_t places[] = { 6, 1, 2, 4, 5, 0, 3 };
+    imgpar_array *in = imgpar_array_from_data(ctx, IMGPAR_F32, 1, (int64_t[]){ 7 }, values);
+    imgpar_array *s = imgpar_sort(in, 0, 0), *p = imgpar_argsort(in, 0, 0);
+    for (int k = 0; k < 2; k++) {
+        float *got = nd_read(ctx, s, k ? "ref" : "auto", "sort");
+        int32_t *at = nd_read(ctx, p, k ? "ref" : "auto", "argsort");
+        ck_assert_int_eq(memcmp(got, want, sizeof want), 0);
+        ck_assert(isnan(got[6]));
+        ck_assert_int_eq(memcmp(at, places, sizeof places), 0);
+        free(got);
+        free(at);
+    }
+    imgpar_array_release(in);
+    imgpar_array_release(s);
+    imgpar_array_release(p);
+}
+END_TEST
+
+START_TEST(a_long_sort_is_a_permutation_in_order)
+{
+    enum { N = 600011 };
+    nd a = nd_new(IMGPAR_I32, "600011");
+    nd_fill(&a, FILL_ANY, 9);
+    imgpar_array *in = nd_array(ctx, &a), *s = imgpar_sort(in, -1, 0), *p = imgpar_argsort(in, -1, 0);
+    int32_t *got = nd_read(ctx, s, "auto", "sort"), *at = nd_read(ctx, p, "auto", "argsort");
+    unsigned char *seen = calloc(N, 1);
+    ck_assert_ptr_nonnull(seen);
+    for (int k = 0; k < N; k++) {
+        ck_assert_msg(k == 0 || got[k - 1] <= got[k], "out of order at %d", k);
+        ck_assert_msg(at[k] >= 0 && at[k] < N && !seen[at[k]]++, "place %d at %d is there twice", at[k], k);
+        ck_assert_msg((int32_t)a.p.v[at[k]] == got[k], "another element at %d", k);
+        ck_assert_msg(k == 0 || got[k - 1] < got[k] || at[k - 1] < at[k], "not stable at %d", k);
+    }
+    free(seen);
+    free(got);
+    free(at);
+    imgpar_array_release(in);
+    imgpar_array_release(s);
+    imgpar_array_release(p);
+    nd_free(&a);
+}
+END_TEST
+
+/* ---- kernels ----------------------------------------------------------------------------------- */
+
+START_TEST(sorting_is_a_kernel_and_what_surrounds_it_fuses)
+{
+    static const struct { const char *text; int n; const char *word; } claims[] = {
+        { "sort($1)", 1, "\"opaque\"" },
+        { "argsort($1)", 1, "\"opaque\"" },
+        { "sort($1 * 2 + 1)", 2, "hand-written kernels read it from memory" },
+        { "flip(sort($1)) / 2", 2, "hand-written kernels compute it" },
+        { "sort($1, axis=0)", 3, NULL },                 /* there and back */
+        { "sort($1 * 2, axis=0, descending=true) + 1", 3, NULL },
+    };
+    nd a = nd_new(IMGPAR_F32, "40x31");
+    nd_fill(&a, FILL_LEVELS, 1);
+    imgpar_array *in = nd_array(ctx, &a);
+    for (size_t k = 0; k < sizeof claims / sizeof *claims; k++) {
+        imgpar_array *got = imgpar_apply(ctx, claims[k].text, &in, 1);
+        ck_assert_msg(imgpar_array_status(got) == IMGPAR_OK, "%s: %s", claims[k].text, imgpar_array_message(got));
+        nd_expect_kernels(got, claims[k].n, claims[k].word, claims[k].text);
+        float *by_device = nd_read(ctx, got, "auto", claims[k].text), *by_ref = nd_read(ctx, got, "ref", claims[k].text);
+        ck_assert_msg(memcmp(by_device, by_ref, 40 * 31 * sizeof(float)) == 0, "%s: other bytes", claims[k].text);
+        free(by_device);
+        free(by_ref);
+        imgpar_array_release(got);
+    }
+    imgpar_array_release(in);
+    nd_free(&a);
+}
+END_TEST
+
+START_TEST(an_axis_that_is_not_there_is_named)
+{
+    nd a = nd_new(IMGPAR_F32, "4x5");
+    imgpar_array *in = nd_array(ctx, &a), *bad = imgpar_sort(in, 2, 0), *low = imgpar_argsort(in, -3, 0);
+    ck_assert_str_eq(imgpar_array_message(bad), "sort: axis=2 is none of the 2 axes of [4, 5]");
+    ck_assert_str_eq(imgpar_array_message(low), "argsort: axis=-3 is none of the 2 axes of [4, 5]");
+    imgpar_array_release(in);
+    imgpar_array_release(bad);
+    imgpar_array_release(low);
+    nd_free(&a);
+}
+END_TEST
+
+/* ---- little memory, failures --------------------------------------------------------------------- */
+
+START_TEST(under_a_memory_limit_strips_give_the_same_bytes)
+{
+    static const char *const texts[] = { "sort($1)", "argsort($1) + 1" };
+    nd a = nd_new(IMGPAR_F32, "900x700"); /* 2.5 MB */
+    nd_fill(&a, FILL_LEVELS, 1);
+    imgpar_array *in = nd_array(ctx, &a);
+    for (int k = 0; k < 2; k++) {
+        imgpar_array *whole = imgpar_apply(ctx, texts[k], &in, 1), *strips = imgpar_apply(ctx, texts[k], &in, 1);
+        char *want = nd_read(ctx, whole, "auto", texts[k]);
+        ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "3M"), IMGPAR_OK);
+        char *got = nd_read(ctx, strips, "auto", texts[k]);
+        ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "0"), IMGPAR_OK);
+        ck_assert_int_eq(memcmp(want, got, 900 * 700 * 4), 0);
+        free(want);
+        free(got);
+        imgpar_array_release(whole);
+        imgpar_array_release(strips);
+    }
+    imgpar_array_release(in);
+    nd_free(&a);
+}
+END_TEST
+
+enum { SIDE = 23 };
+
+/* A product and both sorts in one graph. */
+static imgpar_status small_work(float out[SIDE * SIDE])
+{
+    float values[SIDE * SIDE];
+    for (int k = 0; k < SIDE * SIDE; k++)
+        values[k] = (float)(k * 37 % 101);
+    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, 2, (int64_t[]){ SIDE, SIDE }, values);
+    imgpar_array *work = imgpar_apply(ctx, "matmul(sort($1, axis=0), $1 + 1) + argsort($1)", &a, 1);
+    imgpar_status st = imgpar_array_read(work, out, SIDE * SIDE * sizeof *out);
+    imgpar_array_release(a);
+    imgpar_array_release(work);
+    return st;
+}
+
+/* Every N gives a status or, where the library helped itself, the right numbers. */
+static void walk(const char *schedule, ip_fault_kind kind)
+{
+    float want[SIDE * SIDE], got[SIDE * SIDE];
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
+    ck_assert_int_eq(small_work(want), IMGPAR_OK);
+    for (unsigned long nth = 1; nth < 20000; nth++) {
+        ip_fault_set(kind, nth);
+        imgpar_status st = small_work(got);
+        unsigned long seen = ip_fault_seen(kind);
+        ip_fault_set(kind, 0);
+        ck_assert_msg(st || memcmp(want, got, sizeof got) == 0, "call %lu fails: other numbers", nth);
+        ck_assert_msg(st != IMGPAR_E_INTERNAL && (!st || kind != IP_FAULT_ALLOC || st == IMGPAR_E_HOST_MEMORY), "call %lu fails: %s", nth,
+                      imgpar_status_name(st));
+        if (seen < nth) break;
+    }
+    if (!ctx->device) return;
+    imgpar_counters counters;
+    ip_device_trim(ctx->device);
+    imgpar_context_counters(ctx, &counters);
+    ck_assert_uint_eq(counters.device_bytes, 0);
+}
+
+START_TEST(every_allocation_may_fail_on_the_device) { walk("auto", IP_FAULT_ALLOC); }
+END_TEST
+START_TEST(every_allocation_may_fail_in_the_interpreter) { walk("ref", IP_FAULT_ALLOC); }
+END_TEST
+START_TEST(every_opencl_call_may_fail) { walk("auto", IP_FAULT_CL); }
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sort");
+    TCase *c = tcase_create("sort");
+    tcase_set_timeout(c, 300);
+    tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_loop_test(c, every_axis_of_every_shape_is_sorted, 0, sizeof shapes / sizeof *shapes);
+    tcase_add_loop_test(c, every_dtype_is_sorted_either_way, 0, IMGPAR_N_DTYPES);
+    tcase_add_test(c, zeros_of_either_sign_have_their_order);
+    tcase_add_test(c, a_long_sort_is_a_permutation_in_order);
+    tcase_add_test(c, sorting_is_a_kernel_and_what_surrounds_it_fuses);
+    tcase_add_test(c, an_axis_that_is_not_there_is_named);
+    tcase_add_test(c, under_a_memory_limit_strips_give_the_same_bytes);
+    tcase_add_test(c, every_allocation_may_fail_on_the_device);
+    tcase_add_test(c, every_allocation_may_fail_in_the_interpreter);
+    tcase_add_test(c, every_opencl_call_may_fail);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
