@@ -6,6 +6,7 @@
 #include "nd.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,6 +248,30 @@ START_TEST(other_shapes_and_bounds_cost_no_program)
 }
 END_TEST
 
+/* The last columns of arrays with nearly 2^31 elements, none of which is ever made: quotients are exact to the end. */
+START_TEST(positions_are_exact_up_to_the_last_element)
+{
+    static const int64_t shapes[][2] = { { 43000, 49919 }, { 3, 715827882 }, { 65535, 32767 }, { 1073741823, 2 }, { 32768, 65535 }, { 46341, 46340 } };
+    nd_bench b;
+    nd_open(&b);
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes && b.is_cpu; k++) {
+        char text[200];
+        int32_t v[5];
+        int64_t h = shapes[k][0], w = shapes[k][1];
+        snprintf(text, sizeof text, "v = indices([%d %d], 0)\nu = indices([%d %d], 1)\nslice(reshape(v ^ u, [-1]), -5)", (int)h,
+                 (int)w, (int)h, (int)w);
+        imgpar_array *a = imgpar_apply(b.ctx, text, NULL, 0);
+        ck_assert_msg(imgpar_array_read(a, v, sizeof v) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+        for (int i = 0; i < 5; i++) {
+            int64_t at = h * w - 5 + i;
+            ck_assert_msg(v[i] == ((at / w) ^ (at % w)), "%dx%d: element %d from the end", (int)h, (int)w, 5 - i);
+        }
+        imgpar_array_release(a);
+    }
+    nd_close(&b);
+}
+END_TEST
+
 START_TEST(what_fits_no_shape_is_refused)
 {
     static const struct { const char *text, *message; } refusals[] = {
@@ -292,6 +317,7 @@ int main(void)
     tcase_add_test(c, a_chain_of_views_is_one_kernel);
     tcase_add_test(c, a_view_fuses_with_what_reads_it_and_what_it_reads);
     tcase_add_test(c, other_shapes_and_bounds_cost_no_program);
+    tcase_add_test(c, positions_are_exact_up_to_the_last_element);
     tcase_add_test(c, what_fits_no_shape_is_refused);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

@@ -121,10 +121,9 @@ static void join_axes(ip_lower *l, const ip_type *type, const group *g, ip_expr 
     int n = n_long(type, g->from[0], g->to[0]);
     for (int k = g->to[0] - 1; k >= g->from[0]; k--) {
         if (type->shape[k] == 1) continue;
-        ip_expr *extent = ip_x_cast(l->ir, dtype, ip_extent(l, ip_type_axis_dim(type, k), type->shape[k]));
-        ip_expr *index = --n == 0 ? rest : binary(l, IP_X_MOD, rest, extent);
+        ip_expr *index = rest;
+        if (--n > 0) ip_extent_divide(l, ip_type_axis_dim(type, k), rest, count, type->shape[k], &rest, &index);
         at[k] = ip_x_cast(l->ir, IMGPAR_I32, index);
-        rest = binary(l, IP_X_IDIV, rest, extent);
     }
 }
 
@@ -194,7 +193,9 @@ ip_stage *ip_stages_repeat(ip_lower *l)
     int axis;
     ip_axis_param(l->node, in_type(l)->rank, &axis, &err);
     same_place(l, at);
-    at[axis] = binary(l, IP_X_IDIV, at[axis], ip_extent(l, out_dim(l, axis), (int64_t)ip_param_number(l->node, "times")));
+    ip_expr *x = ip_x_cast(l->ir, IMGPAR_U32, at[axis]), *q;
+    ip_extent_divide(l, out_dim(l, axis), x, 0, (int64_t)ip_param_number(l->node, "times"), &q, NULL);
+    at[axis] = ip_x_cast(l->ir, IMGPAR_I32, q);
     return ip_view_stage(l, ip_view_read(l, 0, at));
 }
 
@@ -202,8 +203,12 @@ ip_stage *ip_stages_tile(ip_lower *l)
 {
     ip_expr *at[IP_MAX_AXES];
     same_place(l, at);
-    for (int k = 0; k < in_type(l)->rank; k++)
-        if (l->node->type.shape[k] != in_type(l)->shape[k]) at[k] = binary(l, IP_X_MOD, at[k], extent_of(l, k));
+    for (int k = 0; k < in_type(l)->rank; k++) {
+        if (l->node->type.shape[k] == in_type(l)->shape[k]) continue;
+        ip_expr *x = ip_x_cast(l->ir, IMGPAR_U32, at[k]), *rest;
+        ip_extent_divide(l, in_dim(l, k), x, 0, in_type(l)->shape[k], NULL, &rest);
+        at[k] = ip_x_cast(l->ir, IMGPAR_I32, rest);
+    }
     return ip_view_stage(l, ip_view_read(l, 0, at));
 }
 

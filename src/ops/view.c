@@ -85,6 +85,35 @@ ip_expr *ip_extent(ip_lower *l, int dim, int64_t value)
     return ip_x_param(l->ir, IMGPAR_I32, (double)value, value < 0 ? INT32_MIN : 1, value < 0 ? -1 : INT32_MAX);
 }
 
+/*
+ * Note [Dividing by an argument]
+ * Processors divide slowly and not in vectors. For x < 2^31 and 2^(k-1) < d <= 2^k, with m the least whole number not
+ * below 2^(31 + k) / d, x div d is (x m) >> (31 + k): m d exceeds 2^(31 + k) by less than d, so the product is too
+ * large by less than 2^(31 + k) / d. m has 32 bits, and both m and the shift are arguments.
+ */
+static ip_expr *multiplied(ip_lower *l, ip_expr *x, uint64_t by)
+{
+    int k = 0;
+    while ((uint64_t)1 << k < by)
+        k++;
+    uint64_t power = (uint64_t)1 << (31 + k), m = power / by + (power % by != 0);
+    ip_expr *factor = ip_x_cast(l->ir, IMGPAR_U64, ip_x_param(l->ir, IMGPAR_U32, (double)m, 0, 4294967295.0));
+    ip_expr *count = ip_x_cast(l->ir, IMGPAR_U64, ip_x_param(l->ir, IMGPAR_U32, 31 + k, 0, 63));
+    ip_expr *product = ip_x_binary(l->ir, IP_X_MUL, ip_x_cast(l->ir, IMGPAR_U64, x), factor);
+    return ip_x_cast(l->ir, x->dtype, ip_x_binary(l->ir, IP_X_SHR, product, count));
+}
+
+void ip_extent_divide(ip_lower *l, int dim, ip_expr *x, double most, int64_t by, ip_expr **quotient, ip_expr **rest)
+{
+    ip_expr *extent = ip_x_cast(l->ir, x->dtype, ip_extent(l, dim, by));
+    bool divides = extent->op == IP_X_CONST || most >= 0x1p31 || by < 1;
+    ip_expr *q = divides ? ip_x_binary(l->ir, IP_X_IDIV, x, extent) : multiplied(l, x, (uint64_t)by);
+    if (quotient) *quotient = q;
+    if (!rest) return;
+    *rest = divides ? ip_x_binary(l->ir, IP_X_MOD, x, extent)
+                    : ip_x_binary(l->ir, IP_X_SUB, x, ip_x_binary(l->ir, IP_X_MUL, q, extent));
+}
+
 ip_expr *ip_axis_coord(ip_lower *l, int axis)
 {
     int dim = ip_type_axis_dim(&l->node->type, axis);
