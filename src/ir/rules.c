@@ -96,6 +96,9 @@ static ip_expr *div_one(ip_ir *ir, const ip_expr *x)
     return is_value(x->arg[1], 1) ? x->arg[0] : NULL;
 }
 
+/* The range of x is part of the program: no coordinate but the channel's is in it, whose extents are arguments. */
+static bool has_own_range(const ip_expr *x) { return !(x->uses & IP_USES_COORDS & ~IP_USES_C); }
+
 /* An integer expression a c + y with 0 <= y < c that does not wrap; y NULL: 0. */
 typedef struct digits { ip_expr *a, *y; } digits;
 
@@ -107,7 +110,7 @@ static bool has_digits(const ip_expr *x, const ip_expr *c, digits *d)
         product = x->arg[1];
         d->y = x->arg[0];
     }
-    if (product->op != IP_X_MUL || product->arg[1] != c)
+    if (product->op != IP_X_MUL || product->arg[1] != c || (d->y && !has_own_range(d->y)))
         return false;
     d->a = product->arg[0];
     double top = d->a->hi * c->hi + (d->y ? d->y->hi : 0);
@@ -121,7 +124,7 @@ static ip_expr *divide_digits(ip_ir *ir, const ip_expr *x)
     if (is_float(x) || c->op != IP_X_CONST || c->lo < 1 || ip_dtype(x->dtype)->size_bytes == 8)
         return NULL;
     bool is_quotient = x->op == IP_X_IDIV;
-    if (x->arg[0]->lo >= 0 && x->arg[0]->hi < c->lo)
+    if (has_own_range(x->arg[0]) && x->arg[0]->lo >= 0 && x->arg[0]->hi < c->lo)
         return is_quotient ? ip_x_int(ir, x->dtype, 0) : x->arg[0];
     if (!has_digits(x->arg[0], c, &d))
         return NULL;
