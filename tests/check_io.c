@@ -294,6 +294,9 @@ static const struct {
     { 1, NPY("'>f4'", "False", "()"), "\x3f\x80\0\0", 4, IMGPAR_F32, 1, { 1 } },
     { 1, NPY("'<f2'", "False", "(1L, 1L)"), "\0\x3c", 2, IMGPAR_F16, 2, { 1 } },
     { 1, NPY("'>f8'", "False", "(1, 1, 1, 1)"), "\x40\0\0\0\0\0\0\0", 8, IMGPAR_F64, 4, { 2 } },
+    { 1, NPY("'>u4'", "True", "(1, 2, 1, 3)"), "\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0\6", 24, IMGPAR_U32, 4, { 1, 3, 5, 2, 4, 6 } },
+    { 1, NPY("'>i8'", "False", "(2,)"), "\377\377\377\377\377\377\377\376\0\0\0\1\0\0\0\0", 16, IMGPAR_I64, 1, { -2, 4294967296.0 } },
+    { 1, NPY("'<u8'", "True", "(3, 0)"), "", 0, IMGPAR_U64, 2, { 0 } },
     { 1, "{'shape':(1,),'fortran_order':False,'descr':'<i4'}", "\376\377\377\377", 4, IMGPAR_I32, 1, { -2 } },
 };
 
@@ -317,7 +320,7 @@ static const struct { imgpar_status status; const char *header, *message; } npy_
     { IMGPAR_E_UNSUPPORTED, NPY("'<U5'", "False", "(1,)"), "x: NPY: elements of type <U5 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("'|u2'", "False", "(1,)"), "x: NPY: elements of type |u2 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("[('a', '<i4'), ('b', '<f8')]", "False", "(1,)"),
-      "x: NPY: elements of type [('a', '<i4'), ('b', '<f8')], 'fortran_o... are not supported" },
+      "x: NPY: structured arrays (records of fields) are not supported; save each field as an array of its own" },
     { IMGPAR_E_UNSUPPORTED, NPY("'|u1'", "False", "(1, 1, 1, 1, 1)"), "x: NPY: more than 4 dimensions are not supported" },
     { IMGPAR_E_LIMIT, NPY("'|u1'", "False", "(300000, 300000)"), "x: NPY: more than the limit of 268435456 elements (max_pixels)" },
     { IMGPAR_E_LIMIT, NPY("'|u1'", "False", "(0, 9000000000000000000)"), NULL },

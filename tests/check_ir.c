@@ -83,6 +83,23 @@ START_TEST(ranges_decide_comparisons_and_choices)
 }
 END_TEST
 
+START_TEST(digits_are_told_apart_without_dividing)
+{
+    ip_expr *a = between(0, 1000), *y = between(0, 2), *three = i32(3);
+    ip_expr *both = bin(IP_X_ADD, bin(IP_X_MUL, a, three), y);
+    ck_assert_ptr_eq(bin(IP_X_IDIV, both, three), a);
+    ck_assert_ptr_eq(bin(IP_X_MOD, both, three), y);
+    ck_assert_ptr_eq(bin(IP_X_MOD, bin(IP_X_ADD, y, bin(IP_X_MUL, a, three)), three), y);
+    ck_assert_int_eq(bin(IP_X_MOD, bin(IP_X_MUL, a, three), three)->i, 0);
+    ck_assert_ptr_eq(bin(IP_X_MOD, y, three), y);
+    ck_assert_int_eq(bin(IP_X_IDIV, y, three)->i, 0);
+    ip_expr *wide = bin(IP_X_ADD, bin(IP_X_MUL, between(0, 1000000000), three), y); /* wraps */
+    ck_assert_int_eq(bin(IP_X_IDIV, wide, three)->op, IP_X_IDIV);
+    ck_assert_int_eq(bin(IP_X_MOD, bin(IP_X_ADD, bin(IP_X_MUL, a, three), between(0, 3)), three)->op, IP_X_MOD);
+    ck_assert_int_eq(bin(IP_X_MOD, between(-1, 2), three)->op, IP_X_MOD);
+}
+END_TEST
+
 START_TEST(float_rules_keep_nan_and_signed_zero)
 {
     ip_expr *x = any_f32();
@@ -207,6 +224,7 @@ int main(void)
     tcase_add_test(tc, equal_expressions_are_one_pointer);
     tcase_add_test(tc, constants_fold_as_a_device_computes);
     tcase_add_test(tc, integer_rules_hold);
+    tcase_add_test(tc, digits_are_told_apart_without_dividing);
     tcase_add_test(tc, ranges_decide_comparisons_and_choices);
     tcase_add_test(tc, float_rules_keep_nan_and_signed_zero);
     tcase_add_test(tc, logic_and_select_rules_hold);

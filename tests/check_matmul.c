@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Products of matrices: values against sums in 64 significant bits, shapes, kernels, little memory, interruption. */
-#include "nd.h"
+#include "shaped.h"
 
 #include <check.h>
 #include <math.h>

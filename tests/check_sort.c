@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sort and argsort: order by the definition, shapes and axes, dtypes with their odd values, kernels, little memory. */
-#include "nd.h"
+#include "shaped.h"
 
 #include "base/alloc.h"
 #include "run/context.h"

@@ -2,99 +2,186 @@
 #include "nd.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-nd nd_of_shape(imgpar_dtype dtype, int rank, const int64_t *shape)
+/* ---- arrays ------------------------------------------------------------------------------------ */
+
+static nd empty(imgpar_dtype dtype, int rank, const int64_t *shape)
 {
-    nd a = { .rank = rank };
-    int64_t n = 1;
-    for (int k = 0; k < rank; k++)
-        n *= a.shape[k] = shape[k];
-    a.p = picture_new(dtype, 1, n, 1);
+    nd a = { .dtype = dtype, .rank = rank, .count = 1 };
+    for (int k = 0; k < rank; k++) {
+        a.shape[k] = shape[k];
+        a.count *= shape[k];
+    }
+    a.v = calloc((size_t)a.count + 1, sizeof *a.v);
+    ck_assert_ptr_nonnull(a.v);
     return a;
 }
 
-nd nd_new(imgpar_dtype dtype, const char *text)
+/* As a picture of one row, which knows how to fill itself and to become bytes. */
+static picture row_of(const nd *a)
 {
-    int64_t shape[4];
-    int rank = 0;
-    for (char *end; rank < 4 && *text; text = *end == 'x' ? end + 1 : end)
-        shape[rank++] = strtoll(text, &end, 10);
-    return nd_of_shape(dtype, rank, shape);
+    return (picture){ .dtype = a->dtype, .h = 1, .w = a->count, .c = 1, .v = a->v, .is_data = true };
 }
 
-void nd_fill(nd *a, fill kind, unsigned seed)
+nd nd_new(imgpar_dtype dtype, int rank, const int64_t *shape, fill kind, unsigned seed)
 {
-    if (picture_count(&a->p) > 0) picture_fill(&a->p, kind, seed);
+    nd a = empty(dtype, rank, shape);
+    picture row = row_of(&a);
+    picture_fill(&row, kind, seed);
+    return a;
 }
 
-void nd_free(nd *a) { picture_free(&a->p); }
+void nd_free(nd *a)
+{
+    free(a->v);
+    a->v = NULL;
+}
 
 imgpar_array *nd_array(imgpar_context *ctx, const nd *a)
 {
-    void *bytes = picture_bytes(&a->p);
-    imgpar_array *array = imgpar_array_from_data(ctx, a->p.dtype, a->rank, a->shape, bytes);
-    ck_assert_msg(imgpar_array_status(array) == IMGPAR_OK, "%s", imgpar_array_message(array));
+    picture row = row_of(a);
+    void *bytes = picture_bytes(&row);
+    imgpar_array *array = imgpar_array_from_data(ctx, a->dtype, a->rank, a->shape, bytes);
     free(bytes);
+    ck_assert_msg(imgpar_array_status(array) == IMGPAR_OK, "%s", imgpar_array_message(array));
     return array;
 }
 
-static void *computed(imgpar_context *ctx, imgpar_array *a, const char *schedule, const char *fuse, const char *what)
+real nd_at(const nd *a, int64_t i, int64_t j, int64_t k, int64_t l)
 {
-    imgpar_info info;
-    ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", what, imgpar_array_message(a));
-    void *bytes = malloc(info.size_bytes ? info.size_bytes : 1);
-    ck_assert_ptr_nonnull(bytes);
-    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
-    ck_assert_int_eq(imgpar_context_set(ctx, "fuse", fuse), IMGPAR_OK);
-    imgpar_status st = imgpar_array_read(a, bytes, info.size_bytes);
-    ck_assert_msg(st == IMGPAR_OK, "%s, schedule %s: %s", what, schedule, imgpar_array_message(a));
-    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "auto"), IMGPAR_OK);
-    ck_assert_int_eq(imgpar_context_set(ctx, "fuse", "1"), IMGPAR_OK);
-    return bytes;
-}
-
-void *nd_read(imgpar_context *ctx, imgpar_array *a, const char *schedule, const char *what)
-{
-    return computed(ctx, a, schedule, "1", what);
-}
-
-void nd_check(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, const char *what)
-{
-    static const struct { const char *schedule, *fuse; } ways[] = {
-        { "ref", "1" }, { "auto", "1" }, { "pixels", "1" }, { "auto", "0" },
-    };
-    bool has_device = strcmp(imgpar_context_device(ctx)->kind, "ref") != 0;
-    void *first = NULL;
-    imgpar_info info;
-    char why[256];
-    ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", what, imgpar_array_message(a));
-    ck_assert_msg(info.dtype == want->p.dtype, "%s: is %s", what, imgpar_dtype_name(info.dtype));
-    ck_assert_msg(info.rank == want->rank && memcmp(info.shape, want->shape, (size_t)info.rank * sizeof *info.shape) == 0,
-                  "%s: has another shape, of %d axes", what, info.rank);
-    for (int k = 0; k < (has_device ? 4 : 1); k++) {
-        void *bytes = computed(ctx, a, ways[k].schedule, ways[k].fuse, what);
-        ck_assert_msg(picture_compare(&want->p, bytes, why), "%s, schedule %s: %s", what, ways[k].schedule, why);
-        ck_assert_msg(!same_bytes || !first || picture_same(&want->p, first, bytes), "%s: ref and %s give different bytes",
-                      what, ways[k].schedule);
-        if (first) free(bytes);
-        else first = bytes;
+    const int64_t index[4] = { i, j, k, l };
+    int64_t at = 0;
+    for (int axis = 0; axis < a->rank; axis++) {
+        ck_assert_msg(index[axis] >= 0 && index[axis] < a->shape[axis], "the oracle reads index %d of axis %d",
+                      (int)index[axis], axis);
+        at = at * a->shape[axis] + index[axis];
     }
-    free(first);
-    imgpar_array_release(a);
+    return a->v[at];
 }
 
-void nd_expect_kernels(imgpar_array *a, int n, const char *word, const char *what)
+/* ---- the bench ----------------------------------------------------------------------------------- */
+
+void nd_open(nd_bench *b)
+{
+    ck_assert_int_eq(imgpar_context_new(NULL, &b->ctx), IMGPAR_OK);
+    const char *kind = imgpar_context_device(b->ctx)->kind;
+    b->has_device = strcmp(kind, "ref") != 0;
+    b->is_cpu = strcmp(kind, "cpu") == 0;
+    const char *tier = getenv("IMGPAR_TEST_TIER");
+    b->is_full = tier && strcmp(tier, "full") == 0;
+}
+
+void nd_close(nd_bench *b) { imgpar_context_release(b->ctx); }
+
+static imgpar_array *build(nd_bench *b, const nd_case *c, const nd *in)
+{
+    imgpar_array *arrays[ND_INPUTS];
+    size_t n = 0;
+    for (int k = 0; k < ND_INPUTS && c->rank[k]; k++)
+        arrays[n++] = nd_array(b->ctx, &in[k]);
+    imgpar_array *a = imgpar_apply(b->ctx, c->text, arrays, n);
+    for (size_t k = 0; k < n; k++)
+        imgpar_array_release(arrays[k]);
+    ck_assert_msg(imgpar_array_status(a) == IMGPAR_OK, "%s: %s", c->text, imgpar_array_message(a));
+    return a;
+}
+
+static void check_type(const nd_case *c, imgpar_array *a, imgpar_dtype dtype)
+{
+    imgpar_info info;
+    ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);
+    ck_assert_msg(info.dtype == dtype, "%s: is %s, must be %s", c->text, imgpar_dtype_name(info.dtype), imgpar_dtype_name(dtype));
+    bool same = info.rank == c->out_rank;
+    for (int k = 0; k < info.rank; k++)
+        same = same && info.shape[k] == c->out[k];
+    ck_assert_msg(same, "%s: has the shape [%d %d %d %d] of %d axes", c->text, (int)info.shape[0], (int)info.shape[1],
+                  (int)info.shape[2], (int)info.shape[3], info.rank);
+}
+
+static nd answer(const nd_case *c, imgpar_dtype dtype, const nd *in)
+{
+    nd want = empty(dtype, c->out_rank, c->out);
+    for (int64_t at = 0; at < want.count; at++) {
+        int64_t index[4] = { 0 }, rest = at;
+        for (int axis = want.rank - 1; axis >= 0; axis--) {
+            index[axis] = rest % want.shape[axis];
+            rest /= want.shape[axis];
+        }
+        want.v[at] = c->at(in, index);
+    }
+    return want;
+}
+
+static void compare(const nd_case *c, const nd *want, imgpar_array *a, const char *schedule)
+{
+    picture row = row_of(want);
+    size_t size = picture_size(&row);
+    char why[256];
+    void *bytes = malloc(size + 1);
+    row.slack = calloc((size_t)want->count + 1, sizeof *row.slack);
+    ck_assert(bytes && row.slack);
+    real largest = 0;
+    for (int64_t k = 0; k < want->count; k++)
+        if (isfinite(want->v[k])) largest = fmaxl(largest, fabsl(want->v[k]));
+    for (int64_t k = 0; k < want->count; k++)
+        row.slack[k] = largest * c->slack;
+    ck_assert_msg(imgpar_array_read(a, bytes, size) == IMGPAR_OK, "%s: %s", c->text, imgpar_array_message(a));
+    ck_assert_msg(picture_compare(&row, bytes, why), "%s of %s, schedule %s: %s", c->text, imgpar_dtype_name(want->dtype),
+                  schedule, why);
+    free(row.slack);
+    free(bytes);
+}
+
+void nd_check(nd_bench *b, const nd_case *cases, int n, imgpar_dtype dtype, fill kind, const char *schedule)
+{
+    imgpar_array *arrays[ND_CASES];
+    nd want[ND_CASES];
+    ck_assert_int_le(n, ND_CASES);
+    ck_assert_int_eq(imgpar_context_set(b->ctx, "schedule", schedule), IMGPAR_OK);
+    for (int k = 0; k < n; k++) {
+        nd in[ND_INPUTS] = { { .v = NULL } };
+        for (int i = 0; i < ND_INPUTS && cases[k].rank[i]; i++)
+            in[i] = nd_new(dtype, cases[k].rank[i], cases[k].in[i], kind, (unsigned)(i + 7));
+        imgpar_dtype out = cases[k].dtype ? cases[k].dtype(dtype) : dtype;
+        arrays[k] = build(b, &cases[k], in);
+        check_type(&cases[k], arrays[k], out);
+        want[k] = answer(&cases[k], out, in);
+        for (int i = 0; i < ND_INPUTS; i++)
+            nd_free(&in[i]);
+    }
+    imgpar_status st = imgpar_eval(arrays, (size_t)n, NULL);
+    for (int k = 0; k < n; k++) {
+        ck_assert_msg(st == IMGPAR_OK, "%s", imgpar_array_message(arrays[k]));
+        compare(&cases[k], &want[k], arrays[k], schedule);
+        imgpar_array_release(arrays[k]);
+        nd_free(&want[k]);
+    }
+}
+
+int nd_kernels(nd_bench *b, const char *text, imgpar_array *const *arrays, size_t n)
 {
     char *json;
     int count = 0;
-    imgpar_status st = imgpar_explain(&a, 1, "json", &json);
-    ck_assert_msg(st == IMGPAR_OK, "%s: %s", what, imgpar_array_message(a));
+    imgpar_array *a = imgpar_apply(b->ctx, text, arrays, n);
+    ck_assert_msg(imgpar_explain(&a, 1, "json", &json) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
     for (const char *at = json; (at = strstr(at, "{\"name\": ")); at++)
         count++;
-    ck_assert_msg(count == n, "%s: %d kernels, must be %d\n%s", what, count, n, json);
-    ck_assert_msg(!word || strstr(json, word), "%s: \"%s\" does not stand in\n%s", what, word, json);
     imgpar_free(json);
+    imgpar_array_release(a);
+    return count;
+}
+
+void nd_check_complete(const char *category, const nd_case *cases, int n)
+{
+    for (size_t k = 0; k < imgpar_op_count(); k++) {
+        const imgpar_op_info *op = imgpar_op_get(k);
+        bool found = strcmp(op->category, category) != 0;
+        for (int i = 0; i < n && !found; i++)
+            found = strcmp(cases[i].op, op->name) == 0;
+        ck_assert_msg(found, "no case for %s", op->name);
+    }
 }

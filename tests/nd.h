@@ -1,33 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arrays of any shape for tests: values of 64 significant bits (oracle.h's, held as a picture of one row), and
- * computing an array in every way there is.
+ * Arrays of 1 to 4 axes for tests of array operations: cases that say, element by element, what an
+ * expression of the language must give, and a bench that computes all cases of a table at once (one
+ * program for many kernels) in every schedule.
+ *
+ *     static real at_turned(const nd *in, const int64_t *i) { return nd_at(&in[0], i[1], i[0], 0, 0); }
+ *     { "permute", "permute($1, [1 0])", { { 6, 8 } }, { 8, 6 }, at_turned },
  */
 #ifndef IP_TESTS_ND_H
 #define IP_TESTS_ND_H
 
 #include "oracle.h"
 
+enum { ND_INPUTS = 2, ND_CASES = 100 };
+
 typedef struct nd {
+    imgpar_dtype dtype;
     int rank;
     int64_t shape[4];
-    picture p; /* 1 x count x 1 */
+    int64_t count;
+    real *v;
 } nd;
 
-/* shape: "3x4x5", zeros allowed. */
-nd nd_new(imgpar_dtype dtype, const char *shape);
-nd nd_of_shape(imgpar_dtype dtype, int rank, const int64_t *shape);
-void nd_fill(nd *a, fill kind, unsigned seed);
+
+typedef struct nd_case {
+    const char *op, *text; /* text: with $1 $2 */
+    int rank[ND_INPUTS];   /* 0: there is no such input */
+    int64_t in[ND_INPUTS][4];
+    int out_rank;
+    int64_t out[4];
+    real (*at)(const nd *in, const int64_t *i); /* the element at i before rounding */
+    real slack;            /* relative to the largest magnitude of the result; 0: exact */
+    imgpar_dtype (*dtype)(imgpar_dtype in); /* NULL: that of the input */
+} nd_case;
+
+/* Filled with values of the dtype, the same for a seed. */
+nd nd_new(imgpar_dtype dtype, int rank, const int64_t *shape, fill kind, unsigned seed);
 void nd_free(nd *a);
 imgpar_array *nd_array(imgpar_context *ctx, const nd *a);
-/*
- * Fails the test, telling what, unless a has want's dtype and shape and the reference interpreter, the device, the
- * device by pixels and the device without fusion give what want admits; same_bytes: all the same. Releases a.
- */
-void nd_check(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, const char *what);
-/* The elements of a by a schedule, new; fails the test on an error. */
-void *nd_read(imgpar_context *ctx, imgpar_array *a, const char *schedule, const char *what);
-/* Fails the test unless the plan of a has n kernels and, where given, the word in its JSON. */
-void nd_expect_kernels(imgpar_array *a, int n, const char *word, const char *what);
+/* The element at the first rank indices. */
+real nd_at(const nd *a, int64_t i, int64_t j, int64_t k, int64_t l);
+
+typedef struct nd_bench {
+    imgpar_context *ctx;
+    bool has_device, is_cpu, is_full;
+} nd_bench;
+void nd_open(nd_bench *b);
+void nd_close(nd_bench *b);
+
+/* Computes every case for inputs of dtype by a schedule and fails, telling which, unless it is as it must be. */
+void nd_check(nd_bench *b, const nd_case *cases, int n, imgpar_dtype dtype, fill kind, const char *schedule);
+/* The kernels that text over arrays becomes. */
+int nd_kernels(nd_bench *b, const char *text, imgpar_array *const *arrays, size_t n);
+/* Fails unless every operation of the category occurs in the table. */
+void nd_check_complete(const char *category, const nd_case *cases, int n);
 
 #endif

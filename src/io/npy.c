@@ -94,10 +94,9 @@ static imgpar_status parse_descr(cursor *c, layout *l)
     const char *text;
     size_t n;
     skip_space(c);
-    if (c->at < c->end && (*c->at == '[' || *c->at == '(')) { /* a record */
-        const char *comma = memchr(c->at, '\n', (size_t)(c->end - c->at));
-        return refuse_descr(c, c->at, (size_t)((comma ? comma : c->end) - c->at));
-    }
+    if (c->at < c->end && (*c->at == '[' || *c->at == '('))
+        return ip_fail(c->err, IMGPAR_E_UNSUPPORTED, "%s: NPY: structured arrays (records of fields) are not supported; save each "
+                       "field as an array of its own", c->s->name);
     if (!take_string(c, &text, &n)) return bad_header(c, "has no text after 'descr'");
     for (int i = 0; i < IMGPAR_N_DTYPES && n == 3 && strchr("<>|=", text[0]); i++) {
         if (memcmp(text + 1, descr_of[i], 2) != 0) continue;

@@ -96,6 +96,41 @@ static ip_expr *div_one(ip_ir *ir, const ip_expr *x)
     return is_value(x->arg[1], 1) ? x->arg[0] : NULL;
 }
 
+/* The range of x is part of the program: no coordinate but the channel's is in it, whose extents are arguments. */
+static bool has_own_range(const ip_expr *x) { return !(x->uses & IP_USES_COORDS & ~IP_USES_C); }
+
+/* An integer expression a c + y with 0 <= y < c that does not wrap; y NULL: 0. */
+typedef struct digits { ip_expr *a, *y; } digits;
+
+static bool has_digits(const ip_expr *x, const ip_expr *c, digits *d)
+{
+    const ip_expr *product = x->op == IP_X_ADD ? x->arg[0] : x;
+    d->y = x->op == IP_X_ADD ? x->arg[1] : NULL;
+    if (d->y && product->op != IP_X_MUL) {
+        product = x->arg[1];
+        d->y = x->arg[0];
+    }
+    if (product->op != IP_X_MUL || product->arg[1] != c || (d->y && !has_own_range(d->y)))
+        return false;
+    d->a = product->arg[0];
+    double top = d->a->hi * c->hi + (d->y ? d->y->hi : 0);
+    return d->a->lo >= 0 && top <= ip_dtype(x->dtype)->maximum && (!d->y || (d->y->lo >= 0 && d->y->hi < c->hi));
+}
+
+static ip_expr *divide_digits(ip_ir *ir, const ip_expr *x)
+{
+    const ip_expr *c = x->arg[1];
+    digits d;
+    if (is_float(x) || c->op != IP_X_CONST || c->lo < 1 || ip_dtype(x->dtype)->size_bytes == 8)
+        return NULL;
+    bool is_quotient = x->op == IP_X_IDIV;
+    if (has_own_range(x->arg[0]) && x->arg[0]->lo >= 0 && x->arg[0]->hi < c->lo)
+        return is_quotient ? ip_x_int(ir, x->dtype, 0) : x->arg[0];
+    if (!has_digits(x->arg[0], c, &d))
+        return NULL;
+    return is_quotient ? d.a : d.y ? d.y : ip_x_int(ir, x->dtype, 0);
+}
+
 static ip_expr *min_by_range(ip_ir *ir, const ip_expr *x)
 {
     (void)ir;
@@ -205,6 +240,8 @@ static const struct rule { ip_xop op; rule_fn fn; const char *equation; } rules[
     { IP_X_MUL, mul_zero, "x * 0 -> 0 (integers)" },
     { IP_X_DIV, div_one, "x / 1 -> x" },
     { IP_X_IDIV, div_one, "x div 1 -> x" },
+    { IP_X_IDIV, divide_digits, "x div c -> 0 where 0 <= x < c; (a c + y) div c -> a where 0 <= y < c (integers)" },
+    { IP_X_MOD, divide_digits, "x mod c -> x where 0 <= x < c; (a c + y) mod c -> y where 0 <= y < c (integers)" },
     { IP_X_MIN, min_by_range, "min(x, y) -> x where x <= y always (integers); min(x, x) -> x" },
     { IP_X_MAX, min_by_range, "max(x, y) -> x where x >= y always (integers); max(x, x) -> x" },
     { IP_X_LT, less_by_range, "x < y -> 0 or 1 where the ranges decide it (integers)" },

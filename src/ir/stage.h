@@ -54,6 +54,8 @@ typedef struct ip_stage {
     struct ip_value *value;    /* SOURCE: its pixels, pinned by the plan; NULL: the run finds them by node */
     const imgpar_array **absorbed; /* nodes whose stages were inlined into this one, in order; in the arena */
     int n_absorbed;
+    const struct ip_view *view; /* how a MAP that computes nothing moves elements (ops/view.h), so that a reader that
+                                 * moves them again composes both; in the arena; NULL: not known */
     bool is_output;            /* asked for: must end in memory */
     const char *note;          /* "vertical pass": for readers of generated code; NULL: none */
 } ip_stage;

@@ -168,7 +168,9 @@ bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out)
 /* ---- reduce --------------------------------------------------------------------------------------- */
 
 static const struct { const char *word, *op; } reductions[] = {
-    { "sum", "sum" }, { "min", "minval" }, { "max", "maxval" }, { "mean", "mean" },
+    { "sum", "sum" }, { "min", "minval" }, { "max", "maxval" }, { "mean", "mean" }, { "prod", "prod" }, { "all", "all" },
+    { "any", "any" }, { "and", "bits_and" }, { "or", "bits_or" }, { "xor", "bits_xor" }, { "argmin", "argmin" },
+    { "argmax", "argmax" }, { "var", "variance" }, { "std", "stddev" }, { "norm", "norm" },
 };
 
 static const ip_op *reduction_row(ip_eval *ev, const ip_node *word)
@@ -177,7 +179,7 @@ static const ip_op *reduction_row(ip_eval *ev, const ip_node *word)
         const ip_op *op = strcmp(reductions[i].word, word->text) == 0 ? ip_op_find(reductions[i].op) : NULL;
         if (op) return op;
     }
-    char have[80] = "";
+    char have[160] = "";
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
         if (ip_op_find(reductions[i].op)) strcat(strcat(have, i ? " " : ""), reductions[i].word);
     ip_eval_fail(ev, word->offset, "reduce: unknown reduction \"%.60s\"; there are: %s", word->text, have);

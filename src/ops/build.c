@@ -40,7 +40,8 @@ static void set_default(const imgpar_op_param *p, ip_param *param)
     case IP_PARAM_BOOL: param->number = strcmp(p->default_text, "true") == 0; break;
     case IP_PARAM_NUMBER:
     case IP_PARAM_INTEGER: param->number = ip_param_is_auto(p) ? NAN : ip_parse_number(p->default_text, NULL); break;
-    default: assert(!"texts, vectors and matrices are required"); break;
+    case IP_PARAM_VECTOR: param->number = NAN; break; /* auto: no numbers */
+    default: assert(!"texts and matrices are required"); break;
     }
 }
 
@@ -65,7 +66,8 @@ static imgpar_status set_param(const imgpar_op_param *p, const ip_arg *arg, ip_p
     double value;
     bool is_number = ip_arg_is_number(arg, &value);
     param->number = is_number ? value : NAN; /* a text is "auto" */
-    if (ip_param_kind_of(p) != IP_PARAM_VECTOR && ip_param_kind_of(p) != IP_PARAM_MATRIX) return IMGPAR_OK;
+    bool is_list = ip_param_kind_of(p) == IP_PARAM_VECTOR || ip_param_kind_of(p) == IP_PARAM_MATRIX;
+    if (!is_list || !is_number) return IMGPAR_OK;
     ip_arg single = { .kind = IP_ARG_MATRIX, .rows = 1, .cols = 1, .numbers = &value };
     return set_param(p, &single, param, err);
 }

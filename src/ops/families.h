@@ -52,7 +52,12 @@ int ip_function_small_power(const imgpar_array *node);
 /* ---- named operations ------------------------------------------------------------------ */
 
 typedef enum ip_named { IP_NAMED_ADD, IP_NAMED_SUB, IP_NAMED_MUL, IP_NAMED_ABSDIFF, IP_NAMED_MIN, IP_NAMED_MAX } ip_named;
-typedef enum ip_measure { IP_MEASURE_SUM, IP_MEASURE_MEAN, IP_MEASURE_MIN, IP_MEASURE_MAX } ip_measure;
+typedef enum ip_measure {
+    IP_MEASURE_SUM, IP_MEASURE_MEAN, IP_MEASURE_MIN, IP_MEASURE_MAX, IP_MEASURE_PROD, IP_MEASURE_ALL, IP_MEASURE_ANY,
+    IP_MEASURE_BITS_AND, IP_MEASURE_BITS_OR, IP_MEASURE_BITS_XOR, IP_MEASURE_ARGMIN, IP_MEASURE_ARGMAX, IP_MEASURE_VAR,
+    IP_MEASURE_STD, IP_MEASURE_NORM, IP_MEASURE_DOT
+} ip_measure;
+typedef enum ip_norm { IP_NORM_L2, IP_NORM_L1, IP_NORM_MAX } ip_norm; /* the row's choices */
 typedef enum ip_sobel_axis { IP_SOBEL_MAGNITUDE, IP_SOBEL_X, IP_SOBEL_Y } ip_sobel_axis; /* the row's choices */
 typedef enum ip_resize_filter { IP_RESIZE_AUTO, IP_RESIZE_AREA, IP_RESIZE_LINEAR, IP_RESIZE_NEAREST } ip_resize_filter;
 typedef enum ip_at_filter { IP_AT_NEAREST, IP_AT_LINEAR } ip_at_filter;

@@ -389,27 +389,6 @@ imgpar_status ip_infer_at(imgpar_array *node, ip_error *err)
 
 /* ---- measures -------------------------------------------------------------------------------- */
 
-imgpar_status ip_infer_measure(imgpar_array *node, ip_error *err)
-{
-    const imgpar_array *a = node->inputs[0];
-    imgpar_dtype dtype = a->type.dtype;
-    const ip_dtype_facts *facts = ip_dtype(dtype);
-    (void)err;
-    node->range = (ip_range){ -INFINITY, INFINITY };
-    switch ((ip_measure)node->op->variant) {
-    case IP_MEASURE_MIN:
-    case IP_MEASURE_MAX: node->range = a->range; break;
-    case IP_MEASURE_MEAN: dtype = dtype == IMGPAR_F64 || ip_is_wide_integer(dtype) ? IMGPAR_F64 : IMGPAR_F32; break;
-    case IP_MEASURE_SUM:
-        if (facts->is_float) dtype = dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
-        else dtype = facts->is_signed ? IMGPAR_I64 : IMGPAR_U64;
-        node->range = ip_range_of(dtype);
-        break;
-    }
-    node->type = (ip_type){ .dtype = dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
-    return IMGPAR_OK;
-}
-
 imgpar_status ip_infer_histogram(imgpar_array *node, ip_error *err)
 {
     int64_t dims[4];

@@ -40,6 +40,8 @@
 #define CHOICE(name, dflt, words, help)           { name, "choice", dflt, words, -INFINITY, INFINITY, "", help, 1, 0 }
 #define CHOICE_X(name, dflt, words, help)         { name, "choice", dflt, words, -INFINITY, INFINITY, "", help, 0, 0 }
 #define VECTOR(name, rule, help)                  { name, "vector", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0 }
+#define VECTOR_AUTO(name, help)                   { name, "vector", "auto", NULL, -INFINITY, INFINITY, "", help, 1, 0 } /* NULL in C: not given */
+#define VECTOR_X(name, help)                      { name, "vector", "auto", NULL, -INFINITY, INFINITY, "", help, 0, 0 }
 #define MATRIX(name, rule, help)                  { name, "matrix", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0 }
 #define DTYPES "u8|i8|u16|i16|u32|i32|u64|i64|f16|f32|f64|bool" /* in the order of imgpar_dtype */
 #define BORDER CHOICE("border", "replicate", "replicate|reflect|reflect101|wrap|constant", "what is read beyond the edges")

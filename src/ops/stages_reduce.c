@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stages that fold a whole array: sums, means, extremes, user's functions, histograms. */
+/* Stages that fold a whole array by a user's function, and histograms. Sums and the like: stages_axes.c. */
 #include "ops/infer.h"
 #include "ops/lower.h"
 
@@ -27,56 +27,6 @@ static ip_stage *fold_stage(ip_lower *l, ip_reduce reduce, ip_expr *body)
     s->reduce = reduce;
     s->acc_dtype = body->dtype;
     return s;
-}
-
-static ip_stage *finish_stage(ip_stage *s, ip_expr *finish, double lo, double hi)
-{
-    if (!s) return NULL;
-    s->finish = finish;
-    s->lo = lo;
-    s->hi = hi;
-    return s;
-}
-
-static imgpar_dtype sum_dtype(imgpar_dtype dtype)
-{
-    if (ip_dtype(dtype)->is_float) return dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
-    return ip_dtype(dtype)->is_signed ? IMGPAR_I64 : IMGPAR_U64;
-}
-
-static ip_stage *sum(ip_lower *l, ip_expr *x)
-{
-    imgpar_dtype acc = sum_dtype(x->dtype);
-    ip_stage *s = fold_stage(l, IP_REDUCE_SUM, ip_x_cast(l->ir, acc, x));
-    ip_range whole = ip_range_of(acc);
-    double n = (double)ip_type_count(&l->node->inputs[0]->type);
-    bool fits = !ip_dtype(acc)->is_float && x->lo * n >= whole.lo && x->hi * n < whole.hi;
-    return finish_stage(s, ip_x_acc(l->ir, 0, acc), fits ? fmin(x->lo * n, x->lo) : whole.lo, fits ? x->hi * n : whole.hi);
-}
-
-static ip_stage *mean(ip_lower *l, ip_expr *x)
-{
-    imgpar_dtype acc = sum_dtype(x->dtype), f = l->node->type.dtype;
-    ip_stage *s = fold_stage(l, IP_REDUCE_SUM, ip_x_cast(l->ir, acc, x));
-    ip_expr *total = ip_x_cast(l->ir, f, ip_x_acc(l->ir, 0, acc));
-    double n = (double)ip_type_count(&l->node->inputs[0]->type);
-    ip_expr *count = ip_x_param(l->ir, f, n, 1, 0x1p62);
-    return finish_stage(s, ip_x_binary(l->ir, IP_X_DIV, total, count), -INFINITY, INFINITY);
-}
-
-ip_stage *ip_stages_measure(ip_lower *l)
-{
-    ip_expr *x = element(l);
-    switch ((ip_measure)l->node->op->variant) {
-    case IP_MEASURE_SUM: return sum(l, x);
-    case IP_MEASURE_MEAN: return mean(l, x);
-    case IP_MEASURE_MIN:
-    case IP_MEASURE_MAX: break;
-    }
-    ip_reduce reduce = l->node->op->variant == IP_MEASURE_MIN ? IP_REDUCE_MIN : IP_REDUCE_MAX;
-    ip_stage *s = fold_stage(l, reduce, x);
-    ip_expr *acc = ip_x_acc(l->ir, 0, x->dtype);
-    return finish_stage(s, ip_lower_convert(l, l->node->type.dtype, acc), l->in[0]->lo, l->in[0]->hi);
 }
 
 /* ---- a user's function --------------------------------------------------------------------- */

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* Types of reads at given places and of small matrices. */
+#include "ops/infer.h"
+#include "ops/view.h"
+
+#include "base/dtype.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *name_of(const imgpar_array *node) { return node->op->info.name; }
+
+static imgpar_status need_integers(const imgpar_array *node, int k, ip_error *err)
+{
+    imgpar_dtype dtype = node->inputs[k]->type.dtype;
+    if (!ip_dtype(dtype)->is_float) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an integer", name_of(node), node->op->info.input_names[k],
+                   ip_dtype(dtype)->name);
+}
+
+imgpar_status ip_infer_take(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type, *at = &node->inputs[1]->type;
+    int64_t shape[2 * IP_MAX_AXES];
+    int axis, n = 0;
+    imgpar_status st = ip_axis_param(node, a->rank, &axis, err);
+    if (!st) st = need_integers(node, 1, err);
+    if (st) return st;
+    if (a->shape[axis] == 0) return ip_fail(err, IMGPAR_E_SHAPE, "take: axis %d has no elements", axis);
+    for (int k = 0; k < axis; k++)
+        shape[n++] = a->shape[k];
+    for (int k = 0; k < at->rank; k++)
+        shape[n++] = at->shape[k];
+    for (int k = axis + 1; k < a->rank; k++)
+        shape[n++] = a->shape[k];
+    return ip_infer_view(node, n, shape, err);
+}
+
+imgpar_status ip_infer_lut(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type, *table = &node->inputs[1]->type;
+    int64_t dims[4];
+    char text[96];
+    imgpar_status st = need_integers(node, 0, err);
+    if (st) return st;
+    ip_type_dims(a, dims);
+    if (table->rank > 2 || table->shape[0] == 0 || (table->rank == 2 && table->shape[1] != dims[3]))
+        return ip_fail(err, IMGPAR_E_SHAPE, "lut: table is %s; it must be a vector, or have %lld columns", ip_shape_text(table, text),
+                       (long long)dims[3]);
+    node->type = *a;
+    node->type.dtype = table->dtype;
+    node->range = node->inputs[1]->range;
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_infer_neighbours(imgpar_array *node, ip_error *err)
+{
+    const ip_param *offsets = ip_param_get(node, "offsets");
+    if (offsets->cols > node->inputs[0]->type.rank)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %d offsets for an array of %d axes", name_of(node), offsets->cols,
+                       node->inputs[0]->type.rank);
+    if (offsets->rows > 256)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: %d neighbours; there can be 256", name_of(node), offsets->rows);
+    for (int k = 0; k < offsets->rows * offsets->cols; k++)
+        if (offsets->numbers[k] != floor(offsets->numbers[k]) || fabs(offsets->numbers[k]) > 1e6)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: an offset must be a whole number within 1000000", name_of(node));
+    if (ip_infer_refuse_wide(node, err)) return err->status;
+    ip_infer_copy(node);
+    node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_infer_recomb(imgpar_array *node, ip_error *err)
+{
+    const ip_param *m = ip_param_get(node, "matrix");
+    int64_t dims[4];
+    ip_infer_copy(node);
+    ip_type_dims(&node->type, dims);
+    bool keeps_alpha = m->cols == dims[3] - 1 && node->type.space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0;
+    if (m->cols != dims[3] && !keeps_alpha)
+        return ip_fail(err, IMGPAR_E_SHAPE, "recomb: the matrix has %d columns for %lld channels", m->cols, (long long)dims[3]);
+    int64_t channels = m->rows + keeps_alpha;
+    if (channels != dims[3]) {
+        dims[3] = channels;
+        ip_type_set_dims(&node->type, dims);
+        node->type.space = IMGPAR_SPACE_DATA;
+    }
+    node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
+/* ---- small matrices --------------------------------------------------------------------------- */
+
+static imgpar_dtype matrix_dtype(const imgpar_array *node)
+{
+    for (int k = 0; k < node->n_inputs; k++)
+        if (node->inputs[k]->type.dtype == IMGPAR_F64) return IMGPAR_F64;
+    return IMGPAR_F32;
+}
+
+static bool is_small(const ip_type *type, int64_t most)
+{
+    return type->rank >= 2 && type->shape[type->rank - 1] <= most && type->shape[type->rank - 2] <= most;
+}
+
+imgpar_status ip_infer_matprod(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
+    int64_t shape[IP_MAX_AXES];
+    char text_a[96], text_b[96];
+    bool fits = is_small(a, 4) && is_small(b, 4) && a->shape[a->rank - 1] == b->shape[b->rank - 2];
+    bool one = b->rank == 2 && a->rank > 2;
+    fits = fits && (one || (a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)(a->rank - 2) * sizeof *a->shape) == 0));
+    if (!fits)
+        return ip_fail(err, IMGPAR_E_SHAPE, "matprod: a is %s, b is %s; their last axes must be matrices of up to 4x4 that fit",
+                       ip_shape_text(a, text_a), ip_shape_text(b, text_b));
+    memcpy(shape, a->shape, sizeof shape);
+    shape[a->rank - 1] = b->shape[b->rank - 1];
+    node->type = (ip_type){ .dtype = matrix_dtype(node), .space = IMGPAR_SPACE_DATA };
+    return ip_shape_set(node, a->rank, shape, err);
+}
+
+imgpar_status ip_infer_matinv(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    char text[96];
+    if (!is_small(a, 3) || a->shape[a->rank - 1] != a->shape[a->rank - 2])
+        return ip_fail(err, IMGPAR_E_SHAPE, "matinv: a is %s; its last axes must be square matrices of up to 3x3", ip_shape_text(a, text));
+    int64_t shape[IP_MAX_AXES];
+    memcpy(shape, a->shape, sizeof shape);
+    node->type = (ip_type){ .dtype = matrix_dtype(node), .space = IMGPAR_SPACE_DATA };
+    return ip_shape_set(node, a->rank, shape, err);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Types of arrays that are made from numbers. */
+#include "ops/infer.h"
+#include "ops/view.h"
+
+#include "base/dtype.h"
+
+#include <math.h>
+
+/* The dtype that was chosen: rows offer all of them, all whole ones (which come first), or f32 and f64. */
+static imgpar_dtype dtype_of(const imgpar_array *node)
+{
+    static const imgpar_dtype floats[] = { IMGPAR_F32, IMGPAR_F64 };
+    const ip_param *p = ip_param_get(node, "dtype");
+    bool offers_floats = node->op->info.params[p - node->params].choices[0] == 'f';
+    return offers_floats ? floats[(int)p->number] : (imgpar_dtype)p->number;
+}
+
+static imgpar_status infer(imgpar_array *node, int rank, const int64_t *shape, ip_error *err)
+{
+    node->type = (ip_type){ .dtype = dtype_of(node), .space = IMGPAR_SPACE_DATA };
+    node->range = ip_range_of(node->type.dtype);
+    return ip_shape_set(node, rank, shape, err);
+}
+
+static imgpar_status infer_shape(imgpar_array *node, ip_error *err)
+{
+    int64_t shape[IP_MAX_AXES];
+    int n;
+    imgpar_status st = ip_vector_whole(node, "shape", IP_MAX_AXES, shape, &n, err);
+    return st ? st : infer(node, n, shape, err);
+}
+
+imgpar_status ip_infer_full(imgpar_array *node, ip_error *err) { return infer_shape(node, err); }
+imgpar_status ip_infer_zeros(imgpar_array *node, ip_error *err) { return infer_shape(node, err); }
+imgpar_status ip_infer_ones(imgpar_array *node, ip_error *err) { return infer_shape(node, err); }
+
+/* As many random numbers. */
+static imgpar_status infer_random(imgpar_array *node, ip_error *err)
+{
+    double seed = ip_param_number(node, "seed");
+    if (seed != floor(seed)) return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: seed=%g is not whole", node->op->info.name, seed);
+    return infer_shape(node, err);
+}
+
+imgpar_status ip_infer_normal(imgpar_array *node, ip_error *err) { return infer_random(node, err); }
+
+imgpar_status ip_infer_indices(imgpar_array *node, ip_error *err)
+{
+    int axis;
+    imgpar_status st = infer_shape(node, err);
+    return st ? st : ip_axis_param(node, node->type.rank, &axis, err);
+}
+
+imgpar_status ip_infer_eye(imgpar_array *node, ip_error *err)
+{
+    double rows = ip_param_number(node, "rows"), columns = ip_param_number(node, "columns");
+    return infer(node, 2, (int64_t[]){ (int64_t)rows, (int64_t)(columns < 0 ? rows : columns) }, err);
+}
+
+imgpar_status ip_infer_arange(imgpar_array *node, ip_error *err)
+{
+    double from = ip_param_number(node, "from"), to = ip_param_number(node, "to"), step = ip_param_number(node, "step");
+    if (step == 0) return ip_fail(err, IMGPAR_E_ARGUMENT, "arange: step=0");
+    return infer(node, 1, (int64_t[]){ (int64_t)fmin(fmax(ceil((to - from) / step), 0), 0x1p40) }, err);
+}
+
+imgpar_status ip_infer_linspace(imgpar_array *node, ip_error *err)
+{
+    return infer(node, 1, (int64_t[]){ (int64_t)ip_param_number(node, "count") }, err);
+}
+
+imgpar_status ip_infer_random(imgpar_array *node, ip_error *err)
+{
+    double lo = ip_param_number(node, "lo"), hi = ip_param_number(node, "hi");
+    if (!(lo <= hi) || !isfinite(hi - lo)) return ip_fail(err, IMGPAR_E_ARGUMENT, "random: lo=%g is not below hi=%g", lo, hi);
+    return infer_random(node, err);
+}
+
+imgpar_status ip_infer_randint(imgpar_array *node, ip_error *err)
+{
+    double lo = ip_param_number(node, "lo"), hi = ip_param_number(node, "hi");
+    const ip_dtype_facts *facts = ip_dtype(dtype_of(node));
+    if (lo != floor(lo) || hi != floor(hi) || !(lo < hi))
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "randint: lo=%g and hi=%g are not two whole numbers in order", lo, hi);
+    if (hi - lo > 0x1p32) return ip_fail(err, IMGPAR_E_ARGUMENT, "randint: there are more than 2^32 numbers from %g to %g", lo, hi);
+    if (lo < facts->minimum || hi - 1 > facts->maximum)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "randint: %s does not hold all numbers from %g to %g", facts->name, lo, hi - 1);
+    imgpar_status st = infer_random(node, err);
+    node->range = (ip_range){ lo, hi - 1 };
+    return st;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stages of measures. Over all axes sums and extremes are one REDUCE stage. Along some axes, and where an
+ * element's position counts, they are taken in levels:
+ *
+ * Note [Levels]
+ * An axis of n elements becomes one of m = ceil(n / 16) by combining the elements i, i + m, i + 2m, ...
+ * by pairs, then that axis again, until one is left; then comes the next axis. Each level is a plain map
+ * stage that reads in long runs, so the order is fixed by n alone, whatever the device and schedule. The
+ * last level writes the result's own shape. What would be read beyond n is the identity, or, where
+ * combining an element with itself changes nothing, the last element.
+ */
+#include "ops/axes.h"
+#include "ops/infer.h"
+#include "ops/lower.h"
+#include "ops/slices.h"
+
+#include "base/dtype.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WAYS = 16 };
+
+static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
+static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
+
+/* What is folded: element k of the input as the fold sees it, how two are combined, and the end. */
+typedef struct folding {
+    ip_lower *l;
+    ip_xop combine;
+    imgpar_dtype acc;
+    double identity;
+    bool idempotent;
+    unsigned dims;        /* which of the four are folded, as bits */
+    ip_stage *mean;       /* of variances: with one element along folded dims */
+    ip_stage *level;      /* what was folded so far; NULL: the input itself */
+} folding;
+
+/* ---- elements ------------------------------------------------------------------------------- */
+
+static ip_expr *load(folding *f, ip_stage *stage, ip_expr *const at[4])
+{
+    ip_expr *x = ip_x_load(f->l->ir, stage, at, IP_BORDER_NONE, NULL);
+    return x->dtype == IMGPAR_BOOL ? ip_x_cast(f->l->ir, IMGPAR_U8, x) : x;
+}
+
+static ip_expr *mean_at(folding *f, ip_expr *const at[4])
+{
+    ip_expr *index[4];
+    for (int d = 0; d < 4; d++)
+        index[d] = f->mean->dims[d] == 1 ? ip_lower_i32(f->l, 0) : at[d];
+    return ip_x_load(f->l->ir, f->mean, index, IP_BORDER_NONE, NULL);
+}
+
+static ip_expr *input_at(folding *f, ip_expr *const at[4])
+{
+    ip_lower *l = f->l;
+    ip_expr *x = load(f, l->in[0], at);
+    switch ((ip_measure)l->node->op->variant) {
+    case IP_MEASURE_DOT:
+        return binary(l, IP_X_MUL, ip_x_cast(l->ir, f->acc, x), ip_x_cast(l->ir, f->acc, load(f, l->in[1], at)));
+    case IP_MEASURE_ALL:
+    case IP_MEASURE_ANY:
+        return ip_x_cast(l->ir, IMGPAR_U8, binary(l, IP_X_NE, x, ip_x_number(l->ir, x->dtype, 0)));
+    case IP_MEASURE_NORM:
+        x = ip_x_cast(l->ir, f->acc, x);
+        return ip_param_number(l->node, "kind") == IP_NORM_L2 ? binary(l, IP_X_MUL, x, x) : ip_x_unary(l->ir, IP_X_ABS, x);
+    case IP_MEASURE_VAR:
+    case IP_MEASURE_STD:
+        x = ip_x_cast(l->ir, f->acc, x);
+        if (!f->mean) return x;
+        x = binary(l, IP_X_SUB, x, mean_at(f, at));
+        return binary(l, IP_X_MUL, x, x);
+    default: return ip_x_cast(l->ir, f->acc, x);
+    }
+}
+
+static ip_expr *element_at(folding *f, ip_expr *const at[4]) { return f->level ? load(f, f->level, at) : input_at(f, at); }
+
+/* ---- levels ---------------------------------------------------------------------------------- */
+
+/* The indices i + j m along a dim for j from 0, beyond its last element that one. */
+typedef struct ways { ip_expr *index[WAYS], *inside[WAYS]; int n; } ways;
+
+static void ways_of(folding *f, int dim, int64_t n, ip_expr *i, ways *w)
+{
+    ip_lower *l = f->l;
+    int64_t m = (n + WAYS - 1) / WAYS;
+    bool written = dim == 3 && n <= WAYS; /* channels are part of the program */
+    ip_expr *step = written ? ip_lower_i32(l, m) : ip_extent(l, dim, m), *at = i;
+    ip_expr *count = written ? ip_lower_i32(l, n) : ip_x_param(l->ir, IMGPAR_I32, (double)n, 1, INT32_MAX);
+    ip_expr *last = binary(l, IP_X_SUB, count, ip_lower_i32(l, 1));
+    w->n = written ? (int)n : WAYS;
+    for (int j = 0; j < w->n; j++) {
+        w->inside[j] = j ? binary(l, IP_X_LT, at, count) : NULL; /* i itself is below m, which is at most n */
+        w->index[j] = j ? binary(l, IP_X_MIN, at, last) : at;
+        at = binary(l, IP_X_ADD, at, step);
+    }
+}
+
+/* Of n elements by pairs. */
+static ip_expr *by_pairs(folding *f, ip_expr **v, int n)
+{
+    for (; n > 1; n = (n + 1) / 2)
+        for (int k = 0; k < n / 2 + n % 2; k++)
+            v[k] = 2 * k + 1 < n ? binary(f->l, f->combine, v[2 * k], v[2 * k + 1]) : v[2 * k];
+    return v[0];
+}
+
+static ip_expr *combined(folding *f, int dim, int64_t n, ip_expr *const at[4])
+{
+    ip_expr *v[WAYS], *index[4];
+    ways w;
+    ways_of(f, dim, n, at[dim], &w);
+    memcpy(index, at, sizeof index);
+    for (int j = 0; j < w.n; j++) {
+        index[dim] = w.index[j];
+        v[j] = element_at(f, index);
+        if (w.inside[j] && !f->idempotent)
+            v[j] = ip_x_select(f->l->ir, w.inside[j], v[j], ip_x_number(f->l->ir, v[j]->dtype, f->identity));
+    }
+    return by_pairs(f, v, w.n);
+}
+
+/* The next dim to fold of those with these extents, -1: none. */
+static int next_dim(const folding *f, const int64_t dims[4])
+{
+    for (int d = 0; d < 4; d++)
+        if (f->dims >> d & 1 && dims[d] > 1) return d;
+    return -1;
+}
+
+static bool has_no_elements(const folding *f)
+{
+    for (int d = 0; d < 4; d++)
+        if (f->dims >> d & 1 && f->l->in[0]->dims[d] == 0) return true;
+    return false;
+}
+
+static void own_place(ip_lower *l, const int64_t dims[4], ip_expr *at[4])
+{
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_x_coord(l->ir, d, dims[d]);
+}
+
+/* Folds all levels but the last; *dim and *n tell what that one has to do, *dim -1: nothing. */
+static bool fold_levels(folding *f, int *dim, int64_t dims[4])
+{
+    memcpy(dims, f->l->in[0]->dims, 4 * sizeof *dims);
+    for (;;) {
+        *dim = next_dim(f, dims);
+        int64_t next[4];
+        memcpy(next, dims, sizeof next);
+        if (*dim >= 0) next[*dim] = (dims[*dim] + WAYS - 1) / WAYS;
+        if (*dim < 0 || next_dim(f, next) < 0) return true;
+        ip_expr *at[4];
+        own_place(f->l, next, at);
+        ip_expr *value = combined(f, *dim, dims[*dim], at);
+        f->level = ip_lower_stage_sized(f->l, next, value->dtype, value, "some elements of a fold");
+        if (!f->level) return false;
+        memcpy(dims, next, sizeof next);
+    }
+}
+
+/* Where the result's element lies along the input's dims; 0 along folded ones. */
+static void result_place(ip_lower *l, unsigned axes, ip_expr *at[4])
+{
+    const ip_type *in = &l->node->inputs[0]->type;
+    bool keeps = ip_param_number(l->node, "keepdims") != 0;
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_lower_i32(l, 0);
+    for (int k = 0, out = 0; k < in->rank; k++) {
+        bool goes = axes >> k & 1;
+        int dim = ip_type_axis_dim(in, k);
+        if (!goes) at[dim] = ip_axis_coord(l, out);
+        out += !goes || keeps;
+    }
+    for (int d = 0; d < 4; d++)
+        if (l->in[0]->dims[d] == 1 && l->dims[d] == 1) at[d] = ip_lower_coord(l, d);
+}
+
+/* The folded element at a place of the result. */
+static ip_expr *fold_at(folding *f, ip_expr *const at[4])
+{
+    int64_t dims[4];
+    int dim;
+    if (has_no_elements(f)) return ip_x_number(f->l->ir, f->acc, f->identity);
+    if (!fold_levels(f, &dim, dims)) return ip_x_number(f->l->ir, f->acc, 0);
+    return dim < 0 ? element_at(f, at) : combined(f, dim, dims[dim], at);
+}
+
+/* ---- positions --------------------------------------------------------------------------------- */
+
+/* Two stages a level: the least (or largest) element and where it was, the first of equal ones. */
+typedef struct found { ip_expr *value, *where; } found;
+typedef struct finding { folding f; ip_stage *where; imgpar_dtype dtype; } finding;
+
+static ip_expr *where_at(finding *g, ip_expr *const at[4])
+{
+    ip_lower *l = g->f.l;
+    if (g->where) return ip_x_load(l->ir, g->where, at, IP_BORDER_NONE, NULL);
+    ip_expr *sum = ip_x_int(l->ir, g->dtype, 0);
+    for (int d = 0; d < 4; d++) {
+        if (!(g->f.dims >> d & 1)) continue;
+        sum = binary(l, IP_X_MUL, sum, ip_x_cast(l->ir, g->dtype, ip_extent(l, d, l->in[0]->dims[d])));
+        sum = binary(l, IP_X_ADD, sum, ip_x_cast(l->ir, g->dtype, at[d]));
+    }
+    return sum;
+}
+
+static ip_expr *is_before(finding *g, found a, found b)
+{
+    ip_lower *l = g->f.l;
+    bool is_max = l->node->op->variant == IP_MEASURE_ARGMAX;
+    ip_expr *less = is_max ? binary(l, IP_X_LT, b.value, a.value) : binary(l, IP_X_LT, a.value, b.value);
+    ip_expr *same = binary(l, IP_X_EQ, a.value, b.value), *first = binary(l, IP_X_LT, a.where, b.where);
+    if (is_float(a.value->dtype)) { /* NaN comes last */
+        ip_expr *nan_a = ip_x_unary(l->ir, IP_X_ISNAN, a.value), *nan_b = ip_x_unary(l->ir, IP_X_ISNAN, b.value);
+        less = binary(l, IP_X_OR, less, binary(l, IP_X_AND, nan_b, ip_x_unary(l->ir, IP_X_NOT, nan_a)));
+        same = binary(l, IP_X_OR, same, binary(l, IP_X_AND, nan_a, nan_b));
+    }
+    return binary(l, IP_X_OR, less, binary(l, IP_X_AND, same, first));
+}
+
+static found find_along(finding *g, int dim, int64_t n, ip_expr *const at[4])
+{
+    ip_expr *index[4];
+    found best = { NULL, NULL };
+    ways w;
+    ways_of(&g->f, dim, n, at[dim], &w);
+    memcpy(index, at, sizeof index);
+    for (int j = 0; j < w.n; j++) {
+        index[dim] = w.index[j];
+        found v = { element_at(&g->f, index), where_at(g, index) };
+        if (j == 0) {
+            best = v;
+            continue;
+        }
+        ip_expr *takes = is_before(g, v, best);
+        best.value = ip_x_select(g->f.l->ir, takes, v.value, best.value);
+        best.where = ip_x_select(g->f.l->ir, takes, v.where, best.where);
+    }
+    return best;
+}
+
+static ip_stage *positions(folding *f, ip_expr *const at[4])
+{
+    ip_lower *l = f->l;
+    double count = (double)ip_type_count(&l->node->inputs[0]->type);
+    finding g = { .f = *f, .dtype = count < 0x1p31 ? IMGPAR_I32 : IMGPAR_I64 };
+    int64_t dims[4];
+    int dim;
+    memcpy(dims, l->in[0]->dims, sizeof dims);
+    for (; (dim = next_dim(&g.f, dims)) >= 0;) {
+        int64_t next[4];
+        ip_expr *here[4];
+        memcpy(next, dims, sizeof next);
+        next[dim] = (dims[dim] + WAYS - 1) / WAYS;
+        if (next_dim(&g.f, next) < 0) break;
+        own_place(l, next, here);
+        found best = find_along(&g, dim, dims[dim], here);
+        ip_stage *value = ip_lower_stage_sized(l, next, best.value->dtype, best.value, "some elements of a fold");
+        ip_stage *where = ip_lower_stage_sized(l, next, best.where->dtype, best.where, "where they were");
+        if (!value || !where) return NULL;
+        g.f.level = value;
+        g.where = where;
+        memcpy(dims, next, sizeof next);
+    }
+    return ip_lower_map(l, dim < 0 ? where_at(&g, at) : find_along(&g, dim, dims[dim], at).where);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------- */
+
+/* How many elements make one of the result. */
+static double n_folded(const folding *f)
+{
+    double n = 1;
+    for (int d = 0; d < 4; d++)
+        if (f->dims >> d & 1) n *= (double)f->l->in[0]->dims[d];
+    return n;
+}
+
+/* The result's element from what was folded. */
+static ip_expr *finished(folding *f, ip_expr *total)
+{
+    ip_lower *l = f->l;
+    imgpar_dtype dtype = l->node->type.dtype;
+    double n = n_folded(f);
+    switch ((ip_measure)l->node->op->variant) {
+    case IP_MEASURE_ALL:
+    case IP_MEASURE_ANY: return binary(l, IP_X_NE, total, ip_x_number(l->ir, total->dtype, 0));
+    case IP_MEASURE_MEAN: return binary(l, IP_X_DIV, ip_x_cast(l->ir, dtype, total), ip_x_param(l->ir, dtype, n, 0, 0x1p62));
+    case IP_MEASURE_VAR:
+    case IP_MEASURE_STD:
+        if (f->mean) n = fmax(n - ip_param_number(l->node, "ddof"), 0);
+        total = binary(l, IP_X_DIV, total, ip_x_param(l->ir, f->acc, n, 0, 0x1p62));
+        return f->mean && l->node->op->variant == IP_MEASURE_STD ? ip_x_unary(l->ir, IP_X_SQRT, total) : total;
+    case IP_MEASURE_NORM: return ip_param_number(l->node, "kind") == IP_NORM_L2 ? ip_x_unary(l->ir, IP_X_SQRT, total) : total;
+    default: return ip_lower_convert(l, dtype, total);
+    }
+}
+
+static folding folding_of(ip_lower *l)
+{
+    imgpar_dtype dtype = l->in[0]->dtype == IMGPAR_BOOL ? IMGPAR_U8 : l->in[0]->dtype == IMGPAR_F16 ? IMGPAR_F32 : l->in[0]->dtype;
+    folding f = { .l = l, .acc = dtype, .combine = IP_X_ADD };
+    switch ((ip_measure)l->node->op->variant) {
+    case IP_MEASURE_SUM:
+    case IP_MEASURE_MEAN: f.acc = ip_sum_dtype(l->in[0]->dtype); break;
+    case IP_MEASURE_DOT: f.acc = l->node->type.dtype; break;
+    case IP_MEASURE_VAR:
+    case IP_MEASURE_STD: f.acc = l->node->type.dtype; break;
+    case IP_MEASURE_NORM:
+        f.acc = l->node->type.dtype;
+        f.idempotent = ip_param_number(l->node, "kind") == IP_NORM_MAX;
+        if (f.idempotent) f.combine = IP_X_MAX;
+        break;
+    case IP_MEASURE_PROD: f.acc = l->node->type.dtype, f.combine = IP_X_MUL, f.identity = 1; break;
+    case IP_MEASURE_MIN: f.combine = IP_X_MIN, f.idempotent = true; break;
+    case IP_MEASURE_MAX: f.combine = IP_X_MAX, f.idempotent = true; break;
+    case IP_MEASURE_ALL: f.acc = IMGPAR_U8, f.combine = IP_X_MIN, f.idempotent = true, f.identity = 1; break;
+    case IP_MEASURE_ANY: f.acc = IMGPAR_U8, f.combine = IP_X_MAX, f.idempotent = true; break;
+    case IP_MEASURE_BITS_AND: f.combine = IP_X_AND, f.idempotent = true; break;
+    case IP_MEASURE_BITS_OR: f.combine = IP_X_OR, f.idempotent = true; break;
+    case IP_MEASURE_BITS_XOR: f.combine = IP_X_XOR; break;
+    case IP_MEASURE_ARGMIN:
+    case IP_MEASURE_ARGMAX: break;
+    }
+    return f;
+}
+
+/* ---- all axes ------------------------------------------------------------------------------------- */
+
+/* The identity of and: all bits. */
+static ip_expr *identity_of(folding *f)
+{
+    if (f->combine != IP_X_AND) return ip_x_number(f->l->ir, f->acc, f->identity);
+    return ip_x_int(f->l->ir, f->acc, -1);
+}
+
+/* One REDUCE stage of these dims, all 1, and this dtype. */
+static ip_stage *fold_all(folding *f, const int64_t dims[4], imgpar_dtype dtype)
+{
+    ip_lower *l = f->l;
+    ip_stage *s = ip_stage_new(l->ir, IP_STAGE_REDUCE, dtype, dims, l->node);
+    ip_expr *at[4];
+    if (!s) return NULL;
+    memcpy(s->over, l->in[0]->dims, sizeof s->over);
+    own_place(l, s->over, at);
+    s->body = input_at(f, at);
+    s->acc_dtype = f->acc;
+    s->reduce = f->combine == IP_X_ADD ? IP_REDUCE_SUM : f->combine == IP_X_MIN ? IP_REDUCE_MIN
+        : f->combine == IP_X_MAX ? IP_REDUCE_MAX : IP_REDUCE_CUSTOM;
+    ip_expr *acc = ip_x_acc(l->ir, 0, f->acc);
+    if (s->reduce == IP_REDUCE_CUSTOM) {
+        s->init = identity_of(f);
+        s->combine = binary(l, f->combine, acc, ip_x_acc(l->ir, 1, f->acc));
+    }
+    s->finish = finished(f, acc);
+    s->lo = s->finish->lo;
+    s->hi = s->finish->hi;
+    return s;
+}
+
+/* ---- measures ---------------------------------------------------------------------------------------- */
+
+/* The means along the folded dims, which stay with one element. */
+static ip_stage *mean_stage(folding *f, bool all)
+{
+    folding g = *f;
+    int64_t dims[4];
+    ip_expr *at[4];
+    for (int d = 0; d < 4; d++)
+        dims[d] = f->dims >> d & 1 ? 1 : f->l->in[0]->dims[d];
+    if (all) return fold_all(&g, dims, f->acc);
+    own_place(f->l, dims, at);
+    for (int d = 0; d < 4; d++)
+        if (dims[d] == 1 && f->l->in[0]->dims[d] != 1) at[d] = ip_lower_i32(f->l, 0);
+    ip_expr *value = finished(&g, fold_at(&g, at));
+    return ip_lower_stage_sized(f->l, dims, f->acc, value, "means");
+}
+
+ip_stage *ip_stages_measure(ip_lower *l)
+{
+    const ip_type *in = &l->node->inputs[0]->type;
+    int variant = l->node->op->variant;
+    ip_error ignored = { .status = IMGPAR_OK };
+    unsigned axes;
+    if (!l->in[0]) return NULL;
+    ip_axes_of(l->node, "axis", in->rank, &axes, &ignored);
+    folding f = folding_of(l);
+    for (int k = 0; k < in->rank; k++)
+        if (axes >> k & 1) f.dims |= 1u << ip_type_axis_dim(in, k);
+    bool all = axes == (1u << in->rank) - 1 && !has_no_elements(&f);
+    ip_expr *at[4];
+    result_place(l, axes, at);
+    if (variant == IP_MEASURE_ARGMIN || variant == IP_MEASURE_ARGMAX) return positions(&f, at);
+    if (variant == IP_MEASURE_VAR || variant == IP_MEASURE_STD) {
+        f.mean = mean_stage(&f, all);
+        if (!f.mean) return NULL;
+    }
+    if (all) return fold_all(&f, l->dims, l->node->type.dtype);
+    return ip_lower_map(l, finished(&f, fold_at(&f, at)));
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads at places given by arrays or lists. */
+#include "ops/infer.h"
+#include "ops/view.h"
+
+#include "base/dtype.h"
+
+#include <math.h>
+#include <string.h>
+
+static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
+
+/* An index of any integer dtype as i32, cut to its range. */
+static ip_expr *as_index(ip_lower *l, ip_expr *x)
+{
+    if (x->dtype == IMGPAR_BOOL) x = ip_x_cast(l->ir, IMGPAR_U8, x);
+    return ip_x_saturate(l->ir, IMGPAR_I32, x);
+}
+
+/* ---- take, lut ---------------------------------------------------------------------------------- */
+
+ip_stage *ip_stages_take(ip_lower *l)
+{
+    const ip_type *a = &l->node->inputs[0]->type, *indices = &l->node->inputs[1]->type;
+    ip_expr *at[4], *from[IP_MAX_AXES] = { NULL }, *cval;
+    ip_error ignored = { .status = IMGPAR_OK };
+    int axis = 0;
+    if (!l->in[0] || !l->in[1]) return NULL;
+    ip_axis_param(l->node, a->rank, &axis, &ignored);
+    int border = ip_lower_border(l, l->in[0]->dtype, &cval);
+    for (int k = 0; k < indices->rank; k++)
+        from[k] = ip_axis_coord(l, axis + k);
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_lower_i32(l, 0);
+    for (int k = 0; k < a->rank; k++)
+        if (k != axis) at[ip_type_axis_dim(a, k)] = ip_axis_coord(l, k < axis ? k : k + indices->rank - 1);
+    at[ip_type_axis_dim(a, axis)] = as_index(l, ip_view_read(l, 1, from));
+    return ip_lower_map(l, ip_x_load(l->ir, l->in[0], at, border, cval));
+}
+
+ip_stage *ip_stages_lut(ip_lower *l)
+{
+    const ip_type *table = &l->node->inputs[1]->type;
+    ip_expr *at[4];
+    if (!l->in[0] || !l->in[1]) return NULL;
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_lower_i32(l, 0);
+    at[ip_type_axis_dim(table, 0)] = as_index(l, ip_lower_in(l, 0));
+    if (table->rank == 2) at[ip_type_axis_dim(table, 1)] = ip_lower_coord(l, 3);
+    return ip_lower_map(l, ip_x_load(l->ir, l->in[1], at, IMGPAR_BORDER_REPLICATE, NULL));
+}
+
+/* ---- neighbours ----------------------------------------------------------------------------------- */
+
+enum { FOLD_SUM, FOLD_MEAN, FOLD_MIN, FOLD_MAX }; /* the row's choices */
+
+static ip_expr *neighbour(ip_lower *l, const double *offsets, int n, int border, ip_expr *cval)
+{
+    ip_expr *at[4];
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_lower_coord(l, d);
+    for (int k = 0; k < n; k++) {
+        int dim = ip_type_axis_dim(&l->node->type, k);
+        at[dim] = binary(l, IP_X_ADD, at[dim], ip_lower_i32(l, (int64_t)offsets[k]));
+    }
+    ip_expr *x = ip_x_load(l->ir, l->in[0], at, border, cval);
+    return x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x;
+}
+
+/* Where all neighbours lie inside; NULL: everywhere. */
+static ip_expr *inside_of(ip_lower *l, const ip_param *p)
+{
+    ip_expr *inside = NULL;
+    for (int k = 0; k < p->cols; k++) {
+        int dim = ip_type_axis_dim(&l->node->type, k);
+        double low = 0, high = 0;
+        for (int row = 0; row < p->rows; row++) {
+            low = fmin(low, p->numbers[row * p->cols + k]);
+            high = fmax(high, p->numbers[row * p->cols + k]);
+        }
+        ip_expr *at = ip_lower_coord(l, dim), *extent = ip_extent(l, dim, l->dims[dim]);
+        ip_expr *tests[2] = { low < 0 ? binary(l, IP_X_LE, ip_lower_i32(l, (int64_t)-low), at) : NULL,
+                              high > 0 ? binary(l, IP_X_LT, binary(l, IP_X_ADD, at, ip_lower_i32(l, (int64_t)high)), extent) : NULL };
+        for (int side = 0; side < 2; side++)
+            if (tests[side]) inside = inside ? binary(l, IP_X_AND, inside, tests[side]) : tests[side];
+    }
+    return inside;
+}
+
+ip_stage *ip_stages_neighbours(ip_lower *l)
+{
+    const ip_param *p = ip_param_get(l->node, "offsets");
+    int fold = (int)ip_param_number(l->node, "fold");
+    if (!l->in[0]) return NULL;
+    ip_expr *cval, *acc = NULL;
+    int border = ip_lower_border(l, l->in[0]->dtype, &cval);
+    for (int row = 0; row < p->rows; row++) {
+        ip_expr *x = neighbour(l, p->numbers + row * p->cols, p->cols, border, cval);
+        bool sums = fold == FOLD_SUM || fold == FOLD_MEAN;
+        if (sums && !ip_dtype(x->dtype)->is_float)
+            x = ip_x_cast(l->ir, ip_dtype(x->dtype)->size_bytes < 4 ? IMGPAR_I32 : IMGPAR_I64, x);
+        acc = !acc ? x : binary(l, sums ? IP_X_ADD : fold == FOLD_MIN ? IP_X_MIN : IP_X_MAX, acc, x);
+    }
+    if (fold == FOLD_MEAN) {
+        imgpar_dtype f = ip_float_for(l->node->type.dtype);
+        acc = binary(l, IP_X_DIV, ip_x_cast(l->ir, f, acc), ip_x_float(l->ir, f, p->rows));
+    }
+    acc = ip_lower_convert(l, l->node->type.dtype, acc);
+    bool keeps = ip_param_number(l->node, "outside") != 0;
+    ip_expr *inside = keeps ? inside_of(l, p) : NULL;
+    return ip_lower_map(l, inside ? ip_x_select(l->ir, inside, acc, ip_lower_in(l, 0)) : acc);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* Elements of arrays that are made from numbers: from their place, or from random words. */
+#include "ops/philox.h"
+#include "ops/view.h"
+
+#include "base/dtype.h"
+
+#include <math.h>
+
+static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
+static ip_expr *u32(ip_lower *l, uint32_t v) { return ip_x_int(l->ir, IMGPAR_U32, v); }
+
+static ip_expr *number(ip_lower *l, const char *param) { return ip_lower_number(l, param, l->node->type.dtype); }
+
+static imgpar_dtype float_of(const ip_lower *l) { return l->node->type.dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32; }
+
+static ip_expr *free_param(ip_lower *l, imgpar_dtype dtype, double v) { return ip_x_param(l->ir, dtype, v, -INFINITY, INFINITY); }
+
+/* ---- from the place ------------------------------------------------------------------------------- */
+
+ip_stage *ip_stages_full(ip_lower *l) { return ip_lower_map(l, number(l, "value")); }
+ip_stage *ip_stages_zeros(ip_lower *l) { return ip_lower_map(l, ip_lower_i32(l, 0)); }
+ip_stage *ip_stages_ones(ip_lower *l) { return ip_lower_map(l, ip_lower_i32(l, 1)); }
+
+ip_stage *ip_stages_eye(ip_lower *l)
+{
+    ip_expr *k = ip_x_param(l->ir, IMGPAR_I32, ip_param_number(l->node, "k"), -1e6, 1e6);
+    ip_expr *on = binary(l, IP_X_EQ, ip_axis_coord(l, 1), binary(l, IP_X_ADD, ip_axis_coord(l, 0), k));
+    return ip_lower_map(l, on);
+}
+
+ip_stage *ip_stages_indices(ip_lower *l)
+{
+    ip_error ignored = { .status = IMGPAR_OK };
+    int axis = 0;
+    ip_axis_param(l->node, l->node->type.rank, &axis, &ignored);
+    return ip_lower_map(l, ip_axis_coord(l, axis));
+}
+
+static bool is_whole(double v) { return v == floor(v); }
+
+ip_stage *ip_stages_arange(ip_lower *l)
+{
+    double from = ip_param_number(l->node, "from"), step = ip_param_number(l->node, "step");
+    ip_expr *i = ip_axis_coord(l, 0);
+    if (is_whole(from) && is_whole(step)) {
+        ip_expr *at = binary(l, IP_X_MUL, ip_x_cast(l->ir, IMGPAR_I64, i), ip_x_param_i64(l->ir, (int64_t)step));
+        return ip_lower_map(l, binary(l, IP_X_ADD, at, ip_x_param_i64(l->ir, (int64_t)from)));
+    }
+    imgpar_dtype f = float_of(l);
+    return ip_lower_map(l, ip_x_fma(l->ir, ip_x_cast(l->ir, f, i), free_param(l, f, step), free_param(l, f, from)));
+}
+
+ip_stage *ip_stages_linspace(ip_lower *l)
+{
+    double from = ip_param_number(l->node, "from"), to = ip_param_number(l->node, "to");
+    int64_t n = l->node->type.shape[0];
+    imgpar_dtype f = float_of(l);
+    ip_expr *i = ip_axis_coord(l, 0), *last = ip_x_param(l->ir, IMGPAR_I32, (double)(n - 1), 0, INT32_MAX);
+    if (n <= 1) return ip_lower_map(l, free_param(l, f, from));
+    ip_expr *at = ip_x_fma(l->ir, ip_x_cast(l->ir, f, i), free_param(l, f, (to - from) / (double)(n - 1)), free_param(l, f, from));
+    return ip_lower_map(l, ip_x_select(l->ir, binary(l, IP_X_EQ, i, last), free_param(l, f, to), at));
+}
+
+/* ---- random words ------------------------------------------------------------------------------------ */
+
+/* The element's place in row-major order, u64 where 32 bits do not count the elements. */
+static ip_expr *place(ip_lower *l)
+{
+    imgpar_dtype dtype = ip_type_count(&l->node->type) < 0xFFFFFFFFll ? IMGPAR_U32 : IMGPAR_U64;
+    ip_expr *at = ip_x_int(l->ir, dtype, 0);
+    for (int k = 0; k < l->node->type.rank; k++) {
+        int dim = ip_type_axis_dim(&l->node->type, k);
+        at = binary(l, IP_X_MUL, at, ip_x_cast(l->ir, dtype, ip_extent(l, dim, l->node->type.shape[k])));
+        at = binary(l, IP_X_ADD, at, ip_x_cast(l->ir, dtype, ip_axis_coord(l, k)));
+    }
+    return at;
+}
+
+static ip_expr *word_param(ip_lower *l, double v) { return ip_x_param(l->ir, IMGPAR_U32, v, 0, 4294967295.0); }
+
+/* The four words of block place >> shift, place & (1 << shift) - 1 telling which part of them is the element's. */
+static ip_expr *block_of(ip_lower *l, int shift, ip_expr *words[4])
+{
+    ip_expr *at = place(l);
+    imgpar_dtype dtype = at->dtype;
+    ip_expr *block = binary(l, IP_X_SHR, at, ip_x_int(l->ir, dtype, shift));
+    ip_expr *high = dtype == IMGPAR_U64 ? ip_x_cast(l->ir, IMGPAR_U32, binary(l, IP_X_SHR, block, ip_x_int(l->ir, dtype, 32))) : u32(l, 0);
+    ip_expr *const counter[4] = { ip_x_cast(l->ir, IMGPAR_U32, block), high, word_param(l, ip_param_number(l->node, "stream")), u32(l, 0) };
+    double seed = ip_param_number(l->node, "seed"), upper = floor(seed / 0x1p32);
+    ip_expr *const key[2] = { word_param(l, seed - upper * 0x1p32), word_param(l, upper) };
+    ip_philox(l->ir, counter, key, words);
+    return ip_x_cast(l->ir, IMGPAR_U32, binary(l, IP_X_AND, at, ip_x_int(l->ir, dtype, (1 << shift) - 1)));
+}
+
+static ip_expr *pick(ip_lower *l, ip_expr *which, ip_expr *const v[], int n)
+{
+    ip_expr *chosen = v[n - 1];
+    for (int k = n - 2; k >= 0; k--)
+        chosen = ip_x_select(l->ir, binary(l, IP_X_EQ, which, u32(l, (uint32_t)k)), v[k], chosen);
+    return chosen;
+}
+
+static ip_expr *scaled(ip_lower *l, imgpar_dtype f, ip_expr *whole, double scale)
+{
+    return binary(l, IP_X_MUL, ip_x_cast(l->ir, f, whole), ip_x_float(l->ir, f, scale));
+}
+
+/* 53 bits of two words. */
+static ip_expr *wide_word(ip_lower *l, ip_expr *a, ip_expr *b)
+{
+    ip_expr *high = ip_x_cast(l->ir, IMGPAR_U64, binary(l, IP_X_SHR, a, u32(l, 5)));
+    ip_expr *low = ip_x_cast(l->ir, IMGPAR_U64, binary(l, IP_X_SHR, b, u32(l, 6)));
+    return binary(l, IP_X_OR, binary(l, IP_X_SHL, high, ip_x_int(l->ir, IMGPAR_U64, 26)), low);
+}
+
+ip_stage *ip_stages_random(ip_lower *l)
+{
+    imgpar_dtype f = float_of(l);
+    double lo = ip_param_number(l->node, "lo"), hi = ip_param_number(l->node, "hi");
+    ip_expr *words[4], *u;
+    if (f == IMGPAR_F32) {
+        ip_expr *which = block_of(l, 2, words);
+        u = scaled(l, f, binary(l, IP_X_SHR, pick(l, which, words, 4), u32(l, 8)), 0x1p-24);
+    } else {
+        ip_expr *which = block_of(l, 1, words);
+        ip_expr *const wide[2] = { wide_word(l, words[0], words[1]), wide_word(l, words[2], words[3]) };
+        u = scaled(l, f, pick(l, which, wide, 2), 0x1p-53);
+    }
+    return ip_lower_map(l, ip_x_fma(l->ir, u, free_param(l, f, hi - lo), free_param(l, f, lo)));
+}
+
+ip_stage *ip_stages_randint(ip_lower *l)
+{
+    double lo = ip_param_number(l->node, "lo"), hi = ip_param_number(l->node, "hi");
+    ip_expr *words[4], *which = block_of(l, 2, words);
+    ip_expr *word = ip_x_cast(l->ir, IMGPAR_U64, pick(l, which, words, 4));
+    ip_expr *span = ip_x_cast(l->ir, IMGPAR_U64, ip_x_param_i64(l->ir, (int64_t)(hi - lo)));
+    ip_expr *up = binary(l, IP_X_SHR, binary(l, IP_X_MUL, word, span), ip_x_int(l->ir, IMGPAR_U64, 32));
+    ip_expr *v = binary(l, IP_X_ADD, ip_x_cast(l->ir, IMGPAR_I64, up), ip_x_param_i64(l->ir, (int64_t)lo));
+    return ip_lower_map(l, ip_x_cast(l->ir, l->node->type.dtype, v)); /* it is in range */
+}
+
+/* Box and Muller's: u in (0, 1], v in [0, 1]. */
+ip_stage *ip_stages_normal(ip_lower *l)
+{
+    static const double pi = 3.14159265358979323846;
+    imgpar_dtype f = float_of(l);
+    ip_expr *words[4], *u, *v, *odd;
+    if (f == IMGPAR_F32) {
+        ip_expr *which = block_of(l, 2, words), *half = binary(l, IP_X_SHR, which, u32(l, 1));
+        ip_expr *const us[2] = { words[0], words[2] }, *const vs[2] = { words[1], words[3] };
+        odd = binary(l, IP_X_AND, which, u32(l, 1));
+        u = ip_x_fma(l->ir, ip_x_cast(l->ir, f, pick(l, half, us, 2)), ip_x_float(l->ir, f, 0x1p-32), ip_x_float(l->ir, f, 0x1p-33));
+        v = scaled(l, f, pick(l, half, vs, 2), 0x1p-32);
+    } else {
+        odd = block_of(l, 1, words);
+        u = ip_x_fma(l->ir, ip_x_cast(l->ir, f, wide_word(l, words[0], words[1])), ip_x_float(l->ir, f, 0x1p-53),
+                     ip_x_float(l->ir, f, 0x1p-54));
+        v = scaled(l, f, wide_word(l, words[2], words[3]), 0x1p-53);
+    }
+    ip_expr *radius = ip_x_unary(l->ir, IP_X_SQRT, binary(l, IP_X_MUL, ip_x_float(l->ir, f, -2), ip_x_unary(l->ir, IP_X_LOG, u)));
+    ip_expr *angle = binary(l, IP_X_MUL, v, ip_x_float(l->ir, f, 2 * pi));
+    ip_expr *turn = ip_x_select(l->ir, binary(l, IP_X_EQ, odd, u32(l, 0)), ip_x_unary(l->ir, IP_X_COS, angle),
+                                ip_x_unary(l->ir, IP_X_SIN, angle));
+    ip_expr *z = binary(l, IP_X_MUL, radius, turn);
+    return ip_lower_map(l, ip_x_fma(l->ir, z, free_param(l, f, ip_param_number(l->node, "sigma")),
+                                    free_param(l, f, ip_param_number(l->node, "mean"))));
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* Index maps of views; shapes are those that infer_views.c gave. */
+#include "ops/slices.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
+static const ip_type *in_type(const ip_lower *l) { return &l->node->inputs[0]->type; }
+static int in_dim(const ip_lower *l, int axis) { return ip_type_axis_dim(in_type(l), axis); }
+static int out_dim(const ip_lower *l, int axis) { return ip_type_axis_dim(&l->node->type, axis); }
+
+/* Parameters were checked when the node was built. */
+static ip_error ignored(void) { return (ip_error){ .status = IMGPAR_OK }; }
+
+/* ---- strides -------------------------------------------------------------------------------- */
+
+ip_stage *ip_stages_slice(ip_lower *l)
+{
+    ip_affine m = { .base = NULL };
+    ip_slice slices[IP_MAX_AXES];
+    ip_error err = ignored();
+    ip_slices_of(l->node, slices, &err);
+    for (int k = 0; k < l->node->type.rank; k++) {
+        m.offset[in_dim(l, k)] = slices[k].start;
+        m.stride[in_dim(l, k)][out_dim(l, k)] = slices[k].step;
+    }
+    return ip_view_affine(l, 0, &m);
+}
+
+ip_stage *ip_stages_permute(ip_lower *l)
+{
+    ip_affine m = { .base = NULL };
+    int axes[IP_MAX_AXES];
+    ip_error err = ignored();
+    ip_permutation_of(l->node, axes, &err);
+    for (int k = 0; k < l->node->type.rank; k++)
+        m.stride[in_dim(l, axes[k])][out_dim(l, k)] = 1;
+    return ip_view_affine(l, 0, &m);
+}
+
+ip_stage *ip_stages_reverse(ip_lower *l)
+{
+    ip_affine m = { .base = NULL };
+    unsigned axes;
+    ip_error err = ignored();
+    ip_axes_of(l->node, "axis", l->node->type.rank, &axes, &err);
+    for (int k = 0; k < l->node->type.rank; k++) {
+        bool turns = axes >> k & 1;
+        m.offset[in_dim(l, k)] = turns ? l->node->type.shape[k] - 1 : 0;
+        m.stride[in_dim(l, k)][out_dim(l, k)] = turns ? -1 : 1;
+    }
+    return ip_view_affine(l, 0, &m);
+}
+
+ip_stage *ip_stages_broadcast_to(ip_lower *l)
+{
+    ip_affine m = { .base = NULL };
+    int more = l->node->type.rank - in_type(l)->rank;
+    for (int k = 0; k < in_type(l)->rank; k++)
+        if (in_type(l)->shape[k] != 1) m.stride[in_dim(l, k)][out_dim(l, k + more)] = 1;
+    return ip_view_affine(l, 0, &m);
+}
+
+/* ---- reshape --------------------------------------------------------------------------------- */
+
+/* Axes from..to-1 of the one shape and the other that hold as many elements, in the same order. */
+typedef struct group { int from[2], to[2]; } group;
+
+/* Cuts two shapes with equally many elements into the smallest groups; returns their number. */
+static int groups_of(const ip_type *a, const ip_type *b, group groups[IP_MAX_AXES])
+{
+    const ip_type *const type[2] = { a, b };
+    int at[2] = { 0, 0 }, n = 0;
+    while (at[0] < a->rank && at[1] < b->rank) {
+        group g = { { at[0], at[1] }, { at[0] + 1, at[1] + 1 } };
+        int64_t count[2] = { a->shape[at[0]], b->shape[at[1]] };
+        while (count[0] != count[1]) {
+            int side = count[0] > count[1];
+            if (g.to[side] == type[side]->rank) break; /* Note [Empty arrays] */
+            count[side] *= type[side]->shape[g.to[side]++];
+        }
+        groups[n++] = g;
+        for (int side = 0; side < 2; side++)
+            at[side] = g.to[side];
+    }
+    return n; /* what is left has extents of 1 */
+}
+
+/* How many axes of the group have more than one element. */
+static int n_long(const ip_type *type, int from, int to)
+{
+    int n = 0;
+    for (int k = from; k < to; k++)
+        n += type->shape[k] != 1;
+    return n;
+}
+
+/* The position within a group of the result's axes, counted in its order, in dtype. */
+static ip_expr *position(ip_lower *l, const group *g, imgpar_dtype dtype)
+{
+    ip_expr *at = ip_x_int(l->ir, dtype, 0);
+    for (int k = g->from[1]; k < g->to[1]; k++) {
+        ip_expr *extent = ip_extent(l, out_dim(l, k), l->node->type.shape[k]);
+        at = binary(l, IP_X_ADD, binary(l, IP_X_MUL, at, ip_x_cast(l->ir, dtype, extent)),
+                    ip_x_cast(l->ir, dtype, ip_axis_coord(l, k)));
+    }
+    return at;
+}
+
+/* Indices of the input's axes in a group from the position in it. */
+static void join_axes(ip_lower *l, const ip_type *type, const group *g, ip_expr *at[IP_MAX_AXES])
+{
+    double count = 1;
+    for (int k = g->from[0]; k < g->to[0]; k++)
+        count *= (double)type->shape[k];
+    imgpar_dtype dtype = count < 0x1p32 ? IMGPAR_U32 : IMGPAR_U64;
+    ip_expr *rest = position(l, g, dtype);
+    int n = n_long(type, g->from[0], g->to[0]);
+    for (int k = g->to[0] - 1; k >= g->from[0]; k--) {
+        if (type->shape[k] == 1) continue;
+        ip_expr *index = rest;
+        if (--n > 0) ip_extent_divide(l, ip_type_axis_dim(type, k), rest, count, type->shape[k], &rest, &index);
+        at[k] = ip_x_cast(l->ir, IMGPAR_I32, index);
+    }
+}
+
+/* A group with one long axis of the input: its index is a sum of strides. */
+static void split_axis(ip_lower *l, const ip_type *type, const group *g, ip_affine *m)
+{
+    int axis = g->from[0];
+    while (axis < g->to[0] && type->shape[axis] == 1)
+        axis++;
+    int64_t stride = 1;
+    for (int k = g->to[1] - 1; axis < g->to[0] && k >= g->from[1]; k--) {
+        m->stride[ip_type_axis_dim(type, axis)][out_dim(l, k)] = stride;
+        stride *= l->node->type.shape[k];
+    }
+}
+
+static ip_stage *reshaped(ip_lower *l, ip_stage *from, const ip_type *type)
+{
+    group groups[IP_MAX_AXES];
+    ip_affine m = { .base = NULL };
+    ip_expr *at[IP_MAX_AXES] = { NULL };
+    int n = groups_of(type, &l->node->type, groups);
+    bool splits_only = true;
+    for (int k = 0; k < n; k++)
+        splits_only = splits_only && n_long(type, groups[k].from[0], groups[k].to[0]) <= 1;
+    for (int k = 0; k < n; k++) {
+        if (splits_only) split_axis(l, type, &groups[k], &m);
+        else join_axes(l, type, &groups[k], at);
+    }
+    if (splits_only) return ip_view_affine_stage(l, from, &m);
+    return ip_view_stage(l, ip_view_read_stage(l, from, type, at));
+}
+
+/* reshape, squeeze and expand_dims: the elements in their order. Of a reshaped array, that which was reshaped. */
+ip_stage *ip_stages_reshape(ip_lower *l)
+{
+    ip_stage *in = l->in[0];
+    if (!in) return NULL;
+    bool again = in->view && in->view->reshaped;
+    ip_stage *from = again ? in->view->reshaped : in;
+    const ip_type type = again ? in->view->type : *in_type(l);
+    ip_stage *s = reshaped(l, from, &type);
+    ip_view *view = ip_ir_alloc(l->ir, 1, sizeof *view);
+    if (!s || !view) return NULL;
+    if (s->view) *view = *s->view;
+    view->reshaped = from;
+    view->type = type;
+    s->view = view;
+    return s;
+}
+
+/* ---- indices that are no strides ---------------------------------------------------------------- */
+
+/* All coordinates as they are. */
+static void same_place(ip_lower *l, ip_expr *at[IP_MAX_AXES])
+{
+    for (int k = 0; k < IP_MAX_AXES; k++)
+        at[k] = k < l->node->type.rank ? ip_axis_coord(l, k) : NULL;
+}
+
+static ip_expr *extent_of(ip_lower *l, int axis) { return ip_extent(l, in_dim(l, axis), in_type(l)->shape[axis]); }
+
+ip_stage *ip_stages_repeat(ip_lower *l)
+{
+    ip_expr *at[IP_MAX_AXES];
+    ip_error err = ignored();
+    int axis;
+    ip_axis_param(l->node, in_type(l)->rank, &axis, &err);
+    same_place(l, at);
+    ip_expr *x = ip_x_cast(l->ir, IMGPAR_U32, at[axis]), *q;
+    ip_extent_divide(l, out_dim(l, axis), x, 0, (int64_t)ip_param_number(l->node, "times"), &q, NULL);
+    at[axis] = ip_x_cast(l->ir, IMGPAR_I32, q);
+    return ip_view_stage(l, ip_view_read(l, 0, at));
+}
+
+ip_stage *ip_stages_tile(ip_lower *l)
+{
+    ip_expr *at[IP_MAX_AXES];
+    same_place(l, at);
+    for (int k = 0; k < in_type(l)->rank; k++) {
+        if (l->node->type.shape[k] == in_type(l)->shape[k]) continue;
+        ip_expr *x = ip_x_cast(l->ir, IMGPAR_U32, at[k]), *rest;
+        ip_extent_divide(l, in_dim(l, k), x, 0, in_type(l)->shape[k], NULL, &rest);
+        at[k] = ip_x_cast(l->ir, IMGPAR_I32, rest);
+    }
+    return ip_view_stage(l, ip_view_read(l, 0, at));
+}
+
+/* The element at k comes from k - offset, or from behind the end: + extent. */
+ip_stage *ip_stages_circshift(ip_lower *l)
+{
+    ip_expr *at[IP_MAX_AXES];
+    int64_t offsets[IP_MAX_AXES];
+    ip_error err = ignored();
+    same_place(l, at);
+    ip_counts_of(l->node, "offsets", 0, offsets, &err);
+    for (int k = 0; k < in_type(l)->rank; k++) {
+        int64_t n = in_type(l)->shape[k], offset = n ? (offsets[k] % n + n) % n : 0;
+        if (!offset) continue;
+        ip_expr *by = ip_extent(l, in_dim(l, k), offset);
+        ip_expr *ends = binary(l, IP_X_SUB, extent_of(l, k), by);
+        at[k] = binary(l, IP_X_ADD, at[k], ip_x_select(l->ir, binary(l, IP_X_LT, at[k], by), ends,
+                                                       ip_x_unary(l->ir, IP_X_NEG, by)));
+    }
+    return ip_view_stage(l, ip_view_read(l, 0, at));
+}
+
+static ip_expr *both(ip_lower *l, ip_expr *a, ip_expr *b) { return a ? binary(l, IP_X_AND, a, b) : b; }
+
+ip_stage *ip_stages_pad(ip_lower *l)
+{
+    ip_expr *at[IP_MAX_AXES], *inside = NULL, *cval;
+    int64_t before[IP_MAX_AXES];
+    ip_error err = ignored();
+    same_place(l, at);
+    ip_counts_of(l->node, "before", 0, before, &err);
+    int border = ip_lower_border(l, l->in[0]->dtype, &cval);
+    for (int k = 0; k < in_type(l)->rank; k++) {
+        if (l->node->type.shape[k] == in_type(l)->shape[k]) continue;
+        ip_expr *n = extent_of(l, k), *zero = ip_lower_i32(l, 0);
+        if (before[k]) at[k] = binary(l, IP_X_SUB, at[k], ip_extent(l, in_dim(l, k), before[k]));
+        if (border == IMGPAR_BORDER_CONSTANT) {
+            if (before[k]) inside = both(l, inside, binary(l, IP_X_LE, zero, at[k]));
+            inside = both(l, inside, binary(l, IP_X_LT, at[k], n));
+        }
+        at[k] = ip_x_border(l->ir, border == IMGPAR_BORDER_CONSTANT ? IMGPAR_BORDER_REPLICATE : border, at[k], n);
+    }
+    if (ip_type_count(in_type(l)) == 0) return ip_view_stage(l, cval ? cval : ip_view_read(l, 0, at));
+    ip_expr *value = ip_view_read(l, 0, at);
+    return ip_view_stage(l, inside ? ip_x_select(l->ir, inside, value, cval) : value);
+}
+
+ip_stage *ip_stages_concatenate(ip_lower *l)
+{
+    ip_expr *at_a[IP_MAX_AXES], *at_b[IP_MAX_AXES];
+    const ip_type *b = &l->node->inputs[1]->type;
+    imgpar_dtype dtype = l->node->type.dtype;
+    ip_error err = ignored();
+    int axis;
+    ip_axis_param(l->node, in_type(l)->rank, &axis, &err);
+    same_place(l, at_a);
+    same_place(l, at_b);
+    int64_t n = in_type(l)->shape[axis];
+    if (n == 0 || b->shape[axis] == 0) {
+        int k = n == 0;
+        return ip_view_stage(l, ip_lower_convert(l, dtype, ip_view_read(l, k, at_a)));
+    }
+    ip_expr *extent = extent_of(l, axis), *here = at_a[axis];
+    at_a[axis] = binary(l, IP_X_MIN, here, binary(l, IP_X_SUB, extent, ip_lower_i32(l, 1)));
+    at_b[axis] = binary(l, IP_X_MAX, binary(l, IP_X_SUB, here, extent), ip_lower_i32(l, 0));
+    ip_expr *of_a = ip_lower_convert(l, dtype, ip_view_read(l, 0, at_a));
+    ip_expr *of_b = ip_lower_convert(l, dtype, ip_view_read(l, 1, at_b));
+    return ip_view_stage(l, ip_x_select(l->ir, binary(l, IP_X_LT, here, extent), of_a, of_b));
+}
+
+ip_stage *ip_stages_diag(ip_lower *l)
+{
+    int64_t k = (int64_t)ip_param_number(l->node, "k"), down = k < 0 ? -k : 0, right = k > 0 ? k : 0;
+    if (in_type(l)->rank == 2) {
+        ip_affine m = { .base = NULL };
+        m.offset[1] = down;
+        m.offset[2] = right;
+        m.stride[1][2] = 1;
+        m.stride[2][2] = 1;
+        return ip_view_affine(l, 0, &m);
+    }
+    ip_expr *y = ip_axis_coord(l, 0), *x = ip_axis_coord(l, 1), *at[IP_MAX_AXES] = { NULL };
+    if (down) y = binary(l, IP_X_SUB, y, ip_extent(l, 1, down));
+    if (right) x = binary(l, IP_X_SUB, x, ip_extent(l, 2, right));
+    ip_expr *value, *zero = ip_x_number(l->ir, l->in[0]->dtype == IMGPAR_F16 ? IMGPAR_F32 : l->in[0]->dtype, 0);
+    if (in_type(l)->shape[0] == 0) return ip_view_stage(l, zero);
+    at[0] = ip_x_border(l->ir, IMGPAR_BORDER_REPLICATE, x, extent_of(l, 0));
+    value = ip_view_read(l, 0, at);
+    return ip_view_stage(l, ip_x_select(l->ir, binary(l, IP_X_EQ, y, x), value, zero));
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/view.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "ops/infer.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { C = 3, FEW_CHANNELS = 4, MAX_SIZE = 200 };
+
+/* ---- shapes --------------------------------------------------------------------------- */
+
+imgpar_status ip_axis_of(const imgpar_array *node, double number, int rank, int *axis, ip_error *err)
+{
+    if (number != floor(number) || number < -rank || number >= rank)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: there is no axis %g among %d", node->op->info.name, number, rank);
+    *axis = (int)number + (number < 0 ? rank : 0);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_axis_param(const imgpar_array *node, int rank, int *axis, ip_error *err)
+{
+    return ip_axis_of(node, ip_param_number(node, "axis"), rank, axis, err);
+}
+
+imgpar_status ip_vector_whole(const imgpar_array *node, const char *param, int max, int64_t *out, int *n, ip_error *err)
+{
+    const ip_param *p = ip_param_get(node, param);
+    *n = p->numbers ? p->cols : 0;
+    if (*n > max)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %d elements; there are %d axes", node->op->info.name, param, *n, max);
+    for (int k = 0; k < *n; k++) {
+        if (p->numbers[k] != floor(p->numbers[k]))
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has the element %g, which is not whole", node->op->info.name, param,
+                           p->numbers[k]);
+        out[k] = (int64_t)fmin(fmax(p->numbers[k], -0x1p40), 0x1p40); /* far beyond any extent */
+    }
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_shape_set(imgpar_array *node, int rank, const int64_t *shape, ip_error *err)
+{
+    const char *name = node->op->info.name;
+    size_t n = ip_dtype(node->type.dtype)->size_bytes;
+    if (rank < 1 || rank > IP_MAX_AXES)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: the result would have %d axes; there can be 1 to %d", name, rank, IP_MAX_AXES);
+    bool fits = true;
+    for (int k = 0; k < rank; k++) {
+        if (shape[k] < 0 || shape[k] > INT32_MAX)
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: an extent of %lld is not 0 to 2147483647", name, (long long)shape[k]);
+        fits = fits && ip_mul_size(n, (size_t)shape[k], &n) && n <= INT64_MAX;
+    }
+    if (!fits) return ip_fail(err, IMGPAR_E_LIMIT, "%s: the result has more elements than memory can", name);
+    node->type.rank = rank;
+    memset(node->type.shape, 0, sizeof node->type.shape);
+    memcpy(node->type.shape, shape, (size_t)rank * sizeof *shape);
+    return IMGPAR_OK;
+}
+
+/* An image stays one as long as its channels do. */
+static imgpar_space view_space(const ip_type *in, const ip_type *out)
+{
+    int64_t from[4], to[4];
+    ip_type_dims(in, from);
+    ip_type_dims(out, to);
+    bool same = from[C] == to[C] && ip_type_axis_dim(in, 0) == ip_type_axis_dim(out, 0);
+    return same ? in->space : IMGPAR_SPACE_DATA;
+}
+
+imgpar_status ip_infer_view(imgpar_array *node, int rank, const int64_t *shape, ip_error *err)
+{
+    ip_infer_copy(node);
+    imgpar_status st = ip_shape_set(node, rank, shape, err);
+    if (!st) node->type.space = view_space(&node->inputs[0]->type, &node->type);
+    return st;
+}
+
+/* ---- numbers in programs ---------------------------------------------------------------- */
+
+ip_expr *ip_extent(ip_lower *l, int dim, int64_t value)
+{
+    if (value == 0 || value == 1 || (dim == C && l->dims[C] <= FEW_CHANNELS)) return ip_lower_i32(l, value);
+    return ip_x_param(l->ir, IMGPAR_I32, (double)value, value < 0 ? INT32_MIN : 1, value < 0 ? -1 : INT32_MAX);
+}
+
+/*
+ * Note [Dividing by an argument]
+ * Processors divide slowly and not in vectors. For x < 2^31 and 2^(k-1) < d <= 2^k, with m the least whole number not
+ * below 2^(31 + k) / d, x div d is (x m) >> (31 + k): m d exceeds 2^(31 + k) by less than d, so the product is too
+ * large by less than 2^(31 + k) / d. m has 32 bits, and both m and the shift are arguments.
+ */
+static ip_expr *multiplied(ip_lower *l, ip_expr *x, uint64_t by)
+{
+    int k = 0;
+    while ((uint64_t)1 << k < by)
+        k++;
+    uint64_t power = (uint64_t)1 << (31 + k), m = power / by + (power % by != 0);
+    ip_expr *factor = ip_x_cast(l->ir, IMGPAR_U64, ip_x_param(l->ir, IMGPAR_U32, (double)m, 0, 4294967295.0));
+    ip_expr *count = ip_x_cast(l->ir, IMGPAR_U64, ip_x_param(l->ir, IMGPAR_U32, 31 + k, 0, 63));
+    ip_expr *product = ip_x_binary(l->ir, IP_X_MUL, ip_x_cast(l->ir, IMGPAR_U64, x), factor);
+    return ip_x_cast(l->ir, x->dtype, ip_x_binary(l->ir, IP_X_SHR, product, count));
+}
+
+void ip_extent_divide(ip_lower *l, int dim, ip_expr *x, double most, int64_t by, ip_expr **quotient, ip_expr **rest)
+{
+    ip_expr *extent = ip_x_cast(l->ir, x->dtype, ip_extent(l, dim, by));
+    bool divides = extent->op == IP_X_CONST || most >= 0x1p31 || by < 1;
+    ip_expr *q = divides ? ip_x_binary(l->ir, IP_X_IDIV, x, extent) : multiplied(l, x, (uint64_t)by);
+    if (quotient) *quotient = q;
+    if (!rest) return;
+    *rest = divides ? ip_x_binary(l->ir, IP_X_MOD, x, extent)
+                    : ip_x_binary(l->ir, IP_X_SUB, x, ip_x_binary(l->ir, IP_X_MUL, q, extent));
+}
+
+ip_expr *ip_axis_coord(ip_lower *l, int axis)
+{
+    int dim = ip_type_axis_dim(&l->node->type, axis);
+    return l->dims[dim] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, dim);
+}
+
+/* ---- strides ------------------------------------------------------------------------------ */
+
+/* b after a: what a's elements are in b's base. */
+static ip_affine composed(const ip_affine *a, const ip_affine *b)
+{
+    ip_affine r = { .base = b->base };
+    for (int d = 0; d < 4; d++) {
+        r.offset[d] = b->offset[d];
+        for (int j = 0; j < 4; j++) {
+            r.offset[d] += b->stride[d][j] * a->offset[j];
+            for (int k = 0; k < 4; k++)
+                r.stride[d][k] += b->stride[d][j] * a->stride[j][k];
+        }
+    }
+    return r;
+}
+
+static ip_expr *plus(ip_lower *l, ip_expr *a, ip_expr *b) { return a ? ip_x_binary(l->ir, IP_X_ADD, a, b) : b; }
+
+/* Index d of the base. A coordinate that is where it was stays as it is, so that readers see the same place. */
+static ip_expr *affine_index(ip_lower *l, const ip_affine *m, int d, ip_expr *const at[4], const int64_t dims[4])
+{
+    ip_expr *sum = NULL;
+    if (m->base->dims[d] == 1) return dims[d] == 1 ? at[d] : ip_lower_i32(l, 0);
+    int64_t offset = m->offset[d];
+    for (int k = 0; k < 4; k++)
+        if (dims[k] != 1 && m->stride[d][k] > 0)
+            sum = plus(l, sum, ip_x_binary(l->ir, IP_X_MUL, at[k], ip_extent(l, k, m->stride[d][k])));
+    if (offset) sum = plus(l, sum, ip_extent(l, d, offset));
+    for (int k = 0; k < 4; k++)
+        if (dims[k] != 1 && m->stride[d][k] < 0)
+            sum = ip_x_binary(l->ir, IP_X_SUB, sum ? sum : ip_lower_i32(l, 0),
+                              ip_x_binary(l->ir, IP_X_MUL, at[k], ip_extent(l, k, -m->stride[d][k])));
+    return sum ? sum : ip_lower_i32(l, 0);
+}
+
+static ip_expr *affine_load(ip_lower *l, const ip_affine *m, ip_expr *const at[4], const int64_t dims[4])
+{
+    ip_expr *index[4];
+    for (int d = 0; d < 4; d++)
+        index[d] = affine_index(l, m, d, at, dims);
+    return ip_x_load(l->ir, m->base, index, IP_BORDER_NONE, NULL);
+}
+
+/* ---- reading through views ------------------------------------------------------------------ */
+
+static bool is_view(const ip_stage *s)
+{
+    return s->kind == IP_STAGE_MAP && s->node && s->node->op && s->node->op->flags & IP_OP_VIEW;
+}
+
+/* For --explain and kernel names: the node also does what the view's node did. */
+static void note_absorbed(ip_lower *l, ip_stage *reader, const ip_stage *in)
+{
+    int n = reader->n_absorbed + in->n_absorbed + 1;
+    const imgpar_array **nodes = ip_ir_alloc(l->ir, (size_t)n, sizeof *nodes);
+    if (!nodes) return;
+    if (in->n_absorbed) memcpy(nodes, in->absorbed, (size_t)in->n_absorbed * sizeof *nodes);
+    nodes[in->n_absorbed] = in->node;
+    if (reader->n_absorbed) memcpy(nodes + in->n_absorbed + 1, reader->absorbed, (size_t)reader->n_absorbed * sizeof *nodes);
+    reader->absorbed = nodes;
+    reader->n_absorbed = n;
+}
+
+static ip_expr *put_coords(ip_ir *ir, ip_expr *x, void *user)
+{
+    ip_expr *const *at = user;
+    (void)ir;
+    return x->op == IP_X_COORD ? at[x->axis] : x;
+}
+
+static bool is_affine(const ip_stage *s) { return s->view && s->view->affine.base; }
+
+static bool can_read_through(ip_lower *l, const ip_stage *in)
+{
+    return is_view(in) && (is_affine(in) || ip_x_size(l->ir, in->body) <= MAX_SIZE);
+}
+
+/* The element of a stage at four indices. */
+static ip_expr *read_through(ip_lower *l, ip_stage *in, ip_expr *index[4])
+{
+    if (!can_read_through(l, in)) return ip_x_load(l->ir, in, index, IP_BORDER_NONE, NULL);
+    return is_affine(in) ? affine_load(l, &in->view->affine, index, in->dims) : ip_x_map(l->ir, in->body, put_coords, index);
+}
+
+ip_expr *ip_view_read_stage(ip_lower *l, ip_stage *in, const ip_type *type, ip_expr *const at[IP_MAX_AXES])
+{
+    ip_expr *index[4];
+    if (!in) return ip_x_load(l->ir, NULL, NULL, IP_BORDER_NONE, NULL);
+    for (int d = 0; d < 4; d++)
+        index[d] = in->dims[d] == 1 && l->dims[d] == 1 ? ip_lower_coord(l, d) : ip_lower_i32(l, 0);
+    for (int axis = 0; axis < type->rank; axis++) {
+        int d = ip_type_axis_dim(type, axis);
+        if (at[axis] && in->dims[d] != 1) index[d] = at[axis];
+    }
+    return read_through(l, in, index);
+}
+
+ip_expr *ip_view_read(ip_lower *l, int k, ip_expr *const at[IP_MAX_AXES])
+{
+    return ip_view_read_stage(l, l->in[k], &l->node->inputs[k]->type, at);
+}
+
+ip_stage *ip_view_stage(ip_lower *l, ip_expr *value)
+{
+    ip_stage *s = ip_lower_map(l, value);
+    for (int k = 0; s && k < l->node->n_inputs; k++)
+        if (l->in[k] && can_read_through(l, l->in[k])) note_absorbed(l, s, l->in[k]);
+    return s;
+}
+
+ip_stage *ip_view_affine_stage(ip_lower *l, ip_stage *in, const ip_affine *m)
+{
+    ip_view *view = ip_ir_alloc(l->ir, 1, sizeof *view);
+    ip_expr *coords[4], *index[4];
+    if (!view || !in) return NULL;
+    view->affine = *m;
+    view->affine.base = in;
+    bool through = is_view(in);
+    if (through && is_affine(in)) view->affine = composed(m, &in->view->affine);
+    for (int d = 0; d < 4; d++)
+        coords[d] = ip_lower_coord(l, d);
+    if (!through || is_affine(in)) {
+        ip_stage *s = ip_view_stage(l, affine_load(l, &view->affine, coords, l->dims));
+        if (s) s->view = view;
+        return s;
+    }
+    for (int d = 0; d < 4; d++) /* strides of indices that are no strides themselves */
+        index[d] = affine_index(l, &view->affine, d, coords, l->dims);
+    return ip_view_stage(l, read_through(l, in, index));
+}
+
+ip_stage *ip_view_affine(ip_lower *l, int k, const ip_affine *m)
+{
+    return ip_view_affine_stage(l, l->in[k], m);
+}

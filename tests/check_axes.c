@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* Measures along axes: every one, along every kind of axis, against sums over all elements in long double. */
+#include "nd.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What all elements of one fold give: v in row-major order of the folded axes. */
+typedef real (*fold_fn)(const real *v, int64_t n);
+
+static real fold_sum(const real *v, int64_t n)
+{
+    real s = 0;
+    for (int64_t k = 0; k < n; k++)
+        s += v[k];
+    return s;
+}
+static real fold_prod(const real *v, int64_t n)
+{
+    real s = 1;
+    for (int64_t k = 0; k < n; k++)
+        s *= v[k];
+    return s;
+}
+static real fold_mean(const real *v, int64_t n) { return fold_sum(v, n) / (real)n; }
+static real squares_about(const real *v, int64_t n, real m)
+{
+    real s = 0;
+    for (int64_t k = 0; k < n; k++)
+        s += (v[k] - m) * (v[k] - m);
+    return s;
+}
+static real fold_var(const real *v, int64_t n) { return squares_about(v, n, fold_mean(v, n)) / (real)n; }
+static real fold_std1(const real *v, int64_t n) { return sqrtl(squares_about(v, n, fold_mean(v, n)) / (real)(n - 1)); }
+static real fold_l2(const real *v, int64_t n) { return sqrtl(squares_about(v, n, 0)); }
+static real fold_dot(const real *v, int64_t n) { return squares_about(v, n, 0); }
+static real fold_l1(const real *v, int64_t n)
+{
+    real s = 0;
+    for (int64_t k = 0; k < n; k++)
+        s += fabsl(v[k]);
+    return s;
+}
+static int64_t best(const real *v, int64_t n, bool is_max)
+{
+    int64_t at = 0;
+    for (int64_t k = 1; k < n; k++)
+        if (is_max ? v[k] > v[at] : v[k] < v[at]) at = k;
+    return at;
+}
+static real fold_min(const real *v, int64_t n) { return v[best(v, n, false)]; }
+static real fold_max(const real *v, int64_t n) { return v[best(v, n, true)]; }
+static real fold_argmin(const real *v, int64_t n) { return (real)best(v, n, false); }
+static real fold_argmax(const real *v, int64_t n) { return (real)best(v, n, true); }
+static real fold_largest(const real *v, int64_t n) { return fmaxl(fold_max(v, n), -fold_min(v, n)); }
+static real fold_any(const real *v, int64_t n) { return fold_largest(v, n) != 0; }
+static real fold_all(const real *v, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (v[k] == 0) return 0;
+    return 1;
+}
+static real fold_and(const real *v, int64_t n)
+{
+    int64_t s = -1;
+    for (int64_t k = 0; k < n; k++)
+        s &= (int64_t)v[k];
+    return (real)s;
+}
+static real fold_or(const real *v, int64_t n)
+{
+    int64_t s = 0;
+    for (int64_t k = 0; k < n; k++)
+        s |= (int64_t)v[k];
+    return (real)s;
+}
+static real fold_xor(const real *v, int64_t n)
+{
+    int64_t s = 0;
+    for (int64_t k = 0; k < n; k++)
+        s ^= (int64_t)v[k];
+    return (real)s;
+}
+
+/* ---- result dtypes -------------------------------------------------------------------------- */
+
+static imgpar_dtype as_sum(imgpar_dtype d)
+{
+    if (is_float(d)) return d == IMGPAR_F64 ? d : IMGPAR_F32;
+    return dtype_low(d) < 0 ? IMGPAR_I64 : IMGPAR_U64;
+}
+static imgpar_dtype as_mean(imgpar_dtype d)
+{
+    return d == IMGPAR_F64 || d == IMGPAR_I64 || d == IMGPAR_U64 ? IMGPAR_F64 : IMGPAR_F32;
+}
+static imgpar_dtype as_float(imgpar_dtype d)
+{
+    return d == IMGPAR_F64 || (!is_float(d) && imgpar_dtype_size(d) >= 4) ? IMGPAR_F64 : IMGPAR_F32;
+}
+static imgpar_dtype as_same(imgpar_dtype d) { return d; }
+static imgpar_dtype as_bool(imgpar_dtype d) { return (void)d, IMGPAR_BOOL; }
+static imgpar_dtype as_place(imgpar_dtype d) { return (void)d, IMGPAR_I64; }
+
+static const struct measure {
+    const char *op, *text; /* %s: ", axis=..." */
+    fold_fn fold;
+    imgpar_dtype (*dtype)(imgpar_dtype);
+    real slack;            /* relative to the largest result, of floats */
+    bool integers_only;
+} measures[] = {
+    { "sum", "reduce($1, \"sum\"%s)", fold_sum, as_sum, 0x1p-18L, false },
+    { "mean", "reduce($1, \"mean\"%s)", fold_mean, as_mean, 0x1p-18L, false },
+    { "minval", "reduce($1, \"min\"%s)", fold_min, as_same, 0, false },
+    { "maxval", "reduce($1, \"max\"%s)", fold_max, as_same, 0, false },
+    { "prod", "reduce($1, \"prod\"%s)", fold_prod, as_sum, 0x1p-16L, false },
+    { "all", "reduce($1, \"all\"%s)", fold_all, as_bool, 0, false },
+    { "any", "reduce($1, \"any\"%s)", fold_any, as_bool, 0, false },
+    { "bits_and", "reduce($1, \"and\"%s)", fold_and, as_same, 0, true },
+    { "bits_or", "reduce($1, \"or\"%s)", fold_or, as_same, 0, true },
+    { "bits_xor", "reduce($1, \"xor\"%s)", fold_xor, as_same, 0, true },
+    { "argmin", "reduce($1, \"argmin\"%s)", fold_argmin, as_place, 0, false },
+    { "argmax", "reduce($1, \"argmax\"%s)", fold_argmax, as_place, 0, false },
+    { "variance", "reduce($1, \"var\"%s)", fold_var, as_float, 0x1p-16L, false },
+    { "stddev", "std($1%s, ddof=1)", fold_std1, as_float, 0x1p-16L, false },
+    { "norm", "norm($1%s)", fold_l2, as_float, 0x1p-16L, false },
+    { "norm", "norm($1%s, kind=l1)", fold_l1, as_float, 0x1p-16L, false },
+    { "norm", "norm($1%s, kind=max)", fold_largest, as_float, 0x1p-20L, false },
+    { "dot", "dot($1, $1%s)", fold_dot, as_sum, 0x1p-16L, false },
+};
+enum { N_MEASURES = sizeof measures / sizeof *measures };
+
+/* ---- places ------------------------------------------------------------------------------------ */
+
+static const struct place {
+    int rank;
+    int64_t shape[4];
+    unsigned axes; /* 0: none are named */
+    bool keeps;
+} places[] = {
+    { 1, { 37 }, 0, false }, { 2, { 37, 23 }, 1, false }, { 2, { 5, 300 }, 2, true }, { 2, { 37, 23 }, 3, false },
+    { 3, { 11, 13, 3 }, 4, false }, { 3, { 11, 13, 3 }, 3, true }, { 3, { 3, 17, 19 }, 1, false }, { 3, { 3, 17, 19 }, 2, false },
+    { 4, { 2, 3, 4, 21 }, 8, false }, { 4, { 2, 3, 4, 21 }, 9, false }, { 4, { 2, 18, 4, 3 }, 2, true }, { 2, { 1, 1 }, 1, false },
+};
+enum { N_PLACES = sizeof places / sizeof *places };
+
+/* The elements that make element at of the result; returns their number. */
+static int64_t gather(const nd *a, const struct place *p, int64_t at, real *v)
+{
+    unsigned axes = p->axes ? p->axes : (1u << p->rank) - 1;
+    int64_t n = 0;
+    for (int64_t k = 0; k < a->count; k++) {
+        int64_t rest = k, to = 0, stride = 1;
+        for (int axis = p->rank - 1; axis >= 0; axis--) {
+            if (!(axes >> axis & 1)) {
+                to += rest % p->shape[axis] * stride;
+                stride *= p->shape[axis];
+            }
+            rest /= p->shape[axis];
+        }
+        if (to == at) v[n++] = a->v[k];
+    }
+    return n;
+}
+
+static int64_t result_shape(const struct place *p, int *rank, int64_t *shape)
+{
+    unsigned axes = p->axes ? p->axes : (1u << p->rank) - 1;
+    int64_t count = 1;
+    *rank = 0;
+    for (int k = 0; k < p->rank; k++) {
+        bool goes = axes >> k & 1;
+        if (!goes || p->keeps) shape[(*rank)++] = goes ? 1 : p->shape[k];
+        if (!goes) count *= p->shape[k];
+    }
+    if (!*rank) shape[(*rank)++] = 1;
+    return count;
+}
+
+static void write_text(const struct measure *m, const struct place *p, char *text, size_t size)
+{
+    char axis[64] = "";
+    int n = p->axes ? snprintf(axis, sizeof axis, ", axis=[") : 0;
+    for (int k = 0; k < p->rank && p->axes; k++)
+        if (p->axes >> k & 1) n += snprintf(axis + n, sizeof axis - (size_t)n, " %d", k);
+    if (p->axes) snprintf(axis + n, sizeof axis - (size_t)n, "]%s", p->keeps ? ", keepdims=true" : "");
+    const char *hole = strstr(m->text, "%s");
+    snprintf(text, size, "%.*s%s%s", (int)(hole - m->text), m->text, axis, hole + 2);
+}
+
+/* ---- the test ------------------------------------------------------------------------------------ */
+
+static void compare(imgpar_array *a, const struct measure *m, const struct place *p, const nd *in, const char *text)
+{
+    imgpar_info info;
+    int rank;
+    int64_t shape[4], count = result_shape(p, &rank, shape);
+    ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);
+    ck_assert_msg(info.rank == rank && memcmp(info.shape, shape, (size_t)rank * sizeof *shape) == 0, "%s: shape", text);
+    picture want = picture_new(m->dtype(in->dtype), 1, count, 1);
+    real *v = malloc((size_t)in->count * sizeof *v), largest = 0;
+    ck_assert_ptr_nonnull(v);
+    for (int64_t k = 0; k < count; k++) {
+        want.v[k] = m->fold(v, gather(in, p, k, v));
+        if (isfinite(want.v[k])) largest = fmaxl(largest, fabsl(want.v[k]));
+    }
+    for (int64_t k = 0; k < count && is_float(want.dtype); k++)
+        want.slack[k] = m->slack * largest;
+    void *bytes = malloc(picture_size(&want));
+    char why[256];
+    ck_assert_msg(info.dtype == want.dtype, "%s of %s is %s", text, imgpar_dtype_name(in->dtype), imgpar_dtype_name(info.dtype));
+    ck_assert_msg(imgpar_array_read(a, bytes, picture_size(&want)) == IMGPAR_OK, "%s", imgpar_array_message(a));
+    ck_assert_msg(picture_compare(&want, bytes, why), "%s of %s, %d axes: %s", text, imgpar_dtype_name(in->dtype), p->rank, why);
+    free(bytes);
+    free(v);
+    picture_free(&want);
+}
+
+/* A product of small numbers stays in range: 1, 2, -1 and now and then 3. */
+static void make_small(nd *a)
+{
+    for (int64_t k = 0; k < a->count; k++)
+        a->v[k] = a->dtype == IMGPAR_BOOL ? 1 : dtype_low(a->dtype) < 0 && k % 3 == 0 ? -1 : k % 29 == 5 ? 2 : 1;
+}
+
+static void check_place(nd_bench *b, int at, imgpar_dtype dtype, const char *schedule)
+{
+    const struct place *p = &places[at];
+    imgpar_array *arrays[N_MEASURES];
+    static char text[N_MEASURES][128];
+    ck_assert_int_eq(imgpar_context_set(b->ctx, "schedule", schedule), IMGPAR_OK);
+    nd a = nd_new(dtype, p->rank, p->shape, FILL_SMALL, 3), small = nd_new(dtype, p->rank, p->shape, FILL_SMALL, 3);
+    make_small(&small);
+    imgpar_array *whole = nd_array(b->ctx, &a), *ones = nd_array(b->ctx, &small);
+    const struct measure *used[N_MEASURES];
+    size_t n = 0;
+    for (int k = 0; k < N_MEASURES; k++) {
+        const struct measure *m = &measures[k];
+        bool has_one = m->fold == fold_std1 && p->axes && p->rank == 2 && p->shape[0] == 1; /* 0 / 0 */
+        if ((m->integers_only && is_float(dtype)) || has_one) continue;
+        write_text(m, p, text[n], sizeof text[n]);
+        arrays[n] = imgpar_apply(b->ctx, text[n], m->fold == fold_prod ? &ones : &whole, 1);
+        ck_assert_msg(imgpar_array_status(arrays[n]) == IMGPAR_OK, "%s: %s", text[n], imgpar_array_message(arrays[n]));
+        used[n++] = m;
+    }
+    imgpar_status st = imgpar_eval(arrays, n, NULL);
+    for (size_t k = 0; k < n; k++) {
+        ck_assert_msg(st == IMGPAR_OK, "%s", imgpar_array_message(arrays[k]));
+        compare(arrays[k], used[k], p, used[k]->fold == fold_prod ? &small : &a, text[k]);
+        imgpar_array_release(arrays[k]);
+    }
+    imgpar_array_release(whole);
+    imgpar_array_release(ones);
+    nd_free(&a);
+    nd_free(&small);
+}
+
+START_TEST(measures_of_every_dtype_fold_any_axes)
+{
+    nd_bench b;
+    nd_open(&b);
+    for (int d = 0; d < IMGPAR_N_DTYPES; d++)
+        check_place(&b, _i, (imgpar_dtype)d, "ref");
+    nd_close(&b);
+}
+END_TEST
+
+START_TEST(measures_fold_axes_on_the_device)
+{
+    static const imgpar_dtype dtypes[] = { IMGPAR_I16, IMGPAR_F32, IMGPAR_U8, IMGPAR_F16, IMGPAR_I64, IMGPAR_BOOL };
+    nd_bench b;
+    nd_open(&b);
+    bool is_chosen = b.is_full || _i % 4 == 1; /* few programs otherwise */
+    if (b.has_device && is_chosen) check_place(&b, _i, dtypes[_i % 6], b.is_full && _i % 2 ? "pixels" : "auto");
+    nd_close(&b);
+}
+END_TEST
+
+START_TEST(every_measure_is_tested)
+{
+    for (size_t k = 0; k < imgpar_op_count(); k++) {
+        const imgpar_op_info *op = imgpar_op_get(k);
+        bool found = strcmp(op->category, "measure") != 0 || strcmp(op->name, "histogram") == 0;
+        for (int m = 0; m < N_MEASURES && !found; m++)
+            found = strcmp(measures[m].op, op->name) == 0;
+        ck_assert_msg(found, "no case for %s", op->name);
+    }
+}
+END_TEST
+
+START_TEST(nan_is_never_the_least_element)
+{
+    const float v[] = { NAN, 3, NAN, -1, 7, -1, NAN };
+    int64_t place = 0;
+    nd_bench b;
+    nd_open(&b);
+    imgpar_array *a = imgpar_array_from_data(b.ctx, IMGPAR_F32, 1, (int64_t[]){ 7 }, v);
+    static const struct { const char *text; int64_t want; } claims[] = {
+        { "argmin($1)", 3 }, { "argmax($1)", 4 }, { "argmin(slice($1, 0, 1))", 0 }, { "argmax(slice($1, [0], [7], [2]))", 2 },
+    };
+    for (size_t k = 0; k < sizeof claims / sizeof *claims; k++) {
+        imgpar_array *r = imgpar_apply(b.ctx, claims[k].text, &a, 1);
+        ck_assert_msg(imgpar_array_read(r, &place, sizeof place) == IMGPAR_OK, "%s", imgpar_array_message(r));
+        ck_assert_msg(place == claims[k].want, "%s: %d", claims[k].text, (int)place);
+        imgpar_array_release(r);
+    }
+    imgpar_array_release(a);
+    nd_close(&b);
+}
+END_TEST
+
+START_TEST(no_elements_have_a_sum_but_no_least)
+{
+    nd_bench b;
+    float v[4] = { 9, 9, 9, 9 };
+    nd_open(&b);
+    nd a = nd_new(IMGPAR_F32, 2, (int64_t[]){ 3, 4 }, FILL_ANY, 1);
+    imgpar_array *array = nd_array(b.ctx, &a);
+    imgpar_array *sum = imgpar_apply(b.ctx, "sum(slice($1, 1, 1), axis=0) + prod(slice($1, 1, 1), axis=0)", &array, 1);
+    ck_assert_msg(imgpar_array_read(sum, v, sizeof v) == IMGPAR_OK, "%s", imgpar_array_message(sum));
+    for (int k = 0; k < 4; k++)
+        ck_assert(v[k] == 1);
+    imgpar_array *least = imgpar_apply(b.ctx, "minval(slice($1, 1, 1), axis=0)", &array, 1);
+    ck_assert(strstr(imgpar_array_message(least), "minval: axis 0 has no elements"));
+    imgpar_array_release(least);
+    imgpar_array_release(sum);
+    imgpar_array_release(array);
+    nd_free(&a);
+    nd_close(&b);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("axes");
+    TCase *c = tcase_create("axes");
+    tcase_set_timeout(c, 300);
+    tcase_add_test(c, every_measure_is_tested);
+    tcase_add_loop_test(c, measures_of_every_dtype_fold_any_axes, 0, N_PLACES);
+    tcase_add_loop_test(c, measures_fold_axes_on_the_device, 0, N_PLACES);
+    tcase_add_test(c, nan_is_never_the_least_element);
+    tcase_add_test(c, no_elements_have_a_sum_but_no_least);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads at places given by arrays and lists, channel matrices, and small matrices a pixel. */
+#include "nd.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t wrapped(int64_t i, int64_t n) { return (i % n + n) % n; }
+static int64_t cut(int64_t i, int64_t n) { return i < 0 ? 0 : i < n ? i : n - 1; }
+
+/* The index arrays are written in the texts. */
+static real rows_3102(const nd *in, const int64_t *i)
+{
+    static const int64_t rows[] = { 3, 1, 0, 2 };
+    return nd_at(in, rows[i[0]], i[1], 0, 0);
+}
+static real planes_by_table(const nd *in, const int64_t *i) /* take($1, indices([2 3], 1) - 1, axis=1, border=wrap) */
+{
+    return nd_at(in, i[0], wrapped(i[2] - 1, 4), i[3], 0);
+}
+static real beyond(const nd *in, const int64_t *i) /* arange(-2, 40, 9) by border=constant, cval=5 */
+{
+    int64_t at = -2 + 9 * i[0];
+    return at >= 0 && at < 24 ? in->v[at] : 5;
+}
+static real looked_up(const nd *in, const int64_t *i) { return 100 - (real)cut((int64_t)nd_at(in, i[0], i[1], i[2], 0), 50); }
+static real looked_up_by_channel(const nd *in, const int64_t *i) /* indices([40 3], 0) * 3 + indices([40 3], 1) */
+{
+    return 3 * (real)cut((int64_t)nd_at(in, i[0], i[1], i[2], 0), 40) + (real)i[2];
+}
+
+static const int64_t cross[4][2] = { { -1, 0 }, { 1, 0 }, { 0, -2 }, { 2, 1 } };
+static real cross_of(const nd *in, const int64_t *i, bool keeps, int fold)
+{
+    real sum = 0, least = INFINITY, most = -INFINITY;
+    for (int k = 0; k < 4; k++) {
+        int64_t y = i[0] + cross[k][0], x = i[1] + cross[k][1];
+        if (keeps && (y < 0 || x < 0 || y >= in->shape[0] || x >= in->shape[1])) return nd_at(in, i[0], i[1], i[2], 0);
+        real v = nd_at(in, cut(y, in->shape[0]), cut(x, in->shape[1]), i[2], 0);
+        sum += v;
+        least = fminl(least, v);
+        most = fmaxl(most, v);
+    }
+    return fold == 0 ? sum : fold == 1 ? sum / 4 : fold == 2 ? least : most;
+}
+static real cross_sum(const nd *in, const int64_t *i) { return cross_of(in, i, false, 0); }
+static real cross_mean(const nd *in, const int64_t *i) { return cross_of(in, i, true, 1); }
+static real cross_min(const nd *in, const int64_t *i) { return cross_of(in, i, true, 2); }
+static real cross_max(const nd *in, const int64_t *i) { return cross_of(in, i, false, 3); }
+
+static real mixed(const nd *in, const int64_t *i)
+{
+    static const real m[2][3] = { { 0.5L, -0.25L, 1 }, { 0.1L, 2, 0.3L } };
+    real sum = 0;
+    for (int k = 0; k < 3; k++)
+        sum += m[i[2]][k] * nd_at(in, i[0], i[1], k, 0);
+    return sum;
+}
+
+static real product(const nd *in, const int64_t *i)
+{
+    real sum = 0;
+    for (int k = 0; k < 3; k++)
+        sum += nd_at(&in[0], i[0], i[1], i[2], k) * nd_at(&in[1], i[0], i[1], k, i[3]);
+    return sum;
+}
+static real product_by_one(const nd *in, const int64_t *i)
+{
+    real sum = 0;
+    for (int k = 0; k < 4; k++)
+        sum += nd_at(&in[0], i[0], i[1], k, 0) * nd_at(&in[1], k, i[2], 0, 0);
+    return sum;
+}
+
+/* matprod(m, matinv(m)) of m = $1 / 10 + 2 eye: regular where $1 is small. */
+static real unit(const nd *in, const int64_t *i) { return (void)in, i[2] == i[3]; }
+static real unit_2(const nd *in, const int64_t *i) { return (void)in, i[1] == i[2]; }
+static real one_over(const nd *in, const int64_t *i) { return (void)i, 1 / (in->v[i[0]] / 10 + 2); }
+
+static imgpar_dtype f32(imgpar_dtype d) { return d == IMGPAR_F64 ? d : IMGPAR_F32; }
+static imgpar_dtype i32(imgpar_dtype d) { return (void)d, IMGPAR_I32; }
+#define CROSS "[-1 0; 1 0; 0 -2; 2 1]"
+#define REGULAR(n) "m = cast($1, f32) / 10 + broadcast(eye(" #n ") * 2, "
+
+static const nd_case of_small[] = {
+    { "take", "take($1, concat(concat(full([1], 3, dtype=i32), full([1], 1, dtype=i32)), arange(0, 4, 2)))", { 2 }, { { 5, 8 } }, 2, { 4, 8 }, rows_3102, 0, NULL },
+    { "take", "take($1, indices([2 3], 1) - 1, axis=1, border=wrap)", { 3 }, { { 3, 4, 7 } }, 4, { 3, 2, 3, 7 }, planes_by_table, 0, NULL },
+    { "take", "take($1, arange(-2, 40, 9), border=constant, cval=5)", { 1 }, { { 24 } }, 1, { 5 }, beyond, 0, NULL },
+    { "lut", "lut(cast($1, i16), arange(100, 50, -1))", { 3 }, { { 5, 6, 3 } }, 3, { 5, 6, 3 }, looked_up, 0, i32 },
+    { "lut", "lut(cast($1, i16), indices([40 3], 0) * 3 + indices([40 3], 1))", { 3 }, { { 5, 6, 3 } }, 3, { 5, 6, 3 }, looked_up_by_channel, 0, i32 },
+    { "neighbours", "neighbours($1, " CROSS ", fold=sum)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, cross_sum, 0x1p-20L, NULL },
+    { "neighbours", "neighbours($1, " CROSS ", outside=keep)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, cross_mean, 0x1p-20L, NULL },
+    { "neighbours", "neighbours($1, " CROSS ", fold=min, outside=keep)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, cross_min, 0, NULL },
+    { "neighbours", "neighbors($1, " CROSS ", fold=max)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, cross_max, 0, NULL },
+    { "recomb", "recomb($1, [0.5 -0.25 1; 0.1 2 0.3])", { 3 }, { { 5, 6, 3 } }, 3, { 5, 6, 2 }, mixed, 0x1p-15L, NULL },
+    { "matprod", "matprod($1, $2)", { 4, 4 }, { { 2, 5, 4, 3 }, { 2, 5, 3, 2 } }, 4, { 2, 5, 4, 2 }, product, 0x1p-20L, f32 },
+    { "matprod", "matprod($1, $2)", { 3, 2 }, { { 5, 3, 4 }, { 4, 2 } }, 3, { 5, 3, 2 }, product_by_one, 0x1p-20L, f32 },
+};
+static const nd_case of_floats[] = {
+    { "matinv", REGULAR(3) "[2 5 3 3])\nmatprod(m, matinv(m))", { 4 }, { { 2, 5, 3, 3 } }, 4, { 2, 5, 3, 3 }, unit, 0x1p-16L, NULL },
+    { "matinv", REGULAR(2) "[5 2 2])\nmatprod(matinv(m), m)", { 3 }, { { 5, 2, 2 } }, 3, { 5, 2, 2 }, unit_2, 0x1p-16L, NULL },
+    { "matinv", REGULAR(1) "[5 1 1])\nmatinv(m)", { 3 }, { { 5, 1, 1 } }, 3, { 5, 1, 1 }, one_over, 0x1p-20L, NULL },
+};
+enum { N_SMALL = sizeof of_small / sizeof *of_small, N_FLOATS = sizeof of_floats / sizeof *of_floats };
+
+START_TEST(reads_at_given_places_are_right_in_every_schedule)
+{
+    static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_I32, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64 };
+    nd_bench b;
+    nd_open(&b);
+    for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++)
+        nd_check(&b, of_small, N_SMALL, dtypes[k], FILL_SMALL, "ref");
+    if (b.has_device) {
+        nd_check(&b, of_small, N_SMALL, IMGPAR_F32, FILL_SMALL, "auto");
+        nd_check(&b, of_small, N_SMALL, IMGPAR_U8, FILL_SMALL, "pixels");
+    }
+    nd_close(&b);
+}
+END_TEST
+
+START_TEST(a_matrix_times_its_inverse_is_the_unit)
+{
+    nd_bench b;
+    nd_open(&b);
+    nd_check(&b, of_floats, N_FLOATS, IMGPAR_F32, FILL_SMALL, "ref");
+    if (b.has_device) nd_check(&b, of_floats, N_FLOATS, IMGPAR_F32, FILL_SMALL, "auto");
+    nd_close(&b);
+}
+END_TEST
+
+START_TEST(every_row_has_a_case)
+{
+    nd_check_complete("gather", of_small, N_SMALL);
+    ck_assert(imgpar_op_find("recomb") && imgpar_op_find("matprod") && imgpar_op_find("matinv"));
+}
+END_TEST
+
+START_TEST(a_lookup_and_a_channel_matrix_fuse_with_their_neighbours)
+{
+    static const char *const texts[] = {
+        "lut(invert($1), arange(255, -1, -1, dtype=u8))", "recomb(blur($1, 1), [0 0 1; 0 1 0; 1 0 0]) / 2",
+        "neighbours(invert($1), " CROSS ", outside=keep) + 1",
+    };
+    nd_bench b;
+    nd_open(&b);
+    nd a = nd_new(IMGPAR_U8, 3, (int64_t[]){ 41, 53, 3 }, FILL_ANY, 1);
+    imgpar_array *array = nd_array(b.ctx, &a);
+    for (size_t k = 0; k < sizeof texts / sizeof *texts && b.is_cpu; k++) {
+        int n = nd_kernels(&b, texts[k], &array, 1), want = k == 0 ? 2 : 1; /* the table is a kernel of its own */
+        ck_assert_msg(n <= want, "%s: %d kernels", texts[k], n);
+    }
+    imgpar_array_release(array);
+    nd_free(&a);
+    nd_close(&b);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_refused)
+{
+    static const struct { const char *text, *message; } refusals[] = {
+        { "take($1, $1 / 2)", "take: indices is f32; it must be an integer" },
+        { "take($1, $1)", "take: the result would have 5 axes; there can be 1 to 4" },
+        { "lut($1, ones([3 4]))", "lut: table is [3, 4]; it must be a vector, or have 3 columns" },
+        { "neighbours($1, [0 0 0 1])", "neighbours: 4 offsets for an array of 3 axes" },
+        { "recomb($1, [1 2])", "recomb: the matrix has 2 columns for 3 channels" },
+        { "matprod($1, $1)", "matprod: a is [6, 8, 3], b is [6, 8, 3]; their last axes must be matrices of up to 4x4 that fit" },
+        { "matinv($1)", "matinv: a is [6, 8, 3]; its last axes must be square matrices of up to 3x3" },
+    };
+    nd_bench b;
+    nd_open(&b);
+    nd a = nd_new(IMGPAR_U8, 3, (int64_t[]){ 6, 8, 3 }, FILL_ANY, 1);
+    imgpar_array *array = nd_array(b.ctx, &a);
+    for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
+        imgpar_array *bad = imgpar_apply(b.ctx, refusals[k].text, &array, 1);
+        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text, imgpar_array_message(bad));
+        imgpar_array_release(bad);
+    }
+    imgpar_array_release(array);
+    nd_free(&a);
+    nd_close(&b);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("gathers");
+    TCase *c = tcase_create("gathers");
+    tcase_set_timeout(c, 300);
+    tcase_add_test(c, every_row_has_a_case);
+    tcase_add_test(c, reads_at_given_places_are_right_in_every_schedule);
+    tcase_add_test(c, a_matrix_times_its_inverse_is_the_unit);
+    tcase_add_test(c, a_lookup_and_a_channel_matrix_fuse_with_their_neighbours);
+    tcase_add_test(c, what_does_not_fit_is_refused);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
