@@ -96,8 +96,11 @@ static void find_f64(ip_plan *plan)
         ip_kernel *k = &plan->kernels[i];
         for (int s = 0; s < k->n_stages; s++) {
             ip_stage *stage = k->stages[s];
-            k->uses_f64 |= stage->dtype == IMGPAR_F64 || (stage->kind == IP_STAGE_REDUCE && stage->acc_dtype == IMGPAR_F64);
+            k->uses_f64 |= stage->dtype == IMGPAR_F64 
+                || ((stage->kind == IP_STAGE_REDUCE || stage->kind == IP_STAGE_SCAN) && stage->acc_dtype == IMGPAR_F64);
             ip_x_walk(plan->ir, stage->body, note_f64, &k->uses_f64);
+            if (stage->kind == IP_STAGE_SCAN)
+                ip_x_walk(plan->ir, stage->init, note_f64, &k->uses_f64);
             if (stage->finish)
                 ip_x_walk(plan->ir, stage->finish, note_f64, &k->uses_f64);
         }

@@ -121,7 +121,8 @@ static ip_kernel *joinable(fusing *f, ip_stage *p, const char **why)
     ip_stage *reader = f->reader[p->id];
     ip_kernel *kernel = &f->plan->kernels[f->kernel_of[reader->id]];
     if (p->kind != IP_STAGE_MAP) {
-        *why = "all of its input must be seen before a reader can start";
+        *why = p->kind == IP_STAGE_SCAN ? "a recurrence walks whole lines before a reader can start"
+                                         : "all of its input must be seen before a reader can start";
         return NULL;
     }
     if (!f->options->fuse && f->is_other_node[p->id]) {
@@ -130,6 +131,10 @@ static ip_kernel *joinable(fusing *f, ip_stage *p, const char **why)
     }
     if (f->has_two_kernels[p->id]) {
         *why = "several kernels read it";
+        return NULL;
+    }
+    if (kernel->is_scan) {
+        *why = "a recurrence reads it, which keeps no neighbours";
         return NULL;
     }
     if (kernel->schedule != IP_SCHEDULE_ROWS) {
@@ -163,8 +168,9 @@ static ip_kernel *new_kernel(fusing *f, ip_stage *root)
     ip_kernel *k = &kernels[plan->n_kernels];
     memset(k, 0, sizeof *k);
     plan->n_kernels++;
-    k->schedule = f->schedule;
-    k->is_fold = root->kind != IP_STAGE_MAP;
+    k->is_fold = root->kind == IP_STAGE_REDUCE || root->kind == IP_STAGE_HISTOGRAM;
+    k->is_scan = root->kind == IP_STAGE_SCAN;
+    k->schedule = k->is_scan ? IP_SCHEDULE_ROWS : f->schedule; /* lines are walked the same way everywhere */
     memcpy(k->domain, domain_of(root), sizeof k->domain);
     if (!add_stage(k, root))
         plan->ir->failed = true;
@@ -175,7 +181,9 @@ static ip_kernel *new_kernel(fusing *f, ip_stage *root)
 static void note_fallback(fusing *f, ip_kernel *k)
 {
     ip_schedule wanted = f->options->schedule;
-    if (wanted == IP_SCHEDULE_TILES || wanted == IP_SCHEDULE_TEXTURE)
+    if (k->is_scan && wanted != IP_SCHEDULE_AUTO && wanted != IP_SCHEDULE_ROWS)
+        snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for a recurrence; it walks its lines", ip_schedule_name(wanted));
+    else if (wanted == IP_SCHEDULE_TILES || wanted == IP_SCHEDULE_TEXTURE)
         snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for this kernel; pixels is used",
                  ip_schedule_name(wanted));
 }
@@ -269,7 +277,7 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
         ip_kernel *kernel = &plan->kernels[k];
         const char *why = "";
         list_ops(kernel);
-        if ((kernel->schedule == IP_SCHEDULE_ROWS || kernel->is_fold) && !ip_place_rows(plan, kernel, &why) && !ir->failed)
+        if (!kernel->is_scan && (kernel->schedule == IP_SCHEDULE_ROWS || kernel->is_fold) && !ip_place_rows(plan, kernel, &why) && !ir->failed)
             return ip_fail(err, IMGPAR_E_INTERNAL, "internal: kernel %s does not fit its schedule: %s", kernel->ops, why);
     }
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;

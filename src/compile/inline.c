@@ -32,7 +32,8 @@ typedef struct inlining {
 
 bool ip_stage_computes(const ip_stage *s)
 {
-    return s->kind == IP_STAGE_MAP || s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM;
+    return s->kind == IP_STAGE_MAP || s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM
+        || s->kind == IP_STAGE_SCAN;
 }
 
 typedef struct load_visit { void (*fn)(ip_expr *, void *); void *user; } load_visit;
@@ -102,6 +103,8 @@ static bool may_inline(inlining *in, const ip_expr *load)
     if (in->read_around[p->id] == in->reader->id + 1)
         return false;
     if (in->n_readers[p->id] > 1 && in->size[p->id] > COST)
+        return false;
+    if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) /* its loops have no strips to keep neighbours in */
         return false;
     if (reads_own_place(load, in->reader))
         return true;
@@ -192,6 +195,8 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
             in.reader_size = ip_x_size(ir, s->body);
             ip_stage_each_load(ir, s, note_reading_around, &in);
             s->body = ip_x_map(ir, s->body, replace_load, &in);
+            if (s->kind == IP_STAGE_SCAN)
+                s->init = ip_x_map(ir, s->init, replace_load, &in);
             in.size[k] = ip_x_size(ir, s->body);
         }
     } else {

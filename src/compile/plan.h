@@ -50,8 +50,19 @@ typedef enum ip_slot_kind {
     IP_SLOT_SCRATCH,    /* scratch of a work-item, in units of 64 bytes */
     IP_SLOT_PARAM,      /* a number: one slot, or two for 8-byte dtypes */
     IP_SLOT_TABLE,      /* where the table's elements start in P */
-    IP_SLOT_ITEMS       /* number of work-items of the main kernel (finish kernels) */
+    IP_SLOT_ITEMS,      /* number of work-items of the main kernel (finish kernels) */
+    IP_SLOT_SCAN        /* recurrences: index is an ip_scan_slot */
 } ip_slot_kind;
+
+/* Numbers that a kernel of a recurrence is given. */
+typedef enum ip_scan_slot {
+    IP_SCAN_BLOCKS,     /* blocks of a line */
+    IP_SCAN_STEPS,      /* elements of a block along the line */
+    IP_SCAN_CHUNK,      /* lines along z or y: columns of a work-item; else: rows of a work-item */
+    IP_SCAN_ROWS,       /* lines along z: rows of a work-item */
+    IP_SCAN_FIRST_X, IP_SCAN_FIRST_Y, IP_SCAN_FIRST_Z, /* number of the first work-item of the launch */
+    IP_N_SCAN_SLOTS
+} ip_scan_slot;
 
 typedef struct ip_slot {
     ip_slot_kind kind;
@@ -78,6 +89,8 @@ typedef struct ip_kernel {
     bool has_scratch;
     bool whole_rows;         /* a wrap border needs complete rows: no split along x */
     bool is_fold;            /* the root is a REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
+    bool is_scan;            /* the root is a SCAN: where it has blocks NAME_totals and NAME_carry run before NAME */
+    int lanes;               /* recurrences along x: lines that a work-item walks at once */
     int64_t domain[4];       /* what the work-items walk */
     char ops[192];           /* "boxblur,blend,overlay" */
     char reason[200];        /* why its root was not fused into a reader; "" */

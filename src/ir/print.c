@@ -62,12 +62,16 @@ static void print_body(ip_ir *ir, const char *label, ip_expr *x, ip_str *out)
 
 void ip_ir_print(const ip_ir *ir, struct ip_str *out)
 {
-    static const char *const kinds[] = { "source", "table", "map", "reduce", "histogram", "opaque" };
+    static const char *const kinds[] = { "source", "table", "map", "reduce", "histogram", "scan", "opaque" };
     for (int k = 0; k < ir->n_stages; k++) {
         const ip_stage *s = ir->stages[k];
         ip_str_printf(out, "s%d %s %s [%lld %lld %lld %lld]%s%s%s\n", s->id, kinds[s->kind], ip_dtype(s->dtype)->name,
                       (long long)s->dims[0], (long long)s->dims[1], (long long)s->dims[2], (long long)s->dims[3],
                       s->is_output ? " output" : "", s->note ? " # " : "", s->note ? s->note : "");
+        if (s->kind == IP_STAGE_SCAN)
+            ip_str_printf(out, "  along %c, %s, state %s\n", "zyxc"[s->axis], s->backward ? "backward" : "forward",
+                          ip_dtype(s->acc_dtype)->name);
+        print_body((ip_ir *)ir, "init", s->init, out);
         print_body((ip_ir *)ir, "body", s->body, out);
         print_body((ip_ir *)ir, "combine", s->combine, out);
         print_body((ip_ir *)ir, "finish", s->finish, out);

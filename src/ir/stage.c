@@ -103,3 +103,9 @@ ip_expr *ip_table_at(ip_ir *ir, ip_stage *table, ip_expr *index)
     ip_expr *at[4] = { zero, zero, index, zero };
     return ip_x_load(ir, table, at, IP_BORDER_NONE, NULL);
 }
+
+int64_t ip_stage_blocks(const ip_stage *s)
+{
+    int64_t length = s->dims[s->axis];
+    return s->combine && length > IP_SCAN_LONG ? (length + IP_SCAN_BLOCK - 1) / IP_SCAN_BLOCK : 1;
+}

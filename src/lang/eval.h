@@ -141,6 +141,8 @@ ip_form ip_form_find(const char *name);
 bool ip_eval_read(ip_eval *ev, const ip_node *node, ip_val *out);
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out);
+/* A call of a row of the table, as it is written. */
+bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out);
 /* Sorts a call's arguments into slots[n] by position or name; required ones must be there. */
 bool ip_form_args(ip_eval *ev, const ip_node *call, const char *const *names, int n, int n_required,
                   const ip_node **slots);

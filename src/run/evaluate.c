@@ -63,6 +63,15 @@ static void need(evaluation *e, const ip_stage *s, const ip_region *r)
 {
     if (r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0)
         return;
+    ip_region all = *r;
+    if (s->kind == IP_STAGE_SCAN) { /* its lines are walked whole */
+        int64_t *const ends[3][2] = { { &all.z0, &all.z1 }, { &all.y0, &all.y1 }, { &all.x0, &all.x1 } };
+        if (s->axis < 3) {
+            *ends[s->axis][0] = 0;
+            *ends[s->axis][1] = s->dims[s->axis];
+        }
+        r = &all;
+    }
     ip_region *n = &e->needed[s->id];
     if (!e->is_needed[s->id])
         *n = *r;
