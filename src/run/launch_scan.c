@@ -68,6 +68,7 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
         d->carry_items[1] = d->items[1];
         d->carry_items[2] = planes;
         d->long_dim = blocks > 1 ? 0 : 1;
+        d->carry_long_dim = 1;
     }
     size_t states;
     bool fits = ip_mul_size((size_t)groups, (size_t)blocks, &states) && ip_mul_size(states, (size_t)unit, &states)
@@ -104,8 +105,9 @@ imgpar_status ip_scan_launch(ip_scan_division *d, const ip_device_facts *facts, 
                 global[i] = (size_t)items[i];
             global[dim] = (size_t)(items[dim] - first < batch ? items[dim] - first : batch);
             if (facts->kind != IP_DEVICE_CPU && !is_polled) {
-                local[d->long_dim] = facts->local_size;
-                global[d->long_dim] = (global[d->long_dim] + facts->local_size - 1) / facts->local_size * facts->local_size;
+                int wide = phases[k].is_carry ? d->carry_long_dim : d->long_dim;
+                local[wide] = facts->local_size;
+                global[wide] = (global[wide] + facts->local_size - 1) / facts->local_size * facts->local_size;
             }
             for (int i = 0; i < 3; i++)
                 d->slots[IP_SCAN_FIRST_X + i] = i == dim ? (int)first : 0;

@@ -10,7 +10,7 @@ typedef struct ip_scan_division {
     int slots[IP_N_SCAN_SLOTS];   /* by ip_scan_slot; those of the first items change from launch to launch */
     int64_t items[3];             /* work-items that walk blocks */
     int64_t carry_items[3];       /* work-items that turn totals into carries */
-    int long_dim;                 /* along this dimension there may be more work-items than needed */
+    int long_dim, carry_long_dim; /* along these there may be more work-items than needed: they find nothing to do */
     size_t state_bytes;           /* scratch memory */
 } ip_scan_division;
 
