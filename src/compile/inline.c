@@ -10,6 +10,8 @@
  *      (Where the same reader also looks at p's neighbours, p is kept for those anyway.)
  *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
  *   3. p has one reader, or computing it again costs less than keeping it (COST operations).
+ * The other way round a pointwise stage that reads a recurrence at its own place, as its only reader, becomes that
+ * recurrence with another finish.
  * Expressions stay below MAX_SIZE, so that compile time stays linear in the graph.
  */
 #include "base/alloc.h"
@@ -150,6 +152,52 @@ static ip_expr *replace_load(ip_ir *ir, ip_expr *x, void *user)
     return ip_x_map(ir, x->source->body, put_coords, (void *)x->arg);
 }
 
+/* ---- readers of recurrences ------------------------------------------------------------- */
+
+typedef struct epilogue {
+    inlining *in;
+    ip_stage *scan;  /* the one recurrence that is read; NULL: none yet */
+    bool fits;
+} epilogue;
+
+static void note_scan(ip_expr *load, void *user)
+{
+    epilogue *p = user;
+    ip_stage *s = load->source;
+    const ip_stage *reader = p->in->reader;
+    if (s->kind != IP_STAGE_SCAN)
+        return;
+    bool is_free = !s->is_output && p->in->n_readers[s->id] == 1 && s->dtype != IMGPAR_F16
+        && (p->in->options->fuse || s->node == reader->node);
+    p->fits = p->fits && is_free && (!p->scan || p->scan == s) && reads_own_place(load, reader) && is_coord(load->arg[3], 3);
+    p->scan = s;
+}
+
+static ip_expr *put_finish(ip_ir *ir, ip_expr *x, void *user)
+{
+    ip_stage *scan = user;
+    (void)ir;
+    return x->op == IP_X_LOAD && x->source == scan ? scan->finish : x;
+}
+
+static void become_scan(inlining *in)
+{
+    ip_stage *s = in->reader;
+    epilogue p = { .in = in, .fits = true };
+    ip_stage_each_load(in->ir, s, note_scan, &p);
+    if (!p.scan || !p.fits || !is_pointwise(in->ir, s) || in->reader_size + in->size[p.scan->id] > MAX_SIZE)
+        return;
+    absorb(in->ir, s, p.scan);
+    s->kind = IP_STAGE_SCAN;
+    s->finish = ip_x_map(in->ir, s->body, put_finish, p.scan);
+    s->body = p.scan->body;
+    s->init = p.scan->init;
+    s->combine = p.scan->combine;
+    s->acc_dtype = p.scan->acc_dtype;
+    s->axis = p.scan->axis;
+    s->backward = p.scan->backward;
+}
+
 static void note_reading_around(ip_expr *load, void *user)
 {
     inlining *in = user;
@@ -197,7 +245,9 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
             s->body = ip_x_map(ir, s->body, replace_load, &in);
             if (s->kind == IP_STAGE_SCAN)
                 s->init = ip_x_map(ir, s->init, replace_load, &in);
-            in.size[k] = ip_x_size(ir, s->body);
+            if (s->kind == IP_STAGE_MAP)
+                become_scan(&in);
+            in.size[k] = ip_x_size(ir, s->body) + (s->kind == IP_STAGE_SCAN ? ip_x_size(ir, s->finish) : 0);
         }
     } else {
         ir->failed = true;

@@ -22,7 +22,7 @@
  *              coordinates of the element
  *     init     both states before the first element of the line; its coordinates are that element's
  *     finish   the element that is stored, over ACC 0 (the new state) and ACC 1 (the one before it: an exclusive scan
- *              is finish = ACC 1), and loads
+ *              is finish = ACC 1), and loads at its own place
  * Lines are independent, so they may be walked in any order; a line is walked as it says, with one exception:
  *     combine  where there is one, it joins the state after some elements (ACC 0) with that after the ones that
  *              follow, begun from init (ACC 1); init is its identity, reads nothing, and body does not use ACC 1
