@@ -294,6 +294,7 @@ void ip_emit_scan(ip_emit *e, ip_scan_phase phase)
     ip_scan w = { .e = e, .s = s, .phase = phase, .type = ip_cl_type(s->acc_dtype), .in_blocks = ip_stage_blocks(s) > 1 };
     e->channels = (int)s->dims[3];
     ip_x_walk(e->ir, s->body, find_second, &w.is_second);
+    e->kernel->states = w.is_second ? 2 : 1;
     ip_expr *const exprs[] = { s->body, s->init, s->combine, s->finish };
     for (size_t k = 0; k < sizeof exprs / sizeof *exprs; k++)
         if (exprs[k])

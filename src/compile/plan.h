@@ -91,6 +91,7 @@ typedef struct ip_kernel {
     bool is_fold;            /* the root is a REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
     bool is_scan;            /* the root is a SCAN: where it has blocks NAME_totals and NAME_carry run before NAME */
     int lanes;               /* recurrences along x: lines that a work-item walks at once */
+    int states;              /* recurrences: states of a line that are kept, 1 or 2 */
     int64_t domain[4];       /* what the work-items walk */
     char ops[192];           /* "boxblur,blend,overlay" */
     char reason[200];        /* why its root was not fused into a reader; "" */

@@ -72,7 +72,7 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
     }
     size_t states;
     bool fits = ip_mul_size((size_t)groups, (size_t)blocks, &states) && ip_mul_size(states, (size_t)unit, &states)
-        && ip_mul_size(states, 2 * ip_dtype(s->acc_dtype)->size_bytes, &d->state_bytes);
+        && ip_mul_size(states, (size_t)k->states * ip_dtype(s->acc_dtype)->size_bytes, &d->state_bytes);
     if (!fits || d->items[0] > INT32_MAX || d->items[1] > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
     d->state_bytes += 64;
