@@ -321,7 +321,7 @@ START_TEST(words_are_described)
     for (size_t i = 0; ip_word_at(i); i++) {
         const ip_word *w = ip_word_at(i);
         ck_assert_int_eq(w->form != NULL, strcmp(w->info.category, "form") == 0);
-        ck_assert_ptr_null(w->form ? imgpar_op_find(w->info.name) : NULL);
+        if (w->form && strcmp(w->info.name, "scan") != 0) ck_assert_ptr_null(imgpar_op_find(w->info.name)); /* scan is a row, too */
         for (int k = 0; k < IP_FORM_MAX_PARAMS && w->params[k] && strcmp(w->info.name, "reduce") != 0; k++)
             ck_assert_msg(strstr(w->info.usage, w->params[k]) != NULL, "%s: %s", w->info.usage, w->params[k]);
     }

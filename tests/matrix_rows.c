@@ -92,6 +92,28 @@ const matrix_row matrix_rows[] = {
     { "maxval", NULL, "a", ALL, 1, "3124", NULL, .fill = FILL_WILD },
     { "histogram", NULL, "a", ALL, 1, "3124", NULL, .fill = FILL_LEVELS },
     { "histogram", "bins=10, lo=-3, hi=100", "a", SMALL, 0, "3124", NULL, .fill = FILL_WILD },
+    /* recurrences */
+    { "scan", "op=sum, axis=0", "a", ALL, 1, "3124", NULL, .fill = FILL_ANY },
+    { "scan", "op=sum, axis=1, exclusive=true", "a", ALL, 0, "3124", NULL, .fill = FILL_ANY },
+    { "scan", "op=sum, axis=-1, reverse=true", "a", ALL, 0, "3124", NULL, .fill = FILL_ANY },
+    { "scan", "op=prod, axis=1, reverse=true", "a", INTEGERS, 0, "3124", NULL, .fill = FILL_ANY },
+    { "scan", "op=prod, axis=0, exclusive=true", "a", "f32 f64 f16", 0, "3124", NULL, .fill = FILL_LEVELS },
+    { "scan", "op=min, axis=0, reverse=true", "a", ALL, 0, "3124", NULL, .fill = FILL_WILD },
+    { "scan", "op=max, axis=1, exclusive=true, reverse=true", "a", ALL, 1, "3124", NULL, .fill = FILL_WILD },
+    { "scan", "op=and, axis=2", "a", INTEGERS, 0, "3124", NULL, .fill = FILL_ANY },
+    { "scan", "op=or, axis=0", "a", INTEGERS, 0, "3124", NULL, .fill = FILL_SMALL },
+    { "scan", "op=xor, axis=1, exclusive=true", "a", INTEGERS, 0, "3124", NULL, .fill = FILL_ANY },
+    { "scan", "op=any, axis=1", "a", ALL, 0, "3124", NULL, .fill = FILL_WILD },
+    { "scan", "op=all, axis=0, reverse=true", "a", ALL, 0, "3124", NULL, .fill = FILL_WILD },
+    { "cumsum", "axis=-2", "a", ALL, 1, "3124", NULL, .fill = FILL_ANY },
+    { "cumprod", "axis=2", "a", INTEGERS, 0, "3124", NULL, .fill = FILL_ANY },
+    { "cummin", "axis=-1", "a", ALL, 0, "3124", NULL, .fill = FILL_WILD },
+    { "cummax", "axis=1", "a", ALL, 0, "3124", NULL, .fill = FILL_WILD },
+    { "recursive", "feedforward=[0.25], feedback=[-0.75], axis=0", "a", SMALL, 1, "3124", NULL, .fill = FILL_LEVELS },
+    { "recursive", "feedforward=[0.5 0.25 -0.125], feedback=[-0.5 0.2], axis=1", "a", SMALL, 1, "3124", NULL, .fill = FILL_LEVELS },
+    { "recursive", "feedforward=[0.3 0.1], feedback=[0.1 -0.4], axis=0, reverse=true, start=zero", "a", "u8 f32 u16 i16", 0, "3", NULL, .fill = FILL_ANY },
+    { "recursive", "feedforward=[0 1], feedback=[-0.5], axis=2, start=zero", "a", "f32 u8 i16 f64", 0, "34", NULL, .fill = FILL_SMALL },
+    { "recursive", "feedforward=[1], feedback=[-0.9], axis=1, reverse=true, start=zero", "a", "i32 f32 f64 u32", 0, "12", NULL, .fill = FILL_SMALL },
 };
 const int n_matrix_rows = sizeof matrix_rows / sizeof *matrix_rows;
 

@@ -107,7 +107,12 @@ imgpar_dtype oracle_common(const picture *const *in, int n);
 /* *out is new, for picture_free(). False when there is no oracle for it. */
 bool oracle_answer(const call *c, picture *out);
 
+/* Recurrences of arrays of any rank: outer x n x inner elements, the middle ones being lines. */
+imgpar_dtype oracle_scan_dtype(const call *c, imgpar_dtype dtype);
+void oracle_scan_lines(const call *c, imgpar_dtype dtype, const real *in, int64_t outer, int64_t n, int64_t inner, real *out,
+                       real *slack);
+
 /* The tables it looks in, each ended by a row of NULL. */
-extern const oracle_row oracle_levels[], oracle_functions[], oracle_filters[], oracle_geometry[], oracle_arrays[];
+extern const oracle_row oracle_levels[], oracle_functions[], oracle_filters[], oracle_geometry[], oracle_arrays[], oracle_scans[];
 
 #endif

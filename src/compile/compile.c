@@ -101,8 +101,11 @@ static void find_f64(ip_plan *plan)
                 k->uses_f64 |= stage->opaque->uses_f64;
                 continue;
             }
-            k->uses_f64 |= stage->dtype == IMGPAR_F64 || (stage->kind == IP_STAGE_REDUCE && stage->acc_dtype == IMGPAR_F64);
+            bool has_acc = stage->kind == IP_STAGE_REDUCE || stage->kind == IP_STAGE_SCAN;
+            k->uses_f64 |= stage->dtype == IMGPAR_F64 || (has_acc && stage->acc_dtype == IMGPAR_F64);
             ip_x_walk(plan->ir, stage->body, note_f64, &k->uses_f64);
+            if (stage->kind == IP_STAGE_SCAN)
+                ip_x_walk(plan->ir, stage->init, note_f64, &k->uses_f64);
             if (stage->finish)
                 ip_x_walk(plan->ir, stage->finish, note_f64, &k->uses_f64);
         }

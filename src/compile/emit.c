@@ -66,6 +66,7 @@ static const char *slot_name(ip_emit *e, int at)
     static const char *const regions[] = { "z0", "z1", "y0", "y1", "x0", "x1" };
     static const char *const strips[] = { "strip_rows", "strip_columns", "items_x", "items_y" };
     static const char *const dims[] = { "depth", "height", "width" };
+    static const char *const scans[] = { "blocks", "steps", "chunk", "chunk_rows", "first_x", "first_y", "first_z" };
     if (at < 0) /* memory ran out: the text will not be used */
         return "0";
     const ip_slot *s = &e->kernel->slots[at];
@@ -83,6 +84,7 @@ static const char *slot_name(ip_emit *e, int at)
     case IP_SLOT_PARAM: return ip_text(e->ir, "p%d", at);
     case IP_SLOT_TABLE: return ip_text(e->ir, "t%d", at);
     case IP_SLOT_ITEMS: return s->index ? "first_item" : "n_items";
+    case IP_SLOT_SCAN: return scans[s->index];
     }
     return "?";
 }
@@ -216,35 +218,51 @@ static void reset(ip_emit *e)
     e->block = e->top;
 }
 
-/* Slots of both kernels of a fold must be the same list, so bodies are built before any text is printed. */
+/* The kernels of one program, whose names end in suffix. */
+typedef struct part { const char *suffix; ip_stmt *body; } part;
+
+static void add_scan_part(ip_emit *e, part *parts, int *n, const char *suffix, ip_scan_phase phase)
+{
+    reset(e);
+    ip_emit_scan(e, phase);
+    parts[(*n)++] = (part){ suffix, e->top };
+}
+
+/* Slots of all kernels of a program must be the same list, so bodies are built before any text is printed. */
 static void emit_kernel(ip_emit *e, ip_str *out)
 {
     ip_kernel *k = e->kernel;
+    const ip_stage *root = k->outputs[0];
+    part parts[3];
+    int n = 0;
     collect_inputs(e);
-    reset(e);
-    if (ip_kernel_walks_rows(k))
-        ip_emit_rows(e);
-    else
-        ip_emit_pixels(e);
-    ip_stmt *main_body = e->top, *finish_body = NULL;
+    if (k->is_scan) {
+        add_scan_part(e, parts, &n, "", IP_SCAN_RESULT);
+        if (root->axis != 3 && ip_stage_blocks(root) > 1) {
+            add_scan_part(e, parts, &n, "_totals", IP_SCAN_TOTALS);
+            add_scan_part(e, parts, &n, "_carry", IP_SCAN_CARRY);
+        }
+    } else {
+        reset(e);
+        if (ip_kernel_walks_rows(k))
+            ip_emit_rows(e);
+        else
+            ip_emit_pixels(e);
+        parts[n++] = (part){ "", e->top };
+    }
     if (k->n_folds > 0) {
         reset(e);
         ip_emit_finish(e);
-        finish_body = e->top;
+        parts[n++] = (part){ "_finish", e->top };
     }
-    if (e->ir->failed)
-        return;
-    print_signature(e, "", out);
-    print_slots(e, out);
-    ip_s_print(main_body, 4, e->options->pragmas, out);
-    ip_str_append(out, "}\n");
-    if (!finish_body)
-        return;
-    ip_str_append(out, "\n");
-    print_signature(e, "_finish", out);
-    print_slots(e, out);
-    ip_s_print(finish_body, 4, e->options->pragmas, out);
-    ip_str_append(out, "}\n");
+    for (int i = 0; i < n && !e->ir->failed; i++) {
+        if (i > 0)
+            ip_str_append(out, "\n");
+        print_signature(e, parts[i].suffix, out);
+        print_slots(e, out);
+        ip_s_print(parts[i].body, 4, e->options->pragmas, out);
+        ip_str_append(out, "}\n");
+    }
 }
 
 /* "k_blur_blend_u8_9f3c": the ops, the dtype, and a hash of the text. */

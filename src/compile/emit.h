@@ -84,6 +84,9 @@ const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
 /* Schedules: fill e->top. */
 void ip_emit_rows(ip_emit *e);
 void ip_emit_pixels(ip_emit *e);
+/* A recurrence, one of its kernels; scratch memory is declared by them. */
+typedef enum ip_scan_phase { IP_SCAN_RESULT, IP_SCAN_TOTALS, IP_SCAN_CARRY } ip_scan_phase;
+void ip_emit_scan(ip_emit *e, ip_scan_phase phase);
 /* The second kernel where there are folds: combines partial results; fills e->top. */
 void ip_emit_finish(ip_emit *e);
 /* The accumulator of a fold: declared before the rows, fed within a row, stored after. */

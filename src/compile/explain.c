@@ -73,6 +73,13 @@ static const ip_kernel *producer(const ip_plan *plan, const ip_stage *s)
     return NULL;
 }
 
+static void text_walk(const ip_stage *s, ip_str *out)
+{
+    static const char *const axes[] = { "planes", "rows", "columns", "channels" };
+    ip_str_printf(out, "  walks   %s, %s%s\n", axes[s->axis], s->backward ? "last to first" : "first to last",
+                  ip_stage_blocks(s) > 1 ? ", in blocks" : "");
+}
+
 static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_str *out)
 {
     uint64_t read, written;
@@ -81,6 +88,8 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
     ip_str_printf(out, "  schedule %s, %s\n", ip_schedule_name(k->schedule), k->name);
     if (k->fallback[0])
         ip_str_printf(out, "  %s\n", k->fallback);
+    if (k->is_scan)
+        text_walk(k->stages[k->n_stages - 1], out);
     for (int i = 0; i < k->n_inputs; i++) {
         const ip_kernel *from = producer(plan, k->inputs[i]);
         ip_str_append(out, "  reads   ");

@@ -159,6 +159,8 @@ static const char *why_alone(const fusing *f, const ip_stage *p, int n_readers)
 {
     if (p->kind == IP_STAGE_OPAQUE)
         return "hand-written kernels compute it";
+    if (p->kind == IP_STAGE_SCAN)
+        return "a recurrence walks whole lines before a reader can start";
     if (p->kind != IP_STAGE_MAP)
         return "all of its input must be seen before a reader can start";
     if (!f->options->fuse && f->is_other_node[p->id])
@@ -189,6 +191,8 @@ static int join_reader(fusing *f, ip_stage *p, const char **why)
             continue;
         if (kernel->schedule == IP_SCHEDULE_OPAQUE)
             *why = "hand-written kernels read it from memory";
+        else if (kernel->is_scan)
+            *why = "a recurrence reads it, which keeps no neighbours";
         else if (kernel->schedule != IP_SCHEDULE_ROWS)
             *why = "the pixels schedule keeps no neighbours";
         else if (!same_size(p->dims, kernel->domain))
@@ -209,12 +213,12 @@ static int join_reader(fusing *f, ip_stage *p, const char **why)
 static int join_sibling(fusing *f, ip_stage *s)
 {
     int n_tried = 0;
-    if (!f->family || f->schedule != IP_SCHEDULE_ROWS || s->opaque)
+    if (!f->family || f->schedule != IP_SCHEDULE_ROWS || s->kind == IP_STAGE_OPAQUE || s->kind == IP_STAGE_SCAN)
         return -1;
     for (int k = f->plan->n_kernels - 1; k >= 0 && n_tried < SIBLINGS_TRIED; k--) {
         const ip_kernel *kernel = &f->plan->kernels[k];
         const char *why;
-        if (kernel->schedule != IP_SCHEDULE_ROWS || kernel->n_stages >= MAX_STAGES
+        if (kernel->schedule != IP_SCHEDULE_ROWS || kernel->is_scan || kernel->n_stages >= MAX_STAGES
             || !same_size(domain_of(s), kernel->domain) || !is_sibling(f, kernel, s))
             continue;
         n_tried++;
@@ -229,14 +233,20 @@ static int join_sibling(fusing *f, ip_stage *s)
 static void note_fallback(fusing *f, ip_kernel *k)
 {
     ip_schedule wanted = f->options->schedule;
-    if (k->schedule != IP_SCHEDULE_OPAQUE && (wanted == IP_SCHEDULE_TILES || wanted == IP_SCHEDULE_TEXTURE))
+    if (k->schedule == IP_SCHEDULE_OPAQUE)
+        return;
+    if (k->is_scan && wanted != IP_SCHEDULE_AUTO && wanted != IP_SCHEDULE_ROWS)
+        snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for a recurrence; it walks its lines", ip_schedule_name(wanted));
+    else if (wanted == IP_SCHEDULE_TILES || wanted == IP_SCHEDULE_TEXTURE)
         snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for this kernel; pixels is used",
                  ip_schedule_name(wanted));
 }
 
 static int start_kernel(fusing *f, ip_stage *s, const char *why)
 {
-    int k = ip_grouping_new(&f->groups, s, s->opaque ? IP_SCHEDULE_OPAQUE : f->schedule);
+    ip_schedule schedule = s->kind == IP_STAGE_OPAQUE ? IP_SCHEDULE_OPAQUE
+        : s->kind == IP_STAGE_SCAN ? IP_SCHEDULE_ROWS : f->schedule; /* lines are walked the same way everywhere */
+    int k = ip_grouping_new(&f->groups, s, schedule);
     if (k < 0)
         return -1;
     f->plan->kernels[k].in_groups = f->schedule == IP_SCHEDULE_PIXELS;

@@ -10,6 +10,8 @@
  *      (Where the same reader also looks at p's neighbours, p is kept for those anyway.)
  *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
  *   3. p has one reader, or computing it again costs less than keeping it (COST operations).
+ * The other way round a pointwise stage that reads a recurrence at its own place, as its only reader, becomes that
+ * recurrence with another finish.
  * Expressions stay below MAX_SIZE, so that compile time stays linear in the graph.
  */
 #include "base/alloc.h"
@@ -33,7 +35,8 @@ typedef struct inlining {
 
 bool ip_stage_computes(const ip_stage *s)
 {
-    return s->kind == IP_STAGE_MAP || s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM;
+    return s->kind == IP_STAGE_MAP || s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM
+        || s->kind == IP_STAGE_SCAN;
 }
 
 typedef struct load_visit { void (*fn)(ip_expr *, void *); void *user; } load_visit;
@@ -104,6 +107,8 @@ static bool may_inline(inlining *in, const ip_expr *load)
         return false;
     if (in->n_readers[p->id] > 1 && in->size[p->id] > COST)
         return false;
+    if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) /* its loops have no strips to keep neighbours in */
+        return false;
     if (reads_own_place(load, in->reader))
         return true;
     return load->border == IP_BORDER_NONE && in->size[p->id] <= COST && is_pointwise(in->ir, p);
@@ -146,6 +151,52 @@ static ip_expr *replace_load(ip_ir *ir, ip_expr *x, void *user)
     in->reader_size += in->size[x->source->id];
     absorb(ir, in->reader, x->source);
     return ip_x_map(ir, x->source->body, put_coords, (void *)x->arg);
+}
+
+/* ---- readers of recurrences ------------------------------------------------------------- */
+
+typedef struct epilogue {
+    inlining *in;
+    ip_stage *scan;  /* the one recurrence that is read; NULL: none yet */
+    bool fits;
+} epilogue;
+
+static void note_scan(ip_expr *load, void *user)
+{
+    epilogue *p = user;
+    ip_stage *s = load->source;
+    const ip_stage *reader = p->in->reader;
+    if (s->kind != IP_STAGE_SCAN)
+        return;
+    bool is_free = !s->is_output && p->in->n_readers[s->id] == 1 && s->dtype != IMGPAR_F16
+        && (p->in->options->fuse || s->node == reader->node);
+    p->fits = p->fits && is_free && (!p->scan || p->scan == s) && reads_own_place(load, reader) && is_coord(load->arg[3], 3);
+    p->scan = s;
+}
+
+static ip_expr *put_finish(ip_ir *ir, ip_expr *x, void *user)
+{
+    ip_stage *scan = user;
+    (void)ir;
+    return x->op == IP_X_LOAD && x->source == scan ? scan->finish : x;
+}
+
+static void become_scan(inlining *in)
+{
+    ip_stage *s = in->reader;
+    epilogue p = { .in = in, .fits = true };
+    ip_stage_each_load(in->ir, s, note_scan, &p);
+    if (!p.scan || !p.fits || !is_pointwise(in->ir, s) || in->reader_size + in->size[p.scan->id] > MAX_SIZE)
+        return;
+    absorb(in->ir, s, p.scan);
+    s->kind = IP_STAGE_SCAN;
+    s->finish = ip_x_map(in->ir, s->body, put_finish, p.scan);
+    s->body = p.scan->body;
+    s->init = p.scan->init;
+    s->combine = p.scan->combine;
+    s->acc_dtype = p.scan->acc_dtype;
+    s->axis = p.scan->axis;
+    s->backward = p.scan->backward;
 }
 
 static void note_reading_around(ip_expr *load, void *user)
@@ -196,7 +247,11 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
             in.reader_size = ip_x_size(ir, s->body);
             ip_stage_each_load(ir, s, note_reading_around, &in);
             s->body = ip_x_map(ir, s->body, replace_load, &in);
-            in.size[k] = ip_x_size(ir, s->body);
+            if (s->kind == IP_STAGE_SCAN)
+                s->init = ip_x_map(ir, s->init, replace_load, &in);
+            if (s->kind == IP_STAGE_MAP)
+                become_scan(&in);
+            in.size[k] = ip_x_size(ir, s->body) + (s->kind == IP_STAGE_SCAN ? ip_x_size(ir, s->finish) : 0);
         }
     } else {
         ir->failed = true;

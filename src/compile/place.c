@@ -110,7 +110,7 @@ int ip_kernel_halo(const ip_kernel *kernel)
 
 bool ip_kernel_walks_rows(const ip_kernel *kernel)
 {
-    return kernel->schedule == IP_SCHEDULE_ROWS || kernel->n_folds > 0;
+    return (kernel->schedule == IP_SCHEDULE_ROWS && !kernel->is_scan) || kernel->n_folds > 0;
 }
 
 bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage)

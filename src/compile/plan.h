@@ -60,8 +60,19 @@ typedef enum ip_slot_kind {
     IP_SLOT_PARTIAL,    /* a fold's partial results, one a work-item: where they start, in units of 64 bytes */
     IP_SLOT_PARAM,      /* a number: one slot, or two for 8-byte dtypes */
     IP_SLOT_TABLE,      /* where the table's elements start in P */
-    IP_SLOT_ITEMS       /* number of work-items of the main kernel (finish kernels) */
+    IP_SLOT_ITEMS,      /* number of work-items of the main kernel (finish kernels) */
+    IP_SLOT_SCAN        /* recurrences: index is an ip_scan_slot */
 } ip_slot_kind;
+
+/* Numbers that a kernel of a recurrence is given. */
+typedef enum ip_scan_slot {
+    IP_SCAN_BLOCKS,     /* blocks of a line */
+    IP_SCAN_STEPS,      /* elements of a block along the line */
+    IP_SCAN_CHUNK,      /* lines along z or y: columns of a work-item; else: rows of a work-item */
+    IP_SCAN_ROWS,       /* lines along z: rows of a work-item */
+    IP_SCAN_FIRST_X, IP_SCAN_FIRST_Y, IP_SCAN_FIRST_Z, /* number of the first work-item of the launch */
+    IP_N_SCAN_SLOTS
+} ip_scan_slot;
 
 typedef struct ip_slot {
     ip_slot_kind kind;
@@ -90,6 +101,9 @@ typedef struct ip_kernel {
     bool whole_rows;         /* a wrap border needs complete rows: no split along x */
     int n_folds;             /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
     bool in_groups;          /* opaque: work-groups of many items, as GPUs want them */
+    bool is_scan;            /* its output is a SCAN: where it has blocks NAME_totals and NAME_carry run before NAME */
+    int lanes;               /* recurrences along x: lines that a work-item walks at once */
+    int states;              /* recurrences: states of a line that are kept, 1 or 2 */
     int64_t domain[4];       /* what the work-items walk */
     char ops[192];           /* "boxblur,blend,overlay" */
     char reason[200];        /* why its first output was not fused into a reader; "" */
@@ -130,7 +144,7 @@ imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, char **ou
 
 /* Where a kernel of the rows schedule keeps a stage; NULL: it does not. */
 ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage);
-/* The kernel computes folds or uses the rows schedule: work-items walk strips. */
+/* The kernel computes folds or uses the rows schedule, and is no recurrence: work-items walk strips. */
 bool ip_kernel_walks_rows(const ip_kernel *kernel);
 /* Whether stage is one of the kernel's outputs. */
 bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage);

@@ -277,9 +277,11 @@ static void write_coordinate(dump *d, const imgpar_array *a)
     }
 }
 
+static bool is_fold(const imgpar_array *a) { return is_row(a, "fold") || is_row(a, "scanfold"); }
+
 static void write_fold(dump *d, const imgpar_array *a, int depth)
 {
-    ip_str_append(&d->out, "reduce(");
+    ip_str_append(&d->out, is_row(a, "scanfold") ? "scan(" : "reduce(");
     write_operand(d, a->inputs[0], depth);
     ip_str_append(&d->out, ", ");
     write_literal(d, ip_param_number(a, "init"), false);
@@ -289,6 +291,11 @@ static void write_fold(dump *d, const imgpar_array *a, int depth)
     write_operand(d, a->inputs[2], depth);
     ip_str_append(&d->out, ") -> ");
     write_operand(d, a->inputs[3], depth);
+    for (int k = 1; k < a->op->info.n_params; k++) {
+        if (is_default(&a->op->info.params[k], &a->params[k])) continue;
+        ip_str_printf(&d->out, ", %s=", a->op->info.params[k].name);
+        write_param(d, a, k, depth);
+    }
     ip_str_putc(&d->out, ')');
 }
 
@@ -359,7 +366,7 @@ static void write_expr(dump *d, const imgpar_array *a, int depth)
         return;
     }
     if (a->loop) write_loop(d, a, depth);
-    else if (is_row(a, "fold")) write_fold(d, a, depth);
+    else if (is_fold(a)) write_fold(d, a, depth);
     else if (is_row(a, "shift")) write_shift(d, a, depth);
     else if (is_row(a, "coordinate")) write_coordinate(d, a);
     else if (is_row(a, "placeholder")) ip_str_putc(&d->out, '_'); /* of no loop we know */
@@ -377,11 +384,11 @@ static bool push_inputs(dump *d, const imgpar_array *a)
     if (a->loop)
         for (int k = 0; k < a->loop->n_carried; k++)
             name_placeholder(d, a->loop->placeholder[k], id, k);
-    if (is_row(a, "fold")) {
+    if (is_fold(a)) {
         name_placeholder(d, a->inputs[1], id, 0);
         name_placeholder(d, a->inputs[2], id, 1);
     }
-    if (a->loop || is_row(a, "fold")) d->n_names++;
+    if (a->loop || is_fold(a)) d->n_names++;
     for (int k = a->n_inputs - 1; k >= 0; k--)
         push(d, a->inputs[k]);
     for (int k = 0; a->loop && k < a->loop->n_carried; k++)
@@ -396,12 +403,12 @@ static bool push_inputs(dump *d, const imgpar_array *a)
  */
 static int outermost_of(dump *d, const imgpar_array *a)
 {
-    bool is_fold = is_row(a, "fold");
-    const imgpar_array *bound = a->loop ? a->loop->placeholder[0] : is_fold ? a->inputs[1] : NULL;
+    bool folds = is_fold(a);
+    const imgpar_array *bound = a->loop ? a->loop->placeholder[0] : folds ? a->inputs[1] : NULL;
     const entry *e = bound ? look(d, bound) : NULL;
     int own = e ? e->id : NONE, least = NONE;
     for (int k = 0; k < a->n_inputs; k++) {
-        bool is_body = is_fold && k > 0;
+        bool is_body = folds && k > 0;
         e = look(d, a->inputs[k]);
         if (e && e->outermost < least && (!is_body || e->outermost < own)) least = e->outermost;
     }

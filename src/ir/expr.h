@@ -43,7 +43,7 @@ typedef enum ip_xop {
     IP_X_PARAM,  /* a number that is an argument of the kernel; its value is in .i or .f, too */
     IP_X_COORD,  /* i32; .axis 0..3: z y x c of the element being computed */
     IP_X_TAP,    /* i32; .axis 0, 1: row, column within the enclosing window .window */
-    IP_X_ACC,    /* in a reduction's finish or combine: .axis 0 the accumulated, 1 the incoming value */
+    IP_X_ACC,    /* .axis 0 the accumulated, 1 the incoming value of a reduction; states of a recurrence (stage.h) */
     /* reading a stage: arg[0..3] i32 indices z y x c; arg[4] the outside value (border CONSTANT) */
     IP_X_LOAD,
     /* index arithmetic: arg[0] an index, arg[1] the extent; .border tells the rule: the index inside */

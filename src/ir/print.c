@@ -62,7 +62,7 @@ static void print_body(ip_ir *ir, const char *label, ip_expr *x, ip_str *out)
 
 void ip_ir_print(const ip_ir *ir, struct ip_str *out)
 {
-    static const char *const kinds[] = { "source", "table", "map", "reduce", "histogram", "opaque" };
+    static const char *const kinds[] = { "source", "table", "map", "reduce", "histogram", "scan", "opaque" };
     for (int k = 0; k < ir->n_stages; k++) {
         const ip_stage *s = ir->stages[k];
         ip_str_printf(out, "s%d %s %s [%lld %lld %lld %lld]%s%s%s\n", s->id, kinds[s->kind], ip_dtype(s->dtype)->name,
@@ -70,6 +70,10 @@ void ip_ir_print(const ip_ir *ir, struct ip_str *out)
                       s->is_output ? " output" : "", s->note ? " # " : "", s->note ? s->note : "");
         for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
             ip_str_printf(out, "  %s of s%d\n", s->opaque->kind->name, s->opaque->inputs[i]->id);
+        if (s->kind == IP_STAGE_SCAN)
+            ip_str_printf(out, "  along %c, %s, state %s\n", "zyxc"[s->axis], s->backward ? "backward" : "forward",
+                          ip_dtype(s->acc_dtype)->name);
+        print_body((ip_ir *)ir, "init", s->init, out);
         print_body((ip_ir *)ir, "body", s->body, out);
         print_body((ip_ir *)ir, "combine", s->combine, out);
         print_body((ip_ir *)ir, "finish", s->finish, out);

@@ -14,6 +14,24 @@
 
 #include <stddef.h>
 
+/*
+ * Note [Recurrences]
+ * A SCAN walks every line of its domain along `axis`, from the first element to the last, or where `backward` from the
+ * last to the first. It carries a state of acc_dtype, which is never rounded to the stage's dtype:
+ *     body     the new state, over ACC 0 (the state of the element before), ACC 1 (the state two before) and loads at
+ *              coordinates of the element
+ *     init     both states before the first element of the line; its coordinates are that element's
+ *     finish   the element that is stored, over ACC 0 (the new state) and ACC 1 (the one before it: an exclusive scan
+ *              is finish = ACC 1), and loads at its own place
+ * Lines are independent, so they may be walked in any order; a line is walked as it says, with one exception:
+ *     combine  where there is one, it joins the state after some elements (ACC 0) with that after the ones that
+ *              follow, begun from init (ACC 1); init is its identity, reads nothing, and body does not use ACC 1
+ * Lines of more than IP_SCAN_LONG elements are then walked in blocks of IP_SCAN_BLOCK: each block is walked from init
+ * for its total; the first block's carry is init, the next one's combine(carry, total); then each block is walked
+ * from its carry. This order depends on the line's length alone, so floats are the same for all who compute it.
+ */
+enum { IP_SCAN_LONG = 32768, IP_SCAN_BLOCK = 2000 };
+
 typedef enum ip_stage_kind {
     IP_STAGE_SOURCE,    /* pixels that exist: a leaf, or a value kept by an array */
     IP_STAGE_TABLE,     /* a short constant array of the compiler's own (weights, positions), dims 1 1 n 1 */
@@ -21,6 +39,7 @@ typedef enum ip_stage_kind {
     IP_STAGE_REDUCE,    /* body at every element of `over`, folded to one element */
     IP_STAGE_HISTOGRAM, /* body, an i32 bin, at every element of `over`: counts[c][bin]; bins outside are skipped.
                          * dims 1 channels bins 1, dtype u32 */
+    IP_STAGE_SCAN,      /* a recurrence along one axis of dims; Note [Recurrences] */
     IP_STAGE_OPAQUE     /* computed by hand-written kernels: ir/opaque.h */
 } ip_stage_kind;
 
@@ -41,10 +60,13 @@ typedef struct ip_stage {
     /* REDUCE, HISTOGRAM */
     int64_t over[4];
     ip_reduce reduce;
-    imgpar_dtype acc_dtype;    /* U64 I64 F32 F64, or for MIN, MAX, CUSTOM the body's */
-    ip_expr *init;             /* CUSTOM: the identity */
-    ip_expr *combine;          /* CUSTOM: over ACC 0 and ACC 1 */
-    ip_expr *finish;           /* over ACC 0: the element, of the stage's dtype */
+    imgpar_dtype acc_dtype;    /* U64 I64 F32 F64, or for MIN, MAX, CUSTOM the body's; SCAN: of the state */
+    ip_expr *init;             /* CUSTOM: the identity; SCAN */
+    ip_expr *combine;          /* CUSTOM: over ACC 0 and ACC 1; SCAN: NULL where the order is fixed */
+    ip_expr *finish;           /* over ACC 0: the element, of the stage's dtype; SCAN: over ACC 1, too */
+    /* SCAN */
+    int axis;                  /* 0..3: z y x c */
+    bool backward;
     /* TABLE */
     const void *table;         /* dims[2] elements, owned by the ir */
     /* OPAQUE */
@@ -82,6 +104,8 @@ bool ip_stage_folds(const ip_stage *stage); /* REDUCE, HISTOGRAM: all of `over` 
 ip_stage *ip_stage_table(ip_ir *ir, imgpar_dtype dtype, int64_t n, const void *data);
 /* table[index], index an i32 expression inside 0..n-1. */
 ip_expr *ip_table_at(ip_ir *ir, ip_stage *table, ip_expr *index);
+/* In how many blocks the lines of a SCAN are walked; 1: none are. */
+int64_t ip_stage_blocks(const ip_stage *scan);
 
 /* Checks types, ranges and order of everything; the first violation as a message in err. */
 imgpar_status ip_ir_verify(ip_ir *ir, ip_error *err);

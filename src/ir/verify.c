@@ -41,14 +41,25 @@ static void check_expr(ip_expr *x, void *user)
         complain(c, x, "needs integers");
 }
 
+static imgpar_dtype loaded(imgpar_dtype dtype) { return dtype == IMGPAR_F16 ? IMGPAR_F32 : dtype; }
+
+static bool scan_is_right(const ip_stage *s)
+{
+    bool typed = s->body->dtype == s->acc_dtype && s->init && s->init->dtype == s->acc_dtype && s->finish
+        && s->finish->dtype == loaded(s->dtype) && s->axis >= 0 && s->axis < 4;
+    return typed && (!s->combine || (s->combine->dtype == s->acc_dtype && !s->init->uses));
+}
+
 static bool body_dtype_right(const ip_stage *s)
 {
+    if (s->kind == IP_STAGE_SCAN)
+        return scan_is_right(s);
     if (s->kind == IP_STAGE_HISTOGRAM)
         return s->body->dtype == IMGPAR_I32;
     if (s->kind == IP_STAGE_REDUCE)
         return s->body->dtype == s->acc_dtype && s->finish
-            && s->finish->dtype == (s->dtype == IMGPAR_F16 ? IMGPAR_F32 : s->dtype);
-    return s->body->dtype == (s->dtype == IMGPAR_F16 ? IMGPAR_F32 : s->dtype);
+            && s->finish->dtype == loaded(s->dtype);
+    return s->body->dtype == loaded(s->dtype);
 }
 
 imgpar_status ip_ir_verify(ip_ir *ir, ip_error *err)
@@ -69,8 +80,10 @@ imgpar_status ip_ir_verify(ip_ir *ir, ip_error *err)
         if (!s->body || !body_dtype_right(s))
             return ip_fail(err, IMGPAR_E_INTERNAL, "internal: stage %d: its body has the wrong dtype", k);
         ip_x_walk(ir, s->body, check_expr, &c);
-        if (s->finish)
-            ip_x_walk(ir, s->finish, check_expr, &c);
+        ip_expr *const others[] = { s->init, s->combine, s->finish };
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            if (others[i])
+                ip_x_walk(ir, others[i], check_expr, &c);
     }
     return ir->failed ? ip_fail_memory(err, "compiling") : c.err->status;
 }

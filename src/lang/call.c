@@ -362,7 +362,7 @@ static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int
     return ok;
 }
 
-static bool call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out)
+bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out)
 {
     int n = node->n_items;
     if (!check_names(ev, node, op)) return false;
@@ -401,7 +401,7 @@ bool ip_eval_call(ip_eval *ev, const ip_node *node, ip_val *out)
     ip_form form = ip_form_find(node->name->name);
     if (form) return form(ev, node, out);
     if (node->name == ev->defining) return ip_eval_unknown_name(ev, node, true);
-    if (node->name->op) return call_row(ev, node, node->name->op, out);
+    if (node->name->op) return ip_call_row(ev, node, node->name->op, out);
     if (ip_scalar_function_exists(node->name->name, node->n_items)) return call_scalar(ev, node, out);
     if (bound)
         return ip_eval_fail(ev, node->offset, "%.60s is %s, not a function", node->name->name, ip_val_kind_text(bound));

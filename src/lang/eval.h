@@ -145,7 +145,10 @@ bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_reduce(ip_eval *ev, const ip_node *call, ip_val *out);
+bool ip_form_scan(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out);
+/* A call of a row of the table, as it is written. */
+bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out);
 /* Sorts a form's arguments into slots, one for each of its params in words.c, by position or name; required ones
  * must be there. */
 bool ip_form_args(ip_eval *ev, const ip_node *call, const ip_node **slots);

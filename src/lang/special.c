@@ -6,6 +6,7 @@
  */
 #include "base/alloc.h"
 #include "lang/words.h"
+#include "ops/check.h"
 
 #include <math.h>
 #include <string.h>
@@ -209,7 +210,7 @@ static bool reduce_named(ip_eval *ev, const ip_node *call, ip_val *out)
 }
 
 /* Calls fn on two one-element placeholders of a's dtype. */
-static bool fold_body(ip_eval *ev, const ip_val *fn, const imgpar_array *a, size_t offset, ip_val pq[2], ip_val *body)
+static bool fold_body(ip_eval *ev, const char *form, const ip_val *fn, const imgpar_array *a, size_t offset, ip_val pq[2], ip_val *body)
 {
     ip_type type = { .dtype = a->type.dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
     for (int i = 0; i < 2; i++)
@@ -220,7 +221,7 @@ static bool fold_body(ip_eval *ev, const ip_val *fn, const imgpar_array *a, size
         bool fractional = body->fractional;
         return ip_call_result(ev, offset, ip_build_number(ev->ctx, number, fractional), body);
     }
-    return body->kind == IP_V_ARRAY || ip_eval_fail(ev, offset, "reduce: the function must give one number");
+    return body->kind == IP_V_ARRAY || ip_eval_fail(ev, offset, "%s: the function must give one number", form);
 }
 
 static bool cast_to(ip_eval *ev, size_t offset, ip_val *a, imgpar_dtype dtype)
@@ -233,42 +234,69 @@ static bool cast_to(ip_eval *ev, size_t offset, ip_val *a, imgpar_dtype dtype)
     return true;
 }
 
-/* reduce(a, init, (p, q) -> expr). Where expr is of a wider dtype the elements are cast to it first, once or twice. */
-static bool reduce_build(ip_eval *ev, const ip_node *call, ip_val *a, double init, const ip_val *fn, ip_val *out)
+/* reduce(a, init, (p, q) -> expr), or with options scan(...). Where expr is of a wider dtype the elements are cast to it first, once or twice. */
+static bool fold_build(ip_eval *ev, const ip_node *call, ip_val *a, double init, const ip_val *fn, const ip_scan_options *scan,
+                       ip_val *out)
 {
     size_t offset = call->items[2]->offset;
     enum { TRIES = 3 };
     for (int i = 0;; i++) {
         ip_val pq[2] = { { .kind = IP_V_NONE }, { .kind = IP_V_NONE } }, body = { .kind = IP_V_NONE };
-        bool ok = fold_body(ev, fn, a->u.array, offset, pq, &body), done = false;
+        bool ok = fold_body(ev, call->name->name, fn, a->u.array, offset, pq, &body), done = false;
         imgpar_dtype dtype = ok ? body.u.array->type.dtype : IMGPAR_U8;
         if (ok && dtype == a->u.array->type.dtype) {
             done = true;
-            ok = ip_call_result(ev, call->offset, ip_build_fold(ev->ctx, a->u.array, init, pq[0].u.array,
-                                                                pq[1].u.array, body.u.array), out);
+            imgpar_array *p = pq[0].u.array, *q = pq[1].u.array, *f = body.u.array;
+            ok = ip_call_result(ev, call->offset, scan ? ip_build_scan_fold(ev->ctx, a->u.array, init, scan, p, q, f)
+                                                       : ip_build_fold(ev->ctx, a->u.array, init, p, q, f), out);
         }
         ip_val_free(&pq[0]);
         ip_val_free(&pq[1]);
         ip_val_free(&body);
         if (!ok || done) return ok;
         if (i == TRIES)
-            return ip_eval_fail(ev, offset, "reduce: the function gives %s for elements of %s",
+            return ip_eval_fail(ev, offset, "%s: the function gives %s for elements of %s", call->name->name,
                                 imgpar_dtype_name(dtype), imgpar_dtype_name(a->u.array->type.dtype));
         if (!cast_to(ev, call->offset, a, dtype)) return false;
     }
 }
 
-static bool reduce_fold(ip_eval *ev, const ip_node *call, ip_val *out)
+/* axis, exclusive and reverse of a scan. */
+static bool scan_options(ip_eval *ev, const ip_node *const *slots, ip_scan_options *options)
 {
-    const ip_node *slots[3];
+    int64_t axis = 0;
+    bool known = true;
+    *options = (ip_scan_options){ .axis = 0 };
+    if (slots[3] && !ip_eval_integer(ev, slots[3], "scan: axis", -4, 3, &axis, &known)) return false;
+    options->axis = (int)axis;
+    for (int i = 0; i < 2; i++) {
+        ip_val v;
+        if (!slots[4 + i]) continue;
+        if (!ip_eval_value(ev, slots[4 + i], &v)) return false;
+        bool fits = v.kind == IP_V_BOOL || v.kind == IP_V_ANY;
+        if (!fits) ip_eval_fail(ev, slots[4 + i]->offset, "scan: %s must be true or false, not %s", i ? "reverse" : "exclusive",
+                                ip_val_kind_text(&v));
+        *(i ? &options->reverse : &options->exclusive) = fits && v.number != 0;
+        ip_val_free(&v);
+        if (!fits) return false;
+    }
+    return true;
+}
+
+static bool fold(ip_eval *ev, const ip_node *call, bool is_scan, ip_val *out)
+{
+    const char *form = call->name->name;
+    const ip_node *slots[6] = { NULL };
+    ip_scan_options options;
     ip_val a, init, fn = { .kind = IP_V_NONE };
     if (!ip_form_args(ev, call, slots)) return false;
     if (!ip_eval_value(ev, slots[0], &a)) return false;
-    bool ok = ip_eval_number(ev, slots[1], "reduce: init", &init) && ip_eval_any(ev, slots[2], &fn);
+    bool ok = ip_eval_number(ev, slots[1], is_scan ? "scan: init" : "reduce: init", &init) && ip_eval_any(ev, slots[2], &fn)
+        && scan_options(ev, slots, &options);
     if (ok && a.kind != IP_V_ARRAY && a.kind != IP_V_ANY)
-        ok = ip_eval_fail(ev, slots[0]->offset, "reduce takes an array, not %s", ip_val_kind_text(&a));
+        ok = ip_eval_fail(ev, slots[0]->offset, "%s takes an array, not %s", form, ip_val_kind_text(&a));
     if (ok && fn.kind != IP_V_FUNCTION && fn.kind != IP_V_ANY)
-        ok = ip_eval_fail(ev, slots[2]->offset, "reduce: a function such as (p, q) -> p + q is expected, not %s",
+        ok = ip_eval_fail(ev, slots[2]->offset, "%s: a function such as (p, q) -> p + q is expected, not %s", form,
                           ip_val_kind_text(&fn));
     if (ok && ev->checking) {
         ip_val pq[2] = { ip_val_unknown(IP_V_ARRAY), ip_val_unknown(IP_V_ARRAY) }, body;
@@ -276,7 +304,7 @@ static bool reduce_fold(ip_eval *ev, const ip_node *call, ip_val *out)
         if (ok) ip_val_free(&body);
         *out = ok ? ip_val_unknown(IP_V_ARRAY) : *out;
     } else if (ok) {
-        ok = reduce_build(ev, call, &a, init.number, &fn, out);
+        ok = fold_build(ev, call, &a, init.number, &fn, is_scan ? &options : NULL, out);
     }
     ip_val_free(&a);
     ip_val_free(&fn);
@@ -287,7 +315,26 @@ bool ip_form_reduce(ip_eval *ev, const ip_node *call, ip_val *out)
 {
     ip_place place = ip_leave_region(ev, ev->place.make);
     bool named = call->n_items >= 2 && call->items[1]->kind == IP_N_TEXT && !call->names[1];
-    bool ok = named ? reduce_named(ev, call, out) : reduce_fold(ev, call, out);
+    bool ok = named ? reduce_named(ev, call, out) : fold(ev, call, false, out);
+    ev->place = place;
+    return ok;
+}
+
+/* scan(a, "sum", axis=1) is the row of that name; scan(a, init, function, axis=1) a fold that keeps what it passes. */
+bool ip_form_scan(ip_eval *ev, const ip_node *call, ip_val *out)
+{
+    const ip_op *op = ip_op_find("scan");
+    const ip_node *second = call->n_items >= 2 ? call->items[1] : NULL;
+    bool is_function = second && !call->names[1] && second->kind != IP_N_TEXT;
+    if (is_function && second->kind == IP_N_NAME) {
+        bool has_third = call->n_items > 2 && !call->names[2] && call->items[2]->kind != IP_N_NUMBER;
+        is_function = has_third && ip_choice_find(&op->info.params[0], second->name->name) < 0;
+    }
+    for (int i = 1; i < call->n_items; i++)
+        is_function = is_function || (call->names[i] && (strcmp(call->names[i]->name, "init") == 0 || strcmp(call->names[i]->name, "function") == 0));
+    if (!is_function) return ip_call_row(ev, call, op, out);
+    ip_place place = ip_leave_region(ev, ev->place.make);
+    bool ok = fold(ev, call, true, out);
     ev->place = place;
     return ok;
 }

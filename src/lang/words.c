@@ -41,6 +41,10 @@ static const ip_word words[] = {
     FORM("reduce", ip_form_reduce, "reduce(array, \"sum\"|\"min\"|\"max\"|\"mean\") or reduce(array, init, (p, q) -> expr)",
          "folds an array into one element", "The function must be associative: its order is free.",
          "reduce(a, 0, (p, q) -> max(p, q))", 3, "array", "init", "function")
+    FORM("scan", ip_form_scan, "scan(array, init, function, axis=0, exclusive=false, reverse=false)",
+         "folds along an axis and keeps what it passes; with an operator's name it is the operation scan",
+         "init is the function's identity. Long lines are folded in blocks, so the function must be associative.",
+         "scan(a, 0, (p, q) -> max(p, q), axis=1)", 3, "array", "init", "function", "axis", "exclusive", "reverse")
     FORM("stencil", ip_form_stencil, "stencil(expr, border=replicate, cval=0, outside=)",
          "says what neighbour reads a[dy, dx] find beyond the edges",
          "border is that of the operations. outside=k makes the result k wherever a read falls outside,\n"
@@ -118,7 +122,7 @@ IMGPAR_API size_t imgpar_near_names(const char *name, char *buf, size_t n)
     size_t used = strlen(buf);
     for (int i = 0; i < N_WORDS; i++) {
         const char *other = words[i].info.name;
-        if (!ip_is_near(name, other) || used + strlen(other) + 3 > n) continue;
+        if (imgpar_op_find(other) || !ip_is_near(name, other) || used + strlen(other) + 3 > n) continue;
         used += (size_t)snprintf(buf + used, n - used, "%s%s", used ? ", " : "", other);
     }
     return used;

@@ -13,6 +13,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The finished node, or the error array that stands for it. */
@@ -231,26 +232,49 @@ imgpar_array *ip_build_coordinate(imgpar_context *ctx, int dim, const ip_type *s
     return complete(node);
 }
 
-imgpar_array *ip_build_fold(imgpar_context *ctx, imgpar_array *a, double init, imgpar_array *p, imgpar_array *q,
-                            imgpar_array *body)
+/* A node of row, "fold" or "scanfold", without type; an error array where the function does not fit. */
+static imgpar_array *fold_node(imgpar_context *ctx, const char *row, imgpar_array *const inputs[4], double init, const ip_type *type)
 {
-    imgpar_array *const inputs[] = { a, p, q, body };
+    const imgpar_array *a = inputs[0], *body = inputs[3];
     const char *rule = NULL;
     for (int k = 0; k < 4; k++)
         if (!inputs[k]->op) return imgpar_array_retain(inputs[k]);
     if (body->type.dtype != a->type.dtype) rule = "gives another dtype than the elements have";
     if (ip_type_count(&body->type) != 1) rule = "gives more than one element";
     if (rule) {
-        char message[128] = "reduce: the function ";
-        return ip_array_error(ctx, IMGPAR_E_SHAPE, strcat(message, rule));
+        char message[128];
+        snprintf(message, sizeof message, "%s: the function %s", strcmp(row, "fold") == 0 ? "reduce" : "scan", rule);
+        return ip_array_error(ctx, IMGPAR_E_SHAPE, message);
     }
-    ip_type type = { .dtype = a->type.dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
-    imgpar_array *node = new_node(ctx, "fold", 4, &type);
+    imgpar_array *node = new_node(ctx, row, 4, type);
     if (!node) return no_memory();
     for (int k = 0; k < 4; k++)
         node->inputs[k] = ip_array_hold(inputs[k]);
     node->params[0].number = init;
-    return complete(node);
+    return node;
+}
+
+imgpar_array *ip_build_fold(imgpar_context *ctx, imgpar_array *a, double init, imgpar_array *p, imgpar_array *q,
+                            imgpar_array *body)
+{
+    imgpar_array *const inputs[] = { a, p, q, body };
+    ip_type type = { .dtype = a->type.dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
+    imgpar_array *node = fold_node(ctx, "fold", inputs, init, &type);
+    return node->op ? complete(node) : node;
+}
+
+imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double init, const ip_scan_options *options, imgpar_array *p,
+                                 imgpar_array *q, imgpar_array *body)
+{
+    imgpar_array *const inputs[] = { a, p, q, body };
+    ip_error err = { .status = IMGPAR_OK };
+    imgpar_array *node = fold_node(ctx, "scanfold", inputs, init, &a->type);
+    if (!node->op) return node;
+    node->params[1].number = options->axis;
+    node->params[2].number = options->exclusive;
+    node->params[3].number = options->reverse;
+    node->op->infer(node, &err);
+    return finish(ctx, node, &err);
 }
 
 /* ---- loops ----------------------------------------------------------------------------- */

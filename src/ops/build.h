@@ -64,6 +64,11 @@ void ip_build_loop(imgpar_context *ctx, int n, imgpar_array *const *initial, img
 imgpar_array *ip_build_fold(imgpar_context *ctx, imgpar_array *a, double init, imgpar_array *p, imgpar_array *q,
                             imgpar_array *body);
 
+/* The same for a scan along axis (its row's params); the result has a's shape. */
+typedef struct ip_scan_options { int axis; bool exclusive, reverse; } ip_scan_options;
+imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double init, const ip_scan_options *options, imgpar_array *p,
+                                 imgpar_array *q, imgpar_array *body);
+
 /* A coordinate (axis: dim 0..3 = z y x c) as an i32 array of the given shape (dtype ignored). */
 imgpar_array *ip_build_coordinate(imgpar_context *ctx, int dim, const ip_type *shape);
 

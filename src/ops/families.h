@@ -53,6 +53,12 @@ int ip_function_small_power(const imgpar_array *node);
 
 typedef enum ip_named { IP_NAMED_ADD, IP_NAMED_SUB, IP_NAMED_MUL, IP_NAMED_ABSDIFF, IP_NAMED_MIN, IP_NAMED_MAX } ip_named;
 typedef enum ip_measure { IP_MEASURE_SUM, IP_MEASURE_MEAN, IP_MEASURE_MIN, IP_MEASURE_MAX } ip_measure;
+/* What a scan runs: in the order of the row's choices; ANY_OF: the row leaves it to its parameter. */
+typedef enum ip_running {
+    IP_RUNNING_SUM, IP_RUNNING_PROD, IP_RUNNING_MIN, IP_RUNNING_MAX, IP_RUNNING_AND, IP_RUNNING_OR, IP_RUNNING_XOR,
+    IP_RUNNING_ANY, IP_RUNNING_ALL, IP_RUNNING_ANY_OF
+} ip_running;
+typedef enum ip_start { IP_START_STEADY, IP_START_ZERO } ip_start; /* the row's choices */
 typedef enum ip_sobel_axis { IP_SOBEL_MAGNITUDE, IP_SOBEL_X, IP_SOBEL_Y } ip_sobel_axis; /* the row's choices */
 typedef enum ip_resize_filter { IP_RESIZE_AUTO, IP_RESIZE_AREA, IP_RESIZE_LINEAR, IP_RESIZE_NEAREST } ip_resize_filter;
 typedef enum ip_at_filter { IP_AT_NEAREST, IP_AT_LINEAR } ip_at_filter;

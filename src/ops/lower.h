@@ -64,6 +64,11 @@ ip_expr *ip_lower_convert(ip_lower *l, imgpar_dtype dtype, ip_expr *value);
 ip_expr *ip_lower_keep_alpha(ip_lower *l, ip_expr *original, ip_expr *value);
 /* A MAP stage of any size and dtype; value has the dtype (f16: is f32). Coordinates in value are those of dims. */
 ip_stage *ip_lower_stage_sized(ip_lower *l, const int64_t dims[4], imgpar_dtype dtype, ip_expr *value, const char *note);
+/* The user's function of reduce() and scan(), over ACC 0 and ACC 1 of dtype acc: inputs 1 and 2 of the node stand for its
+ * arguments, input 3 is what it gives. Where it reads anything else: fails, NULL. */
+ip_expr *ip_lower_function(ip_lower *l, imgpar_dtype acc);
+/* The node's "init" in dtype, as it is. */
+ip_expr *ip_lower_identity(ip_lower *l, imgpar_dtype dtype);
 /* Fails with status and message; NULL, for returning. */
 ip_stage *ip_lower_fail(ip_lower *l, imgpar_status status, const char *message);
 

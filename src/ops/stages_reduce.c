@@ -100,23 +100,33 @@ static ip_expr *put_together(ip_ir *ir, ip_expr *x, void *user)
     return x;
 }
 
+ip_expr *ip_lower_function(ip_lower *l, imgpar_dtype acc)
+{
+    folding f = { .l = l, .acc = acc };
+    ip_stage *body = l->in[3];
+    ip_expr *combine = NULL;
+    if (body->kind == IP_STAGE_MAP) combine = ip_x_map(l->ir, body->body, put_together, &f);
+    else if (body == l->in[1] || body == l->in[2]) combine = ip_x_acc(l->ir, body == l->in[2], f.acc);
+    if (combine && !f.foreign) return combine;
+    ip_lower_fail(l, IMGPAR_E_UNSUPPORTED, "the function may use its two arguments and numbers only");
+    return NULL;
+}
+
+ip_expr *ip_lower_identity(ip_lower *l, imgpar_dtype dtype)
+{
+    return ip_lower_convert(l, dtype, ip_x_number(l->ir, dtype == IMGPAR_BOOL ? IMGPAR_U8 : dtype, ip_param_number(l->node, "init")));
+}
+
 ip_stage *ip_stages_fold(ip_lower *l)
 {
     ip_expr *index[4];
     for (int k = 0; k < 4; k++)
         index[k] = ip_x_coord(l->ir, k, l->in[0]->dims[k]);
     ip_expr *x = ip_x_load(l->ir, l->in[0], index, IP_BORDER_NONE, NULL);
-    folding f = { .l = l, .acc = x->dtype };
-    ip_stage *body = l->in[3];
-    ip_expr *combine = NULL;
-    if (body->kind == IP_STAGE_MAP) combine = ip_x_map(l->ir, body->body, put_together, &f);
-    else if (body == l->in[1] || body == l->in[2]) combine = ip_x_acc(l->ir, body == l->in[2], f.acc);
-    if (!combine || f.foreign)
-        return ip_lower_fail(l, IMGPAR_E_UNSUPPORTED, "the function may use its two arguments and numbers only");
-    ip_stage *s = fold_stage(l, IP_REDUCE_CUSTOM, x);
+    ip_expr *combine = ip_lower_function(l, x->dtype);
+    ip_stage *s = combine ? fold_stage(l, IP_REDUCE_CUSTOM, x) : NULL;
     if (!s) return NULL;
-    s->init = ip_lower_convert(l, x->dtype, ip_x_number(l->ir, x->dtype == IMGPAR_BOOL ? IMGPAR_U8 : x->dtype,
-                                                        ip_param_number(l->node, "init")));
+    s->init = ip_lower_identity(l, x->dtype);
     s->combine = combine;
     s->finish = ip_x_acc(l->ir, 0, x->dtype);
     return s;

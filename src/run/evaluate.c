@@ -75,6 +75,15 @@ static void need(evaluation *e, const ip_stage *s, const ip_region *r)
 {
     if (is_empty(r))
         return;
+    ip_region all = *r;
+    if (s->kind == IP_STAGE_SCAN) { /* its lines are walked whole */
+        int64_t *const ends[3][2] = { { &all.z0, &all.z1 }, { &all.y0, &all.y1 }, { &all.x0, &all.x1 } };
+        if (s->axis < 3) {
+            *ends[s->axis][0] = 0;
+            *ends[s->axis][1] = s->dims[s->axis];
+        }
+        r = &all;
+    }
     e->needed[s->id] = hull(&e->needed[s->id], r);
     e->is_needed[s->id] = true;
 }

@@ -3,10 +3,12 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "run/launch_scan.h"
 #include "run/opaque.h"
 #include "run/shaders.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -33,6 +35,7 @@ typedef struct division {
     int items_x, items_y, items_z;
     size_t scratch_start, scratch_each; /* in units of 64 bytes */
     size_t scratch_bytes;
+    ip_scan_division scan;              /* recurrences: this and scratch_bytes instead */
 } division;
 
 typedef struct launching {
@@ -267,6 +270,7 @@ static int slot_value(const launching *l, const ip_slot *s)
     case IP_SLOT_PARTIAL: return partial_offset(l, s->stage);
     case IP_SLOT_TABLE: return table_start(l, s->stage);
     case IP_SLOT_ITEMS: return s->index ? 0 : d->items_x * d->items_y * d->items_z;
+    case IP_SLOT_SCAN: return d->scan.slots[s->index];
     case IP_SLOT_PARAM: break;
     }
     return 0;
@@ -496,6 +500,31 @@ static imgpar_status launch_finish(launching *l, double *busy_ms, ip_error *err)
     return launch_once(l, name, global, local, busy_ms, err);
 }
 
+typedef struct recurrence { launching *launching; double *busy_ms; } recurrence;
+
+static imgpar_status launch_phase(void *user, const char *suffix, const size_t global[3], const size_t local[3], double done,
+                                  ip_error *err)
+{
+    recurrence *r = user;
+    launching *l = r->launching;
+    char name[96];
+    int cell = 0;
+    snprintf(name, sizeof name, "%s%s", l->kernel->name, suffix);
+    for (int i = 0; i < l->kernel->n_slots; i++) {
+        const ip_slot *s = &l->kernel->slots[i];
+        if (s->kind == IP_SLOT_SCAN)
+            l->params[cell] = slot_value(l, s);
+        cell += is_wide(s) ? 2 : 1;
+    }
+    imgpar_status st = launch_once(l, name, global, local, r->busy_ms, err);
+    if (st || !l->runner->poll.stop)
+        return st;
+    st = ip_buffer_wait(l->scratch ? l->scratch : l->bindings[l->kernel->outputs[0]->id].buffer, err); /* all phases write it */
+    if (!st && l->runner->poll.stop(l->runner->poll.user, 0.1 + 0.8 * done))
+        st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    return st;
+}
+
 static bool is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
 
 /* Columns are counted in int on the device. */
@@ -522,7 +551,12 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
         return st;
     if (kernel->schedule == IP_SCHEDULE_OPAQUE)
         return ip_opaque_run(runner, kernel, bindings, region, err);
-    if (as_rows) {
+    const ip_device_facts *facts = ip_device_facts_of(runner->device);
+    if (kernel->is_scan) {
+        int64_t operations = ip_x_cost(plan->ir, kernel->outputs[0]->body) + ip_x_cost(plan->ir, kernel->outputs[0]->finish) + 1;
+        st = ip_scan_divide(kernel, region, facts, operations, &l.div.scan, err);
+        l.div.scratch_bytes = l.div.scan.state_bytes;
+    } else if (as_rows) {
         divide(&l);
         st = plan_scratch(&l, err);
     }
@@ -534,7 +568,10 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
         st = ip_buffer_new(runner->device, l.div.scratch_bytes, &l.scratch, err);
     bool timed = runner->options && runner->options->on_event;
     double busy_ms = 0, start_ms = ip_now_ms();
-    if (!st && !is_empty(region))
+    recurrence r = { &l, timed ? &busy_ms : NULL };
+    if (!st && kernel->is_scan)
+        st = ip_scan_launch(&l.div.scan, facts, runner->poll.stop != NULL, launch_phase, &r, err);
+    else if (!st && !is_empty(region))
         st = as_rows ? launch_rows(&l, timed ? &busy_ms : NULL, err) : launch_pixels(&l, timed ? &busy_ms : NULL, err);
     if (!st && kernel->n_folds > 0)
         st = launch_finish(&l, timed ? &busy_ms : NULL, err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Running stages on the host: which are needed, in which order, and when their memory goes. The values are made in
- * ref_program.c and ref_eval.c, reductions in ref_reduce.c.
+ * ref_program.c and ref_eval.c, reductions in ref_reduce.c,
+ * recurrences in ref_scan.c.
  */
 #include "run/ref_impl.h"
 
@@ -20,8 +21,7 @@ static double ms_between(const struct timespec *from, const struct timespec *to)
     return (double)(to->tv_sec - from->tv_sec) * 1e3 + (double)(to->tv_nsec - from->tv_nsec) * 1e-6;
 }
 
-/* Asks whether to go on, at most every POLL_MS. */
-static imgpar_status ask(ip_ref_progress *progress, ip_error *err)
+imgpar_status ip_ref_ask(ip_ref_progress *progress, ip_error *err)
 {
     struct timespec now;
     if (!progress->poll || !progress->poll->stop) return IMGPAR_OK;
@@ -43,7 +43,7 @@ imgpar_status ip_ref_each_block(ip_ref_program *program, ip_ref_progress *progre
                 int64_t left = row - first;
                 ip_ref_place place = { .z = z, .y = y, .first = first, .n = IP_REF_BLOCK };
                 if (left < IP_REF_BLOCK) place.n = (int)left;
-                imgpar_status st = ask(progress, err);
+                imgpar_status st = ip_ref_ask(progress, err);
                 if (st) return st;
                 sink(user, ip_ref_program_run(program, &place), &place);
                 progress->done += progress->weight * place.n;
@@ -160,7 +160,7 @@ typedef struct asking {
 static imgpar_status ask_for_opaque(void *user)
 {
     asking *a = user;
-    return ask(a->progress, a->err);
+    return ip_ref_ask(a->progress, a->err);
 }
 
 static imgpar_status run_opaque(const ip_stage *stage, void *const *memory, ip_ref_progress *progress, void *out,
@@ -187,6 +187,7 @@ static imgpar_status run_stage(ip_ir *ir, const ip_stage *stage, void **memory, 
     case IP_STAGE_MAP:       st = run_map(ir, stage, memory, progress, out, err); break;
     case IP_STAGE_REDUCE:    st = ip_ref_reduce(ir, stage, memory, progress, out, err); break;
     case IP_STAGE_HISTOGRAM: st = ip_ref_histogram(ir, stage, memory, progress, out, err); break;
+    case IP_STAGE_SCAN:      st = ip_ref_scan(ir, stage, memory, progress, out, err); break;
     case IP_STAGE_TABLE:     memcpy(out, stage->table, size_bytes); break;
     case IP_STAGE_OPAQUE:    st = run_opaque(stage, memory, progress, out, err); break;
     case IP_STAGE_SOURCE:    break;

@@ -50,6 +50,7 @@ typedef struct ip_ref_program {
     int64_t domain[4];
     double acc_d[2];     /* ACC of floats */
     int64_t acc_i[2];    /* ACC of integers */
+    const ip_ref_values *acc[2]; /* where not NULL: ACC of each element of a block */
     int bad_source;      /* a load without a border rule went outside of this stage; -1: none did */
 } ip_ref_program;
 
@@ -91,6 +92,9 @@ typedef struct ip_ref_progress {
     double done, total;
 } ip_ref_progress;
 
+/* Asks whether to go on, at most every 50 ms. */
+imgpar_status ip_ref_ask(ip_ref_progress *progress, ip_error *err);
+
 /* Takes the values of a block. */
 typedef void (*ip_ref_sink)(void *user, const ip_ref_values *values, const ip_ref_place *place);
 /* Runs program over its whole domain. */
@@ -101,5 +105,8 @@ imgpar_status ip_ref_reduce(ip_ir *ir, const ip_stage *stage, void *const *memor
                             void *out, ip_error *err);
 imgpar_status ip_ref_histogram(ip_ir *ir, const ip_stage *stage, void *const *memory, ip_ref_progress *progress,
                                void *out, ip_error *err);
+/* The elements of a SCAN stage, into out. */
+imgpar_status ip_ref_scan(ip_ir *ir, const ip_stage *stage, void *const *memory, ip_ref_progress *progress, void *out,
+                          ip_error *err);
 
 #endif

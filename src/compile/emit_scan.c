@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recurrences (Note [Recurrences] in ir/stage.h): lines along z or y. A work-item owns columns (and along z rows) and
+ * walks their rows or planes; the states of a row of lines are a row in scratch memory, so the inner loop is over neighbours and
+ * vectorises like that of a map. Lines along x and c are in emit_scan_x.c and emit_scan_c.c.
+ *
+ * Lines walked in blocks take three kernels: NAME_totals walks each block from init and leaves its state in scratch
+ * memory, NAME_carry turns these totals into carries, and NAME walks each block from its carry.
+ *
+ * Scratch holds states: [group][block][unit], where a unit is what is walked side by side: a row's elements, a
+ * plane's, or for lines along x the channels of a pixel; a group is what else tells lines apart. States two before follow behind all of them.
+ */
+#include "compile/emit_scan.h"
+
+static void find_second(ip_expr *x, void *user)
+{
+    if (x->op == IP_X_ACC && x->axis == 1)
+        *(bool *)user = true;
+}
+
+static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
+{
+    return x->op == IP_X_COORD && x->axis == 3 ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
+}
+
+ip_expr *ip_scan_channel(ip_scan *w, ip_expr *x, int c)
+{
+    return c < 0 ? x : ip_x_map(w->e->ir, x, put_channel, &c);
+}
+
+/* ---- one element ---------------------------------------------------------------------------- */
+
+/* The value of x over the two states, as a variable: states change, so nothing computed from them keeps its name. */
+static const char *valued(ip_scan *w, ip_expr *x, const char *acc0, const char *acc1, imgpar_dtype dtype)
+{
+    ip_emit *e = w->e;
+    ip_mark mark = ip_emit_enter(e, e->block);
+    e->acc[0] = acc0;
+    e->acc[1] = acc1;
+    ip_emit_count_uses(e, &x, 1);
+    const char *text = ip_emit_value(e, x), *name = ip_text(e->ir, "n%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(dtype), name, text);
+    e->acc[0] = e->acc[1] = NULL;
+    ip_emit_leave(e, mark);
+    return name;
+}
+
+const char *ip_scan_init(ip_scan *w, int c) { return valued(w, ip_scan_channel(w, w->s->init, c), NULL, NULL, w->s->acc_dtype); }
+
+const char *ip_scan_combine(ip_scan *w, const char *a, const char *b) { return valued(w, w->s->combine, a, b, w->s->acc_dtype); }
+
+const char *ip_scan_body(ip_scan *w, int c, const char *state, const char *before)
+{
+    return valued(w, ip_scan_channel(w, w->s->body, c), state, before, w->s->acc_dtype);
+}
+
+void ip_scan_store(ip_scan *w, int c, const char *state, const char *before, const char *out, const char *index)
+{
+    imgpar_dtype dtype = w->s->dtype == IMGPAR_F16 ? IMGPAR_F32 : w->s->dtype;
+    ip_emit_store(w->e, w->s, out, index, valued(w, ip_scan_channel(w, w->s->finish, c), state, before, dtype));
+}
+
+void ip_scan_set(ip_scan *w, const char *variable, const char *value)
+{
+    ip_s_add(w->e->ir, w->e->block, IP_S_STORE, variable, value, NULL);
+}
+
+/* ---- shared pieces ----------------------------------------------------------------------------- */
+
+const char *ip_scan_slot_name(ip_scan *w, ip_scan_slot slot) { return ip_emit_slot(w->e, IP_SLOT_SCAN, (int)slot, NULL, NULL); }
+
+const char *ip_scan_region(ip_scan *w, int index) { return ip_emit_slot(w->e, IP_SLOT_REGION, index, NULL, NULL); }
+
+void ip_scan_item(ip_scan *w, int dim, const char *name)
+{
+    ip_s_add(w->e->ir, w->e->top, IP_S_LET, "int", name,
+             ip_text(w->e->ir, "get_global_id(%d) + %s", dim, ip_scan_slot_name(w, (ip_scan_slot)(IP_SCAN_FIRST_X + dim))));
+}
+
+void ip_scan_span(ip_scan *w, const char *from, const char *to, const char *item, int region)
+{
+    ip_emit *e = w->e;
+    const char *chunk = ip_scan_slot_name(w, IP_SCAN_CHUNK);
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", from, ip_text(e->ir, "%s + %s * %s", ip_scan_region(w, region), item, chunk));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", to, ip_text(e->ir, "min(%s + %s, %s)", from, chunk, ip_scan_region(w, region + 1)));
+}
+
+void ip_scan_states(ip_scan *w, const char *name, const char *group, const char *block, const char *unit)
+{
+    ip_emit *e = w->e;
+    e->kernel->has_scratch = true;
+    const char *type = ip_text(e->ir, "__global %s *", w->type);
+    ip_s_add(e->ir, e->block, IP_S_LET, type, name,
+             w->in_blocks ? ip_text(e->ir, "(%s)scratch + ((long)%s * %s + %s) * %s", type, group, ip_scan_slot_name(w, IP_SCAN_BLOCKS), block, unit)
+                          : ip_text(e->ir, "(%s)scratch + (long)%s * %s", type, group, unit));
+}
+
+const char *ip_scan_coordinate(ip_scan *w, const char *position)
+{
+    const ip_stage *s = w->s;
+    if (!s->backward)
+        return position;
+    const char *extent = s->axis == 3 ? ip_text(w->e->ir, "%d", (int)s->dims[3]) : ip_emit_dim(w->e, s, s->axis);
+    return ip_text(w->e->ir, "(%s - 1 - (%s))", extent, position);
+}
+
+void ip_scan_row_pointers(ip_scan *w, bool is_init)
+{
+    if (is_init) {
+        ip_emit_row_pointers(w->e, w->s->init);
+        return;
+    }
+    ip_emit_row_pointers(w->e, w->s->body);
+    if (w->phase == IP_SCAN_RESULT)
+        ip_emit_row_pointers(w->e, w->s->finish);
+}
+
+const char *ip_scan_out(ip_scan *w, const char *name, const char *z, const char *y)
+{
+    ip_emit *e = w->e;
+    if (w->phase == IP_SCAN_RESULT)
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(w->s->dtype)->cl), name,
+                 ip_emit_buffer_row(e, w->s, z, y));
+    return name;
+}
+
+void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char *unit)
+{
+    ip_emit *e = w->e;
+    const char *blocks = ip_scan_slot_name(w, IP_SCAN_BLOCKS);
+    ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "carry", ip_scan_init(w, -1));
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "b", "0", blocks);
+    ip_mark mark = ip_emit_enter(e, loop);
+    const char *cell = ip_text(e->ir, "%s[(long)b * %s + %s]", first, unit, index);
+    ip_s_add(e->ir, e->block, IP_S_LET, w->type, "total", cell);
+    ip_scan_set(w, cell, "carry");
+    ip_scan_set(w, "carry", ip_scan_combine(w, "carry", "total"));
+    ip_emit_leave(e, mark);
+}
+
+/* ---- lines along z and y -------------------------------------------------------------------------- */
+
+static bool is_flat(ip_scan *w)
+{
+    ip_emit *e = w->e;
+    return ip_emit_is_flat(e, w->s, w->s->body) && ip_emit_is_flat(e, w->s, w->s->init) && ip_emit_is_flat(e, w->s, w->s->finish);
+}
+
+static void row_element(ip_scan *w, int c, const char *index, bool is_init)
+{
+    ip_emit *e = w->e;
+    const char *state = ip_text(e->ir, "state[%s]", index), *second = ip_text(e->ir, "second[%s]", index);
+    if (is_init) {
+        const char *init = ip_scan_init(w, c);
+        ip_scan_set(w, state, init);
+        if (w->is_second)
+            ip_scan_set(w, second, init);
+        return;
+    }
+    const char *before = ip_text(e->ir, "s%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, w->type, before, state);
+    const char *next = ip_scan_body(w, c, before, w->is_second ? second : NULL);
+    ip_scan_set(w, state, next);
+    if (w->is_second)
+        ip_scan_set(w, second, before);
+    if (w->phase == IP_SCAN_RESULT)
+        ip_scan_store(w, c, next, before, "out", index);
+}
+
+/* init, or a step, for the elements xa..xb of the row at hand. */
+static void row_elements(ip_scan *w, bool is_init)
+{
+    ip_emit *e = w->e;
+    bool flat = is_flat(w);
+    ip_stmt *loop = flat ? ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels), ip_text(e->ir, "xb * %d", e->channels))
+                         : ip_s_add(e->ir, e->block, IP_S_FOR, "x", "xa", "xb");
+    loop->parallel = IP_INDEPENDENT;
+    loop->vector_width = ip_emit_width(e, w->s->body, w->s->dtype);
+    ip_mark mark = ip_emit_enter(e, loop);
+    e->flat = flat ? "i" : NULL;
+    e->coord[2] = flat ? NULL : "x";
+    if (flat) {
+        row_element(w, -1, "i", is_init);
+    } else if (e->channels <= IP_WRITTEN_CHANNELS) {
+        for (int c = 0; c < e->channels; c++)
+            row_element(w, c, ip_emit_pixel_index(e, "x", c), is_init);
+    } else {
+        ip_mark in_channels = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels)));
+        e->coord[3] = "c";
+        row_element(w, -1, ip_emit_pixel_index(e, "x", 0), is_init);
+        e->coord[3] = NULL;
+        ip_emit_leave(e, in_channels);
+    }
+    e->flat = e->coord[2] = NULL;
+    ip_emit_leave(e, mark);
+}
+
+/* Opens what a row is worked on in, with the pointers to its states: along z a loop over the rows. */
+static ip_mark enter_row(ip_scan *w)
+{
+    ip_emit *e = w->e;
+    const char *type = ip_text(e->ir, "__global %s *", w->type), *row = "";
+    ip_mark mark = ip_emit_enter(e, e->block);
+    if (w->s->axis == 0) {
+        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "y", "ya", "yb"));
+        row = ip_text(e->ir, " + (long)(y - %s) * row_elements", ip_scan_region(w, 2));
+    }
+    ip_s_add(e->ir, e->block, IP_S_LET, type, "state", ip_text(e->ir, "states%s - (long)%s * %d", row, ip_scan_region(w, 4), e->channels));
+    if (w->is_second)
+        ip_s_add(e->ir, e->block, IP_S_LET, type, "second", ip_text(e->ir, "state + seconds"));
+    return mark;
+}
+
+/* What a work-item owns, and where its states are. */
+static void declare_rows(ip_scan *w)
+{
+    ip_emit *e = w->e;
+    const char *z0 = ip_scan_region(w, 0), *y0 = ip_scan_region(w, 2), *y1 = ip_scan_region(w, 3);
+    ip_scan_item(w, 0, "item_x");
+    ip_scan_span(w, "xa", "xb", "item_x", 4);
+    ip_s_add(e->ir, e->top, IP_S_LET, "long", "row_elements",
+             ip_text(e->ir, "(long)(%s - %s) * %d", ip_scan_region(w, 5), ip_scan_region(w, 4), e->channels));
+    if (w->s->axis == 0) {
+        const char *rows = ip_scan_slot_name(w, IP_SCAN_ROWS);
+        ip_scan_item(w, 1, "item_y");
+        ip_s_add(e->ir, e->top, IP_S_LET, "int", "ya", ip_text(e->ir, "%s + item_y * %s", y0, rows));
+        ip_s_add(e->ir, e->top, IP_S_LET, "int", "yb", ip_text(e->ir, "min(ya + %s, %s)", rows, y1));
+        ip_s_add(e->ir, e->top, IP_S_LET, "long", "unit", ip_text(e->ir, "row_elements * (%s - %s)", y1, y0));
+    } else {
+        ip_scan_item(w, 2, "group");
+        ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "group + %s", z0));
+        ip_s_add(e->ir, e->top, IP_S_LET, "long", "unit", "row_elements");
+    }
+    ip_scan_item(w, w->s->axis == 0 ? 2 : 1, "block");
+    ip_scan_states(w, "states", w->s->axis == 0 ? "0" : "group", w->phase == IP_SCAN_CARRY ? "0" : "block", "unit");
+    if (w->is_second)
+        ip_s_add(e->ir, e->top, IP_S_LET, "long", "seconds",
+                 w->s->axis == 0 ? "unit" : ip_text(e->ir, "unit * (%s - %s)", ip_scan_region(w, 1), z0));
+}
+
+static void carry_rows(ip_scan *w)
+{
+    ip_emit *e = w->e;
+    ip_mark mark = enter_row(w);
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels), ip_text(e->ir, "xb * %d", e->channels));
+    ip_emit_enter(e, loop);
+    ip_scan_carry(w, "state", "i", "unit");
+    ip_emit_leave(e, mark);
+}
+
+/* init, or a step, of all rows at the position of that name. */
+static void rows_at(ip_scan *w, const char *position, bool is_init)
+{
+    static const char *const names[] = { "z", "y" };
+    ip_emit *e = w->e;
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", names[w->s->axis], ip_scan_coordinate(w, position));
+    ip_mark mark = enter_row(w);
+    ip_scan_row_pointers(w, is_init);
+    if (!is_init)
+        ip_scan_out(w, "out", "z", "y");
+    row_elements(w, is_init);
+    ip_emit_leave(e, mark);
+}
+
+static void walk_rows(ip_scan *w)
+{
+    ip_emit *e = w->e;
+    declare_rows(w);
+    if (w->phase == IP_SCAN_CARRY) {
+        carry_rows(w);
+        return;
+    }
+    e->coord[0] = "z";
+    e->coord[1] = "y";
+    const char *extent = ip_emit_dim(e, w->s, w->s->axis), *steps = ip_scan_slot_name(w, IP_SCAN_STEPS), *from = "0", *to = extent;
+    if (w->in_blocks) {
+        from = ip_text(e->ir, "block * %s", steps);
+        to = ip_text(e->ir, "min((block + 1) * %s, %s)", steps, extent);
+    }
+    if (w->phase == IP_SCAN_TOTALS || !w->in_blocks) {
+        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->top, IP_S_IF, "xa < xb", NULL, NULL));
+        rows_at(w, "0", true);
+        ip_emit_leave(e, mark);
+    }
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->top, IP_S_FOR, "p", from, to));
+    rows_at(w, "p", false);
+    ip_emit_leave(e, mark);
+    e->coord[0] = e->coord[1] = NULL;
+}
+
+void ip_emit_scan(ip_emit *e, ip_scan_phase phase)
+{
+    const ip_stage *s = e->kernel->stages[e->kernel->n_stages - 1];
+    ip_scan w = { .e = e, .s = s, .phase = phase, .type = ip_cl_type(s->acc_dtype), .in_blocks = ip_stage_blocks(s) > 1 };
+    e->channels = (int)s->dims[3];
+    ip_x_walk(e->ir, s->body, find_second, &w.is_second);
+    e->kernel->states = w.is_second ? 2 : 1;
+    ip_expr *const exprs[] = { s->body, s->init, s->combine, s->finish };
+    for (size_t k = 0; k < sizeof exprs / sizeof *exprs; k++)
+        if (exprs[k])
+            ip_emit_uniforms(e, exprs[k]);
+    if (s->axis <= 1)
+        walk_rows(&w);
+    else if (s->axis == 2)
+        ip_emit_scan_x(&w);
+    else
+        ip_emit_scan_c(&w);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recurrences along x.
+ *
+ * Note [Lanes]
+ * A step waits for the one before it, some 4 cycles for an addition of floats. So a work-item walks LANES lines at
+ * once, one step of each in turn: neighbouring rows, or where lines are walked in blocks neighbouring blocks of a row. What is left over, of lanes of
+ * different lengths and where there are fewer, is walked one lane after the other. Several channels are
+ * lanes already; bodies that compute much have enough to do.
+ */
+#include "compile/emit_scan.h"
+
+enum { LANES = 4, MANY_OPERATIONS = 24 };
+
+typedef struct x_walk {
+    ip_scan *w;
+    int lanes;
+    bool in_scratch;           /* states stay in scratch memory: there are too many channels for variables */
+    struct { struct ip_row *rows; int n_rows; const char *y, *x, *out; } lane[LANES];
+} x_walk;
+
+static int lanes_of(ip_scan *w)
+{
+    int size = ip_x_size(w->e->ir, w->s->body) + ip_x_size(w->e->ir, w->s->finish);
+    if (w->e->channels > 2 || size > MANY_OPERATIONS)
+        return 1;
+    return LANES / w->e->channels;
+}
+
+/* Row and first position of lane k, given as text. */
+static const char *lane_row(x_walk *t, const char *k) { return t->w->in_blocks ? "yg" : ip_text(t->w->e->ir, "yg + %s", k); }
+
+static const char *lane_start(x_walk *t, const char *k)
+{
+    return t->w->in_blocks ? ip_text(t->w->e->ir, "(block + %s) * %s", k, ip_scan_slot_name(t->w, IP_SCAN_STEPS)) : "0";
+}
+
+static const char *lane_length(x_walk *t, const char *start)
+{
+    const char *width = ip_emit_dim(t->w->e, t->w->s, 2);
+    return t->w->in_blocks ? ip_text(t->w->e->ir, "min(%s, %s - %s)", ip_scan_slot_name(t->w, IP_SCAN_STEPS), width, start) : width;
+}
+
+static const char *let(x_walk *t, const char *type, const char *name, const char *value)
+{
+    ip_s_add(t->w->e->ir, t->w->e->block, IP_S_LET, type, name, value);
+    return name;
+}
+
+static const char *rest(x_walk *t, const char *lane, int c, bool is_second)
+{
+    ip_emit *e = t->w->e;
+    return ip_text(e->ir, "%s[%s * %d + %d]", is_second ? "rest_before" : "rest", lane, e->channels, c);
+}
+
+/* The x of position i of a lane that begins at position from. */
+static const char *column(x_walk *t, const char *from) { return ip_scan_coordinate(t->w, ip_text(t->w->e->ir, "%s + i", from)); }
+
+/* ---- steps ------------------------------------------------------------------------------------- */
+
+/* A step of channel c, whose states are the variables STATE_c and BEFORE_c with STATE and BEFORE as prefixes. */
+static void step(x_walk *t, int c, const char *prefix, const char *out, const char *x)
+{
+    ip_scan *w = t->w;
+    ip_emit *e = w->e;
+    const char *state = ip_text(e->ir, "%s_s%d", prefix, c), *before = ip_text(e->ir, "%s_t%d", prefix, c);
+    const char *next = ip_scan_body(w, c, state, w->is_second ? before : NULL);
+    if (w->phase == IP_SCAN_RESULT)
+        ip_scan_store(w, c, next, state, out, ip_emit_pixel_index(e, x, c));
+    if (w->is_second)
+        ip_scan_set(w, before, state);
+    ip_scan_set(w, state, next);
+}
+
+/* Copies states between the variables of a lane and rest[]. */
+static void load_states(x_walk *t, const char *prefix, const char *lane, bool back)
+{
+    ip_emit *e = t->w->e;
+    for (int c = 0; c < e->channels; c++)
+        for (int k = 0; k < (t->w->is_second ? 2 : 1); k++) {
+            const char *variable = ip_text(e->ir, "%s_%c%d", prefix, k ? 't' : 's', c), *cell = rest(t, lane, c, k);
+            if (back)
+                ip_scan_set(t->w, cell, variable);
+            else
+                ip_s_add(e->ir, e->block, IP_S_VAR, t->w->type, variable, cell);
+        }
+}
+
+/* All channels of a pixel, with states in scratch memory. */
+static void step_in_scratch(x_walk *t, const char *out, bool is_init)
+{
+    ip_scan *w = t->w;
+    ip_emit *e = w->e;
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels));
+    loop->parallel = IP_INDEPENDENT;
+    loop->vector_width = ip_emit_width(e, w->s->body, w->s->dtype);
+    ip_mark mark = ip_emit_enter(e, loop);
+    e->coord[3] = "c";
+    if (is_init) {
+        const char *init = ip_scan_init(w, -1);
+        ip_scan_set(w, "state[c]", init);
+        if (w->is_second)
+            ip_scan_set(w, "second[c]", init);
+    } else {
+        let(t, w->type, "before", "state[c]");
+        const char *next = ip_scan_body(w, -1, "before", w->is_second ? "second[c]" : NULL);
+        ip_scan_set(w, "state[c]", next);
+        if (w->is_second)
+            ip_scan_set(w, "second[c]", "before");
+        if (w->phase == IP_SCAN_RESULT)
+            ip_scan_store(w, -1, next, "before", out, ip_emit_pixel_index(e, "x", 0));
+    }
+    e->coord[3] = NULL;
+    ip_emit_leave(e, mark);
+}
+
+/* ---- lanes at once ------------------------------------------------------------------------------- */
+
+/* Declares what steps of lane k need, and puts it aside: rows of several lanes are known at once. */
+static void prepare_lane(x_walk *t, int k)
+{
+    ip_emit *e = t->w->e;
+    const char *number = ip_text(e->ir, "%d", k);
+    t->lane[k].y = let(t, "int", ip_text(e->ir, "y_%d", k), lane_row(t, number));
+    t->lane[k].x = let(t, "int", ip_text(e->ir, "from_%d", k), lane_start(t, number));
+    load_states(t, ip_text(e->ir, "l%d", k), number, false);
+    t->lane[k].out = ip_scan_out(t->w, ip_text(e->ir, "out_%d", k), "z", t->lane[k].y);
+    ip_mark mark = ip_emit_enter(e, e->block);
+    e->coord[1] = t->lane[k].y;
+    ip_scan_row_pointers(t->w, false);
+    int n = e->n_rows - mark.n_rows;
+    t->lane[k].rows = ip_ir_alloc(e->ir, (size_t)n + 1, sizeof *e->rows);
+    for (int r = 0; t->lane[k].rows && r < n; r++)
+        t->lane[k].rows[r] = e->rows[mark.n_rows + r];
+    t->lane[k].n_rows = t->lane[k].rows ? n : 0;
+    ip_emit_leave(e, mark);
+}
+
+static void step_lane(x_walk *t, int k)
+{
+    ip_emit *e = t->w->e;
+    ip_mark mark = ip_emit_enter(e, e->block);
+    for (int r = 0; r < t->lane[k].n_rows; r++)
+        e->rows[e->n_rows++] = t->lane[k].rows[r];
+    const char *x = let(t, "int", ip_text(e->ir, "x_%d", k), column(t, t->lane[k].x));
+    e->coord[1] = t->lane[k].y;
+    e->coord[2] = x;
+    for (int c = 0; c < e->channels; c++)
+        step(t, c, ip_text(e->ir, "l%d", k), t->lane[k].out, x);
+    e->coord[2] = NULL;
+    ip_emit_leave(e, mark);
+}
+
+static void lanes_at_once(x_walk *t)
+{
+    ip_emit *e = t->w->e;
+    const char *last = let(t, "int", "from_last", lane_start(t, ip_text(e->ir, "%d", t->lanes - 1)));
+    let(t, "int", "common", ip_text(e->ir, "lanes == %d ? %s : 0", t->lanes, lane_length(t, last)));
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "common > 0", NULL, NULL));
+    for (int k = 0; k < t->lanes; k++)
+        prepare_lane(t, k);
+    ip_mark in_loop = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "i", "0", "common"));
+    for (int k = 0; k < t->lanes; k++)
+        step_lane(t, k);
+    ip_emit_leave(e, in_loop);
+    for (int k = 0; k < t->lanes; k++)
+        load_states(t, ip_text(e->ir, "l%d", k), ip_text(e->ir, "%d", k), true);
+    ip_emit_leave(e, mark);
+}
+
+/* ---- one lane ---------------------------------------------------------------------------------------- */
+
+/* Row and states of lane k, a variable. */
+static void enter_lane(x_walk *t)
+{
+    ip_scan *w = t->w;
+    ip_emit *e = w->e;
+    const char *y0 = ip_scan_region(w, 2), *z0 = ip_scan_region(w, 0);
+    let(t, "int", "y", lane_row(t, "k"));
+    e->coord[1] = "y";
+    if (!t->in_scratch && !w->in_blocks)
+        return;
+    let(t, "int", "group", ip_text(e->ir, "(z - %s) * (%s - %s) + y - %s", z0, ip_scan_region(w, 3), y0, y0));
+    ip_scan_states(w, "state", "group", "block + k", ip_text(e->ir, "%d", e->channels));
+    if (t->in_scratch && w->is_second)
+        let(t, ip_text(e->ir, "__global %s *", w->type), "second",
+            ip_text(e->ir, "state + (long)(%s - %s) * (%s - %s) * %d", ip_scan_region(w, 1), z0, ip_scan_region(w, 3), y0, e->channels));
+}
+
+/* Sets the states that lane k begins with: init, or the carry that scratch memory holds. */
+static void begin_lane(x_walk *t)
+{
+    ip_scan *w = t->w;
+    ip_emit *e = w->e;
+    bool carries = w->phase == IP_SCAN_RESULT && w->in_blocks;
+    if (!carries) {
+        let(t, "int", "first", ip_scan_coordinate(w, "0"));
+        e->coord[2] = "first";
+        ip_scan_row_pointers(w, true);
+    }
+    if (t->in_scratch && !carries)
+        step_in_scratch(t, NULL, true);
+    for (int c = 0; !t->in_scratch && c < e->channels; c++) {
+        const char *start = carries ? ip_text(e->ir, "state[%d]", c) : ip_scan_init(w, c);
+        ip_scan_set(w, rest(t, "k", c, false), start);
+        if (w->is_second)
+            ip_scan_set(w, rest(t, "k", c, true), start);
+    }
+    e->coord[2] = NULL;
+}
+
+/* Walks what is left of lane k. */
+static void end_lane(x_walk *t)
+{
+    ip_scan *w = t->w;
+    ip_emit *e = w->e;
+    if (!t->in_scratch)
+        load_states(t, "l", "k", false);
+    ip_scan_row_pointers(w, false);
+    ip_scan_out(w, "out", "z", "y");
+    let(t, "int", "from", lane_start(t, "k"));
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", t->lanes > 1 ? "common" : "0", lane_length(t, "from"));
+    ip_mark mark = ip_emit_enter(e, loop);
+    let(t, "int", "x", column(t, "from"));
+    e->coord[2] = "x";
+    if (t->in_scratch)
+        step_in_scratch(t, "out", false);
+    for (int c = 0; !t->in_scratch && c < e->channels; c++)
+        step(t, c, "l", "out", "x");
+    e->coord[2] = NULL;
+    ip_emit_leave(e, mark);
+    for (int c = 0; !t->in_scratch && w->phase == IP_SCAN_TOTALS && c < e->channels; c++)
+        ip_scan_set(w, ip_text(e->ir, "state[%d]", c), ip_text(e->ir, "l_s%d", c));
+}
+
+static void for_each_lane(x_walk *t, void (*fn)(x_walk *t))
+{
+    ip_emit *e = t->w->e;
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", "lanes"));
+    enter_lane(t);
+    fn(t);
+    e->coord[1] = NULL;
+    ip_emit_leave(e, mark);
+}
+
+/* ---- the kernels ---------------------------------------------------------------------------------------- */
+
+/* The lanes that start at row yg and, in blocks, at `block`. */
+static void walk_group(x_walk *t)
+{
+    ip_scan *w = t->w;
+    ip_emit *e = w->e;
+    const char *left = w->in_blocks ? ip_text(e->ir, "%s - block", ip_scan_slot_name(w, IP_SCAN_BLOCKS)) : "yb - yg";
+    let(t, "int", "lanes", ip_text(e->ir, "min(%d, %s)", t->lanes, left));
+    for (int k = 0; !t->in_scratch && k < (w->is_second ? 2 : 1); k++)
+        ip_s_add(e->ir, e->block, IP_S_VAR, w->type, ip_text(e->ir, "%s[%d]", k ? "rest_before" : "rest", t->lanes * e->channels), NULL);
+    for_each_lane(t, begin_lane);
+    if (t->lanes > 1)
+        lanes_at_once(t);
+    for_each_lane(t, end_lane);
+}
+
+static void carry_row(x_walk *t)
+{
+    ip_scan *w = t->w;
+    ip_emit *e = w->e;
+    enter_lane(t);
+    const char *unit = ip_text(e->ir, "%d", e->channels);
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", unit));
+    ip_scan_carry(w, "state", "c", unit);
+    ip_emit_leave(e, mark);
+    e->coord[1] = NULL;
+}
+
+void ip_emit_scan_x(ip_scan *w)
+{
+    ip_emit *e = w->e;
+    x_walk t = { .w = w, .lanes = lanes_of(w), .in_scratch = e->channels > IP_WRITTEN_CHANNELS };
+    bool carries = w->phase == IP_SCAN_CARRY;
+    e->kernel->lanes = t.lanes;
+    e->kernel->has_scratch |= t.in_scratch || w->in_blocks;
+    ip_scan_item(w, 1, "item_y");
+    ip_scan_item(w, 2, "item_z");
+    ip_scan_span(w, "ya", "yb", "item_y", 2);
+    let(&t, "int", "z", ip_text(e->ir, "item_z + %s", ip_scan_region(w, 0)));
+    if (w->in_blocks && !carries) {
+        ip_scan_item(w, 0, "item_x");
+        let(&t, "int", "block", ip_text(e->ir, "item_x * %d", t.lanes));
+    } else if (w->in_blocks) {
+        let(&t, "int", "block", "0");
+    }
+    e->coord[0] = "z";
+    ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "yg", "ya", "yb");
+    loop->d = ip_text(e->ir, "%d", w->in_blocks ? 1 : t.lanes);
+    ip_mark mark = ip_emit_enter(e, loop);
+    if (carries) {
+        let(&t, "int", "k", "0");
+        carry_row(&t);
+    } else {
+        walk_group(&t);
+    }
+    ip_emit_leave(e, mark);
+    e->coord[0] = NULL;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/launch_scan.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+
+enum {
+    LEAST_ELEMENTS = 256,      /* a CPU's work-item with fewer elements of a row is not worth its start */
+    STATE_BYTES = 32768,       /* states of a work-item on a CPU: they stay in its first cache */
+    CPU_ITEMS = 2,             /* work-items a compute unit there: the wider a row's piece, the faster it is fetched */
+    ITEM_WORK = 20000000,      /* operations of a work-item at most */
+    LAUNCH_ITEMS = 16          /* work-items a compute unit, where launches must end soon */
+};
+
+static int64_t ceil_div(int64_t a, int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
+static int64_t clamp64(int64_t v, int64_t lo, int64_t hi) { return v > hi ? hi : v < lo ? lo : v; }
+
+/* Neighbouring lines that a work-item walks where they run along z or y; lines: how many there are, times blocks. */
+static int64_t lines_of_item(const ip_stage *s, int64_t lines, int64_t steps, const ip_device_facts *facts, int64_t operations)
+{
+    bool is_cpu = facts->kind == IP_DEVICE_CPU;
+    int64_t units = facts->info.compute_units ? (int64_t)facts->info.compute_units : 1;
+    int64_t items = is_cpu ? units * CPU_ITEMS : (int64_t)facts->work_items_per_launch;
+    int64_t most = is_cpu ? STATE_BYTES / (int64_t)ip_dtype(s->acc_dtype)->size_bytes : lines;
+    int64_t n = clamp64(ceil_div(lines, items), is_cpu ? LEAST_ELEMENTS : 1, most);
+    return clamp64(ITEM_WORK / (operations * steps), 1, n);
+}
+
+/* Rows of a work-item where lines run along x or c. */
+static int64_t row_chunk(const ip_kernel *k, int64_t rows, int64_t planes, int64_t elements, const ip_device_facts *facts,
+                         int64_t operations)
+{
+    int64_t lanes = k->lanes > 0 ? k->lanes : 1;
+    int64_t chunk = ceil_div(rows, ceil_div((int64_t)facts->work_items_per_launch, planes));
+    int64_t quick = ITEM_WORK / (operations * elements);
+    chunk = ceil_div(clamp64(chunk < quick ? chunk : quick, 1, rows), lanes) * lanes;
+    return chunk;
+}
+
+imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_device_facts *facts, int64_t operations,
+                             ip_scan_division *d, ip_error *err)
+{
+    const ip_stage *s = k->stages[k->n_stages - 1];
+    int64_t planes = r->z1 - r->z0, rows = r->y1 - r->y0, columns = r->x1 - r->x0, channels = s->dims[3];
+    int64_t blocks = s->axis == 3 ? 1 : ip_stage_blocks(s), steps = blocks > 1 ? IP_SCAN_BLOCK : s->dims[s->axis];
+    int64_t groups, unit, chunk;
+    *d = (ip_scan_division){ .long_dim = 0 };
+    if (s->axis <= 1) {
+        groups = s->axis == 0 ? 1 : planes;
+        unit = columns * channels * (s->axis == 0 ? rows : 1);
+        int64_t lines = lines_of_item(s, groups * unit * blocks, steps, facts, operations);
+        chunk = clamp64(ceil_div(lines, channels), 1, columns);
+        int64_t some_rows = s->axis == 0 ? clamp64(lines / (columns * channels), 1, rows) : 1;
+        d->slots[IP_SCAN_ROWS] = (int)some_rows;
+        d->items[0] = d->carry_items[0] = ceil_div(columns, chunk);
+        d->items[1] = s->axis == 1 ? blocks : ceil_div(rows, some_rows);
+        d->items[2] = s->axis == 0 ? blocks : planes;
+        d->carry_items[1] = s->axis == 1 ? 1 : d->items[1];
+        d->carry_items[2] = s->axis == 0 ? 1 : planes;
+    } else {
+        groups = planes * rows;
+        unit = s->axis == 2 ? channels : 0;
+        chunk = blocks > 1 ? 1 : row_chunk(k, rows, planes, columns * channels, facts, operations);
+        d->items[0] = blocks > 1 ? ceil_div(blocks, k->lanes) : 1;
+        d->items[1] = ceil_div(rows, chunk);
+        d->items[2] = planes;
+        d->carry_items[0] = 1;
+        d->carry_items[1] = d->items[1];
+        d->carry_items[2] = planes;
+        d->long_dim = blocks > 1 ? 0 : 1;
+        d->carry_long_dim = 1;
+    }
+    size_t states;
+    bool fits = ip_mul_size((size_t)groups, (size_t)blocks, &states) && ip_mul_size(states, (size_t)unit, &states)
+        && ip_mul_size(states, (size_t)k->states * ip_dtype(s->acc_dtype)->size_bytes, &d->state_bytes);
+    if (!fits || d->items[0] > INT32_MAX || d->items[1] > INT32_MAX)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
+    d->state_bytes += 64;
+    d->slots[IP_SCAN_BLOCKS] = (int)blocks;
+    d->slots[IP_SCAN_STEPS] = (int)steps;
+    d->slots[IP_SCAN_CHUNK] = (int)chunk;
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_scan_launch(ip_scan_division *d, const ip_device_facts *facts, bool is_polled, ip_scan_launch_fn launch,
+                             void *user, ip_error *err)
+{
+    static const struct { const char *suffix; bool is_carry; double share; } phases[] = {
+        { "_totals", false, 0.3 }, { "_carry", true, 0.05 }, { "", false, 0.65 },
+    };
+    bool in_blocks = d->slots[IP_SCAN_BLOCKS] > 1;
+    double before = 0;
+    for (int k = in_blocks ? 0 : 2; k < 3; k++) {
+        const int64_t *items = phases[k].is_carry ? d->carry_items : d->items;
+        double share = in_blocks ? phases[k].share : 1;
+        /* A launch covers some work-items along the dimension that has most. */
+        int dim = items[1] > items[0] && items[1] >= items[2] ? 1 : items[2] > items[0] ? 2 : 0;
+        int64_t others = items[0] * items[1] * items[2] / (items[dim] ? items[dim] : 1);
+        int64_t batch = items[dim];
+        if (is_polled)
+            batch = clamp64(LAUNCH_ITEMS * (int64_t)facts->info.compute_units / (others ? others : 1), 1, batch);
+        for (int64_t first = 0; first < items[dim]; first += batch) {
+            size_t local[3] = { 1, 1, 1 }, global[3];
+            for (int i = 0; i < 3; i++)
+                global[i] = (size_t)items[i];
+            global[dim] = (size_t)(items[dim] - first < batch ? items[dim] - first : batch);
+            if (facts->kind != IP_DEVICE_CPU && !is_polled) {
+                int wide = phases[k].is_carry ? d->carry_long_dim : d->long_dim;
+                local[wide] = facts->local_size;
+                global[wide] = (global[wide] + facts->local_size - 1) / facts->local_size * facts->local_size;
+            }
+            for (int i = 0; i < 3; i++)
+                d->slots[IP_SCAN_FIRST_X + i] = i == dim ? (int)first : 0;
+            imgpar_status st = launch(user, phases[k].suffix, global, local, before + share * (double)first / (double)items[dim], err);
+            if (st)
+                return st;
+        }
+        before += share;
+    }
+    return IMGPAR_OK;
+}

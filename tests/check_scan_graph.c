@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recurrences in graphs: what must be equal, what fuses with them, their texts and messages. Names of tests are claims.
+ */
+#include "oracle.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static imgpar_context *ctx;
+
+static void open_context(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+
+static void close_context(void)
+{
+    imgpar_context_release(ctx);
+    ctx = NULL;
+}
+
+static bool has_device(void) { return strcmp(imgpar_context_device(ctx)->kind, "ref") != 0; }
+
+static void schedule(const char *name) { ck_assert_int_eq(imgpar_context_set(ctx, "schedule", name), IMGPAR_OK); }
+
+/* A line of n elements. */
+static imgpar_array *line_of(imgpar_dtype dtype, int64_t n)
+{
+    picture p = picture_new(dtype, 1, n, 1);
+    picture_fill(&p, FILL_ANY, 5);
+    void *bytes = picture_bytes(&p);
+    imgpar_array *a = imgpar_array_from_data(ctx, dtype, 1, &n, bytes);
+    free(bytes);
+    picture_free(&p);
+    return a;
+}
+
+/* ---- what the language writes ------------------------------------------------------------------ */
+
+static imgpar_array *apply(const char *text, imgpar_array *a)
+{
+    imgpar_array *r = imgpar_apply(ctx, text, &a, 1);
+    ck_assert_msg(!imgpar_array_status(r), "%s: %s", text, imgpar_array_message(r));
+    return r;
+}
+
+/* Both texts give the same bytes. */
+static void same(const char *text, const char *other, imgpar_array *a)
+{
+    static const char *const ways[] = { "ref", "auto" };
+    imgpar_array *r = apply(text, a), *s = apply(other, a);
+    imgpar_info info, info2;
+    imgpar_array_info(r, &info);
+    imgpar_array_info(s, &info2);
+    ck_assert_msg(info.dtype == info2.dtype && info.size_bytes == info2.size_bytes, "%s and %s have different types", text, other);
+    for (int k = 0; k < (has_device() ? 2 : 1); k++) {
+        void *x = malloc(info.size_bytes + 1), *y = malloc(info.size_bytes + 1);
+        schedule(ways[k]);
+        ck_assert_msg(!imgpar_array_read(r, x, info.size_bytes), "%s: %s", text, imgpar_array_message(r));
+        ck_assert_msg(!imgpar_array_read(s, y, info.size_bytes), "%s: %s", other, imgpar_array_message(s));
+        ck_assert_msg(memcmp(x, y, info.size_bytes) == 0, "%s and %s differ by %s", text, other, ways[k]);
+        free(x);
+        free(y);
+    }
+    imgpar_array_release(r);
+    imgpar_array_release(s);
+}
+
+START_TEST(what_must_be_equal_is_equal)
+{
+    static const struct { const char *text, *other; } rows[] = {
+        { "scan($1, \"sum\", axis=1)", "cumsum($1, axis=1)" },
+        { "scan($1, sum, 1)", "scan($1, op=\"sum\", axis=-2)" },
+        { "scan(cast($1, i32), 0, (p, q) -> p + q, axis=1)", "cast(cumsum($1, axis=1), i32)" },
+        { "scan($1, 255, (p, q) -> min(p, q), axis=2, reverse=true)", "cast(cummin($1, axis=2, reverse=true), i32)" },
+        { "scan($1, 0, (p, q) -> max(p, q), exclusive=true)", "cast(cummax($1, exclusive=true), i32)" },
+        { "cumsum($1, axis=1, exclusive=true) + $1", "cumsum($1, axis=1)" },
+        { "flip(cumsum(flip($1), axis=1))", "cumsum($1, axis=1, reverse=true)" },
+        { "transpose(cumsum(transpose($1), axis=1))", "cumsum($1, axis=0)" },
+        { "crop(cumsum($1, axis=0), 7, 5, 11, 13)", "crop(cumsum(crop($1, 7, 0, 11, 18), axis=0), 0, 5, 11, 13)" },
+        { "crop(cumsum($1, axis=1, reverse=true), 30, 5, 7, 13)", "crop(cumsum(crop($1, 30, 5, 31, 13), axis=1, reverse=true), 0, 0, 7, 13)" },
+        { "cumsum($1 * 2 + 1, axis=0) - 3", "cumsum($1, axis=0) * 2 + cumsum($1 * 0 + 1, axis=0) - 3" },
+        { "boxblur(cummax(boxblur($1, size=3), axis=1), size=3)", "boxblur(maximum(cummax(boxblur($1, size=3), axis=1), 0), size=3)" },
+        { "recursive($1 * 0 + 77, [0.25], [-0.75], axis=1)", "$1 * 0 + 77" },
+        { "cast(cumsum($1, axis=1) * 2 + $1, i32)", "cast(cumsum($1 * 2, axis=1) + $1, i32)" },
+        { "cast(recursive($1 * 0.5, [0.25], [-0.75], axis=1) + 0.5, u8)", "cast(maximum(recursive($1 * 0.5, [0.25], [-0.75], axis=1), 0) + 0.5, u8)" },
+        { "gray(cumsum(cast($1, f32), axis=2))", "gray(crop(cumsum(cast($1, f32), axis=2), 0, 0, 61, 47))" },
+        { "recursive($1, [1], [0], axis=0)", "linear($1, 1)" },
+        { "recursive(cast($1, i32), [1], [-1], axis=1, start=zero)", "cast(cumsum($1, axis=1), i32)" },
+        { "recursive(cast($1, i32), [1 1], [0], axis=1, start=zero)", "cast($1, i32) + stencil($1[0, -1], border=zero)" },
+    };
+    picture p = picture_new(IMGPAR_U8, 47, 61, 3);
+    open_context();
+    picture_fill(&p, FILL_ANY, 3);
+    imgpar_array *a = picture_array(ctx, &p);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        same(rows[k].text, rows[k].other, a);
+    imgpar_array_release(a);
+    picture_free(&p);
+    close_context();
+}
+END_TEST
+
+START_TEST(a_scans_last_element_is_the_sum)
+{
+    static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_I16, IMGPAR_I32, IMGPAR_U64 };
+    static const int64_t lengths[] = { 1, 97, 33000 };
+    open_context();
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+            imgpar_array *a = line_of(dtypes[d], lengths[k]);
+            char text[80];
+            snprintf(text, sizeof text, "crop(cumsum($1), %d, 0, 1, 1)", (int)lengths[k] - 1);
+            same(text, "sum($1)", a);
+            same("crop(cumsum($1, reverse=true), 0, 0, 1, 1)", "sum($1)", a);
+            imgpar_array_release(a);
+        }
+    close_context();
+}
+END_TEST
+
+START_TEST(a_function_over_long_lines_is_the_operator)
+{
+    open_context();
+    imgpar_array *a = line_of(IMGPAR_F32, 70001);
+    same("scan($1, 0, (p, q) -> p + q)", "cumsum($1)", a);
+    same("scan($1, 0, (p, q) -> p + q, reverse=true, exclusive=true)", "cumsum($1, reverse=true, exclusive=true)", a);
+    imgpar_array_release(a);
+    close_context();
+}
+END_TEST
+
+/* ---- kernels -------------------------------------------------------------------------------------- */
+
+static int occurrences(const char *text, const char *part)
+{
+    int n = 0;
+    for (; (text = strstr(text, part)); text += strlen(part))
+        n++;
+    return n;
+}
+
+START_TEST(maps_fuse_into_recurrences)
+{
+    static const struct { const char *text; int kernels; const char *says; } rows[] = {
+        { "cumsum($1, axis=0)", 1, "walks   rows, first to last" },
+        { "cumsum(sqrt($1 * 2.5 + 1), axis=1, reverse=true)", 1, "walks   columns, last to first" },
+        { "recursive(invert($1), [0.25], [-0.75], axis=1)", 1, "walks   columns" },
+        { "cumsum(transpose(invert($1)), axis=2)", 1, "walks   channels" },
+        { "cumsum($1, axis=0) * 2 + $1", 1, "walks   rows" },
+        { "threshold(recursive(cast($1, f32), [0.25], [-0.75], axis=1), 100)", 1, "walks   columns" },
+        { "cast(cumsum($1, axis=2) div 3, u8)", 1, "walks   channels" },
+        { "cumsum($1, axis=0) + cumsum($1, axis=1)", 3, "a recurrence walks whole lines" },
+        { "cumsum(boxblur($1), axis=0)", 2, "a recurrence reads it" },
+        { "boxblur(cumsum(cast($1, f32), axis=0))", 2, "a recurrence walks whole lines" },
+        { "cumsum(cumsum($1, axis=0), axis=1)", 2, "a recurrence walks whole lines" },
+    };
+    picture p = picture_new(IMGPAR_U8, 13, 17, 3);
+    open_context();
+    picture_fill(&p, FILL_ANY, 3);
+    imgpar_array *a = picture_array(ctx, &p);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows && strcmp(imgpar_context_device(ctx)->kind, "cpu") == 0; k++) {
+        imgpar_array *r = apply(rows[k].text, a);
+        char *text = NULL;
+        ck_assert_int_eq(imgpar_array_explain(r, "text", &text), IMGPAR_OK);
+        ck_assert_msg(occurrences(text, "\nkernel ") == rows[k].kernels, "%s: not %d kernels:\n%s", rows[k].text, rows[k].kernels, text);
+        ck_assert_msg(strstr(text, rows[k].says) != NULL, "%s: does not say \"%s\":\n%s", rows[k].text, rows[k].says, text);
+        imgpar_free(text);
+        imgpar_array_release(r);
+    }
+    imgpar_array_release(a);
+    picture_free(&p);
+    close_context();
+}
+END_TEST
+
+/* ---- messages ----------------------------------------------------------------------------------------- */
+
+START_TEST(mistakes_are_told)
+{
+    static const struct { const char *text, *message; } rows[] = {
+        { "cumsum($1, axis=3)", "cumsum: axis=3, but a has 3 axes: [13, 17, 3]" },
+        { "cumsum($1, axis=-4)", "cumsum: axis=-4, but a has 3 axes: [13, 17, 3]" },
+        { "cumsum($1, axis=4)", "cumsum: axis=4 is above 3" },
+        { "scan($1)", "scan: op is missing" },
+        { "scan($1, \"mean\")", "scan: op=mean is not one of sum, prod, min, max, and, or, xor, any, all" },
+        { "scan($1, mean)", "scan: op=mean is not one of sum, prod, min, max, and, or, xor, any, all" },
+        { "scan($1 * 0.5, \"and\")", "scan: and, or and xor take integers and bool, not f32" },
+        { "scan($1, 0)", "scan: function is missing" },
+        { "scan($1, 0, 7)", "scan: a function such as (p, q) -> p + q is expected, not a number" },
+        { "scan($1, 0, (p, q) -> p + width($1) * p, axis=5)", "scan: axis=5 is above 3" },
+        { "scan($1, 0, (p, q) -> max(p, q), axis=-4)", "scan: axis=-4, but a has 3 axes: [13, 17, 3]" },
+        { "scan($1, 0, (p, q) -> max(p, q), exclusive=2)", "scan: exclusive must be true or false, not a number" },
+        { "recursive($1, [1 2 3 4], [0])", "recursive: feedforward has 4 numbers; at most 3 are possible" },
+        { "recursive($1, [1], [0 1 2])", "recursive: feedback has 3 numbers; at most 2 are possible" },
+        { "recursive($1, [1], [-1])", "recursive: feedback adds up to -1, which has no steady state; write start=zero" },
+        { "recursive(cast($1, i64), [1], [0])", "recursive: i64 is not offered; cast it to f64 or i32 first" },
+        { "recursive($1, [1])", "recursive: feedback is missing" },
+    };
+    picture p = picture_new(IMGPAR_U8, 13, 17, 3);
+    open_context();
+    imgpar_array *a = picture_array(ctx, &p);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        imgpar_array *r = imgpar_apply(ctx, rows[k].text, &a, 1);
+        ck_assert_msg(imgpar_array_status(r) != IMGPAR_OK, "%s is accepted", rows[k].text);
+        ck_assert_msg(strstr(imgpar_array_message(r), rows[k].message) != NULL, "%s: %s", rows[k].text, imgpar_array_message(r));
+        imgpar_array_release(r);
+    }
+    imgpar_array_release(a);
+    picture_free(&p);
+    close_context();
+}
+END_TEST
+
+START_TEST(a_graphs_text_can_be_read_again)
+{
+    static const char *const texts[] = {
+        "scan($1, 5, (p, q) -> max(p, q), axis=1, exclusive=true)", "scan($1, \"xor\", axis=2, reverse=true)",
+        "recursive($1, [0.5 0.25], [-0.5], axis=1, start=zero)",
+    };
+    picture p = picture_new(IMGPAR_I32, 13, 17, 3);
+    open_context();
+    picture_fill(&p, FILL_SMALL, 1);
+    imgpar_array *a = picture_array(ctx, &p);
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        imgpar_array *r = apply(texts[k], a);
+        char *text = NULL;
+        ck_assert_int_eq(imgpar_array_explain(r, "graph", &text), IMGPAR_OK);
+        same(texts[k], text, a);
+        imgpar_free(text);
+        imgpar_array_release(r);
+    }
+    imgpar_array_release(a);
+    picture_free(&p);
+    close_context();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("scan graphs");
+    TCase *c = tcase_create("scan graphs");
+    tcase_set_timeout(c, 300);
+    tcase_add_test(c, what_must_be_equal_is_equal);
+    tcase_add_test(c, a_scans_last_element_is_the_sum);
+    tcase_add_test(c, a_function_over_long_lines_is_the_operator);
+    tcase_add_test(c, maps_fuse_into_recurrences);
+    tcase_add_test(c, mistakes_are_told);
+    tcase_add_test(c, a_graphs_text_can_be_read_again);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
