@@ -114,7 +114,7 @@ static void check_interruption(const char *schedule, int64_t side)
     imgpar_context_release(ctx);
 }
 
-START_TEST(an_evaluation_on_the_device_is_stopped_by_poll) { check_interruption("auto", 2500); }
+START_TEST(an_evaluation_on_the_device_is_stopped_by_poll) { check_interruption("auto", 4500); }
 END_TEST
 START_TEST(an_evaluation_by_pixels_is_stopped_by_poll) { check_interruption("pixels", 2500); }
 END_TEST

@@ -124,7 +124,7 @@ IMGPAR_API size_t imgpar_near_names(const char *name, char *buf, size_t n)
     size_t used = strlen(buf);
     for (int i = 0; i < N_WORDS; i++) {
         const char *other = words[i].info.name;
-        if (ip_op_find(other) || !ip_is_near(name, other) || used + strlen(other) + 3 > n) continue;
+        if (imgpar_op_find(other) || !ip_is_near(name, other) || used + strlen(other) + 3 > n) continue;
         used += (size_t)snprintf(buf + used, n - used, "%s%s", used ? ", " : "", other);
     }
     return used;
