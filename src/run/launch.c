@@ -416,11 +416,34 @@ static void set_items_start(launching *l, int first)
 
 /*
  * Note [Batches]
- * With a poll callback the strips of a launch go out in batches: the first holds a strip for each
+ * With a poll callback the strips of a launch go out in batches, plane by plane: the first holds a strip for each
  * compute unit, and each next one grows or shrinks so as to take about BATCH_MS. A batch moves the
- * region's first row (or, where there is one row of strips, column) and the first item's number.
+ * region's first plane and row (or, where there is one row of strips, column) and the first item's number.
  */
-enum { BATCH_MS = 40 };
+enum { BATCH_MS = 40, BATCH_GROWTH = 4 };
+
+static int64_t next_batch(int64_t batch, double took_ms)
+{
+    double wanted = (double)batch * BATCH_MS / (took_ms > 0.1 ? took_ms : 0.1);
+    return clamp64((int64_t)wanted, 1, batch * BATCH_GROWTH);
+}
+
+/* Waits for the last batch and asks whether to go on; done is the launch's share that is over. */
+static imgpar_status poll_batch(const launching *l, double done, ip_error *err)
+{
+    const ip_poll *poll = &l->runner->poll;
+    imgpar_status st = ip_buffer_wait(l->bindings[l->kernel->outputs[0]->id].buffer, err);
+    if (!st && poll->stop(poll->user, 0.1 + 0.8 * done))
+        st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    return st;
+}
+
+static void set_region(launching *l, int index, int64_t value)
+{
+    int *cell = region_cell(l, index);
+    if (cell)
+        *cell = (int)value;
+}
 
 static imgpar_status launch_rows(launching *l, double *busy_ms, ip_error *err)
 {
@@ -429,29 +452,28 @@ static imgpar_status launch_rows(launching *l, double *busy_ms, ip_error *err)
     bool along_y = d->items_y > 1 || d->items_x <= 1;
     int total = along_y ? d->items_y : d->items_x;
     int units = (int)ip_device_facts_of(l->runner->device)->info.compute_units;
-    bool batched = l->runner->poll.stop != NULL && d->items_z == 1;
-    int batch = batched ? (units > 0 ? units * 2 : 2) : total;
-    int *start_cell = region_cell(l, along_y ? 2 : 4);
+    bool batched = l->runner->poll.stop != NULL;
+    int planes = batched ? d->items_z : 1;
+    int64_t batch = !batched ? total : units > 0 ? units : 1;
     int64_t start = along_y ? l->region->y0 : l->region->x0, step = along_y ? d->strip_rows : d->strip_columns;
     int per_strip = along_y ? d->items_x : 1;
-    for (int done = 0; done < total;) {
-        int n = total - done < batch ? total - done : batch;
-        if (start_cell)
-            *start_cell = (int)(start + done * step);
-        set_items_start(l, done * per_strip);
-        size_t global[3] = { (size_t)(along_y ? d->items_x : n), (size_t)(along_y ? n : d->items_y), (size_t)d->items_z };
-        double began = ip_now_ms();
-        imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
-        done += n;
-        if (!st && batched) {
-            st = ip_buffer_wait(l->bindings[l->kernel->outputs[0]->id].buffer, err);
-            if (!st && l->runner->poll.stop(l->runner->poll.user, 0.1 + 0.8 * done / total))
-                st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
-            double took = ip_now_ms() - began;
-            batch = took < BATCH_MS / 2 ? batch * 2 : took > BATCH_MS * 1.5 && batch > 1 ? batch / 2 : batch;
+    for (int z = 0; z < planes; z++) {
+        set_region(l, 0, l->region->z0 + z);
+        for (int done = 0; done < total;) {
+            int n = total - done < batch ? total - done : (int)batch;
+            set_region(l, along_y ? 2 : 4, start + done * step);
+            set_items_start(l, z * d->items_x * d->items_y + done * per_strip);
+            size_t global[3] = { (size_t)(along_y ? d->items_x : n), (size_t)(along_y ? n : d->items_y),
+                                 (size_t)(batched ? 1 : d->items_z) };
+            double began = ip_now_ms();
+            imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
+            done += n;
+            if (!st && batched)
+                st = poll_batch(l, (z + (double)done / total) / planes, err);
+            if (st)
+                return st;
+            batch = batched ? next_batch(batch, ip_now_ms() - began) : batch;
         }
-        if (st)
-            return st;
     }
     return IMGPAR_OK;
 }
@@ -460,26 +482,27 @@ static imgpar_status launch_pixels(launching *l, double *busy_ms, ip_error *err)
 {
     const ip_region *r = l->region;
     size_t side = ip_device_facts_of(l->runner->device)->local_size;
-    size_t columns = (size_t)(r->x1 - r->x0), rows = (size_t)(r->y1 - r->y0);
+    int64_t columns = r->x1 - r->x0, rows = r->y1 - r->y0;
     const size_t local[3] = { side, 1, 1 };
-    int64_t work = (int64_t)columns * (1 + ip_x_cost(l->plan->ir, l->kernel->outputs[0]->body)) * l->kernel->domain[3];
-    size_t batch = rows;
-    if (l->runner->poll.stop && work > 0 && r->z1 - r->z0 == 1)
-        batch = (size_t)clamp64(4 * STRIP_WORK / work, 1, (int64_t)rows);
-    int *y0 = region_cell(l, 2);
-    for (size_t done = 0; done < rows; done += batch) {
-        size_t n = rows - done < batch ? rows - done : batch;
-        const size_t global[3] = { (columns + side - 1) / side * side, n, (size_t)(r->z1 - r->z0) };
-        if (y0)
-            *y0 = (int)(r->y0 + (int64_t)done);
-        imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
-        if (!st && l->runner->poll.stop) {
-            st = ip_buffer_wait(l->bindings[l->kernel->outputs[0]->id].buffer, err);
-            if (!st && l->runner->poll.stop(l->runner->poll.user, 0.1 + 0.8 * (double)(done + n) / (double)rows))
-                st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    int64_t work = columns * (1 + ip_x_cost(l->plan->ir, l->kernel->outputs[0]->body)) * l->kernel->domain[3];
+    bool batched = l->runner->poll.stop != NULL;
+    int64_t planes = batched ? r->z1 - r->z0 : 1;
+    int64_t batch = batched && work > 0 ? clamp64(STRIP_WORK / work, 1, rows) : rows;
+    for (int64_t z = 0; z < planes; z++) {
+        set_region(l, 0, r->z0 + z);
+        for (int64_t done = 0; done < rows;) {
+            int64_t n = rows - done < batch ? rows - done : batch;
+            const size_t global[3] = { ((size_t)columns + side - 1) / side * side, (size_t)n, (size_t)(batched ? 1 : r->z1 - r->z0) };
+            set_region(l, 2, r->y0 + done);
+            double began = ip_now_ms();
+            imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
+            done += n;
+            if (!st && batched)
+                st = poll_batch(l, ((double)z + (double)done / (double)rows) / (double)planes, err);
+            if (st)
+                return st;
+            batch = batched ? next_batch(batch, ip_now_ms() - began) : batch;
         }
-        if (st)
-            return st;
     }
     return IMGPAR_OK;
 }
