@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-enum { COST = 12, MAX_SIZE = 1500 };
+enum { COST = 12, MAX_SIZE = 1500, FLAT_SIZE = 200 /* looked through once for every load */ };
 
 typedef struct inlining {
     ip_ir *ir;
@@ -30,6 +30,7 @@ typedef struct inlining {
     int *size;               /* by stage id: of its body, after inlining */
     ip_stage *reader;        /* the stage being rewritten */
     int reader_size;
+    bool reader_is_flat;
     int *read_around;        /* by stage id: 1 + the last reader that also looks at neighbours */
 } inlining;
 
@@ -94,6 +95,31 @@ static bool is_pointwise(ip_ir *ir, const ip_stage *p)
     return !has_neighbours;
 }
 
+/* Channels do not interact: one loop over x * channels + c could compute it. */
+static bool is_flat(const ip_expr *x, int64_t channels)
+{
+    if (x->op == IP_X_COORD)
+        return x->axis < 2;
+    if (!(x->uses & (IP_USES_X | IP_USES_C)))
+        return true;
+    if (x->op == IP_X_LOAD)
+        return x->source->dims[3] == channels && is_coord(x->arg[3], 3);
+    for (int k = 0; k < x->n_args; k++)
+        if (!is_flat(x->arg[k], channels))
+            return false;
+    return true;
+}
+
+/* Neighbours of interleaved channels are read quickly in a flat loop only: such a stage is not put into one that is not. */
+static bool loses_flat_loop(const inlining *in, const ip_stage *p)
+{
+    const ip_compile_options *o = in->options;
+    bool walks_rows = o->schedule == IP_SCHEDULE_ROWS || (o->schedule == IP_SCHEDULE_AUTO && o->is_cpu);
+    int64_t channels = p->dims[3];
+    return walks_rows && o->fuse && channels >= 2 && channels <= 4 && !in->reader_is_flat && in->size[p->id] <= FLAT_SIZE
+        && is_flat(p->body, channels) && !is_pointwise(in->ir, p);
+}
+
 static bool may_inline(inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
@@ -108,6 +134,8 @@ static bool may_inline(inlining *in, const ip_expr *load)
     if (in->n_readers[p->id] > 1 && in->size[p->id] > COST)
         return false;
     if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) /* its loops have no strips to keep neighbours in */
+        return false;
+    if (loses_flat_loop(in, p))
         return false;
     if (reads_own_place(load, in->reader))
         return true;
@@ -245,6 +273,7 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
                 continue;
             in.reader = s;
             in.reader_size = ip_x_size(ir, s->body);
+            in.reader_is_flat = is_flat(s->body, domain_of(s)[3]);
             ip_stage_each_load(ir, s, note_reading_around, &in);
             s->body = ip_x_map(ir, s->body, replace_load, &in);
             if (s->kind == IP_STAGE_SCAN)
