@@ -502,25 +502,17 @@ const char *ip_emit_value(ip_emit *e, ip_expr *x)
     return name;
 }
 
-static void declare_uniform(ip_emit *e, ip_expr *x, unsigned char *seen)
+static bool declare_uniform(ip_expr *x, void *user)
 {
     bool is_leaf = x->op == IP_X_CONST || x->op == IP_X_COORD || x->op == IP_X_TAP || x->op == IP_X_ACC;
-    if (is_leaf || seen[x->id])
-        return;
-    seen[x->id] = 1;
-    if (!x->uses) {
-        ip_emit_value(e, x);
-        return;
-    }
-    for (int k = 0; k < x->n_args; k++)
-        declare_uniform(e, x->arg[k], seen);
+    if (!is_leaf && !x->uses)
+        ip_emit_value(user, x);
+    return x->uses != 0;
 }
 
 void ip_emit_uniforms(ip_emit *e, ip_expr *root)
 {
-    unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
-    if (seen)
-        declare_uniform(e, root, seen);
+    ip_x_descend(e->ir, root, declare_uniform, e);
 }
 
 void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value)

@@ -50,28 +50,20 @@ static bool flat_value(ip_emit *e, const ip_stage *stage, ip_expr *x)
 
 typedef struct flat_check { ip_emit *e; const ip_stage *stage; bool ok; } flat_check;
 
-/* Visits values but not the indices of loads. */
-static void check_flat(flat_check *f, ip_expr *x, unsigned char *seen)
+/* Values, not the indices of loads. */
+static bool check_flat(ip_expr *x, void *user)
 {
-    if (!f->ok || seen[x->id])
-        return;
-    seen[x->id] = 1;
-    f->ok = flat_value(f->e, f->stage, x);
-    if (x->op == IP_X_LOAD)
-        return;
-    for (int k = 0; k < x->n_args; k++)
-        check_flat(f, x->arg[k], seen);
+    flat_check *f = user;
+    f->ok = f->ok && flat_value(f->e, f->stage, x);
+    return f->ok && x->op != IP_X_LOAD;
 }
 
 bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body)
 {
     if (e->channels == 1)
         return false; /* the same loop, with x to hand */
-    unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
-    if (!seen)
-        return false;
     flat_check f = { e, stage, true };
-    check_flat(&f, body, seen);
+    ip_x_descend(e->ir, body, check_flat, &f);
     return f.ok;
 }
 

@@ -212,23 +212,34 @@ static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
  * row; along a row the sum is carried from column to column. The element that leaves lies one before the window, so
  * one more of the source is kept.
  */
-static bool moves_with_tap(ip_ir *ir, ip_expr *x, int axis)
+typedef struct tap_check { ip_ir *ir; int axis; bool moves; } tap_check;
+
+static bool load_moves_with_tap(ip_ir *ir, const ip_expr *load, int axis)
 {
-    if (x->op == IP_X_TAP || (x->op == IP_X_COORD && x->axis == axis) || x->op == IP_X_WINDOW)
+    ip_index index = ip_x_classify(ir, load->arg[axis]);
+    if (load->source->kind == IP_STAGE_TABLE || index.kind != IP_INDEX_UNIT || index.axis != axis || !index.uses_tap)
         return false;
-    if (x->op == IP_X_LOAD) {
-        ip_index index = ip_x_classify(ir, x->arg[axis]);
-        if (x->source->kind == IP_STAGE_TABLE || index.kind != IP_INDEX_UNIT || index.axis != axis || !index.uses_tap)
-            return false;
-        for (int k = 0; k < x->n_args; k++)
-            if (k != axis && x->arg[k]->uses & (IP_USES_TAP | 1 << axis))
-                return false;
-        return true;
-    }
-    for (int k = 0; k < x->n_args; k++)
-        if (!moves_with_tap(ir, x->arg[k], axis))
+    for (int k = 0; k < load->n_args; k++)
+        if (k != axis && load->arg[k]->uses & (IP_USES_TAP | 1 << axis))
             return false;
     return true;
+}
+
+static bool check_moving(ip_expr *x, void *user)
+{
+    tap_check *t = user;
+    if (x->op == IP_X_TAP || (x->op == IP_X_COORD && x->axis == t->axis) || x->op == IP_X_WINDOW)
+        t->moves = false;
+    else if (x->op == IP_X_LOAD)
+        t->moves = t->moves && load_moves_with_tap(t->ir, x, t->axis);
+    return t->moves && x->op != IP_X_LOAD;
+}
+
+static bool moves_with_tap(ip_ir *ir, ip_expr *x, int axis)
+{
+    tap_check t = { ir, axis, true };
+    ip_x_descend(ir, x, check_moving, &t);
+    return t.moves;
 }
 
 typedef struct finding { ip_ir *ir; ip_placed *p; bool all; } finding;

@@ -375,6 +375,28 @@ void ip_x_walk(ip_ir *ir, ip_expr *root, void (*fn)(ip_expr *x, void *user), voi
     ip_free(seen);
 }
 
+static void descend_one(ip_expr *x, unsigned char *seen, bool (*fn)(ip_expr *, void *), void *user)
+{
+    if (seen[x->id])
+        return;
+    seen[x->id] = 1;
+    if (!fn(x, user))
+        return;
+    for (int k = 0; k < x->n_args; k++)
+        descend_one(x->arg[k], seen, fn, user);
+}
+
+void ip_x_descend(ip_ir *ir, ip_expr *root, bool (*fn)(ip_expr *x, void *user), void *user)
+{
+    unsigned char *seen = ip_zalloc(ir->n_exprs + 1);
+    if (!seen) {
+        ir->failed = true;
+        return;
+    }
+    descend_one(root, seen, fn, user);
+    ip_free(seen);
+}
+
 static void count_op(ip_expr *x, void *user)
 {
     if (x->op > IP_X_ACC && !(x->op == IP_X_CAST))

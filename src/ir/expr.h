@@ -140,6 +140,8 @@ typedef ip_expr *(*ip_x_map_fn)(ip_ir *ir, ip_expr *x, void *user);
 ip_expr *ip_x_map(ip_ir *ir, ip_expr *root, ip_x_map_fn fn, void *user);
 /* Calls fn once for every distinct expression below root, arguments first. */
 void ip_x_walk(ip_ir *ir, ip_expr *root, void (*fn)(ip_expr *x, void *user), void *user);
+/* From root downwards, every distinct expression once: fn says whether to go on to its arguments. */
+void ip_x_descend(ip_ir *ir, ip_expr *root, bool (*fn)(ip_expr *x, void *user), void *user);
 /* A copy of x with other arguments (folded as the builders do). */
 ip_expr *ip_x_with_args(ip_ir *ir, const ip_expr *x, ip_expr *const *args);
 /* Number of distinct expressions below root that compute something. */
