@@ -44,6 +44,8 @@
 extern "C" {
 #endif
 
+/* ---- errors -------------------------------------------------------------------- */
+
 /* Why the last call of this thread that failed did so. Borrowed until the thread's next call that fails; "" before
  * the first. */
 IMGPAR_API const char *imgpar_cl_message(void);
@@ -59,11 +61,11 @@ typedef struct imgpar_cl_platform {
 /* Lists the platforms. *out is a new list for imgpar_free(), which frees its texts too; none: *n is 0, IMGPAR_OK. */
 IMGPAR_API imgpar_status imgpar_cl_platform_list(imgpar_cl_platform **out, size_t *n);
 
-/* Lists the usable devices of a kind, "cpu", "gpu" or "accelerator", or of all kinds (NULL), best first. *out is a new
+/* Lists the usable devices, best first: of a kind ("cpu", "gpu", "accelerator"), or of all (NULL). *out is a new
  * list for imgpar_device_list_release(). An unknown kind is IMGPAR_E_ARGUMENT. */
 IMGPAR_API imgpar_status imgpar_cl_device_list(const char *kind, imgpar_device **out, size_t *n);
 
-/* What a person wants to know of a device, in a few lines, into the n bytes of buf with a terminator. Returns the length
+/* A device in a few lines of text. It goes into the n bytes of buf with a terminator. Returns the length
  * of the whole text, as snprintf() does. */
 IMGPAR_API size_t imgpar_cl_device_summary(const imgpar_device *device, char *buf, size_t n);
 
@@ -95,10 +97,10 @@ typedef struct imgpar_cl_queue_options {
 IMGPAR_API imgpar_status imgpar_cl_queue_new(imgpar_context *ctx, const imgpar_cl_queue_options *options,
                                              imgpar_cl_queue **out);
 IMGPAR_API imgpar_cl_queue *imgpar_cl_queue_retain(imgpar_cl_queue *queue);
-/* The last release waits until all commands are over. */
+/* NULL is legal. The last release waits until all commands are over. */
 IMGPAR_API void imgpar_cl_queue_release(imgpar_cl_queue *queue);
 
-/* Waits until all commands of the queue are over and delivers what kernels printed. Returns the failure of the first
+/* Waits until all commands of the queue are over; then what kernels printed is delivered. Returns the failure of the first
  * command that failed since the last call; IMGPAR_E_CHECK where a check in a kernel failed. */
 IMGPAR_API imgpar_status imgpar_cl_finish(imgpar_cl_queue *queue);
 
@@ -112,7 +114,7 @@ typedef struct imgpar_cl_order {
 /* IMGPAR_CL_ORDER(.event = &done) */
 #define IMGPAR_CL_ORDER(...) (&(imgpar_cl_order){ .struct_size = sizeof(imgpar_cl_order), __VA_ARGS__ })
 
-/* Runs task(user) on a thread of the driver when the commands before it in the queue are over, and later ones after it; in
+/* Runs task(user) on the host in its turn: on a thread of the driver when the commands before it in the queue are over, and later ones after it; in
  * a queue that runs out of order, when order->after is over. task must not call functions of the library. Where it
  * returns anything but IMGPAR_OK the command failed, and the commands that wait for it are not run. */
 IMGPAR_API imgpar_status imgpar_cl_host_task(imgpar_cl_queue *queue, imgpar_status (*task)(void *user), void *user,
@@ -134,7 +136,7 @@ typedef struct imgpar_cl_times {
     size_t struct_size;
     uint64_t queued_ns, submitted_ns, started_ns, ended_ns;
 } imgpar_cl_times;
-/* Waits for the command, then fills *out, whose struct_size is set by the caller. */
+/* When a command ran. Waits for it, then fills *out, whose struct_size is set by the caller. */
 IMGPAR_API imgpar_status imgpar_cl_event_times(imgpar_cl_event *event, imgpar_cl_times *out);
 
 /* The commands of a queue that have one name: a kernel's, or "write", "read", "copy", "fill", "map", "unmap", "task". */
@@ -144,7 +146,8 @@ typedef struct imgpar_cl_profile_row {
     double total_ms, least_ms, most_ms; /* on the device */
     uint64_t bytes;                     /* moved; of kernels 0 */
 } imgpar_cl_profile_row;
-/* Waits until all commands are over, then gives one row a name in the order of their first use. *rows is a new list for
+/* The commands of a queue by name, with their times: one row a name in the order of their first use. Waits until all
+ * commands are over. *rows is a new list for
  * imgpar_free(). */
 IMGPAR_API imgpar_status imgpar_cl_profile(imgpar_cl_queue *queue, imgpar_cl_profile_row **rows, size_t *n);
 /* The same as a table to be printed; *out is new, for imgpar_free(). */
@@ -206,7 +209,7 @@ IMGPAR_API imgpar_status imgpar_cl_buffer_wrap(imgpar_context *ctx, imgpar_cl_ac
 IMGPAR_API imgpar_status imgpar_cl_buffer_part(imgpar_cl_buffer *buffer, size_t offset_bytes, const imgpar_cl_layout *layout,
                                                imgpar_cl_buffer **out);
 IMGPAR_API imgpar_cl_buffer *imgpar_cl_buffer_retain(imgpar_cl_buffer *buffer);
-/* Commands that use the buffer need no reference to it. */
+/* NULL is legal. Commands that use the buffer need no reference to it. */
 IMGPAR_API void imgpar_cl_buffer_release(imgpar_cl_buffer *buffer);
 
 typedef struct imgpar_cl_buffer_info {
@@ -218,7 +221,7 @@ typedef struct imgpar_cl_buffer_info {
     int is_shared;           /* memory of the user that the device uses where it stands */
     int is_constant;         /* an array's value: it cannot be written any more */
 } imgpar_cl_buffer_info;
-/* Fills *out, whose struct_size is set by the caller. */
+/* What a buffer is. Fills *out, whose struct_size is set by the caller. */
 IMGPAR_API imgpar_status imgpar_cl_buffer_get_info(const imgpar_cl_buffer *buffer, imgpar_cl_buffer_info *out);
 
 /* ---- commands on buffers ---------------------------------------------------------- */
@@ -235,22 +238,23 @@ typedef struct imgpar_cl_region {
 /* IMGPAR_CL_REGION(.offset = { 10 }, .extent = { 100 }) */
 #define IMGPAR_CL_REGION(...) (&(imgpar_cl_region){ .struct_size = sizeof(imgpar_cl_region), __VA_ARGS__ })
 
-/* Copies from the host, to the host, from buffer to buffer (regions of one extent; those of one buffer must not
- * overlap). src and dst are used until the command is over. */
+/* Copies host memory into a region of a buffer. src is used until the command is over. */
 IMGPAR_API imgpar_status imgpar_cl_write(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer, const imgpar_cl_region *region,
                                          const void *src, const imgpar_cl_order *order);
+/* Copies a region of a buffer to host memory. dst is used until the command is over. */
 IMGPAR_API imgpar_status imgpar_cl_read(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer, const imgpar_cl_region *region,
                                         void *dst, const imgpar_cl_order *order);
+/* Copies between buffers. Both regions have one extent in bytes; those of one buffer must not overlap. */
 IMGPAR_API imgpar_status imgpar_cl_copy(imgpar_cl_queue *queue, imgpar_cl_buffer *from, const imgpar_cl_region *from_region,
                                         imgpar_cl_buffer *to, const imgpar_cl_region *to_region, const imgpar_cl_order *order);
-/* Sets every element of the region to the element_bytes bytes at element, which are copied. */
+/* Sets every element of a region. Of what, is told by the element_bytes bytes at element, which are copied. */
 IMGPAR_API imgpar_status imgpar_cl_fill(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer, const imgpar_cl_region *region,
                                         const void *element, const imgpar_cl_order *order);
 
-/* Gives the buffer's memory to the host at *memory, laid out as the buffer is; waits until it may be used. writes 0: to
+/* Gives a buffer's memory to the host at *memory. It is laid out as the buffer is; waits until it may be used. writes 0: to
  * be read only. Other commands on the buffer before imgpar_cl_unmap() are refused. Of a shared buffer nothing is copied. */
 IMGPAR_API imgpar_status imgpar_cl_map(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer, int writes, void **memory);
-/* Gives it back to the device. */
+/* Gives it back to the device. What the host wrote there is the buffer's. */
 IMGPAR_API imgpar_status imgpar_cl_unmap(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer, const imgpar_cl_order *order);
 
 /* ---- modules and kernels ------------------------------------------------------------ */
@@ -274,7 +278,7 @@ typedef struct imgpar_cl_source {
     const char *options;          /* of the device's compiler: "-cl-mad-enable"; NULL: none */
 } imgpar_cl_source;
 
-/* Compiles a module; where the context compiled the same before, that is taken. IMGPAR_E_COMPILE with the compiler's words
+/* Compiles a module. Where the context compiled the same before, that is taken. IMGPAR_E_COMPILE with the compiler's words
  * in the message. */
 IMGPAR_API imgpar_status imgpar_cl_module_new(imgpar_context *ctx, const imgpar_cl_source *source, imgpar_cl_module **out);
 /* The same of a single text. */
@@ -298,7 +302,7 @@ typedef struct imgpar_cl_kernel_info {
     uint64_t local_bytes;     /* of local memory, arguments not counted */
     uint64_t private_bytes;   /* a work-item */
 } imgpar_cl_kernel_info;
-/* Fills *out, whose struct_size is set by the caller. */
+/* What a kernel needs and may have. Fills *out, whose struct_size is set by the caller. */
 IMGPAR_API imgpar_status imgpar_cl_kernel_get_info(const imgpar_cl_kernel *kernel, imgpar_cl_kernel_info *out);
 
 /* ---- launching ------------------------------------------------------------------------ */
@@ -346,19 +350,20 @@ static inline imgpar_cl_arg imgpar_cl_arg_real(double value)
     imgpar_cl_arg a = { IMGPAR_CL_ARG_REAL, 0, NULL, 0, value };
     return a;
 }
-/* Of imgpar_cl_apply() only: the elements of its inputs[k], for a pointer to const; and of its result. */
+/* The elements of inputs[k], for a pointer to const. Of imgpar_cl_apply() only, as the next. */
 static inline imgpar_cl_arg imgpar_cl_arg_input(size_t k)
 {
     imgpar_cl_arg a = { IMGPAR_CL_ARG_INPUT, 0, NULL, (int64_t)k, 0 };
     return a;
 }
+/* The elements of the result, for a pointer that is written. */
 static inline imgpar_cl_arg imgpar_cl_arg_result(void)
 {
     imgpar_cl_arg a = { IMGPAR_CL_ARG_RESULT, 0, NULL, 0, 0 };
     return a;
 }
 
-/* The arguments of a launch in the kernel's order, and their number: IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(a), ...). */
+/* IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(a), ...): the arguments of a launch in the kernel's order, and their number. */
 #define IMGPAR_CL_ARGS(...)                                                                                               \
     ((imgpar_cl_arg[]){ __VA_ARGS__ }), (sizeof((imgpar_cl_arg[]){ __VA_ARGS__ }) / sizeof(imgpar_cl_arg))
 
@@ -373,7 +378,7 @@ typedef struct imgpar_cl_work {
 #define IMGPAR_CL_WORK(...) (&(imgpar_cl_work){ .struct_size = sizeof(imgpar_cl_work), __VA_ARGS__ })
 
 /*
- * Divides elements[0] x [1] x [2] (x first; 0 is 1) among work-items that compute per_item[] elements each along x, y and z;
+ * Divides elements among work-items. There are elements[0] x [1] x [2] of them (x first; 0 is 1), and a work-item computes per_item[] of them along x, y and z;
  * where per_item[0] is 0 the library chooses: per_item gets 1 on a GPU, and on a CPU, which likes long loops, rows that keep
  * every core busy a few times. *work gets groups for this kernel and device and enough work-items for all elements, rounded up to whole
  * groups: the kernel tells the last ones by the extents.
@@ -410,18 +415,17 @@ typedef struct imgpar_cl_node {
 #define IMGPAR_CL_MAX_INPUTS 4
 
 /*
- * A new array, computed by a kernel when it is asked for: it runs between the kernels of the graph, what it reads and
+ * A new array that a kernel computes when it is asked for. It runs between the kernels of the graph, what it reads and
  * makes stays on the device. It is not fused with its neighbours. Never NULL; errors as those of any operation, checks as those of
  * imgpar_cl_launch().
  */
 IMGPAR_API imgpar_array *imgpar_cl_apply(imgpar_context *ctx, const imgpar_cl_node *node);
 
-/* A new array whose elements are those of a buffer without padding, without a copy. From then on nothing may write the
- * buffer. Never NULL. */
+/* A buffer without padding as a new array, without a copy. From then on nothing may write the buffer. Never NULL. */
 IMGPAR_API imgpar_array *imgpar_cl_array(imgpar_cl_buffer *buffer, imgpar_dtype dtype, int rank, const int64_t *shape);
 
-/* Computes an array and gives its elements as a new buffer with access IMGPAR_CL_IN, a vector, without a copy where they are on the device. It cannot
- * be written. The failure of the array is returned. */
+/* Computes an array and gives its elements as a new buffer. It has access IMGPAR_CL_IN and is a vector; nothing is copied where
+ * they are on the device, so it cannot be written. The failure of the array is returned. */
 IMGPAR_API imgpar_status imgpar_cl_buffer_of(imgpar_array *array, imgpar_cl_buffer **out);
 
 /* ---- what is alive ------------------------------------------------------------------------ */
@@ -431,7 +435,7 @@ typedef struct imgpar_cl_counts {
     size_t struct_size;
     uint64_t queues, events, buffers, modules, kernels;
 } imgpar_cl_counts;
-/* Fills *out, whose struct_size is set by the caller. */
+/* How many objects of each kind are alive. Fills *out, whose struct_size is set by the caller. */
 IMGPAR_API imgpar_status imgpar_cl_count(const imgpar_context *ctx, imgpar_cl_counts *out);
 
 #ifdef __cplusplus
