@@ -213,10 +213,11 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx)
     ip_compile_options options = { .dump = ctx->dump };
     pthread_mutex_lock(&ctx->lock);
     options.fuse = ctx->fuse;
+    options.checks = ctx->checks;
     options.schedule = ctx->schedule;
     pthread_mutex_unlock(&ctx->lock);
     options.is_cpu = !ctx->device || ip_device_facts_of(ctx->device)->kind == IP_DEVICE_CPU;
-    options.pragmas = options.is_cpu;
+    options.pragmas = options.is_cpu && !options.checks; /* what checks does not vectorise */
     return options;
 }
 
