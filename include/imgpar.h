@@ -169,8 +169,9 @@ IMGPAR_API const imgpar_device *imgpar_context_device(const imgpar_context *ctx)
 
 /*
  * Settings of a context, as text: "schedule" (auto rows tiles texture pixels
- * ref), "fuse" (0 or 1), "check" (0 or 1: kernels compare
- * every index with its memory and fail, IMGPAR_E_CHECK, where they store a float that is not finite; slow), "max_pixels" (limit on decoded pixels), "mem_limit"
+ * ref), "fuse" (0 or 1), "check" (0 or 1: checked mode, slow: a kernel that
+ * reads or writes outside of its memory, or stores a float that is not finite,
+ * is IMGPAR_E_CHECK), "max_pixels" (limit on decoded pixels), "mem_limit"
  * (device bytes, suffixes K M G). They start from the IMGPAR_* variables of
  * the environment. Returns IMGPAR_E_ARGUMENT for an unknown name or bad value.
  */
