@@ -357,6 +357,8 @@ static const char *column(ip_emit *e, const ip_expr *load, const char **inside)
     int channels = (int)s->dims[3];
     if (e->flat) {
         ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
+        if (!rest) /* memory ran out: the text will not be used */
+            return e->flat;
         if (rest->op == IP_X_CONST)
             return rest->i == 0 ? e->flat : ip_text(e->ir, "%s + (%lld)", e->flat, (long long)rest->i * channels);
         return ip_text(e->ir, "%s + %s * %d", e->flat, ip_emit_value(e, rest), channels);
