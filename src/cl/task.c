@@ -47,6 +47,7 @@ static imgpar_status enqueue(imgpar_cl_queue *q, const ip_waits *waits, running 
         return ip_cl_fail(err, code, "clEnqueueMarkerWithWaitList", "task");
     code = IP_CL(clSetEventCallback(marker, CL_COMPLETE, run, r));
     clReleaseEvent(marker);
+    clFlush(q->queue); /* apart from what comes next: rusticl tells the end of all that is flushed at once, and that waits for us */
     return code ? ip_cl_fail(err, code, "clSetEventCallback", "task") : IMGPAR_OK;
 }
 
