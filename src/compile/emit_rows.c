@@ -64,7 +64,7 @@ bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body)
         return false; /* the same loop, with x to hand */
     flat_check f = { e, stage, true };
     ip_x_descend(e->ir, body, check_flat, &f);
-    return f.ok;
+    return f.ok && !e->ir->failed;
 }
 
 static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)

@@ -116,7 +116,7 @@ static bool is_flat(ip_ir *ir, ip_expr *body, int64_t channels)
 {
     flat_check f = { channels, true };
     ip_x_descend(ir, body, check_flat, &f);
-    return f.is_flat;
+    return f.is_flat && !ir->failed;
 }
 
 /* Neighbours of interleaved channels are read quickly in a flat loop only: such a stage is not put into one that is not. */

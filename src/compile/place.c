@@ -239,7 +239,7 @@ static bool moves_with_tap(ip_ir *ir, ip_expr *x, int axis)
 {
     tap_check t = { ir, axis, true };
     ip_x_descend(ir, x, check_moving, &t);
-    return t.moves;
+    return t.moves && !ir->failed;
 }
 
 typedef struct finding { ip_ir *ir; ip_placed *p; bool all; } finding;
