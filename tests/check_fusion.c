@@ -285,7 +285,18 @@ START_TEST(a_kept_value_is_read_and_not_computed_again)
 }
 END_TEST
 
-/* ---- sums carried along ------------------------------------------------------------------------ */
+/* ---- forms of loops ---------------------------------------------------------------------------- */
+
+static void check_as_reference(bench *b, const char *text)
+{
+    imgpar_array *made = make(b, text), *ref = make(b, text);
+    ck_assert_int_eq(imgpar_array_eval(made, NULL), IMGPAR_OK);
+    set(b, "schedule", "ref");
+    expect_same(made, ref, text);
+    set(b, "schedule", "auto");
+    imgpar_array_release(made);
+    imgpar_array_release(ref);
+}
 
 START_TEST(running_sums_are_the_sums)
 {
@@ -299,16 +310,67 @@ START_TEST(running_sums_are_the_sums)
     set_up(&b);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         add_images(&b, IMGPAR_U8, sizes[s][0], sizes[s][1], sizes[s][2]);
-        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
-            imgpar_array *rows = make(&b, texts[k]), *ref = make(&b, texts[k]);
-            ck_assert_int_eq(imgpar_array_eval(rows, NULL), IMGPAR_OK);
-            set(&b, "schedule", "ref");
-            expect_same(rows, ref, texts[k]);
-            set(&b, "schedule", "auto");
-            imgpar_array_release(rows);
-            imgpar_array_release(ref);
-        }
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            check_as_reference(&b, texts[k]);
     }
+    tear_down(&b);
+}
+END_TEST
+
+START_TEST(what_channels_share_is_spread)
+{
+    static const char *const texts[] = {
+        "overlay($1, $2, circle($1, radius=9))", "overlay(boxblur($1), invert($2), gray($3))",
+        "overlay(cast($1, i16) - 100, cast($2, i16), threshold(gray($3), 90))",
+        "select(gray($1) > 100 && x > 5, $1, $2)", "absdiff($1, boxblur(gray($2), 5))", "$1 * x + y * 0.5",
+        "cast($1, f32) * (1 - x / 50) + gray($2) * c", "$1[1, 2] * (x div 7) + $2[0, -1] * cast(y, i32)",
+        "sum($1 * (gray($2) > 77))", "select(x > 20, 3, 8) * $1 + select(x > 20, 0, $2) + select(x > 20, $3, 0)",
+    };
+    static const int64_t sizes[][3] = { { 61, 47, 3 }, { 83, 700, 3 }, { 13, 5, 3 } };
+    bench b;
+    set_up(&b);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        add_images(&b, IMGPAR_U8, sizes[s][0], sizes[s][1], sizes[s][2]);
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            check_as_reference(&b, texts[k]);
+    }
+    if (b.is_cpu) {
+        char *text;
+        imgpar_array *a = make(&b, texts[0]);
+        ck_assert_int_eq(imgpar_explain(&a, 1, "cl", &text), IMGPAR_OK);
+        ck_assert_msg(strstr(text, "the same for each channel"), "nothing is spread:\n%s", text);
+        imgpar_free(text);
+        imgpar_array_release(a);
+    }
+    tear_down(&b);
+}
+END_TEST
+
+START_TEST(a_mask_of_two_values_is_a_choice)
+{
+    bench b;
+    set_up(&b);
+    imgpar_array *mask = make(&b, "overlay($1, $2, circle($1, radius=9))");
+    char *text;
+    ck_assert_int_eq(imgpar_explain(&mask, 1, "cl", &text), IMGPAR_OK);
+    ck_assert_msg(!strstr(text, "/ 255"), "weights of 0 and 255 are multiplied with:\n%s", text);
+    imgpar_free(text);
+    imgpar_array_release(mask);
+    tear_down(&b);
+}
+END_TEST
+
+/* Each link doubles the paths through the expression, not the expression. */
+START_TEST(shared_parts_are_looked_at_once)
+{
+    static char text[4096] = "v0 = cast($1, i32)\n";
+    bench b;
+    set_up(&b);
+    size_t at = strlen(text);
+    for (int k = 1; k <= 60; k++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "v%d = (v%d ^ (v%d div 3)) + %d\n", k, k - 1, k - 1, k);
+    snprintf(text + at, sizeof text - at, "select(gray($2) > 9, boxblur(cast(v60, u8), 9), $3)");
+    check_as_reference(&b, text);
     tear_down(&b);
 }
 END_TEST
@@ -468,6 +530,9 @@ int main(void)
     tcase_add_test(c, several_results_share_their_work);
     tcase_add_test(c, results_of_one_source_are_made_in_one_pass);
     tcase_add_test(c, running_sums_are_the_sums);
+    tcase_add_test(c, what_channels_share_is_spread);
+    tcase_add_test(c, a_mask_of_two_values_is_a_choice);
+    tcase_add_test(c, shared_parts_are_looked_at_once);
     tcase_add_test(c, a_kept_value_is_read_and_not_computed_again);
     tcase_add_test(c, a_parameter_may_be_computed_on_the_device);
     tcase_add_test(c, values_and_sizes_need_no_new_program);

@@ -449,6 +449,41 @@ static const char *window_inline(ip_emit *e, const ip_expr *x)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
+static const char *leaf_text(ip_emit *e, ip_expr *x)
+{
+    switch (x->op) {
+    case IP_X_CONST: return number_text(e, x);
+    case IP_X_COORD: return e->coord[x->axis] ? e->coord[x->axis] : "0";
+    case IP_X_TAP: return x->axis == 0 ? e->tap_y : e->tap_x;
+    case IP_X_ACC: return e->acc[x->axis];
+    case IP_X_PARAM: return ip_emit_slot(e, IP_SLOT_PARAM, 0, NULL, x);
+    default: return name_of(e, x);
+    }
+}
+
+static const char *operation(ip_emit *e, ip_expr *x);
+
+static const char *declared(ip_emit *e, ip_expr *x, const char *text)
+{
+    const char *name = ip_text(e->ir, "v%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), name, text);
+    ip_emit_name(e, x, name);
+    return name;
+}
+
+/* A variable: a load or a call within an arm of ?: would make a branch of it, and the loop would not vectorise. */
+static const char *variable(ip_emit *e, ip_expr *x)
+{
+    const char *leaf = leaf_text(e, x);
+    return leaf ? leaf : declared(e, x, operation(e, x));
+}
+
+/* Written with ?:, or more than once. */
+static bool is_chosen(const ip_expr *x)
+{
+    return x->op == IP_X_SELECT || ((x->op == IP_X_MIN || x->op == IP_X_MAX) && is_float(x)) || (x->op == IP_X_ABS && !is_float(x));
+}
+
 static const char *operation(ip_emit *e, ip_expr *x)
 {
     if (x->op == IP_X_LOAD)
@@ -457,7 +492,7 @@ static const char *operation(ip_emit *e, ip_expr *x)
         return window_inline(e, x);
     const char *arg[IP_X_MAX_ARGS] = { "", "", "", "", "" };
     for (int k = 0; k < x->n_args; k++)
-        arg[k] = ip_emit_value(e, x->arg[k]);
+        arg[k] = is_chosen(x) ? variable(e, x->arg[k]) : ip_emit_value(e, x->arg[k]);
     switch (x->op) {
     case IP_X_ADD: return arithmetic(e, x, arg, '+');
     case IP_X_SUB: return arithmetic(e, x, arg, '-');
@@ -478,28 +513,11 @@ static const char *operation(ip_emit *e, ip_expr *x)
 
 const char *ip_emit_value(ip_emit *e, ip_expr *x)
 {
-    const char *name = name_of(e, x);
-    if (name)
-        return name;
-    switch (x->op) {
-    case IP_X_CONST: return number_text(e, x);
-    case IP_X_COORD: return e->coord[x->axis] ? e->coord[x->axis] : "0";
-    case IP_X_TAP: return x->axis == 0 ? e->tap_y : e->tap_x;
-    case IP_X_ACC: return e->acc[x->axis];
-    case IP_X_PARAM: {
-        const char *p = ip_emit_slot(e, IP_SLOT_PARAM, 0, NULL, x);
-        return p;
-    }
-    default: break;
-    }
+    const char *leaf = leaf_text(e, x);
+    if (leaf)
+        return leaf;
     const char *text = operation(e, x);
-    /* Depends on ACC: never kept, since the accumulator changes. */
-    if (used_once(e, x) && strlen(text) < 80)
-        return text;
-    name = ip_text(e->ir, "v%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), name, text);
-    ip_emit_name(e, x, name);
-    return name;
+    return used_once(e, x) && strlen(text) < 80 ? text : declared(e, x, text);
 }
 
 static bool declare_uniform(ip_expr *x, void *user)

@@ -95,38 +95,14 @@ static bool is_pointwise(ip_ir *ir, const ip_stage *p)
     return !has_neighbours;
 }
 
-typedef struct flat_check { int64_t channels; bool is_flat; } flat_check;
-
-static bool check_flat(ip_expr *x, void *user)
-{
-    flat_check *f = user;
-    if (!f->is_flat || !(x->uses & (IP_USES_X | IP_USES_C)))
-        return false;
-    if (x->op == IP_X_COORD)
-        f->is_flat = false;
-    else if (x->op == IP_X_LOAD)
-        f->is_flat = x->source->dims[3] == f->channels && is_coord(x->arg[3], 3);
-    else
-        return true;
-    return false;
-}
-
-/* Channels do not interact: one loop over x * channels + c could compute it. */
-static bool is_flat(ip_ir *ir, ip_expr *body, int64_t channels)
-{
-    flat_check f = { channels, true };
-    ip_x_descend(ir, body, check_flat, &f);
-    return f.is_flat && !ir->failed;
-}
-
 /* Neighbours of interleaved channels are read quickly in a flat loop only: such a stage is not put into one that is not. */
 static bool loses_flat_loop(const inlining *in, const ip_stage *p)
 {
     const ip_compile_options *o = in->options;
     bool walks_rows = o->schedule == IP_SCHEDULE_ROWS || (o->schedule == IP_SCHEDULE_AUTO && o->is_cpu);
-    int64_t channels = p->dims[3];
-    return walks_rows && o->fuse && channels >= 2 && channels <= 4 && !in->reader_is_flat && in->size[p->id] <= FLAT_SIZE
-        && is_flat(in->ir, p->body, channels) && !is_pointwise(in->ir, p);
+    ip_spread spread;
+    return walks_rows && o->fuse && !in->reader_is_flat && in->size[p->id] <= FLAT_SIZE
+        && ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !is_pointwise(in->ir, p);
 }
 
 static bool may_inline(inlining *in, const ip_expr *load)
@@ -282,7 +258,7 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
                 continue;
             in.reader = s;
             in.reader_size = ip_x_size(ir, s->body);
-            in.reader_is_flat = is_flat(ir, s->body, domain_of(s)[3]);
+            in.reader_is_flat = ip_find_spread(ir, s->body, domain_of(s)[3], &(ip_spread){ .n = 0 });
             ip_stage_each_load(ir, s, note_reading_around, &in);
             s->body = ip_x_map(ir, s->body, replace_load, &in);
             if (s->kind == IP_STAGE_SCAN)

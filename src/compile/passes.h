@@ -24,6 +24,15 @@ void ip_emit_opaque(ip_plan *plan, ip_kernel *kernel);
 /* Every load of a MAP, REDUCE or HISTOGRAM stage's expressions. */
 void ip_stage_each_load(ip_ir *ir, const ip_stage *stage, void (*fn)(ip_expr *load, void *user), void *user);
 bool ip_stage_computes(const ip_stage *stage); /* MAP, REDUCE, HISTOGRAM */
+/* Values that the channels of a pixel share (spread.c). */
+enum { IP_MAX_SPREAD = 4 };
+typedef struct ip_spread {
+    ip_expr *values[IP_MAX_SPREAD];
+    int n;
+} ip_spread;
+/* Whether a row of body is one flat loop over x * channels + c once these values are read from rows of their own.
+ * channels: 2 to 4, else false. */
+bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *spread);
 /* How a load reads: the offsets along z, y, x and whether a ring can serve it. */
 typedef struct ip_reach {
     bool is_local;           /* unit steps in z (offset 0), y and x with constant offsets, same d h w */

@@ -82,6 +82,8 @@ void ip_reach_contract(ip_reach *reach, int border)
     contract(&reach->x_lo, &reach->x_hi, border);
 }
 
+static const int64_t *domain_of(const ip_stage *s) { return s->kind == IP_STAGE_MAP ? s->dims : s->over; }
+
 typedef struct placing {
     ip_plan *plan;
     ip_kernel *kernel;
@@ -200,6 +202,52 @@ static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
         return x;
     ip_stage *copy = copy_of(p, x);
     return copy ? ip_x_load(ir, copy, x->arg, x->border, x->n_args == 5 ? x->arg[4] : NULL) : x;
+}
+
+/* ---- values that channels share: spread.c, Note [Spreading] ------------------------------ */
+
+typedef struct spreading { ip_expr *value, *load; } spreading;
+
+static ip_expr *read_spread(ip_ir *ir, ip_expr *x, void *user)
+{
+    const spreading *s = user;
+    (void)ir;
+    return x == s->value ? s->load : x;
+}
+
+/* An entry before its reader's, a row of value in so many channels. Returns its element at the reader's place. */
+static ip_expr *kept_row(placing *p, const ip_stage *reader, ip_expr *value, int64_t channels, const char *note)
+{
+    ip_ir *ir = p->plan->ir;
+    const int64_t *domain = domain_of(reader);
+    const int64_t dims[4] = { domain[0], domain[1], domain[2], channels };
+    ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, value->dtype, dims, reader->node);
+    if (!s || !add_placed(p, s, false))
+        return value;
+    s->body = value;
+    s->lo = value->lo;
+    s->hi = value->hi;
+    s->note = note;
+    ip_expr *at[4];
+    for (int k = 0; k < 4; k++)
+        at[k] = k < 3 || channels > 1 ? ip_x_coord(ir, k, dims[k]) : ip_x_int(ir, IMGPAR_I32, 0);
+    return ip_x_load(ir, s, at, IP_BORDER_NONE, NULL);
+}
+
+static void spread_value(placing *p, ip_stage *reader, ip_expr *value)
+{
+    ip_expr *once = value->op == IP_X_LOAD ? value : kept_row(p, reader, value, 1, "what the channels share");
+    ip_expr *spread = kept_row(p, reader, once, domain_of(reader)[3], "the same for each channel");
+    reader->body = ip_x_map_values(p->plan->ir, reader->body, read_spread, &(spreading){ value, spread });
+}
+
+static void spread_values(placing *p, ip_stage *reader)
+{
+    ip_spread spread;
+    if ((reader->kind == IP_STAGE_MAP || reader->kind == IP_STAGE_REDUCE)
+        && ip_find_spread(p->plan->ir, reader->body, domain_of(reader)[3], &spread))
+        for (int k = 0; k < spread.n; k++)
+            spread_value(p, reader, spread.values[k]);
 }
 
 /* ---- sums carried along ------------------------------------------------------------- */
@@ -327,14 +375,16 @@ bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why)
     kernel->placed = NULL;
     kernel->n_placed = 0;
     kernel->whole_rows = false;
-    kernel->column_bytes = 0;
-    /* Copies first, then the stages: an entry stands after all it reads. */
+    kernel->read_bytes = kernel->ring_bytes = 0;
+    /* Copies first, then the stages, before each what it spreads: an entry stands after all it reads. */
     for (int k = 0; k < kernel->n_stages; k++)
         if (kernel->stages[k]->body)
             kernel->stages[k]->body = ip_x_map(plan->ir, kernel->stages[k]->body, read_copy, &p);
-    for (int k = 0; k < kernel->n_stages; k++)
+    for (int k = 0; k < kernel->n_stages; k++) {
+        spread_values(&p, kernel->stages[k]);
         if (!add_placed(&p, kernel->stages[k], false))
             break;
+    }
     if (plan->ir->failed)
         return false;
     for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
@@ -345,10 +395,10 @@ bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why)
         else if (p.reader->stage->kind != IP_STAGE_MAP)
             p.reader->place = IP_PLACE_TOTAL;
         if (p.reader->place == IP_PLACE_RING)
-            kernel->column_bytes += p.reader->rows * p.reader->stage->dims[3] * (int64_t)ip_dtype(p.reader->stage->dtype)->size_bytes;
+            kernel->ring_bytes += p.reader->rows * p.reader->stage->dims[3] * (int64_t)ip_dtype(p.reader->stage->dtype)->size_bytes;
         p.input_bytes = 0;
         ip_stage_each_load(plan->ir, p.reader->stage, note_load, &p);
-        kernel->column_bytes += p.input_bytes;
+        kernel->read_bytes += p.input_bytes;
     }
     if (p.why && why)
         *why = p.why;

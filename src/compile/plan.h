@@ -97,7 +97,8 @@ typedef struct ip_kernel {
     ip_slot *slots;
     int n_slots, slots_capacity;
     bool has_scratch;
-    int64_t column_bytes;    /* rows: what a column of all rows kept and read at once takes */
+    int64_t read_bytes;      /* rows: of a column, all rows of inputs that are read at once */
+    int64_t ring_bytes;      /* rows: of a column, all rows that are kept */
     bool whole_rows;         /* a wrap border needs complete rows: no split along x */
     int n_folds;             /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
     bool in_groups;          /* opaque: work-groups of many items, as GPUs want them */

@@ -54,6 +54,7 @@ typedef struct launching {
 enum {
     SMALL_COLUMNS = 4096,      /* a strip narrower than this is not worth a work-item of its own */
     CACHE_BYTES = 1 << 20,     /* Note [Strips] */
+    CHAIN_BYTES = 24 << 10,
     LEAST_COLUMNS = 256,
     VECTOR_COLUMNS = 64,
     FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
@@ -102,9 +103,9 @@ static size_t placed_units(const launching *l, const ip_placed *p)
 
 /*
  * Note [Strips]
- * A strip is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; taller strips compute
- * fewer rows twice. There are enough strips to keep all units busy to the end, and none takes so long that nobody could
- * poll.
+ * A strip is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; in a chain of stages,
+ * which mostly reads what it has just written, the first-level one. Taller strips compute fewer rows twice. There are
+ * enough strips to keep all units busy to the end, and none takes so long that nobody could poll.
  */
 static int64_t cached_columns(const ip_kernel *k, int64_t columns)
 {
@@ -112,7 +113,9 @@ static int64_t cached_columns(const ip_kernel *k, int64_t columns)
     for (int i = 0; i < k->n_placed; i++)
         if (k->placed[i].left + k->placed[i].right > halo)
             halo = k->placed[i].left + k->placed[i].right;
-    int64_t fit = CACHE_BYTES / (k->column_bytes > 0 ? k->column_bytes : 1);
+    int64_t each = k->read_bytes + k->ring_bytes;
+    bool is_chain = k->ring_bytes * 2 > k->read_bytes * 3;
+    int64_t fit = (is_chain ? CHAIN_BYTES : CACHE_BYTES) / (each > 0 ? each : 1);
     int64_t least = halo * 3 > LEAST_COLUMNS ? halo * 3 : LEAST_COLUMNS;
     if (k->whole_rows || fit >= columns || least >= columns)
         return columns;
