@@ -14,16 +14,18 @@
  * it is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once.
  *
  * Note [Histograms]
+ * A block of pixels at a time: one loop computes their bins, which vectorises, another counts them, which cannot.
  * Neighbouring pixels often fall into the same bin, and a counter cannot be raised twice at once. So neighbours count in
  * tables of their own (ip_histogram_tables() of them, few enough for the first-level cache), which the work-item adds up
- * at its end.
+ * at its end. Their counters a channel are a power of two (ip_histogram_pitch()), a number in the program, so that a table
+ * costs no address of its own.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
 
 #include <math.h>
 
-enum { LANES = 16, BLOCK = 2048, ROW_COLUMNS = 65536 };
+enum { LANES = 16, BLOCK = 2048, ROW_COLUMNS = 65536, BINS_KEPT = 1536 };
 
 static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
 
@@ -81,14 +83,19 @@ static void declare_partials(ip_emit *e, const ip_stage *s, const char *type)
              ip_text(e->ir, "(__global %s *)(scratch + (long)%s * 64)", type, ip_emit_slot(e, IP_SLOT_PARTIAL, 0, s, NULL)));
 }
 
+/* ip_histogram_pitch(), as text. */
+static const char *pitch(ip_emit *e, const ip_stage *s)
+{
+    return ip_histogram_tables(s) > 1 ? ip_text(e->ir, "%lld", (long long)ip_histogram_pitch(s)) : ip_emit_dim(e, s, 2);
+}
+
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *s)
 {
     e->kernel->has_scratch = true;
     if (s->kind == IP_STAGE_HISTOGRAM) {
-        const char *bins = ip_emit_dim(e, s, 2);
         const char *counts = named(e, "counts", s);
         declare_partials(e, s, "uint");
-        const char *cells = ip_text(e->ir, "%s * %d", bins, (int)s->dims[1] * ip_histogram_tables(s));
+        const char *cells = ip_text(e->ir, "%s * %d", pitch(e, s), (int)s->dims[1] * ip_histogram_tables(s));
         ip_s_add(e->ir, e->top, IP_S_LET, "__global uint *", counts, ip_text(e->ir, "%s + item * %s", named(e, "partial", s), cells));
         ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "k", "0", cells);
         ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k]", counts), "0", NULL);
@@ -130,53 +137,97 @@ static void leave_element(ip_emit *e, const ip_channels *channels)
     e->coord[2] = NULL;
 }
 
+static int64_t rounded_bins(const ip_stage *histogram)
+{
+    int64_t bins = 256;
+    while (bins < histogram->dims[2])
+        bins *= 2;
+    return bins;
+}
+
 int ip_histogram_tables(const ip_stage *histogram)
 {
     enum { MOST = 8, CACHE_BYTES = 16384 };
-    int64_t bytes = histogram->dims[1] * histogram->dims[2] * 4;
+    int64_t bytes = histogram->dims[1] * rounded_bins(histogram) * 4;
     int tables = MOST;
     while (tables > 1 && tables * bytes > CACHE_BYTES)
         tables /= 2;
     return tables;
 }
 
-/* Counts pixel x in table number `table` (text). */
-static void count_pixel(ip_emit *e, const ip_stage *s, const char *table)
+int64_t ip_histogram_pitch(const ip_stage *histogram)
 {
-    const char *bins = ip_emit_dim(e, s, 2), *values[IP_WRITTEN_CHANNELS], *counts = named(e, "counts", s);
-    ip_channels channels = enter_element(e, s->body, false, "x", values);
-    for (int c = 0; c < channels.n; c++) {
-        bool always_inside = s->body->lo >= 0 && s->body->hi < (double)s->dims[2];
-        const char *bin = ip_text(e->ir, "bin%d", c);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", bin, values[c]);
-        const char *at = ip_text(e->ir, "(%s * %d + %s) * %s + %s", table, e->channels, ip_emit_channel_text(e, c), bins, bin);
-        const char *count = ip_text(e->ir, "%s[%s]++", counts, at);
-        if (always_inside) {
-            line(e, count);
-        } else {
-            ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s >= 0 & %s < %s", bin, bin, bins), NULL, NULL);
-            ip_s_add(e->ir, when, IP_S_STORE, count, NULL, NULL);
-        }
-    }
-    leave_element(e, &channels);
+    return ip_histogram_tables(histogram) > 1 ? rounded_bins(histogram) : histogram->dims[2];
 }
 
-static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb)
+/* The bins of a row's block as they are kept between the two loops of Note [Histograms]. */
+static ip_expr *kept_bin(ip_emit *e, const ip_stage *s, bool *is_inside)
 {
-    int tables = ip_histogram_tables(s);
-    const char *step = ip_text(e->ir, "%d", tables), *whole = ip_text(e->ir, "%s - (%s - %s) %% %d", xb, xb, xa, tables);
-    if (tables > 1) {
-        ip_stmt *groups = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, whole);
-        groups->d = step;
-        ip_mark in_group = ip_emit_enter(e, groups);
-        ip_mark in_lanes = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", step));
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "x", "q + t");
-        count_pixel(e, s, "t");
-        ip_emit_leave(e, in_lanes);
-        ip_emit_leave(e, in_group);
+    const ip_expr *x = s->body;
+    *is_inside = x->lo >= 0 && x->hi < (double)s->dims[2];
+    imgpar_dtype dtype = !*is_inside ? IMGPAR_I32 : x->hi < 256 ? IMGPAR_U8 : x->hi < 65536 ? IMGPAR_U16 : IMGPAR_I32;
+    return ip_x_cast(e->ir, dtype, s->body);
+}
+
+static void keep_bins(ip_emit *e, ip_expr *bin, bool flat)
+{
+    const char *values[IP_WRITTEN_CHANNELS], *var = flat ? "i" : "x";
+    const char *from = flat ? ip_text(e->ir, "q * %d", e->channels) : "q", *to = flat ? ip_text(e->ir, "end * %d", e->channels) : "end";
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
+    loop->parallel = IP_INDEPENDENT;
+    loop->vector_width = ip_emit_width(e, bin, bin->dtype);
+    ip_mark mark = ip_emit_enter(e, loop);
+    ip_channels channels = enter_element(e, bin, flat, var, values);
+    for (int c = 0; c < channels.n; c++) {
+        const char *at = flat ? ip_text(e->ir, "i - q * %d", e->channels)
+                              : ip_text(e->ir, "(x - q) * %d + %s", e->channels, ip_emit_channel_text(e, c));
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "bin[%s]", at), values[c], NULL);
     }
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "x", tables > 1 ? whole : xa, xb));
-    count_pixel(e, s, "0");
+    leave_element(e, &channels);
+    ip_emit_leave(e, mark);
+}
+
+/* index: of the bin in the block; row: of counters (text). */
+static void count_bin(ip_emit *e, const ip_stage *s, const char *index, const char *row, bool is_inside)
+{
+    ip_stmt *block = e->block;
+    const char *bin = ip_text(e->ir, "bin[%s]", index), *bins = ip_emit_dim(e, s, 2);
+    if (!is_inside)
+        block = ip_s_add(e->ir, block, IP_S_IF, ip_text(e->ir, "%s >= 0 & %s < %s", bin, bin, bins), NULL, NULL);
+    ip_s_add(e->ir, block, IP_S_STORE, ip_text(e->ir, "%s[%s * %s + %s]++", named(e, "counts", s), row, pitch(e, s), bin), NULL, NULL);
+}
+
+static void count_bins(ip_emit *e, const ip_stage *s, bool is_inside)
+{
+    int step = ip_histogram_tables(s) * e->channels;
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "(end - q) * %d", e->channels));
+    const char *whole = "0";
+    if (e->channels <= IP_WRITTEN_CHANNELS) {
+        whole = ip_text(e->ir, "n - n %% %d", step);
+        ip_stmt *groups = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", whole);
+        groups->d = ip_text(e->ir, "%d", step);
+        ip_mark mark = ip_emit_enter(e, groups);
+        for (int k = 0; k < step; k++)
+            count_bin(e, s, ip_text(e->ir, "k + %d", k), ip_text(e->ir, "%d", k), is_inside);
+        ip_emit_leave(e, mark);
+    }
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", whole, "n"));
+    count_bin(e, s, "k", e->channels == 1 ? "0" : ip_text(e->ir, "(k %% %d)", e->channels), is_inside);
+    ip_emit_leave(e, mark);
+}
+
+static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
+{
+    bool is_inside;
+    ip_expr *bin = kept_bin(e, s, &is_inside);
+    int pixels = e->channels < BINS_KEPT ? BINS_KEPT / e->channels : 1;
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, xb);
+    blocks->d = ip_text(e->ir, "%d", pixels);
+    ip_mark mark = ip_emit_enter(e, blocks);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
+    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(bin->dtype), ip_text(e->ir, "bin[%d]", pixels * e->channels), NULL);
+    keep_bins(e, bin, flat);
+    count_bins(e, s, is_inside);
     ip_emit_leave(e, mark);
 }
 
@@ -269,7 +320,7 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
 void ip_emit_fold_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
 {
     if (s->kind == IP_STAGE_HISTOGRAM)
-        histogram_row(e, s, xa, xb);
+        histogram_row(e, s, xa, xb, flat);
     else if (is_float(s->acc_dtype) && s->reduce != IP_REDUCE_CUSTOM)
         lanes_row(e, s, xa, xb, flat);
     else
@@ -279,7 +330,7 @@ void ip_emit_fold_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
 /* All tables of a work-item into its first. */
 static void add_tables(ip_emit *e, const ip_stage *s)
 {
-    const char *counts = named(e, "counts", s), *cells = ip_text(e->ir, "%s * %d", ip_emit_dim(e, s, 2), (int)s->dims[1]);
+    const char *counts = named(e, "counts", s), *cells = ip_text(e->ir, "%s * %d", pitch(e, s), (int)s->dims[1]);
     ip_stmt *tables = ip_s_add(e->ir, e->top, IP_S_FOR, "t", "1", ip_text(e->ir, "%d", ip_histogram_tables(s)));
     ip_stmt *loop = ip_s_add(e->ir, tables, IP_S_FOR, "k", "0", cells);
     ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k] += %s[t * %s + k]", counts, counts, cells), NULL, NULL);
@@ -311,8 +362,8 @@ static void finish_histogram(ip_emit *e, const ip_stage *s)
     ip_s_add(e->ir, when, IP_S_VAR, "uint", "count", "0");
     ip_stmt *loop = ip_s_add(e->ir, when, IP_S_FOR, "k", "0", items);
     ip_s_add(e->ir, loop, IP_S_STORE,
-             ip_text(e->ir, "count += %s[(long)k * %s * %d + bin]", named(e, "partial", s), bins,
-                     (int)s->dims[1] * ip_histogram_tables(s)), NULL, NULL);
+             ip_text(e->ir, "count += %s[((long)k * %d + bin / %s) * %s + bin %% %s]", named(e, "partial", s),
+                     (int)s->dims[1] * ip_histogram_tables(s), bins, pitch(e, s), bins), NULL, NULL);
     ip_s_add(e->ir, when, IP_S_STORE, ip_text(e->ir, "%s[bin]", ip_emit_buffer(e, s)), "count", NULL);
 }
 

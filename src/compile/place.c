@@ -84,11 +84,14 @@ void ip_reach_contract(ip_reach *reach, int border)
 
 static const int64_t *domain_of(const ip_stage *s) { return s->kind == IP_STAGE_MAP ? s->dims : s->over; }
 
+enum { MAX_READS = 16 };
+
 typedef struct placing {
     ip_plan *plan;
     ip_kernel *kernel;
     ip_placed *reader; /* the entry whose loads are being visited */
-    int64_t input_bytes; /* of a column of the rows that the reader reads from memory */
+    struct read { const ip_stage *source; int64_t bytes; } reads[MAX_READS]; /* of a column, the rows read from memory */
+    int n_reads;
     const char *why;
     int capacity;
 } placing;
@@ -317,6 +320,22 @@ static void place_running(ip_ir *ir, ip_placed *p)
 
 /* ---- geometry ------------------------------------------------------------------- */
 
+static void note_read(placing *p, const ip_stage *source, int rows)
+{
+    int64_t bytes = rows * source->dims[3] * (int64_t)ip_dtype(source->dtype)->size_bytes;
+    int k = 0;
+    while (k < p->n_reads && p->reads[k].source != source)
+        k++;
+    if (k == MAX_READS)
+        return;
+    if (k == p->n_reads)
+        p->reads[p->n_reads++] = (struct read){ source, 0 };
+    if (bytes > p->reads[k].bytes) {
+        p->kernel->read_bytes += bytes - p->reads[k].bytes;
+        p->reads[k].bytes = bytes;
+    }
+}
+
 /* Lets one load of p->reader widen what its source must keep. */
 static void note_load(ip_expr *load, void *user)
 {
@@ -324,9 +343,8 @@ static void note_load(ip_expr *load, void *user)
     ip_placed *source = ip_kernel_placed(p->kernel, load->source), *reader = p->reader;
     if (!source || p->why) {
         ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
-        int64_t bytes = (int64_t)(reach.y_hi - reach.y_lo + 1) * load->source->dims[3] * (int64_t)ip_dtype(load->source->dtype)->size_bytes;
-        if (reach.is_local && bytes > p->input_bytes)
-            p->input_bytes = bytes;
+        if (reach.is_local)
+            note_read(p, load->source, reach.y_hi - reach.y_lo + 1);
         if (load->border == IMGPAR_BORDER_WRAP) {
             ip_index x = ip_x_classify(p->plan->ir, load->arg[2]);
             p->kernel->whole_rows |= x.kind != IP_INDEX_UNIT || x.lo != 0 || x.hi != 0;
@@ -396,9 +414,7 @@ bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why)
             p.reader->place = IP_PLACE_TOTAL;
         if (p.reader->place == IP_PLACE_RING)
             kernel->ring_bytes += p.reader->rows * p.reader->stage->dims[3] * (int64_t)ip_dtype(p.reader->stage->dtype)->size_bytes;
-        p.input_bytes = 0;
         ip_stage_each_load(plan->ir, p.reader->stage, note_load, &p);
-        kernel->read_bytes += p.input_bytes;
     }
     if (p.why && why)
         *why = p.why;

@@ -154,6 +154,9 @@ int ip_kernel_halo(const ip_kernel *kernel);
 
 /* Counters of a bin that a work-item of a histogram keeps: its partial result is that many histograms. */
 int ip_histogram_tables(const ip_stage *histogram);
+/* Counters that a channel has in each of them: its bins and, where there are several tables, what rounds them up to a
+ * number that the program can hold. */
+int64_t ip_histogram_pitch(const ip_stage *histogram);
 
 /* Bytes of that region of a stage's elements. */
 uint64_t ip_region_bytes(const ip_region *region, const ip_stage *stage);

@@ -157,7 +157,7 @@ static void divide(launching *l)
 static size_t partial_bytes(const ip_stage *s)
 {
     if (s->kind == IP_STAGE_HISTOGRAM)
-        return (size_t)(s->dims[1] * s->dims[2] * ip_histogram_tables(s)) * 4;
+        return (size_t)(s->dims[1] * ip_histogram_pitch(s) * ip_histogram_tables(s)) * 4;
     return 2 * (size_t)ip_dtype(s->acc_dtype)->size_bytes;
 }
 
