@@ -289,6 +289,14 @@ int ip_sql_recipe_add(ip_sql_call *call, ip_sql_recipe *r, const ip_sql_record *
     return SQLITE_OK;
 }
 
+int ip_sql_recipe_start(ip_sql_call *call, ip_sql_recipe *r, const void *bytes, size_t n, imgpar_array *a)
+{
+    uint32_t index;
+    ip_sql_record record = { .kind = IP_SQL_SOURCE, .name = "", .body = bytes, .n_body = n,
+                             .hash = ip_sql_hash(0, bytes, n), .array = a };
+    return ip_sql_recipe_add(call, r, &record, &index);
+}
+
 uint64_t ip_sql_recipe_more(const ip_sql_recipe *r)
 {
     uint64_t n = r->n_written ? 0 : NOTICE_BYTES;
