@@ -296,7 +296,6 @@ void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
     sqlite3_free(bytes);
 }
 
-/* R5 */
 static bool png_holds(const imgpar_info *info)
 {
     return (info->dtype == IMGPAR_U8 || info->dtype == IMGPAR_U16 || info->dtype == IMGPAR_BOOL) &&
@@ -313,9 +312,9 @@ static bool may_fit(ip_sql_call *call, const imgpar_info *info, const char *form
     return !call->code;
 }
 
-const char *ip_sql_format_of(ip_sql_call *call, const imgpar_info *info)
+const char *ip_sql_format_of(ip_sql_call *call, const imgpar_info *info, const char *wanted)
 {
-    const char *format = png_holds(info) ? "png" : "npy";
+    const char *format = wanted ? wanted : png_holds(info) ? "png" : "npy"; /* R5 */
     return may_fit(call, info, format) ? format : NULL;
 }
 
@@ -327,9 +326,8 @@ void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array
         ip_sql_call_fail_array(call, a);
         return;
     }
-    if (!format)
-        format = png_holds(&info) ? "png" : "npy";
-    if (!may_fit(call, &info, format) || ip_sql_develop(call, a))
+    format = ip_sql_format_of(call, &info, format);
+    if (!format || ip_sql_develop(call, a))
         return;
     ip_sql_run run;
     void *bytes = NULL;
@@ -418,10 +416,7 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
 static void return_source(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n, imgpar_array *a)
 {
     ip_sql_recipe r = { 0 };
-    ip_sql_record record = { .kind = IP_SQL_SOURCE, .name = "", .body = bytes, .n_body = n,
-                             .hash = ip_sql_hash(0, bytes, n), .array = a };
-    uint32_t index;
-    if (!ip_sql_recipe_add(call, &r, &record, &index))
+    if (!ip_sql_recipe_start(call, &r, bytes, n, a))
         return_recipe(call, ctx, &r);
     ip_sql_recipe_free(&r);
 }

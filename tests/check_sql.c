@@ -419,6 +419,7 @@ START_TEST(every_allocation_may_fail)
         "SELECT img_std(i) + img_psnr(i, i, 9) + img_ssim(i, i) + phash(i) + length(img_pixel(i, 0, 0)) FROM (SELECT lazy(" RGB ") AS i)",
         "SELECT length(img_try(i)) + length(img_error(lazy(x'01'))) + length(png(i)) FROM (SELECT img_invert(lazy(" RGB ")) AS i)",
         "SELECT sum(length(img)) + max(n) FROM developed WHERE n > 0 AND img <> x'00' ORDER BY n LIMIT 5",
+        "SELECT sum(length(j)) FROM developed WHERE n < 2 OR n = '3' OR n > 2",
         "SELECT count(*), sum(length(example)) FROM img_reference",
     };
     sqlite3_shutdown();
@@ -430,7 +431,7 @@ START_TEST(every_allocation_may_fail)
     ck_assert_int_eq(sqlite3_initialize(), SQLITE_OK);
     sqlite3 *db = open_db();
     sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
-    run(db, "CREATE VIRTUAL TABLE temp.developed USING imgpar(SELECT value AS n, img_invert(boxblur(" GRAY ", 3)) AS img FROM json_each('[1, 2, 3]'))");
+    run(db, "CREATE VIRTUAL TABLE temp.developed USING imgpar(SELECT value AS n, img_invert(boxblur(" GRAY ", 3)) AS img, jpeg(img_invert(" GRAY "), 40 + value) AS j FROM json_each('[1, 2, 3]'))");
     int rc;
     free(ask_with(db, statements[_i], NULL, 0, &rc));
     ck_assert_msg(rc == SQLITE_OK, "%s: %s", statements[_i], sqlite3_errmsg(db));
@@ -470,7 +471,7 @@ int main(void)
     tcase_add_test(tc, a_progress_handler_stops_an_evaluation);
     tcase_add_test(tc, sqlite3_interrupt_stops_an_evaluation);
     tcase_add_test(tc, two_connections_work_in_two_threads);
-    tcase_add_loop_test(tc, every_allocation_may_fail, 0, 13);
+    tcase_add_loop_test(tc, every_allocation_may_fail, 0, 14);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
