@@ -154,7 +154,10 @@ imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args,
         node->range = (ip_range){ -INFINITY, INFINITY };
         op->infer(node, &err);
     }
-    return finish(ctx, node, &err);
+    if (!op->expand || err.status) return finish(ctx, node, &err);
+    imgpar_array *result = op->expand(node);
+    imgpar_array_release(node);
+    return result;
 }
 
 /* ---- nodes that no call makes ---------------------------------------------------------- */
