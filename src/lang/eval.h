@@ -147,6 +147,7 @@ bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_reduce(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_scan(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out);
+bool ip_form_window(ip_eval *ev, const ip_node *call, ip_val *out);
 /* A call of a row of the table, as it is written. */
 bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out);
 /* Sorts a form's arguments into slots, one for each of its params in words.c, by position or name; required ones
