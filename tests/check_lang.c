@@ -419,6 +419,17 @@ static const text_case arrays[] = {
     { "reduce($1, \"min\") + reduce($1, \"max\")", "7" },
     { "reduce($1, 0, (p, q) -> p + q)", "21" },
     { "reduce($1, 0, (p, q) -> max(p, q))", "6" },
+    { "reduce($1, 0, (p, q) -> max(p, q), axis=0)", "[4 5 6]" },
+    { "reduce($1, 0, (p, q) -> p + q, axis=1)", "[6 15]" },
+    { "reduce($1, 0, (p, q) -> p + q, axis=[0 -1])", "21" },
+    { "reduce($1, 0, (p, q) -> p + q, axis=-1, keepdims=true)", "[6; 15]" },
+    { "reduce(make(40, 2, x + 41 * y), 0, (p, q) -> p + q, axis=1)", "[780 2420]" },
+    { "reduce(make(3, 300, select(x == 1, y, 1)), 0, (p, q) -> max(p, q), axis=0)", "[1 299 1]" },
+    { "reduce(zeros([2 0]), 7, (p, q) -> min(p, q), axis=1)", "[7 7]" },
+    { "reduce(zeros([2 1], dtype=u8), 0, (p, q) -> p + q - 1, axis=1)", "[-1 -1]" }, /* with the identity at least */
+    { "norm($1, axis=1) - reduce($1 * $1, 0, (p, q) -> p + q, axis=1) ** 0.5", "[0 0]" },
+    { "dot($1, $1 + 0, axis=0)", "[17 29 45]" },
+    { "reduce($1, 0, (p, q) -> max(p, q))", "6" },
     /* iterate */
     { "iterate($1, 2, _ * 2)", "[4 8 12; 16 20 24]" },
     { "iterate($1, 0, _ * 2)", "[1 2 3; 4 5 6]" },

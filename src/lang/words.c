@@ -38,11 +38,11 @@ static const ip_word words[] = {
          "step is an expression in _, the value before it, or a function p -> expr; several values are carried\n"
          "with iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step, or with check=k after every k-th one, and stops where it holds.",
          "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until", "check")
-    FORM("reduce", ip_form_reduce, "reduce(array, \"sum\", axis=) or reduce(array, init, (p, q) -> expr)",
+    FORM("reduce", ip_form_reduce, "reduce(array, \"sum\", axis=) or reduce(array, init, function, axis=, keepdims=)",
          "folds an array into one element, or along axes",
          "sum min max mean prod all any and or xor argmin argmax var std norm, with the parameters of their operations.\n"
-         "The function must be associative: its order is free.",
-         "reduce(a, 0, (p, q) -> max(p, q))", 3, "array", "init", "function")
+         "A function (p, q) -> expr must be associative: its order is free; init is its identity.",
+         "reduce(a, 0, (p, q) -> max(p, q))", 3, "array", "init", "function", "axis", "keepdims")
     FORM("scan", ip_form_scan, "scan(array, init, function, axis=0, exclusive=false, reverse=false)",
          "folds along an axis and keeps what it passes; with an operator's name it is the operation scan",
          "init is the function's identity. Long lines are folded in blocks, so the function must be associative.",

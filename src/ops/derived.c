@@ -162,3 +162,34 @@ imgpar_array *ip_expand_unique(const imgpar_array *call)
     imgpar_array *end = select_of(&m, follows, neighbour(&m, starts, 1), (double)sorted->type.shape[0]);
     return ip_made(&m, select_of(&m, is_one, ip_make_pair(&m, "minus", end, starts), 0));
 }
+
+/* ---- along diagonals ---------------------------------------------------------------------------------- */
+
+imgpar_status ip_infer_wavefront(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    char text[96];
+    if (a->rank >= 2) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "wavefront: a is %s; it must have two axes", ip_shape_text(a, text));
+}
+
+static ip_arg same_vector(const imgpar_array *call, const char *name)
+{
+    const ip_param *p = ip_param_get(call, name);
+    return numbers(name, p->numbers, p->cols);
+}
+
+/* Outside, input and result are 0, as they are where skew() has no element. */
+imgpar_array *ip_expand_wavefront(const imgpar_array *call)
+{
+    ip_making m = { .call = call };
+    imgpar_array *a = call->inputs[0];
+    const double before = (double)(a->type.shape[0] - 1), to = before + (double)a->type.shape[1];
+    if (is_empty(call)) return imgpar_array_retain(a);
+    imgpar_array *columns = ip_make(&m, "skew", 2, (ip_arg[]){ ip_arg_array(a), option("step", -1) });
+    imgpar_array *filtered = ip_make(&m, "recursive", 5, (ip_arg[]){ ip_arg_array(columns), same_vector(call, "feedforward"),
+                                                                     same_vector(call, "feedback"), option("axis", 0), word("start", "zero") });
+    imgpar_array *back = ip_make(&m, "skew", 2, (ip_arg[]){ ip_arg_array(filtered), option("step", 1) });
+    return ip_made(&m, ip_make(&m, "slice", 4, (ip_arg[]){ ip_arg_array(back), numbers("from", &before, 1), numbers("to", &to, 1),
+                                                           option("axis", 1) }));
+}
