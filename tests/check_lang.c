@@ -113,6 +113,8 @@ static const text_case numbers[] = {
     { "iterate(1, 0, _ * 2)", "1" },
     { "iterate(0, 1000000, _ + 1)", "1000000" },
     { "iterate(1, 100, _ * 2, until = _ > 50)", "64" },
+    { "iterate(1, 100, _ * 2, until = _ > 50, check = 4)", "256" },
+    { "iterate(1, 10, _ * 2, until = _ > 50, check = 20)", "1024" },
     { "iterate(1, 100, p -> p * 3, until = p -> p > 50)", "81" },
     { "iterate(1, 3, iterate(_, 2, _ + 1) * 2)", "36" },
     { "iterate(2, 3, p -> p ** 2)", "256" },
@@ -274,6 +276,8 @@ static const text_case messages[] = {
     { "print(make(3, 2, \"a\"))", "1:18: make: expr must be a number or an array, not text" },
     { "print(width(3))", "1:13: width takes an array, not a number" },
     { "print(iterate(1, 1000001, _))", "1:18: iterate: count=1000001 is above 1000000" },
+    { "print(iterate(1, 3, _ * 2, check=2))", "1:34: iterate: check tells how often until is tested, and there is no until" },
+    { "print(iterate(1, 3, _ * 2, until = _ > 1, check=0))", "1:49: iterate: check=0 is below 1" },
     { "print(iterate(1, -1, _))", "1:18: iterate: count=-1 is below 0" },
     { "print(iterate((1, 2), 3, _))", "1:26: iterate carries 2 values: a function of as many is expected, such as "
                                       "(p, q) -> (q, p)" },
@@ -403,12 +407,28 @@ static const text_case arrays[] = {
     { "stencil($1[0, 1] + $1[0, -1], outside=0)", "[0 4 0; 0 10 0]" },
     { "stencil($1[0, 1] + $1[0, -1], outside=keep)", "[1 4 3; 4 10 6]" },
     { "k = 2 - 1\n$1[0, k]", "[2 3 3; 5 6 6]" },
+    { "window($1, 1, (p, q) -> max(p, q))", "[5 6 6; 5 6 6]" },
+    { "window($1, 1, (p, q) -> p + q)", "[21 27 33; 30 36 42]" }, /* 1 1 2, 1 1 2, 4 4 5 and so on */
+    { "window($1, [0 1], (p, q) -> p + q, border=wrap)", "[6 6 6; 15 15 15]" },
+    { "r = 1\nfn largest(p, q) = max(p, q)\nwindow($1, r - 1, largest) + window($1, [r], largest)", "[5 7 9; 8 10 12]" },
+    { "window($1, 2, (p, q) -> max(p, q)) - window($1, 2, (p, q) -> min(p, q))", "[5 5 5; 5 5 5]" },
     { "fn right(a) = a[0, 1]\nstencil(right($1) + 0 * $1[0, 0], border=wrap)",
       "[2 3 3; 5 6 6]" }, /* not through names */
     /* reductions */
     { "reduce($1, \"sum\")", "21" },
     { "reduce($1, \"min\") + reduce($1, \"max\")", "7" },
     { "reduce($1, 0, (p, q) -> p + q)", "21" },
+    { "reduce($1, 0, (p, q) -> max(p, q))", "6" },
+    { "reduce($1, 0, (p, q) -> max(p, q), axis=0)", "[4 5 6]" },
+    { "reduce($1, 0, (p, q) -> p + q, axis=1)", "[6 15]" },
+    { "reduce($1, 0, (p, q) -> p + q, axis=[0 -1])", "21" },
+    { "reduce($1, 0, (p, q) -> p + q, axis=-1, keepdims=true)", "[6; 15]" },
+    { "reduce(make(40, 2, x + 41 * y), 0, (p, q) -> p + q, axis=1)", "[780 2420]" },
+    { "reduce(make(3, 300, select(x == 1, y, 1)), 0, (p, q) -> max(p, q), axis=0)", "[1 299 1]" },
+    { "reduce(zeros([2 0]), 7, (p, q) -> min(p, q), axis=1)", "[7 7]" },
+    { "reduce(zeros([2 1], dtype=u8), 0, (p, q) -> p + q - 1, axis=1)", "[-1 -1]" }, /* with the identity at least */
+    { "norm($1, axis=1) - reduce($1 * $1, 0, (p, q) -> p + q, axis=1) ** 0.5", "[0 0]" },
+    { "dot($1, $1 + 0, axis=0)", "[17 29 45]" },
     { "reduce($1, 0, (p, q) -> max(p, q))", "6" },
     /* iterate */
     { "iterate($1, 2, _ * 2)", "[4 8 12; 16 20 24]" },
@@ -418,6 +438,9 @@ static const text_case arrays[] = {
       "apply:1:21: iterate: a step changes [2, 3] u8 to [2, 3] i32; with until, start from that type (cast)\n"
       "iterate($1, 1000, _ + 1, until = reduce(_, \"max\") >= 10)\n                    ^" },
     { "iterate($1 + 0, 1000, _ + 1, until = reduce(_, \"max\") >= 10)", "[5 6 7; 8 9 10]" },
+    { "iterate($1 + 0, 1000, _ + 1, until = reduce(_, \"max\") >= 10, check = 3)", "[7 8 9; 10 11 12]" },
+    { "iterate($1 + 0, 5, _ + 1, until = reduce(_, \"max\") >= 10, check = 9)", "[6 7 8; 9 10 11]" },
+    { "iterate($1 + 0.0, 100, select(mean(_) > 10, _ / 2, _ + 1), until = minval(_) > 4, check = 2)", "[5 6 7; 8 9 10]" },
     { "fn step(p, q) = (q, p)\n(a, b) = iterate(($1, $2), 101, step)\na", "[10 20 30; 40 50 60]" },
     { "(a, n) = iterate(($1, 0), 5, (p, k) -> (p + k, k + 1))\na", "[11 12 13; 14 15 16]" },
     { "(a, n) = iterate(($1, 0), 100, (p, k) -> (p + k, k + 1))\na", "[4951 4952 4953; 4954 4955 4956]" },

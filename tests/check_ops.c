@@ -226,7 +226,7 @@ static const struct { const char *op, *options, *message; } bad_calls[] = {
     { "blur", "border=zero, cval=3", "blur: border=zero takes no cval; write border=constant" },
     { "convsep", "column=[1], row=[1], scale=0", "convsep: scale=0" },
     { "blurr", NULL, "unknown operation blurr (near: blur)" },
-    { "number", NULL, "unknown operation number" },
+    { "number", NULL, "unknown operation number (near: numbers)" },
 };
 
 START_TEST(bad_calls_say_what_is_wrong)

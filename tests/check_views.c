@@ -67,6 +67,13 @@ static real at_padded_7(const nd *in, const int64_t *i)
     bool inside = i[0] >= 1 && i[1] >= 2 && i[1] < 10;
     return inside ? nd_at(in, i[0] - 1, i[1] - 2, 0, 0) : 1;
 }
+static real at_skewed(const nd *in, const int64_t *i) { return i[1] >= i[0] && i[1] - i[0] < 8 ? nd_at(in, i[0], i[1] - i[0], 0, 0) : 0; }
+static real at_skewed_left(const nd *in, const int64_t *i)
+{
+    int64_t from = i[1] - 2 * (3 - i[0]);
+    return from >= 0 && from < 6 ? nd_at(in, i[0], from, i[2], 0) : 0;
+}
+static real at_itself(const nd *in, const int64_t *i) { return nd_at(in, i[0], i[1], i[2], 0); }
 static real at_stacked(const nd *in, const int64_t *i) { return nd_at(&in[i[0] >= 6], i[0] % 6, i[1], 0, 0); }
 static real at_joined(const nd *in, const int64_t *i)
 {
@@ -129,6 +136,9 @@ static const nd_case cases[] = {
     { "pad", "pad($1, [2 3 1], border=reflect101)", { 3 }, { { 4, 6, 3 } }, 3, { 8, 12, 5 }, at_reflected101, 0, NULL },
     { "pad", "pad($1, [1 1 1 2], border=wrap)", { 4 }, { { 2, 3, 4, 5 } }, 4, { 4, 5, 6, 9 }, at_wrapped, 0, NULL },
     { "pad", "pad($1, 5, border=replicate)", { 1 }, { { 24 } }, 1, { 34 }, at_edge, 0, NULL },
+    { "skew", "skew($1)", { 2 }, { { 6, 8 } }, 2, { 6, 13 }, at_skewed, 0, NULL },
+    { "skew", "skew($1, -2)", { 3 }, { { 4, 6, 3 } }, 3, { 4, 12, 3 }, at_skewed_left, 0, NULL },
+    { "skew", "slice(skew(skew($1, -2), 2), 6, 12, axis=1)", { 3 }, { { 4, 6, 3 } }, 3, { 4, 6, 3 }, at_itself, 0, NULL },
     { "concatenate", "concatenate($1, $2)", { 2, 2 }, { { 6, 8 }, { 6, 8 } }, 2, { 12, 8 }, at_stacked, 0, NULL },
     { "concatenate", "concat($1, $2, axis=2)", { 3, 3 }, { { 4, 6, 9 }, { 4, 6, 2 } }, 3, { 4, 6, 11 }, at_joined, 0, NULL },
     { "concatenate", "concat($1, $2, axis=-1)", { 3, 3 }, { { 4, 6, 3 }, { 4, 6, 1 } }, 3, { 4, 6, 4 }, at_joined_channels, 0, NULL },

@@ -70,7 +70,7 @@ typedef struct ip_loop {
     int n_carried;
     imgpar_array **placeholder, **next; /* each an edge; same type pairwise */
     imgpar_array *until;                /* an edge, or NULL */
-    int64_t count;
+    int64_t count, check;               /* steps at most; until is tested after every check-th of them */
 } ip_loop;
 
 /* A JPEG decoded at 1/by of its sides, which are full pixels: `before` of the first decoded pixels stand for nothing,

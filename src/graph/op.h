@@ -33,6 +33,8 @@ struct ip_op {
     imgpar_status (*infer)(imgpar_array *node, ip_error *err);
     /* Makes the stages that compute the node and returns the one holding its value; NULL: failed (l->err). */
     struct ip_stage *(*lower)(struct ip_lower *l);
+    /* Derived rows, which have no lower: a new array that stands for a node that infer() has accepted, made of other rows. */
+    imgpar_array *(*expand)(const imgpar_array *call);
 };
 
 /* The kind of a parameter, from the first letter of its public type. */

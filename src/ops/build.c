@@ -154,7 +154,10 @@ imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args,
         node->range = (ip_range){ -INFINITY, INFINITY };
         op->infer(node, &err);
     }
-    return finish(ctx, node, &err);
+    if (!op->expand || err.status) return finish(ctx, node, &err);
+    imgpar_array *result = op->expand(node);
+    imgpar_array_release(node);
+    return result;
 }
 
 /* ---- nodes that no call makes ---------------------------------------------------------- */
@@ -282,7 +285,7 @@ imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double in
 /* ---- loops ----------------------------------------------------------------------------- */
 
 static ip_loop *new_loop(int n, imgpar_array *const *placeholder, imgpar_array *const *next, imgpar_array *until,
-                         int64_t count)
+                         int64_t count, int64_t check)
 {
     ip_loop *loop = ip_zalloc(sizeof *loop);
     if (!loop || pthread_mutex_init(&loop->running, NULL) != 0) {
@@ -291,6 +294,7 @@ static ip_loop *new_loop(int n, imgpar_array *const *placeholder, imgpar_array *
     }
     atomic_init(&loop->refs, 1);
     loop->count = count;
+    loop->check = check;
     loop->placeholder = ip_alloc_array((size_t)n, sizeof *loop->placeholder);
     loop->next = ip_alloc_array((size_t)n, sizeof *loop->next);
     if (!loop->placeholder || !loop->next) {
@@ -331,10 +335,10 @@ static imgpar_array *loop_error(int n, imgpar_array *const *initial, imgpar_arra
 }
 
 void ip_build_loop(imgpar_context *ctx, int n, imgpar_array *const *initial, imgpar_array *const *placeholder,
-                   imgpar_array *const *next, imgpar_array *until, int64_t count, imgpar_array **out)
+                   imgpar_array *const *next, imgpar_array *until, int64_t count, int64_t check, imgpar_array **out)
 {
     imgpar_array *error = loop_error(n, initial, placeholder, next, until);
-    ip_loop *loop = error ? NULL : new_loop(n, placeholder, next, until, count);
+    ip_loop *loop = error ? NULL : new_loop(n, placeholder, next, until, count, check);
     bool failed = !loop;
     for (int k = 0; k < n; k++) {
         out[k] = error ? imgpar_array_retain(error) : loop ? projection(ctx, n, k, initial, loop) : no_memory();

@@ -75,12 +75,19 @@ static bool broadcasts(const ip_type *small, const ip_type *large)
 
 static bool is_number(const imgpar_array *a) { return ip_array_is_number(a, NULL, NULL); }
 
+/* Who gives the shape: the largest; one element yields even to none. */
+static int64_t weight_of(const imgpar_array *a)
+{
+    int64_t n = ip_type_count(&a->type);
+    return n > 1 ? n : 1 - n;
+}
+
 imgpar_status ip_infer_broadcast(imgpar_array *node, int first, ip_error *err)
 {
     int n = node->op->info.n_inputs, giver = first;
     for (int k = first + 1; k < n; k++) {
         const imgpar_array *a = node->inputs[k], *b = node->inputs[giver];
-        int64_t na = ip_type_count(&a->type), nb = ip_type_count(&b->type);
+        int64_t na = weight_of(a), nb = weight_of(b);
         if (is_number(a)) continue;
         if (is_number(b) || na > nb || (na == nb && a->type.rank > b->type.rank)) giver = k;
     }

@@ -26,6 +26,7 @@ typedef struct row { imgpar_op_info info; unsigned flags; const char *symbol; } 
 #define FUNC(NAME, SYMBOL, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
     ENTRY(NAME, SYMBOL, "", CATEGORY, IP_OP_ELEMENTWISE | IP_OP_OPERATOR | (FLAGS), __VA_ARGS__)
 #define LEAF(NAME, CATEGORY, FLAGS, INFER, ...) ENTRY(NAME, NULL, "", CATEGORY, FLAGS, __VA_ARGS__)
+#define DERIVED(NAME, ALIASES, CATEGORY, VARIANT, INFER, EXPAND, ...) ENTRY(NAME, NULL, ALIASES, CATEGORY, 0, __VA_ARGS__)
 
 static const row rows[] = {
 #include "ops/ops.def"
