@@ -73,10 +73,11 @@ IMGPAR_API const char *imgpar_version(void);
 
 /* ---- values ----------------------------------------------------------------- */
 
-/* Element types. BOOL is one byte, 0 or 1. F16 is a storage type: it is computed as F32. */
+/* Element types. BOOL is one byte, 0 or 1. F16 is a storage type: it is computed as F32. COMPLEX64 is a real
+ * part and an imaginary part, each F32, as C's float complex; the dtypes before it are real. */
 typedef enum imgpar_dtype {
     IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_U32, IMGPAR_I32,
-    IMGPAR_U64, IMGPAR_I64, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64, IMGPAR_BOOL,
+    IMGPAR_U64, IMGPAR_I64, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64, IMGPAR_BOOL, IMGPAR_COMPLEX64,
     IMGPAR_N_DTYPES
 } imgpar_dtype;
 
