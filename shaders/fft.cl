@@ -12,9 +12,10 @@
  *
  * Line number L has the parts high = L / P[5] and low = L % P[5]. Its elements, complex numbers, are read at
  * high P[6] + low + k P[7] and written at (high / P[8]) P[9] + (high % P[8]) P[10] + low + k P[11]. P also: [1] lines,
- * [2] n, [3] work-items there is work for, [4] batches of lines a work-item, [12] real and imaginary parts are exchanged, 1 before the passes, 2 after them, 3 both: so the inverse is computed, [13] the bits of the factor
- * of the result, [14] radices, three bits each, [15] where n's roots start, [16] 1: multiply by the roots between passes,
- * [17] low counts the columns by so many, [18] where those roots start, [19] the elements before the first in the source.
+ * [2] n, [3] work-items there is work for, [4] batches of lines a work-item, [12] real and imaginary parts are exchanged, 1
+ * before the passes, 2 after them, 3 both: so the inverse is computed; [13] the bits of the factor of the result, [14] radices,
+ * three bits each, [15] where n's roots start, [16] 1: multiply by the roots between passes, [17] low counts the columns by so
+ * many, [18] where those roots start, [19] the elements before the first in the source.
  */
 #define FT_MAX 2048
 #define FT_LOW 1024 /* the roots between passes: w^(FT_LOW a + b) = w^(FT_LOW a) w^b */
@@ -216,13 +217,11 @@ static inline float2 ft_between(int line, int k, __global const float2 *table, _
     return (float2)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 
-static inline float2 ft_finished(float2 z, int line, int k, __global const float2 *table, __global const int *P)
+/* A line's element k times that root. */
+static inline float2 ft_turned(float2 z, int line, int k, __global const float2 *table, __global const int *P)
 {
-    if (P[16]) {
-        float2 w = ft_between(line, k, table, P);
-        z = (float2)(z.x * w.x - z.y * w.y, z.x * w.y + z.y * w.x);
-    }
-    return (P[12] & 2 ? z.yx : z) * as_float(P[13]);
+    float2 w = ft_between(line, k, table, P);
+    return (float2)(z.x * w.x - z.y * w.y, z.x * w.y + z.y * w.x);
 }
 
 #if IP_CPU
@@ -232,12 +231,14 @@ static inline void ft_load(__global const float2 *source, int first, __global fl
 {
     int n = P[2], last = P[1] - 1;
     long stride = P[7], from = ft_from(first, P);
+    const bool is_swapped = P[12] & 1;
+    __global float *re = is_swapped ? x + n * FT_LANES : x, *im = is_swapped ? x : x + n * FT_LANES;
     if (first + FT_LANES - 1 <= last && ft_from(first + FT_LANES - 1, P) - from == FT_LANES - 1) {
         for (int k = 0; k < n; k++)
             for (int lane = 0; lane < FT_LANES; lane++) {
                 float2 z = source[from + k * stride + lane];
-                x[k * FT_LANES + lane] = P[12] & 1 ? z.y : z.x;
-                x[(n + k) * FT_LANES + lane] = P[12] & 1 ? z.x : z.y;
+                re[k * FT_LANES + lane] = z.x;
+                im[k * FT_LANES + lane] = z.y;
             }
         return;
     }
@@ -246,8 +247,8 @@ static inline void ft_load(__global const float2 *source, int first, __global fl
             __global const float2 *line = source + ft_from(min(first + lane, last), P);
             for (int k = start; k < min(start + FT_BLOCK, n); k++) {
                 float2 z = line[k * stride];
-                x[k * FT_LANES + lane] = P[12] & 1 ? z.y : z.x;
-                x[(n + k) * FT_LANES + lane] = P[12] & 1 ? z.x : z.y;
+                re[k * FT_LANES + lane] = z.x;
+                im[k * FT_LANES + lane] = z.y;
             }
         }
 }
@@ -257,25 +258,27 @@ static inline void ft_store(__global float2 *out, int first, __global const floa
 {
     int n = P[2], last = P[1] - 1;
     long stride = P[11], to = ft_to(first, P);
-    if (!P[16] && first + FT_LANES - 1 <= last && ft_to(first + FT_LANES - 1, P) - to == FT_LANES - 1) {
-        float factor = as_float(P[13]);
+    const bool is_swapped = P[12] & 2, is_turned = P[16];
+    const float factor = as_float(P[13]);
+    __global const float *re = is_swapped ? x + n * FT_LANES : x, *im = is_swapped ? x : x + n * FT_LANES;
+    if (!is_turned && first + FT_LANES - 1 <= last && ft_to(first + FT_LANES - 1, P) - to == FT_LANES - 1) {
         for (int k = 0; k < n; k++)
-            for (int lane = 0; lane < FT_LANES; lane++) {
-                float re = x[k * FT_LANES + lane] * factor, im = x[(n + k) * FT_LANES + lane] * factor;
-                out[to + k * stride + lane] = P[12] & 2 ? (float2)(im, re) : (float2)(re, im);
-            }
+            for (int lane = 0; lane < FT_LANES; lane++)
+                out[to + k * stride + lane] = (float2)(re[k * FT_LANES + lane], im[k * FT_LANES + lane]) * factor;
         return;
     }
     for (int start = 0; start < n; start += FT_BLOCK)
         for (int lane = 0; lane < FT_LANES && first + lane <= last; lane++) {
             __global float2 *line = out + ft_to(first + lane, P);
-            for (int k = start; k < min(start + FT_BLOCK, n); k++)
-                line[k * stride] = ft_finished((float2)(x[k * FT_LANES + lane], x[(n + k) * FT_LANES + lane]), first + lane, k, table, P);
+            for (int k = start; k < min(start + FT_BLOCK, n); k++) {
+                float2 z = (float2)(re[k * FT_LANES + lane], im[k * FT_LANES + lane]) * factor;
+                line[k * stride] = is_turned ? ft_turned(z, first + lane, k, table, P) : z;
+            }
         }
 }
 
-__kernel void ft_lines(__global const float2 *source, __global float2 *out, __global const float2 *table, __global FT_V *work,
-                       __global const int *P)
+__kernel void ft_lines(__global const float2 *restrict source, __global float2 *restrict out, __global const float2 *restrict table,
+                       __global FT_V *restrict work, __global const int *restrict P)
 {
     int item = get_global_id(2) + P[0], n = P[2];
     __global FT_V *x = work + (long)item * 4 * n;
@@ -301,7 +304,11 @@ __kernel void ft_lines(__global const float2 *source, __global float2 *out, __gl
         work[n + k] = P[12] & 1 ? z.x : z.y;
     }
     __local float *y = ft_transform(work, n, P[14], table + P[15]);
-    for (int k = FT_FIRST; k < n; k += FT_STEP)
-        to[(long)k * P[11]] = ft_finished((float2)(y[k], y[n + k]), line, k, table, P);
+    for (int k = FT_FIRST; k < n; k += FT_STEP) {
+        float2 z = (float2)(y[k], y[n + k]) * as_float(P[13]);
+        if (P[12] & 2)
+            z = z.yx;
+        to[(long)k * P[11]] = P[16] ? ft_turned(z, line, k, table, P) : z;
+    }
 }
 #endif
