@@ -5,6 +5,8 @@
  */
 #include "nd.h"
 
+#include "base/dtype.h"
+
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,7 +170,7 @@ START_TEST(views_of_every_dtype_move_elements_as_numpy_does)
 {
     nd_bench b;
     nd_open(&b);
-    for (int d = 0; d < IMGPAR_N_DTYPES; d++)
+    for (int d = 0; d < IP_N_REAL_DTYPES; d++)
         nd_check(&b, cases, N_CASES, (imgpar_dtype)d, FILL_WILD, "ref");
     nd_close(&b);
 }
@@ -183,6 +185,49 @@ START_TEST(views_are_the_same_in_every_schedule)
     nd_open(&b);
     for (size_t k = 0; k < (b.is_full ? sizeof ways / sizeof *ways : 2) && b.has_device; k++)
         nd_check(&b, cases, N_CASES, ways[k].dtype, FILL_WILD, ways[k].schedule);
+    nd_close(&b);
+}
+END_TEST
+
+/* text with an expression in place of $1, inside a function. */
+static char *complex_text(const char *function, const char *first, const char *text)
+{
+    char *out = calloc(400, 1), *at = out;
+    ck_assert(out && strlen(text) < 300);
+    at += sprintf(at, "%s(", function);
+    for (; *text; text++) {
+        bool is_first = text[0] == '$' && text[1] == '1';
+        at += is_first ? sprintf(at, "%s", first) : sprintf(at, "%c", *text);
+        text += is_first;
+    }
+    sprintf(at, ")");
+    return out;
+}
+
+static imgpar_dtype becomes_f32(imgpar_dtype in) { return (void)in, IMGPAR_F32; }
+
+/* Each part of a view of complex numbers is the view of that part; a constant beyond the edges is real. */
+START_TEST(views_move_both_parts_of_complex_numbers)
+{
+    static const struct { const char *function, *first; } parts[] = {
+        { "real", "complex($1, $1 * 2 + 1)" }, { "imag", "complex($1 + 1, $1)" },
+    };
+    nd_bench b;
+    nd_open(&b);
+    for (int part = 0; part < 2; part++) {
+        nd_case complex[N_CASES];
+        int n = 0;
+        for (int k = 0; k < N_CASES; k++) {
+            if (part == 1 && (strstr(cases[k].text, "cval") || cases[k].rank[1])) continue; /* $2 is real */
+            complex[n] = cases[k];
+            complex[n].dtype = becomes_f32;
+            complex[n++].text = complex_text(parts[part].function, parts[part].first, cases[k].text);
+        }
+        nd_check(&b, complex, n, IMGPAR_F32, FILL_LEVELS, "ref");
+        if (b.has_device) nd_check(&b, complex, n, IMGPAR_F32, FILL_LEVELS, part ? "pixels" : "auto");
+        for (int k = 0; k < n; k++)
+            free((char *)complex[k].text);
+    }
     nd_close(&b);
 }
 END_TEST
@@ -324,6 +369,7 @@ int main(void)
     tcase_add_test(c, every_view_has_a_case);
     tcase_add_test(c, views_of_every_dtype_move_elements_as_numpy_does);
     tcase_add_test(c, views_are_the_same_in_every_schedule);
+    tcase_add_test(c, views_move_both_parts_of_complex_numbers);
     tcase_add_test(c, a_chain_of_views_is_one_kernel);
     tcase_add_test(c, a_view_fuses_with_what_reads_it_and_what_it_reads);
     tcase_add_test(c, other_shapes_and_bounds_cost_no_program);

@@ -71,7 +71,8 @@ static bool reads_own_place(const ip_expr *load, const ip_stage *reader)
     const ip_expr *c = load->arg[3];
     bool is_own = is_coord(c, 3) && load->source->dims[3] == domain[3];
     bool is_fixed = c->op == IP_X_CONST && c->i >= 0 && c->i < load->source->dims[3];
-    return is_own || is_fixed; /* another channel may be beyond the last: a matter of the border */
+    bool is_inside = load->border == IP_BORDER_NONE && !(c->uses & ~IP_USES_C);
+    return is_own || is_fixed || is_inside; /* another channel may be beyond the last: a matter of the border */
 }
 
 /* Every load in the body reads at its own place or has no border to apply. */

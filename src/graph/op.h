@@ -21,7 +21,8 @@ enum {
     IP_OP_OPERATOR = 2,    /* promotes as operators do (DESIGN.md section 1); written as symbol, where it has one */
     IP_OP_HIDDEN = 4,      /* made by the library itself; not in lists, not callable by name from text */
     IP_OP_FILE = 8,        /* touches files: refused in SQL, recipes and imgpar_apply_safe() */
-    IP_OP_VIEW = 16        /* moves elements and computes nothing: a chain of such is one index map (ops/view.h) */
+    IP_OP_VIEW = 16,       /* moves elements and computes nothing: a chain of such is one index map (ops/view.h) */
+    IP_OP_COMPLEX = 32     /* takes complex64, or its infer() says why not; the others refuse it */
 };
 
 struct ip_op {

@@ -338,7 +338,9 @@ static ip_expr *map_one(mapping *m, ip_expr *x)
     ip_expr *args[IP_X_MAX_ARGS];
     for (int k = 0; k < x->n_args; k++)
         args[k] = m->keeps_indices && x->op == IP_X_LOAD && k < 4 ? x->arg[k] : map_one(m, x->arg[k]);
-    ip_expr *y = m->fn(m->ir, ip_x_with_args(m->ir, x, args), m->user);
+    ip_expr *y = ip_x_with_args(m->ir, x, args);
+    bool was_seen = y->op != x->op && (y->n_args == 0 || y->op == IP_X_LOAD); /* simplified to what fn made of an argument */
+    if (!was_seen) y = m->fn(m->ir, y, m->user);
     if (x->id < m->n)
         m->memo[x->id] = y;
     return y;

@@ -52,6 +52,21 @@ static ip_expr *add_zero(ip_ir *ir, const ip_expr *x)
     return !is_float(x) && is_value(x->arg[1], 0) ? x->arg[0] : NULL;
 }
 
+static ip_expr *add_digits(ip_ir *ir, const ip_expr *x)
+{
+    (void)ir;
+    for (int k = 0; k < 2 && !is_float(x); k++) {
+        const ip_expr *product = x->arg[k], *rest = x->arg[1 - k];
+        if (product->op != IP_X_MUL || rest->op != IP_X_MOD || product->arg[0]->op != IP_X_IDIV)
+            continue;
+        const ip_expr *quotient = product->arg[0];
+        if (product->arg[1] == rest->arg[1] && quotient->arg[1] == rest->arg[1] && quotient->arg[0] == rest->arg[0]
+            && !is_value(rest->arg[1], 0) && rest->arg[1]->op == IP_X_CONST)
+            return rest->arg[0];
+    }
+    return NULL;
+}
+
 static ip_expr *add_constants(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *inner = x->arg[0];
@@ -289,6 +304,7 @@ static ip_expr *saturate_of_cast(ip_ir *ir, const ip_expr *x)
 static const struct rule { ip_xop op; rule_fn fn; const char *equation; } rules[] = {
     { IP_X_ADD, add_zero, "x + 0 -> x (integers: -0.0 + 0 is 0)" },
     { IP_X_ADD, add_constants, "(x + c) + d -> x + (c + d) (integers)" },
+    { IP_X_ADD, add_digits, "(x div c) c + x mod c -> x where c is a constant other than 0 (integers)" },
     { IP_X_SUB, sub_zero, "x - 0 -> x" },
     { IP_X_SUB, sub_constant, "x - c -> x + -c (signed integers)" },
     { IP_X_SUB, sub_self, "x - x -> 0 (integers)" },

@@ -3,6 +3,7 @@
 #include "ops/slices.h"
 
 #include "base/alloc.h"
+#include "ops/complex.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -253,6 +254,7 @@ ip_stage *ip_stages_pad(ip_lower *l)
     }
     if (ip_type_count(in_type(l)) == 0) return ip_view_stage(l, cval ? cval : ip_view_read(l, 0, at));
     ip_expr *value = ip_view_read(l, 0, at);
+    if (cval && ip_type_is_complex(in_type(l))) cval = ip_complex_choose(l, (ip_complex){ .re = cval });
     return ip_view_stage(l, inside ? ip_x_select(l->ir, inside, value, cval) : value);
 }
 
