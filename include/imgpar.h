@@ -62,7 +62,8 @@ typedef enum imgpar_status {
     IMGPAR_E_DEVICE_LOST,   /* an OpenCL call failed while running */
     IMGPAR_E_INTERRUPTED,   /* the poll callback asked to stop */
     IMGPAR_E_SYNTAX,        /* pipeline text is wrong (grammar, unknown name, bad literal) */
-    IMGPAR_E_INTERNAL       /* a defect of this library */
+    IMGPAR_E_INTERNAL,      /* a defect of this library */
+    IMGPAR_E_CHECK          /* a check in a kernel failed (checked mode) */
 } imgpar_status;
 
 /* The status as a word, such as "shape mismatch". Never NULL. */
@@ -169,7 +170,9 @@ IMGPAR_API const imgpar_device *imgpar_context_device(const imgpar_context *ctx)
 
 /*
  * Settings of a context, as text: "schedule" (auto rows tiles texture pixels
- * ref), "fuse" (0 or 1), "max_pixels" (limit on decoded pixels), "mem_limit"
+ * ref), "fuse" (0 or 1), "check" (0 or 1: checked mode, slow: a kernel that
+ * reads or writes outside of its memory, or stores a float that is not finite,
+ * is IMGPAR_E_CHECK), "max_pixels" (limit on decoded pixels), "mem_limit"
  * (device bytes, suffixes K M G). They start from the IMGPAR_* variables of
  * the environment. Returns IMGPAR_E_ARGUMENT for an unknown name or bad value.
  */

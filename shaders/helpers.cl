@@ -85,3 +85,48 @@ static inline double ip_fmod_double(double a, double b)
     return r != 0.0 & (r < 0.0) != (b < 0.0) ? r + b : r;
 }
 #endif
+
+/*
+ * Checked mode. The first failure of a launch is told in checks: 1, its place in the text, z and y of what was computed, the
+ * index in its row and the value's bits, the lower half first.
+ */
+#ifdef IP_CHECK
+static inline void ip_check_failed(volatile __global int *checks, int place, int z, int y, long index, ulong bits)
+{
+    if (atomic_cmpxchg(&checks[0], 0, 1) != 0)
+        return;
+    checks[1] = place;
+    checks[2] = z;
+    checks[3] = y;
+    checks[4] = (int)(uint)index;
+    checks[5] = (int)(uint)(index >> 32);
+    checks[6] = (int)(uint)bits;
+    checks[7] = (int)(uint)(bits >> 32);
+}
+
+/* An index of the row that begins at `row` of `count` elements, moved inside where it is not. */
+static inline long ip_checked_index(volatile __global int *checks, int place, int z, int y, long row, long index, long count)
+{
+    long at = row + index;
+    if (at >= 0 && at < count)
+        return index;
+    ip_check_failed(checks, place, z, y, index, (ulong)at);
+    return clamp(at, (long)0, count - 1) - row;
+}
+
+static inline float ip_checked_f32(volatile __global int *checks, int place, int z, int y, long index, float v)
+{
+    if (!isfinite(v))
+        ip_check_failed(checks, place, z, y, index, as_uint(v));
+    return v;
+}
+
+#ifdef IP_F64
+static inline double ip_checked_f64(volatile __global int *checks, int place, int z, int y, long index, double v)
+{
+    if (!isfinite(v))
+        ip_check_failed(checks, place, z, y, index, as_ulong(v));
+    return v;
+}
+#endif
+#endif

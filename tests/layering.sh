@@ -6,13 +6,13 @@
 # 1. A file of src/X includes headers of its own folder, of the folders before X in
 #    `order`, imgpar.h, and headers of the system.
 # 2. src/cli, sqlext and samples include imgpar.h and headers of their own folder only.
-# 3. Outer libraries have one room each: OpenCL in src/run, image formats in src/io,
+# 3. Outer libraries have one room each: OpenCL in src/run (src/cl goes through its clcheck.h), image formats in src/io,
 #    SQLite in sqlext.
 # 4. Every C file stands in Makefile.am.
 . "${srcdir:-.}/tests/common.sh"
 cd "$top_srcdir" || exit 99
 
-order='base io ir graph ops compile run lang'
+order='base io ir graph ops compile run lang cl'
 
 # "FILE:INCLUDED", one a line, for all files of a folder, with quotes or <> kept.
 includes_of() {

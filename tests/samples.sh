@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# samples.sh - every sample runs, and the sunset is the same picture from the pipeline file, from C and from SQL,
-# under every schedule, fused or not. Life is the same grid from all three, and solvers agree.
+# samples.sh - every sample runs, those of the device layer (cl_*.c) too, and the sunset is the same picture from the
+# pipeline file, from C and from SQL, under every schedule, fused or not. Life is the same grid from all three, and solvers
+# agree.
 . "${srcdir:-.}/tests/common.sh"
 scratch
 samples=$top_srcdir/samples
@@ -30,6 +31,14 @@ cmp -s out.png fused.png && fail "ratio=0.6 gave the same picture as ratio=0.3"
 
 expect_status "sunset.c runs" 0 "$builddir/samples/sunset" tower.png sunset.png forest.png out-c.png
 expect_same "C gives the same bytes" out-c.png fused.png
+
+# Each compares with a loop on the host and ends with its profile.
+for name in himeno:jacobi kmeans:assign matmul:tiled reduce:reduce transform:transform; do
+    expect_status "cl_${name%:*}.c runs" 0 "$builddir/samples/cl_${name%:*}"
+    echo "$output" | grep -q "^${name#*:} .*[0-9]" || fail "cl_${name%:*} prints no profile: $output"
+    lines=$(wc -l < "$samples/cl_${name%:*}.c")
+    [ "$lines" -lt 80 ] || fail "cl_${name%:*}.c has $lines lines"
+done
 
 if command -v sqlite3 >/dev/null && [ -z "$IMGPAR_SANITIZED" ]; then
     sqlite3 -batch -bail -cmd ".load $builddir/imgpar" :memory: < sunset.sql > sql.log 2>&1 || fail "sunset.sql: $(cat sql.log)"

@@ -22,7 +22,7 @@ while read -r symbol; do
 done < library
 
 # Comments are dropped first; a declaration may go over several lines.
-cat "$top_srcdir/include/imgpar.h" "$builddir/include/imgpar_ops.h" | ${CC:-cc} -fpreprocessed -dD -E -P - |
+cat "$top_srcdir/include/imgpar.h" "$top_srcdir/include/imgpar_cl.h" "$builddir/include/imgpar_ops.h" | ${CC:-cc} -fpreprocessed -dD -E -P - |
     tr '\n' ' ' | grep -o 'IMGPAR_API [^;(]*(' | sed -n 's/.*[ *]\(imgpar_[a-z0-9_]*\)(.*/\1/p' | sort -u > declared
 [ -s declared ] || fail "no declaration was found in the public headers"
 while read -r symbol; do

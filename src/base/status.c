@@ -30,6 +30,7 @@ static const char *const status_names[] = {
     [IMGPAR_E_INTERRUPTED] = "interrupted",
     [IMGPAR_E_SYNTAX] = "syntax error",
     [IMGPAR_E_INTERNAL] = "internal error",
+    [IMGPAR_E_CHECK] = "a check failed",
 };
 
 IMGPAR_API const char *imgpar_status_name(imgpar_status status)

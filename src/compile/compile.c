@@ -150,6 +150,7 @@ void ip_plan_free(ip_plan *plan)
         ip_free(kernel->inputs);
         ip_free(kernel->outputs);
         ip_free(kernel->tables);
+        ip_free(kernel->checks);
         ip_free(kernel->slots);
         ip_free(kernel->source);
     }

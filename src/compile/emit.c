@@ -66,6 +66,7 @@ static const char *slot_name(ip_emit *e, int at)
     static const char *const regions[] = { "z0", "z1", "y0", "y1", "x0", "x1" };
     static const char *const strips[] = { "strip_rows", "strip_columns", "items_x", "items_y" };
     static const char *const dims[] = { "depth", "height", "width" };
+    static const char *const pitches[] = { "pitch", "rows", "planes" };
     static const char *const scans[] = { "blocks", "steps", "chunk", "chunk_rows", "first_x", "first_y", "first_z" };
     if (at < 0) /* memory ran out: the text will not be used */
         return "0";
@@ -75,7 +76,7 @@ static const char *slot_name(ip_emit *e, int at)
     case IP_SLOT_STRIP: return strips[s->index];
     case IP_SLOT_DIM: return ip_text(e->ir, "%s%d", dims[s->index], at);
     case IP_SLOT_ORIGIN: return ip_text(e->ir, "o%c_%s", "zyx"[s->index], ip_emit_buffer(e, s->stage));
-    case IP_SLOT_PITCH: return ip_text(e->ir, s->index ? "rows_%s" : "pitch_%s", ip_emit_buffer(e, s->stage));
+    case IP_SLOT_PITCH: return ip_text(e->ir, "%s_%s", pitches[s->index], ip_emit_buffer(e, s->stage));
     case IP_SLOT_RING_OFFSET: return ip_text(e->ir, "at_%s", ip_emit_ring(e, s->stage));
     case IP_SLOT_SUMS: return ip_text(e->ir, "sums%d_%s", s->index, ip_emit_ring(e, s->stage));
     case IP_SLOT_RING_PITCH: return ip_text(e->ir, "pitch_%s", ip_emit_ring(e, s->stage));
@@ -181,7 +182,7 @@ static void print_signature(ip_emit *e, const char *suffix, ip_str *out)
         ip_str_printf(out, "__global const %s *restrict b%d, ", ip_dtype(k->inputs[i]->dtype)->cl, k->n_outputs + i);
     if (k->has_scratch)
         ip_str_append(out, "__global uchar *restrict scratch, ");
-    ip_str_append(out, "__global const int *restrict P)\n{\n");
+    ip_str_printf(out, "__global const int *restrict P%s)\n{\n", k->n_checks > 0 ? ", volatile __global int *checks" : "");
 }
 
 static void print_slots(ip_emit *e, ip_str *out)

@@ -344,6 +344,7 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
 
 static const char *element(ip_emit *e, const ip_stage *s, const char *pointer, const char *index)
 {
+    index = ip_emit_checked_index(e, s, false, pointer, index);
     if (s->dtype == IMGPAR_F16)
         return ip_text(e->ir, "vload_half(%s, %s)", index, pointer);
     return ip_text(e->ir, "%s[%s]", pointer, index);
@@ -535,6 +536,8 @@ void ip_emit_uniforms(ip_emit *e, ip_expr *root)
 
 void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value)
 {
+    value = ip_emit_checked_value(e, stage, index, value);
+    index = ip_emit_checked_index(e, stage, true, target, index);
     if (stage->dtype == IMGPAR_F16)
         ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore_half_rte(%s, %s, %s)", value, index, target), NULL, NULL);
     else

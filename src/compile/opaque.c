@@ -35,8 +35,8 @@ void ip_opaque_demand(const ip_opaque *o, const ip_stage *input, const ip_region
 static char *source_of(const ip_kernel *k, const ip_opaque *o)
 {
     ip_str s = IP_STR_INIT;
-    ip_str_printf(&s, "/* %s; shaders/%s.cl%s%s */\n%s", k->ops, o->kind->shader, o->variant ? ", " : "",
-                  o->variant ? o->variant : "", o->defines);
+    ip_str_printf(&s, "/* %s%s%s%s%s%s */\n%s", k->ops, o->kind->shader ? "; shaders/" : "", o->kind->shader ? o->kind->shader : "",
+                  o->kind->shader ? ".cl" : "", o->variant ? ", " : "", o->variant ? o->variant : "", o->defines);
     return ip_str_take(&s);
 }
 

@@ -52,7 +52,7 @@ typedef enum ip_slot_kind {
     IP_SLOT_STRIP,      /* index 0: rows a work-item, 1: columns a work-item, 2: work-items along x, 3: along y */
     IP_SLOT_DIM,        /* stage's extent `index` (0..2) */
     IP_SLOT_ORIGIN,     /* stage's buffer: region origin `index` (0..2) */
-    IP_SLOT_PITCH,      /* stage's buffer: index 0 elements a row, 1 rows a plane */
+    IP_SLOT_PITCH,      /* stage's buffer: index 0 elements a row, 1 rows a plane, 2 planes */
     IP_SLOT_RING_OFFSET,/* stage's ring: first byte / 64 within the work-item's scratch */
     IP_SLOT_RING_PITCH, /* stage's ring: elements a row */
     IP_SLOT_SUMS,       /* stage's running sum `index`: where its row starts, as IP_SLOT_RING_OFFSET */
@@ -80,6 +80,10 @@ typedef struct ip_slot {
     const ip_stage *stage;
     const ip_expr *param;
 } ip_slot;
+
+/* A place of checked mode in a kernel's text; its number is its position in ip_kernel.checks. */
+typedef enum ip_check_kind { IP_CHECK_READ, IP_CHECK_WRITE, IP_CHECK_FINITE } ip_check_kind;
+typedef struct ip_check { ip_check_kind kind; const ip_stage *stage; } ip_check;
 
 typedef struct ip_kernel {
     char name[80];
@@ -110,6 +114,8 @@ typedef struct ip_kernel {
     char reason[200];        /* why its first output was not fused into a reader; "" */
     char fallback[160];      /* why a forced schedule was not used; "" */
     char *source;            /* OpenCL C of this kernel (and NAME_finish), without shaders/helpers.cl; owned */
+    ip_check *checks;        /* checked mode: the kernel has an argument more, behind P */
+    int n_checks;
     bool uses_f64;
 } ip_kernel;
 
@@ -131,6 +137,7 @@ typedef struct ip_compile_options {
     bool keep_stages;        /* no inlining at all: for the reference interpreter */
     ip_schedule schedule;
     bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
+    bool checks;             /* checked mode: compile/emit_check.c */
     const char *dump;        /* IMGPAR_DUMP: passes whose result goes to log; NULL */
     ip_str *log;             /* receives dumps; NULL */
 } ip_compile_options;

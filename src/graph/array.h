@@ -43,7 +43,11 @@ typedef struct ip_param {
 } ip_param;
 
 /* Where a leaf's pixels come from. Shared by reference count. */
-typedef enum ip_source_kind { IP_SOURCE_FILE, IP_SOURCE_BLOB, IP_SOURCE_PIXELS } ip_source_kind;
+typedef enum ip_source_kind {
+    IP_SOURCE_FILE, IP_SOURCE_BLOB, IP_SOURCE_PIXELS,
+    IP_SOURCE_BUFFER, /* data is an ip_buffer of run/ */
+    IP_SOURCE_KERNEL  /* no leaf: data is what cl/ launches on the inputs */
+} ip_source_kind;
 typedef struct ip_source {
     atomic_int refs;
     ip_source_kind kind;

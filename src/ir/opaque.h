@@ -20,11 +20,14 @@
 #ifndef IP_IR_OPAQUE_H
 #define IP_IR_OPAQUE_H
 
+#include "base/status.h"
 #include "ir/stage.h"
 
 enum { IP_OPAQUE_INPUTS = 4, IP_OPAQUE_SCRATCH = 4, IP_OPAQUE_BUFFERS = 8, IP_OPAQUE_PARAMS = 24, IP_OPAQUE_SIZES = 16 };
 
 /* What a description may know of a device. */
+struct ip_buffer; /* run/device.h */
+
 typedef struct ip_opaque_device {
     bool is_cpu;         /* wants long work-items, each by itself; else groups of many. The shader sees it as IP_CPU */
     int compute_units;
@@ -55,7 +58,7 @@ typedef imgpar_status (*ip_opaque_ask)(void *user);
 /* What all stages of one operation have in common. */
 typedef struct ip_opaque_kind {
     const char *name;                /* of the kernel, for people: "matmul" */
-    const char *shader;              /* shaders/NAME.cl */
+    const char *shader;              /* shaders/NAME.cl; NULL where run() is there */
     /* Grows a region of the result to the one that is computed for it: whole rows at least. */
     void (*widen)(const ip_opaque *opaque, ip_region *result);
     /* What of an input such a region reads: whole rows. */
@@ -64,6 +67,10 @@ typedef struct ip_opaque_kind {
     void (*scratch)(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH]);
     /* The launches, step 0, 1, ... in order into *out, zeroed on entry; false: there are no more. */
     bool (*step)(const ip_opaque_call *call, int step, ip_opaque_launch *out);
+    /* Launches by itself, instead of step(): kernels that are not of shaders/. The buffers are whole; busy_ms gets the time on the
+     * device, where it is asked for (else NULL). NULL: step() tells what to launch. */
+    imgpar_status (*run)(const ip_opaque_call *call, struct ip_buffer *result, struct ip_buffer *const *inputs, double *busy_ms,
+                         ip_error *err);
     /* The whole result on the host. */
     imgpar_status (*compute)(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask, void *user);
 } ip_opaque_kind;
@@ -78,6 +85,7 @@ struct ip_opaque {
     ip_stage *inputs[IP_OPAQUE_INPUTS];
     int64_t dims[4];                 /* of the result; set by ip_stage_opaque() */
     int64_t sizes[IP_OPAQUE_SIZES];  /* the operation's own */
+    const void *user;                /* run() and compute() know what; lives as long as the node */
 };
 
 /* A new stage computed by a copy of opaque, whose texts live as long as ir; NULL (and ir->failed) without memory. */

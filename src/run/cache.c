@@ -131,7 +131,7 @@ static imgpar_status build(ip_program *p, const char *source, const char *option
 static char *full_options(const ip_device *device, const char *options)
 {
     ip_str s = IP_STR_INIT;
-    ip_str_append(&s, "-cl-std=CL1.2 -w");
+    ip_str_append(&s, options && strstr(options, "-cl-std=") ? "-w" : "-cl-std=CL1.2 -w");
     if (device->facts.reports_exact_division) ip_str_append(&s, " -cl-fp32-correctly-rounded-divide-sqrt");
     if (options && *options) ip_str_printf(&s, " %s", options);
     return ip_str_take(&s);

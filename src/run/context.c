@@ -54,6 +54,8 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
         ctx->schedule = schedule;
     else if (strcmp(name, "fuse") == 0 && (strcmp(value, "0") == 0 || strcmp(value, "1") == 0))
         ctx->fuse = value[0] == '1';
+    else if (strcmp(name, "check") == 0 && (strcmp(value, "0") == 0 || strcmp(value, "1") == 0))
+        ctx->checks = value[0] == '1';
     else if (strcmp(name, "max_pixels") == 0 && parse_size(value, &n) && n > 0)
         ctx->max_pixels = n;
     else if (strcmp(name, "mem_limit") == 0 && parse_size(value, &n)) {
@@ -68,7 +70,7 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
 
 static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *err)
 {
-    static const char *const variables[][2] = { { "IMGPAR_SCHEDULE", "schedule" }, { "IMGPAR_FUSE", "fuse" },
+    static const char *const variables[][2] = { { "IMGPAR_SCHEDULE", "schedule" }, { "IMGPAR_FUSE", "fuse" }, { "IMGPAR_CHECK", "check" },
                                                 { "IMGPAR_MAX_PIXELS", "max_pixels" }, { "IMGPAR_MEM_LIMIT", "mem_limit" } };
     for (size_t k = 0; k < sizeof variables / sizeof *variables; k++) {
         const char *value = getenv(variables[k][0]);
@@ -211,11 +213,20 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx)
     ip_compile_options options = { .dump = ctx->dump };
     pthread_mutex_lock(&ctx->lock);
     options.fuse = ctx->fuse;
+    options.checks = ctx->checks;
     options.schedule = ctx->schedule;
     pthread_mutex_unlock(&ctx->lock);
     options.is_cpu = !ctx->device || ip_device_facts_of(ctx->device)->kind == IP_DEVICE_CPU;
-    options.pragmas = options.is_cpu;
+    options.pragmas = options.is_cpu && !options.checks; /* what checks does not vectorise */
     return options;
+}
+
+bool ip_context_checks(imgpar_context *ctx)
+{
+    pthread_mutex_lock(&ctx->lock);
+    bool checks = ctx->checks;
+    pthread_mutex_unlock(&ctx->lock);
+    return checks;
 }
 
 uint64_t ip_context_max_pixels(const imgpar_context *ctx)

@@ -9,6 +9,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Objects of the device layer (cl/) that are alive. */
+typedef enum ip_live_kind { IP_LIVE_QUEUES, IP_LIVE_EVENTS, IP_LIVE_BUFFERS, IP_LIVE_MODULES, IP_LIVE_KERNELS, IP_N_LIVE } ip_live_kind;
+
 struct imgpar_context {
     atomic_int refs;
     ip_device *device;         /* NULL: ref */
@@ -18,12 +21,16 @@ struct imgpar_context {
     pthread_mutex_t lock;      /* guards the settings */
     ip_schedule schedule;
     bool fuse;
+    bool checks;               /* kernels are compiled with checks */
     uint64_t max_pixels;
     uint64_t mem_limit;        /* 0: the device's own */
     atomic_ullong evaluations, decodes, encodes;
+    atomic_llong live[IP_N_LIVE];
 };
 
 /* A consistent copy of the settings, as compile options. */
 ip_compile_options ip_context_compile_options(imgpar_context *ctx);
+/* Whether kernels are to check what they do. */
+bool ip_context_checks(imgpar_context *ctx);
 
 #endif

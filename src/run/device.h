@@ -52,6 +52,11 @@ const ip_device_facts *ip_device_facts_of(const ip_device *device);
 /* A buffer of at least size_bytes, uninitialised, with one reference; reused from the pool where one fits. Over the
  * budget: unused pooled buffers are freed, then IMGPAR_E_DEVICE_MEMORY. */
 imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **out, ip_error *err);
+/* A buffer on host memory of somebody else, size_bytes of it, which the device uses where it stands if it shares memory with the host. host is
+ * borrowed until on_release(user, host) (may be NULL): after the last release, when no command uses it any more. Where this fails, it is
+ * not called. */
+imgpar_status ip_buffer_wrap(ip_device *device, void *host, size_t size_bytes, void (*on_release)(void *user, void *host),
+                             void *user, ip_buffer **out, ip_error *err);
 ip_buffer *ip_buffer_retain(ip_buffer *buffer);
 void ip_buffer_release(ip_buffer *buffer); /* to the pool; NULL is legal */
 size_t ip_buffer_size(const ip_buffer *buffer); /* as asked for; it may have room for more */

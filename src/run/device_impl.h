@@ -45,6 +45,9 @@ struct ip_buffer {
     cl_mem mem;
     size_t size_bytes;   /* asked for */
     size_t capacity_bytes;
+    void *host;          /* memory of somebody else that it stands on: it never goes to the pool; NULL: its own */
+    void (*on_release)(void *user, void *host); /* of host; NULL: nobody waits for it */
+    void *user;
     ip_pending pending;
     ip_buffer *next;     /* in the pool: the one that became idle before this one */
 };

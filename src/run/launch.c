@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "run/check.h"
 #include "run/launch_scan.h"
 #include "run/opaque.h"
 #include "run/shaders.h"
@@ -49,6 +50,7 @@ typedef struct launching {
     size_t n_params;
     ip_program *program;
     ip_buffer *scratch, *param_buffer;
+    ip_buffer *checks;    /* checked mode */
 } launching;
 
 enum {
@@ -265,7 +267,7 @@ static int slot_value(const launching *l, const ip_slot *s)
     case IP_SLOT_STRIP: return (const int[]){ d->strip_rows, d->strip_columns, d->items_x, d->items_y }[s->index];
     case IP_SLOT_DIM: return (int)dims_of_slot(s)[s->index];
     case IP_SLOT_ORIGIN: return (int)((const int64_t[]){ b->z0, b->y0, b->x0 })[s->index];
-    case IP_SLOT_PITCH: return s->index ? (int)(b->y1 - b->y0) : (int)((b->x1 - b->x0) * s->stage->dims[3]);
+    case IP_SLOT_PITCH: return (int)((const int64_t[]){ (b->x1 - b->x0) * s->stage->dims[3], b->y1 - b->y0, b->z1 - b->z0 })[s->index];
     case IP_SLOT_RING_OFFSET: return ring_offset(l, s->stage);
     case IP_SLOT_SUMS: return sums_offset(l, s->stage, s->index);
     case IP_SLOT_RING_PITCH: return ring_pitch(l, ip_kernel_placed(l->kernel, s->stage));
@@ -326,7 +328,9 @@ static imgpar_status get_program(launching *l, ip_error *err)
     memcpy(source + a + 1, l->kernel->source, b + 1);
     bool built = false;
     double start = ip_now_ms();
-    imgpar_status st = ip_program_get(l->runner->device, source, l->kernel->uses_f64 ? "-DIP_F64" : "", &l->program, &built, err);
+    char options[32];
+    snprintf(options, sizeof options, "%s%s", l->kernel->uses_f64 ? "-DIP_F64" : "", l->kernel->n_checks > 0 ? " -DIP_CHECK" : "");
+    imgpar_status st = ip_program_get(l->runner->device, source, options, &l->program, &built, err);
     if (built)
         ip_runner_event(l->runner, "compile", l->kernel->name, start, 0, 0);
     ip_free(source);
@@ -359,7 +363,7 @@ static imgpar_status launch_once(launching *l, const char *name, const size_t gl
         st = ip_buffer_new(l->runner->device, n ? n : 4, &l->param_buffer, err);
     if (!st && n)
         st = ip_buffer_write(l->param_buffer, 0, l->params, n, err);
-    size_t most = (size_t)(k->n_outputs + k->n_inputs + 2);
+    size_t most = (size_t)(k->n_outputs + k->n_inputs + 3);
     ip_buffer **buffers = ip_alloc_array(most, sizeof *buffers);
     bool *writes = ip_zalloc(most * sizeof *writes);
     if (!buffers || !writes)
@@ -381,6 +385,10 @@ static imgpar_status launch_once(launching *l, const char *name, const size_t gl
         buffers[at++] = l->scratch;
     }
     buffers[at++] = l->param_buffer;
+    if (l->checks) {
+        writes[at] = true;
+        buffers[at++] = l->checks;
+    }
     ip_launch launch = { .program = l->program, .kernel = name, .buffers = buffers, .n_buffers = at, .writes = writes, .dims = 3 };
     memcpy(launch.global, global, sizeof launch.global);
     memcpy(launch.local, local, sizeof launch.local);
@@ -592,6 +600,8 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
         st = get_program(&l, err);
     if (!st && kernel->has_scratch)
         st = ip_buffer_new(runner->device, l.div.scratch_bytes, &l.scratch, err);
+    if (!st && kernel->n_checks > 0)
+        st = ip_check_begin(runner->device, &l.checks, err);
     bool timed = runner->options && runner->options->on_event;
     double busy_ms = 0, start_ms = ip_now_ms();
     recurrence r = { &l, timed ? &busy_ms : NULL };
@@ -601,10 +611,13 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
         st = as_rows ? launch_rows(&l, timed ? &busy_ms : NULL, err) : launch_pixels(&l, timed ? &busy_ms : NULL, err);
     if (!st && kernel->n_folds > 0)
         st = launch_finish(&l, timed ? &busy_ms : NULL, err);
+    if (!st && l.checks)
+        st = ip_check_end(l.checks, kernel, err);
     if (!st)
         ip_kernel_report(runner, kernel, bindings, start_ms, busy_ms);
     /* Whoever gets this memory next waits for the kernel (order.c). */
     ip_buffer_release(l.scratch);
+    ip_buffer_release(l.checks);
     ip_buffer_release(l.param_buffer);
     ip_program_release(l.program);
     ip_free(l.params);

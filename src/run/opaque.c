@@ -146,6 +146,30 @@ static imgpar_status launch_step(running *r, const ip_opaque_launch *step, ip_er
     return IMGPAR_OK;
 }
 
+/* Kernels that launch by themselves. */
+static imgpar_status run_by_itself(running *r, ip_error *err)
+{
+    bool timed = r->runner->options && r->runner->options->on_event;
+    ip_buffer *inputs[IP_OPAQUE_INPUTS] = { NULL };
+    for (int k = 0; k < r->call.opaque->n_inputs; k++)
+        inputs[k] = buffer_of(r, IP_BUFFER_INPUT + k);
+    return r->call.opaque->kind->run(&r->call, buffer_of(r, IP_BUFFER_RESULT), inputs, timed ? &r->busy_ms : NULL, err);
+}
+
+static imgpar_status run_steps(running *r, ip_error *err)
+{
+    imgpar_status st = get_program(r, err);
+    if (!st)
+        st = get_scratch(r, err);
+    for (int step = 0; !st; step++) {
+        ip_opaque_launch l = { .local = { 1, 1, 1 }, .n_params = 1 };
+        if (!r->call.opaque->kind->step(&r->call, step, &l))
+            break;
+        st = launch_step(r, &l, err);
+    }
+    return st;
+}
+
 static bool is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
 
 imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, const ip_binding *bindings,
@@ -159,15 +183,7 @@ imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, co
     for (int k = 0; k < o->n_inputs; k++)
         r.call.in[k] = bindings[o->inputs[k]->id].region;
     double start_ms = ip_now_ms();
-    imgpar_status st = get_program(&r, err);
-    if (!st)
-        st = get_scratch(&r, err);
-    for (int step = 0; !st; step++) {
-        ip_opaque_launch l = { .local = { 1, 1, 1 }, .n_params = 1 };
-        if (!o->kind->step(&r.call, step, &l))
-            break;
-        st = launch_step(&r, &l, err);
-    }
+    imgpar_status st = o->kind->run ? run_by_itself(&r, err) : run_steps(&r, err);
     if (!st)
         ip_kernel_report(runner, kernel, bindings, start_ms, r.busy_ms);
     for (int k = 0; k < IP_OPAQUE_SCRATCH; k++)

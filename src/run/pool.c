@@ -168,15 +168,56 @@ imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **ou
     return IMGPAR_OK;
 }
 
+/* Its memory is not ours, so it counts against no budget. */
+imgpar_status ip_buffer_wrap(ip_device *device, void *host, size_t size_bytes, void (*on_release)(void *user, void *host),
+                             void *user, ip_buffer **out, ip_error *err)
+{
+    cl_int code;
+    *out = NULL;
+    ip_buffer *buffer = ip_zalloc(sizeof *buffer);
+    if (!buffer) return ip_fail_memory(err, "wrapping memory");
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
+    buffer->mem = ip_cl_may(&code) ? clCreateBuffer(device->context, flags, size_bytes, host, &code) : NULL;
+    if (code) {
+        ip_free(buffer);
+        return ip_cl_fail(err, code, "clCreateBuffer", NULL);
+    }
+    buffer->device = ip_device_hold(device);
+    buffer->size_bytes = buffer->capacity_bytes = size_bytes;
+    buffer->host = host;
+    buffer->on_release = on_release;
+    buffer->user = user;
+    atomic_init(&buffer->refs, 1);
+    *out = buffer;
+    return IMGPAR_OK;
+}
+
 ip_buffer *ip_buffer_retain(ip_buffer *buffer)
 {
     atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
     return buffer;
 }
 
+/* The end of a buffer on memory of somebody else. */
+static void unwrap(ip_buffer *buffer)
+{
+    ip_device *device = buffer->device;
+    if (buffer->pending.written) IP_CL(clWaitForEvents(1, &buffer->pending.written));
+    if (buffer->pending.n_reads > 0) IP_CL(clWaitForEvents((cl_uint)buffer->pending.n_reads, buffer->pending.reads));
+    ip_pending_forget(&buffer->pending); /* nobody else knows the buffer any more */
+    clReleaseMemObject(buffer->mem);
+    if (buffer->on_release) buffer->on_release(buffer->user, buffer->host);
+    ip_free(buffer);
+    ip_device_drop(device);
+}
+
 void ip_buffer_release(ip_buffer *buffer)
 {
     if (!buffer || atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1) return;
+    if (buffer->host) {
+        unwrap(buffer);
+        return;
+    }
     ip_device *device = buffer->device;
     ip_pool *pool = &device->pool;
     pthread_mutex_lock(&pool->lock);

@@ -171,7 +171,10 @@ static imgpar_status run_opaque(const ip_stage *stage, void *const *memory, ip_r
     asking a = { progress, err };
     for (int k = 0; k < o->n_inputs; k++) in[k] = memory[o->inputs[k]->id];
     imgpar_status st = o->kind->compute(o, in, out, ask_for_opaque, &a);
-    return st == IMGPAR_E_HOST_MEMORY ? ip_fail_memory(err, "interpreting") : st;
+    if (st == IMGPAR_E_HOST_MEMORY) return ip_fail_memory(err, "interpreting");
+    if (st == IMGPAR_E_UNSUPPORTED)
+        return ip_fail(err, st, "%s: the reference interpreter has no function for it", o->variant ? o->variant : o->kind->name);
+    return st ? ip_fail(err, st, "%s: its function for the host failed", o->kind->name) : st;
 }
 
 /* The elements of a stage into new memory. */

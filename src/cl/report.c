@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What kernels print and check. OpenCL's own printf() writes to the standard output of the process, where a library's user cannot get at
+ * it, and a kernel has no other way to tell something than memory it was given: so launches of kernels with IMGPAR_REPORT
+ * get a buffer, into which shaders/module.cl writes records; it is read once the launch is over.
+ */
+#include "cl/cl.h"
+
+#include "base/str.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum { REPORT_INTS = 16384, HEADER_INTS = 3, RECORD_INTS = 8, ARG_INTS = 3 };
+enum { KIND_PRINT, KIND_ASSERT, KIND_INDEX, KIND_FINITE };
+enum { ARG_SIGNED, ARG_UNSIGNED, ARG_FLOAT, ARG_DOUBLE };
+
+struct ip_cl_report {
+    ip_buffer *memory;
+    char kernel[64];
+};
+
+imgpar_status ip_cl_report_new(ip_device *device, const imgpar_cl_kernel *kernel, ip_cl_report **out, ip_error *err)
+{
+    static const int32_t header[HEADER_INTS] = { 0, REPORT_INTS, 0 };
+    ip_cl_report *r = ip_zalloc(sizeof *r);
+    if (!r)
+        return ip_fail_memory(err, "launching a kernel");
+    strncpy(r->kernel, kernel->name, sizeof r->kernel - 1);
+    imgpar_status st = ip_buffer_new(device, REPORT_INTS * sizeof(int32_t), &r->memory, err);
+    if (!st)
+        st = ip_buffer_write(r->memory, 0, header, sizeof header, err);
+    if (st)
+        ip_cl_report_free(r);
+    else
+        *out = r;
+    return st;
+}
+
+ip_buffer *ip_cl_report_memory(const ip_cl_report *r) { return r->memory; }
+
+void ip_cl_report_free(ip_cl_report *r)
+{
+    if (!r)
+        return;
+    ip_buffer_release(r->memory);
+    ip_free(r);
+}
+
+/* ---- records ------------------------------------------------------------------------------------------------- */
+
+typedef struct record {
+    int32_t kind, id[3], line;
+    int n_args, n_chars;
+    const char *chars;       /* not terminated */
+    const int32_t *args;
+} record;
+
+/* The record at *at, which moves behind it; false at the end, and where it is none: a kernel may have written over it. */
+static bool next_record(const int32_t *ints, size_t n, size_t *at, record *out)
+{
+    const int32_t *r = ints + *at;
+    if (*at + RECORD_INTS > n || r[6] < 0 || r[6] > 8 || r[7] < 0 || r[7] > REPORT_INTS * 4)
+        return false;
+    size_t chars = ((size_t)r[7] + 3) / 4, length = RECORD_INTS + chars + ARG_INTS * (size_t)r[6];
+    if ((size_t)r[1] != length || *at + length > n)
+        return false;
+    *out = (record){ .kind = r[0], .id = { r[2], r[3], r[4] }, .line = r[5], .n_args = r[6], .n_chars = r[7],
+                     .chars = (const char *)(r + RECORD_INTS), .args = r + RECORD_INTS + chars };
+    *at += length;
+    return true;
+}
+
+static uint64_t bits_of(const int32_t *arg) { return (uint32_t)arg[1] | (uint64_t)(uint32_t)arg[2] << 32; }
+
+static double real_of(const int32_t *arg)
+{
+    uint64_t bits = bits_of(arg);
+    uint32_t low = (uint32_t)bits;
+    float single;
+    double wide;
+    memcpy(&single, &low, sizeof single);
+    memcpy(&wide, &bits, sizeof wide);
+    switch (arg[0]) {
+    case ARG_SIGNED: return (double)(int64_t)bits;
+    case ARG_UNSIGNED: return (double)bits;
+    case ARG_FLOAT: return single;
+    default: return wide;
+    }
+}
+
+/* ---- printing -------------------------------------------------------------------------------------------------- */
+
+/* The format comes from print_arg(), which lets nothing but a single conversion of this argument through. */
+static void append_formatted(ip_str *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    ip_str_vprintf(out, format, args);
+    va_end(args);
+}
+
+/* The conversion that begins with the '%' at text[0]: its length, 0 where it is none that can be printed. */
+static int conversion_length(const char *text, int n)
+{
+    int k = 1, digits = 0;
+    while (k < n && text[k] && strchr("-+ #0", text[k]))
+        k++;
+    for (; k < n && ((text[k] >= '0' && text[k] <= '9') || text[k] == '.'); k++)
+        if (++digits > 6)
+            return 0;
+    while (k < n && (text[k] == 'l' || text[k] == 'h'))
+        k++;
+    return k < n && text[k] && strchr("diouxXcfFeEgGaA", text[k]) ? k + 1 : 0;
+}
+
+static void print_arg(ip_str *out, const char *conversion, int length, const int32_t *arg)
+{
+    char format[32];
+    int n = 0;
+    char type = conversion[length - 1];
+    for (int k = 0; k < length - 1 && n < 24; k++)
+        if (conversion[k] != 'l' && conversion[k] != 'h')
+            format[n++] = conversion[k];
+    bool is_real = strchr("fFeEgGaA", type) != NULL, is_char = type == 'c';
+    if (!is_real && !is_char) {
+        format[n++] = 'l';
+        format[n++] = 'l';
+    }
+    format[n++] = type;
+    format[n] = '\0';
+    bool holds_real = arg[0] == ARG_FLOAT || arg[0] == ARG_DOUBLE;
+    int64_t whole = holds_real ? (int64_t)fmin(fmax(real_of(arg), -9e18), 9e18) : (int64_t)bits_of(arg);
+    if (is_real)
+        append_formatted(out, format, real_of(arg));
+    else if (is_char)
+        append_formatted(out, format, (int)whole);
+    else
+        append_formatted(out, format, (long long)whole);
+}
+
+static void print_record(ip_str *out, const record *r)
+{
+    int arg = 0;
+    for (int k = 0; k < r->n_chars; k++) {
+        int length = r->chars[k] == '%' ? conversion_length(r->chars + k, r->n_chars - k) : 0;
+        bool is_percent = r->chars[k] == '%' && k + 1 < r->n_chars && r->chars[k + 1] == '%';
+        if (length > 0 && arg < r->n_args) {
+            print_arg(out, r->chars + k, length, r->args + ARG_INTS * arg++);
+            k += length - 1;
+            continue;
+        }
+        ip_str_putc(out, r->chars[k]);
+        k += is_percent;
+    }
+}
+
+/* ---- checks -------------------------------------------------------------------------------------------------------- */
+
+/* "scale: text 1:3: index i + 1 = 10 is not in 0 to 9 (work-item 9, 0, 0)". */
+static imgpar_status tell_check(const ip_cl_report *report, const record *r, ip_error *err)
+{
+    const char *end = memchr(r->chars, '\n', (size_t)r->n_chars);
+    int n_file = end ? (int)(end - r->chars) : 0, skip = end ? n_file + 1 : 0, n_text = r->n_chars - skip;
+    const char *text = r->chars + skip;
+    ip_str what = IP_STR_INIT;
+    if (r->kind == KIND_INDEX && r->n_args == 2)
+        ip_str_printf(&what, "index %.*s = %lld is not in 0 to %lld", n_text, text, (long long)(int64_t)bits_of(r->args),
+                      (long long)(int64_t)bits_of(r->args + ARG_INTS) - 1);
+    else if (r->kind == KIND_FINITE && r->n_args == 1)
+        ip_str_printf(&what, "%.*s = %g is not finite", n_text, text, real_of(r->args));
+    else
+        ip_str_printf(&what, "assertion failed: %.*s", n_text, text);
+    ip_fail(err, IMGPAR_E_CHECK, "%s: %.*s:%d: %s (work-item %d, %d, %d)", report->kernel, n_file, r->chars, (int)r->line, ip_str_text(&what),
+            (int)r->id[0], (int)r->id[1], (int)r->id[2]);
+    ip_str_free(&what);
+    return IMGPAR_E_CHECK;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------------------- */
+
+static imgpar_status deliver(const ip_cl_report *report, const int32_t *ints, void (*print)(void *, const char *), void *user, ip_error *err)
+{
+    record r;
+    imgpar_status st = IMGPAR_OK;
+    for (size_t at = HEADER_INTS; next_record(ints, REPORT_INTS, &at, &r) && at - HEADER_INTS <= (size_t)ints[0];) {
+        if (r.kind != KIND_PRINT) {
+            st = tell_check(report, &r, err);
+            continue;
+        }
+        ip_str line = IP_STR_INIT;
+        print_record(&line, &r);
+        if (print && !line.failed)
+            print(user, ip_str_text(&line));
+        ip_str_free(&line);
+    }
+    if (print && (uint32_t)ints[0] > REPORT_INTS - HEADER_INTS)
+        print(user, "(more was printed than a launch has room for)\n");
+    if (!st && ints[2])
+        st = ip_fail(err, IMGPAR_E_CHECK, "%s: a check failed; there was no room to tell which", report->kernel);
+    return st;
+}
+
+imgpar_status ip_cl_report_deliver(ip_cl_report *report, void (*print)(void *user, const char *text), void *user, ip_error *err)
+{
+    int32_t header[HEADER_INTS];
+    int32_t *ints = NULL;
+    imgpar_status st = ip_buffer_read(report->memory, 0, header, sizeof header, err);
+    if (!st && (header[0] != 0 || header[2] != 0)) { /* most launches have nothing to tell */
+        ints = ip_zalloc(REPORT_INTS * sizeof *ints);
+        size_t used = (size_t)HEADER_INTS + (uint32_t)header[0];
+        if (used > REPORT_INTS)
+            used = REPORT_INTS;
+        st = ints ? ip_buffer_read(report->memory, 0, ints, used * sizeof *ints, err) : ip_fail_memory(err, "reading a report");
+        if (!st)
+            st = deliver(report, ints, print, user, err);
+    }
+    ip_free(ints);
+    ip_cl_report_free(report);
+    return st;
+}

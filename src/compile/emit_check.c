@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checked mode: every index that a kernel reads or writes memory at is compared with the memory's extent, and every
+ * float that it stores must be finite. The first failure of a launch is left in the kernel's last argument, `checks`,
+ * with the number of its place in the text (ip_check in plan.h), from which run/ makes the message. An index that fails is moved
+ * inside, so that the kernel lives to tell.
+ *
+ * Both are hooks around what is printed anyway: where they are asked and checks are off, they return what they were given.
+ */
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "compile/emit.h"
+
+/* The number of a place; 0 without memory. */
+static int add_check(ip_emit *e, const ip_stage *stage, ip_check_kind kind)
+{
+    ip_kernel *k = e->kernel;
+    for (int i = 0; i < k->n_checks; i++)
+        if (k->checks[i].stage == stage && k->checks[i].kind == kind)
+            return i;
+    ip_check *checks = ip_realloc_array(k->checks, (size_t)k->n_checks + 1, sizeof *checks);
+    if (!checks) {
+        e->ir->failed = true;
+        return 0;
+    }
+    k->checks = checks;
+    checks[k->n_checks] = (ip_check){ kind, stage };
+    return k->n_checks++;
+}
+
+/* "z, y" of what is being computed. */
+static const char *place(ip_emit *e)
+{
+    return ip_text(e->ir, "%s, %s", e->coord[0] ? e->coord[0] : "0", e->coord[1] ? e->coord[1] : "0");
+}
+
+const char *ip_emit_checked_index(ip_emit *e, const ip_stage *s, bool is_written, const char *pointer, const char *index)
+{
+    if (!e->options->checks)
+        return index;
+    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
+    bool is_ring = placed && placed->place == IP_PLACE_RING;
+    const char *base, *count;
+    if (is_ring) { /* anywhere in what the work-item has */
+        base = ip_text(e->ir, "(__global const %s *)mine", ip_dtype(s->dtype)->cl);
+        count = ip_text(e->ir, "(long)%s * %d", ip_emit_slot(e, IP_SLOT_SCRATCH, 0, NULL, NULL), 64 / (int)ip_dtype(s->dtype)->size_bytes);
+    } else {
+        base = ip_text(e->ir, "(__global const %s *)%s", ip_dtype(s->dtype)->cl, ip_emit_buffer(e, s));
+        count = ip_text(e->ir, "(long)%s * %s * %s", ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL), ip_emit_slot(e, IP_SLOT_PITCH, 1, s, NULL),
+                        ip_emit_slot(e, IP_SLOT_PITCH, 2, s, NULL));
+    }
+    return ip_text(e->ir, "ip_checked_index(checks, %d, %s, (__global const %s *)(%s) - %s, %s, %s)",
+                   add_check(e, s, is_written ? IP_CHECK_WRITE : IP_CHECK_READ), place(e), ip_dtype(s->dtype)->cl, pointer, base, index, count);
+}
+
+const char *ip_emit_checked_value(ip_emit *e, const ip_stage *s, const char *index, const char *value)
+{
+    if (!e->options->checks || !ip_dtype(s->dtype)->is_float)
+        return value;
+    return ip_text(e->ir, "ip_checked_%s(checks, %d, %s, %s, %s)", s->dtype == IMGPAR_F64 ? "f64" : "f32",
+                   add_check(e, s, IP_CHECK_FINITE), place(e), index, value);
+}
