@@ -174,7 +174,13 @@ static void collect_inputs(ip_emit *e)
 static void print_signature(ip_emit *e, const char *suffix, ip_str *out)
 {
     ip_kernel *k = e->kernel;
-    ip_str_printf(out, "__kernel void NAME%s(", suffix);
+    ip_str_append(out, "__kernel ");
+    if (k->schedule == IP_SCHEDULE_TILES) {
+        bool finishes = suffix[0] != '\0';
+        int w = k->tiling.group_width, h = k->tiling.group_height;
+        ip_str_printf(out, "__attribute__((reqd_work_group_size(%d, %d, 1)))\n", finishes ? w * h : w, finishes ? 1 : h);
+    }
+    ip_str_printf(out, "void NAME%s(", suffix);
     for (int i = 0; i < k->n_outputs; i++)
         ip_str_printf(out, "__global %s *restrict b%d, ", ip_dtype(k->outputs[i]->dtype)->cl, i);
     for (int i = 0; i < k->n_inputs; i++)
@@ -244,7 +250,9 @@ static void emit_kernel(ip_emit *e, ip_str *out)
         }
     } else {
         reset(e);
-        if (ip_kernel_walks_rows(k))
+        if (k->schedule == IP_SCHEDULE_TILES)
+            ip_emit_tiles(e);
+        else if (ip_kernel_walks_rows(k))
             ip_emit_rows(e);
         else
             ip_emit_pixels(e);
@@ -284,7 +292,7 @@ static void name_kernel(ip_kernel *k, const char *text)
 static char *with_name(const ip_kernel *k, const char *text)
 {
     ip_str s = IP_STR_INIT;
-    ip_str_printf(&s, "/* %s; schedule %s */\n", k->ops, k->schedule == IP_SCHEDULE_ROWS ? "rows" : "pixels");
+    ip_str_printf(&s, "/* %s; schedule %s */\n", k->ops, ip_schedule_name(k->schedule));
     for (const char *p = text; *p;) {
         if (strncmp(p, "void NAME", 9) == 0) {
             ip_str_printf(&s, "void %s", k->name);

@@ -23,6 +23,9 @@ static const imgpar_device ref_device = {
     .compute_units = 1, .has_f64 = 1, .has_f16 = 1, .has_unified_memory = 1,
 };
 
+/* What plans are explained for where there is no device. */
+static const ip_target ref_target = { .group_width = 16, .group_height = 4, .local_bytes = 32768 };
+
 /* "200M" in bytes. */
 static bool parse_size(const char *text, uint64_t *bytes)
 {
@@ -215,6 +218,11 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx)
     pthread_mutex_unlock(&ctx->lock);
     options.is_cpu = !ctx->device || ip_device_facts_of(ctx->device)->kind == IP_DEVICE_CPU;
     options.pragmas = options.is_cpu;
+    options.target = ref_target;
+    if (ctx->device) {
+        const ip_device_facts *facts = ip_device_facts_of(ctx->device);
+        options.target = (ip_target){ facts->group_width, facts->group_height, facts->info.local_bytes, facts->constant_bytes };
+    }
     return options;
 }
 

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tiles schedule, second half: a kernel whose work-groups each make a tile of the output.
+ *
+ *     for each stage: its tile, grown by what later stages read around it
+ *         for rows of the tile, a row of work-items each:
+ *             for elements of the row, a work-item each: compute it from tiles of earlier stages or from memory
+ *         barrier
+ *
+ * The first stages are copies of the sources, so memory is read once, in whole rows. Where channels do not interact
+ * neighbouring work-items take neighbouring elements of the flat index x * channels + c, else neighbouring pixels.
+ *
+ * Note [Filling edges]
+ * An element of a tile that lies beyond the edges of its domain is what its readers' border rule says: it is computed
+ * from the coordinates that the rule maps its own to. Those are in the tile too (place.c, Note [Reading near edges]), so
+ * what they read is there. Readers apply no border.
+ */
+#include "base/dtype.h"
+#include "compile/emit_fold.h"
+#include "graph/array.h"
+
+const char *ip_emit_tile_top(ip_emit *e, const ip_stage *stage) { return ip_text(e->ir, "top_%s", ip_emit_ring(e, stage)); }
+const char *ip_emit_tile_left(ip_emit *e, const ip_stage *stage) { return ip_text(e->ir, "left_%s", ip_emit_ring(e, stage)); }
+
+static const int64_t *domain_of(const ip_stage *s) { return ip_stage_folds(s) ? s->over : s->dims; }
+
+static const char *number(ip_emit *e, int n) { return ip_text(e->ir, "%d", n); }
+
+/* ---- which rows, which columns ------------------------------------------------------------ */
+
+typedef struct span { const char *from, *to; } span;
+
+/* Rows or columns of a stage's tile: of those beyond the domain only as many as some reader looks at. */
+static span span_of(ip_emit *e, const ip_placed *p, bool rows)
+{
+    int before = rows ? -p->first : p->left, behind = rows ? p->lead : p->right, pad = rows ? p->pad_rows : p->pad;
+    const char *from = rows ? "ya" : "xa", *to = rows ? "yb" : "xb";
+    if (before == 0 && behind == 0)
+        return (span){ from, to };
+    const char *extent = ip_emit_dim(e, p->stage, rows ? 1 : 2);
+    return (span){ ip_text(e->ir, "max(%s - %d, %d)", from, before, -pad),
+                   ip_text(e->ir, pad ? "min(%s + %d, %s + %d)" : "min(%s + %d, %s)", to, behind, extent, pad) };
+}
+
+/* A loop whose iterations the work-items of the group take in turns: `id` of `n` begins with the id-th. */
+static ip_stmt *shared_loop(ip_emit *e, const char *var, const char *from, const char *to, const char *id, int n)
+{
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, ip_text(e->ir, "%s + %s", from, id), to);
+    loop->d = number(e, n);
+    return loop;
+}
+
+/* ---- one element --------------------------------------------------------------------------- */
+
+/* Where an element of a stage goes. */
+typedef struct target {
+    const ip_placed *p;
+    const char *row, *stored;   /* pointers to its row in the tile or in its buffer; where it is stored beside a tile */
+    const char *outside;        /* for a constant border, "is it beyond the edges?"; NULL */
+} target;
+
+static const char *edged(ip_emit *e, const target *t, const char *value)
+{
+    return t->outside ? ip_text(e->ir, "%s ? %s : %s", t->outside, ip_emit_value(e, t->p->pad_outside), value) : value;
+}
+
+/* place: index of the element in its row, beyond the domain's edges, too; `own` tells whether it is of the tile itself. */
+static void put(ip_emit *e, const target *t, const char *place, const char *value, const char *own)
+{
+    const ip_stage *s = t->p->stage;
+    if (t->p->place != IP_PLACE_TILE) {
+        ip_emit_store(e, s, t->row, place, value);
+        return;
+    }
+    ip_emit_store(e, s, t->row, ip_text(e->ir, "%s - %s", place, ip_emit_tile_left(e, s)), edged(e, t, value));
+    if (!t->stored)
+        return;
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, own, NULL, NULL));
+    ip_emit_store(e, s, t->stored, place, value);
+    ip_emit_leave(e, mark);
+}
+
+static const char *is_outside(ip_emit *e, const ip_placed *p, const char *x, const char *column)
+{
+    if (p->pad_border != IMGPAR_BORDER_CONSTANT || (p->pad == 0 && p->pad_rows == 0))
+        return NULL;
+    if (p->pad == 0)
+        return "(y != row)";
+    return ip_text(e->ir, p->pad_rows ? "(y != row | %s != %s)" : "(%s != %s)", x, column);
+}
+
+/* Channels do not interact: work-items take elements. */
+static void compute_flat(ip_emit *e, target t, span columns)
+{
+    const ip_placed *p = t.p;
+    const ip_stage *s = p->stage;
+    const char *at = p->pad ? "at" : "i";
+    const char *from = ip_text(e->ir, "%s * %d", columns.from, e->channels), *to = ip_text(e->ir, "%s * %d", columns.to, e->channels);
+    ip_mark mark = ip_emit_enter(e, shared_loop(e, at, from, to, "lx", e->kernel->tiling.group_width));
+    if (p->pad) { /* at may be below 0; a division that truncates wants it above */
+        const char *width = ip_emit_dim(e, s, 2), *bias = number(e, p->pad * e->channels);
+        const char *column = ip_text(e->ir, "(at + %s) / %d - %d", bias, e->channels, p->pad);
+        ip_s_add(e->ir, e->block, IP_S_VAR, "int", "i", "at");
+        ip_s_add(e->ir, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at < 0 | at >= %s * %d", width, e->channels), NULL, NULL),
+                 IP_S_STORE, "i", ip_text(e->ir, "%s * %d + (at + %s) %% %d", ip_emit_border(e, p->pad_border, column, width),
+                                          e->channels, bias, e->channels), NULL);
+    }
+    t.outside = is_outside(e, p, "i", "at");
+    e->flat = "i";
+    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
+    const char *value = ip_emit_value(e, s->body);
+    if (p->place == IP_PLACE_TOTAL)
+        ip_emit_group_fold_element(e, p, &value, 1);
+    else
+        put(e, &t, at, value, ip_text(e->ir, "own & at >= xa * %d & at < xb * %d", e->channels, e->channels));
+    e->flat = NULL;
+    ip_emit_leave(e, mark);
+}
+
+static void compute_pixels(ip_emit *e, target t, span columns)
+{
+    const ip_placed *p = t.p;
+    const ip_stage *s = p->stage;
+    const char *at = p->pad ? "column" : "x", *values[IP_WRITTEN_CHANNELS];
+    ip_mark mark = ip_emit_enter(e, shared_loop(e, at, columns.from, columns.to, "lx", e->kernel->tiling.group_width));
+    if (p->pad)
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "x", ip_emit_border(e, p->pad_border, "column", ip_emit_dim(e, s, 2)));
+    t.outside = is_outside(e, p, "x", "column");
+    e->coord[2] = "x";
+    ip_channels channels = ip_emit_enter_channels(e, s->body);
+    for (int c = 0; c < channels.n; c++)
+        values[c] = ip_emit_value(e, channels.bodies[c]);
+    if (p->place == IP_PLACE_TOTAL)
+        ip_emit_group_fold_element(e, p, values, channels.n);
+    for (int c = 0; c < channels.n && p->place != IP_PLACE_TOTAL; c++)
+        put(e, &t, ip_emit_pixel_index(e, at, c), values[c], ip_text(e->ir, "own & %s >= xa & %s < xb", at, at));
+    ip_emit_leave_channels(e, &channels);
+    e->coord[2] = NULL;
+    ip_emit_leave(e, mark);
+}
+
+/* ---- one stage ------------------------------------------------------------------------------- */
+
+static target target_of(ip_emit *e, const ip_placed *p, const char *row)
+{
+    const ip_stage *s = p->stage;
+    target t = { .p = p, .row = "out" };
+    if (p->place == IP_PLACE_TOTAL)
+        return t;
+    const char *type = ip_dtype(s->dtype)->cl;
+    if (p->place == IP_PLACE_NONE) {
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "out", ip_emit_buffer_row(e, s, "z", row));
+        return t;
+    }
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__local %s *", type), "out",
+             ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), row, ip_emit_tile_top(e, s), p->pitch));
+    if (p->is_stored) {
+        t.stored = "stored";
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "own", ip_text(e->ir, "%s >= ya & %s < yb", row, row));
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "stored",
+                 ip_emit_buffer_row(e, s, "z", ip_text(e->ir, "(own ? %s : ya)", row)));
+    }
+    return t;
+}
+
+static void emit_stage(ip_emit *e, const ip_placed *p)
+{
+    const ip_stage *s = p->stage;
+    const char *name = s->node && s->node->op ? s->node->op->info.name : "stage";
+    e->channels = (int)domain_of(s)[3];
+    ip_s_add(e->ir, e->block, IP_S_NOTE, ip_text(e->ir, "%s%s%s", name, s->note ? ": " : "", s->note ? s->note : ""), NULL, NULL);
+    ip_mark in_stage = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
+    if (p->place == IP_PLACE_TOTAL)
+        ip_emit_group_fold_tile(e, p);
+    span rows = span_of(e, p, true), columns = span_of(e, p, false);
+    const char *row = p->pad_rows ? "row" : "y";
+    ip_mark in_row = ip_emit_enter(e, shared_loop(e, row, rows.from, rows.to, "ly", e->kernel->tiling.group_height));
+    if (p->pad_rows)
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "y", ip_emit_border(e, p->pad_border, "row", ip_emit_dim(e, s, 1)));
+    e->coord[0] = "z";
+    e->coord[1] = "y";
+    target t = target_of(e, p, row);
+    ip_emit_row_pointers(e, s->body);
+    if (ip_emit_is_flat(e, s, s->body))
+        compute_flat(e, t, columns);
+    else
+        compute_pixels(e, t, columns);
+    e->coord[0] = e->coord[1] = NULL;
+    ip_emit_leave(e, in_row);
+    if (p->place == IP_PLACE_TOTAL)
+        ip_emit_group_fold_tile_end(e, p);
+    ip_emit_leave(e, in_stage);
+}
+
+/* ---- the kernel -------------------------------------------------------------------------------- */
+
+void ip_emit_group_memory(ip_emit *e, int bytes)
+{
+    if (bytes > 0)
+        ip_s_add(e->ir, e->top, IP_S_VAR, "__local ulong", ip_text(e->ir, "memory[%d]", (bytes + 7) / 8), NULL);
+}
+
+static void declare_group(ip_emit *e)
+{
+    const ip_kernel *k = e->kernel;
+    const ip_tiling *t = &k->tiling;
+    ip_emit_group_memory(e, t->bytes);
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "lx", "get_local_id(0)");
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "ly", "get_local_id(1)");
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "(int)get_group_id(2) + %s", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL)));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "xa",
+             ip_text(e->ir, "(int)get_group_id(0) * %d + %s", t->width, ip_emit_slot(e, IP_SLOT_REGION, 4, NULL, NULL)));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "xb",
+             ip_text(e->ir, "min(xa + %d, %s)", t->width, ip_emit_slot(e, IP_SLOT_REGION, 5, NULL, NULL)));
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].place == IP_PLACE_TILE) {
+            const char *type = ip_text(e->ir, "__local %s *", ip_dtype(k->placed[i].stage->dtype)->cl);
+            ip_s_add(e->ir, e->top, IP_S_LET, type, ip_emit_ring(e, k->placed[i].stage),
+                     ip_text(e->ir, "(%s)((__local uchar *)memory + %d)", type, k->placed[i].offset));
+        }
+    if (k->n_folds == 0)
+        return;
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "lane", ip_text(e->ir, "ly * %d + lx", t->group_width));
+    ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
+             ip_text(e->ir, "%s + ((long)get_group_id(2) * %s + get_group_id(1)) * %s + get_group_id(0)",
+                     ip_emit_slot(e, IP_SLOT_ITEMS, 1, NULL, NULL), ip_emit_slot(e, IP_SLOT_STRIP, 3, NULL, NULL),
+                     ip_emit_slot(e, IP_SLOT_STRIP, 2, NULL, NULL)));
+}
+
+/* ya and yb: one tile a group; or, where there are folds, a loop over the tiles of a strip, so that groups are few. */
+static void enter_tile(ip_emit *e)
+{
+    const ip_kernel *k = e->kernel;
+    const char *y0 = ip_emit_slot(e, IP_SLOT_REGION, 2, NULL, NULL), *y1 = ip_emit_slot(e, IP_SLOT_REGION, 3, NULL, NULL);
+    if (k->n_folds == 0) {
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "ya", ip_text(e->ir, "(int)get_group_id(1) * %d + %s", k->tiling.height, y0));
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "yb", ip_text(e->ir, "min(ya + %d, %s)", k->tiling.height, y1));
+    } else {
+        const char *rows = ip_emit_slot(e, IP_SLOT_STRIP, 0, NULL, NULL);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "strip", ip_text(e->ir, "(int)get_group_id(1) * %s + %s", rows, y0));
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "strip_end", ip_text(e->ir, "min(strip + %s, %s)", rows, y1));
+        ip_stmt *tiles = ip_s_add(e->ir, e->block, IP_S_FOR, "ya", "strip", "strip_end");
+        tiles->d = number(e, k->tiling.height);
+        ip_emit_enter(e, tiles);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "yb", ip_text(e->ir, "min(ya + %d, strip_end)", k->tiling.height));
+    }
+    for (int i = 0; i < k->n_placed; i++) {
+        const ip_placed *p = &k->placed[i];
+        if (p->place != IP_PLACE_TILE)
+            continue;
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_emit_tile_top(e, p->stage), ip_text(e->ir, "ya - %d", -p->first));
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_emit_tile_left(e, p->stage),
+                 ip_text(e->ir, "(xa - %d) * %d", p->left, (int)p->stage->dims[3]));
+    }
+}
+
+void ip_emit_tiles(ip_emit *e)
+{
+    ip_kernel *k = e->kernel;
+    bool has_tiles = false;
+    declare_group(e);
+    for (int i = 0; i < k->n_placed; i++) {
+        const ip_placed *p = &k->placed[i];
+        has_tiles |= p->place == IP_PLACE_TILE || p->copies > 0;
+        ip_emit_uniforms(e, p->stage->body);
+        if (p->pad_outside)
+            ip_emit_uniforms(e, p->pad_outside);
+        if (p->place == IP_PLACE_TOTAL)
+            ip_emit_group_fold_begin(e, p);
+    }
+    ip_mark outer = ip_emit_enter(e, e->top);
+    enter_tile(e);
+    for (int i = 0; i < k->n_placed; i++) {
+        if (has_tiles && (i > 0 || k->n_folds > 0)) /* what the stage reads is complete, what it overwrites was read */
+            ip_s_add(e->ir, e->block, IP_S_BARRIER, "LOCAL", NULL, NULL);
+        emit_stage(e, &k->placed[i]);
+    }
+    ip_emit_leave(e, outer);
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].place == IP_PLACE_TOTAL)
+            ip_emit_group_fold_end(e, &k->placed[i]);
+}
