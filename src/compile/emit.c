@@ -169,6 +169,22 @@ static void collect_inputs(ip_emit *e)
         ip_stage_each_load(e->ir, k->stages[i], note_input, e);
 }
 
+/*
+ * Note [Constant memory]
+ * Where a device has a cache for numbers that all work-items read at once, parameters and weights are in __constant memory.
+ * A table that work-items read at different places is slower there, so then everything stays in __global.
+ */
+static const char *params_space(const ip_emit *e)
+{
+    const ip_kernel *k = e->kernel;
+    uint64_t bytes = 0;
+    for (int i = 0; i < k->n_slots; i++)
+        bytes += (uint64_t)slot_cells(&k->slots[i]) * sizeof(int);
+    for (int i = 0; i < k->n_tables; i++)
+        bytes += (uint64_t)k->tables[i]->dims[2] * ip_dtype(k->tables[i]->dtype)->size_bytes;
+    return !k->looks_up && bytes <= e->options->target.constant_bytes ? "__constant int" : "__global const int";
+}
+
 /* ---- text -------------------------------------------------------------------------------- */
 
 static void print_signature(ip_emit *e, const char *suffix, ip_str *out)
@@ -187,7 +203,7 @@ static void print_signature(ip_emit *e, const char *suffix, ip_str *out)
         ip_str_printf(out, "__global const %s *restrict b%d, ", ip_dtype(k->inputs[i]->dtype)->cl, k->n_outputs + i);
     if (k->has_scratch)
         ip_str_append(out, "__global uchar *restrict scratch, ");
-    ip_str_append(out, "__global const int *restrict P)\n{\n");
+    ip_str_printf(out, "%s *restrict P)\n{\n", params_space(e));
 }
 
 static void print_slots(ip_emit *e, ip_str *out)

@@ -362,6 +362,8 @@ static const char *column(ip_emit *e, const ip_expr *load, const char **inside)
     const char *start = is_tile ? ip_text(e->ir, " - %s", ip_emit_tile_left(e, s)) : "";
     if (e->flat) {
         ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
+        if (!rest) /* memory ran out */
+            return "0";
         if (rest->op == IP_X_CONST)
             return rest->i == 0 ? ip_text(e->ir, "%s%s", e->flat, start)
                                 : ip_text(e->ir, "%s + (%lld)%s", e->flat, (long long)rest->i * channels, start);
@@ -378,6 +380,7 @@ static const char *table_element(ip_emit *e, const ip_expr *load)
 {
     const char *start = ip_emit_slot(e, IP_SLOT_TABLE, 0, load->source, NULL);
     const char *index = ip_emit_value(e, load->arg[2]);
+    e->kernel->looks_up |= (load->arg[2]->uses & IP_USES_COORDS) != 0;
     if (load->source->dtype == IMGPAR_F64)
         return ip_text(e->ir, "as_double((int2)(P[%s + 2 * (%s)], P[%s + 2 * (%s) + 1]))", start, index, start, index);
     return ip_text(e->ir, load->source->dtype == IMGPAR_F32 ? "as_float(P[%s + %s])" : "P[%s + %s]", start, index);

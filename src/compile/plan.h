@@ -111,6 +111,7 @@ typedef struct ip_kernel {
     ip_slot *slots;
     int n_slots, slots_capacity;
     bool has_scratch;
+    bool looks_up;           /* work-items read a table at places of their own */
     int64_t column_bytes;    /* rows: what a column of all rows kept and read at once takes */
     bool whole_rows;         /* a wrap border needs complete rows: no split along x */
     int n_folds;             /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
