@@ -2,7 +2,7 @@
 /*
  * A sample of every kind of kernel, small, in every schedule: each gives the interpreter's bytes (whose answers
  * check_matrix.c compares with independent ones). It is what runs on other OpenCL implementations, under Oclgrind and
- * with limits that no device here has (schedules.sh), so programs are few. And how tiles are chosen.
+ * with limits that no device here has (.ci/run), so programs are few and images small. And how tiles are chosen.
  *
  * IMGPAR_TEST_WITHOUT: words, separated by commas; kernels in whose text one occurs are left out.
  */
@@ -45,7 +45,7 @@ static const shape shapes[] = {
     { "stencil(($1[-1, 0] + $1[1, 0] - $1[0, -2]) / 4, outside=keep)", IMGPAR_F32, 1, 61, 37, 0 },
     /* chains of stencils, with maps before, between and after */
     { "sobel(gray($1))", IMGPAR_U8, 3, 61, 37, 0 },
-    { "blend(boxblur(boxblur(invert(boxblur($1))), 5), $2, 0.3)", IMGPAR_U8, 3, 150, 70, 0 },
+    { "blend(boxblur(boxblur(invert(boxblur($1))), 5), $2, 0.3)", IMGPAR_U8, 3, 75, 50, 0 },
     { "$1 - boxblur($1, 7)", IMGPAR_I16, 2, 61, 37, 0 },
     { "boxblur(boxblur($1, 3, border=wrap), 3, border=wrap)", IMGPAR_U8, 1, 61, 37, 0 },
     { "erode(dilate($1, 3, border=reflect), 3, border=constant)", IMGPAR_U8, 3, 61, 37, 0 },
@@ -156,6 +156,31 @@ START_TEST(every_kind_of_kernel_gives_the_same_in_every_schedule)
 }
 END_TEST
 
+/* On a device of little memory: strips, each with what its tiles read beyond it. */
+START_TEST(an_image_larger_than_the_device_is_made_in_strips)
+{
+    const shape s = { "blend(boxblur(boxblur($1, 5), 3), $2, 0.3)", IMGPAR_F32, 3, 1500, 1100, 0 };
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    if (imgpar_context_device(ctx)->global_bytes <= 64 << 20) {
+        size_t n = (size_t)s.width * (size_t)s.height * (size_t)s.channels * sizeof(float);
+        char *want = malloc(n), *got = malloc(n);
+        ck_assert(want && got);
+        imgpar_array *a = make(ctx, &s);
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "ref"), IMGPAR_OK);
+        ck_assert_int_eq(imgpar_array_read(a, want, n), IMGPAR_OK);
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "auto"), IMGPAR_OK);
+        imgpar_status st = imgpar_array_read(a, got, n);
+        ck_assert_msg(st == IMGPAR_OK, "%s: %s", s.text, imgpar_array_message(a));
+        expect_equal(&s, "auto", IMGPAR_F32, want, got, n);
+        free(want);
+        free(got);
+        imgpar_array_release(a);
+    }
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 /* ---- what --explain says of tiles -------------------------------------------------------- */
 
 static char *explained(imgpar_context *ctx, const char *text, imgpar_dtype dtype, int channels)
@@ -212,6 +237,7 @@ int main(void)
     const char *timeout = getenv("CK_DEFAULT_TIMEOUT");
     tcase_set_timeout(c, timeout ? strtod(timeout, NULL) : 120);
     tcase_add_loop_test(c, every_kind_of_kernel_gives_the_same_in_every_schedule, 0, N_SHAPES);
+    tcase_add_test(c, an_image_larger_than_the_device_is_made_in_strips);
     tcase_add_loop_test(c, tiles_are_explained, 0, sizeof claims / sizeof *claims);
     tcase_add_test(c, a_chain_whose_halo_does_not_pay_is_cut);
     suite_add_tcase(suite, c);

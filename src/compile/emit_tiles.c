@@ -105,11 +105,9 @@ static void compute_flat(ip_emit *e, target t, span columns)
     ip_mark mark = ip_emit_enter(e, shared_loop(e, at, from, to, "lx", e->kernel->tiling.group_width));
     if (p->pad) { /* at may be below 0; a division that truncates wants it above */
         const char *width = ip_emit_dim(e, s, 2), *bias = number(e, p->pad * e->channels);
-        const char *column = ip_text(e->ir, "(at + %s) / %d - %d", bias, e->channels, p->pad);
-        ip_s_add(e->ir, e->block, IP_S_VAR, "int", "i", "at");
-        ip_s_add(e->ir, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at < 0 | at >= %s * %d", width, e->channels), NULL, NULL),
-                 IP_S_STORE, "i", ip_text(e->ir, "%s * %d + (at + %s) %% %d", ip_emit_border(e, p->pad_border, column, width),
-                                          e->channels, bias, e->channels), NULL);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "column", ip_text(e->ir, "(at + %s) / %d - %d", bias, e->channels, p->pad));
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "i",
+                 ip_text(e->ir, "at + (%s - column) * %d", ip_emit_border(e, p->pad_border, "column", width), e->channels));
     }
     t.outside = is_outside(e, p, "i", "at");
     e->flat = "i";

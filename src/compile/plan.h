@@ -148,7 +148,7 @@ typedef struct ip_target {
 } ip_target;
 
 typedef struct ip_compile_options {
-    bool is_cpu;             /* the device class that schedules are chosen for */
+    bool is_cpu;             /* the device suits the rows schedule, else tiles */
     ip_target target;
     bool fuse;
     bool keep_stages;        /* no inlining at all: for the reference interpreter */

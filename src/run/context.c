@@ -216,11 +216,13 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx)
     options.fuse = ctx->fuse;
     options.schedule = ctx->schedule;
     pthread_mutex_unlock(&ctx->lock);
-    options.is_cpu = !ctx->device || ip_device_facts_of(ctx->device)->kind == IP_DEVICE_CPU;
-    options.pragmas = options.is_cpu;
+    options.is_cpu = true;
+    options.pragmas = true;
     options.target = ref_target;
     if (ctx->device) {
         const ip_device_facts *facts = ip_device_facts_of(ctx->device);
+        options.is_cpu = facts->walks_rows;
+        options.pragmas = facts->wants_loop_hints;
         options.target = (ip_target){ facts->group_width, facts->group_height, facts->info.local_bytes, facts->constant_bytes };
     }
     return options;

@@ -29,6 +29,8 @@ typedef struct ip_device_facts {
     int group_width, group_height; /* work-items of a tile, powers of two */
     uint64_t constant_bytes;    /* of __constant memory, where it is faster than __global; else 0 */
     bool has_sub_groups;
+    bool walks_rows;            /* the rows schedule suits it */
+    bool wants_loop_hints;      /* its compiler vectorises loops that say they may be */
     unsigned base_align_bytes;
     unsigned vector_bytes;      /* of the widest registers that the device likes: 16, 32 or 64 */
 } ip_device_facts;

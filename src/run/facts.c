@@ -33,9 +33,12 @@ static const struct class_row {
 };
 
 /* Platforms that are there for another purpose than to be fast: behind every other device. */
-static const struct { const char *platform, *why; } last_rows[] = {
-    { "rusticl", "on llvmpipe a work-item's loops stop after about 65,535 iterations" },
-    { "Oclgrind", "an instrumented simulator" },
+static const struct last_row {
+    const char *platform;
+    bool has_short_loops; /* on llvmpipe a work-item's loops stop after about 65,535 iterations: too few to walk rows */
+} last_rows[] = {
+    { "rusticl", true },
+    { "Oclgrind", false }, /* an instrumented simulator */
 };
 
 const char *ip_device_class_name(ip_device_class kind)
@@ -54,13 +57,19 @@ bool ip_text_has(const char *text, const char *part)
     return false;
 }
 
+/* The platform's row; NULL: it has none. */
+static const struct last_row *last_row_of(const ip_device_facts *facts)
+{
+    for (size_t i = 0; i < sizeof last_rows / sizeof *last_rows; i++)
+        if (facts->kind == IP_DEVICE_CPU && ip_text_has(facts->info.platform, last_rows[i].platform)) return &last_rows[i];
+    return NULL;
+}
+
 int ip_facts_rank(const ip_device_facts *facts)
 {
     int rank = class_rows[facts->kind].rank;
     if (facts->kind == IP_DEVICE_GPU && !facts->info.has_unified_memory) rank--;
-    for (size_t i = 0; i < sizeof last_rows / sizeof *last_rows; i++)
-        if (facts->kind == IP_DEVICE_CPU && ip_text_has(facts->info.platform, last_rows[i].platform)) rank += 100;
-    return rank;
+    return last_row_of(facts) ? rank + 100 : rank;
 }
 
 /* A string that a device or its platform tells, without surrounding blanks. New. */
@@ -181,6 +190,9 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     }
     info->has_f64 = has_word(extensions, "cl_khr_fp64");
     info->has_f16 = has_word(extensions, "cl_khr_fp16");
+    const struct last_row *last = last_row_of(facts);
+    facts->walks_rows = facts->kind == IP_DEVICE_CPU && !(last && last->has_short_loops);
+    facts->wants_loop_hints = facts->kind == IP_DEVICE_CPU && !last;
     facts->has_sub_groups = has_word(extensions, "cl_khr_subgroups");
     ip_free(extensions);
 
