@@ -13,6 +13,10 @@
  *      to memory and reading it back costs less than computing its halo again.
  *   4. The kernel stays of a size that compiles fast (MAX_STAGES).
  *
+ * That is said of the rows schedule. In tiles (GPUs) a stage is kept as a tile in local memory, and 3 becomes: all tiles fit
+ * that memory, and the halo that every tile computes beyond its own part costs less than writing the value and reading
+ * it back (place_tiles.c, Note [When a halo pays]).
+ *
  * Where other kernels read it too, or its value is asked for, the kernel it joins also writes it to memory: that saves
  * reading it back once.
  *
