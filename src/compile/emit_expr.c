@@ -316,14 +316,17 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
             return r;
     }
     const ip_placed *placed = ip_kernel_placed(e->kernel, s);
-    bool is_ring = placed && placed->place == IP_PLACE_RING;
+    bool is_ring = placed && placed->place == IP_PLACE_RING, is_tile = placed && placed->place == IP_PLACE_TILE;
     const char *inside = NULL;
-    const char *z = is_ring ? "0" : inside_index(e, load, 0, &inside);
+    const char *z = is_ring || is_tile ? "0" : inside_index(e, load, 0, &inside);
     bool is_endless = is_ring && ip_emit_is_endless(placed);
-    const char *y = is_endless ? ip_emit_value(e, load->arg[1]) : inside_index(e, load, 1, &inside);
+    const char *y = is_endless || is_tile ? ip_emit_value(e, load->arg[1]) : inside_index(e, load, 1, &inside);
     const char *pointer = ip_text(e->ir, "r%d", e->n_values++);
-    const char *type = ip_text(e->ir, "__global const %s *", ip_dtype(s->dtype)->cl);
-    if (is_ring && placed->rows == 1)
+    const char *type = ip_text(e->ir, "__%s const %s *", is_tile ? "local" : "global", ip_dtype(s->dtype)->cl);
+    if (is_tile)
+        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
+                 ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), y, ip_emit_tile_top(e, s), placed->pitch));
+    else if (is_ring && placed->rows == 1)
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_ring(e, s));
     else if (is_ring)
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
@@ -355,25 +358,30 @@ static const char *column(ip_emit *e, const ip_expr *load, const char **inside)
 {
     const ip_stage *s = load->source;
     int channels = (int)s->dims[3];
+    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
+    bool is_tile = placed && placed->place == IP_PLACE_TILE;
+    const char *start = is_tile ? ip_text(e->ir, " - %s", ip_emit_tile_left(e, s)) : "";
     if (e->flat) {
         ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
+        if (!rest) /* memory ran out */
+            return "0";
         if (rest->op == IP_X_CONST)
-            return rest->i == 0 ? e->flat : ip_text(e->ir, "%s + (%lld)", e->flat, (long long)rest->i * channels);
-        return ip_text(e->ir, "%s + %s * %d", e->flat, ip_emit_value(e, rest), channels);
+            return rest->i == 0 ? ip_text(e->ir, "%s%s", e->flat, start)
+                                : ip_text(e->ir, "%s + (%lld)%s", e->flat, (long long)rest->i * channels, start);
+        return ip_text(e->ir, "%s + %s * %d%s", e->flat, ip_emit_value(e, rest), channels, start);
     }
-    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
-    bool is_ring = placed && placed->place == IP_PLACE_RING;
-    const char *x = is_ring ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
+    const char *x = ip_placed_is_kept(placed) ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
     const char *c = inside_index(e, load, 3, inside);
     if (channels == 1)
-        return x;
-    return ip_text(e->ir, "%s * %d + %s", x, channels, c);
+        return ip_text(e->ir, "%s%s", x, start);
+    return ip_text(e->ir, "%s * %d + %s%s", x, channels, c, start);
 }
 
 static const char *table_element(ip_emit *e, const ip_expr *load)
 {
     const char *start = ip_emit_slot(e, IP_SLOT_TABLE, 0, load->source, NULL);
     const char *index = ip_emit_value(e, load->arg[2]);
+    e->kernel->looks_up |= (load->arg[2]->uses & IP_USES_COORDS) != 0;
     if (load->source->dtype == IMGPAR_F64)
         return ip_text(e->ir, "as_double((int2)(P[%s + 2 * (%s)], P[%s + 2 * (%s) + 1]))", start, index, start, index);
     return ip_text(e->ir, load->source->dtype == IMGPAR_F32 ? "as_float(P[%s + %s])" : "P[%s + %s]", start, index);

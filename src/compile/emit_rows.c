@@ -29,8 +29,7 @@ static bool flat_load(ip_emit *e, const ip_stage *stage, const ip_expr *load)
         return !load->uses;
     ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
     const ip_placed *placed = ip_kernel_placed(e->kernel, s);
-    bool is_ring = placed && placed->place == IP_PLACE_RING;
-    bool in_row = rest && (is_ring || load->border == IP_BORDER_NONE
+    bool in_row = rest && (ip_placed_is_kept(placed) || load->border == IP_BORDER_NONE
                            || (rest->op == IP_X_CONST && rest->i == 0 && s->dims[2] == stage->dims[2]));
     bool same_channels = load->arg[3]->op == IP_X_COORD && s->dims[3] == e->channels;
     bool row_is_uniform = !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));

@@ -13,8 +13,15 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
 imgpar_status ip_pass_narrow(ip_plan *plan, ip_error *err);
 /* stages -> kernels, each with a schedule and the reason it ends where it does */
 imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_error *err);
-/* rows schedule: where each stage lives, how far it runs ahead; false: does not fit, *why says so */
-bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why);
+/* where each stage of the kernel lives by its schedule, rows or tiles, and how far it runs ahead; false: does not fit,
+ * *why says so */
+bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why);
+/* tiles: that, and the size and layout of a tile (kernel->tiling); *why lives as long as the plan */
+bool ip_place_tiles(ip_plan *plan, ip_kernel *kernel, const ip_target *target, const char **why);
+/* Whether computing `joined` in tiles is cheaper than keeping it in memory (stored: it is written there anyway), when
+ * the kernel's tiling was `before` without it and is `after` with it; else *why. */
+bool ip_halo_pays(ip_plan *plan, const ip_tiling *before, const ip_tiling *after, const ip_stage *joined, bool stored,
+                  const char **why);
 /* kernels -> statements -> OpenCL C */
 imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 

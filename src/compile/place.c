@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows schedule, first half: where each stage of a kernel lives.
+ * Where each stage of a kernel lives: the geometry that the schedules rows and tiles share.
  *
- * A work-item walks a strip of output rows y. At each step every stage computes one
+ * Rows: a work-item walks a strip of output rows y. At each step every stage computes one
  * row, ahead of the output by its `lead`, and keeps the last few rows that its readers
  * still need in a ring. Columns beyond the left and right edge are filled in after a
  * row is made (`pad`), so inner loops have no edge cases.
+ *
+ * Tiles: a work-group makes a tile of the output. Every stage computes the same tile, grown by its halo (`first`, `lead`,
+ * `left`, `right`), and keeps it until its last reader has run; place_tiles.c decides how large tiles are. Elements beyond
+ * all four edges are filled in (`pad`, `pad_rows`).
  *
  * Note [Reading near edges]
  * A reader at row r that looks at r + d reads row f(r + d), f being the border rule. For
@@ -13,7 +17,7 @@
  * and keeps rows inside where they are, so |f(r + d) - r| <= |d|: a window made symmetric
  * (reflections) or made to contain 0 (replicate, constant) holds every row that can be asked for. Wrap is
  * not like that: rows from the opposite edge are not in a ring, so it is refused
- * vertically; horizontally it needs whole rows. Copies of a source are the exception: their ring holds
+ * vertically; horizontally it needs whole rows, and is refused in tiles. Copies of a source are the exception: they hold
  * row r of the endless pattern, whatever source row that is, so a reader does not wrap at all.
  */
 #include "base/alloc.h"
@@ -113,9 +117,15 @@ int ip_kernel_halo(const ip_kernel *kernel)
     return halo;
 }
 
+bool ip_placed_is_kept(const ip_placed *placed)
+{
+    return placed && (placed->place == IP_PLACE_RING || placed->place == IP_PLACE_TILE);
+}
+
 bool ip_kernel_walks_rows(const ip_kernel *kernel)
 {
-    return (kernel->schedule == IP_SCHEDULE_ROWS && !kernel->is_scan) || kernel->n_folds > 0;
+    return (kernel->schedule == IP_SCHEDULE_ROWS && !kernel->is_scan)
+        || (kernel->schedule == IP_SCHEDULE_PIXELS && kernel->n_folds > 0);
 }
 
 bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage)
@@ -141,7 +151,7 @@ static bool add_placed(placing *p, ip_stage *stage, bool is_copy)
     }
     kernel->placed[kernel->n_placed++] = (ip_placed){ .stage = stage, .is_copy = is_copy, .place = IP_PLACE_NONE,
                                                       .is_stored = ip_kernel_stores(kernel, stage),
-                                                      .pad_border = IP_BORDER_NONE, .rows = INT_MAX };
+                                                      .pad_border = IP_BORDER_NONE, .rows = INT_MAX, .last_reader = -1 };
     return true;
 }
 
@@ -160,13 +170,16 @@ static bool wraps_rows(const ip_expr *load, const ip_reach *reach)
     return load->border == IMGPAR_BORDER_WRAP && (reach->y_lo < 0 || reach->y_hi > 0);
 }
 
-/* A buffer read at neighbouring columns gets a ring of copied rows, so that its edges are filled in once a row. */
+static bool in_tiles(const placing *p) { return p->kernel->schedule == IP_SCHEDULE_TILES; }
+
+/* A buffer read at neighbouring columns gets a ring of copied rows, so that its edges are filled in once a row. One read at
+ * any neighbours gets a tile, so that it is read from memory once. */
 static bool wants_copy(placing *p, const ip_expr *load)
 {
     if (load->source->kind == IP_STAGE_TABLE || in_kernel(p->kernel, load->source) || load->border == IP_BORDER_NONE)
         return false;
     ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
-    return reach.is_local && (reach.x_lo != 0 || reach.x_hi != 0);
+    return reach.is_local && (reach.x_lo != 0 || reach.x_hi != 0 || (in_tiles(p) && (reach.y_lo != 0 || reach.y_hi != 0)));
 }
 
 static ip_stage *copy_of(placing *p, const ip_expr *load)
@@ -185,17 +198,32 @@ static ip_stage *copy_of(placing *p, const ip_expr *load)
     ip_expr *at[4];
     for (int k = 0; k < 4; k++)
         at[k] = ip_x_coord(ir, k, s->dims[k]);
-    if (load->border == IMGPAR_BORDER_WRAP)
+    if (load->border == IMGPAR_BORDER_WRAP && !in_tiles(p)) /* tiles apply the border at all edges */
         at[1] = ip_x_border(ir, load->border, at[1], ip_x_param(ir, IMGPAR_I32, (double)s->dims[1], 1, 2147483647.0));
     s->body = ip_x_load(ir, load->source, at, IP_BORDER_NONE, NULL);
     s->lo = load->source->lo;
     s->hi = load->source->hi;
-    s->note = "rows of the source, edges filled in";
+    s->note = in_tiles(p) ? "the source, edges filled in" : "rows of the source, edges filled in";
     ip_placed *c = &p->kernel->placed[p->kernel->n_placed - 1];
     c->source = load->source;
     c->pad_border = load->border;
     c->pad_outside = outside;
     return s;
+}
+
+/* In tiles what is read at its own place, too, if the source has a copy for its neighbours. */
+static ip_expr *read_own_copy(ip_ir *ir, ip_expr *x, void *user)
+{
+    placing *p = user;
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || in_kernel(p->kernel, x->source))
+        return x;
+    ip_reach reach = ip_load_reach(ir, x, p->kernel->domain);
+    if (!reach.is_local || reach.x_lo != 0 || reach.x_hi != 0 || reach.y_lo != 0 || reach.y_hi != 0)
+        return x;
+    for (int k = 0; k < p->kernel->n_placed; k++)
+        if (p->kernel->placed[k].source == x->source)
+            return ip_x_load(ir, p->kernel->placed[k].stage, x->arg, x->border, x->n_args == 5 ? x->arg[4] : NULL);
+    return x;
 }
 
 static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
@@ -365,28 +393,36 @@ static void note_load(ip_expr *load, void *user)
         return;
     }
     bool reads_beside = reach.x_lo != 0 || reach.x_hi != 0;
+    bool reads_above = in_tiles(p) && (reach.y_lo != 0 || reach.y_hi != 0);
     ip_expr *outside = load->n_args == 5 ? load->arg[4] : NULL;
-    if (reads_beside && load->border != IP_BORDER_NONE) {
-        if (source->pad > 0 && (source->pad_border != load->border || source->pad_outside != outside)) {
+    if (in_tiles(p) && reads_beside && load->border == IMGPAR_BORDER_WRAP && !source->is_copy) {
+        p->why = "a wrap border needs columns from the opposite edge";
+        return;
+    }
+    if ((reads_beside || reads_above) && load->border != IP_BORDER_NONE) {
+        if ((source->pad > 0 || source->pad_rows > 0) && (source->pad_border != load->border || source->pad_outside != outside)) {
             p->why = "its readers want different borders";
             return;
         }
         source->pad_border = load->border;
         source->pad_outside = outside;
         source->pad = max_int(source->pad, max_int(-reach.x_lo, reach.x_hi));
+        if (reads_above)
+            source->pad_rows = max_int(source->pad_rows, max_int(-reach.y_lo, reach.y_hi));
         p->kernel->whole_rows |= load->border == IMGPAR_BORDER_WRAP;
     }
     ip_reach_contract(&reach, load->border);
     source->lead = max_int(source->lead, reader->lead + reach.y_hi);
     source->first = min_int(source->first, reader->first + reach.y_lo);
-    source->place = IP_PLACE_RING;
+    source->place = in_tiles(p) ? IP_PLACE_TILE : IP_PLACE_RING;
+    source->last_reader = max_int(source->last_reader, (int)(reader - p->kernel->placed));
     /* rows holds the lowest row read, relative to y, until all readers are seen. */
     source->rows = min_int(source->rows, reader->lead + reach.y_lo);
     source->left = max_int(source->left, reader->left - min_int(reach.x_lo, 0));
     source->right = max_int(source->right, reader->right + max_int(reach.x_hi, 0));
 }
 
-bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why)
+bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
 {
     placing p = { .plan = plan, .kernel = kernel };
     ip_free(kernel->placed);
@@ -398,8 +434,12 @@ bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why)
     for (int k = 0; k < kernel->n_stages; k++)
         if (kernel->stages[k]->body)
             kernel->stages[k]->body = ip_x_map(plan->ir, kernel->stages[k]->body, read_copy, &p);
+    for (int k = 0; k < kernel->n_stages && in_tiles(&p) && kernel->n_placed > 0; k++)
+        if (kernel->stages[k]->body)
+            kernel->stages[k]->body = ip_x_map(plan->ir, kernel->stages[k]->body, read_own_copy, &p);
     for (int k = 0; k < kernel->n_stages; k++) {
-        spread_values(&p, kernel->stages[k]);
+        if (!in_tiles(&p))
+            spread_values(&p, kernel->stages[k]);
         if (!add_placed(&p, kernel->stages[k], false))
             break;
     }
@@ -407,7 +447,8 @@ bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why)
         return false;
     for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
         p.reader = &kernel->placed[k];
-        place_running(plan->ir, p.reader);
+        if (!in_tiles(&p))
+            place_running(plan->ir, p.reader);
         if (p.reader->place == IP_PLACE_RING)
             p.reader->rows = p.reader->lead - p.reader->rows + 1;
         else if (p.reader->stage->kind != IP_STAGE_MAP)

@@ -26,6 +26,11 @@ typedef struct ip_device_facts {
     bool reports_exact_division;/* offers -cl-fp32-correctly-rounded-divide-sqrt */
     size_t work_items_per_launch; /* about how many rows-schedule work-items keep it busy (CPU: 8 x units) */
     size_t local_size;          /* fixed local size of the pixels schedule */
+    int group_width, group_height; /* work-items of a tile, powers of two */
+    uint64_t constant_bytes;    /* of __constant memory, where it is faster than __global; else 0 */
+    bool has_sub_groups;
+    bool walks_rows;            /* the rows schedule suits it */
+    bool wants_loop_hints;      /* its compiler vectorises loops that say they may be */
     unsigned base_align_bytes;
     unsigned vector_bytes;      /* of the widest registers that the device likes: 16, 32 or 64 */
 } ip_device_facts;

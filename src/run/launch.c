@@ -30,10 +30,10 @@ void ip_runner_event(const ip_runner *r, const char *kind, const char *name, dou
     r->options->on_event(r->options->user, &e);
 }
 
-/* How the domain's region is divided among work-items of the rows schedule. */
+/* How the domain's region is divided among work-items of the rows schedule, or work-groups of tiles. */
 typedef struct division {
     int strip_rows, strip_columns;
-    int items_x, items_y, items_z;
+    int items_x, items_y, items_z;      /* work-items; of tiles: work-groups */
     size_t scratch_start, scratch_each; /* in units of 64 bytes */
     size_t scratch_bytes;
     ip_scan_division scan;              /* recurrences: this and scratch_bytes instead */
@@ -61,6 +61,7 @@ enum {
     VECTOR_COLUMNS = 64,
     FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
     MIN_ROWS = 16,
+    GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
     STRIP_WORK = 20000000      /* operations in a strip at most, so that a batch of strips ends soon */
 };
 
@@ -155,11 +156,30 @@ static void divide(launching *l)
     d->items_x = (int)ceil_div(columns, d->strip_columns);
 }
 
-/* A fold's partial result of one work-item. */
-static size_t partial_bytes(const ip_stage *s)
+/* A work-group a tile. Folds: a work-group a strip of tiles, as many groups as keep the device busy. */
+static void divide_tiles(launching *l)
+{
+    const ip_tiling *t = &l->kernel->tiling;
+    const ip_region *r = l->region;
+    division *d = &l->div;
+    int64_t tiles_y = ceil_div(r->y1 - r->y0, t->height), tiles_each = 1;
+    d->items_x = (int)ceil_div(r->x1 - r->x0, t->width);
+    d->items_z = (int)(r->z1 - r->z0);
+    if (l->kernel->n_folds > 0) {
+        int64_t items = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
+        int64_t groups = ceil_div(GROUPS_AHEAD * items, (int64_t)t->group_width * t->group_height);
+        tiles_each = clamp64(ceil_div(tiles_y * d->items_x * d->items_z, groups), 1, tiles_y > 0 ? tiles_y : 1);
+    }
+    d->strip_rows = (int)(tiles_each * t->height);
+    d->strip_columns = t->width;
+    d->items_y = (int)ceil_div(tiles_y, tiles_each);
+}
+
+/* A fold's partial result of one work-item, or one work-group. */
+static size_t partial_bytes(const launching *l, const ip_stage *s)
 {
     if (s->kind == IP_STAGE_HISTOGRAM)
-        return (size_t)(s->dims[1] * ip_histogram_pitch(s) * ip_histogram_tables(s)) * 4;
+        return (size_t)(s->dims[1] * ip_histogram_pitch(l->kernel, s) * ip_histogram_tables(l->kernel, s)) * 4;
     return 2 * (size_t)ip_dtype(s->acc_dtype)->size_bytes;
 }
 
@@ -175,7 +195,7 @@ static imgpar_status plan_scratch(launching *l, ip_error *err)
     for (int i = 0; i < k->n_outputs; i++) {
         if (!ip_stage_folds(k->outputs[i]))
             continue;
-        if (!ip_mul_size(items, partial_bytes(k->outputs[i]), &partials) || partials / 64 > INT32_MAX - d->scratch_start)
+        if (!ip_mul_size(items, partial_bytes(l, k->outputs[i]), &partials) || partials / 64 > INT32_MAX - d->scratch_start)
             return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
         d->scratch_start += (partials + 63) / 64;
     }
@@ -253,7 +273,7 @@ static int partial_offset(const launching *l, const ip_stage *fold)
     size_t items = (size_t)l->div.items_x * (size_t)l->div.items_y * (size_t)l->div.items_z, units = 0;
     for (int i = 0; i < l->kernel->n_outputs && l->kernel->outputs[i] != fold; i++)
         if (ip_stage_folds(l->kernel->outputs[i]))
-            units += (items * partial_bytes(l->kernel->outputs[i]) + 63) / 64;
+            units += (items * partial_bytes(l, l->kernel->outputs[i]) + 63) / 64;
     return (int)units;
 }
 
@@ -456,10 +476,12 @@ static void set_region(launching *l, int index, int64_t value)
         *cell = (int)value;
 }
 
-static imgpar_status launch_rows(launching *l, double *busy_ms, ip_error *err)
+static imgpar_status launch_strips(launching *l, double *busy_ms, ip_error *err)
 {
     const division *d = &l->div;
-    const size_t local[3] = { 1, 1, 1 };
+    const ip_tiling *t = &l->kernel->tiling;
+    bool in_groups = l->kernel->schedule == IP_SCHEDULE_TILES;
+    const size_t local[3] = { in_groups ? (size_t)t->group_width : 1, in_groups ? (size_t)t->group_height : 1, 1 };
     bool along_y = d->items_y > 1 || d->items_x <= 1;
     int total = along_y ? d->items_y : d->items_x;
     int units = (int)ip_device_facts_of(l->runner->device)->info.compute_units;
@@ -474,7 +496,7 @@ static imgpar_status launch_rows(launching *l, double *busy_ms, ip_error *err)
             int n = total - done < batch ? total - done : (int)batch;
             set_region(l, along_y ? 2 : 4, start + done * step);
             set_items_start(l, z * d->items_x * d->items_y + done * per_strip);
-            size_t global[3] = { (size_t)(along_y ? d->items_x : n), (size_t)(along_y ? n : d->items_y),
+            size_t global[3] = { (size_t)(along_y ? d->items_x : n) * local[0], (size_t)(along_y ? n : d->items_y) * local[1],
                                  (size_t)(batched ? 1 : d->items_z) };
             double began = ip_now_ms();
             imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
@@ -530,7 +552,9 @@ static imgpar_status launch_finish(launching *l, double *busy_ms, ip_error *err)
         if (s->kind == IP_STAGE_HISTOGRAM && (size_t)(s->dims[1] * s->dims[2]) > elements)
             elements = (size_t)(s->dims[1] * s->dims[2]);
     }
-    const size_t global[3] = { elements, (size_t)l->kernel->n_folds, 1 }, local[3] = { 1, 1, 1 };
+    const ip_tiling *t = &l->kernel->tiling;
+    size_t group = l->kernel->schedule == IP_SCHEDULE_TILES ? (size_t)(t->group_width * t->group_height) : 1;
+    const size_t global[3] = { (elements + group - 1) / group * group, (size_t)l->kernel->n_folds, 1 }, local[3] = { group, 1, 1 };
     return launch_once(l, name, global, local, busy_ms, err);
 }
 
@@ -577,7 +601,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
                             const ip_binding *bindings, const ip_region *region, ip_error *err)
 {
     launching l = { .runner = runner, .plan = plan, .kernel = kernel, .bindings = bindings, .region = region };
-    bool as_rows = ip_kernel_walks_rows(kernel);
+    bool in_strips = ip_kernel_walks_rows(kernel) || kernel->schedule == IP_SCHEDULE_TILES;
     if (is_empty(region) && kernel->n_folds == 0)
         return IMGPAR_OK;
     imgpar_status st = check_rows(kernel, err);
@@ -590,8 +614,11 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
         int64_t operations = ip_x_cost(plan->ir, kernel->outputs[0]->body) + ip_x_cost(plan->ir, kernel->outputs[0]->finish) + 1;
         st = ip_scan_divide(kernel, region, facts, operations, &l.div.scan, err);
         l.div.scratch_bytes = l.div.scan.state_bytes;
-    } else if (as_rows) {
-        divide(&l);
+    } else if (in_strips) {
+        if (kernel->schedule == IP_SCHEDULE_TILES)
+            divide_tiles(&l);
+        else
+            divide(&l);
         st = plan_scratch(&l, err);
     }
     if (!st)
@@ -608,7 +635,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     if (!st && kernel->is_scan)
         st = ip_scan_launch(&l.div.scan, facts, runner->poll.stop != NULL, launch_phase, &r, err);
     else if (!st && !is_empty(region))
-        st = as_rows ? launch_rows(&l, timed ? &busy_ms : NULL, err) : launch_pixels(&l, timed ? &busy_ms : NULL, err);
+        st = in_strips ? launch_strips(&l, timed ? &busy_ms : NULL, err) : launch_pixels(&l, timed ? &busy_ms : NULL, err);
     if (!st && kernel->n_folds > 0)
         st = launch_finish(&l, timed ? &busy_ms : NULL, err);
     if (!st && l.checks)
