@@ -6,6 +6,7 @@
  */
 #include "profile.h"
 
+#include <imgpar_cl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,14 +52,64 @@ static double gb_per_s(const profile_row *row)
     return row->ms > 0 ? (double)row->bytes / row->ms / 1e6 : 0;
 }
 
-static void print_table(const profile *p)
+/* ---- the copy limit -------------------------------------------------------------------------- */
+
+enum { COPY_BYTES = 32 << 20, COPIES = 4 /* the first touches the memory */ };
+
+static double copy_ms(imgpar_cl_queue *queue, imgpar_cl_buffer *from, imgpar_cl_buffer *to)
 {
-    fputs("        ms     GB/s  step\n", stderr);
+    imgpar_cl_event *done = NULL;
+    imgpar_cl_times times = { .struct_size = sizeof times };
+    imgpar_status st = imgpar_cl_copy(queue, from, NULL, to, NULL, IMGPAR_CL_ORDER(.event = &done));
+    if (!st) st = imgpar_cl_event_times(done, &times);
+    imgpar_cl_event_release(done);
+    return st ? 0 : (double)(times.ended_ns - times.started_ns) / 1e6;
+}
+
+/* GB/s read and written by a copy within the device's memory; 0: not known. */
+static double copy_limit(imgpar_context *ctx)
+{
+    imgpar_cl_queue *queue = NULL;
+    imgpar_cl_buffer *buffers[2] = { NULL, NULL };
+    const imgpar_cl_layout layout = imgpar_cl_vector(COPY_BYTES, 1);
+    const unsigned char zero = 0;
+    double best = 0;
+    imgpar_status st = imgpar_cl_queue_new(ctx, NULL, &queue);
+    for (int k = 0; k < 2 && !st; k++) {
+        st = imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &layout, &buffers[k]);
+        if (!st) st = imgpar_cl_fill(queue, buffers[k], NULL, &zero, NULL);
+    }
+    for (int k = 0; k < COPIES && !st; k++) {
+        double ms = copy_ms(queue, buffers[0], buffers[1]);
+        if (ms > 0 && (best == 0 || ms < best)) best = ms;
+    }
+    for (int k = 0; k < 2; k++)
+        imgpar_cl_buffer_release(buffers[k]);
+    imgpar_cl_queue_release(queue);
+    return best > 0 ? 2.0 * COPY_BYTES / best / 1e6 : 0;
+}
+
+static bool is_kernel(const profile_row *row) { return strcmp(row->kind, "kernel") == 0; }
+
+static double copy_limit_for(const profile *p, imgpar_context *ctx)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (is_kernel(&p->rows[i])) return copy_limit(ctx);
+    return 0;
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+static void print_table(const profile *p, double limit)
+{
+    fputs("        ms     GB/s   copy  step\n", stderr);
     for (size_t i = 0; i < p->n; i++) {
         const profile_row *row = &p->rows[i];
         fprintf(stderr, "%10.3f", row->ms);
-        if (row->bytes) fprintf(stderr, " %8.2f  ", gb_per_s(row));
-        else fputs("        -  ", stderr);
+        if (row->bytes) fprintf(stderr, " %8.2f", gb_per_s(row));
+        else fputs("        -", stderr);
+        if (row->bytes && limit > 0 && is_kernel(row)) fprintf(stderr, " %5.0f%%  ", 100 * gb_per_s(row) / limit);
+        else fputs("      -  ", stderr);
         fprintf(stderr, "%-9s %s", row->kind, row->name);
         if (row->ops[0]) fprintf(stderr, "  %s", row->ops);
         if (row->schedule[0]) fprintf(stderr, "  (%s)", row->schedule);
@@ -72,8 +123,9 @@ static void print_table(const profile *p)
         if (first != i) continue;
         for (size_t k = i; k < p->n; k++)
             if (strcmp(p->rows[k].kind, p->rows[i].kind) == 0) ms += p->rows[k].ms;
-        fprintf(stderr, "%10.3f           all %s\n", ms, p->rows[i].kind);
+        fprintf(stderr, "%10.3f                  all %s\n", ms, p->rows[i].kind);
     }
+    if (limit > 0) fprintf(stderr, "copy: the share of %.2f GB/s, what a copy in the device's memory moves\n", limit);
 }
 
 static void print_json_text(const char *name, const char *text)
@@ -87,7 +139,7 @@ static void print_json_text(const char *name, const char *text)
     fputc('"', stderr);
 }
 
-static void print_json(const profile *p)
+static void print_json(const profile *p, double limit)
 {
     fputs("{\"events\": [", stderr);
     for (size_t i = 0; i < p->n; i++) {
@@ -100,16 +152,19 @@ static void print_json(const profile *p)
         print_json_text("ops", row->ops);
         fputs(", ", stderr);
         print_json_text("schedule", row->schedule);
-        fprintf(stderr, ", \"ms\": %.6f, \"bytes\": %llu, \"gb_per_s\": %.3f}", row->ms, (unsigned long long)row->bytes,
+        fprintf(stderr, ", \"ms\": %.6f, \"bytes\": %llu, \"gb_per_s\": %.3f", row->ms, (unsigned long long)row->bytes,
                 gb_per_s(row));
+        if (limit > 0 && is_kernel(row)) fprintf(stderr, ", \"copy_share\": %.4f", gb_per_s(row) / limit);
+        fputc('}', stderr);
     }
-    fputs("\n]}\n", stderr);
+    fprintf(stderr, "\n], \"copy_gb_per_s\": %.3f}\n", limit);
 }
 
-void profile_print(const profile *p, bool json)
+void profile_print(const profile *p, imgpar_context *ctx, bool json)
 {
-    if (json) print_json(p);
-    else print_table(p);
+    double limit = copy_limit_for(p, ctx);
+    if (json) print_json(p, limit);
+    else print_table(p, limit);
     if (p->failed) fputs("imgpar-run: --profile: out of memory, some steps are missing\n", stderr);
 }
 

@@ -20,7 +20,8 @@ typedef struct profile {
 
 /* Adds an event; what it points to is copied. */
 void profile_add(profile *p, const imgpar_event *event);
-void profile_print(const profile *p, bool json);
+/* Prints the table, or JSON. What kernels move is compared with a copy in the memory of ctx's device. */
+void profile_print(const profile *p, imgpar_context *ctx, bool json);
 void profile_free(profile *p);
 
 #endif

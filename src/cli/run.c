@@ -271,7 +271,7 @@ static int run_with(const options *o, imgpar_pipeline *p, imgpar_context *ctx)
         if (st) complain("%s", imgpar_pipeline_message(p));
         status = exit_of(st);
     }
-    if (o->profile) profile_print(&times, o->profile == PROFILE_JSON);
+    if (o->profile) profile_print(&times, ctx, o->profile == PROFILE_JSON);
     profile_free(&times);
     return status;
 }

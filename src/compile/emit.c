@@ -308,16 +308,14 @@ static void name_kernel(ip_kernel *k, const char *text)
 
 static char *with_name(const ip_kernel *k, const char *text)
 {
+    static const char place[] = "void NAME";
     ip_str s = IP_STR_INIT;
     ip_str_printf(&s, "/* %s; schedule %s */\n", k->ops, ip_schedule_name(k->schedule));
-    for (const char *p = text; *p;) {
-        if (strncmp(p, "void NAME", 9) == 0) {
-            ip_str_printf(&s, "void %s", k->name);
-            p += 9;
-        } else {
-            ip_str_putc(&s, *p++);
-        }
+    for (const char *at; (at = strstr(text, place)); text = at + strlen(place)) {
+        ip_str_append_n(&s, text, (size_t)(at - text));
+        ip_str_printf(&s, "void %s", k->name);
     }
+    ip_str_append(&s, text);
     return ip_str_take(&s);
 }
 
