@@ -200,6 +200,7 @@ typedef struct imgpar_event {
     const char *schedule; /* kernels: "rows", "pixels", ... */
     double start_ms, end_ms;
     uint64_t bytes_read, bytes_written;
+    double evaluation_ms; /* when the evaluation began, in milliseconds of the monotonic clock */
 } imgpar_event;
 
 /*

@@ -5,7 +5,10 @@
  * sum can exceed the time that passed.
  */
 #include "profile.h"
+#include "options.h"
+#include "output.h"
 
+#include <errno.h>
 #include <imgpar_cl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +41,7 @@ void profile_add(profile *p, const imgpar_event *event)
         p->capacity = capacity;
     }
     profile_row row = { copy(event->kind), copy(event->name), copy(event->ops), copy(event->schedule),
-                        event->end_ms - event->start_ms, event->bytes_read + event->bytes_written };
+                        event->evaluation_ms + event->start_ms, event->end_ms - event->start_ms, event->bytes_read + event->bytes_written };
     if (row.kind && row.name && row.ops && row.schedule) {
         p->rows[p->n++] = row;
     } else {
@@ -128,15 +131,15 @@ static void print_table(const profile *p, double limit)
     if (limit > 0) fprintf(stderr, "copy: the share of %.2f GB/s, what a copy in the device's memory moves\n", limit);
 }
 
-static void print_json_text(const char *name, const char *text)
+static void print_json_text(FILE *f, const char *name, const char *text)
 {
-    fprintf(stderr, "\"%s\": \"", name);
+    fprintf(f, "\"%s\": \"", name);
     for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\') fprintf(stderr, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20) fprintf(stderr, "\\u%04x", (unsigned)*c);
-        else fputc(*c, stderr);
+        if (*c == '"' || *c == '\\') fprintf(f, "\\%c", *c);
+        else if ((unsigned char)*c < 0x20) fprintf(f, "\\u%04x", (unsigned)*c);
+        else fputc(*c, f);
     }
-    fputc('"', stderr);
+    fputc('"', f);
 }
 
 static void print_json(const profile *p, double limit)
@@ -145,13 +148,13 @@ static void print_json(const profile *p, double limit)
     for (size_t i = 0; i < p->n; i++) {
         const profile_row *row = &p->rows[i];
         fputs(i ? ",\n  {" : "\n  {", stderr);
-        print_json_text("kind", row->kind);
+        print_json_text(stderr, "kind", row->kind);
         fputs(", ", stderr);
-        print_json_text("name", row->name);
+        print_json_text(stderr, "name", row->name);
         fputs(", ", stderr);
-        print_json_text("ops", row->ops);
+        print_json_text(stderr, "ops", row->ops);
         fputs(", ", stderr);
-        print_json_text("schedule", row->schedule);
+        print_json_text(stderr, "schedule", row->schedule);
         fprintf(stderr, ", \"ms\": %.6f, \"bytes\": %llu, \"gb_per_s\": %.3f", row->ms, (unsigned long long)row->bytes,
                 gb_per_s(row));
         if (limit > 0 && is_kernel(row)) fprintf(stderr, ", \"copy_share\": %.4f", gb_per_s(row) / limit);
@@ -166,6 +169,76 @@ void profile_print(const profile *p, imgpar_context *ctx, bool json)
     if (json) print_json(p, limit);
     else print_table(p, limit);
     if (p->failed) fputs("imgpar-run: --profile: out of memory, some steps are missing\n", stderr);
+}
+
+/* ---- --trace ----------------------------------------------------------------------------------- */
+
+static int by_start(const void *a, const void *b)
+{
+    const profile_row *const *x = a, *const *y = b;
+    return ((*x)->start_ms > (*y)->start_ms) - ((*x)->start_ms < (*y)->start_ms);
+}
+
+/* A line of the picture: events of one kind that do not overlap. */
+typedef struct lane { const char *kind; double end_ms; } lane;
+
+static size_t lane_for(lane *lanes, size_t *n, const profile_row *row)
+{
+    size_t k = 0;
+    while (k < *n && (strcmp(lanes[k].kind, row->kind) != 0 || lanes[k].end_ms > row->start_ms))
+        k++;
+    *n += k == *n;
+    lanes[k] = (lane){ row->kind, row->start_ms + row->ms };
+    return k;
+}
+
+static void trace_row(FILE *f, const profile_row *row, size_t at, double origin_ms)
+{
+    fprintf(f, "{\"ph\": \"X\", \"pid\": 1, \"tid\": %zu, \"ts\": %.3f, \"dur\": %.3f, ", at + 1,
+            (row->start_ms - origin_ms) * 1e3, row->ms * 1e3);
+    print_json_text(f, "name", row->name);
+    fputs(", ", f);
+    print_json_text(f, "cat", row->kind);
+    fputs(", \"args\": {", f);
+    print_json_text(f, "ops", row->ops);
+    fputs(", ", f);
+    print_json_text(f, "schedule", row->schedule);
+    fprintf(f, ", \"bytes\": %llu}}", (unsigned long long)row->bytes);
+}
+
+static void trace_rows(FILE *f, const profile_row **rows, lane *lanes, size_t n)
+{
+    size_t n_lanes = 0;
+    fputs("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [", f);
+    for (size_t i = 0; i < n; i++) {
+        size_t before = n_lanes, at = lane_for(lanes, &n_lanes, rows[i]);
+        fputs(i ? ",\n" : "\n", f);
+        if (n_lanes > before)
+            fprintf(f, "{\"ph\": \"M\", \"pid\": 1, \"tid\": %zu, \"name\": \"thread_name\", \"args\": {\"name\": \"%s\"}},\n",
+                    at + 1, rows[i]->kind);
+        trace_row(f, rows[i], at, rows[0]->start_ms);
+    }
+    fputs("\n]}\n", f);
+}
+
+int profile_trace(const profile *p, const char *path)
+{
+    const profile_row **rows = malloc((p->n + 1) * sizeof *rows);
+    lane *lanes = malloc((p->n + 1) * sizeof *lanes);
+    bool to_stdout = strcmp(path, "-") == 0;
+    FILE *f = rows && lanes ? (to_stdout ? stdout : fopen(path, "w")) : NULL;
+    bool failed = !f;
+    if (f) {
+        for (size_t i = 0; i < p->n; i++)
+            rows[i] = &p->rows[i];
+        qsort(rows, p->n, sizeof *rows, by_start);
+        trace_rows(f, rows, lanes, p->n);
+        failed = (to_stdout ? fflush(f) : fclose(f)) != 0 || p->failed;
+    }
+    if (failed) complain("--trace=%s: %s", path, p->failed || !rows || !lanes ? "out of memory" : strerror(errno));
+    free(rows);
+    free(lanes);
+    return failed ? EXIT_FAILED : EXIT_DONE;
 }
 
 void profile_free(profile *p)

@@ -26,7 +26,8 @@ void ip_runner_event(const ip_runner *r, const char *kind, const char *name, dou
     if (!r->options || !r->options->on_event)
         return;
     imgpar_event e = { .kind = kind, .name = name, .ops = "", .schedule = "", .start_ms = start_ms - r->started_ms,
-                       .end_ms = ip_now_ms() - r->started_ms, .bytes_read = bytes_read, .bytes_written = bytes_written };
+                       .end_ms = ip_now_ms() - r->started_ms, .bytes_read = bytes_read, .bytes_written = bytes_written,
+                       .evaluation_ms = r->started_ms };
     r->options->on_event(r->options->user, &e);
 }
 
@@ -364,7 +365,7 @@ void ip_kernel_report(const ip_runner *runner, const ip_kernel *k, const ip_bind
     if (!o || !o->on_event)
         return;
     imgpar_event e = { .kind = "kernel", .name = k->name, .ops = k->ops, .schedule = ip_schedule_name(k->schedule),
-                       .start_ms = start_ms - runner->started_ms };
+                       .start_ms = start_ms - runner->started_ms, .evaluation_ms = runner->started_ms };
     e.end_ms = e.start_ms + busy_ms;
     for (int i = 0; i < k->n_inputs; i++)
         e.bytes_read += ip_region_bytes(&bindings[k->inputs[i]->id].region, k->inputs[i]);
