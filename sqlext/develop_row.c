@@ -43,10 +43,9 @@ static int read_recipe(ip_sql_call *call, imgpar_context *context, sqlite3_stmt 
     size_t n = (size_t)sqlite3_column_bytes(stmt, k);
     int type = sqlite3_column_type(stmt, k);
     if (type != SQLITE_BLOB)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "%s is %s, not an image", where, type == SQLITE_TEXT ? "a text" : "a number");
+        return ip_sql_call_fail_type(call, where, type);
     if (!bytes)
-        return n ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL)
-                 : ip_sql_call_fail(call, SQLITE_ERROR, "%s is an empty blob, not an image", where);
+        return n ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL) : ip_sql_call_fail_type(call, where, type);
     if (!ip_sql_recipe_is(bytes, n))
         return ip_sql_recipe_start(call, recipe, bytes, n, imgpar_open_memory(context, bytes, n));
     return ip_sql_recipe_parse(call, where, bytes, n, recipe) ? call->code : ip_sql_recipe_build(call, where, context, recipe);

@@ -103,20 +103,6 @@ static void add_row(ip_sql_rows *rows, const char *kind, char *name, char *argum
     ip_sql_set_text(rows, 4, columns);
 }
 
-/* The hidden columns of a declaration, which are a table's arguments, and what stands before them. */
-static char *hidden_columns(const ip_sql_table *table)
-{
-    sqlite3_str *s = sqlite3_str_new(NULL);
-    for (const char *at = table->columns; (at = strstr(at, " HIDDEN")); at++) {
-        const char *from = at;
-        while (from > table->columns && from[-1] != ' ')
-            from--;
-        sqlite3_str_appendf(s, "%s%.*s", sqlite3_str_length(s) ? ", " : "", (int)(at - from), from);
-    }
-    char *text = sqlite3_str_finish(s);
-    return text ? text : sqlite3_mprintf("%s", "");
-}
-
 static int fill_reference(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
 {
     (void)call, (void)argv;
@@ -137,7 +123,7 @@ static int fill_reference(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *
     }
     for (int k = 0; ip_sql_table_get(k); k++) {
         const ip_sql_table *t = ip_sql_table_get(k);
-        add_row(rows, "table", sqlite3_mprintf("%s", t->name), hidden_columns(t), t->about, t->columns);
+        add_row(rows, "table", sqlite3_mprintf("%s", t->name), ip_sql_table_arguments(t), t->about, t->columns);
         ip_sql_set_text(rows, 5, t->example);
     }
     return SQLITE_OK;
