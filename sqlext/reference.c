@@ -42,7 +42,8 @@ static const ip_sql_entry entries[] = {
       "a contact sheet; options by position or as 'columns=4, width=160, height=160, gap=8, background=255'",
       "SELECT img_width(montage(img, 'columns=2, width=40')) FROM photos" },
     { "table", "imgpar", "SELECT ...",
-      "CREATE VIRTUAL TABLE temp.NAME USING imgpar(SELECT ...): deferred inside, finished at its edge; temp only",
+      "CREATE VIRTUAL TABLE temp.NAME USING imgpar(SELECT ...): deferred inside, finished at its edge; temp only. Conditions,"
+      " LIMIT and ORDER BY of its columns go into the SELECT; an expression in ORDER BY does not, and has every row computed",
       "CREATE VIRTUAL TABLE temp.soft USING imgpar(SELECT blur(img, 2) AS img FROM photos)" },
 };
 
