@@ -14,16 +14,14 @@
  * R4. Only columns that are asked for are computed; all of a row in one evaluation, with equal sources read once.
  * R5. Rows are computed by a crew of threads, ahead of the statement, so that reading, computing and writing of neighbours
  *     overlap: two, four and more, as long as each is read; none after a row that SQLite has passed by.
- * R6. Conditions, ORDER BY and LIMIT go into the SELECT: what they drop is not computed. See Note [Passing conditions] of develop_plan.c.
+ * R6. Conditions, ORDER BY and LIMIT go into the SELECT: what they drop is not even read. See Note [Passing conditions] of
+ *     develop_plan.c.
  * R7. A column that fails is an error when it is read, and not before.
  * R8. Columns that are calls of png(), jpeg() or npy() are encoded by the crew too; see develop_edge.c.
  */
-#include "crew.h"
 #include "develop.h"
 #include "values.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char table_name[] = "imgpar";
@@ -281,7 +279,7 @@ static int end_call(ip_sql_call *call, sqlite3_vtab *base)
 /* Prepares sql (taken over), or takes the statement that is there for the same text. */
 static int prepare(ip_sql_call *call, cursor *c, char *sql)
 {
-    if (c->sql && !strcmp(c->sql, sql)) {
+    if (c->stmt && !strcmp(c->sql, sql)) {
         sqlite3_free(sql);
         return SQLITE_OK;
     }
@@ -312,6 +310,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan, int a
     else if (!prepare(&call, c, sql)) {
         for (int k = 0; k < q->n_values; k++)
             sqlite3_bind_value(c->stmt, k + 1, q->values[k]);
+        q->n_values = 0; /* they were borrowed */
         fetch(&call, c);
     }
     return end_call(&call, base->pVtab);

@@ -240,7 +240,8 @@ static char *write_select(ip_sql_developed *v, sqlite3_stmt *stmt, const tokens 
     for (int k = sure; k < n; k++) {
         sink_call call;
         int column = v->n_columns - n + k;
-        if (column < 0 || !find_call(list, &results[k], behind, column, sqlite3_column_name(stmt, column), &call))
+        const char *name = column < 0 ? NULL : sqlite3_column_name(stmt, column);
+        if (!name || !find_call(list, &results[k], behind, column, name, &call))
             continue;
         const char *from = list->all[results[k].first].at;
         sqlite3_str_append(s, at, (int)(from - at));

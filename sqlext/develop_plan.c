@@ -179,6 +179,7 @@ char *ip_sql_plan_sql(const ip_sql_developed *v, bool develops, const char *plan
     read_plan(v, q, plan, argv);
     sqlite3_str *s = sqlite3_str_new(NULL);
     char *where = sqlite3_str_finish(q->where), *order = sqlite3_str_finish(q->order);
+    q->where = q->order = NULL;
     if (q->at_edge)
         ip_sql_write_with(s, v->edge_select, v->n_columns + v->n_settings);
     else

@@ -23,16 +23,32 @@ void ip_sql_row_clear(ip_sql_row *row, int n_columns)
     memset(row, 0, sizeof *row);
 }
 
-/* True where column k is to be developed. */
-static bool is_image(const ip_sql_developed *v, const ip_sql_query *q, sqlite3_stmt *stmt, int k)
+/* What a row is taken from. */
+typedef struct source {
+    const ip_sql_developed *table;
+    const ip_sql_query *query;
+    sqlite3_stmt *stmt;
+    ip_sql_recipe all; /* the recipes of its images in one; R1 */
+} source;
+
+/* The sink that column k is, or NULL. */
+static const ip_sql_edge *edge_of(const source *src, int k)
 {
-    int type = sqlite3_column_type(stmt, k);
-    const ip_sql_edge *edge = &v->edges[k];
-    if (!q->develops || !ip_sql_is_used(q->used, k) || type == SQLITE_NULL)
+    const ip_sql_edge *edge = &src->table->edges[k];
+    return src->query->at_edge && edge->format ? edge : NULL;
+}
+
+/* True where column k is to be developed. */
+static bool is_image(const source *src, int k)
+{
+    int type = sqlite3_column_type(src->stmt, k);
+    const ip_sql_edge *edge = edge_of(src, k);
+    if (!src->query->develops || !ip_sql_is_used(src->query->used, k) || type == SQLITE_NULL)
         return false;
-    if (q->at_edge && edge->format)
-        return !edge->settings || sqlite3_column_type(stmt, edge->settings) != SQLITE_NULL;
-    return type == SQLITE_BLOB && ip_sql_recipe_is(sqlite3_column_blob(stmt, k), (size_t)sqlite3_column_bytes(stmt, k));
+    if (edge)
+        return !edge->settings || sqlite3_column_type(src->stmt, edge->settings) != SQLITE_NULL;
+    return type == SQLITE_BLOB &&
+           ip_sql_recipe_is(sqlite3_column_blob(src->stmt, k), (size_t)sqlite3_column_bytes(src->stmt, k));
 }
 
 /* The recipe of column k, built; a plain image is the one source of a new one. */
@@ -43,23 +59,22 @@ static int read_recipe(ip_sql_call *call, imgpar_context *context, sqlite3_stmt 
     size_t n = (size_t)sqlite3_column_bytes(stmt, k);
     int type = sqlite3_column_type(stmt, k);
     if (type != SQLITE_BLOB)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "%s is %s, not an image", where, type == SQLITE_TEXT ? "a text" : "a number");
+        return ip_sql_call_fail_type(call, where, type);
     if (!bytes)
-        return n ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL)
-                 : ip_sql_call_fail(call, SQLITE_ERROR, "%s is an empty blob, not an image", where);
+        return n ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL) : ip_sql_call_fail_type(call, where, type);
     if (!ip_sql_recipe_is(bytes, n))
         return ip_sql_recipe_start(call, recipe, bytes, n, imgpar_open_memory(context, bytes, n));
     return ip_sql_recipe_parse(call, where, bytes, n, recipe) ? call->code : ip_sql_recipe_build(call, where, context, recipe);
 }
 
-/* The settings of the sink that column k is, for free(); NULL: it has none, or call has the error. */
-static char *read_settings(ip_sql_call *call, const ip_sql_developed *v, sqlite3_stmt *stmt, int k)
+/* A sink's settings, for free(); NULL: it has none, or call has the error. */
+static char *read_settings(ip_sql_call *call, sqlite3_stmt *stmt, const ip_sql_edge *edge)
 {
     char buf[40], *copy = NULL;
-    if (!v->edges[k].settings)
+    if (!edge->settings)
         return NULL;
-    sqlite3_value *value = sqlite3_value_dup(sqlite3_column_value(stmt, v->edges[k].settings));
-    const char *text = value ? ip_sql_settings_read(call, v->edges[k].format, value, buf, sizeof buf) : NULL;
+    sqlite3_value *value = sqlite3_value_dup(sqlite3_column_value(stmt, edge->settings));
+    const char *text = value ? ip_sql_settings_read(call, edge->format, value, buf, sizeof buf) : NULL;
     if (text)
         copy = strdup(text);
     if (!value || (text && !copy))
@@ -79,55 +94,67 @@ static uint64_t hash_of_recipe(const ip_sql_recipe *r)
     return hash;
 }
 
-/* The image of column k becomes an output. all gathers the row's recipes; R1. */
-static int add_image(ip_sql_call *call, const ip_sql_developed *v, const ip_sql_query *q, sqlite3_stmt *stmt, int k,
-                     ip_sql_recipe *all, ip_sql_row_cell *cell, ip_sql_output *o)
+/* Column k's recipe joins those of the row. *index is its value's place there. */
+static int join_recipe(ip_sql_call *call, source *src, int k, uint32_t *index, uint64_t *hash)
 {
+    ip_sql_recipe mine = { 0 };
     imgpar_context *context = ip_sql_context(call);
-    ip_sql_recipe mine = { 0 }, *recipe = all->n_records ? &mine : all;
-    const char *format = q->at_edge ? v->edges[k].format : NULL;
-    imgpar_info info;
-    uint32_t index = 0;
-    if (context && !read_recipe(call, context, stmt, k, recipe)) {
-        index = (uint32_t)recipe->n_records - 1;
-        if (recipe == &mine)
-            ip_sql_recipe_merge(call, context, all, &mine, &index);
-    }
-    if (!call->code && format)
-        o->settings = read_settings(call, v, stmt, k);
-    if (!call->code && !imgpar_array_info(all->records[index].array, &info))
-        format = ip_sql_format_of(call, &info, format);
-    if (!call->code) {
-        o->format = format ? format : "png"; /* an error array, which tells when it is computed */
-        o->array = imgpar_array_retain(all->records[index].array);
-        ip_sql_recipe_path(all, index, o->path, sizeof o->path);
-        cell->hash = hash_of_recipe(recipe);
+    if (context && !read_recipe(call, context, src->stmt, k, &mine)) {
+        *hash = hash_of_recipe(&mine);
+        *index = (uint32_t)mine.n_records - 1;
+        if (src->all.n_records) {
+            ip_sql_recipe_merge(call, context, &src->all, &mine, index);
+        } else {
+            src->all = mine;
+            mine = (ip_sql_recipe){ 0 };
+        }
     }
     ip_sql_recipe_free(&mine);
     return call->code;
 }
 
-static int make_task(ip_sql_call *call, const ip_sql_developed *v, const ip_sql_query *q, sqlite3_stmt *stmt, const int *images,
-                     int n, ip_sql_row *row)
+/* The image of column k becomes output o. */
+static int add_image(ip_sql_call *call, source *src, int k, ip_sql_output *o, uint64_t *hash)
 {
-    ip_sql_recipe all = { 0 };
+    const ip_sql_edge *edge = edge_of(src, k);
+    imgpar_info info;
+    uint32_t index;
+    if (join_recipe(call, src, k, &index, hash))
+        return call->code;
+    imgpar_array *a = src->all.records[index].array;
+    if (edge)
+        o->settings = read_settings(call, src->stmt, edge);
+    if (o->settings)
+        *hash = ip_sql_hash(*hash, o->settings, strlen(o->settings));
+    o->format = edge ? edge->format : "png"; /* for an error array, which tells when it is computed */
+    if (!call->code && !imgpar_array_info(a, &info))
+        o->format = ip_sql_format_of(call, &info, edge ? edge->format : NULL);
+    if (!call->code)
+        o->array = imgpar_array_retain(a);
+    ip_sql_recipe_path(&src->all, index, o->path, sizeof o->path);
+    return call->code;
+}
+
+static int make_task(ip_sql_call *call, source *src, const int *images, int n, ip_sql_row *row)
+{
     row->task = ip_sql_task_new(n);
     if (!row->task)
         return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     for (int i = 0; i < n; i++) {
         ip_sql_row_cell *cell = &row->cells[images[i]];
-        const char *format = q->at_edge ? v->edges[images[i]].format : NULL;
-        ip_sql_call mine = { .conn = call->conn, .name = format ? format : call->name };
+        const ip_sql_edge *edge = edge_of(src, images[i]);
+        ip_sql_call mine = { .conn = call->conn, .name = edge ? edge->format : call->name };
         cell->output = i;
-        cell->code = add_image(&mine, v, q, stmt, images[i], &all, cell, &row->task->outputs[i]); /* R2 */
+        cell->code = add_image(&mine, src, images[i], &row->task->outputs[i], &cell->hash); /* R2 */
         cell->message = mine.message;
     }
-    ip_sql_recipe_free(&all); /* R3 */
+    ip_sql_recipe_free(&src->all); /* R3 */
     return SQLITE_OK;
 }
 
 int ip_sql_row_take(ip_sql_call *call, const ip_sql_developed *v, const ip_sql_query *q, sqlite3_stmt *stmt, ip_sql_row *row)
 {
+    source src = { .table = v, .query = q, .stmt = stmt };
     int images[IP_SQL_MAX_COLUMNS], n = 0;
     size_t size = (size_t)v->n_columns * sizeof *row->cells;
     memset(row, 0, sizeof *row);
@@ -136,18 +163,18 @@ int ip_sql_row_take(ip_sql_call *call, const ip_sql_developed *v, const ip_sql_q
         return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     memset(row->cells, 0, size);
     for (int k = 0; k < v->n_columns; k++) {
-        if (is_image(v, q, stmt, k)) {
+        if (is_image(&src, k)) {
             images[n++] = k;
             continue;
         }
         row->cells[k].output = -1;
-        if (q->at_edge && v->edges[k].format)
+        if (edge_of(&src, k))
             continue; /* NULL in, NULL out */
         row->cells[k].value = sqlite3_value_dup(sqlite3_column_value(stmt, k));
         if (!row->cells[k].value)
             return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     }
-    return n ? make_task(call, v, q, stmt, images, n, row) : SQLITE_OK;
+    return n ? make_task(call, &src, images, n, row) : SQLITE_OK;
 }
 
 /*

@@ -147,7 +147,7 @@ static void column(ip_sql_call *call, void *state, sqlite3_context *ctx, int k)
 
 const ip_sql_table ip_sql_table_pixels = {
     .name = "pixels",
-    .columns = "x INTEGER, y INTEGER, r, g, b, a, v, image HIDDEN, x0 HIDDEN, y0 HIDDEN, w HIDDEN, h HIDDEN",
+    .columns = "x INTEGER, y INTEGER, r, g, b, a, v, source HIDDEN, x0 HIDDEN, y0 HIDDEN, w HIDDEN, h HIDDEN",
     .about = "one row a pixel; bounds on x and y are read no further",
     .example = "SELECT x, y, v FROM pixels(apply('make(4, 3, x + y)')) WHERE y = 1 AND x < 2",
     .n_columns = N_COLUMNS, .n_arguments = N_ARGUMENTS, .n_required = 1, .n_ranged = 2,

@@ -76,6 +76,9 @@ int ip_sql_develop(ip_sql_call *call, imgpar_array *a);
 /* Computes n arrays at once; they keep their values. */
 int ip_sql_evaluate(ip_sql_call *call, imgpar_array *const *arrays, int n);
 
+/* "argument 1 is a text, not an image", by the SQLite type of what should be one; a blob: an empty one. */
+int ip_sql_call_fail_type(ip_sql_call *call, const char *where, int type);
+
 /* True where any of the arguments is NULL. */
 bool ip_sql_any_null(int argc, sqlite3_value **argv);
 
