@@ -5,6 +5,8 @@
  */
 #include "shaped.h"
 
+#include "base/alloc.h"
+
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -393,6 +395,46 @@ START_TEST(every_row_has_a_test)
 }
 END_TEST
 
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
+
+enum { MANY = 300 };
+
+static imgpar_status small_work(int32_t out[MANY])
+{
+    float values[MANY];
+    for (int k = 0; k < MANY; k++)
+        values[k] = (float)(k * 37 % 101);
+    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, 1, (int64_t[]){ MANY }, values);
+    imgpar_array *work = imgpar_apply(ctx, "scatter_add(unique_counts($1), find($1 > 50), ones([1]))", &a, 1);
+    imgpar_status st = imgpar_array_read(work, out, MANY * sizeof *out);
+    imgpar_array_release(a);
+    imgpar_array_release(work);
+    return st;
+}
+
+/* Every N gives a status or, where the library helped itself, the right numbers. */
+static void walk(const char *schedule, ip_fault_kind kind)
+{
+    int32_t want[MANY], got[MANY];
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
+    ck_assert_int_eq(small_work(want), IMGPAR_OK);
+    for (unsigned long nth = 1; nth < 20000; nth++) {
+        ip_fault_set(kind, nth);
+        imgpar_status st = small_work(got);
+        unsigned long seen = ip_fault_seen(kind);
+        ip_fault_set(kind, 0);
+        ck_assert_msg(st || memcmp(want, got, sizeof got) == 0, "call %lu fails: other numbers", nth);
+        ck_assert_msg(st != IMGPAR_E_INTERNAL && (!st || kind != IP_FAULT_ALLOC || st == IMGPAR_E_HOST_MEMORY), "call %lu fails: %s", nth,
+                      imgpar_status_name(st));
+        if (seen < nth) return;
+    }
+}
+
+START_TEST(every_allocation_may_fail) { walk("ref", IP_FAULT_ALLOC); }
+END_TEST
+START_TEST(every_opencl_call_may_fail) { walk("auto", IP_FAULT_CL); }
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("find");
@@ -411,6 +453,8 @@ int main(void)
     tcase_add_loop_test(c, weights_are_summed_by_bin_in_every_dtype, 0, IMGPAR_N_DTYPES);
     tcase_add_test(c, of_no_elements_there_are_none);
     tcase_add_test(c, what_does_not_fit_is_refused);
+    tcase_add_test(c, every_allocation_may_fail);
+    tcase_add_test(c, every_opencl_call_may_fail);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -125,6 +125,42 @@ CLAIM(a_map_into_a_map_is_one_kernel, { "clamp(linear(invert($1), 1.5, -3), 10, 
       { "$1 * 0.25 + $2 * 0.5 + sqrt($3)", 1, NULL })
 CLAIM(a_map_into_a_stencil_is_one_kernel, { "boxblur(invert($1), size=5)", 1, NULL },
       { "convolve(gray($1), [1 2 1; 2 4 2; 1 2 1], scale=16)", 1, NULL })
+START_TEST(a_map_into_a_stencil_of_a_line_is_one_kernel)
+{
+    static const struct { const char *text; int n; } claims[] = {
+        { "s = $1 * 2 + 1\n(s[-1] + s[0] + s[1]) * 0.5", 1 },
+        { "s = $1 * 2 + 1\nstencil(s[-7] - s[2], border=wrap)", 1 },
+    };
+    enum { N = 1000003 }; /* a row that no cache keeps */
+    float *line = malloc(2 * N * sizeof *line), *got = line + N;
+    ck_assert_ptr_nonnull(line);
+    bench b;
+    set_up(&b);
+    for (int k = 0; k < N; k++)
+        line[k] = (float)(k * 7 % 13);
+    imgpar_array *a = imgpar_array_from_data(b.ctx, IMGPAR_F32, 1, (int64_t[]){ N }, line);
+    for (size_t k = 0; k < sizeof claims / sizeof *claims && b.is_cpu; k++) {
+        imgpar_array *out = imgpar_apply(b.ctx, claims[k].text, &a, 1);
+        char *json = plan_of(&out, 1);
+        int n = occurrences(json, "{\"name\": ");
+        ck_assert_msg(n == claims[k].n, "%s: %d kernels", claims[k].text, n);
+        imgpar_free(json);
+        if (k == 0) {
+            ck_assert_int_eq(imgpar_array_read(out, got, N * sizeof *got), IMGPAR_OK);
+            for (int i = 0; i < N; i++) {
+                float want = 0;
+                for (int d = -1; d <= 1; d++)
+                    want += line[i + d < 0 ? 0 : i + d > N - 1 ? N - 1 : i + d] * 2 + 1;
+                ck_assert_float_eq(got[i], want * 0.5f);
+            }
+        }
+        imgpar_array_release(out);
+    }
+    imgpar_array_release(a);
+    free(line);
+    tear_down(&b);
+}
+END_TEST
 CLAIM(a_stencil_into_a_map_is_one_kernel, { "threshold(boxblur($1), 100)", 1, NULL }, { "absdiff($1, dilate($1))", 1, NULL })
 CLAIM(a_stencil_into_a_stencil_is_one_kernel, { "erode(dilate($1, size=5), size=3)", 1, NULL },
       { "boxblur(blur($1, sigma=1.5))", 1, NULL }, { "sobel(median($1, size=3))", 1, NULL })
@@ -517,6 +553,7 @@ int main(void)
     tcase_add_test(c, three_boxes_a_blend_and_a_circle_overlay_are_one_kernel);
     tcase_add_test(c, a_map_into_a_map_is_one_kernel);
     tcase_add_test(c, a_map_into_a_stencil_is_one_kernel);
+    tcase_add_test(c, a_map_into_a_stencil_of_a_line_is_one_kernel);
     tcase_add_test(c, a_stencil_into_a_map_is_one_kernel);
     tcase_add_test(c, a_stencil_into_a_stencil_is_one_kernel);
     tcase_add_test(c, neighbour_reads_are_one_kernel);

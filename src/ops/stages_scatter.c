@@ -3,6 +3,7 @@
  * Sums at given places: an opaque stage over indices, values and what they are added to (shaders/scatter.cl).
  * scatter.h tells the order of the sums.
  */
+#include "ops/axes.h"
 #include "ops/bins.h"
 #include "ops/infer.h"
 #include "ops/lower.h"
@@ -27,6 +28,7 @@ static void reads(const ip_opaque *o, int input, const ip_region *result, ip_reg
     *needed = ip_stage_region(o->inputs[input]);
 }
 
+/* elements: that a work-item of the second step sums. */
 typedef struct division { int64_t n, rows, width, m, block, blocks, parts, elements; } division;
 
 static division divide(const ip_opaque_call *call)
@@ -91,7 +93,9 @@ typedef struct scattering {
 /* Integers are added as unsigned ones, which wrap. */
 static ip_stage *scatter_stage(ip_lower *l, const scattering *s)
 {
-    const char *defines = s->dtype == IMGPAR_F32 ? "#define SC_T float\n" : s->dtype == IMGPAR_F64 ? "#define SC_T double\n" : "#define SC_T ulong\n";
+    const char *defines = s->dtype == IMGPAR_F32   ? "#define SC_T float\n"
+                          : s->dtype == IMGPAR_F64 ? "#define SC_T double\n"
+                                                   : "#define SC_T ulong\n";
     ip_opaque o = { .kind = &kind, .defines = defines, .uses_f64 = s->dtype == IMGPAR_F64, .dtype = s->dtype,
                     .n_inputs = s->base ? 3 : 2, .inputs = { s->indices, s->values, s->base },
                     .sizes = { s->n, s->rows, s->width, s->one_value, s->base != NULL } };
@@ -183,9 +187,7 @@ imgpar_status ip_infer_weighted_histogram(imgpar_array *node, ip_error *err)
     if (ip_type_count(&node->inputs[0]->type) > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "weighted_histogram: more than 2147483647 elements");
     imgpar_status st = ip_infer_histogram(node, err);
-    imgpar_dtype dtype = node->inputs[1]->type.dtype;
-    node->type.dtype = sum_dtype(dtype);
-    if (!ip_dtype(dtype)->is_float && !ip_dtype(dtype)->is_signed) node->type.dtype = IMGPAR_U64;
+    node->type.dtype = ip_sum_dtype(node->inputs[1]->type.dtype);
     node->range = ip_range_of(node->type.dtype);
     return st;
 }
