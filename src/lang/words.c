@@ -52,6 +52,10 @@ static const ip_word words[] = {
          "border is that of the operations. outside=k makes the result k wherever a read falls outside,\n"
          "outside=keep keeps the value that is there. It holds for the reads written in it, not through names.",
          "stencil(a[0, 1] - a[0, -1], border=wrap)", 1, "expr", "border", "cval", "outside")
+    FORM("zip", ip_form_zip, "zip(a, b, ...) or zip(r=a, g=b, ...)", "arrays side by side, as the last dimension of one",
+         "All have one shape; dtypes meet as for operators. Named components are read by .r as they were given.\n"
+         "It costs no kernel.",
+         "zip(lo=a, hi=invert(a)).hi", 0, NULL)
     FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1, "array")
     FORM("height", ip_form_extent, "height(array)", "the height as a number", "", "crop(a, 0, 0, 100, height(a))", 1, "array")
     FORM("channels", ip_form_extent, "channels(array)", "the number of channels", "", "channels(a) == 3", 1, "array")
@@ -65,6 +69,7 @@ static const ip_word words[] = {
     NAMED("$1", "$1 ... $9", "the arrays that the caller of imgpar_apply() or SQL's apply() gives", "", "invert($1)")
     NAMED("[]", "a[dy, dx]", "the neighbour of each element: a read at constant offsets",
           "Offsets shift the first axes. Beyond the edges: see stencil.", "abs(a[0, 1] - a[0, -1])")
+    NAMED(".", "a.r", "a component of zip(r=..., g=...)", "", "zip(lo=a, hi=a + 1).lo")
     NAMED("pi", "pi", "3.14159...", "", "sin(x * pi / 180)")
     NAMED("inf", "inf", "infinity", "", "a == inf")
     NAMED("nan", "nan", "not a number", "", "cast(nan, f32)")
