@@ -15,7 +15,7 @@
  * [2] n, [3] work-items there is work for, [4] batches of lines a work-item, [12] real and imaginary parts are exchanged, 1
  * before the passes, 2 after them, 3 both: so the inverse is computed; [13] the bits of the factor of the result, [14] radices,
  * three bits each, [15] where n's roots start, [16] 1: multiply by the roots between passes, [17] low counts the columns by so
- * many, [18] where those roots start, [19] the elements before the first in the source.
+ * many, [18] where those roots start, [19] the elements before the first in the source, [20] batches before this launch.
  */
 #define FT_MAX 2048
 #define FT_LOW 1024 /* the roots between passes: w^(FT_LOW a + b) = w^(FT_LOW a) w^b */
@@ -283,7 +283,7 @@ __kernel void ft_lines(__global const float2 *restrict source, __global float2 *
     int item = get_global_id(2) + P[0], n = P[2];
     __global FT_V *x = work + (long)item * 4 * n;
     for (int batch = 0; batch < P[4]; batch++) {
-        long first = ((long)item * P[4] + batch) * FT_LANES;
+        long first = ((long)P[20] + (long)item * P[4] + batch) * FT_LANES;
         if (first >= P[1])
             return;
         ft_load(source, (int)first, (__global float *)x, P);

@@ -349,6 +349,33 @@ START_TEST(neighbours_are_read_by_border_rules)
 }
 END_TEST
 
+/* Real numbers of any dtype become complex beside complex ones, and what a view adds is real. */
+START_TEST(views_join_real_and_complex_numbers)
+{
+    static const float z[2][2] = { { 1, 2 }, { 3, 4 } };
+    static const struct { const char *text; float want[4][2]; } joins[] = {
+        { "concatenate($1, arange(5, 7))", { { 1, 2 }, { 3, 4 }, { 5, 0 }, { 6, 0 } } },
+        { "concatenate(arange(5, 7, dtype=u8) > 5, $1)", { { 0, 0 }, { 1, 0 }, { 1, 2 }, { 3, 4 } } },
+        { "concatenate(cast(arange(5, 7), f16), $1)", { { 5, 0 }, { 6, 0 }, { 1, 2 }, { 3, 4 } } },
+        { "pad($1, 1, cval=7)", { { 7, 0 }, { 1, 2 }, { 3, 4 }, { 7, 0 } } },
+        { "pad(slice($1, 0, 0), 2, cval=7)", { { 7, 0 }, { 7, 0 }, { 7, 0 }, { 7, 0 } } },
+        { "reshape(diag($1), [4])", { { 1, 2 }, { 0, 0 }, { 0, 0 }, { 3, 4 } } },
+        { "full([4], 3, dtype=complex64)", { { 3, 0 }, { 3, 0 }, { 3, 0 }, { 3, 0 } } },
+    };
+    imgpar_array *in = imgpar_array_from_data(ctx, IMGPAR_COMPLEX64, 1, (int64_t[]){ 2 }, z);
+    for (size_t k = 0; k < sizeof joins / sizeof *joins; k++) {
+        float got[4][2];
+        imgpar_array *a = imgpar_apply(ctx, joins[k].text, &in, 1);
+        ck_assert_msg(imgpar_array_read(a, got, sizeof got) == IMGPAR_OK, "%s: %s", joins[k].text, imgpar_array_message(a));
+        for (int i = 0; i < 4; i++)
+            ck_assert_msg(got[i][0] == joins[k].want[i][0] && got[i][1] == joins[k].want[i][1], "%s: element %d is %g%+gi", joins[k].text, i,
+                          (double)got[i][0], (double)got[i][1]);
+        imgpar_array_release(a);
+    }
+    imgpar_array_release(in);
+}
+END_TEST
+
 START_TEST(c_functions_make_and_take_them)
 {
     static inputs in;
@@ -442,6 +469,7 @@ int main(void)
     tcase_add_test(c, sums_and_means_are_taken_part_by_part);
     tcase_add_test(c, loops_carry_complex_numbers);
     tcase_add_test(c, neighbours_are_read_by_border_rules);
+    tcase_add_test(c, views_join_real_and_complex_numbers);
     tcase_add_test(c, c_functions_make_and_take_them);
     tcase_add_test(c, complex_numbers_fuse_as_real_ones_do);
     tcase_add_test(c, what_has_no_meaning_is_refused);

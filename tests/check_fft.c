@@ -266,6 +266,45 @@ START_TEST(rows_may_be_cut_by_a_memory_limit)
 }
 END_TEST
 
+/* Somebody who waits is asked between launches, which are short whatever the size. */
+static int count_polls(void *user, double done)
+{
+    (void)done;
+    ++*(int *)user;
+    return 0;
+}
+
+START_TEST(large_transforms_are_polled)
+{
+    const shape s = { 2, { 2048, 1024 } };
+    int64_t n = count_of(&s);
+    int polls = 0;
+    imgpar_options options = { .struct_size = sizeof options, .poll = count_polls, .user = &polls };
+    float (*z)[2] = noise(n, 11);
+    imgpar_array *a = array_of(&s, z), *b = imgpar_fft2(a);
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "auto"), IMGPAR_OK);
+    ck_assert_msg(imgpar_array_eval(b, &options) == IMGPAR_OK, "%s", imgpar_array_message(b));
+    ck_assert_int_ge(polls, 2 * (int)(n >> 19));
+    imgpar_array_release(b);
+    imgpar_array_release(a);
+    free(z);
+}
+END_TEST
+
+START_TEST(arrays_without_elements_stay_empty)
+{
+    static const char *const texts[] = { "fft(zeros([0 8]))", "fft2(zeros([0 8]))", "ifft(zeros([3 0 8]), axis=0)", "fft(zeros([4 0]))" };
+    char nothing;
+    for (int s = 0; s < n_schedules; s++)
+        for (int k = 0; k < 4; k++) {
+            ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedules[s]), IMGPAR_OK);
+            imgpar_array *a = imgpar_apply(ctx, texts[k], NULL, 0);
+            ck_assert_msg(imgpar_array_read(a, &nothing, 0) == IMGPAR_OK, "%s, schedule %s: %s", texts[k], schedules[s], imgpar_array_message(a));
+            imgpar_array_release(a);
+        }
+}
+END_TEST
+
 START_TEST(what_cannot_be_transformed_is_refused)
 {
     static const struct { shape s; const char *text, *message; imgpar_status status; } refusals[] = {
@@ -303,6 +342,8 @@ int main(void)
     tcase_add_test(c, fft2_transforms_rows_and_columns);
     tcase_add_test(c, transforms_compose_with_other_operations);
     tcase_add_test(c, rows_may_be_cut_by_a_memory_limit);
+    tcase_add_test(c, large_transforms_are_polled);
+    tcase_add_test(c, arrays_without_elements_stay_empty);
     tcase_add_test(c, what_cannot_be_transformed_is_refused);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

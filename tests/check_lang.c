@@ -169,6 +169,12 @@ static const text_case messages[] = {
     { "a = open(b.png)", "1:11: '.' means nothing here; a file's name stands in quotes: \"photo.jpg\"" },
     { "a = open(\"b.png\").blur(2)", "1:18: '.' means nothing here; operations are called: blur(a)" },
     { "a = 1\nprint(a.width)", "2:8: '.' means nothing here; operations are called: width(a)" },
+    { "print(make(2, 2, x).r)", "1:20: there is no component r; zip(r=...) names one" },
+    { "print(zip(r=make(2, 2, x)).g)", "1:27: there is no component g; zip(g=...) names one" },
+    { "print(zip(1, 2))", "1:11: zip takes arrays, not a number" },
+    { "print(zip(make(2, 2, x), g=make(2, 2, y)))", "1:7: zip: name all components, or none" },
+    { "print(zip())", "1:7: zip: there are no components" },
+    { "print(zip(r=make(2, 2, x)).)", "1:28: expected the name of a component, found ')'" },
     { "// a comment\nprint(1)", "1:1: a comment starts with #" },
     { "print(1) /* a comment */", "1:10: a comment starts with #" },
     { "a = 1\nprint(iterate(a, 3, a + 1))", "2:23: iterate: the step does not use _, the value before it" },
@@ -414,6 +420,19 @@ static const text_case arrays[] = {
     { "window($1, 2, (p, q) -> max(p, q)) - window($1, 2, (p, q) -> min(p, q))", "[5 5 5; 5 5 5]" },
     { "fn right(a) = a[0, 1]\nstencil(right($1) + 0 * $1[0, 0], border=wrap)",
       "[2 3 3; 5 6 6]" }, /* not through names */
+    /* records */
+    { "zip($1, $2)", "[[1 10; 2 20; 3 30] [4 40; 5 50; 6 60]]" },
+    { "zip(r=$1, g=$2, b=$1) * 2", "[[2 20 2; 4 40 4; 6 60 6] [8 80 8; 10 100 10; 12 120 12]]" },
+    { "p = zip(r=$1, g=$2)\np.g - p.r * 3", "[7 14 21; 28 35 42]" },
+    { "fn gap(p) = p.g - p.r\ngap(zip(r=$1, g=$2))", "[9 18 27; 36 45 54]" },
+    { "zip(r=$1, g=$2).g[0, 1]", "[20 30 30; 50 60 60]" },
+    { "zip(r=$1 + x, g=$2).r", "[1 3 5; 4 6 8]" },
+    { "zip(p=zip(r=$1), q=zip(r=$2)).q.r", "[10 20 30; 40 50 60]" },
+    { "cast(sum(zip($1, $2), axis=-1), i32)", "[11 22 33; 44 55 66]" },
+    { "p = zip(r=$1, g=$2)\n(p + 1).r",
+      "apply:2:8: there is no component r; zip(r=...) names one\n(p + 1).r\n       ^" },
+    { "zip($1, mean($2))", "apply:1:9: zip: this component has the shape [1], the first one [2, 3]\n"
+                           "zip($1, mean($2))\n        ^" },
     /* reductions */
     { "reduce($1, \"sum\")", "21" },
     { "reduce($1, \"min\") + reduce($1, \"max\")", "7" },

@@ -262,6 +262,7 @@ START_TEST(a_view_fuses_with_what_reads_it_and_what_it_reads)
     static const struct { const char *text; int n_kernels; } claims[] = {
         { "boxblur(reverse($1))", 1 }, { "circshift($1 * 2 + 1, [1 2]) - $1", 1 }, { "mean(permute($1, [1 0]))", 1 },
         { "squeeze(expand_dims(boxblur($1), -1)) + 1", 1 }, { "reverse(boxblur($1))", 2 },
+        { "zip($1, $1 + 1, $1 * 2) * 3", 1 }, { "p = zip(r=$1, g=boxblur($1))\np.g - p.r", 1 }, { "sum(zip($1, $1 + 1), axis=-1)", 1 },
     };
     nd_bench b;
     nd_open(&b);

@@ -137,15 +137,18 @@ ip_place ip_leave_region(ip_eval *ev, const ip_coords *fallback);
 /* What coordinates fall back on in a function called here. */
 const ip_coords *ip_inherited_coords(const ip_eval *ev);
 
-/* special.c, stencil.c, iterate.c: the forms of the language, listed in words.c. NULL: no such form. */
+/* special.c, stencil.c, iterate.c, record.c: the forms of the language, listed in words.c. NULL: no such form. */
 typedef bool (*ip_form)(ip_eval *ev, const ip_node *call, ip_val *out);
 ip_form ip_form_find(const char *name);
+/* record.c: a.r */
+bool ip_eval_component(ip_eval *ev, const ip_node *node, ip_val *out);
 bool ip_eval_read(ip_eval *ev, const ip_node *node, ip_val *out);
 bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_reduce(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_scan(ip_eval *ev, const ip_node *call, ip_val *out);
+bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_window(ip_eval *ev, const ip_node *call, ip_val *out);
 /* reduce.c: folds a along the axes written at axis with fn; keepdims may be NULL. While checking: looks at both, *out stays. */

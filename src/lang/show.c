@@ -31,7 +31,7 @@ static void show_element(ip_str *line, imgpar_dtype dtype, const void *element)
     case IMGPAR_F16: show_float(line, (float)ip_load_number(dtype, element)); break;
     case IMGPAR_COMPLEX64:
         show_float(line, ((const float *)element)[0]);
-        if (!signbit(((const float *)element)[1])) ip_str_putc(line, '+');
+        if (isnan(((const float *)element)[1]) || !signbit(((const float *)element)[1])) ip_str_putc(line, '+');
         show_float(line, ((const float *)element)[1]);
         ip_str_putc(line, 'i');
         break;

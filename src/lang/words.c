@@ -57,6 +57,10 @@ static const ip_word words[] = {
          "radius is one number for the first two axes, or a vector of one for each of the first axes. The function must be\n"
          "associative and commutative: it folds along one axis after the other. border is that of stencil, but not constant.",
          "window(a, 2, (p, q) -> max(p, q)) - window(a, 2, (p, q) -> min(p, q))", 3, "array", "radius", "function", "border")
+    FORM("zip", ip_form_zip, "zip(a, b, ...) or zip(r=a, g=b, ...)", "arrays side by side, as the last dimension of one",
+         "All have one shape; dtypes meet as for operators. Named components are read by .r as they were given.\n"
+         "It costs no kernel.",
+         "zip(lo=a, hi=invert(a)).hi", 0, NULL)
     FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1, "array")
     FORM("height", ip_form_extent, "height(array)", "the height as a number", "", "crop(a, 0, 0, 100, height(a))", 1, "array")
     FORM("channels", ip_form_extent, "channels(array)", "the number of channels", "", "channels(a) == 3", 1, "array")
@@ -70,6 +74,7 @@ static const ip_word words[] = {
     NAMED("$1", "$1 ... $9", "the arrays that the caller of imgpar_apply() or SQL's apply() gives", "", "invert($1)")
     NAMED("[]", "a[dy, dx]", "the neighbour of each element: a read at constant offsets",
           "Offsets shift the first axes. Beyond the edges: see stencil.", "abs(a[0, 1] - a[0, -1])")
+    NAMED(".", "a.r", "a component of zip(r=..., g=...)", "", "zip(lo=a, hi=a + 1).lo")
     NAMED("pi", "pi", "3.14159...", "", "sin(x * pi / 180)")
     NAMED("inf", "inf", "infinity", "", "a == inf")
     NAMED("nan", "nan", "not a number", "", "cast(nan, f32)")

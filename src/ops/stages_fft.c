@@ -10,10 +10,12 @@
 
 /* The constants of the same names in shaders/fft.cl. */
 enum { FT_LOW = 1024 };
-/* Work-items for each compute unit; those of a group, on a GPU. */
-enum { CPU_ITEMS = 4, GPU_GROUP = 128 };
+/* Work-items for each compute unit, and the numbers that one transforms at most in a launch, so that somebody who waits can
+ * be asked between launches; work-items of a group, on a GPU. */
+enum { CPU_ITEMS = 4, CPU_NUMBERS = 1 << 19, GPU_GROUP = 128 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- sizes ------------------------------------------------------------------------------------ */
 
@@ -147,34 +149,50 @@ static void rows_of(const division *d, int *p)
     p[15] = (int)d->n1;
 }
 
-static void lines_step(const ip_opaque_call *call, const division *d, bool is_first, ip_opaque_launch *out)
+/* Launch `part` of the first pass or of the second one; false: there are fewer. Work-items of different launches share their
+ * scratch memory. */
+static bool lines_step(const ip_opaque_call *call, const division *d, bool is_first, int64_t part, ip_opaque_launch *out)
 {
-    bool is_last = !is_first || d->n2 == 1, is_inverse = call->opaque->sizes[IP_FFT_IS_INVERSE];
+    bool is_last = !is_first || d->n2 == 1, is_inverse = call->opaque->sizes[IP_FFT_IS_INVERSE], cpu = call->device.is_cpu;
     int *p = out->params;
     if (is_first) columns_of(d, p);
     else rows_of(d, p);
     float factor = is_inverse && is_last ? (float)(1.0 / (double)d->n) : 1;
-    int64_t batches = ceil_div(p[1], d->lanes), each = call->device.is_cpu ? ceil_div(batches, d->items) : 1;
+    int64_t batches = ceil_div(p[1], d->lanes), most = ceil_div(CPU_NUMBERS, d->lanes * p[2]);
+    int64_t each = !cpu ? 1 : min_of(ceil_div(batches, d->items), most), first = cpu ? part * each * d->items : part * batches;
+    if (first >= batches) return false;
     p[4] = (int)each;
-    p[3] = (int)ceil_div(batches, each);
+    p[3] = (int)ceil_div(batches - first, each);
+    if (cpu && p[3] > d->items) p[3] = (int)d->items;
+    p[20] = (int)first;
     p[12] = is_inverse ? is_first + 2 * is_last : 0;
     memcpy(&p[13], &factor, sizeof factor);
     p[14] = passes_of(p[2]);
     out->kernel = "ft_lines";
-    out->n_params = 20;
+    out->n_params = 21;
     const int buffers[] = { is_first ? SOURCE : BETWEEN, is_last ? RESULT : BETWEEN, TABLE, WORK };
     out->n_buffers = call->device.is_cpu ? 4 : 3;
     memcpy(out->buffers, buffers, sizeof buffers);
     set_items(call, p[3], out);
+    return true;
+}
+
+/* How many launches the first pass takes. */
+static int64_t first_launches(const ip_opaque_call *call, const division *d)
+{
+    ip_opaque_launch ignored = { .n_params = 1 };
+    int64_t n = 0;
+    while (lines_step(call, d, true, n, &ignored))
+        n++;
+    return n;
 }
 
 static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 {
     division d = divide(call);
-    if (step >= (d.n2 > 1 ? 3 : 2)) return false;
     if (step == 0) roots_step(&d, out);
-    else lines_step(call, &d, step == 1, out);
-    return true;
+    if (step == 0 || lines_step(call, &d, true, step - 1, out)) return true;
+    return d.n2 > 1 && lines_step(call, &d, false, step - 1 - first_launches(call, &d), out);
 }
 
 static const ip_opaque_kind kind = { .name = "fft", .shader = "fft", .widen = widen, .reads = reads, .scratch = scratch,
@@ -203,7 +221,8 @@ ip_stage *ip_stages_fft(ip_lower *l)
     int axes[2], n = ip_fft_axes(l->node, axes);
     bool is_complex = ip_type_is_complex(&l->node->inputs[0]->type);
     ip_stage *s = is_complex ? l->in[0] : ip_complex_map(l, ip_complex_in(l, 0));
-    for (int k = n - 1; s && k >= 0; k--)
+    bool is_empty = ip_type_count(&l->node->type) == 0;
+    for (int k = n - 1; s && !is_empty && k >= 0; k--)
         if (l->node->type.shape[axes[k]] > 1) s = transformed(l, s, axes[k]);
     return s;
 }

@@ -242,6 +242,7 @@ ip_stage *ip_stages_pad(ip_lower *l)
     same_place(l, at);
     ip_counts_of(l->node, "before", 0, before, &err);
     int border = ip_lower_border(l, l->in[0]->dtype, &cval);
+    if (cval && ip_type_is_complex(in_type(l))) cval = ip_complex_choose(l, (ip_complex){ .re = cval });
     for (int k = 0; k < in_type(l)->rank; k++) {
         if (l->node->type.shape[k] == in_type(l)->shape[k]) continue;
         ip_expr *n = extent_of(l, k), *zero = ip_lower_i32(l, 0);
@@ -254,7 +255,6 @@ ip_stage *ip_stages_pad(ip_lower *l)
     }
     if (ip_type_count(in_type(l)) == 0) return ip_view_stage(l, cval ? cval : ip_view_read(l, 0, at));
     ip_expr *value = ip_view_read(l, 0, at);
-    if (cval && ip_type_is_complex(in_type(l))) cval = ip_complex_choose(l, (ip_complex){ .re = cval });
     return ip_view_stage(l, inside ? ip_x_select(l->ir, inside, value, cval) : value);
 }
 
