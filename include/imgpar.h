@@ -233,6 +233,7 @@ IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtyp
 /*
  * The same without a copy: data is borrowed, and must not change, until
  * on_release(user, data) is called (with the array's last use; may be NULL).
+ * A device that shares memory with the host reads data where it stands, if its address is a multiple of 16.
  * on_release is called also when an error array is returned.
  */
 IMGPAR_API imgpar_array *imgpar_array_wrap(imgpar_context *ctx, imgpar_dtype dtype, int rank,
@@ -257,7 +258,8 @@ IMGPAR_API const char *imgpar_array_message(const imgpar_array *a);
 IMGPAR_API imgpar_status imgpar_array_eval(imgpar_array *a, const imgpar_options *options);
 /* Computes n arrays at once, shared work done once. The message is on the array that failed. */
 IMGPAR_API imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_options *options);
-/* Computes a and copies its elements to dst; bytes must be info.size_bytes. Keeps no value. */
+/* Computes a into dst; bytes must be info.size_bytes. Keeps no value. A device that shares memory with the host writes dst
+ * itself, so that nothing is copied; where this fails, dst may hold anything. */
 IMGPAR_API imgpar_status imgpar_array_read(imgpar_array *a, void *dst, size_t bytes);
 /* The same with options. */
 IMGPAR_API imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes,

@@ -88,7 +88,8 @@ typedef struct imgpar_cl_queue_options {
     int blocks;       /* each command returns when it is over, with its own failure */
     int out_of_order; /* commands that need not wait for each other may run together; IMGPAR_E_UNSUPPORTED where the device
                        * has no such queues */
-    /* Called with each text that imgpar_printf() printed in a kernel, by the thread that finishes the queue; NULL: dropped. */
+    /* Called with each text that imgpar_printf() printed in a kernel, by the thread that finishes the queue, which it must not do
+     * itself; NULL: dropped. */
     void (*on_print)(void *user, const char *text);
     void *user;
 } imgpar_cl_queue_options;
@@ -114,8 +115,8 @@ typedef struct imgpar_cl_order {
 /* IMGPAR_CL_ORDER(.event = &done) */
 #define IMGPAR_CL_ORDER(...) (&(imgpar_cl_order){ .struct_size = sizeof(imgpar_cl_order), __VA_ARGS__ })
 
-/* Runs task(user) on the host in its turn: on a thread of the driver when the commands before it in the queue are over, and later ones after it; in
- * a queue that runs out of order, when order->after is over. task must not call functions of the library. Where it
+/* Runs task(user) on the host in its turn: on a thread of the driver, or the caller's, when the commands before it in the queue
+ * are over, and later ones after it; in a queue that runs out of order, when order->after is over. task must not call functions of the library. Where it
  * returns anything but IMGPAR_OK the command failed, and the commands that wait for it are not run. */
 IMGPAR_API imgpar_status imgpar_cl_host_task(imgpar_cl_queue *queue, imgpar_status (*task)(void *user), void *user,
                                              const imgpar_cl_order *order);
@@ -214,12 +215,12 @@ IMGPAR_API void imgpar_cl_buffer_release(imgpar_cl_buffer *buffer);
 
 typedef struct imgpar_cl_buffer_info {
     size_t struct_size;
-    imgpar_cl_layout layout; /* with its pitches */
-    size_t size_bytes;       /* on the device, padding included */
-    size_t align_bytes;      /* where parts may begin */
+    const imgpar_cl_layout *layout; /* with its pitches; borrowed from the buffer */
+    size_t size_bytes;  /* on the device, padding included */
+    size_t align_bytes; /* where parts may begin */
     imgpar_cl_access access;
-    int is_shared;           /* memory of the user that the device uses where it stands */
-    int is_constant;         /* an array's value: it cannot be written any more */
+    int is_shared;      /* memory of the user that the device uses where it stands */
+    int is_constant;    /* an array's value: it cannot be written any more */
 } imgpar_cl_buffer_info;
 /* What a buffer is. Fills *out, whose struct_size is set by the caller. */
 IMGPAR_API imgpar_status imgpar_cl_buffer_get_info(const imgpar_cl_buffer *buffer, imgpar_cl_buffer_info *out);
@@ -307,7 +308,7 @@ IMGPAR_API imgpar_status imgpar_cl_kernel_get_info(const imgpar_cl_kernel *kerne
 
 /* ---- launching ------------------------------------------------------------------------ */
 
-/* One argument of a launch; made by the functions below. */
+/* One argument of a launch; made by the functions below. It has no struct_size since it stands in arrays: it will not grow. */
 typedef struct imgpar_cl_arg {
     int kind;            /* IMGPAR_CL_ARG_* */
     size_t size_bytes;   /* of local memory or a struct; else 0 */
@@ -378,8 +379,8 @@ typedef struct imgpar_cl_work {
 #define IMGPAR_CL_WORK(...) (&(imgpar_cl_work){ .struct_size = sizeof(imgpar_cl_work), __VA_ARGS__ })
 
 /*
- * Divides elements among work-items. There are elements[0] x [1] x [2] of them (x first; 0 is 1), and a work-item computes per_item[] of them along x, y and z;
- * where per_item[0] is 0 the library chooses: per_item gets 1 on a GPU, and on a CPU, which likes long loops, rows that keep
+ * Divides elements among work-items. There are elements[0] x [1] x [2] of them (x first; 0 is 1), and a work-item computes
+ * per_item[] of them along x, y and z; where per_item[0] is 0 the library chooses: per_item gets 1 on a GPU, and on a CPU, which likes long loops, rows that keep
  * every core busy a few times. *work gets groups for this kernel and device and enough work-items for all elements, rounded up to whole
  * groups: the kernel tells the last ones by the extents.
  */
@@ -387,8 +388,8 @@ IMGPAR_API imgpar_status imgpar_cl_divide(const imgpar_cl_kernel *kernel, const 
                                           imgpar_cl_work *work);
 
 /*
- * Launches a kernel. Everything is checked before: the number of arguments, the kind of each (buffer, local memory, size and range of numbers), its direction,
- * the groups (local divides global, the kernel's and the device's limits) and the local memory that is needed. IMGPAR_E_ARGUMENT
+ * Launches a kernel. Everything is checked before: the number of arguments, the kind of each (buffer, local memory, size and
+ * range of numbers), its direction, the groups (local divides global, the kernel's and the device's limits) and the local memory that is needed. IMGPAR_E_ARGUMENT
  * or IMGPAR_E_LIMIT tells kernel, argument, value and rule. (Where a driver tells nothing of arguments, it checks them itself.)
  */
 IMGPAR_API imgpar_status imgpar_cl_launch(imgpar_cl_queue *queue, const imgpar_cl_kernel *kernel, const imgpar_cl_work *work,
@@ -407,7 +408,7 @@ typedef struct imgpar_cl_node {
     int64_t shape[IMGPAR_MAX_RANK];
     const imgpar_cl_arg *args;   /* imgpar_cl_arg_input(), _result(), _int(), _real(), _struct(), _local(); copied */
     size_t n_args;
-    imgpar_cl_work work;         /* struct_size and all */
+    const imgpar_cl_work *work;  /* copied */
     /* The same on the host, for the reference interpreter and imgpar_array_verify(); NULL: they refuse the node. */
     imgpar_status (*compute)(void *user, const void *const *inputs, void *result);
     void *user;                  /* for compute; lives as long as the array */

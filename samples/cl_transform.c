@@ -27,7 +27,7 @@ static imgpar_array *in_a_graph(imgpar_context *ctx, imgpar_cl_kernel *kernel, c
     imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, 1, (const int64_t[]){ N }, in), *more = imgpar_apply(ctx, "$1 + 1", &a, 1);
     const imgpar_cl_arg args[] = { imgpar_cl_arg_input(0), imgpar_cl_arg_result(), imgpar_cl_arg_int(N), imgpar_cl_arg_int((int64_t)per_item) };
     const imgpar_cl_node node = { .struct_size = sizeof node, .kernel = kernel, .inputs = &more, .n_inputs = 1, .dtype = IMGPAR_F32,
-                                  .rank = 1, .shape = { N }, .args = args, .n_args = 4, .work = *work };
+                                  .rank = 1, .shape = { N }, .args = args, .n_args = 4, .work = work };
     imgpar_array *bent = imgpar_cl_apply(ctx, &node), *result = imgpar_apply(ctx, "$1 * 2", &bent, 1);
     imgpar_array_release(a);
     imgpar_array_release(more);

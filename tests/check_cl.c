@@ -129,7 +129,7 @@ START_TEST(a_buffer_tells_what_it_is)
     imgpar_cl_buffer_info info = { .struct_size = sizeof info };
     OK(imgpar_cl_buffer_get_info(b, &info));
     ck_assert_uint_eq(info.size_bytes, 2 * 3 * 32);
-    ck_assert_uint_eq(info.layout.slice_pitch_bytes, 3 * 32);
+    ck_assert_uint_eq(info.layout->slice_pitch_bytes, 3 * 32);
     ck_assert_int_eq(info.access, IMGPAR_CL_OUT);
     ck_assert_int_eq(info.is_shared, 0);
     ck_assert_uint_gt(info.align_bytes, 0);

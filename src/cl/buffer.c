@@ -202,7 +202,7 @@ imgpar_status imgpar_cl_buffer_get_info(const imgpar_cl_buffer *b, imgpar_cl_buf
     pthread_mutex_lock(&device->order);
     bool is_constant = ip_cl_whole((imgpar_cl_buffer *)b)->is_constant;
     pthread_mutex_unlock(&device->order);
-    const imgpar_cl_buffer_info info = { .layout = b->layout, .size_bytes = b->size_bytes, .align_bytes = device->facts.base_align_bytes,
+    const imgpar_cl_buffer_info info = { .layout = &b->layout, .size_bytes = b->size_bytes, .align_bytes = device->facts.base_align_bytes,
                                          .access = b->access, .is_shared = b->is_wrapped && device->facts.info.has_unified_memory,
                                          .is_constant = is_constant };
     if (!ip_cl_struct_out(out, &info, sizeof info))

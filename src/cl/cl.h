@@ -5,7 +5,7 @@
  * It stands on the same ip_device as the evaluations of arrays: buffers come from its pool, programs from its cache, and
  * commands are ordered by the buffers they share (run/order.c), so that both can use one buffer. Queues are its own.
  *
- * Locks: a queue's, and below it the device's order lock, which also guards the state of buffers.
+ * Locks: a queue's two, and below them the device's order lock, which also guards the state of buffers.
  */
 #ifndef IP_CL_CL_H
 #define IP_CL_CL_H
@@ -57,6 +57,7 @@ struct imgpar_cl_queue {
     bool blocks, in_order;
     void (*on_print)(void *user, const char *text);
     void *user;
+    pthread_mutex_t settling;  /* held by who waits for the records, so that others wait with it; above lock */
     pthread_mutex_t lock;      /* guards what follows */
     imgpar_cl_event **records; /* commands whose times are not in the profile yet */
     size_t n_records, records_capacity;

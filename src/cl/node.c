@@ -69,7 +69,7 @@ static ip_stage *lower(ip_lower *l)
 {
     const applied *a = l->node->source->data;
     ip_opaque o = { .kind = &kind, .variant = a->kernel->name, .defines = a->kernel->module->text, .dtype = l->node->type.dtype,
-                    .n_inputs = l->node->n_inputs, .user = a };
+                    .n_inputs = l->node->n_inputs, .user = a, .uses_f64 = l->node->type.dtype == IMGPAR_F64 };
     for (int k = 0; k < l->node->n_inputs; k++)
         o.inputs[k] = l->in[k];
     return ip_stage_opaque(l->ir, &o, l->node->type.dtype, l->dims, l->node);
@@ -204,7 +204,7 @@ static imgpar_status check_node(imgpar_context *ctx, const imgpar_cl_node *node,
     if (!st)
         st = ip_cl_check_args(node->kernel, node->args, node->n_args, (int)node->n_inputs, err);
     if (!st)
-        st = ip_cl_check_work(node->kernel, &node->work, work, err);
+        st = ip_cl_check_work(node->kernel, node->work, work, err);
     if (!st && !uses_result(node))
         st = ip_fail(err, IMGPAR_E_ARGUMENT, "%s: no argument is imgpar_cl_arg_result()", node->kernel->name);
     return st;
@@ -246,6 +246,12 @@ static void release_memory(void *user, void *memory)
 static imgpar_status check_buffer(imgpar_cl_buffer *b, const ip_type *type, ip_error *err)
 {
     size_t bytes = (size_t)ip_type_count(type) * ip_dtype(type->dtype)->size_bytes;
+    const imgpar_cl_layout *l = &b->layout;
+    size_t tight = l->element_bytes;
+    for (int k = 0; k < l->rank; k++)
+        tight *= l->extent[k];
+    if (tight != b->size_bytes)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "array: the rows of the buffer are padded: %zu bytes of elements in %zu", tight, b->size_bytes);
     if (b->whole)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "array: the buffer is a part of another");
     if (b->size_bytes != bytes)

@@ -49,6 +49,11 @@ static imgpar_status make(imgpar_context *ctx, const imgpar_cl_queue_options *gi
         ip_free(q);
         return ip_fail_memory(err, "making a queue");
     }
+    if (pthread_mutex_init(&q->settling, NULL)) {
+        pthread_mutex_destroy(&q->lock);
+        ip_free(q);
+        return ip_fail_memory(err, "making a queue");
+    }
     atomic_init(&q->refs, 1);
     q->ctx = imgpar_context_retain(ctx);
     q->device = device;
@@ -92,6 +97,7 @@ void imgpar_cl_queue_release(imgpar_cl_queue *q)
     if (q->queue)
         clReleaseCommandQueue(q->queue);
     ip_cl_alive(q->ctx, IP_LIVE_QUEUES, -1);
+    pthread_mutex_destroy(&q->settling);
     pthread_mutex_destroy(&q->lock);
     ip_free(q->records);
     ip_free(q->rows);
@@ -152,6 +158,7 @@ static imgpar_status settle(imgpar_cl_queue *q, imgpar_cl_event *e, ip_error *er
 
 void ip_cl_queue_settle(imgpar_cl_queue *q)
 {
+    pthread_mutex_lock(&q->settling);
     pthread_mutex_lock(&q->lock);
     imgpar_cl_event **records = q->records;
     size_t n = q->n_records;
@@ -167,6 +174,7 @@ void ip_cl_queue_settle(imgpar_cl_queue *q)
         pthread_mutex_unlock(&q->lock);
     }
     ip_free(records);
+    pthread_mutex_unlock(&q->settling);
 }
 
 imgpar_status imgpar_cl_finish(imgpar_cl_queue *q)

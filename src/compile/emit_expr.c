@@ -363,8 +363,8 @@ static const char *column(ip_emit *e, const ip_expr *load, const char **inside)
     const char *start = is_tile ? ip_text(e->ir, " - %s", ip_emit_tile_left(e, s)) : "";
     if (e->flat) {
         ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
-        if (!rest) /* memory ran out */
-            return "0";
+        if (!rest) /* memory ran out: the text will not be used */
+            return e->flat;
         if (rest->op == IP_X_CONST)
             return rest->i == 0 ? ip_text(e->ir, "%s%s", e->flat, start)
                                 : ip_text(e->ir, "%s + (%lld)%s", e->flat, (long long)rest->i * channels, start);

@@ -70,33 +70,26 @@ static size_t array_bytes(const imgpar_array *a)
     return (size_t)ip_type_count(&a->type) * ip_dtype(a->type.dtype)->size_bytes;
 }
 
-/* The elements of a value in dst. */
-static imgpar_status read_value(imgpar_array *a, ip_value *value, void *dst, const imgpar_options *options, ip_error *err)
+/* The value that a keeps, or a computed one: new in *value. */
+static imgpar_status value_of(imgpar_array *a, const imgpar_options *options, ip_value **value, ip_error *err)
+{
+    *value = ip_array_pin(a);
+    return *value ? IMGPAR_OK : ip_evaluate(a->ctx, &a, 1, options, false, value, err);
+}
+
+/* A value's elements in host memory, to be read until ip_buffer_unmap(value->buffer, *mapped). */
+static imgpar_status look_at(imgpar_array *a, ip_value *value, const imgpar_options *options, const void **elements, void **mapped, ip_error *err)
 {
     ip_runner runner;
+    *elements = value->host;
+    if (value->host)
+        return IMGPAR_OK;
     ip_runner_init(&runner, a->ctx, options);
     double start = ip_now_ms();
-    imgpar_status st = ip_value_read_polled(value, dst, &runner.poll, err);
-    if (!value->host)
-        ip_runner_event(&runner, "download", a->op->info.name, start, value->size_bytes, value->size_bytes);
-    return st;
-}
-
-/* The value that a keeps, or a computed one: new in *value. */
-static imgpar_status value_of(imgpar_array *a, const imgpar_options *options, bool use_ref, ip_value **value, ip_error *err)
-{
-    *value = use_ref ? NULL : ip_array_pin(a);
-    return *value ? IMGPAR_OK : ip_evaluate(a->ctx, &a, 1, options, use_ref, value, err);
-}
-
-/* Computes a into dst. */
-static imgpar_status read_into(imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref, ip_error *err)
-{
-    ip_value *value = NULL;
-    imgpar_status st = value_of(a, options, use_ref, &value, err);
+    imgpar_status st = ip_buffer_map(value->buffer, mapped, err);
+    *elements = *mapped;
     if (!st)
-        st = read_value(a, value, dst, options, err);
-    ip_value_release(value);
+        ip_runner_event(&runner, "download", a->op->info.name, start, value->size_bytes, value->size_bytes);
     return st;
 }
 
@@ -109,7 +102,7 @@ imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes, c
     if (bytes != array_bytes(a) || (!dst && bytes > 0))
         ip_fail(&err, IMGPAR_E_ARGUMENT, "read: the array has %zu bytes, the destination %zu", array_bytes(a), dst ? bytes : 0);
     else
-        read_into(a, dst, options, false, &err);
+        ip_evaluate_into(a->ctx, a, dst, options, false, &err);
     return err.status ? failed(&a, 1, &err) : succeeded(&a, 1);
 }
 
@@ -158,17 +151,16 @@ static imgpar_status encode(imgpar_array *a, ip_format format, const imgpar_opti
 {
     const char *settings = options ? options->settings : NULL;
     ip_value *value = NULL;
-    void *copy = NULL; /* of what is on the device only */
-    imgpar_status st = value_of(a, options, false, &value, err);
-    if (!st && !value->host) {
-        copy = ip_alloc(array_bytes(a));
-        st = copy ? read_value(a, value, copy, options, err) : ip_fail_memory(err, "encoding");
-    }
+    const void *elements = NULL;
+    void *mapped = NULL; /* of what is on the device only */
+    imgpar_status st = value_of(a, options, &value, err);
+    if (!st)
+        st = look_at(a, value, options, &elements, &mapped, err);
     ip_runner runner;
     ip_runner_init(&runner, a->ctx, options);
     double start = ip_now_ms();
     if (!st) {
-        ip_pixels pixels = pixels_of(a, copy ? copy : value->host);
+        ip_pixels pixels = pixels_of(a, elements);
         bool looks_black = false;
         if (options && options->on_warning)
             st = ip_io_looks_black(&pixels, format, settings, &runner.poll, &looks_black, err);
@@ -181,7 +173,8 @@ static imgpar_status encode(imgpar_array *a, ip_format format, const imgpar_opti
         atomic_fetch_add(&a->ctx->encodes, 1);
         ip_runner_event(&runner, "encode", ip_format_name(format), start, array_bytes(a), *n);
     }
-    ip_free(copy);
+    if (mapped)
+        ip_buffer_unmap(value->buffer, mapped);
     ip_value_release(value);
     return st;
 }
@@ -300,9 +293,9 @@ imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference, const
     char *device = ip_alloc(n), *ref = ip_alloc(n);
     st = device && ref ? IMGPAR_OK : ip_fail_memory(&err, "verifying");
     if (!st)
-        st = read_into(a, device, options, false, &err);
+        st = ip_evaluate_into(a->ctx, a, device, options, false, &err);
     if (!st)
-        st = read_into(a, ref, options, true, &err);
+        st = ip_evaluate_into(a->ctx, a, ref, options, true, &err);
     double most = 0;
     if (!st)
         st = compare(a, device, ref, options, &most, &err);

@@ -62,12 +62,21 @@ imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **ou
  * not called. */
 imgpar_status ip_buffer_wrap(ip_device *device, void *host, size_t size_bytes, void (*on_release)(void *user, void *host),
                              void *user, ip_buffer **out, ip_error *err);
+/* Whether the device uses memory at host where it stands: it shares the host's memory, and the address suits every element
+ * (NULL does). */
+bool ip_device_shares(const ip_device *device, const void *host);
+/* What a buffer was wrapped around; NULL: it has memory of its own. */
+void *ip_buffer_host(const ip_buffer *buffer);
 ip_buffer *ip_buffer_retain(ip_buffer *buffer);
 void ip_buffer_release(ip_buffer *buffer); /* to the pool; NULL is legal */
 size_t ip_buffer_size(const ip_buffer *buffer); /* as asked for; it may have room for more */
 /* Blocking copies, after the commands on the buffer so far. */
 imgpar_status ip_buffer_write(ip_buffer *buffer, size_t offset, const void *src, size_t n, ip_error *err);
 imgpar_status ip_buffer_read(ip_buffer *buffer, size_t offset, void *dst, size_t n, ip_error *err);
+/* The buffer's elements in host memory, to be read until ip_buffer_unmap(), after the commands that write it: a device that shares
+ * memory copies nothing. */
+imgpar_status ip_buffer_map(ip_buffer *buffer, void **host, ip_error *err);
+void ip_buffer_unmap(ip_buffer *buffer, void *host); /* host NULL is legal */
 /* Waits until what was enqueued to write the buffer has run; a failure of it, or of what it waited for, is returned. */
 imgpar_status ip_buffer_wait(ip_buffer *buffer, ip_error *err);
 /* Bytes that may still be allocated, counting what the pool could free. */

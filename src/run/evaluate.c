@@ -30,6 +30,7 @@ typedef struct evaluation {
     ip_region *needed;        /* by stage id */
     bool *is_needed;
     int *last_reader;         /* by stage id: the last kernel that reads it; n_kernels: a result */
+    void *dst;                /* where the one result is wanted, in memory that the device shares; NULL: anywhere */
 } evaluation;
 
 static bool poll_stop(void *user, double done)
@@ -162,7 +163,7 @@ static imgpar_status bind_source(evaluation *e, const ip_stage *s, ip_error *err
     double start = ip_now_ms();
     ip_region r = whole(s->dims);
     const ip_region *n = &e->needed[s->id];
-    bool uploads = !ip_value_is_on_device(v);
+    bool shares = v->host && ip_device_shares(e->runner.device, v->host), uploads = !shares && !ip_value_is_on_device(v);
     bool in_part = v->host && uploads && s->dims[0] == 1 && n->y1 > n->y0 && n->y1 - n->y0 < s->dims[1];
     if (!in_part) {
         ip_buffer *buffer;
@@ -191,6 +192,8 @@ static imgpar_status bind_output(evaluation *e, const ip_stage *s, ip_error *err
     ip_binding *b = &e->bindings[s->id];
     b->region = !ip_stage_folds(s) ? e->needed[s->id] : whole(s->dims); /* folds are never made in part */
     uint64_t bytes = ip_region_bytes(&b->region, s);
+    if (e->dst && s == e->plan->outputs[0] && bytes == stage_bytes(s))
+        return ip_buffer_wrap(e->runner.device, e->dst, (size_t)bytes, NULL, NULL, &b->buffer, err);
     return ip_buffer_new(e->runner.device, bytes ? (size_t)bytes : 1, &b->buffer, err);
 }
 
@@ -206,13 +209,26 @@ static void unbind_all(evaluation *e)
         unbind(&e->bindings[k]);
 }
 
+/* A source whose memory is on the device already, or is shared with it. */
+static bool takes_no_room(const evaluation *e, const ip_stage *s)
+{
+    if (s->kind != IP_STAGE_SOURCE)
+        return false;
+    if (s->value)
+        return ip_value_is_on_device(s->value) || ip_device_shares(e->runner.device, s->value->host);
+    const ip_source *source = s->node->source; /* what is decoded comes from malloc() */
+    if (source && source->kind == IP_SOURCE_BUFFER)
+        return true;
+    return source && ip_device_shares(e->runner.device, source->kind == IP_SOURCE_PIXELS ? source->data : NULL);
+}
+
 /* An upper bound of what a run with the current demand holds at once. */
 static uint64_t bytes_needed(const evaluation *e)
 {
     uint64_t total = 0;
     for (int k = 0; k < e->plan->ir->n_stages; k++) {
         const ip_stage *s = e->plan->ir->stages[k];
-        if (!e->is_needed[k] || (s->kind == IP_STAGE_SOURCE && s->value && ip_value_is_on_device(s->value)))
+        if (!e->is_needed[k] || takes_no_room(e, s))
             continue;
         total += ip_region_bytes(&e->needed[k], s);
     }
@@ -281,6 +297,35 @@ static imgpar_status run_kernels(evaluation *e, ip_error *err)
     for (int k = 0; !st && k < e->plan->n_kernels; k++)
         st = run_kernel(e, k, err);
     return st;
+}
+
+/* Where a source's elements lie in host memory, as far as that is known; else NULL. */
+static const char *host_of_source(const ip_stage *s)
+{
+    const ip_source *source = s->node->source;
+    if (s->value)
+        return s->value->host ? s->value->host : s->value->buffer ? ip_buffer_host(s->value->buffer) : NULL;
+    if (source && source->kind == IP_SOURCE_BUFFER)
+        return ip_buffer_host(source->data);
+    return source && source->kind == IP_SOURCE_PIXELS ? source->data : NULL;
+}
+
+/* Whether the result can be computed where it is wanted: nothing that is read may lie there. */
+static bool is_free(const evaluation *e, const char *dst)
+{
+    const ip_stage *out = e->plan->outputs[0];
+    uint64_t n = stage_bytes(out);
+    if (n == 0 || out->kind == IP_STAGE_SOURCE || !ip_device_shares(e->runner.device, dst))
+        return false;
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        const ip_stage *s = e->plan->ir->stages[k];
+        if (s->kind != IP_STAGE_SOURCE)
+            continue;
+        const char *host = host_of_source(s);
+        if (host && host < dst + n && dst < host + stage_bytes(s))
+            return false;
+    }
+    return true;
 }
 
 /* The value of result k: its buffer, or its source's value. */
@@ -388,11 +433,14 @@ static imgpar_status run_on_device(evaluation *e, ip_value **values, ip_error *e
         return ip_fail(err, IMGPAR_E_UNSUPPORTED, "f64: the device %s has no double precision", facts->info.name);
     find_last_readers(e);
     infer_demand(e, NULL, NULL);
+    if (e->dst && !is_free(e, e->dst))
+        e->dst = NULL;
     bool fits = e->plan->n_kernels == 0 || bytes_needed(e) <= ip_device_budget_left(e->runner.device);
     imgpar_status st = fits ? run_whole(e, values, err) : IMGPAR_E_DEVICE_MEMORY;
     if (st != IMGPAR_E_DEVICE_MEMORY)
         return st;
     *err = (ip_error){ IMGPAR_OK, "" };
+    e->dst = NULL;
     for (int k = 0; k < e->plan->ir->n_stages; k++)
         if (e->source_values[k])
             ip_value_leave_device(e->source_values[k]);
@@ -500,17 +548,22 @@ static imgpar_status compile(imgpar_context *ctx, imgpar_array *const *arrays, s
     return st;
 }
 
-imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
-                          bool use_ref, ip_value **values, ip_error *err)
+/* What is asked of an evaluation; dst as in evaluation. */
+typedef struct request { imgpar_array *const *arrays; size_t n; const imgpar_options *options; bool use_ref; void *dst; } request;
+
+static imgpar_status evaluate(imgpar_context *ctx, const request *q, ip_value **values, ip_error *err)
 {
+    imgpar_array *const *arrays = q->arrays;
+    const imgpar_options *options = q->options;
+    const size_t n = q->n;
     memset(values, 0, n * sizeof *values);
     if (n == 0)
         return IMGPAR_OK;
     pthread_mutex_lock(&ctx->lock);
-    bool by_ref = use_ref || !ctx->device || ctx->schedule == IP_SCHEDULE_REF;
+    bool by_ref = q->use_ref || !ctx->device || ctx->schedule == IP_SCHEDULE_REF;
     pthread_mutex_unlock(&ctx->lock);
     ip_loop_values loops = { 0 };
-    evaluation e = { .ctx = ctx };
+    evaluation e = { .ctx = ctx, .dst = q->dst };
     ip_runner_init(&e.runner, ctx, options);
     imgpar_status st = ip_loops_run(ctx, arrays, n, options, by_ref, &loops, err);
     if (!st && e.runner.poll.stop && e.runner.poll.stop(e.runner.poll.user, 0))
@@ -529,5 +582,41 @@ imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size
         values[k] = NULL;
     }
     atomic_fetch_add(&ctx->evaluations, 1);
+    return st;
+}
+
+imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
+                          bool use_ref, ip_value **values, ip_error *err)
+{
+    const request q = { .arrays = arrays, .n = n, .options = options, .use_ref = use_ref };
+    return evaluate(ctx, &q, values, err);
+}
+
+/* The elements of a value in dst, unless they were computed there: then the host may look. */
+static imgpar_status fetch(imgpar_context *ctx, const imgpar_array *a, ip_value *value, void *dst, const imgpar_options *options, ip_error *err)
+{
+    ip_runner runner;
+    ip_runner_init(&runner, ctx, options);
+    if (value->buffer && ip_buffer_host(value->buffer) == dst) {
+        void *mapped;
+        imgpar_status st = ip_buffer_map(value->buffer, &mapped, err);
+        ip_buffer_unmap(value->buffer, mapped);
+        return st;
+    }
+    double start = ip_now_ms();
+    imgpar_status st = ip_value_read_polled(value, dst, &runner.poll, err);
+    if (!value->host)
+        ip_runner_event(&runner, "download", a->op->info.name, start, value->size_bytes, value->size_bytes);
+    return st;
+}
+
+imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref, ip_error *err)
+{
+    const request q = { .arrays = &a, .n = 1, .options = options, .use_ref = use_ref, .dst = dst };
+    ip_value *value = use_ref ? NULL : ip_array_pin(a);
+    imgpar_status st = value ? IMGPAR_OK : evaluate(ctx, &q, &value, err);
+    if (!st)
+        st = fetch(ctx, a, value, dst, options, err);
+    ip_value_release(value);
     return st;
 }

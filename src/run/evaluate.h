@@ -15,6 +15,10 @@
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
                           bool use_ref, ip_value **values, ip_error *err);
 
+/* As ip_evaluate() of one array, into dst, which has room for it. The kernels write there where the device shares memory, so that nothing is
+ * copied; else it is copied. */
+imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref, ip_error *err);
+
 /* The elements of a SOURCE stage's node that has no value yet: decoded or borrowed. */
 imgpar_status ip_source_value(imgpar_context *ctx, const ip_runner *runner, const imgpar_array *node, ip_value **out,
                               ip_error *err);

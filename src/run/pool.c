@@ -168,6 +168,16 @@ imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **ou
     return IMGPAR_OK;
 }
 
+/* Kernels ask for no more than the alignment of an element; this is what malloc() gives, which has all of them. */
+enum { SHARED_ALIGN = 16 };
+
+bool ip_device_shares(const ip_device *device, const void *host)
+{
+    return device->facts.info.has_unified_memory && (uintptr_t)host % SHARED_ALIGN == 0;
+}
+
+void *ip_buffer_host(const ip_buffer *buffer) { return buffer->host; }
+
 /* Its memory is not ours, so it counts against no budget. */
 imgpar_status ip_buffer_wrap(ip_device *device, void *host, size_t size_bytes, void (*on_release)(void *user, void *host),
                              void *user, ip_buffer **out, ip_error *err)
@@ -300,6 +310,30 @@ imgpar_status ip_buffer_read(ip_buffer *buffer, size_t offset, void *dst, size_t
     ip_waits_clear(&waits);
     if (!st) atomic_fetch_add_explicit(&device->bytes_downloaded, n, memory_order_relaxed);
     return st;
+}
+
+imgpar_status ip_buffer_map(ip_buffer *buffer, void **host, ip_error *err)
+{
+    ip_device *device = buffer->device;
+    ip_waits waits = { NULL, 0, 0 };
+    cl_int code = CL_SUCCESS;
+    *host = NULL;
+    imgpar_status st = find_waits(buffer, false, &waits, err);
+    if (!st && ip_cl_may(&code))
+        *host = clEnqueueMapBuffer(device->copies, buffer->mem, CL_TRUE, CL_MAP_READ, 0, buffer->size_bytes, waits.n, waits.events, NULL, &code);
+    ip_waits_clear(&waits);
+    if (code) st = ip_cl_fail(err, code, "clEnqueueMapBuffer", NULL);
+    if (!st && !device->facts.info.has_unified_memory)
+        atomic_fetch_add_explicit(&device->bytes_downloaded, buffer->size_bytes, memory_order_relaxed);
+    return st;
+}
+
+/* Whoever uses the memory next must find it given back, so this waits; nobody can act on a failure. */
+void ip_buffer_unmap(ip_buffer *buffer, void *host)
+{
+    if (!host) return;
+    cl_command_queue copies = buffer->device->copies;
+    if (!clEnqueueUnmapMemObject(copies, buffer->mem, host, 0, NULL, NULL)) clFinish(copies);
 }
 
 imgpar_status ip_buffer_wait(ip_buffer *buffer, ip_error *err)

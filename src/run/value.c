@@ -82,27 +82,57 @@ bool ip_value_is_on_device(ip_value *v)
 void ip_value_leave_device(ip_value *v)
 {
     pthread_mutex_lock(&v->lock);
-    ip_buffer *unused = v->host ? v->buffer : NULL;
+    ip_buffer *unused = v->host && !v->is_shared ? v->buffer : NULL; /* what is shared takes no room */
     if (unused)
         v->buffer = NULL;
     pthread_mutex_unlock(&v->lock);
     ip_buffer_release(unused);
 }
 
+static void release_source(void *source, void *host)
+{
+    (void)host;
+    ip_source_release(source);
+}
+
+static void free_host(void *unused, void *host)
+{
+    (void)unused;
+    ip_free(host);
+}
+
+/* A buffer on the host's memory. It may outlive the value, so the memory is its from now on: a source it retains, what was decoded it takes. */
+static imgpar_status share(ip_value *v, ip_device *device, ip_buffer **out, ip_error *err)
+{
+    ip_source *source = v->source;
+    imgpar_status st = ip_buffer_wrap(device, v->host, v->size_bytes, source ? release_source : free_host, source, out, err);
+    if (st)
+        return st;
+    if (source)
+        atomic_fetch_add(&source->refs, 1);
+    v->is_host_borrowed = true;
+    v->is_shared = true;
+    return IMGPAR_OK;
+}
+
+static imgpar_status upload(const ip_value *v, ip_device *device, ip_buffer **out, ip_error *err)
+{
+    imgpar_status st = ip_buffer_new(device, v->size_bytes ? v->size_bytes : 1, out, err);
+    if (!st && v->size_bytes)
+        st = ip_buffer_write(*out, 0, v->host, v->size_bytes, err);
+    if (!st)
+        return IMGPAR_OK;
+    ip_buffer_release(*out);
+    *out = NULL;
+    return st;
+}
+
 imgpar_status ip_value_on_device(ip_value *v, ip_device *device, ip_buffer **buffer, ip_error *err)
 {
     imgpar_status st = IMGPAR_OK;
     pthread_mutex_lock(&v->lock);
-    if (!v->buffer) {
-        ip_buffer *b = NULL;
-        st = ip_buffer_new(device, v->size_bytes ? v->size_bytes : 1, &b, err);
-        if (!st && v->size_bytes)
-            st = ip_buffer_write(b, 0, v->host, v->size_bytes, err);
-        if (st)
-            ip_buffer_release(b);
-        else
-            v->buffer = b;
-    }
+    if (!v->buffer)
+        st = v->size_bytes && ip_device_shares(device, v->host) ? share(v, device, &v->buffer, err) : upload(v, device, &v->buffer, err);
     *buffer = st ? NULL : ip_buffer_retain(v->buffer); /* another evaluation may give up the copy */
     pthread_mutex_unlock(&v->lock);
     return st;

@@ -15,6 +15,7 @@ typedef struct ip_value {
     void *host;              /* NULL: only on the device */
     bool is_host_borrowed;   /* belongs to source */
     ip_source *source;       /* kept alive while host is borrowed */
+    bool is_shared;          /* buffer is wrapped around host, which it keeps alive: they are one memory */
     pthread_mutex_t lock;    /* guards buffer while it is being uploaded */
     ip_buffer *buffer;       /* NULL: only in host memory */
 } ip_value;
@@ -25,10 +26,10 @@ ip_value *ip_value_of_buffer(ip_buffer *takes_buffer, size_t size_bytes);
 /* Borrows the elements of a PIXELS source and retains it. */
 ip_value *ip_value_of_source(ip_source *source);
 
-/* The value in device memory, uploading it if needed; *buffer is a new reference. */
 bool ip_value_is_on_device(ip_value *value);
 /* Gives up the copy on the device where host memory has it too. */
 void ip_value_leave_device(ip_value *value);
+/* The value in device memory: where it stands if the device shares it, else uploaded if needed; *buffer is a new reference. */
 imgpar_status ip_value_on_device(ip_value *value, ip_device *device, ip_buffer **buffer, ip_error *err);
 /* Copies elements to dst, which has room for size_bytes. */
 imgpar_status ip_value_read(ip_value *value, void *dst, ip_error *err);
