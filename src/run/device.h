@@ -29,6 +29,9 @@ typedef struct ip_device_facts {
     int group_width, group_height; /* work-items of a tile, powers of two */
     uint64_t constant_bytes;    /* of __constant memory, where it is faster than __global; else 0 */
     bool has_sub_groups;
+    size_t image_width, image_height; /* of the largest 2D image; 0: there are none */
+    unsigned texel_channels;    /* bit n: images of n channels (1, 2, 4) exist for all our dtypes */
+    unsigned half_channels;     /* the same for f16 */
     bool walks_rows;            /* the rows schedule suits it */
     bool wants_loop_hints;      /* its compiler vectorises loops that say they may be */
     unsigned base_align_bytes;
@@ -57,6 +60,10 @@ const ip_device_facts *ip_device_facts_of(const ip_device *device);
 /* A buffer of at least size_bytes, uninitialised, with one reference; reused from the pool where one fits. Over the
  * budget: unused pooled buffers are freed, then IMGPAR_E_DEVICE_MEMORY. */
 imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **out, ip_error *err);
+/* A 2D image as a buffer: an argument of launches, nothing to be copied from the host, freed with its last reference.
+ * channels 1, 2 or 4; dtype one of 8 and 16 bits, or f32. */
+imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height, ip_buffer **out,
+                           ip_error *err);
 ip_buffer *ip_buffer_retain(ip_buffer *buffer);
 void ip_buffer_release(ip_buffer *buffer); /* to the pool; NULL is legal */
 size_t ip_buffer_size(const ip_buffer *buffer); /* as asked for; it may have room for more */
