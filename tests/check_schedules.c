@@ -2,7 +2,7 @@
 /*
  * A sample of every kind of kernel, small, in every schedule: each gives the interpreter's bytes (whose answers
  * check_matrix.c compares with independent ones). It is what runs on other OpenCL implementations, under Oclgrind and
- * with limits that no device here has (.ci/run), so programs are few and images small. And how tiles are chosen.
+ * with limits that no device here has (.ci/run), so programs are few and images small. And what --explain says of it.
  *
  * IMGPAR_TEST_WITHOUT: words, separated by commas; kernels in whose text one occurs are left out.
  */
@@ -78,7 +78,7 @@ static const shape shapes[] = {
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
-static const char *const schedules[] = { "auto", "rows", "tiles", "pixels" };
+static const char *const schedules[] = { "auto", "rows", "tiles", "texture", "pixels" };
 
 static bool is_left_out(const char *text)
 {
@@ -181,7 +181,7 @@ START_TEST(an_image_larger_than_the_device_is_made_in_strips)
 }
 END_TEST
 
-/* ---- what --explain says of tiles -------------------------------------------------------- */
+/* ---- what --explain says ----------------------------------------------------------------- */
 
 static char *explained(imgpar_context *ctx, const char *text, imgpar_dtype dtype, int channels)
 {
@@ -193,23 +193,31 @@ static char *explained(imgpar_context *ctx, const char *text, imgpar_dtype dtype
     return out;
 }
 
-static const struct claim { const char *text, *word; } claims[] = {
-    { "boxblur(boxblur(boxblur($1)))", "1 kernel" },
-    { "boxblur(boxblur(boxblur($1)))", "the source, edges filled in" },
-    { "histogram(boxblur($1))", "1 kernel" },
-    { "resize($1, 100, 100)", "schedule tiles is left for pixels: its elements are read at computed places" },
-    { "cumsum($1, axis=0)", "schedule tiles is not offered for a recurrence" },
-    { "boxblur(boxblur($1, 3, border=wrap), 3, border=wrap)", "ends here because a wrap border needs" },
-    { "reduce($1, 0, (p, q) -> p + q)", "schedule tiles is left for pixels: a function of the user's is folded in order" },
+static const struct claim { const char *schedule, *text, *word; } claims[] = {
+    { "tiles", "boxblur(boxblur(boxblur($1)))", "1 kernel" },
+    { "tiles", "boxblur(boxblur(boxblur($1)))", "the source, edges filled in" },
+    { "tiles", "histogram(boxblur($1))", "1 kernel" },
+    { "tiles", "resize($1, 100, 100)", "schedule tiles is left for pixels: its elements are read at computed places" },
+    { "tiles", "cumsum($1, axis=0)", "schedule tiles is not offered for a recurrence" },
+    { "tiles", "boxblur(boxblur($1, 3, border=wrap), 3, border=wrap)", "ends here because a wrap border needs" },
+    { "tiles", "reduce($1, 0, (p, q) -> p + q)", "schedule tiles is left for pixels: a function of the user's is folded in order" },
+    { "texture", "median($1, 3)", "samples it as an image of R" },
+    { "texture", "resize($1, 100, 100)", "schedule texture, " },
+    { "texture", "histogram($1)", "schedule texture is left for pixels: a fold reads whole rows" },
+    { "texture", "boxblur(cast($1, i32))", "schedule texture is left for pixels: no image has texels of i32" },
+    { "texture", "boxblur(make(9, 7, x))", "schedule texture is left for pixels: no image has texels of i32" },
+    { "texture", "make(9, 7, x)", "schedule texture is left for pixels: it reads no image" },
 };
 
-START_TEST(tiles_are_explained)
+START_TEST(schedules_are_explained)
 {
     imgpar_context *ctx;
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
-    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "tiles"), IMGPAR_OK);
+    const char *schedule = claims[_i].schedule, *word = claims[_i].word;
+    if (strcmp(schedule, "texture") == 0 && !imgpar_context_device(ctx)->has_images) word = "the device has no images";
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
     char *text = explained(ctx, claims[_i].text, IMGPAR_U8, 1);
-    ck_assert_msg(strstr(text, claims[_i].word), "%s: \"%s\" does not stand in\n%s", claims[_i].text, claims[_i].word, text);
+    ck_assert_msg(strstr(text, word), "%s: \"%s\" does not stand in\n%s", claims[_i].text, word, text);
     imgpar_free(text);
     imgpar_context_release(ctx);
 }
@@ -238,7 +246,7 @@ int main(void)
     tcase_set_timeout(c, timeout ? strtod(timeout, NULL) : 120);
     tcase_add_loop_test(c, every_kind_of_kernel_gives_the_same_in_every_schedule, 0, N_SHAPES);
     tcase_add_test(c, an_image_larger_than_the_device_is_made_in_strips);
-    tcase_add_loop_test(c, tiles_are_explained, 0, sizeof claims / sizeof *claims);
+    tcase_add_loop_test(c, schedules_are_explained, 0, sizeof claims / sizeof *claims);
     tcase_add_test(c, a_chain_whose_halo_does_not_pay_is_cut);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

@@ -60,7 +60,7 @@ typedef enum device_use { NO_DEVICE, DEVICE_ROWS, DEVICE_FUSED = 3, DEVICE } dev
 
 /*
  * Computes a by the reference interpreter, and if the device is used by the device's own schedule, by `tiles`, by
- * `pixels` and without fusion, and fails the test, telling what, unless all agree with want.
+ * `pixels`, without fusion and in the full tier by `texture`, and fails the test, telling what, unless all agree with want.
  * same_bytes: they agree with each other to the byte (all NaN being one). Releases a.
  */
 void bench_check(bench *b, imgpar_array *a, const picture *want, bool same_bytes, device_use device, const char *what);

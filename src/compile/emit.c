@@ -200,8 +200,12 @@ static void print_signature(ip_emit *e, const char *suffix, ip_str *out)
     ip_str_printf(out, "void NAME%s(", suffix);
     for (int i = 0; i < k->n_outputs; i++)
         ip_str_printf(out, "__global %s *restrict b%d, ", ip_dtype(k->outputs[i]->dtype)->cl, i);
-    for (int i = 0; i < k->n_inputs; i++)
-        ip_str_printf(out, "__global const %s *restrict b%d, ", ip_dtype(k->inputs[i]->dtype)->cl, k->n_outputs + i);
+    for (int i = 0; i < k->n_inputs; i++) {
+        if (ip_kernel_texture(k, k->inputs[i]))
+            ip_str_printf(out, "__read_only image2d_t b%d, ", k->n_outputs + i);
+        else
+            ip_str_printf(out, "__global const %s *restrict b%d, ", ip_dtype(k->inputs[i]->dtype)->cl, k->n_outputs + i);
+    }
     if (k->has_scratch)
         ip_str_append(out, "__global uchar *restrict scratch, ");
     ip_str_printf(out, "%s *restrict P%s)\n{\n", params_space(e), k->n_checks > 0 ? ", volatile __global int *checks" : "");

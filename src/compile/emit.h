@@ -70,6 +70,8 @@ const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim);
 const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage);
 /* "g3": the ring or tile of a stage, by its place in the kernel. */
 const char *ip_emit_ring(ip_emit *e, const ip_stage *stage);
+/* Declares the samplers that loads from images use: emit_expr.c, Note [Samplers]. */
+void ip_emit_samplers(ip_emit *e);
 /* Row of the domain that a stage's tile starts with, and the flat index x * channels + c that its rows start with. */
 const char *ip_emit_tile_top(ip_emit *e, const ip_stage *stage);
 const char *ip_emit_tile_left(ip_emit *e, const ip_stage *stage);

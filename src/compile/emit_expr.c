@@ -387,10 +387,61 @@ static const char *table_element(ip_emit *e, const ip_expr *load)
     return ip_text(e->ir, load->source->dtype == IMGPAR_F32 ? "as_float(P[%s + %s])" : "P[%s + %s]", start, index);
 }
 
+/*
+ * Note [Samplers]
+ * `edge` repeats the image's edges, `black` is 0 beyond them: these borders cost nothing. Others are applied to the index. An
+ * image holds the region of its stage that is read, so the two have common edges wherever something beyond one is read.
+ * Channels of one texel share its read.
+ */
+void ip_emit_samplers(ip_emit *e)
+{
+    static const char *const modes[][2] = { { "edge", "CLAMP_TO_EDGE" }, { "black", "CLAMP" } };
+    for (int i = 0; i < 2; i++)
+        ip_s_add(e->ir, e->block, IP_S_LET, "sampler_t", modes[i][0],
+                 ip_text(e->ir, "CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_%s | CLK_FILTER_NEAREST", modes[i][1]));
+}
+
+/* The texel that a load reads, declared once for all its channels; and for CONSTANT a flag. */
+static struct ip_row *texel_of(ip_emit *e, const ip_expr *load)
+{
+    const ip_stage *s = load->source;
+    for (int k = 0; k < e->n_rows; k++) {
+        struct ip_row *r = &e->rows[k];
+        if (r->stage == s && r->z == load->arg[2] && r->y == load->arg[1] && r->border == load->border)
+            return r;
+    }
+    bool is_black = load->border == IMGPAR_BORDER_CONSTANT && load->arg[4]->op == IP_X_CONST
+        && (ip_dtype(load->arg[4]->dtype)->is_float ? load->arg[4]->f == 0 && !signbit(load->arg[4]->f) : load->arg[4]->i == 0);
+    bool by_sampler = is_black || load->border == IMGPAR_BORDER_REPLICATE;
+    const char *inside = NULL, *name = ip_text(e->ir, "texel%d", e->n_values++);
+    const char *y = by_sampler ? ip_emit_value(e, load->arg[1]) : inside_index(e, load, 1, &inside);
+    const char *x = by_sampler ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, &inside);
+    const ip_dtype_facts *facts = ip_dtype(s->dtype);
+    const char *type = facts->is_float ? "float" : facts->is_signed ? "int" : "uint";
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "%s4", type), name,
+             ip_text(e->ir, "read_image%s(%s, %s, (int2)(%s - %s, %s - %s))", facts->is_float ? "f" : facts->is_signed ? "i" : "ui",
+                     ip_emit_buffer(e, s), is_black ? "black" : "edge", x, ip_emit_slot(e, IP_SLOT_ORIGIN, 2, s, NULL), y,
+                     ip_emit_slot(e, IP_SLOT_ORIGIN, 1, s, NULL)));
+    int at = e->n_rows < (int)(sizeof e->rows / sizeof *e->rows) ? e->n_rows++ : e->n_rows - 1;
+    e->rows[at] = (struct ip_row){ s, load->arg[2], load->arg[1], load->border, name, inside };
+    return &e->rows[at];
+}
+
+static const char *texel_element(ip_emit *e, const ip_expr *load)
+{
+    const struct ip_row *texel = texel_of(e, load);
+    const char *text = ip_text(e->ir, "%s.s%s", texel->pointer, ip_emit_value(e, load->arg[3]));
+    if (!ip_dtype(load->dtype)->is_float)
+        text = ip_text(e->ir, "(%s)%s", ip_cl_type(load->dtype), text);
+    return texel->inside ? ip_text(e->ir, "((%s) ? %s : %s)", texel->inside, text, ip_emit_value(e, load->arg[4])) : text;
+}
+
 static const char *load_text(ip_emit *e, const ip_expr *load)
 {
     if (load->source->kind == IP_STAGE_TABLE)
         return table_element(e, load);
+    if (ip_kernel_texture(e->kernel, load->source))
+        return texel_element(e, load);
     struct ip_row *row = row_of(e, load);
     const char *pointer = row->pointer, *inside = row->inside;
     const char *inside_x = NULL;

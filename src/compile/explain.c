@@ -119,6 +119,9 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
             ip_str_printf(out, "  from kernel %d\n", (int)(from - plan->kernels) + 1);
         else
             ip_str_printf(out, "  %s\n", source_name(k->inputs[i]));
+        const ip_texture *texture = ip_kernel_texture(k, k->inputs[i]);
+        if (texture)
+            ip_str_printf(out, "  samples it as an image of %s\n", (const char *const[]){ "R", "RG", "", "RGBA" }[texture->channels - 1]);
     }
     for (int i = 0; i < k->n_outputs; i++) {
         ip_str_append(out, "  writes  ");

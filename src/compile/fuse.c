@@ -217,7 +217,7 @@ static int join_reader(fusing *f, ip_stage *p, const char **why)
         else if (kernel->is_scan)
             *why = "a recurrence reads it, which keeps no neighbours";
         else if (kernel->schedule == IP_SCHEDULE_PIXELS)
-            *why = "the pixels schedule keeps no neighbours";
+            *why = "a work-item a pixel keeps no neighbours";
         else if (!same_size(p->dims, kernel->domain))
             *why = "its reader has another size";
         else if (f->reads_gather[p->id])
@@ -260,9 +260,6 @@ static void note_fallback(fusing *f, ip_kernel *k)
         return;
     if (k->is_scan && wanted != IP_SCHEDULE_AUTO && wanted != IP_SCHEDULE_ROWS)
         snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for a recurrence; it walks its lines", ip_schedule_name(wanted));
-    else if (wanted == IP_SCHEDULE_TEXTURE)
-        snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for this kernel; pixels is used",
-                 ip_schedule_name(wanted));
 }
 
 /* Leaves a tile for pixels, whose placement is none. */
@@ -273,6 +270,16 @@ static void take_pixels(ip_kernel *k, const char *why)
     k->placed = NULL;
     k->n_placed = 0;
     snprintf(k->fallback, sizeof k->fallback, "schedule tiles is left for pixels: %s", why);
+}
+
+/* Pixels that read images, where there are any to read. */
+static void take_textures(ip_plan *plan, ip_kernel *k, const ip_target *target)
+{
+    const char *why;
+    if (ip_place_textures(plan, k, target, &why))
+        k->schedule = IP_SCHEDULE_TEXTURE;
+    else
+        snprintf(k->fallback, sizeof k->fallback, "schedule texture is left for pixels: %s", why);
 }
 
 static int start_kernel(fusing *f, ip_stage *s, const char *why)
@@ -387,6 +394,8 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
         ip_kernel *kernel = &plan->kernels[k];
         const char *why = "";
         list_ops(kernel);
+        if (options->schedule == IP_SCHEDULE_TEXTURE && kernel->schedule == IP_SCHEDULE_PIXELS)
+            take_textures(plan, kernel, &options->target);
         bool fits = kernel->schedule == IP_SCHEDULE_TILES ? place_for_good(plan, kernel, &options->target, &why)
             : !ip_kernel_walks_rows(kernel) || ip_place_stages(plan, kernel, &why);
         if (!fits && !ir->failed)

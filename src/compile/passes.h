@@ -18,6 +18,8 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
 bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why);
 /* tiles: that, and the size and layout of a tile (kernel->tiling); *why lives as long as the plan */
 bool ip_place_tiles(ip_plan *plan, ip_kernel *kernel, const ip_target *target, const char **why);
+/* texture: which inputs are images (kernel->textures); false: none, *why tells of one. Its placement is that of pixels. */
+bool ip_place_textures(ip_plan *plan, ip_kernel *kernel, const ip_target *target, const char **why);
 /* Whether computing `joined` in tiles is cheaper than keeping it in memory (stored: it is written there anyway), when
  * the kernel's tiling was `before` without it and is `after` with it; else *why. */
 bool ip_halo_pays(ip_plan *plan, const ip_tiling *before, const ip_tiling *after, const ip_stage *joined, bool stored,

@@ -60,6 +60,13 @@ typedef struct ip_tiling {
     double work, halo_work;         /* operations a pixel of the result takes; those among them that neighbouring tiles do too */
 } ip_tiling;
 
+/* An input that is read through image2d_t. */
+typedef struct ip_texture {
+    const ip_stage *stage;
+    int channels;            /* of a texel: 1, 2 or 4; those that the stage does not have are 0 */
+} ip_texture;
+enum { IP_MAX_TEXTURES = 16 };
+
 /* Kernel arguments: buffers in the order output..., input..., scratch, then one int buffer P. This tells what stands in P. */
 typedef enum ip_slot_kind {
     IP_SLOT_REGION,     /* index 0..5: z0 z1 y0 y1 x0 x1 of the launch */
@@ -123,6 +130,8 @@ typedef struct ip_kernel {
     bool in_groups;          /* opaque: work-groups of many items, as GPUs want them */
     bool is_scan;            /* its output is a SCAN: where it has blocks NAME_totals and NAME_carry run before NAME */
     ip_tiling tiling;        /* tiles */
+    ip_texture textures[IP_MAX_TEXTURES]; /* texture: inputs that are images */
+    int n_textures;
     int lanes;               /* recurrences along x: lines that a work-item walks at once */
     int states;              /* recurrences: states of a line that are kept, 1 or 2 */
     int64_t domain[4];       /* what the work-items walk */
@@ -147,11 +156,14 @@ typedef struct ip_plan {
     bool uses_f64;
 } ip_plan;
 
-/* What the tiles schedule may know of the device. */
+/* What the schedules tiles and texture may know of the device. */
 typedef struct ip_target {
     int group_width, group_height; /* work-items of a tile; powers of two */
     uint64_t local_bytes;    /* of a work-group's memory */
     uint64_t constant_bytes; /* of __constant memory that is faster than __global; 0: none is */
+    int64_t image_width, image_height; /* the largest image; 0: there are none */
+    unsigned texel_channels; /* bit n: images may have n channels: 1, 2, 4 */
+    unsigned half_channels;  /* the same for f16 */
 } ip_target;
 
 typedef struct ip_compile_options {
@@ -180,6 +192,8 @@ ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage);
 bool ip_placed_is_kept(const ip_placed *placed);
 /* The kernel uses the rows schedule, or pixels and computes folds, and is no recurrence: work-items walk strips. */
 bool ip_kernel_walks_rows(const ip_kernel *kernel);
+/* How the kernel samples an input; NULL: it reads a buffer. */
+const ip_texture *ip_kernel_texture(const ip_kernel *kernel, const ip_stage *stage);
 /* Whether stage is one of the kernel's outputs. */
 bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage);
 /* Rows that a strip computes beyond its own, to fill its rings. */

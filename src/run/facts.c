@@ -142,7 +142,7 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     cl_uint units = 0, align_bits = 0, vector_ints = 0;
     cl_bool images = CL_FALSE, unified = CL_FALSE;
     cl_ulong global_bytes = 0, local_bytes = 0, max_alloc = 0, constant_bytes = 0;
-    size_t max_group = 0;
+    size_t max_group = 0, image_width = 0, image_height = 0;
     const struct { cl_device_info what; void *to; size_t size; } values[] = {
         { CL_DEVICE_TYPE, &type, sizeof type },
         { CL_DEVICE_SINGLE_FP_CONFIG, &single, sizeof single },
@@ -155,6 +155,8 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
         { CL_DEVICE_LOCAL_MEM_SIZE, &local_bytes, sizeof local_bytes },
         { CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, &constant_bytes, sizeof constant_bytes },
         { CL_DEVICE_MAX_MEM_ALLOC_SIZE, &max_alloc, sizeof max_alloc },
+        { CL_DEVICE_IMAGE2D_MAX_WIDTH, &image_width, sizeof image_width },
+        { CL_DEVICE_IMAGE2D_MAX_HEIGHT, &image_height, sizeof image_height },
         { CL_DEVICE_MAX_WORK_GROUP_SIZE, &max_group, sizeof max_group },
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -168,6 +170,8 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     facts->vector_bytes = vector_ints >= 16 ? 64 : vector_ints >= 8 ? 32 : 16;
     info->compute_units = units;
     info->has_images = images != CL_FALSE;
+    facts->image_width = images ? image_width : 0;
+    facts->image_height = images ? image_height : 0;
     info->has_unified_memory = unified != CL_FALSE;
     info->global_bytes = global_bytes;
     info->local_bytes = local_bytes;

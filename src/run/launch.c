@@ -52,6 +52,7 @@ typedef struct launching {
     ip_program *program;
     ip_buffer *scratch, *param_buffer;
     ip_buffer *checks;    /* checked mode */
+    ip_buffer *images[IP_MAX_TEXTURES]; /* by the kernel's list of textures */
 } launching;
 
 enum {
@@ -399,8 +400,10 @@ static imgpar_status launch_once(launching *l, const char *name, const size_t gl
         writes[at] = true;
         buffers[at++] = l->bindings[k->outputs[i]->id].buffer;
     }
-    for (int i = 0; i < k->n_inputs; i++)
-        buffers[at++] = l->bindings[k->inputs[i]->id].buffer;
+    for (int i = 0; i < k->n_inputs; i++) {
+        const ip_texture *texture = ip_kernel_texture(k, k->inputs[i]);
+        buffers[at++] = texture ? l->images[texture - k->textures] : l->bindings[k->inputs[i]->id].buffer;
+    }
     if (k->has_scratch) {
         writes[at] = true;
         buffers[at++] = l->scratch;
@@ -420,6 +423,39 @@ static imgpar_status launch_once(launching *l, const char *name, const size_t gl
         *busy_ms += (double)(end_ns - start_ns) / 1e6;
     ip_free(buffers);
     ip_free(writes);
+    return st;
+}
+
+/* An image of what an input's buffer holds. */
+static imgpar_status make_image(launching *l, int index, double *busy_ms, ip_error *err)
+{
+    const ip_texture *t = &l->kernel->textures[index];
+    const ip_binding *b = &l->bindings[t->stage->id];
+    const ip_dtype_facts *facts = ip_dtype(t->stage->dtype);
+    const char *kind = facts->is_float ? "f" : facts->is_signed ? "i" : "ui", *vector = facts->is_float ? "float4" : facts->is_signed ? "int4" : "uint4";
+    size_t width = (size_t)(b->region.x1 - b->region.x0), height = (size_t)(b->region.y1 - b->region.y0);
+    size_t side = ip_device_facts_of(l->runner->device)->local_size;
+    ip_str source = IP_STR_INIT;
+    ip_program *program = NULL;
+    uint64_t start_ns = 0, end_ns = 0;
+    ip_str_printf(&source, "#define TX_T %s\n#define TX_CHANNELS %d\n#define TX_V %s\n#define TX_WRITE write_image%s\n%s%s", facts->cl,
+                  (int)t->stage->dims[3], vector, kind, t->stage->dtype == IMGPAR_F16 ? "#define TX_HALF\n" : "", ip_shader_text("texture"));
+    imgpar_status st = source.failed ? ip_fail_memory(err, "making an image") : IMGPAR_OK;
+    if (!st)
+        st = ip_image_new(l->runner->device, t->stage->dtype, t->channels, width, height, &l->images[index], err);
+    if (!st)
+        st = ip_program_get(l->runner->device, source.text, "", &program, NULL, err);
+    if (!st) {
+        ip_buffer *const buffers[] = { b->buffer, l->images[index] };
+        const bool writes[] = { false, true };
+        ip_launch launch = { .program = program, .kernel = "to_texture", .buffers = buffers, .n_buffers = 2, .writes = writes,
+                             .dims = 2, .global = { (width + side - 1) / side * side, height }, .local = { side, 1 } };
+        st = ip_device_launch(l->runner->device, &launch, busy_ms ? &start_ns : NULL, busy_ms ? &end_ns : NULL, err);
+    }
+    if (!st && busy_ms)
+        *busy_ms += (double)(end_ns - start_ns) / 1e6;
+    ip_program_release(program);
+    ip_str_free(&source);
     return st;
 }
 
@@ -633,6 +669,8 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     bool timed = runner->options && runner->options->on_event;
     double busy_ms = 0, start_ms = ip_now_ms();
     recurrence r = { &l, timed ? &busy_ms : NULL };
+    for (int i = 0; !st && i < kernel->n_textures; i++)
+        st = make_image(&l, i, timed ? &busy_ms : NULL, err);
     if (!st && kernel->is_scan)
         st = ip_scan_launch(&l.div.scan, facts, runner->poll.stop != NULL, launch_phase, &r, err);
     else if (!st && !is_empty(region))
@@ -644,6 +682,8 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     if (!st)
         ip_kernel_report(runner, kernel, bindings, start_ms, busy_ms);
     /* Whoever gets this memory next waits for the kernel (order.c). */
+    for (int i = 0; i < kernel->n_textures; i++)
+        ip_buffer_release(l.images[i]);
     ip_buffer_release(l.scratch);
     ip_buffer_release(l.checks);
     ip_buffer_release(l.param_buffer);
