@@ -212,6 +212,18 @@ START_TEST(arithmetic_is_that_of_complex_numbers)
 }
 END_TEST
 
+START_TEST(every_function_of_complex_numbers_has_a_claim)
+{
+    for (size_t k = 0; k < imgpar_op_count(); k++) {
+        const imgpar_op_info *op = imgpar_op_get(k);
+        bool found = strcmp(op->category, "complex") != 0;
+        for (int c = 0; c < N_CLAIMS && !found; c++)
+            found = strstr(claims[c].text, op->name) != NULL;
+        ck_assert_msg(found, "no claim for %s", op->name);
+    }
+}
+END_TEST
+
 START_TEST(schedules_compute_complex_numbers)
 {
     static const char *const schedules[] = { "rows", "pixels" };
@@ -439,6 +451,7 @@ START_TEST(what_has_no_meaning_is_refused)
         { "cumsum($1)", "cumsum: a is complex64" }, { "histogram($1)", "histogram: a is complex64" },
         { "threshold($3, mean($1))", "threshold: a parameter is complex64" }, { "take($1, $3)", "take: a is complex64" },
         { "reduce($1, 0, (p, q) -> p + q)", "would fold complex numbers" },
+        { "iterate($1, 100, _ + 1, until = sum(_))", "until must be one number" },
     };
     static inputs in;
     make_inputs(&in, &shapes[1]);
@@ -464,6 +477,7 @@ int main(void)
     tcase_set_timeout(c, 300);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, arithmetic_is_that_of_complex_numbers);
+    tcase_add_test(c, every_function_of_complex_numbers_has_a_claim);
     tcase_add_test(c, schedules_compute_complex_numbers);
     tcase_add_test(c, large_and_small_numbers_do_not_overflow);
     tcase_add_test(c, sums_and_means_are_taken_part_by_part);

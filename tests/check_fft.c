@@ -248,6 +248,18 @@ START_TEST(transforms_compose_with_other_operations)
 }
 END_TEST
 
+START_TEST(every_transform_is_tested)
+{
+    static const char tested[] = " fft ifft fft2 ifft2 ";
+    for (size_t k = 0; k < imgpar_op_count(); k++) {
+        const imgpar_op_info *op = imgpar_op_get(k);
+        char word[64];
+        snprintf(word, sizeof word, " %s ", op->name);
+        ck_assert_msg(strcmp(op->category, "transform") != 0 || strstr(tested, word), "no test for %s", op->name);
+    }
+}
+END_TEST
+
 /* Lines along x are transformed strip by strip where memory is short. */
 START_TEST(rows_may_be_cut_by_a_memory_limit)
 {
@@ -341,6 +353,7 @@ int main(void)
     tcase_add_test(c, the_inverse_undoes_the_transform);
     tcase_add_test(c, fft2_transforms_rows_and_columns);
     tcase_add_test(c, transforms_compose_with_other_operations);
+    tcase_add_test(c, every_transform_is_tested);
     tcase_add_test(c, rows_may_be_cut_by_a_memory_limit);
     tcase_add_test(c, large_transforms_are_polled);
     tcase_add_test(c, arrays_without_elements_stay_empty);

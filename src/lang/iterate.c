@@ -107,7 +107,8 @@ static bool test_until(iteration *it, const ip_val *next, ip_val *out)
     if (!it->until) return true;
     if (!apply(it, it->until, &it->until_fn, next, out)) return false;
     bool one = ip_val_is_scalar(out) || out->kind == IP_V_ANY ||
-               (out->kind == IP_V_ARRAY && (it->ev->checking || ip_type_count(&out->u.array->type) == 1));
+               (out->kind == IP_V_ARRAY && (it->ev->checking || (ip_type_count(&out->u.array->type) == 1 &&
+                                                                 !ip_type_is_complex(&out->u.array->type))));
     if (one) return true;
     ip_val_free(out);
     return ip_eval_fail(it->ev, it->until->offset, "iterate: until must be one number, such as mean(_) < 3");
