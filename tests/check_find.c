@@ -385,7 +385,7 @@ END_TEST
 START_TEST(every_row_has_a_test)
 {
     static const char *const tested[] = { "topk", "argtopk", "find", "count_nonzero", "unique", "unique_counts", "count_unique", "searchsorted",
-                                          "scatter_add" };
+                                          "scatter_add", "weighted_histogram" };
     size_t n = 0;
     for (size_t k = 0; k < imgpar_op_count(); k++)
         n += strcmp(imgpar_op_get(k)->category, "selection") == 0;
