@@ -74,10 +74,11 @@ IMGPAR_API const char *imgpar_version(void);
 
 /* ---- values ----------------------------------------------------------------- */
 
-/* Element types. BOOL is one byte, 0 or 1. F16 is a storage type: it is computed as F32. */
+/* Element types. BOOL is one byte, 0 or 1. F16 is a storage type: it is computed as F32. COMPLEX64 is a real
+ * part and an imaginary part, each F32, as C's float complex; the dtypes before it are real. */
 typedef enum imgpar_dtype {
     IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_U32, IMGPAR_I32,
-    IMGPAR_U64, IMGPAR_I64, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64, IMGPAR_BOOL,
+    IMGPAR_U64, IMGPAR_I64, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64, IMGPAR_BOOL, IMGPAR_COMPLEX64,
     IMGPAR_N_DTYPES
 } imgpar_dtype;
 
@@ -199,6 +200,7 @@ typedef struct imgpar_event {
     const char *schedule; /* kernels: "rows", "pixels", ... */
     double start_ms, end_ms;
     uint64_t bytes_read, bytes_written;
+    double evaluation_ms; /* when the evaluation began, in milliseconds of the monotonic clock */
 } imgpar_event;
 
 /*
@@ -368,6 +370,43 @@ IMGPAR_API const imgpar_op_info *imgpar_op_find(const char *name);
  */
 IMGPAR_API imgpar_array *imgpar_op(imgpar_context *ctx, const char *name, imgpar_array *const *inputs,
                                    size_t n_inputs, const char *options);
+
+/* ---- expressions ---------------------------------------------------------------- */
+
+/*
+ * Element-wise expressions without text: values of imgpar_x, made by one function for each operator and element-wise
+ * function of the operation table (imgpar_x_plus, imgpar_x_lt, imgpar_x_sqrt, imgpar_x_select, ... in imgpar_ops.h), which
+ * mean what the language means by them. A map owns all of its expressions, so calls may be nested:
+ *
+ *     imgpar_map *m = imgpar_map_new(ctx);
+ *     imgpar_x a = imgpar_x_array(m, photo), b = imgpar_x_array(m, other), d = imgpar_x_minus(a, b);
+ *     imgpar_array *distance = imgpar_map_array(imgpar_x_sqrt(imgpar_x_times(d, d)));
+ *     imgpar_map_release(m);
+ *
+ * An expression is lazy and fuses like any array. A bad one is an error, which the expressions on it pass on and
+ * imgpar_map_array() returns as an error array. A map is for one thread at a time.
+ */
+typedef struct imgpar_map imgpar_map; /* expressions that are being made */
+/* Copied freely; dead with its map. */
+typedef struct imgpar_x { imgpar_map *map; imgpar_array *array; } imgpar_x;
+
+/* NULL without memory or context; expressions of it then are errors. */
+IMGPAR_API imgpar_map *imgpar_map_new(imgpar_context *ctx);
+/* Releases all of its expressions, not the arrays made of them. NULL is legal. */
+IMGPAR_API void imgpar_map_release(imgpar_map *map);
+/* What an expression stands for, a new reference. */
+IMGPAR_API imgpar_array *imgpar_map_array(imgpar_x x);
+
+/* The elements of an array, which the map keeps alive. */
+IMGPAR_API imgpar_x imgpar_x_array(imgpar_map *map, imgpar_array *a);
+/* A literal: whole ones bend to the dtype they meet; others make integers f32, as 2.0 does in text. */
+IMGPAR_API imgpar_x imgpar_x_whole(imgpar_map *map, int64_t value);
+IMGPAR_API imgpar_x imgpar_x_number(imgpar_map *map, double value);
+/* The position of each element of like along an axis of its shape (-1: the last), i32. */
+IMGPAR_API imgpar_x imgpar_x_coord(imgpar_x like, int axis);
+/* The neighbour of each element at constant offsets along the first n axes: a[dy, dx] of the language. What lies
+ * beyond the edges follows border; with IMGPAR_BORDER_CONSTANT it is 0. */
+IMGPAR_API imgpar_x imgpar_x_neighbour(imgpar_x a, const int *offsets, int n, imgpar_border border);
 
 /* ---- the pipeline language ---------------------------------------------------- */
 

@@ -14,13 +14,19 @@
 #define MM_JOIN_(a, b) a##b
 #define MM_JOIN(a, b) MM_JOIN_(a, b)
 
-/* Where matrix number t of the result finds its operands; sizes in elements. */
+/* Where matrix number t of the result finds its operands; sizes in elements. (Remainders are written as differences:
+ * where a quotient stands beside %, clang makes an instruction of them that Oclgrind does not know.) */
 static inline long mm_a(__global const int *restrict P, int t)
 {
-    return ((long)(t / P[4]) * P[5] + (long)(t % P[4]) * P[6]) * P[10] * P[3] + (long)P[9] * P[3];
+    const int outer = t / P[4], inner = t - outer * P[4];
+    return ((long)outer * P[5] + (long)inner * P[6]) * P[10] * P[3] + (long)P[9] * P[3];
 }
 
-static inline int mm_b(__global const int *restrict P, int t) { return t / P[4] * P[7] + t % P[4] * P[8]; }
+static inline int mm_b(__global const int *restrict P, int t)
+{
+    const int outer = t / P[4], inner = t - outer * P[4];
+    return outer * P[7] + inner * P[8];
+}
 
 #if IP_CPU
 
@@ -127,7 +133,7 @@ __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restric
 {
     const int m = P[1], n = P[2], k = P[3], panels = (n + MM_W - 1) / MM_W;
     const int item = get_global_id(2) + P[0], t = item / P[13];
-    const int y0 = item % P[13] * P[11], y1 = min(y0 + P[11], m);
+    const int y0 = (item - t * P[13]) * P[11], y1 = min(y0 + P[11], m);
     const int x0 = get_global_id(0) * P[12], x1 = min(x0 + P[12], n);
     __global const MM_T *restrict pa = a + mm_a(P, t);
     __global const MM_T *restrict pb = packed + (long)mm_b(P, t) * panels * k * MM_W;
@@ -155,7 +161,7 @@ __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restric
 __kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
                         __global const int *restrict P)
 {
-    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item % m;
+    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item - t * m;
     int x = get_global_id(0) * P[12];
     const int x1 = min(x + P[12], n);
     __global const MM_T *restrict row = a + mm_a(P, t) + (long)y * k;
@@ -211,7 +217,7 @@ __kernel void mm_reduce(__global MM_T *restrict c, __global const MM_T *restrict
                         __global const int *restrict P)
 {
     const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / P[13];
-    const int y0 = item % P[13] * P[11], y1 = min(y0 + P[11], m);
+    const int y0 = (item - t * P[13]) * P[11], y1 = min(y0 + P[11], m);
     __global const MM_T *restrict pa = a + mm_a(P, t);
     __global const MM_T *restrict pb = b + (long)mm_b(P, t) * k * n;
     __global MM_T *restrict out = c + (long)t * m * n;
@@ -288,7 +294,7 @@ void mm_blocked(__global MM_T *restrict c, __global const MM_T *restrict a, __gl
 __kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
                         __global const int *restrict P)
 {
-    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item % m;
+    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item - t * m;
     const int x = get_global_id(0);
     if (x >= n)
         return;
@@ -308,7 +314,7 @@ void mm_reduce(__global MM_T *restrict c, __global const MM_T *restrict a, __glo
                __global const int *restrict P)
 {
     __local MM_T part[MM_GROUP];
-    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item % m;
+    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item - t * m;
     const int l = get_local_id(0), x = get_group_id(0);
     __global const MM_T *restrict u = a + mm_a(P, t) + (long)y * k;
     __global const MM_T *restrict v = b + (long)mm_b(P, t) * k * n + (long)x * k;

@@ -48,6 +48,7 @@ void ip_sql_task_free(ip_sql_task *task)
     for (int k = 0; task && k < task->n; k++) {
         imgpar_array_release(task->outputs[k].array);
         imgpar_free(task->outputs[k].bytes);
+        free(task->outputs[k].settings);
     }
     free(task);
 }
@@ -58,26 +59,30 @@ static int poll_stops(void *user, double done)
     return atomic_load(&((ip_sql_crew *)user)->stops);
 }
 
-static void do_output(ip_sql_output *o, imgpar_options *options)
+void ip_sql_output_encode(ip_sql_output *o, imgpar_options *options)
 {
     options->format = o->format;
+    options->settings = o->settings;
     o->status = imgpar_encode(o->array, options, &o->bytes, &o->n);
     if (o->status)
         snprintf(o->message, sizeof o->message, "%s", imgpar_array_message(o->array));
 }
 
-/* Where one of several fails, each is tried by itself, so that the others are there. */
+/* All images are computed at once. Where one of them fails, each is then tried by itself, so that the others are there. */
 static void do_task(ip_sql_crew *crew, ip_sql_task *task)
 {
+    enum { MOST_AT_ONCE = 64 };
     imgpar_options options = { .struct_size = sizeof options, .poll = poll_stops, .user = crew };
-    imgpar_array *arrays[64];
-    int n = task->n < 64 ? task->n : 64;
-    for (int k = 0; k < n; k++)
-        arrays[k] = task->outputs[k].array;
+    imgpar_array *arrays[MOST_AT_ONCE];
+    size_t n = 0;
+    for (int k = 0; k < task->n && n < MOST_AT_ONCE; k++)
+        if (task->outputs[k].array)
+            arrays[n++] = task->outputs[k].array;
     if (n > 1)
-        imgpar_eval(arrays, (size_t)n, &options);
+        imgpar_eval(arrays, n, &options);
     for (int k = 0; k < task->n; k++)
-        do_output(&task->outputs[k], &options);
+        if (task->outputs[k].array)
+            ip_sql_output_encode(&task->outputs[k], &options);
 }
 
 static void *work(void *user)

@@ -19,8 +19,9 @@
 #pragma GCC visibility push(hidden)
 
 typedef struct ip_sql_output {
-    imgpar_array *array; /* owned */
+    imgpar_array *array; /* owned; NULL: passed by */
     const char *format;  /* constant */
+    char *settings;      /* of the encoder; owned, for free(); or NULL */
     void *bytes;         /* for imgpar_free() */
     size_t n;
     imgpar_status status;
@@ -44,6 +45,8 @@ void ip_sql_crew_free(ip_sql_crew *crew);
 /* Room for n outputs, zeroed. NULL without memory. */
 ip_sql_task *ip_sql_task_new(int n);
 void ip_sql_task_free(ip_sql_task *task);
+/* What the crew does with an output, for where there are no threads. Sets format and settings of options. */
+void ip_sql_output_encode(ip_sql_output *o, imgpar_options *options);
 void ip_sql_crew_submit(ip_sql_crew *crew, ip_sql_task *task);
 /* Waits until task is done; stop is asked now and then, and where it says true the answer is true. */
 bool ip_sql_crew_wait(ip_sql_crew *crew, ip_sql_task *task, bool (*stop)(void *user), void *user);

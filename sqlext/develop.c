@@ -12,17 +12,16 @@
  * R3. While it is stepped, the connection defers: operations take plain images as lazy(), so that a nested form is
  *     one recipe. Sinks and measures inside compute as ever. Inside another imgpar table the images stay deferred.
  * R4. Only columns that are asked for are computed; all of a row in one evaluation, with equal sources read once.
- * R5. Rows are computed ahead by a crew of threads, first one, then two, four and more, so that reading, computing and
- *     writing of neighbours overlap and a statement that stops early has wasted little.
- * R6. Conditions, ORDER BY and LIMIT go into the SELECT: what they drop is not computed. See Note [Passing conditions] of develop_plan.c.
+ * R5. Rows are computed by a crew of threads, ahead of the statement, so that reading, computing and writing of neighbours
+ *     overlap: two, four and more, as long as each is read; none after a row that SQLite has passed by.
+ * R6. Conditions, ORDER BY and LIMIT go into the SELECT: what they drop is not even read. See Note [Passing conditions] of
+ *     develop_plan.c.
  * R7. A column that fails is an error when it is read, and not before.
+ * R8. Columns that are calls of png(), jpeg() or npy() are encoded by the crew too; see develop_edge.c.
  */
-#include "crew.h"
 #include "develop.h"
 #include "values.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char table_name[] = "imgpar";
@@ -30,26 +29,18 @@ enum { MAX_AHEAD = 64 };
 
 typedef ip_sql_developed vtab;
 
-typedef struct row {
-    sqlite3_value **values; /* owned, each too; NULL: an image of task */
-    int *outputs;           /* by column: its place in task */
-    ip_sql_task *task;      /* or NULL */
-    char *failure;          /* what building its images failed with, or NULL */
-    int failure_code;
-} row;
-
 typedef struct cursor {
     sqlite3_vtab_cursor base;
     sqlite3_stmt *stmt;
     char *sql;
-    uint64_t used;
+    ip_sql_query query;
     ip_sql_crew *crew;
-    row rows[MAX_AHEAD]; /* a ring */
+    ip_sql_row rows[MAX_AHEAD]; /* a ring */
     int first, n;        /* n rows from first on are there; the first is the current one */
-    int ahead;           /* how many to have */
+    int ahead;           /* how many to have; above 1: and to compute */
     bool at_end;         /* of stmt */
-    bool finishes;       /* not inside another imgpar table */
-    sqlite3_int64 rowid;
+    sqlite3_int64 at;    /* the number of the current row in the scan, from 1 on */
+    ip_sql_census census;
 } cursor;
 
 /* ---- making the table ------------------------------------------------------------------------------ */
@@ -94,44 +85,75 @@ static char *declaration_of(sqlite3_stmt *stmt, vtab *v)
     return sqlite3_str_finish(s);
 }
 
-/* Checks the SELECT (R2) and declares the table. */
+/* NULL, or why it may not be the SELECT; R2. */
+static const char *judge(const vtab *v, sqlite3_stmt *stmt, const char *tail)
+{
+    if (!stmt || tail[strspn(tail, " \t\r\n")] || (tail > v->select && tail[-1] == ';'))
+        return "one SELECT is needed, without a semicolon";
+    if (!sqlite3_stmt_readonly(stmt) || sqlite3_stmt_isexplain(stmt) || !v->n_columns)
+        return "a SELECT is needed";
+    if (v->n_columns > IP_SQL_MAX_COLUMNS)
+        return "too many columns";
+    return sqlite3_bind_parameter_count(stmt) ? "the SELECT may have no parameters" : NULL;
+}
+
+/* Whether SQLite takes the SELECT where a scan will put it: in a WITH. */
+static int try_in_with(sqlite3 *db, const char *select, int n_columns)
+{
+    sqlite3_stmt *stmt = NULL;
+    sqlite3_str *s = sqlite3_str_new(NULL);
+    ip_sql_write_with(s, select, n_columns);
+    sqlite3_str_appendf(s, "SELECT * FROM %s", ip_sql_cte);
+    char *sql = sqlite3_str_finish(s);
+    int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+    sqlite3_finalize(stmt);
+    sqlite3_free(sql);
+    return rc;
+}
+
+/* R8 */
+static void find_edges(sqlite3 *db, vtab *v, sqlite3_stmt *stmt)
+{
+    v->edge_select = ip_sql_edges_find(v, stmt);
+    if (v->edge_select && !try_in_with(db, v->edge_select, v->n_columns + v->n_settings))
+        return;
+    sqlite3_free(v->edge_select);
+    v->edge_select = NULL;
+    v->n_settings = 0;
+    memset(v->edges, 0, sizeof v->edges);
+}
+
+/* Checks the SELECT and declares the table. */
 static int declare(sqlite3 *db, vtab *v, char **message)
 {
-    sqlite3_stmt *stmt = NULL, *wrapped = NULL;
-    const char *tail = "", *select = v->select;
-    int rc = sqlite3_prepare_v2(db, select, -1, &stmt, &tail);
-    if (rc)
-        *message = sqlite3_mprintf("%s(): %s", table_name, sqlite3_errmsg(db));
-    int n = v->n_columns = stmt ? sqlite3_column_count(stmt) : 0;
-    if (!rc && (!stmt || tail[strspn(tail, " \t\r\n")] || select[strcspn(select, ";")]))
-        rc = refuse(message, "one SELECT is needed, without a semicolon");
-    else if (!rc && (!sqlite3_stmt_readonly(stmt) || sqlite3_stmt_isexplain(stmt) || !n))
-        rc = refuse(message, "a SELECT is needed");
-    else if (!rc && (sqlite3_bind_parameter_count(stmt) || n > IP_SQL_MAX_COLUMNS))
-        rc = refuse(message, n > IP_SQL_MAX_COLUMNS ? "too many columns" : "the SELECT may have no parameters");
+    sqlite3_stmt *stmt = NULL;
+    const char *tail = "", *why = NULL;
+    char *declaration = NULL;
+    int rc = sqlite3_prepare_v2(db, v->select, -1, &stmt, &tail);
+    v->n_columns = stmt ? sqlite3_column_count(stmt) : 0;
+    if (!rc && (why = judge(v, stmt, tail)))
+        rc = refuse(message, why);
     if (!rc) {
-        sqlite3_str *s = sqlite3_str_new(NULL);
-        ip_sql_write_with(s, select, n);
-        sqlite3_str_appendf(s, "SELECT * FROM %s", ip_sql_cte);
-        char *sql = sqlite3_str_finish(s), *declaration = declaration_of(stmt, v);
-        rc = sql && declaration ? sqlite3_prepare_v2(db, sql, -1, &wrapped, NULL) : SQLITE_NOMEM;
+        declaration = declaration_of(stmt, v);
+        rc = declaration ? try_in_with(db, v->select, v->n_columns) : SQLITE_NOMEM;
         if (rc == SQLITE_ERROR)
             *message = sqlite3_mprintf("%s(): a SELECT is needed (%s)", table_name, sqlite3_errmsg(db));
-        if (!rc)
-            rc = sqlite3_declare_vtab(db, declaration);
-        if (rc && !*message)
-            *message = sqlite3_mprintf("%s(): %s", table_name, sqlite3_errmsg(db));
-        sqlite3_free(sql);
-        sqlite3_free(declaration);
     }
+    if (!rc)
+        rc = sqlite3_declare_vtab(db, declaration);
+    if (rc && !*message)
+        *message = sqlite3_mprintf("%s(): %s", table_name, sqlite3_errmsg(db));
+    if (!rc)
+        find_edges(db, v, stmt);
+    sqlite3_free(declaration);
     sqlite3_finalize(stmt);
-    sqlite3_finalize(wrapped);
     return rc;
 }
 
 static int disconnect(sqlite3_vtab *base)
 {
     sqlite3_free(((vtab *)base)->select);
+    sqlite3_free(((vtab *)base)->edge_select);
     sqlite3_free(base);
     return SQLITE_OK;
 }
@@ -169,83 +191,14 @@ static int create(sqlite3 *db, void *user, int argc, const char *const *argv, sq
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
-static void row_clear(row *r, int n_columns)
-{
-    for (int k = 0; r->values && k < n_columns; k++)
-        sqlite3_value_free(r->values[k]);
-    sqlite3_free(r->values);
-    sqlite3_free(r->failure);
-    ip_sql_task_free(r->task);
-    memset(r, 0, sizeof *r);
-}
-
 static void forget_rows(cursor *c)
 {
     int n_columns = ((vtab *)c->base.pVtab)->n_columns;
     ip_sql_crew_free(c->crew); /* before the tasks it may be working on */
     c->crew = NULL;
     for (; c->n; c->n--, c->first = (c->first + 1) % MAX_AHEAD)
-        row_clear(&c->rows[c->first], n_columns);
+        ip_sql_row_clear(&c->rows[c->first], n_columns);
     c->first = 0;
-}
-
-/* The recipes of a row as one, and its task. The arrays share what the recipes share; R4. */
-static int make_task(ip_sql_call *call, cursor *c, row *r, const int *images, int n)
-{
-    imgpar_context *context = ip_sql_context(call);
-    ip_sql_recipe all = { 0 }, next = { 0 };
-    r->task = context ? ip_sql_task_new(n) : NULL;
-    if (context && !r->task)
-        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-    for (int k = 0; k < n && !call->code; k++) {
-        uint32_t index;
-        ip_sql_recipe *recipe = k ? &next : &all;
-        if (ip_sql_recipe_parse(call, "the image", sqlite3_column_blob(c->stmt, images[k]),
-                                (size_t)sqlite3_column_bytes(c->stmt, images[k]), recipe) ||
-            ip_sql_recipe_build(call, "the image", context, recipe))
-            break;
-        index = (uint32_t)all.n_records - 1;
-        if (k && ip_sql_recipe_merge(call, context, &all, &next, &index))
-            break;
-        imgpar_array *a = all.records[index].array;
-        imgpar_info info;
-        if (!imgpar_array_info(a, &info) && !(r->task->outputs[k].format = ip_sql_format_of(call, &info)))
-            break;
-        r->task->outputs[k].array = imgpar_array_retain(a);
-        ip_sql_recipe_path(&all, index, r->task->outputs[k].path, sizeof r->task->outputs[k].path);
-        ip_sql_recipe_path(&all, index, r->task->outputs[k].path, sizeof r->task->outputs[k].path);
-        ip_sql_recipe_free(&next);
-    }
-    ip_sql_recipe_free(&all);
-    ip_sql_recipe_free(&next);
-    return call->code;
-}
-
-/* Takes stmt's current row over. Images are borrowed from stmt until their arrays are made. */
-static int take_row(ip_sql_call *call, cursor *c, row *r)
-{
-    const vtab *v = (vtab *)c->base.pVtab;
-    int images[IP_SQL_MAX_COLUMNS];
-    int n_images = 0;
-    r->values = sqlite3_malloc64((sqlite3_uint64)v->n_columns * (sizeof *r->values + sizeof *r->outputs));
-    if (!r->values)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-    memset(r->values, 0, (size_t)v->n_columns * (sizeof *r->values + sizeof *r->outputs));
-    r->outputs = (int *)(r->values + v->n_columns);
-    for (int k = 0; k < v->n_columns; k++) {
-        bool is_image = c->finishes && ip_sql_is_used(c->used, k) && sqlite3_column_type(c->stmt, k) == SQLITE_BLOB &&
-                        ip_sql_recipe_is(sqlite3_column_blob(c->stmt, k), (size_t)sqlite3_column_bytes(c->stmt, k));
-        if (is_image) {
-            r->outputs[k] = n_images;
-            images[n_images++] = k;
-        } else {
-            r->outputs[k] = -1;
-            r->values[k] = sqlite3_value_dup(sqlite3_column_value(c->stmt, k));
-            if (!r->values[k])
-                return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-        }
-    }
-    return n_images ? make_task(call, c, r, images, n_images) : SQLITE_OK;
 }
 
 /* Steps stmt once, deferring; R3. */
@@ -261,32 +214,31 @@ static int step(ip_sql_call *call, cursor *c)
     return call->code = rc & 0xff;
 }
 
-static void submit(cursor *c, row *r)
+/* Gives the images of row r to the crew, once. */
+static void submit(cursor *c, ip_sql_row *r)
 {
+    if (!r->task || r->is_submitted)
+        return;
     if (!c->crew)
         c->crew = ip_sql_crew_new(ip_sql_crew_size());
     if (c->crew)
         ip_sql_crew_submit(c->crew, r->task);
+    r->is_submitted = c->crew != NULL;
 }
 
 /* Has as many rows as are wanted ahead, the current one at least; R5. */
 static int fetch(ip_sql_call *call, cursor *c)
 {
-    while (c->n < c->ahead && !c->at_end && !call->code) {
-        row *r = &c->rows[(c->first + c->n) % MAX_AHEAD];
+    while (c->n < c->ahead && !c->at_end) {
+        ip_sql_row *r = &c->rows[(c->first + c->n) % MAX_AHEAD];
         if (step(call, c) || c->at_end)
             break;
         c->n++;
-        ip_sql_call mine = { .conn = call->conn, .name = call->name };
-        if (take_row(&mine, c, r)) { /* R7 */
-            r->failure = mine.message;
-            r->failure_code = mine.code;
-            ip_sql_task_free(r->task);
-            r->task = NULL;
-        } else if (r->task) {
-            submit(c, r);
-        }
+        if (ip_sql_row_take(call, (vtab *)c->base.pVtab, &c->query, c->stmt, r))
+            break;
     }
+    for (int k = 0; k < c->n && c->ahead > 1 && !call->code; k++)
+        submit(c, &c->rows[(c->first + k) % MAX_AHEAD]);
     return call->code;
 }
 
@@ -307,6 +259,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 {
     cursor *c = (cursor *)base;
     forget_rows(c);
+    ip_sql_census_clear(&c->census);
     sqlite3_finalize(c->stmt);
     sqlite3_free(c->sql);
     sqlite3_free(c);
@@ -326,7 +279,7 @@ static int end_call(ip_sql_call *call, sqlite3_vtab *base)
 /* Prepares sql (taken over), or takes the statement that is there for the same text. */
 static int prepare(ip_sql_call *call, cursor *c, char *sql)
 {
-    if (c->sql && !strcmp(c->sql, sql)) {
+    if (c->stmt && !strcmp(c->sql, sql)) {
         sqlite3_free(sql);
         return SQLITE_OK;
     }
@@ -344,20 +297,20 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan, int a
     cursor *c = (cursor *)base;
     const vtab *v = (vtab *)base->pVtab;
     ip_sql_call call = { .conn = v->conn, .name = table_name };
-    ip_sql_query q;
+    ip_sql_query *q = &c->query;
     forget_rows(c);
     sqlite3_reset(c->stmt);
-    char *sql = ip_sql_plan_sql(v, plan, argv, &q);
-    c->used = q.used;
+    char *sql = ip_sql_plan_sql(v, !v->conn->deferring, plan, argv, q);
     c->at_end = false;
     c->ahead = 1;
-    c->rowid = 1;
-    c->finishes = !v->conn->deferring;
+    c->at = 1;
+    ip_sql_census_clear(&c->census);
     if (!sql)
         ip_sql_call_fail(&call, SQLITE_NOMEM, NULL);
     else if (!prepare(&call, c, sql)) {
-        for (int k = 0; k < q.n_values; k++)
-            sqlite3_bind_value(c->stmt, k + 1, q.values[k]);
+        for (int k = 0; k < q->n_values; k++)
+            sqlite3_bind_value(c->stmt, k + 1, q->values[k]);
+        q->n_values = 0; /* they were borrowed */
         fetch(&call, c);
     }
     return end_call(&call, base->pVtab);
@@ -369,12 +322,12 @@ static bool stop(void *user)
     return run->options.poll(run, 0) != 0;
 }
 
-/* Waits for the row's images, which SQLite may interrupt. */
-static int wait_for(ip_sql_call *call, cursor *c, row *r)
+/* Waits for the row's images where the crew has them, which SQLite may interrupt. */
+static int wait_for(ip_sql_call *call, cursor *c, const ip_sql_row *r)
 {
     ip_sql_run run;
     ip_sql_run_begin(&run, call);
-    if (c->crew && r->task && ip_sql_crew_wait(c->crew, r->task, stop, &run))
+    if (r->is_submitted && ip_sql_crew_wait(c->crew, r->task, stop, &run))
         ip_sql_call_fail(call, SQLITE_INTERRUPT, NULL);
     ip_sql_run_end(&run);
     return call->code;
@@ -386,35 +339,36 @@ static int next(sqlite3_vtab_cursor *base)
     const vtab *v = (vtab *)base->pVtab;
     ip_sql_call call = { .conn = v->conn, .name = table_name };
     int most = 2 * ip_sql_crew_size() < MAX_AHEAD ? 2 * ip_sql_crew_size() : MAX_AHEAD;
-    row *r = &c->rows[c->first];
+    ip_sql_row *r = &c->rows[c->first];
     if (wait_for(&call, c, r)) /* where its images were not read after all */
         return end_call(&call, base->pVtab);
-    row_clear(r, v->n_columns);
+    if (r->task) /* R5 */
+        c->ahead = !r->was_read ? 1 : c->ahead * 2 < most ? c->ahead * 2 : most;
+    ip_sql_row_clear(r, v->n_columns);
     c->first = (c->first + 1) % MAX_AHEAD;
     c->n--;
-    c->rowid++;
-    c->ahead = c->ahead * 2 < most ? c->ahead * 2 : most;
+    c->at++;
     fetch(&call, c);
     return end_call(&call, base->pVtab);
 }
 
 static int eof(sqlite3_vtab_cursor *base) { return !((cursor *)base)->n; }
 
-static void return_image(ip_sql_call *call, sqlite3_context *ctx, cursor *c, row *r, int k)
+static void return_image(ip_sql_call *call, sqlite3_context *ctx, cursor *c, ip_sql_row *r, ip_sql_output *o)
 {
-    ip_sql_output *o = &r->task->outputs[r->outputs[k]];
+    r->was_read = true;
+    submit(c, r);
     if (wait_for(call, c, r))
         return;
-    if (!c->crew && !o->bytes && !o->status) { /* no threads to be had */
+    if (!r->is_submitted && !o->bytes && !o->status) { /* no threads to be had */
         ip_sql_run run;
         ip_sql_run_begin(&run, call);
-        run.options.format = o->format;
-        o->status = imgpar_encode(o->array, &run.options, &o->bytes, &o->n);
+        ip_sql_output_encode(o, &run.options);
         ip_sql_run_end(&run);
     }
     memcpy(call->path, o->path, sizeof call->path);
     if (o->status)
-        ip_sql_call_fail_status(call, o->status, NULL, *o->message ? o->message : imgpar_array_message(o->array));
+        ip_sql_call_fail_status(call, o->status, NULL, o->message);
     else if (o->n > ip_sql_max_bytes(call->conn))
         ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
     else
@@ -425,22 +379,29 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int k)
 {
     cursor *c = (cursor *)base;
     const vtab *v = (vtab *)base->pVtab;
-    row *r = &c->rows[c->first];
-    ip_sql_call call = { .conn = v->conn, .name = table_name };
-    if (r->values && r->values[k])
-        sqlite3_result_value(ctx, r->values[k]);
-    else if (r->failure_code) { /* R7 */
-        call.code = r->failure_code;
-        call.message = r->failure ? sqlite3_mprintf("%s", r->failure) : NULL;
-    } else if (r->task && r->outputs[k] >= 0)
-        return_image(&call, ctx, c, r, k);
+    ip_sql_row *r = &c->rows[c->first];
+    const ip_sql_row_cell *cell = &r->cells[k];
+    const char *format = c->query.at_edge ? v->edges[k].format : NULL;
+    ip_sql_call call = { .conn = v->conn, .name = format ? format : table_name };
+    if (cell->value)
+        sqlite3_result_value(ctx, cell->value);
+    else if (cell->code) { /* R7 */
+        call.code = cell->code;
+        call.message = cell->message ? sqlite3_mprintf("%s", cell->message) : NULL;
+    } else if (cell->output >= 0)
+        return_image(&call, ctx, c, r, &r->task->outputs[cell->output]);
     ip_sql_call_end(&call, ctx);
     return SQLITE_OK;
 }
 
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
-    *out = ((cursor *)base)->rowid;
+    cursor *c = (cursor *)base;
+    const vtab *v = (vtab *)base->pVtab;
+    ip_sql_call call = { .conn = v->conn, .name = table_name };
+    if (!c->query.is_whole)
+        return ip_sql_row_number(&call, v, &c->census, &c->rows[c->first], out);
+    *out = c->at;
     return SQLITE_OK;
 }
 

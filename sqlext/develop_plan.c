@@ -25,17 +25,23 @@ void ip_sql_write_with(sqlite3_str *s, const char *select, int n_columns)
 /*
  * Note [Passing conditions]
  * The plan is a text, a letter and numbers a line: U the used columns, W column operator, O column descending, L, F
- * (limit, offset). W, L and F each stand for a value of xFilter's. SQLite checks conditions again, so one that
- * cannot be passed on exactly is dropped there, and the limit with it: a number against a column without
- * numeric type, whose comparison depends on the other side's type, where the column's value is a text; an image, which is compared when finished, so
- * blobs are too. Ordering goes by the finished image as well, where the column may hold one.
+ * (limit, offset). W, L and F each stand for a value of xFilter's. SQLite checks conditions again, so one that cannot be
+ * passed on exactly may let more rows through, or is dropped here, and the limit with it.
+ *
+ * A comparison converts its sides by the types of both, and of the other one we see the value only. A column declared as a
+ * number converts either side, in the SELECT too. Beside another column a number means that texts of the column become
+ * numbers where they can; and which of two texts is the greater depends on whether the other side was declared as a number.
+ * A column at the edge (develop_edge.c) is left to SQLite. Images are compared and sorted when finished.
  */
-static const struct { unsigned char op; const char *text; bool is_unary; } operators[] = {
-    { SQLITE_INDEX_CONSTRAINT_EQ, "=", false },         { SQLITE_INDEX_CONSTRAINT_LT, "<", false },
-    { SQLITE_INDEX_CONSTRAINT_LE, "<=", false },        { SQLITE_INDEX_CONSTRAINT_GT, ">", false },
-    { SQLITE_INDEX_CONSTRAINT_GE, ">=", false },        { SQLITE_INDEX_CONSTRAINT_NE, "<>", false },
-    { SQLITE_INDEX_CONSTRAINT_IS, "IS", false },        { SQLITE_INDEX_CONSTRAINT_ISNOT, "IS NOT", false },
-    { SQLITE_INDEX_CONSTRAINT_ISNULL, "IS NULL", true }, { SQLITE_INDEX_CONSTRAINT_ISNOTNULL, "IS NOT NULL", true },
+typedef enum comparison { EQUALITY, ORDER, PATTERN, UNARY } comparison;
+
+static const struct { unsigned char op; const char *text; comparison kind; } operators[] = {
+    { SQLITE_INDEX_CONSTRAINT_EQ, "=", EQUALITY },       { SQLITE_INDEX_CONSTRAINT_NE, "<>", EQUALITY },
+    { SQLITE_INDEX_CONSTRAINT_IS, "IS", EQUALITY },      { SQLITE_INDEX_CONSTRAINT_ISNOT, "IS NOT", EQUALITY },
+    { SQLITE_INDEX_CONSTRAINT_LT, "<", ORDER },          { SQLITE_INDEX_CONSTRAINT_LE, "<=", ORDER },
+    { SQLITE_INDEX_CONSTRAINT_GT, ">", ORDER },          { SQLITE_INDEX_CONSTRAINT_GE, ">=", ORDER },
+    { SQLITE_INDEX_CONSTRAINT_LIKE, "LIKE", PATTERN },   { SQLITE_INDEX_CONSTRAINT_GLOB, "GLOB", PATTERN },
+    { SQLITE_INDEX_CONSTRAINT_ISNULL, "IS NULL", UNARY }, { SQLITE_INDEX_CONSTRAINT_ISNOTNULL, "IS NOT NULL", UNARY },
 };
 
 static int operator_of(unsigned char op)
@@ -54,7 +60,7 @@ static bool is_binary(sqlite3_index_info *info, int k)
 
 int ip_sql_plan_write(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    (void)base;
+    const ip_sql_developed *v = (const ip_sql_developed *)base;
     int n = 0, limit = -1, offset = -1;
     bool all_passed = true;
     double cost = 1e6;
@@ -67,7 +73,7 @@ int ip_sql_plan_write(sqlite3_vtab *base, sqlite3_index_info *info)
             continue;
         }
         int op = operator_of(c->op);
-        if (!c->usable || op < 0 || c->iColumn < 0 || !is_binary(info, k)) {
+        if (!c->usable || op < 0 || c->iColumn < 0 || v->edges[c->iColumn].format || !is_binary(info, k)) {
             all_passed = false;
             continue;
         }
@@ -77,7 +83,7 @@ int ip_sql_plan_write(sqlite3_vtab *base, sqlite3_index_info *info)
     }
     bool ordered = true;
     for (int k = 0; k < info->nOrderBy; k++)
-        ordered = ordered && info->aOrderBy[k].iColumn >= 0;
+        ordered = ordered && info->aOrderBy[k].iColumn >= 0 && !v->edges[info->aOrderBy[k].iColumn].format;
     for (int k = 0; k < info->nOrderBy && ordered; k++)
         sqlite3_str_appendf(s, "\nO%d %d", info->aOrderBy[k].iColumn, info->aOrderBy[k].desc);
     info->orderByConsumed = ordered && info->nOrderBy > 0;
@@ -97,28 +103,37 @@ int ip_sql_plan_write(sqlite3_vtab *base, sqlite3_index_info *info)
     return rc;
 }
 
+/* What a condition becomes: a format of column, operator, number of the value and column again. NULL: it is not passed. */
+static const char *form_of(const ip_sql_developed *v, int column, comparison kind, int type, bool *exact)
+{
+    *exact = true;
+    if (kind == UNARY)
+        return "c%d %s";
+    if (kind == PATTERN)
+        return v->is_plain[column] ? "c%d %s ?%d" : NULL;
+    if (type == SQLITE_BLOB)
+        return "img_develop(c%d) %s ?%d";
+    if (type == SQLITE_NULL || v->is_numeric[column])
+        return "c%d %s ?%d";
+    if (type == SQLITE_TEXT && kind == ORDER)
+        return NULL;
+    if (type == SQLITE_TEXT)
+        return "c%d COLLATE BINARY %s ?%d";
+    *exact = false;
+    return "(c%d %s ?%d OR typeof(c%d) = 'text')";
+}
+
 static void add_condition(const ip_sql_developed *v, ip_sql_query *q, int column, int op, sqlite3_value *value)
 {
-    int type = sqlite3_value_type(value);
-    bool is_number = type == SQLITE_INTEGER || type == SQLITE_FLOAT, is_text = type == SQLITE_TEXT;
-    bool orders = *operators[op].text == '<' || *operators[op].text == '>';
-    orders = orders && strcmp(operators[op].text, "<>");
-    bool exact = operators[op].is_unary || v->is_numeric[column] || !(is_number || (is_text && orders));
-    if (q->n_values == IP_SQL_MAX_VALUES || (!exact && is_text)) {
-        q->inexact = true;
+    bool exact;
+    const char *form = form_of(v, column, operators[op].kind, sqlite3_value_type(value), &exact);
+    q->inexact = q->inexact || !form || !exact || q->n_values == IP_SQL_MAX_VALUES;
+    if (!form || q->n_values == IP_SQL_MAX_VALUES)
         return;
-    }
     sqlite3_str_appendall(q->where, sqlite3_str_length(q->where) ? " AND " : "WHERE ");
-    if (operators[op].is_unary) {
-        sqlite3_str_appendf(q->where, "c%d %s", column, operators[op].text);
-        return;
-    }
-    q->values[q->n_values++] = value;
-    const char *form = type == SQLITE_BLOB ? "img_develop(c%d) %s ?%d" : is_text ? "c%d COLLATE BINARY %s ?%d"
-                       : exact             ? "c%d %s ?%d"
-                                           : "(c%d %s ?%d OR typeof(c%d) = 'text')";
+    if (operators[op].kind != UNARY)
+        q->values[q->n_values++] = value;
     sqlite3_str_appendf(q->where, form, column, operators[op].text, q->n_values, column);
-    q->inexact = q->inexact || !exact;
 }
 
 static void read_plan(const ip_sql_developed *v, ip_sql_query *q, const char *plan, sqlite3_value **argv)
@@ -144,22 +159,36 @@ static void read_plan(const ip_sql_developed *v, ip_sql_query *q, const char *pl
     }
     if (q->inexact)
         q->limit = -1;
+    q->is_whole = !sqlite3_str_length(q->where) && q->limit < 0;
 }
 
-char *ip_sql_plan_sql(const ip_sql_developed *v, const char *plan, sqlite3_value **argv, ip_sql_query *q)
+/* A column where it is used; R4 of develop.c. */
+static void add_column(sqlite3_str *s, int k, bool used)
 {
-    *q = (ip_sql_query){ .where = sqlite3_str_new(NULL), .order = sqlite3_str_new(NULL), .limit = -1 };
+    sqlite3_str_appendall(s, k ? ", " : "SELECT ");
+    if (used)
+        sqlite3_str_appendf(s, "c%d", k);
+    else
+        sqlite3_str_appendall(s, "NULL");
+}
+
+char *ip_sql_plan_sql(const ip_sql_developed *v, bool develops, const char *plan, sqlite3_value **argv, ip_sql_query *q)
+{
+    *q = (ip_sql_query){ .where = sqlite3_str_new(NULL), .order = sqlite3_str_new(NULL), .limit = -1, .develops = develops,
+                         .at_edge = develops && v->edge_select };
     read_plan(v, q, plan, argv);
     sqlite3_str *s = sqlite3_str_new(NULL);
     char *where = sqlite3_str_finish(q->where), *order = sqlite3_str_finish(q->order);
-    ip_sql_write_with(s, v->select, v->n_columns);
-    for (int k = 0; k < v->n_columns; k++) {
-        sqlite3_str_appendall(s, k ? ", " : "SELECT ");
-        if (ip_sql_is_used(q->used, k)) /* R4 */
-            sqlite3_str_appendf(s, "c%d", k);
-        else
-            sqlite3_str_appendall(s, "NULL");
-    }
+    q->where = q->order = NULL;
+    if (q->at_edge)
+        ip_sql_write_with(s, v->edge_select, v->n_columns + v->n_settings);
+    else
+        ip_sql_write_with(s, v->select, v->n_columns);
+    for (int k = 0; k < v->n_columns; k++)
+        add_column(s, k, ip_sql_is_used(q->used, k));
+    for (int k = 0; k < v->n_columns && q->at_edge; k++)
+        if (v->edges[k].settings)
+            add_column(s, v->edges[k].settings, ip_sql_is_used(q->used, k));
     sqlite3_str_appendf(s, " FROM %s %s %s", ip_sql_cte, where ? where : "", order ? order : "");
     if (q->limit >= 0)
         sqlite3_str_appendf(s, " LIMIT %lld", (long long)q->limit);

@@ -12,6 +12,7 @@
  * R3. What is no image, or damaged in its header, is a row with an error. So is a file that cannot be read.
  * R4. image is the file's bytes; in an imgpar_folder it is a deferred image.
  * R5. Both are DIRECTONLY and absent from the safe module.
+ * R6. Listing can be interrupted.
  */
 #include "table.h"
 #include "values.h"
@@ -57,38 +58,49 @@ static int add_path(ip_sql_call *call, scan *s, char *path)
     return SQLITE_OK;
 }
 
-static int list_folder(ip_sql_call *call, scan *s, const char *dir, const char *glob, int depth, bool is_top);
+/* A listing at work. */
+typedef struct listing {
+    ip_sql_call *call;
+    ip_sql_run run;
+    scan *scan;
+    const char *glob; /* NULL: all names */
+} listing;
 
-static int list_entry(ip_sql_call *call, scan *s, const char *dir, const char *name, const char *glob, int depth)
+static int list_folder(listing *l, const char *dir, int depth, bool is_top);
+
+static int list_entry(listing *l, const char *dir, const char *name, int depth)
 {
     struct stat facts;
     size_t n = strlen(dir);
     char *path = sqlite3_mprintf("%s%s%s", dir, n && dir[n - 1] == '/' ? "" : "/", name);
     if (!path)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+        return ip_sql_call_fail(l->call, SQLITE_NOMEM, NULL);
     bool is_link = !lstat(path, &facts) && S_ISLNK(facts.st_mode);
     if (!stat(path, &facts)) {
-        if (S_ISREG(facts.st_mode) && (!glob || !sqlite3_strglob(glob, name)))
-            return add_path(call, s, path); /* R2 */
+        if (S_ISREG(facts.st_mode) && (!l->glob || !sqlite3_strglob(l->glob, name)))
+            return add_path(l->call, l->scan, path); /* R2 */
         if (S_ISDIR(facts.st_mode) && !is_link && depth > 0)
-            list_folder(call, s, path, glob, depth - 1, false);
+            list_folder(l, path, depth - 1, false);
     }
     sqlite3_free(path);
-    return call->code;
+    return l->call->code;
 }
 
-static int list_folder(ip_sql_call *call, scan *s, const char *dir, const char *glob, int depth, bool is_top)
+static int list_folder(listing *l, const char *dir, int depth, bool is_top)
 {
     DIR *d = opendir(dir);
     if (!d && !is_top) /* one that may not be read is passed by */
         return SQLITE_OK;
     if (!d)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "%s: %s", dir, strerror(errno));
-    for (struct dirent *e = readdir(d); e && !call->code; e = readdir(d))
-        if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-            list_entry(call, s, dir, e->d_name, glob, depth);
+        return ip_sql_call_fail(l->call, SQLITE_ERROR, "%s: %s", dir, strerror(errno));
+    for (struct dirent *e = readdir(d); e && !l->call->code; e = readdir(d)) {
+        if (l->run.options.poll(&l->run, 0)) /* R6 */
+            ip_sql_call_fail(l->call, SQLITE_INTERRUPT, NULL);
+        else if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+            list_entry(l, dir, e->d_name, depth);
+    }
     closedir(d);
-    return call->code;
+    return l->call->code;
 }
 
 static int compare_paths(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -121,7 +133,10 @@ static int begin(ip_sql_call *call, const ip_sql_ask *ask, void **state)
     s->at = -1;
     s->deferred = !ask->argv[ARGUMENT_DIR] || call->conn->deferring;
     *state = s;
-    list_folder(call, s, dir, text_of(ask, ARGUMENT_GLOB), recursive && atoi(recursive) ? MAX_DEPTH : 0, true);
+    listing l = { .call = call, .scan = s, .glob = text_of(ask, ARGUMENT_GLOB) };
+    ip_sql_run_begin(&l.run, call);
+    list_folder(&l, dir, recursive && atoi(recursive) ? MAX_DEPTH : 0, true);
+    ip_sql_run_end(&l.run);
     if (s->n)
         qsort(s->paths, (size_t)s->n, sizeof s->paths[0], compare_paths);
     return call->code;

@@ -48,15 +48,15 @@ static int read_deferred(ip_sql_call *call, sqlite3_value *arg, header *out)
 static int read_header(ip_sql_call *call, sqlite3_value *arg, header *out)
 {
     memset(out, 0, sizeof *out);
-    if (sqlite3_value_type(arg) != SQLITE_BLOB)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "argument 1 is %s, not an image",
-                                sqlite3_value_type(arg) == SQLITE_TEXT ? "a text" : "a number");
+    int type = sqlite3_value_type(arg);
+    if (type != SQLITE_BLOB)
+        return ip_sql_call_fail_type(call, "argument 1", type);
     const void *bytes = sqlite3_value_blob(arg);
     out->n_bytes = (size_t)sqlite3_value_bytes(arg);
     if (!bytes && out->n_bytes)
         return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     if (!bytes)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "argument 1 is an empty blob, not an image");
+        return ip_sql_call_fail_type(call, "argument 1", type);
     if (ip_sql_recipe_is(bytes, out->n_bytes))
         return read_deferred(call, arg, out);
     imgpar_probe probe;

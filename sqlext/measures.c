@@ -219,8 +219,8 @@ static void measure_pixel(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs
         ip_sql_call_fail_array(call, in->arrays[0]);
         return;
     }
-    if (info.depth != 1 || info.channels > 4) {
-        ip_sql_call_fail(call, SQLITE_ERROR, "an image of 1 to 4 channels is needed");
+    if (info.depth != 1 || info.channels > 4 || info.dtype == IMGPAR_COMPLEX64) {
+        ip_sql_call_fail(call, SQLITE_ERROR, "an image of 1 to 4 channels of real numbers is needed");
         return;
     }
     if (!is_inside(call, "x", argv[1], info.width) || !is_inside(call, "y", argv[2], info.height) ||

@@ -36,7 +36,7 @@ void ip_sql_memo_clear(ip_sql_connection *conn)
         forget(&conn->memo[k]);
 }
 
-void ip_sql_memo_attach(ip_sql_connection *conn, ip_sql_recipe *r)
+bool ip_sql_memo_attach(ip_sql_connection *conn, ip_sql_recipe *r)
 {
     for (int k = 0; k < IP_SQL_N_MEMO; k++) {
         ip_sql_memo_entry *e = &conn->memo[k];
@@ -45,8 +45,9 @@ void ip_sql_memo_attach(ip_sql_connection *conn, ip_sql_recipe *r)
         for (int i = 0; i < r->n_records; i++)
             r->records[i].array = imgpar_array_retain(e->buffer->graph[i]);
         e->used_at = ++conn->memo_clock;
-        return;
+        return true;
     }
+    return false;
 }
 
 /* A reference to the buffer whose first bytes are the recipe's, with its arrays. NULL without memory. */

@@ -16,8 +16,8 @@
 
 /* Computes the recipe's value, which keeps its pixels, and remembers it. What is too large is left to the caller. */
 int ip_sql_memo_compute(ip_sql_call *call, const ip_sql_recipe *r);
-/* Gives r the arrays of an equal recipe that is remembered, if there is one. */
-void ip_sql_memo_attach(ip_sql_connection *conn, ip_sql_recipe *r);
+/* Gives r the arrays of an equal recipe that is remembered; false: there is none. */
+bool ip_sql_memo_attach(ip_sql_connection *conn, ip_sql_recipe *r);
 void ip_sql_memo_clear(ip_sql_connection *conn);
 
 #pragma GCC visibility pop

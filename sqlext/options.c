@@ -96,12 +96,28 @@ static bool add_matrix(sqlite3_str *s, const char *text)
     return depth == 0;
 }
 
+/* "sigma, border, cval" */
+static char *list_params(const imgpar_op_info *op)
+{
+    sqlite3_str *s = sqlite3_str_new(NULL);
+    for (int k = 0; k < op->n_params; k++)
+        sqlite3_str_appendf(s, "%s%s", k ? ", " : "", op->params[k].name);
+    return sqlite3_str_finish(s);
+}
+
 static int wrong(ip_sql_call *call, const imgpar_op_param *p, sqlite3_value *value)
 {
+    const char *article = *p->type == 'i' ? "an" : "a"; /* an integer */
     if (sqlite3_value_type(value) == SQLITE_BLOB)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "%s must be a %s, got a blob", p->name, p->type);
-    return ip_sql_call_fail(call, SQLITE_ERROR, "%s='%s' is not a %s", p->name,
-                            (const char *)sqlite3_value_text(value), p->type);
+        return ip_sql_call_fail(call, SQLITE_ERROR, "%s must be %s %s, got a blob", p->name, article, p->type);
+    const char *text = (const char *)sqlite3_value_text(value);
+    size_t n = text ? strcspn(text, "= \t") : 0; /* a name, perhaps */
+    if (!n || text[n + strspn(text + n, " \t")] != '=')
+        return ip_sql_call_fail(call, SQLITE_ERROR, "%s='%s' is not %s %s", p->name, text ? text : "", article, p->type);
+    char *params = list_params(call->op);
+    ip_sql_call_fail(call, SQLITE_ERROR, "there is no option %.*s; there are %s", (int)n, text, params ? params : "none");
+    sqlite3_free(params);
+    return call->code;
 }
 
 /* Writes the value of parameter p; R4. */
@@ -137,15 +153,6 @@ static int add_value(ip_sql_call *call, sqlite3_str *s, const imgpar_op_param *p
         add_quoted(s, text); /* R2 */
     }
     return SQLITE_OK;
-}
-
-/* "sigma, border and cval" */
-static char *list_params(const imgpar_op_info *op)
-{
-    sqlite3_str *s = sqlite3_str_new(NULL);
-    for (int k = 0; k < op->n_params; k++)
-        sqlite3_str_appendf(s, "%s%s", k ? ", " : "", op->params[k].name);
-    return sqlite3_str_finish(s);
 }
 
 static int too_many(ip_sql_call *call, int given)

@@ -89,8 +89,9 @@ static int begin(ip_sql_call *call, const ip_sql_ask *ask, void **state)
     if (!ip_sql_inputs_read(call, 1, &image, &in)) {
         if (imgpar_array_info(in.arrays[0], &s->info))
             ip_sql_call_fail_array(call, in.arrays[0]);
-        else if (s->info.depth != 1)
-            ip_sql_call_fail(call, SQLITE_ERROR, "an image is needed, not a volume");
+        else if (s->info.depth != 1 || s->info.dtype == IMGPAR_COMPLEX64)
+            ip_sql_call_fail(call, SQLITE_ERROR, s->info.depth != 1 ? "an image is needed, not a volume" :
+                                                 "an image of real numbers is needed");
         else {
             clip(ask, COLUMN_X, s->info.width, &s->x0, &s->width);
             clip(ask, COLUMN_Y, s->info.height, &s->y0, &s->height);
@@ -146,7 +147,7 @@ static void column(ip_sql_call *call, void *state, sqlite3_context *ctx, int k)
 
 const ip_sql_table ip_sql_table_pixels = {
     .name = "pixels",
-    .columns = "x INTEGER, y INTEGER, r, g, b, a, v, image HIDDEN, x0 HIDDEN, y0 HIDDEN, w HIDDEN, h HIDDEN",
+    .columns = "x INTEGER, y INTEGER, r, g, b, a, v, source HIDDEN, x0 HIDDEN, y0 HIDDEN, w HIDDEN, h HIDDEN",
     .about = "one row a pixel; bounds on x and y are read no further",
     .example = "SELECT x, y, v FROM pixels(apply('make(4, 3, x + y)')) WHERE y = 1 AND x < 2",
     .n_columns = N_COLUMNS, .n_arguments = N_ARGUMENTS, .n_required = 1, .n_ranged = 2,

@@ -194,14 +194,14 @@ static int parse_record(ip_sql_call *call, const char *where, const unsigned cha
     return admit(call, r, &record);
 }
 
-/* The arrays of a value that this connection made and still holds, or of an equal one it computed lately. */
+/* The arrays of an equal value that was computed lately, or of this one where the connection made it and still holds it. */
 static void attach_graph(ip_sql_connection *conn, ip_sql_recipe *r)
 {
-    ip_sql_buffer *b = ip_sql_buffer_find(conn, r->bytes);
-    if (!b || b->end < r->n_bytes || b->n_graph < r->n_records) {
-        ip_sql_memo_attach(conn, r);
+    if (ip_sql_memo_attach(conn, r))
         return;
-    }
+    ip_sql_buffer *b = ip_sql_buffer_find(conn, r->bytes);
+    if (!b || b->end < r->n_bytes || b->n_graph < r->n_records)
+        return;
     for (int k = 0; k < r->n_records; k++)
         r->records[k].array = imgpar_array_retain(b->graph[k]);
 }
@@ -287,6 +287,14 @@ int ip_sql_recipe_add(ip_sql_call *call, ip_sql_recipe *r, const ip_sql_record *
     }
     *slot = *index + 1;
     return SQLITE_OK;
+}
+
+int ip_sql_recipe_start(ip_sql_call *call, ip_sql_recipe *r, const void *bytes, size_t n, imgpar_array *a)
+{
+    uint32_t index;
+    ip_sql_record record = { .kind = IP_SQL_SOURCE, .name = "", .body = bytes, .n_body = n,
+                             .hash = ip_sql_hash(0, bytes, n), .array = a };
+    return ip_sql_recipe_add(call, r, &record, &index);
 }
 
 uint64_t ip_sql_recipe_more(const ip_sql_recipe *r)

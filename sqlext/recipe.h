@@ -71,6 +71,8 @@ void ip_sql_recipe_free(ip_sql_recipe *r);
 /* Gives every record its array. Sources' bytes are compared with their hash. */
 int ip_sql_recipe_build(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_recipe *r);
 
+/* Begins a new recipe with a source of these bytes; a, the image they are, is taken over. */
+int ip_sql_recipe_start(ip_sql_call *call, ip_sql_recipe *r, const void *bytes, size_t n, imgpar_array *a);
 /* Adds record (its array is taken over, or NULL), or finds its equal. *index is its number. */
 int ip_sql_recipe_add(ip_sql_call *call, ip_sql_recipe *r, const ip_sql_record *record, uint32_t *index);
 /* Adds what other has more than r. *index gets the number of other's value. Builds what is added. */

@@ -42,7 +42,8 @@ static const ip_sql_entry entries[] = {
       "a contact sheet; options by position or as 'columns=4, width=160, height=160, gap=8, background=255'",
       "SELECT img_width(montage(img, 'columns=2, width=40')) FROM photos" },
     { "table", "imgpar", "SELECT ...",
-      "CREATE VIRTUAL TABLE temp.NAME USING imgpar(SELECT ...): deferred inside, finished at its edge; temp only",
+      "CREATE VIRTUAL TABLE temp.NAME USING imgpar(SELECT ...): deferred inside, finished at its edge; temp only. Conditions,"
+      " LIMIT and ORDER BY of its columns go into the SELECT; an expression in ORDER BY does not, and has every row computed",
       "CREATE VIRTUAL TABLE temp.soft USING imgpar(SELECT blur(img, 2) AS img FROM photos)" },
 };
 
@@ -103,20 +104,6 @@ static void add_row(ip_sql_rows *rows, const char *kind, char *name, char *argum
     ip_sql_set_text(rows, 4, columns);
 }
 
-/* The hidden columns of a declaration, which are a table's arguments, and what stands before them. */
-static char *hidden_columns(const ip_sql_table *table)
-{
-    sqlite3_str *s = sqlite3_str_new(NULL);
-    for (const char *at = table->columns; (at = strstr(at, " HIDDEN")); at++) {
-        const char *from = at;
-        while (from > table->columns && from[-1] != ' ')
-            from--;
-        sqlite3_str_appendf(s, "%s%.*s", sqlite3_str_length(s) ? ", " : "", (int)(at - from), from);
-    }
-    char *text = sqlite3_str_finish(s);
-    return text ? text : sqlite3_mprintf("%s", "");
-}
-
 static int fill_reference(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
 {
     (void)call, (void)argv;
@@ -137,7 +124,7 @@ static int fill_reference(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *
     }
     for (int k = 0; ip_sql_table_get(k); k++) {
         const ip_sql_table *t = ip_sql_table_get(k);
-        add_row(rows, "table", sqlite3_mprintf("%s", t->name), hidden_columns(t), t->about, t->columns);
+        add_row(rows, "table", sqlite3_mprintf("%s", t->name), ip_sql_table_arguments(t), t->about, t->columns);
         ip_sql_set_text(rows, 5, t->example);
     }
     return SQLITE_OK;

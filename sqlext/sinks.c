@@ -13,6 +13,7 @@
 #include "values.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef enum sink { SINK_LAZY, SINK_PNG, SINK_JPEG, SINK_NPY, SINK_RAW } sink;
 
@@ -22,10 +23,9 @@ static const struct { const char *name, *format; int n_args; } sink_rows[] = {
 };
 enum { N_SINKS = sizeof sink_rows / sizeof sink_rows[0] };
 
-/* Settings as text; a bare number is JPEG's quality. NULL: call has the error. */
-static const char *read_settings(ip_sql_call *call, sink which, sqlite3_value *value, char *buf, size_t n)
+const char *ip_sql_settings_read(ip_sql_call *call, const char *format, sqlite3_value *value, char *buf, size_t n)
 {
-    if (which == SINK_JPEG && sqlite3_value_type(value) == SQLITE_INTEGER) {
+    if (!strcmp(format, "jpeg") && sqlite3_value_type(value) == SQLITE_INTEGER) {
         snprintf(buf, n, "quality=%lld", (long long)sqlite3_value_int64(value));
         return buf;
     }
@@ -44,7 +44,7 @@ static void run_sink(ip_sql_call *call, sqlite3_context *ctx, sink which, int ar
     char buf[40];
     const char *settings = NULL;
     if (argc > 1) {
-        settings = read_settings(call, which, argv[1], buf, sizeof buf);
+        settings = ip_sql_settings_read(call, sink_rows[which].format, argv[1], buf, sizeof buf);
         if (!settings)
             return;
     }

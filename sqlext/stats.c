@@ -104,7 +104,7 @@ static int fill_stats(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows
 
 const ip_sql_table ip_sql_table_stats = {
     .name = "img_stats_of",
-    .columns = "channel INTEGER, min, max, mean REAL, std REAL, sum, count INTEGER, image HIDDEN",
+    .columns = "channel INTEGER, min, max, mean REAL, std REAL, sum, count INTEGER, source HIDDEN",
     .about = "one row a channel",
     .example = "SELECT channel, min, max, mean FROM img_stats_of(apply('make(4, 3, x + y)'))",
     .n_columns = 7, .n_arguments = 1, .n_required = 1, .fill = fill_stats,

@@ -250,6 +250,19 @@ static void narrow(ip_sql_ask *ask, int k, char letter, sqlite3_value *value)
         ask->range[k].hi = hi;
 }
 
+char *ip_sql_table_arguments(const ip_sql_table *table)
+{
+    sqlite3_str *s = sqlite3_str_new(NULL);
+    for (const char *at = table->columns; (at = strstr(at, " HIDDEN")); at++) {
+        const char *from = at;
+        while (from > table->columns && from[-1] != ' ')
+            from--;
+        sqlite3_str_appendf(s, "%s%.*s", sqlite3_str_length(s) ? ", " : "", (int)(at - from), from);
+    }
+    char *text = sqlite3_str_finish(s);
+    return text ? text : sqlite3_mprintf("%s", "");
+}
+
 /* ---- scanning ------------------------------------------------------------------------------------------ */
 
 static int table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
@@ -299,6 +312,21 @@ static bool read_ask(ip_sql_ask *ask, int used, const char *letters, int argc, s
     return true;
 }
 
+/* R2 */
+static bool has_required(ip_sql_call *call, const ip_sql_table *table, const ip_sql_ask *ask)
+{
+    int n = 0;
+    while (n < table->n_required && (ask->argv[n] || table->parameters))
+        n++;
+    if (n == table->n_required)
+        return true;
+    char *names = ip_sql_table_arguments(table);
+    ip_sql_call_fail(call, SQLITE_ERROR, "argument %d is missing; takes (%s), at least %d", n + 1, names ? names : "",
+                     table->n_required);
+    sqlite3_free(names);
+    return false;
+}
+
 static int table_filter(sqlite3_vtab_cursor *base, int used, const char *letters, int argc, sqlite3_value **argv)
 {
     cursor *c = (cursor *)base;
@@ -309,10 +337,8 @@ static int table_filter(sqlite3_vtab_cursor *base, int used, const char *letters
     c->rows.n_columns = table->n_columns;
     if (!read_ask(&ask, used, letters, argc, argv))
         return SQLITE_OK;
-    for (int k = 0; k < table->n_required && !table->parameters; k++)
-        if (!ask.argv[k]) /* R2 */
-            return ip_sql_call_fail(&call, SQLITE_ERROR, "takes at least %d argument%s", table->n_required,
-                                    table->n_required == 1 ? "" : "s"), end_call(&call, base->pVtab);
+    if (!has_required(&call, table, &ask))
+        return end_call(&call, base->pVtab);
     if (table->fill) {
         table->fill(&call, ask.argv, &c->rows); /* R3 */
         if (c->rows.failed)

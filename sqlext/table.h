@@ -70,6 +70,8 @@ void ip_sql_set_owned_text(ip_sql_rows *rows, int k, char *text);
 void ip_sql_rows_clear(ip_sql_rows *rows);
 
 int ip_sql_add_table(const ip_sql_setup *setup, const ip_sql_table *table);
+/* The names of a table's arguments, its hidden columns: "source, bins, only_channel", new. NULL without memory. */
+char *ip_sql_table_arguments(const ip_sql_table *table);
 /* The tables there are; NULL behind the last. */
 const ip_sql_table *ip_sql_table_get(int k);
 

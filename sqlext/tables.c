@@ -119,7 +119,7 @@ static int fill_histogram(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *
 const ip_sql_table ip_sql_table_histogram = {
     .name = "histogram",
     .columns = "channel INTEGER, bin INTEGER, lo, hi, count INTEGER, percent REAL,"
-               " image HIDDEN, bins HIDDEN, only_channel HIDDEN",
+               " source HIDDEN, bins HIDDEN, only_channel HIDDEN",
     .about = "one row a channel and bin", .example = "SELECT bin, count FROM histogram(apply('make(4, 3, x + y)'), 4)",
     .n_columns = 6, .n_arguments = 3, .n_required = 1, .fill = fill_histogram,
 };
@@ -175,7 +175,7 @@ static int fill_explain(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *ro
 const ip_sql_table ip_sql_table_explain = {
     .name = "img_explain",
     .columns = "kernel TEXT, ops TEXT, schedule TEXT, bytes_read INTEGER, bytes_written INTEGER, reason TEXT,"
-               " image HIDDEN",
+               " source HIDDEN",
     .about = "one row a kernel that computing the image would launch",
     .example = "SELECT kernel, ops FROM img_explain(blur(lazy(apply('make(4, 3, x + y)')), 2))",
     .n_columns = 6, .n_arguments = 1, .n_required = 1, .fill = fill_explain,

@@ -29,9 +29,14 @@ bool ip_sql_any_null(int argc, sqlite3_value **argv)
     return false;
 }
 
-static const char *type_name(int type)
+int ip_sql_call_fail_type(ip_sql_call *call, const char *where, int type)
 {
-    return type == SQLITE_TEXT ? "a text" : type == SQLITE_NULL ? "NULL" : "a number";
+    static const char *const names[] = {
+        [SQLITE_INTEGER] = "a number", [SQLITE_FLOAT] = "a number", [SQLITE_TEXT] = "a text", [SQLITE_BLOB] = "an empty blob",
+        [SQLITE_NULL] = "NULL",
+    };
+    return ip_sql_call_fail(call, SQLITE_ERROR, "%s is %s, not an image%s", where, names[type],
+                            type == SQLITE_TEXT ? " (readfile() and img_files() read files)" : "");
 }
 
 /*
@@ -72,12 +77,11 @@ static int read_argument(ip_sql_call *call, const char *where, sqlite3_value *ar
         return SQLITE_OK;
     }
     if (type != SQLITE_BLOB)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "%s is %s, not an image", where, type_name(type)); /* R1 */
+        return ip_sql_call_fail_type(call, where, type); /* R1 */
     image->bytes = sqlite3_value_blob(arg);
     image->n_bytes = (size_t)sqlite3_value_bytes(arg);
     if (!image->bytes)
-        return image->n_bytes ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL)
-                              : ip_sql_call_fail(call, SQLITE_ERROR, "%s is an empty blob, not an image", where);
+        return image->n_bytes ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL) : ip_sql_call_fail_type(call, where, type);
     image->deferred = ip_sql_recipe_is(image->bytes, image->n_bytes);
     if (!image->deferred && !call->conn->hinted)
         give_hint(call, image->bytes, image->n_bytes);
@@ -174,7 +178,7 @@ static int read_inputs(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_in
         n_numbers += *in->images[k].number != 0;
     }
     if (n && n_numbers == n) /* R2 */
-        return ip_sql_call_fail(call, SQLITE_ERROR, "argument 1 is a number, not an image");
+        return ip_sql_call_fail_type(call, "argument 1", SQLITE_INTEGER);
     in->context = mode == READ_HEADER ? ip_sql_header_context(call) : ip_sql_context(call);
     if (!in->context)
         return call->code;
@@ -296,7 +300,6 @@ void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
     sqlite3_free(bytes);
 }
 
-/* R5 */
 static bool png_holds(const imgpar_info *info)
 {
     return (info->dtype == IMGPAR_U8 || info->dtype == IMGPAR_U16 || info->dtype == IMGPAR_BOOL) &&
@@ -313,9 +316,9 @@ static bool may_fit(ip_sql_call *call, const imgpar_info *info, const char *form
     return !call->code;
 }
 
-const char *ip_sql_format_of(ip_sql_call *call, const imgpar_info *info)
+const char *ip_sql_format_of(ip_sql_call *call, const imgpar_info *info, const char *wanted)
 {
-    const char *format = png_holds(info) ? "png" : "npy";
+    const char *format = wanted ? wanted : png_holds(info) ? "png" : "npy"; /* R5 */
     return may_fit(call, info, format) ? format : NULL;
 }
 
@@ -327,9 +330,8 @@ void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array
         ip_sql_call_fail_array(call, a);
         return;
     }
-    if (!format)
-        format = png_holds(&info) ? "png" : "npy";
-    if (!may_fit(call, &info, format) || ip_sql_develop(call, a))
+    format = ip_sql_format_of(call, &info, format);
+    if (!format || ip_sql_develop(call, a))
         return;
     ip_sql_run run;
     void *bytes = NULL;
@@ -418,10 +420,7 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
 static void return_source(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n, imgpar_array *a)
 {
     ip_sql_recipe r = { 0 };
-    ip_sql_record record = { .kind = IP_SQL_SOURCE, .name = "", .body = bytes, .n_body = n,
-                             .hash = ip_sql_hash(0, bytes, n), .array = a };
-    uint32_t index;
-    if (!ip_sql_recipe_add(call, &r, &record, &index))
+    if (!ip_sql_recipe_start(call, &r, bytes, n, a))
         return_recipe(call, ctx, &r);
     ip_sql_recipe_free(&r);
 }

@@ -57,11 +57,14 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
 void ip_sql_result_lazy(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n);
 /* Returns the deferred image itself, or the plain image made deferred. */
 void ip_sql_result_deferred(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in);
-/* "png" or "npy", as a finished image of this kind is returned; NULL: call has the error, it is too long. */
-const char *ip_sql_format_of(ip_sql_call *call, const imgpar_info *info);
+/* The format that a finished image of this kind is returned in: wanted, or where that is NULL PNG if it holds the image, else
+ * NPY. NULL: call has the error, it is too long. */
+const char *ip_sql_format_of(ip_sql_call *call, const imgpar_info *info, const char *wanted);
+/* A sink's settings as text, borrowed from value or written to buf: a whole number is JPEG's quality. NULL: call has the error. */
+const char *ip_sql_settings_read(ip_sql_call *call, const char *format, sqlite3_value *value, char *buf, size_t n);
 /* Returns a finished array as ordinary bytes, or as a deferred image whose source it is (that is computed, too). */
 void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, bool deferred);
-/* Computes and encodes. format NULL: PNG where it holds the array, else NPY. */
+/* Computes and encodes; format as for ip_sql_format_of(). */
 void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, const char *format,
                            const char *settings);
 /* Computes and returns the elements, tightly packed. */
@@ -72,6 +75,9 @@ int ip_sql_compute(ip_sql_call *call, imgpar_array *a, void *bytes, size_t n);
 int ip_sql_develop(ip_sql_call *call, imgpar_array *a);
 /* Computes n arrays at once; they keep their values. */
 int ip_sql_evaluate(ip_sql_call *call, imgpar_array *const *arrays, int n);
+
+/* "argument 1 is a text, not an image", by the SQLite type of what should be one; a blob: an empty one. */
+int ip_sql_call_fail_type(ip_sql_call *call, const char *where, int type);
 
 /* True where any of the arguments is NULL. */
 bool ip_sql_any_null(int argc, sqlite3_value **argv);

@@ -2,6 +2,8 @@
 /* Measures along axes: every one, along every kind of axis, against sums over all elements in long double. */
 #include "nd.h"
 
+#include "base/dtype.h"
+
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -261,7 +263,7 @@ START_TEST(measures_of_every_dtype_fold_any_axes)
 {
     nd_bench b;
     nd_open(&b);
-    for (int d = 0; d < IMGPAR_N_DTYPES; d++)
+    for (int d = 0; d < IP_N_REAL_DTYPES; d++)
         check_place(&b, _i, (imgpar_dtype)d, "ref");
     nd_close(&b);
 }

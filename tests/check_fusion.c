@@ -125,6 +125,42 @@ CLAIM(a_map_into_a_map_is_one_kernel, { "clamp(linear(invert($1), 1.5, -3), 10, 
       { "$1 * 0.25 + $2 * 0.5 + sqrt($3)", 1, NULL })
 CLAIM(a_map_into_a_stencil_is_one_kernel, { "boxblur(invert($1), size=5)", 1, NULL },
       { "convolve(gray($1), [1 2 1; 2 4 2; 1 2 1], scale=16)", 1, NULL })
+START_TEST(a_map_into_a_stencil_of_a_line_is_one_kernel)
+{
+    static const struct { const char *text; int n; } claims[] = {
+        { "s = $1 * 2 + 1\n(s[-1] + s[0] + s[1]) * 0.5", 1 },
+        { "s = $1 * 2 + 1\nstencil(s[-7] - s[2], border=wrap)", 1 },
+    };
+    enum { N = 1000003 }; /* a row that no cache keeps */
+    float *line = malloc(2 * N * sizeof *line), *got = line + N;
+    ck_assert_ptr_nonnull(line);
+    bench b;
+    set_up(&b);
+    for (int k = 0; k < N; k++)
+        line[k] = (float)(k * 7 % 13);
+    imgpar_array *a = imgpar_array_from_data(b.ctx, IMGPAR_F32, 1, (int64_t[]){ N }, line);
+    for (size_t k = 0; k < sizeof claims / sizeof *claims && b.is_cpu; k++) {
+        imgpar_array *out = imgpar_apply(b.ctx, claims[k].text, &a, 1);
+        char *json = plan_of(&out, 1);
+        int n = occurrences(json, "{\"name\": ");
+        ck_assert_msg(n == claims[k].n, "%s: %d kernels", claims[k].text, n);
+        imgpar_free(json);
+        if (k == 0) {
+            ck_assert_int_eq(imgpar_array_read(out, got, N * sizeof *got), IMGPAR_OK);
+            for (int i = 0; i < N; i++) {
+                float want = 0;
+                for (int d = -1; d <= 1; d++)
+                    want += line[i + d < 0 ? 0 : i + d > N - 1 ? N - 1 : i + d] * 2 + 1;
+                ck_assert_float_eq(got[i], want * 0.5f);
+            }
+        }
+        imgpar_array_release(out);
+    }
+    imgpar_array_release(a);
+    free(line);
+    tear_down(&b);
+}
+END_TEST
 CLAIM(a_stencil_into_a_map_is_one_kernel, { "threshold(boxblur($1), 100)", 1, NULL }, { "absdiff($1, dilate($1))", 1, NULL })
 CLAIM(a_stencil_into_a_stencil_is_one_kernel, { "erode(dilate($1, size=5), size=3)", 1, NULL },
       { "boxblur(blur($1, sigma=1.5))", 1, NULL }, { "sobel(median($1, size=3))", 1, NULL })
@@ -285,7 +321,18 @@ START_TEST(a_kept_value_is_read_and_not_computed_again)
 }
 END_TEST
 
-/* ---- sums carried along ------------------------------------------------------------------------ */
+/* ---- forms of loops ---------------------------------------------------------------------------- */
+
+static void check_as_reference(bench *b, const char *text)
+{
+    imgpar_array *made = make(b, text), *ref = make(b, text);
+    ck_assert_int_eq(imgpar_array_eval(made, NULL), IMGPAR_OK);
+    set(b, "schedule", "ref");
+    expect_same(made, ref, text);
+    set(b, "schedule", "auto");
+    imgpar_array_release(made);
+    imgpar_array_release(ref);
+}
 
 START_TEST(running_sums_are_the_sums)
 {
@@ -299,16 +346,67 @@ START_TEST(running_sums_are_the_sums)
     set_up(&b);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         add_images(&b, IMGPAR_U8, sizes[s][0], sizes[s][1], sizes[s][2]);
-        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
-            imgpar_array *rows = make(&b, texts[k]), *ref = make(&b, texts[k]);
-            ck_assert_int_eq(imgpar_array_eval(rows, NULL), IMGPAR_OK);
-            set(&b, "schedule", "ref");
-            expect_same(rows, ref, texts[k]);
-            set(&b, "schedule", "auto");
-            imgpar_array_release(rows);
-            imgpar_array_release(ref);
-        }
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            check_as_reference(&b, texts[k]);
     }
+    tear_down(&b);
+}
+END_TEST
+
+START_TEST(what_channels_share_is_spread)
+{
+    static const char *const texts[] = {
+        "overlay($1, $2, circle($1, radius=9))", "overlay(boxblur($1), invert($2), gray($3))",
+        "overlay(cast($1, i16) - 100, cast($2, i16), threshold(gray($3), 90))",
+        "select(gray($1) > 100 && x > 5, $1, $2)", "absdiff($1, boxblur(gray($2), 5))", "$1 * x + y * 0.5",
+        "cast($1, f32) * (1 - x / 50) + gray($2) * c", "$1[1, 2] * (x div 7) + $2[0, -1] * cast(y, i32)",
+        "sum($1 * (gray($2) > 77))", "select(x > 20, 3, 8) * $1 + select(x > 20, 0, $2) + select(x > 20, $3, 0)",
+    };
+    static const int64_t sizes[][3] = { { 61, 47, 3 }, { 83, 700, 3 }, { 13, 5, 3 } };
+    bench b;
+    set_up(&b);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        add_images(&b, IMGPAR_U8, sizes[s][0], sizes[s][1], sizes[s][2]);
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            check_as_reference(&b, texts[k]);
+    }
+    if (b.is_cpu) {
+        char *text;
+        imgpar_array *a = make(&b, texts[0]);
+        ck_assert_int_eq(imgpar_explain(&a, 1, "cl", &text), IMGPAR_OK);
+        ck_assert_msg(strstr(text, "the same for each channel"), "nothing is spread:\n%s", text);
+        imgpar_free(text);
+        imgpar_array_release(a);
+    }
+    tear_down(&b);
+}
+END_TEST
+
+START_TEST(a_mask_of_two_values_is_a_choice)
+{
+    bench b;
+    set_up(&b);
+    imgpar_array *mask = make(&b, "overlay($1, $2, circle($1, radius=9))");
+    char *text;
+    ck_assert_int_eq(imgpar_explain(&mask, 1, "cl", &text), IMGPAR_OK);
+    ck_assert_msg(!strstr(text, "/ 255"), "weights of 0 and 255 are multiplied with:\n%s", text);
+    imgpar_free(text);
+    imgpar_array_release(mask);
+    tear_down(&b);
+}
+END_TEST
+
+/* Each link doubles the paths through the expression, not the expression. */
+START_TEST(shared_parts_are_looked_at_once)
+{
+    static char text[4096] = "v0 = cast($1, i32)\n";
+    bench b;
+    set_up(&b);
+    size_t at = strlen(text);
+    for (int k = 1; k <= 60; k++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "v%d = (v%d ^ (v%d div 3)) + %d\n", k, k - 1, k - 1, k);
+    snprintf(text + at, sizeof text - at, "select(gray($2) > 9, boxblur(cast(v60, u8), 9), $3)");
+    check_as_reference(&b, text);
     tear_down(&b);
 }
 END_TEST
@@ -455,6 +553,7 @@ int main(void)
     tcase_add_test(c, three_boxes_a_blend_and_a_circle_overlay_are_one_kernel);
     tcase_add_test(c, a_map_into_a_map_is_one_kernel);
     tcase_add_test(c, a_map_into_a_stencil_is_one_kernel);
+    tcase_add_test(c, a_map_into_a_stencil_of_a_line_is_one_kernel);
     tcase_add_test(c, a_stencil_into_a_map_is_one_kernel);
     tcase_add_test(c, a_stencil_into_a_stencil_is_one_kernel);
     tcase_add_test(c, neighbour_reads_are_one_kernel);
@@ -468,6 +567,9 @@ int main(void)
     tcase_add_test(c, several_results_share_their_work);
     tcase_add_test(c, results_of_one_source_are_made_in_one_pass);
     tcase_add_test(c, running_sums_are_the_sums);
+    tcase_add_test(c, what_channels_share_is_spread);
+    tcase_add_test(c, a_mask_of_two_values_is_a_choice);
+    tcase_add_test(c, shared_parts_are_looked_at_once);
     tcase_add_test(c, a_kept_value_is_read_and_not_computed_again);
     tcase_add_test(c, a_parameter_may_be_computed_on_the_device);
     tcase_add_test(c, values_and_sizes_need_no_new_program);

@@ -50,6 +50,34 @@ static real cross_mean(const nd *in, const int64_t *i) { return cross_of(in, i, 
 static real cross_min(const nd *in, const int64_t *i) { return cross_of(in, i, true, 2); }
 static real cross_max(const nd *in, const int64_t *i) { return cross_of(in, i, false, 3); }
 
+/* Volumes of 5 x 7 x 9: what stands next to an element along each axis, or itself where that is outside. */
+static real six_around(const nd *in, const int64_t *i)
+{
+    static const int64_t size[3] = { 5, 7, 9 };
+    real sum = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        if (i[axis] == 0 || i[axis] == size[axis] - 1) return nd_at(in, i[0], i[1], i[2], 0);
+        int64_t a[3] = { i[0], i[1], i[2] }, b[3] = { i[0], i[1], i[2] };
+        a[axis]--;
+        b[axis]++;
+        sum += nd_at(in, a[0], a[1], a[2], 0) + nd_at(in, b[0], b[1], b[2], 0);
+    }
+    return sum;
+}
+/* The largest within 1, 2 and 1 of it; behind the edges stands what is on them. */
+static real largest_around(const nd *in, const int64_t *i)
+{
+    real best = nd_at(in, i[0], i[1], i[2], 0);
+    for (int64_t z = i[0] - 1; z <= i[0] + 1; z++)
+        for (int64_t y = i[1] - 2; y <= i[1] + 2; y++)
+            for (int64_t x = i[2] - 1; x <= i[2] + 1; x++) {
+                if (z < 0 || z > 4 || y < 0 || y > 6 || x < 0 || x > 8) continue;
+                real v = nd_at(in, z, y, x, 0);
+                best = v > best ? v : best;
+            }
+    return best;
+}
+
 static real mixed(const nd *in, const int64_t *i)
 {
     static const real m[2][3] = { { 0.5L, -0.25L, 1 }, { 0.1L, 2, 0.3L } };
@@ -81,6 +109,8 @@ static real one_over(const nd *in, const int64_t *i) { return (void)i, 1 / (in->
 
 static imgpar_dtype f32(imgpar_dtype d) { return d == IMGPAR_F64 ? d : IMGPAR_F32; }
 static imgpar_dtype i32(imgpar_dtype d) { return (void)d, IMGPAR_I32; }
+static imgpar_dtype always_f32(imgpar_dtype d) { return (void)d, IMGPAR_F32; }
+#define SIX "stencil(v[-1,0,0] + v[1,0,0] + v[0,-1,0] + v[0,1,0] + v[0,0,-1] + v[0,0,1], outside=keep)"
 #define CROSS "[-1 0; 1 0; 0 -2; 2 1]"
 #define REGULAR(n) "m = cast($1, f32) / 10 + broadcast(eye(" #n ") * 2, "
 
@@ -94,6 +124,9 @@ static const nd_case of_small[] = {
     { "neighbours", "neighbours($1, " CROSS ", outside=keep)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, cross_mean, 0x1p-20L, NULL },
     { "neighbours", "neighbours($1, " CROSS ", fold=min, outside=keep)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, cross_min, 0, NULL },
     { "neighbours", "neighbors($1, " CROSS ", fold=max)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, cross_max, 0, NULL },
+    { "neighbours", "neighbours(cast($1, f32), [-1 0 0; 1 0 0; 0 -1 0; 0 1 0; 0 0 -1; 0 0 1], fold=sum, outside=keep)", { 3 }, { { 5, 7, 9 } }, 3, { 5, 7, 9 }, six_around, 0x1p-20L, always_f32 },
+    { "neighbours", "v = cast($1, f32)\n" SIX, { 3 }, { { 5, 7, 9 } }, 3, { 5, 7, 9 }, six_around, 0x1p-20L, always_f32 },
+    { "neighbours", "window(cast($1, f32), [1 2 1], (p, q) -> max(p, q))", { 3 }, { { 5, 7, 9 } }, 3, { 5, 7, 9 }, largest_around, 0, always_f32 },
     { "recomb", "recomb($1, [0.5 -0.25 1; 0.1 2 0.3])", { 3 }, { { 5, 6, 3 } }, 3, { 5, 6, 2 }, mixed, 0x1p-15L, NULL },
     { "matprod", "matprod($1, $2)", { 4, 4 }, { { 2, 5, 4, 3 }, { 2, 5, 3, 2 } }, 4, { 2, 5, 4, 2 }, product, 0x1p-20L, f32 },
     { "matprod", "matprod($1, $2)", { 3, 2 }, { { 5, 3, 4 }, { 4, 2 } }, 3, { 5, 3, 2 }, product_by_one, 0x1p-20L, f32 },

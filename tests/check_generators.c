@@ -102,7 +102,25 @@ static imgpar_dtype f16(imgpar_dtype d) { return (void)d, IMGPAR_F16; }
 static imgpar_dtype f32(imgpar_dtype d) { return (void)d, IMGPAR_F32; }
 static imgpar_dtype f64(imgpar_dtype d) { return (void)d, IMGPAR_F64; }
 
+static const real list[4] = { 3, -1, 4, 1.5L };
+static real listed(const nd *in, const int64_t *i) { return (void)in, list[i[0]]; }
+static real listed_2(const nd *in, const int64_t *i) { return (void)in, list[i[0] * 2 + i[1]]; }
+static real listed_u8(const nd *in, const int64_t *i)
+{
+    static const real want[2][2] = { { 255, 0 }, { 2, 4 } };
+    return (void)in, want[i[0]][i[1]];
+}
+static real listed_i64(const nd *in, const int64_t *i)
+{
+    static const real want[3] = { 4294967295.0L, 9007199254740991.0L, -3 };
+    return (void)in, want[i[0]];
+}
+
 static const nd_case cases[] = {
+    { "numbers", "numbers([3 -1 4 1.5], dtype=f16)", { 0 }, { { 0 } }, 1, { 4 }, listed, 0, f16 },
+    { "numbers", "numbers([3 -1; 4 1.5], dtype=f64)", { 0 }, { { 0 } }, 2, { 2, 2 }, listed_2, 0, f64 },
+    { "numbers", "numbers([300 -1; 2.5 3.5], dtype=u8)", { 0 }, { { 0 } }, 2, { 2, 2 }, listed_u8, 0, u8 },
+    { "numbers", "numbers([4294967295 9007199254740991 -3], dtype=i64)", { 0 }, { { 0 } }, 1, { 3 }, listed_i64, 0, i64 },
     { "full", "full([2 3 4], 7.5, dtype=f16)", { 0 }, { { 0 } }, 3, { 2, 3, 4 }, seven, 0, f16 },
     { "zeros", "zeros([2 0 3])", { 0 }, { { 0 } }, 3, { 2, 0, 3 }, zero, 0, f32 },
     { "zeros", "zeros(5, dtype=i64)", { 0 }, { { 0 } }, 1, { 5 }, zero, 0, i64 },

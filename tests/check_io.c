@@ -300,6 +300,29 @@ static const struct {
     { 1, "{'shape':(1,),'fortran_order':False,'descr':'<i4'}", "\376\377\377\377", 4, IMGPAR_I32, 1, { -2 } },
 };
 
+/* 1 + 2i, 3 + 4i, 5 + 6i, 7 + 8i in memory, whatever the order in the file. */
+START_TEST(npy_holds_complex_numbers)
+{
+    static const struct { const char *header; float floats[8]; bool is_big; } files[] = {
+        { NPY("'<c8'", "False", "(2, 2)"), { 1, 2, 3, 4, 5, 6, 7, 8 }, false },
+        { NPY("'<c8'", "True", "(2, 2)"), { 1, 2, 5, 6, 3, 4, 7, 8 }, false },
+        { NPY("'>c8'", "False", "(2, 2)"), { 1, 2, 3, 4, 5, 6, 7, 8 }, true },
+        { NPY("'>c8'", "True", "(2, 2)"), { 1, 2, 5, 6, 3, 4, 7, 8 }, true },
+    };
+    static const float want[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    unsigned char data[sizeof want];
+    for (int k = 0; k < 32; k++)
+        data[k] = ((const unsigned char *)files[_i].floats)[files[_i].is_big ? k / 4 * 4 + 3 - k % 4 : k];
+    blob b = npy_of(1, files[_i].header, (const char *)data, sizeof data);
+    ip_image image = decode(b);
+    ck_assert_int_eq(image.header.dtype, IMGPAR_COMPLEX64);
+    ck_assert_int_eq(image.header.rank, 2);
+    ck_assert_mem_eq(image.pixels, want, sizeof want);
+    ip_image_release(&image);
+    blob_free(&b);
+}
+END_TEST
+
 START_TEST(npy_versions_orders_and_types)
 {
     blob b = npy_of(npy_good[_i].version, npy_good[_i].header, npy_good[_i].data, npy_good[_i].n);
@@ -316,7 +339,7 @@ END_TEST
 
 static const struct { imgpar_status status; const char *header, *message; } npy_bad[] = {
     { IMGPAR_E_UNSUPPORTED, NPY("'|O'", "False", "(1,)"), "x: NPY: elements of type |O are not supported" },
-    { IMGPAR_E_UNSUPPORTED, NPY("'<c8'", "False", "(1,)"), "x: NPY: elements of type <c8 are not supported" },
+    { IMGPAR_E_UNSUPPORTED, NPY("'<c16'", "False", "(1,)"), "x: NPY: elements of type <c16 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("'<U5'", "False", "(1,)"), "x: NPY: elements of type <U5 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("'|u2'", "False", "(1,)"), "x: NPY: elements of type |u2 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("[('a', '<i4'), ('b', '<f8')]", "False", "(1,)"),
@@ -610,6 +633,7 @@ int main(void)
     tcase_add_loop_test(c, settings_are_checked, 0, N(settings));
     tcase_add_test(c, formats_are_found_by_name_and_suffix);
     tcase_add_loop_test(c, npy_versions_orders_and_types, 0, N(npy_good));
+    tcase_add_loop_test(c, npy_holds_complex_numbers, 0, 4);
     tcase_add_loop_test(c, npy_headers_are_checked, 0, N(npy_bad));
     tcase_add_loop_test(c, pnm_kinds_comments_and_maxima, 0, N(pnm_good));
     tcase_add_loop_test(c, pnm_texts_are_checked, 0, N(pnm_bad));

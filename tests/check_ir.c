@@ -100,6 +100,32 @@ START_TEST(digits_are_told_apart_without_dividing)
 }
 END_TEST
 
+START_TEST(digits_are_put_together_again)
+{
+    ip_expr *c = ip_x_coord(ir, 3, 6), *two = i32(2), *three = i32(3);
+    ip_expr *high = bin(IP_X_MUL, bin(IP_X_IDIV, c, two), two), *low = bin(IP_X_MOD, c, two);
+    ck_assert_ptr_eq(bin(IP_X_ADD, high, low), c);
+    ck_assert_ptr_eq(bin(IP_X_ADD, low, high), c);
+    ck_assert_int_eq(bin(IP_X_ADD, high, bin(IP_X_MOD, c, three))->op, IP_X_ADD);
+}
+END_TEST
+
+static ip_expr *put_coords(ip_ir *in, ip_expr *x, void *user)
+{
+    ip_expr *const *at = user;
+    (void)in;
+    return x->op == IP_X_COORD ? at[x->axis] : x;
+}
+
+START_TEST(what_was_put_in_is_not_replaced_again)
+{
+    ip_expr *c = ip_x_coord(ir, 3, 6), *y = ip_x_coord(ir, 1, 100), *x = ip_x_coord(ir, 2, 100), *two = i32(2);
+    ip_expr *at[4] = { i32(0), x, y, bin(IP_X_ADD, bin(IP_X_MUL, y, two), bin(IP_X_MOD, c, two)) };
+    ck_assert_ptr_eq(ip_x_map(ir, bin(IP_X_IDIV, c, two), put_coords, at), y); /* (2 y + c mod 2) div 2 */
+    ck_assert_ptr_eq(ip_x_map(ir, y, put_coords, at), x);
+}
+END_TEST
+
 START_TEST(float_rules_keep_nan_and_signed_zero)
 {
     ip_expr *x = any_f32();
@@ -230,6 +256,8 @@ int main(void)
     tcase_add_test(tc, logic_and_select_rules_hold);
     tcase_add_test(tc, conversion_rules_hold);
     tcase_add_test(tc, ranges_are_sound);
+    tcase_add_test(tc, digits_are_put_together_again);
+    tcase_add_test(tc, what_was_put_in_is_not_replaced_again);
     tcase_add_test(tc, indices_are_classified);
     tcase_add_test(tc, large_windows_stay_loops);
     tcase_add_test(tc, the_verifier_refuses_what_is_illegal);

@@ -213,7 +213,7 @@ static const struct { const char *op, *options, *message; } bad_calls[] = {
     { "convsep", "column=[1 2], row=[1]", "convsep: column has 2 elements; their number must be odd" },
     { "convsep", "column=[1 2 1; 1 2 1; 1 2 1], row=[1]",
       "convsep: column is a matrix of 3 rows and 3 columns; it must be a vector" },
-    { "cast", "dtype=u9", "cast: dtype=u9 is not one of u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64, bool" },
+    { "cast", "dtype=u9", "cast: dtype=u9 is not one of u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64, bool, complex64" },
     { "blend", NULL, "blend: b is missing" },
     { "blend", "b=3, ratio=2", "blend: ratio=2 is above 1" },
     { "circle", NULL, "circle: radius is missing" },
@@ -226,7 +226,7 @@ static const struct { const char *op, *options, *message; } bad_calls[] = {
     { "blur", "border=zero, cval=3", "blur: border=zero takes no cval; write border=constant" },
     { "convsep", "column=[1], row=[1], scale=0", "convsep: scale=0" },
     { "blurr", NULL, "unknown operation blurr (near: blur)" },
-    { "number", NULL, "unknown operation number" },
+    { "number", NULL, "unknown operation number (near: numbers)" },
 };
 
 START_TEST(bad_calls_say_what_is_wrong)

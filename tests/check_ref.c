@@ -425,7 +425,7 @@ START_TEST(integers_convert)
     if (!is_integer(from)) return;
     uint64_t a[N_PAIRS] = { 0 }, b[N_PAIRS] = { 0 };
     edge_pairs(from, a, b);
-    for (int to = 0; to < IMGPAR_N_DTYPES; to++) {
+    for (int to = 0; to < IP_N_REAL_DTYPES; to++) {
         imgpar_dtype dtype = (imgpar_dtype)to;
         if (dtype == IMGPAR_F16) continue;
         bench t;
@@ -1066,14 +1066,14 @@ int main(void)
     Suite *suite = suite_create("ref");
     TCase *c = tcase_create("ref");
     tcase_set_timeout(c, 120);
-    tcase_add_loop_test(c, integer_operations_wrap_in_their_dtype, 0, IMGPAR_N_DTYPES);
-    tcase_add_loop_test(c, integer_functions_of_one_argument, 0, IMGPAR_N_DTYPES);
+    tcase_add_loop_test(c, integer_operations_wrap_in_their_dtype, 0, IP_N_REAL_DTYPES);
+    tcase_add_loop_test(c, integer_functions_of_one_argument, 0, IP_N_REAL_DTYPES);
     tcase_add_loop_test(c, float_operations_round_in_their_dtype, 0, sizeof float_binaries / sizeof *float_binaries);
     tcase_add_loop_test(c, float_functions_of_one_argument, 0, sizeof functions / sizeof *functions);
     tcase_add_test(c, floats_compare_as_in_c);
     tcase_add_test(c, fma_rounds_once_and_select_chooses);
-    tcase_add_loop_test(c, integers_convert, 0, IMGPAR_N_DTYPES);
-    tcase_add_loop_test(c, floats_convert, 0, IMGPAR_N_DTYPES);
+    tcase_add_loop_test(c, integers_convert, 0, IP_N_REAL_DTYPES);
+    tcase_add_loop_test(c, floats_convert, 0, IP_N_REAL_DTYPES);
     tcase_add_test(c, f16_is_computed_in_f32_and_bool_stored_as_0_or_1);
     tcase_add_loop_test(c, borders_extend_without_limit, 0, 8);
     tcase_add_loop_test(c, shifted_loads_agree_with_loops, 0, 8);
@@ -1081,7 +1081,7 @@ int main(void)
     tcase_add_test(c, a_load_outside_without_a_rule_is_a_defect);
     tcase_add_test(c, windows_fold_row_after_row);
     tcase_add_loop_test(c, windows_nest, 0, 2);
-    tcase_add_loop_test(c, integers_reduce, 0, IMGPAR_N_DTYPES);
+    tcase_add_loop_test(c, integers_reduce, 0, IP_N_REAL_DTYPES);
     tcase_add_test(c, floats_reduce_in_double_and_skip_nan);
     tcase_add_test(c, a_custom_reduction_combines_in_order);
     tcase_add_test(c, a_histogram_counts_each_channel);

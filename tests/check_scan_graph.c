@@ -5,6 +5,7 @@
 #include "oracle.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,6 +237,39 @@ START_TEST(a_graphs_text_can_be_read_again)
 }
 END_TEST
 
+/* Quasar's loop: im[m, n, p] = 0.3 im[m-1, n-1, p] + 0.4 im[m-2, n-2, p] + 0.3 im[m, n, p]. */
+START_TEST(a_wavefront_is_the_loop_over_its_diagonals)
+{
+    enum { M = 37, N = 23, P = 3 };
+    static float x[M][N][P], got[M][N][P];
+    static double y[M][N][P];
+    for (int m = 0; m < M; m++)
+        for (int n = 0; n < N; n++)
+            for (int p = 0; p < P; p++) {
+                x[m][n][p] = (float)((m * 31 + n * 17 + p * 7) % 101);
+                y[m][n][p] = 0.3 * (double)x[m][n][p];
+                if (m >= 1 && n >= 1) y[m][n][p] += 0.3 * y[m - 1][n - 1][p];
+                if (m >= 2 && n >= 2) y[m][n][p] += 0.4 * y[m - 2][n - 2][p];
+            }
+    imgpar_context *own;
+    ck_assert_int_eq(imgpar_context_new(NULL, &own), IMGPAR_OK);
+    imgpar_array *a = imgpar_array_from_data(own, IMGPAR_F32, 3, (int64_t[]){ M, N, P }, x);
+    for (int k = 0; k < 2; k++) {
+        imgpar_array *w = imgpar_wavefront(a, (double[]){ 0.3 }, 1, (double[]){ -0.3, -0.4 }, 2);
+        ck_assert_int_eq(imgpar_context_set(own, "schedule", k ? "ref" : "auto"), IMGPAR_OK);
+        ck_assert_msg(imgpar_array_read(w, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(w));
+        imgpar_array_release(w);
+        for (int m = 0; m < M; m++)
+            for (int n = 0; n < N; n++)
+                for (int p = 0; p < P; p++)
+                    ck_assert_msg(fabs((double)got[m][n][p] - y[m][n][p]) < 1e-4, "at %d %d %d: %g, not %g", m, n, p, (double)got[m][n][p],
+                                  y[m][n][p]);
+    }
+    imgpar_array_release(a);
+    imgpar_context_release(own);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("scan graphs");
@@ -247,6 +281,7 @@ int main(void)
     tcase_add_test(c, maps_fuse_into_recurrences);
     tcase_add_test(c, mistakes_are_told);
     tcase_add_test(c, a_graphs_text_can_be_read_again);
+    tcase_add_test(c, a_wavefront_is_the_loop_over_its_diagonals);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -3,6 +3,7 @@
 #include "shaped.h"
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "run/context.h"
 
 #include <check.h>
@@ -283,7 +284,7 @@ int main(void)
     tcase_set_timeout(c, 300);
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_loop_test(c, every_axis_of_every_shape_is_sorted, 0, sizeof shapes / sizeof *shapes);
-    tcase_add_loop_test(c, every_dtype_is_sorted_either_way, 0, IMGPAR_N_DTYPES);
+    tcase_add_loop_test(c, every_dtype_is_sorted_either_way, 0, IP_N_REAL_DTYPES);
     tcase_add_test(c, zeros_of_either_sign_have_their_order);
     tcase_add_test(c, a_long_sort_is_a_permutation_in_order);
     tcase_add_test(c, sorting_is_a_kernel_and_what_surrounds_it_fuses);

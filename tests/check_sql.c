@@ -17,13 +17,15 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT img_blur(" GRAY ", 'sigma=-1')", "img_blur(): sigma must be 0..1000, got -1" },
     { "SELECT blur(lazy(" GRAY "), -1)", "blur(): sigma must be 0..1000, got -1" },
     { "SELECT blur(" GRAY ", 'fast')", "blur(): sigma='fast' is not a number" },
+    { "SELECT blur(" GRAY ", 'sigmo=2')", "blur(): there is no option sigmo; there are sigma, border, truncate, cval" },
+    { "SELECT img_median(" GRAY ", '3x')", "img_median(): size='3x' is not an integer" },
     { "SELECT blur(" GRAY ", x'01')", "blur(): sigma must be a number, got a blob" },
     { "SELECT blur(" GRAY ", 'sigma=1', 'wrap')",
       "blur(): argument 3: an option by position cannot follow one with a name" },
     { "SELECT blur()", "blur(): takes 1 image (a), got 0 arguments" },
     { "SELECT blend(" GRAY ")", "blend(): takes 2 images (a, b), got 1 argument" },
     { "SELECT img_invert(" GRAY ", 1)", "img_invert(): got 1 option, takes none" },
-    { "SELECT blur('a.png')", "blur(): argument 1 is a text, not an image" },
+    { "SELECT blur('a.png')", "blur(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
     { "SELECT blur(7)", "blur(): argument 1 is a number, not an image" },
     { "SELECT img_add(1, 2)", "img_add(): argument 1 is a number, not an image" },
     { "SELECT blend(" GRAY ", x'')", "blend(): argument 2 is an empty blob, not an image" },
@@ -38,17 +40,17 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT png(" GRAY ", 'foo=7')", "png(): unknown setting foo; there are bits, level, range" },
     { "SELECT save(" GRAY ", '/nonexistent/x.png')", "save(): /nonexistent/x.png: No such file or directory" },
     { "SELECT img_setting('schedule', 'best')", "img_setting(): schedule=best is not a value of this setting" },
-    { "SELECT lazy('a.png')", "lazy(): argument 1 is a text, not an image" },
+    { "SELECT lazy('a.png')", "lazy(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
     { "SELECT png(" GRAY ", 3)", "png(): argument 2 is not a text of settings" },
-    { "SELECT img_width('a')", "img_width(): argument 1 is a text, not an image" },
+    { "SELECT img_width('a')", "img_width(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
     { "SELECT img_width(substr(lazy(" GRAY "), 1, 100))",
       "img_width(): argument 1: the deferred image is damaged (record 1: cut off)" },
     { "SELECT png(substr(lazy(" GRAY "), 1, 50))",
       "png(): argument 1: a damaged deferred image, or one of another version" },
     { "SELECT apply()", "apply(): takes a text and up to 9 images, got 0 arguments" },
     { "SELECT apply(" GRAY ")", "apply(): argument 1 is not a text in the pipeline language" },
-    { "SELECT apply('$1', 'a.png')", "apply(): argument 1 is a text, not an image" },
-    { "SELECT * FROM histogram", "histogram(): takes at least 1 argument" },
+    { "SELECT apply('$1', 'a.png')", "apply(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
+    { "SELECT * FROM histogram", "histogram(): argument 1 is missing; takes (source, bins, only_channel), at least 1" },
     { "SELECT * FROM histogram(" GRAY ", 4, 1)", "histogram(): channel=1: the image has 1" },
     { "SELECT * FROM histogram(" GRAY ", 'x')", "histogram(): bins is not a whole number" },
     { "SELECT * FROM histogram(" GRAY ", 0)", "histogram(): bins must be 1..65536, got 0" },
@@ -419,6 +421,7 @@ START_TEST(every_allocation_may_fail)
         "SELECT img_std(i) + img_psnr(i, i, 9) + img_ssim(i, i) + phash(i) + length(img_pixel(i, 0, 0)) FROM (SELECT lazy(" RGB ") AS i)",
         "SELECT length(img_try(i)) + length(img_error(lazy(x'01'))) + length(png(i)) FROM (SELECT img_invert(lazy(" RGB ")) AS i)",
         "SELECT sum(length(img)) + max(n) FROM developed WHERE n > 0 AND img <> x'00' ORDER BY n LIMIT 5",
+        "SELECT sum(length(j)) FROM developed WHERE n < 2 OR n = '3' OR n > 2",
         "SELECT count(*), sum(length(example)) FROM img_reference",
     };
     sqlite3_shutdown();
@@ -430,7 +433,7 @@ START_TEST(every_allocation_may_fail)
     ck_assert_int_eq(sqlite3_initialize(), SQLITE_OK);
     sqlite3 *db = open_db();
     sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
-    run(db, "CREATE VIRTUAL TABLE temp.developed USING imgpar(SELECT value AS n, img_invert(boxblur(" GRAY ", 3)) AS img FROM json_each('[1, 2, 3]'))");
+    run(db, "CREATE VIRTUAL TABLE temp.developed USING imgpar(SELECT value AS n, img_invert(boxblur(" GRAY ", 3)) AS img, jpeg(img_invert(" GRAY "), 40 + value) AS j FROM json_each('[1, 2, 3]'))");
     int rc;
     free(ask_with(db, statements[_i], NULL, 0, &rc));
     ck_assert_msg(rc == SQLITE_OK, "%s: %s", statements[_i], sqlite3_errmsg(db));
@@ -470,7 +473,7 @@ int main(void)
     tcase_add_test(tc, a_progress_handler_stops_an_evaluation);
     tcase_add_test(tc, sqlite3_interrupt_stops_an_evaluation);
     tcase_add_test(tc, two_connections_work_in_two_threads);
-    tcase_add_loop_test(tc, every_allocation_may_fail, 0, 13);
+    tcase_add_loop_test(tc, every_allocation_may_fail, 0, 14);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

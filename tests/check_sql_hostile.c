@@ -6,6 +6,7 @@
 #include "sql_help.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 /* ---- schemas -------------------------------------------------------------------------------------- */
@@ -220,30 +221,83 @@ END_TEST
 
 static int stop(void *counter) { return ++*(int *)counter > 2; }
 
-START_TEST(a_progress_handler_stops_a_table)
+static void *interrupt_soon(void *db)
 {
-    static const char *const statements[] = {
-        "SELECT count(length(img)) FROM slow", "SELECT length(img_stack_mean(img_median(img_median(lazy(img), 5), 5))) FROM t",
-        "SELECT count(*) FROM t, pixels(img_median(img_median(lazy(img), 5), 5))",
-    };
+    usleep(200000);
+    sqlite3_interrupt(db);
+    return NULL;
+}
+
+/* A long statement over an imgpar table, wherever its time goes. */
+static const char *const long_statements[] = {
+    "SELECT count(length(img)) FROM slow", /* images that are read */
+    "SELECT count(CASE n WHEN 1 THEN img END) FROM uneven", /* images that are made ahead, and then passed by */
+    "SELECT n FROM slow ORDER BY img", "SELECT n FROM slow WHERE img = x'00'",
+    "SELECT count(length(img)) FROM outer_one", /* a table on a table */
+    "SELECT level FROM measured", "SELECT length(img) FROM sunk", /* functions that compute inside */
+    "SELECT n FROM counting", "SELECT count(*) FROM counting a, counting b", /* the SELECT itself */
+    "SELECT length(img_stack_mean(img_median(img_median(lazy(img), 5), 5))) FROM t", /* and without such a table */
+    "SELECT count(*) FROM t, pixels(img_median(img_median(lazy(img), 5), 5))",
+};
+
+static sqlite3 *open_slow_db(void)
+{
     sqlite3 *db = open_db();
-    int n, rc;
-    unsigned char *image = big_image(2000, &n);
     sqlite3_stmt *stmt;
+    int n;
+    unsigned char *image = big_image(2000, &n);
     run(db, "SELECT img_setting('device', 'ref'); CREATE TABLE t(img)");
     sqlite3_prepare_v2(db, "INSERT INTO t VALUES (?)", -1, &stmt, NULL);
     sqlite3_bind_blob(stmt, 1, image, n, SQLITE_STATIC);
     sqlite3_step(stmt);
     sqlite3_finalize(stmt);
-    run(db, "CREATE VIRTUAL TABLE temp.slow USING imgpar(SELECT img_median(img_median(img_median(img, 5), 5), 5) AS img FROM t, (SELECT 1 UNION ALL SELECT 2))");
-    int count = 0;
-    sqlite3_progress_handler(db, 1000, stop, &count);
-    free(ask_with(db, statements[_i], NULL, 0, &rc));
-    ck_assert_int_eq(rc, SQLITE_INTERRUPT);
-    sqlite3_progress_handler(db, 0, NULL, NULL);
-    expect(db, "SELECT hex(raw(img_invert(" RGB ")))", "ADB8BD8D989D");
     free(image);
+    run(db, "CREATE VIRTUAL TABLE temp.slow USING imgpar(SELECT value AS n, img_median(img_median(img_median(img, 5), 5), 5) AS img FROM t, json_each('[1,2,3,4]'));"
+            "CREATE VIRTUAL TABLE temp.uneven USING imgpar(SELECT value AS n, img_median(img_median(img_median(iif(value = 1, " GRAY ", img), 5), 5), 5) AS img FROM t, json_each('[1,2,3,4]'));"
+            "CREATE VIRTUAL TABLE temp.outer_one USING imgpar(SELECT n, img_invert(img) AS img FROM slow);"
+            "CREATE VIRTUAL TABLE temp.measured USING imgpar(SELECT img_mean(img_median(img_median(img_median(img, 5), 5), 5)) AS level FROM t);"
+            "CREATE VIRTUAL TABLE temp.sunk USING imgpar(SELECT jpeg(img_median(img_median(img_median(img, 5), 5), 5), 50) AS img FROM t);"
+            "CREATE VIRTUAL TABLE temp.counting USING imgpar(WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000000000) SELECT i AS n FROM c WHERE i < 0);"
+            "CREATE VIRTUAL TABLE temp.quick USING imgpar(SELECT value AS n, img_invert(" RGB ") AS img FROM json_each('[1,2,3,4]'))");
+    return db;
+}
+
+/* By a progress handler or from another thread: the statement ends, and everything works as before it. */
+static void check_that_it_stops(int which, bool from_a_thread)
+{
+    sqlite3 *db = open_slow_db();
+    sqlite3_stmt *stmt;
+    pthread_t thread;
+    int count = 0;
+    ck_assert_msg(sqlite3_prepare_v2(db, long_statements[which], -1, &stmt, NULL) == SQLITE_OK, "%s", sqlite3_errmsg(db));
+    if (from_a_thread)
+        pthread_create(&thread, NULL, interrupt_soon, db);
+    else
+        sqlite3_progress_handler(db, 1000, stop, &count);
+    int rc = sqlite3_step(stmt);
+    ck_assert_msg(rc == SQLITE_INTERRUPT && !strcmp(sqlite3_errmsg(db), "interrupted"), "%s: %d %s", long_statements[which], rc, sqlite3_errmsg(db));
+    sqlite3_reset(stmt);
+    if (from_a_thread)
+        pthread_join(thread, NULL);
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    expect(db, "SELECT sum(img_format(img) = 'png') || hex(raw(img)) FROM quick", "4ADB8BD8D989D");
+    expect(db, "SELECT img_format(img_invert(" RGB "))", "png"); /* nothing is deferred outside */
+    count = 2;
+    sqlite3_progress_handler(db, 1000, stop, &count); /* the same statement again, from its beginning */
+    ck_assert_int_eq(sqlite3_step(stmt), SQLITE_INTERRUPT);
+    sqlite3_finalize(stmt);
     ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+}
+
+START_TEST(a_progress_handler_stops_a_table)
+{
+    check_that_it_stops(_i, false);
+}
+END_TEST
+
+START_TEST(an_interrupt_stops_a_table)
+{
+    check_that_it_stops(_i, true);
 }
 END_TEST
 
@@ -290,7 +344,8 @@ int main(void)
     tcase_add_test(tc, a_recipe_has_a_greatest_number_of_sources);
     tcase_add_test(tc, a_hard_heap_limit_is_an_error_and_passes);
     tcase_add_test(tc, tables_keep_to_the_length_limit);
-    tcase_add_loop_test(tc, a_progress_handler_stops_a_table, 0, 3);
+    tcase_add_loop_test(tc, a_progress_handler_stops_a_table, 0, N(long_statements));
+    tcase_add_loop_test(tc, an_interrupt_stops_a_table, 0, N(long_statements));
     tcase_add_test(tc, the_log_hints_at_lazy_once);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

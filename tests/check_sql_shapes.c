@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The same SQL with plain images, with deferred ones, with a table of imgpar(SELECT ...) as its source and, where it is
- * a SELECT, inside imgpar(SELECT ...): the pixels are equal.
+ * a SELECT, inside imgpar(SELECT ...), without png() there and with it: the pixels are equal.
  *
  * A shape is SQL with three words to be filled in: IMG, an image made of t's column img; SRC, where rows come from; and
  * for a script what is asked at its end. The last SELECT has the columns key and img.
  */
 #include "sql_help.h"
+
+#include <stdbool.h>
 
 typedef struct shape {
     const char *name;
@@ -122,17 +124,18 @@ static const shape shapes[] = {
       "SELECT id AS key, img FROM o" },
 };
 
-/* ---- the four forms --------------------------------------------------------------------------------- */
+/* ---- the forms --------------------------------------------------------------------------------- */
 
 #define PLAIN "img_invert(boxblur(img, 3))"
 #define LAZY "img_invert(boxblur(lazy(img), 3))"
 
-typedef enum form { FORM_PLAIN, FORM_LAZY, FORM_SOURCE, FORM_INSIDE, N_FORMS } form;
+typedef enum form { FORM_PLAIN, FORM_LAZY, FORM_SOURCE, FORM_INSIDE, FORM_SUNK, N_FORMS } form;
 static const struct { const char *name, *image, *source; } forms[N_FORMS] = {
     [FORM_PLAIN] = { "plain", PLAIN, "t" },
     [FORM_LAZY] = { "lazy", LAZY, "t" },
     [FORM_SOURCE] = { "imgpar(SELECT ...) as the source", "img", "developed" },
     [FORM_INSIDE] = { "inside imgpar(SELECT ...)", PLAIN, "t" },
+    [FORM_SUNK] = { "inside imgpar(SELECT ...), finished there", "png(" PLAIN ", 'level=1')", "t" },
 };
 
 /* sql with IMG and SRC filled in; for free(). */
@@ -172,19 +175,20 @@ static char *rows_of(const shape *s, form f, int *n_rows)
     run(db, setup_sql);
     if (script)
         run(db, script);
-    if (f == FORM_INSIDE) {
+    bool inside = f == FORM_INSIDE || f == FORM_SUNK;
+    if (inside) {
         char *create = sqlite3_mprintf("CREATE VIRTUAL TABLE temp.inside USING imgpar(%s)", select);
         ck_assert_msg(sqlite3_exec(db, create, NULL, NULL, &message) == SQLITE_OK, "%s\n%s", create, message);
         sqlite3_free(create);
     }
-    char *sql = f == FORM_INSIDE ? sqlite3_mprintf("SELECT key, hex(raw(img)), img_format(img) FROM inside")
+    char *sql = inside ? sqlite3_mprintf("SELECT key, hex(raw(img)), img_format(img) FROM inside")
                                  : sqlite3_mprintf("SELECT key, hex(raw(img)), img_format(img) FROM (%s)", select);
     ck_assert_msg(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK, "%s: %s\n%s", forms[f].name, sql, sqlite3_errmsg(db));
     *n_rows = 0;
     int rc;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && *n_rows < 64) {
         const char *pixels = (const char *)sqlite3_column_text(stmt, 1), *format = (const char *)sqlite3_column_text(stmt, 2);
-        ck_assert_msg(f != FORM_INSIDE || !format || strcmp(format, "deferred"), "%s: not finished", s->name);
+        ck_assert_msg(!inside || !format || strcmp(format, "deferred"), "%s: not finished", s->name);
         char *line = sqlite3_mprintf("%lld %s\n", sqlite3_column_int64(stmt, 0), pixels ? pixels : "NULL");
         lines[(*n_rows)++] = line;
     }
@@ -209,7 +213,7 @@ START_TEST(a_shape_gives_the_same_pixels_in_all_forms)
     char *plain = rows_of(s, FORM_PLAIN, &n);
     ck_assert_msg(n == s->n_rows, "%s: %d rows, not %d:\n%s", s->name, n, s->n_rows, plain);
     for (int f = FORM_LAZY; f < N_FORMS; f++) {
-        if (f == FORM_INSIDE && s->script)
+        if ((f == FORM_INSIDE || f == FORM_SUNK) && s->script)
             continue;
         char *rows = rows_of(s, (form)f, &n);
         ck_assert_msg(!strcmp(plain, rows), "%s, %s:\n%s\nplain:\n%s", s->name, forms[f].name, rows, plain);

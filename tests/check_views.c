@@ -5,6 +5,8 @@
  */
 #include "nd.h"
 
+#include "base/dtype.h"
+
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +69,13 @@ static real at_padded_7(const nd *in, const int64_t *i)
     bool inside = i[0] >= 1 && i[1] >= 2 && i[1] < 10;
     return inside ? nd_at(in, i[0] - 1, i[1] - 2, 0, 0) : 1;
 }
+static real at_skewed(const nd *in, const int64_t *i) { return i[1] >= i[0] && i[1] - i[0] < 8 ? nd_at(in, i[0], i[1] - i[0], 0, 0) : 0; }
+static real at_skewed_left(const nd *in, const int64_t *i)
+{
+    int64_t from = i[1] - 2 * (3 - i[0]);
+    return from >= 0 && from < 6 ? nd_at(in, i[0], from, i[2], 0) : 0;
+}
+static real at_itself(const nd *in, const int64_t *i) { return nd_at(in, i[0], i[1], i[2], 0); }
 static real at_stacked(const nd *in, const int64_t *i) { return nd_at(&in[i[0] >= 6], i[0] % 6, i[1], 0, 0); }
 static real at_joined(const nd *in, const int64_t *i)
 {
@@ -129,6 +138,9 @@ static const nd_case cases[] = {
     { "pad", "pad($1, [2 3 1], border=reflect101)", { 3 }, { { 4, 6, 3 } }, 3, { 8, 12, 5 }, at_reflected101, 0, NULL },
     { "pad", "pad($1, [1 1 1 2], border=wrap)", { 4 }, { { 2, 3, 4, 5 } }, 4, { 4, 5, 6, 9 }, at_wrapped, 0, NULL },
     { "pad", "pad($1, 5, border=replicate)", { 1 }, { { 24 } }, 1, { 34 }, at_edge, 0, NULL },
+    { "skew", "skew($1)", { 2 }, { { 6, 8 } }, 2, { 6, 13 }, at_skewed, 0, NULL },
+    { "skew", "skew($1, -2)", { 3 }, { { 4, 6, 3 } }, 3, { 4, 12, 3 }, at_skewed_left, 0, NULL },
+    { "skew", "slice(skew(skew($1, -2), 2), 6, 12, axis=1)", { 3 }, { { 4, 6, 3 } }, 3, { 4, 6, 3 }, at_itself, 0, NULL },
     { "concatenate", "concatenate($1, $2)", { 2, 2 }, { { 6, 8 }, { 6, 8 } }, 2, { 12, 8 }, at_stacked, 0, NULL },
     { "concatenate", "concat($1, $2, axis=2)", { 3, 3 }, { { 4, 6, 9 }, { 4, 6, 2 } }, 3, { 4, 6, 11 }, at_joined, 0, NULL },
     { "concatenate", "concat($1, $2, axis=-1)", { 3, 3 }, { { 4, 6, 3 }, { 4, 6, 1 } }, 3, { 4, 6, 4 }, at_joined_channels, 0, NULL },
@@ -158,7 +170,7 @@ START_TEST(views_of_every_dtype_move_elements_as_numpy_does)
 {
     nd_bench b;
     nd_open(&b);
-    for (int d = 0; d < IMGPAR_N_DTYPES; d++)
+    for (int d = 0; d < IP_N_REAL_DTYPES; d++)
         nd_check(&b, cases, N_CASES, (imgpar_dtype)d, FILL_WILD, "ref");
     nd_close(&b);
 }
@@ -173,6 +185,49 @@ START_TEST(views_are_the_same_in_every_schedule)
     nd_open(&b);
     for (size_t k = 0; k < (b.is_full ? sizeof ways / sizeof *ways : 2) && b.has_device; k++)
         nd_check(&b, cases, N_CASES, ways[k].dtype, FILL_WILD, ways[k].schedule);
+    nd_close(&b);
+}
+END_TEST
+
+/* text with an expression in place of $1, inside a function. */
+static char *complex_text(const char *function, const char *first, const char *text)
+{
+    char *out = calloc(400, 1), *at = out;
+    ck_assert(out && strlen(text) < 300);
+    at += sprintf(at, "%s(", function);
+    for (; *text; text++) {
+        bool is_first = text[0] == '$' && text[1] == '1';
+        at += is_first ? sprintf(at, "%s", first) : sprintf(at, "%c", *text);
+        text += is_first;
+    }
+    sprintf(at, ")");
+    return out;
+}
+
+static imgpar_dtype becomes_f32(imgpar_dtype in) { return (void)in, IMGPAR_F32; }
+
+/* Each part of a view of complex numbers is the view of that part; a constant beyond the edges is real. */
+START_TEST(views_move_both_parts_of_complex_numbers)
+{
+    static const struct { const char *function, *first; } parts[] = {
+        { "real", "complex($1, $1 * 2 + 1)" }, { "imag", "complex($1 + 1, $1)" },
+    };
+    nd_bench b;
+    nd_open(&b);
+    for (int part = 0; part < 2; part++) {
+        nd_case complex[N_CASES];
+        int n = 0;
+        for (int k = 0; k < N_CASES; k++) {
+            if (part == 1 && (strstr(cases[k].text, "cval") || cases[k].rank[1])) continue; /* $2 is real */
+            complex[n] = cases[k];
+            complex[n].dtype = becomes_f32;
+            complex[n++].text = complex_text(parts[part].function, parts[part].first, cases[k].text);
+        }
+        nd_check(&b, complex, n, IMGPAR_F32, FILL_LEVELS, "ref");
+        if (b.has_device) nd_check(&b, complex, n, IMGPAR_F32, FILL_LEVELS, part ? "pixels" : "auto");
+        for (int k = 0; k < n; k++)
+            free((char *)complex[k].text);
+    }
     nd_close(&b);
 }
 END_TEST
@@ -207,6 +262,7 @@ START_TEST(a_view_fuses_with_what_reads_it_and_what_it_reads)
     static const struct { const char *text; int n_kernels; } claims[] = {
         { "boxblur(reverse($1))", 1 }, { "circshift($1 * 2 + 1, [1 2]) - $1", 1 }, { "mean(permute($1, [1 0]))", 1 },
         { "squeeze(expand_dims(boxblur($1), -1)) + 1", 1 }, { "reverse(boxblur($1))", 2 },
+        { "zip($1, $1 + 1, $1 * 2) * 3", 1 }, { "p = zip(r=$1, g=boxblur($1))\np.g - p.r", 1 }, { "sum(zip($1, $1 + 1), axis=-1)", 1 },
     };
     nd_bench b;
     nd_open(&b);
@@ -314,6 +370,7 @@ int main(void)
     tcase_add_test(c, every_view_has_a_case);
     tcase_add_test(c, views_of_every_dtype_move_elements_as_numpy_does);
     tcase_add_test(c, views_are_the_same_in_every_schedule);
+    tcase_add_test(c, views_move_both_parts_of_complex_numbers);
     tcase_add_test(c, a_chain_of_views_is_one_kernel);
     tcase_add_test(c, a_view_fuses_with_what_reads_it_and_what_it_reads);
     tcase_add_test(c, other_shapes_and_bounds_cost_no_program);

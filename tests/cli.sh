@@ -233,7 +233,13 @@ run --explain -e 'save(make(4, 4, x), "never.png")'
 run --profile -e 'make(4, 4, x)' -o b.png
 case $status:$err in 0:*ms*GB/s*encode*) ;; *) fail "--profile: $status $err" ;; esac
 run --profile=json -e 'make(4, 4, x)' -o b.png
-case $status:$err in '0:{"events": ['*'"kind": "encode"'*']}') ;; *) fail "--profile=json: $status $err" ;; esac
+case $status:$err in '0:{"events": ['*'"kind": "encode"'*'], "copy_gb_per_s": '*'}') ;; *) fail "--profile=json: $status $err" ;; esac
+run --trace=t.json -e 'make(4, 4, x)' -o b.png
+case $status:$(cat t.json) in '0:{"displayTimeUnit": "ms", "traceEvents": ['*'"ph": "X"'*'"cat": "encode"'*']}') ;; *) fail "--trace: $status $err" ;; esac
+rm t.json
+expect_run "--trace where no file can be" 1 "" "imgpar-run: --trace=no/t.json: No such file or directory" --trace=no/t.json -e 'make(4, 4, x)' -o b.png
+expect_run "--mem-limit" 0 "" "" --mem-limit=64M -e 'make(4, 4, x)' -o b.png
+expect_run "--mem-limit without a number" 2 "" "imgpar-run: --mem-limit=much: a number of bytes is expected, or one with K, M or G" --mem-limit=much -e 'make(4, 4, x)' -o b.png
 expect_run "--verify" 0 "" "verify: max difference 0, allowed 1" --verify -e 'make(4, 4, x)' -o b.png
 
 # ---- pipes, full disks, interrupts -----------------------------------------------------------------------

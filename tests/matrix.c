@@ -116,11 +116,12 @@ static void check_type(imgpar_array *a, const picture *want, const char *what)
 void bench_check(bench *b, imgpar_array *a, const picture *want, bool same_bytes, device_use device, const char *what)
 {
     static const struct { const char *schedule, *fuse; } ways[] = {
-        { "ref", "1" }, { "auto", "1" }, { "pixels", "1" }, { "auto", "0" },
+        { "ref", "1" }, { "auto", "1" }, { "tiles", "1" }, { "pixels", "1" }, { "auto", "0" }, { "texture", "1" },
     };
     int n_ways = b->has_device ? 1 + (int)device : 1;
+    if (b->has_device && device == DEVICE && b->is_full) n_ways++;
     size_t size = picture_size(want);
-    void *bytes[4] = { NULL };
+    void *bytes[sizeof ways / sizeof *ways] = { NULL };
     char why[256];
     check_type(a, want, what);
     for (int k = 0; k < n_ways; k++) {

@@ -55,12 +55,12 @@ typedef struct bench {
 void bench_open(bench *b);
 void bench_close(bench *b);
 uint64_t bench_programs(const bench *b);
-/* FUSED: not without fusion, which would be many programs; ROWS: nor by `pixels`. */
-typedef enum device_use { NO_DEVICE, DEVICE_ROWS, DEVICE_FUSED, DEVICE } device_use;
+/* FUSED: not without fusion, which would be many programs; ROWS: by the device's own schedule only. */
+typedef enum device_use { NO_DEVICE, DEVICE_ROWS, DEVICE_FUSED = 3, DEVICE } device_use;
 
 /*
- * Computes a by the reference interpreter, and if the device is used by the device's own schedule, by
- * `pixels` and without fusion, and fails the test, telling what, unless all agree with want.
+ * Computes a by the reference interpreter, and if the device is used by the device's own schedule, by `tiles`, by
+ * `pixels`, without fusion and in the full tier by `texture`, and fails the test, telling what, unless all agree with want.
  * same_bytes: they agree with each other to the byte (all NaN being one). Releases a.
  */
 void bench_check(bench *b, imgpar_array *a, const picture *want, bool same_bytes, device_use device, const char *what);

@@ -6,6 +6,8 @@
  */
 #include "oracle.h"
 
+#include "base/dtype.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +186,7 @@ static void choose(const call *c, picture *out)
 
 static imgpar_dtype dtype_option(const call *c, const char *otherwise)
 {
-    for (int d = 0; d < IMGPAR_N_DTYPES; d++)
+    for (int d = 0; d < IP_N_REAL_DTYPES; d++)
         if (call_is(c, "dtype", imgpar_dtype_name((imgpar_dtype)d), otherwise)) return (imgpar_dtype)d;
     abort();
 }

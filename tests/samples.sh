@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# samples.sh - every sample runs, those of the device layer (cl_*.c) too, and the sunset is the same picture from the pipeline file, from C and from SQL,
-# under every schedule, fused or not.
+# samples.sh - every sample runs, those of the device layer (cl_*.c) too, and the sunset is the same picture from the
+# pipeline file, from C and from SQL, under every schedule, fused or not. Life is the same grid from all three, and solvers
+# agree.
 . "${srcdir:-.}/tests/common.sh"
 scratch
 samples=$top_srcdir/samples
@@ -43,4 +44,33 @@ if command -v sqlite3 >/dev/null && [ -z "$IMGPAR_SANITIZED" ]; then
     sqlite3 -batch -bail -cmd ".load $builddir/imgpar" :memory: < sunset.sql > sql.log 2>&1 || fail "sunset.sql: $(cat sql.log)"
     expect_same "SQL gives the same bytes" out-sql.png fused.png
 fi
+
+# ---- arrays ----------------------------------------------------------------------------------------
+
+for f in life heat mandelbrot nbody kmeans poisson; do cp "$samples/$f.conf" .; done
+expect_status "life.conf runs" 0 "$imgpar_run" life.conf
+expect_status "life.c runs" 0 "$builddir/samples/life" 200 life-c.png
+expect_same "C gives the same generation" life-c.png life.png
+if command -v sqlite3 >/dev/null && [ -z "$IMGPAR_SANITIZED" ]; then
+    sqlite3 -batch -bail -cmd ".load $builddir/imgpar" :memory: < "$samples/life.sql" > sql.log 2>&1 || fail "life.sql: $(cat sql.log)"
+    expect_same "SQL gives the same generation" life-sql.png life.png
+fi
+
+# The last step changes less than was asked for, after a multiple of 50 steps.
+got=$("$imgpar_run" heat.conf size=48 tolerance=0.5)
+echo "$got" | awk '{ exit !($1 > 0 && $1 < 20000 && $1 % 50 == 0 && $2 < 0.5) }' || fail "heat.conf prints $got"
+expect_status "mandelbrot.conf runs" 0 "$imgpar_run" mandelbrot.conf steps=30
+got=$("$imgpar_run" nbody.conf steps=2)
+case $got in "4096 "*) ;; *) fail "nbody.conf loses bodies: $got" ;; esac
+expect_status "kmeans.conf runs" 0 "$imgpar_run" kmeans.conf steps=5
+cat > count.conf <<'EOF'
+i = cast(open("kmeans.png"), i32)
+print(count_unique(reduce(i * (256 ** 2 * (c == 0) + 256 * (c == 1) + (c == 2)), "sum", axis=2)))
+EOF
+expect "the picture has so many colours" "$("$imgpar_run" count.conf)" 8
+got=$("$imgpar_run" poisson.conf n=32 tolerance=1e-8)
+echo "$got" | awk '{ exit !($2 < 1e-8 && $3 < 1e-6) }' || fail "poisson.conf: the solutions differ: $got"
+for f in heat mandelbrot nbody kmeans poisson; do
+    [ -s "$f.png" ] || fail "$f.conf wrote no picture"
+done
 finish

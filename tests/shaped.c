@@ -61,12 +61,11 @@ void *nd_read(imgpar_context *ctx, imgpar_array *a, const char *schedule, const 
     return computed(ctx, a, schedule, "1", what);
 }
 
-void nd_check(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, const char *what)
+static void check_ways(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, int n_ways, const char *what)
 {
     static const struct { const char *schedule, *fuse; } ways[] = {
         { "ref", "1" }, { "auto", "1" }, { "pixels", "1" }, { "auto", "0" },
     };
-    bool has_device = strcmp(imgpar_context_device(ctx)->kind, "ref") != 0;
     void *first = NULL;
     imgpar_info info;
     char why[256];
@@ -74,7 +73,7 @@ void nd_check(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_by
     ck_assert_msg(info.dtype == want->p.dtype, "%s: is %s", what, imgpar_dtype_name(info.dtype));
     ck_assert_msg(info.rank == want->rank && memcmp(info.shape, want->shape, (size_t)info.rank * sizeof *info.shape) == 0,
                   "%s: has another shape, of %d axes", what, info.rank);
-    for (int k = 0; k < (has_device ? 4 : 1); k++) {
+    for (int k = 0; k < n_ways; k++) {
         void *bytes = computed(ctx, a, ways[k].schedule, ways[k].fuse, what);
         ck_assert_msg(picture_compare(&want->p, bytes, why), "%s, schedule %s: %s", what, ways[k].schedule, why);
         ck_assert_msg(!same_bytes || !first || picture_same(&want->p, first, bytes), "%s: ref and %s give different bytes",
@@ -84,6 +83,19 @@ void nd_check(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_by
     }
     free(first);
     imgpar_array_release(a);
+}
+
+void nd_check(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, const char *what)
+{
+    check_ways(ctx, a, want, same_bytes, strcmp(imgpar_context_device(ctx)->kind, "ref") != 0 ? 4 : 1, what);
+}
+
+void nd_check_dtype(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, imgpar_dtype dtype, const char *what)
+{
+    const char *tier = getenv("IMGPAR_TEST_TIER");
+    bool is_full = tier && strcmp(tier, "full") == 0, often = dtype == IMGPAR_F32 || dtype == IMGPAR_U8;
+    bool has_device = strcmp(imgpar_context_device(ctx)->kind, "ref") != 0;
+    check_ways(ctx, a, want, same_bytes, !has_device ? 1 : is_full ? 4 : often ? 2 : 1, what);
 }
 
 void nd_expect_kernels(imgpar_array *a, int n, const char *word, const char *what)

@@ -37,7 +37,7 @@ expect "everything has an example" "$(sql "SELECT name FROM img_reference WHERE 
 
 page=$builddir/src/imgpar-sql.7
 [ -s "$page" ] || fail "there is no manual page"
-for word in 'SH LOADING' 'B lazy(img)' 'B pixels(image, x0, y0, w, h)' 'Columns: x INTEGER, y INTEGER' 'B blur(a'; do
+for word in 'SH LOADING' 'B lazy(img)' 'B pixels(source, x0, y0, w, h)' 'Columns: x INTEGER, y INTEGER' 'B blur(a'; do
     grep -qF "$word" "$page" || fail "the page lacks: $word"
 done
 if command -v groff > /dev/null; then

@@ -21,6 +21,7 @@ static const ip_dtype_facts facts[IMGPAR_N_DTYPES] = {
     [IMGPAR_F32]  = { "f32",  "float",  4, true,  true,  -FLT_MAX,    FLT_MAX,     1 },
     [IMGPAR_F64]  = { "f64",  "double", 8, true,  true,  -DBL_MAX,    DBL_MAX,     1 },
     [IMGPAR_BOOL] = { "bool", "uchar",  1, false, false, 0,           1,           1 },
+    [IMGPAR_COMPLEX64] = { "complex64", "float2", 8, true, true, -FLT_MAX, FLT_MAX,  1 }, /* of a part */
 };
 
 static bool is_dtype(imgpar_dtype dtype)
@@ -115,7 +116,7 @@ void ip_store_number(imgpar_dtype dtype, void *dst, double value)
 {
     const ip_dtype_facts *f = &facts[dtype];
     union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32;
-            uint64_t u64; int64_t i64; float f32; double f64; } e = { 0 };
+            uint64_t u64; int64_t i64; float f32, c64[2]; double f64; } e = { 0 };
     if (!f->is_float) {
         value = isnan(value) ? 0 : rint(value);
         if (value < f->minimum) value = f->minimum;
@@ -135,6 +136,7 @@ void ip_store_number(imgpar_dtype dtype, void *dst, double value)
     case IMGPAR_F16:  e.u16 = half_from_double(value); break;
     case IMGPAR_F32:  e.f32 = (float)value; break;
     case IMGPAR_F64:  e.f64 = value; break;
+    case IMGPAR_COMPLEX64: e.c64[0] = (float)value; break;
     case IMGPAR_N_DTYPES: return;
     }
     memcpy(dst, &e, f->size_bytes);
@@ -143,7 +145,7 @@ void ip_store_number(imgpar_dtype dtype, void *dst, double value)
 double ip_load_number(imgpar_dtype dtype, const void *src)
 {
     union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32;
-            uint64_t u64; int64_t i64; float f32; double f64; } e = { 0 };
+            uint64_t u64; int64_t i64; float f32, c64[2]; double f64; } e = { 0 };
     if (!is_dtype(dtype)) return 0;
     memcpy(&e, src, facts[dtype].size_bytes);
     switch (dtype) {
@@ -159,6 +161,7 @@ double ip_load_number(imgpar_dtype dtype, const void *src)
     case IMGPAR_F16:  return (double)ip_float_from_half(e.u16);
     case IMGPAR_F32:  return (double)e.f32;
     case IMGPAR_F64:  return e.f64;
+    case IMGPAR_COMPLEX64: return (double)e.c64[0];
     case IMGPAR_N_DTYPES: break;
     }
     return 0;
@@ -166,6 +169,9 @@ double ip_load_number(imgpar_dtype dtype, const void *src)
 
 double ip_number_difference(imgpar_dtype dtype, const void *a, const void *b)
 {
+    if (dtype == IMGPAR_COMPLEX64)
+        return fmax(ip_number_difference(IMGPAR_F32, a, b),
+                    ip_number_difference(IMGPAR_F32, (const float *)a + 1, (const float *)b + 1));
     if (dtype == IMGPAR_U64 || dtype == IMGPAR_I64) {
         uint64_t x, y;
         memcpy(&x, a, sizeof x);

@@ -6,6 +6,8 @@
 #include <imgpar.h>
 #include <stdbool.h>
 
+enum { IP_N_REAL_DTYPES = IMGPAR_COMPLEX64 }; /* those that expressions and stages have: they come first */
+
 typedef struct ip_dtype_facts {
     const char *name;    /* "u8" */
     const char *cl;      /* OpenCL C: "uchar"; bool is stored as uchar, f16 as half */
@@ -25,10 +27,12 @@ uint16_t ip_half_from_float(float value);
 float ip_float_from_half(uint16_t half);
 
 /* A double to an element of dtype at dst: to nearest, ties to even, saturating; NaN becomes 0 in
- * integers. Floats overflow to infinity, as on the device. u64 and i64 lose digits above 2^53. */
+ * integers. Floats overflow to infinity, as on the device. u64 and i64 lose digits above 2^53. Of complex64
+ * the number is the real part, and the imaginary one 0. */
 void ip_store_number(imgpar_dtype dtype, void *dst, double value);
 double ip_load_number(imgpar_dtype dtype, const void *src);
-/* How far two elements are apart: exact for integers of 64 bits too, 0 for two NaN, INFINITY for one. */
+/* How far two elements are apart: exact for integers of 64 bits too, 0 for two NaN, INFINITY for one; for
+ * complex64 in that part where they are farther apart. */
 double ip_number_difference(imgpar_dtype dtype, const void *a, const void *b);
 
 #endif

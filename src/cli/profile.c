@@ -5,7 +5,11 @@
  * sum can exceed the time that passed.
  */
 #include "profile.h"
+#include "options.h"
+#include "output.h"
 
+#include <errno.h>
+#include <imgpar_cl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +41,7 @@ void profile_add(profile *p, const imgpar_event *event)
         p->capacity = capacity;
     }
     profile_row row = { copy(event->kind), copy(event->name), copy(event->ops), copy(event->schedule),
-                        event->end_ms - event->start_ms, event->bytes_read + event->bytes_written };
+                        event->evaluation_ms + event->start_ms, event->end_ms - event->start_ms, event->bytes_read + event->bytes_written };
     if (row.kind && row.name && row.ops && row.schedule) {
         p->rows[p->n++] = row;
     } else {
@@ -51,14 +55,64 @@ static double gb_per_s(const profile_row *row)
     return row->ms > 0 ? (double)row->bytes / row->ms / 1e6 : 0;
 }
 
-static void print_table(const profile *p)
+/* ---- the copy limit -------------------------------------------------------------------------- */
+
+enum { COPY_BYTES = 32 << 20, COPIES = 4 /* the first touches the memory */ };
+
+static double copy_ms(imgpar_cl_queue *queue, imgpar_cl_buffer *from, imgpar_cl_buffer *to)
 {
-    fputs("        ms     GB/s  step\n", stderr);
+    imgpar_cl_event *done = NULL;
+    imgpar_cl_times times = { .struct_size = sizeof times };
+    imgpar_status st = imgpar_cl_copy(queue, from, NULL, to, NULL, IMGPAR_CL_ORDER(.event = &done));
+    if (!st) st = imgpar_cl_event_times(done, &times);
+    imgpar_cl_event_release(done);
+    return st ? 0 : (double)(times.ended_ns - times.started_ns) / 1e6;
+}
+
+/* GB/s read and written by a copy within the device's memory; 0: not known. */
+static double copy_limit(imgpar_context *ctx)
+{
+    imgpar_cl_queue *queue = NULL;
+    imgpar_cl_buffer *buffers[2] = { NULL, NULL };
+    const imgpar_cl_layout layout = imgpar_cl_vector(COPY_BYTES, 1);
+    const unsigned char zero = 0;
+    double best = 0;
+    imgpar_status st = imgpar_cl_queue_new(ctx, NULL, &queue);
+    for (int k = 0; k < 2 && !st; k++) {
+        st = imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &layout, &buffers[k]);
+        if (!st) st = imgpar_cl_fill(queue, buffers[k], NULL, &zero, NULL);
+    }
+    for (int k = 0; k < COPIES && !st; k++) {
+        double ms = copy_ms(queue, buffers[0], buffers[1]);
+        if (ms > 0 && (best == 0 || ms < best)) best = ms;
+    }
+    for (int k = 0; k < 2; k++)
+        imgpar_cl_buffer_release(buffers[k]);
+    imgpar_cl_queue_release(queue);
+    return best > 0 ? 2.0 * COPY_BYTES / best / 1e6 : 0;
+}
+
+static bool is_kernel(const profile_row *row) { return strcmp(row->kind, "kernel") == 0; }
+
+static double copy_limit_for(const profile *p, imgpar_context *ctx)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (is_kernel(&p->rows[i])) return copy_limit(ctx);
+    return 0;
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+static void print_table(const profile *p, double limit)
+{
+    fputs("        ms     GB/s   copy  step\n", stderr);
     for (size_t i = 0; i < p->n; i++) {
         const profile_row *row = &p->rows[i];
         fprintf(stderr, "%10.3f", row->ms);
-        if (row->bytes) fprintf(stderr, " %8.2f  ", gb_per_s(row));
-        else fputs("        -  ", stderr);
+        if (row->bytes) fprintf(stderr, " %8.2f", gb_per_s(row));
+        else fputs("        -", stderr);
+        if (row->bytes && limit > 0 && is_kernel(row)) fprintf(stderr, " %5.0f%%  ", 100 * gb_per_s(row) / limit);
+        else fputs("      -  ", stderr);
         fprintf(stderr, "%-9s %s", row->kind, row->name);
         if (row->ops[0]) fprintf(stderr, "  %s", row->ops);
         if (row->schedule[0]) fprintf(stderr, "  (%s)", row->schedule);
@@ -72,45 +126,119 @@ static void print_table(const profile *p)
         if (first != i) continue;
         for (size_t k = i; k < p->n; k++)
             if (strcmp(p->rows[k].kind, p->rows[i].kind) == 0) ms += p->rows[k].ms;
-        fprintf(stderr, "%10.3f           all %s\n", ms, p->rows[i].kind);
+        fprintf(stderr, "%10.3f                  all %s\n", ms, p->rows[i].kind);
     }
+    if (limit > 0) fprintf(stderr, "copy: the share of %.2f GB/s, what a copy in the device's memory moves\n", limit);
 }
 
-static void print_json_text(const char *name, const char *text)
+static void print_json_text(FILE *f, const char *name, const char *text)
 {
-    fprintf(stderr, "\"%s\": \"", name);
+    fprintf(f, "\"%s\": \"", name);
     for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\') fprintf(stderr, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20) fprintf(stderr, "\\u%04x", (unsigned)*c);
-        else fputc(*c, stderr);
+        if (*c == '"' || *c == '\\') fprintf(f, "\\%c", *c);
+        else if ((unsigned char)*c < 0x20) fprintf(f, "\\u%04x", (unsigned)*c);
+        else fputc(*c, f);
     }
-    fputc('"', stderr);
+    fputc('"', f);
 }
 
-static void print_json(const profile *p)
+static void print_json(const profile *p, double limit)
 {
     fputs("{\"events\": [", stderr);
     for (size_t i = 0; i < p->n; i++) {
         const profile_row *row = &p->rows[i];
         fputs(i ? ",\n  {" : "\n  {", stderr);
-        print_json_text("kind", row->kind);
+        print_json_text(stderr, "kind", row->kind);
         fputs(", ", stderr);
-        print_json_text("name", row->name);
+        print_json_text(stderr, "name", row->name);
         fputs(", ", stderr);
-        print_json_text("ops", row->ops);
+        print_json_text(stderr, "ops", row->ops);
         fputs(", ", stderr);
-        print_json_text("schedule", row->schedule);
-        fprintf(stderr, ", \"ms\": %.6f, \"bytes\": %llu, \"gb_per_s\": %.3f}", row->ms, (unsigned long long)row->bytes,
+        print_json_text(stderr, "schedule", row->schedule);
+        fprintf(stderr, ", \"ms\": %.6f, \"bytes\": %llu, \"gb_per_s\": %.3f", row->ms, (unsigned long long)row->bytes,
                 gb_per_s(row));
+        if (limit > 0 && is_kernel(row)) fprintf(stderr, ", \"copy_share\": %.4f", gb_per_s(row) / limit);
+        fputc('}', stderr);
     }
-    fputs("\n]}\n", stderr);
+    fprintf(stderr, "\n], \"copy_gb_per_s\": %.3f}\n", limit);
 }
 
-void profile_print(const profile *p, bool json)
+void profile_print(const profile *p, imgpar_context *ctx, bool json)
 {
-    if (json) print_json(p);
-    else print_table(p);
+    double limit = copy_limit_for(p, ctx);
+    if (json) print_json(p, limit);
+    else print_table(p, limit);
     if (p->failed) fputs("imgpar-run: --profile: out of memory, some steps are missing\n", stderr);
+}
+
+/* ---- --trace ----------------------------------------------------------------------------------- */
+
+static int by_start(const void *a, const void *b)
+{
+    const profile_row *const *x = a, *const *y = b;
+    return ((*x)->start_ms > (*y)->start_ms) - ((*x)->start_ms < (*y)->start_ms);
+}
+
+/* A line of the picture: events of one kind that do not overlap. */
+typedef struct lane { const char *kind; double end_ms; } lane;
+
+static size_t lane_for(lane *lanes, size_t *n, const profile_row *row)
+{
+    size_t k = 0;
+    while (k < *n && (strcmp(lanes[k].kind, row->kind) != 0 || lanes[k].end_ms > row->start_ms))
+        k++;
+    *n += k == *n;
+    lanes[k] = (lane){ row->kind, row->start_ms + row->ms };
+    return k;
+}
+
+static void trace_row(FILE *f, const profile_row *row, size_t at, double origin_ms)
+{
+    fprintf(f, "{\"ph\": \"X\", \"pid\": 1, \"tid\": %zu, \"ts\": %.3f, \"dur\": %.3f, ", at + 1,
+            (row->start_ms - origin_ms) * 1e3, row->ms * 1e3);
+    print_json_text(f, "name", row->name);
+    fputs(", ", f);
+    print_json_text(f, "cat", row->kind);
+    fputs(", \"args\": {", f);
+    print_json_text(f, "ops", row->ops);
+    fputs(", ", f);
+    print_json_text(f, "schedule", row->schedule);
+    fprintf(f, ", \"bytes\": %llu}}", (unsigned long long)row->bytes);
+}
+
+static void trace_rows(FILE *f, const profile_row **rows, lane *lanes, size_t n)
+{
+    size_t n_lanes = 0;
+    fputs("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [", f);
+    for (size_t i = 0; i < n; i++) {
+        size_t before = n_lanes, at = lane_for(lanes, &n_lanes, rows[i]);
+        fputs(i ? ",\n" : "\n", f);
+        if (n_lanes > before)
+            fprintf(f, "{\"ph\": \"M\", \"pid\": 1, \"tid\": %zu, \"name\": \"thread_name\", \"args\": {\"name\": \"%s\"}},\n",
+                    at + 1, rows[i]->kind);
+        trace_row(f, rows[i], at, rows[0]->start_ms);
+    }
+    fputs("\n]}\n", f);
+}
+
+int profile_trace(const profile *p, const char *path)
+{
+    const profile_row **rows = malloc((p->n + 1) * sizeof *rows);
+    lane *lanes = malloc((p->n + 1) * sizeof *lanes);
+    bool to_stdout = strcmp(path, "-") == 0;
+    FILE *f = rows && lanes ? (to_stdout ? stdout : fopen(path, "w")) : NULL;
+    bool failed = !f;
+    if (f) {
+        for (size_t i = 0; i < p->n; i++)
+            rows[i] = &p->rows[i];
+        qsort(rows, p->n, sizeof *rows, by_start);
+        trace_rows(f, rows, lanes, p->n);
+        failed = (to_stdout ? fflush(f) : fclose(f)) != 0 || p->failed;
+    }
+    if (failed) complain("--trace=%s: %s", path, p->failed || !rows || !lanes ? "out of memory" : strerror(errno));
+    free(rows);
+    free(lanes);
+    return failed ? EXIT_FAILED : EXIT_DONE;
 }
 
 void profile_free(profile *p)

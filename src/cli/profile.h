@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --profile: collects the events of an evaluation and prints them on stderr. */
+/* --profile and --trace: collect the events of evaluations, print them on stderr, write them to a file. */
 #ifndef IMGPAR_CLI_PROFILE_H
 #define IMGPAR_CLI_PROFILE_H
 
@@ -8,8 +8,8 @@
 
 typedef struct profile_row {
     char *kind, *name, *ops, *schedule;
-    double ms;
-    uint64_t bytes;
+    double start_ms, ms; /* start: of the monotonic clock */
+    uint64_t bytes;      /* read and written */
 } profile_row;
 
 typedef struct profile {
@@ -20,7 +20,11 @@ typedef struct profile {
 
 /* Adds an event; what it points to is copied. */
 void profile_add(profile *p, const imgpar_event *event);
-void profile_print(const profile *p, bool json);
+/* Prints the table, or JSON. What kernels move is compared with a copy in the memory of ctx's device. */
+void profile_print(const profile *p, imgpar_context *ctx, bool json);
+/* Writes the events to path ("-": standard output) in the Trace Event Format of Chromium. EXIT_DONE, or EXIT_FAILED after
+ * saying why. */
+int profile_trace(const profile *p, const char *path);
 void profile_free(profile *p);
 
 #endif

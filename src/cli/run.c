@@ -194,6 +194,10 @@ static int open_context(const options *o, imgpar_context **ctx)
     imgpar_status st = o->schedule ? imgpar_context_set(*ctx, "schedule", o->schedule) : IMGPAR_OK;
     if (!st && o->no_fuse) st = imgpar_context_set(*ctx, "fuse", "0");
     if (st) complain("--schedule: %s", imgpar_status_name(st));
+    if (!st && o->mem_limit && (st = imgpar_context_set(*ctx, "mem_limit", o->mem_limit))) {
+        complain("--mem-limit=%s: a number of bytes is expected, or one with K, M or G", o->mem_limit);
+        return EXIT_USAGE;
+    }
     return st ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -262,7 +266,7 @@ static int run_with(const options *o, imgpar_pipeline *p, imgpar_context *ctx)
     profile times = { 0 };
     imgpar_options options_of_run = { .struct_size = sizeof options_of_run, .poll = poll_signal,
                                       .on_warning = on_warning, .user = &times, .format = o->format };
-    if (o->profile) options_of_run.on_event = on_event;
+    if (o->profile || o->trace) options_of_run.on_event = on_event;
     bool done = false;
     int status = EXIT_DONE;
     if (o->explain || o->verify || o->output) status = run_graph(o, p, ctx, &options_of_run, &done);
@@ -271,9 +275,10 @@ static int run_with(const options *o, imgpar_pipeline *p, imgpar_context *ctx)
         if (st) complain("%s", imgpar_pipeline_message(p));
         status = exit_of(st);
     }
-    if (o->profile) profile_print(&times, o->profile == PROFILE_JSON);
+    if (o->profile) profile_print(&times, ctx, o->profile == PROFILE_JSON);
+    int traced = o->trace ? profile_trace(&times, o->trace) : EXIT_DONE;
     profile_free(&times);
-    return status;
+    return status ? status : traced;
 }
 
 int run(const options *o)

@@ -170,19 +170,45 @@ static void collect_inputs(ip_emit *e)
         ip_stage_each_load(e->ir, k->stages[i], note_input, e);
 }
 
+/*
+ * Note [Constant memory]
+ * Where a device has a cache for numbers that all work-items read at once, parameters and weights are in __constant memory.
+ * A table that work-items read at different places is slower there, so then everything stays in __global.
+ */
+static const char *params_space(const ip_emit *e)
+{
+    const ip_kernel *k = e->kernel;
+    uint64_t bytes = 0;
+    for (int i = 0; i < k->n_slots; i++)
+        bytes += (uint64_t)slot_cells(&k->slots[i]) * sizeof(int);
+    for (int i = 0; i < k->n_tables; i++)
+        bytes += (uint64_t)k->tables[i]->dims[2] * ip_dtype(k->tables[i]->dtype)->size_bytes;
+    return !k->looks_up && bytes <= e->options->target.constant_bytes ? "__constant int" : "__global const int";
+}
+
 /* ---- text -------------------------------------------------------------------------------- */
 
 static void print_signature(ip_emit *e, const char *suffix, ip_str *out)
 {
     ip_kernel *k = e->kernel;
-    ip_str_printf(out, "__kernel void NAME%s(", suffix);
+    ip_str_append(out, "__kernel ");
+    if (k->schedule == IP_SCHEDULE_TILES) {
+        bool finishes = suffix[0] != '\0';
+        int w = k->tiling.group_width, h = k->tiling.group_height;
+        ip_str_printf(out, "__attribute__((reqd_work_group_size(%d, %d, 1)))\n", finishes ? w * h : w, finishes ? 1 : h);
+    }
+    ip_str_printf(out, "void NAME%s(", suffix);
     for (int i = 0; i < k->n_outputs; i++)
         ip_str_printf(out, "__global %s *restrict b%d, ", ip_dtype(k->outputs[i]->dtype)->cl, i);
-    for (int i = 0; i < k->n_inputs; i++)
-        ip_str_printf(out, "__global const %s *restrict b%d, ", ip_dtype(k->inputs[i]->dtype)->cl, k->n_outputs + i);
+    for (int i = 0; i < k->n_inputs; i++) {
+        if (ip_kernel_texture(k, k->inputs[i]))
+            ip_str_printf(out, "__read_only image2d_t b%d, ", k->n_outputs + i);
+        else
+            ip_str_printf(out, "__global const %s *restrict b%d, ", ip_dtype(k->inputs[i]->dtype)->cl, k->n_outputs + i);
+    }
     if (k->has_scratch)
         ip_str_append(out, "__global uchar *restrict scratch, ");
-    ip_str_printf(out, "__global const int *restrict P%s)\n{\n", k->n_checks > 0 ? ", volatile __global int *checks" : "");
+    ip_str_printf(out, "%s *restrict P%s)\n{\n", params_space(e), k->n_checks > 0 ? ", volatile __global int *checks" : "");
 }
 
 static void print_slots(ip_emit *e, ip_str *out)
@@ -245,7 +271,9 @@ static void emit_kernel(ip_emit *e, ip_str *out)
         }
     } else {
         reset(e);
-        if (ip_kernel_walks_rows(k))
+        if (k->schedule == IP_SCHEDULE_TILES)
+            ip_emit_tiles(e);
+        else if (ip_kernel_walks_rows(k))
             ip_emit_rows(e);
         else
             ip_emit_pixels(e);
@@ -284,16 +312,14 @@ static void name_kernel(ip_kernel *k, const char *text)
 
 static char *with_name(const ip_kernel *k, const char *text)
 {
+    static const char place[] = "void NAME";
     ip_str s = IP_STR_INIT;
-    ip_str_printf(&s, "/* %s; schedule %s */\n", k->ops, k->schedule == IP_SCHEDULE_ROWS ? "rows" : "pixels");
-    for (const char *p = text; *p;) {
-        if (strncmp(p, "void NAME", 9) == 0) {
-            ip_str_printf(&s, "void %s", k->name);
-            p += 9;
-        } else {
-            ip_str_putc(&s, *p++);
-        }
+    ip_str_printf(&s, "/* %s; schedule %s */\n", k->ops, ip_schedule_name(k->schedule));
+    for (const char *at; (at = strstr(text, place)); text = at + strlen(place)) {
+        ip_str_append_n(&s, text, (size_t)(at - text));
+        ip_str_printf(&s, "void %s", k->name);
     }
+    ip_str_append(&s, text);
     return ip_str_take(&s);
 }
 

@@ -68,8 +68,13 @@ const char *ip_emit_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stag
 const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim);
 /* "b2": the buffer argument of a stage that is an input or output of the kernel. */
 const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage);
-/* "g3": the ring of a stage, by its place in the kernel. */
+/* "g3": the ring or tile of a stage, by its place in the kernel. */
 const char *ip_emit_ring(ip_emit *e, const ip_stage *stage);
+/* Declares the samplers that loads from images use: emit_expr.c, Note [Samplers]. */
+void ip_emit_samplers(ip_emit *e);
+/* Row of the domain that a stage's tile starts with, and the flat index x * channels + c that its rows start with. */
+const char *ip_emit_tile_top(ip_emit *e, const ip_stage *stage);
+const char *ip_emit_tile_left(ip_emit *e, const ip_stage *stage);
 const char *ip_cl_type(imgpar_dtype dtype); /* of values: bool is uchar */
 /* A copy of a source's rows read with a wrapping border: its rows are those of the endless pattern. */
 bool ip_emit_is_endless(const ip_placed *placed);
@@ -88,6 +93,7 @@ const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
 /* Schedules: fill e->top. */
 void ip_emit_rows(ip_emit *e);
 void ip_emit_pixels(ip_emit *e);
+void ip_emit_tiles(ip_emit *e);
 /* A recurrence, one of its kernels; scratch memory is declared by them. */
 typedef enum ip_scan_phase { IP_SCAN_RESULT, IP_SCAN_TOTALS, IP_SCAN_CARRY } ip_scan_phase;
 void ip_emit_scan(ip_emit *e, ip_scan_phase phase);

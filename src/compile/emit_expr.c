@@ -316,14 +316,17 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
             return r;
     }
     const ip_placed *placed = ip_kernel_placed(e->kernel, s);
-    bool is_ring = placed && placed->place == IP_PLACE_RING;
+    bool is_ring = placed && placed->place == IP_PLACE_RING, is_tile = placed && placed->place == IP_PLACE_TILE;
     const char *inside = NULL;
-    const char *z = is_ring ? "0" : inside_index(e, load, 0, &inside);
+    const char *z = is_ring || is_tile ? "0" : inside_index(e, load, 0, &inside);
     bool is_endless = is_ring && ip_emit_is_endless(placed);
-    const char *y = is_endless ? ip_emit_value(e, load->arg[1]) : inside_index(e, load, 1, &inside);
+    const char *y = is_endless || is_tile ? ip_emit_value(e, load->arg[1]) : inside_index(e, load, 1, &inside);
     const char *pointer = ip_text(e->ir, "r%d", e->n_values++);
-    const char *type = ip_text(e->ir, "__global const %s *", ip_dtype(s->dtype)->cl);
-    if (is_ring && placed->rows == 1)
+    const char *type = ip_text(e->ir, "__%s const %s *", is_tile ? "local" : "global", ip_dtype(s->dtype)->cl);
+    if (is_tile)
+        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
+                 ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), y, ip_emit_tile_top(e, s), placed->pitch));
+    else if (is_ring && placed->rows == 1)
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_ring(e, s));
     else if (is_ring)
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
@@ -355,36 +358,90 @@ static const char *column(ip_emit *e, const ip_expr *load, const char **inside)
 {
     const ip_stage *s = load->source;
     int channels = (int)s->dims[3];
+    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
+    bool is_tile = placed && placed->place == IP_PLACE_TILE;
+    const char *start = is_tile ? ip_text(e->ir, " - %s", ip_emit_tile_left(e, s)) : "";
     if (e->flat) {
         ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
         if (!rest) /* memory ran out: the text will not be used */
             return e->flat;
         if (rest->op == IP_X_CONST)
-            return rest->i == 0 ? e->flat : ip_text(e->ir, "%s + (%lld)", e->flat, (long long)rest->i * channels);
-        return ip_text(e->ir, "%s + %s * %d", e->flat, ip_emit_value(e, rest), channels);
+            return rest->i == 0 ? ip_text(e->ir, "%s%s", e->flat, start)
+                                : ip_text(e->ir, "%s + (%lld)%s", e->flat, (long long)rest->i * channels, start);
+        return ip_text(e->ir, "%s + %s * %d%s", e->flat, ip_emit_value(e, rest), channels, start);
     }
-    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
-    bool is_ring = placed && placed->place == IP_PLACE_RING;
-    const char *x = is_ring ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
+    const char *x = ip_placed_is_kept(placed) ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
     const char *c = inside_index(e, load, 3, inside);
     if (channels == 1)
-        return x;
-    return ip_text(e->ir, "%s * %d + %s", x, channels, c);
+        return ip_text(e->ir, "%s%s", x, start);
+    return ip_text(e->ir, "%s * %d + %s%s", x, channels, c, start);
 }
 
 static const char *table_element(ip_emit *e, const ip_expr *load)
 {
     const char *start = ip_emit_slot(e, IP_SLOT_TABLE, 0, load->source, NULL);
     const char *index = ip_emit_value(e, load->arg[2]);
+    e->kernel->looks_up |= (load->arg[2]->uses & IP_USES_COORDS) != 0;
     if (load->source->dtype == IMGPAR_F64)
         return ip_text(e->ir, "as_double((int2)(P[%s + 2 * (%s)], P[%s + 2 * (%s) + 1]))", start, index, start, index);
     return ip_text(e->ir, load->source->dtype == IMGPAR_F32 ? "as_float(P[%s + %s])" : "P[%s + %s]", start, index);
+}
+
+/*
+ * Note [Samplers]
+ * `edge` repeats the image's edges, `black` is 0 beyond them: these borders cost nothing. Others are applied to the index. An
+ * image holds the region of its stage that is read, so the two have common edges wherever something beyond one is read.
+ * Channels of one texel share its read.
+ */
+void ip_emit_samplers(ip_emit *e)
+{
+    static const char *const modes[][2] = { { "edge", "CLAMP_TO_EDGE" }, { "black", "CLAMP" } };
+    for (int i = 0; i < 2; i++)
+        ip_s_add(e->ir, e->block, IP_S_LET, "sampler_t", modes[i][0],
+                 ip_text(e->ir, "CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_%s | CLK_FILTER_NEAREST", modes[i][1]));
+}
+
+/* The texel that a load reads, declared once for all its channels; and for CONSTANT a flag. */
+static struct ip_row *texel_of(ip_emit *e, const ip_expr *load)
+{
+    const ip_stage *s = load->source;
+    for (int k = 0; k < e->n_rows; k++) {
+        struct ip_row *r = &e->rows[k];
+        if (r->stage == s && r->z == load->arg[2] && r->y == load->arg[1] && r->border == load->border)
+            return r;
+    }
+    bool is_black = load->border == IMGPAR_BORDER_CONSTANT && load->arg[4]->op == IP_X_CONST
+        && (ip_dtype(load->arg[4]->dtype)->is_float ? load->arg[4]->f == 0 && !signbit(load->arg[4]->f) : load->arg[4]->i == 0);
+    bool by_sampler = is_black || load->border == IMGPAR_BORDER_REPLICATE;
+    const char *inside = NULL, *name = ip_text(e->ir, "texel%d", e->n_values++);
+    const char *y = by_sampler ? ip_emit_value(e, load->arg[1]) : inside_index(e, load, 1, &inside);
+    const char *x = by_sampler ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, &inside);
+    const ip_dtype_facts *facts = ip_dtype(s->dtype);
+    const char *type = facts->is_float ? "float" : facts->is_signed ? "int" : "uint";
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "%s4", type), name,
+             ip_text(e->ir, "read_image%s(%s, %s, (int2)(%s - %s, %s - %s))", facts->is_float ? "f" : facts->is_signed ? "i" : "ui",
+                     ip_emit_buffer(e, s), is_black ? "black" : "edge", x, ip_emit_slot(e, IP_SLOT_ORIGIN, 2, s, NULL), y,
+                     ip_emit_slot(e, IP_SLOT_ORIGIN, 1, s, NULL)));
+    int at = e->n_rows < (int)(sizeof e->rows / sizeof *e->rows) ? e->n_rows++ : e->n_rows - 1;
+    e->rows[at] = (struct ip_row){ s, load->arg[2], load->arg[1], load->border, name, inside };
+    return &e->rows[at];
+}
+
+static const char *texel_element(ip_emit *e, const ip_expr *load)
+{
+    const struct ip_row *texel = texel_of(e, load);
+    const char *text = ip_text(e->ir, "%s.s%s", texel->pointer, ip_emit_value(e, load->arg[3]));
+    if (!ip_dtype(load->dtype)->is_float)
+        text = ip_text(e->ir, "(%s)%s", ip_cl_type(load->dtype), text);
+    return texel->inside ? ip_text(e->ir, "((%s) ? %s : %s)", texel->inside, text, ip_emit_value(e, load->arg[4])) : text;
 }
 
 static const char *load_text(ip_emit *e, const ip_expr *load)
 {
     if (load->source->kind == IP_STAGE_TABLE)
         return table_element(e, load);
+    if (ip_kernel_texture(e->kernel, load->source))
+        return texel_element(e, load);
     struct ip_row *row = row_of(e, load);
     const char *pointer = row->pointer, *inside = row->inside;
     const char *inside_x = NULL;
@@ -452,6 +509,41 @@ static const char *window_inline(ip_emit *e, const ip_expr *x)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
+static const char *leaf_text(ip_emit *e, ip_expr *x)
+{
+    switch (x->op) {
+    case IP_X_CONST: return number_text(e, x);
+    case IP_X_COORD: return e->coord[x->axis] ? e->coord[x->axis] : "0";
+    case IP_X_TAP: return x->axis == 0 ? e->tap_y : e->tap_x;
+    case IP_X_ACC: return e->acc[x->axis];
+    case IP_X_PARAM: return ip_emit_slot(e, IP_SLOT_PARAM, 0, NULL, x);
+    default: return name_of(e, x);
+    }
+}
+
+static const char *operation(ip_emit *e, ip_expr *x);
+
+static const char *declared(ip_emit *e, ip_expr *x, const char *text)
+{
+    const char *name = ip_text(e->ir, "v%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), name, text);
+    ip_emit_name(e, x, name);
+    return name;
+}
+
+/* A variable: a load or a call within an arm of ?: would make a branch of it, and the loop would not vectorise. */
+static const char *variable(ip_emit *e, ip_expr *x)
+{
+    const char *leaf = leaf_text(e, x);
+    return leaf ? leaf : declared(e, x, operation(e, x));
+}
+
+/* Written with ?:, or more than once. */
+static bool is_chosen(const ip_expr *x)
+{
+    return x->op == IP_X_SELECT || ((x->op == IP_X_MIN || x->op == IP_X_MAX) && is_float(x)) || (x->op == IP_X_ABS && !is_float(x));
+}
+
 static const char *operation(ip_emit *e, ip_expr *x)
 {
     if (x->op == IP_X_LOAD)
@@ -460,7 +552,7 @@ static const char *operation(ip_emit *e, ip_expr *x)
         return window_inline(e, x);
     const char *arg[IP_X_MAX_ARGS] = { "", "", "", "", "" };
     for (int k = 0; k < x->n_args; k++)
-        arg[k] = ip_emit_value(e, x->arg[k]);
+        arg[k] = is_chosen(x) ? variable(e, x->arg[k]) : ip_emit_value(e, x->arg[k]);
     switch (x->op) {
     case IP_X_ADD: return arithmetic(e, x, arg, '+');
     case IP_X_SUB: return arithmetic(e, x, arg, '-');
@@ -481,28 +573,11 @@ static const char *operation(ip_emit *e, ip_expr *x)
 
 const char *ip_emit_value(ip_emit *e, ip_expr *x)
 {
-    const char *name = name_of(e, x);
-    if (name)
-        return name;
-    switch (x->op) {
-    case IP_X_CONST: return number_text(e, x);
-    case IP_X_COORD: return e->coord[x->axis] ? e->coord[x->axis] : "0";
-    case IP_X_TAP: return x->axis == 0 ? e->tap_y : e->tap_x;
-    case IP_X_ACC: return e->acc[x->axis];
-    case IP_X_PARAM: {
-        const char *p = ip_emit_slot(e, IP_SLOT_PARAM, 0, NULL, x);
-        return p;
-    }
-    default: break;
-    }
+    const char *leaf = leaf_text(e, x);
+    if (leaf)
+        return leaf;
     const char *text = operation(e, x);
-    /* Depends on ACC: never kept, since the accumulator changes. */
-    if (used_once(e, x) && strlen(text) < 80)
-        return text;
-    name = ip_text(e->ir, "v%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), name, text);
-    ip_emit_name(e, x, name);
-    return name;
+    return used_once(e, x) && strlen(text) < 80 ? text : declared(e, x, text);
 }
 
 static bool declare_uniform(ip_expr *x, void *user)

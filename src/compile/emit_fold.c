@@ -14,23 +14,25 @@
  * it is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once.
  *
  * Note [Histograms]
+ * A block of pixels at a time: one loop computes their bins, which vectorises, another counts them, which cannot.
  * Neighbouring pixels often fall into the same bin, and a counter cannot be raised twice at once. So neighbours count in
  * tables of their own (ip_histogram_tables() of them, few enough for the first-level cache), which the work-item adds up
- * at its end.
+ * at its end. Their counters a channel are a power of two (ip_histogram_pitch()), a number in the program, so that a table
+ * costs no address of its own.
  */
 #include "base/dtype.h"
-#include "compile/emit.h"
+#include "compile/emit_fold.h"
 
 #include <math.h>
 
-enum { LANES = 16, BLOCK = 2048, ROW_COLUMNS = 65536 };
+enum { LANES = 16, BLOCK = 2048, ROW_COLUMNS = 65536, BINS_KEPT = 1536 };
 
 static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
 
 static void line(ip_emit *e, const char *text) { ip_s_add(e->ir, e->block, IP_S_STORE, text, NULL, NULL); }
 
 /* The value no element changes: 0, or the far end of the dtype. */
-static const char *neutral(ip_emit *e, const ip_stage *s)
+const char *ip_fold_neutral(ip_emit *e, const ip_stage *s)
 {
     const ip_dtype_facts *facts = ip_dtype(s->acc_dtype);
     if (s->reduce == IP_REDUCE_CUSTOM)
@@ -48,7 +50,7 @@ static const char *neutral(ip_emit *e, const ip_stage *s)
 }
 
 /* acc combined with v, as an expression. */
-static const char *combined(ip_emit *e, const ip_stage *s, const char *acc, const char *v)
+const char *ip_fold_combined(ip_emit *e, const ip_stage *s, const char *acc, const char *v)
 {
     const char *type = ip_cl_type(s->acc_dtype);
     if (s->reduce == IP_REDUCE_SUM)
@@ -66,41 +68,46 @@ static const char *combined(ip_emit *e, const ip_stage *s, const char *acc, cons
     return ip_text(e->ir, "%s(%s, (%s)%s)", s->reduce == IP_REDUCE_MIN ? "min" : "max", acc, type, v);
 }
 
-static bool sums_floats(const ip_stage *s)
+bool ip_fold_sums_floats(const ip_stage *s)
 {
     return s->kind == IP_STAGE_REDUCE && s->reduce == IP_REDUCE_SUM && is_float(s->acc_dtype);
 }
 
 /* Names of a fold within its kernel, after its result's buffer. */
-static const char *named(ip_emit *e, const char *what, const ip_stage *s) { return ip_text(e->ir, "%s_%s", what, ip_emit_buffer(e, s)); }
+const char *ip_fold_named(ip_emit *e, const char *what, const ip_stage *s) { return ip_text(e->ir, "%s_%s", what, ip_emit_buffer(e, s)); }
 
 /* The partial results of all work-items, one after the other. */
-static void declare_partials(ip_emit *e, const ip_stage *s, const char *type)
+void ip_fold_declare_partials(ip_emit *e, const ip_stage *s, const char *type)
 {
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), named(e, "partial", s),
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), ip_fold_named(e, "partial", s),
              ip_text(e->ir, "(__global %s *)(scratch + (long)%s * 64)", type, ip_emit_slot(e, IP_SLOT_PARTIAL, 0, s, NULL)));
+}
+
+/* ip_histogram_pitch(), as text. */
+static const char *pitch(ip_emit *e, const ip_stage *s)
+{
+    return ip_histogram_tables(e->kernel, s) > 1 ? ip_text(e->ir, "%lld", (long long)ip_histogram_pitch(e->kernel, s)) : ip_emit_dim(e, s, 2);
 }
 
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *s)
 {
     e->kernel->has_scratch = true;
     if (s->kind == IP_STAGE_HISTOGRAM) {
-        const char *bins = ip_emit_dim(e, s, 2);
-        const char *counts = named(e, "counts", s);
-        declare_partials(e, s, "uint");
-        const char *cells = ip_text(e->ir, "%s * %d", bins, (int)s->dims[1] * ip_histogram_tables(s));
-        ip_s_add(e->ir, e->top, IP_S_LET, "__global uint *", counts, ip_text(e->ir, "%s + item * %s", named(e, "partial", s), cells));
+        const char *counts = ip_fold_named(e, "counts", s);
+        ip_fold_declare_partials(e, s, "uint");
+        const char *cells = ip_text(e->ir, "%s * %d", pitch(e, s), (int)s->dims[1] * ip_histogram_tables(e->kernel, s));
+        ip_s_add(e->ir, e->top, IP_S_LET, "__global uint *", counts, ip_text(e->ir, "%s + item * %s", ip_fold_named(e, "partial", s), cells));
         ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "k", "0", cells);
         ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k]", counts), "0", NULL);
         return;
     }
-    ip_s_add(e->ir, e->top, IP_S_VAR, ip_cl_type(s->acc_dtype), named(e, "total", s), neutral(e, s));
-    if (sums_floats(s))
-        ip_s_add(e->ir, e->top, IP_S_VAR, ip_cl_type(s->acc_dtype), named(e, "lost", s), "0");
+    ip_s_add(e->ir, e->top, IP_S_VAR, ip_cl_type(s->acc_dtype), ip_fold_named(e, "total", s), ip_fold_neutral(e, s));
+    if (ip_fold_sums_floats(s))
+        ip_s_add(e->ir, e->top, IP_S_VAR, ip_cl_type(s->acc_dtype), ip_fold_named(e, "lost", s), "0");
 }
 
 /* total, lost += v */
-static void add_compensated(ip_emit *e, const char *type, const char *total, const char *lost, const char *v)
+void ip_fold_add_compensated(ip_emit *e, const char *type, const char *total, const char *lost, const char *v)
 {
     ip_s_add(e->ir, e->block, IP_S_LET, type, "next", ip_text(e->ir, "%s + %s", total, v));
     line(e, ip_text(e->ir, "%s += fabs(%s) >= fabs(%s) ? (%s - next) + %s : (%s - next) + %s", lost, total, v, total, v, v, total));
@@ -130,53 +137,99 @@ static void leave_element(ip_emit *e, const ip_channels *channels)
     e->coord[2] = NULL;
 }
 
-int ip_histogram_tables(const ip_stage *histogram)
+static int64_t rounded_bins(const ip_stage *histogram)
+{
+    int64_t bins = 256;
+    while (bins < histogram->dims[2])
+        bins *= 2;
+    return bins;
+}
+
+int ip_histogram_tables(const ip_kernel *kernel, const ip_stage *histogram)
 {
     enum { MOST = 8, CACHE_BYTES = 16384 };
-    int64_t bytes = histogram->dims[1] * histogram->dims[2] * 4;
+    if (kernel->schedule == IP_SCHEDULE_TILES)
+        return 1;
+    int64_t bytes = histogram->dims[1] * rounded_bins(histogram) * 4;
     int tables = MOST;
     while (tables > 1 && tables * bytes > CACHE_BYTES)
         tables /= 2;
     return tables;
 }
 
-/* Counts pixel x in table number `table` (text). */
-static void count_pixel(ip_emit *e, const ip_stage *s, const char *table)
+int64_t ip_histogram_pitch(const ip_kernel *kernel, const ip_stage *histogram)
 {
-    const char *bins = ip_emit_dim(e, s, 2), *values[IP_WRITTEN_CHANNELS], *counts = named(e, "counts", s);
-    ip_channels channels = enter_element(e, s->body, false, "x", values);
-    for (int c = 0; c < channels.n; c++) {
-        bool always_inside = s->body->lo >= 0 && s->body->hi < (double)s->dims[2];
-        const char *bin = ip_text(e->ir, "bin%d", c);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", bin, values[c]);
-        const char *at = ip_text(e->ir, "(%s * %d + %s) * %s + %s", table, e->channels, ip_emit_channel_text(e, c), bins, bin);
-        const char *count = ip_text(e->ir, "%s[%s]++", counts, at);
-        if (always_inside) {
-            line(e, count);
-        } else {
-            ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s >= 0 & %s < %s", bin, bin, bins), NULL, NULL);
-            ip_s_add(e->ir, when, IP_S_STORE, count, NULL, NULL);
-        }
-    }
-    leave_element(e, &channels);
+    return ip_histogram_tables(kernel, histogram) > 1 ? rounded_bins(histogram) : histogram->dims[2];
 }
 
-static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb)
+/* The bins of a row's block as they are kept between the two loops of Note [Histograms]. */
+static ip_expr *kept_bin(ip_emit *e, const ip_stage *s, bool *is_inside)
 {
-    int tables = ip_histogram_tables(s);
-    const char *step = ip_text(e->ir, "%d", tables), *whole = ip_text(e->ir, "%s - (%s - %s) %% %d", xb, xb, xa, tables);
-    if (tables > 1) {
-        ip_stmt *groups = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, whole);
-        groups->d = step;
-        ip_mark in_group = ip_emit_enter(e, groups);
-        ip_mark in_lanes = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", step));
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "x", "q + t");
-        count_pixel(e, s, "t");
-        ip_emit_leave(e, in_lanes);
-        ip_emit_leave(e, in_group);
+    const ip_expr *x = s->body;
+    *is_inside = x->lo >= 0 && x->hi < (double)s->dims[2];
+    imgpar_dtype dtype = !*is_inside ? IMGPAR_I32 : x->hi < 256 ? IMGPAR_U8 : x->hi < 65536 ? IMGPAR_U16 : IMGPAR_I32;
+    return ip_x_cast(e->ir, dtype, s->body);
+}
+
+static void keep_bins(ip_emit *e, ip_expr *bin, bool flat)
+{
+    const char *values[IP_WRITTEN_CHANNELS], *var = flat ? "i" : "x";
+    const char *from = flat ? ip_text(e->ir, "q * %d", e->channels) : "q", *to = flat ? ip_text(e->ir, "end * %d", e->channels) : "end";
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
+    loop->parallel = IP_INDEPENDENT;
+    loop->vector_width = ip_emit_width(e, bin, bin->dtype);
+    ip_mark mark = ip_emit_enter(e, loop);
+    ip_channels channels = enter_element(e, bin, flat, var, values);
+    for (int c = 0; c < channels.n; c++) {
+        const char *at = flat ? ip_text(e->ir, "i - q * %d", e->channels)
+                              : ip_text(e->ir, "(x - q) * %d + %s", e->channels, ip_emit_channel_text(e, c));
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "bin[%s]", at), values[c], NULL);
     }
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "x", tables > 1 ? whole : xa, xb));
-    count_pixel(e, s, "0");
+    leave_element(e, &channels);
+    ip_emit_leave(e, mark);
+}
+
+/* index: of the bin in the block; row: of counters (text). */
+static void count_bin(ip_emit *e, const ip_stage *s, const char *index, const char *row, bool is_inside)
+{
+    ip_stmt *block = e->block;
+    const char *bin = ip_text(e->ir, "bin[%s]", index), *bins = ip_emit_dim(e, s, 2);
+    if (!is_inside)
+        block = ip_s_add(e->ir, block, IP_S_IF, ip_text(e->ir, "%s >= 0 & %s < %s", bin, bin, bins), NULL, NULL);
+    ip_s_add(e->ir, block, IP_S_STORE, ip_text(e->ir, "%s[%s * %s + %s]++", ip_fold_named(e, "counts", s), row, pitch(e, s), bin), NULL, NULL);
+}
+
+static void count_bins(ip_emit *e, const ip_stage *s, bool is_inside)
+{
+    int step = ip_histogram_tables(e->kernel, s) * e->channels;
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "(end - q) * %d", e->channels));
+    const char *whole = "0";
+    if (e->channels <= IP_WRITTEN_CHANNELS) {
+        whole = ip_text(e->ir, "n - n %% %d", step);
+        ip_stmt *groups = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", whole);
+        groups->d = ip_text(e->ir, "%d", step);
+        ip_mark mark = ip_emit_enter(e, groups);
+        for (int k = 0; k < step; k++)
+            count_bin(e, s, ip_text(e->ir, "k + %d", k), ip_text(e->ir, "%d", k), is_inside);
+        ip_emit_leave(e, mark);
+    }
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", whole, "n"));
+    count_bin(e, s, "k", e->channels == 1 ? "0" : ip_text(e->ir, "(k %% %d)", e->channels), is_inside);
+    ip_emit_leave(e, mark);
+}
+
+static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
+{
+    bool is_inside;
+    ip_expr *bin = kept_bin(e, s, &is_inside);
+    int pixels = e->channels < BINS_KEPT ? BINS_KEPT / e->channels : 1;
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, xb);
+    blocks->d = ip_text(e->ir, "%d", pixels);
+    ip_mark mark = ip_emit_enter(e, blocks);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
+    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(bin->dtype), ip_text(e->ir, "bin[%d]", pixels * e->channels), NULL);
+    keep_bins(e, bin, flat);
+    count_bins(e, s, is_inside);
     ip_emit_leave(e, mark);
 }
 
@@ -193,7 +246,7 @@ static ip_expr *small_addend(const ip_kernel *k, const ip_stage *s)
 
 static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
 {
-    const char *values[4], *total = named(e, "total", s), *target = total, *from = xa, *to = xb;
+    const char *values[4], *total = ip_fold_named(e, "total", s), *target = total, *from = xa, *to = xb;
     ip_expr *body = s->body, *small = small_addend(e->kernel, s);
     if (small) {
         body = small;
@@ -213,7 +266,7 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
     ip_mark mark = ip_emit_enter(e, loop);
     ip_channels channels = enter_element(e, body, flat, var, values);
     for (int c = 0; c < channels.n; c++)
-        ip_s_add(e->ir, e->block, IP_S_STORE, target, combined(e, s, target, values[c]), NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE, target, ip_fold_combined(e, s, target, values[c]), NULL);
     leave_element(e, &channels);
     ip_emit_leave(e, mark);
     if (small)
@@ -233,7 +286,7 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "i1", ip_text(e->ir, "min(i0 + %d, %s)", BLOCK, to));
     ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "lane[%d]", LANES), NULL);
     ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", LANES));
-    ip_s_add(e->ir, init, IP_S_STORE, "lane[t]", neutral(e, s), NULL);
+    ip_s_add(e->ir, init, IP_S_STORE, "lane[t]", ip_fold_neutral(e, s), NULL);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "whole", ip_text(e->ir, "i1 - (i1 - i0) %% %d", step));
     for (int part = 0; part < 2; part++) { /* whole groups of lanes, then the rest */
         ip_stmt *groups = ip_s_add(e->ir, e->block, IP_S_FOR, "q", part == 0 ? "i0" : "whole", part == 0 ? "whole" : "i1");
@@ -250,26 +303,26 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
         ip_s_add(e->ir, e->block, IP_S_LET, "int", var, "q + t");
         ip_channels channels = enter_element(e, s->body, flat, var, values);
         for (int c = 0; c < channels.n; c++)
-            ip_s_add(e->ir, e->block, IP_S_STORE, "lane[t]", combined(e, s, "lane[t]", values[c]), NULL);
+            ip_s_add(e->ir, e->block, IP_S_STORE, "lane[t]", ip_fold_combined(e, s, "lane[t]", values[c]), NULL);
         leave_element(e, &channels);
         ip_emit_leave(e, in_lanes);
         ip_emit_leave(e, in_group);
     }
     for (int half = LANES / 2; half > 0; half /= 2) {
         ip_stmt *pairs = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", half));
-        ip_s_add(e->ir, pairs, IP_S_STORE, "lane[t]", combined(e, s, "lane[t]", ip_text(e->ir, "lane[t + %d]", half)), NULL);
+        ip_s_add(e->ir, pairs, IP_S_STORE, "lane[t]", ip_fold_combined(e, s, "lane[t]", ip_text(e->ir, "lane[t + %d]", half)), NULL);
     }
     if (s->reduce == IP_REDUCE_SUM)
-        add_compensated(e, type, named(e, "total", s), named(e, "lost", s), "lane[0]");
+        ip_fold_add_compensated(e, type, ip_fold_named(e, "total", s), ip_fold_named(e, "lost", s), "lane[0]");
     else
-        ip_s_add(e->ir, e->block, IP_S_STORE, named(e, "total", s), combined(e, s, named(e, "total", s), "lane[0]"), NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_fold_named(e, "total", s), ip_fold_combined(e, s, ip_fold_named(e, "total", s), "lane[0]"), NULL);
     ip_emit_leave(e, in_block);
 }
 
 void ip_emit_fold_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
 {
     if (s->kind == IP_STAGE_HISTOGRAM)
-        histogram_row(e, s, xa, xb);
+        histogram_row(e, s, xa, xb, flat);
     else if (is_float(s->acc_dtype) && s->reduce != IP_REDUCE_CUSTOM)
         lanes_row(e, s, xa, xb, flat);
     else
@@ -279,8 +332,8 @@ void ip_emit_fold_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
 /* All tables of a work-item into its first. */
 static void add_tables(ip_emit *e, const ip_stage *s)
 {
-    const char *counts = named(e, "counts", s), *cells = ip_text(e->ir, "%s * %d", ip_emit_dim(e, s, 2), (int)s->dims[1]);
-    ip_stmt *tables = ip_s_add(e->ir, e->top, IP_S_FOR, "t", "1", ip_text(e->ir, "%d", ip_histogram_tables(s)));
+    const char *counts = ip_fold_named(e, "counts", s), *cells = ip_text(e->ir, "%s * %d", pitch(e, s), (int)s->dims[1]);
+    ip_stmt *tables = ip_s_add(e->ir, e->top, IP_S_FOR, "t", "1", ip_text(e->ir, "%d", ip_histogram_tables(e->kernel, s)));
     ip_stmt *loop = ip_s_add(e->ir, tables, IP_S_FOR, "k", "0", cells);
     ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k] += %s[t * %s + k]", counts, counts, cells), NULL, NULL);
 }
@@ -291,11 +344,11 @@ void ip_emit_fold_end(ip_emit *e, const ip_stage *s)
         add_tables(e, s);
         return;
     }
-    const char *partial = named(e, "partial", s), *total = named(e, "total", s);
-    declare_partials(e, s, ip_cl_type(s->acc_dtype));
-    if (sums_floats(s)) {
+    const char *partial = ip_fold_named(e, "partial", s), *total = ip_fold_named(e, "total", s);
+    ip_fold_declare_partials(e, s, ip_cl_type(s->acc_dtype));
+    if (ip_fold_sums_floats(s)) {
         ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item * 2]", partial), total, NULL);
-        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item * 2 + 1]", partial), named(e, "lost", s), NULL);
+        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item * 2 + 1]", partial), ip_fold_named(e, "lost", s), NULL);
     } else {
         ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item]", partial), total, NULL);
     }
@@ -305,44 +358,53 @@ void ip_emit_fold_end(ip_emit *e, const ip_stage *s)
 static void finish_histogram(ip_emit *e, const ip_stage *s)
 {
     const char *bins = ip_emit_dim(e, s, 2), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
-    declare_partials(e, s, "uint");
+    ip_fold_declare_partials(e, s, "uint");
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "bin", "get_global_id(0)");
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "bin < %s * %d", bins, (int)s->dims[1]), NULL, NULL);
     ip_s_add(e->ir, when, IP_S_VAR, "uint", "count", "0");
     ip_stmt *loop = ip_s_add(e->ir, when, IP_S_FOR, "k", "0", items);
     ip_s_add(e->ir, loop, IP_S_STORE,
-             ip_text(e->ir, "count += %s[(long)k * %s * %d + bin]", named(e, "partial", s), bins,
-                     (int)s->dims[1] * ip_histogram_tables(s)), NULL, NULL);
+             ip_text(e->ir, "count += %s[((long)k * %d + bin / %s) * %s + bin %% %s]", ip_fold_named(e, "partial", s),
+                     (int)s->dims[1] * ip_histogram_tables(e->kernel, s), bins, pitch(e, s), bins), NULL, NULL);
     ip_s_add(e->ir, when, IP_S_STORE, ip_text(e->ir, "%s[bin]", ip_emit_buffer(e, s)), "count", NULL);
+}
+
+void ip_fold_store_result(ip_emit *e, const ip_stage *s, const char *total, const char *lost)
+{
+    /* NaN as a total means that nothing but NaN was seen, or inf - inf in the compensation: then the plain sum. */
+    if (ip_fold_sums_floats(s)) {
+        const char *sum = ip_fold_named(e, "sum", s);
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(s->acc_dtype), sum,
+                 ip_text(e->ir, "isfinite(%s) ? %s + %s : %s", total, total, lost, total));
+        total = sum;
+    }
+    e->acc[0] = total;
+    ip_emit_count_uses(e, (ip_expr *[]){ s->finish }, 1);
+    ip_emit_store(e, s, ip_emit_buffer(e, s), "0", ip_emit_value(e, s->finish));
+    e->acc[0] = NULL;
 }
 
 /* One work-item in all. */
 static void finish_reduction(ip_emit *e, const ip_stage *s)
 {
     const char *type = ip_cl_type(s->acc_dtype), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
-    const char *partial = named(e, "partial", s), *total = named(e, "total", s), *lost = named(e, "lost", s);
+    const char *partial = ip_fold_named(e, "partial", s), *total = ip_fold_named(e, "total", s), *lost = ip_fold_named(e, "lost", s);
     ip_mark outer = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "get_global_id(0) == 0", NULL, NULL));
-    declare_partials(e, s, type);
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, total, neutral(e, s));
-    if (sums_floats(s))
+    ip_fold_declare_partials(e, s, type);
+    ip_s_add(e->ir, e->block, IP_S_VAR, type, total, ip_fold_neutral(e, s));
+    if (ip_fold_sums_floats(s))
         ip_s_add(e->ir, e->block, IP_S_VAR, type, lost, "0");
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", items);
     ip_mark mark = ip_emit_enter(e, loop);
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "v", ip_text(e->ir, sums_floats(s) ? "%s[k * 2]" : "%s[k]", partial));
-    if (sums_floats(s)) {
-        add_compensated(e, type, total, lost, "v");
+    ip_s_add(e->ir, e->block, IP_S_LET, type, "v", ip_text(e->ir, ip_fold_sums_floats(s) ? "%s[k * 2]" : "%s[k]", partial));
+    if (ip_fold_sums_floats(s)) {
+        ip_fold_add_compensated(e, type, total, lost, "v");
         line(e, ip_text(e->ir, "%s += %s[k * 2 + 1]", lost, partial));
     } else {
-        ip_s_add(e->ir, e->block, IP_S_STORE, total, combined(e, s, total, "v"), NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE, total, ip_fold_combined(e, s, total, "v"), NULL);
     }
     ip_emit_leave(e, mark);
-    /* NaN as a total means that nothing but NaN was seen, or inf - inf in the compensation: then the plain sum. */
-    if (sums_floats(s))
-        line(e, ip_text(e->ir, "%s = isfinite(%s) ? %s + %s : %s", total, total, total, lost, total));
-    e->acc[0] = total;
-    ip_emit_count_uses(e, (ip_expr *[]){ s->finish }, 1);
-    ip_emit_store(e, s, ip_emit_buffer(e, s), "0", ip_emit_value(e, s->finish));
-    e->acc[0] = NULL;
+    ip_fold_store_result(e, s, total, lost);
     ip_emit_leave(e, outer);
 }
 
@@ -351,6 +413,10 @@ void ip_emit_finish(ip_emit *e)
 {
     const ip_kernel *k = e->kernel;
     int fold = 0;
+    if (k->schedule == IP_SCHEDULE_TILES) {
+        ip_emit_group_memory(e, k->tiling.group_width * k->tiling.group_height * 2 * (int)sizeof(int64_t));
+        ip_s_add(e->ir, e->top, IP_S_LET, "int", "lane", "get_local_id(0)");
+    }
     for (int i = 0; i < k->n_outputs; i++) {
         const ip_stage *s = k->outputs[i];
         if (s->kind == IP_STAGE_MAP)
@@ -360,6 +426,8 @@ void ip_emit_finish(ip_emit *e)
         ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->top, IP_S_IF, ip_text(e->ir, "get_global_id(1) == %d", fold++), NULL, NULL));
         if (s->kind == IP_STAGE_HISTOGRAM)
             finish_histogram(e, s);
+        else if (k->schedule == IP_SCHEDULE_TILES)
+            ip_emit_group_finish(e, s);
         else
             finish_reduction(e, s);
         ip_emit_leave(e, mark);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pixels schedule: one work-item a pixel, everything read from memory by its own border rule. */
+/* The schedules pixels and texture: one work-item a pixel, everything read by its own border rule, from memory or from images. */
 #include "compile/emit.h"
 
 void ip_emit_pixels(ip_emit *e)
@@ -12,6 +12,8 @@ void ip_emit_pixels(ip_emit *e)
         ip_s_add(e->ir, e->top, IP_S_LET, "int", names[dim],
                  ip_text(e->ir, "(int)get_global_id(%d) + %s", 2 - dim,
                          ip_emit_slot(e, IP_SLOT_REGION, dim * 2, NULL, NULL)));
+    if (k->n_textures > 0)
+        ip_emit_samplers(e);
     e->coord[0] = "z";
     e->coord[1] = "y";
     e->coord[2] = "x";

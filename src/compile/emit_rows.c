@@ -29,12 +29,13 @@ static bool flat_load(ip_emit *e, const ip_stage *stage, const ip_expr *load)
         return !load->uses;
     ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
     const ip_placed *placed = ip_kernel_placed(e->kernel, s);
-    bool is_ring = placed && placed->place == IP_PLACE_RING;
-    bool in_row = rest && (is_ring || load->border == IP_BORDER_NONE
+    bool in_row = rest && (ip_placed_is_kept(placed) || load->border == IP_BORDER_NONE
                            || (rest->op == IP_X_CONST && rest->i == 0 && s->dims[2] == stage->dims[2]));
     bool same_channels = load->arg[3]->op == IP_X_COORD && s->dims[3] == e->channels;
     bool row_is_uniform = !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
-    return in_row && same_channels && row_is_uniform && (load->n_args < 5 || flat_value(e, stage, load->arg[4]));
+    ip_expr *outside = load->n_args == 5 ? load->arg[4] : NULL; /* another value a channel is none for a flat loop */
+    bool flat_outside = !outside || !(outside->uses & IP_USES_C) || outside->op == IP_X_LOAD;
+    return in_row && same_channels && row_is_uniform && flat_outside && (!outside || flat_value(e, stage, outside));
 }
 
 static bool flat_value(ip_emit *e, const ip_stage *stage, ip_expr *x)
@@ -64,12 +65,18 @@ bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body)
         return false; /* the same loop, with x to hand */
     flat_check f = { e, stage, true };
     ip_x_descend(e->ir, body, check_flat, &f);
-    return f.ok;
+    return f.ok && !e->ir->failed;
 }
 
 static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
 {
     return x->op == IP_X_COORD && x->axis == 3 ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
+}
+
+/* x in channel c, where channels are written out. */
+static ip_expr *of_channel(ip_emit *e, ip_expr *x, int c)
+{
+    return e->channels > IP_WRITTEN_CHANNELS ? x : ip_x_map(e->ir, x, put_channel, &c);
 }
 
 ip_channels ip_emit_enter_channels(ip_emit *e, ip_expr *body)
@@ -202,7 +209,7 @@ static void pad_side(ip_emit *e, const ip_placed *p, const char *target, const c
     ip_channels channels = ip_emit_enter_channels(e, s->body); /* the copies are not used, only the loop */
     for (int c = 0; c < channels.n; c++) {
         const char *from = ip_emit_pixel_index(e, "from", c);
-        const char *value = p->pad_border == IMGPAR_BORDER_CONSTANT ? ip_emit_value(e, p->pad_outside)
+        const char *value = p->pad_border == IMGPAR_BORDER_CONSTANT ? ip_emit_value(e, of_channel(e, p->pad_outside, c))
             : s->dtype == IMGPAR_F16 ? ip_text(e->ir, "vload_half(%s, %s)", from, target)
                                      : ip_text(e->ir, "%s[%s]", target, from);
         ip_emit_store(e, s, target, ip_emit_pixel_index(e, "to", c), value);

@@ -80,6 +80,27 @@ static void text_walk(const ip_stage *s, ip_str *out)
                   ip_stage_blocks(s) > 1 ? ", in blocks" : "");
 }
 
+/* "tile    128x16 pixels by 32x8 work-items, 9 kB of local memory, halo work 12%" */
+static void text_tile(const ip_kernel *k, ip_str *out)
+{
+    const ip_tiling *t = &k->tiling;
+    ip_str_printf(out, "  tile    %dx%d pixels by %dx%d work-items, ", t->width, t->height, t->group_width, t->group_height);
+    put_size(out, (uint64_t)t->bytes);
+    ip_str_printf(out, " of local memory, halo work %.0f%%\n", 100 * t->halo_work / t->work);
+}
+
+/* "keeps   3 rows of blur: vertical pass" */
+static void text_kept(const ip_kernel *k, const ip_placed *p, ip_str *out)
+{
+    const ip_tiling *t = &k->tiling;
+    if (p->place == IP_PLACE_TILE)
+        ip_str_printf(out, "  keeps   %dx%d of ", t->width + p->left + p->right, t->height + p->lead - p->first);
+    else
+        ip_str_printf(out, "  keeps   %d row%s of ", p->rows, p->rows == 1 ? "" : "s");
+    ip_str_printf(out, "%s%s%s\n", p->is_copy ? source_name(p->source) : p->stage->node ? p->stage->node->op->info.name : "a stage",
+                  p->stage->note ? ": " : "", p->stage->note ? p->stage->note : "");
+}
+
 static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_str *out)
 {
     uint64_t read, written;
@@ -98,6 +119,9 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
             ip_str_printf(out, "  from kernel %d\n", (int)(from - plan->kernels) + 1);
         else
             ip_str_printf(out, "  %s\n", source_name(k->inputs[i]));
+        const ip_texture *texture = ip_kernel_texture(k, k->inputs[i]);
+        if (texture)
+            ip_str_printf(out, "  samples it as an image of %s\n", (const char *const[]){ "R", "RG", "", "RGBA" }[texture->channels - 1]);
     }
     for (int i = 0; i < k->n_outputs; i++) {
         ip_str_append(out, "  writes  ");
@@ -111,14 +135,11 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
     ip_str_append(out, " read, ");
     put_size(out, written);
     ip_str_append(out, " written\n");
-    for (int i = 0; i < k->n_placed; i++) {
-        const ip_placed *p = &k->placed[i];
-        if (p->place != IP_PLACE_RING)
-            continue;
-        ip_str_printf(out, "  keeps   %d row%s of %s%s%s\n", p->rows, p->rows == 1 ? "" : "s",
-                      p->is_copy ? source_name(p->source) : p->stage->node ? p->stage->node->op->info.name : "a stage",
-                      p->stage->note ? ": " : "", p->stage->note ? p->stage->note : "");
-    }
+    if (k->schedule == IP_SCHEDULE_TILES)
+        text_tile(k, out);
+    for (int i = 0; i < k->n_placed; i++)
+        if (ip_placed_is_kept(&k->placed[i]))
+            text_kept(k, &k->placed[i], out);
     if (k->reason[0])
         ip_str_printf(out, "  ends here because %s\n", k->reason);
 }

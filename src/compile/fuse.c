@@ -13,6 +13,10 @@
  *      to memory and reading it back costs less than computing its halo again.
  *   4. The kernel stays of a size that compiles fast (MAX_STAGES).
  *
+ * That is said of the rows schedule. In tiles (GPUs) a stage is kept as a tile in local memory, and 3 becomes: all tiles fit
+ * that memory, and the halo that every tile computes beyond its own part costs less than writing the value and reading
+ * it back (place_tiles.c, Note [When a halo pays]).
+ *
  * Where other kernels read it too, or its value is asked for, the kernel it joins also writes it to memory: that saves
  * reading it back once.
  *
@@ -127,30 +131,49 @@ static size_t ring_bytes(const ip_kernel *kernel)
     return total;
 }
 
+static bool fits_rows(fusing *f, ip_kernel *kernel, const char **why)
+{
+    if (!ip_place_stages(f->plan, kernel, why))
+        return false;
+    if (ring_bytes(kernel) > RING_BYTES) {
+        *why = "its rows would not stay in the cache";
+        return false;
+    }
+    if (ip_kernel_halo(kernel) > HALO_ROWS) {
+        *why = "too many rows would be computed twice at the seams of strips";
+        return false;
+    }
+    return true;
+}
+
 /* A trial placement rewrites loads to read copies: bodies are put back afterwards. */
-static bool try_join(fusing *f, int index, ip_stage *stage, bool stored, const char **why)
+static bool try_place(fusing *f, ip_kernel *kernel, const char **why)
 {
     ip_expr *bodies[MAX_STAGES + 1];
-    if (!ip_grouping_add(&f->groups, index, stage, stored))
-        return false;
-    ip_kernel *kernel = &f->plan->kernels[index];
     for (int k = 0; k < kernel->n_stages; k++)
         bodies[k] = kernel->stages[k]->body;
     int n_before = f->plan->ir->n_stages;
-    bool fits = ip_place_rows(f->plan, kernel, why);
-    if (fits && ring_bytes(kernel) > RING_BYTES) {
-        *why = "its rows would not stay in the cache";
-        fits = false;
-    }
-    if (fits && ip_kernel_halo(kernel) > HALO_ROWS) {
-        *why = "too many rows would be computed twice at the seams of strips";
-        fits = false;
-    }
+    bool fits = kernel->schedule == IP_SCHEDULE_TILES ? ip_place_tiles(f->plan, kernel, &f->options->target, why)
+                                                      : fits_rows(f, kernel, why);
     for (int k = 0; k < kernel->n_stages; k++)
         kernel->stages[k]->body = bodies[k];
     f->plan->ir->n_stages = n_before; /* trial copies go; their memory is the arena's */
-    if (!fits)
+    return fits;
+}
+
+static bool try_join(fusing *f, int index, ip_stage *stage, bool stored, const char **why)
+{
+    if (!ip_grouping_add(&f->groups, index, stage, stored))
+        return false;
+    ip_kernel *kernel = &f->plan->kernels[index];
+    ip_tiling before = kernel->tiling;
+    bool fits = try_place(f, kernel, why);
+    if (fits && kernel->schedule == IP_SCHEDULE_TILES)
+        fits = ip_halo_pays(f->plan, &before, &kernel->tiling, stage, stored, why);
+    if (!fits) {
+        kernel->tiling = before;
         ip_grouping_take_back(&f->groups, index, stored);
+    }
     return fits;
 }
 
@@ -193,8 +216,8 @@ static int join_reader(fusing *f, ip_stage *p, const char **why)
             *why = "hand-written kernels read it from memory";
         else if (kernel->is_scan)
             *why = "a recurrence reads it, which keeps no neighbours";
-        else if (kernel->schedule != IP_SCHEDULE_ROWS)
-            *why = "the pixels schedule keeps no neighbours";
+        else if (kernel->schedule == IP_SCHEDULE_PIXELS)
+            *why = "a work-item a pixel keeps no neighbours";
         else if (!same_size(p->dims, kernel->domain))
             *why = "its reader has another size";
         else if (f->reads_gather[p->id])
@@ -213,12 +236,12 @@ static int join_reader(fusing *f, ip_stage *p, const char **why)
 static int join_sibling(fusing *f, ip_stage *s)
 {
     int n_tried = 0;
-    if (!f->family || f->schedule != IP_SCHEDULE_ROWS || s->kind == IP_STAGE_OPAQUE || s->kind == IP_STAGE_SCAN)
+    if (!f->family || f->schedule == IP_SCHEDULE_PIXELS || s->kind == IP_STAGE_OPAQUE || s->kind == IP_STAGE_SCAN)
         return -1;
     for (int k = f->plan->n_kernels - 1; k >= 0 && n_tried < SIBLINGS_TRIED; k--) {
         const ip_kernel *kernel = &f->plan->kernels[k];
         const char *why;
-        if (kernel->schedule != IP_SCHEDULE_ROWS || kernel->is_scan || kernel->n_stages >= MAX_STAGES
+        if (kernel->schedule != f->schedule || kernel->is_scan || kernel->n_stages >= MAX_STAGES
             || !same_size(domain_of(s), kernel->domain) || !is_sibling(f, kernel, s))
             continue;
         n_tried++;
@@ -237,9 +260,26 @@ static void note_fallback(fusing *f, ip_kernel *k)
         return;
     if (k->is_scan && wanted != IP_SCHEDULE_AUTO && wanted != IP_SCHEDULE_ROWS)
         snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for a recurrence; it walks its lines", ip_schedule_name(wanted));
-    else if (wanted == IP_SCHEDULE_TILES || wanted == IP_SCHEDULE_TEXTURE)
-        snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for this kernel; pixels is used",
-                 ip_schedule_name(wanted));
+}
+
+/* Leaves a tile for pixels, whose placement is none. */
+static void take_pixels(ip_kernel *k, const char *why)
+{
+    k->schedule = IP_SCHEDULE_PIXELS;
+    ip_free(k->placed);
+    k->placed = NULL;
+    k->n_placed = 0;
+    snprintf(k->fallback, sizeof k->fallback, "schedule tiles is left for pixels: %s", why);
+}
+
+/* Pixels that read images, where there are any to read. */
+static void take_textures(ip_plan *plan, ip_kernel *k, const ip_target *target)
+{
+    const char *why;
+    if (ip_place_textures(plan, k, target, &why))
+        k->schedule = IP_SCHEDULE_TEXTURE;
+    else
+        snprintf(k->fallback, sizeof k->fallback, "schedule texture is left for pixels: %s", why);
 }
 
 static int start_kernel(fusing *f, ip_stage *s, const char *why)
@@ -249,9 +289,12 @@ static int start_kernel(fusing *f, ip_stage *s, const char *why)
     int k = ip_grouping_new(&f->groups, s, schedule);
     if (k < 0)
         return -1;
-    f->plan->kernels[k].in_groups = f->schedule == IP_SCHEDULE_PIXELS;
+    f->plan->kernels[k].in_groups = f->schedule != IP_SCHEDULE_ROWS;
     snprintf(f->plan->kernels[k].reason, sizeof f->plan->kernels[k].reason, "%s", why);
     note_fallback(f, &f->plan->kernels[k]);
+    const char *unfit = "";
+    if (schedule == IP_SCHEDULE_TILES && !try_place(f, &f->plan->kernels[k], &unfit))
+        take_pixels(&f->plan->kernels[k], unfit);
     return k;
 }
 
@@ -296,12 +339,36 @@ static void list_ops(ip_kernel *k)
     }
 }
 
+typedef struct gather_check { ip_ir *ir; const int64_t *domain; bool gathers; } gather_check;
+
+static void note_gather(ip_expr *load, void *user)
+{
+    gather_check *g = user;
+    if (load->source->kind != IP_STAGE_TABLE && load->uses & IP_USES_COORDS)
+        g->gathers |= !ip_load_reach(g->ir, load, g->domain).is_local;
+}
+
+/* The final placement in tiles. A gather by itself goes to pixels: no element is known to be read twice. */
+static bool place_for_good(ip_plan *plan, ip_kernel *k, const ip_target *target, const char **why)
+{
+    if (!ip_place_tiles(plan, k, target, why))
+        return false;
+    bool has_tile = false;
+    for (int i = 0; i < k->n_placed; i++)
+        has_tile |= k->placed[i].place == IP_PLACE_TILE;
+    gather_check g = { plan->ir, k->domain, false };
+    ip_stage_each_load(plan->ir, k->stages[0], note_gather, &g);
+    if (k->n_stages == 1 && k->n_folds == 0 && !has_tile && g.gathers)
+        take_pixels(k, "its elements are read at computed places");
+    return true;
+}
+
 static ip_schedule default_schedule(const ip_compile_options *options)
 {
-    if (options->schedule == IP_SCHEDULE_ROWS)
-        return IP_SCHEDULE_ROWS;
+    if (options->schedule == IP_SCHEDULE_ROWS || options->schedule == IP_SCHEDULE_TILES)
+        return options->schedule;
     if (options->schedule == IP_SCHEDULE_AUTO)
-        return options->is_cpu ? IP_SCHEDULE_ROWS : IP_SCHEDULE_PIXELS;
+        return options->is_cpu ? IP_SCHEDULE_ROWS : IP_SCHEDULE_TILES;
     return IP_SCHEDULE_PIXELS;
 }
 
@@ -327,7 +394,11 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
         ip_kernel *kernel = &plan->kernels[k];
         const char *why = "";
         list_ops(kernel);
-        if (ip_kernel_walks_rows(kernel) && !ip_place_rows(plan, kernel, &why) && !ir->failed)
+        if (options->schedule == IP_SCHEDULE_TEXTURE && kernel->schedule == IP_SCHEDULE_PIXELS)
+            take_textures(plan, kernel, &options->target);
+        bool fits = kernel->schedule == IP_SCHEDULE_TILES ? place_for_good(plan, kernel, &options->target, &why)
+            : !ip_kernel_walks_rows(kernel) || ip_place_stages(plan, kernel, &why);
+        if (!fits && !ir->failed)
             return ip_fail(err, IMGPAR_E_INTERNAL, "internal: kernel %s does not fit its schedule: %s", kernel->ops, why);
     }
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;

@@ -6,7 +6,8 @@
  *
  * A load of stage p is replaced by p's body when
  *   1. it reads p at its own place (z, y, x; any channel), or at computed places that are
- *      known to be inside and p reads nothing around itself (a chain of views is one index map), and
+ *      known to be inside and p reads nothing around itself (a chain of views is one index map), or p is a cheap map of a
+ *      line, Note [Lines], and
  *      (Where the same reader also looks at p's neighbours, p is kept for those anyway.)
  *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
  *   3. p has one reader, or computing it again costs less than keeping it (COST operations).
@@ -71,7 +72,8 @@ static bool reads_own_place(const ip_expr *load, const ip_stage *reader)
     const ip_expr *c = load->arg[3];
     bool is_own = is_coord(c, 3) && load->source->dims[3] == domain[3];
     bool is_fixed = c->op == IP_X_CONST && c->i >= 0 && c->i < load->source->dims[3];
-    return is_own || is_fixed; /* another channel may be beyond the last: a matter of the border */
+    bool is_inside = load->border == IP_BORDER_NONE && !(c->uses & ~IP_USES_C);
+    return is_own || is_fixed || is_inside; /* another channel may be beyond the last: a matter of the border */
 }
 
 /* Every load in the body reads at its own place or has no border to apply. */
@@ -95,38 +97,45 @@ static bool is_pointwise(ip_ir *ir, const ip_stage *p)
     return !has_neighbours;
 }
 
-typedef struct flat_check { int64_t channels; bool is_flat; } flat_check;
-
-static bool check_flat(ip_expr *x, void *user)
-{
-    flat_check *f = user;
-    if (!f->is_flat || !(x->uses & (IP_USES_X | IP_USES_C)))
-        return false;
-    if (x->op == IP_X_COORD)
-        f->is_flat = false;
-    else if (x->op == IP_X_LOAD)
-        f->is_flat = x->source->dims[3] == f->channels && is_coord(x->arg[3], 3);
-    else
-        return true;
-    return false;
-}
-
-/* Channels do not interact: one loop over x * channels + c could compute it. */
-static bool is_flat(ip_ir *ir, ip_expr *body, int64_t channels)
-{
-    flat_check f = { channels, true };
-    ip_x_descend(ir, body, check_flat, &f);
-    return f.is_flat;
-}
-
 /* Neighbours of interleaved channels are read quickly in a flat loop only: such a stage is not put into one that is not. */
 static bool loses_flat_loop(const inlining *in, const ip_stage *p)
 {
     const ip_compile_options *o = in->options;
     bool walks_rows = o->schedule == IP_SCHEDULE_ROWS || (o->schedule == IP_SCHEDULE_AUTO && o->is_cpu);
-    int64_t channels = p->dims[3];
-    return walks_rows && o->fuse && channels >= 2 && channels <= 4 && !in->reader_is_flat && in->size[p->id] <= FLAT_SIZE
-        && is_flat(in->ir, p->body, channels) && !is_pointwise(in->ir, p);
+    ip_spread spread;
+    return walks_rows && o->fuse && !in->reader_is_flat && in->size[p->id] <= FLAT_SIZE
+        && ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !is_pointwise(in->ir, p);
+}
+
+/*
+ * Note [Lines]
+ * Neighbours in an image are kept a few rows at a time; a line has no rows, so what is read around itself would go to
+ * memory. Where p computes each element from those at the same place alone, its neighbour is what it makes of theirs,
+ * and a border rule that repeats elements may be applied to them instead: f(a)[x + 1] is f(a[x + 1]).
+ */
+typedef struct line_check { const ip_stage *p; bool fits; } line_check;
+
+static bool check_line(ip_expr *x, void *user)
+{
+    line_check *c = user;
+    if (x->op == IP_X_COORD || x->op == IP_X_WINDOW)
+        c->fits = false;
+    if (x->op == IP_X_LOAD)
+        c->fits = c->fits && ((x->border == IP_BORDER_NONE && reads_own_place(x, c->p)) || !(x->uses & IP_USES_COORDS));
+    return x->op != IP_X_LOAD && c->fits;
+}
+
+static bool moves_along_line(const inlining *in, const ip_expr *load)
+{
+    ip_stage *p = load->source;
+    const bool repeats = load->border != IP_BORDER_NONE && load->border != IMGPAR_BORDER_CONSTANT;
+    if (!repeats || p->kind != IP_STAGE_MAP || in->reader->kind == IP_STAGE_SCAN || in->size[p->id] > COST)
+        return false;
+    if (p->dims[0] != 1 || p->dims[1] != 1 || memcmp(p->dims, domain_of(in->reader), sizeof p->dims) != 0 || !is_coord(load->arg[3], 3))
+        return false;
+    line_check c = { p, true };
+    ip_x_descend(in->ir, p->body, check_line, &c);
+    return c.fits;
 }
 
 static bool may_inline(inlining *in, const ip_expr *load)
@@ -146,6 +155,8 @@ static bool may_inline(inlining *in, const ip_expr *load)
         return false;
     if (loses_flat_loop(in, p))
         return false;
+    if (moves_along_line(in, load))
+        return true;
     if (reads_own_place(load, in->reader))
         return true;
     return load->border == IP_BORDER_NONE && in->size[p->id] <= COST && is_pointwise(in->ir, p);
@@ -156,6 +167,16 @@ static ip_expr *put_coords(ip_ir *ir, ip_expr *x, void *user)
     ip_expr *const *index = user;
     (void)ir;
     return x->op == IP_X_COORD ? index[x->axis] : x;
+}
+
+/* Of what an element is made: the loads at its own place become loads at another one, by its border rule. */
+static ip_expr *put_place(ip_ir *ir, ip_expr *x, void *user)
+{
+    const ip_expr *load = user;
+    if (x->op != IP_X_LOAD || !(x->uses & IP_USES_COORDS))
+        return x;
+    ip_expr *at[4] = { load->arg[0], load->arg[1], load->arg[2], x->arg[3] };
+    return ip_x_load(ir, x->source, at, load->border, NULL);
 }
 
 /* For --explain and kernel names: what a stage computes besides its own node. */
@@ -187,6 +208,8 @@ static ip_expr *replace_load(ip_ir *ir, ip_expr *x, void *user)
         return x;
     in->reader_size += in->size[x->source->id];
     absorb(ir, in->reader, x->source);
+    if (moves_along_line(in, x))
+        return ip_x_map(ir, x->source->body, put_place, x);
     return ip_x_map(ir, x->source->body, put_coords, (void *)x->arg);
 }
 
@@ -239,7 +262,7 @@ static void become_scan(inlining *in)
 static void note_reading_around(ip_expr *load, void *user)
 {
     inlining *in = user;
-    if (!reads_own_place(load, in->reader) && load->border != IP_BORDER_NONE)
+    if (!reads_own_place(load, in->reader) && load->border != IP_BORDER_NONE && !moves_along_line(in, load))
         in->read_around[load->source->id] = in->reader->id + 1;
 }
 
@@ -282,7 +305,7 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
                 continue;
             in.reader = s;
             in.reader_size = ip_x_size(ir, s->body);
-            in.reader_is_flat = is_flat(ir, s->body, domain_of(s)[3]);
+            in.reader_is_flat = ip_find_spread(ir, s->body, domain_of(s)[3], &(ip_spread){ .n = 0 });
             ip_stage_each_load(ir, s, note_reading_around, &in);
             s->body = ip_x_map(ir, s->body, replace_load, &in);
             if (s->kind == IP_STAGE_SCAN)

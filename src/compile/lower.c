@@ -141,8 +141,8 @@ static imgpar_array *representative(lowering *l, imgpar_array *node)
 static ip_stage *source_stage(lowering *l, imgpar_array *node, struct ip_value *value)
 {
     int64_t dims[4];
-    ip_type_dims(&node->type, dims);
-    ip_stage *s = ip_stage_new(l->plan->ir, IP_STAGE_SOURCE, node->type.dtype, dims, node);
+    imgpar_dtype dtype = ip_type_storage(&node->type, dims);
+    ip_stage *s = ip_stage_new(l->plan->ir, IP_STAGE_SOURCE, dtype, dims, node);
     if (s) {
         s->lo = node->range.lo;
         s->hi = node->range.hi;

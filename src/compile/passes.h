@@ -13,8 +13,17 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
 imgpar_status ip_pass_narrow(ip_plan *plan, ip_error *err);
 /* stages -> kernels, each with a schedule and the reason it ends where it does */
 imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_error *err);
-/* rows schedule: where each stage lives, how far it runs ahead; false: does not fit, *why says so */
-bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why);
+/* where each stage of the kernel lives by its schedule, rows or tiles, and how far it runs ahead; false: does not fit,
+ * *why says so */
+bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why);
+/* tiles: that, and the size and layout of a tile (kernel->tiling); *why lives as long as the plan */
+bool ip_place_tiles(ip_plan *plan, ip_kernel *kernel, const ip_target *target, const char **why);
+/* texture: which inputs are images (kernel->textures); false: none, *why tells of one. Its placement is that of pixels. */
+bool ip_place_textures(ip_plan *plan, ip_kernel *kernel, const ip_target *target, const char **why);
+/* Whether computing `joined` in tiles is cheaper than keeping it in memory (stored: it is written there anyway), when
+ * the kernel's tiling was `before` without it and is `after` with it; else *why. */
+bool ip_halo_pays(ip_plan *plan, const ip_tiling *before, const ip_tiling *after, const ip_stage *joined, bool stored,
+                  const char **why);
 /* kernels -> statements -> OpenCL C */
 imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 
@@ -24,6 +33,15 @@ void ip_emit_opaque(ip_plan *plan, ip_kernel *kernel);
 /* Every load of a MAP, REDUCE or HISTOGRAM stage's expressions. */
 void ip_stage_each_load(ip_ir *ir, const ip_stage *stage, void (*fn)(ip_expr *load, void *user), void *user);
 bool ip_stage_computes(const ip_stage *stage); /* MAP, REDUCE, HISTOGRAM */
+/* Values that the channels of a pixel share (spread.c). */
+enum { IP_MAX_SPREAD = 4 };
+typedef struct ip_spread {
+    ip_expr *values[IP_MAX_SPREAD];
+    int n;
+} ip_spread;
+/* Whether a row of body is one flat loop over x * channels + c once these values are read from rows of their own.
+ * channels: 2 to 4, else false. */
+bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *spread);
 /* How a load reads: the offsets along z, y, x and whether a ring can serve it. */
 typedef struct ip_reach {
     bool is_local;           /* unit steps in z (offset 0), y and x with constant offsets, same d h w */

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows schedule, first half: where each stage of a kernel lives.
+ * Where each stage of a kernel lives: the geometry that the schedules rows and tiles share.
  *
- * A work-item walks a strip of output rows y. At each step every stage computes one
+ * Rows: a work-item walks a strip of output rows y. At each step every stage computes one
  * row, ahead of the output by its `lead`, and keeps the last few rows that its readers
  * still need in a ring. Columns beyond the left and right edge are filled in after a
  * row is made (`pad`), so inner loops have no edge cases.
+ *
+ * Tiles: a work-group makes a tile of the output. Every stage computes the same tile, grown by its halo (`first`, `lead`,
+ * `left`, `right`), and keeps it until its last reader has run; place_tiles.c decides how large tiles are. Elements beyond
+ * all four edges are filled in (`pad`, `pad_rows`).
  *
  * Note [Reading near edges]
  * A reader at row r that looks at r + d reads row f(r + d), f being the border rule. For
@@ -13,7 +17,7 @@
  * and keeps rows inside where they are, so |f(r + d) - r| <= |d|: a window made symmetric
  * (reflections) or made to contain 0 (replicate, constant) holds every row that can be asked for. Wrap is
  * not like that: rows from the opposite edge are not in a ring, so it is refused
- * vertically; horizontally it needs whole rows. Copies of a source are the exception: their ring holds
+ * vertically; horizontally it needs whole rows, and is refused in tiles. Copies of a source are the exception: they hold
  * row r of the endless pattern, whatever source row that is, so a reader does not wrap at all.
  */
 #include "base/alloc.h"
@@ -82,11 +86,16 @@ void ip_reach_contract(ip_reach *reach, int border)
     contract(&reach->x_lo, &reach->x_hi, border);
 }
 
+static const int64_t *domain_of(const ip_stage *s) { return s->kind == IP_STAGE_MAP ? s->dims : s->over; }
+
+enum { MAX_READS = 16 };
+
 typedef struct placing {
     ip_plan *plan;
     ip_kernel *kernel;
     ip_placed *reader; /* the entry whose loads are being visited */
-    int64_t input_bytes; /* of a column of the rows that the reader reads from memory */
+    struct read { const ip_stage *source; int64_t bytes; } reads[MAX_READS]; /* of a column, the rows read from memory */
+    int n_reads;
     const char *why;
     int capacity;
 } placing;
@@ -108,9 +117,15 @@ int ip_kernel_halo(const ip_kernel *kernel)
     return halo;
 }
 
+bool ip_placed_is_kept(const ip_placed *placed)
+{
+    return placed && (placed->place == IP_PLACE_RING || placed->place == IP_PLACE_TILE);
+}
+
 bool ip_kernel_walks_rows(const ip_kernel *kernel)
 {
-    return (kernel->schedule == IP_SCHEDULE_ROWS && !kernel->is_scan) || kernel->n_folds > 0;
+    return (kernel->schedule == IP_SCHEDULE_ROWS && !kernel->is_scan)
+        || (kernel->schedule == IP_SCHEDULE_PIXELS && kernel->n_folds > 0);
 }
 
 bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage)
@@ -136,7 +151,7 @@ static bool add_placed(placing *p, ip_stage *stage, bool is_copy)
     }
     kernel->placed[kernel->n_placed++] = (ip_placed){ .stage = stage, .is_copy = is_copy, .place = IP_PLACE_NONE,
                                                       .is_stored = ip_kernel_stores(kernel, stage),
-                                                      .pad_border = IP_BORDER_NONE, .rows = INT_MAX };
+                                                      .pad_border = IP_BORDER_NONE, .rows = INT_MAX, .last_reader = -1 };
     return true;
 }
 
@@ -155,13 +170,16 @@ static bool wraps_rows(const ip_expr *load, const ip_reach *reach)
     return load->border == IMGPAR_BORDER_WRAP && (reach->y_lo < 0 || reach->y_hi > 0);
 }
 
-/* A buffer read at neighbouring columns gets a ring of copied rows, so that its edges are filled in once a row. */
+static bool in_tiles(const placing *p) { return p->kernel->schedule == IP_SCHEDULE_TILES; }
+
+/* A buffer read at neighbouring columns gets a ring of copied rows, so that its edges are filled in once a row. One read at
+ * any neighbours gets a tile, so that it is read from memory once. */
 static bool wants_copy(placing *p, const ip_expr *load)
 {
     if (load->source->kind == IP_STAGE_TABLE || in_kernel(p->kernel, load->source) || load->border == IP_BORDER_NONE)
         return false;
     ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
-    return reach.is_local && (reach.x_lo != 0 || reach.x_hi != 0);
+    return reach.is_local && (reach.x_lo != 0 || reach.x_hi != 0 || (in_tiles(p) && (reach.y_lo != 0 || reach.y_hi != 0)));
 }
 
 static ip_stage *copy_of(placing *p, const ip_expr *load)
@@ -180,17 +198,32 @@ static ip_stage *copy_of(placing *p, const ip_expr *load)
     ip_expr *at[4];
     for (int k = 0; k < 4; k++)
         at[k] = ip_x_coord(ir, k, s->dims[k]);
-    if (load->border == IMGPAR_BORDER_WRAP)
+    if (load->border == IMGPAR_BORDER_WRAP && !in_tiles(p)) /* tiles apply the border at all edges */
         at[1] = ip_x_border(ir, load->border, at[1], ip_x_param(ir, IMGPAR_I32, (double)s->dims[1], 1, 2147483647.0));
     s->body = ip_x_load(ir, load->source, at, IP_BORDER_NONE, NULL);
     s->lo = load->source->lo;
     s->hi = load->source->hi;
-    s->note = "rows of the source, edges filled in";
+    s->note = in_tiles(p) ? "the source, edges filled in" : "rows of the source, edges filled in";
     ip_placed *c = &p->kernel->placed[p->kernel->n_placed - 1];
     c->source = load->source;
     c->pad_border = load->border;
     c->pad_outside = outside;
     return s;
+}
+
+/* In tiles what is read at its own place, too, if the source has a copy for its neighbours. */
+static ip_expr *read_own_copy(ip_ir *ir, ip_expr *x, void *user)
+{
+    placing *p = user;
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || in_kernel(p->kernel, x->source))
+        return x;
+    ip_reach reach = ip_load_reach(ir, x, p->kernel->domain);
+    if (!reach.is_local || reach.x_lo != 0 || reach.x_hi != 0 || reach.y_lo != 0 || reach.y_hi != 0)
+        return x;
+    for (int k = 0; k < p->kernel->n_placed; k++)
+        if (p->kernel->placed[k].source == x->source)
+            return ip_x_load(ir, p->kernel->placed[k].stage, x->arg, x->border, x->n_args == 5 ? x->arg[4] : NULL);
+    return x;
 }
 
 static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
@@ -200,6 +233,52 @@ static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
         return x;
     ip_stage *copy = copy_of(p, x);
     return copy ? ip_x_load(ir, copy, x->arg, x->border, x->n_args == 5 ? x->arg[4] : NULL) : x;
+}
+
+/* ---- values that channels share: spread.c, Note [Spreading] ------------------------------ */
+
+typedef struct spreading { ip_expr *value, *load; } spreading;
+
+static ip_expr *read_spread(ip_ir *ir, ip_expr *x, void *user)
+{
+    const spreading *s = user;
+    (void)ir;
+    return x == s->value ? s->load : x;
+}
+
+/* An entry before its reader's, a row of value in so many channels. Returns its element at the reader's place. */
+static ip_expr *kept_row(placing *p, const ip_stage *reader, ip_expr *value, int64_t channels, const char *note)
+{
+    ip_ir *ir = p->plan->ir;
+    const int64_t *domain = domain_of(reader);
+    const int64_t dims[4] = { domain[0], domain[1], domain[2], channels };
+    ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, value->dtype, dims, reader->node);
+    if (!s || !add_placed(p, s, false))
+        return value;
+    s->body = value;
+    s->lo = value->lo;
+    s->hi = value->hi;
+    s->note = note;
+    ip_expr *at[4];
+    for (int k = 0; k < 4; k++)
+        at[k] = k < 3 || channels > 1 ? ip_x_coord(ir, k, dims[k]) : ip_x_int(ir, IMGPAR_I32, 0);
+    return ip_x_load(ir, s, at, IP_BORDER_NONE, NULL);
+}
+
+static void spread_value(placing *p, ip_stage *reader, ip_expr *value)
+{
+    ip_expr *once = value->op == IP_X_LOAD ? value : kept_row(p, reader, value, 1, "what the channels share");
+    ip_expr *spread = kept_row(p, reader, once, domain_of(reader)[3], "the same for each channel");
+    reader->body = ip_x_map_values(p->plan->ir, reader->body, read_spread, &(spreading){ value, spread });
+}
+
+static void spread_values(placing *p, ip_stage *reader)
+{
+    ip_spread spread;
+    if ((reader->kind == IP_STAGE_MAP || reader->kind == IP_STAGE_REDUCE)
+        && ip_find_spread(p->plan->ir, reader->body, domain_of(reader)[3], &spread))
+        for (int k = 0; k < spread.n; k++)
+            spread_value(p, reader, spread.values[k]);
 }
 
 /* ---- sums carried along ------------------------------------------------------------- */
@@ -239,7 +318,7 @@ static bool moves_with_tap(ip_ir *ir, ip_expr *x, int axis)
 {
     tap_check t = { ir, axis, true };
     ip_x_descend(ir, x, check_moving, &t);
-    return t.moves;
+    return t.moves && !ir->failed;
 }
 
 typedef struct finding { ip_ir *ir; ip_placed *p; bool all; } finding;
@@ -269,6 +348,22 @@ static void place_running(ip_ir *ir, ip_placed *p)
 
 /* ---- geometry ------------------------------------------------------------------- */
 
+static void note_read(placing *p, const ip_stage *source, int rows)
+{
+    int64_t bytes = rows * source->dims[3] * (int64_t)ip_dtype(source->dtype)->size_bytes;
+    int k = 0;
+    while (k < p->n_reads && p->reads[k].source != source)
+        k++;
+    if (k == MAX_READS)
+        return;
+    if (k == p->n_reads)
+        p->reads[p->n_reads++] = (struct read){ source, 0 };
+    if (bytes > p->reads[k].bytes) {
+        p->kernel->read_bytes += bytes - p->reads[k].bytes;
+        p->reads[k].bytes = bytes;
+    }
+}
+
 /* Lets one load of p->reader widen what its source must keep. */
 static void note_load(ip_expr *load, void *user)
 {
@@ -276,9 +371,8 @@ static void note_load(ip_expr *load, void *user)
     ip_placed *source = ip_kernel_placed(p->kernel, load->source), *reader = p->reader;
     if (!source || p->why) {
         ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
-        int64_t bytes = (int64_t)(reach.y_hi - reach.y_lo + 1) * load->source->dims[3] * (int64_t)ip_dtype(load->source->dtype)->size_bytes;
-        if (reach.is_local && bytes > p->input_bytes)
-            p->input_bytes = bytes;
+        if (reach.is_local)
+            note_read(p, load->source, reach.y_hi - reach.y_lo + 1);
         if (load->border == IMGPAR_BORDER_WRAP) {
             ip_index x = ip_x_classify(p->plan->ir, load->arg[2]);
             p->kernel->whole_rows |= x.kind != IP_INDEX_UNIT || x.lo != 0 || x.hi != 0;
@@ -299,56 +393,69 @@ static void note_load(ip_expr *load, void *user)
         return;
     }
     bool reads_beside = reach.x_lo != 0 || reach.x_hi != 0;
+    bool reads_above = in_tiles(p) && (reach.y_lo != 0 || reach.y_hi != 0);
     ip_expr *outside = load->n_args == 5 ? load->arg[4] : NULL;
-    if (reads_beside && load->border != IP_BORDER_NONE) {
-        if (source->pad > 0 && (source->pad_border != load->border || source->pad_outside != outside)) {
+    if (in_tiles(p) && reads_beside && load->border == IMGPAR_BORDER_WRAP && !source->is_copy) {
+        p->why = "a wrap border needs columns from the opposite edge";
+        return;
+    }
+    if ((reads_beside || reads_above) && load->border != IP_BORDER_NONE) {
+        if ((source->pad > 0 || source->pad_rows > 0) && (source->pad_border != load->border || source->pad_outside != outside)) {
             p->why = "its readers want different borders";
             return;
         }
         source->pad_border = load->border;
         source->pad_outside = outside;
         source->pad = max_int(source->pad, max_int(-reach.x_lo, reach.x_hi));
+        if (reads_above)
+            source->pad_rows = max_int(source->pad_rows, max_int(-reach.y_lo, reach.y_hi));
         p->kernel->whole_rows |= load->border == IMGPAR_BORDER_WRAP;
     }
     ip_reach_contract(&reach, load->border);
     source->lead = max_int(source->lead, reader->lead + reach.y_hi);
     source->first = min_int(source->first, reader->first + reach.y_lo);
-    source->place = IP_PLACE_RING;
+    source->place = in_tiles(p) ? IP_PLACE_TILE : IP_PLACE_RING;
+    source->last_reader = max_int(source->last_reader, (int)(reader - p->kernel->placed));
     /* rows holds the lowest row read, relative to y, until all readers are seen. */
     source->rows = min_int(source->rows, reader->lead + reach.y_lo);
     source->left = max_int(source->left, reader->left - min_int(reach.x_lo, 0));
     source->right = max_int(source->right, reader->right + max_int(reach.x_hi, 0));
 }
 
-bool ip_place_rows(ip_plan *plan, ip_kernel *kernel, const char **why)
+bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
 {
     placing p = { .plan = plan, .kernel = kernel };
     ip_free(kernel->placed);
     kernel->placed = NULL;
     kernel->n_placed = 0;
     kernel->whole_rows = false;
-    kernel->column_bytes = 0;
-    /* Copies first, then the stages: an entry stands after all it reads. */
+    kernel->read_bytes = kernel->ring_bytes = 0;
+    /* Copies first, then the stages, before each what it spreads: an entry stands after all it reads. */
     for (int k = 0; k < kernel->n_stages; k++)
         if (kernel->stages[k]->body)
             kernel->stages[k]->body = ip_x_map(plan->ir, kernel->stages[k]->body, read_copy, &p);
-    for (int k = 0; k < kernel->n_stages; k++)
+    for (int k = 0; k < kernel->n_stages && in_tiles(&p) && kernel->n_placed > 0; k++)
+        if (kernel->stages[k]->body)
+            kernel->stages[k]->body = ip_x_map(plan->ir, kernel->stages[k]->body, read_own_copy, &p);
+    for (int k = 0; k < kernel->n_stages; k++) {
+        if (!in_tiles(&p))
+            spread_values(&p, kernel->stages[k]);
         if (!add_placed(&p, kernel->stages[k], false))
             break;
+    }
     if (plan->ir->failed)
         return false;
     for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
         p.reader = &kernel->placed[k];
-        place_running(plan->ir, p.reader);
+        if (!in_tiles(&p))
+            place_running(plan->ir, p.reader);
         if (p.reader->place == IP_PLACE_RING)
             p.reader->rows = p.reader->lead - p.reader->rows + 1;
         else if (p.reader->stage->kind != IP_STAGE_MAP)
             p.reader->place = IP_PLACE_TOTAL;
         if (p.reader->place == IP_PLACE_RING)
-            kernel->column_bytes += p.reader->rows * p.reader->stage->dims[3] * (int64_t)ip_dtype(p.reader->stage->dtype)->size_bytes;
-        p.input_bytes = 0;
+            kernel->ring_bytes += p.reader->rows * p.reader->stage->dims[3] * (int64_t)ip_dtype(p.reader->stage->dtype)->size_bytes;
         ip_stage_each_load(plan->ir, p.reader->stage, note_load, &p);
-        kernel->column_bytes += p.input_bytes;
     }
     if (p.why && why)
         *why = p.why;

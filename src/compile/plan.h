@@ -19,16 +19,18 @@ typedef enum ip_schedule {
 const char *ip_schedule_name(ip_schedule schedule);
 bool ip_schedule_find(const char *name, ip_schedule *schedule);
 
-/* Where a kernel of the rows schedule keeps a stage for its own readers. */
+/* Where a kernel keeps a stage for its own readers. */
 typedef enum ip_place {
-    IP_PLACE_RING,  /* the last few rows, in scratch memory of the work-item */
+    IP_PLACE_RING,  /* rows: the last few rows, in scratch memory of the work-item */
+    IP_PLACE_TILE,  /* tiles: the tile and its halo, in local memory of the work-group */
     IP_PLACE_NONE,  /* nobody in the kernel reads it: elements go straight to its buffer */
-    IP_PLACE_TOTAL  /* folded into a partial result of the work-item */
+    IP_PLACE_TOTAL  /* folded into a partial result of the work-item or the work-group */
 } ip_place;
 
-enum { IP_MAX_RUNNING = 4 };
+enum { IP_MAX_RUNNING = 4, IP_MAX_PLACED = 64 };
 
-/* A stage within a kernel of the rows schedule. Rows are relative to the output row y being made. */
+/* A stage within a kernel of the rows or the tiles schedule. Rows are relative to the output row y being made, or to the
+ * first and the last row of the tile: it is computed from first rows before it to lead rows behind it. */
 typedef struct ip_placed {
     ip_stage *stage;
     ip_place place;
@@ -39,12 +41,31 @@ typedef struct ip_placed {
     int first;        /* the lowest row ever needed: y + first */
     int rows;         /* ring: rows kept */
     int pad;          /* ring: columns added at either side, filled by pad_border */
+    int pad_rows;     /* tile: rows added above and below the domain, likewise */
     int pad_border;
     ip_expr *pad_outside;
     int left, right;  /* columns needed beyond the region, before clipping to the domain */
     ip_expr *running[IP_MAX_RUNNING]; /* windows of its body whose sums are carried along: see ip_place_running() */
     int n_running;
+    int last_reader;  /* place in the kernel of the last stage that reads it; -1: none does */
+    int offset, pitch; /* tile: first byte in the group's local memory, elements a row */
+    int copies;       /* histogram in tiles: tables that a work-group counts in */
 } ip_placed;
+
+/* What a work-group of the tiles schedule makes at a time. */
+typedef struct ip_tiling {
+    int width, height;              /* pixels of the result */
+    int group_width, group_height;  /* work-items; their product is a power of two */
+    int bytes;                      /* local memory */
+    double work, halo_work;         /* operations a pixel of the result takes; those among them that neighbouring tiles do too */
+} ip_tiling;
+
+/* An input that is read through image2d_t. */
+typedef struct ip_texture {
+    const ip_stage *stage;
+    int channels;            /* of a texel: 1, 2 or 4; those that the stage does not have are 0 */
+} ip_texture;
+enum { IP_MAX_TEXTURES = 16 };
 
 /* Kernel arguments: buffers in the order output..., input..., scratch, then one int buffer P. This tells what stands in P. */
 typedef enum ip_slot_kind {
@@ -90,7 +111,7 @@ typedef struct ip_kernel {
     ip_schedule schedule;
     ip_stage **stages;       /* computed here, in order */
     int n_stages;
-    ip_placed *placed;       /* rows: every stage computed here, copies included, in order */
+    ip_placed *placed;       /* rows, tiles: every stage computed here, copies included, in order */
     int n_placed;
     ip_stage **inputs;       /* read from buffers: sources and other kernels' outputs */
     int n_inputs;
@@ -101,11 +122,16 @@ typedef struct ip_kernel {
     ip_slot *slots;
     int n_slots, slots_capacity;
     bool has_scratch;
-    int64_t column_bytes;    /* rows: what a column of all rows kept and read at once takes */
+    bool looks_up;           /* work-items read a table at places of their own */
+    int64_t read_bytes;      /* rows: of a column, all rows of inputs that are read at once */
+    int64_t ring_bytes;      /* rows: of a column, all rows that are kept */
     bool whole_rows;         /* a wrap border needs complete rows: no split along x */
     int n_folds;             /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
     bool in_groups;          /* opaque: work-groups of many items, as GPUs want them */
     bool is_scan;            /* its output is a SCAN: where it has blocks NAME_totals and NAME_carry run before NAME */
+    ip_tiling tiling;        /* tiles */
+    ip_texture textures[IP_MAX_TEXTURES]; /* texture: inputs that are images */
+    int n_textures;
     int lanes;               /* recurrences along x: lines that a work-item walks at once */
     int states;              /* recurrences: states of a line that are kept, 1 or 2 */
     int64_t domain[4];       /* what the work-items walk */
@@ -130,8 +156,19 @@ typedef struct ip_plan {
     bool uses_f64;
 } ip_plan;
 
+/* What the schedules tiles and texture may know of the device. */
+typedef struct ip_target {
+    int group_width, group_height; /* work-items of a tile; powers of two */
+    uint64_t local_bytes;    /* of a work-group's memory */
+    uint64_t constant_bytes; /* of __constant memory that is faster than __global; 0: none is */
+    int64_t image_width, image_height; /* the largest image; 0: there are none */
+    unsigned texel_channels; /* bit n: images may have n channels: 1, 2, 4 */
+    unsigned half_channels;  /* the same for f16 */
+} ip_target;
+
 typedef struct ip_compile_options {
-    bool is_cpu;             /* the device class that schedules are chosen for */
+    bool is_cpu;             /* the device suits the rows schedule, else tiles */
+    ip_target target;
     bool fuse;
     bool keep_stages;        /* no inlining at all: for the reference interpreter */
     ip_schedule schedule;
@@ -149,17 +186,26 @@ void ip_plan_free(ip_plan *plan);
 /* format "text", "dot", "json", "cl". New string in *out. */
 imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, char **out, ip_error *err);
 
-/* Where a kernel of the rows schedule keeps a stage; NULL: it does not. */
+/* Where a kernel of the rows or tiles schedule keeps a stage; NULL: it does not. */
 ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage);
-/* The kernel computes folds or uses the rows schedule, and is no recurrence: work-items walk strips. */
+/* Its readers find it in a ring or tile, edges filled in. */
+bool ip_placed_is_kept(const ip_placed *placed);
+/* The kernel uses the rows schedule, or pixels and computes folds, and is no recurrence: work-items walk strips. */
 bool ip_kernel_walks_rows(const ip_kernel *kernel);
+/* How the kernel samples an input; NULL: it reads a buffer. */
+const ip_texture *ip_kernel_texture(const ip_kernel *kernel, const ip_stage *stage);
 /* Whether stage is one of the kernel's outputs. */
 bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage);
 /* Rows that a strip computes beyond its own, to fill its rings. */
 int ip_kernel_halo(const ip_kernel *kernel);
 
-/* Counters of a bin that a work-item of a histogram keeps: its partial result is that many histograms. */
-int ip_histogram_tables(const ip_stage *histogram);
+/* Counters of a bin in a partial result of a histogram, which is that many histograms. */
+int ip_histogram_tables(const ip_kernel *kernel, const ip_stage *histogram);
+/* Counters that a channel has in each of them: its bins and, where there are several tables, what rounds them up to a
+ * number that the program can hold. */
+int64_t ip_histogram_pitch(const ip_kernel *kernel, const ip_stage *histogram);
+/* Counters of a table in local memory: enough for all bins and channels, a power of two, so that programs are few. */
+int64_t ip_histogram_cells(const ip_stage *histogram);
 
 /* Bytes of that region of a stage's elements. */
 uint64_t ip_region_bytes(const ip_region *region, const ip_stage *stage);

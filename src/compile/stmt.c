@@ -77,6 +77,11 @@ void ip_s_print(const ip_stmt *block, int indent, bool pragmas, ip_str *out)
             ip_s_print(s, indent + 4, pragmas, out);
             ip_str_printf(out, "%*s}\n", indent, "");
             break;
+        case IP_S_BLOCK:
+            ip_str_printf(out, "%*s{\n", indent, "");
+            ip_s_print(s, indent + 4, pragmas, out);
+            ip_str_printf(out, "%*s}\n", indent, "");
+            break;
         case IP_S_IF:
             ip_str_printf(out, "%*sif (%s) {\n", indent, "", s->a);
             ip_s_print(s, indent + 4, pragmas, out);

@@ -17,6 +17,7 @@ typedef enum ip_stmt_kind {
     IP_S_STORE,   /* a = b; or any statement in a (b NULL) */
     IP_S_FOR,     /* for (int a = b; a < c; a += d) children */
     IP_S_IF,      /* if (a) children */
+    IP_S_BLOCK,   /* children, as a scope for names */
     IP_S_BARRIER  /* all work-items of the group meet; memory in a ("LOCAL") */
 } ip_stmt_kind;
 

@@ -74,7 +74,7 @@ typedef struct ip_loop {
     int n_carried;
     imgpar_array **placeholder, **next; /* each an edge; same type pairwise */
     imgpar_array *until;                /* an edge, or NULL */
-    int64_t count;
+    int64_t count, check;               /* steps at most; until is tested after every check-th of them */
 } ip_loop;
 
 /* A JPEG decoded at 1/by of its sides, which are full pixels: `before` of the first decoded pixels stand for nothing,
@@ -136,6 +136,16 @@ double ip_param_number(const imgpar_array *a, const char *name);
 /* Every array as depth x height x width x channels: rank 1 is width; rank 2 height, width; rank 3 with
  * a last extent of 1..4 height, width, channels, else depth, height, width. */
 void ip_type_dims(const ip_type *type, int64_t dims[4]);
+/*
+ * Note [Complex numbers]
+ * complex64 is a dtype of arrays; expressions and stages are real. What holds an array of complex64 is a stage of f32
+ * with twice as many channels, which in every pixel counts real part, imaginary part, real part, ... as memory does. So
+ * fusion, narrowing, schedules and interpreter see floats, and a view or a stencil of complex numbers moves pairs
+ * (ops/complex.h, ops/view.c). Where a part does not depend on the other one, the other one is never computed.
+ */
+/* The dtype and the four dims of what holds an array's elements. */
+imgpar_dtype ip_type_storage(const ip_type *type, int64_t dims[4]);
+bool ip_type_is_complex(const ip_type *type);
 /* Which of the four dims a shape's axis is. */
 int ip_type_axis_dim(const ip_type *type, int axis);
 int64_t ip_type_count(const ip_type *type);

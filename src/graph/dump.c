@@ -356,6 +356,7 @@ static void write_loop(dump *d, const imgpar_array *a, int depth)
     ip_str_append(&d->out, " -> ");
     write_tuple(d, n, loop->next, depth);
     if (loop->until) write_until(d, loop, depth);
+    if (loop->until && loop->check > 1) ip_str_printf(&d->out, ", check=%lld", (long long)loop->check);
     ip_str_putc(&d->out, ')');
 }
 

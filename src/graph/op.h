@@ -21,7 +21,8 @@ enum {
     IP_OP_OPERATOR = 2,    /* promotes as operators do (DESIGN.md section 1); written as symbol, where it has one */
     IP_OP_HIDDEN = 4,      /* made by the library itself; not in lists, not callable by name from text */
     IP_OP_FILE = 8,        /* touches files: refused in SQL, recipes and imgpar_apply_safe() */
-    IP_OP_VIEW = 16        /* moves elements and computes nothing: a chain of such is one index map (ops/view.h) */
+    IP_OP_VIEW = 16,       /* moves elements and computes nothing: a chain of such is one index map (ops/view.h) */
+    IP_OP_COMPLEX = 32     /* takes complex64, or its infer() says why not; the others refuse it */
 };
 
 struct ip_op {
@@ -33,6 +34,8 @@ struct ip_op {
     imgpar_status (*infer)(imgpar_array *node, ip_error *err);
     /* Makes the stages that compute the node and returns the one holding its value; NULL: failed (l->err). */
     struct ip_stage *(*lower)(struct ip_lower *l);
+    /* Derived rows, which have no lower: a new array that stands for a node that infer() has accepted, made of other rows. */
+    imgpar_array *(*expand)(const imgpar_array *call);
 };
 
 /* The kind of a parameter, from the first letter of its public type. */

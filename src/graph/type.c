@@ -30,6 +30,16 @@ void ip_type_dims(const ip_type *type, int64_t dims[4])
         dims[ip_type_axis_dim(type, k)] = type->shape[k];
 }
 
+bool ip_type_is_complex(const ip_type *type) { return type->dtype == IMGPAR_COMPLEX64; }
+
+imgpar_dtype ip_type_storage(const ip_type *type, int64_t dims[4])
+{
+    ip_type_dims(type, dims);
+    if (!ip_type_is_complex(type)) return type->dtype;
+    dims[C] *= 2;
+    return IMGPAR_F32;
+}
+
 int64_t ip_type_count(const ip_type *type)
 {
     int64_t n = 1;

@@ -6,8 +6,8 @@
  *     \x93NUMPY 1 0 <length> {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
  *
  * The header's parser takes exactly that dict (its keys in any order) and
- * nothing else of Python. Objects, records, strings and complex numbers are
- * refused by name: reading an object array would run code.
+ * nothing else of Python. Objects, records and strings are refused by name:
+ * reading an object array would run code.
  */
 #include "io/codec.h"
 
@@ -32,7 +32,7 @@ typedef struct layout {
 static const char *const descr_of[IMGPAR_N_DTYPES] = {
     [IMGPAR_U8] = "u1", [IMGPAR_I8] = "i1", [IMGPAR_U16] = "u2", [IMGPAR_I16] = "i2", [IMGPAR_U32] = "u4",
     [IMGPAR_I32] = "i4", [IMGPAR_U64] = "u8", [IMGPAR_I64] = "i8", [IMGPAR_F16] = "f2", [IMGPAR_F32] = "f4",
-    [IMGPAR_F64] = "f8", [IMGPAR_BOOL] = "b1",
+    [IMGPAR_F64] = "f8", [IMGPAR_BOOL] = "b1", [IMGPAR_COMPLEX64] = "c8",
 };
 
 bool ip_npy_sniff(const unsigned char *bytes, size_t n)
@@ -264,6 +264,7 @@ static imgpar_status reorder(const ip_source *s, const layout *l, unsigned char 
 static imgpar_status read_elements(const ip_source *s, const layout *l, ip_image *image, ip_error *err)
 {
     const size_t size = imgpar_dtype_size(l->dtype), needed = image->size_bytes;
+    const size_t swapped = l->dtype == IMGPAR_COMPLEX64 ? size / 2 : size; /* each part by itself */
     size_t n = s->n - l->data_at;
     char text[96];
     imgpar_status st = ip_source_poll(s, 0, err);
@@ -284,7 +285,7 @@ static imgpar_status read_elements(const ip_source *s, const layout *l, ip_image
     for (size_t at = 0; !st && at < needed; at += IP_PIECE_BYTES) {
         const size_t piece = needed - at < IP_PIECE_BYTES ? needed - at : IP_PIECE_BYTES;
         if (!is_reordered && at < n) memcpy(pixels + at, s->bytes + l->data_at + at, n - at < piece ? n - at : piece);
-        if (l->is_swapped) swap_elements(pixels + at, piece / size, size);
+        if (l->is_swapped) swap_elements(pixels + at, piece / swapped, swapped);
         for (size_t i = at; l->dtype == IMGPAR_BOOL && i < at + piece; i++)
             pixels[i] = pixels[i] != 0;
         st = ip_source_poll(s, (double)(at + piece) / (double)needed, err);

@@ -31,6 +31,9 @@ imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits,
     const int rank = pixels->rank;
     const int64_t height = rank == 1 ? 1 : shape[0], width = rank == 1 ? shape[0] : shape[1];
     const int64_t channels = rank == 3 ? shape[2] : 1;
+    if (pixels->dtype == IMGPAR_COMPLEX64)
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds no complex numbers; npy does, or save abs(), real() or imag()",
+                       ip_format_name(format));
     if (rank < 1 || rank > 3 || height < 1 || width < 1 || channels < 1 || channels > 4)
         return refuse_shape(pixels, format, err);
     if ((uint64_t)height > max_side || (uint64_t)width > max_side)

@@ -328,6 +328,7 @@ typedef struct mapping {
     size_t n;
     ip_x_map_fn fn;
     void *user;
+    bool keeps_indices;
 } mapping;
 
 static ip_expr *map_one(mapping *m, ip_expr *x)
@@ -336,22 +337,34 @@ static ip_expr *map_one(mapping *m, ip_expr *x)
         return m->memo[x->id];
     ip_expr *args[IP_X_MAX_ARGS];
     for (int k = 0; k < x->n_args; k++)
-        args[k] = map_one(m, x->arg[k]);
-    ip_expr *y = m->fn(m->ir, ip_x_with_args(m->ir, x, args), m->user);
+        args[k] = m->keeps_indices && x->op == IP_X_LOAD && k < 4 ? x->arg[k] : map_one(m, x->arg[k]);
+    ip_expr *y = ip_x_with_args(m->ir, x, args);
+    bool was_seen = y->op != x->op && (y->n_args == 0 || y->op == IP_X_LOAD); /* simplified to what fn made of an argument */
+    if (!was_seen) y = m->fn(m->ir, y, m->user);
     if (x->id < m->n)
         m->memo[x->id] = y;
     return y;
 }
 
+static ip_expr *map_all(mapping *m, ip_expr *root)
+{
+    m->n = m->ir->n_exprs;
+    m->memo = ip_zalloc((m->n + 1) * sizeof *m->memo);
+    if (!m->memo)
+        return poison(m->ir, root->dtype);
+    ip_expr *result = map_one(m, root);
+    ip_free(m->memo);
+    return result;
+}
+
 ip_expr *ip_x_map(ip_ir *ir, ip_expr *root, ip_x_map_fn fn, void *user)
 {
-    mapping m = { .ir = ir, .n = ir->n_exprs, .fn = fn, .user = user };
-    m.memo = ip_zalloc((m.n + 1) * sizeof *m.memo);
-    if (!m.memo)
-        return poison(ir, root->dtype);
-    ip_expr *result = map_one(&m, root);
-    ip_free(m.memo);
-    return result;
+    return map_all(&(mapping){ .ir = ir, .fn = fn, .user = user }, root);
+}
+
+ip_expr *ip_x_map_values(ip_ir *ir, ip_expr *root, ip_x_map_fn fn, void *user)
+{
+    return map_all(&(mapping){ .ir = ir, .fn = fn, .user = user, .keeps_indices = true }, root);
 }
 
 static void walk_one(ip_expr *x, unsigned char *seen, void (*fn)(ip_expr *, void *), void *user)

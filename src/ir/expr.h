@@ -135,9 +135,11 @@ bool ip_x_is_const(const ip_expr *x, double *value);
 const char *ip_xop_name(ip_xop op);
 
 /* Rebuilds root bottom-up: fn sees each expression with its arguments rebuilt already and returns it or another
- * one. Shared sub-expressions are visited once. */
+ * one. Shared sub-expressions are visited once, and no leaf and no load that fn returned is given to it again. */
 typedef ip_expr *(*ip_x_map_fn)(ip_ir *ir, ip_expr *x, void *user);
 ip_expr *ip_x_map(ip_ir *ir, ip_expr *root, ip_x_map_fn fn, void *user);
+/* The same, but the indices of loads stay as they are. */
+ip_expr *ip_x_map_values(ip_ir *ir, ip_expr *root, ip_x_map_fn fn, void *user);
 /* Calls fn once for every distinct expression below root, arguments first. */
 void ip_x_walk(ip_ir *ir, ip_expr *root, void (*fn)(ip_expr *x, void *user), void *user);
 /* From root downwards, every distinct expression once: fn says whether to go on to its arguments. */

@@ -52,6 +52,21 @@ static ip_expr *add_zero(ip_ir *ir, const ip_expr *x)
     return !is_float(x) && is_value(x->arg[1], 0) ? x->arg[0] : NULL;
 }
 
+static ip_expr *add_digits(ip_ir *ir, const ip_expr *x)
+{
+    (void)ir;
+    for (int k = 0; k < 2 && !is_float(x); k++) {
+        const ip_expr *product = x->arg[k], *rest = x->arg[1 - k];
+        if (product->op != IP_X_MUL || rest->op != IP_X_MOD || product->arg[0]->op != IP_X_IDIV)
+            continue;
+        const ip_expr *quotient = product->arg[0];
+        if (product->arg[1] == rest->arg[1] && quotient->arg[1] == rest->arg[1] && quotient->arg[0] == rest->arg[0]
+            && !is_value(rest->arg[1], 0) && rest->arg[1]->op == IP_X_CONST)
+            return rest->arg[0];
+    }
+    return NULL;
+}
+
 static ip_expr *add_constants(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *inner = x->arg[0];
@@ -177,6 +192,62 @@ static ip_expr *select_known(ip_ir *ir, const ip_expr *x)
     return x->arg[0]->i ? x->arg[1] : x->arg[2];
 }
 
+/* ---- choices: what is done with one of two constants is done with each -------------------- */
+
+static bool is_choice(const ip_expr *x)
+{
+    return x->op == IP_X_SELECT && x->arg[1]->op == IP_X_CONST && x->arg[2]->op == IP_X_CONST;
+}
+
+static ip_expr *cast_choice(ip_ir *ir, const ip_expr *x)
+{
+    const ip_expr *a = x->arg[0];
+    if (!is_choice(a))
+        return NULL;
+    return ip_x_select(ir, a->arg[0], ip_x_cast(ir, x->dtype, a->arg[1]), ip_x_cast(ir, x->dtype, a->arg[2]));
+}
+
+static ip_expr *choice_with_constant(ip_ir *ir, const ip_expr *x)
+{
+    ip_expr *a = x->arg[0], *b = x->arg[1];
+    if (is_choice(a) && b->op == IP_X_CONST)
+        return ip_x_select(ir, a->arg[0], ip_x_binary(ir, x->op, a->arg[1], b), ip_x_binary(ir, x->op, a->arg[2], b));
+    if (is_choice(b) && a->op == IP_X_CONST)
+        return ip_x_select(ir, b->arg[0], ip_x_binary(ir, x->op, a, b->arg[1]), ip_x_binary(ir, x->op, a, b->arg[2]));
+    return NULL;
+}
+
+static ip_expr *mul_choice(ip_ir *ir, const ip_expr *x)
+{
+    for (int side = 0; side < 2 && !is_float(x); side++) {
+        ip_expr *y = x->arg[1 - side];
+        const ip_expr *s = x->arg[side];
+        if (!is_choice(s) || !(is_value(s->arg[1], 0) || is_value(s->arg[2], 0)))
+            continue;
+        return ip_x_select(ir, s->arg[0], ip_x_binary(ir, IP_X_MUL, y, s->arg[1]), ip_x_binary(ir, IP_X_MUL, y, s->arg[2]));
+    }
+    return NULL;
+}
+
+static ip_expr *add_complements(ip_ir *ir, const ip_expr *x)
+{
+    const ip_expr *a = x->arg[0], *b = x->arg[1];
+    if (is_float(x) || a->op != IP_X_SELECT || b->op != IP_X_SELECT || a->arg[0] != b->arg[0])
+        return NULL;
+    bool complements = (is_value(a->arg[1], 0) || is_value(b->arg[1], 0)) && (is_value(a->arg[2], 0) || is_value(b->arg[2], 0));
+    if (!complements)
+        return NULL;
+    return ip_x_select(ir, a->arg[0], ip_x_binary(ir, IP_X_ADD, a->arg[1], b->arg[1]), ip_x_binary(ir, IP_X_ADD, a->arg[2], b->arg[2]));
+}
+
+static ip_expr *select_multiples(ip_ir *ir, const ip_expr *x)
+{
+    const ip_expr *a = x->arg[1], *b = x->arg[2];
+    if (is_float(x) || a->op != IP_X_MUL || b->op != IP_X_MUL || a->arg[1] != b->arg[1] || a->arg[1]->op != IP_X_CONST)
+        return NULL;
+    return ip_x_binary(ir, IP_X_MUL, ip_x_select(ir, x->arg[0], a->arg[0], b->arg[0]), a->arg[1]);
+}
+
 static ip_expr *negate_twice(ip_ir *ir, const ip_expr *x)
 {
     (void)ir;
@@ -233,6 +304,7 @@ static ip_expr *saturate_of_cast(ip_ir *ir, const ip_expr *x)
 static const struct rule { ip_xop op; rule_fn fn; const char *equation; } rules[] = {
     { IP_X_ADD, add_zero, "x + 0 -> x (integers: -0.0 + 0 is 0)" },
     { IP_X_ADD, add_constants, "(x + c) + d -> x + (c + d) (integers)" },
+    { IP_X_ADD, add_digits, "(x div c) c + x mod c -> x where c is a constant other than 0 (integers)" },
     { IP_X_SUB, sub_zero, "x - 0 -> x" },
     { IP_X_SUB, sub_constant, "x - c -> x + -c (signed integers)" },
     { IP_X_SUB, sub_self, "x - x -> 0 (integers)" },
@@ -249,6 +321,13 @@ static const struct rule { ip_xop op; rule_fn fn; const char *equation; } rules[
     { IP_X_AND, logic_constant, "x && 1 -> x; x && 0 -> 0" },
     { IP_X_OR, logic_constant, "x || 0 -> x; x || 1 -> 1" },
     { IP_X_SELECT, select_known, "1 ? x : y -> x; 0 ? x : y -> y; c ? x : x -> x" },
+    { IP_X_SELECT, select_multiples, "c ? x k : y k -> (c ? x : y) k (integers)" },
+    { IP_X_CAST, cast_choice, "a(c ? k : l) -> c ? a(k) : a(l)" },
+    { IP_X_ADD, choice_with_constant, "(c ? k : l) + m -> c ? k + m : l + m" },
+    { IP_X_SUB, choice_with_constant, "(c ? k : l) - m -> c ? k - m : l - m, and m - (c ? k : l)" },
+    { IP_X_MUL, choice_with_constant, "(c ? k : l) m -> c ? k m : l m" },
+    { IP_X_MUL, mul_choice, "x (c ? k : 0) -> c ? x k : 0 (integers)" },
+    { IP_X_ADD, add_complements, "(c ? x : 0) + (c ? 0 : y) -> c ? x : y (integers)" },
     { IP_X_NEG, negate_twice, "-(-x) -> x" },
     { IP_X_NOT, negate_twice, "~~x -> x" },
     { IP_X_ABS, abs_of_positive, "abs(x) -> x where x >= 0 (integers)" },

@@ -24,6 +24,7 @@ typedef enum ip_node_kind {
     IP_N_OPERATOR, /* op; items: operands */
     IP_N_CALL,     /* name; items: arguments, names[i]: NULL for positional ones */
     IP_N_READ,     /* items[0]: what is read; the others: offsets */
+    IP_N_COMPONENT, /* items[0]: the record; name */
     IP_N_LAMBDA,   /* names: parameters; items[0]: body. Also the function of an fn statement */
     IP_N_TUPLE     /* items */
 } ip_node_kind;

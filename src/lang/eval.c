@@ -92,6 +92,7 @@ static bool dispatch(ip_eval *ev, const ip_node *node, ip_val *out)
     case IP_N_OPERATOR: case IP_N_READ: return ip_eval_elementwise(ev, node, out);
     case IP_N_CALL:
         return ip_elementwise_op(ev, node) ? ip_eval_elementwise(ev, node, out) : ip_eval_call(ev, node, out);
+    case IP_N_COMPONENT: return ip_eval_component(ev, node, out);
     case IP_N_TUPLE: return eval_tuple(ev, node, out);
     case IP_N_LAMBDA:
         *out = (ip_val){ .kind = IP_V_FUNCTION,

@@ -137,16 +137,23 @@ ip_place ip_leave_region(ip_eval *ev, const ip_coords *fallback);
 /* What coordinates fall back on in a function called here. */
 const ip_coords *ip_inherited_coords(const ip_eval *ev);
 
-/* special.c, stencil.c, iterate.c: the forms of the language, listed in words.c. NULL: no such form. */
+/* special.c, stencil.c, iterate.c, record.c: the forms of the language, listed in words.c. NULL: no such form. */
 typedef bool (*ip_form)(ip_eval *ev, const ip_node *call, ip_val *out);
 ip_form ip_form_find(const char *name);
+/* record.c: a.r */
+bool ip_eval_component(ip_eval *ev, const ip_node *node, ip_val *out);
 bool ip_eval_read(ip_eval *ev, const ip_node *node, ip_val *out);
 bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_reduce(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_scan(ip_eval *ev, const ip_node *call, ip_val *out);
+bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out);
+bool ip_form_window(ip_eval *ev, const ip_node *call, ip_val *out);
+/* reduce.c: folds a along the axes written at axis with fn; keepdims may be NULL. While checking: looks at both, *out stays. */
+bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_node *axis, const ip_node *keepdims, const ip_val *a, double init,
+                    const ip_val *fn, ip_val *out);
 /* A call of a row of the table, as it is written. */
 bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out);
 /* Sorts a form's arguments into slots, one for each of its params in words.c, by position or name; required ones

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * iterate(x0, n, step, until=): a step repeated.
+ * iterate(x0, n, step, until=, check=): a step repeated.
  *
  *   numbers alone     are computed at once.
  *   few operations    (n times the step's are at most IP_EVAL_UNROLL) are written out.
@@ -8,7 +8,7 @@
  *                     loop's values keep their type; while a step changes it (u8 becomes
  *                     i32 under +) steps are taken off the front, up to MAX_PEELED.
  *
- * until is tested after each step: at once where it is a number, else by the loop.
+ * until is tested after each step, or every check-th: at once where it is a number, else by the loop.
  */
 #include "base/alloc.h"
 #include "lang/eval.h"
@@ -23,6 +23,7 @@ typedef struct iteration {
     ip_val step_fn, until_fn; /* FUNCTION, or NONE: the node is an expression in _ */
     int n;                    /* values carried */
     int64_t count;            /* steps left */
+    int64_t done, check;      /* steps taken; until is tested after every check-th */
     bool known;               /* checking: count is known */
 } iteration;
 
@@ -106,10 +107,18 @@ static bool test_until(iteration *it, const ip_val *next, ip_val *out)
     if (!it->until) return true;
     if (!apply(it, it->until, &it->until_fn, next, out)) return false;
     bool one = ip_val_is_scalar(out) || out->kind == IP_V_ANY ||
-               (out->kind == IP_V_ARRAY && (it->ev->checking || ip_type_count(&out->u.array->type) == 1));
+               (out->kind == IP_V_ARRAY && (it->ev->checking || (ip_type_count(&out->u.array->type) == 1 &&
+                                                                 !ip_type_is_complex(&out->u.array->type))));
     if (one) return true;
     ip_val_free(out);
     return ip_eval_fail(it->ev, it->until->offset, "iterate: until must be one number, such as mean(_) < 3");
+}
+
+/* The step that was just taken is the last one, as far as until tells. */
+static bool stops(const iteration *it, const ip_val *stop)
+{
+    bool holds = ip_val_is_scalar(stop) && !stop->unknown && stop->number != 0;
+    return holds && it->done % it->check == 0;
 }
 
 static void move_values(ip_val *to, ip_val *from, int n)
@@ -133,11 +142,12 @@ static bool run_numbers(iteration *it, ip_val *state, ip_val *next)
         ip_val stop;
         if (!take_step(it, state, next) || !test_until(it, next, &stop)) return false;
         it->count--;
+        it->done++;
         move_values(state, next, it->n);
         bool decided = stop.kind == IP_V_NONE || (ip_val_is_scalar(&stop) && !stop.unknown);
         if (it->ev->checking && !decided) it->known = false;
         bool array = stop.kind == IP_V_ARRAY;
-        if (ip_val_is_scalar(&stop) && !stop.unknown && stop.number != 0) it->count = 0;
+        if (stops(it, &stop)) it->count = 0;
         ip_val_free(&stop);
         if (array && !it->ev->checking)
             return ip_eval_fail(it->ev, it->until->offset, "iterate: until is computed from arrays, the "
@@ -191,7 +201,7 @@ static bool build_loop(iteration *it, ip_val *state, const ip_val *holders, cons
     arrays_of(holders, n, placeholder);
     arrays_of(next, n, result);
     ip_build_loop(it->ev->ctx, n, initial, placeholder, result, stop->kind == IP_V_ARRAY ? stop->u.array : NULL,
-                  it->count, out);
+                  it->count, it->check, out);
     bool ok = true;
     for (int i = 0; i < n; i++) {
         ip_val_free(&state[i]);
@@ -249,7 +259,8 @@ static bool run_arrays(iteration *it, ip_val *state, ip_val *next)
         uint64_t before = it->ev->n_nodes;
         if (!take_step(it, state, next) || !test_until(it, next, &stop)) return false;
         uint64_t built = it->ev->n_nodes - before;
-        bool stops_now = ip_val_is_scalar(&stop) && stop.number != 0, by_loop = stop.kind == IP_V_ARRAY;
+        it->done++;
+        bool stops_now = stops(it, &stop), by_loop = stop.kind == IP_V_ARRAY;
         ip_val_free(&stop);
         if (stops_now || (!by_loop && built * (uint64_t)it->count <= IP_EVAL_UNROLL)) {
             move_values(state, next, it->n);
@@ -326,15 +337,25 @@ static bool check_step_use(const iteration *it)
     return ip_eval_fail(it->ev, it->step->offset, "iterate: the step does not use _, the value before it");
 }
 
+static bool read_check(iteration *it, const ip_node *node)
+{
+    bool known = true;
+    if (node && !ip_eval_integer(it->ev, node, "iterate: check", 1, IP_EVAL_MAX_COUNT, &it->check, &known)) return false;
+    if (!known) it->check = 1;
+    return true;
+}
+
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out)
 {
-    const ip_node *slots[4];
+    const ip_node *slots[5];
     if (!ip_form_args(ev, call, slots)) return false;
-    iteration it = { .ev = ev, .call = call, .step = slots[2], .until = slots[3], .n = 1 };
+    if (slots[4] && !slots[3]) return ip_eval_fail(ev, slots[4]->offset, "iterate: check tells how often until is tested, and there is no until");
+    iteration it = { .ev = ev, .call = call, .step = slots[2], .until = slots[3], .n = 1, .check = 1 };
     ip_val start = { .kind = IP_V_NONE };
     ip_place place = ip_leave_region(ev, ev->place.make);
     bool ok = ip_eval_any(ev, slots[0], &start) &&
               ip_eval_integer(ev, slots[1], "iterate: count", 0, IP_EVAL_MAX_COUNT, &it.count, &it.known) &&
+              read_check(&it, slots[4]) &&
               function_of(&it, it.step, &it.step_fn) && check_step_use(&it) && (!it.until || function_of(&it, it.until, &it.until_fn));
     ok = ok ? run(&it, &start, out) : false;
     ip_val_free(&start);

@@ -26,7 +26,7 @@ static const struct { const char *text; ip_token_kind kind; } punctuation[] = {
     { "[", IP_T_OPEN_SQUARE }, { "]", IP_T_CLOSE_SQUARE }, { ",", IP_T_COMMA }, { ";", IP_T_SEMICOLON },
     { "=", IP_T_ASSIGN }, { "?", IP_T_QUESTION }, { ":", IP_T_COLON }, { "<", IP_T_LESS }, { ">", IP_T_GREATER },
     { "|", IP_T_OR }, { "^", IP_T_XOR }, { "&", IP_T_AND }, { "+", IP_T_PLUS }, { "-", IP_T_MINUS },
-    { "*", IP_T_TIMES }, { "/", IP_T_DIVIDE }, { "%", IP_T_MODULO }, { "!", IP_T_NOT }, { "~", IP_T_COMPLEMENT },
+    { ".", IP_T_DOT }, { "*", IP_T_TIMES }, { "/", IP_T_DIVIDE }, { "%", IP_T_MODULO }, { "!", IP_T_NOT }, { "~", IP_T_COMPLEMENT },
 };
 
 static const struct { const char *text; ip_token_kind kind; } words[] = {
@@ -44,7 +44,7 @@ static const char *const kind_text[IP_N_TOKENS] = {
     [IP_T_AND_AND] = "'&&'", [IP_T_OR_OR] = "'||'", [IP_T_EQUAL] = "'=='", [IP_T_UNEQUAL] = "'!='",
     [IP_T_LESS_EQUAL] = "'<='", [IP_T_GREATER_EQUAL] = "'>='", [IP_T_SHIFT_LEFT] = "'<<'",
     [IP_T_SHIFT_RIGHT] = "'>>'", [IP_T_OPEN] = "'('", [IP_T_CLOSE] = "')'", [IP_T_OPEN_SQUARE] = "'['",
-    [IP_T_CLOSE_SQUARE] = "']'", [IP_T_COMMA] = "','", [IP_T_SEMICOLON] = "';'", [IP_T_ASSIGN] = "'='",
+    [IP_T_CLOSE_SQUARE] = "']'", [IP_T_DOT] = "'.'", [IP_T_COMMA] = "','", [IP_T_SEMICOLON] = "';'", [IP_T_ASSIGN] = "'='",
     [IP_T_QUESTION] = "'?'", [IP_T_COLON] = "':'", [IP_T_LESS] = "'<'", [IP_T_GREATER] = "'>'", [IP_T_OR] = "'|'",
     [IP_T_XOR] = "'^'", [IP_T_AND] = "'&'", [IP_T_PLUS] = "'+'", [IP_T_MINUS] = "'-'", [IP_T_TIMES] = "'*'",
     [IP_T_DIVIDE] = "'/'", [IP_T_MODULO] = "'%'", [IP_T_NOT] = "'!'", [IP_T_COMPLEMENT] = "'~'",
@@ -214,15 +214,7 @@ static imgpar_status lex_name(lexer *l)
 /* What people mean who are used to other languages. */
 static imgpar_status refuse_character(lexer *l, char c)
 {
-    const ip_token *before = l->tokens->n ? &l->tokens->token[l->tokens->n - 1] : NULL;
-    char word[32] = "", call[64];
-    const char *rest = l->text->text + l->at + 1;
-    snprintf(word, sizeof word, "%.*s", (int)strspn(rest, "abcdefghijklmnopqrstuvwxyz0123456789"), rest);
-    snprintf(call, sizeof call, "; operations are called: %s(a)", word);
-    const char *hint = c == '\'' ? "; text stands in double quotes: \"photo.jpg\""
-        : c != '.' ? ""
-        : ip_op_find(word) || ip_form_find(word) ? call
-        : before && before->kind == IP_T_NAME ? "; a file's name stands in quotes: \"photo.jpg\"" : "";
+    const char *hint = c == '\'' ? "; text stands in double quotes: \"photo.jpg\"" : "";
     return ip_text_fail(l->err, l->text, l->at, IMGPAR_E_SYNTAX, "'%c' means nothing here%s", c, hint);
 }
 

@@ -258,11 +258,31 @@ static ip_node *parse_primary(ip_parser *p)
     }
 }
 
-/* A primary and the neighbour reads behind it: a[-1, 0]. */
+/* The component behind a value: a.r. */
+static ip_node *parse_component(ip_parser *p, ip_node *of)
+{
+    const ip_token *dot = ip_take(p), *name = ip_peek(p, 0);
+    list items = { 0 };
+    if (!ip_expect(p, IP_T_NAME, "the name of a component")) return NULL;
+    if (ip_peek(p, 0)->kind == IP_T_OPEN)
+        return ip_parse_fail(p, dot, "'.' means nothing here; operations are called: %.60s(a)", name->u.name->name);
+    if (!list_add(p, &items, of, NULL)) return NULL;
+    ip_node *node = list_node(p, &items, IP_N_COMPONENT, dot);
+    if (node) node->name = name->u.name;
+    return node;
+}
+
+/* A primary, and the neighbour reads and components behind it: a[-1, 0], a.r. */
 ip_node *ip_parse_postfix(ip_parser *p)
 {
     ip_node *node = parse_primary(p);
-    while (node && ip_peek(p, 0)->kind == IP_T_OPEN_SQUARE && !(p->square && ip_peek(p, 0)->space_before)) {
+    for (;;) {
+        const ip_token *next = ip_peek(p, 0);
+        if (node && next->kind == IP_T_DOT && !next->space_before) {
+            node = parse_component(p, node);
+            continue;
+        }
+        if (!node || next->kind != IP_T_OPEN_SQUARE || (p->square && next->space_before)) return node;
         const ip_token *open = ip_take(p);
         list items = { 0 };
         int square = p->square;
@@ -276,6 +296,5 @@ ip_node *ip_parse_postfix(ip_parser *p)
         if (ok) ip_expect_close(p, IP_T_CLOSE_SQUARE, open);
         node = list_node(p, &items, IP_N_READ, open);
     }
-    return node;
 }
 

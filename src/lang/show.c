@@ -29,6 +29,12 @@ static void show_element(ip_str *line, imgpar_dtype dtype, const void *element)
     case IMGPAR_I64: ip_str_printf(line, "%" PRId64, *(const int64_t *)element); break;
     case IMGPAR_F32: show_float(line, *(const float *)element); break;
     case IMGPAR_F16: show_float(line, (float)ip_load_number(dtype, element)); break;
+    case IMGPAR_COMPLEX64:
+        show_float(line, ((const float *)element)[0]);
+        if (isnan(((const float *)element)[1]) || !signbit(((const float *)element)[1])) ip_str_putc(line, '+');
+        show_float(line, ((const float *)element)[1]);
+        ip_str_putc(line, 'i');
+        break;
     default: ip_str_number(line, ip_load_number(dtype, element)); break;
     }
 }

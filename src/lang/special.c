@@ -294,17 +294,22 @@ static bool fold(ip_eval *ev, const ip_node *call, bool is_scan, ip_val *out)
     if (!ip_form_args(ev, call, slots)) return false;
     if (!ip_eval_value(ev, slots[0], &a)) return false;
     bool ok = ip_eval_number(ev, slots[1], is_scan ? "scan: init" : "reduce: init", &init) && ip_eval_any(ev, slots[2], &fn)
-        && scan_options(ev, slots, &options);
+        && (!is_scan || scan_options(ev, slots, &options));
     if (ok && a.kind != IP_V_ARRAY && a.kind != IP_V_ANY)
         ok = ip_eval_fail(ev, slots[0]->offset, "%s takes an array, not %s", form, ip_val_kind_text(&a));
     if (ok && fn.kind != IP_V_FUNCTION && fn.kind != IP_V_ANY)
         ok = ip_eval_fail(ev, slots[2]->offset, "%s: a function such as (p, q) -> p + q is expected, not %s", form,
                           ip_val_kind_text(&fn));
+    const ip_node *axis = is_scan ? NULL : slots[3];
+    if (ok && !is_scan && slots[4] && !axis) ok = ip_eval_fail(ev, slots[4]->offset, "reduce: keepdims needs axis");
+    if (ok && ev->checking && axis) ok = ip_reduce_axes(ev, call, axis, slots[4], &a, init.number, &fn, out);
     if (ok && ev->checking) {
         ip_val pq[2] = { ip_val_unknown(IP_V_ARRAY), ip_val_unknown(IP_V_ARRAY) }, body;
         ok = ip_call_function(ev, &fn, pq, 2, slots[2]->offset, &body);
         if (ok) ip_val_free(&body);
         *out = ok ? ip_val_unknown(IP_V_ARRAY) : *out;
+    } else if (ok && axis) {
+        ok = ip_reduce_axes(ev, call, axis, slots[4], &a, init.number, &fn, out);
     } else if (ok) {
         ok = fold_build(ev, call, &a, init.number, &fn, is_scan ? &options : NULL, out);
     }

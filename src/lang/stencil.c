@@ -2,6 +2,7 @@
 /*
  * Neighbour reads, a[dy, dx], and stencil(expr, border=, cval=, outside=), which
  * sets the rule for the reads written in it. A read is the hidden row "shift".
+ * window(a, radius, function) is made of such reads.
  *
  * outside= needs to know where any read leaves its array: each read notes, per
  * axis, the first and last coordinate at which it stays inside, and stencil()
@@ -198,3 +199,116 @@ bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out)
     return ok;
 }
 
+
+/* ---- window -------------------------------------------------------------------------------- */
+
+enum { RADIUS_MAX = 100 };
+
+/* a, shifted by d along an axis. */
+static bool shifted(ip_eval *ev, const ip_node *call, const ip_val *a, int axis, int64_t d, const char *border, ip_val *out)
+{
+    double offsets[IMGPAR_MAX_RANK] = { 0 };
+    offsets[axis] = (double)d;
+    ip_arg args[] = {
+        ip_arg_array(a->u.array),
+        { .name = "offsets", .kind = IP_ARG_MATRIX, .rows = 1, .cols = axis + 1, .numbers = offsets },
+        { .name = "border", .kind = IP_ARG_TEXT, .text = border },
+    };
+    return ip_call_args(ev, ip_op_find("shift"), call->offset, args, NULL, 3, out);
+}
+
+/* a becomes its fold along an axis: fn(.. fn(a[-r], a[1 - r]) .., a[r]). */
+static bool fold_axis(ip_eval *ev, const ip_node *call, ip_val *a, int axis, int64_t radius, const ip_val *fn, const char *border)
+{
+    ip_val folded;
+    bool ok = shifted(ev, call, a, axis, -radius, border, &folded);
+    for (int64_t d = 1 - radius; ok && d <= radius; d++) {
+        ip_val pq[2] = { folded, { .kind = IP_V_NONE } };
+        ok = shifted(ev, call, a, axis, d, border, &pq[1]) && ip_call_function(ev, fn, pq, 2, call->offset, &folded);
+        ip_val_free(&pq[0]);
+        ip_val_free(&pq[1]);
+        if (ok && folded.kind != IP_V_ARRAY) {
+            ip_val_free(&folded);
+            ok = ip_eval_fail(ev, call->offset, "window: the function must use its arguments");
+        }
+    }
+    if (!ok) return false;
+    ip_val_free(a);
+    *a = folded;
+    return true;
+}
+
+/* One radius an axis into radii, their number into *n; nothing while they are not known. */
+static bool window_radii(ip_eval *ev, const ip_node *node, int rank, int64_t radii[IMGPAR_MAX_RANK], int *n)
+{
+    ip_val v;
+    if (!ip_eval_value(ev, node, &v)) return false;
+    const ip_matrix *m = v.kind == IP_V_MATRIX ? v.u.matrix : NULL;
+    bool ok = m || v.kind == IP_V_ANY || v.kind == IP_V_NUMBER, is_known = !v.unknown && v.kind != IP_V_ANY;
+    *n = !is_known ? 0 : m ? m->rows * m->cols : 2;
+    if (m && *n > IMGPAR_MAX_RANK) ok = false;
+    if (!ev->checking && !m && *n > rank) *n = rank;
+    for (int k = 0; ok && k < *n; k++) {
+        double r = m ? m->numbers[k] : v.number;
+        ok = r >= 0 && r <= RADIUS_MAX && r == (double)(int64_t)r;
+        radii[k] = ok ? (int64_t)r : 0;
+    }
+    ip_val_free(&v);
+    if (ok && !ev->checking && *n > rank)
+        return ip_eval_fail(ev, node->offset, "window: %d radii, but the array has %d axes", *n, rank);
+    return ok || ip_eval_fail(ev, node->offset, "window: radius is a whole number from 0 to %d, or a vector of up to 4", RADIUS_MAX);
+}
+
+static bool window_border(ip_eval *ev, const ip_node *word, const char **border)
+{
+    *border = "replicate";
+    if (!word) return true;
+    if (word->kind != IP_N_NAME && word->kind != IP_N_TEXT)
+        return ip_eval_fail(ev, word->offset, "window: border is a word such as wrap");
+    *border = word->kind == IP_N_NAME ? word->name->name : word->text;
+    if (strcmp(*border, "constant") == 0 || strcmp(*border, "zero") == 0)
+        return ip_eval_fail(ev, word->offset, "window: border=%s would be folded along one axis only", *border);
+    return check_border(ev, word, *border);
+}
+
+static bool fold_window(ip_eval *ev, const ip_node *call, const ip_node *const slots[4], const ip_val *a, const ip_val *fn, ip_val *out)
+{
+    int64_t radii[IMGPAR_MAX_RANK] = { 0 };
+    const char *border;
+    int n;
+    if (a->kind != IP_V_ARRAY && a->kind != IP_V_ANY)
+        return ip_eval_fail(ev, slots[0]->offset, "window takes an array, not %s", ip_val_kind_text(a));
+    if (fn->kind != IP_V_FUNCTION && fn->kind != IP_V_ANY)
+        return ip_eval_fail(ev, slots[2]->offset, "window: a function such as (p, q) -> max(p, q) is expected, not %s", ip_val_kind_text(fn));
+    int rank = ev->checking ? IMGPAR_MAX_RANK : a->u.array->type.rank;
+    if (!window_radii(ev, slots[1], rank, radii, &n) || !window_border(ev, slots[3], &border)) return false;
+    if (ev->checking) {
+        ip_val pq[2] = { ip_val_unknown(IP_V_ARRAY), ip_val_unknown(IP_V_ARRAY) }, ignored;
+        if (fn->kind == IP_V_FUNCTION && !ip_call_function(ev, fn, pq, 2, slots[2]->offset, &ignored)) return false;
+        if (fn->kind == IP_V_FUNCTION) ip_val_free(&ignored);
+        *out = ip_val_unknown(IP_V_ARRAY);
+        return true;
+    }
+    *out = ip_val_copy(a);
+    bool ok = true;
+    for (int axis = 0; ok && axis < n; axis++)
+        ok = radii[axis] == 0 || fold_axis(ev, call, out, axis, radii[axis], fn, border);
+    if (!ok) ip_val_free(out);
+    return ok;
+}
+
+bool ip_form_window(ip_eval *ev, const ip_node *call, ip_val *out)
+{
+    const ip_node *slots[4];
+    ip_val a, fn = { .kind = IP_V_NONE };
+    if (!ip_form_args(ev, call, slots)) return false;
+    ip_place place = ip_leave_region(ev, ev->place.make);
+    bool ok = ip_eval_value(ev, slots[0], &a);
+    if (ok) {
+        ok = ip_eval_any(ev, slots[2], &fn) && fold_window(ev, call, slots, &a, &fn, out);
+        ip_val_free(&a);
+        ip_val_free(&fn);
+    }
+    ev->place = place;
+    return ok;
+}

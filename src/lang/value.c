@@ -44,8 +44,27 @@ ip_val ip_val_tuple(int n)
     return (ip_val){ .kind = IP_V_TUPLE, .u.tuple = tuple };
 }
 
+ip_record *ip_record_new(int n)
+{
+    ip_record *r = ip_zalloc(sizeof *r);
+    if (!r) return NULL;
+    *r = (ip_record){ .refs = 1, .n = n, .names = ip_zalloc((size_t)n * sizeof *r->names), .items = ip_vals_new(n) };
+    if (r->names && r->items) return r;
+    ip_record_release(r);
+    return NULL;
+}
+
+void ip_record_release(ip_record *r)
+{
+    if (!r || --r->refs > 0) return;
+    ip_vals_free(r->items, r->n);
+    ip_free(r->names);
+    ip_free(r);
+}
+
 ip_val ip_val_copy(const ip_val *a)
 {
+    if (a->kind == IP_V_ARRAY && a->record) a->record->refs++;
     if (a->kind == IP_V_ARRAY && a->u.array) imgpar_array_retain(a->u.array);
     if (a->kind == IP_V_MATRIX && a->u.matrix) a->u.matrix->refs++;
     if (a->kind == IP_V_TUPLE) a->u.tuple->refs++;
@@ -54,7 +73,10 @@ ip_val ip_val_copy(const ip_val *a)
 
 void ip_val_free(ip_val *a)
 {
-    if (a->kind == IP_V_ARRAY) imgpar_array_release(a->u.array);
+    if (a->kind == IP_V_ARRAY) {
+        imgpar_array_release(a->u.array);
+        ip_record_release(a->record);
+    }
     if (a->kind == IP_V_MATRIX && a->u.matrix && --a->u.matrix->refs == 0) ip_free(a->u.matrix);
     if (a->kind == IP_V_TUPLE && --a->u.tuple->refs == 0) {
         ip_vals_free(a->u.tuple->items, a->u.tuple->n);

@@ -20,6 +20,8 @@ typedef struct ip_val ip_val;
 /* Shared by count; one evaluator, one thread. */
 typedef struct ip_matrix { int refs, rows, cols; double numbers[]; } ip_matrix;
 typedef struct ip_tuple { int refs, n; ip_val *items; } ip_tuple;
+/* What zip(r=a, g=b) put together. */
+typedef struct ip_record { int refs, n; ip_symbol **names; ip_val *items; } ip_record;
 
 /* A lambda with the names it sees, or an fn (scope NULL), or an operation of the table. */
 typedef struct ip_function {
@@ -35,6 +37,7 @@ struct ip_val {
     bool fractional;   /* NUMBER */
     bool from_caller;  /* TEXT: given by imgpar_pipeline_set(); a path is relative to the current folder */
     double number;     /* NUMBER, BOOL */
+    ip_record *record; /* ARRAY: its named components, or NULL */
     union {
         const char *text;    /* in the program's arena */
         imgpar_array *array; /* a reference; NULL while checking */
@@ -64,6 +67,9 @@ ip_val *ip_vals_new(int n);    /* NULL without memory */
 ip_matrix *ip_matrix_new(int rows, int cols);
 /* A tuple of n NONEs; kind NONE without memory. */
 ip_val ip_val_tuple(int n);
+/* n components without names and values; NULL without memory. */
+ip_record *ip_record_new(int n);
+void ip_record_release(ip_record *record); /* NULL is legal */
 /* "a number", "an array", ... */
 const char *ip_val_kind_text(const ip_val *a);
 

@@ -34,15 +34,15 @@ static const ip_word words[] = {
          "Without channels the result is [height, width]; with them c counts channels. shape=[...], 1 to 4 extents\n"
          "from the first axis on, stands for width, height and channels: make(shape=[5 64 64 1], expr=z).",
          "make(256, 64, x)", 0, "width", "height", "expr", "channels", "shape")
-    FORM("iterate", ip_form_iterate, "iterate(start, count, step, until=)", "repeats a step",
+    FORM("iterate", ip_form_iterate, "iterate(start, count, step, until=, check=1)", "repeats a step",
          "step is an expression in _, the value before it, or a function p -> expr; several values are carried\n"
-         "with iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step and stops where it holds.",
-         "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until")
-    FORM("reduce", ip_form_reduce, "reduce(array, \"sum\", axis=) or reduce(array, init, (p, q) -> expr)",
+         "with iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step, or with check=k after every k-th one, and stops where it holds.",
+         "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until", "check")
+    FORM("reduce", ip_form_reduce, "reduce(array, \"sum\", axis=) or reduce(array, init, function, axis=, keepdims=)",
          "folds an array into one element, or along axes",
          "sum min max mean prod all any and or xor argmin argmax var std norm, with the parameters of their operations.\n"
-         "The function must be associative: its order is free.",
-         "reduce(a, 0, (p, q) -> max(p, q))", 3, "array", "init", "function")
+         "A function (p, q) -> expr must be associative: its order is free; init is its identity.",
+         "reduce(a, 0, (p, q) -> max(p, q))", 3, "array", "init", "function", "axis", "keepdims")
     FORM("scan", ip_form_scan, "scan(array, init, function, axis=0, exclusive=false, reverse=false)",
          "folds along an axis and keeps what it passes; with an operator's name it is the operation scan",
          "init is the function's identity. Long lines are folded in blocks, so the function must be associative.",
@@ -52,6 +52,15 @@ static const ip_word words[] = {
          "border is that of the operations. outside=k makes the result k wherever a read falls outside,\n"
          "outside=keep keeps the value that is there. It holds for the reads written in it, not through names.",
          "stencil(a[0, 1] - a[0, -1], border=wrap)", 1, "expr", "border", "cval", "outside")
+    FORM("window", ip_form_window, "window(array, radius, function, border=replicate)",
+         "folds what stands within a radius of each element with a function",
+         "radius is one number for the first two axes, or a vector of one for each of the first axes. The function must be\n"
+         "associative and commutative: it folds along one axis after the other. border is that of stencil, but not constant.",
+         "window(a, 2, (p, q) -> max(p, q)) - window(a, 2, (p, q) -> min(p, q))", 3, "array", "radius", "function", "border")
+    FORM("zip", ip_form_zip, "zip(a, b, ...) or zip(r=a, g=b, ...)", "arrays side by side, as the last dimension of one",
+         "All have one shape; dtypes meet as for operators. Named components are read by .r as they were given.\n"
+         "It costs no kernel.",
+         "zip(lo=a, hi=invert(a)).hi", 0, NULL)
     FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1, "array")
     FORM("height", ip_form_extent, "height(array)", "the height as a number", "", "crop(a, 0, 0, 100, height(a))", 1, "array")
     FORM("channels", ip_form_extent, "channels(array)", "the number of channels", "", "channels(a) == 3", 1, "array")
@@ -65,6 +74,7 @@ static const ip_word words[] = {
     NAMED("$1", "$1 ... $9", "the arrays that the caller of imgpar_apply() or SQL's apply() gives", "", "invert($1)")
     NAMED("[]", "a[dy, dx]", "the neighbour of each element: a read at constant offsets",
           "Offsets shift the first axes. Beyond the edges: see stencil.", "abs(a[0, 1] - a[0, -1])")
+    NAMED(".", "a.r", "a component of zip(r=..., g=...)", "", "zip(lo=a, hi=a + 1).lo")
     NAMED("pi", "pi", "3.14159...", "", "sin(x * pi / 180)")
     NAMED("inf", "inf", "infinity", "", "a == inf")
     NAMED("nan", "nan", "not a number", "", "cast(nan, f32)")

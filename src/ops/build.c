@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 #include "base/str.h"
 #include "ops/check.h"
+#include "ops/complex.h"
 
 #include <assert.h>
 #include <math.h>
@@ -133,6 +134,15 @@ static imgpar_status agree_on_context(imgpar_context **ctx, const ip_op *op, con
     return *ctx ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the context is NULL", ip_op_label(op));
 }
 
+/* Complex numbers where the row takes none. */
+static imgpar_status refuse_complex(const imgpar_array *node, ip_error *err)
+{
+    for (int k = 0; k < node->n_inputs; k++)
+        if (ip_type_is_complex(&node->inputs[k]->type) && (!(node->op->flags & IP_OP_COMPLEX) || k >= node->op->info.n_inputs))
+            return ip_complex_refuse(node, k, err);
+    return IMGPAR_OK;
+}
+
 imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n)
 {
     ip_error err = { .status = IMGPAR_OK };
@@ -150,11 +160,14 @@ imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args,
     }
     imgpar_array *node = ip_array_new(ctx, op, op->info.n_inputs + n_lazy);
     if (!node) return no_memory();
-    if (!fill_inputs(node, args, &bound, &err) && !fill_params(node, args, &bound, &err)) {
+    if (!fill_inputs(node, args, &bound, &err) && !fill_params(node, args, &bound, &err) && !refuse_complex(node, &err)) {
         node->range = (ip_range){ -INFINITY, INFINITY };
         op->infer(node, &err);
     }
-    return finish(ctx, node, &err);
+    if (!op->expand || err.status) return finish(ctx, node, &err);
+    imgpar_array *result = op->expand(node);
+    imgpar_array_release(node);
+    return result;
 }
 
 /* ---- nodes that no call makes ---------------------------------------------------------- */
@@ -241,7 +254,8 @@ static imgpar_array *fold_node(imgpar_context *ctx, const char *row, imgpar_arra
     const char *rule = NULL;
     for (int k = 0; k < 4; k++)
         if (!inputs[k]->op) return imgpar_array_retain(inputs[k]);
-    if (body->type.dtype != a->type.dtype) rule = "gives another dtype than the elements have";
+    if (ip_type_is_complex(&a->type)) rule = "would fold complex numbers, which only sum and mean do";
+    else if (body->type.dtype != a->type.dtype) rule = "gives another dtype than the elements have";
     if (ip_type_count(&body->type) != 1) rule = "gives more than one element";
     if (rule) {
         char message[128];
@@ -282,7 +296,7 @@ imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double in
 /* ---- loops ----------------------------------------------------------------------------- */
 
 static ip_loop *new_loop(int n, imgpar_array *const *placeholder, imgpar_array *const *next, imgpar_array *until,
-                         int64_t count)
+                         int64_t count, int64_t check)
 {
     ip_loop *loop = ip_zalloc(sizeof *loop);
     if (!loop || pthread_mutex_init(&loop->running, NULL) != 0) {
@@ -291,6 +305,7 @@ static ip_loop *new_loop(int n, imgpar_array *const *placeholder, imgpar_array *
     }
     atomic_init(&loop->refs, 1);
     loop->count = count;
+    loop->check = check;
     loop->placeholder = ip_alloc_array((size_t)n, sizeof *loop->placeholder);
     loop->next = ip_alloc_array((size_t)n, sizeof *loop->next);
     if (!loop->placeholder || !loop->next) {
@@ -331,10 +346,10 @@ static imgpar_array *loop_error(int n, imgpar_array *const *initial, imgpar_arra
 }
 
 void ip_build_loop(imgpar_context *ctx, int n, imgpar_array *const *initial, imgpar_array *const *placeholder,
-                   imgpar_array *const *next, imgpar_array *until, int64_t count, imgpar_array **out)
+                   imgpar_array *const *next, imgpar_array *until, int64_t count, int64_t check, imgpar_array **out)
 {
     imgpar_array *error = loop_error(n, initial, placeholder, next, until);
-    ip_loop *loop = error ? NULL : new_loop(n, placeholder, next, until, count);
+    ip_loop *loop = error ? NULL : new_loop(n, placeholder, next, until, count, check);
     bool failed = !loop;
     for (int k = 0; k < n; k++) {
         out[k] = error ? imgpar_array_retain(error) : loop ? projection(ctx, n, k, initial, loop) : no_memory();

@@ -55,9 +55,10 @@ imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *t
 /* A placeholder of the given type, for loop bodies. */
 imgpar_array *ip_build_placeholder(imgpar_context *ctx, const ip_type *type);
 /* n projections of a loop into out[] (new arrays; all error arrays on failure). Borrows everything.
- * next[k] must have the type of placeholder[k]; until one element, or NULL. */
+ * next[k] must have the type of placeholder[k]; until one element, or NULL; it is
+ * tested after every check-th step. */
 void ip_build_loop(imgpar_context *ctx, int n, imgpar_array *const *initial, imgpar_array *const *placeholder,
-                   imgpar_array *const *next, imgpar_array *until, int64_t count, imgpar_array **out);
+                   imgpar_array *const *next, imgpar_array *until, int64_t count, int64_t check, imgpar_array **out);
 
 /* Folds every element of a into one with an associative function: body is a graph over the one-element
  * placeholders p and q, both of a's dtype, and gives an element of that dtype; init is its identity. */

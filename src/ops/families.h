@@ -18,6 +18,7 @@ typedef enum ip_function {
     IP_FN_NEG, IP_FN_COMPLEMENT, IP_FN_NOT, IP_FN_ABS, IP_FN_FLOOR, IP_FN_CEIL, IP_FN_ROUND, IP_FN_TRUNC,
     IP_FN_SQRT, IP_FN_EXP, IP_FN_LOG, IP_FN_SIN, IP_FN_COS, IP_FN_TAN, IP_FN_ASIN, IP_FN_ACOS, IP_FN_ATAN,
     IP_FN_SINH, IP_FN_COSH, IP_FN_TANH,
+    IP_FN_COMPLEX, IP_FN_REAL, IP_FN_IMAG, IP_FN_CONJ, IP_FN_ARG, /* of ops/complex.h alone */
     IP_N_FUNCTIONS
 } ip_function;
 
@@ -63,6 +64,7 @@ typedef enum ip_running {
     IP_RUNNING_SUM, IP_RUNNING_PROD, IP_RUNNING_MIN, IP_RUNNING_MAX, IP_RUNNING_AND, IP_RUNNING_OR, IP_RUNNING_XOR,
     IP_RUNNING_ANY, IP_RUNNING_ALL, IP_RUNNING_ANY_OF
 } ip_running;
+typedef enum ip_fft { IP_FFT_FORWARD, IP_FFT_INVERSE, IP_FFT_FORWARD_2, IP_FFT_INVERSE_2 } ip_fft; /* odd: inverse */
 typedef enum ip_start { IP_START_STEADY, IP_START_ZERO } ip_start; /* the row's choices */
 typedef enum ip_sobel_axis { IP_SOBEL_MAGNITUDE, IP_SOBEL_X, IP_SOBEL_Y } ip_sobel_axis; /* the row's choices */
 typedef enum ip_resize_filter { IP_RESIZE_AUTO, IP_RESIZE_AREA, IP_RESIZE_LINEAR, IP_RESIZE_NEAREST } ip_resize_filter;

@@ -5,11 +5,12 @@
  *
  * Two integer dtypes meet in the one that holds both, and in i64 where none does
  * (i32 with u32; u64 with a signed one, which then wraps). An integer meets a float
- * in the float's dtype; f16 with an integer array gives f32.
+ * in the float's dtype; f16 with an integer array gives f32. Whatever meets complex64 becomes it.
  */
 #include "ops/infer.h"
 
 #include "base/dtype.h"
+#include "ops/complex.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -75,12 +76,19 @@ static bool broadcasts(const ip_type *small, const ip_type *large)
 
 static bool is_number(const imgpar_array *a) { return ip_array_is_number(a, NULL, NULL); }
 
+/* Who gives the shape: the largest; one element yields even to none. */
+static int64_t weight_of(const imgpar_array *a)
+{
+    int64_t n = ip_type_count(&a->type);
+    return n > 1 ? n : 1 - n;
+}
+
 imgpar_status ip_infer_broadcast(imgpar_array *node, int first, ip_error *err)
 {
     int n = node->op->info.n_inputs, giver = first;
     for (int k = first + 1; k < n; k++) {
         const imgpar_array *a = node->inputs[k], *b = node->inputs[giver];
-        int64_t na = ip_type_count(&a->type), nb = ip_type_count(&b->type);
+        int64_t na = weight_of(a), nb = weight_of(b);
         if (is_number(a)) continue;
         if (is_number(b) || na > nb || (na == nb && a->type.rank > b->type.rank)) giver = k;
     }
@@ -115,6 +123,7 @@ static bool holds(imgpar_dtype outer, imgpar_dtype inner)
 /* Where two arrays' dtypes meet. */
 static imgpar_dtype meet(imgpar_dtype a, imgpar_dtype b)
 {
+    if (a == IMGPAR_COMPLEX64 || b == IMGPAR_COMPLEX64) return IMGPAR_COMPLEX64;
     if (is_float(a) && is_float(b)) return ip_dtype(a)->size_bytes >= ip_dtype(b)->size_bytes ? a : b;
     if (is_float(a) || is_float(b)) {
         imgpar_dtype f = is_float(a) ? a : b;
@@ -238,6 +247,7 @@ imgpar_status ip_infer_function(imgpar_array *node, ip_error *err)
 {
     ip_typing typing = ip_functions[node->op->variant].typing;
     imgpar_status st = ip_infer_broadcast(node, 0, err);
+    if (!st && ip_complex_is_call(node)) return ip_complex_infer(node, err);
     if (!st && (typing == IP_TYPING_BITS || typing == IP_TYPING_SHIFT)) st = refuse_floats(node, err);
     if (st) return st;
     node->type.dtype = typing == IP_TYPING_COMPARE ? IMGPAR_BOOL : operand_dtype(node);

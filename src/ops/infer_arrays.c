@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Types of operations on arrays of any rank: products of matrices, sorting. */
+#include "ops/fft.h"
 #include "ops/infer.h"
 #include "ops/matmul.h"
 #include "ops/sort.h"
@@ -75,4 +76,55 @@ imgpar_status ip_infer_sort(imgpar_array *node, ip_error *err)
     node->type.space = IMGPAR_SPACE_DATA;
     node->range = (ip_range){ 0, (double)(a->shape[axis] - 1) };
     return IMGPAR_OK;
+}
+
+/* ---- Fourier transforms ------------------------------------------------------------------------ */
+
+int ip_fft_axes(const imgpar_array *node, int axes[2])
+{
+    const ip_type *a = &node->inputs[0]->type;
+    if (node->op->variant <= IP_FFT_INVERSE) {
+        axes[0] = (int)ip_param_number(node, "axis");
+        if (axes[0] < 0) axes[0] += a->rank;
+        return 1;
+    }
+    for (int k = 0; k < a->rank; k++)
+        if (ip_type_axis_dim(a, k) == 1) axes[0] = k;
+        else if (ip_type_axis_dim(a, k) == 2) axes[1] = k;
+    return 2;
+}
+
+static imgpar_status check_length(const imgpar_array *node, int axis, ip_error *err)
+{
+    int64_t n = node->type.shape[axis], longer = n, n1, n2;
+    if (n == 0 || ip_fft_split(n, &n1, &n2)) return IMGPAR_OK;
+    while (longer < 2 * n && longer <= (int64_t)IP_FFT_MAX * IP_FFT_MAX && !ip_fft_split(longer, &n1, &n2))
+        longer++;
+    if (longer >= 2 * n || longer > (int64_t)IP_FFT_MAX * IP_FFT_MAX)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: axis %d has %lld elements; up to %d are transformed", node->op->info.name, axis,
+                       (long long)n, IP_FFT_MAX * IP_FFT_MAX);
+    return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: axis %d has %lld elements; only products of 2, 3, 5 and 7 are transformed, such as %lld",
+                   node->op->info.name, axis, (long long)n, (long long)longer);
+}
+
+imgpar_status ip_infer_fft(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    bool is_2d = node->op->variant > IP_FFT_INVERSE;
+    char shape[96];
+    int axes[2] = { 0, 0 };
+    if (is_2d && a->rank < 2)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s; it must have rows and columns", node->op->info.name, ip_shape_text(a, shape));
+    int n = ip_fft_axes(node, axes);
+    if (axes[0] < 0 || axes[0] >= a->rank)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: axis=%d is none of the %d axes of %s", node->op->info.name,
+                       (int)ip_param_number(node, "axis"), a->rank, ip_shape_text(a, shape));
+    node->type = *a;
+    node->type.dtype = IMGPAR_COMPLEX64;
+    node->type.space = IMGPAR_SPACE_DATA;
+    node->range = ip_range_of(IMGPAR_COMPLEX64);
+    if (ip_type_count(a) > INT32_MAX)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: more than 2147483647 elements", node->op->info.name);
+    imgpar_status st = check_length(node, axes[0], err);
+    return st || n == 1 ? st : check_length(node, axes[1], err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Types of measures: which axes are folded, what is left, in which dtype. */
 #include "ops/axes.h"
+#include "ops/complex.h"
 #include "ops/infer.h"
 #include "ops/slices.h"
 
@@ -30,9 +31,11 @@ static imgpar_dtype measure_dtype(const imgpar_array *node)
 {
     imgpar_dtype dtype = node->inputs[0]->type.dtype;
     switch ((ip_measure)node->op->variant) {
-    case IP_MEASURE_SUM: case IP_MEASURE_PROD: return ip_sum_dtype(dtype);
+    case IP_MEASURE_SUM: case IP_MEASURE_PROD: return ip_type_is_complex(&node->inputs[0]->type) ? dtype : ip_sum_dtype(dtype);
     case IP_MEASURE_DOT: return ip_dot_dtype(dtype, node->inputs[1]->type.dtype);
-    case IP_MEASURE_MEAN: return dtype == IMGPAR_F64 || ip_is_wide_integer(dtype) ? IMGPAR_F64 : IMGPAR_F32;
+    case IP_MEASURE_MEAN:
+        if (ip_type_is_complex(&node->inputs[0]->type)) return dtype;
+        return dtype == IMGPAR_F64 || ip_is_wide_integer(dtype) ? IMGPAR_F64 : IMGPAR_F32;
     case IP_MEASURE_VAR: case IP_MEASURE_STD: case IP_MEASURE_NORM: return ip_float_for(dtype);
     case IP_MEASURE_ALL: case IP_MEASURE_ANY: return IMGPAR_BOOL;
     case IP_MEASURE_ARGMIN: case IP_MEASURE_ARGMAX: return IMGPAR_I64;
@@ -45,6 +48,7 @@ static imgpar_status check_inputs(const imgpar_array *node, unsigned axes, ip_er
     const ip_type *a = &node->inputs[0]->type;
     const char *name = node->op->info.name;
     int variant = node->op->variant;
+    if (ip_type_is_complex(a) && variant != IP_MEASURE_SUM && variant != IP_MEASURE_MEAN) return ip_complex_refuse(node, 0, err);
     if (variant >= IP_MEASURE_BITS_AND && variant <= IP_MEASURE_BITS_XOR && is_float(a->dtype))
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s; it must be an integer", name, ip_dtype(a->dtype)->name);
     bool needs_one = variant == IP_MEASURE_MIN || variant == IP_MEASURE_MAX || variant == IP_MEASURE_ARGMIN

@@ -53,6 +53,18 @@ imgpar_status ip_infer_lut(imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
+imgpar_status ip_infer_searchsorted(imgpar_array *node, ip_error *err)
+{
+    const ip_type *edges = &node->inputs[0]->type;
+    char text[96];
+    if (edges->rank != 1) return ip_fail(err, IMGPAR_E_SHAPE, "searchsorted: edges is %s; it must be a vector", ip_shape_text(edges, text));
+    node->type = node->inputs[1]->type;
+    node->type.dtype = IMGPAR_I32;
+    node->type.space = IMGPAR_SPACE_DATA;
+    node->range = (ip_range){ 0, (double)edges->shape[0] };
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_infer_neighbours(imgpar_array *node, ip_error *err)
 {
     const ip_param *offsets = ip_param_get(node, "offsets");

@@ -35,6 +35,13 @@ imgpar_status ip_infer_full(imgpar_array *node, ip_error *err) { return infer_sh
 imgpar_status ip_infer_zeros(imgpar_array *node, ip_error *err) { return infer_shape(node, err); }
 imgpar_status ip_infer_ones(imgpar_array *node, ip_error *err) { return infer_shape(node, err); }
 
+imgpar_status ip_infer_numbers(imgpar_array *node, ip_error *err)
+{
+    const ip_param *p = ip_param_get(node, "values");
+    bool is_matrix = p->rows > 1;
+    return infer(node, 1 + is_matrix, (int64_t[]){ is_matrix ? p->rows : p->cols, p->cols }, err);
+}
+
 /* As many random numbers. */
 static imgpar_status infer_random(imgpar_array *node, ip_error *err)
 {

@@ -6,6 +6,7 @@
 #include "ops/infer.h"
 
 #include "base/dtype.h"
+#include "ops/complex.h"
 
 #include <math.h>
 #include <string.h>
@@ -129,6 +130,7 @@ imgpar_status ip_infer_select(imgpar_array *node, ip_error *err)
     imgpar_status st = ip_infer_broadcast(node, 0, err);
     if (st) return st;
     const imgpar_array *yes = node->inputs[1], *no = node->inputs[2];
+    if (ip_type_is_complex(&node->inputs[0]->type)) return ip_complex_refuse(node, 0, err);
     node->type.dtype = ip_select_dtype(yes, no);
     ip_range whole = ip_range_of(node->type.dtype);
     node->range = (ip_range){ fmin(yes->range.lo, no->range.lo), fmax(yes->range.hi, no->range.hi) };
@@ -147,9 +149,9 @@ imgpar_status ip_infer_cast(imgpar_array *node, ip_error *err)
 {
     const imgpar_array *a = node->inputs[0];
     const ip_dtype_facts *from = ip_dtype(a->type.dtype);
-    (void)err;
     node->type = a->type;
     node->type.dtype = (imgpar_dtype)ip_param_number(node, "dtype");
+    if (ip_type_is_complex(&a->type) && !ip_type_is_complex(&node->type)) return ip_complex_refuse(node, 0, err);
     const ip_dtype_facts *to = ip_dtype(node->type.dtype);
     if (node->type.dtype == a->type.dtype) node->range = a->range;
     else if (!to->is_float) node->range = clamped(a->range, node->type.dtype);
@@ -359,6 +361,9 @@ imgpar_status ip_infer_shift(imgpar_array *node, ip_error *err)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "a neighbour's offset must be a whole number within 1000000");
     if (offsets->cols > node->type.rank)
         return ip_fail(err, IMGPAR_E_SHAPE, "%d offsets for an array of %d axes", offsets->cols, node->type.rank);
+    for (int k = 0; k < offsets->cols && ip_type_is_complex(&node->type); k++)
+        if (ip_type_axis_dim(&node->type, k) == 3 && offsets->numbers[k] != 0)
+            return ip_fail(err, IMGPAR_E_UNSUPPORTED, "complex numbers have no neighbours along the channels; circshift and slice move them");
     return IMGPAR_OK;
 }
 

@@ -232,6 +232,19 @@ imgpar_status ip_infer_pad(imgpar_array *node, ip_error *err)
     return st ? st : ip_infer_view(node, in->rank, shape, err);
 }
 
+imgpar_status ip_infer_skew(imgpar_array *node, ip_error *err)
+{
+    const ip_type *in = in_type(node);
+    int64_t shape[IP_MAX_AXES];
+    char text[96];
+    if (in->rank < 2) return ip_fail(err, IMGPAR_E_SHAPE, "skew: a is %s; it must have two axes", ip_shape_text(in, text));
+    memcpy(shape, in->shape, sizeof shape);
+    if (shape[0] > 0) shape[1] += (int64_t)fabs(ip_param_number(node, "step")) * (shape[0] - 1);
+    imgpar_status st = ip_infer_view(node, in->rank, shape, err);
+    node->range = (ip_range){ fmin(node->range.lo, 0), fmax(node->range.hi, 0) };
+    return st;
+}
+
 imgpar_status ip_infer_concatenate(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = in_type(node), *b = &node->inputs[1]->type;

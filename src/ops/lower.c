@@ -7,11 +7,16 @@
 
 #include "base/dtype.h"
 #include "base/status.h"
+#include "ops/complex.h"
 
 #include <math.h>
 #include <string.h>
 
-static imgpar_dtype loaded_dtype(imgpar_dtype dtype) { return dtype == IMGPAR_F16 ? IMGPAR_F32 : dtype; }
+/* The dtype of an element, or of a part of it, in expressions. */
+static imgpar_dtype loaded_dtype(imgpar_dtype dtype)
+{
+    return dtype == IMGPAR_F16 || dtype == IMGPAR_COMPLEX64 ? IMGPAR_F32 : dtype;
+}
 
 /* ---- coordinates and reading --------------------------------------------------------- */
 
@@ -22,7 +27,8 @@ ip_expr *ip_lower_i32(ip_lower *l, int64_t value)
 
 ip_expr *ip_lower_coord(ip_lower *l, int dim)
 {
-    return ip_x_coord(l->ir, dim, l->dims[dim]);
+    if (dim != 3 || !ip_type_is_complex(&l->node->type)) return ip_x_coord(l->ir, dim, l->dims[dim]);
+    return ip_x_binary(l->ir, IP_X_IDIV, ip_x_coord(l->ir, dim, 2 * l->dims[dim]), ip_lower_i32(l, 2));
 }
 
 /* The coordinate, or 0 where the stage has one element for all of the node's. */
@@ -182,7 +188,9 @@ ip_stage *ip_lower_stage_sized(ip_lower *l, const int64_t dims[4], imgpar_dtype 
 ip_stage *ip_lower_map(ip_lower *l, ip_expr *value)
 {
     imgpar_dtype dtype = l->node->type.dtype;
-    return ip_lower_stage_sized(l, l->dims, dtype, ip_lower_convert(l, dtype, value), NULL);
+    value = ip_lower_convert(l, dtype, value);
+    if (dtype == IMGPAR_COMPLEX64) return ip_complex_map(l, (ip_complex){ .re = value });
+    return ip_lower_stage_sized(l, l->dims, dtype, value, NULL);
 }
 
 ip_stage *ip_lower_stage(ip_lower *l, ip_expr *value, const char *note)

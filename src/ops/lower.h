@@ -3,7 +3,8 @@
  * Lowering: from a node to stages. A row's lower() sees the node and its inputs'
  * stages and returns the stage that holds the node's value. The helpers here are
  * what most rows need; each follows DESIGN.md section 1 (named operations keep their
- * input's dtype, round to nearest even and saturate).
+ * input's dtype, round to nearest even and saturate). Places and extents are those of the array; what they
+ * are in a stage of complex numbers is for ops/complex.h and ops/view.h.
  *
  *     static ip_stage *lower_invert(ip_lower *l) {
  *         ip_expr *x = ip_lower_in(l, 0);
@@ -35,7 +36,8 @@ ip_expr *ip_lower_read(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, i
 ip_expr *ip_lower_i32(ip_lower *l, int64_t value);
 /* A number parameter as an expression of dtype: a kernel argument, or a load when an array was given for it. */
 ip_expr *ip_lower_number(ip_lower *l, const char *param, imgpar_dtype dtype);
-/* value converted to the node's dtype by saturating, to nearest even, as a stage of the node's shape. */
+/* value converted to the node's dtype by saturating, to nearest even, as a stage of the node's shape; of complex64
+ * it is the real part. */
 ip_stage *ip_lower_map(ip_lower *l, ip_expr *value);
 /* An intermediate stage of the node's shape with the dtype of value (which is never f16), noted for readers. */
 ip_stage *ip_lower_stage(ip_lower *l, ip_expr *value, const char *note);
@@ -62,7 +64,8 @@ ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype);
 ip_expr *ip_lower_convert(ip_lower *l, imgpar_dtype dtype, ip_expr *value);
 /* value, but original where the element is alpha. Both have one dtype. */
 ip_expr *ip_lower_keep_alpha(ip_lower *l, ip_expr *original, ip_expr *value);
-/* A MAP stage of any size and dtype; value has the dtype (f16: is f32). Coordinates in value are those of dims. */
+/* A MAP stage of any size and dtype; value has the dtype (f16: is f32). Coordinates in value are those of dims, which
+ * are a stage's. */
 ip_stage *ip_lower_stage_sized(ip_lower *l, const int64_t dims[4], imgpar_dtype dtype, ip_expr *value, const char *note);
 /* The user's function of reduce() and scan(), over ACC 0 and ACC 1 of dtype acc: inputs 1 and 2 of the node stand for its
  * arguments, input 3 is what it gives. Where it reads anything else: fails, NULL. */

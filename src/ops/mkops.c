@@ -26,6 +26,7 @@ typedef struct row { imgpar_op_info info; unsigned flags; const char *symbol; } 
 #define FUNC(NAME, SYMBOL, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
     ENTRY(NAME, SYMBOL, "", CATEGORY, IP_OP_ELEMENTWISE | IP_OP_OPERATOR | (FLAGS), __VA_ARGS__)
 #define LEAF(NAME, CATEGORY, FLAGS, INFER, ...) ENTRY(NAME, NULL, "", CATEGORY, FLAGS, __VA_ARGS__)
+#define DERIVED(NAME, ALIASES, CATEGORY, VARIANT, INFER, EXPAND, ...) ENTRY(NAME, NULL, ALIASES, CATEGORY, 0, __VA_ARGS__)
 
 static const row rows[] = {
 #include "ops/ops.def"
@@ -106,6 +107,34 @@ static void print_param_comment(const imgpar_op_param *p)
     print_wrapped(" *  ", line);
 }
 
+/* Operators and element-wise functions, whose inputs may be expressions. */
+static bool is_function(const row *r) { return r->flags & IP_OP_OPERATOR; }
+
+static void print_expression(const imgpar_op_info *o)
+{
+    printf("imgpar_x imgpar_x_%s(", o->name);
+    for (int k = 0; k < o->n_inputs; k++)
+        printf("%simgpar_x %s", k ? ", " : "", o->input_names[k]);
+    printf(")");
+}
+
+static void print_expression_header(void)
+{
+    printf("\n/*\n * The operators and element-wise functions on expressions (imgpar.h): the result belongs to the map of its operands,\n"
+           " * which must be one. Dtypes meet as in the language.\n */\n");
+    for (int k = 0; k < N_ROWS; k++) {
+        const imgpar_op_info *o = &rows[k].info;
+        if (!is_function(&rows[k]))
+            continue;
+        printf("\n/*\n");
+        print_wrapped(" *", o->summary);
+        print_wrapped(" * Computes:", o->formula);
+        printf(" */\nIMGPAR_API ");
+        print_expression(o);
+        printf(";\n");
+    }
+}
+
 static void print_header(void)
 {
     printf("/* SPDX-License-Identifier: MIT */\n"
@@ -133,6 +162,7 @@ static void print_header(void)
         print_prototype(o);
         printf(";\n");
     }
+    print_expression_header();
     printf("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
@@ -155,11 +185,26 @@ static void print_put(const imgpar_op_param *p)
     }
 }
 
+static void print_expression_wrappers(void)
+{
+    for (int k = 0; k < N_ROWS; k++) {
+        const imgpar_op_info *o = &rows[k].info;
+        if (!is_function(&rows[k]))
+            continue;
+        printf("\n");
+        print_expression(o);
+        printf("\n{\n    return ip_map_call(\"%s\", (const imgpar_x[]){ ", o->name);
+        for (int i = 0; i < o->n_inputs; i++)
+            printf("%s%s", i ? ", " : "", o->input_names[i]);
+        printf(" }, %d);\n}\n", o->n_inputs);
+    }
+}
+
 static void print_wrappers(void)
 {
     printf("/* SPDX-License-Identifier: MIT */\n"
            "/* Made by mkops from ops.def: the functions of imgpar_ops.h. */\n"
-           "#include \"ops/build.h\"\n\n#include <math.h>\n\n"
+           "#include \"ops/build.h\"\n#include \"ops/expressions.h\"\n\n#include <math.h>\n\n"
            "static int put_array(ip_arg *args, int n, imgpar_array *a)\n{\n    args[n] = ip_arg_array(a);\n    return n + 1;\n}\n\n"
            "static int put_number(ip_arg *args, int n, const char *name, double v)\n{\n    if (isnan(v))\n        return n;\n"
            "    args[n] = ip_arg_number(v);\n    args[n].name = name;\n    return n + 1;\n}\n\n"
@@ -190,6 +235,7 @@ static void print_wrappers(void)
             printf("    return ip_build(%s ? %s->ctx : NULL, ip_op_find(\"%s\"), args, n);\n}\n", o->input_names[0],
                    o->input_names[0], o->name);
     }
+    print_expression_wrappers();
 }
 
 /* ---- manual ---------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
  * combining an element with itself changes nothing, the last element.
  */
 #include "ops/axes.h"
+#include "ops/complex.h"
 #include "ops/infer.h"
 #include "ops/lower.h"
 #include "ops/slices.h"
@@ -33,6 +34,9 @@ typedef struct folding {
     double identity;
     bool idempotent;
     unsigned dims;        /* which of the four are folded, as bits */
+    int64_t extents[4];   /* of the input */
+    int part;             /* of complex numbers the part that is folded; else -1 */
+    imgpar_dtype result;  /* the dtype of the folded element */
     ip_stage *mean;       /* of variances: with one element along folded dims */
     ip_stage *level;      /* what was folded so far; NULL: the input itself */
 } folding;
@@ -43,6 +47,12 @@ static ip_expr *load(folding *f, ip_stage *stage, ip_expr *const at[4])
 {
     ip_expr *x = ip_x_load(f->l->ir, stage, at, IP_BORDER_NONE, NULL);
     return x->dtype == IMGPAR_BOOL ? ip_x_cast(f->l->ir, IMGPAR_U8, x) : x;
+}
+
+static ip_expr *part_index(folding *f, ip_expr *channel)
+{
+    if (f->extents[3] == 1) channel = ip_lower_i32(f->l, 0);
+    return binary(f->l, IP_X_ADD, binary(f->l, IP_X_MUL, channel, ip_lower_i32(f->l, 2)), ip_lower_i32(f->l, f->part));
 }
 
 static ip_expr *mean_at(folding *f, ip_expr *const at[4])
@@ -56,6 +66,7 @@ static ip_expr *mean_at(folding *f, ip_expr *const at[4])
 static ip_expr *input_at(folding *f, ip_expr *const at[4])
 {
     ip_lower *l = f->l;
+    if (f->part >= 0) return load(f, l->in[0], (ip_expr *[]){ at[0], at[1], at[2], part_index(f, at[3]) });
     ip_expr *x = load(f, l->in[0], at);
     switch ((ip_measure)l->node->op->variant) {
     case IP_MEASURE_DOT:
@@ -134,7 +145,7 @@ static int next_dim(const folding *f, const int64_t dims[4])
 static bool has_no_elements(const folding *f)
 {
     for (int d = 0; d < 4; d++)
-        if (f->dims >> d & 1 && f->l->in[0]->dims[d] == 0) return true;
+        if (f->dims >> d & 1 && f->extents[d] == 0) return true;
     return false;
 }
 
@@ -147,7 +158,7 @@ static void own_place(ip_lower *l, const int64_t dims[4], ip_expr *at[4])
 /* Folds all levels but the last; *dim and *n tell what that one has to do, *dim -1: nothing. */
 static bool fold_levels(folding *f, int *dim, int64_t dims[4])
 {
-    memcpy(dims, f->l->in[0]->dims, 4 * sizeof *dims);
+    memcpy(dims, f->extents, sizeof f->extents);
     for (;;) {
         *dim = next_dim(f, dims);
         int64_t next[4];
@@ -164,8 +175,9 @@ static bool fold_levels(folding *f, int *dim, int64_t dims[4])
 }
 
 /* Where the result's element lies along the input's dims; 0 along folded ones. */
-static void result_place(ip_lower *l, unsigned axes, ip_expr *at[4])
+static void result_place(const folding *f, unsigned axes, ip_expr *at[4])
 {
+    ip_lower *l = f->l;
     const ip_type *in = &l->node->inputs[0]->type;
     bool keeps = ip_param_number(l->node, "keepdims") != 0;
     for (int d = 0; d < 4; d++)
@@ -177,7 +189,7 @@ static void result_place(ip_lower *l, unsigned axes, ip_expr *at[4])
         out += !goes || keeps;
     }
     for (int d = 0; d < 4; d++)
-        if (l->in[0]->dims[d] == 1 && l->dims[d] == 1) at[d] = ip_lower_coord(l, d);
+        if (f->extents[d] == 1 && l->dims[d] == 1) at[d] = ip_lower_coord(l, d);
 }
 
 /* The folded element at a place of the result. */
@@ -203,7 +215,7 @@ static ip_expr *where_at(finding *g, ip_expr *const at[4])
     ip_expr *sum = ip_x_int(l->ir, g->dtype, 0);
     for (int d = 0; d < 4; d++) {
         if (!(g->f.dims >> d & 1)) continue;
-        sum = binary(l, IP_X_MUL, sum, ip_x_cast(l->ir, g->dtype, ip_extent(l, d, l->in[0]->dims[d])));
+        sum = binary(l, IP_X_MUL, sum, ip_x_cast(l->ir, g->dtype, ip_extent(l, d, g->f.extents[d])));
         sum = binary(l, IP_X_ADD, sum, ip_x_cast(l->ir, g->dtype, at[d]));
     }
     return sum;
@@ -251,7 +263,7 @@ static ip_stage *positions(folding *f, ip_expr *const at[4])
     finding g = { .f = *f, .dtype = count < 0x1p31 ? IMGPAR_I32 : IMGPAR_I64 };
     int64_t dims[4];
     int dim;
-    memcpy(dims, l->in[0]->dims, sizeof dims);
+    memcpy(dims, f->extents, sizeof dims);
     for (; (dim = next_dim(&g.f, dims)) >= 0;) {
         int64_t next[4];
         ip_expr *here[4];
@@ -277,7 +289,7 @@ static double n_folded(const folding *f)
 {
     double n = 1;
     for (int d = 0; d < 4; d++)
-        if (f->dims >> d & 1) n *= (double)f->l->in[0]->dims[d];
+        if (f->dims >> d & 1) n *= (double)f->extents[d];
     return n;
 }
 
@@ -285,7 +297,7 @@ static double n_folded(const folding *f)
 static ip_expr *finished(folding *f, ip_expr *total)
 {
     ip_lower *l = f->l;
-    imgpar_dtype dtype = l->node->type.dtype;
+    imgpar_dtype dtype = f->result;
     double n = n_folded(f);
     switch ((ip_measure)l->node->op->variant) {
     case IP_MEASURE_ALL:
@@ -304,7 +316,8 @@ static ip_expr *finished(folding *f, ip_expr *total)
 static folding folding_of(ip_lower *l)
 {
     imgpar_dtype dtype = l->in[0]->dtype == IMGPAR_BOOL ? IMGPAR_U8 : l->in[0]->dtype == IMGPAR_F16 ? IMGPAR_F32 : l->in[0]->dtype;
-    folding f = { .l = l, .acc = dtype, .combine = IP_X_ADD };
+    folding f = { .l = l, .acc = dtype, .combine = IP_X_ADD, .part = -1, .result = l->node->type.dtype };
+    ip_type_dims(&l->node->inputs[0]->type, f.extents);
     switch ((ip_measure)l->node->op->variant) {
     case IP_MEASURE_SUM:
     case IP_MEASURE_MEAN: f.acc = ip_sum_dtype(l->in[0]->dtype); break;
@@ -346,7 +359,7 @@ static ip_stage *fold_all(folding *f, const int64_t dims[4], imgpar_dtype dtype)
     ip_stage *s = ip_stage_new(l->ir, IP_STAGE_REDUCE, dtype, dims, l->node);
     ip_expr *at[4];
     if (!s) return NULL;
-    memcpy(s->over, l->in[0]->dims, sizeof s->over);
+    memcpy(s->over, f->extents, sizeof s->over);
     own_place(l, s->over, at);
     s->body = input_at(f, at);
     s->acc_dtype = f->acc;
@@ -372,13 +385,30 @@ static ip_stage *mean_stage(folding *f, bool all)
     int64_t dims[4];
     ip_expr *at[4];
     for (int d = 0; d < 4; d++)
-        dims[d] = f->dims >> d & 1 ? 1 : f->l->in[0]->dims[d];
+        dims[d] = f->dims >> d & 1 ? 1 : f->extents[d];
     if (all) return fold_all(&g, dims, f->acc);
     own_place(f->l, dims, at);
     for (int d = 0; d < 4; d++)
-        if (dims[d] == 1 && f->l->in[0]->dims[d] != 1) at[d] = ip_lower_i32(f->l, 0);
+        if (dims[d] == 1 && f->extents[d] != 1) at[d] = ip_lower_i32(f->l, 0);
     ip_expr *value = finished(&g, fold_at(&g, at));
     return ip_lower_stage_sized(f->l, dims, f->acc, value, "means");
+}
+
+/* Of complex numbers: each part folded by itself. */
+static ip_stage *fold_parts(const folding *f, bool all, ip_expr *const at[4])
+{
+    ip_lower *l = f->l;
+    static const int64_t one[4] = { 1, 1, 1, 1 };
+    ip_expr *zero = ip_lower_i32(l, 0), *const first[4] = { zero, zero, zero, zero }, *folded[2];
+    for (int part = 0; part < 2; part++) {
+        folding g = *f;
+        g.part = part;
+        g.result = g.acc;
+        ip_stage *total = all ? fold_all(&g, one, g.acc) : NULL;
+        if (all && !total) return NULL;
+        folded[part] = all ? ip_x_load(l->ir, total, first, IP_BORDER_NONE, NULL) : finished(&g, fold_at(&g, at));
+    }
+    return ip_complex_map(l, (ip_complex){ folded[0], folded[1] });
 }
 
 ip_stage *ip_stages_measure(ip_lower *l)
@@ -394,12 +424,13 @@ ip_stage *ip_stages_measure(ip_lower *l)
         if (axes >> k & 1) f.dims |= 1u << ip_type_axis_dim(in, k);
     bool all = axes == (1u << in->rank) - 1 && !has_no_elements(&f);
     ip_expr *at[4];
-    result_place(l, axes, at);
+    result_place(&f, axes, at);
     if (variant == IP_MEASURE_ARGMIN || variant == IP_MEASURE_ARGMAX) return positions(&f, at);
     if (variant == IP_MEASURE_VAR || variant == IP_MEASURE_STD) {
         f.mean = mean_stage(&f, all);
         if (!f.mean) return NULL;
     }
+    if (ip_type_is_complex(in)) return fold_parts(&f, all, at);
     if (all) return fold_all(&f, l->dims, l->node->type.dtype);
     return ip_lower_map(l, finished(&f, fold_at(&f, at)));
 }

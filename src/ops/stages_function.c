@@ -3,6 +3,7 @@
  * Stages of operators and element-wise functions: one expression over operands
  * converted to the dtype in which they meet.
  */
+#include "ops/complex.h"
 #include "ops/families.h"
 #include "ops/lower.h"
 
@@ -70,5 +71,5 @@ static ip_expr *value_of(ip_lower *l)
 
 ip_stage *ip_stages_function(ip_lower *l)
 {
-    return ip_lower_map(l, value_of(l));
+    return ip_complex_is_call(l->node) ? ip_complex_stage(l) : ip_lower_map(l, value_of(l));
 }

@@ -50,6 +50,41 @@ ip_stage *ip_stages_lut(ip_lower *l)
     return ip_lower_map(l, ip_x_load(l->ir, l->in[1], at, IMGPAR_BORDER_REPLICATE, NULL));
 }
 
+/* ---- searchsorted ------------------------------------------------------------------------------- */
+
+/* The edge at position minus 1. */
+static ip_expr *edge_before(ip_lower *l, ip_expr *position, imgpar_dtype dtype)
+{
+    ip_expr *at[4];
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_lower_i32(l, 0);
+    at[2] = binary(l, IP_X_SUB, position, ip_lower_i32(l, 1));
+    ip_expr *x = ip_x_load(l->ir, l->in[0], at, IMGPAR_BORDER_REPLICATE, NULL);
+    return ip_x_cast(l->ir, dtype, x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x);
+}
+
+/* By halves: all edges before `found` are not above a; a power of two more are tried at a time. */
+ip_stage *ip_stages_searchsorted(ip_lower *l)
+{
+    const int64_t n = l->in[0]->dims[2];
+    imgpar_dtype dtype = ip_infer_common_dtype(l->node);
+    if (dtype == IMGPAR_F16) dtype = IMGPAR_F32;
+    ip_expr *at[4], *found = ip_lower_i32(l, 0), *count = ip_x_param(l->ir, IMGPAR_I32, (double)n, 0, INT32_MAX);
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_lower_coord(l, d);
+    ip_expr *a = ip_x_load(l->ir, l->in[1], at, IP_BORDER_NONE, NULL);
+    a = ip_x_cast(l->ir, dtype, a->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, a) : a);
+    int64_t step = 1;
+    while (step <= n / 2)
+        step *= 2;
+    for (; step > 0 && n > 0; step /= 2) {
+        ip_expr *next = binary(l, IP_X_ADD, found, ip_lower_i32(l, step));
+        ip_expr *above = binary(l, IP_X_LT, a, edge_before(l, next, dtype)), *fits = binary(l, IP_X_LE, next, count);
+        found = ip_x_select(l->ir, binary(l, IP_X_AND, fits, ip_x_unary(l->ir, IP_X_NOT, above)), next, found);
+    }
+    return ip_lower_map(l, found);
+}
+
 /* ---- neighbours ----------------------------------------------------------------------------------- */
 
 enum { FOLD_SUM, FOLD_MEAN, FOLD_MIN, FOLD_MAX }; /* the row's choices */

@@ -62,6 +62,33 @@ ip_stage *ip_stages_linspace(ip_lower *l)
     return ip_lower_map(l, ip_x_select(l->ir, binary(l, IP_X_EQ, i, last), free_param(l, f, to), at));
 }
 
+/* The numbers as dtype holds them, in a table of a dtype that holds those. */
+static ip_stage *numbers_table(ip_lower *l, imgpar_dtype dtype, const ip_param *p)
+{
+    const ip_dtype_facts *facts = ip_dtype(dtype);
+    const int n = p->rows * p->cols;
+    bool is_short = facts->size_bytes < 4 || dtype == IMGPAR_I32;
+    imgpar_dtype held = facts->is_float ? float_of(l) : is_short ? IMGPAR_I32 : IMGPAR_F64;
+    const unsigned step = ip_dtype(held)->size_bytes;
+    unsigned char *values = ip_ir_alloc(l->ir, (size_t)n, step);
+    for (int k = 0; values && k < n; k++) {
+        unsigned char element[8];
+        ip_store_number(dtype, element, p->numbers[k]);
+        ip_store_number(held, values + (size_t)k * step, ip_load_number(dtype, element));
+    }
+    return values ? ip_stage_table(l->ir, held, n, values) : NULL;
+}
+
+ip_stage *ip_stages_numbers(ip_lower *l)
+{
+    const ip_param *p = ip_param_get(l->node, "values");
+    ip_stage *table = numbers_table(l, l->node->type.dtype, p);
+    bool is_matrix = l->node->type.rank == 2;
+    ip_expr *at = ip_axis_coord(l, is_matrix);
+    if (is_matrix) at = binary(l, IP_X_ADD, binary(l, IP_X_MUL, ip_axis_coord(l, 0), ip_lower_i32(l, p->cols)), at);
+    return table ? ip_lower_map(l, ip_table_at(l->ir, table, at)) : NULL;
+}
+
 /* ---- random words ------------------------------------------------------------------------------------ */
 
 /* The element's place in row-major order, u64 where 32 bits do not count the elements. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stages that move elements: index maps on loads, and leaves computed from positions. */
+#include "ops/complex.h"
 #include "ops/infer.h"
 #include "ops/lower.h"
 
@@ -29,10 +30,14 @@ ip_stage *ip_stages_coordinate(ip_lower *l)
 
 /* ---- plain index maps -------------------------------------------------------------------- */
 
-/* The input's element at an index, which lies inside or is moved there by the border rule. */
+/* The input's element at an index, which lies inside or is moved there by the border rule; complex numbers stay in
+ * their channel. */
 static ip_stage *moved(ip_lower *l, ip_expr *const index[4], int border, ip_expr *cval)
 {
-    return ip_lower_map(l, ip_x_load(l->ir, l->in[0], index, border, cval));
+    if (!ip_type_is_complex(&l->node->type)) return ip_lower_map(l, ip_x_load(l->ir, l->in[0], index, border, cval));
+    ip_expr *const of_part[4] = { index[0], index[1], index[2], ip_x_coord(l->ir, 3, 2 * l->dims[3]) };
+    if (cval) cval = ip_complex_choose(l, (ip_complex){ .re = cval });
+    return ip_complex_map_part(l, ip_x_load(l->ir, l->in[0], of_part, border, cval));
 }
 
 ip_stage *ip_stages_crop(ip_lower *l)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stages of named operations on one pixel at a time. */
+#include "ops/complex.h"
 #include "ops/infer.h"
 #include "ops/lower.h"
 
@@ -108,6 +109,10 @@ ip_stage *ip_stages_select(ip_lower *l)
     imgpar_dtype dtype = l->node->type.dtype;
     ip_expr *c = ip_lower_in(l, 0), *branch[2];
     if (c->dtype != IMGPAR_BOOL) c = ip_x_binary(l->ir, IP_X_NE, c, number(l, c->dtype, 0));
+    if (dtype == IMGPAR_COMPLEX64) {
+        ip_expr *yes = ip_complex_choose(l, ip_complex_in(l, 1)), *no = ip_complex_choose(l, ip_complex_in(l, 2));
+        return ip_complex_map_part(l, ip_x_select(l->ir, c, yes, no));
+    }
     for (int k = 0; k < 2; k++) {
         double v;
         bool fractional;
@@ -119,6 +124,7 @@ ip_stage *ip_stages_select(ip_lower *l)
 
 ip_stage *ip_stages_cast(ip_lower *l)
 {
+    if (ip_type_is_complex(&l->node->type)) return ip_complex_map(l, ip_complex_in(l, 0));
     return ip_lower_map(l, ip_lower_in(l, 0));
 }
 

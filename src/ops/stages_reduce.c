@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stages that fold a whole array by a user's function, and histograms. Sums and the like: stages_axes.c. */
+#include "ops/bins.h"
 #include "ops/infer.h"
 #include "ops/lower.h"
 
@@ -116,7 +117,7 @@ static ip_expr *bin_of_float(ip_lower *l, ip_expr *x, const bins *b)
     return ip_x_select(l->ir, inside, ip_x_saturate(l->ir, IMGPAR_I32, t), ip_lower_i32(l, -1));
 }
 
-ip_stage *ip_stages_histogram(ip_lower *l)
+ip_expr *ip_histogram_bin(ip_lower *l)
 {
     ip_expr *x = element(l);
     const ip_dtype_facts *facts = ip_dtype(l->in[0]->dtype);
@@ -125,10 +126,15 @@ ip_stage *ip_stages_histogram(ip_lower *l)
     if (isnan(b.hi)) b.hi = facts->is_float ? 1 : facts->maximum;
     bool integers = !facts->is_float && facts->size_bytes <= 4 && b.lo == rint(b.lo) && b.hi == rint(b.hi)
         && fabs(b.lo) < 0x1p32 && fabs(b.hi) <= 0x1p32;
-    const int64_t dims[4] = { 1, l->in[0]->dims[3], b.n, 1 };
+    return integers ? bin_of_integer(l, x, &b) : bin_of_float(l, x, &b);
+}
+
+ip_stage *ip_stages_histogram(ip_lower *l)
+{
+    const int64_t dims[4] = { 1, l->in[0]->dims[3], (int64_t)ip_param_number(l->node, "bins"), 1 };
     ip_stage *s = ip_stage_new(l->ir, IP_STAGE_HISTOGRAM, IMGPAR_U32, dims, l->node);
     if (!s) return NULL;
     memcpy(s->over, l->in[0]->dims, sizeof s->over);
-    s->body = integers ? bin_of_integer(l, x, &b) : bin_of_float(l, x, &b);
+    s->body = ip_histogram_bin(l);
     return s;
 }

@@ -3,6 +3,7 @@
 #include "ops/slices.h"
 
 #include "base/alloc.h"
+#include "ops/complex.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +242,7 @@ ip_stage *ip_stages_pad(ip_lower *l)
     same_place(l, at);
     ip_counts_of(l->node, "before", 0, before, &err);
     int border = ip_lower_border(l, l->in[0]->dtype, &cval);
+    if (cval && ip_type_is_complex(in_type(l))) cval = ip_complex_choose(l, (ip_complex){ .re = cval });
     for (int k = 0; k < in_type(l)->rank; k++) {
         if (l->node->type.shape[k] == in_type(l)->shape[k]) continue;
         ip_expr *n = extent_of(l, k), *zero = ip_lower_i32(l, 0);
@@ -254,6 +256,21 @@ ip_stage *ip_stages_pad(ip_lower *l)
     if (ip_type_count(in_type(l)) == 0) return ip_view_stage(l, cval ? cval : ip_view_read(l, 0, at));
     ip_expr *value = ip_view_read(l, 0, at);
     return ip_view_stage(l, inside ? ip_x_select(l->ir, inside, value, cval) : value);
+}
+
+ip_stage *ip_stages_skew(ip_lower *l)
+{
+    ip_expr *at[IP_MAX_AXES], *zero = ip_lower_i32(l, 0);
+    const int64_t step = (int64_t)ip_param_number(l->node, "step"), rows = in_type(l)->shape[0];
+    same_place(l, at);
+    if (step == 0 || ip_type_count(in_type(l)) == 0) return ip_view_stage(l, ip_view_read(l, 0, at));
+    ip_expr *shift = binary(l, IP_X_MUL, at[0], ip_lower_i32(l, step)), *last = binary(l, IP_X_SUB, extent_of(l, 1), ip_lower_i32(l, 1));
+    if (step < 0) shift = binary(l, IP_X_SUB, shift, ip_extent(l, in_dim(l, 1), step * (rows - 1)));
+    ip_expr *from = binary(l, IP_X_SUB, at[1], shift);
+    ip_expr *inside = binary(l, IP_X_AND, binary(l, IP_X_LE, zero, from), binary(l, IP_X_LE, from, last));
+    at[1] = binary(l, IP_X_MIN, binary(l, IP_X_MAX, from, zero), last);
+    ip_expr *value = ip_view_read(l, 0, at);
+    return ip_view_stage(l, ip_x_select(l->ir, inside, value, ip_x_number(l->ir, value->dtype, 0)));
 }
 
 ip_stage *ip_stages_concatenate(ip_lower *l)

@@ -20,6 +20,9 @@
 #define FUNC(NAME, SYMBOL, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...)                                              \
     ENTRY(NAME, SYMBOL, "", CATEGORY, IP_OP_ELEMENTWISE | IP_OP_OPERATOR | (FLAGS), VARIANT, INFER, STAGES, __VA_ARGS__)
 #define LEAF(NAME, CATEGORY, FLAGS, INFER, ...) ENTRY(NAME, NULL, "", CATEGORY, FLAGS, 0, INFER, NULL, __VA_ARGS__)
+#define DERIVED(NAME, ALIASES, CATEGORY, VARIANT, INFER, EXPAND, ...)                                           \
+    { .info = { .name = NAME, .aliases = ALIASES, .category = CATEGORY, __VA_ARGS__ }, .variant = VARIANT, .infer = INFER, \
+      .expand = EXPAND },
 
 static const ip_op ops[] = {
 #include "ops/ops.def"

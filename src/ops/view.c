@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "ops/complex.h"
 #include "ops/infer.h"
 
 #include <math.h>
@@ -137,6 +138,7 @@ static ip_affine composed(const ip_affine *a, const ip_affine *b)
     return r;
 }
 
+static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
 static ip_expr *plus(ip_lower *l, ip_expr *a, ip_expr *b) { return a ? ip_x_binary(l->ir, IP_X_ADD, a, b) : b; }
 
 /* Index d of the base. A coordinate that is where it was stays as it is, so that readers see the same place. */
@@ -205,9 +207,16 @@ static ip_expr *read_through(ip_lower *l, ip_stage *in, ip_expr *index[4])
     return is_affine(in) ? affine_load(l, &in->view->affine, index, in->dims) : ip_x_map(l->ir, in->body, put_coords, index);
 }
 
+/* The index of a part of a complex number along the channels, from that of the number. */
+static ip_expr *part_index(ip_lower *l, ip_expr *channel)
+{
+    return binary(l, IP_X_ADD, binary(l, IP_X_MUL, channel, ip_lower_i32(l, 2)), ip_complex_part(l));
+}
+
 ip_expr *ip_view_read_stage(ip_lower *l, ip_stage *in, const ip_type *type, ip_expr *const at[IP_MAX_AXES])
 {
     ip_expr *index[4];
+    bool is_complex = ip_type_is_complex(type);
     if (!in) return ip_x_load(l->ir, NULL, NULL, IP_BORDER_NONE, NULL);
     for (int d = 0; d < 4; d++)
         index[d] = in->dims[d] == 1 && l->dims[d] == 1 ? ip_lower_coord(l, d) : ip_lower_i32(l, 0);
@@ -215,7 +224,10 @@ ip_expr *ip_view_read_stage(ip_lower *l, ip_stage *in, const ip_type *type, ip_e
         int d = ip_type_axis_dim(type, axis);
         if (at[axis] && in->dims[d] != 1) index[d] = at[axis];
     }
-    return read_through(l, in, index);
+    if (is_complex) index[C] = part_index(l, index[C]);
+    ip_expr *x = read_through(l, in, index);
+    if (is_complex || !ip_type_is_complex(&l->node->type)) return x;
+    return ip_complex_choose(l, (ip_complex){ .re = ip_lower_convert(l, IMGPAR_F32, x) });
 }
 
 ip_expr *ip_view_read(ip_lower *l, int k, ip_expr *const at[IP_MAX_AXES])
@@ -225,30 +237,51 @@ ip_expr *ip_view_read(ip_lower *l, int k, ip_expr *const at[IP_MAX_AXES])
 
 ip_stage *ip_view_stage(ip_lower *l, ip_expr *value)
 {
-    ip_stage *s = ip_lower_map(l, value);
+    ip_stage *s = ip_type_is_complex(&l->node->type) ? ip_complex_map_part(l, value) : ip_lower_map(l, value);
     for (int k = 0; s && k < l->node->n_inputs; k++)
         if (l->in[k] && can_read_through(l, l->in[k])) note_absorbed(l, s, l->in[k]);
     return s;
+}
+
+/*
+ * A map of complex numbers as one of their parts: part p of number c is channel 2c + p. Where c is always 0, p is the
+ * stage's own channel coordinate; where numbers keep their order along the channels, 2c + p is; else both are needed
+ * apart, which are no strides: false.
+ */
+static bool of_parts(const ip_lower *l, ip_affine *m)
+{
+    for (int d = 0; d < 4; d++) {
+        if (m->stride[d][C] != (d == C) && l->dims[C] != 1) return false;
+        m->stride[d][C] = d == C;
+    }
+    m->offset[C] *= 2;
+    for (int k = 0; k < C; k++)
+        m->stride[C][k] *= 2;
+    return true;
 }
 
 ip_stage *ip_view_affine_stage(ip_lower *l, ip_stage *in, const ip_affine *m)
 {
     ip_view *view = ip_ir_alloc(l->ir, 1, sizeof *view);
     ip_expr *coords[4], *index[4];
+    int64_t dims[4];
     if (!view || !in) return NULL;
-    view->affine = *m;
-    view->affine.base = in;
+    ip_affine map = *m;
+    map.base = in;
+    bool is_complex = ip_type_is_complex(&l->node->type), is_sum = !is_complex || of_parts(l, &map);
     bool through = is_view(in);
-    if (through && is_affine(in)) view->affine = composed(m, &in->view->affine);
+    ip_type_storage(&l->node->type, dims);
     for (int d = 0; d < 4; d++)
-        coords[d] = ip_lower_coord(l, d);
-    if (!through || is_affine(in)) {
-        ip_stage *s = ip_view_stage(l, affine_load(l, &view->affine, coords, l->dims));
+        coords[d] = is_sum ? ip_x_coord(l->ir, d, dims[d]) : ip_lower_coord(l, d);
+    if (is_sum && (!through || is_affine(in))) {
+        view->affine = through ? composed(&map, &in->view->affine) : map;
+        ip_stage *s = ip_view_stage(l, affine_load(l, &view->affine, coords, dims));
         if (s) s->view = view;
         return s;
     }
     for (int d = 0; d < 4; d++) /* strides of indices that are no strides themselves */
-        index[d] = affine_index(l, &view->affine, d, coords, l->dims);
+        index[d] = affine_index(l, &map, d, coords, is_sum ? dims : l->dims);
+    if (!is_sum) index[C] = part_index(l, index[C]);
     return ip_view_stage(l, read_through(l, in, index));
 }
 

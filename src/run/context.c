@@ -23,6 +23,9 @@ static const imgpar_device ref_device = {
     .compute_units = 1, .has_f64 = 1, .has_f16 = 1, .has_unified_memory = 1,
 };
 
+/* What plans are explained for where there is no device. */
+static const ip_target ref_target = { .group_width = 16, .group_height = 4, .local_bytes = 32768 };
+
 /* "200M" in bytes. */
 static bool parse_size(const char *text, uint64_t *bytes)
 {
@@ -216,8 +219,17 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx)
     options.checks = ctx->checks;
     options.schedule = ctx->schedule;
     pthread_mutex_unlock(&ctx->lock);
-    options.is_cpu = !ctx->device || ip_device_facts_of(ctx->device)->kind == IP_DEVICE_CPU;
-    options.pragmas = options.is_cpu && !options.checks; /* what checks does not vectorise */
+    options.is_cpu = true;
+    options.pragmas = true;
+    options.target = ref_target;
+    if (ctx->device) {
+        const ip_device_facts *facts = ip_device_facts_of(ctx->device);
+        options.is_cpu = facts->walks_rows;
+        options.pragmas = facts->wants_loop_hints;
+        options.target = (ip_target){ facts->group_width, facts->group_height, facts->info.local_bytes, facts->constant_bytes,
+                                      (int64_t)facts->image_width, (int64_t)facts->image_height, facts->texel_channels, facts->half_channels };
+    }
+    options.pragmas &= !options.checks; /* what checks does not vectorise */
     return options;
 }
 

@@ -41,6 +41,30 @@ static imgpar_status open_queue(ip_device *device, cl_platform_id platform, ip_e
     return IMGPAR_OK;
 }
 
+/* Which images there are. Those of 4 channels must be, else there are none. */
+static imgpar_status read_formats(ip_device *device, ip_error *err)
+{
+    enum { N_TYPES = 6, N_ORDERS = 3, MOST = 256 };
+    static const cl_channel_type types[N_TYPES] = { CL_UNSIGNED_INT8, CL_SIGNED_INT8, CL_UNSIGNED_INT16, CL_SIGNED_INT16, CL_HALF_FLOAT, CL_FLOAT };
+    static const struct { cl_channel_order order; unsigned channels; } orders[N_ORDERS] = { { CL_R, 1 }, { CL_RG, 2 }, { CL_RGBA, 4 } };
+    ip_device_facts *facts = &device->facts;
+    cl_image_format formats[MOST];
+    cl_uint n = 0;
+    if (!facts->info.has_images) return IMGPAR_OK;
+    cl_int code = IP_CL(clGetSupportedImageFormats(device->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, MOST, formats, &n));
+    if (code) return ip_cl_fail(err, code, "clGetSupportedImageFormats", facts->info.name);
+    for (int o = 0; o < N_ORDERS; o++) {
+        unsigned found = 0;
+        for (cl_uint i = 0; i < n && i < MOST; i++)
+            for (int t = 0; t < N_TYPES; t++)
+                if (formats[i].image_channel_order == orders[o].order && formats[i].image_channel_data_type == types[t]) found |= 1u << t;
+        if (found == (1u << N_TYPES) - 1) facts->texel_channels |= 1u << orders[o].channels;
+    }
+    facts->half_channels = facts->is_pocl ? facts->texel_channels & 1u << 4 : facts->texel_channels; /* PoCL 3.1 misreads CL_R of halves */
+    if (!(facts->texel_channels & 1u << 4)) facts->image_width = facts->image_height = 0;
+    return IMGPAR_OK;
+}
+
 /* Opens what candidate describes and takes its strings over, also on failure. */
 static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_bytes, ip_device **out, ip_error *err)
 {
@@ -59,6 +83,7 @@ static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_byte
     st = ip_cache_start(&device->cache, err);
     if (st) goto no_cache;
     st = open_queue(device, candidate->platform, err);
+    if (!st) st = read_formats(device, err);
     if (st) {
         ip_device_drop(device);
         return st;

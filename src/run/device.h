@@ -26,6 +26,14 @@ typedef struct ip_device_facts {
     bool reports_exact_division;/* offers -cl-fp32-correctly-rounded-divide-sqrt */
     size_t work_items_per_launch; /* about how many rows-schedule work-items keep it busy (CPU: 8 x units) */
     size_t local_size;          /* fixed local size of the pixels schedule */
+    int group_width, group_height; /* work-items of a tile, powers of two */
+    uint64_t constant_bytes;    /* of __constant memory, where it is faster than __global; else 0 */
+    bool has_sub_groups;
+    size_t image_width, image_height; /* of the largest 2D image; 0: there are none */
+    unsigned texel_channels;    /* bit n: images of n channels (1, 2, 4) exist for all our dtypes */
+    unsigned half_channels;     /* the same for f16 */
+    bool walks_rows;            /* the rows schedule suits it */
+    bool wants_loop_hints;      /* its compiler vectorises loops that say they may be */
     unsigned base_align_bytes;
     unsigned vector_bytes;      /* of the widest registers that the device likes: 16, 32 or 64 */
 } ip_device_facts;
@@ -62,6 +70,10 @@ imgpar_status ip_buffer_wrap(ip_device *device, void *host, size_t size_bytes, v
 bool ip_device_shares(const ip_device *device, const void *host);
 /* What a buffer was wrapped around; NULL: it has memory of its own. */
 void *ip_buffer_host(const ip_buffer *buffer);
+/* A 2D image as a buffer: an argument of launches, nothing to be copied from the host, freed with its last reference.
+ * channels 1, 2 or 4; dtype one of 8 and 16 bits, or f32. */
+imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height, ip_buffer **out,
+                           ip_error *err);
 ip_buffer *ip_buffer_retain(ip_buffer *buffer);
 void ip_buffer_release(ip_buffer *buffer); /* to the pool; NULL is legal */
 size_t ip_buffer_size(const ip_buffer *buffer); /* as asked for; it may have room for more */

@@ -261,6 +261,13 @@ static bool is_asked_for(const ip_kernel *k)
     return false;
 }
 
+/* What is no source was made before, but where nothing of it is needed: then a reader of nothing gets nothing. */
+static imgpar_status bind_input(evaluation *e, const ip_stage *s, ip_error *err)
+{
+    if (e->bindings[s->id].buffer) return IMGPAR_OK;
+    return s->kind == IP_STAGE_SOURCE ? bind_source(e, s, err) : bind_output(e, s, err);
+}
+
 static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
 {
     const ip_kernel *k = &e->plan->kernels[index];
@@ -268,8 +275,7 @@ static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
     if (!makes_needed(e, k) && !is_asked_for(k))
         return IMGPAR_OK;
     for (int i = 0; !st && i < k->n_inputs; i++)
-        if (!e->bindings[k->inputs[i]->id].buffer)
-            st = bind_source(e, k->inputs[i], err);
+        st = bind_input(e, k->inputs[i], err);
     for (int i = 0; !st && i < k->n_outputs; i++)
         st = bind_output(e, k->outputs[i], err);
     if (!st) {

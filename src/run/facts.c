@@ -10,26 +10,35 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Order of classes when the user does not choose, and tuning. A discrete GPU comes before all of them.
+/* Order of classes when the user does not choose, and tuning. A discrete GPU comes before all of them. What differs within
+ * a class (memory sizes, limits, extensions) is what the device says: ip_device_facts.
  *
  * items_per_unit: work-items of the rows schedule that keep a compute unit busy. A CPU runs one at a time on each,
  * 8 of them even out strips that take longer; a GPU hides memory latency behind hundreds.
- * local_size: work-group size of the pixels schedule. It is fixed because PoCL compiles a kernel anew for every one. */
+ * local_size: work-group size of the pixels schedule. It is fixed because PoCL compiles a kernel anew for every one.
+ * group_width x group_height: work-group of the tiles schedule. A row of it is what a GPU runs in step (32 or 64), so that
+ * it reads whole pieces of rows and no bank of local memory twice; a limit of the device takes rows away first.
+ * has_constant: the class has a cache for numbers that all work-items read at once, which __constant asks for. */
 static const struct class_row {
     const char *name;
     int rank;
     unsigned items_per_unit, local_size;
+    int group_width, group_height;
+    bool has_constant;
 } class_rows[] = {
-    [IP_DEVICE_CPU]         = { "cpu",         3, 8,   64 },
-    [IP_DEVICE_GPU]         = { "gpu",         2, 512, 128 },
-    [IP_DEVICE_ACCELERATOR] = { "accelerator", 4, 64,  64 },
-    [IP_DEVICE_REF]         = { "ref",         5, 1,   1 },
+    [IP_DEVICE_CPU]         = { "cpu",         3, 8,   64,  16, 4, false },
+    [IP_DEVICE_GPU]         = { "gpu",         2, 512, 128, 32, 8, true },
+    [IP_DEVICE_ACCELERATOR] = { "accelerator", 4, 64,  64,  16, 4, false },
+    [IP_DEVICE_REF]         = { "ref",         5, 1,   1,   1,  1, false },
 };
 
 /* Platforms that are there for another purpose than to be fast: behind every other device. */
-static const struct { const char *platform, *why; } last_rows[] = {
-    { "rusticl", "on llvmpipe a work-item's loops stop after about 65,535 iterations" },
-    { "Oclgrind", "an instrumented simulator" },
+static const struct last_row {
+    const char *platform;
+    bool has_short_loops; /* on llvmpipe a work-item's loops stop after about 65,535 iterations: too few to walk rows */
+} last_rows[] = {
+    { "rusticl", true },
+    { "Oclgrind", false }, /* an instrumented simulator */
 };
 
 const char *ip_device_class_name(ip_device_class kind)
@@ -48,13 +57,19 @@ bool ip_text_has(const char *text, const char *part)
     return false;
 }
 
+/* The platform's row; NULL: it has none. */
+static const struct last_row *last_row_of(const ip_device_facts *facts)
+{
+    for (size_t i = 0; i < sizeof last_rows / sizeof *last_rows; i++)
+        if (facts->kind == IP_DEVICE_CPU && ip_text_has(facts->info.platform, last_rows[i].platform)) return &last_rows[i];
+    return NULL;
+}
+
 int ip_facts_rank(const ip_device_facts *facts)
 {
     int rank = class_rows[facts->kind].rank;
     if (facts->kind == IP_DEVICE_GPU && !facts->info.has_unified_memory) rank--;
-    for (size_t i = 0; i < sizeof last_rows / sizeof *last_rows; i++)
-        if (facts->kind == IP_DEVICE_CPU && ip_text_has(facts->info.platform, last_rows[i].platform)) rank += 100;
-    return rank;
+    return last_row_of(facts) ? rank + 100 : rank;
 }
 
 /* A string that a device or its platform tells, without surrounding blanks. New. */
@@ -126,8 +141,8 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     cl_device_fp_config single = 0;
     cl_uint units = 0, align_bits = 0, vector_ints = 0;
     cl_bool images = CL_FALSE, unified = CL_FALSE;
-    cl_ulong global_bytes = 0, local_bytes = 0, max_alloc = 0;
-    size_t max_group = 0;
+    cl_ulong global_bytes = 0, local_bytes = 0, max_alloc = 0, constant_bytes = 0;
+    size_t max_group = 0, image_width = 0, image_height = 0;
     const struct { cl_device_info what; void *to; size_t size; } values[] = {
         { CL_DEVICE_TYPE, &type, sizeof type },
         { CL_DEVICE_SINGLE_FP_CONFIG, &single, sizeof single },
@@ -138,7 +153,10 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
         { CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof unified },
         { CL_DEVICE_GLOBAL_MEM_SIZE, &global_bytes, sizeof global_bytes },
         { CL_DEVICE_LOCAL_MEM_SIZE, &local_bytes, sizeof local_bytes },
+        { CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, &constant_bytes, sizeof constant_bytes },
         { CL_DEVICE_MAX_MEM_ALLOC_SIZE, &max_alloc, sizeof max_alloc },
+        { CL_DEVICE_IMAGE2D_MAX_WIDTH, &image_width, sizeof image_width },
+        { CL_DEVICE_IMAGE2D_MAX_HEIGHT, &image_height, sizeof image_height },
         { CL_DEVICE_MAX_WORK_GROUP_SIZE, &max_group, sizeof max_group },
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -148,9 +166,12 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     facts->kind = class_of(type);
     facts->reports_exact_division = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     facts->base_align_bytes = align_bits / 8;
+    facts->constant_bytes = class_rows[facts->kind].has_constant ? constant_bytes : 0;
     facts->vector_bytes = vector_ints >= 16 ? 64 : vector_ints >= 8 ? 32 : 16;
     info->compute_units = units;
     info->has_images = images != CL_FALSE;
+    facts->image_width = images ? image_width : 0;
+    facts->image_height = images ? image_height : 0;
     info->has_unified_memory = unified != CL_FALSE;
     info->global_bytes = global_bytes;
     info->local_bytes = local_bytes;
@@ -173,6 +194,10 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     }
     info->has_f64 = has_word(extensions, "cl_khr_fp64");
     info->has_f16 = has_word(extensions, "cl_khr_fp16");
+    const struct last_row *last = last_row_of(facts);
+    facts->walks_rows = facts->kind == IP_DEVICE_CPU && !(last && last->has_short_loops);
+    facts->wants_loop_hints = facts->kind == IP_DEVICE_CPU && !last;
+    facts->has_sub_groups = has_word(extensions, "cl_khr_subgroups");
     ip_free(extensions);
 
     const struct class_row *row = &class_rows[facts->kind];
@@ -182,6 +207,12 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     facts->work_items_per_launch = (size_t)(info->compute_units ? info->compute_units : 1) * row->items_per_unit;
     facts->local_size = row->local_size;
     while (facts->local_size > 1 && facts->local_size > info->max_work_group) facts->local_size /= 2;
+    facts->group_width = row->group_width;
+    facts->group_height = row->group_height;
+    while (facts->group_height > 1 && (size_t)(facts->group_width * facts->group_height) > info->max_work_group)
+        facts->group_height /= 2;
+    while (facts->group_width > 1 && (size_t)(facts->group_width * facts->group_height) > info->max_work_group)
+        facts->group_width /= 2;
     return IMGPAR_OK;
 }
 

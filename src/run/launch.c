@@ -26,14 +26,15 @@ void ip_runner_event(const ip_runner *r, const char *kind, const char *name, dou
     if (!r->options || !r->options->on_event)
         return;
     imgpar_event e = { .kind = kind, .name = name, .ops = "", .schedule = "", .start_ms = start_ms - r->started_ms,
-                       .end_ms = ip_now_ms() - r->started_ms, .bytes_read = bytes_read, .bytes_written = bytes_written };
+                       .end_ms = ip_now_ms() - r->started_ms, .bytes_read = bytes_read, .bytes_written = bytes_written,
+                       .evaluation_ms = r->started_ms };
     r->options->on_event(r->options->user, &e);
 }
 
-/* How the domain's region is divided among work-items of the rows schedule. */
+/* How the domain's region is divided among work-items of the rows schedule, or work-groups of tiles. */
 typedef struct division {
     int strip_rows, strip_columns;
-    int items_x, items_y, items_z;
+    int items_x, items_y, items_z;      /* work-items; of tiles: work-groups */
     size_t scratch_start, scratch_each; /* in units of 64 bytes */
     size_t scratch_bytes;
     ip_scan_division scan;              /* recurrences: this and scratch_bytes instead */
@@ -51,15 +52,18 @@ typedef struct launching {
     ip_program *program;
     ip_buffer *scratch, *param_buffer;
     ip_buffer *checks;    /* checked mode */
+    ip_buffer *images[IP_MAX_TEXTURES]; /* by the kernel's list of textures */
 } launching;
 
 enum {
     SMALL_COLUMNS = 4096,      /* a strip narrower than this is not worth a work-item of its own */
     CACHE_BYTES = 1 << 20,     /* Note [Strips] */
+    CHAIN_BYTES = 24 << 10,
     LEAST_COLUMNS = 256,
     VECTOR_COLUMNS = 64,
     FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
     MIN_ROWS = 16,
+    GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
     STRIP_WORK = 20000000      /* operations in a strip at most, so that a batch of strips ends soon */
 };
 
@@ -104,9 +108,9 @@ static size_t placed_units(const launching *l, const ip_placed *p)
 
 /*
  * Note [Strips]
- * A strip is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; taller strips compute
- * fewer rows twice. There are enough strips to keep all units busy to the end, and none takes so long that nobody could
- * poll.
+ * A strip is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; in a chain of stages,
+ * which mostly reads what it has just written, the first-level one. Taller strips compute fewer rows twice. There are
+ * enough strips to keep all units busy to the end, and none takes so long that nobody could poll.
  */
 static int64_t cached_columns(const ip_kernel *k, int64_t columns)
 {
@@ -114,7 +118,9 @@ static int64_t cached_columns(const ip_kernel *k, int64_t columns)
     for (int i = 0; i < k->n_placed; i++)
         if (k->placed[i].left + k->placed[i].right > halo)
             halo = k->placed[i].left + k->placed[i].right;
-    int64_t fit = CACHE_BYTES / (k->column_bytes > 0 ? k->column_bytes : 1);
+    int64_t each = k->read_bytes + k->ring_bytes;
+    bool is_chain = k->ring_bytes * 2 > k->read_bytes * 3;
+    int64_t fit = (is_chain ? CHAIN_BYTES : CACHE_BYTES) / (each > 0 ? each : 1);
     int64_t least = halo * 3 > LEAST_COLUMNS ? halo * 3 : LEAST_COLUMNS;
     if (k->whole_rows || fit >= columns || least >= columns)
         return columns;
@@ -152,11 +158,30 @@ static void divide(launching *l)
     d->items_x = (int)ceil_div(columns, d->strip_columns);
 }
 
-/* A fold's partial result of one work-item. */
-static size_t partial_bytes(const ip_stage *s)
+/* A work-group a tile. Folds: a work-group a strip of tiles, as many groups as keep the device busy. */
+static void divide_tiles(launching *l)
+{
+    const ip_tiling *t = &l->kernel->tiling;
+    const ip_region *r = l->region;
+    division *d = &l->div;
+    int64_t tiles_y = ceil_div(r->y1 - r->y0, t->height), tiles_each = 1;
+    d->items_x = (int)ceil_div(r->x1 - r->x0, t->width);
+    d->items_z = (int)(r->z1 - r->z0);
+    if (l->kernel->n_folds > 0) {
+        int64_t items = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
+        int64_t groups = ceil_div(GROUPS_AHEAD * items, (int64_t)t->group_width * t->group_height);
+        tiles_each = clamp64(ceil_div(tiles_y * d->items_x * d->items_z, groups), 1, tiles_y > 0 ? tiles_y : 1);
+    }
+    d->strip_rows = (int)(tiles_each * t->height);
+    d->strip_columns = t->width;
+    d->items_y = (int)ceil_div(tiles_y, tiles_each);
+}
+
+/* A fold's partial result of one work-item, or one work-group. */
+static size_t partial_bytes(const launching *l, const ip_stage *s)
 {
     if (s->kind == IP_STAGE_HISTOGRAM)
-        return (size_t)(s->dims[1] * s->dims[2] * ip_histogram_tables(s)) * 4;
+        return (size_t)(s->dims[1] * ip_histogram_pitch(l->kernel, s) * ip_histogram_tables(l->kernel, s)) * 4;
     return 2 * (size_t)ip_dtype(s->acc_dtype)->size_bytes;
 }
 
@@ -172,7 +197,7 @@ static imgpar_status plan_scratch(launching *l, ip_error *err)
     for (int i = 0; i < k->n_outputs; i++) {
         if (!ip_stage_folds(k->outputs[i]))
             continue;
-        if (!ip_mul_size(items, partial_bytes(k->outputs[i]), &partials) || partials / 64 > INT32_MAX - d->scratch_start)
+        if (!ip_mul_size(items, partial_bytes(l, k->outputs[i]), &partials) || partials / 64 > INT32_MAX - d->scratch_start)
             return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
         d->scratch_start += (partials + 63) / 64;
     }
@@ -250,7 +275,7 @@ static int partial_offset(const launching *l, const ip_stage *fold)
     size_t items = (size_t)l->div.items_x * (size_t)l->div.items_y * (size_t)l->div.items_z, units = 0;
     for (int i = 0; i < l->kernel->n_outputs && l->kernel->outputs[i] != fold; i++)
         if (ip_stage_folds(l->kernel->outputs[i]))
-            units += (items * partial_bytes(l->kernel->outputs[i]) + 63) / 64;
+            units += (items * partial_bytes(l, l->kernel->outputs[i]) + 63) / 64;
     return (int)units;
 }
 
@@ -341,7 +366,7 @@ void ip_kernel_report(const ip_runner *runner, const ip_kernel *k, const ip_bind
     if (!o || !o->on_event)
         return;
     imgpar_event e = { .kind = "kernel", .name = k->name, .ops = k->ops, .schedule = ip_schedule_name(k->schedule),
-                       .start_ms = start_ms - runner->started_ms };
+                       .start_ms = start_ms - runner->started_ms, .evaluation_ms = runner->started_ms };
     e.end_ms = e.start_ms + busy_ms;
     for (int i = 0; i < k->n_inputs; i++)
         e.bytes_read += ip_region_bytes(&bindings[k->inputs[i]->id].region, k->inputs[i]);
@@ -375,8 +400,10 @@ static imgpar_status launch_once(launching *l, const char *name, const size_t gl
         writes[at] = true;
         buffers[at++] = l->bindings[k->outputs[i]->id].buffer;
     }
-    for (int i = 0; i < k->n_inputs; i++)
-        buffers[at++] = l->bindings[k->inputs[i]->id].buffer;
+    for (int i = 0; i < k->n_inputs; i++) {
+        const ip_texture *texture = ip_kernel_texture(k, k->inputs[i]);
+        buffers[at++] = texture ? l->images[texture - k->textures] : l->bindings[k->inputs[i]->id].buffer;
+    }
     if (k->has_scratch) {
         writes[at] = true;
         buffers[at++] = l->scratch;
@@ -396,6 +423,39 @@ static imgpar_status launch_once(launching *l, const char *name, const size_t gl
         *busy_ms += (double)(end_ns - start_ns) / 1e6;
     ip_free(buffers);
     ip_free(writes);
+    return st;
+}
+
+/* An image of what an input's buffer holds. */
+static imgpar_status make_image(launching *l, int index, double *busy_ms, ip_error *err)
+{
+    const ip_texture *t = &l->kernel->textures[index];
+    const ip_binding *b = &l->bindings[t->stage->id];
+    const ip_dtype_facts *facts = ip_dtype(t->stage->dtype);
+    const char *kind = facts->is_float ? "f" : facts->is_signed ? "i" : "ui", *vector = facts->is_float ? "float4" : facts->is_signed ? "int4" : "uint4";
+    size_t width = (size_t)(b->region.x1 - b->region.x0), height = (size_t)(b->region.y1 - b->region.y0);
+    size_t side = ip_device_facts_of(l->runner->device)->local_size;
+    ip_str source = IP_STR_INIT;
+    ip_program *program = NULL;
+    uint64_t start_ns = 0, end_ns = 0;
+    ip_str_printf(&source, "#define TX_T %s\n#define TX_CHANNELS %d\n#define TX_V %s\n#define TX_WRITE write_image%s\n%s%s", facts->cl,
+                  (int)t->stage->dims[3], vector, kind, t->stage->dtype == IMGPAR_F16 ? "#define TX_HALF\n" : "", ip_shader_text("texture"));
+    imgpar_status st = source.failed ? ip_fail_memory(err, "making an image") : IMGPAR_OK;
+    if (!st)
+        st = ip_image_new(l->runner->device, t->stage->dtype, t->channels, width, height, &l->images[index], err);
+    if (!st)
+        st = ip_program_get(l->runner->device, source.text, "", &program, NULL, err);
+    if (!st) {
+        ip_buffer *const buffers[] = { b->buffer, l->images[index] };
+        const bool writes[] = { false, true };
+        ip_launch launch = { .program = program, .kernel = "to_texture", .buffers = buffers, .n_buffers = 2, .writes = writes,
+                             .dims = 2, .global = { (width + side - 1) / side * side, height }, .local = { side, 1 } };
+        st = ip_device_launch(l->runner->device, &launch, busy_ms ? &start_ns : NULL, busy_ms ? &end_ns : NULL, err);
+    }
+    if (!st && busy_ms)
+        *busy_ms += (double)(end_ns - start_ns) / 1e6;
+    ip_program_release(program);
+    ip_str_free(&source);
     return st;
 }
 
@@ -453,10 +513,12 @@ static void set_region(launching *l, int index, int64_t value)
         *cell = (int)value;
 }
 
-static imgpar_status launch_rows(launching *l, double *busy_ms, ip_error *err)
+static imgpar_status launch_strips(launching *l, double *busy_ms, ip_error *err)
 {
     const division *d = &l->div;
-    const size_t local[3] = { 1, 1, 1 };
+    const ip_tiling *t = &l->kernel->tiling;
+    bool in_groups = l->kernel->schedule == IP_SCHEDULE_TILES;
+    const size_t local[3] = { in_groups ? (size_t)t->group_width : 1, in_groups ? (size_t)t->group_height : 1, 1 };
     bool along_y = d->items_y > 1 || d->items_x <= 1;
     int total = along_y ? d->items_y : d->items_x;
     int units = (int)ip_device_facts_of(l->runner->device)->info.compute_units;
@@ -471,7 +533,7 @@ static imgpar_status launch_rows(launching *l, double *busy_ms, ip_error *err)
             int n = total - done < batch ? total - done : (int)batch;
             set_region(l, along_y ? 2 : 4, start + done * step);
             set_items_start(l, z * d->items_x * d->items_y + done * per_strip);
-            size_t global[3] = { (size_t)(along_y ? d->items_x : n), (size_t)(along_y ? n : d->items_y),
+            size_t global[3] = { (size_t)(along_y ? d->items_x : n) * local[0], (size_t)(along_y ? n : d->items_y) * local[1],
                                  (size_t)(batched ? 1 : d->items_z) };
             double began = ip_now_ms();
             imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
@@ -527,7 +589,9 @@ static imgpar_status launch_finish(launching *l, double *busy_ms, ip_error *err)
         if (s->kind == IP_STAGE_HISTOGRAM && (size_t)(s->dims[1] * s->dims[2]) > elements)
             elements = (size_t)(s->dims[1] * s->dims[2]);
     }
-    const size_t global[3] = { elements, (size_t)l->kernel->n_folds, 1 }, local[3] = { 1, 1, 1 };
+    const ip_tiling *t = &l->kernel->tiling;
+    size_t group = l->kernel->schedule == IP_SCHEDULE_TILES ? (size_t)(t->group_width * t->group_height) : 1;
+    const size_t global[3] = { (elements + group - 1) / group * group, (size_t)l->kernel->n_folds, 1 }, local[3] = { group, 1, 1 };
     return launch_once(l, name, global, local, busy_ms, err);
 }
 
@@ -574,7 +638,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
                             const ip_binding *bindings, const ip_region *region, ip_error *err)
 {
     launching l = { .runner = runner, .plan = plan, .kernel = kernel, .bindings = bindings, .region = region };
-    bool as_rows = ip_kernel_walks_rows(kernel);
+    bool in_strips = ip_kernel_walks_rows(kernel) || kernel->schedule == IP_SCHEDULE_TILES;
     if (is_empty(region) && kernel->n_folds == 0)
         return IMGPAR_OK;
     imgpar_status st = check_rows(kernel, err);
@@ -587,8 +651,11 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
         int64_t operations = ip_x_cost(plan->ir, kernel->outputs[0]->body) + ip_x_cost(plan->ir, kernel->outputs[0]->finish) + 1;
         st = ip_scan_divide(kernel, region, facts, operations, &l.div.scan, err);
         l.div.scratch_bytes = l.div.scan.state_bytes;
-    } else if (as_rows) {
-        divide(&l);
+    } else if (in_strips) {
+        if (kernel->schedule == IP_SCHEDULE_TILES)
+            divide_tiles(&l);
+        else
+            divide(&l);
         st = plan_scratch(&l, err);
     }
     if (!st)
@@ -602,10 +669,12 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     bool timed = runner->options && runner->options->on_event;
     double busy_ms = 0, start_ms = ip_now_ms();
     recurrence r = { &l, timed ? &busy_ms : NULL };
+    for (int i = 0; !st && i < kernel->n_textures; i++)
+        st = make_image(&l, i, timed ? &busy_ms : NULL, err);
     if (!st && kernel->is_scan)
         st = ip_scan_launch(&l.div.scan, facts, runner->poll.stop != NULL, launch_phase, &r, err);
     else if (!st && !is_empty(region))
-        st = as_rows ? launch_rows(&l, timed ? &busy_ms : NULL, err) : launch_pixels(&l, timed ? &busy_ms : NULL, err);
+        st = in_strips ? launch_strips(&l, timed ? &busy_ms : NULL, err) : launch_pixels(&l, timed ? &busy_ms : NULL, err);
     if (!st && kernel->n_folds > 0)
         st = launch_finish(&l, timed ? &busy_ms : NULL, err);
     if (!st && l.checks)
@@ -613,6 +682,8 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     if (!st)
         ip_kernel_report(runner, kernel, bindings, start_ms, busy_ms);
     /* Whoever gets this memory next waits for the kernel (order.c). */
+    for (int i = 0; i < kernel->n_textures; i++)
+        ip_buffer_release(l.images[i]);
     ip_buffer_release(l.scratch);
     ip_buffer_release(l.checks);
     ip_buffer_release(l.param_buffer);

@@ -144,7 +144,8 @@ static imgpar_status is_done(const looping *l, ip_value *condition, bool *done, 
     return st;
 }
 
-static imgpar_status run_iteration(looping *l, imgpar_array **wanted, ip_value **values, bool *done, ip_error *err)
+static imgpar_status run_iteration(looping *l, imgpar_array **wanted, ip_value **values, bool tests, bool *done,
+                                   ip_error *err)
 {
     int n = l->loop->n_carried;
     for (int k = 0; k < n; k++)
@@ -159,7 +160,7 @@ static imgpar_status run_iteration(looping *l, imgpar_array **wanted, ip_value *
         ip_value_release(l->carried[k]);
         l->carried[k] = values[k];
     }
-    if (!st && l->loop->until) { /* tested after the step, on the new values */
+    if (!st && tests) { /* tested after the step, on the new values */
         ip_value *condition = NULL;
         st = ip_evaluate(l->ctx, &l->loop->until, 1, l->options, l->use_ref, &condition, err);
         if (!st)
@@ -184,7 +185,7 @@ static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const img
         bool done = false;
         pthread_mutex_lock(&loop->running);
         for (int64_t i = 0; !st && !done && i < loop->count; i++)
-            st = run_iteration(&l, wanted, values, &done, err);
+            st = run_iteration(&l, wanted, values, loop->until && (i + 1) % loop->check == 0, &done, err);
         for (int k = 0; k < n; k++)
             put_value(loop->placeholder[k], NULL);
         pthread_mutex_unlock(&loop->running);

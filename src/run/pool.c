@@ -14,6 +14,7 @@
  *  6. If the device itself refuses, all idle buffers are freed and it is asked once more.
  *  7. Idle buffers hold at most half of the budget; what goes beyond is freed, the one that is idle longest first.
  */
+#include "base/dtype.h"
 #include "run/device_impl.h"
 
 #define SMALLEST_BYTES ((size_t)256)
@@ -150,6 +151,48 @@ static imgpar_status make(ip_device *device, size_t size_bytes, ip_buffer **out,
     return IMGPAR_OK;
 }
 
+static cl_mem create_image(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height, cl_int *code)
+{
+    static const cl_channel_order orders[] = { [1] = CL_R, [2] = CL_RG, [4] = CL_RGBA };
+    static const cl_channel_type types[IMGPAR_N_DTYPES] = {
+        [IMGPAR_U8] = CL_UNSIGNED_INT8, [IMGPAR_BOOL] = CL_UNSIGNED_INT8, [IMGPAR_I8] = CL_SIGNED_INT8,
+        [IMGPAR_U16] = CL_UNSIGNED_INT16, [IMGPAR_I16] = CL_SIGNED_INT16, [IMGPAR_F16] = CL_HALF_FLOAT, [IMGPAR_F32] = CL_FLOAT,
+    };
+    const cl_image_format format = { orders[channels], types[dtype] };
+    const cl_image_desc desc = { .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = width, .image_height = height };
+    return ip_cl_may(code) ? clCreateImage(device->context, CL_MEM_READ_WRITE, &format, &desc, NULL, code) : NULL;
+}
+
+imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height, ip_buffer **out,
+                           ip_error *err)
+{
+    ip_pool *pool = &device->pool;
+    size_t bytes;
+    cl_int code = CL_SUCCESS;
+    *out = NULL;
+    if (!ip_mul_size(width, height, &bytes) || !ip_mul_size(bytes, (size_t)channels * ip_dtype(dtype)->size_bytes, &bytes))
+        return ip_fail_memory(err, "making an image");
+    ip_buffer *image = ip_zalloc(sizeof *image);
+    if (!image) return ip_fail_memory(err, "making an image");
+    pthread_mutex_lock(&pool->lock);
+    bool has_room = reserve(device, bytes);
+    if (has_room) image->mem = create_image(device, dtype, channels, width, height, &code);
+    if (has_room && code) pool->held_bytes -= bytes;
+    pthread_mutex_unlock(&pool->lock);
+    if (!has_room || code) {
+        ip_free(image);
+        if (code == CL_OUT_OF_RESOURCES) code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+        return code ? ip_cl_fail(err, code, "clCreateImage", NULL)
+                    : ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "an image of %zu bytes is over what is left of the memory limit", bytes);
+    }
+    image->device = ip_device_hold(device);
+    image->is_image = true;
+    image->size_bytes = image->capacity_bytes = bytes;
+    atomic_store_explicit(&image->refs, 1, memory_order_relaxed);
+    *out = image;
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **out, ip_error *err)
 {
     ip_pool *pool = &device->pool;
@@ -232,9 +275,13 @@ void ip_buffer_release(ip_buffer *buffer)
     ip_pool *pool = &device->pool;
     pthread_mutex_lock(&pool->lock);
     buffer->device = NULL;
-    buffer->next = pool->idle;
-    pool->idle = buffer;
-    pool->idle_bytes += buffer->capacity_bytes;
+    if (buffer->is_image) {
+        destroy(pool, buffer);
+    } else {
+        buffer->next = pool->idle;
+        pool->idle = buffer;
+        pool->idle_bytes += buffer->capacity_bytes;
+    }
     while (pool->idle_bytes > pool->budget_bytes / 2 && free_oldest(pool)) continue;
     pthread_mutex_unlock(&pool->lock);
     ip_device_drop(device);

@@ -67,7 +67,7 @@ void ip_ref_fetch(imgpar_dtype dtype, const void *from, int n, ip_ref_values *to
     case IMGPAR_F32:  for (int k = 0; k < n; k++) f[k] = e.f32[k]; break;
     case IMGPAR_F64:  for (int k = 0; k < n; k++) to->d[at + k] = e.f64[k]; break;
     case IMGPAR_BOOL: for (int k = 0; k < n; k++) i[k] = e.u8[k] != 0; break;
-    case IMGPAR_N_DTYPES: break;
+    case IMGPAR_COMPLEX64: case IMGPAR_N_DTYPES: break; /* no stage has them */
     }
 }
 
@@ -87,7 +87,7 @@ void ip_ref_store(imgpar_dtype dtype, const ip_ref_values *from, int n, void *to
     case IMGPAR_F16:  for (int k = 0; k < n; k++) e.u16[k] = ip_half_from_float(from->f[k]); break;
     case IMGPAR_F32:  for (int k = 0; k < n; k++) e.f32[k] = from->f[k]; break;
     case IMGPAR_F64:  for (int k = 0; k < n; k++) e.f64[k] = from->d[k]; break;
-    case IMGPAR_N_DTYPES: return;
+    case IMGPAR_COMPLEX64: case IMGPAR_N_DTYPES: return;
     }
     memcpy(to, &e, (size_t)n * ip_dtype(dtype)->size_bytes);
 }

@@ -40,6 +40,9 @@ typedef enum bench_input {
     BENCH_GRAY,     /* 4000 x 3000 u8 */
     BENCH_RGB_F32,  /* 4000 x 3000 x 3 f32, 0 to 255 */
     BENCH_LINE_F32, /* 60,000,000 f32, 0 to 1 */
+    BENCH_LINE_10M, /* 10,000,000 of them */
+    BENCH_LINE_6M,
+    BENCH_HIMENO,   /* a volume of 129 x 65 x 65 f32, as a line; never smaller */
     BENCH_GRAY_1080P,
     BENCH_GRAY_4K,
     BENCH_N_INPUTS
@@ -71,6 +74,14 @@ typedef enum bench_work {
     BENCH_EDGES,
     BENCH_FOUR_BOXES,
     BENCH_FOUR_FILTERS,
+    BENCH_SORT,
+    /* Ikra's programs (workloads.c says what was assumed); the first is BENCH_MAPS. */
+    BENCH_IKRA_2,
+    BENCH_IKRA_3,
+    BENCH_IKRA_4,
+    BENCH_IKRA_5,
+    BENCH_IKRA_6,
+    BENCH_IKRA_7,
     BENCH_N_WORKS
 } bench_work;
 
@@ -85,7 +96,7 @@ typedef struct bench_tolerance {
 
 /* The least ratio of their time to ours; 0: no bar. */
 typedef struct bench_bars {
-    double opencv, vips, hand, copy;
+    double opencv, vips, hand, hand_cl, copy;
     double unfused;       /* of --no-fuse to fused */
     const char *cousin;   /* our time over that of another workload ... */
     double cousin_most;   /* ... is at most this */

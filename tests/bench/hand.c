@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a person writes in C for one workload alone: the sunset pipeline with the arithmetic of our rows, to the
- * byte, fused by hand; and a copy. Two threads. Compiled with -O3 -march=native.
+ * byte, fused by hand; qsort(); and a copy. Two threads. Compiled with -O3 -march=native.
  */
 #include "bench.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- two threads ---- */
@@ -163,7 +164,22 @@ static bool sunset(bench_task *task)
     return true;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static bool sort(bench_task *task)
+{
+    const bench_image *in = &task->in[0];
+    float *out = bench_out(task, 0, IMGPAR_F32);
+    memcpy(out, in->data, in->size_bytes);
+    qsort(out, (size_t)in->width, sizeof *out, by_value);
+    return true;
+}
+
 bench_run bench_hand(const bench_row *row)
 {
-    return row->work == BENCH_SUNSET ? sunset : NULL;
+    return row->work == BENCH_SUNSET ? sunset : row->work == BENCH_SORT ? sort : NULL;
 }

@@ -38,6 +38,46 @@ static const char *const source =
     "        const float b = fabs(in[i] * 1.25f - 0.5f), d = fabs((b * b + 1.0f) * 0.5f - 3.0f) * 0.75f + 0.125f;\n"
     "        out[i] = d * d;\n"
     "    }\n"
+    "}\n"
+    /* Ikra's programs. Steps of loops: item k computes elements k each and on. */
+    "#define FOR(first, end) _Pragma(\"clang loop vectorize(assume_safety) vectorize_width(16)\") for (int i = first; i < end; i++)\n"
+    "#define STEP(name) __kernel void name(__global const float *restrict in, __global float *restrict out, int n, int each, int step)\n"
+    "#define RANGE const int first = get_global_id(0) * each, end = min(first + each, n)\n"
+    "#define INNER const int low = max(first, 1), high = min(end, n - 1)\n"
+    "#define THREE(a, b, c) ((((a * 2.0f + 1.0f) + (b * 2.0f + 1.0f)) + (c * 2.0f + 1.0f)) * 0.25f * 0.5f - 1.0f)\n"
+    "STEP(ikra2) {\n"
+    "    RANGE; INNER;\n"
+    "    FOR(low, high) out[i] = THREE(in[i - 1], in[i], in[i + 1]);\n"
+    "    if (first == 0) out[0] = THREE(in[0], in[0], in[1]);\n"
+    "    if (end == n) out[n - 1] = THREE(in[n - 2], in[n - 1], in[n - 1]);\n"
+    "}\n"
+    "STEP(ikra3) { RANGE; FOR(first, end) out[i] = in[i] * 0.999f; }\n"
+    "STEP(ikra4) {\n"
+    "    RANGE; INNER;\n"
+    "    FOR(low, high) out[i] = ((in[i - 1] + in[i]) + in[i + 1]) * 0.25f;\n"
+    "    if (first == 0) out[0] = ((in[0] + in[0]) + in[1]) * 0.25f;\n"
+    "    if (end == n) out[n - 1] = ((in[n - 2] + in[n - 1]) + in[n - 1]) * 0.25f;\n"
+    "}\n"
+    "#define PLANE (65 * 65)\n"
+    "STEP(ikra5) { /* each: planes */\n"
+    "    const int from = get_global_id(0) * each, to = min(from + each, 129);\n"
+    "    for (int z = from; z < to; z++)\n"
+    "        for (int y = 0; y < 65; y++) {\n"
+    "            __global const float *restrict p = in + z * PLANE + y * 65;\n"
+    "            __global float *restrict q = out + z * PLANE + y * 65;\n"
+    "            const bool edge = z == 0 || z == 128 || y == 0 || y == 64;\n"
+    "            if (edge) for (int i = 0; i < 65; i++) q[i] = p[i];\n"
+    "            if (edge) continue;\n"
+    "            q[0] = p[0], q[64] = p[64];\n"
+    "            FOR(1, 64) q[i] = p[i] + ((((((p[i + PLANE] + p[i + 65]) + p[i + 1]) + p[i - PLANE]) + p[i - 65]) + p[i - 1])\n"
+    "                                       * 0.1666666716337204f - p[i]) * 0.8f;\n"
+    "        }\n"
+    "}\n"
+    "STEP(ikra6) { RANGE; FOR(first, end) out[i] = fabs(in[i] * 1.25f - 0.5f) * 0.75f + 0.125f; }\n"
+    "STEP(ikra7) {\n"
+    "    RANGE;\n"
+    "    if (step % 2 == 0) FOR(first, end) out[i] = (in[i] * 0.5f + 1.0f) * 0.75f;\n"
+    "    else FOR(first, end) out[i] = fabs(in[i] - 0.25f) * 0.75f;\n"
     "}\n";
 
 /* One device, one program; what is set up stays for the life of the process. */
@@ -47,7 +87,7 @@ static struct {
     cl_program program;
     const char *input; /* the picture that is in `in` */
     cl_mem in, out, rows;
-    size_t in_bytes;
+    size_t in_bytes, rows_bytes;
 } cl;
 
 static cl_device_id find_device(void)
@@ -100,7 +140,7 @@ static bool place(bench_task *t, size_t rows_bytes)
 {
     const bench_image *p = &t->in[0];
     cl_int e = 0;
-    if (cl.input == p->data)
+    if (cl.input == p->data && cl.rows_bytes >= rows_bytes)
         return true;
     drop(&cl.in), drop(&cl.out), drop(&cl.rows);
     cl.input = NULL;
@@ -110,6 +150,7 @@ static bool place(bench_task *t, size_t rows_bytes)
     if (!e)
         cl.rows = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, rows_bytes, NULL, &e);
     cl.in_bytes = p->size_bytes;
+    cl.rows_bytes = rows_bytes;
     cl.input = e ? NULL : p->data;
     return !e;
 }
@@ -161,8 +202,49 @@ static bool run_maps(bench_task *t)
     return finish(t, k, (size_t)((n + each - 1) / each));
 }
 
+/* What Ikra's programs do in a loop: a kernel a step, between two buffers. */
+static const struct looped { bench_work work; const char *kernel; int steps; bool by_plane; } loops[] = {
+    { BENCH_IKRA_2, "ikra2", 1, false },   { BENCH_IKRA_3, "ikra3", 100, false }, { BENCH_IKRA_4, "ikra4", 100, false },
+    { BENCH_IKRA_5, "ikra5", 100, true },  { BENCH_IKRA_6, "ikra6", 100, false }, { BENCH_IKRA_7, "ikra7", 200, false },
+};
+
+static const struct looped *loop_of(bench_work work)
+{
+    for (size_t k = 0; k < sizeof loops / sizeof *loops; k++)
+        if (loops[k].work == work)
+            return &loops[k];
+    return NULL;
+}
+
+/* The last step ends in cl.out. */
+static bool run_loop(bench_task *t)
+{
+    const struct looped *loop = loop_of(t->row->work);
+    const size_t one = 1;
+    cl_int e, n = (cl_int)t->in[0].width, each = loop->by_plane ? 8 : 1 << 20;
+    size_t n_items = (size_t)(((loop->by_plane ? 129 : n) + each - 1) / each);
+    if (!place(t, t->in[0].size_bytes))
+        return false;
+    cl_kernel k = clCreateKernel(cl.program, loop->kernel, &e);
+    if (e)
+        return false;
+    clSetKernelArg(k, 2, sizeof n, &n);
+    clSetKernelArg(k, 3, sizeof each, &each);
+    for (cl_int step = 0; !e && step < loop->steps; step++) {
+        bool to_out = (loop->steps - step) % 2 == 1;
+        clSetKernelArg(k, 0, sizeof cl.in, step == 0 ? &cl.in : to_out ? &cl.rows : &cl.out);
+        clSetKernelArg(k, 1, sizeof cl.out, to_out ? &cl.out : &cl.rows);
+        clSetKernelArg(k, 4, sizeof step, &step);
+        if (step + 1 == loop->steps)
+            return finish(t, k, n_items);
+        e = clEnqueueNDRangeKernel(cl.queue, k, 1, NULL, &n_items, &one, 0, NULL, NULL);
+    }
+    clReleaseKernel(k);
+    return false;
+}
+
 bench_run bench_hand_cl(const bench_row *row)
 {
-    bench_run run = row->work == BENCH_BOX && row->size == 3 ? run_box3 : row->work == BENCH_MAPS ? run_maps : NULL;
+    bench_run run = row->work == BENCH_BOX && row->size == 3 ? run_box3 : row->work == BENCH_MAPS ? run_maps : loop_of(row->work) ? run_loop : NULL;
     return run && set_up() ? run : NULL;
 }

@@ -53,6 +53,7 @@ static int bars_of(const bench_result *r, const bench_result *all, int n_all, ba
     add_bar(bars, &n, "OpenCV", ratio(r, BENCH_OPENCV), b->opencv);
     add_bar(bars, &n, "libvips", ratio(r, BENCH_VIPS), b->vips);
     add_bar(bars, &n, "hand C", ratio(r, BENCH_HAND), b->hand);
+    add_bar(bars, &n, "hand OpenCL", ratio(r, BENCH_HAND_CL), b->hand_cl);
     add_bar(bars, &n, "copy", ratio(r, BENCH_COPY), b->copy);
     add_bar(bars, &n, "no-fuse", ratio(r, BENCH_UNFUSED), b->unfused);
     const bench_result *cousin = b->cousin ? find(all, n_all, b->cousin) : NULL;

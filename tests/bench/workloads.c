@@ -23,6 +23,27 @@ const float bench_matrix_separable[25] = { 1, 4, 6, 4, 1, 4, 16, 24, 16, 4, 6, 2
     "a = $1 * 1.25\nb = a - 0.5\nc1 = abs(b)\nd = c1 * c1\ne = d + 1\nf = e * 0.5\ng = f - 3\nh = abs(g)\n"      \
     "i = h * 0.75\nj = i + 0.125\nj * j"
 
+/*
+ * The seven programs of Ikra's evaluation (Springer, Wauligmann, Masuhara: Modular Array-Based GPU Computing in a
+ * Dynamically-Typed Language, ARRAY 2017). The paper gives sizes and counts, not the sections' code, which is assumed:
+ *   1  11 maps of 60,000,000 numbers
+ *   2  a map, a stencil of three neighbours and a map of them
+ *   3  a loop of 100 steps, each one map; 4: each one stencil; these, 6 and 7 of 6,000,000 numbers, a tenth of the paper's
+ *   5  Himeno's stencil on 129 x 65 x 65, 100 steps; its constant coefficients, those of 0 left out
+ *   6  a loop of 100 steps of 5 maps
+ *   7  a loop of 200 steps: of two maps, one or the other by turns, and then a third
+ * Numbers are f32. Not fused, every operation is a kernel, so a map of two operations is two of them.
+ */
+#define IKRA_2 "s = $1 * 2 + 1\nt = (s[-1] + s[0] + s[1]) * 0.25\nt * 0.5 - 1"
+#define IKRA_3 "iterate($1, 100, _ * 0.999)"
+#define IKRA_4 "iterate($1, 100, (_[-1] + _[0] + _[1]) * 0.25)"
+#define IKRA_5                                                                                                   \
+    "iterate(reshape($1, [129 65 65 1]), 100, stencil(_[0,0,0] + ((_[1,0,0] + _[0,1,0] + _[0,0,1] + _[-1,0,0] + " \
+    "_[0,-1,0] + _[0,0,-1]) * 0.1666666716337204 - _[0,0,0]) * 0.8, outside=keep))"
+#define IKRA_6 "iterate($1, 100, abs(_ * 1.25 - 0.5) * 0.75 + 0.125)"
+#define IKRA_7                                                                                                   \
+    "(p, k) = iterate(($1, 0), 200, (p, k) -> (select(k % 2 == 0, p * 0.5 + 1, abs(p - 0.25)) * 0.75, k + 1))\np"
+
 #define LOCAL_DEVIATION                                                                                          \
     "f = cast($1, f32)\nm = boxblur(f, size=7)\nsqrt(max(boxblur(f * f, size=7) - m * m, 0.0))"
 
@@ -131,6 +152,15 @@ const bench_row bench_rows[] = {
     { "gauss-box-median-erode", BENCH_FOUR_FILTERS, BENCH_RGB, .size = 3, .sigma = 2, .n_in = 1, .margin_px = 8,
       .ours = { "erode(median(boxblur(blur($1, 2), size=3), size=3), size=3)" },
       .opencv = { 2, 0, 0 }, .vips = COARSEST, .bars = { FASTER, .unfused = 2 } },
+    { "sort-10M-f32", BENCH_SORT, BENCH_LINE_10M, .ours = { "sort($1)" }, .n_in = 1, .bars = { .hand = 2 } },
+    { "ikra-1", BENCH_MAPS, BENCH_LINE_F32, .ours = { MAPS }, .n_in = 1, .opencv = REAL, .vips = REAL,
+      .bars = { .unfused = 8, .hand_cl = 1 / 1.1 } },
+    { "ikra-2", BENCH_IKRA_2, BENCH_LINE_F32, .ours = { IKRA_2 }, .n_in = 1, .bars = { .hand_cl = 1 / 1.1 } },
+    { "ikra-3", BENCH_IKRA_3, BENCH_LINE_6M, .ours = { IKRA_3 }, .n_in = 1, .bars = { .hand_cl = 1 / 1.1 } },
+    { "ikra-4", BENCH_IKRA_4, BENCH_LINE_6M, .ours = { IKRA_4 }, .n_in = 1, .bars = { .hand_cl = 1 / 1.1 } },
+    { "ikra-5", BENCH_IKRA_5, BENCH_HIMENO, .ours = { IKRA_5 }, .n_in = 1, .bars = { .hand_cl = 1 / 1.1 }, .wants_memory = true },
+    { "ikra-6", BENCH_IKRA_6, BENCH_LINE_6M, .ours = { IKRA_6 }, .n_in = 1, .bars = { .unfused = 4, .hand_cl = 1 / 1.1 } },
+    { "ikra-7", BENCH_IKRA_7, BENCH_LINE_6M, .ours = { IKRA_7 }, .n_in = 1, .bars = { .unfused = 2, .hand_cl = 1 / 1.1 } },
     { "sobel-1080p", BENCH_SOBEL, BENCH_GRAY_1080P, .ours = { "sobel($1)" }, .n_in = 1,
       .opencv = LEVEL, .vips = LEVEL, .bars = { FASTER }, .wants_memory = true },
     { "sobel-4K", BENCH_SOBEL, BENCH_GRAY_4K, .ours = { "sobel($1)" }, .n_in = 1,

@@ -73,3 +73,22 @@ CREATE TEMP TABLE before AS SELECT * FROM img_counters;
 INSERT INTO pipelines VALUES ('dark', 'linear($1, 0.5)');
 SELECT count(*), count(DISTINCT png(apply(p.body, lazy(img)))) FROM pipelines p, t, (SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) WHERE img IS NOT NULL;
 SELECT c.value - b.value FROM img_counters c JOIN before b USING (name) WHERE name = 'texts_parsed';
+.print and compiled once a program
+SELECT c.value - b.value <= 3 FROM img_counters c JOIN before b USING (name) WHERE name = 'programs_built';
+
+.print png() outside a sub-query that limits: three of a hundred are computed
+CREATE TABLE many AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+  SELECT i AS id, apply('cast(make(16, 12, 3 * x + y + ' || i || '), u8)') AS img FROM n;
+CREATE TEMP VIEW done AS SELECT group_concat(name || ' ' || (c.value - b.value), ', ') AS done
+  FROM img_counters c JOIN before b USING (name) WHERE name IN ('evaluations', 'decodes', 'encodes');
+DELETE FROM before; INSERT INTO before SELECT * FROM img_counters;
+SELECT count(png(l)) FROM (SELECT blur(lazy(img), 2) AS l FROM many ORDER BY id DESC LIMIT 3);
+SELECT * FROM done;
+
+.print what a sink has computed serves all that ask for the same image, however SQL carried it
+DELETE FROM before; INSERT INTO before SELECT * FROM img_counters;
+SELECT img_format(png(l)), img_format(jpeg(l)), img_mean(l) = img_mean(blur(img, 2)) FROM (SELECT img, blur(lazy(img), 2) AS l FROM many WHERE id = 7);
+SELECT * FROM done;
+DELETE FROM before; INSERT INTO before SELECT * FROM img_counters;
+WITH s AS MATERIALIZED (SELECT blur(lazy(img), 2) AS l FROM many WHERE id = 8) SELECT img_format(png(l)), img_format(npy(l)) FROM s;
+SELECT * FROM done;

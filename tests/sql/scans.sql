@@ -41,6 +41,8 @@ SELECT name, format, width, height, channels, error FROM img_files('files');
 SELECT path, size, mtime > 1e9 FROM img_files('files', '*.p?m') WHERE size > 0;
 SELECT path FROM img_files('files/', '*.png', 1);
 SELECT name, hex(raw(image)) FROM img_files('files', '[ab].*') WHERE error IS NULL;
+SELECT name, sum(v) FROM img_files('files', 'a.*'), pixels(image) GROUP BY name;
+SELECT name, max(h.count), max(mean) FROM img_files('files', 'a.*'), histogram(image, 2) h, img_stats_of(image);
 SELECT name FROM img_files('files') WHERE img_valid(image) ORDER BY name DESC;
 SELECT count(*) FROM img_files(NULL);
 SELECT * FROM img_files('nowhere');

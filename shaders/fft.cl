@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Discrete Fourier transforms of many lines by Stockham's passes of radix 7 5 4 3 2, which need no reordering. On a CPU
+ * a work-item transforms FT_LANES lines side by side, one in each lane of its vectors, in scratch memory that fits the
+ * cache; on a GPU a group transforms one line in local memory.
+ *
+ *     ft_roots    the table: roots of unity of both lengths, and those between the passes of a line that is split
+ *     ft_lines    the transforms
+ *
+ * A line longer than FT_MAX is split: as a matrix of n1 rows and n2 columns, whose columns are transformed and multiplied
+ * by roots exp(-2 pi i row column / (n1 n2)), then the rows; the result stands in it column by column.
+ *
+ * Line number L has the parts high = L / P[5] and low = L % P[5]. Its elements, complex numbers, are read at
+ * high P[6] + low + k P[7] and written at (high / P[8]) P[9] + (high % P[8]) P[10] + low + k P[11]. P also: [1] lines,
+ * [2] n, [3] work-items there is work for, [4] batches of lines a work-item, [12] real and imaginary parts are exchanged, 1
+ * before the passes, 2 after them, 3 both: so the inverse is computed; [13] the bits of the factor of the result, [14] radices,
+ * three bits each, [15] where n's roots start, [16] 1: multiply by the roots between passes, [17] low counts the columns by so
+ * many, [18] where those roots start, [19] the elements before the first in the source, [20] batches before this launch.
+ */
+#define FT_MAX 2048
+#define FT_LOW 1024 /* the roots between passes: w^(FT_LOW a + b) = w^(FT_LOW a) w^b */
+
+#if IP_CPU
+#if IP_VECTOR_BYTES >= 64
+#define FT_LANES 16
+#define FT_V float16
+#elif IP_VECTOR_BYTES >= 32
+#define FT_LANES 8
+#define FT_V float8
+#else
+#define FT_LANES 4
+#define FT_V float4
+#endif
+#define FT_MEMORY __global
+#define FT_FIRST 0
+#define FT_STEP 1
+#define FT_SYNC
+#else
+#define FT_LANES 1
+#define FT_V float
+#define FT_MEMORY __local
+#define FT_FIRST ((int)get_local_id(0))
+#define FT_STEP ((int)get_local_size(0))
+#define FT_SYNC barrier(CLK_LOCAL_MEM_FENCE)
+#endif
+
+/* exp(-2 pi i r / n) for 0 <= r < n, from an angle of at most an eighth of a turn. */
+static inline float2 ft_root(uint r, uint n)
+{
+    ulong a = 8 * (ulong)r;
+    uint octant = (uint)(a / n), rest = (uint)(a - (ulong)octant * n);
+    if (octant & 1)
+        rest = n - rest;
+    float angle = 0.25f * ((float)rest / (float)n), c = cospi(angle), s = sinpi(angle);
+    bool turned = ((octant + 1) & 2) != 0;
+    float x = turned ? s : c, y = turned ? c : s;
+    return (float2)(octant >= 2 && octant < 6 ? -x : x, octant < 4 ? -y : y);
+}
+
+/* P: [1] n1, [2] n2, [3] 1: there are roots between, too. */
+__kernel void ft_roots(__global float2 *table, __global const int *P)
+{
+    int j = get_global_id(2) + P[0], n1 = P[1], n2 = P[2];
+    uint n = (uint)n1 * (uint)n2;
+    if (j < n1)
+        table[j] = ft_root(j, n1);
+    else if (j < n1 + n2)
+        table[j] = ft_root(j - n1, n2);
+    else if (P[3] && j < n1 + n2 + FT_LOW)
+        table[j] = ft_root((uint)(j - n1 - n2) % n, n);
+    else if (P[3] && j < n1 + n2 + FT_LOW + (int)((n + FT_LOW - 1) / FT_LOW))
+        table[j] = ft_root((uint)(j - n1 - n2 - FT_LOW) * FT_LOW, n);
+}
+
+/* ---- butterflies ------------------------------------------------------------------------- */
+
+static inline void ft_dft2(FT_V *re, FT_V *im)
+{
+    FT_V a = re[1], b = im[1];
+    re[1] = re[0] - a;
+    im[1] = im[0] - b;
+    re[0] += a;
+    im[0] += b;
+}
+
+static inline void ft_dft4(FT_V *re, FT_V *im)
+{
+    FT_V ar = re[0] + re[2], ai = im[0] + im[2], br = re[0] - re[2], bi = im[0] - im[2];
+    FT_V cr = re[1] + re[3], ci = im[1] + im[3], dr = re[1] - re[3], di = im[1] - im[3];
+    re[0] = ar + cr;
+    im[0] = ai + ci;
+    re[1] = br + di;
+    im[1] = bi - dr;
+    re[2] = ar - cr;
+    im[2] = ai - ci;
+    re[3] = br - di;
+    im[3] = bi + dr;
+}
+
+/* cos and sin of 2 pi k / r for r = 3, 5, 7 */
+__constant float ft_cos3[3] = { 1, -0.5f, -0.5f };
+__constant float ft_sin3[3] = { 0, 0.866025403784f, -0.866025403784f };
+__constant float ft_cos5[5] = { 1, 0.309016994375f, -0.809016994375f, -0.809016994375f, 0.309016994375f };
+__constant float ft_sin5[5] = { 0, 0.951056516295f, 0.587785252292f, -0.587785252292f, -0.951056516295f };
+__constant float ft_cos7[7] = { 1, 0.623489801859f, -0.222520933956f, -0.900968867902f, -0.900968867902f, -0.222520933956f, 0.623489801859f };
+__constant float ft_sin7[7] = { 0, 0.781831482468f, 0.974927912182f, 0.433883739118f, -0.433883739118f, -0.974927912182f, -0.781831482468f };
+
+/* Elements k and r - k are conjugate in their weights: their sum meets cosines, their difference sines. */
+#define FT_ODD(R)                                                                                                 \
+    static inline void ft_dft##R(FT_V *re, FT_V *im)                                                               \
+    {                                                                                                              \
+        FT_V sum_r[R], sum_i[R], gap_r[R], gap_i[R], first_r = re[0], first_i = im[0];                              \
+        for (int m = 1; m <= R / 2; m++) {                                                                         \
+            sum_r[m] = re[m] + re[R - m];                                                                          \
+            sum_i[m] = im[m] + im[R - m];                                                                          \
+            gap_r[m] = re[m] - re[R - m];                                                                          \
+            gap_i[m] = im[m] - im[R - m];                                                                          \
+            re[0] += sum_r[m];                                                                                     \
+            im[0] += sum_i[m];                                                                                     \
+        }                                                                                                          \
+        for (int k = 1; k <= R / 2; k++) {                                                                         \
+            FT_V ar = first_r, ai = first_i, br = 0, bi = 0;                                                       \
+            for (int m = 1; m <= R / 2; m++) {                                                                     \
+                float c = ft_cos##R[k * m % R], s = ft_sin##R[k * m % R];                                          \
+                ar += c * sum_r[m];                                                                                \
+                ai += c * sum_i[m];                                                                                \
+                br += s * gap_i[m];                                                                                \
+                bi += s * gap_r[m];                                                                                \
+            }                                                                                                      \
+            re[k] = ar + br;                                                                                       \
+            im[k] = ai - bi;                                                                                       \
+            re[R - k] = ar - br;                                                                                   \
+            im[R - k] = ai + bi;                                                                                   \
+        }                                                                                                          \
+    }
+FT_ODD(3)
+FT_ODD(5)
+FT_ODD(7)
+
+/* ---- passes ---------------------------------------------------------------------------------- */
+
+/* One pass: p transforms of length `done` become transforms of length done R. x is read, y written. */
+#define FT_PASS(R)                                                                                                \
+    static inline void ft_pass##R(int n, int done, __global const float2 *roots, FT_MEMORY const FT_V *xr,          \
+                                  FT_MEMORY const FT_V *xi, FT_MEMORY FT_V *yr, FT_MEMORY FT_V *yi)                 \
+    {                                                                                                              \
+        int m = n / R, step = m / done;                                                                            \
+        for (int j = FT_FIRST; j < m; j += FT_STEP) {                                                              \
+            int k = j % done, to = (j - k) * R + k;                                                                \
+            FT_V re[R], im[R];                                                                                     \
+            re[0] = xr[j];                                                                                         \
+            im[0] = xi[j];                                                                                         \
+            for (int q = 1; q < R; q++) {                                                                          \
+                FT_V a = xr[j + q * m], b = xi[j + q * m];                                                         \
+                float2 w = roots[q * k * step];                                                                    \
+                re[q] = a * w.x - b * w.y;                                                                         \
+                im[q] = a * w.y + b * w.x;                                                                         \
+            }                                                                                                      \
+            ft_dft##R(re, im);                                                                                     \
+            for (int q = 0; q < R; q++) {                                                                          \
+                yr[to + q * done] = re[q];                                                                         \
+                yi[to + q * done] = im[q];                                                                         \
+            }                                                                                                      \
+        }                                                                                                          \
+    }
+FT_PASS(2)
+FT_PASS(3)
+FT_PASS(4)
+FT_PASS(5)
+FT_PASS(7)
+
+/* All passes over a line, or lines, in x: two parts of n each, followed by as many for the passes between. Returns where
+ * the result is. */
+static inline FT_MEMORY FT_V *ft_transform(FT_MEMORY FT_V *x, int n, int radices, __global const float2 *roots)
+{
+    FT_MEMORY FT_V *y = x + 2 * n;
+    for (int done = 1; radices; radices >>= 3) {
+        int r = radices & 7;
+        FT_SYNC;
+        if (r == 4)
+            ft_pass4(n, done, roots, x, x + n, y, y + n);
+        else if (r == 2)
+            ft_pass2(n, done, roots, x, x + n, y, y + n);
+        else if (r == 3)
+            ft_pass3(n, done, roots, x, x + n, y, y + n);
+        else if (r == 5)
+            ft_pass5(n, done, roots, x, x + n, y, y + n);
+        else
+            ft_pass7(n, done, roots, x, x + n, y, y + n);
+        done *= r;
+        FT_MEMORY FT_V *t = x;
+        x = y;
+        y = t;
+    }
+    FT_SYNC;
+    return x;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------- */
+
+static inline long ft_from(int line, __global const int *P)
+{
+    return (long)(line / P[5]) * P[6] + line % P[5] + P[19];
+}
+
+static inline long ft_to(int line, __global const int *P)
+{
+    int high = line / P[5];
+    return (long)(high / P[8]) * P[9] + (long)(high % P[8]) * P[10] + line % P[5];
+}
+
+/* The root between passes for a line's element k. */
+static inline float2 ft_between(int line, int k, __global const float2 *table, __global const int *P)
+{
+    int r = line % P[5] / P[17] * k;
+    float2 a = table[P[18] + FT_LOW + r / FT_LOW], b = table[P[18] + r % FT_LOW];
+    return (float2)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+}
+
+/* A line's element k times that root. */
+static inline float2 ft_turned(float2 z, int line, int k, __global const float2 *table, __global const int *P)
+{
+    float2 w = ft_between(line, k, table, P);
+    return (float2)(z.x * w.x - z.y * w.y, z.x * w.y + z.y * w.x);
+}
+
+#if IP_CPU
+enum { FT_BLOCK = 16 }; /* elements of one line that are moved before those of the next */
+
+static inline void ft_load(__global const float2 *source, int first, __global float *x, __global const int *P)
+{
+    int n = P[2], last = P[1] - 1;
+    long stride = P[7], from = ft_from(first, P);
+    const bool is_swapped = P[12] & 1;
+    __global float *re = is_swapped ? x + n * FT_LANES : x, *im = is_swapped ? x : x + n * FT_LANES;
+    if (first + FT_LANES - 1 <= last && ft_from(first + FT_LANES - 1, P) - from == FT_LANES - 1) {
+        for (int k = 0; k < n; k++)
+            for (int lane = 0; lane < FT_LANES; lane++) {
+                float2 z = source[from + k * stride + lane];
+                re[k * FT_LANES + lane] = z.x;
+                im[k * FT_LANES + lane] = z.y;
+            }
+        return;
+    }
+    for (int start = 0; start < n; start += FT_BLOCK)
+        for (int lane = 0; lane < FT_LANES; lane++) {
+            __global const float2 *line = source + ft_from(min(first + lane, last), P);
+            for (int k = start; k < min(start + FT_BLOCK, n); k++) {
+                float2 z = line[k * stride];
+                re[k * FT_LANES + lane] = z.x;
+                im[k * FT_LANES + lane] = z.y;
+            }
+        }
+}
+
+static inline void ft_store(__global float2 *out, int first, __global const float *x, __global const float2 *table,
+                            __global const int *P)
+{
+    int n = P[2], last = P[1] - 1;
+    long stride = P[11], to = ft_to(first, P);
+    const bool is_swapped = P[12] & 2, is_turned = P[16];
+    const float factor = as_float(P[13]);
+    __global const float *re = is_swapped ? x + n * FT_LANES : x, *im = is_swapped ? x : x + n * FT_LANES;
+    if (!is_turned && first + FT_LANES - 1 <= last && ft_to(first + FT_LANES - 1, P) - to == FT_LANES - 1) {
+        for (int k = 0; k < n; k++)
+            for (int lane = 0; lane < FT_LANES; lane++)
+                out[to + k * stride + lane] = (float2)(re[k * FT_LANES + lane], im[k * FT_LANES + lane]) * factor;
+        return;
+    }
+    for (int start = 0; start < n; start += FT_BLOCK)
+        for (int lane = 0; lane < FT_LANES && first + lane <= last; lane++) {
+            __global float2 *line = out + ft_to(first + lane, P);
+            for (int k = start; k < min(start + FT_BLOCK, n); k++) {
+                float2 z = (float2)(re[k * FT_LANES + lane], im[k * FT_LANES + lane]) * factor;
+                line[k * stride] = is_turned ? ft_turned(z, first + lane, k, table, P) : z;
+            }
+        }
+}
+
+__kernel void ft_lines(__global const float2 *restrict source, __global float2 *restrict out, __global const float2 *restrict table,
+                       __global FT_V *restrict work, __global const int *restrict P)
+{
+    int item = get_global_id(2) + P[0], n = P[2];
+    __global FT_V *x = work + (long)item * 4 * n;
+    for (int batch = 0; batch < P[4]; batch++) {
+        long first = ((long)P[20] + (long)item * P[4] + batch) * FT_LANES;
+        if (first >= P[1])
+            return;
+        ft_load(source, (int)first, (__global float *)x, P);
+        __global FT_V *y = ft_transform(x, n, P[14], table + P[15]);
+        ft_store(out, (int)first, (__global const float *)y, table, P);
+    }
+}
+#else
+__kernel void ft_lines(__global const float2 *source, __global float2 *out, __global const float2 *table, __global const int *P)
+{
+    __local float work[4 * FT_MAX];
+    int line = get_global_id(2) + P[0], n = P[2];
+    __global const float2 *from = source + ft_from(line, P);
+    __global float2 *to = out + ft_to(line, P);
+    for (int k = FT_FIRST; k < n; k += FT_STEP) {
+        float2 z = from[(long)k * P[7]];
+        work[k] = P[12] & 1 ? z.y : z.x;
+        work[n + k] = P[12] & 1 ? z.x : z.y;
+    }
+    __local float *y = ft_transform(work, n, P[14], table + P[15]);
+    for (int k = FT_FIRST; k < n; k += FT_STEP) {
+        float2 z = (float2)(y[k], y[n + k]) * as_float(P[13]);
+        if (P[12] & 2)
+            z = z.yx;
+        to[(long)k * P[11]] = P[16] ? ft_turned(z, line, k, table, P) : z;
+    }
+}
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tiles schedule, second half: a kernel whose work-groups each make a tile of the output.
+ *
+ *     for each stage: its tile, grown by what later stages read around it
+ *         for rows of the tile, a row of work-items each:
+ *             for elements of the row, a work-item each: compute it from tiles of earlier stages or from memory
+ *         barrier
+ *
+ * The first stages are copies of the sources, so memory is read once, in whole rows. Where channels do not interact
+ * neighbouring work-items take neighbouring elements of the flat index x * channels + c, else neighbouring pixels.
+ *
+ * Note [Filling edges]
+ * An element of a tile that lies beyond the edges of its domain is what its readers' border rule says: it is computed
+ * from the coordinates that the rule maps its own to. Those are in the tile too (place.c, Note [Reading near edges]), so
+ * what they read is there. Readers apply no border.
+ *
+ * Note [Words]
+ * A GPU moves 32 bits a work-item as quickly as 8. Small elements are copied from a source as whole words, which start at
+ * multiples of 4 bytes of the buffer: the row's own begin is shifted into place (tiles at the edges go element by element).
+ * Results of small elements are stored as whole words, too: each work-item computes those of one.
+ */
+#include "base/dtype.h"
+#include "compile/emit_fold.h"
+#include "graph/array.h"
+
+const char *ip_emit_tile_top(ip_emit *e, const ip_stage *stage) { return ip_text(e->ir, "top_%s", ip_emit_ring(e, stage)); }
+const char *ip_emit_tile_left(ip_emit *e, const ip_stage *stage) { return ip_text(e->ir, "left_%s", ip_emit_ring(e, stage)); }
+
+static const int64_t *domain_of(const ip_stage *s) { return ip_stage_folds(s) ? s->over : s->dims; }
+
+static const char *number(ip_emit *e, int n) { return ip_text(e->ir, "%d", n); }
+static const char *times(ip_emit *e, const char *x, int n) { return n == 1 ? x : ip_text(e->ir, "%s * %d", x, n); }
+
+/* ---- which rows, which columns ------------------------------------------------------------ */
+
+typedef struct span { const char *from, *to; } span;
+
+/* Rows or columns of a stage's tile: of those beyond the domain only as many as some reader looks at. */
+static span span_of(ip_emit *e, const ip_placed *p, bool rows)
+{
+    int before = rows ? -p->first : p->left, behind = rows ? p->lead : p->right, pad = rows ? p->pad_rows : p->pad;
+    const char *from = rows ? "ya" : "xa", *to = rows ? "yb" : "xb";
+    if (before == 0 && behind == 0)
+        return (span){ from, to };
+    const char *extent = ip_emit_dim(e, p->stage, rows ? 1 : 2);
+    return (span){ ip_text(e->ir, "max(%s - %d, %d)", from, before, -pad),
+                   ip_text(e->ir, pad ? "min(%s + %d, %s + %d)" : "min(%s + %d, %s)", to, behind, extent, pad) };
+}
+
+/* A loop whose iterations the work-items of the group take in turns: `id` of `n` begins with the id-th. from NULL: 0. */
+static ip_stmt *shared_loop(ip_emit *e, const char *var, const char *from, const char *to, const char *id, int n)
+{
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from ? ip_text(e->ir, "%s + %s", from, id) : id, to);
+    loop->d = number(e, n);
+    return loop;
+}
+
+/* ---- one element --------------------------------------------------------------------------- */
+
+/* Where an element of a stage goes. */
+typedef struct target {
+    const ip_placed *p;
+    const char *row, *stored;   /* pointers to its row in the tile or in its buffer; where it is stored beside a tile */
+    const char *outside;        /* for a constant border, "is it beyond the edges?"; NULL */
+} target;
+
+static const char *edged(ip_emit *e, const target *t, const char *value)
+{
+    return t->outside ? ip_text(e->ir, "%s ? %s : %s", t->outside, ip_emit_value(e, t->p->pad_outside), value) : value;
+}
+
+/* place: index of the element in its row, beyond the domain's edges, too; `own` tells whether it is of the tile itself. */
+static void put(ip_emit *e, const target *t, const char *place, const char *value, const char *own)
+{
+    const ip_stage *s = t->p->stage;
+    if (t->p->place != IP_PLACE_TILE) {
+        ip_emit_store(e, s, t->row, place, value);
+        return;
+    }
+    ip_emit_store(e, s, t->row, ip_text(e->ir, "%s - %s", place, ip_emit_tile_left(e, s)), edged(e, t, value));
+    if (!t->stored)
+        return;
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, own, NULL, NULL));
+    ip_emit_store(e, s, t->stored, place, value);
+    ip_emit_leave(e, mark);
+}
+
+static const char *is_outside(ip_emit *e, const ip_placed *p, const char *x, const char *column)
+{
+    if (p->pad_border != IMGPAR_BORDER_CONSTANT || (p->pad == 0 && p->pad_rows == 0))
+        return NULL;
+    if (p->pad == 0)
+        return "(y != row)";
+    return ip_text(e->ir, p->pad_rows ? "(y != row | %s != %s)" : "(%s != %s)", x, column);
+}
+
+/* Channels do not interact: work-items take elements. */
+static void compute_flat(ip_emit *e, target t, span columns)
+{
+    const ip_placed *p = t.p;
+    const ip_stage *s = p->stage;
+    const char *at = p->pad ? "at" : "i";
+    const char *from = times(e, columns.from, e->channels), *to = times(e, columns.to, e->channels);
+    ip_mark mark = ip_emit_enter(e, shared_loop(e, at, from, to, "lx", e->kernel->tiling.group_width));
+    if (p->pad) { /* at may be below 0; a division that truncates wants it above */
+        const char *width = ip_emit_dim(e, s, 2), *bias = number(e, p->pad * e->channels);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "column", ip_text(e->ir, "(at + %s) / %d - %d", bias, e->channels, p->pad));
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "i",
+                 ip_text(e->ir, "at + (%s - column) * %d", ip_emit_border(e, p->pad_border, "column", width), e->channels));
+    }
+    t.outside = is_outside(e, p, "i", "at");
+    e->flat = "i";
+    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
+    const char *value = ip_emit_value(e, s->body);
+    if (p->place == IP_PLACE_TOTAL)
+        ip_emit_group_fold_element(e, p, &value, 1);
+    else
+        put(e, &t, at, value, ip_text(e->ir, "own & %s >= xa * %d & %s < xb * %d", at, e->channels, at, e->channels));
+    e->flat = NULL;
+    ip_emit_leave(e, mark);
+}
+
+static void compute_pixels(ip_emit *e, target t, span columns)
+{
+    const ip_placed *p = t.p;
+    const ip_stage *s = p->stage;
+    const char *at = p->pad ? "column" : "x", *values[IP_WRITTEN_CHANNELS];
+    ip_mark mark = ip_emit_enter(e, shared_loop(e, at, columns.from, columns.to, "lx", e->kernel->tiling.group_width));
+    if (p->pad)
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "x", ip_emit_border(e, p->pad_border, "column", ip_emit_dim(e, s, 2)));
+    t.outside = is_outside(e, p, "x", "column");
+    e->coord[2] = "x";
+    ip_channels channels = ip_emit_enter_channels(e, s->body);
+    for (int c = 0; c < channels.n; c++)
+        values[c] = ip_emit_value(e, channels.bodies[c]);
+    if (p->place == IP_PLACE_TOTAL)
+        ip_emit_group_fold_element(e, p, values, channels.n);
+    for (int c = 0; c < channels.n && p->place != IP_PLACE_TOTAL; c++)
+        put(e, &t, ip_emit_pixel_index(e, at, c), values[c], ip_text(e->ir, "own & %s >= xa & %s < xb", at, at));
+    ip_emit_leave_channels(e, &channels);
+    e->coord[2] = NULL;
+    ip_emit_leave(e, mark);
+}
+
+/* Elements of a stage in a word: more than one only if they are stored as words. Note [Words]. */
+static int elements_a_word(const ip_emit *e, const ip_placed *p, bool flat)
+{
+    bool is_line = flat || e->channels == 1;
+    return p->place == IP_PLACE_NONE && is_line && p->stage->dtype != IMGPAR_F16 ? 4 / (int)ip_dtype(p->stage->dtype)->size_bytes : 1;
+}
+
+/* Element i of the row, for what is flat or has one channel. */
+static const char *line_element(ip_emit *e, const ip_stage *s, bool flat)
+{
+    e->flat = flat ? "i" : NULL;
+    e->coord[2] = flat ? NULL : "i";
+    ip_channels channels = { .n = 1, .bodies = { s->body } };
+    if (flat)
+        ip_emit_count_uses(e, channels.bodies, 1);
+    else
+        channels = ip_emit_enter_channels(e, s->body);
+    const char *value = ip_emit_value(e, channels.bodies[0]);
+    e->flat = e->coord[2] = NULL;
+    return value;
+}
+
+/* Words of the row in memory; where one is cut by the tile's edge, the elements of it that are inside. */
+static void compute_words(ip_emit *e, const ip_placed *p, bool flat, int n)
+{
+    const ip_stage *s = p->stage;
+    const char *type = ip_dtype(s->dtype)->cl;
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "from", times(e, "xa", e->channels));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "to", times(e, "xb", e->channels));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "word_start", ip_text(e->ir, "from - (int)((out - %s + from) & %d)", ip_emit_buffer(e, s), n - 1));
+    ip_stmt *words = ip_s_add(e->ir, e->block, IP_S_FOR, "at", ip_text(e->ir, "word_start + lx * %d", n), "to");
+    words->d = number(e, n * e->kernel->tiling.group_width);
+    ip_mark in_words = ip_emit_enter(e, words);
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at >= from & at + %d <= to", n), NULL, NULL));
+    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "word[%d]", n), NULL);
+    ip_mark in_word = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", number(e, n)));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "i", "at + k");
+    ip_s_add(e->ir, e->block, IP_S_STORE, "word[k]", line_element(e, s, flat), NULL);
+    ip_emit_leave(e, in_word);
+    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "*(__global %s%d *)(out + at)", type, n), ip_text(e->ir, "vload%d(0, word)", n), NULL);
+    ip_emit_leave(e, mark);
+    mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at < from | at + %d > to", n), NULL, NULL));
+    in_word = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "i", "max(at, from)", ip_text(e->ir, "min(at + %d, to)", n)));
+    ip_emit_store(e, s, "out", "i", line_element(e, s, flat));
+    ip_emit_leave(e, in_word);
+    ip_emit_leave(e, mark);
+    ip_emit_leave(e, in_words);
+}
+
+/* A copy's tile as whole words, where all of it and the last word's rest are inside the source's rows. */
+static void copy_words(ip_emit *e, const ip_placed *p)
+{
+    const ip_tiling *t = &e->kernel->tiling;
+    const ip_stage *s = p->stage, *from = p->source;
+    int size = (int)ip_dtype(s->dtype)->size_bytes, rows = t->height + p->lead - p->first, columns = t->width + p->left + p->right;
+    int words = (columns * e->channels * size + 3) / 4;
+    const char *buffer = ip_emit_buffer(e, from);
+    ip_mark in_rows = ip_emit_enter(e, shared_loop(e, "row", NULL, number(e, rows), "ly", t->group_height));
+    ip_s_add(e->ir, e->block, IP_S_LET, "long", "start",
+             times(e, ip_text(e->ir, "(%s - %s + %s)", ip_emit_buffer_row(e, from, "z", ip_text(e->ir, "(%s + row)", ip_emit_tile_top(e, s))),
+                              buffer, ip_emit_tile_left(e, s)), size));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "shift", "(int)(start & 3) * 8");
+    ip_s_add(e->ir, e->block, IP_S_LET, "__global const uint *", "in", ip_text(e->ir, "(__global const uint *)%s + (start >> 2)", buffer));
+    ip_s_add(e->ir, e->block, IP_S_LET, "__local uint *", "out",
+             ip_text(e->ir, "(__local uint *)(%s + row * %d)", ip_emit_ring(e, s), p->pitch));
+    ip_mark in_words = ip_emit_enter(e, shared_loop(e, "k", NULL, number(e, words), "lx", t->group_width));
+    ip_s_add(e->ir, e->block, IP_S_STORE, "out[k]", "(uint)(upsample(in[k + 1], in[k]) >> shift)", NULL);
+    ip_emit_leave(e, in_words);
+    ip_emit_leave(e, in_rows);
+}
+
+/* Elements of the buffer's row that must follow the tile's: what is read of words beyond it. */
+enum { WORD_REST = 8 };
+
+/* "is the whole tile of a copy where copy_words() may read?", as the name of an int; NULL: never, its elements are words. */
+static const char *declare_in_words(ip_emit *e, const ip_placed *p)
+{
+    const ip_tiling *t = &e->kernel->tiling;
+    if (!p->is_copy || ip_dtype(p->stage->dtype)->size_bytes >= 4)
+        return NULL;
+    const char *left = ip_emit_tile_left(e, p->stage), *pitch = ip_emit_slot(e, IP_SLOT_PITCH, 0, p->source, NULL);
+    const char *columns = ip_text(e->ir, "%s >= 0 & %s - %s + %d <= %s", left, left,
+                                  times(e, ip_emit_slot(e, IP_SLOT_ORIGIN, 2, p->source, NULL), e->channels),
+                                  (t->width + p->left + p->right) * e->channels + WORD_REST, pitch);
+    const char *rows = ip_text(e->ir, "%s >= 0 & yb - ya == %d & yb + %d <= %s", ip_emit_tile_top(e, p->stage), t->height, p->lead,
+                               ip_emit_dim(e, p->stage, 1));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "in_words", ip_text(e->ir, "%s & %s", columns, rows));
+    return "in_words";
+}
+
+/* ---- one stage ------------------------------------------------------------------------------- */
+
+static target target_of(ip_emit *e, const ip_placed *p, const char *row)
+{
+    const ip_stage *s = p->stage;
+    target t = { .p = p, .row = "out" };
+    if (p->place == IP_PLACE_TOTAL)
+        return t;
+    const char *type = ip_dtype(s->dtype)->cl;
+    if (p->place == IP_PLACE_NONE) {
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "out", ip_emit_buffer_row(e, s, "z", row));
+        return t;
+    }
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__local %s *", type), "out",
+             ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), row, ip_emit_tile_top(e, s), p->pitch));
+    if (p->is_stored) {
+        t.stored = "stored";
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "own", ip_text(e->ir, "%s >= ya & %s < yb", row, row));
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "stored",
+                 ip_emit_buffer_row(e, s, "z", ip_text(e->ir, "(own ? %s : ya)", row)));
+    }
+    return t;
+}
+
+/* Every row of the tile, element by element or as words. */
+static void compute_rows(ip_emit *e, const ip_placed *p)
+{
+    const ip_stage *s = p->stage;
+    span rows = span_of(e, p, true), columns = span_of(e, p, false);
+    const char *row = p->pad_rows ? "row" : "y";
+    ip_mark in_row = ip_emit_enter(e, shared_loop(e, row, rows.from, rows.to, "ly", e->kernel->tiling.group_height));
+    if (p->pad_rows)
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "y", ip_emit_border(e, p->pad_border, "row", ip_emit_dim(e, s, 1)));
+    e->coord[0] = "z";
+    e->coord[1] = "y";
+    target t = target_of(e, p, row);
+    ip_emit_row_pointers(e, s->body);
+    bool flat = s->kind != IP_STAGE_HISTOGRAM && ip_emit_is_flat(e, s, s->body); /* a histogram asks for the channel */
+    int n = elements_a_word(e, p, flat);
+    if (n > 1)
+        compute_words(e, p, flat, n);
+    else if (flat)
+        compute_flat(e, t, columns);
+    else
+        compute_pixels(e, t, columns);
+    e->coord[0] = e->coord[1] = NULL;
+    ip_emit_leave(e, in_row);
+}
+
+static void emit_stage(ip_emit *e, const ip_placed *p)
+{
+    const ip_stage *s = p->stage;
+    const char *name = s->node && s->node->op ? s->node->op->info.name : "stage";
+    e->channels = (int)domain_of(s)[3];
+    ip_s_add(e->ir, e->block, IP_S_NOTE, ip_text(e->ir, "%s%s%s", name, s->note ? ": " : "", s->note ? s->note : ""), NULL, NULL);
+    ip_mark in_stage = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
+    if (p->place == IP_PLACE_TOTAL)
+        ip_emit_group_fold_tile(e, p);
+    ip_mark by_elements = ip_emit_enter(e, e->block);
+    if (declare_in_words(e, p)) {
+        ip_mark by_words = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "in_words", NULL, NULL));
+        copy_words(e, p);
+        ip_emit_leave(e, by_words);
+        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!in_words", NULL, NULL));
+    }
+    compute_rows(e, p);
+    ip_emit_leave(e, by_elements);
+    if (p->place == IP_PLACE_TOTAL)
+        ip_emit_group_fold_tile_end(e, p);
+    ip_emit_leave(e, in_stage);
+}
+
+/* ---- the kernel -------------------------------------------------------------------------------- */
+
+void ip_emit_group_memory(ip_emit *e, int bytes)
+{
+    if (bytes > 0)
+        ip_s_add(e->ir, e->top, IP_S_VAR, "__local ulong", ip_text(e->ir, "memory[%d]", (bytes + 7) / 8), NULL);
+}
+
+static void declare_group(ip_emit *e)
+{
+    const ip_kernel *k = e->kernel;
+    const ip_tiling *t = &k->tiling;
+    ip_emit_group_memory(e, t->bytes);
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "lx", "get_local_id(0)");
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "ly", "get_local_id(1)");
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "(int)get_group_id(2) + %s", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL)));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "xa",
+             ip_text(e->ir, "(int)get_group_id(0) * %d + %s", t->width, ip_emit_slot(e, IP_SLOT_REGION, 4, NULL, NULL)));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "xb",
+             ip_text(e->ir, "min(xa + %d, %s)", t->width, ip_emit_slot(e, IP_SLOT_REGION, 5, NULL, NULL)));
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].place == IP_PLACE_TILE) {
+            const char *type = ip_text(e->ir, "__local %s *", ip_dtype(k->placed[i].stage->dtype)->cl);
+            ip_s_add(e->ir, e->top, IP_S_LET, type, ip_emit_ring(e, k->placed[i].stage),
+                     ip_text(e->ir, "(%s)((__local uchar *)memory + %d)", type, k->placed[i].offset));
+        }
+    if (k->n_folds == 0)
+        return;
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "lane", ip_text(e->ir, "ly * %d + lx", t->group_width));
+    ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
+             ip_text(e->ir, "%s + ((long)get_group_id(2) * %s + get_group_id(1)) * %s + get_group_id(0)",
+                     ip_emit_slot(e, IP_SLOT_ITEMS, 1, NULL, NULL), ip_emit_slot(e, IP_SLOT_STRIP, 3, NULL, NULL),
+                     ip_emit_slot(e, IP_SLOT_STRIP, 2, NULL, NULL)));
+}
+
+/* ya and yb: one tile a group; or, where there are folds, a loop over the tiles of a strip, so that groups are few. */
+static void enter_tile(ip_emit *e)
+{
+    const ip_kernel *k = e->kernel;
+    const char *y0 = ip_emit_slot(e, IP_SLOT_REGION, 2, NULL, NULL), *y1 = ip_emit_slot(e, IP_SLOT_REGION, 3, NULL, NULL);
+    if (k->n_folds == 0) {
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "ya", ip_text(e->ir, "(int)get_group_id(1) * %d + %s", k->tiling.height, y0));
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "yb", ip_text(e->ir, "min(ya + %d, %s)", k->tiling.height, y1));
+    } else {
+        const char *rows = ip_emit_slot(e, IP_SLOT_STRIP, 0, NULL, NULL);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "strip", ip_text(e->ir, "(int)get_group_id(1) * %s + %s", rows, y0));
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "strip_end", ip_text(e->ir, "min(strip + %s, %s)", rows, y1));
+        ip_stmt *tiles = ip_s_add(e->ir, e->block, IP_S_FOR, "ya", "strip", "strip_end");
+        tiles->d = number(e, k->tiling.height);
+        ip_emit_enter(e, tiles);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "yb", ip_text(e->ir, "min(ya + %d, strip_end)", k->tiling.height));
+    }
+    for (int i = 0; i < k->n_placed; i++) {
+        const ip_placed *p = &k->placed[i];
+        if (p->place != IP_PLACE_TILE)
+            continue;
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_emit_tile_top(e, p->stage), p->first ? ip_text(e->ir, "ya - %d", -p->first) : "ya");
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_emit_tile_left(e, p->stage),
+                 times(e, p->left ? ip_text(e->ir, "(xa - %d)", p->left) : "xa", (int)p->stage->dims[3]));
+    }
+}
+
+void ip_emit_tiles(ip_emit *e)
+{
+    ip_kernel *k = e->kernel;
+    bool has_tiles = false;
+    declare_group(e);
+    for (int i = 0; i < k->n_placed; i++) {
+        const ip_placed *p = &k->placed[i];
+        has_tiles |= p->place == IP_PLACE_TILE || p->copies > 0;
+        ip_emit_uniforms(e, p->stage->body);
+        if (p->pad_outside)
+            ip_emit_uniforms(e, p->pad_outside);
+        if (p->place == IP_PLACE_TOTAL)
+            ip_emit_group_fold_begin(e, p);
+    }
+    ip_mark outer = ip_emit_enter(e, e->top);
+    enter_tile(e);
+    for (int i = 0; i < k->n_placed; i++) {
+        if (has_tiles && (i > 0 || k->n_folds > 0)) /* what the stage reads is complete, what it overwrites was read */
+            ip_s_add(e->ir, e->block, IP_S_BARRIER, "LOCAL", NULL, NULL);
+        emit_stage(e, &k->placed[i]);
+    }
+    ip_emit_leave(e, outer);
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].place == IP_PLACE_TOTAL)
+            ip_emit_group_fold_end(e, &k->placed[i]);
+}

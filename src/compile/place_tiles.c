@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tiles schedule, first half: how large a tile is, and where in the work-group's local memory each stage has its own.
+ *
+ * Of the tiles that fit the memory the one is taken that computes least twice. Twice are computed the halos: an element
+ * beyond the tile's edge that its own tile computes as well. A wide tile reads long pieces of rows, so ties go to width.
+ *
+ * Note [Local memory]
+ * A stage's tile lives from its own computation to that of its last reader, so a chain of any length needs the memory of
+ * two or three. Half of the device's memory is preferred, since a unit hides one group's waiting behind another's work.
+ *
+ * Note [Banks]
+ * Neighbouring work-items read neighbouring elements of a row, which are in different banks, or in one word that is handed
+ * to all of them. Where a row of work-items is shorter than the banks, several rows are read at once; the pitch of a tile
+ * is then such that they continue each other.
+ *
+ * Note [When a halo pays]
+ * A stage in a tile saves writing its value to memory and reading it back, and costs the halo's operations, both for each
+ * pixel of the result. A GPU does about OPERATIONS_PER_BYTE operations in the time in which it moves a byte; beyond
+ * that the chain is cut.
+ */
+#include "base/dtype.h"
+#include "compile/passes.h"
+#include "compile/stmt.h"
+
+#include <math.h>
+
+enum {
+    BANKS = 32, BANK_BYTES = 4,
+    MOST_PIXELS = 16,           /* of a tile for each work-item */
+    COPY_OPERATIONS = 4,        /* what an element that is only copied costs */
+    OPERATIONS_PER_BYTE = 16,
+    HISTOGRAM_BYTES = 8192      /* more copies of a histogram's table than this are not kept */
+};
+
+typedef struct tiling_search {
+    ip_plan *plan;
+    ip_kernel *kernel;
+    const ip_target *target;
+    double cost[IP_MAX_PLACED]; /* operations for a pixel of each stage */
+    int fixed_bytes;            /* of histograms' tables, which stay for the whole kernel */
+} tiling_search;
+
+static int channels_of(const ip_stage *s) { return (int)(ip_stage_folds(s) ? s->over[3] : s->dims[3]); }
+
+static int rows_of(const ip_placed *p, const ip_tiling *t) { return t->height + p->lead - p->first; }
+static int columns_of(const ip_placed *p, const ip_tiling *t) { return t->width + p->left + p->right; }
+
+/* Elements a row: Note [Banks]. */
+static int pitch_of(const ip_placed *p, const ip_tiling *t)
+{
+    int size = (int)ip_dtype(p->stage->dtype)->size_bytes;
+    int words = (columns_of(p, t) * channels_of(p->stage) * size + BANK_BYTES - 1) / BANK_BYTES;
+    if (t->group_width < BANKS && t->group_height > 1 && size <= BANK_BYTES)
+        words += (t->group_width - words % BANKS + BANKS) % BANKS;
+    return (size > BANK_BYTES ? words + words % 2 : words) * BANK_BYTES / size;
+}
+
+static int64_t tile_bytes(const ip_placed *p, const ip_tiling *t)
+{
+    int64_t bytes = (int64_t)rows_of(p, t) * pitch_of(p, t) * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+    return (bytes + 15) / 16 * 16;
+}
+
+/* The lowest place that no tile still read by then takes. */
+static int64_t free_offset(const ip_kernel *k, int index, const ip_tiling *t)
+{
+    int64_t offset = 0, bytes = tile_bytes(&k->placed[index], t);
+    for (int i = 0; i < index; i++) {
+        const ip_placed *p = &k->placed[i];
+        bool lives = p->place == IP_PLACE_TILE && p->last_reader >= index;
+        if (lives && offset < p->offset + tile_bytes(p, t) && p->offset < offset + bytes) {
+            offset = p->offset + tile_bytes(p, t);
+            i = -1; /* it may have moved onto one that was looked at */
+        }
+    }
+    return offset;
+}
+
+/* Lays the tiles out and sums up the work; false: they need more than `most` bytes. */
+static bool lay_out(const tiling_search *s, ip_tiling *t, uint64_t most)
+{
+    ip_kernel *k = s->kernel;
+    double area = (double)t->width * t->height, work = 0, own_work = 0;
+    int64_t bytes = 0;
+    for (int i = 0; i < k->n_placed; i++) {
+        ip_placed *p = &k->placed[i];
+        work += s->cost[i] * columns_of(p, t) * rows_of(p, t) / area;
+        own_work += s->cost[i];
+        if (p->place != IP_PLACE_TILE)
+            continue;
+        int64_t offset = free_offset(k, i, t);
+        if (offset + tile_bytes(p, t) > (int64_t)most)
+            return false;
+        p->offset = (int)offset;
+        p->pitch = pitch_of(p, t);
+        bytes = offset + tile_bytes(p, t) > bytes ? offset + tile_bytes(p, t) : bytes;
+    }
+    int64_t group = (int64_t)t->group_width * t->group_height;
+    if (k->n_folds > 0 && bytes < group * 2 * (int64_t)sizeof(int64_t)) /* a tree of totals takes the tiles' place */
+        bytes = group * 2 * (int64_t)sizeof(int64_t);
+    if ((uint64_t)(bytes + s->fixed_bytes) > most)
+        return false;
+    t->bytes = (int)bytes + s->fixed_bytes;
+    t->work = work;
+    t->halo_work = work - own_work;
+    return true;
+}
+
+/* Tables of histograms stand behind the tiles: Note [Counting in a group] in emit_fold_group.c. */
+static bool place_histograms(tiling_search *s, const char **why)
+{
+    int64_t total = 0;
+    for (int i = 0; i < s->kernel->n_placed; i++) {
+        ip_placed *p = &s->kernel->placed[i];
+        if (p->stage->kind != IP_STAGE_HISTOGRAM)
+            continue;
+        int64_t table = ip_histogram_cells(p->stage) * 4;
+        p->copies = (int)fmin(fmax(1, (double)(HISTOGRAM_BYTES / table)), 4);
+        p->offset = (int)total; /* from the first table on */
+        total += table * p->copies;
+        if ((uint64_t)total > s->target->local_bytes / 2) {
+            *why = "its bins do not fit the local memory";
+            return false;
+        }
+    }
+    s->fixed_bytes = (int)total;
+    return true;
+}
+
+static bool is_foldable(const ip_kernel *k, const char **why)
+{
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].stage->kind == IP_STAGE_REDUCE && k->placed[i].stage->reduce == IP_REDUCE_CUSTOM) {
+            *why = "a function of the user's is folded in order, by strips";
+            return false;
+        }
+    return true;
+}
+
+/* Tries tiles of 1, 2, 4 ... pixels a work-item; the best that takes at most `most` bytes into *best. */
+static bool search(const tiling_search *s, uint64_t most, ip_tiling *best)
+{
+    ip_tiling t = { .group_width = s->target->group_width, .group_height = s->target->group_height };
+    bool found = false;
+    if (s->kernel->domain[1] == 1) { /* one row: no work-item of the group must be left without work */
+        t.group_width *= t.group_height;
+        t.group_height = 1;
+    }
+    for (int across = 4; across >= 1; across /= 2)
+        for (int down = 1; across * down <= MOST_PIXELS; down *= 2) {
+            t.width = t.group_width * across;
+            t.height = t.group_height * down;
+            if ((down > 1 && s->kernel->domain[1] == 1) || !lay_out(s, &t, most))
+                break;
+            if (!found || t.work < best->work * 0.999)
+                *best = t;
+            found = true;
+        }
+    return found;
+}
+
+bool ip_place_tiles(ip_plan *plan, ip_kernel *kernel, const ip_target *target, const char **why)
+{
+    tiling_search s = { .plan = plan, .kernel = kernel, .target = target };
+    if (!ip_place_stages(plan, kernel, why) || !is_foldable(kernel, why) || !place_histograms(&s, why))
+        return false;
+    if (kernel->n_placed > IP_MAX_PLACED) {
+        *why = "the kernel has enough stages";
+        return false;
+    }
+    for (int i = 0; i < kernel->n_placed; i++) {
+        const ip_placed *p = &kernel->placed[i];
+        s.cost[i] = channels_of(p->stage) * (p->is_copy ? COPY_OPERATIONS : 1.0 + (double)ip_x_cost(plan->ir, p->stage->body));
+    }
+    ip_tiling best;
+    if (!search(&s, target->local_bytes / 2, &best) && !search(&s, target->local_bytes, &best)) {
+        *why = ip_text(plan->ir, "its tile and halo do not fit the %d kB of local memory", (int)(target->local_bytes >> 10));
+        return false;
+    }
+    lay_out(&s, &best, target->local_bytes);
+    for (int i = 0; i < kernel->n_placed; i++)
+        if (kernel->placed[i].stage->kind == IP_STAGE_HISTOGRAM)
+            kernel->placed[i].offset += best.bytes - s.fixed_bytes;
+    kernel->tiling = best;
+    return true;
+}
+
+bool ip_halo_pays(ip_plan *plan, const ip_tiling *before, const ip_tiling *after, const ip_stage *joined, bool stored,
+                  const char **why)
+{
+    double added = after->halo_work - before->halo_work;
+    double saved = (double)joined->dims[3] * ip_dtype(joined->dtype)->size_bytes * (stored ? 1 : 2);
+    if (added <= saved * OPERATIONS_PER_BYTE)
+        return true;
+    *why = ip_text(plan->ir, "its halo would take %.0f operations a pixel to save %.0f bytes", added, saved);
+    return false;
+}

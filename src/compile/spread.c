@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Flat loops and spread values.
+ *
+ * Note [Spreading]
+ * Where the channels of a pixel do not interact, a row is one loop over x * channels + c, which reads and writes with
+ * unit stride and vectorises as well as one of a single channel. A value that the channels share, the mask of an
+ * overlay, the gray of a pixel, a coordinate, would break that loop: it is known by x, not by x * channels + c. So it
+ * is computed once a pixel and written `channels` times to a row of its own, which the flat loop then reads.
+ *
+ * What is spread is as narrow as can be: from the largest expression that does not depend on the channel the way leads
+ * down through operations on it alone (a conversion, 255 - m), to the one of the fewest bytes.
+ */
+#include "base/dtype.h"
+#include "compile/passes.h"
+
+enum { MAX_CHANNELS = 4, MAX_BYTES = 8 /* of all values spread for a stage: beyond, copying costs more than it saves */ };
+
+typedef struct search {
+    int64_t channels;
+    ip_spread *spread;
+    bool is_flat;      /* so far, once the values found are spread */
+    int bytes;
+} search;
+
+static bool is_shared(const ip_expr *x) { return (x->uses & (IP_USES_X | IP_USES_C)) == IP_USES_X; }
+
+static int size_of(const ip_expr *x) { return (int)ip_dtype(x->dtype)->size_bytes; }
+
+/* The argument through which alone x depends on the column; NULL: there are several, or x is read or is the column. */
+static ip_expr *only_shared_argument(const ip_expr *x)
+{
+    ip_expr *found = NULL;
+    if (x->op == IP_X_LOAD || x->op == IP_X_WINDOW)
+        return NULL;
+    for (int k = 0; k < x->n_args; k++) {
+        if (!is_shared(x->arg[k]) || x->arg[k] == found)
+            continue;
+        if (found)
+            return NULL;
+        found = x->arg[k];
+    }
+    return found;
+}
+
+static ip_expr *narrowest(ip_expr *x)
+{
+    ip_expr *best = x;
+    for (ip_expr *y = x; y; y = only_shared_argument(y))
+        if (size_of(y) < size_of(best))
+            best = y;
+    return best;
+}
+
+static void take(search *s, ip_expr *x)
+{
+    ip_spread *spread = s->spread;
+    ip_expr *value = narrowest(x);
+    for (int k = 0; k < spread->n; k++)
+        if (spread->values[k] == value)
+            return;
+    s->bytes += size_of(value);
+    if (spread->n == IP_MAX_SPREAD || s->bytes > MAX_BYTES || value->uses & (IP_USES_TAP | IP_USES_ACC))
+        s->is_flat = false;
+    else
+        spread->values[spread->n++] = value;
+}
+
+static bool look(ip_expr *x, void *user)
+{
+    search *s = user;
+    if (!s->is_flat || !(x->uses & (IP_USES_X | IP_USES_C)))
+        return false;
+    if (is_shared(x))
+        take(s, x);
+    else if (x->op == IP_X_LOAD)
+        s->is_flat = x->source->dims[3] == s->channels && x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3;
+    else if (x->op == IP_X_COORD || x->op == IP_X_BORDER)
+        s->is_flat = false;
+    else
+        return true;
+    return false;
+}
+
+bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *spread)
+{
+    search s = { .channels = channels, .spread = spread, .is_flat = true };
+    spread->n = 0;
+    if (channels < 2 || channels > MAX_CHANNELS || is_shared(body))
+        return false;
+    ip_x_descend(ir, body, look, &s);
+    if (!s.is_flat || ir->failed)
+        spread->n = 0;
+    return s.is_flat && !ir->failed;
+}

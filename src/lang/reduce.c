@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reduce(a, init, function, axis=): folds along axes, with the function applied to whole arrays. An axis of n elements
+ * becomes one of ceil(n / 16): elements 16 i to 16 i + 15 are combined from the first to the last, then that axis
+ * again until one is left. Behind the end stands init. So the function needs to be associative, no more.
+ */
+#include "lang/eval.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WAYS = 16 };
+
+typedef struct folding {
+    ip_eval *ev;
+    const ip_node *call;
+    const ip_val *fn;
+    double init;
+} folding;
+
+static ip_arg vector(const char *name, const double *v, int n)
+{
+    return (ip_arg){ .name = name, .kind = IP_ARG_MATRIX, .rows = 1, .cols = n, .numbers = v };
+}
+
+/* a with init behind it, so that the axis has n elements. */
+static bool fill_up(folding *f, ip_val *a, int axis, int64_t n)
+{
+    double none[IMGPAR_MAX_RANK] = { 0 }, after[IMGPAR_MAX_RANK] = { 0 };
+    ip_val padded;
+    after[axis] = (double)(n - a->u.array->type.shape[axis]);
+    if (after[axis] == 0) return true;
+    ip_arg args[] = { ip_arg_array(a->u.array), vector("before", none, axis + 1), vector("after", after, axis + 1),
+                      { .name = "cval", .kind = IP_ARG_NUMBER, .number = f->init } };
+    if (!ip_call_args(f->ev, ip_op_find("pad"), f->call->offset, args, NULL, 4, &padded)) return false;
+    ip_val_free(a);
+    *a = padded;
+    return true;
+}
+
+/* Elements first, first + step, ... along the axis. */
+static bool every(folding *f, const ip_val *a, int axis, int64_t first, int64_t step, ip_val *out)
+{
+    const double from = (double)first, to = (double)a->u.array->type.shape[axis], by = (double)step;
+    ip_arg args[] = { ip_arg_array(a->u.array), vector("from", &from, 1), vector("to", &to, 1), vector("step", &by, 1),
+                      { .name = "axis", .kind = IP_ARG_NUMBER, .number = axis } };
+    return ip_call_args(f->ev, ip_op_find("slice"), f->call->offset, args, NULL, 5, out);
+}
+
+/* *p becomes fn(*p, q); takes q. */
+static bool combine(folding *f, ip_val *p, ip_val *q)
+{
+    ip_val pq[2] = { *p, *q }, out;
+    bool ok = ip_call_function(f->ev, f->fn, pq, 2, f->call->offset, &out);
+    ip_val_free(p);
+    ip_val_free(q);
+    if (!ok) return false;
+    *p = out;
+    if (out.kind == IP_V_ARRAY) return true;
+    ip_val_free(p);
+    return ip_eval_fail(f->ev, f->call->offset, "reduce: the function must use its arguments");
+}
+
+/* One level: *a becomes its fold of runs of up to WAYS elements. */
+static bool fold_level(folding *f, ip_val *a, int axis)
+{
+    int64_t n = a->u.array->type.shape[axis], ways = n < 2 ? 2 : n < WAYS ? n : WAYS;
+    ip_val folded, next;
+    if (!fill_up(f, a, axis, (n < 1 ? 1 : (n + ways - 1) / ways) * ways)) return false;
+    bool ok = every(f, a, axis, 0, ways, &folded);
+    for (int64_t k = 1; ok && k < ways; k++) {
+        ok = every(f, a, axis, k, ways, &next);
+        if (ok) ok = combine(f, &folded, &next);
+        else ip_val_free(&folded);
+    }
+    if (!ok) return false;
+    ip_val_free(a);
+    *a = folded;
+    return true;
+}
+
+static bool drop_axes(folding *f, ip_val *a, unsigned axes)
+{
+    double shape[IMGPAR_MAX_RANK];
+    const ip_type *type = &a->u.array->type;
+    int n = 0;
+    for (int k = 0; k < type->rank; k++)
+        if (!(axes >> k & 1)) shape[n++] = (double)type->shape[k];
+    if (n == 0) shape[n++] = 1;
+    ip_arg args[] = { ip_arg_array(a->u.array), vector("shape", shape, n) };
+    ip_val out;
+    if (!ip_call_args(f->ev, ip_op_find("reshape"), f->call->offset, args, NULL, 2, &out)) return false;
+    ip_val_free(a);
+    *a = out;
+    return true;
+}
+
+/* A number or a vector as bits; 0 and up while checking, where the rank is not known. */
+static bool axes_of(ip_eval *ev, const ip_node *node, int rank, unsigned *axes)
+{
+    ip_val v;
+    if (!ip_eval_value(ev, node, &v)) return false;
+    const ip_matrix *m = v.kind == IP_V_MATRIX ? v.u.matrix : NULL;
+    bool ok = m || v.kind == IP_V_NUMBER || v.kind == IP_V_ANY;
+    int n = m ? m->rows * m->cols : 1;
+    double bad = 0;
+    *axes = 0;
+    for (int k = 0; ok && !ev->checking && k < n; k++) {
+        double axis = m ? m->numbers[k] : v.number;
+        if (axis < 0) axis += rank;
+        ok = axis == floor(axis) && axis >= 0 && axis < rank;
+        bad = m ? m->numbers[k] : v.number;
+        if (ok) *axes |= 1u << (int)axis;
+    }
+    ip_val_free(&v);
+    if (ok) return true;
+    return ev->checking ? ip_eval_fail(ev, node->offset, "reduce: axis is a number or a vector")
+                        : ip_eval_fail(ev, node->offset, "reduce: there is no axis %g among %d", bad, rank);
+}
+
+bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_node *axis, const ip_node *keepdims, const ip_val *a, double init,
+                    const ip_val *fn, ip_val *out)
+{
+    folding f = { .ev = ev, .call = call, .fn = fn, .init = init };
+    unsigned axes;
+    ip_val keeps = { .kind = IP_V_NONE };
+    if (!axes_of(ev, axis, ev->checking ? IMGPAR_MAX_RANK : a->u.array->type.rank, &axes)) return false;
+    if (keepdims && !ip_eval_number(ev, keepdims, "reduce: keepdims", &keeps)) return false;
+    if (ev->checking) return true;
+    *out = ip_val_copy(a);
+    bool ok = true;
+    for (int k = 0; ok && k < a->u.array->type.rank; k++)
+        while (axes >> k & 1) {
+            ok = fold_level(&f, out, k);
+            if (!ok || out->u.array->type.shape[k] == 1) break;
+        }
+    if (ok && keeps.number == 0) ok = drop_axes(&f, out, axes);
+    if (!ok) ip_val_free(out);
+    return ok;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Complex numbers as pairs of real expressions (graph/array.h, Note [Complex numbers]). A lowering function of
+ * complex64 computes both parts of an element from those of its inputs:
+ *
+ *     ip_complex a = ip_complex_in(l, 0);
+ *     return ip_complex_map(l, (ip_complex){ .re = a.re, .im = negative(l, a.im) });
+ */
+#ifndef IP_OPS_COMPLEX_H
+#define IP_OPS_COMPLEX_H
+
+#include "ops/lower.h"
+
+typedef struct ip_complex { ip_expr *re, *im; } ip_complex; /* f32; im NULL: a real number */
+
+/* In a stage that holds a node of complex64: which part of its number an element is, i32: 0 real, 1 imaginary. */
+ip_expr *ip_complex_part(ip_lower *l);
+/* That part of z. */
+ip_expr *ip_complex_choose(ip_lower *l, ip_complex z);
+/* The element of input k at the same place; one channel, or one element, broadcasts. */
+ip_complex ip_complex_in(ip_lower *l, int k);
+/* A stage of the node, which is complex64, of z, or of that part of it which an element is. */
+ip_stage *ip_complex_map(ip_lower *l, ip_complex z);
+ip_stage *ip_complex_map_part(ip_lower *l, ip_expr *part);
+
+/* ---- operators and functions -------------------------------------------------------------- */
+
+/* Whether an operator or element-wise function computes with complex numbers: it has a complex input, or makes some. */
+bool ip_complex_is_call(const imgpar_array *node);
+/* Its dtype, COMPLEX64, F32 or BOOL; fails where the function means nothing to complex numbers. */
+imgpar_status ip_complex_infer(imgpar_array *node, ip_error *err);
+ip_stage *ip_complex_stage(ip_lower *l);
+/* Fails: input k of the node is complex64, and nothing to it. */
+imgpar_status ip_complex_refuse(const imgpar_array *node, int k, ip_error *err);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Making derived rows, and the ones of derived.def. */
+#include "ops/derived.h"
+
+#include "base/dtype.h"
+#include "ops/infer.h"
+#include "ops/view.h"
+
+#include <assert.h>
+#include <math.h>
+
+imgpar_array *ip_making_keep(ip_making *m, imgpar_array *array)
+{
+    assert(m->n < IP_MAKING_ARRAYS);
+    return m->arrays[m->n++] = array;
+}
+
+imgpar_array *ip_make(ip_making *m, const char *row, int n, const ip_arg *args)
+{
+    return ip_making_keep(m, ip_build(m->call->ctx, ip_op_find(row), args, n));
+}
+
+imgpar_array *ip_make_of(ip_making *m, const char *row, imgpar_array *a) { return ip_make(m, row, 1, (ip_arg[]){ ip_arg_array(a) }); }
+
+imgpar_array *ip_make_pair(ip_making *m, const char *row, imgpar_array *a, imgpar_array *b)
+{
+    return ip_make(m, row, 2, (ip_arg[]){ ip_arg_array(a), ip_arg_array(b) });
+}
+
+imgpar_array *ip_make_number(ip_making *m, double value) { return ip_making_keep(m, ip_build_number(m->call->ctx, value, false)); }
+
+static ip_arg numbers(const char *name, const double *values, int n)
+{
+    return (ip_arg){ .name = name, .kind = IP_ARG_MATRIX, .rows = 1, .cols = n, .numbers = values };
+}
+
+static ip_arg option(const char *name, double value) { return (ip_arg){ .name = name, .kind = IP_ARG_NUMBER, .number = value }; }
+static ip_arg flag(const char *name, bool value) { return (ip_arg){ .name = name, .kind = IP_ARG_BOOL, .number = value }; }
+static ip_arg word(const char *name, const char *text) { return (ip_arg){ .name = name, .kind = IP_ARG_TEXT, .text = text }; }
+
+imgpar_array *ip_make_flat(ip_making *m, imgpar_array *a)
+{
+    const double whole = (double)ip_type_count(&a->type); /* -1 would divide by no elements */
+    return ip_make(m, "reshape", 2, (ip_arg[]){ ip_arg_array(a), numbers("shape", &whole, 1) });
+}
+
+imgpar_array *ip_made(ip_making *m, imgpar_array *result)
+{
+    imgpar_array_retain(result);
+    for (int k = 0; k < m->n; k++)
+        imgpar_array_release(m->arrays[k]);
+    return result;
+}
+
+/* The element of a vector one place further, or before; beyond its ends the last one. */
+static imgpar_array *neighbour(ip_making *m, imgpar_array *a, double offset)
+{
+    return ip_make(m, "shift", 2, (ip_arg[]){ ip_arg_array(a), numbers("offsets", &offset, 1) });
+}
+
+static imgpar_array *place(ip_making *m, const imgpar_array *vector)
+{
+    return ip_making_keep(m, ip_build_coordinate(m->call->ctx, ip_type_axis_dim(&vector->type, 0), &vector->type));
+}
+
+static imgpar_array *as_i32(ip_making *m, imgpar_array *a)
+{
+    return ip_make(m, "cast", 2, (ip_arg[]){ ip_arg_array(a), word("dtype", "i32") });
+}
+
+static imgpar_array *select_of(ip_making *m, imgpar_array *condition, imgpar_array *yes, double no)
+{
+    return ip_make(m, "select", 3, (ip_arg[]){ ip_arg_array(condition), ip_arg_array(yes), ip_arg_array(ip_make_number(m, no)) });
+}
+
+/* Places of the elements of a bool vector: the true ones in their order, then the others. */
+static imgpar_array *true_first(ip_making *m, imgpar_array *is_wanted)
+{
+    return ip_make(m, "argsort", 2, (ip_arg[]){ ip_arg_array(is_wanted), flag("descending", true) });
+}
+
+/* ---- the largest ------------------------------------------------------------------------------- */
+
+imgpar_status ip_infer_topk(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    int axis;
+    imgpar_status st = ip_axis_param(node, a->rank, &axis, err);
+    double k = ip_param_number(node, "k");
+    if (st || k <= (double)a->shape[axis]) return st;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: k=%g is above the %lld elements of axis %d", node->op->info.name, k,
+                   (long long)a->shape[axis], axis);
+}
+
+imgpar_array *ip_expand_topk(const imgpar_array *call)
+{
+    ip_making m = { .call = call };
+    const double axis = ip_param_number(call, "axis"), from = 0, to = ip_param_number(call, "k");
+    const char *row = call->op->variant == 1 ? "argsort" : "sort";
+    imgpar_array *sorted = ip_make(&m, row, 3, (ip_arg[]){ ip_arg_array(call->inputs[0]), option("axis", axis),
+                                                           flag("descending", ip_param_number(call, "largest") != 0) });
+    return ip_made(&m, ip_make(&m, "slice", 4, (ip_arg[]){ ip_arg_array(sorted), numbers("from", &from, 1), numbers("to", &to, 1),
+                                                           option("axis", axis) }));
+}
+
+/* ---- what is not 0 ------------------------------------------------------------------------------- */
+
+/* Positions are i32. */
+imgpar_status ip_infer_flat(imgpar_array *node, ip_error *err)
+{
+    if (ip_type_count(&node->inputs[0]->type) <= INT32_MAX) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_LIMIT, "%s: more than 2147483647 elements", node->op->info.name);
+}
+
+static bool is_empty(const imgpar_array *call) { return ip_type_count(&call->inputs[0]->type) == 0; }
+
+static imgpar_array *is_not_0(ip_making *m) { return ip_make_pair(m, "ne", ip_make_flat(m, m->call->inputs[0]), ip_make_number(m, 0)); }
+
+imgpar_array *ip_expand_find(const imgpar_array *call)
+{
+    ip_making m = { .call = call };
+    if (is_empty(call)) return ip_made(&m, as_i32(&m, ip_make_flat(&m, call->inputs[0])));
+    imgpar_array *wanted = is_not_0(&m), *places = true_first(&m, wanted);
+    imgpar_array *count = as_i32(&m, ip_make_of(&m, "sum", wanted));
+    return ip_made(&m, select_of(&m, ip_make_pair(&m, "lt", place(&m, places), count), places, -1));
+}
+
+imgpar_array *ip_expand_count_nonzero(const imgpar_array *call)
+{
+    ip_making m = { .call = call };
+    return ip_made(&m, ip_make_of(&m, "sum", is_not_0(&m)));
+}
+
+/* ---- different values ------------------------------------------------------------------------------- */
+
+enum { UNIQUE_VALUES, UNIQUE_COUNTS, UNIQUE_NUMBER }; /* variants of the rows */
+
+/* Whether an element of a sorted vector is the first of its value. NaN differs from itself. */
+static imgpar_array *is_first(ip_making *m, imgpar_array *sorted)
+{
+    imgpar_array *before = neighbour(m, sorted, -1), *at_start = ip_make_pair(m, "eq", place(m, sorted), ip_make_number(m, 0));
+    imgpar_array *differs = ip_make_pair(m, "ne", sorted, before);
+    if (ip_dtype(sorted->type.dtype)->is_float)
+        differs = ip_make_pair(m, "both", differs, ip_make_pair(m, "eq", before, before)); /* what follows a NaN is one */
+    return ip_make_pair(m, "either", at_start, differs);
+}
+
+imgpar_array *ip_expand_unique(const imgpar_array *call)
+{
+    if (call->op->variant == UNIQUE_NUMBER && is_empty(call)) return ip_expand_count_nonzero(call);
+    ip_making m = { .call = call };
+    imgpar_array *flat = ip_make_flat(&m, call->inputs[0]);
+    if (is_empty(call)) return ip_made(&m, call->op->variant == UNIQUE_VALUES ? flat : as_i32(&m, flat));
+    imgpar_array *sorted = ip_make_of(&m, "sort", flat);
+    imgpar_array *first = is_first(&m, sorted), *number = ip_make_of(&m, "sum", first);
+    if (call->op->variant == UNIQUE_NUMBER) return ip_made(&m, number);
+    imgpar_array *starts = true_first(&m, first), *k = place(&m, starts), *count = as_i32(&m, number);
+    imgpar_array *is_one = ip_make_pair(&m, "lt", k, count);
+    if (call->op->variant == UNIQUE_VALUES)
+        return ip_made(&m, select_of(&m, is_one, ip_make_pair(&m, "take", sorted, starts), 0));
+    imgpar_array *follows = ip_make_pair(&m, "lt", ip_make_pair(&m, "plus", k, ip_make_number(&m, 1)), count);
+    imgpar_array *end = select_of(&m, follows, neighbour(&m, starts, 1), (double)sorted->type.shape[0]);
+    return ip_made(&m, select_of(&m, is_one, ip_make_pair(&m, "minus", end, starts), 0));
+}
+
+/* ---- along diagonals ---------------------------------------------------------------------------------- */
+
+imgpar_status ip_infer_wavefront(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    char text[96];
+    if (a->rank >= 2) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "wavefront: a is %s; it must have two axes", ip_shape_text(a, text));
+}
+
+static ip_arg same_vector(const imgpar_array *call, const char *name)
+{
+    const ip_param *p = ip_param_get(call, name);
+    return numbers(name, p->numbers, p->cols);
+}
+
+/* Outside, input and result are 0, as they are where skew() has no element. */
+imgpar_array *ip_expand_wavefront(const imgpar_array *call)
+{
+    ip_making m = { .call = call };
+    imgpar_array *a = call->inputs[0];
+    const double before = (double)(a->type.shape[0] - 1), to = before + (double)a->type.shape[1];
+    if (is_empty(call)) return imgpar_array_retain(a);
+    imgpar_array *columns = ip_make(&m, "skew", 2, (ip_arg[]){ ip_arg_array(a), option("step", -1) });
+    imgpar_array *filtered = ip_make(&m, "recursive", 5, (ip_arg[]){ ip_arg_array(columns), same_vector(call, "feedforward"),
+                                                                     same_vector(call, "feedback"), option("axis", 0), word("start", "zero") });
+    imgpar_array *back = ip_make(&m, "skew", 2, (ip_arg[]){ ip_arg_array(filtered), option("step", 1) });
+    return ip_made(&m, ip_make(&m, "slice", 4, (ip_arg[]){ ip_arg_array(back), numbers("from", &before, 1), numbers("to", &to, 1),
+                                                           option("axis", 1) }));
+}

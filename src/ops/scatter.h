@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums at given places, between their lowering (stages_scatter.c) and their meaning on the host (reference_scatter.c). */
+#ifndef IP_OPS_SCATTER_H
+#define IP_OPS_SCATTER_H
+
+#include "ir/opaque.h"
+
+/*
+ * Note [Blocks of a scatter]
+ * n values, or rows of them, are added to m elements, each where its index says. The values are cut into blocks; each
+ * block is summed by itself from 0, one value after the other; then the blocks' sums are added to the base in their
+ * order. How long a block is depends on n and m alone, so floats are the same for all who compute it.
+ */
+enum { IP_SCATTER_BLOCK = 16384, IP_SCATTER_PER_ELEMENT = 8 };
+static inline int64_t ip_scatter_block(int64_t m) { return m < IP_SCATTER_BLOCK / IP_SCATTER_PER_ELEMENT ? IP_SCATTER_BLOCK : m * IP_SCATTER_PER_ELEMENT; }
+
+/* What stands in ip_opaque.sizes. */
+enum {
+    IP_SCATTER_N,         /* indices */
+    IP_SCATTER_ROWS,      /* rows of the result */
+    IP_SCATTER_WIDTH,     /* elements of a row */
+    IP_SCATTER_ONE_VALUE, /* 1: one value serves all */
+    IP_SCATTER_HAS_BASE   /* 1: input 2 is what is added to, else zeros */
+};
+enum { IP_SCATTER_INDICES, IP_SCATTER_VALUES, IP_SCATTER_BASE }; /* inputs: i32; of the opaque's dtype */
+
+imgpar_status ip_scatter_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask, void *user);
+
+#endif

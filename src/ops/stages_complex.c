@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* Complex numbers in stages, and the operators and functions on them. Formulas stand in the rows of ops.def. */
+#include "ops/complex.h"
+#include "ops/families.h"
+
+#include <math.h>
+
+/* ---- parts ------------------------------------------------------------------------------ */
+
+static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
+static ip_expr *zero(ip_lower *l) { return ip_x_number(l->ir, IMGPAR_F32, 0); }
+
+ip_expr *ip_complex_part(ip_lower *l)
+{
+    return binary(l, IP_X_MOD, ip_x_coord(l->ir, 3, 2 * l->dims[3]), ip_lower_i32(l, 2));
+}
+
+ip_expr *ip_complex_choose(ip_lower *l, ip_complex z)
+{
+    ip_expr *is_real = binary(l, IP_X_EQ, ip_complex_part(l), ip_lower_i32(l, 0));
+    return ip_x_select(l->ir, is_real, z.re, z.im ? z.im : zero(l));
+}
+
+/* A part of input k, which is complex64, at the same place. */
+static ip_expr *part_in(ip_lower *l, int k, int part)
+{
+    ip_expr *index[4];
+    int64_t dims[4];
+    ip_type_dims(&l->node->inputs[k]->type, dims);
+    for (int d = 0; d < 4; d++)
+        index[d] = dims[d] == 1 && l->dims[d] != 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, d);
+    ip_expr *number = dims[3] == 1 ? ip_lower_i32(l, 0) : index[3];
+    index[3] = binary(l, IP_X_ADD, binary(l, IP_X_MUL, number, ip_lower_i32(l, 2)), ip_lower_i32(l, part));
+    return ip_x_load(l->ir, l->in[k], index, IP_BORDER_NONE, NULL);
+}
+
+ip_complex ip_complex_in(ip_lower *l, int k)
+{
+    const imgpar_array *in = l->node->inputs[k];
+    double v;
+    bool fractional;
+    if (ip_type_is_complex(&in->type)) return (ip_complex){ part_in(l, k, 0), part_in(l, k, 1) };
+    if (ip_array_is_number(in, &v, &fractional)) return (ip_complex){ .re = ip_lower_literal(l, IMGPAR_F32, v, fractional) };
+    return (ip_complex){ .re = ip_lower_convert(l, IMGPAR_F32, ip_lower_value(l, k)) };
+}
+
+ip_stage *ip_complex_map_part(ip_lower *l, ip_expr *part)
+{
+    int64_t dims[4];
+    imgpar_dtype dtype = ip_type_storage(&l->node->type, dims);
+    return ip_lower_stage_sized(l, dims, dtype, part, NULL);
+}
+
+ip_stage *ip_complex_map(ip_lower *l, ip_complex z) { return ip_complex_map_part(l, ip_complex_choose(l, z)); }
+
+/* ---- arithmetic: of a real number only what its one part takes ---------------------------------- */
+
+static ip_expr *add(ip_lower *l, ip_expr *a, ip_expr *b) { return a && b ? binary(l, IP_X_ADD, a, b) : a ? a : b; }
+static ip_expr *sub(ip_lower *l, ip_expr *a, ip_expr *b) { return binary(l, IP_X_SUB, a, b); }
+static ip_expr *mul(ip_lower *l, ip_expr *a, ip_expr *b) { return a && b ? binary(l, IP_X_MUL, a, b) : NULL; }
+static ip_expr *quotient(ip_lower *l, ip_expr *a, ip_expr *b) { return a ? binary(l, IP_X_DIV, a, b) : NULL; }
+static ip_expr *negative(ip_lower *l, ip_expr *a) { return a ? ip_x_unary(l->ir, IP_X_NEG, a) : NULL; }
+static ip_expr *choose(ip_lower *l, ip_expr *c, ip_expr *a, ip_expr *b) { return ip_x_select(l->ir, c, a, b); }
+
+static ip_complex sum(ip_lower *l, ip_complex a, ip_complex b)
+{
+    return (ip_complex){ add(l, a.re, b.re), add(l, a.im, b.im) };
+}
+
+static ip_complex negated(ip_lower *l, ip_complex a, ip_complex b)
+{
+    (void)b;
+    return (ip_complex){ negative(l, a.re), negative(l, a.im) };
+}
+
+static ip_complex difference(ip_lower *l, ip_complex a, ip_complex b)
+{
+    return (ip_complex){ sub(l, a.re, b.re), a.im && b.im ? sub(l, a.im, b.im) : a.im ? a.im : negative(l, b.im) };
+}
+
+static ip_complex product(ip_lower *l, ip_complex a, ip_complex b)
+{
+    ip_expr *re = mul(l, a.re, b.re);
+    if (a.im && b.im) re = sub(l, re, mul(l, a.im, b.im));
+    return (ip_complex){ re, add(l, mul(l, a.re, b.im), mul(l, a.im, b.re)) };
+}
+
+static ip_expr *magnitude_of(ip_lower *l, ip_expr *x) { return ip_x_unary(l->ir, IP_X_ABS, x); }
+
+/* Whether the imaginary part is the larger one. */
+static ip_expr *leans(ip_lower *l, ip_complex z)
+{
+    return binary(l, IP_X_LT, magnitude_of(l, z.re), magnitude_of(l, z.im));
+}
+
+/* Smith's: divides by the larger part of b first, so that nothing but the quotient itself can overflow. */
+static ip_complex divided(ip_lower *l, ip_complex a, ip_complex b)
+{
+    if (!b.im) return (ip_complex){ quotient(l, a.re, b.re), quotient(l, a.im, b.re) };
+    if (!a.im) a.im = zero(l);
+    ip_expr *turned = leans(l, b);
+    ip_expr *large = choose(l, turned, b.im, b.re), *small = choose(l, turned, b.re, b.im);
+    ip_expr *first = choose(l, turned, a.im, a.re), *second = choose(l, turned, a.re, a.im);
+    ip_expr *r = quotient(l, small, large), *by = add(l, large, mul(l, small, r));
+    ip_expr *re = quotient(l, add(l, first, mul(l, second, r)), by);
+    ip_expr *im = quotient(l, sub(l, second, mul(l, first, r)), by);
+    return (ip_complex){ re, choose(l, turned, negative(l, im), im) };
+}
+
+/* By squaring, from the highest bit of the exponent down. */
+static ip_complex power(ip_lower *l, ip_complex a, ip_complex b)
+{
+    int n = ip_function_small_power(l->node), bit = 1;
+    (void)b;
+    if (n == 0) return (ip_complex){ .re = ip_x_number(l->ir, IMGPAR_F32, 1) };
+    while (bit * 2 <= n)
+        bit *= 2;
+    ip_complex r = a;
+    for (bit /= 2; bit; bit /= 2) {
+        r = product(l, r, r);
+        if (n & bit) r = product(l, r, a);
+    }
+    return r;
+}
+
+/* ---- functions ------------------------------------------------------------------------------------- */
+
+static ip_complex exponential(ip_lower *l, ip_complex a, ip_complex b)
+{
+    (void)b;
+    ip_expr *size = ip_x_unary(l->ir, IP_X_EXP, a.re);
+    return (ip_complex){ mul(l, size, ip_x_unary(l->ir, IP_X_COS, a.im)), mul(l, size, ip_x_unary(l->ir, IP_X_SIN, a.im)) };
+}
+
+static ip_complex conjugated(ip_lower *l, ip_complex a, ip_complex b)
+{
+    (void)b;
+    return (ip_complex){ a.re, negative(l, a.im) };
+}
+
+static ip_complex real_part(ip_lower *l, ip_complex a, ip_complex b)
+{
+    (void)l, (void)b;
+    return (ip_complex){ .re = a.re };
+}
+
+static ip_complex imaginary_part(ip_lower *l, ip_complex a, ip_complex b)
+{
+    (void)b;
+    return (ip_complex){ .re = a.im ? a.im : zero(l) };
+}
+
+static ip_complex joined(ip_lower *l, ip_complex re, ip_complex im)
+{
+    (void)l;
+    return (ip_complex){ re.re, im.re };
+}
+
+/* m sqrt(1 + (n/m)^2) of the larger part m and the smaller n, so that no square overflows. */
+static ip_complex magnitude(ip_lower *l, ip_complex a, ip_complex b)
+{
+    (void)b;
+    ip_expr *one = ip_x_number(l->ir, IMGPAR_F32, 1), *infinite = ip_x_number(l->ir, IMGPAR_F32, INFINITY);
+    ip_expr *turned = leans(l, a), *re = magnitude_of(l, a.re), *im = magnitude_of(l, a.im);
+    ip_expr *m = choose(l, turned, im, re), *r = quotient(l, choose(l, turned, re, im), m);
+    ip_expr *length = mul(l, m, ip_x_unary(l->ir, IP_X_SQRT, ip_x_fma(l->ir, r, r, one)));
+    ip_expr *is_plain = binary(l, IP_X_AND, binary(l, IP_X_NE, m, zero(l)), binary(l, IP_X_NE, m, infinite));
+    return (ip_complex){ .re = choose(l, is_plain, length, m) };
+}
+
+static ip_complex angle(ip_lower *l, ip_complex a, ip_complex b)
+{
+    (void)b;
+    return (ip_complex){ .re = binary(l, IP_X_ATAN2, a.im ? a.im : zero(l), a.re) };
+}
+
+/* ---- comparing: the result is a condition ------------------------------------------------------------- */
+
+static ip_complex equal(ip_lower *l, ip_complex a, ip_complex b)
+{
+    ip_expr *re = binary(l, IP_X_EQ, a.re, b.re);
+    ip_expr *im = binary(l, IP_X_EQ, a.im ? a.im : zero(l), b.im ? b.im : zero(l));
+    return (ip_complex){ .re = binary(l, IP_X_AND, re, im) };
+}
+
+static ip_complex different(ip_lower *l, ip_complex a, ip_complex b)
+{
+    return (ip_complex){ .re = ip_x_unary(l->ir, IP_X_NOT, equal(l, a, b).re) };
+}
+
+/* ---- the functions by name -------------------------------------------------------------------------------- */
+
+static const struct function {
+    ip_complex (*value)(ip_lower *l, ip_complex a, ip_complex b); /* NULL: means nothing to complex numbers */
+    imgpar_dtype dtype;
+    bool is_always;   /* of real operands too */
+    bool takes_reals; /* and of nothing else */
+} functions[IP_N_FUNCTIONS] = {
+    [IP_FN_ADD] = { sum, IMGPAR_COMPLEX64, false, false },
+    [IP_FN_SUB] = { difference, IMGPAR_COMPLEX64, false, false },
+    [IP_FN_MUL] = { product, IMGPAR_COMPLEX64, false, false },
+    [IP_FN_DIV] = { divided, IMGPAR_COMPLEX64, false, false },
+    [IP_FN_POW] = { power, IMGPAR_COMPLEX64, false, false },
+    [IP_FN_NEG] = { negated, IMGPAR_COMPLEX64, false, false },
+    [IP_FN_EXP] = { exponential, IMGPAR_COMPLEX64, false, false },
+    [IP_FN_ABS] = { magnitude, IMGPAR_F32, false, false },
+    [IP_FN_EQ] = { equal, IMGPAR_BOOL, false, false },
+    [IP_FN_NE] = { different, IMGPAR_BOOL, false, false },
+    [IP_FN_COMPLEX] = { joined, IMGPAR_COMPLEX64, true, true },
+    [IP_FN_CONJ] = { conjugated, IMGPAR_COMPLEX64, true, false },
+    [IP_FN_REAL] = { real_part, IMGPAR_F32, true, false },
+    [IP_FN_IMAG] = { imaginary_part, IMGPAR_F32, true, false },
+    [IP_FN_ARG] = { angle, IMGPAR_F32, true, false },
+};
+
+/* The first complex input, -1: none. */
+static int complex_input(const imgpar_array *node)
+{
+    for (int k = 0; k < node->op->info.n_inputs; k++)
+        if (ip_type_is_complex(&node->inputs[k]->type)) return k;
+    return -1;
+}
+
+bool ip_complex_is_call(const imgpar_array *node)
+{
+    return functions[node->op->variant].is_always || complex_input(node) >= 0;
+}
+
+imgpar_status ip_complex_refuse(const imgpar_array *node, int k, ip_error *err)
+{
+    const imgpar_op_info *info = &node->op->info;
+    const char *name = k < info->n_inputs ? info->input_names[k] : "a parameter";
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is complex64; it must be real, as abs(), real() and imag() of it are",
+                   node->op->symbol ? node->op->symbol : info->name, name);
+}
+
+imgpar_status ip_complex_infer(imgpar_array *node, ip_error *err)
+{
+    const struct function *f = &functions[node->op->variant];
+    int k = complex_input(node);
+    if (k >= 0 && (!f->value || f->takes_reals)) return ip_complex_refuse(node, k, err);
+    if (node->op->variant == IP_FN_POW && ip_function_small_power(node) < 0)
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "**: a power of complex64 must be a whole literal from 0 to 16");
+    node->type.dtype = f->dtype;
+    node->range = ip_range_of(f->dtype);
+    return IMGPAR_OK;
+}
+
+ip_stage *ip_complex_stage(ip_lower *l)
+{
+    ip_complex a = ip_complex_in(l, 0), b = { NULL, NULL };
+    if (l->node->op->info.n_inputs > 1) b = ip_complex_in(l, 1);
+    ip_complex z = functions[l->node->op->variant].value(l, a, b);
+    return ip_type_is_complex(&l->node->type) ? ip_complex_map(l, z) : ip_lower_map(l, z.re);
+}

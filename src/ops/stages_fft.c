@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fourier transforms as opaque stages, one for each axis: lines of complex numbers that lie anywhere in the array
+ * (shaders/fft.cl), so nothing is permuted before or after. Lines of more than IP_FFT_MAX elements take two passes.
+ */
+#include "ops/complex.h"
+#include "ops/fft.h"
+
+#include <string.h>
+
+/* The constants of the same names in shaders/fft.cl. */
+enum { FT_LOW = 1024 };
+/* Work-items for each compute unit, and the numbers that one transforms at most in a launch, so that somebody who waits can
+ * be asked between launches; work-items of a group, on a GPU. */
+enum { CPU_ITEMS = 4, CPU_NUMBERS = 1 << 19, GPU_GROUP = 128 };
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ---- sizes ------------------------------------------------------------------------------------ */
+
+static const int radices[] = { 7, 5, 4, 3, 2 };
+enum { N_RADICES = sizeof radices / sizeof *radices };
+
+/* The radices of n's passes, three bits each, the first one lowest; 0: n has another prime factor, or is 1. */
+static int passes_of(int64_t n)
+{
+    int packed = 0, n_passes = 0;
+    for (int k = 0; k < N_RADICES; k++)
+        for (; n % radices[k] == 0; n /= radices[k])
+            packed |= radices[k] << (3 * n_passes++);
+    return n == 1 ? packed : 0;
+}
+
+bool ip_fft_split(int64_t n, int64_t *n1, int64_t *n2)
+{
+    int64_t rest = n;
+    static const int primes[] = { 7, 5, 3, 2 };
+    if (n < 1) return false;
+    for (int k = 0; k < 4; k++)
+        while (rest % primes[k] == 0)
+            rest /= primes[k];
+    if (rest != 1) return false;
+    *n1 = n;
+    *n2 = 1;
+    if (n <= IP_FFT_MAX) return true;
+    /* The divisor nearest to a square: the largest n2 with n2^2 <= n. */
+    for (int64_t k = 2; k * k <= n && k <= IP_FFT_MAX; k++)
+        if (n % k == 0) *n2 = k;
+    *n1 = n / *n2;
+    return *n1 <= IP_FFT_MAX;
+}
+
+/* ---- access ------------------------------------------------------------------------------------ */
+
+static void widen(const ip_opaque *o, ip_region *result)
+{
+    *result = (ip_region){ 0, o->dims[0], result->y0, result->y1, 0, o->dims[2] };
+    if (o->sizes[IP_FFT_LINES_PER_Y]) return;
+    result->y0 = 0;
+    result->y1 = o->dims[1];
+}
+
+static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
+{
+    (void)o, (void)input;
+    *needed = *result; /* of the same size */
+}
+
+/* ---- work --------------------------------------------------------------------------------------- */
+
+enum { SOURCE = IP_BUFFER_INPUT, RESULT = IP_BUFFER_RESULT, TABLE = IP_BUFFER_SCRATCH, WORK, BETWEEN };
+
+typedef struct division {
+    int64_t outer, n, inner, n1, n2;
+    int64_t lanes, items;  /* lines side by side; work-items at most */
+    int64_t before;        /* numbers that the input's buffer holds before the first one */
+} division;
+
+static division divide(const ip_opaque_call *call)
+{
+    const int64_t *s = call->opaque->sizes;
+    division d = { .outer = s[IP_FFT_OUTER], .n = s[IP_FFT_N], .inner = s[IP_FFT_INNER], .n2 = s[IP_FFT_FIRST] };
+    int64_t per_y = s[IP_FFT_LINES_PER_Y], vector = call->device.vector_bytes;
+    d.n1 = d.n / d.n2;
+    if (per_y) d.outer = (call->result.y1 - call->result.y0) * per_y;
+    if (per_y) d.before = (call->result.y0 - call->in[0].y0) * per_y * d.n * d.inner;
+    d.lanes = !call->device.is_cpu ? 1 : vector >= 64 ? 16 : vector >= 32 ? 8 : 4;
+    d.items = (int64_t)call->device.compute_units * CPU_ITEMS;
+    return d;
+}
+
+static int64_t table_size(const division *d) { return d->n1 + d->n2 + (d->n2 > 1 ? FT_LOW + ceil_div(d->n, FT_LOW) : 0); }
+
+static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
+{
+    enum { COMPLEX = 2 * sizeof(float) };
+    division d = divide(call);
+    bytes[TABLE - IP_BUFFER_SCRATCH] = (uint64_t)table_size(&d) * COMPLEX;
+    if (call->device.is_cpu) bytes[WORK - IP_BUFFER_SCRATCH] = (uint64_t)(d.items * d.lanes * (d.n1 > d.n2 ? d.n1 : d.n2)) * 2 * COMPLEX;
+    if (d.n2 > 1) bytes[BETWEEN - IP_BUFFER_SCRATCH] = (uint64_t)(d.outer * d.n * d.inner) * COMPLEX;
+}
+
+static void set_items(const ip_opaque_call *call, int64_t items, ip_opaque_launch *out)
+{
+    size_t group = call->device.is_cpu ? 1 : GPU_GROUP;
+    out->local[0] = out->global[0] = group;
+    out->global[1] = 1;
+    out->global[2] = (size_t)items;
+}
+
+static void roots_step(const division *d, ip_opaque_launch *out)
+{
+    out->kernel = "ft_roots";
+    out->n_buffers = 1;
+    out->buffers[0] = TABLE;
+    out->n_params = 4;
+    out->params[1] = (int)d->n1;
+    out->params[2] = (int)d->n2;
+    out->params[3] = d->n2 > 1;
+    out->global[0] = out->global[1] = 1;
+    out->global[2] = (size_t)table_size(d);
+}
+
+/* The columns of split lines, or lines that are not split. */
+static void columns_of(const division *d, int *p)
+{
+    int64_t side_by_side = d->n2 * d->inner;
+    p[1] = (int)(d->outer * side_by_side);
+    p[2] = (int)d->n1;
+    p[5] = p[7] = p[11] = (int)side_by_side;
+    p[6] = p[9] = (int)(d->n1 * side_by_side);
+    p[8] = 1;
+    p[16] = d->n2 > 1;
+    p[17] = (int)d->inner;
+    p[18] = (int)(d->n1 + d->n2);
+    p[19] = (int)d->before;
+}
+
+static void rows_of(const division *d, int *p)
+{
+    p[1] = (int)(d->outer * d->n1 * d->inner);
+    p[2] = (int)d->n2;
+    p[5] = p[7] = p[10] = (int)d->inner;
+    p[6] = (int)(d->n2 * d->inner);
+    p[8] = (int)d->n1;
+    p[9] = (int)(d->n * d->inner);
+    p[11] = (int)(d->n1 * d->inner);
+    p[15] = (int)d->n1;
+}
+
+/* Launch `part` of the first pass or of the second one; false: there are fewer. Work-items of different launches share their
+ * scratch memory. */
+static bool lines_step(const ip_opaque_call *call, const division *d, bool is_first, int64_t part, ip_opaque_launch *out)
+{
+    bool is_last = !is_first || d->n2 == 1, is_inverse = call->opaque->sizes[IP_FFT_IS_INVERSE], cpu = call->device.is_cpu;
+    int *p = out->params;
+    if (is_first) columns_of(d, p);
+    else rows_of(d, p);
+    float factor = is_inverse && is_last ? (float)(1.0 / (double)d->n) : 1;
+    int64_t batches = ceil_div(p[1], d->lanes), most = ceil_div(CPU_NUMBERS, d->lanes * p[2]);
+    int64_t each = !cpu ? 1 : min_of(ceil_div(batches, d->items), most), first = cpu ? part * each * d->items : part * batches;
+    if (first >= batches) return false;
+    p[4] = (int)each;
+    p[3] = (int)ceil_div(batches - first, each);
+    if (cpu && p[3] > d->items) p[3] = (int)d->items;
+    p[20] = (int)first;
+    p[12] = is_inverse ? is_first + 2 * is_last : 0;
+    memcpy(&p[13], &factor, sizeof factor);
+    p[14] = passes_of(p[2]);
+    out->kernel = "ft_lines";
+    out->n_params = 21;
+    const int buffers[] = { is_first ? SOURCE : BETWEEN, is_last ? RESULT : BETWEEN, TABLE, WORK };
+    out->n_buffers = call->device.is_cpu ? 4 : 3;
+    memcpy(out->buffers, buffers, sizeof buffers);
+    set_items(call, p[3], out);
+    return true;
+}
+
+/* How many launches the first pass takes. */
+static int64_t first_launches(const ip_opaque_call *call, const division *d)
+{
+    ip_opaque_launch ignored = { .n_params = 1 };
+    int64_t n = 0;
+    while (lines_step(call, d, true, n, &ignored))
+        n++;
+    return n;
+}
+
+static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
+{
+    division d = divide(call);
+    if (step == 0) roots_step(&d, out);
+    if (step == 0 || lines_step(call, &d, true, step - 1, out)) return true;
+    return d.n2 > 1 && lines_step(call, &d, false, step - 1 - first_launches(call, &d), out);
+}
+
+static const ip_opaque_kind kind = { .name = "fft", .shader = "fft", .widen = widen, .reads = reads, .scratch = scratch,
+                                     .step = step, .compute = ip_fft_compute };
+
+/* ---- lowering -------------------------------------------------------------------------------------- */
+
+/* Lines along an axis of a stage that holds an array of the node's type. */
+static ip_stage *transformed(ip_lower *l, ip_stage *in, int axis)
+{
+    const ip_type *type = &l->node->type;
+    int64_t n1 = 1, n2 = 1, dims[4];
+    ip_opaque o = { .kind = &kind, .defines = "", .dtype = IMGPAR_F32, .n_inputs = 1, .inputs = { in },
+                    .sizes = { 1, type->shape[axis], 1, l->node->op->variant % 2 } };
+    for (int k = 0; k < type->rank; k++)
+        if (k != axis) o.sizes[k < axis ? IP_FFT_OUTER : IP_FFT_INNER] *= type->shape[k];
+    ip_fft_split(type->shape[axis], &n1, &n2);
+    ip_type_storage(type, dims);
+    o.sizes[IP_FFT_FIRST] = n2;
+    if (dims[0] == 1 && ip_type_axis_dim(type, axis) >= 2) o.sizes[IP_FFT_LINES_PER_Y] = o.sizes[IP_FFT_OUTER] / dims[1];
+    return ip_stage_opaque(l->ir, &o, IMGPAR_F32, dims, l->node);
+}
+
+ip_stage *ip_stages_fft(ip_lower *l)
+{
+    int axes[2], n = ip_fft_axes(l->node, axes);
+    bool is_complex = ip_type_is_complex(&l->node->inputs[0]->type);
+    ip_stage *s = is_complex ? l->in[0] : ip_complex_map(l, ip_complex_in(l, 0));
+    bool is_empty = ip_type_count(&l->node->type) == 0;
+    for (int k = n - 1; s && !is_empty && k >= 0; k--)
+        if (l->node->type.shape[axes[k]] > 1) s = transformed(l, s, axes[k]);
+    return s;
+}

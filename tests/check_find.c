@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operations whose results are places or counts: topk, find, unique, searchsorted, scatter_add, weighted_histogram.
+ * The answers are worked out by plain loops over the values, each by the definition.
+ */
+#include "shaped.h"
+
+#include "base/alloc.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static imgpar_context *ctx;
+
+static void set_up(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+static void tear_down(void) { imgpar_context_release(ctx); }
+
+/* Few different values, among them both zeros and NaN. */
+static nd few_values(imgpar_dtype dtype, const char *shape, int different)
+{
+    nd a = nd_new(dtype, shape);
+    for (int64_t k = 0; k < picture_count(&a.p); k++) {
+        a.p.v[k] = rounded(dtype, (real)((k * 7919 + k / 13) % different));
+        if (is_float(dtype) && k % 17 == 3) a.p.v[k] = NAN;
+        if (is_float(dtype) && k % 5 == 1 && a.p.v[k] == 0) a.p.v[k] = -0.0L;
+    }
+    return a;
+}
+
+static imgpar_array *of(const char *text, imgpar_array *const *arrays, size_t n)
+{
+    imgpar_array *out = imgpar_apply(ctx, text, arrays, n);
+    ck_assert_msg(imgpar_array_status(out) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(out));
+    return out;
+}
+
+/* ---- topk ------------------------------------------------------------------------------------------ */
+
+/* u goes before v: NaN last, else by size. */
+static bool goes_before(real u, real v, bool largest)
+{
+    if (isnan(u) || isnan(v)) return !isnan(u) && isnan(v);
+    return largest ? u > v : u < v;
+}
+
+/* Of rows of n: k times the best of those that are left, the first of equal ones. */
+static void best_of_row(const real *v, int64_t n, int k, bool largest, real *places)
+{
+    bool *taken = calloc((size_t)n, sizeof *taken);
+    ck_assert_ptr_nonnull(taken);
+    for (int j = 0; j < k; j++) {
+        int64_t best = -1;
+        for (int64_t i = 0; i < n; i++)
+            if (!taken[i] && (best < 0 || goes_before(v[i], v[best], largest))) best = i;
+        taken[best] = true;
+        places[j] = (real)best;
+    }
+    free(taken);
+}
+
+START_TEST(the_best_of_each_row_are_found_in_every_dtype)
+{
+    enum { ROWS = 6, N = 40, K = 5 };
+    const imgpar_dtype dtype = (imgpar_dtype)_i;
+    nd a = few_values(dtype, "6x40", 23), places = nd_new(IMGPAR_I32, "6x5"), values = nd_new(dtype, "6x5");
+    imgpar_array *in = nd_array(ctx, &a);
+    for (int largest = 0; largest < 2; largest++) {
+        for (int row = 0; row < ROWS; row++) {
+            best_of_row(a.p.v + row * N, N, K, largest, places.p.v + row * K);
+            for (int j = 0; j < K; j++)
+                values.p.v[row * K + j] = a.p.v[row * N + (int)places.p.v[row * K + j]];
+        }
+        nd_check_dtype(ctx, imgpar_argtopk(in, K, 1, largest), &places, true, dtype, "argtopk");
+        nd_check_dtype(ctx, imgpar_topk(in, K, -1, largest), &values, false, dtype, "topk"); /* -0 and 0 are one value here */
+    }
+    imgpar_array_release(in);
+    nd_free(&a);
+    nd_free(&places);
+    nd_free(&values);
+}
+END_TEST
+
+/* ---- find -------------------------------------------------------------------------------------------- */
+
+START_TEST(places_that_are_not_0_are_found_in_every_dtype)
+{
+    static const char *const shapes[] = { "1", "7x9x3", "50x41" };
+    const imgpar_dtype dtype = (imgpar_dtype)_i;
+    for (int s = 0; s < 3; s++) {
+        nd a = few_values(dtype, shapes[s], 3), places = nd_of_shape(IMGPAR_I32, 1, (int64_t[]){ picture_count(&a.p) });
+        nd number = nd_new(IMGPAR_U64, "1");
+        int64_t n = 0, count = picture_count(&a.p);
+        for (int64_t k = 0; k < count; k++)
+            if (a.p.v[k] != 0) places.p.v[n++] = (real)k;
+        number.p.v[0] = (real)n;
+        for (int64_t k = n; k < count; k++)
+            places.p.v[k] = -1;
+        imgpar_array *in = nd_array(ctx, &a);
+        nd_check_dtype(ctx, imgpar_find(in), &places, true, dtype, "find");
+        nd_check_dtype(ctx, imgpar_count_nonzero(in), &number, true, dtype, "count_nonzero");
+        imgpar_array_release(in);
+        nd_free(&a);
+        nd_free(&places);
+        nd_free(&number);
+    }
+}
+END_TEST
+
+/* ---- unique ---------------------------------------------------------------------------------------------- */
+
+static bool same_value(real u, real v) { return u == v || (isnan(u) && isnan(v)); }
+
+/* Each value's first element in order, and how many have it. */
+static int64_t different(const nd *a, real *values, real *counts)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < picture_count(&a->p); k++) {
+        int64_t at = 0;
+        while (at < n && !same_value(values[at], a->p.v[k]))
+            at++;
+        if (at < n) {
+            counts[at]++;
+            continue;
+        }
+        for (at = n++; at > 0 && goes_before(a->p.v[k], values[at - 1], false); at--) {
+            values[at] = values[at - 1];
+            counts[at] = counts[at - 1];
+        }
+        values[at] = a->p.v[k];
+        counts[at] = 1;
+    }
+    return n;
+}
+
+START_TEST(different_values_are_counted_in_every_dtype)
+{
+    static const struct { const char *shape; int different; } cases[] = { { "1", 1 }, { "3x50", 1 }, { "11x13x3", 20 }, { "900", 900 } };
+    for (int s = 0; s < 4; s++) {
+        const imgpar_dtype dtype = (imgpar_dtype)_i;
+        nd a = few_values(dtype, cases[s].shape, cases[s].different);
+        const int64_t whole[] = { picture_count(&a.p) };
+        nd values = nd_of_shape(dtype, 1, whole), counts = nd_of_shape(IMGPAR_I32, 1, whole), number = nd_new(IMGPAR_U64, "1");
+        number.p.v[0] = (real)different(&a, values.p.v, counts.p.v);
+        imgpar_array *in = nd_array(ctx, &a);
+        nd_check_dtype(ctx, imgpar_unique(in), &values, true, dtype, "unique");
+        nd_check_dtype(ctx, imgpar_unique_counts(in), &counts, true, dtype, "unique_counts");
+        nd_check_dtype(ctx, imgpar_count_unique(in), &number, true, dtype, "count_unique");
+        imgpar_array_release(in);
+        nd_free(&a);
+        nd_free(&values);
+        nd_free(&counts);
+        nd_free(&number);
+    }
+}
+END_TEST
+
+START_TEST(values_and_counts_together_sort_once)
+{
+    nd a = few_values(IMGPAR_I32, "5000", 40);
+    imgpar_array *in = nd_array(ctx, &a), *both = of("unique($1) * unique_counts($1)", &in, 1), *one = of("unique($1)", &in, 1);
+    char *of_both, *of_one;
+    ck_assert_int_eq(imgpar_explain(&both, 1, "json", &of_both), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_explain(&one, 1, "json", &of_one), IMGPAR_OK);
+    int n[2] = { 0, 0 };
+    for (int k = 0; k < 2; k++)
+        for (const char *at = k ? of_one : of_both; (at = strstr(at, "\"schedule\": \"opaque\"")); at++)
+            n[k]++;
+    ck_assert_msg(n[0] == 2 && n[1] == 2, "%d and %d sorts\n%s", n[0], n[1], of_both);
+    imgpar_free(of_both);
+    imgpar_free(of_one);
+    imgpar_array_release(both);
+    imgpar_array_release(one);
+    imgpar_array_release(in);
+    nd_free(&a);
+}
+END_TEST
+
+/* ---- searchsorted ------------------------------------------------------------------------------------------ */
+
+START_TEST(values_are_placed_among_edges_in_every_dtype)
+{
+    static const int64_t sizes[] = { 1, 2, 3, 7, 8, 9, 100 };
+    const imgpar_dtype dtype = (imgpar_dtype)_i;
+    nd a = few_values(dtype, "13x20x3", 120), want = nd_new(IMGPAR_I32, "13x20x3");
+    imgpar_array *in = nd_array(ctx, &a);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        nd edges = nd_of_shape(IMGPAR_I32, 1, &sizes[s]);
+        for (int64_t k = 0; k < sizes[s]; k++)
+            edges.p.v[k] = (real)(k + k / 3); /* some are there twice */
+        for (int64_t k = 0; k < picture_count(&a.p); k++) {
+            want.p.v[k] = 0;
+            for (int64_t e = 0; e < sizes[s]; e++)
+                want.p.v[k] += isnan(a.p.v[k]) || edges.p.v[e] <= a.p.v[k];
+        }
+        imgpar_array *of_edges = nd_array(ctx, &edges);
+        nd_check_dtype(ctx, imgpar_searchsorted(of_edges, in), &want, true, dtype, "searchsorted");
+        imgpar_array_release(of_edges);
+        nd_free(&edges);
+    }
+    imgpar_array_release(in);
+    nd_free(&a);
+    nd_free(&want);
+}
+END_TEST
+
+/* ---- scatter_add --------------------------------------------------------------------------------------------- */
+
+/* base[index[j], ..] += values[j, ..]; what falls outside is dropped. Where slack is wanted: of n additions in dtype. */
+static void scattered(const nd *base, const nd *indices, const nd *values, nd *out)
+{
+    const int64_t m = picture_count(&base->p), rows = base->shape[0], width = m / rows, n = picture_count(&indices->p);
+    const bool one = picture_count(&values->p) == 1;
+    out->p.slack = calloc((size_t)m, sizeof(real));
+    ck_assert_ptr_nonnull(out->p.slack);
+    for (int64_t j = 0; j < m; j++)
+        out->p.v[j] = base->p.v[j];
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t row = (int64_t)indices->p.v[k];
+        for (int64_t w = 0; w < width && row >= 0 && row < rows; w++) {
+            const real v = values->p.v[one ? 0 : k * width + w];
+            out->p.v[row * width + w] += v;
+            if (is_float(out->p.dtype)) out->p.slack[row * width + w] += fabsl(v) * 0x1p-20L + fabsl(out->p.v[row * width + w]) * 0x1p-22L;
+        }
+    }
+    for (int64_t j = 0; j < m; j++) /* integers saturate */
+        out->p.v[j] = is_float(out->p.dtype) ? out->p.v[j] : rounded(out->p.dtype, out->p.v[j]);
+}
+
+static nd places_around(const char *shape, int rows)
+{
+    nd at = nd_new(IMGPAR_I32, shape);
+    for (int64_t k = 0; k < picture_count(&at.p); k++)
+        at.p.v[k] = (real)((k * 7919 + k / 7) % (rows + 4) - 2);
+    return at;
+}
+
+static void check_scatter(imgpar_dtype dtype, const char *base_shape, const char *index_shape, const char *value_shape, fill kind)
+{
+    char what[128];
+    nd base = nd_new(dtype, base_shape), values = nd_new(dtype, value_shape), want = nd_new(dtype, base_shape);
+    nd at = places_around(index_shape, (int)base.shape[0]);
+    nd_fill(&base, kind, 3);
+    nd_fill(&values, kind, 4);
+    scattered(&base, &at, &values, &want);
+    imgpar_array *in[] = { nd_array(ctx, &base), nd_array(ctx, &at), nd_array(ctx, &values) };
+    snprintf(what, sizeof what, "%s onto %s at %s", imgpar_dtype_name(dtype), base_shape, index_shape);
+    nd_check_dtype(ctx, imgpar_scatter_add(in[0], in[1], in[2]), &want, true, dtype, what);
+    for (int k = 0; k < 3; k++)
+        imgpar_array_release(in[k]);
+    nd_free(&base);
+    nd_free(&at);
+    nd_free(&values);
+    nd_free(&want);
+}
+
+START_TEST(values_are_added_where_they_belong_in_every_dtype)
+{
+    const imgpar_dtype dtype = (imgpar_dtype)_i;
+    check_scatter(dtype, "10", "200", "200", FILL_SMALL);
+    check_scatter(dtype, "10", "20x10", "1", FILL_SMALL);
+    check_scatter(dtype, "1", "9", "9", FILL_SMALL);
+    check_scatter(dtype, "7x5", "31", "31x5", FILL_SMALL);
+    check_scatter(dtype, "7x2x3", "4x5", "4x5x2x3", FILL_SMALL);
+}
+END_TEST
+
+START_TEST(many_values_are_added_block_by_block_the_same_everywhere)
+{
+    check_scatter(IMGPAR_F32, "100", "100003", "100003", FILL_LEVELS); /* seven blocks, the last one short */
+    check_scatter(IMGPAR_F32, "5000", "90001", "90001", FILL_LEVELS);  /* longer blocks */
+    check_scatter(IMGPAR_F32, "90001", "500", "500", FILL_LEVELS);     /* one block, few values */
+    check_scatter(IMGPAR_F64, "300", "70001", "70001", FILL_LEVELS);
+    check_scatter(IMGPAR_I32, "3", "50000", "50000", FILL_SMALL);
+}
+END_TEST
+
+START_TEST(a_histogram_is_a_scatter_of_ones)
+{
+    nd a = nd_new(IMGPAR_U8, "61x47"), ones = nd_new(IMGPAR_U32, "1"), none = nd_new(IMGPAR_U32, "256"), want = nd_new(IMGPAR_U32, "256");
+    nd_fill(&a, FILL_ANY, 6);
+    ones.p.v[0] = 1;
+    for (int64_t k = 0; k < picture_count(&a.p); k++)
+        want.p.v[(int)a.p.v[k]]++;
+    imgpar_array *in[] = { nd_array(ctx, &none), nd_array(ctx, &a), nd_array(ctx, &ones) };
+    nd_check(ctx, imgpar_scatter_add(in[0], in[1], in[2]), &want, true, "histogram by scatter_add");
+    nd_check(ctx, of("reshape(histogram($1), [-1])", &in[1], 1), &want, true, "histogram");
+    for (int k = 0; k < 3; k++)
+        imgpar_array_release(in[k]);
+    nd_free(&a);
+    nd_free(&ones);
+    nd_free(&none);
+    nd_free(&want);
+}
+END_TEST
+
+/* ---- weighted histogram ---------------------------------------------------------------------------------------- */
+
+static imgpar_dtype weight_sum_dtype(imgpar_dtype dtype)
+{
+    if (is_float(dtype)) return dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
+    return dtype_low(dtype) < 0 ? IMGPAR_I64 : IMGPAR_U64;
+}
+
+START_TEST(weights_are_summed_by_bin_in_every_dtype)
+{
+    enum { BINS = 7, CHANNELS = 3 };
+    static const char *const shapes[] = { "23x31x3", "23x31x1" };
+    nd a = nd_new(IMGPAR_I16, "23x31x3");
+    nd_fill(&a, FILL_ANY, 8);
+    for (int64_t k = 0; k < picture_count(&a.p); k++)
+        a.p.v[k] = (real)((int64_t)a.p.v[k] % 50); /* lo = -20, hi = 30: some lie outside */
+    imgpar_array *in = nd_array(ctx, &a);
+    for (int s = 0; s < 2; s++) {
+        const imgpar_dtype dtype = (imgpar_dtype)_i;
+        nd w = nd_new(dtype, shapes[s]), want = nd_new(weight_sum_dtype(dtype), "3x7");
+        nd_fill(&w, FILL_SMALL, 5);
+        want.p.slack = calloc(BINS * CHANNELS, sizeof(real));
+        ck_assert_ptr_nonnull(want.p.slack);
+        for (int64_t k = 0; k < picture_count(&a.p); k++) {
+            const int64_t v = (int64_t)a.p.v[k], channel = k % CHANNELS;
+            if (v < -20 || v > 30) continue;
+            const int64_t bin = v == 30 ? BINS - 1 : (v + 20) * BINS / 50;
+            const real weight = w.p.v[s ? k / CHANNELS : k];
+            want.p.v[channel * BINS + bin] += weight;
+            if (is_float(dtype)) want.p.slack[channel * BINS + bin] += fabsl(weight) * 0x1p-13L; /* 2139 additions */
+        }
+        imgpar_array *arrays[] = { in, nd_array(ctx, &w) };
+        nd_check_dtype(ctx, of("weighted_histogram($1, $2, bins=7, lo=-20, hi=30)", arrays, 2), &want, true, dtype, "weighted_histogram");
+        imgpar_array_release(arrays[1]);
+        nd_free(&w);
+        nd_free(&want);
+    }
+    imgpar_array_release(in);
+    nd_free(&a);
+}
+END_TEST
+
+/* ---- nothing, and what does not fit ------------------------------------------------------------------------------ */
+
+START_TEST(of_no_elements_there_are_none)
+{
+    static const struct { const char *text; imgpar_dtype dtype; const char *shape; } cases[] = {
+        { "find($1)", IMGPAR_I32, "0" }, { "unique($1)", IMGPAR_F32, "0" }, { "unique_counts($1)", IMGPAR_I32, "0" },
+        { "count_nonzero($1)", IMGPAR_U64, "1" }, { "count_unique($1)", IMGPAR_U64, "1" }, { "topk($1, 0)", IMGPAR_F32, "0" },
+        { "sort($1)", IMGPAR_F32, "0" }, { "searchsorted($1, zeros([2]))", IMGPAR_I32, "2" },
+        { "scatter_add(zeros([3]), cast($1, i32), $1)", IMGPAR_F32, "3" }, { "scatter_add($1, zeros([3], dtype=i32), ones([3]))", IMGPAR_F32, "0" },
+    };
+    imgpar_array *in = of("zeros([0])", NULL, 0);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        nd want = nd_new(cases[k].dtype, cases[k].shape);
+        nd_check(ctx, of(cases[k].text, &in, 1), &want, true, cases[k].text);
+        nd_free(&want);
+    }
+    imgpar_array_release(in);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_refused)
+{
+    static const struct { const char *text, *message; } refusals[] = {
+        { "topk($1, 9, axis=1)", "topk: k=9 is above the 8 elements of axis 1" },
+        { "argtopk($1, 1, axis=2)", "argtopk: there is no axis 2 among 2" },
+        { "searchsorted($1, $1)", "searchsorted: edges is [6, 8]; it must be a vector" },
+        { "scatter_add($1, $1, $1)", "scatter_add: indices is f32; it must be an integer" },
+        { "scatter_add($1, arange(0, 3), $1)", "scatter_add: values is [6, 8]; base [6, 8] and indices [3] need one element, or the axes of "
+                                               "indices and those of base behind its first" },
+        { "weighted_histogram($1, zeros([5]))", "weighted_histogram: a is [6, 8], weights is [5]; they must have one size, and weights as "
+                                                "many channels or one" },
+    };
+    nd a = nd_new(IMGPAR_F32, "6x8");
+    imgpar_array *in = nd_array(ctx, &a);
+    for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
+        imgpar_array *bad = imgpar_apply(ctx, refusals[k].text, &in, 1);
+        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text, imgpar_array_message(bad));
+        imgpar_array_release(bad);
+    }
+    imgpar_array_release(in);
+    nd_free(&a);
+}
+END_TEST
+
+START_TEST(every_row_has_a_test)
+{
+    static const char *const tested[] = { "topk", "argtopk", "find", "count_nonzero", "unique", "unique_counts", "count_unique", "searchsorted",
+                                          "scatter_add", "weighted_histogram" };
+    size_t n = 0;
+    for (size_t k = 0; k < imgpar_op_count(); k++)
+        n += strcmp(imgpar_op_get(k)->category, "selection") == 0;
+    ck_assert_uint_eq(n, sizeof tested / sizeof *tested);
+    for (size_t k = 0; k < n; k++)
+        ck_assert_str_eq(imgpar_op_find(tested[k])->category, "selection");
+}
+END_TEST
+
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
+
+enum { MANY = 300 };
+
+static imgpar_status small_work(int32_t out[MANY])
+{
+    float values[MANY];
+    for (int k = 0; k < MANY; k++)
+        values[k] = (float)(k * 37 % 101);
+    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, 1, (int64_t[]){ MANY }, values);
+    imgpar_array *work = imgpar_apply(ctx, "scatter_add(unique_counts($1), find($1 > 50), ones([1]))", &a, 1);
+    imgpar_status st = imgpar_array_read(work, out, MANY * sizeof *out);
+    imgpar_array_release(a);
+    imgpar_array_release(work);
+    return st;
+}
+
+/* Every N gives a status or, where the library helped itself, the right numbers. */
+static void walk(const char *schedule, ip_fault_kind kind)
+{
+    int32_t want[MANY], got[MANY];
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
+    ck_assert_int_eq(small_work(want), IMGPAR_OK);
+    for (unsigned long nth = 1; nth < 20000; nth++) {
+        ip_fault_set(kind, nth);
+        imgpar_status st = small_work(got);
+        unsigned long seen = ip_fault_seen(kind);
+        ip_fault_set(kind, 0);
+        ck_assert_msg(st || memcmp(want, got, sizeof got) == 0, "call %lu fails: other numbers", nth);
+        ck_assert_msg(st != IMGPAR_E_INTERNAL && (!st || kind != IP_FAULT_ALLOC || st == IMGPAR_E_HOST_MEMORY), "call %lu fails: %s", nth,
+                      imgpar_status_name(st));
+        if (seen < nth) return;
+    }
+}
+
+START_TEST(every_allocation_may_fail) { walk("ref", IP_FAULT_ALLOC); }
+END_TEST
+START_TEST(every_opencl_call_may_fail) { walk("auto", IP_FAULT_CL); }
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("find");
+    TCase *c = tcase_create("find");
+    tcase_set_timeout(c, 300);
+    tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_test(c, every_row_has_a_test);
+    tcase_add_loop_test(c, the_best_of_each_row_are_found_in_every_dtype, 0, IMGPAR_N_DTYPES);
+    tcase_add_loop_test(c, places_that_are_not_0_are_found_in_every_dtype, 0, IMGPAR_N_DTYPES);
+    tcase_add_loop_test(c, different_values_are_counted_in_every_dtype, 0, IMGPAR_N_DTYPES);
+    tcase_add_test(c, values_and_counts_together_sort_once);
+    tcase_add_loop_test(c, values_are_placed_among_edges_in_every_dtype, 0, IMGPAR_N_DTYPES);
+    tcase_add_loop_test(c, values_are_added_where_they_belong_in_every_dtype, 0, IMGPAR_N_DTYPES);
+    tcase_add_test(c, many_values_are_added_block_by_block_the_same_everywhere);
+    tcase_add_test(c, a_histogram_is_a_scatter_of_ones);
+    tcase_add_loop_test(c, weights_are_summed_by_bin_in_every_dtype, 0, IMGPAR_N_DTYPES);
+    tcase_add_test(c, of_no_elements_there_are_none);
+    tcase_add_test(c, what_does_not_fit_is_refused);
+    tcase_add_test(c, every_allocation_may_fail);
+    tcase_add_test(c, every_opencl_call_may_fail);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

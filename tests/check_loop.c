@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* iterate() on the device: kernels an iteration, memory that does not grow, how often the condition comes back. */
+#include <check.h>
+#include <imgpar.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 256 };
+
+static imgpar_context *ctx;
+static bool has_device;
+
+static void set_up(void)
+{
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    has_device = strcmp(imgpar_context_device(ctx)->kind, "ref") != 0;
+}
+static void tear_down(void) { imgpar_context_release(ctx); }
+
+/* An array of SIDE x SIDE f32, element k being k % 100. */
+static imgpar_array *start(void)
+{
+    const int64_t shape[] = { SIDE, SIDE };
+    float *v = malloc(sizeof *v * SIDE * SIDE);
+    ck_assert_ptr_nonnull(v);
+    for (int k = 0; k < SIDE * SIDE; k++)
+        v[k] = (float)(k % 100);
+    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, v);
+    free(v);
+    return a;
+}
+
+/* The first elements of text applied to start(), and what the context did for it. */
+static imgpar_counters run(const char *text, float *first, int n)
+{
+    static float all[SIDE * SIDE];
+    imgpar_counters before, after;
+    imgpar_array *a = start(), *out = imgpar_apply(ctx, text, &a, 1);
+    imgpar_context_counters(ctx, &before);
+    imgpar_status st = imgpar_array_read(out, all, sizeof all);
+    ck_assert_msg(st == IMGPAR_OK, "%s", imgpar_array_message(out));
+    imgpar_context_counters(ctx, &after);
+    memcpy(first, all, (size_t)n * sizeof *first);
+    imgpar_array_release(a);
+    imgpar_array_release(out);
+    after.kernels -= before.kernels;
+    after.programs_built -= before.programs_built;
+    after.evaluations -= before.evaluations;
+    after.bytes_downloaded -= before.bytes_downloaded;
+    after.buffers -= before.buffers;
+    return after;
+}
+
+START_TEST(a_loop_of_500_maps_is_one_kernel_an_iteration)
+{
+    enum { MAPS = 500, STEPS = 12 };
+    char text[32 + 16 * MAPS];
+    float got[3], want[3] = { 0, 1, 2 };
+    size_t n = (size_t)sprintf(text, "iterate($1, %d, _", STEPS);
+    for (int k = 0; k < MAPS; k++) /* exact: quarters */
+        n += (size_t)sprintf(text + n, " %c %d%s", k % 2 ? '-' : '+', k % 7, k % 2 ? "" : ".25");
+    sprintf(text + n, ")");
+    for (int i = 0; i < STEPS; i++)
+        for (int k = 0; k < MAPS; k++)
+            for (int e = 0; e < 3; e++)
+                want[e] += k % 2 ? -(float)(k % 7) : (float)(k % 7) + 0.25f;
+    imgpar_counters did = run(text, got, 3);
+    for (int e = 0; e < 3; e++)
+        ck_assert_float_eq(got[e], want[e]);
+    if (!has_device) return;
+    ck_assert_uint_eq(did.kernels, STEPS);
+    ck_assert_uint_le(did.programs_built, 1);
+}
+END_TEST
+
+START_TEST(a_loop_takes_two_buffers_a_carried_array)
+{
+    static const char *const texts[2][2] = {
+        { "iterate($1, 100, boxblur(_, size=3) + 1)", "iterate($1, 300, boxblur(_, size=3) + 1)" },
+        { "(u, v) = iterate(($1, $1 * 2), 100, (p, q) -> (boxblur(q, size=3), p + 1))\nu",
+          "(u, v) = iterate(($1, $1 * 2), 300, (p, q) -> (boxblur(q, size=3), p + 1))\nu" },
+    };
+    for (int t = 0; t < 2; t++) {
+        float ignored;
+        uint64_t peak[2];
+        imgpar_counters did;
+        for (int k = 0; k < 2; k++) {
+            did = run(texts[t][k], &ignored, 1);
+            peak[k] = did.device_bytes_peak;
+        }
+        if (!has_device) return;
+        ck_assert_uint_eq(peak[0], peak[1]);
+        ck_assert_uint_eq(did.buffers, 0); /* those of the shorter loop do */
+        ck_assert_uint_le(peak[0], (uint64_t)(2 * (t + 1) + 1) * SIDE * SIDE * 4 + 65536); /* and the start */
+    }
+}
+END_TEST
+
+START_TEST(the_condition_comes_back_every_k_steps)
+{
+    float by_one, by_ten;
+    imgpar_counters often = run("iterate($1, 1000, _ * 0.5 + 1, until = maxval(_) < 2.001)", &by_one, 1);
+    imgpar_counters seldom = run("iterate($1, 1000, _ * 0.5 + 1, until = maxval(_) < 2.001, check = 10)", &by_ten, 1);
+    /* 2 - 2^(1-n) after n steps from 0; 97 / 2^n < 0.001 from step 17 on */
+    ck_assert_float_eq(by_one, 2 - 2.0f / (1 << 17));
+    ck_assert_float_eq(by_ten, 2 - 2.0f / (1 << 20));
+    if (!has_device) return;
+    ck_assert_uint_eq(often.bytes_downloaded - seldom.bytes_downloaded, 17 - 2); /* of a bool */
+}
+END_TEST
+
+START_TEST(a_step_may_choose_by_what_it_carries)
+{
+    float got, want = 0, mean = 0;
+    imgpar_counters did = run("iterate($1 * 0, 40, p -> select(mean(p) >= 5, p - 4.5, p + 1))", &got, 1);
+    (void)did;
+    for (int k = 0; k < 40; k++) {
+        want = mean >= 5 ? want - 4.5f : want + 1;
+        mean = want;
+    }
+    ck_assert_float_eq(got, want);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("loop");
+    TCase *c = tcase_create("loop");
+    tcase_set_timeout(c, 300);
+    tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_test(c, a_loop_of_500_maps_is_one_kernel_an_iteration);
+    tcase_add_test(c, a_loop_takes_two_buffers_a_carried_array);
+    tcase_add_test(c, the_condition_comes_back_every_k_steps);
+    tcase_add_test(c, a_step_may_choose_by_what_it_carries);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A sample of every kind of kernel, small, in every schedule: each gives the interpreter's bytes (whose answers
+ * check_matrix.c compares with independent ones). It is what runs on other OpenCL implementations, under Oclgrind and
+ * with limits that no device here has (.ci/run), so programs are few and images small. And what --explain says of it.
+ *
+ * IMGPAR_TEST_WITHOUT: words, separated by commas; kernels in whose text one occurs are left out.
+ */
+#include "oracle.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- every kind of kernel ------------------------------------------------------------- */
+
+typedef struct shape {
+    const char *text;        /* of $1 and $2 */
+    imgpar_dtype dtype;
+    int channels, width, height;
+    double tolerance;        /* relative; 0: the same bytes */
+} shape;
+
+static const shape shapes[] = {
+    /* pointwise: neighbouring elements, whole words, channels that meet, several results of one size */
+    { "blend($1, invert($2), 0.3)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "overlay($1, $2, circle($1, radius=12))", IMGPAR_U8, 4, 64, 64, 0 },
+    { "gray($1)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "$1 * 2 + $2", IMGPAR_U16, 1, 63, 5, 0 },
+    { "linear($1, 1.25, -10)", IMGPAR_F16, 3, 31, 17, 0 },
+    { "clamp($1 - $2, -5, 5)", IMGPAR_F32, 1, 64, 1, 0 },
+    /* stencils with every border, in one pass and in two, small and large */
+    { "boxblur($1, 3)", IMGPAR_U8, 3, 300, 70, 0 },
+    { "boxblur($1, 5, border=reflect)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "boxblur($1, 5, border=reflect101)", IMGPAR_U8, 1, 61, 37, 0 },
+    { "boxblur($1, 3, border=wrap)", IMGPAR_U8, 1, 61, 37, 0 },
+    { "boxblur($1, 3, border=constant, cval=9)", IMGPAR_U16, 2, 61, 37, 0 },
+    { "boxblur($1, 25)", IMGPAR_U8, 1, 61, 37, 0 },
+    { "blur($1, 1.5)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "blur($1, 1, border=wrap)", IMGPAR_F16, 1, 61, 37, 0 },
+    { "median($1, 3)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "convolve($1, [1 2 3 2 1; 0 -1 0 -1 0; 4 1 0 1 4])", IMGPAR_U8, 1, 61, 37, 0 },
+    { "dilate(erode($1, 9), 9)", IMGPAR_U8, 1, 61, 37, 0 },
+    { "stencil(($1[-1, 0] + $1[1, 0] - $1[0, -2]) / 4, outside=keep)", IMGPAR_F32, 1, 61, 37, 0 },
+    /* chains of stencils, with maps before, between and after */
+    { "sobel(gray($1))", IMGPAR_U8, 3, 61, 37, 0 },
+    { "blend(boxblur(boxblur(invert(boxblur($1))), 5), $2, 0.3)", IMGPAR_U8, 3, 75, 50, 0 },
+    { "$1 - boxblur($1, 7)", IMGPAR_I16, 2, 61, 37, 0 },
+    { "boxblur(boxblur($1, 3, border=wrap), 3, border=wrap)", IMGPAR_U8, 1, 61, 37, 0 },
+    { "erode(dilate($1, 3, border=reflect), 3, border=constant)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "boxblur($1, 5)", IMGPAR_U8, 3, 1, 37, 0 },
+    { "boxblur($1, 5)", IMGPAR_U8, 3, 37, 1, 0 },
+    { "boxblur($1, 5, border=reflect)", IMGPAR_U8, 3, 2, 2, 0 },
+    /* folds, alone and with what they read */
+    { "sum($1)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "mean($1)", IMGPAR_F32, 1, 300, 70, 1e-6 },
+    { "minval($1 - $2)", IMGPAR_F32, 3, 61, 37, 0 },
+    { "histogram($1)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "histogram(boxblur(gray($1), 3))", IMGPAR_U8, 3, 61, 37, 0 },
+    { "threshold(boxblur($1, 3), mean($1))", IMGPAR_U8, 1, 61, 37, 0 },
+    { "reduce($1, 0, (p, q) -> p + q)", IMGPAR_I32, 1, 61, 37, 0 },
+    { "sum($1, axis=1)", IMGPAR_I32, 1, 61, 37, 0 },
+    /* gathers, views, tables */
+    { "resize($1, 90, 20)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "at($1, y * 0.5 + 3, x * 0.75 - 1)", IMGPAR_U8, 1, 61, 37, 0 },
+    { "transpose($1)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "circshift($1, [3 -5])", IMGPAR_U8, 1, 61, 37, 0 },
+    { "boxblur(crop($1, 5, 7, 40, 20), 3)", IMGPAR_U8, 1, 61, 37, 0 },
+    /* recurrences and hand-written kernels */
+    { "cumsum($1, axis=0)", IMGPAR_I32, 1, 61, 37, 0 },
+    { "cumsum($1, axis=1)", IMGPAR_U8, 1, 61, 37, 0 },
+    { "recursive($1, feedforward=[0.25], feedback=[-0.75], axis=0)", IMGPAR_F32, 1, 61, 37, 0 },
+    { "sort($1)", IMGPAR_U8, 1, 61, 1, 0 },
+    { "matmul(squeeze($1), transpose(squeeze($2)))", IMGPAR_I32, 1, 17, 9, 0 },
+    /* double precision, where there is some */
+    { "blur($1, 1)", IMGPAR_F64, 1, 31, 17, 0 },
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static const char *const schedules[] = { "auto", "rows", "tiles", "texture", "pixels" };
+
+static bool is_left_out(const char *text)
+{
+    const char *words = getenv("IMGPAR_TEST_WITHOUT");
+    char list[256], *rest = list, *word;
+    snprintf(list, sizeof list, "%s", words ? words : "");
+    while ((word = strtok_r(rest, ",", &rest)))
+        if (strstr(text, word)) return true;
+    return false;
+}
+
+static imgpar_array *make(imgpar_context *ctx, const shape *s)
+{
+    imgpar_array *in[2];
+    for (int k = 0; k < 2; k++) {
+        picture p = picture_new(s->dtype, s->height, s->width, s->channels);
+        picture_fill(&p, s->dtype == IMGPAR_I32 ? FILL_SMALL : FILL_LEVELS, (unsigned)k + 1);
+        in[k] = picture_array(ctx, &p);
+        picture_free(&p);
+    }
+    imgpar_array *a = imgpar_apply(ctx, s->text, in, 2);
+    ck_assert_msg(imgpar_array_status(a) == IMGPAR_OK, "%s: %s", s->text, imgpar_array_message(a));
+    for (int k = 0; k < 2; k++)
+        imgpar_array_release(in[k]);
+    return a;
+}
+
+static void expect_equal(const shape *s, const char *schedule, imgpar_dtype dtype, const void *want, const void *got, size_t n)
+{
+    if (s->tolerance == 0) {
+        size_t at = 0;
+        while (at < n && ((const char *)want)[at] == ((const char *)got)[at])
+            at++;
+        ck_assert_msg(at == n, "%s, schedule %s: byte %zu of %zu is another", s->text, schedule, at, n);
+        return;
+    }
+    ck_assert_int_eq(dtype, IMGPAR_F32);
+    for (size_t k = 0; k < n / sizeof(float); k++) {
+        double a = (double)((const float *)want)[k], b = (double)((const float *)got)[k];
+        ck_assert_msg(b >= a - s->tolerance * (a < 0 ? -a : a) && b <= a + s->tolerance * (a < 0 ? -a : a),
+                      "%s, schedule %s: %.9g, must be %.9g", s->text, schedule, b, a);
+    }
+}
+
+START_TEST(every_kind_of_kernel_gives_the_same_in_every_schedule)
+{
+    const shape *s = &shapes[_i];
+    imgpar_context *ctx;
+    imgpar_info info;
+    if (is_left_out(s->text)) return;
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    const imgpar_device *device = imgpar_context_device(ctx);
+    imgpar_array *a = make(ctx, s);
+    ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);
+    char *want = malloc(info.size_bytes), *got = malloc(info.size_bytes);
+    ck_assert(want && got);
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "ref"), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_array_read(a, want, info.size_bytes), IMGPAR_OK);
+    for (size_t k = 0; k < sizeof schedules / sizeof *schedules && strcmp(device->kind, "ref") != 0; k++) {
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedules[k]), IMGPAR_OK);
+        memset(got, 0xA5, info.size_bytes);
+        imgpar_status st = imgpar_array_read(a, got, info.size_bytes);
+        if (s->dtype == IMGPAR_F64 && !device->has_f64) {
+            ck_assert_msg(st == IMGPAR_E_UNSUPPORTED && strstr(imgpar_array_message(a), "double precision"),
+                          "%s, schedule %s: %s", s->text, schedules[k], imgpar_array_message(a));
+            continue;
+        }
+        ck_assert_msg(st == IMGPAR_OK, "%s, schedule %s: %s", s->text, schedules[k], imgpar_array_message(a));
+        expect_equal(s, schedules[k], info.dtype, want, got, info.size_bytes);
+    }
+    free(want);
+    free(got);
+    imgpar_array_release(a);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+/* On a device of little memory: strips, each with what its tiles read beyond it. */
+START_TEST(an_image_larger_than_the_device_is_made_in_strips)
+{
+    const shape s = { "blend(boxblur(boxblur($1, 5), 3), $2, 0.3)", IMGPAR_F32, 3, 1500, 1100, 0 };
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    if (imgpar_context_device(ctx)->global_bytes <= 64 << 20) {
+        size_t n = (size_t)s.width * (size_t)s.height * (size_t)s.channels * sizeof(float);
+        char *want = malloc(n), *got = malloc(n);
+        ck_assert(want && got);
+        imgpar_array *a = make(ctx, &s);
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "ref"), IMGPAR_OK);
+        ck_assert_int_eq(imgpar_array_read(a, want, n), IMGPAR_OK);
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "auto"), IMGPAR_OK);
+        imgpar_status st = imgpar_array_read(a, got, n);
+        ck_assert_msg(st == IMGPAR_OK, "%s: %s", s.text, imgpar_array_message(a));
+        expect_equal(&s, "auto", IMGPAR_F32, want, got, n);
+        free(want);
+        free(got);
+        imgpar_array_release(a);
+    }
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+/* ---- what --explain says ----------------------------------------------------------------- */
+
+static char *explained(imgpar_context *ctx, const char *text, imgpar_dtype dtype, int channels)
+{
+    const shape s = { text, dtype, channels, 640, 480, 0 };
+    imgpar_array *a = make(ctx, &s);
+    char *out = NULL;
+    ck_assert_int_eq(imgpar_explain(&a, 1, "text", &out), IMGPAR_OK);
+    imgpar_array_release(a);
+    return out;
+}
+
+static const struct claim { const char *schedule, *text, *word; } claims[] = {
+    { "tiles", "boxblur(boxblur(boxblur($1)))", "1 kernel" },
+    { "tiles", "boxblur(boxblur(boxblur($1)))", "the source, edges filled in" },
+    { "tiles", "histogram(boxblur($1))", "1 kernel" },
+    { "tiles", "resize($1, 100, 100)", "schedule tiles is left for pixels: its elements are read at computed places" },
+    { "tiles", "cumsum($1, axis=0)", "schedule tiles is not offered for a recurrence" },
+    { "tiles", "boxblur(boxblur($1, 3, border=wrap), 3, border=wrap)", "ends here because a wrap border needs" },
+    { "tiles", "reduce($1, 0, (p, q) -> p + q)", "schedule tiles is left for pixels: a function of the user's is folded in order" },
+    { "texture", "median($1, 3)", "samples it as an image of R" },
+    { "texture", "resize($1, 100, 100)", "schedule texture, " },
+    { "texture", "histogram($1)", "schedule texture is left for pixels: a fold reads whole rows" },
+    { "texture", "boxblur(cast($1, i32))", "schedule texture is left for pixels: no image has texels of i32" },
+    { "texture", "boxblur(make(9, 7, x))", "schedule texture is left for pixels: no image has texels of i32" },
+    { "texture", "make(9, 7, x)", "schedule texture is left for pixels: it reads no image" },
+};
+
+START_TEST(schedules_are_explained)
+{
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    const char *schedule = claims[_i].schedule, *word = claims[_i].word;
+    if (strcmp(schedule, "texture") == 0 && !imgpar_context_device(ctx)->has_images) word = "the device has no images";
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
+    char *text = explained(ctx, claims[_i].text, IMGPAR_U8, 1);
+    ck_assert_msg(strstr(text, word), "%s: \"%s\" does not stand in\n%s", claims[_i].text, word, text);
+    imgpar_free(text);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+/* However long the chain: every kernel's tile fits, and where it is cut the reason is the halo or the memory. */
+START_TEST(a_chain_whose_halo_does_not_pay_is_cut)
+{
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "tiles"), IMGPAR_OK);
+    char *text = explained(ctx, "iterate($1, 12, blur(_, 3))", IMGPAR_U8, 1);
+    ck_assert_msg(!strstr(text, ", 1 kernel"), "twelve blurs are one kernel\n%s", text);
+    ck_assert_msg(strstr(text, "ends here because its halo would take") || strstr(text, "ends here because its tile and halo do not fit"),
+                  "no reason for the cut in\n%s", text);
+    imgpar_free(text);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("schedules");
+    TCase *c = tcase_create("schedules");
+    const char *timeout = getenv("CK_DEFAULT_TIMEOUT");
+    tcase_set_timeout(c, timeout ? strtod(timeout, NULL) : 120);
+    tcase_add_loop_test(c, every_kind_of_kernel_gives_the_same_in_every_schedule, 0, N_SHAPES);
+    tcase_add_test(c, an_image_larger_than_the_device_is_made_in_strips);
+    tcase_add_loop_test(c, schedules_are_explained, 0, sizeof claims / sizeof *claims);
+    tcase_add_test(c, a_chain_whose_halo_does_not_pay_is_cut);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A library between a program and libOpenCL (LD_PRELOAD) that makes a device say that it is smaller than it is, and
+ * refuses what such a device would refuse. So what is chosen by a device's limits is tested without such a device.
+ *
+ *     LD_PRELOAD=tests/.libs/limits.so IMGPAR_TEST_LIMITS="gpu local=16384 group=64 memory=33554432 no-images no-f64" ...
+ *
+ *     gpu         the device is a GPU
+ *     local=N     bytes of local memory; a kernel that wants more cannot be launched
+ *     group=N     work-items of a group; a launch with more is refused
+ *     memory=N    bytes of device memory; all buffers that live at once fit in it or clCreateBuffer fails
+ *     no-images   no image support
+ *     no-f64      no double precision
+ *
+ * Writes nothing. What it refuses is refused with the status that OpenCL gives it.
+ */
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The function of that name in the library behind this one. */
+static void *next(const char *name)
+{
+    void *function = dlsym(RTLD_NEXT, name);
+    if (!function) abort();
+    return function;
+}
+
+/* The number behind "word=" in the list of limits; 0: there is none. */
+static size_t limit(const char *word)
+{
+    const char *list = getenv("IMGPAR_TEST_LIMITS"), *at = list ? strstr(list, word) : NULL;
+    return at ? strtoull(at + strlen(word), NULL, 10) : 0;
+}
+
+static int has(const char *word)
+{
+    const char *list = getenv("IMGPAR_TEST_LIMITS");
+    return list && strstr(list, word);
+}
+
+/* ---- what the device says ------------------------------------------------------------- */
+
+static void lower_to(void *value, size_t size, size_t most)
+{
+    cl_ulong wide = 0;
+    if (!most || !value || size > sizeof wide) return;
+    memcpy(&wide, value, size);
+    if (wide > most) wide = most;
+    memcpy(value, &wide, size);
+}
+
+/* Takes a word out of a list, blanks in its place. */
+static void blank_out(char *list, const char *word)
+{
+    char *at = strstr(list, word);
+    if (at) memset(at, ' ', strlen(word));
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void *value, size_t *size_ret)
+{
+    typedef cl_int (*function)(cl_device_id, cl_device_info, size_t, void *, size_t *);
+    cl_int code = ((function)next("clGetDeviceInfo"))(device, what, size, value, size_ret);
+    if (code || !value) return code;
+    switch (what) {
+    case CL_DEVICE_TYPE: if (has("gpu")) *(cl_device_type *)value = CL_DEVICE_TYPE_GPU; break;
+    case CL_DEVICE_LOCAL_MEM_SIZE: lower_to(value, sizeof(cl_ulong), limit("local=")); break;
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE: lower_to(value, sizeof(size_t), limit("group=")); break;
+    case CL_DEVICE_GLOBAL_MEM_SIZE:
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE: lower_to(value, sizeof(cl_ulong), limit("memory=")); break;
+    case CL_DEVICE_IMAGE_SUPPORT: if (has("no-images")) *(cl_bool *)value = CL_FALSE; break;
+    case CL_DEVICE_DOUBLE_FP_CONFIG: if (has("no-f64")) *(cl_device_fp_config *)value = 0; break;
+    case CL_DEVICE_EXTENSIONS: if (has("no-f64")) blank_out(value, "cl_khr_fp64"); break;
+    default: break;
+    }
+    return code;
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+/* Buffers that live, with what they take. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct live { cl_mem mem; size_t bytes; struct live *next; } *live;
+static size_t live_bytes;
+
+CL_API_ENTRY cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code)
+{
+    typedef cl_mem (*function)(cl_context, cl_mem_flags, size_t, void *, cl_int *);
+    function make = (function)next("clCreateBuffer");
+    size_t most = limit("memory=");
+    cl_mem mem = NULL;
+    if (!most) return make(context, flags, size, host, code);
+    struct live *entry = malloc(sizeof *entry);
+    pthread_mutex_lock(&lock);
+    if (!entry || live_bytes + size > most) {
+        if (code) *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    } else {
+        mem = make(context, flags, size, host, code);
+    }
+    if (mem) {
+        *entry = (struct live){ mem, size, live };
+        live = entry;
+        live_bytes += size;
+    } else {
+        free(entry);
+    }
+    pthread_mutex_unlock(&lock);
+    return mem;
+}
+
+/* The library holds one reference to a buffer, so a release is its end. */
+CL_API_ENTRY cl_int CL_API_CALL clReleaseMemObject(cl_mem mem)
+{
+    typedef cl_int (*function)(cl_mem);
+    pthread_mutex_lock(&lock);
+    for (struct live **at = &live; *at; at = &(*at)->next)
+        if ((*at)->mem == mem) {
+            struct live *entry = *at;
+            live_bytes -= entry->bytes;
+            *at = entry->next;
+            free(entry);
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+    return ((function)next("clReleaseMemObject"))(mem);
+}
+
+/* ---- launches ------------------------------------------------------------------------------ */
+
+static cl_int refused(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *local)
+{
+    typedef cl_int (*queue_info)(cl_command_queue, cl_command_queue_info, size_t, void *, size_t *);
+    typedef cl_int (*group_info)(cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t, void *, size_t *);
+    size_t most_items = limit("group="), most_bytes = limit("local="), items = 1;
+    cl_device_id device = NULL;
+    cl_ulong bytes = 0;
+    for (cl_uint d = 0; local && d < dims; d++)
+        items *= local[d];
+    if (most_items && items > most_items) return CL_INVALID_WORK_GROUP_SIZE;
+    cl_int code = ((queue_info)next("clGetCommandQueueInfo"))(queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL);
+    if (!code)
+        code = ((group_info)next("clGetKernelWorkGroupInfo"))(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    return most_bytes && !code && bytes > most_bytes ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+                                                       const size_t *global, const size_t *local, cl_uint n_waits,
+                                                       const cl_event *waits, cl_event *event)
+{
+    typedef cl_int (*function)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint,
+                               const cl_event *, cl_event *);
+    cl_int code = refused(queue, kernel, dims, local);
+    if (code) return code;
+    return ((function)next("clEnqueueNDRangeKernel"))(queue, kernel, dims, offset, global, local, n_waits, waits, event);
+}
