@@ -468,6 +468,9 @@ START_TEST(wrong_nodes_are_error_arrays)
     args[1] = imgpar_cl_arg_input(0);
     REFUSED(IMGPAR_E_ARGUMENT, "argument 1 (float* out) is written; an input needs a pointer to const");
     args[1] = imgpar_cl_arg_result();
+    node.dtype = IMGPAR_COMPLEX64;
+    REFUSED(IMGPAR_E_UNSUPPORTED, "square: dtype=complex64: kernels make real elements");
+    node.dtype = IMGPAR_F32;
     imgpar_array *none = NULL, *error = imgpar_open(ctx, "no-such-file.png");
     node.inputs = &none;
     REFUSED(IMGPAR_E_ARGUMENT, "an input is NULL");

@@ -93,6 +93,8 @@ static imgpar_status check_type(const char *function, imgpar_dtype dtype, int ra
 {
     if (!ip_dtype(dtype))
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: dtype=%d is none", function, (int)dtype);
+    if ((int)dtype >= IP_N_REAL_DTYPES)
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: dtype=%s: kernels make real elements; a pair of them is complex", function, ip_dtype(dtype)->name);
     if (rank < 1 || rank > IMGPAR_MAX_RANK)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: rank=%d is not 1 to %d", function, rank, IMGPAR_MAX_RANK);
     *type = (ip_type){ .dtype = dtype, .rank = rank };
