@@ -7,6 +7,7 @@
 #include "run/launch_scan.h"
 #include "run/opaque.h"
 #include "run/shaders.h"
+#include "run/texture.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -426,39 +427,6 @@ static imgpar_status launch_once(launching *l, const char *name, const size_t gl
     return st;
 }
 
-/* An image of what an input's buffer holds. */
-static imgpar_status make_image(launching *l, int index, double *busy_ms, ip_error *err)
-{
-    const ip_texture *t = &l->kernel->textures[index];
-    const ip_binding *b = &l->bindings[t->stage->id];
-    const ip_dtype_facts *facts = ip_dtype(t->stage->dtype);
-    const char *kind = facts->is_float ? "f" : facts->is_signed ? "i" : "ui", *vector = facts->is_float ? "float4" : facts->is_signed ? "int4" : "uint4";
-    size_t width = (size_t)(b->region.x1 - b->region.x0), height = (size_t)(b->region.y1 - b->region.y0);
-    size_t side = ip_device_facts_of(l->runner->device)->local_size;
-    ip_str source = IP_STR_INIT;
-    ip_program *program = NULL;
-    uint64_t start_ns = 0, end_ns = 0;
-    ip_str_printf(&source, "#define TX_T %s\n#define TX_CHANNELS %d\n#define TX_V %s\n#define TX_WRITE write_image%s\n%s%s", facts->cl,
-                  (int)t->stage->dims[3], vector, kind, t->stage->dtype == IMGPAR_F16 ? "#define TX_HALF\n" : "", ip_shader_text("texture"));
-    imgpar_status st = source.failed ? ip_fail_memory(err, "making an image") : IMGPAR_OK;
-    if (!st)
-        st = ip_image_new(l->runner->device, t->stage->dtype, t->channels, width, height, &l->images[index], err);
-    if (!st)
-        st = ip_program_get(l->runner->device, source.text, "", &program, NULL, err);
-    if (!st) {
-        ip_buffer *const buffers[] = { b->buffer, l->images[index] };
-        const bool writes[] = { false, true };
-        ip_launch launch = { .program = program, .kernel = "to_texture", .buffers = buffers, .n_buffers = 2, .writes = writes,
-                             .dims = 2, .global = { (width + side - 1) / side * side, height }, .local = { side, 1 } };
-        st = ip_device_launch(l->runner->device, &launch, busy_ms ? &start_ns : NULL, busy_ms ? &end_ns : NULL, err);
-    }
-    if (!st && busy_ms)
-        *busy_ms += (double)(end_ns - start_ns) / 1e6;
-    ip_program_release(program);
-    ip_str_free(&source);
-    return st;
-}
-
 static int *region_cell(launching *l, int index)
 {
     int cell = 0;
@@ -670,7 +638,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     double busy_ms = 0, start_ms = ip_now_ms();
     recurrence r = { &l, timed ? &busy_ms : NULL };
     for (int i = 0; !st && i < kernel->n_textures; i++)
-        st = make_image(&l, i, timed ? &busy_ms : NULL, err);
+        st = ip_texture_make(runner, &kernel->textures[i], &bindings[kernel->textures[i].stage->id], &l.images[i], timed ? &busy_ms : NULL, err);
     if (!st && kernel->is_scan)
         st = ip_scan_launch(&l.div.scan, facts, runner->poll.stop != NULL, launch_phase, &r, err);
     else if (!st && !is_empty(region))
