@@ -5,8 +5,6 @@
  */
 #include "ops/lower.h"
 
-#include "base/dtype.h"
-
 #include <stddef.h>
 
 static ip_expr *low(ip_ir *ir, ip_expr *a, ip_expr *b) { return ip_x_binary(ir, IP_X_MIN, a, b); }
@@ -24,55 +22,16 @@ static ip_expr *middle(ip_ir *ir, ip_expr *a, ip_expr *b, ip_expr *c)
     return high(ir, low(ir, a, b), low(ir, high(ir, a, b), c));
 }
 
-/* Three values sorted, each in a stage of its own. */
-typedef struct columns { ip_stage *low, *middle, *high; } columns;
-
-static columns sort_columns(ip_lower *l, ip_expr *a, ip_expr *b, ip_expr *c)
+/* Columns sorted; the median is the middle of the largest low, the middle middle and the smallest high. */
+static ip_expr *median_9(ip_ir *ir, ip_expr **v)
 {
-    ip_ir *ir = l->ir;
-    bool is_float = ip_dtype(a->dtype)->is_float; /* NaN: as exchanges leave it */
-    ip_expr *below = low(ir, a, b), *above = high(ir, a, b), *rest = is_float ? low(ir, above, c) : c, *zero = ip_lower_i32(l, 0);
-    columns s = { .low = ip_lower_stage(l, low(ir, below, rest), "lowest of a column"),
-                  .high = ip_lower_stage(l, high(ir, above, c), "highest of a column") };
-    ip_expr *between = high(ir, below, rest);
-    if (!is_float) { /* what the lowest and the highest leave over: no third exchange */
-        ip_expr *v[] = { b, c, ip_lower_read(l, s.low, zero, zero, zero, IP_BORDER_NONE, NULL),
-                         ip_lower_read(l, s.high, zero, zero, zero, IP_BORDER_NONE, NULL) };
-        between = a;
-        for (int k = 0; k < 4; k++)
-            between = ip_x_binary(ir, IP_X_XOR, between, v[k]);
+    for (int x = 0; x < 3; x++) {
+        exchange(ir, v, x, x + 3);
+        exchange(ir, v, x + 3, x + 6);
+        exchange(ir, v, x, x + 3);
     }
-    s.middle = ip_lower_stage(l, between, "middle of a column");
-    return s;
-}
-
-/* Element k of a row of three neighbours in stage. */
-typedef struct neighbours { ip_expr *v[3]; } neighbours;
-
-static neighbours beside(ip_lower *l, ip_stage *stage, int border, ip_expr *cval)
-{
-    neighbours n;
-    for (int i = 0; i < 3; i++)
-        n.v[i] = ip_lower_read(l, stage, ip_lower_i32(l, 0), ip_lower_i32(l, 0), ip_lower_i32(l, i - 1), border, cval);
-    return n;
-}
-
-/*
- * Columns are sorted once for the three windows that they stand in, and extended by the input's border rule, which is
- * what sorting the extended columns gives. The median is the middle of the largest low, the middle middle and the
- * smallest high.
- */
-static ip_expr *median_9(ip_lower *l, int border, ip_expr *cval)
-{
-    ip_ir *ir = l->ir;
-    ip_expr *v[3], *zero = ip_lower_i32(l, 0);
-    for (int j = 0; j < 3; j++)
-        v[j] = ip_lower_read_value(l, l->in[0], zero, ip_lower_i32(l, j - 1), zero, border, cval);
-    columns sorted = sort_columns(l, v[0], v[1], v[2]);
-    neighbours lows = beside(l, sorted.low, border, cval), middles = beside(l, sorted.middle, border, cval),
-               highs = beside(l, sorted.high, border, cval);
-    return middle(ir, high(ir, high(ir, lows.v[0], lows.v[1]), lows.v[2]), middle(ir, middles.v[0], middles.v[1], middles.v[2]),
-                  low(ir, low(ir, highs.v[0], highs.v[1]), highs.v[2]));
+    ip_expr *lows = high(ir, high(ir, v[0], v[1]), v[2]), *highs = low(ir, low(ir, v[6], v[7]), v[8]);
+    return middle(ir, lows, middle(ir, v[3], v[4], v[5]), highs);
 }
 
 /* The 99 exchanges published by N. Devillard (opt_med25, "Fast median search", 1998); the median ends in place 12. */
@@ -89,20 +48,21 @@ static const unsigned char network_25[][2] = {
     { 12, 17 }, { 7, 17 },  { 7, 10 },  { 12, 18 }, { 7, 12 },  { 10, 18 }, { 12, 20 }, { 10, 20 }, { 10, 12 },
 };
 
-static ip_expr *median_25(ip_lower *l, int border, ip_expr *cval)
+static ip_expr *median_25(ip_ir *ir, ip_expr **v)
 {
-    ip_expr *v[25];
-    for (int k = 0; k < 25; k++)
-        v[k] = ip_lower_read_value(l, l->in[0], ip_lower_i32(l, 0), ip_lower_i32(l, k / 5 - 2), ip_lower_i32(l, k % 5 - 2),
-                                   border, cval);
     for (size_t k = 0; k < sizeof network_25 / sizeof *network_25; k++)
-        exchange(l->ir, v, network_25[k][0], network_25[k][1]);
+        exchange(ir, v, network_25[k][0], network_25[k][1]);
     return v[12];
 }
 
 ip_stage *ip_stages_median(ip_lower *l)
 {
-    ip_expr *cval;
+    int size = (int)ip_param_number(l->node, "size"), radius = size / 2;
+    ip_expr *v[25], *cval;
     int border = ip_lower_border(l, l->in[0]->dtype, &cval);
-    return ip_lower_map(l, ip_param_number(l->node, "size") == 3 ? median_9(l, border, cval) : median_25(l, border, cval));
+    for (int j = 0; j < size; j++)
+        for (int i = 0; i < size; i++)
+            v[j * size + i] = ip_lower_read_value(l, l->in[0], ip_lower_i32(l, 0), ip_lower_i32(l, j - radius),
+                                                  ip_lower_i32(l, i - radius), border, cval);
+    return ip_lower_map(l, size == 3 ? median_9(l->ir, v) : median_25(l->ir, v));
 }
