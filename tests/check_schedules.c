@@ -68,6 +68,7 @@ static const shape shapes[] = {
     { "circshift($1, [3 -5])", IMGPAR_U8, 1, 61, 37, 0 },
     { "boxblur(crop($1, 5, 7, 40, 20), 3)", IMGPAR_U8, 1, 61, 37, 0 },
     /* recurrences and hand-written kernels */
+    { "fastblur($1, sigma=8)", IMGPAR_U8, 3, 61, 37, 0 },
     { "cumsum($1, axis=0)", IMGPAR_I32, 1, 61, 37, 0 },
     { "cumsum($1, axis=1)", IMGPAR_U8, 1, 61, 37, 0 },
     { "recursive($1, feedforward=[0.25], feedback=[-0.75], axis=0)", IMGPAR_F32, 1, 61, 37, 0 },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stages of weighted filters: blur, convolve, convsep, sobel.
+ * Stages of weighted filters: convolve, convsep, sobel.
  *
  * A convolution is computed in integers when input, weights, scale and offset
  * allow the exact result, else in floats. It is two passes when its matrix has rank
@@ -30,39 +30,12 @@ static ip_expr *sum_of(ip_lower *l, ip_stage *stage, const kernel *k, const imgp
 {
     ip_expr *cval;
     int border = ip_lower_border(l, stage->dtype, &cval);
-    ip_weighted first = { l, stage, border, cval, dtypes[0], k->pass[0] };
+    ip_weighted first = { .l = l, .stage = stage, .border = border, .cval = cval, .dtype = dtypes[0], .weights = k->pass[0] };
     if (k->n == 1) return ip_weighted_sum(&first);
     ip_stage *between = ip_lower_stage(l, ip_weighted_sum(&first), "vertical pass");
-    ip_weighted second = { l, between, border, ip_weighted_cval(&first, ip_param_number(l->node, "cval")), dtypes[1], k->pass[1] };
+    ip_weighted second = { .l = l, .stage = between, .border = border, .dtype = dtypes[1], .weights = k->pass[1] };
+    second.cval = ip_weighted_cval(&first, ip_param_number(l->node, "cval"));
     return ip_weighted_sum(&second);
-}
-
-/* ---- blur ------------------------------------------------------------------------------------ */
-
-static void gaussian(double sigma, int radius, double *w)
-{
-    double sum = 0;
-    for (int k = -radius; k <= radius; k++)
-        sum += w[k + radius] = exp(-(double)k * k / (2 * sigma * sigma));
-    for (int k = 0; k <= 2 * radius; k++)
-        w[k] /= sum;
-}
-
-ip_stage *ip_stages_blur(ip_lower *l)
-{
-    int radius = ip_blur_radius(l->node), taps = 2 * radius + 1;
-    if (radius == 0) return l->in[0];
-    double *w = ip_alloc_array((size_t)taps, sizeof *w);
-    if (!w) {
-        ip_fail_memory(l->err, "making a Gaussian");
-        return NULL;
-    }
-    gaussian(ip_param_number(l->node, "sigma"), radius, w);
-    imgpar_dtype f = ip_float_for(l->in[0]->dtype);
-    kernel k = { { { taps, 1, w, true }, { 1, taps, w, true } }, 2 };
-    ip_stage *s = ip_lower_map(l, sum_of(l, l->in[0], &k, (imgpar_dtype[]){ f, f }));
-    ip_free(w);
-    return s;
 }
 
 /* ---- convolve --------------------------------------------------------------------------------- */

@@ -1,45 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Stages of resize. For every output position the host makes the first input
- * position and the weights from there on, from exact fractions; the device reads
- * them from tables. All positions lie inside, so no border rule is needed.
- */
+/* Stages of resize: a resampling along each axis, with weights from exact fractions. */
 #include "ops/infer.h"
-#include "ops/lower.h"
-
-#include "base/alloc.h"
-#include "base/dtype.h"
-
-#include <string.h>
+#include "ops/resample.h"
 
 enum { Y = 1, X = 2 };
 
-/* One axis: out[i] = sum over k of weight[i * taps + k] * in[first[i] + k]. The outputs share `extent` units from `from` on,
- * of which an input pixel is `unit`: n_in, 0 and 1, but for a JPEG that was decoded smaller. */
+/* One axis. The outputs share `extent` units from `from` on, of which an input pixel is `unit`: n_in, 0 and 1, but for
+ * a JPEG that was decoded smaller. */
 typedef struct axis_map {
-    int64_t n_in, n_out, extent, from, unit;
-    int taps;
-    int32_t *first;
-    double *weight;
+    ip_resampling r;
+    int64_t extent, from, unit;
 } axis_map;
-
-static void clear(axis_map *m)
-{
-    ip_free(m->first);
-    ip_free(m->weight);
-}
 
 /* Adds weight at a position, which is moved to the nearest one inside. */
 static void put(axis_map *m, int64_t i, int64_t at, double weight)
 {
     if (at < 0) at = 0;
-    if (at >= m->n_in) at = m->n_in - 1;
-    m->weight[i * m->taps + (at - m->first[i])] += weight;
+    if (at >= m->r.n_in) at = m->r.n_in - 1;
+    m->r.weight[i * m->r.taps + (at - m->r.first[i])] += weight;
 }
 
 static int32_t first_inside(const axis_map *m, int64_t at)
 {
-    if (at > m->n_in - m->taps) at = m->n_in - m->taps;
+    if (at > m->r.n_in - m->r.taps) at = m->r.n_in - m->r.taps;
     return (int32_t)(at < 0 ? 0 : at);
 }
 
@@ -48,8 +31,8 @@ static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 /* In units / n_out, output i covers [from n_out + i extent, ... + extent), input pixel at [at unit n_out, ... + unit n_out). */
 static void fill_area(axis_map *m, int64_t i)
 {
-    int64_t from = m->from * m->n_out + i * m->extent, to = from + m->extent, pixel = m->unit * m->n_out;
-    m->first[i] = first_inside(m, from / pixel);
+    int64_t from = m->from * m->r.n_out + i * m->extent, to = from + m->extent, pixel = m->unit * m->r.n_out;
+    m->r.first[i] = first_inside(m, from / pixel);
     for (int64_t at = from / pixel; at * pixel < to; at++) {
         int64_t a = at * pixel > from ? at * pixel : from;
         int64_t b = (at + 1) * pixel < to ? (at + 1) * pixel : to;
@@ -60,16 +43,16 @@ static void fill_area(axis_map *m, int64_t i)
 /* The position (i + 1/2) in/out - 1/2 is ((2 i + 1) n_in - n_out) / (2 n_out), for plain units. */
 static void fill_linear(axis_map *m, int64_t i)
 {
-    int64_t den = 2 * m->n_out * m->unit, num = (2 * i + 1) * m->extent + 2 * m->from * m->n_out - m->n_out * m->unit, at = floor_div(num, den);
+    int64_t den = 2 * m->r.n_out * m->unit, num = (2 * i + 1) * m->extent + 2 * m->from * m->r.n_out - m->r.n_out * m->unit, at = floor_div(num, den);
     double f = (double)(num - at * den) / (double)den;
-    m->first[i] = first_inside(m, at);
+    m->r.first[i] = first_inside(m, at);
     put(m, i, at, 1 - f);
     put(m, i, at + 1, f);
 }
 
 static void fill_nearest(axis_map *m, int64_t i)
 {
-    m->first[i] = (int32_t)(((2 * i + 1) * m->extent + 2 * m->from * m->n_out) / (2 * m->n_out * m->unit));
+    m->r.first[i] = (int32_t)(((2 * i + 1) * m->extent + 2 * m->from * m->r.n_out) / (2 * m->r.n_out * m->unit));
 }
 
 static bool make_map(axis_map *m, const imgpar_array *input, int axis, int64_t n_in, int64_t n_out, ip_resize_filter filter)
@@ -81,97 +64,26 @@ static bool make_map(axis_map *m, const imgpar_array *input, int axis, int64_t n
     const ip_shrink *shrink = input->shrink.by && (axis == Y || axis == X) ? &input->shrink : NULL;
     int64_t unit = shrink ? shrink->by : 1, extent = shrink ? shrink->full[axis - Y] : n_in;
     int64_t taps = filter == IP_RESIZE_NEAREST ? 1 : filter == IP_RESIZE_LINEAR ? 2 : (extent + n_out * unit - 1) / (n_out * unit) + 1;
-    *m = (axis_map){ .n_in = n_in, .n_out = n_out, .extent = extent, .from = shrink ? shrink->before[axis - Y] : 0, .unit = unit,
-                     .taps = (int)(taps < n_in ? taps : n_in) };
-    size_t n_weights;
-    if (!ip_mul_size((size_t)n_out, (size_t)m->taps, &n_weights)) return false;
-    m->first = ip_alloc_array((size_t)n_out, sizeof *m->first);
-    m->weight = ip_alloc_array(n_weights, sizeof *m->weight);
-    if (!m->first || !m->weight) {
-        clear(m);
-        return false;
-    }
-    memset(m->weight, 0, n_weights * sizeof *m->weight);
+    *m = (axis_map){ .extent = extent, .from = shrink ? shrink->before[axis - Y] : 0, .unit = unit };
+    if (!ip_resampling_new(&m->r, n_in, n_out, (int)(taps < n_in ? taps : n_in))) return false;
     for (int64_t i = 0; i < n_out; i++)
         fill[filter](m, i);
     return true;
 }
 
-/* ---- tables --------------------------------------------------------------------------------- */
-
-static ip_stage *first_table(ip_lower *l, const axis_map *m)
-{
-    ip_stage *table = ip_stage_table(l->ir, IMGPAR_I32, m->n_out, m->first);
-    if (!table) return NULL;
-    table->lo = 0;
-    table->hi = (double)(m->n_in - 1);
-    return table;
-}
-
-static ip_stage *weight_table(ip_lower *l, const axis_map *m, imgpar_dtype dtype)
-{
-    size_t n = (size_t)m->n_out * (size_t)m->taps, size = ip_dtype(dtype)->size_bytes;
-    char *data = ip_alloc_array(n, size);
-    if (!data) return NULL;
-    for (size_t k = 0; k < n; k++)
-        ip_store_number(dtype, data + k * size, m->weight[k]);
-    ip_stage *table = ip_stage_table(l->ir, dtype, (int64_t)n, data);
-    ip_free(data);
-    if (!table) return NULL;
-    table->lo = 0;
-    table->hi = 1;
-    return table;
-}
-
 /* ---- passes ------------------------------------------------------------------------------------ */
-
-typedef struct pass {
-    ip_lower *l;
-    ip_stage *in, *first, *weights;
-    int axis, taps;
-    imgpar_dtype dtype;
-    int64_t dims[4];
-} pass;
-
-static ip_expr *coord(const pass *p, int dim) { return ip_x_coord(p->l->ir, dim, p->dims[dim]); }
-
-static ip_expr *source(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
-{
-    const pass *p = user;
-    ip_expr *index[4];
-    for (int k = 0; k < 4; k++)
-        index[k] = coord(p, k);
-    index[p->axis] = ip_x_binary(ir, IP_X_ADD, ip_table_at(ir, p->first, index[p->axis]), p->axis == Y ? ty : tx);
-    ip_expr *x = ip_x_load(ir, p->in, index, IP_BORDER_NONE, NULL);
-    return ip_x_cast(ir, p->dtype, x->dtype == IMGPAR_BOOL ? ip_x_cast(ir, IMGPAR_U8, x) : x);
-}
-
-static ip_expr *weight(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
-{
-    const pass *p = user;
-    ip_expr *at = ip_x_binary(ir, IP_X_MUL, coord(p, p->axis), ip_x_int(ir, IMGPAR_I32, p->taps));
-    return ip_table_at(ir, p->weights, ip_x_binary(ir, IP_X_ADD, at, p->axis == Y ? ty : tx));
-}
 
 /* The filtered value over dims, which differ from in's along axis. */
 static ip_expr *filtered(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype)
 {
     axis_map m;
-    pass p = { .l = l, .in = in, .axis = axis, .dtype = dtype };
-    memcpy(p.dims, dims, sizeof p.dims);
     if (!in || !make_map(&m, l->node->inputs[0], axis, in->dims[axis], dims[axis], (ip_resize_filter)ip_param_number(l->node, "filter"))) {
         l->ir->failed = true;
         return ip_x_number(l->ir, dtype, 0);
     }
-    p.taps = m.taps;
-    p.first = first_table(l, &m);
-    p.weights = weight_table(l, &m, dtype);
-    clear(&m);
-    if (!p.first || !p.weights) {
-        l->ir->failed = true;
-        return ip_x_number(l->ir, dtype, 0);
-    }
-    return ip_x_window(l->ir, IP_FOLD_FMA, axis == Y ? p.taps : 1, axis == X ? p.taps : 1, source, weight, &p);
+    ip_expr *x = ip_resampled(l, in, axis, dims, dtype, &m.r);
+    ip_resampling_clear(&m.r);
+    return x;
 }
 
 static ip_stage *resize_nearest(ip_lower *l)
@@ -184,8 +96,8 @@ static ip_stage *resize_nearest(ip_lower *l)
         if (in->dims[k] == l->dims[k]) continue;
         ip_stage *table = NULL;
         if (make_map(&m, l->node->inputs[0], k, in->dims[k], l->dims[k], IP_RESIZE_NEAREST)) {
-            table = first_table(l, &m);
-            clear(&m);
+            table = ip_resampling_places(l, &m.r);
+            ip_resampling_clear(&m.r);
         }
         if (!table) {
             l->ir->failed = true;

@@ -23,6 +23,7 @@ typedef struct ip_weighted {
                          * dtype that holds every partial sum. Floats: an fma() chain, top row first, left to right;
                          * weights are arguments of the kernel, or a table above IP_UNROLLED_TAPS */
     ip_weights weights;
+    ip_expr *const *at; /* z y x c of the element under the middle; NULL: the node's own */
 } ip_weighted;
 
 ip_expr *ip_weighted_sum(const ip_weighted *p);

@@ -87,10 +87,11 @@ const bench_row bench_rows[] = {
       .opencv = REAL, .vips = { 0.25, 0, 0 }, .bars = { FASTER } },
     { "blur-20-f32", BENCH_GAUSS, BENCH_RGB_F32, .sigma = 20, .ours = { "blur($1, 20)" }, .n_in = 1,
       .opencv = REAL, .vips = { 0.25, 0, 0 }, .bars = { FASTER } },
+    /* 0.7 % of the range by our promise, and as much as blur's of theirs. */
     { "fastblur-5", BENCH_GAUSS, BENCH_RGB, .sigma = 5, .ours = { "fastblur($1, sigma=5)" }, .needs = "fastblur",
-      .n_in = 1, .opencv = COARSE, .vips = COARSE, .bars = { FASTER } },
+      .n_in = 1, .opencv = { 4, 0, 0 }, .vips = COARSE, .bars = { FASTER } },
     { "fastblur-20", BENCH_GAUSS, BENCH_RGB, .sigma = 20, .ours = { "fastblur($1, sigma=20)" }, .needs = "fastblur",
-      .n_in = 1, .opencv = COARSE, .vips = COARSE, .bars = { FASTER, .cousin = "fastblur-5", .cousin_most = 1.1 } },
+      .n_in = 1, .opencv = { 4, 0, 0 }, .vips = COARSE, .bars = { FASTER, .cousin = "fastblur-5", .cousin_most = 1.1 } },
     { "median-3", BENCH_MEDIAN, BENCH_RGB, .size = 3, .ours = { "median($1, size=3)" }, .n_in = 1,
       .opencv = EXACT, .vips = EXACT, .bars = { .opencv = 2.3, .vips = 1 } },
     /* libvips 8.14.1 counts levels in windows of 25 elements and more, wrongly: its answer is not looked at. */
