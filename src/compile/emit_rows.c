@@ -159,11 +159,17 @@ static void compute_flat(ip_emit *e, const ip_stage *s, const char *target, cons
     ip_emit_leave(e, mark);
 }
 
+/* Operations of a pixel up to which its loop is vectorised. Lanes that do not lie side by side are put together one by
+ * one, and LLVM compares all of these with each other: a thousand operations take it 20 seconds. */
+enum { VECTORISED_OPERATIONS = 400 };
+
 static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
-    loop->parallel = IP_INDEPENDENT;
-    loop->vector_width = ip_emit_width(e, s->body, s->dtype);
+    if (ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS) {
+        loop->parallel = IP_INDEPENDENT;
+        loop->vector_width = ip_emit_width(e, s->body, s->dtype);
+    }
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
     ip_channels channels = ip_emit_enter_channels(e, s->body);

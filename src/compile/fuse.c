@@ -11,7 +11,8 @@
  *   3. The rows that all stages keep stay in the cache (RING_BYTES a work-item), and the rows computed
  *      twice at the strips' seams stay few against the strip (HALO_ROWS). Beyond that, writing the value
  *      to memory and reading it back costs less than computing its halo again.
- *   4. The kernel stays of a size that compiles fast (MAX_STAGES).
+ *   4. The kernel stays of a size that compiles fast (MAX_STAGES, MAX_OPERATIONS): compilers look at a loop's operations
+ *      in pairs.
  *
  * That is said of the rows schedule. In tiles (GPUs) a stage is kept as a tile in local memory, and 3 becomes: all tiles fit
  * that memory, and the halo that every tile computes beyond its own part costs less than writing the value and reading
@@ -37,7 +38,7 @@
 #include <string.h>
 
 enum {
-    RING_BYTES = 4 << 20, HALO_ROWS = 256, MAX_STAGES = 32,
+    RING_BYTES = 4 << 20, HALO_ROWS = 256, MAX_STAGES = 32, MAX_OPERATIONS = 1000,
     SIBLINGS_TRIED = 8,    /* so that planning stays linear in the graph */
     MAX_FAMILY = 4096      /* stages; beyond that siblings are not looked for */
 };
@@ -48,6 +49,7 @@ typedef struct fusing {
     ip_schedule schedule;    /* what AUTO means here */
     ip_grouping groups;
     unsigned char *is_live, *reads_gather, *is_other_node; /* by stage id */
+    int *size;               /* by stage id: operations in its body */
     /* family[id]: a set of stage ids, of what a stage of its size reads, directly or not, at the same size; and itself */
     uint64_t **family;
     size_t family_words;
@@ -195,6 +197,14 @@ static const char *why_alone(const fusing *f, const ip_stage *p, int n_readers)
     return NULL;
 }
 
+static bool is_full(const fusing *f, const ip_kernel *kernel, const ip_stage *s)
+{
+    int operations = f->size[s->id];
+    for (int k = 0; k < kernel->n_stages; k++)
+        operations += f->size[kernel->stages[k]->id];
+    return kernel->n_stages >= MAX_STAGES || operations > MAX_OPERATIONS;
+}
+
 /* The kernel among p's readers that p may join, or -1 with the reason. */
 static int join_reader(fusing *f, ip_stage *p, const char **why)
 {
@@ -222,8 +232,8 @@ static int join_reader(fusing *f, ip_stage *p, const char **why)
             *why = "its reader has another size";
         else if (f->reads_gather[p->id])
             *why = "it is read at computed places";
-        else if (kernel->n_stages >= MAX_STAGES)
-            *why = "the kernel has enough stages";
+        else if (is_full(f, kernel, p))
+            *why = "the kernel has enough to compute";
         else if (stored && ip_grouping_needs_through_others(&f->groups, k, p))
             *why = "several kernels read it";
         else if (try_join(f, k, p, stored, why))
@@ -241,7 +251,7 @@ static int join_sibling(fusing *f, ip_stage *s)
     for (int k = f->plan->n_kernels - 1; k >= 0 && n_tried < SIBLINGS_TRIED; k--) {
         const ip_kernel *kernel = &f->plan->kernels[k];
         const char *why;
-        if (kernel->schedule != f->schedule || kernel->is_scan || kernel->n_stages >= MAX_STAGES
+        if (kernel->schedule != f->schedule || kernel->is_scan || is_full(f, kernel, s)
             || !same_size(domain_of(s), kernel->domain) || !is_sibling(f, kernel, s))
             continue;
         n_tried++;
@@ -302,6 +312,8 @@ static void fuse_all(fusing *f)
 {
     ip_ir *ir = f->plan->ir;
     find_families(f);
+    for (int id = 0; id < ir->n_stages; id++)
+        f->size[id] = ir->stages[id]->body ? ip_x_size(ir, ir->stages[id]->body) : 0;
     for (int id = ir->n_stages - 1; id >= 0 && !ir->failed; id--) {
         ip_stage *s = ir->stages[id];
         if (!(ip_stage_computes(s) || s->opaque) || !(f->is_live[id] || s->is_output))
@@ -378,7 +390,8 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
     size_t n = (size_t)ir->n_stages + 1;
     fusing f = { .plan = plan, .options = options, .schedule = default_schedule(options) };
     unsigned char *flags = ip_zalloc(n * 3);
-    if (ip_grouping_begin(&f.groups, plan) && flags) {
+    f.size = ip_zalloc(n * sizeof *f.size);
+    if (ip_grouping_begin(&f.groups, plan) && flags && f.size) {
         f.is_live = flags;
         f.reads_gather = flags + n;
         f.is_other_node = flags + 2 * n;
@@ -388,6 +401,7 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
     }
     ip_grouping_end(&f.groups);
     ip_free(flags);
+    ip_free(f.size);
     if (ir->failed)
         return ip_fail_memory(err, "compiling");
     for (int k = 0; k < plan->n_kernels; k++) {

@@ -49,11 +49,14 @@ struct ip_buffer {
     void *host;          /* memory of somebody else that it stands on: it never goes to the pool; NULL: its own */
     void (*on_release)(void *user, void *host); /* of host; NULL: nobody waits for it */
     void *user;
+    void *mapped;        /* where the host looks at it, n_maps times at once: Note [Maps] in pool.c */
+    int n_maps;
     ip_pending pending;
     ip_buffer *next;     /* in the pool: the one that became idle before this one */
 };
 
 typedef struct ip_pool {
+    pthread_mutex_t maps; /* guards the maps of all buffers */
     pthread_mutex_t lock; /* guards everything below */
     ip_buffer *idle;      /* the newest first */
     uint64_t budget_bytes, held_bytes, idle_bytes, peak_bytes, n_made;

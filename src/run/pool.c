@@ -22,7 +22,11 @@
 imgpar_status ip_pool_start(ip_pool *pool, uint64_t budget_bytes, ip_error *err)
 {
     *pool = (ip_pool){ .budget_bytes = budget_bytes };
-    if (pthread_mutex_init(&pool->lock, NULL) != 0) return ip_fail_memory(err, "opening a device");
+    if (pthread_mutex_init(&pool->maps, NULL) != 0) return ip_fail_memory(err, "opening a device");
+    if (pthread_mutex_init(&pool->lock, NULL) != 0) {
+        pthread_mutex_destroy(&pool->maps);
+        return ip_fail_memory(err, "opening a device");
+    }
     return IMGPAR_OK;
 }
 
@@ -52,6 +56,7 @@ void ip_pool_end(ip_pool *pool)
 {
     while (free_oldest(pool)) continue;
     pthread_mutex_destroy(&pool->lock);
+    pthread_mutex_destroy(&pool->maps);
 }
 
 void ip_device_trim(ip_device *device)
@@ -359,19 +364,36 @@ imgpar_status ip_buffer_read(ip_buffer *buffer, size_t offset, void *dst, size_t
     return st;
 }
 
-imgpar_status ip_buffer_map(ip_buffer *buffer, void **host, ip_error *err)
+/*
+ * Note [Maps]
+ * Several threads may look at a buffer at once, to encode it for one. They share one map of OpenCL's: PoCL frees what it
+ * mapped for one thread while another one maps the same buffer. So the first look maps, and the last one unmaps.
+ */
+static imgpar_status map(ip_buffer *buffer, ip_error *err)
 {
     ip_device *device = buffer->device;
-    ip_waits waits = { NULL, 0, 0 };
     cl_int code = CL_SUCCESS;
-    *host = NULL;
-    imgpar_status st = find_waits(buffer, false, &waits, err);
-    if (!st && ip_cl_may(&code))
-        *host = clEnqueueMapBuffer(device->copies, buffer->mem, CL_TRUE, CL_MAP_READ, 0, buffer->size_bytes, waits.n, waits.events, NULL, &code);
-    ip_waits_clear(&waits);
-    if (code) st = ip_cl_fail(err, code, "clEnqueueMapBuffer", NULL);
-    if (!st && !device->facts.info.has_unified_memory)
+    if (ip_cl_may(&code))
+        buffer->mapped = clEnqueueMapBuffer(device->copies, buffer->mem, CL_TRUE, CL_MAP_READ, 0, buffer->size_bytes, 0, NULL, NULL, &code);
+    if (code) return ip_cl_fail(err, code, "clEnqueueMapBuffer", NULL);
+    if (!device->facts.info.has_unified_memory)
         atomic_fetch_add_explicit(&device->bytes_downloaded, buffer->size_bytes, memory_order_relaxed);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_buffer_map(ip_buffer *buffer, void **host, ip_error *err)
+{
+    ip_pool *pool = &buffer->device->pool;
+    *host = NULL;
+    imgpar_status st = ip_buffer_wait(buffer, err); /* before the lock: others' buffers may be ready */
+    if (st) return st;
+    pthread_mutex_lock(&pool->maps);
+    if (buffer->n_maps == 0) st = map(buffer, err);
+    if (!st) {
+        buffer->n_maps++;
+        *host = buffer->mapped;
+    }
+    pthread_mutex_unlock(&pool->maps);
     return st;
 }
 
@@ -380,7 +402,9 @@ void ip_buffer_unmap(ip_buffer *buffer, void *host)
 {
     if (!host) return;
     cl_command_queue copies = buffer->device->copies;
-    if (!clEnqueueUnmapMemObject(copies, buffer->mem, host, 0, NULL, NULL)) clFinish(copies);
+    pthread_mutex_lock(&buffer->device->pool.maps);
+    if (--buffer->n_maps == 0 && !clEnqueueUnmapMemObject(copies, buffer->mem, host, 0, NULL, NULL)) clFinish(copies);
+    pthread_mutex_unlock(&buffer->device->pool.maps);
 }
 
 imgpar_status ip_buffer_wait(ip_buffer *buffer, ip_error *err)
