@@ -13,7 +13,7 @@
  *   3. p has one reader, or computing it again costs less than keeping it (COST operations).
  * The other way round a pointwise stage that reads a recurrence at its own place, as its only reader, becomes that
  * recurrence with another finish.
- * Expressions stay below MAX_SIZE, so that compile time stays linear in the graph.
+ * Expressions stay below MAX_SIZE, and the reads in them below MAX_LOADS, so that compile time stays linear in the graph.
  */
 #include "base/alloc.h"
 #include "compile/passes.h"
@@ -22,7 +22,8 @@
 
 #include <string.h>
 
-enum { COST = 12, MAX_SIZE = 1500, FLAT_SIZE = 200 /* looked through once for every load */ };
+enum { COST = 12, MAX_SIZE = 1500, FLAT_SIZE = 200 /* looked through once for every load */,
+       MAX_LOADS = 100 /* of a stage that others went into: compilers compare all reads of a loop with each other */ };
 
 typedef struct inlining {
     ip_ir *ir;
@@ -30,7 +31,8 @@ typedef struct inlining {
     int *n_readers;          /* by stage id: stages that load it */
     int *size;               /* by stage id: of its body, after inlining */
     ip_stage *reader;        /* the stage being rewritten */
-    int reader_size;
+    int *n_loads;            /* by stage id: reads in its expressions, after inlining */
+    int reader_size, reader_loads;
     bool reader_is_flat;
     int *read_around;        /* by stage id: 1 + the last reader that also looks at neighbours */
 } inlining;
@@ -145,7 +147,7 @@ static bool may_inline(inlining *in, const ip_expr *load)
         return false;
     if (!in->options->fuse && p->node != in->reader->node)
         return false;
-    if (in->reader_size + in->size[p->id] > MAX_SIZE)
+    if (in->reader_size + in->size[p->id] > MAX_SIZE || in->reader_loads + in->n_loads[p->id] > MAX_LOADS)
         return false;
     if (in->read_around[p->id] == in->reader->id + 1)
         return false;
@@ -207,6 +209,7 @@ static ip_expr *replace_load(ip_ir *ir, ip_expr *x, void *user)
     if (x->op != IP_X_LOAD || !may_inline(in, x))
         return x;
     in->reader_size += in->size[x->source->id];
+    in->reader_loads += in->n_loads[x->source->id];
     absorb(ir, in->reader, x->source);
     if (moves_along_line(in, x))
         return ip_x_map(ir, x->source->body, put_place, x);
@@ -275,6 +278,19 @@ static void count_reader(ip_expr *load, void *user)
     last[1][load->source->id] = reader;
 }
 
+static void count_load(ip_expr *load, void *user)
+{
+    (void)load;
+    ++*(int *)user;
+}
+
+static int loads_of(ip_ir *ir, const ip_stage *s)
+{
+    int n = 0;
+    ip_stage_each_load(ir, s, count_load, &n);
+    return n;
+}
+
 static void count_readers(inlining *in, int *last_reader)
 {
     for (int k = 0; k < in->ir->n_stages; k++) {
@@ -295,9 +311,10 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
     inlining in = { .ir = ir, .options = options };
     in.n_readers = ip_zalloc(n * sizeof(int));
     in.size = ip_zalloc(n * sizeof(int));
+    in.n_loads = ip_zalloc(n * sizeof(int));
     in.read_around = ip_zalloc(n * sizeof(int));
     int *last_reader = ip_zalloc(n * sizeof(int));
-    if (in.n_readers && in.size && in.read_around && last_reader) {
+    if (in.n_readers && in.size && in.n_loads && in.read_around && last_reader) {
         count_readers(&in, last_reader);
         for (int k = 0; k < ir->n_stages && !ir->failed; k++) {
             ip_stage *s = ir->stages[k];
@@ -305,6 +322,7 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
                 continue;
             in.reader = s;
             in.reader_size = ip_x_size(ir, s->body);
+            in.reader_loads = loads_of(ir, s);
             in.reader_is_flat = ip_find_spread(ir, s->body, domain_of(s)[3], &(ip_spread){ .n = 0 });
             ip_stage_each_load(ir, s, note_reading_around, &in);
             s->body = ip_x_map(ir, s->body, replace_load, &in);
@@ -313,12 +331,14 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
             if (s->kind == IP_STAGE_MAP)
                 become_scan(&in);
             in.size[k] = ip_x_size(ir, s->body) + (s->kind == IP_STAGE_SCAN ? ip_x_size(ir, s->finish) : 0);
+            in.n_loads[k] = loads_of(ir, s);
         }
     } else {
         ir->failed = true;
     }
     ip_free(in.n_readers);
     ip_free(in.size);
+    ip_free(in.n_loads);
     ip_free(in.read_around);
     ip_free(last_reader);
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
