@@ -403,6 +403,8 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
         ip_sql_call_fail_array(call, result);
     } else if (ip_sql_work_check(call, NULL, &info, &elements)) {
         /* as a recipe of it would be refused */
+    } else if (is_number(record, call, &info) && info.dtype == IMGPAR_COMPLEX64) {
+        ip_sql_call_fail(call, SQLITE_ERROR, "the result is a complex number, and SQL has none: take real, imag or abs of it");
     } else if (is_number(record, call, &info)) {
         uint64_t element;
         if (!ip_sql_compute(call, result, &element, info.size_bytes))
