@@ -213,8 +213,6 @@ static void scattered(const nd *base, const nd *indices, const nd *values, nd *o
 {
     const int64_t m = picture_count(&base->p), rows = base->shape[0], width = m / rows, n = picture_count(&indices->p);
     const bool one = picture_count(&values->p) == 1;
-    out->p.slack = calloc((size_t)m, sizeof(real));
-    ck_assert_ptr_nonnull(out->p.slack);
     for (int64_t j = 0; j < m; j++)
         out->p.v[j] = base->p.v[j];
     for (int64_t k = 0; k < n; k++) {
@@ -317,8 +315,6 @@ START_TEST(weights_are_summed_by_bin_in_every_dtype)
         const imgpar_dtype dtype = (imgpar_dtype)_i;
         nd w = nd_new(dtype, shapes[s]), want = nd_new(weight_sum_dtype(dtype), "3x7");
         nd_fill(&w, FILL_SMALL, 5);
-        want.p.slack = calloc(BINS * CHANNELS, sizeof(real));
-        ck_assert_ptr_nonnull(want.p.slack);
         for (int64_t k = 0; k < picture_count(&a.p); k++) {
             const int64_t v = (int64_t)a.p.v[k], channel = k % CHANNELS;
             if (v < -20 || v > 30) continue;
