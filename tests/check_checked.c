@@ -142,7 +142,10 @@ START_TEST(an_index_outside_of_memory_is_told)
     in->region = whole;
     out->region = half;
     ck_assert_int_eq(ip_kernel_run(&runner, plan, k, bindings, &whole, &err), IMGPAR_E_CHECK);
-    ck_assert_msg(strstr(err.message, "boxblur") && strstr(err.message, "is written at z=0, y=11"), "%s", err.message);
+    // Strips run side by side: any of the rows that are missing may be the first told.
+    const char *where = strstr(err.message, "is written at z=0, y=");
+    ck_assert_msg(strstr(err.message, "boxblur") && where, "%s", err.message);
+    ck_assert_int_ge(atoi(where + strlen("is written at z=0, y=")), H / 2);
     ip_buffer_release(in->buffer);
     ip_buffer_release(out->buffer);
     ip_plan_free(plan);
