@@ -127,6 +127,8 @@ typedef struct bench_task {
     bench_image in[BENCH_MAX_IN];
     bench_image out[BENCH_MAX_OUT];
     bool is_checked;
+    bool counts_kernels;  /* BENCH_BY_KERNELS, of ours and the copy on the device */
+    double kernels_ms;    /* of the run before */
     char message[256];
     void *scratch[BENCH_MAX_SCRATCH];
     size_t scratch_bytes[BENCH_MAX_SCRATCH];
@@ -172,6 +174,8 @@ imgpar_context *bench_ours_context(bench_ours *o);
 bool bench_ours_prepare(bench_ours *o, const bench_row *row, bool is_small, char *message, size_t size);
 /* Builds the row's graph and computes it. With task->is_checked the answers are read into task->out. */
 bool bench_ours_run(bench_ours *o, bench_task *task);
+/* Copies the first input within the device's memory; for task->kernels_ms. */
+bool bench_ours_copy(bench_ours *o, bench_task *task);
 /* Kernels of the run before this call, and bytes it uploaded. */
 int bench_ours_kernels(const bench_ours *o);
 uint64_t bench_ours_uploaded(const bench_ours *o);
@@ -189,6 +193,13 @@ typedef struct bench_difference {
 void bench_compare(const bench_task *a, const bench_task *b, const bench_tolerance *t, int margin_px, bench_difference *out);
 
 /* ---- measuring ---- */
+
+/* Which time is taken. */
+typedef enum bench_by {
+    BENCH_BY_TIME,
+    BENCH_BY_CPU,     /* bench_clock's second way */
+    BENCH_BY_KERNELS  /* what the device says its kernels took; of ours, and of a copy within its memory */
+} bench_by;
 
 #define BENCH_MAX_THREADS 256
 
@@ -219,6 +230,7 @@ typedef struct bench_times {
 
 typedef struct bench_result {
     const bench_row *row;
+    bench_by by;
     bool is_there, is_wrong;
     char note[300];             /* why it is not there, or what is wrong */
     int kernels, kernels_unfused;
@@ -232,7 +244,7 @@ typedef struct bench_options {
     int repetitions;
     const char *device;
     bool is_json;
-    bool counts_cpu;            /* bench_clock's second way */
+    bench_by by;
 } bench_options;
 
 void bench_measure(bench_ours *fused, bench_ours *unfused, bench_ours *ref, const bench_row *row,

@@ -7,6 +7,7 @@
  *     make bench REPETITIONS=21
  *     make bench-json                     for machines
  *     tests/bench/bench --cpu             by CPU time, for a machine that others use too (clock.c)
+ *     tests/bench/bench --kernels         what the device says its kernels took, beside a copy within its memory
  *
  * Exit status: 1 if an answer is wrong, 2 for a bad command line, else 0; bars that are not met are only said.
  */
@@ -36,7 +37,7 @@ static int list(void)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: bench [--json] [--cpu] [--list] [--repetitions N] [--device SELECTOR] [PATTERN ...]\n");
+    fprintf(stderr, "usage: bench [--json] [--cpu|--kernels] [--list] [--repetitions N] [--device SELECTOR] [PATTERN ...]\n");
     return 2;
 }
 
@@ -82,7 +83,9 @@ int main(int argc, char **argv)
         if (!strcmp(argv[i], "--json"))
             o.is_json = true;
         else if (!strcmp(argv[i], "--cpu"))
-            o.counts_cpu = true;
+            o.by = BENCH_BY_CPU;
+        else if (!strcmp(argv[i], "--kernels"))
+            o.by = BENCH_BY_KERNELS;
         else if (!strcmp(argv[i], "--list"))
             return list();
         else if (!strcmp(argv[i], "--repetitions") && value && atoi(value) > 0 && atoi(value) <= 1000)

@@ -14,8 +14,9 @@ const char *const bench_contender_names[BENCH_N_CONTENDERS] = {
 };
 
 typedef struct contender {
-    bench_run run;     /* NULL: ours, or absent */
+    bench_run run;     /* NULL: on our device, or absent */
     bench_ours *ours;
+    bool is_copy;      /* on our device */
     bench_task task;
     double *ms;
     int n;             /* of ms */
@@ -24,7 +25,10 @@ typedef struct contender {
 
 static bool is_there(const contender *c) { return c->run || c->ours; }
 
-static bool run(contender *c) { return c->ours ? bench_ours_run(c->ours, &c->task) : c->run(&c->task); }
+static bool run(contender *c)
+{
+    return c->is_copy ? bench_ours_copy(c->ours, &c->task) : c->ours ? bench_ours_run(c->ours, &c->task) : c->run(&c->task);
+}
 
 static bool run_checked(contender *c)
 {
@@ -139,10 +143,10 @@ static bool time_all(contender *all, const bench_options *options)
             if (!is_there(&all[k]) || (all[k].is_slow && (round < 0 || round % 3)))
                 continue;
             bench_clock clock;
-            bench_clock_start(&clock, options->counts_cpu);
+            bench_clock_start(&clock, options->by == BENCH_BY_CPU);
             if (!run(&all[k]))
                 return false;
-            double ms = bench_clock_ms(&clock);
+            double ms = options->by == BENCH_BY_KERNELS ? all[k].task.kernels_ms : bench_clock_ms(&clock);
             if (round >= 0)
                 all[k].ms[all[k].n++] = ms;
             all[k].is_slow = ms > 1000;
@@ -150,19 +154,24 @@ static bool time_all(contender *all, const bench_options *options)
     return true;
 }
 
-static void set_contenders(contender *all, bench_ours *fused, bench_ours *unfused, const bench_row *row, int n)
+static void set_contenders(contender *all, bench_ours *fused, bench_ours *unfused, const bench_row *row, const bench_options *options)
 {
     memset(all, 0, BENCH_N_CONTENDERS * sizeof *all);
     all[BENCH_FUSED].ours = fused;
     all[BENCH_UNFUSED].ours = unfused;
-    all[BENCH_HAND].run = bench_hand(row);
-    all[BENCH_HAND_CL].run = bench_hand_cl(row);
-    all[BENCH_OPENCV].run = bench_opencv(row);
-    all[BENCH_VIPS].run = bench_vips(row);
-    all[BENCH_COPY].run = bench_copy;
+    if (options->by == BENCH_BY_KERNELS) {
+        all[BENCH_COPY] = (contender){ .ours = fused, .is_copy = true };
+    } else {
+        all[BENCH_HAND].run = bench_hand(row);
+        all[BENCH_HAND_CL].run = bench_hand_cl(row);
+        all[BENCH_OPENCV].run = bench_opencv(row);
+        all[BENCH_VIPS].run = bench_vips(row);
+        all[BENCH_COPY].run = bench_copy;
+    }
     for (int k = 0; k < BENCH_N_CONTENDERS; k++) {
         set_inputs(&all[k].task, row, false);
-        all[k].ms = bench_alloc((size_t)n * sizeof *all[k].ms);
+        all[k].task.counts_kernels = options->by == BENCH_BY_KERNELS;
+        all[k].ms = bench_alloc((size_t)options->repetitions * sizeof *all[k].ms);
     }
 }
 
@@ -206,7 +215,7 @@ static void measure_whole(contender *all, const bench_row *row, const bench_opti
 void bench_measure(bench_ours *fused, bench_ours *unfused, bench_ours *ref, const bench_row *row,
                    const bench_options *options, bench_result *out)
 {
-    *out = (bench_result){ .row = row, .device_peak_bytes = -1 };
+    *out = (bench_result){ .row = row, .by = options->by, .device_peak_bytes = -1 };
     for (int k = 0; k < BENCH_N_CONTENDERS; k++)
         out->times[k].peak_bytes = -1;
     if (row->needs && !imgpar_op_find(row->needs)) {
@@ -215,7 +224,7 @@ void bench_measure(bench_ours *fused, bench_ours *unfused, bench_ours *ref, cons
     }
     check_small(fused, ref, row, out);
     contender all[BENCH_N_CONTENDERS];
-    set_contenders(all, fused, unfused, row, options->repetitions);
+    set_contenders(all, fused, unfused, row, options);
     measure_whole(all, row, options, out);
     for (int k = 0; k < BENCH_N_CONTENDERS; k++) {
         bench_task_clear(&all[k].task);

@@ -5,6 +5,7 @@
  */
 #include "bench.h"
 
+#include <imgpar_cl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,15 +80,24 @@ static void note_shape(bench_image *p, const imgpar_info *info)
     p->channels = info->channels;
 }
 
+static void add_kernel(void *sum_ms, const imgpar_event *event)
+{
+    if (!strcmp(event->kind, "kernel"))
+        *(double *)sum_ms += event->end_ms - event->start_ms;
+}
+
 bool bench_ours_run(bench_ours *o, bench_task *task)
 {
+    const imgpar_options counting = { .struct_size = sizeof counting, .on_event = add_kernel, .user = &task->kernels_ms };
+    const imgpar_options *options = task->counts_kernels ? &counting : NULL;
     imgpar_array *answers[BENCH_MAX_OUT];
     int n = 0;
     bool is_ok = true;
     imgpar_context_counters(o->ctx, &o->before);
     for (; n < BENCH_MAX_OUT && task->row->ours[n]; n++)
         answers[n] = imgpar_apply(o->ctx, task->row->ours[n], o->in, (size_t)o->n_in);
-    if (n == 1 ? imgpar_array_eval(answers[0], NULL) : imgpar_eval(answers, (size_t)n, NULL))
+    task->kernels_ms = 0;
+    if (n == 1 ? imgpar_array_eval(answers[0], options) : imgpar_eval(answers, (size_t)n, options))
         is_ok = false;
     imgpar_context_counters(o->ctx, &o->after);
     for (int k = 0; k < n; k++) {
@@ -103,4 +113,29 @@ bool bench_ours_run(bench_ours *o, bench_task *task)
     }
     task->n_out = n;
     return is_ok;
+}
+
+bool bench_ours_copy(bench_ours *o, bench_task *task)
+{
+    const imgpar_cl_layout layout = imgpar_cl_vector((int64_t)task->in[0].size_bytes, 1);
+    imgpar_cl_buffer *buffers[2] = { NULL, NULL };
+    imgpar_cl_queue *queue = NULL;
+    imgpar_cl_event *done = NULL;
+    imgpar_cl_times times = { .struct_size = sizeof times };
+    imgpar_status st = imgpar_cl_queue_new(o->ctx, NULL, &queue);
+    for (int k = 0; k < 2 && !st; k++) {
+        st = imgpar_cl_buffer_new(o->ctx, IMGPAR_CL_INOUT, &layout, &buffers[k]);
+        if (!st)
+            st = imgpar_cl_fill(queue, buffers[k], NULL, &(unsigned char){ 0 }, NULL);
+    }
+    if (!st)
+        st = imgpar_cl_copy(queue, buffers[0], NULL, buffers[1], NULL, IMGPAR_CL_ORDER(.event = &done));
+    if (!st)
+        st = imgpar_cl_event_times(done, &times);
+    task->kernels_ms = (double)(times.ended_ns - times.started_ns) / 1e6;
+    imgpar_cl_event_release(done);
+    for (int k = 0; k < 2; k++)
+        imgpar_cl_buffer_release(buffers[k]);
+    imgpar_cl_queue_release(queue);
+    return !st;
 }

@@ -50,6 +50,11 @@ static int bars_of(const bench_result *r, const bench_result *all, int n_all, ba
     int n = 0;
     if (!r->is_there)
         return 0;
+    if (r->by == BENCH_BY_KERNELS) { /* pictures, in 1.5 times what a copy of what they read and write would take */
+        double copy_ms = ratio(r, BENCH_COPY) * r->bytes / r->copy_bytes;
+        add_bar(bars, &n, "a copy of the same bytes", copy_ms, r->row->input < BENCH_LINE_F32 ? 1 / 1.5 : 0);
+        return n;
+    }
     add_bar(bars, &n, "OpenCV", ratio(r, BENCH_OPENCV), b->opencv);
     add_bar(bars, &n, "libvips", ratio(r, BENCH_VIPS), b->vips);
     add_bar(bars, &n, "hand C", ratio(r, BENCH_HAND), b->hand);
@@ -68,7 +73,7 @@ static void print_time(const bench_times *t)
 {
     char text[32] = "-";
     if (t->is_there)
-        snprintf(text, sizeof text, "%.*f%s", t->median_ms < 10 ? 2 : 1, t->median_ms, t->is_wrong ? "!" : "");
+        snprintf(text, sizeof text, "%.*f%s", t->median_ms < 1 ? 4 : t->median_ms < 10 ? 2 : 1, t->median_ms, t->is_wrong ? "!" : "");
     printf(" %8s", text);
 }
 
@@ -89,7 +94,8 @@ static void table_row(const bench_result *r, const bench_result *all, int n)
     }
     const bench_times *t = r->times;
     char spread[40];
-    snprintf(spread, sizeof spread, "%.1f..%.1f", t[BENCH_FUSED].min_ms, t[BENCH_FUSED].max_ms);
+    int digits = t[BENCH_FUSED].max_ms < 1 ? 3 : 1;
+    snprintf(spread, sizeof spread, "%.*f..%.*f", digits, t[BENCH_FUSED].min_ms, digits, t[BENCH_FUSED].max_ms);
     print_time(&t[BENCH_FUSED]);
     printf(" %13s %2d", spread, r->kernels);
     print_time(&t[BENCH_UNFUSED]);
@@ -100,7 +106,7 @@ static void table_row(const bench_result *r, const bench_result *all, int n)
     print_ratio(ratio(r, BENCH_VIPS));
     double speed = gigabytes_a_second(r->bytes, t[BENCH_FUSED].median_ms);
     double copy = gigabytes_a_second(r->copy_bytes, t[BENCH_COPY].median_ms);
-    printf(" %5.1f %4.0f%% ", speed, copy > 0 ? 100 * speed / copy : 0);
+    printf(" %6.1f %4.0f%% ", speed, copy > 0 ? 100 * speed / copy : 0);
     if (r->is_wrong)
         printf(" WRONG %s", r->note);
     bar bars[MAX_BARS];
@@ -241,6 +247,12 @@ static void json_row(const bench_result *r, const bench_result *all, int n)
 
 /* ---- both ---- */
 
+static const struct { const char *clock, *unit; } by_names[] = {
+    [BENCH_BY_TIME] = { "time", "milliseconds" },
+    [BENCH_BY_CPU] = { "cpu", "milliseconds of CPU time" },
+    [BENCH_BY_KERNELS] = { "kernels", "milliseconds of kernels" },
+};
+
 void bench_report_start(const bench_options *options, const imgpar_device *device)
 {
     const char *opencv = bench_opencv_version(), *vips = bench_vips_version();
@@ -248,7 +260,7 @@ void bench_report_start(const bench_options *options, const imgpar_device *devic
         printf("{\"device\": ");
         json_text(device->name);
         printf(", \"compute_units\": %u, \"repetitions\": %d, \"clock\": \"%s\", \"opencv\": ", device->compute_units,
-               options->repetitions, options->counts_cpu ? "cpu" : "time");
+               options->repetitions, by_names[options->by].clock);
         json_text(opencv ? opencv : "");
         printf(", \"libvips\": ");
         json_text(vips ? vips : "");
@@ -260,8 +272,8 @@ void bench_report_start(const bench_options *options, const imgpar_device *devic
     printf("OpenCV: %s\n", opencv ? opencv : "absent (Debian package libopencv-imgproc-dev)");
     printf("libvips: %s\n\n", vips ? vips : "absent (Debian package libvips-dev)");
     printf("%s, medians; k: kernels; hand: C or OpenCL; %%: of the copy's GB/s\n",
-           options->counts_cpu ? "milliseconds of CPU time" : "milliseconds");
-    printf("%-27s %8s %13s %2s %8s %8s %8s %8s %7s %7s %5s %5s  bars\n", "workload", "ours", "min..max", "k", "no-fuse", "hand",
+           by_names[options->by].unit);
+    printf("%-27s %8s %13s %2s %8s %8s %8s %8s %7s %7s %6s %5s  bars\n", "workload", "ours", "min..max", "k", "no-fuse", "hand",
            "OpenCV", "libvips", "xOpenCV", "xvips", "GB/s", "copy");
 }
 
