@@ -104,8 +104,11 @@ int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char 
         sqlite3_free(range);
         return call->code;
     }
-    if (!where && *call->path)
-        where = call->path; /* R6 */
+    if (!where && *call->path) { /* R6 */
+        where = call->path;
+        const char *last = strrchr(where, '>');
+        message = without_prefix(message, last ? last + 2 : where);
+    }
     if (!where)
         return ip_sql_call_fail(call, SQLITE_ERROR, "%s", message);
     return ip_sql_call_fail(call, SQLITE_ERROR, "%s: %s", where, message);

@@ -5,8 +5,8 @@
  * R1. A source is opened from its bytes, an operation built by name, a text by imgpar_apply_safe():
  *     nothing here can reach a file, whatever a recipe says.
  * R2. A source whose bytes changed since lazy() is an error before it is decoded.
- * R3. A source that cannot be opened is kept as an error array, which every operation on it passes on: the failure is
- *     that of the sink, and img_try() can tell of it.
+ * R3. A source that cannot be opened, and an operation whose images do not fit together, are kept as an error array, which
+ *     every operation on it passes on: the failure is that of the sink, and img_try() can tell of it.
  * R4. A value has at most max_pixels pixels (img_settings), and all of a deferred image together MAX_ELEMENTS elements:
  *     a few bytes can ask for a terabyte.
  * R5. Records that two deferred images share become one array, so shared work is done once.
@@ -20,6 +20,11 @@ bool ip_sql_is_broken(const imgpar_array *a)
 {
     imgpar_info info;
     return imgpar_array_info(a, &info) != IMGPAR_OK;
+}
+
+bool ip_sql_waits(ip_sql_kind kind, imgpar_status status)
+{
+    return kind == IP_SQL_SOURCE ? status != IMGPAR_E_HOST_MEMORY : status == IMGPAR_E_SHAPE;
 }
 
 int ip_sql_work_check(ip_sql_call *call, const char *where, const imgpar_info *info, uint64_t *elements)
@@ -61,8 +66,7 @@ int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *co
         record->array = imgpar_apply_safe(context, record->body, inputs, n); /* R1 */
     }
     imgpar_status st = imgpar_array_status(record->array);
-    bool waits = record->kind == IP_SQL_SOURCE && st != IMGPAR_E_HOST_MEMORY;
-    return st && !waits ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(record->array)) : SQLITE_OK;
+    return st && !ip_sql_waits(record->kind, st) ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(record->array)) : SQLITE_OK;
 }
 
 int ip_sql_recipe_build(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_recipe *r)

@@ -80,6 +80,8 @@ int ip_sql_recipe_merge(ip_sql_call *call, imgpar_context *context, ip_sql_recip
                         uint32_t *index);
 /* An error where a value is above the limits; adds its elements to *elements. where may be NULL. */
 int ip_sql_work_check(ip_sql_call *call, const char *where, const imgpar_info *info, uint64_t *elements);
+/* "is it told where the image is computed?", of a record that cannot be built: its pixels are to blame, not its text. */
+bool ip_sql_waits(ip_sql_kind kind, imgpar_status status);
 /* True for an error array; false for one whose last evaluation failed. */
 bool ip_sql_is_broken(const imgpar_array *a);
 /* Builds the array of record k from those of its inputs, or from its bytes. */

@@ -9,7 +9,8 @@
  * R5. PNG holds u8, u16 and bool of rank 2, or of rank 3 with 1 to 4 channels. The rest becomes NPY.
  * R6. A result longer than SQLITE_LIMIT_LENGTH is refused, before computing where the size is known.
  * R7. Results live in SQLite's memory.
- * R8. A deferred image may have a damaged source: what it fails with is told where it is computed.
+ * R8. A deferred image may have a damaged source, or an operation that does not fit its images: what it fails with is told where
+ *     it is computed.
  * R9. Inside an imgpar(SELECT ...) table the first plain image is taken as deferred.
  */
 #include "values.h"
@@ -392,9 +393,10 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
 {
     imgpar_info info;
     int broken = broken_input(in);
-    bool waits = broken >= 0 && !(call->op && call->op->returns_number);
-    if (waits) { /* R8 */
-        imgpar_array_replace(&result, imgpar_array_retain(in->arrays[broken]));
+    bool waits = broken >= 0 || (in->base >= 0 && ip_sql_waits(record->kind, imgpar_array_status(result)));
+    if (waits && !(call->op && call->op->returns_number)) { /* R8 */
+        if (broken >= 0)
+            imgpar_array_replace(&result, imgpar_array_retain(in->arrays[broken]));
         return_appended(call, ctx, in, record, result);
         return;
     }

@@ -35,7 +35,10 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT blur(x'0102')", "blur(): argument 1: not an image: neither PNG, JPEG, NPY nor PNM" },
     { "SELECT png(substr(img_invert(" GRAY "), 1, 60))", "png(): PNG: the data ends early" },
     { "SELECT img_width(x'89504e470d0a1a0a0000')", "img_width(): argument 1: PNG: the data ends early" },
-    { "SELECT blend(" GRAY ", lazy(" RGB "))", "blend(): a is 4x3, b is 2x1" },
+    { "SELECT blend(" GRAY ", " RGB ")", "blend(): a is 4x3, b is 2x1" },
+    { "SELECT png(blend(" GRAY ", lazy(" RGB ")))", "png(): image > blend: a is 4x3, b is 2x1" },
+    { "SELECT png(img_invert(crop(lazy(" GRAY "), 0, 0, 9, 1)))",
+      "png(): image > crop > img_invert: crop: x=0 and width=9 reach beyond the width 4" },
     { "SELECT apply('blurr($1, 2)', " GRAY ")",
       "apply(): 1:1: unknown operation blurr (near: blur)\nblurr($1, 2)\n^" },
     { "SELECT png(" GRAY ", 'foo=7')", "png(): unknown setting foo; there are bits, level, range" },
@@ -64,6 +67,27 @@ START_TEST(a_message_names_function_value_and_rule)
 {
     sqlite3 *db = open_db();
     expect_error(db, messages[_i].sql, SQLITE_ERROR, messages[_i].message);
+    sqlite3_close(db);
+}
+END_TEST
+
+/* What is wrong with the pixels is told where they are computed, so a statement can go on; what is wrong with any image, at once. */
+static const struct { const char *image, *error; } tried[] = {
+    { "img_invert(lazy(" GRAY "))", NULL },
+    { "blend(lazy(" GRAY "), lazy(" RGB "), 0.5)", "image > blend: a is 4x3, b is 2x1" },
+    { "img_invert(crop(lazy(" GRAY "), 0, 0, 9, 1))", "image > crop > img_invert: crop: x=0 and width=9 reach beyond the width 4" },
+    { "blur(lazy(x'0102'), 2)", "image > blur: not an image: neither PNG, JPEG, NPY nor PNM" },
+};
+
+START_TEST(img_try_goes_on)
+{
+    sqlite3 *db = open_db();
+    char *sql = sqlite3_mprintf("SELECT (img_try(%s) IS NULL) || '|' || coalesce(img_error(%s), 'none')", tried[_i].image, tried[_i].image);
+    char *expected = sqlite3_mprintf("%d|%s", tried[_i].error != NULL, tried[_i].error ? tried[_i].error : "none");
+    expect(db, sql, expected);
+    sqlite3_free(sql);
+    sqlite3_free(expected);
+    expect_error(db, "SELECT img_try(blur(lazy(" GRAY "), -1))", SQLITE_ERROR, "blur(): sigma must be 0..1000, got -1");
     sqlite3_close(db);
 }
 END_TEST
@@ -457,6 +481,7 @@ int main(void)
     TCase *tc = tcase_create("sql");
     suite_add_tcase(suite, tc);
     tcase_add_loop_test(tc, a_message_names_function_value_and_rule, 0, N(messages));
+    tcase_add_loop_test(tc, img_try_goes_on, 0, N(tried));
     tcase_add_loop_test(tc, apply_refuses_files, 0, 5);
     tcase_add_test(tc, files_settings_and_devices_are_refused_in_schemas);
     tcase_add_test(tc, header_functions_are_innocuous_and_operations_need_trust);

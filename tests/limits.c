@@ -5,7 +5,7 @@
  *
  *     LD_PRELOAD=tests/.libs/limits.so IMGPAR_TEST_LIMITS="gpu local=16384 group=64 memory=33554432 no-images no-f64" ...
  *
- *     gpu         the device is a GPU
+ *     gpu         the device is a GPU with memory of its own
  *     local=N     bytes of local memory; a kernel that wants more cannot be launched
  *     group=N     work-items of a group; a launch with more is refused
  *     memory=N    bytes of device memory; all buffers that live at once fit in it or clCreateBuffer fails
@@ -71,6 +71,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_i
     if (code || !value) return code;
     switch (what) {
     case CL_DEVICE_TYPE: if (has("gpu")) *(cl_device_type *)value = CL_DEVICE_TYPE_GPU; break;
+    case CL_DEVICE_HOST_UNIFIED_MEMORY: if (has("gpu")) *(cl_bool *)value = CL_FALSE; break;
     case CL_DEVICE_LOCAL_MEM_SIZE: lower_to(value, sizeof(cl_ulong), limit("local=")); break;
     case CL_DEVICE_MAX_WORK_GROUP_SIZE: lower_to(value, sizeof(size_t), limit("group=")); break;
     case CL_DEVICE_GLOBAL_MEM_SIZE:

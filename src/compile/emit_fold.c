@@ -364,8 +364,8 @@ static void finish_histogram(ip_emit *e, const ip_stage *s)
     ip_s_add(e->ir, when, IP_S_VAR, "uint", "count", "0");
     ip_stmt *loop = ip_s_add(e->ir, when, IP_S_FOR, "k", "0", items);
     ip_s_add(e->ir, loop, IP_S_STORE,
-             ip_text(e->ir, "count += %s[((long)k * %d + bin / %s) * %s + bin %% %s]", ip_fold_named(e, "partial", s),
-                     (int)s->dims[1] * ip_histogram_tables(e->kernel, s), bins, pitch(e, s), bins), NULL, NULL);
+             ip_text(e->ir, "count += %s[(long)k * %d * %s + bin + bin / %s * (%s - %s)]", ip_fold_named(e, "partial", s),
+                     (int)s->dims[1] * ip_histogram_tables(e->kernel, s), pitch(e, s), bins, pitch(e, s), bins), NULL, NULL);
     ip_s_add(e->ir, when, IP_S_STORE, ip_text(e->ir, "%s[bin]", ip_emit_buffer(e, s)), "count", NULL);
 }
 
