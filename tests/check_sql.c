@@ -38,7 +38,7 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT blend(" GRAY ", " RGB ")", "blend(): a is 4x3, b is 2x1" },
     { "SELECT png(blend(" GRAY ", lazy(" RGB ")))", "png(): image > blend: a is 4x3, b is 2x1" },
     { "SELECT png(img_invert(crop(lazy(" GRAY "), 0, 0, 9, 1)))",
-      "png(): image > crop > img_invert: crop: x=0 and width=9 reach beyond the width 4" },
+      "png(): image > crop > invert: crop: x=0 and width=9 reach beyond the width 4" },
     { "SELECT apply('blurr($1, 2)', " GRAY ")",
       "apply(): 1:1: unknown operation blurr (near: blur)\nblurr($1, 2)\n^" },
     { "SELECT png(" GRAY ", 'foo=7')", "png(): unknown setting foo; there are bits, level, range" },
@@ -75,7 +75,7 @@ END_TEST
 static const struct { const char *image, *error; } tried[] = {
     { "img_invert(lazy(" GRAY "))", NULL },
     { "blend(lazy(" GRAY "), lazy(" RGB "), 0.5)", "image > blend: a is 4x3, b is 2x1" },
-    { "img_invert(crop(lazy(" GRAY "), 0, 0, 9, 1))", "image > crop > img_invert: crop: x=0 and width=9 reach beyond the width 4" },
+    { "img_invert(crop(lazy(" GRAY "), 0, 0, 9, 1))", "image > crop > invert: crop: x=0 and width=9 reach beyond the width 4" },
     { "blur(lazy(x'0102'), 2)", "image > blur: not an image: neither PNG, JPEG, NPY nor PNM" },
 };
 

@@ -220,8 +220,11 @@ static ip_node *leaf(ip_parser *p, ip_node_kind kind)
     ip_node *node = ip_parse_node(p, kind, token, 0);
     if (!node) return NULL;
     switch (kind) {
-    case IP_N_NUMBER: node->fractional = token->fractional; /* fall through */
-    case IP_N_INPUT: node->number = token->u.number; break;
+    case IP_N_NUMBER:
+    case IP_N_INPUT:
+        node->number = token->u.number;
+        node->fractional = kind == IP_N_NUMBER && token->fractional;
+        break;
     case IP_N_BOOL: node->number = token->kind == IP_T_TRUE; break;
     case IP_N_TEXT: node->text = token->u.text; break;
     default: node->name = token->u.name; break;
