@@ -3,9 +3,9 @@
 --
 --     sqlite3 -cmd ".load imgpar" :memory: < compare.sql                (in a folder that holds photos/)
 --     sqlite3 -cmd ".load imgpar" -cmd ".parameter set :picture tower.png" :memory: < compare.sql     (one of them)
-WITH original(img) AS (SELECT image FROM img_files('photos', '*.[pj]*g')
+WITH original(img) AS MATERIALIZED (SELECT image FROM img_files('photos', '*.[pj]*g')
                        WHERE coalesce(name = :picture, img_error(image) IS NULL) ORDER BY name LIMIT 1),
-     changed(what, img) AS (SELECT 'jpeg ' || value, jpeg(img, value) FROM original, json_each('[95, 75, 30]')
+     changed(what, img) AS MATERIALIZED (SELECT 'jpeg ' || value, jpeg(img, value) FROM original, json_each('[95, 75, 30]')
                             UNION ALL SELECT 'blur 1', blur(img, 1) FROM original
                             UNION ALL SELECT 'nothing', img_invert(img_invert(lazy(img))) FROM original)
 SELECT what, printf('%.1f dB', img_psnr(o.img, c.img)) AS psnr, printf('%.3f', img_ssim(o.img, c.img)) AS ssim,
