@@ -8,7 +8,8 @@ static imgpar_status axis(const char *function, size_t whole, size_t offset, siz
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: region.offset[%d]=%zu is not inside 0 to %zu", function, k, offset, whole - 1);
     *out = extent ? extent : whole - offset;
     if (*out > whole - offset)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: region.offset[%d]=%zu + extent[%d]=%zu is over %zu", function, k, offset, k, extent, whole);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: region.offset[%d]=%zu + extent[%d]=%zu is over %zu", function, k, offset, k,
+                       extent, whole);
     return IMGPAR_OK;
 }
 
@@ -16,7 +17,8 @@ static imgpar_status host_pitch(const char *function, const char *name, size_t l
 {
     *out = given ? given : least;
     if (*out < least)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: region.%s=%zu is below the %zu bytes of its elements", function, name, given, least);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: region.%s=%zu is below the %zu bytes of its elements", function, name, given,
+                       least);
     return IMGPAR_OK;
 }
 
@@ -47,7 +49,8 @@ imgpar_status ip_cl_box_of(const char *function, const imgpar_cl_buffer *buffer,
     out->offset[0] *= l->element_bytes;
     out->bytes = out->extent[0] * out->extent[1] * out->extent[2];
     out->is_straight = is_straight(l, out);
-    imgpar_status st = host_pitch(function, "host_row_pitch_bytes", out->extent[0], region.host_row_pitch_bytes, &out->host_row_pitch, err);
+    imgpar_status st =
+        host_pitch(function, "host_row_pitch_bytes", out->extent[0], region.host_row_pitch_bytes, &out->host_row_pitch, err);
     if (st)
         return st;
     return host_pitch(function, "host_slice_pitch_bytes", out->host_row_pitch * out->extent[1], region.host_slice_pitch_bytes,
