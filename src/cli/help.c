@@ -58,11 +58,12 @@ static void print_wrapped(const char *label, const char *text)
     enum { WIDTH = 88 };
     int column = printf("  %s", label), left = column;
     while (*text) {
-        int n = (int)strcspn(text, " ");
+        int n = (int)strcspn(text, " \n");
         if (column > left && column + 1 + n > WIDTH) column = printf("\n%*s", left, "") - 1;
         else if (column > left) column += printf(" ");
         column += printf("%.*s", n, text);
-        text += n + (text[n] == ' ');
+        if (text[n] == '\n') column = printf("\n%*s", left, "") - 1; /* a line of a program */
+        text += n + (text[n] != '\0');
     }
     putchar('\n');
 }

@@ -50,6 +50,8 @@ static void print_text(const char *text)
             fputs("\\e", stdout);
         else if (*text == '-')
             fputs("\\-", stdout);
+        else if (*text == '\n') /* a line of a program */
+            fputs("\n.br\n", stdout);
         else
             putchar(*text);
     }

@@ -272,13 +272,31 @@ static void spread_value(placing *p, ip_stage *reader, ip_expr *value)
     reader->body = ip_x_map_values(p->plan->ir, reader->body, read_spread, &(spreading){ value, spread });
 }
 
+typedef struct occurrence { const ip_expr *value; bool found; } occurrence;
+
+static bool look_for(ip_expr *x, void *user)
+{
+    occurrence *o = user;
+    o->found |= x == o->value;
+    return !o->found && x->op != IP_X_LOAD;
+}
+
+/* Not where value was made of another one, which has been replaced. */
+static bool occurs(ip_ir *ir, ip_expr *body, const ip_expr *value)
+{
+    occurrence o = { .value = value };
+    ip_x_descend(ir, body, look_for, &o);
+    return o.found;
+}
+
 static void spread_values(placing *p, ip_stage *reader)
 {
     ip_spread spread;
     if ((reader->kind == IP_STAGE_MAP || reader->kind == IP_STAGE_REDUCE)
         && ip_find_spread(p->plan->ir, reader->body, domain_of(reader)[3], &spread))
         for (int k = 0; k < spread.n; k++)
-            spread_value(p, reader, spread.values[k]);
+            if (occurs(p->plan->ir, reader->body, spread.values[k]))
+                spread_value(p, reader, spread.values[k]);
 }
 
 /* ---- sums carried along ------------------------------------------------------------- */

@@ -12,8 +12,7 @@ struct imgpar_formula {
     ip_error error;
 };
 
-/* The text's value, or NULL and err. */
-static imgpar_array *evaluate(ip_eval *ev)
+imgpar_array *ip_program_value(ip_eval *ev)
 {
     ip_outputs outputs = { 0 };
     imgpar_array *result = NULL;
@@ -30,8 +29,8 @@ static imgpar_array *apply_program(const ip_program *program, imgpar_context *ct
 {
     ip_eval checking = { .program = program, .checking = true, .safe = safe, .n_inputs = n, .err = err };
     ip_eval building = { .program = program, .ctx = ctx, .safe = safe, .inputs = arrays, .n_inputs = n, .err = err };
-    evaluate(&checking);
-    return err->status ? NULL : evaluate(&building);
+    ip_program_value(&checking);
+    return err->status ? NULL : ip_program_value(&building);
 }
 
 static imgpar_array *result_of(imgpar_context *ctx, imgpar_array *result, const ip_error *err)

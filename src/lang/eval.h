@@ -78,6 +78,7 @@ typedef struct ip_eval {
     imgpar_array *const *inputs; /* $1 ... */
     size_t n_inputs;
     ip_val *globals;           /* by symbol index */
+    const ip_scope *given;     /* what the text is told from outside, or NULL; seen in functions too */
     imgpar_array **standard_input; /* where what open("-") gave is kept between builds, or NULL */
     size_t stdin_at;           /* offset + 1 of the open("-") that was met; 0: none yet */
     ip_error *err;

@@ -13,6 +13,8 @@ const ip_val *ip_eval_lookup(const ip_eval *ev, const ip_symbol *name)
     for (const ip_scope *scope = ev->scope; scope; scope = scope->parent)
         for (int i = 0; i < scope->n; i++)
             if (scope->names[i] == name) return &scope->vals[i];
+    for (int i = 0; ev->given && i < ev->given->n; i++)
+        if (ev->given->names[i] == name) return &ev->given->vals[i];
     const ip_val *global = &ev->globals[name->index];
     return global->kind == IP_V_NONE ? NULL : global;
 }

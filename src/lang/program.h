@@ -22,6 +22,8 @@ typedef struct ip_outputs { ip_output *output; int n, capacity; } ip_outputs;
  * ev is set up but for globals; ip_eval_free() it in any case. */
 imgpar_status ip_program_run(ip_eval *ev, const ip_val *given, ip_outputs *outputs);
 void ip_outputs_free(ip_outputs *outputs);
+/* The last expression's value, a reference; NULL: an error, or ev only checks. Frees what ev holds. */
+imgpar_array *ip_program_value(ip_eval *ev);
 
 /* "4.5", "[1 2; 3 4]", "[480, 640, 3] u8": one value of a print statement appended to line. Reads small arrays. */
 imgpar_status ip_show(const ip_val *v, const imgpar_options *options, ip_str *line, ip_error *err);

@@ -70,6 +70,7 @@ imgpar_status ip_text_fail(ip_error *err, const ip_text *text, size_t offset, im
     ip_vsnprintf(message, sizeof message, format, args);
     va_end(args);
 
+    if (!text->name) return ip_fail(err, status, "%s", message);
     ip_str shown = IP_STR_INIT;
     show_line(&shown, text, start, offset);
     ip_fail(err, status, "%.240s:%zu:%zu: %s%s", text->name, ip_text_line(text, offset), column, message,

@@ -193,3 +193,26 @@ imgpar_array *ip_expand_wavefront(const imgpar_array *call)
     return ip_made(&m, ip_make(&m, "slice", 4, (ip_arg[]){ ip_arg_array(back), numbers("from", &before, 1), numbers("to", &to, 1),
                                                            option("axis", 1) }));
 }
+
+/* ---- rows written in the language: they are expanded by lang/written.c ---------------------------------- */
+
+imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    const char *name = node->op->info.name, *input = node->op->info.input_names[0];
+    int64_t dims[4];
+    char text[96];
+    ip_type_dims(a, dims);
+    switch ((ip_needs)node->op->variant) {
+    case IP_NEEDS_NOTHING: return IMGPAR_OK;
+    case IP_NEEDS_IMAGE: break;
+    case IP_NEEDS_COLOUR:
+        if (dims[3] >= 3) break;
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 3 channels, or 4 with alpha", name, input, ip_type_text(a, text));
+    case IP_NEEDS_LEVELS:
+        if (a->dtype == IMGPAR_U8 || a->dtype == IMGPAR_U16) break;
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; its levels must be u8 or u16", name, input, ip_type_text(a, text));
+    }
+    if (a->rank >= 2 && dims[0] == 1) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, which is no image", name, input, ip_type_text(a, text));
+}

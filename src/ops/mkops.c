@@ -71,13 +71,15 @@ static void print_wrapped(const char *prefix, const char *text)
 {
     size_t column = printf("%s", prefix);
     while (*text) {
-        size_t n = strcspn(text, " ");
+        size_t n = strcspn(text, " \n");
         if (column + n > 108) {
             printf("\n *    ");
             column = 6;
         }
         column += (size_t)printf(" %.*s", (int)n, text);
-        text += n + strspn(text + n, " ");
+        if (text[n] == '\n') /* a line of a program */
+            column = 108;
+        text += n + strspn(text + n, " \n");
     }
     printf("\n");
 }
@@ -250,6 +252,8 @@ static void print_roff(const char *text)
             printf("\\-");
         else if ((*p == '.' || *p == '\'') && (p == text || p[-1] == '\n'))
             printf("\\&%c", *p);
+        else if (*p == '\n') /* a line of a program */
+            printf("\n.br\n");
         else
             putchar(*p);
     }

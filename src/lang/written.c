@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of the table that are written in the language (ops/written.def): the row's formula is its program. What a call gives
+ * is what the text gives, so such a row fuses, and computes in strips and on every device, as if the user had written it.
+ *
+ *     NAME(a, size=5)  ->  names of inputs and parameters, and what is said of the first input, in a scope
+ *                      ->  the formula, parsed and evaluated
+ *
+ * A mistake in a formula would show at its first call, in any test: nothing is checked beforehand. What fails is the call's
+ * fault, so a message names the row and no place in its text.
+ */
+#include "base/dtype.h"
+#include "base/str.h"
+#include "graph/op.h"
+#include "lang/parser.h"
+#include "lang/program.h"
+#include "ops/row_functions.h"
+
+#include <string.h>
+
+enum { MOST_NAMES = 16 };
+
+typedef struct names {
+    ip_program program;
+    int n;
+    ip_symbol *symbols[MOST_NAMES];
+    ip_val vals[MOST_NAMES];
+    bool failed; /* no memory */
+} names;
+
+/* Takes v over. */
+static void bind(names *to, const char *name, ip_val v)
+{
+    ip_symbol *symbol = ip_symbol_intern(&to->program.symbols, name, strlen(name));
+    if (!symbol || v.kind == IP_V_NONE || to->n == MOST_NAMES) {
+        to->failed = true;
+        ip_val_free(&v);
+        return;
+    }
+    to->symbols[to->n] = symbol;
+    to->vals[to->n++] = v;
+}
+
+/* The index-th of "reflect|wrap", in the program's arena; NONE without memory. */
+static ip_val word(names *to, const char *words, int index)
+{
+    while (index-- > 0)
+        words = strchr(words, '|') + 1;
+    size_t n = strcspn(words, "|");
+    char *copy = ip_arena_alloc(&to->program.arena, n + 1);
+    if (!copy) return (ip_val){ .kind = IP_V_NONE };
+    return ip_val_text(memcpy(copy, words, n));
+}
+
+static ip_val number_of(const imgpar_array *call, const imgpar_op_param *info, const ip_param *p)
+{
+    if (p->input >= 0) return ip_val_array(imgpar_array_retain(call->inputs[p->input]));
+    if (ip_param_kind_of(info) == IP_PARAM_BOOL) return ip_val_bool(p->number != 0);
+    return ip_val_number(p->number, ip_param_kind_of(info) != IP_PARAM_INTEGER);
+}
+
+static void bind_arguments(names *to, const imgpar_array *call)
+{
+    const imgpar_op_info *info = &call->op->info;
+    for (int k = 0; k < info->n_inputs; k++)
+        bind(to, info->input_names[k], ip_val_array(imgpar_array_retain(call->inputs[k])));
+    for (int k = 0; k < info->n_params; k++) {
+        const imgpar_op_param *p = &info->params[k];
+        bool is_word = ip_param_kind_of(p) == IP_PARAM_CHOICE;
+        bind(to, p->name, is_word ? word(to, p->choices, (int)call->params[k].number) : number_of(call, p, &call->params[k]));
+    }
+}
+
+/* What ops/written.def says that formulas may know of the first input. */
+static void bind_facts(names *to, const ip_type *type)
+{
+    const ip_dtype_facts *dtype = ip_dtype(type->dtype);
+    bool is_wide = type->dtype == IMGPAR_F64 || (!dtype->is_float && dtype->size_bytes >= 4);
+    int64_t dims[4];
+    ip_type_dims(type, dims);
+    bool has_alpha = type->space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0;
+    bind(to, "type", ip_val_text(dtype->name));
+    bind(to, "real", ip_val_text(is_wide ? "f64" : "f32"));
+    bind(to, "full", ip_val_number(dtype->full, false));
+    bind(to, "alpha", ip_val_number(has_alpha ? (double)dims[3] - 1 : -1, false));
+}
+
+imgpar_array *ip_expand_written(const imgpar_array *call)
+{
+    ip_error err = { .status = IMGPAR_OK }, named = { .status = IMGPAR_OK };
+    names to = { .program = { .text = { .text = call->op->info.formula, .length = strlen(call->op->info.formula) } } };
+    ip_eval ev = { .program = &to.program, .ctx = call->ctx, .err = &err };
+    imgpar_array *result = NULL;
+    if (!ip_parse(&to.program, IP_PARSE_APPLY, &err)) {
+        bind_arguments(&to, call);
+        bind_facts(&to, &call->inputs[0]->type);
+        const ip_scope given = { .n = to.n, .names = to.symbols, .vals = to.vals };
+        ev.given = &given;
+        result = to.failed ? NULL : ip_program_value(&ev);
+    }
+    for (int k = 0; k < to.n; k++)
+        ip_val_free(&to.vals[k]);
+    ip_program_free(&to.program);
+    if (result) return result;
+    if (to.failed) ip_fail_memory(&err, "building an operation");
+    ip_fail(&named, err.status ? err.status : IMGPAR_E_INTERNAL, "%s: %s", call->op->info.name, err.message);
+    return ip_array_error(call->ctx, named.status, named.message);
+}

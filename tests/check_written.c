@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows that are written in the pipeline language: what they give against plain loops in long double, each by the
+ * definition, on the device and by the reference interpreter.
+ */
+#include "oracle.h"
+
+#include "base/dtype.h"
+#include "ops/build.h"
+#include "ops/row_functions.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { H = 23, W = 37 };
+
+static imgpar_context *ctx;
+
+static void set_up(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+static void tear_down(void) { imgpar_context_release(ctx); }
+
+static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
+enum { N_DTYPES = 3 };
+
+/* Levels from black to white; floats between 0 and 1. */
+static picture levels(imgpar_dtype dtype, int channels, unsigned seed)
+{
+    picture p = picture_new(dtype, H, W, channels);
+    for (int64_t k = 0; k < picture_count(&p); k++) {
+        seed = seed * 1664525u + 1013904223u;
+        p.v[k] = rounded(dtype, (real)(seed >> 8) / (1 << 24) * dtype_full(dtype));
+    }
+    return p;
+}
+
+#define at picture_at
+
+static int64_t clamped(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+
+static picture like(const picture *a) { return picture_new(a->dtype, a->h, a->w, a->c); }
+
+/* text's value is want to within tolerance, on the device and by the interpreter. */
+static void expect(const char *text, const picture *const *in, int n, const picture *want, real tolerance)
+{
+    imgpar_array *arrays[2];
+    for (int k = 0; k < n; k++)
+        arrays[k] = picture_array(ctx, in[k]);
+    for (int way = 0; way < 2; way++) {
+        imgpar_info info;
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
+        imgpar_array *a = imgpar_apply(ctx, text, arrays, (size_t)n);
+        ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+        ck_assert_msg(info.width == want->w && info.height == want->h && info.channels == want->c &&
+                          info.dtype == want->dtype,
+                      "%s gives %lld x %lld x %lld, dtype %d", text, (long long)info.width, (long long)info.height,
+                      (long long)info.channels, (int)info.dtype);
+        char *data = malloc(info.size_bytes);
+        ck_assert_ptr_nonnull(data);
+        ck_assert_msg(imgpar_array_read(a, data, info.size_bytes) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+        size_t size = ip_dtype(info.dtype)->size_bytes;
+        for (int64_t k = 0; k < picture_count(want); k++) {
+            real got = (real)ip_load_number(info.dtype, data + (size_t)k * size), difference = fabsl(got - want->v[k]);
+            ck_assert_msg(difference <= tolerance, "%s: element %lld is %.9Lg, must be %.9Lg (%s)", text, (long long)k, got, want->v[k],
+                          way ? "ref" : "device");
+        }
+        free(data);
+        imgpar_array_release(a);
+    }
+    for (int k = 0; k < n; k++)
+        imgpar_array_release(arrays[k]);
+}
+
+static void expect_of(const char *text, const picture *a, const picture *want, real tolerance)
+{
+    expect(text, &a, 1, want, tolerance);
+}
+
+/* Ints: within a level; floats of about 1: what f32 arithmetic gives. */
+static real a_level(imgpar_dtype dtype) { return dtype == IMGPAR_F32 ? 1e-5L : 1; }
+
+/* ---- shapes of light and dark -------------------------------------------------------------------------- */
+
+static picture extremes(const picture *a, int radius, bool largest)
+{
+    picture p = like(a);
+    for (int64_t y = 0; y < H; y++)
+        for (int64_t x = 0; x < W; x++)
+            for (int64_t c = 0; c < a->c; c++) {
+                real best = *at(a, y, x, c);
+                for (int64_t dy = -radius; dy <= radius; dy++)
+                    for (int64_t dx = -radius; dx <= radius; dx++) {
+                        real v = *at(a, clamped(y + dy, H), clamped(x + dx, W), c);
+                        best = largest ? fmaxl(best, v) : fminl(best, v);
+                    }
+                *at(&p, y, x, c) = best;
+            }
+    return p;
+}
+
+/* p = q - p, or p - q; frees q. */
+static void subtract(picture *p, picture *q, bool reversed)
+{
+    for (int64_t k = 0; k < picture_count(p); k++)
+        p->v[k] = rounded(p->dtype, reversed ? q->v[k] - p->v[k] : p->v[k] - q->v[k]);
+    picture_free(q);
+}
+
+START_TEST(openings_and_closings)
+{
+    const imgpar_dtype dtype = dtypes[_i];
+    picture a = levels(dtype, dtype == IMGPAR_U8 ? 3 : 1, 7);
+    picture low = extremes(&a, 2, false), high = extremes(&a, 2, true);
+    picture opened = extremes(&low, 2, true), closed = extremes(&high, 2, false), copy = like(&a);
+    expect_of("opening($1, size=5)", &a, &opened, 0);
+    expect_of("closing($1, size=5)", &a, &closed, 0);
+    memcpy(copy.v, a.v, (size_t)picture_count(&a) * sizeof *a.v);
+    subtract(&opened, &copy, true);
+    expect_of("tophat($1, size=5)", &a, &opened, 0);
+    subtract(&high, &low, false);
+    expect_of("morphgrad($1, size=5)", &a, &high, 0);
+    copy = like(&a);
+    memcpy(copy.v, a.v, (size_t)picture_count(&a) * sizeof *a.v);
+    subtract(&closed, &copy, false);
+    expect_of("blackhat($1, 5)", &a, &closed, 0);
+    picture_free(&opened);
+    picture_free(&closed);
+    picture_free(&high);
+    picture_free(&a);
+}
+END_TEST
+
+/* ---- sharpness ------------------------------------------------------------------------------------------------ */
+
+START_TEST(an_unsharp_mask)
+{
+    enum { R = 6 }; /* 4 sigma */
+    const real sigma = 1.5L, amount = 0.75L;
+    picture a = levels(dtypes[_i], 3, 11), want = like(&a);
+    real weights[2 * R + 1], sum = 0;
+    for (int k = -R; k <= R; k++)
+        sum += weights[k + R] = expl(-k * k / (2 * sigma * sigma));
+    for (int64_t y = 0; y < H; y++)
+        for (int64_t x = 0; x < W; x++)
+            for (int64_t c = 0; c < 3; c++) {
+                real smooth = 0, v = *at(&a, y, x, c);
+                for (int dy = -R; dy <= R; dy++)
+                    for (int dx = -R; dx <= R; dx++)
+                        smooth += weights[dy + R] * weights[dx + R] * *at(&a, clamped(y + dy, H), clamped(x + dx, W), c);
+                *at(&want, y, x, c) = rounded(a.dtype, v + amount * (v - smooth / (sum * sum)));
+            }
+    expect_of("unsharp($1, sigma=1.5, amount=0.75)", &a, &want, a_level(a.dtype));
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+/* ---- levels ------------------------------------------------------------------------------------------------------ */
+
+static bool is_alpha(const picture *a, int64_t k) { return picture_is_alpha(a, k % a->c); }
+
+START_TEST(curves_leave_alpha_alone)
+{
+    const imgpar_dtype dtype = dtypes[_i / 4];
+    const int channels = _i % 4 + 1;
+    picture a = levels(dtype, channels, 13), want = like(&a);
+    real full = dtype_full(dtype), lo = full, hi = 0;
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        if (!is_alpha(&a, k)) a.v[k] = rounded(dtype, full * 0.2L + a.v[k] * 0.5L);
+        want.v[k] = is_alpha(&a, k) ? a.v[k] : rounded(dtype, full * powl(a.v[k] / full, 1 / 1.7L));
+        if (is_alpha(&a, k)) continue;
+        lo = fminl(lo, a.v[k]);
+        hi = fmaxl(hi, a.v[k]);
+    }
+    expect_of("gamma($1, 1.7)", &a, &want, a_level(dtype));
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        want.v[k] = is_alpha(&a, k) ? a.v[k] : rounded(dtype, (a.v[k] - lo) * full / (hi - lo));
+    expect_of("normalize($1)", &a, &want, a_level(dtype));
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+START_TEST(a_flat_image_stays_flat)
+{
+    picture a = picture_new(IMGPAR_U8, H, W, 1);
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        a.v[k] = 77;
+    expect_of("normalize($1)", &a, &a, 0);
+    picture_free(&a);
+}
+END_TEST
+
+/* How many elements of channel c are at most v. */
+static int64_t at_most(const picture *a, int64_t c, real v)
+{
+    int64_t n = 0;
+    for (int64_t k = c; k < picture_count(a); k += a->c)
+        n += a->v[k] <= v;
+    return n;
+}
+
+START_TEST(equalized_levels)
+{
+    const imgpar_dtype dtype = dtypes[_i];
+    picture a = levels(dtype, 3, 17), want = like(&a);
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        a.v[k] = floorl(a.v[k] * a.v[k] / dtype_full(dtype)); /* dark ones more often */
+    for (int64_t c = 0; c < 3; c++) {
+        real least = dtype_full(dtype);
+        for (int64_t k = c; k < picture_count(&a); k += 3)
+            least = fminl(least, a.v[k]);
+        real first = at_most(&a, c, least);
+        for (int64_t k = c; k < picture_count(&a); k += 3)
+            want.v[k] = rounded(dtype, (at_most(&a, c, a.v[k]) - first) * dtype_full(dtype) / (H * W - first));
+    }
+    expect_of("equalize($1)", &a, &want, 1);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+/* The variance between the levels up to t and those above, times the square of the number of elements. */
+static real variance_between(const picture *a, int64_t t)
+{
+    real n[2] = { 0, 0 }, sum[2] = { 0, 0 };
+    for (int64_t k = 0; k < picture_count(a); k++) {
+        n[a->v[k] > t]++;
+        sum[a->v[k] > t] += a->v[k];
+    }
+    if (n[0] == 0 || n[1] == 0) return 0;
+    real d = sum[0] / n[0] - sum[1] / n[1];
+    return n[0] * n[1] * d * d;
+}
+
+START_TEST(the_threshold_of_otsu)
+{
+    picture a = levels(IMGPAR_U8, 1, 19);
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        a.v[k] = k % 3 ? 40 + floorl(a.v[k] / 8) : 150 + floorl(a.v[k] / 4);
+    imgpar_array *in = picture_array(ctx, &a), *level = imgpar_otsu(in);
+    int64_t got = -1;
+    real best = 0;
+    ck_assert_msg(imgpar_array_read(level, &got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(level));
+    for (int t = 0; t < 256; t++)
+        best = fmaxl(best, variance_between(&a, t));
+    ck_assert_msg(variance_between(&a, got) >= best * (1 - 1e-5L), "otsu gives %lld", (long long)got);
+    imgpar_array_release(level);
+    imgpar_array_release(in);
+    picture_free(&a);
+}
+END_TEST
+
+START_TEST(thresholds_by_what_is_around)
+{
+    const imgpar_dtype dtype = dtypes[_i];
+    picture a = levels(dtype, 1, 23), want = like(&a);
+    const real full = dtype_full(dtype), offset = full * 0.0503L;
+    for (int64_t y = 0; y < H; y++)
+        for (int64_t x = 0; x < W; x++) {
+            real sum = 0;
+            for (int64_t dy = -3; dy <= 3; dy++)
+                for (int64_t dx = -3; dx <= 3; dx++)
+                    sum += *at(&a, clamped(y + dy, H), clamped(x + dx, W), 0);
+            *at(&want, y, x, 0) = *at(&a, y, x, 0) > sum / 49 - offset ? full : 0;
+        }
+    char text[80];
+    snprintf(text, sizeof text, "adaptive_threshold($1, size=7, offset=%.9Lg)", offset);
+    expect_of(text, &a, &want, 0);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+/* ---- colours ---------------------------------------------------------------------------------------------------------- */
+
+START_TEST(saturation_is_what_differs_from_gray)
+{
+    const imgpar_dtype dtype = dtypes[_i / 2];
+    picture a = levels(dtype, 3 + _i % 2, 29), want = like(&a);
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        const real *p = &a.v[k - k % a.c];
+        real gray = rounded(dtype, 0.299L * p[0] + 0.587L * p[1] + 0.114L * p[2]);
+        want.v[k] = is_alpha(&a, k) ? a.v[k] : rounded(dtype, gray + 1.4L * (a.v[k] - gray));
+    }
+    expect_of("saturation($1, 1.4)", &a, &want, dtype == IMGPAR_F32 ? 1e-5L : 2); /* gray is rounded, too */
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+/* By the sector that the hue is in. */
+static void hsv_of(const real *rgb, real *hsv)
+{
+    int most = 0;
+    for (int k = 1; k < 3; k++)
+        if (rgb[k] > rgb[most]) most = k;
+    real least = fminl(rgb[0], fminl(rgb[1], rgb[2])), d = rgb[most] - least;
+    hsv[2] = rgb[most];
+    hsv[1] = rgb[most] > 0 ? d / rgb[most] : 0;
+    hsv[0] = d > 0 ? fmodl(360 + 120 * most + 60 * (rgb[(most + 1) % 3] - rgb[(most + 2) % 3]) / d, 360) : 0;
+}
+
+START_TEST(hues_and_back)
+{
+    const imgpar_dtype dtype = dtypes[_i];
+    picture a = levels(dtype, 3, 31), want = picture_new(IMGPAR_F32, H, W, 3);
+    for (int k = 0; k < 12; k++) /* gray, black, two equal */
+        a.v[k] = k < 3 ? 0 : k < 6 ? a.v[3] : k % 3 ? a.v[7] : a.v[6];
+    for (int64_t k = 0; k < picture_count(&a); k += 3) {
+        real rgb[3];
+        for (int c = 0; c < 3; c++)
+            rgb[c] = a.v[k + c] / dtype_full(dtype);
+        hsv_of(rgb, &want.v[k]);
+    }
+    expect_of("rgb_to_hsv($1)", &a, &want, 1e-3L);
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        want.v[k] = a.v[k] / dtype_full(dtype);
+    expect_of("hsv_to_rgb(rgb_to_hsv($1))", &a, &want, 1e-5L);
+    expect_of("lab_to_rgb(rgb_to_lab($1))", &a, &want, 1e-4L);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+/* Published values of sRGB's primaries, D65. */
+static const struct { real rgb[3], lab[3], ycbcr[3]; } colours[] = {
+    { { 255, 0, 0 }, { 53.2408L, 80.0925L, 67.2032L }, { 76, 85, 255 } },
+    { { 0, 255, 0 }, { 87.7347L, -86.1827L, 83.1793L }, { 150, 44, 21 } },
+    { { 0, 0, 255 }, { 32.2970L, 79.1875L, -107.8602L }, { 29, 255, 107 } },
+    { { 255, 255, 255 }, { 100, 0, 0 }, { 255, 128, 128 } },
+    { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 128, 128 } },
+    { { 128, 128, 128 }, { 53.5850L, 0, 0 }, { 128, 128, 128 } },
+};
+enum { N_COLOURS = sizeof colours / sizeof *colours };
+
+START_TEST(known_colours)
+{
+    picture a = picture_new(IMGPAR_U8, 1, N_COLOURS, 3), lab = picture_new(IMGPAR_F32, 1, N_COLOURS, 3), ycbcr = like(&a);
+    for (int k = 0; k < N_COLOURS; k++) {
+        memcpy(&a.v[3 * k], colours[k].rgb, sizeof colours[k].rgb);
+        memcpy(&lab.v[3 * k], colours[k].lab, sizeof colours[k].lab);
+        memcpy(&ycbcr.v[3 * k], colours[k].ycbcr, sizeof colours[k].ycbcr);
+    }
+    expect_of("rgb_to_lab($1)", &a, &lab, 0.02L);
+    expect_of("rgb_to_ycbcr($1)", &a, &ycbcr, 0);
+    expect_of("ycbcr_to_rgb(rgb_to_ycbcr($1))", &a, &a, 1);
+    picture_free(&a);
+    picture_free(&lab);
+    picture_free(&ycbcr);
+}
+END_TEST
+
+/* ---- where pixels go ----------------------------------------------------------------------------------------------------- */
+
+/* The pixel that a quarter turn clockwise brings to y, x. */
+static void turn(const picture *a, picture *out)
+{
+    for (int64_t y = 0; y < out->h; y++)
+        for (int64_t x = 0; x < out->w; x++)
+            for (int64_t c = 0; c < a->c; c++)
+                *at(out, y, x, c) = *at(a, a->h - 1 - x, y, c);
+}
+
+START_TEST(quarter_turns)
+{
+    picture a = levels(dtypes[_i], 3, 37), turned[4];
+    turned[0] = like(&a);
+    memcpy(turned[0].v, a.v, (size_t)picture_count(&a) * sizeof *a.v);
+    for (int k = 1; k < 4; k++) {
+        turned[k] = picture_new(a.dtype, k % 2 ? W : H, k % 2 ? H : W, 3);
+        turn(&turned[k - 1], &turned[k]);
+    }
+    char text[60];
+    for (int k = -4; k < 5; k++) {
+        snprintf(text, sizeof text, "rot90($1, turns=%d)", k);
+        expect_of(text, &a, &turned[(k + 4) % 4], 0);
+        snprintf(text, sizeof text, "rotate($1, %d)", 90 * k);
+        expect_of(text, &a, &turned[(k + 4) % 4], 0);
+    }
+    for (int k = 0; k < 4; k++)
+        picture_free(&turned[k]);
+    picture_free(&a);
+}
+END_TEST
+
+static real between(const picture *a, real y, real x, int64_t c)
+{
+    real fy = y - floorl(y), fx = x - floorl(x), sum = 0;
+    for (int k = 0; k < 4; k++) {
+        int64_t py = (int64_t)floorl(y) + k / 2, px = (int64_t)floorl(x) + k % 2;
+        bool inside = py >= 0 && py < a->h && px >= 0 && px < a->w;
+        sum += inside ? *at(a, py, px, c) * (k / 2 ? fy : 1 - fy) * (k % 2 ? fx : 1 - fx) : 0;
+    }
+    return sum;
+}
+
+START_TEST(a_turn_by_any_angle)
+{
+    const real angle = 30 * 3.14159265358979323846264L / 180, p = cosl(angle), q = sinl(angle);
+    picture a = levels(dtypes[_i], 3, 41);
+    for (int expand = 0; expand < 2; expand++) {
+        int64_t w = expand ? (int64_t)ceill(W * p + H * q) : W, h = expand ? (int64_t)ceill(W * q + H * p) : H;
+        picture want = picture_new(a.dtype, h, w, 3);
+        for (int64_t k = 0; k < picture_count(&want); k++) {
+            real x = (real)(k / 3 % w) - (real)(w - 1) / 2, y = (real)(k / 3 / w) - (real)(h - 1) / 2;
+            want.v[k] = rounded(a.dtype, between(&a, -q * x + p * y + (real)(H - 1) / 2, p * x + q * y + (real)(W - 1) / 2, k % 3));
+        }
+        expect_of(expand ? "rotate($1, 30)" : "rotate($1, 30, expand=false)", &a, &want,
+                  fmaxl(a_level(a.dtype), dtype_full(a.dtype) * 2e-5L));
+        picture_free(&want);
+    }
+    picture_free(&a);
+}
+END_TEST
+
+/* Porter and Duff's over, alpha not multiplied in; where there is none, pixels are opaque. */
+START_TEST(a_picture_over_another)
+{
+    const imgpar_dtype dtype = dtypes[_i / 4];
+    const int of_base = _i % 2 ? 4 : 3, of_image = _i / 2 % 2 ? 4 : 3;
+    const real full = dtype_full(dtype);
+    picture base = levels(dtype, of_base, 43), image = picture_new(dtype, 9, 12, of_image), want = like(&base);
+    for (int64_t k = 0; k < picture_count(&image); k++)
+        image.v[k] = rounded(dtype, (real)((k * 37) % 101) / 100 * full);
+    for (int64_t y = 0; y < H; y++)
+        for (int64_t x = 0; x < W; x++) {
+            int64_t v = y - 17, u = x + 4;
+            bool inside = v >= 0 && v < 9 && u >= 0 && u < 12;
+            real m = !inside ? 0 : of_image == 4 ? *at(&image, v, u, 3) / full : 1;
+            real under = (1 - m) * (of_base == 4 ? *at(&base, y, x, 3) / full : 1), both = m + under;
+            for (int64_t c = 0; c < 3; c++) {
+                real top = inside ? *at(&image, v, u, c) : 0;
+                *at(&want, y, x, c) = both > 0 ? rounded(dtype, (top * m + *at(&base, y, x, c) * under) / both) : 0;
+            }
+            if (of_base == 4) *at(&want, y, x, 3) = rounded(dtype, full * both);
+        }
+    expect("composite($1, $2, left=-4, top=17)", (const picture *const[]){ &base, &image }, 2, &want, a_level(dtype));
+    picture_free(&base);
+    picture_free(&image);
+    picture_free(&want);
+}
+END_TEST
+
+/* ---- messages -------------------------------------------------------------------------------------------------------------- */
+
+static const struct { const char *text, *message; } wrong[] = {
+    { "unsharp($1, sigma=-1)", "unsharp: sigma=-1 is below 0" },
+    { "saturation($1, 2)", "saturation: a is [23, 37, 1] u8; it must have 3 channels, or 4 with alpha" },
+    { "equalize(cast($1, f32))", "equalize: a is [23, 37, 1] f32; its levels must be u8 or u16" },
+    { "rotate(reshape($1, [851]), 30)", "rotate: a is [851] u8, which is no image" },
+};
+
+START_TEST(a_message_names_the_row)
+{
+    picture a = levels(IMGPAR_U8, 1, 47);
+    imgpar_array *in = picture_array(ctx, &a), *out = imgpar_apply(ctx, wrong[_i].text, &in, 1);
+    ck_assert_msg(strstr(imgpar_array_message(out), wrong[_i].message) != NULL, "%s", imgpar_array_message(out));
+    imgpar_array_release(out);
+    imgpar_array_release(in);
+    picture_free(&a);
+}
+END_TEST
+
+/* ---- nothing is forgotten -------------------------------------------------------------------------------------------------- */
+
+START_TEST(every_written_row_is_tested)
+{
+    static const char tested[] = "opening closing tophat blackhat morphgrad unsharp gamma normalize equalize otsu adaptive_threshold "
+                                 "saturation rgb_to_hsv hsv_to_rgb rgb_to_lab lab_to_rgb rgb_to_ycbcr ycbcr_to_rgb rot90 rotate composite ";
+    for (size_t k = 0; k < imgpar_op_count(); k++) {
+        const ip_op *op = ip_op_find(imgpar_op_get(k)->name);
+        char word[80];
+        snprintf(word, sizeof word, "%s ", op->info.name);
+        ck_assert_msg(op->expand != ip_expand_written || strstr(tested, word), "%s", op->info.name);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("written");
+    TCase *tc = tcase_create("written");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_loop_test(tc, openings_and_closings, 0, N_DTYPES);
+    tcase_add_loop_test(tc, an_unsharp_mask, 0, N_DTYPES);
+    tcase_add_loop_test(tc, curves_leave_alpha_alone, 0, 4 * N_DTYPES);
+    tcase_add_test(tc, a_flat_image_stays_flat);
+    tcase_add_loop_test(tc, equalized_levels, 0, 2);
+    tcase_add_test(tc, the_threshold_of_otsu);
+    tcase_add_loop_test(tc, thresholds_by_what_is_around, 0, N_DTYPES);
+    tcase_add_loop_test(tc, saturation_is_what_differs_from_gray, 0, 2 * N_DTYPES);
+    tcase_add_loop_test(tc, hues_and_back, 0, N_DTYPES);
+    tcase_add_test(tc, known_colours);
+    tcase_add_loop_test(tc, quarter_turns, 0, N_DTYPES);
+    tcase_add_loop_test(tc, a_turn_by_any_angle, 0, N_DTYPES);
+    tcase_add_loop_test(tc, a_picture_over_another, 0, 4 * N_DTYPES);
+    tcase_add_loop_test(tc, a_message_names_the_row, 0, (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_test(tc, every_written_row_is_tested);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
