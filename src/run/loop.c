@@ -7,8 +7,8 @@
  * buffers back and forth.
  *
  * Note [What no step changes]
- * A file that the body opens, and a loop in it that does not use the carried values, are the same in every iteration. They are
- * evaluated before the first one and keep their value to the last, else loops within loops would multiply. What is
+ * A file that the body opens, and a loop or a kernel of the user in it that does not use the carried values, are the same in every
+ * iteration. They are evaluated before the first one and keep their value to the last, else loops within loops would multiply. What is
  * computed from them stays in the step, where it fuses.
  */
 #include "base/alloc.h"
@@ -101,7 +101,8 @@ static bool has_value(imgpar_array *a)
     return v != NULL;
 }
 
-static imgpar_status add_loop(ip_loop_values *out, imgpar_array *node, ip_error *err)
+/* From here to ip_loops_release() the node keeps the value it has or gets, whatever other threads do. */
+static imgpar_status hold(ip_loop_values *out, imgpar_array *node, ip_error *err)
 {
     if (out->n == out->capacity) {
         size_t capacity = out->capacity ? out->capacity * 2 : 8;
@@ -114,7 +115,6 @@ static imgpar_status add_loop(ip_loop_values *out, imgpar_array *node, ip_error 
         out->values = values;
         out->capacity = capacity;
     }
-    /* From here to ip_loops_release() the node keeps the value it has or gets, whatever other threads do. */
     pthread_mutex_lock(&node->lock);
     node->n_users++;
     out->values[out->n] = ip_value_retain(node->value);
@@ -123,7 +123,18 @@ static imgpar_status add_loop(ip_loop_values *out, imgpar_array *node, ip_error 
     return IMGPAR_OK;
 }
 
-/* The loop nodes reachable without passing through another loop or a kept value. */
+/* What is below a node, unless it has a value. */
+static imgpar_status pass_by(walk *w, imgpar_array *node, ip_loop_values *out, ip_error *err)
+{
+    bool has = has_value(node);
+    imgpar_status st = has ? hold(out, node, err) : IMGPAR_OK;
+    if (!st && has)
+        has = out->values[out->n - 1] != NULL; /* it may have lost it just now */
+    return st || has ? st : push_all(w, node->inputs, node->n_inputs, err);
+}
+
+/* The loops that can be reached without passing through another one or a kept value; and those values, behind which there may be
+ * loops too. */
 static imgpar_status find_loops(imgpar_array *const *arrays, size_t n, ip_loop_values *out, ip_error *err)
 {
     walk w = { 0 };
@@ -136,9 +147,9 @@ static imgpar_status find_loops(imgpar_array *const *arrays, size_t n, ip_loop_v
         if (!meet(&w, node, &first))
             st = ip_fail_memory(err, "preparing loops");
         else if (first && node->loop)
-            st = add_loop(out, node, err);
-        else if (first && !has_value(node))
-            st = push_all(&w, node->inputs, node->n_inputs, err);
+            st = hold(out, node, err);
+        else if (first && node->n_inputs > 0)
+            st = pass_by(&w, node, out, err);
     }
     walk_free(&w);
     return st;
@@ -211,12 +222,14 @@ static imgpar_status find_changing(walk *w, const ip_loop *loop, ip_error *err)
     return st;
 }
 
-static bool is_opened(const imgpar_array *node)
+/* What is made by itself, whoever reads it: an array that is decoded, a kernel of the user. */
+static bool is_made_alone(const imgpar_array *node)
 {
-    return node->source && (node->source->kind == IP_SOURCE_FILE || node->source->kind == IP_SOURCE_BLOB);
+    const ip_source *s = node->source;
+    return s && (s->kind == IP_SOURCE_FILE || s->kind == IP_SOURCE_BLOB || s->kind == IP_SOURCE_KERNEL);
 }
 
-/* The loops and opened files that a step reads and does not change. */
+/* The loops, decoded files and kernels of the user that a step reads and does not change. */
 static imgpar_status find_unchanged(const ip_loop *loop, ip_loop_values *out, ip_error *err)
 {
     walk all = { 0 }, step = { 0 };
@@ -228,8 +241,8 @@ static imgpar_status find_unchanged(const ip_loop *loop, ip_loop_values *out, ip
         bool first = false, changes = slot_of(&all, node)->changes;
         if (!meet(&step, node, &first))
             st = ip_fail_memory(err, "preparing loops");
-        else if (first && !changes && (node->loop || is_opened(node)))
-            st = add_loop(out, node, err);
+        else if (first && !changes && (node->loop || is_made_alone(node)))
+            st = hold(out, node, err);
         else if (first && !has_value(node))
             st = push_all(&step, node->inputs, node->n_inputs, err);
     }
@@ -304,7 +317,7 @@ static imgpar_status hold_unchanged(const looping *l, ip_loop_values *held, ip_e
     ip_value **values = ip_zalloc(held->n * sizeof *values);
     st = values ? ip_evaluate(l->ctx, held->nodes, held->n, l->options, l->use_ref, values, err) : ip_fail_memory(err, "running a loop");
     for (size_t k = 0; !st && k < held->n; k++) {
-        ip_array_keep_value(held->nodes[k], values[k]);
+        ip_array_lend_value(held->nodes[k], values[k]);
         ip_value_release(values[k]);
     }
     ip_free(values);
@@ -380,7 +393,7 @@ imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, siz
     for (size_t k = 0; !st && k < out->n; k++) {
         if (!out->values[k]) /* one that was run since may have needed this one */
             out->values[k] = ip_array_pin(out->nodes[k]);
-        if (!out->values[k])
+        if (!out->values[k] && out->nodes[k]->loop)
             st = run_found(ctx, options, use_ref, out, k, err);
     }
     return st;
@@ -392,10 +405,12 @@ void ip_loops_release(ip_loop_values *values)
         imgpar_array *node = values->nodes[k];
         /* A value lives as long as the user's handle; inside another graph the node has none. */
         pthread_mutex_lock(&node->lock);
-        bool is_last = --node->n_users == 0 && atomic_load(&node->handles) == 0;
+        bool is_last = --node->n_users == 0 && (atomic_load(&node->handles) == 0 || node->is_value_lent);
         ip_value *unused = is_last ? node->value : NULL;
-        if (is_last)
+        if (is_last) {
             node->value = NULL;
+            node->is_value_lent = false;
+        }
         pthread_mutex_unlock(&node->lock);
         ip_value_release(unused);
         ip_value_release(values->values[k]);
