@@ -7,9 +7,9 @@
  * buffers back and forth.
  *
  * Note [What no step changes]
- * A file that the body opens, and a loop or a kernel of the user in it that does not use the carried values, are the same in every
- * iteration. They are evaluated before the first one and keep their value to the last, else loops within loops would multiply. What is
- * computed from them stays in the step, where it fuses.
+ * A file that the body opens, and a loop or a kernel of the user in it that does not use the carried values, are the same
+ * in every iteration. They are evaluated before the first one and keep their value to the last, else loops within loops
+ * would multiply. What is computed from them stays in the step, where it fuses.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -315,7 +315,8 @@ static imgpar_status hold_unchanged(const looping *l, ip_loop_values *held, ip_e
     if (st || held->n == 0)
         return st;
     ip_value **values = ip_zalloc(held->n * sizeof *values);
-    st = values ? ip_evaluate(l->ctx, held->nodes, held->n, l->options, l->use_ref, values, err) : ip_fail_memory(err, "running a loop");
+    st = values ? ip_evaluate(l->ctx, held->nodes, held->n, l->options, l->use_ref, values, err)
+                : ip_fail_memory(err, "running a loop");
     for (size_t k = 0; !st && k < held->n; k++) {
         ip_array_lend_value(held->nodes[k], values[k]);
         ip_value_release(values[k]);
