@@ -299,9 +299,9 @@ IMGPAR_API imgpar_array *imgpar_open_wrap(imgpar_context *ctx, void *bytes, size
  * Evaluates a and writes it to path: to a temporary file beside it, renamed when
  * complete. The first error of the whole graph comes back here; the message is
  * in imgpar_array_message(a). options->format and ->settings: png: bits=8|16,
- * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 under alpha; pnm: bits. All three: range=R, the number that becomes white; without it u8, u16 and
- * bool keep their look, and other numbers are rounded as they are.
- * Alpha is saved as .pam (or .pnm); .ppm and .pgm, which have none, refuse it.
+ * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 under alpha; pnm: bits. All three: range=R, the
+ * number that becomes white; without it u8, u16 and bool keep their look, and other numbers are rounded as they are. Alpha is
+ * saved as .pam (or .pnm); .ppm and .pgm, which have none, refuse it.
  */
 IMGPAR_API imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options);
 /* The same into memory: *out is new, for imgpar_free(). options->format is required. */

@@ -116,9 +116,9 @@ typedef struct imgpar_cl_order {
 #define IMGPAR_CL_ORDER(...) (&(imgpar_cl_order){ .struct_size = sizeof(imgpar_cl_order), __VA_ARGS__ })
 
 /* Runs task(user) on the host in its turn: on a thread of the driver, or the caller's, when the commands before it in the queue
- * are over, and later ones after it; in a queue that runs out of order, when order->after is over. task must not call functions of the library. Where it
- * returns anything but IMGPAR_OK the command failed, as imgpar_cl_wait() and imgpar_cl_finish() tell; commands that wait for it
- * run all the same. */
+ * are over, and later ones after it; in a queue that runs out of order, when order->after is over. task must not call functions
+ * of the library. Where it returns anything but IMGPAR_OK the command failed, as imgpar_cl_wait() and imgpar_cl_finish() tell;
+ * commands that wait for it run all the same. */
 IMGPAR_API imgpar_status imgpar_cl_host_task(imgpar_cl_queue *queue, imgpar_status (*task)(void *user), void *user,
                                              const imgpar_cl_order *order);
 
@@ -381,17 +381,18 @@ typedef struct imgpar_cl_work {
 
 /*
  * Divides elements among work-items. There are elements[0] x [1] x [2] of them (x first; 0 is 1), and a work-item computes
- * per_item[] of them along x, y and z; where per_item[0] is 0 the library chooses: per_item gets 1 on a GPU, and on a CPU, which likes long loops, rows that keep
- * every core busy a few times. *work gets groups for this kernel and device and enough work-items for all elements, rounded up to whole
- * groups: the kernel tells the last ones by the extents.
+ * per_item[] of them along x, y and z; where per_item[0] is 0 the library chooses: per_item gets 1 on a GPU, and on a CPU, which
+ * likes long loops, rows that keep every core busy a few times. *work gets groups for this kernel and device and enough
+ * work-items for all elements, rounded up to whole groups: the kernel tells the last ones by the extents.
  */
 IMGPAR_API imgpar_status imgpar_cl_divide(const imgpar_cl_kernel *kernel, const size_t elements[3], size_t per_item[3],
                                           imgpar_cl_work *work);
 
 /*
  * Launches a kernel. Everything is checked before: the number of arguments, the kind of each (buffer, local memory, size and
- * range of numbers), its direction, the groups (local divides global, the kernel's and the device's limits) and the local memory that is needed. IMGPAR_E_ARGUMENT
- * or IMGPAR_E_LIMIT tells kernel, argument, value and rule. (Where a driver tells nothing of arguments, it checks them itself.)
+ * range of numbers), its direction, the groups (local divides global, the kernel's and the device's limits) and the local memory
+ * that is needed. IMGPAR_E_ARGUMENT or IMGPAR_E_LIMIT tells kernel, argument, value and rule. (Where a driver tells nothing of
+ * arguments, it checks them itself.)
  */
 IMGPAR_API imgpar_status imgpar_cl_launch(imgpar_cl_queue *queue, const imgpar_cl_kernel *kernel, const imgpar_cl_work *work,
                                           const imgpar_cl_arg *args, size_t n_args, const imgpar_cl_order *order);

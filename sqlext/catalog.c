@@ -110,8 +110,11 @@ const ip_sql_table ip_sql_table_ops = {
     .name = "img_ops",
     .columns = "name TEXT, category TEXT, summary TEXT, example TEXT, inputs TEXT, params TEXT, aliases TEXT,"
                " formula TEXT, tolerance TEXT, sql_name TEXT, returns_number INTEGER, same_bytes INTEGER",
-    .about = "one row an operation, from the operation table", .example = "SELECT name, summary FROM img_ops WHERE category = 'filter'",
-    .n_columns = 12, .risk = SQLITE_VTAB_INNOCUOUS, .fill = fill_ops,
+    .about = "one row an operation, from the operation table",
+    .example = "SELECT name, summary FROM img_ops WHERE category = 'filter'",
+    .n_columns = 12,
+    .risk = SQLITE_VTAB_INNOCUOUS,
+    .fill = fill_ops,
 };
 
 /* ---- img_devices ---- */

@@ -66,7 +66,8 @@ int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *co
         record->array = imgpar_apply_safe(context, record->body, inputs, n); /* R1 */
     }
     imgpar_status st = imgpar_array_status(record->array);
-    return st && !ip_sql_waits(record->kind, st) ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(record->array)) : SQLITE_OK;
+    return st && !ip_sql_waits(record->kind, st) ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(record->array))
+                                                 : SQLITE_OK;
 }
 
 int ip_sql_recipe_build(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_recipe *r)

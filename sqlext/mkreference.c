@@ -28,7 +28,8 @@ static void print_section(sqlite3 *db, const char *title, const char *kind)
 {
     sqlite3_stmt *stmt = NULL;
     printf(".SH %s\n", title);
-    if (sqlite3_prepare_v2(db, "SELECT name, arguments, about, columns, example FROM img_reference WHERE kind = ?", -1, &stmt, NULL))
+    if (sqlite3_prepare_v2(db, "SELECT name, arguments, about, columns, example FROM img_reference WHERE kind = ?", -1, &stmt,
+                           NULL))
         return;
     sqlite3_bind_text(stmt, 1, kind, -1, SQLITE_STATIC);
     while (sqlite3_step(stmt) == SQLITE_ROW) {

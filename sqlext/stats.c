@@ -20,8 +20,10 @@ enum { FACT_MIN, FACT_MAX, FACT_SUM, FACT_SQUARES, N_FACTS, MAX_CHANNELS = 64 };
 static imgpar_array *fact_of(ip_sql_call *call, const ip_sql_inputs *in, const imgpar_info *info, int fact, int64_t channel)
 {
     static const char *const texts[N_FACTS] = {
-        [FACT_MIN] = "minval(select(c == %lld, $1, maxval($1)))", [FACT_MAX] = "maxval(select(c == %lld, $1, minval($1)))",
-        [FACT_SUM] = "sum(select(c == %lld, cast($1, %s), 0))", [FACT_SQUARES] = "a = select(c == %lld, cast($1, %s), 0)\nsum(a * a)",
+        [FACT_MIN] = "minval(select(c == %lld, $1, maxval($1)))",
+        [FACT_MAX] = "maxval(select(c == %lld, $1, minval($1)))",
+        [FACT_SUM] = "sum(select(c == %lld, cast($1, %s), 0))",
+        [FACT_SQUARES] = "a = select(c == %lld, cast($1, %s), 0)\nsum(a * a)",
     };
     const imgpar_device *device = imgpar_context_device(in->context);
     const char *wide = !ip_sql_dtype_is_float(info->dtype) && imgpar_dtype_size(info->dtype) <= 2 ? "i64"

@@ -41,7 +41,8 @@ static imgpar_status check_pointer(const place *at, const imgpar_cl_arg *arg, co
     if (arg->kind == IMGPAR_CL_ARG_INPUT)
         return p && !p->is_const ? wrong(at, err, IMGPAR_E_ARGUMENT, "is written; an input needs a pointer to const") : IMGPAR_OK;
     if (arg->kind == IMGPAR_CL_ARG_RESULT)
-        return p && p->is_const ? wrong(at, err, IMGPAR_E_ARGUMENT, "is const; the result needs a pointer that is written") : IMGPAR_OK;
+        return p && p->is_const ? wrong(at, err, IMGPAR_E_ARGUMENT, "is const; the result needs a pointer that is written")
+                                : IMGPAR_OK;
     if (!b)
         return wrong(at, err, IMGPAR_E_ARGUMENT, "is a buffer that is NULL");
     if (b->ctx != at->kernel->module->ctx)
@@ -58,11 +59,13 @@ static imgpar_status check_pointer(const place *at, const imgpar_cl_arg *arg, co
 static imgpar_status check_number(const place *at, const imgpar_cl_arg *arg, const ip_cl_param *p, ip_error *err)
 {
     if (!p)
-        return wrong(at, err, IMGPAR_E_UNSUPPORTED, "has a type that this driver does not tell; give it with imgpar_cl_arg_struct()");
+        return wrong(at, err, IMGPAR_E_UNSUPPORTED,
+                     "has a type that this driver does not tell; give it with imgpar_cl_arg_struct()");
     if (p->kind != IP_CL_VALUE || p->dtype == IMGPAR_N_DTYPES)
         return wrong(at, err, IMGPAR_E_ARGUMENT, "is not a number; a number was given");
     if (p->dtype == IMGPAR_F16)
-        return wrong(at, err, IMGPAR_E_UNSUPPORTED, "is half, which the host has no numbers of; give it with imgpar_cl_arg_struct()");
+        return wrong(at, err, IMGPAR_E_UNSUPPORTED,
+                     "is half, which the host has no numbers of; give it with imgpar_cl_arg_struct()");
     if (arg->kind == IMGPAR_CL_ARG_REAL)
         return is_integer(p->dtype) ? wrong(at, err, IMGPAR_E_ARGUMENT, "is an integer; a real number was given") : IMGPAR_OK;
     if (is_integer(p->dtype) && !integer_fits(p->dtype, arg->integer)) {
@@ -91,7 +94,8 @@ static imgpar_status check_local(const place *at, const imgpar_cl_arg *arg, cons
 {
     if (arg->size_bytes == 0)
         return wrong(at, err, IMGPAR_E_ARGUMENT, "is local memory of 0 bytes");
-    return p && p->kind != IP_CL_LOCAL ? wrong(at, err, IMGPAR_E_ARGUMENT, "is not a local pointer; local memory was given") : IMGPAR_OK;
+    return p && p->kind != IP_CL_LOCAL ? wrong(at, err, IMGPAR_E_ARGUMENT, "is not a local pointer; local memory was given")
+                                       : IMGPAR_OK;
 }
 
 static imgpar_status check_arg(const place *at, const imgpar_cl_arg *arg, int n_inputs, ip_error *err)
@@ -118,11 +122,13 @@ static imgpar_status check_arg(const place *at, const imgpar_cl_arg *arg, int n_
     }
 }
 
-imgpar_status ip_cl_check_args(const imgpar_cl_kernel *kernel, const imgpar_cl_arg *args, size_t n_args, int n_inputs, ip_error *err)
+imgpar_status ip_cl_check_args(const imgpar_cl_kernel *kernel, const imgpar_cl_arg *args, size_t n_args, int n_inputs,
+                               ip_error *err)
 {
     uint64_t local_bytes = kernel->local_bytes, there = kernel->module->program->device->facts.info.local_bytes;
     if (n_args != kernel->n_params)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: has %u parameters; %zu arguments were given", kernel->name, kernel->n_params, n_args);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: has %u parameters; %zu arguments were given", kernel->name, kernel->n_params,
+                       n_args);
     if (!args && n_args > 0)
         return ip_cl_null(err, kernel->name, "args");
     for (unsigned k = 0; k < n_args; k++) {

@@ -7,18 +7,21 @@
 /* ---- layouts ----------------------------------------------------------------------------------- */
 
 /* *pitch, where it is 0 the least there is, and what n of them take. */
-static imgpar_status pitch_of(const char *function, const char *name, size_t least, size_t n, size_t *pitch, size_t *bytes, ip_error *err)
+static imgpar_status pitch_of(const char *function, const char *name, size_t least, size_t n, size_t *pitch, size_t *bytes,
+                              ip_error *err)
 {
     if (*pitch == 0)
         *pitch = least;
     if (*pitch < least)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: layout.%s=%zu is below the %zu bytes of its elements", function, name, *pitch, least);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: layout.%s=%zu is below the %zu bytes of its elements", function, name, *pitch,
+                       least);
     if (!ip_mul_size(*pitch, n, bytes))
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: the layout has more bytes than memory can", function);
     return IMGPAR_OK;
 }
 
-imgpar_status ip_cl_layout(const char *function, const imgpar_cl_layout *given, imgpar_cl_layout *out, size_t *size_bytes, ip_error *err)
+imgpar_status ip_cl_layout(const char *function, const imgpar_cl_layout *given, imgpar_cl_layout *out, size_t *size_bytes,
+                           ip_error *err)
 {
     size_t e[3] = { 1, 1, 1 }, row_bytes, slice_bytes;
     if (!given)
@@ -52,8 +55,8 @@ static imgpar_status check_access(const char *function, imgpar_cl_access access,
 
 /* ---- making -------------------------------------------------------------------------------------- */
 
-imgpar_status ip_cl_buffer_of_memory(imgpar_context *ctx, imgpar_cl_access access, const imgpar_cl_layout *layout, size_t size_bytes,
-                                     ip_buffer *memory, imgpar_cl_buffer **out, ip_error *err)
+imgpar_status ip_cl_buffer_of_memory(imgpar_context *ctx, imgpar_cl_access access, const imgpar_cl_layout *layout,
+                                     size_t size_bytes, ip_buffer *memory, imgpar_cl_buffer **out, ip_error *err)
 {
     imgpar_cl_buffer *b = ip_zalloc(sizeof *b);
     if (!b) {
@@ -73,7 +76,8 @@ imgpar_status ip_cl_buffer_of_memory(imgpar_context *ctx, imgpar_cl_access acces
     return IMGPAR_OK;
 }
 
-imgpar_status imgpar_cl_buffer_new(imgpar_context *ctx, imgpar_cl_access access, const imgpar_cl_layout *layout, imgpar_cl_buffer **out)
+imgpar_status imgpar_cl_buffer_new(imgpar_context *ctx, imgpar_cl_access access, const imgpar_cl_layout *layout,
+                                   imgpar_cl_buffer **out)
 {
     static const char function[] = "buffer_new";
     ip_error err = { .status = IMGPAR_OK };
@@ -119,7 +123,8 @@ static imgpar_status check_part(const imgpar_cl_buffer *b, size_t offset_bytes, 
 {
     const size_t align = b->memory->device->facts.base_align_bytes;
     if (align && offset_bytes % align != 0)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "buffer_part: offset_bytes=%zu is not a multiple of %zu, where parts may begin on this device",
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "buffer_part: offset_bytes=%zu is not a multiple of %zu, where parts may begin on this device",
                        offset_bytes, align);
     if (offset_bytes > b->size_bytes || size_bytes > b->size_bytes - offset_bytes)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "buffer_part: %zu bytes at %zu go beyond the buffer's %zu", size_bytes, offset_bytes,
@@ -127,7 +132,8 @@ static imgpar_status check_part(const imgpar_cl_buffer *b, size_t offset_bytes, 
     return IMGPAR_OK;
 }
 
-static imgpar_status make_part(imgpar_cl_buffer *b, size_t offset_bytes, const imgpar_cl_layout *given, imgpar_cl_buffer **out, ip_error *err)
+static imgpar_status make_part(imgpar_cl_buffer *b, size_t offset_bytes, const imgpar_cl_layout *given, imgpar_cl_buffer **out,
+                               ip_error *err)
 {
     imgpar_cl_layout layout;
     size_t size_bytes;
@@ -157,7 +163,8 @@ static imgpar_status make_part(imgpar_cl_buffer *b, size_t offset_bytes, const i
     return IMGPAR_OK;
 }
 
-imgpar_status imgpar_cl_buffer_part(imgpar_cl_buffer *buffer, size_t offset_bytes, const imgpar_cl_layout *layout, imgpar_cl_buffer **out)
+imgpar_status imgpar_cl_buffer_part(imgpar_cl_buffer *buffer, size_t offset_bytes, const imgpar_cl_layout *layout,
+                                    imgpar_cl_buffer **out)
 {
     ip_error err = { .status = IMGPAR_OK };
     if (!out) {
@@ -212,8 +219,11 @@ imgpar_status imgpar_cl_buffer_get_info(const imgpar_cl_buffer *b, imgpar_cl_buf
     pthread_mutex_lock(&device->order);
     bool is_constant = ip_cl_whole((imgpar_cl_buffer *)b)->is_constant;
     pthread_mutex_unlock(&device->order);
-    const imgpar_cl_buffer_info info = { .layout = &b->layout, .size_bytes = b->size_bytes, .align_bytes = device->facts.base_align_bytes,
-                                         .access = b->access, .is_shared = b->is_wrapped && device->facts.info.has_unified_memory,
+    const imgpar_cl_buffer_info info = { .layout = &b->layout,
+                                         .size_bytes = b->size_bytes,
+                                         .align_bytes = device->facts.base_align_bytes,
+                                         .access = b->access,
+                                         .is_shared = b->is_wrapped && device->facts.info.has_unified_memory,
                                          .is_constant = is_constant };
     if (!ip_cl_struct_out(out, &info, sizeof info))
         ip_cl_bad_struct(&err, "buffer_get_info", "out");

@@ -30,7 +30,8 @@ static cl_int enqueue_write(cl_command_queue queue, void *argument, const ip_wai
     const transfer *t = argument;
     const imgpar_cl_layout *l = &t->buffer->layout;
     return clEnqueueWriteBufferRect(queue, t->buffer->mem, CL_FALSE, t->box.offset, zero, t->box.extent, l->row_pitch_bytes,
-                                    l->slice_pitch_bytes, t->box.host_row_pitch, t->box.host_slice_pitch, t->src, w->n, w->events, event);
+                                    l->slice_pitch_bytes, t->box.host_row_pitch, t->box.host_slice_pitch, t->src, w->n, w->events,
+                                    event);
 }
 
 static cl_int enqueue_read(cl_command_queue queue, void *argument, const ip_waits *w, cl_event *event)
@@ -39,7 +40,8 @@ static cl_int enqueue_read(cl_command_queue queue, void *argument, const ip_wait
     const transfer *t = argument;
     const imgpar_cl_layout *l = &t->buffer->layout;
     return clEnqueueReadBufferRect(queue, t->buffer->mem, CL_FALSE, t->box.offset, zero, t->box.extent, l->row_pitch_bytes,
-                                   l->slice_pitch_bytes, t->box.host_row_pitch, t->box.host_slice_pitch, t->dst, w->n, w->events, event);
+                                   l->slice_pitch_bytes, t->box.host_row_pitch, t->box.host_slice_pitch, t->dst, w->n, w->events,
+                                   event);
 }
 
 imgpar_status imgpar_cl_write(imgpar_cl_queue *q, imgpar_cl_buffer *b, const imgpar_cl_region *region, const void *src,
@@ -96,8 +98,8 @@ static cl_int enqueue_copy(cl_command_queue queue, void *argument, const ip_wait
     const copying *c = argument;
     const imgpar_cl_layout *f = &c->from->layout, *t = &c->to->layout;
     return clEnqueueCopyBufferRect(queue, c->from->mem, c->to->mem, c->from_box.offset, c->to_box.offset, c->from_box.extent,
-                                   f->row_pitch_bytes, f->slice_pitch_bytes, t->row_pitch_bytes, t->slice_pitch_bytes, w->n, w->events,
-                                   event);
+                                   f->row_pitch_bytes, f->slice_pitch_bytes, t->row_pitch_bytes, t->slice_pitch_bytes, w->n,
+                                   w->events, event);
 }
 
 static bool overlap(size_t a, size_t n_a, size_t b, size_t n_b) { return a < b + n_b && b < a + n_a; }
@@ -169,9 +171,10 @@ static cl_int enqueue_fill(cl_command_queue queue, void *argument, const ip_wait
 {
     const filling *f = argument;
     if (f->kernel)
-        return clEnqueueNDRangeKernel(queue, f->kernel, 3, NULL, f->box.extent, (const size_t[]){ 1, 1, 1 }, w->n, w->events, event);
-    return clEnqueueFillBuffer(queue, f->buffer->mem, f->element, f->buffer->layout.element_bytes, straight_offset(f), f->box.bytes, w->n,
-                               w->events, event);
+        return clEnqueueNDRangeKernel(queue, f->kernel, 3, NULL, f->box.extent, (const size_t[]){ 1, 1, 1 }, w->n, w->events,
+                                      event);
+    return clEnqueueFillBuffer(queue, f->buffer->mem, f->element, f->buffer->layout.element_bytes, straight_offset(f),
+                               f->box.bytes, w->n, w->events, event);
 }
 
 static bool opencl_fills(const filling *f)
@@ -254,7 +257,8 @@ static cl_int enqueue_map(cl_command_queue queue, void *argument, const ip_waits
 {
     mapping *m = argument;
     cl_int code;
-    m->memory = clEnqueueMapBuffer(queue, m->buffer->mem, CL_FALSE, m->flags, 0, m->buffer->size_bytes, w->n, w->events, event, &code);
+    m->memory =
+        clEnqueueMapBuffer(queue, m->buffer->mem, CL_FALSE, m->flags, 0, m->buffer->size_bytes, w->n, w->events, event, &code);
     if (!code) { /* the order lock is held */
         m->buffer->mapped = m->memory;
         m->buffer->mapped_writes = m->flags & CL_MAP_WRITE;
@@ -312,8 +316,15 @@ imgpar_status imgpar_cl_unmap(imgpar_cl_queue *q, imgpar_cl_buffer *b, const img
     pthread_mutex_lock(&q->device->order);
     const ip_cl_use use = { b->memory, b, b->mapped_writes };
     pthread_mutex_unlock(&q->device->order);
-    const ip_cl_command c = { .queue = q, .name = "unmap", .call = "clEnqueueUnmapMemObject", .order = order, .uses = &use, .n_uses = 1,
-                              .unmaps = true, .enqueue = enqueue_unmap, .argument = b };
+    const ip_cl_command c = { .queue = q,
+                              .name = "unmap",
+                              .call = "clEnqueueUnmapMemObject",
+                              .order = order,
+                              .uses = &use,
+                              .n_uses = 1,
+                              .unmaps = true,
+                              .enqueue = enqueue_unmap,
+                              .argument = b };
     ip_cl_submit(&c, &err);
     return ip_cl_say(&err);
 }

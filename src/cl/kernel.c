@@ -40,7 +40,9 @@ static ip_cl_param_kind kind_of(cl_kernel_arg_address_qualifier address, const c
         return IP_CL_VALUE;
     if (!strchr(type, '*'))
         return IP_CL_OTHER; /* an image */
-    return address == CL_KERNEL_ARG_ADDRESS_LOCAL ? IP_CL_LOCAL : address == CL_KERNEL_ARG_ADDRESS_CONSTANT ? IP_CL_CONSTANT : IP_CL_GLOBAL;
+    return address == CL_KERNEL_ARG_ADDRESS_LOCAL      ? IP_CL_LOCAL
+           : address == CL_KERNEL_ARG_ADDRESS_CONSTANT ? IP_CL_CONSTANT
+                                                       : IP_CL_GLOBAL;
 }
 
 /* A text that may be longer than there is room for. */

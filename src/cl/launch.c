@@ -34,15 +34,17 @@ static imgpar_status check_groups(const imgpar_cl_kernel *k, const imgpar_cl_wor
         if (w->local[d] == 0)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.local[%d] is 0 and others are not", k->name, d);
         if (w->global[d] % w->local[d] != 0)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.local[%d]=%zu does not divide work.global[%d]=%zu", k->name, d, w->local[d], d,
-                           w->global[d]);
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.local[%d]=%zu does not divide work.global[%d]=%zu", k->name, d,
+                           w->local[d], d, w->global[d]);
         if (is_required(k) && w->local[d] != k->required[d])
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.local[%d]=%zu; the kernel requires %zu", k->name, d, w->local[d], k->required[d]);
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.local[%d]=%zu; the kernel requires %zu", k->name, d, w->local[d],
+                           k->required[d]);
         if (w->local[d] > k->max_items[d])
-            return ip_fail(err, IMGPAR_E_LIMIT, "%s: work.local[%d]=%zu is over the device's %zu", k->name, d, w->local[d], k->max_items[d]);
+            return ip_fail(err, IMGPAR_E_LIMIT, "%s: work.local[%d]=%zu is over the device's %zu", k->name, d, w->local[d],
+                           k->max_items[d]);
         if (!ip_mul_size(group, w->local[d], &group) || (k->max_group && group > k->max_group))
-            return ip_fail(err, IMGPAR_E_LIMIT, "%s: work.local=%zu x %zu x %zu is over the %zu work-items of a group here", k->name,
-                           w->local[0], w->local[1], w->local[2], k->max_group);
+            return ip_fail(err, IMGPAR_E_LIMIT, "%s: work.local=%zu x %zu x %zu is over the %zu work-items of a group here",
+                           k->name, w->local[0], w->local[1], w->local[2], k->max_group);
     }
     return IMGPAR_OK;
 }
@@ -158,8 +160,15 @@ imgpar_status ip_cl_launch_run(const ip_cl_launch *launch, const ip_cl_target *t
         st = ip_cl_report_new(device, k, &report, err);
     if (!st)
         st = ip_cl_bind(launch, report, &e.kernel, uses, &n_uses, err);
-    ip_cl_command c = { .queue = target->queue, .name = k->name, .call = "clEnqueueNDRangeKernel", .order = target->order, .uses = uses,
-                        .n_uses = n_uses, .takes_report = report, .enqueue = enqueue, .argument = &e };
+    ip_cl_command c = { .queue = target->queue,
+                        .name = k->name,
+                        .call = "clEnqueueNDRangeKernel",
+                        .order = target->order,
+                        .uses = uses,
+                        .n_uses = n_uses,
+                        .takes_report = report,
+                        .enqueue = enqueue,
+                        .argument = &e };
     if (!st) {
         st = target->queue ? ip_cl_submit(&c, err) : ip_cl_run_alone(device, &c, target->busy_ms, err);
         report = NULL;

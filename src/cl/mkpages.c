@@ -204,7 +204,8 @@ static void put_head(const char *page, const char *what)
     printf(".\\\" Made by mkpages from the comments of imgpar_cl.h.\n.TH %s 7 \"\" libimgpar \"The device layer of libimgpar\"\n"
            ".SH NAME\n", page);
     put_roff(what);
-    printf("\n.SH SYNOPSIS\n.nf\n.B #include <imgpar_cl.h>\n.fi\n.PP\ncc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs imgpar)\n");
+    printf(
+        "\n.SH SYNOPSIS\n.nf\n.B #include <imgpar_cl.h>\n.fi\n.PP\ncc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs imgpar)\n");
 }
 
 /* The comment at the head of the header, which begins with its name. */
@@ -343,7 +344,8 @@ static bool is_count(const char *call) { return strstr(call, "_retain(") || strs
 static void print_cheatsheet(void)
 {
     char name[MAX_LINE], prototype[4 * MAX_LINE], call[MAX_LINE], summary[4 * MAX_LINE];
-    put_head("IMGPAR\\-CL\\-CHEATSHEET", "imgpar-cl-cheatsheet - the device layer, a line a function; each name begins with imgpar_cl_");
+    put_head("IMGPAR\\-CL\\-CHEATSHEET",
+             "imgpar-cl-cheatsheet - the device layer, a line a function; each name begins with imgpar_cl_");
     int section = -1;
     for (int k = 0; k < n_entries; k++) {
         const entry *e = &entries[k];
@@ -374,7 +376,10 @@ static void print_cheatsheet(void)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *mode; void (*print)(void); } modes[] = { { "manual", print_manual }, { "cheatsheet", print_cheatsheet } };
+    static const struct {
+        const char *mode;
+        void (*print)(void);
+    } modes[] = { { "manual", print_manual }, { "cheatsheet", print_cheatsheet } };
     for (size_t k = 0; argc == 3 && k < sizeof modes / sizeof *modes; k++) {
         if (strcmp(argv[1], modes[k].mode) != 0)
             continue;

@@ -49,7 +49,8 @@ static void reads(const ip_opaque *o, int input, const ip_region *result, ip_reg
     *needed = ip_stage_region(o->inputs[input]);
 }
 
-static imgpar_status run(const ip_opaque_call *call, struct ip_buffer *result, struct ip_buffer *const *inputs, double *busy_ms, ip_error *err)
+static imgpar_status run(const ip_opaque_call *call, struct ip_buffer *result, struct ip_buffer *const *inputs, double *busy_ms,
+                         ip_error *err)
 {
     const applied *a = call->opaque->user;
     const ip_cl_launch launch = { .kernel = a->kernel, .args = a->args, .work = a->work, .result = result, .inputs = inputs };
@@ -89,19 +90,22 @@ static const ip_op buffer_row = {
 
 /* ---- making ----------------------------------------------------------------------------------------------- */
 
-static imgpar_status check_type(const char *function, imgpar_dtype dtype, int rank, const int64_t *shape, ip_type *type, ip_error *err)
+static imgpar_status check_type(const char *function, imgpar_dtype dtype, int rank, const int64_t *shape, ip_type *type,
+                                ip_error *err)
 {
     if (!ip_dtype(dtype))
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: dtype=%d is none", function, (int)dtype);
     if ((int)dtype >= IP_N_REAL_DTYPES)
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: dtype=%s: kernels make real elements; a pair of them is complex", function, ip_dtype(dtype)->name);
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: dtype=%s: kernels make real elements; a pair of them is complex", function,
+                       ip_dtype(dtype)->name);
     if (rank < 1 || rank > IMGPAR_MAX_RANK)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: rank=%d is not 1 to %d", function, rank, IMGPAR_MAX_RANK);
     *type = (ip_type){ .dtype = dtype, .rank = rank };
     size_t bytes = ip_dtype(dtype)->size_bytes;
     for (int k = 0; k < rank; k++) {
         if (shape[k] < 1 || shape[k] > INT32_MAX)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: shape[%d]=%lld is not 1 to %d", function, k, (long long)shape[k], INT32_MAX);
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: shape[%d]=%lld is not 1 to %d", function, k, (long long)shape[k],
+                           INT32_MAX);
         if (!ip_mul_size(bytes, (size_t)shape[k], &bytes) || bytes > INT64_MAX)
             return ip_fail(err, IMGPAR_E_LIMIT, "%s: the shape has more elements than memory can", function);
         type->shape[k] = shape[k];
@@ -130,8 +134,8 @@ static ip_source *new_source(ip_source_kind source_kind, void *data, size_t size
 }
 
 /* The node of a row; takes source. */
-static imgpar_array *new_node(imgpar_context *ctx, const ip_op *row, ip_source *source, const ip_type *type, imgpar_array *const *inputs,
-                              size_t n_inputs)
+static imgpar_array *new_node(imgpar_context *ctx, const ip_op *row, ip_source *source, const ip_type *type,
+                              imgpar_array *const *inputs, size_t n_inputs)
 {
     imgpar_array *node = source ? ip_array_new(ctx, row, (int)n_inputs) : NULL;
     if (!node) {
@@ -253,7 +257,8 @@ static imgpar_status check_buffer(imgpar_cl_buffer *b, const ip_type *type, ip_e
     for (int k = 0; k < l->rank; k++)
         tight *= l->extent[k];
     if (tight != b->size_bytes)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "array: the rows of the buffer are padded: %zu bytes of elements in %zu", tight, b->size_bytes);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "array: the rows of the buffer are padded: %zu bytes of elements in %zu", tight,
+                       b->size_bytes);
     if (b->whole)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "array: the buffer is a part of another");
     if (b->size_bytes != bytes)

@@ -116,13 +116,14 @@ size_t imgpar_cl_device_summary(const imgpar_device *d, char *buf, size_t n)
 {
     if (!d)
         return (size_t)snprintf(buf, n, "no device");
-    return (size_t)snprintf(buf, n,
-                            "%s (%s)\n  platform      %s\n  version       %s, driver %s\n  compute units %u, work-groups of up to %zu\n"
-                            "  memory        %llu MiB, buffers of up to %llu MiB%s\n  local memory  %llu KiB\n  has           %s%s%s\n",
-                            d->name, d->selector, d->platform, d->version, d->driver, d->compute_units, d->max_work_group,
-                            (unsigned long long)(d->global_bytes >> 20), (unsigned long long)(d->max_alloc_bytes >> 20),
-                            d->has_unified_memory ? ", shared with the host" : "", (unsigned long long)(d->local_bytes >> 10),
-                            d->has_f64 ? "f64 " : "", d->has_f16 ? "f16 " : "", d->has_images ? "images" : "");
+    return (size_t)snprintf(
+        buf, n,
+        "%s (%s)\n  platform      %s\n  version       %s, driver %s\n  compute units %u, work-groups of up to %zu\n"
+        "  memory        %llu MiB, buffers of up to %llu MiB%s\n  local memory  %llu KiB\n  has           %s%s%s\n",
+        d->name, d->selector, d->platform, d->version, d->driver, d->compute_units, d->max_work_group,
+        (unsigned long long)(d->global_bytes >> 20), (unsigned long long)(d->max_alloc_bytes >> 20),
+        d->has_unified_memory ? ", shared with the host" : "", (unsigned long long)(d->local_bytes >> 10),
+        d->has_f64 ? "f64 " : "", d->has_f16 ? "f16 " : "", d->has_images ? "images" : "");
 }
 
 static const imgpar_device *best_of(const imgpar_device *list, size_t n, double (*score)(void *, const imgpar_device *), void *user)

@@ -27,7 +27,8 @@ static imgpar_status open_queue(imgpar_cl_queue *q, ip_error *err)
     if (code)
         return ip_cl_fail(err, code, "clGetDeviceInfo", NULL);
     if (!q->in_order && !(offered & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "queue_new: out_of_order: the device %s runs the commands of a queue in order only",
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                       "queue_new: out_of_order: the device %s runs the commands of a queue in order only",
                        q->device->facts.info.name);
     if (!q->in_order)
         wanted |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
@@ -195,7 +196,8 @@ imgpar_status imgpar_cl_finish(imgpar_cl_queue *q)
 static bool is_over(const imgpar_cl_event *e)
 {
     cl_int state;
-    return !e->report && !IP_CL(clGetEventInfo(e->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL)) && state == CL_COMPLETE;
+    return !e->report && !IP_CL(clGetEventInfo(e->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL)) &&
+           state == CL_COMPLETE;
 }
 
 /* Puts records that are over into the profile. Those with a report wait for somebody who finishes. The queue is locked. */

@@ -8,13 +8,14 @@ static imgpar_status axis(const char *function, size_t whole, size_t offset, siz
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: region.offset[%d]=%zu is not inside 0 to %zu", function, k, offset, whole - 1);
     *out = extent ? extent : whole - offset;
     if (*out > whole - offset)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: region.offset[%d]=%zu + extent[%d]=%zu is over %zu", function, k, offset, k, extent, whole);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: region.offset[%d]=%zu + extent[%d]=%zu is over %zu", function, k, offset, k,
+                       extent, whole);
     return IMGPAR_OK;
 }
 
 /* How far n of them are apart in the host's memory, given or the least there is, and what they take. */
-static imgpar_status host_pitch(const char *function, const char *name, size_t least, size_t n, size_t given, size_t *out, size_t *bytes,
-                                ip_error *err)
+static imgpar_status host_pitch(const char *function, const char *name, size_t least, size_t n, size_t given, size_t *out,
+                                size_t *bytes, ip_error *err)
 {
     *out = given ? given : least;
     if (*out < least)

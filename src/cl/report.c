@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What kernels print and check. OpenCL's own printf() writes to the standard output of the process, where a library's user cannot get at
- * it, and a kernel has no other way to tell something than memory it was given: so launches of kernels with IMGPAR_REPORT
+ * What kernels print and check. OpenCL's own printf() writes to the standard output of the process, where a library's user cannot
+ * get at it, and a kernel has no other way to tell something than memory it was given: so launches of kernels with IMGPAR_REPORT
  * get a buffer, into which shaders/module.cl writes records; it is read once the launch is over.
  */
 #include "cl/cl.h"
@@ -172,15 +172,16 @@ static imgpar_status tell_check(const ip_cl_report *report, const record *r, ip_
         ip_str_printf(&what, "%.*s = %g is not finite", n_text, text, real_of(r->args));
     else
         ip_str_printf(&what, "assertion failed: %.*s", n_text, text);
-    ip_fail(err, IMGPAR_E_CHECK, "%s: %.*s:%d: %s (work-item %d, %d, %d)", report->kernel, n_file, r->chars, (int)r->line, ip_str_text(&what),
-            (int)r->id[0], (int)r->id[1], (int)r->id[2]);
+    ip_fail(err, IMGPAR_E_CHECK, "%s: %.*s:%d: %s (work-item %d, %d, %d)", report->kernel, n_file, r->chars, (int)r->line,
+            ip_str_text(&what), (int)r->id[0], (int)r->id[1], (int)r->id[2]);
     ip_str_free(&what);
     return IMGPAR_E_CHECK;
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------------------- */
 
-static imgpar_status deliver(const ip_cl_report *report, const int32_t *ints, void (*print)(void *, const char *), void *user, ip_error *err)
+static imgpar_status deliver(const ip_cl_report *report, const int32_t *ints, void (*print)(void *, const char *), void *user,
+                             ip_error *err)
 {
     record r;
     imgpar_status st = IMGPAR_OK;

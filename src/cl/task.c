@@ -42,7 +42,8 @@ static void CL_CALLBACK run(cl_event marker, cl_int state, void *argument)
 static imgpar_status enqueue(imgpar_cl_queue *q, const ip_waits *waits, running *r, ip_error *err)
 {
     cl_event marker = NULL;
-    cl_int code = IP_CL(clEnqueueMarkerWithWaitList(q->queue, q->in_order ? 0 : waits->n, q->in_order ? NULL : waits->events, &marker));
+    cl_int code =
+        IP_CL(clEnqueueMarkerWithWaitList(q->queue, q->in_order ? 0 : waits->n, q->in_order ? NULL : waits->events, &marker));
     if (code)
         return ip_cl_fail(err, code, "clEnqueueMarkerWithWaitList", "task");
     code = IP_CL(clSetEventCallback(marker, CL_COMPLETE, run, r));

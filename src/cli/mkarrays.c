@@ -89,7 +89,8 @@ static int print_result(const char *text)
         printf("%s\n", n > MOST_SHOWN ? " ..." : "");
     }
     if (st)
-        fprintf(stderr, "mkarrays: %s: %s\n", text, got ? imgpar_array_message(imgpar_array_status(got) ? got : numbers) : "no memory");
+        fprintf(stderr, "mkarrays: %s: %s\n", text,
+                got ? imgpar_array_message(imgpar_array_status(got) ? got : numbers) : "no memory");
     imgpar_array_release(numbers);
     imgpar_array_release(got);
     imgpar_context_release(ctx);

@@ -41,7 +41,8 @@ void profile_add(profile *p, const imgpar_event *event)
         p->capacity = capacity;
     }
     profile_row row = { copy(event->kind), copy(event->name), copy(event->ops), copy(event->schedule),
-                        event->evaluation_ms + event->start_ms, event->end_ms - event->start_ms, event->bytes_read + event->bytes_written };
+                        event->evaluation_ms + event->start_ms, event->end_ms - event->start_ms,
+                        event->bytes_read + event->bytes_written };
     if (row.kind && row.name && row.ops && row.schedule) {
         p->rows[p->n++] = row;
     } else {

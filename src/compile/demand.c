@@ -23,14 +23,16 @@ static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 static void include(demand *d, ip_region r)
 {
     const int64_t *dims = d->input->dims;
-    r = (ip_region){ max64(r.z0, 0), min64(r.z1, dims[0]), max64(r.y0, 0), min64(r.y1, dims[1]), max64(r.x0, 0), min64(r.x1, dims[2]) };
+    r = (ip_region){ max64(r.z0, 0), min64(r.z1, dims[0]), max64(r.y0, 0), min64(r.y1, dims[1]),
+                     max64(r.x0, 0), min64(r.x1, dims[2]) };
     if (!d->any) {
         *d->needed = r;
         d->any = true;
         return;
     }
     ip_region *n = d->needed;
-    *n = (ip_region){ min64(n->z0, r.z0), max64(n->z1, r.z1), min64(n->y0, r.y0), max64(n->y1, r.y1), min64(n->x0, r.x0), max64(n->x1, r.x1) };
+    *n = (ip_region){ min64(n->z0, r.z0), max64(n->z1, r.z1), min64(n->y0, r.y0), max64(n->y1, r.y1),
+                      min64(n->x0, r.x0), max64(n->x1, r.x1) };
 }
 
 static void note_load(ip_expr *load, void *user)

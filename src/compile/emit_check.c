@@ -43,14 +43,16 @@ const char *ip_emit_checked_index(ip_emit *e, const ip_stage *s, bool is_written
     const char *base, *count;
     if (is_ring) { /* anywhere in what the work-item has */
         base = ip_text(e->ir, "(__global const %s *)mine", ip_dtype(s->dtype)->cl);
-        count = ip_text(e->ir, "(long)%s * %d", ip_emit_slot(e, IP_SLOT_SCRATCH, 0, NULL, NULL), 64 / (int)ip_dtype(s->dtype)->size_bytes);
+        count = ip_text(e->ir, "(long)%s * %d", ip_emit_slot(e, IP_SLOT_SCRATCH, 0, NULL, NULL),
+                        64 / (int)ip_dtype(s->dtype)->size_bytes);
     } else {
         base = ip_text(e->ir, "(__global const %s *)%s", ip_dtype(s->dtype)->cl, ip_emit_buffer(e, s));
-        count = ip_text(e->ir, "(long)%s * %s * %s", ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL), ip_emit_slot(e, IP_SLOT_PITCH, 1, s, NULL),
-                        ip_emit_slot(e, IP_SLOT_PITCH, 2, s, NULL));
+        count = ip_text(e->ir, "(long)%s * %s * %s", ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
+                        ip_emit_slot(e, IP_SLOT_PITCH, 1, s, NULL), ip_emit_slot(e, IP_SLOT_PITCH, 2, s, NULL));
     }
     return ip_text(e->ir, "ip_checked_index(checks, %d, %s, (__global const %s *)(%s) - %s, %s, %s)",
-                   add_check(e, s, is_written ? IP_CHECK_WRITE : IP_CHECK_READ), place(e), ip_dtype(s->dtype)->cl, pointer, base, index, count);
+                   add_check(e, s, is_written ? IP_CHECK_WRITE : IP_CHECK_READ), place(e), ip_dtype(s->dtype)->cl, pointer, base,
+                   index, count);
 }
 
 const char *ip_emit_checked_value(ip_emit *e, const ip_stage *s, const char *index, const char *value)

@@ -74,7 +74,10 @@ bool ip_fold_sums_floats(const ip_stage *s)
 }
 
 /* Names of a fold within its kernel, after its result's buffer. */
-const char *ip_fold_named(ip_emit *e, const char *what, const ip_stage *s) { return ip_text(e->ir, "%s_%s", what, ip_emit_buffer(e, s)); }
+const char *ip_fold_named(ip_emit *e, const char *what, const ip_stage *s)
+{
+    return ip_text(e->ir, "%s_%s", what, ip_emit_buffer(e, s));
+}
 
 /* The partial results of all work-items, one after the other. */
 void ip_fold_declare_partials(ip_emit *e, const ip_stage *s, const char *type)
@@ -86,7 +89,8 @@ void ip_fold_declare_partials(ip_emit *e, const ip_stage *s, const char *type)
 /* ip_histogram_pitch(), as text. */
 static const char *pitch(ip_emit *e, const ip_stage *s)
 {
-    return ip_histogram_tables(e->kernel, s) > 1 ? ip_text(e->ir, "%lld", (long long)ip_histogram_pitch(e->kernel, s)) : ip_emit_dim(e, s, 2);
+    return ip_histogram_tables(e->kernel, s) > 1 ? ip_text(e->ir, "%lld", (long long)ip_histogram_pitch(e->kernel, s))
+                                                 : ip_emit_dim(e, s, 2);
 }
 
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *s)
@@ -96,7 +100,8 @@ void ip_emit_fold_begin(ip_emit *e, const ip_stage *s)
         const char *counts = ip_fold_named(e, "counts", s);
         ip_fold_declare_partials(e, s, "uint");
         const char *cells = ip_text(e->ir, "%s * %d", pitch(e, s), (int)s->dims[1] * ip_histogram_tables(e->kernel, s));
-        ip_s_add(e->ir, e->top, IP_S_LET, "__global uint *", counts, ip_text(e->ir, "%s + item * %s", ip_fold_named(e, "partial", s), cells));
+        ip_s_add(e->ir, e->top, IP_S_LET, "__global uint *", counts,
+                 ip_text(e->ir, "%s + item * %s", ip_fold_named(e, "partial", s), cells));
         ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "k", "0", cells);
         ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k]", counts), "0", NULL);
         return;
@@ -174,7 +179,8 @@ static ip_expr *kept_bin(ip_emit *e, const ip_stage *s, bool *is_inside)
 static void keep_bins(ip_emit *e, ip_expr *bin, bool flat)
 {
     const char *values[IP_WRITTEN_CHANNELS], *var = flat ? "i" : "x";
-    const char *from = flat ? ip_text(e->ir, "q * %d", e->channels) : "q", *to = flat ? ip_text(e->ir, "end * %d", e->channels) : "end";
+    const char *from = flat ? ip_text(e->ir, "q * %d", e->channels) : "q",
+               *to = flat ? ip_text(e->ir, "end * %d", e->channels) : "end";
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = ip_emit_width(e, bin, bin->dtype);
@@ -196,7 +202,8 @@ static void count_bin(ip_emit *e, const ip_stage *s, const char *index, const ch
     const char *bin = ip_text(e->ir, "bin[%s]", index), *bins = ip_emit_dim(e, s, 2);
     if (!is_inside)
         block = ip_s_add(e->ir, block, IP_S_IF, ip_text(e->ir, "%s >= 0 & %s < %s", bin, bin, bins), NULL, NULL);
-    ip_s_add(e->ir, block, IP_S_STORE, ip_text(e->ir, "%s[%s * %s + %s]++", ip_fold_named(e, "counts", s), row, pitch(e, s), bin), NULL, NULL);
+    ip_s_add(e->ir, block, IP_S_STORE, ip_text(e->ir, "%s[%s * %s + %s]++", ip_fold_named(e, "counts", s), row, pitch(e, s), bin),
+             NULL, NULL);
 }
 
 static void count_bins(ip_emit *e, const ip_stage *s, bool is_inside)
@@ -310,12 +317,14 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
     }
     for (int half = LANES / 2; half > 0; half /= 2) {
         ip_stmt *pairs = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", half));
-        ip_s_add(e->ir, pairs, IP_S_STORE, "lane[t]", ip_fold_combined(e, s, "lane[t]", ip_text(e->ir, "lane[t + %d]", half)), NULL);
+        ip_s_add(e->ir, pairs, IP_S_STORE, "lane[t]", ip_fold_combined(e, s, "lane[t]", ip_text(e->ir, "lane[t + %d]", half)),
+                 NULL);
     }
     if (s->reduce == IP_REDUCE_SUM)
         ip_fold_add_compensated(e, type, ip_fold_named(e, "total", s), ip_fold_named(e, "lost", s), "lane[0]");
     else
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_fold_named(e, "total", s), ip_fold_combined(e, s, ip_fold_named(e, "total", s), "lane[0]"), NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_fold_named(e, "total", s),
+                 ip_fold_combined(e, s, ip_fold_named(e, "total", s), "lane[0]"), NULL);
     ip_emit_leave(e, in_block);
 }
 
@@ -388,7 +397,8 @@ void ip_fold_store_result(ip_emit *e, const ip_stage *s, const char *total, cons
 static void finish_reduction(ip_emit *e, const ip_stage *s)
 {
     const char *type = ip_cl_type(s->acc_dtype), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
-    const char *partial = ip_fold_named(e, "partial", s), *total = ip_fold_named(e, "total", s), *lost = ip_fold_named(e, "lost", s);
+    const char *partial = ip_fold_named(e, "partial", s), *total = ip_fold_named(e, "total", s),
+               *lost = ip_fold_named(e, "lost", s);
     ip_mark outer = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "get_global_id(0) == 0", NULL, NULL));
     ip_fold_declare_partials(e, s, type);
     ip_s_add(e->ir, e->block, IP_S_VAR, type, total, ip_fold_neutral(e, s));
@@ -423,7 +433,8 @@ void ip_emit_finish(ip_emit *e)
             continue;
         if (s->init)
             ip_emit_uniforms(e, s->init);
-        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->top, IP_S_IF, ip_text(e->ir, "get_global_id(1) == %d", fold++), NULL, NULL));
+        ip_mark mark =
+            ip_emit_enter(e, ip_s_add(e->ir, e->top, IP_S_IF, ip_text(e->ir, "get_global_id(1) == %d", fold++), NULL, NULL));
         if (s->kind == IP_STAGE_HISTOGRAM)
             finish_histogram(e, s);
         else if (k->schedule == IP_SCHEDULE_TILES)

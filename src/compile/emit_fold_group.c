@@ -38,7 +38,8 @@ void ip_emit_group_fold_begin(ip_emit *e, const ip_placed *p)
     if (s->kind == IP_STAGE_HISTOGRAM) {
         const char *counts = ip_fold_named(e, "counts", s);
         ip_s_add(e->ir, e->block, IP_S_LET, "__local uint *", counts, ip_text(e->ir, "(__local uint *)memory + %d", p->offset / 4));
-        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "lane", ip_text(e->ir, "%d", (int)ip_histogram_cells(s) * p->copies));
+        ip_stmt *loop =
+            ip_s_add(e->ir, e->block, IP_S_FOR, "k", "lane", ip_text(e->ir, "%d", (int)ip_histogram_cells(s) * p->copies));
         loop->d = ip_text(e->ir, "%d", group_items(e));
         ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k]", counts), "0", NULL);
         return;
@@ -141,9 +142,11 @@ void ip_emit_group_fold_end(ip_emit *e, const ip_placed *p)
     ip_fold_declare_partials(e, s, ip_cl_type(s->acc_dtype));
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, "lane == 0", NULL, NULL);
     bool floats = ip_fold_sums_floats(s);
-    ip_s_add(e->ir, when, IP_S_STORE, ip_text(e->ir, floats ? "%s[item * 2]" : "%s[item]", partial), ip_text(e->ir, "%s[0]", tree), NULL);
+    ip_s_add(e->ir, when, IP_S_STORE, ip_text(e->ir, floats ? "%s[item * 2]" : "%s[item]", partial),
+             ip_text(e->ir, "%s[0]", tree), NULL);
     if (floats)
-        ip_s_add(e->ir, when, IP_S_STORE, ip_text(e->ir, "%s[item * 2 + 1]", partial), ip_text(e->ir, "%s[%d]", tree, group_items(e)), NULL);
+        ip_s_add(e->ir, when, IP_S_STORE, ip_text(e->ir, "%s[item * 2 + 1]", partial),
+                 ip_text(e->ir, "%s[%d]", tree, group_items(e)), NULL);
 }
 
 void ip_emit_group_finish(ip_emit *e, const ip_stage *s)

@@ -8,7 +8,8 @@
  * memory, NAME_carry turns these totals into carries, and NAME walks each block from its carry.
  *
  * Scratch holds states: [group][block][unit], where a unit is what is walked side by side: a row's elements, a
- * plane's, or for lines along x the channels of a pixel; a group is what else tells lines apart. States two before follow behind all of them.
+ * plane's, or for lines along x the channels of a pixel; a group is what else tells lines apart. States two before follow behind
+ * all of them.
  */
 #include "compile/emit_scan.h"
 
@@ -91,7 +92,8 @@ void ip_scan_states(ip_scan *w, const char *name, const char *group, const char 
     e->kernel->has_scratch = true;
     const char *type = ip_text(e->ir, "__global %s *", w->type);
     ip_s_add(e->ir, e->block, IP_S_LET, type, name,
-             w->in_blocks ? ip_text(e->ir, "(%s)scratch + ((long)%s * %s + %s) * %s", type, group, ip_scan_slot_name(w, IP_SCAN_BLOCKS), block, unit)
+             w->in_blocks ? ip_text(e->ir, "(%s)scratch + ((long)%s * %s + %s) * %s", type, group,
+                                    ip_scan_slot_name(w, IP_SCAN_BLOCKS), block, unit)
                           : ip_text(e->ir, "(%s)scratch + (long)%s * %s", type, group, unit));
 }
 
@@ -172,7 +174,8 @@ static void row_elements(ip_scan *w, bool is_init)
 {
     ip_emit *e = w->e;
     bool flat = is_flat(w);
-    ip_stmt *loop = flat ? ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels), ip_text(e->ir, "xb * %d", e->channels))
+    ip_stmt *loop = flat ? ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels),
+                                    ip_text(e->ir, "xb * %d", e->channels))
                          : ip_s_add(e->ir, e->block, IP_S_FOR, "x", "xa", "xb");
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = ip_emit_width(e, w->s->body, w->s->dtype);
@@ -205,7 +208,8 @@ static ip_mark enter_row(ip_scan *w)
         ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "y", "ya", "yb"));
         row = ip_text(e->ir, " + (long)(y - %s) * row_elements", ip_scan_region(w, 2));
     }
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "state", ip_text(e->ir, "states%s - (long)%s * %d", row, ip_scan_region(w, 4), e->channels));
+    ip_s_add(e->ir, e->block, IP_S_LET, type, "state",
+             ip_text(e->ir, "states%s - (long)%s * %d", row, ip_scan_region(w, 4), e->channels));
     if (w->is_second)
         ip_s_add(e->ir, e->block, IP_S_LET, type, "second", ip_text(e->ir, "state + seconds"));
     return mark;
@@ -242,7 +246,8 @@ static void carry_rows(ip_scan *w)
 {
     ip_emit *e = w->e;
     ip_mark mark = enter_row(w);
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels), ip_text(e->ir, "xb * %d", e->channels));
+    ip_stmt *loop =
+        ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels), ip_text(e->ir, "xb * %d", e->channels));
     ip_emit_enter(e, loop);
     ip_scan_carry(w, "state", "i", "unit");
     ip_emit_leave(e, mark);

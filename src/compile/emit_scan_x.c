@@ -4,8 +4,8 @@
  *
  * Note [Lanes]
  * A step waits for the one before it, some 4 cycles for an addition of floats. So a work-item walks LANES lines at
- * once, one step of each in turn: neighbouring rows, or where lines are walked in blocks neighbouring blocks of a row. What is left over, of lanes of
- * different lengths and where there are fewer, is walked one lane after the other. Several channels are
+ * once, one step of each in turn: neighbouring rows, or where lines are walked in blocks neighbouring blocks of a row. What is
+ * left over, of lanes of different lengths and where there are fewer, is walked one lane after the other. Several channels are
  * lanes already; bodies that compute much have enough to do.
  */
 #include "compile/emit_scan.h"
@@ -184,7 +184,8 @@ static void enter_lane(x_walk *t)
     ip_scan_states(w, "state", "group", "block + k", ip_text(e->ir, "%d", e->channels));
     if (t->in_scratch && w->is_second)
         let(t, ip_text(e->ir, "__global %s *", w->type), "second",
-            ip_text(e->ir, "state + (long)(%s - %s) * (%s - %s) * %d", ip_scan_region(w, 1), z0, ip_scan_region(w, 3), y0, e->channels));
+            ip_text(e->ir, "state + (long)(%s - %s) * (%s - %s) * %d", ip_scan_region(w, 1), z0, ip_scan_region(w, 3), y0,
+                    e->channels));
 }
 
 /* Sets the states that lane k begins with: init, or the carry that scratch memory holds. */
@@ -253,7 +254,8 @@ static void walk_group(x_walk *t)
     const char *left = w->in_blocks ? ip_text(e->ir, "%s - block", ip_scan_slot_name(w, IP_SCAN_BLOCKS)) : "yb - yg";
     let(t, "int", "lanes", ip_text(e->ir, "min(%d, %s)", t->lanes, left));
     for (int k = 0; !t->in_scratch && k < (w->is_second ? 2 : 1); k++)
-        ip_s_add(e->ir, e->block, IP_S_VAR, w->type, ip_text(e->ir, "%s[%d]", k ? "rest_before" : "rest", t->lanes * e->channels), NULL);
+        ip_s_add(e->ir, e->block, IP_S_VAR, w->type, ip_text(e->ir, "%s[%d]", k ? "rest_before" : "rest", t->lanes * e->channels),
+                 NULL);
     for_each_lane(t, begin_lane);
     if (t->lanes > 1)
         lanes_at_once(t);

@@ -147,7 +147,8 @@ static void compute_pixels(ip_emit *e, target t, span columns)
 static int elements_a_word(const ip_emit *e, const ip_placed *p, bool flat)
 {
     bool is_line = flat || e->channels == 1;
-    return p->place == IP_PLACE_NONE && is_line && p->stage->dtype != IMGPAR_F16 ? 4 / (int)ip_dtype(p->stage->dtype)->size_bytes : 1;
+    return p->place == IP_PLACE_NONE && is_line && p->stage->dtype != IMGPAR_F16 ? 4 / (int)ip_dtype(p->stage->dtype)->size_bytes
+                                                                                 : 1;
 }
 
 /* Element i of the row, for what is flat or has one channel. */
@@ -172,17 +173,20 @@ static void compute_words(ip_emit *e, const ip_placed *p, bool flat, int n)
     const char *type = ip_dtype(s->dtype)->cl;
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "from", times(e, "xa", e->channels));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "to", times(e, "xb", e->channels));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "word_start", ip_text(e->ir, "from - (int)((out - %s + from) & %d)", ip_emit_buffer(e, s), n - 1));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "word_start",
+             ip_text(e->ir, "from - (int)((out - %s + from) & %d)", ip_emit_buffer(e, s), n - 1));
     ip_stmt *words = ip_s_add(e->ir, e->block, IP_S_FOR, "at", ip_text(e->ir, "word_start + lx * %d", n), "to");
     words->d = number(e, n * e->kernel->tiling.group_width);
     ip_mark in_words = ip_emit_enter(e, words);
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at >= from & at + %d <= to", n), NULL, NULL));
+    ip_mark mark =
+        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at >= from & at + %d <= to", n), NULL, NULL));
     ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "word[%d]", n), NULL);
     ip_mark in_word = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", number(e, n)));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "i", "at + k");
     ip_s_add(e->ir, e->block, IP_S_STORE, "word[k]", line_element(e, s, flat), NULL);
     ip_emit_leave(e, in_word);
-    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "*(__global %s%d *)(out + at)", type, n), ip_text(e->ir, "vload%d(0, word)", n), NULL);
+    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "*(__global %s%d *)(out + at)", type, n),
+             ip_text(e->ir, "vload%d(0, word)", n), NULL);
     ip_emit_leave(e, mark);
     mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at < from | at + %d > to", n), NULL, NULL));
     in_word = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "i", "max(at, from)", ip_text(e->ir, "min(at + %d, to)", n)));
@@ -202,10 +206,14 @@ static void copy_words(ip_emit *e, const ip_placed *p)
     const char *buffer = ip_emit_buffer(e, from);
     ip_mark in_rows = ip_emit_enter(e, shared_loop(e, "row", NULL, number(e, rows), "ly", t->group_height));
     ip_s_add(e->ir, e->block, IP_S_LET, "long", "start",
-             times(e, ip_text(e->ir, "(%s - %s + %s)", ip_emit_buffer_row(e, from, "z", ip_text(e->ir, "(%s + row)", ip_emit_tile_top(e, s))),
-                              buffer, ip_emit_tile_left(e, s)), size));
+             times(e,
+                   ip_text(e->ir, "(%s - %s + %s)",
+                           ip_emit_buffer_row(e, from, "z", ip_text(e->ir, "(%s + row)", ip_emit_tile_top(e, s))), buffer,
+                           ip_emit_tile_left(e, s)),
+                   size));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "shift", "(int)(start & 3) * 8");
-    ip_s_add(e->ir, e->block, IP_S_LET, "__global const uint *", "in", ip_text(e->ir, "(__global const uint *)%s + (start >> 2)", buffer));
+    ip_s_add(e->ir, e->block, IP_S_LET, "__global const uint *", "in",
+             ip_text(e->ir, "(__global const uint *)%s + (start >> 2)", buffer));
     ip_s_add(e->ir, e->block, IP_S_LET, "__local uint *", "out",
              ip_text(e->ir, "(__local uint *)(%s + row * %d)", ip_emit_ring(e, s), p->pitch));
     ip_mark in_words = ip_emit_enter(e, shared_loop(e, "k", NULL, number(e, words), "lx", t->group_width));
@@ -320,7 +328,8 @@ static void declare_group(ip_emit *e)
     ip_emit_group_memory(e, t->bytes);
     ip_s_add(e->ir, e->top, IP_S_LET, "int", "lx", "get_local_id(0)");
     ip_s_add(e->ir, e->top, IP_S_LET, "int", "ly", "get_local_id(1)");
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "(int)get_group_id(2) + %s", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL)));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "z",
+             ip_text(e->ir, "(int)get_group_id(2) + %s", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL)));
     ip_s_add(e->ir, e->top, IP_S_LET, "int", "xa",
              ip_text(e->ir, "(int)get_group_id(0) * %d + %s", t->width, ip_emit_slot(e, IP_SLOT_REGION, 4, NULL, NULL)));
     ip_s_add(e->ir, e->top, IP_S_LET, "int", "xb",
@@ -361,7 +370,8 @@ static void enter_tile(ip_emit *e)
         const ip_placed *p = &k->placed[i];
         if (p->place != IP_PLACE_TILE)
             continue;
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_emit_tile_top(e, p->stage), p->first ? ip_text(e->ir, "ya - %d", -p->first) : "ya");
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_emit_tile_top(e, p->stage),
+                 p->first ? ip_text(e->ir, "ya - %d", -p->first) : "ya");
         ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_emit_tile_left(e, p->stage),
                  times(e, p->left ? ip_text(e->ir, "(xa - %d)", p->left) : "xa", (int)p->stage->dims[3]));
     }

@@ -267,7 +267,8 @@ static void write_coordinate(dump *d, const imgpar_array *a)
     char name = "zyxc"[(int)ip_param_number(a, "dim")];
     bool is_image = a->type.rank == 2 || (a->type.rank == 3 && a->type.shape[2] <= 4);
     if (is_image && a->type.rank == 3) {
-        ip_str_printf(&d->out, "make(%lld, %lld, %c, channels=%lld)", (long long)dims[2], (long long)dims[1], name, (long long)dims[3]);
+        ip_str_printf(&d->out, "make(%lld, %lld, %c, channels=%lld)", (long long)dims[2], (long long)dims[1], name,
+                      (long long)dims[3]);
     } else if (is_image) {
         ip_str_printf(&d->out, "make(%lld, %lld, %c)", (long long)dims[2], (long long)dims[1], name);
     } else {

@@ -86,7 +86,8 @@ bool ip_array_same(const imgpar_array *a, const imgpar_array *b)
 {
     if (a == b) return true;
     if (a->hash != b->hash || a->op != b->op || a->n_inputs != b->n_inputs || a->loop != b->loop) return false;
-    if (is_placeholder(a) || !same_type(&a->type, &b->type) || a->shrink.by != b->shrink.by || !same_source(a->source, b->source)) return false;
+    if (is_placeholder(a) || !same_type(&a->type, &b->type) || a->shrink.by != b->shrink.by || !same_source(a->source, b->source))
+        return false;
     for (int k = 0; k < a->op->info.n_params; k++)
         if (!(a->source && a->params[k].text) && !same_param(&a->params[k], &b->params[k])) return false;
     return true;

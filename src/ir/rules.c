@@ -237,7 +237,8 @@ static ip_expr *add_complements(ip_ir *ir, const ip_expr *x)
     bool complements = (is_value(a->arg[1], 0) || is_value(b->arg[1], 0)) && (is_value(a->arg[2], 0) || is_value(b->arg[2], 0));
     if (!complements)
         return NULL;
-    return ip_x_select(ir, a->arg[0], ip_x_binary(ir, IP_X_ADD, a->arg[1], b->arg[1]), ip_x_binary(ir, IP_X_ADD, a->arg[2], b->arg[2]));
+    return ip_x_select(ir, a->arg[0], ip_x_binary(ir, IP_X_ADD, a->arg[1], b->arg[1]),
+                       ip_x_binary(ir, IP_X_ADD, a->arg[2], b->arg[2]));
 }
 
 static ip_expr *select_multiples(ip_ir *ir, const ip_expr *x)
