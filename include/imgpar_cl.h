@@ -117,7 +117,8 @@ typedef struct imgpar_cl_order {
 
 /* Runs task(user) on the host in its turn: on a thread of the driver, or the caller's, when the commands before it in the queue
  * are over, and later ones after it; in a queue that runs out of order, when order->after is over. task must not call functions
- * of the library. Where it returns anything but IMGPAR_OK the command failed, and the commands that wait for it are not run. */
+ * of the library. Where it returns anything but IMGPAR_OK the command failed, as imgpar_cl_wait() and imgpar_cl_finish() tell;
+ * commands that wait for it run all the same. */
 IMGPAR_API imgpar_status imgpar_cl_host_task(imgpar_cl_queue *queue, imgpar_status (*task)(void *user), void *user,
                                              const imgpar_cl_order *order);
 

@@ -118,6 +118,8 @@ static int cell_text(ip_sql_call *call, const montage *m, const imgpar_info *inf
     char small[96] = "$1";
     if (info->depth != 1 || info->channels > 4)
         return ip_sql_call_fail(call, SQLITE_ERROR, "an image of 1 to 4 channels is needed");
+    if (info->width == 0 || info->height == 0)
+        return ip_sql_call_fail(call, SQLITE_ERROR, "the image is empty");
     if (scale < 1)
         snprintf(small, sizeof small, "thumbnail($1, width=%d, height=%d)", m->option[OPTION_WIDTH], m->option[OPTION_HEIGHT]);
     if (info->dtype == IMGPAR_U8)

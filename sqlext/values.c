@@ -291,7 +291,7 @@ void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
     }
     if (ip_sql_develop(call, a))
         return;
-    void *bytes = sqlite3_malloc64(info.size_bytes);
+    void *bytes = sqlite3_malloc64(info.size_bytes ? info.size_bytes : 1); /* NULL for 0 bytes would read as a failure */
     if (!bytes)
         ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     else if (!ip_sql_compute(call, a, bytes, info.size_bytes)) {

@@ -232,6 +232,8 @@ START_TEST(wrong_copies_are_refused)
     FAILS(imgpar_cl_read(queue, a, IMGPAR_CL_REGION(.offset = { 1, 1 }, .extent = { SIZE_MAX, 2 }), data, NULL), IMGPAR_E_ARGUMENT, "is over 4");
     FAILS(imgpar_cl_read(queue, a, IMGPAR_CL_REGION(.host_row_pitch_bytes = 19), data, NULL), IMGPAR_E_ARGUMENT,
           "region.host_row_pitch_bytes=19 is below the 20 bytes");
+    FAILS(imgpar_cl_read(queue, a, IMGPAR_CL_REGION(.host_row_pitch_bytes = SIZE_MAX / 2), data, NULL), IMGPAR_E_LIMIT,
+          "takes more bytes than memory can have");
     FAILS(imgpar_cl_write(queue, out, NULL, data, NULL), IMGPAR_E_ARGUMENT, "write: the buffer is IMGPAR_CL_OUT");
     FAILS(imgpar_cl_write(queue, a, NULL, NULL, NULL), IMGPAR_E_ARGUMENT, "src is NULL");
     FAILS(imgpar_cl_read(queue, a, NULL, NULL, NULL), IMGPAR_E_ARGUMENT, "dst is NULL");
@@ -439,9 +441,58 @@ START_TEST(a_task_runs_between_commands)
     FAILS(imgpar_cl_finish(queue), IMGPAR_E_IO, "task: the task returned");
     OK(imgpar_cl_finish(queue)); /* it was told */
     FAILS(imgpar_cl_wait(&ran, 1), IMGPAR_E_IO, "task: the task returned");
+    OK(imgpar_cl_fill(queue, b, NULL, &three, IMGPAR_CL_ORDER(.after = &ran, .n_after = 1))); /* runs all the same */
+    OK(imgpar_cl_read(queue, b, NULL, data, NULL));
+    OK(imgpar_cl_finish(queue));
+    ck_assert_float_eq(data[7], 3);
     imgpar_cl_event_release(ran);
     FAILS(imgpar_cl_host_task(queue, NULL, NULL, NULL), IMGPAR_E_ARGUMENT, "the task is NULL");
     FAILS(imgpar_cl_host_task(NULL, look, &j, NULL), IMGPAR_E_ARGUMENT, "the queue is NULL");
+    imgpar_cl_buffer_release(b);
+}
+END_TEST
+
+START_TEST(a_call_that_fails_leaves_no_event)
+{
+    static char none;
+    imgpar_cl_buffer *b = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_vector(64, 4));
+    imgpar_cl_kernel *k = new_kernel("kernel void one(global int *a) { a[get_global_id(0)] = 1; }", "one");
+    imgpar_cl_event *const somewhere = (imgpar_cl_event *)(void *)&none;
+    for (int call = 0; call < 7; call++) {
+        imgpar_cl_event *event = somewhere;
+        const imgpar_cl_order *order = IMGPAR_CL_ORDER(.event = &event);
+        imgpar_status st = call == 0 ? imgpar_cl_write(queue, b, NULL, NULL, order)
+            : call == 1              ? imgpar_cl_read(queue, NULL, NULL, &none, order)
+            : call == 2              ? imgpar_cl_copy(queue, b, NULL, b, NULL, order)
+            : call == 3              ? imgpar_cl_fill(queue, b, NULL, NULL, order)
+            : call == 4              ? imgpar_cl_unmap(queue, b, order)
+            : call == 5              ? imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 64 }), NULL, 0, order)
+                                     : imgpar_cl_host_task(queue, NULL, NULL, order);
+        ck_assert_int_ne(st, IMGPAR_OK);
+        ck_assert_msg(!event, "call %d", call);
+    }
+    imgpar_cl_kernel_release(k);
+    imgpar_cl_buffer_release(b);
+}
+END_TEST
+
+/* Its memory goes to whoever asks next, on this device or another one, where a map that was never undone would hold it. */
+START_TEST(a_mapped_buffer_may_be_released)
+{
+    void *memory;
+    float data[64], five = 5;
+    imgpar_cl_buffer *b = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_vector(64, 4)), *part;
+    const imgpar_cl_layout half = imgpar_cl_vector(32, 4);
+    OK(imgpar_cl_map(queue, b, 1, &memory));
+    OK(imgpar_cl_buffer_part(b, 0, &half, &part));
+    FAILS(imgpar_cl_unmap(queue, part, NULL), IMGPAR_E_ARGUMENT, "is not mapped");
+    imgpar_cl_buffer_release(part);
+    imgpar_cl_buffer_release(b);
+    b = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_vector(64, 4));
+    OK(imgpar_cl_fill(queue, b, NULL, &five, NULL));
+    OK(imgpar_cl_read(queue, b, NULL, data, NULL));
+    OK(imgpar_cl_finish(queue));
+    ck_assert_float_eq(data[63], 5);
     imgpar_cl_buffer_release(b);
 }
 END_TEST
@@ -582,6 +633,8 @@ int main(void)
     tcase_add_test(t, events_tell_the_end_and_the_times);
     tcase_add_test(t, queues_share_buffers_in_order);
     tcase_add_test(t, a_task_runs_between_commands);
+    tcase_add_test(t, a_call_that_fails_leaves_no_event);
+    tcase_add_test(t, a_mapped_buffer_may_be_released);
     tcase_add_test(t, the_profile_counts_commands);
     tcase_add_test(t, objects_outlive_what_they_were_made_from);
     tcase_add_test(t, threads_share_everything);

@@ -309,6 +309,14 @@ START_TEST(the_budget_is_kept)
     ck_assert_int_eq(ip_buffer_new(device, 1000001, &b, NULL), IMGPAR_E_DEVICE_MEMORY);
     ck_assert_int_eq(ip_buffer_new(device, SIZE_MAX, &b, NULL), IMGPAR_E_DEVICE_MEMORY);
     ck_assert_uint_le(counters(device).bytes_peak, 1000000);
+
+    a = new_buffer(device, 600000);
+    ip_device_limit(device, 400000); /* below what is in use: nothing is left, not less than nothing */
+    ck_assert_uint_eq(ip_device_budget_left(device), 0);
+    err.status = IMGPAR_OK;
+    ck_assert_int_eq(ip_buffer_new(device, 1000, &b, &err), IMGPAR_E_DEVICE_MEMORY);
+    ck_assert_str_eq(err.message, "a buffer of 1000 bytes is over what is left of the memory limit: 0 of 400000 bytes");
+    ip_buffer_release(a);
     ip_device_close(device);
 }
 END_TEST

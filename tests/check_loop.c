@@ -124,6 +124,98 @@ START_TEST(a_step_may_choose_by_what_it_carries)
 }
 END_TEST
 
+/* Halving what is missing to 2 ends at 2, to the bit: so each of these adds 2 to the one before. */
+START_TEST(a_loop_is_run_once_wherever_its_value_is_used)
+{
+    enum { STEPS = 300, LOOPS = 3 };
+    static const char *const texts[] = {
+        "p = $1 + iterate($1, 300, _ * 0.5 + 1)\nq = p + iterate(p, 300, _ * 0.5 + 1)\nq + iterate(q, 300, _ * 0.5 + 1)",
+        "p = iterate($1, 300, _ * 0.5 + 1) + $1\nq = iterate(p, 300, _ * 0.5 + 1) + p\niterate(q, 300, _ * 0.5 + 1) + q",
+    };
+    for (int t = 0; t < 2; t++) {
+        float got[3];
+        imgpar_counters did = run(texts[t], got, 3);
+        for (int e = 0; e < 3; e++)
+            ck_assert_float_eq(got[e], (float)(e + 2 * LOOPS));
+        if (has_device) ck_assert_uint_le(did.kernels, LOOPS * STEPS + 2 * LOOPS);
+    }
+}
+END_TEST
+
+START_TEST(a_loop_that_no_step_changes_is_run_once)
+{
+    float got[3];
+    imgpar_counters did = run("iterate($1, 300, p -> p * 0.5 + iterate($1, 300, _ * 0.5 + 1))", got, 3);
+    for (int e = 0; e < 3; e++) /* p / 2 + 2 */
+        ck_assert_float_eq(got[e], 4);
+    if (has_device) ck_assert_uint_le(did.kernels, 2 * 300 + 2);
+    did = run("iterate($1, 40, p -> iterate(p, 100, q -> (q + p) * 0.5) + 1)", got, 3); /* this one is changed: q ends at p */
+    for (int e = 0; e < 3; e++)
+        ck_assert_float_eq(got[e], (float)(e + 40));
+    if (has_device) ck_assert_uint_ge(did.kernels, 40 * 100);
+}
+END_TEST
+
+START_TEST(a_loop_decodes_a_file_once)
+{
+    static const char file[] = "P5 2 1 255\n\x01\x03";
+    static float all[SIDE * SIDE];
+    imgpar_counters before, after;
+    imgpar_array *in[] = { start(), imgpar_open_memory(ctx, file, sizeof file - 1) };
+    for (int run = 0; run < 2; run++) { /* and does not keep it for the next one, though there is a handle */
+        imgpar_array *out = imgpar_apply(ctx, "iterate($1, 300, _ * 0.5 + mean($2))", in, 2);
+        imgpar_context_counters(ctx, &before);
+        ck_assert_msg(imgpar_array_read(out, all, sizeof all) == IMGPAR_OK, "%s", imgpar_array_message(out));
+        imgpar_context_counters(ctx, &after);
+        ck_assert_float_eq(all[1], 4); /* v / 2 + 2 */
+        ck_assert_uint_eq(after.decodes - before.decodes, 1);
+        imgpar_array_release(out);
+    }
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+}
+END_TEST
+
+typedef struct releasing { imgpar_array *array; int at; } releasing;
+
+static int release_at(void *user, double done)
+{
+    releasing *r = user;
+    (void)done;
+    if (r->at-- == 0) imgpar_array_release(r->array);
+    return 0;
+}
+
+/* A handle on text, which holds a loop, is released at each call of poll in turn, while what is computed from it is evaluated. */
+static void release_while_evaluating(const char *text, bool is_evaluated)
+{
+    static float all[SIDE * SIDE];
+    int at = 0;
+    for (bool released = true; released; at++) {
+        imgpar_array *a = start(), *held = imgpar_apply(ctx, text, &a, 1), *out = imgpar_apply(ctx, "$1 * 2", &held, 1);
+        if (is_evaluated) ck_assert_int_eq(imgpar_array_eval(held, NULL), IMGPAR_OK);
+        releasing r = { held, at };
+        imgpar_options options = { .struct_size = sizeof options, .poll = release_at, .user = &r };
+        imgpar_status st = imgpar_array_eval(out, &options);
+        ck_assert_msg(st == IMGPAR_OK, "released at %d: %s", at, imgpar_array_message(out));
+        ck_assert_int_eq(imgpar_array_read(out, all, sizeof all), IMGPAR_OK);
+        ck_assert_float_eq(all[0], 2);
+        released = r.at < 0;
+        if (!released) imgpar_array_release(held);
+        imgpar_array_release(out);
+        imgpar_array_release(a);
+    }
+    ck_assert_int_gt(at, 2);
+}
+
+START_TEST(a_handle_on_a_loop_may_go_while_others_compute_with_it)
+{
+    release_while_evaluating("iterate($1, 300, _ * 0.5 + 1, until = maxval(_) < 60)", false);
+    release_while_evaluating("iterate($1, 300, _ * 0.5 + 1, until = maxval(_) < 60)", true);
+    release_while_evaluating("iterate($1, 300, _ * 0.5 + 1, until = maxval(_) < 60) + 0", true); /* the loop is below it */
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("loop");
@@ -134,6 +226,10 @@ int main(void)
     tcase_add_test(c, a_loop_takes_two_buffers_a_carried_array);
     tcase_add_test(c, the_condition_comes_back_every_k_steps);
     tcase_add_test(c, a_step_may_choose_by_what_it_carries);
+    tcase_add_test(c, a_loop_is_run_once_wherever_its_value_is_used);
+    tcase_add_test(c, a_loop_that_no_step_changes_is_run_once);
+    tcase_add_test(c, a_loop_decodes_a_file_once);
+    tcase_add_test(c, a_handle_on_a_loop_may_go_while_others_compute_with_it);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -185,10 +185,20 @@ imgpar_cl_buffer *imgpar_cl_buffer_retain(imgpar_cl_buffer *b)
     return b;
 }
 
+/* A buffer that goes while it is mapped: whoever uses its memory next must find it given back. Nobody can act on a failure. */
+static void unmap(imgpar_cl_buffer *b)
+{
+    cl_command_queue copies = b->memory->device->copies;
+    if (!clEnqueueUnmapMemObject(copies, b->mem, b->mapped, 0, NULL, NULL))
+        clFinish(copies);
+}
+
 void imgpar_cl_buffer_release(imgpar_cl_buffer *b)
 {
     if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
         return;
+    if (b->mapped)
+        unmap(b);
     if (b->whole)
         clReleaseMemObject(b->mem); /* commands that use it keep it */
     ip_buffer_release(b->memory);

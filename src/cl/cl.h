@@ -82,6 +82,7 @@ typedef struct ip_cl_command {
     const ip_cl_use *uses;
     int n_uses;
     uint64_t bytes;
+    bool unmaps;               /* wants the buffer mapped; every other command wants it not to be */
     ip_cl_report *takes_report;
     /* Enqueues to run after waits; what it needs is behind argument. */
     cl_int (*enqueue)(cl_command_queue queue, void *argument, const ip_waits *waits, cl_event *event);
@@ -93,6 +94,8 @@ imgpar_status ip_cl_enqueue(ip_device *device, cl_command_queue queue, const ip_
                             cl_event *event, ip_error *err);
 /* Enqueues the command after those it has to wait for; where the queue blocks, waits for it. */
 imgpar_status ip_cl_submit(const ip_cl_command *command, ip_error *err);
+/* What every public function with an order does first: a call that fails, wherever it does, leaves no event behind. */
+void ip_cl_order_begin(const imgpar_cl_order *given);
 /* Reads and checks what the caller says of the order (NULL is legal); the events it names go into waits. */
 imgpar_status ip_cl_order_read(imgpar_cl_queue *queue, const char *name, const imgpar_cl_order *given, imgpar_cl_order *out,
                                ip_waits *waits, ip_error *err);

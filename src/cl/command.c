@@ -49,6 +49,7 @@ imgpar_status imgpar_cl_write(imgpar_cl_queue *q, imgpar_cl_buffer *b, const img
 {
     ip_error err = { .status = IMGPAR_OK };
     transfer t = { .buffer = b, .src = src };
+    ip_cl_order_begin(order);
     if (check_objects("write", q, b, &err))
         return ip_cl_say(&err);
     if (!src)
@@ -70,6 +71,7 @@ imgpar_status imgpar_cl_read(imgpar_cl_queue *q, imgpar_cl_buffer *b, const imgp
 {
     ip_error err = { .status = IMGPAR_OK };
     transfer t = { .buffer = b, .dst = dst };
+    ip_cl_order_begin(order);
     if (check_objects("read", q, b, &err))
         return ip_cl_say(&err);
     if (!dst)
@@ -135,6 +137,7 @@ imgpar_status imgpar_cl_copy(imgpar_cl_queue *q, imgpar_cl_buffer *from, const i
 {
     ip_error err = { .status = IMGPAR_OK };
     copying c = { .from = from, .to = to };
+    ip_cl_order_begin(order);
     if (check_objects("copy", q, from, &err) || check_objects("copy", q, to, &err) ||
         ip_cl_box_of("copy", from, from_region, &c.from_box, &err) || ip_cl_box_of("copy", to, to_region, &c.to_box, &err) ||
         check_copy(&c, &err))
@@ -230,6 +233,7 @@ imgpar_status imgpar_cl_fill(imgpar_cl_queue *q, imgpar_cl_buffer *b, const imgp
 {
     ip_error err = { .status = IMGPAR_OK };
     filling f = { .buffer = b, .element = element };
+    ip_cl_order_begin(order);
     if (check_objects("fill", q, b, &err))
         return ip_cl_say(&err);
     if (!element)
@@ -264,8 +268,11 @@ static cl_int enqueue_map(cl_command_queue queue, void *argument, const ip_waits
 
 static cl_int enqueue_unmap(cl_command_queue queue, void *argument, const ip_waits *w, cl_event *event)
 {
-    const mapping *m = argument;
-    return clEnqueueUnmapMemObject(queue, m->buffer->mem, m->memory, w->n, w->events, event);
+    imgpar_cl_buffer *b = argument;
+    cl_int code = clEnqueueUnmapMemObject(queue, b->mem, b->mapped, w->n, w->events, event);
+    if (!code) /* the order lock is held: of two threads that unmap one does */
+        b->mapped = NULL;
+    return code;
 }
 
 static imgpar_status map(imgpar_cl_queue *q, imgpar_cl_buffer *b, bool writes, void **memory, ip_error *err)
@@ -303,30 +310,21 @@ imgpar_status imgpar_cl_map(imgpar_cl_queue *q, imgpar_cl_buffer *b, int writes,
 imgpar_status imgpar_cl_unmap(imgpar_cl_queue *q, imgpar_cl_buffer *b, const imgpar_cl_order *order)
 {
     ip_error err = { .status = IMGPAR_OK };
+    ip_cl_order_begin(order);
     if (check_objects("unmap", q, b, &err))
         return ip_cl_say(&err);
     pthread_mutex_lock(&q->device->order);
-    mapping m = { .buffer = b, .memory = b->mapped };
-    bool wrote = b->mapped_writes;
-    b->mapped = NULL; /* of two threads that unmap one does */
+    const ip_cl_use use = { b->memory, b, b->mapped_writes };
     pthread_mutex_unlock(&q->device->order);
-    if (!m.memory) {
-        ip_fail(&err, IMGPAR_E_ARGUMENT, "unmap: the buffer is not mapped");
-        return ip_cl_say(&err);
-    }
-    const ip_cl_use use = { b->memory, b, wrote };
     const ip_cl_command c = { .queue = q,
                               .name = "unmap",
                               .call = "clEnqueueUnmapMemObject",
                               .order = order,
                               .uses = &use,
                               .n_uses = 1,
+                              .unmaps = true,
                               .enqueue = enqueue_unmap,
-                              .argument = &m };
-    if (ip_cl_submit(&c, &err)) {
-        pthread_mutex_lock(&q->device->order);
-        b->mapped = m.memory;
-        pthread_mutex_unlock(&q->device->order);
-    }
+                              .argument = b };
+    ip_cl_submit(&c, &err);
     return ip_cl_say(&err);
 }

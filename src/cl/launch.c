@@ -188,6 +188,7 @@ imgpar_status imgpar_cl_launch(imgpar_cl_queue *q, const imgpar_cl_kernel *k, co
     ip_error err = { .status = IMGPAR_OK };
     ip_cl_launch launch = { .kernel = k, .args = args };
     const ip_cl_target target = { .queue = q, .order = order };
+    ip_cl_order_begin(order);
     if (!q || !k)
         ip_cl_null(&err, "launch", q ? "the kernel" : "the queue");
     else if (q->ctx != k->module->ctx)

@@ -262,6 +262,13 @@ static bool add_wait(ip_waits *waits, cl_event event)
     return ip_waits_add(waits, &(ip_pending){ .written = event }, false);
 }
 
+void ip_cl_order_begin(const imgpar_cl_order *given)
+{
+    imgpar_cl_order order;
+    if (given && ip_cl_struct_in(&order, sizeof order, given) && order.event)
+        *order.event = NULL;
+}
+
 imgpar_status ip_cl_order_read(imgpar_cl_queue *q, const char *name, const imgpar_cl_order *given, imgpar_cl_order *out,
                                ip_waits *waits, ip_error *err)
 {
@@ -270,8 +277,6 @@ imgpar_status ip_cl_order_read(imgpar_cl_queue *q, const char *name, const imgpa
         return IMGPAR_OK;
     if (!ip_cl_struct_in(out, sizeof *out, given))
         return ip_cl_bad_struct(err, name, "order");
-    if (out->event)
-        *out->event = NULL;
     if (out->n_after > 0 && !out->after)
         return ip_cl_null(err, name, "order->after");
     for (size_t k = 0; k < out->n_after; k++) {
@@ -290,7 +295,9 @@ static imgpar_status check_uses(const ip_cl_command *c, ip_error *err)
 {
     for (int k = 0; k < c->n_uses; k++) {
         const imgpar_cl_buffer *whole = c->uses[k].buffer ? ip_cl_whole(c->uses[k].buffer) : NULL;
-        if (whole && whole->mapped)
+        if (whole && c->unmaps && !c->uses[k].buffer->mapped)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the buffer is not mapped", c->name);
+        if (whole && whole->mapped && !c->unmaps)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the buffer is mapped by the host; unmap it first", c->name);
         if (whole && whole->is_constant && c->uses[k].writes)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the buffer is the value of an array and cannot be written", c->name);

@@ -13,12 +13,15 @@ static imgpar_status axis(const char *function, size_t whole, size_t offset, siz
     return IMGPAR_OK;
 }
 
-static imgpar_status host_pitch(const char *function, const char *name, size_t least, size_t given, size_t *out, ip_error *err)
+/* How far n of them are apart in the host's memory, given or the least there is, and what they take. */
+static imgpar_status host_pitch(const char *function, const char *name, size_t least, size_t n, size_t given, size_t *out,
+                                size_t *bytes, ip_error *err)
 {
     *out = given ? given : least;
     if (*out < least)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: region.%s=%zu is below the %zu bytes of its elements", function, name, given,
-                       least);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: region.%s=%zu is below the %zu bytes of its elements", function, name, given, least);
+    if (!ip_mul_size(*out, n, bytes))
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: region.%s=%zu takes more bytes than memory can have", function, name, *out);
     return IMGPAR_OK;
 }
 
@@ -49,10 +52,9 @@ imgpar_status ip_cl_box_of(const char *function, const imgpar_cl_buffer *buffer,
     out->offset[0] *= l->element_bytes;
     out->bytes = out->extent[0] * out->extent[1] * out->extent[2];
     out->is_straight = is_straight(l, out);
-    imgpar_status st =
-        host_pitch(function, "host_row_pitch_bytes", out->extent[0], region.host_row_pitch_bytes, &out->host_row_pitch, err);
-    if (st)
-        return st;
-    return host_pitch(function, "host_slice_pitch_bytes", out->host_row_pitch * out->extent[1], region.host_slice_pitch_bytes,
-                      &out->host_slice_pitch, err);
+    size_t slice_bytes, all_bytes;
+    imgpar_status st = host_pitch(function, "host_row_pitch_bytes", out->extent[0], out->extent[1], region.host_row_pitch_bytes,
+                                  &out->host_row_pitch, &slice_bytes, err);
+    return st ? st : host_pitch(function, "host_slice_pitch_bytes", slice_bytes, out->extent[2], region.host_slice_pitch_bytes,
+                                &out->host_slice_pitch, &all_bytes, err);
 }

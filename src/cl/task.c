@@ -34,7 +34,7 @@ static void CL_CALLBACK run(cl_event marker, cl_int state, void *argument)
     /* Never the last reference: the queue has one until the event below is over. */
     ip_cl_event_drop(r->event);
     ip_free(r);
-    clSetUserEventStatus(over, CL_COMPLETE);
+    clSetUserEventStatus(over, CL_COMPLETE); /* also where it failed: a failed event would end all that is queued behind it */
     clReleaseEvent(over);
 }
 
@@ -109,6 +109,7 @@ imgpar_status imgpar_cl_host_task(imgpar_cl_queue *q, imgpar_status (*task)(void
 {
     ip_error err = { .status = IMGPAR_OK };
     running *r = NULL;
+    ip_cl_order_begin(order);
     if (!q || !task)
         ip_cl_null(&err, "host_task", q ? "the task" : "the queue");
     else if (!(r = ip_zalloc(sizeof *r)))

@@ -153,8 +153,8 @@ IMGPAR_API void imgpar_array_release(imgpar_array *a)
 {
     if (!a || a == &no_memory || atomic_fetch_sub(&a->handles, 1) != 1) return;
     pthread_mutex_lock(&a->lock);
-    struct ip_value *value = a->value;
-    a->value = NULL;
+    struct ip_value *value = a->n_users == 0 ? a->value : NULL; /* else the last of those gives it up */
+    if (value) a->value = NULL;
     pthread_mutex_unlock(&a->lock);
     ip_value_release(value);
     ip_array_drop(a);

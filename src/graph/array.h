@@ -98,6 +98,7 @@ struct imgpar_array {
     pthread_mutex_t lock;  /* guards what follows */
     struct ip_value *value;
     int n_users;           /* evaluations that rely on value, handles or not: loops (run/loop.c) */
+    bool is_value_lent;    /* value is there for those only, and goes with the last of them */
     imgpar_status status;
     char *message;         /* owned; NULL: "" */
 

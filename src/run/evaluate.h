@@ -11,7 +11,7 @@
 #include "run/value.h"
 
 /* values[k] gets the value of arrays[k], a new reference. None of the arrays is an error. use_ref: with the
- * reference interpreter, whatever the device. *failed (may be NULL) is the index of the array at fault, or 0. */
+ * reference interpreter, whatever the device. */
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
                           bool use_ref, ip_value **values, ip_error *err);
 
@@ -22,9 +22,9 @@ imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, 
 /* The elements of a SOURCE stage's node that has no value yet: decoded or borrowed. */
 imgpar_status ip_source_value(imgpar_context *ctx, const ip_runner *runner, const imgpar_array *node, ip_value **out,
                               ip_error *err);
-/* Runs the loops below the arrays and keeps their results' values in *pins (n_pins), to be released by
- * ip_loops_release() after the evaluation that needed them. */
+/* Nodes that keep the value they have or get until ip_loops_release(), and those values (NULL: none yet). */
 typedef struct ip_loop_values { imgpar_array **nodes; ip_value **values; size_t n, capacity; } ip_loop_values;
+/* Runs the loops below the arrays; *out, which is empty before, holds their values for the evaluation that needs them. */
 imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
                            bool use_ref, ip_loop_values *out, ip_error *err);
 void ip_loops_release(ip_loop_values *values);

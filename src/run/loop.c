@@ -5,6 +5,11 @@
  * evaluates the next ones and, if there is one, the condition. Nothing returns to the caller in between,
  * programs come from the cache after the first iteration, and the pool hands the same
  * buffers back and forth.
+ *
+ * Note [What no step changes]
+ * A file that the body opens, and a loop or a kernel of the user in it that does not use the carried values, are the same
+ * in every iteration. They are evaluated before the first one and keep their value to the last, else loops within loops
+ * would multiply. What is computed from them stays in the step, where it fuses.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -12,36 +17,82 @@
 
 #include <string.h>
 
-/* ---- finding loops ----------------------------------------------------------------- */
+/* ---- walking graphs ---------------------------------------------------------------- */
 
-typedef struct node_set {
-    const imgpar_array **slots;
+typedef struct visit {
+    const imgpar_array *node; /* NULL: free */
+    bool changes;             /* the carried values of the loop at hand decide what it is */
+} visit;
+
+/* Nodes still to be looked at, and those that were. */
+typedef struct walk {
+    visit *seen;              /* a hash table of a power of two */
     size_t size, used;
-} node_set;
+    struct { imgpar_array *node; bool is_left; } *stack;
+    size_t depth, capacity;
+} walk;
 
-static bool set_add(node_set *s, const imgpar_array *node, bool *is_new)
+static void walk_free(walk *w)
 {
-    if ((s->used + 1) * 2 > s->size) {
-        node_set bigger = { .size = s->size ? s->size * 2 : 64 };
-        bigger.slots = ip_zalloc(bigger.size * sizeof *bigger.slots);
-        if (!bigger.slots)
-            return false;
-        for (size_t k = 0; k < s->size; k++)
-            if (s->slots[k])
-                set_add(&bigger, s->slots[k], is_new);
-        ip_free(s->slots);
-        *s = bigger;
-    }
-    size_t k = ((uintptr_t)node >> 4) * 0x9E3779B97F4A7C15ull >> 20;
-    while (s->slots[k & (s->size - 1)] && s->slots[k & (s->size - 1)] != node)
-        k++;
-    *is_new = s->slots[k & (s->size - 1)] == NULL;
-    if (*is_new) {
-        s->slots[k & (s->size - 1)] = node;
-        s->used++;
-    }
-    return true;
+    ip_free(w->seen);
+    ip_free(w->stack);
 }
+
+static imgpar_status push(walk *w, imgpar_array *node, bool is_left, ip_error *err)
+{
+    if (w->depth == w->capacity) {
+        size_t capacity = w->capacity ? w->capacity * 2 : 64;
+        void *longer = ip_realloc_array(w->stack, capacity, sizeof *w->stack);
+        if (!longer)
+            return ip_fail_memory(err, "preparing loops");
+        w->stack = longer;
+        w->capacity = capacity;
+    }
+    w->stack[w->depth].node = node;
+    w->stack[w->depth++].is_left = is_left;
+    return IMGPAR_OK;
+}
+
+static imgpar_status push_all(walk *w, imgpar_array *const *nodes, int n, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    for (int k = 0; !st && k < n; k++)
+        st = push(w, nodes[k], false, err);
+    return st;
+}
+
+/* What was noted of a node, or the free place for it. */
+static visit *slot_of(const walk *w, const imgpar_array *node)
+{
+    size_t k = ((uintptr_t)node >> 4) * 0x9E3779B97F4A7C15ull >> 20;
+    while (w->seen[k & (w->size - 1)].node && w->seen[k & (w->size - 1)].node != node)
+        k++;
+    return &w->seen[k & (w->size - 1)];
+}
+
+/* *first: the node was not met before. What is noted of it is returned, until the next call; NULL without memory. */
+static visit *meet(walk *w, const imgpar_array *node, bool *first)
+{
+    if ((w->used + 1) * 2 > w->size) {
+        walk bigger = { .size = w->size ? w->size * 2 : 64 };
+        bigger.seen = ip_zalloc(bigger.size * sizeof *bigger.seen);
+        if (!bigger.seen)
+            return NULL;
+        for (size_t k = 0; k < w->size; k++)
+            if (w->seen[k].node)
+                *slot_of(&bigger, w->seen[k].node) = w->seen[k];
+        ip_free(w->seen);
+        w->seen = bigger.seen;
+        w->size = bigger.size;
+    }
+    visit *v = slot_of(w, node);
+    *first = v->node == NULL;
+    v->node = node;
+    w->used += *first;
+    return v;
+}
+
+/* ---- finding loops ----------------------------------------------------------------- */
 
 static bool has_value(imgpar_array *a)
 {
@@ -50,7 +101,8 @@ static bool has_value(imgpar_array *a)
     return v != NULL;
 }
 
-static imgpar_status add_loop(ip_loop_values *out, imgpar_array *node, ip_error *err)
+/* From here to ip_loops_release() the node keeps the value it has or gets, whatever other threads do. */
+static imgpar_status hold(ip_loop_values *out, imgpar_array *node, ip_error *err)
 {
     if (out->n == out->capacity) {
         size_t capacity = out->capacity ? out->capacity * 2 : 8;
@@ -63,7 +115,6 @@ static imgpar_status add_loop(ip_loop_values *out, imgpar_array *node, ip_error 
         out->values = values;
         out->capacity = capacity;
     }
-    /* From here to ip_loops_release() the node keeps the value it has or gets, whatever other threads do. */
     pthread_mutex_lock(&node->lock);
     node->n_users++;
     out->values[out->n] = ip_value_retain(node->value);
@@ -72,44 +123,131 @@ static imgpar_status add_loop(ip_loop_values *out, imgpar_array *node, ip_error 
     return IMGPAR_OK;
 }
 
-/* The loop nodes reachable without passing through another loop or a kept value. */
+/* What is below a node, unless it has a value. */
+static imgpar_status pass_by(walk *w, imgpar_array *node, ip_loop_values *out, ip_error *err)
+{
+    bool has = has_value(node);
+    imgpar_status st = has ? hold(out, node, err) : IMGPAR_OK;
+    if (!st && has)
+        has = out->values[out->n - 1] != NULL; /* it may have lost it just now */
+    return st || has ? st : push_all(w, node->inputs, node->n_inputs, err);
+}
+
+/* The loops that can be reached without passing through another one or a kept value; and those values, behind which there may be
+ * loops too. */
 static imgpar_status find_loops(imgpar_array *const *arrays, size_t n, ip_loop_values *out, ip_error *err)
 {
-    node_set seen = { 0 };
-    imgpar_array **stack = NULL;
-    size_t depth = 0, capacity = 0;
+    walk w = { 0 };
     imgpar_status st = IMGPAR_OK;
-    for (size_t k = 0; !st && k < n; k++) {
-        imgpar_array *next = arrays[k];
-        for (;;) {
-            bool is_new = false;
-            if (!set_add(&seen, next, &is_new)) {
-                st = ip_fail_memory(err, "preparing loops");
-                break;
-            }
-            if (is_new && next->loop)
-                st = add_loop(out, next, err);
-            if (is_new && !next->loop && !has_value(next)) {
-                for (int i = 0; i < next->n_inputs; i++) {
-                    if (depth == capacity) {
-                        capacity = capacity ? capacity * 2 : 64;
-                        imgpar_array **longer = ip_realloc_array(stack, capacity, sizeof *stack);
-                        if (!longer) {
-                            st = ip_fail_memory(err, "preparing loops");
-                            break;
-                        }
-                        stack = longer;
-                    }
-                    stack[depth++] = next->inputs[i];
-                }
-            }
-            if (st || depth == 0)
-                break;
-            next = stack[--depth];
-        }
+    for (size_t k = 0; !st && k < n; k++)
+        st = push(&w, arrays[k], false, err);
+    while (!st && w.depth > 0) {
+        imgpar_array *node = w.stack[--w.depth].node;
+        bool first = false;
+        if (!meet(&w, node, &first))
+            st = ip_fail_memory(err, "preparing loops");
+        else if (first && node->loop)
+            st = hold(out, node, err);
+        else if (first && node->n_inputs > 0)
+            st = pass_by(&w, node, out, err);
     }
-    ip_free(stack);
-    ip_free(seen.slots);
+    walk_free(&w);
+    return st;
+}
+
+/* ---- what no step changes ------------------------------------------------------------ */
+
+/* All that decides what a node is; of a loop, its body too. */
+static imgpar_status push_causes(walk *w, imgpar_array *node, ip_error *err)
+{
+    const ip_loop *inner = node->loop;
+    imgpar_status st = push_all(w, node->inputs, node->n_inputs, err);
+    if (!st && inner)
+        st = push_all(w, inner->next, inner->n_carried, err);
+    return !st && inner && inner->until ? push(w, inner->until, false, err) : st;
+}
+
+static bool any_changes(const walk *w, imgpar_array *const *nodes, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (slot_of(w, nodes[k])->changes)
+            return true;
+    return false;
+}
+
+static bool causes_change(const walk *w, const imgpar_array *node)
+{
+    const ip_loop *inner = node->loop;
+    return any_changes(w, node->inputs, node->n_inputs) ||
+           (inner && (any_changes(w, inner->next, inner->n_carried) || (inner->until && any_changes(w, &inner->until, 1))));
+}
+
+static bool is_carried(const ip_loop *loop, const imgpar_array *node)
+{
+    for (int k = 0; k < loop->n_carried; k++)
+        if (loop->placeholder[k] == node)
+            return true;
+    return false;
+}
+
+/* Starts at what a step evaluates. */
+static imgpar_status push_step(walk *w, const ip_loop *loop, ip_error *err)
+{
+    bool tests = loop->until && loop->check <= loop->count;
+    imgpar_status st = push_all(w, loop->next, loop->n_carried, err);
+    return !st && tests ? push(w, loop->until, false, err) : st;
+}
+
+/* Notes of every node below a step whether the carried values change it: first what is below a node, then the node. */
+static imgpar_status find_changing(walk *w, const ip_loop *loop, ip_error *err)
+{
+    imgpar_status st = push_step(w, loop, err);
+    while (!st && w->depth > 0) {
+        imgpar_array *node = w->stack[--w->depth].node;
+        bool first = false;
+        if (w->stack[w->depth].is_left) {
+            slot_of(w, node)->changes = causes_change(w, node);
+            continue;
+        }
+        visit *v = meet(w, node, &first);
+        if (!v)
+            return ip_fail_memory(err, "preparing loops");
+        v->changes = v->changes || is_carried(loop, node);
+        if (!first || v->changes || has_value(node))
+            continue;
+        st = push(w, node, true, err);
+        if (!st)
+            st = push_causes(w, node, err);
+    }
+    return st;
+}
+
+/* What is made by itself, whoever reads it: an array that is decoded, a kernel of the user. */
+static bool is_made_alone(const imgpar_array *node)
+{
+    const ip_source *s = node->source;
+    return s && (s->kind == IP_SOURCE_FILE || s->kind == IP_SOURCE_BLOB || s->kind == IP_SOURCE_KERNEL);
+}
+
+/* The loops, decoded files and kernels of the user that a step reads and does not change. */
+static imgpar_status find_unchanged(const ip_loop *loop, ip_loop_values *out, ip_error *err)
+{
+    walk all = { 0 }, step = { 0 };
+    imgpar_status st = find_changing(&all, loop, err);
+    if (!st)
+        st = push_step(&step, loop, err);
+    while (!st && step.depth > 0) {
+        imgpar_array *node = step.stack[--step.depth].node;
+        bool first = false, changes = slot_of(&all, node)->changes;
+        if (!meet(&step, node, &first))
+            st = ip_fail_memory(err, "preparing loops");
+        else if (first && !changes && (node->loop || is_made_alone(node)))
+            st = hold(out, node, err);
+        else if (first && !has_value(node))
+            st = push_all(&step, node->inputs, node->n_inputs, err);
+    }
+    walk_free(&step);
+    walk_free(&all);
     return st;
 }
 
@@ -170,26 +308,54 @@ static imgpar_status run_iteration(looping *l, imgpar_array **wanted, ip_value *
     return st;
 }
 
+/* Evaluates what no step changes; it keeps its values until ip_loops_release(). */
+static imgpar_status hold_unchanged(const looping *l, ip_loop_values *held, ip_error *err)
+{
+    imgpar_status st = find_unchanged(l->loop, held, err);
+    if (st || held->n == 0)
+        return st;
+    ip_value **values = ip_zalloc(held->n * sizeof *values);
+    st = values ? ip_evaluate(l->ctx, held->nodes, held->n, l->options, l->use_ref, values, err)
+                : ip_fail_memory(err, "running a loop");
+    for (size_t k = 0; !st && k < held->n; k++) {
+        ip_array_lend_value(held->nodes[k], values[k]);
+        ip_value_release(values[k]);
+    }
+    ip_free(values);
+    return st;
+}
+
+static imgpar_status run_steps(looping *l, imgpar_array **wanted, ip_value **values, ip_error *err)
+{
+    ip_loop *loop = l->loop;
+    imgpar_status st = IMGPAR_OK;
+    bool done = false;
+    pthread_mutex_lock(&loop->running);
+    for (int64_t i = 0; !st && !done && i < loop->count; i++)
+        st = run_iteration(l, wanted, values, loop->until && (i + 1) % loop->check == 0, &done, err);
+    for (int k = 0; k < loop->n_carried; k++)
+        put_value(loop->placeholder[k], NULL);
+    pthread_mutex_unlock(&loop->running);
+    return st;
+}
+
 static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const imgpar_options *options, bool use_ref,
                               ip_value **results, ip_error *err)
 {
     ip_loop *loop = node->loop;
     int n = loop->n_carried;
     looping l = { ctx, options, use_ref, loop, results };
+    ip_loop_values held = { 0 };
     imgpar_array **wanted = ip_alloc_array((size_t)n, sizeof *wanted);
     ip_value **values = ip_zalloc((size_t)n * sizeof *values);
     imgpar_status st = wanted && values ? IMGPAR_OK : ip_fail_memory(err, "running a loop");
     if (!st)
         st = ip_evaluate(ctx, node->inputs, (size_t)n, options, use_ref, results, err);
-    if (!st) {
-        bool done = false;
-        pthread_mutex_lock(&loop->running);
-        for (int64_t i = 0; !st && !done && i < loop->count; i++)
-            st = run_iteration(&l, wanted, values, loop->until && (i + 1) % loop->check == 0, &done, err);
-        for (int k = 0; k < n; k++)
-            put_value(loop->placeholder[k], NULL);
-        pthread_mutex_unlock(&loop->running);
-    }
+    if (!st && loop->count > 0)
+        st = hold_unchanged(&l, &held, err);
+    if (!st)
+        st = run_steps(&l, wanted, values, err);
+    ip_loops_release(&held);
     for (int k = 0; st && k < n; k++) {
         ip_value_release(results[k]);
         results[k] = NULL;
@@ -225,9 +391,12 @@ imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, siz
                            bool use_ref, ip_loop_values *out, ip_error *err)
 {
     imgpar_status st = find_loops(arrays, n, out, err);
-    for (size_t k = 0; !st && k < out->n; k++)
-        if (!out->values[k])
+    for (size_t k = 0; !st && k < out->n; k++) {
+        if (!out->values[k]) /* one that was run since may have needed this one */
+            out->values[k] = ip_array_pin(out->nodes[k]);
+        if (!out->values[k] && out->nodes[k]->loop)
             st = run_found(ctx, options, use_ref, out, k, err);
+    }
     return st;
 }
 
@@ -237,10 +406,12 @@ void ip_loops_release(ip_loop_values *values)
         imgpar_array *node = values->nodes[k];
         /* A value lives as long as the user's handle; inside another graph the node has none. */
         pthread_mutex_lock(&node->lock);
-        bool is_last = --node->n_users == 0 && atomic_load(&node->handles) == 0;
+        bool is_last = --node->n_users == 0 && (atomic_load(&node->handles) == 0 || node->is_value_lent);
         ip_value *unused = is_last ? node->value : NULL;
-        if (is_last)
+        if (is_last) {
             node->value = NULL;
+            node->is_value_lent = false;
+        }
         pthread_mutex_unlock(&node->lock);
         ip_value_release(unused);
         ip_value_release(values->values[k]);

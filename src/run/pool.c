@@ -30,6 +30,13 @@ imgpar_status ip_pool_start(ip_pool *pool, uint64_t budget_bytes, ip_error *err)
     return IMGPAR_OK;
 }
 
+/* What new buffers may take; nothing where the budget was lowered below what is in use. The pool is locked. */
+static uint64_t budget_left(const ip_pool *pool)
+{
+    uint64_t used = pool->held_bytes - pool->idle_bytes;
+    return used < pool->budget_bytes ? pool->budget_bytes - used : 0;
+}
+
 /* Frees what an idle buffer holds; it must be out of the list. */
 static void destroy(ip_pool *pool, ip_buffer *buffer)
 {
@@ -97,8 +104,7 @@ static ip_buffer *take_idle(ip_pool *pool, size_t size_bytes, size_t class_bytes
 static bool reserve(ip_device *device, size_t capacity_bytes)
 {
     ip_pool *pool = &device->pool;
-    uint64_t used = pool->held_bytes - pool->idle_bytes;
-    if (capacity_bytes > pool->budget_bytes || used > pool->budget_bytes - capacity_bytes) return false;
+    if (capacity_bytes > budget_left(pool)) return false;
     if (pool->held_bytes > pool->budget_bytes - capacity_bytes) {
         if (IP_CL(clFinish(device->queue))) return false;
         while (pool->held_bytes > pool->budget_bytes - capacity_bytes && free_oldest(pool)) continue;
@@ -135,8 +141,7 @@ static imgpar_status make(ip_device *device, size_t size_bytes, ip_buffer **out,
         if (!reserve(device, capacity))
             return ip_fail(err, IMGPAR_E_DEVICE_MEMORY,
                            "a buffer of %zu bytes is over what is left of the memory limit: %llu of %llu bytes",
-                           size_bytes, (unsigned long long)(pool->budget_bytes - (pool->held_bytes - pool->idle_bytes)),
-                           (unsigned long long)pool->budget_bytes);
+                           size_bytes, (unsigned long long)budget_left(pool), (unsigned long long)pool->budget_bytes);
     }
     ip_buffer *buffer = ip_zalloc(sizeof *buffer);
     if (!buffer) {
@@ -309,7 +314,7 @@ uint64_t ip_device_budget_left(ip_device *device)
 {
     ip_pool *pool = &device->pool;
     pthread_mutex_lock(&pool->lock);
-    uint64_t left = pool->budget_bytes - (pool->held_bytes - pool->idle_bytes);
+    uint64_t left = budget_left(pool);
     pthread_mutex_unlock(&pool->lock);
     return left;
 }

@@ -174,5 +174,16 @@ void ip_array_keep_value(imgpar_array *a, ip_value *value)
     pthread_mutex_lock(&a->lock);
     if (!a->value)
         a->value = ip_value_retain(value);
+    a->is_value_lent = false;
+    pthread_mutex_unlock(&a->lock);
+}
+
+void ip_array_lend_value(imgpar_array *a, ip_value *value)
+{
+    pthread_mutex_lock(&a->lock);
+    if (!a->value) {
+        a->value = ip_value_retain(value);
+        a->is_value_lent = true;
+    }
     pthread_mutex_unlock(&a->lock);
 }

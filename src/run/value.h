@@ -37,5 +37,7 @@ imgpar_status ip_value_read(ip_value *value, void *dst, ip_error *err);
 imgpar_status ip_value_read_polled(ip_value *value, void *dst, const ip_poll *poll, ip_error *err);
 /* Keeps value with a as long as a has handles; a value kept already stays. */
 void ip_array_keep_value(imgpar_array *a, ip_value *value);
+/* Lets a have value as long as evaluations rely on it (n_users), handles or not. */
+void ip_array_lend_value(imgpar_array *a, ip_value *value);
 
 #endif

@@ -60,3 +60,6 @@ SELECT img_std(NULL), img_psnr(img, NULL), img_ssim(NULL, img), img_equal(img, N
 .print errors
 SELECT img_psnr(a.img, b.img) FROM t a, t b WHERE a.id = 1 AND b.id = 3;
 SELECT img_psnr(img, img, 0) FROM t WHERE id = 1;
+.print an image without columns
+SELECT typeof(raw(i)), length(raw(i)) FROM (SELECT apply('slice($1, [0], [0], axis=1)', lazy(img)) AS i FROM t WHERE id = 1);
+SELECT montage(apply('slice($1, [0], [0], axis=1)', lazy(img))) FROM t;
