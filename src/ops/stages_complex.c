@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Complex numbers in stages, and the operators and functions on them. Formulas stand in the rows of ops.def. */
+#include "ops/check.h"
 #include "ops/complex.h"
 #include "ops/families.h"
 
@@ -231,7 +232,7 @@ imgpar_status ip_complex_refuse(const imgpar_array *node, int k, ip_error *err)
     const imgpar_op_info *info = &node->op->info;
     const char *name = k < info->n_inputs ? info->input_names[k] : "a parameter";
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is complex64; it must be real, as abs(), real() and imag() of it are",
-                   node->op->symbol ? node->op->symbol : info->name, name);
+                   ip_op_label(node->op), name);
 }
 
 imgpar_status ip_complex_infer(imgpar_array *node, ip_error *err)
@@ -240,7 +241,7 @@ imgpar_status ip_complex_infer(imgpar_array *node, ip_error *err)
     int k = complex_input(node);
     if (k >= 0 && (!f->value || f->takes_reals)) return ip_complex_refuse(node, k, err);
     if (node->op->variant == IP_FN_POW && ip_function_small_power(node) < 0)
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "**: a power of complex64 must be a whole literal from 0 to 16");
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "pow: a power of complex64 must be a whole literal from 0 to 16");
     node->type.dtype = f->dtype;
     node->range = ip_range_of(f->dtype);
     return IMGPAR_OK;
