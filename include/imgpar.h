@@ -355,6 +355,7 @@ typedef struct imgpar_op_info {
     int sql_bare_name;    /* offered in SQL under its bare name too */
     int returns_number;   /* its result is one number */
     int same_bytes;       /* the same bytes on every device and schedule */
+    int takes_complex;    /* computes with complex64; the others refuse it */
     const char *rule;     /* what must hold between parameters, or NULL: "lo <= hi", "lo < hi", "scale != 0",
                            * "width or height" (one of them not 0), "value per channels" (as many numbers) */
 } imgpar_op_info;

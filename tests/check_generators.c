@@ -79,9 +79,9 @@ static real bell(const nd *in, const int64_t *i)
     (void)in;
     int64_t at = order(i);
     int w = 2 * (int)(at % 4 / 2);
-    real u = (real)rounded(IMGPAR_F32, (real)word(at / 4, w, SEED, 0)) * 0x1p-32L + 0x1p-33L;
-    real v = (real)rounded(IMGPAR_F32, (real)word(at / 4, w + 1, SEED, 0)) * 0x1p-32L * 2 * acosl(-1);
-    return 10 + 2 * sqrtl(-2 * logl(rounded(IMGPAR_F32, u))) * (at % 2 ? sinl(v) : cosl(v));
+    real u = (real)word(at / 4, w, SEED, 0) * 0x1p-32L + 0x1p-33L;
+    real v = (real)word(at / 4, w + 1, SEED, 0) * 0x1p-32L * 2 * acosl(-1);
+    return 10 + 2 * sqrtl(-2 * logl(u)) * (at % 2 ? sinl(v) : cosl(v));
 }
 static real seven(const nd *in, const int64_t *i) { return (void)in, (void)i, 7.5L; }
 static real zero(const nd *in, const int64_t *i) { return (void)in, (void)i, 0; }

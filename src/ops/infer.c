@@ -288,7 +288,10 @@ imgpar_status ip_infer_function(imgpar_array *node, ip_error *err)
 {
     ip_typing typing = ip_functions[node->op->variant].typing;
     imgpar_status st = ip_infer_broadcast(node, 0, err);
-    if (!st && ip_complex_is_call(node)) return ip_complex_infer(node, err);
+    if (!st && ip_complex_is_call(node)) {
+        ip_complex_infer(node);
+        return IMGPAR_OK;
+    }
     if (!st && (typing == IP_TYPING_BITS || typing == IP_TYPING_SHIFT)) st = refuse_floats(node, err);
     if (st) return st;
     node->type.dtype = typing == IP_TYPING_COMPARE ? IMGPAR_BOOL : operand_dtype(node);
