@@ -130,7 +130,7 @@ static void print_complex(void)
         comma = ",\n";
     }
     fputs(".\n.PP\nOperations that are linear (filters, running sums, reads at positions) compute both parts by themselves, the value beyond a\n"
-          "border being real; products of matrices and\n\fBdot\fR conjugate nothing. All others refuse complex numbers: take\n.BR abs (),\n"
+          "border being real; products of matrices and\n\\fBdot\\fR conjugate nothing. All others refuse complex numbers: take\n.BR abs (),\n"
           ".BR real ()\nand\n.BR imag ()\nof them. Files hold them as NPY.\n",
           stdout);
 }
