@@ -227,7 +227,7 @@ typedef struct imgpar_options {
 
 /* ---- arrays ------------------------------------------------------------------ */
 
-/* A new array with a copy of data: rank extents in shape, row-major, tightly packed. */
+/* A new array with a copy of data: rank extents in shape, row-major, tightly packed. Where an extent is 0 data may be NULL. */
 IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtype dtype, int rank,
                                                 const int64_t *shape, const void *data);
 /*
@@ -300,8 +300,8 @@ IMGPAR_API imgpar_array *imgpar_open_wrap(imgpar_context *ctx, void *bytes, size
  * complete. The first error of the whole graph comes back here; the message is
  * in imgpar_array_message(a). options->format and ->settings: png: bits=8|16,
  * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 under alpha; pnm: bits. All three: range=R, the
- * number that becomes white; without it u8, u16 and bool keep their look, and other numbers are rounded as they are. Alpha is
- * saved as .pam (or .pnm); .ppm and .pgm, which have none, refuse it.
+ * number that becomes white; without it u8, u16 and bool keep their look, and other numbers are rounded as they are.
+ * .pgm is for gray and .ppm for RGB, as their readers expect; both and alpha are saved as .pnm, alpha as .pam.
  */
 IMGPAR_API imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options);
 /* The same into memory: *out is new, for imgpar_free(). options->format is required. */
@@ -329,8 +329,8 @@ typedef struct imgpar_op_param {
     const char *type;         /* "number" "integer" "bool" "text" "choice" "vector" "matrix" */
     const char *default_text; /* NULL: required */
     const char *choices;      /* of choices: "replicate|reflect|..."; else a further rule, "odd" (only odd numbers or
-                                 extents) or "vector" (also one number a channel); or NULL */
-    double minimum, maximum;  /* of numbers; -INFINITY, INFINITY: free */
+                                 extents), "whole" (only whole numbers, in vectors up to 4) or "vector" (also one number a channel); or NULL */
+    double minimum, maximum;  /* of numbers, and of the elements of whole vectors; -INFINITY, INFINITY: free */
     const char *unit;         /* "px", "levels", or "" */
     const char *help;
     int in_c;                 /* has a place in the C prototype */
@@ -355,6 +355,7 @@ typedef struct imgpar_op_info {
     int sql_bare_name;    /* offered in SQL under its bare name too */
     int returns_number;   /* its result is one number */
     int same_bytes;       /* the same bytes on every device and schedule */
+    int takes_complex;    /* computes with complex64; the others refuse it */
     const char *rule;     /* what must hold between parameters, or NULL: "lo <= hi", "lo < hi", "scale != 0",
                            * "width or height" (one of them not 0), "value per channels" (as many numbers) */
 } imgpar_op_info;

@@ -127,6 +127,28 @@ START_TEST(bad_arguments_are_told_apart)
 }
 END_TEST
 
+START_TEST(arrays_of_no_elements_are_arrays)
+{
+    static const int64_t none_of_5[] = { 0, 5 };
+    imgpar_context *ctx = new_context();
+    imgpar_array *none = imgpar_array_from_data(ctx, IMGPAR_F32, 2, none_of_5, NULL);
+    imgpar_array *wrapped = imgpar_array_wrap(ctx, IMGPAR_F32, 2, none_of_5, NULL, NULL, NULL);
+    imgpar_array *sum = imgpar_apply(ctx, "sum($1 + $2)", (imgpar_array *[]){ none, wrapped }, 2);
+    imgpar_array *beside = imgpar_apply(ctx, "concatenate($1, ones([1 5]))", &none, 1);
+    float total = 7, row[5] = { 0 };
+    ck_assert_int_eq(imgpar_array_eval(none, NULL), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_array_read(wrapped, NULL, 0), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_array_read(sum, &total, sizeof total), IMGPAR_OK);
+    ck_assert(total == 0);
+    ck_assert_int_eq(imgpar_array_read(beside, row, sizeof row), IMGPAR_OK);
+    ck_assert(row[0] == 1 && row[4] == 1);
+    imgpar_array *const all[] = { none, wrapped, sum, beside };
+    for (int k = 0; k < 4; k++)
+        imgpar_array_release(all[k]);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 START_TEST(null_is_refused_or_harmless)
 {
     imgpar_context *ctx = new_context();
@@ -183,7 +205,7 @@ START_TEST(shapes_that_cannot_be_are_refused)
     expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 5, shape, &byte), IMGPAR_E_ARGUMENT, "rank=5");
     expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 3, NULL, &byte), IMGPAR_E_ARGUMENT, "NULL");
     expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 3, shape, NULL), IMGPAR_E_ARGUMENT, "NULL");
-    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 2, (int64_t[]){ 0, 5 }, &byte), IMGPAR_E_ARGUMENT, "shape[0]=0");
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 2, (int64_t[]){ -1, 5 }, &byte), IMGPAR_E_ARGUMENT, "shape[0]=-1");
     expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 2, (int64_t[]){ 5, -1 }, &byte), IMGPAR_E_ARGUMENT, "shape[1]=-1");
     expect_error(imgpar_array_from_data(ctx, IMGPAR_F64, 3, (int64_t[]){ huge, huge, huge }, &byte), IMGPAR_E_LIMIT, NULL);
     expect_error(imgpar_array_from_data(ctx, IMGPAR_F64, 4, (int64_t[]){ huge, huge, 2, 4 }, &byte), IMGPAR_E_LIMIT, NULL);
@@ -372,6 +394,7 @@ int main(void)
     tcase_set_timeout(c, 120);
     tcase_add_test(c, errors_travel_and_keep_the_first_cause);
     tcase_add_test(c, bad_arguments_are_told_apart);
+    tcase_add_test(c, arrays_of_no_elements_are_arrays);
     tcase_add_test(c, null_is_refused_or_harmless);
     tcase_add_test(c, shapes_that_cannot_be_are_refused);
     tcase_add_test(c, a_wrong_size_is_told_and_nothing_is_written);

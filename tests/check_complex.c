@@ -113,6 +113,14 @@ OF(of_imag, cimag(a))
 OF(of_arg_real, carg(CMPLX(r, 0)))
 OF(of_imag_real, 0)
 OF(of_exp, cexp(a))
+OF(of_log, clog(a))
+OF(of_root, csqrt(a))
+OF(of_sine, csin(a))
+OF(of_cosine, ccos(a))
+OF(of_power, cpow(a, b))
+OF(of_real_power, cpow(a, r))
+OF(of_power_of_real, cpow(r, a))
+OF(of_inverse, 1 / (a * a))
 OF(of_joined, CMPLX(creal(a), r))
 OF(of_joined_number, CMPLX(r, 3))
 OF(of_cast, r)
@@ -151,6 +159,14 @@ static const struct claim {
     { "arg($3)", of_arg_real, IMGPAR_F32, 6 },
     { "imag($3)", of_imag_real, IMGPAR_F32, 0 },
     { "exp($1)", of_exp, IMGPAR_COMPLEX64, 20 },
+    { "log($1)", of_log, IMGPAR_COMPLEX64, 30 },
+    { "sqrt($1)", of_root, IMGPAR_COMPLEX64, 16 },
+    { "sin($1)", of_sine, IMGPAR_COMPLEX64, 24 },
+    { "cos($1)", of_cosine, IMGPAR_COMPLEX64, 24 },
+    { "$1 ** $2", of_power, IMGPAR_COMPLEX64, 400 },
+    { "$1 ** $3", of_real_power, IMGPAR_COMPLEX64, 200 },
+    { "$3 ** $1", of_power_of_real, IMGPAR_COMPLEX64, 200 },
+    { "$1 ** -2", of_inverse, IMGPAR_COMPLEX64, 100 },
     { "complex(real($1), $3)", of_joined, IMGPAR_COMPLEX64, 0 },
     { "complex($3, 3)", of_joined_number, IMGPAR_COMPLEX64, 0 },
     { "cast($3, complex64)", of_cast, IMGPAR_COMPLEX64, 0 },
@@ -212,17 +228,6 @@ START_TEST(arithmetic_is_that_of_complex_numbers)
 }
 END_TEST
 
-START_TEST(every_function_of_complex_numbers_has_a_claim)
-{
-    for (size_t k = 0; k < imgpar_op_count(); k++) {
-        const imgpar_op_info *op = imgpar_op_get(k);
-        bool found = strcmp(op->category, "complex") != 0;
-        for (int c = 0; c < N_CLAIMS && !found; c++)
-            found = strstr(claims[c].text, op->name) != NULL;
-        ck_assert_msg(found, "no claim for %s", op->name);
-    }
-}
-END_TEST
 
 START_TEST(schedules_compute_complex_numbers)
 {
@@ -312,6 +317,186 @@ START_TEST(sums_and_means_are_taken_part_by_part)
         check_folds(&shapes[k], "ref");
     for (int k = 2; k < 5 && has_device; k += 2)
         check_folds(&shapes[k], "auto");
+}
+END_TEST
+
+/* ---- linear operations and folds, on [H, W] and [W, H] ---------------------------------------------------- */
+
+enum { H = 5, W = 7 };
+static number at(const inputs *in, int which, int y, int x) { return z_of(in, which, y * W + x); }
+
+static number of_cumsum(const inputs *in, int y, int x)
+{
+    number sum = 0;
+    for (int k = 0; k <= x; k++)
+        sum += at(in, 0, y, k);
+    return sum;
+}
+static number of_scan(const inputs *in, int y, int x)
+{
+    number sum = 0;
+    for (int k = y + 1; k < H; k++)
+        sum += at(in, 0, k, x);
+    return sum;
+}
+static number of_take(const inputs *in, int y, int x) { return at(in, 0, H - 1 - y, x); }
+static number of_gone(const inputs *in, int y, int x) { return (void)in, (void)y, (void)x, 5; }
+static number of_matmul(const inputs *in, int y, int x)
+{
+    number sum = 0;
+    for (int k = 0; k < W; k++)
+        sum += at(in, 0, y, k) * at(in, 1, x, k);
+    return sum;
+}
+static number of_matmul_real(const inputs *in, int y, int x)
+{
+    number sum = 0;
+    for (int k = 0; k < W; k++)
+        sum += at(in, 0, y, k) * (double)in->r[x * W + k];
+    return sum;
+}
+static number of_box(const inputs *in, int y, int x)
+{
+    number sum = 0;
+    for (int dy = -1; dy <= 1; dy++)
+        for (int dx = -1; dx <= 1; dx++) {
+            bool inside = y + dy >= 0 && y + dy < H && x + dx >= 0 && x + dx < W;
+            sum += inside ? at(in, 0, y + dy, x + dx) : 2;
+        }
+    return sum / 9;
+}
+static number of_convolve(const inputs *in, int y, int x) { return (at(in, 0, y, x ? x - 1 : 0) - at(in, 0, y, x < W - 1 ? x + 1 : x)) / 2 + 3; }
+static number of_around(const inputs *in, int y, int x) { return at(in, 0, y ? y - 1 : 0, x) + at(in, 0, y, x); }
+static number of_wave(const inputs *in, int y, int x)
+{
+    number state = 0;
+    for (int k = 0; k <= x; k++)
+        state = 0.25 * at(in, 0, y, k) + 0.5 * state;
+    return state;
+}
+static number of_dot(const inputs *in, int y, int x)
+{
+    number sum = 0;
+    (void)x;
+    for (int k = 0; k < W; k++)
+        sum += at(in, 0, y, k) * at(in, 1, y, k);
+    return sum;
+}
+static number of_prod(const inputs *in, int y, int x)
+{
+    number product = 1;
+    (void)x;
+    for (int k = 0; k < W; k++)
+        product *= at(in, 0, y, k) / 3;
+    return product;
+}
+static number of_prod_all(const inputs *in, int y, int x)
+{
+    number product = 1;
+    (void)y, (void)x;
+    for (int k = 0; k < H * W; k++)
+        product *= z_of(in, 0, k) / 3;
+    return product;
+}
+static number of_norm(const inputs *in, int y, int x)
+{
+    double sum = 0;
+    (void)y;
+    for (int k = 0; k < H; k++)
+        sum += creal(at(in, 0, k, x) * conj(at(in, 0, k, x)));
+    return sqrt(sum);
+}
+static number of_norm_max(const inputs *in, int y, int x)
+{
+    double most = 0;
+    (void)y, (void)x;
+    for (int k = 0; k < H * W; k++)
+        most = fmax(most, cabs(z_of(in, 0, k)));
+    return most;
+}
+static number of_no(const inputs *in, int y, int x) { return (void)in, (void)y, (void)x, 0; }
+static number of_yes(const inputs *in, int y, int x) { return (void)in, (void)y, (void)x, 1; }
+
+static const struct whole_claim {
+    const char *text;
+    int64_t shape[2]; /* rows and columns of the elements */
+    number (*of)(const inputs *in, int y, int x);
+    imgpar_dtype dtype;
+} whole_claims[] = {
+    { "cumsum($1, axis=1)", { H, W }, of_cumsum, IMGPAR_COMPLEX64 },
+    { "scan($1, \"sum\", axis=0, exclusive=true, reverse=true)", { H, W }, of_scan, IMGPAR_COMPLEX64 },
+    { "take($1, arange(4, -1, -1))", { H, W }, of_take, IMGPAR_COMPLEX64 },
+    { "take($1, full([2], 9, dtype=i32), axis=1, border=constant, cval=5)", { H, 2 }, of_gone, IMGPAR_COMPLEX64 },
+    { "at($1, H - 1 - y, x)", { H, W }, of_take, IMGPAR_COMPLEX64 },
+    { "matmul($1, transpose($2))", { H, H }, of_matmul, IMGPAR_COMPLEX64 },
+    { "matmul($1, transpose($3))", { H, H }, of_matmul_real, IMGPAR_COMPLEX64 },
+    { "boxblur($1, border=constant, cval=2)", { H, W }, of_box, IMGPAR_COMPLEX64 },
+    { "convolve($1, [1 0 -1], 2, 3)", { H, W }, of_convolve, IMGPAR_COMPLEX64 },
+    { "neighbours($1, [-1 0; 0 0], fold=sum)", { H, W }, of_around, IMGPAR_COMPLEX64 },
+    { "recursive($1, [0.25], [-0.5], axis=1, start=zero)", { H, W }, of_wave, IMGPAR_COMPLEX64 },
+    { "dot($1, $2, axis=1)", { H, 1 }, of_dot, IMGPAR_COMPLEX64 },
+    { "prod($1 / 3, axis=1)", { H, 1 }, of_prod, IMGPAR_COMPLEX64 },
+    { "prod($1 / 3, keepdims=true)", { 1, 1 }, of_prod_all, IMGPAR_COMPLEX64 },
+    { "prod(slice($1, 0, 0), axis=0)", { W, 1 }, of_yes, IMGPAR_COMPLEX64 },
+    { "blur($1, 1) - complex(blur(real($1), 1), blur(imag($1), 1))", { H, W }, of_no, IMGPAR_COMPLEX64 },
+    { "fastblur(complex(full([5 7], 3), $3), 4) - complex(full([5 7], 3), fastblur($3, 4))", { H, W }, of_no, IMGPAR_COMPLEX64 },
+    { "convsep($1, [1], [1 0 -1], 2, 3)", { H, W }, of_convolve, IMGPAR_COMPLEX64 },
+    { "resize(full([3 3], 5, dtype=complex64), 2, 5)", { H, 2 }, of_gone, IMGPAR_COMPLEX64 },
+    { "recomb($1, [2]) - $1 - $1", { H, W }, of_no, IMGPAR_COMPLEX64 },
+    { "matprod(slice($1, [0 0], [3 3]), complex(0, eye(3))) - slice($1, [0 0], [3 3]) * complex(0, 1)", { 3, 3 }, of_no, IMGPAR_COMPLEX64 },
+    { "norm($1, axis=0)", { 1, W }, of_norm, IMGPAR_F32 },
+    { "norm($1, kind=max)", { 1, 1 }, of_norm_max, IMGPAR_F32 },
+    { "any($1 * 0, axis=1)", { H, 1 }, of_no, IMGPAR_BOOL },
+    { "all(complex(0, imag($1)))", { 1, 1 }, of_yes, IMGPAR_BOOL },
+};
+
+/* Views, transforms, sums and means have tests of their own. */
+START_TEST(every_operation_on_complex_numbers_has_a_claim)
+{
+    static const char *const elsewhere = " cast crop flip transpose sum mean ";
+    for (size_t k = 0; k < imgpar_op_count(); k++) {
+        const imgpar_op_info *op = imgpar_op_get(k);
+        char word[64];
+        snprintf(word, sizeof word, " %s ", op->name);
+        bool found = !strcmp(op->category, "array") || !strcmp(op->category, "transform") || strstr(elsewhere, word) || !strcmp(op->name, "pow");
+        for (size_t c = 0; c < N_CLAIMS && !found; c++)
+            found = strstr(claims[c].text, op->name) != NULL;
+        for (size_t c = 0; c < sizeof whole_claims / sizeof *whole_claims && !found; c++)
+            found = strstr(whole_claims[c].text, op->name) != NULL;
+        ck_assert_msg(found || !op->takes_complex, "no claim for %s", op->name);
+        ck_assert_msg(!op->takes_complex || op->n_inputs > 0, "%s has no inputs", op->name);
+    }
+}
+END_TEST
+
+START_TEST(linear_operations_and_folds_take_complex_numbers)
+{
+    enum { N = sizeof whole_claims / sizeof *whole_claims };
+    static inputs in;
+    static float bytes[MAX_COUNT][2];
+    make_inputs(&in, &shapes[1]);
+    for (int is_device = 0; is_device <= has_device; is_device++) {
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", is_device ? "auto" : "ref"), IMGPAR_OK);
+        for (int c = 0; c < N; c++) {
+            const struct whole_claim *claim = &whole_claims[c];
+            char text[160];
+            imgpar_info info;
+            snprintf(text, sizeof text, "H = %d\n%s", H, claim->text);
+            imgpar_array *a = imgpar_apply(ctx, text, in.array, N_IN);
+            ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", claim->text, imgpar_array_message(a));
+            int64_t n = claim->shape[0] * claim->shape[1];
+            ck_assert_msg(info.dtype == claim->dtype && info.size_bytes == (size_t)n * imgpar_dtype_size(claim->dtype),
+                          "%s is %s, %zu bytes", claim->text, imgpar_dtype_name(info.dtype), info.size_bytes);
+            ck_assert_msg(imgpar_array_read(a, bytes, info.size_bytes) == IMGPAR_OK, "%s: %s", claim->text, imgpar_array_message(a));
+            for (int64_t k = 0; k < n; k++) {
+                number got = element(info.dtype, bytes, k), want = claim->of(&in, (int)(k / claim->shape[1]), (int)(k % claim->shape[1]));
+                ck_assert_msg(cabs(got - want) <= 2e-6 * (50 + cabs(want)), "%s: element %lld is %g%+gi, must be %g%+gi", claim->text,
+                              (long long)k, creal(got), cimag(got), creal(want), cimag(want));
+            }
+            imgpar_array_release(a);
+        }
+    }
+    free_inputs(&in);
 }
 END_TEST
 
@@ -443,13 +628,14 @@ START_TEST(what_has_no_meaning_is_refused)
         { "$1 < $2", "<: a is complex64; it must be real, as abs(), real() and imag() of it are" },
         { "$3 <= $2", "<=: b is complex64" }, { "min($1, 1)", "min: a is complex64" }, { "sort($1)", "sort: a is complex64" },
         { "$1 % 2", "%: a is complex64" }, { "$1 & 1", "&: a is complex64" }, { "!$1", "!: a is complex64" },
-        { "sin($1)", "sin: a is complex64" }, { "floor($1)", "floor: a is complex64" }, { "$1 ** 0.5", "**: a power of complex64" },
+        { "tan($1)", "tan: a is complex64" }, { "floor($1)", "floor: a is complex64" },
         { "complex($1, 0)", "complex: re is complex64" }, { "cast($1, f32)", "cast: a is complex64" },
-        { "select($1, 1, 2)", "?:: cond is complex64" }, { "minval($1)", "minval: a is complex64" },
-        { "stddev($1)", "stddev: a is complex64" }, { "prod($1)", "prod: a is complex64" }, { "dot($1, $1)", "dot: a is complex64" },
-        { "blur($1)", "blur: a is complex64" }, { "add($1, 1)", "add: a is complex64" }, { "matmul($1, $1)", "matmul: a is complex64" },
-        { "cumsum($1)", "cumsum: a is complex64" }, { "histogram($1)", "histogram: a is complex64" },
-        { "threshold($3, mean($1))", "threshold: a parameter is complex64" }, { "take($1, $3)", "take: a is complex64" },
+        { "select($1, 1, 2)", "select: cond is complex64" }, { "minval($1)", "minval: a is complex64" },
+        { "stddev($1)", "stddev: a is complex64" }, { "cumprod($1)", "cumprod: a is complex64" }, { "scan($1, \"max\")", "scan: a is complex64" },
+        { "median($1)", "median: a is complex64" }, { "add($1, 1)", "add: a is complex64" }, { "erode($1)", "erode: a is complex64" },
+        { "cummax($1)", "cummax: a is complex64" }, { "histogram($1)", "histogram: a is complex64" },
+        { "threshold($3, mean($1))", "threshold: a parameter is complex64" }, { "take($1, $3)", "take: indices is f32" }, { "take($3, $1)", "take: indices is complex64" },
+        { "at($1, $1, x)", "at: y is complex64" }, { "neighbours($1, [0], fold=max)", "neighbours: a is complex64" },
         { "reduce($1, 0, (p, q) -> p + q)", "would fold complex numbers" },
         { "iterate($1, 100, _ + 1, until = sum(_))", "until must be one number" },
     };
@@ -477,10 +663,11 @@ int main(void)
     tcase_set_timeout(c, 300);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, arithmetic_is_that_of_complex_numbers);
-    tcase_add_test(c, every_function_of_complex_numbers_has_a_claim);
+    tcase_add_test(c, every_operation_on_complex_numbers_has_a_claim);
     tcase_add_test(c, schedules_compute_complex_numbers);
     tcase_add_test(c, large_and_small_numbers_do_not_overflow);
     tcase_add_test(c, sums_and_means_are_taken_part_by_part);
+    tcase_add_test(c, linear_operations_and_folds_take_complex_numbers);
     tcase_add_test(c, loops_carry_complex_numbers);
     tcase_add_test(c, neighbours_are_read_by_border_rules);
     tcase_add_test(c, views_join_real_and_complex_numbers);

@@ -339,7 +339,7 @@ END_TEST
 
 static const struct { imgpar_status status; const char *header, *message; } npy_bad[] = {
     { IMGPAR_E_UNSUPPORTED, NPY("'|O'", "False", "(1,)"), "x: NPY: elements of type |O are not supported" },
-    { IMGPAR_E_UNSUPPORTED, NPY("'<c16'", "False", "(1,)"), "x: NPY: elements of type <c16 are not supported" },
+    { IMGPAR_E_UNSUPPORTED, NPY("'<c16'", "False", "(1,)"), "x: NPY: complex numbers of two doubles (<c16) are not supported; save them as complex64, a.astype('c8') in NumPy, or real and imaginary parts as arrays of f64" },
     { IMGPAR_E_UNSUPPORTED, NPY("'<U5'", "False", "(1,)"), "x: NPY: elements of type <U5 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("'|u2'", "False", "(1,)"), "x: NPY: elements of type |u2 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("[('a', '<i4'), ('b', '<f8')]", "False", "(1,)"),

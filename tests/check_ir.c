@@ -2,6 +2,7 @@
 /* The IR: every rewrite rule, ranges, hash-consing, index classification, and what the verifier refuses. */
 #include "base/str.h"
 #include "ir/stage.h"
+#include "ops/box_muller.h"
 
 #include <check.h>
 #include <math.h>
@@ -153,6 +154,54 @@ START_TEST(logic_and_select_rules_hold)
 }
 END_TEST
 
+/* What an expression of constants gives; 32-bit integers, floats and conditions. */
+static double value_of(const ip_expr *x)
+{
+    if (x->op == IP_X_CONST) return x->dtype == IMGPAR_F32 ? x->f : (double)x->i;
+    if (x->op == IP_X_SELECT) return value_of(value_of(x->arg[0]) != 0 ? x->arg[1] : x->arg[2]);
+    double v[3] = { 0 }, r = 0;
+    for (int k = 0; k < x->n_args && k < 3; k++)
+        v[k] = value_of(x->arg[k]);
+    uint32_t a = (uint32_t)(int64_t)v[0], b = (uint32_t)(int64_t)v[1];
+    switch (x->op) {
+    case IP_X_ADD: r = v[0] + v[1]; break;
+    case IP_X_SUB: r = v[0] - v[1]; break;
+    case IP_X_MUL: r = v[0] * v[1]; break;
+    case IP_X_FMA: r = (double)fmaf((float)v[0], (float)v[1], (float)v[2]); break;
+    case IP_X_NEG: r = -v[0]; break;
+    case IP_X_SQRT: r = (double)sqrtf((float)v[0]); break;
+    case IP_X_AND: r = a & b; break;
+    case IP_X_OR: r = a | b; break;
+    case IP_X_SHL: r = a << (b & 31); break;
+    case IP_X_SHR: r = a >> (b & 31); break;
+    case IP_X_NOT: r = x->dtype == IMGPAR_BOOL ? !a : UINT32_MAX - a; break;
+    case IP_X_LT: r = v[0] < v[1]; break;
+    case IP_X_LE: r = v[0] <= v[1]; break;
+    case IP_X_EQ: r = v[0] == v[1]; break;
+    case IP_X_NE: r = v[0] != v[1]; break;
+    case IP_X_CAST: r = v[0]; break;
+    default: ck_abort_msg("operation %d", (int)x->op);
+    }
+    if (x->dtype == IMGPAR_F32) return (double)(float)r;
+    return x->dtype == IMGPAR_I32 ? (double)(int32_t)(uint32_t)(int64_t)r : (double)(uint32_t)(int64_t)r;
+}
+
+START_TEST(normal_numbers_are_right_at_the_ends_of_the_words)
+{
+    static const uint32_t words[] = { 0, 1, 2, 3, 255, 65535, 65536, 0x3FFFFFFF, 0x40000000, 0x5A82799A, 0x7FFFFFFF, 0x80000000, 0x80000001,
+                                      0xB504F333, 0xB504F334, 0xC0000000, 0xDFFFFFFF, 0xE0000000, 0xFFFF0000, 0xFFFFFF00, 0xFFFFFFFE, 0xFFFFFFFF };
+    enum { N = sizeof words / sizeof *words };
+    const long double turn = 2 * acosl(-1);
+    for (int k = 0; k < N * N * 2; k++) {
+        uint32_t first = words[k / 2 / N], second = words[k / 2 % N];
+        long double radius = sqrtl(-2 * logl(((long double)first + 0.5L) / 0x1p32L)), angle = turn * (long double)second / 0x1p32L;
+        long double want = radius * (k % 2 ? sinl(angle) : cosl(angle));
+        ip_expr *x = ip_box_muller(ir, ip_x_int(ir, IMGPAR_U32, first), ip_x_int(ir, IMGPAR_U32, second), ip_x_int(ir, IMGPAR_BOOL, k % 2));
+        ck_assert_msg(fabsl((long double)value_of(x) - want) <= 0x1p-18L, "%u %u %d: %.9g, not %.9Lg", first, second, k % 2, value_of(x), want);
+    }
+}
+END_TEST
+
 START_TEST(conversion_rules_hold)
 {
     ip_expr *byte = ip_x_param(ir, IMGPAR_U8, 7, 0, 255);
@@ -254,6 +303,7 @@ int main(void)
     tcase_add_test(tc, ranges_decide_comparisons_and_choices);
     tcase_add_test(tc, float_rules_keep_nan_and_signed_zero);
     tcase_add_test(tc, logic_and_select_rules_hold);
+    tcase_add_test(tc, normal_numbers_are_right_at_the_ends_of_the_words);
     tcase_add_test(tc, conversion_rules_hold);
     tcase_add_test(tc, ranges_are_sound);
     tcase_add_test(tc, digits_are_put_together_again);

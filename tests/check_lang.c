@@ -106,7 +106,7 @@ static const text_case numbers[] = {
     { "[1, -2]", "[1 -2]" },
     { "[1 2; 3 4]", "[1 2; 3 4]" },
     { "[1 2;\n 3 4\n]", "[1 2; 3 4]" },
-    { "[(1 - 2) 3]", "t:1:16: expected ',' or ']' for the '[' of line 1, found a number\n"
+    { "[(1 - 2) 3]", "t:1:16: elements separated by spaces are signed numbers, as in [1 -2]; expressions need commas, as in [1 - 2, 3]\n"
                         "print([(1 - 2) 3])\n               ^" },
     { "\"a\\tb\\\"\\\\\\x41\\u00e9\"", "a\tb\"\\A\xc3\xa9" },
     { "iterate(1, 10, _ * 2)", "1024" },
@@ -232,7 +232,7 @@ static const text_case messages[] = {
     { "print(clamp(open(\"none.png\"), 5, hi=-1))", "1:31: clamp: lo=5 is above hi=-1" },
     { "param w = 0\nprint(resize(open(\"none.png\"), w, 0))", "2:32: resize: width or height is needed" },
     { "print(resize(open(\"none.png\")))", "1:7: resize: width or height is needed" },
-    { "print(convolve(open(\"none.png\"), [1 2 1], scale=2 - 2))", "1:51: convolve: scale=0" },
+    { "print(convolve(open(\"none.png\"), [1 2 1], scale=2 - 2))", "1:51: convolve: scale must not be 0" },
     { "print(histogram(open(\"none.png\"), lo=3, hi=3))", "1:38: histogram: lo=3 is not below hi=3" },
     { "print(fill(2, 2, [1 2 3], channels=4))", "1:18: fill: value has 3 numbers for 4 channels" },
     { "print(blur(open(\"none.png\"), border=zero, cval=2))", "1:37: blur: border=zero takes no cval; write border=constant" },

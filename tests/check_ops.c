@@ -146,12 +146,13 @@ START_TEST(examples_can_be_built)
 }
 END_TEST
 
-START_TEST(only_numbers_have_limits)
+START_TEST(only_numbers_and_whole_vectors_have_limits)
 {
     for (size_t k = 0; k < imgpar_op_count(); k++)
         for (int i = 0; i < imgpar_op_get(k)->n_params; i++) {
             const imgpar_op_param *p = &imgpar_op_get(k)->params[i];
-            bool is_number = strcmp(p->type, "number") == 0 || strcmp(p->type, "integer") == 0;
+            bool is_whole = p->choices && strcmp(p->choices, "whole") == 0;
+            bool is_number = strcmp(p->type, "number") == 0 || strcmp(p->type, "integer") == 0 || is_whole;
             ck_assert_msg(is_number || (isinf(p->minimum) && isinf(p->maximum)), "%s: %s", imgpar_op_get(k)->name, p->name);
             ck_assert_msg(strcmp(p->type, "choice") != 0 || strchr(p->choices, '|'), "%s: %s", imgpar_op_get(k)->name, p->name);
         }
@@ -209,7 +210,7 @@ static const struct { const char *op, *options, *message; } bad_calls[] = {
     { "convolve", "matrix=[1 2; 3 4]", "convolve: matrix is 2x2; both sides must be odd" },
     { "convolve", "matrix=[1 2; 3]", "convolve: rows of different lengths in the options at \"]\"" },
     { "convolve", "matrix=[]", "convolve: matrix has no elements" },
-    { "convolve", "matrix=[1], scale=0", "convolve: scale=0" },
+    { "convolve", "matrix=[1], scale=0", "convolve: scale must not be 0" },
     { "convsep", "column=[1 2], row=[1]", "convsep: column has 2 elements; their number must be odd" },
     { "convsep", "column=[1 2 1; 1 2 1; 1 2 1], row=[1]",
       "convsep: column is a matrix of 3 rows and 3 columns; it must be a vector" },
@@ -224,7 +225,7 @@ static const struct { const char *op, *options, *message; } bad_calls[] = {
     { "histogram", "lo=3, hi=3", "histogram: lo=3 is not below hi=3" },
     { "resize", "width=0, height=0", "resize: width or height is needed" },
     { "blur", "border=zero, cval=3", "blur: border=zero takes no cval; write border=constant" },
-    { "convsep", "column=[1], row=[1], scale=0", "convsep: scale=0" },
+    { "convsep", "column=[1], row=[1], scale=0", "convsep: scale must not be 0" },
     { "blurr", NULL, "unknown operation blurr (near: blur)" },
     { "number", NULL, "unknown operation number (near: numbers)" },
 };
@@ -290,6 +291,10 @@ static const struct { const char *text, *inputs, *result; } types[] = {
     { "blend($1, $2)", "[4, 6, 3] u8;[4, 6, 4] u8", "blend: a has 3 channels, b has 4" },
     { "blend($1, $2)", "[2, 4, 6, 1] u8;[4, 6] u8", "blend: a is 6x4x2, b is 6x4" },
     { "$1 + $2", "[4, 6] u8;[3, 6] u8", "+: a is 6x4, b is 6x3" },
+    { "$1 + $2", "[4, 6] f32;[6, 4] f32", "+: a is [4, 6], b is [6, 4]; shapes must be equal, or have one element or one channel" },
+    { "$1 + $2", "[4, 6] f32;[6] f32", "+: a is [4, 6], b is [6]; write broadcast(b, [4 6])" },
+    { "$1 * $2", "[4, 1] i32;[1, 6] i32", "*: a is [4, 1], b is [1, 6]; write broadcast(a, [4 6]) and broadcast(b, [4 6])" },
+    { "$1 + $2", "[4, 6] f32;[4] f32", "+: a is [4, 6], b is [4]; shapes must be equal" },
     /* operators promote */
     { "$1 + $2", "[4, 6] u8;[4, 6] u8", "[4, 6] i32" },
     { "$1 + 1", "[4] u8", "[4] i32" },
@@ -464,7 +469,7 @@ static void count_release(void *user, void *data)
 START_TEST(wrapped_memory_is_given_back_once)
 {
     char pixels[6] = { 0 };
-    int64_t shape[] = { 2, 3 }, empty[] = { 0, 3 };
+    int64_t shape[] = { 2, 3 }, bad[] = { -1, 3 };
     n_released = 0;
     imgpar_array *a = imgpar_array_wrap(ctx, IMGPAR_U8, 2, shape, pixels, count_release, &n_released);
     imgpar_array *b = imgpar_invert(a);
@@ -472,8 +477,8 @@ START_TEST(wrapped_memory_is_given_back_once)
     ck_assert_int_eq(n_released, 0);
     imgpar_array_release(b);
     ck_assert_int_eq(n_released, 1);
-    a = imgpar_array_wrap(ctx, IMGPAR_U8, 2, empty, pixels, count_release, &n_released);
-    ck_assert_str_eq(imgpar_array_message(a), "data: shape[0]=0 is not 1 to 2147483647");
+    a = imgpar_array_wrap(ctx, IMGPAR_U8, 2, bad, pixels, count_release, &n_released);
+    ck_assert_str_eq(imgpar_array_message(a), "data: shape[0]=-1 is not 0 to 2147483647");
     ck_assert_int_eq(n_released, 2);
     imgpar_array_release(a);
 }
@@ -516,7 +521,7 @@ int main(void)
     tcase_add_test(table, defaults_lie_within_their_ranges);
     tcase_add_test(table, bare_names_are_no_words_of_sql);
     tcase_add_test(table, examples_can_be_built);
-    tcase_add_test(table, only_numbers_have_limits);
+    tcase_add_test(table, only_numbers_and_whole_vectors_have_limits);
     tcase_add_test(table, near_names_are_found);
     tcase_add_test(table, operators_are_found_by_symbol);
     tcase_add_loop_test(calls, bad_calls_say_what_is_wrong, 0, COUNT(bad_calls));

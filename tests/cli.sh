@@ -125,6 +125,13 @@ expect_error "alpha as PPM" 1 'imgpar-run: -e:1:1: ppm holds no alpha, and the i
     -e 'save(make(4, 4, x, channels=4), "b.ppm")'
 expect_error "alpha as PGM" 1 'imgpar-run: pgm holds no alpha, and the image has 2 channels; .pam and .png hold it' \
     -e 'make(4, 4, x, channels=2)' -o b.pgm
+expect_error "RGB as PGM" 1 'imgpar-run: pgm holds one gray channel, and the image has 3; .ppm and .pnm hold them, gray() makes one of them' \
+    -e 'make(4, 4, x, channels=3)' -o b.pgm
+expect_error "gray as PPM" 1 'imgpar-run: -e:1:1: ppm holds red, green and blue, and the image is gray; .pgm and .pnm hold it' \
+    -e 'save(make(4, 4, x), "b.ppm")'
+expect_run "a literal keeps its double" 0 "1000000000.5" "" -e '1e9 + 0.5'
+expect_error "an extent below 0" 2 'imgpar-run: -e:1:7: zeros: shape has -1, which is below 0' -e 'zeros([-1])'
+expect_error "a step of 0" 2 'imgpar-run: -e:1:14: arange: step must not be 0' -e 'arange(0, 3, 0)'
 expect_error "a folder that is not there" 1 'imgpar-run: *none/b.png: No such file or directory' \
     -e 'make(4, 4, x)' -o none/b.png
 expect_error "a save to standard output without a format" 2 'imgpar-run: -e:1:1: save: standard output needs a format*' \

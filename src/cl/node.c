@@ -107,7 +107,7 @@ static imgpar_status check_type(const char *function, imgpar_dtype dtype, int ra
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: shape[%d]=%lld is not 1 to %d", function, k, (long long)shape[k],
                            INT32_MAX);
         if (!ip_mul_size(bytes, (size_t)shape[k], &bytes) || bytes > INT64_MAX)
-            return ip_fail(err, IMGPAR_E_LIMIT, "%s: the shape has more elements than memory can", function);
+            return ip_fail(err, IMGPAR_E_LIMIT, "%s: the shape has more elements than any memory holds", function);
         type->shape[k] = shape[k];
     }
     type->space = ip_space_guess(type);

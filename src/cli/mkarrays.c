@@ -118,6 +118,26 @@ static int print_operation(const imgpar_op_info *op)
     return print_result(op->example);
 }
 
+/* The operations that take complex numbers, by the table. */
+static void print_complex(void)
+{
+    const char *comma = "";
+    fputs(".SH COMPLEX NUMBERS\ncomplex64 is a dtype of arrays: a real and an imaginary part in f32.\n.BR complex (re, im)\nmakes them of two\n"
+          "real arrays, and what meets one in an expression becomes one. The operators + \\- * / ** == and !=\n"
+          "take them, ?: chooses between them, and neighbours are read as those of real numbers. These operations take them, too:\n.PP\n",
+          stdout);
+    for (size_t k = 0; k < imgpar_op_count(); k++) {
+        if (!imgpar_op_get(k)->takes_complex)
+            continue;
+        printf("%s%s", comma, imgpar_op_get(k)->name);
+        comma = ",\n";
+    }
+    fputs(".\n.PP\nOperations that are linear (filters, running sums, reads at positions) compute both parts by themselves, the value beyond a\n"
+          "border being real; products of matrices and\n\\fBdot\\fR conjugate nothing. All others refuse complex numbers: take\n.BR abs (),\n"
+          ".BR real ()\nand\n.BR imag ()\nof them. Files hold them as NPY.\n",
+          stdout);
+}
+
 int main(void)
 {
     int is_ok = 1;
@@ -130,6 +150,7 @@ int main(void)
             if (!strcmp(imgpar_op_get(k)->category, chapters[c].category))
                 is_ok = print_operation(imgpar_op_get(k)) && is_ok;
     }
+    print_complex();
     printf(".SH SEE ALSO\n.BR imgpar\\-run (1),\n.BR imgpar\\-ops (7)\n");
     return !is_ok || fflush(stdout) || ferror(stdout);
 }

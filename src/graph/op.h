@@ -22,8 +22,11 @@ enum {
     IP_OP_HIDDEN = 4,      /* made by the library itself; not in lists, not callable by name from text */
     IP_OP_FILE = 8,        /* touches files: refused in SQL, recipes and imgpar_apply_safe() */
     IP_OP_VIEW = 16,       /* moves elements and computes nothing: a chain of such is one index map (ops/view.h) */
-    IP_OP_COMPLEX = 32     /* takes complex64, or its infer() says why not; the others refuse it */
+    IP_OP_COMPLEX = 32,    /* computes with complex64; the others refuse it */
+    IP_OP_LINEAR = 64      /* linear in each of its inputs that may be complex64: made of the parts (ops/complex_linear.c) */
 };
+/* What info.takes_complex is. */
+#define IP_OP_TAKES_COMPLEX(flags) (((flags) & (IP_OP_COMPLEX | IP_OP_LINEAR)) != 0)
 
 struct ip_op {
     imgpar_op_info info;

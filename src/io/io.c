@@ -102,15 +102,28 @@ imgpar_status ip_io_check_settings(ip_format format, const char *settings, ip_er
     return ip_settings_parse(format, settings, &parsed, err);
 }
 
+/* "pgm" promises gray and "ppm" RGB, whatever PNM holds: their readers would not expect anything else. */
+static imgpar_status check_kind(const char *name, size_t channels, ip_error *err)
+{
+    bool is_pgm = strcasecmp(name, "pgm") == 0, is_ppm = strcasecmp(name, "ppm") == 0;
+    if (!is_pgm && !is_ppm) return IMGPAR_OK;
+    if (channels % 2 == 0)
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds no alpha, and the image has %zu channels; .pam and .png hold it", name,
+                       channels);
+    if (is_pgm && channels == 3)
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds one gray channel, and the image has 3; .ppm and .pnm hold them, gray() makes "
+                       "one of them", name);
+    if (is_ppm && channels == 1)
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds red, green and blue, and the image is gray; .pgm and .pnm hold it", name);
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, const char *name, ip_error *err)
 {
     ip_picture picture;
     if (codecs[format].max_side == 0) return IMGPAR_OK;
     imgpar_status st = ip_picture_of(pixels, format, -1, &picture, err);
-    bool holds_no_alpha = name && (strcasecmp(name, "ppm") == 0 || strcasecmp(name, "pgm") == 0);
-    if (st || !holds_no_alpha || picture.channels % 2 == 1) return st;
-    return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds no alpha, and the image has %zu channels; .pam and .png hold it", name,
-                   picture.channels);
+    return st || !name ? st : check_kind(name, picture.channels, err);
 }
 
 imgpar_status ip_io_looks_black(const ip_pixels *p, ip_format format, const char *settings, const ip_poll *poll,

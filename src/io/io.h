@@ -106,7 +106,7 @@ void ip_file_release(ip_file *file);
  *     png   bits=8|16  level=0..9
  *     jpeg  quality=1..100 (90)  subsample=420|422|444 (420)  progressive=0|1 (0)  background=0..255 (0)
  *     npy   none; exact shape and dtype
- *     pnm   bits=8|16; PGM, PPM, or PAM with alpha, which the endings .ppm and .pgm refuse
+ *     pnm   bits=8|16; PGM, PPM, or PAM with alpha; the ending .pgm is for gray alone, .ppm for RGB
  *
  * Pictures hold [height, width, 1-4 channels], [height, width], or one row [width], not empty; other shapes are
  * IMGPAR_E_UNSUPPORTED. u16 stays 16 bits unless bits=8, everything else becomes 8 unless bits=16. u8, u16 and
@@ -118,7 +118,7 @@ imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char
 /* Checks the settings without encoding. */
 imgpar_status ip_io_check_settings(ip_format format, const char *settings, ip_error *err);
 /* Can the format hold pixels of that type and shape (the pixels themselves are not looked at)? name is the ending or
- * word the format was given by, or NULL: alpha is refused for "ppm" and "pgm", whose readers would not expect PAM. */
+ * word the format was given by, or NULL: "pgm" is for gray alone and "ppm" for RGB, since their readers expect that. */
 imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, const char *name, ip_error *err);
 /* Would these floats make a picture that looks black: some above 0, none above 1, in a format that rounds them, and
  * no range= that makes them light? */

@@ -78,19 +78,27 @@ static ip_node *signed_number(ip_parser *p)
     return node;
 }
 
+static bool refuse_spaces(ip_parser *p, const ip_token *where)
+{
+    return ip_parse_fail(p, where, "elements separated by spaces are signed numbers, as in [1 -2]; "
+                                   "expressions need commas, as in [1 - 2, 3]");
+}
+
 /* The elements of a row written with spaces: signed numbers, or one expression. */
 static bool spaced_row(ip_parser *p, list *elements)
 {
     ip_node *element = signed_number(p);
-    if (!element && !p->err->status && (element = ip_parse_expression(p))) return list_add(p, elements, element, NULL);
+    if (!element && !p->err->status && (element = ip_parse_expression(p))) {
+        const ip_token *next = ip_peek(p, 0);
+        bool has_more = next->kind == IP_T_NUMBER || next->kind == IP_T_NAME;
+        return list_add(p, elements, element, NULL) && !(has_more && !refuse_spaces(p, next));
+    }
     while (element) {
         if (!list_add(p, elements, element, NULL)) return false;
         const ip_token *next = ip_peek(p, 0);
         if (next->kind == IP_T_CLOSE_SQUARE || next->kind == IP_T_SEMICOLON) return true;
         element = next->space_before ? signed_number(p) : NULL;
-        if (!element && !p->err->status)
-            ip_parse_fail(p, next, "elements separated by spaces are signed numbers, as in [1 -2]; "
-                                   "expressions need commas, as in [1 - 2, 3]");
+        if (!element && !p->err->status) refuse_spaces(p, next);
     }
     return false;
 }

@@ -61,6 +61,11 @@ static void show_axes(ip_str *line, const ip_type *type, int axis, const char **
 
 static imgpar_status show_array(imgpar_array *a, const imgpar_options *options, ip_str *line, ip_error *err)
 {
+    double number;
+    if (ip_array_is_number(a, &number, NULL)) { /* a literal is itself, whatever dtype it has among arrays */
+        ip_str_number(line, number);
+        return IMGPAR_OK;
+    }
     const ip_type *type = &a->type;
     int64_t count = ip_type_count(type);
     if (count > IP_SHOW_MAX_ELEMENTS) {

@@ -23,7 +23,8 @@ static const ip_word words[] = {
     STATEMENT("save", "save(expr, path, NAME=VALUE ...)", "computes an array and writes it to a file",
               "The path's ending tells the format, or format=png|jpeg|npy|pnm does; \"-\" is standard output.\n"
               "png: bits=8|16, level=0..9. jpeg: quality=1..100, subsample=420|422|444, progressive=0|1,\n"
-              "background=0..255, a gray under alpha. pnm: bits=8|16; alpha needs .pam, for .ppm and .pgm have none. npy keeps shape and dtype.\n"
+              "background=0..255, a gray under alpha. pnm: bits=8|16; .pgm is for gray, .ppm for RGB, .pam for alpha, .pnm for all.\n"
+              "npy keeps shape and dtype.\n"
               "Floats are rounded as they are; range=1 makes 0..1 black to white (png, jpeg, pnm; any range above 0).",
               "save(out, \"out.jpg\", quality=95)")
     STATEMENT("print", "print(value, ...)", "prints values in one line",

@@ -138,7 +138,7 @@ static imgpar_status agree_on_context(imgpar_context **ctx, const ip_op *op, con
 static imgpar_status refuse_complex(const imgpar_array *node, ip_error *err)
 {
     for (int k = 0; k < node->n_inputs; k++)
-        if (ip_type_is_complex(&node->inputs[k]->type) && (!(node->op->flags & IP_OP_COMPLEX) || k >= node->op->info.n_inputs))
+        if (ip_type_is_complex(&node->inputs[k]->type) && (!(node->op->flags & (IP_OP_COMPLEX | IP_OP_LINEAR)) || k >= node->op->info.n_inputs))
             return ip_complex_refuse(node, k, err);
     return IMGPAR_OK;
 }
@@ -164,8 +164,9 @@ imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args,
         node->range = (ip_range){ -INFINITY, INFINITY };
         op->infer(node, &err);
     }
-    if (!op->expand || err.status) return finish(ctx, node, &err);
-    imgpar_array *result = op->expand(node);
+    bool is_linear = !err.status && op->flags & IP_OP_LINEAR && ip_complex_has_input(node);
+    if (err.status || !(op->expand || is_linear)) return finish(ctx, node, &err);
+    imgpar_array *result = is_linear ? ip_complex_linear(node, args, n) : op->expand(node);
     imgpar_array_release(node);
     return result;
 }

@@ -9,6 +9,7 @@
 #include "ops/check.h"
 
 #include "base/str.h"
+#include "ops/view.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 
 const char *ip_op_label(const ip_op *op)
 {
-    return op->symbol ? op->symbol : op->info.name;
+    return op->symbol && op->flags & IP_OP_HIDDEN ? op->symbol : op->info.name;
 }
 
 bool ip_param_is_auto(const imgpar_op_param *p)
@@ -134,12 +135,14 @@ static imgpar_status check_choice(const ip_op *op, const imgpar_op_param *p, con
 
 /* ---- numbers ----------------------------------------------------------------------- */
 
+static bool has_rule(const imgpar_op_param *p, const char *rule) { return p->choices && strcmp(p->choices, rule) == 0; }
+
 static imgpar_status check_number(const ip_op *op, const imgpar_op_param *p, double value, ip_error *err)
 {
     const char *label = ip_op_label(op);
     char text[32], limit[32];
     ip_number_text(value, text);
-    bool whole = ip_param_kind_of(p) == IP_PARAM_INTEGER;
+    bool whole = ip_param_kind_of(p) == IP_PARAM_INTEGER || has_rule(p, "whole");
     if (isnan(value) && ip_param_is_auto(p)) return IMGPAR_OK;
     if (isnan(value) || (whole && isinf(value)))
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is not a number", label, p->name, text);
@@ -151,8 +154,29 @@ static imgpar_status check_number(const ip_op *op, const imgpar_op_param *p, dou
     if (value > p->maximum)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is above %s", label, p->name, text,
                        ip_number_text(p->maximum, limit));
-    if (whole && p->choices && strcmp(p->choices, "odd") == 0 && fmod(value, 2) == 0)
+    if (whole && has_rule(p, "odd") && fmod(value, 2) == 0)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is even; it must be odd", label, p->name, text);
+    return IMGPAR_OK;
+}
+
+/* Numbers of axes. */
+static imgpar_status check_wholes(const ip_op *op, const imgpar_op_param *p, const double *numbers, int n, ip_error *err)
+{
+    const char *label = ip_op_label(op);
+    char text[32], limit[32];
+    if (n > IP_MAX_AXES)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %d elements; there are up to %d axes", label, p->name, n, IP_MAX_AXES);
+    for (int k = 0; k < n; k++) {
+        ip_number_text(numbers[k], text);
+        if (numbers[k] != floor(numbers[k]))
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %s, which is not a whole number", label, p->name, text);
+        if (numbers[k] < p->minimum)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %s, which is below %s", label, p->name, text,
+                           ip_number_text(p->minimum, limit));
+        if (numbers[k] > p->maximum)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %s, which is above %s", label, p->name, text,
+                           ip_number_text(p->maximum, limit));
+    }
     return IMGPAR_OK;
 }
 
@@ -166,7 +190,7 @@ static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, con
     if (!is_matrix && arg->rows != 1 && arg->cols != 1)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is a matrix of %d rows and %d columns; it must be a vector", label,
                        p->name, arg->rows, arg->cols);
-    if (p->choices && strcmp(p->choices, "odd") == 0 && (arg->rows % 2 == 0 || arg->cols % 2 == 0)) {
+    if (has_rule(p, "odd") && (arg->rows % 2 == 0 || arg->cols % 2 == 0)) {
         if (is_matrix)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is %dx%d; both sides must be odd", label, p->name, arg->rows,
                            arg->cols);
@@ -176,12 +200,7 @@ static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, con
     for (int k = 0; k < arg->rows * arg->cols; k++)
         if (!isfinite(arg->numbers[k]))
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has an element that is not finite", label, p->name);
-    return IMGPAR_OK;
-}
-
-static bool takes_vector(const imgpar_op_param *p)
-{
-    return p->choices && strcmp(p->choices, "vector") == 0;
+    return has_rule(p, "whole") ? check_wholes(op, p, arg->numbers, arg->rows * arg->cols, err) : IMGPAR_OK;
 }
 
 static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, const ip_arg *arg, ip_error *err)
@@ -195,7 +214,7 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
                    ? IMGPAR_OK
                    : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be a text", label, p->name);
     bool is_list = kind == IP_PARAM_VECTOR || kind == IP_PARAM_MATRIX;
-    if (arg->kind == IP_ARG_MATRIX && (is_list || takes_vector(p))) return check_matrix(op, p, arg, err);
+    if (arg->kind == IP_ARG_MATRIX && (is_list || has_rule(p, "vector"))) return check_matrix(op, p, arg, err);
     if (arg->kind == IP_ARG_ARRAY && !ip_array_is_number(arg->array, &value, NULL)) {
         if (arg->unknown || p->may_be_array) return IMGPAR_OK;
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be a %s, not an array", label, p->name, p->type);
@@ -230,6 +249,17 @@ static bool param_value(const ip_op *op, int param, const ip_arg *args, const ip
     return true;
 }
 
+/* Whether a parameter is this number, or has it among its elements. */
+static bool has_number(const ip_op *op, int param, const ip_arg *args, const ip_bound *bound, double number)
+{
+    double value;
+    int at = bound->arg[op->info.n_inputs + param];
+    if (at < 0 || args[at].kind != IP_ARG_MATRIX) return param_value(op, param, args, bound, &value) && value == number;
+    for (int k = 0; args[at].numbers && k < args[at].rows * args[at].cols; k++)
+        if (args[at].numbers[k] == number) return true;
+    return false;
+}
+
 /* What the row's rule says of two parameters a and b, or of a and a number. */
 static imgpar_status check_rule(const ip_op *op, const ip_arg *args, const ip_bound *bound, int *bad_arg, ip_error *err)
 {
@@ -246,9 +276,10 @@ static imgpar_status check_rule(const ip_op *op, const ip_arg *args, const ip_bo
         if (!is_list || !param_value(op, param_b, args, bound, &b) || n == b) return IMGPAR_OK;
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %d numbers for %g %s", label, first, n, b, second);
     }
-    if (!param_value(op, param_a, args, bound, &a)) return IMGPAR_OK;
     if (strcmp(sign, "!=") == 0)
-        return a != ip_parse_number(second, NULL) ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%g", label, first, a);
+        return has_number(op, param_a, args, bound, ip_parse_number(second, NULL))
+                   ? ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must not be %s", label, first, second) : IMGPAR_OK;
+    if (!param_value(op, param_a, args, bound, &a)) return IMGPAR_OK;
     if (!param_value(op, param_b, args, bound, &b)) return IMGPAR_OK;
     if (strcmp(sign, "or") == 0)
         return a != 0 || b != 0 ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s or %s is needed", label, first, second);

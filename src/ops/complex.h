@@ -9,6 +9,7 @@
 #ifndef IP_OPS_COMPLEX_H
 #define IP_OPS_COMPLEX_H
 
+#include "ops/build.h"
 #include "ops/lower.h"
 
 typedef struct ip_complex { ip_expr *re, *im; } ip_complex; /* f32; im NULL: a real number */
@@ -23,13 +24,24 @@ ip_complex ip_complex_in(ip_lower *l, int k);
 ip_stage *ip_complex_map(ip_lower *l, ip_complex z);
 ip_stage *ip_complex_map_part(ip_lower *l, ip_expr *part);
 
+/* Both as operators and abs() have them. */
+ip_complex ip_complex_product(ip_lower *l, ip_complex a, ip_complex b);
+ip_expr *ip_complex_length(ip_lower *l, ip_complex a);
+
 /* ---- operators and functions -------------------------------------------------------------- */
 
+/* Whether one of its inputs is complex64. */
+bool ip_complex_has_input(const imgpar_array *node);
 /* Whether an operator or element-wise function computes with complex numbers: it has a complex input, or makes some. */
 bool ip_complex_is_call(const imgpar_array *node);
-/* Its dtype, COMPLEX64, F32 or BOOL; fails where the function means nothing to complex numbers. */
-imgpar_status ip_complex_infer(imgpar_array *node, ip_error *err);
+/* Sets its dtype, COMPLEX64, F32 or BOOL, and range. */
+void ip_complex_infer(imgpar_array *node);
 ip_stage *ip_complex_stage(ip_lower *l);
+/* ---- linear rows ------------------------------------------------------------------------------ */
+
+/* A new array that stands for a call of a row with IP_OP_LINEAR, which has complex inputs and infer() has accepted. */
+imgpar_array *ip_complex_linear(const imgpar_array *call, const ip_arg *args, int n);
+
 /* Fails: input k of the node is complex64, and nothing to it. */
 imgpar_status ip_complex_refuse(const imgpar_array *node, int k, ip_error *err);
 

@@ -10,6 +10,8 @@
 #include "ops/infer.h"
 
 #include "base/dtype.h"
+#include "base/str.h"
+#include "ops/check.h"
 #include "ops/complex.h"
 
 #include <math.h>
@@ -50,20 +52,59 @@ char *ip_size_text(const ip_type *type, char *buf)
     return buf;
 }
 
+static bool is_picture(const ip_type *type) { return type->space != IMGPAR_SPACE_DATA; }
+
+/* NumPy's rule, by which shapes are aligned at their last axes: false where it gives none. */
+static bool numpy_shape(const ip_type *a, const ip_type *b, ip_type *out)
+{
+    *out = a->rank >= b->rank ? *a : *b;
+    const ip_type *low = a->rank >= b->rank ? b : a;
+    for (int k = 0; k < low->rank; k++) {
+        int64_t n = low->shape[k], *m = &out->shape[out->rank - low->rank + k];
+        if (n != *m && n != 1 && *m != 1) return false;
+        if (*m == 1) *m = n;
+    }
+    return true;
+}
+
+/* "; write broadcast(b, [2 3])": what makes the shapes equal, if broadcast() does. */
+static void append_remedy(ip_str *text, const char *const names[2], const ip_type *const types[2])
+{
+    ip_type common;
+    if (!numpy_shape(types[0], types[1], &common)) {
+        ip_str_append(text, "; shapes must be equal, or have one element or one channel");
+        return;
+    }
+    for (int k = 0, n = 0; k < 2; k++) {
+        if (types[k]->rank == common.rank && !memcmp(types[k]->shape, common.shape, sizeof common.shape)) continue;
+        ip_str_printf(text, "%s broadcast(%s, [", n++ ? " and" : "; write", names[k]);
+        for (int axis = 0; axis < common.rank; axis++)
+            ip_str_printf(text, "%s%lld", axis ? " " : "", (long long)common.shape[axis]);
+        ip_str_append(text, "])");
+    }
+}
+
+/* Inputs a and b of the node do not fit. */
 static imgpar_status refuse_pair(const imgpar_array *node, int a, int b, ip_error *err)
 {
-    const char *label = node->op->symbol ? node->op->symbol : node->op->info.name;
-    const char *const *names = node->op->info.input_names;
-    const ip_type *ta = &node->inputs[a]->type, *tb = &node->inputs[b]->type;
+    const char *label = ip_op_label(node->op), *const names[2] = { node->op->info.input_names[a], node->op->info.input_names[b] };
+    const ip_type *const types[2] = { &node->inputs[a]->type, &node->inputs[b]->type };
     int64_t da[4], db[4];
-    char size_a[64], size_b[64];
-    ip_type_dims(ta, da);
-    ip_type_dims(tb, db);
+    char size_a[96], size_b[96];
+    ip_type_dims(types[0], da);
+    ip_type_dims(types[1], db);
     if (memcmp(da, db, 3 * sizeof *da) == 0)
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %lld channels, %s has %lld", label, names[a], (long long)da[3],
-                       names[b], (long long)db[3]);
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s", label, names[a], ip_size_text(ta, size_a), names[b],
-                   ip_size_text(tb, size_b));
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %lld channels, %s has %lld", label, names[0], (long long)da[3],
+                       names[1], (long long)db[3]);
+    if (is_picture(types[0]) && is_picture(types[1]))
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s", label, names[0], ip_size_text(types[0], size_a), names[1],
+                       ip_size_text(types[1], size_b));
+    ip_str remedy = IP_STR_INIT;
+    append_remedy(&remedy, names, types);
+    ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s%s", label, names[0], ip_shape_text(types[0], size_a), names[1],
+            ip_shape_text(types[1], size_b), ip_str_text(&remedy));
+    ip_str_free(&remedy);
+    return err->status;
 }
 
 static bool broadcasts(const ip_type *small, const ip_type *large)
@@ -247,7 +288,10 @@ imgpar_status ip_infer_function(imgpar_array *node, ip_error *err)
 {
     ip_typing typing = ip_functions[node->op->variant].typing;
     imgpar_status st = ip_infer_broadcast(node, 0, err);
-    if (!st && ip_complex_is_call(node)) return ip_complex_infer(node, err);
+    if (!st && ip_complex_is_call(node)) {
+        ip_complex_infer(node);
+        return IMGPAR_OK;
+    }
     if (!st && (typing == IP_TYPING_BITS || typing == IP_TYPING_SHIFT)) st = refuse_floats(node, err);
     if (st) return st;
     node->type.dtype = typing == IP_TYPING_COMPARE ? IMGPAR_BOOL : operand_dtype(node);

@@ -48,7 +48,6 @@ static imgpar_status check_inputs(const imgpar_array *node, unsigned axes, ip_er
     const ip_type *a = &node->inputs[0]->type;
     const char *name = node->op->info.name;
     int variant = node->op->variant;
-    if (ip_type_is_complex(a) && variant != IP_MEASURE_SUM && variant != IP_MEASURE_MEAN) return ip_complex_refuse(node, 0, err);
     if (variant >= IP_MEASURE_BITS_AND && variant <= IP_MEASURE_BITS_XOR && is_float(a->dtype))
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s; it must be an integer", name, ip_dtype(a->dtype)->name);
     bool needs_one = variant == IP_MEASURE_MIN || variant == IP_MEASURE_MAX || variant == IP_MEASURE_ARGMIN

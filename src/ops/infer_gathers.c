@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Types of reads at given places and of small matrices. */
+#include "ops/complex.h"
 #include "ops/infer.h"
 #include "ops/view.h"
 
@@ -76,6 +77,8 @@ imgpar_status ip_infer_neighbours(imgpar_array *node, ip_error *err)
     for (int k = 0; k < offsets->rows * offsets->cols; k++)
         if (offsets->numbers[k] != floor(offsets->numbers[k]) || fabs(offsets->numbers[k]) > 1e6)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: an offset must be a whole number within 1000000", name_of(node));
+    bool is_sum = ip_param_number(node, "fold") <= IP_NEIGHBOURS_MEAN;
+    if (!is_sum && ip_type_is_complex(&node->inputs[0]->type)) return ip_complex_refuse(node, 0, err);
     if (ip_infer_refuse_wide(node, err)) return err->status;
     ip_infer_copy(node);
     node->range = ip_range_of(node->type.dtype);

@@ -373,6 +373,8 @@ imgpar_status ip_infer_at(imgpar_array *node, ip_error *err)
     const imgpar_array *a = node->inputs[0];
     int64_t dims[4], dims_a[4];
     bool linear = ip_param_number(node, "filter") == IP_AT_LINEAR;
+    for (int k = 1; k < 3; k++)
+        if (ip_type_is_complex(&node->inputs[k]->type)) return ip_complex_refuse(node, k, err);
     if (linear && ip_infer_refuse_wide(node, err)) return err->status;
     imgpar_status st = ip_infer_broadcast(node, 1, err);
     if (st) return st;

@@ -72,7 +72,6 @@ imgpar_status ip_slices_of(const imgpar_array *node, ip_slice out[IP_MAX_AXES], 
         int64_t n = in->shape[axis];
         int k = axis - first;
         int64_t s = k >= 0 && k < n_step ? step[k] : 1;
-        if (s == 0) return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: step=0", name_of(node));
         int64_t low = s > 0 ? 0 : -1, high = s > 0 ? n : n - 1;
         int64_t a = k >= 0 && k < n_from ? bound(from[k], n, low, high) : s > 0 ? 0 : n - 1;
         int64_t b = k >= 0 && k < n_to ? bound(to[k], n, low, high) : s > 0 ? n : -1;
@@ -206,11 +205,8 @@ imgpar_status ip_infer_tile(imgpar_array *node, ip_error *err)
 {
     int64_t shape[IP_MAX_AXES];
     imgpar_status st = ip_counts_of(node, "counts", 1, shape, err);
-    for (int k = 0; !st && k < in_type(node)->rank; k++) {
-        if (shape[k] < 0 || shape[k] > INT32_MAX)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: a count of %lld is not 0 to 2147483647", name_of(node), (long long)shape[k]);
+    for (int k = 0; !st && k < in_type(node)->rank; k++)
         shape[k] *= in_type(node)->shape[k];
-    }
     return st ? st : ip_infer_view(node, in_type(node)->rank, shape, err);
 }
 
@@ -222,9 +218,6 @@ imgpar_status ip_infer_pad(imgpar_array *node, ip_error *err)
     imgpar_status st = ip_counts_of(node, "before", 0, before, err);
     if (!st) st = ip_counts_of(node, given ? "after" : "before", 0, after, err);
     for (int k = 0; !st && k < in->rank; k++) {
-        if (before[k] < 0 || after[k] < 0)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %lld is below 0; slice() removes elements", name_of(node),
-                           (long long)(before[k] < 0 ? before[k] : after[k]));
         if (in->shape[k] == 0 && before[k] + after[k] > 0 && ip_param_number(node, "border") != IMGPAR_BORDER_CONSTANT)
             return ip_fail(err, IMGPAR_E_SHAPE, "%s: axis %d has no elements to repeat", name_of(node), k);
         shape[k] = before[k] + in->shape[k] + after[k];

@@ -33,17 +33,18 @@ static imgpar_status check_pixels(imgpar_context *ctx, imgpar_dtype dtype, int r
     if (!ip_dtype(dtype)) return ip_fail(err, IMGPAR_E_ARGUMENT, "data: dtype=%d is none", (int)dtype);
     if (rank < 1 || rank > IMGPAR_MAX_RANK)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "data: rank=%d is not 1 to %d", rank, IMGPAR_MAX_RANK);
-    if (!shape || !data) return ip_fail(err, IMGPAR_E_ARGUMENT, "data: %s is NULL", shape ? "data" : "shape");
+    if (!shape) return ip_fail(err, IMGPAR_E_ARGUMENT, "data: shape is NULL");
     *header = (ip_header){ .dtype = dtype, .rank = rank };
     *size_bytes = ip_dtype(dtype)->size_bytes;
     for (int k = 0; k < rank; k++) {
-        if (shape[k] < 1 || shape[k] > side_max)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "data: shape[%d]=%lld is not 1 to %lld", k, (long long)shape[k],
+        if (shape[k] < 0 || shape[k] > side_max)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "data: shape[%d]=%lld is not 0 to %lld", k, (long long)shape[k],
                            (long long)side_max);
         header->shape[k] = shape[k];
         if (!ip_mul_size(*size_bytes, (size_t)shape[k], size_bytes) || *size_bytes > INT64_MAX)
-            return ip_fail(err, IMGPAR_E_LIMIT, "data: the shape has more elements than memory can");
+            return ip_fail(err, IMGPAR_E_LIMIT, "data: the shape has more elements than any memory holds");
     }
+    if (!data && *size_bytes > 0) return ip_fail(err, IMGPAR_E_ARGUMENT, "data: data is NULL");
     ip_type type = { .dtype = dtype, .rank = rank };
     memcpy(type.shape, header->shape, sizeof type.shape);
     header->space = ip_space_guess(&type);

@@ -92,7 +92,7 @@ static void range_text(const imgpar_op_param *p, char *buf, size_t size)
     else if (p->type[0] != 'n' && p->type[0] != 'i')
         return;
     else if (isfinite(p->minimum) && isfinite(p->maximum))
-        snprintf(buf, size, "%s%.10g to %.10g%s%s", p->choices ? "odd, " : "", p->minimum, p->maximum,
+        snprintf(buf, size, "%s%s%.10g to %.10g%s%s", p->choices ? p->choices : "", p->choices ? ", " : "", p->minimum, p->maximum,
                  p->unit[0] ? " " : "", p->unit);
     else if (isfinite(p->minimum))
         snprintf(buf, size, "%.10g and above%s%s", p->minimum, p->unit[0] ? " " : "", p->unit);

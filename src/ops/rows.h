@@ -31,6 +31,7 @@
 #define NUM_X(name, dflt, lo, hi, unit, help)     { name, "number", dflt, NULL, lo, hi, unit, help, 0, 0 }
 #define LAZY(name, dflt, lo, hi, unit, help)      { name, "number", dflt, NULL, lo, hi, unit, help, 1, 1 } /* or an array's one element */
 #define LEVELS(name, dflt, help)                  { name, "number", dflt, "vector", -INFINITY, INFINITY, "levels", help, 1, 1 } /* or one for each channel */
+#define NUM_WHOLE(name, dflt, lo, hi, unit, help) { name, "number", dflt, "whole", lo, hi, unit, help, 1, 0 } /* beyond int in C */
 #define INT(name, dflt, lo, hi, unit, help)       { name, "integer", dflt, NULL, lo, hi, unit, help, 1, 0 }
 #define INT_X(name, dflt, lo, hi, unit, help)     { name, "integer", dflt, NULL, lo, hi, unit, help, 0, 0 }
 #define ODD(name, dflt, lo, hi, unit, help)       { name, "integer", dflt, "odd", lo, hi, unit, help, 1, 0 }
@@ -42,6 +43,11 @@
 #define VECTOR(name, rule, help)                  { name, "vector", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0 }
 #define VECTOR_AUTO(name, help)                   { name, "vector", "auto", NULL, -INFINITY, INFINITY, "", help, 1, 0 } /* NULL in C: not given */
 #define VECTOR_X(name, help)                      { name, "vector", "auto", NULL, -INFINITY, INFINITY, "", help, 0, 0 }
+/* Of axes: up to 4 whole numbers. */
+#define WHOLES(name, lo, hi, help)                { name, "vector", NULL, "whole", lo, hi, "", help, 1, 0 }
+#define WHOLES_AUTO(name, lo, hi, help)           { name, "vector", "auto", "whole", lo, hi, "", help, 1, 0 }
+#define WHOLES_X(name, lo, hi, help)              { name, "vector", "auto", "whole", lo, hi, "", help, 0, 0 }
+#define EXTENT_MAX 2147483647
 #define MATRIX(name, rule, help)                  { name, "matrix", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0 }
 #define DTYPES "u8|i8|u16|i16|u32|i32|u64|i64|f16|f32|f64|bool" /* in the order of imgpar_dtype */
 #define DTYPES_AND_COMPLEX DTYPES "|complex64"

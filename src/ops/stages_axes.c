@@ -49,10 +49,10 @@ static ip_expr *load(folding *f, ip_stage *stage, ip_expr *const at[4])
     return x->dtype == IMGPAR_BOOL ? ip_x_cast(f->l->ir, IMGPAR_U8, x) : x;
 }
 
-static ip_expr *part_index(folding *f, ip_expr *channel)
+static ip_expr *part_index(folding *f, ip_expr *channel, int part)
 {
     if (f->extents[3] == 1) channel = ip_lower_i32(f->l, 0);
-    return binary(f->l, IP_X_ADD, binary(f->l, IP_X_MUL, channel, ip_lower_i32(f->l, 2)), ip_lower_i32(f->l, f->part));
+    return binary(f->l, IP_X_ADD, binary(f->l, IP_X_MUL, channel, ip_lower_i32(f->l, 2)), ip_lower_i32(f->l, part));
 }
 
 static ip_expr *mean_at(folding *f, ip_expr *const at[4])
@@ -63,10 +63,34 @@ static ip_expr *mean_at(folding *f, ip_expr *const at[4])
     return ip_x_load(f->l->ir, f->mean, index, IP_BORDER_NONE, NULL);
 }
 
+/* The complex number at a place of the input, or of the level. */
+static ip_complex pair_at(folding *f, ip_expr *const at[4])
+{
+    ip_expr *parts[2];
+    ip_stage *stage = f->level ? f->level : f->l->in[0];
+    for (int part = 0; part < 2; part++)
+        parts[part] = load(f, stage, (ip_expr *[]){ at[0], at[1], at[2], part_index(f, at[3], part) });
+    return (ip_complex){ parts[0], parts[1] };
+}
+
+/* Of a complex number what is folded as a real one. */
+static ip_expr *complex_input_at(folding *f, ip_expr *const at[4])
+{
+    ip_lower *l = f->l;
+    ip_complex z = pair_at(f, at);
+    if (f->part >= 0) return f->part ? z.im : z.re;
+    if (l->node->op->variant == IP_MEASURE_NORM) {
+        if (ip_param_number(l->node, "kind") != IP_NORM_L2) return ip_complex_length(l, z);
+        return binary(l, IP_X_ADD, binary(l, IP_X_MUL, z.re, z.re), binary(l, IP_X_MUL, z.im, z.im));
+    }
+    ip_expr *zero = ip_x_number(l->ir, IMGPAR_F32, 0); /* all and any */
+    return ip_x_cast(l->ir, IMGPAR_U8, binary(l, IP_X_OR, binary(l, IP_X_NE, z.re, zero), binary(l, IP_X_NE, z.im, zero)));
+}
+
 static ip_expr *input_at(folding *f, ip_expr *const at[4])
 {
     ip_lower *l = f->l;
-    if (f->part >= 0) return load(f, l->in[0], (ip_expr *[]){ at[0], at[1], at[2], part_index(f, at[3]) });
+    if (ip_type_is_complex(&l->node->inputs[0]->type)) return complex_input_at(f, at);
     ip_expr *x = load(f, l->in[0], at);
     switch ((ip_measure)l->node->op->variant) {
     case IP_MEASURE_DOT:
@@ -394,6 +418,60 @@ static ip_stage *mean_stage(folding *f, bool all)
     return ip_lower_stage_sized(f->l, dims, f->acc, value, "means");
 }
 
+/* ---- products of complex numbers: both parts go from level to level -------------------------------------- */
+
+static ip_complex product_along(folding *f, int dim, int64_t n, ip_expr *const at[4])
+{
+    ip_lower *l = f->l;
+    ip_complex v[WAYS];
+    ip_expr *index[4], *one = ip_x_number(l->ir, IMGPAR_F32, 1), *zero = ip_x_number(l->ir, IMGPAR_F32, 0);
+    ways w;
+    ways_of(f, dim, n, at[dim], &w);
+    memcpy(index, at, sizeof index);
+    for (int j = 0; j < w.n; j++) {
+        index[dim] = w.index[j];
+        v[j] = pair_at(f, index);
+        if (!w.inside[j]) continue;
+        v[j].re = ip_x_select(l->ir, w.inside[j], v[j].re, one);
+        v[j].im = ip_x_select(l->ir, w.inside[j], v[j].im, zero);
+    }
+    for (int k = w.n; k > 1; k = (k + 1) / 2)
+        for (int j = 0; j < k / 2 + k % 2; j++)
+            v[j] = 2 * j + 1 < k ? ip_complex_product(l, v[2 * j], v[2 * j + 1]) : v[2 * j];
+    return v[0];
+}
+
+/* A stage of pairs that folds dim from dims to next. */
+static ip_stage *product_level(folding *f, int dim, const int64_t dims[4], const int64_t next[4])
+{
+    ip_lower *l = f->l;
+    const int64_t stored[4] = { next[0], next[1], next[2], 2 * next[3] };
+    ip_expr *at[4], *two = ip_lower_i32(l, 2);
+    own_place(l, stored, at);
+    ip_expr *is_real = binary(l, IP_X_EQ, binary(l, IP_X_MOD, at[3], two), ip_lower_i32(l, 0));
+    at[3] = binary(l, IP_X_IDIV, at[3], two);
+    ip_complex z = product_along(f, dim, dims[dim], at);
+    return ip_lower_stage_sized(l, stored, IMGPAR_F32, ip_x_select(l->ir, is_real, z.re, z.im), "some elements of a fold");
+}
+
+static ip_stage *product_of_pairs(folding *f, ip_expr *const at[4])
+{
+    int64_t dims[4], next[4];
+    int dim;
+    if (has_no_elements(f)) return ip_complex_map(f->l, (ip_complex){ .re = ip_x_number(f->l->ir, IMGPAR_F32, 1) });
+    memcpy(dims, f->extents, sizeof dims);
+    while ((dim = next_dim(f, dims)) >= 0) {
+        memcpy(next, dims, sizeof next);
+        next[dim] = (dims[dim] + WAYS - 1) / WAYS;
+        if (next_dim(f, next) < 0) return ip_complex_map(f->l, product_along(f, dim, dims[dim], at));
+        ip_stage *level = product_level(f, dim, dims, next);
+        if (!level) return NULL;
+        f->level = level;
+        memcpy(dims, next, sizeof dims);
+    }
+    return ip_complex_map(f->l, pair_at(f, at));
+}
+
 /* Of complex numbers: each part folded by itself. */
 static ip_stage *fold_parts(const folding *f, bool all, ip_expr *const at[4])
 {
@@ -430,7 +508,8 @@ ip_stage *ip_stages_measure(ip_lower *l)
         f.mean = mean_stage(&f, all);
         if (!f.mean) return NULL;
     }
-    if (ip_type_is_complex(in)) return fold_parts(&f, all, at);
+    if (ip_type_is_complex(in) && variant == IP_MEASURE_PROD) return product_of_pairs(&f, at);
+    if (ip_type_is_complex(&l->node->type)) return fold_parts(&f, all, at);
     if (all) return fold_all(&f, l->dims, l->node->type.dtype);
     return ip_lower_map(l, finished(&f, fold_at(&f, at)));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Complex numbers in stages, and the operators and functions on them. Formulas stand in the rows of ops.def. */
+#include "ops/check.h"
 #include "ops/complex.h"
 #include "ops/families.h"
 
@@ -78,7 +79,7 @@ static ip_complex difference(ip_lower *l, ip_complex a, ip_complex b)
     return (ip_complex){ sub(l, a.re, b.re), a.im && b.im ? sub(l, a.im, b.im) : a.im ? a.im : negative(l, b.im) };
 }
 
-static ip_complex product(ip_lower *l, ip_complex a, ip_complex b)
+ip_complex ip_complex_product(ip_lower *l, ip_complex a, ip_complex b)
 {
     ip_expr *re = mul(l, a.re, b.re);
     if (a.im && b.im) re = sub(l, re, mul(l, a.im, b.im));
@@ -108,17 +109,16 @@ static ip_complex divided(ip_lower *l, ip_complex a, ip_complex b)
 }
 
 /* By squaring, from the highest bit of the exponent down. */
-static ip_complex power(ip_lower *l, ip_complex a, ip_complex b)
+static ip_complex whole_power(ip_lower *l, ip_complex a, int n)
 {
-    int n = ip_function_small_power(l->node), bit = 1;
-    (void)b;
+    int bit = 1;
     if (n == 0) return (ip_complex){ .re = ip_x_number(l->ir, IMGPAR_F32, 1) };
     while (bit * 2 <= n)
         bit *= 2;
     ip_complex r = a;
     for (bit /= 2; bit; bit /= 2) {
-        r = product(l, r, r);
-        if (n & bit) r = product(l, r, a);
+        r = ip_complex_product(l, r, r);
+        if (n & bit) r = ip_complex_product(l, r, a);
     }
     return r;
 }
@@ -157,21 +157,67 @@ static ip_complex joined(ip_lower *l, ip_complex re, ip_complex im)
 }
 
 /* m sqrt(1 + (n/m)^2) of the larger part m and the smaller n, so that no square overflows. */
-static ip_complex magnitude(ip_lower *l, ip_complex a, ip_complex b)
+ip_expr *ip_complex_length(ip_lower *l, ip_complex a)
 {
-    (void)b;
+    if (!a.im) return magnitude_of(l, a.re);
     ip_expr *one = ip_x_number(l->ir, IMGPAR_F32, 1), *infinite = ip_x_number(l->ir, IMGPAR_F32, INFINITY);
     ip_expr *turned = leans(l, a), *re = magnitude_of(l, a.re), *im = magnitude_of(l, a.im);
     ip_expr *m = choose(l, turned, im, re), *r = quotient(l, choose(l, turned, re, im), m);
-    ip_expr *length = mul(l, m, ip_x_unary(l->ir, IP_X_SQRT, ip_x_fma(l->ir, r, r, one)));
+    ip_expr *longer = mul(l, m, ip_x_unary(l->ir, IP_X_SQRT, ip_x_fma(l->ir, r, r, one)));
     ip_expr *is_plain = binary(l, IP_X_AND, binary(l, IP_X_NE, m, zero(l)), binary(l, IP_X_NE, m, infinite));
-    return (ip_complex){ .re = choose(l, is_plain, length, m) };
+    return choose(l, is_plain, longer, m);
+}
+
+static ip_complex magnitude(ip_lower *l, ip_complex a, ip_complex b)
+{
+    (void)b;
+    return (ip_complex){ .re = ip_complex_length(l, a) };
 }
 
 static ip_complex angle(ip_lower *l, ip_complex a, ip_complex b)
 {
     (void)b;
     return (ip_complex){ .re = binary(l, IP_X_ATAN2, a.im ? a.im : zero(l), a.re) };
+}
+
+static ip_complex logarithm(ip_lower *l, ip_complex a, ip_complex b)
+{
+    return (ip_complex){ ip_x_unary(l->ir, IP_X_LOG, ip_complex_length(l, a)), angle(l, a, b).re };
+}
+
+/* b as a factor of log(a), which is infinite where a is 0, as 0 is then: its powers are 0. */
+static ip_complex power(ip_lower *l, ip_complex a, ip_complex b)
+{
+    int n = ip_function_small_power(l->node);
+    if (n >= 0) return whole_power(l, a, n);
+    ip_complex z = exponential(l, ip_complex_product(l, b, logarithm(l, a, b)), b);
+    ip_expr *is_0 = binary(l, IP_X_EQ, ip_complex_length(l, a), zero(l));
+    return (ip_complex){ choose(l, is_0, zero(l), z.re), choose(l, is_0, zero(l), z.im) };
+}
+
+/* The root with a real part that is not negative: of the part that is added to |a|, and from it the other one. */
+static ip_complex root(ip_lower *l, ip_complex a, ip_complex b)
+{
+    (void)b;
+    ip_expr *half = ip_x_number(l->ir, IMGPAR_F32, 0.5);
+    ip_expr *t = ip_x_unary(l->ir, IP_X_SQRT, ip_x_fma(l->ir, half, magnitude_of(l, a.re), mul(l, half, ip_complex_length(l, a))));
+    ip_expr *other = choose(l, binary(l, IP_X_EQ, t, zero(l)), zero(l), mul(l, half, quotient(l, a.im, t)));
+    ip_expr *is_right = binary(l, IP_X_LE, zero(l), a.re), *is_below = binary(l, IP_X_LT, a.im, zero(l));
+    return (ip_complex){ choose(l, is_right, t, magnitude_of(l, other)), choose(l, is_right, other, choose(l, is_below, negative(l, t), t)) };
+}
+
+static ip_complex sine(ip_lower *l, ip_complex a, ip_complex b)
+{
+    (void)b;
+    return (ip_complex){ mul(l, ip_x_unary(l->ir, IP_X_SIN, a.re), ip_x_unary(l->ir, IP_X_COSH, a.im)),
+                         mul(l, ip_x_unary(l->ir, IP_X_COS, a.re), ip_x_unary(l->ir, IP_X_SINH, a.im)) };
+}
+
+static ip_complex cosine(ip_lower *l, ip_complex a, ip_complex b)
+{
+    (void)b;
+    return (ip_complex){ mul(l, ip_x_unary(l->ir, IP_X_COS, a.re), ip_x_unary(l->ir, IP_X_COSH, a.im)),
+                         negative(l, mul(l, ip_x_unary(l->ir, IP_X_SIN, a.re), ip_x_unary(l->ir, IP_X_SINH, a.im))) };
 }
 
 /* ---- comparing: the result is a condition ------------------------------------------------------------- */
@@ -191,39 +237,42 @@ static ip_complex different(ip_lower *l, ip_complex a, ip_complex b)
 /* ---- the functions by name -------------------------------------------------------------------------------- */
 
 static const struct function {
-    ip_complex (*value)(ip_lower *l, ip_complex a, ip_complex b); /* NULL: means nothing to complex numbers */
+    ip_complex (*value)(ip_lower *l, ip_complex a, ip_complex b); /* NULL: its row takes none */
     imgpar_dtype dtype;
     bool is_always;   /* of real operands too */
-    bool takes_reals; /* and of nothing else */
 } functions[IP_N_FUNCTIONS] = {
-    [IP_FN_ADD] = { sum, IMGPAR_COMPLEX64, false, false },
-    [IP_FN_SUB] = { difference, IMGPAR_COMPLEX64, false, false },
-    [IP_FN_MUL] = { product, IMGPAR_COMPLEX64, false, false },
-    [IP_FN_DIV] = { divided, IMGPAR_COMPLEX64, false, false },
-    [IP_FN_POW] = { power, IMGPAR_COMPLEX64, false, false },
-    [IP_FN_NEG] = { negated, IMGPAR_COMPLEX64, false, false },
-    [IP_FN_EXP] = { exponential, IMGPAR_COMPLEX64, false, false },
-    [IP_FN_ABS] = { magnitude, IMGPAR_F32, false, false },
-    [IP_FN_EQ] = { equal, IMGPAR_BOOL, false, false },
-    [IP_FN_NE] = { different, IMGPAR_BOOL, false, false },
-    [IP_FN_COMPLEX] = { joined, IMGPAR_COMPLEX64, true, true },
-    [IP_FN_CONJ] = { conjugated, IMGPAR_COMPLEX64, true, false },
-    [IP_FN_REAL] = { real_part, IMGPAR_F32, true, false },
-    [IP_FN_IMAG] = { imaginary_part, IMGPAR_F32, true, false },
-    [IP_FN_ARG] = { angle, IMGPAR_F32, true, false },
+    [IP_FN_ADD] = { sum, IMGPAR_COMPLEX64, false },
+    [IP_FN_SUB] = { difference, IMGPAR_COMPLEX64, false },
+    [IP_FN_MUL] = { ip_complex_product, IMGPAR_COMPLEX64, false },
+    [IP_FN_DIV] = { divided, IMGPAR_COMPLEX64, false },
+    [IP_FN_POW] = { power, IMGPAR_COMPLEX64, false },
+    [IP_FN_NEG] = { negated, IMGPAR_COMPLEX64, false },
+    [IP_FN_EXP] = { exponential, IMGPAR_COMPLEX64, false },
+    [IP_FN_LOG] = { logarithm, IMGPAR_COMPLEX64, false },
+    [IP_FN_SQRT] = { root, IMGPAR_COMPLEX64, false },
+    [IP_FN_SIN] = { sine, IMGPAR_COMPLEX64, false },
+    [IP_FN_COS] = { cosine, IMGPAR_COMPLEX64, false },
+    [IP_FN_ABS] = { magnitude, IMGPAR_F32, false },
+    [IP_FN_EQ] = { equal, IMGPAR_BOOL, false },
+    [IP_FN_NE] = { different, IMGPAR_BOOL, false },
+    [IP_FN_COMPLEX] = { joined, IMGPAR_COMPLEX64, true },
+    [IP_FN_CONJ] = { conjugated, IMGPAR_COMPLEX64, true },
+    [IP_FN_REAL] = { real_part, IMGPAR_F32, true },
+    [IP_FN_IMAG] = { imaginary_part, IMGPAR_F32, true },
+    [IP_FN_ARG] = { angle, IMGPAR_F32, true },
 };
 
-/* The first complex input, -1: none. */
-static int complex_input(const imgpar_array *node)
+bool ip_complex_has_input(const imgpar_array *node)
 {
+    bool has_one = false;
     for (int k = 0; k < node->op->info.n_inputs; k++)
-        if (ip_type_is_complex(&node->inputs[k]->type)) return k;
-    return -1;
+        has_one = has_one || ip_type_is_complex(&node->inputs[k]->type);
+    return has_one;
 }
 
 bool ip_complex_is_call(const imgpar_array *node)
 {
-    return functions[node->op->variant].is_always || complex_input(node) >= 0;
+    return functions[node->op->variant].is_always || ip_complex_has_input(node);
 }
 
 imgpar_status ip_complex_refuse(const imgpar_array *node, int k, ip_error *err)
@@ -231,19 +280,14 @@ imgpar_status ip_complex_refuse(const imgpar_array *node, int k, ip_error *err)
     const imgpar_op_info *info = &node->op->info;
     const char *name = k < info->n_inputs ? info->input_names[k] : "a parameter";
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is complex64; it must be real, as abs(), real() and imag() of it are",
-                   node->op->symbol ? node->op->symbol : info->name, name);
+                   ip_op_label(node->op), name);
 }
 
-imgpar_status ip_complex_infer(imgpar_array *node, ip_error *err)
+void ip_complex_infer(imgpar_array *node)
 {
     const struct function *f = &functions[node->op->variant];
-    int k = complex_input(node);
-    if (k >= 0 && (!f->value || f->takes_reals)) return ip_complex_refuse(node, k, err);
-    if (node->op->variant == IP_FN_POW && ip_function_small_power(node) < 0)
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "**: a power of complex64 must be a whole literal from 0 to 16");
     node->type.dtype = f->dtype;
     node->range = ip_range_of(f->dtype);
-    return IMGPAR_OK;
 }
 
 ip_stage *ip_complex_stage(ip_lower *l)

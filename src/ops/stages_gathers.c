@@ -87,8 +87,6 @@ ip_stage *ip_stages_searchsorted(ip_lower *l)
 
 /* ---- neighbours ----------------------------------------------------------------------------------- */
 
-enum { FOLD_SUM, FOLD_MEAN, FOLD_MIN, FOLD_MAX }; /* the row's choices */
-
 static ip_expr *neighbour(ip_lower *l, const double *offsets, int n, int border, ip_expr *cval)
 {
     ip_expr *at[4];
@@ -131,12 +129,12 @@ ip_stage *ip_stages_neighbours(ip_lower *l)
     int border = ip_lower_border(l, l->in[0]->dtype, &cval);
     for (int row = 0; row < p->rows; row++) {
         ip_expr *x = neighbour(l, p->numbers + row * p->cols, p->cols, border, cval);
-        bool sums = fold == FOLD_SUM || fold == FOLD_MEAN;
+        bool sums = fold == IP_NEIGHBOURS_SUM || fold == IP_NEIGHBOURS_MEAN;
         if (sums && !ip_dtype(x->dtype)->is_float)
             x = ip_x_cast(l->ir, ip_dtype(x->dtype)->size_bytes < 4 ? IMGPAR_I32 : IMGPAR_I64, x);
-        acc = !acc ? x : binary(l, sums ? IP_X_ADD : fold == FOLD_MIN ? IP_X_MIN : IP_X_MAX, acc, x);
+        acc = !acc ? x : binary(l, sums ? IP_X_ADD : fold == IP_NEIGHBOURS_MIN ? IP_X_MIN : IP_X_MAX, acc, x);
     }
-    if (fold == FOLD_MEAN) {
+    if (fold == IP_NEIGHBOURS_MEAN) {
         imgpar_dtype f = ip_float_for(l->node->type.dtype);
         acc = binary(l, IP_X_DIV, ip_x_cast(l->ir, f, acc), ip_x_float(l->ir, f, p->rows));
     }

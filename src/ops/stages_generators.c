@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Elements of arrays that are made from numbers: from their place, or from random words. */
+#include "ops/box_muller.h"
 #include "ops/philox.h"
 #include "ops/view.h"
 
@@ -168,29 +169,33 @@ ip_stage *ip_stages_randint(ip_lower *l)
     return ip_lower_map(l, ip_x_cast(l->ir, l->node->type.dtype, v)); /* it is in range */
 }
 
-/* Box and Muller's: u in (0, 1], v in [0, 1]. */
-ip_stage *ip_stages_normal(ip_lower *l)
+/* f64, by the device's functions: u in (0, 1], v in [0, 1]. */
+static ip_expr *wide_normal(ip_lower *l)
 {
     static const double pi = 3.14159265358979323846;
-    imgpar_dtype f = float_of(l);
-    ip_expr *words[4], *u, *v, *odd;
-    if (f == IMGPAR_F32) {
-        ip_expr *which = block_of(l, 2, words), *half = binary(l, IP_X_SHR, which, u32(l, 1));
-        ip_expr *const us[2] = { words[0], words[2] }, *const vs[2] = { words[1], words[3] };
-        odd = binary(l, IP_X_AND, which, u32(l, 1));
-        u = ip_x_fma(l->ir, ip_x_cast(l->ir, f, pick(l, half, us, 2)), ip_x_float(l->ir, f, 0x1p-32), ip_x_float(l->ir, f, 0x1p-33));
-        v = scaled(l, f, pick(l, half, vs, 2), 0x1p-32);
-    } else {
-        odd = block_of(l, 1, words);
-        u = ip_x_fma(l->ir, ip_x_cast(l->ir, f, wide_word(l, words[0], words[1])), ip_x_float(l->ir, f, 0x1p-53),
-                     ip_x_float(l->ir, f, 0x1p-54));
-        v = scaled(l, f, wide_word(l, words[2], words[3]), 0x1p-53);
-    }
-    ip_expr *radius = ip_x_unary(l->ir, IP_X_SQRT, binary(l, IP_X_MUL, ip_x_float(l->ir, f, -2), ip_x_unary(l->ir, IP_X_LOG, u)));
-    ip_expr *angle = binary(l, IP_X_MUL, v, ip_x_float(l->ir, f, 2 * pi));
+    ip_expr *words[4], *odd = block_of(l, 1, words);
+    ip_expr *u = ip_x_fma(l->ir, ip_x_cast(l->ir, IMGPAR_F64, wide_word(l, words[0], words[1])), ip_x_float(l->ir, IMGPAR_F64, 0x1p-53),
+                          ip_x_float(l->ir, IMGPAR_F64, 0x1p-54));
+    ip_expr *v = scaled(l, IMGPAR_F64, wide_word(l, words[2], words[3]), 0x1p-53);
+    ip_expr *log_u = ip_x_unary(l->ir, IP_X_LOG, u), *angle = binary(l, IP_X_MUL, v, ip_x_float(l->ir, IMGPAR_F64, 2 * pi));
+    ip_expr *radius = ip_x_unary(l->ir, IP_X_SQRT, binary(l, IP_X_MUL, ip_x_float(l->ir, IMGPAR_F64, -2), log_u));
     ip_expr *turn = ip_x_select(l->ir, binary(l, IP_X_EQ, odd, u32(l, 0)), ip_x_unary(l->ir, IP_X_COS, angle),
                                 ip_x_unary(l->ir, IP_X_SIN, angle));
-    ip_expr *z = binary(l, IP_X_MUL, radius, turn);
+    return binary(l, IP_X_MUL, radius, turn);
+}
+
+static ip_expr *short_normal(ip_lower *l)
+{
+    ip_expr *words[4], *which = block_of(l, 2, words), *half = binary(l, IP_X_SHR, which, u32(l, 1));
+    ip_expr *const firsts[2] = { words[0], words[2] }, *const seconds[2] = { words[1], words[3] };
+    ip_expr *is_odd = binary(l, IP_X_NE, binary(l, IP_X_AND, which, u32(l, 1)), u32(l, 0));
+    return ip_box_muller(l->ir, pick(l, half, firsts, 2), pick(l, half, seconds, 2), is_odd);
+}
+
+ip_stage *ip_stages_normal(ip_lower *l)
+{
+    imgpar_dtype f = float_of(l);
+    ip_expr *z = f == IMGPAR_F64 ? wide_normal(l) : short_normal(l);
     return ip_lower_map(l, ip_x_fma(l->ir, z, free_param(l, f, ip_param_number(l->node, "sigma")),
                                     free_param(l, f, ip_param_number(l->node, "mean"))));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Recurrences along an axis: scans with an operator or a user's function, recursive filters. Types and stages. */
+#include "ops/complex.h"
 #include "ops/infer.h"
 #include "ops/lower.h"
 
@@ -50,6 +51,7 @@ imgpar_status ip_infer_scan(imgpar_array *node, ip_error *err)
     ip_running op = operator_of(node);
     imgpar_status st = check_axis(node, err);
     if (st) return st;
+    if (op != IP_RUNNING_SUM && ip_type_is_complex(&a->type)) return ip_complex_refuse(node, 0, err);
     if (is_bitwise(op) && ip_dtype(a->type.dtype)->is_float)
         return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: and, or and xor take integers and bool, not %s", node->op->info.name,
                        ip_dtype(a->type.dtype)->name);

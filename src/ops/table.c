@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ENTRY(NAME, SYMBOL, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...)                       \
-    { .info = { .name = NAME, .aliases = ALIASES, .category = CATEGORY, __VA_ARGS__ }, .flags = (FLAGS), \
-      .variant = VARIANT, .symbol = SYMBOL, .infer = INFER, .lower = STAGES },
+#define ENTRY(NAME, SYMBOL, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...)                                            \
+    { .info = { .name = NAME, .aliases = ALIASES, .category = CATEGORY, .takes_complex = IP_OP_TAKES_COMPLEX(FLAGS), __VA_ARGS__ }, \
+      .flags = (FLAGS), .variant = VARIANT, .symbol = SYMBOL, .infer = INFER, .lower = STAGES },
 #define OP(NAME, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
     ENTRY(NAME, NULL, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, __VA_ARGS__)
 #define FUNC(NAME, SYMBOL, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...)                                              \

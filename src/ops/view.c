@@ -32,12 +32,8 @@ imgpar_status ip_vector_whole(const imgpar_array *node, const char *param, int m
     *n = p->numbers ? p->cols : 0;
     if (*n > max)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %d elements; there are %d axes", node->op->info.name, param, *n, max);
-    for (int k = 0; k < *n; k++) {
-        if (p->numbers[k] != floor(p->numbers[k]))
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has the element %g, which is not whole", node->op->info.name, param,
-                           p->numbers[k]);
+    for (int k = 0; k < *n; k++)
         out[k] = (int64_t)fmin(fmax(p->numbers[k], -0x1p40), 0x1p40); /* far beyond any extent */
-    }
     return IMGPAR_OK;
 }
 
@@ -53,7 +49,7 @@ imgpar_status ip_shape_set(imgpar_array *node, int rank, const int64_t *shape, i
             return ip_fail(err, IMGPAR_E_SHAPE, "%s: an extent of %lld is not 0 to 2147483647", name, (long long)shape[k]);
         fits = fits && ip_mul_size(n, (size_t)shape[k], &n) && n <= INT64_MAX;
     }
-    if (!fits) return ip_fail(err, IMGPAR_E_LIMIT, "%s: the result has more elements than memory can", name);
+    if (!fits) return ip_fail(err, IMGPAR_E_LIMIT, "%s: the result would have more elements than any memory holds", name);
     node->type.rank = rank;
     memset(node->type.shape, 0, sizeof node->type.shape);
     memcpy(node->type.shape, shape, (size_t)rank * sizeof *shape);

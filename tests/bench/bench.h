@@ -5,7 +5,7 @@
  *     workloads.c  the table of workloads: texts, inputs, bars, tolerances
  *     picture.c    the inputs, drawn from numbers
  *     ours.c       contexts of libimgpar with their resident inputs
- *     opencv*.c, vips.c, hand.c, hand_cl.c   the same works by others
+ *     opencv*.c, vips.c, fftw.c, openblas.c, gsl.c, hand.c, hand_cl.c   the same works by others
  *     compare.c    are two answers the same
  *     clock.c      how long a run takes
  *     measure.c    one workload: checks, then times everybody in turn
@@ -45,6 +45,11 @@ typedef enum bench_input {
     BENCH_HIMENO,   /* a volume of 129 x 65 x 65 f32, as a line; never smaller */
     BENCH_GRAY_1080P,
     BENCH_GRAY_4K,
+    BENCH_MATRIX_F32,     /* 4000 x 3000 f32 */
+    BENCH_SQUARE_F32,     /* 1024 x 1024 f32 */
+    BENCH_SQUARE_COMPLEX, /* 1024 x 1024 complex64 */
+    BENCH_LINE_COMPLEX,   /* 1,048,576 of them */
+    BENCH_GATHERED,       /* 10,000,000 f32; the second input: as many places, i32, each within 64 of its own */
     BENCH_N_INPUTS
 } bench_input;
 
@@ -82,6 +87,10 @@ typedef enum bench_work {
     BENCH_IKRA_5,
     BENCH_IKRA_6,
     BENCH_IKRA_7,
+    BENCH_MATMUL,
+    BENCH_FFT, /* along all axes */
+    BENCH_NORMAL,
+    BENCH_OWN, /* offered by us alone */
     BENCH_N_WORKS
 } bench_work;
 
@@ -96,7 +105,8 @@ typedef struct bench_tolerance {
 
 /* The least ratio of their time to ours; 0: no bar. */
 typedef struct bench_bars {
-    double opencv, vips, hand, hand_cl, copy;
+    double opencv, vips, fftw, openblas, gsl, hand, hand_cl;
+    double copy;          /* of as many bytes as are read and written */
     double unfused;       /* of --no-fuse to fused */
     const char *cousin;   /* our time over that of another workload ... */
     double cousin_most;   /* ... is at most this */
@@ -112,7 +122,7 @@ typedef struct bench_row {
     const char *needs;               /* an operation that may not be there yet */
     int n_in;                        /* inputs that are read */
     int margin_px;                   /* not compared with peers: borders differ */
-    bench_tolerance opencv, vips, ref;
+    bench_tolerance opencv, vips, numeric, ref; /* numeric: FFTW, OpenBLAS, GSL */
     bench_bars bars;
     bool wants_memory;               /* peak memory is measured too */
 } bench_row;
@@ -154,8 +164,16 @@ bench_run bench_hand(const bench_row *row);    /* C, two threads */
 bench_run bench_hand_cl(const bench_row *row); /* OpenCL */
 bench_run bench_opencv(const bench_row *row);
 bench_run bench_vips(const bench_row *row);
+bench_run bench_fftw(const bench_row *row);
+bench_run bench_openblas(const bench_row *row);
+bench_run bench_gsl(const bench_row *row);
+/* That of contender k; NULL for ours and the copy too. */
+bench_run bench_run_of(const bench_row *row, int k);
 const char *bench_opencv_version(void);        /* NULL: absent */
 const char *bench_vips_version(void);
+const char *bench_fftw_version(void);
+const char *bench_openblas_version(void);
+const char *bench_gsl_version(void);
 bool bench_copy(bench_task *task);             /* task->in[0] by two threads */
 
 #define BENCH_THREADS 2
@@ -218,7 +236,8 @@ typedef struct bench_clock {
 void bench_clock_start(bench_clock *c, bool counts_cpu);
 double bench_clock_ms(const bench_clock *c); /* since the start */
 
-enum { BENCH_FUSED, BENCH_UNFUSED, BENCH_HAND, BENCH_HAND_CL, BENCH_OPENCV, BENCH_VIPS, BENCH_COPY, BENCH_N_CONTENDERS };
+enum { BENCH_FUSED, BENCH_UNFUSED, BENCH_HAND, BENCH_HAND_CL, BENCH_OPENCV, BENCH_VIPS, BENCH_FFTW, BENCH_OPENBLAS, BENCH_GSL, BENCH_COPY,
+       BENCH_N_CONTENDERS };
 extern const char *const bench_contender_names[BENCH_N_CONTENDERS];
 
 typedef struct bench_times {

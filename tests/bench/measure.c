@@ -10,7 +10,7 @@
 #include <string.h>
 
 const char *const bench_contender_names[BENCH_N_CONTENDERS] = {
-    "ours", "no-fuse", "hand C", "hand OpenCL", "OpenCV", "libvips", "copy",
+    "ours", "no-fuse", "hand C", "hand OpenCL", "OpenCV", "libvips", "FFTW", "OpenBLAS", "GSL", "copy",
 };
 
 typedef struct contender {
@@ -22,6 +22,15 @@ typedef struct contender {
     int n;             /* of ms */
     bool is_slow;
 } contender;
+
+bench_run bench_run_of(const bench_row *row, int k)
+{
+    static bench_run (*const offers[BENCH_N_CONTENDERS])(const bench_row *row) = {
+        [BENCH_HAND] = bench_hand, [BENCH_HAND_CL] = bench_hand_cl, [BENCH_OPENCV] = bench_opencv, [BENCH_VIPS] = bench_vips,
+        [BENCH_FFTW] = bench_fftw, [BENCH_OPENBLAS] = bench_openblas, [BENCH_GSL] = bench_gsl,
+    };
+    return offers[k] ? offers[k](row) : NULL;
+}
 
 static bool is_there(const contender *c) { return c->run || c->ours; }
 
@@ -90,7 +99,13 @@ static void check_small(bench_ours *fused, bench_ours *ref, const bench_row *row
 static const bench_tolerance *tolerance_of(const bench_row *row, int k)
 {
     static const bench_tolerance exact;
-    return k == BENCH_OPENCV ? &row->opencv : k == BENCH_VIPS ? &row->vips : k == BENCH_UNFUSED ? &row->ref : &exact;
+    switch (k) {
+    case BENCH_OPENCV: return &row->opencv;
+    case BENCH_VIPS: return &row->vips;
+    case BENCH_FFTW: case BENCH_OPENBLAS: case BENCH_GSL: return &row->numeric;
+    case BENCH_UNFUSED: return &row->ref;
+    default: return &exact;
+    }
 }
 
 /* Whole inputs, against ours fused. A contender whose answer differs is timed all the same, but marked. */
@@ -162,10 +177,8 @@ static void set_contenders(contender *all, bench_ours *fused, bench_ours *unfuse
     if (options->by == BENCH_BY_KERNELS) {
         all[BENCH_COPY] = (contender){ .ours = fused, .is_copy = true };
     } else {
-        all[BENCH_HAND].run = bench_hand(row);
-        all[BENCH_HAND_CL].run = bench_hand_cl(row);
-        all[BENCH_OPENCV].run = bench_opencv(row);
-        all[BENCH_VIPS].run = bench_vips(row);
+        for (int k = BENCH_HAND; k < BENCH_COPY; k++)
+            all[k].run = bench_run_of(row, k);
         all[BENCH_COPY].run = bench_copy;
     }
     for (int k = 0; k < BENCH_N_CONTENDERS; k++) {

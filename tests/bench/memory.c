@@ -32,17 +32,6 @@ static bool reset_peak(void)
     return f && !fclose(f) && is_ok;
 }
 
-static bench_run run_of(const bench_row *row, int contender)
-{
-    switch (contender) {
-    case BENCH_HAND: return bench_hand(row);
-    case BENCH_HAND_CL: return bench_hand_cl(row);
-    case BENCH_OPENCV: return bench_opencv(row);
-    case BENCH_VIPS: return bench_vips(row);
-    default: return NULL;
-    }
-}
-
 static bool run_once(bench_ours *ours, bench_run run, const bench_row *row, bool is_small, int64_t *input_bytes, int64_t *held)
 {
     bench_task t = { .row = row, .n_in = row->n_in };
@@ -67,7 +56,7 @@ static bool run_once(bench_ours *ours, bench_run run, const bench_row *row, bool
 int bench_memory_child(const bench_options *options, const bench_row *row, int contender)
 {
     bench_ours *ours = contender <= BENCH_UNFUSED ? bench_ours_new(options->device, contender == BENCH_FUSED) : NULL;
-    bench_run run = run_of(row, contender);
+    bench_run run = bench_run_of(row, contender);
     int64_t input_bytes, growth;
     if (!ours && !run)
         return 1;

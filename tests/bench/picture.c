@@ -18,6 +18,11 @@ static const struct {
     [BENCH_HIMENO] = { IMGPAR_F32, 129 * 65 * 65, 1, 1, 129 * 65 * 65, 1 },
     [BENCH_GRAY_1080P] = { IMGPAR_U8, 1920, 1080, 1, 240, 180 },
     [BENCH_GRAY_4K] = { IMGPAR_U8, 3840, 2160, 1, 240, 180 },
+    [BENCH_MATRIX_F32] = { IMGPAR_F32, 4000, 3000, 1, 240, 180 },
+    [BENCH_SQUARE_F32] = { IMGPAR_F32, 1024, 1024, 1, 48, 48 },
+    [BENCH_SQUARE_COMPLEX] = { IMGPAR_COMPLEX64, 1024, 1024, 1, 64, 64 },
+    [BENCH_LINE_COMPLEX] = { IMGPAR_COMPLEX64, 1 << 20, 1, 1, 1 << 10, 1 },
+    [BENCH_GATHERED] = { IMGPAR_F32, 10000000, 1, 1, 20000, 1 },
 };
 
 /* A triangle wave from 0 to 127. */
@@ -44,12 +49,23 @@ static unsigned level(int64_t x, int64_t y, int64_t c, int n)
     return smooth + edge + noise((uint32_t)(u * 73856093u) ^ (v * 19349663u) ^ (k * 83492791u));
 }
 
+/* Near each element, mixed up. */
+static void draw_places(int32_t *to, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t place = i + 8 * (int64_t)noise((uint32_t)i) - 60;
+        to[i] = (int32_t)(place < 0 ? 0 : place < n ? place : n - 1);
+    }
+}
+
 static void draw(bench_image *p, int n)
 {
+    /* Complex numbers are pairs of real ones. */
+    const int64_t channels = p->dtype == IMGPAR_COMPLEX64 ? 2 : p->channels;
     int64_t i = 0;
     for (int64_t y = 0; y < p->height; y++)
         for (int64_t x = 0; x < p->width; x++)
-            for (int64_t c = 0; c < p->channels; c++, i++) {
+            for (int64_t c = 0; c < channels; c++, i++) {
                 if (p->dtype == IMGPAR_U8)
                     ((uint8_t *)p->data)[i] = (uint8_t)level(x, y, c, n);
                 else if (p->height == 1)
@@ -64,13 +80,17 @@ const bench_image *bench_picture(bench_input kind, int n, bool is_small)
     static bench_image kept[BENCH_N_INPUTS][BENCH_MAX_IN][2];
     bench_image *p = &kept[kind][n][is_small];
     if (!p->data) {
-        p->dtype = kinds[kind].dtype;
+        bool is_places = kind == BENCH_GATHERED && n == 1;
+        p->dtype = is_places ? IMGPAR_I32 : kinds[kind].dtype;
         p->width = is_small ? kinds[kind].small_width : kinds[kind].width;
         p->height = is_small ? kinds[kind].small_height : kinds[kind].height;
         p->channels = kinds[kind].channels;
         p->size_bytes = (size_t)(p->width * p->height * p->channels) * imgpar_dtype_size(p->dtype);
         p->data = bench_alloc(p->size_bytes);
-        draw(p, n);
+        if (is_places)
+            draw_places(p->data, p->width);
+        else
+            draw(p, n);
     }
     return p;
 }

@@ -17,6 +17,15 @@ static double ratio(const bench_result *r, int k)
 
 static double gigabytes_a_second(double bytes, double ms) { return ms > 0 ? bytes / ms / 1e6 : 0; }
 
+/* The numerical library that offers a work: one at most. Without any, the first of them. */
+static int numeric(const bench_result *r)
+{
+    for (int k = BENCH_FFTW; k <= BENCH_GSL; k++)
+        if (r->times[k].is_there)
+            return k;
+    return BENCH_FFTW;
+}
+
 /* ---- bars ---- */
 
 typedef struct bar {
@@ -24,7 +33,7 @@ typedef struct bar {
     double have, want; /* want at least */
 } bar;
 
-enum { MAX_BARS = 8 };
+enum { MAX_BARS = BENCH_N_CONTENDERS + 1 };
 
 static void add_bar(bar *bars, int *n, const char *name, double have, double want)
 {
@@ -50,16 +59,18 @@ static int bars_of(const bench_result *r, const bench_result *all, int n_all, ba
     int n = 0;
     if (!r->is_there)
         return 0;
-    if (r->by == BENCH_BY_KERNELS) { /* pictures, in 1.5 times what a copy of what they read and write would take */
-        double copy_ms = ratio(r, BENCH_COPY) * r->bytes / r->copy_bytes;
+    double copy_ms = ratio(r, BENCH_COPY) * r->bytes / r->copy_bytes; /* of what is read and written, in our time */
+    if (r->by == BENCH_BY_KERNELS) { /* pictures, in 1.5 times what a copy takes */
         add_bar(bars, &n, "a copy of the same bytes", copy_ms, r->row->input < BENCH_LINE_F32 ? 1 / 1.5 : 0);
         return n;
     }
-    add_bar(bars, &n, "OpenCV", ratio(r, BENCH_OPENCV), b->opencv);
-    add_bar(bars, &n, "libvips", ratio(r, BENCH_VIPS), b->vips);
-    add_bar(bars, &n, "hand C", ratio(r, BENCH_HAND), b->hand);
-    add_bar(bars, &n, "hand OpenCL", ratio(r, BENCH_HAND_CL), b->hand_cl);
-    add_bar(bars, &n, "copy", ratio(r, BENCH_COPY), b->copy);
+    const double least[BENCH_N_CONTENDERS] = {
+        [BENCH_HAND] = b->hand, [BENCH_HAND_CL] = b->hand_cl, [BENCH_OPENCV] = b->opencv, [BENCH_VIPS] = b->vips,
+        [BENCH_FFTW] = b->fftw, [BENCH_OPENBLAS] = b->openblas, [BENCH_GSL] = b->gsl,
+    };
+    for (int k = BENCH_HAND; k < BENCH_COPY; k++)
+        add_bar(bars, &n, bench_contender_names[k], ratio(r, k), least[k]);
+    add_bar(bars, &n, "copy", copy_ms, b->copy);
     add_bar(bars, &n, "no-fuse", ratio(r, BENCH_UNFUSED), b->unfused);
     const bench_result *cousin = b->cousin ? find(all, n_all, b->cousin) : NULL;
     if (cousin) /* at most cousin_most times the cousin's time */
@@ -102,8 +113,10 @@ static void table_row(const bench_result *r, const bench_result *all, int n)
     print_time(t[BENCH_HAND].is_there ? &t[BENCH_HAND] : &t[BENCH_HAND_CL]);
     print_time(&t[BENCH_OPENCV]);
     print_time(&t[BENCH_VIPS]);
+    print_time(&t[numeric(r)]);
     print_ratio(ratio(r, BENCH_OPENCV));
     print_ratio(ratio(r, BENCH_VIPS));
+    print_ratio(ratio(r, numeric(r)));
     double speed = gigabytes_a_second(r->bytes, t[BENCH_FUSED].median_ms);
     double copy = gigabytes_a_second(r->copy_bytes, t[BENCH_COPY].median_ms);
     printf(" %6.1f %4.0f%% ", speed, copy > 0 ? 100 * speed / copy : 0);
@@ -253,28 +266,47 @@ static const struct { const char *clock, *unit; } by_names[] = {
     [BENCH_BY_KERNELS] = { "kernels", "milliseconds of kernels" },
 };
 
+/* The libraries that it is compared with; absent ones are said so, with their Debian package. */
+static const struct { const char *name, *package; const char *(*version)(void); } peers[] = {
+    { "OpenCV", "libopencv-imgproc-dev", bench_opencv_version }, { "libvips", "libvips-dev", bench_vips_version },
+    { "FFTW", "libfftw3-dev", bench_fftw_version },              { "OpenBLAS", "libopenblas-dev", bench_openblas_version },
+    { "GSL", "libgsl-dev", bench_gsl_version },
+};
+enum { N_PEERS = sizeof peers / sizeof *peers };
+
+static void json_start(const bench_options *options, const imgpar_device *device)
+{
+    printf("{\"device\": ");
+    json_text(device->name);
+    printf(", \"compute_units\": %u, \"repetitions\": %d, \"clock\": \"%s\", \"peers\": {", device->compute_units,
+           options->repetitions, by_names[options->by].clock);
+    for (int i = 0; i < N_PEERS; i++) {
+        const char *version = peers[i].version();
+        printf("%s\"%s\": ", i ? ", " : "", peers[i].name);
+        json_text(version ? version : "");
+    }
+    printf("}, \"rows\": [");
+}
+
 void bench_report_start(const bench_options *options, const imgpar_device *device)
 {
-    const char *opencv = bench_opencv_version(), *vips = bench_vips_version();
     if (options->is_json) {
-        printf("{\"device\": ");
-        json_text(device->name);
-        printf(", \"compute_units\": %u, \"repetitions\": %d, \"clock\": \"%s\", \"opencv\": ", device->compute_units,
-               options->repetitions, by_names[options->by].clock);
-        json_text(opencv ? opencv : "");
-        printf(", \"libvips\": ");
-        json_text(vips ? vips : "");
-        printf(", \"rows\": [");
+        json_start(options, device);
         return;
     }
     printf("device: %s, %u compute units; %d repetitions, everybody in turn; peers have %d threads\n", device->name,
            device->compute_units, options->repetitions, BENCH_THREADS);
-    printf("OpenCV: %s\n", opencv ? opencv : "absent (Debian package libopencv-imgproc-dev)");
-    printf("libvips: %s\n\n", vips ? vips : "absent (Debian package libvips-dev)");
-    printf("%s, medians; k: kernels; hand: C or OpenCL; %%: of the copy's GB/s\n",
+    for (int i = 0; i < N_PEERS; i++) {
+        const char *version = peers[i].version();
+        if (version)
+            printf("%s: %s\n", peers[i].name, version);
+        else
+            printf("%s: absent (Debian package %s)\n", peers[i].name, peers[i].package);
+    }
+    printf("\n%s, medians; k: kernels; hand: C or OpenCL; numeric: FFTW, OpenBLAS or GSL; %%: of the copy's GB/s\n",
            by_names[options->by].unit);
-    printf("%-27s %8s %13s %2s %8s %8s %8s %8s %7s %7s %6s %5s  bars\n", "workload", "ours", "min..max", "k", "no-fuse", "hand",
-           "OpenCV", "libvips", "xOpenCV", "xvips", "GB/s", "copy");
+    printf("%-27s %8s %13s %2s %8s %8s %8s %8s %8s %7s %7s %7s %6s %5s  bars\n", "workload", "ours", "min..max", "k", "no-fuse", "hand",
+           "OpenCV", "libvips", "numeric", "xOpenCV", "xvips", "xnum", "GB/s", "copy");
 }
 
 void bench_report_row(const bench_options *options, const bench_result *r, const bench_result *all, int n)

@@ -60,7 +60,13 @@ const float bench_matrix_separable[25] = { 1, 4, 6, 4, 1, 4, 16, 24, 16, 4, 6, 2
 #define COARSEST { 24, 0, 0 }
 #define REAL { 1e-3, 1e-5, 0 }
 
+/* Beside a sum of all of 10^8, or of half a million. */
+#define SPECTRUM_2 { 16, 1e-5, 0 }
+#define SPECTRUM { 0.5, 1e-5, 0 }
+
 #define FASTER .opencv = 1, .vips = 1
+/* Within twice a copy of the same bytes. */
+#define MOVED .copy = 0.5
 
 const bench_row bench_rows[] = {
     /* The mask's edge is drawn differently. */
@@ -166,5 +172,24 @@ const bench_row bench_rows[] = {
       .opencv = LEVEL, .vips = LEVEL, .bars = { FASTER }, .wants_memory = true },
     { "sobel-4K", BENCH_SOBEL, BENCH_GRAY_4K, .ours = { "sobel($1)" }, .n_in = 1,
       .opencv = LEVEL, .vips = LEVEL, .bars = { FASTER }, .wants_memory = true },
+    /* Sums of 1024 products; sums of a million numbers. */
+    { "matmul-1024-f32", BENCH_MATMUL, BENCH_SQUARE_F32, .ours = { "matmul($1, $2)" }, .n_in = 2,
+      .numeric = { 0, 1e-5, 0 }, .ref = { 0, 1e-5, 0 }, .bars = { .openblas = 0.25 } },
+    { "fft2-1024", BENCH_FFT, BENCH_SQUARE_COMPLEX, .ours = { "fft2($1)" }, .n_in = 1, .numeric = SPECTRUM_2, .ref = SPECTRUM_2 },
+    { "fft-1M", BENCH_FFT, BENCH_LINE_COMPLEX, .ours = { "fft($1)" }, .n_in = 1, .numeric = SPECTRUM, .ref = SPECTRUM },
+    /* Other numbers of the same distribution. */
+    { "normal-10M-f32", BENCH_NORMAL, BENCH_LINE_10M, .ours = { "normal([width($1)], seed=7)" }, .n_in = 1,
+      .numeric = { 0, 0, 1 }, .ref = { 1e-4, 0, 0 }, .bars = { .gsl = 1 } },
+    { "scan-60M-f32", BENCH_OWN, BENCH_LINE_F32, .ours = { "cumsum($1)" }, .n_in = 1, .bars = { MOVED } },
+    { "scan-rows-f32", BENCH_OWN, BENCH_MATRIX_F32, .ours = { "cumsum($1, axis=1)" }, .n_in = 1, .bars = { MOVED } },
+    { "scan-columns-f32", BENCH_OWN, BENCH_MATRIX_F32, .ours = { "cumsum($1, axis=0)" }, .n_in = 1, .bars = { MOVED } },
+    { "reduce-rows-f32", BENCH_OWN, BENCH_MATRIX_F32, .ours = { "sum($1, axis=1)" }, .n_in = 1, .ref = REAL, .bars = { MOVED } },
+    { "reduce-columns-f32", BENCH_OWN, BENCH_MATRIX_F32, .ours = { "sum($1, axis=0)" }, .n_in = 1, .ref = REAL, .bars = { MOVED } },
+    { "transpose-f32", BENCH_OWN, BENCH_MATRIX_F32, .ours = { "transpose($1)" }, .n_in = 1, .bars = { MOVED } },
+    { "transpose-rgb-u8", BENCH_OWN, BENCH_RGB, .ours = { "transpose($1)" }, .n_in = 1, .bars = { MOVED } },
+    { "permute-201-rgb-u8", BENCH_OWN, BENCH_RGB, .ours = { "permute($1, [2 0 1])" }, .n_in = 1, .bars = { MOVED } },
+    { "permute-201-f32", BENCH_OWN, BENCH_LINE_6M, .n_in = 1, .bars = { MOVED },
+      .ours = { "permute(reshape($1, [-1, 50, 20]), [2 0 1])" } },
+    { "gather-10M-f32", BENCH_OWN, BENCH_GATHERED, .ours = { "take($1, $2)" }, .n_in = 2, .bars = { MOVED } },
 };
 const int bench_n_rows = sizeof bench_rows / sizeof *bench_rows;
