@@ -461,7 +461,8 @@ enum { BATCH_MS = 40, BATCH_GROWTH = 4 };
 static int64_t next_batch(int64_t batch, double took_ms)
 {
     double wanted = (double)batch * BATCH_MS / (took_ms > 0.1 ? took_ms : 0.1);
-    return clamp64((int64_t)wanted, 1, batch * BATCH_GROWTH);
+    int64_t most = batch < INT32_MAX / BATCH_GROWTH ? batch * BATCH_GROWTH : INT32_MAX;
+    return (int64_t)fmin(fmax(wanted, 1), (double)most);
 }
 
 /* Waits for the last batch and asks whether to go on; done is the launch's share that is over. */
@@ -590,16 +591,26 @@ static imgpar_status launch_phase(void *user, const char *suffix, const size_t g
 
 static bool is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
 
-/* Columns are counted in int on the device. */
+/* Columns are counted in int on the device, where a strip or tile may begin before its row's end and end behind it. */
+static imgpar_status check_row(const ip_kernel *k, const int64_t dims[4], ip_error *err)
+{
+    enum { LONGEST_ROW = INT32_MAX - (1 << 24) };
+    int64_t n = dims[2] * dims[3];
+    if (n <= LONGEST_ROW)
+        return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_LIMIT, "%s: a row of %lld elements is too long for this device", k->ops, (long long)n);
+}
+
 static imgpar_status check_rows(const ip_kernel *k, ip_error *err)
 {
-    for (int i = 0; i < k->n_inputs + k->n_outputs; i++) {
-        const ip_stage *s = i < k->n_inputs ? k->inputs[i] : k->outputs[i - k->n_inputs];
-        if (s->dims[2] * s->dims[3] > INT32_MAX)
-            return ip_fail(err, IMGPAR_E_LIMIT, "%s: a row of %lld elements is too long for this device", k->ops,
-                           (long long)(s->dims[2] * s->dims[3]));
-    }
-    return IMGPAR_OK;
+    imgpar_status st = check_row(k, k->domain, err);
+    for (int i = 0; !st && i < k->n_inputs; i++)
+        st = check_row(k, k->inputs[i]->dims, err);
+    for (int i = 0; !st && i < k->n_placed; i++)
+        st = check_row(k, k->placed[i].stage->dims, err);
+    for (int i = 0; !st && i < k->n_outputs; i++)
+        st = check_row(k, k->outputs[i]->dims, err);
+    return st;
 }
 
 imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel,
