@@ -338,7 +338,7 @@ static __attribute__((noinline)) bool check_names(ip_eval *ev, const ip_node *no
 }
 
 /*
- * A word for a parameter with a fixed list of values is that word where the list has it; else it may be a variable. Coordinates in the arguments of
+ * A word for a parameter with a fixed list of values is that word, never a variable; but it may be given from outside. Coordinates in the arguments of
  * an operation that is not element-wise belong to a make() around it; the positions of at(a, y, x) have a's shape
  * where nothing else says one.
  */
@@ -347,7 +347,7 @@ static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int
     const ip_node *item = node->items[i];
     const imgpar_op_param *param = parameter_of(op, node->names[i], i);
     bool is_choice = param && ip_param_kind_of(param) == IP_PARAM_CHOICE && item->kind == IP_N_NAME;
-    if (is_choice && (ip_choice_find(param, item->name->name) >= 0 || !ip_eval_lookup(ev, item->name))) {
+    if (is_choice && !ip_eval_given(ev, item->name)) {
         *out = ip_val_text(item->name->name);
         return true;
     }

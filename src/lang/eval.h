@@ -109,7 +109,9 @@ bool ip_eval_fail_memory(ip_eval *ev);
 
 /* names.c: a variable, constant, coordinate or function. */
 bool ip_eval_name(ip_eval *ev, const ip_node *node, ip_val *out);
-/* What a scope or the program binds to name, borrowed, or NULL. */
+/* What ev->given binds to name, borrowed, or NULL. */
+const ip_val *ip_eval_given(const ip_eval *ev, const ip_symbol *name);
+/* What a scope or the program binds to name, or it is given; borrowed, or NULL. */
 const ip_val *ip_eval_lookup(const ip_eval *ev, const ip_symbol *name);
 bool ip_eval_unknown_name(ip_eval *ev, const ip_node *node, bool is_call);
 

@@ -8,15 +8,20 @@
 #include <stdio.h>
 #include <string.h>
 
+const ip_val *ip_eval_given(const ip_eval *ev, const ip_symbol *name)
+{
+    for (int i = 0; ev->given && i < ev->given->n; i++)
+        if (ev->given->names[i] == name) return &ev->given->vals[i];
+    return NULL;
+}
+
 const ip_val *ip_eval_lookup(const ip_eval *ev, const ip_symbol *name)
 {
     for (const ip_scope *scope = ev->scope; scope; scope = scope->parent)
         for (int i = 0; i < scope->n; i++)
             if (scope->names[i] == name) return &scope->vals[i];
-    for (int i = 0; ev->given && i < ev->given->n; i++)
-        if (ev->given->names[i] == name) return &ev->given->vals[i];
     const ip_val *global = &ev->globals[name->index];
-    return global->kind == IP_V_NONE ? NULL : global;
+    return global->kind != IP_V_NONE ? global : ip_eval_given(ev, name);
 }
 
 /* Names that stand for a number unless the program assigns them. */
