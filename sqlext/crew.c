@@ -5,11 +5,13 @@
  * R1. Tasks are taken in the order they were submitted.
  * R2. A crew that is freed interrupts what runs and forgets what waits.
  * R3. No memory of SQLite's is touched here: workers are not its threads.
+ * R4. Signals are the program's: its own threads get them.
  */
 #include "crew.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,19 +110,44 @@ static void *work(void *user)
     return NULL;
 }
 
+/* Waits are timed by a clock that nobody sets. */
+static bool make_locks(ip_sql_crew *crew)
+{
+    pthread_condattr_t clock;
+    if (pthread_condattr_init(&clock))
+        return false;
+    bool ok = !pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) && !pthread_mutex_init(&crew->lock, NULL);
+    bool works = ok && !pthread_cond_init(&crew->has_work, NULL);
+    bool made = works && !pthread_cond_init(&crew->has_result, &clock);
+    if (works && !made)
+        pthread_cond_destroy(&crew->has_work);
+    if (ok && !made)
+        pthread_mutex_destroy(&crew->lock);
+    pthread_condattr_destroy(&clock);
+    return made;
+}
+
+static void start_threads(ip_sql_crew *crew, int n)
+{
+    sigset_t all, own;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &own); /* R4: threads inherit it */
+    for (; crew->n_threads < n && crew->n_threads < MAX_THREADS; crew->n_threads++)
+        if (pthread_create(&crew->threads[crew->n_threads], NULL, work, crew))
+            break;
+    pthread_sigmask(SIG_SETMASK, &own, NULL);
+}
+
 ip_sql_crew *ip_sql_crew_new(int n_threads)
 {
     ip_sql_crew *crew = calloc(1, sizeof *crew);
-    if (!crew)
+    if (!crew || !make_locks(crew)) {
+        free(crew);
         return NULL;
+    }
     crew->last = &crew->first;
     atomic_init(&crew->stops, false);
-    pthread_mutex_init(&crew->lock, NULL);
-    pthread_cond_init(&crew->has_work, NULL);
-    pthread_cond_init(&crew->has_result, NULL);
-    for (; crew->n_threads < n_threads && crew->n_threads < MAX_THREADS; crew->n_threads++)
-        if (pthread_create(&crew->threads[crew->n_threads], NULL, work, crew))
-            break;
+    start_threads(crew, n_threads);
     if (crew->n_threads)
         return crew;
     ip_sql_crew_free(crew);
@@ -160,7 +187,7 @@ bool ip_sql_crew_wait(ip_sql_crew *crew, ip_sql_task *task, bool (*stop)(void *u
     pthread_mutex_lock(&crew->lock);
     while (!task->is_done && !stopped) {
         struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += ASK_EVERY_MS * 1000000L;
         until.tv_sec += until.tv_nsec / 1000000000L;
         until.tv_nsec %= 1000000000L;

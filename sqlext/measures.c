@@ -175,7 +175,7 @@ static void measure_equal(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs
         return;
     }
     bool alike = a.dtype == b.dtype && a.rank == b.rank && !memcmp(a.shape, b.shape, (size_t)a.rank * sizeof *a.shape);
-    if (!alike || !compute_numbers(call, in, 1, (const char *const[]){ "maxval($1 != $2)" }, &different))
+    if (!alike || !compute_numbers(call, in, 1, (const char *const[]){ "any($1 != $2)" }, &different))
         sqlite3_result_int(ctx, different == 0);
 }
 
