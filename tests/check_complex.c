@@ -258,6 +258,12 @@ START_TEST(large_and_small_numbers_do_not_overflow)
         check_near("abs($1)", k, (double)length[k], cabs(x), 4);
     }
     ck_assert(isinf(length[5]) && isnan(quotient[6][0]));
+    imgpar_array *powers[2] = { imgpar_apply(ctx, "(0 * $1) ** complex(0.5, 1)", in, 2), imgpar_apply(ctx, "sqrt(0 * $2)", in, 2) };
+    for (int k = 0; k < 2; k++) {
+        ck_assert_int_eq(imgpar_array_read(powers[k], quotient, sizeof quotient), IMGPAR_OK);
+        ck_assert(quotient[1][0] == 0 && quotient[1][1] == 0);
+        imgpar_array_release(powers[k]);
+    }
     for (int k = 0; k < 2; k++) {
         imgpar_array_release(in[k]);
         imgpar_array_release(out[k]);

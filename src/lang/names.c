@@ -84,6 +84,20 @@ static void near_variables(const ip_eval *ev, const char *name, bool functions, 
         }
 }
 
+/* What does here what an operation of this name does in NumPy or OpenCV; NULL: none that has another name. */
+static const char *known_elsewhere(const char *name)
+{
+    static const struct { const char *name, *here; } names[] = {
+        { "where", "select(cond, yes, no), or find(a) for places" }, { "array", "numbers([1 2 3])" }, { "astype", "cast(a, f32)" },
+        { "index", "indices(shape, axis), or x y z c" },             { "argwhere", "find(a)" },       { "stack", "zip(a, b)" },
+        { "swapaxes", "permute(a, axes)" },                          { "moveaxis", "permute(a, axes)" }, { "flatten", "reshape(a, [-1])" },
+        { "ravel", "reshape(a, [-1])" },                             { "bincount", "histogram(a)" },  { "filter2D", "convolve(a, matrix)" },
+    };
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strcmp(names[k].name, name) == 0) return names[k].here;
+    return NULL;
+}
+
 bool ip_eval_unknown_name(ip_eval *ev, const ip_node *node, bool is_call)
 {
     const ip_symbol *symbol = node->name;
@@ -93,6 +107,8 @@ bool ip_eval_unknown_name(ip_eval *ev, const ip_node *node, bool is_call)
     if (symbol->assigned_at)
         return ip_eval_fail(ev, node->offset, "%.60s is used before line %zu, which defines it", name,
                             ip_text_line(&ev->program->text, symbol->assigned_at - 1));
+    const char *here = is_call ? known_elsewhere(name) : NULL;
+    if (here) return ip_eval_fail(ev, node->offset, "unknown operation %s; that is %s", name, here);
     near_list near = { "", 0 };
     near_variables(ev, name, is_call, &near);
     for (size_t i = 0; is_call && ip_word_at(i); i++)

@@ -310,7 +310,8 @@ static imgpar_status check_input(const ip_op *op, int slot, const ip_arg *arg, i
     if (is_number && (op->flags & IP_OP_ELEMENTWISE)) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be an array, not %s%s", ip_op_label(op),
                    op->info.input_names[slot], words[arg->kind],
-                   arg->kind == IP_ARG_TEXT ? "; open(\"FILE\") gives a file's image" : "");
+                   arg->kind == IP_ARG_TEXT ? "; open(\"FILE\") gives a file's image"
+                   : arg->kind == IP_ARG_MATRIX ? "; numbers([1 2 3]) is one" : "");
 }
 
 imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad_arg, ip_error *err)

@@ -185,13 +185,13 @@ static ip_complex logarithm(ip_lower *l, ip_complex a, ip_complex b)
     return (ip_complex){ ip_x_unary(l->ir, IP_X_LOG, ip_complex_length(l, a)), angle(l, a, b).re };
 }
 
-/* b as a factor of log(a), which is infinite where a is 0, as 0 is then: its powers are 0. */
+/* exp(b log(a)); 0 where a is 0, whose logarithm is infinite, and b to the right of 0. */
 static ip_complex power(ip_lower *l, ip_complex a, ip_complex b)
 {
     int n = ip_function_small_power(l->node);
     if (n >= 0) return whole_power(l, a, n);
     ip_complex z = exponential(l, ip_complex_product(l, b, logarithm(l, a, b)), b);
-    ip_expr *is_0 = binary(l, IP_X_EQ, ip_complex_length(l, a), zero(l));
+    ip_expr *is_0 = binary(l, IP_X_AND, binary(l, IP_X_EQ, ip_complex_length(l, a), zero(l)), binary(l, IP_X_LT, zero(l), b.re));
     return (ip_complex){ choose(l, is_0, zero(l), z.re), choose(l, is_0, zero(l), z.im) };
 }
 
