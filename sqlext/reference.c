@@ -34,7 +34,7 @@ static const ip_sql_entry entries[] = {
     { "function", "img_pixel", "img, x, y [, channel]", "a pixel: a number, or of several channels a JSON array", "img_pixel(img, 0, 0)" },
     { "function", "phash", "img", "64 bits that hardly change when an image is scaled or recompressed", "hamming(phash(img), phash(resize(img, 50)))" },
     { "function", "hamming", "a, b", "the number of bits in which two integers differ", "hamming(0, 7)" },
-    { "function", "img_setting", "name, value", "sets device, schedule, fuse, max_pixels or mem_limit of this connection. Not in the safe module, nor in schemas", "img_setting('fuse', '1')" },
+    { "function", "img_setting", "name, value", "sets device (several: 'cpu+gpu', 'all', 'cpu/2'), placement, schedule, fuse, max_pixels or mem_limit of this connection. Not in the safe module, nor in schemas", "img_setting('fuse', '1')" },
     { "aggregate", "img_stack_mean", "img", "mean of the pixels of many images of one size", "SELECT img_format(img_stack_mean(img)) FROM photos" },
     { "aggregate", "img_stack_min", "img", "minimum of the pixels", "SELECT img_format(img_stack_min(img)) FROM photos" },
     { "aggregate", "img_stack_max", "img", "maximum of the pixels", "SELECT img_format(img_stack_max(img)) FROM photos" },

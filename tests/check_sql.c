@@ -57,7 +57,7 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT * FROM histogram(" GRAY ", 0)", "histogram(): bins must be 1..65536, got 0" },
     { "SELECT * FROM histogram(7)", "histogram(): argument 1 is a number, not an image" },
     { "SELECT img_setting('colour', 'red')",
-      "img_setting(): there is no setting \"colour\"; there are device, schedule, fuse, max_pixels, mem_limit" },
+      "img_setting(): there is no setting \"colour\"; there are device, schedule, fuse, max_pixels, mem_limit, placement" },
 };
 
 START_TEST(a_message_names_function_value_and_rule)

@@ -63,15 +63,15 @@ bool ip_devices_place(ip_devices *d, const char *text)
     size_t n = 0, device;
     bool is_auto = strcmp(text, "auto") == 0;
     if (!is_auto && !read_weights(text, numbers, &n)) return false;
+    if (d->n == 0) return true; /* ref: there is nothing to place */
     if (n == 1) { /* a device's number */
         device = (size_t)numbers[0];
-        if ((double)device != numbers[0] || device >= (d->n ? d->n : 1)) return false;
+        if ((double)device != numbers[0] || device >= d->n) return false;
         weights[device] = 1;
     } else if (n > 1) {
         if (n != d->n) return false;
         memcpy(weights, numbers, sizeof weights);
     }
-    if (d->n == 0) return true; /* ref: nothing to place */
     pthread_mutex_lock(&d->lock);
     d->is_placed = !is_auto;
     memcpy(d->weights, weights, sizeof weights);
