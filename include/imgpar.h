@@ -139,7 +139,8 @@ typedef struct imgpar_array imgpar_array;     /* a lazy, immutable value */
  * measured speed, or as the setting "placement" says; results are the same bytes
  * as on one device for the operations that promise it. A device named twice, or
  * parts that a device does not have, are IMGPAR_E_ARGUMENT; parts of one that cannot
- * be divided are IMGPAR_E_UNSUPPORTED.
+ * be divided are IMGPAR_E_UNSUPPORTED. The device layer, imgpar_cl.h, works with
+ * the first of them.
  *
  * Where NULL finds no OpenCL device the context computes with the reference
  * interpreter, and imgpar_context_notice() says so.
@@ -272,7 +273,7 @@ IMGPAR_API imgpar_status imgpar_array_status(const imgpar_array *a);
  * next evaluation of a or its release. */
 IMGPAR_API const char *imgpar_array_message(const imgpar_array *a);
 
-/* Computes a and keeps its value on the device until the last release of a. */
+/* Computes a and keeps its value on the device until the last release of a; in host memory what several devices computed parts of. */
 IMGPAR_API imgpar_status imgpar_array_eval(imgpar_array *a, const imgpar_options *options);
 /* Computes n arrays at once, shared work done once. The message is on the array that failed. */
 IMGPAR_API imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_options *options);

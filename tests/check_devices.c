@@ -417,6 +417,23 @@ START_TEST(items_are_shared_out)
 }
 END_TEST
 
+START_TEST(an_item_as_large_as_all_others_is_cut)
+{
+    imgpar_array *images[2] = { image_of(ctx, 1500, 1500), image_of(ctx, 20, 20) }, *results[2];
+    for (int k = 0; k < 2; k++)
+        results[k] = apply(twice_text, images[k]);
+    ck_assert_int_eq(imgpar_eval(results, 2, NULL), IMGPAR_OK);
+    ck_assert_uint_eq(kernels_of(0) + kernels_of(1), 3);
+    for (int k = 0; k < 2; k++) {
+        int *got = elements_of(results[k]);
+        assert_cross_twice(got, k ? 20 : 1500, k ? 20 : 1500);
+        free(got);
+        imgpar_array_release(results[k]);
+        imgpar_array_release(images[k]);
+    }
+}
+END_TEST
+
 static size_t groups_of(imgpar_array *const *arrays, size_t n)
 {
     ip_groups groups;
@@ -562,6 +579,7 @@ START_TEST(explain_says_who_would_do_what)
     imgpar_array *image = image_of(ctx, 60, 60), *other = image_of(ctx, 6, 6);
     imgpar_array *twice = apply(twice_text, image), *sum = apply("sum($1)", image), *more = apply("$1 + 1", other);
     char want[200];
+    assert_explained((imgpar_array *[]){ twice, more }, 2, "\ndevices: 2 items in turn, one of them too large to be given out whole\n");
     place("3:1");
     snprintf(want, sizeof want, "\ndevices: %s 75%%, %s 25%% of the rows\n", first, second);
     assert_explained(&twice, 1, want);
@@ -782,6 +800,25 @@ START_TEST(any_call_may_fail)
 }
 END_TEST
 
+START_TEST(opening_may_fail_at_any_call)
+{
+    static const ip_fault_kind kinds[] = { IP_FAULT_CL, IP_FAULT_ALLOC };
+    for (unsigned long n = 1, failed = 1; failed; n++) {
+        imgpar_context *c;
+        char why[500];
+        ip_fault_set(kinds[_i], n);
+        imgpar_status st = imgpar_context_new(selector(), &c);
+        failed = ip_fault_seen(kinds[_i]) >= n;
+        ip_fault_set(kinds[_i], 0);
+        imgpar_context_new_error(why, sizeof why);
+        ck_assert((st == IMGPAR_OK) == (c != NULL));
+        ck_assert((st == IMGPAR_OK) == (why[0] == '\0'));
+        imgpar_context_release(c);
+    }
+    check_cross_twice(30, 30);
+}
+END_TEST
+
 /* ---- threads ---------------------------------------------------------------------------------------------- */
 
 enum { N_THREADS = 4, N_TURNS = 6 };
@@ -835,6 +872,7 @@ int main(void)
     tcase_add_loop_test(t, a_kept_value_goes_where_it_is_needed, 0, 3);
     tcase_add_loop_test(t, loops_give_the_same, 0, 3);
     tcase_add_loop_test(t, items_are_shared_out, 0, 3);
+    tcase_add_test(t, an_item_as_large_as_all_others_is_cut);
     tcase_add_test(t, arrays_that_share_work_are_one_item);
     tcase_add_test(t, shares_follow_what_was_measured);
     tcase_add_test(t, a_slow_device_is_left_out_and_tried_again);
@@ -849,6 +887,7 @@ int main(void)
     tcase_add_test(t, what_one_device_has_no_room_for_another_does);
     tcase_add_test(t, an_interrupted_evaluation_stops_on_all_devices);
     tcase_add_loop_test(t, any_call_may_fail, 0, 4);
+    tcase_add_loop_test(t, opening_may_fail_at_any_call, 0, 2);
     tcase_add_loop_test(t, threads_share_the_devices, 0, 6);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

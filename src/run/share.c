@@ -3,7 +3,8 @@
  * Sharing one evaluation out to the devices of a context:
  *
  *     items    arrays that have no work in common are items of a batch: each device takes one after the other until
- *              there are none, and leaves the last ones to a device that would be done with them sooner
+ *              there are none, and leaves the last ones to a device that would be done with them sooner. Where one item is so
+ *              large that all would wait for it, they are computed one after the other instead
  *     cut      one item, while nothing else runs: its results are cut between rows (volumes: planes), a part for each
  *              device by its speed. Each has a plan of its own and computes its part as any strip is computed, with sources
  *              in its memory as far as the part reads them; parts are put together in host memory, where the value stays.
@@ -27,6 +28,7 @@
 
 #define LEAST_WORK 3e6   /* operations on elements: less is done before threads have started */
 #define MOST_TWICE 1.25  /* times the work of all, that parts may do together */
+#define LOPSIDED   1.5   /* times what the fastest device would get of a batch, that an item may be */
 
 static ip_work work_of(ip_evaluation *e)
 {
@@ -225,6 +227,7 @@ static const char *refusal(ip_devices *d, ip_evaluation *e, const ip_work *work,
     double parts = 0, from = 0;
     int n = 0;
     if (uncut) return uncut;
+    if ((work->may & (work->may - 1)) == 0) return "no other device can compute it";
     if (!is_placed && work->amount < LEAST_WORK) return "there is little to do";
     ip_devices_shares(d, work, shares);
     for (size_t k = 0; k < d->n; k++) {
@@ -377,14 +380,51 @@ out:
     return st;
 }
 
+/* Whether one item would keep a device busy long after the others are done. */
+static bool is_lopsided(ip_devices *d, const ip_groups *groups)
+{
+    double shares[IP_MAX_DEVICES], most = 0, total = 0, largest = 0;
+    if (ip_devices_are_placed(d)) return false;
+    ip_devices_shares(d, &(ip_work){ .may = ~0u }, shares);
+    for (size_t k = 0; k < d->n; k++)
+        most = shares[k] > most ? shares[k] : most;
+    for (size_t item = 0; item < groups->n; item++) {
+        double bytes = item_bytes(groups, item);
+        total += bytes;
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest > LOPSIDED * most * total;
+}
+
+static imgpar_status run_in_turn(imgpar_context *ctx, const ip_request *q, const ip_groups *groups, ip_value **values, ip_error *err)
+{
+    ip_value **of_groups = ip_zalloc(q->n * sizeof *of_groups);
+    imgpar_status st = of_groups ? IMGPAR_OK : ip_fail_memory(err, "sharing out a batch");
+    for (size_t item = 0; !st && item < groups->n; item++) {
+        const size_t at = groups->first[item];
+        const ip_request one = { .arrays = groups->arrays + at, .n = groups->first[item + 1] - at, .options = q->options };
+        st = run_one(ctx, &one, of_groups + at, err);
+    }
+    for (size_t k = 0; of_groups && k < q->n; k++)
+        values[groups->was[k]] = of_groups[k];
+    ip_free(of_groups);
+    return st;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
+
+static imgpar_status run_groups(imgpar_context *ctx, const ip_request *q, const ip_groups *groups, ip_value **values, ip_error *err)
+{
+    if (groups->n == 1) return run_one(ctx, q, values, err);
+    return is_lopsided(&ctx->devices, groups) ? run_in_turn(ctx, q, groups, values, err) : run_batch(ctx, q, groups, values, err);
+}
 
 imgpar_status ip_share(imgpar_context *ctx, const ip_request *q, ip_value **values, ip_error *err)
 {
     if (q->n == 1) return run_one(ctx, q, values, err);
     ip_groups groups;
     imgpar_status st = ip_groups_find(q->arrays, q->n, &groups, err);
-    if (!st) st = groups.n > 1 ? run_batch(ctx, q, &groups, values, err) : run_one(ctx, q, values, err);
+    if (!st) st = run_groups(ctx, q, &groups, values, err);
     ip_groups_clear(&groups);
     return st;
 }
@@ -419,7 +459,9 @@ imgpar_status ip_share_explain(imgpar_context *ctx, const ip_request *q, ip_str 
     ip_groups groups;
     double shares[IP_MAX_DEVICES];
     imgpar_status st = ip_groups_find(q->arrays, q->n, &groups, err);
-    if (!st && groups.n > 1) {
+    if (!st && groups.n > 1 && is_lopsided(&ctx->devices, &groups)) {
+        ip_str_printf(out, "devices: %zu items in turn, one of them too large to be given out whole", groups.n);
+    } else if (!st && groups.n > 1) {
         ip_devices_shares(&ctx->devices, &(ip_work){ .may = ~0u }, shares);
         explain_shares(&ctx->devices, shares, "items", out);
         ip_str_printf(out, ", %zu of them", groups.n);
