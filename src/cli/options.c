@@ -47,7 +47,7 @@ static const row rows[] = {
     { OPT_SCHEDULE, "schedule", required_argument, "=NAME", WORD(schedule), "auto|rows|tiles|texture|pixels|ref",
       "force a schedule: auto rows tiles texture pixels ref" },
     { OPT_MEM_LIMIT, "mem-limit", required_argument, "=BYTES", WORD(mem_limit), NULL,
-      "memory taken on the device at most: 500000000, 512M, 2G" },
+      "memory taken on each device at most: 500000000, 512M, 2G" },
     { OPT_NO_FUSE, "no-fuse", no_argument, "", 0, NULL, "a kernel for every operation" },
     { OPT_LIST_DEVICES, "list-devices", no_argument, "", 0, NULL, "list the devices" },
     { OPT_LIST_OPS, "list-ops", no_argument, "", 0, NULL, "list the operations and the words of the language" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Nodes are told apart by their hashes, as equal nodes are computed once; two that are equal in it by chance only put arrays together
- * that need not be. Pixels that exist already, and single numbers, are no work.
+ * that need not be. Pixels that exist already, numbers and coordinates are no work: any kernel has them at hand.
  */
 #include "run/groups.h"
 
@@ -70,8 +70,8 @@ static void join(search *s, size_t a, size_t b)
 
 static bool is_work(imgpar_array *node)
 {
-    bool is_memory = node->source && (node->source->kind == IP_SOURCE_PIXELS || node->source->kind == IP_SOURCE_BUFFER);
-    if (is_memory || (node->n_inputs == 0 && ip_type_count(&node->type) == 1)) return false;
+    bool is_decoded = node->source && (node->source->kind == IP_SOURCE_FILE || node->source->kind == IP_SOURCE_BLOB);
+    if (node->n_inputs == 0 && !is_decoded) return false;
     struct ip_value *value = ip_array_pin(node);
     ip_value_release(value);
     return !value;
