@@ -348,8 +348,11 @@ START_TEST(a_kept_value_goes_where_it_is_needed)
             place(placements[first]);
             ck_assert_int_eq(imgpar_array_eval(once, NULL), IMGPAR_OK);
             place(placements[second]);
+            const uint64_t before[2] = { kernels_of(0), kernels_of(1) };
             int *got = elements_of(twice);
             assert_cross_twice(got, H, W);
+            ck_assert_int_eq(kernels_of(0) > before[0], second != 1);
+            ck_assert_int_eq(kernels_of(1) > before[1], second != 0);
             free(got);
             imgpar_array_release(twice);
             imgpar_array_release(once);
@@ -358,11 +361,35 @@ START_TEST(a_kept_value_goes_where_it_is_needed)
 }
 END_TEST
 
+/* Unless told, work goes where its data are, as far as copying would take time. */
+START_TEST(work_goes_where_its_data_are)
+{
+    pretend(2);
+    imgpar_array *image = image_of(ctx, 1500, 1500), *once = apply(CROSS "a", image), *twice = apply(CROSS "a", once);
+    char *text, want[200];
+    place("1");
+    ck_assert_int_eq(imgpar_array_eval(once, NULL), IMGPAR_OK);
+    place("auto");
+    snprintf(want, sizeof want, "\ndevices: %s alone: it has what is read\n", imgpar_context_device_at(ctx, 1)->selector);
+    ck_assert_int_eq(imgpar_array_explain(twice, "text", &text), IMGPAR_OK);
+    ck_assert_msg(strstr(text, want) != NULL, "%s", text);
+    uint64_t before = kernels_of(0);
+    int *got = elements_of(twice);
+    assert_cross_twice(got, 1500, 1500);
+    ck_assert_uint_eq(kernels_of(0), before);
+    free(got);
+    imgpar_free(text);
+    imgpar_array_release(twice);
+    imgpar_array_release(once);
+    imgpar_array_release(image);
+}
+END_TEST
+
 START_TEST(loops_give_the_same)
 {
     enum { H = 40, W = 30, STEPS = 4 };
-    pretend(_i);
-    place("1:1");
+    pretend(_i % 3);
+    place(_i < 3 ? "1:1" : "auto");
     imgpar_array *image = image_of(ctx, H, W);
     imgpar_array *looped = apply("iterate(cast($1, i32), 4, _[-1,0] + _[1,0] + _[0,-1] + 2 * _[0,1], until = sum(_) < 0)", image);
     int *got = elements_of(looped), *levels = calloc(H * W, sizeof *levels);
@@ -870,7 +897,8 @@ int main(void)
     tcase_add_loop_test(t, what_needs_all_rows_is_the_same_in_parts, 0, 3);
     tcase_add_loop_test(t, a_result_may_take_the_place_of_its_source, 0, 3);
     tcase_add_loop_test(t, a_kept_value_goes_where_it_is_needed, 0, 3);
-    tcase_add_loop_test(t, loops_give_the_same, 0, 3);
+    tcase_add_test(t, work_goes_where_its_data_are);
+    tcase_add_loop_test(t, loops_give_the_same, 0, 6);
     tcase_add_loop_test(t, items_are_shared_out, 0, 3);
     tcase_add_test(t, an_item_as_large_as_all_others_is_cut);
     tcase_add_test(t, arrays_that_share_work_are_one_item);

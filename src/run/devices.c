@@ -166,11 +166,13 @@ size_t ip_devices_quickest(ip_devices *d, const ip_work *work)
 {
     double speeds[IP_MAX_DEVICES], best = 0;
     size_t quickest = 0;
+    ip_work where = *work;
+    if (work->may & work->home) where.may = work->may & work->home;
     pthread_mutex_lock(&d->lock);
-    speeds_of(d, work, speeds);
+    speeds_of(d, &where, speeds);
     if (sum(speeds, d->n) == 0) /* the user's weights leave out those that can */
         for (size_t k = 0; k < d->n; k++)
-            speeds[k] = work->may >> k & 1;
+            speeds[k] = where.may >> k & 1;
     for (size_t k = 0; k < d->n; k++) {
         double quickness = speeds[k] / (d->queued[k] + work->amount + 1);
         if (quickness > best) {

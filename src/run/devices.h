@@ -42,6 +42,7 @@ typedef struct ip_work {
     uint64_t plan;
     double amount;
     unsigned may;                    /* bit k: the k-th device can do it */
+    unsigned home;                   /* the same: it has what is read in memory of its own, so the work had better go there; 0: none has */
 } ip_work;
 
 /* Opens what selector means, as ip_device_open(). devices is zeroed; a failure leaves it closed. */

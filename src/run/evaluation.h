@@ -46,6 +46,10 @@ uint64_t ip_evaluation_hash(const ip_evaluation *e);
 const char *ip_evaluation_uncut(const ip_evaluation *e);
 /* The devices that can run it, as bits by their number in the context. */
 unsigned ip_evaluation_may(const ip_evaluation *e);
+/* Those, likewise, that alone have something that it reads, in memory which they share with nobody. */
+unsigned ip_evaluation_home(const ip_evaluation *e);
+/* Whether it is a step of a loop: the values that it reads were made by the step before. */
+bool ip_evaluation_loops(const ip_evaluation *e);
 /* Decodes the sources that are needed. */
 imgpar_status ip_evaluation_decode(ip_evaluation *e, ip_error *err);
 /* What from has decoded is to's too; they are of the same request. */

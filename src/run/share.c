@@ -30,9 +30,11 @@
 #define MOST_TWICE 1.25  /* times the work of all, that parts may do together */
 #define LOPSIDED   1.5   /* times what the fastest device would get of a batch, that an item may be */
 
-static ip_work work_of(ip_evaluation *e)
+/* Where the user has placed the work it does not matter where its data are. */
+static ip_work work_of(ip_devices *d, ip_evaluation *e)
 {
-    return (ip_work){ .plan = ip_evaluation_hash(e), .amount = ip_evaluation_work(e, 0, 1), .may = ip_evaluation_may(e) };
+    return (ip_work){ .plan = ip_evaluation_hash(e), .amount = ip_evaluation_work(e, 0, 1), .may = ip_evaluation_may(e),
+                      .home = ip_devices_are_placed(d) ? 0 : ip_evaluation_home(e) };
 }
 
 static uint64_t builds_of(ip_device *device)
@@ -61,10 +63,11 @@ static imgpar_status run_whole(imgpar_context *ctx, const ip_request *q, ip_eval
                                ip_error *err)
 {
     ip_devices *d = &ctx->devices;
-    ip_work work = work_of(e);
+    ip_work work = work_of(d, e);
     imgpar_status st;
     do {
-        size_t k = stays && work.may >> at & 1 ? at : ip_devices_quickest(d, &work);
+        bool may_stay = work.may >> at & 1 && (!work.home || work.home >> at & 1);
+        size_t k = stays && may_stay ? at : ip_devices_quickest(d, &work);
         st = IMGPAR_OK;
         if (k != at) {
             ip_evaluation_free(e);
@@ -228,6 +231,8 @@ static const char *refusal(ip_devices *d, ip_evaluation *e, const ip_work *work,
     int n = 0;
     if (uncut) return uncut;
     if ((work->may & (work->may - 1)) == 0) return "no other device can compute it";
+    if (work->home) return "it has what is read";
+    if (!is_placed && !d->share_host && ip_evaluation_loops(e)) return "the values of a loop stay on one device";
     if (!is_placed && work->amount < LEAST_WORK) return "there is little to do";
     ip_devices_shares(d, work, shares);
     for (size_t k = 0; k < d->n; k++) {
@@ -247,7 +252,7 @@ static imgpar_status run_one(imgpar_context *ctx, const ip_request *q, ip_value 
     double shares[IP_MAX_DEVICES];
     imgpar_status st = ip_evaluation_new(ctx, d->list[0], q, &first, err);
     if (st) return st;
-    ip_work work = work_of(first);
+    ip_work work = work_of(d, first);
     if (ip_devices_are_free(d) && !refusal(d, first, &work, shares)) return run_cut(ctx, q, first, &work, shares, values, err);
     return run_whole(ctx, q, first, 0, false, values, err);
 }
@@ -446,7 +451,7 @@ static imgpar_status explain_one(imgpar_context *ctx, const ip_request *q, ip_st
     double shares[IP_MAX_DEVICES];
     imgpar_status st = ip_evaluation_new(ctx, d->list[0], q, &first, err);
     if (st) return st;
-    ip_work work = work_of(first);
+    ip_work work = work_of(d, first);
     const char *why = refusal(d, first, &work, shares);
     if (why) ip_str_printf(out, "devices: %s alone: %s", selector_of(d, ip_devices_quickest(d, &work)), why);
     else explain_shares(d, shares, "rows", out);

@@ -37,9 +37,6 @@ uint64_t ip_evaluation_hash(const evaluation *e)
     return h;
 }
 
-/* A loop's carried value: the loop puts it there for each step. */
-static bool is_carried(const imgpar_array *node) { return !node->op->lower && !node->source && !node->loop; }
-
 const char *ip_evaluation_uncut(const evaluation *e)
 {
     if (e->plan->n_kernels == 0)
@@ -53,16 +50,18 @@ const char *ip_evaluation_uncut(const evaluation *e)
         if (s->dims[0] <= 1 && s->dims[1] <= 1)
             return "a result has one row";
     }
+    return NULL;
+}
+
+bool ip_evaluation_loops(const evaluation *e)
+{
     for (int k = 0; k < e->plan->ir->n_stages; k++) {
         const ip_stage *s = e->plan->ir->stages[k];
-        if (s->kind != IP_STAGE_SOURCE)
-            continue;
-        if (is_carried(s->node) && !e->ctx->devices.share_host)
-            return "the values of a loop stay on one device";
-        if (s->value && ip_value_home(s->value))
-            return "a value is in one device's memory";
+        const imgpar_array *node = s->node;
+        if (s->kind == IP_STAGE_SOURCE && !node->op->lower && !node->source && !node->loop)
+            return true;
     }
-    return NULL;
+    return false;
 }
 
 /* Kernels and buffers of imgpar_cl.h belong to the first device. */
@@ -81,31 +80,28 @@ static bool is_of_first(const evaluation *e)
     return false;
 }
 
-/* The device whose own memory holds a source that nobody else has; NULL: there is none. Work goes where its data are. */
-static const ip_device *home(const evaluation *e)
-{
-    for (int k = 0; k < e->plan->ir->n_stages; k++) {
-        const ip_stage *s = e->plan->ir->stages[k];
-        const ip_device *device = s->kind == IP_STAGE_SOURCE && s->value ? ip_value_home(s->value) : NULL;
-        if (device)
-            return device;
-    }
-    return NULL;
-}
-
 unsigned ip_evaluation_may(const evaluation *e)
 {
     const ip_devices *devices = &e->ctx->devices;
-    const ip_device *at = home(e);
-    unsigned may = 0, at_home = 0;
+    unsigned may = 0;
     if (is_of_first(e))
         return 1;
-    for (size_t k = 0; k < devices->n; k++) {
-        bool can = !e->plan->uses_f64 || ip_device_facts_of(devices->list[k])->info.has_f64;
-        may |= (unsigned)can << k;
-        at_home |= (unsigned)(can && devices->list[k] == at) << k;
+    for (size_t k = 0; k < devices->n; k++)
+        may |= (unsigned)(!e->plan->uses_f64 || ip_device_facts_of(devices->list[k])->info.has_f64) << k;
+    return may ? may : 1; /* none can: the first one says so */
+}
+
+unsigned ip_evaluation_home(const evaluation *e)
+{
+    const ip_devices *devices = &e->ctx->devices;
+    unsigned home = 0;
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        const ip_stage *s = e->plan->ir->stages[k];
+        const ip_device *device = s->kind == IP_STAGE_SOURCE && s->value ? ip_value_home(s->value) : NULL;
+        for (size_t n = 0; device && n < devices->n; n++)
+            home |= (unsigned)(devices->list[n] == device) << n;
     }
-    return at_home ? at_home : may ? may : 1; /* none can: the first one says so */
+    return home;
 }
 
 imgpar_status ip_evaluation_decode(evaluation *e, ip_error *err)
