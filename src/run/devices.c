@@ -7,7 +7,7 @@
 
 #define LEAST_SHARE 0.02  /* less is not worth a launch */
 #define NEW_WEIGHT  0.5   /* of the newest measurement in the mean */
-#define SECOND_CHANCE 1.1 /* a device that was left out is thought so much faster next time, until it is tried again */
+#define SECOND_CHANCE 1.1 /* a device that was left out is thought so much faster after each run of others, until it is tried again */
 
 imgpar_status ip_devices_open(ip_devices *d, const char *selector, uint64_t mem_limit_bytes, ip_error *err)
 {
@@ -150,12 +150,8 @@ void ip_devices_shares(ip_devices *d, const ip_work *work, double shares[IP_MAX_
     pthread_mutex_lock(&d->lock);
     speeds_of(d, work, shares);
     double total = sum(shares, d->n);
-    ip_speed *speed = find(d, work->plan);
-    for (size_t k = 0; k < d->n; k++) {
-        bool is_slow = !d->is_placed && shares[k] < LEAST_SHARE * total;
-        if (is_slow && speed) speed->of[k] *= SECOND_CHANCE;
-        if (is_slow) shares[k] = 0;
-    }
+    for (size_t k = 0; k < d->n; k++)
+        if (!d->is_placed && shares[k] < LEAST_SHARE * total) shares[k] = 0;
     total = sum(shares, d->n);
     for (size_t k = 0; k < d->n && total > 0; k++)
         shares[k] /= total;
@@ -202,6 +198,14 @@ static void learn_usual(ip_devices *d, const ip_speed *speed)
         d->usual[k] += NEW_WEIGHT * (speed->of[k] / total - d->usual[k]);
 }
 
+/* The k-th device has been measured; those that were too slow to take part have not. */
+static void give_chances(const ip_devices *d, ip_speed *speed, size_t k)
+{
+    double total = sum(speed->of, d->n);
+    for (size_t other = 0; other < d->n; other++)
+        if (other != k && speed->of[other] < LEAST_SHARE * total) speed->of[other] *= SECOND_CHANCE;
+}
+
 void ip_devices_end(ip_devices *d, size_t k, const ip_work *work, double amount, double took_ms)
 {
     pthread_mutex_lock(&d->lock);
@@ -212,6 +216,7 @@ void ip_devices_end(ip_devices *d, size_t k, const ip_work *work, double amount,
         double now = amount / took_ms;
         speed->of[k] = speed->of[k] > 0 ? speed->of[k] + NEW_WEIGHT * (now - speed->of[k]) : now;
         learn_usual(d, speed);
+        give_chances(d, speed, k);
     }
     pthread_mutex_unlock(&d->lock);
 }
