@@ -194,7 +194,7 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  */
 IMGPAR_API imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value);
 
-/* Work done by a context so far, and what it holds now. */
+/* Work done by a context so far, and what it holds now; of several devices, the sums. */
 typedef struct imgpar_counters {
     uint64_t evaluations;    /* plans run */
     uint64_t kernels;        /* kernel launches */
