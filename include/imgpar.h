@@ -131,6 +131,17 @@ typedef struct imgpar_array imgpar_array;     /* a lazy, immutable value */
  * else a CPU, else the built-in reference interpreter), or "cpu", "gpu",
  * "gpu:1", "ref", or a part of a device's or platform's name. Returns
  * IMGPAR_E_NO_DEVICE when an explicit selector fits nothing; *out is NULL then.
+ *
+ * Several devices, at most 16, work for one context: "cpu+gpu" names them, "all" is
+ * every OpenCL device there is. "cpu/2" divides a device into two equal parts, which are
+ * then devices, "cpu/1:3" into parts of one and three compute units; "cpu/2#0" is
+ * the first part alone. Rows of a result, or items of a batch, are shared out by
+ * measured speed, or as the setting "placement" says; results are the same bytes
+ * as on one device for the operations that promise it. A device named twice, or
+ * parts that a device does not have, are IMGPAR_E_ARGUMENT; parts of one that cannot
+ * be divided are IMGPAR_E_UNSUPPORTED. The device layer, imgpar_cl.h, works with
+ * the first of them.
+ *
  * Where NULL finds no OpenCL device the context computes with the reference
  * interpreter, and imgpar_context_notice() says so.
  */
@@ -157,6 +168,7 @@ typedef struct imgpar_device {
     uint64_t global_bytes, local_bytes, max_alloc_bytes;
     size_t max_work_group;
     int has_f64, has_f16, has_images, has_unified_memory;
+    unsigned max_parts;   /* it can be divided into so many at most, "cpu/2"; 0 or 1: it cannot */
 } imgpar_device;
 
 /*
@@ -165,20 +177,24 @@ typedef struct imgpar_device {
  */
 IMGPAR_API imgpar_status imgpar_device_list(imgpar_device **out, size_t *n);
 IMGPAR_API void imgpar_device_list_release(imgpar_device *list, size_t n);
-/* The context's own device; borrowed. */
+/* The context's own device, the first if it has several; borrowed. */
 IMGPAR_API const imgpar_device *imgpar_context_device(const imgpar_context *ctx);
+/* Its k-th device, counted from 0 in the order of the selector; NULL beyond the last. Borrowed. */
+IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *ctx, size_t k);
 
 /*
  * Settings of a context, as text: "schedule" (auto rows tiles texture pixels
  * ref), "fuse" (0 or 1), "check" (0 or 1: checked mode, slow: a kernel that
  * reads or writes outside of its memory, or stores a float that is not finite,
  * is IMGPAR_E_CHECK), "max_pixels" (limit on decoded pixels), "mem_limit"
- * (device bytes, suffixes K M G). They start from the IMGPAR_* variables of
+ * (bytes on each device, suffixes K M G), "placement" (which of several devices
+ * works: auto, by measured speed; a device's number, from 0; or weights such as
+ * 2:1, one for each device, by which whatever can be cut is cut). They start from the IMGPAR_* variables of
  * the environment. Returns IMGPAR_E_ARGUMENT for an unknown name or bad value.
  */
 IMGPAR_API imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value);
 
-/* Work done by a context so far, and what it holds now. */
+/* Work done by a context so far, and what it holds now; of several devices, the sums. */
 typedef struct imgpar_counters {
     uint64_t evaluations;    /* plans run */
     uint64_t kernels;        /* kernel launches */
@@ -189,6 +205,8 @@ typedef struct imgpar_counters {
     uint64_t buffers;        /* device buffers allocated */
 } imgpar_counters;
 IMGPAR_API void imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out);
+/* The part of the k-th device in them; evaluations, decodes and encodes are not counted by device, and 0. */
+IMGPAR_API void imgpar_context_device_counters(const imgpar_context *ctx, size_t k, imgpar_counters *out);
 
 /* ---- options of an evaluation ------------------------------------------------ */
 
@@ -201,6 +219,7 @@ typedef struct imgpar_event {
     double start_ms, end_ms;
     uint64_t bytes_read, bytes_written;
     double evaluation_ms; /* when the evaluation began, in milliseconds of the monotonic clock */
+    const char *device;   /* the selector of the device that did it; "": the host */
 } imgpar_event;
 
 /*
@@ -254,7 +273,7 @@ IMGPAR_API imgpar_status imgpar_array_status(const imgpar_array *a);
  * next evaluation of a or its release. */
 IMGPAR_API const char *imgpar_array_message(const imgpar_array *a);
 
-/* Computes a and keeps its value on the device until the last release of a. */
+/* Computes a and keeps its value on the device until the last release of a; in host memory what several devices computed parts of. */
 IMGPAR_API imgpar_status imgpar_array_eval(imgpar_array *a, const imgpar_options *options);
 /* Computes n arrays at once, shared work done once. The message is on the array that failed. */
 IMGPAR_API imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_options *options);

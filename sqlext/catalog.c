@@ -132,12 +132,12 @@ static int fill_devices(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *ro
         const char *const texts[] = { d->selector, d->kind, d->name, d->platform, d->version, d->driver };
         const uint64_t numbers[] = {
             d->compute_units, d->global_bytes, d->local_bytes, d->max_alloc_bytes, d->max_work_group,
-            d->has_f64 != 0, d->has_f16 != 0, d->has_images != 0, d->has_unified_memory != 0,
+            d->has_f64 != 0, d->has_f16 != 0, d->has_images != 0, d->has_unified_memory != 0, d->max_parts,
         };
         ip_sql_rows_add(rows);
         for (int c = 0; c < 6; c++)
             ip_sql_set_text(rows, c, texts[c]);
-        for (int c = 0; c < 9; c++)
+        for (int c = 0; c < 10; c++)
             ip_sql_set_integer(rows, 6 + c, (sqlite3_int64)numbers[c]);
     }
     imgpar_device_list_release(list, n);
@@ -148,9 +148,9 @@ const ip_sql_table ip_sql_table_devices = {
     .name = "img_devices",
     .columns = "selector TEXT, kind TEXT, name TEXT, platform TEXT, version TEXT, driver TEXT, compute_units INTEGER,"
                " global_bytes INTEGER, local_bytes INTEGER, max_alloc_bytes INTEGER, max_work_group INTEGER,"
-               " has_f64 INTEGER, has_f16 INTEGER, has_images INTEGER, has_unified_memory INTEGER",
+               " has_f64 INTEGER, has_f16 INTEGER, has_images INTEGER, has_unified_memory INTEGER, max_parts INTEGER",
     .about = "one row a device, the best one first", .example = "SELECT selector, name FROM img_devices",
-    .n_columns = 15, .risk = SQLITE_VTAB_DIRECTONLY, .fill = fill_devices, /* R2 */
+    .n_columns = 16, .risk = SQLITE_VTAB_DIRECTONLY, .fill = fill_devices, /* R2 */
 };
 
 /* ---- img_counters ---- */

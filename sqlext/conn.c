@@ -22,6 +22,7 @@ static const struct { const char *name, *variable, *standard; } setting_rows[IP_
     [IP_SQL_SET_FUSE]       = { "fuse", "IMGPAR_FUSE", "1" },
     [IP_SQL_SET_MAX_PIXELS] = { "max_pixels", "IMGPAR_MAX_PIXELS", "268435456" },
     [IP_SQL_SET_MEM_LIMIT]  = { "mem_limit", "IMGPAR_MEM_LIMIT", "auto" },
+    [IP_SQL_SET_PLACEMENT]  = { "placement", "IMGPAR_PLACEMENT", "auto" },
 };
 
 ip_sql_connection *ip_sql_connection_new(sqlite3 *db)
@@ -152,7 +153,7 @@ int ip_sql_setting_change(ip_sql_call *call, const char *name, const char *value
     int which = find_setting(name);
     if (which < 0)
         return ip_sql_call_fail(call, SQLITE_ERROR,
-                                "there is no setting \"%s\"; there are device, schedule, fuse, max_pixels, mem_limit",
+                                "there is no setting \"%s\"; there are device, schedule, fuse, max_pixels, mem_limit, placement",
                                 name);
     imgpar_context *context = which == IP_SQL_SET_DEVICE ? open_device(call, value) : ip_sql_context(call);
     if (!context)

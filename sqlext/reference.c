@@ -47,7 +47,8 @@ static const ip_sql_entry entries[] = {
       "hamming(phash(img), phash(resize(img, 50)))" },
     { "function", "hamming", "a, b", "the number of bits in which two integers differ", "hamming(0, 7)" },
     { "function", "img_setting", "name, value",
-      "sets device, schedule, fuse, max_pixels or mem_limit of this connection. Not in the safe module, nor in schemas",
+      "sets device (several: 'cpu+gpu', 'all', 'cpu/2'), placement, schedule, fuse, max_pixels or mem_limit of this connection. "
+      "Not in the safe module, nor in schemas",
       "img_setting('fuse', '1')" },
     { "aggregate", "img_stack_mean", "img", "mean of the pixels of many images of one size",
       "SELECT img_format(img_stack_mean(img)) FROM photos" },

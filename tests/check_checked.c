@@ -120,7 +120,7 @@ START_TEST(an_index_outside_of_memory_is_told)
     ip_plan *plan;
     imgpar_array *image = image_of(IMGPAR_F32), *a = imgpar_apply(ctx, "boxblur($1, size=3)", &image, 1);
     set("check", "1");
-    ip_compile_options options = ip_context_compile_options(ctx);
+    ip_compile_options options = ip_context_compile_options(ctx, ctx->device);
     ck_assert_int_eq(ip_compile(&a, 1, &options, &plan, &err), IMGPAR_OK);
     ck_assert_int_eq(plan->n_kernels, 1);
     const ip_kernel *k = &plan->kernels[0];

@@ -28,11 +28,21 @@ static const char double_source[] =
     "__kernel void sum(__global const int *a, __global const int *b, __global int *c)\n"
     "{ size_t i = get_global_id(0); c[i] = a[i] + b[i]; }\n";
 
+/* The one device that selector means. */
+static imgpar_status open_one(const char *selector, uint64_t limit_bytes, ip_device **out, ip_error *err)
+{
+    ip_device *list[IP_MAX_DEVICES] = { NULL };
+    size_t n;
+    imgpar_status st = ip_device_open(selector, limit_bytes, list, &n, err);
+    *out = list[0];
+    return !st && n != 1 ? IMGPAR_E_INTERNAL : st;
+}
+
 static ip_device *open_any(uint64_t limit_bytes)
 {
     ip_device *device;
     ip_error err = { .status = IMGPAR_OK };
-    imgpar_status st = ip_device_open(NULL, limit_bytes, &device, &err);
+    imgpar_status st = open_one(NULL, limit_bytes, &device, &err);
     ck_assert_msg(st == IMGPAR_OK, "%s", err.message);
     return device;
 }
@@ -92,7 +102,7 @@ START_TEST(every_listed_selector_opens_its_device)
     ck_assert_int_eq(ip_device_enumerate(&list, &n, NULL), IMGPAR_OK);
     for (size_t i = 0; i < n; i++) {
         ip_device *device;
-        ck_assert_int_eq(ip_device_open(list[i].selector, 0, &device, NULL), IMGPAR_OK);
+        ck_assert_int_eq(open_one(list[i].selector, 0, &device, NULL), IMGPAR_OK);
         const ip_device_facts *facts = ip_device_facts_of(device);
         ck_assert_str_eq(facts->info.name, list[i].name);
         ck_assert_str_eq(facts->info.selector, list[i].selector);
@@ -112,9 +122,9 @@ START_TEST(part_of_a_name_in_any_case_selects)
     snprintf(part, sizeof part, "%s", ip_device_facts_of(first)->info.platform);
     part[5] = '\0';
     for (; *p; p++) *p = (char)(*p ^ (*p >= 'A' ? 0x20 : 0));
-    ck_assert_int_eq(ip_device_open(part, 0, &device, NULL), IMGPAR_OK);
+    ck_assert_int_eq(open_one(part, 0, &device, NULL), IMGPAR_OK);
     ip_device_close(device);
-    ck_assert_int_eq(ip_device_open("", 0, &device, NULL), IMGPAR_OK); /* as NULL */
+    ck_assert_int_eq(open_one("", 0, &device, NULL), IMGPAR_OK); /* as NULL */
     ip_device_close(device);
     ip_device_close(first);
 }
@@ -136,7 +146,7 @@ START_TEST(a_missing_device_is_one_clear_line)
         ip_device_info_clear(&list[i]);
     }
     ip_free(list);
-    ck_assert_int_eq(ip_device_open(missing[_i], 0, &device, &err), IMGPAR_E_NO_DEVICE);
+    ck_assert_int_eq(open_one(missing[_i], 0, &device, &err), IMGPAR_E_NO_DEVICE);
     ck_assert_ptr_null(device);
     ck_assert_str_eq(err.message, ip_str_text(&expected));
     ip_str_free(&expected);
@@ -153,10 +163,10 @@ static int child_without_platform(void)
     ip_error err = { .status = IMGPAR_OK };
     if (ip_device_enumerate(&list, &n, &err) != IMGPAR_OK || n != 0 || err.status) return 10;
     ip_free(list);
-    if (ip_device_open("gpu", 0, &device, &err) != IMGPAR_E_NO_DEVICE || device) return 11;
+    if (open_one("gpu", 0, &device, &err) != IMGPAR_E_NO_DEVICE || device) return 11;
     if (strcmp(err.message, "device \"gpu\": no such device; there is no OpenCL device")) return 12;
     err.status = IMGPAR_OK;
-    if (ip_device_open(NULL, 0, &device, &err) != IMGPAR_E_NO_DEVICE || device) return 13;
+    if (open_one(NULL, 0, &device, &err) != IMGPAR_E_NO_DEVICE || device) return 13;
     return strcmp(err.message, "there is no OpenCL device") ? 14 : 0;
 }
 
@@ -164,7 +174,7 @@ static int child_opens(void)
 {
     ip_device *device;
     ip_error err = { .status = IMGPAR_OK };
-    if (ip_device_open("cpu", 0, &device, &err)) {
+    if (open_one("cpu", 0, &device, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 20;
     }
@@ -722,7 +732,7 @@ static imgpar_status do_everything(ip_error *err)
     imgpar_status st = ip_device_enumerate(&list, &n, err);
     for (size_t i = 0; i < n; i++) ip_device_info_clear(&list[i]);
     ip_free(list);
-    if (!st) st = ip_device_open("cpu", 1000000, &device, err);
+    if (!st) st = open_one("cpu", 1000000, &device, err);
     if (device) device->keeps_programs_on_disk = true;
     if (!st) st = ip_program_get(device, double_source, NULL, &program, NULL, err);
     if (!st) st = ip_buffer_new(device, 600000, &large, err);

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ---- messages ---------------------------------------------------------------------------- */
 
@@ -60,7 +61,7 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT * FROM histogram(" GRAY ", 0)", "histogram(): bins must be 1..65536, got 0" },
     { "SELECT * FROM histogram(7)", "histogram(): argument 1 is a number, not an image" },
     { "SELECT img_setting('colour', 'red')",
-      "img_setting(): there is no setting \"colour\"; there are device, schedule, fuse, max_pixels, mem_limit" },
+      "img_setting(): there is no setting \"colour\"; there are device, schedule, fuse, max_pixels, mem_limit, placement" },
 };
 
 START_TEST(a_message_names_function_value_and_rule)
@@ -301,6 +302,24 @@ START_TEST(a_new_device_keeps_live_values)
 }
 END_TEST
 
+START_TEST(rows_are_computed_by_several_devices)
+{
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
+    sqlite3 *db = open_db();
+    expect(db, "SELECT img_setting('device', 'cpu/2')", "cpu/2");
+    expect_error(db, "SELECT img_setting('placement', '1:1:1')", SQLITE_ERROR, "img_setting(): placement=1:1:1 is not a value of this setting");
+    run(db, "CREATE VIRTUAL TABLE temp.d USING imgpar(SELECT img_invert(" RGB ") AS img FROM json_each('[1, 2, 3, 4, 5, 6]'))");
+    const char *const placements[] = { "auto", "1:1", "1" };
+    for (int k = 0; k < 3; k++) {
+        char sql[100];
+        snprintf(sql, sizeof sql, "SELECT img_setting('placement', '%s')", placements[k]);
+        expect(db, sql, placements[k]);
+        expect(db, "SELECT group_concat(DISTINCT hex(raw(img))) || count(*) FROM d", "ADB8BD8D989D6");
+    }
+    sqlite3_close(db);
+}
+END_TEST
+
 START_TEST(a_connection_closes_whatever_was_used)
 {
     sqlite3 *db = open_db();
@@ -494,6 +513,7 @@ int main(void)
     tcase_add_test(tc, nested_calls_share_one_copy_of_the_source);
     tcase_add_test(tc, the_second_append_to_a_prefix_copies);
     tcase_add_test(tc, a_new_device_keeps_live_values);
+    tcase_add_test(tc, rows_are_computed_by_several_devices);
     tcase_add_test(tc, a_connection_closes_whatever_was_used);
     tcase_add_test(tc, results_keep_to_the_length_limit);
     tcase_add_test(tc, a_progress_handler_stops_an_evaluation);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_EXPLAIN = 256, OPT_PROFILE, OPT_DEVICE, OPT_SCHEDULE, OPT_NO_FUSE, OPT_VERIFY, OPT_FORMAT, OPT_TRACE, OPT_MEM_LIMIT,
+enum { OPT_EXPLAIN = 256, OPT_PROFILE, OPT_DEVICE, OPT_PLACEMENT, OPT_SCHEDULE, OPT_NO_FUSE, OPT_VERIFY, OPT_FORMAT, OPT_TRACE, OPT_MEM_LIMIT,
        OPT_LIST_DEVICES, OPT_LIST_OPS, OPT_VERSION };
 
 typedef struct row {
@@ -41,11 +41,13 @@ static const row rows[] = {
     { OPT_VERIFY, "verify", optional_argument, "[=TOL]", 0, NULL,
       "compare with the reference interpreter; exit 1 above TOL (default 1)" },
     { OPT_DEVICE, "device", required_argument, "=SEL", WORD(device), NULL,
-      "cpu, gpu, gpu:1, ref or a part of a device's name" },
+      "cpu, gpu, gpu:1, ref or a part of a device's name; several: cpu+gpu, all, cpu/2" },
+    { OPT_PLACEMENT, "placement", required_argument, "=WHICH", WORD(placement), NULL,
+      "of several devices: auto, a number from 0, or weights 2:1" },
     { OPT_SCHEDULE, "schedule", required_argument, "=NAME", WORD(schedule), "auto|rows|tiles|texture|pixels|ref",
       "force a schedule: auto rows tiles texture pixels ref" },
     { OPT_MEM_LIMIT, "mem-limit", required_argument, "=BYTES", WORD(mem_limit), NULL,
-      "memory taken on the device at most: 500000000, 512M, 2G" },
+      "memory taken on each device at most: 500000000, 512M, 2G" },
     { OPT_NO_FUSE, "no-fuse", no_argument, "", 0, NULL, "a kernel for every operation" },
     { OPT_LIST_DEVICES, "list-devices", no_argument, "", 0, NULL, "list the devices" },
     { OPT_LIST_OPS, "list-ops", no_argument, "", 0, NULL, "list the operations and the words of the language" },

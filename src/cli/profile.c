@@ -26,6 +26,7 @@ static void free_row(profile_row *row)
     free(row->name);
     free(row->ops);
     free(row->schedule);
+    free(row->device);
 }
 
 void profile_add(profile *p, const imgpar_event *event)
@@ -40,15 +41,27 @@ void profile_add(profile *p, const imgpar_event *event)
         p->rows = grown;
         p->capacity = capacity;
     }
-    profile_row row = { copy(event->kind), copy(event->name), copy(event->ops), copy(event->schedule),
+    profile_row row = { copy(event->kind), copy(event->name), copy(event->ops), copy(event->schedule), copy(event->device),
                         event->evaluation_ms + event->start_ms, event->end_ms - event->start_ms,
                         event->bytes_read + event->bytes_written };
-    if (row.kind && row.name && row.ops && row.schedule) {
+    if (row.kind && row.name && row.ops && row.schedule && row.device) {
         p->rows[p->n++] = row;
     } else {
         free_row(&row);
         p->failed = true;
     }
+}
+
+/* Did more than one device have something to do? Then each step is told with its device. */
+static bool has_several_devices(const profile *p)
+{
+    const char *first = "";
+    for (size_t i = 0; i < p->n; i++) {
+        const char *device = p->rows[i].device;
+        if (device[0] && first[0] && strcmp(device, first) != 0) return true;
+        if (device[0]) first = device;
+    }
+    return false;
 }
 
 static double gb_per_s(const profile_row *row)
@@ -106,6 +119,7 @@ static double copy_limit_for(const profile *p, imgpar_context *ctx)
 
 static void print_table(const profile *p, double limit)
 {
+    bool several = has_several_devices(p);
     fputs("        ms     GB/s   copy  step\n", stderr);
     for (size_t i = 0; i < p->n; i++) {
         const profile_row *row = &p->rows[i];
@@ -117,6 +131,7 @@ static void print_table(const profile *p, double limit)
         fprintf(stderr, "%-9s %s", row->kind, row->name);
         if (row->ops[0]) fprintf(stderr, "  %s", row->ops);
         if (row->schedule[0]) fprintf(stderr, "  (%s)", row->schedule);
+        if (several && row->device[0]) fprintf(stderr, "  on %s", row->device);
         fputc('\n', stderr);
     }
     for (size_t i = 0; i < p->n; i++) { /* the sums, at each kind's first row */
@@ -156,6 +171,8 @@ static void print_json(const profile *p, double limit)
         print_json_text(stderr, "ops", row->ops);
         fputs(", ", stderr);
         print_json_text(stderr, "schedule", row->schedule);
+        fputs(", ", stderr);
+        print_json_text(stderr, "device", row->device);
         fprintf(stderr, ", \"ms\": %.6f, \"bytes\": %llu, \"gb_per_s\": %.3f", row->ms, (unsigned long long)row->bytes,
                 gb_per_s(row));
         if (limit > 0 && is_kernel(row)) fprintf(stderr, ", \"copy_share\": %.4f", gb_per_s(row) / limit);
@@ -180,16 +197,16 @@ static int by_start(const void *a, const void *b)
     return ((*x)->start_ms > (*y)->start_ms) - ((*x)->start_ms < (*y)->start_ms);
 }
 
-/* A line of the picture: events of one kind that do not overlap. */
-typedef struct lane { const char *kind; double end_ms; } lane;
+/* A line of the picture: events of one kind on one device that do not overlap. */
+typedef struct lane { const char *kind, *device; double end_ms; } lane;
 
 static size_t lane_for(lane *lanes, size_t *n, const profile_row *row)
 {
     size_t k = 0;
-    while (k < *n && (strcmp(lanes[k].kind, row->kind) != 0 || lanes[k].end_ms > row->start_ms))
+    while (k < *n && (strcmp(lanes[k].kind, row->kind) != 0 || strcmp(lanes[k].device, row->device) != 0 || lanes[k].end_ms > row->start_ms))
         k++;
     *n += k == *n;
-    lanes[k] = (lane){ row->kind, row->start_ms + row->ms };
+    lanes[k] = (lane){ row->kind, row->device, row->start_ms + row->ms };
     return k;
 }
 
@@ -204,10 +221,12 @@ static void trace_row(FILE *f, const profile_row *row, size_t at, double origin_
     print_json_text(f, "ops", row->ops);
     fputs(", ", f);
     print_json_text(f, "schedule", row->schedule);
+    fputs(", ", f);
+    print_json_text(f, "device", row->device);
     fprintf(f, ", \"bytes\": %llu}}", (unsigned long long)row->bytes);
 }
 
-static void trace_rows(FILE *f, const profile_row **rows, lane *lanes, size_t n)
+static void trace_rows(FILE *f, const profile_row **rows, lane *lanes, size_t n, bool several)
 {
     size_t n_lanes = 0;
     fputs("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [", f);
@@ -215,8 +234,8 @@ static void trace_rows(FILE *f, const profile_row **rows, lane *lanes, size_t n)
         size_t before = n_lanes, at = lane_for(lanes, &n_lanes, rows[i]);
         fputs(i ? ",\n" : "\n", f);
         if (n_lanes > before)
-            fprintf(f, "{\"ph\": \"M\", \"pid\": 1, \"tid\": %zu, \"name\": \"thread_name\", \"args\": {\"name\": \"%s\"}},\n",
-                    at + 1, rows[i]->kind);
+            fprintf(f, "{\"ph\": \"M\", \"pid\": 1, \"tid\": %zu, \"name\": \"thread_name\", \"args\": {\"name\": \"%s%s%s\"}},\n",
+                    at + 1, rows[i]->kind, several && rows[i]->device[0] ? " on " : "", several ? rows[i]->device : "");
         trace_row(f, rows[i], at, rows[0]->start_ms);
     }
     fputs("\n]}\n", f);
@@ -233,7 +252,7 @@ int profile_trace(const profile *p, const char *path)
         for (size_t i = 0; i < p->n; i++)
             rows[i] = &p->rows[i];
         qsort(rows, p->n, sizeof *rows, by_start);
-        trace_rows(f, rows, lanes, p->n);
+        trace_rows(f, rows, lanes, p->n, has_several_devices(p));
         failed = (to_stdout ? fflush(f) : fclose(f)) != 0 || p->failed;
     }
     if (failed) complain("--trace=%s: %s", path, p->failed || !rows || !lanes ? "out of memory" : strerror(errno));

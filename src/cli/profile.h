@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 typedef struct profile_row {
-    char *kind, *name, *ops, *schedule;
+    char *kind, *name, *ops, *schedule, *device;
     double start_ms, ms; /* start: of the monotonic clock */
     uint64_t bytes;      /* read and written */
 } profile_row;

@@ -198,6 +198,10 @@ static int open_context(const options *o, imgpar_context **ctx)
         complain("--mem-limit=%s: a number of bytes is expected, or one with K, M or G", o->mem_limit);
         return EXIT_USAGE;
     }
+    if (!st && o->placement && (st = imgpar_context_set(*ctx, "placement", o->placement))) {
+        complain("--placement=%s: auto is expected, the number of a device, from 0, or weights such as 2:1, one for each device", o->placement);
+        return EXIT_USAGE;
+    }
     return st ? EXIT_FAILED : EXIT_DONE;
 }
 

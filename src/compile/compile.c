@@ -80,7 +80,7 @@ static void dump(const ip_plan *plan, const struct pass *pass, ip_str *log)
         return;
     }
     char *text = NULL;
-    if (!ip_plan_explain(plan, strcmp(pass->dump, "cl") == 0 ? "cl" : "text", &text, NULL))
+    if (!ip_plan_explain(plan, strcmp(pass->dump, "cl") == 0 ? "cl" : "text", NULL, &text, NULL))
         ip_str_append(log, text);
     ip_free(text);
 }

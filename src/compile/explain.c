@@ -144,7 +144,7 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
         ip_str_printf(out, "  ends here because %s\n", k->reason);
 }
 
-static void explain_text(const ip_plan *plan, ip_str *out)
+static void explain_text(const ip_plan *plan, const char *sharing, ip_str *out)
 {
     uint64_t saved = 0;
     for (int i = 0; i < plan->n_kernels; i++)
@@ -159,11 +159,13 @@ static void explain_text(const ip_plan *plan, ip_str *out)
         ip_str_append(out, " of memory traffic");
     }
     ip_str_putc(out, '\n');
+    if (sharing)
+        ip_str_printf(out, "%s\n", sharing);
     for (int i = 0; i < plan->n_kernels; i++)
         text_kernel(plan, &plan->kernels[i], i + 1, out);
 }
 
-static void explain_json(const ip_plan *plan, ip_str *out)
+static void explain_json(const ip_plan *plan, const char *sharing, ip_str *out)
 {
     ip_str_printf(out, "{\"nodes\": %d, \"kernels\": [", plan->n_nodes);
     for (int i = 0; i < plan->n_kernels; i++) {
@@ -187,7 +189,12 @@ static void explain_json(const ip_plan *plan, ip_str *out)
         }
         ip_str_putc(out, '}');
     }
-    ip_str_append(out, plan->n_kernels ? "\n]}\n" : "]}\n");
+    ip_str_append(out, plan->n_kernels ? "\n]" : "]");
+    if (sharing) {
+        ip_str_append(out, ", \"sharing\": ");
+        ip_str_json(out, sharing);
+    }
+    ip_str_append(out, "}\n");
 }
 
 static void dot_label(ip_str *out, const char *text)
@@ -228,14 +235,14 @@ static void explain_dot(const ip_plan *plan, ip_str *out)
     ip_str_append(out, "}\n");
 }
 
-imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, char **text, ip_error *err)
+imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, const char *sharing, char **text, ip_error *err)
 {
     ip_str out = IP_STR_INIT;
     *text = NULL;
     if (!format || strcmp(format, "text") == 0) {
-        explain_text(plan, &out);
+        explain_text(plan, sharing, &out);
     } else if (strcmp(format, "json") == 0) {
-        explain_json(plan, &out);
+        explain_json(plan, sharing, &out);
     } else if (strcmp(format, "dot") == 0) {
         explain_dot(plan, &out);
     } else if (strcmp(format, "cl") == 0) {

@@ -183,8 +183,9 @@ imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile
                          ip_error *err);
 void ip_plan_free(ip_plan *plan);
 
-/* format "text", "dot", "json", "cl". New string in *out. */
-imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, char **out, ip_error *err);
+/* format "text", "dot", "json", "cl"; sharing: a line on the devices that are to run it, NULL: there is nothing to say. New string
+ * in *out. */
+imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, const char *sharing, char **out, ip_error *err);
 
 /* Where a kernel of the rows or tiles schedule keeps a stage; NULL: it does not. */
 ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage);

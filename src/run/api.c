@@ -4,6 +4,7 @@
 #include "base/dtype.h"
 #include "run/evaluate.h"
 #include "run/save.h"
+#include "run/share.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -84,7 +85,7 @@ static imgpar_status look_at(imgpar_array *a, ip_value *value, const imgpar_opti
     *elements = value->host;
     if (value->host)
         return IMGPAR_OK;
-    ip_runner_init(&runner, a->ctx, options);
+    ip_runner_init(&runner, ip_buffer_device(value->buffer), options);
     double start = ip_now_ms();
     imgpar_status st = ip_buffer_map(value->buffer, mapped, err);
     *elements = *mapped;
@@ -157,7 +158,7 @@ static imgpar_status encode(imgpar_array *a, ip_format format, const imgpar_opti
     if (!st)
         st = look_at(a, value, options, &elements, &mapped, err);
     ip_runner runner;
-    ip_runner_init(&runner, a->ctx, options);
+    ip_runner_init(&runner, NULL, options);
     double start = ip_now_ms();
     if (!st) {
         ip_pixels pixels = pixels_of(a, elements);
@@ -216,7 +217,7 @@ imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_option
         st = encode(a, format, options, &bytes, &n, &err);
     if (!st) {
         ip_runner runner;
-        ip_runner_init(&runner, a->ctx, options);
+        ip_runner_init(&runner, NULL, options);
         double start = ip_now_ms();
         st = ip_io_write(path, bytes, n, &runner.poll, &err);
         ip_runner_event(&runner, "write", path, start, 0, n);
@@ -272,7 +273,7 @@ static imgpar_status compare(imgpar_array *a, const char *x, const char *y, cons
     enum { N_A_POLL = 1 << 20 };
     size_t n = (size_t)ip_type_count(&a->type), size = ip_dtype(a->type.dtype)->size_bytes;
     ip_runner runner;
-    ip_runner_init(&runner, a->ctx, options);
+    ip_runner_init(&runner, NULL, options);
     for (size_t k = 0; k < n; k++) {
         double d = ip_number_difference(a->type.dtype, x + k * size, y + k * size);
         if (d > *most)
@@ -321,11 +322,16 @@ imgpar_status imgpar_explain(imgpar_array *const *arrays, size_t n, const char *
             ip_fail_memory(&err, "explaining");
     } else {
         ip_plan *plan = NULL;
-        ip_compile_options options = ip_context_compile_options(arrays[0]->ctx);
+        imgpar_context *ctx = arrays[0]->ctx;
+        ip_compile_options options = ip_context_compile_options(ctx, ctx->device);
+        ip_str sharing = IP_STR_INIT;
         options.dump = NULL;
         st = ip_compile(arrays, n, &options, &plan, &err);
+        if (!st && ctx->devices.n > 1)
+            st = ip_share_explain(ctx, &(ip_request){ .arrays = arrays, .n = n }, &sharing, &err);
         if (!st)
-            st = ip_plan_explain(plan, format, out, &err);
+            st = ip_plan_explain(plan, format, sharing.text, out, &err);
+        ip_str_free(&sharing);
         ip_plan_free(plan);
     }
     return err.status ? failed(arrays, n, &err) : IMGPAR_OK;

@@ -63,12 +63,22 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
         ctx->max_pixels = n;
     else if (strcmp(name, "mem_limit") == 0 && parse_size(value, &n)) {
         ctx->mem_limit = n;
-        if (ctx->device)
-            ip_device_limit(ctx->device, n);
+        for (size_t k = 0; k < ctx->devices.n; k++)
+            ip_device_limit(ctx->devices.list[k], n);
+    } else if (strcmp(name, "placement") == 0 && ip_devices_place(&ctx->devices, value)) {
+        /* it is done */
     } else
         st = IMGPAR_E_ARGUMENT;
     pthread_mutex_unlock(&ctx->lock);
     return st;
+}
+
+static imgpar_status setting_from_environment(imgpar_context *ctx, const char *variable, const char *setting, ip_error *err)
+{
+    const char *value = getenv(variable);
+    if (!value || !*value || !imgpar_context_set(ctx, setting, value))
+        return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s=%s is not a value for the setting \"%s\"", variable, value, setting);
 }
 
 static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *err)
@@ -76,10 +86,9 @@ static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *er
     static const char *const variables[][2] = { { "IMGPAR_SCHEDULE", "schedule" }, { "IMGPAR_FUSE", "fuse" }, { "IMGPAR_CHECK", "check" },
                                                 { "IMGPAR_MAX_PIXELS", "max_pixels" }, { "IMGPAR_MEM_LIMIT", "mem_limit" } };
     for (size_t k = 0; k < sizeof variables / sizeof *variables; k++) {
-        const char *value = getenv(variables[k][0]);
-        if (value && *value && imgpar_context_set(ctx, variables[k][1], value))
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s=%s is not a value for the setting \"%s\"", variables[k][0], value,
-                           variables[k][1]);
+        imgpar_status st = setting_from_environment(ctx, variables[k][0], variables[k][1], err);
+        if (st)
+            return st;
     }
     const char *dump = getenv("IMGPAR_DUMP");
     if (dump && *dump && !(ctx->dump = ip_strdup(dump)))
@@ -91,7 +100,8 @@ static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_e
 {
     if (selector && strcmp(selector, "ref") == 0)
         return IMGPAR_OK;
-    imgpar_status st = ip_device_open(selector, ctx->mem_limit, &ctx->device, err);
+    imgpar_status st = ip_devices_open(&ctx->devices, selector, ctx->mem_limit, err);
+    ctx->device = ctx->devices.list[0];
     if (st != IMGPAR_E_NO_DEVICE || selector)
         return st;
     ctx->notice = ip_strdup("no OpenCL device: computing with the reference interpreter, which is slow");
@@ -123,6 +133,8 @@ imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
         st = settings_from_environment(ctx, &err);
         if (!st)
             st = open_device(ctx, selector, &err);
+        if (!st) /* how many devices there are is known now */
+            st = setting_from_environment(ctx, "IMGPAR_PLACEMENT", "placement", &err);
         if (st)
             imgpar_context_release(ctx);
         else
@@ -146,7 +158,7 @@ void imgpar_context_release(imgpar_context *ctx)
 {
     if (!ctx || atomic_fetch_sub(&ctx->refs, 1) != 1)
         return;
-    ip_device_close(ctx->device);
+    ip_devices_close(&ctx->devices);
     ip_free(ctx->notice);
     ip_free(ctx->dump);
     pthread_mutex_destroy(&ctx->lock);
@@ -155,11 +167,15 @@ void imgpar_context_release(imgpar_context *ctx)
 
 const char *imgpar_context_notice(const imgpar_context *ctx) { return ctx ? ctx->notice : NULL; }
 
-const imgpar_device *imgpar_context_device(const imgpar_context *ctx)
+const imgpar_device *imgpar_context_device(const imgpar_context *ctx) { return imgpar_context_device_at(ctx, 0); }
+
+const imgpar_device *imgpar_context_device_at(const imgpar_context *ctx, size_t k)
 {
     if (!ctx)
         return NULL;
-    return ctx->device ? &ip_device_facts_of(ctx->device)->info : &ctx->info;
+    if (ctx->devices.n == 0)
+        return k == 0 ? &ctx->info : NULL;
+    return k < ctx->devices.n ? &ip_device_facts_of(ctx->devices.list[k])->info : NULL;
 }
 
 imgpar_status imgpar_device_list(imgpar_device **out, size_t *n)
@@ -190,6 +206,19 @@ void imgpar_device_list_release(imgpar_device *list, size_t n)
     ip_free(list);
 }
 
+static void add_counters(ip_device *device, imgpar_counters *out)
+{
+    ip_device_counters c;
+    ip_device_counters_get(device, &c);
+    out->kernels += c.launches;
+    out->programs_built += c.builds;
+    out->bytes_uploaded += c.bytes_uploaded;
+    out->bytes_downloaded += c.bytes_downloaded;
+    out->device_bytes += c.bytes_held;
+    out->device_bytes_peak += c.bytes_peak;
+    out->buffers += c.buffers_made;
+}
+
 void imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out)
 {
     memset(out, 0, sizeof *out);
@@ -198,20 +227,18 @@ void imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out)
     out->evaluations = atomic_load(&ctx->evaluations);
     out->decodes = atomic_load(&ctx->decodes);
     out->encodes = atomic_load(&ctx->encodes);
-    if (!ctx->device)
-        return;
-    ip_device_counters c;
-    ip_device_counters_get(ctx->device, &c);
-    out->kernels = c.launches;
-    out->programs_built = c.builds;
-    out->bytes_uploaded = c.bytes_uploaded;
-    out->bytes_downloaded = c.bytes_downloaded;
-    out->device_bytes = c.bytes_held;
-    out->device_bytes_peak = c.bytes_peak;
-    out->buffers = c.buffers_made;
+    for (size_t k = 0; k < ctx->devices.n; k++)
+        add_counters(ctx->devices.list[k], out);
 }
 
-ip_compile_options ip_context_compile_options(imgpar_context *ctx)
+void imgpar_context_device_counters(const imgpar_context *ctx, size_t k, imgpar_counters *out)
+{
+    memset(out, 0, sizeof *out);
+    if (ctx && k < ctx->devices.n)
+        add_counters(ctx->devices.list[k], out);
+}
+
+ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_device *device)
 {
     ip_compile_options options = { .dump = ctx->dump };
     pthread_mutex_lock(&ctx->lock);
@@ -222,8 +249,8 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx)
     options.is_cpu = true;
     options.pragmas = true;
     options.target = ref_target;
-    if (ctx->device) {
-        const ip_device_facts *facts = ip_device_facts_of(ctx->device);
+    if (device) {
+        const ip_device_facts *facts = ip_device_facts_of(device);
         options.is_cpu = facts->walks_rows;
         options.pragmas = facts->wants_loop_hints;
         options.target = (ip_target){ facts->group_width, facts->group_height, facts->info.local_bytes, facts->constant_bytes,

@@ -4,7 +4,7 @@
 #define IP_RUN_CONTEXT_H
 
 #include "compile/plan.h"
-#include "run/device.h"
+#include "run/devices.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,7 +14,8 @@ typedef enum ip_live_kind { IP_LIVE_QUEUES, IP_LIVE_EVENTS, IP_LIVE_BUFFERS, IP_
 
 struct imgpar_context {
     atomic_int refs;
-    ip_device *device;         /* NULL: ref */
+    ip_devices devices;
+    ip_device *device;         /* the first of them; NULL: ref */
     imgpar_device info;        /* of ref; else the device's facts have it */
     char *notice;              /* NULL: nothing to say */
     char *dump;                /* IMGPAR_DUMP; NULL */
@@ -28,8 +29,8 @@ struct imgpar_context {
     atomic_llong live[IP_N_LIVE];
 };
 
-/* A consistent copy of the settings, as compile options. */
-ip_compile_options ip_context_compile_options(imgpar_context *ctx);
+/* A consistent copy of the settings, as compile options for one of its devices; NULL: for the reference interpreter. */
+ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_device *device);
 /* Whether kernels are to check what they do. */
 bool ip_context_checks(imgpar_context *ctx);
 

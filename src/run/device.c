@@ -13,13 +13,14 @@
 /* Note [Budget]. PoCL aborts the process when the host has no memory left, and other drivers take pages only when they
  * are touched. So we never rely on the device refusing: what we allocate is counted against a budget. A CPU's memory is
  * the host's, of which decoded files and the program around us need their half. */
-static uint64_t choose_budget(const ip_device_facts *facts, uint64_t limit_bytes)
+static uint64_t choose_budget(const ip_device *device, uint64_t limit_bytes)
 {
+    const ip_device_facts *facts = &device->facts;
     uint64_t budget = facts->info.global_bytes / 4 * 3;
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     if (limit_bytes) return limit_bytes < facts->info.global_bytes ? limit_bytes : facts->info.global_bytes;
     if (facts->kind == IP_DEVICE_CPU && pages > 0 && page_bytes > 0) {
-        uint64_t half = (uint64_t)pages / 2 * (uint64_t)page_bytes;
+        uint64_t half = (uint64_t)pages / 2 * (uint64_t)page_bytes / device->n_on_host;
         if (half < budget) budget = half;
     }
     return budget;
@@ -65,20 +66,23 @@ static imgpar_status read_formats(ip_device *device, ip_error *err)
     return IMGPAR_OK;
 }
 
-/* Opens what candidate describes and takes its strings over, also on failure. */
-static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_bytes, ip_device **out, ip_error *err)
+/* Opens what candidate describes and takes over what it owns, also on failure. */
+static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_bytes, unsigned n_on_host, ip_device **out, ip_error *err)
 {
     ip_device *device = ip_zalloc(sizeof *device);
     if (!device) return ip_fail_memory(err, "opening a device");
     atomic_init(&device->refs, 1);
     device->id = candidate->id;
     device->facts = candidate->facts;
+    device->n_on_host = n_on_host;
     device->keeps_programs_on_disk = !candidate->facts.is_pocl && !candidate->facts.is_nvidia;
+    device->is_part = candidate->is_part;
     candidate->facts.info = (imgpar_device){ .kind = NULL };
+    candidate->is_part = false;
 
     imgpar_status st = pthread_mutex_init(&device->order, NULL) ? ip_fail_memory(err, "opening a device") : IMGPAR_OK;
     if (st) goto no_order;
-    st = ip_pool_start(&device->pool, choose_budget(&device->facts, limit_bytes), err);
+    st = ip_pool_start(&device->pool, choose_budget(device, limit_bytes), err);
     if (st) goto no_pool;
     st = ip_cache_start(&device->cache, err);
     if (st) goto no_cache;
@@ -96,21 +100,39 @@ no_cache:
 no_pool:
     pthread_mutex_destroy(&device->order);
 no_order:
+    if (device->is_part) clReleaseDevice(device->id);
     ip_device_info_clear(&device->facts.info);
     ip_free(device);
     return st;
 }
 
-imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_device **out, ip_error *err)
+static imgpar_status open_selection(ip_selection *selection, uint64_t limit_bytes, ip_device *out[IP_MAX_DEVICES], size_t *n,
+                                    ip_error *err)
+{
+    unsigned n_on_host = 0;
+    imgpar_status st = IMGPAR_OK;
+    for (size_t k = 0; k < selection->n; k++)
+        n_on_host += selection->list[k].facts.kind == IP_DEVICE_CPU;
+    for (*n = 0; !st && *n < selection->n; *n += !st)
+        st = open_candidate(&selection->list[*n], limit_bytes, n_on_host, &out[*n], err);
+    while (st && *n > 0)
+        ip_device_close(out[--*n]);
+    return st;
+}
+
+imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_device *out[IP_MAX_DEVICES], size_t *n, ip_error *err)
 {
     ip_candidates found;
-    size_t index;
-    *out = NULL;
+    ip_selection selection;
+    *n = 0;
     ip_drivers_lock();
     imgpar_status st = ip_candidates_find(&found, err);
     if (!st) {
-        st = ip_candidates_pick(&found, selector, &index, err);
-        if (!st) st = open_candidate(&found.list[index], mem_limit_bytes, out, err);
+        st = ip_selection_make(&found, selector, &selection, err);
+        if (!st) {
+            st = open_selection(&selection, mem_limit_bytes, out, n, err);
+            ip_selection_clear(&selection);
+        }
         ip_candidates_clear(&found);
     }
     ip_drivers_unlock();
@@ -119,7 +141,7 @@ imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_
 
 void ip_device_limit(ip_device *device, uint64_t mem_limit_bytes)
 {
-    ip_pool_limit(&device->pool, choose_budget(&device->facts, mem_limit_bytes));
+    ip_pool_limit(&device->pool, choose_budget(device, mem_limit_bytes));
 }
 
 ip_device *ip_device_hold(ip_device *device)
@@ -137,6 +159,7 @@ void ip_device_drop(ip_device *device)
     if (device->queue) clReleaseCommandQueue(device->queue);
     if (device->copies) clReleaseCommandQueue(device->copies);
     if (device->context) clReleaseContext(device->context);
+    if (device->is_part) clReleaseDevice(device->id);
     ip_drivers_unlock();
     pthread_mutex_destroy(&device->order);
     ip_device_info_clear(&device->facts.info);

@@ -36,6 +36,7 @@ typedef struct ip_device_facts {
     bool wants_loop_hints;      /* its compiler vectorises loops that say they may be */
     unsigned base_align_bytes;
     unsigned vector_bytes;      /* of the widest registers that the device likes: 16, 32 or 64 */
+    double speed_guess;         /* compared with another device, before anything was measured */
 } ip_device_facts;
 
 typedef struct ip_device ip_device;
@@ -46,12 +47,14 @@ typedef struct ip_program ip_program; /* compiled kernels; shared by reference c
 imgpar_status ip_device_enumerate(imgpar_device **out, size_t *n, ip_error *err);
 void ip_device_info_clear(imgpar_device *info);
 
-/* selector as in imgpar_context_new(), but never "ref". mem_limit_bytes 0: 3/4 of the device's memory, and on a CPU
- * at most half of the host's. */
-imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_device **out, ip_error *err);
-/* NULL is legal. Buffers and programs still held stay good and keep what they need; the last one frees it. */
+enum { IP_MAX_DEVICES = 16 }; /* that are opened together */
+
+/* The devices that selector means, as in imgpar_context_new(), but never "ref": *n of them, at least one; none where it fails.
+ * mem_limit_bytes, of each device, 0: 3/4 of the device's memory, and CPUs take at most half of the host's together. */
+imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_device *out[IP_MAX_DEVICES], size_t *n, ip_error *err);
 /* Another memory limit, by the same rule; buffers in use stay. */
 void ip_device_limit(ip_device *device, uint64_t mem_limit_bytes);
+/* NULL is legal. Buffers and programs still held stay good and keep what they need; the last one frees it. */
 void ip_device_close(ip_device *device);
 const ip_device_facts *ip_device_facts_of(const ip_device *device);
 
@@ -74,6 +77,8 @@ void *ip_buffer_host(const ip_buffer *buffer);
  * channels 1, 2 or 4; dtype one of 8 and 16 bits, or f32. */
 imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height, ip_buffer **out,
                            ip_error *err);
+/* The device it is on; borrowed. */
+ip_device *ip_buffer_device(const ip_buffer *buffer);
 ip_buffer *ip_buffer_retain(ip_buffer *buffer);
 void ip_buffer_release(ip_buffer *buffer); /* to the pool; NULL is legal */
 size_t ip_buffer_size(const ip_buffer *buffer); /* as asked for; it may have room for more */

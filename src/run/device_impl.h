@@ -88,6 +88,8 @@ struct ip_device {
     atomic_int refs;
     ip_device_facts facts;
     cl_device_id id;
+    bool is_part;            /* id is a sub-device, to be released */
+    unsigned n_on_host;      /* CPUs that were opened together, this one included: they share the host's memory */
     cl_context context;
     cl_command_queue queue;  /* kernels; any order where the device can */
     cl_command_queue copies; /* blocking copies: they wait for what they need, not for all kernels before them */

@@ -8,30 +8,19 @@
  *     for each kernel     sources decoded and uploaded on first use, outputs allocated, launched;
  *                         a stage's memory goes back to the pool after its last reader
  *
- * Where not everything fits the device's budget and one image is asked for, its rows are computed in strips
- * that fit and gathered in host memory.
+ * strips.c decides how much of the results is computed at once. A context of several devices shares the work out
+ * (share.c): each device then has a plan, and a part of the results, of its own.
  */
-#include "run/evaluate.h"
+#include "run/evaluation_impl.h"
 
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "run/opaque.h"
 #include "run/ref.h"
+#include "run/share.h"
 
 #include <stdio.h>
 #include <string.h>
-
-typedef struct evaluation {
-    imgpar_context *ctx;
-    ip_runner runner;
-    ip_plan *plan;
-    ip_value **source_values; /* by stage id: decoded once, strips share them */
-    ip_binding *bindings;     /* by stage id */
-    ip_region *needed;        /* by stage id */
-    bool *is_needed;
-    int *last_reader;         /* by stage id: the last kernel that reads it; n_kernels: a result */
-    void *dst;                /* where the one result is wanted, in memory that the device shares; NULL: anywhere */
-} evaluation;
 
 static bool poll_stop(void *user, double done)
 {
@@ -39,9 +28,9 @@ static bool poll_stop(void *user, double done)
     return o->poll(o->user, done) != 0;
 }
 
-void ip_runner_init(ip_runner *runner, imgpar_context *ctx, const imgpar_options *options)
+void ip_runner_init(ip_runner *runner, ip_device *device, const imgpar_options *options)
 {
-    *runner = (ip_runner){ .device = ctx->device, .options = options, .started_ms = ip_now_ms() };
+    *runner = (ip_runner){ .device = device, .options = options, .started_ms = ip_now_ms() };
     if (options && options->poll)
         runner->poll = (ip_poll){ poll_stop, (void *)options };
 }
@@ -49,22 +38,12 @@ void ip_runner_init(ip_runner *runner, imgpar_context *ctx, const imgpar_options
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static ip_region whole(const int64_t dims[4]) { return (ip_region){ 0, dims[0], 0, dims[1], 0, dims[2] }; }
-
-static uint64_t stage_bytes(const ip_stage *s)
-{
-    ip_region all = whole(s->dims);
-    return ip_region_bytes(&all, s);
-}
-
-static bool is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
-
 /* The smallest region that holds both. */
 static ip_region hull(const ip_region *a, const ip_region *b)
 {
-    if (is_empty(a))
+    if (ip_region_is_empty(a))
         return *b;
-    if (is_empty(b))
+    if (ip_region_is_empty(b))
         return *a;
     return (ip_region){ min64(a->z0, b->z0), max64(a->z1, b->z1), min64(a->y0, b->y0), max64(a->y1, b->y1),
                         min64(a->x0, b->x0), max64(a->x1, b->x1) };
@@ -74,7 +53,7 @@ static ip_region hull(const ip_region *a, const ip_region *b)
 
 static void need(evaluation *e, const ip_stage *s, const ip_region *r)
 {
-    if (is_empty(r))
+    if (ip_region_is_empty(r))
         return;
     ip_region all = *r;
     if (s->kind == IP_STAGE_SCAN) { /* its lines are walked whole */
@@ -89,7 +68,7 @@ static void need(evaluation *e, const ip_stage *s, const ip_region *r)
     e->is_needed[s->id] = true;
 }
 
-static bool makes_needed(const evaluation *e, const ip_kernel *k)
+bool ip_evaluation_needs(const evaluation *e, const ip_kernel *k)
 {
     for (int i = 0; i < k->n_outputs; i++)
         if (e->is_needed[k->outputs[i]->id])
@@ -98,11 +77,11 @@ static bool makes_needed(const evaluation *e, const ip_kernel *k)
 }
 
 /* The part of its domain that a kernel walks to make what is needed of its outputs. */
-static ip_region kernel_region(const evaluation *e, const ip_kernel *k)
+ip_region ip_evaluation_region(const evaluation *e, const ip_kernel *k)
 {
     ip_region r = { 0, 0, 0, 0, 0, 0 };
     for (int i = 0; i < k->n_outputs; i++) {
-        ip_region all = whole(k->domain);
+        ip_region all = ip_region_whole(k->domain);
         bool is_fold = ip_stage_folds(k->outputs[i]);
         if (e->is_needed[k->outputs[i]->id])
             r = hull(&r, is_fold ? &all : &e->needed[k->outputs[i]->id]);
@@ -110,20 +89,18 @@ static ip_region kernel_region(const evaluation *e, const ip_kernel *k)
     return r;
 }
 
-static void infer_demand(evaluation *e, const ip_stage *result, const ip_region *region)
+void ip_evaluation_infer(evaluation *e)
 {
     memset(e->is_needed, 0, (size_t)e->plan->ir->n_stages * sizeof *e->is_needed);
     memset(e->needed, 0, (size_t)e->plan->ir->n_stages * sizeof *e->needed);
-    for (int k = 0; k < e->plan->n_outputs; k++) {
-        ip_region all = whole(e->plan->outputs[k]->dims);
-        need(e, e->plan->outputs[k], e->plan->outputs[k] == result ? region : &all);
-    }
+    for (int k = 0; k < e->plan->n_outputs; k++)
+        need(e, e->plan->outputs[k], &e->wanted[k]);
     for (int k = e->plan->n_kernels - 1; k >= 0; k--) {
         const ip_kernel *kernel = &e->plan->kernels[k];
-        if (!makes_needed(e, kernel))
+        if (!ip_evaluation_needs(e, kernel))
             continue;
         ip_kernel_widen(kernel, &e->needed[kernel->outputs[0]->id]);
-        ip_region r = kernel_region(e, kernel);
+        ip_region r = ip_evaluation_region(e, kernel);
         for (int i = 0; i < kernel->n_outputs; i++) /* it makes the same region of all its images */
             if (!ip_stage_folds(kernel->outputs[i]))
                 need(e, kernel->outputs[i], &r);
@@ -137,7 +114,7 @@ static void infer_demand(evaluation *e, const ip_stage *result, const ip_region 
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
-static imgpar_status source_value(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err)
+imgpar_status ip_evaluation_source(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err)
 {
     if (!e->source_values[s->id]) {
         if (s->value)
@@ -152,48 +129,60 @@ static imgpar_status source_value(evaluation *e, const ip_stage *s, ip_value **o
     return IMGPAR_OK;
 }
 
-/* The rows of a source that are needed, whole rows of one plane or everything. */
+/* What is needed of a source in the device's memory: whole planes, whole rows of one plane, or everything. */
 static imgpar_status bind_source(evaluation *e, const ip_stage *s, ip_error *err)
 {
     ip_binding *b = &e->bindings[s->id];
+    ip_device *device = e->runner.device;
     ip_value *v;
-    imgpar_status st = source_value(e, s, &v, err);
+    imgpar_status st = ip_evaluation_source(e, s, &v, err);
     if (st || b->buffer)
         return st;
     double start = ip_now_ms();
-    ip_region r = whole(s->dims);
+    ip_region r = ip_region_whole(s->dims);
     const ip_region *n = &e->needed[s->id];
-    bool shares = v->host && ip_device_shares(e->runner.device, v->host), uploads = !shares && !ip_value_is_on_device(v);
-    bool in_part = v->host && uploads && s->dims[0] == 1 && n->y1 > n->y0 && n->y1 - n->y0 < s->dims[1];
-    if (!in_part) {
-        ip_buffer *buffer;
-        st = ip_value_on_device(v, e->runner.device, &buffer, err);
+    bool uploads = !(v->host && ip_device_shares(device, v->host)) && !ip_value_is_on_device(v, device);
+    bool is_volume = s->dims[0] > 1;
+    int64_t n_needed = is_volume ? n->z1 - n->z0 : n->y1 - n->y0;
+    if (!uploads || n_needed <= 0 || n_needed >= s->dims[is_volume ? 0 : 1]) {
+        st = ip_value_on_device(v, device, &b->buffer, err);
         if (st)
             return st;
-        b->buffer = buffer;
-        b->region = r;
-        if (uploads)
-            ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, v->size_bytes, v->size_bytes);
-        return IMGPAR_OK;
+    } else {
+        *(is_volume ? &r.z0 : &r.y0) = is_volume ? n->z0 : n->y0;
+        *(is_volume ? &r.z1 : &r.y1) = is_volume ? n->z1 : n->y1;
+        st = ip_value_upload(v, ip_stage_first_byte(s, &r), (size_t)ip_region_bytes(&r, s), device, &b->buffer, err);
     }
-    r.y0 = n->y0;
-    r.y1 = n->y1;
-    size_t row = (size_t)(s->dims[2] * s->dims[3]) * ip_dtype(s->dtype)->size_bytes, bytes = row * (size_t)(r.y1 - r.y0);
-    st = ip_buffer_new(e->runner.device, bytes, &b->buffer, err);
-    if (!st)
-        st = ip_buffer_write(b->buffer, 0, (const char *)v->host + row * (size_t)r.y0, bytes, err);
     b->region = r;
-    ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, bytes, bytes);
+    if (uploads)
+        ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, ip_region_bytes(&r, s), ip_region_bytes(&r, s));
     return st;
+}
+
+static bool is_same(const ip_region *a, const ip_region *b)
+{
+    return a->z0 == b->z0 && a->z1 == b->z1 && a->y0 == b->y0 && a->y1 == b->y1 && a->x0 == b->x0 && a->x1 == b->x1;
+}
+
+/* Where in host memory a region of a result is wanted, if the device can write it there; else NULL. */
+static void *wanted_place(const evaluation *e, const ip_stage *s, const ip_region *r)
+{
+    for (int k = 0; e->hosts && k < e->plan->n_outputs; k++) {
+        char *to = (char *)e->hosts[k] + ip_stage_first_byte(s, r);
+        if (s == e->plan->outputs[k] && is_same(r, &e->wanted[k]) && ip_device_shares(e->runner.device, to))
+            return to;
+    }
+    return NULL;
 }
 
 static imgpar_status bind_output(evaluation *e, const ip_stage *s, ip_error *err)
 {
     ip_binding *b = &e->bindings[s->id];
-    b->region = !ip_stage_folds(s) ? e->needed[s->id] : whole(s->dims); /* folds are never made in part */
+    b->region = !ip_stage_folds(s) ? e->needed[s->id] : ip_region_whole(s->dims); /* folds are never made in part */
     uint64_t bytes = ip_region_bytes(&b->region, s);
-    if (e->dst && s == e->plan->outputs[0] && bytes == stage_bytes(s))
-        return ip_buffer_wrap(e->runner.device, e->dst, (size_t)bytes, NULL, NULL, &b->buffer, err);
+    void *place = bytes > 0 ? wanted_place(e, s, &b->region) : NULL;
+    if (place)
+        return ip_buffer_wrap(e->runner.device, place, (size_t)bytes, NULL, NULL, &b->buffer, err);
     return ip_buffer_new(e->runner.device, bytes ? (size_t)bytes : 1, &b->buffer, err);
 }
 
@@ -203,7 +192,7 @@ static void unbind(ip_binding *b)
     b->buffer = NULL;
 }
 
-static void unbind_all(evaluation *e)
+void ip_evaluation_unbind(evaluation *e)
 {
     for (int k = 0; k < e->plan->ir->n_stages; k++)
         unbind(&e->bindings[k]);
@@ -215,7 +204,7 @@ static bool takes_no_room(const evaluation *e, const ip_stage *s)
     if (s->kind != IP_STAGE_SOURCE)
         return false;
     if (s->value)
-        return ip_value_is_on_device(s->value) || ip_device_shares(e->runner.device, s->value->host);
+        return ip_value_is_on_device(s->value, e->runner.device) || (s->value->host && ip_device_shares(e->runner.device, s->value->host));
     const ip_source *source = s->node->source; /* what is decoded comes from malloc() */
     if (source && source->kind == IP_SOURCE_BUFFER)
         return true;
@@ -223,7 +212,7 @@ static bool takes_no_room(const evaluation *e, const ip_stage *s)
 }
 
 /* An upper bound of what a run with the current demand holds at once. */
-static uint64_t bytes_needed(const evaluation *e)
+uint64_t ip_evaluation_bytes(const evaluation *e)
 {
     uint64_t total = 0;
     for (int k = 0; k < e->plan->ir->n_stages; k++) {
@@ -272,14 +261,14 @@ static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
 {
     const ip_kernel *k = &e->plan->kernels[index];
     imgpar_status st = IMGPAR_OK;
-    if (!makes_needed(e, k) && !is_asked_for(k))
+    if (!ip_evaluation_needs(e, k) && !is_asked_for(k))
         return IMGPAR_OK;
     for (int i = 0; !st && i < k->n_inputs; i++)
         st = bind_input(e, k->inputs[i], err);
     for (int i = 0; !st && i < k->n_outputs; i++)
         st = bind_output(e, k->outputs[i], err);
     if (!st) {
-        ip_region r = kernel_region(e, k);
+        ip_region r = ip_evaluation_region(e, k);
         st = ip_kernel_run(&e->runner, e->plan, k, e->bindings, &r, err);
     }
     for (int i = 0; i < k->n_inputs; i++)
@@ -291,7 +280,7 @@ static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
     return st;
 }
 
-static imgpar_status run_kernels(evaluation *e, ip_error *err)
+imgpar_status ip_evaluation_run_kernels(evaluation *e, ip_error *err)
 {
     imgpar_status st = e->plan->ir->failed ? ip_fail_memory(err, "planning a run") : IMGPAR_OK; /* demand walks expressions */
     for (int k = 0; !st && k < e->plan->n_kernels; k++)
@@ -299,152 +288,16 @@ static imgpar_status run_kernels(evaluation *e, ip_error *err)
     return st;
 }
 
-/* Where a source's elements lie in host memory, as far as that is known; else NULL. */
-static const char *host_of_source(const ip_stage *s)
-{
-    const ip_source *source = s->node->source;
-    if (s->value)
-        return s->value->host ? s->value->host : s->value->buffer ? ip_buffer_host(s->value->buffer) : NULL;
-    if (source && source->kind == IP_SOURCE_BUFFER)
-        return ip_buffer_host(source->data);
-    return source && source->kind == IP_SOURCE_PIXELS ? source->data : NULL;
-}
-
-/* Whether the result can be computed where it is wanted: nothing that is read may lie there. */
-static bool is_free(const evaluation *e, const char *dst)
-{
-    const ip_stage *out = e->plan->outputs[0];
-    uint64_t n = stage_bytes(out);
-    if (n == 0 || out->kind == IP_STAGE_SOURCE || !ip_device_shares(e->runner.device, dst))
-        return false;
-    for (int k = 0; k < e->plan->ir->n_stages; k++) {
-        const ip_stage *s = e->plan->ir->stages[k];
-        if (s->kind != IP_STAGE_SOURCE)
-            continue;
-        const char *host = host_of_source(s);
-        if (host && host < dst + n && dst < host + stage_bytes(s))
-            return false;
-    }
-    return true;
-}
-
 /* The value of result k: its buffer, or its source's value. */
-static imgpar_status take_result(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err)
+imgpar_status ip_evaluation_take(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err)
 {
     if (s->kind == IP_STAGE_SOURCE) {
-        imgpar_status st = source_value(e, s, out, err);
+        imgpar_status st = ip_evaluation_source(e, s, out, err);
         *out = st ? NULL : ip_value_retain(*out);
         return st;
     }
-    *out = ip_value_of_buffer(ip_buffer_retain(e->bindings[s->id].buffer), (size_t)stage_bytes(s));
+    *out = ip_value_of_buffer(ip_buffer_retain(e->bindings[s->id].buffer), (size_t)ip_stage_bytes(s));
     return *out ? IMGPAR_OK : ip_fail_memory(err, "keeping a result");
-}
-
-static imgpar_status run_whole(evaluation *e, ip_value **values, ip_error *err)
-{
-    imgpar_status st = run_kernels(e, err);
-    /* Waits, so that a kernel that fails is this evaluation's failure and nobody else's. */
-    for (int k = 0; !st && k < e->plan->n_outputs; k++)
-        if (e->bindings[e->plan->outputs[k]->id].buffer)
-            st = ip_buffer_wait(e->bindings[e->plan->outputs[k]->id].buffer, err);
-    if (st)
-        ip_device_finish(e->runner.device, NULL); /* buffers of a run that failed must not be waited for by others */
-    for (int k = 0; !st && k < e->plan->n_outputs; k++)
-        st = take_result(e, e->plan->outputs[k], &values[k], err);
-    unbind_all(e);
-    return st;
-}
-
-static imgpar_status run_strip(evaluation *e, const ip_stage *s, const ip_region *r, char *host, ip_error *err)
-{
-    infer_demand(e, s, r);
-    imgpar_status st = run_kernels(e, err);
-    size_t row = (size_t)(s->dims[2] * s->dims[3]) * ip_dtype(s->dtype)->size_bytes;
-    if (!st) {
-        double start = ip_now_ms();
-        const ip_binding *b = &e->bindings[s->id]; /* an opaque stage may have made more */
-        st = ip_buffer_read(b->buffer, row * (size_t)(r->y0 - b->region.y0), host + row * (size_t)r->y0, row * (size_t)(r->y1 - r->y0), err);
-        ip_runner_event(&e->runner, "download", "strip", start, row * (size_t)(r->y1 - r->y0), row * (size_t)(r->y1 - r->y0));
-    }
-    unbind_all(e);
-    return st;
-}
-
-/* Fewer rows at a time until they fit the budget. */
-static int64_t rows_that_fit(evaluation *e, const ip_stage *s)
-{
-    uint64_t budget = ip_device_budget_left(e->runner.device);
-    int64_t rows = s->dims[1];
-    for (;;) {
-        /* a strip in the middle has a halo at both ends */
-        int64_t y0 = (s->dims[1] - rows) / 2;
-        ip_region r = whole(s->dims);
-        r.y0 = y0;
-        r.y1 = y0 + rows;
-        infer_demand(e, s, &r);
-        if (bytes_needed(e) <= budget - budget / 8)
-            return rows;
-        if (rows <= 1)
-            return 0;
-        rows = (rows + 1) / 2;
-    }
-}
-
-static imgpar_status run_strips_of(evaluation *e, const ip_stage *s, int64_t rows, char *host, ip_error *err)
-{
-    imgpar_status st = IMGPAR_OK;
-    for (int64_t y = 0; !st && y < s->dims[1]; y += rows) {
-        ip_region r = whole(s->dims);
-        r.y0 = y;
-        r.y1 = min64(y + rows, s->dims[1]);
-        st = run_strip(e, s, &r, host, err);
-    }
-    return st;
-}
-
-static imgpar_status run_strips(evaluation *e, ip_value **values, ip_error *err)
-{
-    const ip_stage *s = e->plan->outputs[0];
-    int64_t rows = e->plan->n_outputs == 1 && (s->kind == IP_STAGE_MAP || s->opaque) && s->dims[0] == 1 ? rows_that_fit(e, s) : 0;
-    if (rows == 0)
-        return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: needs more than the %llu kB that are left for it on the device",
-                       s->node->op->info.name, (unsigned long long)(ip_device_budget_left(e->runner.device) >> 10));
-    char *host = ip_alloc((size_t)stage_bytes(s));
-    if (!host)
-        return ip_fail_memory(err, "gathering a result");
-    imgpar_status st = run_strips_of(e, s, rows, host, err);
-    while (st == IMGPAR_E_DEVICE_MEMORY && rows > 1) { /* rings and other scratch took what was left */
-        rows = (rows + 1) / 2;
-        *err = (ip_error){ IMGPAR_OK, "" };
-        st = run_strips_of(e, s, rows, host, err);
-    }
-    if (st) {
-        ip_free(host);
-        return st;
-    }
-    values[0] = ip_value_of_host(host, (size_t)stage_bytes(s));
-    return values[0] ? IMGPAR_OK : ip_fail_memory(err, "keeping a result");
-}
-
-static imgpar_status run_on_device(evaluation *e, ip_value **values, ip_error *err)
-{
-    const ip_device_facts *facts = ip_device_facts_of(e->runner.device);
-    if (e->plan->uses_f64 && !facts->info.has_f64)
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "f64: the device %s has no double precision", facts->info.name);
-    find_last_readers(e);
-    infer_demand(e, NULL, NULL);
-    if (e->dst && !is_free(e, e->dst))
-        e->dst = NULL;
-    bool fits = e->plan->n_kernels == 0 || bytes_needed(e) <= ip_device_budget_left(e->runner.device);
-    imgpar_status st = fits ? run_whole(e, values, err) : IMGPAR_E_DEVICE_MEMORY;
-    if (st != IMGPAR_E_DEVICE_MEMORY)
-        return st;
-    *err = (ip_error){ IMGPAR_OK, "" };
-    e->dst = NULL;
-    for (int k = 0; k < e->plan->ir->n_stages; k++)
-        if (e->source_values[k])
-            ip_value_leave_device(e->source_values[k]);
-    return run_strips(e, values, err);
 }
 
 /* ---- the reference interpreter ------------------------------------------------------------------ */
@@ -472,7 +325,7 @@ static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
         bool has_pixels = s->kind == IP_STAGE_SOURCE && (s->value || s->node->source);
         if (!has_pixels) /* a function's placeholder is a source that nothing needed reads */
             continue;
-        st = source_value(e, s, &v, err);
+        st = ip_evaluation_source(e, s, &v, err);
         if (!st)
             st = host_of(v, &memory[k], &copies[k], err);
     }
@@ -485,9 +338,9 @@ static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
     for (int k = 0; !st && k < e->plan->n_outputs; k++) {
         const ip_stage *s = e->plan->outputs[k];
         if (s->kind == IP_STAGE_SOURCE) {
-            st = take_result(e, s, &values[k], err);
+            st = ip_evaluation_take(e, s, &values[k], err);
         } else if (memory[s->id]) {
-            values[k] = ip_value_of_host(memory[s->id], (size_t)stage_bytes(s));
+            values[k] = ip_value_of_host(memory[s->id], (size_t)ip_stage_bytes(s));
             memory[s->id] = NULL;
             if (!values[k])
                 st = ip_fail_memory(err, "keeping a result");
@@ -517,12 +370,17 @@ static imgpar_status evaluation_init(evaluation *e, ip_error *err)
     e->needed = ip_zalloc(n * sizeof *e->needed);
     e->is_needed = ip_zalloc(n * sizeof *e->is_needed);
     e->last_reader = ip_zalloc(n * sizeof *e->last_reader);
-    bool ok = e->source_values && e->bindings && e->needed && e->is_needed && e->last_reader;
-    return ok ? IMGPAR_OK : ip_fail_memory(err, "evaluating");
+    e->wanted = ip_zalloc(((size_t)e->plan->n_outputs + 1) * sizeof *e->wanted);
+    if (!e->source_values || !e->bindings || !e->needed || !e->is_needed || !e->last_reader || !e->wanted)
+        return ip_fail_memory(err, "evaluating");
+    find_last_readers(e);
+    return IMGPAR_OK;
 }
 
-static void evaluation_free(evaluation *e)
+void ip_evaluation_free(evaluation *e)
 {
+    if (!e)
+        return;
     for (int k = 0; e->source_values && k < e->plan->ir->n_stages; k++)
         ip_value_release(e->source_values[k]);
     ip_free(e->source_values);
@@ -530,17 +388,19 @@ static void evaluation_free(evaluation *e)
     ip_free(e->needed);
     ip_free(e->is_needed);
     ip_free(e->last_reader);
-    ip_plan_free(e->plan);
+    ip_free(e->wanted);
+    if (e->plan)
+        ip_plan_free(e->plan);
+    ip_free(e);
 }
 
-static imgpar_status compile(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, bool use_ref, ip_plan **plan,
-                             ip_error *err)
+static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_request *q, ip_plan **plan, ip_error *err)
 {
-    ip_compile_options options = ip_context_compile_options(ctx);
+    ip_compile_options options = ip_context_compile_options(ctx, device);
     ip_str log = IP_STR_INIT;
-    options.keep_stages = use_ref;
+    options.keep_stages = q->use_ref;
     options.log = options.dump ? &log : NULL;
-    imgpar_status st = ip_compile(arrays, n, &options, plan, err);
+    imgpar_status st = ip_compile(q->arrays, q->n, &options, plan, err);
     if (log.length > 0) { /* IMGPAR_DUMP is a request to print, the only one there is */
         fputs(log.text, stderr);
     }
@@ -548,34 +408,59 @@ static imgpar_status compile(imgpar_context *ctx, imgpar_array *const *arrays, s
     return st;
 }
 
-/* What is asked of an evaluation; dst as in evaluation. */
-typedef struct request { imgpar_array *const *arrays; size_t n; const imgpar_options *options; bool use_ref; void *dst; } request;
-
-static imgpar_status evaluate(imgpar_context *ctx, const request *q, ip_value **values, ip_error *err)
+imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip_request *q, evaluation **out, ip_error *err)
 {
-    imgpar_array *const *arrays = q->arrays;
-    const imgpar_options *options = q->options;
+    *out = NULL;
+    evaluation *e = ip_zalloc(sizeof *e);
+    if (!e)
+        return ip_fail_memory(err, "evaluating");
+    e->ctx = ctx;
+    e->dst = q->dst;
+    ip_runner_init(&e->runner, device, q->options);
+    imgpar_status st = compile(ctx, device, q, &e->plan, err);
+    if (!st)
+        st = evaluation_init(e, err);
+    if (st)
+        ip_evaluation_free(e);
+    else
+        *out = e;
+    return st;
+}
+
+void ip_evaluation_report_to(evaluation *e, const imgpar_options *options)
+{
+    double started_ms = e->runner.started_ms;
+    ip_runner_init(&e->runner, e->runner.device, options);
+    e->runner.started_ms = started_ms;
+}
+
+/* ---- the door ---------------------------------------------------------------------------------------- */
+
+static imgpar_status run_alone(imgpar_context *ctx, const ip_request *q, ip_value **values, ip_error *err)
+{
+    evaluation *e;
+    imgpar_status st = ip_evaluation_new(ctx, ctx->device, q, &e, err);
+    if (!st)
+        st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, values, err);
+    ip_evaluation_free(e);
+    return st;
+}
+
+static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **values, ip_error *err)
+{
     const size_t n = q->n;
     memset(values, 0, n * sizeof *values);
     if (n == 0)
         return IMGPAR_OK;
     pthread_mutex_lock(&ctx->lock);
-    bool by_ref = q->use_ref || !ctx->device || ctx->schedule == IP_SCHEDULE_REF;
+    q->use_ref = q->use_ref || !ctx->device || ctx->schedule == IP_SCHEDULE_REF;
     pthread_mutex_unlock(&ctx->lock);
     ip_loop_values loops = { 0 };
-    evaluation e = { .ctx = ctx, .dst = q->dst };
-    ip_runner_init(&e.runner, ctx, options);
-    imgpar_status st = ip_loops_run(ctx, arrays, n, options, by_ref, &loops, err);
-    if (!st && e.runner.poll.stop && e.runner.poll.stop(e.runner.poll.user, 0))
+    imgpar_status st = ip_loops_run(ctx, q->arrays, n, q->options, q->use_ref, &loops, err);
+    if (!st && q->options && q->options->poll && q->options->poll(q->options->user, 0))
         st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
     if (!st)
-        st = compile(ctx, arrays, n, by_ref, &e.plan, err);
-    if (!st)
-        st = evaluation_init(&e, err);
-    if (!st)
-        st = by_ref ? run_on_ref(&e, values, err) : run_on_device(&e, values, err);
-    if (e.plan)
-        evaluation_free(&e);
+        st = q->use_ref || ctx->devices.n == 1 ? run_alone(ctx, q, values, err) : ip_share(ctx, q, values, err);
     ip_loops_release(&loops);
     for (size_t k = 0; st && k < n; k++) {
         ip_value_release(values[k]);
@@ -588,7 +473,7 @@ static imgpar_status evaluate(imgpar_context *ctx, const request *q, ip_value **
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
                           bool use_ref, ip_value **values, ip_error *err)
 {
-    const request q = { .arrays = arrays, .n = n, .options = options, .use_ref = use_ref };
+    ip_request q = { .arrays = arrays, .n = n, .options = options, .use_ref = use_ref };
     return evaluate(ctx, &q, values, err);
 }
 
@@ -596,8 +481,10 @@ imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size
 static imgpar_status fetch(imgpar_context *ctx, const imgpar_array *a, ip_value *value, void *dst, const imgpar_options *options, ip_error *err)
 {
     ip_runner runner;
-    ip_runner_init(&runner, ctx, options);
-    if (value->buffer && ip_buffer_host(value->buffer) == dst) {
+    if (value->host == dst) /* parts were gathered there */
+        return IMGPAR_OK;
+    ip_runner_init(&runner, value->host ? ctx->device : ip_buffer_device(value->buffer), options);
+    if (!value->host && ip_buffer_host(value->buffer) == dst) {
         void *mapped;
         imgpar_status st = ip_buffer_map(value->buffer, &mapped, err);
         ip_buffer_unmap(value->buffer, mapped);
@@ -612,7 +499,7 @@ static imgpar_status fetch(imgpar_context *ctx, const imgpar_array *a, ip_value 
 
 imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref, ip_error *err)
 {
-    const request q = { .arrays = &a, .n = 1, .options = options, .use_ref = use_ref, .dst = dst };
+    ip_request q = { .arrays = &a, .n = 1, .options = options, .use_ref = use_ref, .dst = dst };
     ip_value *value = use_ref ? NULL : ip_array_pin(a);
     imgpar_status st = value ? IMGPAR_OK : evaluate(ctx, &q, &value, err);
     if (!st)

@@ -29,7 +29,7 @@ imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, siz
                            bool use_ref, ip_loop_values *out, ip_error *err);
 void ip_loops_release(ip_loop_values *values);
 
-/* Fills in a poll and a clock for options (NULL is legal). */
-void ip_runner_init(ip_runner *runner, imgpar_context *ctx, const imgpar_options *options);
+/* Fills in a poll and a clock for options (NULL is legal); device NULL: what it reports is done by the host. */
+void ip_runner_init(ip_runner *runner, ip_device *device, const imgpar_options *options);
 
 #endif

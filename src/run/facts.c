@@ -18,18 +18,20 @@
  * local_size: work-group size of the pixels schedule. It is fixed because PoCL compiles a kernel anew for every one.
  * group_width x group_height: work-group of the tiles schedule. A row of it is what a GPU runs in step (32 or 64), so that
  * it reads whole pieces of rows and no bank of local memory twice; a limit of the device takes rows away first.
- * has_constant: the class has a cache for numbers that all work-items read at once, which __constant asks for. */
+ * has_constant: the class has a cache for numbers that all work-items read at once, which __constant asks for.
+ * lanes: numbers that a compute unit computes with at once, about, for a first guess of the speed beside another device. */
 static const struct class_row {
     const char *name;
     int rank;
     unsigned items_per_unit, local_size;
     int group_width, group_height;
     bool has_constant;
+    double lanes;
 } class_rows[] = {
-    [IP_DEVICE_CPU]         = { "cpu",         3, 8,   64,  16, 4, false },
-    [IP_DEVICE_GPU]         = { "gpu",         2, 512, 128, 32, 8, true },
-    [IP_DEVICE_ACCELERATOR] = { "accelerator", 4, 64,  64,  16, 4, false },
-    [IP_DEVICE_REF]         = { "ref",         5, 1,   1,   1,  1, false },
+    [IP_DEVICE_CPU]         = { "cpu",         3, 8,   64,  16, 4, false, 8 },
+    [IP_DEVICE_GPU]         = { "gpu",         2, 512, 128, 32, 8, true,  64 },
+    [IP_DEVICE_ACCELERATOR] = { "accelerator", 4, 64,  64,  16, 4, false, 8 },
+    [IP_DEVICE_REF]         = { "ref",         5, 1,   1,   1,  1, false, 1 },
 };
 
 /* Platforms that are there for another purpose than to be fast: behind every other device. */
@@ -139,7 +141,7 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     imgpar_device *info = &facts->info;
     cl_device_type type = 0;
     cl_device_fp_config single = 0;
-    cl_uint units = 0, align_bits = 0, vector_ints = 0;
+    cl_uint units = 0, align_bits = 0, vector_ints = 0, parts = 0, clock_mhz = 0;
     cl_bool images = CL_FALSE, unified = CL_FALSE;
     cl_ulong global_bytes = 0, local_bytes = 0, max_alloc = 0, constant_bytes = 0;
     size_t max_group = 0, image_width = 0, image_height = 0;
@@ -147,6 +149,8 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
         { CL_DEVICE_TYPE, &type, sizeof type },
         { CL_DEVICE_SINGLE_FP_CONFIG, &single, sizeof single },
         { CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof units },
+        { CL_DEVICE_MAX_CLOCK_FREQUENCY, &clock_mhz, sizeof clock_mhz },
+        { CL_DEVICE_PARTITION_MAX_SUB_DEVICES, &parts, sizeof parts },
         { CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, &vector_ints, sizeof vector_ints },
         { CL_DEVICE_MEM_BASE_ADDR_ALIGN, &align_bits, sizeof align_bits },
         { CL_DEVICE_IMAGE_SUPPORT, &images, sizeof images },
@@ -169,6 +173,8 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     facts->constant_bytes = class_rows[facts->kind].has_constant ? constant_bytes : 0;
     facts->vector_bytes = vector_ints >= 16 ? 64 : vector_ints >= 8 ? 32 : 16;
     info->compute_units = units;
+    info->max_parts = parts < IP_MAX_DEVICES ? parts : IP_MAX_DEVICES;
+    facts->speed_guess = (units ? units : 1.0) * (clock_mhz ? clock_mhz : 1000.0) * class_rows[facts->kind].lanes;
     info->has_images = images != CL_FALSE;
     facts->image_width = images ? image_width : 0;
     facts->image_height = images ? image_height : 0;

@@ -21,12 +21,15 @@ double ip_now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
+/* The selector of the device at work; "": the host is. */
+static const char *device_name(const ip_runner *r) { return r->device ? ip_device_facts_of(r->device)->info.selector : ""; }
+
 void ip_runner_event(const ip_runner *r, const char *kind, const char *name, double start_ms, uint64_t bytes_read,
                      uint64_t bytes_written)
 {
     if (!r->options || !r->options->on_event)
         return;
-    imgpar_event e = { .kind = kind, .name = name, .ops = "", .schedule = "", .start_ms = start_ms - r->started_ms,
+    imgpar_event e = { .kind = kind, .name = name, .ops = "", .schedule = "", .device = device_name(r), .start_ms = start_ms - r->started_ms,
                        .end_ms = ip_now_ms() - r->started_ms, .bytes_read = bytes_read, .bytes_written = bytes_written,
                        .evaluation_ms = r->started_ms };
     r->options->on_event(r->options->user, &e);
@@ -367,7 +370,7 @@ void ip_kernel_report(const ip_runner *runner, const ip_kernel *k, const ip_bind
     if (!o || !o->on_event)
         return;
     imgpar_event e = { .kind = "kernel", .name = k->name, .ops = k->ops, .schedule = ip_schedule_name(k->schedule),
-                       .start_ms = start_ms - runner->started_ms, .evaluation_ms = runner->started_ms };
+                       .device = device_name(runner), .start_ms = start_ms - runner->started_ms, .evaluation_ms = runner->started_ms };
     e.end_ms = e.start_ms + busy_ms;
     for (int i = 0; i < k->n_inputs; i++)
         e.bytes_read += ip_region_bytes(&bindings[k->inputs[i]->id].region, k->inputs[i]);

@@ -229,6 +229,8 @@ bool ip_device_shares(const ip_device *device, const void *host)
     return device->facts.info.has_unified_memory && (uintptr_t)host % SHARED_ALIGN == 0;
 }
 
+ip_device *ip_buffer_device(const ip_buffer *buffer) { return buffer->device; }
+
 void *ip_buffer_host(const ip_buffer *buffer) { return buffer->host; }
 
 /* Its memory is not ours, so it counts against no budget. */

@@ -12,6 +12,7 @@
 typedef struct ip_candidate {
     cl_platform_id platform;
     cl_device_id id;
+    bool is_part;           /* of a device: id is to be released */
     int rank;               /* the smaller the better */
     ip_device_facts facts;  /* info's strings are owned here, kind apart */
 } ip_candidate;
@@ -35,6 +36,19 @@ void ip_candidates_clear(ip_candidates *found);
 
 /* The candidate that selector means ("cpu", "gpu:1", part of a name; NULL or "": the best), or E_NO_DEVICE. */
 imgpar_status ip_candidates_pick(const ip_candidates *found, const char *selector, size_t *index, ip_error *err);
+
+/* ---- parts.c ------------------------------------------------------------------ */
+
+/* The devices that a selector means, parts of devices among them. */
+typedef struct ip_selection {
+    ip_candidate list[IP_MAX_DEVICES];
+    size_t n;
+} ip_selection;
+
+/* Fills *out, to be cleared by ip_selection_clear(); what whole devices found knows goes over to it. The grammar of selectors is at the
+ * head of parts.c. The caller holds the drivers' lock. */
+imgpar_status ip_selection_make(ip_candidates *found, const char *selector, ip_selection *out, ip_error *err);
+void ip_selection_clear(ip_selection *selection);
 
 /* ---- facts.c ------------------------------------------------------------------ */
 

@@ -51,6 +51,16 @@ ip_value *ip_value_of_source(ip_source *source)
     return v;
 }
 
+ip_value *ip_value_of_borrowed(void *host, size_t size_bytes)
+{
+    ip_value *v = value_new(size_bytes);
+    if (!v)
+        return NULL;
+    v->host = host;
+    v->is_host_borrowed = true;
+    return v;
+}
+
 struct ip_value *ip_value_retain(struct ip_value *v)
 {
     if (v)
@@ -67,24 +77,48 @@ void ip_value_release(struct ip_value *v)
     if (v->source)
         ip_source_release(v->source);
     ip_buffer_release(v->buffer);
+    for (int k = 0; k < v->n_others; k++)
+        ip_buffer_release(v->others[k]);
     pthread_mutex_destroy(&v->lock);
     ip_free(v);
 }
 
-bool ip_value_is_on_device(ip_value *v)
+/* Where v keeps its buffer on device, NULL: it has none. The caller holds v's lock. */
+static ip_buffer **find_buffer(ip_value *v, const ip_device *device)
+{
+    if (v->buffer && ip_buffer_device(v->buffer) == device)
+        return &v->buffer;
+    for (int k = 0; k < v->n_others; k++)
+        if (ip_buffer_device(v->others[k]) == device)
+            return &v->others[k];
+    return NULL;
+}
+
+bool ip_value_is_on_device(ip_value *v, const ip_device *device)
 {
     pthread_mutex_lock(&v->lock);
-    bool is_there = v->buffer != NULL;
+    bool is_there = find_buffer(v, device) != NULL;
     pthread_mutex_unlock(&v->lock);
     return is_there;
 }
 
-void ip_value_leave_device(ip_value *v)
+const ip_device *ip_value_home(ip_value *v)
 {
+    if (v->host)
+        return NULL;
+    const ip_device *device = ip_buffer_device(v->buffer); /* without host it never changes */
+    return ip_device_facts_of(device)->info.has_unified_memory ? NULL : device;
+}
+
+void ip_value_leave_device(ip_value *v, const ip_device *device)
+{
+    ip_buffer *unused = NULL;
     pthread_mutex_lock(&v->lock);
-    ip_buffer *unused = v->host && !v->is_shared ? v->buffer : NULL; /* what is shared takes no room */
-    if (unused)
-        v->buffer = NULL;
+    ip_buffer **at = v->host ? find_buffer(v, device) : NULL;
+    if (at && !ip_buffer_host(*at)) { /* what is shared takes no room */
+        unused = *at;
+        *at = at == &v->buffer && v->n_others == 0 ? NULL : v->others[--v->n_others];
+    }
     pthread_mutex_unlock(&v->lock);
     ip_buffer_release(unused);
 }
@@ -95,31 +129,46 @@ static void release_source(void *source, void *host)
     ip_source_release(source);
 }
 
-static void free_host(void *unused, void *host)
+/* Memory that was decoded or computed, and is the value's, becomes a source's, which may have several users. */
+static imgpar_status make_source(ip_value *v, ip_error *err)
 {
-    (void)unused;
-    ip_free(host);
-}
-
-/* A buffer on the host's memory. It may outlive the value, so the memory is its from now on: a source it retains, what was decoded it takes. */
-static imgpar_status share(ip_value *v, ip_device *device, ip_buffer **out, ip_error *err)
-{
-    ip_source *source = v->source;
-    imgpar_status st = ip_buffer_wrap(device, v->host, v->size_bytes, source ? release_source : free_host, source, out, err);
-    if (st)
-        return st;
-    if (source)
-        atomic_fetch_add(&source->refs, 1);
+    ip_source *source = ip_zalloc(sizeof *source);
+    if (!source)
+        return ip_fail_memory(err, "sharing memory");
+    atomic_init(&source->refs, 1);
+    source->kind = IP_SOURCE_PIXELS;
+    source->data = v->host;
+    source->size_bytes = v->size_bytes;
+    v->source = source;
     v->is_host_borrowed = true;
-    v->is_shared = true;
     return IMGPAR_OK;
 }
 
-static imgpar_status upload(const ip_value *v, ip_device *device, ip_buffer **out, ip_error *err)
+/* A buffer on the host's memory. It may outlive the value, so both hold the source that the memory belongs to. */
+static imgpar_status share(ip_value *v, ip_device *device, ip_buffer **out, ip_error *err)
 {
-    imgpar_status st = ip_buffer_new(device, v->size_bytes ? v->size_bytes : 1, out, err);
-    if (!st && v->size_bytes)
-        st = ip_buffer_write(*out, 0, v->host, v->size_bytes, err);
+    imgpar_status st = v->source ? IMGPAR_OK : make_source(v, err);
+    if (st)
+        return st;
+    atomic_fetch_add(&v->source->refs, 1);
+    st = ip_buffer_wrap(device, v->host, v->size_bytes, release_source, v->source, out, err);
+    if (st)
+        ip_source_release(v->source);
+    return st;
+}
+
+imgpar_status ip_value_upload(ip_value *v, size_t offset, size_t n, ip_device *device, ip_buffer **out, ip_error *err)
+{
+    void *mapped = NULL; /* of another device */
+    *out = NULL;
+    imgpar_status st = v->host ? IMGPAR_OK : ip_buffer_map(v->buffer, &mapped, err);
+    const char *host = v->host ? v->host : mapped;
+    if (!st)
+        st = ip_buffer_new(device, n ? n : 1, out, err);
+    if (!st && n)
+        st = ip_buffer_write(*out, 0, host + offset, n, err);
+    if (mapped)
+        ip_buffer_unmap(v->buffer, mapped);
     if (!st)
         return IMGPAR_OK;
     ip_buffer_release(*out);
@@ -130,10 +179,20 @@ static imgpar_status upload(const ip_value *v, ip_device *device, ip_buffer **ou
 imgpar_status ip_value_on_device(ip_value *v, ip_device *device, ip_buffer **buffer, ip_error *err)
 {
     imgpar_status st = IMGPAR_OK;
+    *buffer = NULL;
     pthread_mutex_lock(&v->lock);
-    if (!v->buffer)
-        st = v->size_bytes && ip_device_shares(device, v->host) ? share(v, device, &v->buffer, err) : upload(v, device, &v->buffer, err);
-    *buffer = st ? NULL : ip_buffer_retain(v->buffer); /* another evaluation may give up the copy */
+    ip_buffer **at = find_buffer(v, device), *made = NULL;
+    if (!at) {
+        bool shares = v->host && v->size_bytes && (v->source || !v->is_host_borrowed) && ip_device_shares(device, v->host);
+        st = shares ? share(v, device, &made, err) : ip_value_upload(v, 0, v->size_bytes, device, &made, err);
+        at = !v->buffer ? &v->buffer : &v->others[v->n_others];
+        if (!st) {
+            v->n_others += v->buffer != NULL;
+            *at = made;
+        }
+    }
+    if (!st)
+        *buffer = ip_buffer_retain(*at); /* another evaluation may give up the copy */
     pthread_mutex_unlock(&v->lock);
     return st;
 }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One evaluation on one device: a plan and what it needs to run. evaluate.c makes and runs them; where a context has
+ * several devices, share.c asks what an evaluation is like and has several of them run parts of the same results.
+ *
+ *     ip_evaluation *e;
+ *     st = ip_evaluation_new(ctx, device, &request, &e, err);
+ *     if (!st) st = ip_evaluation_run(e, values, err);
+ *     ip_evaluation_free(e);
+ *
+ * An evaluation belongs to one thread at a time.
+ */
+#ifndef IP_RUN_EVALUATION_H
+#define IP_RUN_EVALUATION_H
+
+#include "run/evaluate.h"
+
+typedef struct ip_evaluation ip_evaluation;
+
+/* What is asked for: arrays, none of them an error. */
+typedef struct ip_request {
+    imgpar_array *const *arrays;
+    size_t n;
+    const imgpar_options *options;
+    bool use_ref;
+    void *dst;                     /* where the one result is wanted in host memory; NULL: anywhere */
+} ip_request;
+
+/* Compiles the request for device, which may be NULL: for the reference interpreter. The loops below the arrays have been run. */
+imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip_request *request, ip_evaluation **out, ip_error *err);
+void ip_evaluation_free(ip_evaluation *e); /* NULL is legal */
+/* From now on polls, warnings and events go there. */
+void ip_evaluation_report_to(ip_evaluation *e, const imgpar_options *options);
+
+/* Computes everything; values[k] gets the value of the k-th array, a new reference. */
+imgpar_status ip_evaluation_run(ip_evaluation *e, ip_value **values, ip_error *err);
+/* Computes the results from one fraction of their rows (volumes: of their planes) to another, into hosts[k], which has room for all of
+ * the k-th one. Neighbouring parts meet exactly. */
+imgpar_status ip_evaluation_run_part(ip_evaluation *e, double from, double to, void *const *hosts, ip_error *err);
+
+/* Operations on elements that such a part takes, about; from 0 to 1: that everything takes. */
+double ip_evaluation_work(ip_evaluation *e, double from, double to);
+/* A number for the nodes of the graph, the same for all sizes and parameters. */
+uint64_t ip_evaluation_hash(const ip_evaluation *e);
+/* Why the results cannot be cut into parts, as "a fold needs all rows"; NULL: they can. */
+const char *ip_evaluation_uncut(const ip_evaluation *e);
+/* The devices that can run it, as bits by their number in the context. */
+unsigned ip_evaluation_may(const ip_evaluation *e);
+/* Those, likewise, that alone have something that it reads, in memory which they share with nobody. */
+unsigned ip_evaluation_home(const ip_evaluation *e);
+/* Whether it is a step of a loop: the values that it reads were made by the step before. */
+bool ip_evaluation_loops(const ip_evaluation *e);
+/* Decodes the sources that are needed. */
+imgpar_status ip_evaluation_decode(ip_evaluation *e, ip_error *err);
+/* What from has decoded is to's too; they are of the same request. */
+void ip_evaluation_lend(const ip_evaluation *from, ip_evaluation *to);
+/* Whether nothing that is read lies in the n bytes from dst on. */
+bool ip_evaluation_spares(const ip_evaluation *e, const void *dst, size_t n);
+
+#endif

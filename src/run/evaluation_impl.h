@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of an ip_evaluation, which three files share: evaluate.c makes it and runs its kernels, strips.c decides how much
+ * is run at once, worth.c tells what it is like.
+ */
+#ifndef IP_RUN_EVALUATION_IMPL_H
+#define IP_RUN_EVALUATION_IMPL_H
+
+#include "base/dtype.h"
+#include "run/evaluation.h"
+
+typedef struct ip_evaluation evaluation;
+struct ip_evaluation {
+    imgpar_context *ctx;
+    ip_runner runner;
+    ip_plan *plan;
+    ip_value **source_values; /* by stage id: decoded once, strips share them */
+    ip_binding *bindings;     /* by stage id */
+    ip_region *needed;        /* by stage id */
+    bool *is_needed;
+    int *last_reader;         /* by stage id: the last kernel that reads it; n_kernels: a result */
+    ip_region *wanted;        /* by output: what is asked for of it */
+    void *const *hosts;       /* by output: host memory for all of it, where what is wanted goes; NULL: anywhere */
+    void *dst;                /* of the one result, as hosts */
+};
+
+static inline ip_region ip_region_whole(const int64_t dims[4]) { return (ip_region){ 0, dims[0], 0, dims[1], 0, dims[2] }; }
+
+static inline bool ip_region_is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
+
+static inline uint64_t ip_stage_bytes(const ip_stage *s)
+{
+    ip_region all = ip_region_whole(s->dims);
+    return ip_region_bytes(&all, s);
+}
+
+static inline int64_t ip_stage_row_bytes(const ip_stage *s)
+{
+    return s->dims[2] * s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes;
+}
+
+/* Where a region that is one piece of memory, whole planes or whole rows of one plane, begins. */
+static inline size_t ip_stage_first_byte(const ip_stage *s, const ip_region *r)
+{
+    return (size_t)((r->z0 * s->dims[1] + r->y0) * ip_stage_row_bytes(s));
+}
+
+/* ---- evaluate.c -------------------------------------------------------------------------- */
+
+/* From wanted: which stages are needed, and what of them. */
+void ip_evaluation_infer(evaluation *e);
+bool ip_evaluation_needs(const evaluation *e, const ip_kernel *k);
+/* The part of its domain that a kernel walks to make what is needed of its outputs. */
+ip_region ip_evaluation_region(const evaluation *e, const ip_kernel *k);
+/* An upper bound of what a run with the current demand holds at once on the device. */
+uint64_t ip_evaluation_bytes(const evaluation *e);
+/* A source's value; borrowed. */
+imgpar_status ip_evaluation_source(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err);
+/* Runs the kernels that make what is needed; the bindings keep it until ip_evaluation_unbind(). */
+imgpar_status ip_evaluation_run_kernels(evaluation *e, ip_error *err);
+void ip_evaluation_unbind(evaluation *e);
+/* The value of a result that was made, or of a source; new. */
+imgpar_status ip_evaluation_take(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err);
+
+/* ---- strips.c ---------------------------------------------------------------------------- */
+
+/* Wants the results from one fraction to another, and infers what is needed for them. */
+void ip_evaluation_want(evaluation *e, double from, double to);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/jobs.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+enum { POLL_MS = 20 };
+
+/* An event or a warning on its way to the calling thread, with the texts that may be gone by then. */
+typedef struct note {
+    struct note *next;
+    bool is_warning;
+    imgpar_event event;
+    char text[]; /* the warning; the event's name and ops, each terminated */
+} note;
+
+typedef struct crew {
+    const imgpar_options *options;  /* the caller's; may be NULL */
+    pthread_mutex_t lock;           /* guards what follows, and the hands' done */
+    pthread_cond_t changed;         /* notes or n_running */
+    note *notes, **end;
+    size_t n_running;
+    bool lost_notes;                /* for lack of memory */
+    atomic_bool stops;
+} crew;
+
+/* A thread with its job. */
+typedef struct hand {
+    crew *crew;
+    ip_job *job;
+    imgpar_options options;
+    double done;
+    ip_error err;
+    bool is_started;
+    pthread_t thread;
+} hand;
+
+/* ---- on the jobs' threads -------------------------------------------------------------- */
+
+static int poll_crew(void *user, double done)
+{
+    hand *h = user;
+    pthread_mutex_lock(&h->crew->lock);
+    h->done = done;
+    pthread_mutex_unlock(&h->crew->lock);
+    return atomic_load(&h->crew->stops);
+}
+
+static void add_note(crew *c, note *n)
+{
+    pthread_mutex_lock(&c->lock);
+    if (n) {
+        *c->end = n;
+        c->end = &n->next;
+    } else {
+        c->lost_notes = true;
+    }
+    pthread_cond_signal(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void note_event(void *user, const imgpar_event *event)
+{
+    hand *h = user;
+    size_t name = strlen(event->name) + 1, ops = strlen(event->ops) + 1;
+    note *n = ip_zalloc(sizeof *n + name + ops);
+    if (n) {
+        n->event = *event;
+        n->event.name = memcpy(n->text, event->name, name);
+        n->event.ops = memcpy(n->text + name, event->ops, ops);
+    }
+    add_note(h->crew, n);
+}
+
+static void note_warning(void *user, const char *text)
+{
+    hand *h = user;
+    note *n = ip_zalloc(sizeof *n + strlen(text) + 1);
+    if (n) {
+        n->is_warning = true;
+        memcpy(n->text, text, strlen(text) + 1);
+    }
+    add_note(h->crew, n);
+}
+
+static void *work(void *user)
+{
+    hand *h = user;
+    crew *c = h->crew;
+    imgpar_status st = h->job->run(h->job, &h->options, &h->err);
+    if (st) atomic_store(&c->stops, true);
+    pthread_mutex_lock(&c->lock);
+    h->done = 1;
+    c->n_running--;
+    pthread_cond_signal(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+/* ---- on the calling thread ---------------------------------------------------------------- */
+
+/* Passes on what has been noted. The lock is held, but while the caller is called. */
+static void tell(crew *c)
+{
+    while (c->notes) {
+        note *n = c->notes;
+        c->notes = n->next;
+        if (!c->notes) c->end = &c->notes;
+        pthread_mutex_unlock(&c->lock);
+        if (n->is_warning) c->options->on_warning(c->options->user, n->text);
+        else c->options->on_event(c->options->user, &n->event);
+        ip_free(n);
+        pthread_mutex_lock(&c->lock);
+    }
+}
+
+static double progress(const hand *hands, size_t n)
+{
+    double done = 0;
+    for (size_t k = 0; k < n; k++)
+        done += hands[k].done * hands[k].job->share;
+    return done < 1 ? done : 1;
+}
+
+static void wait_a_little(crew *c)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += POLL_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&c->changed, &c->lock, &until);
+}
+
+/* Until all have ended; true: the caller's poll has asked to stop. */
+static bool attend(crew *c, const hand *hands, size_t n)
+{
+    bool polls = c->options && c->options->poll, stopped = false;
+    pthread_mutex_lock(&c->lock);
+    while (c->n_running > 0 || c->notes) {
+        if (c->notes) {
+            tell(c);
+        } else if (!polls || stopped) {
+            pthread_cond_wait(&c->changed, &c->lock);
+        } else {
+            wait_a_little(c);
+            double done = progress(hands, n);
+            pthread_mutex_unlock(&c->lock);
+            stopped = c->options->poll(c->options->user, done) != 0;
+            if (stopped) atomic_store(&c->stops, true);
+            pthread_mutex_lock(&c->lock);
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    return stopped;
+}
+
+static imgpar_status start(crew *c, hand *h, ip_job *job)
+{
+    const imgpar_options *o = c->options;
+    h->crew = c;
+    h->job = job;
+    h->options = o ? *o : (imgpar_options){ .struct_size = sizeof h->options };
+    h->options.user = h;
+    h->options.poll = o && o->poll ? poll_crew : NULL;
+    h->options.on_event = o && o->on_event ? note_event : NULL;
+    h->options.on_warning = o && o->on_warning ? note_warning : NULL;
+    pthread_mutex_lock(&c->lock);
+    c->n_running++;
+    pthread_mutex_unlock(&c->lock);
+    h->is_started = !ip_fault(IP_FAULT_ALLOC) && pthread_create(&h->thread, NULL, work, h) == 0;
+    if (h->is_started) return IMGPAR_OK;
+    pthread_mutex_lock(&c->lock);
+    c->n_running--;
+    pthread_mutex_unlock(&c->lock);
+    atomic_store(&c->stops, true);
+    return ip_fail_memory(&h->err, "starting a thread");
+}
+
+static bool crew_init(crew *c, const imgpar_options *options)
+{
+    pthread_condattr_t monotonic;
+    *c = (crew){ .options = options };
+    c->end = &c->notes;
+    atomic_init(&c->stops, false);
+    if (pthread_mutex_init(&c->lock, NULL) != 0) return false;
+    bool has_attributes = pthread_condattr_init(&monotonic) == 0;
+    bool ok = has_attributes && pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(&c->changed, &monotonic) == 0;
+    if (has_attributes) pthread_condattr_destroy(&monotonic);
+    if (!ok) pthread_mutex_destroy(&c->lock);
+    return ok;
+}
+
+/* The first failure, those that only followed another one last. */
+static imgpar_status first_failure(const hand *hands, size_t n, ip_error *err)
+{
+    for (int only_stopped = 0; only_stopped < 2; only_stopped++)
+        for (size_t k = 0; k < n; k++)
+            if (hands[k].err.status && (only_stopped || hands[k].err.status != IMGPAR_E_INTERRUPTED))
+                return ip_fail(err, hands[k].err.status, "%s", hands[k].err.message);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_jobs_run(ip_job *const *jobs, size_t n, const imgpar_options *options, ip_error *err)
+{
+    crew c;
+    hand *hands = ip_zalloc(n * sizeof *hands);
+    if (!hands || !crew_init(&c, options)) {
+        ip_free(hands);
+        return ip_fail_memory(err, "starting threads");
+    }
+    for (size_t k = 0; k < n; k++)
+        if (start(&c, &hands[k], jobs[k])) break;
+    bool stopped = attend(&c, hands, n);
+    for (size_t k = 0; k < n; k++)
+        if (hands[k].is_started) pthread_join(hands[k].thread, NULL);
+    imgpar_status st = first_failure(hands, n, err);
+    if (!st && stopped) st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    if (!st && c.lost_notes) st = ip_fail_memory(err, "reporting an event");
+    pthread_cond_destroy(&c.changed);
+    pthread_mutex_destroy(&c.lock);
+    ip_free(hands);
+    return st;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How much of an evaluation is run at once:
+ *
+ *     all of it    ip_evaluation_run(): values stay on the device, or are computed where they are wanted
+ *     in strips    where that does not fit the device's budget and one image is asked for: its rows in strips that fit, gathered in
+ *                  host memory
+ *     a part       ip_evaluation_run_part(): for one of several devices (share.c), gathered the same way, in strips if it must be
+ */
+#include "run/evaluation_impl.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ---- what is wanted ------------------------------------------------------------------- */
+
+/* Results are cut between planes, or between rows where there is one plane: so a part is one piece of memory.
+ * This is the plane or row where that fraction of a result ends. In large results parts begin at addresses that suit any device
+ * (ip_device_shares()). */
+static int64_t cut_at(const ip_stage *s, double fraction)
+{
+    enum { ALIGN = 16, FEW = 64 };
+    bool is_volume = s->dims[0] > 1;
+    int64_t n = s->dims[is_volume ? 0 : 1], bytes = ip_stage_row_bytes(s) * (is_volume ? s->dims[1] : 1), step = 1;
+    while (bytes * step % ALIGN != 0)
+        step *= 2;
+    if (n < FEW * step)
+        step = 1;
+    return fraction >= 1 ? n : min64((int64_t)(fraction * (double)n / (double)step + 0.5) * step, n);
+}
+
+void ip_evaluation_want(evaluation *e, double from, double to)
+{
+    for (int k = 0; k < e->plan->n_outputs; k++) {
+        const ip_stage *s = e->plan->outputs[k];
+        ip_region *r = &e->wanted[k];
+        *r = ip_region_whole(s->dims);
+        *(s->dims[0] > 1 ? &r->z0 : &r->y0) = cut_at(s, from);
+        *(s->dims[0] > 1 ? &r->z1 : &r->y1) = cut_at(s, to);
+    }
+    ip_evaluation_infer(e);
+}
+
+/* ---- all of it ------------------------------------------------------------------------- */
+
+/* Where a source's elements lie in host memory, as far as that is known; else NULL. */
+static const char *host_of_source(const ip_stage *s)
+{
+    const ip_source *source = s->node->source;
+    if (s->value)
+        return s->value->host ? s->value->host : s->value->buffer ? ip_buffer_host(s->value->buffer) : NULL;
+    if (source && source->kind == IP_SOURCE_BUFFER)
+        return ip_buffer_host(source->data);
+    return source && source->kind == IP_SOURCE_PIXELS ? source->data : NULL;
+}
+
+bool ip_evaluation_spares(const evaluation *e, const void *dst, size_t n)
+{
+    const char *begin = dst, *end = begin + n;
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        const ip_stage *s = e->plan->ir->stages[k];
+        if (s->kind != IP_STAGE_SOURCE)
+            continue;
+        const char *host = host_of_source(s);
+        if (host && host < end && begin < host + ip_stage_bytes(s))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the result can be computed where it is wanted: nothing that is read may lie there. */
+static bool is_free(const evaluation *e, const void *dst)
+{
+    const ip_stage *out = e->plan->outputs[0];
+    uint64_t n = ip_stage_bytes(out);
+    return n > 0 && out->kind != IP_STAGE_SOURCE && ip_device_shares(e->runner.device, dst) && ip_evaluation_spares(e, dst, (size_t)n);
+}
+
+static imgpar_status run_whole(evaluation *e, ip_value **values, ip_error *err)
+{
+    imgpar_status st = ip_evaluation_run_kernels(e, err);
+    /* Waits, so that a kernel that fails is this evaluation's failure and nobody else's. */
+    for (int k = 0; !st && k < e->plan->n_outputs; k++)
+        if (e->bindings[e->plan->outputs[k]->id].buffer)
+            st = ip_buffer_wait(e->bindings[e->plan->outputs[k]->id].buffer, err);
+    if (st)
+        ip_device_finish(e->runner.device, NULL); /* buffers of a run that failed must not be waited for by others */
+    for (int k = 0; !st && k < e->plan->n_outputs; k++)
+        st = ip_evaluation_take(e, e->plan->outputs[k], &values[k], err);
+    ip_evaluation_unbind(e);
+    return st;
+}
+
+/* ---- in strips ------------------------------------------------------------------------- */
+
+/* Puts what is wanted of result k where it is wanted, unless it was computed there; then the host may look. */
+static imgpar_status gather(evaluation *e, int k, ip_error *err)
+{
+    const ip_stage *s = e->plan->outputs[k];
+    const ip_region *r = &e->wanted[k];
+    const ip_binding *b = &e->bindings[s->id]; /* an opaque stage, or another reader, may have made more */
+    if (ip_region_is_empty(r))
+        return IMGPAR_OK;
+    double start = ip_now_ms();
+    char *to = (char *)e->hosts[k] + ip_stage_first_byte(s, r);
+    size_t n = (size_t)ip_region_bytes(r, s);
+    if (ip_buffer_host(b->buffer) == to) {
+        void *mapped;
+        imgpar_status st = ip_buffer_map(b->buffer, &mapped, err);
+        ip_buffer_unmap(b->buffer, mapped);
+        return st;
+    }
+    int64_t rows_before = (r->z0 - b->region.z0) * (b->region.y1 - b->region.y0) + r->y0 - b->region.y0;
+    imgpar_status st = ip_buffer_read(b->buffer, (size_t)(rows_before * ip_stage_row_bytes(s)), to, n, err);
+    ip_runner_event(&e->runner, "download", "strip", start, n, n);
+    return st;
+}
+
+/* Computes what is wanted and gathers it. */
+static imgpar_status run_wanted(evaluation *e, ip_error *err)
+{
+    imgpar_status st = ip_evaluation_run_kernels(e, err);
+    for (int k = 0; !st && k < e->plan->n_outputs; k++)
+        st = gather(e, k, err);
+    if (st)
+        ip_device_finish(e->runner.device, NULL); /* buffers of a run that failed must not be waited for by others */
+    ip_evaluation_unbind(e);
+    return st;
+}
+
+static void want_rows(evaluation *e, int64_t y0, int64_t y1)
+{
+    e->wanted[0].y0 = y0;
+    e->wanted[0].y1 = y1;
+    ip_evaluation_infer(e);
+}
+
+/* Fewer rows at a time, of those from y0 to y1, until they fit the budget. */
+static int64_t rows_that_fit(evaluation *e, int64_t y0, int64_t y1)
+{
+    uint64_t budget = ip_device_budget_left(e->runner.device);
+    int64_t rows = y1 - y0;
+    for (;;) {
+        /* a strip in the middle has a halo at both ends */
+        int64_t first = y0 + (y1 - y0 - rows) / 2;
+        want_rows(e, first, first + rows);
+        if (ip_evaluation_bytes(e) <= budget - budget / 8)
+            return rows;
+        if (rows <= 1)
+            return 0;
+        rows = (rows + 1) / 2;
+    }
+}
+
+static imgpar_status run_strips_of(evaluation *e, int64_t y0, int64_t y1, int64_t rows, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    for (int64_t y = y0; !st && y < y1; y += rows) {
+        want_rows(e, y, min64(y + rows, y1));
+        st = run_wanted(e, err);
+    }
+    return st;
+}
+
+/* The rows from y0 to y1 of the one image that is asked for, into e->hosts. */
+static imgpar_status run_strips(evaluation *e, int64_t y0, int64_t y1, ip_error *err)
+{
+    const ip_stage *s = e->plan->outputs[0];
+    bool can = e->plan->n_outputs == 1 && (s->kind == IP_STAGE_MAP || s->opaque) && s->dims[0] == 1;
+    int64_t rows = can ? rows_that_fit(e, y0, y1) : 0;
+    if (rows == 0)
+        return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: needs more than the %llu kB that are left for it on the device",
+                       s->node->op->info.name, (unsigned long long)(ip_device_budget_left(e->runner.device) >> 10));
+    imgpar_status st = run_strips_of(e, y0, y1, rows, err);
+    while (st == IMGPAR_E_DEVICE_MEMORY && rows > 1) { /* rings and other scratch took what was left */
+        rows = (rows + 1) / 2;
+        *err = (ip_error){ IMGPAR_OK, "" };
+        st = run_strips_of(e, y0, y1, rows, err);
+    }
+    return st;
+}
+
+static imgpar_status run_strips_to_host(evaluation *e, ip_value **values, ip_error *err)
+{
+    const ip_stage *s = e->plan->outputs[0];
+    void *host = ip_alloc((size_t)ip_stage_bytes(s));
+    if (!host)
+        return ip_fail_memory(err, "gathering a result");
+    e->hosts = &host;
+    imgpar_status st = run_strips(e, 0, s->dims[1], err);
+    e->hosts = NULL;
+    if (st) {
+        ip_free(host);
+        return st;
+    }
+    values[0] = ip_value_of_host(host, (size_t)ip_stage_bytes(s));
+    return values[0] ? IMGPAR_OK : ip_fail_memory(err, "keeping a result");
+}
+
+static imgpar_status check_f64(const evaluation *e, ip_error *err)
+{
+    const ip_device_facts *facts = ip_device_facts_of(e->runner.device);
+    if (!e->plan->uses_f64 || facts->info.has_f64)
+        return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_UNSUPPORTED, "f64: the device %s has no double precision", facts->info.name);
+}
+
+/* A run did not fit: without its leftovers, the next one may. */
+static void make_room(evaluation *e, ip_error *err)
+{
+    *err = (ip_error){ IMGPAR_OK, "" };
+    for (int k = 0; k < e->plan->ir->n_stages; k++)
+        if (e->source_values[k])
+            ip_value_leave_device(e->source_values[k], e->runner.device);
+}
+
+static bool fits(const evaluation *e) { return e->plan->n_kernels == 0 || ip_evaluation_bytes(e) <= ip_device_budget_left(e->runner.device); }
+
+imgpar_status ip_evaluation_run(evaluation *e, ip_value **values, ip_error *err)
+{
+    imgpar_status st = check_f64(e, err);
+    if (st)
+        return st;
+    ip_evaluation_want(e, 0, 1);
+    e->hosts = e->dst && is_free(e, e->dst) ? &e->dst : NULL;
+    st = fits(e) ? run_whole(e, values, err) : IMGPAR_E_DEVICE_MEMORY;
+    e->hosts = NULL;
+    if (st != IMGPAR_E_DEVICE_MEMORY)
+        return st;
+    make_room(e, err);
+    return run_strips_to_host(e, values, err);
+}
+
+imgpar_status ip_evaluation_run_part(evaluation *e, double from, double to, void *const *hosts, ip_error *err)
+{
+    imgpar_status st = check_f64(e, err);
+    if (st)
+        return st;
+    ip_evaluation_want(e, from, to);
+    e->hosts = hosts;
+    st = fits(e) ? run_wanted(e, err) : IMGPAR_E_DEVICE_MEMORY;
+    if (st == IMGPAR_E_DEVICE_MEMORY) {
+        make_room(e, err);
+        ip_evaluation_want(e, from, to);
+        const ip_region all = e->wanted[0];
+        st = run_strips(e, all.y0, all.y1, err);
+    }
+    e->hosts = NULL;
+    return st;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* What an evaluation is like: what it takes, whether it can be cut, which devices can run it. share.c decides by that. */
+#include "run/evaluation_impl.h"
+
+#include "base/hash.h"
+#include "ir/opaque.h"
+
+/* Operations on an element of the kernel's domain. What hand-written kernels do is not known; but a part of it is that part. */
+static double kernel_cost(const evaluation *e, const ip_kernel *k)
+{
+    enum { OPAQUE_COST = 16 };
+    double cost = 1;
+    for (int i = 0; i < k->n_stages; i++)
+        cost += k->stages[i]->opaque ? OPAQUE_COST : 1 + ip_x_cost(e->plan->ir, k->stages[i]->body);
+    return cost;
+}
+
+double ip_evaluation_work(evaluation *e, double from, double to)
+{
+    double work = 0;
+    ip_evaluation_want(e, from, to);
+    for (int i = 0; i < e->plan->n_kernels; i++) {
+        const ip_kernel *k = &e->plan->kernels[i];
+        if (!ip_evaluation_needs(e, k))
+            continue;
+        ip_region r = ip_evaluation_region(e, k);
+        work += kernel_cost(e, k) * (double)(r.z1 - r.z0) * (double)(r.y1 - r.y0) * (double)(r.x1 - r.x0) * (double)k->domain[3];
+    }
+    return work;
+}
+
+uint64_t ip_evaluation_hash(const evaluation *e)
+{
+    uint64_t h = 0;
+    for (int k = 0; k < e->plan->n_held; k++)
+        h = ip_hash_u64(ip_hash_text(h, e->plan->held[k]->op->info.name), e->plan->held[k]->type.dtype);
+    return h;
+}
+
+const char *ip_evaluation_uncut(const evaluation *e)
+{
+    if (e->plan->n_kernels == 0)
+        return "there is nothing to compute";
+    for (int k = 0; k < e->plan->n_outputs; k++) {
+        const ip_stage *s = e->plan->outputs[k];
+        if (s->kind == IP_STAGE_SOURCE)
+            return "a result is there already";
+        if (ip_stage_folds(s))
+            return "a fold needs all rows";
+        if (s->dims[0] <= 1 && s->dims[1] <= 1)
+            return "a result has one row";
+    }
+    return NULL;
+}
+
+bool ip_evaluation_loops(const evaluation *e)
+{
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        const ip_stage *s = e->plan->ir->stages[k];
+        const imgpar_array *node = s->node;
+        if (s->kind == IP_STAGE_SOURCE && !node->op->lower && !node->source && !node->loop)
+            return true;
+    }
+    return false;
+}
+
+/* Kernels and buffers of imgpar_cl.h belong to the first device. */
+static bool is_of_first(const evaluation *e)
+{
+    for (int k = 0; k < e->plan->n_kernels; k++) {
+        const ip_opaque *o = ip_kernel_opaque(&e->plan->kernels[k]);
+        if (o && o->kind->run)
+            return true;
+    }
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        const ip_stage *s = e->plan->ir->stages[k];
+        if (s->kind == IP_STAGE_SOURCE && s->node->source && s->node->source->kind == IP_SOURCE_BUFFER)
+            return true;
+    }
+    return false;
+}
+
+unsigned ip_evaluation_may(const evaluation *e)
+{
+    const ip_devices *devices = &e->ctx->devices;
+    unsigned may = 0;
+    if (is_of_first(e))
+        return 1;
+    for (size_t k = 0; k < devices->n; k++)
+        may |= (unsigned)(!e->plan->uses_f64 || ip_device_facts_of(devices->list[k])->info.has_f64) << k;
+    return may ? may : 1; /* none can: the first one says so */
+}
+
+unsigned ip_evaluation_home(const evaluation *e)
+{
+    const ip_devices *devices = &e->ctx->devices;
+    unsigned home = 0;
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        const ip_stage *s = e->plan->ir->stages[k];
+        const ip_device *device = s->kind == IP_STAGE_SOURCE && s->value ? ip_value_home(s->value) : NULL;
+        for (size_t n = 0; device && n < devices->n; n++)
+            home |= (unsigned)(devices->list[n] == device) << n;
+    }
+    return home;
+}
+
+imgpar_status ip_evaluation_decode(evaluation *e, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    ip_value *unused;
+    ip_evaluation_want(e, 0, 1);
+    for (int k = 0; !st && k < e->plan->ir->n_stages; k++)
+        if (e->plan->ir->stages[k]->kind == IP_STAGE_SOURCE && e->is_needed[k])
+            st = ip_evaluation_source(e, e->plan->ir->stages[k], &unused, err);
+    return st;
+}
+
+static ip_value *value_of_node(const evaluation *e, const imgpar_array *node)
+{
+    for (int k = 0; k < e->plan->ir->n_stages; k++)
+        if (e->source_values[k] && e->plan->ir->stages[k]->node == node)
+            return e->source_values[k];
+    return NULL;
+}
+
+void ip_evaluation_lend(const evaluation *from, evaluation *to)
+{
+    for (int k = 0; k < to->plan->ir->n_stages; k++)
+        if (to->plan->ir->stages[k]->kind == IP_STAGE_SOURCE && !to->source_values[k])
+            to->source_values[k] = ip_value_retain(value_of_node(from, to->plan->ir->stages[k]->node));
+}
