@@ -452,9 +452,10 @@ static void set_items_start(launching *l, int first)
 
 /*
  * Note [Batches]
- * With a poll callback the strips of a launch go out in batches, plane by plane: the first holds a strip for each
- * compute unit, and each next one grows or shrinks so as to take about BATCH_MS. A batch moves the
- * region's first plane and row (or, where there is one row of strips, column) and the first item's number.
+ * With a poll callback the strips of a launch go out in batches: the first holds what each compute unit can take of
+ * STRIP_WORK operations, a strip at least, and each next one grows or shrinks so as to take about BATCH_MS. A batch is a
+ * part of one plane, or of whole planes. It moves the region's first plane and row (or, where there is one row of
+ * strips, column) and the first item's number.
  */
 enum { BATCH_MS = 40, BATCH_GROWTH = 4 };
 
@@ -481,6 +482,15 @@ static void set_region(launching *l, int index, int64_t value)
         *cell = (int)value;
 }
 
+/* Rows of strips, or single ones. */
+static int64_t first_batch(const launching *l, int beside)
+{
+    const division *d = &l->div;
+    int64_t units = (int64_t)ip_device_facts_of(l->runner->device)->info.compute_units;
+    int64_t each = operations_per_row(l, (int64_t)d->strip_columns * beside) * d->strip_rows;
+    return clamp64(units * STRIP_WORK / (each > 0 ? each : 1), units > 0 ? units : 1, INT32_MAX);
+}
+
 static imgpar_status launch_strips(launching *l, double *busy_ms, ip_error *err)
 {
     const division *d = &l->div;
@@ -489,29 +499,27 @@ static imgpar_status launch_strips(launching *l, double *busy_ms, ip_error *err)
     const size_t local[3] = { in_groups ? (size_t)t->group_width : 1, in_groups ? (size_t)t->group_height : 1, 1 };
     bool along_y = d->items_y > 1 || d->items_x <= 1;
     int total = along_y ? d->items_y : d->items_x;
-    int units = (int)ip_device_facts_of(l->runner->device)->info.compute_units;
     bool batched = l->runner->poll.stop != NULL;
-    int planes = batched ? d->items_z : 1;
-    int64_t batch = !batched ? total : units > 0 ? units : 1;
+    int64_t batch = batched ? first_batch(l, along_y ? d->items_x : 1) : (int64_t)total * d->items_z;
     int64_t start = along_y ? l->region->y0 : l->region->x0, step = along_y ? d->strip_rows : d->strip_columns;
     int per_strip = along_y ? d->items_x : 1;
-    for (int z = 0; z < planes; z++) {
+    for (int z = 0, done = 0; z < d->items_z;) {
+        int n = total - done < batch ? total - done : (int)batch;
+        int planes = n < total ? 1 : (int)clamp64(batch / total, 1, d->items_z - z);
         set_region(l, 0, l->region->z0 + z);
-        for (int done = 0; done < total;) {
-            int n = total - done < batch ? total - done : (int)batch;
-            set_region(l, along_y ? 2 : 4, start + done * step);
-            set_items_start(l, z * d->items_x * d->items_y + done * per_strip);
-            size_t global[3] = { (size_t)(along_y ? d->items_x : n) * local[0], (size_t)(along_y ? n : d->items_y) * local[1],
-                                 (size_t)(batched ? 1 : d->items_z) };
-            double began = ip_now_ms();
-            imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
-            done += n;
-            if (!st && batched)
-                st = poll_batch(l, (z + (double)done / total) / planes, err);
-            if (st)
-                return st;
-            batch = batched ? next_batch(batch, ip_now_ms() - began) : batch;
-        }
+        set_region(l, along_y ? 2 : 4, start + done * step);
+        set_items_start(l, z * d->items_x * d->items_y + done * per_strip);
+        size_t global[3] = { (size_t)(along_y ? d->items_x : n) * local[0], (size_t)(along_y ? n : d->items_y) * local[1],
+                             (size_t)planes };
+        double began = ip_now_ms();
+        imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
+        done = (done + n) % total;
+        z += done == 0 ? planes : 0;
+        if (!st && batched)
+            st = poll_batch(l, (z + (double)done / total) / d->items_z, err);
+        if (st)
+            return st;
+        batch = batched ? next_batch(batch, ip_now_ms() - began) : batch;
     }
     return IMGPAR_OK;
 }
