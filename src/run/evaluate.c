@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct evaluation {
+typedef struct ip_evaluation {
     imgpar_context *ctx;
     ip_runner runner;
     ip_plan *plan;
@@ -523,14 +523,17 @@ static imgpar_status evaluation_init(evaluation *e, ip_error *err)
 
 static void evaluation_free(evaluation *e)
 {
-    for (int k = 0; e->source_values && k < e->plan->ir->n_stages; k++)
+    for (int k = 0; e && e->source_values && k < e->plan->ir->n_stages; k++)
         ip_value_release(e->source_values[k]);
+    if (!e)
+        return;
     ip_free(e->source_values);
     ip_free(e->bindings);
     ip_free(e->needed);
     ip_free(e->is_needed);
     ip_free(e->last_reader);
     ip_plan_free(e->plan);
+    ip_free(e);
 }
 
 static imgpar_status compile(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, bool use_ref, ip_plan **plan,
@@ -548,41 +551,95 @@ static imgpar_status compile(imgpar_context *ctx, imgpar_array *const *arrays, s
     return st;
 }
 
-/* What is asked of an evaluation; dst as in evaluation. */
-typedef struct request { imgpar_array *const *arrays; size_t n; const imgpar_options *options; bool use_ref; void *dst; } request;
+/* What is asked of an evaluation; dst as in evaluation; step: its plan is kept there. */
+typedef struct request {
+    imgpar_array *const *arrays;
+    size_t n;
+    const imgpar_options *options;
+    bool use_ref;
+    void *dst;
+    ip_step *step;
+} request;
+
+/* A new evaluation whose loops have been run and which is planned. */
+static imgpar_status plan(imgpar_context *ctx, const request *q, bool by_ref, ip_loop_values *loops, evaluation **out, ip_error *err)
+{
+    evaluation *e = *out = ip_zalloc(sizeof *e);
+    if (!e)
+        return ip_fail_memory(err, "evaluating");
+    e->ctx = ctx;
+    e->dst = q->dst;
+    imgpar_status st = ip_loops_run(ctx, q->arrays, q->n, q->options, by_ref, loops, err);
+    if (!st)
+        st = compile(ctx, q->arrays, q->n, by_ref, &e->plan, err);
+    return st ? st : evaluation_init(e, err);
+}
+
+/* Between steps a plan holds none of the carried values, so that their memory is free for the next ones. */
+static void change_placeholders(evaluation *e, const ip_step *step, bool has_values)
+{
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        ip_stage *s = e->plan->ir->stages[k];
+        for (int i = 0; i < step->n_placeholders; i++) {
+            if (s->kind != IP_STAGE_SOURCE || s->node != step->placeholders[i])
+                continue;
+            ip_value_release(e->source_values[k]);
+            ip_value_release(s->value);
+            e->source_values[k] = NULL;
+            s->value = has_values ? ip_array_pin(step->placeholders[i]) : NULL;
+        }
+    }
+}
 
 static imgpar_status evaluate(imgpar_context *ctx, const request *q, ip_value **values, ip_error *err)
 {
-    imgpar_array *const *arrays = q->arrays;
-    const imgpar_options *options = q->options;
-    const size_t n = q->n;
-    memset(values, 0, n * sizeof *values);
-    if (n == 0)
+    memset(values, 0, q->n * sizeof *values);
+    if (q->n == 0)
         return IMGPAR_OK;
     pthread_mutex_lock(&ctx->lock);
     bool by_ref = q->use_ref || !ctx->device || ctx->schedule == IP_SCHEDULE_REF;
     pthread_mutex_unlock(&ctx->lock);
     ip_loop_values loops = { 0 };
-    evaluation e = { .ctx = ctx, .dst = q->dst };
-    ip_runner_init(&e.runner, ctx, options);
-    imgpar_status st = ip_loops_run(ctx, arrays, n, options, by_ref, &loops, err);
-    if (!st && e.runner.poll.stop && e.runner.poll.stop(e.runner.poll.user, 0))
-        st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    evaluation *e = q->step ? q->step->planned : NULL;
+    imgpar_status st = IMGPAR_OK;
+    if (e)
+        change_placeholders(e, q->step, true);
+    else
+        st = plan(ctx, q, by_ref, &loops, &e, err);
+    if (!st) {
+        ip_runner_init(&e->runner, ctx, q->options);
+        if (e->runner.poll.stop && e->runner.poll.stop(e->runner.poll.user, 0))
+            st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    }
     if (!st)
-        st = compile(ctx, arrays, n, by_ref, &e.plan, err);
-    if (!st)
-        st = evaluation_init(&e, err);
-    if (!st)
-        st = by_ref ? run_on_ref(&e, values, err) : run_on_device(&e, values, err);
-    if (e.plan)
-        evaluation_free(&e);
+        st = by_ref ? run_on_ref(e, values, err) : run_on_device(e, values, err);
+    bool is_kept = q->step && !st && loops.n == 0;
+    if (is_kept)
+        change_placeholders(e, q->step, false);
+    else
+        evaluation_free(e);
+    if (q->step)
+        q->step->planned = is_kept ? e : NULL;
     ip_loops_release(&loops);
-    for (size_t k = 0; st && k < n; k++) {
+    for (size_t k = 0; st && k < q->n; k++) {
         ip_value_release(values[k]);
         values[k] = NULL;
     }
     atomic_fetch_add(&ctx->evaluations, 1);
     return st;
+}
+
+imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_options *options, bool use_ref, ip_value **values,
+                               ip_error *err)
+{
+    const request q = { .arrays = step->arrays, .n = step->n, .options = options, .use_ref = use_ref, .step = step };
+    return evaluate(ctx, &q, values, err);
+}
+
+void ip_step_end(ip_step *step)
+{
+    evaluation_free(step->planned);
+    step->planned = NULL;
 }
 
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
