@@ -62,6 +62,7 @@ enum {
     CHAIN_BYTES = 24 << 10,
     LEAST_COLUMNS = 256,
     VECTOR_COLUMNS = 64,
+    ACROSS_COLUMNS = 64,
     FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
     MIN_ROWS = 16,
     GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
@@ -110,8 +111,9 @@ static size_t placed_units(const launching *l, const ip_placed *p)
 /*
  * Note [Strips]
  * A strip is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; in a chain of stages,
- * which mostly reads what it has just written, the first-level one. Taller strips compute fewer rows twice. There are
- * enough strips to keep all units busy to the end, and none takes so long that nobody could poll.
+ * which mostly reads what it has just written, the first-level one. Where columns are read along rows, as a transpose
+ * does, a strip is so narrow that what a row of it reads stays there until the next row reads what lies beside. Taller
+ * strips compute fewer rows twice. There are enough strips to keep all units busy to the end, and none takes so long that nobody could poll.
  */
 static int64_t cached_columns(const ip_kernel *k, int64_t columns)
 {
@@ -123,6 +125,8 @@ static int64_t cached_columns(const ip_kernel *k, int64_t columns)
     bool is_chain = k->ring_bytes * 2 > k->read_bytes * 3;
     int64_t fit = (is_chain ? CHAIN_BYTES : CACHE_BYTES) / (each > 0 ? each : 1);
     int64_t least = halo * 3 > LEAST_COLUMNS ? halo * 3 : LEAST_COLUMNS;
+    if (k->reads_across && !k->whole_rows)
+        return columns < ACROSS_COLUMNS ? columns : ACROSS_COLUMNS;
     if (k->whole_rows || fit >= columns || least >= columns)
         return columns;
     int64_t parts = ceil_div(columns, fit > least ? fit : least);
