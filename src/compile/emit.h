@@ -108,7 +108,7 @@ void ip_emit_fold_row(ip_emit *e, const ip_stage *fold, const char *xa, const ch
 void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
 /* Whether a body can be computed over the flat index x * channels + c. */
 bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body);
-/* Lanes that suit the widest type below root (64-byte vectors). */
+/* Lanes that suit the widest type below root. */
 int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored);
 /*
  * Channels. Up to WRITTEN_CHANNELS of them are written out one by one, each a copy of the body with its channel put in

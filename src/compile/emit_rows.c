@@ -139,7 +139,7 @@ int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
     unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
     if (seen)
         widest_value(root, seen, &size);
-    return 64 / size;
+    return size < e->options->tuning.vector_bytes ? e->options->tuning.vector_bytes / size : 1;
 }
 
 /* ---- one row of a stage --------------------------------------------------------------- */

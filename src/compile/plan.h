@@ -170,12 +170,21 @@ typedef struct ip_target {
     unsigned half_channels;  /* the same for f16 */
 } ip_target;
 
+/* Numbers that decide how fast something is computed, never what: found by measuring, where somebody asked for that. */
+typedef struct ip_tuning {
+    int vector_bytes;        /* of the vectors that loops are written for; a power of two */
+    int strip_bytes;         /* rows: what a strip of a chain keeps and reads at a time */
+    int max_stages;          /* of a kernel: where fusion ends */
+} ip_tuning;
+enum { IP_MAX_STAGES = 32 };
+
 typedef struct ip_compile_options {
     bool is_cpu;             /* the device suits the rows schedule, else tiles */
     ip_target target;
     bool fuse;
     bool keep_stages;        /* no inlining at all: for the reference interpreter */
     ip_schedule schedule;
+    ip_tuning tuning;
     bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
     bool checks;             /* checked mode: compile/emit_check.c */
     const char *dump;        /* IMGPAR_DUMP: passes whose result goes to log; NULL */

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "graph/array.h"
+#include "run/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,10 +66,22 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
         ctx->mem_limit = n;
         if (ctx->device)
             ip_device_limit(ctx->device, n);
-    } else
+    } else if (!parse_size(value, &n) || !ip_tuning_set(&ctx->tuning, name, n))
         st = IMGPAR_E_ARGUMENT;
     pthread_mutex_unlock(&ctx->lock);
     return st;
+}
+
+imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx)
+{
+    if (!ctx)
+        return IMGPAR_E_ARGUMENT;
+    if (!ctx->device)
+        return IMGPAR_E_NO_DEVICE;
+    pthread_mutex_lock(&ctx->lock);
+    ip_tuning tuning = ctx->tuning;
+    pthread_mutex_unlock(&ctx->lock);
+    return ip_tuning_keep(ip_device_facts_of(ctx->device), &tuning);
 }
 
 static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *err)
@@ -123,6 +136,7 @@ imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
         st = settings_from_environment(ctx, &err);
         if (!st)
             st = open_device(ctx, selector, &err);
+        ctx->tuning = ip_tuning_load(!st && ctx->device ? ip_device_facts_of(ctx->device) : NULL);
         if (st)
             imgpar_context_release(ctx);
         else
@@ -218,6 +232,7 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx)
     options.fuse = ctx->fuse;
     options.checks = ctx->checks;
     options.schedule = ctx->schedule;
+    options.tuning = ctx->tuning;
     pthread_mutex_unlock(&ctx->lock);
     options.is_cpu = true;
     options.pragmas = true;

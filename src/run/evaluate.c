@@ -41,7 +41,8 @@ static bool poll_stop(void *user, double done)
 
 void ip_runner_init(ip_runner *runner, imgpar_context *ctx, const imgpar_options *options)
 {
-    *runner = (ip_runner){ .device = ctx->device, .options = options, .started_ms = ip_now_ms() };
+    *runner = (ip_runner){ .device = ctx->device, .options = options, .started_ms = ip_now_ms(),
+                            .strip_bytes = ip_context_compile_options(ctx).tuning.strip_bytes };
     if (options && options->poll)
         runner->poll = (ip_poll){ poll_stop, (void *)options };
 }

@@ -59,7 +59,6 @@ typedef struct launching {
 enum {
     SMALL_COLUMNS = 4096,      /* a strip narrower than this is not worth a work-item of its own */
     CACHE_BYTES = 1 << 20,     /* Note [Strips] */
-    CHAIN_BYTES = 24 << 10,
     LEAST_COLUMNS = 256,
     VECTOR_COLUMNS = 64,
     ACROSS_COLUMNS = 64,
@@ -115,15 +114,16 @@ static size_t placed_units(const launching *l, const ip_placed *p)
  * does, a strip is so narrow that what a row of it reads stays there until the next row reads what lies beside. Taller
  * strips compute fewer rows twice. There are enough strips to keep all units busy to the end, and none takes so long that nobody could poll.
  */
-static int64_t cached_columns(const ip_kernel *k, int64_t columns)
+static int64_t cached_columns(const launching *l, int64_t columns)
 {
+    const ip_kernel *k = l->kernel;
     int64_t halo = 0;
     for (int i = 0; i < k->n_placed; i++)
         if (k->placed[i].left + k->placed[i].right > halo)
             halo = k->placed[i].left + k->placed[i].right;
     int64_t each = k->read_bytes + k->ring_bytes;
     bool is_chain = k->ring_bytes * 2 > k->read_bytes * 3;
-    int64_t fit = (is_chain ? CHAIN_BYTES : CACHE_BYTES) / (each > 0 ? each : 1);
+    int64_t fit = (is_chain ? l->runner->strip_bytes : CACHE_BYTES) / (each > 0 ? each : 1);
     int64_t least = halo * 3 > LEAST_COLUMNS ? halo * 3 : LEAST_COLUMNS;
     if (k->reads_across && !k->whole_rows)
         return columns < ACROSS_COLUMNS ? columns : ACROSS_COLUMNS;
@@ -141,7 +141,7 @@ static void divide(launching *l)
     bool keeps_rows = k->schedule == IP_SCHEDULE_ROWS;
     int64_t rows = r->y1 - r->y0, columns = r->x1 - r->x0;
     int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
-    int64_t chunk = keeps_rows ? cached_columns(k, columns) : columns;
+    int64_t chunk = keeps_rows ? cached_columns(l, columns) : columns;
     if (k->n_folds > 0 && !k->whole_rows && chunk > FOLD_COLUMNS)
         chunk = FOLD_COLUMNS;
     d->items_z = (int)(r->z1 - r->z0);
