@@ -148,10 +148,18 @@ int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
  * Note [Whole vectors]
  * What is left of a row behind its last whole vector would be computed one by one, in narrow strips half of the time. The
  * loop runs once more over the row's last vector instead, part of which it has made before: elements depend on nothing
- * that the loop writes, so they come out the same.
+ * that the loop writes, so they come out the same. It takes compilers a third longer, so kernels of many loops go without.
  */
+enum { WHOLE_LOOPS = 3 };
+
 static ip_stmt *lanes(ip_emit *e, const char *var, const char *from, const char *to, int width)
 {
+    if (e->kernel->n_placed > WHOLE_LOOPS) {
+        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
+        loop->parallel = IP_INDEPENDENT;
+        loop->vector_width = width;
+        return loop;
+    }
     const char *whole = ip_text(e->ir, "e%d", e->n_values++), *part = ip_text(e->ir, "part%d", e->n_values++);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", whole, ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, width));
     ip_stmt *parts = ip_s_add(e->ir, e->block, IP_S_FOR, part, "0", ip_text(e->ir, "1 + (%s < %s)", whole, to));
@@ -160,6 +168,7 @@ static ip_stmt *lanes(ip_emit *e, const char *var, const char *from, const char 
                              ip_text(e->ir, "(%s ? %s : %s)", part, to, whole));
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = width;
+    loop->is_whole = true;
     return loop;
 }
 

@@ -50,7 +50,7 @@ static void print_hint(const ip_stmt *s, int indent, ip_str *out)
         return;
     ip_str_printf(out, "%*s#pragma clang loop vectorize(%s) vectorize_width(%d)%s\n", indent, "",
                   s->parallel == IP_INDEPENDENT ? "assume_safety" : "enable", s->vector_width,
-                  s->parallel == IP_REDUCTION ? " interleave_count(4)" : " interleave_count(1)");
+                  s->parallel == IP_REDUCTION ? " interleave_count(4)" : s->is_whole ? " interleave_count(1)" : "");
 }
 
 void ip_s_print(const ip_stmt *block, int indent, bool pragmas, ip_str *out)

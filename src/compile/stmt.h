@@ -34,6 +34,7 @@ typedef struct ip_stmt {
     const char *a, *b, *c, *d;
     ip_parallel parallel;
     int vector_width;      /* FOR: hint; 0: none */
+    bool is_whole;         /* FOR: runs over whole vectors of that width */
     struct ip_stmt *first, *last, *next;
 } ip_stmt;
 
