@@ -112,7 +112,8 @@ static size_t placed_units(const launching *l, const ip_placed *p)
  * A strip is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; in a chain of stages,
  * which mostly reads what it has just written, the first-level one. Where columns are read along rows, as a transpose
  * does, a strip is so narrow that what a row of it reads stays there until the next row reads what lies beside. Taller
- * strips compute fewer rows twice. There are enough strips to keep all units busy to the end, and none takes so long that nobody could poll.
+ * strips compute fewer rows twice. There are enough strips to keep all units busy to the end, and none takes so long that
+ * nobody could poll.
  */
 static int64_t cached_columns(const launching *l, int64_t columns)
 {
