@@ -26,10 +26,10 @@ static int *number_of(ip_tuning *tuning, const struct number *row) { return (int
 bool ip_tuning_set(ip_tuning *tuning, const char *name, uint64_t value)
 {
     for (int k = 0; k < N_NUMBERS; k++) {
-        bool is_power = (value & (value - 1)) == 0;
+        bool is_width = numbers[k].offset == offsetof(ip_tuning, vector_bytes), is_power = (value & (value - 1)) == 0;
         if (strcmp(numbers[k].name, name) != 0)
             continue;
-        if (value < (uint64_t)numbers[k].least || value > (uint64_t)numbers[k].most || (numbers[k].offset == offsetof(ip_tuning, vector_bytes) && !is_power))
+        if (value < (uint64_t)numbers[k].least || value > (uint64_t)numbers[k].most || (is_width && !is_power))
             return false;
         *number_of(tuning, &numbers[k]) = (int)value;
         return true;
