@@ -566,6 +566,53 @@ static void damage(const char *path, long at, bool truncated)
     fclose(f);
 }
 
+/* Kernels that two boxes in a row become on a new context. */
+static int kernels_of_two_boxes(void)
+{
+    imgpar_context *ctx;
+    char *text;
+    int n = 0;
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    imgpar_array *a = imgpar_apply(ctx, "boxblur(boxblur(make(64, 64, x)))", NULL, 0);
+    ck_assert_int_eq(imgpar_explain(&a, 1, "json", &text), IMGPAR_OK);
+    for (const char *p = text; (p = strstr(p, "\"schedule\"")); p++)
+        n++;
+    imgpar_free(text);
+    imgpar_array_release(a);
+    imgpar_context_release(ctx);
+    return n;
+}
+
+START_TEST(what_was_tuned_holds_for_the_contexts_to_come)
+{
+    char path[512], command[128];
+    imgpar_context *ctx;
+    ck_assert_ptr_nonnull(mkdtemp(cache_folder));
+    setenv("IMGPAR_CACHE_DIR", cache_folder, 1);
+    const int fused = kernels_of_two_boxes();
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_context_set(ctx, "max_stages", "0"), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_context_set(ctx, "max_stages", "33"), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_context_set(ctx, "vector_bytes", "48"), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_context_set(ctx, "strip_bytes", "many"), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_context_set(ctx, "strip_bytes", "32K"), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_context_set(ctx, "max_stages", "1"), IMGPAR_OK);
+    ck_assert_int_eq(kernels_of_two_boxes(), fused); /* it is this context's alone */
+
+    ck_assert_int_eq(imgpar_context_keep_tuning(ctx), IMGPAR_OK);
+    ck_assert_int_gt(kernels_of_two_boxes(), fused);
+    ck_assert_int_eq(only_file(cache_folder, path, sizeof path), 1);
+    damage(path, -1, false);
+    ck_assert_int_eq(kernels_of_two_boxes(), fused);
+    setenv("IMGPAR_CACHE", "0", 1);
+    ck_assert_int_eq(imgpar_context_keep_tuning(ctx), IMGPAR_E_IO);
+    unsetenv("IMGPAR_CACHE");
+    imgpar_context_release(ctx);
+    snprintf(command, sizeof command, "rm -rf %s", cache_folder);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 START_TEST(a_stored_program_is_not_built_again)
 {
     char folder[64], path[512], command[128];
@@ -822,6 +869,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, a_program_is_built_once);
     tcase_add_test(t, the_message_of_a_failed_build_has_the_log);
     tcase_add_test(t, the_cache_keeps_the_programs_used_last);
+    tcase_add_test(t, what_was_tuned_holds_for_the_contexts_to_come);
     tcase_add_test(t, a_stored_program_is_not_built_again);
     tcase_add_test(t, the_folder_of_programs_stays_small);
     tcase_add_test(t, threads_share_one_build_and_one_pool);

@@ -396,6 +396,73 @@ START_TEST(a_mask_of_two_values_is_a_choice)
 }
 END_TEST
 
+/* The text of a's kernels holds part, or does not. */
+static void check_text(imgpar_array *a, const char *part, bool is_there)
+{
+    char *text;
+    ck_assert_int_eq(imgpar_explain(&a, 1, "cl", &text), IMGPAR_OK);
+    ck_assert_msg((strstr(text, part) != NULL) == is_there, "\"%s\" is %sexpected in\n%s", part, is_there ? "" : "not ", text);
+    imgpar_free(text);
+}
+
+START_TEST(a_mask_is_looked_at_a_row_at_a_time)
+{
+    enum { W = 150, H = 9, C = 3 };
+    static const char *const masks[] = {
+        "make(150, 9, cast(select(y % 3 == 0, 0, select(y % 3 == 1, 255, x)), u8))",
+        "make(150, 9, y % 3 == 1 || (y % 3 == 2 && x > 40))",
+    };
+    bench b;
+    set_up(&b);
+    add_images(&b, IMGPAR_U8, W, H, C);
+    static uint8_t in[2][H][W][C], got[H][W][C];
+    for (int k = 0; k < 2; k++)
+        ck_assert_int_eq(imgpar_array_read(b.image[k], in[k], sizeof in[k]), IMGPAR_OK);
+    for (int m = 0; m < 2; m++) {
+        char text[200];
+        snprintf(text, sizeof text, "overlay($1, invert($2), %s)", masks[m]);
+        imgpar_array *a = make(&b, text);
+        ck_assert_int_eq(imgpar_array_read(a, got, sizeof got), IMGPAR_OK);
+        for (int y = 0; y < H; y++)
+            for (int x = 0; x < W; x++)
+                for (int c = 0; c < C; c++) {
+                    int mask = y % 3 == 0 ? 0 : y % 3 == 1 ? 255 : m == 0 ? x : x > 40 ? 255 : 0;
+                    int want = (in[0][y][x][c] * (255 - mask) + (255 - in[1][y][x][c]) * mask + 127) / 255;
+                    ck_assert_msg(got[y][x][c] == want, "%s at %d %d %d: %d, not %d", text, y, x, c, got[y][x][c], want);
+                }
+        if (b.is_cpu) check_text(a, "all & ", true);
+        imgpar_array_release(a);
+    }
+    tear_down(&b);
+}
+END_TEST
+
+START_TEST(a_short_stencil_reads_its_source_in_place)
+{
+    static const char *const texts[] = {
+        "median($1, 3)", "stencil($1[-1, -2] * 2 + $1[1, 4] - $1[0, 1], border=wrap)",
+        "stencil($1[-1, 1] + $1[1, -1] * 3, border=reflect101)", "stencil($1[-1, -1] + $1[2, 1] - $1[0, -2], border=constant, cval=7)",
+    };
+    static const int64_t widths[] = { 1, 2, 4, 7, 21, 22, 64, 86, 129 };
+    bench b;
+    set_up(&b);
+    for (int channels = 1; channels <= 3; channels += 2)
+        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+            add_images(&b, IMGPAR_U8, widths[w], 5, channels);
+            for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+                check_as_reference(&b, texts[k]);
+        }
+    if (b.is_cpu) {
+        imgpar_array *near = make(&b, texts[0]), *far = make(&b, "$1[0, -9] + $1[0, 9]");
+        check_text(near, "edges filled in", false);
+        check_text(far, "edges filled in", true);
+        imgpar_array_release(near);
+        imgpar_array_release(far);
+    }
+    tear_down(&b);
+}
+END_TEST
+
 /* Each link doubles the paths through the expression, not the expression. */
 START_TEST(shared_parts_are_looked_at_once)
 {
@@ -569,6 +636,8 @@ int main(void)
     tcase_add_test(c, running_sums_are_the_sums);
     tcase_add_test(c, what_channels_share_is_spread);
     tcase_add_test(c, a_mask_of_two_values_is_a_choice);
+    tcase_add_test(c, a_mask_is_looked_at_a_row_at_a_time);
+    tcase_add_test(c, a_short_stencil_reads_its_source_in_place);
     tcase_add_test(c, shared_parts_are_looked_at_once);
     tcase_add_test(c, a_kept_value_is_read_and_not_computed_again);
     tcase_add_test(c, a_parameter_may_be_computed_on_the_device);

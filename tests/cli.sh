@@ -249,6 +249,16 @@ rm t.json
 expect_run "--trace where no file can be" 1 "" "imgpar-run: --trace=no/t.json: No such file or directory" --trace=no/t.json -e 'make(4, 4, x)' -o b.png
 expect_run "--mem-limit" 0 "" "" --mem-limit=64M -e 'make(4, 4, x)' -o b.png
 expect_run "--mem-limit without a number" 2 "" "imgpar-run: --mem-limit=much: a number of bytes is expected, or one with K, M or G" --mem-limit=much -e 'make(4, 4, x)' -o b.png
+shared_cache=$IMGPAR_CACHE_DIR
+IMGPAR_CACHE_DIR=$PWD/kept
+run --device=cpu --tune -e 'save(boxblur(boxblur(make(64, 64, x))), "never.png")'
+case $status:$out in 0:*"vector_bytes 64: "*" ms"*"strip_bytes 24K: "*"max_stages 1: "*) [ -n "$(ls kept)" ] || fail "--tune keeps nothing" ;;
+1:) ;; # no OpenCL device
+*) fail "--tune: $status $out $err" ;; esac
+[ ! -f never.png ] || fail "--tune saves nothing"
+IMGPAR_CACHE_DIR=$shared_cache
+rm -rf kept
+expect_run "--tune where nothing can be kept" 1 "" "imgpar-run: --tune: there is no OpenCL device to tune for" --device=ref --tune -e 'make(4, 4, x)'
 expect_run "--verify" 0 "" "verify: max difference 0, allowed 1" --verify -e 'make(4, 4, x)' -o b.png
 
 # ---- pipes, full disks, interrupts -----------------------------------------------------------------------

@@ -48,6 +48,11 @@ if [ -z "${POCL_CACHE_DIR:-}" ]; then
 fi
 mkdir -p "$POCL_CACHE_DIR" || exit 99
 
+# What somebody had tuned on this machine is not what is tested.
+IMGPAR_CACHE_DIR=${IMGPAR_CACHE_DIR:-$POCL_CACHE_DIR/imgpar}
+mkdir -p "$IMGPAR_CACHE_DIR" || exit 99
+export IMGPAR_CACHE_DIR
+
 # Check gives a test 4 seconds, and a cold kernel cache alone can take longer.
 CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-120}
 export CK_DEFAULT_TIMEOUT

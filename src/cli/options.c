@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_EXPLAIN = 256, OPT_PROFILE, OPT_DEVICE, OPT_PLACEMENT, OPT_SCHEDULE, OPT_NO_FUSE, OPT_VERIFY, OPT_FORMAT, OPT_TRACE, OPT_MEM_LIMIT,
+enum { OPT_EXPLAIN = 256, OPT_PROFILE, OPT_DEVICE, OPT_PLACEMENT, OPT_SCHEDULE, OPT_NO_FUSE, OPT_VERIFY, OPT_FORMAT, OPT_TRACE,
+       OPT_MEM_LIMIT, OPT_TUNE,
        OPT_LIST_DEVICES, OPT_LIST_OPS, OPT_VERSION };
 
 typedef struct row {
@@ -49,6 +50,7 @@ static const row rows[] = {
     { OPT_MEM_LIMIT, "mem-limit", required_argument, "=BYTES", WORD(mem_limit), NULL,
       "memory taken on each device at most: 500000000, 512M, 2G" },
     { OPT_NO_FUSE, "no-fuse", no_argument, "", 0, NULL, "a kernel for every operation" },
+    { OPT_TUNE, "tune", no_argument, "", 0, NULL, "measure which settings suit the device, keep them, and save nothing" },
     { OPT_LIST_DEVICES, "list-devices", no_argument, "", 0, NULL, "list the devices" },
     { OPT_LIST_OPS, "list-ops", no_argument, "", 0, NULL, "list the operations and the words of the language" },
     { 'h', "help", optional_argument, " [OP]", 0, NULL, "this text, or what the operation or word OP does" },
@@ -105,6 +107,7 @@ static int apply(options *o, const row *r, const char *argument)
     case OPT_PROFILE: o->profile = argument && strcmp(argument, "json") == 0 ? PROFILE_JSON : PROFILE_TABLE; break;
     case OPT_VERIFY: return set_tolerance(o, argument);
     case OPT_NO_FUSE: o->no_fuse = true; break;
+    case OPT_TUNE: o->tunes = true; break;
     case OPT_LIST_DEVICES: o->action = ACTION_LIST_DEVICES; break;
     case OPT_LIST_OPS: o->action = ACTION_LIST_OPS; break;
     case OPT_VERSION: o->action = ACTION_VERSION; break;

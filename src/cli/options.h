@@ -20,7 +20,7 @@ typedef struct options {
     const char *trace;     /* the file it is written to, or NULL */
     const char *explain;   /* its format, or NULL */
     profile_format profile;
-    bool no_fuse, verify;
+    bool no_fuse, verify, tunes;
     double tolerance;      /* of --verify */
     const char *file;      /* FILE.conf, "-", or NULL with -e */
     char **settings;       /* NAME=VALUE */

@@ -6,6 +6,7 @@
 #include "run.h"
 #include "output.h"
 #include "profile.h"
+#include "tune.h"
 
 #include <errno.h>
 #include <imgpar.h>
@@ -270,6 +271,7 @@ static int run_with(const options *o, imgpar_pipeline *p, imgpar_context *ctx)
     profile times = { 0 };
     imgpar_options options_of_run = { .struct_size = sizeof options_of_run, .poll = poll_signal,
                                       .on_warning = on_warning, .user = &times, .format = o->format };
+    if (o->tunes) return tune(p, ctx, &options_of_run);
     if (o->profile || o->trace) options_of_run.on_event = on_event;
     bool done = false;
     int status = EXIT_DONE;

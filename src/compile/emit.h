@@ -31,6 +31,7 @@ typedef struct ip_emit {
     const char *coord[4];    /* z y x c as text; NULL: not available */
     const char *acc[2];
     const char *flat;        /* the flat index x * channels + c, where the loop is over it; else NULL */
+    bool is_within;          /* columns beside the element's own are inside: place.c, Note [Reading in place] */
     int channels;            /* of the stage being computed */
     const char *tap_y, *tap_x;  /* inside a window's loops */
     struct ip_row { const ip_stage *stage; const ip_expr *z, *y; int border; const char *pointer, *inside; } rows[512];
@@ -60,6 +61,8 @@ const char *ip_emit_checked_value(ip_emit *e, const ip_stage *stage, const char 
 void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value);
 /* Name of a pointer to row (z, y as text) of a buffer, shifted so that element x * channels + c is at that index. */
 const char *ip_emit_buffer_row(ip_emit *e, const ip_stage *stage, const char *z, const char *y);
+/* Whether no border is to be applied to the column of a load of pixels. */
+bool ip_emit_column_is_inside(ip_emit *e, const ip_expr *load);
 /* index moved inside 0..extent-1 by a call of the border's function; index itself for IP_BORDER_NONE. */
 const char *ip_emit_border(ip_emit *e, int border, const char *index, const char *extent);
 
@@ -105,7 +108,7 @@ void ip_emit_fold_row(ip_emit *e, const ip_stage *fold, const char *xa, const ch
 void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
 /* Whether a body can be computed over the flat index x * channels + c. */
 bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body);
-/* Lanes that suit the widest type below root (64-byte vectors). */
+/* Lanes that suit the widest type below root. */
 int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored);
 /*
  * Channels. Up to WRITTEN_CHANNELS of them are written out one by one, each a copy of the body with its channel put in

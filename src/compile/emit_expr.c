@@ -353,6 +353,13 @@ static const char *element(ip_emit *e, const ip_stage *s, const char *pointer, c
     return ip_text(e->ir, "%s[%s]", pointer, index);
 }
 
+bool ip_emit_column_is_inside(ip_emit *e, const ip_expr *load)
+{
+    int lo, hi;
+    return ip_placed_is_kept(ip_kernel_placed(e->kernel, load->source))
+        || (e->is_within && ip_load_reads_beside(e->ir, load, e->kernel->domain, &lo, &hi));
+}
+
 /* The index of a load relative to its row. Adds to *inside for borders that columns need. */
 static const char *column(ip_emit *e, const ip_expr *load, const char **inside)
 {
@@ -370,7 +377,7 @@ static const char *column(ip_emit *e, const ip_expr *load, const char **inside)
                                 : ip_text(e->ir, "%s + (%lld)%s", e->flat, (long long)rest->i * channels, start);
         return ip_text(e->ir, "%s + %s * %d%s", e->flat, ip_emit_value(e, rest), channels, start);
     }
-    const char *x = ip_placed_is_kept(placed) ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
+    const char *x = ip_emit_column_is_inside(e, load) ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
     const char *c = inside_index(e, load, 3, inside);
     if (channels == 1)
         return ip_text(e->ir, "%s%s", x, start);

@@ -28,8 +28,7 @@ static bool flat_load(ip_emit *e, const ip_stage *stage, const ip_expr *load)
     if (!load->uses || !((load->arg[2]->uses | load->arg[3]->uses) & (IP_USES_X | IP_USES_C)))
         return !load->uses;
     ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
-    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
-    bool in_row = rest && (ip_placed_is_kept(placed) || load->border == IP_BORDER_NONE
+    bool in_row = rest && (load->border == IP_BORDER_NONE || ip_emit_column_is_inside(e, load)
                            || (rest->op == IP_X_CONST && rest->i == 0 && s->dims[2] == stage->dims[2]));
     bool same_channels = load->arg[3]->op == IP_X_COORD && s->dims[3] == e->channels;
     bool row_is_uniform = !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
@@ -140,17 +139,43 @@ int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
     unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
     if (seen)
         widest_value(root, seen, &size);
-    return 64 / size;
+    return size < e->options->tuning.vector_bytes ? e->options->tuning.vector_bytes / size : 1;
 }
 
 /* ---- one row of a stage --------------------------------------------------------------- */
 
+/*
+ * Note [Whole vectors]
+ * What is left of a row behind its last whole vector would be computed one by one, in narrow strips half of the time. The
+ * loop runs once more over the row's last vector instead, part of which it has made before: elements depend on nothing
+ * that the loop writes, so they come out the same. It takes compilers a third longer, so kernels of many loops go without.
+ */
+enum { WHOLE_LOOPS = 3 };
+
+static ip_stmt *lanes(ip_emit *e, const char *var, const char *from, const char *to, int width)
+{
+    if (e->kernel->n_placed > WHOLE_LOOPS) {
+        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
+        loop->parallel = IP_INDEPENDENT;
+        loop->vector_width = width;
+        return loop;
+    }
+    const char *whole = ip_text(e->ir, "e%d", e->n_values++), *part = ip_text(e->ir, "part%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", whole, ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, width));
+    ip_stmt *parts = ip_s_add(e->ir, e->block, IP_S_FOR, part, "0", ip_text(e->ir, "1 + (%s < %s)", whole, to));
+    parts->parallel = IP_FEW;
+    ip_stmt *loop = ip_s_add(e->ir, parts, IP_S_FOR, var, ip_text(e->ir, "%s ? max(%s - %d, %s) : %s", part, to, width, from, from),
+                             ip_text(e->ir, "(%s ? %s : %s)", part, to, whole));
+    loop->parallel = IP_INDEPENDENT;
+    loop->vector_width = width;
+    loop->is_whole = true;
+    return loop;
+}
+
 static void compute_flat(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "%s * %d", xa, e->channels),
-                             ip_text(e->ir, "%s * %d", xb, e->channels));
-    loop->parallel = IP_INDEPENDENT;
-    loop->vector_width = ip_emit_width(e, s->body, s->dtype);
+    ip_stmt *loop = lanes(e, "i", ip_text(e->ir, "%s * %d", xa, e->channels), ip_text(e->ir, "%s * %d", xb, e->channels),
+                          ip_emit_width(e, s->body, s->dtype));
     ip_mark mark = ip_emit_enter(e, loop);
     e->flat = "i";
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
@@ -165,11 +190,9 @@ enum { VECTORISED_OPERATIONS = 400 };
 
 static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
-    if (ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS) {
-        loop->parallel = IP_INDEPENDENT;
-        loop->vector_width = ip_emit_width(e, s->body, s->dtype);
-    }
+    bool vectorises = ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS;
+    ip_stmt *loop = vectorises ? lanes(e, "x", xa, xb, ip_emit_width(e, s->body, s->dtype))
+                               : ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
     ip_channels channels = ip_emit_enter_channels(e, s->body);
@@ -183,13 +206,53 @@ static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, co
     ip_emit_leave(e, mark);
 }
 
+/* The ends of a row, where columns beside an element's own may lie outside: element by element, borders applied. */
+static void compute_ends(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *low, const char *high,
+                         const char *xb)
+{
+    ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
+    ip_stmt *loop = ip_s_add(e->ir, ends, IP_S_FOR, "x", ip_text(e->ir, "end ? %s : %s", high, xa), ip_text(e->ir, "(end ? %s : %s)", xb, low));
+    ends->parallel = loop->parallel = IP_FEW;
+    ip_mark mark = ip_emit_enter(e, loop);
+    e->coord[2] = "x";
+    e->coord[3] = "0";
+    if (e->channels > 1) {
+        ip_stmt *channels = ip_s_add(e->ir, loop, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels));
+        channels->parallel = IP_FEW;
+        ip_emit_enter(e, channels);
+        e->coord[3] = "c";
+    }
+    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
+    ip_emit_store(e, s, target, e->channels > 1 ? ip_text(e->ir, "x * %d + c", e->channels) : "x", ip_emit_value(e, s->body));
+    e->coord[2] = e->coord[3] = NULL;
+    ip_emit_leave(e, mark);
+}
+
+/* Splits xa..xb: from *low to *high all columns that are read are inside. */
+static void split_row(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char **low, const char **high)
+{
+    *low = ip_text(e->ir, "low%d", e->n_values++);
+    *high = ip_text(e->ir, "high%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", *low, ip_text(e->ir, "min(max(%s, %d), %s)", xa, p->beside_left, xb));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", *high,
+             ip_text(e->ir, "max(min(%s, %s - %d), %s)", xb, ip_emit_dim(e, p->stage, 2), p->beside_right, *low));
+}
+
 /* row: the row's number; first: that of the strip's first. */
 static void compute_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
                         const char *first)
 {
     const ip_stage *s = p->stage;
-    bool flat = ip_emit_is_flat(e, s, s->body);
     ip_emit_row_pointers(e, s->body);
+    if (p->beside_left + p->beside_right > 0) {
+        const char *low, *high;
+        split_row(e, p, xa, xb, &low, &high);
+        compute_ends(e, s, target, xa, low, high, xb);
+        xa = low;
+        xb = high;
+        e->is_within = true;
+    }
+    bool flat = ip_emit_is_flat(e, s, s->body);
     if (p->n_running > 0 && (flat || e->channels == 1))
         ip_emit_running_row(e, p, target, xa, xb, flat, row, first);
     else if (ip_emit_has_window(e, s->body) && (flat || e->channels == 1))
@@ -198,6 +261,7 @@ static void compute_row(ip_emit *e, const ip_placed *p, const char *target, cons
         compute_flat(e, s, target, xa, xb);
     else
         compute_pixels(e, s, target, xa, xb);
+    e->is_within = false;
 }
 
 /* ---- edges of a ring row ------------------------------------------------------------------ */
@@ -286,6 +350,50 @@ static void declare_sums(ip_emit *e)
     }
 }
 
+/* ---- masks: place.c, Note [Masks] ----------------------------------------------------------- */
+
+enum { ALL_CLEAR, ALL_SET, MIXED };
+
+static const char *mask_state(ip_emit *e, const ip_stage *mask) { return ip_text(e->ir, "is_%s", ip_emit_ring(e, mask)); }
+
+/* What a row of the mask is, looking through its values before they are spread. */
+static void look_through(ip_emit *e, const ip_placed *p, const char *xa, const char *xb)
+{
+    const ip_stage *s = p->stage;
+    const char *maximum = ip_text(e->ir, "%d", (int)ip_dtype(s->dtype)->maximum);
+    ip_s_add(e->ir, e->block, IP_S_VAR, "uchar", "any", "0");
+    ip_s_add(e->ir, e->block, IP_S_VAR, "uchar", "all", maximum);
+    ip_emit_row_pointers(e, s->body);
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
+    loop->parallel = IP_REDUCTION;
+    loop->vector_width = 64;
+    ip_mark mark = ip_emit_enter(e, loop);
+    e->coord[2] = "x";
+    e->coord[3] = "0";
+    const char *value = ip_emit_value(e, s->body);
+    ip_s_add(e->ir, e->block, IP_S_STORE, "any", ip_text(e->ir, "any | %s", value), NULL);
+    ip_s_add(e->ir, e->block, IP_S_STORE, "all", ip_text(e->ir, "all & %s", value), NULL);
+    e->coord[2] = e->coord[3] = NULL;
+    ip_emit_leave(e, mark);
+    ip_s_add(e->ir, e->block, IP_S_STORE, mask_state(e, s),
+             ip_text(e->ir, "any == 0 ? %d : all == %s ? %d : %d", ALL_CLEAR, maximum, ALL_SET, MIXED), NULL);
+}
+
+/* A row of a stage that has a mask, and is computed without it where it can be. */
+static void compute_masked_row(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *row, const char *first)
+{
+    ip_stage *s = p->stage;
+    ip_expr *body = s->body;
+    for (int state = ALL_CLEAR; state <= MIXED; state++) {
+        const char *test = ip_text(e->ir, "%s == %d", mask_state(e, p->mask->source), state);
+        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, test, NULL, NULL));
+        s->body = state == MIXED ? body : ip_masked_body(e->ir, body, p->mask, state == ALL_SET);
+        compute_row(e, p, "out", xa, xb, row, first);
+        ip_emit_leave(e, mark);
+    }
+    s->body = body;
+}
+
 static void emit_stage(ip_emit *e, const ip_placed *p)
 {
     const ip_stage *s = p->stage;
@@ -302,6 +410,8 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
     bool is_endless = ip_emit_is_endless(p);
     const char *needed = is_endless ? ip_text(e->ir, "%s >= ya + (%d)", r, p->first)
                                     : ip_text(e->ir, "%s >= %s & %s < %s", r, low, r, height);
+    if (p->is_mask)
+        ip_s_add(e->ir, e->block, IP_S_VAR, "int", mask_state(e, s), ip_text(e->ir, "%d", MIXED));
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, needed, NULL, NULL);
     ip_mark mark = ip_emit_enter(e, when);
     e->coord[0] = "z";
@@ -325,7 +435,15 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
                                      is_endless ? ip_text(e->ir, "(%s + %d)", r, ip_emit_ring_bias(p)) : r, p->rows,
                                      ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL));
         ip_s_add(e->ir, e->block, IP_S_LET, type, "out", row);
-        compute_row(e, p, "out", xa, xb, r, is_endless ? ip_text(e->ir, "ya + (%d)", p->first) : low);
+        const char *first = is_endless ? ip_text(e->ir, "ya + (%d)", p->first) : low;
+        if (p->is_mask) {
+            look_through(e, p, xa, xb);
+            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %d", mask_state(e, s), MIXED), NULL, NULL));
+        }
+        if (p->mask)
+            compute_masked_row(e, p, xa, xb, r, first);
+        else
+            compute_row(e, p, "out", xa, xb, r, first);
         if (!is_direct)
             pad_row(e, p, "out", xa, xb);
         if (!is_direct && p->is_stored)

@@ -11,7 +11,7 @@
  *   3. The rows that all stages keep stay in the cache (RING_BYTES a work-item), and the rows computed
  *      twice at the strips' seams stay few against the strip (HALO_ROWS). Beyond that, writing the value
  *      to memory and reading it back costs less than computing its halo again.
- *   4. The kernel stays of a size that compiles fast (MAX_STAGES, MAX_OPERATIONS): compilers look at a loop's operations
+ *   4. The kernel stays of a size that compiles fast (max_stages, MAX_OPERATIONS): compilers look at a loop's operations
  *      in pairs.
  *
  * That is said of the rows schedule. In tiles (GPUs) a stage is kept as a tile in local memory, and 3 becomes: all tiles fit
@@ -38,7 +38,7 @@
 #include <string.h>
 
 enum {
-    RING_BYTES = 4 << 20, HALO_ROWS = 256, MAX_STAGES = 32, MAX_OPERATIONS = 1000,
+    RING_BYTES = 4 << 20, HALO_ROWS = 256, MAX_OPERATIONS = 1000,
     SIBLINGS_TRIED = 8,    /* so that planning stays linear in the graph */
     MAX_FAMILY = 4096      /* stages; beyond that siblings are not looked for */
 };
@@ -151,7 +151,7 @@ static bool fits_rows(fusing *f, ip_kernel *kernel, const char **why)
 /* A trial placement rewrites loads to read copies: bodies are put back afterwards. */
 static bool try_place(fusing *f, ip_kernel *kernel, const char **why)
 {
-    ip_expr *bodies[MAX_STAGES + 1];
+    ip_expr *bodies[IP_MAX_STAGES + 1];
     for (int k = 0; k < kernel->n_stages; k++)
         bodies[k] = kernel->stages[k]->body;
     int n_before = f->plan->ir->n_stages;
@@ -202,7 +202,7 @@ static bool is_full(const fusing *f, const ip_kernel *kernel, const ip_stage *s)
     int operations = f->size[s->id];
     for (int k = 0; k < kernel->n_stages; k++)
         operations += f->size[kernel->stages[k]->id];
-    return kernel->n_stages >= MAX_STAGES || operations > MAX_OPERATIONS;
+    return kernel->n_stages >= f->options->tuning.max_stages || operations > MAX_OPERATIONS;
 }
 
 /* The kernel among p's readers that p may join, or -1 with the reason. */

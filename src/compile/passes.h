@@ -42,12 +42,17 @@ typedef struct ip_spread {
 /* Whether a row of body is one flat loop over x * channels + c once these values are read from rows of their own.
  * channels: 2 to 4, else false. */
 bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *spread);
+/* body, where the value mask is 0 everywhere, or at its dtype's maximum (place.c, Note [Masks]). */
+ip_expr *ip_masked_body(ip_ir *ir, ip_expr *body, ip_expr *mask, bool is_set);
 /* How a load reads: the offsets along z, y, x and whether a ring can serve it. */
 typedef struct ip_reach {
     bool is_local;           /* unit steps in z (offset 0), y and x with constant offsets, same d h w */
     int y_lo, y_hi, x_lo, x_hi;
 } ip_reach;
 ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4]);
+/* Whether load reads columns beside its own, from a row that is the same for all columns and of the domain's width: from
+ * column x + *lo to x + *hi. */
+bool ip_load_reads_beside(ip_ir *ir, const ip_expr *load, const int64_t domain[4], int *lo, int *hi);
 /* The rows a reader at row r needs around r, once the border rule is applied inside the domain. */
 void ip_reach_contract(ip_reach *reach, int border);
 /* x's value minus the coordinate along axis: what is added to it, if that does not depend on coordinates 2 and 3;

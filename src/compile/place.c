@@ -65,6 +65,16 @@ ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4])
     return reach;
 }
 
+bool ip_load_reads_beside(ip_ir *ir, const ip_expr *load, const int64_t domain[4], int *lo, int *hi)
+{
+    ip_index x = ip_x_classify(ir, load->arg[2]);
+    *lo = x.lo;
+    *hi = x.hi;
+    return load->border != IP_BORDER_NONE && load->source->kind != IP_STAGE_TABLE && load->source->dims[2] == domain[2]
+        && x.kind == IP_INDEX_UNIT && x.axis == 2 && (x.lo != 0 || x.hi != 0)
+        && !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+}
+
 static int max_int(int a, int b) { return a > b ? a : b; }
 static int min_int(int a, int b) { return a < b ? a : b; }
 
@@ -94,8 +104,10 @@ typedef struct placing {
     ip_plan *plan;
     ip_kernel *kernel;
     ip_placed *reader; /* the entry whose loads are being visited */
+    bool reads_in_place; /* the stage whose loads are being visited does: Note [Reading in place] */
     struct read { const ip_stage *source; int64_t bytes; } reads[MAX_READS]; /* of a column, the rows read from memory */
     int n_reads;
+    ip_expr *mask;     /* of the stage whose values are being spread; NULL: none */
     const char *why;
     int capacity;
 } placing;
@@ -172,11 +184,38 @@ static bool wraps_rows(const ip_expr *load, const ip_reach *reach)
 
 static bool in_tiles(const placing *p) { return p->kernel->schedule == IP_SCHEDULE_TILES; }
 
+/*
+ * Note [Reading in place]
+ * Rows: a stage that reads a few columns beside its own from a buffer reads them there, and computes the ends of its rows,
+ * where the border rule counts, apart (emit_rows.c). Ends are computed element by element, so where more columns or more
+ * operations make that dear the rows are copied first and their edges filled in; so they are for folds and windows.
+ */
+enum { COLUMNS_BESIDE = 4, OPERATIONS_BESIDE = 200 };
+
+static void check_beside(ip_expr *x, void *user)
+{
+    placing *p = user;
+    int lo, hi;
+    if (x->op == IP_X_WINDOW)
+        p->reads_in_place = false;
+    else if (x->op == IP_X_LOAD && !in_kernel(p->kernel, x->source) && ip_load_reads_beside(p->plan->ir, x, p->kernel->domain, &lo, &hi))
+        p->reads_in_place = p->reads_in_place && -lo <= COLUMNS_BESIDE && hi <= COLUMNS_BESIDE;
+}
+
+static void choose_reading(placing *p, const ip_stage *s)
+{
+    p->reads_in_place = !in_tiles(p) && s->kind == IP_STAGE_MAP
+        && ip_x_size(p->plan->ir, s->body) * s->dims[3] <= OPERATIONS_BESIDE;
+    if (p->reads_in_place)
+        ip_x_walk(p->plan->ir, s->body, check_beside, p);
+}
+
 /* A buffer read at neighbouring columns gets a ring of copied rows, so that its edges are filled in once a row. One read at
  * any neighbours gets a tile, so that it is read from memory once. */
 static bool wants_copy(placing *p, const ip_expr *load)
 {
-    if (load->source->kind == IP_STAGE_TABLE || in_kernel(p->kernel, load->source) || load->border == IP_BORDER_NONE)
+    if (load->source->kind == IP_STAGE_TABLE || in_kernel(p->kernel, load->source) || load->border == IP_BORDER_NONE
+        || p->reads_in_place)
         return false;
     ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
     return reach.is_local && (reach.x_lo != 0 || reach.x_hi != 0 || (in_tiles(p) && (reach.y_lo != 0 || reach.y_hi != 0)));
@@ -265,11 +304,39 @@ static ip_expr *kept_row(placing *p, const ip_stage *reader, ip_expr *value, int
     return ip_x_load(ir, s, at, IP_BORDER_NONE, NULL);
 }
 
+/*
+ * Note [Masks]
+ * A mask is mostly the same for a whole row of a strip: inside or outside. Where a spread value is all 0 or all at its
+ * maximum there, it is not spread, and its reader is computed with that number in its place, so that what the mask hides is
+ * neither read nor computed. The loop is written three times, so the body must be short, and save something.
+ */
+enum { MASKED_OPERATIONS = 60 };
+
+ip_expr *ip_masked_body(ip_ir *ir, ip_expr *body, ip_expr *mask, bool is_set)
+{
+    ip_expr *number = ip_x_int(ir, mask->dtype, is_set ? (int64_t)ip_dtype(mask->dtype)->maximum : 0);
+    return ip_x_map_values(ir, body, read_spread, &(spreading){ mask, number });
+}
+
+static bool is_mask(placing *p, const ip_stage *reader, ip_expr *spread)
+{
+    ip_ir *ir = p->plan->ir;
+    int size = ip_x_size(ir, reader->body);
+    if (reader->kind != IP_STAGE_MAP || (spread->dtype != IMGPAR_BOOL && spread->dtype != IMGPAR_U8) || size > MASKED_OPERATIONS)
+        return false;
+    return ip_x_size(ir, ip_masked_body(ir, reader->body, spread, false)) * 2 < size
+        || ip_x_size(ir, ip_masked_body(ir, reader->body, spread, true)) * 2 < size;
+}
+
 static void spread_value(placing *p, ip_stage *reader, ip_expr *value)
 {
     ip_expr *once = value->op == IP_X_LOAD ? value : kept_row(p, reader, value, 1, "what the channels share");
     ip_expr *spread = kept_row(p, reader, once, domain_of(reader)[3], "the same for each channel");
     reader->body = ip_x_map_values(p->plan->ir, reader->body, read_spread, &(spreading){ value, spread });
+    if (!p->mask && is_mask(p, reader, spread)) {
+        p->kernel->placed[p->kernel->n_placed - 1].is_mask = true;
+        p->mask = spread;
+    }
 }
 
 typedef struct occurrence { const ip_expr *value; bool found; } occurrence;
@@ -292,6 +359,7 @@ static bool occurs(ip_ir *ir, ip_expr *body, const ip_expr *value)
 static void spread_values(placing *p, ip_stage *reader)
 {
     ip_spread spread;
+    p->mask = NULL;
     if ((reader->kind == IP_STAGE_MAP || reader->kind == IP_STAGE_REDUCE)
         && ip_find_spread(p->plan->ir, reader->body, domain_of(reader)[3], &spread))
         for (int k = 0; k < spread.n; k++)
@@ -389,8 +457,14 @@ static void note_load(ip_expr *load, void *user)
     ip_placed *source = ip_kernel_placed(p->kernel, load->source), *reader = p->reader;
     if (!source || p->why) {
         ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
+        int lo, hi;
+        p->kernel->reads_across |= load->source->kind != IP_STAGE_TABLE && load->arg[1]->uses & IP_USES_X && load->arg[2]->uses & IP_USES_Y;
         if (reach.is_local)
             note_read(p, load->source, reach.y_hi - reach.y_lo + 1);
+        if (p->reads_in_place && ip_load_reads_beside(p->plan->ir, load, p->kernel->domain, &lo, &hi)) {
+            reader->beside_left = max_int(reader->beside_left, -lo);
+            reader->beside_right = max_int(reader->beside_right, hi);
+        }
         if (load->border == IMGPAR_BORDER_WRAP) {
             ip_index x = ip_x_classify(p->plan->ir, load->arg[2]);
             p->kernel->whole_rows |= x.kind != IP_INDEX_UNIT || x.lo != 0 || x.hi != 0;
@@ -446,12 +520,14 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     ip_free(kernel->placed);
     kernel->placed = NULL;
     kernel->n_placed = 0;
-    kernel->whole_rows = false;
+    kernel->whole_rows = kernel->reads_across = false;
     kernel->read_bytes = kernel->ring_bytes = 0;
     /* Copies first, then the stages, before each what it spreads: an entry stands after all it reads. */
     for (int k = 0; k < kernel->n_stages; k++)
-        if (kernel->stages[k]->body)
+        if (kernel->stages[k]->body) {
+            choose_reading(&p, kernel->stages[k]);
             kernel->stages[k]->body = ip_x_map(plan->ir, kernel->stages[k]->body, read_copy, &p);
+        }
     for (int k = 0; k < kernel->n_stages && in_tiles(&p) && kernel->n_placed > 0; k++)
         if (kernel->stages[k]->body)
             kernel->stages[k]->body = ip_x_map(plan->ir, kernel->stages[k]->body, read_own_copy, &p);
@@ -460,11 +536,13 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
             spread_values(&p, kernel->stages[k]);
         if (!add_placed(&p, kernel->stages[k], false))
             break;
+        kernel->placed[kernel->n_placed - 1].mask = p.mask;
     }
     if (plan->ir->failed)
         return false;
     for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
         p.reader = &kernel->placed[k];
+        choose_reading(&p, p.reader->stage);
         if (!in_tiles(&p))
             place_running(plan->ir, p.reader);
         if (p.reader->place == IP_PLACE_RING)

@@ -45,6 +45,9 @@ typedef struct ip_placed {
     int pad_border;
     ip_expr *pad_outside;
     int left, right;  /* columns needed beyond the region, before clipping to the domain */
+    bool is_mask;     /* rows: a spread value that its reader looks at a row at a time: place.c, Note [Masks] */
+    ip_expr *mask;    /* what its reader calls it, in the reader's body; NULL: it has none */
+    int beside_left, beside_right; /* rows: columns beside its own that it reads from buffers, where they stand */
     ip_expr *running[IP_MAX_RUNNING]; /* windows of its body whose sums are carried along: see ip_place_running() */
     int n_running;
     int last_reader;  /* place in the kernel of the last stage that reads it; -1: none does */
@@ -125,6 +128,7 @@ typedef struct ip_kernel {
     bool looks_up;           /* work-items read a table at places of their own */
     int64_t read_bytes;      /* rows: of a column, all rows of inputs that are read at once */
     int64_t ring_bytes;      /* rows: of a column, all rows that are kept */
+    bool reads_across;       /* elements beside each other are read from rows below each other: a transpose */
     bool whole_rows;         /* a wrap border needs complete rows: no split along x */
     int n_folds;             /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
     bool in_groups;          /* opaque: work-groups of many items, as GPUs want them */
@@ -166,12 +170,21 @@ typedef struct ip_target {
     unsigned half_channels;  /* the same for f16 */
 } ip_target;
 
+/* Numbers that decide how fast something is computed, never what: found by measuring, where somebody asked for that. */
+typedef struct ip_tuning {
+    int vector_bytes;        /* of the vectors that loops are written for; a power of two */
+    int strip_bytes;         /* rows: what a strip of a chain keeps and reads at a time */
+    int max_stages;          /* of a kernel: where fusion ends */
+} ip_tuning;
+enum { IP_MAX_STAGES = 32 };
+
 typedef struct ip_compile_options {
     bool is_cpu;             /* the device suits the rows schedule, else tiles */
     ip_target target;
     bool fuse;
     bool keep_stages;        /* no inlining at all: for the reference interpreter */
     ip_schedule schedule;
+    ip_tuning tuning;
     bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
     bool checks;             /* checked mode: compile/emit_check.c */
     const char *dump;        /* IMGPAR_DUMP: passes whose result goes to log; NULL */

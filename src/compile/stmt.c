@@ -44,11 +44,13 @@ ip_stmt *ip_s_add(ip_ir *ir, ip_stmt *parent, ip_stmt_kind kind, const char *a, 
 
 static void print_hint(const ip_stmt *s, int indent, ip_str *out)
 {
-    if (s->parallel == IP_SERIAL || s->vector_width <= 1)
+    if (s->parallel == IP_FEW)
+        ip_str_printf(out, "%*s#pragma clang loop vectorize(disable) unroll(disable)\n", indent, "");
+    if (s->parallel == IP_SERIAL || s->parallel == IP_FEW || s->vector_width <= 1)
         return;
     ip_str_printf(out, "%*s#pragma clang loop vectorize(%s) vectorize_width(%d)%s\n", indent, "",
                   s->parallel == IP_INDEPENDENT ? "assume_safety" : "enable", s->vector_width,
-                  s->parallel == IP_REDUCTION ? " interleave_count(4)" : "");
+                  s->parallel == IP_REDUCTION ? " interleave_count(4)" : s->is_whole ? " interleave_count(1)" : "");
 }
 
 void ip_s_print(const ip_stmt *block, int indent, bool pragmas, ip_str *out)

@@ -25,7 +25,8 @@ typedef enum ip_stmt_kind {
 typedef enum ip_parallel {
     IP_SERIAL,      /* nothing */
     IP_INDEPENDENT, /* no iteration reads what another wrote */
-    IP_REDUCTION    /* they only share an accumulator that may be reassociated */
+    IP_REDUCTION,   /* they only share an accumulator that may be reassociated */
+    IP_FEW          /* nothing, and there are so few that the compiler need not make them fast */
 } ip_parallel;
 
 typedef struct ip_stmt {
@@ -33,6 +34,7 @@ typedef struct ip_stmt {
     const char *a, *b, *c, *d;
     ip_parallel parallel;
     int vector_width;      /* FOR: hint; 0: none */
+    bool is_whole;         /* FOR: runs over whole vectors of that width */
     struct ip_stmt *first, *last, *next;
 } ip_stmt;
 

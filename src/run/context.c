@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "graph/array.h"
+#include "run/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,9 +66,10 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
         ctx->mem_limit = n;
         for (size_t k = 0; k < ctx->devices.n; k++)
             ip_device_limit(ctx->devices.list[k], n);
-    } else if (strcmp(name, "placement") == 0 && ip_devices_place(&ctx->devices, value)) {
-        /* it is done */
-    } else
+    } else if (strcmp(name, "placement") == 0) {
+        if (!ip_devices_place(&ctx->devices, value))
+            st = IMGPAR_E_ARGUMENT;
+    } else if (!parse_size(value, &n) || !ip_tuning_set(&ctx->tuning, name, n))
         st = IMGPAR_E_ARGUMENT;
     pthread_mutex_unlock(&ctx->lock);
     return st;
@@ -79,6 +81,18 @@ static imgpar_status setting_from_environment(imgpar_context *ctx, const char *v
     if (!value || !*value || !imgpar_context_set(ctx, setting, value))
         return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s=%s is not a value for the setting \"%s\"", variable, value, setting);
+}
+
+imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx)
+{
+    if (!ctx)
+        return IMGPAR_E_ARGUMENT;
+    if (!ctx->device)
+        return IMGPAR_E_NO_DEVICE;
+    pthread_mutex_lock(&ctx->lock);
+    ip_tuning tuning = ctx->tuning;
+    pthread_mutex_unlock(&ctx->lock);
+    return ip_tuning_keep(ip_device_facts_of(ctx->device), &tuning);
 }
 
 static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *err)
@@ -133,6 +147,7 @@ imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
         st = settings_from_environment(ctx, &err);
         if (!st)
             st = open_device(ctx, selector, &err);
+        ctx->tuning = ip_tuning_load(!st && ctx->device ? ip_device_facts_of(ctx->device) : NULL);
         if (!st) /* how many devices there are is known now */
             st = setting_from_environment(ctx, "IMGPAR_PLACEMENT", "placement", &err);
         if (st)
@@ -245,6 +260,7 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
     options.fuse = ctx->fuse;
     options.checks = ctx->checks;
     options.schedule = ctx->schedule;
+    options.tuning = ctx->tuning;
     pthread_mutex_unlock(&ctx->lock);
     options.is_cpu = true;
     options.pragmas = true;

@@ -22,6 +22,7 @@ struct imgpar_context {
     pthread_mutex_t lock;      /* guards the settings */
     ip_schedule schedule;
     bool fuse;
+    ip_tuning tuning;
     bool checks;               /* kernels are compiled with checks */
     uint64_t max_pixels;
     uint64_t mem_limit;        /* 0: the device's own */

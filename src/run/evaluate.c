@@ -383,14 +383,15 @@ void ip_evaluation_free(evaluation *e)
         return;
     for (int k = 0; e->source_values && k < e->plan->ir->n_stages; k++)
         ip_value_release(e->source_values[k]);
+    if (!e)
+        return;
     ip_free(e->source_values);
     ip_free(e->bindings);
     ip_free(e->needed);
     ip_free(e->is_needed);
     ip_free(e->last_reader);
     ip_free(e->wanted);
-    if (e->plan)
-        ip_plan_free(e->plan);
+    ip_plan_free(e->plan);
     ip_free(e);
 }
 
@@ -417,6 +418,7 @@ imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip
     e->ctx = ctx;
     e->dst = q->dst;
     ip_runner_init(&e->runner, device, q->options);
+    e->runner.strip_bytes = ip_context_compile_options(ctx, device).tuning.strip_bytes;
     imgpar_status st = compile(ctx, device, q, &e->plan, err);
     if (!st)
         st = evaluation_init(e, err);
@@ -429,45 +431,108 @@ imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip
 
 void ip_evaluation_report_to(evaluation *e, const imgpar_options *options)
 {
-    double started_ms = e->runner.started_ms;
-    ip_runner_init(&e->runner, e->runner.device, options);
-    e->runner.started_ms = started_ms;
+    const ip_runner before = e->runner;
+    ip_runner_init(&e->runner, before.device, options);
+    e->runner.started_ms = before.started_ms;
+    e->runner.strip_bytes = before.strip_bytes;
+}
+
+/* ---- steps of loops ---------------------------------------------------------------------------------- */
+
+/* Between steps a plan holds none of the carried values, so that their memory is free for the next ones. */
+static void change_placeholders(evaluation *e, const ip_step *step, bool has_values)
+{
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        ip_stage *s = e->plan->ir->stages[k];
+        for (int i = 0; i < step->n_placeholders; i++) {
+            if (s->kind != IP_STAGE_SOURCE || s->node != step->placeholders[i])
+                continue;
+            ip_value_release(e->source_values[k]);
+            ip_value_release(s->value);
+            e->source_values[k] = NULL;
+            s->value = has_values ? ip_array_pin(step->placeholders[i]) : NULL;
+        }
+    }
+}
+
+/* What was planned for the step, with the values that the placeholders have now; NULL: nothing. */
+static evaluation *planned_for(const ip_request *q)
+{
+    evaluation *e = q->step ? q->step->planned : NULL;
+    if (!e)
+        return NULL;
+    change_placeholders(e, q->step, true);
+    ip_evaluation_report_to(e, q->options);
+    e->runner.started_ms = ip_now_ms();
+    return e;
+}
+
+/* Keeps e for the step's next evaluation; else frees it. */
+static void keep_plan(const ip_request *q, evaluation *e, bool may_keep)
+{
+    bool is_kept = q->step && e && may_keep;
+    if (is_kept)
+        change_placeholders(e, q->step, false);
+    else
+        ip_evaluation_free(e);
+    if (q->step) {
+        q->step->planned = is_kept ? e : NULL;
+        q->step->is_for_ref = q->use_ref;
+    }
+}
+
+void ip_step_end(ip_step *step)
+{
+    ip_evaluation_free(step->planned);
+    step->planned = NULL;
 }
 
 /* ---- the door ---------------------------------------------------------------------------------------- */
 
-static imgpar_status run_alone(imgpar_context *ctx, const ip_request *q, ip_value **values, ip_error *err)
+/* may_keep: no loop had to be run for it. */
+static imgpar_status run_alone(imgpar_context *ctx, const ip_request *q, bool may_keep, ip_value **values, ip_error *err)
 {
-    evaluation *e;
-    imgpar_status st = ip_evaluation_new(ctx, ctx->device, q, &e, err);
+    evaluation *e = planned_for(q);
+    imgpar_status st = e ? IMGPAR_OK : ip_evaluation_new(ctx, ctx->device, q, &e, err);
     if (!st)
         st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, values, err);
-    ip_evaluation_free(e);
+    keep_plan(q, e, may_keep && !st);
     return st;
 }
 
 static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **values, ip_error *err)
 {
     const size_t n = q->n;
+    const evaluation *planned = q->step ? q->step->planned : NULL;
     memset(values, 0, n * sizeof *values);
     if (n == 0)
         return IMGPAR_OK;
     pthread_mutex_lock(&ctx->lock);
     q->use_ref = q->use_ref || !ctx->device || ctx->schedule == IP_SCHEDULE_REF;
     pthread_mutex_unlock(&ctx->lock);
+    if (planned)
+        q->use_ref = q->step->is_for_ref;
     ip_loop_values loops = { 0 };
-    imgpar_status st = ip_loops_run(ctx, q->arrays, n, q->options, q->use_ref, &loops, err);
+    imgpar_status st = planned ? IMGPAR_OK : ip_loops_run(ctx, q->arrays, n, q->options, q->use_ref, &loops, err);
     if (!st && q->options && q->options->poll && q->options->poll(q->options->user, 0))
         st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    bool alone = q->use_ref || ctx->devices.n == 1;
     if (!st)
-        st = q->use_ref || ctx->devices.n == 1 ? run_alone(ctx, q, values, err) : ip_share(ctx, q, values, err);
+        st = alone ? run_alone(ctx, q, loops.n == 0, values, err) : ip_share(ctx, q, values, err);
     ip_loops_release(&loops);
-    for (size_t k = 0; st && k < n; k++) {
+    for (size_t k = 0; st && k < q->n; k++) {
         ip_value_release(values[k]);
         values[k] = NULL;
     }
     atomic_fetch_add(&ctx->evaluations, 1);
     return st;
+}
+
+imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_options *options, bool use_ref, ip_value **values,
+                               ip_error *err)
+{
+    ip_request q = { .arrays = step->arrays, .n = step->n, .options = options, .use_ref = use_ref, .step = step };
+    return evaluate(ctx, &q, values, err);
 }
 
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,

@@ -15,6 +15,21 @@
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
                           bool use_ref, ip_value **values, ip_error *err);
 
+/* A graph that is evaluated again and again while nothing changes but the values of its placeholders: the step of a loop. It
+ * is planned once, unless there are loops in it. */
+typedef struct ip_step {
+    imgpar_array *const *arrays, *const *placeholders; /* borrowed */
+    size_t n;
+    int n_placeholders;
+    struct ip_evaluation *planned; /* NULL: not yet */
+    bool is_for_ref;               /* what was planned */
+} ip_step;
+/* As ip_evaluate() of the step's arrays. */
+imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_options *options, bool use_ref, ip_value **values,
+                               ip_error *err);
+/* Lets go of what was planned. */
+void ip_step_end(ip_step *step);
+
 /* As ip_evaluate() of one array, into dst, which has room for it. The kernels write there where the device shares memory, so that nothing is
  * copied; else it is copied. */
 imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref, ip_error *err);

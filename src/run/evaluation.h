@@ -24,6 +24,7 @@ typedef struct ip_request {
     const imgpar_options *options;
     bool use_ref;
     void *dst;                     /* where the one result is wanted in host memory; NULL: anywhere */
+    struct ip_step *step;          /* where its plan is kept (evaluate.h); NULL: nowhere */
 } ip_request;
 
 /* Compiles the request for device, which may be NULL: for the reference interpreter. The loops below the arrays have been run. */

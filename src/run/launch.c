@@ -62,9 +62,9 @@ typedef struct launching {
 enum {
     SMALL_COLUMNS = 4096,      /* a strip narrower than this is not worth a work-item of its own */
     CACHE_BYTES = 1 << 20,     /* Note [Strips] */
-    CHAIN_BYTES = 24 << 10,
     LEAST_COLUMNS = 256,
     VECTOR_COLUMNS = 64,
+    ACROSS_COLUMNS = 64,
     FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
     MIN_ROWS = 16,
     GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
@@ -113,19 +113,24 @@ static size_t placed_units(const launching *l, const ip_placed *p)
 /*
  * Note [Strips]
  * A strip is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; in a chain of stages,
- * which mostly reads what it has just written, the first-level one. Taller strips compute fewer rows twice. There are
- * enough strips to keep all units busy to the end, and none takes so long that nobody could poll.
+ * which mostly reads what it has just written, the first-level one. Where columns are read along rows, as a transpose
+ * does, a strip is so narrow that what a row of it reads stays there until the next row reads what lies beside. Taller
+ * strips compute fewer rows twice. There are enough strips to keep all units busy to the end, and none takes so long that
+ * nobody could poll.
  */
-static int64_t cached_columns(const ip_kernel *k, int64_t columns)
+static int64_t cached_columns(const launching *l, int64_t columns)
 {
+    const ip_kernel *k = l->kernel;
     int64_t halo = 0;
     for (int i = 0; i < k->n_placed; i++)
         if (k->placed[i].left + k->placed[i].right > halo)
             halo = k->placed[i].left + k->placed[i].right;
     int64_t each = k->read_bytes + k->ring_bytes;
     bool is_chain = k->ring_bytes * 2 > k->read_bytes * 3;
-    int64_t fit = (is_chain ? CHAIN_BYTES : CACHE_BYTES) / (each > 0 ? each : 1);
+    int64_t fit = (is_chain ? l->runner->strip_bytes : CACHE_BYTES) / (each > 0 ? each : 1);
     int64_t least = halo * 3 > LEAST_COLUMNS ? halo * 3 : LEAST_COLUMNS;
+    if (k->reads_across && !k->whole_rows)
+        return columns < ACROSS_COLUMNS ? columns : ACROSS_COLUMNS;
     if (k->whole_rows || fit >= columns || least >= columns)
         return columns;
     int64_t parts = ceil_div(columns, fit > least ? fit : least);
@@ -140,7 +145,7 @@ static void divide(launching *l)
     bool keeps_rows = k->schedule == IP_SCHEDULE_ROWS;
     int64_t rows = r->y1 - r->y0, columns = r->x1 - r->x0;
     int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
-    int64_t chunk = keeps_rows ? cached_columns(k, columns) : columns;
+    int64_t chunk = keeps_rows ? cached_columns(l, columns) : columns;
     if (k->n_folds > 0 && !k->whole_rows && chunk > FOLD_COLUMNS)
         chunk = FOLD_COLUMNS;
     d->items_z = (int)(r->z1 - r->z0);
@@ -455,9 +460,10 @@ static void set_items_start(launching *l, int first)
 
 /*
  * Note [Batches]
- * With a poll callback the strips of a launch go out in batches, plane by plane: the first holds a strip for each
- * compute unit, and each next one grows or shrinks so as to take about BATCH_MS. A batch moves the
- * region's first plane and row (or, where there is one row of strips, column) and the first item's number.
+ * With a poll callback the strips of a launch go out in batches: the first holds what each compute unit can take of
+ * STRIP_WORK operations, a strip at least, and each next one grows or shrinks so as to take about BATCH_MS. A batch is a
+ * part of one plane, or of whole planes. It moves the region's first plane and row (or, where there is one row of
+ * strips, column) and the first item's number.
  */
 enum { BATCH_MS = 40, BATCH_GROWTH = 4 };
 
@@ -485,6 +491,15 @@ static void set_region(launching *l, int index, int64_t value)
         *cell = (int)value;
 }
 
+/* Rows of strips, or single ones. */
+static int64_t first_batch(const launching *l, int beside)
+{
+    const division *d = &l->div;
+    int64_t units = (int64_t)ip_device_facts_of(l->runner->device)->info.compute_units;
+    int64_t each = operations_per_row(l, (int64_t)d->strip_columns * beside) * d->strip_rows;
+    return clamp64(units * STRIP_WORK / (each > 0 ? each : 1), units > 0 ? units : 1, INT32_MAX);
+}
+
 static imgpar_status launch_strips(launching *l, double *busy_ms, ip_error *err)
 {
     const division *d = &l->div;
@@ -493,29 +508,27 @@ static imgpar_status launch_strips(launching *l, double *busy_ms, ip_error *err)
     const size_t local[3] = { in_groups ? (size_t)t->group_width : 1, in_groups ? (size_t)t->group_height : 1, 1 };
     bool along_y = d->items_y > 1 || d->items_x <= 1;
     int total = along_y ? d->items_y : d->items_x;
-    int units = (int)ip_device_facts_of(l->runner->device)->info.compute_units;
     bool batched = l->runner->poll.stop != NULL;
-    int planes = batched ? d->items_z : 1;
-    int64_t batch = !batched ? total : units > 0 ? units : 1;
+    int64_t batch = batched ? first_batch(l, along_y ? d->items_x : 1) : (int64_t)total * d->items_z;
     int64_t start = along_y ? l->region->y0 : l->region->x0, step = along_y ? d->strip_rows : d->strip_columns;
     int per_strip = along_y ? d->items_x : 1;
-    for (int z = 0; z < planes; z++) {
+    for (int z = 0, done = 0; z < d->items_z;) {
+        int n = total - done < batch ? total - done : (int)batch;
+        int planes = n < total ? 1 : (int)clamp64(batch / total, 1, d->items_z - z);
         set_region(l, 0, l->region->z0 + z);
-        for (int done = 0; done < total;) {
-            int n = total - done < batch ? total - done : (int)batch;
-            set_region(l, along_y ? 2 : 4, start + done * step);
-            set_items_start(l, z * d->items_x * d->items_y + done * per_strip);
-            size_t global[3] = { (size_t)(along_y ? d->items_x : n) * local[0], (size_t)(along_y ? n : d->items_y) * local[1],
-                                 (size_t)(batched ? 1 : d->items_z) };
-            double began = ip_now_ms();
-            imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
-            done += n;
-            if (!st && batched)
-                st = poll_batch(l, (z + (double)done / total) / planes, err);
-            if (st)
-                return st;
-            batch = batched ? next_batch(batch, ip_now_ms() - began) : batch;
-        }
+        set_region(l, along_y ? 2 : 4, start + done * step);
+        set_items_start(l, z * d->items_x * d->items_y + done * per_strip);
+        size_t global[3] = { (size_t)(along_y ? d->items_x : n) * local[0], (size_t)(along_y ? n : d->items_y) * local[1],
+                             (size_t)planes };
+        double began = ip_now_ms();
+        imgpar_status st = launch_once(l, l->kernel->name, global, local, busy_ms, err);
+        done = (done + n) % total;
+        z += done == 0 ? planes : 0;
+        if (!st && batched)
+            st = poll_batch(l, (z + (double)done / total) / d->items_z, err);
+        if (st)
+            return st;
+        batch = batched ? next_batch(batch, ip_now_ms() - began) : batch;
     }
     return IMGPAR_OK;
 }

@@ -3,7 +3,7 @@
  * Loops: iterate() nodes are run before the graph that uses them. The body is an
  * ordinary graph over placeholders; each iteration puts the carried values on the placeholders,
  * evaluates the next ones and, if there is one, the condition. Nothing returns to the caller in between,
- * programs come from the cache after the first iteration, and the pool hands the same
+ * the graph is planned in the first iteration (ip_step), and the pool hands the same
  * buffers back and forth.
  *
  * Note [What no step changes]
@@ -259,6 +259,7 @@ typedef struct looping {
     bool use_ref;
     ip_loop *loop;
     ip_value **carried;      /* n_carried */
+    ip_step step, test;      /* next[], until */
 } looping;
 
 static void put_value(imgpar_array *a, ip_value *value)
@@ -282,15 +283,12 @@ static imgpar_status is_done(const looping *l, ip_value *condition, bool *done, 
     return st;
 }
 
-static imgpar_status run_iteration(looping *l, imgpar_array **wanted, ip_value **values, bool tests, bool *done,
-                                   ip_error *err)
+static imgpar_status run_iteration(looping *l, ip_value **values, bool tests, bool *done, ip_error *err)
 {
     int n = l->loop->n_carried;
     for (int k = 0; k < n; k++)
         put_value(l->loop->placeholder[k], l->carried[k]);
-    for (int k = 0; k < n; k++)
-        wanted[k] = l->loop->next[k];
-    imgpar_status st = ip_evaluate(l->ctx, wanted, (size_t)n, l->options, l->use_ref, values, err);
+    imgpar_status st = ip_evaluate_step(l->ctx, &l->step, l->options, l->use_ref, values, err);
     for (int k = 0; k < n; k++) {
         put_value(l->loop->placeholder[k], st ? NULL : values[k]);
         if (st)
@@ -300,7 +298,7 @@ static imgpar_status run_iteration(looping *l, imgpar_array **wanted, ip_value *
     }
     if (!st && tests) { /* tested after the step, on the new values */
         ip_value *condition = NULL;
-        st = ip_evaluate(l->ctx, &l->loop->until, 1, l->options, l->use_ref, &condition, err);
+        st = ip_evaluate_step(l->ctx, &l->test, l->options, l->use_ref, &condition, err);
         if (!st)
             st = is_done(l, condition, done, err);
         ip_value_release(condition);
@@ -325,16 +323,18 @@ static imgpar_status hold_unchanged(const looping *l, ip_loop_values *held, ip_e
     return st;
 }
 
-static imgpar_status run_steps(looping *l, imgpar_array **wanted, ip_value **values, ip_error *err)
+static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
 {
     ip_loop *loop = l->loop;
     imgpar_status st = IMGPAR_OK;
     bool done = false;
     pthread_mutex_lock(&loop->running);
     for (int64_t i = 0; !st && !done && i < loop->count; i++)
-        st = run_iteration(l, wanted, values, loop->until && (i + 1) % loop->check == 0, &done, err);
+        st = run_iteration(l, values, loop->until && (i + 1) % loop->check == 0, &done, err);
     for (int k = 0; k < loop->n_carried; k++)
         put_value(loop->placeholder[k], NULL);
+    ip_step_end(&l->step);
+    ip_step_end(&l->test);
     pthread_mutex_unlock(&loop->running);
     return st;
 }
@@ -344,23 +344,23 @@ static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const img
 {
     ip_loop *loop = node->loop;
     int n = loop->n_carried;
-    looping l = { ctx, options, use_ref, loop, results };
+    looping l = { .ctx = ctx, .options = options, .use_ref = use_ref, .loop = loop, .carried = results };
+    l.step = (ip_step){ .arrays = loop->next, .n = (size_t)n, .placeholders = loop->placeholder, .n_placeholders = n };
+    l.test = (ip_step){ .arrays = &loop->until, .n = 1, .placeholders = loop->placeholder, .n_placeholders = n };
     ip_loop_values held = { 0 };
-    imgpar_array **wanted = ip_alloc_array((size_t)n, sizeof *wanted);
     ip_value **values = ip_zalloc((size_t)n * sizeof *values);
-    imgpar_status st = wanted && values ? IMGPAR_OK : ip_fail_memory(err, "running a loop");
+    imgpar_status st = values ? IMGPAR_OK : ip_fail_memory(err, "running a loop");
     if (!st)
         st = ip_evaluate(ctx, node->inputs, (size_t)n, options, use_ref, results, err);
     if (!st && loop->count > 0)
         st = hold_unchanged(&l, &held, err);
     if (!st)
-        st = run_steps(&l, wanted, values, err);
+        st = run_steps(&l, values, err);
     ip_loops_release(&held);
     for (int k = 0; st && k < n; k++) {
         ip_value_release(results[k]);
         results[k] = NULL;
     }
-    ip_free(wanted);
     ip_free(values);
     return st;
 }
