@@ -65,7 +65,9 @@ IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtyp
         ip_source_release(source);
         return ip_array_error(ctx, IMGPAR_E_HOST_MEMORY, "out of host memory");
     }
-    source->data = memcpy(copy, data, size_bytes);
+    if (size_bytes > 0) /* else data may be NULL */
+        memcpy(copy, data, size_bytes);
+    source->data = copy;
     source->size_bytes = size_bytes;
     return ip_build_source(ctx, ip_op_find("data"), source, &header);
 }
