@@ -185,12 +185,19 @@ imgpar_cl_buffer *imgpar_cl_buffer_retain(imgpar_cl_buffer *b)
     return b;
 }
 
-/* A buffer that goes while it is mapped: whoever uses its memory next must find it given back. Nobody can act on a failure. */
+/* A buffer that goes while it is mapped: whoever uses its memory next must find it given back, after what still works on it; a map
+ * whose wait failed may do so. Nobody can act on a failure. */
 static void unmap(imgpar_cl_buffer *b)
 {
-    cl_command_queue copies = b->memory->device->copies;
-    if (!clEnqueueUnmapMemObject(copies, b->mem, b->mapped, 0, NULL, NULL))
-        clFinish(copies);
+    ip_device *device = b->memory->device;
+    ip_waits waits = { NULL, 0, 0 };
+    pthread_mutex_lock(&device->order);
+    bool ok = ip_waits_add(&waits, &b->memory->pending, true) &&
+              !clEnqueueUnmapMemObject(device->copies, b->mem, b->mapped, waits.n, waits.events, NULL);
+    pthread_mutex_unlock(&device->order);
+    ip_waits_clear(&waits);
+    if (ok)
+        clFinish(device->copies);
 }
 
 void imgpar_cl_buffer_release(imgpar_cl_buffer *b)
