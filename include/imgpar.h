@@ -189,17 +189,19 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * is IMGPAR_E_CHECK), "max_pixels" (limit on decoded pixels), "mem_limit"
  * (bytes on each device, suffixes K M G), "placement" (which of several devices
  * works: auto, by measured speed; a device's number, from 0; or weights such as
- * 2:1, one for each device, by which whatever can be cut is cut). Three more decide how fast something is
+ * 2:1, one for each device, by which whatever can be cut is cut). Four more decide how fast something is
  * computed, never what (but sums of floats may be added up in another order):
  * "vector_bytes" (of the vectors that loops are written for, 8 to 256, a power
  * of two), "strip_bytes" (what a strip of rows keeps in the cache, 1K to 16M),
- * "max_stages" (in a kernel, 1 to 32). These start from what was kept for the
+ * "stream_bytes" (from this size on what a kernel reads is fetched ahead and
+ * what it writes goes past the caches, 1 to 1G), "max_stages" (in a kernel,
+ * 1 to 32). These start from what was kept for the
  * (first) device, the others from the IMGPAR_* variables of the environment.
  * Returns IMGPAR_E_ARGUMENT for an unknown name or bad value.
  */
 IMGPAR_API imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value);
 /*
- * Keeps "vector_bytes", "strip_bytes" and "max_stages" as they are in ctx, beside the cached programs, for contexts to
+ * Keeps "vector_bytes", "strip_bytes", "stream_bytes" and "max_stages" as they are in ctx, beside the cached programs, for contexts to
  * come on this device with this driver. IMGPAR_E_NO_DEVICE on ref, IMGPAR_E_IO where nothing can be kept.
  */
 IMGPAR_API imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx);

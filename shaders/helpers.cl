@@ -86,6 +86,58 @@ static inline double ip_fmod_double(double a, double b)
 }
 #endif
 
+/* Rows that come from memory and go back to it (src/compile/emit_stream.c), where the device's compiler knows how to say so. */
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
+#define IP_STREAMS
+#endif
+static inline void ip_copy_bytes(__global uchar *to, __global const uchar *from, int i, int end)
+{
+#pragma clang loop vectorize(disable) unroll(disable)
+    for (; i < end; i += 1)
+        to[i] = from[i];
+}
+
+/*
+ * Bytes first..end of `from` to the same of `to`, both of which begin a line of 64 bytes. Whole lines go past the caches; first is not 0
+ * where others wrote the beginning of its line. Of what is left behind the last whole line, no more is to come where is_last; else it
+ * is put to the beginning of `from` for the next call. ip_stream_end() follows the last call.
+ */
+static inline void ip_stream(__global uchar *to, __global uchar *from, int end, int first, int is_last)
+{
+    int i = 0;
+    if (first > 0) {
+        i = 64;
+        ip_copy_bytes(to, from, first, min(end, 64));
+    }
+    for (; i + 64 <= end; i += 64)
+#ifdef IP_STREAMS
+        __builtin_nontemporal_store(*(__global const uint16 *)(from + i), (__global uint16 *)(to + i));
+#else
+        *(__global uint16 *)(to + i) = *(__global const uint16 *)(from + i);
+#endif
+    if (is_last)
+        ip_copy_bytes(to, from, i, end);
+    else if (i < end)
+        *(__global uint16 *)from = *(__global const uint16 *)(from + i);
+}
+
+/* n bytes will be read soon; they need not be there. */
+static inline void ip_fetch(__global const uchar *from, int n)
+{
+#ifdef IP_STREAMS
+    for (int i = 0; i < n; i += 64)
+        __builtin_prefetch(from + i);
+#endif
+}
+
+/* Orders them before whatever tells that the kernel is done. */
+static inline void ip_stream_end(void)
+{
+#if defined(IP_STREAMS) && defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+}
+
 /*
  * Checked mode. The first failure of a launch is told in checks: 1, its place in the text, z and y of what was computed, the
  * index in its row and the value's bits, the lower half first.

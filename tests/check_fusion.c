@@ -171,6 +171,7 @@ CLAIM(a_map_into_a_reduction_is_one_kernel, { "sum(threshold($1, 100))", 1, NULL
 CLAIM(equal_nodes_are_computed_once, { "blend(boxblur($1), invert(boxblur($1)), 0.5)", 1, NULL })
 CLAIM(a_reduction_ends_a_kernel_with_a_reason,
       { "threshold($1, mean($1))", 2, "all of its input must be seen before a reader can start" })
+CLAIM(rows_of_another_width_are_kept_whole, { "resize($1, width=90, height=80)", 1, NULL })
 CLAIM(another_size_ends_a_kernel_with_a_reason,
       { "resize(boxblur($1, size=5), width=30, height=20, filter=nearest)", 2, "its reader has another size" })
 
@@ -628,6 +629,7 @@ int main(void)
     tcase_add_test(c, a_map_into_a_reduction_is_one_kernel);
     tcase_add_test(c, equal_nodes_are_computed_once);
     tcase_add_test(c, a_reduction_ends_a_kernel_with_a_reason);
+    tcase_add_test(c, rows_of_another_width_are_kept_whole);
     tcase_add_test(c, another_size_ends_a_kernel_with_a_reason);
     tcase_add_test(c, a_wrap_border_is_cut_with_a_reason);
     tcase_add_test(c, fusion_can_be_switched_off);

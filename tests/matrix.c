@@ -115,8 +115,10 @@ static void check_type(imgpar_array *a, const picture *want, const char *what)
 
 void bench_check(bench *b, imgpar_array *a, const picture *want, bool same_bytes, device_use device, const char *what)
 {
-    static const struct { const char *schedule, *fuse; } ways[] = {
-        { "ref", "1" }, { "auto", "1" }, { "tiles", "1" }, { "pixels", "1" }, { "auto", "0" }, { "texture", "1" },
+    /* Small pictures stream, too, where they are fused. */
+    static const struct { const char *schedule, *fuse, *stream_bytes; } ways[] = {
+        { "ref", "1", "1G" }, { "auto", "1", "1" }, { "tiles", "1", "1G" },
+        { "pixels", "1", "1G" }, { "auto", "0", "1G" }, { "texture", "1", "1G" },
     };
     int n_ways = b->has_device ? 1 + (int)device : 1;
     if (b->has_device && device == DEVICE && b->is_full) n_ways++;
@@ -125,6 +127,7 @@ void bench_check(bench *b, imgpar_array *a, const picture *want, bool same_bytes
     char why[256];
     check_type(a, want, what);
     for (int k = 0; k < n_ways; k++) {
+        ck_assert_int_eq(imgpar_context_set(b->ctx, "stream_bytes", ways[k].stream_bytes), IMGPAR_OK);
         bytes[k] = computed(b, a, size, ways[k].schedule, ways[k].fuse, what);
         ck_assert_msg(picture_compare(want, bytes[k], why), "%s, schedule %s, fuse %s: %s", what, ways[k].schedule,
                       ways[k].fuse, why);

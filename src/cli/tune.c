@@ -20,6 +20,7 @@ static const struct setting {
 } settings[] = {
     { "vector_bytes", { "64", "32", "16" } },
     { "strip_bytes", { "24K", "12K", "48K", "192K", "1M" } },
+    { "stream_bytes", { "8M", "2M", "32M", "1G" } },
     { "max_stages", { "32", "8", "4", "2", "1" } },
 };
 enum { N_SETTINGS = sizeof settings / sizeof *settings };

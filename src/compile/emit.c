@@ -78,6 +78,7 @@ static const char *slot_name(ip_emit *e, int at)
     case IP_SLOT_ORIGIN: return ip_text(e->ir, "o%c_%s", "zyx"[s->index], ip_emit_buffer(e, s->stage));
     case IP_SLOT_PITCH: return ip_text(e->ir, "%s_%s", pitches[s->index], ip_emit_buffer(e, s->stage));
     case IP_SLOT_RING_OFFSET: return ip_text(e->ir, "at_%s", ip_emit_ring(e, s->stage));
+    case IP_SLOT_IS_LARGE: return s->index ? "fetches" : "streams";
     case IP_SLOT_SUMS: return ip_text(e->ir, "sums%d_%s", s->index, ip_emit_ring(e, s->stage));
     case IP_SLOT_RING_PITCH: return ip_text(e->ir, "pitch_%s", ip_emit_ring(e, s->stage));
     case IP_SLOT_SCRATCH: return s->index ? "scratch_start" : "scratch_each";
@@ -234,7 +235,7 @@ static void reset(ip_emit *e)
     ip_free(e->names);
     ip_free(e->trail);
     ip_free(e->uses);
-    ip_emit fresh = { .plan = e->plan, .ir = e->ir, .kernel = e->kernel, .options = e->options };
+    ip_emit fresh = { .plan = e->plan, .ir = e->ir, .kernel = e->kernel, .options = e->options, .domain = e->kernel->domain };
     *e = fresh;
     e->top = ip_ir_alloc(e->ir, 1, sizeof *e->top);
     static _Thread_local ip_stmt spare;
@@ -331,7 +332,7 @@ imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_
             ip_emit_opaque(plan, k);
             continue;
         }
-        ip_emit e = { .plan = plan, .ir = plan->ir, .kernel = k, .options = options };
+        ip_emit e = { .plan = plan, .ir = plan->ir, .kernel = k, .options = options, .domain = k->domain };
         ip_str text = IP_STR_INIT;
         emit_kernel(&e, &text);
         name_kernel(k, ip_str_text(&text));

@@ -32,7 +32,8 @@ typedef struct ip_emit {
     const char *acc[2];
     const char *flat;        /* the flat index x * channels + c, where the loop is over it; else NULL */
     bool is_within;          /* columns beside the element's own are inside: place.c, Note [Reading in place] */
-    int channels;            /* of the stage being computed */
+    const int64_t *domain;   /* of the stage being computed */
+    int channels;            /* the same */
     const char *tap_y, *tap_x;  /* inside a window's loops */
     struct ip_row { const ip_stage *stage; const ip_expr *z, *y; int border; const char *pointer, *inside; } rows[512];
 } ip_emit;
@@ -44,6 +45,8 @@ void ip_emit_leave(ip_emit *e, ip_mark mark);
 
 /* From here on, until its block is left, x is called name. */
 void ip_emit_name(ip_emit *e, const ip_expr *x, const char *name);
+/* What x is called here; NULL: it has not been named. */
+const char *ip_emit_name_of(const ip_emit *e, const ip_expr *x);
 /* The value of x as a C expression at this point, declaring what is used more than once. */
 const char *ip_emit_value(ip_emit *e, ip_expr *x);
 const char *ip_emit_window_start(ip_emit *e, const ip_expr *window);
@@ -51,6 +54,8 @@ const char *ip_emit_window_start(ip_emit *e, const ip_expr *window);
 void ip_emit_count_uses(ip_emit *e, ip_expr *const *roots, int n);
 /* Declares what is the same for every element below root; called while the kernel's outermost block is open. */
 void ip_emit_uniforms(ip_emit *e, ip_expr *root);
+/* The pointer to the row that load reads. */
+const char *ip_emit_row_pointer(ip_emit *e, const ip_expr *load);
 /* Declares the row pointers of loads below root whose row does not depend on x, c or taps. */
 void ip_emit_row_pointers(ip_emit *e, ip_expr *root);
 /* Checked mode (emit_check.c): index into memory of the stage at pointer, and a value to be stored at index of its row, as they are
@@ -92,6 +97,24 @@ void ip_emit_running_row(ip_emit *e, const ip_placed *placed, const char *target
                          const char *row, const char *first);
 /* Name of the row that running sum k of a stage is kept in. */
 const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
+
+/* Pixels made of others at computed columns (emit_lanes.c): whether a stage's can be, and a row of them. */
+bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *stage);
+void ip_emit_lanes_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
+
+/* Rows that come from memory and go back to it: emit_stream.c, Note [Streaming]. */
+
+void ip_emit_plan_blocks(ip_emit *e); /* decides which stages are made in blocks, and which stream */
+void ip_emit_declare_lines(ip_emit *e); /* the memory that blocks of results are made in */
+/* A row, columns *from to *to, is made in a loop over blocks, which become *from and *to; where the stage has none, it is whole. */
+void ip_emit_enter_block(ip_emit *e, const ip_placed *placed, const char **from, const char **to);
+/* Where columns from.. of a result are to be made, addressed as those of its row `stored`. */
+const char *ip_emit_line(ip_emit *e, const ip_stage *stage, const char *stored, const char *from);
+/* Columns from..to of the row have been made, of xa..xb: to its buffer, if they are not there. */
+void ip_emit_stream(ip_emit *e, const ip_stage *stage, const char *stored, const char *xa, const char *xb, const char *from, const char *to);
+void ip_emit_stream_end(ip_emit *e); /* of the kernel */
+/* Columns from..to are about to be read: fetches what lies ahead of them, if inputs are large. */
+void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to);
 
 /* Schedules: fill e->top. */
 void ip_emit_rows(ip_emit *e);

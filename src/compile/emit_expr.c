@@ -41,7 +41,7 @@ void ip_emit_name(ip_emit *e, const ip_expr *x, const char *name)
     e->trail[e->n_trail++] = x->id;
 }
 
-static const char *name_of(const ip_emit *e, const ip_expr *x) { return x->id < e->n_names ? e->names[x->id] : NULL; }
+const char *ip_emit_name_of(const ip_emit *e, const ip_expr *x) { return x->id < e->n_names ? e->names[x->id] : NULL; }
 
 ip_mark ip_emit_enter(ip_emit *e, ip_stmt *block)
 {
@@ -290,7 +290,7 @@ static const char *inside_index(ip_emit *e, const ip_expr *load, int dim, const 
     const ip_stage *s = load->source;
     const ip_expr *x = load->arg[dim];
     const char *index = ip_emit_value(e, load->arg[dim]);
-    bool plain = x->op == IP_X_COORD && x->axis == dim && s->dims[dim] == (dim < 3 ? e->kernel->domain[dim] : e->channels);
+    bool plain = x->op == IP_X_COORD && x->axis == dim && s->dims[dim] == (dim < 3 ? e->domain[dim] : e->channels);
     bool fixed_channel = dim == 3 && x->op == IP_X_CONST && x->i >= 0 && x->i < s->dims[3];
     if (load->border == IP_BORDER_NONE || plain || fixed_channel)
         return index;
@@ -345,6 +345,8 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
     return &e->rows[at];
 }
 
+const char *ip_emit_row_pointer(ip_emit *e, const ip_expr *load) { return row_of(e, load)->pointer; }
+
 static const char *element(ip_emit *e, const ip_stage *s, const char *pointer, const char *index)
 {
     index = ip_emit_checked_index(e, s, false, pointer, index);
@@ -357,7 +359,7 @@ bool ip_emit_column_is_inside(ip_emit *e, const ip_expr *load)
 {
     int lo, hi;
     return ip_placed_is_kept(ip_kernel_placed(e->kernel, load->source))
-        || (e->is_within && ip_load_reads_beside(e->ir, load, e->kernel->domain, &lo, &hi));
+        || (e->is_within && ip_load_reads_beside(e->ir, load, e->domain, &lo, &hi));
 }
 
 /* The index of a load relative to its row. Adds to *inside for borders that columns need. */
@@ -524,7 +526,7 @@ static const char *leaf_text(ip_emit *e, ip_expr *x)
     case IP_X_TAP: return x->axis == 0 ? e->tap_y : e->tap_x;
     case IP_X_ACC: return e->acc[x->axis];
     case IP_X_PARAM: return ip_emit_slot(e, IP_SLOT_PARAM, 0, NULL, x);
-    default: return name_of(e, x);
+    default: return ip_emit_name_of(e, x);
     }
 }
 

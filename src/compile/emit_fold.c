@@ -235,6 +235,7 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
     ip_mark mark = ip_emit_enter(e, blocks);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
     ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(bin->dtype), ip_text(e->ir, "bin[%d]", pixels * e->channels), NULL);
+    ip_emit_fetch(e, s->body, "q", "end");
     keep_bins(e, bin, flat);
     count_bins(e, s, is_inside);
     ip_emit_leave(e, mark);
@@ -260,9 +261,19 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
         target = "row";
         ip_s_add(e->ir, e->block, IP_S_VAR, body->lo < 0 ? "int" : "uint", "row", "0");
     }
+    ip_mark in_row = { e->block, e->n_trail, e->n_rows };
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, xb);
+    int pixels = BLOCK / e->channels;
+    blocks->d = ip_text(e->ir, "%d", pixels);
+    blocks->parallel = IP_FEW;
+    ip_emit_enter(e, blocks);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
+    ip_emit_fetch(e, s->body, "q", "end");
+    from = "q";
+    to = "end";
     if (flat) {
-        from = ip_text(e->ir, "%s * %d", xa, e->channels);
-        to = ip_text(e->ir, "%s * %d", xb, e->channels);
+        from = ip_text(e->ir, "%s * %d", from, e->channels);
+        to = ip_text(e->ir, "%s * %d", to, e->channels);
     }
     const char *var = flat ? "i" : "x";
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
@@ -276,6 +287,7 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
         ip_s_add(e->ir, e->block, IP_S_STORE, target, ip_fold_combined(e, s, target, values[c]), NULL);
     leave_element(e, &channels);
     ip_emit_leave(e, mark);
+    ip_emit_leave(e, in_row);
     if (small)
         line(e, ip_text(e->ir, "%s += (%s)row", total, ip_cl_type(s->acc_dtype)));
 }
@@ -292,6 +304,7 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
     ip_mark in_block = ip_emit_enter(e, blocks);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "i1", ip_text(e->ir, "min(i0 + %d, %s)", BLOCK, to));
     ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "lane[%d]", LANES), NULL);
+    ip_emit_fetch(e, s->body, ip_text(e->ir, flat ? "(i0 / %d)" : "i0", e->channels), ip_text(e->ir, flat ? "(i1 / %d)" : "i1", e->channels));
     ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", LANES));
     ip_s_add(e->ir, init, IP_S_STORE, "lane[t]", ip_fold_neutral(e, s), NULL);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "whole", ip_text(e->ir, "i1 - (i1 - i0) %% %d", step));

@@ -259,6 +259,8 @@ static void compute_row(ip_emit *e, const ip_placed *p, const char *target, cons
         ip_emit_windows_row(e, s, target, xa, xb, flat);
     else if (flat)
         compute_flat(e, s, target, xa, xb);
+    else if (ip_emit_fits_lanes(e, s))
+        ip_emit_lanes_row(e, s, target, xa, xb);
     else
         compute_pixels(e, s, target, xa, xb);
     e->is_within = false;
@@ -397,10 +399,10 @@ static void compute_masked_row(ip_emit *e, const ip_placed *p, const char *xa, c
 static void emit_stage(ip_emit *e, const ip_placed *p)
 {
     const ip_stage *s = p->stage;
-    const int64_t *domain = s->kind == IP_STAGE_MAP ? s->dims : s->over;
+    e->domain = s->kind == IP_STAGE_MAP ? s->dims : s->over;
     const char *height = ip_emit_dim(e, s, 1);
     bool is_direct = p->place == IP_PLACE_NONE;
-    e->channels = (int)domain[3];
+    e->channels = (int)e->domain[3];
     const char *name = s->node && s->node->op ? s->node->op->info.name : "stage";
     ip_s_add(e->ir, e->block, IP_S_NOTE, ip_text(e->ir, "%s%s%s", name, s->note ? ": " : "", s->note ? s->note : ""), NULL, NULL);
     const char *r = p->lead == 0 ? "y" : ip_text(e->ir, "row%d", (int)(p - e->kernel->placed));
@@ -434,16 +436,24 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
                            : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
                                      is_endless ? ip_text(e->ir, "(%s + %d)", r, ip_emit_ring_bias(p)) : r, p->rows,
                                      ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL));
-        ip_s_add(e->ir, e->block, IP_S_LET, type, "out", row);
+        ip_s_add(e->ir, e->block, IP_S_LET, type, p->is_streamed ? "stored" : "out", row);
         const char *first = is_endless ? ip_text(e->ir, "ya + (%d)", p->first) : low;
         if (p->is_mask) {
             look_through(e, p, xa, xb);
             ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %d", mask_state(e, s), MIXED), NULL, NULL));
         }
+        ip_mark in_row = { e->block, e->n_trail, e->n_rows };
+        const char *from = xa, *to = xb;
+        ip_emit_enter_block(e, p, &from, &to);
+        if (p->is_streamed)
+            ip_s_add(e->ir, e->block, IP_S_LET, type, "out", ip_emit_line(e, s, "stored", from));
         if (p->mask)
-            compute_masked_row(e, p, xa, xb, r, first);
+            compute_masked_row(e, p, from, to, r, first);
         else
-            compute_row(e, p, "out", xa, xb, r, first);
+            compute_row(e, p, "out", from, to, r, first);
+        if (p->is_streamed)
+            ip_emit_stream(e, s, "stored", xa, xb, from, to);
+        ip_emit_leave(e, in_row);
         if (!is_direct)
             pad_row(e, p, "out", xa, xb);
         if (!is_direct && p->is_stored)
@@ -469,7 +479,7 @@ static void declare_item(ip_emit *e)
     const ip_kernel *k = e->kernel;
     bool has_rings = false;
     for (int i = 0; i < k->n_placed; i++)
-        has_rings |= k->placed[i].place == IP_PLACE_RING || k->placed[i].n_running > 0;
+        has_rings |= k->placed[i].place == IP_PLACE_RING || k->placed[i].n_running > 0 || k->placed[i].is_streamed;
     if (k->n_folds > 0 || has_rings)
         ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
                  ip_text(e->ir, "%s + ((long)get_global_id(2) * %s + get_global_id(1)) * %s + get_global_id(0)",
@@ -488,9 +498,11 @@ void ip_emit_rows(ip_emit *e)
     ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "get_global_id(2) + %s", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL)));
     declare_span(e, 1, "ya", "yb", 0, 2);
     declare_span(e, 0, "xa", "xb", 1, 4);
+    ip_emit_plan_blocks(e);
     declare_item(e);
     declare_rings(e);
     declare_sums(e);
+    ip_emit_declare_lines(e);
     for (int i = 0; i < k->n_placed; i++) {
         ip_emit_uniforms(e, k->placed[i].stage->body);
         if (k->placed[i].pad_outside)
@@ -504,6 +516,7 @@ void ip_emit_rows(ip_emit *e)
     for (int i = 0; i < k->n_placed; i++)
         emit_stage(e, &k->placed[i]);
     ip_emit_leave(e, mark);
+    ip_emit_stream_end(e);
     for (int i = 0; i < k->n_placed; i++)
         if (k->placed[i].place == IP_PLACE_TOTAL)
             ip_emit_fold_end(e, k->placed[i].stage);

@@ -140,6 +140,28 @@ static bool moves_along_line(const inlining *in, const ip_expr *load)
     return c.fits;
 }
 
+typedef struct load_count { const ip_stage *of; int n; } load_count;
+
+static void count_loads_of(ip_expr *load, void *user)
+{
+    load_count *c = user;
+    c->n += load->source == c->of;
+}
+
+/* Several elements of a row that p computes one beside the other are read at computed columns: such a row is kept (fuse.c, Note
+ * [Whole rows]), since elements computed where they are read come one by one. */
+static bool is_dearer_elsewhere(const inlining *in, const ip_expr *load)
+{
+    const ip_stage *p = load->source;
+    const ip_compile_options *o = in->options;
+    bool walks_rows = o->schedule == IP_SCHEDULE_ROWS || (o->schedule == IP_SCHEDULE_AUTO && o->is_cpu);
+    if (!walks_rows || p->body->op == IP_X_LOAD || p->dims[1] == 1 || !ip_load_reach(in->ir, load, domain_of(in->reader)).is_in_rows)
+        return false;
+    load_count count = { p, 0 };
+    ip_stage_each_load(in->ir, in->reader, count_loads_of, &count);
+    return count.n > 1;
+}
+
 static bool may_inline(inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
@@ -161,6 +183,8 @@ static bool may_inline(inlining *in, const ip_expr *load)
         return true;
     if (reads_own_place(load, in->reader))
         return true;
+    if (is_dearer_elsewhere(in, load))
+        return false;
     return load->border == IP_BORDER_NONE && in->size[p->id] <= COST && is_pointwise(in->ir, p);
 }
 

@@ -47,6 +47,7 @@ ip_expr *ip_masked_body(ip_ir *ir, ip_expr *body, ip_expr *mask, bool is_set);
 /* How a load reads: the offsets along z, y, x and whether a ring can serve it. */
 typedef struct ip_reach {
     bool is_local;           /* unit steps in z (offset 0), y and x with constant offsets, same d h w */
+    bool is_in_rows;         /* likewise in z and y, but at computed columns, all inside: what keeps whole rows can serve it */
     int y_lo, y_hi, x_lo, x_hi;
 } ip_reach;
 ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4]);

@@ -46,19 +46,22 @@ ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis)
 
 ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4])
 {
-    ip_reach reach = { false, 0, 0, 0, 0 };
+    ip_reach reach = { .is_local = false };
     ip_index index[4];
+    bool is_own[3]; /* a place beside the element's own along that axis */
     for (int k = 0; k < 4; k++)
         index[k] = ip_x_classify(ir, load->arg[k]);
-    bool same_domain = true;
     for (int k = 0; k < 3; k++)
-        same_domain = same_domain && index[k].kind == IP_INDEX_UNIT && index[k].axis == k
-            && load->source->dims[k] == domain[k];
+        is_own[k] = index[k].kind == IP_INDEX_UNIT && index[k].axis == k && load->source->dims[k] == domain[k];
     bool channel_ok = index[3].kind == IP_INDEX_FIXED || (index[3].kind == IP_INDEX_UNIT && index[3].axis == 3);
-    reach.is_local = same_domain && channel_ok && index[0].lo == 0 && index[0].hi == 0;
-    if (reach.is_local) {
+    bool own_rows = is_own[0] && is_own[1] && channel_ok && index[0].lo == 0 && index[0].hi == 0;
+    reach.is_local = own_rows && is_own[2];
+    reach.is_in_rows = own_rows && !is_own[2] && load->border == IP_BORDER_NONE && load->source->kind == IP_STAGE_MAP;
+    if (own_rows) {
         reach.y_lo = index[1].lo;
         reach.y_hi = index[1].hi;
+    }
+    if (reach.is_local) {
         reach.x_lo = index[2].lo;
         reach.x_hi = index[2].hi;
     }
@@ -105,6 +108,7 @@ typedef struct placing {
     ip_kernel *kernel;
     ip_placed *reader; /* the entry whose loads are being visited */
     bool reads_in_place; /* the stage whose loads are being visited does: Note [Reading in place] */
+    const int64_t *domain; /* of the stage whose loads are being visited */
     struct read { const ip_stage *source; int64_t bytes; } reads[MAX_READS]; /* of a column, the rows read from memory */
     int n_reads;
     ip_expr *mask;     /* of the stage whose values are being spread; NULL: none */
@@ -198,12 +202,13 @@ static void check_beside(ip_expr *x, void *user)
     int lo, hi;
     if (x->op == IP_X_WINDOW)
         p->reads_in_place = false;
-    else if (x->op == IP_X_LOAD && !in_kernel(p->kernel, x->source) && ip_load_reads_beside(p->plan->ir, x, p->kernel->domain, &lo, &hi))
+    else if (x->op == IP_X_LOAD && !in_kernel(p->kernel, x->source) && ip_load_reads_beside(p->plan->ir, x, p->domain, &lo, &hi))
         p->reads_in_place = p->reads_in_place && -lo <= COLUMNS_BESIDE && hi <= COLUMNS_BESIDE;
 }
 
 static void choose_reading(placing *p, const ip_stage *s)
 {
+    p->domain = domain_of(s);
     p->reads_in_place = !in_tiles(p) && s->kind == IP_STAGE_MAP
         && ip_x_size(p->plan->ir, s->body) * s->dims[3] <= OPERATIONS_BESIDE;
     if (p->reads_in_place)
@@ -217,7 +222,7 @@ static bool wants_copy(placing *p, const ip_expr *load)
     if (load->source->kind == IP_STAGE_TABLE || in_kernel(p->kernel, load->source) || load->border == IP_BORDER_NONE
         || p->reads_in_place)
         return false;
-    ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
+    ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
     return reach.is_local && (reach.x_lo != 0 || reach.x_hi != 0 || (in_tiles(p) && (reach.y_lo != 0 || reach.y_hi != 0)));
 }
 
@@ -456,12 +461,12 @@ static void note_load(ip_expr *load, void *user)
     placing *p = user;
     ip_placed *source = ip_kernel_placed(p->kernel, load->source), *reader = p->reader;
     if (!source || p->why) {
-        ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
+        ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
         int lo, hi;
         p->kernel->reads_across |= load->source->kind != IP_STAGE_TABLE && load->arg[1]->uses & IP_USES_X && load->arg[2]->uses & IP_USES_Y;
         if (reach.is_local)
             note_read(p, load->source, reach.y_hi - reach.y_lo + 1);
-        if (p->reads_in_place && ip_load_reads_beside(p->plan->ir, load, p->kernel->domain, &lo, &hi)) {
+        if (p->reads_in_place && ip_load_reads_beside(p->plan->ir, load, p->domain, &lo, &hi)) {
             reader->beside_left = max_int(reader->beside_left, -lo);
             reader->beside_right = max_int(reader->beside_right, hi);
         }
@@ -471,12 +476,13 @@ static void note_load(ip_expr *load, void *user)
         }
         return;
     }
-    ip_reach reach = ip_load_reach(p->plan->ir, load, p->kernel->domain);
+    ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
+    bool keeps_whole_rows = reach.is_in_rows && !in_tiles(p) && !source->is_stored;
     if (reader->n_running > 0) { /* the element that leaves: Note [Running sums] */
         reach.y_lo -= ip_x_classify(p->plan->ir, load->arg[1]).uses_tap;
         reach.x_lo -= ip_x_classify(p->plan->ir, load->arg[2]).uses_tap;
     }
-    if (!reach.is_local) {
+    if (!reach.is_local && !keeps_whole_rows) {
         p->why = "it is read at computed places";
         return;
     }
@@ -508,6 +514,11 @@ static void note_load(ip_expr *load, void *user)
     source->first = min_int(source->first, reader->first + reach.y_lo);
     source->place = in_tiles(p) ? IP_PLACE_TILE : IP_PLACE_RING;
     source->last_reader = max_int(source->last_reader, (int)(reader - p->kernel->placed));
+    if (keeps_whole_rows) { /* of which reader's domain tells nothing */
+        p->kernel->whole_rows = true;
+        source->left = max_int(source->left, (int)p->kernel->domain[2]);
+        source->right = max_int(source->right, (int)source->stage->dims[2]);
+    }
     /* rows holds the lowest row read, relative to y, until all readers are seen. */
     source->rows = min_int(source->rows, reader->lead + reach.y_lo);
     source->left = max_int(source->left, reader->left - min_int(reach.x_lo, 0));
@@ -516,7 +527,7 @@ static void note_load(ip_expr *load, void *user)
 
 bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
 {
-    placing p = { .plan = plan, .kernel = kernel };
+    placing p = { .plan = plan, .kernel = kernel, .domain = kernel->domain };
     ip_free(kernel->placed);
     kernel->placed = NULL;
     kernel->n_placed = 0;

@@ -50,6 +50,8 @@ typedef struct ip_placed {
     int beside_left, beside_right; /* rows: columns beside its own that it reads from buffers, where they stand */
     ip_expr *running[IP_MAX_RUNNING]; /* windows of its body whose sums are carried along: see ip_place_running() */
     int n_running;
+    bool is_streamed; /* rows: it may be written past the caches: emit_stream.c, Note [Streaming] */
+    int block_columns; /* rows: of a row that are made together; 0: the row is made whole */
     int last_reader;  /* place in the kernel of the last stage that reads it; -1: none does */
     int offset, pitch; /* tile: first byte in the group's local memory, elements a row */
     int copies;       /* histogram in tiles: tables that a work-group counts in */
@@ -79,6 +81,7 @@ typedef enum ip_slot_kind {
     IP_SLOT_PITCH,      /* stage's buffer: index 0 elements a row, 1 rows a plane, 2 planes */
     IP_SLOT_RING_OFFSET,/* stage's ring: first byte / 64 within the work-item's scratch */
     IP_SLOT_RING_PITCH, /* stage's ring: elements a row */
+    IP_SLOT_IS_LARGE,   /* 0 or 1: larger than caches is, index 0: what the kernel writes row by row, 1: what it reads */
     IP_SLOT_SUMS,       /* stage's running sum `index`: where its row starts, as IP_SLOT_RING_OFFSET */
     IP_SLOT_SCRATCH,    /* index 0: scratch of a work-item, 1: where the first one's starts; in units of 64 bytes */
     IP_SLOT_PARTIAL,    /* a fold's partial results, one a work-item: where they start, in units of 64 bytes */
@@ -174,6 +177,7 @@ typedef struct ip_target {
 typedef struct ip_tuning {
     int vector_bytes;        /* of the vectors that loops are written for; a power of two */
     int strip_bytes;         /* rows: what a strip of a chain keeps and reads at a time */
+    int stream_bytes;        /* rows: what a kernel reads, or writes, from this size on is streamed: emit_stream.c */
     int max_stages;          /* of a kernel: where fusion ends */
 } ip_tuning;
 enum { IP_MAX_STAGES = 32 };

@@ -17,6 +17,7 @@
 enum { MAX_CHANNELS = 4, MAX_BYTES = 8 /* of all values spread for a stage: beyond, copying costs more than it saves */ };
 
 typedef struct search {
+    ip_ir *ir;
     int64_t channels;
     ip_spread *spread;
     bool is_flat;      /* so far, once the values found are spread */
@@ -74,7 +75,8 @@ static bool look(ip_expr *x, void *user)
     if (is_shared(x))
         take(s, x);
     else if (x->op == IP_X_LOAD)
-        s->is_flat = x->source->dims[3] == s->channels && x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3;
+        s->is_flat = x->source->dims[3] == s->channels && x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3
+            && (!(x->arg[2]->uses & IP_USES_X) || ip_x_offset_from(s->ir, x->arg[2], 2));
     else if (x->op == IP_X_COORD || x->op == IP_X_BORDER)
         s->is_flat = false;
     else
@@ -84,7 +86,7 @@ static bool look(ip_expr *x, void *user)
 
 bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *spread)
 {
-    search s = { .channels = channels, .spread = spread, .is_flat = true };
+    search s = { .ir = ir, .channels = channels, .spread = spread, .is_flat = true };
     spread->n = 0;
     if (channels < 2 || channels > MAX_CHANNELS || is_shared(body))
         return false;

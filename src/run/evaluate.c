@@ -395,13 +395,14 @@ void ip_evaluation_free(evaluation *e)
     ip_free(e);
 }
 
-static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_request *q, ip_plan **plan, ip_error *err)
+static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_request *q, evaluation *e, ip_error *err)
 {
     ip_compile_options options = ip_context_compile_options(ctx, device);
+    e->runner.tuning = options.tuning;
     ip_str log = IP_STR_INIT;
     options.keep_stages = q->use_ref;
     options.log = options.dump ? &log : NULL;
-    imgpar_status st = ip_compile(q->arrays, q->n, &options, plan, err);
+    imgpar_status st = ip_compile(q->arrays, q->n, &options, &e->plan, err);
     if (log.length > 0) { /* IMGPAR_DUMP is a request to print, the only one there is */
         fputs(log.text, stderr);
     }
@@ -418,8 +419,7 @@ imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip
     e->ctx = ctx;
     e->dst = q->dst;
     ip_runner_init(&e->runner, device, q->options);
-    e->runner.strip_bytes = ip_context_compile_options(ctx, device).tuning.strip_bytes;
-    imgpar_status st = compile(ctx, device, q, &e->plan, err);
+    imgpar_status st = compile(ctx, device, q, e, err);
     if (!st)
         st = evaluation_init(e, err);
     if (st)
@@ -434,7 +434,7 @@ void ip_evaluation_report_to(evaluation *e, const imgpar_options *options)
     const ip_runner before = e->runner;
     ip_runner_init(&e->runner, before.device, options);
     e->runner.started_ms = before.started_ms;
-    e->runner.strip_bytes = before.strip_bytes;
+    e->runner.tuning = before.tuning;
 }
 
 /* ---- steps of loops ---------------------------------------------------------------------------------- */

@@ -41,6 +41,7 @@ typedef struct division {
     int items_x, items_y, items_z;      /* work-items; of tiles: work-groups */
     size_t scratch_start, scratch_each; /* in units of 64 bytes */
     size_t scratch_bytes;
+    bool fetches, streams;              /* what is read, what is written, is large: emit_stream.c, Note [Streaming] */
     ip_scan_division scan;              /* recurrences: this and scratch_bytes instead */
 } division;
 
@@ -94,6 +95,13 @@ static size_t ring_units(const launching *l, const ip_placed *p)
     return (bytes + 63) / 64 + 1; /* one more: rings do not share a cache line */
 }
 
+/* What of a result is made before it goes to memory: a block of a row or a row, behind what the last block left of a line. */
+static size_t line_units(const launching *l, const ip_placed *p)
+{
+    size_t columns = (size_t)(p->block_columns > 0 ? p->block_columns : l->div.strip_columns);
+    return (columns * (size_t)p->stage->dims[3] * ip_dtype(p->stage->dtype)->size_bytes + 63) / 64 + 2;
+}
+
 /* A row of a running sum of a stage. */
 static size_t sums_units(const launching *l, const ip_placed *p, int k)
 {
@@ -104,7 +112,7 @@ static size_t sums_units(const launching *l, const ip_placed *p, int k)
 /* What a stage keeps in a work-item's scratch: its ring, then its running sums. */
 static size_t placed_units(const launching *l, const ip_placed *p)
 {
-    size_t units = p->place == IP_PLACE_RING ? ring_units(l, p) : 0;
+    size_t units = p->place == IP_PLACE_RING ? ring_units(l, p) : l->div.streams && p->is_streamed ? line_units(l, p) : 0;
     for (int k = 0; k < p->n_running; k++)
         units += sums_units(l, p, k);
     return units;
@@ -127,7 +135,7 @@ static int64_t cached_columns(const launching *l, int64_t columns)
             halo = k->placed[i].left + k->placed[i].right;
     int64_t each = k->read_bytes + k->ring_bytes;
     bool is_chain = k->ring_bytes * 2 > k->read_bytes * 3;
-    int64_t fit = (is_chain ? l->runner->strip_bytes : CACHE_BYTES) / (each > 0 ? each : 1);
+    int64_t fit = (is_chain ? l->runner->tuning.strip_bytes : CACHE_BYTES) / (each > 0 ? each : 1);
     int64_t least = halo * 3 > LEAST_COLUMNS ? halo * 3 : LEAST_COLUMNS;
     if (k->reads_across && !k->whole_rows)
         return columns < ACROSS_COLUMNS ? columns : ACROSS_COLUMNS;
@@ -137,11 +145,31 @@ static int64_t cached_columns(const launching *l, int64_t columns)
     return clamp64(ceil_div(ceil_div(columns, parts), VECTOR_COLUMNS) * VECTOR_COLUMNS, 1, columns);
 }
 
+/* What of its results a kernel of the rows schedule writes row by row. */
+static uint64_t bytes_in_rows(const launching *l)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < l->kernel->n_placed; i++)
+        if (l->kernel->placed[i].is_streamed)
+            bytes += ip_region_bytes(l->region, l->kernel->placed[i].stage);
+    return bytes;
+}
+
+static uint64_t bytes_read(const launching *l)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < l->kernel->n_inputs; i++)
+        bytes += ip_region_bytes(&l->bindings[l->kernel->inputs[i]->id].region, l->kernel->inputs[i]);
+    return bytes;
+}
+
 static void divide(launching *l)
 {
     const ip_kernel *k = l->kernel;
     const ip_region *r = l->region;
     division *d = &l->div;
+    d->fetches = bytes_read(l) >= (uint64_t)l->runner->tuning.stream_bytes;
+    d->streams = bytes_in_rows(l) >= (uint64_t)l->runner->tuning.stream_bytes;
     bool keeps_rows = k->schedule == IP_SCHEDULE_ROWS;
     int64_t rows = r->y1 - r->y0, columns = r->x1 - r->x0;
     int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
@@ -256,9 +284,9 @@ static int ring_offset(const launching *l, const ip_stage *stage)
 static int sums_offset(const launching *l, const ip_stage *stage, int index)
 {
     const ip_placed *p = ip_kernel_placed(l->kernel, stage);
-    size_t units = (size_t)ring_offset(l, stage) + (p->place == IP_PLACE_RING ? ring_units(l, p) : 0);
-    for (int k = 0; k < index; k++)
-        units += sums_units(l, p, k);
+    size_t units = (size_t)ring_offset(l, stage) + placed_units(l, p);
+    for (int k = index; k < p->n_running; k++)
+        units -= sums_units(l, p, k);
     return (int)units;
 }
 
@@ -300,6 +328,7 @@ static int slot_value(const launching *l, const ip_slot *s)
     case IP_SLOT_ORIGIN: return (int)((const int64_t[]){ b->z0, b->y0, b->x0 })[s->index];
     case IP_SLOT_PITCH: return (int)((const int64_t[]){ (b->x1 - b->x0) * s->stage->dims[3], b->y1 - b->y0, b->z1 - b->z0 })[s->index];
     case IP_SLOT_RING_OFFSET: return ring_offset(l, s->stage);
+    case IP_SLOT_IS_LARGE: return s->index ? d->fetches : d->streams;
     case IP_SLOT_SUMS: return sums_offset(l, s->stage, s->index);
     case IP_SLOT_RING_PITCH: return ring_pitch(l, ip_kernel_placed(l->kernel, s->stage));
     case IP_SLOT_SCRATCH: return (int)(s->index ? d->scratch_start : d->scratch_each);

@@ -20,7 +20,7 @@ typedef struct ip_runner {
     ip_device *device;
     const imgpar_options *options; /* for events; may be NULL */
     ip_poll poll;                  /* stop may be NULL */
-    int strip_bytes;               /* ip_tuning */
+    ip_tuning tuning;
     double started_ms;             /* of this evaluation, monotonic clock */
 } ip_runner;
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static const ip_tuning defaults = { .vector_bytes = 64, .strip_bytes = 24 << 10, .max_stages = IP_MAX_STAGES };
+static const ip_tuning defaults = { .vector_bytes = 64, .strip_bytes = 24 << 10, .stream_bytes = 8 << 20, .max_stages = IP_MAX_STAGES };
 
 static const struct number {
     const char *name;
@@ -17,6 +17,7 @@ static const struct number {
 } numbers[] = {
     { "vector_bytes", offsetof(ip_tuning, vector_bytes), 8, 256 },
     { "strip_bytes", offsetof(ip_tuning, strip_bytes), 1 << 10, 1 << 24 },
+    { "stream_bytes", offsetof(ip_tuning, stream_bytes), 1, 1 << 30 },
     { "max_stages", offsetof(ip_tuning, max_stages), 1, IP_MAX_STAGES },
 };
 enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
@@ -41,7 +42,7 @@ bool ip_tuning_set(ip_tuning *tuning, const char *name, uint64_t value)
 static void identify(const ip_device_facts *facts, ip_str *identity, ip_hash128 *key)
 {
     const imgpar_device *d = &facts->info;
-    ip_str_printf(identity, "tuning 1\n%s\n%s\n%s\n%s\n%u units\n", d->platform, d->name, d->version, d->driver, d->compute_units);
+    ip_str_printf(identity, "tuning 2\n%s\n%s\n%s\n%s\n%u units\n", d->platform, d->name, d->version, d->driver, d->compute_units);
     *key = ip_hash128_bytes((ip_hash128){ 0, 0 }, ip_str_text(identity), identity->length);
 }
 

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows that come from memory and go back to it, where what a kernel reads or writes is larger than a processor's caches.
+ *
+ * Note [Streaming]
+ * Results: before a processor writes to memory it reads what stands there, unless it is told that whole lines will be written (a
+ * non-temporal store). Compilers make no such stores of a loop that converts pixels, so a block of a row is made in scratch memory, which
+ * stays in the first cache, and goes to its buffer by ip_stream_row(). Inputs: a processor foresees reads within a page of 4 KiB
+ * only, so each block of a row begins with fetching what stands AHEAD_BYTES behind it. Blocks are short, since fetches in flight are few.
+ * The launch says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, loops read and write buffers themselves.
+ * Together they take a third to a half of the time of whatever waits for memory.
+ */
+#include "base/dtype.h"
+#include "compile/emit.h"
+
+enum { BLOCK_BYTES = 1024, AHEAD_BYTES = 4096, LEAST_COLUMNS = 64, MOST_SOURCES = 4 };
+
+static int pixel_bytes(const ip_stage *s) { return (int)s->dims[3] * (int)ip_dtype(s->dtype)->size_bytes; }
+
+/* The rows of inputs that a body reads at its own columns, of each input the one that comes last. */
+typedef struct reads {
+    ip_emit *e;
+    int n;
+    const ip_expr *loads[MOST_SOURCES];
+    int64_t row[MOST_SOURCES];
+} reads;
+
+/* The number that index adds to the coordinate. */
+static bool constant_offset(ip_emit *e, ip_expr *index, int axis, int64_t *out)
+{
+    ip_expr *rest = ip_x_offset_from(e->ir, index, axis);
+    if (!rest || rest->op != IP_X_CONST)
+        return false;
+    *out = rest->i;
+    return true;
+}
+
+static bool note_read(ip_expr *x, void *user)
+{
+    reads *r = user;
+    int64_t row, column;
+    if (x->op != IP_X_LOAD)
+        return true;
+    const ip_stage *s = x->source;
+    const ip_placed *placed = ip_kernel_placed(r->e->kernel, s);
+    bool is_input = s->kind != IP_STAGE_TABLE && !(placed && ip_placed_is_kept(placed)) && !ip_kernel_texture(r->e->kernel, s);
+    if (!is_input || x->arg[0]->uses & (IP_USES_X | IP_USES_C) || !constant_offset(r->e, x->arg[1], 1, &row)
+        || !constant_offset(r->e, x->arg[2], 2, &column))
+        return true;
+    int k = 0;
+    while (k < r->n && r->loads[k]->source != s)
+        k++;
+    if (k == MOST_SOURCES)
+        return true;
+    if (k == r->n || row > r->row[k]) {
+        r->loads[k] = x;
+        r->row[k] = row;
+    }
+    r->n += k == r->n;
+    return true;
+}
+
+static reads reads_of(ip_emit *e, ip_expr *body)
+{
+    reads r = { .e = e };
+    if (e->options->pragmas && e->kernel->schedule == IP_SCHEDULE_ROWS)
+        ip_x_descend(e->ir, body, note_read, &r);
+    return r;
+}
+
+/* Columns of a row that are made together. */
+static int block_columns(ip_emit *e, const ip_placed *p)
+{
+    reads r = reads_of(e, p->stage->body);
+    if (p->n_running > 0 || p->mask || ip_emit_has_window(e, p->stage->body) || (r.n == 0 && !p->is_streamed))
+        return 0;
+    int made = pixel_bytes(p->stage), fetched = 0;
+    for (int k = 0; k < r.n; k++)
+        fetched += pixel_bytes(r.loads[k]->source);
+    int columns = BLOCK_BYTES / (fetched > made ? fetched : made) / LEAST_COLUMNS * LEAST_COLUMNS;
+    return columns > LEAST_COLUMNS ? columns : LEAST_COLUMNS;
+}
+
+void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
+{
+    reads r = reads_of(e, body);
+    if (r.n == 0)
+        return;
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL), NULL, NULL);
+    for (int k = 0; k < r.n; k++)
+        ip_s_add(e->ir, when, IP_S_STORE,
+                 ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)%s * %d) + %d, (%s - %s) * %d)", ip_emit_row_pointer(e, r.loads[k]),
+                         from, (int)r.loads[k]->source->dims[3], AHEAD_BYTES, to, from, pixel_bytes(r.loads[k]->source)), NULL, NULL);
+}
+
+static const char *line_of(ip_emit *e, const ip_stage *s) { return ip_text(e->ir, "line_%s", ip_emit_ring(e, s)); }
+
+void ip_emit_declare_lines(ip_emit *e)
+{
+    for (int k = 0; k < e->kernel->n_placed; k++) {
+        const ip_placed *p = &e->kernel->placed[k];
+        if (!p->is_streamed)
+            continue;
+        e->kernel->has_scratch = true;
+        ip_s_add(e->ir, e->top, IP_S_LET, "__global uchar *", line_of(e, p->stage),
+                 ip_text(e->ir, "mine + (long)%s * 64", ip_emit_slot(e, IP_SLOT_RING_OFFSET, 0, p->stage, NULL)));
+    }
+}
+
+void ip_emit_enter_block(ip_emit *e, const ip_placed *p, const char **from, const char **to)
+{
+    if (p->block_columns == 0)
+        return;
+    ip_emit_row_pointers(e, p->stage->body);
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "from", *from, *to);
+    loop->d = ip_text(e->ir, "%d", p->block_columns);
+    loop->parallel = IP_FEW;
+    ip_emit_enter(e, loop);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "to", ip_text(e->ir, "min(from + %d, %s)", p->block_columns, *to));
+    ip_emit_fetch(e, p->stage->body, "from", "to");
+    *from = "from";
+    *to = "to";
+}
+
+const char *ip_emit_line(ip_emit *e, const ip_stage *s, const char *stored, const char *from)
+{
+    const char *type = ip_dtype(s->dtype)->cl;
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "at", ip_text(e->ir, "(int)((ulong)(%s + (long)%s * %d) & 63)", stored, from, (int)s->dims[3]));
+    return ip_text(e->ir, "%s ? (__global %s *)(%s + at) - (long)%s * %d : %s", ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL), type,
+                   line_of(e, s), from, (int)s->dims[3], stored);
+}
+
+void ip_emit_stream(ip_emit *e, const ip_stage *s, const char *stored, const char *xa, const char *xb, const char *from, const char *to)
+{
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL), NULL, NULL);
+    ip_s_add(e->ir, when, IP_S_STORE,
+             ip_text(e->ir, "ip_stream((__global uchar *)(%s + (long)%s * %d) - at, %s, at + (%s - %s) * %d, %s == %s ? at : 0, %s == %s)", stored,
+                     from, (int)s->dims[3], line_of(e, s), to, from, pixel_bytes(s), from, xa, to, xb), NULL, NULL);
+}
+
+void ip_emit_stream_end(ip_emit *e)
+{
+    bool streams = false;
+    for (int k = 0; k < e->kernel->n_placed; k++)
+        streams |= e->kernel->placed[k].is_streamed;
+    if (streams)
+        ip_s_add(e->ir, ip_s_add(e->ir, e->top, IP_S_IF, ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL), NULL, NULL), IP_S_STORE,
+                 "ip_stream_end()", NULL, NULL);
+}
+
+void ip_emit_plan_blocks(ip_emit *e)
+{
+    for (int k = 0; k < e->kernel->n_placed && e->options->pragmas; k++) {
+        ip_placed *p = &e->kernel->placed[k];
+        p->is_streamed = p->stage->kind == IP_STAGE_MAP && p->place == IP_PLACE_NONE;
+        p->block_columns = p->stage->kind == IP_STAGE_MAP ? block_columns(e, p) : 0;
+    }
+}
