@@ -14,18 +14,19 @@
  * it is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once.
  *
  * Note [Histograms]
- * A block of pixels at a time: one loop computes their bins, which vectorises, another counts them, which cannot.
+ * A block of pixels at a time: one loop computes their bins (unless the pixels are bytes and their bins), which vectorises, another counts
+ * them, which cannot.
  * Neighbouring pixels often fall into the same bin, and a counter cannot be raised twice at once. So neighbours count in
  * tables of their own (ip_histogram_tables() of them, few enough for the first-level cache), which the work-item adds up
- * at its end. Their counters a channel are a power of two (ip_histogram_pitch()), a number in the program, so that a table
- * costs no address of its own.
+ * at its end. Their counters a channel (ip_histogram_pitch()) are a number in the program, so that a table costs no address of its own: a
+ * power of two and a line between tables, since a processor takes addresses 4096 bytes apart for the same ones.
  */
 #include "base/dtype.h"
 #include "compile/emit_fold.h"
 
 #include <math.h>
 
-enum { LANES = 16, BLOCK = 2048, ROW_COLUMNS = 65536, BINS_KEPT = 1536 };
+enum { LANES = 16, BLOCK = 2048, ROW_COLUMNS = 65536, BINS_KEPT = 1536, BINS_BETWEEN = 16 };
 
 static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
 
@@ -164,7 +165,7 @@ int ip_histogram_tables(const ip_kernel *kernel, const ip_stage *histogram)
 
 int64_t ip_histogram_pitch(const ip_kernel *kernel, const ip_stage *histogram)
 {
-    return ip_histogram_tables(kernel, histogram) > 1 ? rounded_bins(histogram) : histogram->dims[2];
+    return ip_histogram_tables(kernel, histogram) > 1 ? rounded_bins(histogram) + BINS_BETWEEN : histogram->dims[2];
 }
 
 /* The bins of a row's block as they are kept between the two loops of Note [Histograms]. */
@@ -225,6 +226,18 @@ static void count_bins(ip_emit *e, const ip_stage *s, bool is_inside)
     ip_emit_leave(e, mark);
 }
 
+/* Bytes that are bins as they stand, side by side. */
+static bool is_row_of_bins(ip_emit *e, const ip_expr *bin)
+{
+    if (bin->op != IP_X_LOAD || bin->dtype != IMGPAR_U8 || bin->source->dims[3] != e->channels || e->kernel->n_checks > 0
+        || ip_kernel_texture(e->kernel, bin->source))
+        return false;
+    const ip_expr *column = ip_x_offset_from(e->ir, bin->arg[2], 2);
+    bool own_channel = e->channels == 1 || (bin->arg[3]->op == IP_X_COORD && bin->arg[3]->axis == 3);
+    bool same_row = !((bin->arg[0]->uses | bin->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+    return own_channel && same_row && column && column->op == IP_X_CONST && column->i == 0 && bin->source->dims[2] == e->domain[2];
+}
+
 static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
 {
     bool is_inside;
@@ -234,9 +247,14 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
     blocks->d = ip_text(e->ir, "%d", pixels);
     ip_mark mark = ip_emit_enter(e, blocks);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
-    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(bin->dtype), ip_text(e->ir, "bin[%d]", pixels * e->channels), NULL);
     ip_emit_fetch(e, s->body, "q", "end");
-    keep_bins(e, bin, flat);
+    if (is_row_of_bins(e, bin)) {
+        ip_s_add(e->ir, e->block, IP_S_LET, "__global const uchar *", "bin",
+                 ip_text(e->ir, "%s + (long)q * %d", ip_emit_row_pointer(e, bin), e->channels));
+    } else {
+        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(bin->dtype), ip_text(e->ir, "bin[%d]", pixels * e->channels), NULL);
+        keep_bins(e, bin, flat);
+    }
     count_bins(e, s, is_inside);
     ip_emit_leave(e, mark);
 }

@@ -79,6 +79,16 @@ static const char *window(ip_emit *e, const ip_expr *x)
     return sum;
 }
 
+/* Where a load's pixel is. What is added to a computed column is added to the address, so that columns beside it share one. */
+static const char *pixel_of(ip_emit *e, const ip_expr *load)
+{
+    ip_expr *column = load->arg[2], *by = column->op == IP_X_ADD ? column->arg[1] : NULL;
+    const char *row = ip_emit_row_pointer(e, load);
+    if (!by || by->op != IP_X_CONST)
+        return ip_text(e->ir, "%s + (long)%s * %d", row, ip_emit_value(e, column), e->channels);
+    return ip_text(e->ir, "%s + (long)%s * %d + %lld", row, ip_emit_value(e, column->arg[0]), e->channels, (long long)by->i * e->channels);
+}
+
 /* A float4 of channels. */
 static const char *lanes_of(ip_emit *e, ip_expr *x)
 {
@@ -90,7 +100,7 @@ static const char *lanes_of(ip_emit *e, ip_expr *x)
     if (x->op == IP_X_WINDOW)
         return window(e, x);
     if (x->op == IP_X_LOAD)
-        return declared(e, x, ip_text(e->ir, "vload4(0, %s + %s * %d)", ip_emit_row_pointer(e, x), ip_emit_value(e, x->arg[2]), e->channels));
+        return declared(e, x, ip_text(e->ir, "vload4(0, %s)", pixel_of(e, x)));
     for (int k = 0; k < x->n_args; k++)
         a[k] = lanes_of(e, x->arg[k]);
     const char *symbol = x->op == IP_X_ADD ? "+" : x->op == IP_X_SUB ? "-" : x->op == IP_X_MUL ? "*" : x->op == IP_X_MIN ? "<" : ">";
