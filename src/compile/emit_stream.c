@@ -63,10 +63,13 @@ static bool note_read(ip_expr *x, void *user)
 static reads reads_of(ip_emit *e, ip_expr *body)
 {
     reads r = { .e = e };
-    if (e->options->pragmas && e->kernel->schedule == IP_SCHEDULE_ROWS)
+    if (e->options->streams && e->kernel->schedule == IP_SCHEDULE_ROWS)
         ip_x_descend(e->ir, body, note_read, &r);
     return r;
 }
+
+static const char *streams(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL); }
+static const char *fetches(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL); }
 
 /* Columns of a row that are made together. */
 static int block_columns(ip_emit *e, const ip_placed *p)
@@ -81,12 +84,23 @@ static int block_columns(ip_emit *e, const ip_placed *p)
     return columns > LEAST_COLUMNS ? columns : LEAST_COLUMNS;
 }
 
+void ip_emit_plan_blocks(ip_emit *e)
+{
+    for (int k = 0; k < e->kernel->n_placed && e->options->streams; k++) {
+        ip_placed *p = &e->kernel->placed[k];
+        if (p->stage->kind != IP_STAGE_MAP)
+            continue;
+        p->is_streamed = p->place == IP_PLACE_NONE;
+        p->block_columns = block_columns(e, p);
+    }
+}
+
 void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
 {
     reads r = reads_of(e, body);
     if (r.n == 0)
         return;
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL), NULL, NULL);
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, fetches(e), NULL, NULL);
     for (int k = 0; k < r.n; k++)
         ip_s_add(e->ir, when, IP_S_STORE,
                  ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)%s * %d) + %d, (%s - %s) * %d)", ip_emit_row_pointer(e, r.loads[k]),
@@ -126,13 +140,12 @@ const char *ip_emit_line(ip_emit *e, const ip_stage *s, const char *stored, cons
 {
     const char *type = ip_dtype(s->dtype)->cl;
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "at", ip_text(e->ir, "(int)((ulong)(%s + (long)%s * %d) & 63)", stored, from, (int)s->dims[3]));
-    return ip_text(e->ir, "%s ? (__global %s *)(%s + at) - (long)%s * %d : %s", ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL), type,
-                   line_of(e, s), from, (int)s->dims[3], stored);
+    return ip_text(e->ir, "%s ? (__global %s *)(%s + at) - (long)%s * %d : %s", streams(e), type, line_of(e, s), from, (int)s->dims[3], stored);
 }
 
 void ip_emit_stream(ip_emit *e, const ip_stage *s, const char *stored, const char *xa, const char *xb, const char *from, const char *to)
 {
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL), NULL, NULL);
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, streams(e), NULL, NULL);
     ip_s_add(e->ir, when, IP_S_STORE,
              ip_text(e->ir, "ip_stream((__global uchar *)(%s + (long)%s * %d) - at, %s, at + (%s - %s) * %d, %s == %s ? at : 0, %s == %s)", stored,
                      from, (int)s->dims[3], line_of(e, s), to, from, pixel_bytes(s), from, xa, to, xb), NULL, NULL);
@@ -140,19 +153,9 @@ void ip_emit_stream(ip_emit *e, const ip_stage *s, const char *stored, const cha
 
 void ip_emit_stream_end(ip_emit *e)
 {
-    bool streams = false;
+    bool any = false;
     for (int k = 0; k < e->kernel->n_placed; k++)
-        streams |= e->kernel->placed[k].is_streamed;
-    if (streams)
-        ip_s_add(e->ir, ip_s_add(e->ir, e->top, IP_S_IF, ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL), NULL, NULL), IP_S_STORE,
-                 "ip_stream_end()", NULL, NULL);
-}
-
-void ip_emit_plan_blocks(ip_emit *e)
-{
-    for (int k = 0; k < e->kernel->n_placed && e->options->pragmas; k++) {
-        ip_placed *p = &e->kernel->placed[k];
-        p->is_streamed = p->stage->kind == IP_STAGE_MAP && p->place == IP_PLACE_NONE;
-        p->block_columns = p->stage->kind == IP_STAGE_MAP ? block_columns(e, p) : 0;
-    }
+        any |= e->kernel->placed[k].is_streamed;
+    if (any)
+        ip_s_add(e->ir, ip_s_add(e->ir, e->top, IP_S_IF, streams(e), NULL, NULL), IP_S_STORE, "ip_stream_end()", NULL, NULL);
 }

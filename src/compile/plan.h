@@ -190,6 +190,7 @@ typedef struct ip_compile_options {
     ip_schedule schedule;
     ip_tuning tuning;
     bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
+    bool streams;            /* and how to fetch ahead and to store past the caches: compile/emit_stream.c */
     bool checks;             /* checked mode: compile/emit_check.c */
     const char *dump;        /* IMGPAR_DUMP: passes whose result goes to log; NULL */
     ip_str *log;             /* receives dumps; NULL */

@@ -263,16 +263,18 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
     options.tuning = ctx->tuning;
     pthread_mutex_unlock(&ctx->lock);
     options.is_cpu = true;
-    options.pragmas = true;
+    options.pragmas = options.streams = true;
     options.target = ref_target;
     if (device) {
         const ip_device_facts *facts = ip_device_facts_of(device);
         options.is_cpu = facts->walks_rows;
         options.pragmas = facts->wants_loop_hints;
+        options.streams = facts->wants_loop_hints && facts->is_pocl;
         options.target = (ip_target){ facts->group_width, facts->group_height, facts->info.local_bytes, facts->constant_bytes,
                                       (int64_t)facts->image_width, (int64_t)facts->image_height, facts->texel_channels, facts->half_channels };
     }
     options.pragmas &= !options.checks; /* what checks does not vectorise */
+    options.streams &= !options.checks; /* elements are checked where they are stored */
     return options;
 }
 

@@ -193,6 +193,8 @@ static void divide(launching *l)
     }
     d->strip_columns = (int)(chunk > 0 ? chunk : 1);
     d->items_x = (int)ceil_div(columns, d->strip_columns);
+    for (int i = 0; i < k->n_placed; i++) /* a line that is not in a cache saves nothing */
+        d->streams = d->streams && !(k->placed[i].is_streamed && line_units(l, &k->placed[i]) > CACHE_BYTES / 64);
 }
 
 /* A work-group a tile. Folds: a work-group a strip of tiles, as many groups as keep the device busy. */
