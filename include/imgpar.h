@@ -195,14 +195,16 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * of two), "strip_bytes" (what a strip of rows keeps in the cache, 1K to 16M),
  * "stream_bytes" (from this size on what a kernel reads is fetched ahead and
  * what it writes goes past the caches, 1 to 1G), "max_stages" (in a kernel,
- * 1 to 32). These start from what was kept for the
- * (first) device, the others from the IMGPAR_* variables of the environment.
+ * 1 to 32). These and "schedule" start from what was kept for the (first)
+ * device, the others and then "schedule" from the IMGPAR_* variables of the
+ * environment.
  * Returns IMGPAR_E_ARGUMENT for an unknown name or bad value.
  */
 IMGPAR_API imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value);
 /*
- * Keeps "vector_bytes", "strip_bytes", "stream_bytes" and "max_stages" as they are in ctx, beside the cached programs, for contexts to
- * come on this device with this driver. IMGPAR_E_NO_DEVICE on ref, IMGPAR_E_IO where nothing can be kept.
+ * Keeps "schedule" (auto for ref), "vector_bytes", "strip_bytes", "stream_bytes" and "max_stages" as they are in ctx, beside the
+ * cached programs, for contexts to come on this device with this driver. IMGPAR_E_NO_DEVICE on ref, IMGPAR_E_IO where nothing can
+ * be kept.
  */
 IMGPAR_API imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx);
 

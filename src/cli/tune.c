@@ -12,12 +12,13 @@
 #include <string.h>
 
 enum { REPETITIONS = 5 };
-static const double least_gain = 0.03;
+static const double least_gain = 0.03, hopeless = 3; /* of the best time: whatever takes longer is not measured again */
 
 /* The first value of each is the one that a context has where nothing was kept. */
 static const struct setting {
     const char *name, *values[6];
 } settings[] = {
+    { "schedule", { "auto", "rows", "tiles", "texture", "pixels" } },
     { "vector_bytes", { "64", "32", "16" } },
     { "strip_bytes", { "24K", "12K", "48K", "192K", "1M" } },
     { "stream_bytes", { "8M", "2M", "32M", "1G" } },
@@ -38,11 +39,12 @@ static void add_kernel(void *user, const imgpar_event *event)
     if (strcmp(event->kind, "kernel") == 0) m->kernels_ms += event->end_ms - event->start_ms;
 }
 
-/* The least time that the pipeline's kernels took, of some runs after one that compiles; negative after saying why. */
-static double measure(measuring *m)
+/* The least time that the pipeline's kernels took, of some runs after one that compiles, to be compared with the best so far; negative
+ * after saying why. */
+static double measure(measuring *m, double best_ms)
 {
     double least = INFINITY;
-    for (int k = 0; k <= REPETITIONS; k++) {
+    for (int k = 0; k <= REPETITIONS && !(k > 1 && least > hopeless * best_ms); k++) {
         imgpar_array **arrays;
         size_t n;
         m->kernels_ms = 0;
@@ -68,7 +70,7 @@ static int tune_setting(measuring *m, const struct setting *s)
     for (int k = 0; k < 6 && s->values[k]; k++) {
         char line[80];
         imgpar_status st = imgpar_context_set(m->ctx, s->name, s->values[k]);
-        double ms = st ? -1 : measure(m);
+        double ms = st ? -1 : measure(m, best_ms);
         if (ms < 0) return EXIT_FAILED;
         snprintf(line, sizeof line, "%s %s: %.3f ms", s->name, s->values[k], ms);
         say(line);

@@ -282,7 +282,7 @@ static int join_sibling(fusing *f, ip_stage *s)
 /* Asking for a schedule that is not made yet, or not for this kind of stage. */
 static void note_fallback(fusing *f, ip_kernel *k)
 {
-    ip_schedule wanted = f->options->schedule;
+    ip_schedule wanted = f->options->tuning.schedule;
     if (k->schedule == IP_SCHEDULE_OPAQUE)
         return;
     if (k->is_scan && wanted != IP_SCHEDULE_AUTO && wanted != IP_SCHEDULE_ROWS)
@@ -394,9 +394,9 @@ static bool place_for_good(ip_plan *plan, ip_kernel *k, const ip_target *target,
 
 static ip_schedule default_schedule(const ip_compile_options *options)
 {
-    if (options->schedule == IP_SCHEDULE_ROWS || options->schedule == IP_SCHEDULE_TILES)
-        return options->schedule;
-    if (options->schedule == IP_SCHEDULE_AUTO)
+    if (options->tuning.schedule == IP_SCHEDULE_ROWS || options->tuning.schedule == IP_SCHEDULE_TILES)
+        return options->tuning.schedule;
+    if (options->tuning.schedule == IP_SCHEDULE_AUTO)
         return options->is_cpu ? IP_SCHEDULE_ROWS : IP_SCHEDULE_TILES;
     return IP_SCHEDULE_PIXELS;
 }
@@ -426,7 +426,7 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
         ip_kernel *kernel = &plan->kernels[k];
         const char *why = "";
         list_ops(kernel);
-        if (options->schedule == IP_SCHEDULE_TEXTURE && kernel->schedule == IP_SCHEDULE_PIXELS)
+        if (options->tuning.schedule == IP_SCHEDULE_TEXTURE && kernel->schedule == IP_SCHEDULE_PIXELS)
             take_textures(plan, kernel, &options->target);
         bool fits = kernel->schedule == IP_SCHEDULE_TILES ? place_for_good(plan, kernel, &options->target, &why)
             : !ip_kernel_walks_rows(kernel) || ip_place_stages(plan, kernel, &why);

@@ -99,13 +99,17 @@ static bool is_pointwise(ip_ir *ir, const ip_stage *p)
     return !has_neighbours;
 }
 
+static bool walks_rows(const ip_compile_options *o)
+{
+    ip_schedule schedule = o->tuning.schedule;
+    return schedule == IP_SCHEDULE_ROWS || (schedule == IP_SCHEDULE_AUTO && o->is_cpu);
+}
+
 /* Neighbours of interleaved channels are read quickly in a flat loop only: such a stage is not put into one that is not. */
 static bool loses_flat_loop(const inlining *in, const ip_stage *p)
 {
-    const ip_compile_options *o = in->options;
-    bool walks_rows = o->schedule == IP_SCHEDULE_ROWS || (o->schedule == IP_SCHEDULE_AUTO && o->is_cpu);
     ip_spread spread;
-    return walks_rows && o->fuse && !in->reader_is_flat && in->size[p->id] <= FLAT_SIZE
+    return walks_rows(in->options) && in->options->fuse && !in->reader_is_flat && in->size[p->id] <= FLAT_SIZE
         && ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !is_pointwise(in->ir, p);
 }
 
@@ -153,9 +157,7 @@ static void count_loads_of(ip_expr *load, void *user)
 static bool is_dearer_elsewhere(const inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
-    const ip_compile_options *o = in->options;
-    bool walks_rows = o->schedule == IP_SCHEDULE_ROWS || (o->schedule == IP_SCHEDULE_AUTO && o->is_cpu);
-    if (!walks_rows || p->body->op == IP_X_LOAD || p->dims[1] == 1 || !ip_load_reach(in->ir, load, domain_of(in->reader)).is_in_rows)
+    if (!walks_rows(in->options) || p->body->op == IP_X_LOAD || p->dims[1] == 1 || !ip_load_reach(in->ir, load, domain_of(in->reader)).is_in_rows)
         return false;
     load_count count = { p, 0 };
     ip_stage_each_load(in->ir, in->reader, count_loads_of, &count);

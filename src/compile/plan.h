@@ -175,6 +175,7 @@ typedef struct ip_target {
 
 /* Numbers that decide how fast something is computed, never what: found by measuring, where somebody asked for that. */
 typedef struct ip_tuning {
+    ip_schedule schedule;    /* AUTO: the one that suits the device's class */
     int vector_bytes;        /* of the vectors that loops are written for; a power of two */
     int strip_bytes;         /* rows: what a strip of a chain keeps and reads at a time */
     int stream_bytes;        /* rows: what a kernel reads, or writes, from this size on is streamed: emit_stream.c */
@@ -187,7 +188,6 @@ typedef struct ip_compile_options {
     ip_target target;
     bool fuse;
     bool keep_stages;        /* no inlining at all: for the reference interpreter */
-    ip_schedule schedule;
     ip_tuning tuning;
     bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
     bool streams;            /* and how to fetch ahead and to store past the caches: compile/emit_stream.c */

@@ -55,7 +55,7 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
     ip_schedule schedule;
     pthread_mutex_lock(&ctx->lock);
     if (strcmp(name, "schedule") == 0 && ip_schedule_find(value, &schedule))
-        ctx->schedule = schedule;
+        ctx->tuning.schedule = schedule;
     else if (strcmp(name, "fuse") == 0 && (strcmp(value, "0") == 0 || strcmp(value, "1") == 0))
         ctx->fuse = value[0] == '1';
     else if (strcmp(name, "check") == 0 && (strcmp(value, "0") == 0 || strcmp(value, "1") == 0))
@@ -92,6 +92,8 @@ imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx)
     pthread_mutex_lock(&ctx->lock);
     ip_tuning tuning = ctx->tuning;
     pthread_mutex_unlock(&ctx->lock);
+    if (tuning.schedule == IP_SCHEDULE_REF) /* is nothing that a device does */
+        tuning.schedule = IP_SCHEDULE_AUTO;
     return ip_tuning_keep(ip_device_facts_of(ctx->device), &tuning);
 }
 
@@ -259,7 +261,6 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
     pthread_mutex_lock(&ctx->lock);
     options.fuse = ctx->fuse;
     options.checks = ctx->checks;
-    options.schedule = ctx->schedule;
     options.tuning = ctx->tuning;
     pthread_mutex_unlock(&ctx->lock);
     options.is_cpu = true;

@@ -20,7 +20,6 @@ struct imgpar_context {
     char *notice;              /* NULL: nothing to say */
     char *dump;                /* IMGPAR_DUMP; NULL */
     pthread_mutex_t lock;      /* guards the settings */
-    ip_schedule schedule;
     bool fuse;
     ip_tuning tuning;
     bool checks;               /* kernels are compiled with checks */

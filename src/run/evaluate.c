@@ -508,7 +508,7 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
     if (n == 0)
         return IMGPAR_OK;
     pthread_mutex_lock(&ctx->lock);
-    q->use_ref = q->use_ref || !ctx->device || ctx->schedule == IP_SCHEDULE_REF;
+    q->use_ref = q->use_ref || !ctx->device || ctx->tuning.schedule == IP_SCHEDULE_REF;
     pthread_mutex_unlock(&ctx->lock);
     if (planned)
         q->use_ref = q->step->is_for_ref;

@@ -42,7 +42,7 @@ bool ip_tuning_set(ip_tuning *tuning, const char *name, uint64_t value)
 static void identify(const ip_device_facts *facts, ip_str *identity, ip_hash128 *key)
 {
     const imgpar_device *d = &facts->info;
-    ip_str_printf(identity, "tuning 2\n%s\n%s\n%s\n%s\n%u units\n", d->platform, d->name, d->version, d->driver, d->compute_units);
+    ip_str_printf(identity, "tuning 3\n%s\n%s\n%s\n%s\n%u units\n", d->platform, d->name, d->version, d->driver, d->compute_units);
     *key = ip_hash128_bytes((ip_hash128){ 0, 0 }, ip_str_text(identity), identity->length);
 }
 
@@ -59,7 +59,8 @@ ip_tuning ip_tuning_load(const ip_device_facts *facts)
     if (!identity.failed && ip_cachefile_load(key, ip_str_text(&identity), identity.length, &kept, &n) && n == sizeof tuning) {
         ip_tuning found;
         memcpy(&found, kept, sizeof found);
-        bool is_sound = true;
+        bool is_sound = (unsigned)found.schedule < IP_SCHEDULE_REF;
+        tuning.schedule = found.schedule;
         for (int k = 0; k < N_NUMBERS; k++)
             is_sound = is_sound && ip_tuning_set(&tuning, numbers[k].name, (uint64_t)*number_of(&found, &numbers[k]));
         if (!is_sound)
