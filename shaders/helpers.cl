@@ -86,6 +86,51 @@ static inline double ip_fmod_double(double a, double b)
 }
 #endif
 
+/*
+ * The totals of a work-group's items, combined in any order: integers, whose order does not matter. tree has room for all items; tree[0] is
+ * the result for all of them. Sub-groups combine theirs without memory where the device has them, else half as many meet in each step.
+ */
+#ifdef IP_SUB_GROUPS
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#define IP_GROUP_FOLD(T, NAME, COMBINED)                                                                                 \
+    static inline void ip_group_##NAME##_##T(__local T *tree, T total, int lane, int items)                                \
+    {                                                                                                                  \
+        total = sub_group_reduce_##NAME(total);                                                                        \
+        if (get_sub_group_local_id() == 0)                                                                             \
+            tree[get_sub_group_id()] = total;                                                                          \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        for (uint k = 1; lane == 0 & k < get_num_sub_groups(); k += 1) {                                                 \
+            const T a = tree[0], b = tree[k];                                                                          \
+            tree[0] = COMBINED;                                                                                        \
+        }                                                                                                              \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+    }
+#else
+#define IP_GROUP_FOLD(T, NAME, COMBINED)                                                                                 \
+    static inline void ip_group_##NAME##_##T(__local T *tree, T total, int lane, int items)                                \
+    {                                                                                                                  \
+        tree[lane] = total;                                                                                            \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        for (int n = items / 2; n > 0; n /= 2) {                                                                       \
+            if (lane < n) {                                                                                            \
+                const T a = tree[lane], b = tree[lane + n];                                                            \
+                tree[lane] = COMBINED;                                                                                 \
+            }                                                                                                          \
+            barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
+        }                                                                                                              \
+    }
+#endif
+#define IP_GROUP_FOLDS(T)                                                                                              \
+    IP_GROUP_FOLD(T, add, a + b)                                                                                       \
+    IP_GROUP_FOLD(T, min, min(a, b))                                                                                   \
+    IP_GROUP_FOLD(T, max, max(a, b))
+#ifdef IP_GROUPS
+IP_GROUP_FOLDS(int)
+IP_GROUP_FOLDS(uint)
+IP_GROUP_FOLDS(long)
+IP_GROUP_FOLDS(ulong)
+#endif
+
 /* Rows that come from memory and go back to it (src/compile/emit_stream.c), where the device's compiler knows how to say so. */
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 #define IP_STREAMS

@@ -56,6 +56,7 @@ static const shape shapes[] = {
     { "sum($1)", IMGPAR_U8, 3, 61, 37, 0 },
     { "mean($1)", IMGPAR_F32, 1, 300, 70, 1e-6 },
     { "minval($1 - $2)", IMGPAR_F32, 3, 61, 37, 0 },
+    { "maxval($1)", IMGPAR_U8, 3, 61, 37, 0 },
     { "histogram($1)", IMGPAR_U8, 3, 61, 37, 0 },
     { "histogram(boxblur(gray($1), 3))", IMGPAR_U8, 3, 61, 37, 0 },
     { "threshold(boxblur($1, 3), mean($1))", IMGPAR_U8, 1, 61, 37, 0 },
@@ -94,14 +95,20 @@ static const struct way { const char *schedule, *stream_bytes; } ways[] = {
     { "auto", "1G" }, { "rows", "1" }, { "tiles", "1G" }, { "texture", "1G" }, { "pixels", "1" },
 };
 
-static bool is_left_out(const char *text)
+/* One of the words in a variable of the environment occurs in the text. */
+static bool has_word_of(const char *variable, const char *text)
 {
-    const char *words = getenv("IMGPAR_TEST_WITHOUT");
+    const char *words = getenv(variable);
     char list[256], *rest = list, *word;
     snprintf(list, sizeof list, "%s", words ? words : "");
     while ((word = strtok_r(rest, ",", &rest)))
         if (strstr(text, word)) return true;
     return false;
+}
+
+static bool is_left_out(const char *text)
+{
+    return has_word_of("IMGPAR_TEST_WITHOUT", text) || (getenv("IMGPAR_TEST_WITH") && !has_word_of("IMGPAR_TEST_WITH", text));
 }
 
 static imgpar_array *make(imgpar_context *ctx, const shape *s)

@@ -11,6 +11,7 @@
  *     memory=N    bytes of device memory; all buffers that live at once fit in it or clCreateBuffer fails
  *     no-images   no image support
  *     no-f64      no double precision
+ *     sub-groups  sub-groups, each work-item one of its own
  *
  * Writes nothing. What it refuses is refused with the status that OpenCL gives it.
  */
@@ -46,6 +47,32 @@ static int has(const char *word)
     return list && strstr(list, word);
 }
 
+/* ---- programs ----------------------------------------------------------------------------- */
+
+static const char sub_groups[] =
+    "#define sub_group_reduce_add(x) (x)\n"
+    "#define sub_group_reduce_min(x) (x)\n"
+    "#define sub_group_reduce_max(x) (x)\n"
+    "#define get_sub_group_local_id() 0u\n"
+    "#define get_sub_group_id() ((uint)(get_local_id(0) + get_local_id(1) * get_local_size(0)))\n"
+    "#define get_num_sub_groups() ((uint)(get_local_size(0) * get_local_size(1)))\n";
+
+enum { MOST_TEXTS = 8 };
+
+CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint n, const char **texts, const size_t *lengths,
+                                                              cl_int *code)
+{
+    typedef cl_program (*function)(cl_context, cl_uint, const char **, const size_t *, cl_int *);
+    const char *all[MOST_TEXTS + 1] = { sub_groups };
+    size_t sizes[MOST_TEXTS + 1] = { 0 };
+    if (!has("sub-groups") || n > MOST_TEXTS) return ((function)next("clCreateProgramWithSource"))(context, n, texts, lengths, code);
+    for (cl_uint k = 0; k < n; k++) {
+        all[k + 1] = texts[k];
+        sizes[k + 1] = lengths ? lengths[k] : 0; /* 0: to its end */
+    }
+    return ((function)next("clCreateProgramWithSource"))(context, n + 1, all, sizes, code);
+}
+
 /* ---- what the device says ------------------------------------------------------------- */
 
 static void lower_to(void *value, size_t size, size_t most)
@@ -57,11 +84,13 @@ static void lower_to(void *value, size_t size, size_t most)
     memcpy(value, &wide, size);
 }
 
-/* Takes a word out of a list, blanks in its place. */
-static void blank_out(char *list, const char *word)
+/* Puts a word, or nothing, in the place of one of a list that is as long or longer. */
+static void replace(char *list, const char *word, const char *by)
 {
     char *at = strstr(list, word);
-    if (at) memset(at, ' ', strlen(word));
+    if (!at) return;
+    memset(at, ' ', strlen(word));
+    memcpy(at, by, strlen(by));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void *value, size_t *size_ret)
@@ -78,7 +107,10 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_i
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE: lower_to(value, sizeof(cl_ulong), limit("memory=")); break;
     case CL_DEVICE_IMAGE_SUPPORT: if (has("no-images")) *(cl_bool *)value = CL_FALSE; break;
     case CL_DEVICE_DOUBLE_FP_CONFIG: if (has("no-f64")) *(cl_device_fp_config *)value = 0; break;
-    case CL_DEVICE_EXTENSIONS: if (has("no-f64")) blank_out(value, "cl_khr_fp64"); break;
+    case CL_DEVICE_EXTENSIONS:
+        if (has("no-f64")) replace(value, "cl_khr_fp64", "");
+        if (has("sub-groups")) replace(value, "cl_khr_byte_addressable_store", "cl_khr_subgroups");
+        break;
     default: break;
     }
     return code;

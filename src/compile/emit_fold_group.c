@@ -5,9 +5,9 @@
  *
  * Note [Trees]
  * Every work-item folds its elements into a total of its own; the totals of a group meet in local memory, half as many in
- * each step. The order depends on the sizes alone, so a result is the same on every run. There are no sub-group steps: they
- * would spare a few barriers at the end of a kernel that has walked thousands of elements an item, and would make sums of
- * floats depend on the width of the device's sub-groups.
+ * each step. The order depends on the sizes alone, so a result is the same on every run. Integers, whose order does not matter,
+ * take sub-group steps where the device has them (ip_group_add_long() and others in shaders/helpers.cl); sums of floats would
+ * depend on the width of its sub-groups.
  *
  * Note [Counting in a group]
  * A group counts in local memory with atomic additions. Neighbouring pixels often fall into the same bin, so neighbouring
@@ -89,15 +89,28 @@ void ip_emit_group_fold_element(ip_emit *e, const ip_placed *p, const char *cons
 
 /* ---- after them -------------------------------------------------------------------------- */
 
+/* The type in which the totals of an integer fold meet; NULL: their order matters, or the user's function folds them. */
+static const char *any_order(const ip_stage *s)
+{
+    if (ip_dtype(s->acc_dtype)->is_float || s->reduce == IP_REDUCE_CUSTOM)
+        return NULL;
+    return ip_dtype(s->acc_dtype)->size_bytes < 4 ? "int" : ip_cl_type(s->acc_dtype);
+}
+
 /* The totals of all work-items into element 0 of the tree; what they have lost stands behind them. */
 static const char *fold_tree(ip_emit *e, const ip_stage *s)
 {
-    const char *type = ip_cl_type(s->acc_dtype), *tree = ip_fold_named(e, "tree", s);
+    static const char *const names[] = { [IP_REDUCE_SUM] = "add", [IP_REDUCE_MIN] = "min", [IP_REDUCE_MAX] = "max" };
+    const char *type = any_order(s) ? any_order(s) : ip_cl_type(s->acc_dtype), *tree = ip_fold_named(e, "tree", s);
     bool floats = ip_fold_sums_floats(s);
     int items = group_items(e);
     const char *own = ip_text(e->ir, "%s[lane]", tree), *own_lost = ip_text(e->ir, "%s[lane + %d]", tree, items);
     ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__local %s *", type), tree, ip_text(e->ir, "(__local %s *)memory", type));
     barrier(e); /* whoever reads a tile there has done so */
+    if (any_order(s)) {
+        line(e, ip_text(e->ir, "ip_group_%s_%s(%s, %s, lane, %d)", names[s->reduce], type, tree, ip_fold_named(e, "total", s), items));
+        return tree;
+    }
     ip_s_add(e->ir, e->block, IP_S_STORE, own, ip_fold_named(e, "total", s), NULL);
     if (floats)
         ip_s_add(e->ir, e->block, IP_S_STORE, own_lost, ip_fold_named(e, "lost", s), NULL);

@@ -390,8 +390,11 @@ static imgpar_status get_program(launching *l, ip_error *err)
     memcpy(source + a + 1, l->kernel->source, b + 1);
     bool built = false;
     double start = ip_now_ms();
-    char options[32];
-    snprintf(options, sizeof options, "%s%s", l->kernel->uses_f64 ? "-DIP_F64" : "", l->kernel->n_checks > 0 ? " -DIP_CHECK" : "");
+    bool in_groups = l->kernel->schedule == IP_SCHEDULE_TILES && l->kernel->n_folds > 0;
+    bool has_sub_groups = ip_device_facts_of(l->runner->device)->has_sub_groups;
+    char options[64];
+    snprintf(options, sizeof options, "%s%s%s%s", l->kernel->uses_f64 ? "-DIP_F64" : "", l->kernel->n_checks > 0 ? " -DIP_CHECK" : "",
+             in_groups ? " -DIP_GROUPS" : "", in_groups && has_sub_groups ? " -DIP_SUB_GROUPS" : "");
     imgpar_status st = ip_program_get(l->runner->device, source, options, &l->program, &built, err);
     if (built)
         ip_runner_event(l->runner, "compile", l->kernel->name, start, 0, 0);
