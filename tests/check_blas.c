@@ -289,6 +289,70 @@ START_TEST(each_step_may_fail_without_a_leak)
 }
 END_TEST
 
+/* ---- pieces ------------------------------------------------------------------------------------ */
+
+/* n numbers from -2 on, again and again. */
+static float *numbers(size_t n, unsigned every)
+{
+    float *v = malloc(n * sizeof *v);
+    ck_assert_ptr_nonnull(v);
+    for (size_t k = 0; k < n; k++)
+        v[k] = (float)(k % every) - 2;
+    return v;
+}
+
+/* By its definition, against what CLBlast gives in pieces of that work. */
+static void check_pieces(const ip_gemm *g, double piece_work)
+{
+    const int64_t m = g->m, n = g->n, k = g->k, products = g->count[0] * g->count[1];
+    const int64_t of_a = g->a_first + (g->count[0] - 1) * g->a_next[0] + (g->count[1] - 1) * g->a_next[1] + m * k;
+    const int64_t of_b = (g->count[0] - 1) * g->b_next[0] + (g->count[1] - 1) * g->b_next[1] + k * n;
+    float *va = numbers((size_t)of_a, 7), *vb = numbers((size_t)of_b, 5), *got = numbers((size_t)(products * m * n), 3);
+    own none = { .slow_ms = 0 };
+    const ip_poll never = { NULL, NULL };
+    const ip_blas_job job = { .device = device, .mode = IP_BLAS_CLBLAST, .poll = &never, .gemm = g, .a = buffer_of(va, (size_t)of_a),
+                              .b = buffer_of(vb, (size_t)of_b), .c = buffer_of(got, (size_t)(products * m * n)), .own = run_own, .user = &none };
+    device->blas.piece_work = piece_work;
+    ip_error err = { .status = IMGPAR_OK };
+    ck_assert_msg(ip_blas_run(&job, &err) == IMGPAR_OK, "%s", err.message);
+    ck_assert_int_eq(ip_buffer_read(job.c, 0, got, (size_t)(products * m * n) * sizeof *got, NULL), IMGPAR_OK);
+    for (int64_t at = 0; at < products * m * n; at++) {
+        const int64_t x = at % n, y = at / n % m, inner = at / n / m % g->count[1], outer = at / n / m / g->count[1];
+        const float *row = va + g->a_first + outer * g->a_next[0] + inner * g->a_next[1] + y * k;
+        const float *column = vb + outer * g->b_next[0] + inner * g->b_next[1] + x;
+        float sum = 0;
+        for (int64_t i = 0; i < k; i++)
+            sum += row[i] * column[i * n];
+        ck_assert_msg(got[at] == sum, "product %d %d, row %d, column %d: %g, must be %g", (int)outer, (int)inner, (int)y, (int)x, (double)got[at], (double)sum);
+    }
+    ip_buffer_release(job.a);
+    ip_buffer_release(job.b);
+    ip_buffer_release(job.c);
+    free(va);
+    free(vb);
+    free(got);
+}
+
+START_TEST(pieces_of_a_product_make_it_whole)
+{
+    ip_gemm g = { .dtype = IMGPAR_F32, .m = 150, .n = 40, .k = 50, .whole_m = 150, .count = { 1, 1 }, .a_first = 70 };
+    check_pieces(&g, 64 * 40 * 50); /* 64, 64 and 22 rows */
+    g.count[0] = 2;
+    g.a_next[0] = 150 * 50;
+    check_pieces(&g, 64 * 40 * 50); /* the same b twice */
+}
+END_TEST
+
+START_TEST(pieces_of_a_batch_make_it_whole)
+{
+    ip_gemm g = { .dtype = IMGPAR_F32, .m = 20, .n = 40, .k = 33, .whole_m = 20, .count = { 2, 5 }, .a_next = { 0, 20 * 33 },
+                  .b_next = { 5 * 33 * 40, 33 * 40 } };
+    const char *tier = getenv("IMGPAR_TEST_TIER");
+    if (!tier || strcmp(tier, "full") != 0) return; /* PoCL compiles CLBlast's batches for half a minute */
+    check_pieces(&g, 2 * 20 * 40 * 33); /* 2, 2 and 1 of them */
+}
+END_TEST
+
 /* ---- which products ------------------------------------------------------------------------------ */
 
 START_TEST(clblast_has_no_part_in_what_it_cannot_count)
@@ -323,6 +387,8 @@ int main(void)
     tcase_add_test(c, a_measurement_that_fails_is_made_by_the_next_one);
     tcase_add_test(c, somebody_who_polls_may_stop_it);
     tcase_add_loop_test(c, each_step_may_fail_without_a_leak, 0, 2);
+    tcase_add_test(c, pieces_of_a_product_make_it_whole);
+    tcase_add_test(c, pieces_of_a_batch_make_it_whole);
     tcase_add_test(c, clblast_has_no_part_in_what_it_cannot_count);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

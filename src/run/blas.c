@@ -30,8 +30,8 @@
 static const double LEAST_WORK = 512.0 * 512 * 512, GAIN = 0.9;
 enum { ROUNDS = 4, ENOUGH_MS = 300 };
 
-/* A piece of a product, after which somebody who polls is asked: multiplications and bytes of CLBlast's own, at most. The pieces are
- * the same with and without a poll, so the result is. */
+/* A piece of a product, after which somebody who polls is asked: multiplications (ip_blas.piece_work; tests lower it) and bytes of
+ * CLBlast's own, at most. The pieces are the same with and without a poll, so the result is. */
 static const double PIECE_WORK = 0x1p34;
 static const uint64_t PIECE_BYTES = 256 << 20;
 enum { PIECE_ROWS = 64 }; /* a multiple of these */
@@ -96,13 +96,13 @@ static uint64_t class_of(const ip_gemm *g)
 /* Rows of a product, or whole products of the inner batch axis, that make a piece. */
 typedef struct piece { int64_t rows, count; } piece;
 
-static piece piece_of(const ip_gemm *g)
+static piece piece_of(const ip_device *device, const ip_gemm *g)
 {
-    const double row = (double)g->n * (double)g->k, product = row * (double)g->m;
+    const double work = device->blas.piece_work, row = (double)g->n * (double)g->k, product = row * (double)g->m;
     const uint64_t bytes = ip_clblast_scratch_bytes(g->dtype, (uint64_t)g->m, (uint64_t)g->n, (uint64_t)g->k, 1);
-    int64_t count = min64((int64_t)fmin(PIECE_WORK / product, INT32_MAX), (int64_t)(PIECE_BYTES / bytes));
+    int64_t count = min64((int64_t)fmin(work / product, INT32_MAX), (int64_t)(PIECE_BYTES / bytes));
     if (count > 1 && g->count[1] > 1) return (piece){ .rows = g->m, .count = min64(count, g->count[1]) };
-    int64_t rows = (int64_t)fmin(PIECE_WORK / row, INT32_MAX) / PIECE_ROWS * PIECE_ROWS;
+    int64_t rows = (int64_t)fmin(work / row, INT32_MAX) / PIECE_ROWS * PIECE_ROWS;
     return (piece){ .rows = min64(max64(rows, PIECE_ROWS), g->m), .count = 1 };
 }
 
@@ -110,7 +110,7 @@ static piece piece_of(const ip_gemm *g)
 
 imgpar_status ip_blas_start(ip_blas *blas, ip_error *err)
 {
-    *blas = (ip_blas){ .classes = NULL };
+    *blas = (ip_blas){ .piece_work = PIECE_WORK };
     if (pthread_mutex_init(&blas->lock, NULL)) return ip_fail_memory(err, "opening a device");
     if (!pthread_cond_init(&blas->measured, NULL)) return IMGPAR_OK;
     pthread_mutex_destroy(&blas->lock);
@@ -256,35 +256,41 @@ static ip_clblast_product product_at(const ip_blas_job *job, const piece *size, 
     };
 }
 
-static imgpar_status run_clblast(const ip_blas_job *job, bool is_measured, ip_error *err)
+static imgpar_status run_pieces(const ip_blas_job *job, ip_clblast *clblast, bool polls, ip_error *err)
 {
     const ip_gemm *g = job->gemm;
-    const piece size = piece_of(g);
-    const bool polls = job->poll->stop && !is_measured;
-    ip_clblast *clblast;
-    imgpar_status st = open_clblast(job->device, &clblast, err);
+    const piece size = piece_of(job->device, g);
     for (int64_t outer = 0; outer < g->count[0]; outer++)
         for (int64_t inner = 0; inner < g->count[1]; inner += size.count)
             for (int64_t row = 0; row < g->m; row += size.rows) {
                 const ip_clblast_product p = product_at(job, &size, outer, inner, row);
                 const double done = (double)(outer * g->count[1] + inner + (int64_t)p.count - 1) + (double)(row + (int64_t)p.m) / (double)g->m;
-                if (!st) st = ip_clblast_multiply(clblast, &p, err);
+                imgpar_status st = ip_clblast_multiply(clblast, &p, err);
                 if (!st && polls) st = ip_buffer_wait(job->c, err);
                 if (!st && polls) st = ask(job, done / (double)(g->count[0] * g->count[1]), err);
                 if (st) return st;
             }
-    return st;
+    return IMGPAR_OK;
 }
 
-/* CLBlast tells the event of its last kernel only, so what it took on the device is timed from here. */
-static imgpar_status run_clblast_timed(const ip_blas_job *job, ip_error *err)
+static imgpar_status wait_for_matrices(const ip_blas_job *job, ip_error *err)
 {
-    imgpar_status st = job->busy_ms ? ip_buffer_wait(job->a, err) : IMGPAR_OK;
-    if (!st && job->busy_ms) st = ip_buffer_wait(job->b, err);
+    imgpar_status st = ip_buffer_wait(job->a, err);
+    return st ? st : ip_buffer_wait(job->b, err);
+}
+
+/* CLBlast tells the event of its last kernel only, so what it takes on the device is timed from here. */
+static imgpar_status run_clblast(const ip_blas_job *job, bool is_measured, ip_error *err)
+{
+    const bool polls = job->poll->stop && !is_measured, timed = job->busy_ms && !is_measured;
+    ip_clblast *clblast;
+    imgpar_status st = open_clblast(job->device, &clblast, err);
+    if (!st && timed) st = ip_clblast_prepare(clblast, job->gemm->dtype, piece_of(job->device, job->gemm).count > 1, err);
+    if (!st && timed) st = wait_for_matrices(job, err);
     double start = ip_now_ms();
-    if (!st) st = run_clblast(job, false, err);
-    if (!st && job->busy_ms) st = ip_buffer_wait(job->c, err);
-    if (!st && job->busy_ms) *job->busy_ms += ip_now_ms() - start;
+    if (!st) st = run_pieces(job, clblast, polls, err);
+    if (!st && timed) st = ip_buffer_wait(job->c, err);
+    if (!st && timed) *job->busy_ms += ip_now_ms() - start;
     return st;
 }
 
@@ -304,8 +310,7 @@ static imgpar_status measure(const ip_blas_job *job, times *out, ip_error *err)
     ip_error refusal = { .status = IMGPAR_OK };
     double start = 0, unused = INFINITY;
     times t = { INFINITY, INFINITY };
-    imgpar_status st = ip_buffer_wait(job->a, err);
-    if (!st) st = ip_buffer_wait(job->b, err);
+    imgpar_status st = wait_for_matrices(job, err);
     for (int round = 0; !st && round < ROUNDS && (round < 2 || ip_now_ms() - start < ENOUGH_MS); round++) {
         if (round == 1) start = ip_now_ms();
         st = ask(job, 0, err);
@@ -336,11 +341,11 @@ imgpar_status ip_blas_run(const ip_blas_job *job, ip_error *err)
 {
     ip_error refusal = { .status = IMGPAR_OK };
     times t;
-    if (job->mode == IP_BLAS_CLBLAST) return run_clblast_timed(job, err);
+    if (job->mode == IP_BLAS_CLBLAST) return run_clblast(job, false, err);
     imgpar_status st = get_times(job, &t, err);
     if (st) return st;
     if (!prefers_clblast(&t)) return job->own(job->user, false, err);
-    st = run_clblast_timed(job, &refusal);
+    st = run_clblast(job, false, &refusal);
     if (!st) return IMGPAR_OK;
     if (st == IMGPAR_E_INTERRUPTED) return ip_fail(err, st, "%s", refusal.message);
     t.clblast_ms = INFINITY;
@@ -357,9 +362,9 @@ bool ip_blas_may(ip_blas_mode mode, ip_device *device, const ip_gemm *gemm)
     return device->facts.kind == IP_DEVICE_GPU && work_of(gemm) >= LEAST_WORK && ip_clblast_is_there();
 }
 
-uint64_t ip_blas_scratch_bytes(const ip_gemm *gemm)
+uint64_t ip_blas_scratch_bytes(const ip_device *device, const ip_gemm *gemm)
 {
-    const piece size = piece_of(gemm);
+    const piece size = piece_of(device, gemm);
     return ip_clblast_scratch_bytes(gemm->dtype, (uint64_t)size.rows, (uint64_t)gemm->n, (uint64_t)gemm->k, (uint64_t)size.count);
 }
 

@@ -22,7 +22,7 @@ bool ip_blas_find(const char *name, ip_blas_mode *mode);
 /* Whether CLBlast takes part in computing it. */
 bool ip_blas_may(ip_blas_mode mode, ip_device *device, const ip_gemm *gemm);
 /* Of such a product: the bytes of device memory that CLBlast takes for itself, at most. */
-uint64_t ip_blas_scratch_bytes(const ip_gemm *gemm);
+uint64_t ip_blas_scratch_bytes(const ip_device *device, const ip_gemm *gemm);
 /* Of such a product, for people: what computes it, or that this will be measured. */
 void ip_blas_explain(ip_blas_mode mode, ip_device *device, const ip_gemm *gemm, char *text, size_t n);
 

@@ -232,7 +232,7 @@ static imgpar_status multiply_ones(ip_clblast *c, imgpar_dtype dtype, bool is_ba
     return st;
 }
 
-static imgpar_status prepare(ip_clblast *c, imgpar_dtype dtype, bool is_batch, ip_error *err)
+imgpar_status ip_clblast_prepare(ip_clblast *c, imgpar_dtype dtype, bool is_batch, ip_error *err)
 {
     pthread_mutex_lock(&c->lock);
     bool *is_prepared = &c->is_prepared[dtype == IMGPAR_F64][is_batch];
@@ -245,7 +245,7 @@ static imgpar_status prepare(ip_clblast *c, imgpar_dtype dtype, bool is_batch, i
 imgpar_status ip_clblast_multiply(ip_clblast *c, const ip_clblast_product *p, ip_error *err)
 {
     ip_buffer *scratch = NULL;
-    imgpar_status st = prepare(c, p->dtype, p->count > 1, err);
+    imgpar_status st = ip_clblast_prepare(c, p->dtype, p->count > 1, err);
     if (!st) st = get_scratch(c, p, &scratch, err);
     if (!st) st = enqueue(c, p, scratch, true, err);
     if (!st) atomic_fetch_add_explicit(&c->device->launches, 1, memory_order_relaxed);
@@ -265,6 +265,14 @@ imgpar_status ip_clblast_open(ip_device *device, ip_clblast **out, ip_error *err
 }
 
 void ip_clblast_close(ip_clblast *clblast) { (void)clblast; }
+
+imgpar_status ip_clblast_prepare(ip_clblast *clblast, imgpar_dtype dtype, bool is_batch, ip_error *err)
+{
+    (void)clblast;
+    (void)dtype;
+    (void)is_batch;
+    return ip_fail(err, IMGPAR_E_UNSUPPORTED, "this build has no CLBlast");
+}
 
 imgpar_status ip_clblast_multiply(ip_clblast *clblast, const ip_clblast_product *product, ip_error *err)
 {

@@ -86,11 +86,12 @@ typedef struct ip_cache {
 
 /* What is known of products of matrices on the device; blas.c. */
 typedef struct ip_blas {
-    pthread_mutex_t lock;    /* guards everything below */
+    pthread_mutex_t lock;    /* guards all but the last */
     pthread_cond_t measured;
     struct ip_clblast *clblast; /* NULL until it is needed */
     struct ip_blas_class *classes;
     size_t n_classes;
+    double piece_work;       /* constant once the device is open */
 } ip_blas;
 
 struct ip_device {

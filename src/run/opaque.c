@@ -54,7 +54,7 @@ uint64_t ip_opaque_scratch_bytes(const ip_runner *runner, const ip_kernel *kerne
     for (int k = 0; k < IP_OPAQUE_SCRATCH; k++)
         total += bytes[k];
     if (gemm_of(&call, runner->blas, runner->device, &gemm))
-        total += ip_blas_scratch_bytes(&gemm);
+        total += ip_blas_scratch_bytes(runner->device, &gemm);
     return total;
 }
 
