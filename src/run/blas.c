@@ -4,8 +4,9 @@
  * Products are of one class where the powers of two that hold their m, n, k and count are the same. The first one of a class that
  * somebody computes is computed by either several times, in turn, on its own matrices; CLBlast is the choice where it took less than
  * GAIN of the time. What is measured writes the result's buffer; the choice then writes it once more, so the product that was
- * measured and all after it are computed alike. The times are kept beside the compiled programs, for this device and driver: later processes
- * measure nothing. Other threads that want a product of the class wait for the choice. Nothing is measured
+ * measured and all after it are computed alike. The times are kept beside the compiled programs, for this device and driver: later
+ * processes measure nothing. Other threads that want a product of the class wait for the choice, without polls. Nothing is
+ * measured
  *
  *     below LEAST_WORK      a launch takes longer than either; it is not worth the time that CLBlast's programs take to compile
  *     on a CPU              on PoCL they take half a minute each, and are then 18 times as slow as OpenBLAS, where ours are near it
@@ -37,15 +38,15 @@ static const uint64_t PIECE_BYTES = 256 << 20;
 enum { PIECE_ROWS = 64 }; /* a multiple of these */
 
 /* What a product took; INFINITY: it cannot. */
-typedef struct times { double own_ms, clblast_ms; } times;
+typedef struct timing { double own_ms, clblast_ms; } timing;
 
 typedef struct ip_blas_class {
     uint64_t key;
     bool is_measured; /* else somebody measures it now */
-    times times;
+    timing times;
 } ip_blas_class;
 
-static bool prefers_clblast(const times *t) { return t->clblast_ms < GAIN * t->own_ms; }
+static bool prefers_clblast(const timing *t) { return t->clblast_ms < GAIN * t->own_ms; }
 
 bool ip_blas_find(const char *name, ip_blas_mode *mode)
 {
@@ -134,7 +135,7 @@ static ip_hash128 identify(const ip_device *device, uint64_t class, ip_str *iden
     return ip_hash128_bytes((ip_hash128){ 0, 0 }, ip_str_text(identity), identity->length);
 }
 
-static bool load(const ip_device *device, uint64_t class, times *out)
+static bool load(const ip_device *device, uint64_t class, timing *out)
 {
     ip_str identity = IP_STR_INIT;
     void *kept = NULL;
@@ -147,7 +148,7 @@ static bool load(const ip_device *device, uint64_t class, times *out)
     return found && out->own_ms > 0 && out->clblast_ms > 0; /* and no NaN */
 }
 
-static void store(const ip_device *device, uint64_t class, const times *t)
+static void store(const ip_device *device, uint64_t class, const timing *t)
 {
     ip_str identity = IP_STR_INIT;
     ip_hash128 key = identify(device, class, &identity);
@@ -180,7 +181,7 @@ static void forget(ip_blas *blas, uint64_t key)
 }
 
 /* The times of a class that was measured, here or by an earlier process; false: it was not, and *out is not set. */
-static bool known_times(ip_device *device, uint64_t key, times *out)
+static bool known_times(ip_device *device, uint64_t key, timing *out)
 {
     ip_blas *blas = &device->blas;
     pthread_mutex_lock(&blas->lock);
@@ -192,7 +193,7 @@ static bool known_times(ip_device *device, uint64_t key, times *out)
 }
 
 /* Waits for who measures the class. *out: its times; or *mine: nobody has, and the caller does until it calls settle(). */
-static imgpar_status look_up(ip_device *device, uint64_t key, times *out, bool *mine, ip_error *err)
+static imgpar_status look_up(ip_device *device, uint64_t key, timing *out, bool *mine, ip_error *err)
 {
     ip_blas *blas = &device->blas;
     ip_blas_class *c;
@@ -201,7 +202,10 @@ static imgpar_status look_up(ip_device *device, uint64_t key, times *out, bool *
     pthread_mutex_lock(&blas->lock);
     while ((c = find(blas, key)) && !c->is_measured)
         pthread_cond_wait(&blas->measured, &blas->lock);
-    if (!c && (c = add(blas, key))) *mine = !(c->is_measured = load(device, key, &c->times));
+    if (!c && (c = add(blas, key))) {
+        c->is_measured = load(device, key, &c->times);
+        *mine = !c->is_measured;
+    }
     if (c)
         *out = c->times;
     else
@@ -211,7 +215,7 @@ static imgpar_status look_up(ip_device *device, uint64_t key, times *out, bool *
 }
 
 /* t NULL: it was not measured after all, and the next one is to do it. */
-static void settle(ip_device *device, uint64_t key, const times *t)
+static void settle(ip_device *device, uint64_t key, const timing *t)
 {
     ip_blas *blas = &device->blas;
     pthread_mutex_lock(&blas->lock);
@@ -305,11 +309,11 @@ static imgpar_status run_measured(const ip_blas_job *job, bool by_clblast, doubl
 }
 
 /* Note [Measuring]. The first round has everything compiled and is not counted. */
-static imgpar_status measure(const ip_blas_job *job, times *out, ip_error *err)
+static imgpar_status measure(const ip_blas_job *job, timing *out, ip_error *err)
 {
     ip_error refusal = { .status = IMGPAR_OK };
     double start = 0, unused = INFINITY;
-    times t = { INFINITY, INFINITY };
+    timing t = { INFINITY, INFINITY };
     imgpar_status st = wait_for_matrices(job, err);
     for (int round = 0; !st && round < ROUNDS && (round < 2 || ip_now_ms() - start < ENOUGH_MS); round++) {
         if (round == 1) start = ip_now_ms();
@@ -324,7 +328,7 @@ static imgpar_status measure(const ip_blas_job *job, times *out, ip_error *err)
 }
 
 /* The times of the job's class, which are measured where nobody has. */
-static imgpar_status get_times(const ip_blas_job *job, times *out, ip_error *err)
+static imgpar_status get_times(const ip_blas_job *job, timing *out, ip_error *err)
 {
     ip_device *device = job->device;
     uint64_t key = class_of(job->gemm);
@@ -340,7 +344,7 @@ static imgpar_status get_times(const ip_blas_job *job, times *out, ip_error *err
 imgpar_status ip_blas_run(const ip_blas_job *job, ip_error *err)
 {
     ip_error refusal = { .status = IMGPAR_OK };
-    times t;
+    timing t;
     if (job->mode == IP_BLAS_CLBLAST) return run_clblast(job, false, err);
     imgpar_status st = get_times(job, &t, err);
     if (st) return st;
@@ -370,7 +374,7 @@ uint64_t ip_blas_scratch_bytes(const ip_device *device, const ip_gemm *gemm)
 
 void ip_blas_explain(ip_blas_mode mode, ip_device *device, const ip_gemm *gemm, char *text, size_t n)
 {
-    times t;
+    timing t;
     if (mode == IP_BLAS_CLBLAST)
         snprintf(text, n, "computed by CLBlast, as the setting \"blas\" says");
     else if (!known_times(device, class_of(gemm), &t))

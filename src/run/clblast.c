@@ -103,7 +103,8 @@ imgpar_status ip_clblast_open(ip_device *device, ip_clblast **out, ip_error *err
     return st;
 }
 
-/* CLBlast keeps programs, and so their context, by the context's address: they go before the context does. */
+/* CLBlast keeps programs, and so their context, by the context's address: they go before the context does. It forgets those of other
+ * devices with them, and compiles them anew. */
 void ip_clblast_close(ip_clblast *c)
 {
     if (!c) return;
