@@ -189,7 +189,11 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * is IMGPAR_E_CHECK), "max_pixels" (limit on decoded pixels), "mem_limit"
  * (bytes on each device, suffixes K M G), "placement" (which of several devices
  * works: auto, by measured speed; a device's number, from 0; or weights such as
- * 2:1, one for each device, by which whatever can be cut is cut). Four more decide how fast something is
+ * 2:1, one for each device, by which whatever can be cut is cut), "blas" (who
+ * multiplies large matrices of floats: own, our kernels; clblast, the library
+ * CLBlast; or auto, where one GPU computes: whichever of the two took less time when
+ * a product of about that size was first computed there, else own. CLBlast keeps to
+ * the tolerance of matmul, but gives other bytes). Four more decide how fast something is
  * computed, never what (but sums of floats may be added up in another order):
  * "vector_bytes" (of the vectors that loops are written for, 8 to 256, a power
  * of two), "strip_bytes" (what a strip of rows keeps in the cache, 1K to 16M),
@@ -198,7 +202,8 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * 1 to 32). These and "schedule" start from what was kept for the (first)
  * device, the others and then "schedule" from the IMGPAR_* variables of the
  * environment.
- * Returns IMGPAR_E_ARGUMENT for an unknown name or bad value.
+ * Returns IMGPAR_E_ARGUMENT for an unknown name or bad value, IMGPAR_E_UNSUPPORTED for a
+ * library that is not there.
  */
 IMGPAR_API imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value);
 /*

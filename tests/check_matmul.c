@@ -4,6 +4,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,154 @@ START_TEST(products_of_all_dtypes_meet_as_operators_do)
 }
 END_TEST
 
+static imgpar_array *large(const char *shape, unsigned seed)
+{
+    nd a = nd_new(IMGPAR_F32, shape);
+    nd_fill(&a, FILL_LEVELS, seed);
+    imgpar_array *array = nd_array(ctx, &a);
+    nd_free(&a);
+    return array;
+}
+
+/* ---- CLBlast ------------------------------------------------------------------------------------- */
+
+/* CLBlast compiles a program for each dtype, single and batched, which takes PoCL half a minute: the first one is enough for the
+ * quick tier. */
+static bool is_full(void)
+{
+    const char *tier = getenv("IMGPAR_TEST_TIER");
+    return tier && strcmp(tier, "full") == 0;
+}
+
+/* Whether there is a CLBlast to be tested; then it computes whatever it may. */
+static bool set_clblast(void)
+{
+    imgpar_status st = imgpar_context_set(ctx, "blas", "clblast");
+    ck_assert(st == IMGPAR_OK || st == IMGPAR_E_UNSUPPORTED);
+    return st == IMGPAR_OK && strcmp(imgpar_context_device(ctx)->kind, "ref") != 0;
+}
+
+/* What --explain says of the library for a product. */
+static void expect_library(const char *shape_a, const char *shape_b, imgpar_dtype dtype, const char *word)
+{
+    nd a = nd_new(dtype, shape_a), b = nd_new(dtype, shape_b);
+    imgpar_array *in[] = { nd_array(ctx, &a), nd_array(ctx, &b) }, *product_of_them = imgpar_matmul(in[0], in[1]);
+    char *json;
+    ck_assert_int_eq(imgpar_array_explain(product_of_them, "json", &json), IMGPAR_OK);
+    ck_assert_msg(word ? strstr(json, word) != NULL : !strstr(json, "library"), "%s", json);
+    imgpar_free(json);
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+    imgpar_array_release(product_of_them);
+    nd_free(&a);
+    nd_free(&b);
+}
+
+static const struct { const char *a, *b; imgpar_dtype dtype; bool is_quick; } for_clblast[] = {
+    { "16x32", "32x32", IMGPAR_F32, true },          { "37x65", "65x71", IMGPAR_F32, true },
+    { "97x513", "513x130", IMGPAR_F32, true },       { "257x600", "600x513", IMGPAR_F32, false },
+    { "37x65", "65x71", IMGPAR_F64, false },         { "97x513", "513x130", IMGPAR_F64, false },
+    { "3x17x40", "40x33", IMGPAR_F32, false },       { "17x40", "3x40x33", IMGPAR_F32, false },
+    { "2x3x17x40", "3x40x33", IMGPAR_F32, false },   { "2x1x20x33", "1x3x33x40", IMGPAR_F32, false },
+    { "5x1x20x33", "1x1x33x40", IMGPAR_F32, false }, { "3x70x65", "3x65x129", IMGPAR_F64, false },
+};
+
+START_TEST(products_by_clblast_are_sums_of_products)
+{
+    imgpar_dtype dtype = for_clblast[_i].dtype;
+    if (!set_clblast() || !(for_clblast[_i].is_quick || is_full())) return;
+    if (dtype == IMGPAR_F64 && !imgpar_context_device(ctx)->has_f64) return;
+    expect_library(for_clblast[_i].a, for_clblast[_i].b, dtype, "computed by CLBlast");
+    check_product(for_clblast[_i].a, for_clblast[_i].b, dtype, dtype, dtype);
+}
+END_TEST
+
+START_TEST(what_clblast_is_not_for_is_computed_by_our_kernels)
+{
+    static const struct { const char *a, *b; imgpar_dtype dtype; } rows[] = {
+        { "1x1", "1x1", IMGPAR_F32 },    { "15x33", "33x200", IMGPAR_F32 }, { "33x200", "200x1", IMGPAR_F32 },
+        { "0x40", "40x40", IMGPAR_F32 }, { "40x0", "0x40", IMGPAR_F32 },    { "40x40", "40x40", IMGPAR_I32 },
+    };
+    if (!set_clblast()) return;
+    expect_library(rows[_i].a, rows[_i].b, rows[_i].dtype, NULL);
+    check_product(rows[_i].a, rows[_i].b, rows[_i].dtype, rows[_i].dtype, rows[_i].dtype);
+}
+END_TEST
+
+START_TEST(whom_products_are_left_to_is_a_setting)
+{
+    static const char *const bad[] = { "", "1", "CLBlast", "openblas" };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+        ck_assert_int_eq(imgpar_context_set(ctx, "blas", bad[k]), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_context_set(ctx, "blas", "own"), IMGPAR_OK);
+    expect_library("1000x1000", "1000x1000", IMGPAR_F32, NULL);
+    ck_assert_int_eq(imgpar_context_set(ctx, "blas", "auto"), IMGPAR_OK);
+    if (strcmp(imgpar_context_device(ctx)->kind, "cpu") == 0) expect_library("1000x1000", "1000x1000", IMGPAR_F32, NULL);
+}
+END_TEST
+
+/* Only those rows are computed that somebody reads. */
+START_TEST(strips_by_clblast_are_rows_of_the_product)
+{
+    if (!set_clblast()) return;
+    nd a = nd_new(IMGPAR_F32, "300x64"), b = nd_new(IMGPAR_F32, "64x48");
+    nd_fill(&a, FILL_LEVELS, 1);
+    nd_fill(&b, FILL_LEVELS, 2);
+    nd all = product(&a, &b, IMGPAR_F32), want = nd_new(IMGPAR_F32, "100x48");
+    for (int64_t k = 0; k < 100 * 48; k++) {
+        want.p.v[k] = all.p.v[150 * 48 + k];
+        want.p.slack[k] = all.p.slack[150 * 48 + k];
+    }
+    imgpar_array *in[] = { nd_array(ctx, &a), nd_array(ctx, &b) };
+    nd_check(ctx, imgpar_apply(ctx, "slice(matmul($1, $2), [150 0], [250 48])", in, 2), &want, false, "100 rows of a product");
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+    nd_free(&a);
+    nd_free(&b);
+    nd_free(&all);
+    nd_free(&want);
+}
+END_TEST
+
+enum { N_THREADS = 4, SIDE = 70 };
+typedef struct multiplier {
+    pthread_t thread;
+    imgpar_array *in[2];
+    float out[SIDE * SIDE];
+    imgpar_status status;
+} multiplier;
+
+/* Twice, the second time of what the first one gave. */
+static void *multiply(void *user)
+{
+    multiplier *m = user;
+    imgpar_array *square = imgpar_apply(ctx, "matmul(matmul($1, $2) / 1000, $2)", m->in, 2);
+    m->status = imgpar_array_read(square, m->out, sizeof m->out);
+    imgpar_array_release(square);
+    return NULL;
+}
+
+START_TEST(threads_multiply_by_clblast_at_once)
+{
+    static multiplier workers[N_THREADS];
+    if (!set_clblast()) return;
+    imgpar_array *in[] = { large("70x70", 1), large("70x70", 2) };
+    for (int t = 0; t < N_THREADS; t++) {
+        workers[t].in[0] = in[0];
+        workers[t].in[1] = in[1];
+        ck_assert_int_eq(pthread_create(&workers[t].thread, NULL, multiply, &workers[t]), 0);
+    }
+    for (int t = 0; t < N_THREADS; t++)
+        pthread_join(workers[t].thread, NULL);
+    for (int t = 0; t < N_THREADS; t++) {
+        ck_assert_int_eq(workers[t].status, IMGPAR_OK);
+        ck_assert_mem_eq(workers[t].out, workers[0].out, sizeof workers[t].out);
+    }
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+}
+END_TEST
+
 /* ---- neighbours ------------------------------------------------------------------------------- */
 
 /* text over $1, $2 of the shapes gives what the product of matrices does that prepared() made of them. */
@@ -215,15 +364,6 @@ END_TEST
 
 /* ---- little memory, interruption ------------------------------------------------------------------- */
 
-static imgpar_array *large(const char *shape, unsigned seed)
-{
-    nd a = nd_new(IMGPAR_F32, shape);
-    nd_fill(&a, FILL_LEVELS, seed);
-    imgpar_array *array = nd_array(ctx, &a);
-    nd_free(&a);
-    return array;
-}
-
 START_TEST(under_a_memory_limit_strips_give_the_same_bytes)
 {
     imgpar_array *in[] = { large("2000x400", 1), large("400x300", 2) }; /* 3.2 MB, 0.5 MB, the result 2.4 MB */
@@ -272,6 +412,11 @@ int main(void)
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_loop_test(c, products_of_all_shapes_are_sums_of_products, 0, sizeof shapes / sizeof *shapes);
     tcase_add_loop_test(c, products_of_all_dtypes_meet_as_operators_do, 0, 11);
+    tcase_add_loop_test(c, products_by_clblast_are_sums_of_products, 0, sizeof for_clblast / sizeof *for_clblast);
+    tcase_add_loop_test(c, what_clblast_is_not_for_is_computed_by_our_kernels, 0, 6);
+    tcase_add_test(c, whom_products_are_left_to_is_a_setting);
+    tcase_add_test(c, strips_by_clblast_are_rows_of_the_product);
+    tcase_add_test(c, threads_multiply_by_clblast_at_once);
     tcase_add_test(c, a_product_is_a_kernel_of_its_own);
     tcase_add_test(c, a_view_before_a_product_ends_in_memory);
     tcase_add_test(c, what_comes_before_a_product_fuses);

@@ -6,7 +6,7 @@
 # 1. A file of src/X includes headers of its own folder, of the folders before X in
 #    `order`, imgpar.h, and headers of the system.
 # 2. src/cli, sqlext and samples include imgpar.h and headers of their own folder only.
-# 3. Outer libraries have one room each: OpenCL in src/run (src/cl goes through its clcheck.h), image formats in src/io,
+# 3. Outer libraries have one room each: OpenCL and CLBlast in src/run (src/cl goes through its clcheck.h), image formats in src/io,
 #    SQLite in sqlext.
 # 4. Every C file stands in Makefile.am.
 . "${srcdir:-.}/tests/common.sh"
@@ -74,6 +74,7 @@ check_folder sqlext sqlext
 check_folder samples samples
 
 check_room 'CL/.*' src/run
+check_room 'clblast.*' src/run
 check_room 'png\.h|jpeglib\.h|jerror\.h|turbojpeg\.h|zlib\.h' src/io
 check_room 'sqlite3(ext)?\.h' sqlext
 

@@ -109,6 +109,8 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
     ip_str_printf(out, "  schedule %s, %s\n", ip_schedule_name(k->schedule), k->name);
     if (k->fallback[0])
         ip_str_printf(out, "  %s\n", k->fallback);
+    if (k->library[0])
+        ip_str_printf(out, "  %s\n", k->library);
     if (k->is_scan)
         text_walk(k->stages[k->n_stages - 1], out);
     for (int i = 0; i < k->n_inputs; i++) {
@@ -186,6 +188,10 @@ static void explain_json(const ip_plan *plan, const char *sharing, ip_str *out)
         if (k->fallback[0]) {
             ip_str_append(out, ", \"fallback\": ");
             ip_str_json(out, k->fallback);
+        }
+        if (k->library[0]) {
+            ip_str_append(out, ", \"library\": ");
+            ip_str_json(out, k->library);
         }
         ip_str_putc(out, '}');
     }

@@ -145,6 +145,7 @@ typedef struct ip_kernel {
     char ops[192];           /* "boxblur,blend,overlay" */
     char reason[200];        /* why its first output was not fused into a reader; "" */
     char fallback[160];      /* why a forced schedule was not used; "" */
+    char library[160];       /* opaque: whether a library computes it instead, as run/ tells; "" */
     char *source;            /* OpenCL C of this kernel (and NAME_finish), without shaders/helpers.cl; owned */
     ip_check *checks;        /* checked mode: the kernel has an argument more, behind P */
     int n_checks;

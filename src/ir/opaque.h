@@ -52,6 +52,15 @@ typedef struct ip_opaque_launch {
     int n_params, params[IP_OPAQUE_PARAMS]; /* P; params[0] is filled in by run/ */
 } ip_opaque_launch;
 
+/* Products of matrices as a BLAS library computes them: count[0] times count[1] of an m x k with a k x n matrix, row-major, tightly packed,
+ * each product behind the one before it. Places and distances in elements; a distance of 0 repeats a matrix. */
+typedef struct ip_gemm {
+    imgpar_dtype dtype;              /* f32 or f64 */
+    int64_t m, n, k, count[2];
+    int64_t a_first, a_next[2], b_next[2]; /* where a begins in its buffer; from an operand to the next along count[0], count[1] */
+    int64_t whole_m;                 /* rows of the product of which these m are a strip */
+} ip_gemm;
+
 /* Asked now and then by compute(): not 0 means stop and return it. */
 typedef imgpar_status (*ip_opaque_ask)(void *user);
 
@@ -67,6 +76,9 @@ typedef struct ip_opaque_kind {
     void (*scratch)(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH]);
     /* The launches, step 0, 1, ... in order into *out, zeroed on entry; false: there are no more. */
     bool (*step)(const ip_opaque_call *call, int step, ip_opaque_launch *out);
+    /* Fills in *out, zeroed on entry, where a BLAS library may compute what the launches do, from inputs 0 and 1; false: none may.
+     * NULL: none ever may. */
+    bool (*gemm)(const ip_opaque_call *call, ip_gemm *out);
     /* Launches by itself, instead of step(): kernels that are not of shaders/. The buffers are whole; busy_ms gets the time on the
      * device, where it is asked for (else NULL). NULL: step() tells what to launch. */
     imgpar_status (*run)(const ip_opaque_call *call, struct ip_buffer *result, struct ip_buffer *const *inputs, double *busy_ms,

@@ -172,8 +172,28 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     return method == IP_MM_REDUCE ? reduce(call, out) : direct(call, out);
 }
 
+/* What the blocked kernel would compute: the rest is too little for a library to gain anything. */
+static bool gemm(const ip_opaque_call *call, ip_gemm *out)
+{
+    const int64_t *s = call->opaque->sizes;
+    imgpar_dtype dtype = call->opaque->dtype;
+    if (s[IP_MM_METHOD] != IP_MM_BLOCKED || (dtype != IMGPAR_F32 && dtype != IMGPAR_F64)) return false;
+    const int64_t a = s[IP_MM_M] * s[IP_MM_K], b = s[IP_MM_K] * s[IP_MM_N];
+    *out = (ip_gemm){ .dtype = dtype, .m = rows_of(call), .n = s[IP_MM_N], .k = s[IP_MM_K], .whole_m = s[IP_MM_M],
+                      .count = { s[IP_MM_OUTER], s[IP_MM_INNER] }, .a_next = { s[IP_MM_A_OUTER] * a, s[IP_MM_A_INNER] * a },
+                      .b_next = { s[IP_MM_B_OUTER] * b, s[IP_MM_B_INNER] * b } };
+    if (s[IP_MM_BY_ROWS]) out->a_first = (call->result.y0 - call->in[0].y0) * s[IP_MM_K];
+    if (out->count[1] == 1) { /* one batch axis */
+        out->count[1] = out->count[0];
+        out->a_next[1] = out->a_next[0];
+        out->b_next[1] = out->b_next[0];
+        out->count[0] = 1;
+    }
+    return true;
+}
+
 static const ip_opaque_kind kind = { .name = "matmul", .shader = "matmul", .widen = widen, .reads = reads,
-                                     .scratch = scratch, .step = step, .compute = ip_matmul_compute };
+                                     .scratch = scratch, .step = step, .gemm = gemm, .compute = ip_matmul_compute };
 
 /* ---- lowering -------------------------------------------------------------------------------- */
 

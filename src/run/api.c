@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "run/evaluate.h"
+#include "run/opaque.h"
 #include "run/save.h"
 #include "run/share.h"
 
@@ -329,6 +330,8 @@ imgpar_status imgpar_explain(imgpar_array *const *arrays, size_t n, const char *
         st = ip_compile(arrays, n, &options, &plan, &err);
         if (!st && ctx->devices.n > 1)
             st = ip_share_explain(ctx, &(ip_request){ .arrays = arrays, .n = n }, &sharing, &err);
+        for (int k = 0; !st && k < plan->n_kernels; k++)
+            ip_opaque_explain(ip_context_blas(ctx), ctx->device, &plan->kernels[k]);
         if (!st)
             st = ip_plan_explain(plan, format, sharing.text, out, &err);
         ip_str_free(&sharing);

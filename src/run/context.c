@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "graph/array.h"
+#include "run/clblast.h"
 #include "run/tuning.h"
 
 #include <stdio.h>
@@ -53,6 +54,7 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
     imgpar_status st = IMGPAR_OK;
     uint64_t n;
     ip_schedule schedule;
+    ip_blas_mode blas;
     pthread_mutex_lock(&ctx->lock);
     if (strcmp(name, "schedule") == 0 && ip_schedule_find(value, &schedule))
         ctx->tuning.schedule = schedule;
@@ -69,6 +71,11 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
     } else if (strcmp(name, "placement") == 0) {
         if (!ip_devices_place(&ctx->devices, value))
             st = IMGPAR_E_ARGUMENT;
+    } else if (strcmp(name, "blas") == 0 && ip_blas_find(value, &blas)) {
+        if (blas == IP_BLAS_CLBLAST && !ip_clblast_is_there())
+            st = IMGPAR_E_UNSUPPORTED;
+        else
+            ctx->blas = blas;
     } else if (!parse_size(value, &n) || !ip_tuning_set(&ctx->tuning, name, n))
         st = IMGPAR_E_ARGUMENT;
     pthread_mutex_unlock(&ctx->lock);
@@ -78,8 +85,11 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
 static imgpar_status setting_from_environment(imgpar_context *ctx, const char *variable, const char *setting, ip_error *err)
 {
     const char *value = getenv(variable);
-    if (!value || !*value || !imgpar_context_set(ctx, setting, value))
+    imgpar_status st = value && *value ? imgpar_context_set(ctx, setting, value) : IMGPAR_OK;
+    if (!st)
         return IMGPAR_OK;
+    if (st == IMGPAR_E_UNSUPPORTED)
+        return ip_fail(err, st, "%s=%s: that is not there", variable, value);
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s=%s is not a value for the setting \"%s\"", variable, value, setting);
 }
 
@@ -99,7 +109,7 @@ imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx)
 
 static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *err)
 {
-    static const char *const variables[][2] = { { "IMGPAR_SCHEDULE", "schedule" }, { "IMGPAR_FUSE", "fuse" }, { "IMGPAR_CHECK", "check" },
+    static const char *const variables[][2] = { { "IMGPAR_SCHEDULE", "schedule" }, { "IMGPAR_FUSE", "fuse" }, { "IMGPAR_CHECK", "check" }, { "IMGPAR_BLAS", "blas" },
                                                 { "IMGPAR_MAX_PIXELS", "max_pixels" }, { "IMGPAR_MEM_LIMIT", "mem_limit" } };
     for (size_t k = 0; k < sizeof variables / sizeof *variables; k++) {
         imgpar_status st = setting_from_environment(ctx, variables[k][0], variables[k][1], err);
@@ -285,6 +295,14 @@ bool ip_context_checks(imgpar_context *ctx)
     bool checks = ctx->checks;
     pthread_mutex_unlock(&ctx->lock);
     return checks;
+}
+
+ip_blas_mode ip_context_blas(imgpar_context *ctx)
+{
+    pthread_mutex_lock(&ctx->lock);
+    ip_blas_mode mode = ctx->blas;
+    pthread_mutex_unlock(&ctx->lock);
+    return mode == IP_BLAS_AUTO && ctx->devices.n > 1 ? IP_BLAS_OWN : mode;
 }
 
 uint64_t ip_context_max_pixels(const imgpar_context *ctx)

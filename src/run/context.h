@@ -4,6 +4,7 @@
 #define IP_RUN_CONTEXT_H
 
 #include "compile/plan.h"
+#include "run/blas.h"
 #include "run/devices.h"
 
 #include <pthread.h>
@@ -23,6 +24,7 @@ struct imgpar_context {
     bool fuse;
     ip_tuning tuning;
     bool checks;               /* kernels are compiled with checks */
+    ip_blas_mode blas;
     uint64_t max_pixels;
     uint64_t mem_limit;        /* 0: the device's own */
     atomic_ullong evaluations, decodes, encodes;
@@ -31,6 +33,8 @@ struct imgpar_context {
 
 /* A consistent copy of the settings, as compile options for one of its devices; NULL: for the reference interpreter. */
 ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_device *device);
+/* Who computes products of matrices. On several devices nothing is left to measuring. */
+ip_blas_mode ip_context_blas(imgpar_context *ctx);
 /* Whether kernels are to check what they do. */
 bool ip_context_checks(imgpar_context *ctx);
 

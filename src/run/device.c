@@ -86,6 +86,8 @@ static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_byte
     if (st) goto no_pool;
     st = ip_cache_start(&device->cache, err);
     if (st) goto no_cache;
+    st = ip_blas_start(&device->blas, err);
+    if (st) goto no_blas;
     st = open_queue(device, candidate->platform, err);
     if (!st) st = read_formats(device, err);
     if (st) {
@@ -95,6 +97,8 @@ static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_byte
     *out = device;
     return IMGPAR_OK;
 
+no_blas:
+    ip_cache_end(&device->cache);
 no_cache:
     ip_pool_end(&device->pool);
 no_pool:
@@ -153,6 +157,7 @@ ip_device *ip_device_hold(ip_device *device)
 void ip_device_drop(ip_device *device)
 {
     if (atomic_fetch_sub_explicit(&device->refs, 1, memory_order_acq_rel) != 1) return;
+    ip_blas_end(&device->blas);
     ip_cache_end(&device->cache);
     ip_pool_end(&device->pool);
     ip_drivers_lock();

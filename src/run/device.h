@@ -11,6 +11,7 @@
 #define IP_RUN_DEVICE_H
 
 #include "base/status.h"
+#include "base/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,6 +58,8 @@ void ip_device_limit(ip_device *device, uint64_t mem_limit_bytes);
 /* NULL is legal. Buffers and programs still held stay good and keep what they need; the last one frees it. */
 void ip_device_close(ip_device *device);
 const ip_device_facts *ip_device_facts_of(const ip_device *device);
+/* Appends what tells the device with its driver from others: lines of text. */
+void ip_facts_identify(const ip_device_facts *facts, ip_str *out);
 
 /* ---- buffers: through a pool with a budget (pool.c) --------------------------- */
 

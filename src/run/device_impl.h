@@ -84,6 +84,16 @@ typedef struct ip_cache {
     size_t n;
 } ip_cache;
 
+/* What is known of products of matrices on the device; blas.c. */
+typedef struct ip_blas {
+    pthread_mutex_t lock;    /* guards all but the last */
+    pthread_cond_t measured;
+    struct ip_clblast *clblast; /* NULL until it is needed */
+    struct ip_blas_class *classes;
+    size_t n_classes;
+    double piece_work;       /* constant once the device is open */
+} ip_blas;
+
 struct ip_device {
     atomic_int refs;
     ip_device_facts facts;
@@ -97,6 +107,7 @@ struct ip_device {
     bool keeps_programs_on_disk; /* ours do; false where the driver keeps its own */
     ip_pool pool;
     ip_cache cache;
+    ip_blas blas;
     atomic_ullong launches, builds, bytes_uploaded, bytes_downloaded;
 };
 
@@ -105,10 +116,12 @@ void ip_device_drop(ip_device *device);
 
 /* From now on; what is in use stays. */
 void ip_pool_limit(ip_pool *pool, uint64_t budget_bytes);
-/* 0, or IMGPAR_E_HOST_MEMORY; a pool or cache that failed to start needs no end. */
+/* 0, or IMGPAR_E_HOST_MEMORY; what failed to start needs no end. */
 imgpar_status ip_pool_start(ip_pool *pool, uint64_t budget_bytes, ip_error *err);
 void ip_pool_end(ip_pool *pool);
 imgpar_status ip_cache_start(ip_cache *cache, ip_error *err);
 void ip_cache_end(ip_cache *cache);
+imgpar_status ip_blas_start(ip_blas *blas, ip_error *err);
+void ip_blas_end(ip_blas *blas);
 
 #endif

@@ -224,7 +224,7 @@ uint64_t ip_evaluation_bytes(const evaluation *e)
     for (int k = 0; k < e->plan->n_kernels; k++) {
         const ip_stage *root = e->plan->kernels[k].outputs[0];
         if (e->is_needed[root->id])
-            total += ip_opaque_scratch_bytes(e->runner.device, &e->plan->kernels[k], &e->needed[root->id]);
+            total += ip_opaque_scratch_bytes(&e->runner, &e->plan->kernels[k], &e->needed[root->id]);
     }
     return total;
 }
@@ -419,6 +419,7 @@ imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip
     e->ctx = ctx;
     e->dst = q->dst;
     ip_runner_init(&e->runner, device, q->options);
+    e->runner.blas = ip_context_blas(ctx);
     imgpar_status st = compile(ctx, device, q, e, err);
     if (!st)
         st = evaluation_init(e, err);
@@ -435,6 +436,7 @@ void ip_evaluation_report_to(evaluation *e, const imgpar_options *options)
     ip_runner_init(&e->runner, before.device, options);
     e->runner.started_ms = before.started_ms;
     e->runner.tuning = before.tuning;
+    e->runner.blas = before.blas;
 }
 
 /* ---- steps of loops ---------------------------------------------------------------------------------- */

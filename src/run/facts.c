@@ -222,6 +222,12 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     return IMGPAR_OK;
 }
 
+void ip_facts_identify(const ip_device_facts *facts, ip_str *out)
+{
+    const imgpar_device *d = &facts->info;
+    ip_str_printf(out, "%s\n%s\n%s\n%s\n%u units\n", d->platform, d->name, d->version, d->driver, d->compute_units);
+}
+
 const char *ip_facts_unusable(cl_device_id id, const ip_device_facts *facts)
 {
     cl_bool available = CL_FALSE, compiler = CL_FALSE, little = CL_FALSE;

@@ -8,6 +8,7 @@
 
 #include "compile/plan.h"
 #include "io/io.h"
+#include "run/blas.h"
 #include "run/device.h"
 
 /* A stage's memory during a run: a buffer that holds a region of its domain, rows tightly packed. */
@@ -21,6 +22,7 @@ typedef struct ip_runner {
     const imgpar_options *options; /* for events; may be NULL */
     ip_poll poll;                  /* stop may be NULL */
     ip_tuning tuning;
+    ip_blas_mode blas;
     double started_ms;             /* of this evaluation, monotonic clock */
 } ip_runner;
 

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "run/blas.h"
 #include "run/shaders.h"
 
 typedef struct running {
@@ -12,6 +13,7 @@ typedef struct running {
     ip_opaque_call call;
     ip_program *program;
     ip_buffer *scratch[IP_OPAQUE_SCRATCH], *params;
+    bool is_measured; /* no polls, no times of its own */
     double busy_ms;
 } running;
 
@@ -22,20 +24,51 @@ static ip_opaque_device facts_of(const ip_device *device, const ip_kernel *kerne
                                .vector_bytes = (int)f->vector_bytes };
 }
 
-uint64_t ip_opaque_scratch_bytes(const ip_device *device, const ip_kernel *kernel, const ip_region *region)
+/* The computation of a region where the buffers of its inputs hold what it reads. */
+static ip_opaque_call call_of(const ip_opaque *o, const ip_opaque_device *device, const ip_region *region)
+{
+    ip_opaque_call call = { .opaque = o, .device = *device, .result = *region };
+    for (int k = 0; k < o->n_inputs; k++)
+        o->kind->reads(o, k, region, &call.in[k]);
+    return call;
+}
+
+/* Whether a BLAS library may have part in it: *out tells in what. */
+static bool gemm_of(const ip_opaque_call *call, ip_blas_mode mode, ip_device *device, ip_gemm *out)
+{
+    *out = (ip_gemm){ .m = 0 };
+    return call->opaque->kind->gemm && call->opaque->kind->gemm(call, out) && ip_blas_may(mode, device, out);
+}
+
+uint64_t ip_opaque_scratch_bytes(const ip_runner *runner, const ip_kernel *kernel, const ip_region *region)
 {
     const ip_opaque *o = ip_kernel_opaque(kernel);
     uint64_t bytes[IP_OPAQUE_SCRATCH] = { 0 }, total = 0;
+    ip_gemm gemm;
     if (!o)
         return 0;
-    ip_opaque_call call = { .opaque = o, .device = facts_of(device, kernel), .result = *region };
-    for (int k = 0; k < o->n_inputs; k++)
-        o->kind->reads(o, k, region, &call.in[k]);
+    const ip_opaque_device facts = facts_of(runner->device, kernel);
+    const ip_opaque_call call = call_of(o, &facts, region);
     if (o->kind->scratch)
         o->kind->scratch(&call, bytes);
     for (int k = 0; k < IP_OPAQUE_SCRATCH; k++)
         total += bytes[k];
+    if (gemm_of(&call, runner->blas, runner->device, &gemm))
+        total += ip_blas_scratch_bytes(runner->device, &gemm);
     return total;
+}
+
+void ip_opaque_explain(ip_blas_mode mode, ip_device *device, ip_kernel *kernel)
+{
+    const ip_opaque *o = ip_kernel_opaque(kernel);
+    ip_gemm gemm;
+    if (!o || !device)
+        return;
+    const ip_opaque_device facts = facts_of(device, kernel);
+    const ip_region whole = ip_stage_region(kernel->outputs[0]);
+    const ip_opaque_call call = call_of(o, &facts, &whole);
+    if (gemm_of(&call, mode, device, &gemm))
+        ip_blas_explain(mode, device, &gemm, kernel->library, sizeof kernel->library);
 }
 
 /* ---- what the launches need -------------------------------------------------------------- */
@@ -93,13 +126,15 @@ static int written_by(const ip_opaque_launch *l)
     return IP_BUFFER_RESULT;
 }
 
+static bool is_timed(const running *r) { return r->runner->options && r->runner->options->on_event; }
+
 /* ---- launching ----------------------------------------------------------------------------- */
 
 static imgpar_status launch_once(running *r, ip_opaque_launch *l, ip_error *err)
 {
     ip_buffer *buffers[IP_OPAQUE_BUFFERS + 1];
     bool writes[IP_OPAQUE_BUFFERS + 1] = { false };
-    bool timed = r->runner->options && r->runner->options->on_event;
+    bool timed = is_timed(r) && !r->is_measured;
     uint64_t start_ns = 0, end_ns = 0;
     imgpar_status st = ip_buffer_write(r->params, 0, l->params, (size_t)l->n_params * sizeof(int), err);
     if (st)
@@ -125,7 +160,7 @@ enum { BATCH_MS = 40 };
 
 static imgpar_status launch_step(running *r, const ip_opaque_launch *step, ip_error *err)
 {
-    const ip_poll *poll = &r->runner->poll;
+    const ip_poll none = { NULL, NULL }, *poll = r->is_measured ? &none : &r->runner->poll;
     size_t total = step->global[2], batch = poll->stop ? 1 : total;
     for (size_t done = 0; done < total;) {
         ip_opaque_launch l = *step;
@@ -149,17 +184,16 @@ static imgpar_status launch_step(running *r, const ip_opaque_launch *step, ip_er
 /* Kernels that launch by themselves. */
 static imgpar_status run_by_itself(running *r, ip_error *err)
 {
-    bool timed = r->runner->options && r->runner->options->on_event;
     ip_buffer *inputs[IP_OPAQUE_INPUTS] = { NULL };
     for (int k = 0; k < r->call.opaque->n_inputs; k++)
         inputs[k] = buffer_of(r, IP_BUFFER_INPUT + k);
-    return r->call.opaque->kind->run(&r->call, buffer_of(r, IP_BUFFER_RESULT), inputs, timed ? &r->busy_ms : NULL, err);
+    return r->call.opaque->kind->run(&r->call, buffer_of(r, IP_BUFFER_RESULT), inputs, is_timed(r) ? &r->busy_ms : NULL, err);
 }
 
 static imgpar_status run_steps(running *r, ip_error *err)
 {
-    imgpar_status st = get_program(r, err);
-    if (!st)
+    imgpar_status st = r->program ? IMGPAR_OK : get_program(r, err); /* a product may be measured before */
+    if (!st && !r->params)
         st = get_scratch(r, err);
     for (int step = 0; !st; step++) {
         ip_opaque_launch l = { .local = { 1, 1, 1 }, .n_params = 1 };
@@ -168,6 +202,30 @@ static imgpar_status run_steps(running *r, ip_error *err)
         st = launch_step(r, &l, err);
     }
     return st;
+}
+
+static imgpar_status run_own_gemm(void *user, bool is_measured, ip_error *err)
+{
+    running *r = user;
+    r->is_measured = is_measured;
+    return run_steps(r, err);
+}
+
+static imgpar_status run_gemm(running *r, const ip_gemm *gemm, ip_error *err)
+{
+    const ip_blas_job job = { .device = r->runner->device, .mode = r->runner->blas, .poll = &r->runner->poll, .gemm = gemm,
+                              .a = buffer_of(r, IP_BUFFER_INPUT), .b = buffer_of(r, IP_BUFFER_INPUT + 1),
+                              .c = buffer_of(r, IP_BUFFER_RESULT), .own = run_own_gemm, .user = r,
+                              .busy_ms = is_timed(r) ? &r->busy_ms : NULL };
+    return ip_blas_run(&job, err);
+}
+
+static imgpar_status run(running *r, ip_error *err)
+{
+    ip_gemm gemm;
+    if (r->call.opaque->kind->run)
+        return run_by_itself(r, err);
+    return gemm_of(&r->call, r->runner->blas, r->runner->device, &gemm) ? run_gemm(r, &gemm, err) : run_steps(r, err);
 }
 
 static bool is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
@@ -183,7 +241,7 @@ imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, co
     for (int k = 0; k < o->n_inputs; k++)
         r.call.in[k] = bindings[o->inputs[k]->id].region;
     double start_ms = ip_now_ms();
-    imgpar_status st = o->kind->run ? run_by_itself(&r, err) : run_steps(&r, err);
+    imgpar_status st = run(&r, err);
     if (!st)
         ip_kernel_report(runner, kernel, bindings, start_ms, r.busy_ms);
     for (int k = 0; k < IP_OPAQUE_SCRATCH; k++)

@@ -41,8 +41,8 @@ bool ip_tuning_set(ip_tuning *tuning, const char *name, uint64_t value)
 /* What a tuning holds for: the device, its driver, and the numbers there are. */
 static void identify(const ip_device_facts *facts, ip_str *identity, ip_hash128 *key)
 {
-    const imgpar_device *d = &facts->info;
-    ip_str_printf(identity, "tuning 3\n%s\n%s\n%s\n%s\n%u units\n", d->platform, d->name, d->version, d->driver, d->compute_units);
+    ip_str_append(identity, "tuning 3\n");
+    ip_facts_identify(facts, identity);
     *key = ip_hash128_bytes((ip_hash128){ 0, 0 }, ip_str_text(identity), identity->length);
 }
 
