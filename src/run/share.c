@@ -245,16 +245,31 @@ static const char *refusal(ip_devices *d, ip_evaluation *e, const ip_work *work,
     return !is_placed && parts > MOST_TWICE * work->amount ? "parts would compute too much twice" : NULL;
 }
 
-static imgpar_status run_one(imgpar_context *ctx, const ip_request *q, ip_value **values, ip_error *err)
+/* One item before it is run. */
+typedef struct weighed {
+    ip_evaluation *first;          /* for the first device; owned */
+    ip_work work;
+    const char *uncut;             /* why it is not to be cut; NULL: it is, by shares */
+    double shares[IP_MAX_DEVICES];
+} weighed;
+
+static imgpar_status weigh(imgpar_context *ctx, const ip_request *q, weighed *w, ip_error *err)
 {
     ip_devices *d = &ctx->devices;
-    ip_evaluation *first;
-    double shares[IP_MAX_DEVICES];
-    imgpar_status st = ip_evaluation_new(ctx, d->list[0], q, &first, err);
+    imgpar_status st = ip_evaluation_new(ctx, d->list[0], q, &w->first, err);
     if (st) return st;
-    ip_work work = work_of(d, first);
-    if (ip_devices_are_free(d) && !refusal(d, first, &work, shares)) return run_cut(ctx, q, first, &work, shares, values, err);
-    return run_whole(ctx, q, first, 0, false, values, err);
+    w->work = work_of(d, w->first);
+    w->uncut = refusal(d, w->first, &w->work, w->shares);
+    return IMGPAR_OK;
+}
+
+static imgpar_status run_one(imgpar_context *ctx, const ip_request *q, ip_value **values, ip_error *err)
+{
+    weighed w;
+    imgpar_status st = weigh(ctx, q, &w, err);
+    if (st) return st;
+    bool is_cut = !w.uncut && ip_devices_are_free(&ctx->devices);
+    return is_cut ? run_cut(ctx, q, w.first, &w.work, w.shares, values, err) : run_whole(ctx, q, w.first, 0, false, values, err);
 }
 
 /* ---- items ---------------------------------------------------------------------------------- */
@@ -447,15 +462,12 @@ static void explain_shares(const ip_devices *d, const double shares[IP_MAX_DEVIC
 static imgpar_status explain_one(imgpar_context *ctx, const ip_request *q, ip_str *out, ip_error *err)
 {
     ip_devices *d = &ctx->devices;
-    ip_evaluation *first;
-    double shares[IP_MAX_DEVICES];
-    imgpar_status st = ip_evaluation_new(ctx, d->list[0], q, &first, err);
+    weighed w;
+    imgpar_status st = weigh(ctx, q, &w, err);
     if (st) return st;
-    ip_work work = work_of(d, first);
-    const char *why = refusal(d, first, &work, shares);
-    if (why) ip_str_printf(out, "devices: %s alone: %s", selector_of(d, ip_devices_quickest(d, &work)), why);
-    else explain_shares(d, shares, "rows", out);
-    ip_evaluation_free(first);
+    if (w.uncut) ip_str_printf(out, "devices: %s alone: %s", selector_of(d, ip_devices_quickest(d, &w.work)), w.uncut);
+    else explain_shares(d, w.shares, "rows", out);
+    ip_evaluation_free(w.first);
     return IMGPAR_OK;
 }
 
