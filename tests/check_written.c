@@ -295,6 +295,58 @@ START_TEST(saturation_is_what_differs_from_gray)
 }
 END_TEST
 
+/* What is promised of the colour rows: 2^-20 of the range, and for CIE L*a*b* differences that nobody sees. */
+#define A_PART    0x1p-20L
+#define OF_LAB    0.001L
+#define FROM_LAB  0.00001L
+
+/* Shares of white with the ends, the end of the curve's linear part, and neighbours: differences that nearly vanish. */
+static const real shares[] = { 0, 1 / 65535.0L, 1 / 255.0L, 2 / 255.0L, 10 / 255.0L, 0.04045L, 11 / 255.0L, 0.1L, 0.25L, 1 / 3.0L,
+                               127 / 255.0L, 0.5L, 128 / 255.0L, 52351 / 65535.0L, 52352 / 65535.0L, 52354 / 65535.0L,
+                               205 / 255.0L, 206 / 255.0L, 254 / 255.0L, 65533 / 65535.0L, 65534 / 65535.0L, 1 };
+enum { N_SHARES = sizeof shares / sizeof *shares };
+
+/* Every colour of those shares, a row for each pair of red and green. */
+static picture many_colours(imgpar_dtype dtype)
+{
+    picture p = picture_new(dtype, N_SHARES * N_SHARES, N_SHARES, 3);
+    for (int64_t k = 0; k < p.h * p.w; k++) {
+        const real rgb[3] = { shares[k / N_SHARES / N_SHARES], shares[k / N_SHARES % N_SHARES], shares[k % N_SHARES] };
+        for (int c = 0; c < 3; c++)
+            p.v[3 * k + c] = rounded(dtype, rgb[c] * dtype_full(dtype));
+    }
+    return p;
+}
+
+/* The colours of in, as the function tells them and floats hold them; what may be missed is a share of each channel's range. */
+static picture told_by(void (*of)(const real *from, real *to), const picture *in, real share, const real range[3])
+{
+    picture p = picture_new(IMGPAR_F32, in->h, in->w, 3);
+    for (int64_t k = 0; k < picture_count(in); k += 3) {
+        real from[3];
+        for (int c = 0; c < 3; c++) {
+            from[c] = in->v[k + c] / dtype_full(in->dtype);
+            p.slack[k + c] = share * range[c];
+        }
+        of(from, &p.v[k]);
+    }
+    return p;
+}
+
+/* The numbers that floats can hold of those that are wanted. */
+static picture as_floats(const picture *a)
+{
+    picture p = picture_copy(a);
+    for (int64_t k = 0; k < picture_count(a); k++)
+        p.v[k] = rounded(IMGPAR_F32, a->v[k]);
+    return p;
+}
+
+static void expect_told(const char *text, const picture *in, const picture *want)
+{
+    expect_within_slack(text, &in, 1, want);
+}
+
 /* By the sector that the hue is in. */
 static void hsv_of(const real *rgb, real *hsv)
 {
@@ -307,25 +359,123 @@ static void hsv_of(const real *rgb, real *hsv)
     hsv[0] = d > 0 ? fmodl(360 + 120 * most + 60 * (rgb[(most + 1) % 3] - rgb[(most + 2) % 3]) / d, 360) : 0;
 }
 
+/* Smith 1978: the three that a hue lies between, by its sector. */
+static void rgb_of_hsv(const real *hsv, real *rgb)
+{
+    int sector = (int)floorl(hsv[0] / 60) % 6;
+    real f = hsv[0] / 60 - floorl(hsv[0] / 60), s = hsv[1], v = hsv[2];
+    real p = v * (1 - s), q = v * (1 - s * f), t = v * (1 - s * (1 - f));
+    const real of_sector[6][3] = { { v, t, p }, { q, v, p }, { p, v, t }, { p, q, v }, { t, p, v }, { v, p, q } };
+    memcpy(rgb, of_sector[sector], sizeof of_sector[sector]);
+}
+
 START_TEST(hues_and_back)
 {
-    const imgpar_dtype dtype = dtypes[_i];
-    picture a = levels(dtype, 3, 31), want = picture_new(IMGPAR_F32, H, W, 3);
-    for (int k = 0; k < 12; k++) /* gray, black, two equal */
-        a.v[k] = k < 3 ? 0 : k < 6 ? a.v[3] : k % 3 ? a.v[7] : a.v[6];
-    for (int64_t k = 0; k < picture_count(&a); k += 3) {
-        real rgb[3];
-        for (int c = 0; c < 3; c++)
-            rgb[c] = a.v[k + c] / dtype_full(dtype);
-        hsv_of(rgb, &want.v[k]);
-    }
-    expect_of("rgb_to_hsv($1)", &a, &want, 1e-3L);
-    for (int64_t k = 0; k < picture_count(&a); k++)
-        want.v[k] = a.v[k] / dtype_full(dtype);
-    expect_of("hsv_to_rgb(rgb_to_hsv($1))", &a, &want, 1e-5L);
-    expect_of("lab_to_rgb(rgb_to_lab($1))", &a, &want, 1e-4L);
+    static const real of_hsv[3] = { 360, 1, 1 }, of_rgb[3] = { 1, 1, 1 };
+    picture a = many_colours(dtypes[_i]), hsv = told_by(hsv_of, &a, A_PART, of_hsv);
+    picture floats = as_floats(&hsv), rgb = told_by(rgb_of_hsv, &floats, A_PART, of_rgb);
+    expect_told("rgb_to_hsv($1)", &a, &hsv);
+    expect_told("hsv_to_rgb($1)", &floats, &rgb);
+    picture_free(&rgb);
+    picture_free(&floats);
+    picture_free(&hsv);
     picture_free(&a);
-    picture_free(&want);
+}
+END_TEST
+
+START_TEST(every_hue)
+{
+    static const real of_rgb[3] = { 1, 1, 1 };
+    picture hsv = picture_new(IMGPAR_F32, 9, 24 * 31 + 1, 3);
+    for (int64_t k = 0; k < hsv.h * hsv.w; k++) {
+        const real at[3] = { rounded(IMGPAR_F32, (real)(k % hsv.w) * 15 / 31), (real)(k / hsv.w % 3) / 2, (real)(k / hsv.w / 3 + 2) / 4 };
+        memcpy(&hsv.v[3 * k], at, sizeof at);
+    }
+    picture rgb = told_by(rgb_of_hsv, &hsv, A_PART, of_rgb);
+    expect_told("hsv_to_rgb($1)", &hsv, &rgb);
+    picture_free(&rgb);
+    picture_free(&hsv);
+}
+END_TEST
+
+/* ---- CIE L*a*b* ---- */
+
+static const real WHITE[3] = { 0.95047L, 1, 1.08883L }; /* D65 */
+
+static real determinant(const real m[3][3])
+{
+    real sum = 0;
+    for (int k = 0; k < 3; k++)
+        sum += m[0][k] * (m[1][(k + 1) % 3] * m[2][(k + 2) % 3] - m[1][(k + 2) % 3] * m[2][(k + 1) % 3]);
+    return sum;
+}
+
+/* The x of m * x = v, by Cramer's rule. */
+static void solve(const real m[3][3], const real v[3], real x[3])
+{
+    for (int k = 0; k < 3; k++) {
+        real with[3][3];
+        memcpy(with, m, sizeof with);
+        for (int row = 0; row < 3; row++)
+            with[row][k] = v[row];
+        x[k] = determinant(with) / determinant(m);
+    }
+}
+
+/* X, Y and Z (rows) of red, green and blue (columns): BT.709's chromaticities, so scaled that together they are white. */
+static void primaries(real m[3][3])
+{
+    static const real xy[3][2] = { { 0.64L, 0.33L }, { 0.30L, 0.60L }, { 0.15L, 0.06L } };
+    real scale[3];
+    for (int k = 0; k < 3; k++) {
+        m[0][k] = xy[k][0] / xy[k][1];
+        m[1][k] = 1;
+        m[2][k] = (1 - xy[k][0] - xy[k][1]) / xy[k][1];
+    }
+    solve((const real(*)[3])m, WHITE, scale);
+    for (int k = 0; k < 9; k++)
+        m[k / 3][k % 3] *= scale[k % 3];
+}
+
+/* IEC 61966-2-1, then CIE 15: the cube root, and below (6/29)^3 its tangent. */
+static void lab_of(const real *rgb, real *lab)
+{
+    real m[3][3], f[3];
+    primaries(m);
+    for (int row = 0; row < 3; row++) {
+        real t = 0;
+        for (int k = 0; k < 3; k++)
+            t += m[row][k] / WHITE[row] * (rgb[k] <= 0.04045L ? rgb[k] / 12.92L : powl((rgb[k] + 0.055L) / 1.055L, 2.4L));
+        f[row] = t > 216 / 24389.0L ? cbrtl(t) : t * 841 / 108 + 4 / 29.0L;
+    }
+    lab[0] = 116 * f[1] - 16;
+    lab[1] = 500 * (f[0] - f[1]);
+    lab[2] = 200 * (f[1] - f[2]);
+}
+
+static void rgb_of_lab(const real *lab, real *rgb)
+{
+    const real l = (lab[0] + 16) / 116, f[3] = { l + lab[1] / 500, l, l - lab[2] / 200 };
+    real m[3][3], xyz[3];
+    primaries(m);
+    for (int k = 0; k < 3; k++)
+        xyz[k] = WHITE[k] * (f[k] > 6 / 29.0L ? f[k] * f[k] * f[k] : (f[k] - 4 / 29.0L) * 108 / 841);
+    solve((const real(*)[3])m, xyz, rgb);
+    for (int k = 0; k < 3; k++)
+        rgb[k] = rgb[k] <= 0.0031308L ? rgb[k] * 12.92L : 1.055L * powl(rgb[k], 1 / 2.4L) - 0.055L;
+}
+
+START_TEST(lightness_and_back)
+{
+    static const real all[3] = { 1, 1, 1 };
+    picture a = many_colours(dtypes[_i]), lab = told_by(lab_of, &a, OF_LAB, all);
+    picture floats = as_floats(&lab), rgb = told_by(rgb_of_lab, &floats, FROM_LAB, all);
+    expect_told("rgb_to_lab($1)", &a, &lab);
+    expect_told("lab_to_rgb($1)", &floats, &rgb);
+    picture_free(&rgb);
+    picture_free(&floats);
+    picture_free(&lab);
+    picture_free(&a);
 }
 END_TEST
 
@@ -495,6 +645,8 @@ int main(void)
     tcase_add_loop_test(tc, thresholds_by_what_is_around, 0, N_DTYPES);
     tcase_add_loop_test(tc, saturation_is_what_differs_from_gray, 0, 2 * N_DTYPES);
     tcase_add_loop_test(tc, hues_and_back, 0, N_DTYPES);
+    tcase_add_test(tc, every_hue);
+    tcase_add_loop_test(tc, lightness_and_back, 0, N_DTYPES);
     tcase_add_test(tc, known_colours);
     tcase_add_loop_test(tc, quarter_turns, 0, N_DTYPES);
     tcase_add_loop_test(tc, a_turn_by_any_angle, 0, N_DTYPES);
