@@ -198,6 +198,8 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * Returns IMGPAR_E_ARGUMENT for an unknown name or bad value.
  */
 IMGPAR_API imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value);
+/* What a setting takes, for a message about a bad value: "0 or 1 is expected". NULL for an unknown name. */
+IMGPAR_API const char *imgpar_setting_expected(const char *name);
 /*
  * Keeps "vector_bytes", "strip_bytes" and "max_stages" as they are in ctx, beside the cached programs, for contexts to
  * come on this device with this driver. IMGPAR_E_NO_DEVICE on ref, IMGPAR_E_IO where nothing can be kept.

@@ -46,6 +46,35 @@ static bool parse_size(const char *text, uint64_t *bytes)
     return true;
 }
 
+/* What imgpar_context_set() takes. */
+static const struct setting { const char *name, *variable, *expected; } settings[] = {
+    { "schedule", "IMGPAR_SCHEDULE", "one of auto|rows|tiles|texture|pixels|ref is expected" },
+    { "fuse", "IMGPAR_FUSE", "0 or 1 is expected" },
+    { "check", "IMGPAR_CHECK", "0 or 1 is expected" },
+    { "max_pixels", "IMGPAR_MAX_PIXELS", "a number above 0 is expected, or one with K, M or G" },
+    { "mem_limit", "IMGPAR_MEM_LIMIT", "a number of bytes is expected, or one with K, M or G" },
+    { "placement", "IMGPAR_PLACEMENT",
+      "auto is expected, the number of a device, from 0, or weights such as 2:1, one for each device" },
+    { "vector_bytes", NULL, "a power of two from 8 to 256 is expected" },
+    { "strip_bytes", NULL, "a number of bytes from 1K to 16M is expected" },
+    { "max_stages", NULL, "a number from 1 to 32 is expected" },
+};
+enum { N_SETTINGS = sizeof settings / sizeof *settings };
+
+static const struct setting *find_setting(const char *name)
+{
+    for (int k = 0; name && k < N_SETTINGS; k++)
+        if (strcmp(settings[k].name, name) == 0)
+            return &settings[k];
+    return NULL;
+}
+
+const char *imgpar_setting_expected(const char *name)
+{
+    const struct setting *s = find_setting(name);
+    return s ? s->expected : NULL;
+}
+
 imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value)
 {
     if (!ctx || !name || !value)
@@ -75,12 +104,12 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
     return st;
 }
 
-static imgpar_status setting_from_environment(imgpar_context *ctx, const char *variable, const char *setting, ip_error *err)
+static imgpar_status setting_from_environment(imgpar_context *ctx, const struct setting *s, ip_error *err)
 {
-    const char *value = getenv(variable);
-    if (!value || !*value || !imgpar_context_set(ctx, setting, value))
+    const char *value = s->variable ? getenv(s->variable) : NULL;
+    if (!value || !*value || !imgpar_context_set(ctx, s->name, value))
         return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s=%s is not a value for the setting \"%s\"", variable, value, setting);
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s=%s: %s", s->variable, value, s->expected);
 }
 
 imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx)
@@ -95,12 +124,12 @@ imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx)
     return ip_tuning_keep(ip_device_facts_of(ctx->device), &tuning);
 }
 
+/* All but the placement, which needs the devices. */
 static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *err)
 {
-    static const char *const variables[][2] = { { "IMGPAR_SCHEDULE", "schedule" }, { "IMGPAR_FUSE", "fuse" }, { "IMGPAR_CHECK", "check" },
-                                                { "IMGPAR_MAX_PIXELS", "max_pixels" }, { "IMGPAR_MEM_LIMIT", "mem_limit" } };
-    for (size_t k = 0; k < sizeof variables / sizeof *variables; k++) {
-        imgpar_status st = setting_from_environment(ctx, variables[k][0], variables[k][1], err);
+    for (int k = 0; k < N_SETTINGS; k++) {
+        bool is_later = strcmp(settings[k].name, "placement") == 0;
+        imgpar_status st = is_later ? IMGPAR_OK : setting_from_environment(ctx, &settings[k], err);
         if (st)
             return st;
     }
@@ -149,7 +178,7 @@ imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
             st = open_device(ctx, selector, &err);
         ctx->tuning = ip_tuning_load(!st && ctx->device ? ip_device_facts_of(ctx->device) : NULL);
         if (!st) /* how many devices there are is known now */
-            st = setting_from_environment(ctx, "IMGPAR_PLACEMENT", "placement", &err);
+            st = setting_from_environment(ctx, find_setting("placement"), &err);
         if (st)
             imgpar_context_release(ctx);
         else
