@@ -126,7 +126,8 @@ static imgpar_status pick_format(const char *path, const imgpar_options *options
         return IMGPAR_OK;
     if (path && strcmp(path, "-") == 0)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "save: standard output needs a format: png, jpeg, npy or pnm");
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "save: %s: the name tells no format; it ends in none of .png .jpg .npy .pnm", path ? path : "");
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "save: %s: the name tells no format; it ends in none of .png .jpg .npy .pnm .ppm .pgm .pam",
+                   path ? path : "");
 }
 
 static ip_pixels pixels_of(const imgpar_array *a, const void *elements)
