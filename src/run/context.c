@@ -299,7 +299,8 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
         options.is_cpu = facts->walks_rows;
         options.pragmas = facts->wants_loop_hints;
         options.target = (ip_target){ facts->group_width, facts->group_height, facts->info.local_bytes, facts->constant_bytes,
-                                      (int64_t)facts->image_width, (int64_t)facts->image_height, facts->texel_channels, facts->half_channels };
+                                      (int64_t)facts->image_width, (int64_t)facts->image_height, facts->texel_channels,
+                                      facts->half_channels };
     }
     options.pragmas &= !options.checks; /* what checks does not vectorise */
     return options;

@@ -166,7 +166,8 @@ static imgpar_status run_elsewhere(cutting *c, const part *homeless, ip_error *e
     for (size_t k = 0; st == IMGPAR_E_DEVICE_MEMORY && k < c->ctx->devices.n; k++) {
         part *p = &c->parts[k];
         if (!p->e || p->no_room.status) continue;
-        part again = { .job = { run_part, 1 }, .device = p->device, .e = p->e, .from = homeless->from, .to = homeless->to, .hosts = c->hosts };
+        part again = { .job = { run_part, 1 }, .device = p->device, .e = p->e, .from = homeless->from, .to = homeless->to,
+                       .hosts = c->hosts };
         ip_job *job = &again.job;
         st = ip_jobs_run(&job, 1, c->q->options, err);
         if (!st) st = again.no_room.status;
@@ -416,7 +417,8 @@ static bool is_lopsided(ip_devices *d, const ip_groups *groups)
     return largest > LOPSIDED * most * total;
 }
 
-static imgpar_status run_in_turn(imgpar_context *ctx, const ip_request *q, const ip_groups *groups, ip_value **values, ip_error *err)
+static imgpar_status run_in_turn(imgpar_context *ctx, const ip_request *q, const ip_groups *groups, ip_value **values,
+                                 ip_error *err)
 {
     ip_value **of_groups = ip_zalloc(q->n * sizeof *of_groups);
     imgpar_status st = of_groups ? IMGPAR_OK : ip_fail_memory(err, "sharing out a batch");
