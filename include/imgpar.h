@@ -206,6 +206,8 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * library that is not there.
  */
 IMGPAR_API imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value);
+/* What a setting takes, for a message about a bad value: "0 or 1 is expected". NULL for an unknown name. */
+IMGPAR_API const char *imgpar_setting_expected(const char *name);
 /*
  * Keeps "schedule" (auto for ref), "vector_bytes", "strip_bytes", "stream_bytes" and "max_stages" as they are in ctx, beside the
  * cached programs, for contexts to come on this device with this driver. IMGPAR_E_NO_DEVICE on ref, IMGPAR_E_IO where nothing can
@@ -292,7 +294,8 @@ IMGPAR_API imgpar_status imgpar_array_status(const imgpar_array *a);
  * next evaluation of a or its release. */
 IMGPAR_API const char *imgpar_array_message(const imgpar_array *a);
 
-/* Computes a and keeps its value on the device until the last release of a; in host memory what several devices computed parts of. */
+/* Computes a and keeps its value on the device until the last release of a; in host memory
+ * what several devices computed parts of. */
 IMGPAR_API imgpar_status imgpar_array_eval(imgpar_array *a, const imgpar_options *options);
 /* Computes n arrays at once, shared work done once. The message is on the array that failed. */
 IMGPAR_API imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_options *options);
@@ -367,7 +370,8 @@ typedef struct imgpar_op_param {
     const char *type;         /* "number" "integer" "bool" "text" "choice" "vector" "matrix" */
     const char *default_text; /* NULL: required */
     const char *choices;      /* of choices: "replicate|reflect|..."; else a further rule, "odd" (only odd numbers or
-                                 extents), "whole" (only whole numbers, in vectors up to 4) or "vector" (also one number a channel); or NULL */
+                                 extents), "whole" (only whole numbers, in vectors up to 4) or "vector" (also one number
+                                 a channel); or NULL */
     double minimum, maximum;  /* of numbers, and of the elements of whole vectors; -INFINITY, INFINITY: free */
     const char *unit;         /* "px", "levels", or "" */
     const char *help;

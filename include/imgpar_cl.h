@@ -25,8 +25,8 @@
  * they need alive, so the order of releases does not matter. Texts and data given to a function are copied or used up
  * before it returns, but for the host memory of asynchronous commands, which must stay until the command is over.
  *
- * Order. A command runs after the commands before it that use the same buffer where one of the two writes it, on whatever queue they are,
- * evaluations of arrays included. So nothing needs to be waited for, but by the host before it uses what imgpar_cl_read()
+ * Order. A command runs after the commands before it that use the same buffer where one of the two writes it, on whatever queue
+ * they are, evaluations of arrays included. So nothing needs to be waited for, but by the host before it uses what imgpar_cl_read()
  * brought. Explicit wait lists (imgpar_cl_order) come on top.
  *
  * Structs that a function reads begin with struct_size, which is set to sizeof of the struct; the macros and
@@ -197,8 +197,8 @@ IMGPAR_API imgpar_status imgpar_cl_buffer_new(imgpar_context *ctx, imgpar_cl_acc
                                               imgpar_cl_buffer **out);
 /*
  * A buffer on memory of the user, which lies there as layout says. It is borrowed until on_release(user, memory) is called
- * (may be NULL), at the last use or when the call fails. Between imgpar_cl_map() and imgpar_cl_unmap() it belongs to the host, else to the
- * device. A device that shares memory with the host (info.is_shared) uses it where it stands, without a copy; a
+ * (may be NULL), at the last use or when the call fails. Between imgpar_cl_map() and imgpar_cl_unmap() it belongs to the host, else
+ * to the device. A device that shares memory with the host (info.is_shared) uses it where it stands, without a copy; a
  * driver may want page-aligned memory for that.
  */
 IMGPAR_API imgpar_status imgpar_cl_buffer_wrap(imgpar_context *ctx, imgpar_cl_access access, const imgpar_cl_layout *layout,

@@ -54,14 +54,16 @@ int main(void)
     char *profile = NULL;
     const imgpar_cl_layout matrix = imgpar_cl_matrix(N, N, sizeof(float));
     for (int k = 0; k < N * N; k++) a[k] = (float)(k % 17) / 17, b[k] = (float)(k % 13) / 13;
-    int failed = imgpar_context_new(NULL, &ctx) || imgpar_cl_queue_new(ctx, NULL, &queue) || imgpar_cl_module_new(ctx, &source, &module) ||
+    int failed = imgpar_context_new(NULL, &ctx) || imgpar_cl_queue_new(ctx, NULL, &queue) ||
+        imgpar_cl_module_new(ctx, &source, &module) ||
         imgpar_cl_kernel_new(module, "naive", &kernels[0]) || imgpar_cl_kernel_new(module, "tiled", &kernels[1]) ||
         imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &matrix, &m[0]) || imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &matrix, &m[1]) ||
         imgpar_cl_buffer_new(ctx, IMGPAR_CL_OUT, &matrix, &m[2]) || imgpar_cl_write(queue, m[0], NULL, a, NULL) ||
         imgpar_cl_write(queue, m[1], NULL, b, NULL);
     for (int k = 0; !failed && k < 2; k++)
         failed = imgpar_cl_launch(queue, kernels[k], IMGPAR_CL_WORK(.global = { N, N }, .local = { TILE, TILE }),
-                                  IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(m[0]), imgpar_cl_arg_buffer(m[1]), imgpar_cl_arg_buffer(m[2])), NULL) ||
+                                  IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(m[0]), imgpar_cl_arg_buffer(m[1]),
+                                                 imgpar_cl_arg_buffer(m[2])), NULL) ||
             imgpar_cl_read(queue, m[2], NULL, c, NULL) || imgpar_cl_finish(queue) || !is_right();
     if (!failed) failed = imgpar_cl_profile_text(queue, &profile);
     printf("%s\n", failed ? imgpar_cl_message() : profile);

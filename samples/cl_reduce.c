@@ -40,7 +40,8 @@ int main(void)
     for (size_t n = N; !failed && n > 1; n = groups_of(n)) {
         failed = imgpar_cl_launch(queue, kernel, IMGPAR_CL_WORK(.global = { groups_of(n) * GROUP }, .local = { GROUP }),
                                   IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(from), imgpar_cl_arg_buffer(to),
-                                                 imgpar_cl_arg_local(GROUP * sizeof *numbers), imgpar_cl_arg_int((int64_t)n)), NULL);
+                                                 imgpar_cl_arg_local(GROUP * sizeof *numbers),
+                                                 imgpar_cl_arg_int((int64_t)n)), NULL);
         imgpar_cl_buffer *swapped = from; /* what was made is what is read next */
         from = to;
         to = swapped;

@@ -31,6 +31,10 @@ static void run_apply(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3
         ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
         return;
     }
+    if (strlen(text) != (size_t)sqlite3_value_bytes(argv[0])) {
+        ip_sql_call_fail(call, SQLITE_ERROR, "argument 1: a pipeline is text, this has a zero byte");
+        return;
+    }
     const imgpar_formula *formula = ip_sql_formula(call, text); /* R4 */
     if (!formula)
         return;

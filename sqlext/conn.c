@@ -85,6 +85,11 @@ const char *ip_sql_setting_value(const ip_sql_connection *conn, ip_sql_setting w
     return setting_rows[which].standard;
 }
 
+static int fail_setting(ip_sql_call *call, const char *name, const char *value)
+{
+    return ip_sql_call_fail(call, SQLITE_ERROR, "%s=%s: %s", name, value, imgpar_setting_expected(name));
+}
+
 /* Opens what selector names, with the settings made so far. NULL: call has the error. */
 static imgpar_context *open_context(ip_sql_call *call, const char *selector)
 {
@@ -101,8 +106,7 @@ static imgpar_context *open_context(ip_sql_call *call, const char *selector)
             continue;
         st = imgpar_context_set(context, setting_rows[k].name, call->conn->settings[k]);
         if (st) {
-            ip_sql_call_fail(call, SQLITE_ERROR, "%s=%s is not a value of this setting", setting_rows[k].name,
-                             call->conn->settings[k]);
+            fail_setting(call, setting_rows[k].name, call->conn->settings[k]);
             imgpar_context_release(context);
             return NULL;
         }
@@ -166,7 +170,7 @@ int ip_sql_setting_change(ip_sql_call *call, const char *name, const char *value
     } else {
         imgpar_status st = imgpar_context_set(context, name, value);
         if (st)
-            return ip_sql_call_fail(call, SQLITE_ERROR, "%s=%s is not a value of this setting", name, value);
+            return fail_setting(call, name, value);
     }
     char *kept = sqlite3_mprintf("%s", value);
     if (!kept)

@@ -97,7 +97,7 @@ static int build_argument(ip_sql_call *call, const char *where, imgpar_context *
     image->array = *image->number ? imgpar_apply_safe(context, image->number, NULL, 0)
                                   : imgpar_open_memory(context, image->bytes, image->n_bytes);
     imgpar_status st = imgpar_array_status(image->array);
-    bool waits = lazily && !*image->number && st != IMGPAR_E_HOST_MEMORY; /* R8 */
+    bool waits = lazily && !*image->number && ip_sql_waits(IP_SQL_SOURCE, st); /* R8 */
     return st && !waits ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(image->array)) : SQLITE_OK;
 }
 

@@ -167,7 +167,7 @@ START_TEST(the_environment_asks_for_it)
     ck_assert_int_eq(imgpar_context_new(NULL, &own), IMGPAR_E_ARGUMENT);
     char why[200];
     imgpar_context_new_error(why, sizeof why);
-    ck_assert_str_eq(why, "IMGPAR_CHECK=yes is not a value for the setting \"check\"");
+    ck_assert_str_eq(why, "IMGPAR_CHECK=yes: 0 or 1 is expected");
 }
 END_TEST
 

@@ -360,7 +360,7 @@ START_TEST(messages_are_pinned)
     int n_lines = 1;
     for (const char *c = got; *c; c++)
         n_lines += *c == '\n';
-    ck_assert_msg(n_lines == 3, "%s\n says %d lines: %s", messages[_i].text, n_lines, got);
+    ck_assert_msg(n_lines == (*messages[_i].text ? 3 : 1), "%s\n says %d lines: %s", messages[_i].text, n_lines, got);
     imgpar_pipeline_release(p);
 }
 END_TEST

@@ -287,7 +287,7 @@ static const struct { const char *text, *inputs, *result; } types[] = {
     { "add($1, 5)", "[4, 6, 3] i16", "[4, 6, 3] i16" },
     { "blend($1, $2)", "[4, 6] u8;[4, 6, 3] u8", "[4, 6, 3] u8" },
     { "overlay($1, $2, $3)", "[4, 6, 3] u16;[4, 6, 3] u16;[4, 6] u8", "[4, 6, 3] u16" },
-    { "blend($1, $2)", "[4, 6, 3] u8;[5, 6, 3] u8", "blend: a is 6x4, b is 6x5" },
+    { "blend($1, $2)", "[4, 6, 3] u8;[5, 6, 3] u8", "blend: a is 6x4, b is 6x5; resize() or crop() one to the size of the other" },
     { "blend($1, $2)", "[4, 6, 3] u8;[4, 6, 4] u8", "blend: a has 3 channels, b has 4" },
     { "blend($1, $2)", "[2, 4, 6, 1] u8;[4, 6] u8", "blend: a is 6x4x2, b is 6x4" },
     { "$1 + $2", "[4, 6] u8;[3, 6] u8", "+: a is 6x4, b is 6x3" },

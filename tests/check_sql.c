@@ -36,15 +36,16 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT blur(x'0102')", "blur(): argument 1: not an image: neither PNG, JPEG, NPY nor PNM" },
     { "SELECT png(substr(img_invert(" GRAY "), 1, 60))", "png(): PNG: the data ends early" },
     { "SELECT img_width(x'89504e470d0a1a0a0000')", "img_width(): argument 1: PNG: the data ends early" },
-    { "SELECT blend(" GRAY ", " RGB ")", "blend(): a is 4x3, b is 2x1" },
-    { "SELECT png(blend(" GRAY ", lazy(" RGB ")))", "png(): image > blend: a is 4x3, b is 2x1" },
+    { "SELECT blend(" GRAY ", " RGB ")", "blend(): a is 4x3, b is 2x1; resize() or crop() one to the size of the other" },
+    { "SELECT png(blend(" GRAY ", lazy(" RGB ")))",
+      "png(): image > blend: a is 4x3, b is 2x1; resize() or crop() one to the size of the other" },
     { "SELECT png(img_invert(crop(lazy(" GRAY "), 0, 0, 9, 1)))",
       "png(): image > crop > invert: crop: x=0 and width=9 reach beyond the width 4" },
     { "SELECT apply('blurr($1, 2)', " GRAY ")",
       "apply(): 1:1: unknown operation blurr (near: blur)\nblurr($1, 2)\n^" },
     { "SELECT png(" GRAY ", 'foo=7')", "png(): unknown setting foo; there are bits, level, range" },
     { "SELECT save(" GRAY ", '/nonexistent/x.png')", "save(): /nonexistent/x.png: No such file or directory" },
-    { "SELECT img_setting('schedule', 'best')", "img_setting(): schedule=best is not a value of this setting" },
+    { "SELECT img_setting('schedule', 'best')", "img_setting(): schedule=best: one of auto|rows|tiles|texture|pixels|ref is expected" },
     { "SELECT lazy('a.png')", "lazy(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
     { "SELECT png(" GRAY ", 3)", "png(): argument 2 is not a text of settings" },
     { "SELECT img_width('a')", "img_width(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
@@ -52,6 +53,7 @@ static const struct { const char *sql, *message; } messages[] = {
       "img_width(): argument 1: the deferred image is damaged (record 1: cut off)" },
     { "SELECT png(substr(lazy(" GRAY "), 1, 50))",
       "png(): argument 1: a damaged deferred image, or one of another version" },
+    { "SELECT apply('$1' || char(0), " GRAY ")", "apply(): argument 1: a pipeline is text, this has a zero byte" },
     { "SELECT apply()", "apply(): takes a text and up to 9 images, got 0 arguments" },
     { "SELECT apply(" GRAY ")", "apply(): argument 1 is not a text in the pipeline language" },
     { "SELECT apply('$1', 'a.png')", "apply(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
@@ -75,7 +77,8 @@ END_TEST
 /* What is wrong with the pixels is told where they are computed, so a statement can go on; what is wrong with any image, at once. */
 static const struct { const char *image, *error; } tried[] = {
     { "img_invert(lazy(" GRAY "))", NULL },
-    { "blend(lazy(" GRAY "), lazy(" RGB "), 0.5)", "image > blend: a is 4x3, b is 2x1" },
+    { "blend(lazy(" GRAY "), lazy(" RGB "), 0.5)",
+      "image > blend: a is 4x3, b is 2x1; resize() or crop() one to the size of the other" },
     { "img_invert(crop(lazy(" GRAY "), 0, 0, 9, 1))", "image > crop > invert: crop: x=0 and width=9 reach beyond the width 4" },
     { "blur(lazy(x'0102'), 2)", "image > blur: not an image: neither PNG, JPEG, NPY nor PNM" },
 };
@@ -307,7 +310,9 @@ START_TEST(rows_are_computed_by_several_devices)
     if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
     sqlite3 *db = open_db();
     expect(db, "SELECT img_setting('device', 'cpu/2')", "cpu/2");
-    expect_error(db, "SELECT img_setting('placement', '1:1:1')", SQLITE_ERROR, "img_setting(): placement=1:1:1 is not a value of this setting");
+    expect_error(db, "SELECT img_setting('placement', '1:1:1')", SQLITE_ERROR,
+                 "img_setting(): placement=1:1:1: auto is expected, the number of a device, from 0, "
+                 "or weights such as 2:1, one for each device");
     run(db, "CREATE VIRTUAL TABLE temp.d USING imgpar(SELECT img_invert(" RGB ") AS img FROM json_each('[1, 2, 3, 4, 5, 6]'))");
     const char *const placements[] = { "auto", "1:1", "1" };
     for (int k = 0; k < 3; k++) {

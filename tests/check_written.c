@@ -5,7 +5,6 @@
  */
 #include "oracle.h"
 
-#include "base/dtype.h"
 #include "ops/build.h"
 #include "ops/row_functions.h"
 
@@ -36,15 +35,16 @@ static picture levels(imgpar_dtype dtype, int channels, unsigned seed)
     return p;
 }
 
-#define at picture_at
-
-static int64_t clamped(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
-
-static picture like(const picture *a) { return picture_new(a->dtype, a->h, a->w, a->c); }
-
-/* text's value is want to within tolerance, on the device and by the interpreter. */
-static void expect(const char *text, const picture *const *in, int n, const picture *want, real tolerance)
+/* What is read of a or, beyond its edges, of the nearest element. */
+static real nearest(const picture *a, int64_t y, int64_t x, int64_t c)
 {
+    return picture_read(a, y, x, c, IMGPAR_BORDER_REPLICATE, 0);
+}
+
+/* text's value is want, on the device and by the interpreter. */
+static void expect_within_slack(const char *text, const picture *const *in, int n, const picture *want)
+{
+    char why[256];
     imgpar_array *arrays[2];
     for (int k = 0; k < n; k++)
         arrays[k] = picture_array(ctx, in[k]);
@@ -60,17 +60,20 @@ static void expect(const char *text, const picture *const *in, int n, const pict
         char *data = malloc(info.size_bytes);
         ck_assert_ptr_nonnull(data);
         ck_assert_msg(imgpar_array_read(a, data, info.size_bytes) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
-        size_t size = ip_dtype(info.dtype)->size_bytes;
-        for (int64_t k = 0; k < picture_count(want); k++) {
-            real got = (real)ip_load_number(info.dtype, data + (size_t)k * size), difference = fabsl(got - want->v[k]);
-            ck_assert_msg(difference <= tolerance, "%s: element %lld is %.9Lg, must be %.9Lg (%s)", text, (long long)k, got, want->v[k],
-                          way ? "ref" : "device");
-        }
+        ck_assert_msg(picture_compare(want, data, why), "%s: %s (%s)", text, why, way ? "ref" : "device");
         free(data);
         imgpar_array_release(a);
     }
     for (int k = 0; k < n; k++)
         imgpar_array_release(arrays[k]);
+}
+
+/* The same to within tolerance, which becomes want's slack. */
+static void expect(const char *text, const picture *const *in, int n, const picture *want, real tolerance)
+{
+    for (int64_t k = 0; k < picture_count(want); k++)
+        want->slack[k] = tolerance;
+    expect_within_slack(text, in, n, want);
 }
 
 static void expect_of(const char *text, const picture *a, const picture *want, real tolerance)
@@ -85,27 +88,33 @@ static real a_level(imgpar_dtype dtype) { return dtype == IMGPAR_F32 ? 1e-5L : 1
 
 static picture extremes(const picture *a, int radius, bool largest)
 {
-    picture p = like(a);
+    picture p = picture_copy(a);
     for (int64_t y = 0; y < H; y++)
         for (int64_t x = 0; x < W; x++)
             for (int64_t c = 0; c < a->c; c++) {
-                real best = *at(a, y, x, c);
+                real *best = picture_at(&p, y, x, c);
                 for (int64_t dy = -radius; dy <= radius; dy++)
                     for (int64_t dx = -radius; dx <= radius; dx++) {
-                        real v = *at(a, clamped(y + dy, H), clamped(x + dx, W), c);
-                        best = largest ? fmaxl(best, v) : fminl(best, v);
+                        real v = nearest(a, y + dy, x + dx, c);
+                        *best = largest ? fmaxl(*best, v) : fminl(*best, v);
                     }
-                *at(&p, y, x, c) = best;
             }
     return p;
 }
 
-/* p = q - p, or p - q; frees q. */
-static void subtract(picture *p, picture *q, bool reversed)
+static picture difference(const picture *a, const picture *b)
 {
-    for (int64_t k = 0; k < picture_count(p); k++)
-        p->v[k] = rounded(p->dtype, reversed ? q->v[k] - p->v[k] : p->v[k] - q->v[k]);
-    picture_free(q);
+    picture p = picture_copy(a);
+    for (int64_t k = 0; k < picture_count(a); k++)
+        p.v[k] -= b->v[k];
+    return p;
+}
+
+static void expect_difference(const char *text, const picture *in, const picture *a, const picture *b)
+{
+    picture want = difference(a, b);
+    expect_of(text, in, &want, 0);
+    picture_free(&want);
 }
 
 START_TEST(openings_and_closings)
@@ -113,21 +122,16 @@ START_TEST(openings_and_closings)
     const imgpar_dtype dtype = dtypes[_i];
     picture a = levels(dtype, dtype == IMGPAR_U8 ? 3 : 1, 7);
     picture low = extremes(&a, 2, false), high = extremes(&a, 2, true);
-    picture opened = extremes(&low, 2, true), closed = extremes(&high, 2, false), copy = like(&a);
+    picture opened = extremes(&low, 2, true), closed = extremes(&high, 2, false);
     expect_of("opening($1, size=5)", &a, &opened, 0);
     expect_of("closing($1, size=5)", &a, &closed, 0);
-    memcpy(copy.v, a.v, (size_t)picture_count(&a) * sizeof *a.v);
-    subtract(&opened, &copy, true);
-    expect_of("tophat($1, size=5)", &a, &opened, 0);
-    subtract(&high, &low, false);
-    expect_of("morphgrad($1, size=5)", &a, &high, 0);
-    copy = like(&a);
-    memcpy(copy.v, a.v, (size_t)picture_count(&a) * sizeof *a.v);
-    subtract(&closed, &copy, false);
-    expect_of("blackhat($1, 5)", &a, &closed, 0);
+    expect_difference("tophat($1, size=5)", &a, &a, &opened);
+    expect_difference("blackhat($1, 5)", &a, &closed, &a);
+    expect_difference("morphgrad($1, size=5)", &a, &high, &low);
     picture_free(&opened);
     picture_free(&closed);
     picture_free(&high);
+    picture_free(&low);
     picture_free(&a);
 }
 END_TEST
@@ -138,18 +142,18 @@ START_TEST(an_unsharp_mask)
 {
     enum { R = 6 }; /* 4 sigma */
     const real sigma = 1.5L, amount = 0.75L;
-    picture a = levels(dtypes[_i], 3, 11), want = like(&a);
+    picture a = levels(dtypes[_i], 3, 11), want = picture_copy(&a);
     real weights[2 * R + 1], sum = 0;
     for (int k = -R; k <= R; k++)
         sum += weights[k + R] = expl(-k * k / (2 * sigma * sigma));
     for (int64_t y = 0; y < H; y++)
         for (int64_t x = 0; x < W; x++)
             for (int64_t c = 0; c < 3; c++) {
-                real smooth = 0, v = *at(&a, y, x, c);
+                real smooth = 0, v = *picture_at(&a, y, x, c);
                 for (int dy = -R; dy <= R; dy++)
                     for (int dx = -R; dx <= R; dx++)
-                        smooth += weights[dy + R] * weights[dx + R] * *at(&a, clamped(y + dy, H), clamped(x + dx, W), c);
-                *at(&want, y, x, c) = rounded(a.dtype, v + amount * (v - smooth / (sum * sum)));
+                        smooth += weights[dy + R] * weights[dx + R] * nearest(&a, y + dy, x + dx, c);
+                *picture_at(&want, y, x, c) = v + amount * (v - smooth / (sum * sum));
             }
     expect_of("unsharp($1, sigma=1.5, amount=0.75)", &a, &want, a_level(a.dtype));
     picture_free(&a);
@@ -165,18 +169,18 @@ START_TEST(curves_leave_alpha_alone)
 {
     const imgpar_dtype dtype = dtypes[_i / 4];
     const int channels = _i % 4 + 1;
-    picture a = levels(dtype, channels, 13), want = like(&a);
+    picture a = levels(dtype, channels, 13), want = picture_copy(&a);
     real full = dtype_full(dtype), lo = full, hi = 0;
     for (int64_t k = 0; k < picture_count(&a); k++) {
         if (!is_alpha(&a, k)) a.v[k] = rounded(dtype, full * 0.2L + a.v[k] * 0.5L);
-        want.v[k] = is_alpha(&a, k) ? a.v[k] : rounded(dtype, full * powl(a.v[k] / full, 1 / 1.7L));
+        want.v[k] = is_alpha(&a, k) ? a.v[k] : full * powl(a.v[k] / full, 1 / 1.7L);
         if (is_alpha(&a, k)) continue;
         lo = fminl(lo, a.v[k]);
         hi = fmaxl(hi, a.v[k]);
     }
     expect_of("gamma($1, 1.7)", &a, &want, a_level(dtype));
     for (int64_t k = 0; k < picture_count(&a); k++)
-        want.v[k] = is_alpha(&a, k) ? a.v[k] : rounded(dtype, (a.v[k] - lo) * full / (hi - lo));
+        want.v[k] = is_alpha(&a, k) ? a.v[k] : (a.v[k] - lo) * full / (hi - lo);
     expect_of("normalize($1)", &a, &want, a_level(dtype));
     picture_free(&a);
     picture_free(&want);
@@ -205,7 +209,7 @@ static int64_t at_most(const picture *a, int64_t c, real v)
 START_TEST(equalized_levels)
 {
     const imgpar_dtype dtype = dtypes[_i];
-    picture a = levels(dtype, 3, 17), want = like(&a);
+    picture a = levels(dtype, 3, 17), want = picture_copy(&a);
     for (int64_t k = 0; k < picture_count(&a); k++)
         a.v[k] = floorl(a.v[k] * a.v[k] / dtype_full(dtype)); /* dark ones more often */
     for (int64_t c = 0; c < 3; c++) {
@@ -214,7 +218,7 @@ START_TEST(equalized_levels)
             least = fminl(least, a.v[k]);
         real first = at_most(&a, c, least);
         for (int64_t k = c; k < picture_count(&a); k += 3)
-            want.v[k] = rounded(dtype, (at_most(&a, c, a.v[k]) - first) * dtype_full(dtype) / (H * W - first));
+            want.v[k] = (at_most(&a, c, a.v[k]) - first) * dtype_full(dtype) / (H * W - first);
     }
     expect_of("equalize($1)", &a, &want, 1);
     picture_free(&a);
@@ -256,15 +260,15 @@ END_TEST
 START_TEST(thresholds_by_what_is_around)
 {
     const imgpar_dtype dtype = dtypes[_i];
-    picture a = levels(dtype, 1, 23), want = like(&a);
+    picture a = levels(dtype, 1, 23), want = picture_copy(&a);
     const real full = dtype_full(dtype), offset = full * 0.0503L;
     for (int64_t y = 0; y < H; y++)
         for (int64_t x = 0; x < W; x++) {
             real sum = 0;
             for (int64_t dy = -3; dy <= 3; dy++)
                 for (int64_t dx = -3; dx <= 3; dx++)
-                    sum += *at(&a, clamped(y + dy, H), clamped(x + dx, W), 0);
-            *at(&want, y, x, 0) = *at(&a, y, x, 0) > sum / 49 - offset ? full : 0;
+                    sum += nearest(&a, y + dy, x + dx, 0);
+            *picture_at(&want, y, x, 0) = *picture_at(&a, y, x, 0) > sum / 49 - offset ? full : 0;
         }
     char text[80];
     snprintf(text, sizeof text, "adaptive_threshold($1, size=7, offset=%.9Lg)", offset);
@@ -279,17 +283,69 @@ END_TEST
 START_TEST(saturation_is_what_differs_from_gray)
 {
     const imgpar_dtype dtype = dtypes[_i / 2];
-    picture a = levels(dtype, 3 + _i % 2, 29), want = like(&a);
+    picture a = levels(dtype, 3 + _i % 2, 29), want = picture_copy(&a);
     for (int64_t k = 0; k < picture_count(&a); k++) {
         const real *p = &a.v[k - k % a.c];
         real gray = rounded(dtype, 0.299L * p[0] + 0.587L * p[1] + 0.114L * p[2]);
-        want.v[k] = is_alpha(&a, k) ? a.v[k] : rounded(dtype, gray + 1.4L * (a.v[k] - gray));
+        want.v[k] = is_alpha(&a, k) ? a.v[k] : gray + 1.4L * (a.v[k] - gray);
     }
     expect_of("saturation($1, 1.4)", &a, &want, dtype == IMGPAR_F32 ? 1e-5L : 2); /* gray is rounded, too */
     picture_free(&a);
     picture_free(&want);
 }
 END_TEST
+
+/* What is promised of the colour rows: 2^-20 of the range, and for CIE L*a*b* differences that nobody sees. */
+#define A_PART    0x1p-20L
+#define OF_LAB    0.001L
+#define FROM_LAB  0.00001L
+
+/* Shares of white with the ends, the end of the curve's linear part, and neighbours: differences that nearly vanish. */
+static const real shares[] = { 0, 1 / 65535.0L, 1 / 255.0L, 2 / 255.0L, 10 / 255.0L, 0.04045L, 11 / 255.0L, 0.1L, 0.25L, 1 / 3.0L,
+                               127 / 255.0L, 0.5L, 128 / 255.0L, 52351 / 65535.0L, 52352 / 65535.0L, 52354 / 65535.0L,
+                               205 / 255.0L, 206 / 255.0L, 254 / 255.0L, 65533 / 65535.0L, 65534 / 65535.0L, 1 };
+enum { N_SHARES = sizeof shares / sizeof *shares };
+
+/* Every colour of those shares, a row for each pair of red and green. */
+static picture many_colours(imgpar_dtype dtype)
+{
+    picture p = picture_new(dtype, N_SHARES * N_SHARES, N_SHARES, 3);
+    for (int64_t k = 0; k < p.h * p.w; k++) {
+        const real rgb[3] = { shares[k / N_SHARES / N_SHARES], shares[k / N_SHARES % N_SHARES], shares[k % N_SHARES] };
+        for (int c = 0; c < 3; c++)
+            p.v[3 * k + c] = rounded(dtype, rgb[c] * dtype_full(dtype));
+    }
+    return p;
+}
+
+/* The colours of in, as the function tells them and floats hold them; what may be missed is a share of each channel's range. */
+static picture told_by(void (*of)(const real *from, real *to), const picture *in, real share, const real range[3])
+{
+    picture p = picture_new(IMGPAR_F32, in->h, in->w, 3);
+    for (int64_t k = 0; k < picture_count(in); k += 3) {
+        real from[3];
+        for (int c = 0; c < 3; c++) {
+            from[c] = in->v[k + c] / dtype_full(in->dtype);
+            p.slack[k + c] = share * range[c];
+        }
+        of(from, &p.v[k]);
+    }
+    return p;
+}
+
+/* The numbers that floats can hold of those that are wanted. */
+static picture as_floats(const picture *a)
+{
+    picture p = picture_copy(a);
+    for (int64_t k = 0; k < picture_count(a); k++)
+        p.v[k] = rounded(IMGPAR_F32, a->v[k]);
+    return p;
+}
+
+static void expect_told(const char *text, const picture *in, const picture *want)
+{
+    expect_within_slack(text, &in, 1, want);
+}
 
 /* By the sector that the hue is in. */
 static void hsv_of(const real *rgb, real *hsv)
@@ -303,25 +359,123 @@ static void hsv_of(const real *rgb, real *hsv)
     hsv[0] = d > 0 ? fmodl(360 + 120 * most + 60 * (rgb[(most + 1) % 3] - rgb[(most + 2) % 3]) / d, 360) : 0;
 }
 
+/* Smith 1978: the three that a hue lies between, by its sector. */
+static void rgb_of_hsv(const real *hsv, real *rgb)
+{
+    int sector = (int)floorl(hsv[0] / 60) % 6;
+    real f = hsv[0] / 60 - floorl(hsv[0] / 60), s = hsv[1], v = hsv[2];
+    real p = v * (1 - s), q = v * (1 - s * f), t = v * (1 - s * (1 - f));
+    const real of_sector[6][3] = { { v, t, p }, { q, v, p }, { p, v, t }, { p, q, v }, { t, p, v }, { v, p, q } };
+    memcpy(rgb, of_sector[sector], sizeof of_sector[sector]);
+}
+
 START_TEST(hues_and_back)
 {
-    const imgpar_dtype dtype = dtypes[_i];
-    picture a = levels(dtype, 3, 31), want = picture_new(IMGPAR_F32, H, W, 3);
-    for (int k = 0; k < 12; k++) /* gray, black, two equal */
-        a.v[k] = k < 3 ? 0 : k < 6 ? a.v[3] : k % 3 ? a.v[7] : a.v[6];
-    for (int64_t k = 0; k < picture_count(&a); k += 3) {
-        real rgb[3];
-        for (int c = 0; c < 3; c++)
-            rgb[c] = a.v[k + c] / dtype_full(dtype);
-        hsv_of(rgb, &want.v[k]);
-    }
-    expect_of("rgb_to_hsv($1)", &a, &want, 1e-3L);
-    for (int64_t k = 0; k < picture_count(&a); k++)
-        want.v[k] = a.v[k] / dtype_full(dtype);
-    expect_of("hsv_to_rgb(rgb_to_hsv($1))", &a, &want, 1e-5L);
-    expect_of("lab_to_rgb(rgb_to_lab($1))", &a, &want, 1e-4L);
+    static const real of_hsv[3] = { 360, 1, 1 }, of_rgb[3] = { 1, 1, 1 };
+    picture a = many_colours(dtypes[_i]), hsv = told_by(hsv_of, &a, A_PART, of_hsv);
+    picture floats = as_floats(&hsv), rgb = told_by(rgb_of_hsv, &floats, A_PART, of_rgb);
+    expect_told("rgb_to_hsv($1)", &a, &hsv);
+    expect_told("hsv_to_rgb($1)", &floats, &rgb);
+    picture_free(&rgb);
+    picture_free(&floats);
+    picture_free(&hsv);
     picture_free(&a);
-    picture_free(&want);
+}
+END_TEST
+
+START_TEST(every_hue)
+{
+    static const real of_rgb[3] = { 1, 1, 1 };
+    picture hsv = picture_new(IMGPAR_F32, 9, 24 * 31 + 1, 3);
+    for (int64_t k = 0; k < hsv.h * hsv.w; k++) {
+        const real at[3] = { rounded(IMGPAR_F32, (real)(k % hsv.w) * 15 / 31), (real)(k / hsv.w % 3) / 2, (real)(k / hsv.w / 3 + 2) / 4 };
+        memcpy(&hsv.v[3 * k], at, sizeof at);
+    }
+    picture rgb = told_by(rgb_of_hsv, &hsv, A_PART, of_rgb);
+    expect_told("hsv_to_rgb($1)", &hsv, &rgb);
+    picture_free(&rgb);
+    picture_free(&hsv);
+}
+END_TEST
+
+/* ---- CIE L*a*b* ---- */
+
+static const real WHITE[3] = { 0.95047L, 1, 1.08883L }; /* D65 */
+
+static real determinant(const real m[3][3])
+{
+    real sum = 0;
+    for (int k = 0; k < 3; k++)
+        sum += m[0][k] * (m[1][(k + 1) % 3] * m[2][(k + 2) % 3] - m[1][(k + 2) % 3] * m[2][(k + 1) % 3]);
+    return sum;
+}
+
+/* The x of m * x = v, by Cramer's rule. */
+static void solve(const real m[3][3], const real v[3], real x[3])
+{
+    for (int k = 0; k < 3; k++) {
+        real with[3][3];
+        memcpy(with, m, sizeof with);
+        for (int row = 0; row < 3; row++)
+            with[row][k] = v[row];
+        x[k] = determinant(with) / determinant(m);
+    }
+}
+
+/* X, Y and Z (rows) of red, green and blue (columns): BT.709's chromaticities, so scaled that together they are white. */
+static void primaries(real m[3][3])
+{
+    static const real xy[3][2] = { { 0.64L, 0.33L }, { 0.30L, 0.60L }, { 0.15L, 0.06L } };
+    real scale[3];
+    for (int k = 0; k < 3; k++) {
+        m[0][k] = xy[k][0] / xy[k][1];
+        m[1][k] = 1;
+        m[2][k] = (1 - xy[k][0] - xy[k][1]) / xy[k][1];
+    }
+    solve((const real(*)[3])m, WHITE, scale);
+    for (int k = 0; k < 9; k++)
+        m[k / 3][k % 3] *= scale[k % 3];
+}
+
+/* IEC 61966-2-1, then CIE 15: the cube root, and below (6/29)^3 its tangent. */
+static void lab_of(const real *rgb, real *lab)
+{
+    real m[3][3], f[3];
+    primaries(m);
+    for (int row = 0; row < 3; row++) {
+        real t = 0;
+        for (int k = 0; k < 3; k++)
+            t += m[row][k] / WHITE[row] * (rgb[k] <= 0.04045L ? rgb[k] / 12.92L : powl((rgb[k] + 0.055L) / 1.055L, 2.4L));
+        f[row] = t > 216 / 24389.0L ? cbrtl(t) : t * 841 / 108 + 4 / 29.0L;
+    }
+    lab[0] = 116 * f[1] - 16;
+    lab[1] = 500 * (f[0] - f[1]);
+    lab[2] = 200 * (f[1] - f[2]);
+}
+
+static void rgb_of_lab(const real *lab, real *rgb)
+{
+    const real l = (lab[0] + 16) / 116, f[3] = { l + lab[1] / 500, l, l - lab[2] / 200 };
+    real m[3][3], xyz[3];
+    primaries(m);
+    for (int k = 0; k < 3; k++)
+        xyz[k] = WHITE[k] * (f[k] > 6 / 29.0L ? f[k] * f[k] * f[k] : (f[k] - 4 / 29.0L) * 108 / 841);
+    solve((const real(*)[3])m, xyz, rgb);
+    for (int k = 0; k < 3; k++)
+        rgb[k] = rgb[k] <= 0.0031308L ? rgb[k] * 12.92L : 1.055L * powl(rgb[k], 1 / 2.4L) - 0.055L;
+}
+
+START_TEST(lightness_and_back)
+{
+    static const real all[3] = { 1, 1, 1 };
+    picture a = many_colours(dtypes[_i]), lab = told_by(lab_of, &a, OF_LAB, all);
+    picture floats = as_floats(&lab), rgb = told_by(rgb_of_lab, &floats, FROM_LAB, all);
+    expect_told("rgb_to_lab($1)", &a, &lab);
+    expect_told("lab_to_rgb($1)", &floats, &rgb);
+    picture_free(&rgb);
+    picture_free(&floats);
+    picture_free(&lab);
+    picture_free(&a);
 }
 END_TEST
 
@@ -338,7 +492,7 @@ enum { N_COLOURS = sizeof colours / sizeof *colours };
 
 START_TEST(known_colours)
 {
-    picture a = picture_new(IMGPAR_U8, 1, N_COLOURS, 3), lab = picture_new(IMGPAR_F32, 1, N_COLOURS, 3), ycbcr = like(&a);
+    picture a = picture_new(IMGPAR_U8, 1, N_COLOURS, 3), lab = picture_new(IMGPAR_F32, 1, N_COLOURS, 3), ycbcr = picture_copy(&a);
     for (int k = 0; k < N_COLOURS; k++) {
         memcpy(&a.v[3 * k], colours[k].rgb, sizeof colours[k].rgb);
         memcpy(&lab.v[3 * k], colours[k].lab, sizeof colours[k].lab);
@@ -361,14 +515,13 @@ static void turn(const picture *a, picture *out)
     for (int64_t y = 0; y < out->h; y++)
         for (int64_t x = 0; x < out->w; x++)
             for (int64_t c = 0; c < a->c; c++)
-                *at(out, y, x, c) = *at(a, a->h - 1 - x, y, c);
+                *picture_at(out, y, x, c) = *picture_at(a, a->h - 1 - x, y, c);
 }
 
 START_TEST(quarter_turns)
 {
     picture a = levels(dtypes[_i], 3, 37), turned[4];
-    turned[0] = like(&a);
-    memcpy(turned[0].v, a.v, (size_t)picture_count(&a) * sizeof *a.v);
+    turned[0] = picture_copy(&a);
     for (int k = 1; k < 4; k++) {
         turned[k] = picture_new(a.dtype, k % 2 ? W : H, k % 2 ? H : W, 3);
         turn(&turned[k - 1], &turned[k]);
@@ -391,8 +544,7 @@ static real between(const picture *a, real y, real x, int64_t c)
     real fy = y - floorl(y), fx = x - floorl(x), sum = 0;
     for (int k = 0; k < 4; k++) {
         int64_t py = (int64_t)floorl(y) + k / 2, px = (int64_t)floorl(x) + k % 2;
-        bool inside = py >= 0 && py < a->h && px >= 0 && px < a->w;
-        sum += inside ? *at(a, py, px, c) * (k / 2 ? fy : 1 - fy) * (k % 2 ? fx : 1 - fx) : 0;
+        sum += picture_read(a, py, px, c, IMGPAR_BORDER_CONSTANT, 0) * (k / 2 ? fy : 1 - fy) * (k % 2 ? fx : 1 - fx);
     }
     return sum;
 }
@@ -406,7 +558,7 @@ START_TEST(a_turn_by_any_angle)
         picture want = picture_new(a.dtype, h, w, 3);
         for (int64_t k = 0; k < picture_count(&want); k++) {
             real x = (real)(k / 3 % w) - (real)(w - 1) / 2, y = (real)(k / 3 / w) - (real)(h - 1) / 2;
-            want.v[k] = rounded(a.dtype, between(&a, -q * x + p * y + (real)(H - 1) / 2, p * x + q * y + (real)(W - 1) / 2, k % 3));
+            want.v[k] = between(&a, -q * x + p * y + (real)(H - 1) / 2, p * x + q * y + (real)(W - 1) / 2, k % 3);
         }
         expect_of(expand ? "rotate($1, 30)" : "rotate($1, 30, expand=false)", &a, &want,
                   fmaxl(a_level(a.dtype), dtype_full(a.dtype) * 2e-5L));
@@ -422,20 +574,20 @@ START_TEST(a_picture_over_another)
     const imgpar_dtype dtype = dtypes[_i / 4];
     const int of_base = _i % 2 ? 4 : 3, of_image = _i / 2 % 2 ? 4 : 3;
     const real full = dtype_full(dtype);
-    picture base = levels(dtype, of_base, 43), image = picture_new(dtype, 9, 12, of_image), want = like(&base);
+    picture base = levels(dtype, of_base, 43), image = picture_new(dtype, 9, 12, of_image), want = picture_copy(&base);
     for (int64_t k = 0; k < picture_count(&image); k++)
         image.v[k] = rounded(dtype, (real)((k * 37) % 101) / 100 * full);
     for (int64_t y = 0; y < H; y++)
         for (int64_t x = 0; x < W; x++) {
             int64_t v = y - 17, u = x + 4;
             bool inside = v >= 0 && v < 9 && u >= 0 && u < 12;
-            real m = !inside ? 0 : of_image == 4 ? *at(&image, v, u, 3) / full : 1;
-            real under = (1 - m) * (of_base == 4 ? *at(&base, y, x, 3) / full : 1), both = m + under;
+            real m = !inside ? 0 : of_image == 4 ? *picture_at(&image, v, u, 3) / full : 1;
+            real under = (1 - m) * (of_base == 4 ? *picture_at(&base, y, x, 3) / full : 1), both = m + under;
             for (int64_t c = 0; c < 3; c++) {
-                real top = inside ? *at(&image, v, u, c) : 0;
-                *at(&want, y, x, c) = both > 0 ? rounded(dtype, (top * m + *at(&base, y, x, c) * under) / both) : 0;
+                real top = picture_read(&image, v, u, c, IMGPAR_BORDER_CONSTANT, 0);
+                *picture_at(&want, y, x, c) = both > 0 ? (top * m + *picture_at(&base, y, x, c) * under) / both : 0;
             }
-            if (of_base == 4) *at(&want, y, x, 3) = rounded(dtype, full * both);
+            if (of_base == 4) *picture_at(&want, y, x, 3) = full * both;
         }
     expect("composite($1, $2, left=-4, top=17)", (const picture *const[]){ &base, &image }, 2, &want, a_level(dtype));
     picture_free(&base);
@@ -493,6 +645,8 @@ int main(void)
     tcase_add_loop_test(tc, thresholds_by_what_is_around, 0, N_DTYPES);
     tcase_add_loop_test(tc, saturation_is_what_differs_from_gray, 0, 2 * N_DTYPES);
     tcase_add_loop_test(tc, hues_and_back, 0, N_DTYPES);
+    tcase_add_test(tc, every_hue);
+    tcase_add_loop_test(tc, lightness_and_back, 0, N_DTYPES);
     tcase_add_test(tc, known_colours);
     tcase_add_loop_test(tc, quarter_turns, 0, N_DTYPES);
     tcase_add_loop_test(tc, a_turn_by_any_angle, 0, N_DTYPES);

@@ -107,6 +107,18 @@ expect_error "a param that is no number" 2 'imgpar-run: s=big: param s is a numb
 expect_error "an unknown param" 2 'imgpar-run: a.conf has no param t; its params are s' a.conf t=1
 expect_error "a text error is found before a device" 2 'imgpar-run: -e:1:1: unknown name nope*' \
     --device=no-such-device -e nope
+expect_run "nothing in -e" 2 "" \
+    'imgpar-run: -e:1:1: nothing is saved or printed: save(expr, "FILE") or print(expr) is expected' -e ""
+expect_error "half a device" 2 'imgpar-run: device: a device is missing beside a plus sign' --device=cpu+ -e 1
+for pair in "SCHEDULE=fast: one of auto|rows|tiles|texture|pixels|ref" "FUSE=yes: 0 or 1" "MAX_PIXELS=0: a number above 0"; do
+    status=0
+    env "IMGPAR_${pair%%:*}" "$imgpar_run" -e 1 2> err || status=$?
+    expect "a bad variable: status" "$status" 2
+    case $(cat err) in
+    "imgpar-run: IMGPAR_$pair is expected"*) ;;
+    *) fail "a bad variable: $(cat err)" ;;
+    esac
+done
 head -c 1048577 /dev/zero | tr '\0' ' ' > big.conf
 expect_error "a text of more than 1 MiB" 2 'imgpar-run: big.conf: the text has 1048577 bytes*' big.conf
 rm big.conf

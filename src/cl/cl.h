@@ -99,8 +99,8 @@ void ip_cl_order_begin(const imgpar_cl_order *given);
 /* Reads and checks what the caller says of the order (NULL is legal); the events it names go into waits. */
 imgpar_status ip_cl_order_read(imgpar_cl_queue *queue, const char *name, const imgpar_cl_order *given, imgpar_cl_order *out,
                                ip_waits *waits, ip_error *err);
-/* Notes a command that was enqueued, waits for it where the queue blocks, and gives the user's reference to *handle (handle NULL: none).
- * Takes event. */
+/* Notes a command that was enqueued, waits for it where the queue blocks, and gives the user's reference to *handle (handle NULL:
+ * none). Takes event. */
 imgpar_status ip_cl_record(imgpar_cl_queue *queue, imgpar_cl_event *takes_event, imgpar_cl_event **handle, ip_error *err);
 /* A new event for event, which is retained; NULL without memory. */
 imgpar_cl_event *ip_cl_event_new(imgpar_context *ctx, cl_event event, const char *name, uint64_t bytes);
@@ -207,7 +207,8 @@ typedef struct ip_cl_target {
     double *busy_ms;           /* evaluations: gets what the device took; NULL: not asked for */
 } ip_cl_target;
 imgpar_status ip_cl_launch_run(const ip_cl_launch *launch, const ip_cl_target *target, ip_error *err);
-/* Enqueues a command with the evaluations of arrays. Waits for it where it has a report or the time is asked for. Takes the report. */
+/* Enqueues a command with the evaluations of arrays. Waits for it where it has a report or the time is asked for. Takes the
+ * report. */
 imgpar_status ip_cl_run_alone(ip_device *device, const ip_cl_command *command, double *busy_ms, ip_error *err);
 
 /* ---- what kernels print and check (report.c) ------------------------------------------------ */

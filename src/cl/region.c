@@ -19,7 +19,8 @@ static imgpar_status host_pitch(const char *function, const char *name, size_t l
 {
     *out = given ? given : least;
     if (*out < least)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: region.%s=%zu is below the %zu bytes of its elements", function, name, given, least);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: region.%s=%zu is below the %zu bytes of its elements", function, name, given,
+                       least);
     if (!ip_mul_size(*out, n, bytes))
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: region.%s=%zu takes more bytes than memory can have", function, name, *out);
     return IMGPAR_OK;

@@ -207,7 +207,8 @@ static void print_device(const imgpar_device *d)
     print_bytes("; memory ", d->global_bytes, d->has_unified_memory ? " shared with the host" : "");
     print_bytes(", buffers to ", d->max_alloc_bytes, "");
     print_bytes(", local ", d->local_bytes, "\n");
-    printf("         f64 %s, f16 %s, images %s", d->has_f64 ? "yes" : "no", d->has_f16 ? "yes" : "no", d->has_images ? "yes" : "no");
+    printf("         f64 %s, f16 %s, images %s", d->has_f64 ? "yes" : "no", d->has_f16 ? "yes" : "no",
+           d->has_images ? "yes" : "no");
     if (d->max_parts > 1) printf("; in parts: %s/2%s\n", d->selector, d->max_parts > 2 ? " and more" : "");
     else putchar('\n');
 }

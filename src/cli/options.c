@@ -156,7 +156,8 @@ static int operands(options *o, int n, char **words)
         n--;
     }
     for (int i = 0; i + 1 < n; i++)
-        if (!strchr(words[i], '=') && words[i + 1][0] == '=') return usage("%s %s: NAME=VALUE is one word, without spaces", words[i], words[i + 1]);
+        if (!strchr(words[i], '=') && words[i + 1][0] == '=')
+            return usage("%s %s: NAME=VALUE is one word, without spaces", words[i], words[i + 1]);
     for (int i = 0; i < n; i++)
         if (!strchr(words[i], '=') || words[i][0] == '=')
             return usage(o->expression && !o->output && imgpar_path_format(words[i])

@@ -203,7 +203,8 @@ typedef struct lane { const char *kind, *device; double end_ms; } lane;
 static size_t lane_for(lane *lanes, size_t *n, const profile_row *row)
 {
     size_t k = 0;
-    while (k < *n && (strcmp(lanes[k].kind, row->kind) != 0 || strcmp(lanes[k].device, row->device) != 0 || lanes[k].end_ms > row->start_ms))
+    while (k < *n && (strcmp(lanes[k].kind, row->kind) != 0 || strcmp(lanes[k].device, row->device) != 0 ||
+                      lanes[k].end_ms > row->start_ms))
         k++;
     *n += k == *n;
     lanes[k] = (lane){ row->kind, row->device, row->start_ms + row->ms };

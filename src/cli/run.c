@@ -185,22 +185,23 @@ static int prepare(const options *o, imgpar_pipeline **p)
 
 static int open_context(const options *o, imgpar_context **ctx)
 {
-    if (imgpar_context_new(o->device, ctx)) {
+    imgpar_status st = imgpar_context_new(o->device, ctx);
+    if (st) {
         char why[500];
         imgpar_context_new_error(why, sizeof why);
         complain("%s", why);
-        return EXIT_FAILED;
+        return st == IMGPAR_E_ARGUMENT ? EXIT_USAGE : EXIT_FAILED; /* badly written, or not there */
     }
     if (imgpar_context_notice(*ctx)) complain("%s", imgpar_context_notice(*ctx));
-    imgpar_status st = o->schedule ? imgpar_context_set(*ctx, "schedule", o->schedule) : IMGPAR_OK;
+    if (o->schedule) st = imgpar_context_set(*ctx, "schedule", o->schedule);
     if (!st && o->no_fuse) st = imgpar_context_set(*ctx, "fuse", "0");
     if (st) complain("--schedule: %s", imgpar_status_name(st));
     if (!st && o->mem_limit && (st = imgpar_context_set(*ctx, "mem_limit", o->mem_limit))) {
-        complain("--mem-limit=%s: a number of bytes is expected, or one with K, M or G", o->mem_limit);
+        complain("--mem-limit=%s: %s", o->mem_limit, imgpar_setting_expected("mem_limit"));
         return EXIT_USAGE;
     }
     if (!st && o->placement && (st = imgpar_context_set(*ctx, "placement", o->placement))) {
-        complain("--placement=%s: auto is expected, the number of a device, from 0, or weights such as 2:1, one for each device", o->placement);
+        complain("--placement=%s: %s", o->placement, imgpar_setting_expected("placement"));
         return EXIT_USAGE;
     }
     return st ? EXIT_FAILED : EXIT_DONE;

@@ -123,7 +123,8 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
             ip_str_printf(out, "  %s\n", source_name(k->inputs[i]));
         const ip_texture *texture = ip_kernel_texture(k, k->inputs[i]);
         if (texture)
-            ip_str_printf(out, "  samples it as an image of %s\n", (const char *const[]){ "R", "RG", "", "RGBA" }[texture->channels - 1]);
+            ip_str_printf(out, "  samples it as an image of %s\n",
+                          (const char *const[]){ "R", "RG", "", "RGBA" }[texture->channels - 1]);
     }
     for (int i = 0; i < k->n_outputs; i++) {
         ip_str_append(out, "  writes  ");
@@ -236,7 +237,8 @@ static void explain_dot(const ip_plan *plan, ip_str *out)
         }
         for (int s = 0; s < plan->n_outputs; s++)
             if (ip_kernel_stores(k, plan->outputs[s]))
-                ip_str_printf(out, "  out%d [shape=plaintext, label=\"result %d\"];\n  k%d -> out%d;\n", s + 1, s + 1, i + 1, s + 1);
+                ip_str_printf(out, "  out%d [shape=plaintext, label=\"result %d\"];\n  k%d -> out%d;\n", s + 1, s + 1, i + 1,
+                              s + 1);
     }
     ip_str_append(out, "}\n");
 }

@@ -286,7 +286,8 @@ static void note_fallback(fusing *f, ip_kernel *k)
     if (k->schedule == IP_SCHEDULE_OPAQUE)
         return;
     if (k->is_scan && wanted != IP_SCHEDULE_AUTO && wanted != IP_SCHEDULE_ROWS)
-        snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for a recurrence; it walks its lines", ip_schedule_name(wanted));
+        snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for a recurrence; it walks its lines",
+                 ip_schedule_name(wanted));
 }
 
 /* Leaves a tile for pixels, whose placement is none. */

@@ -137,7 +137,8 @@ static bool moves_along_line(const inlining *in, const ip_expr *load)
     const bool repeats = load->border != IP_BORDER_NONE && load->border != IMGPAR_BORDER_CONSTANT;
     if (!repeats || p->kind != IP_STAGE_MAP || in->reader->kind == IP_STAGE_SCAN || in->size[p->id] > COST)
         return false;
-    if (p->dims[0] != 1 || p->dims[1] != 1 || memcmp(p->dims, domain_of(in->reader), sizeof p->dims) != 0 || !is_coord(load->arg[3], 3))
+    if (p->dims[0] != 1 || p->dims[1] != 1 || memcmp(p->dims, domain_of(in->reader), sizeof p->dims) != 0 ||
+        !is_coord(load->arg[3], 3))
         return false;
     line_check c = { p, true };
     ip_x_descend(in->ir, p->body, check_line, &c);

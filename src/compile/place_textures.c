@@ -37,7 +37,8 @@ static void check_load(ip_expr *load, void *user)
 static bool has_texels(imgpar_dtype dtype)
 {
     switch (dtype) {
-    case IMGPAR_U8: case IMGPAR_I8: case IMGPAR_BOOL: case IMGPAR_U16: case IMGPAR_I16: case IMGPAR_F16: case IMGPAR_F32: return true;
+    case IMGPAR_U8: case IMGPAR_I8: case IMGPAR_BOOL: case IMGPAR_U16: case IMGPAR_I16: case IMGPAR_F16: case IMGPAR_F32:
+        return true;
     default: return false;
     }
 }

@@ -114,7 +114,8 @@ static imgpar_status check_kind(const char *name, size_t channels, ip_error *err
         return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds one gray channel, and the image has 3; .ppm and .pnm hold them, gray() makes "
                        "one of them", name);
     if (is_ppm && channels == 1)
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds red, green and blue, and the image is gray; .pgm and .pnm hold it", name);
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds red, green and blue, and the image is gray; .pgm and .pnm hold it",
+                       name);
     return IMGPAR_OK;
 }
 

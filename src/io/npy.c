@@ -85,7 +85,8 @@ static bool take_string(cursor *c, const char **text, size_t *n)
 static imgpar_status refuse_descr(cursor *c, const char *text, size_t n)
 {
     if (n == 4 && memcmp(text + 1, "c16", 3) == 0)
-        return ip_fail(c->err, IMGPAR_E_UNSUPPORTED, "%s: NPY: complex numbers of two doubles (%.4s) are not supported; save them as complex64, "
+        return ip_fail(c->err, IMGPAR_E_UNSUPPORTED,
+                       "%s: NPY: complex numbers of two doubles (%.4s) are not supported; save them as complex64, "
                        "a.astype('c8') in NumPy, or real and imaginary parts as arrays of f64", c->s->name, text);
     bool is_cut = n > MAX_DESCR;
     return ip_fail(c->err, IMGPAR_E_UNSUPPORTED, "%s: NPY: elements of type %.*s%s are not supported", c->s->name,

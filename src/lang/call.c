@@ -338,9 +338,9 @@ static __attribute__((noinline)) bool check_names(ip_eval *ev, const ip_node *no
 }
 
 /*
- * A word for a parameter with a fixed list of values is that word, never a variable; but it may be given from outside. Coordinates in the arguments of
- * an operation that is not element-wise belong to a make() around it; the positions of at(a, y, x) have a's shape
- * where nothing else says one.
+ * A word for a parameter with a fixed list of values is that word, never a variable; but it may be given from outside. Coordinates
+ * in the arguments of an operation that is not element-wise belong to a make() around it; the positions of at(a, y, x) have a's
+ * shape where nothing else says one.
  */
 static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int i, const ip_val *first, ip_val *out)
 {

@@ -349,14 +349,16 @@ bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out)
 {
     const ip_node *slots[5];
     if (!ip_form_args(ev, call, slots)) return false;
-    if (slots[4] && !slots[3]) return ip_eval_fail(ev, slots[4]->offset, "iterate: check tells how often until is tested, and there is no until");
+    if (slots[4] && !slots[3])
+        return ip_eval_fail(ev, slots[4]->offset, "iterate: check tells how often until is tested, and there is no until");
     iteration it = { .ev = ev, .call = call, .step = slots[2], .until = slots[3], .n = 1, .check = 1 };
     ip_val start = { .kind = IP_V_NONE };
     ip_place place = ip_leave_region(ev, ev->place.make);
     bool ok = ip_eval_any(ev, slots[0], &start) &&
               ip_eval_integer(ev, slots[1], "iterate: count", 0, IP_EVAL_MAX_COUNT, &it.count, &it.known) &&
               read_check(&it, slots[4]) &&
-              function_of(&it, it.step, &it.step_fn) && check_step_use(&it) && (!it.until || function_of(&it, it.until, &it.until_fn));
+              function_of(&it, it.step, &it.step_fn) && check_step_use(&it) &&
+              (!it.until || function_of(&it, it.until, &it.until_fn));
     ok = ok ? run(&it, &start, out) : false;
     ip_val_free(&start);
     ip_val_free(&it.step_fn);

@@ -92,7 +92,8 @@ static const char *hint_of(const ip_parser *p)
         { " and ", "; that is &&" }, { " or ", "; that is ||" }, { " not ", "; that is !" },
     };
     for (size_t back = 0; back < 2; back++) {
-        const ip_token *token = p->at >= back ? &p->tokens.token[p->at - back < p->tokens.n ? p->at - back : p->tokens.n - 1] : NULL;
+        size_t at = p->at - back;
+        const ip_token *token = p->at >= back ? &p->tokens.token[at < p->tokens.n ? at : p->tokens.n - 1] : NULL;
         if (!token || token->kind != IP_T_NAME) continue;
         char word[64];
         snprintf(word, sizeof word, " %.60s ", token->u.name->name);

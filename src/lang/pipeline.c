@@ -313,7 +313,8 @@ static imgpar_status refuse_unused(imgpar_pipeline *p, const ip_output *o)
     const ip_type *type = &o->vals[0].u.array->type; /* an array always: see need_array() */
     if (ip_type_count(type) <= IP_SHOW_MAX_ELEMENTS) return IMGPAR_OK;
     return ip_text_fail(&p->error, &p->program.text, o->statement->offset, IMGPAR_E_ARGUMENT,
-                        "this expression gives %s, which goes nowhere: save(expr, \"FILE\"), or imgpar-run -o FILE", ip_type_text(type, text));
+                        "this expression gives %s, which goes nowhere: save(expr, \"FILE\"), or imgpar-run -o FILE",
+                        ip_type_text(type, text));
 }
 
 static imgpar_status run_outputs(imgpar_pipeline *p, const ip_outputs *outputs, const imgpar_options *options,

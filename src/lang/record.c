@@ -31,8 +31,8 @@ static bool check_shape(ip_eval *ev, const ip_node *call, int k, const ip_type *
         return ip_eval_fail(ev, call->items[k]->offset, "zip: components have up to %d axes, not the shape %s", IMGPAR_MAX_RANK - 1,
                             ip_shape_text(type, has));
     if (type->rank == first->rank && memcmp(type->shape, first->shape, (size_t)type->rank * sizeof *type->shape) == 0) return true;
-    return ip_eval_fail(ev, call->items[k]->offset, "zip: this component has the shape %s, the first one %s", ip_shape_text(type, has),
-                        ip_shape_text(first, wants));
+    return ip_eval_fail(ev, call->items[k]->offset, "zip: this component has the shape %s, the first one %s",
+                        ip_shape_text(type, has), ip_shape_text(first, wants));
 }
 
 static bool build_op(ip_eval *ev, size_t offset, const char *row, imgpar_array *a, imgpar_array *b, ip_val *out)

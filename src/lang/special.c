@@ -212,7 +212,8 @@ static bool reduce_named(ip_eval *ev, const ip_node *call, ip_val *out)
 }
 
 /* Calls fn on two one-element placeholders of a's dtype. */
-static bool fold_body(ip_eval *ev, const char *form, const ip_val *fn, const imgpar_array *a, size_t offset, ip_val pq[2], ip_val *body)
+static bool fold_body(ip_eval *ev, const char *form, const ip_val *fn, const imgpar_array *a, size_t offset, ip_val pq[2],
+                      ip_val *body)
 {
     ip_type type = { .dtype = a->type.dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
     for (int i = 0; i < 2; i++)
@@ -236,7 +237,8 @@ static bool cast_to(ip_eval *ev, size_t offset, ip_val *a, imgpar_dtype dtype)
     return true;
 }
 
-/* reduce(a, init, (p, q) -> expr), or with options scan(...). Where expr is of a wider dtype the elements are cast to it first, once or twice. */
+/* reduce(a, init, (p, q) -> expr), or with options scan(...). Where expr is of a wider dtype the elements are cast to it first,
+ * once or twice. */
 static bool fold_build(ip_eval *ev, const ip_node *call, ip_val *a, double init, const ip_val *fn, const ip_scan_options *scan,
                        ip_val *out)
 {
@@ -338,7 +340,8 @@ bool ip_form_scan(ip_eval *ev, const ip_node *call, ip_val *out)
         is_function = has_third && ip_choice_find(&op->info.params[0], second->name->name) < 0;
     }
     for (int i = 1; i < call->n_items; i++)
-        is_function = is_function || (call->names[i] && (strcmp(call->names[i]->name, "init") == 0 || strcmp(call->names[i]->name, "function") == 0));
+        is_function = is_function || (call->names[i] && (strcmp(call->names[i]->name, "init") == 0 ||
+                                                         strcmp(call->names[i]->name, "function") == 0));
     if (!is_function) return ip_call_row(ev, call, op, out);
     ip_place place = ip_leave_region(ev, ev->place.make);
     bool ok = fold(ev, call, true, out);

@@ -256,7 +256,8 @@ static bool window_radii(ip_eval *ev, const ip_node *node, int rank, int64_t rad
     ip_val_free(&v);
     if (ok && !ev->checking && *n > rank)
         return ip_eval_fail(ev, node->offset, "window: %d radii, but the array has %d axes", *n, rank);
-    return ok || ip_eval_fail(ev, node->offset, "window: radius is a whole number from 0 to %d, or a vector of up to 4", RADIUS_MAX);
+    return ok || ip_eval_fail(ev, node->offset, "window: radius is a whole number from 0 to %d, or a vector of up to 4",
+                              RADIUS_MAX);
 }
 
 static bool window_border(ip_eval *ev, const ip_node *word, const char **border)
@@ -271,7 +272,8 @@ static bool window_border(ip_eval *ev, const ip_node *word, const char **border)
     return check_border(ev, word, *border);
 }
 
-static bool fold_window(ip_eval *ev, const ip_node *call, const ip_node *const slots[4], const ip_val *a, const ip_val *fn, ip_val *out)
+static bool fold_window(ip_eval *ev, const ip_node *call, const ip_node *const slots[4], const ip_val *a, const ip_val *fn,
+                        ip_val *out)
 {
     int64_t radii[IMGPAR_MAX_RANK] = { 0 };
     const char *border;
@@ -279,7 +281,8 @@ static bool fold_window(ip_eval *ev, const ip_node *call, const ip_node *const s
     if (a->kind != IP_V_ARRAY && a->kind != IP_V_ANY)
         return ip_eval_fail(ev, slots[0]->offset, "window takes an array, not %s", ip_val_kind_text(a));
     if (fn->kind != IP_V_FUNCTION && fn->kind != IP_V_ANY)
-        return ip_eval_fail(ev, slots[2]->offset, "window: a function such as (p, q) -> max(p, q) is expected, not %s", ip_val_kind_text(fn));
+        return ip_eval_fail(ev, slots[2]->offset, "window: a function such as (p, q) -> max(p, q) is expected, not %s",
+                            ip_val_kind_text(fn));
     int rank = ev->checking ? IMGPAR_MAX_RANK : a->u.array->type.rank;
     if (!window_radii(ev, slots[1], rank, radii, &n) || !window_border(ev, slots[3], &border)) return false;
     if (ev->checking) {

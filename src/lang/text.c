@@ -34,6 +34,7 @@ static void echo(ip_str *out, const ip_text *text, size_t from, size_t to, bool 
     }
 }
 
+/* Nothing of an empty line. */
 static void show_line(ip_str *out, const ip_text *text, size_t start, size_t offset)
 {
     size_t from = offset, to = offset;
@@ -46,6 +47,7 @@ static void show_line(ip_str *out, const ip_text *text, size_t start, size_t off
     while (to > offset && to < text->length && is_continuation(text->text[to]))
         to--;
     if (to > from && text->text[to - 1] == '\r' && to > offset) to--;
+    if (to == from) return;
     ip_str_putc(out, '\n');
     echo(out, text, from, to, false);
     ip_str_putc(out, '\n');

@@ -138,7 +138,8 @@ static imgpar_status agree_on_context(imgpar_context **ctx, const ip_op *op, con
 static imgpar_status refuse_complex(const imgpar_array *node, ip_error *err)
 {
     for (int k = 0; k < node->n_inputs; k++)
-        if (ip_type_is_complex(&node->inputs[k]->type) && (!(node->op->flags & (IP_OP_COMPLEX | IP_OP_LINEAR)) || k >= node->op->info.n_inputs))
+        if (ip_type_is_complex(&node->inputs[k]->type) &&
+            (!(node->op->flags & (IP_OP_COMPLEX | IP_OP_LINEAR)) || k >= node->op->info.n_inputs))
             return ip_complex_refuse(node, k, err);
     return IMGPAR_OK;
 }
@@ -249,7 +250,8 @@ imgpar_array *ip_build_coordinate(imgpar_context *ctx, int dim, const ip_type *s
 }
 
 /* A node of row, "fold" or "scanfold", without type; an error array where the function does not fit. */
-static imgpar_array *fold_node(imgpar_context *ctx, const char *row, imgpar_array *const inputs[4], double init, const ip_type *type)
+static imgpar_array *fold_node(imgpar_context *ctx, const char *row, imgpar_array *const inputs[4], double init,
+                               const ip_type *type)
 {
     const imgpar_array *a = inputs[0], *body = inputs[3];
     const char *rule = NULL;

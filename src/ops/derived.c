@@ -20,7 +20,10 @@ imgpar_array *ip_make(ip_making *m, const char *row, int n, const ip_arg *args)
     return ip_making_keep(m, ip_build(m->call->ctx, ip_op_find(row), args, n));
 }
 
-imgpar_array *ip_make_of(ip_making *m, const char *row, imgpar_array *a) { return ip_make(m, row, 1, (ip_arg[]){ ip_arg_array(a) }); }
+imgpar_array *ip_make_of(ip_making *m, const char *row, imgpar_array *a)
+{
+    return ip_make(m, row, 1, (ip_arg[]){ ip_arg_array(a) });
+}
 
 imgpar_array *ip_make_pair(ip_making *m, const char *row, imgpar_array *a, imgpar_array *b)
 {
@@ -114,7 +117,10 @@ imgpar_status ip_infer_flat(imgpar_array *node, ip_error *err)
 
 static bool is_empty(const imgpar_array *call) { return ip_type_count(&call->inputs[0]->type) == 0; }
 
-static imgpar_array *is_not_0(ip_making *m) { return ip_make_pair(m, "ne", ip_make_flat(m, m->call->inputs[0]), ip_make_number(m, 0)); }
+static imgpar_array *is_not_0(ip_making *m)
+{
+    return ip_make_pair(m, "ne", ip_make_flat(m, m->call->inputs[0]), ip_make_number(m, 0));
+}
 
 imgpar_array *ip_expand_find(const imgpar_array *call)
 {
@@ -188,7 +194,8 @@ imgpar_array *ip_expand_wavefront(const imgpar_array *call)
     if (is_empty(call)) return imgpar_array_retain(a);
     imgpar_array *columns = ip_make(&m, "skew", 2, (ip_arg[]){ ip_arg_array(a), option("step", -1) });
     imgpar_array *filtered = ip_make(&m, "recursive", 5, (ip_arg[]){ ip_arg_array(columns), same_vector(call, "feedforward"),
-                                                                     same_vector(call, "feedback"), option("axis", 0), word("start", "zero") });
+                                                                     same_vector(call, "feedback"), option("axis", 0),
+                                                                     word("start", "zero") });
     imgpar_array *back = ip_make(&m, "skew", 2, (ip_arg[]){ ip_arg_array(filtered), option("step", 1) });
     return ip_made(&m, ip_make(&m, "slice", 4, (ip_arg[]){ ip_arg_array(back), numbers("from", &before, 1), numbers("to", &to, 1),
                                                            option("axis", 1) }));
@@ -208,7 +215,8 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     case IP_NEEDS_IMAGE: break;
     case IP_NEEDS_COLOUR:
         if (dims[3] >= 3) break;
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 3 channels, or 4 with alpha", name, input, ip_type_text(a, text));
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 3 channels, or 4 with alpha", name, input,
+                       ip_type_text(a, text));
     case IP_NEEDS_LEVELS:
         if (a->dtype == IMGPAR_U8 || a->dtype == IMGPAR_U16) break;
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; its levels must be u8 or u16", name, input, ip_type_text(a, text));

@@ -67,7 +67,8 @@ typedef enum ip_running {
     IP_RUNNING_ANY, IP_RUNNING_ALL, IP_RUNNING_ANY_OF
 } ip_running;
 typedef enum ip_fft { IP_FFT_FORWARD, IP_FFT_INVERSE, IP_FFT_FORWARD_2, IP_FFT_INVERSE_2 } ip_fft; /* odd: inverse */
-typedef enum ip_neighbours { IP_NEIGHBOURS_SUM, IP_NEIGHBOURS_MEAN, IP_NEIGHBOURS_MIN, IP_NEIGHBOURS_MAX } ip_neighbours; /* the row's choices */
+/* The row's choices. */
+typedef enum ip_neighbours { IP_NEIGHBOURS_SUM, IP_NEIGHBOURS_MEAN, IP_NEIGHBOURS_MIN, IP_NEIGHBOURS_MAX } ip_neighbours;
 typedef enum ip_start { IP_START_STEADY, IP_START_ZERO } ip_start; /* the row's choices */
 typedef enum ip_sobel_axis { IP_SOBEL_MAGNITUDE, IP_SOBEL_X, IP_SOBEL_Y } ip_sobel_axis; /* the row's choices */
 typedef enum ip_resize_filter { IP_RESIZE_AUTO, IP_RESIZE_AREA, IP_RESIZE_LINEAR, IP_RESIZE_NEAREST } ip_resize_filter;

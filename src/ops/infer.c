@@ -97,8 +97,8 @@ static imgpar_status refuse_pair(const imgpar_array *node, int a, int b, ip_erro
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %lld channels, %s has %lld", label, names[0], (long long)da[3],
                        names[1], (long long)db[3]);
     if (is_picture(types[0]) && is_picture(types[1]))
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s", label, names[0], ip_size_text(types[0], size_a), names[1],
-                       ip_size_text(types[1], size_b));
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; resize() or crop() one to the size of the other", label,
+                       names[0], ip_size_text(types[0], size_a), names[1], ip_size_text(types[1], size_b));
     ip_str remedy = IP_STR_INIT;
     append_remedy(&remedy, names, types);
     ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s%s", label, names[0], ip_shape_text(types[0], size_a), names[1],

@@ -103,7 +103,8 @@ static imgpar_status check_length(const imgpar_array *node, int axis, ip_error *
     if (longer >= 2 * n || longer > (int64_t)IP_FFT_MAX * IP_FFT_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: axis %d has %lld elements; up to %d are transformed", node->op->info.name, axis,
                        (long long)n, IP_FFT_MAX * IP_FFT_MAX);
-    return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: axis %d has %lld elements; only products of 2, 3, 5 and 7 are transformed, such as %lld",
+    return ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                   "%s: axis %d has %lld elements; only products of 2, 3, 5 and 7 are transformed, such as %lld",
                    node->op->info.name, axis, (long long)n, (long long)longer);
 }
 
@@ -114,7 +115,8 @@ imgpar_status ip_infer_fft(imgpar_array *node, ip_error *err)
     char shape[96];
     int axes[2] = { 0, 0 };
     if (is_2d && a->rank < 2)
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s; it must have rows and columns", node->op->info.name, ip_shape_text(a, shape));
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s; it must have rows and columns", node->op->info.name,
+                       ip_shape_text(a, shape));
     int n = ip_fft_axes(node, axes);
     if (axes[0] < 0 || axes[0] >= a->rank)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: axis=%d is none of the %d axes of %s", node->op->info.name,

@@ -46,8 +46,8 @@ imgpar_status ip_infer_lut(imgpar_array *node, ip_error *err)
     if (st) return st;
     ip_type_dims(a, dims);
     if (table->rank > 2 || table->shape[0] == 0 || (table->rank == 2 && table->shape[1] != dims[3]))
-        return ip_fail(err, IMGPAR_E_SHAPE, "lut: table is %s; it must be a vector, or have %lld columns", ip_shape_text(table, text),
-                       (long long)dims[3]);
+        return ip_fail(err, IMGPAR_E_SHAPE, "lut: table is %s; it must be a vector, or have %lld columns",
+                       ip_shape_text(table, text), (long long)dims[3]);
     node->type = *a;
     node->type.dtype = table->dtype;
     node->range = node->inputs[1]->range;
@@ -58,7 +58,8 @@ imgpar_status ip_infer_searchsorted(imgpar_array *node, ip_error *err)
 {
     const ip_type *edges = &node->inputs[0]->type;
     char text[96];
-    if (edges->rank != 1) return ip_fail(err, IMGPAR_E_SHAPE, "searchsorted: edges is %s; it must be a vector", ip_shape_text(edges, text));
+    if (edges->rank != 1)
+        return ip_fail(err, IMGPAR_E_SHAPE, "searchsorted: edges is %s; it must be a vector", ip_shape_text(edges, text));
     node->type = node->inputs[1]->type;
     node->type.dtype = IMGPAR_I32;
     node->type.space = IMGPAR_SPACE_DATA;
@@ -140,7 +141,8 @@ imgpar_status ip_infer_matinv(imgpar_array *node, ip_error *err)
     const ip_type *a = &node->inputs[0]->type;
     char text[96];
     if (!is_small(a, 3) || a->shape[a->rank - 1] != a->shape[a->rank - 2])
-        return ip_fail(err, IMGPAR_E_SHAPE, "matinv: a is %s; its last axes must be square matrices of up to 3x3", ip_shape_text(a, text));
+        return ip_fail(err, IMGPAR_E_SHAPE, "matinv: a is %s; its last axes must be square matrices of up to 3x3",
+                       ip_shape_text(a, text));
     int64_t shape[IP_MAX_AXES];
     memcpy(shape, a->shape, sizeof shape);
     node->type = (ip_type){ .dtype = matrix_dtype(node), .space = IMGPAR_SPACE_DATA };

@@ -363,7 +363,8 @@ imgpar_status ip_infer_shift(imgpar_array *node, ip_error *err)
         return ip_fail(err, IMGPAR_E_SHAPE, "%d offsets for an array of %d axes", offsets->cols, node->type.rank);
     for (int k = 0; k < offsets->cols && ip_type_is_complex(&node->type); k++)
         if (ip_type_axis_dim(&node->type, k) == 3 && offsets->numbers[k] != 0)
-            return ip_fail(err, IMGPAR_E_UNSUPPORTED, "complex numbers have no neighbours along the channels; circshift and slice move them");
+            return ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                           "complex numbers have no neighbours along the channels; circshift and slice move them");
     return IMGPAR_OK;
 }
 

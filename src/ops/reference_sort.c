@@ -9,13 +9,18 @@
 
 typedef struct item { uint64_t key; int32_t place; } item;
 
-typedef struct format { unsigned size_bytes; bool is_float, is_signed, is_bool, indices, descending; uint64_t infinity, nan; } format;
+typedef struct format {
+    unsigned size_bytes;
+    bool is_float, is_signed, is_bool, indices, descending;
+    uint64_t infinity, nan;
+} format;
 
 static format format_of(const ip_opaque *o)
 {
     const ip_dtype_facts *facts = ip_dtype(o->dtype);
     format f = { .size_bytes = facts->size_bytes, .is_float = facts->is_float, .is_signed = facts->is_signed,
-                 .is_bool = o->dtype == IMGPAR_BOOL, .indices = o->sizes[IP_SORT_INDICES], .descending = o->sizes[IP_SORT_DESCENDING] };
+                 .is_bool = o->dtype == IMGPAR_BOOL, .indices = o->sizes[IP_SORT_INDICES],
+                 .descending = o->sizes[IP_SORT_DESCENDING] };
     f.infinity = f.size_bytes == 2 ? 0x7c00 : f.size_bytes == 4 ? 0x7f800000 : 0x7ff0000000000000;
     f.nan = f.infinity + (f.infinity & -f.infinity) / 2; /* the highest bit of the fraction */
     return f;

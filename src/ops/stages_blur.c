@@ -4,11 +4,11 @@
  *
  * Note [Sampled Gaussians]
  * A Gaussian of large sigma leaves nothing that changes fast, so fastblur computes it in every step-th row alone, with
- * the same weights that blur has, and puts cubics through these samples; step grows with sigma, so an element costs 2 truncate sigma / step
- * products in each pass, whatever sigma is. In columns it does the same where step is so large that reading elements which are
- * not neighbours pays. The samples lie at -step, 0, step, ... and reach beyond both edges as far as interpolation asks; what the
- * border rule adds is read there as everywhere else, so no rule needs a case of its own. Nothing is carried from element to
- * element: all samples can be computed at once, and no small feedback is lost in f32 as in a recursive Gaussian of large sigma.
+ * the same weights that blur has, and puts cubics through these samples; step grows with sigma, so an element costs 2 truncate
+ * sigma / step products in each pass, whatever sigma is. In columns it does the same where step is so large that reading elements
+ * which are not neighbours pays. The samples lie at -step, 0, step, ... and reach beyond both edges as far as interpolation asks;
+ * what the border rule adds is read there as everywhere else, so no rule needs a case of its own. Nothing is carried from element
+ * to element: all samples can be computed at once, and no small feedback is lost in f32 as in a recursive Gaussian of large sigma.
  *
  * The cubics are Keys' ("Cubic convolution interpolation for digital image processing", 1981, a = -1/2): what they
  * change shrinks with (step / sigma)^3, and they join without a kink. Below sigma = 4, where step would be 1, there is nothing to
@@ -49,7 +49,8 @@ static passes passes_of(ip_lower *l, const double *w, int taps)
     ip_stage *in = l->in[0];
     ip_expr *cval;
     int border = ip_lower_border(l, in->dtype, &cval);
-    passes p = { .vertical = { .l = l, .stage = in, .border = border, .cval = cval, .dtype = ip_float_for(in->dtype), .weights = { taps, 1, w, true } } };
+    passes p = { .vertical = { .l = l, .stage = in, .border = border, .cval = cval, .dtype = ip_float_for(in->dtype),
+                               .weights = { taps, 1, w, true } } };
     p.horizontal = p.vertical;
     p.horizontal.stage = NULL;
     p.horizontal.cval = ip_weighted_cval(&p.vertical, ip_param_number(l->node, "cval"));
@@ -89,7 +90,8 @@ static ip_stage *sampled(ip_weighted *p, int axis, int step, const char *note)
     if (step > 1) dims[axis] = sample_count(dims[axis], step);
     for (int k = 0; k < 4; k++)
         at[k] = ip_x_coord(l->ir, k, dims[k]);
-    if (step > 1) at[axis] = ip_x_binary(l->ir, IP_X_MUL, ip_x_binary(l->ir, IP_X_SUB, at[axis], ip_lower_i32(l, 1)), ip_lower_i32(l, step));
+    if (step > 1)
+        at[axis] = ip_x_binary(l->ir, IP_X_MUL, ip_x_binary(l->ir, IP_X_SUB, at[axis], ip_lower_i32(l, 1)), ip_lower_i32(l, step));
     p->at = at;
     ip_stage *s = ip_lower_stage_sized(l, dims, p->dtype, ip_weighted_sum(p), note);
     p->at = NULL;

@@ -203,7 +203,8 @@ static ip_complex root(ip_lower *l, ip_complex a, ip_complex b)
     ip_expr *t = ip_x_unary(l->ir, IP_X_SQRT, ip_x_fma(l->ir, half, magnitude_of(l, a.re), mul(l, half, ip_complex_length(l, a))));
     ip_expr *other = choose(l, binary(l, IP_X_EQ, t, zero(l)), zero(l), mul(l, half, quotient(l, a.im, t)));
     ip_expr *is_right = binary(l, IP_X_LE, zero(l), a.re), *is_below = binary(l, IP_X_LT, a.im, zero(l));
-    return (ip_complex){ choose(l, is_right, t, magnitude_of(l, other)), choose(l, is_right, other, choose(l, is_below, negative(l, t), t)) };
+    return (ip_complex){ choose(l, is_right, t, magnitude_of(l, other)),
+                         choose(l, is_right, other, choose(l, is_below, negative(l, t), t)) };
 }
 
 static ip_complex sine(ip_lower *l, ip_complex a, ip_complex b)

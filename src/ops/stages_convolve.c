@@ -108,7 +108,8 @@ static bool fits_integers(ip_lower *l, const convolution *c, imgpar_dtype dtypes
     if (fabs(c->scale) > 0x1p30 || fabs(shift) > 0x1p50) return false;
     double lo = in->lo, hi = in->hi;
     if (ip_param_number(l->node, "border") == IMGPAR_BORDER_CONSTANT) {
-        double cval = fmin(fmax(rint(ip_param_number(l->node, "cval")), ip_dtype(in->dtype)->minimum), ip_dtype(in->dtype)->maximum);
+        double cval = fmin(fmax(rint(ip_param_number(l->node, "cval")), ip_dtype(in->dtype)->minimum),
+                           ip_dtype(in->dtype)->maximum);
         lo = fmin(lo, cval);
         hi = fmax(hi, cval);
     }

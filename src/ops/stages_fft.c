@@ -97,7 +97,8 @@ static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH
     enum { COMPLEX = 2 * sizeof(float) };
     division d = divide(call);
     bytes[TABLE - IP_BUFFER_SCRATCH] = (uint64_t)table_size(&d) * COMPLEX;
-    if (call->device.is_cpu) bytes[WORK - IP_BUFFER_SCRATCH] = (uint64_t)(d.items * d.lanes * (d.n1 > d.n2 ? d.n1 : d.n2)) * 2 * COMPLEX;
+    if (call->device.is_cpu)
+        bytes[WORK - IP_BUFFER_SCRATCH] = (uint64_t)(d.items * d.lanes * (d.n1 > d.n2 ? d.n1 : d.n2)) * 2 * COMPLEX;
     if (d.n2 > 1) bytes[BETWEEN - IP_BUFFER_SCRATCH] = (uint64_t)(d.outer * d.n * d.inner) * COMPLEX;
 }
 

@@ -113,7 +113,8 @@ static ip_expr *inside_of(ip_lower *l, const ip_param *p)
         }
         ip_expr *at = ip_lower_coord(l, dim), *extent = ip_extent(l, dim, l->dims[dim]);
         ip_expr *tests[2] = { low < 0 ? binary(l, IP_X_LE, ip_lower_i32(l, (int64_t)-low), at) : NULL,
-                              high > 0 ? binary(l, IP_X_LT, binary(l, IP_X_ADD, at, ip_lower_i32(l, (int64_t)high)), extent) : NULL };
+                              high > 0 ? binary(l, IP_X_LT, binary(l, IP_X_ADD, at, ip_lower_i32(l, (int64_t)high)), extent)
+                                       : NULL };
         for (int side = 0; side < 2; side++)
             if (tests[side]) inside = inside ? binary(l, IP_X_AND, inside, tests[side]) : tests[side];
     }

@@ -113,8 +113,10 @@ static ip_expr *block_of(ip_lower *l, int shift, ip_expr *words[4])
     ip_expr *at = place(l);
     imgpar_dtype dtype = at->dtype;
     ip_expr *block = binary(l, IP_X_SHR, at, ip_x_int(l->ir, dtype, shift));
-    ip_expr *high = dtype == IMGPAR_U64 ? ip_x_cast(l->ir, IMGPAR_U32, binary(l, IP_X_SHR, block, ip_x_int(l->ir, dtype, 32))) : u32(l, 0);
-    ip_expr *const counter[4] = { ip_x_cast(l->ir, IMGPAR_U32, block), high, word_param(l, ip_param_number(l->node, "stream")), u32(l, 0) };
+    ip_expr *high = dtype == IMGPAR_U64 ? ip_x_cast(l->ir, IMGPAR_U32, binary(l, IP_X_SHR, block, ip_x_int(l->ir, dtype, 32)))
+                                        : u32(l, 0);
+    ip_expr *const counter[4] = { ip_x_cast(l->ir, IMGPAR_U32, block), high, word_param(l, ip_param_number(l->node, "stream")),
+                                  u32(l, 0) };
     double seed = ip_param_number(l->node, "seed"), upper = floor(seed / 0x1p32);
     ip_expr *const key[2] = { word_param(l, seed - upper * 0x1p32), word_param(l, upper) };
     ip_philox(l->ir, counter, key, words);
@@ -174,8 +176,8 @@ static ip_expr *wide_normal(ip_lower *l)
 {
     static const double pi = 3.14159265358979323846;
     ip_expr *words[4], *odd = block_of(l, 1, words);
-    ip_expr *u = ip_x_fma(l->ir, ip_x_cast(l->ir, IMGPAR_F64, wide_word(l, words[0], words[1])), ip_x_float(l->ir, IMGPAR_F64, 0x1p-53),
-                          ip_x_float(l->ir, IMGPAR_F64, 0x1p-54));
+    ip_expr *u = ip_x_fma(l->ir, ip_x_cast(l->ir, IMGPAR_F64, wide_word(l, words[0], words[1])),
+                          ip_x_float(l->ir, IMGPAR_F64, 0x1p-53), ip_x_float(l->ir, IMGPAR_F64, 0x1p-54));
     ip_expr *v = scaled(l, IMGPAR_F64, wide_word(l, words[2], words[3]), 0x1p-53);
     ip_expr *log_u = ip_x_unary(l->ir, IP_X_LOG, u), *angle = binary(l, IP_X_MUL, v, ip_x_float(l->ir, IMGPAR_F64, 2 * pi));
     ip_expr *radius = ip_x_unary(l->ir, IP_X_SQRT, binary(l, IP_X_MUL, ip_x_float(l->ir, IMGPAR_F64, -2), log_u));

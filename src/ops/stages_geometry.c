@@ -96,7 +96,8 @@ static ip_expr *position(ip_lower *l, ip_expr *v, double shift)
     }
     if (shift != 0) v = add(l, v, ip_x_float(l->ir, f, shift));
     v = ip_x_unary(l->ir, IP_X_FLOOR, v);
-    v = ip_x_binary(l->ir, IP_X_MIN, ip_x_binary(l->ir, IP_X_MAX, v, ip_x_float(l->ir, f, -far_away)), ip_x_float(l->ir, f, far_away));
+    v = ip_x_binary(l->ir, IP_X_MIN, ip_x_binary(l->ir, IP_X_MAX, v, ip_x_float(l->ir, f, -far_away)),
+                    ip_x_float(l->ir, f, far_away));
     return ip_x_saturate(l->ir, IMGPAR_I32, v);
 }
 

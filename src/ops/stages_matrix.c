@@ -31,7 +31,8 @@ ip_stage *ip_stages_recomb(ip_lower *l)
     for (int row = m->rows - 1; row >= 0; row--) {
         ip_expr *sum = NULL;
         for (int k = m->cols - 1; k >= 0; k--) {
-            ip_expr *w = ip_x_param(l->ir, f, m->numbers[row * m->cols + k], -INFINITY, INFINITY), *x = as_float(l, f, channel(l, k));
+            ip_expr *w = ip_x_param(l->ir, f, m->numbers[row * m->cols + k], -INFINITY, INFINITY),
+                    *x = as_float(l, f, channel(l, k));
             sum = sum ? ip_x_fma(l->ir, w, x, sum) : binary(l, IP_X_MUL, w, x);
         }
         sum = ip_lower_convert(l, dtype, sum);
@@ -81,7 +82,8 @@ static ip_expr *turned(ip_lower *l, ip_expr *i, int64_t by)
 /* The minor that belongs to (row, column) of a 3x3 matrix, sign included. */
 static ip_expr *cofactor(ip_lower *l, ip_expr *row, ip_expr *column)
 {
-    ip_expr *const rows[2] = { turned(l, row, 1), turned(l, row, 2) }, *const columns[2] = { turned(l, column, 1), turned(l, column, 2) };
+    ip_expr *const rows[2] = { turned(l, row, 1), turned(l, row, 2) },
+            *const columns[2] = { turned(l, column, 1), turned(l, column, 2) };
     return minor(l, rows, columns);
 }
 
@@ -95,7 +97,8 @@ ip_stage *ip_stages_matinv(ip_lower *l)
     if (n == 2) {
         ip_expr *const both[2] = { zero, one };
         ip_expr *other = binary(l, IP_X_SUB, one, i);
-        ip_expr *top = ip_x_select(l->ir, binary(l, IP_X_EQ, i, j), entry(l, 0, other, other), ip_x_unary(l->ir, IP_X_NEG, entry(l, 0, i, j)));
+        ip_expr *top = ip_x_select(l->ir, binary(l, IP_X_EQ, i, j), entry(l, 0, other, other),
+                                   ip_x_unary(l->ir, IP_X_NEG, entry(l, 0, i, j)));
         return ip_lower_map(l, binary(l, IP_X_DIV, top, minor(l, both, both)));
     }
     ip_expr *determinant = NULL;

@@ -65,7 +65,8 @@ ip_expr *ip_lower_function(ip_lower *l, imgpar_dtype acc)
 
 ip_expr *ip_lower_identity(ip_lower *l, imgpar_dtype dtype)
 {
-    return ip_lower_convert(l, dtype, ip_x_number(l->ir, dtype == IMGPAR_BOOL ? IMGPAR_U8 : dtype, ip_param_number(l->node, "init")));
+    return ip_lower_convert(l, dtype, ip_x_number(l->ir, dtype == IMGPAR_BOOL ? IMGPAR_U8 : dtype,
+                                                  ip_param_number(l->node, "init")));
 }
 
 ip_stage *ip_stages_fold(ip_lower *l)

@@ -207,9 +207,11 @@ static ip_stage *weights_stage(ip_lower *l, imgpar_dtype dtype)
 ip_stage *ip_stages_weighted_histogram(ip_lower *l)
 {
     const int64_t bins = (int64_t)ip_param_number(l->node, "bins"), channels = l->in[0]->dims[3];
-    scattering s = { .dtype = l->node->type.dtype, .n = ip_type_count(&l->node->inputs[0]->type), .rows = channels * bins, .width = 1 };
+    scattering s = { .dtype = l->node->type.dtype, .n = ip_type_count(&l->node->inputs[0]->type), .rows = channels * bins,
+                     .width = 1 };
     if (s.n == 0) return ip_lower_map(l, ip_lower_i32(l, 0));
-    ip_expr *bin = ip_histogram_bin(l), *first = ip_x_binary(l->ir, IP_X_MUL, ip_x_coord(l->ir, 3, channels), ip_lower_i32(l, bins));
+    ip_expr *bin = ip_histogram_bin(l),
+            *first = ip_x_binary(l->ir, IP_X_MUL, ip_x_coord(l->ir, 3, channels), ip_lower_i32(l, bins));
     ip_expr *inside = ip_x_binary(l->ir, IP_X_LE, ip_lower_i32(l, 0), bin);
     ip_expr *index = ip_x_select(l->ir, inside, ip_x_binary(l->ir, IP_X_ADD, first, bin), ip_lower_i32(l, -1));
     s.indices = ip_lower_stage_sized(l, l->in[0]->dims, IMGPAR_I32, index, "bins");

@@ -264,7 +264,8 @@ ip_stage *ip_stages_skew(ip_lower *l)
     const int64_t step = (int64_t)ip_param_number(l->node, "step"), rows = in_type(l)->shape[0];
     same_place(l, at);
     if (step == 0 || ip_type_count(in_type(l)) == 0) return ip_view_stage(l, ip_view_read(l, 0, at));
-    ip_expr *shift = binary(l, IP_X_MUL, at[0], ip_lower_i32(l, step)), *last = binary(l, IP_X_SUB, extent_of(l, 1), ip_lower_i32(l, 1));
+    ip_expr *shift = binary(l, IP_X_MUL, at[0], ip_lower_i32(l, step)),
+            *last = binary(l, IP_X_SUB, extent_of(l, 1), ip_lower_i32(l, 1));
     if (step < 0) shift = binary(l, IP_X_SUB, shift, ip_extent(l, in_dim(l, 1), step * (rows - 1)));
     ip_expr *from = binary(l, IP_X_SUB, at[1], shift);
     ip_expr *inside = binary(l, IP_X_AND, binary(l, IP_X_LE, zero, from), binary(l, IP_X_LE, from, last));

@@ -24,7 +24,8 @@ static ip_expr *stored_element(const ip_weighted *p, ip_expr *ty, ip_expr *tx)
     ip_expr *dy = ip_x_binary(l->ir, IP_X_SUB, ty, ip_lower_i32(l, p->weights.rows / 2));
     ip_expr *dx = ip_x_binary(l->ir, IP_X_SUB, tx, ip_lower_i32(l, p->weights.cols / 2));
     if (!p->at) return ip_lower_read_value(l, p->stage, ip_lower_i32(l, 0), dy, dx, p->border, p->cval);
-    ip_expr *index[4] = { p->at[0], ip_x_binary(l->ir, IP_X_ADD, p->at[1], dy), ip_x_binary(l->ir, IP_X_ADD, p->at[2], dx), p->at[3] };
+    ip_expr *index[4] = { p->at[0], ip_x_binary(l->ir, IP_X_ADD, p->at[1], dy), ip_x_binary(l->ir, IP_X_ADD, p->at[2], dx),
+                          p->at[3] };
     ip_expr *x = ip_x_load(l->ir, p->stage, index, p->border, p->cval);
     return x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x;
 }

@@ -80,7 +80,8 @@ static imgpar_status value_of(imgpar_array *a, const imgpar_options *options, ip
 }
 
 /* A value's elements in host memory, to be read until ip_buffer_unmap(value->buffer, *mapped). */
-static imgpar_status look_at(imgpar_array *a, ip_value *value, const imgpar_options *options, const void **elements, void **mapped, ip_error *err)
+static imgpar_status look_at(imgpar_array *a, ip_value *value, const imgpar_options *options, const void **elements, void **mapped,
+                             ip_error *err)
 {
     ip_runner runner;
     *elements = value->host;
@@ -127,7 +128,9 @@ static imgpar_status pick_format(const char *path, const imgpar_options *options
         return IMGPAR_OK;
     if (path && strcmp(path, "-") == 0)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "save: standard output needs a format: png, jpeg, npy or pnm");
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "save: %s: the name tells no format; it ends in none of .png .jpg .npy .pnm", path ? path : "");
+    return ip_fail(err, IMGPAR_E_ARGUMENT,
+                   "save: %s: the name tells no format; it ends in none of .png .jpg .npy .pnm .ppm .pgm .pam",
+                   path ? path : "");
 }
 
 static ip_pixels pixels_of(const imgpar_array *a, const void *elements)

@@ -39,8 +39,10 @@ imgpar_status ip_check_end(ip_buffer *checks, const ip_kernel *kernel, ip_error 
     const char *note = s->note ? s->note : "";
     long long index = wide(t.index), channels = s->dims[3] > 0 ? s->dims[3] : 1;
     if (check->kind == IP_CHECK_FINITE)
-        return ip_fail(err, IMGPAR_E_CHECK, "%s: %s%s%s: the element at z=%d, y=%d, x=%lld, c=%lld is %g, which is not finite", kernel->name, op,
-                       *note ? ", " : "", note, (int)t.z, (int)t.y, index / channels, index % channels, real_of(&t, s->dtype));
+        return ip_fail(err, IMGPAR_E_CHECK, "%s: %s%s%s: the element at z=%d, y=%d, x=%lld, c=%lld is %g, which is not finite",
+                       kernel->name, op, *note ? ", " : "", note, (int)t.z, (int)t.y, index / channels, index % channels,
+                       real_of(&t, s->dtype));
     return ip_fail(err, IMGPAR_E_CHECK, "%s: %s%s%s: element %lld is %s at z=%d, y=%d, outside of its memory", kernel->name, op,
-                   *note ? ", " : "", note, (long long)wide(t.bits), check->kind == IP_CHECK_READ ? "read" : "written", (int)t.z, (int)t.y);
+                   *note ? ", " : "", note, (long long)wide(t.bits), check->kind == IP_CHECK_READ ? "read" : "written",
+                   (int)t.z, (int)t.y);
 }

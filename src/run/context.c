@@ -47,6 +47,37 @@ static bool parse_size(const char *text, uint64_t *bytes)
     return true;
 }
 
+/* What imgpar_context_set() takes. */
+static const struct setting { const char *name, *variable, *expected; } settings[] = {
+    { "schedule", "IMGPAR_SCHEDULE", "one of auto|rows|tiles|texture|pixels|ref is expected" },
+    { "fuse", "IMGPAR_FUSE", "0 or 1 is expected" },
+    { "check", "IMGPAR_CHECK", "0 or 1 is expected" },
+    { "max_pixels", "IMGPAR_MAX_PIXELS", "a number above 0 is expected, or one with K, M or G" },
+    { "mem_limit", "IMGPAR_MEM_LIMIT", "a number of bytes is expected, or one with K, M or G" },
+    { "placement", "IMGPAR_PLACEMENT",
+      "auto is expected, the number of a device, from 0, or weights such as 2:1, one for each device" },
+    { "blas", "IMGPAR_BLAS", "one of auto|own|clblast is expected" },
+    { "vector_bytes", NULL, "a power of two from 8 to 256 is expected" },
+    { "strip_bytes", NULL, "a number of bytes from 1K to 16M is expected" },
+    { "stream_bytes", NULL, "a number of bytes from 1 to 1G is expected" },
+    { "max_stages", NULL, "a number from 1 to 32 is expected" },
+};
+enum { N_SETTINGS = sizeof settings / sizeof *settings };
+
+static const struct setting *find_setting(const char *name)
+{
+    for (int k = 0; name && k < N_SETTINGS; k++)
+        if (strcmp(settings[k].name, name) == 0)
+            return &settings[k];
+    return NULL;
+}
+
+const char *imgpar_setting_expected(const char *name)
+{
+    const struct setting *s = find_setting(name);
+    return s ? s->expected : NULL;
+}
+
 imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value)
 {
     if (!ctx || !name || !value)
@@ -82,15 +113,15 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
     return st;
 }
 
-static imgpar_status setting_from_environment(imgpar_context *ctx, const char *variable, const char *setting, ip_error *err)
+static imgpar_status setting_from_environment(imgpar_context *ctx, const struct setting *s, ip_error *err)
 {
-    const char *value = getenv(variable);
-    imgpar_status st = value && *value ? imgpar_context_set(ctx, setting, value) : IMGPAR_OK;
+    const char *value = s->variable ? getenv(s->variable) : NULL;
+    imgpar_status st = value && *value ? imgpar_context_set(ctx, s->name, value) : IMGPAR_OK;
     if (!st)
         return IMGPAR_OK;
     if (st == IMGPAR_E_UNSUPPORTED)
-        return ip_fail(err, st, "%s=%s: that is not there", variable, value);
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s=%s is not a value for the setting \"%s\"", variable, value, setting);
+        return ip_fail(err, st, "%s=%s: that is not there", s->variable, value);
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s=%s: %s", s->variable, value, s->expected);
 }
 
 imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx)
@@ -107,12 +138,12 @@ imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx)
     return ip_tuning_keep(ip_device_facts_of(ctx->device), &tuning);
 }
 
+/* All but the placement, which needs the devices. */
 static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *err)
 {
-    static const char *const variables[][2] = { { "IMGPAR_SCHEDULE", "schedule" }, { "IMGPAR_FUSE", "fuse" }, { "IMGPAR_CHECK", "check" }, { "IMGPAR_BLAS", "blas" },
-                                                { "IMGPAR_MAX_PIXELS", "max_pixels" }, { "IMGPAR_MEM_LIMIT", "mem_limit" } };
-    for (size_t k = 0; k < sizeof variables / sizeof *variables; k++) {
-        imgpar_status st = setting_from_environment(ctx, variables[k][0], variables[k][1], err);
+    for (int k = 0; k < N_SETTINGS; k++) {
+        bool is_later = strcmp(settings[k].name, "placement") == 0;
+        imgpar_status st = is_later ? IMGPAR_OK : setting_from_environment(ctx, &settings[k], err);
         if (st)
             return st;
     }
@@ -161,7 +192,7 @@ imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
             st = open_device(ctx, selector, &err);
         ctx->tuning = ip_tuning_load(!st && ctx->device ? ip_device_facts_of(ctx->device) : NULL);
         if (!st) /* how many devices there are is known now */
-            st = setting_from_environment(ctx, "IMGPAR_PLACEMENT", "placement", &err);
+            st = setting_from_environment(ctx, find_setting("placement"), &err);
         if (st)
             imgpar_context_release(ctx);
         else
@@ -282,7 +313,8 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
         options.pragmas = facts->wants_loop_hints;
         options.streams = facts->wants_loop_hints && facts->is_pocl;
         options.target = (ip_target){ facts->group_width, facts->group_height, facts->info.local_bytes, facts->constant_bytes,
-                                      (int64_t)facts->image_width, (int64_t)facts->image_height, facts->texel_channels, facts->half_channels };
+                                      (int64_t)facts->image_width, (int64_t)facts->image_height, facts->texel_channels,
+                                      facts->half_channels };
     }
     options.pragmas &= !options.checks; /* what checks does not vectorise */
     options.streams &= !options.checks; /* elements are checked where they are stored */

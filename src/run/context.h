@@ -11,7 +11,9 @@
 #include <stdatomic.h>
 
 /* Objects of the device layer (cl/) that are alive. */
-typedef enum ip_live_kind { IP_LIVE_QUEUES, IP_LIVE_EVENTS, IP_LIVE_BUFFERS, IP_LIVE_MODULES, IP_LIVE_KERNELS, IP_N_LIVE } ip_live_kind;
+typedef enum ip_live_kind {
+    IP_LIVE_QUEUES, IP_LIVE_EVENTS, IP_LIVE_BUFFERS, IP_LIVE_MODULES, IP_LIVE_KERNELS, IP_N_LIVE
+} ip_live_kind;
 
 struct imgpar_context {
     atomic_int refs;

@@ -50,7 +50,8 @@ imgpar_status ip_source_value(imgpar_context *ctx, const ip_runner *runner, cons
         return ip_fail(err, IMGPAR_E_INTERNAL, "internal: %s has no pixels", node->op->info.name);
     if (node->source->kind == IP_SOURCE_FILE || node->source->kind == IP_SOURCE_BLOB)
         return decode(ctx, runner, node->source, node->shrink.by, out, err);
-    *out = node->source->kind == IP_SOURCE_BUFFER ? ip_value_of_buffer(ip_buffer_retain(node->source->data), node->source->size_bytes)
-                                                  : ip_value_of_source(node->source);
+    *out = node->source->kind == IP_SOURCE_BUFFER
+               ? ip_value_of_buffer(ip_buffer_retain(node->source->data), node->source->size_bytes)
+               : ip_value_of_source(node->source);
     return *out ? IMGPAR_OK : ip_fail_memory(err, "reading an array");
 }

@@ -46,8 +46,11 @@ static imgpar_status open_queue(ip_device *device, cl_platform_id platform, ip_e
 static imgpar_status read_formats(ip_device *device, ip_error *err)
 {
     enum { N_TYPES = 6, N_ORDERS = 3, MOST = 256 };
-    static const cl_channel_type types[N_TYPES] = { CL_UNSIGNED_INT8, CL_SIGNED_INT8, CL_UNSIGNED_INT16, CL_SIGNED_INT16, CL_HALF_FLOAT, CL_FLOAT };
-    static const struct { cl_channel_order order; unsigned channels; } orders[N_ORDERS] = { { CL_R, 1 }, { CL_RG, 2 }, { CL_RGBA, 4 } };
+    static const cl_channel_type types[N_TYPES] = { CL_UNSIGNED_INT8, CL_SIGNED_INT8, CL_UNSIGNED_INT16, CL_SIGNED_INT16,
+                                                    CL_HALF_FLOAT, CL_FLOAT };
+    static const struct { cl_channel_order order; unsigned channels; } orders[N_ORDERS] = {
+        { CL_R, 1 }, { CL_RG, 2 }, { CL_RGBA, 4 }
+    };
     ip_device_facts *facts = &device->facts;
     cl_image_format formats[MOST];
     cl_uint n = 0;
@@ -58,16 +61,19 @@ static imgpar_status read_formats(ip_device *device, ip_error *err)
         unsigned found = 0;
         for (cl_uint i = 0; i < n && i < MOST; i++)
             for (int t = 0; t < N_TYPES; t++)
-                if (formats[i].image_channel_order == orders[o].order && formats[i].image_channel_data_type == types[t]) found |= 1u << t;
+                if (formats[i].image_channel_order == orders[o].order && formats[i].image_channel_data_type == types[t])
+                    found |= 1u << t;
         if (found == (1u << N_TYPES) - 1) facts->texel_channels |= 1u << orders[o].channels;
     }
-    facts->half_channels = facts->is_pocl ? facts->texel_channels & 1u << 4 : facts->texel_channels; /* PoCL 3.1 misreads CL_R of halves */
+    /* PoCL 3.1 misreads CL_R of halves. */
+    facts->half_channels = facts->is_pocl ? facts->texel_channels & 1u << 4 : facts->texel_channels;
     if (!(facts->texel_channels & 1u << 4)) facts->image_width = facts->image_height = 0;
     return IMGPAR_OK;
 }
 
 /* Opens what candidate describes and takes over what it owns, also on failure. */
-static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_bytes, unsigned n_on_host, ip_device **out, ip_error *err)
+static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_bytes, unsigned n_on_host, ip_device **out,
+                                    ip_error *err)
 {
     ip_device *device = ip_zalloc(sizeof *device);
     if (!device) return ip_fail_memory(err, "opening a device");
@@ -124,7 +130,8 @@ static imgpar_status open_selection(ip_selection *selection, uint64_t limit_byte
     return st;
 }
 
-imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_device *out[IP_MAX_DEVICES], size_t *n, ip_error *err)
+imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_device *out[IP_MAX_DEVICES], size_t *n,
+                             ip_error *err)
 {
     ip_candidates found;
     ip_selection selection;

@@ -52,7 +52,8 @@ enum { IP_MAX_DEVICES = 16 }; /* that are opened together */
 
 /* The devices that selector means, as in imgpar_context_new(), but never "ref": *n of them, at least one; none where it fails.
  * mem_limit_bytes, of each device, 0: 3/4 of the device's memory, and CPUs take at most half of the host's together. */
-imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_device *out[IP_MAX_DEVICES], size_t *n, ip_error *err);
+imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_device *out[IP_MAX_DEVICES], size_t *n,
+                             ip_error *err);
 /* Another memory limit, by the same rule; buffers in use stay. */
 void ip_device_limit(ip_device *device, uint64_t mem_limit_bytes);
 /* NULL is legal. Buffers and programs still held stay good and keep what they need; the last one frees it. */
@@ -66,9 +67,9 @@ void ip_facts_identify(const ip_device_facts *facts, ip_str *out);
 /* A buffer of at least size_bytes, uninitialised, with one reference; reused from the pool where one fits. Over the
  * budget: unused pooled buffers are freed, then IMGPAR_E_DEVICE_MEMORY. */
 imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **out, ip_error *err);
-/* A buffer on host memory of somebody else, size_bytes of it, which the device uses where it stands if it shares memory with the host. host is
- * borrowed until on_release(user, host) (may be NULL): after the last release, when no command uses it any more. Where this fails, it is
- * not called. */
+/* A buffer on host memory of somebody else, size_bytes of it, which the device uses where it stands if it shares memory with the
+ * host. host is borrowed until on_release(user, host) (may be NULL): after the last release, when no command uses it any more.
+ * Where this fails, it is not called. */
 imgpar_status ip_buffer_wrap(ip_device *device, void *host, size_t size_bytes, void (*on_release)(void *user, void *host),
                              void *user, ip_buffer **out, ip_error *err);
 /* Whether the device uses memory at host where it stands: it shares the host's memory, and the address suits every element
@@ -119,8 +120,8 @@ typedef struct ip_launch {
     size_t global[3], local[3];  /* global a multiple of local */
 } ip_launch;
 
-/* Enqueues, to run after the commands that its buffers need; a fresh kernel object per launch. start/end of the kernel in nanoseconds of the device's clock when
- * asked for (then it waits), else the launch only. */
+/* Enqueues, to run after the commands that its buffers need; a fresh kernel object per launch. start/end of the kernel in
+ * nanoseconds of the device's clock when asked for (then it waits), else the launch only. */
 imgpar_status ip_device_launch(ip_device *device, const ip_launch *launch, uint64_t *start_ns, uint64_t *end_ns,
                                ip_error *err);
 /* Waits for all that was enqueued. */

@@ -30,9 +30,10 @@ imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_
 /* Lets go of what was planned. */
 void ip_step_end(ip_step *step);
 
-/* As ip_evaluate() of one array, into dst, which has room for it. The kernels write there where the device shares memory, so that nothing is
- * copied; else it is copied. */
-imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref, ip_error *err);
+/* As ip_evaluate() of one array, into dst, which has room for it. The kernels write there where the device shares memory, so that
+ * nothing is copied; else it is copied. */
+imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref,
+                               ip_error *err);
 
 /* The elements of a SOURCE stage's node that has no value yet: decoded or borrowed. */
 imgpar_status ip_source_value(imgpar_context *ctx, const ip_runner *runner, const imgpar_array *node, ip_value **out,

@@ -28,15 +28,16 @@ typedef struct ip_request {
 } ip_request;
 
 /* Compiles the request for device, which may be NULL: for the reference interpreter. The loops below the arrays have been run. */
-imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip_request *request, ip_evaluation **out, ip_error *err);
+imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip_request *request, ip_evaluation **out,
+                                ip_error *err);
 void ip_evaluation_free(ip_evaluation *e); /* NULL is legal */
 /* From now on polls, warnings and events go there. */
 void ip_evaluation_report_to(ip_evaluation *e, const imgpar_options *options);
 
 /* Computes everything; values[k] gets the value of the k-th array, a new reference. */
 imgpar_status ip_evaluation_run(ip_evaluation *e, ip_value **values, ip_error *err);
-/* Computes the results from one fraction of their rows (volumes: of their planes) to another, into hosts[k], which has room for all of
- * the k-th one. Neighbouring parts meet exactly. */
+/* Computes the results from one fraction of their rows (volumes: of their planes) to another, into hosts[k], which has room for all
+ * of the k-th one. Neighbouring parts meet exactly. */
 imgpar_status ip_evaluation_run_part(ip_evaluation *e, double from, double to, void *const *hosts, ip_error *err);
 
 /* Operations on elements that such a part takes, about; from 0 to 1: that everything takes. */

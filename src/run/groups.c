@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes are told apart by their hashes, as equal nodes are computed once; two that are equal in it by chance only put arrays together
- * that need not be. Pixels that exist already, numbers and coordinates are no work: any kernel has them at hand.
+ * Nodes are told apart by their hashes, as equal nodes are computed once; two that are equal in it by chance only put arrays
+ * together that need not be. Pixels that exist already, numbers and coordinates are no work: any kernel has them at hand.
  */
 #include "run/groups.h"
 

@@ -191,7 +191,8 @@ static bool crew_init(crew *c, const imgpar_options *options)
     atomic_init(&c->stops, false);
     if (pthread_mutex_init(&c->lock, NULL) != 0) return false;
     bool has_attributes = pthread_condattr_init(&monotonic) == 0;
-    bool ok = has_attributes && pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(&c->changed, &monotonic) == 0;
+    bool ok = has_attributes && pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
+              pthread_cond_init(&c->changed, &monotonic) == 0;
     if (has_attributes) pthread_condattr_destroy(&monotonic);
     if (!ok) pthread_mutex_destroy(&c->lock);
     return ok;

@@ -111,7 +111,8 @@ imgpar_status ip_scan_launch(ip_scan_division *d, const ip_device_facts *facts, 
             }
             for (int i = 0; i < 3; i++)
                 d->slots[IP_SCAN_FIRST_X + i] = i == dim ? (int)first : 0;
-            imgpar_status st = launch(user, phases[k].suffix, global, local, before + share * (double)first / (double)items[dim], err);
+            imgpar_status st = launch(user, phases[k].suffix, global, local, before + share * (double)first / (double)items[dim],
+                                      err);
             if (st)
                 return st;
         }

@@ -29,8 +29,8 @@ typedef struct choice {
 
 static imgpar_status fail_division(const char *term, ip_error *err)
 {
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "device \"%s\": parts are written as cpu/2, cpu/1:3 or cpu/2#0, %d of them at most", term,
-                   IP_MAX_DEVICES);
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "device \"%s\": parts are written as cpu/2, cpu/1:3 or cpu/2#0, %d of them at most",
+                   term, IP_MAX_DEVICES);
 }
 
 /* A number in decimal digits up to 1,000,000; *text goes behind it. */
@@ -80,8 +80,8 @@ static imgpar_status read_parts(const ip_candidate *device, const char *term, co
                        info->compute_units);
     if (!counts) c->n_parts = numbers[0];
     if (c->n_parts > info->max_parts)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "device \"%s\": %s (%s) can be divided into %u parts", term, info->selector, info->name,
-                       info->max_parts);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "device \"%s\": %s (%s) can be divided into %u parts", term, info->selector,
+                       info->name, info->max_parts);
     if (counts) {
         for (size_t k = 0; k < c->n_parts; k++)
             c->units[k] = (cl_uint)numbers[k];
@@ -173,7 +173,8 @@ static imgpar_status divide(const ip_candidate *whole, const choice *c, cl_devic
     cl_int code = IP_CL(clCreateSubDevices(whole->id, how, IP_MAX_DEVICES, ids, &n));
     bool is_even = c->units[0] == c->units[c->n_parts - 1];
     if (code && code != IP_CL_INJECTED && is_even) {
-        const cl_device_partition_property equally[] = { CL_DEVICE_PARTITION_EQUALLY, (cl_device_partition_property)c->units[0], 0 };
+        const cl_device_partition_property equally[] = { CL_DEVICE_PARTITION_EQUALLY, (cl_device_partition_property)c->units[0],
+                                                         0 };
         code = IP_CL(clCreateSubDevices(whole->id, equally, IP_MAX_DEVICES, ids, &n));
     }
     if (code) return ip_cl_fail(err, code, "clCreateSubDevices", whole->facts.info.name);
@@ -182,7 +183,8 @@ static imgpar_status divide(const ip_candidate *whole, const choice *c, cl_devic
 }
 
 /* A candidate that owns the part id, also on failure. */
-static imgpar_status add_part(const ip_candidate *whole, cl_device_id id, const choice *c, size_t part, ip_selection *out, ip_error *err)
+static imgpar_status add_part(const ip_candidate *whole, cl_device_id id, const choice *c, size_t part, ip_selection *out,
+                              ip_error *err)
 {
     ip_candidate *to = &out->list[out->n];
     *to = (ip_candidate){ .platform = whole->platform, .id = id, .is_part = true, .rank = whole->rank };

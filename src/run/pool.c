@@ -347,7 +347,8 @@ imgpar_status ip_buffer_write(ip_buffer *buffer, size_t offset, const void *src,
     if (st || n == 0) return st;
     st = find_waits(buffer, true, &waits, err);
     if (!st) {
-        cl_int code = IP_CL(clEnqueueWriteBuffer(device->copies, buffer->mem, CL_TRUE, offset, n, src, waits.n, waits.events, NULL));
+        cl_int code = IP_CL(clEnqueueWriteBuffer(device->copies, buffer->mem, CL_TRUE, offset, n, src, waits.n, waits.events,
+                                                 NULL));
         if (code) st = ip_cl_fail(err, code, "clEnqueueWriteBuffer", NULL);
     }
     ip_waits_clear(&waits);
@@ -381,7 +382,8 @@ static imgpar_status map(ip_buffer *buffer, ip_error *err)
     ip_device *device = buffer->device;
     cl_int code = CL_SUCCESS;
     if (ip_cl_may(&code))
-        buffer->mapped = clEnqueueMapBuffer(device->copies, buffer->mem, CL_TRUE, CL_MAP_READ, 0, buffer->size_bytes, 0, NULL, NULL, &code);
+        buffer->mapped = clEnqueueMapBuffer(device->copies, buffer->mem, CL_TRUE, CL_MAP_READ, 0, buffer->size_bytes, 0, NULL, NULL,
+                                            &code);
     if (code) return ip_cl_fail(err, code, "clEnqueueMapBuffer", NULL);
     if (!device->facts.info.has_unified_memory)
         atomic_fetch_add_explicit(&device->bytes_downloaded, buffer->size_bytes, memory_order_relaxed);

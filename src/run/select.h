@@ -45,8 +45,8 @@ typedef struct ip_selection {
     size_t n;
 } ip_selection;
 
-/* Fills *out, to be cleared by ip_selection_clear(); what whole devices found knows goes over to it. The grammar of selectors is at the
- * head of parts.c. The caller holds the drivers' lock. */
+/* Fills *out, to be cleared by ip_selection_clear(); what whole devices found knows goes over to it. The grammar of selectors is at
+ * the head of parts.c. The caller holds the drivers' lock. */
 imgpar_status ip_selection_make(ip_candidates *found, const char *selector, ip_selection *out, ip_error *err);
 void ip_selection_clear(ip_selection *selection);
 

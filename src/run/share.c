@@ -166,7 +166,8 @@ static imgpar_status run_elsewhere(cutting *c, const part *homeless, ip_error *e
     for (size_t k = 0; st == IMGPAR_E_DEVICE_MEMORY && k < c->ctx->devices.n; k++) {
         part *p = &c->parts[k];
         if (!p->e || p->no_room.status) continue;
-        part again = { .job = { run_part, 1 }, .device = p->device, .e = p->e, .from = homeless->from, .to = homeless->to, .hosts = c->hosts };
+        part again = { .job = { run_part, 1 }, .device = p->device, .e = p->e, .from = homeless->from, .to = homeless->to,
+                       .hosts = c->hosts };
         ip_job *job = &again.job;
         st = ip_jobs_run(&job, 1, c->q->options, err);
         if (!st) st = again.no_room.status;
@@ -245,16 +246,31 @@ static const char *refusal(ip_devices *d, ip_evaluation *e, const ip_work *work,
     return !is_placed && parts > MOST_TWICE * work->amount ? "parts would compute too much twice" : NULL;
 }
 
-static imgpar_status run_one(imgpar_context *ctx, const ip_request *q, ip_value **values, ip_error *err)
+/* One item before it is run. */
+typedef struct weighed {
+    ip_evaluation *first;          /* for the first device; owned */
+    ip_work work;
+    const char *uncut;             /* why it is not to be cut; NULL: it is, by shares */
+    double shares[IP_MAX_DEVICES];
+} weighed;
+
+static imgpar_status weigh(imgpar_context *ctx, const ip_request *q, weighed *w, ip_error *err)
 {
     ip_devices *d = &ctx->devices;
-    ip_evaluation *first;
-    double shares[IP_MAX_DEVICES];
-    imgpar_status st = ip_evaluation_new(ctx, d->list[0], q, &first, err);
+    imgpar_status st = ip_evaluation_new(ctx, d->list[0], q, &w->first, err);
     if (st) return st;
-    ip_work work = work_of(d, first);
-    if (ip_devices_are_free(d) && !refusal(d, first, &work, shares)) return run_cut(ctx, q, first, &work, shares, values, err);
-    return run_whole(ctx, q, first, 0, false, values, err);
+    w->work = work_of(d, w->first);
+    w->uncut = refusal(d, w->first, &w->work, w->shares);
+    return IMGPAR_OK;
+}
+
+static imgpar_status run_one(imgpar_context *ctx, const ip_request *q, ip_value **values, ip_error *err)
+{
+    weighed w;
+    imgpar_status st = weigh(ctx, q, &w, err);
+    if (st) return st;
+    bool is_cut = !w.uncut && ip_devices_are_free(&ctx->devices);
+    return is_cut ? run_cut(ctx, q, w.first, &w.work, w.shares, values, err) : run_whole(ctx, q, w.first, 0, false, values, err);
 }
 
 /* ---- items ---------------------------------------------------------------------------------- */
@@ -401,7 +417,8 @@ static bool is_lopsided(ip_devices *d, const ip_groups *groups)
     return largest > LOPSIDED * most * total;
 }
 
-static imgpar_status run_in_turn(imgpar_context *ctx, const ip_request *q, const ip_groups *groups, ip_value **values, ip_error *err)
+static imgpar_status run_in_turn(imgpar_context *ctx, const ip_request *q, const ip_groups *groups, ip_value **values,
+                                 ip_error *err)
 {
     ip_value **of_groups = ip_zalloc(q->n * sizeof *of_groups);
     imgpar_status st = of_groups ? IMGPAR_OK : ip_fail_memory(err, "sharing out a batch");
@@ -447,15 +464,12 @@ static void explain_shares(const ip_devices *d, const double shares[IP_MAX_DEVIC
 static imgpar_status explain_one(imgpar_context *ctx, const ip_request *q, ip_str *out, ip_error *err)
 {
     ip_devices *d = &ctx->devices;
-    ip_evaluation *first;
-    double shares[IP_MAX_DEVICES];
-    imgpar_status st = ip_evaluation_new(ctx, d->list[0], q, &first, err);
+    weighed w;
+    imgpar_status st = weigh(ctx, q, &w, err);
     if (st) return st;
-    ip_work work = work_of(d, first);
-    const char *why = refusal(d, first, &work, shares);
-    if (why) ip_str_printf(out, "devices: %s alone: %s", selector_of(d, ip_devices_quickest(d, &work)), why);
-    else explain_shares(d, shares, "rows", out);
-    ip_evaluation_free(first);
+    if (w.uncut) ip_str_printf(out, "devices: %s alone: %s", selector_of(d, ip_devices_quickest(d, &w.work)), w.uncut);
+    else explain_shares(d, w.shares, "rows", out);
+    ip_evaluation_free(w.first);
     return IMGPAR_OK;
 }
 

@@ -76,7 +76,8 @@ static bool is_free(const evaluation *e, const void *dst)
 {
     const ip_stage *out = e->plan->outputs[0];
     uint64_t n = ip_stage_bytes(out);
-    return n > 0 && out->kind != IP_STAGE_SOURCE && ip_device_shares(e->runner.device, dst) && ip_evaluation_spares(e, dst, (size_t)n);
+    return n > 0 && out->kind != IP_STAGE_SOURCE && ip_device_shares(e->runner.device, dst) &&
+           ip_evaluation_spares(e, dst, (size_t)n);
 }
 
 static imgpar_status run_whole(evaluation *e, ip_value **values, ip_error *err)
@@ -217,7 +218,10 @@ static void make_room(evaluation *e, ip_error *err)
             ip_value_leave_device(e->source_values[k], e->runner.device);
 }
 
-static bool fits(const evaluation *e) { return e->plan->n_kernels == 0 || ip_evaluation_bytes(e) <= ip_device_budget_left(e->runner.device); }
+static bool fits(const evaluation *e)
+{
+    return e->plan->n_kernels == 0 || ip_evaluation_bytes(e) <= ip_device_budget_left(e->runner.device);
+}
 
 imgpar_status ip_evaluation_run(evaluation *e, ip_value **values, ip_error *err)
 {

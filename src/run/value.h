@@ -30,8 +30,8 @@ ip_value *ip_value_of_source(ip_source *source);
 bool ip_value_is_on_device(ip_value *value, const ip_device *device);
 /* Gives up the copy on the device where host memory has it too. */
 void ip_value_leave_device(ip_value *value, const ip_device *device);
-/* The value in device memory: where it stands if the device shares it, else uploaded if needed, from another device if only that has
- * it; *buffer is a new reference. */
+/* The value in device memory: where it stands if the device shares it, else uploaded if needed, from another device if only that
+ * has it; *buffer is a new reference. */
 imgpar_status ip_value_on_device(ip_value *value, ip_device *device, ip_buffer **buffer, ip_error *err);
 /* The n bytes from offset on in device memory of their own: a new buffer. */
 imgpar_status ip_value_upload(ip_value *value, size_t offset, size_t n, ip_device *device, ip_buffer **out, ip_error *err);
