@@ -57,6 +57,7 @@ static const shape shapes[] = {
     { "mean($1)", IMGPAR_F32, 1, 300, 70, 1e-6 },
     { "minval($1 - $2)", IMGPAR_F32, 3, 61, 37, 0 },
     { "maxval($1)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "sum(reshape($1, [1 1 1 6771]))", IMGPAR_I32, 3, 61, 37, 0 }, /* more channels than a block has elements */
     { "histogram($1)", IMGPAR_U8, 3, 61, 37, 0 },
     { "histogram(boxblur(gray($1), 3))", IMGPAR_U8, 3, 61, 37, 0 },
     { "threshold(boxblur($1, 3), mean($1))", IMGPAR_U8, 1, 61, 37, 0 },

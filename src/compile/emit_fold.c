@@ -281,7 +281,7 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
     }
     ip_mark in_row = { e->block, e->n_trail, e->n_rows };
     ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, xb);
-    int pixels = BLOCK / e->channels;
+    int pixels = e->channels < BLOCK ? BLOCK / e->channels : 1;
     blocks->d = ip_text(e->ir, "%d", pixels);
     blocks->parallel = IP_FEW;
     ip_emit_enter(e, blocks);
