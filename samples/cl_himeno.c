@@ -54,20 +54,16 @@ int main(int argc, char **argv)
     char *profile = NULL;
     double gosa = 0, by_hand = 0;
     const int n_steps = argc > 1 ? atoi(argv[1]) : 8;
-    const imgpar_cl_layout volume = imgpar_cl_volume(I, J, K, sizeof(float)),
-                           coefficients = imgpar_cl_vector(N_COEFFICIENTS * N, sizeof(float));
+    const imgpar_cl_layout volume = imgpar_cl_volume(I, J, K, sizeof(float)), coefficients = imgpar_cl_vector(N_COEFFICIENTS * N, sizeof(float));
     for (int at = 0; at < N; at++) p[at] = want[at] = (float)((at / J / K) * (at / J / K)) / ((I - 1) * (I - 1));
-    for (int at = 0; at < N_COEFFICIENTS * N; at++)
-        c[at] = at / N == A3 ? 1.0f / 6 : at / N < A3 || (at / N >= C0 && at / N != BOUND - 1);
-    int failed = imgpar_context_new(NULL, &ctx) || imgpar_cl_queue_new(ctx, NULL, &queue) ||
-        imgpar_cl_module_new(ctx, &source, &module) ||
+    for (int at = 0; at < N_COEFFICIENTS * N; at++) c[at] = at / N == A3 ? 1.0f / 6 : at / N < A3 || (at / N >= C0 && at / N != BOUND - 1);
+    int failed = imgpar_context_new(NULL, &ctx) || imgpar_cl_queue_new(ctx, NULL, &queue) || imgpar_cl_module_new(ctx, &source, &module) ||
         imgpar_cl_kernel_new(module, "jacobi", &kernel) || imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &coefficients, &b[3]);
     for (int k = 0; !failed && k < 3; k++) failed = imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &volume, &b[k]);
     failed = failed || imgpar_cl_write(queue, b[0], NULL, p, NULL) || imgpar_cl_write(queue, b[3], NULL, c, NULL);
     for (int n = 0; !failed && n < n_steps; n++, by_hand = step_by_hand())
         failed = imgpar_cl_launch(queue, kernel, IMGPAR_CL_WORK(.global = { K, J, I }, .local = { K, 1, 1 }),
-            IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b[n % 2]), imgpar_cl_arg_buffer(b[3]), imgpar_cl_arg_buffer(b[1 - n % 2]),
-                           imgpar_cl_arg_buffer(b[2])), NULL);
+            IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b[n % 2]), imgpar_cl_arg_buffer(b[3]), imgpar_cl_arg_buffer(b[1 - n % 2]), imgpar_cl_arg_buffer(b[2])), NULL);
     failed = failed || imgpar_cl_read(queue, b[2], NULL, error, NULL) || imgpar_cl_profile_text(queue, &profile);
     for (int at = 0; at < N; at++) gosa += error[at];
     failed = failed || !(gosa > 0.999 * by_hand && gosa < 1.001 * by_hand);

@@ -53,11 +53,9 @@ int main(void)
     char *profile = NULL;
     int centre[CLUSTERS][4], sums[CLUSTERS][4], want[CLUSTERS][4], zero = 0;
     const imgpar_cl_layout colours = imgpar_cl_vector(N, 3), rows = imgpar_cl_matrix(CLUSTERS, 4, sizeof(int));
-    for (int at = 0, seed = 1; at < 3 * N; at++)
-        pixels[at / 3][at % 3] = (unsigned char)((seed = (int)(seed * 1103515245u + 12345u)) >> 16);
+    for (int at = 0, seed = 1; at < 3 * N; at++) pixels[at / 3][at % 3] = (unsigned char)((seed = (int)(seed * 1103515245u + 12345u)) >> 16);
     for (int k = 0; k < 4 * CLUSTERS; k++) centre[k / 4][k % 4] = pixels[k / 4 * 997][k % 4 % 3];
-    int failed = imgpar_context_new(NULL, &ctx) || imgpar_cl_queue_new(ctx, NULL, &queue) ||
-        imgpar_cl_module_new(ctx, &source, &module) ||
+    int failed = imgpar_context_new(NULL, &ctx) || imgpar_cl_queue_new(ctx, NULL, &queue) || imgpar_cl_module_new(ctx, &source, &module) ||
         imgpar_cl_kernel_new(module, "assign", &kernel) || imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &colours, &image) ||
         imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &rows, &table) || imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &rows, &centres) ||
         imgpar_cl_write(queue, image, NULL, pixels, NULL);
