@@ -280,15 +280,17 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
         ip_s_add(e->ir, e->block, IP_S_VAR, body->lo < 0 ? "int" : "uint", "row", "0");
     }
     ip_mark in_row = { e->block, e->n_trail, e->n_rows };
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, xb);
-    int pixels = e->channels < BLOCK ? BLOCK / e->channels : 1;
-    blocks->d = ip_text(e->ir, "%d", pixels);
-    blocks->parallel = IP_FEW;
-    ip_emit_enter(e, blocks);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
-    ip_emit_fetch(e, s->body, "q", "end");
-    from = "q";
-    to = "end";
+    if (e->kernel->n_folds == 1) { /* of several, all but the first find the row in the cache */
+        int pixels = e->channels < BLOCK ? BLOCK / e->channels : 1;
+        ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, xb);
+        blocks->d = ip_text(e->ir, "%d", pixels);
+        blocks->parallel = IP_FEW;
+        ip_emit_enter(e, blocks);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
+        ip_emit_fetch(e, s->body, "q", "end");
+        from = "q";
+        to = "end";
+    }
     if (flat) {
         from = ip_text(e->ir, "%s * %d", from, e->channels);
         to = ip_text(e->ir, "%s * %d", to, e->channels);
