@@ -596,6 +596,17 @@ START_TEST(what_was_tuned_holds_for_the_contexts_to_come)
     ck_assert_int_eq(imgpar_context_set(ctx, "vector_bytes", "48"), IMGPAR_E_ARGUMENT);
     ck_assert_int_eq(imgpar_context_set(ctx, "strip_bytes", "many"), IMGPAR_E_ARGUMENT);
     ck_assert_int_eq(imgpar_context_set(ctx, "strip_bytes", "32K"), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_context_set(ctx, "stream_bytes", "0"), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_context_set(ctx, "stream_bytes", "2G"), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_context_set(ctx, "stream_bytes", "1M"), IMGPAR_OK);
+
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "pixels"), IMGPAR_OK); /* which keeps no neighbours */
+    ck_assert_int_eq(imgpar_context_keep_tuning(ctx), IMGPAR_OK);
+    ck_assert_int_gt(kernels_of_two_boxes(), fused);
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "ref"), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_context_keep_tuning(ctx), IMGPAR_OK); /* as auto */
+    ck_assert_int_eq(kernels_of_two_boxes(), fused);
+
     ck_assert_int_eq(imgpar_context_set(ctx, "max_stages", "1"), IMGPAR_OK);
     ck_assert_int_eq(kernels_of_two_boxes(), fused); /* it is this context's alone */
 

@@ -103,7 +103,6 @@ bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *stage);
 void ip_emit_lanes_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 
 /* Rows that come from memory and go back to it: emit_stream.c, Note [Streaming]. */
-
 void ip_emit_plan_blocks(ip_emit *e); /* decides which stages are made in blocks, and which stream */
 void ip_emit_declare_lines(ip_emit *e); /* the memory that blocks of results are made in */
 /* A row, columns *from to *to, is made in a loop over blocks, which become *from and *to; where the stage has none, it is whole. */
@@ -111,7 +110,8 @@ void ip_emit_enter_block(ip_emit *e, const ip_placed *placed, const char **from,
 /* Where columns from.. of a result are to be made, addressed as those of its row `stored`. */
 const char *ip_emit_line(ip_emit *e, const ip_stage *stage, const char *stored, const char *from);
 /* Columns from..to of the row have been made, of xa..xb: to its buffer, if they are not there. */
-void ip_emit_stream(ip_emit *e, const ip_stage *stage, const char *stored, const char *xa, const char *xb, const char *from, const char *to);
+void ip_emit_stream(ip_emit *e, const ip_stage *stage, const char *stored, const char *xa, const char *xb, const char *from,
+                    const char *to);
 void ip_emit_stream_end(ip_emit *e); /* of the kernel */
 /* Columns from..to are about to be read: fetches what lies ahead of them, if inputs are large. */
 void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to);

@@ -14,12 +14,11 @@
  * it is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once.
  *
  * Note [Histograms]
- * A block of pixels at a time: one loop computes their bins (unless the pixels are bytes and their bins), which vectorises, another counts
- * them, which cannot.
- * Neighbouring pixels often fall into the same bin, and a counter cannot be raised twice at once. So neighbours count in
+ * A block of pixels at a time: one loop computes their bins, which vectorises (bytes that are bins stand there already), another
+ * counts them, which cannot. Neighbouring pixels often fall into the same bin, and a counter cannot be raised twice at once. So neighbours count in
  * tables of their own (ip_histogram_tables() of them, few enough for the first-level cache), which the work-item adds up
- * at its end. Their counters a channel (ip_histogram_pitch()) are a number in the program, so that a table costs no address of its own: a
- * power of two and a line between tables, since a processor takes addresses 4096 bytes apart for the same ones.
+ * at its end. Their counters a channel (ip_histogram_pitch()) are a number in the program, so that a table costs no address of
+ * its own: a power of two and a line between tables, since a processor takes addresses 4096 bytes apart for the same ones.
  */
 #include "base/dtype.h"
 #include "compile/emit_fold.h"

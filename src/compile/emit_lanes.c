@@ -3,9 +3,10 @@
  * Pixels that read others at computed columns.
  *
  * Note [Channels as lanes]
- * Where a pixel is made of pixels at computed columns, of a row that is kept, its neighbour's lie anywhere: a loop over pixels would gather
- * what it reads element by element. The channels of each pixel do lie side by side. So three or four channels are the lanes of a vector, one
- * read for all of them, and the loop is over pixels as they come. A row that is kept has room behind its end for the fourth lane.
+ * Where a pixel is made of pixels at computed columns of a row that is kept, its neighbour's lie anywhere: a loop over pixels
+ * would gather what it reads element by element. The channels of each pixel do lie side by side. So three or four channels are
+ * the lanes of a vector, one read for all of them, and the loop is over pixels as they come. A row that is kept has room behind
+ * its end for the fourth lane.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
