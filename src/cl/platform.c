@@ -3,7 +3,7 @@
 #include "cl/cl.h"
 
 #include "base/str.h"
-#include "run/folder.h"
+#include "run/drivers.h"
 #include "run/select.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static imgpar_status list_platforms(imgpar_cl_platform **out, size_t *n, ip_erro
 {
     cl_platform_id ids[MAX_PLATFORMS];
     cl_uint found = 0;
-    ip_folder_prepare_drivers();
+    ip_drivers_prepare();
     cl_int code = IP_CL(clGetPlatformIDs(MAX_PLATFORMS, ids, &found));
     if (code && code != IP_CL_PLATFORM_NOT_FOUND)
         return ip_cl_fail(err, code, "clGetPlatformIDs", NULL);

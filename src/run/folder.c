@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,68 +57,4 @@ int ip_folder_open_cache(void)
     }
     ip_str_free(&path);
     return folder;
-}
-
-/* True when path can be written, or created because the nearest folder above it can. Shortens path. */
-static bool could_write(char *path)
-{
-    for (;;) {
-        if (access(path, W_OK | X_OK) == 0) return true;
-        if (errno != ENOENT) return false;
-        char *slash = strrchr(path, '/');
-        if (!slash || slash[1] == '\0') return false;
-        slash[slash == path] = '\0'; /* keeps the root's own slash */
-    }
-}
-
-/* Where PoCL would keep its kernels if nobody told it; false when that is no place to write. */
-static bool pocl_has_a_folder(void)
-{
-    const char *xdg = variable("XDG_CACHE_HOME"), *home = variable("HOME");
-    ip_str path = IP_STR_INIT;
-    if (xdg) ip_str_printf(&path, "%s/pocl/kcache", xdg);
-    else if (home) ip_str_printf(&path, "%s/.cache/pocl/kcache", home);
-    bool has = path.text && !path.failed && could_write(path.text);
-    ip_str_free(&path);
-    return has;
-}
-
-/* A folder that is really one, ours, and closed to others; made if it is missing. */
-static bool make_private(const char *path)
-{
-    struct stat s;
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
-    return lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() && (s.st_mode & 077) == 0;
-}
-
-static void give_pocl_a_folder(void)
-{
-    const char *tmp = variable("TMPDIR");
-    char path[256];
-    if (!tmp || *tmp != '/' || strlen(tmp) > 200) tmp = "/tmp";
-    snprintf(path, sizeof path, "%s/imgpar-%lu", tmp, (unsigned long)geteuid());
-    if (!make_private(path)) { /* somebody else took the name */
-        snprintf(path, sizeof path, "%s/imgpar-%lu-XXXXXX", tmp, (unsigned long)geteuid());
-        if (!mkdtemp(path)) return;
-    }
-    setenv("POCL_CACHE_DIR", path, 0);
-}
-
-static void prepare_drivers(void)
-{
-    if (!variable("POCL_CACHE_DIR") && !pocl_has_a_folder()) give_pocl_a_folder();
-
-    if (access("/sys/devices/system/cpu", F_OK) != 0) {
-        char processors[32];
-        long n = sysconf(_SC_NPROCESSORS_ONLN);
-        snprintf(processors, sizeof processors, "pu:%ld", n > 0 ? n : 1);
-        setenv("HWLOC_SYNTHETIC", processors, 0);
-    }
-}
-
-void ip_folder_prepare_drivers(void)
-{
-    /* The environment belongs to the process, so this is the library's one act that no object can own. */
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, prepare_drivers);
 }

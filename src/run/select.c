@@ -7,7 +7,7 @@
 #include "run/select.h"
 
 #include "base/str.h"
-#include "run/folder.h"
+#include "run/drivers.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -117,7 +117,7 @@ imgpar_status ip_candidates_find(ip_candidates *out, ip_error *err)
     cl_uint n = 0;
     imgpar_status st = IMGPAR_OK;
     *out = (ip_candidates){ .list = NULL };
-    ip_folder_prepare_drivers();
+    ip_drivers_prepare();
 
     cl_int code = IP_CL(clGetPlatformIDs(MAX_PLATFORMS, platforms, &n));
     if (code == IP_CL_PLATFORM_NOT_FOUND) return IMGPAR_OK;

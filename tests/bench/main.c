@@ -102,6 +102,8 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
 #endif
+    /* As the library does (src/run/drivers.h) in a process that has no threads yet; here the peers' libraries have theirs already. */
+    setenv("POCL_AFFINITY", "1", 0);
     if (contender)
         return i + 1 == argc ? memory_of(&o, contender, argv[i]) : usage();
     return measure_all(&o, argv + i, argc - i);

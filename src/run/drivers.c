@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What OpenCL drivers read from the environment. Nothing here fails loudly: a driver that is told nothing goes by its own
+ * defaults.
+ */
+#include "run/drivers.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined __has_include
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define IP_KNOWS_SINGLE_THREADED 1
+#endif
+#endif
+
+/* A variable that is set and not empty, or NULL. */
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* ---- where PoCL keeps its kernels -------------------------------------------------------------- */
+
+/* True when path can be written, or created because the nearest folder above it can. Shortens path. */
+static bool could_write(char *path)
+{
+    for (;;) {
+        if (access(path, W_OK | X_OK) == 0) return true;
+        if (errno != ENOENT) return false;
+        char *slash = strrchr(path, '/');
+        if (!slash || slash[1] == '\0') return false;
+        slash[slash == path] = '\0'; /* keeps the root's own slash */
+    }
+}
+
+/* Where PoCL would keep its kernels if nobody told it; false when that is no place to write. */
+static bool pocl_has_a_folder(void)
+{
+    const char *xdg = variable("XDG_CACHE_HOME"), *home = variable("HOME");
+    ip_str path = IP_STR_INIT;
+    if (xdg) ip_str_printf(&path, "%s/pocl/kcache", xdg);
+    else if (home) ip_str_printf(&path, "%s/.cache/pocl/kcache", home);
+    bool has = path.text && !path.failed && could_write(path.text);
+    ip_str_free(&path);
+    return has;
+}
+
+/* A folder that is really one, ours, and closed to others; made if it is missing. */
+static bool make_private(const char *path)
+{
+    struct stat s;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
+    return lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() && (s.st_mode & 077) == 0;
+}
+
+static void give_pocl_a_folder(void)
+{
+    const char *tmp = variable("TMPDIR");
+    char path[256];
+    if (!tmp || *tmp != '/' || strlen(tmp) > 200) tmp = "/tmp";
+    snprintf(path, sizeof path, "%s/imgpar-%lu", tmp, (unsigned long)geteuid());
+    if (!make_private(path)) { /* somebody else took the name */
+        snprintf(path, sizeof path, "%s/imgpar-%lu-XXXXXX", tmp, (unsigned long)geteuid());
+        if (!mkdtemp(path)) return;
+    }
+    setenv("POCL_CACHE_DIR", path, 0);
+}
+
+/* ---- where PoCL's threads run ------------------------------------------------------------------ */
+
+/* That nobody else can be reading the environment. */
+static bool is_single_threaded(void)
+{
+#ifdef IP_KNOWS_SINGLE_THREADED
+    return __libc_single_threaded;
+#else
+    return false;
+#endif
+}
+
+/* That the process may run on processors 0..n - 1, which are all there are. */
+static bool may_run_everywhere(void)
+{
+#ifdef CPU_SETSIZE
+    cpu_set_t set;
+    long n = sysconf(_SC_NPROCESSORS_CONF);
+    if (n > CPU_SETSIZE || sched_getaffinity(0, sizeof set, &set) != 0) return false;
+    for (long k = 0; k < n; k++)
+        if (!CPU_ISSET((size_t)k, &set)) return false;
+    return n > 1;
+#else
+    return false;
+#endif
+}
+
+/*
+ * Note [Pinning]
+ * PoCL has a thread for each processor and leaves it to the system where they run. Threads that a kernel wakes together were often seen
+ * to share one processor for many kernels on end, while another stood idle: on a virtual machine of two, in four processes of ten.
+ * PoCL ties its thread k to processor k when told to. That is what is wanted where it has all processors to itself: not where
+ * the process is restricted to some of them, or PoCL to a number of threads.
+ */
+static void pin_threads_of_pocl(void)
+{
+    bool is_limited = variable("POCL_MAX_PTHREAD_COUNT") || variable("POCL_CPU_MAX_CU_COUNT");
+    if (!is_limited && is_single_threaded() && may_run_everywhere()) setenv("POCL_AFFINITY", "1", 0);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------- */
+
+static void prepare(void)
+{
+    if (!variable("POCL_CACHE_DIR") && !pocl_has_a_folder()) give_pocl_a_folder();
+    pin_threads_of_pocl();
+
+    if (access("/sys/devices/system/cpu", F_OK) != 0) {
+        char processors[32];
+        long n = sysconf(_SC_NPROCESSORS_ONLN);
+        snprintf(processors, sizeof processors, "pu:%ld", n > 0 ? n : 1);
+        setenv("HWLOC_SYNTHETIC", processors, 0);
+    }
+}
+
+void ip_drivers_prepare(void)
+{
+    /* The environment belongs to the process, so this is the library's one act that no object can own. */
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare);
+}
