@@ -98,6 +98,9 @@ void ip_emit_running_row(ip_emit *e, const ip_placed *placed, const char *target
 /* Name of the row that running sum k of a stage is kept in. */
 const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
 
+/* An inner loop over var in from..to whose elements are independent, width at a time: emit_rows.c, Note [Whole vectors]. */
+ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width);
+
 /* Pixels made of others at computed columns (emit_lanes.c): whether a stage's can be, and a row of them. */
 bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *stage);
 void ip_emit_lanes_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);

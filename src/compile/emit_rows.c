@@ -152,7 +152,7 @@ int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
  */
 enum { WHOLE_LOOPS = 3 };
 
-static ip_stmt *lanes(ip_emit *e, const char *var, const char *from, const char *to, int width)
+ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width)
 {
     if (e->kernel->n_placed > WHOLE_LOOPS) {
         ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
@@ -174,7 +174,7 @@ static ip_stmt *lanes(ip_emit *e, const char *var, const char *from, const char 
 
 static void compute_flat(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
-    ip_stmt *loop = lanes(e, "i", ip_text(e->ir, "%s * %d", xa, e->channels), ip_text(e->ir, "%s * %d", xb, e->channels),
+    ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", xa, e->channels), ip_text(e->ir, "%s * %d", xb, e->channels),
                           ip_emit_width(e, s->body, s->dtype));
     ip_mark mark = ip_emit_enter(e, loop);
     e->flat = "i";
@@ -191,7 +191,7 @@ enum { VECTORISED_OPERATIONS = 400 };
 static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     bool vectorises = ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS;
-    ip_stmt *loop = vectorises ? lanes(e, "x", xa, xb, ip_emit_width(e, s->body, s->dtype))
+    ip_stmt *loop = vectorises ? ip_emit_vectors(e, "x", xa, xb, ip_emit_width(e, s->body, s->dtype))
                                : ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";

@@ -8,6 +8,7 @@
 #include "base/dtype.h"
 #include "base/status.h"
 #include "ops/complex.h"
+#include "ops/infer.h"
 
 #include <math.h>
 #include <string.h>
@@ -149,6 +150,27 @@ ip_expr *ip_lower_keep_alpha(ip_lower *l, ip_expr *original, ip_expr *value)
 {
     ip_expr *is_alpha = ip_lower_is_alpha(l);
     return is_alpha ? ip_x_select(l->ir, is_alpha, original, value) : value;
+}
+
+/* ---- means ------------------------------------------------------------------------------- */
+
+imgpar_dtype ip_lower_sum_dtype(imgpar_dtype dtype, double lo, double hi, double n, double extra)
+{
+    static const imgpar_dtype ladder[] = { IMGPAR_U16, IMGPAR_I16, IMGPAR_U32, IMGPAR_I32 };
+    if (ip_dtype(dtype)->is_float) return ip_float_for(dtype);
+    lo = fmin(lo * n, 0);
+    hi = fmax(hi * n, 0) + extra;
+    for (size_t k = 0; k < sizeof ladder / sizeof *ladder; k++)
+        if (lo >= ip_dtype(ladder[k])->minimum && hi <= ip_dtype(ladder[k])->maximum) return ladder[k];
+    return IMGPAR_I64;
+}
+
+ip_expr *ip_lower_mean(ip_lower *l, ip_expr *sum, int64_t n)
+{
+    if (ip_dtype(sum->dtype)->is_float)
+        return ip_x_binary(l->ir, IP_X_MUL, sum, ip_x_number(l->ir, sum->dtype, 1.0 / (double)n));
+    ip_expr *half = ip_x_int(l->ir, sum->dtype, n / 2);
+    return ip_x_binary(l->ir, IP_X_IDIV, ip_x_binary(l->ir, IP_X_ADD, sum, half), ip_x_int(l->ir, sum->dtype, n));
 }
 
 /* ---- storing ------------------------------------------------------------------------------- */

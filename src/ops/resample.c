@@ -31,15 +31,68 @@ bool ip_resampling_new(ip_resampling *r, int64_t n_in, int64_t n_out, int taps)
     return true;
 }
 
+/* The first of the taps with a weight, and the one behind the last. */
+static void used_taps(const ip_resampling *r, int64_t i, int *from, int *to)
+{
+    const double *w = r->weight + i * r->taps;
+    for (*to = r->taps; *to > 1 && w[*to - 1] == 0;)
+        --*to;
+    for (*from = 0; *from + 1 < *to && w[*from] == 0;)
+        ++*from;
+}
+
+void ip_resampling_trim(ip_resampling *r)
+{
+    int taps = 1, from, to;
+    for (int64_t i = 0; i < r->n_out; i++) {
+        used_taps(r, i, &from, &to);
+        taps = to - from > taps ? to - from : taps;
+    }
+    for (int64_t i = 0; i < r->n_out && taps < r->taps; i++) { /* rows move to the front, none over one still to come */
+        double *w = r->weight + i * r->taps;
+        used_taps(r, i, &from, &to);
+        if (r->first[i] + from > r->n_in - taps) from = (int)(r->n_in - taps - r->first[i]);
+        for (int k = 0; k < taps; k++)
+            r->weight[i * taps + k] = from + k < r->taps ? w[from + k] : 0;
+        r->first[i] += from;
+    }
+    r->taps = taps;
+}
+
+/* Whether output i's inputs begin at first[0] + i * *step. */
+static bool is_regular(const ip_resampling *r, int64_t *step)
+{
+    *step = r->n_out > 1 ? r->first[1] - r->first[0] : 1;
+    for (int64_t i = 0; i < r->n_out; i++)
+        if (r->first[i] != r->first[0] + i * *step) return false;
+    return true;
+}
+
+bool ip_resampling_is_mean(const ip_resampling *r)
+{
+    int64_t step;
+    for (int64_t k = 0; k < r->n_out * r->taps; k++)
+        if (r->weight[k] != 1.0 / r->taps) return false;
+    return is_regular(r, &step);
+}
+
 /* ---- tables --------------------------------------------------------------------------------- */
 
-ip_stage *ip_resampling_places(ip_lower *l, const ip_resampling *r)
+ip_expr *ip_resampling_first(ip_lower *l, const ip_resampling *r, ip_expr *i)
 {
+    int64_t step;
+    if (is_regular(r, &step)) {
+        ip_expr *from = ip_x_int(l->ir, IMGPAR_I32, r->first[0]);
+        return ip_x_binary(l->ir, IP_X_ADD, ip_x_binary(l->ir, IP_X_MUL, i, ip_x_int(l->ir, IMGPAR_I32, step)), from);
+    }
     ip_stage *table = ip_stage_table(l->ir, IMGPAR_I32, r->n_out, r->first);
-    if (!table) return NULL;
+    if (!table) {
+        l->ir->failed = true;
+        return i;
+    }
     table->lo = 0;
     table->hi = (double)(r->n_in - 1);
-    return table;
+    return ip_table_at(l->ir, table, i);
 }
 
 static ip_stage *weight_table(ip_lower *l, const ip_resampling *r, imgpar_dtype dtype)
@@ -65,21 +118,28 @@ static ip_stage *weight_table(ip_lower *l, const ip_resampling *r, imgpar_dtype 
 
 typedef struct pass {
     ip_lower *l;
-    ip_stage *in, *first, *weights;
+    ip_stage *in, *weights; /* weights: NULL for means */
+    ip_expr *first;         /* the element's first input */
     int axis, taps;
     imgpar_dtype dtype;
     int64_t dims[4];
 } pass;
 
-static ip_expr *coord(const pass *p, int dim) { return ip_x_coord(p->l->ir, dim, p->dims[dim]); }
+static pass pass_of(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r)
+{
+    pass p = { .l = l, .in = in, .axis = axis, .taps = r->taps, .dtype = dtype };
+    memcpy(p.dims, dims, sizeof p.dims);
+    p.first = ip_resampling_first(l, r, ip_x_coord(l->ir, axis, dims[axis]));
+    return p;
+}
 
 static ip_expr *source(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
 {
     const pass *p = user;
     ip_expr *index[4];
     for (int k = 0; k < 4; k++)
-        index[k] = coord(p, k);
-    index[p->axis] = ip_x_binary(ir, IP_X_ADD, ip_table_at(ir, p->first, index[p->axis]), p->axis == Y ? ty : tx);
+        index[k] = ip_x_coord(ir, k, p->dims[k]);
+    index[p->axis] = ip_x_binary(ir, IP_X_ADD, p->first, p->axis == Y ? ty : tx);
     ip_expr *x = ip_x_load(ir, p->in, index, IP_BORDER_NONE, NULL);
     return ip_x_cast(ir, p->dtype, x->dtype == IMGPAR_BOOL ? ip_x_cast(ir, IMGPAR_U8, x) : x);
 }
@@ -87,19 +147,32 @@ static ip_expr *source(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
 static ip_expr *weight(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
 {
     const pass *p = user;
-    ip_expr *at = ip_x_binary(ir, IP_X_MUL, coord(p, p->axis), ip_x_int(ir, IMGPAR_I32, p->taps));
+    if (!p->weights) return ip_x_float(ir, p->dtype, 1.0 / p->taps);
+    ip_expr *at = ip_x_binary(ir, IP_X_MUL, ip_x_coord(ir, p->axis, p->dims[p->axis]), ip_x_int(ir, IMGPAR_I32, p->taps));
     return ip_table_at(ir, p->weights, ip_x_binary(ir, IP_X_ADD, at, p->axis == Y ? ty : tx));
+}
+
+static ip_expr *folded(pass *p, ip_fold fold)
+{
+    if (!p->in || p->l->ir->failed) {
+        p->l->ir->failed = true;
+        return ip_x_number(p->l->ir, p->dtype, 0);
+    }
+    return ip_x_window(p->l->ir, fold, p->axis == Y ? p->taps : 1, p->axis == X ? p->taps : 1, source, weight, p);
 }
 
 ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r)
 {
-    pass p = { .l = l, .in = in, .axis = axis, .taps = r->taps, .dtype = dtype };
-    memcpy(p.dims, dims, sizeof p.dims);
-    p.first = ip_resampling_places(l, r);
-    p.weights = weight_table(l, r, dtype);
-    if (!in || !p.first || !p.weights) {
-        l->ir->failed = true;
-        return ip_x_number(l->ir, dtype, 0);
+    pass p = pass_of(l, in, axis, dims, dtype, r);
+    if (!ip_resampling_is_mean(r)) {
+        p.weights = weight_table(l, r, dtype);
+        l->ir->failed |= !p.weights;
     }
-    return ip_x_window(l->ir, IP_FOLD_FMA, axis == Y ? p.taps : 1, axis == X ? p.taps : 1, source, weight, &p);
+    return folded(&p, IP_FOLD_FMA);
+}
+
+ip_expr *ip_resampled_sum(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r)
+{
+    pass p = pass_of(l, in, axis, dims, dtype, r);
+    return folded(&p, IP_FOLD_SUM);
 }

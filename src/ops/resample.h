@@ -8,6 +8,8 @@
  *     ... fill r.first and r.weight ...
  *     ip_expr *x = ip_resampled(l, in, axis, dims, dtype, &r);
  *     ip_resampling_clear(&r);
+ *
+ * Where the sizes are multiples, all outputs are means of as many inputs at equal distances: then no tables are needed.
  */
 #ifndef IP_OPS_RESAMPLE_H
 #define IP_OPS_RESAMPLE_H
@@ -24,10 +26,18 @@ typedef struct ip_resampling {
 
 /* Room for them, the weights 0. False without memory. */
 bool ip_resampling_new(ip_resampling *r, int64_t n_in, int64_t n_out, int taps);
+/* Leaves taps out that no output has a weight for. */
+void ip_resampling_trim(ip_resampling *r);
 void ip_resampling_clear(ip_resampling *r);
 
-/* first as a table; NULL without memory. */
-ip_stage *ip_resampling_places(ip_lower *l, const ip_resampling *r);
+/* first[i] as an expression of i: by a formula where it grows evenly, from a table else. */
+ip_expr *ip_resampling_first(ip_lower *l, const ip_resampling *r, ip_expr *i);
+
+/* Whether every output is the plain mean of as many inputs, and they begin at equal distances. */
+bool ip_resampling_is_mean(const ip_resampling *r);
+
+/* For such r: the sum of output i's inputs in dtype, in which it is exact. */
+ip_expr *ip_resampled_sum(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r);
 
 /* The sum as an element of a domain that differs from in's along axis: an fma() chain in dtype from the first weight to
  * the last, each rounded once. */

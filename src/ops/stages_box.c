@@ -41,35 +41,6 @@ static ip_expr *fold_pass(const pass *p, ip_fold fold)
 
 /* ---- boxblur ------------------------------------------------------------------------- */
 
-/* What is read: the stage's elements, and the value beyond its edges. */
-typedef struct span { imgpar_dtype dtype; double lo, hi; } span;
-
-static span span_of(const ip_stage *in, const ip_expr *cval)
-{
-    span s = { in->dtype, in->lo, in->hi };
-    if (cval) s = (span){ in->dtype, fmin(in->lo, cval->lo), fmax(in->hi, cval->hi) };
-    return s;
-}
-
-/* The dtype of a sum of n elements, with extra added for rounding. */
-static imgpar_dtype sum_dtype(span s, double n, double extra)
-{
-    static const imgpar_dtype ladder[] = { IMGPAR_U16, IMGPAR_I16, IMGPAR_U32, IMGPAR_I32 };
-    if (ip_dtype(s.dtype)->is_float) return ip_float_for(s.dtype);
-    double lo = fmin(s.lo * n, 0), hi = fmax(s.hi * n, 0) + extra;
-    for (size_t k = 0; k < sizeof ladder / sizeof *ladder; k++)
-        if (lo >= ip_dtype(ladder[k])->minimum && hi <= ip_dtype(ladder[k])->maximum) return ladder[k];
-    return IMGPAR_I64;
-}
-
-static ip_expr *box_mean(ip_lower *l, ip_expr *sum, int64_t n)
-{
-    if (ip_dtype(sum->dtype)->is_float)
-        return ip_x_binary(l->ir, IP_X_MUL, sum, ip_x_number(l->ir, sum->dtype, 1.0 / (double)n));
-    ip_expr *half = ip_x_int(l->ir, sum->dtype, n / 2);
-    return ip_x_binary(l->ir, IP_X_IDIV, ip_x_binary(l->ir, IP_X_ADD, sum, half), ip_x_int(l->ir, sum->dtype, n));
-}
-
 /* What the vertical sum of a column of cval is: added up in the same order where that rounds. */
 static ip_expr *column_of_cval(ip_lower *l, ip_expr *cval, int size, imgpar_dtype dtype)
 {
@@ -94,12 +65,13 @@ ip_stage *ip_stages_boxblur(ip_lower *l)
     ip_expr *cval;
     if (size == 1) return in;
     int border = ip_lower_border(l, in->dtype, &cval);
-    span s = span_of(in, cval);
-    imgpar_dtype between = sum_dtype(s, size, 0), w = sum_dtype(s, (double)n, (double)(n / 2));
+    double lo = cval ? fmin(in->lo, cval->lo) : in->lo, hi = cval ? fmax(in->hi, cval->hi) : in->hi; /* with what is beyond the edges */
+    imgpar_dtype between = ip_lower_sum_dtype(in->dtype, lo, hi, size, 0);
+    imgpar_dtype w = ip_lower_sum_dtype(in->dtype, lo, hi, (double)n, (double)(n / 2));
     pass vertical = { l, in, Y, size / 2, border, cval, between };
     ip_stage *sums = ip_lower_stage(l, fold_pass(&vertical, IP_FOLD_SUM), "vertical sums");
     pass horizontal = { l, sums, X, size / 2, border, cval ? column_of_cval(l, cval, size, between) : NULL, w };
-    return ip_lower_map(l, box_mean(l, fold_pass(&horizontal, IP_FOLD_SUM), n));
+    return ip_lower_map(l, ip_lower_mean(l, fold_pass(&horizontal, IP_FOLD_SUM), n));
 }
 
 /* ---- erode, dilate ---------------------------------------------------------------------- */

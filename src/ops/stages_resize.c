@@ -3,6 +3,8 @@
 #include "ops/infer.h"
 #include "ops/resample.h"
 
+#include "base/dtype.h"
+
 enum { Y = 1, X = 2 };
 
 /* One axis. The outputs share `extent` units from `from` on, of which an input pixel is `unit`: n_in, 0 and 1, but for
@@ -53,6 +55,7 @@ static void fill_linear(axis_map *m, int64_t i)
 static void fill_nearest(axis_map *m, int64_t i)
 {
     m->r.first[i] = (int32_t)(((2 * i + 1) * m->extent + 2 * m->from * m->r.n_out) / (2 * m->r.n_out * m->unit));
+    m->r.weight[i] = 1;
 }
 
 static bool make_map(axis_map *m, const imgpar_array *input, int axis, int64_t n_in, int64_t n_out, ip_resize_filter filter)
@@ -68,57 +71,83 @@ static bool make_map(axis_map *m, const imgpar_array *input, int axis, int64_t n
     if (!ip_resampling_new(&m->r, n_in, n_out, (int)(taps < n_in ? taps : n_in))) return false;
     for (int64_t i = 0; i < n_out; i++)
         fill[filter](m, i);
+    ip_resampling_trim(&m->r);
     return true;
 }
 
 /* ---- passes ------------------------------------------------------------------------------------ */
 
-/* The filtered value over dims, which differ from in's along axis. */
-static ip_expr *filtered(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype)
+static bool make_maps(ip_lower *l, axis_map maps[2])
 {
-    axis_map m;
-    if (!in || !make_map(&m, l->node->inputs[0], axis, in->dims[axis], dims[axis], (ip_resize_filter)ip_param_number(l->node, "filter"))) {
-        l->ir->failed = true;
-        return ip_x_number(l->ir, dtype, 0);
-    }
-    ip_expr *x = ip_resampled(l, in, axis, dims, dtype, &m.r);
-    ip_resampling_clear(&m.r);
-    return x;
+    ip_resize_filter filter = (ip_resize_filter)ip_param_number(l->node, "filter");
+    const int64_t *in = l->in[0]->dims;
+    if (!make_map(&maps[0], l->node->inputs[0], Y, in[Y], l->dims[Y], filter)) return false;
+    if (make_map(&maps[1], l->node->inputs[0], X, in[X], l->dims[X], filter)) return true;
+    ip_resampling_clear(&maps[0].r);
+    return false;
 }
 
-static ip_stage *resize_nearest(ip_lower *l)
+static ip_stage *nearest(ip_lower *l, const ip_resampling *y, const ip_resampling *x)
+{
+    ip_expr *index[4];
+    for (int k = 0; k < 4; k++)
+        index[k] = ip_lower_coord(l, k);
+    index[Y] = ip_resampling_first(l, y, index[Y]);
+    index[X] = ip_resampling_first(l, x, index[X]);
+    return ip_lower_map(l, ip_x_load(l->ir, l->in[0], index, IP_BORDER_NONE, NULL));
+}
+
+/* The dtype of sums of whole blocks of in, rounding included; I64: none of 32 bits. */
+static imgpar_dtype block_dtype(const ip_stage *in, int64_t n)
+{
+    return ip_lower_sum_dtype(in->dtype, in->lo, in->hi, (double)n, (double)(n / 2));
+}
+
+static bool is_mean_of_blocks(const ip_stage *in, const ip_resampling *y, const ip_resampling *x)
+{
+    const ip_dtype_facts *facts = ip_dtype(in->dtype);
+    return !facts->is_float && facts->size_bytes <= 2 && ip_resampling_is_mean(y) && ip_resampling_is_mean(x)
+        && block_dtype(in, (int64_t)y->taps * x->taps) != IMGPAR_I64;
+}
+
+static ip_stage *mean_of_blocks(ip_lower *l, const int64_t between[4], const ip_resampling *y, const ip_resampling *x)
 {
     ip_stage *in = l->in[0];
-    ip_expr *index[4];
-    for (int k = 0; k < 4; k++) {
-        index[k] = ip_lower_coord(l, k);
-        axis_map m;
-        if (in->dims[k] == l->dims[k]) continue;
-        ip_stage *table = NULL;
-        if (make_map(&m, l->node->inputs[0], k, in->dims[k], l->dims[k], IP_RESIZE_NEAREST)) {
-            table = ip_resampling_places(l, &m.r);
-            ip_resampling_clear(&m.r);
-        }
-        if (!table) {
-            l->ir->failed = true;
-            return NULL;
-        }
-        index[k] = ip_table_at(l->ir, table, index[k]);
-    }
-    return ip_lower_map(l, ip_x_load(l->ir, in, index, IP_BORDER_NONE, NULL));
+    int64_t n = (int64_t)y->taps * x->taps;
+    imgpar_dtype column = ip_lower_sum_dtype(in->dtype, in->lo, in->hi, y->taps, 0);
+    ip_stage *sums = ip_lower_stage_sized(l, between, column, ip_resampled_sum(l, in, Y, between, column, y), "vertical sums");
+    return ip_lower_map(l, ip_lower_mean(l, ip_resampled_sum(l, sums, X, l->dims, block_dtype(in, n), x), n));
+}
+
+static ip_stage *weighted(ip_lower *l, const int64_t between[4], const ip_resampling *y, const ip_resampling *x)
+{
+    ip_stage *in = l->in[0];
+    imgpar_dtype f = ip_float_for(in->dtype);
+    if (y->n_in == y->n_out) return ip_lower_map(l, ip_resampled(l, in, X, l->dims, f, x));
+    ip_expr *rows = ip_resampled(l, in, Y, between, f, y);
+    if (x->n_in == x->n_out) return ip_lower_map(l, rows);
+    ip_stage *vertical = ip_lower_stage_sized(l, between, f, rows, "vertical pass");
+    return ip_lower_map(l, ip_resampled(l, vertical, X, l->dims, f, x));
 }
 
 ip_stage *ip_stages_resize(ip_lower *l)
 {
-    ip_stage *in = l->in[0];
-    bool tall = in->dims[Y] != l->dims[Y], wide = in->dims[X] != l->dims[X];
-    if (!tall && !wide) return in;
-    if (ip_param_number(l->node, "filter") == IP_RESIZE_NEAREST) return resize_nearest(l);
-    imgpar_dtype f = ip_float_for(in->dtype);
+    ip_stage *in = l->in[0], *result;
     int64_t between[4] = { in->dims[0], l->dims[Y], in->dims[X], in->dims[3] };
-    if (!tall) return ip_lower_map(l, filtered(l, in, X, l->dims, f));
-    ip_expr *rows = filtered(l, in, Y, between, f);
-    if (!wide) return ip_lower_map(l, rows);
-    ip_stage *vertical = ip_lower_stage_sized(l, between, f, rows, "vertical pass");
-    return ip_lower_map(l, filtered(l, vertical, X, l->dims, f));
+    axis_map maps[2];
+    if (in->dims[Y] == l->dims[Y] && in->dims[X] == l->dims[X]) return in;
+    if (!make_maps(l, maps)) {
+        l->ir->failed = true;
+        return NULL;
+    }
+    const ip_resampling *y = &maps[0].r, *x = &maps[1].r;
+    if (ip_param_number(l->node, "filter") == IP_RESIZE_NEAREST)
+        result = nearest(l, y, x);
+    else if (is_mean_of_blocks(in, y, x))
+        result = mean_of_blocks(l, between, y, x);
+    else
+        result = weighted(l, between, y, x);
+    ip_resampling_clear(&maps[0].r);
+    ip_resampling_clear(&maps[1].r);
+    return result;
 }
