@@ -6,16 +6,17 @@
  * Where a pixel is made of pixels at computed columns of a row that is kept, its neighbour's lie anywhere: a loop over pixels
  * would gather what it reads element by element. The channels of each pixel do lie side by side. So three or four channels are
  * the lanes of a vector, one read for all of them, and the loop is over pixels as they come. A row that is kept has room behind
- * its end for the fourth lane.
+ * its end for the fourth lane. What is made of such a vector alone, rounding above all, is left to a second loop, a flat one, over
+ * a block of pixels at a time.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-#include <math.h>
+enum { LANES = 4, LEAST_CHANNELS = 3, BLOCK_PIXELS = 160 };
 
-enum { LANES = 4, LEAST_CHANNELS = 3 };
+/* ---- which bodies ---------------------------------------------------------------------------- */
 
-typedef struct lane_check { const ip_emit *e; ip_expr *root; bool fits, gathers; } lane_check;
+typedef struct lane_check { const ip_emit *e; bool fits, gathers; } lane_check;
 
 static bool is_f32(const ip_expr *x) { return x->dtype == IMGPAR_F32; }
 
@@ -50,20 +51,53 @@ static bool check(ip_expr *x, void *user)
     case IP_X_CAST: c->fits = is_number(x) && is_integer(x->arg[0]); break;
     case IP_X_IDIV: c->fits = is_integer(x) && x->arg[0]->lo >= 0 && x->arg[1]->op == IP_X_CONST && x->arg[1]->i > 0; break;
     case IP_X_WINDOW: c->fits = window_fits(x); break;
-    case IP_X_SATURATE: c->fits = x == c->root && is_f32(x->arg[0]) && ip_dtype(x->dtype)->size_bytes <= 2; break;
     default: c->fits = false;
     }
     return c->fits;
 }
 
+static bool note_gather(ip_expr *x, void *user)
+{
+    lane_check *c = user;
+    c->gathers |= x->op == IP_X_LOAD && x->uses & IP_USES_C && !ip_x_offset_from(c->e->ir, x->arg[2], 2);
+    return !c->gathers && x->op != IP_X_LOAD;
+}
+
+static bool gathers(ip_emit *e, ip_expr *x)
+{
+    lane_check c = { .e = e };
+    ip_x_descend(e->ir, x, note_gather, &c);
+    return c.gathers;
+}
+
+/* The part of a body that is computed as lanes: the rest is made of it and of what is the same for all elements. */
+static ip_expr *lanes_part(ip_emit *e, ip_expr *x)
+{
+    while (x->op != IP_X_LOAD && x->op != IP_X_WINDOW) {
+        ip_expr *inner = NULL;
+        for (int k = 0; k < x->n_args; k++) {
+            if (!inner && gathers(e, x->arg[k]))
+                inner = x->arg[k];
+            else if (x->arg[k]->uses & (IP_USES_X | IP_USES_C))
+                return x;
+        }
+        if (!inner)
+            return x;
+        x = inner;
+    }
+    return x;
+}
+
 bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *s)
 {
     bool may = e->options->pragmas && e->channels >= LEAST_CHANNELS && e->channels <= LANES && s->dtype == s->body->dtype;
-    lane_check c = { .e = e, .root = s->body, .fits = may };
+    lane_check c = { .e = e, .fits = may };
     if (may)
-        ip_x_descend(e->ir, s->body, check, &c);
+        ip_x_descend(e->ir, lanes_part(e, s->body), check, &c);
     return c.fits && c.gathers && !e->ir->failed;
 }
+
+/* ---- pixels as they come --------------------------------------------------------------------- */
 
 static const char *lanes_type(ip_emit *e, const ip_expr *x) { return ip_text(e->ir, "%s4", ip_cl_type(x->dtype)); }
 
@@ -145,45 +179,56 @@ static const char *lanes_of(ip_emit *e, ip_expr *x)
     return name;
 }
 
-/* As emit_expr.c, Note [Rounding to nearest even]. NaN becomes 0, and the least value is at most that. */
-static const char *saturated(ip_emit *e, const ip_expr *x)
+/* made[..] of pixels p .. p + n becomes what x is of each of them. */
+static void lanes_block(ip_emit *e, ip_expr *x, const char *made)
 {
-    const ip_expr *a = x->arg[0];
-    const ip_dtype_facts *facts = ip_dtype(x->dtype);
-    const char *v = lanes_of(e, x->arg[0]), *least = ip_text(e->ir, "(float4)(%d.0f)", (int)facts->minimum),
-               *most = ip_text(e->ir, "(float4)(%d.0f)", (int)facts->maximum);
-    if (facts->is_signed && !isfinite(a->lo + a->hi))
-        v = declared(e, a, ip_text(e->ir, "select(%s, (float4)(0.0f), %s != %s)", v, v, v));
-    if (!(a->lo >= facts->minimum - 0.49 && isfinite(a->hi)))
-        v = declared(e, a, ip_text(e->ir, "select(%s, %s, %s > %s)", least, v, v, least));
-    if (!(a->hi <= facts->maximum + 0.49))
-        v = declared(e, a, ip_text(e->ir, "select(%s, %s, %s < %s)", most, v, v, most));
-    return ip_text(e->ir, "convert_%s4(as_int4(%s + 12582912.0f))", facts->cl, v);
-}
-
-static void pixels(ip_emit *e, const ip_stage *s, const char *from, const char *to, const char *store)
-{
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, to));
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "x", "p", "p + n"));
     e->coord[2] = "x";
-    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
-    const char *value = s->body->op == IP_X_SATURATE ? saturated(e, s->body) : lanes_of(e, s->body);
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "%s4", ip_dtype(s->dtype)->cl), "pixel", value);
-    ip_s_add(e->ir, e->block, IP_S_STORE, store, NULL, NULL);
+    ip_emit_count_uses(e, &x, 1);
+    const char *value = lanes_of(e, x);
+    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore4(%s, 0, %s + (x - p) * %d)", value, made, e->channels), NULL, NULL);
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
 }
 
+/* The stage's elements of pixels p .. p + n; part of its body is made[..]. */
+static void finish_block(ip_emit *e, const ip_stage *s, const ip_expr *part, const char *made, const char *target)
+{
+    ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", e->channels), ip_text(e->ir, "(p + n) * %d", e->channels),
+                                                    ip_emit_width(e, s->body, s->dtype)));
+    e->flat = "i";
+    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
+    ip_emit_name(e, part, ip_text(e->ir, "%s[i - p * %d]", made, e->channels));
+    ip_emit_store(e, s, target, "i", ip_emit_value(e, s->body));
+    e->flat = NULL;
+    ip_emit_leave(e, mark);
+}
+
+/* A loop over blocks of the row, pixels p .. p + n. */
+static ip_mark enter_blocks(ip_emit *e, const char *xa, const char *xb)
+{
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "p", xa, xb);
+    blocks->d = ip_text(e->ir, "%d", BLOCK_PIXELS);
+    ip_mark mark = ip_emit_enter(e, blocks);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%s - p, %d)", xb, BLOCK_PIXELS));
+    return mark;
+}
+
+static const char *block_of(ip_emit *e, const char *type, int elements)
+{
+    const char *made = ip_text(e->ir, "made%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "%s[%d]", made, elements + LANES), NULL);
+    return made;
+}
+
 static void lanes_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
-    const char *four = ip_text(e->ir, "vstore4(pixel, 0, %s + x * %d)", target, e->channels);
-    if (e->channels == LANES) {
-        pixels(e, s, xa, xb, four);
-        return;
-    }
-    const char *last = ip_text(e->ir, "last%d", e->n_values++); /* before it the fourth lane goes where the next pixel will */
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", last, ip_text(e->ir, "max(%s - 1, %s)", xb, xa));
-    pixels(e, s, xa, last, four);
-    pixels(e, s, last, xb, ip_text(e->ir, "vstore3(pixel.xyz, 0, %s + x * 3)", target));
+    ip_expr *part = lanes_part(e, s->body);
+    ip_mark mark = enter_blocks(e, xa, xb);
+    const char *made = block_of(e, ip_cl_type(part->dtype), BLOCK_PIXELS * e->channels);
+    lanes_block(e, part, made);
+    finish_block(e, s, part, made, target);
+    ip_emit_leave(e, mark);
 }
 
 /* ---- even steps ------------------------------------------------------------------------------ */
@@ -194,7 +239,7 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *target, const c
  * that is read, a block of them at a time: that is a flat loop over elements side by side. Then every step-th pixel is taken. For few
  * columns a pixel it is cheaper than to compute pixel by pixel, four lanes of which are a quarter of a vector.
  */
-enum { MOST_STEP = 6, BLOCK_PIXELS = 160 };
+enum { MOST_STEP = 6 };
 
 /* The step of a column step * x + constant, or 0. */
 static int64_t step_of(const ip_expr *column)
@@ -234,32 +279,34 @@ static ip_expr *without_step(ip_ir *ir, ip_expr *x, void *user)
     return x->op == IP_X_MUL && step_of(x) ? x->arg[0] : x;
 }
 
+/* Every step-th of the pixels that `every` holds becomes one of p .. p + n. */
+static void take_pixels(ip_emit *e, const char *every, int by, const char *target)
+{
+    int n_loops = e->channels == LANES ? 1 : 2; /* before the last pixel the fourth lane goes where the next one will */
+    for (int k = 0; k < n_loops; k++) {
+        bool is_last = k + 1 == n_loops;
+        int width = is_last ? e->channels : LANES;
+        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", k == 0 ? "0" : "n - 1", is_last ? "n" : "n - 1");
+        ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "vstore%d(vload%d(0, %s + k * %d), 0, %s + (p + k) * %d)", width, width, every, by,
+                                                  target, e->channels), NULL, NULL);
+    }
+}
+
 static void stepped_row(ip_emit *e, const ip_stage *s, int64_t step, const char *target, const char *xa, const char *xb)
 {
-    int channels = e->channels, by = (int)step * channels;
-    const char *type = ip_dtype(s->dtype)->cl, *row = ip_text(e->ir, "every%d", e->n_values++);
+    int by = (int)step * e->channels;
     ip_expr *body = ip_x_map(e->ir, s->body, without_step, NULL);
     ip_emit_row_pointers(e, body);
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "p", xa, xb);
-    blocks->d = ip_text(e->ir, "%d", BLOCK_PIXELS);
-    ip_mark in_block = ip_emit_enter(e, blocks);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%s - p, %d)", xb, BLOCK_PIXELS));
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "%s[%d]", row, BLOCK_PIXELS * by + LANES), NULL);
-    ip_mark in_flat = ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", by), ip_text(e->ir, "(p + n) * %d - %d", by, by - channels),
-                                                       ip_emit_width(e, body, s->dtype)));
+    ip_mark in_block = enter_blocks(e, xa, xb);
+    const char *every = block_of(e, ip_dtype(s->dtype)->cl, BLOCK_PIXELS * by);
+    const char *end = ip_text(e->ir, "(p + n) * %d - %d", by, by - e->channels);
+    ip_mark in_flat = ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", by), end, ip_emit_width(e, body, s->dtype)));
     e->flat = "i";
     ip_emit_count_uses(e, &body, 1);
-    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[i - p * %d]", row, by), ip_emit_value(e, body), NULL);
+    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[i - p * %d]", every, by), ip_emit_value(e, body), NULL);
     e->flat = NULL;
     ip_emit_leave(e, in_flat);
-    int n_loops = channels == LANES ? 1 : 2; /* before the last pixel the fourth lane goes where the next one will */
-    for (int k = 0; k < n_loops; k++) {
-        const char *to = ip_text(e->ir, k + 1 < n_loops ? "n - 1" : "n"), *from = k == 0 ? "0" : "n - 1";
-        int width = k + 1 < n_loops ? LANES : channels;
-        ip_stmt *taking = ip_s_add(e->ir, e->block, IP_S_FOR, "k", from, to);
-        ip_s_add(e->ir, taking, IP_S_STORE, ip_text(e->ir, "vstore%d(vload%d(0, %s + k * %d), 0, %s + (p + k) * %d)", width, width, row, by,
-                                                    target, channels), NULL, NULL);
-    }
+    take_pixels(e, every, by, target);
     ip_emit_leave(e, in_block);
 }
 
