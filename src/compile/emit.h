@@ -105,6 +105,9 @@ ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const ch
 bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *stage);
 void ip_emit_lanes_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 
+/* A copy whose rows are columns of its source: makes the rows from `row` on that are made together. first: of the strip. */
+void ip_emit_across(ip_emit *e, const ip_placed *placed, const char *xa, const char *xb, const char *row, const char *first);
+
 /* Rows that come from memory and go back to it: emit_stream.c, Note [Streaming]. */
 void ip_emit_plan_blocks(ip_emit *e); /* decides which stages are made in blocks, and which stream */
 void ip_emit_declare_lines(ip_emit *e); /* the memory that blocks of results are made in */

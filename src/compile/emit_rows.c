@@ -425,7 +425,9 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "xs", column_start(e, p));
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "xe", ip_text(e->ir, "min(xb + %d, %s)", p->right, ip_emit_dim(e, s, 2)));
     }
-    if (p->place == IP_PLACE_TOTAL) {
+    if (p->at_once) {
+        ip_emit_across(e, p, xa, xb, r, low);
+    } else if (p->place == IP_PLACE_TOTAL) {
         bool flat = ip_emit_is_flat(e, s, s->body);
         ip_emit_row_pointers(e, s->body);
         ip_emit_fold_row(e, s, xa, xb, flat);

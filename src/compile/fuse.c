@@ -130,7 +130,7 @@ static size_t ring_bytes(const ip_kernel *kernel)
     size_t total = 0;
     for (int k = 0; k < kernel->n_placed; k++) {
         const ip_placed *p = &kernel->placed[k];
-        if (p->place == IP_PLACE_RING)
+        if (p->place == IP_PLACE_RING && !p->at_once) /* of those the strips are narrow */
             total += (size_t)p->rows * (size_t)(p->stage->dims[2] + 2 * p->pad) * (size_t)p->stage->dims[3]
                 * ip_dtype(p->stage->dtype)->size_bytes;
     }

@@ -255,6 +255,66 @@ static ip_stage *copy_of(placing *p, const ip_expr *load)
     return s;
 }
 
+/* ---- columns as rows: emit_across.c, Note [Reading across] ---------------------------------- */
+
+enum { LINE_BYTES = 128, LEAST_AT_ONCE = 16, MOST_AT_ONCE = 64 };
+
+/* Whether x is the coordinate along axis or its negative, and a number. */
+static bool is_unit(ip_ir *ir, ip_expr *x, int axis)
+{
+    if (x->op == IP_X_SUB && !(x->arg[0]->uses & IP_USES_COORDS))
+        x = x->arg[1];
+    ip_expr *rest = ip_x_offset_from(ir, x, axis);
+    return rest && !(rest->uses & (IP_USES_COORDS | IP_USES_TAP));
+}
+
+static bool reads_across(placing *p, const ip_expr *load)
+{
+    const ip_stage *s = load->source;
+    if (p->kernel->schedule != IP_SCHEDULE_ROWS || s->kind == IP_STAGE_TABLE || in_kernel(p->kernel, s) || load->border != IP_BORDER_NONE)
+        return false;
+    const ip_expr *c = load->arg[3];
+    bool own_channel = c->op == IP_X_COORD && c->axis == 3 && s->dims[3] == p->domain[3];
+    bool only_channel = s->dims[3] == 1 && p->domain[3] == 1 && c->op == IP_X_CONST;
+    return (own_channel || only_channel) && is_unit(p->plan->ir, load->arg[1], 2) && is_unit(p->plan->ir, load->arg[2], 1)
+        && !(load->arg[0]->uses & (IP_USES_X | IP_USES_Y | IP_USES_C | IP_USES_TAP));
+}
+
+static int rows_at_once(const ip_stage *s)
+{
+    int rows = MOST_AT_ONCE;
+    while (rows > LEAST_AT_ONCE && rows * s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes > LINE_BYTES)
+        rows /= 2;
+    return rows;
+}
+
+static ip_expr *own_place(ip_ir *ir, ip_stage *s)
+{
+    ip_expr *at[4];
+    for (int k = 0; k < 4; k++)
+        at[k] = ip_x_coord(ir, k, s->dims[k]);
+    return ip_x_load(ir, s, at, IP_BORDER_NONE, NULL);
+}
+
+static ip_expr *copy_across(placing *p, ip_expr *load)
+{
+    ip_ir *ir = p->plan->ir;
+    for (int k = 0; k < p->kernel->n_placed; k++)
+        if (p->kernel->placed[k].at_once && p->kernel->placed[k].stage->body == load)
+            return own_place(ir, p->kernel->placed[k].stage);
+    ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, load->source->dtype, p->domain, load->source->node);
+    if (!s || !add_placed(p, s, true))
+        return load;
+    s->body = load;
+    s->lo = load->source->lo;
+    s->hi = load->source->hi;
+    s->note = "columns of the source, as rows";
+    ip_placed *c = &p->kernel->placed[p->kernel->n_placed - 1];
+    c->source = load->source;
+    c->at_once = rows_at_once(s);
+    return own_place(ir, s);
+}
+
 /* In tiles what is read at its own place, too, if the source has a copy for its neighbours. */
 static ip_expr *read_own_copy(ip_ir *ir, ip_expr *x, void *user)
 {
@@ -273,7 +333,11 @@ static ip_expr *read_own_copy(ip_ir *ir, ip_expr *x, void *user)
 static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
 {
     placing *p = user;
-    if (x->op != IP_X_LOAD || !wants_copy(p, x))
+    if (x->op != IP_X_LOAD)
+        return x;
+    if (reads_across(p, x))
+        return copy_across(p, x);
+    if (!wants_copy(p, x))
         return x;
     ip_stage *copy = copy_of(p, x);
     return copy ? ip_x_load(ir, copy, x->arg, x->border, x->n_args == 5 ? x->arg[4] : NULL) : x;
@@ -557,10 +621,10 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
         if (!in_tiles(&p))
             place_running(plan->ir, p.reader);
         if (p.reader->place == IP_PLACE_RING)
-            p.reader->rows = p.reader->lead - p.reader->rows + 1;
+            p.reader->rows = p.reader->at_once ? p.reader->at_once : p.reader->lead - p.reader->rows + 1;
         else if (p.reader->stage->kind != IP_STAGE_MAP)
             p.reader->place = IP_PLACE_TOTAL;
-        if (p.reader->place == IP_PLACE_RING)
+        if (p.reader->place == IP_PLACE_RING && !p.reader->at_once)
             kernel->ring_bytes += p.reader->rows * p.reader->stage->dims[3] * (int64_t)ip_dtype(p.reader->stage->dtype)->size_bytes;
         ip_stage_each_load(plan->ir, p.reader->stage, note_load, &p);
     }

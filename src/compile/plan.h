@@ -40,6 +40,7 @@ typedef struct ip_placed {
     int lead;         /* computed at row y + lead */
     int first;        /* the lowest row ever needed: y + first */
     int rows;         /* ring: rows kept */
+    int at_once;      /* ring: rows that are made together, aligned to as many: emit_across.c, Note [Reading across]; 0: one */
     int pad;          /* ring: columns added at either side, filled by pad_border */
     int pad_rows;     /* tile: rows added above and below the domain, likewise */
     int pad_border;

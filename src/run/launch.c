@@ -66,6 +66,7 @@ enum {
     LEAST_COLUMNS = 256,
     VECTOR_COLUMNS = 64,
     ACROSS_COLUMNS = 64,
+    ACROSS_BYTES = 24 << 10,   /* of rows that are copied together: they stay in the first-level cache */
     FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
     MIN_ROWS = 16,
     GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
@@ -118,6 +119,19 @@ static size_t placed_units(const launching *l, const ip_placed *p)
     return units;
 }
 
+/* Columns of a strip that reads across: what is copied of each row of the source, or a line of it, stays in the cache. */
+static int64_t across_columns(const ip_kernel *k)
+{
+    int64_t columns = INT64_MAX;
+    for (int i = 0; i < k->n_placed; i++) {
+        const ip_placed *p = &k->placed[i];
+        int64_t bytes = p->at_once * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+        if (p->at_once && ACROSS_BYTES / bytes < columns)
+            columns = ACROSS_BYTES / bytes / ACROSS_COLUMNS * ACROSS_COLUMNS;
+    }
+    return columns == INT64_MAX || columns < ACROSS_COLUMNS ? ACROSS_COLUMNS : columns;
+}
+
 /*
  * Note [Strips]
  * A strip is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; in a chain of stages,
@@ -138,7 +152,7 @@ static int64_t cached_columns(const launching *l, int64_t columns)
     int64_t fit = (is_chain ? l->runner->tuning.strip_bytes : CACHE_BYTES) / (each > 0 ? each : 1);
     int64_t least = halo * 3 > LEAST_COLUMNS ? halo * 3 : LEAST_COLUMNS;
     if (k->reads_across && !k->whole_rows)
-        return columns < ACROSS_COLUMNS ? columns : ACROSS_COLUMNS;
+        return clamp64(columns, 1, across_columns(k));
     if (k->whole_rows || fit >= columns || least >= columns)
         return columns;
     int64_t parts = ceil_div(columns, fit > least ? fit : least);
@@ -182,8 +196,9 @@ static void divide(launching *l)
     int64_t least = keeps_rows ? clamp64(4 * ip_kernel_halo(k), MIN_ROWS, 1 << 20) : 1;
     int64_t strip = clamp64(ceil_div(rows * beside, target), least, rows > 0 ? rows : 1);
     strip = clamp64(STRIP_WORK / (per_row > 0 ? per_row : 1), least < strip ? least : strip, strip);
-    d->strip_rows = (int)strip;
     d->items_y = (int)ceil_div(rows, strip);
+    strip = ceil_div(rows, d->items_y > 0 ? d->items_y : 1); /* as many of equal height */
+    d->strip_rows = (int)strip;
     if (!k->whole_rows) { /* few rows, but long ones */
         int64_t wanted = ceil_div(target, (int64_t)d->items_y * (d->items_z > 0 ? d->items_z : 1));
         int64_t narrow = clamp64(ceil_div(columns, wanted), columns < SMALL_COLUMNS ? columns : SMALL_COLUMNS, columns);

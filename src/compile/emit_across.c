@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Columns of a source as rows.
+ *
+ * Note [Reading across]
+ * Where an element's column comes from its row and its row from its column, as in a transpose, a row of the result is a column of the
+ * source: one element of each of many rows that lie far apart, and the next row of the result wants their neighbours. So some
+ * rows of the result, as many as make 64 to 128 bytes of a row of the source, are copied together: of each row of the source those
+ * bytes, from one end to the other, to a column of a ring that stays in the first cache. What reads them then reads rows. What the next
+ * copy will want of a row of the source stands beside, and is fetched ahead.
+ */
+#include "base/dtype.h"
+#include "compile/emit.h"
+
+/* The column of the source that the load reads at a row. */
+static const char *column_at(ip_emit *e, const ip_expr *load, const char *row)
+{
+    ip_mark mark = { e->block, e->n_trail, e->n_rows };
+    const char *old = e->coord[1];
+    e->coord[1] = row;
+    const char *column = ip_emit_value(e, load->arg[2]);
+    e->coord[1] = old;
+    ip_emit_leave(e, mark);
+    return column;
+}
+
+static void fetch_next(ip_emit *e, const ip_placed *p, const char *from, const char *row)
+{
+    const ip_stage *source = p->source;
+    int pixel = (int)source->dims[3] * (int)ip_dtype(source->dtype)->size_bytes;
+    if (!e->options->streams)
+        return;
+    e->block = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL), NULL, NULL);
+    const char *one = column_at(e, p->stage->body, ip_text(e->ir, "(%s + n)", row));
+    const char *other = column_at(e, p->stage->body, ip_text(e->ir, "(%s + n + %d)", row, p->at_once - 1));
+    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)min(%s, %s) * %d), %d)", from, one, other,
+                                                  (int)source->dims[3], p->at_once * pixel), NULL, NULL);
+}
+
+/* Rows row .. row + n of pixel x, lanes channels at a time. */
+static void move_pixels(ip_emit *e, const ip_placed *p, const char *from, const char *row, int lanes)
+{
+    const char *type = p->stage->dtype == IMGPAR_F16 ? "ushort" : ip_dtype(p->stage->dtype)->cl; /* bits */
+    const char *pitch = ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL);
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", "n"));
+    const char *column = column_at(e, p->stage->body, ip_text(e->ir, "(%s + j)", row));
+    const char *read = ip_text(e->ir, "(__global const %s *)%s + (long)%s * %d", type, from, column, e->channels);
+    const char *written = ip_text(e->ir, "(__global %s *)kept + j * %s + x * %d", type, pitch, e->channels);
+    bool is_word = lanes == 4 && ip_dtype(p->stage->dtype)->size_bytes == 1; /* compilers may take a vector of bytes apart */
+    if (is_word) {
+        ip_s_add(e->ir, e->block, IP_S_STORE, "struct __attribute__((packed)) word { uint bits; }", NULL, NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE,
+                 ip_text(e->ir, "((__global struct word *)(%s))->bits = ((__global const struct word *)(%s))->bits", written, read), NULL, NULL);
+    } else {
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore%d(vload%d(0, %s), 0, %s)", lanes, lanes, read, written), NULL, NULL);
+    }
+    ip_emit_leave(e, mark);
+}
+
+/* Three channels move as four, of which the last goes where the next pixel will: not where there is none. */
+static void move_line(ip_emit *e, const ip_placed *p, const char *from, const char *row, const char *xb)
+{
+    if (e->channels != 3) {
+        move_pixels(e, p, from, row, e->channels);
+        return;
+    }
+    const char *one = column_at(e, p->stage->body, row), *other = column_at(e, p->stage->body, ip_text(e->ir, "(%s + n - 1)", row));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "has_next",
+             ip_text(e->ir, "x + 1 < %s & max(%s, %s) + 1 < %s", xb, one, other, ip_emit_dim(e, p->source, 2)));
+    for (int k = 0; k < 2; k++) {
+        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 0 ? "has_next" : "!has_next", NULL, NULL));
+        move_pixels(e, p, from, row, k == 0 ? 4 : 3);
+        ip_emit_leave(e, mark);
+    }
+}
+
+static void move_elements(ip_emit *e, const ip_placed *p, const char *row)
+{
+    const ip_stage *s = p->stage;
+    const char *old = e->coord[1];
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", "n"));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "across", ip_text(e->ir, "%s + j", row));
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl), "to",
+             ip_text(e->ir, "kept + j * %s", ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
+    e->coord[1] = "across";
+    e->coord[3] = "0";
+    if (e->channels > 1) {
+        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels)));
+        e->coord[3] = "c";
+    }
+    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
+    ip_emit_store(e, s, "to", e->channels > 1 ? ip_text(e->ir, "x * %d + c", e->channels) : "x", ip_emit_value(e, s->body));
+    e->coord[1] = old;
+    e->coord[3] = NULL;
+    ip_emit_leave(e, mark);
+}
+
+void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *row, const char *first)
+{
+    const ip_expr *load = p->stage->body;
+    const char *type = ip_text(e->ir, "__global %s *", ip_dtype(p->stage->dtype)->cl), *pitch = ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL);
+    ip_mark before = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s %% %d == 0 | %s == %s", row, p->at_once, row, first), NULL, NULL));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%d - %s %% %d, min(yb + %d, %s) - %s)", p->at_once, row, p->at_once, p->lead,
+                                                            ip_emit_dim(e, p->stage, 1), row));
+    ip_s_add(e->ir, e->block, IP_S_LET, type, "kept", ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, p->stage), row, p->at_once, pitch));
+    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb));
+    e->coord[2] = "x";
+    const char *from = ip_emit_row_pointer(e, load);
+    ip_mark in_line = { e->block, e->n_trail, e->n_rows };
+    fetch_next(e, p, from, row);
+    ip_emit_leave(e, in_line);
+    if (e->channels >= 2 && e->channels <= 4 && !e->options->checks)
+        move_line(e, p, from, row, xb);
+    else
+        move_elements(e, p, row);
+    e->coord[2] = NULL;
+    ip_emit_leave(e, before);
+}
