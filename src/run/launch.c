@@ -66,7 +66,7 @@ enum {
     LEAST_COLUMNS = 256,
     VECTOR_COLUMNS = 64,
     ACROSS_COLUMNS = 64,
-    ACROSS_BYTES = 24 << 10,   /* of rows that are copied together: they stay in the first-level cache */
+    ACROSS_BYTES = 32 << 10,   /* of rows that are copied together: they stay in the first-level cache */
     FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
     MIN_ROWS = 16,
     GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
@@ -87,7 +87,10 @@ static int64_t operations_per_row(const launching *l, int64_t columns)
 static int ring_pitch(const launching *l, const ip_placed *p)
 {
     int64_t columns = clamp64((int64_t)l->div.strip_columns + p->left + p->right, 0, p->stage->dims[2]);
-    return (int)((columns + 2 * p->pad) * p->stage->dims[3]);
+    int64_t elements = (columns + 2 * p->pad) * p->stage->dims[3], size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+    if (p->at_once) /* written column by column: an odd number of lines a row, which no two rows share a place in the cache with */
+        elements = (ceil_div(elements * size, 64) | 1) * 64 / size;
+    return (int)elements;
 }
 
 static size_t ring_units(const launching *l, const ip_placed *p)
