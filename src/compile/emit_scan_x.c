@@ -10,7 +10,7 @@
  */
 #include "compile/emit_scan.h"
 
-enum { LANES = 4, MANY_OPERATIONS = 24 };
+enum { LANES = 8, MANY_OPERATIONS = 24 };
 
 typedef struct x_walk {
     ip_scan *w;

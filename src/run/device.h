@@ -36,6 +36,7 @@ typedef struct ip_device_facts {
     bool walks_rows;            /* the rows schedule suits it */
     bool wants_loop_hints;      /* its compiler vectorises loops that say they may be */
     unsigned base_align_bytes;
+    uint64_t cache_bytes;       /* of the last-level cache; 0: none is known */
     unsigned vector_bytes;      /* of the widest registers that the device likes: 16, 32 or 64 */
     double speed_guess;         /* compared with another device, before anything was measured */
 } ip_device_facts;

@@ -423,6 +423,7 @@ imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip
     imgpar_status st = compile(ctx, device, q, e, err);
     if (!st)
         st = evaluation_init(e, err);
+    e->runner.is_step = !st && ip_evaluation_loops(e);
     if (st)
         ip_evaluation_free(e);
     else
@@ -437,6 +438,7 @@ void ip_evaluation_report_to(evaluation *e, const imgpar_options *options)
     e->runner.started_ms = before.started_ms;
     e->runner.tuning = before.tuning;
     e->runner.blas = before.blas;
+    e->runner.is_step = before.is_step;
 }
 
 /* ---- steps of loops ---------------------------------------------------------------------------------- */

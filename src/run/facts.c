@@ -143,7 +143,7 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     cl_device_fp_config single = 0;
     cl_uint units = 0, align_bits = 0, vector_ints = 0, parts = 0, clock_mhz = 0;
     cl_bool images = CL_FALSE, unified = CL_FALSE;
-    cl_ulong global_bytes = 0, local_bytes = 0, max_alloc = 0, constant_bytes = 0;
+    cl_ulong global_bytes = 0, cache_bytes = 0, local_bytes = 0, max_alloc = 0, constant_bytes = 0;
     size_t max_group = 0, image_width = 0, image_height = 0;
     const struct { cl_device_info what; void *to; size_t size; } values[] = {
         { CL_DEVICE_TYPE, &type, sizeof type },
@@ -156,6 +156,7 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
         { CL_DEVICE_IMAGE_SUPPORT, &images, sizeof images },
         { CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof unified },
         { CL_DEVICE_GLOBAL_MEM_SIZE, &global_bytes, sizeof global_bytes },
+        { CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &cache_bytes, sizeof cache_bytes },
         { CL_DEVICE_LOCAL_MEM_SIZE, &local_bytes, sizeof local_bytes },
         { CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, &constant_bytes, sizeof constant_bytes },
         { CL_DEVICE_MAX_MEM_ALLOC_SIZE, &max_alloc, sizeof max_alloc },
@@ -171,6 +172,7 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     facts->reports_exact_division = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     facts->base_align_bytes = align_bits / 8;
     facts->constant_bytes = class_rows[facts->kind].has_constant ? constant_bytes : 0;
+    facts->cache_bytes = cache_bytes;
     facts->vector_bytes = vector_ints >= 16 ? 64 : vector_ints >= 8 ? 32 : 16;
     info->compute_units = units;
     info->max_parts = parts < IP_MAX_DEVICES ? parts : IP_MAX_DEVICES;

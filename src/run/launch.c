@@ -180,13 +180,31 @@ static uint64_t bytes_read(const launching *l)
     return bytes;
 }
 
+/* Whether a kernel will read the results soon: another one of the plan, or of the loop's next step. */
+static bool is_read_again(const launching *l)
+{
+    for (int k = 0; k < l->plan->n_kernels; k++)
+        for (int i = 0; i < l->plan->kernels[k].n_inputs; i++)
+            if (ip_kernel_stores(l->kernel, l->plan->kernels[k].inputs[i]))
+                return true;
+    return l->runner->is_step;
+}
+
+/* What is larger than caches goes past them; not what fits the last one, where the next kernel finds it there. */
+static void choose_streaming(launching *l)
+{
+    uint64_t read = bytes_read(l), written = bytes_in_rows(l), least = (uint64_t)l->runner->tuning.stream_bytes;
+    bool stays = read + written <= ip_device_facts_of(l->runner->device)->cache_bytes / 2 && is_read_again(l);
+    l->div.fetches = read >= least;
+    l->div.streams = written >= least && !stays;
+}
+
 static void divide(launching *l)
 {
     const ip_kernel *k = l->kernel;
     const ip_region *r = l->region;
     division *d = &l->div;
-    d->fetches = bytes_read(l) >= (uint64_t)l->runner->tuning.stream_bytes;
-    d->streams = bytes_in_rows(l) >= (uint64_t)l->runner->tuning.stream_bytes;
+    choose_streaming(l);
     bool keeps_rows = k->schedule == IP_SCHEDULE_ROWS;
     int64_t rows = r->y1 - r->y0, columns = r->x1 - r->x0;
     int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
