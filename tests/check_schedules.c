@@ -107,6 +107,14 @@ static const shape shapes[] = {
     { "fastblur($1, sigma=8)", IMGPAR_U8, 3, 61, 37, 0 },
     { "cumsum($1, axis=0)", IMGPAR_I32, 1, 61, 37, 0 },
     { "cumsum($1, axis=1)", IMGPAR_U8, 1, 61, 37, 0 },
+    { "cumsum($1, axis=0)", IMGPAR_U8, 3, 610, 37, 0 },
+    { "scan($1, \"max\", axis=0, reverse=true)", IMGPAR_F16, 1, 61, 37, 0 },
+    { "cumsum($1, axis=1)", IMGPAR_I32, 1, 610, 37, 0 }, /* several pieces, lanes left over */
+    { "cumsum($1, axis=1)", IMGPAR_F32, 2, 1100, 18, 0 },
+    { "scan($1, \"max\", axis=1, reverse=true)", IMGPAR_U8, 1, 610, 37, 0 },
+    { "cumsum(reshape($1, [600000]))", IMGPAR_U8, 1, 3000, 200, 0 }, /* blocks */
+    { "recursive($1, [0.25], [-0.5 -0.25], axis=1)", IMGPAR_U8, 1, 610, 37, 0 },
+    { "recursive($1, [0.25], [-0.5 -0.25], axis=0)", IMGPAR_U8, 3, 610, 37, 0 },
     { "recursive($1, feedforward=[0.25], feedback=[-0.75], axis=0)", IMGPAR_F32, 1, 61, 37, 0 },
     { "sort($1)", IMGPAR_U8, 1, 61, 1, 0 },
     { "matmul(squeeze($1), transpose(squeeze($2)))", IMGPAR_I32, 1, 17, 9, 0 },

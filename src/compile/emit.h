@@ -119,6 +119,7 @@ const char *ip_emit_line(ip_emit *e, const ip_stage *stage, const char *stored, 
 void ip_emit_stream(ip_emit *e, const ip_stage *stage, const char *stored, const char *xa, const char *xb, const char *from,
                     const char *to);
 void ip_emit_stream_end(ip_emit *e); /* of the kernel */
+const char *ip_emit_streams(ip_emit *e); /* whether results of this launch stream */
 /* Columns from..to are about to be read: fetches what lies ahead of them, if inputs are large. */
 void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to);
 

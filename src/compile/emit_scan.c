@@ -126,6 +126,25 @@ const char *ip_scan_out(ip_scan *w, const char *name, const char *z, const char 
     return name;
 }
 
+bool ip_scan_streams(const ip_scan *w) { return w->phase == IP_SCAN_RESULT && w->e->options->streams; }
+
+void ip_scan_declare_line(ip_scan *w)
+{
+    ip_emit *e = w->e;
+    if (!ip_scan_streams(w))
+        return;
+    e->kernel->has_scratch = true;
+    const char *first[3], *item[3];
+    for (int k = 0; k < 3; k++) {
+        first[k] = ip_scan_slot_name(w, (ip_scan_slot)(IP_SCAN_FIRST_X + k));
+        item[k] = ip_text(e->ir, "(get_global_id(%d) + %s)", k, first[k]);
+    }
+    ip_s_add(e->ir, e->top, IP_S_LET, "__global uchar *", "line",
+             ip_text(e->ir, "scratch + ((long)%s + ((%s * %s + %s) * %s + %s) * %s) * 64", ip_scan_slot_name(w, IP_SCAN_LINES), item[2],
+                     ip_scan_slot_name(w, IP_SCAN_ITEMS_Y), item[1], ip_scan_slot_name(w, IP_SCAN_ITEMS_X), item[0],
+                     ip_scan_slot_name(w, IP_SCAN_LINE)));
+}
+
 void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char *unit)
 {
     ip_emit *e = w->e;
@@ -261,9 +280,14 @@ static void rows_at(ip_scan *w, const char *position, bool is_init)
     ip_s_add(e->ir, e->block, IP_S_LET, "int", names[w->s->axis], ip_scan_coordinate(w, position));
     ip_mark mark = enter_row(w);
     ip_scan_row_pointers(w, is_init);
+    bool streams = !is_init && ip_scan_streams(w);
     if (!is_init)
-        ip_scan_out(w, "out", "z", "y");
+        ip_scan_out(w, streams ? "stored" : "out", "z", "y");
+    if (streams)
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(w->s->dtype)->cl), "out", ip_emit_line(e, w->s, "stored", "xa"));
     row_elements(w, is_init);
+    if (streams)
+        ip_emit_stream(e, w->s, "stored", "xa", "xb", "xa", "xb");
     ip_emit_leave(e, mark);
 }
 
@@ -271,6 +295,7 @@ static void walk_rows(ip_scan *w)
 {
     ip_emit *e = w->e;
     declare_rows(w);
+    ip_scan_declare_line(w);
     if (w->phase == IP_SCAN_CARRY) {
         carry_rows(w);
         return;
@@ -310,4 +335,6 @@ void ip_emit_scan(ip_emit *e, ip_scan_phase phase)
         ip_emit_scan_x(&w);
     else
         ip_emit_scan_c(&w);
+    if (phase == IP_SCAN_RESULT && s->axis <= 2)
+        ip_emit_stream_end(e);
 }

@@ -116,6 +116,38 @@ static void step_in_scratch(x_walk *t, const char *out, bool is_init)
 
 /* ---- lanes at once ------------------------------------------------------------------------------- */
 
+/*
+ * Note [Lanes that stream]
+ * Steps of all lanes are taken PIECE at a time. A piece of each lane's results is made in a part of the work-item's line, and goes to
+ * memory from there (emit_stream.c).
+ */
+static const char *line_of_lane(x_walk *t, int k)
+{
+    ip_emit *e = t->w->e;
+    int bytes = IP_SCAN_PIECE * e->channels * (int)ip_dtype(t->w->s->dtype)->size_bytes;
+    return ip_text(e->ir, "(line + %d)", k * (bytes + 128));
+}
+
+/* Where lane k's results of positions i0 .. are to be made, as text addressed like out_k. */
+static void enter_piece(x_walk *t, int k)
+{
+    ip_emit *e = t->w->e;
+    const char *type = ip_text(e->ir, "__global %s *", ip_dtype(t->w->s->dtype)->cl), *name = ip_text(e->ir, "piece_%d", k);
+    ip_s_add(e->ir, e->block, IP_S_LET, type, name,
+             ip_text(e->ir, "%s ? (%s)(%s + at_%d) - (long)(%s + i0) * %d : out_%d", ip_emit_streams(e), type, line_of_lane(t, k), k,
+                     t->lane[k].x, e->channels, k));
+    t->lane[k].out = name;
+}
+
+static void leave_piece(x_walk *t, int k)
+{
+    ip_emit *e = t->w->e;
+    int pixel = e->channels * (int)ip_dtype(t->w->s->dtype)->size_bytes;
+    ip_s_add(e->ir, e->block, IP_S_STORE,
+             ip_text(e->ir, "ip_stream((__global uchar *)(out_%d + (long)(%s + i0) * %d) - at_%d, %s, at_%d + (i1 - i0) * %d, i0 == 0 ? at_%d : 0, "
+                            "i1 == common)", k, t->lane[k].x, e->channels, k, line_of_lane(t, k), k, pixel, k), NULL, NULL);
+}
+
 /* Declares what steps of lane k need, and puts it aside: rows of several lanes are known at once. */
 static void prepare_lane(x_walk *t, int k)
 {
@@ -159,10 +191,29 @@ static void lanes_at_once(x_walk *t)
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "common > 0", NULL, NULL));
     for (int k = 0; k < t->lanes; k++)
         prepare_lane(t, k);
-    ip_mark in_loop = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "i", "0", "common"));
+    bool streams = ip_scan_streams(t->w) && !t->w->s->backward;
+    ip_mark in_piece = { e->block, e->n_trail, e->n_rows };
+    if (streams) {
+        for (int k = 0; k < t->lanes; k++)
+            let(t, "int", ip_text(e->ir, "at_%d", k),
+                ip_text(e->ir, "(int)((ulong)(out_%d + (long)%s * %d) & 63)", k, t->lane[k].x, e->channels));
+        ip_stmt *pieces = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", "0", "common");
+        pieces->d = ip_text(e->ir, "%d", IP_SCAN_PIECE);
+        ip_emit_enter(e, pieces);
+        let(t, "int", "i1", ip_text(e->ir, "min(i0 + %d, common)", IP_SCAN_PIECE));
+        for (int k = 0; k < t->lanes; k++)
+            enter_piece(t, k);
+    }
+    ip_mark in_loop = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "i", streams ? "i0" : "0", streams ? "i1" : "common"));
     for (int k = 0; k < t->lanes; k++)
         step_lane(t, k);
     ip_emit_leave(e, in_loop);
+    if (streams) {
+        e->block = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_streams(e), NULL, NULL);
+        for (int k = 0; k < t->lanes; k++)
+            leave_piece(t, k);
+        ip_emit_leave(e, in_piece);
+    }
     for (int k = 0; k < t->lanes; k++)
         load_states(t, ip_text(e->ir, "l%d", k), ip_text(e->ir, "%d", k), true);
     ip_emit_leave(e, mark);
@@ -281,6 +332,8 @@ void ip_emit_scan_x(ip_scan *w)
     bool carries = w->phase == IP_SCAN_CARRY;
     e->kernel->lanes = t.lanes;
     e->kernel->has_scratch |= t.in_scratch || w->in_blocks;
+    if (t.lanes > 1)
+        ip_scan_declare_line(w);
     ip_scan_item(w, 1, "item_y");
     ip_scan_item(w, 2, "item_z");
     ip_scan_span(w, "ya", "yb", "item_y", 2);

@@ -68,7 +68,7 @@ static reads reads_of(ip_emit *e, ip_expr *body)
     return r;
 }
 
-static const char *streams(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL); }
+const char *ip_emit_streams(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL); }
 static const char *fetches(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL); }
 
 /* Columns of a row that are made together. */
@@ -108,7 +108,11 @@ void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
                          pixel_bytes(r.loads[k]->source)), NULL, NULL);
 }
 
-static const char *line_of(ip_emit *e, const ip_stage *s) { return ip_text(e->ir, "line_%s", ip_emit_ring(e, s)); }
+/* A recurrence has one result. */
+static const char *line_of(ip_emit *e, const ip_stage *s)
+{
+    return e->kernel->is_scan ? "line" : ip_text(e->ir, "line_%s", ip_emit_ring(e, s));
+}
 
 void ip_emit_declare_lines(ip_emit *e)
 {
@@ -142,13 +146,13 @@ const char *ip_emit_line(ip_emit *e, const ip_stage *s, const char *stored, cons
     const char *type = ip_dtype(s->dtype)->cl;
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "at",
              ip_text(e->ir, "(int)((ulong)(%s + (long)%s * %d) & 63)", stored, from, (int)s->dims[3]));
-    return ip_text(e->ir, "%s ? (__global %s *)(%s + at) - (long)%s * %d : %s", streams(e), type, line_of(e, s), from, (int)s->dims[3], stored);
+    return ip_text(e->ir, "%s ? (__global %s *)(%s + at) - (long)%s * %d : %s", ip_emit_streams(e), type, line_of(e, s), from, (int)s->dims[3], stored);
 }
 
 void ip_emit_stream(ip_emit *e, const ip_stage *s, const char *stored, const char *xa, const char *xb, const char *from,
                     const char *to)
 {
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, streams(e), NULL, NULL);
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_streams(e), NULL, NULL);
     ip_s_add(e->ir, when, IP_S_STORE,
              ip_text(e->ir,
                      "ip_stream((__global uchar *)(%s + (long)%s * %d) - at, %s, at + (%s - %s) * %d, %s == %s ? at : 0, %s == %s)",
@@ -160,6 +164,6 @@ void ip_emit_stream_end(ip_emit *e)
     bool any = false;
     for (int k = 0; k < e->kernel->n_placed; k++)
         any |= e->kernel->placed[k].is_streamed;
-    if (any)
-        ip_s_add(e->ir, ip_s_add(e->ir, e->top, IP_S_IF, streams(e), NULL, NULL), IP_S_STORE, "ip_stream_end()", NULL, NULL);
+    if (any || (e->kernel->is_scan && e->options->streams))
+        ip_s_add(e->ir, ip_s_add(e->ir, e->top, IP_S_IF, ip_emit_streams(e), NULL, NULL), IP_S_STORE, "ip_stream_end()", NULL, NULL);
 }

@@ -92,6 +92,8 @@ typedef enum ip_slot_kind {
     IP_SLOT_SCAN        /* recurrences: index is an ip_scan_slot */
 } ip_slot_kind;
 
+enum { IP_SCAN_PIECE = 256 }; /* steps along x whose results are made together */
+
 /* Numbers that a kernel of a recurrence is given. */
 typedef enum ip_scan_slot {
     IP_SCAN_BLOCKS,     /* blocks of a line */
@@ -99,6 +101,9 @@ typedef enum ip_scan_slot {
     IP_SCAN_CHUNK,      /* lines along z or y: columns of a work-item; else: rows of a work-item */
     IP_SCAN_ROWS,       /* lines along z: rows of a work-item */
     IP_SCAN_FIRST_X, IP_SCAN_FIRST_Y, IP_SCAN_FIRST_Z, /* number of the first work-item of the launch */
+    IP_SCAN_ITEMS_X, IP_SCAN_ITEMS_Y, /* work-items along x, along y */
+    IP_SCAN_LINES,      /* where the memory begins that results are made in, and what a work-item has of it; in units of 64 bytes */
+    IP_SCAN_LINE,
     IP_N_SCAN_SLOTS
 } ip_scan_slot;
 

@@ -169,7 +169,7 @@ static uint64_t bytes_in_rows(const launching *l)
     for (int i = 0; i < l->kernel->n_placed; i++)
         if (l->kernel->placed[i].is_streamed)
             bytes += ip_region_bytes(l->region, l->kernel->placed[i].stage);
-    return bytes;
+    return l->kernel->is_scan ? ip_region_bytes(l->region, l->kernel->outputs[0]) : bytes;
 }
 
 static uint64_t bytes_read(const launching *l)
@@ -715,7 +715,9 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     if (kernel->is_scan) {
         int64_t operations = ip_x_cost(plan->ir, kernel->outputs[0]->body) + ip_x_cost(plan->ir, kernel->outputs[0]->finish) + 1;
         st = ip_scan_divide(kernel, region, facts, operations, &l.div.scan, err);
-        l.div.scratch_bytes = l.div.scan.state_bytes;
+        choose_streaming(&l);
+        l.div.streams = l.div.streams && l.div.scan.line_bytes > 0;
+        l.div.scratch_bytes = l.div.scan.state_bytes + (l.div.streams ? l.div.scan.line_bytes : 0);
     } else if (in_strips) {
         if (kernel->schedule == IP_SCHEDULE_TILES)
             divide_tiles(&l);

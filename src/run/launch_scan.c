@@ -76,6 +76,18 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
     if (!fits || d->items[0] > INT32_MAX || d->items[1] > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
     d->state_bytes += 64;
+    d->state_bytes = (d->state_bytes + 63) / 64 * 64;
+    size_t element = ip_dtype(s->dtype)->size_bytes, lines;
+    size_t line = s->axis <= 1 ? (size_t)(chunk * channels) * element
+        : s->axis == 2         ? (size_t)k->lanes * (IP_SCAN_PIECE * (size_t)channels * element + 128)
+                               : 0;
+    d->slots[IP_SCAN_LINE] = (int)((line + 63) / 64 + 2);
+    bool has_room = ip_mul_size((size_t)(d->items[0] * d->items[1]), (size_t)d->items[2] * (size_t)d->slots[IP_SCAN_LINE], &lines)
+        && lines < INT32_MAX && d->state_bytes / 64 < INT32_MAX;
+    d->line_bytes = has_room ? lines * 64 : 0;
+    d->slots[IP_SCAN_LINES] = (int)(d->state_bytes / 64);
+    d->slots[IP_SCAN_ITEMS_X] = (int)d->items[0];
+    d->slots[IP_SCAN_ITEMS_Y] = (int)d->items[1];
     d->slots[IP_SCAN_BLOCKS] = (int)blocks;
     d->slots[IP_SCAN_STEPS] = (int)steps;
     d->slots[IP_SCAN_CHUNK] = (int)chunk;

@@ -11,7 +11,8 @@ typedef struct ip_scan_division {
     int64_t items[3];             /* work-items that walk blocks */
     int64_t carry_items[3];       /* work-items that turn totals into carries */
     int long_dim, carry_long_dim; /* along these there may be more work-items than needed: they find nothing to do */
-    size_t state_bytes;           /* scratch memory */
+    size_t state_bytes;           /* scratch memory of the states */
+    size_t line_bytes;            /* behind it what results are made in that stream; 0: they may not */
 } ip_scan_division;
 
 /* operations: of an element, about. */
