@@ -95,6 +95,13 @@ static const shape shapes[] = {
     { "transpose($1)", IMGPAR_F16, 3, 61, 37, 0 },
     { "transpose($1)", IMGPAR_F64, 1, 61, 37, 0 },
     { "transpose(crop($1, 5, 7, 40, 20))", IMGPAR_U8, 3, 61, 37, 0 },
+    /* planes as rows */
+    { "permute(reshape($1, [10 20 15]), [2 1 0])", IMGPAR_F32, 1, 60, 50, 0 },
+    { "permute(reshape($1, [150 7 40]), [2 0 1])", IMGPAR_U8, 1, 700, 60, 0 },
+    { "permute(reshape($1, [40 7 150]), [2 1 0])", IMGPAR_U16, 1, 700, 60, 0 },
+    { "permute(reshape($1, [10 20 5 3]), [2 1 0 3])", IMGPAR_U8, 3, 50, 20, 0 },
+    { "flip(permute(reshape($1, [10 20 15]), [2 1 0]), axis=x)", IMGPAR_I32, 1, 60, 50, 0 },
+    { "permute(reshape($1, [10 20 15]), [2 1 0]) + permute(reshape(cast($1 * 9, u8), [20 10 15]), [2 0 1])", IMGPAR_F32, 1, 60, 50, 0 },
     { "rot90($1)", IMGPAR_U8, 3, 200, 700, 0 },
     { "rot90($1, 3)", IMGPAR_F32, 1, 61, 300, 0 },
     { "flip(transpose($1), axis=x) + flip(transpose($1), axis=y)", IMGPAR_U8, 3, 70, 90, 0 },

@@ -475,6 +475,19 @@ static void declare_span(ip_emit *e, int dim, const char *from, const char *to, 
              ip_text(e->ir, "min(%s + %s, %s)", from, step, ip_emit_slot(e, IP_SLOT_REGION, region + 1, NULL, NULL)));
 }
 
+/* The plane, or planes, that a work-item makes rows of. */
+static void declare_planes(ip_emit *e)
+{
+    const char *first = ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL);
+    int n = e->kernel->planes_at_once;
+    if (n == 0) {
+        ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "get_global_id(2) + %s", first));
+        return;
+    }
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "za", ip_text(e->ir, "(int)get_global_id(2) * %d + %s", n, first));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "zb", ip_text(e->ir, "min(za + %d, %s)", n, ip_emit_slot(e, IP_SLOT_REGION, 1, NULL, NULL)));
+}
+
 /* The work-item's number, and its part of the scratch memory. */
 static void declare_item(ip_emit *e)
 {
@@ -497,7 +510,7 @@ void ip_emit_rows(ip_emit *e)
 {
     ip_kernel *k = e->kernel;
     int warm_up = ip_kernel_halo(k);
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "get_global_id(2) + %s", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL)));
+    declare_planes(e);
     declare_span(e, 1, "ya", "yb", 0, 2);
     declare_span(e, 0, "xa", "xb", 1, 4);
     ip_emit_plan_blocks(e);
@@ -515,6 +528,8 @@ void ip_emit_rows(ip_emit *e)
             ip_emit_fold_begin(e, k->placed[i].stage);
     ip_stmt *rows = ip_s_add(e->ir, e->top, IP_S_FOR, "y", warm_up ? ip_text(e->ir, "ya - %d", warm_up) : "ya", "yb");
     ip_mark mark = ip_emit_enter(e, rows);
+    if (k->planes_at_once)
+        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "z", "za", "zb"));
     for (int i = 0; i < k->n_placed; i++)
         emit_stage(e, &k->placed[i]);
     ip_emit_leave(e, mark);
