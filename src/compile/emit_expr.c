@@ -105,6 +105,18 @@ static const char *const patterns[IP_X_N] = {
     [IP_X_TANH] = "tanh(%1)", [IP_X_ISNAN] = "(%1 != %1)",
 };
 
+/* The same as functions of our own, of floats: shaders/functions.cl. */
+static const char *const own_patterns[IP_X_N] = { [IP_X_POW] = "ip_pow(%1, %2)", [IP_X_LOG] = "ip_log(%1)" };
+
+static const char *pattern_of(ip_emit *e, const ip_expr *x)
+{
+    bool is_own = e->options->own_functions && x->dtype == IMGPAR_F32 && own_patterns[x->op];
+    if (!is_own)
+        return patterns[x->op];
+    e->kernel->calls_functions = e->kernel->uses_f64 = true;
+    return own_patterns[x->op];
+}
+
 static bool is_float(const ip_expr *x) { return ip_dtype(x->dtype)->is_float; }
 static bool is_small(imgpar_dtype dtype) { return ip_dtype(dtype)->size_bytes < 4; }
 
@@ -579,7 +591,7 @@ static const char *operation(ip_emit *e, ip_expr *x)
     case IP_X_CAST: return cast(e, x, arg[0]);
     case IP_X_SATURATE: return saturate(e, x, arg[0]);
     case IP_X_BORDER: return ip_emit_border(e, x->border, arg[0], arg[1]);
-    default: return fill(e, patterns[x->op], arg);
+    default: return fill(e, pattern_of(e, x), arg);
     }
 }
 

@@ -135,6 +135,7 @@ typedef struct ip_kernel {
     ip_slot *slots;
     int n_slots, slots_capacity;
     bool has_scratch;
+    bool calls_functions;    /* of shaders/functions.cl */
     bool looks_up;           /* work-items read a table at places of their own */
     int64_t read_bytes;      /* rows: of a column, all rows of inputs that are read at once */
     int64_t ring_bytes;      /* rows: of a column, all rows that are kept */
@@ -199,6 +200,7 @@ typedef struct ip_compile_options {
     bool keep_stages;        /* no inlining at all: for the reference interpreter */
     ip_tuning tuning;
     bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
+    bool own_functions;      /* logarithms and powers of floats are those of shaders/functions.cl */
     bool streams;            /* and how to fetch ahead and to store past the caches: compile/emit_stream.c */
     bool checks;             /* checked mode: compile/emit_check.c */
     const char *dump;        /* IMGPAR_DUMP: passes whose result goes to log; NULL */

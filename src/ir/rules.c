@@ -172,11 +172,12 @@ static ip_expr *less_by_range(ip_ir *ir, const ip_expr *x)
     return NULL;
 }
 
+/* Not of rows and columns, whose ranges are the picture's size: programs do not depend on that. */
 static ip_expr *equal_by_range(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *a = x->arg[0], *b = x->arg[1];
     bool are_apart = a->hi < b->lo || b->hi < a->lo;
-    if (is_float(a) || ip_dtype(a->dtype)->size_bytes == 8 || !are_apart)
+    if (is_float(a) || ip_dtype(a->dtype)->size_bytes == 8 || !are_apart || (a->uses | b->uses) & (IP_USES_COORDS & ~IP_USES_C))
         return NULL;
     return ip_x_int(ir, IMGPAR_BOOL, x->op == IP_X_NE);
 }

@@ -305,13 +305,14 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
     options.tuning = ctx->tuning;
     pthread_mutex_unlock(&ctx->lock);
     options.is_cpu = true;
-    options.pragmas = options.streams = true;
+    options.pragmas = options.streams = options.own_functions = true;
     options.target = ref_target;
     if (device) {
         const ip_device_facts *facts = ip_device_facts_of(device);
         options.is_cpu = facts->walks_rows;
         options.pragmas = facts->wants_loop_hints;
         options.streams = facts->wants_loop_hints && facts->is_pocl;
+        options.own_functions = facts->is_pocl && facts->kind == IP_DEVICE_CPU && facts->info.has_f64;
         options.target = (ip_target){ facts->group_width, facts->group_height, facts->info.local_bytes, facts->constant_bytes,
                                       (int64_t)facts->image_width, (int64_t)facts->image_height, facts->texel_channels,
                                       facts->half_channels };

@@ -416,14 +416,13 @@ static imgpar_status make_params(launching *l, ip_error *err)
 
 static imgpar_status get_program(launching *l, ip_error *err)
 {
-    const char *helpers = ip_shader_text("helpers");
-    size_t a = strlen(helpers), b = strlen(l->kernel->source);
-    char *source = ip_alloc(a + b + 2);
-    if (!source)
+    ip_str source = IP_STR_INIT;
+    ip_str_printf(&source, "%s\n%s%s", ip_shader_text("helpers"), l->kernel->calls_functions ? ip_shader_text("functions") : "",
+                  l->kernel->source);
+    if (source.failed) {
+        ip_str_free(&source);
         return ip_fail_memory(err, "compiling a kernel");
-    memcpy(source, helpers, a);
-    source[a] = '\n';
-    memcpy(source + a + 1, l->kernel->source, b + 1);
+    }
     bool built = false;
     double start = ip_now_ms();
     bool in_groups = l->kernel->schedule == IP_SCHEDULE_TILES && l->kernel->n_folds > 0;
@@ -431,10 +430,10 @@ static imgpar_status get_program(launching *l, ip_error *err)
     char options[64];
     snprintf(options, sizeof options, "%s%s%s%s", l->kernel->uses_f64 ? "-DIP_F64" : "", l->kernel->n_checks > 0 ? " -DIP_CHECK" : "",
              in_groups ? " -DIP_GROUPS" : "", in_groups && has_sub_groups ? " -DIP_SUB_GROUPS" : "");
-    imgpar_status st = ip_program_get(l->runner->device, source, options, &l->program, &built, err);
+    imgpar_status st = ip_program_get(l->runner->device, source.text, options, &l->program, &built, err);
     if (built)
         ip_runner_event(l->runner, "compile", l->kernel->name, start, 0, 0);
-    ip_free(source);
+    ip_str_free(&source);
     return st;
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Powers and logarithms of floats, near to those of the C library in long double: the special cases of C's Annex F one by
+ * one, and many numbers of all sizes.
+ */
+#include "imgpar.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const float specials[] = { 0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 0.5f, -0.5f, 2.0f, -2.0f, 3.0f, -3.0f, 2.5f, -2.5f,
+                                  1e-45f, -1e-45f, 1.17549435e-38f, 3.4028235e38f, -3.4028235e38f, 16777215.0f, -16777215.0f,
+                                  16777216.0f, 16777217.0f, 0.99999994f, 1.0000001f, -0.99999994f, 127.0f, 128.0f, -149.0f, -150.0f };
+enum { N_SPECIALS = sizeof specials / sizeof *specials, N_PAIRS = N_SPECIALS * N_SPECIALS, N_RANDOM = 200000 };
+
+static imgpar_context *ctx;
+
+static void open_context(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+
+static void close_context(void) { imgpar_context_release(ctx); }
+
+/* The expression of $1 and $2, two lines of n numbers. */
+static void compute(const char *expression, int64_t n, float *a, float *b, float *result)
+{
+    imgpar_array *in[2] = { imgpar_array_from_data(ctx, IMGPAR_F32, 1, &n, a), imgpar_array_from_data(ctx, IMGPAR_F32, 1, &n, b) };
+    imgpar_array *r = imgpar_apply(ctx, expression, in, 2);
+    ck_assert_msg(imgpar_array_read(r, result, (size_t)n * sizeof *result) == IMGPAR_OK, "%s", imgpar_array_message(r));
+    imgpar_array_release(r);
+    for (int k = 0; k < 2; k++)
+        imgpar_array_release(in[k]);
+}
+
+/* Whether got is want, rounded, or one of the two floats next to that; NaN, infinities and zeros with their sign. */
+static bool is_near(float got, long double want)
+{
+    float rounded = (float)want;
+    if (isnan(rounded) || isnan(got)) return isnan(rounded) && isnan(got);
+    if (got == rounded) return signbit(got) == signbit(rounded);
+    return got == nextafterf(rounded, INFINITY) || got == nextafterf(rounded, -INFINITY);
+}
+
+START_TEST(powers_of_special_numbers_are_those_of_annex_f)
+{
+    float a[N_PAIRS], b[N_PAIRS], r[N_PAIRS];
+    for (int k = 0; k < N_PAIRS; k++) {
+        a[k] = specials[k / N_SPECIALS];
+        b[k] = specials[k % N_SPECIALS];
+    }
+    compute("pow($1, $2)", N_PAIRS, a, b, r);
+    for (int k = 0; k < N_PAIRS; k++)
+        ck_assert_msg(is_near(r[k], powl(a[k], b[k])), "pow(%a, %a) is %a, not %La", a[k], b[k], r[k], powl(a[k], b[k]));
+}
+END_TEST
+
+START_TEST(logarithms_of_special_numbers_are_those_of_annex_f)
+{
+    float a[N_SPECIALS], r[N_SPECIALS];
+    memcpy(a, specials, sizeof a);
+    compute("log($1)", N_SPECIALS, a, a, r);
+    for (int k = 0; k < N_SPECIALS; k++)
+        ck_assert_msg(is_near(r[k], logl(a[k])), "log(%a) is %a, not %La", a[k], r[k], logl(a[k]));
+}
+END_TEST
+
+/* Bits of all kinds, from a linear congruential generator. */
+static float any_float(uint32_t *state)
+{
+    float f;
+    *state = *state * 1664525u + 1013904223u;
+    uint32_t bits = *state ^ *state >> 15;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+START_TEST(powers_and_logarithms_are_within_a_place)
+{
+    float *a = malloc(3 * N_RANDOM * sizeof *a), *b = a + N_RANDOM, *r = b + N_RANDOM;
+    uint32_t state = 7;
+    for (int k = 0; k < N_RANDOM; k++) { /* exponents for which most powers are floats */
+        a[k] = fabsf(any_float(&state));
+        b[k] = k % 4 == 0 ? any_float(&state) : fmodf(any_float(&state), 90.0f) / (isnormal(a[k]) ? fmaxf(fabsf(logf(a[k])), 1e-3f) : 1);
+    }
+    compute("pow($1, $2)", N_RANDOM, a, b, r);
+    for (int k = 0; k < N_RANDOM; k++)
+        ck_assert_msg(is_near(r[k], powl(a[k], b[k])), "pow(%a, %a) is %a, not %La", a[k], b[k], r[k], powl(a[k], b[k]));
+    compute("log($1)", N_RANDOM, a, b, r);
+    for (int k = 0; k < N_RANDOM; k++)
+        ck_assert_msg(is_near(r[k], logl(a[k])), "log(%a) is %a, not %La", a[k], r[k], logl(a[k]));
+    free(a);
+}
+END_TEST
+
+/* Where a device computes them by functions of its own, the matrix has what OpenCL promises of those. */
+static bool is_ours(void)
+{
+    open_context();
+    const char *kind = imgpar_context_device(ctx)->kind;
+    bool is_ours = !strcmp(kind, "cpu") || !strcmp(kind, "ref");
+    close_context();
+    return is_ours;
+}
+
+int main(void)
+{
+    if (!is_ours()) return 77;
+    Suite *s = suite_create("functions");
+    TCase *tc = tcase_create("functions");
+    tcase_add_checked_fixture(tc, open_context, close_context);
+    tcase_add_test(tc, powers_of_special_numbers_are_those_of_annex_f);
+    tcase_add_test(tc, logarithms_of_special_numbers_are_those_of_annex_f);
+    tcase_add_test(tc, powers_and_logarithms_are_within_a_place);
+    tcase_set_timeout(tc, 120);
+    suite_add_tcase(s, tc);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int n_failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return n_failed ? 1 : 0;
+}
