@@ -21,6 +21,13 @@ static imgpar_context *ctx;
 
 static void open_context(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
 
+/* Whether they are ours. What OpenCL promises of a device's own functions is in the matrix. */
+static bool are_ours(void)
+{
+    const char *kind = imgpar_context_device(ctx)->kind;
+    return !strcmp(kind, "cpu") || !strcmp(kind, "ref");
+}
+
 static void close_context(void) { imgpar_context_release(ctx); }
 
 /* The expression of $1 and $2, two lines of n numbers. */
@@ -46,6 +53,7 @@ static bool is_near(float got, long double want)
 START_TEST(powers_of_special_numbers_are_those_of_annex_f)
 {
     float a[N_PAIRS], b[N_PAIRS], r[N_PAIRS];
+    if (!are_ours()) return;
     for (int k = 0; k < N_PAIRS; k++) {
         a[k] = specials[k / N_SPECIALS];
         b[k] = specials[k % N_SPECIALS];
@@ -59,6 +67,7 @@ END_TEST
 START_TEST(logarithms_of_special_numbers_are_those_of_annex_f)
 {
     float a[N_SPECIALS], r[N_SPECIALS];
+    if (!are_ours()) return;
     memcpy(a, specials, sizeof a);
     compute("log($1)", N_SPECIALS, a, a, r);
     for (int k = 0; k < N_SPECIALS; k++)
@@ -78,6 +87,7 @@ static float any_float(uint32_t *state)
 
 START_TEST(powers_and_logarithms_are_within_a_place)
 {
+    if (!are_ours()) return;
     float *a = malloc(3 * N_RANDOM * sizeof *a), *b = a + N_RANDOM, *r = b + N_RANDOM;
     uint32_t state = 7;
     for (int k = 0; k < N_RANDOM; k++) { /* exponents for which most powers are floats */
@@ -94,19 +104,8 @@ START_TEST(powers_and_logarithms_are_within_a_place)
 }
 END_TEST
 
-/* Where a device computes them by functions of its own, the matrix has what OpenCL promises of those. */
-static bool is_ours(void)
-{
-    open_context();
-    const char *kind = imgpar_context_device(ctx)->kind;
-    bool is_ours = !strcmp(kind, "cpu") || !strcmp(kind, "ref");
-    close_context();
-    return is_ours;
-}
-
 int main(void)
 {
-    if (!is_ours()) return 77;
     Suite *s = suite_create("functions");
     TCase *tc = tcase_create("functions");
     tcase_add_checked_fixture(tc, open_context, close_context);
