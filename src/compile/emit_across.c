@@ -102,7 +102,7 @@ void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *
     ip_mark before = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s %% %d == 0 | %s == %s", row, p->at_once, row, first), NULL, NULL));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%d - %s %% %d, min(yb + %d, %s) - %s)", p->at_once, row, p->at_once, p->lead,
                                                             ip_emit_dim(e, p->stage, 1), row));
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "kept", ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, p->stage), row, p->at_once, pitch));
+    ip_s_add(e->ir, e->block, IP_S_LET, type, "kept", ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, p->stage), row, p->rows, pitch));
     ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb));
     e->coord[2] = "x";
     const char *from = ip_emit_row_pointer(e, load);

@@ -589,6 +589,14 @@ static void note_load(ip_expr *load, void *user)
     source->right = max_int(source->right, reader->right + max_int(reach.x_hi, 0));
 }
 
+/* Rows of a ring, of which p->rows says the lowest that is read. Where several are made together the ones before them are whole
+ * groups, too, so that none of those that are still read is written over. */
+static int rows_kept(const ip_placed *p)
+{
+    int before = p->lead - p->rows;
+    return p->at_once ? (before + p->at_once - 1) / p->at_once * p->at_once + p->at_once : before + 1;
+}
+
 bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
 {
     placing p = { .plan = plan, .kernel = kernel, .domain = kernel->domain };
@@ -621,7 +629,7 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
         if (!in_tiles(&p))
             place_running(plan->ir, p.reader);
         if (p.reader->place == IP_PLACE_RING)
-            p.reader->rows = p.reader->at_once ? p.reader->at_once : p.reader->lead - p.reader->rows + 1;
+            p.reader->rows = rows_kept(p.reader);
         else if (p.reader->stage->kind != IP_STAGE_MAP)
             p.reader->place = IP_PLACE_TOTAL;
         if (p.reader->place == IP_PLACE_RING && !p.reader->at_once)
