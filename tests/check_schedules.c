@@ -81,6 +81,7 @@ static const shape shapes[] = {
     { "resize($1, 10, 70)", IMGPAR_U8, 3, 330, 140, 0 },
     { "resize($1, 6, 70)", IMGPAR_U8, 4, 240, 70, 0 },
     { "resize(boxblur($1, 3), 120, 35)", IMGPAR_U8, 3, 240, 70, 0 },
+    { "crop(gray($2), 0, 0, 35, 70) - resize($1, 35, 70)", IMGPAR_F32, 3, 70, 140, 0 }, /* beside pixels at their own columns */
     { "resize($1, 9, 70)", IMGPAR_F32, 4, 300, 75, 0 },
     { "invert(resize(boxblur($1, 3), 23, 80))", IMGPAR_U8, 3, 61, 80, 0 },
     { "flip(boxblur($1, 3), axis=x)", IMGPAR_U8, 3, 61, 80, 0 },
