@@ -62,6 +62,7 @@ static const shape shapes[] = {
     { "histogram(boxblur(gray($1), 3))", IMGPAR_U8, 3, 61, 37, 0 },
     { "threshold(boxblur($1, 3), mean($1))", IMGPAR_U8, 1, 61, 37, 0 },
     { "reduce($1, 0, (p, q) -> p + q)", IMGPAR_I32, 1, 61, 37, 0 },
+    { "reduce(transpose(random([1 4 5 0])), 0, (p, q) -> p + q)", IMGPAR_I32, 1, 61, 37, 0 }, /* no channels */
     { "sum($1, axis=1)", IMGPAR_I32, 1, 61, 37, 0 },
     /* gathers, views, tables */
     { "resize($1, 90, 20)", IMGPAR_U8, 3, 61, 37, 0 },

@@ -75,7 +75,7 @@ static const char *fetches(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_IS_LARGE
 static int block_columns(ip_emit *e, const ip_placed *p)
 {
     reads r = reads_of(e, p->stage->body);
-    if (p->n_running > 0 || p->mask || ip_emit_has_window(e, p->stage->body) || (r.n == 0 && !p->is_streamed))
+    if (p->n_running > 0 || p->mask || ip_emit_has_window(e, p->stage->body) || (r.n == 0 && !p->is_streamed) || p->stage->dims[3] == 0)
         return 0;
     int made = pixel_bytes(p->stage), fetched = 0;
     for (int k = 0; k < r.n; k++)

@@ -129,7 +129,7 @@ static int64_t across_columns(const ip_kernel *k)
     for (int i = 0; i < k->n_placed; i++) {
         const ip_placed *p = &k->placed[i];
         int64_t bytes = p->at_once * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
-        if (p->at_once && ACROSS_BYTES / bytes < columns)
+        if (bytes > 0 && ACROSS_BYTES / bytes < columns)
             columns = ACROSS_BYTES / bytes / ACROSS_COLUMNS * ACROSS_COLUMNS;
     }
     return columns == INT64_MAX || columns < ACROSS_COLUMNS ? ACROSS_COLUMNS : columns;
@@ -704,7 +704,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
 {
     launching l = { .runner = runner, .plan = plan, .kernel = kernel, .bindings = bindings, .region = region };
     bool in_strips = ip_kernel_walks_rows(kernel) || kernel->schedule == IP_SCHEDULE_TILES;
-    if (is_empty(region) && kernel->n_folds == 0)
+    if ((is_empty(region) || kernel->domain[3] == 0) && kernel->n_folds == 0)
         return IMGPAR_OK;
     imgpar_status st = check_rows(kernel, err);
     if (st)
