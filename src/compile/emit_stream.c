@@ -164,6 +164,6 @@ void ip_emit_stream_end(ip_emit *e)
     bool any = false;
     for (int k = 0; k < e->kernel->n_placed; k++)
         any |= e->kernel->placed[k].is_streamed;
-    if (any || (e->kernel->is_scan && e->options->streams))
+    if (any || e->kernel->has_line)
         ip_s_add(e->ir, ip_s_add(e->ir, e->top, IP_S_IF, ip_emit_streams(e), NULL, NULL), IP_S_STORE, "ip_stream_end()", NULL, NULL);
 }
