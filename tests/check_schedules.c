@@ -81,6 +81,8 @@ static const shape shapes[] = {
     { "resize($1, 165, 70)", IMGPAR_I16, 3, 660, 280, 0 },
     { "resize($1, 10, 70)", IMGPAR_U8, 3, 330, 140, 0 },
     { "resize($1, 6, 70)", IMGPAR_U8, 4, 240, 70, 0 },
+    { "resize($1, 1, 2)", IMGPAR_U8, 3, 64, 40, 0 }, /* nothing stands beside what is summed */
+    { "resize($1, 64, 1)", IMGPAR_U8, 3, 64, 40, 0 },
     { "resize(boxblur($1, 3), 120, 35)", IMGPAR_U8, 3, 240, 70, 0 },
     { "crop(gray($2), 0, 0, 35, 70) - resize($1, 35, 70)", IMGPAR_F32, 3, 70, 140, 0 }, /* beside pixels at their own columns */
     { "resize($1, 9, 70)", IMGPAR_F32, 4, 300, 75, 0 },

@@ -444,14 +444,15 @@ static void spread_values(placing *p, ip_stage *reader)
  * leaves. For integers that is exact, and wrapping does no harm. It holds for any border rule, since what is added at
  * one place and taken away at another is the same read. Down the rows the sums of all columns are kept from row to
  * row; along a row the sum is carried from column to column. The element that leaves lies one before the window, so
- * one more of the source is kept.
+ * one more of the source is kept; without a border rule there may be none.
  */
 typedef struct tap_check { ip_ir *ir; int axis; bool moves; } tap_check;
 
 static bool load_moves_with_tap(ip_ir *ir, const ip_expr *load, int axis)
 {
     ip_index index = ip_x_classify(ir, load->arg[axis]);
-    if (load->source->kind == IP_STAGE_TABLE || index.kind != IP_INDEX_UNIT || index.axis != axis || !index.uses_tap)
+    bool is_moving = index.kind == IP_INDEX_UNIT && index.axis == axis && index.uses_tap;
+    if (load->source->kind == IP_STAGE_TABLE || load->border == IP_BORDER_NONE || !is_moving)
         return false;
     for (int k = 0; k < load->n_args; k++)
         if (k != axis && load->arg[k]->uses & (IP_USES_TAP | 1 << axis))
