@@ -274,7 +274,7 @@ static bool reads_across(placing *p, const ip_expr *load)
     if (p->kernel->schedule != IP_SCHEDULE_ROWS || s->kind == IP_STAGE_TABLE || in_kernel(p->kernel, s) || load->border != IP_BORDER_NONE)
         return false;
     const ip_expr *c = load->arg[3];
-    bool own_channel = c->op == IP_X_COORD && c->axis == 3 && s->dims[3] == p->domain[3];
+    bool own_channel = c->op == IP_X_COORD && c->axis == 3 && s->dims[3] == p->domain[3] && s->dims[3] > 0;
     bool only_channel = s->dims[3] == 1 && p->domain[3] == 1 && c->op == IP_X_CONST;
     return (own_channel || only_channel) && is_unit(p->plan->ir, load->arg[1], 2) && is_unit(p->plan->ir, load->arg[2], 1)
         && !(load->arg[0]->uses & (IP_USES_X | IP_USES_Y | IP_USES_C | IP_USES_TAP));

@@ -129,7 +129,7 @@ static int64_t across_columns(const ip_kernel *k)
     for (int i = 0; i < k->n_placed; i++) {
         const ip_placed *p = &k->placed[i];
         int64_t bytes = p->at_once * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
-        if (bytes > 0 && ACROSS_BYTES / bytes < columns)
+        if (p->at_once && ACROSS_BYTES / bytes < columns)
             columns = ACROSS_BYTES / bytes / ACROSS_COLUMNS * ACROSS_COLUMNS;
     }
     return columns == INT64_MAX || columns < ACROSS_COLUMNS ? ACROSS_COLUMNS : columns;
