@@ -81,6 +81,9 @@ START_TEST(ranges_decide_comparisons_and_choices)
     ck_assert_int_eq(bin(IP_X_LT, high, low)->i, 0);
     ck_assert_int_eq(bin(IP_X_LE, low, high)->i, 1);
     ck_assert_int_eq(bin(IP_X_LT, between(0, 10), high)->op, IP_X_LT);
+    ck_assert_int_eq(bin(IP_X_EQ, low, high)->i, 0);
+    ck_assert_int_eq(bin(IP_X_NE, high, low)->i, 1);
+    ck_assert_int_eq(bin(IP_X_EQ, between(0, 10), high)->op, IP_X_EQ);
 }
 END_TEST
 

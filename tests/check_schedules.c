@@ -74,11 +74,11 @@ static const shape shapes[] = {
     { "resize($1, 90, 80)", IMGPAR_U8, 1, 61, 37, 0 },
     { "resize($1, 31, 70)", IMGPAR_U8, 3, 150, 160, 0 },
     { "resize($1, 9, 70)", IMGPAR_U8, 3, 300, 75, 0 },
-    { "resize($1, 330, 70)", IMGPAR_U8, 3, 660, 140, 0 }, /* every second pixel, in several blocks */
-    { "resize($1, 330, 70)", IMGPAR_U16, 4, 660, 140, 0 },
-    { "resize($1, 330, 70)", IMGPAR_F32, 3, 660, 140, 0 },
-    { "resize($1, 330, 70, filter=linear)", IMGPAR_U8, 1, 660, 140, 0 },
-    { "resize($1, 165, 70)", IMGPAR_I16, 3, 660, 280, 0 },
+    { "resize($1, 200, 64)", IMGPAR_U8, 3, 400, 128, 0 }, /* every second pixel, in several blocks */
+    { "resize($1, 170, 64)", IMGPAR_U16, 4, 340, 128, 0 },
+    { "resize($1, 170, 64)", IMGPAR_F32, 3, 340, 128, 0 },
+    { "resize($1, 170, 64, filter=linear)", IMGPAR_U8, 1, 340, 128, 0 },
+    { "resize($1, 45, 64)", IMGPAR_I16, 3, 180, 256, 0 },
     { "resize($1, 10, 70)", IMGPAR_U8, 3, 330, 140, 0 },
     { "resize($1, 6, 70)", IMGPAR_U8, 4, 240, 70, 0 },
     { "resize($1, 1, 2)", IMGPAR_U8, 3, 64, 40, 0 }, /* nothing stands beside what is summed */
@@ -91,15 +91,22 @@ static const shape shapes[] = {
     { "sum(resize($1, 90, 80))", IMGPAR_U8, 3, 61, 37, 0 },
     { "transpose($1)", IMGPAR_U8, 3, 61, 37, 0 },
     /* columns as rows */
-    { "transpose($1)", IMGPAR_U8, 3, 200, 700, 0 },
-    { "transpose($1)", IMGPAR_U8, 1, 300, 700, 0 },
-    { "transpose($1)", IMGPAR_U8, 4, 130, 300, 0 },
-    { "transpose($1)", IMGPAR_F32, 2, 130, 300, 0 },
-    { "transpose($1)", IMGPAR_U16, 3, 131, 301, 0 },
+    { "transpose($1)", IMGPAR_U8, 3, 40, 400, 0 },
+    { "transpose($1)", IMGPAR_U8, 1, 70, 600, 0 },
+    { "transpose($1)", IMGPAR_U8, 4, 40, 300, 0 },
+    { "transpose($1)", IMGPAR_F32, 2, 40, 150, 0 },
+    { "transpose($1)", IMGPAR_U16, 3, 37, 201, 0 },
     { "transpose($1)", IMGPAR_F16, 3, 61, 37, 0 },
     { "transpose($1)", IMGPAR_F64, 1, 61, 37, 0 },
     { "transpose(crop($1, 5, 7, 40, 20))", IMGPAR_U8, 3, 61, 37, 0 },
-    { "rot90($1)", IMGPAR_U8, 3, 200, 700, 0 },
+    /* planes as rows */
+    { "permute(reshape($1, [10 20 15]), [2 1 0])", IMGPAR_F32, 1, 60, 50, 0 },
+    { "permute(reshape($1, [150 7 40]), [2 0 1])", IMGPAR_U8, 1, 700, 60, 0 },
+    { "permute(reshape($1, [40 7 150]), [2 1 0])", IMGPAR_U16, 1, 700, 60, 0 },
+    { "permute(reshape($1, [10 20 5 3]), [2 1 0 3])", IMGPAR_U8, 3, 50, 20, 0 },
+    { "flip(permute(reshape($1, [10 20 15]), [2 1 0]), axis=x)", IMGPAR_I32, 1, 60, 50, 0 },
+    { "permute(reshape($1, [10 20 15]), [2 1 0]) + permute(reshape(cast($1 * 9, u8), [20 10 15]), [2 0 1])", IMGPAR_F32, 1, 60, 50, 0 },
+    { "rot90($1)", IMGPAR_U8, 3, 40, 400, 0 },
     { "rot90($1, 3)", IMGPAR_F32, 1, 61, 300, 0 },
     { "flip(transpose($1), axis=x) + flip(transpose($1), axis=y)", IMGPAR_U8, 3, 70, 90, 0 },
     { "boxblur(transpose($1), 5)", IMGPAR_U8, 3, 70, 200, 0 },
@@ -117,7 +124,7 @@ static const shape shapes[] = {
     { "cumsum($1, axis=1)", IMGPAR_I32, 1, 610, 37, 0 }, /* several pieces, lanes left over */
     { "cumsum($1, axis=1)", IMGPAR_F32, 2, 1100, 18, 0 },
     { "scan($1, \"max\", axis=1, reverse=true)", IMGPAR_U8, 1, 610, 37, 0 },
-    { "cumsum(reshape($1, [600000]))", IMGPAR_U8, 1, 3000, 200, 0 }, /* blocks */
+    { "cumsum(reshape($1, [40000]))", IMGPAR_U8, 1, 200, 200, 0 }, /* blocks */
     { "recursive($1, [0.25], [-0.5 -0.25], axis=1)", IMGPAR_U8, 1, 610, 37, 0 },
     { "recursive($1, [0.25], [-0.5 -0.25], axis=0)", IMGPAR_U8, 3, 610, 37, 0 },
     { "recursive($1, feedforward=[0.25], feedback=[-0.75], axis=0)", IMGPAR_F32, 1, 61, 37, 0 },

@@ -8,18 +8,24 @@
  * rows of the result, as many as make 64 to 128 bytes of a row of the source, are copied together: of each row of the source those
  * bytes, from one end to the other, to a column of a ring that stays in the first cache. What reads them then reads rows. What the next
  * copy will want of a row of the source stands beside, and is fetched ahead.
+ *
+ * Note [Walking planes]
+ * Where it is the plane that an element's column comes from, as in permute(a, [2, 1, 0]), the same is done with planes for rows: a work-item
+ * walks the rows of several planes, and of each row makes all of these before it goes on. Nothing else may be kept from row to row.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-/* The column of the source that the load reads at a row. */
-static const char *column_at(ip_emit *e, const ip_expr *load, const char *row)
+static int axis_of(const ip_placed *p) { return p->is_deep ? 0 : 1; }
+
+/* The column of the source that is read for a row, or a plane. */
+static const char *column_at(ip_emit *e, const ip_placed *p, const char *row)
 {
     ip_mark mark = { e->block, e->n_trail, e->n_rows };
-    const char *old = e->coord[1];
-    e->coord[1] = row;
-    const char *column = ip_emit_value(e, load->arg[2]);
-    e->coord[1] = old;
+    const char **coord = &e->coord[axis_of(p)], *old = *coord;
+    *coord = row;
+    const char *column = ip_emit_value(e, p->stage->body->arg[2]);
+    *coord = old;
     ip_emit_leave(e, mark);
     return column;
 }
@@ -28,11 +34,11 @@ static void fetch_next(ip_emit *e, const ip_placed *p, const char *from, const c
 {
     const ip_stage *source = p->source;
     int pixel = (int)source->dims[3] * (int)ip_dtype(source->dtype)->size_bytes;
-    if (!e->options->streams)
+    if (!e->options->streams || p->is_deep) /* where the next row begins is the row's matter */
         return;
     e->block = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL), NULL, NULL);
-    const char *one = column_at(e, p->stage->body, ip_text(e->ir, "(%s + n)", row));
-    const char *other = column_at(e, p->stage->body, ip_text(e->ir, "(%s + n + %d)", row, p->at_once - 1));
+    const char *one = column_at(e, p, ip_text(e->ir, "(%s + n)", row));
+    const char *other = column_at(e, p, ip_text(e->ir, "(%s + n + %d)", row, p->at_once - 1));
     ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)min(%s, %s) * %d), %d)", from, one, other,
                                                   (int)source->dims[3], p->at_once * pixel), NULL, NULL);
 }
@@ -43,7 +49,7 @@ static void move_pixels(ip_emit *e, const ip_placed *p, const char *from, const 
     const char *type = p->stage->dtype == IMGPAR_F16 ? "ushort" : ip_dtype(p->stage->dtype)->cl; /* bits */
     const char *pitch = ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL);
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", "n"));
-    const char *column = column_at(e, p->stage->body, ip_text(e->ir, "(%s + j)", row));
+    const char *column = column_at(e, p, ip_text(e->ir, "(%s + j)", row));
     const char *read = ip_text(e->ir, "(__global const %s *)%s + (long)%s * %d", type, from, column, e->channels);
     const char *written = ip_text(e->ir, "(__global %s *)kept + j * %s + x * %d", type, pitch, e->channels);
     bool is_word = lanes == 4 && ip_dtype(p->stage->dtype)->size_bytes == 1; /* compilers may take a vector of bytes apart */
@@ -64,7 +70,7 @@ static void move_line(ip_emit *e, const ip_placed *p, const char *from, const ch
         move_pixels(e, p, from, row, e->channels);
         return;
     }
-    const char *one = column_at(e, p->stage->body, row), *other = column_at(e, p->stage->body, ip_text(e->ir, "(%s + n - 1)", row));
+    const char *one = column_at(e, p, row), *other = column_at(e, p, ip_text(e->ir, "(%s + n - 1)", row));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "has_next",
              ip_text(e->ir, "x + 1 < %s & max(%s, %s) + 1 < %s", xb, one, other, ip_emit_dim(e, p->source, 2)));
     for (int k = 0; k < 2; k++) {
@@ -77,12 +83,12 @@ static void move_line(ip_emit *e, const ip_placed *p, const char *from, const ch
 static void move_elements(ip_emit *e, const ip_placed *p, const char *row)
 {
     const ip_stage *s = p->stage;
-    const char *old = e->coord[1];
+    const char **coord = &e->coord[axis_of(p)], *old = *coord;
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", "n"));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "across", ip_text(e->ir, "%s + j", row));
     ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl), "to",
              ip_text(e->ir, "kept + j * %s", ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
-    e->coord[1] = "across";
+    *coord = "across";
     e->coord[3] = "0";
     if (e->channels > 1) {
         ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels)));
@@ -90,7 +96,7 @@ static void move_elements(ip_emit *e, const ip_placed *p, const char *row)
     }
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
     ip_emit_store(e, s, "to", e->channels > 1 ? ip_text(e->ir, "x * %d + c", e->channels) : "x", ip_emit_value(e, s->body));
-    e->coord[1] = old;
+    *coord = old;
     e->coord[3] = NULL;
     ip_emit_leave(e, mark);
 }
@@ -99,10 +105,16 @@ void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *
 {
     const ip_expr *load = p->stage->body;
     const char *type = ip_text(e->ir, "__global %s *", ip_dtype(p->stage->dtype)->cl), *pitch = ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL);
-    ip_mark before = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s %% %d == 0 | %s == %s", row, p->at_once, row, first), NULL, NULL));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%d - %s %% %d, min(yb + %d, %s) - %s)", p->at_once, row, p->at_once, p->lead,
-                                                            ip_emit_dim(e, p->stage, 1), row));
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "kept", ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, p->stage), row, p->rows, pitch));
+    const char *test = p->is_deep ? "z == za" : ip_text(e->ir, "%s %% %d == 0 | %s == %s", row, p->at_once, row, first);
+    const char *n = p->is_deep ? "zb - za" : ip_text(e->ir, "min(%d - %s %% %d, min(yb + %d, %s) - %s)", p->at_once, row, p->at_once, p->lead,
+                                                     ip_emit_dim(e, p->stage, 1), row);
+    const char *kept = p->is_deep ? ip_emit_ring(e, p->stage)
+                                  : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, p->stage), row, p->rows, pitch);
+    ip_mark before = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, test, NULL, NULL));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", n);
+    ip_s_add(e->ir, e->block, IP_S_LET, type, "kept", kept);
+    if (p->is_deep)
+        row = "za";
     ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb));
     e->coord[2] = "x";
     const char *from = ip_emit_row_pointer(e, load);

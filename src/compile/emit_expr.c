@@ -326,6 +326,9 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
     if (is_tile)
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
                  ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), y, ip_emit_tile_top(e, s), placed->pitch));
+    else if (is_ring && placed->is_deep)
+        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
+                 ip_text(e->ir, "%s + (z - za) * %s", ip_emit_ring(e, s), ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
     else if (is_ring && placed->rows == 1)
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_ring(e, s));
     else if (is_ring)

@@ -114,32 +114,54 @@ const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
     return e->channels == 1 ? x : ip_text(e->ir, "%s * %d + %s", x, e->channels, ip_emit_channel_text(e, k));
 }
 
-static void widest(ip_expr *x, void *user)
+/* What the values of a loop are: bytes of the widest, how many have at most two bytes, how many more. */
+typedef struct widths { int widest, n_narrow, n_wide; bool calls; } widths;
+
+static void note_width(const ip_expr *x, widths *w)
 {
     int size = (int)ip_dtype(x->dtype)->size_bytes;
     bool is_index = x->op == IP_X_COORD || x->op == IP_X_CONST || x->op == IP_X_PARAM || x->op == IP_X_TAP;
-    if (!is_index && x->dtype != IMGPAR_BOOL && size > *(int *)user)
-        *(int *)user = size;
+    w->calls |= x->op == IP_X_POW || x->op == IP_X_ATAN2 || (x->op >= IP_X_SQRT && x->op <= IP_X_TANH);
+    if (is_index || x->dtype == IMGPAR_BOOL)
+        return;
+    *(size <= 2 ? &w->n_narrow : &w->n_wide) += 1;
+    w->widest = size > w->widest ? size : w->widest;
 }
 
 /* Indices are i32, but are not computed in lanes: values only. */
-static void widest_value(ip_expr *x, unsigned char *seen, int *size)
+static void note_widths(const ip_expr *x, unsigned char *seen, widths *w)
 {
     if (seen[x->id])
         return;
     seen[x->id] = 1;
-    widest(x, size);
+    note_width(x, w);
     for (int k = x->op == IP_X_LOAD ? 4 : 0; k < x->n_args; k++)
-        widest_value(x->arg[k], seen, size);
+        note_widths(x->arg[k], seen, w);
+}
+
+static widths widths_of(ip_emit *e, ip_expr *root, imgpar_dtype stored)
+{
+    widths w = { .widest = (int)ip_dtype(stored)->size_bytes };
+    unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
+    if (seen)
+        note_widths(root, seen, &w);
+    return w;
 }
 
 int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
 {
-    int size = (int)ip_dtype(stored)->size_bytes;
-    unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
-    if (seen)
-        widest_value(root, seen, &size);
+    int size = widths_of(e, root, stored).widest;
     return size < e->options->tuning.vector_bytes ? e->options->tuning.vector_bytes / size : 1;
+}
+
+/* Lanes of a loop that makes a row of s. Where much of it is narrow, two vectors of the widest numbers: the narrow ones then fill
+ * theirs. Functions want the registers for themselves. */
+static int row_width(ip_emit *e, const ip_stage *s)
+{
+    enum { FEW = 3 };
+    widths w = widths_of(e, s->body, s->dtype);
+    bool is_mixed = w.widest == 4 && w.n_narrow >= FEW && 3 * w.n_narrow >= w.n_wide && !w.calls;
+    return ip_emit_width(e, s->body, s->dtype) * (is_mixed ? 2 : 1);
 }
 
 /* ---- one row of a stage --------------------------------------------------------------- */
@@ -175,7 +197,7 @@ ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const ch
 static void compute_flat(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", xa, e->channels), ip_text(e->ir, "%s * %d", xb, e->channels),
-                          ip_emit_width(e, s->body, s->dtype));
+                          row_width(e, s));
     ip_mark mark = ip_emit_enter(e, loop);
     e->flat = "i";
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
@@ -191,7 +213,7 @@ enum { VECTORISED_OPERATIONS = 400 };
 static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     bool vectorises = ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS;
-    ip_stmt *loop = vectorises ? ip_emit_vectors(e, "x", xa, xb, ip_emit_width(e, s->body, s->dtype))
+    ip_stmt *loop = vectorises ? ip_emit_vectors(e, "x", xa, xb, row_width(e, s))
                                : ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
@@ -475,6 +497,19 @@ static void declare_span(ip_emit *e, int dim, const char *from, const char *to, 
              ip_text(e->ir, "min(%s + %s, %s)", from, step, ip_emit_slot(e, IP_SLOT_REGION, region + 1, NULL, NULL)));
 }
 
+/* The plane, or planes, that a work-item makes rows of. */
+static void declare_planes(ip_emit *e)
+{
+    const char *first = ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL);
+    int n = e->kernel->planes_at_once;
+    if (n == 0) {
+        ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "get_global_id(2) + %s", first));
+        return;
+    }
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "za", ip_text(e->ir, "(int)get_global_id(2) * %d + %s", n, first));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "zb", ip_text(e->ir, "min(za + %d, %s)", n, ip_emit_slot(e, IP_SLOT_REGION, 1, NULL, NULL)));
+}
+
 /* The work-item's number, and its part of the scratch memory. */
 static void declare_item(ip_emit *e)
 {
@@ -497,7 +532,7 @@ void ip_emit_rows(ip_emit *e)
 {
     ip_kernel *k = e->kernel;
     int warm_up = ip_kernel_halo(k);
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "get_global_id(2) + %s", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL)));
+    declare_planes(e);
     declare_span(e, 1, "ya", "yb", 0, 2);
     declare_span(e, 0, "xa", "xb", 1, 4);
     ip_emit_plan_blocks(e);
@@ -515,6 +550,8 @@ void ip_emit_rows(ip_emit *e)
             ip_emit_fold_begin(e, k->placed[i].stage);
     ip_stmt *rows = ip_s_add(e->ir, e->top, IP_S_FOR, "y", warm_up ? ip_text(e->ir, "ya - %d", warm_up) : "ya", "yb");
     ip_mark mark = ip_emit_enter(e, rows);
+    if (k->planes_at_once)
+        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "z", "za", "zb"));
     for (int i = 0; i < k->n_placed; i++)
         emit_stage(e, &k->placed[i]);
     ip_emit_leave(e, mark);

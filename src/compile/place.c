@@ -107,6 +107,7 @@ typedef struct placing {
     ip_plan *plan;
     ip_kernel *kernel;
     ip_placed *reader; /* the entry whose loads are being visited */
+    bool walks_planes; /* the kernel's work-items may walk planes: emit_across.c, Note [Walking planes] */
     bool reads_in_place; /* the stage whose loads are being visited does: Note [Reading in place] */
     const int64_t *domain; /* of the stage whose loads are being visited */
     struct read { const ip_stage *source; int64_t bytes; } reads[MAX_READS]; /* of a column, the rows read from memory */
@@ -268,16 +269,46 @@ static bool is_unit(ip_ir *ir, ip_expr *x, int axis)
     return rest && !(rest->uses & (IP_USES_COORDS | IP_USES_TAP));
 }
 
-static bool reads_across(placing *p, const ip_expr *load)
+static bool reads_whole_pixels(const placing *p, const ip_expr *load)
 {
     const ip_stage *s = load->source;
+    const ip_expr *c = load->arg[3];
     if (p->kernel->schedule != IP_SCHEDULE_ROWS || s->kind == IP_STAGE_TABLE || in_kernel(p->kernel, s) || load->border != IP_BORDER_NONE)
         return false;
-    const ip_expr *c = load->arg[3];
     bool own_channel = c->op == IP_X_COORD && c->axis == 3 && s->dims[3] == p->domain[3] && s->dims[3] > 0;
-    bool only_channel = s->dims[3] == 1 && p->domain[3] == 1 && c->op == IP_X_CONST;
-    return (own_channel || only_channel) && is_unit(p->plan->ir, load->arg[1], 2) && is_unit(p->plan->ir, load->arg[2], 1)
+    return own_channel || (s->dims[3] == 1 && p->domain[3] == 1 && c->op == IP_X_CONST);
+}
+
+static bool reads_across(const placing *p, const ip_expr *load)
+{
+    return reads_whole_pixels(p, load) && is_unit(p->plan->ir, load->arg[1], 2) && is_unit(p->plan->ir, load->arg[2], 1)
         && !(load->arg[0]->uses & (IP_USES_X | IP_USES_Y | IP_USES_C | IP_USES_TAP));
+}
+
+/* Its column comes from the plane, its plane and row from the other two. */
+static bool reads_deep(const placing *p, const ip_expr *load)
+{
+    ip_ir *ir = p->plan->ir;
+    bool turned = is_unit(ir, load->arg[0], 2) && is_unit(ir, load->arg[1], 1), cycled = is_unit(ir, load->arg[0], 1) && is_unit(ir, load->arg[1], 2);
+    return reads_whole_pixels(p, load) && is_unit(ir, load->arg[2], 0) && (turned || cycled) && load->source->dims[2] > 1;
+}
+
+static void note_unwalkable(ip_expr *load, void *user)
+{
+    placing *p = user;
+    ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
+    bool own_place = reach.is_local && reach.y_lo == 0 && reach.y_hi == 0 && reach.x_lo == 0 && reach.x_hi == 0;
+    p->walks_planes &= load->source->kind == IP_STAGE_TABLE || !(load->uses & IP_USES_COORDS) || own_place || reads_deep(p, load);
+}
+
+/* Whether its work-items may walk planes: Note [Walking planes] there. */
+static void choose_walk(placing *p)
+{
+    const ip_stage *s = p->kernel->stages[0];
+    p->walks_planes = p->kernel->n_stages == 1 && s->kind == IP_STAGE_MAP && p->kernel->schedule == IP_SCHEDULE_ROWS;
+    p->domain = s->dims;
+    if (p->walks_planes)
+        ip_stage_each_load(p->plan->ir, s, note_unwalkable, p);
 }
 
 static int rows_at_once(const ip_stage *s)
@@ -296,7 +327,18 @@ static ip_expr *own_place(ip_ir *ir, ip_stage *s)
     return ip_x_load(ir, s, at, IP_BORDER_NONE, NULL);
 }
 
-static ip_expr *copy_across(placing *p, ip_expr *load)
+/* As many planes as all that are copied by planes have room for. */
+static void walk_planes(placing *p, int n)
+{
+    ip_kernel *kernel = p->kernel;
+    if (kernel->planes_at_once == 0 || n < kernel->planes_at_once)
+        kernel->planes_at_once = n;
+    for (int k = 0; k < kernel->n_placed; k++)
+        if (kernel->placed[k].is_deep)
+            kernel->placed[k].at_once = kernel->planes_at_once;
+}
+
+static ip_expr *copy_across(placing *p, ip_expr *load, bool is_deep)
 {
     ip_ir *ir = p->plan->ir;
     for (int k = 0; k < p->kernel->n_placed; k++)
@@ -312,6 +354,10 @@ static ip_expr *copy_across(placing *p, ip_expr *load)
     ip_placed *c = &p->kernel->placed[p->kernel->n_placed - 1];
     c->source = load->source;
     c->at_once = rows_at_once(s);
+    c->is_deep = is_deep;
+    p->kernel->reads_across = true;
+    if (is_deep)
+        walk_planes(p, c->at_once);
     return own_place(ir, s);
 }
 
@@ -336,7 +382,9 @@ static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
     if (x->op != IP_X_LOAD)
         return x;
     if (reads_across(p, x))
-        return copy_across(p, x);
+        return copy_across(p, x, false);
+    if (p->walks_planes && reads_deep(p, x))
+        return copy_across(p, x, true);
     if (!wants_copy(p, x))
         return x;
     ip_stage *copy = copy_of(p, x);
@@ -605,6 +653,8 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     kernel->placed = NULL;
     kernel->n_placed = 0;
     kernel->whole_rows = kernel->reads_across = false;
+    kernel->planes_at_once = 0;
+    choose_walk(&p);
     kernel->read_bytes = kernel->ring_bytes = 0;
     /* Copies first, then the stages, before each what it spreads: an entry stands after all it reads. */
     for (int k = 0; k < kernel->n_stages; k++)

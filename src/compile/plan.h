@@ -41,6 +41,7 @@ typedef struct ip_placed {
     int first;        /* the lowest row ever needed: y + first */
     int rows;         /* ring: rows kept */
     int at_once;      /* ring: rows that are made together, aligned to as many: emit_across.c, Note [Reading across]; 0: one */
+    bool is_deep;     /* these are the same row of as many planes */
     int pad;          /* ring: columns added at either side, filled by pad_border */
     int pad_rows;     /* tile: rows added above and below the domain, likewise */
     int pad_border;
@@ -140,6 +141,7 @@ typedef struct ip_kernel {
     bool looks_up;           /* work-items read a table at places of their own */
     int64_t read_bytes;      /* rows: of a column, all rows of inputs that are read at once */
     int64_t ring_bytes;      /* rows: of a column, all rows that are kept */
+    int planes_at_once;      /* rows: that a work-item makes, row by row; 0: one (emit_across.c, Note [Walking planes]) */
     bool reads_across;       /* elements beside each other are read from rows below each other: a transpose */
     bool whole_rows;         /* a wrap border needs complete rows: no split along x */
     int n_folds;             /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */

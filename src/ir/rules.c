@@ -172,6 +172,15 @@ static ip_expr *less_by_range(ip_ir *ir, const ip_expr *x)
     return NULL;
 }
 
+static ip_expr *equal_by_range(ip_ir *ir, const ip_expr *x)
+{
+    const ip_expr *a = x->arg[0], *b = x->arg[1];
+    bool are_apart = a->hi < b->lo || b->hi < a->lo;
+    if (is_float(a) || ip_dtype(a->dtype)->size_bytes == 8 || !are_apart)
+        return NULL;
+    return ip_x_int(ir, IMGPAR_BOOL, x->op == IP_X_NE);
+}
+
 static ip_expr *logic_constant(ip_ir *ir, const ip_expr *x)
 {
     (void)ir;
@@ -319,6 +328,8 @@ static const struct rule { ip_xop op; rule_fn fn; const char *equation; } rules[
     { IP_X_MAX, min_by_range, "max(x, y) -> x where x >= y always (integers); max(x, x) -> x" },
     { IP_X_LT, less_by_range, "x < y -> 0 or 1 where the ranges decide it (integers)" },
     { IP_X_LE, less_by_range, "x <= y -> 0 or 1 where the ranges decide it (integers)" },
+    { IP_X_EQ, equal_by_range, "x == y -> 0 where the ranges are apart (integers)" },
+    { IP_X_NE, equal_by_range, "x != y -> 1 where the ranges are apart (integers)" },
     { IP_X_AND, logic_constant, "x && 1 -> x; x && 0 -> 0" },
     { IP_X_OR, logic_constant, "x || 0 -> x; x || 1 -> 1" },
     { IP_X_SELECT, select_known, "1 ? x : y -> x; 0 ? x : y -> y; c ? x : x -> x" },

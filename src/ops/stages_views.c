@@ -158,11 +158,30 @@ static ip_stage *reshaped(ip_lower *l, ip_stage *from, const ip_type *type)
     return ip_view_stage(l, ip_view_read_stage(l, from, type, at));
 }
 
+/* Elements that lie in memory do so in every shape: the source again, as one of the result's shape. NULL: from is none, or is
+ * decoded when it is needed, once for each source. */
+static ip_stage *same_memory(ip_lower *l, const ip_stage *from)
+{
+    const ip_source *source = from->node ? from->node->source : NULL;
+    bool is_there = from->value || (source && (source->kind == IP_SOURCE_PIXELS || source->kind == IP_SOURCE_BUFFER));
+    if (from->kind != IP_STAGE_SOURCE || !is_there) return NULL;
+    int64_t dims[4];
+    imgpar_dtype dtype = ip_type_storage(&l->node->type, dims);
+    ip_stage *s = ip_stage_new(l->ir, IP_STAGE_SOURCE, dtype, dims, from->node);
+    if (!s) return NULL;
+    s->lo = from->lo;
+    s->hi = from->hi;
+    s->value = from->value ? ip_value_retain(from->value) : NULL;
+    return s;
+}
+
 /* reshape, squeeze and expand_dims: the elements in their order. Of a reshaped array, that which was reshaped. */
 ip_stage *ip_stages_reshape(ip_lower *l)
 {
     ip_stage *in = l->in[0];
     if (!in) return NULL;
+    ip_stage *same = same_memory(l, in);
+    if (same) return same;
     bool again = in->view && in->view->reshaped;
     ip_stage *from = again ? in->view->reshaped : in;
     const ip_type type = again ? in->view->type : *in_type(l);

@@ -81,7 +81,7 @@ static int64_t operations_per_row(const launching *l, int64_t columns)
     int64_t n = 1;
     for (int i = 0; i < l->kernel->n_placed; i++)
         n += 1 + ip_x_cost(l->plan->ir, l->kernel->placed[i].stage->body);
-    return n * columns * l->kernel->domain[3];
+    return n * columns * l->kernel->domain[3] * (l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
 }
 
 static int ring_pitch(const launching *l, const ip_placed *p)
@@ -211,7 +211,7 @@ static void divide(launching *l)
     int64_t chunk = keeps_rows ? cached_columns(l, columns) : columns;
     if (k->n_folds > 0 && !k->whole_rows && chunk > FOLD_COLUMNS)
         chunk = FOLD_COLUMNS;
-    d->items_z = (int)(r->z1 - r->z0);
+    d->items_z = (int)ceil_div(r->z1 - r->z0, k->planes_at_once > 0 ? k->planes_at_once : 1);
     int64_t beside = ceil_div(columns, chunk > 0 ? chunk : 1) * (d->items_z > 0 ? d->items_z : 1);
     int64_t per_row = operations_per_row(l, chunk);
     int64_t least = keeps_rows ? clamp64(4 * ip_kernel_halo(k), MIN_ROWS, 1 << 20) : 1;
