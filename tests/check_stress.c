@@ -121,11 +121,13 @@ END_TEST
 START_TEST(an_evaluation_by_the_interpreter_is_stopped_by_poll) { check_interruption("ref", 1500); }
 END_TEST
 
-/* Polling a volume changes nothing. */
-static void check_volume(const char *schedule, const char *op, const char *shape, int least_polls)
+/* Polling a volume changes nothing. The text: %s stands for the volume. */
+static void check_volume(const char *schedule, const char *form, const char *shape, int least_polls)
 {
-    char text[200];
-    snprintf(text, sizeof text, "%s(make(shape=%s, expr=cast(x * 7 + y * 3 + z * 5 + c, u8)))", op, shape);
+    char volume[120], text[200];
+    snprintf(volume, sizeof volume, "make(shape=%s, expr=cast(x * 7 + y * 3 + z * 5 + c, u8))", shape);
+    const char *at = strstr(form, "%s");
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - form), form, volume, at + 2);
     imgpar_context *ctx = new_context();
     imgpar_array *plain = imgpar_apply(ctx, text, NULL, 0), *polled = imgpar_apply(ctx, text, NULL, 0);
     size_t n, n_polled;
@@ -147,12 +149,13 @@ static void check_volume(const char *schedule, const char *op, const char *shape
 /* Strips in batches of whole planes, which are as many as take a while; pixels plane by plane. */
 START_TEST(volumes_are_polled_by_planes)
 {
-    static const char *const ops[] = { "boxblur", "sum", "histogram" };
-    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
-        check_volume("auto", ops[k], "[40 620 571 3]", 3);
-        check_volume("auto", ops[k], "[20 31 57 3]", 2);
-        check_volume("pixels", ops[k], "[20 31 57 3]", k == 0 ? 20 : 2); /* folds walk strips there, too */
+    static const char *const forms[] = { "boxblur(%s)", "sum(%s)", "histogram(%s)" };
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+        check_volume("auto", forms[k], "[40 620 571 3]", 3);
+        check_volume("auto", forms[k], "[20 31 57 3]", 2);
+        check_volume("pixels", forms[k], "[20 31 57 3]", k == 0 ? 20 : 2); /* folds walk strips there, too */
     }
+    check_volume("auto", "permute(cummax(%s), [2 1 0])", "[200 300 600]", 3); /* of several planes at once */
 }
 END_TEST
 

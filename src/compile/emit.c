@@ -67,7 +67,11 @@ static const char *slot_name(ip_emit *e, int at)
     static const char *const strips[] = { "strip_rows", "strip_columns", "items_x", "items_y" };
     static const char *const dims[] = { "depth", "height", "width" };
     static const char *const pitches[] = { "pitch", "rows", "planes" };
-    static const char *const scans[] = { "blocks", "steps", "chunk", "chunk_rows", "first_x", "first_y", "first_z" };
+    static const char *const scans[IP_N_SCAN_SLOTS] = {
+        [IP_SCAN_BLOCKS] = "blocks", [IP_SCAN_STEPS] = "steps", [IP_SCAN_CHUNK] = "chunk", [IP_SCAN_ROWS] = "chunk_rows",
+        [IP_SCAN_FIRST_X] = "first_x", [IP_SCAN_FIRST_Y] = "first_y", [IP_SCAN_FIRST_Z] = "first_z",
+        [IP_SCAN_ITEMS_X] = "items_x", [IP_SCAN_ITEMS_Y] = "items_y", [IP_SCAN_LINES] = "lines_start", [IP_SCAN_LINE] = "line_units",
+    };
     if (at < 0) /* memory ran out: the text will not be used */
         return "0";
     const ip_slot *s = &e->kernel->slots[at];

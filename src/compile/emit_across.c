@@ -109,7 +109,7 @@ void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *
     const char *n = p->is_deep ? "zb - za" : ip_text(e->ir, "min(%d - %s %% %d, min(yb + %d, %s) - %s)", p->at_once, row, p->at_once, p->lead,
                                                      ip_emit_dim(e, p->stage, 1), row);
     const char *kept = p->is_deep ? ip_emit_ring(e, p->stage)
-                                  : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, p->stage), row, p->at_once, pitch);
+                                  : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, p->stage), row, p->rows, pitch);
     ip_mark before = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, test, NULL, NULL));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", n);
     ip_s_add(e->ir, e->block, IP_S_LET, type, "kept", kept);

@@ -241,7 +241,7 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
 {
     bool is_inside;
     ip_expr *bin = kept_bin(e, s, &is_inside);
-    int pixels = e->channels < BINS_KEPT ? BINS_KEPT / e->channels : 1;
+    int pixels = e->channels > 0 && e->channels < BINS_KEPT ? BINS_KEPT / e->channels : 1;
     ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, xb);
     blocks->d = ip_text(e->ir, "%d", pixels);
     ip_mark mark = ip_emit_enter(e, blocks);
@@ -280,7 +280,7 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
     }
     ip_mark in_row = { e->block, e->n_trail, e->n_rows };
     if (e->kernel->n_folds == 1) { /* of several, all but the first find the row in the cache */
-        int pixels = e->channels < BLOCK ? BLOCK / e->channels : 1;
+        int pixels = e->channels > 0 && e->channels < BLOCK ? BLOCK / e->channels : 1;
         ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, xb);
         blocks->d = ip_text(e->ir, "%d", pixels);
         blocks->parallel = IP_FEW;

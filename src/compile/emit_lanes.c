@@ -250,24 +250,28 @@ static int64_t step_of(const ip_expr *column)
     return is_multiple && column->arg[1]->op == IP_X_CONST ? column->arg[1]->i : 0;
 }
 
-typedef struct step_check { int64_t step; bool fits; } step_check;
+typedef struct step_check { int64_t step; int n_loads; bool fits; } step_check;
 
 static bool check_step(ip_expr *x, void *user)
 {
     step_check *c = user;
     if (!(x->uses & (IP_USES_X | IP_USES_C)))
         return false;
-    if (x->op == IP_X_LOAD && c->step == 0)
-        c->step = step_of(x->arg[2]);
-    if (x->op == IP_X_WINDOW || x->op == IP_X_COORD || (x->op == IP_X_LOAD && step_of(x->arg[2]) != c->step))
-        c->fits = false;
-    return c->fits && x->op != IP_X_LOAD;
+    if (x->op != IP_X_LOAD) {
+        c->fits = c->fits && x->op != IP_X_WINDOW && x->op != IP_X_COORD;
+        return c->fits;
+    }
+    int64_t step = step_of(x->arg[2]);
+    if (c->n_loads++ == 0)
+        c->step = step;
+    c->fits = c->fits && step == c->step;
+    return false;
 }
 
 /* The step of all columns that the body, which fits lanes, reads; 0: there is none, or it does not pay. */
 static int64_t even_step(ip_emit *e, ip_expr *body)
 {
-    step_check c = { 0, true };
+    step_check c = { .fits = true };
     ip_x_descend(e->ir, body, check_step, &c);
     return c.fits && c.step >= 2 && c.step <= MOST_STEP ? c.step : 0;
 }

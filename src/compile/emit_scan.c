@@ -133,7 +133,7 @@ void ip_scan_declare_line(ip_scan *w)
     ip_emit *e = w->e;
     if (!ip_scan_streams(w))
         return;
-    e->kernel->has_scratch = true;
+    e->kernel->has_scratch = e->kernel->has_line = true;
     const char *first[3], *item[3];
     for (int k = 0; k < 3; k++) {
         first[k] = ip_scan_slot_name(w, (ip_scan_slot)(IP_SCAN_FIRST_X + k));
@@ -335,6 +335,6 @@ void ip_emit_scan(ip_emit *e, ip_scan_phase phase)
         ip_emit_scan_x(&w);
     else
         ip_emit_scan_c(&w);
-    if (phase == IP_SCAN_RESULT && s->axis <= 2)
+    if (phase == IP_SCAN_RESULT)
         ip_emit_stream_end(e);
 }

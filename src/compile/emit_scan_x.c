@@ -121,11 +121,13 @@ static void step_in_scratch(x_walk *t, const char *out, bool is_init)
  * Steps of all lanes are taken PIECE at a time. A piece of each lane's results is made in a part of the work-item's line, and goes to
  * memory from there (emit_stream.c).
  */
+static bool lanes_stream(const x_walk *t) { return t->lanes > 1 && ip_scan_streams(t->w) && !t->w->s->backward; }
+
 static const char *line_of_lane(x_walk *t, int k)
 {
     ip_emit *e = t->w->e;
     int bytes = IP_SCAN_PIECE * e->channels * (int)ip_dtype(t->w->s->dtype)->size_bytes;
-    return ip_text(e->ir, "(line + %d)", k * (bytes + 128));
+    return ip_text(e->ir, "(line + %d)", k * (bytes + IP_SCAN_PIECE_ENDS));
 }
 
 /* Where lane k's results of positions i0 .. are to be made, as text addressed like out_k. */
@@ -191,7 +193,7 @@ static void lanes_at_once(x_walk *t)
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "common > 0", NULL, NULL));
     for (int k = 0; k < t->lanes; k++)
         prepare_lane(t, k);
-    bool streams = ip_scan_streams(t->w) && !t->w->s->backward;
+    bool streams = lanes_stream(t);
     ip_mark in_piece = { e->block, e->n_trail, e->n_rows };
     if (streams) {
         for (int k = 0; k < t->lanes; k++)
@@ -332,7 +334,7 @@ void ip_emit_scan_x(ip_scan *w)
     bool carries = w->phase == IP_SCAN_CARRY;
     e->kernel->lanes = t.lanes;
     e->kernel->has_scratch |= t.in_scratch || w->in_blocks;
-    if (t.lanes > 1)
+    if (lanes_stream(&t))
         ip_scan_declare_line(w);
     ip_scan_item(w, 1, "item_y");
     ip_scan_item(w, 2, "item_z");

@@ -75,7 +75,7 @@ static const char *fetches(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_IS_LARGE
 static int block_columns(ip_emit *e, const ip_placed *p)
 {
     reads r = reads_of(e, p->stage->body);
-    if (p->n_running > 0 || p->mask || ip_emit_has_window(e, p->stage->body) || (r.n == 0 && !p->is_streamed))
+    if (p->n_running > 0 || p->mask || ip_emit_has_window(e, p->stage->body) || (r.n == 0 && !p->is_streamed) || p->stage->dims[3] == 0)
         return 0;
     int made = pixel_bytes(p->stage), fetched = 0;
     for (int k = 0; k < r.n; k++)
@@ -164,6 +164,6 @@ void ip_emit_stream_end(ip_emit *e)
     bool any = false;
     for (int k = 0; k < e->kernel->n_placed; k++)
         any |= e->kernel->placed[k].is_streamed;
-    if (any || (e->kernel->is_scan && e->options->streams))
+    if (any || e->kernel->has_line)
         ip_s_add(e->ir, ip_s_add(e->ir, e->top, IP_S_IF, ip_emit_streams(e), NULL, NULL), IP_S_STORE, "ip_stream_end()", NULL, NULL);
 }

@@ -275,7 +275,7 @@ static bool reads_whole_pixels(const placing *p, const ip_expr *load)
     const ip_expr *c = load->arg[3];
     if (p->kernel->schedule != IP_SCHEDULE_ROWS || s->kind == IP_STAGE_TABLE || in_kernel(p->kernel, s) || load->border != IP_BORDER_NONE)
         return false;
-    bool own_channel = c->op == IP_X_COORD && c->axis == 3 && s->dims[3] == p->domain[3];
+    bool own_channel = c->op == IP_X_COORD && c->axis == 3 && s->dims[3] == p->domain[3] && s->dims[3] > 0;
     return own_channel || (s->dims[3] == 1 && p->domain[3] == 1 && c->op == IP_X_CONST);
 }
 
@@ -492,14 +492,15 @@ static void spread_values(placing *p, ip_stage *reader)
  * leaves. For integers that is exact, and wrapping does no harm. It holds for any border rule, since what is added at
  * one place and taken away at another is the same read. Down the rows the sums of all columns are kept from row to
  * row; along a row the sum is carried from column to column. The element that leaves lies one before the window, so
- * one more of the source is kept.
+ * one more of the source is kept; without a border rule there may be none.
  */
 typedef struct tap_check { ip_ir *ir; int axis; bool moves; } tap_check;
 
 static bool load_moves_with_tap(ip_ir *ir, const ip_expr *load, int axis)
 {
     ip_index index = ip_x_classify(ir, load->arg[axis]);
-    if (load->source->kind == IP_STAGE_TABLE || index.kind != IP_INDEX_UNIT || index.axis != axis || !index.uses_tap)
+    bool is_moving = index.kind == IP_INDEX_UNIT && index.axis == axis && index.uses_tap;
+    if (load->source->kind == IP_STAGE_TABLE || load->border == IP_BORDER_NONE || !is_moving)
         return false;
     for (int k = 0; k < load->n_args; k++)
         if (k != axis && load->arg[k]->uses & (IP_USES_TAP | 1 << axis))
@@ -637,6 +638,14 @@ static void note_load(ip_expr *load, void *user)
     source->right = max_int(source->right, reader->right + max_int(reach.x_hi, 0));
 }
 
+/* Rows of a ring, of which p->rows says the lowest that is read. Where several are made together the ones before them are whole
+ * groups, too, so that none of those that are still read is written over. */
+static int rows_kept(const ip_placed *p)
+{
+    int before = p->lead - p->rows;
+    return p->at_once ? (before + p->at_once - 1) / p->at_once * p->at_once + p->at_once : before + 1;
+}
+
 bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
 {
     placing p = { .plan = plan, .kernel = kernel, .domain = kernel->domain };
@@ -671,7 +680,7 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
         if (!in_tiles(&p))
             place_running(plan->ir, p.reader);
         if (p.reader->place == IP_PLACE_RING)
-            p.reader->rows = p.reader->at_once ? p.reader->at_once : p.reader->lead - p.reader->rows + 1;
+            p.reader->rows = rows_kept(p.reader);
         else if (p.reader->stage->kind != IP_STAGE_MAP)
             p.reader->place = IP_PLACE_TOTAL;
         if (p.reader->place == IP_PLACE_RING && !p.reader->at_once)

@@ -93,7 +93,10 @@ typedef enum ip_slot_kind {
     IP_SLOT_SCAN        /* recurrences: index is an ip_scan_slot */
 } ip_slot_kind;
 
-enum { IP_SCAN_PIECE = 256 }; /* steps along x whose results are made together */
+enum {
+    IP_SCAN_PIECE = 256,     /* steps along x whose results are made together, where they stream; */
+    IP_SCAN_PIECE_ENDS = 128 /* bytes more than theirs that a lane has for them: the line of 64 they begin in, and the one they end in */
+};
 
 /* Numbers that a kernel of a recurrence is given. */
 typedef enum ip_scan_slot {
@@ -150,6 +153,7 @@ typedef struct ip_kernel {
     int n_textures;
     int lanes;               /* recurrences along x: lines that a work-item walks at once */
     int states;              /* recurrences: states of a line that are kept, 1 or 2 */
+    bool has_line;           /* recurrences: work-items have memory that results are made in where they stream */
     int64_t domain[4];       /* what the work-items walk */
     char ops[192];           /* "boxblur,blend,overlay" */
     char reason[200];        /* why its first output was not fused into a reader; "" */

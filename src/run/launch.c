@@ -580,11 +580,11 @@ static imgpar_status launch_strips(launching *l, double *busy_ms, ip_error *err)
     bool batched = l->runner->poll.stop != NULL;
     int64_t batch = batched ? first_batch(l, along_y ? d->items_x : 1) : (int64_t)total * d->items_z;
     int64_t start = along_y ? l->region->y0 : l->region->x0, step = along_y ? d->strip_rows : d->strip_columns;
-    int per_strip = along_y ? d->items_x : 1;
+    int per_strip = along_y ? d->items_x : 1, planes_each = l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1;
     for (int z = 0, done = 0; z < d->items_z;) {
         int n = total - done < batch ? total - done : (int)batch;
         int planes = n < total ? 1 : (int)clamp64(batch / total, 1, d->items_z - z);
-        set_region(l, 0, l->region->z0 + z);
+        set_region(l, 0, l->region->z0 + (int64_t)z * planes_each);
         set_region(l, along_y ? 2 : 4, start + done * step);
         set_items_start(l, z * d->items_x * d->items_y + done * per_strip);
         size_t global[3] = { (size_t)(along_y ? d->items_x : n) * local[0], (size_t)(along_y ? n : d->items_y) * local[1],
@@ -703,7 +703,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
 {
     launching l = { .runner = runner, .plan = plan, .kernel = kernel, .bindings = bindings, .region = region };
     bool in_strips = ip_kernel_walks_rows(kernel) || kernel->schedule == IP_SCHEDULE_TILES;
-    if (is_empty(region) && kernel->n_folds == 0)
+    if ((is_empty(region) || kernel->domain[3] == 0) && kernel->n_folds == 0)
         return IMGPAR_OK;
     imgpar_status st = check_rows(kernel, err);
     if (st)

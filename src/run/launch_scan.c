@@ -37,6 +37,23 @@ static int64_t row_chunk(const ip_kernel *k, int64_t rows, int64_t planes, int64
     return chunk;
 }
 
+/* Behind the states each work-item gets what it makes results in that stream: its part of a row, or a piece of each lane. */
+static void give_lines(const ip_kernel *k, const ip_stage *s, int64_t chunk, ip_scan_division *d)
+{
+    size_t pixel = (size_t)s->dims[3] * ip_dtype(s->dtype)->size_bytes, items, lines;
+    size_t bytes = s->axis == 2 ? (size_t)k->lanes * (IP_SCAN_PIECE * pixel + IP_SCAN_PIECE_ENDS) : (size_t)chunk * pixel;
+    size_t each = (bytes + 63) / 64 + 2, states = d->state_bytes / 64;
+    bool has_room = ip_mul_size((size_t)(d->items[0] * d->items[1]), (size_t)d->items[2], &items) && ip_mul_size(items, each, &lines)
+        && lines < INT32_MAX && states < INT32_MAX;
+    if (!has_room)
+        return;
+    d->line_bytes = lines * 64;
+    d->slots[IP_SCAN_LINES] = (int)states;
+    d->slots[IP_SCAN_LINE] = (int)each;
+    d->slots[IP_SCAN_ITEMS_X] = (int)d->items[0];
+    d->slots[IP_SCAN_ITEMS_Y] = (int)d->items[1];
+}
+
 imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_device_facts *facts, int64_t operations,
                              ip_scan_division *d, ip_error *err)
 {
@@ -77,20 +94,11 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
     d->state_bytes += 64;
     d->state_bytes = (d->state_bytes + 63) / 64 * 64;
-    size_t element = ip_dtype(s->dtype)->size_bytes, lines;
-    size_t line = s->axis <= 1 ? (size_t)(chunk * channels) * element
-        : s->axis == 2         ? (size_t)k->lanes * (IP_SCAN_PIECE * (size_t)channels * element + 128)
-                               : 0;
-    d->slots[IP_SCAN_LINE] = (int)((line + 63) / 64 + 2);
-    bool has_room = ip_mul_size((size_t)(d->items[0] * d->items[1]), (size_t)d->items[2] * (size_t)d->slots[IP_SCAN_LINE], &lines)
-        && lines < INT32_MAX && d->state_bytes / 64 < INT32_MAX;
-    d->line_bytes = has_room ? lines * 64 : 0;
-    d->slots[IP_SCAN_LINES] = (int)(d->state_bytes / 64);
-    d->slots[IP_SCAN_ITEMS_X] = (int)d->items[0];
-    d->slots[IP_SCAN_ITEMS_Y] = (int)d->items[1];
     d->slots[IP_SCAN_BLOCKS] = (int)blocks;
     d->slots[IP_SCAN_STEPS] = (int)steps;
     d->slots[IP_SCAN_CHUNK] = (int)chunk;
+    if (k->has_line)
+        give_lines(k, s, chunk, d);
     return IMGPAR_OK;
 }
 
