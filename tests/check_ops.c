@@ -190,7 +190,7 @@ END_TEST
 static const struct { const char *op, *options, *message; } bad_calls[] = {
     { "blur", "sigma=-1", "blur: sigma=-1 is below 0" },
     { "blur", "sigma=1e9", "blur: sigma=1000000000 is above 1000" },
-    { "blur", "sigma=soft", "blur: sigma=soft is not a number" },
+    { "blur", "sigma=soft", "blur: sigma=\"soft\" is not a number" },
     { "blur", "sigma=nan", "blur: sigma=nan is not a number" },
     { "blur", "sigma=[1 2]", "blur: sigma must be a number" },
     { "blur", "sgima=1", "blur: unknown parameter sgima; it has a, sigma, border, truncate, cval" },

@@ -105,6 +105,8 @@ printf 'param s = 2\nprint(blur(open("none.png"), s))\n' > a.conf
 expect_error "a param out of its range" 2 'imgpar-run: a.conf:2:30: blur: sigma=-1 is below 0' a.conf s=-1
 expect_error "a param that is no number" 2 'imgpar-run: s=big: param s is a number' a.conf s=big
 expect_error "an unknown param" 2 'imgpar-run: a.conf has no param t; its params are s' a.conf t=1
+expect_error "a param of a text without params" 2 'imgpar-run: -e has no params; param in = ... makes one' \
+    -e 'blur(in, 2)' in=photo.png
 expect_error "a text error is found before a device" 2 'imgpar-run: -e:1:1: unknown name nope*' \
     --device=no-such-device -e nope
 expect_run "nothing in -e" 2 "" \
