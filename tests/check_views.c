@@ -332,7 +332,7 @@ START_TEST(what_fits_no_shape_is_refused)
 {
     static const struct { const char *text, *message; } refusals[] = {
         { "reshape($1, [5 -1])", "reshape: the 48 elements of [6, 8] do not fill that shape" },
-        { "reshape($1, [-1 -1])", "reshape: an extent of -1; one may be -1, which is worked out" },
+        { "reshape($1, [-1 -1])", "reshape: shape has -1 more than once" },
         { "reshape($1, [1 1 1 1 48])", "reshape: shape has 5 elements; there are up to 4 axes" },
         { "slice($1, step=0)", "slice: step must not be 0" }, { "slice($1, [0 0], [2 2], [1 0])", "slice: step must not be 0" },
         { "slice($1, 0.5)", "slice: from=0.5 is not a whole number" }, { "slice($1, [0 0.5])", "slice: from has 0.5, which is not a whole number" },
