@@ -305,7 +305,42 @@ kill -TERM "$pid"
 status=0
 wait "$pid" || status=$?
 expect "interrupted: status" "$status" 143
+expect "interrupted: stderr" "$(cat err)" "imgpar-run: interrupted"
 [ ! -f long.png ] || fail "interrupted: nothing is written"
+
+# A shell says so of what a signal has ended, and not of an exit status.
+(until [ -s pid ]; do sleep 1; done; sleep 1; kill -TERM "$(cat pid)") &
+status=0
+run_long='echo $$ > pid; exec "$0" -e "iterate(make(2000, 2000, cast(x, f32)), 100000, sqrt(_ + 1))" -o long.png'
+sh -c 'sh -c "$1" "$0"; exit $?' "$imgpar_run" "$run_long" 2> err || status=$?
+expect "ended by the signal: status" "$status" 143
+case $(cat err) in *Terminated*) ;; *) fail "ended by the signal: $(cat err)" ;; esac
+rm -f pid
+
+# Waiting for standard input: one signal is enough.
+mkfifo fifo
+"$imgpar_run" -e 'mean(open("-"))' < fifo > out 2> err &
+pid=$!
+exec 3> fifo
+sleep 1
+kill -TERM "$pid"
+status=0
+wait "$pid" || status=$?
+exec 3>&-
+expect "interrupted before anything is computed: status" "$status" 143
+expect "interrupted before anything is computed: output" "$(cat out err)" ""
+
+# Waiting for the reader of what is written, which the first one cannot end: two are.
+"$imgpar_run" --format=png -e 'make(4, 4, x)' -o fifo 2> err &
+pid=$!
+sleep 1
+kill -TERM "$pid"
+sleep 1
+kill -HUP "$pid"
+status=0
+wait "$pid" || status=$?
+expect "a second signal: status" "$status" 129
+rm fifo
 expect_files "nothing is left behind" "./a.conf ./b.png ./b.pnm ./order.conf ./params.conf ./sub/b.png ./sub/c.conf \
 ./sub/copy.png ./text.png "
 finish
