@@ -302,15 +302,15 @@ imgpar_status ip_evaluation_take(evaluation *e, const ip_stage *s, ip_value **ou
 
 /* ---- the reference interpreter ------------------------------------------------------------------ */
 
-/* Host memory of a value that may be on the device only; *copy is to be freed. */
-static imgpar_status host_of(ip_value *v, void **host, void **copy, ip_error *err)
+/* Host memory of the value of stage s, which may be on the device only; *copy is to be freed. */
+static imgpar_status host_of(ip_value *v, const ip_stage *s, void **host, void **copy, ip_error *err)
 {
     *copy = NULL;
     *host = v->host;
     if (v->host)
         return IMGPAR_OK;
     *host = *copy = ip_alloc(v->size_bytes);
-    return *copy ? ip_value_read(v, *copy, err) : ip_fail_memory(err, "reading a value");
+    return *copy ? ip_value_read(v, *copy, err) : ip_fail_memory_for(err, s->node->op->info.name, v->size_bytes);
 }
 
 static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
@@ -327,7 +327,7 @@ static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
             continue;
         st = ip_evaluation_source(e, s, &v, err);
         if (!st)
-            st = host_of(v, &memory[k], &copies[k], err);
+            st = host_of(v, s, &memory[k], &copies[k], err);
     }
     double start = ip_now_ms();
     bool ran = !st;
