@@ -90,6 +90,23 @@ expect_run "an operation instead of a pipeline" 2 "" \
 expect_run "spaces around =" 2 "" "imgpar-run: s =: NAME=VALUE is one word, without spaces $hint" a.conf s = 3
 expect_run "a file to write without -o" 2 "" "imgpar-run: b.png: NAME=VALUE is expected; -o b.png writes it $hint" -e 1 b.png
 
+# What cannot both be meant.
+together() { # FIRST SECOND WHY
+    expect_run "--$1 with --$2" 2 "" "imgpar-run: --$1 and --$2 do not go together: $3 $hint" "--$2${4:-}" "--$1" -e 1
+}
+for other in tune verify profile; do together explain $other "--explain computes nothing"; done
+together explain trace "--explain computes nothing" =t.json
+for other in verify profile; do together tune $other "--tune only measures"; done
+together tune trace "--tune only measures" =t.json
+together tune no-fuse "--tune tries what is forced, and all else"
+together tune schedule "--tune tries what is forced, and all else" =rows
+for alone in list-ops list-devices version; do
+    expect_run "--$alone with an expression" 2 "" "imgpar-run: --$alone is given alone $hint" "--$alone" -e 1
+done
+expect_run "--version twice is --version" 0 "$("$imgpar_run" --version)" "" --version --version
+run -e 1 --help
+case $status:$out in "0:usage: imgpar-run "*) ;; *) fail "--help beside an expression: $status $out" ;; esac
+
 # ---- the text: 2, with a place, before anything is opened ---------------------------------------
 
 expect_run "an unknown operation" 2 "" "imgpar-run: -e:1:1: unknown operation blurr (near: blur)
