@@ -370,7 +370,8 @@ START_TEST(types_follow_the_rules)
 {
     imgpar_array *a = apply(types[_i].text, types[_i].inputs);
     char type[96];
-    if (imgpar_array_status(a)) ck_assert_msg(strstr(imgpar_array_message(a), types[_i].result), "%s: %s", types[_i].text, imgpar_array_message(a));
+    const char *message = imgpar_array_message(a);
+    if (imgpar_array_status(a)) ck_assert_msg(strstr(message, types[_i].result), "%s: %s", types[_i].text, message);
     else ck_assert_msg(strcmp(ip_type_text(&a->type, type), types[_i].result) == 0, "%s: %s", types[_i].text, type);
     imgpar_array_release(a);
 }

@@ -150,7 +150,8 @@ expect_error "a missing device" 1 'imgpar-run: *no-such-device*' --device=no-suc
 echo "just text" > text.png
 expect_error "a text named .png" 1 'imgpar-run: -e:1:1: *text.png: *' -e 'open("text.png")' -o b.png
 expect_error "a fold over a row that a device cannot count" 1 \
-    'imgpar-run: -e:1:1: *: a row of 3000000000 elements is too long for this device' --device=cpu -e 'sum(make(shape=[1 1 100000 30000], expr=1))'
+    'imgpar-run: -e:1:1: *: a row of 3000000000 elements is too long for this device' --device=cpu \
+    -e 'sum(make(shape=[1 1 100000 30000], expr=1))'
 expect_error "sizes that differ" 1 'imgpar-run: -e:1:15: +: *' -e 'make(4, 4, x) + make(5, 5, x)' -o b.png
 expect_error "a picture without -o" 1 'imgpar-run: -e:1:1: this expression gives [[]9, 9[]] i32, which goes nowhere*' \
     -e 'make(9, 9, x)'
@@ -158,7 +159,8 @@ expect_error "alpha as PPM" 1 'imgpar-run: -e:1:1: ppm holds no alpha, and the i
     -e 'save(make(4, 4, x, channels=4), "b.ppm")'
 expect_error "alpha as PGM" 1 'imgpar-run: pgm holds no alpha, and the image has 2 channels; .pam and .png hold it' \
     -e 'make(4, 4, x, channels=2)' -o b.pgm
-expect_error "RGB as PGM" 1 'imgpar-run: pgm holds one gray channel, and the image has 3; .ppm and .pnm hold them, gray() makes one of them' \
+expect_error "RGB as PGM" 1 \
+    'imgpar-run: pgm holds one gray channel, and the image has 3; .ppm and .pnm hold them, gray() makes one of them' \
     -e 'make(4, 4, x, channels=3)' -o b.pgm
 expect_error "gray as PPM" 1 'imgpar-run: -e:1:1: ppm holds red, green and blue, and the image is gray; .pgm and .pnm hold it' \
     -e 'save(make(4, 4, x), "b.ppm")'
@@ -203,12 +205,14 @@ expect "a pipeline on standard input" "$(cat out)" "42"
 expect_run "floats from 0 to 1 are saved with a range" 0 "" "" \
     -e 'save(make(5, 1, x == 4 ? 7.5 : x == 0 ? -0.5 : x == 1 ? 0.2 : x == 2 ? 0.5 : 1.0), "r.png", range=1)'
 expect_run "and come back" 0 "[[0; 51; 128; 255; 255]]" "" -e 'open("r.png")'
-"$imgpar_run" -e 'save(make(3, 1, x * 50), "r.png", range=100, bits=16)' && expect_run "with 16 bits" 0 "[[0; 32768; 65535]]" "" -e 'open("r.png")'
+"$imgpar_run" -e 'save(make(3, 1, x * 50), "r.png", range=100, bits=16)' &&
+    expect_run "with 16 bits" 0 "[[0; 32768; 65535]]" "" -e 'open("r.png")'
 rm r.png
 
 expect_run "an image instead of a pipeline" 2 "" \
     "imgpar-run: b.png is an image, not a pipeline: -e 'blur(open(\"b.png\"))' -o out.png" b.png
-expect_run "floats that look black" 0 "" "imgpar-run: warning: save: no value is above 1, which looks black; range=1 makes 1 white" \
+expect_run "floats that look black" 0 "" \
+    "imgpar-run: warning: save: no value is above 1, which looks black; range=1 makes 1 white" \
     -e 'open("b.png") / 255' -o r.png
 expect_run "floats that are all 0" 0 "" "" -e 'open("b.png") * 0.0' -o r.png
 expect_run "floats in NPY" 0 "" "" -e 'open("b.png") / 255' -o r.npy
@@ -217,7 +221,8 @@ rm r.npy r.png
 # Standard input is read once, however often the pipeline is built.
 for words in "" "--verify" "--explain"; do
     # shellcheck disable=SC2086  # one word or none
-    "$imgpar_run" $words -e 'fn src() = open("-"); a = src(); print(width(a), mean(a) >= 0)' < b.png > out 2> err || fail "open(\"-\") $words: $(cat err)"
+    "$imgpar_run" $words -e 'fn src() = open("-"); a = src(); print(width(a), mean(a) >= 0)' < b.png > out 2> err ||
+        fail "open(\"-\") $words: $(cat err)"
     [ "$words" = --explain ] || expect "open(\"-\") $words" "$(cat out)" "5 true"
 done
 "$imgpar_run" --format=png -e 'make(3, 3, x)' -o noending 2> err || fail "--format with -o: $(cat err)"
@@ -275,23 +280,32 @@ run --explain -e 'save(make(4, 4, x), "never.png")'
 run --profile -e 'make(4, 4, x)' -o b.png
 case $status:$err in 0:*ms*GB/s*encode*) ;; *) fail "--profile: $status $err" ;; esac
 run --profile=json -e 'make(4, 4, x)' -o b.png
-case $status:$err in '0:{"events": ['*'"kind": "encode"'*'], "copy_gb_per_s": '*'}') ;; *) fail "--profile=json: $status $err" ;; esac
+case $status:$err in '0:{"events": ['*'"kind": "encode"'*'], "copy_gb_per_s": '*'}') ;;
+*) fail "--profile=json: $status $err" ;;
+esac
 run --trace=t.json -e 'make(4, 4, x)' -o b.png
-case $status:$(cat t.json) in '0:{"displayTimeUnit": "ms", "traceEvents": ['*'"ph": "X"'*'"cat": "encode"'*']}') ;; *) fail "--trace: $status $err" ;; esac
+case $status:$(cat t.json) in '0:{"displayTimeUnit": "ms", "traceEvents": ['*'"ph": "X"'*'"cat": "encode"'*']}') ;;
+*) fail "--trace: $status $err" ;;
+esac
 rm t.json
-expect_run "--trace where no file can be" 1 "" "imgpar-run: --trace=no/t.json: No such file or directory" --trace=no/t.json -e 'make(4, 4, x)' -o b.png
+expect_run "--trace where no file can be" 1 "" "imgpar-run: --trace=no/t.json: No such file or directory" \
+    --trace=no/t.json -e 'make(4, 4, x)' -o b.png
 expect_run "--mem-limit" 0 "" "" --mem-limit=64M -e 'make(4, 4, x)' -o b.png
-expect_run "--mem-limit without a number" 2 "" "imgpar-run: --mem-limit=much: a number of bytes is expected, or one with K, M or G" --mem-limit=much -e 'make(4, 4, x)' -o b.png
+expect_run "--mem-limit without a number" 2 "" \
+    "imgpar-run: --mem-limit=much: a number of bytes is expected, or one with K, M or G" \
+    --mem-limit=much -e 'make(4, 4, x)' -o b.png
 shared_cache=$IMGPAR_CACHE_DIR
 IMGPAR_CACHE_DIR=$PWD/kept
 run --device=cpu --tune -e 'save(boxblur(boxblur(make(64, 64, x))), "never.png")'
-case $status:$out in 0:"schedule auto: "*"schedule pixels: "*"vector_bytes 64: "*" ms"*"strip_bytes 24K: "*"max_stages 1: "*) [ -n "$(ls kept)" ] || fail "--tune keeps nothing" ;;
+case $status:$out in 0:"schedule auto: "*"schedule pixels: "*"vector_bytes 64: "*" ms"*"strip_bytes 24K: "*"max_stages 1: "*)
+    [ -n "$(ls kept)" ] || fail "--tune keeps nothing" ;;
 1:) ;; # no OpenCL device
 *) fail "--tune: $status $out $err" ;; esac
 [ ! -f never.png ] || fail "--tune saves nothing"
 IMGPAR_CACHE_DIR=$shared_cache
 rm -rf kept
-expect_run "--tune where nothing can be kept" 1 "" "imgpar-run: --tune: there is no OpenCL device to tune for" --device=ref --tune -e 'make(4, 4, x)'
+expect_run "--tune where nothing can be kept" 1 "" "imgpar-run: --tune: there is no OpenCL device to tune for" \
+    --device=ref --tune -e 'make(4, 4, x)'
 expect_run "--verify" 0 "" "verify: max difference 0, allowed 1" --verify -e 'make(4, 4, x)' -o b.png
 
 # ---- pipes, full disks, interrupts -----------------------------------------------------------------------
