@@ -228,6 +228,8 @@ static const text_case messages[] = {
     { "print(nothing)", "1:7: unknown name nothing" },
     { "print(blurr(1))", "1:7: unknown operation blurr (near: blur)" },
     { "print(where(1, 2, 3))", "1:7: unknown operation where; that is select(cond, yes, no), or find(a) for places" },
+    { "print(imread(\"a.png\"))", "1:7: unknown operation imread; that is open(\"FILE\")" },
+    { "print(scann(1))", "1:7: unknown operation scann (near: scan)" },
     { "print(sum([1 2 3]))", "1:11: sum: a must be an array, not a matrix; numbers([1 2 3]) is one" },
     /* rules between literals are found before a file is opened, wherever they can be known */
     { "print(clamp(open(\"none.png\"), 5, 2))", "1:31: clamp: lo=5 is above hi=2" },

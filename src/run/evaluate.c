@@ -204,7 +204,8 @@ static bool takes_no_room(const evaluation *e, const ip_stage *s)
     if (s->kind != IP_STAGE_SOURCE)
         return false;
     if (s->value)
-        return ip_value_is_on_device(s->value, e->runner.device) || (s->value->host && ip_device_shares(e->runner.device, s->value->host));
+        return ip_value_is_on_device(s->value, e->runner.device) ||
+               (s->value->host && ip_device_shares(e->runner.device, s->value->host));
     const ip_source *source = s->node->source; /* what is decoded comes from malloc() */
     if (source && source->kind == IP_SOURCE_BUFFER)
         return true;
@@ -547,7 +548,8 @@ imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size
 }
 
 /* The elements of a value in dst, unless they were computed there: then the host may look. */
-static imgpar_status fetch(imgpar_context *ctx, const imgpar_array *a, ip_value *value, void *dst, const imgpar_options *options, ip_error *err)
+static imgpar_status fetch(imgpar_context *ctx, const imgpar_array *a, ip_value *value, void *dst,
+                           const imgpar_options *options, ip_error *err)
 {
     ip_runner runner;
     if (value->host == dst) /* parts were gathered there */
@@ -566,7 +568,8 @@ static imgpar_status fetch(imgpar_context *ctx, const imgpar_array *a, ip_value 
     return st;
 }
 
-imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref, ip_error *err)
+imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref,
+                               ip_error *err)
 {
     ip_request q = { .arrays = &a, .n = 1, .options = options, .use_ref = use_ref, .dst = dst };
     ip_value *value = use_ref ? NULL : ip_array_pin(a);
