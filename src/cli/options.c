@@ -177,10 +177,14 @@ static const char computes_nothing[] = "--explain computes nothing", only_measur
                   tries_all[] = "--tune tries what is forced, and all else";
 
 static const struct { int one, other; const char *why; } conflicts[] = {
-    { OPT_EXPLAIN, OPT_TUNE, computes_nothing },  { OPT_EXPLAIN, OPT_VERIFY, computes_nothing },
-    { OPT_EXPLAIN, OPT_PROFILE, computes_nothing }, { OPT_EXPLAIN, OPT_TRACE, computes_nothing },
-    { OPT_TUNE, OPT_VERIFY, only_measures },      { OPT_TUNE, OPT_PROFILE, only_measures },
-    { OPT_TUNE, OPT_TRACE, only_measures },       { OPT_TUNE, OPT_SCHEDULE, tries_all },
+    { OPT_EXPLAIN, OPT_TUNE, computes_nothing },
+    { OPT_EXPLAIN, OPT_VERIFY, computes_nothing },
+    { OPT_EXPLAIN, OPT_PROFILE, computes_nothing },
+    { OPT_EXPLAIN, OPT_TRACE, computes_nothing },
+    { OPT_TUNE, OPT_VERIFY, only_measures },
+    { OPT_TUNE, OPT_PROFILE, only_measures },
+    { OPT_TUNE, OPT_TRACE, only_measures },
+    { OPT_TUNE, OPT_SCHEDULE, tries_all },
     { OPT_TUNE, OPT_NO_FUSE, tries_all },
 };
 

@@ -100,6 +100,7 @@ static const char *known_elsewhere(const char *name)
         { "flatten", "reshape(a, [-1])" },   { "ravel", "reshape(a, [-1])" },
         { "stack", "zip(a, b)" },            { "scale", "resize(a, width)" },
         { "hstack", "concat(a, b, axis=1)" }, { "vstack", "concat(a, b, axis=0)" },
+        { "channel", "slice(a, k, k + 1, axis=2)" }, { "split", "slice(a, k, k + 1, axis=2) for each channel" },
         { "mirror", "flip(a)" },             { "rot180", "rot90(a, 2)" },
         { "fliplr", "flip(a, axis=x)" },     { "flipud", "flip(a, axis=y)" },
     };
