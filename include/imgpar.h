@@ -399,7 +399,8 @@ typedef struct imgpar_op_info {
     int same_bytes;       /* the same bytes on every device and schedule */
     int takes_complex;    /* computes with complex64; the others refuse it */
     const char *rule;     /* what must hold between parameters, or NULL: "lo <= hi", "lo < hi", "scale != 0",
-                           * "width or height" (one of them not 0), "value per channels" (as many numbers) */
+                           * "width or height" (one of them not 0), "value per channels" (as many numbers),
+                           * "shape once -1" (among its numbers at most) */
 } imgpar_op_info;
 
 /* The table: every operation by index, or by name or alias (NULL if there is none). */

@@ -60,7 +60,8 @@ static void tear_down(void)
 
 static const ip_gemm gemm = { .dtype = IMGPAR_F32, .m = SIDE, .n = SIDE, .k = SIDE, .whole_m = SIDE, .count = { 1, 1 } };
 
-/* Stands for our own kernels, and does nothing but take its time where it is measured. It tells that the result is its own by the first element, which it leaves at 1000. */
+/* Stands for our own kernels, and does nothing but take its time where it is measured. It tells that the result is its own by the
+ * first element, which it leaves at 1000. */
 typedef struct own {
     ip_buffer *c;
     int slow_ms, fails_at;  /* which call fails, from 1 on; 0: none */
@@ -313,8 +314,9 @@ static void check_pieces(const ip_gemm *g, double piece_work)
     float *va = numbers((size_t)of_a, 7), *vb = numbers((size_t)of_b, 5), *got = numbers((size_t)(products * m * n), 3);
     own none = { .slow_ms = 0 };
     const ip_poll never = { NULL, NULL };
-    const ip_blas_job job = { .device = device, .mode = IP_BLAS_CLBLAST, .poll = &never, .gemm = g, .a = buffer_of(va, (size_t)of_a),
-                              .b = buffer_of(vb, (size_t)of_b), .c = buffer_of(got, (size_t)(products * m * n)), .own = run_own, .user = &none };
+    const ip_blas_job job = { .device = device, .mode = IP_BLAS_CLBLAST, .poll = &never, .gemm = g,
+                              .a = buffer_of(va, (size_t)of_a), .b = buffer_of(vb, (size_t)of_b),
+                              .c = buffer_of(got, (size_t)(products * m * n)), .own = run_own, .user = &none };
     device->blas.piece_work = piece_work;
     ip_error err = { .status = IMGPAR_OK };
     ck_assert_msg(ip_blas_run(&job, &err) == IMGPAR_OK, "%s", err.message);
@@ -326,7 +328,8 @@ static void check_pieces(const ip_gemm *g, double piece_work)
         float sum = 0;
         for (int64_t i = 0; i < k; i++)
             sum += row[i] * column[i * n];
-        ck_assert_msg(got[at] == sum, "product %d %d, row %d, column %d: %g, must be %g", (int)outer, (int)inner, (int)y, (int)x, (double)got[at], (double)sum);
+        ck_assert_msg(got[at] == sum, "product %d %d, row %d, column %d: %g, must be %g", (int)outer, (int)inner, (int)y, (int)x,
+                      (double)got[at], (double)sum);
     }
     ip_buffer_release(job.a);
     ip_buffer_release(job.b);

@@ -98,7 +98,8 @@ START_TEST(what_is_not_finite_is_told_with_its_place)
     for (size_t n = 0; n < 2 * sizeof wrong / sizeof *wrong; n++) {
         set("schedule", schedules[n % 2]);
         imgpar_array *a = imgpar_apply(ctx, wrong[n / 2].text, &image, 1);
-        ck_assert_msg(imgpar_array_read(a, data, H * W * C * sizeof *data) == IMGPAR_E_CHECK, "%s: %s", wrong[n / 2].text, imgpar_array_message(a));
+        ck_assert_msg(imgpar_array_read(a, data, H * W * C * sizeof *data) == IMGPAR_E_CHECK, "%s: %s", wrong[n / 2].text,
+                      imgpar_array_message(a));
         const char *said = imgpar_array_message(a);
         ck_assert_msg(strstr(said, wrong[n / 2].op) && strstr(said, wrong[n / 2].where), "%s", said);
         ck_assert_int_eq(strncmp(said, "k_", 2), 0);

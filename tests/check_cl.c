@@ -163,7 +163,8 @@ START_TEST(boxes_are_written_copied_and_read)
             for (int x = 0; x < 8; x++)
                 box[z][y][x] = (uint16_t)(z * 100 + y * 10 + x);
     /* two slices, two rows, three elements of rows that are eight apart in the host's memory */
-    OK(imgpar_cl_write(queue, a, IMGPAR_CL_REGION(.offset = { 1, 2, 1 }, .extent = { 2, 2, 3 }, .host_row_pitch_bytes = 16), box, NULL));
+    OK(imgpar_cl_write(queue, a, IMGPAR_CL_REGION(.offset = { 1, 2, 1 }, .extent = { 2, 2, 3 }, .host_row_pitch_bytes = 16),
+                       box, NULL));
     for (int z = 0; z < 2; z++)
         for (int y = 0; y < 2; y++)
             for (int x = 0; x < 3; x++)
@@ -219,7 +220,8 @@ END_TEST
 
 START_TEST(wrong_copies_are_refused)
 {
-    imgpar_cl_buffer *a = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_matrix(4, 5, 4)), *out = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(20, 4));
+    imgpar_cl_buffer *a = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_matrix(4, 5, 4)),
+                     *out = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(20, 4));
     imgpar_context *other;
     imgpar_cl_queue *elsewhere;
     float data[20] = { 0 };
@@ -229,7 +231,8 @@ START_TEST(wrong_copies_are_refused)
           "region.offset[0]=4 is not inside 0 to 3");
     FAILS(imgpar_cl_read(queue, a, IMGPAR_CL_REGION(.offset = { 0, 3 }, .extent = { 1, 3 }), data, NULL), IMGPAR_E_ARGUMENT,
           "region.offset[1]=3 + extent[1]=3 is over 5");
-    FAILS(imgpar_cl_read(queue, a, IMGPAR_CL_REGION(.offset = { 1, 1 }, .extent = { SIZE_MAX, 2 }), data, NULL), IMGPAR_E_ARGUMENT, "is over 4");
+    FAILS(imgpar_cl_read(queue, a, IMGPAR_CL_REGION(.offset = { 1, 1 }, .extent = { SIZE_MAX, 2 }), data, NULL),
+          IMGPAR_E_ARGUMENT, "is over 4");
     FAILS(imgpar_cl_read(queue, a, IMGPAR_CL_REGION(.host_row_pitch_bytes = 19), data, NULL), IMGPAR_E_ARGUMENT,
           "region.host_row_pitch_bytes=19 is below the 20 bytes");
     FAILS(imgpar_cl_read(queue, a, IMGPAR_CL_REGION(.host_row_pitch_bytes = SIZE_MAX / 2), data, NULL), IMGPAR_E_LIMIT,
@@ -241,9 +244,11 @@ START_TEST(wrong_copies_are_refused)
     FAILS(imgpar_cl_read(queue, NULL, NULL, data, NULL), IMGPAR_E_ARGUMENT, "the buffer is NULL");
     FAILS(imgpar_cl_read(elsewhere, a, NULL, data, NULL), IMGPAR_E_ARGUMENT, "the buffer is of another context than the queue");
     FAILS(imgpar_cl_copy(queue, a, NULL, out, NULL, NULL), IMGPAR_E_SHAPE, "the regions are 20 x 4 x 1 and 80 x 1 x 1");
-    FAILS(imgpar_cl_copy(queue, a, IMGPAR_CL_REGION(.extent = { 2, 2 }), a, IMGPAR_CL_REGION(.offset = { 1, 1 }, .extent = { 2, 2 }), NULL),
+    FAILS(imgpar_cl_copy(queue, a, IMGPAR_CL_REGION(.extent = { 2, 2 }), a,
+                         IMGPAR_CL_REGION(.offset = { 1, 1 }, .extent = { 2, 2 }), NULL),
           IMGPAR_E_ARGUMENT, "the regions overlap");
-    OK(imgpar_cl_copy(queue, a, IMGPAR_CL_REGION(.extent = { 2, 2 }), a, IMGPAR_CL_REGION(.offset = { 0, 2 }, .extent = { 2, 2 }), NULL));
+    OK(imgpar_cl_copy(queue, a, IMGPAR_CL_REGION(.extent = { 2, 2 }), a,
+                      IMGPAR_CL_REGION(.offset = { 0, 2 }, .extent = { 2, 2 }), NULL));
     imgpar_cl_queue_release(elsewhere);
     imgpar_context_release(other);
     imgpar_cl_buffer_release(a);
@@ -378,7 +383,8 @@ START_TEST(queues_share_buffers_in_order)
         queues[1] = imgpar_cl_queue_retain(queues[0]);
     }
     queues[2] = imgpar_cl_queue_retain(queue);
-    imgpar_cl_kernel *k = new_kernel("kernel void advance(global int *a, int by) { int i = get_global_id(0); a[i] = a[i] * 3 + by; }", "advance");
+    imgpar_cl_kernel *k =
+        new_kernel("kernel void advance(global int *a, int by) { int i = get_global_id(0); a[i] = a[i] * 3 + by; }", "advance");
     imgpar_cl_buffer *b = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_vector(4096, 4));
     uint32_t zero = 0, want = 0, got[4096];
     OK(imgpar_cl_fill(queues[1], b, NULL, &zero, NULL));
@@ -574,9 +580,11 @@ static void *work(void *user)
     if (!w->st)
         w->st = imgpar_cl_fill(queue, own, NULL, &zero, NULL);
     for (int k = 0; !w->st && k < N_STEPS; k++) {
-        w->st = imgpar_cl_launch(queue, w->kernel, IMGPAR_CL_WORK(.global = { N }), IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(own), imgpar_cl_arg_int(k)), NULL);
+        w->st = imgpar_cl_launch(queue, w->kernel, IMGPAR_CL_WORK(.global = { N }),
+                                 IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(own), imgpar_cl_arg_int(k)), NULL);
         if (!w->st)
-            w->st = imgpar_cl_launch(queue, w->kernel, IMGPAR_CL_WORK(.global = { N }), IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(w->shared), imgpar_cl_arg_int(1)), NULL);
+            w->st = imgpar_cl_launch(queue, w->kernel, IMGPAR_CL_WORK(.global = { N }),
+                                     IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(w->shared), imgpar_cl_arg_int(1)), NULL);
     }
     imgpar_cl_event *read = NULL;
     if (!w->st)

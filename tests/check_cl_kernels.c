@@ -37,7 +37,8 @@ START_TEST(a_module_is_put_together_of_constants_files_and_texts)
     ck_assert_str_eq(imgpar_cl_module_kernels(m), "k;other");
     imgpar_cl_module_release(again);
     OK(imgpar_cl_kernel_new(m, "k", &k));
-    FAILS(imgpar_cl_kernel_new(m, "kk", &(imgpar_cl_kernel *){ NULL }), IMGPAR_E_ARGUMENT, "the module has no kernel \"kk\"; it has: k;other");
+    FAILS(imgpar_cl_kernel_new(m, "kk", &(imgpar_cl_kernel *){ NULL }), IMGPAR_E_ARGUMENT,
+          "the module has no kernel \"kk\"; it has: k;other");
     imgpar_cl_module_release(m);
     imgpar_cl_buffer *b = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(8, 4));
     int32_t got[8];
@@ -109,7 +110,8 @@ START_TEST(arguments_of_every_kind_arrive)
     ck_assert_uint_eq(info.n_args, 8);
     ck_assert_uint_gt(info.max_work_group, 0);
     ck_assert_uint_eq(info.required_local[0], 0);
-    imgpar_cl_buffer *a = new_buffer(IMGPAR_CL_IN, imgpar_cl_vector(100, 4)), *out = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(4, 4));
+    imgpar_cl_buffer *a = new_buffer(IMGPAR_CL_IN, imgpar_cl_vector(100, 4)),
+                     *out = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(4, 4));
     int32_t data[100], got[4], want[4] = { 0 };
     const particle p = { 1, 2, 1000 };
     const float v[4] = { 0, 0, 0, 20000 };
@@ -119,9 +121,10 @@ START_TEST(arguments_of_every_kind_arrive)
     }
     OK(imgpar_cl_write(queue, a, NULL, data, NULL));
     OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 128 }, .local = { 32 }),
-                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(a), imgpar_cl_arg_buffer(out), imgpar_cl_arg_local(32 * 4), imgpar_cl_arg_int(100),
-                                       imgpar_cl_arg_real(7.5), imgpar_cl_arg_struct(&p, sizeof p), imgpar_cl_arg_struct(v, sizeof v),
-                                       imgpar_cl_arg_int(255)), NULL));
+                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(a), imgpar_cl_arg_buffer(out),
+                                       imgpar_cl_arg_local(32 * 4), imgpar_cl_arg_int(100),
+                                       imgpar_cl_arg_real(7.5), imgpar_cl_arg_struct(&p, sizeof p),
+                                       imgpar_cl_arg_struct(v, sizeof v), imgpar_cl_arg_int(255)), NULL));
     OK(imgpar_cl_read(queue, out, NULL, got, NULL));
     OK(imgpar_cl_finish(queue));
     for (int g = 0; g < 4; g++)
@@ -135,10 +138,12 @@ END_TEST
 START_TEST(wrong_arguments_are_refused_before_the_launch)
 {
     imgpar_cl_kernel *k = new_kernel(many, "sum");
-    imgpar_cl_buffer *in = new_buffer(IMGPAR_CL_IN, imgpar_cl_vector(64, 4)), *out = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(64, 4));
+    imgpar_cl_buffer *in = new_buffer(IMGPAR_CL_IN, imgpar_cl_vector(64, 4)),
+                     *out = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(64, 4));
     const particle p = { 0 };
     const float v[4] = { 0 };
-    const imgpar_cl_arg good[8] = { imgpar_cl_arg_buffer(in), imgpar_cl_arg_buffer(out), imgpar_cl_arg_local(256), imgpar_cl_arg_int(64),
+    const imgpar_cl_arg good[8] = { imgpar_cl_arg_buffer(in), imgpar_cl_arg_buffer(out),
+                                    imgpar_cl_arg_local(256), imgpar_cl_arg_int(64),
                                     imgpar_cl_arg_real(1), imgpar_cl_arg_struct(&p, sizeof p), imgpar_cl_arg_struct(v, sizeof v),
                                     imgpar_cl_arg_int(0) };
     const uint64_t too_much = imgpar_context_device(ctx)->local_bytes;
@@ -215,9 +220,12 @@ START_TEST(groups_are_checked_and_chosen)
     FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 10, 2 }, .local = { 5 }), &arg, 1, NULL), IMGPAR_E_ARGUMENT,
           "work.local[1] is 0 and others are not");
     size_t large = imgpar_context_device(ctx)->max_work_group * 2;
-    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { large }, .local = { large }), &arg, 1, NULL), IMGPAR_E_LIMIT, "is over");
-    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 0 }), &arg, 1, NULL), IMGPAR_E_ARGUMENT, "work.global[0] is 0");
-    FAILS(imgpar_cl_launch(queue, free_one, &(imgpar_cl_work){ 0 }, &arg, 1, NULL), IMGPAR_E_ARGUMENT, "struct_size of work is not set");
+    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { large }, .local = { large }), &arg, 1, NULL),
+          IMGPAR_E_LIMIT, "is over");
+    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 0 }), &arg, 1, NULL),
+          IMGPAR_E_ARGUMENT, "work.global[0] is 0");
+    FAILS(imgpar_cl_launch(queue, free_one, &(imgpar_cl_work){ 0 }, &arg, 1, NULL), IMGPAR_E_ARGUMENT,
+          "struct_size of work is not set");
     imgpar_cl_buffer_release(b);
     imgpar_cl_kernel_release(free_one);
     imgpar_cl_kernel_release(ids);
@@ -268,7 +276,8 @@ START_TEST(doubles_work_where_the_device_has_them)
     imgpar_cl_buffer *b = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_vector(2, 8));
     double data[2] = { 1, 1e300 };
     OK(imgpar_cl_write(queue, b, NULL, data, NULL));
-    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 2 }), IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_real(0.1)), NULL));
+    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 2 }),
+                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_real(0.1)), NULL));
     OK(imgpar_cl_read(queue, b, NULL, data, NULL));
     OK(imgpar_cl_finish(queue));
     ck_assert(data[0] == 0.1 && data[1] == 1e300 * 0.1);
@@ -296,7 +305,8 @@ START_TEST(kernels_print_to_the_callback)
         "    imgpar_printf(\"%d %u %x %5.2f|%-4d|%c %ld\\n\", a, 4000000000u, 255, f, (short)-7, 'x', -5000000000L);\n"
         "    imgpar_printf(\"%e %d\\n\", f, (uchar)200);\n"
         "}", "k");
-    OK(imgpar_cl_launch(q, k, IMGPAR_CL_WORK(.global = { 1 }), IMGPAR_CL_ARGS(imgpar_cl_arg_int(-3), imgpar_cl_arg_real(2.5)), NULL));
+    OK(imgpar_cl_launch(q, k, IMGPAR_CL_WORK(.global = { 1 }),
+                        IMGPAR_CL_ARGS(imgpar_cl_arg_int(-3), imgpar_cl_arg_real(2.5)), NULL));
     OK(imgpar_cl_finish(q));
     ck_assert_str_eq(printed, "helper -3\nplain 100%\n-3 4000000000 ff  2.50|-7  |x -5000000000\n2.500000e+00 200\n");
     imgpar_cl_kernel_release(k);
@@ -324,20 +334,25 @@ START_TEST(checks_fail_in_checked_mode_only)
     float data[16] = { 0 };
     OK(imgpar_cl_write(queue, b, NULL, data, NULL));
     imgpar_cl_kernel *k = new_kernel(checking, "k");
-    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 16 }), IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(200), imgpar_cl_arg_int(0)), NULL));
+    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 16 }),
+                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(200), imgpar_cl_arg_int(0)), NULL));
     OK(imgpar_cl_finish(queue));
     imgpar_cl_kernel_release(k);
     ck_assert_int_eq(imgpar_context_set(ctx, "check", "1"), IMGPAR_OK);
     k = new_kernel(checking, "k");
-    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 16 }), IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(16), imgpar_cl_arg_int(15)), NULL));
+    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 16 }),
+                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(16), imgpar_cl_arg_int(15)), NULL));
     OK(imgpar_cl_finish(queue));
-    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 16 }), IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(16), imgpar_cl_arg_int(16)), NULL));
+    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 16 }),
+                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(16), imgpar_cl_arg_int(16)), NULL));
     FAILS(imgpar_cl_finish(queue), IMGPAR_E_CHECK, "k: text 1:5: index i == 5 ? at : i = 16 is not in 0 to 15 (work-item 5, 0, 0)");
-    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 1 }), IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(100), imgpar_cl_arg_int(0)), NULL));
+    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 1 }),
+                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(100), imgpar_cl_arg_int(0)), NULL));
     FAILS(imgpar_cl_finish(queue), IMGPAR_E_CHECK, "k: text 1:4: assertion failed: n < 100 (work-item 0, 0, 0)");
     data[3] = INFINITY;
     OK(imgpar_cl_write(queue, b, NULL, data, NULL));
-    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 16 }), IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(16), imgpar_cl_arg_int(0)), NULL));
+    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 16 }),
+                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(16), imgpar_cl_arg_int(0)), NULL));
     FAILS(imgpar_cl_finish(queue), IMGPAR_E_CHECK, "= inf is not finite (work-item 3, 0, 0)");
     imgpar_cl_kernel_release(k);
     imgpar_cl_buffer_release(b);
@@ -347,13 +362,16 @@ END_TEST
 
 START_TEST(random_words_are_those_of_the_paper)
 {
-    imgpar_cl_kernel *k = new_kernel("kernel void k(global uint4 *a, ulong seed) { ulong i = get_global_id(0); a[i] = imgpar_random(seed, i); }", "k");
+    imgpar_cl_kernel *k = new_kernel("kernel void k(global uint4 *a, ulong seed) { ulong i = get_global_id(0); "
+                                     "a[i] = imgpar_random(seed, i); }", "k");
     imgpar_cl_buffer *b = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(4, 16));
     uint32_t got[16];
-    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 4 }), IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(0)), NULL));
+    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 4 }),
+                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(0)), NULL));
     OK(imgpar_cl_read(queue, b, NULL, got, NULL));
     OK(imgpar_cl_finish(queue));
-    static const uint32_t known[4] = { 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 }; /* counter 0, key 0: Random123's kat_vectors */
+    /* counter 0, key 0: Random123's kat_vectors */
+    static const uint32_t known[4] = { 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 };
     ck_assert_mem_eq(got, known, sizeof known);
     imgpar_cl_buffer_release(b);
     imgpar_cl_kernel_release(k);
@@ -373,7 +391,8 @@ static imgpar_status square_on_host(void *user, const void *const *inputs, void 
 static imgpar_array *square_of(imgpar_array *a, imgpar_cl_kernel *k, int *n_host)
 {
     const imgpar_cl_arg args[] = { imgpar_cl_arg_input(0), imgpar_cl_arg_result(), imgpar_cl_arg_int(12) };
-    const imgpar_cl_node node = { .struct_size = sizeof node, .kernel = k, .inputs = &a, .n_inputs = 1, .dtype = IMGPAR_F32, .rank = 2,
+    const imgpar_cl_node node = { .struct_size = sizeof node, .kernel = k, .inputs = &a, .n_inputs = 1,
+                                  .dtype = IMGPAR_F32, .rank = 2,
                                   .shape = { 3, 4 }, .args = args, .n_args = 3, .work = IMGPAR_CL_WORK(.global = { 16 }),
                                   .compute = n_host ? square_on_host : NULL, .user = n_host };
     return imgpar_cl_apply(ctx, &node);
@@ -402,7 +421,8 @@ START_TEST(a_kernel_is_a_node_of_a_graph)
         ck_assert_float_eq(got[i], 2 * (float)(i + 1) * (float)(i + 1));
     ck_assert_uint_eq(after.kernels - before.kernels, 3);
     bool shares = imgpar_context_device(ctx)->has_unified_memory;
-    ck_assert_uint_eq(after.bytes_downloaded - before.bytes_downloaded, shares ? 0 : sizeof got); /* the result, and nothing between */
+    /* the result, and nothing between */
+    ck_assert_uint_eq(after.bytes_downloaded - before.bytes_downloaded, shares ? 0 : sizeof got);
     double difference = 1;
     ck_assert_int_eq(imgpar_array_verify(out, &difference, NULL), IMGPAR_OK);
     ck_assert(difference == 0);
@@ -423,10 +443,11 @@ END_TEST
 
 START_TEST(a_kernel_may_make_an_array_of_nothing)
 {
-    imgpar_cl_kernel *k = new_kernel("kernel void ramp(global float *out, float by) { int i = get_global_id(0); out[i] = i * by; }", "ramp");
+    imgpar_cl_kernel *k = new_kernel("kernel void ramp(global float *out, float by) { int i = get_global_id(0); out[i] = i * by; }",
+                                     "ramp");
     const imgpar_cl_arg args[] = { imgpar_cl_arg_result(), imgpar_cl_arg_real(0.5) };
-    const imgpar_cl_node node = { .struct_size = sizeof node, .kernel = k, .dtype = IMGPAR_F32, .rank = 1, .shape = { 64 }, .args = args,
-                                  .n_args = 2, .work = IMGPAR_CL_WORK(.global = { 64 }) };
+    const imgpar_cl_node node = { .struct_size = sizeof node, .kernel = k, .dtype = IMGPAR_F32, .rank = 1,
+                                  .shape = { 64 }, .args = args, .n_args = 2, .work = IMGPAR_CL_WORK(.global = { 64 }) };
     imgpar_array *ramp = imgpar_cl_apply(ctx, &node), *same = imgpar_cl_apply(ctx, &node), *in[] = { ramp, same };
     imgpar_array *sum = imgpar_apply(ctx, "$1 + $2", in, 2);
     float got[64];
@@ -524,7 +545,8 @@ START_TEST(buffers_and_arrays_are_each_other)
     OK(imgpar_cl_finish(queue));
     for (int i = 0; i < 12; i++)
         ck_assert_float_eq(got[i], ((float)i + 0.5f) * ((float)i + 0.5f));
-    FAILS(imgpar_cl_write(queue, b, NULL, data, NULL), IMGPAR_E_ARGUMENT, "the buffer is the value of an array and cannot be written");
+    FAILS(imgpar_cl_write(queue, b, NULL, data, NULL), IMGPAR_E_ARGUMENT,
+          "the buffer is the value of an array and cannot be written");
     FAILS(imgpar_cl_fill(queue, result, NULL, data, NULL), IMGPAR_E_ARGUMENT, "cannot be written");
     imgpar_cl_buffer *of_error;
     imgpar_cl_layout padded = imgpar_cl_matrix(2, 4, 4); /* as many bytes as the shape takes, but not in one piece */
@@ -561,7 +583,8 @@ static imgpar_status walk_graph(imgpar_cl_kernel *k, imgpar_cl_buffer *a)
     const int64_t shape[] = { 16 };
     const imgpar_cl_arg args[] = { imgpar_cl_arg_input(0), imgpar_cl_arg_result(), imgpar_cl_arg_int(16) };
     imgpar_array *in = imgpar_cl_array(a, IMGPAR_F32, 1, shape);
-    const imgpar_cl_node node = { .struct_size = sizeof node, .kernel = k, .inputs = &in, .n_inputs = 1, .dtype = IMGPAR_F32, .rank = 1,
+    const imgpar_cl_node node = { .struct_size = sizeof node, .kernel = k, .inputs = &in, .n_inputs = 1,
+                                  .dtype = IMGPAR_F32, .rank = 1,
                                   .shape = { 16 }, .args = args, .n_args = 3, .work = IMGPAR_CL_WORK(.global = { 16 }) };
     imgpar_array *out = imgpar_cl_apply(ctx, &node);
     imgpar_cl_buffer *b = NULL;
@@ -595,7 +618,8 @@ static imgpar_status walk(void)
     if (!st) st = imgpar_cl_buffer_part(b, 0, &l, &part);
     if (!st) st = imgpar_cl_write(q, a, NULL, data, IMGPAR_CL_ORDER(.event = &e));
     if (!st) st = imgpar_cl_fill(q, five, NULL, data, NULL);
-    if (!st) st = imgpar_cl_launch(q, k, IMGPAR_CL_WORK(.global = { 16 }), IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(a), imgpar_cl_arg_buffer(part), imgpar_cl_arg_int(16)),
+    if (!st) st = imgpar_cl_launch(q, k, IMGPAR_CL_WORK(.global = { 16 }),
+                                   IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(a), imgpar_cl_arg_buffer(part), imgpar_cl_arg_int(16)),
                                    IMGPAR_CL_ORDER(.after = &e, .n_after = 1));
     if (!st) st = imgpar_cl_copy(q, b, NULL, w, NULL, NULL);
     if (!st) st = imgpar_cl_map(q, w, 0, &mapped);

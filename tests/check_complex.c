@@ -31,7 +31,8 @@ static void setup(void)
 static void teardown(void) { imgpar_context_release(ctx); }
 
 static const struct shape { int rank; int64_t n[4]; } shapes[] = {
-    { 1, { 37 } }, { 2, { 5, 7 } }, { 3, { 4, 5, 3 } }, { 3, { 2, 3, 19 } }, { 4, { 2, 3, 4, 2 } }, { 4, { 2, 1, 3, 7 } }, { 1, { 1 } },
+    { 1, { 37 } }, { 2, { 5, 7 } }, { 3, { 4, 5, 3 } }, { 3, { 2, 3, 19 } }, { 4, { 2, 3, 4, 2 } }, { 4, { 2, 1, 3, 7 } },
+    { 1, { 1 } },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -207,7 +208,8 @@ static void check_claims(const struct shape *s, const char *schedule)
     imgpar_eval(results, N_CLAIMS, NULL);
     for (int c = 0; c < N_CLAIMS; c++) {
         imgpar_info info;
-        ck_assert_msg(imgpar_array_info(results[c], &info) == IMGPAR_OK, "%s: %s", claims[c].text, imgpar_array_message(results[c]));
+        ck_assert_msg(imgpar_array_info(results[c], &info) == IMGPAR_OK, "%s: %s", claims[c].text,
+                      imgpar_array_message(results[c]));
         ck_assert_msg(info.dtype == claims[c].dtype, "%s is %s", claims[c].text, imgpar_dtype_name(info.dtype));
         ck_assert_int_eq(info.rank, s->rank);
         ck_assert_mem_eq(info.shape, s->n, (size_t)s->rank * sizeof *s->n);
@@ -243,8 +245,10 @@ END_TEST
 /* Squares of these overflow or vanish in f32; their quotients and lengths do not. */
 START_TEST(large_and_small_numbers_do_not_overflow)
 {
-    static const float a[][2] = { { 3e38f, 0 }, { 2e38f, 1e38f }, { 1e-30f, 2e-30f }, { 0, 3e38f }, { 0, 0 }, { INFINITY, 1 }, { 1, 1 } };
-    static const float b[][2] = { { 2e38f, 1e37f }, { 1e38f, 2e38f }, { 2e-30f, 1e-30f }, { 1, 3e38f }, { 1e-30f, 1 }, { 1, 0 }, { 0, 0 } };
+    static const float a[][2] = { { 3e38f, 0 }, { 2e38f, 1e38f }, { 1e-30f, 2e-30f }, { 0, 3e38f }, { 0, 0 },
+                                  { INFINITY, 1 }, { 1, 1 } };
+    static const float b[][2] = { { 2e38f, 1e37f }, { 1e38f, 2e38f }, { 2e-30f, 1e-30f }, { 1, 3e38f }, { 1e-30f, 1 },
+                                  { 1, 0 }, { 0, 0 } };
     enum { N = sizeof a / sizeof *a };
     float quotient[N][2], length[N];
     imgpar_array *in[2] = { imgpar_array_from_data(ctx, IMGPAR_COMPLEX64, 1, (int64_t[]){ N }, a),
@@ -309,8 +313,8 @@ static void check_folds(const struct shape *s, const char *schedule)
                 want[folded_place(s, k, axes)] += z_of(&in, 0, k) / (is_mean ? (double)folded : 1);
             for (int64_t k = 0; k < left; k++) {
                 number z = CMPLX((double)got[k][0], (double)got[k][1]);
-                ck_assert_msg(cabs(z - want[k]) < 1e-5, "%s: element %lld of %d axes is %g%+gi, must be %g%+gi", text, (long long)k, s->rank,
-                              creal(z), cimag(z), creal(want[k]), cimag(want[k]));
+                ck_assert_msg(cabs(z - want[k]) < 1e-5, "%s: element %lld of %d axes is %g%+gi, must be %g%+gi", text,
+                              (long long)k, s->rank, creal(z), cimag(z), creal(want[k]), cimag(want[k]));
             }
             imgpar_array_release(a);
         }
@@ -371,7 +375,10 @@ static number of_box(const inputs *in, int y, int x)
         }
     return sum / 9;
 }
-static number of_convolve(const inputs *in, int y, int x) { return (at(in, 0, y, x ? x - 1 : 0) - at(in, 0, y, x < W - 1 ? x + 1 : x)) / 2 + 3; }
+static number of_convolve(const inputs *in, int y, int x)
+{
+    return (at(in, 0, y, x ? x - 1 : 0) - at(in, 0, y, x < W - 1 ? x + 1 : x)) / 2 + 3;
+}
 static number of_around(const inputs *in, int y, int x) { return at(in, 0, y ? y - 1 : 0, x) + at(in, 0, y, x); }
 static number of_wave(const inputs *in, int y, int x)
 {
@@ -449,7 +456,8 @@ static const struct whole_claim {
     { "convsep($1, [1], [1 0 -1], 2, 3)", { H, W }, of_convolve, IMGPAR_COMPLEX64 },
     { "resize(full([3 3], 5, dtype=complex64), 2, 5)", { H, 2 }, of_gone, IMGPAR_COMPLEX64 },
     { "recomb($1, [2]) - $1 - $1", { H, W }, of_no, IMGPAR_COMPLEX64 },
-    { "matprod(slice($1, [0 0], [3 3]), complex(0, eye(3))) - slice($1, [0 0], [3 3]) * complex(0, 1)", { 3, 3 }, of_no, IMGPAR_COMPLEX64 },
+    { "matprod(slice($1, [0 0], [3 3]), complex(0, eye(3))) - slice($1, [0 0], [3 3]) * complex(0, 1)", { 3, 3 },
+      of_no, IMGPAR_COMPLEX64 },
     { "norm($1, axis=0)", { 1, W }, of_norm, IMGPAR_F32 },
     { "norm($1, kind=max)", { 1, 1 }, of_norm_max, IMGPAR_F32 },
     { "any($1 * 0, axis=1)", { H, 1 }, of_no, IMGPAR_BOOL },
@@ -464,7 +472,8 @@ START_TEST(every_operation_on_complex_numbers_has_a_claim)
         const imgpar_op_info *op = imgpar_op_get(k);
         char word[64];
         snprintf(word, sizeof word, " %s ", op->name);
-        bool found = !strcmp(op->category, "array") || !strcmp(op->category, "transform") || strstr(elsewhere, word) || !strcmp(op->name, "pow");
+        bool found = !strcmp(op->category, "array") || !strcmp(op->category, "transform") || strstr(elsewhere, word) ||
+                     !strcmp(op->name, "pow");
         for (size_t c = 0; c < N_CLAIMS && !found; c++)
             found = strstr(claims[c].text, op->name) != NULL;
         for (size_t c = 0; c < sizeof whole_claims / sizeof *whole_claims && !found; c++)
@@ -493,10 +502,13 @@ START_TEST(linear_operations_and_folds_take_complex_numbers)
             int64_t n = claim->shape[0] * claim->shape[1];
             ck_assert_msg(info.dtype == claim->dtype && info.size_bytes == (size_t)n * imgpar_dtype_size(claim->dtype),
                           "%s is %s, %zu bytes", claim->text, imgpar_dtype_name(info.dtype), info.size_bytes);
-            ck_assert_msg(imgpar_array_read(a, bytes, info.size_bytes) == IMGPAR_OK, "%s: %s", claim->text, imgpar_array_message(a));
+            ck_assert_msg(imgpar_array_read(a, bytes, info.size_bytes) == IMGPAR_OK, "%s: %s", claim->text,
+                          imgpar_array_message(a));
             for (int64_t k = 0; k < n; k++) {
-                number got = element(info.dtype, bytes, k), want = claim->of(&in, (int)(k / claim->shape[1]), (int)(k % claim->shape[1]));
-                ck_assert_msg(cabs(got - want) <= 2e-6 * (50 + cabs(want)), "%s: element %lld is %g%+gi, must be %g%+gi", claim->text,
+                number got = element(info.dtype, bytes, k),
+                       want = claim->of(&in, (int)(k / claim->shape[1]), (int)(k % claim->shape[1]));
+                ck_assert_msg(cabs(got - want) <= 2e-6 * (50 + cabs(want)),
+                              "%s: element %lld is %g%+gi, must be %g%+gi", claim->text,
                               (long long)k, creal(got), cimag(got), creal(want), cimag(want));
             }
             imgpar_array_release(a);
@@ -535,7 +547,8 @@ START_TEST(neighbours_are_read_by_border_rules)
     int64_t h = s->n[0], w = s->n[1];
     make_inputs(&in, s);
     static const char *const texts[] = {
-        "stencil($1[-1, 0] + $1[0, 2], border=constant, cval=5)", "stencil(($1 * $1)[-1, 0] + ($1 * $1)[0, 2], border=constant, cval=5)",
+        "stencil($1[-1, 0] + $1[0, 2], border=constant, cval=5)",
+        "stencil(($1 * $1)[-1, 0] + ($1 * $1)[0, 2], border=constant, cval=5)",
         "stencil($1[-1, 0], border=constant, cval=5) + stencil($1[0, 2], border=constant, cval=5)",
     };
     for (int t = 0; t < 3; t++) {
@@ -571,8 +584,8 @@ START_TEST(views_join_real_and_complex_numbers)
         imgpar_array *a = imgpar_apply(ctx, joins[k].text, &in, 1);
         ck_assert_msg(imgpar_array_read(a, got, sizeof got) == IMGPAR_OK, "%s: %s", joins[k].text, imgpar_array_message(a));
         for (int i = 0; i < 4; i++)
-            ck_assert_msg(got[i][0] == joins[k].want[i][0] && got[i][1] == joins[k].want[i][1], "%s: element %d is %g%+gi", joins[k].text, i,
-                          (double)got[i][0], (double)got[i][1]);
+            ck_assert_msg(got[i][0] == joins[k].want[i][0] && got[i][1] == joins[k].want[i][1],
+                          "%s: element %d is %g%+gi", joins[k].text, i, (double)got[i][0], (double)got[i][1]);
         imgpar_array_release(a);
     }
     imgpar_array_release(in);
@@ -637,10 +650,13 @@ START_TEST(what_has_no_meaning_is_refused)
         { "tan($1)", "tan: a is complex64" }, { "floor($1)", "floor: a is complex64" },
         { "complex($1, 0)", "complex: re is complex64" }, { "cast($1, f32)", "cast: a is complex64" },
         { "select($1, 1, 2)", "select: cond is complex64" }, { "minval($1)", "minval: a is complex64" },
-        { "stddev($1)", "stddev: a is complex64" }, { "cumprod($1)", "cumprod: a is complex64" }, { "scan($1, \"max\")", "scan: a is complex64" },
-        { "median($1)", "median: a is complex64" }, { "add($1, 1)", "add: a is complex64" }, { "erode($1)", "erode: a is complex64" },
+        { "stddev($1)", "stddev: a is complex64" }, { "cumprod($1)", "cumprod: a is complex64" },
+        { "scan($1, \"max\")", "scan: a is complex64" },
+        { "median($1)", "median: a is complex64" }, { "add($1, 1)", "add: a is complex64" },
+        { "erode($1)", "erode: a is complex64" },
         { "cummax($1)", "cummax: a is complex64" }, { "histogram($1)", "histogram: a is complex64" },
-        { "threshold($3, mean($1))", "threshold: a parameter is complex64" }, { "take($1, $3)", "take: indices is f32" }, { "take($3, $1)", "take: indices is complex64" },
+        { "threshold($3, mean($1))", "threshold: a parameter is complex64" }, { "take($1, $3)", "take: indices is f32" },
+        { "take($3, $1)", "take: indices is complex64" },
         { "at($1, $1, x)", "at: y is complex64" }, { "neighbours($1, [0], fold=max)", "neighbours: a is complex64" },
         { "reduce($1, 0, (p, q) -> p + q)", "would fold complex numbers" },
         { "iterate($1, 100, _ + 1, until = sum(_))", "until must be one number" },
@@ -650,13 +666,15 @@ START_TEST(what_has_no_meaning_is_refused)
     for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
         imgpar_array *bad = imgpar_apply(ctx, refusals[k].text, in.array, N_IN);
         ck_assert_msg(imgpar_array_status(bad) != IMGPAR_OK, "%s is not refused", refusals[k].text);
-        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text, imgpar_array_message(bad));
+        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text,
+                      imgpar_array_message(bad));
         imgpar_array_release(bad);
     }
     static const char *const pictures[] = { "complex.png", "complex.jpg", "complex.ppm" };
     for (int k = 0; k < 3; k++) {
         ck_assert_int_eq(imgpar_save(in.array[0], pictures[k], NULL), IMGPAR_E_UNSUPPORTED);
-        ck_assert_msg(strstr(imgpar_array_message(in.array[0]), "holds no complex numbers"), "%s", imgpar_array_message(in.array[0]));
+        ck_assert_msg(strstr(imgpar_array_message(in.array[0]), "holds no complex numbers"), "%s",
+                      imgpar_array_message(in.array[0]));
     }
     free_inputs(&in);
 }

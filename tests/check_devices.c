@@ -150,7 +150,8 @@ static void check_cross_twice(int64_t height, int64_t width)
 
 START_TEST(parts_meet_at_every_size_and_share)
 {
-    static const int64_t sizes[][2] = { { 1, 1 }, { 1, 64 }, { 2, 5 }, { 3, 4000 }, { 7, 33 }, { 64, 1 }, { 200, 300 }, { 129, 257 } };
+    static const int64_t sizes[][2] = { { 1, 1 }, { 1, 64 }, { 2, 5 }, { 3, 4000 }, { 7, 33 }, { 64, 1 },
+                                        { 200, 300 }, { 129, 257 } };
     static const char *const placements[] = { "auto", "1:1", "3:1", "1:9", "0:1", "0", "1" };
     pretend(_i);
     for (size_t p = 0; p < sizeof placements / sizeof *placements; p++) {
@@ -164,7 +165,8 @@ END_TEST
 START_TEST(both_devices_compute_by_their_weights)
 {
     const struct { const char *placement; bool uses[2]; } rows[] = {
-        { "1:1", { true, true } }, { "0:1", { false, true } }, { "1:0", { true, false } }, { "1", { false, true } }, { "0", { true, false } },
+        { "1:1", { true, true } }, { "0:1", { false, true } }, { "1:0", { true, false } }, { "1", { false, true } },
+        { "0", { true, false } },
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         place(rows[k].placement);
@@ -276,9 +278,12 @@ START_TEST(what_needs_all_rows_is_the_same_in_parts)
     pretend(_i);
     place("1:1");
     imgpar_array *image = image_of(ctx, H, W);
-    imgpar_array *folded = apply("cast($1, i32) - cast(sum($1), i32)", image), *down = apply("cast(scan(cast($1, i32), \"sum\", axis=0), i32)", image),
-                 *along = apply("cast(scan(cast($1, i32), \"sum\", axis=1), i32)", image), *sorted = apply("sort($1, axis=0)", image),
-                 *product = apply("matmul(cast($1, f32), transpose(cast($1, f32)))", image), *turned = apply("transpose($1)", image);
+    imgpar_array *folded = apply("cast($1, i32) - cast(sum($1), i32)", image),
+                 *down = apply("cast(scan(cast($1, i32), \"sum\", axis=0), i32)", image),
+                 *along = apply("cast(scan(cast($1, i32), \"sum\", axis=1), i32)", image),
+                 *sorted = apply("sort($1, axis=0)", image),
+                 *product = apply("matmul(cast($1, f32), transpose(cast($1, f32)))", image),
+                 *turned = apply("transpose($1)", image);
     imgpar_array *total = apply("sum($1)", image);
     int64_t sum = 0, *sums = elements_of(total);
     for (int i = 0; i < H * W; i++)
@@ -474,7 +479,8 @@ static size_t groups_of(imgpar_array *const *arrays, size_t n)
 START_TEST(arrays_that_share_work_are_one_item)
 {
     imgpar_array *x = image_of(ctx, 5, 5), *y = image_of(ctx, 5, 5);
-    imgpar_array *ax = apply("$1 * 2 + 1", x), *ay = apply("$1 * 2 + 1", y), *bx = apply("$1 * 2 + 3", x), *cx = apply("($1 * 2 + 1) * 7", x);
+    imgpar_array *ax = apply("$1 * 2 + 1", x), *ay = apply("$1 * 2 + 1", y), *bx = apply("$1 * 2 + 3", x),
+                 *cx = apply("($1 * 2 + 1) * 7", x);
     imgpar_array *both = imgpar_apply(ctx, "$1 + $2", (imgpar_array *[]){ ay, cx }, 2);
     ck_assert_uint_eq(groups_of((imgpar_array *[]){ ax, ay }, 2), 2);    /* data alone is no work */
     ck_assert_uint_eq(groups_of((imgpar_array *[]){ ax, bx }, 2), 1);    /* x * 2 is in both */
@@ -563,7 +569,8 @@ static void note(void *user, const imgpar_event *event)
     seen_events *seen = user;
     seen->elsewhere += !pthread_equal(seen->thread, pthread_self());
     for (size_t k = 0; k < 2; k++)
-        seen->kernels[k] += strcmp(event->kind, "kernel") == 0 && strcmp(event->device, imgpar_context_device_at(ctx, k)->selector) == 0;
+        seen->kernels[k] += strcmp(event->kind, "kernel") == 0 &&
+                            strcmp(event->device, imgpar_context_device_at(ctx, k)->selector) == 0;
 }
 
 static int count_polls(void *user, double done)
@@ -609,7 +616,8 @@ START_TEST(explain_says_who_would_do_what)
     imgpar_array *image = image_of(ctx, 60, 60), *other = image_of(ctx, 6, 6);
     imgpar_array *twice = apply(twice_text, image), *sum = apply("sum($1)", image), *more = apply("$1 + 1", other);
     char want[200];
-    assert_explained((imgpar_array *[]){ twice, more }, 2, "\ndevices: 2 items in turn, one of them too large to be given out whole\n");
+    assert_explained((imgpar_array *[]){ twice, more }, 2,
+                     "\ndevices: 2 items in turn, one of them too large to be given out whole\n");
     place("3:1");
     snprintf(want, sizeof want, "\ndevices: %s 75%%, %s 25%% of the rows\n", first, second);
     assert_explained(&twice, 1, want);

@@ -71,7 +71,8 @@ START_TEST(coordinates_and_neighbours_are_read)
     imgpar_x up = imgpar_x_neighbour(a, (int[]){ -1, 0 }, 2, IMGPAR_BORDER_WRAP);
     imgpar_x right = imgpar_x_neighbour(a, (int[]){ 0, 1 }, 2, IMGPAR_BORDER_CONSTANT);
     read_back(imgpar_x_minus(up, right), IMGPAR_F32, out, sizeof out);
-    read_back(imgpar_x_plus(imgpar_x_times(imgpar_x_coord(a, 0), imgpar_x_whole(map, 100)), imgpar_x_coord(a, -1)), IMGPAR_I32, at, sizeof at);
+    read_back(imgpar_x_plus(imgpar_x_times(imgpar_x_coord(a, 0), imgpar_x_whole(map, 100)), imgpar_x_coord(a, -1)), IMGPAR_I32,
+              at, sizeof at);
     for (int k = 0; k < N; k++) {
         ck_assert(out[k] == in[(k + N - W) % N] - (k % W == W - 1 ? 0 : in[k + 1]));
         ck_assert_int_eq(at[k], k / W * 100 + k % W);

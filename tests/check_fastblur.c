@@ -90,7 +90,8 @@ static void values_of(const char *text, const double *in, int dtype, double *out
     char whole[256];
     const int64_t shape[] = { H, W };
     imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F64, 2, shape, in);
-    snprintf(whole, sizeof whole, "a = cast($1 * %g, %s)\ncast(%s, f64) / %g", dtypes[dtype].white, dtypes[dtype].name, text, dtypes[dtype].white);
+    snprintf(whole, sizeof whole, "a = cast($1 * %g, %s)\ncast(%s, f64) / %g", dtypes[dtype].white, dtypes[dtype].name,
+             text, dtypes[dtype].white);
     imgpar_array *result = imgpar_apply(ctx, whole, &a, 1);
     ck_assert_msg(imgpar_array_read(result, out, COUNT * sizeof *out) == IMGPAR_OK, "%s: %s", whole, imgpar_array_message(result));
     imgpar_array_release(result);
@@ -108,7 +109,8 @@ START_TEST(is_within_its_tolerance_of_the_gaussian)
     for (int s = 0; s < N(sigmas); s++)
         for (int b = 0; b < N(borders); b++) {
             double cval = 0.25 * dtypes[d].white, worst = 0;
-            snprintf(text, sizeof text, b == 4 ? "fastblur(a, sigma=%g, border=%s, cval=%g)" : "fastblur(a, sigma=%g, border=%s)", sigmas[s], borders[b], cval);
+            snprintf(text, sizeof text, b == 4 ? "fastblur(a, sigma=%g, border=%s, cval=%g)" : "fastblur(a, sigma=%g, border=%s)",
+                     sigmas[s], borders[b], cval);
             values_of(text, in, d, out);
             gauss(stored, want, sigmas[s], b);
             for (int k = 0; k < COUNT; k++)

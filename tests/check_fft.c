@@ -96,8 +96,8 @@ static void expect_near(float (*got)[2], const number *want, int64_t count, doub
 {
     for (int64_t k = 0; k < count; k++) {
         number z = CMPLX((double)got[k][0], (double)got[k][1]);
-        ck_assert_msg(cabs(z - want[k]) <= slack, "%s, schedule %s: element %lld is %.9g%+.9gi, must be %.9g%+.9gi within %g", what, schedule,
-                      (long long)k, creal(z), cimag(z), creal(want[k]), cimag(want[k]), slack);
+        ck_assert_msg(cabs(z - want[k]) <= slack, "%s, schedule %s: element %lld is %.9g%+.9gi, must be %.9g%+.9gi within %g",
+                      what, schedule, (long long)k, creal(z), cimag(z), creal(want[k]), cimag(want[k]), slack);
     }
 }
 
@@ -133,8 +133,8 @@ static void check_axis(const shape *s, int axis)
 }
 
 /* Every radix, squares and cubes of each, mixed ones, and the longest line that is not split. */
-static const int lengths[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 21, 25, 27, 28, 35, 36, 49, 60, 64, 105, 125, 128, 210, 243, 256, 343, 420,
-                               1000, 1024, 2048 };
+static const int lengths[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 21, 25, 27, 28, 35, 36, 49, 60, 64, 105, 125, 128,
+                               210, 243, 256, 343, 420, 1000, 1024, 2048 };
 
 START_TEST(every_length_gives_the_defined_sum)
 {
@@ -144,9 +144,12 @@ START_TEST(every_length_gives_the_defined_sum)
 END_TEST
 
 static const struct { shape s; int axis; } batched[] = {
-    { { 2, { 37, 12 } }, 1 }, { { 2, { 12, 37 } }, 0 }, { { 2, { 1, 30 } }, 1 }, { { 2, { 30, 1 } }, 0 }, { { 3, { 6, 10, 3 } }, 2 },
-    { { 3, { 6, 10, 3 } }, 0 }, { { 3, { 11, 10, 3 } }, 1 }, { { 3, { 5, 7, 20 } }, 0 }, { { 3, { 5, 7, 20 } }, 1 }, { { 3, { 5, 7, 20 } }, 2 },
-    { { 4, { 4, 3, 5, 2 } }, 0 }, { { 4, { 4, 3, 5, 2 } }, 1 }, { { 4, { 4, 3, 5, 2 } }, 2 }, { { 4, { 4, 3, 5, 2 } }, 3 }, { { 4, { 2, 3, 2, 14 } }, 3 },
+    { { 2, { 37, 12 } }, 1 }, { { 2, { 12, 37 } }, 0 }, { { 2, { 1, 30 } }, 1 }, { { 2, { 30, 1 } }, 0 },
+    { { 3, { 6, 10, 3 } }, 2 },
+    { { 3, { 6, 10, 3 } }, 0 }, { { 3, { 11, 10, 3 } }, 1 }, { { 3, { 5, 7, 20 } }, 0 }, { { 3, { 5, 7, 20 } }, 1 },
+    { { 3, { 5, 7, 20 } }, 2 },
+    { { 4, { 4, 3, 5, 2 } }, 0 }, { { 4, { 4, 3, 5, 2 } }, 1 }, { { 4, { 4, 3, 5, 2 } }, 2 }, { { 4, { 4, 3, 5, 2 } }, 3 },
+    { { 4, { 2, 3, 2, 14 } }, 3 },
 };
 
 START_TEST(any_axis_of_any_rank_is_transformed)
@@ -170,7 +173,8 @@ END_TEST
 
 START_TEST(the_inverse_undoes_the_transform)
 {
-    static const shape shapes[] = { { 1, { 36000 } }, { 1, { 65536 } }, { 2, { 25, 1260 } }, { 3, { 9, 15, 3 } }, { 4, { 2, 14, 20, 2 } } };
+    static const shape shapes[] = { { 1, { 36000 } }, { 1, { 65536 } }, { 2, { 25, 1260 } }, { 3, { 9, 15, 3 } },
+                                    { 4, { 2, 14, 20, 2 } } };
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         int64_t n = count_of(&shapes[k]);
         float (*z)[2] = noise(n, 7);
@@ -194,7 +198,8 @@ END_TEST
 START_TEST(fft2_transforms_rows_and_columns)
 {
     static const struct { shape s; int y, x; } planes[] = {
-        { { 2, { 14, 20 } }, 0, 1 }, { { 3, { 14, 20, 3 } }, 0, 1 }, { { 3, { 3, 14, 20 } }, 1, 2 }, { { 4, { 2, 6, 10, 3 } }, 1, 2 },
+        { { 2, { 14, 20 } }, 0, 1 }, { { 3, { 14, 20, 3 } }, 0, 1 }, { { 3, { 3, 14, 20 } }, 1, 2 },
+        { { 4, { 2, 6, 10, 3 } }, 1, 2 },
     };
     for (size_t k = 0; k < sizeof planes / sizeof *planes; k++) {
         const shape *s = &planes[k].s;
@@ -305,13 +310,15 @@ END_TEST
 
 START_TEST(arrays_without_elements_stay_empty)
 {
-    static const char *const texts[] = { "fft(zeros([0 8]))", "fft2(zeros([0 8]))", "ifft(zeros([3 0 8]), axis=0)", "fft(zeros([4 0]))" };
+    static const char *const texts[] = { "fft(zeros([0 8]))", "fft2(zeros([0 8]))",
+                                         "ifft(zeros([3 0 8]), axis=0)", "fft(zeros([4 0]))" };
     char nothing;
     for (int s = 0; s < n_schedules; s++)
         for (int k = 0; k < 4; k++) {
             ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedules[s]), IMGPAR_OK);
             imgpar_array *a = imgpar_apply(ctx, texts[k], NULL, 0);
-            ck_assert_msg(imgpar_array_read(a, &nothing, 0) == IMGPAR_OK, "%s, schedule %s: %s", texts[k], schedules[s], imgpar_array_message(a));
+            ck_assert_msg(imgpar_array_read(a, &nothing, 0) == IMGPAR_OK, "%s, schedule %s: %s", texts[k], schedules[s],
+                          imgpar_array_message(a));
             imgpar_array_release(a);
         }
 }
@@ -320,7 +327,8 @@ END_TEST
 START_TEST(what_cannot_be_transformed_is_refused)
 {
     static const struct { shape s; const char *text, *message; imgpar_status status; } refusals[] = {
-        { { 1, { 22 } }, "fft($1)", "fft: axis 0 has 22 elements; only products of 2, 3, 5 and 7 are transformed, such as 24", IMGPAR_E_UNSUPPORTED },
+        { { 1, { 22 } }, "fft($1)", "fft: axis 0 has 22 elements; only products of 2, 3, 5 and 7 are transformed, such as 24",
+          IMGPAR_E_UNSUPPORTED },
         { { 2, { 12, 13 } }, "ifft2($1)", "ifft2: axis 1 has 13 elements", IMGPAR_E_UNSUPPORTED },
         { { 2, { 4, 5 } }, "fft($1, axis=2)", "fft: axis=2 is none of the 2 axes of [4, 5]", IMGPAR_E_SHAPE },
         { { 1, { 8 } }, "fft2($1)", "fft2: a is [8]; it must have rows and columns", IMGPAR_E_SHAPE },

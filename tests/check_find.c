@@ -137,7 +137,8 @@ static int64_t different(const nd *a, real *values, real *counts)
 
 START_TEST(different_values_are_counted_in_every_dtype)
 {
-    static const struct { const char *shape; int different; } cases[] = { { "1", 1 }, { "3x50", 1 }, { "11x13x3", 20 }, { "900", 900 } };
+    static const struct { const char *shape; int different; } cases[] = { { "1", 1 }, { "3x50", 1 },
+                                                                          { "11x13x3", 20 }, { "900", 900 } };
     for (int s = 0; s < 4; s++) {
         const imgpar_dtype dtype = (imgpar_dtype)_i;
         nd a = few_values(dtype, cases[s].shape, cases[s].different);
@@ -220,7 +221,8 @@ static void scattered(const nd *base, const nd *indices, const nd *values, nd *o
         for (int64_t w = 0; w < width && row >= 0 && row < rows; w++) {
             const real v = values->p.v[one ? 0 : k * width + w];
             out->p.v[row * width + w] += v;
-            if (is_float(out->p.dtype)) out->p.slack[row * width + w] += fabsl(v) * 0x1p-20L + fabsl(out->p.v[row * width + w]) * 0x1p-22L;
+            if (is_float(out->p.dtype))
+                out->p.slack[row * width + w] += fabsl(v) * 0x1p-20L + fabsl(out->p.v[row * width + w]) * 0x1p-22L;
         }
     }
     for (int64_t j = 0; j < m; j++) /* integers saturate */
@@ -277,7 +279,8 @@ END_TEST
 
 START_TEST(a_histogram_is_a_scatter_of_ones)
 {
-    nd a = nd_new(IMGPAR_U8, "61x47"), ones = nd_new(IMGPAR_U32, "1"), none = nd_new(IMGPAR_U32, "256"), want = nd_new(IMGPAR_U32, "256");
+    nd a = nd_new(IMGPAR_U8, "61x47"), ones = nd_new(IMGPAR_U32, "1"), none = nd_new(IMGPAR_U32, "256"),
+       want = nd_new(IMGPAR_U32, "256");
     nd_fill(&a, FILL_ANY, 6);
     ones.p.v[0] = 1;
     for (int64_t k = 0; k < picture_count(&a.p); k++)
@@ -324,7 +327,8 @@ START_TEST(weights_are_summed_by_bin_in_every_dtype)
             if (is_float(dtype)) want.p.slack[channel * BINS + bin] += fabsl(weight) * 0x1p-13L; /* 2139 additions */
         }
         imgpar_array *arrays[] = { in, nd_array(ctx, &w) };
-        nd_check_dtype(ctx, of("weighted_histogram($1, $2, bins=7, lo=-20, hi=30)", arrays, 2), &want, true, dtype, "weighted_histogram");
+        nd_check_dtype(ctx, of("weighted_histogram($1, $2, bins=7, lo=-20, hi=30)", arrays, 2), &want, true,
+                       dtype, "weighted_histogram");
         imgpar_array_release(arrays[1]);
         nd_free(&w);
         nd_free(&want);
@@ -342,7 +346,8 @@ START_TEST(of_no_elements_there_are_none)
         { "find($1)", IMGPAR_I32, "0" }, { "unique($1)", IMGPAR_F32, "0" }, { "unique_counts($1)", IMGPAR_I32, "0" },
         { "count_nonzero($1)", IMGPAR_U64, "1" }, { "count_unique($1)", IMGPAR_U64, "1" }, { "topk($1, 0)", IMGPAR_F32, "0" },
         { "sort($1)", IMGPAR_F32, "0" }, { "searchsorted($1, zeros([2]))", IMGPAR_I32, "2" },
-        { "scatter_add(zeros([3]), cast($1, i32), $1)", IMGPAR_F32, "3" }, { "scatter_add($1, zeros([3], dtype=i32), ones([3]))", IMGPAR_F32, "0" },
+        { "scatter_add(zeros([3]), cast($1, i32), $1)", IMGPAR_F32, "3" },
+        { "scatter_add($1, zeros([3], dtype=i32), ones([3]))", IMGPAR_F32, "0" },
     };
     imgpar_array *in = of("zeros([0])", NULL, 0);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -361,16 +366,19 @@ START_TEST(what_does_not_fit_is_refused)
         { "argtopk($1, 1, axis=2)", "argtopk: there is no axis 2 among 2" },
         { "searchsorted($1, $1)", "searchsorted: edges is [6, 8]; it must be a vector" },
         { "scatter_add($1, $1, $1)", "scatter_add: indices is f32; it must be an integer" },
-        { "scatter_add($1, arange(0, 3), $1)", "scatter_add: values is [6, 8]; base [6, 8] and indices [3] need one element, or the axes of "
+        { "scatter_add($1, arange(0, 3), $1)",
+          "scatter_add: values is [6, 8]; base [6, 8] and indices [3] need one element, or the axes of "
                                                "indices and those of base behind its first" },
-        { "weighted_histogram($1, zeros([5]))", "weighted_histogram: a is [6, 8], weights is [5]; they must have one size, and weights as "
+        { "weighted_histogram($1, zeros([5]))",
+          "weighted_histogram: a is [6, 8], weights is [5]; they must have one size, and weights as "
                                                 "many channels or one" },
     };
     nd a = nd_new(IMGPAR_F32, "6x8");
     imgpar_array *in = nd_array(ctx, &a);
     for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
         imgpar_array *bad = imgpar_apply(ctx, refusals[k].text, &in, 1);
-        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text, imgpar_array_message(bad));
+        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text,
+                      imgpar_array_message(bad));
         imgpar_array_release(bad);
     }
     imgpar_array_release(in);
@@ -380,8 +388,8 @@ END_TEST
 
 START_TEST(every_row_has_a_test)
 {
-    static const char *const tested[] = { "topk", "argtopk", "find", "count_nonzero", "unique", "unique_counts", "count_unique", "searchsorted",
-                                          "scatter_add", "weighted_histogram" };
+    static const char *const tested[] = { "topk", "argtopk", "find", "count_nonzero", "unique", "unique_counts",
+                                          "count_unique", "searchsorted", "scatter_add", "weighted_histogram" };
     size_t n = 0;
     for (size_t k = 0; k < imgpar_op_count(); k++)
         n += strcmp(imgpar_op_get(k)->category, "selection") == 0;
@@ -420,8 +428,8 @@ static void walk(const char *schedule, ip_fault_kind kind)
         unsigned long seen = ip_fault_seen(kind);
         ip_fault_set(kind, 0);
         ck_assert_msg(st || memcmp(want, got, sizeof got) == 0, "call %lu fails: other numbers", nth);
-        ck_assert_msg(st != IMGPAR_E_INTERNAL && (!st || kind != IP_FAULT_ALLOC || st == IMGPAR_E_HOST_MEMORY), "call %lu fails: %s", nth,
-                      imgpar_status_name(st));
+        ck_assert_msg(st != IMGPAR_E_INTERNAL && (!st || kind != IP_FAULT_ALLOC || st == IMGPAR_E_HOST_MEMORY),
+                      "call %lu fails: %s", nth, imgpar_status_name(st));
         if (seen < nth) return;
     }
 }

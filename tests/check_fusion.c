@@ -442,7 +442,8 @@ START_TEST(a_short_stencil_reads_its_source_in_place)
 {
     static const char *const texts[] = {
         "median($1, 3)", "stencil($1[-1, -2] * 2 + $1[1, 4] - $1[0, 1], border=wrap)",
-        "stencil($1[-1, 1] + $1[1, -1] * 3, border=reflect101)", "stencil($1[-1, -1] + $1[2, 1] - $1[0, -2], border=constant, cval=7)",
+        "stencil($1[-1, 1] + $1[1, -1] * 3, border=reflect101)",
+        "stencil($1[-1, -1] + $1[2, 1] - $1[0, -2], border=constant, cval=7)",
     };
     static const int64_t widths[] = { 1, 2, 4, 7, 21, 22, 64, 86, 129 };
     bench b;

@@ -140,7 +140,8 @@ enum { N_SMALL = sizeof of_small / sizeof *of_small, N_FLOATS = sizeof of_floats
 
 START_TEST(reads_at_given_places_are_right_in_every_schedule)
 {
-    static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_I32, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64 };
+    static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_I32, IMGPAR_F16,
+                                           IMGPAR_F32, IMGPAR_F64 };
     nd_bench b;
     nd_open(&b);
     for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++)
@@ -207,7 +208,8 @@ START_TEST(what_does_not_fit_is_refused)
     imgpar_array *array = nd_array(b.ctx, &a);
     for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
         imgpar_array *bad = imgpar_apply(b.ctx, refusals[k].text, &array, 1);
-        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text, imgpar_array_message(bad));
+        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text,
+                      imgpar_array_message(bad));
         imgpar_array_release(bad);
     }
     imgpar_array_release(array);

@@ -31,7 +31,8 @@ START_TEST(philox_gives_the_known_answers)
     static const struct { uint32_t counter[4], key[2], words[4]; } known[] = { /* Random123, tests/kat_vectors */
         { { 0, 0, 0, 0 }, { 0, 0 }, { 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 } },
         { { ~0u, ~0u, ~0u, ~0u }, { ~0u, ~0u }, { 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd } },
-        { { 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344 }, { 0xa4093822, 0x299f31d0 }, { 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1 } },
+        { { 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344 }, { 0xa4093822, 0x299f31d0 },
+          { 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1 } },
     };
     for (int k = 0; k < 3; k++) {
         uint32_t words[4];
@@ -134,7 +135,8 @@ static const nd_case cases[] = {
     { "linspace", "linspace(-1, 3, 37)", { 0 }, { { 0 } }, 1, { 37 }, line, 0x1p-22L, f32 },
     { "linspace", "linspace(0, 1, 37, dtype=f64)", { 0 }, { { 0 } }, 1, { 37 }, line_64, 0x1p-50L, f64 },
     { "random", "random([3 5 7], seed=1234567890123)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, uniform, 0, f32 },
-    { "random", "random([3 5 7], seed=1234567890123, lo=-2, hi=4, dtype=f64, stream=9)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, uniform_64, 0, f64 },
+    { "random", "random([3 5 7], seed=1234567890123, lo=-2, hi=4, dtype=f64, stream=9)", { 0 }, { { 0 } }, 3,
+      { 3, 5, 7 }, uniform_64, 0, f64 },
     { "randint", "randint([3 5 7], 1, 7, seed=1234567890123)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, die, 0, i32 },
     { "randint", "randint([3 5 7], 0, 4294967296, dtype=u32)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, any_word, 0, u32 },
     { "normal", "normal([3 5 7], seed=1234567890123, mean=10, sigma=2)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, bell, 0x1p-18L, f32 },
@@ -176,11 +178,12 @@ START_TEST(what_cannot_be_made_is_refused)
         { "zeros([1 2 3 4 5])", "zeros: shape has 5 elements; there are up to 4 axes" },
         { "zeros([2 -1])", "zeros: shape has -1, which is below 0" },
         { "zeros([2 2147483648])", "zeros: shape has 2147483648, which is above 2147483647" },
-        { "zeros([2 0.5])", "zeros: shape has 0.5, which is not a whole number" }, { "zeros(2.5)", "zeros: shape=2.5 is not a whole number" },
-        { "arange(0, 5, 0)", "arange: step must not be 0" },
+        { "zeros([2 0.5])", "zeros: shape has 0.5, which is not a whole number" },
+        { "zeros(2.5)", "zeros: shape=2.5 is not a whole number" }, { "arange(0, 5, 0)", "arange: step must not be 0" },
         { "randint([3], 0, 300, dtype=u8)", "randint: u8 does not hold all numbers from 0 to 299" },
         { "randint([3], 5, 5)", "randint: lo=5 is not below hi=5" },
-        { "randint([3], 0.5, 5)", "randint: lo=0.5 is not a whole number" }, { "random([3], seed=0.5)", "random: seed=0.5 is not a whole number" },
+        { "randint([3], 0.5, 5)", "randint: lo=0.5 is not a whole number" },
+        { "random([3], seed=0.5)", "random: seed=0.5 is not a whole number" },
         { "random([3], lo=2, hi=1)", "random: lo=2 is above hi=1" },
         { "ones([100000 100000 100000 100000], dtype=f64)", "ones: the result would have more elements than any memory holds" },
     };
@@ -188,7 +191,8 @@ START_TEST(what_cannot_be_made_is_refused)
     nd_open(&b);
     for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
         imgpar_array *bad = imgpar_apply(b.ctx, refusals[k].text, NULL, 0);
-        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text, imgpar_array_message(bad));
+        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text,
+                      imgpar_array_message(bad));
         imgpar_array_release(bad);
     }
     nd_close(&b);

@@ -294,8 +294,10 @@ static const struct {
     { 1, NPY("'>f4'", "False", "()"), "\x3f\x80\0\0", 4, IMGPAR_F32, 1, { 1 } },
     { 1, NPY("'<f2'", "False", "(1L, 1L)"), "\0\x3c", 2, IMGPAR_F16, 2, { 1 } },
     { 1, NPY("'>f8'", "False", "(1, 1, 1, 1)"), "\x40\0\0\0\0\0\0\0", 8, IMGPAR_F64, 4, { 2 } },
-    { 1, NPY("'>u4'", "True", "(1, 2, 1, 3)"), "\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0\6", 24, IMGPAR_U32, 4, { 1, 3, 5, 2, 4, 6 } },
-    { 1, NPY("'>i8'", "False", "(2,)"), "\377\377\377\377\377\377\377\376\0\0\0\1\0\0\0\0", 16, IMGPAR_I64, 1, { -2, 4294967296.0 } },
+    { 1, NPY("'>u4'", "True", "(1, 2, 1, 3)"), "\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0\6", 24, IMGPAR_U32,
+      4, { 1, 3, 5, 2, 4, 6 } },
+    { 1, NPY("'>i8'", "False", "(2,)"), "\377\377\377\377\377\377\377\376\0\0\0\1\0\0\0\0", 16, IMGPAR_I64,
+      1, { -2, 4294967296.0 } },
     { 1, NPY("'<u8'", "True", "(3, 0)"), "", 0, IMGPAR_U64, 2, { 0 } },
     { 1, "{'shape':(1,),'fortran_order':False,'descr':'<i4'}", "\376\377\377\377", 4, IMGPAR_I32, 1, { -2 } },
 };
@@ -339,7 +341,9 @@ END_TEST
 
 static const struct { imgpar_status status; const char *header, *message; } npy_bad[] = {
     { IMGPAR_E_UNSUPPORTED, NPY("'|O'", "False", "(1,)"), "x: NPY: elements of type |O are not supported" },
-    { IMGPAR_E_UNSUPPORTED, NPY("'<c16'", "False", "(1,)"), "x: NPY: complex numbers of two doubles (<c16) are not supported; save them as complex64, a.astype('c8') in NumPy, or real and imaginary parts as arrays of f64" },
+    { IMGPAR_E_UNSUPPORTED, NPY("'<c16'", "False", "(1,)"),
+      "x: NPY: complex numbers of two doubles (<c16) are not supported; save them as complex64, a.astype('c8') in NumPy, "
+      "or real and imaginary parts as arrays of f64" },
     { IMGPAR_E_UNSUPPORTED, NPY("'<U5'", "False", "(1,)"), "x: NPY: elements of type <U5 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("'|u2'", "False", "(1,)"), "x: NPY: elements of type |u2 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("[('a', '<i4'), ('b', '<f8')]", "False", "(1,)"),
@@ -384,7 +388,8 @@ static const struct { const char *text; size_t n; imgpar_dtype dtype; int64_t sh
     { TEXT("P5 2 1 255#comment\nab"), IMGPAR_U8, { 1, 2, 1 }, { 97, 98 } },
     { TEXT("P5 2 1 1000 \x03\xe8\x01\xf4"), IMGPAR_U16, { 1, 2, 1 }, { 65535, 32768 } },
     { TEXT("P6 1 1 127\n\x00\x40\x7f"), IMGPAR_U8, { 1, 1, 3 }, { 0, 129, 255 } },
-    { TEXT("P7\n# c\nWIDTH 2\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\nabcd"), IMGPAR_U8, { 1, 2, 2 }, { 97, 98, 99, 100 } },
+    { TEXT("P7\n# c\nWIDTH 2\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\nabcd"), IMGPAR_U8,
+      { 1, 2, 2 }, { 97, 98, 99, 100 } },
     { TEXT("P7\nHEIGHT 1\nWIDTH 2\nDEPTH 1\nMAXVAL 1\nTUPLTYPE BLACKANDWHITE\nENDHDR\n\1\0"), IMGPAR_U8, { 1, 2, 1 }, { 255, 0 } },
 };
 
@@ -414,7 +419,8 @@ static const struct { const char *text; imgpar_status status; const char *messag
     { "P5 2 1 255\na", IMGPAR_E_CORRUPT, "x: PNM: the data ends early" },
     { "P5 2 1 9\n\1\12", IMGPAR_E_CORRUPT, "x: PNM: a sample is above the maximum" },
     { "P2 2 1 9 1 x", IMGPAR_E_CORRUPT, "x: PNM: a sample is not a number" },
-    { "P7\nWIDTH 1\nHEIGHT 1\nDEPTH 5\nMAXVAL 255\nENDHDR\nabcde", IMGPAR_E_UNSUPPORTED, "x: PNM: 5 channels are not supported, only 1-4" },
+    { "P7\nWIDTH 1\nHEIGHT 1\nDEPTH 5\nMAXVAL 255\nENDHDR\nabcde", IMGPAR_E_UNSUPPORTED,
+      "x: PNM: 5 channels are not supported, only 1-4" },
     { "P7\nWIDTH x\n", IMGPAR_E_CORRUPT, "x: PNM: its header has a line without a number" },
     { "P7\nWIDTH 1\n", IMGPAR_E_CORRUPT, "x: PNM: its header ends early" },
     { "P8 1 1 255\na", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY nor PNM" },

@@ -164,6 +164,41 @@ START_TEST(pipes_and_standard_input_are_read_once)
 }
 END_TEST
 
+/* In a process that writes a file: it ends by SIGKILL as soon as something is written. */
+static bool kill_process(void *user, double done)
+{
+    (void)user;
+    (void)done;
+    kill(getpid(), SIGKILL);
+    return false;
+}
+
+static bool has_unnamed_files(void)
+{
+#ifdef O_TMPFILE
+    int fd = open(folder, O_TMPFILE | O_WRONLY, 0600);
+    if (fd >= 0) close(fd);
+    return fd >= 0 && access("/proc/self/fd", X_OK) == 0;
+#else
+    return false;
+#endif
+}
+
+START_TEST(a_killed_process_leaves_no_part_of_a_file)
+{
+    blob b = gray_png();
+    int status;
+    in_folder("killed.png");
+    pid_t child = fork();
+    if (child == 0) _exit(ip_io_write(path, b.bytes, b.n, &(ip_poll){ kill_process, NULL }, NULL));
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    if (has_unnamed_files()) ck_assert_int_eq(n_entries(), 0);
+    blob_free(&b);
+}
+END_TEST
+
 static mode_t mode_of(const char *name)
 {
     struct stat st;
@@ -287,6 +322,7 @@ int main(void)
     tcase_add_loop_test(c, unreadable_files_get_one_clear_line, 0, N(unreadable));
     tcase_add_test(c, endless_devices_are_no_images);
     tcase_add_loop_test(c, pipes_and_standard_input_are_read_once, 0, 2);
+    tcase_add_test(c, a_killed_process_leaves_no_part_of_a_file);
     tcase_add_test(c, modes_and_links_are_kept);
     tcase_add_test(c, what_cannot_be_written_is_told);
     tcase_add_test(c, standard_output_is_written_and_a_closed_pipe_told);

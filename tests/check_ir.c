@@ -191,7 +191,8 @@ static double value_of(const ip_expr *x)
 
 START_TEST(normal_numbers_are_right_at_the_ends_of_the_words)
 {
-    static const uint32_t words[] = { 0, 1, 2, 3, 255, 65535, 65536, 0x3FFFFFFF, 0x40000000, 0x5A82799A, 0x7FFFFFFF, 0x80000000, 0x80000001,
+    static const uint32_t words[] = { 0, 1, 2, 3, 255, 65535, 65536, 0x3FFFFFFF, 0x40000000, 0x5A82799A, 0x7FFFFFFF,
+                                      0x80000000, 0x80000001,
                                       0xB504F333, 0xB504F334, 0xC0000000, 0xDFFFFFFF, 0xE0000000, 0xFFFF0000, 0xFFFFFF00, 0xFFFFFFFE, 0xFFFFFFFF };
     enum { N = sizeof words / sizeof *words };
     const long double turn = 2 * acosl(-1);
@@ -199,8 +200,10 @@ START_TEST(normal_numbers_are_right_at_the_ends_of_the_words)
         uint32_t first = words[k / 2 / N], second = words[k / 2 % N];
         long double radius = sqrtl(-2 * logl(((long double)first + 0.5L) / 0x1p32L)), angle = turn * (long double)second / 0x1p32L;
         long double want = radius * (k % 2 ? sinl(angle) : cosl(angle));
-        ip_expr *x = ip_box_muller(ir, ip_x_int(ir, IMGPAR_U32, first), ip_x_int(ir, IMGPAR_U32, second), ip_x_int(ir, IMGPAR_BOOL, k % 2));
-        ck_assert_msg(fabsl((long double)value_of(x) - want) <= 0x1p-18L, "%u %u %d: %.9g, not %.9Lg", first, second, k % 2, value_of(x), want);
+        ip_expr *x = ip_box_muller(ir, ip_x_int(ir, IMGPAR_U32, first), ip_x_int(ir, IMGPAR_U32, second),
+                                   ip_x_int(ir, IMGPAR_BOOL, k % 2));
+        ck_assert_msg(fabsl((long double)value_of(x) - want) <= 0x1p-18L, "%u %u %d: %.9g, not %.9Lg", first, second,
+                      k % 2, value_of(x), want);
     }
 }
 END_TEST

@@ -82,7 +82,8 @@ static void check_product(const char *shape_a, const char *shape_b, imgpar_dtype
     nd_fill(&b, is_float(dtype_b) ? FILL_LEVELS : FILL_ANY, 2);
     nd want = product(&a, &b, dtype);
     imgpar_array *in[] = { nd_array(ctx, &a), nd_array(ctx, &b) };
-    snprintf(what, sizeof what, "matmul of %s %s and %s %s", shape_a, imgpar_dtype_name(dtype_a), shape_b, imgpar_dtype_name(dtype_b));
+    snprintf(what, sizeof what, "matmul of %s %s and %s %s", shape_a, imgpar_dtype_name(dtype_a), shape_b,
+             imgpar_dtype_name(dtype_b));
     nd_check(ctx, imgpar_matmul(in[0], in[1]), &want, !is_float(dtype), what);
     imgpar_array_release(in[0]);
     imgpar_array_release(in[1]);
@@ -282,7 +283,8 @@ END_TEST
 /* text over $1, $2 of the shapes gives what the product of matrices does that prepared() made of them. */
 static void check_neighbours(const char *text, int n_kernels, const char *word, bool transposes_a, real plus)
 {
-    nd a = nd_new(IMGPAR_F32, transposes_a ? "65x37" : "37x65"), b = nd_new(IMGPAR_F32, "65x71"), straight = nd_new(IMGPAR_F32, "37x65");
+    nd a = nd_new(IMGPAR_F32, transposes_a ? "65x37" : "37x65"), b = nd_new(IMGPAR_F32, "65x71"),
+       straight = nd_new(IMGPAR_F32, "37x65");
     nd_fill(&a, FILL_LEVELS, 1);
     nd_fill(&b, FILL_LEVELS, 2);
     for (int64_t y = 0; y < 37; y++)

@@ -346,7 +346,8 @@ START_TEST(every_operation_has_an_oracle_and_a_row)
         const char *op = imgpar_op_get(k)->name;
         if (strcmp(op, "open") == 0) continue; /* files have tests of their own */
         /* So have arrays of any rank: check_views.c and others of its kind see that none is forgotten. */
-        if (!oracle_find(op) && strstr("array complex generator gather matrix measure selection transform", imgpar_op_get(k)->category)) continue;
+        if (!oracle_find(op) &&
+            strstr("array complex generator gather matrix measure selection transform", imgpar_op_get(k)->category)) continue;
         if (strcmp(op, "recomb") == 0 || strcmp(op, "wavefront") == 0) continue; /* check_gathers.c, check_scan_graph.c */
         if (ip_op_find(op)->expand == ip_expand_written) continue; /* check_written.c */
         bool has_oracle = oracle_find(op) != NULL;

@@ -190,7 +190,7 @@ END_TEST
 static const struct { const char *op, *options, *message; } bad_calls[] = {
     { "blur", "sigma=-1", "blur: sigma=-1 is below 0" },
     { "blur", "sigma=1e9", "blur: sigma=1000000000 is above 1000" },
-    { "blur", "sigma=soft", "blur: sigma=soft is not a number" },
+    { "blur", "sigma=soft", "blur: sigma=\"soft\" is not a number" },
     { "blur", "sigma=nan", "blur: sigma=nan is not a number" },
     { "blur", "sigma=[1 2]", "blur: sigma must be a number" },
     { "blur", "sgima=1", "blur: unknown parameter sgima; it has a, sigma, border, truncate, cval" },
@@ -370,7 +370,8 @@ START_TEST(types_follow_the_rules)
 {
     imgpar_array *a = apply(types[_i].text, types[_i].inputs);
     char type[96];
-    if (imgpar_array_status(a)) ck_assert_msg(strstr(imgpar_array_message(a), types[_i].result), "%s: %s", types[_i].text, imgpar_array_message(a));
+    const char *message = imgpar_array_message(a);
+    if (imgpar_array_status(a)) ck_assert_msg(strstr(message, types[_i].result), "%s: %s", types[_i].text, message);
     else ck_assert_msg(strcmp(ip_type_text(&a->type, type), types[_i].result) == 0, "%s: %s", types[_i].text, type);
     imgpar_array_release(a);
 }

@@ -166,7 +166,8 @@ static int poll(void *user, double done)
 
 START_TEST(polling_changes_nothing)
 {
-    static const char *const texts[] = { "cumsum($1, axis=0)", "cumsum($1, axis=1)", "cumsum($1, axis=2)", "recursive($1, [0.5], [-0.5], axis=0)" };
+    static const char *const texts[] = { "cumsum($1, axis=0)", "cumsum($1, axis=1)", "cumsum($1, axis=2)",
+                                         "recursive($1, [0.5], [-0.5], axis=0)" };
     picture p = picture_new(IMGPAR_F32, 34001, 5, 2);
     open_context();
     picture_fill(&p, FILL_ANY, 3);
@@ -194,7 +195,8 @@ END_TEST
 START_TEST(no_elements_give_no_elements)
 {
     static const shape shapes[] = { { 1, { 0 } }, { 2, { 0, 5 } }, { 2, { 5, 0 } } };
-    static const char *const texts[] = { "cumsum($1, axis=0)", "cumsum($1, axis=-1, reverse=true)", "recursive($1, [1], [-0.5], axis=0)" };
+    static const char *const texts[] = { "cumsum($1, axis=0)", "cumsum($1, axis=-1, reverse=true)",
+                                         "recursive($1, [1], [-0.5], axis=0)" };
     open_context();
     for (int s = 0; s < 3; s++)
         for (int k = 0; k < 3; k++) {

@@ -79,12 +79,15 @@ START_TEST(what_must_be_equal_is_equal)
         { "flip(cumsum(flip($1), axis=1))", "cumsum($1, axis=1, reverse=true)" },
         { "transpose(cumsum(transpose($1), axis=1))", "cumsum($1, axis=0)" },
         { "crop(cumsum($1, axis=0), 7, 5, 11, 13)", "crop(cumsum(crop($1, 7, 0, 11, 18), axis=0), 0, 5, 11, 13)" },
-        { "crop(cumsum($1, axis=1, reverse=true), 30, 5, 7, 13)", "crop(cumsum(crop($1, 30, 5, 31, 13), axis=1, reverse=true), 0, 0, 7, 13)" },
+        { "crop(cumsum($1, axis=1, reverse=true), 30, 5, 7, 13)",
+          "crop(cumsum(crop($1, 30, 5, 31, 13), axis=1, reverse=true), 0, 0, 7, 13)" },
         { "cumsum($1 * 2 + 1, axis=0) - 3", "cumsum($1, axis=0) * 2 + cumsum($1 * 0 + 1, axis=0) - 3" },
-        { "boxblur(cummax(boxblur($1, size=3), axis=1), size=3)", "boxblur(maximum(cummax(boxblur($1, size=3), axis=1), 0), size=3)" },
+        { "boxblur(cummax(boxblur($1, size=3), axis=1), size=3)",
+          "boxblur(maximum(cummax(boxblur($1, size=3), axis=1), 0), size=3)" },
         { "recursive($1 * 0 + 77, [0.25], [-0.75], axis=1)", "$1 * 0 + 77" },
         { "cast(cumsum($1, axis=1) * 2 + $1, i32)", "cast(cumsum($1 * 2, axis=1) + $1, i32)" },
-        { "cast(recursive($1 * 0.5, [0.25], [-0.75], axis=1) + 0.5, u8)", "cast(maximum(recursive($1 * 0.5, [0.25], [-0.75], axis=1), 0) + 0.5, u8)" },
+        { "cast(recursive($1 * 0.5, [0.25], [-0.75], axis=1) + 0.5, u8)",
+          "cast(maximum(recursive($1 * 0.5, [0.25], [-0.75], axis=1), 0) + 0.5, u8)" },
         { "gray(cumsum(cast($1, f32), axis=2))", "gray(crop(cumsum(cast($1, f32), axis=2), 0, 0, 61, 47))" },
         { "recursive($1, [1], [0], axis=0)", "linear($1, 1)" },
         { "recursive(cast($1, i32), [1], [-1], axis=1, start=zero)", "cast(cumsum($1, axis=1), i32)" },
@@ -164,7 +167,8 @@ START_TEST(maps_fuse_into_recurrences)
         imgpar_array *r = apply(rows[k].text, a);
         char *text = NULL;
         ck_assert_int_eq(imgpar_array_explain(r, "text", &text), IMGPAR_OK);
-        ck_assert_msg(occurrences(text, "\nkernel ") == rows[k].kernels, "%s: not %d kernels:\n%s", rows[k].text, rows[k].kernels, text);
+        ck_assert_msg(occurrences(text, "\nkernel ") == rows[k].kernels, "%s: not %d kernels:\n%s", rows[k].text,
+                      rows[k].kernels, text);
         ck_assert_msg(strstr(text, rows[k].says) != NULL, "%s: does not say \"%s\":\n%s", rows[k].text, rows[k].says, text);
         imgpar_free(text);
         imgpar_array_release(r);
@@ -262,8 +266,8 @@ START_TEST(a_wavefront_is_the_loop_over_its_diagonals)
         for (int m = 0; m < M; m++)
             for (int n = 0; n < N; n++)
                 for (int p = 0; p < P; p++)
-                    ck_assert_msg(fabs((double)got[m][n][p] - y[m][n][p]) < 1e-4, "at %d %d %d: %g, not %g", m, n, p, (double)got[m][n][p],
-                                  y[m][n][p]);
+                    ck_assert_msg(fabs((double)got[m][n][p] - y[m][n][p]) < 1e-4, "at %d %d %d: %g, not %g", m, n,
+                                  p, (double)got[m][n][p], y[m][n][p]);
     }
     imgpar_array_release(a);
     imgpar_context_release(own);

@@ -110,7 +110,8 @@ START_TEST(every_dtype_is_sorted_either_way)
     static const char *const some[] = { "5x50", "2x1500" };
     for (int k = 0; k < 4; k++) {
         nd a = odd_values((imgpar_dtype)_i, some[k / 2], 5);
-        snprintf(what, sizeof what, "sort of %s %s, %s", some[k / 2], imgpar_dtype_name((imgpar_dtype)_i), k % 2 ? "descending" : "ascending");
+        snprintf(what, sizeof what, "sort of %s %s, %s", some[k / 2], imgpar_dtype_name((imgpar_dtype)_i),
+                 k % 2 ? "descending" : "ascending");
         check_both(&a, 1, k % 2, what);
         nd_free(&a);
     }
@@ -259,8 +260,8 @@ static void walk(const char *schedule, ip_fault_kind kind)
         unsigned long seen = ip_fault_seen(kind);
         ip_fault_set(kind, 0);
         ck_assert_msg(st || memcmp(want, got, sizeof got) == 0, "call %lu fails: other numbers", nth);
-        ck_assert_msg(st != IMGPAR_E_INTERNAL && (!st || kind != IP_FAULT_ALLOC || st == IMGPAR_E_HOST_MEMORY), "call %lu fails: %s", nth,
-                      imgpar_status_name(st));
+        ck_assert_msg(st != IMGPAR_E_INTERNAL && (!st || kind != IP_FAULT_ALLOC || st == IMGPAR_E_HOST_MEMORY),
+                      "call %lu fails: %s", nth, imgpar_status_name(st));
         if (seen < nth) break;
     }
     if (!ctx->device) return;

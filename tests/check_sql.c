@@ -45,7 +45,8 @@ static const struct { const char *sql, *message; } messages[] = {
       "apply(): 1:1: unknown operation blurr (near: blur)\nblurr($1, 2)\n^" },
     { "SELECT png(" GRAY ", 'foo=7')", "png(): unknown setting foo; there are bits, level, range" },
     { "SELECT save(" GRAY ", '/nonexistent/x.png')", "save(): /nonexistent/x.png: No such file or directory" },
-    { "SELECT img_setting('schedule', 'best')", "img_setting(): schedule=best: one of auto|rows|tiles|texture|pixels|ref is expected" },
+    { "SELECT img_setting('schedule', 'best')",
+      "img_setting(): schedule=best: one of auto|rows|tiles|texture|pixels|ref is expected" },
     { "SELECT lazy('a.png')", "lazy(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
     { "SELECT png(" GRAY ", 3)", "png(): argument 2 is not a text of settings" },
     { "SELECT img_width('a')", "img_width(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
@@ -86,7 +87,8 @@ static const struct { const char *image, *error; } tried[] = {
 START_TEST(img_try_goes_on)
 {
     sqlite3 *db = open_db();
-    char *sql = sqlite3_mprintf("SELECT (img_try(%s) IS NULL) || '|' || coalesce(img_error(%s), 'none')", tried[_i].image, tried[_i].image);
+    char *sql = sqlite3_mprintf("SELECT (img_try(%s) IS NULL) || '|' || coalesce(img_error(%s), 'none')", tried[_i].image,
+                                tried[_i].image);
     char *expected = sqlite3_mprintf("%d|%s", tried[_i].error != NULL, tried[_i].error ? tried[_i].error : "none");
     expect(db, sql, expected);
     sqlite3_free(sql);
@@ -482,7 +484,8 @@ START_TEST(every_allocation_may_fail)
     ck_assert_int_eq(sqlite3_initialize(), SQLITE_OK);
     sqlite3 *db = open_db();
     sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
-    run(db, "CREATE VIRTUAL TABLE temp.developed USING imgpar(SELECT value AS n, img_invert(boxblur(" GRAY ", 3)) AS img, jpeg(img_invert(" GRAY "), 40 + value) AS j FROM json_each('[1, 2, 3]'))");
+    run(db, "CREATE VIRTUAL TABLE temp.developed USING imgpar(SELECT value AS n, img_invert(boxblur(" GRAY ", 3)) AS img, "
+            "jpeg(img_invert(" GRAY "), 40 + value) AS j FROM json_each('[1, 2, 3]'))");
     int rc;
     free(ask_with(db, statements[_i], NULL, 0, &rc));
     ck_assert_msg(rc == SQLITE_OK, "%s: %s", statements[_i], sqlite3_errmsg(db));

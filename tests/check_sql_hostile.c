@@ -56,8 +56,8 @@ static const struct { const char *type, *sql, *use, *message; } schemas[] = {
       "unsafe use of virtual table \"img_devices\"" },
     { "view", "CREATE VIEW bait AS SELECT apply('open(\"/etc/passwd\")') AS x", "SELECT * FROM bait",
       "apply(): 1:1: open is refused here: it reads files\nopen(\"/etc/passwd\")\n^" },
-    { "trigger", "CREATE TRIGGER bait AFTER INSERT ON plain BEGIN SELECT save(x'00', 'bait.png'); END", "INSERT INTO plain VALUES (2)",
-      "unsafe use of save()" },
+    { "trigger", "CREATE TRIGGER bait AFTER INSERT ON plain BEGIN SELECT save(x'00', 'bait.png'); END",
+      "INSERT INTO plain VALUES (2)", "unsafe use of save()" },
     { "trigger", "CREATE TRIGGER bait AFTER INSERT ON plain BEGIN SELECT count(*) FROM img_files('/etc'); END",
       "INSERT INTO plain VALUES (2)", "unsafe use of virtual table \"img_files\"" },
 };
@@ -91,8 +91,8 @@ START_TEST(expressions_of_tables_take_no_function_with_effects)
         int rc;
         free(ask_with(db, refused[k], NULL, 0, &rc));
         const char *got = sqlite3_errmsg(db); /* the words depend on the version */
-        ck_assert_msg(rc == SQLITE_ERROR && (strstr(got, "unsafe use of ") || strstr(got, "non-deterministic functions prohibited")),
-                      "%s: %d %s", refused[k], rc, got);
+        bool is_refused = strstr(got, "unsafe use of ") || strstr(got, "non-deterministic functions prohibited");
+        ck_assert_msg(rc == SQLITE_ERROR && is_refused, "%s: %d %s", refused[k], rc, got);
     }
     sqlite3_close(db);
 }
@@ -127,7 +127,8 @@ START_TEST(damaged_recipes_are_errors_in_every_function)
     int n, rc;
     unsigned seed = (unsigned)_i + 1;
     run(db, "SELECT img_setting('device', 'ref')");
-    unsigned char *bytes = make_blob(db, "SELECT blend(img_invert(boxblur(lazy(" GRAY "), 3)), apply('$1 + $2', lazy(" GRAY "), 3), 0.5)", &n);
+    unsigned char *bytes = make_blob(db, "SELECT blend(img_invert(boxblur(lazy(" GRAY "), 3)), "
+                                         "apply('$1 + $2', lazy(" GRAY "), 3), 0.5)", &n);
     for (int round = 0; round < 150; round++) {
         unsigned char *copy = malloc((size_t)n);
         memcpy(copy, bytes, (size_t)n);
@@ -183,7 +184,8 @@ START_TEST(a_hard_heap_limit_is_an_error_and_passes)
     unsigned char *image = big_image(1500, &n); /* 2.25 MB */
     sqlite3_int64 before = sqlite3_hard_heap_limit64(sqlite3_memory_used() + 1000000);
     static const char *const statements[] = {
-        "SELECT length(lazy(?1))", "SELECT length(raw(?1))", "SELECT count(*) FROM pixels(?1)", "SELECT length(img_stack_max(lazy(?1)))",
+        "SELECT length(lazy(?1))", "SELECT length(raw(?1))", "SELECT count(*) FROM pixels(?1)",
+        "SELECT length(img_stack_max(lazy(?1)))",
     };
     for (int k = 0; k < N(statements); k++) {
         free(ask_with(db, statements[k], image, n, &rc));
@@ -252,13 +254,19 @@ static sqlite3 *open_slow_db(void)
     sqlite3_step(stmt);
     sqlite3_finalize(stmt);
     free(image);
-    run(db, "CREATE VIRTUAL TABLE temp.slow USING imgpar(SELECT value AS n, img_median(img_median(img_median(img, 5), 5), 5) AS img FROM t, json_each('[1,2,3,4]'));"
-            "CREATE VIRTUAL TABLE temp.uneven USING imgpar(SELECT value AS n, img_median(img_median(img_median(iif(value = 1, " GRAY ", img), 5), 5), 5) AS img FROM t, json_each('[1,2,3,4]'));"
+    run(db, "CREATE VIRTUAL TABLE temp.slow USING imgpar(SELECT value AS n, img_median(img_median(img_median(img, 5), 5), 5) AS img "
+            "FROM t, json_each('[1,2,3,4]'));"
+            "CREATE VIRTUAL TABLE temp.uneven USING imgpar(SELECT value AS n, "
+            "img_median(img_median(img_median(iif(value = 1, " GRAY ", img), 5), 5), 5) AS img FROM t, json_each('[1,2,3,4]'));"
             "CREATE VIRTUAL TABLE temp.outer_one USING imgpar(SELECT n, img_invert(img) AS img FROM slow);"
-            "CREATE VIRTUAL TABLE temp.measured USING imgpar(SELECT img_mean(img_median(img_median(img_median(img, 5), 5), 5)) AS level FROM t);"
-            "CREATE VIRTUAL TABLE temp.sunk USING imgpar(SELECT jpeg(img_median(img_median(img_median(img, 5), 5), 5), 50) AS img FROM t);"
-            "CREATE VIRTUAL TABLE temp.counting USING imgpar(WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000000000) SELECT i AS n FROM c WHERE i < 0);"
-            "CREATE VIRTUAL TABLE temp.quick USING imgpar(SELECT value AS n, img_invert(" RGB ") AS img FROM json_each('[1,2,3,4]'))");
+            "CREATE VIRTUAL TABLE temp.measured USING imgpar("
+            "SELECT img_mean(img_median(img_median(img_median(img, 5), 5), 5)) AS level FROM t);"
+            "CREATE VIRTUAL TABLE temp.sunk USING imgpar("
+            "SELECT jpeg(img_median(img_median(img_median(img, 5), 5), 5), 50) AS img FROM t);"
+            "CREATE VIRTUAL TABLE temp.counting USING imgpar(WITH RECURSIVE c(i) AS "
+            "(VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000000000) SELECT i AS n FROM c WHERE i < 0);"
+            "CREATE VIRTUAL TABLE temp.quick USING imgpar("
+            "SELECT value AS n, img_invert(" RGB ") AS img FROM json_each('[1,2,3,4]'))");
     return db;
 }
 
@@ -275,7 +283,8 @@ static void check_that_it_stops(int which, bool from_a_thread)
     else
         sqlite3_progress_handler(db, 1000, stop, &count);
     int rc = sqlite3_step(stmt);
-    ck_assert_msg(rc == SQLITE_INTERRUPT && !strcmp(sqlite3_errmsg(db), "interrupted"), "%s: %d %s", long_statements[which], rc, sqlite3_errmsg(db));
+    ck_assert_msg(rc == SQLITE_INTERRUPT && !strcmp(sqlite3_errmsg(db), "interrupted"), "%s: %d %s", long_statements[which],
+                  rc, sqlite3_errmsg(db));
     sqlite3_reset(stmt);
     if (from_a_thread)
         pthread_join(thread, NULL);

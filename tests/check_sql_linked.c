@@ -35,8 +35,8 @@ START_TEST(a_program_that_links_the_module_needs_no_loading)
 {
     sqlite3 *db = open_db(":memory:");
     sqlite3_stmt *stmt;
-    ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT hex(raw(img_invert(lazy(CAST('P6 2 1 255' || char(10) || 'RGBrgb' AS BLOB)))))", -1,
-                                        &stmt, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT hex(raw(img_invert(lazy(CAST('P6 2 1 255' || char(10) || 'RGBrgb' AS BLOB)))))",
+                                        -1, &stmt, NULL), SQLITE_OK);
     ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
     ck_assert_str_eq((const char *)sqlite3_column_text(stmt, 0), "ADB8BD8D989D");
     sqlite3_finalize(stmt);

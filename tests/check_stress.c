@@ -208,7 +208,8 @@ START_TEST(what_cannot_be_cut_into_strips_is_told)
     setenv("IMGPAR_MEM_LIMIT", "100K", 1);
     imgpar_context *ctx = new_context();
     unsetenv("IMGPAR_MEM_LIMIT");
-    imgpar_array *image = new_image(ctx, 900, 701, 3), *sorted = imgpar_op(ctx, "sort", &image, 1, "axis=0"), *mean = imgpar_mean(sorted);
+    imgpar_array *image = new_image(ctx, 900, 701, 3), *sorted = imgpar_op(ctx, "sort", &image, 1, "axis=0"),
+                 *mean = imgpar_mean(sorted);
     float value; /* what is sorted lies in memory, and its mean needs all of it */
     if (ctx->device) {
         ck_assert_int_eq(imgpar_array_read(mean, &value, sizeof value), IMGPAR_E_DEVICE_MEMORY);

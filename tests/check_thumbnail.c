@@ -42,7 +42,8 @@ static imgpar_array *encoded(int width, int height, const char *format, int orie
     void *bytes;
     size_t n;
     imgpar_options options = { .struct_size = sizeof options, .format = format };
-    snprintf(text, sizeof text, "cast(make(%d, %d, 128 + 60 * sin(x / 40.0 + c) + 50 * cos(y / 31.0), channels=3), u8)", width, height);
+    snprintf(text, sizeof text, "cast(make(%d, %d, 128 + 60 * sin(x / 40.0 + c) + 50 * cos(y / 31.0), channels=3), u8)",
+             width, height);
     imgpar_array *a = imgpar_apply(ctx, text, NULL, 0);
     ck_assert_int_eq(imgpar_encode(a, &options, &bytes, &n), IMGPAR_OK);
     imgpar_array_release(a);
@@ -80,7 +81,8 @@ START_TEST(a_jpeg_is_decoded_no_larger_than_needed)
     ck_assert_int_eq(info.width, cases[_i].out_width);
     ck_assert_int_eq(info.height, cases[_i].out_height);
     int shrink = cases[_i].shrink;
-    uint64_t wanted = (uint64_t)((cases[_i].width + shrink - 1) / shrink) * (uint64_t)((cases[_i].height + shrink - 1) / shrink) * 3;
+    uint64_t wanted = (uint64_t)((cases[_i].width + shrink - 1) / shrink) *
+                      (uint64_t)((cases[_i].height + shrink - 1) / shrink) * 3;
     ck_assert_uint_eq(decoded_bytes, wanted);
     imgpar_array_release(small);
     imgpar_array_release(photo);
@@ -92,7 +94,9 @@ START_TEST(the_result_is_near_to_the_mean_of_the_areas)
 {
     /* 0: PNG; 1 to 8: JPEG with that orientation */
     imgpar_array *photo = encoded(803, 601, _i ? "jpeg" : "png", _i), *copy = encoded(803, 601, _i ? "jpeg" : "png", _i);
-    imgpar_array *small = imgpar_thumbnail(photo, 100, 0), *exact = imgpar_op(ctx, "resize", &copy, 1, _i < 5 ? "width=100, height=75, filter=area" : "width=75, height=100, filter=area");
+    imgpar_array *small = imgpar_thumbnail(photo, 100, 0),
+                 *exact = imgpar_op(ctx, "resize", &copy, 1, _i < 5 ? "width=100, height=75, filter=area"
+                                                                    : "width=75, height=100, filter=area");
     imgpar_info info;
     unsigned char *p = pixels_of(small, &info), *q = pixels_of(exact, &info);
     double sum = 0;
@@ -118,7 +122,8 @@ START_TEST(other_readers_see_the_whole_image)
 {
     imgpar_array *photo = encoded(800, 600, "jpeg", 1);
     imgpar_array *inputs[2] = { photo, imgpar_thumbnail(photo, 100, 0) };
-    imgpar_array *both = imgpar_apply(ctx, "mean($1) - mean($2)", inputs, 2), *soft = imgpar_apply(ctx, "thumbnail(invert($1), 100)", inputs, 1);
+    imgpar_array *both = imgpar_apply(ctx, "mean($1) - mean($2)", inputs, 2),
+                 *soft = imgpar_apply(ctx, "thumbnail(invert($1), 100)", inputs, 1);
     imgpar_info info;
     float *difference = (float *)(void *)pixels_of(both, &info);
     ck_assert_msg(fabsf(*difference) < 0.5f, "%g", (double)*difference);

@@ -388,7 +388,8 @@ START_TEST(every_hue)
     static const real of_rgb[3] = { 1, 1, 1 };
     picture hsv = picture_new(IMGPAR_F32, 9, 24 * 31 + 1, 3);
     for (int64_t k = 0; k < hsv.h * hsv.w; k++) {
-        const real at[3] = { rounded(IMGPAR_F32, (real)(k % hsv.w) * 15 / 31), (real)(k / hsv.w % 3) / 2, (real)(k / hsv.w / 3 + 2) / 4 };
+        const real at[3] = { rounded(IMGPAR_F32, (real)(k % hsv.w) * 15 / 31), (real)(k / hsv.w % 3) / 2,
+                             (real)(k / hsv.w / 3 + 2) / 4 };
         memcpy(&hsv.v[3 * k], at, sizeof at);
     }
     picture rgb = told_by(rgb_of_hsv, &hsv, A_PART, of_rgb);

@@ -90,6 +90,23 @@ expect_run "an operation instead of a pipeline" 2 "" \
 expect_run "spaces around =" 2 "" "imgpar-run: s =: NAME=VALUE is one word, without spaces $hint" a.conf s = 3
 expect_run "a file to write without -o" 2 "" "imgpar-run: b.png: NAME=VALUE is expected; -o b.png writes it $hint" -e 1 b.png
 
+# What cannot both be meant.
+together() { # FIRST SECOND WHY
+    expect_run "--$1 with --$2" 2 "" "imgpar-run: --$1 and --$2 do not go together: $3 $hint" "--$2${4:-}" "--$1" -e 1
+}
+for other in tune verify profile; do together explain $other "--explain computes nothing"; done
+together explain trace "--explain computes nothing" =t.json
+for other in verify profile; do together tune $other "--tune only measures"; done
+together tune trace "--tune only measures" =t.json
+together tune no-fuse "--tune tries what is forced, and all else"
+together tune schedule "--tune tries what is forced, and all else" =rows
+for alone in list-ops list-devices version; do
+    expect_run "--$alone with an expression" 2 "" "imgpar-run: --$alone is given alone $hint" "--$alone" -e 1
+done
+expect_run "--version twice is --version" 0 "$("$imgpar_run" --version)" "" --version --version
+run -e 1 --help
+case $status:$out in "0:usage: imgpar-run "*) ;; *) fail "--help beside an expression: $status $out" ;; esac
+
 # ---- the text: 2, with a place, before anything is opened ---------------------------------------
 
 expect_run "an unknown operation" 2 "" "imgpar-run: -e:1:1: unknown operation blurr (near: blur)
@@ -105,6 +122,8 @@ printf 'param s = 2\nprint(blur(open("none.png"), s))\n' > a.conf
 expect_error "a param out of its range" 2 'imgpar-run: a.conf:2:30: blur: sigma=-1 is below 0' a.conf s=-1
 expect_error "a param that is no number" 2 'imgpar-run: s=big: param s is a number' a.conf s=big
 expect_error "an unknown param" 2 'imgpar-run: a.conf has no param t; its params are s' a.conf t=1
+expect_error "a param of a text without params" 2 'imgpar-run: -e has no params; param in = ... makes one' \
+    -e 'blur(in, 2)' in=photo.png
 expect_error "a text error is found before a device" 2 'imgpar-run: -e:1:1: unknown name nope*' \
     --device=no-such-device -e nope
 expect_run "nothing in -e" 2 "" \
@@ -131,7 +150,8 @@ expect_error "a missing device" 1 'imgpar-run: *no-such-device*' --device=no-suc
 echo "just text" > text.png
 expect_error "a text named .png" 1 'imgpar-run: -e:1:1: *text.png: *' -e 'open("text.png")' -o b.png
 expect_error "a fold over a row that a device cannot count" 1 \
-    'imgpar-run: -e:1:1: *: a row of 3000000000 elements is too long for this device' --device=cpu -e 'sum(make(shape=[1 1 100000 30000], expr=1))'
+    'imgpar-run: -e:1:1: *: a row of 3000000000 elements is too long for this device' --device=cpu \
+    -e 'sum(make(shape=[1 1 100000 30000], expr=1))'
 expect_error "sizes that differ" 1 'imgpar-run: -e:1:15: +: *' -e 'make(4, 4, x) + make(5, 5, x)' -o b.png
 expect_error "a picture without -o" 1 'imgpar-run: -e:1:1: this expression gives [[]9, 9[]] i32, which goes nowhere*' \
     -e 'make(9, 9, x)'
@@ -139,13 +159,16 @@ expect_error "alpha as PPM" 1 'imgpar-run: -e:1:1: ppm holds no alpha, and the i
     -e 'save(make(4, 4, x, channels=4), "b.ppm")'
 expect_error "alpha as PGM" 1 'imgpar-run: pgm holds no alpha, and the image has 2 channels; .pam and .png hold it' \
     -e 'make(4, 4, x, channels=2)' -o b.pgm
-expect_error "RGB as PGM" 1 'imgpar-run: pgm holds one gray channel, and the image has 3; .ppm and .pnm hold them, gray() makes one of them' \
+expect_error "RGB as PGM" 1 \
+    'imgpar-run: pgm holds one gray channel, and the image has 3; .ppm and .pnm hold them, gray() makes one of them' \
     -e 'make(4, 4, x, channels=3)' -o b.pgm
 expect_error "gray as PPM" 1 'imgpar-run: -e:1:1: ppm holds red, green and blue, and the image is gray; .pgm and .pnm hold it' \
     -e 'save(make(4, 4, x), "b.ppm")'
 expect_run "a literal keeps its double" 0 "1000000000.5" "" -e '1e9 + 0.5'
 expect_error "an extent below 0" 2 'imgpar-run: -e:1:7: zeros: shape has -1, which is below 0' -e 'zeros([-1])'
 expect_error "a step of 0" 2 'imgpar-run: -e:1:14: arange: step must not be 0' -e 'arange(0, 3, 0)'
+expect_error "a result beyond the memory" 1 'imgpar-run: random: out of host memory for 40000000000000000 bytes' \
+    -e 'random([10000 1000000 1000000])' -o b.npy
 expect_error "a folder that is not there" 1 'imgpar-run: *none/b.png: No such file or directory' \
     -e 'make(4, 4, x)' -o none/b.png
 expect_error "a save to standard output without a format" 2 'imgpar-run: -e:1:1: save: standard output needs a format*' \
@@ -182,12 +205,14 @@ expect "a pipeline on standard input" "$(cat out)" "42"
 expect_run "floats from 0 to 1 are saved with a range" 0 "" "" \
     -e 'save(make(5, 1, x == 4 ? 7.5 : x == 0 ? -0.5 : x == 1 ? 0.2 : x == 2 ? 0.5 : 1.0), "r.png", range=1)'
 expect_run "and come back" 0 "[[0; 51; 128; 255; 255]]" "" -e 'open("r.png")'
-"$imgpar_run" -e 'save(make(3, 1, x * 50), "r.png", range=100, bits=16)' && expect_run "with 16 bits" 0 "[[0; 32768; 65535]]" "" -e 'open("r.png")'
+"$imgpar_run" -e 'save(make(3, 1, x * 50), "r.png", range=100, bits=16)' &&
+    expect_run "with 16 bits" 0 "[[0; 32768; 65535]]" "" -e 'open("r.png")'
 rm r.png
 
 expect_run "an image instead of a pipeline" 2 "" \
     "imgpar-run: b.png is an image, not a pipeline: -e 'blur(open(\"b.png\"))' -o out.png" b.png
-expect_run "floats that look black" 0 "" "imgpar-run: warning: save: no value is above 1, which looks black; range=1 makes 1 white" \
+expect_run "floats that look black" 0 "" \
+    "imgpar-run: warning: save: no value is above 1, which looks black; range=1 makes 1 white" \
     -e 'open("b.png") / 255' -o r.png
 expect_run "floats that are all 0" 0 "" "" -e 'open("b.png") * 0.0' -o r.png
 expect_run "floats in NPY" 0 "" "" -e 'open("b.png") / 255' -o r.npy
@@ -196,7 +221,8 @@ rm r.npy r.png
 # Standard input is read once, however often the pipeline is built.
 for words in "" "--verify" "--explain"; do
     # shellcheck disable=SC2086  # one word or none
-    "$imgpar_run" $words -e 'fn src() = open("-"); a = src(); print(width(a), mean(a) >= 0)' < b.png > out 2> err || fail "open(\"-\") $words: $(cat err)"
+    "$imgpar_run" $words -e 'fn src() = open("-"); a = src(); print(width(a), mean(a) >= 0)' < b.png > out 2> err ||
+        fail "open(\"-\") $words: $(cat err)"
     [ "$words" = --explain ] || expect "open(\"-\") $words" "$(cat out)" "5 true"
 done
 "$imgpar_run" --format=png -e 'make(3, 3, x)' -o noending 2> err || fail "--format with -o: $(cat err)"
@@ -254,23 +280,32 @@ run --explain -e 'save(make(4, 4, x), "never.png")'
 run --profile -e 'make(4, 4, x)' -o b.png
 case $status:$err in 0:*ms*GB/s*encode*) ;; *) fail "--profile: $status $err" ;; esac
 run --profile=json -e 'make(4, 4, x)' -o b.png
-case $status:$err in '0:{"events": ['*'"kind": "encode"'*'], "copy_gb_per_s": '*'}') ;; *) fail "--profile=json: $status $err" ;; esac
+case $status:$err in '0:{"events": ['*'"kind": "encode"'*'], "copy_gb_per_s": '*'}') ;;
+*) fail "--profile=json: $status $err" ;;
+esac
 run --trace=t.json -e 'make(4, 4, x)' -o b.png
-case $status:$(cat t.json) in '0:{"displayTimeUnit": "ms", "traceEvents": ['*'"ph": "X"'*'"cat": "encode"'*']}') ;; *) fail "--trace: $status $err" ;; esac
+case $status:$(cat t.json) in '0:{"displayTimeUnit": "ms", "traceEvents": ['*'"ph": "X"'*'"cat": "encode"'*']}') ;;
+*) fail "--trace: $status $err" ;;
+esac
 rm t.json
-expect_run "--trace where no file can be" 1 "" "imgpar-run: --trace=no/t.json: No such file or directory" --trace=no/t.json -e 'make(4, 4, x)' -o b.png
+expect_run "--trace where no file can be" 1 "" "imgpar-run: --trace=no/t.json: No such file or directory" \
+    --trace=no/t.json -e 'make(4, 4, x)' -o b.png
 expect_run "--mem-limit" 0 "" "" --mem-limit=64M -e 'make(4, 4, x)' -o b.png
-expect_run "--mem-limit without a number" 2 "" "imgpar-run: --mem-limit=much: a number of bytes is expected, or one with K, M or G" --mem-limit=much -e 'make(4, 4, x)' -o b.png
+expect_run "--mem-limit without a number" 2 "" \
+    "imgpar-run: --mem-limit=much: a number of bytes is expected, or one with K, M or G" \
+    --mem-limit=much -e 'make(4, 4, x)' -o b.png
 shared_cache=$IMGPAR_CACHE_DIR
 IMGPAR_CACHE_DIR=$PWD/kept
 run --device=cpu --tune -e 'save(boxblur(boxblur(make(64, 64, x))), "never.png")'
-case $status:$out in 0:"schedule auto: "*"schedule pixels: "*"vector_bytes 64: "*" ms"*"strip_bytes 24K: "*"max_stages 1: "*) [ -n "$(ls kept)" ] || fail "--tune keeps nothing" ;;
+case $status:$out in 0:"schedule auto: "*"schedule pixels: "*"vector_bytes 64: "*" ms"*"strip_bytes 24K: "*"max_stages 1: "*)
+    [ -n "$(ls kept)" ] || fail "--tune keeps nothing" ;;
 1:) ;; # no OpenCL device
 *) fail "--tune: $status $out $err" ;; esac
 [ ! -f never.png ] || fail "--tune saves nothing"
 IMGPAR_CACHE_DIR=$shared_cache
 rm -rf kept
-expect_run "--tune where nothing can be kept" 1 "" "imgpar-run: --tune: there is no OpenCL device to tune for" --device=ref --tune -e 'make(4, 4, x)'
+expect_run "--tune where nothing can be kept" 1 "" "imgpar-run: --tune: there is no OpenCL device to tune for" \
+    --device=ref --tune -e 'make(4, 4, x)'
 expect_run "--verify" 0 "" "verify: max difference 0, allowed 1" --verify -e 'make(4, 4, x)' -o b.png
 
 # ---- pipes, full disks, interrupts -----------------------------------------------------------------------
@@ -303,7 +338,42 @@ kill -TERM "$pid"
 status=0
 wait "$pid" || status=$?
 expect "interrupted: status" "$status" 143
+expect "interrupted: stderr" "$(cat err)" "imgpar-run: interrupted"
 [ ! -f long.png ] || fail "interrupted: nothing is written"
+
+# A shell says so of what a signal has ended, and not of an exit status.
+(until [ -s pid ]; do sleep 1; done; sleep 1; kill -TERM "$(cat pid)") &
+status=0
+run_long='echo $$ > pid; exec "$0" -e "iterate(make(2000, 2000, cast(x, f32)), 100000, sqrt(_ + 1))" -o long.png'
+sh -c 'sh -c "$1" "$0"; exit $?' "$imgpar_run" "$run_long" 2> err || status=$?
+expect "ended by the signal: status" "$status" 143
+case $(cat err) in *Terminated*) ;; *) fail "ended by the signal: $(cat err)" ;; esac
+rm -f pid
+
+# Waiting for standard input: one signal is enough.
+mkfifo fifo
+"$imgpar_run" -e 'mean(open("-"))' < fifo > out 2> err &
+pid=$!
+exec 3> fifo
+sleep 1
+kill -TERM "$pid"
+status=0
+wait "$pid" || status=$?
+exec 3>&-
+expect "interrupted before anything is computed: status" "$status" 143
+expect "interrupted before anything is computed: output" "$(cat out err)" ""
+
+# Waiting for the reader of what is written, which the first one cannot end: two are.
+"$imgpar_run" --format=png -e 'make(4, 4, x)' -o fifo 2> err &
+pid=$!
+sleep 1
+kill -TERM "$pid"
+sleep 1
+kill -HUP "$pid"
+status=0
+wait "$pid" || status=$?
+expect "a second signal: status" "$status" 129
+rm fifo
 expect_files "nothing is left behind" "./a.conf ./b.png ./b.pnm ./order.conf ./params.conf ./sub/b.png ./sub/c.conf \
 ./sub/copy.png ./text.png "
 finish

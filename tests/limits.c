@@ -59,13 +59,14 @@ static const char sub_groups[] =
 
 enum { MOST_TEXTS = 8 };
 
-CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint n, const char **texts, const size_t *lengths,
-                                                              cl_int *code)
+CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint n,
+                                                              const char **texts, const size_t *lengths, cl_int *code)
 {
     typedef cl_program (*function)(cl_context, cl_uint, const char **, const size_t *, cl_int *);
     const char *all[MOST_TEXTS + 1] = { sub_groups };
     size_t sizes[MOST_TEXTS + 1] = { 0 };
-    if (!has("sub-groups") || n > MOST_TEXTS) return ((function)next("clCreateProgramWithSource"))(context, n, texts, lengths, code);
+    if (!has("sub-groups") || n > MOST_TEXTS)
+        return ((function)next("clCreateProgramWithSource"))(context, n, texts, lengths, code);
     for (cl_uint k = 0; k < n; k++) {
         all[k + 1] = texts[k];
         sizes[k + 1] = lengths ? lengths[k] : 0; /* 0: to its end */
@@ -93,7 +94,8 @@ static void replace(char *list, const char *word, const char *by)
     memcpy(at, by, strlen(by));
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void *value, size_t *size_ret)
+CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size,
+                                                void *value, size_t *size_ret)
 {
     typedef cl_int (*function)(cl_device_id, cl_device_info, size_t, void *, size_t *);
     cl_int code = ((function)next("clGetDeviceInfo"))(device, what, size, value, size_ret);

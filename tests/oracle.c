@@ -376,7 +376,8 @@ int call_border(const call *c)
 
 oracle_fn oracle_find(const char *op)
 {
-    static const oracle_row *const tables[] = { oracle_levels, oracle_functions, oracle_filters, oracle_geometry, oracle_arrays, oracle_scans };
+    static const oracle_row *const tables[] = { oracle_levels, oracle_functions, oracle_filters, oracle_geometry,
+                                                oracle_arrays, oracle_scans };
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const oracle_row *row = tables[t]; row->op; row++)
             if (strcmp(row->op, op) == 0) return row->answer;

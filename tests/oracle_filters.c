@@ -261,6 +261,6 @@ static void erode(const call *c, picture *out) { by_order(c, out, lowest); }
 static void dilate(const call *c, picture *out) { by_order(c, out, highest); }
 
 const oracle_row oracle_filters[] = {
-    { "boxblur", boxblur }, { "blur", blur }, { "fastblur", fastblur }, { "convolve", convolve }, { "convsep", convsep }, { "sobel", sobel },
-    { "median", median }, { "erode", erode }, { "dilate", dilate }, { NULL, NULL },
+    { "boxblur", boxblur }, { "blur", blur }, { "fastblur", fastblur }, { "convolve", convolve }, { "convsep", convsep },
+    { "sobel", sobel }, { "median", median }, { "erode", erode }, { "dilate", dilate }, { NULL, NULL },
 };

@@ -189,6 +189,6 @@ static void histogram(const call *c, picture *out)
 }
 
 const oracle_row oracle_geometry[] = {
-    { "crop", crop }, { "flip", flip }, { "transpose", transpose }, { "shift", shift }, { "resize", resize }, { "thumbnail", thumbnail },
-    { "at", at }, { "circle", circle }, { "histogram", histogram }, { NULL, NULL },
+    { "crop", crop }, { "flip", flip }, { "transpose", transpose }, { "shift", shift }, { "resize", resize },
+    { "thumbnail", thumbnail }, { "at", at }, { "circle", circle }, { "histogram", histogram }, { NULL, NULL },
 };

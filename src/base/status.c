@@ -59,3 +59,8 @@ imgpar_status ip_fail_memory(ip_error *err, const char *doing)
 {
     return ip_fail(err, IMGPAR_E_HOST_MEMORY, "out of host memory while %s", doing);
 }
+
+imgpar_status ip_fail_memory_for(ip_error *err, const char *op, uint64_t size_bytes)
+{
+    return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory for %llu bytes", op, (unsigned long long)size_bytes);
+}

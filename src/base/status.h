@@ -22,5 +22,7 @@ imgpar_status ip_fail(ip_error *err, imgpar_status status, const char *format, .
     __attribute__((format(printf, 3, 4)));
 /* "out of host memory while <doing>". */
 imgpar_status ip_fail_memory(ip_error *err, const char *doing);
+/* "blur: out of host memory for 40000000000 bytes": of what an operation computes or reads. */
+imgpar_status ip_fail_memory_for(ip_error *err, const char *op, uint64_t size_bytes);
 
 #endif

@@ -4,6 +4,7 @@
 #include "options.h"
 #include "output.h"
 #include "run.h"
+#include "signals.h"
 
 #include <imgpar.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ int main(int argc, char **argv)
     options o;
     int status = options_parse(argc, argv, &o);
     if (status) return status;
-    catch_signals();
+    signals_catch();
     switch (o.action) {
     case ACTION_RUN: status = run(&o); break;
     case ACTION_HELP: status = o.help_op ? print_op(o.help_op) : print_usage(); break;
@@ -21,5 +22,7 @@ int main(int argc, char **argv)
     case ACTION_LIST_DEVICES: status = print_devices(); break;
     case ACTION_VERSION: printf("imgpar-run %s\n", imgpar_version()); break;
     }
-    return close_stdout(status);
+    status = close_stdout(status);
+    if (status == EXIT_FAILED && signals_seen()) signals_raise();
+    return status;
 }

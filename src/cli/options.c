@@ -171,10 +171,54 @@ static int operands(options *o, int n, char **words)
     return EXIT_DONE;
 }
 
+/* ---- what does not go together ------------------------------------------------------------------ */
+
+static const char computes_nothing[] = "--explain computes nothing", only_measures[] = "--tune only measures",
+                  tries_all[] = "--tune tries what is forced, and all else";
+
+static const struct { int one, other; const char *why; } conflicts[] = {
+    { OPT_EXPLAIN, OPT_TUNE, computes_nothing },
+    { OPT_EXPLAIN, OPT_VERIFY, computes_nothing },
+    { OPT_EXPLAIN, OPT_PROFILE, computes_nothing },
+    { OPT_EXPLAIN, OPT_TRACE, computes_nothing },
+    { OPT_TUNE, OPT_VERIFY, only_measures },
+    { OPT_TUNE, OPT_PROFILE, only_measures },
+    { OPT_TUNE, OPT_TRACE, only_measures },
+    { OPT_TUNE, OPT_SCHEDULE, tries_all },
+    { OPT_TUNE, OPT_NO_FUSE, tries_all },
+};
+
+static const row *row_of(int code)
+{
+    const row *r = rows;
+    while (r->code != code)
+        r++;
+    return r;
+}
+
+/* given: by row. Help is given beside anything, as people add it to what they were about to write. */
+static int check_together(const options *o, const bool given[N_ROWS])
+{
+    int n_given = 0;
+    for (int i = 0; i < N_ROWS; i++)
+        n_given += given[i];
+    for (int i = 0; i < N_ROWS; i++)
+        if (given[i] && n_given > 1 && o->action != ACTION_HELP &&
+            (rows[i].code == OPT_LIST_OPS || rows[i].code == OPT_LIST_DEVICES || rows[i].code == OPT_VERSION))
+            return usage("--%s is given alone", rows[i].name);
+    for (size_t k = 0; k < sizeof conflicts / sizeof *conflicts; k++) {
+        const row *one = row_of(conflicts[k].one), *other = row_of(conflicts[k].other);
+        if (given[one - rows] && given[other - rows])
+            return usage("--%s and --%s do not go together: %s", one->name, other->name, conflicts[k].why);
+    }
+    return EXIT_DONE;
+}
+
 int options_parse(int argc, char **argv, options *o)
 {
     char letters[2 * N_ROWS + 2];
     struct option longs[N_ROWS + 1];
+    bool given[N_ROWS] = { false };
     *o = (options){ .action = ACTION_RUN };
     to_getopt(letters, longs);
     opterr = 0;
@@ -185,9 +229,11 @@ int options_parse(int argc, char **argv, options *o)
         if (code == ':') return usage("option %s needs a value", is_letter ? letter : word);
         if (code == '?') return usage(optopt >= 256 ? "option %s takes no value" : "unknown option %s",
                                       is_letter ? letter : word);
-        for (int i = 0; i < N_ROWS; i++)
-            if (rows[i].code == code && apply(o, &rows[i], optarg)) return EXIT_USAGE;
+        const row *r = row_of(code);
+        given[r - rows] = true;
+        if (apply(o, r, optarg)) return EXIT_USAGE;
     }
+    if (check_together(o, given)) return EXIT_USAGE;
     return operands(o, argc - optind, argv + optind);
 }
 

@@ -6,40 +6,16 @@
 #include "run.h"
 #include "output.h"
 #include "profile.h"
+#include "signals.h"
 #include "tune.h"
 
 #include <errno.h>
 #include <imgpar.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TEXT_MAX_BYTES = (1 << 20) + 1 }; /* one more than the library takes, so that it says so */
-
-/* ---- signals ------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t signal_seen;
-
-static void note_signal(int number)
-{
-    signal_seen = number;
-}
-
-void catch_signals(void)
-{
-    struct sigaction note = { .sa_handler = note_signal, .sa_flags = SA_RESETHAND };
-    sigaction(SIGINT, &note, NULL);
-    sigaction(SIGTERM, &note, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
-
-static int poll_signal(void *user, double done)
-{
-    (void)user;
-    (void)done;
-    return signal_seen != 0;
-}
 
 /* ---- what the library calls ------------------------------------------------------------------- */
 
@@ -62,7 +38,6 @@ static void print_line(void *user, const char *line)
 
 static int exit_of(imgpar_status st)
 {
-    if (st == IMGPAR_E_INTERRUPTED && signal_seen) return 128 + (int)signal_seen;
     if (st == IMGPAR_E_SYNTAX) return EXIT_USAGE;
     return st == IMGPAR_OK ? EXIT_DONE : EXIT_FAILED;
 }
@@ -79,7 +54,7 @@ static char *read_text(const char *path)
     int error = !file || ferror(file) ? errno : !text ? ENOMEM : 0;
     if (file && !is_stdin) fclose(file);
     if (error) {
-        if (!signal_seen) complain("%s: %s", is_stdin ? "standard input" : path, strerror(error));
+        complain("%s: %s", is_stdin ? "standard input" : path, strerror(error));
         free(text);
         return NULL;
     }
@@ -161,7 +136,7 @@ static int prepare(const options *o, imgpar_pipeline **p)
         return EXIT_USAGE;
     }
     char *read = o->expression ? NULL : read_text(o->file);
-    if (!o->expression && !read) return signal_seen ? 128 + (int)signal_seen : EXIT_FAILED;
+    if (!o->expression && !read) return EXIT_FAILED;
     const char *text = o->expression ? o->expression : read;
     char *folder = o->expression || strcmp(o->file, "-") == 0 ? NULL : folder_of(o->file);
     const char *name = o->expression ? "-e" : strcmp(o->file, "-") == 0 ? "standard input" : o->file;
@@ -270,7 +245,7 @@ static int run_graph(const options *o, imgpar_pipeline *p, imgpar_context *ctx, 
 static int run_with(const options *o, imgpar_pipeline *p, imgpar_context *ctx)
 {
     profile times = { 0 };
-    imgpar_options options_of_run = { .struct_size = sizeof options_of_run, .poll = poll_signal,
+    imgpar_options options_of_run = { .struct_size = sizeof options_of_run, .poll = signals_poll,
                                       .on_warning = on_warning, .user = &times, .format = o->format };
     if (o->tunes) return tune(p, ctx, &options_of_run);
     if (o->profile || o->trace) options_of_run.on_event = on_event;

@@ -7,7 +7,5 @@
 
 /* Returns the exit status, after saying on stderr what went wrong. */
 int run(const options *o);
-/* Notices SIGINT and SIGTERM from now on; a second one ends the program at once. */
-void catch_signals(void);
 
 #endif

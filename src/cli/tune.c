@@ -39,8 +39,8 @@ static void add_kernel(void *user, const imgpar_event *event)
     if (strcmp(event->kind, "kernel") == 0) m->kernels_ms += event->end_ms - event->start_ms;
 }
 
-/* The least time that the pipeline's kernels took, of some runs after one that compiles, to be compared with the best so far; negative
- * after saying why. */
+/* The least time that the pipeline's kernels took, of some runs after one that compiles, to be compared with the best so far;
+ * negative after saying why. */
 static double measure(measuring *m, double best_ms)
 {
     double least = INFINITY;

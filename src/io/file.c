@@ -341,49 +341,101 @@ static imgpar_status write_in_place(const char *path, const void *bytes, size_t 
 }
 
 /*
- * Creates ".imgpar-XXXX" in path's folder and returns its descriptor; *name is
- * new. open() rather than mkstemp(), because it applies the umask, which a
- * thread cannot read without changing it.
+ * Note [Temporary files]
+ * What is written appears under its name complete or not at all. Where the system has files without names, only the
+ * moment between link() and rename() could leave something behind, however the process ends; elsewhere a file
+ * ".imgpar-XXXX" beside the target is written, and removed after a failure. open() rather than mkstemp(), because it applies
+ * the umask, which a thread cannot read without changing it.
  */
-static int open_temporary(const char *path, mode_t mode, char **name)
+typedef struct temporary {
+    int fd;
+    char *name;    /* room for one in the target's folder */
+    size_t room;
+    int folder;    /* the characters of the folder in it */
+    bool is_named; /* there is a file of that name */
+} temporary;
+
+/* A name in the target's folder that is free in all likelihood; the i-th that is tried. */
+static void name_temporary(temporary *t, int i)
 {
-    enum { N_TRIES = 100 };
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t h = ip_hash_u64((uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30, (uint64_t)getpid());
+    h = ip_hash_u64(h ^ (uint64_t)i, (uint64_t)(uintptr_t)t->name); /* differs between threads */
+    snprintf(t->name + t->folder, t->room - (size_t)t->folder, ".imgpar-%016llx", (unsigned long long)h);
+}
+
+enum { N_NAMES_TRIED = 100 };
+
+/* A file without a name in the target's folder; false where there is no such thing. */
+static bool open_unnamed(temporary *t, mode_t mode)
+{
+#ifdef O_TMPFILE
+    if (access("/proc/self/fd", X_OK) != 0) return false; /* it will be named by way of that */
+    t->name[t->folder] = '\0';
+    t->fd = open(t->folder ? t->name : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+    return t->fd >= 0;
+#else
+    (void)t;
+    (void)mode;
+    return false;
+#endif
+}
+
+static bool link_unnamed(temporary *t)
+{
+    char descriptor[40];
+    snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", t->fd);
+    for (int i = 0; i < N_NAMES_TRIED && !t->is_named && (i == 0 || errno == EEXIST); i++) {
+        name_temporary(t, i);
+        t->is_named = !is_faulty() && linkat(AT_FDCWD, descriptor, AT_FDCWD, t->name, AT_SYMLINK_FOLLOW) == 0;
+    }
+    return t->is_named;
+}
+
+static bool open_named(temporary *t, mode_t mode)
+{
+    for (int i = 0; i < N_NAMES_TRIED && t->fd < 0 && (i == 0 || errno == EEXIST); i++) {
+        name_temporary(t, i);
+        t->fd = open_file(t->name, O_WRONLY | O_CREAT | O_EXCL, mode);
+    }
+    t->is_named = t->fd >= 0;
+    return t->is_named;
+}
+
+/* Beside path, or false with errno. *t is closed and freed by whoever has it. */
+static bool open_temporary(const char *path, mode_t mode, temporary *t)
+{
     const char *slash = strrchr(path, '/');
-    const int folder = slash ? (int)(slash + 1 - path) : 0;
-    const size_t room = (size_t)folder + sizeof ".imgpar-0123456789abcdef";
-    char *text = ip_alloc(room);
-    int fd = -1;
-    if (!text) {
+    *t = (temporary){ .fd = -1, .folder = slash ? (int)(slash + 1 - path) : 0 };
+    t->room = (size_t)t->folder + sizeof ".imgpar-0123456789abcdef";
+    t->name = ip_alloc(t->room);
+    if (!t->name) {
         errno = ENOMEM;
-        return -1;
+        return false;
     }
-    for (int i = 0; i < N_TRIES && fd < 0 && (i == 0 || errno == EEXIST); i++) {
-        struct timespec now;
-        clock_gettime(CLOCK_REALTIME, &now);
-        uint64_t h = ip_hash_u64((uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30, (uint64_t)getpid());
-        h = ip_hash_u64(h ^ (uint64_t)i, (uint64_t)(uintptr_t)text); /* differs between threads */
-        snprintf(text, room, "%.*s.imgpar-%016llx", folder, path, (unsigned long long)h);
-        fd = open_file(text, O_WRONLY | O_CREAT | O_EXCL, mode);
-    }
-    if (fd < 0) ip_free(text);
-    else *name = text;
-    return fd;
+    memcpy(t->name, path, (size_t)t->folder);
+    return open_unnamed(t, mode) || open_named(t, mode);
 }
 
 /* old is the target's status where it exists: its mode is kept, and never exceeded meanwhile. */
 static imgpar_status write_and_rename(const char *path, const struct stat *old, const void *bytes, size_t n,
                                       const ip_poll *poll, ip_error *err)
 {
-    char *name = NULL;
+    temporary t;
     const mode_t mode = old ? old->st_mode & 0777 : 0666;
-    const int fd = open_temporary(path, mode, &name);
-    if (fd < 0) return fail_errno(err, path);
-    imgpar_status st = write_all(fd, path, bytes, n, poll, err);
-    if (!st && old && (is_faulty() || fchmod(fd, mode) != 0)) st = fail_errno(err, path);
-    if (close_file(fd) != 0 && !st) st = fail_errno(err, path);
-    if (!st && (is_faulty() || rename(name, path) != 0)) st = fail_errno(err, path);
-    if (st) unlink(name);
-    ip_free(name);
+    if (!open_temporary(path, mode, &t)) {
+        imgpar_status st = fail_errno(err, path);
+        ip_free(t.name);
+        return st;
+    }
+    imgpar_status st = write_all(t.fd, path, bytes, n, poll, err);
+    if (!st && old && (is_faulty() || fchmod(t.fd, mode) != 0)) st = fail_errno(err, path);
+    if (!st && !t.is_named && !link_unnamed(&t)) st = fail_errno(err, path);
+    if (close_file(t.fd) != 0 && !st) st = fail_errno(err, path);
+    if (!st && (is_faulty() || rename(t.name, path) != 0)) st = fail_errno(err, path);
+    if (st && t.is_named) unlink(t.name);
+    ip_free(t.name);
     return st;
 }
 

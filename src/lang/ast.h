@@ -58,6 +58,7 @@ typedef struct ip_node {
     ip_symbol *name;
     struct ip_node **items;
     ip_symbol **names;
+    uint32_t *starts; /* CALL: where each argument begins, at its name if it has one */
 } ip_node;
 
 typedef enum ip_statement_kind {

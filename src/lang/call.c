@@ -151,7 +151,7 @@ static int place_argument(ip_eval *ev, const ip_node *node, int i, const ip_val 
     if (!node->names[i] || fn->kind != IP_V_FUNCTION || fn->u.fn.op) return i;
     int index = parameter_index(&fn->u.fn, node->names[i]);
     if (index >= 0 && args[index].kind == IP_V_NONE) return index;
-    ip_eval_fail(ev, node->items[i]->offset, index < 0 ? "%.60s has no parameter %.60s" : "%.60s: %.60s is given twice",
+    ip_eval_fail(ev, node->starts[i], index < 0 ? "%.60s has no parameter %.60s" : "%.60s: %.60s is given twice",
                  function_name(&fn->u.fn), node->names[i]->name);
     return -1;
 }
@@ -289,11 +289,12 @@ bool ip_call_args(ip_eval *ev, const ip_op *op, size_t offset, const ip_arg *arg
     bool is_stdin = reads_standard_input(op, args, n);
     if (is_stdin && !check_standard_input(ev, offset)) return false;
     if (is_stdin && !ev->checking) return open_standard_input(ev, op, offset, args, n, out);
-    if (!ev->checking) return ip_call_result(ev, offset, ip_build(ev->ctx, op, args, n), out);
     ip_error err = { .status = IMGPAR_OK };
     int bad = -1;
     if (ip_check_call(op, args, n, &bad, &err))
         return ip_eval_fail(ev, offsets && bad >= 0 && bad < n ? offsets[bad] : offset, "%s", err.message);
+    if (!ev->checking) return ip_call_result(ev, offset, ip_build(ev->ctx, op, args, n), out);
+    if (ip_check_type(op, args, n, &err) == IMGPAR_E_ARGUMENT) return ip_eval_fail(ev, offset, "%s", err.message);
     *out = ip_val_unknown(IP_V_ARRAY);
     return true;
 }
@@ -323,6 +324,14 @@ bool ip_call_op(ip_eval *ev, const ip_op *op, size_t offset, const ip_val *vals,
     return ok;
 }
 
+/* What folds one array where an operation of this name takes two, as NumPy's max(a) does; NULL. */
+static const char *fold_of(const char *name)
+{
+    if (strcmp(name, "max") == 0) return "maxval(a) or reduce(a, \"max\")";
+    if (strcmp(name, "min") == 0) return "minval(a) or reduce(a, \"min\")";
+    return NULL;
+}
+
 /* Names and number of the arguments, before any of them is evaluated. (Not inlined: its vector is no part of the
  * recursion's frames.) */
 static __attribute__((noinline)) bool check_names(ip_eval *ev, const ip_node *node, const ip_op *op)
@@ -334,7 +343,9 @@ static __attribute__((noinline)) bool check_names(ip_eval *ev, const ip_node *no
     for (int i = 0; i < node->n_items; i++)
         args[i].name = node->names[i] ? node->names[i]->name : NULL;
     if (!ip_bind(op, args, node->n_items, &bound, &bad, &err)) return true;
-    return ip_eval_fail(ev, bad >= 0 ? node->items[bad]->offset : node->offset, "%s", err.message);
+    const char *fold = node->n_items == 1 ? fold_of(node->name->name) : NULL;
+    if (bad < 0 && fold) return ip_eval_fail(ev, node->offset, "%s; of one array, that is %s", err.message, fold);
+    return ip_eval_fail(ev, bad >= 0 ? node->starts[bad] : node->offset, "%s", err.message);
 }
 
 /*
@@ -388,10 +399,11 @@ static bool call_scalar(ip_eval *ev, const ip_node *node, ip_val *out)
 {
     ip_val args[3];
     int n = node->n_items;
-    for (int i = 0; i < n; i++)
-        if (node->names[i] || !ip_eval_number(ev, node->items[i], "the argument", &args[i]))
-            return node->names[i] ? ip_eval_fail(ev, node->items[i]->offset, "%s has no parameter %.60s",
-                                                 node->name->name, node->names[i]->name) : false;
+    for (int i = 0; i < n; i++) {
+        if (node->names[i])
+            return ip_eval_fail(ev, node->starts[i], "%s has no parameter %.60s", node->name->name, node->names[i]->name);
+        if (!ip_eval_number(ev, node->items[i], "the argument", &args[i])) return false;
+    }
     return ip_scalar_function(node->name->name, args, n, out);
 }
 

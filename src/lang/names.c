@@ -88,10 +88,21 @@ static void near_variables(const ip_eval *ev, const char *name, bool functions, 
 static const char *known_elsewhere(const char *name)
 {
     static const struct { const char *name, *here; } names[] = {
-        { "where", "select(cond, yes, no), or find(a) for places" }, { "array", "numbers([1 2 3])" }, { "astype", "cast(a, f32)" },
-        { "index", "indices(shape, axis), or x y z c" },             { "argwhere", "find(a)" },       { "stack", "zip(a, b)" },
-        { "swapaxes", "permute(a, axes)" },                          { "moveaxis", "permute(a, axes)" }, { "flatten", "reshape(a, [-1])" },
-        { "ravel", "reshape(a, [-1])" },                             { "bincount", "histogram(a)" },  { "filter2D", "convolve(a, matrix)" },
+        { "where", "select(cond, yes, no), or find(a) for places" },
+        { "index", "indices(shape, axis), or x y z c" },
+        { "shape", "width(a), height(a) and channels(a); print(a) shows it" },
+        { "imread", "open(\"FILE\")" },        { "imwrite", "the statement save(a, \"FILE\")" },
+        { "array", "numbers([1 2 3])" },     { "astype", "cast(a, f32)" },
+        { "amax", "maxval(a)" },             { "amin", "minval(a)" },
+        { "average", "mean(a)" },            { "bincount", "histogram(a)" },
+        { "argwhere", "find(a)" },           { "filter2D", "convolve(a, matrix)" },
+        { "swapaxes", "permute(a, axes)" },  { "moveaxis", "permute(a, axes)" },
+        { "flatten", "reshape(a, [-1])" },   { "ravel", "reshape(a, [-1])" },
+        { "stack", "zip(a, b)" },            { "scale", "resize(a, width)" },
+        { "hstack", "concat(a, b, axis=1)" }, { "vstack", "concat(a, b, axis=0)" },
+        { "channel", "slice(a, k, k + 1, axis=2)" }, { "split", "slice(a, k, k + 1, axis=2) for each channel" },
+        { "mirror", "flip(a)" },             { "rot180", "rot90(a, 2)" },
+        { "fliplr", "flip(a, axis=x)" },     { "flipud", "flip(a, axis=y)" },
     };
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (strcmp(names[k].name, name) == 0) return names[k].here;
@@ -111,8 +122,12 @@ bool ip_eval_unknown_name(ip_eval *ev, const ip_node *node, bool is_call)
     if (here) return ip_eval_fail(ev, node->offset, "unknown operation %s; that is %s", name, here);
     near_list near = { "", 0 };
     near_variables(ev, name, is_call, &near);
-    for (size_t i = 0; is_call && ip_word_at(i); i++)
-        if (strcmp(ip_word_at(i)->info.category, "name") != 0) near_add(&near, name, ip_word_at(i)->info.name);
+    for (size_t i = 0; is_call && ip_word_at(i); i++) {
+        const imgpar_word *word = &ip_word_at(i)->info;
+        const ip_op *row = ip_op_find(word->name);
+        bool is_listed = row && !(row->flags & IP_OP_HIDDEN); /* by ip_op_near() */
+        if (strcmp(word->category, "name") != 0 && !is_listed) near_add(&near, name, word->name);
+    }
     char ops[160] = "";
     if (is_call) ip_op_near(name, ops, sizeof ops);
     bool any = near.n || ops[0];

@@ -126,8 +126,10 @@ static imgpar_status unknown_param(imgpar_pipeline *p, const char *name)
     for (int i = 0; i < p->program.n_statements; i++)
         if (p->program.statements[i].kind == IP_S_PARAM)
             ip_str_printf(&have, "%s%.60s", have.length ? ", " : "", p->program.statements[i].names[0]->name);
-    ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.240s has no param %.60s; %s%.400s", p->name, name,
-            have.length ? "its params are " : "it has none", ip_str_text(&have));
+    if (have.length)
+        ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.240s has no param %.60s; its params are %.400s", p->name, name, ip_str_text(&have));
+    else
+        ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.240s has no params; param %.60s = ... makes one", p->name, name);
     ip_str_free(&have);
     return IMGPAR_E_SYNTAX;
 }

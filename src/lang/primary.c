@@ -7,37 +7,48 @@
 #include <string.h>
 
 /* A list that grows while its length is unknown; copied into the arena at the end. */
-typedef struct list { ip_node **items; ip_symbol **names; int n, capacity; } list;
+typedef struct entry { ip_node *item; ip_symbol *name; uint32_t start; } entry;
+typedef struct list { entry *entries; int n, capacity; } list;
 
-static bool list_add(ip_parser *p, list *l, ip_node *item, ip_symbol *name)
+static bool list_add_argument(ip_parser *p, list *l, entry e)
 {
     if (l->n == l->capacity) {
         int capacity = l->capacity ? l->capacity * 2 : 8;
-        ip_node **items = ip_realloc_array(l->items, (size_t)capacity, sizeof *items);
-        if (items) l->items = items;
-        ip_symbol **names = items ? ip_realloc_array(l->names, (size_t)capacity, sizeof *names) : NULL;
-        if (names) l->names = names;
-        if (!names) return ip_parse_no_memory(p);
+        entry *grown = ip_realloc_array(l->entries, (size_t)capacity, sizeof *grown);
+        if (!grown) return ip_parse_no_memory(p);
+        l->entries = grown;
         l->capacity = capacity;
     }
-    l->items[l->n] = item;
-    l->names[l->n++] = name;
+    l->entries[l->n++] = e;
     return true;
+}
+
+static bool list_add(ip_parser *p, list *l, ip_node *item)
+{
+    return list_add_argument(p, l, (entry){ .item = item });
+}
+
+/* Tells a call what its arguments are called. */
+static ip_node *name_arguments(ip_parser *p, ip_node *call, const list *l)
+{
+    call->n_names = l->n;
+    call->names = ip_arena_alloc(&p->program->arena, (size_t)l->n * sizeof *call->names);
+    call->starts = ip_arena_alloc(&p->program->arena, (size_t)l->n * sizeof *call->starts);
+    if (!call->names || !call->starts) return ip_parse_no_memory(p);
+    for (int i = 0; i < l->n; i++) {
+        call->names[i] = l->entries[i].name;
+        call->starts[i] = l->entries[i].start;
+    }
+    return call;
 }
 
 static ip_node *list_node(ip_parser *p, list *l, ip_node_kind kind, const ip_token *where)
 {
     ip_node *node = p->err->status ? NULL : ip_parse_node(p, kind, where, l->n);
     for (int i = 0; node && i < l->n; i++)
-        node = ip_parse_set_item(p, node, i, l->items[i]);
-    if (node && l->n > 0) {
-        node->n_names = l->n;
-        node->names = ip_arena_alloc(&p->program->arena, (size_t)l->n * sizeof *node->names);
-        if (node->names) memcpy(node->names, l->names, (size_t)l->n * sizeof *node->names);
-        else node = ip_parse_no_memory(p);
-    }
-    ip_free(l->items);
-    ip_free(l->names);
+        node = ip_parse_set_item(p, node, i, l->entries[i].item);
+    if (node && kind == IP_N_CALL && l->n > 0) node = name_arguments(p, node, l);
+    ip_free(l->entries);
     return node;
 }
 
@@ -91,10 +102,10 @@ static bool spaced_row(ip_parser *p, list *elements)
     if (!element && !p->err->status && (element = ip_parse_expression(p))) {
         const ip_token *next = ip_peek(p, 0);
         bool has_more = next->kind == IP_T_NUMBER || next->kind == IP_T_NAME;
-        return list_add(p, elements, element, NULL) && !(has_more && !refuse_spaces(p, next));
+        return list_add(p, elements, element) && !(has_more && !refuse_spaces(p, next));
     }
     while (element) {
-        if (!list_add(p, elements, element, NULL)) return false;
+        if (!list_add(p, elements, element)) return false;
         const ip_token *next = ip_peek(p, 0);
         if (next->kind == IP_T_CLOSE_SQUARE || next->kind == IP_T_SEMICOLON) return true;
         element = next->space_before ? signed_number(p) : NULL;
@@ -107,7 +118,7 @@ static bool comma_row(ip_parser *p, list *elements)
 {
     do {
         ip_node *element = ip_parse_expression(p);
-        if (!element || !list_add(p, elements, element, NULL)) return false;
+        if (!element || !list_add(p, elements, element)) return false;
     } while (ip_accept(p, IP_T_COMMA));
     return true;
 }
@@ -171,7 +182,7 @@ static ip_node *parse_parenthesis(ip_parser *p)
     p->square = 0;
     do {
         ip_node *item = ip_parse_expression(p);
-        if (!item || !list_add(p, &items, item, NULL)) break;
+        if (!item || !list_add(p, &items, item)) break;
     } while (ip_accept(p, IP_T_COMMA));
     p->square = square;
     if (!p->err->status) ip_expect_close(p, IP_T_CLOSE, open);
@@ -182,23 +193,23 @@ static ip_node *parse_parenthesis(ip_parser *p)
     return tuple->n_items == 1 ? tuple->items[0] : tuple;
 }
 
-/* One argument of a call; *named gets its name, if it has one. */
-static ip_node *parse_argument(ip_parser *p, const list *before, ip_symbol **named)
+/* One more argument of a call. */
+static bool parse_argument(ip_parser *p, list *args)
 {
     const ip_token *token = ip_peek(p, 0);
-    *named = NULL;
+    const ip_symbol *last = args->n > 0 ? args->entries[args->n - 1].name : NULL;
+    entry e = { .start = token->offset };
     if (token->kind == IP_T_NAME && ip_peek(p, 1)->kind == IP_T_ASSIGN) {
-        *named = token->u.name;
+        e.name = token->u.name;
         p->at += 2;
-        for (int i = 0; i < before->n; i++)
-            if (before->names[i] == *named)
-                return ip_parse_fail(p, token, "argument %.60s is given twice", (*named)->name);
-    } else if (before->n > 0 && before->names[before->n - 1]) {
-        return ip_parse_fail(p, token, "an argument without a name cannot follow %.60s=",
-                             before->names[before->n - 1]->name);
+        for (int i = 0; i < args->n; i++)
+            if (args->entries[i].name == e.name) return ip_parse_fail(p, token, "argument %.60s is given twice", e.name->name);
+    } else if (last) {
+        return ip_parse_fail(p, token, "an argument without a name cannot follow %.60s=", last->name);
     }
-    if (before->n == IP_MAX_ARGS) return ip_parse_fail(p, token, "a call has at most %d arguments", IP_MAX_ARGS);
-    return ip_parse_expression(p);
+    if (args->n == IP_MAX_ARGS) return ip_parse_fail(p, token, "a call has at most %d arguments", IP_MAX_ARGS);
+    e.item = ip_parse_expression(p);
+    return e.item && list_add_argument(p, args, e);
 }
 
 ip_node *ip_parse_call(ip_parser *p, const ip_token *name)
@@ -208,13 +219,9 @@ ip_node *ip_parse_call(ip_parser *p, const ip_token *name)
     list args = { 0 };
     int square = p->square;
     p->square = 0;
-    if (ip_peek(p, 0)->kind != IP_T_CLOSE) {
-        do {
-            ip_symbol *named;
-            ip_node *arg = parse_argument(p, &args, &named);
-            if (!arg || !list_add(p, &args, arg, named)) break;
-        } while (ip_accept(p, IP_T_COMMA));
-    }
+    bool more = ip_peek(p, 0)->kind != IP_T_CLOSE;
+    while (more)
+        more = parse_argument(p, &args) && ip_accept(p, IP_T_COMMA);
     p->square = square;
     if (!p->err->status) ip_expect_close(p, IP_T_CLOSE, open);
     ip_node *node = list_node(p, &args, IP_N_CALL, name);
@@ -277,7 +284,7 @@ static ip_node *parse_component(ip_parser *p, ip_node *of)
     if (!ip_expect(p, IP_T_NAME, "the name of a component")) return NULL;
     if (ip_peek(p, 0)->kind == IP_T_OPEN)
         return ip_parse_fail(p, dot, "'.' means nothing here; operations are called: %.60s(a)", name->u.name->name);
-    if (!list_add(p, &items, of, NULL)) return NULL;
+    if (!list_add(p, &items, of)) return NULL;
     ip_node *node = list_node(p, &items, IP_N_COMPONENT, dot);
     if (node) node->name = name->u.name;
     return node;
@@ -298,13 +305,16 @@ ip_node *ip_parse_postfix(ip_parser *p)
         list items = { 0 };
         int square = p->square;
         p->square = 0;
-        bool ok = list_add(p, &items, node, NULL);
+        bool ok = list_add(p, &items, node);
         do {
             ip_node *offset = ok ? ip_parse_expression(p) : NULL;
-            ok = offset && list_add(p, &items, offset, NULL);
+            ok = offset && list_add(p, &items, offset);
         } while (ok && ip_accept(p, IP_T_COMMA));
         p->square = square;
-        if (ok) ip_expect_close(p, IP_T_CLOSE_SQUARE, open);
+        if (ok && ip_peek(p, 0)->kind == IP_T_COLON)
+            ip_parse_fail(p, ip_peek(p, 0), "brackets read neighbours, a[dy, dx]; a part is slice(a, from, to, step)");
+        else if (ok)
+            ip_expect_close(p, IP_T_CLOSE_SQUARE, open);
         node = list_node(p, &items, IP_N_READ, open);
     }
 }

@@ -98,7 +98,8 @@ static bool need_array(ip_eval *ev, const ip_node *node, ip_val *v)
 {
     if (v->kind == IP_V_ARRAY || v->kind == IP_V_ANY) return true;
     if (!ip_val_is_scalar(v))
-        return ip_eval_fail(ev, node->offset, "an array or a number is expected, not %s", ip_val_kind_text(v));
+        return ip_eval_fail(ev, node->offset, "an array or a number is expected, not %s%s", ip_val_kind_text(v),
+                            v->kind == IP_V_TEXT ? "; open(\"FILE\") gives a file's image" : "");
     if (ev->checking) return true;
     double number = v->number;
     bool fractional = v->fractional;
@@ -122,44 +123,44 @@ static bool add_setting(ip_eval *ev, const ip_node *item, const ip_symbol *name,
     return ok;
 }
 
-/* The options of save(expr, path, name=value...) into o; *format_at is where format= stands. */
-static bool save_options(ip_eval *ev, const ip_node *call, ip_output *o, bool *known, size_t *format_at)
+/* The format that format= names, else the path. *is_known: false where neither does and the caller is to say. */
+static bool save_format(ip_eval *ev, const ip_node *call, ip_output *o, ip_format *format, bool *is_known)
+{
+    *is_known = true;
+    for (int i = 2; i < call->n_items; i++) {
+        const ip_node *item = call->items[i];
+        if (!call->names[i])
+            return ip_eval_fail(ev, call->starts[i], "save takes an expression, a path and options NAME=VALUE");
+        if (strcmp(call->names[i]->name, "format") != 0) continue;
+        const char *word = item->kind == IP_N_NAME ? item->name->name : item->kind == IP_N_TEXT ? item->text : NULL;
+        if (!word || !ip_format_find(word, format))
+            return ip_eval_fail(ev, item->offset, "save: format is one of png jpeg npy pnm");
+        o->format = ip_strdup(word);
+        return o->format || ip_eval_fail_memory(ev);
+    }
+    *is_known = strcmp(o->path, "-") != 0;
+    return !*is_known || ip_format_from_path(o->path, format) ||
+           ip_eval_fail(ev, call->items[1]->offset,
+                        "save: no format is known by the name %.200s; png jpg npy pnm ppm pgm pam are, or format=", o->path);
+}
+
+/* The options of save(expr, path, name=value...) into o. */
+static bool save_options(ip_eval *ev, const ip_node *call, ip_output *o)
 {
     ip_str settings = IP_STR_INIT;
-    bool ok = true;
+    ip_format format;
+    ip_error err = { .status = IMGPAR_OK };
+    bool known, ok = save_format(ev, call, o, &format, &known);
     for (int i = 2; ok && i < call->n_items; i++) {
-        const ip_node *item = call->items[i];
-        if (!call->names[i]) {
-            ok = ip_eval_fail(ev, item->offset, "save takes an expression, a path and options NAME=VALUE");
-        } else if (strcmp(call->names[i]->name, "format") == 0) {
-            const char *word = item->kind == IP_N_NAME ? item->name->name : item->kind == IP_N_TEXT ? item->text : NULL;
-            ip_format format;
-            *format_at = item->offset;
-            ok = word && ip_format_find(word, &format);
-            if (!ok) ip_eval_fail(ev, item->offset, "save: format is one of png jpeg npy pnm");
-            else if (!(o->format = ip_strdup(word))) ok = ip_eval_fail_memory(ev);
-        } else {
-            ok = add_setting(ev, item, call->names[i], &settings, known);
-        }
+        if (strcmp(call->names[i]->name, "format") == 0) continue;
+        ok = add_setting(ev, call->items[i], call->names[i], &settings, &known);
+        if (ok && ev->checking && known && ip_io_check_settings(format, ip_str_text(&settings), &err))
+            ok = ip_eval_fail(ev, call->starts[i], "save: %s", err.message);
     }
     if (ok && settings.length) o->settings = ip_str_take(&settings);
     if (ok && settings.failed) ok = ip_eval_fail_memory(ev);
     ip_str_free(&settings);
     return ok;
-}
-
-static bool check_save(ip_eval *ev, const ip_node *call, const ip_output *o, bool known)
-{
-    ip_format format;
-    ip_error err = { .status = IMGPAR_OK };
-    if (o->format) ip_format_find(o->format, &format);
-    else if (strcmp(o->path, "-") == 0) return true; /* the format comes from the caller */
-    else if (!ip_format_from_path(o->path, &format))
-        return ip_eval_fail(ev, call->items[1]->offset,
-                            "save: no format is known by the name %.200s; png jpg npy pnm ppm pgm pam are, or format=",
-                            o->path);
-    if (!known || !o->settings || !ip_io_check_settings(format, o->settings, &err)) return true;
-    return ip_eval_fail(ev, call->items[2]->offset, "save: %s", err.message);
 }
 
 static bool run_save(ip_eval *ev, const ip_statement *s, ip_outputs *outputs)
@@ -180,9 +181,7 @@ static bool run_save(ip_eval *ev, const ip_statement *s, ip_outputs *outputs)
     o->path = ip_eval_path(ev, &path);
     if (!o->path) return ip_eval_fail_memory(ev);
     if (!path.u.text[0]) return ip_eval_fail(ev, call->items[1]->offset, "save: the path is empty");
-    bool known = true;
-    size_t format_at = 0;
-    return save_options(ev, call, o, &known, &format_at) && (!ev->checking || check_save(ev, call, o, known));
+    return save_options(ev, call, o);
 }
 
 static bool run_print(ip_eval *ev, const ip_statement *s, ip_outputs *outputs)
@@ -193,7 +192,7 @@ static bool run_print(ip_eval *ev, const ip_statement *s, ip_outputs *outputs)
     if (!o) return false;
     for (int i = 0; i < call->n_items; i++) {
         if (call->names[i])
-            return ip_eval_fail(ev, call->items[i]->offset, "print has no parameter %.60s", call->names[i]->name);
+            return ip_eval_fail(ev, call->starts[i], "print has no parameter %.60s", call->names[i]->name);
         if (!ip_eval_value(ev, call->items[i], &o->vals[i])) return false;
     }
     return true;

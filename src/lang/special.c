@@ -27,12 +27,11 @@ bool ip_form_args(ip_eval *ev, const ip_node *call, const ip_node **slots)
             for (slot = 0; slot < n && strcmp(names[slot], call->names[i]->name) != 0;)
                 slot++;
         if (slot >= n && call->names[i])
-            return ip_eval_fail(ev, call->items[i]->offset, "%s has no parameter %.60s", call->name->name,
-                                call->names[i]->name);
+            return ip_eval_fail(ev, call->starts[i], "%s has no parameter %.60s", call->name->name, call->names[i]->name);
         if (slot >= n)
-            return ip_eval_fail(ev, call->items[i]->offset, "%s takes at most %d arguments", call->name->name, n);
+            return ip_eval_fail(ev, call->starts[i], "%s takes at most %d arguments", call->name->name, n);
         if (slots[slot])
-            return ip_eval_fail(ev, call->items[i]->offset, "%s: %s is given twice", call->name->name, names[slot]);
+            return ip_eval_fail(ev, call->starts[i], "%s: %s is given twice", call->name->name, names[slot]);
         slots[slot] = call->items[i];
     }
     for (int i = 0; i < word->n_required; i++)

@@ -144,27 +144,45 @@ static imgpar_status refuse_complex(const imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
-imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n)
+/* The node of a checked call with its type, or err says why there is none; NULL without memory. */
+static imgpar_array *typed_node(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n, ip_error *err)
 {
-    ip_error err = { .status = IMGPAR_OK };
     ip_bound bound;
     int ignored, n_lazy = 0;
-    for (int k = 0; k < n; k++)
-        if (args[k].kind == IP_ARG_ARRAY && args[k].array && !args[k].array->op)
-            return imgpar_array_retain(args[k].array);
-    if (agree_on_context(&ctx, op, args, n, &err) || ip_check_call(op, args, n, NULL, &err))
-        return ip_array_error(ctx, err.status, err.message);
-    ip_bind(op, args, n, &bound, &ignored, &err);
+    ip_bind(op, args, n, &bound, &ignored, err);
     for (int k = 0; k < op->info.n_params; k++) {
         int at = bound.arg[op->info.n_inputs + k];
         n_lazy += at >= 0 && is_lazy_array(&args[at]);
     }
     imgpar_array *node = ip_array_new(ctx, op, op->info.n_inputs + n_lazy);
-    if (!node) return no_memory();
-    if (!fill_inputs(node, args, &bound, &err) && !fill_params(node, args, &bound, &err) && !refuse_complex(node, &err)) {
+    if (node && !fill_inputs(node, args, &bound, err) && !fill_params(node, args, &bound, err) && !refuse_complex(node, err)) {
         node->range = (ip_range){ -INFINITY, INFINITY };
-        op->infer(node, &err);
+        op->infer(node, err);
     }
+    return node;
+}
+
+imgpar_status ip_check_type(const ip_op *op, const ip_arg *args, int n, ip_error *err)
+{
+    if (op->info.n_inputs > 0 || op->flags & IP_OP_FILE) return IMGPAR_OK;
+    for (int k = 0; k < n; k++)
+        if (args[k].unknown || args[k].kind == IP_ARG_ARRAY) return IMGPAR_OK;
+    imgpar_array *node = typed_node(NULL, op, args, n, err);
+    if (!node) return ip_fail_memory(err, "checking an operation");
+    imgpar_array_release(node);
+    return err->status;
+}
+
+imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n)
+{
+    ip_error err = { .status = IMGPAR_OK };
+    for (int k = 0; k < n; k++)
+        if (args[k].kind == IP_ARG_ARRAY && args[k].array && !args[k].array->op)
+            return imgpar_array_retain(args[k].array);
+    if (agree_on_context(&ctx, op, args, n, &err) || ip_check_call(op, args, n, NULL, &err))
+        return ip_array_error(ctx, err.status, err.message);
+    imgpar_array *node = typed_node(ctx, op, args, n, &err);
+    if (!node) return no_memory();
     bool is_linear = !err.status && op->flags & IP_OP_LINEAR && ip_complex_has_input(node);
     if (err.status || !(op->expand || is_linear)) return finish(ctx, node, &err);
     imgpar_array *result = is_linear ? ip_complex_linear(node, args, n) : op->expand(node);

@@ -43,6 +43,9 @@ bool ip_is_near(const char *name, const char *other);
 /* Names, kinds and ranges of a call, without looking at arrays' types. Messages start with the op's name.
  * *bad_arg (may be NULL) gets the index of the argument at fault, or -1. */
 imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad_arg, ip_error *err);
+/* What the row says of the type of a call that ip_check_call() accepts, where that depends on nothing else: of rows without
+ * inputs, all of whose arguments are known. IMGPAR_OK for all other calls. */
+imgpar_status ip_check_type(const ip_op *op, const ip_arg *args, int n, ip_error *err);
 /* A new array, an error array on any failure. The first error among array arguments is passed on. */
 imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n);
 /* Options as text ("sigma=2, border=wrap") to named arguments; used by imgpar_op() and SQL. */

@@ -224,7 +224,7 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     if (arg->kind == IP_ARG_TEXT && arg->text && ip_param_is_auto(p) && strcmp(arg->text, "auto") == 0) return IMGPAR_OK;
     const char *article = kind == IP_PARAM_INTEGER ? "an" : "a";
     if (arg->kind == IP_ARG_TEXT)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%.60s is not %s %s", label, p->name, arg->text ? arg->text : "",
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=\"%.60s\" is not %s %s", label, p->name, arg->text ? arg->text : "",
                        article, p->type);
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s", label, p->name, article, p->type);
 }
@@ -249,15 +249,15 @@ static bool param_value(const ip_op *op, int param, const ip_arg *args, const ip
     return true;
 }
 
-/* Whether a parameter is this number, or has it among its elements. */
-static bool has_number(const ip_op *op, int param, const ip_arg *args, const ip_bound *bound, double number)
+/* How often a parameter has this number among its elements; one that is a number has one. */
+static int count_number(const ip_op *op, int param, const ip_arg *args, const ip_bound *bound, double number)
 {
     double value;
-    int at = bound->arg[op->info.n_inputs + param];
+    int at = bound->arg[op->info.n_inputs + param], count = 0;
     if (at < 0 || args[at].kind != IP_ARG_MATRIX) return param_value(op, param, args, bound, &value) && value == number;
     for (int k = 0; args[at].numbers && k < args[at].rows * args[at].cols; k++)
-        if (args[at].numbers[k] == number) return true;
-    return false;
+        count += args[at].numbers[k] == number;
+    return count;
 }
 
 /* What the row's rule says of two parameters a and b, or of a and a number. */
@@ -277,8 +277,11 @@ static imgpar_status check_rule(const ip_op *op, const ip_arg *args, const ip_bo
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %d numbers for %g %s", label, first, n, b, second);
     }
     if (strcmp(sign, "!=") == 0)
-        return has_number(op, param_a, args, bound, ip_parse_number(second, NULL))
-                   ? ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must not be %s", label, first, second) : IMGPAR_OK;
+        return count_number(op, param_a, args, bound, ip_parse_number(second, NULL)) == 0
+                   ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must not be %s", label, first, second);
+    if (strcmp(sign, "once") == 0)
+        return count_number(op, param_a, args, bound, ip_parse_number(second, NULL)) <= 1
+                   ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %s more than once", label, first, second);
     if (!param_value(op, param_a, args, bound, &a)) return IMGPAR_OK;
     if (!param_value(op, param_b, args, bound, &b)) return IMGPAR_OK;
     if (strcmp(sign, "or") == 0)

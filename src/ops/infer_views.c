@@ -100,10 +100,7 @@ imgpar_status ip_infer_reshape(imgpar_array *node, ip_error *err)
     char text[96];
     imgpar_status st = ip_vector_whole(node, "shape", IP_MAX_AXES, shape, &n, err);
     for (int k = 0; !st && k < n; k++) {
-        if (shape[k] == -1 && open < 0) open = k;
-        else if (shape[k] < 0)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: an extent of %lld; one may be -1, which is worked out", name_of(node),
-                           (long long)shape[k]);
+        if (shape[k] == -1) open = k; /* once, by the row's rule */
         else if (__builtin_mul_overflow(known, shape[k], &known)) known = INT64_MAX;
     }
     if (st) return st;

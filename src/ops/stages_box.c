@@ -65,7 +65,8 @@ ip_stage *ip_stages_boxblur(ip_lower *l)
     ip_expr *cval;
     if (size == 1) return in;
     int border = ip_lower_border(l, in->dtype, &cval);
-    double lo = cval ? fmin(in->lo, cval->lo) : in->lo, hi = cval ? fmax(in->hi, cval->hi) : in->hi; /* with what is beyond the edges */
+    /* with what is beyond the edges */
+    double lo = cval ? fmin(in->lo, cval->lo) : in->lo, hi = cval ? fmax(in->hi, cval->hi) : in->hi;
     imgpar_dtype between = ip_lower_sum_dtype(in->dtype, lo, hi, size, 0);
     imgpar_dtype w = ip_lower_sum_dtype(in->dtype, lo, hi, (double)n, (double)(n / 2));
     pass vertical = { l, in, Y, size / 2, border, cval, between };

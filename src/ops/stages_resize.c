@@ -45,7 +45,8 @@ static void fill_area(axis_map *m, int64_t i)
 /* The position (i + 1/2) in/out - 1/2 is ((2 i + 1) n_in - n_out) / (2 n_out), for plain units. */
 static void fill_linear(axis_map *m, int64_t i)
 {
-    int64_t den = 2 * m->r.n_out * m->unit, num = (2 * i + 1) * m->extent + 2 * m->from * m->r.n_out - m->r.n_out * m->unit, at = floor_div(num, den);
+    int64_t den = 2 * m->r.n_out * m->unit;
+    int64_t num = (2 * i + 1) * m->extent + 2 * m->from * m->r.n_out - m->r.n_out * m->unit, at = floor_div(num, den);
     double f = (double)(num - at * den) / (double)den;
     m->r.first[i] = first_inside(m, at);
     put(m, i, at, 1 - f);
@@ -66,7 +67,8 @@ static bool make_map(axis_map *m, const imgpar_array *input, int axis, int64_t n
     if (filter == IP_RESIZE_AUTO) filter = n_out < n_in ? IP_RESIZE_AREA : IP_RESIZE_LINEAR;
     const ip_shrink *shrink = input->shrink.by && (axis == Y || axis == X) ? &input->shrink : NULL;
     int64_t unit = shrink ? shrink->by : 1, extent = shrink ? shrink->full[axis - Y] : n_in;
-    int64_t taps = filter == IP_RESIZE_NEAREST ? 1 : filter == IP_RESIZE_LINEAR ? 2 : (extent + n_out * unit - 1) / (n_out * unit) + 1;
+    int64_t taps = filter == IP_RESIZE_NEAREST ? 1 : filter == IP_RESIZE_LINEAR ? 2
+                                                   : (extent + n_out * unit - 1) / (n_out * unit) + 1;
     *m = (axis_map){ .extent = extent, .from = shrink ? shrink->before[axis - Y] : 0, .unit = unit };
     if (!ip_resampling_new(&m->r, n_in, n_out, (int)(taps < n_in ? taps : n_in))) return false;
     for (int64_t i = 0; i < n_out; i++)

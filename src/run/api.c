@@ -151,8 +151,9 @@ imgpar_status ip_check_save(const imgpar_array *a, const char *path, const imgpa
     return st ? st : ip_io_check_pixels(&pixels, *format, name, err);
 }
 
-static imgpar_status encode(imgpar_array *a, ip_format format, const imgpar_options *options, void **bytes, size_t *n,
-                            ip_error *err)
+/* path is where the bytes will be written, or NULL. */
+static imgpar_status encode(imgpar_array *a, const char *path, ip_format format, const imgpar_options *options, void **bytes,
+                            size_t *n, ip_error *err)
 {
     const char *settings = options ? options->settings : NULL;
     ip_value *value = NULL;
@@ -171,8 +172,11 @@ static imgpar_status encode(imgpar_array *a, ip_format format, const imgpar_opti
             st = ip_io_looks_black(&pixels, format, settings, &runner.poll, &looks_black, err);
         if (looks_black)
             options->on_warning(options->user, "save: no value is above 1, which looks black; range=1 makes 1 white");
+        ip_error why = { IMGPAR_OK, "" };
         if (!st)
-            st = ip_io_encode(&pixels, format, settings, &runner.poll, bytes, n, err);
+            st = ip_io_encode(&pixels, format, settings, &runner.poll, bytes, n, &why);
+        if (why.status)
+            ip_fail(err, st, "%s%s%s", path ? path : "", path ? ": " : "", why.message);
     }
     if (!st) {
         atomic_fetch_add(&a->ctx->encodes, 1);
@@ -197,7 +201,7 @@ imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void
         return st;
     st = ip_check_save(a, NULL, options, &format, &err);
     if (!st)
-        st = encode(a, format, options, out, n, &err);
+        st = encode(a, NULL, format, options, out, n, &err);
     return st ? failed(&a, 1, &err) : succeeded(&a, 1);
 }
 
@@ -218,7 +222,7 @@ imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_option
         return st;
     st = path ? ip_check_save(a, path, options, &format, &err) : ip_fail(&err, IMGPAR_E_ARGUMENT, "save: no path");
     if (!st)
-        st = encode(a, format, options, &bytes, &n, &err);
+        st = encode(a, path, format, options, &bytes, &n, &err);
     if (!st) {
         ip_runner runner;
         ip_runner_init(&runner, NULL, options);

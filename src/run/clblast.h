@@ -30,7 +30,8 @@ imgpar_status ip_clblast_open(ip_device *device, ip_clblast **out, ip_error *err
 void ip_clblast_close(ip_clblast *clblast); /* NULL is legal */
 /* Has CLBlast compile what products of a dtype take, singly or in batches, if it has not. */
 imgpar_status ip_clblast_prepare(ip_clblast *clblast, imgpar_dtype dtype, bool is_batch, ip_error *err);
-/* Enqueues the product, prepared or not, to run after the commands that its buffers need. What CLBlast refuses is IMGPAR_E_UNSUPPORTED. */
+/* Enqueues the product, prepared or not, to run after the commands that its buffers need. What CLBlast refuses is
+ * IMGPAR_E_UNSUPPORTED. */
 imgpar_status ip_clblast_multiply(ip_clblast *clblast, const ip_clblast_product *product, ip_error *err);
 /* Bytes of device memory that it takes for itself meanwhile, at most. */
 uint64_t ip_clblast_scratch_bytes(imgpar_dtype dtype, uint64_t m, uint64_t n, uint64_t k, uint64_t count);

@@ -204,7 +204,8 @@ static bool takes_no_room(const evaluation *e, const ip_stage *s)
     if (s->kind != IP_STAGE_SOURCE)
         return false;
     if (s->value)
-        return ip_value_is_on_device(s->value, e->runner.device) || (s->value->host && ip_device_shares(e->runner.device, s->value->host));
+        return ip_value_is_on_device(s->value, e->runner.device) ||
+               (s->value->host && ip_device_shares(e->runner.device, s->value->host));
     const ip_source *source = s->node->source; /* what is decoded comes from malloc() */
     if (source && source->kind == IP_SOURCE_BUFFER)
         return true;
@@ -302,15 +303,15 @@ imgpar_status ip_evaluation_take(evaluation *e, const ip_stage *s, ip_value **ou
 
 /* ---- the reference interpreter ------------------------------------------------------------------ */
 
-/* Host memory of a value that may be on the device only; *copy is to be freed. */
-static imgpar_status host_of(ip_value *v, void **host, void **copy, ip_error *err)
+/* Host memory of the value of stage s, which may be on the device only; *copy is to be freed. */
+static imgpar_status host_of(ip_value *v, const ip_stage *s, void **host, void **copy, ip_error *err)
 {
     *copy = NULL;
     *host = v->host;
     if (v->host)
         return IMGPAR_OK;
     *host = *copy = ip_alloc(v->size_bytes);
-    return *copy ? ip_value_read(v, *copy, err) : ip_fail_memory(err, "reading a value");
+    return *copy ? ip_value_read(v, *copy, err) : ip_fail_memory_for(err, s->node->op->info.name, v->size_bytes);
 }
 
 static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
@@ -327,7 +328,7 @@ static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
             continue;
         st = ip_evaluation_source(e, s, &v, err);
         if (!st)
-            st = host_of(v, &memory[k], &copies[k], err);
+            st = host_of(v, s, &memory[k], &copies[k], err);
     }
     double start = ip_now_ms();
     bool ran = !st;
@@ -547,7 +548,8 @@ imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size
 }
 
 /* The elements of a value in dst, unless they were computed there: then the host may look. */
-static imgpar_status fetch(imgpar_context *ctx, const imgpar_array *a, ip_value *value, void *dst, const imgpar_options *options, ip_error *err)
+static imgpar_status fetch(imgpar_context *ctx, const imgpar_array *a, ip_value *value, void *dst,
+                           const imgpar_options *options, ip_error *err)
 {
     ip_runner runner;
     if (value->host == dst) /* parts were gathered there */
@@ -566,7 +568,8 @@ static imgpar_status fetch(imgpar_context *ctx, const imgpar_array *a, ip_value 
     return st;
 }
 
-imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref, ip_error *err)
+imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref,
+                               ip_error *err)
 {
     ip_request q = { .arrays = &a, .n = 1, .options = options, .use_ref = use_ref, .dst = dst };
     ip_value *value = use_ref ? NULL : ip_array_pin(a);

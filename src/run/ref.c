@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "graph/array.h"
 #include "ir/opaque.h"
 
 #include <string.h>
@@ -185,6 +186,7 @@ static imgpar_status run_stage(ip_ir *ir, const ip_stage *stage, void **memory, 
     imgpar_status st = check_size(stage->dims, stage->dtype, &size_bytes, err);
     if (st) return st;
     void *out = ip_alloc(size_bytes);
+    if (!out && stage->node) return ip_fail_memory_for(err, stage->node->op->info.name, size_bytes);
     if (!out) return ip_fail_memory(err, "interpreting");
     switch (stage->kind) {
     case IP_STAGE_MAP:       st = run_map(ir, stage, memory, progress, out, err); break;

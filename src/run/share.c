@@ -125,12 +125,13 @@ static imgpar_status make_hosts(cutting *c, const ip_evaluation *first, ip_error
     const ip_request *q = c->q;
     c->hosts = ip_zalloc(q->n * sizeof *c->hosts);
     c->in_place = q->dst && ip_evaluation_spares(first, q->dst, array_bytes(q->arrays[0]));
-    bool ok = c->hosts != NULL;
-    for (size_t k = 0; ok && k < q->n; k++) {
-        c->hosts[k] = c->in_place ? q->dst : ip_alloc(array_bytes(q->arrays[k]));
-        ok = c->hosts[k] != NULL;
+    if (!c->hosts) return ip_fail_memory(err, "gathering results");
+    for (size_t k = 0; k < q->n; k++) {
+        const imgpar_array *a = q->arrays[k];
+        c->hosts[k] = c->in_place ? q->dst : ip_alloc(array_bytes(a));
+        if (!c->hosts[k]) return ip_fail_memory_for(err, a->op->info.name, array_bytes(a));
     }
-    return ok ? IMGPAR_OK : ip_fail_memory(err, "gathering a result");
+    return IMGPAR_OK;
 }
 
 /* Takes first, the evaluation for the first device, whether that gets a part or not. */

@@ -189,7 +189,7 @@ static imgpar_status run_strips_to_host(evaluation *e, ip_value **values, ip_err
     const ip_stage *s = e->plan->outputs[0];
     void *host = ip_alloc((size_t)ip_stage_bytes(s));
     if (!host)
-        return ip_fail_memory(err, "gathering a result");
+        return ip_fail_memory_for(err, s->node->op->info.name, (uint64_t)ip_stage_bytes(s));
     e->hosts = &host;
     imgpar_status st = run_strips(e, 0, s->dims[1], err);
     e->hosts = NULL;

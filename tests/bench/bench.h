@@ -236,8 +236,8 @@ typedef struct bench_clock {
 void bench_clock_start(bench_clock *c, bool counts_cpu);
 double bench_clock_ms(const bench_clock *c); /* since the start */
 
-enum { BENCH_FUSED, BENCH_UNFUSED, BENCH_HAND, BENCH_HAND_CL, BENCH_OPENCV, BENCH_VIPS, BENCH_FFTW, BENCH_OPENBLAS, BENCH_GSL, BENCH_COPY,
-       BENCH_N_CONTENDERS };
+enum { BENCH_FUSED, BENCH_UNFUSED, BENCH_HAND, BENCH_HAND_CL, BENCH_OPENCV, BENCH_VIPS, BENCH_FFTW, BENCH_OPENBLAS,
+       BENCH_GSL, BENCH_COPY, BENCH_N_CONTENDERS };
 extern const char *const bench_contender_names[BENCH_N_CONTENDERS];
 
 typedef struct bench_times {

@@ -245,6 +245,8 @@ static bool run_loop(bench_task *t)
 
 bench_run bench_hand_cl(const bench_row *row)
 {
-    bench_run run = row->work == BENCH_BOX && row->size == 3 ? run_box3 : row->work == BENCH_MAPS ? run_maps : loop_of(row->work) ? run_loop : NULL;
+    bench_run run = row->work == BENCH_BOX && row->size == 3 ? run_box3
+                    : row->work == BENCH_MAPS ? run_maps
+                    : loop_of(row->work) ? run_loop : NULL;
     return run && set_up() ? run : NULL;
 }

@@ -169,7 +169,8 @@ static bool time_all(contender *all, const bench_options *options)
     return true;
 }
 
-static void set_contenders(contender *all, bench_ours *fused, bench_ours *unfused, const bench_row *row, const bench_options *options)
+static void set_contenders(contender *all, bench_ours *fused, bench_ours *unfused, const bench_row *row,
+                           const bench_options *options)
 {
     memset(all, 0, BENCH_N_CONTENDERS * sizeof *all);
     all[BENCH_FUSED].ours = fused;

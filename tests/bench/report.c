@@ -84,7 +84,8 @@ static void print_time(const bench_times *t)
 {
     char text[32] = "-";
     if (t->is_there)
-        snprintf(text, sizeof text, "%.*f%s", t->median_ms < 1 ? 4 : t->median_ms < 10 ? 2 : 1, t->median_ms, t->is_wrong ? "!" : "");
+        snprintf(text, sizeof text, "%.*f%s", t->median_ms < 1 ? 4 : t->median_ms < 10 ? 2 : 1, t->median_ms,
+                 t->is_wrong ? "!" : "");
     printf(" %8s", text);
 }
 
@@ -305,8 +306,8 @@ void bench_report_start(const bench_options *options, const imgpar_device *devic
     }
     printf("\n%s, medians; k: kernels; hand: C or OpenCL; numeric: FFTW, OpenBLAS or GSL; %%: of the copy's GB/s\n",
            by_names[options->by].unit);
-    printf("%-27s %8s %13s %2s %8s %8s %8s %8s %8s %7s %7s %7s %6s %5s  bars\n", "workload", "ours", "min..max", "k", "no-fuse", "hand",
-           "OpenCV", "libvips", "numeric", "xOpenCV", "xvips", "xnum", "GB/s", "copy");
+    printf("%-27s %8s %13s %2s %8s %8s %8s %8s %8s %7s %7s %7s %6s %5s  bars\n", "workload", "ours", "min..max", "k",
+           "no-fuse", "hand", "OpenCV", "libvips", "numeric", "xOpenCV", "xvips", "xnum", "GB/s", "copy");
 }
 
 void bench_report_row(const bench_options *options, const bench_result *r, const bench_result *all, int n)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "signals.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+static volatile sig_atomic_t seen;       /* the number of the first signal, or 0 */
+static volatile sig_atomic_t is_polled;
+
+static void end_by(int number)
+{
+    signal(number, SIG_DFL);
+    raise(number); /* in the handler: comes when that returns */
+}
+
+static void note(int number)
+{
+    if (seen || !is_polled) end_by(number);
+    else seen = number;
+}
+
+void signals_catch(void)
+{
+    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+    const struct sigaction noting = { .sa_handler = note };
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        struct sigaction before;
+        if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(numbers[k], &noting, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int signals_poll(void *user, double done)
+{
+    (void)user;
+    (void)done;
+    is_polled = 1;
+    return seen != 0;
+}
+
+bool signals_seen(void)
+{
+    return seen != 0;
+}
+
+void signals_raise(void)
+{
+    end_by(seen);
+}
