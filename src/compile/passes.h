@@ -56,6 +56,15 @@ ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4]);
 bool ip_load_reads_beside(ip_ir *ir, const ip_expr *load, const int64_t domain[4], int *lo, int *hi);
 /* The rows a reader at row r needs around r, once the border rule is applied inside the domain. */
 void ip_reach_contract(ip_reach *reach, int border);
+/* Loads that are copied as rows (place_across.c): whether the element's column comes from the row that is computed, its row from the
+ * column; or its column from the plane, its plane and row from the other two. */
+bool ip_reads_across(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
+bool ip_reads_deep(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
+/* Whether the kernel's work-items may walk planes: emit_across.c, Note [Walking planes]. */
+bool ip_may_walk_planes(ip_ir *ir, const ip_kernel *kernel);
+/* Rows of a copy that are made together. */
+int ip_rows_at_once(const ip_stage *copy);
+bool ip_kernel_computes(const ip_kernel *kernel, const ip_stage *stage); /* it is one of the kernel's own */
 /* x's value minus the coordinate along axis: what is added to it, if that does not depend on coordinates 2 and 3;
  * else NULL. */
 ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis);

@@ -174,7 +174,7 @@ static bool add_placed(placing *p, ip_stage *stage, bool is_copy)
 
 /* ---- copies -------------------------------------------------------------------- */
 
-static bool in_kernel(const ip_kernel *kernel, const ip_stage *stage)
+bool ip_kernel_computes(const ip_kernel *kernel, const ip_stage *stage)
 {
     for (int k = 0; k < kernel->n_stages; k++)
         if (kernel->stages[k] == stage)
@@ -203,7 +203,7 @@ static void check_beside(ip_expr *x, void *user)
     int lo, hi;
     if (x->op == IP_X_WINDOW)
         p->reads_in_place = false;
-    else if (x->op == IP_X_LOAD && !in_kernel(p->kernel, x->source) && ip_load_reads_beside(p->plan->ir, x, p->domain, &lo, &hi))
+    else if (x->op == IP_X_LOAD && !ip_kernel_computes(p->kernel, x->source) && ip_load_reads_beside(p->plan->ir, x, p->domain, &lo, &hi))
         p->reads_in_place = p->reads_in_place && -lo <= COLUMNS_BESIDE && hi <= COLUMNS_BESIDE;
 }
 
@@ -220,7 +220,7 @@ static void choose_reading(placing *p, const ip_stage *s)
  * any neighbours gets a tile, so that it is read from memory once. */
 static bool wants_copy(placing *p, const ip_expr *load)
 {
-    if (load->source->kind == IP_STAGE_TABLE || in_kernel(p->kernel, load->source) || load->border == IP_BORDER_NONE
+    if (load->source->kind == IP_STAGE_TABLE || ip_kernel_computes(p->kernel, load->source) || load->border == IP_BORDER_NONE
         || p->reads_in_place)
         return false;
     ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
@@ -256,68 +256,7 @@ static ip_stage *copy_of(placing *p, const ip_expr *load)
     return s;
 }
 
-/* ---- columns as rows: emit_across.c, Note [Reading across] ---------------------------------- */
-
-enum { LINE_BYTES = 128, LEAST_AT_ONCE = 16, MOST_AT_ONCE = 64 };
-
-/* Whether x is the coordinate along axis or its negative, and a number. */
-static bool is_unit(ip_ir *ir, ip_expr *x, int axis)
-{
-    if (x->op == IP_X_SUB && !(x->arg[0]->uses & IP_USES_COORDS))
-        x = x->arg[1];
-    ip_expr *rest = ip_x_offset_from(ir, x, axis);
-    return rest && !(rest->uses & (IP_USES_COORDS | IP_USES_TAP));
-}
-
-static bool reads_whole_pixels(const placing *p, const ip_expr *load)
-{
-    const ip_stage *s = load->source;
-    const ip_expr *c = load->arg[3];
-    if (p->kernel->schedule != IP_SCHEDULE_ROWS || s->kind == IP_STAGE_TABLE || in_kernel(p->kernel, s) || load->border != IP_BORDER_NONE)
-        return false;
-    bool own_channel = c->op == IP_X_COORD && c->axis == 3 && s->dims[3] == p->domain[3] && s->dims[3] > 0;
-    return own_channel || (s->dims[3] == 1 && p->domain[3] == 1 && c->op == IP_X_CONST);
-}
-
-static bool reads_across(const placing *p, const ip_expr *load)
-{
-    return reads_whole_pixels(p, load) && is_unit(p->plan->ir, load->arg[1], 2) && is_unit(p->plan->ir, load->arg[2], 1)
-        && !(load->arg[0]->uses & (IP_USES_X | IP_USES_Y | IP_USES_C | IP_USES_TAP));
-}
-
-/* Its column comes from the plane, its plane and row from the other two. */
-static bool reads_deep(const placing *p, const ip_expr *load)
-{
-    ip_ir *ir = p->plan->ir;
-    bool turned = is_unit(ir, load->arg[0], 2) && is_unit(ir, load->arg[1], 1), cycled = is_unit(ir, load->arg[0], 1) && is_unit(ir, load->arg[1], 2);
-    return reads_whole_pixels(p, load) && is_unit(ir, load->arg[2], 0) && (turned || cycled) && load->source->dims[2] > 1;
-}
-
-static void note_unwalkable(ip_expr *load, void *user)
-{
-    placing *p = user;
-    ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
-    bool own_place = reach.is_local && reach.y_lo == 0 && reach.y_hi == 0 && reach.x_lo == 0 && reach.x_hi == 0;
-    p->walks_planes &= load->source->kind == IP_STAGE_TABLE || !(load->uses & IP_USES_COORDS) || own_place || reads_deep(p, load);
-}
-
-/* Whether its work-items may walk planes: Note [Walking planes] there. */
-static void choose_walk(placing *p)
-{
-    const ip_stage *s = p->kernel->stages[0];
-    p->walks_planes = p->kernel->n_stages == 1 && s->kind == IP_STAGE_MAP && p->kernel->schedule == IP_SCHEDULE_ROWS;
-    p->domain = s->dims;
-    if (p->walks_planes)
-        ip_stage_each_load(p->plan->ir, s, note_unwalkable, p);
-}
-
-static int rows_at_once(const ip_stage *s)
-{
-    int rows = MOST_AT_ONCE;
-    while (rows > LEAST_AT_ONCE && rows * s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes > LINE_BYTES)
-        rows /= 2;
-    return rows;
-}
+/* ---- columns and planes as rows: place_across.c ------------------------------------------------ */
 
 static ip_expr *own_place(ip_ir *ir, ip_stage *s)
 {
@@ -353,7 +292,7 @@ static ip_expr *copy_across(placing *p, ip_expr *load, bool is_deep)
     s->note = "columns of the source, as rows";
     ip_placed *c = &p->kernel->placed[p->kernel->n_placed - 1];
     c->source = load->source;
-    c->at_once = rows_at_once(s);
+    c->at_once = ip_rows_at_once(s);
     c->is_deep = is_deep;
     p->kernel->reads_across = true;
     if (is_deep)
@@ -365,7 +304,7 @@ static ip_expr *copy_across(placing *p, ip_expr *load, bool is_deep)
 static ip_expr *read_own_copy(ip_ir *ir, ip_expr *x, void *user)
 {
     placing *p = user;
-    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || in_kernel(p->kernel, x->source))
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || ip_kernel_computes(p->kernel, x->source))
         return x;
     ip_reach reach = ip_load_reach(ir, x, p->kernel->domain);
     if (!reach.is_local || reach.x_lo != 0 || reach.x_hi != 0 || reach.y_lo != 0 || reach.y_hi != 0)
@@ -381,9 +320,9 @@ static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
     placing *p = user;
     if (x->op != IP_X_LOAD)
         return x;
-    if (reads_across(p, x))
+    if (ip_reads_across(ir, p->kernel, x, p->domain))
         return copy_across(p, x, false);
-    if (p->walks_planes && reads_deep(p, x))
+    if (p->walks_planes && ip_reads_deep(ir, p->kernel, x, p->domain))
         return copy_across(p, x, true);
     if (!wants_copy(p, x))
         return x;
@@ -654,7 +593,7 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     kernel->n_placed = 0;
     kernel->whole_rows = kernel->reads_across = false;
     kernel->planes_at_once = 0;
-    choose_walk(&p);
+    p.walks_planes = ip_may_walk_planes(plan->ir, kernel);
     kernel->read_bytes = kernel->ring_bytes = 0;
     /* Copies first, then the stages, before each what it spreads: an entry stands after all it reads. */
     for (int k = 0; k < kernel->n_stages; k++)

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Which loads of the rows schedule read columns or planes where rows are wanted: emit_across.c, Note [Reading across]. */
+#include "base/dtype.h"
+#include "compile/passes.h"
+
+enum { LINE_BYTES = 128, LEAST_AT_ONCE = 16, MOST_AT_ONCE = 64 };
+
+/* Whether x is the coordinate along axis or its negative, and a number. */
+static bool is_unit(ip_ir *ir, ip_expr *x, int axis)
+{
+    if (x->op == IP_X_SUB && !(x->arg[0]->uses & IP_USES_COORDS))
+        x = x->arg[1];
+    ip_expr *rest = ip_x_offset_from(ir, x, axis);
+    return rest && !(rest->uses & (IP_USES_COORDS | IP_USES_TAP));
+}
+
+/* From memory, without a border, and in the channels of the element. */
+static bool reads_whole_pixels(const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4])
+{
+    const ip_stage *s = load->source;
+    const ip_expr *c = load->arg[3];
+    if (kernel->schedule != IP_SCHEDULE_ROWS || s->kind == IP_STAGE_TABLE || ip_kernel_computes(kernel, s) || load->border != IP_BORDER_NONE)
+        return false;
+    bool own_channel = c->op == IP_X_COORD && c->axis == 3 && s->dims[3] == domain[3] && s->dims[3] > 0;
+    return own_channel || (s->dims[3] == 1 && domain[3] == 1 && c->op == IP_X_CONST);
+}
+
+bool ip_reads_across(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4])
+{
+    return reads_whole_pixels(kernel, load, domain) && is_unit(ir, load->arg[1], 2) && is_unit(ir, load->arg[2], 1)
+        && !(load->arg[0]->uses & (IP_USES_X | IP_USES_Y | IP_USES_C | IP_USES_TAP));
+}
+
+bool ip_reads_deep(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4])
+{
+    bool is_turned = is_unit(ir, load->arg[0], 2) && is_unit(ir, load->arg[1], 1);
+    bool is_cycled = is_unit(ir, load->arg[0], 1) && is_unit(ir, load->arg[1], 2);
+    return reads_whole_pixels(kernel, load, domain) && is_unit(ir, load->arg[2], 0) && (is_turned || is_cycled) && load->source->dims[2] > 1;
+}
+
+typedef struct walk_check { ip_ir *ir; const ip_kernel *kernel; bool fits; } walk_check;
+
+static void check_walk(ip_expr *load, void *user)
+{
+    walk_check *c = user;
+    const int64_t *domain = c->kernel->stages[0]->dims;
+    ip_reach reach = ip_load_reach(c->ir, load, domain);
+    bool own_place = reach.is_local && reach.y_lo == 0 && reach.y_hi == 0 && reach.x_lo == 0 && reach.x_hi == 0;
+    c->fits &= load->source->kind == IP_STAGE_TABLE || !(load->uses & IP_USES_COORDS) || own_place
+        || ip_reads_deep(c->ir, c->kernel, load, domain);
+}
+
+bool ip_may_walk_planes(ip_ir *ir, const ip_kernel *kernel)
+{
+    const ip_stage *s = kernel->stages[0];
+    walk_check c = { ir, kernel, kernel->n_stages == 1 && s->kind == IP_STAGE_MAP && kernel->schedule == IP_SCHEDULE_ROWS };
+    if (c.fits)
+        ip_stage_each_load(ir, s, check_walk, &c);
+    return c.fits;
+}
+
+int ip_rows_at_once(const ip_stage *s)
+{
+    int rows = MOST_AT_ONCE;
+    while (rows > LEAST_AT_ONCE && rows * s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes > LINE_BYTES)
+        rows /= 2;
+    return rows;
+}
