@@ -196,12 +196,13 @@ static const row *row_of(int code)
     return r;
 }
 
-/* given: by row. Help is given beside anything, as people add it to what they were about to write. */
+/* given: by row. Help is given beside anything, as people add it to what they were about to write; a device, which scripts add to
+ * everything, is given beside lists. */
 static int check_together(const options *o, const bool given[N_ROWS])
 {
     int n_given = 0;
     for (int i = 0; i < N_ROWS; i++)
-        n_given += given[i];
+        n_given += given[i] && rows[i].code != OPT_DEVICE;
     for (int i = 0; i < N_ROWS; i++)
         if (given[i] && n_given > 1 && o->action != ACTION_HELP &&
             (rows[i].code == OPT_LIST_OPS || rows[i].code == OPT_LIST_DEVICES || rows[i].code == OPT_VERSION))

@@ -59,13 +59,14 @@ void ip_resampling_trim(ip_resampling *r)
     r->taps = taps;
 }
 
-/* Whether output i's inputs begin at first[0] + i * *step. */
+/* Whether the sizes divide and output i's inputs begin at first[0] + i * *step. Not where they do by chance: programs would depend on
+ * sizes. */
 static bool is_regular(const ip_resampling *r, int64_t *step)
 {
-    *step = r->n_out > 1 ? r->first[1] - r->first[0] : 1;
+    *step = r->n_out > 0 ? r->n_in / r->n_out : 1;
     for (int64_t i = 0; i < r->n_out; i++)
         if (r->first[i] != r->first[0] + i * *step) return false;
-    return true;
+    return *step * r->n_out == r->n_in;
 }
 
 bool ip_resampling_is_mean(const ip_resampling *r)
@@ -78,13 +79,8 @@ bool ip_resampling_is_mean(const ip_resampling *r)
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-ip_expr *ip_resampling_first(ip_lower *l, const ip_resampling *r, ip_expr *i)
+static ip_expr *first_in_table(ip_lower *l, const ip_resampling *r, ip_expr *i)
 {
-    int64_t step;
-    if (is_regular(r, &step)) {
-        ip_expr *from = ip_x_int(l->ir, IMGPAR_I32, r->first[0]);
-        return ip_x_binary(l->ir, IP_X_ADD, ip_x_binary(l->ir, IP_X_MUL, i, ip_x_int(l->ir, IMGPAR_I32, step)), from);
-    }
     ip_stage *table = ip_stage_table(l->ir, IMGPAR_I32, r->n_out, r->first);
     if (!table) {
         l->ir->failed = true;
@@ -93,6 +89,14 @@ ip_expr *ip_resampling_first(ip_lower *l, const ip_resampling *r, ip_expr *i)
     table->lo = 0;
     table->hi = (double)(r->n_in - 1);
     return ip_table_at(l->ir, table, i);
+}
+
+ip_expr *ip_resampling_first(ip_lower *l, const ip_resampling *r, ip_expr *i)
+{
+    int64_t step;
+    if (!is_regular(r, &step)) return first_in_table(l, r, i);
+    ip_expr *from = ip_x_int(l->ir, IMGPAR_I32, r->first[0]);
+    return ip_x_binary(l->ir, IP_X_ADD, ip_x_binary(l->ir, IP_X_MUL, i, ip_x_int(l->ir, IMGPAR_I32, step)), from);
 }
 
 static ip_stage *weight_table(ip_lower *l, const ip_resampling *r, imgpar_dtype dtype)
@@ -121,6 +125,7 @@ typedef struct pass {
     ip_stage *in, *weights; /* weights: NULL for means */
     ip_expr *first;         /* the element's first input */
     int axis, taps;
+    bool is_mean;
     imgpar_dtype dtype;
     int64_t dims[4];
 } pass;
@@ -129,7 +134,8 @@ static pass pass_of(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], 
 {
     pass p = { .l = l, .in = in, .axis = axis, .taps = r->taps, .dtype = dtype };
     memcpy(p.dims, dims, sizeof p.dims);
-    p.first = ip_resampling_first(l, r, ip_x_coord(l->ir, axis, dims[axis]));
+    p.is_mean = ip_resampling_is_mean(r);
+    p.first = (p.is_mean ? ip_resampling_first : first_in_table)(l, r, ip_x_coord(l->ir, axis, dims[axis]));
     return p;
 }
 
@@ -164,7 +170,7 @@ static ip_expr *folded(pass *p, ip_fold fold)
 ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r)
 {
     pass p = pass_of(l, in, axis, dims, dtype, r);
-    if (!ip_resampling_is_mean(r)) {
+    if (!p.is_mean) {
         p.weights = weight_table(l, r, dtype);
         l->ir->failed |= !p.weights;
     }

@@ -30,7 +30,7 @@ bool ip_resampling_new(ip_resampling *r, int64_t n_in, int64_t n_out, int taps);
 void ip_resampling_trim(ip_resampling *r);
 void ip_resampling_clear(ip_resampling *r);
 
-/* first[i] as an expression of i: by a formula where it grows evenly, from a table else. */
+/* first[i] as an expression of i: by a formula where the sizes divide, from a table else. */
 ip_expr *ip_resampling_first(ip_lower *l, const ip_resampling *r, ip_expr *i);
 
 /* Whether every output is the plain mean of as many inputs, and they begin at equal distances. */
