@@ -180,3 +180,9 @@ char *ip_str_take(ip_str *s)
     *s = (ip_str)IP_STR_INIT;
     return text;
 }
+
+const char *ip_env(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}

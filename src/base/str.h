@@ -46,5 +46,7 @@ char *ip_str_take(ip_str *s);
 int ip_vsnprintf(char *buf, size_t n, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 /* Reads a number in the C locale; like strtod. */
 double ip_parse_number(const char *text, char **end);
+/* A variable of the environment that is set and not empty, or NULL. */
+const char *ip_env(const char *name);
 
 #endif

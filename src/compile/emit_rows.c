@@ -197,7 +197,7 @@ ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const ch
 static void compute_flat(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", xa, e->channels), ip_text(e->ir, "%s * %d", xb, e->channels),
-                          row_width(e, s));
+                                    row_width(e, s));
     ip_mark mark = ip_emit_enter(e, loop);
     e->flat = "i";
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);

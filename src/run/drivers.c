@@ -22,13 +22,6 @@
 #endif
 #endif
 
-/* A variable that is set and not empty, or NULL. */
-static const char *variable(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
 /* ---- where PoCL keeps its kernels -------------------------------------------------------------- */
 
 /* True when path can be written, or created because the nearest folder above it can. Shortens path. */
@@ -46,7 +39,7 @@ static bool could_write(char *path)
 /* Where PoCL would keep its kernels if nobody told it; false when that is no place to write. */
 static bool pocl_has_a_folder(void)
 {
-    const char *xdg = variable("XDG_CACHE_HOME"), *home = variable("HOME");
+    const char *xdg = ip_env("XDG_CACHE_HOME"), *home = ip_env("HOME");
     ip_str path = IP_STR_INIT;
     if (xdg) ip_str_printf(&path, "%s/pocl/kcache", xdg);
     else if (home) ip_str_printf(&path, "%s/.cache/pocl/kcache", home);
@@ -65,7 +58,7 @@ static bool make_private(const char *path)
 
 static void give_pocl_a_folder(void)
 {
-    const char *tmp = variable("TMPDIR");
+    const char *tmp = ip_env("TMPDIR");
     char path[256];
     if (!tmp || *tmp != '/' || strlen(tmp) > 200) tmp = "/tmp";
     snprintf(path, sizeof path, "%s/imgpar-%lu", tmp, (unsigned long)geteuid());
@@ -112,7 +105,7 @@ static bool may_run_everywhere(void)
  */
 static void pin_threads_of_pocl(void)
 {
-    bool is_limited = variable("POCL_MAX_PTHREAD_COUNT") || variable("POCL_CPU_MAX_CU_COUNT");
+    bool is_limited = ip_env("POCL_MAX_PTHREAD_COUNT") || ip_env("POCL_CPU_MAX_CU_COUNT");
     if (!is_limited && is_single_threaded() && may_run_everywhere()) setenv("POCL_AFFINITY", "1", 0);
 }
 
@@ -120,7 +113,7 @@ static void pin_threads_of_pocl(void)
 
 static void prepare(void)
 {
-    if (!variable("POCL_CACHE_DIR") && !pocl_has_a_folder()) give_pocl_a_folder();
+    if (!ip_env("POCL_CACHE_DIR") && !pocl_has_a_folder()) give_pocl_a_folder();
     pin_threads_of_pocl();
 
     if (access("/sys/devices/system/cpu", F_OK) != 0) {

@@ -10,18 +10,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* A variable that is set and not empty, or NULL. */
-static const char *variable(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
 
 /* Creates path and the folders above it that are missing; true when path is there afterwards. */
 static bool make_folders(char *path)
@@ -38,7 +30,7 @@ static bool make_folders(char *path)
 
 int ip_folder_open_cache(void)
 {
-    const char *given = variable("IMGPAR_CACHE_DIR"), *xdg = variable("XDG_CACHE_HOME"), *home = variable("HOME");
+    const char *given = ip_env("IMGPAR_CACHE_DIR"), *xdg = ip_env("XDG_CACHE_HOME"), *home = ip_env("HOME");
     const char *on = getenv("IMGPAR_CACHE");
     if (on && strcmp(on, "0") == 0) return -1;
 
