@@ -114,13 +114,16 @@ void ip_str_vprintf(ip_str *s, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int n = ip_vsnprintf(NULL, 0, format, args);
-    if (n < 0) {
+    size_t room = reserve(s, 0) ? s->capacity - s->length : 0;
+    int n = ip_vsnprintf(room ? s->text + s->length : NULL, room, format, args);
+    if (n < 0)
         s->failed = true;
-    } else if (reserve(s, (size_t)n)) {
+    else if ((size_t)n >= room && reserve(s, (size_t)n))
         ip_vsnprintf(s->text + s->length, (size_t)n + 1, format, again);
+    if (!s->failed)
         s->length += (size_t)n;
-    }
+    else if (room)
+        s->text[s->length] = '\0';
     va_end(again);
 }
 

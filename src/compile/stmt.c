@@ -42,52 +42,65 @@ ip_stmt *ip_s_add(ip_ir *ir, ip_stmt *parent, ip_stmt_kind kind, const char *a, 
     return s;
 }
 
+/* One line: the strings up to a NULL, one after the other. Programs are long, and formatting them took most of a launch's time. */
+static void line(ip_str *out, int indent, ...) __attribute__((sentinel));
+static void line(ip_str *out, int indent, ...)
+{
+    va_list parts;
+    for (int k = 0; k < indent; k += 4)
+        ip_str_append_n(out, "    ", 4);
+    va_start(parts, indent);
+    for (const char *part; (part = va_arg(parts, const char *));)
+        ip_str_append(out, part);
+    va_end(parts);
+    ip_str_putc(out, '\n');
+}
+
 static void print_hint(const ip_stmt *s, int indent, ip_str *out)
 {
     if (s->parallel == IP_FEW)
-        ip_str_printf(out, "%*s#pragma clang loop vectorize(disable) unroll(disable)\n", indent, "");
+        line(out, indent, "#pragma clang loop vectorize(disable) unroll(disable)", NULL);
     if (s->parallel == IP_SERIAL || s->parallel == IP_FEW || s->vector_width <= 1)
         return;
-    ip_str_printf(out, "%*s#pragma clang loop vectorize(%s) vectorize_width(%d)%s\n", indent, "",
-                  s->parallel == IP_INDEPENDENT ? "assume_safety" : "enable", s->vector_width,
-                  s->parallel == IP_REDUCTION ? " interleave_count(4)" : s->is_whole ? " interleave_count(1)" : "");
+    char width[16];
+    snprintf(width, sizeof width, "%d", s->vector_width);
+    line(out, indent, "#pragma clang loop vectorize(", s->parallel == IP_INDEPENDENT ? "assume_safety" : "enable", ") vectorize_width(",
+         width, ")", s->parallel == IP_REDUCTION ? " interleave_count(4)" : s->is_whole ? " interleave_count(1)" : "", NULL);
+}
+
+static void print_braced(const ip_stmt *s, int indent, bool pragmas, ip_str *out)
+{
+    ip_s_print(s, indent + 4, pragmas, out);
+    line(out, indent, "}", NULL);
 }
 
 void ip_s_print(const ip_stmt *block, int indent, bool pragmas, ip_str *out)
 {
     for (const ip_stmt *s = block->first; s; s = s->next) {
         switch (s->kind) {
-        case IP_S_NOTE: ip_str_printf(out, "%*s/* %s */\n", indent, "", s->a); break;
+        case IP_S_NOTE: line(out, indent, "/* ", s->a, " */", NULL); break;
         case IP_S_LET:
             if (s->a[0] && s->a[strlen(s->a) - 1] == '*')
-                ip_str_printf(out, "%*s%sconst %s = %s;\n", indent, "", s->a, s->b, s->c);
+                line(out, indent, s->a, "const ", s->b, " = ", s->c, ";", NULL);
             else
-                ip_str_printf(out, "%*sconst %s %s = %s;\n", indent, "", s->a, s->b, s->c);
+                line(out, indent, "const ", s->a, " ", s->b, " = ", s->c, ";", NULL);
             break;
-        case IP_S_VAR:
-            ip_str_printf(out, "%*s%s %s%s%s;\n", indent, "", s->a, s->b, s->c ? " = " : "", s->c ? s->c : "");
-            break;
-        case IP_S_STORE:
-            ip_str_printf(out, "%*s%s%s%s;\n", indent, "", s->a, s->b ? " = " : "", s->b ? s->b : "");
-            break;
-        case IP_S_BARRIER: ip_str_printf(out, "%*sbarrier(CLK_%s_MEM_FENCE);\n", indent, "", s->a); break;
+        case IP_S_VAR: line(out, indent, s->a, " ", s->b, s->c ? " = " : "", s->c ? s->c : "", ";", NULL); break;
+        case IP_S_STORE: line(out, indent, s->a, s->b ? " = " : "", s->b ? s->b : "", ";", NULL); break;
+        case IP_S_BARRIER: line(out, indent, "barrier(CLK_", s->a, "_MEM_FENCE);", NULL); break;
         case IP_S_FOR:
             if (pragmas)
                 print_hint(s, indent, out);
-            ip_str_printf(out, "%*sfor (int %s = %s; %s < %s; %s += %s) {\n", indent, "", s->a, s->b, s->a, s->c, s->a,
-                          s->d ? s->d : "1");
-            ip_s_print(s, indent + 4, pragmas, out);
-            ip_str_printf(out, "%*s}\n", indent, "");
+            line(out, indent, "for (int ", s->a, " = ", s->b, "; ", s->a, " < ", s->c, "; ", s->a, " += ", s->d ? s->d : "1", ") {", NULL);
+            print_braced(s, indent, pragmas, out);
             break;
         case IP_S_BLOCK:
-            ip_str_printf(out, "%*s{\n", indent, "");
-            ip_s_print(s, indent + 4, pragmas, out);
-            ip_str_printf(out, "%*s}\n", indent, "");
+            line(out, indent, "{", NULL);
+            print_braced(s, indent, pragmas, out);
             break;
         case IP_S_IF:
-            ip_str_printf(out, "%*sif (%s) {\n", indent, "", s->a);
-            ip_s_print(s, indent + 4, pragmas, out);
-            ip_str_printf(out, "%*s}\n", indent, "");
+            line(out, indent, "if (", s->a, ") {", NULL);
+            print_braced(s, indent, pragmas, out);
             break;
         }
     }

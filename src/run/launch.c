@@ -417,8 +417,10 @@ static imgpar_status make_params(launching *l, ip_error *err)
 static imgpar_status get_program(launching *l, ip_error *err)
 {
     ip_str source = IP_STR_INIT;
-    ip_str_printf(&source, "%s\n%s%s", ip_shader_text("helpers"), l->kernel->calls_functions ? ip_shader_text("functions") : "",
-                  l->kernel->source);
+    ip_str_append(&source, ip_shader_text("helpers"));
+    ip_str_append(&source, "\n");
+    ip_str_append(&source, l->kernel->calls_functions ? ip_shader_text("functions") : "");
+    ip_str_append(&source, l->kernel->source);
     if (source.failed) {
         ip_str_free(&source);
         return ip_fail_memory(err, "compiling a kernel");
