@@ -175,12 +175,60 @@ static inline void ip_fetch(__global const uchar *from, int n)
 #endif
 }
 
+/*
+ * n bytes are about to be read, and those behind them after that: fetches as many that come a page later; with in_pages, of the 32 KiB
+ * that come next a line of each page in turn, since memory serves eight pages at once a third faster than one.
+ */
+static inline void ip_fetch_next(__global const uchar *from, int n, int in_pages)
+{
+    ip_fetch(from + (in_pages ? n : 4096), n);
+    if (!in_pages)
+        return;
+#ifdef IP_STREAMS
+    const ulong end = ((ulong)from + n) / 512;
+    for (ulong i = (ulong)from / 512; i < end; i += 1)
+        for (int page = 0; page < 8; page += 1)
+            __builtin_prefetch((__global const uchar *)((i / 64 + 1) * 32768 + page * 4096 + i % 64 * 64), 0, 2);
+#endif
+}
+
 /* Orders them before whatever tells that the kernel is done. */
 static inline void ip_stream_end(void)
 {
 #if defined(IP_STREAMS) && defined(__x86_64__)
     __builtin_ia32_sfence();
 #endif
+}
+
+/*
+ * The sum of n bytes, at most 2^24. Eight bytes are taken as four pairs in 16 bits; 256 such words are added before a pair's sum
+ * could overflow. fetches: 0, or 1 and a page ahead, or 2 and ip_fetch_next() in pages. (Each byte widened to 32 bits costs a processor two and a half times as much.)
+ */
+static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)
+{
+    const ulong evens = 0x00ff00ff00ff00ffUL, pairs = 0x0000ffff0000ffffUL;
+    const int head = min((int)(-(ulong)from & 7), n), words = (n - head) / 8;
+    __global const ulong *const word = (__global const ulong *)(from + head);
+    uint sum = 0;
+    for (int i = 0; i < head; i += 1)
+        sum += from[i];
+    for (int i = head + words * 8; i < n; i += 1)
+        sum += from[i];
+#pragma clang loop vectorize(disable) unroll(disable)
+    for (int w = 0; w < words; w += 256) {
+        const int end = min(w + 256, words);
+        if (fetches)
+            ip_fetch_next((__global const uchar *)(word + w), (end - w) * 8, fetches > 1);
+        ulong even = 0, odd = 0;
+#pragma clang loop vectorize(enable) vectorize_width(8) interleave_count(2)
+        for (int i = w; i < end; i += 1) {
+            even += word[i] & evens;
+            odd += word[i] >> 8 & evens;
+        }
+        const ulong two = (even & pairs) + (even >> 16 & pairs) + (odd & pairs) + (odd >> 16 & pairs);
+        sum += (uint)two + (uint)(two >> 32);
+    }
+    return sum;
 }
 
 /*

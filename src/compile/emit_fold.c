@@ -11,7 +11,8 @@
  *
  * Note [Sums of small integers]
  * Where a row of a strip cannot overflow 32 bits (a strip has at most 65536 columns, unless the kernel needs whole rows)
- * it is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once.
+ * it is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once. Bytes that stand side by side
+ * are summed in pairs (ip_sum_bytes()).
  *
  * Note [Histograms]
  * A block of pixels at a time: one loop computes their bins, which vectorises (bytes that are bins stand there already), another
@@ -225,16 +226,16 @@ static void count_bins(ip_emit *e, const ip_stage *s, bool is_inside)
     ip_emit_leave(e, mark);
 }
 
-/* Bytes that are bins as they stand, side by side. */
-static bool is_row_of_bins(ip_emit *e, const ip_expr *bin)
+/* Bytes that are read as they stand, side by side. */
+static bool is_row_of_bytes(ip_emit *e, const ip_expr *x)
 {
-    if (bin->op != IP_X_LOAD || bin->dtype != IMGPAR_U8 || bin->source->dims[3] != e->channels || e->kernel->n_checks > 0
-        || ip_kernel_texture(e->kernel, bin->source))
+    if (x->op != IP_X_LOAD || x->dtype != IMGPAR_U8 || x->source->dims[3] != e->channels || e->kernel->n_checks > 0
+        || ip_kernel_texture(e->kernel, x->source))
         return false;
-    const ip_expr *column = ip_x_offset_from(e->ir, bin->arg[2], 2);
-    bool own_channel = e->channels == 1 || (bin->arg[3]->op == IP_X_COORD && bin->arg[3]->axis == 3);
-    bool same_row = !((bin->arg[0]->uses | bin->arg[1]->uses) & (IP_USES_X | IP_USES_C));
-    return own_channel && same_row && column && column->op == IP_X_CONST && column->i == 0 && bin->source->dims[2] == e->domain[2];
+    const ip_expr *column = ip_x_offset_from(e->ir, x->arg[2], 2);
+    bool own_channel = e->channels == 1 || (x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3);
+    bool same_row = !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+    return own_channel && same_row && column && column->op == IP_X_CONST && column->i == 0 && x->source->dims[2] == e->domain[2];
 }
 
 static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
@@ -247,7 +248,7 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
     ip_mark mark = ip_emit_enter(e, blocks);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
     ip_emit_fetch(e, s->body, "q", "end");
-    if (is_row_of_bins(e, bin)) {
+    if (is_row_of_bytes(e, bin)) {
         ip_s_add(e->ir, e->block, IP_S_LET, "__global const uchar *", "bin",
                  ip_text(e->ir, "%s + (long)q * %d", ip_emit_row_pointer(e, bin), e->channels));
     } else {
@@ -273,6 +274,11 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
 {
     const char *values[4], *total = ip_fold_named(e, "total", s), *target = total, *from = xa, *to = xb;
     ip_expr *body = s->body, *small = small_addend(e->kernel, s);
+    if (small && flat && is_row_of_bytes(e, small)) {
+        line(e, ip_text(e->ir, "%s += ip_sum_bytes(%s + (long)%s * %d, (%s - %s) * %d, %s)", total, ip_emit_row_pointer(e, small), xa,
+                        e->channels, xb, xa, e->channels, ip_emit_fetches(e)));
+        return;
+    }
     if (small) {
         body = small;
         target = "row";

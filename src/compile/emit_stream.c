@@ -6,14 +6,14 @@
  * Results: before a processor writes to memory it reads what stands there, unless it is told that whole lines will be written
  * (a non-temporal store). Compilers make no such stores of a loop that converts pixels, so a block of a row is made in scratch
  * memory, which stays in the first cache, and goes to its buffer by ip_stream(). Inputs: a processor foresees reads within a page
- * of 4 KiB only, so each block of a row begins with fetching what stands AHEAD_BYTES behind it. Blocks are short, since fetches
- * in flight are few. The launch says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, loops read
- * and write buffers themselves. invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so.
+ * of 4 KiB only, so each block of a row begins with fetching what stands a page behind it, or, where a work-item reads
+ * long runs of memory, of eight pages in turn (ip_fetch_next()). Blocks are short, since fetches in flight are few. The launch
+ * says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, loops read and write buffers themselves. invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { BLOCK_BYTES = 1024, AHEAD_BYTES = 4096, LEAST_COLUMNS = 64, MOST_SOURCES = 4 };
+enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, MOST_SOURCES = 4 };
 
 static int pixel_bytes(const ip_stage *s) { return (int)s->dims[3] * (int)ip_dtype(s->dtype)->size_bytes; }
 
@@ -69,7 +69,11 @@ static reads reads_of(ip_emit *e, ip_expr *body)
 }
 
 const char *ip_emit_streams(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL); }
-static const char *fetches(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL); }
+
+const char *ip_emit_fetches(ip_emit *e)
+{
+    return e->options->streams && e->kernel->schedule == IP_SCHEDULE_ROWS ? ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL) : "0";
+}
 
 /* Columns of a row that are made together. */
 static int block_columns(ip_emit *e, const ip_placed *p)
@@ -100,12 +104,13 @@ void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
     reads r = reads_of(e, body);
     if (r.n == 0)
         return;
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, fetches(e), NULL, NULL);
+    const char *fetches = ip_emit_fetches(e), *in_pages = ip_text(e->ir, "%s > 1", fetches);
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, fetches, NULL, NULL);
     for (int k = 0; k < r.n; k++)
         ip_s_add(e->ir, when, IP_S_STORE,
-                 ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)%s * %d) + %d, (%s - %s) * %d)",
-                         ip_emit_row_pointer(e, r.loads[k]), from, (int)r.loads[k]->source->dims[3], AHEAD_BYTES, to, from,
-                         pixel_bytes(r.loads[k]->source)), NULL, NULL);
+                 ip_text(e->ir, "ip_fetch_next((__global const uchar *)(%s + (long)%s * %d), (%s - %s) * %d, %s)",
+                         ip_emit_row_pointer(e, r.loads[k]), from, (int)r.loads[k]->source->dims[3], to, from,
+                         pixel_bytes(r.loads[k]->source), in_pages), NULL, NULL);
 }
 
 /* A recurrence has one result. */

@@ -41,7 +41,8 @@ typedef struct division {
     int items_x, items_y, items_z;      /* work-items; of tiles: work-groups */
     size_t scratch_start, scratch_each; /* in units of 64 bytes */
     size_t scratch_bytes;
-    bool fetches, streams;              /* what is read, what is written, is large: emit_stream.c, Note [Streaming] */
+    bool streams;                       /* what is written is large: emit_stream.c, Note [Streaming] */
+    enum { FETCH_NOTHING, FETCH_AHEAD, FETCH_PAGES } fetches; /* how what is read is fetched, ip_fetch_next() */
     ip_scan_division scan;              /* recurrences: this and scratch_bytes instead */
 } division;
 
@@ -70,6 +71,7 @@ enum {
     FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
     MIN_ROWS = 16,
     GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
+    LONG_RUN = 256 << 10,      /* bytes that are worth fetching from many pages */
     STRIP_WORK = 20000000      /* operations in a strip at most, so that a batch of strips ends soon */
 };
 
@@ -190,12 +192,26 @@ static bool is_read_again(const launching *l)
     return l->runner->is_step;
 }
 
+/* Whether a work-item reads its inputs as they stand in memory, many pages one after the other. */
+static bool reads_long_runs(const launching *l)
+{
+    const ip_kernel *k = l->kernel;
+    int64_t columns = l->region->x1 - l->region->x0, rows = l->div.strip_columns < columns ? 1 : l->div.strip_rows;
+    for (int i = 0; i < k->n_inputs; i++) {
+        const ip_stage *s = k->inputs[i];
+        int64_t pixel = s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes;
+        if (s->dims[2] > columns || (s->dims[2] == columns && rows * l->div.strip_columns * pixel < LONG_RUN))
+            return false;
+    }
+    return true;
+}
+
 /* What is larger than caches goes past them; not what fits the last one, where the next kernel finds it there. */
 static void choose_streaming(launching *l)
 {
     uint64_t read = bytes_read(l), written = bytes_in_rows(l), least = (uint64_t)l->runner->tuning.stream_bytes;
     bool stays = read + written <= ip_device_facts_of(l->runner->device)->cache_bytes / 2 && is_read_again(l);
-    l->div.fetches = read >= least;
+    l->div.fetches = read < least ? FETCH_NOTHING : reads_long_runs(l) ? FETCH_PAGES : FETCH_AHEAD;
     l->div.streams = written >= least && !stays;
 }
 
@@ -204,7 +220,6 @@ static void divide(launching *l)
     const ip_kernel *k = l->kernel;
     const ip_region *r = l->region;
     division *d = &l->div;
-    choose_streaming(l);
     bool keeps_rows = k->schedule == IP_SCHEDULE_ROWS;
     int64_t rows = r->y1 - r->y0, columns = r->x1 - r->x0;
     int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
@@ -229,6 +244,7 @@ static void divide(launching *l)
     }
     d->strip_columns = (int)(chunk > 0 ? chunk : 1);
     d->items_x = (int)ceil_div(columns, d->strip_columns);
+    choose_streaming(l);
     for (int i = 0; i < k->n_placed; i++) /* a line that is not in a cache saves nothing */
         d->streams = d->streams && !(k->placed[i].is_streamed && line_units(l, &k->placed[i]) > CACHE_BYTES / 64);
 }
@@ -366,7 +382,7 @@ static int slot_value(const launching *l, const ip_slot *s)
     case IP_SLOT_ORIGIN: return (int)((const int64_t[]){ b->z0, b->y0, b->x0 })[s->index];
     case IP_SLOT_PITCH: return (int)((const int64_t[]){ (b->x1 - b->x0) * s->stage->dims[3], b->y1 - b->y0, b->z1 - b->z0 })[s->index];
     case IP_SLOT_RING_OFFSET: return ring_offset(l, s->stage);
-    case IP_SLOT_IS_LARGE: return s->index ? d->fetches : d->streams;
+    case IP_SLOT_IS_LARGE: return s->index ? (int)d->fetches : d->streams;
     case IP_SLOT_SUMS: return sums_offset(l, s->stage, s->index);
     case IP_SLOT_RING_PITCH: return ring_pitch(l, ip_kernel_placed(l->kernel, s->stage));
     case IP_SLOT_SCRATCH: return (int)(s->index ? d->scratch_start : d->scratch_each);
