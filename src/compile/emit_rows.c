@@ -170,13 +170,22 @@ static int row_width(ip_emit *e, const ip_stage *s)
  * Note [Whole vectors]
  * What is left of a row behind its last whole vector would be computed one by one, in narrow strips half of the time. The
  * loop runs once more over the row's last vector instead, part of which it has made before: elements depend on nothing
- * that the loop writes, so they come out the same. It takes compilers a third longer, so kernels of many loops go without.
+ * that the loop writes, so they come out the same. It takes compilers up to a third longer, so kernels that compute much in many
+ * loops go without.
  */
-enum { WHOLE_LOOPS = 3 };
+enum { WHOLE_LOOPS = 3, WHOLE_OPERATIONS = 48 };
+
+static bool makes_whole_vectors(const ip_emit *e)
+{
+    int operations = 0;
+    for (int k = 0; k < e->kernel->n_placed; k++)
+        operations += ip_x_size(e->ir, e->kernel->placed[k].stage->body);
+    return e->kernel->n_placed <= WHOLE_LOOPS || operations <= WHOLE_OPERATIONS;
+}
 
 ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width)
 {
-    if (e->kernel->n_placed > WHOLE_LOOPS) {
+    if (!makes_whole_vectors(e)) {
         ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
         loop->parallel = IP_INDEPENDENT;
         loop->vector_width = width;
