@@ -201,33 +201,35 @@ static inline void ip_stream_end(void)
 }
 
 /*
- * The sum of n bytes, at most 2^24. Eight bytes are taken as four pairs in 16 bits; 256 such words are added before a pair's sum
- * could overflow. fetches: 0, or 1 and a page ahead, or 2 and ip_fetch_next() in pages. (Each byte widened to 32 bits costs a processor two and a half times as much.)
+ * The sum of n bytes, at most 2^24. Each eight are taken as four pairs in 16 bits, and no more of these are added than fit there.
+ * (Widening each byte to 32 bits costs a processor two and a half times as much.) fetches: 0, or 1 and a page ahead, or 2 and
+ * ip_fetch_next() in pages.
  */
 static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)
 {
     const ulong evens = 0x00ff00ff00ff00ffUL, pairs = 0x0000ffff0000ffffUL;
-    const int head = min((int)(-(ulong)from & 7), n), words = (n - head) / 8;
-    __global const ulong *const word = (__global const ulong *)(from + head);
-    uint sum = 0;
+    const int head = min((int)(-(ulong)from & 7), n), groups = (n - head) / 64;
+    __global const ulong *const words = (__global const ulong *)(from + head);
+    ulong8 total = 0;
+    for (int g = 0; g < groups; g += 32) {
+        const int end = min(g + 32, groups);
+        if (fetches)
+            ip_fetch_next((__global const uchar *)(words + g * 8), (end - g) * 64, fetches > 1);
+        ulong8 even = 0, odd = 0;
+        for (int i = g; i < end; i += 1) {
+            const ulong8 v = vload8(i, words);
+            even += v & evens;
+            odd += v >> 8 & evens;
+        }
+        total += (even & pairs) + (even >> 16 & pairs) + (odd & pairs) + (odd >> 16 & pairs);
+    }
+    const ulong4 four = total.lo + total.hi;
+    const ulong two = four.x + four.y + four.z + four.w;
+    uint sum = (uint)two + (uint)(two >> 32);
     for (int i = 0; i < head; i += 1)
         sum += from[i];
-    for (int i = head + words * 8; i < n; i += 1)
+    for (int i = head + groups * 64; i < n; i += 1)
         sum += from[i];
-#pragma clang loop vectorize(disable) unroll(disable)
-    for (int w = 0; w < words; w += 256) {
-        const int end = min(w + 256, words);
-        if (fetches)
-            ip_fetch_next((__global const uchar *)(word + w), (end - w) * 8, fetches > 1);
-        ulong even = 0, odd = 0;
-#pragma clang loop vectorize(enable) vectorize_width(8) interleave_count(2)
-        for (int i = w; i < end; i += 1) {
-            even += word[i] & evens;
-            odd += word[i] >> 8 & evens;
-        }
-        const ulong two = (even & pairs) + (even >> 16 & pairs) + (odd & pairs) + (odd >> 16 & pairs);
-        sum += (uint)two + (uint)(two >> 32);
-    }
     return sum;
 }
 
