@@ -223,9 +223,12 @@ static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)
         }
         total += (even & pairs) + (even >> 16 & pairs) + (odd & pairs) + (odd >> 16 & pairs);
     }
-    const ulong4 four = total.lo + total.hi;
-    const ulong two = four.x + four.y + four.z + four.w;
-    uint sum = (uint)two + (uint)(two >> 32);
+    ulong left[8];
+    uint sum = 0;
+    vstore8(total, 0, left);
+#pragma clang loop vectorize(disable) unroll(disable)
+    for (int i = 0; i < 8; i += 1)
+        sum += (uint)left[i] + (uint)(left[i] >> 32);
     for (int i = 0; i < head; i += 1)
         sum += from[i];
     for (int i = head + groups * 64; i < n; i += 1)

@@ -120,8 +120,8 @@ void ip_emit_stream(ip_emit *e, const ip_stage *stage, const char *stored, const
                     const char *to);
 void ip_emit_stream_end(ip_emit *e); /* of the kernel */
 const char *ip_emit_streams(ip_emit *e); /* whether results of this launch stream */
-/* Whether inputs are large, so that what lies ahead is worth fetching (text). */
-const char *ip_emit_fetches(ip_emit *e);
+/* How what body reads from memory is fetched: the last argument of ip_sum_bytes() (text). */
+const char *ip_emit_fetches(ip_emit *e, ip_expr *body);
 /* Columns from..to are about to be read: fetches what lies ahead of them, if inputs are large. */
 void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to);
 

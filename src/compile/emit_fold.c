@@ -276,7 +276,7 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
     ip_expr *body = s->body, *small = small_addend(e->kernel, s);
     if (small && flat && is_row_of_bytes(e, small)) {
         line(e, ip_text(e->ir, "%s += ip_sum_bytes(%s + (long)%s * %d, (%s - %s) * %d, %s)", total, ip_emit_row_pointer(e, small), xa,
-                        e->channels, xb, xa, e->channels, ip_emit_fetches(e)));
+                        e->channels, xb, xa, e->channels, ip_emit_fetches(e, small)));
         return;
     }
     if (small) {

@@ -70,9 +70,9 @@ static reads reads_of(ip_emit *e, ip_expr *body)
 
 const char *ip_emit_streams(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL); }
 
-const char *ip_emit_fetches(ip_emit *e)
+const char *ip_emit_fetches(ip_emit *e, ip_expr *body)
 {
-    return e->options->streams && e->kernel->schedule == IP_SCHEDULE_ROWS ? ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL) : "0";
+    return reads_of(e, body).n > 0 ? ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL) : "0";
 }
 
 /* Columns of a row that are made together. */
@@ -104,7 +104,7 @@ void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
     reads r = reads_of(e, body);
     if (r.n == 0)
         return;
-    const char *fetches = ip_emit_fetches(e), *in_pages = ip_text(e->ir, "%s > 1", fetches);
+    const char *fetches = ip_emit_fetches(e, body), *in_pages = ip_text(e->ir, "%s > 1", fetches);
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, fetches, NULL, NULL);
     for (int k = 0; k < r.n; k++)
         ip_s_add(e->ir, when, IP_S_STORE,
