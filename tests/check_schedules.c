@@ -5,8 +5,12 @@
  * with limits that no device here has (.ci/run), so programs are few and images small. And what --explain says of it.
  *
  * IMGPAR_TEST_WITHOUT: words, separated by commas; kernels in whose text one occurs are left out, and schedules of that name.
+ *
+ * And how tiles are laid out for devices of other limits, for which plans are made and not run.
  */
+#include "compile/plan.h"
 #include "oracle.h"
+#include "run/context.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -306,6 +310,73 @@ START_TEST(a_chain_whose_halo_does_not_pay_is_cut)
 }
 END_TEST
 
+/* ---- tiles on devices that are not here ---------------------------------------------------------------- */
+
+static const ip_target targets[] = {
+    { .group_width = 32, .group_height = 8, .most_items = 1024, .local_bytes = 48 << 10 },
+    { .group_width = 32, .group_height = 8, .most_items = 256, .local_bytes = 64 << 10 },
+    { .group_width = 32, .group_height = 2, .most_items = 64, .local_bytes = 16 << 10 },
+    { .group_width = 16, .group_height = 4, .most_items = 256, .local_bytes = 32 << 10 },
+};
+enum { N_TARGETS = sizeof targets / sizeof *targets };
+
+static const char *const tiled[] = {
+    "invert($1)", "median($1, 5)", "boxblur($1, 15)", "blur($1, 2)", "blur($1, 5)", "blur($1, 10)", "dilate($1, 15)",
+    "sobel(gray($1))", "iterate($1, 12, boxblur(_, 3))", "iterate($1, 3, blur(_, 2))", "sum($1)", "histogram(boxblur($1, 3))",
+    "boxblur(crop($1, 0, 0, 300, 1), 15)",
+};
+
+static ip_plan *planned(imgpar_context *ctx, const char *text, const ip_target *target)
+{
+    const shape s = { text, IMGPAR_U8, 3, 640, 480, 0 };
+    ip_compile_options options = ip_context_compile_options(ctx, NULL);
+    ip_error err = { .status = IMGPAR_OK };
+    ip_plan *plan;
+    options.tuning.schedule = IP_SCHEDULE_TILES;
+    options.is_cpu = options.pragmas = false;
+    options.target = *target;
+    imgpar_array *a = make(ctx, &s);
+    ck_assert_msg(ip_compile(&a, 1, &options, &plan, &err) == IMGPAR_OK, "%s: %s", text, err.message);
+    imgpar_array_release(a);
+    return plan;
+}
+
+START_TEST(a_work_item_makes_one_to_four_pixels_within_every_limit)
+{
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
+    for (int n = 0; n < N_TARGETS; n++) {
+        ip_plan *plan = planned(ctx, tiled[_i], &targets[n]);
+        for (int k = 0; k < plan->n_kernels; k++) {
+            const ip_kernel *kernel = &plan->kernels[k];
+            const ip_tiling *t = &kernel->tiling;
+            int items = t->group_width * t->group_height, pixels = t->width * t->height;
+            ck_assert_msg(kernel->schedule == IP_SCHEDULE_TILES, "%s: %s", tiled[_i], kernel->fallback);
+            ck_assert_msg(items <= targets[n].most_items && pixels >= items && pixels <= 4 * items && pixels % items == 0
+                              && t->bytes <= (int)targets[n].local_bytes,
+                          "%s, target %d: %dx%d pixels by %dx%d work-items, %d bytes", tiled[_i], n, t->width, t->height,
+                          t->group_width, t->group_height, t->bytes);
+            ck_assert_msg(k == plan->n_kernels - 1 || kernel->reason[0], "%s: a cut without a reason", tiled[_i]);
+        }
+        ip_plan_free(plan);
+    }
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+START_TEST(a_dear_halo_makes_the_group_larger_and_a_cheap_one_does_not)
+{
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
+    ip_plan *dear = planned(ctx, "dilate($1, 15)", &targets[0]), *cheap = planned(ctx, "boxblur($1, 3)", &targets[0]);
+    ck_assert_int_gt(dear->kernels[0].tiling.group_width * dear->kernels[0].tiling.group_height, 256);
+    ck_assert_int_eq(cheap->kernels[0].tiling.group_width * cheap->kernels[0].tiling.group_height, 256);
+    ip_plan_free(dear);
+    ip_plan_free(cheap);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("schedules");
@@ -316,6 +387,8 @@ int main(void)
     tcase_add_test(c, an_image_larger_than_the_device_is_made_in_strips);
     tcase_add_loop_test(c, schedules_are_explained, 0, sizeof claims / sizeof *claims);
     tcase_add_test(c, a_chain_whose_halo_does_not_pay_is_cut);
+    tcase_add_loop_test(c, a_work_item_makes_one_to_four_pixels_within_every_limit, 0, sizeof tiled / sizeof *tiled);
+    tcase_add_test(c, a_dear_halo_makes_the_group_larger_and_a_cheap_one_does_not);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -180,6 +180,7 @@ typedef struct ip_plan {
 /* What the schedules tiles and texture may know of the device. */
 typedef struct ip_target {
     int group_width, group_height; /* work-items of a tile; powers of two */
+    int most_items;          /* of a larger group, where that pays */
     uint64_t local_bytes;    /* of a work-group's memory */
     uint64_t constant_bytes; /* of __constant memory that is faster than __global; 0: none is */
     int64_t image_width, image_height; /* the largest image; 0: there are none */
