@@ -203,6 +203,7 @@ typedef struct ip_compile_options {
     ip_target target;
     bool fuse;
     bool keep_stages;        /* no inlining at all: for the reference interpreter */
+    bool totals;             /* folds that are asked for store their totals: run/totals.c, Note [Totals] */
     ip_tuning tuning;
     bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
     bool own_functions;      /* logarithms and powers of floats are those of shaders/functions.cl */

@@ -17,14 +17,15 @@ static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- what is wanted ------------------------------------------------------------------- */
 
+enum { ALIGN = 16, FEW = 64 };
+
 /* Results are cut between planes, or between rows where there is one plane: so a part is one piece of memory.
  * This is the plane or row where that fraction of a result ends. In large results parts begin at addresses that suit any device
  * (ip_device_shares()). */
-static int64_t cut_at(const ip_stage *s, double fraction)
+static int64_t cut_at(const int64_t dims[4], int64_t row_bytes, double fraction)
 {
-    enum { ALIGN = 16, FEW = 64 };
-    bool is_volume = s->dims[0] > 1;
-    int64_t n = s->dims[is_volume ? 0 : 1], bytes = ip_stage_row_bytes(s) * (is_volume ? s->dims[1] : 1), step = 1;
+    bool is_volume = dims[0] > 1;
+    int64_t n = dims[is_volume ? 0 : 1], bytes = row_bytes * (is_volume ? dims[1] : 1), step = 1;
     while (bytes * step % ALIGN != 0)
         step *= 2;
     if (n < FEW * step)
@@ -32,14 +33,26 @@ static int64_t cut_at(const ip_stage *s, double fraction)
     return fraction >= 1 ? n : min64((int64_t)(fraction * (double)n / (double)step + 0.5) * step, n);
 }
 
+static ip_region part_of(const int64_t dims[4], int64_t row_bytes, double from, double to)
+{
+    ip_region r = ip_region_whole(dims);
+    *(dims[0] > 1 ? &r.z0 : &r.y0) = cut_at(dims, row_bytes, from);
+    *(dims[0] > 1 ? &r.z1 : &r.y1) = cut_at(dims, row_bytes, to);
+    return r;
+}
+
+ip_region ip_evaluation_seen(const evaluation *e, const ip_stage *fold)
+{
+    return fold->is_output ? part_of(fold->over, ALIGN, e->from, e->to) : ip_region_whole(fold->over);
+}
+
 void ip_evaluation_want(evaluation *e, double from, double to)
 {
+    e->from = from;
+    e->to = to;
     for (int k = 0; k < e->plan->n_outputs; k++) {
         const ip_stage *s = e->plan->outputs[k];
-        ip_region *r = &e->wanted[k];
-        *r = ip_region_whole(s->dims);
-        *(s->dims[0] > 1 ? &r->z0 : &r->y0) = cut_at(s, from);
-        *(s->dims[0] > 1 ? &r->z1 : &r->y1) = cut_at(s, to);
+        e->wanted[k] = ip_stage_folds(s) ? ip_region_whole(s->dims) : part_of(s->dims, ip_stage_row_bytes(s), from, to);
     }
     ip_evaluation_infer(e);
 }
