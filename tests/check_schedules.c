@@ -307,6 +307,8 @@ static char *explained(imgpar_context *ctx, const char *text, imgpar_dtype dtype
 }
 
 static const struct claim { const char *schedule, *text, *word; } claims[] = {
+    { "rows", "boxblur(boxblur($1))", "keeps   " },
+    { "ref", "boxblur($1)", "devices: none, the reference interpreter computes stage by stage" },
     { "tiles", "boxblur(boxblur(boxblur($1)))", "1 kernel" },
     { "tiles", "boxblur(boxblur(boxblur($1)))", "the source, edges filled in" },
     { "tiles", "histogram(boxblur($1))", "1 kernel" },
