@@ -371,6 +371,43 @@ START_TEST(a_part_without_room_is_folded_elsewhere)
 }
 END_TEST
 
+/* On one device and on two, neither of which has room for its part. */
+START_TEST(what_does_not_fit_is_folded_by_halves)
+{
+    const int64_t size[2] = { 1500, 1501 };
+    int64_t sum = 0;
+    uint32_t counts[256] = { 0 };
+    pretend(2);
+    place((const char *const[]){ "0", "1:2" }[_i]);
+    for (int64_t i = 0; i < size[0] * size[1]; i++) {
+        sum += level(i);
+        counts[level(i)]++;
+    }
+    imgpar_array *image = integers(IMGPAR_U8, size, 0), *total = apply("sum($1)", image), *levels = apply("histogram($1)", image);
+    imgpar_array *stencil = apply("sum(abs($1[-2, 0] - $1[1, 0]))", image), *floats_too = apply("sum(cast($1, f32))", image);
+    for (size_t k = 0; k < 2; k++)
+        ip_device_limit(ctx->devices.list[k], 300000);
+    ck_assert_int_eq(integer_of(total), sum);
+    uint32_t *got = elements_of(levels);
+    ck_assert_mem_eq(got, counts, sizeof counts);
+    free(got);
+    sum = 0;
+    for (int64_t y = 0; y < size[0]; y++)
+        for (int64_t x = 0; x < size[1]; x++)
+            sum += abs(at(size, y - 2, x) - at(size, y + 1, x));
+    ck_assert_int_eq(integer_of(stencil), sum);
+    ck_assert_int_eq(imgpar_array_eval(floats_too, NULL), IMGPAR_OK);
+    for (size_t k = 0; k < 2; k++)
+        ip_device_limit(ctx->devices.list[k], 200); /* no row does */
+    imgpar_array *again = apply("sum($1 + 1)", image);
+    ck_assert_int_eq(imgpar_array_eval(again, NULL), IMGPAR_E_DEVICE_MEMORY);
+    ck_assert_msg(strstr(imgpar_array_message(again), "sum: needs more than the"), "%s", imgpar_array_message(again));
+    imgpar_array *const every[] = { image, total, levels, stencil, floats_too, again };
+    for (size_t k = 0; k < sizeof every / sizeof *every; k++)
+        imgpar_array_release(every[k]);
+}
+END_TEST
+
 START_TEST(any_call_may_fail)
 {
     static const ip_fault_kind kinds[] = { IP_FAULT_CL, IP_FAULT_ALLOC };
@@ -382,13 +419,19 @@ START_TEST(any_call_may_fail)
         sum += level(i);
     imgpar_array *image = integers(IMGPAR_U8, size, 0), *warm = apply("sum($1)", image);
     ck_assert_int_eq(integer_of(warm), sum);
+    if (_i >= 2) { /* by halves */
+        place("0");
+        ip_device_limit(ctx->devices.list[0], 1500);
+        ip_device_limit(ctx->devices.list[1], 1);
+    }
     bool failed = true;
     for (unsigned long n = 1; failed; n++) {
         imgpar_array *a = apply("sum($1)", image);
-        ip_fault_set(kinds[_i], n);
+        ip_fault_set(kinds[_i % 2], n);
         imgpar_status st = imgpar_array_eval(a, NULL);
-        failed = ip_fault_seen(kinds[_i]) >= n;
-        ip_fault_set(kinds[_i], 0);
+        failed = ip_fault_seen(kinds[_i % 2]) >= n;
+        ip_fault_set(kinds[_i % 2], 0);
+        if (!failed) ck_assert_int_eq(st, IMGPAR_OK);
         if (st) ck_assert_str_ne(imgpar_array_message(a), "");
         else ck_assert_int_eq(integer_of(a), sum);
         imgpar_array_release(a);
@@ -418,7 +461,8 @@ int main(void)
     tcase_add_test(t, extremes_of_floats_are_found_in_parts);
     tcase_add_test(t, what_cannot_be_folded_in_parts_says_why);
     tcase_add_test(t, a_part_without_room_is_folded_elsewhere);
-    tcase_add_loop_test(t, any_call_may_fail, 0, 2);
+    tcase_add_loop_test(t, what_does_not_fit_is_folded_by_halves, 0, 2);
+    tcase_add_loop_test(t, any_call_may_fail, 0, 4);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -314,8 +314,8 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
         options.streams = facts->wants_loop_hints && facts->is_pocl;
         options.own_functions = facts->is_pocl && facts->kind == IP_DEVICE_CPU && facts->info.has_f64;
         options.target = (ip_target){ facts->group_width, facts->group_height, facts->most_items, facts->info.local_bytes,
-                                      facts->constant_bytes, (int64_t)facts->image_width, (int64_t)facts->image_height, facts->texel_channels,
-                                      facts->half_channels };
+                                      facts->constant_bytes, (int64_t)facts->image_width, (int64_t)facts->image_height,
+                                      facts->texel_channels, facts->half_channels };
     }
     options.pragmas &= !options.checks; /* what checks does not vectorise */
     options.streams &= !options.checks; /* elements are checked where they are stored */

@@ -510,7 +510,7 @@ static imgpar_status run_alone(imgpar_context *ctx, const ip_request *q, bool ma
     evaluation *e = planned_for(q);
     imgpar_status st = e ? IMGPAR_OK : ip_evaluation_new(ctx, ctx->device, q, &e, err);
     if (!st)
-        st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, values, err);
+        st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, q, values, err);
     keep_plan(q, e, may_keep && !st);
     return st;
 }

@@ -35,8 +35,8 @@ void ip_evaluation_free(ip_evaluation *e); /* NULL is legal */
 /* From now on polls, warnings and events go there. */
 void ip_evaluation_report_to(ip_evaluation *e, const imgpar_options *options);
 
-/* Computes everything; values[k] gets the value of the k-th array, a new reference. */
-imgpar_status ip_evaluation_run(ip_evaluation *e, ip_value **values, ip_error *err);
+/* Computes everything that was requested; values[k] gets the value of the k-th array, a new reference. */
+imgpar_status ip_evaluation_run(ip_evaluation *e, const ip_request *request, ip_value **values, ip_error *err);
 /* Computes the results from one fraction of their rows (volumes: of their planes) to another, into hosts[k], which has room for all
  * of the k-th one. Neighbouring parts meet exactly. Folds see these rows of what they fold. */
 imgpar_status ip_evaluation_run_part(ip_evaluation *e, double from, double to, void *const *hosts, ip_error *err);
@@ -49,8 +49,9 @@ uint64_t ip_evaluation_hash(const ip_evaluation *e);
 const char *ip_evaluation_uncut(const ip_evaluation *e, bool is_placed);
 /* Whether its results are folds, so that parts of them, of requests with `totals`, are put together by ip_evaluation_combine(). */
 bool ip_evaluation_folds(const ip_evaluation *e);
-/* Bytes of the k-th result of such a part. */
-size_t ip_evaluation_total_bytes(const ip_evaluation *part, size_t k);
+/* Host memory for the results of such a part, by array; NULL without memory. */
+void **ip_totals_new(const ip_evaluation *part);
+void ip_totals_free(const ip_evaluation *part, void **totals); /* NULL is legal */
 /* The k-th result from those of n parts, in their order. */
 imgpar_status ip_evaluation_combine(const ip_evaluation *e, size_t k, const void *const *totals, size_t n, void *out, ip_error *err);
 /* The devices that can run it, as bits by their number in the context. */

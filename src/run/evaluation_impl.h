@@ -74,5 +74,9 @@ ip_region ip_evaluation_seen(const evaluation *e, const ip_stage *fold);
 
 /* Why the folds that are asked for cannot be computed in parts; NULL: they can. */
 const char *ip_evaluation_folds_uncut(const evaluation *e, bool is_placed);
+/* The results, which are folds, of more than fits the device. */
+imgpar_status ip_evaluation_run_folds(evaluation *e, const ip_request *q, ip_value **values, ip_error *err);
+/* As ip_evaluation_run_part(): each half by itself. part is an evaluation of totals. */
+imgpar_status ip_evaluation_fold_halves(evaluation *part, double from, double to, void *const *hosts, ip_error *err);
 
 #endif

@@ -48,12 +48,13 @@ static uint64_t builds_of(ip_device *device)
 /* ---- whole ---------------------------------------------------------------------------------- */
 
 /* Everything on the k-th device, measured unless its compiler ran. */
-static imgpar_status run_measured(ip_devices *d, size_t k, const ip_work *work, ip_evaluation *e, ip_value **values, ip_error *err)
+static imgpar_status run_measured(ip_devices *d, size_t k, const ip_work *work, ip_evaluation *e, const ip_request *q, ip_value **values,
+                                  ip_error *err)
 {
     uint64_t builds = builds_of(d->list[k]);
     ip_devices_begin(d, k, work->amount);
     double start = ip_now_ms();
-    imgpar_status st = ip_evaluation_run(e, values, err);
+    imgpar_status st = ip_evaluation_run(e, q, values, err);
     bool counts = !st && builds_of(d->list[k]) == builds;
     ip_devices_end(d, k, work, work->amount, counts ? ip_now_ms() - start : 0);
     return st;
@@ -75,7 +76,7 @@ static imgpar_status run_whole(imgpar_context *ctx, const ip_request *q, ip_eval
             st = ip_evaluation_new(ctx, d->list[k], q, &e, err);
             at = k;
         }
-        if (!st) st = run_measured(d, k, &work, e, values, err);
+        if (!st) st = run_measured(d, k, &work, e, q, values, err);
         work.may &= ~(1u << k);
         if (st == IMGPAR_E_DEVICE_MEMORY && work.may) *err = (ip_error){ .status = IMGPAR_OK };
     } while (st == IMGPAR_E_DEVICE_MEMORY && work.may);
@@ -137,15 +138,6 @@ static imgpar_status make_hosts(cutting *c, ip_error *err)
     return IMGPAR_OK;
 }
 
-/* What a part of folds needs for itself. */
-static imgpar_status make_totals(const cutting *c, part *p, ip_error *err)
-{
-    p->hosts = ip_zalloc(c->q->n * sizeof *p->hosts);
-    for (size_t k = 0; p->hosts && k < c->q->n; k++)
-        if (!(p->hosts[k] = ip_zalloc(ip_evaluation_total_bytes(p->e, k)))) return ip_fail_memory(err, "folding parts");
-    return p->hosts ? IMGPAR_OK : ip_fail_memory(err, "folding parts");
-}
-
 static imgpar_status make_part(const cutting *c, part *p, ip_error *err)
 {
     ip_request q = *c->q;
@@ -153,7 +145,8 @@ static imgpar_status make_part(const cutting *c, part *p, ip_error *err)
     imgpar_status st = ip_evaluation_new(c->ctx, p->device, &q, &p->e, err);
     if (st) return st;
     ip_evaluation_lend(c->first, p->e);
-    return c->folds ? make_totals(c, p, err) : IMGPAR_OK;
+    if (c->folds) p->hosts = ip_totals_new(p->e);
+    return p->hosts ? IMGPAR_OK : ip_fail_memory(err, "folding parts");
 }
 
 static imgpar_status make_parts(cutting *c, const double shares[IP_MAX_DEVICES], ip_error *err)
@@ -238,10 +231,8 @@ static imgpar_status take_values(cutting *c, ip_value **values, ip_error *err)
 
 static void free_part(const cutting *c, part *p)
 {
+    if (c->folds && p->e) ip_totals_free(p->e, p->hosts);
     if (p->e != c->first) ip_evaluation_free(p->e);
-    for (size_t k = 0; c->folds && p->hosts && k < c->q->n; k++)
-        ip_free(p->hosts[k]);
-    if (c->folds) ip_free(p->hosts);
 }
 
 /* Takes first. */

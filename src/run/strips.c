@@ -6,6 +6,7 @@
  *     in strips    where that does not fit the device's budget and one image is asked for: its rows in strips that fit, gathered in
  *                  host memory
  *     a part       ip_evaluation_run_part(): for one of several devices (share.c), gathered the same way, in strips if it must be
+ *     by halves    where a fold does not fit: the totals of both halves are combined (totals.c)
  */
 #include "run/evaluation_impl.h"
 
@@ -236,7 +237,14 @@ static bool fits(const evaluation *e)
     return e->plan->n_kernels == 0 || ip_evaluation_bytes(e) <= ip_device_budget_left(e->runner.device);
 }
 
-imgpar_status ip_evaluation_run(evaluation *e, ip_value **values, ip_error *err)
+/* The one image that is asked for, or folds. */
+static imgpar_status run_in_pieces(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
+{
+    bool is_fold = ip_evaluation_folds(e) && !ip_evaluation_uncut(e, true);
+    return is_fold ? ip_evaluation_run_folds(e, q, values, err) : run_strips_to_host(e, values, err);
+}
+
+imgpar_status ip_evaluation_run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
 {
     imgpar_status st = check_f64(e, err);
     if (st)
@@ -248,7 +256,17 @@ imgpar_status ip_evaluation_run(evaluation *e, ip_value **values, ip_error *err)
     if (st != IMGPAR_E_DEVICE_MEMORY)
         return st;
     make_room(e, err);
-    return run_strips_to_host(e, values, err);
+    return run_in_pieces(e, q, values, err);
+}
+
+/* More than one row, or plane, of what is folded. */
+static bool has_halves(const evaluation *e)
+{
+    const ip_stage *s = e->plan->outputs[0];
+    if (!ip_stage_folds(s))
+        return false;
+    ip_region seen = ip_evaluation_seen(e, s);
+    return s->over[0] > 1 ? seen.z1 - seen.z0 > 1 : seen.y1 - seen.y0 > 1;
 }
 
 imgpar_status ip_evaluation_run_part(evaluation *e, double from, double to, void *const *hosts, ip_error *err)
@@ -263,7 +281,7 @@ imgpar_status ip_evaluation_run_part(evaluation *e, double from, double to, void
         make_room(e, err);
         ip_evaluation_want(e, from, to);
         const ip_region all = e->wanted[0];
-        st = run_strips(e, all.y0, all.y1, err);
+        st = has_halves(e) ? ip_evaluation_fold_halves(e, from, to, hosts, err) : run_strips(e, all.y0, all.y1, err);
     }
     e->hosts = NULL;
     return st;
