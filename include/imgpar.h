@@ -135,9 +135,11 @@ typedef struct imgpar_array imgpar_array;     /* a lazy, immutable value */
  * Several devices, at most 16, work for one context: "cpu+gpu" names them, "all" is
  * every OpenCL device there is. "cpu/2" divides a device into two equal parts, which are
  * then devices, "cpu/1:3" into parts of one and three compute units; "cpu/2#0" is
- * the first part alone. Rows of a result, or items of a batch, are shared out by
- * measured speed, or as the setting "placement" says; results are the same bytes
- * as on one device for the operations that promise it. A device named twice, or
+ * the first part alone. Rows of a result or of what is folded, or items of a batch,
+ * are shared out by measured speed, or as the setting "placement" says; results are
+ * the same bytes as on one device for the operations that promise it. A reduction
+ * that adds up floats stays on one device, since where its rows are cut decides its
+ * last bits; by weights it is cut, too, always at the same rows. A device named twice, or
  * parts that a device does not have, are IMGPAR_E_ARGUMENT; parts of one that cannot
  * be divided are IMGPAR_E_UNSUPPORTED. The device layer, imgpar_cl.h, works with
  * the first of them.
@@ -189,7 +191,8 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * is IMGPAR_E_CHECK), "max_pixels" (limit on decoded pixels), "mem_limit"
  * (bytes on each device, suffixes K M G), "placement" (which of several devices
  * works: auto, by measured speed; a device's number, from 0; or weights such as
- * 2:1, one for each device, by which whatever can be cut is cut), "blas" (who
+ * 2:1, one for each device, by which whatever can be cut is cut, sums of floats
+ * included: their last bits follow the weights), "blas" (who
  * multiplies large matrices of floats: own, our kernels; clblast, the library
  * CLBlast; or auto, where one GPU computes: whichever of the two took less time when
  * a product of about that size was first computed there, else own. CLBlast keeps to

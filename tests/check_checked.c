@@ -65,8 +65,8 @@ static const struct { imgpar_dtype dtype; const char *text; bool in_pixels; } ri
 
 START_TEST(right_kernels_compute_the_same)
 {
-    static const char *const schedules[] = { "auto", "pixels" };
-    for (int k = 0; k < (right[_i].in_pixels ? 2 : 1); k++) {
+    static const char *const schedules[] = { "auto", "tiles", "pixels", "texture" };
+    for (int k = 0; k < (right[_i].in_pixels ? 4 : 2); k++) {
         size_t n, n_checked;
         imgpar_array *image = image_of(right[_i].dtype), *a = imgpar_apply(ctx, right[_i].text, &image, 1);
         set("schedule", "ref");
@@ -91,17 +91,17 @@ START_TEST(what_is_not_finite_is_told_with_its_place)
         { "x + 100 * y + 10000 * c == 10511 ? 1.0 / 0 : $1", "select", "the element at z=0, y=5, x=11, c=1 is inf" },
         { "x + 100 * y + 10000 * c == 1203 ? 0.0 / 0 : $1", "select", "the element at z=0, y=12, x=3, c=0 is nan" },
     };
-    static const char *const schedules[] = { "auto", "pixels" };
+    static const char *const schedules[] = { "rows", "tiles", "pixels", "texture" };
     imgpar_array *image = image_of(IMGPAR_F32);
     float *data = malloc(H * W * C * sizeof *data);
     set("check", "1");
-    for (size_t n = 0; n < 2 * sizeof wrong / sizeof *wrong; n++) {
-        set("schedule", schedules[n % 2]);
-        imgpar_array *a = imgpar_apply(ctx, wrong[n / 2].text, &image, 1);
-        ck_assert_msg(imgpar_array_read(a, data, H * W * C * sizeof *data) == IMGPAR_E_CHECK, "%s: %s", wrong[n / 2].text,
+    for (size_t n = 0; n < 4 * sizeof wrong / sizeof *wrong; n++) {
+        set("schedule", schedules[n % 4]);
+        imgpar_array *a = imgpar_apply(ctx, wrong[n / 4].text, &image, 1);
+        ck_assert_msg(imgpar_array_read(a, data, H * W * C * sizeof *data) == IMGPAR_E_CHECK, "%s: %s", wrong[n / 4].text,
                       imgpar_array_message(a));
         const char *said = imgpar_array_message(a);
-        ck_assert_msg(strstr(said, wrong[n / 2].op) && strstr(said, wrong[n / 2].where), "%s", said);
+        ck_assert_msg(strstr(said, wrong[n / 4].op) && strstr(said, wrong[n / 4].where), "%s", said);
         ck_assert_int_eq(strncmp(said, "k_", 2), 0);
         imgpar_array_release(a);
     }
@@ -121,6 +121,7 @@ START_TEST(an_index_outside_of_memory_is_told)
     ip_plan *plan;
     imgpar_array *image = image_of(IMGPAR_F32), *a = imgpar_apply(ctx, "boxblur($1, size=3)", &image, 1);
     set("check", "1");
+    set("schedule", (const char *const[]){ "rows", "tiles" }[_i]);
     ip_compile_options options = ip_context_compile_options(ctx, ctx->device);
     ck_assert_int_eq(ip_compile(&a, 1, &options, &plan, &err), IMGPAR_OK);
     ck_assert_int_eq(plan->n_kernels, 1);
@@ -180,7 +181,7 @@ int main(void)
     tcase_add_checked_fixture(t, open_device, close_device);
     tcase_add_loop_test(t, right_kernels_compute_the_same, 0, sizeof right / sizeof *right);
     tcase_add_test(t, what_is_not_finite_is_told_with_its_place);
-    tcase_add_test(t, an_index_outside_of_memory_is_told);
+    tcase_add_loop_test(t, an_index_outside_of_memory_is_told, 0, 2);
     tcase_add_test(t, the_environment_asks_for_it);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

@@ -5,8 +5,13 @@
  * with limits that no device here has (.ci/run), so programs are few and images small. And what --explain says of it.
  *
  * IMGPAR_TEST_WITHOUT: words, separated by commas; kernels in whose text one occurs are left out, and schedules of that name.
+ *
+ * And how tiles are laid out for devices of other limits, for which plans are made and not run.
  */
+#include "base/dtype.h"
+#include "compile/plan.h"
 #include "oracle.h"
+#include "run/context.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -224,6 +229,46 @@ START_TEST(every_kind_of_kernel_gives_the_same_in_every_schedule)
 }
 END_TEST
 
+/* ---- what images are made of --------------------------------------------------------------------------- */
+
+static char *explained(imgpar_context *ctx, const char *text, imgpar_dtype dtype, int channels);
+
+static const imgpar_dtype texels[] = { IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_F16, IMGPAR_F32 };
+
+/* One, two and four channels as they are where the device has such images, else with more; three with one more. */
+START_TEST(texels_of_every_dtype_and_number_of_channels_are_read)
+{
+    const imgpar_dtype dtype = texels[_i / 4];
+    const int channels = 1 + _i % 4;
+    const shape s = { "erode($1, 3)", dtype, channels, 37, 21, 0 };
+    imgpar_context *ctx;
+    if (is_left_out(s.text) || has_word_of("IMGPAR_TEST_WITHOUT", "texture")) return;
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    if (imgpar_context_device(ctx)->has_images) {
+        size_t n = (size_t)(s.width * s.height * channels) * ip_dtype(dtype)->size_bytes;
+        char *want = malloc(n), *got = malloc(n), word[60];
+        imgpar_array *a = make(ctx, &s);
+        ck_assert(want && got);
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "ref"), IMGPAR_OK);
+        ck_assert_int_eq(imgpar_array_read(a, want, n), IMGPAR_OK);
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "texture"), IMGPAR_OK);
+        char *text = explained(ctx, s.text, dtype, channels);
+        const ip_device_facts *facts = ip_device_facts_of(ctx->device);
+        unsigned offered = dtype == IMGPAR_F16 ? facts->half_channels : facts->texel_channels;
+        const char *image = channels == 1 && offered & 1u << 1 ? "R" : channels <= 2 && offered & 1u << 2 ? "RG" : "RGBA";
+        snprintf(word, sizeof word, "samples it as an image of %s\n", image);
+        ck_assert_msg(strstr(text, word), "\"%s\" does not stand in\n%s", word, text);
+        ck_assert_msg(imgpar_array_read(a, got, n) == IMGPAR_OK, "%s", imgpar_array_message(a));
+        expect_equal(&s, "texture", dtype, want, got, n);
+        imgpar_free(text);
+        imgpar_array_release(a);
+        free(want);
+        free(got);
+    }
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 /* On a device of little memory: strips, each with what its tiles read beyond it. */
 START_TEST(an_image_larger_than_the_device_is_made_in_strips)
 {
@@ -262,6 +307,8 @@ static char *explained(imgpar_context *ctx, const char *text, imgpar_dtype dtype
 }
 
 static const struct claim { const char *schedule, *text, *word; } claims[] = {
+    { "rows", "boxblur(boxblur($1))", "keeps   " },
+    { "ref", "boxblur($1)", "devices: none, the reference interpreter computes stage by stage" },
     { "tiles", "boxblur(boxblur(boxblur($1)))", "1 kernel" },
     { "tiles", "boxblur(boxblur(boxblur($1)))", "the source, edges filled in" },
     { "tiles", "histogram(boxblur($1))", "1 kernel" },
@@ -306,6 +353,119 @@ START_TEST(a_chain_whose_halo_does_not_pay_is_cut)
 }
 END_TEST
 
+/* ---- tiles on devices that are not here ---------------------------------------------------------------- */
+
+static const ip_target targets[] = {
+    { .group_width = 32, .group_height = 8, .most_items = 1024, .local_bytes = 48 << 10 },
+    { .group_width = 32, .group_height = 8, .most_items = 256, .local_bytes = 64 << 10 },
+    { .group_width = 32, .group_height = 2, .most_items = 64, .local_bytes = 16 << 10 },
+    { .group_width = 16, .group_height = 4, .most_items = 256, .local_bytes = 32 << 10 },
+};
+enum { N_TARGETS = sizeof targets / sizeof *targets };
+
+static const char *const tiled[] = {
+    "invert($1)", "median($1, 5)", "boxblur($1, 15)", "blur($1, 2)", "blur($1, 5)", "blur($1, 10)", "dilate($1, 15)",
+    "sobel(gray($1))", "iterate($1, 12, boxblur(_, 3))", "iterate($1, 3, blur(_, 2))", "sum($1)", "histogram(boxblur($1, 3))",
+    "boxblur(crop($1, 0, 0, 300, 1), 15)",
+};
+
+static ip_plan *planned(imgpar_context *ctx, const char *text, ip_schedule schedule, const ip_target *target)
+{
+    const shape s = { text, IMGPAR_U8, 3, 640, 480, 0 };
+    ip_compile_options options = ip_context_compile_options(ctx, NULL);
+    ip_error err = { .status = IMGPAR_OK };
+    ip_plan *plan;
+    options.tuning.schedule = schedule;
+    options.is_cpu = options.pragmas = false;
+    options.target = *target;
+    imgpar_array *a = make(ctx, &s);
+    ck_assert_msg(ip_compile(&a, 1, &options, &plan, &err) == IMGPAR_OK, "%s: %s", text, err.message);
+    imgpar_array_release(a);
+    return plan;
+}
+
+START_TEST(a_work_item_makes_one_to_four_pixels_within_every_limit)
+{
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
+    for (int n = 0; n < N_TARGETS; n++) {
+        ip_plan *plan = planned(ctx, tiled[_i], IP_SCHEDULE_TILES, &targets[n]);
+        for (int k = 0; k < plan->n_kernels; k++) {
+            const ip_kernel *kernel = &plan->kernels[k];
+            const ip_tiling *t = &kernel->tiling;
+            int items = t->group_width * t->group_height, pixels = t->width * t->height;
+            ck_assert_msg(kernel->schedule == IP_SCHEDULE_TILES, "%s: %s", tiled[_i], kernel->fallback);
+            ck_assert_msg(items <= targets[n].most_items && pixels >= items && pixels <= 4 * items && pixels % items == 0
+                              && t->bytes <= (int)targets[n].local_bytes,
+                          "%s, target %d: %dx%d pixels by %dx%d work-items, %d bytes", tiled[_i], n, t->width, t->height,
+                          t->group_width, t->group_height, t->bytes);
+            ck_assert_msg(k == plan->n_kernels - 1 || kernel->reason[0], "%s: a cut without a reason", tiled[_i]);
+        }
+        ip_plan_free(plan);
+    }
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+START_TEST(a_dear_halo_makes_the_group_larger_and_a_cheap_one_does_not)
+{
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
+    ip_plan *dear = planned(ctx, "dilate($1, 15)", IP_SCHEDULE_TILES, &targets[0]);
+    ip_plan *cheap = planned(ctx, "boxblur($1, 3)", IP_SCHEDULE_TILES, &targets[0]);
+    ck_assert_int_gt(dear->kernels[0].tiling.group_width * dear->kernels[0].tiling.group_height, 256);
+    ck_assert_int_eq(cheap->kernels[0].tiling.group_width * cheap->kernels[0].tiling.group_height, 256);
+    ip_plan_free(dear);
+    ip_plan_free(cheap);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+/* Where two rows of a group read at once, the lower one continues with the banks that follow. */
+START_TEST(rows_of_a_narrow_group_are_in_different_banks)
+{
+    enum { BANKS = 32, BANK_BYTES = 4 };
+    const ip_target *target = &targets[3];
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
+    static const char *const texts[] = { "boxblur($1, 15)", "blur($1, 2)", "median($1, 5)" };
+    for (size_t n = 0; n < sizeof texts / sizeof *texts; n++) {
+        ip_plan *plan = planned(ctx, texts[n], IP_SCHEDULE_TILES, target);
+        const ip_kernel *k = &plan->kernels[0];
+        int n_tiles = 0;
+        for (int i = 0; i < k->n_placed; i++) {
+            const ip_placed *p = &k->placed[i];
+            if (p->place != IP_PLACE_TILE) continue;
+            int words = p->pitch * (int)ip_dtype(p->stage->dtype)->size_bytes / BANK_BYTES;
+            ck_assert_int_eq(words % BANKS, target->group_width);
+            n_tiles++;
+        }
+        ck_assert_int_gt(n_tiles, 0);
+        ip_plan_free(plan);
+    }
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+START_TEST(an_image_larger_than_the_devices_is_read_from_a_buffer)
+{
+    ip_target target = { .group_width = 32, .group_height = 8, .most_items = 256, .local_bytes = 48 << 10, .image_width = 640,
+                         .image_height = 480, .texel_channels = 1 << 1 | 1 << 2 | 1 << 4 };
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
+    ip_plan *fits = planned(ctx, "median($1, 3)", IP_SCHEDULE_TEXTURE, &target);
+    target.image_height = 479;
+    ip_plan *large = planned(ctx, "median($1, 3)", IP_SCHEDULE_TEXTURE, &target);
+    ck_assert_int_eq(fits->kernels[0].schedule, IP_SCHEDULE_TEXTURE);
+    ck_assert_int_eq(large->kernels[0].schedule, IP_SCHEDULE_PIXELS);
+    ck_assert_str_eq(large->kernels[0].fallback,
+                     "schedule texture is left for pixels: its source is larger than the device's images, 640x479");
+    ip_plan_free(fits);
+    ip_plan_free(large);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("schedules");
@@ -313,9 +473,14 @@ int main(void)
     const char *timeout = getenv("CK_DEFAULT_TIMEOUT");
     tcase_set_timeout(c, timeout ? strtod(timeout, NULL) : 120);
     tcase_add_loop_test(c, every_kind_of_kernel_gives_the_same_in_every_schedule, 0, N_SHAPES);
+    tcase_add_loop_test(c, texels_of_every_dtype_and_number_of_channels_are_read, 0, 4 * sizeof texels / sizeof *texels);
     tcase_add_test(c, an_image_larger_than_the_device_is_made_in_strips);
     tcase_add_loop_test(c, schedules_are_explained, 0, sizeof claims / sizeof *claims);
     tcase_add_test(c, a_chain_whose_halo_does_not_pay_is_cut);
+    tcase_add_loop_test(c, a_work_item_makes_one_to_four_pixels_within_every_limit, 0, sizeof tiled / sizeof *tiled);
+    tcase_add_test(c, a_dear_halo_makes_the_group_larger_and_a_cheap_one_does_not);
+    tcase_add_test(c, rows_of_a_narrow_group_are_in_different_banks);
+    tcase_add_test(c, an_image_larger_than_the_devices_is_read_from_a_buffer);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

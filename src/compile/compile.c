@@ -11,11 +11,24 @@
 
 #include <string.h>
 
+/* A reduction that is asked for, without its last step. */
+static void store_total(ip_ir *ir, ip_stage *s)
+{
+    if (s->kind != IP_STAGE_REDUCE)
+        return;
+    s->finish = ip_x_acc(ir, 0, s->acc_dtype);
+    s->dtype = s->acc_dtype;
+    s->lo = s->finish->lo;
+    s->hi = s->finish->hi;
+}
+
 static imgpar_status pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
                                 size_t n, ip_error *err)
 {
-    (void)options;
-    return ip_pass_lower(plan, arrays, n, err);
+    imgpar_status st = ip_pass_lower(plan, arrays, n, err);
+    for (int k = 0; !st && options->totals && k < plan->n_outputs; k++)
+        store_total(plan->ir, plan->outputs[k]);
+    return st;
 }
 
 static imgpar_status pass_inline(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,

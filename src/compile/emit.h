@@ -58,12 +58,15 @@ void ip_emit_uniforms(ip_emit *e, ip_expr *root);
 const char *ip_emit_row_pointer(ip_emit *e, const ip_expr *load);
 /* Declares the row pointers of loads below root whose row does not depend on x, c or taps. */
 void ip_emit_row_pointers(ip_emit *e, ip_expr *root);
-/* Checked mode (emit_check.c): index into memory of the stage at pointer, and a value to be stored at index of its row, as they are
- * to be written in the text. As they are where checks are off. */
-const char *ip_emit_checked_index(ip_emit *e, const ip_stage *stage, bool is_written, const char *pointer, const char *index);
+/* Checked mode (emit_check.c): index into memory of the stage at pointer, which is `where` its ring, its tile or (else) its buffer
+ * is, and a value to be stored at index of its row, as they are to be written in the text. As they are where checks are off. */
+const char *ip_emit_checked_index(ip_emit *e, const ip_stage *stage, ip_place where, bool is_written, const char *pointer,
+                                  const char *index);
 const char *ip_emit_checked_value(ip_emit *e, const ip_stage *stage, const char *index, const char *value);
-/* target[index] = value, converted to the stage's storage. */
+/* target[index] = value, converted to the stage's storage. target is where the kernel keeps the stage. */
 void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value);
+/* The same, where target is its buffer, to which what is kept is written as well. */
+void ip_emit_store_output(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value);
 /* Name of a pointer to row (z, y as text) of a buffer, shifted so that element x * channels + c is at that index. */
 const char *ip_emit_buffer_row(ip_emit *e, const ip_stage *stage, const char *z, const char *y);
 /* Whether no border is to be applied to the column of a load of pixels. */

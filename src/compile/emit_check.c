@@ -34,25 +34,32 @@ static const char *place(ip_emit *e)
     return ip_text(e->ir, "%s, %s", e->coord[0] ? e->coord[0] : "0", e->coord[1] ? e->coord[1] : "0");
 }
 
-const char *ip_emit_checked_index(ip_emit *e, const ip_stage *s, bool is_written, const char *pointer, const char *index)
+/* Memory that an index must stay in: where it begins, and its elements. */
+typedef struct extent { const char *space, *base, *count; } extent;
+
+static extent extent_of(ip_emit *e, const ip_stage *s, ip_place where)
+{
+    int size = (int)ip_dtype(s->dtype)->size_bytes;
+    if (where == IP_PLACE_RING) /* anywhere in what the work-item has */
+        return (extent){ "__global", "mine",
+                         ip_text(e->ir, "(long)%s * %d", ip_emit_slot(e, IP_SLOT_SCRATCH, 0, NULL, NULL), 64 / size) };
+    if (where == IP_PLACE_TILE) /* or the work-group */
+        return (extent){ "__local", "memory", ip_text(e->ir, "%d", e->kernel->tiling.bytes / size) };
+    return (extent){ "__global", ip_emit_buffer(e, s),
+                     ip_text(e->ir, "(long)%s * %s * %s", ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
+                             ip_emit_slot(e, IP_SLOT_PITCH, 1, s, NULL), ip_emit_slot(e, IP_SLOT_PITCH, 2, s, NULL)) };
+}
+
+const char *ip_emit_checked_index(ip_emit *e, const ip_stage *s, ip_place where, bool is_written, const char *pointer,
+                                  const char *index)
 {
     if (!e->options->checks)
         return index;
-    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
-    bool is_ring = placed && placed->place == IP_PLACE_RING;
-    const char *base, *count;
-    if (is_ring) { /* anywhere in what the work-item has */
-        base = ip_text(e->ir, "(__global const %s *)mine", ip_dtype(s->dtype)->cl);
-        count = ip_text(e->ir, "(long)%s * %d", ip_emit_slot(e, IP_SLOT_SCRATCH, 0, NULL, NULL),
-                        64 / (int)ip_dtype(s->dtype)->size_bytes);
-    } else {
-        base = ip_text(e->ir, "(__global const %s *)%s", ip_dtype(s->dtype)->cl, ip_emit_buffer(e, s));
-        count = ip_text(e->ir, "(long)%s * %s * %s", ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
-                        ip_emit_slot(e, IP_SLOT_PITCH, 1, s, NULL), ip_emit_slot(e, IP_SLOT_PITCH, 2, s, NULL));
-    }
-    return ip_text(e->ir, "ip_checked_index(checks, %d, %s, (__global const %s *)(%s) - %s, %s, %s)",
-                   add_check(e, s, is_written ? IP_CHECK_WRITE : IP_CHECK_READ), place(e), ip_dtype(s->dtype)->cl, pointer, base,
-                   index, count);
+    extent memory = extent_of(e, s, where);
+    const char *type = ip_text(e->ir, "(%s const %s *)", memory.space, ip_dtype(s->dtype)->cl);
+    return ip_text(e->ir, "ip_checked_index(checks, %d, %s, %s(%s) - %s%s, %s, %s)",
+                   add_check(e, s, is_written ? IP_CHECK_WRITE : IP_CHECK_READ), place(e), type, pointer, type, memory.base, index,
+                   memory.count);
 }
 
 const char *ip_emit_checked_value(ip_emit *e, const ip_stage *s, const char *index, const char *value)

@@ -362,9 +362,16 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
 
 const char *ip_emit_row_pointer(ip_emit *e, const ip_expr *load) { return row_of(e, load)->pointer; }
 
+/* Where its readers in the kernel find it. */
+static ip_place place_of(const ip_emit *e, const ip_stage *s)
+{
+    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
+    return placed ? placed->place : IP_PLACE_NONE;
+}
+
 static const char *element(ip_emit *e, const ip_stage *s, const char *pointer, const char *index)
 {
-    index = ip_emit_checked_index(e, s, false, pointer, index);
+    index = ip_emit_checked_index(e, s, place_of(e, s), false, pointer, index);
     if (s->dtype == IMGPAR_F16)
         return ip_text(e->ir, "vload_half(%s, %s)", index, pointer);
     return ip_text(e->ir, "%s[%s]", pointer, index);
@@ -617,12 +624,22 @@ void ip_emit_uniforms(ip_emit *e, ip_expr *root)
     ip_x_descend(e->ir, root, declare_uniform, e);
 }
 
-void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value)
+static void store(ip_emit *e, const ip_stage *stage, ip_place where, const char *target, const char *index, const char *value)
 {
     value = ip_emit_checked_value(e, stage, index, value);
-    index = ip_emit_checked_index(e, stage, true, target, index);
+    index = ip_emit_checked_index(e, stage, where, true, target, index);
     if (stage->dtype == IMGPAR_F16)
         ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore_half_rte(%s, %s, %s)", value, index, target), NULL, NULL);
     else
         ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[%s]", target, index), value, NULL);
+}
+
+void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value)
+{
+    store(e, stage, place_of(e, stage), target, index, value);
+}
+
+void ip_emit_store_output(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value)
+{
+    store(e, stage, IP_PLACE_NONE, target, index, value);
 }

@@ -18,7 +18,8 @@
  * Note [Words]
  * A GPU moves 32 bits a work-item as quickly as 8. Small elements are copied from a source as whole words, which start at
  * multiples of 4 bytes of the buffer: the row's own begin is shifted into place (tiles at the edges go element by element).
- * Results of small elements are stored as whole words, too: each work-item computes those of one.
+ * Results of small elements are stored as whole words, too: each work-item computes those of one. (Not in checked mode, which
+ * looks at every element.)
  */
 #include "base/dtype.h"
 #include "compile/emit_fold.h"
@@ -82,7 +83,7 @@ static void put(ip_emit *e, const target *t, const char *place, const char *valu
     if (!t->stored)
         return;
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, own, NULL, NULL));
-    ip_emit_store(e, s, t->stored, place, value);
+    ip_emit_store_output(e, s, t->stored, place, value);
     ip_emit_leave(e, mark);
 }
 
@@ -146,7 +147,7 @@ static void compute_pixels(ip_emit *e, target t, span columns)
 /* Elements of a stage in a word: more than one only if they are stored as words. Note [Words]. */
 static int elements_a_word(const ip_emit *e, const ip_placed *p, bool flat)
 {
-    bool is_line = flat || e->channels == 1;
+    bool is_line = (flat || e->channels == 1) && !e->options->checks;
     return p->place == IP_PLACE_NONE && is_line && p->stage->dtype != IMGPAR_F16 ? 4 / (int)ip_dtype(p->stage->dtype)->size_bytes
                                                                                  : 1;
 }
@@ -229,7 +230,7 @@ enum { WORD_REST = 8 };
 static const char *declare_in_words(ip_emit *e, const ip_placed *p)
 {
     const ip_tiling *t = &e->kernel->tiling;
-    if (!p->is_copy || ip_dtype(p->stage->dtype)->size_bytes >= 4)
+    if (!p->is_copy || ip_dtype(p->stage->dtype)->size_bytes >= 4 || e->options->checks)
         return NULL;
     const char *left = ip_emit_tile_left(e, p->stage), *pitch = ip_emit_slot(e, IP_SLOT_PITCH, 0, p->source, NULL);
     const char *columns = ip_text(e->ir, "%s >= 0 & %s - %s + %d <= %s", left, left,

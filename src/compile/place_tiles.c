@@ -5,6 +5,12 @@
  * Of the tiles that fit the memory the one is taken that computes least twice. Twice are computed the halos: an element
  * beyond the tile's edge that its own tile computes as well. A wide tile reads long pieces of rows, so ties go to width.
  *
+ * Note [Pixels a work-item]
+ * A work-item makes 1 to 4 pixels of each tile, whatever the limits: more would leave a unit fewer work-items to hide its
+ * waiting behind. Where halos are dear a tile becomes larger by a larger group instead, as far as the device has them; it
+ * must save some work to be taken, as all of a group wait for each other at every barrier and fewer groups share a unit.
+ * (A group that folds walks several tiles, one after the other: launch.c.)
+ *
  * Note [Local memory]
  * A stage's tile lives from its own computation to that of its last reader, so a chain of any length needs the memory of
  * two or three. Half of the device's memory is preferred, since a unit hides one group's waiting behind another's work.
@@ -27,11 +33,14 @@
 
 enum {
     BANKS = 32, BANK_BYTES = 4,
-    MOST_PIXELS = 16,           /* of a tile for each work-item */
+    MOST_PIXELS = 4,            /* of a tile for each work-item: Note [Pixels a work-item] */
     COPY_OPERATIONS = 4,        /* what an element that is only copied costs */
     OPERATIONS_PER_BYTE = 16,
     HISTOGRAM_BYTES = 8192      /* more copies of a histogram's table than this are not kept */
 };
+
+/* Times the work that a larger group does, which a smaller one must do for the larger one to be taken. */
+#define WORTH_A_LARGER_GROUP 1.0625
 
 typedef struct tiling_search {
     ip_plan *plan;
@@ -138,16 +147,11 @@ static bool is_foldable(const ip_kernel *k, const char **why)
     return true;
 }
 
-/* Tries tiles of 1, 2, 4 ... pixels a work-item; the best that takes at most `most` bytes into *best. */
-static bool search(const tiling_search *s, uint64_t most, ip_tiling *best)
+/* Tries tiles of 1, 2, 4 pixels a work-item of t's group; the best that takes at most `most` bytes into *best. */
+static bool search_pixels(const tiling_search *s, ip_tiling t, uint64_t most, ip_tiling *best)
 {
-    ip_tiling t = { .group_width = s->target->group_width, .group_height = s->target->group_height };
     bool found = false;
-    if (s->kernel->domain[1] == 1) { /* one row: no work-item of the group must be left without work */
-        t.group_width *= t.group_height;
-        t.group_height = 1;
-    }
-    for (int across = 4; across >= 1; across /= 2)
+    for (int across = MOST_PIXELS; across >= 1; across /= 2)
         for (int down = 1; across * down <= MOST_PIXELS; down *= 2) {
             t.width = t.group_width * across;
             t.height = t.group_height * down;
@@ -157,6 +161,23 @@ static bool search(const tiling_search *s, uint64_t most, ip_tiling *best)
                 *best = t;
             found = true;
         }
+    return found;
+}
+
+/* Likewise, of all groups: Note [Pixels a work-item]. */
+static bool search(const tiling_search *s, uint64_t most, ip_tiling *best)
+{
+    ip_tiling t = { .group_width = s->target->group_width, .group_height = s->target->group_height }, larger;
+    if (s->kernel->domain[1] == 1) { /* one row: no work-item of the group must be left without work */
+        t.group_width *= t.group_height;
+        t.group_height = 1;
+    }
+    bool found = search_pixels(s, t, most, best);
+    while (found && t.group_height > 1 && t.group_width * t.group_height * 2 <= s->target->most_items) {
+        t.group_height *= 2;
+        if (search_pixels(s, t, most, &larger) && larger.work * WORTH_A_LARGER_GROUP < best->work)
+            *best = larger;
+    }
     return found;
 }
 

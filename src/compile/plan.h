@@ -180,6 +180,7 @@ typedef struct ip_plan {
 /* What the schedules tiles and texture may know of the device. */
 typedef struct ip_target {
     int group_width, group_height; /* work-items of a tile; powers of two */
+    int most_items;          /* of a larger group, where that pays */
     uint64_t local_bytes;    /* of a work-group's memory */
     uint64_t constant_bytes; /* of __constant memory that is faster than __global; 0: none is */
     int64_t image_width, image_height; /* the largest image; 0: there are none */
@@ -202,6 +203,7 @@ typedef struct ip_compile_options {
     ip_target target;
     bool fuse;
     bool keep_stages;        /* no inlining at all: for the reference interpreter */
+    bool totals;             /* folds that are asked for store their totals: run/totals.c, Note [Totals] */
     ip_tuning tuning;
     bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
     bool own_functions;      /* logarithms and powers of floats are those of shaders/functions.cl */

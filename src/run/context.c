@@ -26,7 +26,7 @@ static const imgpar_device ref_device = {
 };
 
 /* What plans are explained for where there is no device. */
-static const ip_target ref_target = { .group_width = 16, .group_height = 4, .local_bytes = 32768 };
+static const ip_target ref_target = { .group_width = 16, .group_height = 4, .most_items = 64, .local_bytes = 32768 };
 
 /* "200M" in bytes. */
 static bool parse_size(const char *text, uint64_t *bytes)
@@ -313,9 +313,9 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
         options.pragmas = facts->wants_loop_hints;
         options.streams = facts->wants_loop_hints && facts->is_pocl;
         options.own_functions = facts->is_pocl && facts->kind == IP_DEVICE_CPU && facts->info.has_f64;
-        options.target = (ip_target){ facts->group_width, facts->group_height, facts->info.local_bytes, facts->constant_bytes,
-                                      (int64_t)facts->image_width, (int64_t)facts->image_height, facts->texel_channels,
-                                      facts->half_channels };
+        options.target = (ip_target){ facts->group_width, facts->group_height, facts->most_items, facts->info.local_bytes,
+                                      facts->constant_bytes, (int64_t)facts->image_width, (int64_t)facts->image_height,
+                                      facts->texel_channels, facts->half_channels };
     }
     options.pragmas &= !options.checks; /* what checks does not vectorise */
     options.streams &= !options.checks; /* elements are checked where they are stored */

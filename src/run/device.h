@@ -28,6 +28,7 @@ typedef struct ip_device_facts {
     size_t work_items_per_launch; /* about how many rows-schedule work-items keep it busy (CPU: 8 x units) */
     size_t local_size;          /* fixed local size of the pixels schedule */
     int group_width, group_height; /* work-items of a tile, powers of two */
+    int most_items;             /* of a tile: where its halo is dear the group may be that large */
     uint64_t constant_bytes;    /* of __constant memory, where it is faster than __global; else 0 */
     bool has_sub_groups;
     size_t image_width, image_height; /* of the largest 2D image; 0: there are none */

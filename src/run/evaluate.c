@@ -81,10 +81,10 @@ ip_region ip_evaluation_region(const evaluation *e, const ip_kernel *k)
 {
     ip_region r = { 0, 0, 0, 0, 0, 0 };
     for (int i = 0; i < k->n_outputs; i++) {
-        ip_region all = ip_region_whole(k->domain);
-        bool is_fold = ip_stage_folds(k->outputs[i]);
-        if (e->is_needed[k->outputs[i]->id])
-            r = hull(&r, is_fold ? &all : &e->needed[k->outputs[i]->id]);
+        const ip_stage *s = k->outputs[i];
+        ip_region walked = ip_stage_folds(s) ? ip_evaluation_seen(e, s) : e->needed[s->id];
+        if (e->is_needed[s->id])
+            r = hull(&r, &walked);
     }
     return r;
 }
@@ -178,7 +178,7 @@ static void *wanted_place(const evaluation *e, const ip_stage *s, const ip_regio
 static imgpar_status bind_output(evaluation *e, const ip_stage *s, ip_error *err)
 {
     ip_binding *b = &e->bindings[s->id];
-    b->region = !ip_stage_folds(s) ? e->needed[s->id] : ip_region_whole(s->dims); /* folds are never made in part */
+    b->region = !ip_stage_folds(s) ? e->needed[s->id] : ip_region_whole(s->dims);
     uint64_t bytes = ip_region_bytes(&b->region, s);
     void *place = bytes > 0 ? wanted_place(e, s, &b->region) : NULL;
     if (place)
@@ -258,6 +258,17 @@ static imgpar_status bind_input(evaluation *e, const ip_stage *s, ip_error *err)
     return s->kind == IP_STAGE_SOURCE ? bind_source(e, s, err) : bind_output(e, s, err);
 }
 
+/* All folds of a kernel see the same: where others read rows of an image around that, it runs once more for the folds. */
+static imgpar_status run_region(evaluation *e, const ip_kernel *k, ip_error *err)
+{
+    ip_region r = ip_evaluation_region(e, k), seen = r;
+    for (int i = 0; i < k->n_outputs; i++)
+        if (ip_stage_folds(k->outputs[i]))
+            seen = ip_evaluation_seen(e, k->outputs[i]);
+    imgpar_status st = ip_kernel_run(&e->runner, e->plan, k, e->bindings, &r, err);
+    return st || is_same(&r, &seen) ? st : ip_kernel_run(&e->runner, e->plan, k, e->bindings, &seen, err);
+}
+
 static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
 {
     const ip_kernel *k = &e->plan->kernels[index];
@@ -268,10 +279,8 @@ static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
         st = bind_input(e, k->inputs[i], err);
     for (int i = 0; !st && i < k->n_outputs; i++)
         st = bind_output(e, k->outputs[i], err);
-    if (!st) {
-        ip_region r = ip_evaluation_region(e, k);
-        st = ip_kernel_run(&e->runner, e->plan, k, e->bindings, &r, err);
-    }
+    if (!st)
+        st = run_region(e, k, err);
     for (int i = 0; i < k->n_inputs; i++)
         if (e->last_reader[k->inputs[i]->id] == index)
             unbind(&e->bindings[k->inputs[i]->id]);
@@ -402,6 +411,7 @@ static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_re
     e->runner.tuning = options.tuning;
     ip_str log = IP_STR_INIT;
     options.keep_stages = q->use_ref;
+    options.totals = q->totals;
     options.log = options.dump ? &log : NULL;
     imgpar_status st = ip_compile(q->arrays, q->n, &options, &e->plan, err);
     if (log.length > 0) { /* IMGPAR_DUMP is a request to print, the only one there is */
@@ -500,7 +510,7 @@ static imgpar_status run_alone(imgpar_context *ctx, const ip_request *q, bool ma
     evaluation *e = planned_for(q);
     imgpar_status st = e ? IMGPAR_OK : ip_evaluation_new(ctx, ctx->device, q, &e, err);
     if (!st)
-        st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, values, err);
+        st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, q, values, err);
     keep_plan(q, e, may_keep && !st);
     return st;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of an ip_evaluation, which three files share: evaluate.c makes it and runs its kernels, strips.c decides how much
- * is run at once, worth.c tells what it is like.
+ * The inside of an ip_evaluation, which four files share: evaluate.c makes it and runs its kernels, strips.c decides how much
+ * is run at once, worth.c tells what it is like, totals.c puts folds together whose parts were computed apart.
  */
 #ifndef IP_RUN_EVALUATION_IMPL_H
 #define IP_RUN_EVALUATION_IMPL_H
@@ -20,6 +20,7 @@ struct ip_evaluation {
     bool *is_needed;
     int *last_reader;         /* by stage id: the last kernel that reads it; n_kernels: a result */
     ip_region *wanted;        /* by output: what is asked for of it */
+    double from, to;          /* the same as fractions; folds that are asked for see so much of what they fold */
     void *const *hosts;       /* by output: host memory for all of it, where what is wanted goes; NULL: anywhere */
     void *dst;                /* of the one result, as hosts */
 };
@@ -66,5 +67,16 @@ imgpar_status ip_evaluation_take(evaluation *e, const ip_stage *s, ip_value **ou
 
 /* Wants the results from one fraction to another, and infers what is needed for them. */
 void ip_evaluation_want(evaluation *e, double from, double to);
+/* What a fold then sees of what it folds: a part where it is asked for, everything where others need it. */
+ip_region ip_evaluation_seen(const evaluation *e, const ip_stage *fold);
+
+/* ---- totals.c ---------------------------------------------------------------------------- */
+
+/* Why the folds that are asked for cannot be computed in parts; NULL: they can. */
+const char *ip_evaluation_folds_uncut(const evaluation *e, bool is_placed);
+/* The results, which are folds, of more than fits the device. */
+imgpar_status ip_evaluation_run_folds(evaluation *e, const ip_request *q, ip_value **values, ip_error *err);
+/* As ip_evaluation_run_part(): each half by itself. part is an evaluation of totals. */
+imgpar_status ip_evaluation_fold_halves(evaluation *part, double from, double to, void *const *hosts, ip_error *err);
 
 #endif

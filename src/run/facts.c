@@ -18,20 +18,21 @@
  * local_size: work-group size of the pixels schedule. It is fixed because PoCL compiles a kernel anew for every one.
  * group_width x group_height: work-group of the tiles schedule. A row of it is what a GPU runs in step (32 or 64), so that
  * it reads whole pieces of rows and no bank of local memory twice; a limit of the device takes rows away first.
+ * most_items: of a larger such group, which place_tiles.c takes where halos are dear.
  * has_constant: the class has a cache for numbers that all work-items read at once, which __constant asks for.
  * lanes: numbers that a compute unit computes with at once, about, for a first guess of the speed beside another device. */
 static const struct class_row {
     const char *name;
     int rank;
     unsigned items_per_unit, local_size;
-    int group_width, group_height;
+    int group_width, group_height, most_items;
     bool has_constant;
     double lanes;
 } class_rows[] = {
-    [IP_DEVICE_CPU]         = { "cpu",         3, 8,   64,  16, 4, false, 8 },
-    [IP_DEVICE_GPU]         = { "gpu",         2, 512, 128, 32, 8, true,  64 },
-    [IP_DEVICE_ACCELERATOR] = { "accelerator", 4, 64,  64,  16, 4, false, 8 },
-    [IP_DEVICE_REF]         = { "ref",         5, 1,   1,   1,  1, false, 1 },
+    [IP_DEVICE_CPU]         = { "cpu",         3, 8,   64,  16, 4, 256,  false, 8 },
+    [IP_DEVICE_GPU]         = { "gpu",         2, 512, 128, 32, 8, 1024, true,  64 },
+    [IP_DEVICE_ACCELERATOR] = { "accelerator", 4, 64,  64,  16, 4, 256,  false, 8 },
+    [IP_DEVICE_REF]         = { "ref",         5, 1,   1,   1,  1, 1,    false, 1 },
 };
 
 /* Platforms that are there for another purpose than to be fast: behind every other device. */
@@ -221,6 +222,8 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
         facts->group_height /= 2;
     while (facts->group_width > 1 && (size_t)(facts->group_width * facts->group_height) > info->max_work_group)
         facts->group_width /= 2;
+    facts->most_items = row->most_items;
+    while (facts->most_items > 1 && (size_t)facts->most_items > info->max_work_group) facts->most_items /= 2;
     return IMGPAR_OK;
 }
 

@@ -23,4 +23,8 @@
  */
 imgpar_status ip_ref_run(ip_ir *ir, void **memory, const ip_poll *poll, ip_error *err);
 
+/* The result of a fold from the totals of n parts of what it folds, in their order: elements of its acc_dtype or, of a
+ * histogram, its counts. */
+imgpar_status ip_ref_combine(ip_ir *ir, const ip_stage *fold, const void *const *totals, size_t n, void *out, ip_error *err);
+
 #endif

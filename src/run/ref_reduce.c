@@ -128,6 +128,20 @@ imgpar_status ip_ref_reduce(ip_ir *ir, const ip_stage *stage, void *const *memor
     return st;
 }
 
+static imgpar_status combine_totals(ip_ir *ir, const ip_stage *fold, const void *const *totals, size_t n, void *out, ip_error *err)
+{
+    reducer r = { .stage = fold, .combine = { .bad_source = -1 } };
+    ip_ref_values total;
+    imgpar_status st = begin(ir, &r, NULL, err);
+    for (size_t k = 0; !st && k < n; k++) {
+        ip_ref_fetch(fold->acc_dtype, totals[k], 1, &total, 0);
+        take(&r, &total, &only_place);
+    }
+    if (!st) st = finish(ir, &r, NULL, out, err);
+    ip_ref_program_clear(&r.combine);
+    return st;
+}
+
 /* ---- histogram ------------------------------------------------------------------------------- */
 
 typedef struct counter {
@@ -160,4 +174,23 @@ imgpar_status ip_ref_histogram(ip_ir *ir, const ip_stage *stage, void *const *me
     if (!st) st = ip_ref_each_block(&body, progress, count, &c, err);
     ip_ref_program_clear(&body);
     return st;
+}
+
+static void add_counts(size_t bins, const void *const *counts, size_t n, void *out)
+{
+    for (size_t k = 0; k < bins; k++) {
+        uint32_t sum = 0, count;
+        for (size_t i = 0; i < n; i++) {
+            memcpy(&count, (const char *)counts[i] + k * sizeof count, sizeof count);
+            sum += count;
+        }
+        memcpy((char *)out + k * sizeof sum, &sum, sizeof sum);
+    }
+}
+
+imgpar_status ip_ref_combine(ip_ir *ir, const ip_stage *fold, const void *const *totals, size_t n, void *out, ip_error *err)
+{
+    if (fold->kind == IP_STAGE_REDUCE) return combine_totals(ir, fold, totals, n, out, err);
+    add_counts((size_t)(fold->dims[1] * fold->dims[2]), totals, n, out);
+    return IMGPAR_OK;
 }

@@ -8,7 +8,8 @@
  *     cut      one item, while nothing else runs: its results are cut between rows (volumes: planes), a part for each
  *              device by its speed. Each has a plan of its own and computes its part as any strip is computed, with sources
  *              in its memory as far as the part reads them; parts are put together in host memory, where the value stays.
- *              Devices that share the host's memory write there themselves
+ *              Devices that share the host's memory write there themselves. Folds give a total for each part, which are
+ *              combined in order (totals.c)
  *     whole    what cannot be cut, or is not worth it, or comes while others run, goes to the device that would be done
  *              with it first, and its value stays there
  *     speed    what each took is measured (devices.h) and decides the next time
@@ -47,12 +48,13 @@ static uint64_t builds_of(ip_device *device)
 /* ---- whole ---------------------------------------------------------------------------------- */
 
 /* Everything on the k-th device, measured unless its compiler ran. */
-static imgpar_status run_measured(ip_devices *d, size_t k, const ip_work *work, ip_evaluation *e, ip_value **values, ip_error *err)
+static imgpar_status run_measured(ip_devices *d, size_t k, const ip_work *work, ip_evaluation *e, const ip_request *q, ip_value **values,
+                                  ip_error *err)
 {
     uint64_t builds = builds_of(d->list[k]);
     ip_devices_begin(d, k, work->amount);
     double start = ip_now_ms();
-    imgpar_status st = ip_evaluation_run(e, values, err);
+    imgpar_status st = ip_evaluation_run(e, q, values, err);
     bool counts = !st && builds_of(d->list[k]) == builds;
     ip_devices_end(d, k, work, work->amount, counts ? ip_now_ms() - start : 0);
     return st;
@@ -74,7 +76,7 @@ static imgpar_status run_whole(imgpar_context *ctx, const ip_request *q, ip_eval
             st = ip_evaluation_new(ctx, d->list[k], q, &e, err);
             at = k;
         }
-        if (!st) st = run_measured(d, k, &work, e, values, err);
+        if (!st) st = run_measured(d, k, &work, e, q, values, err);
         work.may &= ~(1u << k);
         if (st == IMGPAR_E_DEVICE_MEMORY && work.may) *err = (ip_error){ .status = IMGPAR_OK };
     } while (st == IMGPAR_E_DEVICE_MEMORY && work.may);
@@ -90,7 +92,7 @@ typedef struct part {
     ip_device *device;
     ip_evaluation *e;     /* owned; NULL: the device has no part */
     double from, to;
-    void *const *hosts;
+    void **hosts;         /* by array: where its rows go, or its totals */
     double took_ms;       /* 0: not measured */
     ip_error no_room;     /* the device's memory did not suffice */
 } part;
@@ -98,10 +100,12 @@ typedef struct part {
 typedef struct cutting {
     imgpar_context *ctx;
     const ip_request *q;
+    ip_evaluation *first; /* of everything, on the first device; owned */
     ip_work work;
     part parts[IP_MAX_DEVICES];
     void **hosts;         /* by array */
     bool in_place;        /* hosts[0] is the caller's memory */
+    bool folds;           /* parts give totals, which are put together there */
 } cutting;
 
 static imgpar_status run_part(ip_job *job, const imgpar_options *options, ip_error *err)
@@ -120,11 +124,11 @@ static imgpar_status run_part(ip_job *job, const imgpar_options *options, ip_err
 
 static size_t array_bytes(const imgpar_array *a) { return (size_t)ip_type_count(&a->type) * ip_dtype(a->type.dtype)->size_bytes; }
 
-static imgpar_status make_hosts(cutting *c, const ip_evaluation *first, ip_error *err)
+static imgpar_status make_hosts(cutting *c, ip_error *err)
 {
     const ip_request *q = c->q;
     c->hosts = ip_zalloc(q->n * sizeof *c->hosts);
-    c->in_place = q->dst && ip_evaluation_spares(first, q->dst, array_bytes(q->arrays[0]));
+    c->in_place = q->dst && ip_evaluation_spares(c->first, q->dst, array_bytes(q->arrays[0]));
     if (!c->hosts) return ip_fail_memory(err, "gathering results");
     for (size_t k = 0; k < q->n; k++) {
         const imgpar_array *a = q->arrays[k];
@@ -134,11 +138,21 @@ static imgpar_status make_hosts(cutting *c, const ip_evaluation *first, ip_error
     return IMGPAR_OK;
 }
 
-/* Takes first, the evaluation for the first device, whether that gets a part or not. */
-static imgpar_status make_parts(cutting *c, ip_evaluation *first, const double shares[IP_MAX_DEVICES], ip_error *err)
+static imgpar_status make_part(const cutting *c, part *p, ip_error *err)
+{
+    ip_request q = *c->q;
+    q.totals = c->folds;
+    imgpar_status st = ip_evaluation_new(c->ctx, p->device, &q, &p->e, err);
+    if (st) return st;
+    ip_evaluation_lend(c->first, p->e);
+    if (c->folds) p->hosts = ip_totals_new(p->e);
+    return p->hosts ? IMGPAR_OK : ip_fail_memory(err, "folding parts");
+}
+
+static imgpar_status make_parts(cutting *c, const double shares[IP_MAX_DEVICES], ip_error *err)
 {
     const ip_devices *d = &c->ctx->devices;
-    imgpar_status st = ip_evaluation_decode(first, err);
+    imgpar_status st = ip_evaluation_decode(c->first, err);
     double from = 0;
     size_t last = 0;
     for (size_t k = 0; k < d->n; k++)
@@ -146,17 +160,12 @@ static imgpar_status make_parts(cutting *c, ip_evaluation *first, const double s
     for (size_t k = 0; !st && k < d->n; k++) {
         part *p = &c->parts[k];
         if (shares[k] <= 0) continue;
-        *p = (part){ .job = { run_part, shares[k] }, .device = d->list[k], .hosts = c->hosts };
+        *p = (part){ .job = { run_part, shares[k] }, .device = d->list[k], .hosts = c->folds ? NULL : c->hosts };
         p->from = from;
         p->to = from = k == last ? 1 : from + shares[k];
-        if (k == 0) {
-            p->e = first;
-            continue;
-        }
-        st = ip_evaluation_new(c->ctx, p->device, c->q, &p->e, err);
-        if (!st) ip_evaluation_lend(first, p->e);
+        if (k == 0 && !c->folds) p->e = c->first;
+        else st = make_part(c, p, err);
     }
-    if (!c->parts[0].e) ip_evaluation_free(first);
     return st;
 }
 
@@ -168,7 +177,7 @@ static imgpar_status run_elsewhere(cutting *c, const part *homeless, ip_error *e
         part *p = &c->parts[k];
         if (!p->e || p->no_room.status) continue;
         part again = { .job = { run_part, 1 }, .device = p->device, .e = p->e, .from = homeless->from, .to = homeless->to,
-                       .hosts = c->hosts };
+                       .hosts = homeless->hosts };
         ip_job *job = &again.job;
         st = ip_jobs_run(&job, 1, c->q->options, err);
         if (!st) st = again.no_room.status;
@@ -194,6 +203,20 @@ static imgpar_status run_parts(cutting *c, ip_error *err)
     return st;
 }
 
+/* The results of folds, from the totals of all parts. */
+static imgpar_status combine(const cutting *c, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    for (size_t k = 0; !st && k < c->q->n; k++) {
+        const void *totals[IP_MAX_DEVICES];
+        size_t n = 0;
+        for (size_t i = 0; i < c->ctx->devices.n; i++)
+            if (c->parts[i].e) totals[n++] = c->parts[i].hosts[k];
+        st = ip_evaluation_combine(c->first, k, totals, n, c->hosts[k], err);
+    }
+    return st;
+}
+
 /* Takes the memory that was gathered in. */
 static imgpar_status take_values(cutting *c, ip_value **values, ip_error *err)
 {
@@ -206,18 +229,25 @@ static imgpar_status take_values(cutting *c, ip_value **values, ip_error *err)
     return IMGPAR_OK;
 }
 
+static void free_part(const cutting *c, part *p)
+{
+    if (c->folds && p->e) ip_totals_free(p->e, p->hosts);
+    if (p->e != c->first) ip_evaluation_free(p->e);
+}
+
 /* Takes first. */
 static imgpar_status run_cut(imgpar_context *ctx, const ip_request *q, ip_evaluation *first, const ip_work *work,
                              const double shares[IP_MAX_DEVICES], ip_value **values, ip_error *err)
 {
-    cutting c = { .ctx = ctx, .q = q, .work = *work };
-    imgpar_status st = make_hosts(&c, first, err);
-    if (st) ip_evaluation_free(first);
-    else st = make_parts(&c, first, shares, err);
+    cutting c = { .ctx = ctx, .q = q, .first = first, .work = *work, .folds = ip_evaluation_folds(first) };
+    imgpar_status st = make_hosts(&c, err);
+    if (!st) st = make_parts(&c, shares, err);
     if (!st) st = run_parts(&c, err);
-    for (size_t k = 0; k < ctx->devices.n; k++)
-        ip_evaluation_free(c.parts[k].e);
+    if (!st && c.folds) st = combine(&c, err);
     if (!st) st = take_values(&c, values, err);
+    for (size_t k = 0; k < ctx->devices.n; k++)
+        free_part(&c, &c.parts[k]);
+    ip_evaluation_free(first);
     for (size_t k = 0; c.hosts && !c.in_place && k < q->n; k++)
         ip_free(c.hosts[k]);
     ip_free(c.hosts);
@@ -227,8 +257,8 @@ static imgpar_status run_cut(imgpar_context *ctx, const ip_request *q, ip_evalua
 /* Why e is not to be cut; NULL: it is, by these shares. */
 static const char *refusal(ip_devices *d, ip_evaluation *e, const ip_work *work, double shares[IP_MAX_DEVICES])
 {
-    const char *uncut = ip_evaluation_uncut(e);
     bool is_placed = ip_devices_are_placed(d);
+    const char *uncut = ip_evaluation_uncut(e, is_placed);
     double parts = 0, from = 0;
     int n = 0;
     if (uncut) return uncut;

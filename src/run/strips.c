@@ -6,6 +6,7 @@
  *     in strips    where that does not fit the device's budget and one image is asked for: its rows in strips that fit, gathered in
  *                  host memory
  *     a part       ip_evaluation_run_part(): for one of several devices (share.c), gathered the same way, in strips if it must be
+ *     by halves    where a fold does not fit: the totals of both halves are combined (totals.c)
  */
 #include "run/evaluation_impl.h"
 
@@ -17,14 +18,15 @@ static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- what is wanted ------------------------------------------------------------------- */
 
+enum { ALIGN = 16, FEW = 64 };
+
 /* Results are cut between planes, or between rows where there is one plane: so a part is one piece of memory.
  * This is the plane or row where that fraction of a result ends. In large results parts begin at addresses that suit any device
  * (ip_device_shares()). */
-static int64_t cut_at(const ip_stage *s, double fraction)
+static int64_t cut_at(const int64_t dims[4], int64_t row_bytes, double fraction)
 {
-    enum { ALIGN = 16, FEW = 64 };
-    bool is_volume = s->dims[0] > 1;
-    int64_t n = s->dims[is_volume ? 0 : 1], bytes = ip_stage_row_bytes(s) * (is_volume ? s->dims[1] : 1), step = 1;
+    bool is_volume = dims[0] > 1;
+    int64_t n = dims[is_volume ? 0 : 1], bytes = row_bytes * (is_volume ? dims[1] : 1), step = 1;
     while (bytes * step % ALIGN != 0)
         step *= 2;
     if (n < FEW * step)
@@ -32,14 +34,26 @@ static int64_t cut_at(const ip_stage *s, double fraction)
     return fraction >= 1 ? n : min64((int64_t)(fraction * (double)n / (double)step + 0.5) * step, n);
 }
 
+static ip_region part_of(const int64_t dims[4], int64_t row_bytes, double from, double to)
+{
+    ip_region r = ip_region_whole(dims);
+    *(dims[0] > 1 ? &r.z0 : &r.y0) = cut_at(dims, row_bytes, from);
+    *(dims[0] > 1 ? &r.z1 : &r.y1) = cut_at(dims, row_bytes, to);
+    return r;
+}
+
+ip_region ip_evaluation_seen(const evaluation *e, const ip_stage *fold)
+{
+    return fold->is_output ? part_of(fold->over, ALIGN, e->from, e->to) : ip_region_whole(fold->over);
+}
+
 void ip_evaluation_want(evaluation *e, double from, double to)
 {
+    e->from = from;
+    e->to = to;
     for (int k = 0; k < e->plan->n_outputs; k++) {
         const ip_stage *s = e->plan->outputs[k];
-        ip_region *r = &e->wanted[k];
-        *r = ip_region_whole(s->dims);
-        *(s->dims[0] > 1 ? &r->z0 : &r->y0) = cut_at(s, from);
-        *(s->dims[0] > 1 ? &r->z1 : &r->y1) = cut_at(s, to);
+        e->wanted[k] = ip_stage_folds(s) ? ip_region_whole(s->dims) : part_of(s->dims, ip_stage_row_bytes(s), from, to);
     }
     ip_evaluation_infer(e);
 }
@@ -223,7 +237,14 @@ static bool fits(const evaluation *e)
     return e->plan->n_kernels == 0 || ip_evaluation_bytes(e) <= ip_device_budget_left(e->runner.device);
 }
 
-imgpar_status ip_evaluation_run(evaluation *e, ip_value **values, ip_error *err)
+/* The one image that is asked for, or folds. */
+static imgpar_status run_in_pieces(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
+{
+    bool is_fold = ip_evaluation_folds(e) && !ip_evaluation_uncut(e, true);
+    return is_fold ? ip_evaluation_run_folds(e, q, values, err) : run_strips_to_host(e, values, err);
+}
+
+imgpar_status ip_evaluation_run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
 {
     imgpar_status st = check_f64(e, err);
     if (st)
@@ -235,7 +256,17 @@ imgpar_status ip_evaluation_run(evaluation *e, ip_value **values, ip_error *err)
     if (st != IMGPAR_E_DEVICE_MEMORY)
         return st;
     make_room(e, err);
-    return run_strips_to_host(e, values, err);
+    return run_in_pieces(e, q, values, err);
+}
+
+/* More than one row, or plane, of what is folded. */
+static bool has_halves(const evaluation *e)
+{
+    const ip_stage *s = e->plan->outputs[0];
+    if (!ip_stage_folds(s))
+        return false;
+    ip_region seen = ip_evaluation_seen(e, s);
+    return s->over[0] > 1 ? seen.z1 - seen.z0 > 1 : seen.y1 - seen.y0 > 1;
 }
 
 imgpar_status ip_evaluation_run_part(evaluation *e, double from, double to, void *const *hosts, ip_error *err)
@@ -250,7 +281,7 @@ imgpar_status ip_evaluation_run_part(evaluation *e, double from, double to, void
         make_room(e, err);
         ip_evaluation_want(e, from, to);
         const ip_region all = e->wanted[0];
-        st = run_strips(e, all.y0, all.y1, err);
+        st = has_halves(e) ? ip_evaluation_fold_halves(e, from, to, hosts, err) : run_strips(e, all.y0, all.y1, err);
     }
     e->hosts = NULL;
     return st;

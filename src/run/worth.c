@@ -37,7 +37,7 @@ uint64_t ip_evaluation_hash(const evaluation *e)
     return h;
 }
 
-const char *ip_evaluation_uncut(const evaluation *e)
+const char *ip_evaluation_uncut(const evaluation *e, bool is_placed)
 {
     if (e->plan->n_kernels == 0)
         return "there is nothing to compute";
@@ -46,7 +46,7 @@ const char *ip_evaluation_uncut(const evaluation *e)
         if (s->kind == IP_STAGE_SOURCE)
             return "a result is there already";
         if (ip_stage_folds(s))
-            return "a fold needs all rows";
+            return ip_evaluation_folds_uncut(e, is_placed);
         if (s->dims[0] <= 1 && s->dims[1] <= 1)
             return "a result has one row";
     }
