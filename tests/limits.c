@@ -7,10 +7,10 @@
  *
  *     gpu         the device is a GPU with memory of its own
  *     local=N     bytes of local memory; a kernel that wants more cannot be launched
- *     group=N     work-items of a group; a launch with more is refused
+ *     group=N     work-items of a group, whatever the kernel; a launch with more is refused
  *     memory=N    bytes of device memory; all buffers that live at once fit in it or clCreateBuffer fails
  *     no-images   no image support
- *     no-f64      no double precision
+ *     no-f64      no double precision: "double" does not compile
  *     sub-groups  sub-groups, each work-item one of its own
  *
  * Writes nothing. What it refuses is refused with the status that OpenCL gives it.
@@ -57,15 +57,17 @@ static const char sub_groups[] =
     "#define get_sub_group_id() ((uint)(get_local_id(0) + get_local_id(1) * get_local_size(0)))\n"
     "#define get_num_sub_groups() ((uint)(get_local_size(0) * get_local_size(1)))\n";
 
+static const char no_doubles[] = "#define double no_double_on_this_device\n";
+
 enum { MOST_TEXTS = 8 };
 
 CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint n,
                                                               const char **texts, const size_t *lengths, cl_int *code)
 {
     typedef cl_program (*function)(cl_context, cl_uint, const char **, const size_t *, cl_int *);
-    const char *all[MOST_TEXTS + 1] = { sub_groups };
+    const char *all[MOST_TEXTS + 1] = { has("no-f64") ? no_doubles : sub_groups };
     size_t sizes[MOST_TEXTS + 1] = { 0 };
-    if (!has("sub-groups") || n > MOST_TEXTS)
+    if (!(has("sub-groups") || has("no-f64")) || n > MOST_TEXTS)
         return ((function)next("clCreateProgramWithSource"))(context, n, texts, lengths, code);
     for (cl_uint k = 0; k < n; k++) {
         all[k + 1] = texts[k];
@@ -115,6 +117,16 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_i
         break;
     default: break;
     }
+    return code;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what,
+                                                         size_t size, void *value, size_t *size_ret)
+{
+    typedef cl_int (*function)(cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t, void *, size_t *);
+    cl_int code = ((function)next("clGetKernelWorkGroupInfo"))(kernel, device, what, size, value, size_ret);
+    if (!code && what == CL_KERNEL_WORK_GROUP_SIZE)
+        lower_to(value, sizeof(size_t), limit("group="));
     return code;
 }
 
