@@ -177,7 +177,8 @@ static inline void ip_fetch(__global const uchar *from, int n)
 
 /*
  * n bytes are about to be read, and those behind them after that: fetches as many that come a page later; with in_pages, of the 32 KiB
- * that come next a line of each page in turn, since memory serves eight pages at once a third faster than one.
+ * that come next a line of each page in turn into the second-level cache, since memory serves eight pages at once a third faster than
+ * one, and the next n into the first-level one.
  */
 static inline void ip_fetch_next(__global const uchar *from, int n, int in_pages)
 {
@@ -201,8 +202,8 @@ static inline void ip_stream_end(void)
 }
 
 /*
- * The sum of n bytes, at most 2^24. Each eight are taken as four pairs in 16 bits, and no more of these are added than fit there.
- * (Widening each byte to 32 bits costs a processor two and a half times as much.) fetches: 0, or 1 and a page ahead, or 2 and
+ * The sum of n bytes, at most 2^24. Bytes of even and of odd places are added apart, four sums of 16 bits to a word and 32 bytes to
+ * a sum at most. (Widening each byte to 32 bits costs a processor two and a half times as much.) fetches: 0; 1: ip_fetch_next(); 2:
  * ip_fetch_next() in pages.
  */
 static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)

@@ -296,21 +296,22 @@ START_TEST(every_measure_is_tested)
 END_TEST
 
 /* Widths about the steps in which bytes are summed: words of 8, 256 of which are added at once; rows begin at any byte. */
-START_TEST(bytes_of_any_number_are_summed)
+START_TEST(bytes_of_any_number_are_summed) /* _i: of one channel, and of three */
 {
+    const int64_t channels = _i == 0 ? 1 : 3;
     static const int64_t widths[] = { 1, 7, 8, 9, 63, 65, 255, 2047, 2048, 2055, 2056, 4099, 12289 };
     enum { ROWS = 3, WIDEST = 12289 };
-    static uint8_t v[ROWS * WIDEST];
+    static uint8_t v[ROWS * WIDEST * 3];
     nd_bench b;
     nd_open(&b);
     for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
-        int64_t n = ROWS * widths[k];
+        int64_t n = ROWS * widths[k] * channels;
         uint64_t want = 0, got = 0;
         for (int64_t i = 0; i < n; i++) {
             v[i] = i % 3 == 1 ? (uint8_t)(i * 37) : 255;
             want += v[i];
         }
-        imgpar_array *a = imgpar_array_from_data(b.ctx, IMGPAR_U8, 2, (int64_t[]){ ROWS, widths[k] }, v);
+        imgpar_array *a = imgpar_array_from_data(b.ctx, IMGPAR_U8, 3, (int64_t[]){ ROWS, widths[k], channels }, v);
         imgpar_array *sum = imgpar_apply(b.ctx, "sum($1)", &a, 1);
         ck_assert_msg(imgpar_array_read(sum, &got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(sum));
         ck_assert_msg(got == want, "%d columns: %llu, not %llu", (int)widths[k], (unsigned long long)got, (unsigned long long)want);
@@ -369,7 +370,7 @@ int main(void)
     TCase *c = tcase_create("axes");
     tcase_set_timeout(c, 300);
     tcase_add_test(c, every_measure_is_tested);
-    tcase_add_test(c, bytes_of_any_number_are_summed);
+    tcase_add_loop_test(c, bytes_of_any_number_are_summed, 0, 2);
     tcase_add_loop_test(c, measures_of_every_dtype_fold_any_axes, 0, N_PLACES);
     tcase_add_loop_test(c, measures_fold_axes_on_the_device, 0, N_PLACES);
     tcase_add_test(c, nan_is_never_the_least_element);

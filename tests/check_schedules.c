@@ -59,6 +59,10 @@ static const shape shapes[] = {
     { "boxblur($1, 5, border=reflect)", IMGPAR_U8, 3, 2, 2, 0 },
     /* folds, alone and with what they read */
     { "sum($1)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "sum($1)", IMGPAR_U8, 1, 61, 37, 0 },
+    { "sum(stencil(boxblur($1, 3)[1, 0], border=constant))", IMGPAR_U8, 3, 64, 8, 0 },
+    { "sum(stencil($1[-1, 0], border=constant))", IMGPAR_U8, 1, 64, 8, 0 },
+    { "histogram(stencil($1[1, 0], border=constant))", IMGPAR_U8, 1, 8, 4, 0 },
     { "mean($1)", IMGPAR_F32, 1, 300, 70, 1e-6 },
     { "minval($1 - $2)", IMGPAR_F32, 3, 61, 37, 0 },
     { "maxval($1)", IMGPAR_U8, 3, 61, 37, 0 },

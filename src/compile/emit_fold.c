@@ -12,7 +12,7 @@
  * Note [Sums of small integers]
  * Where a row of a strip cannot overflow 32 bits (a strip has at most 65536 columns, unless the kernel needs whole rows)
  * it is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once. Bytes that stand side by side
- * are summed in pairs (ip_sum_bytes()).
+ * are summed in 16 bits at first (ip_sum_bytes()).
  *
  * Note [Histograms]
  * A block of pixels at a time: one loop computes their bins, which vectorises (bytes that are bins stand there already), another
@@ -226,11 +226,11 @@ static void count_bins(ip_emit *e, const ip_stage *s, bool is_inside)
     ip_emit_leave(e, mark);
 }
 
-/* Bytes that are read as they stand, side by side. */
+/* Bytes that are read as they stand, side by side, whatever the row. (Rows outside of a constant border are not there.) */
 static bool is_row_of_bytes(ip_emit *e, const ip_expr *x)
 {
-    if (x->op != IP_X_LOAD || x->dtype != IMGPAR_U8 || x->source->dims[3] != e->channels || e->kernel->n_checks > 0
-        || ip_kernel_texture(e->kernel, x->source))
+    if (x->op != IP_X_LOAD || x->dtype != IMGPAR_U8 || x->source->dims[3] != e->channels || x->border == IMGPAR_BORDER_CONSTANT
+        || e->options->checks || ip_kernel_texture(e->kernel, x->source))
         return false;
     const ip_expr *column = ip_x_offset_from(e->ir, x->arg[2], 2);
     bool own_channel = e->channels == 1 || (x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3);
@@ -274,7 +274,7 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
 {
     const char *values[4], *total = ip_fold_named(e, "total", s), *target = total, *from = xa, *to = xb;
     ip_expr *body = s->body, *small = small_addend(e->kernel, s);
-    if (small && flat && is_row_of_bytes(e, small)) {
+    if (small && (flat || e->channels == 1) && is_row_of_bytes(e, small)) {
         line(e, ip_text(e->ir, "%s += ip_sum_bytes(%s + (long)%s * %d, (%s - %s) * %d, %s)", total, ip_emit_row_pointer(e, small), xa,
                         e->channels, xb, xa, e->channels, ip_emit_fetches(e, small)));
         return;
