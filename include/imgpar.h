@@ -138,8 +138,9 @@ typedef struct imgpar_array imgpar_array;     /* a lazy, immutable value */
  * the first part alone. Rows of a result or of what is folded, or items of a batch,
  * are shared out by measured speed, or as the setting "placement" says; results are
  * the same bytes as on one device for the operations that promise it. A reduction
- * that adds up floats stays on one device, since where its rows are cut decides its
- * last bits; by weights it is cut, too, always at the same rows. A device named twice, or
+ * that combines floats by a sum, a product or a function stays on one device, since
+ * where its rows are cut decides its last bits; by weights it is cut, too, always at the
+ * same rows. What is more than fits a device is cut where memory decides. A device named twice, or
  * parts that a device does not have, are IMGPAR_E_ARGUMENT; parts of one that cannot
  * be divided are IMGPAR_E_UNSUPPORTED. The device layer, imgpar_cl.h, works with
  * the first of them.

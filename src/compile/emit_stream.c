@@ -8,7 +8,8 @@
  * memory, which stays in the first cache, and goes to its buffer by ip_stream(). Inputs: a processor foresees reads within a page
  * of 4 KiB only, so each block of a row begins with fetching what stands a page behind it, or, where a work-item reads
  * long runs of memory, of eight pages in turn (ip_fetch_next()). Blocks are short, since fetches in flight are few. The launch
- * says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, loops read and write buffers themselves. invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so.
+ * says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, loops read and write buffers themselves.
+ * invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"

@@ -90,7 +90,7 @@ static imgpar_status run_whole(imgpar_context *ctx, const ip_request *q, ip_eval
 typedef struct part {
     ip_job job;
     ip_device *device;
-    ip_evaluation *e;     /* owned; NULL: the device has no part */
+    ip_evaluation *e;     /* owned unless it is the cutting's first; NULL: the device has no part */
     double from, to;
     void **hosts;         /* by array: where its rows go, or its totals */
     double took_ms;       /* 0: not measured */

@@ -259,14 +259,16 @@ imgpar_status ip_evaluation_run(evaluation *e, const ip_request *q, ip_value **v
     return run_in_pieces(e, q, values, err);
 }
 
-/* More than one row, or plane, of what is folded. */
+/* Whether folds are asked for, one of which sees more than one row, or plane. */
 static bool has_halves(const evaluation *e)
 {
-    const ip_stage *s = e->plan->outputs[0];
-    if (!ip_stage_folds(s))
-        return false;
-    ip_region seen = ip_evaluation_seen(e, s);
-    return s->over[0] > 1 ? seen.z1 - seen.z0 > 1 : seen.y1 - seen.y0 > 1;
+    bool found = false;
+    for (int k = 0; k < e->plan->n_outputs && ip_evaluation_folds(e); k++) {
+        const ip_stage *s = e->plan->outputs[k];
+        ip_region seen = ip_evaluation_seen(e, s);
+        found |= s->over[0] > 1 ? seen.z1 - seen.z0 > 1 : seen.y1 - seen.y0 > 1;
+    }
+    return found;
 }
 
 imgpar_status ip_evaluation_run_part(evaluation *e, double from, double to, void *const *hosts, ip_error *err)

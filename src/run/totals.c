@@ -12,7 +12,8 @@
  * Parts are as large as devices have proved to be fast, so a fold is cut only where its result does not depend on that: counts,
  * sums of integers, extremes, what combines bits, a user's function of integers (which is associative). Floats that are added
  * up, or combined by a function, would have other last bits the next time; they are cut where the user has weighed the
- * devices, since then the parts are always the same, and where they would not fit. (An extreme among zeros of both signs may be
+ * devices, since then the parts are always the same, and where they would not fit. A mean of integers is divided by the host, which
+ * rounds correctly as its row asks, while a device need not. (An extreme among zeros of both signs may be
  * either, as with other schedules.)
  */
 #include "run/evaluation_impl.h"
