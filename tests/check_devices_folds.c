@@ -57,7 +57,8 @@ static imgpar_array *integers(imgpar_dtype dtype, const int64_t size[2], int off
 /* ---- folds of integers -------------------------------------------------------------------------- */
 
 static int64_t add(int64_t a, int64_t v) { return a + v; }
-static int64_t multiply(int64_t a, int64_t v) { return (int64_t)((uint64_t)a * (uint64_t)v); }
+static int64_t multiply_odd(int64_t a, int64_t v) { return (int64_t)((uint64_t)a * (uint64_t)(2 * v + 1)); } /* never 0 */
+static int64_t last_positive(int64_t a, int64_t v) { return v > 0 ? v : a; }                                   /* order matters */
 static int64_t least(int64_t a, int64_t v) { return v < a ? v : a; }
 static int64_t most(int64_t a, int64_t v) { return v > a ? v : a; }
 static int64_t all(int64_t a, int64_t v) { return a && v; }
@@ -76,7 +77,7 @@ static const struct fold {
     { "sum($1)", IMGPAR_U8, 0, 0, add },
     { "sum($1)", IMGPAR_I16, -200, 0, add },
     { "sum($1)", IMGPAR_U64, 0, 0, add },
-    { "prod($1)", IMGPAR_I64, 1, 1, multiply },
+    { "prod($1 * 2 + 1)", IMGPAR_I64, 0, 1, multiply_odd },
     { "minval($1)", IMGPAR_I16, -200, 1000, least },
     { "minval($1)", IMGPAR_U64, 9, 1000, least },
     { "maxval($1)", IMGPAR_U8, 0, 0, most },
@@ -88,6 +89,7 @@ static const struct fold {
     { "bits_or($1)", IMGPAR_I32, -300, 0, or },
     { "bits_xor($1)", IMGPAR_U32, 70000, 0, xor },
     { "reduce($1, 0, (p, q) -> p + q)", IMGPAR_I32, -7, 0, add },
+    { "reduce($1, 0, (p, q) -> q > 0 ? q : p)", IMGPAR_I32, -100, 0, last_positive },
 };
 
 START_TEST(integers_are_folded_in_parts)
