@@ -72,6 +72,7 @@ enum {
     MIN_ROWS = 16,
     GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
     LONG_RUN = 256 << 10,      /* bytes that are worth fetching from many pages */
+    LITTLE_WORK = 24,          /* operations a byte up to which a kernel waits for memory rather than computes */
     STRIP_WORK = 20000000      /* operations in a strip at most, so that a batch of strips ends soon */
 };
 
@@ -211,7 +212,9 @@ static void choose_streaming(launching *l)
 {
     uint64_t read = bytes_read(l), written = bytes_in_rows(l), least = (uint64_t)l->runner->tuning.stream_bytes;
     bool stays = read + written <= ip_device_facts_of(l->runner->device)->cache_bytes / 2 && is_read_again(l);
-    l->div.fetches = read < least ? FETCH_NOTHING : reads_long_runs(l) ? FETCH_PAGES : FETCH_AHEAD;
+    int64_t rows = l->region->y1 - l->region->y0, planes = l->region->z1 - l->region->z0;
+    bool waits = (double)operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <= LITTLE_WORK * (double)read;
+    l->div.fetches = read < least ? FETCH_NOTHING : waits && reads_long_runs(l) ? FETCH_PAGES : FETCH_AHEAD;
     l->div.streams = written >= least && !stays;
 }
 
