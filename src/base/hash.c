@@ -22,11 +22,14 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-/* Up to 8 bytes as a little-endian number, so that hashes do not depend on the host. */
-static uint64_t word_at(const unsigned char *bytes, size_t n)
+/* Up to 8 bytes as a little-endian number, so that hashes do not depend on the host. Whole words are one load. */
+static inline uint64_t word_at(const unsigned char *bytes, size_t n)
 {
     uint64_t w = 0;
-    memcpy(&w, bytes, n < 8 ? n : 8);
+    if (n >= 8)
+        memcpy(&w, bytes, 8);
+    else
+        memcpy(&w, bytes, n);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     w = __builtin_bswap64(w);
 #endif

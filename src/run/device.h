@@ -69,6 +69,8 @@ void ip_facts_identify(const ip_device_facts *facts, ip_str *out);
 /* A buffer of at least size_bytes, uninitialised, with one reference; reused from the pool where one fits. Over the
  * budget: unused pooled buffers are freed, then IMGPAR_E_DEVICE_MEMORY. */
 imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **out, ip_error *err);
+/* A buffer of n bytes that holds a copy of data. A small one on a CPU is made without a command, so nothing waits. */
+imgpar_status ip_buffer_new_with(ip_device *device, const void *data, size_t n, ip_buffer **out, ip_error *err);
 /* A buffer on host memory of somebody else, size_bytes of it, which the device uses where it stands if it shares memory with the
  * host. host is borrowed until on_release(user, host) (may be NULL): after the last release, when no command uses it any more.
  * Where this fails, it is not called. */

@@ -43,7 +43,7 @@ struct ip_buffer {
     ip_device *device;   /* a reference while the buffer is in use */
     atomic_int refs;     /* 0 while it lies in the pool */
     cl_mem mem;
-    bool is_image;       /* never lies in the pool */
+    bool is_single;      /* never lies in the pool: an image, or made of its contents */
     size_t size_bytes;   /* asked for */
     size_t capacity_bytes;
     void *host;          /* memory of somebody else that it stands on: it never goes to the pool; NULL: its own */

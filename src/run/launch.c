@@ -56,7 +56,7 @@ typedef struct launching {
     int *params;          /* the parameter buffer's contents */
     size_t n_params;
     ip_program *program;
-    ip_buffer *scratch, *param_buffer;
+    ip_buffer *scratch;
     ip_buffer *checks;    /* checked mode */
     ip_buffer *images[IP_MAX_TEXTURES]; /* by the kernel's list of textures */
 } launching;
@@ -211,10 +211,12 @@ static bool reads_long_runs(const launching *l)
 static void choose_streaming(launching *l)
 {
     uint64_t read = bytes_read(l), written = bytes_in_rows(l), least = (uint64_t)l->runner->tuning.stream_bytes;
-    bool stays = read + written <= ip_device_facts_of(l->runner->device)->cache_bytes / 2 && is_read_again(l);
+    uint64_t cache = ip_device_facts_of(l->runner->device)->cache_bytes;
+    bool stays = (l->runner->is_step ? read + written <= cache / 2 * 3 : read + written <= cache / 2) && is_read_again(l);
     int64_t rows = l->region->y1 - l->region->y0, planes = l->region->z1 - l->region->z0;
     bool waits = (double)operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <= LITTLE_WORK * (double)read;
-    l->div.fetches = read < least ? FETCH_NOTHING : waits && reads_long_runs(l) ? FETCH_PAGES : FETCH_AHEAD;
+    bool is_near = stays && l->runner->is_step;
+    l->div.fetches = read < least || is_near ? FETCH_NOTHING : waits && reads_long_runs(l) ? FETCH_PAGES : FETCH_AHEAD;
     l->div.streams = written >= least && !stays;
 }
 
@@ -479,17 +481,15 @@ static imgpar_status launch_once(launching *l, const char *name, const size_t gl
 {
     const ip_kernel *k = l->kernel;
     size_t n = l->n_params * sizeof(int);
-    imgpar_status st = IMGPAR_OK;
-    if (!l->param_buffer)
-        st = ip_buffer_new(l->runner->device, n ? n : 4, &l->param_buffer, err);
-    if (!st && n)
-        st = ip_buffer_write(l->param_buffer, 0, l->params, n, err);
+    ip_buffer *params = NULL;
+    imgpar_status st = ip_buffer_new_with(l->runner->device, l->params, n, &params, err);
     size_t most = (size_t)(k->n_outputs + k->n_inputs + 3);
     ip_buffer **buffers = ip_alloc_array(most, sizeof *buffers);
     bool *writes = ip_zalloc(most * sizeof *writes);
     if (!buffers || !writes)
         st = st ? st : ip_fail_memory(err, "launching a kernel");
     if (st) {
+        ip_buffer_release(params);
         ip_free(buffers);
         ip_free(writes);
         return st;
@@ -507,7 +507,7 @@ static imgpar_status launch_once(launching *l, const char *name, const size_t gl
         writes[at] = true;
         buffers[at++] = l->scratch;
     }
-    buffers[at++] = l->param_buffer;
+    buffers[at++] = params;
     if (l->checks) {
         writes[at] = true;
         buffers[at++] = l->checks;
@@ -520,6 +520,7 @@ static imgpar_status launch_once(launching *l, const char *name, const size_t gl
     st = ip_device_launch(l->runner->device, &launch, timed ? &start_ns : NULL, timed ? &end_ns : NULL, err);
     if (!st && timed)
         *busy_ms += (double)(end_ns - start_ns) / 1e6;
+    ip_buffer_release(params);
     ip_free(buffers);
     ip_free(writes);
     return st;
@@ -773,7 +774,6 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
         ip_buffer_release(l.images[i]);
     ip_buffer_release(l.scratch);
     ip_buffer_release(l.checks);
-    ip_buffer_release(l.param_buffer);
     ip_program_release(l.program);
     ip_free(l.params);
     return st;

@@ -12,7 +12,8 @@ typedef struct running {
     const ip_binding *bindings;
     ip_opaque_call call;
     ip_program *program;
-    ip_buffer *scratch[IP_OPAQUE_SCRATCH], *params;
+    ip_buffer *scratch[IP_OPAQUE_SCRATCH];
+    bool has_scratch; /* all it needs */
     bool is_measured; /* no polls, no times of its own */
     double busy_ms;
 } running;
@@ -99,10 +100,11 @@ static imgpar_status get_scratch(running *r, ip_error *err)
     uint64_t bytes[IP_OPAQUE_SCRATCH] = { 0 };
     if (o->kind->scratch)
         o->kind->scratch(&r->call, bytes);
-    imgpar_status st = ip_buffer_new(r->runner->device, IP_OPAQUE_PARAMS * sizeof(int), &r->params, err);
+    imgpar_status st = IMGPAR_OK;
     for (int k = 0; !st && k < IP_OPAQUE_SCRATCH; k++)
         if (bytes[k])
             st = ip_buffer_new(r->runner->device, (size_t)bytes[k], &r->scratch[k], err);
+    r->has_scratch = !st;
     return st;
 }
 
@@ -136,14 +138,15 @@ static imgpar_status launch_once(running *r, ip_opaque_launch *l, ip_error *err)
     bool writes[IP_OPAQUE_BUFFERS + 1] = { false };
     bool timed = is_timed(r) && !r->is_measured;
     uint64_t start_ns = 0, end_ns = 0;
-    imgpar_status st = ip_buffer_write(r->params, 0, l->params, (size_t)l->n_params * sizeof(int), err);
+    ip_buffer *params;
+    imgpar_status st = ip_buffer_new_with(r->runner->device, l->params, (size_t)l->n_params * sizeof(int), &params, err);
     if (st)
         return st;
     for (int k = 0; k < l->n_buffers; k++) {
         buffers[k] = buffer_of(r, l->buffers[k]);
         writes[k] = is_written(l->buffers[k]);
     }
-    buffers[l->n_buffers] = r->params;
+    buffers[l->n_buffers] = params;
     ip_launch launch = { .program = r->program, .kernel = l->kernel, .buffers = buffers, .n_buffers = l->n_buffers + 1,
                          .writes = writes, .dims = 3 };
     for (int d = 0; d < 3; d++) {
@@ -151,6 +154,7 @@ static imgpar_status launch_once(running *r, ip_opaque_launch *l, ip_error *err)
         launch.local[d] = l->local[d];
     }
     st = ip_device_launch(r->runner->device, &launch, timed ? &start_ns : NULL, timed ? &end_ns : NULL, err);
+    ip_buffer_release(params);
     r->busy_ms += (double)(end_ns - start_ns) / 1e6;
     return st;
 }
@@ -193,7 +197,7 @@ static imgpar_status run_by_itself(running *r, ip_error *err)
 static imgpar_status run_steps(running *r, ip_error *err)
 {
     imgpar_status st = r->program ? IMGPAR_OK : get_program(r, err); /* a product may be measured before */
-    if (!st && !r->params)
+    if (!st && !r->has_scratch)
         st = get_scratch(r, err);
     for (int step = 0; !st; step++) {
         ip_opaque_launch l = { .local = { 1, 1, 1 }, .n_params = 1 };
@@ -246,7 +250,6 @@ imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, co
         ip_kernel_report(runner, kernel, bindings, start_ms, r.busy_ms);
     for (int k = 0; k < IP_OPAQUE_SCRATCH; k++)
         ip_buffer_release(r.scratch[k]);
-    ip_buffer_release(r.params);
     ip_program_release(r.program);
     return st;
 }

@@ -18,6 +18,7 @@
 #include "run/device_impl.h"
 
 #define SMALLEST_BYTES ((size_t)256)
+#define SMALL_BYTES ((size_t)64 << 10)
 
 imgpar_status ip_pool_start(ip_pool *pool, uint64_t budget_bytes, ip_error *err)
 {
@@ -196,7 +197,7 @@ imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, 
                     : ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "an image of %zu bytes is over what is left of the memory limit", bytes);
     }
     image->device = ip_device_hold(device);
-    image->is_image = true;
+    image->is_single = true;
     image->size_bytes = image->capacity_bytes = bytes;
     atomic_store_explicit(&image->refs, 1, memory_order_relaxed);
     *out = image;
@@ -219,6 +220,45 @@ imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **ou
     atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
     *out = buffer;
     return IMGPAR_OK;
+}
+
+/* A CPU's: copied while it is made, so that nobody waits for a command. */
+static imgpar_status new_with(ip_device *device, const void *data, size_t n, ip_buffer **out, ip_error *err)
+{
+    ip_pool *pool = &device->pool;
+    cl_int code = CL_SUCCESS;
+    ip_buffer *buffer = ip_zalloc(sizeof *buffer);
+    if (!buffer) return ip_fail_memory(err, "allocating device memory");
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
+    buffer->mem = ip_cl_may(&code) ? clCreateBuffer(device->context, flags, n, (void *)data, &code) : NULL;
+    if (code) {
+        ip_free(buffer);
+        return ip_cl_fail(err, code, "clCreateBuffer", NULL);
+    }
+    pthread_mutex_lock(&pool->lock);
+    pool->held_bytes += n;
+    if (pool->held_bytes > pool->peak_bytes) pool->peak_bytes = pool->held_bytes;
+    pthread_mutex_unlock(&pool->lock);
+    buffer->device = ip_device_hold(device);
+    buffer->is_single = true;
+    buffer->size_bytes = buffer->capacity_bytes = n;
+    atomic_init(&buffer->refs, 1);
+    atomic_fetch_add_explicit(&device->bytes_uploaded, n, memory_order_relaxed);
+    *out = buffer;
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_buffer_new_with(ip_device *device, const void *data, size_t n, ip_buffer **out, ip_error *err)
+{
+    *out = NULL;
+    if (n > 0 && n <= SMALL_BYTES && device->facts.kind == IP_DEVICE_CPU) return new_with(device, data, n, out, err);
+    imgpar_status st = ip_buffer_new(device, n ? n : 1, out, err);
+    if (!st) st = ip_buffer_write(*out, 0, data, n, err);
+    if (st) {
+        ip_buffer_release(*out);
+        *out = NULL;
+    }
+    return st;
 }
 
 /* Kernels ask for no more than the alignment of an element; this is what malloc() gives, which has all of them. */
@@ -287,7 +327,7 @@ void ip_buffer_release(ip_buffer *buffer)
     ip_pool *pool = &device->pool;
     pthread_mutex_lock(&pool->lock);
     buffer->device = NULL;
-    if (buffer->is_image) {
+    if (buffer->is_single) {
         destroy(pool, buffer);
     } else {
         buffer->next = pool->idle;
