@@ -322,6 +322,68 @@ START_TEST(bytes_of_any_number_are_summed) /* _i: of one channel, and of three *
 }
 END_TEST
 
+/* Of row y the place of its least element, and the power of i that its product is: elements are 1, i and -1. */
+static void check_long_rows(nd_bench *b, int64_t width)
+{
+    enum { ROWS = 3 };
+    int32_t *v = calloc((size_t)(ROWS * width), sizeof *v);
+    float (*turns)[2] = calloc((size_t)(ROWS * width), sizeof *turns);
+    ck_assert(v && turns);
+    int64_t sums[ROWS] = { 0 }, spots[ROWS], got_sums[ROWS], got_places[ROWS];
+    int32_t least[ROWS];
+    float got_turns[ROWS][2];
+    int quarter[ROWS] = { 0 };
+    for (int64_t y = 0; y < ROWS; y++) {
+        spots[y] = y == 0 ? width - 1 : y == 1 ? width / 16 * 16 - 1 : width / 2;
+        for (int64_t x = 0; x < width; x++) {
+            int64_t k = y * width + x;
+            v[k] = (int32_t)((k * 7919) % 10007) - 3;
+            if (x == spots[y]) v[k] = -100 - (int32_t)y;
+            sums[y] += v[k];
+            int turn = (int)(k % 7 % 3);
+            quarter[y] += turn;
+            turns[k][0] = turn == 0 ? 1 : turn == 2 ? -1 : 0;
+            turns[k][1] = turn == 1;
+        }
+    }
+    imgpar_array *in[2] = { imgpar_array_from_data(b->ctx, IMGPAR_I32, 2, (int64_t[]){ ROWS, width }, v),
+                            imgpar_array_from_data(b->ctx, IMGPAR_COMPLEX64, 2, (int64_t[]){ ROWS, width }, turns) };
+    const struct { const char *text; void *got; size_t bytes; } asked[] = {
+        { "sum($1, axis=1)", got_sums, sizeof got_sums }, { "minval($1, axis=1)", least, sizeof least },
+        { "argmin($1, axis=1)", got_places, sizeof got_places }, { "prod($2, axis=1)", got_turns, sizeof got_turns },
+    };
+    for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
+        imgpar_array *r = imgpar_apply(b->ctx, asked[k].text, in, 2);
+        ck_assert_msg(imgpar_array_read(r, asked[k].got, asked[k].bytes) == IMGPAR_OK, "%s", imgpar_array_message(r));
+        imgpar_array_release(r);
+    }
+    for (int y = 0; y < ROWS; y++) {
+        int q = quarter[y] % 4;
+        ck_assert_msg(got_sums[y] == sums[y], "%d columns, row %d: %lld", (int)width, y, (long long)got_sums[y]);
+        ck_assert_msg(least[y] == -100 - y && got_places[y] == spots[y], "%d columns, row %d: %d at %d", (int)width, y, least[y], (int)got_places[y]);
+        ck_assert_msg(got_turns[y][0] == (q == 0) - (q == 2) && got_turns[y][1] == (q == 1) - (q == 3), "%d columns, row %d", (int)width, y);
+    }
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+    free(v);
+    free(turns);
+}
+
+/* Widths about those where a level of a fold takes another form: 16 x 16 columns, with any rest, once and twice. */
+START_TEST(rows_of_any_length_are_folded)
+{
+    static const int64_t widths[] = { 255, 256, 257, 271, 272, 273, 511, 4096, 4097, 4112, 4367, 70001, 600007 };
+    nd_bench b;
+    nd_open(&b);
+    for (int d = 0; d < 1 + b.has_device; d++) {
+        ck_assert_int_eq(imgpar_context_set(b.ctx, "schedule", d ? "auto" : "ref"), IMGPAR_OK);
+        for (size_t k = 0; k < sizeof widths / sizeof *widths; k++)
+            check_long_rows(&b, widths[k]);
+    }
+    nd_close(&b);
+}
+END_TEST
+
 START_TEST(nan_is_never_the_least_element)
 {
     const float v[] = { NAN, 3, NAN, -1, 7, -1, NAN };
@@ -370,6 +432,7 @@ int main(void)
     TCase *c = tcase_create("axes");
     tcase_set_timeout(c, 300);
     tcase_add_test(c, every_measure_is_tested);
+    tcase_add_test(c, rows_of_any_length_are_folded);
     tcase_add_loop_test(c, bytes_of_any_number_are_summed, 0, 2);
     tcase_add_loop_test(c, measures_of_every_dtype_fold_any_axes, 0, N_PLACES);
     tcase_add_loop_test(c, measures_fold_axes_on_the_device, 0, N_PLACES);

@@ -127,6 +127,8 @@ const char *ip_emit_streams(ip_emit *e); /* whether results of this launch strea
 const char *ip_emit_fetches(ip_emit *e, ip_expr *body);
 /* Columns from..to are about to be read: fetches what lies ahead of them, if inputs are large. */
 void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to);
+/* Fetches n pixels at column `at` of each of these rows, at once. */
+void ip_emit_fetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n);
 
 /* Schedules: fill e->top. */
 void ip_emit_rows(ip_emit *e);
@@ -142,6 +144,7 @@ void ip_emit_fold_begin(ip_emit *e, const ip_stage *fold);
 void ip_emit_fold_row(ip_emit *e, const ip_stage *fold, const char *xa, const char *xb, bool flat);
 void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
 /* Whether a body can be computed over the flat index x * channels + c. */
+bool ip_emit_may_be_flat(ip_emit *e, const ip_stage *stage, ip_expr *body);
 bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body);
 /* Lanes that suit the widest type below root. */
 int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored);

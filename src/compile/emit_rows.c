@@ -58,10 +58,11 @@ static bool check_flat(ip_expr *x, void *user)
     return f->ok && x->op != IP_X_LOAD;
 }
 
-bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body)
+/* Of one channel it is the same loop, with x to hand. */
+bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body) { return e->channels > 1 && ip_emit_may_be_flat(e, stage, body); }
+
+bool ip_emit_may_be_flat(ip_emit *e, const ip_stage *stage, ip_expr *body)
 {
-    if (e->channels == 1)
-        return false; /* the same loop, with x to hand */
     flat_check f = { e, stage, true };
     ip_x_descend(e->ir, body, check_flat, &f);
     return f.ok && !e->ir->failed;

@@ -161,10 +161,11 @@ void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char 
 
 /* ---- lines along z and y -------------------------------------------------------------------------- */
 
-static bool is_flat(ip_scan *w)
+bool ip_scan_may_be_flat(ip_scan *w)
 {
     ip_emit *e = w->e;
-    return ip_emit_is_flat(e, w->s, w->s->body) && ip_emit_is_flat(e, w->s, w->s->init) && ip_emit_is_flat(e, w->s, w->s->finish);
+    return ip_emit_may_be_flat(e, w->s, w->s->body) && ip_emit_may_be_flat(e, w->s, w->s->init)
+        && ip_emit_may_be_flat(e, w->s, w->s->finish);
 }
 
 static void row_element(ip_scan *w, int c, const char *index, bool is_init)
@@ -192,7 +193,7 @@ static void row_element(ip_scan *w, int c, const char *index, bool is_init)
 static void row_elements(ip_scan *w, bool is_init)
 {
     ip_emit *e = w->e;
-    bool flat = is_flat(w);
+    bool flat = e->channels > 1 && ip_scan_may_be_flat(w);
     ip_stmt *loop = flat ? ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels),
                                     ip_text(e->ir, "xb * %d", e->channels))
                          : ip_s_add(e->ir, e->block, IP_S_FOR, "x", "xa", "xb");

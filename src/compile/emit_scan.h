@@ -45,6 +45,8 @@ void ip_scan_row_pointers(ip_scan *w, bool is_init);
 const char *ip_scan_out(ip_scan *w, const char *name, const char *z, const char *y);
 /* Whether results may stream (emit_stream.c), and then the memory they are made in, as `line`. */
 bool ip_scan_streams(const ip_scan *w);
+/* Whether elements may be told by one index for column and channel. */
+bool ip_scan_may_be_flat(ip_scan *w);
 void ip_scan_declare_line(ip_scan *w);
 /* Totals to carries, for state `index` of each block; first points to the first block's states. */
 void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char *unit);

@@ -10,13 +10,17 @@
  */
 #include "compile/emit_scan.h"
 
-enum { LANES = 8, MANY_OPERATIONS = 24 };
+#include <string.h>
+
+enum { LANES = 8, MANY_OPERATIONS = 24, STEPS = 4, FEW_OPERATIONS = 8 };
 
 typedef struct x_walk {
     ip_scan *w;
     int lanes;
+    bool is_flat;              /* elements are read and made where the lane is, at i from its start */
+    int steps;                 /* that are taken in turn of each lane: Note [Steps at once] */
     bool in_scratch;           /* states stay in scratch memory: there are too many channels for variables */
-    struct { struct ip_row *rows; int n_rows; const char *y, *x, *out; } lane[LANES];
+    struct { struct ip_row *rows; int n_rows; const char *y, *x, *out; } lane[LANES]; /* x: where it starts, behind its pointers */
 } x_walk;
 
 static int lanes_of(ip_scan *w)
@@ -66,7 +70,7 @@ static void step(x_walk *t, int c, const char *prefix, const char *out, const ch
     const char *state = ip_text(e->ir, "%s_s%d", prefix, c), *before = ip_text(e->ir, "%s_t%d", prefix, c);
     const char *next = ip_scan_body(w, c, state, w->is_second ? before : NULL);
     if (w->phase == IP_SCAN_RESULT)
-        ip_scan_store(w, c, next, state, out, ip_emit_pixel_index(e, x, c));
+        ip_scan_store(w, c, next, state, out, e->flat ? e->flat : ip_emit_pixel_index(e, x, c));
     if (w->is_second)
         ip_scan_set(w, before, state);
     ip_scan_set(w, state, next);
@@ -119,9 +123,15 @@ static void step_in_scratch(x_walk *t, const char *out, bool is_init)
 /*
  * Note [Lanes that stream]
  * Steps of all lanes are taken PIECE at a time. A piece of each lane's results is made in a part of the work-item's line, and goes to
- * memory from there (emit_stream.c).
+ * memory from there (emit_stream.c). The next piece of each lane, of the last one that of a lane of the next group, is fetched
+ * meanwhile: processors foresee eight runs of memory that end soon badly.
  */
 static bool lanes_stream(const x_walk *t) { return t->lanes > 1 && ip_scan_streams(t->w) && !t->w->s->backward; }
+
+static bool lanes_fetch(const x_walk *t)
+{
+    return t->lanes > 1 && t->w->in_blocks && !t->w->s->backward && strcmp(ip_emit_fetches(t->w->e, t->w->s->body), "0") != 0;
+}
 
 static const char *line_of_lane(x_walk *t, int k)
 {
@@ -150,6 +160,24 @@ static void leave_piece(x_walk *t, int k)
                             "i1 == common)", k, t->lane[k].x, e->channels, k, line_of_lane(t, k), k, pixel, k), NULL, NULL);
 }
 
+/*
+ * Pointers to where lane k starts. Compilers that see one pointer and eight indices gather the eight elements
+ * of a step, and that takes longer than the steps.
+ */
+static void point_to_start(x_walk *t, int k)
+{
+    ip_emit *e = t->w->e;
+    for (int r = 0; r < t->lane[k].n_rows; r++) {
+        struct ip_row *row = &t->lane[k].rows[r];
+        row->pointer = let(t, ip_text(e->ir, "__global const %s *", ip_dtype(row->stage->dtype)->cl), ip_text(e->ir, "%s_%d", row->pointer, k),
+                           ip_text(e->ir, "%s + (long)%s * %d", row->pointer, t->lane[k].x, e->channels));
+    }
+    if (t->w->phase == IP_SCAN_RESULT)
+        t->lane[k].out = let(t, ip_text(e->ir, "__global %s *", ip_dtype(t->w->s->dtype)->cl), ip_text(e->ir, "out_%d", k),
+                             ip_text(e->ir, "%s + (long)%s * %d", t->lane[k].out, t->lane[k].x, e->channels));
+    t->lane[k].x = "0";
+}
+
 /* Declares what steps of lane k need, and puts it aside: rows of several lanes are known at once. */
 static void prepare_lane(x_walk *t, int k)
 {
@@ -158,7 +186,7 @@ static void prepare_lane(x_walk *t, int k)
     t->lane[k].y = let(t, "int", ip_text(e->ir, "y_%d", k), lane_row(t, number));
     t->lane[k].x = let(t, "int", ip_text(e->ir, "from_%d", k), lane_start(t, number));
     load_states(t, ip_text(e->ir, "l%d", k), number, false);
-    t->lane[k].out = ip_scan_out(t->w, ip_text(e->ir, "out_%d", k), "z", t->lane[k].y);
+    t->lane[k].out = ip_scan_out(t->w, ip_text(e->ir, t->is_flat ? "row_%d" : "out_%d", k), "z", t->lane[k].y);
     ip_mark mark = ip_emit_enter(e, e->block);
     e->coord[1] = t->lane[k].y;
     ip_scan_row_pointers(t->w, false);
@@ -168,20 +196,74 @@ static void prepare_lane(x_walk *t, int k)
         t->lane[k].rows[r] = e->rows[mark.n_rows + r];
     t->lane[k].n_rows = t->lane[k].rows ? n : 0;
     ip_emit_leave(e, mark);
+    if (t->is_flat)
+        point_to_start(t, k);
 }
 
-static void step_lane(x_walk *t, int k)
+/* The pointers that prepare_lane() put aside. */
+static void enter_lane_rows(x_walk *t, int k)
+{
+    ip_emit *e = t->w->e;
+    for (int r = 0; r < t->lane[k].n_rows; r++)
+        e->rows[e->n_rows++] = t->lane[k].rows[r];
+    e->coord[1] = t->lane[k].y;
+}
+
+static void fetch_pieces(x_walk *t)
+{
+    ip_emit *e = t->w->e;
+    let(t, "int", "ahead", ip_text(e->ir, "i1 < common ? i1 : %d * %s", t->lanes, ip_scan_slot_name(t->w, IP_SCAN_STEPS)));
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_fetches(e, t->w->s->body), NULL, NULL));
+    for (int k = 0; k < t->lanes; k++) {
+        ip_mark in_lane = ip_emit_enter(e, e->block);
+        enter_lane_rows(t, k);
+        ip_emit_fetch_at(e, t->w->s->body, ip_text(e->ir, "%s + ahead", t->lane[k].x), "i1 - i0");
+        ip_emit_leave(e, in_lane);
+    }
+    ip_emit_leave(e, mark);
+}
+
+static void step_lane(x_walk *t, int k, const char *flat)
+{
+    ip_emit *e = t->w->e;
+    const char *x = t->is_flat ? NULL : let(t, "int", ip_text(e->ir, "x_%d", k), column(t, t->lane[k].x));
+    e->flat = t->is_flat ? flat : NULL;
+    e->coord[2] = x;
+    for (int c = 0; c < e->channels; c++)
+        step(t, c, ip_text(e->ir, "l%d", k), t->steps > 1 ? ip_text(e->ir, "(%s + i)", t->lane[k].out) : t->lane[k].out, x);
+    e->flat = NULL;
+    e->coord[2] = NULL;
+}
+
+/*
+ * Note [Steps at once]
+ * Of short bodies STEPS steps of each lane are written out, and what they read is read as one vector. Compilers that see single
+ * elements of eight lanes gather them, which takes longer than the steps.
+ */
+static void read_steps(x_walk *t, int k)
+{
+    ip_emit *e = t->w->e;
+    for (int r = 0; r < t->lane[k].n_rows; r++) {
+        struct ip_row *row = &e->rows[e->n_rows - t->lane[k].n_rows + r];
+        const char *read = ip_text(e->ir, "read_%s", row->pointer);
+        ip_s_add(e->ir, e->block, IP_S_VAR, ip_dtype(row->stage->dtype)->cl, ip_text(e->ir, "%s[%d]", read, STEPS), NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore%d(vload%d(0, %s + i), 0, %s)", STEPS, STEPS, row->pointer, read), NULL, NULL);
+        row->pointer = read;
+    }
+}
+
+static void steps_of_lane(x_walk *t, int k)
 {
     ip_emit *e = t->w->e;
     ip_mark mark = ip_emit_enter(e, e->block);
-    for (int r = 0; r < t->lane[k].n_rows; r++)
-        e->rows[e->n_rows++] = t->lane[k].rows[r];
-    const char *x = let(t, "int", ip_text(e->ir, "x_%d", k), column(t, t->lane[k].x));
-    e->coord[1] = t->lane[k].y;
-    e->coord[2] = x;
-    for (int c = 0; c < e->channels; c++)
-        step(t, c, ip_text(e->ir, "l%d", k), t->lane[k].out, x);
-    e->coord[2] = NULL;
+    enter_lane_rows(t, k);
+    if (t->steps > 1)
+        read_steps(t, k);
+    for (int i = 0; i < t->steps; i++) {
+        ip_mark in_step = ip_emit_enter(e, e->block);
+        step_lane(t, k, t->steps > 1 ? ip_text(e->ir, "%d", i) : "i");
+        ip_emit_leave(e, in_step);
+    }
     ip_emit_leave(e, mark);
 }
 
@@ -189,33 +271,40 @@ static void lanes_at_once(x_walk *t)
 {
     ip_emit *e = t->w->e;
     const char *last = let(t, "int", "from_last", lane_start(t, ip_text(e->ir, "%d", t->lanes - 1)));
-    let(t, "int", "common", ip_text(e->ir, "lanes == %d ? %s : 0", t->lanes, lane_length(t, last)));
+    const char *length = ip_text(e->ir, t->steps > 1 ? "%s / %d * %d" : "%s", lane_length(t, last), t->steps, t->steps);
+    let(t, "int", "common", ip_text(e->ir, "lanes == %d ? %s : 0", t->lanes, length));
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "common > 0", NULL, NULL));
     for (int k = 0; k < t->lanes; k++)
         prepare_lane(t, k);
-    bool streams = lanes_stream(t);
+    bool streams = lanes_stream(t), fetches = lanes_fetch(t);
     ip_mark in_piece = { e->block, e->n_trail, e->n_rows };
-    if (streams) {
-        for (int k = 0; k < t->lanes; k++)
+    if (streams || fetches) {
+        for (int k = 0; k < t->lanes && streams; k++)
             let(t, "int", ip_text(e->ir, "at_%d", k),
                 ip_text(e->ir, "(int)((ulong)(out_%d + (long)%s * %d) & 63)", k, t->lane[k].x, e->channels));
         ip_stmt *pieces = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", "0", "common");
         pieces->d = ip_text(e->ir, "%d", IP_SCAN_PIECE);
         ip_emit_enter(e, pieces);
         let(t, "int", "i1", ip_text(e->ir, "min(i0 + %d, common)", IP_SCAN_PIECE));
-        for (int k = 0; k < t->lanes; k++)
+        if (fetches)
+            fetch_pieces(t);
+        for (int k = 0; k < t->lanes && streams; k++)
             enter_piece(t, k);
     }
-    ip_mark in_loop = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "i", streams ? "i0" : "0", streams ? "i1" : "common"));
+    bool in_pieces = streams || fetches;
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", in_pieces ? "i0" : "0", in_pieces ? "i1" : "common");
+    if (t->steps > 1)
+        loop->d = ip_text(e->ir, "%d", t->steps);
+    ip_mark in_loop = ip_emit_enter(e, loop);
     for (int k = 0; k < t->lanes; k++)
-        step_lane(t, k);
+        steps_of_lane(t, k);
     ip_emit_leave(e, in_loop);
     if (streams) {
         e->block = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_streams(e), NULL, NULL);
         for (int k = 0; k < t->lanes; k++)
             leave_piece(t, k);
-        ip_emit_leave(e, in_piece);
     }
+    ip_emit_leave(e, in_piece);
     for (int k = 0; k < t->lanes; k++)
         load_states(t, ip_text(e->ir, "l%d", k), ip_text(e->ir, "%d", k), true);
     ip_emit_leave(e, mark);
@@ -297,6 +386,25 @@ static void for_each_lane(x_walk *t, void (*fn)(x_walk *t))
     ip_emit_leave(e, mark);
 }
 
+static bool reads_own_place(ip_expr *x, void *user)
+{
+    bool *all = user;
+    if (x->op != IP_X_LOAD)
+        return *all;
+    *all = *all && x->source->kind != IP_STAGE_TABLE && x->source->dtype != IMGPAR_F16 && x->arg[2]->op == IP_X_COORD;
+    return false;
+}
+
+static bool reads_own_places(const x_walk *t)
+{
+    ip_scan *w = t->w;
+    ip_expr *roots[] = { w->s->body, w->s->finish };
+    bool all = t->is_flat && !w->e->options->checks && ip_x_size(w->e->ir, w->s->body) + ip_x_size(w->e->ir, w->s->finish) <= FEW_OPERATIONS;
+    for (int k = 0; k < 2; k++)
+        ip_x_descend(w->e->ir, roots[k], reads_own_place, &all);
+    return all;
+}
+
 /* ---- the kernels ---------------------------------------------------------------------------------------- */
 
 /* The lanes that start at row yg and, in blocks, at `block`. */
@@ -331,6 +439,8 @@ void ip_emit_scan_x(ip_scan *w)
 {
     ip_emit *e = w->e;
     x_walk t = { .w = w, .lanes = lanes_of(w), .in_scratch = e->channels > IP_WRITTEN_CHANNELS };
+    t.is_flat = t.lanes > 1 && e->channels == 1 && !w->s->backward && ip_scan_may_be_flat(w);
+    t.steps = reads_own_places(&t) ? STEPS : 1;
     bool carries = w->phase == IP_SCAN_CARRY;
     e->kernel->lanes = t.lanes;
     e->kernel->has_scratch |= t.in_scratch || w->in_blocks;

@@ -114,6 +114,15 @@ void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
                          pixel_bytes(r.loads[k]->source), in_pages), NULL, NULL);
 }
 
+void ip_emit_fetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n)
+{
+    reads r = reads_of(e, body);
+    for (int k = 0; k < r.n; k++)
+        ip_s_add(e->ir, e->block, IP_S_STORE,
+                 ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)(%s) * %d), (%s) * %d)", ip_emit_row_pointer(e, r.loads[k]),
+                         at, (int)r.loads[k]->source->dims[3], n, pixel_bytes(r.loads[k]->source)), NULL, NULL);
+}
+
 /* A recurrence has one result. */
 static const char *line_of(ip_emit *e, const ip_stage *s)
 {

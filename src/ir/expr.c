@@ -156,7 +156,7 @@ ip_expr *ip_x_param_i64(ip_ir *ir, int64_t value)
 ip_expr *ip_x_coord(ip_ir *ir, int axis, int64_t extent)
 {
     ip_expr x = { .op = IP_X_COORD, .dtype = IMGPAR_I32, .axis = axis, .border = IP_BORDER_NONE };
-    x.hi = extent <= 32768 ? 32767 : 2147483647.0;
+    x.hi = extent <= 32768 ? 32767 : extent <= 1 << 24 ? (1 << 24) - 1 : 2147483647.0; /* classes, not sizes: programs depend on it */
     if (axis == 3) /* channels are few and part of the program */
         x.hi = extent > 0 ? (double)(extent - 1) : 0;
     return intern(ir, &x, true);

@@ -39,6 +39,7 @@ typedef struct folding {
     imgpar_dtype result;  /* the dtype of the folded element */
     ip_stage *mean;       /* of variances: with one element along folded dims */
     ip_stage *level;      /* what was folded so far; NULL: the input itself */
+    bool is_even;         /* the level's columns are a multiple of WAYS: Note [Levels] */
 } folding;
 
 /* ---- elements ------------------------------------------------------------------------------- */
@@ -115,47 +116,96 @@ static ip_expr *element_at(folding *f, ip_expr *const at[4]) { return f->level ?
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-/* The indices i + j m along a dim for j from 0, beyond its last element that one. */
-typedef struct ways { ip_expr *index[WAYS], *inside[WAYS]; int n; } ways;
+/*
+ * Note [Levels]
+ * n elements become m, the sums of those at i + j m for j from 0, until few are left. Along rows the loads are vectors, if no index has
+ * to be held below n: so of many columns a level makes m = n div WAYS, all of whose ways are there, and one way more for the rest; and
+ * it has columns of identities behind them up to a multiple of WAYS, so that the next one has no rest.
+ */
+static bool is_in_vectors(int dim, int64_t n) { return dim == 2 && n > WAYS * WAYS; }
+
+static int64_t level_extent(int dim, int64_t n)
+{
+    return is_in_vectors(dim, n) ? (n / WAYS + WAYS - 1) / WAYS * WAYS : (n + WAYS - 1) / WAYS;
+}
+
+/* The indices along a dim, none of them beyond its last element; inside NULL: always. */
+typedef struct ways { ip_expr *index[WAYS + 1], *inside[WAYS + 1]; int n; } ways;
+
+/* i + k. No row is so long that this leaves int (run/launch.c check_rows), which is said where i has few values. */
+static ip_expr *shifted(folding *f, ip_expr *i, int64_t k)
+{
+    const double most = i->hi < 1 << 24 ? INT32_MAX - (1 << 24) : INT32_MAX;
+    return k ? binary(f->l, IP_X_ADD, i, ip_x_param(f->l->ir, IMGPAR_I32, (double)k, 1, most)) : i;
+}
+
+static void ways_in_vectors(folding *f, int64_t n, ip_expr *i, ways *w)
+{
+    ip_lower *l = f->l;
+    int64_t m = n / WAYS;
+    ip_expr *last = ip_x_param(l->ir, IMGPAR_I32, (double)(n - 1), 1, INT32_MAX);
+    ip_expr *is_real = binary(l, IP_X_LT, i, ip_x_param(l->ir, IMGPAR_I32, (double)m, 1, INT32_MAX));
+    ip_expr *is_rest = binary(l, IP_X_LT, i, ip_x_param(l->ir, IMGPAR_I32, (double)(n % WAYS), 0, WAYS - 1));
+    w->n = WAYS + 1;
+    for (int j = 0; j <= WAYS; j++) {
+        w->index[j] = shifted(f, i, j * m);
+        if (j >= WAYS - 1) w->index[j] = binary(l, IP_X_MIN, w->index[j], last);
+        w->inside[j] = j < WAYS ? is_real : is_rest;
+    }
+}
 
 static void ways_of(folding *f, int dim, int64_t n, ip_expr *i, ways *w)
 {
     ip_lower *l = f->l;
     int64_t m = (n + WAYS - 1) / WAYS;
+    if (is_in_vectors(dim, n)) {
+        ways_in_vectors(f, n, i, w);
+        return;
+    }
     bool written = dim == 3 && n <= WAYS; /* channels are part of the program */
+    bool has_rest = !(dim == 2 && f->is_even);
     ip_expr *step = written ? ip_lower_i32(l, m) : ip_extent(l, dim, m), *at = i;
     ip_expr *count = written ? ip_lower_i32(l, n) : ip_x_param(l->ir, IMGPAR_I32, (double)n, 1, INT32_MAX);
     ip_expr *last = binary(l, IP_X_SUB, count, ip_lower_i32(l, 1));
     w->n = written ? (int)n : WAYS;
     for (int j = 0; j < w->n; j++) {
-        w->inside[j] = j ? binary(l, IP_X_LT, at, count) : NULL; /* i itself is below m, which is at most n */
-        w->index[j] = j ? binary(l, IP_X_MIN, at, last) : at;
-        at = binary(l, IP_X_ADD, at, step);
+        if (!has_rest) at = shifted(f, i, j * m);
+        w->inside[j] = j && has_rest ? binary(l, IP_X_LT, at, count) : NULL; /* i itself is below m, which is at most n */
+        w->index[j] = j && has_rest ? binary(l, IP_X_MIN, at, last) : at;
+        if (has_rest) at = binary(l, IP_X_ADD, at, step);
     }
 }
 
-/* Of n elements by pairs. */
-static ip_expr *by_pairs(folding *f, ip_expr **v, int n)
+static ip_expr *guarded(folding *f, ip_expr *v, ip_expr *inside)
+{
+    return inside && !f->idempotent ? ip_x_select(f->l->ir, inside, v, ip_x_number(f->l->ir, v->dtype, f->identity)) : v;
+}
+
+/* Of n elements by pairs; what is not inside is left out as late as can be. */
+static ip_expr *by_pairs(folding *f, ip_expr **v, ip_expr **inside, int n)
 {
     for (; n > 1; n = (n + 1) / 2)
-        for (int k = 0; k < n / 2 + n % 2; k++)
-            v[k] = 2 * k + 1 < n ? binary(f->l, f->combine, v[2 * k], v[2 * k + 1]) : v[2 * k];
-    return v[0];
+        for (int k = 0; k < n / 2 + n % 2; k++) {
+            int a = 2 * k, b = a + 1 < n ? a + 1 : a;
+            bool is_same = inside[a] == inside[b];
+            ip_expr *first = is_same ? v[a] : guarded(f, v[a], inside[a]), *second = is_same ? v[b] : guarded(f, v[b], inside[b]);
+            v[k] = a < b ? binary(f->l, f->combine, first, second) : first;
+            inside[k] = is_same ? inside[a] : NULL;
+        }
+    return guarded(f, v[0], inside[0]);
 }
 
 static ip_expr *combined(folding *f, int dim, int64_t n, ip_expr *const at[4])
 {
-    ip_expr *v[WAYS], *index[4];
+    ip_expr *v[WAYS + 1], *index[4];
     ways w;
     ways_of(f, dim, n, at[dim], &w);
     memcpy(index, at, sizeof index);
     for (int j = 0; j < w.n; j++) {
         index[dim] = w.index[j];
         v[j] = element_at(f, index);
-        if (w.inside[j] && !f->idempotent)
-            v[j] = ip_x_select(f->l->ir, w.inside[j], v[j], ip_x_number(f->l->ir, v[j]->dtype, f->identity));
     }
-    return by_pairs(f, v, w.n);
+    return by_pairs(f, v, w.inside, w.n);
 }
 
 /* The next dim to fold of those with these extents, -1: none. */
@@ -187,13 +237,14 @@ static bool fold_levels(folding *f, int *dim, int64_t dims[4])
         *dim = next_dim(f, dims);
         int64_t next[4];
         memcpy(next, dims, sizeof next);
-        if (*dim >= 0) next[*dim] = (dims[*dim] + WAYS - 1) / WAYS;
+        if (*dim >= 0) next[*dim] = level_extent(*dim, dims[*dim]);
         if (*dim < 0 || next_dim(f, next) < 0) return true;
         ip_expr *at[4];
         own_place(f->l, next, at);
         ip_expr *value = combined(f, *dim, dims[*dim], at);
         f->level = ip_lower_stage_sized(f->l, next, value->dtype, value, "some elements of a fold");
         if (!f->level) return false;
+        f->is_even = is_in_vectors(*dim, dims[*dim]);
         memcpy(dims, next, sizeof next);
     }
 }
@@ -250,13 +301,14 @@ static ip_expr *is_before(finding *g, found a, found b)
     ip_lower *l = g->f.l;
     bool is_max = l->node->op->variant == IP_MEASURE_ARGMAX;
     ip_expr *less = is_max ? binary(l, IP_X_LT, b.value, a.value) : binary(l, IP_X_LT, a.value, b.value);
-    ip_expr *same = binary(l, IP_X_EQ, a.value, b.value), *first = binary(l, IP_X_LT, a.where, b.where);
+    ip_expr *same = binary(l, IP_X_EQ, a.value, b.value);
     if (is_float(a.value->dtype)) { /* NaN comes last */
         ip_expr *nan_a = ip_x_unary(l->ir, IP_X_ISNAN, a.value), *nan_b = ip_x_unary(l->ir, IP_X_ISNAN, b.value);
         less = binary(l, IP_X_OR, less, binary(l, IP_X_AND, nan_b, ip_x_unary(l->ir, IP_X_NOT, nan_a)));
         same = binary(l, IP_X_OR, same, binary(l, IP_X_AND, nan_a, nan_b));
     }
-    return binary(l, IP_X_OR, less, binary(l, IP_X_AND, same, first));
+    if (!g->where) return less; /* elements of the input are looked at in their order: b comes first */
+    return binary(l, IP_X_OR, less, binary(l, IP_X_AND, same, binary(l, IP_X_LT, a.where, b.where)));
 }
 
 static found find_along(finding *g, int dim, int64_t n, ip_expr *const at[4])
@@ -292,7 +344,7 @@ static ip_stage *positions(folding *f, ip_expr *const at[4])
         int64_t next[4];
         ip_expr *here[4];
         memcpy(next, dims, sizeof next);
-        next[dim] = (dims[dim] + WAYS - 1) / WAYS;
+        next[dim] = level_extent(dim, dims[dim]);
         if (next_dim(&g.f, next) < 0) break;
         own_place(l, next, here);
         found best = find_along(&g, dim, dims[dim], here);
@@ -300,6 +352,7 @@ static ip_stage *positions(folding *f, ip_expr *const at[4])
         ip_stage *where = ip_lower_stage_sized(l, next, best.where->dtype, best.where, "where they were");
         if (!value || !where) return NULL;
         g.f.level = value;
+        g.f.is_even = is_in_vectors(dim, dims[dim]);
         g.where = where;
         memcpy(dims, next, sizeof next);
     }
@@ -423,7 +476,7 @@ static ip_stage *mean_stage(folding *f, bool all)
 static ip_complex product_along(folding *f, int dim, int64_t n, ip_expr *const at[4])
 {
     ip_lower *l = f->l;
-    ip_complex v[WAYS];
+    ip_complex v[WAYS + 1];
     ip_expr *index[4], *one = ip_x_number(l->ir, IMGPAR_F32, 1), *zero = ip_x_number(l->ir, IMGPAR_F32, 0);
     ways w;
     ways_of(f, dim, n, at[dim], &w);
@@ -462,11 +515,12 @@ static ip_stage *product_of_pairs(folding *f, ip_expr *const at[4])
     memcpy(dims, f->extents, sizeof dims);
     while ((dim = next_dim(f, dims)) >= 0) {
         memcpy(next, dims, sizeof next);
-        next[dim] = (dims[dim] + WAYS - 1) / WAYS;
+        next[dim] = level_extent(dim, dims[dim]);
         if (next_dim(f, next) < 0) return ip_complex_map(f->l, product_along(f, dim, dims[dim], at));
         ip_stage *level = product_level(f, dim, dims, next);
         if (!level) return NULL;
         f->level = level;
+        f->is_even = is_in_vectors(dim, dims[dim]);
         memcpy(dims, next, sizeof dims);
     }
     return ip_complex_map(f->l, pair_at(f, at));
