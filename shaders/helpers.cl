@@ -176,6 +176,65 @@ static inline void ip_fetch(__global const uchar *from, int n)
 }
 
 /*
+ * Columns of four rows as rows (src/compile/emit_across.c): n elements of each from `column` on, backwards where back is set, go to to[0],
+ * to[pitch] and so on, four elements a row. Four by four, since to load and store each by itself takes twice as long; narrow ones as
+ * parts of a WORD, since compilers take vectors of them apart. EVEN: its parts 0 and 2.
+ */
+#define IP_TURN_ROWS(T)                                                                                                \
+    __global const T *a, __global const T *b, __global const T *c, __global const T *d, int column, int n, int back, __global T *to, int pitch
+#define IP_TURN_REST(T)                                                                                                \
+    for (; j < n; j += 1) {                                                                                            \
+        const int at = back ? column - j : column + j;                                                                 \
+        vstore4((T##4)(a[at], b[at], c[at], d[at]), 0, to + (long)j * pitch);                                          \
+    }
+#define IP_TURN(T, WORD, BITS, EVEN)                                                                                   \
+    struct __attribute__((packed)) ip_word_##T { WORD bits; };                                                         \
+    static inline WORD ip_word_of_##T(__global const T *from, int back)                                                \
+    {                                                                                                                  \
+        const WORD v = ((__global const struct ip_word_##T *)from)->bits, pairs = (v >> 2 * BITS) | (v << 2 * BITS);   \
+        return back ? (pairs >> BITS & EVEN) | (pairs & EVEN) << BITS : v;                                             \
+    }                                                                                                                  \
+    static inline void ip_turn_##T(IP_TURN_ROWS(T))                                                                    \
+    {                                                                                                                  \
+        const WORD low = ((WORD)1 << 2 * BITS) - 1;                                                                    \
+        int j = 0;                                                                                                     \
+        for (; j + 4 <= n; j += 4) {                                                                                   \
+            const int at = back ? column - j - 3 : column + j;                                                         \
+            const WORD p = ip_word_of_##T(a + at, back), q = ip_word_of_##T(b + at, back);                             \
+            const WORD r = ip_word_of_##T(c + at, back), s = ip_word_of_##T(d + at, back);                             \
+            const WORD pq0 = (p & EVEN) | (q & EVEN) << BITS, pq1 = (p >> BITS & EVEN) | (q & ~EVEN);                  \
+            const WORD rs0 = (r & EVEN) | (s & EVEN) << BITS, rs1 = (r >> BITS & EVEN) | (s & ~EVEN);                  \
+            ((__global struct ip_word_##T *)(to + (long)j * pitch))->bits = (pq0 & low) | rs0 << 2 * BITS;             \
+            ((__global struct ip_word_##T *)(to + (long)(j + 1) * pitch))->bits = (pq1 & low) | rs1 << 2 * BITS;       \
+            ((__global struct ip_word_##T *)(to + (long)(j + 2) * pitch))->bits = pq0 >> 2 * BITS | (rs0 & ~low);      \
+            ((__global struct ip_word_##T *)(to + (long)(j + 3) * pitch))->bits = pq1 >> 2 * BITS | (rs1 & ~low);      \
+        }                                                                                                              \
+        IP_TURN_REST(T)                                                                                                \
+    }
+#ifdef __ENDIAN_LITTLE__
+IP_TURN(uchar, uint, 8, 0x00ff00ffu)
+IP_TURN(ushort, ulong, 16, 0x0000ffff0000fffful)
+#else
+static inline void ip_turn_uchar(IP_TURN_ROWS(uchar)) { int j = 0; IP_TURN_REST(uchar) }
+static inline void ip_turn_ushort(IP_TURN_ROWS(ushort)) { int j = 0; IP_TURN_REST(ushort) }
+#endif
+static inline void ip_turn_uint(IP_TURN_ROWS(uint))
+{
+    int j = 0;
+    for (; j + 4 <= n; j += 4) {
+        const int at = back ? column - j - 3 : column + j;
+        const uint4 p = vload4(0, a + at), q = vload4(0, b + at), r = vload4(0, c + at), s = vload4(0, d + at);
+        const uint4 x = (uint4)(p.x, q.x, r.x, s.x), y = (uint4)(p.y, q.y, r.y, s.y);
+        const uint4 z = (uint4)(p.z, q.z, r.z, s.z), w = (uint4)(p.w, q.w, r.w, s.w);
+        vstore4(back ? w : x, 0, to + (long)j * pitch);
+        vstore4(back ? z : y, 0, to + (long)(j + 1) * pitch);
+        vstore4(back ? y : z, 0, to + (long)(j + 2) * pitch);
+        vstore4(back ? x : w, 0, to + (long)(j + 3) * pitch);
+    }
+    IP_TURN_REST(uint)
+}
+
+/*
  * n bytes are about to be read, and those behind them after that: fetches as many that come a page later; with in_pages, of the 32 KiB
  * that come next a line of each page in turn into the second-level cache, since memory serves eight pages at once a third faster than
  * one, and the next n into the first-level one.

@@ -101,6 +101,45 @@ static void move_elements(ip_emit *e, const ip_placed *p, const char *row)
     ip_emit_leave(e, mark);
 }
 
+/* The unsigned type of a pixel's bits, where helpers.cl turns rows of those; else NULL. */
+static const char *turned_type(const ip_emit *e, const ip_placed *p)
+{
+    switch (e->options->checks ? 0 : (size_t)e->channels * ip_dtype(p->stage->dtype)->size_bytes) {
+    case 1: return "uchar";
+    case 2: return e->channels == 1 ? "ushort" : NULL; /* else elements may be less aligned than pixels */
+    case 4: return e->channels == 1 ? "uint" : NULL;
+    default: return NULL;
+    }
+}
+
+/* Four rows of the source at once; what is left begins at the text returned. */
+static const char *turn_rows(ip_emit *e, const ip_placed *p, const char *type, const char *xa, const char *xb, const char *row)
+{
+    enum { ROWS = 4 };
+    const char *at[ROWS] = { "x", "(x + 1)", "(x + 2)", "(x + 3)" }, *from[ROWS];
+    const ip_expr *load = p->stage->body, *column = load->arg[2];
+    bool back = column->op == IP_X_SUB && !(column->arg[0]->uses & IP_USES_COORDS);
+    const char *rest = ip_text(e->ir, "(%s + (%s - %s) / %d * %d)", xa, xb, xa, ROWS, ROWS);
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, rest);
+    loop->d = ip_text(e->ir, "%d", ROWS);
+    ip_mark mark = ip_emit_enter(e, loop);
+    for (int k = 0; k < ROWS; k++) {
+        ip_mark in_row = { e->block, e->n_trail, e->n_rows };
+        e->coord[2] = at[k];
+        from[k] = ip_emit_row_pointer(e, load);
+        fetch_next(e, p, from[k], row);
+        ip_emit_leave(e, in_row);
+    }
+    const char *read = ip_text(e->ir, "__global const %s *", type);
+    ip_s_add(e->ir, e->block, IP_S_STORE,
+             ip_text(e->ir, "ip_turn_%s((%s)%s, (%s)%s, (%s)%s, (%s)%s, %s, n, %d, (__global %s *)kept + x, %s)", type, read, from[0], read,
+                     from[1], read, from[2], read, from[3], column_at(e, p, row), back, type,
+                     ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL)), NULL, NULL);
+    e->coord[2] = NULL;
+    ip_emit_leave(e, mark);
+    return rest;
+}
+
 void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *row, const char *first)
 {
     const ip_expr *load = p->stage->body;
@@ -115,6 +154,9 @@ void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *
     ip_s_add(e->ir, e->block, IP_S_LET, type, "kept", kept);
     if (p->is_deep)
         row = "za";
+    const char *turned = turned_type(e, p);
+    if (turned)
+        xa = turn_rows(e, p, turned, xa, xb, row);
     ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb));
     e->coord[2] = "x";
     const char *from = ip_emit_row_pointer(e, load);
