@@ -135,8 +135,12 @@ IP_GROUP_FOLDS(ulong)
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 #define IP_STREAMS
 #endif
+struct __attribute__((packed)) ip_eight { ulong bits; };
 static inline void ip_copy_bytes(__global uchar *to, __global const uchar *from, int i, int end)
 {
+#pragma clang loop vectorize(disable) unroll(disable)
+    for (; i + 8 <= end; i += 8)
+        ((__global struct ip_eight *)(to + i))->bits = ((__global const struct ip_eight *)(from + i))->bits;
 #pragma clang loop vectorize(disable) unroll(disable)
     for (; i < end; i += 1)
         to[i] = from[i];
@@ -211,12 +215,41 @@ static inline void ip_fetch(__global const uchar *from, int n)
         }                                                                                                              \
         IP_TURN_REST(T)                                                                                                \
     }
+/* The same of pixels of three channels; pitch counts elements. Behind the last pixel that is read there must be another one. */
+#define IP_TURN_PIXELS(T, WORD, BITS)                                                                                  \
+    static inline void ip_turn_##T##3(IP_TURN_ROWS(T))                                                                 \
+    {                                                                                                                  \
+        const WORD pixel = ((WORD)1 << 3 * BITS) - 1;                                                                  \
+        for (int j = 0; j < n; j += 1) {                                                                               \
+            const long at = (long)(back ? column - j : column + j) * 3;                                                \
+            const WORD p = ip_word_of_##T(a + at, 0) & pixel, q = ip_word_of_##T(b + at, 0) & pixel;                   \
+            const WORD r = ip_word_of_##T(c + at, 0) & pixel, s = ip_word_of_##T(d + at, 0);                           \
+            __global struct ip_word_##T *const words = (__global struct ip_word_##T *)(to + (long)j * pitch);          \
+            words[0].bits = p | q << 3 * BITS;                                                                         \
+            words[1].bits = q >> BITS | r << 2 * BITS;                                                                 \
+            words[2].bits = r >> 2 * BITS | s << BITS;                                                                 \
+        }                                                                                                              \
+    }
 #ifdef __ENDIAN_LITTLE__
 IP_TURN(uchar, uint, 8, 0x00ff00ffu)
 IP_TURN(ushort, ulong, 16, 0x0000ffff0000fffful)
+IP_TURN_PIXELS(uchar, uint, 8)
+IP_TURN_PIXELS(ushort, ulong, 16)
 #else
-static inline void ip_turn_uchar(IP_TURN_ROWS(uchar)) { int j = 0; IP_TURN_REST(uchar) }
-static inline void ip_turn_ushort(IP_TURN_ROWS(ushort)) { int j = 0; IP_TURN_REST(ushort) }
+#define IP_TURN_SIMPLY(T)                                                                                              \
+    static inline void ip_turn_##T(IP_TURN_ROWS(T)) { int j = 0; IP_TURN_REST(T) }                                     \
+    static inline void ip_turn_##T##3(IP_TURN_ROWS(T))                                                                 \
+    {                                                                                                                  \
+        for (int j = 0; j < n; j += 1) {                                                                               \
+            const int at = back ? column - j : column + j;                                                             \
+            vstore3(vload3(at, a), 0, to + (long)j * pitch);                                                           \
+            vstore3(vload3(at, b), 1, to + (long)j * pitch);                                                           \
+            vstore3(vload3(at, c), 2, to + (long)j * pitch);                                                           \
+            vstore3(vload3(at, d), 3, to + (long)j * pitch);                                                           \
+        }                                                                                                              \
+    }
+IP_TURN_SIMPLY(uchar)
+IP_TURN_SIMPLY(ushort)
 #endif
 static inline void ip_turn_uint(IP_TURN_ROWS(uint))
 {

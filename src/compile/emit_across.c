@@ -63,6 +63,13 @@ static void move_pixels(ip_emit *e, const ip_placed *p, const char *from, const 
     ip_emit_leave(e, mark);
 }
 
+/* Whether behind the last pixel that is read of a row there is another one. */
+static const char *has_next_column(ip_emit *e, const ip_placed *p, const char *row)
+{
+    const char *one = column_at(e, p, row), *other = column_at(e, p, ip_text(e->ir, "(%s + n - 1)", row));
+    return ip_text(e->ir, "max(%s, %s) + 1 < %s", one, other, ip_emit_dim(e, p->source, 2));
+}
+
 /* Three channels move as four, of which the last goes where the next pixel will: not where there is none. */
 static void move_line(ip_emit *e, const ip_placed *p, const char *from, const char *row, const char *xb)
 {
@@ -70,9 +77,7 @@ static void move_line(ip_emit *e, const ip_placed *p, const char *from, const ch
         move_pixels(e, p, from, row, e->channels);
         return;
     }
-    const char *one = column_at(e, p, row), *other = column_at(e, p, ip_text(e->ir, "(%s + n - 1)", row));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "has_next",
-             ip_text(e->ir, "x + 1 < %s & max(%s, %s) + 1 < %s", xb, one, other, ip_emit_dim(e, p->source, 2)));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "has_next", ip_text(e->ir, "x + 1 < %s & %s", xb, has_next_column(e, p, row)));
     for (int k = 0; k < 2; k++) {
         ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 0 ? "has_next" : "!has_next", NULL, NULL));
         move_pixels(e, p, from, row, k == 0 ? 4 : 3);
@@ -101,26 +106,26 @@ static void move_elements(ip_emit *e, const ip_placed *p, const char *row)
     ip_emit_leave(e, mark);
 }
 
-/* The unsigned type of a pixel's bits, where helpers.cl turns rows of those; else NULL. */
+/* The unsigned type of an element's bits, where helpers.cl turns rows of such pixels; else NULL. */
 static const char *turned_type(const ip_emit *e, const ip_placed *p)
 {
-    switch (e->options->checks ? 0 : (size_t)e->channels * ip_dtype(p->stage->dtype)->size_bytes) {
-    case 1: return "uchar";
-    case 2: return e->channels == 1 ? "ushort" : NULL; /* else elements may be less aligned than pixels */
-    case 4: return e->channels == 1 ? "uint" : NULL;
-    default: return NULL;
-    }
+    static const char *const types[] = { [1] = "uchar", [2] = "ushort", [4] = "uint" };
+    size_t size = ip_dtype(p->stage->dtype)->size_bytes;
+    bool fits = (e->channels == 1 && size <= 4) || (e->channels == 3 && size <= 2);
+    return fits && !e->options->checks ? types[size] : NULL;
 }
 
-/* Four rows of the source at once; what is left begins at the text returned. */
+/* Four rows of the source at once; what is left begins at the column that is returned. */
 static const char *turn_rows(ip_emit *e, const ip_placed *p, const char *type, const char *xa, const char *xb, const char *row)
 {
     enum { ROWS = 4 };
     const char *at[ROWS] = { "x", "(x + 1)", "(x + 2)", "(x + 3)" }, *from[ROWS];
     const ip_expr *load = p->stage->body, *column = load->arg[2];
     bool back = column->op == IP_X_SUB && !(column->arg[0]->uses & IP_USES_COORDS);
-    const char *rest = ip_text(e->ir, "(%s + (%s - %s) / %d * %d)", xa, xb, xa, ROWS, ROWS);
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, rest);
+    const char *end = ip_text(e->ir, "%s + (%s - %s) / %d * %d", xa, xb, xa, ROWS, ROWS);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "turned",
+             e->channels == 1 ? end : ip_text(e->ir, "%s ? %s : %s", has_next_column(e, p, row), end, xa));
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, "turned");
     loop->d = ip_text(e->ir, "%d", ROWS);
     ip_mark mark = ip_emit_enter(e, loop);
     for (int k = 0; k < ROWS; k++) {
@@ -132,12 +137,12 @@ static const char *turn_rows(ip_emit *e, const ip_placed *p, const char *type, c
     }
     const char *read = ip_text(e->ir, "__global const %s *", type);
     ip_s_add(e->ir, e->block, IP_S_STORE,
-             ip_text(e->ir, "ip_turn_%s((%s)%s, (%s)%s, (%s)%s, (%s)%s, %s, n, %d, (__global %s *)kept + x, %s)", type, read, from[0], read,
-                     from[1], read, from[2], read, from[3], column_at(e, p, row), back, type,
-                     ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL)), NULL, NULL);
+             ip_text(e->ir, "ip_turn_%s%s((%s)%s, (%s)%s, (%s)%s, (%s)%s, %s, n, %d, (__global %s *)kept + x * %d, %s)", type,
+                     e->channels == 3 ? "3" : "", read, from[0], read, from[1], read, from[2], read, from[3], column_at(e, p, row), back,
+                     type, e->channels, ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL)), NULL, NULL);
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
-    return rest;
+    return "turned";
 }
 
 void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *row, const char *first)
