@@ -14,16 +14,18 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, MOST_SOURCES = 4 };
+enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, MOST_READS = 6 };
 
 static int pixel_bytes(const ip_stage *s) { return (int)s->dims[3] * (int)ip_dtype(s->dtype)->size_bytes; }
 
-/* The rows of inputs that a body reads at its own columns, of each input the one that comes last. */
+/*
+ * The rows of inputs that a body reads at its own columns: of each input the one that comes last, since the others were read for the row
+ * before; or all, where rows of the result are several of the input apart.
+ */
 typedef struct reads {
     ip_emit *e;
     int n;
-    const ip_expr *loads[MOST_SOURCES];
-    int64_t row[MOST_SOURCES];
+    struct { const ip_expr *load; int64_t step, row; } of[MOST_READS];
 } reads;
 
 /* The number that index adds to the coordinate. */
@@ -36,26 +38,42 @@ static bool constant_offset(ip_emit *e, ip_expr *index, int axis, int64_t *out)
     return true;
 }
 
+/* Whether index is step * y + row. */
+static bool row_of(ip_emit *e, ip_expr *index, int64_t *step, int64_t *row)
+{
+    *step = 1;
+    if (constant_offset(e, index, 1, row))
+        return true;
+    bool is_sum = index->op == IP_X_ADD && index->arg[1]->op == IP_X_CONST;
+    const ip_expr *product = is_sum ? index->arg[0] : index;
+    *row = is_sum ? index->arg[1]->i : 0;
+    if (product->op != IP_X_MUL || product->arg[0]->op != IP_X_COORD || product->arg[0]->axis != 1 || product->arg[1]->op != IP_X_CONST)
+        return false;
+    *step = product->arg[1]->i;
+    return *step > 1;
+}
+
 static bool note_read(ip_expr *x, void *user)
 {
     reads *r = user;
-    int64_t row, column;
+    int64_t step, row, column;
     if (x->op != IP_X_LOAD)
         return true;
     const ip_stage *s = x->source;
     const ip_placed *placed = ip_kernel_placed(r->e->kernel, s);
     bool is_input = s->kind != IP_STAGE_TABLE && !(placed && ip_placed_is_kept(placed)) && !ip_kernel_texture(r->e->kernel, s);
-    if (!is_input || x->arg[0]->uses & (IP_USES_X | IP_USES_C) || !constant_offset(r->e, x->arg[1], 1, &row)
+    if (!is_input || x->arg[0]->uses & (IP_USES_X | IP_USES_C) || !row_of(r->e, x->arg[1], &step, &row)
         || !constant_offset(r->e, x->arg[2], 2, &column))
         return true;
     int k = 0;
-    while (k < r->n && r->loads[k]->source != s)
+    while (k < r->n && !(r->of[k].load->source == s && r->of[k].step == step && (step == 1 || r->of[k].row == row)))
         k++;
-    if (k == MOST_SOURCES)
+    if (k == MOST_READS)
         return true;
-    if (k == r->n || row > r->row[k]) {
-        r->loads[k] = x;
-        r->row[k] = row;
+    if (k == r->n || row > r->of[k].row) {
+        r->of[k].load = x;
+        r->of[k].step = step;
+        r->of[k].row = row;
     }
     r->n += k == r->n;
     return true;
@@ -84,7 +102,7 @@ static int block_columns(ip_emit *e, const ip_placed *p)
         return 0;
     int made = pixel_bytes(p->stage), fetched = 0;
     for (int k = 0; k < r.n; k++)
-        fetched += pixel_bytes(r.loads[k]->source);
+        fetched += pixel_bytes(r.of[k].load->source);
     int columns = BLOCK_BYTES / (fetched > made ? fetched : made) / LEAST_COLUMNS * LEAST_COLUMNS;
     return columns > LEAST_COLUMNS ? columns : LEAST_COLUMNS;
 }
@@ -110,8 +128,8 @@ void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
     for (int k = 0; k < r.n; k++)
         ip_s_add(e->ir, when, IP_S_STORE,
                  ip_text(e->ir, "ip_fetch_next((__global const uchar *)(%s + (long)%s * %d), (%s - %s) * %d, %s)",
-                         ip_emit_row_pointer(e, r.loads[k]), from, (int)r.loads[k]->source->dims[3], to, from,
-                         pixel_bytes(r.loads[k]->source), in_pages), NULL, NULL);
+                         ip_emit_row_pointer(e, r.of[k].load), from, (int)r.of[k].load->source->dims[3], to, from,
+                         pixel_bytes(r.of[k].load->source), in_pages), NULL, NULL);
 }
 
 void ip_emit_fetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n)
@@ -119,8 +137,8 @@ void ip_emit_fetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n)
     reads r = reads_of(e, body);
     for (int k = 0; k < r.n; k++)
         ip_s_add(e->ir, e->block, IP_S_STORE,
-                 ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)(%s) * %d), (%s) * %d)", ip_emit_row_pointer(e, r.loads[k]),
-                         at, (int)r.loads[k]->source->dims[3], n, pixel_bytes(r.loads[k]->source)), NULL, NULL);
+                 ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)(%s) * %d), (%s) * %d)", ip_emit_row_pointer(e, r.of[k].load),
+                         at, (int)r.of[k].load->source->dims[3], n, pixel_bytes(r.of[k].load->source)), NULL, NULL);
 }
 
 /* A recurrence has one result. */
