@@ -164,11 +164,13 @@ void ip_emit_enter_block(ip_emit *e, const ip_placed *p, const char **from, cons
     if (p->block_columns == 0)
         return;
     ip_emit_row_pointers(e, p->stage->body);
+    const char *streams = p->is_streamed ? ip_emit_streams(e) : "0", *fetches = ip_emit_fetches(e, p->stage->body);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "block", ip_text(e->ir, "%s | %s ? %d : max(%s - %s, 1)", streams, fetches, p->block_columns, *to, *from));
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "from", *from, *to);
-    loop->d = ip_text(e->ir, "%d", p->block_columns);
+    loop->d = "block";
     loop->parallel = IP_FEW;
     ip_emit_enter(e, loop);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "to", ip_text(e->ir, "min(from + %d, %s)", p->block_columns, *to));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "to", ip_text(e->ir, "min(from + block, %s)", *to));
     ip_emit_fetch(e, p->stage->body, "from", "to");
     *from = "from";
     *to = "to";
