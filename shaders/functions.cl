@@ -47,3 +47,61 @@ static inline float ip_pow(float x, float y)
     const float result = (x != x) | (y != y) | (is_negative & (a > 0) & (a < INFINITY) & !is_whole & (fabs(y) < INFINITY)) ? NAN : with_sign;
     return (y == 0) | (x == 1) | ((x == -1) & (fabs(y) == INFINITY)) ? 1 : result;
 }
+
+/*
+ * The angle a >= 0, finite, in quarter turns: their number mod 4 is returned, what is left of the angle, below 1 either way, is *rest.
+ * Of a large angle, a whole multiple of 2^s, 2^s mod 2 pi is put for 2^s, as a sum of two doubles. So product is below 2^51 and what
+ * is taken from it leaves a multiple of 2^-52, which is exact.
+ */
+static inline double ip_quarter_turns(double a, double *rest)
+{
+    const int s8 = a >= 0x1p31, s32 = a >= 0x1p55, s56 = a >= 0x1p79, s80 = a >= 0x1p103;
+    const double scale = s80 ? 0x1p-80 : s56 ? 0x1p-56 : s32 ? 0x1p-32 : s8 ? 0x1p-8 : 1.0;
+    const double high = s80 ? 5.251246658469554 : s56 ? 1.8284129089223877 : s32 ? 3.621826495514285 : s8 ? 4.672587712816541 : 1.0;
+    const double low = s80 ? 5.5160249034229947e-17 : s56 ? 1.0567643478104146e-16 : s32 ? 4.7850011877161456e-17
+                     : s8 ? -2.721177647744786e-17 : 0.0;
+    const double scaled = a * scale, product = scaled * high, tail = fma(scaled, high, -product) + scaled * low;
+    const double k = rint(product * 0.6366197723675814);
+    *rest = fma(-k, 1.5707963267948966, product) + fma(-k, 6.123233995736766e-17, tail);
+    return k - 4 * floor(k * 0.25);
+}
+
+/* Taylor's series: of |r| < 1 the rest is below 2^-32 of the sum. */
+static inline double ip_sin_double(double r)
+{
+    const double z = r * r;
+    return r + r * z * ((((z / -39916800 + 1.0 / 362880) * z - 1.0 / 5040) * z + 1.0 / 120) * z - 1.0 / 6);
+}
+
+static inline double ip_cos_double(double r)
+{
+    const double z = r * r;
+    return 1 + z * (((((z / 479001600 - 1.0 / 3628800) * z + 1.0 / 40320) * z - 1.0 / 720) * z + 1.0 / 24) * z - 0.5);
+}
+
+static inline float ip_sin(float x)
+{
+    double r;
+    const double q = ip_quarter_turns(fabs(x) < INFINITY ? (double)fabs(x) : 0, &r);
+    const double size = (q == 1) | (q == 3) ? ip_cos_double(r) : ip_sin_double(r);
+    const float y = (float)(q >= 2 ? -size : size);
+    return fabs(x) < INFINITY ? as_int(x) < 0 ? -y : y : NAN;
+}
+
+static inline float ip_cos(float x)
+{
+    double r;
+    const double q = ip_quarter_turns(fabs(x) < INFINITY ? (double)fabs(x) : 0, &r);
+    const double size = (q == 1) | (q == 3) ? ip_sin_double(r) : ip_cos_double(r);
+    const float y = (float)((q == 1) | (q == 2) ? -size : size);
+    return fabs(x) < INFINITY ? y : NAN;
+}
+
+static inline float ip_tan(float x)
+{
+    double r;
+    const double q = ip_quarter_turns(fabs(x) < INFINITY ? (double)fabs(x) : 0, &r);
+    const double s = ip_sin_double(r), c = ip_cos_double(r);
+    const float y = (float)((q == 1) | (q == 3) ? -c / s : s / c);
+    return fabs(x) < INFINITY ? as_int(x) < 0 ? -y : y : NAN;
+}

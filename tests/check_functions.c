@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Powers and logarithms of floats, near to those of the C library in long double: the special cases of C's Annex F one by
+ * Powers, logarithms and functions of angles of floats, near to those of the C library in long double: the special cases of C's Annex F one by
  * one, and many numbers of all sizes.
  */
 #include "imgpar.h"
@@ -104,6 +104,31 @@ START_TEST(powers_and_logarithms_are_within_a_place)
 }
 END_TEST
 
+static const struct angle_function { const char *text; long double (*exact)(long double); } angle_functions[] = {
+    { "sin($1)", sinl }, { "cos($1)", cosl }, { "tan($1)", tanl },
+};
+
+/* Angles of all sizes; those next to multiples of a quarter turn, of which little is left; and special ones. */
+START_TEST(functions_of_angles_are_within_a_place)
+{
+    if (!are_ours()) return;
+    const struct angle_function *f = &angle_functions[_i];
+    float *a = malloc(2 * N_RANDOM * sizeof *a), *r = a + N_RANDOM;
+    uint32_t state = 11;
+    for (int k = 0; k < N_RANDOM; k++) {
+        float turned = (float)((k / 4) * 1.57079632679489661923L);
+        a[k] = k < N_SPECIALS ? specials[k] : k % 4 == 0 ? any_float(&state) : k % 4 == 1 ? turned : k % 4 == 2 ? nextafterf(turned, 0)
+             : fmodf(any_float(&state), 100.0f);
+    }
+    compute(f->text, N_RANDOM, a, a, r);
+    for (int k = 0; k < N_RANDOM; k++) {
+        long double want = isinf(a[k]) ? NAN : f->exact(a[k]);
+        ck_assert_msg(is_near(r[k], want), "%s of %a is %a, not %La", f->text, a[k], r[k], want);
+    }
+    free(a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("functions");
@@ -112,6 +137,7 @@ int main(void)
     tcase_add_test(tc, powers_of_special_numbers_are_those_of_annex_f);
     tcase_add_test(tc, logarithms_of_special_numbers_are_those_of_annex_f);
     tcase_add_test(tc, powers_and_logarithms_are_within_a_place);
+    tcase_add_loop_test(tc, functions_of_angles_are_within_a_place, 0, sizeof angle_functions / sizeof *angle_functions);
     tcase_set_timeout(tc, 120);
     suite_add_tcase(s, tc);
     SRunner *r = srunner_create(s);
