@@ -73,6 +73,7 @@ static const shape shapes[] = {
     { "reduce($1, 0, (p, q) -> p + q)", IMGPAR_I32, 1, 61, 37, 0 },
     { "reduce(transpose(random([1 4 5 0])), 0, (p, q) -> p + q)", IMGPAR_I32, 1, 61, 37, 0 }, /* no channels */
     { "sum($1, axis=1)", IMGPAR_I32, 1, 61, 37, 0 },
+    { "sum($1, axis=1) + minval($1, axis=1)", IMGPAR_I32, 1, 300, 5, 0 },
     /* gathers, views, tables */
     { "resize($1, 90, 20)", IMGPAR_U8, 3, 61, 37, 0 },
     { "at($1, y * 0.5 + 3, x * 0.75 - 1)", IMGPAR_U8, 1, 61, 37, 0 },
@@ -122,7 +123,16 @@ static const shape shapes[] = {
     { "transpose($1) + blur(transpose($1), 3)", IMGPAR_F32, 3, 70, 90, 0 }, /* readers at different rows */
     { "sum(transpose($1))", IMGPAR_U8, 3, 70, 200, 0 },
     { "mean(transpose($1), axis=1)", IMGPAR_F32, 1, 70, 200, 1e-6 },
+    { "transpose($1)", IMGPAR_U16, 3, 37, 61, 0 }, /* pixels turned four by four, and what is left of them */
+    { "rot90($1)", IMGPAR_U8, 1, 62, 43, 0 },
+    { "rot90($1, 3)", IMGPAR_U16, 1, 43, 63, 0 },
+    { "rot90($1) + transpose($2)", IMGPAR_F16, 1, 41, 39, 0 },
     { "circshift($1, [3 -5])", IMGPAR_U8, 1, 61, 37, 0 },
+    /* rows of pieces */
+    { "circshift($1, [3 -5])", IMGPAR_U8, 3, 61, 37, 0 },
+    { "concatenate(concatenate($1, invert($2), axis=1), circshift($1, [0 7]), axis=1)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "boxblur(concatenate($1, $2, axis=1), 3)", IMGPAR_F32, 1, 61, 37, 0 },
+    { "select(x < y - 9, $1, select(x < 80 - y, $2, $1 + 1))", IMGPAR_I32, 1, 61, 37, 0 }, /* from no column to all of them */
     { "boxblur(crop($1, 5, 7, 40, 20), 3)", IMGPAR_U8, 1, 61, 37, 0 },
     /* recurrences and hand-written kernels */
     { "fastblur($1, sigma=8)", IMGPAR_U8, 3, 61, 37, 0 },

@@ -271,7 +271,7 @@ static void split_row(ip_emit *e, const ip_placed *p, const char *xa, const char
 }
 
 /* row: the row's number; first: that of the strip's first. */
-static void compute_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
+static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
                         const char *first)
 {
     const ip_stage *s = p->stage;
@@ -296,6 +296,37 @@ static void compute_row(ip_emit *e, const ip_placed *p, const char *target, cons
     else
         compute_pixels(e, s, target, xa, xb);
     e->is_within = false;
+}
+
+/* pieces.c, Note [Pieces of rows] */
+static void compute_pieces(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
+                           const char *first, int n_splits)
+{
+    enum { MOST_SPLITS = 2, MOST_OPERATIONS = 64 };
+    ip_stage *s = p->stage;
+    ip_expr *body = s->body;
+    bool may = n_splits < MOST_SPLITS && p->n_running == 0 && p->beside_left + p->beside_right == 0 && !ip_emit_has_window(e, body)
+        && ip_x_size(e->ir, body) <= MOST_OPERATIONS;
+    ip_expr *test = may ? ip_find_pieces(e->ir, body) : NULL;
+    if (!test) {
+        compute_piece(e, p, target, xa, xb, row, first);
+        return;
+    }
+    const char *split = ip_text(e->ir, "split%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", split, ip_text(e->ir, "max(min(%s, %s), %s)", ip_emit_value(e, test->arg[1]), xb, xa));
+    for (int k = 0; k < 2; k++) {
+        ip_mark mark = { e->block, e->n_trail, e->n_rows };
+        s->body = ip_piece_of(e->ir, body, test, k == 0);
+        compute_pieces(e, p, target, k == 0 ? xa : split, k == 0 ? split : xb, row, first, n_splits + 1);
+        ip_emit_leave(e, mark);
+    }
+    s->body = body;
+}
+
+static void compute_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
+                        const char *first)
+{
+    compute_pieces(e, p, target, xa, xb, row, first, 0);
 }
 
 /* ---- edges of a ring row ------------------------------------------------------------------ */

@@ -42,6 +42,10 @@ typedef struct ip_spread {
 /* Whether a row of body is one flat loop over x * channels + c once these values are read from rows of their own.
  * channels: 2 to 4, else false. */
 bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *spread);
+/* A test whether the column is below a number that is the same for the whole row, by which body chooses; NULL: there is none (pieces.c). */
+ip_expr *ip_find_pieces(ip_ir *ir, ip_expr *body);
+/* body, where the test is true, or false. */
+ip_expr *ip_piece_of(ip_ir *ir, ip_expr *body, ip_expr *test, bool is_left);
 /* body, where the value mask is 0 everywhere, or at its dtype's maximum (place.c, Note [Masks]). */
 ip_expr *ip_masked_body(ip_ir *ir, ip_expr *body, ip_expr *mask, bool is_set);
 /* How a load reads: the offsets along z, y, x and whether a ring can serve it. */
