@@ -135,7 +135,7 @@ IP_GROUP_FOLDS(ulong)
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 #define IP_STREAMS
 #endif
-struct __attribute__((packed)) ip_eight { ulong bits; };
+struct __attribute__((packed, may_alias)) ip_eight { ulong bits; };
 static inline void ip_copy_bytes(__global uchar *to, __global const uchar *from, int i, int end)
 {
 #pragma clang loop vectorize(disable) unroll(disable)
@@ -192,7 +192,7 @@ static inline void ip_fetch(__global const uchar *from, int n)
         vstore4((T##4)(a[at], b[at], c[at], d[at]), 0, to + (long)j * pitch);                                          \
     }
 #define IP_TURN(T, WORD, BITS, EVEN)                                                                                   \
-    struct __attribute__((packed)) ip_word_##T { WORD bits; };                                                         \
+    struct __attribute__((packed, may_alias)) ip_word_##T { WORD bits; };                                              \
     static inline WORD ip_word_of_##T(__global const T *from, int back)                                                \
     {                                                                                                                  \
         const WORD v = ((__global const struct ip_word_##T *)from)->bits, pairs = (v >> 2 * BITS) | (v << 2 * BITS);   \

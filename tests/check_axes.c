@@ -338,7 +338,8 @@ static void check_long_rows(nd_bench *b, int64_t width)
         for (int64_t x = 0; x < width; x++) {
             int64_t k = y * width + x;
             v[k] = (int32_t)((k * 7919) % 10007) - 3;
-            if (x == spots[y]) v[k] = -100 - (int32_t)y;
+            bool is_again = x == width - 1 || x == spots[y] + width / 16 || x == width / 16 * 16; /* ways of one level, and the rest */
+            if (x == spots[y] || (x > spots[y] && is_again)) v[k] = -100 - (int32_t)y;
             sums[y] += v[k];
             int turn = (int)(k % 7 % 3);
             quarter[y] += turn;

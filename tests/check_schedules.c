@@ -73,7 +73,12 @@ static const shape shapes[] = {
     { "reduce($1, 0, (p, q) -> p + q)", IMGPAR_I32, 1, 61, 37, 0 },
     { "reduce(transpose(random([1 4 5 0])), 0, (p, q) -> p + q)", IMGPAR_I32, 1, 61, 37, 0 }, /* no channels */
     { "sum($1, axis=1)", IMGPAR_I32, 1, 61, 37, 0 },
+    /* levels of long rows */
     { "sum($1, axis=1) + minval($1, axis=1)", IMGPAR_I32, 1, 300, 5, 0 },
+    { "sum($1, axis=1) * 3 - prod($2 * 0.25 + 1, axis=1)", IMGPAR_F32, 1, 300, 5, 0 },
+    { "reduce($1, \"xor\", axis=1) + reduce($2, \"all\", axis=1)", IMGPAR_U8, 1, 300, 5, 0 },
+    { "variance($1, axis=1)", IMGPAR_F16, 1, 300, 5, 0 },
+    { "mean($1, axis=[1 2])", IMGPAR_F32, 3, 300, 5, 0 },
     /* gathers, views, tables */
     { "resize($1, 90, 20)", IMGPAR_U8, 3, 61, 37, 0 },
     { "at($1, y * 0.5 + 3, x * 0.75 - 1)", IMGPAR_U8, 1, 61, 37, 0 },

@@ -143,7 +143,7 @@ void ip_emit_finish(ip_emit *e);
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *fold);
 void ip_emit_fold_row(ip_emit *e, const ip_stage *fold, const char *xa, const char *xb, bool flat);
 void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
-/* Whether a body can be computed over the flat index x * channels + c. */
+/* Whether a body can be computed over the flat index x * channels + c; and whether a row of it is: of one channel x is at hand. */
 bool ip_emit_may_be_flat(ip_emit *e, const ip_stage *stage, ip_expr *body);
 bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body);
 /* Lanes that suit the widest type below root. */

@@ -58,7 +58,6 @@ static bool check_flat(ip_expr *x, void *user)
     return f->ok && x->op != IP_X_LOAD;
 }
 
-/* Of one channel it is the same loop, with x to hand. */
 bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body) { return e->channels > 1 && ip_emit_may_be_flat(e, stage, body); }
 
 bool ip_emit_may_be_flat(ip_emit *e, const ip_stage *stage, ip_expr *body)

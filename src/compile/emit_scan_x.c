@@ -5,7 +5,7 @@
  * Note [Lanes]
  * A step waits for the one before it, some 4 cycles for an addition of floats. So a work-item walks LANES lines at
  * once, one step of each in turn: neighbouring rows, or where lines are walked in blocks neighbouring blocks of a row. What is
- * left over, of lanes of different lengths and where there are fewer, is walked one lane after the other. Several channels are
+ * left over, of lanes of different lengths, of steps at once and where there are fewer lanes, is walked one lane after the other. Several channels are
  * lanes already; bodies that compute much have enough to do.
  */
 #include "compile/emit_scan.h"
@@ -17,10 +17,10 @@ enum { LANES = 8, MANY_OPERATIONS = 24, STEPS = 4, FEW_OPERATIONS = 8 };
 typedef struct x_walk {
     ip_scan *w;
     int lanes;
-    bool is_flat;              /* elements are read and made where the lane is, at i from its start */
+    bool is_flat;              /* a lane's elements are told by i, from pointers to where it starts */
     int steps;                 /* that are taken in turn of each lane: Note [Steps at once] */
     bool in_scratch;           /* states stay in scratch memory: there are too many channels for variables */
-    struct { struct ip_row *rows; int n_rows; const char *y, *x, *out; } lane[LANES]; /* x: where it starts, behind its pointers */
+    struct { struct ip_row *rows; int n_rows; const char *y, *x, *out; } lane[LANES]; /* x: the column where it starts, from its pointers on */
 } x_walk;
 
 static int lanes_of(ip_scan *w)
@@ -161,8 +161,7 @@ static void leave_piece(x_walk *t, int k)
 }
 
 /*
- * Pointers to where lane k starts. Compilers that see one pointer and eight indices gather the eight elements
- * of a step, and that takes longer than the steps.
+ * Pointers to where lane k starts, so that its elements are told by i alone.
  */
 static void point_to_start(x_walk *t, int k)
 {
@@ -267,6 +266,25 @@ static void steps_of_lane(x_walk *t, int k)
     ip_emit_leave(e, mark);
 }
 
+/* Steps i0 to i1 of all lanes. */
+static void enter_pieces(x_walk *t, bool streams)
+{
+    ip_emit *e = t->w->e;
+    if (streams)
+        for (int k = 0; k < t->lanes; k++)
+            let(t, "int", ip_text(e->ir, "at_%d", k),
+                ip_text(e->ir, "(int)((ulong)(out_%d + (long)%s * %d) & 63)", k, t->lane[k].x, e->channels));
+    ip_stmt *pieces = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", "0", "common");
+    pieces->d = ip_text(e->ir, "%d", IP_SCAN_PIECE);
+    ip_emit_enter(e, pieces);
+    let(t, "int", "i1", ip_text(e->ir, "min(i0 + %d, common)", IP_SCAN_PIECE));
+    if (lanes_fetch(t))
+        fetch_pieces(t);
+    if (streams)
+        for (int k = 0; k < t->lanes; k++)
+            enter_piece(t, k);
+}
+
 static void lanes_at_once(x_walk *t)
 {
     ip_emit *e = t->w->e;
@@ -276,22 +294,10 @@ static void lanes_at_once(x_walk *t)
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "common > 0", NULL, NULL));
     for (int k = 0; k < t->lanes; k++)
         prepare_lane(t, k);
-    bool streams = lanes_stream(t), fetches = lanes_fetch(t);
+    bool streams = lanes_stream(t), in_pieces = streams || lanes_fetch(t);
     ip_mark in_piece = { e->block, e->n_trail, e->n_rows };
-    if (streams || fetches) {
-        for (int k = 0; k < t->lanes && streams; k++)
-            let(t, "int", ip_text(e->ir, "at_%d", k),
-                ip_text(e->ir, "(int)((ulong)(out_%d + (long)%s * %d) & 63)", k, t->lane[k].x, e->channels));
-        ip_stmt *pieces = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", "0", "common");
-        pieces->d = ip_text(e->ir, "%d", IP_SCAN_PIECE);
-        ip_emit_enter(e, pieces);
-        let(t, "int", "i1", ip_text(e->ir, "min(i0 + %d, common)", IP_SCAN_PIECE));
-        if (fetches)
-            fetch_pieces(t);
-        for (int k = 0; k < t->lanes && streams; k++)
-            enter_piece(t, k);
-    }
-    bool in_pieces = streams || fetches;
+    if (in_pieces)
+        enter_pieces(t, streams);
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", in_pieces ? "i0" : "0", in_pieces ? "i1" : "common");
     if (t->steps > 1)
         loop->d = ip_text(e->ir, "%d", t->steps);
@@ -386,23 +392,38 @@ static void for_each_lane(x_walk *t, void (*fn)(x_walk *t))
     ip_emit_leave(e, mark);
 }
 
-static bool reads_own_place(ip_expr *x, void *user)
+typedef struct reading { ip_ir *ir; bool fits; } reading;
+
+static bool note_load(ip_expr *x, void *user)
 {
-    bool *all = user;
+    bool *any = user;
+    *any = *any || x->op == IP_X_LOAD;
+    return !*any;
+}
+
+/* Loads of a vector's elements: those of the lane itself, with nothing else read on the way. */
+static bool check_load(ip_expr *x, void *user)
+{
+    reading *r = user;
     if (x->op != IP_X_LOAD)
-        return *all;
-    *all = *all && x->source->kind != IP_STAGE_TABLE && x->source->dtype != IMGPAR_F16 && x->arg[2]->op == IP_X_COORD;
+        return r->fits;
+    bool reads_more = false;
+    for (int k = 0; k < x->n_args; k++)
+        ip_x_descend(r->ir, x->arg[k], note_load, &reads_more);
+    r->fits = r->fits && !reads_more && x->source->kind != IP_STAGE_TABLE && x->source->dtype != IMGPAR_F16
+        && x->arg[2]->op == IP_X_COORD && x->arg[2]->axis == 2;
     return false;
 }
 
-static bool reads_own_places(const x_walk *t)
+/* Whether STEPS steps at once can be taken, and pay. */
+static bool takes_steps_at_once(const x_walk *t)
 {
     ip_scan *w = t->w;
-    ip_expr *roots[] = { w->s->body, w->s->finish };
-    bool all = t->is_flat && !w->e->options->checks && ip_x_size(w->e->ir, w->s->body) + ip_x_size(w->e->ir, w->s->finish) <= FEW_OPERATIONS;
-    for (int k = 0; k < 2; k++)
-        ip_x_descend(w->e->ir, roots[k], reads_own_place, &all);
-    return all;
+    ip_ir *ir = w->e->ir;
+    reading r = { ir, t->is_flat && !w->e->options->checks && ip_x_size(ir, w->s->body) + ip_x_size(ir, w->s->finish) <= FEW_OPERATIONS };
+    ip_x_descend(ir, w->s->body, check_load, &r);
+    ip_x_descend(ir, w->s->finish, check_load, &r);
+    return r.fits;
 }
 
 /* ---- the kernels ---------------------------------------------------------------------------------------- */
@@ -440,7 +461,7 @@ void ip_emit_scan_x(ip_scan *w)
     ip_emit *e = w->e;
     x_walk t = { .w = w, .lanes = lanes_of(w), .in_scratch = e->channels > IP_WRITTEN_CHANNELS };
     t.is_flat = t.lanes > 1 && e->channels == 1 && !w->s->backward && ip_scan_may_be_flat(w);
-    t.steps = reads_own_places(&t) ? STEPS : 1;
+    t.steps = takes_steps_at_once(&t) ? STEPS : 1;
     bool carries = w->phase == IP_SCAN_CARRY;
     e->kernel->lanes = t.lanes;
     e->kernel->has_scratch |= t.in_scratch || w->in_blocks;

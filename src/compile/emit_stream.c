@@ -8,7 +8,8 @@
  * memory, which stays in the first cache, and goes to its buffer by ip_stream(). Inputs: a processor foresees reads within a page
  * of 4 KiB only, so each block of a row begins with fetching what stands a page behind it, or, where a work-item reads
  * long runs of memory, of eight pages in turn (ip_fetch_next()). Blocks are short, since fetches in flight are few. The launch
- * says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, loops read and write buffers themselves.
+ * says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, the row is one block, and its loop reads
+ * and writes buffers itself.
  * invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so.
  */
 #include "base/dtype.h"
@@ -165,7 +166,8 @@ void ip_emit_enter_block(ip_emit *e, const ip_placed *p, const char **from, cons
         return;
     ip_emit_row_pointers(e, p->stage->body);
     const char *streams = p->is_streamed ? ip_emit_streams(e) : "0", *fetches = ip_emit_fetches(e, p->stage->body);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "block", ip_text(e->ir, "%s | %s ? %d : max(%s - %s, 1)", streams, fetches, p->block_columns, *to, *from));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "block",
+             ip_text(e->ir, "%s | %s ? %d : max(%s - %s, 1)", streams, fetches, p->block_columns, *to, *from));
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "from", *from, *to);
     loop->d = "block";
     loop->parallel = IP_FEW;

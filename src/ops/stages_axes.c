@@ -4,11 +4,13 @@
  * element's position counts, they are taken in levels:
  *
  * Note [Levels]
- * An axis of n elements becomes one of m = ceil(n / 16) by combining the elements i, i + m, i + 2m, ...
- * by pairs, then that axis again, until one is left; then comes the next axis. Each level is a plain map
- * stage that reads in long runs, so the order is fixed by n alone, whatever the device and schedule. The
- * last level writes the result's own shape. What would be read beyond n is the identity, or, where
- * combining an element with itself changes nothing, the last element.
+ * An axis of n elements becomes one of m by combining the elements i, i + m, i + 2m, ... by pairs, then that axis
+ * again, until one is left; then comes the next axis. Each level is a plain map stage that reads in long runs, so the
+ * order is fixed by n alone, whatever the device and schedule. The last level writes the result's own shape.
+ * m is ceil(n / 16). What would be read beyond n is the identity, or, where combining an element with itself changes
+ * nothing, the last element. Along long rows, an index that is held below n makes a gather of what else is a vector:
+ * there m is n div 16, so that 16 elements are always there, and the rest is combined with them as one more; and the level
+ * has columns of identities behind it, up to a multiple of 16, so that the next one has no rest.
  */
 #include "ops/axes.h"
 #include "ops/complex.h"
@@ -39,7 +41,7 @@ typedef struct folding {
     imgpar_dtype result;  /* the dtype of the folded element */
     ip_stage *mean;       /* of variances: with one element along folded dims */
     ip_stage *level;      /* what was folded so far; NULL: the input itself */
-    bool is_even;         /* the level's columns are a multiple of WAYS: Note [Levels] */
+    bool has_no_rest;     /* the level's columns are a multiple of WAYS: Note [Levels] */
 } folding;
 
 /* ---- elements ------------------------------------------------------------------------------- */
@@ -116,12 +118,6 @@ static ip_expr *element_at(folding *f, ip_expr *const at[4]) { return f->level ?
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-/*
- * Note [Levels]
- * n elements become m, the sums of those at i + j m for j from 0, until few are left. Along rows the loads are vectors, if no index has
- * to be held below n: so of many columns a level makes m = n div WAYS, all of whose ways are there, and one way more for the rest; and
- * it has columns of identities behind them up to a multiple of WAYS, so that the next one has no rest.
- */
 static bool is_in_vectors(int dim, int64_t n) { return dim == 2 && n > WAYS * WAYS; }
 
 static int64_t level_extent(int dim, int64_t n)
@@ -132,7 +128,8 @@ static int64_t level_extent(int dim, int64_t n)
 /* The indices along a dim, none of them beyond its last element; inside NULL: always. */
 typedef struct ways { ip_expr *index[WAYS + 1], *inside[WAYS + 1]; int n; } ways;
 
-/* i + k. No row is so long that this leaves int (run/launch.c check_rows), which is said where i has few values. */
+/* i + k, an index of less than the longest row's length and WAYS: it does not leave int (run/launch.c check_rows). That is said where i
+ * has few values. */
 static ip_expr *shifted(folding *f, ip_expr *i, int64_t k)
 {
     const double most = i->hi < 1 << 24 ? INT32_MAX - (1 << 24) : INT32_MAX;
@@ -145,35 +142,55 @@ static void ways_in_vectors(folding *f, int64_t n, ip_expr *i, ways *w)
     int64_t m = n / WAYS;
     ip_expr *last = ip_x_param(l->ir, IMGPAR_I32, (double)(n - 1), 1, INT32_MAX);
     ip_expr *is_real = binary(l, IP_X_LT, i, ip_x_param(l->ir, IMGPAR_I32, (double)m, 1, INT32_MAX));
-    ip_expr *is_rest = binary(l, IP_X_LT, i, ip_x_param(l->ir, IMGPAR_I32, (double)(n % WAYS), 0, WAYS - 1));
+    ip_expr *rest = ip_x_param(l->ir, IMGPAR_I32, (double)(n % WAYS), 0, WAYS - 1), *is_rest = binary(l, IP_X_LT, i, rest);
     w->n = WAYS + 1;
     for (int j = 0; j <= WAYS; j++) {
-        w->index[j] = shifted(f, i, j * m);
+        w->index[j] = shifted(f, j < WAYS ? i : binary(l, IP_X_MIN, i, rest), j * m);
         if (j >= WAYS - 1) w->index[j] = binary(l, IP_X_MIN, w->index[j], last);
         w->inside[j] = j < WAYS ? is_real : is_rest;
     }
 }
 
-static void ways_of(folding *f, int dim, int64_t n, ip_expr *i, ways *w)
+static void ways_without_rest(folding *f, int64_t n, ip_expr *i, ways *w)
+{
+    w->n = WAYS;
+    for (int j = 0; j < WAYS; j++) {
+        w->index[j] = shifted(f, i, j * (n / WAYS));
+        w->inside[j] = NULL;
+    }
+}
+
+static void ways_held_inside(folding *f, int dim, int64_t n, ip_expr *i, ways *w)
 {
     ip_lower *l = f->l;
     int64_t m = (n + WAYS - 1) / WAYS;
-    if (is_in_vectors(dim, n)) {
-        ways_in_vectors(f, n, i, w);
-        return;
-    }
     bool written = dim == 3 && n <= WAYS; /* channels are part of the program */
-    bool has_rest = !(dim == 2 && f->is_even);
     ip_expr *step = written ? ip_lower_i32(l, m) : ip_extent(l, dim, m), *at = i;
     ip_expr *count = written ? ip_lower_i32(l, n) : ip_x_param(l->ir, IMGPAR_I32, (double)n, 1, INT32_MAX);
     ip_expr *last = binary(l, IP_X_SUB, count, ip_lower_i32(l, 1));
     w->n = written ? (int)n : WAYS;
     for (int j = 0; j < w->n; j++) {
-        if (!has_rest) at = shifted(f, i, j * m);
-        w->inside[j] = j && has_rest ? binary(l, IP_X_LT, at, count) : NULL; /* i itself is below m, which is at most n */
-        w->index[j] = j && has_rest ? binary(l, IP_X_MIN, at, last) : at;
-        if (has_rest) at = binary(l, IP_X_ADD, at, step);
+        w->inside[j] = j ? binary(l, IP_X_LT, at, count) : NULL; /* i itself is below m, which is at most n */
+        w->index[j] = j ? binary(l, IP_X_MIN, at, last) : at;
+        at = binary(l, IP_X_ADD, at, step);
     }
+}
+
+static void ways_of(folding *f, int dim, int64_t n, ip_expr *i, ways *w)
+{
+    if (is_in_vectors(dim, n))
+        ways_in_vectors(f, n, i, w);
+    else if (dim == 2 && f->has_no_rest)
+        ways_without_rest(f, n, i, w);
+    else
+        ways_held_inside(f, dim, n, i, w);
+}
+
+/* level has level_extent() of the n elements along dim. */
+static void set_level(folding *f, ip_stage *level, int dim, int64_t n)
+{
+    f->level = level;
+    f->has_no_rest = is_in_vectors(dim, n);
 }
 
 static ip_expr *guarded(folding *f, ip_expr *v, ip_expr *inside)
@@ -242,9 +259,8 @@ static bool fold_levels(folding *f, int *dim, int64_t dims[4])
         ip_expr *at[4];
         own_place(f->l, next, at);
         ip_expr *value = combined(f, *dim, dims[*dim], at);
-        f->level = ip_lower_stage_sized(f->l, next, value->dtype, value, "some elements of a fold");
+        set_level(f, ip_lower_stage_sized(f->l, next, value->dtype, value, "some elements of a fold"), *dim, dims[*dim]);
         if (!f->level) return false;
-        f->is_even = is_in_vectors(*dim, dims[*dim]);
         memcpy(dims, next, sizeof next);
     }
 }
@@ -351,8 +367,7 @@ static ip_stage *positions(folding *f, ip_expr *const at[4])
         ip_stage *value = ip_lower_stage_sized(l, next, best.value->dtype, best.value, "some elements of a fold");
         ip_stage *where = ip_lower_stage_sized(l, next, best.where->dtype, best.where, "where they were");
         if (!value || !where) return NULL;
-        g.f.level = value;
-        g.f.is_even = is_in_vectors(dim, dims[dim]);
+        set_level(&g.f, value, dim, dims[dim]);
         g.where = where;
         memcpy(dims, next, sizeof next);
     }
@@ -519,8 +534,7 @@ static ip_stage *product_of_pairs(folding *f, ip_expr *const at[4])
         if (next_dim(f, next) < 0) return ip_complex_map(f->l, product_along(f, dim, dims[dim], at));
         ip_stage *level = product_level(f, dim, dims, next);
         if (!level) return NULL;
-        f->level = level;
-        f->is_even = is_in_vectors(dim, dims[dim]);
+        set_level(f, level, dim, dims[dim]);
         memcpy(dims, next, sizeof dims);
     }
     return ip_complex_map(f->l, pair_at(f, at));

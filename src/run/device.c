@@ -168,6 +168,8 @@ void ip_device_drop(ip_device *device)
     ip_cache_end(&device->cache);
     ip_pool_end(&device->pool);
     ip_drivers_lock();
+    for (int k = 0; k < IP_IN_FLIGHT && device->in_flight[k]; k++)
+        clReleaseEvent(device->in_flight[k]);
     if (device->queue) clReleaseCommandQueue(device->queue);
     if (device->copies) clReleaseCommandQueue(device->copies);
     if (device->context) clReleaseContext(device->context);
@@ -226,12 +228,22 @@ static imgpar_status read_times(cl_event event, const char *kernel, uint64_t *st
 
 static bool writes(const ip_launch *launch, int argument) { return !launch->writes || launch->writes[argument]; }
 
+/* Notes a launch in place of the oldest one, which is returned with its reference: whoever launched waits for it. */
+static cl_event replace_oldest(ip_device *device, cl_event event)
+{
+    cl_event *slot = &device->in_flight[device->next_in_flight++ % IP_IN_FLIGHT], oldest = *slot;
+    clRetainEvent(event);
+    *slot = event;
+    return oldest;
+}
+
 /* Enqueues kernel after the commands that its buffers need, and notes it with them. */
 static imgpar_status enqueue(ip_device *device, cl_kernel kernel, const ip_launch *launch, cl_event *event, ip_error *err)
 {
     ip_waits waits = { NULL, 0, 0 };
     bool ok = true;
     cl_int code = CL_SUCCESS;
+    cl_event oldest = NULL;
     pthread_mutex_lock(&device->order);
     for (int i = 0; ok && i < launch->n_buffers; i++)
         ok = ip_waits_add(&waits, &launch->buffers[i]->pending, writes(launch, i));
@@ -240,8 +252,13 @@ static imgpar_status enqueue(ip_device *device, cl_kernel kernel, const ip_launc
                                             waits.n, waits.events, event));
     for (int i = 0; ok && !code && i < launch->n_buffers; i++)
         ip_pending_add(&launch->buffers[i]->pending, *event, writes(launch, i));
+    if (ok && !code) oldest = replace_oldest(device, *event);
     pthread_mutex_unlock(&device->order);
     ip_waits_clear(&waits);
+    if (oldest) {
+        IP_CL(clWaitForEvents(1, &oldest)); /* its failure shows where its results are wanted */
+        clReleaseEvent(oldest);
+    }
     if (!ok) return ip_fail_memory(err, "launching a kernel");
     return code ? ip_cl_fail(err, code, "clEnqueueNDRangeKernel", launch->kernel) : IMGPAR_OK;
 }

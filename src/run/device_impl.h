@@ -94,6 +94,8 @@ typedef struct ip_blas {
     double piece_work;       /* constant once the device is open */
 } ip_blas;
 
+enum { IP_IN_FLIGHT = 128 }; /* launches that are enqueued and not over, at most: what they hold counts against no budget */
+
 struct ip_device {
     atomic_int refs;
     ip_device_facts facts;
@@ -104,6 +106,8 @@ struct ip_device {
     cl_command_queue queue;  /* kernels; any order where the device can */
     cl_command_queue copies; /* blocking copies: they wait for what they need, not for all kernels before them */
     pthread_mutex_t order;   /* guards the buffers' pending commands, and that they are enqueued in the order noted */
+    cl_event in_flight[IP_IN_FLIGHT]; /* the last launches, in turn; guarded by order */
+    size_t next_in_flight;
     bool keeps_programs_on_disk; /* ours do; false where the driver keeps its own */
     ip_pool pool;
     ip_cache cache;

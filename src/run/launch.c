@@ -207,12 +207,15 @@ static bool reads_long_runs(const launching *l)
     return true;
 }
 
-/* What is larger than caches goes past them; not what fits the last one, where the next kernel finds it there. */
+/*
+ * What is larger than caches goes past them; not what the next kernel finds in the last one. A loop's next step reads nothing else, so it
+ * finds enough of what is up to half as large again (measured: 48 MB, of 32 MB of cache, are read and written 1.2 times as fast).
+ */
 static void choose_streaming(launching *l)
 {
     uint64_t read = bytes_read(l), written = bytes_in_rows(l), least = (uint64_t)l->runner->tuning.stream_bytes;
-    uint64_t cache = ip_device_facts_of(l->runner->device)->cache_bytes;
-    bool stays = (l->runner->is_step ? read + written <= cache / 2 * 3 : read + written <= cache / 2) && is_read_again(l);
+    uint64_t cache = ip_device_facts_of(l->runner->device)->cache_bytes, most = l->runner->is_step ? cache / 2 * 3 : cache / 2;
+    bool stays = read + written <= most && is_read_again(l);
     int64_t rows = l->region->y1 - l->region->y0, planes = l->region->z1 - l->region->z0;
     bool waits = (double)operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <= LITTLE_WORK * (double)read;
     bool is_near = stays && l->runner->is_step;

@@ -102,7 +102,7 @@ static imgpar_status get_scratch(running *r, ip_error *err)
         o->kind->scratch(&r->call, bytes);
     imgpar_status st = IMGPAR_OK;
     for (int k = 0; !st && k < IP_OPAQUE_SCRATCH; k++)
-        if (bytes[k])
+        if (bytes[k] && !r->scratch[k]) /* it may be there from a try that failed */
             st = ip_buffer_new(r->runner->device, (size_t)bytes[k], &r->scratch[k], err);
     r->has_scratch = !st;
     return st;

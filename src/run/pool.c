@@ -12,13 +12,15 @@
  *     instead of the class; then idle buffers are freed, the one that is idle longest first.
  *  5. Before buffers are freed for lack of room the queue is finished, because until then it keeps their memory.
  *  6. If the device itself refuses, all idle buffers are freed and it is asked once more.
- *  7. Idle buffers hold at most half of the budget; what goes beyond is freed, the one that is idle longest first.
+ *  7. A CPU's small buffers with contents (ip_buffer_new_with()) are counted, but freed at once when they are released, even
+ *     while a kernel uses them: of so few bytes and launches (IP_IN_FLIGHT) the budget does not notice.
+ *  8. Idle buffers hold at most half of the budget; what goes beyond is freed, the one that is idle longest first.
  */
 #include "base/dtype.h"
 #include "run/device_impl.h"
 
 #define SMALLEST_BYTES ((size_t)256)
-#define SMALL_BYTES ((size_t)64 << 10)
+#define PARAMETERS_BYTES ((size_t)4 << 10) /* of most kernels: a buffer of so many is made anew for each launch, where that needs no command */
 
 imgpar_status ip_pool_start(ip_pool *pool, uint64_t budget_bytes, ip_error *err)
 {
@@ -115,15 +117,20 @@ static bool reserve(ip_device *device, size_t capacity_bytes)
     return true;
 }
 
-/* Rule 6. */
-static cl_mem create(ip_device *device, size_t capacity_bytes, cl_int *code)
+static cl_mem create_once(ip_device *device, size_t capacity_bytes, const void *data, cl_int *code)
 {
-    cl_context context = device->context;
-    cl_mem mem = ip_cl_may(code) ? clCreateBuffer(context, CL_MEM_READ_WRITE, capacity_bytes, NULL, code) : NULL;
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | (data ? CL_MEM_COPY_HOST_PTR : 0);
+    return ip_cl_may(code) ? clCreateBuffer(device->context, flags, capacity_bytes, (void *)data, code) : NULL;
+}
+
+/* Rule 6. data: what it holds; NULL: nothing yet. */
+static cl_mem create(ip_device *device, size_t capacity_bytes, const void *data, cl_int *code)
+{
+    cl_mem mem = create_once(device, capacity_bytes, data, code);
     if (*code != CL_MEM_OBJECT_ALLOCATION_FAILURE && *code != CL_OUT_OF_RESOURCES) return mem;
     IP_CL(clFinish(device->queue)); /* its failure will show again */
     while (free_oldest(&device->pool)) continue;
-    return ip_cl_may(code) ? clCreateBuffer(context, CL_MEM_READ_WRITE, capacity_bytes, NULL, code) : NULL;
+    return create_once(device, capacity_bytes, data, code);
 }
 
 /* A buffer that did not exist before. The pool is locked. */
@@ -149,7 +156,7 @@ static imgpar_status make(ip_device *device, size_t size_bytes, ip_buffer **out,
         pool->held_bytes -= capacity;
         return ip_fail_memory(err, "allocating device memory");
     }
-    buffer->mem = create(device, capacity, &code);
+    buffer->mem = create(device, capacity, NULL, &code);
     if (code) {
         pool->held_bytes -= capacity;
         ip_free(buffer);
@@ -222,23 +229,24 @@ imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **ou
     return IMGPAR_OK;
 }
 
-/* A CPU's: copied while it is made, so that nobody waits for a command. */
+/* A CPU's: copied while it is made, so that nobody waits for a command. Rules 4, 6 and 7. */
 static imgpar_status new_with(ip_device *device, const void *data, size_t n, ip_buffer **out, ip_error *err)
 {
     ip_pool *pool = &device->pool;
     cl_int code = CL_SUCCESS;
     ip_buffer *buffer = ip_zalloc(sizeof *buffer);
     if (!buffer) return ip_fail_memory(err, "allocating device memory");
-    const cl_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
-    buffer->mem = ip_cl_may(&code) ? clCreateBuffer(device->context, flags, n, (void *)data, &code) : NULL;
-    if (code) {
-        ip_free(buffer);
-        return ip_cl_fail(err, code, "clCreateBuffer", NULL);
-    }
     pthread_mutex_lock(&pool->lock);
-    pool->held_bytes += n;
-    if (pool->held_bytes > pool->peak_bytes) pool->peak_bytes = pool->held_bytes;
+    bool has_room = reserve(device, n);
+    if (has_room) buffer->mem = create(device, n, data, &code);
+    if (has_room && code) pool->held_bytes -= n;
     pthread_mutex_unlock(&pool->lock);
+    if (!has_room || code) {
+        ip_free(buffer);
+        if (code == CL_OUT_OF_RESOURCES) code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+        return code ? ip_cl_fail(err, code, "clCreateBuffer", NULL)
+                    : ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "a buffer of %zu bytes is over what is left of the memory limit", n);
+    }
     buffer->device = ip_device_hold(device);
     buffer->is_single = true;
     buffer->size_bytes = buffer->capacity_bytes = n;
@@ -251,7 +259,7 @@ static imgpar_status new_with(ip_device *device, const void *data, size_t n, ip_
 imgpar_status ip_buffer_new_with(ip_device *device, const void *data, size_t n, ip_buffer **out, ip_error *err)
 {
     *out = NULL;
-    if (n > 0 && n <= SMALL_BYTES && device->facts.kind == IP_DEVICE_CPU) return new_with(device, data, n, out, err);
+    if (n > 0 && n <= PARAMETERS_BYTES && device->facts.kind == IP_DEVICE_CPU) return new_with(device, data, n, out, err);
     imgpar_status st = ip_buffer_new(device, n ? n : 1, out, err);
     if (!st) st = ip_buffer_write(*out, 0, data, n, err);
     if (st) {

@@ -157,11 +157,11 @@ static void read_part(void *of, int64_t first, int64_t end)
         (void)p[i];
 }
 
-/* Everybody finds the caches full of what nobody needs and nobody has written: else whoever comes after the copy waits for
- * what that wrote to reach the memory. */
+/* Data of everybody stands in memory, and caches hold nothing that was written: else whoever comes after the copy would wait for
+ * what that wrote. */
 static void settle_caches(void)
 {
-    enum { BYTES = 96 << 20 };
+    enum { BYTES = 128 << 20 };
     static unsigned char *memory;
     if (!memory) {
         memory = bench_alloc(BYTES);
@@ -171,8 +171,8 @@ static void settle_caches(void)
 }
 
 /*
- * The first two rounds warm up: programs, memory. In the later ones each runs once more just before it is timed, so that nobody pays
- * for having been evicted by the others' code, or woken. Who needs seconds has a turn in every third round.
+ * The first two rounds warm up: programs, memory. In the later ones each runs once more just before it is timed, unless it takes long:
+ * nobody pays for waking its threads. Who needs seconds has a turn in every third round.
  */
 static bool time_all(contender *all, const bench_options *options)
 {
