@@ -208,6 +208,39 @@ static void release_while_evaluating(const char *text, bool is_evaluated)
     ck_assert_int_gt(at, 2);
 }
 
+/* The text of one format; each of `want`, which ends with NULL, stands in it behind the one before. */
+static void assert_explained(const char *text, const char *format, const char *const *want)
+{
+    char *told = NULL;
+    imgpar_array *a = start(), *out = imgpar_apply(ctx, text, &a, 1);
+    ck_assert_msg(imgpar_array_explain(out, format, &told) == IMGPAR_OK, "%s", imgpar_array_message(out));
+    for (const char *at = told; *want; want++) {
+        at = strstr(at, *want);
+        ck_assert_msg(at, "%s: \"%s\" is not where it should be in: %.2000s", text, *want, told);
+        at += strlen(*want);
+    }
+    imgpar_free(told);
+    imgpar_array_release(out);
+    imgpar_array_release(a);
+}
+
+START_TEST(steps_of_loops_are_explained)
+{
+    if (!has_device) return;
+    assert_explained("blur(iterate($1, 40, boxblur(_, size=3) * 0.5), 1)", "text",
+                     (const char *[]){ "1 kernel", "kernel 1: blur", "\n\nloop 1: 40 steps; a step is\n", "1 kernel", "kernel 1: boxblur",
+                                       "carried from the step before", NULL });
+    assert_explained("iterate($1, 40, _ + 1, until=maxval(_) > 9, check=4)", "text",
+                     (const char *[]){ "loop 1: at most 40 steps, until its condition holds, tested after every 4; a step is\n", "maxval", NULL });
+    /* one within the other */
+    assert_explained("iterate($1, 40, iterate(_, 500, erode(_, size=3)) + blur(_, 1))", "json",
+                     (const char *[]){ "{\"nodes\": ", ", \"loops\": [\n  {\"steps\": 40, \"step\": {\"nodes\": ", "blur", "},\n  {\"steps\": 500, ",
+                                       "\"step\": {\"nodes\": ", "erode", "\n]}}\n]}\n", NULL });
+    assert_explained("iterate($1, 400, _ * 0.5)", "cl", (const char *[]){ "/* loop 1: 400 steps; a step: */\n", "__kernel void", NULL });
+    assert_explained("iterate($1, 400, _ * 0.5)", "dot", (const char *[]){ "digraph", "// loop 1: 400 steps; a step:\ndigraph", NULL });
+}
+END_TEST
+
 START_TEST(a_handle_on_a_loop_may_go_while_others_compute_with_it)
 {
     release_while_evaluating("iterate($1, 300, _ * 0.5 + 1, until = maxval(_) < 60)", false);
@@ -229,6 +262,7 @@ int main(void)
     tcase_add_test(c, a_loop_is_run_once_wherever_its_value_is_used);
     tcase_add_test(c, a_loop_that_no_step_changes_is_run_once);
     tcase_add_test(c, a_loop_decodes_a_file_once);
+    tcase_add_test(c, steps_of_loops_are_explained);
     tcase_add_test(c, a_handle_on_a_loop_may_go_while_others_compute_with_it);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

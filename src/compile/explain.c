@@ -61,7 +61,9 @@ static const char *source_name(const ip_stage *s)
 {
     if (s->node && s->node->source && s->node->source->name)
         return s->node->source->name;
-    return s->node && s->node->op ? s->node->op->info.name : "value";
+    if (!s->node || !s->node->op)
+        return "value";
+    return strcmp(s->node->op->info.name, "placeholder") == 0 ? "carried from the step before" : s->node->op->info.name;
 }
 
 static const ip_kernel *producer(const ip_plan *plan, const ip_stage *s)
@@ -105,7 +107,7 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
 {
     uint64_t read, written;
     kernel_traffic(k, &read, &written);
-    ip_str_printf(out, "kernel %d: %s\n", number, k->ops);
+    ip_str_printf(out, "kernel %d: %s\n", number, k->ops[0] ? k->ops : "arithmetic");
     ip_str_printf(out, "  schedule %s, %s\n", ip_schedule_name(k->schedule), k->name);
     if (k->fallback[0])
         ip_str_printf(out, "  %s\n", k->fallback);
@@ -222,7 +224,7 @@ static void explain_dot(const ip_plan *plan, ip_str *out)
         ip_str_printf(out, "  subgraph cluster_%d {\n    label=\"kernel %d, %s\"; style=rounded;\n", i + 1, i + 1,
                       ip_schedule_name(k->schedule));
         ip_str_printf(out, "    k%d [shape=box, label=\"", i + 1);
-        for (const char *p = k->ops; *p; p++)
+        for (const char *p = k->ops[0] ? k->ops : "arithmetic"; *p; p++)
             ip_str_append_n(out, *p == ',' ? "\\n" : p, *p == ',' ? 2 : 1);
         ip_str_append(out, "\"];\n  }\n");
         for (int s = 0; s < k->n_inputs; s++) {

@@ -3,9 +3,8 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "run/evaluate.h"
-#include "run/opaque.h"
+#include "run/explain.h"
 #include "run/save.h"
-#include "run/share.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -315,17 +314,6 @@ imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference, const
     return st ? failed(&a, 1, &err) : succeeded(&a, 1);
 }
 
-/* Which devices would compute it; nothing where the context's one does. */
-static imgpar_status explain_devices(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, bool is_interpreted, ip_str *out,
-                                     ip_error *err)
-{
-    if (is_interpreted)
-        ip_str_append(out, "devices: none, the reference interpreter computes stage by stage; a device would have these kernels");
-    else if (ctx->devices.n > 1)
-        return ip_share_explain(ctx, &(ip_request){ .arrays = arrays, .n = n }, out, err);
-    return IMGPAR_OK;
-}
-
 imgpar_status imgpar_explain(imgpar_array *const *arrays, size_t n, const char *format, char **out)
 {
     ip_error err = { IMGPAR_OK, "" };
@@ -340,23 +328,7 @@ imgpar_status imgpar_explain(imgpar_array *const *arrays, size_t n, const char *
         if (!*out)
             ip_fail_memory(&err, "explaining");
     } else {
-        ip_plan *plan = NULL;
-        imgpar_context *ctx = arrays[0]->ctx;
-        ip_compile_options options = ip_context_compile_options(ctx, ctx->device);
-        ip_str sharing = IP_STR_INIT;
-        bool is_interpreted = !ctx->device || options.tuning.schedule == IP_SCHEDULE_REF;
-        options.dump = NULL;
-        if (is_interpreted)
-            options.tuning.schedule = IP_SCHEDULE_AUTO;
-        st = ip_compile(arrays, n, &options, &plan, &err);
-        if (!st)
-            st = explain_devices(ctx, arrays, n, is_interpreted, &sharing, &err);
-        for (int k = 0; !st && k < plan->n_kernels; k++)
-            ip_opaque_explain(ip_context_blas(ctx), ctx->device, &plan->kernels[k]);
-        if (!st)
-            st = ip_plan_explain(plan, format, sharing.text, out, &err);
-        ip_str_free(&sharing);
-        ip_plan_free(plan);
+        ip_explain(arrays, n, format, out, &err);
     }
     return err.status ? failed(arrays, n, &err) : IMGPAR_OK;
 }

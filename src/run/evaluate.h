@@ -44,6 +44,8 @@ typedef struct ip_loop_values { imgpar_array **nodes; ip_value **values; size_t 
 imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
                            bool use_ref, ip_loop_values *out, ip_error *err);
 void ip_loops_release(ip_loop_values *values);
+/* *loops: from ip_alloc, borrowed ones, each once: the loops that arrays without values are made of, those of their steps after them. */
+imgpar_status ip_loops_find(imgpar_array *const *arrays, size_t n, ip_loop ***loops, size_t *n_loops, ip_error *err);
 
 /* Fills in a poll and a clock for options (NULL is legal); device NULL: what it reports is done by the host. */
 void ip_runner_init(ip_runner *runner, ip_device *device, const imgpar_options *options);

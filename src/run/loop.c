@@ -167,6 +167,48 @@ static imgpar_status push_causes(walk *w, imgpar_array *node, ip_error *err)
     return !st && inner && inner->until ? push(w, inner->until, false, err) : st;
 }
 
+static imgpar_status add_loop(ip_loop ***loops, size_t *n, ip_loop *loop, ip_error *err)
+{
+    for (size_t k = 0; k < *n; k++)
+        if ((*loops)[k] == loop)
+            return IMGPAR_OK;
+    ip_loop **more = ip_realloc_array(*loops, *n + 1, sizeof *more);
+    if (!more)
+        return ip_fail_memory(err, "finding loops");
+    *loops = more;
+    more[(*n)++] = loop;
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_loops_find(imgpar_array *const *arrays, size_t n, ip_loop ***loops, size_t *n_loops, ip_error *err)
+{
+    walk w = { 0 };
+    imgpar_status st = IMGPAR_OK;
+    *loops = NULL;
+    *n_loops = 0;
+    for (size_t k = n; !st && k-- > 0;) /* the first one is on top */
+        st = push(&w, arrays[k], false, err);
+    while (!st && w.depth > 0) {
+        imgpar_array *node = w.stack[--w.depth].node;
+        bool first = false;
+        if (!meet(&w, node, &first))
+            st = ip_fail_memory(err, "finding loops");
+        if (st || !first || has_value(node))
+            continue;
+        if (node->loop)
+            st = add_loop(loops, n_loops, node->loop, err);
+        if (!st)
+            st = push_causes(&w, node, err);
+    }
+    walk_free(&w);
+    if (st) {
+        ip_free(*loops);
+        *loops = NULL;
+        *n_loops = 0;
+    }
+    return st;
+}
+
 static bool any_changes(const walk *w, imgpar_array *const *nodes, int n)
 {
     for (int k = 0; k < n; k++)
