@@ -132,7 +132,10 @@ static const char explain_sql[] =
     "  ELSE json_extract(k.value, '$.ops') END,"
     " json_extract(k.value, '$.schedule'), json_extract(k.value, '$.bytes_read'),"
     " json_extract(k.value, '$.bytes_written'), json_extract(k.value, '$.reason')"
-    " FROM json_each(?1, '$.kernels') k ORDER BY k.key";
+    " FROM (SELECT 0 AS of, 0 AS part, key, value FROM json_each(?1, '$.kernels') UNION ALL"
+    "  SELECT l.key + 1, 0, s.key, s.value FROM json_each(?1, '$.loops') l, json_each(l.value, '$.step.kernels') s UNION ALL"
+    "  SELECT l.key + 1, 1, s.key, s.value FROM json_each(?1, '$.loops') l, json_each(l.value, '$.condition.kernels') s) k"
+    " ORDER BY k.of, k.part, k.key";
 
 static int add_kernels(ip_sql_call *call, const char *json, ip_sql_rows *rows)
 {
@@ -176,7 +179,7 @@ const ip_sql_table ip_sql_table_explain = {
     .name = "img_explain",
     .columns = "kernel TEXT, ops TEXT, schedule TEXT, bytes_read INTEGER, bytes_written INTEGER, reason TEXT,"
                " source HIDDEN",
-    .about = "one row a kernel that computing the image would launch",
+    .about = "one row a kernel that computing the image would launch; those of loops' steps, once each, come last",
     .example = "SELECT kernel, ops FROM img_explain(blur(lazy(apply('make(4, 3, x + y)')), 2))",
     .n_columns = 6, .n_arguments = 1, .n_required = 1, .fill = fill_explain,
 };

@@ -231,7 +231,10 @@ START_TEST(steps_of_loops_are_explained)
                      (const char *[]){ "1 kernel", "kernel 1: blur", "\n\nloop 1: 40 steps; a step is\n", "1 kernel", "kernel 1: boxblur",
                                        "carried from the step before", NULL });
     assert_explained("iterate($1, 40, _ + 1, until=maxval(_) > 9, check=4)", "text",
-                     (const char *[]){ "loop 1: at most 40 steps, until its condition holds, tested after every 4; a step is\n", "maxval", NULL });
+                     (const char *[]){ "loop 1: at most 40 steps, until its condition holds, tested after every 4; a step is\n", "kernel 1: arithmetic",
+                                       "its condition is\n", "kernel 1: maxval", NULL });
+    assert_explained("iterate($1, 40, _ + 1, until=maxval(_) > 9)", "json",
+                     (const char *[]){ "\"step\": {\"nodes\": ", "}, \"check\": 1, \"condition\": {\"nodes\": ", "maxval", NULL });
     /* one within the other */
     assert_explained("iterate($1, 40, iterate(_, 500, erode(_, size=3)) + blur(_, 1))", "json",
                      (const char *[]){ "{\"nodes\": ", ", \"loops\": [\n  {\"steps\": 40, \"step\": {\"nodes\": ", "blur", "},\n  {\"steps\": 500, ",

@@ -411,8 +411,10 @@ static folding folding_of(ip_lower *l)
     folding f = { .l = l, .acc = dtype, .combine = IP_X_ADD, .part = -1, .result = l->node->type.dtype };
     ip_type_dims(&l->node->inputs[0]->type, f.extents);
     switch ((ip_measure)l->node->op->variant) {
-    case IP_MEASURE_SUM:
-    case IP_MEASURE_MEAN: f.acc = ip_sum_dtype(l->in[0]->dtype); break;
+    case IP_MEASURE_SUM: f.acc = ip_sum_dtype(l->in[0]->dtype); break;
+    case IP_MEASURE_MEAN: /* the sum of integers of 64 bits may wrap */
+        f.acc = ip_dtype(dtype)->size_bytes == 8 ? IMGPAR_F64 : ip_sum_dtype(l->in[0]->dtype);
+        break;
     case IP_MEASURE_DOT: f.acc = l->node->type.dtype; break;
     case IP_MEASURE_VAR:
     case IP_MEASURE_STD: f.acc = l->node->type.dtype; break;

@@ -57,42 +57,38 @@ static void put_steps(ip_str *out, const ip_loop *loop)
         ip_str_append(out, ", until its condition holds");
 }
 
-static void put_step(const explaining *x, const ip_loop *loop, int number, const char *text, ip_str *out)
+static const char *format_of(const explaining *x) { return x->format ? x->format : "text"; }
+
+/* "loop 2: 100 steps; a step is", as a comment where the format has those. */
+static void put_heading(const explaining *x, const ip_loop *loop, int number, ip_str *out)
 {
-    const char *format = x->format ? x->format : "text";
-    if (strcmp(format, "json") == 0) {
-        ip_str_printf(out, "%s\n  {\"steps\": %lld, ", number > 1 ? "," : ", \"loops\": [", (long long)loop->count);
-        if (loop->until)
-            ip_str_printf(out, "\"check\": %lld, ", (long long)loop->check);
-        ip_str_printf(out, "\"step\": %.*s}", (int)strlen(text) - 1, text); /* without the last line's end */
-        return;
-    }
-    const char *const frames[][3] = { { "text", "\nloop ", "; a step is\n" }, { "cl", "\n/* loop ", "; a step: */\n" }, { "dot", "\n// loop ", "; a step:\n" } };
-    for (int k = 0; k < 3; k++)
-        if (strcmp(format, frames[k][0]) == 0) {
-            ip_str_printf(out, "%s%d: ", frames[k][1], number);
-            put_steps(out, loop);
-            ip_str_append(out, frames[k][2]);
-        }
-    ip_str_append(out, text);
+    bool is_text = strcmp(format_of(x), "text") == 0, is_cl = strcmp(format_of(x), "cl") == 0;
+    ip_str_printf(out, "\n%sloop %d: ", is_text ? "" : is_cl ? "/* " : "// ", number);
+    put_steps(out, loop);
+    ip_str_append(out, is_text ? "; a step is\n" : is_cl ? "; a step: */\n" : "; a step:\n");
 }
 
-/* All that a step evaluates. */
-static imgpar_status explain_step(const explaining *x, const ip_loop *loop, int number, ip_str *out, ip_error *err)
+/* The step evaluates what comes next, and then the condition by itself: run_iteration() in loop.c. */
+static imgpar_status explain_loop(const explaining *x, const ip_loop *loop, int number, ip_str *out, ip_error *err)
 {
-    char *text = NULL;
-    size_t n = (size_t)loop->n_carried;
-    imgpar_array **arrays = ip_alloc_array(n + 1, sizeof *arrays);
-    if (!arrays)
-        return ip_fail_memory(err, "explaining");
-    memcpy(arrays, loop->next, n * sizeof *arrays);
-    if (loop->until)
-        arrays[n++] = loop->until;
-    imgpar_status st = explain_graph(x, arrays, n, false, &text, err);
-    if (!st)
-        put_step(x, loop, number, text, out);
-    ip_free(text);
-    ip_free(arrays);
+    char *step = NULL, *condition = NULL;
+    imgpar_status st = explain_graph(x, loop->next, (size_t)loop->n_carried, false, &step, err);
+    if (!st && loop->until)
+        st = explain_graph(x, &loop->until, 1, false, &condition, err);
+    if (!st && strcmp(format_of(x), "json") == 0) { /* each graph without the end of its last line */
+        ip_str_printf(out, "%s\n  {\"steps\": %lld, \"step\": %.*s", number > 1 ? "," : ", \"loops\": [", (long long)loop->count,
+                      (int)strlen(step) - 1, step);
+        if (condition)
+            ip_str_printf(out, ", \"check\": %lld, \"condition\": %.*s", (long long)loop->check, (int)strlen(condition) - 1, condition);
+        ip_str_append(out, "}");
+    } else if (!st) {
+        put_heading(x, loop, number, out);
+        ip_str_append(out, step);
+        if (condition)
+            ip_str_printf(out, "%s%s", strcmp(format_of(x), "text") == 0 ? "its condition is\n" : "", condition);
+    }
+    ip_free(step);
+    ip_free(condition);
     return st;
 }
 
@@ -102,7 +98,7 @@ static imgpar_status explain_loops(const explaining *x, imgpar_array *const *arr
     size_t n_loops = 0;
     imgpar_status st = ip_loops_find(arrays, n, &loops, &n_loops, err);
     for (size_t k = 0; !st && k < n_loops; k++)
-        st = explain_step(x, loops[k], (int)k + 1, out, err);
+        st = explain_loop(x, loops[k], (int)k + 1, out, err);
     ip_free(loops);
     return st;
 }

@@ -31,6 +31,9 @@ double ip_now_ms(void);
 /* Reports a step that took from start_ms until now (monotonic clock). */
 void ip_runner_event(const ip_runner *r, const char *kind, const char *name, double start_ms, uint64_t bytes_read,
                      uint64_t bytes_written);
+/* Of a launch that began at began_ms, ended now and kept the device for busy_ms, with a program that was just built: the rest of the time was
+ * compiling, if it is long. PoCL makes a kernel's machine code when it is first launched. */
+void ip_runner_late_compile(const ip_runner *r, const char *name, double began_ms, double busy_ms);
 
 /* Reports a kernel that ran: wall time from start_ms, busy_ms of it on the device. */
 void ip_kernel_report(const ip_runner *runner, const ip_kernel *kernel, const ip_binding *bindings, double start_ms,
