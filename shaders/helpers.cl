@@ -193,25 +193,21 @@ static inline void ip_fetch(__global const uchar *from, int n)
     }
 #define IP_TURN(T, WORD, BITS, EVEN)                                                                                   \
     struct __attribute__((packed, may_alias)) ip_word_##T { WORD bits; };                                              \
-    static inline WORD ip_word_of_##T(__global const T *from, int back)                                                \
-    {                                                                                                                  \
-        const WORD v = ((__global const struct ip_word_##T *)from)->bits, pairs = (v >> 2 * BITS) | (v << 2 * BITS);   \
-        return back ? (pairs >> BITS & EVEN) | (pairs & EVEN) << BITS : v;                                             \
-    }                                                                                                                  \
+    static inline WORD ip_word_of_##T(__global const T *from) { return ((__global const struct ip_word_##T *)from)->bits; } \
     static inline void ip_turn_##T(IP_TURN_ROWS(T))                                                                    \
     {                                                                                                                  \
         const WORD low = ((WORD)1 << 2 * BITS) - 1;                                                                    \
         int j = 0;                                                                                                     \
         for (; j + 4 <= n; j += 4) {                                                                                   \
-            const int at = back ? column - j - 3 : column + j;                                                         \
-            const WORD p = ip_word_of_##T(a + at, back), q = ip_word_of_##T(b + at, back);                             \
-            const WORD r = ip_word_of_##T(c + at, back), s = ip_word_of_##T(d + at, back);                             \
+            const int at = back ? column - j - 3 : column + j, first = back ? j + 3 : j, down = back ? -1 : 1;         \
+            const WORD p = ip_word_of_##T(a + at), q = ip_word_of_##T(b + at);                                         \
+            const WORD r = ip_word_of_##T(c + at), s = ip_word_of_##T(d + at);                                         \
             const WORD pq0 = (p & EVEN) | (q & EVEN) << BITS, pq1 = (p >> BITS & EVEN) | (q & ~EVEN);                  \
             const WORD rs0 = (r & EVEN) | (s & EVEN) << BITS, rs1 = (r >> BITS & EVEN) | (s & ~EVEN);                  \
-            ((__global struct ip_word_##T *)(to + (long)j * pitch))->bits = (pq0 & low) | rs0 << 2 * BITS;             \
-            ((__global struct ip_word_##T *)(to + (long)(j + 1) * pitch))->bits = (pq1 & low) | rs1 << 2 * BITS;       \
-            ((__global struct ip_word_##T *)(to + (long)(j + 2) * pitch))->bits = pq0 >> 2 * BITS | (rs0 & ~low);      \
-            ((__global struct ip_word_##T *)(to + (long)(j + 3) * pitch))->bits = pq1 >> 2 * BITS | (rs1 & ~low);      \
+            ((__global struct ip_word_##T *)(to + (long)first * pitch))->bits = (pq0 & low) | rs0 << 2 * BITS;         \
+            ((__global struct ip_word_##T *)(to + (long)(first + down) * pitch))->bits = (pq1 & low) | rs1 << 2 * BITS; \
+            ((__global struct ip_word_##T *)(to + (long)(first + 2 * down) * pitch))->bits = pq0 >> 2 * BITS | (rs0 & ~low); \
+            ((__global struct ip_word_##T *)(to + (long)(first + 3 * down) * pitch))->bits = pq1 >> 2 * BITS | (rs1 & ~low); \
         }                                                                                                              \
         IP_TURN_REST(T)                                                                                                \
     }
@@ -222,8 +218,8 @@ static inline void ip_fetch(__global const uchar *from, int n)
         const WORD pixel = ((WORD)1 << 3 * BITS) - 1;                                                                  \
         for (int j = 0; j < n; j += 1) {                                                                               \
             const long at = (long)(back ? column - j : column + j) * 3;                                                \
-            const WORD p = ip_word_of_##T(a + at, 0) & pixel, q = ip_word_of_##T(b + at, 0) & pixel;                   \
-            const WORD r = ip_word_of_##T(c + at, 0) & pixel, s = ip_word_of_##T(d + at, 0);                           \
+            const WORD p = ip_word_of_##T(a + at) & pixel, q = ip_word_of_##T(b + at) & pixel;                   \
+            const WORD r = ip_word_of_##T(c + at) & pixel, s = ip_word_of_##T(d + at);                           \
             __global struct ip_word_##T *const words = (__global struct ip_word_##T *)(to + (long)j * pitch);          \
             words[0].bits = p | q << 3 * BITS;                                                                         \
             words[1].bits = q >> BITS | r << 2 * BITS;                                                                 \
@@ -251,21 +247,7 @@ IP_TURN_PIXELS(ushort, ulong, 16)
 IP_TURN_SIMPLY(uchar)
 IP_TURN_SIMPLY(ushort)
 #endif
-static inline void ip_turn_uint(IP_TURN_ROWS(uint))
-{
-    int j = 0;
-    for (; j + 4 <= n; j += 4) {
-        const int at = back ? column - j - 3 : column + j;
-        const uint4 p = vload4(0, a + at), q = vload4(0, b + at), r = vload4(0, c + at), s = vload4(0, d + at);
-        const uint4 x = (uint4)(p.x, q.x, r.x, s.x), y = (uint4)(p.y, q.y, r.y, s.y);
-        const uint4 z = (uint4)(p.z, q.z, r.z, s.z), w = (uint4)(p.w, q.w, r.w, s.w);
-        vstore4(back ? w : x, 0, to + (long)j * pitch);
-        vstore4(back ? z : y, 0, to + (long)(j + 1) * pitch);
-        vstore4(back ? y : z, 0, to + (long)(j + 2) * pitch);
-        vstore4(back ? x : w, 0, to + (long)(j + 3) * pitch);
-    }
-    IP_TURN_REST(uint)
-}
+static inline void ip_turn_uint(IP_TURN_ROWS(uint)) { int j = 0; IP_TURN_REST(uint) } /* wide enough as they are */
 
 /*
  * n bytes are about to be read, and those behind them after that: fetches as many that come a page later; with in_pages, of the 32 KiB
