@@ -385,6 +385,25 @@ START_TEST(rows_of_any_length_are_folded)
 }
 END_TEST
 
+START_TEST(means_of_wide_integers_do_not_wrap)
+{
+    const int64_t v[] = { 6917529027641081856, 6917529027641081856 };
+    nd_bench b;
+    nd_open(&b);
+    for (int k = 0; k < 4; k++) {
+        double got = 0;
+        ck_assert_int_eq(imgpar_context_set(b.ctx, "schedule", k / 2 && b.has_device ? "auto" : "ref"), IMGPAR_OK);
+        imgpar_array *a = imgpar_array_from_data(b.ctx, IMGPAR_I64, 2, (int64_t[]){ 1, 2 }, v);
+        imgpar_array *mean = imgpar_apply(b.ctx, k % 2 ? "mean($1, axis=1)" : "mean($1)", &a, 1);
+        ck_assert_msg(imgpar_array_read(mean, &got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(mean));
+        ck_assert_msg(got == 6917529027641081856.0, "%g", got);
+        imgpar_array_release(mean);
+        imgpar_array_release(a);
+    }
+    nd_close(&b);
+}
+END_TEST
+
 START_TEST(nan_is_never_the_least_element)
 {
     const float v[] = { NAN, 3, NAN, -1, 7, -1, NAN };
@@ -434,6 +453,7 @@ int main(void)
     tcase_set_timeout(c, 300);
     tcase_add_test(c, every_measure_is_tested);
     tcase_add_test(c, rows_of_any_length_are_folded);
+    tcase_add_test(c, means_of_wide_integers_do_not_wrap);
     tcase_add_loop_test(c, bytes_of_any_number_are_summed, 0, 2);
     tcase_add_loop_test(c, measures_of_every_dtype_fold_any_axes, 0, N_PLACES);
     tcase_add_loop_test(c, measures_fold_axes_on_the_device, 0, N_PLACES);
