@@ -275,9 +275,9 @@ static void mean(const call *c, picture *out)
     const picture *a = c->in[0];
     bool is_wide = a->dtype == IMGPAR_I64 || a->dtype == IMGPAR_U64;
     real n = (real)picture_count(a), magnitude, v = total(a, &magnitude);
-    if (is_wide) v = wrapped_sum(a);
     if (is_float(a->dtype)) *out = single(a->dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32, v / n, magnitude / n * grain(c));
-    else *out = single(is_wide ? IMGPAR_F64 : IMGPAR_F32, v / n, fabsl(v / n) * (is_wide ? 0x1p-51L : 0x1p-22L));
+    else if (is_wide) *out = single(IMGPAR_F64, v / n, magnitude / n * grain(c)); /* summed as f64, which do not wrap */
+    else *out = single(IMGPAR_F32, v / n, fabsl(v / n) * 0x1p-22L);
 }
 
 /* NaN is left out. */
