@@ -7,16 +7,20 @@
  * would gather what it reads element by element. The channels of each pixel do lie side by side. So three or four channels are
  * the lanes of a vector, one read for all of them, and the loop is over pixels as they come. A row that is kept has room behind
  * its end for the fourth lane. What is made of such a vector alone, rounding above all, is left to a second loop, a flat one, over
- * a block of pixels at a time.
+ * a block of pixels at a time. Where nothing is, and the row is kept, pixels go there as they come.
+ *
+ * Note [Pixels side by side]
+ * The sum of a window is a chain of operations, each of which waits for the one before, while a processor could do several. So the
+ * windows of four pixels are folded in one loop over their taps. The last pixel stands in for those behind the end of the row.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { LANES = 4, LEAST_CHANNELS = 3, BLOCK_PIXELS = 160 };
+enum { LANES = 4, LEAST_CHANNELS = 3, BLOCK_PIXELS = 160, SIDE_BY_SIDE = 4, MOST_WINDOWS = 2 };
 
 /* ---- which bodies ---------------------------------------------------------------------------- */
 
-typedef struct lane_check { const ip_emit *e; bool fits, gathers; } lane_check;
+typedef struct lane_check { ip_emit *e; bool fits, gathers; int n_windows; } lane_check;
 
 static bool is_f32(const ip_expr *x) { return x->dtype == IMGPAR_F32; }
 
@@ -33,8 +37,10 @@ static bool load_fits(lane_check *c, ip_expr *x)
     return is_kept && own_channel && is_number(x) && !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
 }
 
-static bool window_fits(const ip_expr *x)
+static bool window_fits(lane_check *c, const ip_expr *x)
 {
+    if (++c->n_windows > MOST_WINDOWS || ip_emit_has_window(c->e, x->arg[0]))
+        return false;
     if (x->fold == IP_FOLD_FMA)
         return is_f32(x) && !(x->arg[1]->uses & IP_USES_C);
     return x->fold == IP_FOLD_SUM && is_number(x);
@@ -50,7 +56,7 @@ static bool check(ip_expr *x, void *user)
     case IP_X_ADD: case IP_X_SUB: case IP_X_MUL: case IP_X_FMA: case IP_X_MIN: case IP_X_MAX: c->fits = is_number(x); break;
     case IP_X_CAST: c->fits = is_number(x) && is_integer(x->arg[0]); break;
     case IP_X_IDIV: c->fits = is_integer(x) && x->arg[0]->lo >= 0 && x->arg[1]->op == IP_X_CONST && x->arg[1]->i > 0; break;
-    case IP_X_WINDOW: c->fits = window_fits(x); break;
+    case IP_X_WINDOW: c->fits = window_fits(c, x); break;
     default: c->fits = false;
     }
     return c->fits;
@@ -112,23 +118,36 @@ static const char *declared(ip_emit *e, const ip_expr *x, const char *text)
 
 static const char *lanes_of(ip_emit *e, ip_expr *x);
 
-static const char *window(ip_emit *e, const ip_expr *x)
+/* Adds the current tap of pixel e->coord[2] to its sum. */
+static void fold_tap(ip_emit *e, const ip_expr *x, const char *sum)
 {
-    const char *sum = ip_text(e->ir, "w%d", e->n_values++), *old_y = e->tap_y, *old_x = e->tap_x;
-    ip_s_add(e->ir, e->block, IP_S_VAR, lanes_type(e, x), sum, spread(e, x, ip_emit_window_start(e, x)));
+    const char *value = lanes_of(e, x->arg[0]);
+    const char *next = x->fold == IP_FOLD_FMA ? ip_text(e->ir, "fma(%s, %s, %s)", lanes_of(e, x->arg[1]), value, sum)
+                                              : ip_text(e->ir, "%s + %s", sum, value);
+    ip_s_add(e->ir, e->block, IP_S_STORE, sum, next, NULL);
+}
+
+/* The sums of a window for n pixels. */
+static void window_of_each(ip_emit *e, const ip_expr *x, const char *const *pixels, int n, const char **sums)
+{
+    for (int u = 0; u < n; u++) {
+        sums[u] = ip_text(e->ir, "w%d", e->n_values++);
+        ip_s_add(e->ir, e->block, IP_S_VAR, lanes_type(e, x), sums[u], spread(e, x, ip_emit_window_start(e, x)));
+    }
     ip_stmt *rows = ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", ip_text(e->ir, "%d", x->taps_y));
     ip_stmt *columns = ip_s_add(e->ir, rows, IP_S_FOR, "k", "0", ip_text(e->ir, "%d", x->taps_x));
     ip_mark mark = ip_emit_enter(e, columns);
     e->tap_y = "j";
     e->tap_x = "k";
-    const char *value = lanes_of(e, x->arg[0]);
-    const char *next = x->fold == IP_FOLD_FMA ? ip_text(e->ir, "fma(%s, %s, %s)", lanes_of(e, x->arg[1]), value, sum)
-                                              : ip_text(e->ir, "%s + %s", sum, value);
-    ip_s_add(e->ir, e->block, IP_S_STORE, sum, next, NULL);
-    e->tap_y = old_y;
-    e->tap_x = old_x;
+    for (int u = 0; u < n; u++) {
+        ip_mark of_pixel = { e->block, e->n_trail, e->n_rows };
+        e->coord[2] = pixels[u];
+        fold_tap(e, x, sums[u]);
+        ip_emit_leave(e, of_pixel);
+    }
+    e->coord[2] = NULL;
+    e->tap_y = e->tap_x = NULL;
     ip_emit_leave(e, mark);
-    return sum;
 }
 
 /* Where a load's pixel is. What is added to a computed column is added to the address, so that columns beside it share one. */
@@ -170,8 +189,6 @@ static const char *lanes_of(ip_emit *e, ip_expr *x)
     const char *name = ip_emit_name_of(e, x), *a[3] = { NULL };
     if (name)
         return name;
-    if (x->op == IP_X_WINDOW)
-        return window(e, x);
     for (int k = 0; k < x->n_args && x->op != IP_X_LOAD; k++)
         a[k] = lanes_of(e, x->arg[k]);
     name = declared(e, x, x->op == IP_X_LOAD ? ip_text(e->ir, "vload4(0, %s)", pixel_of(e, x)) : lanes_text(e, x, a));
@@ -179,14 +196,42 @@ static const char *lanes_of(ip_emit *e, ip_expr *x)
     return name;
 }
 
-/* made[..] of pixels p .. p + n becomes what x is of each of them. */
-static void lanes_block(ip_emit *e, ip_expr *x, const char *made)
+typedef struct windows { ip_expr *of[MOST_WINDOWS]; int n; } windows;
+
+static void note_window(ip_expr *x, void *user)
 {
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "x", "p", "p + n"));
-    e->coord[2] = "x";
+    windows *w = user;
+    if (x->op == IP_X_WINDOW && x->uses & IP_USES_C && w->n < MOST_WINDOWS)
+        w->of[w->n++] = x;
+}
+
+/* Pixels from .. to become what x is of each of them, the first of them at made. */
+static void lanes_loop(ip_emit *e, ip_expr *x, const char *from, const char *to, const char *made)
+{
+    windows w = { .n = 0 };
+    ip_x_walk(e->ir, x, note_window, &w);
+    int n = w.n > 0 ? SIDE_BY_SIDE : 1;
+    const char *pixels[SIDE_BY_SIDE] = { "x" }, *sums[MOST_WINDOWS][SIDE_BY_SIDE];
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, to);
+    loop->d = n > 1 ? ip_text(e->ir, "%d", n) : NULL;
+    ip_mark mark = ip_emit_enter(e, loop);
     ip_emit_count_uses(e, &x, 1);
-    const char *value = lanes_of(e, x);
-    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore4(%s, 0, %s + (x - p) * %d)", value, made, e->channels), NULL, NULL);
+    for (int u = 1; u < n; u++) {
+        pixels[u] = ip_text(e->ir, "x%d", u);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", pixels[u], ip_text(e->ir, "min(x + %d, %s - 1)", u, to));
+    }
+    for (int k = 0; k < w.n; k++)
+        window_of_each(e, w.of[k], pixels, n, sums[k]);
+    for (int u = 0; u < n; u++) {
+        ip_mark of_pixel = { e->block, e->n_trail, e->n_rows };
+        e->coord[2] = pixels[u];
+        for (int k = 0; k < w.n; k++)
+            ip_emit_name(e, w.of[k], sums[k][u]);
+        const char *value = lanes_of(e, x);
+        ip_s_add(e->ir, e->block, IP_S_STORE,
+                 ip_text(e->ir, "vstore4(%s, 0, %s + (%s - %s) * %d)", value, made, pixels[u], from, e->channels), NULL, NULL);
+        ip_emit_leave(e, of_pixel);
+    }
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
 }
@@ -224,9 +269,13 @@ static const char *block_of(ip_emit *e, const char *type, int elements)
 static void lanes_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     ip_expr *part = lanes_part(e, s->body);
+    if (part == s->body && ip_placed_is_kept(ip_kernel_placed(e->kernel, s))) {
+        lanes_loop(e, part, xa, xb, ip_text(e->ir, "%s + %s * %d", target, xa, e->channels));
+        return;
+    }
     ip_mark mark = enter_blocks(e, xa, xb);
     const char *made = block_of(e, ip_cl_type(part->dtype), BLOCK_PIXELS * e->channels);
-    lanes_block(e, part, made);
+    lanes_loop(e, part, "p", "p + n", made);
     finish_block(e, s, part, made, target);
     ip_emit_leave(e, mark);
 }

@@ -48,7 +48,7 @@ typedef struct fusing {
     const ip_compile_options *options;
     ip_schedule schedule;    /* what AUTO means here */
     ip_grouping groups;
-    unsigned char *is_live, *reads_gather, *reads_elsewhere, *is_other_node; /* by stage id */
+    unsigned char *is_live, *reads_gather, *reads_elsewhere, *reads_paced, *is_other_node; /* by stage id */
     int *size;               /* by stage id: operations in its body */
     /* family[id]: a set of stage ids, of what a stage of its size reads, directly or not, at the same size; and itself */
     uint64_t **family;
@@ -77,7 +77,9 @@ static void note_source(ip_expr *load, void *user)
     ip_reach reach = ip_load_reach(f->plan->ir, load, domain_of(reader));
     if (!reach.is_local)
         f->reads_gather[p->id] = 1;
-    if (reach.is_local || reach.is_in_rows)
+    if (reach.is_paced)
+        f->reads_paced[p->id] = 1;
+    if (reach.is_local || reach.is_in_rows || reach.is_paced)
         return;
     f->reads_elsewhere[p->id] = 1;
 }
@@ -213,13 +215,15 @@ static bool is_full(const fusing *f, const ip_kernel *kernel, const ip_stage *s)
  * Note [Whole rows]
  * What is read at computed columns of an element's own row can be kept, too, a whole row at a time: the rows that a resize has made are
  * of another width than those it makes of them. Strips are then not cut along x, so there must be rows enough to keep all units busy.
+ * Rows of another height are those of a stage that is read at computed rows (place_paced.c, Note [Paces]), or of what that one reads.
  */
 static bool keeps_rows(const fusing *f, const ip_kernel *kernel, const ip_stage *p)
 {
-    enum { LEAST_ROWS = 64, MOST_COLUMNS = 1 << 20 };
+    bool has_rows = p->dims[1] == kernel->domain[1] || f->reads_paced[p->id];
+    for (int k = 0; k < kernel->n_stages; k++)
+        has_rows = has_rows || kernel->stages[k]->dims[1] == p->dims[1];
     return kernel->schedule == IP_SCHEDULE_ROWS && !f->reads_elsewhere[p->id] && !p->is_output && kernel->n_folds == 0
-        && p->dims[0] == kernel->domain[0] && p->dims[1] == kernel->domain[1] && p->dims[0] * p->dims[1] >= LEAST_ROWS
-        && p->dims[2] <= MOST_COLUMNS && kernel->domain[2] <= MOST_COLUMNS;
+        && p->dims[0] == kernel->domain[0] && has_rows && ip_may_keep_rows(kernel, p->dims[2]);
 }
 
 /* The kernel among p's readers that p may join, or -1 with the reason. */
@@ -407,13 +411,14 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
     ip_ir *ir = plan->ir;
     size_t n = (size_t)ir->n_stages + 1;
     fusing f = { .plan = plan, .options = options, .schedule = default_schedule(options) };
-    unsigned char *flags = ip_zalloc(n * 4);
+    unsigned char *flags = ip_zalloc(n * 5);
     f.size = ip_zalloc(n * sizeof *f.size);
     if (ip_grouping_begin(&f.groups, plan) && flags && f.size) {
         f.is_live = flags;
         f.reads_gather = flags + n;
         f.is_other_node = flags + 2 * n;
         f.reads_elsewhere = flags + 3 * n;
+        f.reads_paced = flags + 4 * n;
         fuse_all(&f);
     } else {
         ir->failed = true;

@@ -154,11 +154,14 @@ static void count_loads_of(ip_expr *load, void *user)
 }
 
 /* Several elements of a row that p computes one beside the other are read at computed columns: such a row is kept (fuse.c, Note
- * [Whole rows]), since elements computed where they are read come one by one. */
+ * [Whole rows]), since elements computed where they are read come one by one. Or elements of several computed rows. */
 static bool is_dearer_elsewhere(const inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
-    if (!walks_rows(in->options) || p->body->op == IP_X_LOAD || p->dims[1] == 1 || !ip_load_reach(in->ir, load, domain_of(in->reader)).is_in_rows)
+    if (!walks_rows(in->options) || p->body->op == IP_X_LOAD || p->dims[1] == 1)
+        return false;
+    ip_reach reach = ip_load_reach(in->ir, load, domain_of(in->reader));
+    if (!reach.is_in_rows && !reach.is_paced)
         return false;
     load_count count = { p, 0 };
     ip_stage_each_load(in->ir, in->reader, count_loads_of, &count);

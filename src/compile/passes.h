@@ -52,6 +52,7 @@ ip_expr *ip_masked_body(ip_ir *ir, ip_expr *body, ip_expr *mask, bool is_set);
 typedef struct ip_reach {
     bool is_local;           /* unit steps in z (offset 0), y and x with constant offsets, same d h w */
     bool is_in_rows;         /* likewise in z and y, but at computed columns, all inside: what keeps whole rows can serve it */
+    bool is_paced;           /* its own plane and column, in computed rows that never go back: ip_load_pace() tells them */
     int y_lo, y_hi, x_lo, x_hi;
 } ip_reach;
 ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4]);
@@ -66,6 +67,12 @@ bool ip_reads_across(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, co
 bool ip_reads_deep(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
 /* Whether the kernel's work-items may walk planes: emit_across.c, Note [Walking planes]. */
 bool ip_may_walk_planes(ip_ir *ir, const ip_kernel *kernel);
+/* The rows that a load reads, where a stage can be computed at its reader's pace (place_paced.c, Note [Paces]). */
+bool ip_load_pace(ip_ir *ir, const ip_expr *load, const int64_t domain[4], ip_pace *pace);
+/* Whether load reads pixels of a buffer at columns from a table, so that the row is copied to where vectors may read beyond its end. */
+bool ip_reads_listed_columns(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
+/* Whether the kernel may keep rows of that width whole: work-items then share its rows alone. */
+bool ip_may_keep_rows(const ip_kernel *kernel, int64_t columns);
 /* Rows of a copy that are made together. */
 int ip_rows_at_once(const ip_stage *copy);
 bool ip_kernel_computes(const ip_kernel *kernel, const ip_stage *stage); /* it is one of the kernel's own */

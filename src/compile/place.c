@@ -56,7 +56,8 @@ ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4])
     bool channel_ok = index[3].kind == IP_INDEX_FIXED || (index[3].kind == IP_INDEX_UNIT && index[3].axis == 3);
     bool own_rows = is_own[0] && is_own[1] && channel_ok && index[0].lo == 0 && index[0].hi == 0;
     reach.is_local = own_rows && is_own[2];
-    reach.is_in_rows = own_rows && !is_own[2] && load->border == IP_BORDER_NONE && load->source->kind == IP_STAGE_MAP;
+    reach.is_in_rows = own_rows && !is_own[2] && load->border == IP_BORDER_NONE;
+    reach.is_paced = ip_load_pace(ir, load, domain, &(ip_pace){ .row = NULL });
     if (own_rows) {
         reach.y_lo = index[1].lo;
         reach.y_hi = index[1].hi;
@@ -129,7 +130,7 @@ int ip_kernel_halo(const ip_kernel *kernel)
 {
     int halo = 0;
     for (int k = 0; k < kernel->n_placed; k++)
-        if (kernel->placed[k].lead - kernel->placed[k].first > halo)
+        if (kernel->placed[k].pace < 0 && kernel->placed[k].lead - kernel->placed[k].first > halo)
             halo = kernel->placed[k].lead - kernel->placed[k].first;
     return halo;
 }
@@ -168,7 +169,7 @@ static bool add_placed(placing *p, ip_stage *stage, bool is_copy)
     }
     kernel->placed[kernel->n_placed++] = (ip_placed){ .stage = stage, .is_copy = is_copy, .place = IP_PLACE_NONE,
                                                       .is_stored = ip_kernel_stores(kernel, stage),
-                                                      .pad_border = IP_BORDER_NONE, .rows = INT_MAX, .last_reader = -1 };
+                                                      .pad_border = IP_BORDER_NONE, .rows = INT_MAX, .last_reader = -1, .pace = -1 };
     return true;
 }
 
@@ -220,6 +221,8 @@ static void choose_reading(placing *p, const ip_stage *s)
  * any neighbours gets a tile, so that it is read from memory once. */
 static bool wants_copy(placing *p, const ip_expr *load)
 {
+    if (ip_reads_listed_columns(p->plan->ir, p->kernel, load, p->domain))
+        return true;
     if (load->source->kind == IP_STAGE_TABLE || ip_kernel_computes(p->kernel, load->source) || load->border == IP_BORDER_NONE
         || p->reads_in_place)
         return false;
@@ -248,7 +251,8 @@ static ip_stage *copy_of(placing *p, const ip_expr *load)
     s->body = ip_x_load(ir, load->source, at, IP_BORDER_NONE, NULL);
     s->lo = load->source->lo;
     s->hi = load->source->hi;
-    s->note = in_tiles(p) ? "the source, edges filled in" : "rows of the source, edges filled in";
+    s->note = in_tiles(p) ? "the source, edges filled in" : load->border == IP_BORDER_NONE ? "rows of the source"
+                                                                                           : "rows of the source, edges filled in";
     ip_placed *c = &p->kernel->placed[p->kernel->n_placed - 1];
     c->source = load->source;
     c->pad_border = load->border;
@@ -507,6 +511,30 @@ static void note_read(placing *p, const ip_stage *source, int rows)
     }
 }
 
+/*
+ * The pace at which source's rows are made: that of its reader, or, where reader reads them at computed rows, its own, to whose rows
+ * lead and first of all that follows it are then relative. All readers must agree.
+ */
+static bool keeps_pace(placing *p, ip_placed *source, const ip_expr *load, const ip_reach *reach)
+{
+    const ip_placed *reader = p->reader;
+    int self = (int)(source - p->kernel->placed), pace = reach->is_paced ? self : reader->pace;
+    bool is_known = source->place == IP_PLACE_RING, fits = !is_known || source->pace == pace;
+    if (pace >= 0)
+        fits = fits && !in_tiles(p) && !source->is_stored && !source->at_once && reader->n_running == 0;
+    if (pace == self) {
+        ip_pace read;
+        fits = fits && reader->pace < 0 && ip_load_pace(p->plan->ir, load, p->domain, &read);
+        fits = fits && (!is_known || (source->paced.row == read.row && source->last_reader == (int)(reader - p->kernel->placed)));
+        if (fits)
+            source->paced = is_known ? (ip_pace){ read.row, min_int(source->paced.lo, read.lo), max_int(source->paced.hi, read.hi) } : read;
+    }
+    if (!fits)
+        p->why = reach->is_paced ? "it is read at computed places" : "its readers want other rows";
+    source->pace = pace;
+    return fits;
+}
+
 /* Lets one load of p->reader widen what its source must keep. */
 static void note_load(ip_expr *load, void *user)
 {
@@ -530,11 +558,13 @@ static void note_load(ip_expr *load, void *user)
     }
     ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
     bool keeps_whole_rows = reach.is_in_rows && !in_tiles(p) && !source->is_stored;
+    if (!keeps_pace(p, source, load, &reach))
+        return;
     if (reader->n_running > 0) { /* the element that leaves: Note [Running sums] */
         reach.y_lo -= ip_x_classify(p->plan->ir, load->arg[1]).uses_tap;
         reach.x_lo -= ip_x_classify(p->plan->ir, load->arg[2]).uses_tap;
     }
-    if (!reach.is_local && !keeps_whole_rows) {
+    if (!reach.is_local && !keeps_whole_rows && !reach.is_paced) {
         p->why = "it is read at computed places";
         return;
     }
@@ -562,8 +592,10 @@ static void note_load(ip_expr *load, void *user)
         p->kernel->whole_rows |= load->border == IMGPAR_BORDER_WRAP;
     }
     ip_reach_contract(&reach, load->border);
-    source->lead = max_int(source->lead, reader->lead + reach.y_hi);
-    source->first = min_int(source->first, reader->first + reach.y_lo);
+    if (!reach.is_paced) {
+        source->lead = max_int(source->lead, reader->lead + reach.y_hi);
+        source->first = min_int(source->first, reader->first + reach.y_lo);
+    }
     source->place = in_tiles(p) ? IP_PLACE_TILE : IP_PLACE_RING;
     source->last_reader = max_int(source->last_reader, (int)(reader - p->kernel->placed));
     if (keeps_whole_rows) { /* of which reader's domain tells nothing */
@@ -581,6 +613,8 @@ static void note_load(ip_expr *load, void *user)
  * groups, too, so that none of those that are still read is written over. */
 static int rows_kept(const ip_placed *p)
 {
+    if (p->paced.row)
+        return p->paced.hi - p->paced.lo + 1;
     int before = p->lead - p->rows;
     return p->at_once ? (before + p->at_once - 1) / p->at_once * p->at_once + p->at_once : before + 1;
 }

@@ -29,8 +29,12 @@ typedef enum ip_place {
 
 enum { IP_MAX_RUNNING = 4, IP_MAX_PLACED = 64 };
 
-/* A stage within a kernel of the rows or the tiles schedule. Rows are relative to the output row y being made, or to the
- * first and the last row of the tile: it is computed from first rows before it to lead rows behind it. */
+/* Rows that are read for a row of the reader: from row + lo to row + hi, where row, an expression over the reader's y, is never less than
+ * for the row before. */
+typedef struct ip_pace { ip_expr *row; int lo, hi; } ip_pace;
+
+/* A stage within a kernel of the rows or the tiles schedule. Rows are relative to the output row y being made (or to the row that is made
+ * at its pace), or to the first and the last row of the tile: it is computed from first rows before it to lead rows behind it. */
 typedef struct ip_placed {
     ip_stage *stage;
     ip_place place;
@@ -42,6 +46,9 @@ typedef struct ip_placed {
     int rows;         /* ring: rows kept */
     int at_once;      /* ring: rows that are made together, aligned to as many: emit_across.c, Note [Reading across]; 0: one */
     bool is_deep;     /* these are the same row of as many planes */
+    int pace;         /* rows: place in the kernel of the stage at whose pace its rows are made, its own if it is that stage; -1: one
+                       * for each row of the output: place_paced.c, Note [Paces] */
+    ip_pace paced;    /* of that stage: the rows that its reader reads */
     int pad;          /* ring: columns added at either side, filled by pad_border */
     int pad_rows;     /* tile: rows added above and below the domain, likewise */
     int pad_border;
@@ -234,6 +241,8 @@ const ip_texture *ip_kernel_texture(const ip_kernel *kernel, const ip_stage *sta
 bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage);
 /* Rows that a strip computes beyond its own, to fill its rings. */
 int ip_kernel_halo(const ip_kernel *kernel);
+/* Rows of the output that take as long as what a strip computes beyond its own: that, or what is made at another pace. */
+int ip_kernel_rows_twice(const ip_kernel *kernel);
 
 /* Counters of a bin in a partial result of a histogram, which is that many histograms. */
 int ip_histogram_tables(const ip_kernel *kernel, const ip_stage *histogram);

@@ -94,6 +94,9 @@ ip_stage *ip_stage_table(ip_ir *ir, imgpar_dtype dtype, int64_t n, const void *d
         return NULL;
     memcpy(copy, data, size_bytes);
     s->table = copy;
+    s->is_rising = dtype == IMGPAR_I32;
+    for (int64_t k = 1; k < n && s->is_rising; k++)
+        s->is_rising = ((const int32_t *)copy)[k] >= ((const int32_t *)copy)[k - 1];
     return s;
 }
 

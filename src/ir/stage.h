@@ -69,6 +69,7 @@ typedef struct ip_stage {
     bool backward;
     /* TABLE */
     const void *table;         /* dims[2] elements, owned by the ir */
+    bool is_rising;            /* no element is less than the one before it; of I32 only */
     /* OPAQUE */
     const ip_opaque *opaque;
     /* where it comes from */

@@ -98,6 +98,47 @@ static ip_stage *sampled(ip_weighted *p, int axis, int step, const char *note)
     return s;
 }
 
+/*
+ * Samples of columns as a resampling, edges in its weights: it reads no column outside, so that rows it reads are kept as they are.
+ * Where a border repeats what lies near the edge, that is, and windows are wide enough to hold it.
+ */
+static bool resamples(const ip_weighted *p, int step)
+{
+    bool is_near = p->border == IMGPAR_BORDER_REPLICATE || p->border == IMGPAR_BORDER_REFLECT || p->border == IMGPAR_BORDER_REFLECT101;
+    return is_near && 2 * step <= p->weights.cols / 2 && p->stage && p->stage->dims[X] >= p->weights.cols;
+}
+
+/* The column inside that stands for one outside, of a row at least as long as it is away. */
+static int64_t column_inside(int border, int64_t x, int64_t n)
+{
+    int mirror = border == IMGPAR_BORDER_REFLECT101 ? 0 : 1; /* the edge is repeated */
+    if (border == IMGPAR_BORDER_REPLICATE) return x < 0 ? 0 : x >= n ? n - 1 : x;
+    return x < 0 ? -x - mirror : x >= n ? 2 * n - 2 + mirror - x : x;
+}
+
+static ip_stage *resampled_columns(ip_weighted *p, int step, const char *note)
+{
+    ip_lower *l = p->l;
+    int taps = p->weights.cols;
+    int64_t n = p->stage->dims[X], dims[4];
+    memcpy(dims, p->stage->dims, sizeof dims);
+    dims[X] = sample_count(n, step);
+    ip_resampling r;
+    if (!ip_resampling_new(&r, n, dims[X], taps)) {
+        l->ir->failed = true;
+        return NULL;
+    }
+    for (int64_t i = 0; i < dims[X]; i++) {
+        int64_t from = (i - 1) * step - taps / 2;
+        r.first[i] = (int32_t)(from < 0 ? 0 : from > n - taps ? n - taps : from);
+        for (int k = 0; k < taps; k++)
+            r.weight[i * taps + column_inside(p->border, from + k, n) - r.first[i]] += p->weights.w[k];
+    }
+    ip_stage *s = ip_lower_stage_sized(l, dims, p->dtype, ip_resampled(l, p->stage, X, dims, p->dtype, &r), note);
+    ip_resampling_clear(&r);
+    return s;
+}
+
 /* The elements of an axis of that extent, from its samples. */
 static ip_expr *interpolated(ip_lower *l, ip_stage *samples, int axis, int64_t extent, int step)
 {
@@ -123,7 +164,8 @@ static ip_stage *sampled_rows(ip_lower *l, passes *p, int step)
 {
     p->horizontal.stage = sampled(&p->vertical, Y, step, "every step-th row");
     if (step < LEAST_STEP_ACROSS) return sampled(&p->horizontal, X, 1, "horizontal pass");
-    ip_stage *samples = sampled(&p->horizontal, X, step, "every step-th column");
+    static const char note[] = "every step-th column";
+    ip_stage *samples = resamples(&p->horizontal, step) ? resampled_columns(&p->horizontal, step, note) : sampled(&p->horizontal, X, step, note);
     ip_expr *across = interpolated(l, samples, X, l->dims[X], step);
     if (!across) return NULL;
     int64_t dims[4] = { samples->dims[0], samples->dims[Y], l->dims[X], samples->dims[3] };

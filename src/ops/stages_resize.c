@@ -112,30 +112,34 @@ static bool is_mean_of_blocks(const ip_stage *in, const ip_resampling *y, const 
         && block_dtype(in, (int64_t)y->taps * x->taps) != IMGPAR_I64;
 }
 
-static ip_stage *mean_of_blocks(ip_lower *l, const int64_t between[4], const ip_resampling *y, const ip_resampling *x)
+static ip_stage *mean_of_blocks(ip_lower *l, const ip_resampling *y, const ip_resampling *x)
 {
     ip_stage *in = l->in[0];
+    const int64_t between[4] = { in->dims[0], l->dims[Y], in->dims[X], in->dims[3] };
     int64_t n = (int64_t)y->taps * x->taps;
     imgpar_dtype column = ip_lower_sum_dtype(in->dtype, in->lo, in->hi, y->taps, 0);
     ip_stage *sums = ip_lower_stage_sized(l, between, column, ip_resampled_sum(l, in, Y, between, column, y), "vertical sums");
     return ip_lower_map(l, ip_lower_mean(l, ip_resampled_sum(l, sums, X, l->dims, block_dtype(in, n), x), n));
 }
 
-static ip_stage *weighted(ip_lower *l, const int64_t between[4], const ip_resampling *y, const ip_resampling *x)
+/* The pass of an axis that gets longer comes last: it is fewer elements to make, and columns, which are the dearer ones, most of all. */
+static ip_stage *weighted(ip_lower *l, const ip_resampling *y, const ip_resampling *x)
 {
     ip_stage *in = l->in[0];
     imgpar_dtype f = ip_float_for(in->dtype);
     if (y->n_in == y->n_out) return ip_lower_map(l, ip_resampled(l, in, X, l->dims, f, x));
-    ip_expr *rows = ip_resampled(l, in, Y, between, f, y);
-    if (x->n_in == x->n_out) return ip_lower_map(l, rows);
-    ip_stage *vertical = ip_lower_stage_sized(l, between, f, rows, "vertical pass");
-    return ip_lower_map(l, ip_resampled(l, vertical, X, l->dims, f, x));
+    if (x->n_in == x->n_out) return ip_lower_map(l, ip_resampled(l, in, Y, l->dims, f, y));
+    int first = y->n_out > y->n_in ? X : Y, last = first == X ? Y : X;
+    int64_t between[4] = { in->dims[0], in->dims[Y], in->dims[X], in->dims[3] };
+    between[first] = l->dims[first];
+    ip_expr *half = ip_resampled(l, in, first, between, f, first == X ? x : y);
+    ip_stage *made = ip_lower_stage_sized(l, between, f, half, first == X ? "horizontal pass" : "vertical pass");
+    return ip_lower_map(l, ip_resampled(l, made, last, l->dims, f, last == X ? x : y));
 }
 
 ip_stage *ip_stages_resize(ip_lower *l)
 {
     ip_stage *in = l->in[0], *result;
-    int64_t between[4] = { in->dims[0], l->dims[Y], in->dims[X], in->dims[3] };
     axis_map maps[2];
     if (in->dims[Y] == l->dims[Y] && in->dims[X] == l->dims[X]) return in;
     if (!make_maps(l, maps)) {
@@ -146,9 +150,9 @@ ip_stage *ip_stages_resize(ip_lower *l)
     if (ip_param_number(l->node, "filter") == IP_RESIZE_NEAREST)
         result = nearest(l, y, x);
     else if (is_mean_of_blocks(in, y, x))
-        result = mean_of_blocks(l, between, y, x);
+        result = mean_of_blocks(l, y, x);
     else
-        result = weighted(l, between, y, x);
+        result = weighted(l, y, x);
     ip_resampling_clear(&maps[0].r);
     ip_resampling_clear(&maps[1].r);
     return result;

@@ -99,6 +99,7 @@ static int ring_pitch(const launching *l, const ip_placed *p)
 {
     int64_t columns = clamp64((int64_t)l->div.strip_columns + p->left + p->right, 0, p->stage->dims[2]);
     int64_t elements = (columns + 2 * p->pad) * p->stage->dims[3], size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+    elements += p->stage->dims[3] == 3; /* the fourth lane of the last pixel: emit_lanes.c */
     if (p->at_once) /* written column by column: an odd number of lines a row, which no two rows share a place in the cache with */
         elements = (ceil_div(elements * size, 64) | 1) * 64 / size;
     return (int)elements;
@@ -245,7 +246,7 @@ static void divide(launching *l)
     d->items_z = (int)ceil_div(r->z1 - r->z0, k->planes_at_once > 0 ? k->planes_at_once : 1);
     int64_t beside = ceil_div(columns, chunk > 0 ? chunk : 1) * (d->items_z > 0 ? d->items_z : 1);
     int64_t per_row = operations_per_row(l, chunk);
-    int64_t least = keeps_rows ? clamp64(4 * ip_kernel_halo(k), MIN_ROWS, 1 << 20) : 1;
+    int64_t least = keeps_rows ? clamp64(4 * ip_kernel_rows_twice(k), MIN_ROWS, 1 << 20) : 1;
     int64_t strip = clamp64(ceil_div(rows * beside, target), least, rows > 0 ? rows : 1);
     strip = clamp64(STRIP_WORK / (per_row > 0 ? per_row : 1), least < strip ? least : strip, strip);
     d->items_y = (int)ceil_div(rows, strip);
