@@ -250,14 +250,14 @@ IP_TURN_SIMPLY(ushort)
 static inline void ip_turn_uint(IP_TURN_ROWS(uint)) { int j = 0; IP_TURN_REST(uint) } /* wide enough as they are */
 
 /*
- * n bytes are about to be read, and those behind them after that: fetches as many that come a page later; with in_pages, of the 32 KiB
- * that come next a line of each page in turn into the second-level cache, since memory serves eight pages at once a third faster than
- * one, and the next n into the first-level one.
+ * n bytes are about to be read. Fetches as many that come later; how (run/launch.c): 1, a page behind them, which will be read after them;
+ * 2, of the 32 KiB that come next a line of each page in turn into the second-level cache, since memory serves eight pages at once a
+ * third faster than one, and the next n into the first-level one; 3, in the row that is read next, `row` bytes from here.
  */
-static inline void ip_fetch_next(__global const uchar *from, int n, int in_pages)
+static inline void ip_fetch_next(__global const uchar *from, int n, int how, long row)
 {
-    ip_fetch(from + (in_pages ? n : 4096), n);
-    if (!in_pages)
+    ip_fetch(from + (how == 1 ? 4096 : how == 2 ? n : row), n);
+    if (how != 2)
         return;
 #ifdef IP_STREAMS
     const ulong end = ((ulong)from + n) / 512;
@@ -277,8 +277,8 @@ static inline void ip_stream_end(void)
 
 /*
  * The sum of n bytes, at most 2^24. Bytes of even and of odd places are added apart, four sums of 16 bits to a word and 32 bytes to
- * a sum at most. (Widening each byte to 32 bits costs a processor two and a half times as much.) fetches: 0; 1: ip_fetch_next(); 2:
- * ip_fetch_next() in pages.
+ * a sum at most. (Widening each byte to 32 bits costs a processor two and a half times as much.) fetches: 0, or how
+ * ip_fetch_next() is to, but in the next row.
  */
 static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)
 {
@@ -289,7 +289,7 @@ static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)
     for (int g = 0; g < groups; g += 32) {
         const int end = min(g + 32, groups);
         if (fetches)
-            ip_fetch_next((__global const uchar *)(words + g * 8), (end - g) * 64, fetches > 1);
+            ip_fetch_next((__global const uchar *)(words + g * 8), (end - g) * 64, min(fetches, 2), 0);
         ulong8 even = 0, odd = 0;
         for (int i = g; i < end; i += 1) {
             const ulong8 v = vload8(i, words);

@@ -6,10 +6,10 @@
  * Results: before a processor writes to memory it reads what stands there, unless it is told that whole lines will be written
  * (a non-temporal store). Compilers make no such stores of a loop that converts pixels, so a block of a row is made in scratch
  * memory, which stays in the first cache, and goes to its buffer by ip_stream(). Inputs: a processor foresees reads within a page
- * of 4 KiB only, so each block of a row begins with fetching what stands a page behind it, or, where a work-item reads
- * long runs of memory, of eight pages in turn (ip_fetch_next()). Blocks are short, since fetches in flight are few. The launch
- * says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, the row is one block, and its loop reads
- * and writes buffers itself.
+ * of 4 KiB only, so each block of a row begins with fetching what stands a page behind it; where a work-item reads long runs of memory, of
+ * eight pages in turn; where its rows are shorter than that, what stands below it (ip_fetch_next()). Blocks are short, since fetches in
+ * flight are few. The launch says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, the row is one block, and
+ * its loop reads and writes buffers itself.
  * invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so.
  */
 #include "base/dtype.h"
@@ -124,13 +124,15 @@ void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
     reads r = reads_of(e, body);
     if (r.n == 0)
         return;
-    const char *fetches = ip_emit_fetches(e, body), *in_pages = ip_text(e->ir, "%s > 1", fetches);
+    const char *fetches = ip_emit_fetches(e, body);
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, fetches, NULL, NULL);
-    for (int k = 0; k < r.n; k++)
+    for (int k = 0; k < r.n; k++) {
+        const ip_stage *s = r.of[k].load->source;
         ip_s_add(e->ir, when, IP_S_STORE,
-                 ip_text(e->ir, "ip_fetch_next((__global const uchar *)(%s + (long)%s * %d), (%s - %s) * %d, %s)",
-                         ip_emit_row_pointer(e, r.of[k].load), from, (int)r.of[k].load->source->dims[3], to, from,
-                         pixel_bytes(r.of[k].load->source), in_pages), NULL, NULL);
+                 ip_text(e->ir, "ip_fetch_next((__global const uchar *)(%s + (long)%s * %d), (%s - %s) * %d, %s, (long)%s * %d)",
+                         ip_emit_row_pointer(e, r.of[k].load), from, (int)s->dims[3], to, from, pixel_bytes(s), fetches,
+                         ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL), (int)(r.of[k].step * (int64_t)ip_dtype(s->dtype)->size_bytes)), NULL, NULL);
+    }
 }
 
 void ip_emit_fetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n)

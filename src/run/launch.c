@@ -49,7 +49,7 @@ typedef struct division {
     size_t scratch_start, scratch_each; /* in units of 64 bytes */
     size_t scratch_bytes;
     bool streams;                       /* what is written is large: emit_stream.c, Note [Streaming] */
-    enum { FETCH_NOTHING, FETCH_AHEAD, FETCH_PAGES } fetches; /* how what is read is fetched, ip_fetch_next() */
+    enum { FETCH_NOTHING, FETCH_AHEAD, FETCH_PAGES, FETCH_ROWS } fetches; /* how what is read is fetched, ip_fetch_next() */
     ip_scan_division scan;              /* recurrences: this and scratch_bytes instead */
 } division;
 
@@ -80,6 +80,7 @@ enum {
     MIN_ROWS = 16,
     GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
     LONG_RUN = 256 << 10,      /* bytes that are worth fetching from many pages */
+    SHORT_ROW = 8 << 10,       /* bytes of a row up to which its next one is fetched, not its next page */
     LITTLE_WORK = 24,          /* operations a byte up to which a kernel waits for memory rather than computes */
     STRIP_WORK = 20000000      /* operations in a strip at most, so that a batch of strips ends soon */
 };
@@ -216,6 +217,16 @@ static bool reads_long_runs(const launching *l)
     return true;
 }
 
+/* Whether what a work-item reads of a row is so short that the next page is another one's. */
+static bool reads_short_rows(const launching *l)
+{
+    const ip_kernel *k = l->kernel;
+    bool is_short = l->div.strip_columns < l->region->x1 - l->region->x0;
+    for (int i = 0; i < k->n_inputs; i++)
+        is_short = is_short && l->div.strip_columns * k->inputs[i]->dims[3] * (int64_t)ip_dtype(k->inputs[i]->dtype)->size_bytes <= SHORT_ROW;
+    return is_short;
+}
+
 /*
  * What is larger than caches goes past them; not what the next kernel finds in the last one. A loop's next step reads nothing else, so it
  * finds enough of what is up to half as large again (measured: 48 MB, of 32 MB of cache, are read and written 1.2 times as fast).
@@ -228,7 +239,8 @@ static void choose_streaming(launching *l)
     int64_t rows = l->region->y1 - l->region->y0, planes = l->region->z1 - l->region->z0;
     bool waits = (double)operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <= LITTLE_WORK * (double)read;
     bool is_near = stays && l->runner->is_step;
-    l->div.fetches = read < least || is_near ? FETCH_NOTHING : waits && reads_long_runs(l) ? FETCH_PAGES : FETCH_AHEAD;
+    l->div.fetches = read < least || is_near ? FETCH_NOTHING : reads_short_rows(l) ? FETCH_ROWS : waits && reads_long_runs(l) ? FETCH_PAGES
+                                                                                                                          : FETCH_AHEAD;
     l->div.streams = written >= least && !stays;
 }
 
