@@ -127,6 +127,9 @@ const char *ip_emit_streams(ip_emit *e); /* whether results of this launch strea
 const char *ip_emit_fetches(ip_emit *e, ip_expr *body);
 /* Columns from..to are about to be read: fetches what lies ahead of them, if inputs are large. */
 void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to);
+/* Enters a loop over blocks of columns *from..*to, which become the block's, and begins each with that. False, and no loop: body reads no
+ * inputs. */
+bool ip_emit_enter_fetched(ip_emit *e, ip_expr *body, const char **from, const char **to);
 /* Fetches n pixels at column `at` of each of these rows, at once. */
 void ip_emit_fetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n);
 

@@ -95,6 +95,13 @@ const char *ip_emit_fetches(ip_emit *e, ip_expr *body)
     return reads_of(e, body).n > 0 ? ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL) : "0";
 }
 
+/* Of a block, of so many bytes each. */
+static int columns_of(int bytes)
+{
+    int columns = BLOCK_BYTES / bytes / LEAST_COLUMNS * LEAST_COLUMNS;
+    return columns > LEAST_COLUMNS ? columns : LEAST_COLUMNS;
+}
+
 /* Columns of a row that are made together. */
 static int block_columns(ip_emit *e, const ip_placed *p)
 {
@@ -104,8 +111,7 @@ static int block_columns(ip_emit *e, const ip_placed *p)
     int made = pixel_bytes(p->stage), fetched = 0;
     for (int k = 0; k < r.n; k++)
         fetched += pixel_bytes(r.of[k].load->source);
-    int columns = BLOCK_BYTES / (fetched > made ? fetched : made) / LEAST_COLUMNS * LEAST_COLUMNS;
-    return columns > LEAST_COLUMNS ? columns : LEAST_COLUMNS;
+    return columns_of(fetched > made ? fetched : made);
 }
 
 void ip_emit_plan_blocks(ip_emit *e)
@@ -133,6 +139,24 @@ void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
                          ip_emit_row_pointer(e, r.of[k].load), from, (int)s->dims[3], to, from, pixel_bytes(s), fetches,
                          ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL), (int)(r.of[k].step * (int64_t)ip_dtype(s->dtype)->size_bytes)), NULL, NULL);
     }
+}
+
+bool ip_emit_enter_fetched(ip_emit *e, ip_expr *body, const char **from, const char **to)
+{
+    reads r = reads_of(e, body);
+    if (r.n == 0)
+        return false;
+    const char *fetches = ip_emit_fetches(e, body);
+    int columns = columns_of(pixel_bytes(r.of[0].load->source));
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "xf", *from, *to);
+    loop->d = ip_text(e->ir, "(%s ? %d : max(%s - %s, 1))", fetches, columns, *to, *from);
+    loop->parallel = IP_FEW;
+    ip_emit_enter(e, loop);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "xt", ip_text(e->ir, "%s ? min(xf + %d, %s) : %s", fetches, columns, *to, *to));
+    ip_emit_fetch(e, body, "xf", "xt");
+    *from = "xf";
+    *to = "xt";
+    return true;
 }
 
 void ip_emit_fetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n)

@@ -314,6 +314,12 @@ void ip_emit_running_row(ip_emit *e, const ip_placed *p, const char *target, con
         ip_emit_row_pointers(e, enters[k]);
         ip_emit_row_pointers(e, leaves[k]);
     }
+    ip_mark in_row = { e->block, e->n_trail, e->n_rows };
+    for (int k = 0; k < p->n_running; k++)
+        if (p->running[k]->taps_x == 1 && ip_emit_enter_fetched(e, enters[k], &xa, &xb)) {
+            l = line_of(e, xa, xb, flat);
+            break;
+        }
     ip_mark mark = enter_line(e, &l, ip_emit_width(e, s->body, s->dtype));
     ip_emit_count_uses(e, (ip_expr *const[]){ s->body }, 1);
     for (int k = 0; k < p->n_running; k++) {
@@ -329,4 +335,5 @@ void ip_emit_running_row(ip_emit *e, const ip_placed *p, const char *target, con
     }
     ip_emit_store(e, s, target, l.var, ip_emit_value(e, s->body));
     leave_line(e, mark);
+    ip_emit_leave(e, in_row);
 }
