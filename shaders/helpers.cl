@@ -278,7 +278,7 @@ static inline void ip_stream_end(void)
 /*
  * The sum of n bytes, at most 2^24. Bytes of even and of odd places are added apart, four sums of 16 bits to a word and 32 bytes to
  * a sum at most. (Widening each byte to 32 bits costs a processor two and a half times as much.) fetches: 0, or how
- * ip_fetch_next() is to, but in the next row.
+ * ip_fetch_next() fetches; 3 as 1.
  */
 static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)
 {
@@ -289,7 +289,7 @@ static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)
     for (int g = 0; g < groups; g += 32) {
         const int end = min(g + 32, groups);
         if (fetches)
-            ip_fetch_next((__global const uchar *)(words + g * 8), (end - g) * 64, min(fetches, 2), 0);
+            ip_fetch_next((__global const uchar *)(words + g * 8), (end - g) * 64, fetches == 2 ? 2 : 1, 0);
         ulong8 even = 0, odd = 0;
         for (int i = g; i < end; i += 1) {
             const ulong8 v = vload8(i, words);

@@ -173,6 +173,7 @@ CLAIM(a_reduction_ends_a_kernel_with_a_reason,
       { "threshold($1, mean($1))", 2, "all of its input must be seen before a reader can start" })
 CLAIM(rows_of_another_width_are_kept_whole, { "resize($1, width=90, height=80)", 1, NULL })
 CLAIM(rows_of_another_height_are_made_at_their_readers_pace, { "resize(median(invert($1)), width=90, height=80)", 1, NULL }, { "resize(blur($1, 1), width=15, height=130)", 1, NULL },
+      { "resize(cast($1, f32), width=90, height=30)", 2, NULL },
       { "fastblur(resize($1, width=90, height=80), 9)", 2, "it is read at computed places" })
 CLAIM(another_size_ends_a_kernel_with_a_reason,
       { "resize(boxblur($1, size=5), width=30, height=20, filter=nearest)", 2, "its reader has another size" })

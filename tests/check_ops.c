@@ -361,6 +361,7 @@ static const struct { const char *text, *inputs, *result; } types[] = {
     { "threshold($1, mean($1))", "[4, 6] u8", "[4, 6] u8" },
     { "threshold($1, $1)", "[4, 6] u8", "threshold: t is an array of shape [4, 6]; it must have one element" },
     { "blur($1, mean($1))", "[4, 6] u8", "blur: sigma must be a number, not an array" },
+    { "concatenate($1, $1, $1)", "[4, 6] u8", "concatenate: axis must be an integer, not an array; concatenate takes 2 arrays" },
     { "fill(3, 2, [1 2 3], channels=3)", "", "[2, 3, 3] u8" },
     { "fill(3, 2, [1 2], channels=3)", "", "fill: value has 2 numbers for 3 channels" },
     { "make(3, 2, x + y)", "", "[2, 3] i32" },

@@ -116,6 +116,10 @@ static const shape shapes[] = {
     { "resize(resize($1, 70, 90), 40, 150)", IMGPAR_U8, 4, 61, 37, 0 },
     { "resize(blur($1, 1), 60, 70)", IMGPAR_U8, 3, 120, 140, 0 },
     { "resize(sobel(median($1, 3)), 30, 70)", IMGPAR_U8, 1, 120, 280, 0 },
+    { "resize(resize($1, 60, 160), 30, 80)", IMGPAR_U8, 3, 120, 320, 0 }, /* the same expression of different rows */
+    { "resize(resize($1, 10, 300, filter=linear), 27, 150)", IMGPAR_U8, 1, 20, 100, 0 },
+    { "resize(cast(invert($1), f16), 70, 150)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "sum(resize(invert($1), 61, 70))", IMGPAR_U8, 3, 61, 300, 0 },
     { "fastblur($1, 9)", IMGPAR_U8, 3, 120, 300, 0 },
     { "fastblur($1, 9, border=reflect101)", IMGPAR_F32, 4, 120, 100, 1e-6 },
     { "fastblur($1, 9, border=wrap) - fastblur($1, 9, border=reflect)", IMGPAR_F32, 3, 120, 100, 1e-6 },
@@ -331,6 +335,31 @@ START_TEST(an_image_larger_than_the_device_is_made_in_strips)
 }
 END_TEST
 
+/* Parts of a result, of whose inputs those that are read at another pace are needed whole. */
+START_TEST(a_memory_limit_changes_no_resize)
+{
+    static const char *const texts[] = { "resize(invert(crop(median($1, 3), 0, 100, 200, 150)), 200, 400)", "resize(fastblur($1, 9), 200, 100)",
+                                         "resize(median($1, 3), 100, 700)", "resize($1, 50, 400) + blur(crop($2, 0, 0, 50, 400), 2)" };
+    const shape s = { texts[_i], IMGPAR_U8, 3, 200, 400, 0 };
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    imgpar_array *whole = make(ctx, &s), *parts = make(ctx, &s);
+    imgpar_info info;
+    ck_assert_int_eq(imgpar_array_info(whole, &info), IMGPAR_OK);
+    char *want = malloc(info.size_bytes), *got = malloc(info.size_bytes);
+    ck_assert(want && got);
+    ck_assert_msg(imgpar_array_read(whole, want, info.size_bytes) == IMGPAR_OK, "%s", imgpar_array_message(whole));
+    ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "600K"), IMGPAR_OK);
+    ck_assert_msg(imgpar_array_read(parts, got, info.size_bytes) == IMGPAR_OK, "%s", imgpar_array_message(parts));
+    ck_assert_msg(memcmp(want, got, info.size_bytes) == 0, "%s under a memory limit is another", texts[_i]);
+    free(want);
+    free(got);
+    imgpar_array_release(whole);
+    imgpar_array_release(parts);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 /* ---- what --explain says ----------------------------------------------------------------- */
 
 static char *explained(imgpar_context *ctx, const char *text, imgpar_dtype dtype, int channels)
@@ -512,6 +541,7 @@ int main(void)
     tcase_add_loop_test(c, every_kind_of_kernel_gives_the_same_in_every_schedule, 0, N_SHAPES);
     tcase_add_loop_test(c, texels_of_every_dtype_and_number_of_channels_are_read, 0, 4 * sizeof texels / sizeof *texels);
     tcase_add_test(c, an_image_larger_than_the_device_is_made_in_strips);
+    tcase_add_loop_test(c, a_memory_limit_changes_no_resize, 0, 4);
     tcase_add_loop_test(c, schedules_are_explained, 0, sizeof claims / sizeof *claims);
     tcase_add_test(c, a_chain_whose_halo_does_not_pay_is_cut);
     tcase_add_loop_test(c, a_work_item_makes_one_to_four_pixels_within_every_limit, 0, sizeof tiled / sizeof *tiled);

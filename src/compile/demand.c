@@ -44,7 +44,8 @@ static void note_load(ip_expr *load, void *user)
     const ip_region whole = { 0, dims[0], 0, dims[1], 0, dims[2] };
     ip_reach reach = ip_load_reach(d->ir, load, d->kernel->domain);
     bool wraps = load->border == IMGPAR_BORDER_WRAP && (reach.y_lo | reach.y_hi | reach.x_lo | reach.x_hi) != 0;
-    if (!reach.is_local || wraps || d->kernel->whole_rows) {
+    bool is_paced = d->reader && d->reader->pace >= 0; /* its rows are others than the output's */
+    if ((!reach.is_local && !reach.is_in_rows) || wraps || is_paced) {
         include(d, whole);
         return;
     }
@@ -61,8 +62,9 @@ static void note_load(ip_expr *load, void *user)
         }
     }
     const ip_region *r = d->region;
+    bool all_columns = d->kernel->whole_rows || reach.is_in_rows;
     include(d, (ip_region){ r->z0, r->z1, r->y0 + first + reach.y_lo, r->y1 + lead + reach.y_hi,
-                            r->x0 - left + reach.x_lo, r->x1 + right + reach.x_hi });
+                            all_columns ? 0 : r->x0 - left + reach.x_lo, all_columns ? dims[2] : r->x1 + right + reach.x_hi });
 }
 
 uint64_t ip_region_bytes(const ip_region *r, const ip_stage *s)

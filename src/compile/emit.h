@@ -104,6 +104,14 @@ const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
 /* An inner loop over var in from..to whose elements are independent, width at a time: emit_rows.c, Note [Whole vectors]. */
 ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width);
 
+/* The row of a stage that is needed where rows from ya on are made, and y is the one being made (emit_rows.c); the lowest of them. */
+void ip_emit_stage(ip_emit *e, const ip_placed *placed, const char *y, const char *ya);
+const char *ip_emit_lowest_row(ip_emit *e, const ip_placed *placed, const char *ya);
+
+/* Rows at the pace that the stage at that place in the kernel goes at (emit_paced.c), and what is known of all of them. */
+void ip_emit_pace(ip_emit *e, int pace);
+void ip_emit_declare_paces(ip_emit *e);
+
 /* Pixels made of others at computed columns (emit_lanes.c): whether a stage's can be, and a row of them. */
 bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *stage);
 void ip_emit_lanes_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);

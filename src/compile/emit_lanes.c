@@ -34,7 +34,7 @@ static bool load_fits(lane_check *c, ip_expr *x)
     bool is_kept = placed && placed->place == IP_PLACE_RING && x->border == IP_BORDER_NONE;
     bool own_channel = x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3 && x->source->dims[3] == c->e->channels;
     c->gathers |= !ip_x_offset_from(c->e->ir, x->arg[2], 2);
-    return is_kept && own_channel && is_number(x) && !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
+    return is_kept && own_channel && is_number(x) && x->source->dtype == x->dtype && !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
 }
 
 static bool window_fits(lane_check *c, const ip_expr *x)

@@ -7,6 +7,8 @@
  *             for x in columns: compute an element from rows of earlier stages
  *             fill in the columns beyond the edges
  *
+ * (What another height was needed for is made by a loop of its own, within: emit_paced.c.)
+ *
  * Inner loops are plain loops without calls, which a CPU's compiler vectorises. Where
  * channels do not interact the loop runs over the flat index i = x * channels + c.
  */
@@ -511,20 +513,19 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
     e->coord[0] = e->coord[1] = NULL;
 }
 
-static const char *lowest_row(ip_emit *e, const ip_placed *p, const char *ya)
+const char *ip_emit_lowest_row(ip_emit *e, const ip_placed *p, const char *ya)
 {
     return p->first == 0 ? ya : ip_text(e->ir, "max(%s + (%d), 0)", ya, p->first);
 }
 
-/* The row of a stage that is needed where rows from ya on are made, and y is the one being made. */
-static void emit_stage(ip_emit *e, const ip_placed *p, const char *y, const char *ya)
+void ip_emit_stage(ip_emit *e, const ip_placed *p, const char *y, const char *ya)
 {
     const ip_stage *s = p->stage;
     e->domain = s->kind == IP_STAGE_MAP ? s->dims : s->over;
     e->channels = (int)e->domain[3];
     const char *name = s->node && s->node->op ? s->node->op->info.name : "stage", *height = ip_emit_dim(e, s, 1);
     ip_s_add(e->ir, e->block, IP_S_NOTE, ip_text(e->ir, "%s%s%s", name, s->note ? ": " : "", s->note ? s->note : ""), NULL, NULL);
-    const char *r = p->lead == 0 ? y : ip_text(e->ir, "row%d", (int)(p - e->kernel->placed)), *low = lowest_row(e, p, ya);
+    const char *r = p->lead == 0 ? y : ip_text(e->ir, "row%d", (int)(p - e->kernel->placed)), *low = ip_emit_lowest_row(e, p, ya);
     if (p->lead != 0)
         ip_s_add(e->ir, e->block, IP_S_LET, "int", r, ip_text(e->ir, "%s + %d", y, p->lead));
     if (p->is_mask)
@@ -536,60 +537,15 @@ static void emit_stage(ip_emit *e, const ip_placed *p, const char *y, const char
     ip_emit_leave(e, mark);
 }
 
-/* ---- rows that are made at their reader's pace: place_paced.c, Note [Paces] ------------------------ */
-
-static const char *last_made(ip_emit *e, int pace) { return ip_text(e->ir, "made_%s", ip_emit_ring(e, e->kernel->placed[pace].stage)); }
-
-static void declare_paces(ip_emit *e)
-{
-    for (int k = 0; k < e->kernel->n_placed; k++)
-        if (e->kernel->placed[k].pace == k)
-            ip_s_add(e->ir, e->top, IP_S_VAR, "int", last_made(e, k), "-(1 << 30)");
-}
-
-/* Rows before a row that is to be made at that pace, to fill the rings of what it is made of. */
-static int rows_before(const ip_kernel *kernel, int pace)
-{
-    int rows = 0;
-    for (int k = 0; k < kernel->n_placed; k++)
-        if (kernel->placed[k].pace == pace && kernel->placed[k].lead - kernel->placed[k].first > rows)
-            rows = kernel->placed[k].lead - kernel->placed[k].first;
-    return rows;
-}
-
-/* All that is made at that pace: the rows that the reader is to read, but those that were made before. */
-static void emit_pace(ip_emit *e, int pace)
-{
-    const ip_placed *paced = &e->kernel->placed[pace], *reader = &e->kernel->placed[paced->last_reader];
-    const char *made = last_made(e, pace), *y = reader->lead == 0 ? "y" : ip_text(e->ir, "(y + %d)", reader->lead);
-    const char *needed = ip_text(e->ir, "%s >= %s & %s < %s", y, lowest_row(e, reader, "ya"), y, ip_emit_dim(e, reader->stage, 1));
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, needed, NULL, NULL));
-    e->domain = reader->stage->dims;
-    e->coord[1] = y;
-    const char *row = ip_emit_value(e, paced->paced.row);
-    e->coord[1] = NULL;
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "first_row", ip_text(e->ir, "%s + %d", row, paced->paced.lo));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "last_row", ip_text(e->ir, "%s + %d", row, paced->paced.hi));
-    ip_stmt *rows = ip_s_add(e->ir, e->block, IP_S_FOR, "row", ip_text(e->ir, "max(%s + 1, first_row - %d)", made, rows_before(e->kernel, pace)),
-                             "last_row + 1");
-    ip_mark in_rows = ip_emit_enter(e, rows);
-    for (int k = 0; k < e->kernel->n_placed; k++)
-        if (e->kernel->placed[k].pace == pace)
-            emit_stage(e, &e->kernel->placed[k], "row", "first_row");
-    ip_emit_leave(e, in_rows);
-    ip_s_add(e->ir, e->block, IP_S_STORE, made, "last_row", NULL);
-    ip_emit_leave(e, mark);
-}
-
 /* In their order; what is made at a pace before the reader that sets it. */
 static void emit_stages(ip_emit *e)
 {
     for (int k = 0; k < e->kernel->n_placed; k++) {
         const ip_placed *p = &e->kernel->placed[k];
         if (p->pace == k)
-            emit_pace(e, k);
+            ip_emit_pace(e, k);
         else if (p->pace < 0)
-            emit_stage(e, p, "y", "ya");
+            ip_emit_stage(e, p, "y", "ya");
     }
 }
 
@@ -645,7 +601,7 @@ void ip_emit_rows(ip_emit *e)
     declare_item(e);
     declare_rings(e);
     declare_sums(e);
-    declare_paces(e);
+    ip_emit_declare_paces(e);
     ip_emit_declare_lines(e);
     for (int i = 0; i < k->n_placed; i++) {
         ip_emit_uniforms(e, k->placed[i].stage->body);

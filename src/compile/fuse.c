@@ -6,7 +6,8 @@
  * A stage joins a kernel that reads it (its value is kept for a few rows instead of written and read back) when
  *
  *   1. It has the kernel's depth, height and width, and is read at constant offsets, so that a
- *      few rows of it suffice. (A gather may want any row.)
+ *      few rows of it suffice. (A gather may want any row.) Or they are rows of another width (Note [Whole rows]) or height
+ *      (place_paced.c, Note [Paces]), as a resize's are.
  *   2. Every reader's border can be served from those rows (place.c, Note [Reading near edges]).
  *   3. The rows that all stages keep stay in the cache (RING_BYTES a work-item), and the rows computed
  *      twice at the strips' seams stay few against the strip (HALO_ROWS). Beyond that, writing the value

@@ -35,6 +35,7 @@ typedef struct inlining {
     int reader_size, reader_loads;
     bool reader_is_flat;
     int *read_around;        /* by stage id: 1 + the last reader that also looks at neighbours */
+    bool *is_folded;         /* by stage id: a fold reads it, or reads what is made of it */
 } inlining;
 
 bool ip_stage_computes(const ip_stage *s)
@@ -153,15 +154,23 @@ static void count_loads_of(ip_expr *load, void *user)
     c->n += load->source == c->of;
 }
 
+/* Whether fusing will keep p's rows where its reader sets their pace (place_paced.c, Note [Paces]). */
+static bool keeps_pace(const inlining *in, const ip_stage *p)
+{
+    const ip_stage *reader = in->reader;
+    return in->n_readers[p->id] == 1 && reader->kind == IP_STAGE_MAP && !in->is_folded[reader->id]
+        && reader->dims[0] * reader->dims[1] >= IP_LEAST_ROWS;
+}
+
 /* Several elements of a row that p computes one beside the other are read at computed columns: such a row is kept (fuse.c, Note
- * [Whole rows]), since elements computed where they are read come one by one. Or elements of several computed rows. */
+ * [Whole rows]), since elements computed where they are read come one by one. So are rows that are read several times each. */
 static bool is_dearer_elsewhere(const inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
     if (!walks_rows(in->options) || p->body->op == IP_X_LOAD || p->dims[1] == 1)
         return false;
     ip_reach reach = ip_load_reach(in->ir, load, domain_of(in->reader));
-    if (!reach.is_in_rows && !reach.is_paced)
+    if (!reach.is_in_rows && !(reach.is_paced && keeps_pace(in, p)))
         return false;
     load_count count = { p, 0 };
     ip_stage_each_load(in->ir, in->reader, count_loads_of, &count);
@@ -321,6 +330,21 @@ static int loads_of(ip_ir *ir, const ip_stage *s)
     return n;
 }
 
+static void note_folded(ip_expr *load, void *user)
+{
+    inlining *in = user;
+    in->is_folded[load->source->id] |= ip_stage_folds(in->reader) || in->is_folded[in->reader->id];
+}
+
+static void find_folded(inlining *in)
+{
+    for (int k = in->ir->n_stages - 1; k >= 0; k--) {
+        in->reader = in->ir->stages[k];
+        if (ip_stage_computes(in->reader))
+            ip_stage_each_load(in->ir, in->reader, note_folded, in);
+    }
+}
+
 static void count_readers(inlining *in, int *last_reader)
 {
     for (int k = 0; k < in->ir->n_stages; k++) {
@@ -343,9 +367,11 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
     in.size = ip_zalloc(n * sizeof(int));
     in.n_loads = ip_zalloc(n * sizeof(int));
     in.read_around = ip_zalloc(n * sizeof(int));
+    in.is_folded = ip_zalloc(n * sizeof(bool));
     int *last_reader = ip_zalloc(n * sizeof(int));
-    if (in.n_readers && in.size && in.n_loads && in.read_around && last_reader) {
+    if (in.n_readers && in.size && in.n_loads && in.read_around && in.is_folded && last_reader) {
         count_readers(&in, last_reader);
+        find_folded(&in);
         for (int k = 0; k < ir->n_stages && !ir->failed; k++) {
             ip_stage *s = ir->stages[k];
             if (!ip_stage_computes(s))
@@ -370,6 +396,7 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
     ip_free(in.size);
     ip_free(in.n_loads);
     ip_free(in.read_around);
+    ip_free(in.is_folded);
     ip_free(last_reader);
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }

@@ -71,6 +71,7 @@ bool ip_may_walk_planes(ip_ir *ir, const ip_kernel *kernel);
 bool ip_load_pace(ip_ir *ir, const ip_expr *load, const int64_t domain[4], ip_pace *pace);
 /* Whether load reads pixels of a buffer at columns from a table, so that the row is copied to where vectors may read beyond its end. */
 bool ip_reads_listed_columns(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
+enum { IP_LEAST_ROWS = 64 }; /* planes count: of a kernel that keeps rows whole */
 /* Whether the kernel may keep rows of that width whole: work-items then share its rows alone. */
 bool ip_may_keep_rows(const ip_kernel *kernel, int64_t columns);
 /* Rows of a copy that are made together. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which loads of the rows schedule read columns or planes where rows are wanted: emit_across.c, Note [Reading across]. */
+/* Loads of the rows schedule that are copied first: those that read columns or planes where rows are wanted (emit_across.c, Note [Reading
+ * across]), and those whose vectors may read beyond the end of a row (emit_lanes.c). */
 #include "base/dtype.h"
 #include "compile/passes.h"
 
@@ -65,4 +66,32 @@ int ip_rows_at_once(const ip_stage *s)
     while (rows > LEAST_AT_ONCE && rows * s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes > LINE_BYTES)
         rows /= 2;
     return rows;
+}
+
+/* ---- rows that vectors read ------------------------------------------------------------------ */
+
+bool ip_may_keep_rows(const ip_kernel *kernel, int64_t columns)
+{
+    enum { MOST_COLUMNS = 1 << 20 };
+    return kernel->domain[0] * kernel->domain[1] >= IP_LEAST_ROWS && kernel->domain[2] <= MOST_COLUMNS && columns <= MOST_COLUMNS;
+}
+
+static void find_table(ip_expr *x, void *user)
+{
+    *(bool *)user |= x->op == IP_X_LOAD && x->source->kind == IP_STAGE_TABLE;
+}
+
+/* Of three or four channels, which lanes are made of. */
+bool ip_reads_listed_columns(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4])
+{
+    const ip_stage *s = load->source;
+    const ip_dtype_facts *facts = ip_dtype(s->dtype);
+    bool is_pixel = load->arg[3]->op == IP_X_COORD && s->dims[3] == domain[3] && (s->dims[3] == 3 || s->dims[3] == 4);
+    bool is_lane = s->dtype == IMGPAR_F32 || (!facts->is_float && facts->size_bytes <= 4 && s->dtype != IMGPAR_BOOL);
+    if (kernel->schedule != IP_SCHEDULE_ROWS || kernel->is_scan || kernel->n_folds > 0 || ip_kernel_computes(kernel, s) || !is_pixel || !is_lane
+        || !ip_load_reach(ir, load, domain).is_in_rows || !ip_may_keep_rows(kernel, s->dims[2]))
+        return false;
+    bool is_listed = false;
+    ip_x_walk(ir, load->arg[2], find_table, &is_listed);
+    return is_listed;
 }

@@ -46,9 +46,9 @@ bool ip_load_pace(ip_ir *ir, const ip_expr *load, const int64_t domain[4], ip_pa
     return channel_ok && is_own_axis(ir, load, domain, 0) && is_own_axis(ir, load, domain, 2);
 }
 
-int ip_kernel_rows_twice(const ip_kernel *kernel)
+int64_t ip_kernel_rows_twice(const ip_kernel *kernel)
 {
-    enum { DEARER = 2 }; /* than rows of the output, columns by columns as they are */
+    enum { DEARER = 2 }; /* rows that are made at a pace take about as long as two of the output */
     int64_t rows = ip_kernel_halo(kernel);
     for (int k = 0; k < kernel->n_placed; k++) {
         const ip_placed *p = &kernel->placed[k];
@@ -56,31 +56,5 @@ int ip_kernel_rows_twice(const ip_kernel *kernel)
         int64_t of_output = DEARER * span * kernel->domain[1] / (p->stage->dims[1] > 0 ? p->stage->dims[1] : 1);
         rows = of_output > rows ? of_output : rows;
     }
-    return (int)rows;
-}
-
-bool ip_may_keep_rows(const ip_kernel *kernel, int64_t columns)
-{
-    enum { LEAST_ROWS = 64, MOST_COLUMNS = 1 << 20 };
-    return kernel->domain[0] * kernel->domain[1] >= LEAST_ROWS && kernel->domain[2] <= MOST_COLUMNS && columns <= MOST_COLUMNS;
-}
-
-static void find_table(ip_expr *x, void *user)
-{
-    *(bool *)user |= x->op == IP_X_LOAD && x->source->kind == IP_STAGE_TABLE;
-}
-
-/* Of three or four channels, which lanes are made of (emit_lanes.c). */
-bool ip_reads_listed_columns(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4])
-{
-    const ip_stage *s = load->source;
-    const ip_dtype_facts *facts = ip_dtype(s->dtype);
-    bool is_pixel = load->arg[3]->op == IP_X_COORD && s->dims[3] == domain[3] && (s->dims[3] == 3 || s->dims[3] == 4);
-    bool is_lane = s->dtype == IMGPAR_F32 || (!facts->is_float && facts->size_bytes <= 4 && s->dtype != IMGPAR_BOOL);
-    if (kernel->schedule != IP_SCHEDULE_ROWS || kernel->is_scan || kernel->n_folds > 0 || ip_kernel_computes(kernel, s) || !is_pixel || !is_lane
-        || !ip_load_reach(ir, load, domain).is_in_rows || !ip_may_keep_rows(kernel, s->dims[2]))
-        return false;
-    bool is_listed = false;
-    ip_x_walk(ir, load->arg[2], find_table, &is_listed);
-    return is_listed;
+    return rows;
 }

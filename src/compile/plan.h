@@ -90,7 +90,8 @@ typedef enum ip_slot_kind {
     IP_SLOT_PITCH,      /* stage's buffer: index 0 elements a row, 1 rows a plane, 2 planes */
     IP_SLOT_RING_OFFSET,/* stage's ring: first byte / 64 within the work-item's scratch */
     IP_SLOT_RING_PITCH, /* stage's ring: elements a row */
-    IP_SLOT_IS_LARGE,   /* 0 or 1: larger than caches is, index 0: what the kernel writes row by row, 1: what it reads */
+    IP_SLOT_IS_LARGE,   /* larger than caches is, index 0: what the kernel writes row by row, 0 or 1; 1: what it reads, 0 or how
+                         * ip_fetch_next() fetches it */
     IP_SLOT_SUMS,       /* stage's running sum `index`: where its row starts, as IP_SLOT_RING_OFFSET */
     IP_SLOT_SCRATCH,    /* index 0: scratch of a work-item, 1: where the first one's starts; in units of 64 bytes */
     IP_SLOT_PARTIAL,    /* a fold's partial results, one a work-item: where they start, in units of 64 bytes */
@@ -241,8 +242,9 @@ const ip_texture *ip_kernel_texture(const ip_kernel *kernel, const ip_stage *sta
 bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage);
 /* Rows that a strip computes beyond its own, to fill its rings. */
 int ip_kernel_halo(const ip_kernel *kernel);
-/* Rows of the output that take as long as what a strip computes beyond its own: that, or what is made at another pace. */
-int ip_kernel_rows_twice(const ip_kernel *kernel);
+/* How many rows of the output take about as long as what a strip computes beyond its own: the halo, or more where rows of another height
+ * are made first. */
+int64_t ip_kernel_rows_twice(const ip_kernel *kernel);
 
 /* Counters of a bin in a partial result of a histogram, which is that many histograms. */
 int ip_histogram_tables(const ip_kernel *kernel, const ip_stage *histogram);

@@ -18,7 +18,7 @@ static imgpar_status refuse_shape(const ip_pixels *p, ip_format format, ip_error
     ip_str shape = IP_STR_INIT;
     for (int i = 0; i < p->rank; i++)
         ip_str_printf(&shape, "%s%lld", i ? ", " : "", (long long)p->shape[i]);
-    ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds [height, width, 1-4 channels], not [%s]", ip_format_name(format),
+    ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds [height, width, 1-4 channels], not [%s]; npy holds any shape", ip_format_name(format),
             ip_str_text(&shape));
     ip_str_free(&shape);
     return IMGPAR_E_UNSUPPORTED;

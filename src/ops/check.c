@@ -217,7 +217,10 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     if (arg->kind == IP_ARG_MATRIX && (is_list || has_rule(p, "vector"))) return check_matrix(op, p, arg, err);
     if (arg->kind == IP_ARG_ARRAY && !ip_array_is_number(arg->array, &value, NULL)) {
         if (arg->unknown || p->may_be_array) return IMGPAR_OK;
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s, not an array", label, p->name, kind == IP_PARAM_INTEGER ? "an" : "a", p->type);
+        char arrays[80] = ""; /* one more than it takes came where its first parameter stands */
+        if (op->info.n_inputs > 1 && p == op->info.params) snprintf(arrays, sizeof arrays, "; %.40s takes %d arrays", label, op->info.n_inputs);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s, not an array%s", label, p->name,
+                       kind == IP_PARAM_INTEGER ? "an" : "a", p->type, arrays);
     }
     if (arg->unknown && arg->kind != IP_ARG_TEXT && arg->kind != IP_ARG_MATRIX) return IMGPAR_OK;
     if (ip_arg_is_number(arg, &value)) return check_number(op, p, value, err);

@@ -88,11 +88,17 @@ enum {
 static int64_t ceil_div(int64_t a, int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
 static int64_t clamp64(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
+/* Rows of a stage that are made for one of the output, at most, about. */
+static int64_t rows_a_row(const launching *l, const ip_placed *p)
+{
+    return p->pace < 0 ? 1 : ceil_div(p->stage->dims[1], l->kernel->domain[1] > 0 ? l->kernel->domain[1] : 1);
+}
+
 static int64_t operations_per_row(const launching *l, int64_t columns)
 {
     int64_t n = 1;
     for (int i = 0; i < l->kernel->n_placed; i++)
-        n += 1 + ip_x_cost(l->plan->ir, l->kernel->placed[i].stage->body);
+        n += (1 + ip_x_cost(l->plan->ir, l->kernel->placed[i].stage->body)) * rows_a_row(l, &l->kernel->placed[i]);
     return n * columns * l->kernel->domain[3] * (l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
 }
 
@@ -221,7 +227,7 @@ static bool reads_long_runs(const launching *l)
 static bool reads_short_rows(const launching *l)
 {
     const ip_kernel *k = l->kernel;
-    bool is_short = l->div.strip_columns < l->region->x1 - l->region->x0;
+    bool is_short = !k->is_scan && l->div.strip_columns < l->region->x1 - l->region->x0;
     for (int i = 0; i < k->n_inputs; i++)
         is_short = is_short && l->div.strip_columns * k->inputs[i]->dims[3] * (int64_t)ip_dtype(k->inputs[i]->dtype)->size_bytes <= SHORT_ROW;
     return is_short;
@@ -259,6 +265,8 @@ static void divide(launching *l)
     int64_t beside = ceil_div(columns, chunk > 0 ? chunk : 1) * (d->items_z > 0 ? d->items_z : 1);
     int64_t per_row = operations_per_row(l, chunk);
     int64_t least = keeps_rows ? clamp64(4 * ip_kernel_rows_twice(k), MIN_ROWS, 1 << 20) : 1;
+    if (k->whole_rows) /* nothing but rows to share */
+        least = clamp64(least, 1, ceil_div(rows, target / 4 > 0 ? target / 4 : 1));
     int64_t strip = clamp64(ceil_div(rows * beside, target), least, rows > 0 ? rows : 1);
     strip = clamp64(STRIP_WORK / (per_row > 0 ? per_row : 1), least < strip ? least : strip, strip);
     d->items_y = (int)ceil_div(rows, strip);
