@@ -9,7 +9,7 @@
  * A work-item makes 1 to 4 pixels of each tile, whatever the limits: more would leave a unit fewer work-items to hide its
  * waiting behind. Where halos are dear a tile becomes larger by a larger group instead, as far as the device has them; it
  * must save some work to be taken, as all of a group wait for each other at every barrier and fewer groups share a unit.
- * (A group that folds walks several tiles, one after the other: launch.c.)
+ * (A group that folds walks several tiles, one after the other: run/division.c.)
  *
  * Note [Local memory]
  * A stage's tile lives from its own computation to that of its last reader, so a chain of any length needs the memory of

@@ -6,6 +6,8 @@
 #include "ops/complex.h"
 #include "ops/fft.h"
 
+#include "base/integers.h"
+
 #include <string.h>
 
 /* The constants of the same names in shaders/fft.cl. */
@@ -14,7 +16,6 @@ enum { FT_LOW = 1024 };
  * be asked between launches; work-items of a group, on a GPU. */
 enum { CPU_ITEMS = 4, CPU_NUMBERS = 1 << 19, GPU_GROUP = 128 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- sizes ------------------------------------------------------------------------------------ */
@@ -90,7 +91,7 @@ static division divide(const ip_opaque_call *call)
     return d;
 }
 
-static int64_t table_size(const division *d) { return d->n1 + d->n2 + (d->n2 > 1 ? FT_LOW + ceil_div(d->n, FT_LOW) : 0); }
+static int64_t table_size(const division *d) { return d->n1 + d->n2 + (d->n2 > 1 ? FT_LOW + ip_ceil_div(d->n, FT_LOW) : 0); }
 
 static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
 {
@@ -159,11 +160,11 @@ static bool lines_step(const ip_opaque_call *call, const division *d, bool is_fi
     if (is_first) columns_of(d, p);
     else rows_of(d, p);
     float factor = is_inverse && is_last ? (float)(1.0 / (double)d->n) : 1;
-    int64_t batches = ceil_div(p[1], d->lanes), most = ceil_div(CPU_NUMBERS, d->lanes * p[2]);
-    int64_t each = !cpu ? 1 : min_of(ceil_div(batches, d->items), most), first = cpu ? part * each * d->items : part * batches;
+    int64_t batches = ip_ceil_div(p[1], d->lanes), most = ip_ceil_div(CPU_NUMBERS, d->lanes * p[2]);
+    int64_t each = !cpu ? 1 : min_of(ip_ceil_div(batches, d->items), most), first = cpu ? part * each * d->items : part * batches;
     if (first >= batches) return false;
     p[4] = (int)each;
-    p[3] = (int)ceil_div(batches - first, each);
+    p[3] = (int)ip_ceil_div(batches - first, each);
     if (cpu && p[3] > d->items) p[3] = (int)d->items;
     p[20] = (int)first;
     p[12] = is_inverse ? is_first + 2 * is_last : 0;

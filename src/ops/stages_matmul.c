@@ -10,6 +10,7 @@
 #include "ops/permute.h"
 
 #include "base/dtype.h"
+#include "base/integers.h"
 
 #include <string.h>
 
@@ -23,8 +24,6 @@ static tiling tiling_of(const ip_opaque_call *call)
     int bytes = (int)ip_dtype(call->opaque->dtype)->size_bytes, lanes = call->device.vector_bytes / bytes;
     return (tiling){ .lanes = lanes, .w = 2 * lanes, .r = call->device.vector_bytes == 64 ? 12 : 6, .kb = 256 };
 }
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* ---- access ----------------------------------------------------------------------------- */
 
@@ -56,7 +55,7 @@ static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH
     const int64_t *s = call->opaque->sizes;
     tiling t = tiling_of(call);
     if (s[IP_MM_METHOD] != IP_MM_BLOCKED || !call->device.is_cpu) return;
-    bytes[0] = (uint64_t)(s[IP_MM_N_B] * ceil_div(s[IP_MM_N], t.w) * t.w * s[IP_MM_K])
+    bytes[0] = (uint64_t)(s[IP_MM_N_B] * ip_ceil_div(s[IP_MM_N], t.w) * t.w * s[IP_MM_K])
         * ip_dtype(call->opaque->dtype)->size_bytes;
 }
 
@@ -92,8 +91,8 @@ static bool pack(const ip_opaque_call *call, ip_opaque_launch *out)
     out->n_buffers = 2;
     out->buffers[0] = IP_BUFFER_INPUT + 1;
     out->buffers[1] = IP_BUFFER_SCRATCH;
-    out->global[0] = (size_t)ceil_div(s[IP_MM_N], t.w);
-    out->global[1] = (size_t)ceil_div(s[IP_MM_K], t.kb);
+    out->global[0] = (size_t)ip_ceil_div(s[IP_MM_N], t.w);
+    out->global[1] = (size_t)ip_ceil_div(s[IP_MM_K], t.kb);
     out->global[2] = (size_t)s[IP_MM_N_B];
     return true;
 }
@@ -106,16 +105,16 @@ static bool blocked_on_cpu(const ip_opaque_call *call, ip_opaque_launch *out)
     const int64_t *s = call->opaque->sizes;
     tiling t = tiling_of(call);
     int64_t m = rows_of(call), products = s[IP_MM_OUTER] * s[IP_MM_INNER], rows = MOST_ROWS / t.r * t.r;
-    int64_t column_blocks = ceil_div(s[IP_MM_N], MOST_COLUMNS);
+    int64_t column_blocks = ip_ceil_div(s[IP_MM_N], MOST_COLUMNS);
     int64_t wanted = call->device.compute_units * ITEMS_PER_UNIT;
-    while (rows > t.r && products * column_blocks * ceil_div(m, rows) < wanted)
+    while (rows > t.r && products * column_blocks * ip_ceil_div(m, rows) < wanted)
         rows -= t.r;
     out->kernel = "mm_blocked";
     out->buffers[2] = IP_BUFFER_SCRATCH;
     out->global[0] = (size_t)column_blocks;
     out->global[1] = 1;
-    out->global[2] = (size_t)(products * ceil_div(m, rows));
-    set_block(out, rows, ceil_div(ceil_div(s[IP_MM_N], column_blocks), t.w) * t.w, ceil_div(m, rows));
+    out->global[2] = (size_t)(products * ip_ceil_div(m, rows));
+    set_block(out, rows, ip_ceil_div(ip_ceil_div(s[IP_MM_N], column_blocks), t.w) * t.w, ip_ceil_div(m, rows));
     return true;
 }
 
@@ -125,8 +124,8 @@ static bool blocked_on_gpu(const ip_opaque_call *call, ip_opaque_launch *out)
     const int64_t *s = call->opaque->sizes;
     out->kernel = "mm_blocked";
     out->local[0] = out->local[1] = SIDE;
-    out->global[0] = (size_t)ceil_div(s[IP_MM_N], TILE) * SIDE;
-    out->global[1] = (size_t)ceil_div(rows_of(call), TILE) * SIDE;
+    out->global[0] = (size_t)ip_ceil_div(s[IP_MM_N], TILE) * SIDE;
+    out->global[1] = (size_t)ip_ceil_div(rows_of(call), TILE) * SIDE;
     out->global[2] = (size_t)(s[IP_MM_OUTER] * s[IP_MM_INNER]);
     return true;
 }
@@ -138,7 +137,7 @@ static bool direct(const ip_opaque_call *call, ip_opaque_launch *out)
     int64_t columns = call->device.is_cpu ? COLUMNS * tiling_of(call).lanes : 1;
     out->kernel = "mm_direct";
     out->local[0] = call->device.is_cpu ? 1 : GROUP;
-    out->global[0] = call->device.is_cpu ? (size_t)ceil_div(s[IP_MM_N], columns) : (size_t)ceil_div(s[IP_MM_N], GROUP) * GROUP;
+    out->global[0] = call->device.is_cpu ? (size_t)ip_ceil_div(s[IP_MM_N], columns) : (size_t)ip_ceil_div(s[IP_MM_N], GROUP) * GROUP;
     out->global[1] = 1;
     out->global[2] = (size_t)(s[IP_MM_OUTER] * s[IP_MM_INNER] * rows_of(call));
     set_block(out, 1, columns, rows_of(call));
@@ -150,14 +149,14 @@ static bool reduce(const ip_opaque_call *call, ip_opaque_launch *out)
     enum { GROUP = 64, WORK = 65536 }; /* products a work-item on a CPU, about */
     const int64_t *s = call->opaque->sizes;
     int64_t m = rows_of(call), products = s[IP_MM_OUTER] * s[IP_MM_INNER], rows = 1;
-    if (call->device.is_cpu) rows = ceil_div(WORK, s[IP_MM_N] * s[IP_MM_K]);
+    if (call->device.is_cpu) rows = ip_ceil_div(WORK, s[IP_MM_N] * s[IP_MM_K]);
     if (rows > m) rows = m;
     out->kernel = "mm_reduce";
     out->local[0] = call->device.is_cpu ? 1 : GROUP;
     out->global[0] = call->device.is_cpu ? 1 : (size_t)s[IP_MM_N] * GROUP;
     out->global[1] = 1;
-    out->global[2] = (size_t)(products * ceil_div(m, rows));
-    set_block(out, rows, s[IP_MM_N], ceil_div(m, rows));
+    out->global[2] = (size_t)(products * ip_ceil_div(m, rows));
+    set_block(out, rows, s[IP_MM_N], ip_ceil_div(m, rows));
     return true;
 }
 

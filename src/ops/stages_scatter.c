@@ -12,11 +12,10 @@
 #include "ops/view.h"
 
 #include "base/dtype.h"
+#include "base/integers.h"
 
 /* Work-items for each compute unit that share the blocks, and that sum them; elements that one sums at least. */
 enum { CPU_ITEMS = 2, GPU_ITEMS = 64, GPU_GROUP = 64, LEAST_ELEMENTS = 64 };
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* ---- the opaque stage --------------------------------------------------------------------------- */
 
@@ -38,11 +37,11 @@ static division divide(const ip_opaque_call *call)
     int64_t items = (int64_t)call->device.compute_units * (call->device.is_cpu ? CPU_ITEMS : GPU_ITEMS);
     d.m = d.rows * d.width;
     d.block = ip_scatter_block(d.m);
-    d.blocks = ceil_div(d.n, d.block);
-    d.parts = ceil_div(items, d.blocks);
+    d.blocks = ip_ceil_div(d.n, d.block);
+    d.parts = ip_ceil_div(items, d.blocks);
     if (d.parts > d.rows) d.parts = d.rows;
     if (d.block > d.n) d.block = d.n;
-    d.elements = ceil_div(d.m, items);
+    d.elements = ip_ceil_div(d.m, items);
     if (d.elements < LEAST_ELEMENTS) d.elements = LEAST_ELEMENTS;
     return d;
 }
@@ -59,7 +58,7 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     const int64_t *s = call->opaque->sizes;
     division d = divide(call);
     if (step > 1) return false;
-    int64_t items = step == 0 ? d.blocks * d.parts : ceil_div(d.m, d.elements), group = call->device.is_cpu ? 1 : GPU_GROUP;
+    int64_t items = step == 0 ? d.blocks * d.parts : ip_ceil_div(d.m, d.elements), group = call->device.is_cpu ? 1 : GPU_GROUP;
     const int add[] = { INPUT + IP_SCATTER_INDICES, INPUT + IP_SCATTER_VALUES, TABLES };
     /* Without a base any buffer stands for it, unread. */
     const int sum[] = { INPUT + (s[IP_SCATTER_HAS_BASE] ? IP_SCATTER_BASE : IP_SCATTER_VALUES), TABLES, RESULT };
@@ -74,7 +73,7 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
         out->params[k] = params[k];
     out->local[0] = out->global[0] = (size_t)group;
     out->global[1] = 1;
-    out->global[2] = (size_t)ceil_div(items, group);
+    out->global[2] = (size_t)ip_ceil_div(items, group);
     return true;
 }
 

@@ -8,14 +8,13 @@
 #include "ops/sort.h"
 
 #include "base/dtype.h"
+#include "base/integers.h"
 
 enum { DIGITS = 256, DIGIT_BITS = 8 };
 /* Up to so many elements a row is short. A GPU has work for many items in rows that are not. */
 enum { SHORT_ON_CPU = 384, SHORT_ON_GPU = 128 };
 /* Long rows: chunks for each compute unit, and elements in a chunk at least. */
 enum { CPU_ITEMS = 8, CPU_CHUNK = 4096, GPU_ITEMS = 64, GPU_CHUNK = 1024, GPU_GROUP = 64 };
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
@@ -52,9 +51,9 @@ static division divide(const ip_opaque_call *call)
     if (per_y) d.before = (call->result.y0 - call->in[0].y0) * per_y;
     d.is_short = d.n <= (cpu ? SHORT_ON_CPU : SHORT_ON_GPU);
     d.passes = (int)ip_dtype(call->opaque->dtype)->size_bytes;
-    d.chunk = ceil_div(d.n, ceil_div(items, d.rows));
+    d.chunk = ip_ceil_div(d.n, ip_ceil_div(items, d.rows));
     if (d.chunk < (cpu ? CPU_CHUNK : GPU_CHUNK)) d.chunk = cpu ? CPU_CHUNK : GPU_CHUNK;
-    d.chunks = ceil_div(d.n, d.chunk);
+    d.chunks = ip_ceil_div(d.n, d.chunk);
     return d;
 }
 
@@ -76,7 +75,7 @@ static void set_items(const ip_opaque_call *call, int64_t items, ip_opaque_launc
     out->local[0] = group;
     out->global[0] = group;
     out->global[1] = 1;
-    out->global[2] = (size_t)ceil_div(items, (int64_t)group);
+    out->global[2] = (size_t)ip_ceil_div(items, (int64_t)group);
 }
 
 enum { SOURCE = IP_BUFFER_INPUT, RESULT = IP_BUFFER_RESULT, KEYS = IP_BUFFER_SCRATCH, OTHER_KEYS, PLACES, TABLE };
@@ -91,11 +90,11 @@ static void set_buffers(ip_opaque_launch *out, int n, const int *buffers)
 static void rows_step(const ip_opaque_call *call, const division *d, ip_opaque_launch *out)
 {
     bool cpu = call->device.is_cpu, indices = call->opaque->sizes[IP_SORT_INDICES];
-    int64_t items = cpu ? (int64_t)call->device.compute_units * CPU_ITEMS : d->rows, each = ceil_div(d->rows, items);
+    int64_t items = cpu ? (int64_t)call->device.compute_units * CPU_ITEMS : d->rows, each = ip_ceil_div(d->rows, items);
     const int of_elements[] = { SOURCE, KEYS, RESULT, KEYS, RESULT }, of_indices[] = { SOURCE, KEYS, OTHER_KEYS, PLACES, RESULT };
     out->kernel = "so_rows";
     set_buffers(out, 5, indices ? of_indices : of_elements);
-    out->params[3] = (int)ceil_div(d->rows, each);
+    out->params[3] = (int)ip_ceil_div(d->rows, each);
     out->params[4] = (int)each;
     set_items(call, out->params[3], out);
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/integers.h"
 
 enum {
     LEAST_ELEMENTS = 256,      /* a CPU's work-item with fewer elements of a row is not worth its start */
@@ -12,9 +13,6 @@ enum {
     LAUNCH_ITEMS = 16          /* work-items a compute unit, where launches must end soon */
 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
-static int64_t clamp64(int64_t v, int64_t lo, int64_t hi) { return v > hi ? hi : v < lo ? lo : v; }
-
 /* Neighbouring lines that a work-item walks where they run along z or y; lines: how many there are, times blocks. */
 static int64_t lines_of_item(const ip_stage *s, int64_t lines, int64_t steps, const ip_device_facts *facts, int64_t operations)
 {
@@ -22,8 +20,8 @@ static int64_t lines_of_item(const ip_stage *s, int64_t lines, int64_t steps, co
     int64_t units = facts->info.compute_units ? (int64_t)facts->info.compute_units : 1;
     int64_t items = is_cpu ? units * CPU_ITEMS : (int64_t)facts->work_items_per_launch;
     int64_t most = is_cpu ? STATE_BYTES / (int64_t)ip_dtype(s->acc_dtype)->size_bytes : lines;
-    int64_t n = clamp64(ceil_div(lines, items), is_cpu ? LEAST_ELEMENTS : 1, most);
-    return clamp64(ITEM_WORK / (operations * steps), 1, n);
+    int64_t n = ip_clamp(ip_ceil_div(lines, items), is_cpu ? LEAST_ELEMENTS : 1, most);
+    return ip_clamp(ITEM_WORK / (operations * steps), 1, n);
 }
 
 /* Rows of a work-item where lines run along x or c. */
@@ -31,9 +29,9 @@ static int64_t row_chunk(const ip_kernel *k, int64_t rows, int64_t planes, int64
                          int64_t operations)
 {
     int64_t lanes = k->lanes > 0 ? k->lanes : 1;
-    int64_t chunk = ceil_div(rows, ceil_div((int64_t)facts->work_items_per_launch, planes));
+    int64_t chunk = ip_ceil_div(rows, ip_ceil_div((int64_t)facts->work_items_per_launch, planes));
     int64_t quick = ITEM_WORK / (operations * elements);
-    chunk = ceil_div(clamp64(chunk < quick ? chunk : quick, 1, rows), lanes) * lanes;
+    chunk = ip_ceil_div(ip_clamp(chunk < quick ? chunk : quick, 1, rows), lanes) * lanes;
     return chunk;
 }
 
@@ -66,11 +64,11 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
         groups = s->axis == 0 ? 1 : planes;
         unit = columns * channels * (s->axis == 0 ? rows : 1);
         int64_t lines = lines_of_item(s, groups * unit * blocks, steps, facts, operations);
-        chunk = clamp64(ceil_div(lines, channels), 1, columns);
-        int64_t some_rows = s->axis == 0 ? clamp64(lines / (columns * channels), 1, rows) : 1;
+        chunk = ip_clamp(ip_ceil_div(lines, channels), 1, columns);
+        int64_t some_rows = s->axis == 0 ? ip_clamp(lines / (columns * channels), 1, rows) : 1;
         d->slots[IP_SCAN_ROWS] = (int)some_rows;
-        d->items[0] = d->carry_items[0] = ceil_div(columns, chunk);
-        d->items[1] = s->axis == 1 ? blocks : ceil_div(rows, some_rows);
+        d->items[0] = d->carry_items[0] = ip_ceil_div(columns, chunk);
+        d->items[1] = s->axis == 1 ? blocks : ip_ceil_div(rows, some_rows);
         d->items[2] = s->axis == 0 ? blocks : planes;
         d->carry_items[1] = s->axis == 1 ? 1 : d->items[1];
         d->carry_items[2] = s->axis == 0 ? 1 : planes;
@@ -78,8 +76,8 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
         groups = planes * rows;
         unit = s->axis == 2 ? channels : 0;
         chunk = blocks > 1 ? 1 : row_chunk(k, rows, planes, columns * channels, facts, operations);
-        d->items[0] = blocks > 1 ? ceil_div(blocks, k->lanes) : 1;
-        d->items[1] = ceil_div(rows, chunk);
+        d->items[0] = blocks > 1 ? ip_ceil_div(blocks, k->lanes) : 1;
+        d->items[1] = ip_ceil_div(rows, chunk);
         d->items[2] = planes;
         d->carry_items[0] = 1;
         d->carry_items[1] = d->items[1];
@@ -118,7 +116,7 @@ imgpar_status ip_scan_launch(ip_scan_division *d, const ip_device_facts *facts, 
         int64_t others = items[0] * items[1] * items[2] / (items[dim] ? items[dim] : 1);
         int64_t batch = items[dim];
         if (is_polled)
-            batch = clamp64(LAUNCH_ITEMS * (int64_t)facts->info.compute_units / (others ? others : 1), 1, batch);
+            batch = ip_clamp(LAUNCH_ITEMS * (int64_t)facts->info.compute_units / (others ? others : 1), 1, batch);
         for (int64_t first = 0; first < items[dim]; first += batch) {
             size_t local[3] = { 1, 1, 1 }, global[3];
             for (int i = 0; i < 3; i++)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Arithmetic of extents. */
+#ifndef IP_BASE_INTEGERS_H
+#define IP_BASE_INTEGERS_H
+
+#include <stdint.h>
+
+/* a / b rounded up, of a >= 0; 0 if b is not positive. */
+static inline int64_t ip_ceil_div(int64_t a, int64_t b) { return b > 0 ? a / b + (a % b != 0) : 0; }
+
+/* Where low > high: low. */
+static inline int64_t ip_clamp(int64_t value, int64_t low, int64_t high) { return value < low ? low : value > high ? high : value; }
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* How a kernel's domain is divided among work-items, and what each of them keeps in scratch memory. */
+#include "run/launching.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "base/integers.h"
+
+enum {
+    SMALL_COLUMNS = 4096,      /* a strip narrower than this is not worth a work-item of its own */
+    CACHE_BYTES = 1 << 20,     /* Note [Strips] */
+    LEAST_COLUMNS = 256,
+    VECTOR_COLUMNS = 64,
+    ACROSS_COLUMNS = 64,
+    ACROSS_BYTES = 32 << 10,   /* of rows that are copied together: they stay in the first-level cache */
+    FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
+    MIN_ROWS = 16,
+    GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
+    LONG_RUN = 256 << 10,      /* bytes that are worth fetching from many pages */
+    SHORT_ROW = 8 << 10,       /* bytes of a row up to which its next one is fetched, not its next page */
+    LITTLE_WORK = 24           /* operations a byte up to which a kernel waits for memory rather than computes */
+};
+
+/* Rows of a stage that are made for one of the output, at most, about. */
+static int64_t rows_a_row(const ip_launching *l, const ip_placed *p)
+{
+    return p->pace < 0 ? 1 : ip_ceil_div(p->stage->dims[1], l->kernel->domain[1] > 0 ? l->kernel->domain[1] : 1);
+}
+
+int64_t ip_operations_per_row(const ip_launching *l, int64_t columns)
+{
+    int64_t n = 1;
+    for (int i = 0; i < l->kernel->n_placed; i++)
+        n += (1 + ip_x_cost(l->plan->ir, l->kernel->placed[i].stage->body)) * rows_a_row(l, &l->kernel->placed[i]);
+    return n * columns * l->kernel->domain[3] * (l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
+}
+
+int ip_ring_pitch(const ip_launching *l, const ip_placed *p)
+{
+    int64_t columns = ip_clamp((int64_t)l->div.strip_columns + p->left + p->right, 0, p->stage->dims[2]);
+    int64_t elements = (columns + 2 * p->pad) * p->stage->dims[3], size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+    elements += p->stage->dims[3] == 3; /* the fourth lane of the last pixel: emit_lanes.c */
+    if (p->at_once) /* written column by column: an odd number of lines a row, which no two rows share a place in the cache with */
+        elements = (ip_ceil_div(elements * size, 64) | 1) * 64 / size;
+    return (int)elements;
+}
+
+static size_t ring_units(const ip_launching *l, const ip_placed *p)
+{
+    size_t bytes = (size_t)ip_ring_pitch(l, p) * (size_t)p->rows * ip_dtype(p->stage->dtype)->size_bytes;
+    return (bytes + 63) / 64 + 1; /* one more: rings do not share a cache line */
+}
+
+/* What of a result is made before it goes to memory: a block of a row or a row, behind what the last block left of a line. */
+static size_t line_units(const ip_launching *l, const ip_placed *p)
+{
+    size_t columns = (size_t)(p->block_columns > 0 ? p->block_columns : l->div.strip_columns);
+    return (columns * (size_t)p->stage->dims[3] * ip_dtype(p->stage->dtype)->size_bytes + 63) / 64 + 2;
+}
+
+/* A row of a running sum of a stage. */
+static size_t sums_units(const ip_launching *l, const ip_placed *p, int k)
+{
+    int64_t columns = ip_clamp((int64_t)l->div.strip_columns + p->left + p->right, 0, p->stage->dims[2]);
+    return ((size_t)(columns * p->stage->dims[3]) * ip_dtype(p->running[k]->dtype)->size_bytes + 63) / 64 + 1;
+}
+
+/* What a stage keeps in a work-item's scratch: its ring, then its running sums. */
+static size_t placed_units(const ip_launching *l, const ip_placed *p)
+{
+    size_t units = p->place == IP_PLACE_RING ? ring_units(l, p) : l->div.streams && p->is_streamed ? line_units(l, p) : 0;
+    for (int k = 0; k < p->n_running; k++)
+        units += sums_units(l, p, k);
+    return units;
+}
+
+/* Columns of a strip that reads across: what is copied of each row of the source, or a line of it, stays in the cache. */
+static int64_t across_columns(const ip_kernel *k)
+{
+    int64_t columns = INT64_MAX;
+    for (int i = 0; i < k->n_placed; i++) {
+        const ip_placed *p = &k->placed[i];
+        int64_t bytes = p->at_once * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+        if (p->at_once && ACROSS_BYTES / bytes < columns)
+            columns = ACROSS_BYTES / bytes / ACROSS_COLUMNS * ACROSS_COLUMNS;
+    }
+    return columns == INT64_MAX || columns < ACROSS_COLUMNS ? ACROSS_COLUMNS : columns;
+}
+
+/*
+ * Note [Strips]
+ * A strip is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; in a chain of stages,
+ * which mostly reads what it has just written, the first-level one. Where columns are read along rows, as a transpose
+ * does, a strip is so narrow that what a row of it reads stays there until the next row reads what lies beside. Taller
+ * strips compute fewer rows twice. There are enough strips to keep all units busy to the end, and none takes so long that
+ * nobody could poll.
+ */
+static int64_t cached_columns(const ip_launching *l, int64_t columns)
+{
+    const ip_kernel *k = l->kernel;
+    int64_t halo = 0;
+    for (int i = 0; i < k->n_placed; i++)
+        if (k->placed[i].left + k->placed[i].right > halo)
+            halo = k->placed[i].left + k->placed[i].right;
+    int64_t each = k->read_bytes + k->ring_bytes;
+    bool is_chain = k->ring_bytes * 2 > k->read_bytes * 3;
+    int64_t fit = (is_chain ? l->runner->tuning.strip_bytes : CACHE_BYTES) / (each > 0 ? each : 1);
+    int64_t least = halo * 3 > LEAST_COLUMNS ? halo * 3 : LEAST_COLUMNS;
+    if (k->reads_across && !k->whole_rows)
+        return ip_clamp(columns, 1, across_columns(k));
+    if (k->whole_rows || fit >= columns || least >= columns)
+        return columns;
+    int64_t parts = ip_ceil_div(columns, fit > least ? fit : least);
+    return ip_clamp(ip_ceil_div(ip_ceil_div(columns, parts), VECTOR_COLUMNS) * VECTOR_COLUMNS, 1, columns);
+}
+
+/* What of its results a kernel of the rows schedule writes row by row. */
+static uint64_t bytes_in_rows(const ip_launching *l)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < l->kernel->n_placed; i++)
+        if (l->kernel->placed[i].is_streamed)
+            bytes += ip_region_bytes(l->region, l->kernel->placed[i].stage);
+    return l->kernel->is_scan ? ip_region_bytes(l->region, l->kernel->outputs[0]) : bytes;
+}
+
+static uint64_t bytes_read(const ip_launching *l)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < l->kernel->n_inputs; i++)
+        bytes += ip_region_bytes(&l->bindings[l->kernel->inputs[i]->id].region, l->kernel->inputs[i]);
+    return bytes;
+}
+
+/* Whether a kernel will read the results soon: another one of the plan, or of the loop's next step. */
+static bool is_read_again(const ip_launching *l)
+{
+    for (int k = 0; k < l->plan->n_kernels; k++)
+        for (int i = 0; i < l->plan->kernels[k].n_inputs; i++)
+            if (ip_kernel_stores(l->kernel, l->plan->kernels[k].inputs[i]))
+                return true;
+    return l->runner->is_step;
+}
+
+/* Whether a work-item reads its inputs as they stand in memory, many pages one after the other. */
+static bool reads_long_runs(const ip_launching *l)
+{
+    const ip_kernel *k = l->kernel;
+    int64_t columns = l->region->x1 - l->region->x0, rows = l->div.strip_columns < columns ? 1 : l->div.strip_rows;
+    for (int i = 0; i < k->n_inputs; i++) {
+        const ip_stage *s = k->inputs[i];
+        int64_t pixel = s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes;
+        if (s->dims[2] > columns || (s->dims[2] == columns && rows * l->div.strip_columns * pixel < LONG_RUN))
+            return false;
+    }
+    return true;
+}
+
+/* Whether what a work-item reads of a row is so short that the next page is another one's. */
+static bool reads_short_rows(const ip_launching *l)
+{
+    const ip_kernel *k = l->kernel;
+    bool is_short = !k->is_scan && l->div.strip_columns < l->region->x1 - l->region->x0;
+    for (int i = 0; i < k->n_inputs; i++)
+        is_short = is_short && l->div.strip_columns * k->inputs[i]->dims[3] * (int64_t)ip_dtype(k->inputs[i]->dtype)->size_bytes <= SHORT_ROW;
+    return is_short;
+}
+
+/*
+ * What is larger than caches goes past them; not what the next kernel finds in the last one. A loop's next step reads nothing else, so it
+ * finds enough of what is up to half as large again (measured: 48 MB, of 32 MB of cache, are read and written 1.2 times as fast).
+ */
+static void choose_streaming(ip_launching *l)
+{
+    uint64_t read = bytes_read(l), written = bytes_in_rows(l), least = (uint64_t)l->runner->tuning.stream_bytes;
+    uint64_t cache = ip_device_facts_of(l->runner->device)->cache_bytes, most = l->runner->is_step ? cache / 2 * 3 : cache / 2;
+    bool stays = read + written <= most && is_read_again(l);
+    int64_t rows = l->region->y1 - l->region->y0, planes = l->region->z1 - l->region->z0;
+    bool waits = (double)ip_operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <= LITTLE_WORK * (double)read;
+    bool is_near = stays && l->runner->is_step;
+    l->div.fetches = read < least || is_near ? FETCH_NOTHING : reads_short_rows(l) ? FETCH_ROWS : waits && reads_long_runs(l) ? FETCH_PAGES
+                                                                                                                          : FETCH_AHEAD;
+    l->div.streams = written >= least && !stays;
+}
+
+static void divide_rows(ip_launching *l)
+{
+    const ip_kernel *k = l->kernel;
+    const ip_region *r = l->region;
+    ip_division *d = &l->div;
+    bool keeps_rows = k->schedule == IP_SCHEDULE_ROWS;
+    int64_t rows = r->y1 - r->y0, columns = r->x1 - r->x0;
+    int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
+    int64_t chunk = keeps_rows ? cached_columns(l, columns) : columns;
+    if (k->n_folds > 0 && !k->whole_rows && chunk > FOLD_COLUMNS)
+        chunk = FOLD_COLUMNS;
+    d->items_z = (int)ip_ceil_div(r->z1 - r->z0, k->planes_at_once > 0 ? k->planes_at_once : 1);
+    int64_t beside = ip_ceil_div(columns, chunk > 0 ? chunk : 1) * (d->items_z > 0 ? d->items_z : 1);
+    int64_t per_row = ip_operations_per_row(l, chunk);
+    int64_t least = keeps_rows ? ip_clamp(4 * ip_kernel_rows_twice(k), MIN_ROWS, 1 << 20) : 1;
+    if (k->whole_rows) /* nothing but rows to share */
+        least = ip_clamp(least, 1, ip_ceil_div(rows, target / 4 > 0 ? target / 4 : 1));
+    int64_t strip = ip_clamp(ip_ceil_div(rows * beside, target), least, rows > 0 ? rows : 1);
+    strip = ip_clamp(IP_STRIP_WORK / (per_row > 0 ? per_row : 1), least < strip ? least : strip, strip);
+    d->items_y = (int)ip_ceil_div(rows, strip);
+    strip = ip_ceil_div(rows, d->items_y > 0 ? d->items_y : 1); /* as many of equal height */
+    d->strip_rows = (int)strip;
+    if (!k->whole_rows) { /* few rows, but long ones */
+        int64_t wanted = ip_ceil_div(target, (int64_t)d->items_y * (d->items_z > 0 ? d->items_z : 1));
+        int64_t narrow = ip_clamp(ip_ceil_div(columns, wanted), columns < SMALL_COLUMNS ? columns : SMALL_COLUMNS, columns);
+        int64_t quick = IP_STRIP_WORK / (ip_ceil_div(per_row, chunk > 0 ? chunk : 1) * strip + 1);
+        narrow = ip_clamp(quick, narrow < SMALL_COLUMNS ? narrow : SMALL_COLUMNS, narrow);
+        chunk = chunk < narrow ? chunk : narrow;
+    }
+    d->strip_columns = (int)(chunk > 0 ? chunk : 1);
+    d->items_x = (int)ip_ceil_div(columns, d->strip_columns);
+    choose_streaming(l);
+    for (int i = 0; i < k->n_placed; i++) /* a line that is not in a cache saves nothing */
+        d->streams = d->streams && !(k->placed[i].is_streamed && line_units(l, &k->placed[i]) > CACHE_BYTES / 64);
+}
+
+/* A work-group a tile. Folds: a work-group a strip of tiles, as many groups as keep the device busy. */
+static void divide_tiles(ip_launching *l)
+{
+    const ip_tiling *t = &l->kernel->tiling;
+    const ip_region *r = l->region;
+    ip_division *d = &l->div;
+    int64_t tiles_y = ip_ceil_div(r->y1 - r->y0, t->height), tiles_each = 1;
+    d->items_x = (int)ip_ceil_div(r->x1 - r->x0, t->width);
+    d->items_z = (int)(r->z1 - r->z0);
+    if (l->kernel->n_folds > 0) {
+        int64_t items = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
+        int64_t groups = ip_ceil_div(GROUPS_AHEAD * items, (int64_t)t->group_width * t->group_height);
+        tiles_each = ip_clamp(ip_ceil_div(tiles_y * d->items_x * d->items_z, groups), 1, tiles_y > 0 ? tiles_y : 1);
+    }
+    d->strip_rows = (int)(tiles_each * t->height);
+    d->strip_columns = t->width;
+    d->items_y = (int)ip_ceil_div(tiles_y, tiles_each);
+}
+
+/* ---- scratch memory ----------------------------------------------------------------------- */
+
+/* A fold's partial result of one work-item, or one work-group. */
+static size_t partial_bytes(const ip_launching *l, const ip_stage *s)
+{
+    if (s->kind == IP_STAGE_HISTOGRAM)
+        return (size_t)(s->dims[1] * ip_histogram_pitch(l->kernel, s) * ip_histogram_tables(l->kernel, s)) * 4;
+    return 2 * (size_t)ip_dtype(s->acc_dtype)->size_bytes;
+}
+
+static imgpar_status plan_scratch(ip_launching *l, ip_error *err)
+{
+    const ip_kernel *k = l->kernel;
+    ip_division *d = &l->div;
+    size_t items = (size_t)d->items_x * (size_t)d->items_y * (size_t)d->items_z;
+    size_t each = 0, partials, rings = 0;
+    d->scratch_start = 0;
+    for (int i = 0; i < k->n_placed; i++)
+        each += placed_units(l, &k->placed[i]);
+    for (int i = 0; i < k->n_outputs; i++) {
+        if (!ip_stage_folds(k->outputs[i]))
+            continue;
+        if (!ip_mul_size(items, partial_bytes(l, k->outputs[i]), &partials) || partials / 64 > INT32_MAX - d->scratch_start)
+            return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
+        d->scratch_start += (partials + 63) / 64;
+    }
+    d->scratch_each = each;
+    if (!ip_mul_size(items, each, &rings) || rings > INT32_MAX)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
+    d->scratch_bytes = (d->scratch_start + rings + 1) * 64;
+    return IMGPAR_OK;
+}
+
+static imgpar_status divide_scan(ip_launching *l, ip_error *err)
+{
+    const ip_kernel *k = l->kernel;
+    const ip_stage *s = k->outputs[0];
+    ip_division *d = &l->div;
+    int64_t operations = ip_x_cost(l->plan->ir, s->body) + ip_x_cost(l->plan->ir, s->finish) + 1;
+    imgpar_status st = ip_scan_divide(k, l->region, ip_device_facts_of(l->runner->device), operations, &d->scan, err);
+    choose_streaming(l);
+    d->streams = d->streams && d->scan.line_bytes > 0;
+    d->scratch_bytes = d->scan.state_bytes + (d->streams ? d->scan.line_bytes : 0);
+    return st;
+}
+
+imgpar_status ip_divide(ip_launching *l, ip_error *err)
+{
+    if (l->kernel->is_scan)
+        return divide_scan(l, err);
+    if (l->kernel->schedule == IP_SCHEDULE_TILES)
+        divide_tiles(l);
+    else
+        divide_rows(l);
+    return plan_scratch(l, err);
+}
+
+int ip_ring_offset
+(const ip_launching *l, const ip_stage *stage)
+{
+    size_t units = 0;
+    for (int i = 0; i < l->kernel->n_placed; i++) {
+        const ip_placed *p = &l->kernel->placed[i];
+        if (p->stage == stage)
+            break;
+        units += placed_units(l, p);
+    }
+    return (int)units;
+}
+
+int ip_sums_offset(const ip_launching *l, const ip_stage *stage, int index)
+{
+    const ip_placed *p = ip_kernel_placed(l->kernel, stage);
+    size_t units = (size_t)ip_ring_offset(l, stage) + placed_units(l, p);
+    for (int k = index; k < p->n_running; k++)
+        units -= sums_units(l, p, k);
+    return (int)units;
+}
+
+/* Partial results stand in the order of the outputs. */
+int ip_partial_offset(const ip_launching *l, const ip_stage *fold)
+{
+    size_t items = (size_t)l->div.items_x * (size_t)l->div.items_y * (size_t)l->div.items_z, units = 0;
+    for (int i = 0; i < l->kernel->n_outputs && l->kernel->outputs[i] != fold; i++)
+        if (ip_stage_folds(l->kernel->outputs[i]))
+            units += (items * partial_bytes(l, l->kernel->outputs[i]) + 63) / 64;
+    return (int)units;
+}

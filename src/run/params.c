@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* The contents of a kernel's parameter buffer: a cell for each slot, two where it is wide; then the tables. */
+#include "run/launching.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+
+#include <string.h>
+
+static void put_number(int *cell, const ip_expr *p)
+{
+    switch (p->dtype) {
+    case IMGPAR_F32: {
+        float f = (float)p->f;
+        memcpy(cell, &f, sizeof f);
+        break;
+    }
+    case IMGPAR_F64: memcpy(cell, &p->f, sizeof p->f); break;
+    case IMGPAR_U64:
+    case IMGPAR_I64: memcpy(cell, &p->i, sizeof p->i); break;
+    default: *cell = (int)p->i;
+    }
+}
+
+static const int64_t *dims_of_slot(const ip_slot *s)
+{
+    if (s->stage->kind == IP_STAGE_REDUCE || (s->stage->kind == IP_STAGE_HISTOGRAM && s->index < 2))
+        return s->stage->over;
+    return s->stage->dims;
+}
+
+static size_t table_cells(const ip_stage *table)
+{
+    return (size_t)table->dims[2] * (ip_dtype(table->dtype)->size_bytes / sizeof(int));
+}
+
+/* Tables stand at the end of the parameters, one after the other. */
+static int table_start(const ip_launching *l, const ip_stage *table)
+{
+    size_t start = l->n_params;
+    for (int i = 0; i < l->kernel->n_tables; i++)
+        start -= table_cells(l->kernel->tables[i]);
+    for (int i = 0; i < l->kernel->n_tables && l->kernel->tables[i] != table; i++)
+        start += table_cells(l->kernel->tables[i]);
+    return (int)start;
+}
+
+static int slot_value(const ip_launching *l, const ip_slot *s)
+{
+    const ip_region *r = l->region;
+    const ip_division *d = &l->div;
+    const ip_region *b = s->stage && (s->kind == IP_SLOT_ORIGIN || s->kind == IP_SLOT_PITCH) ? &l->bindings[s->stage->id].region : r;
+    switch (s->kind) {
+    case IP_SLOT_REGION: return (int)((const int64_t[]){ r->z0, r->z1, r->y0, r->y1, r->x0, r->x1 })[s->index];
+    case IP_SLOT_STRIP: return (const int[]){ d->strip_rows, d->strip_columns, d->items_x, d->items_y }[s->index];
+    case IP_SLOT_DIM: return (int)dims_of_slot(s)[s->index];
+    case IP_SLOT_ORIGIN: return (int)((const int64_t[]){ b->z0, b->y0, b->x0 })[s->index];
+    case IP_SLOT_PITCH: return (int)((const int64_t[]){ (b->x1 - b->x0) * s->stage->dims[3], b->y1 - b->y0, b->z1 - b->z0 })[s->index];
+    case IP_SLOT_RING_OFFSET: return ip_ring_offset(l, s->stage);
+    case IP_SLOT_IS_LARGE: return s->index ? (int)d->fetches : d->streams;
+    case IP_SLOT_SUMS: return ip_sums_offset(l, s->stage, s->index);
+    case IP_SLOT_RING_PITCH: return ip_ring_pitch(l, ip_kernel_placed(l->kernel, s->stage));
+    case IP_SLOT_SCRATCH: return (int)(s->index ? d->scratch_start : d->scratch_each);
+    case IP_SLOT_PARTIAL: return ip_partial_offset(l, s->stage);
+    case IP_SLOT_TABLE: return table_start(l, s->stage);
+    case IP_SLOT_ITEMS: return s->index ? 0 : d->items_x * d->items_y * d->items_z;
+    case IP_SLOT_SCAN: return d->scan.slots[s->index];
+    case IP_SLOT_PARAM: break;
+    }
+    return 0;
+}
+
+static bool is_wide(const ip_slot *s)
+{
+    return s->kind == IP_SLOT_PARAM && ip_dtype(s->param->dtype)->size_bytes == 8;
+}
+
+imgpar_status ip_params_make(ip_launching *l, ip_error *err)
+{
+    const ip_kernel *k = l->kernel;
+    size_t n = 0, cell = 0;
+    for (int i = 0; i < k->n_slots; i++)
+        n += is_wide(&k->slots[i]) ? 2 : 1;
+    for (int i = 0; i < k->n_tables; i++)
+        n += table_cells(k->tables[i]);
+    l->n_params = n;
+    l->params = ip_alloc_array(n + 1, sizeof *l->params);
+    if (!l->params)
+        return ip_fail_memory(err, "launching a kernel");
+    for (int i = 0; i < k->n_slots; i++) {
+        const ip_slot *s = &k->slots[i];
+        if (s->kind == IP_SLOT_PARAM)
+            put_number(&l->params[cell], s->param);
+        else
+            l->params[cell] = slot_value(l, s);
+        cell += is_wide(s) ? 2 : 1;
+    }
+    for (int i = 0; i < k->n_tables; i++) {
+        size_t count = table_cells(k->tables[i]);
+        memcpy(&l->params[cell], k->tables[i]->table, count * sizeof(int));
+        cell += count;
+    }
+    return IMGPAR_OK;
+}
+
+static int *region_cell(ip_launching *l, int index)
+{
+    int cell = 0;
+    for (int i = 0; i < l->kernel->n_slots; i++) {
+        const ip_slot *s = &l->kernel->slots[i];
+        if (s->kind == IP_SLOT_REGION && s->index == index)
+            return &l->params[cell];
+        cell += is_wide(s) ? 2 : 1;
+    }
+    return NULL;
+}
+
+void ip_params_set_first_item(ip_launching *l, int first)
+{
+    int cell = 0;
+    for (int i = 0; i < l->kernel->n_slots; i++) {
+        const ip_slot *s = &l->kernel->slots[i];
+        if (s->kind == IP_SLOT_ITEMS && s->index == 1)
+            l->params[cell] = first;
+        cell += is_wide(s) ? 2 : 1;
+    }
+}
+
+void ip_params_set_region(ip_launching *l, int index, int64_t value)
+{
+    int *cell = region_cell(l, index);
+    if (cell)
+        *cell = (int)value;
+}
+
+void ip_params_set_scan(ip_launching *l)
+{
+    int cell = 0;
+    for (int i = 0; i < l->kernel->n_slots; i++) {
+        const ip_slot *s = &l->kernel->slots[i];
+        if (s->kind == IP_SLOT_SCAN)
+            l->params[cell] = slot_value(l, s);
+        cell += is_wide(s) ? 2 : 1;
+    }
+}
