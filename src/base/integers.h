@@ -10,5 +10,9 @@ static inline int64_t ip_ceil_div(int64_t a, int64_t b) { return b > 0 ? a / b +
 
 /* Where low > high: low. */
 static inline int64_t ip_clamp(int64_t value, int64_t low, int64_t high) { return value < low ? low : value > high ? high : value; }
+static inline int64_t ip_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t ip_max(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int ip_min_int(int a, int b) { return a < b ? a : b; }
+static inline int ip_max_int(int a, int b) { return a > b ? a : b; }
 
 #endif

@@ -5,6 +5,7 @@
  * offsets need the region and a halo; anything else is taken to need the whole input.
  */
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "compile/passes.h"
 
 typedef struct demand {
@@ -17,22 +18,20 @@ typedef struct demand {
     bool any;
 } demand;
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static void include(demand *d, ip_region r)
 {
     const int64_t *dims = d->input->dims;
-    r = (ip_region){ max64(r.z0, 0), min64(r.z1, dims[0]), max64(r.y0, 0), min64(r.y1, dims[1]),
-                     max64(r.x0, 0), min64(r.x1, dims[2]) };
+    r = (ip_region){ ip_max(r.z0, 0), ip_min(r.z1, dims[0]), ip_max(r.y0, 0), ip_min(r.y1, dims[1]),
+                     ip_max(r.x0, 0), ip_min(r.x1, dims[2]) };
     if (!d->any) {
         *d->needed = r;
         d->any = true;
         return;
     }
     ip_region *n = d->needed;
-    *n = (ip_region){ min64(n->z0, r.z0), max64(n->z1, r.z1), min64(n->y0, r.y0), max64(n->y1, r.y1),
-                      min64(n->x0, r.x0), max64(n->x1, r.x1) };
+    *n = (ip_region){ ip_min(n->z0, r.z0), ip_max(n->z1, r.z1), ip_min(n->y0, r.y0), ip_max(n->y1, r.y1),
+                      ip_min(n->x0, r.x0), ip_max(n->x1, r.x1) };
 }
 
 static void note_load(ip_expr *load, void *user)
@@ -56,7 +55,7 @@ static void note_load(ip_expr *load, void *user)
         first = d->reader->first;
         left = d->reader->left;
         right = d->reader->right;
-        if (d->reader->n_running > 0) { /* the element that leaves: Note [Running sums] in place.c */
+        if (d->reader->n_running > 0) { /* the element that leaves: Note [Running sums] in place_running.c */
             first -= ip_x_classify(d->ir, load->arg[1]).uses_tap;
             left += ip_x_classify(d->ir, load->arg[2]).uses_tap;
         }

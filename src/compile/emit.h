@@ -31,7 +31,7 @@ typedef struct ip_emit {
     const char *coord[4];    /* z y x c as text; NULL: not available */
     const char *acc[2];
     const char *flat;        /* the flat index x * channels + c, where the loop is over it; else NULL */
-    bool is_within;          /* columns beside the element's own are inside: place.c, Note [Reading in place] */
+    bool is_within;          /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
     const int64_t *domain;   /* of the stage being computed */
     int channels;            /* the same */
     const char *tap_y, *tap_x;  /* inside a window's loops */

@@ -416,7 +416,7 @@ static void declare_sums(ip_emit *e)
     }
 }
 
-/* ---- masks: place.c, Note [Masks] ----------------------------------------------------------- */
+/* ---- masks: place_spread.c, Note [Masks] ----------------------------------------------------------- */
 
 enum { ALL_CLEAR, ALL_SET, MIXED };
 

@@ -12,7 +12,7 @@
  *
  * Note [Filling edges]
  * An element of a tile that lies beyond the edges of its domain is what its readers' border rule says: it is computed
- * from the coordinates that the rule maps its own to. Those are in the tile too (place.c, Note [Reading near edges]), so
+ * from the coordinates that the rule maps its own to. Those are in the tile too (reach.c, Note [Reading near edges]), so
  * what they read is there. Readers apply no border.
  *
  * Note [Words]
@@ -27,8 +27,6 @@
 
 const char *ip_emit_tile_top(ip_emit *e, const ip_stage *stage) { return ip_text(e->ir, "top_%s", ip_emit_ring(e, stage)); }
 const char *ip_emit_tile_left(ip_emit *e, const ip_stage *stage) { return ip_text(e->ir, "left_%s", ip_emit_ring(e, stage)); }
-
-static const int64_t *domain_of(const ip_stage *s) { return ip_stage_folds(s) ? s->over : s->dims; }
 
 static const char *number(ip_emit *e, int n) { return ip_text(e->ir, "%d", n); }
 static const char *times(ip_emit *e, const char *x, int n) { return n == 1 ? x : ip_text(e->ir, "%s * %d", x, n); }
@@ -295,7 +293,7 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
 {
     const ip_stage *s = p->stage;
     const char *name = s->node && s->node->op ? s->node->op->info.name : "stage";
-    e->channels = (int)domain_of(s)[3];
+    e->channels = (int)ip_stage_domain(s)[3];
     ip_s_add(e->ir, e->block, IP_S_NOTE, ip_text(e->ir, "%s%s%s", name, s->note ? ": " : "", s->note ? s->note : ""), NULL, NULL);
     ip_mark in_stage = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
     if (p->place == IP_PLACE_TOTAL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Windows within rows: folds over so many taps that they are loops. Sums that can be carried along
- * are (place.c, Note [Running sums]); other windows are computed for a block of elements at a time, with taps outside and
+ * are (place_running.c, Note [Running sums]); other windows are computed for a block of elements at a time, with taps outside and
  * elements inside, so that the inner loop is vectorised.
  */
 #include "base/dtype.h"

@@ -8,7 +8,7 @@
  *   1. It has the kernel's depth, height and width, and is read at constant offsets, so that a
  *      few rows of it suffice. (A gather may want any row.) Or they are rows of another width (Note [Whole rows]) or height
  *      (place_paced.c, Note [Paces]), as a resize's are.
- *   2. Every reader's border can be served from those rows (place.c, Note [Reading near edges]).
+ *   2. Every reader's border can be served from those rows (reach.c, Note [Reading near edges]).
  *   3. The rows that all stages keep stay in the cache (RING_BYTES a work-item), and the rows computed
  *      twice at the strips' seams stay few against the strip (HALO_ROWS). Beyond that, writing the value
  *      to memory and reading it back costs less than computing its halo again.
@@ -57,8 +57,6 @@ typedef struct fusing {
     ip_stage *visiting;
 } fusing;
 
-static const int64_t *domain_of(const ip_stage *s) { return ip_stage_folds(s) ? s->over : s->dims; }
-
 static bool same_size(const int64_t a[4], const int64_t b[4]) { return memcmp(a, b, 3 * sizeof a[0]) == 0; }
 
 static void note_reader(fusing *f, const ip_stage *p)
@@ -75,7 +73,7 @@ static void note_source(ip_expr *load, void *user)
     fusing *f = user;
     ip_stage *p = load->source, *reader = f->visiting;
     note_reader(f, p);
-    ip_reach reach = ip_load_reach(f->plan->ir, load, domain_of(reader));
+    ip_reach reach = ip_load_reach(f->plan->ir, load, ip_stage_domain(reader));
     if (!reach.is_local)
         f->reads_gather[p->id] = 1;
     if (reach.is_paced)
@@ -91,7 +89,7 @@ static void join_family(ip_expr *load, void *user)
 {
     fusing *f = user;
     const ip_stage *p = load->source, *reader = f->visiting;
-    if (p->kind == IP_STAGE_TABLE || !same_size(p->dims, domain_of(reader)))
+    if (p->kind == IP_STAGE_TABLE || !same_size(p->dims, ip_stage_domain(reader)))
         return;
     for (size_t w = 0; w < f->family_words; w++)
         f->family[reader->id][w] |= f->family[p->id][w];
@@ -274,7 +272,7 @@ static int join_sibling(fusing *f, ip_stage *s)
         const ip_kernel *kernel = &f->plan->kernels[k];
         const char *why;
         if (kernel->schedule != f->schedule || kernel->is_scan || is_full(f, kernel, s)
-            || !same_size(domain_of(s), kernel->domain) || !is_sibling(f, kernel, s))
+            || !same_size(ip_stage_domain(s), kernel->domain) || !is_sibling(f, kernel, s))
             continue;
         n_tried++;
         if (!ip_grouping_is_read_by(&f->groups, s, k) && !ip_grouping_needs_through_others(&f->groups, k, s)

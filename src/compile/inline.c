@@ -64,11 +64,9 @@ void ip_stage_each_load(ip_ir *ir, const ip_stage *s, void (*fn)(ip_expr *load, 
 
 static bool is_coord(const ip_expr *x, int axis) { return x->op == IP_X_COORD && x->axis == axis; }
 
-static const int64_t *domain_of(const ip_stage *s) { return s->kind == IP_STAGE_MAP ? s->dims : s->over; }
-
 static bool reads_own_place(const ip_expr *load, const ip_stage *reader)
 {
-    const int64_t *domain = domain_of(reader);
+    const int64_t *domain = ip_stage_domain(reader);
     for (int k = 0; k < 3; k++)
         if (!is_coord(load->arg[k], k) || load->source->dims[k] != domain[k])
             return false;
@@ -138,7 +136,7 @@ static bool moves_along_line(const inlining *in, const ip_expr *load)
     const bool repeats = load->border != IP_BORDER_NONE && load->border != IMGPAR_BORDER_CONSTANT;
     if (!repeats || p->kind != IP_STAGE_MAP || in->reader->kind == IP_STAGE_SCAN || in->size[p->id] > COST)
         return false;
-    if (p->dims[0] != 1 || p->dims[1] != 1 || memcmp(p->dims, domain_of(in->reader), sizeof p->dims) != 0 ||
+    if (p->dims[0] != 1 || p->dims[1] != 1 || memcmp(p->dims, ip_stage_domain(in->reader), sizeof p->dims) != 0 ||
         !is_coord(load->arg[3], 3))
         return false;
     line_check c = { p, true };
@@ -169,7 +167,7 @@ static bool is_dearer_elsewhere(const inlining *in, const ip_expr *load)
     const ip_stage *p = load->source;
     if (!walks_rows(in->options) || p->body->op == IP_X_LOAD || p->dims[1] == 1)
         return false;
-    ip_reach reach = ip_load_reach(in->ir, load, domain_of(in->reader));
+    ip_reach reach = ip_load_reach(in->ir, load, ip_stage_domain(in->reader));
     if (!reach.is_in_rows && !(reach.is_paced && keeps_pace(in, p)))
         return false;
     load_count count = { p, 0 };
@@ -379,7 +377,7 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
             in.reader = s;
             in.reader_size = ip_x_size(ir, s->body);
             in.reader_loads = loads_of(ir, s);
-            in.reader_is_flat = ip_find_spread(ir, s->body, domain_of(s)[3], &(ip_spread){ .n = 0 });
+            in.reader_is_flat = ip_find_spread(ir, s->body, ip_stage_domain(s)[3], &(ip_spread){ .n = 0 });
             ip_stage_each_load(ir, s, note_reading_around, &in);
             s->body = ip_x_map(ir, s->body, replace_load, &in);
             if (s->kind == IP_STAGE_SCAN)

@@ -54,7 +54,7 @@ typedef struct ip_placed {
     int pad_border;
     ip_expr *pad_outside;
     int left, right;  /* columns needed beyond the region, before clipping to the domain */
-    bool is_mask;     /* rows: a spread value that its reader looks at a row at a time: place.c, Note [Masks] */
+    bool is_mask;     /* rows: a spread value that its reader looks at a row at a time: place_spread.c, Note [Masks] */
     ip_expr *mask;    /* what its reader calls it, in the reader's body; NULL: it has none */
     int beside_left, beside_right; /* rows: columns beside its own that it reads from buffers, where they stand */
     ip_expr *running[IP_MAX_RUNNING]; /* windows of its body whose sums are carried along: see ip_place_running() */

@@ -125,6 +125,8 @@ ip_stage *ip_stage_opaque(ip_ir *ir, const ip_opaque *opaque, imgpar_dtype dtype
 
 bool ip_stage_folds(const ip_stage *s) { return s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM; }
 
+const int64_t *ip_stage_domain(const ip_stage *s) { return ip_stage_folds(s) ? s->over : s->dims; }
+
 ip_region ip_stage_region(const ip_stage *s) { return (ip_region){ 0, s->dims[0], 0, s->dims[1], 0, s->dims[2] }; }
 
 int64_t ip_stage_blocks(const ip_stage *s)

@@ -16,7 +16,6 @@ enum { FT_LOW = 1024 };
  * be asked between launches; work-items of a group, on a GPU. */
 enum { CPU_ITEMS = 4, CPU_NUMBERS = 1 << 19, GPU_GROUP = 128 };
 
-static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- sizes ------------------------------------------------------------------------------------ */
 
@@ -161,7 +160,7 @@ static bool lines_step(const ip_opaque_call *call, const division *d, bool is_fi
     else rows_of(d, p);
     float factor = is_inverse && is_last ? (float)(1.0 / (double)d->n) : 1;
     int64_t batches = ip_ceil_div(p[1], d->lanes), most = ip_ceil_div(CPU_NUMBERS, d->lanes * p[2]);
-    int64_t each = !cpu ? 1 : min_of(ip_ceil_div(batches, d->items), most), first = cpu ? part * each * d->items : part * batches;
+    int64_t each = !cpu ? 1 : ip_min(ip_ceil_div(batches, d->items), most), first = cpu ? part * each * d->items : part * batches;
     if (first >= batches) return false;
     p[4] = (int)each;
     p[3] = (int)ip_ceil_div(batches - first, each);

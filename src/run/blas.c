@@ -18,6 +18,7 @@
 #include "run/blas.h"
 
 #include "base/alloc.h"
+#include "base/integers.h"
 #include "base/str.h"
 #include "run/cachefile.h"
 #include "run/clblast.h"
@@ -61,8 +62,6 @@ bool ip_blas_find(const char *name, ip_blas_mode *mode)
 
 /* ---- sizes ------------------------------------------------------------------------------ */
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static double work_of(const ip_gemm *g)
 {
@@ -101,10 +100,10 @@ static piece piece_of(const ip_device *device, const ip_gemm *g)
 {
     const double work = device->blas.piece_work, row = (double)g->n * (double)g->k, product = row * (double)g->m;
     const uint64_t bytes = ip_clblast_scratch_bytes(g->dtype, (uint64_t)g->m, (uint64_t)g->n, (uint64_t)g->k, 1);
-    int64_t count = min64((int64_t)fmin(work / product, INT32_MAX), (int64_t)(PIECE_BYTES / bytes));
-    if (count > 1 && g->count[1] > 1) return (piece){ .rows = g->m, .count = min64(count, g->count[1]) };
+    int64_t count = ip_min((int64_t)fmin(work / product, INT32_MAX), (int64_t)(PIECE_BYTES / bytes));
+    if (count > 1 && g->count[1] > 1) return (piece){ .rows = g->m, .count = ip_min(count, g->count[1]) };
     int64_t rows = (int64_t)fmin(work / row, INT32_MAX) / PIECE_ROWS * PIECE_ROWS;
-    return (piece){ .rows = min64(max64(rows, PIECE_ROWS), g->m), .count = 1 };
+    return (piece){ .rows = ip_min(ip_max(rows, PIECE_ROWS), g->m), .count = 1 };
 }
 
 /* ---- what is known of classes ------------------------------------------------------------- */
@@ -251,8 +250,8 @@ static ip_clblast_product product_at(const ip_blas_job *job, const piece *size, 
 {
     const ip_gemm *g = job->gemm;
     return (ip_clblast_product){
-        .dtype = g->dtype, .m = (size_t)min64(size->rows, g->m - row), .n = (size_t)g->n, .k = (size_t)g->k,
-        .count = (size_t)min64(size->count, g->count[1] - inner), .a = job->a, .b = job->b, .c = job->c,
+        .dtype = g->dtype, .m = (size_t)ip_min(size->rows, g->m - row), .n = (size_t)g->n, .k = (size_t)g->k,
+        .count = (size_t)ip_min(size->count, g->count[1] - inner), .a = job->a, .b = job->b, .c = job->c,
         .a_first = (size_t)(g->a_first + outer * g->a_next[0] + inner * g->a_next[1] + row * g->k),
         .b_first = (size_t)(outer * g->b_next[0] + inner * g->b_next[1]),
         .c_first = (size_t)(((outer * g->count[1] + inner) * g->m + row) * g->n),

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "run/opaque.h"
 #include "run/ref.h"
 #include "run/share.h"
@@ -35,8 +36,6 @@ void ip_runner_init(ip_runner *runner, ip_device *device, const imgpar_options *
         runner->poll = (ip_poll){ poll_stop, (void *)options };
 }
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* The smallest region that holds both. */
 static ip_region hull(const ip_region *a, const ip_region *b)
@@ -45,8 +44,8 @@ static ip_region hull(const ip_region *a, const ip_region *b)
         return *b;
     if (ip_region_is_empty(b))
         return *a;
-    return (ip_region){ min64(a->z0, b->z0), max64(a->z1, b->z1), min64(a->y0, b->y0), max64(a->y1, b->y1),
-                        min64(a->x0, b->x0), max64(a->x1, b->x1) };
+    return (ip_region){ ip_min(a->z0, b->z0), ip_max(a->z1, b->z1), ip_min(a->y0, b->y0), ip_max(a->y1, b->y1),
+                        ip_min(a->x0, b->x0), ip_max(a->x1, b->x1) };
 }
 
 /* ---- what is needed ----------------------------------------------------------------- */

@@ -11,10 +11,10 @@
 #include "run/evaluation_impl.h"
 
 #include "base/alloc.h"
+#include "base/integers.h"
 
 #include <string.h>
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- what is wanted ------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ static int64_t cut_at(const int64_t dims[4], int64_t row_bytes, double fraction)
         step *= 2;
     if (n < FEW * step)
         step = 1;
-    return fraction >= 1 ? n : min64((int64_t)(fraction * (double)n / (double)step + 0.5) * step, n);
+    return fraction >= 1 ? n : ip_min((int64_t)(fraction * (double)n / (double)step + 0.5) * step, n);
 }
 
 static ip_region part_of(const int64_t dims[4], int64_t row_bytes, double from, double to)
@@ -174,7 +174,7 @@ static imgpar_status run_strips_of(evaluation *e, int64_t y0, int64_t y1, int64_
 {
     imgpar_status st = IMGPAR_OK;
     for (int64_t y = y0; !st && y < y1; y += rows) {
-        want_rows(e, y, min64(y + rows, y1));
+        want_rows(e, y, ip_min(y + rows, y1));
         st = run_wanted(e, err);
     }
     return st;

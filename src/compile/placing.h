@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Placing one kernel's stages (place.c): what is added to them first (place_copies.c, place_spread.c), and which sums are carried along
+ * (place_running.c).
+ */
+#ifndef IP_COMPILE_PLACING_H
+#define IP_COMPILE_PLACING_H
+
+#include "compile/passes.h"
+
+enum { IP_MAX_READS = 16 };
+
+typedef struct ip_placing {
+    ip_plan *plan;
+    ip_kernel *kernel;
+    ip_placed *reader; /* the entry whose loads are being visited */
+    bool walks_planes; /* the kernel's work-items may walk planes: emit_across.c, Note [Walking planes] */
+    bool reads_in_place; /* the stage whose loads are being visited does: Note [Reading in place] */
+    const int64_t *domain; /* of the stage whose loads are being visited */
+    struct ip_read { const ip_stage *source; int64_t bytes; } reads[IP_MAX_READS]; /* of a column, the rows read from memory */
+    int n_reads;
+    ip_expr *mask;     /* of the stage whose values are being spread; NULL: none */
+    const char *why;
+    int capacity;
+} ip_placing;
+
+static inline bool ip_in_tiles(const ip_placing *p) { return p->kernel->schedule == IP_SCHEDULE_TILES; }
+
+/* A new entry behind the others; false (and ir->failed) without memory. */
+bool ip_add_placed(ip_placing *p, ip_stage *stage, bool is_copy);
+/* Copies of what the kernel's stages read, where that is better; their loads are then of the copies. */
+void ip_place_copies(ip_placing *p);
+/* Sets domain and reads_in_place for a stage. */
+void ip_choose_reading(ip_placing *p, const ip_stage *stage);
+/* Entries for what the channels of a pixel share in stage, which will read them; sets mask. */
+void ip_place_spread(ip_placing *p, ip_stage *stage);
+/* Finds placed's running sums. */
+void ip_place_running(ip_ir *ir, ip_placed *placed);
+
+#endif
