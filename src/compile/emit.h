@@ -58,6 +58,8 @@ void ip_emit_uniforms(ip_emit *e, ip_expr *root);
 const char *ip_emit_row_pointer(ip_emit *e, const ip_expr *load);
 /* Declares the row pointers of loads below root whose row does not depend on x, c or taps. */
 void ip_emit_row_pointers(ip_emit *e, ip_expr *root);
+/* The element that load reads (emit_memory.c). */
+const char *ip_emit_load(ip_emit *e, const ip_expr *load);
 /* Checked mode (emit_check.c): index into memory of the stage at pointer, which is `where` its ring, its tile or (else) its buffer
  * is, and a value to be stored at index of its row, as they are to be written in the text. As they are where checks are off. */
 const char *ip_emit_checked_index(ip_emit *e, const ip_stage *stage, ip_place where, bool is_written, const char *pointer,
@@ -81,7 +83,7 @@ const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim);
 const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage);
 /* "g3": the ring or tile of a stage, by its place in the kernel. */
 const char *ip_emit_ring(ip_emit *e, const ip_stage *stage);
-/* Declares the samplers that loads from images use: emit_expr.c, Note [Samplers]. */
+/* Declares the samplers that loads from images use: emit_memory.c, Note [Samplers]. */
 void ip_emit_samplers(ip_emit *e);
 /* Row of the domain that a stage's tile starts with, and the flat index x * channels + c that its rows start with. */
 const char *ip_emit_tile_top(ip_emit *e, const ip_stage *stage);
@@ -101,8 +103,11 @@ void ip_emit_running_row(ip_emit *e, const ip_placed *placed, const char *target
 /* Name of the row that running sum k of a stage is kept in. */
 const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
 
-/* An inner loop over var in from..to whose elements are independent, width at a time: emit_rows.c, Note [Whole vectors]. */
+/* An inner loop over var in from..to whose elements are independent, width at a time: emit_row.c, Note [Whole vectors]. */
 ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width);
+
+/* A row of a stage (emit_row.c), written to target. row is the row's number, first that of the strip's first row. */
+void ip_emit_row(ip_emit *e, const ip_placed *placed, const char *target, const char *xa, const char *xb, const char *row, const char *first);
 
 /* The row of a stage that is needed where rows from ya on are made, and y is the one being made (emit_rows.c); the lowest of them. */
 void ip_emit_stage(ip_emit *e, const ip_placed *placed, const char *y, const char *ya);
@@ -169,6 +174,8 @@ typedef struct ip_channels { int n; ip_expr *bodies[IP_WRITTEN_CHANNELS]; ip_mar
 ip_channels ip_emit_enter_channels(ip_emit *e, ip_expr *body);
 void ip_emit_leave_channels(ip_emit *e, const ip_channels *channels);
 const char *ip_emit_channel_text(ip_emit *e, int k);
+/* x in channel c, where channels are written out; else x itself, in the loop over c. */
+ip_expr *ip_emit_of_channel(ip_emit *e, ip_expr *x, int c);
 /* "x * 3 + 1": the index of channel k of pixel x. */
 const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k);
 

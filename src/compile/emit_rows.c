@@ -7,328 +7,13 @@
  *             for x in columns: compute an element from rows of earlier stages
  *             fill in the columns beyond the edges
  *
- * (What another height was needed for is made by a loop of its own, within: emit_paced.c.)
- *
- * Inner loops are plain loops without calls, which a CPU's compiler vectorises. Where
- * channels do not interact the loop runs over the flat index i = x * channels + c.
+ * (What another height was needed for is made by a loop of its own, within: emit_paced.c; a row is made by emit_row.c.)
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
 #include "graph/array.h"
 
 #include <string.h>
-
-/* ---- which loop ------------------------------------------------------------------- */
-
-static bool flat_value(ip_emit *e, const ip_stage *stage, ip_expr *x);
-
-static bool flat_load(ip_emit *e, const ip_stage *stage, const ip_expr *load)
-{
-    const ip_stage *s = load->source;
-    if (s->kind == IP_STAGE_TABLE)
-        return !(load->arg[2]->uses & (IP_USES_X | IP_USES_C));
-    if (!load->uses || !((load->arg[2]->uses | load->arg[3]->uses) & (IP_USES_X | IP_USES_C)))
-        return !load->uses;
-    ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
-    bool in_row = rest && (load->border == IP_BORDER_NONE || ip_emit_column_is_inside(e, load)
-                           || (rest->op == IP_X_CONST && rest->i == 0 && s->dims[2] == stage->dims[2]));
-    bool same_channels = load->arg[3]->op == IP_X_COORD && s->dims[3] == e->channels;
-    bool row_is_uniform = !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
-    ip_expr *outside = load->n_args == 5 ? load->arg[4] : NULL; /* another value a channel is none for a flat loop */
-    bool flat_outside = !outside || !(outside->uses & IP_USES_C) || outside->op == IP_X_LOAD;
-    return in_row && same_channels && row_is_uniform && flat_outside && (!outside || flat_value(e, stage, outside));
-}
-
-static bool flat_value(ip_emit *e, const ip_stage *stage, ip_expr *x)
-{
-    if (x->op == IP_X_LOAD)
-        return flat_load(e, stage, x);
-    if (!(x->uses & (IP_USES_X | IP_USES_C)))
-        return true;
-    if (x->op == IP_X_COORD || x->op == IP_X_BORDER)
-        return false;
-    return true;
-}
-
-typedef struct flat_check { ip_emit *e; const ip_stage *stage; bool ok; } flat_check;
-
-/* Values, not the indices of loads. */
-static bool check_flat(ip_expr *x, void *user)
-{
-    flat_check *f = user;
-    f->ok = f->ok && flat_value(f->e, f->stage, x);
-    return f->ok && x->op != IP_X_LOAD;
-}
-
-bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body) { return e->channels > 1 && ip_emit_may_be_flat(e, stage, body); }
-
-bool ip_emit_may_be_flat(ip_emit *e, const ip_stage *stage, ip_expr *body)
-{
-    flat_check f = { e, stage, true };
-    ip_x_descend(e->ir, body, check_flat, &f);
-    return f.ok && !e->ir->failed;
-}
-
-static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
-{
-    return x->op == IP_X_COORD && x->axis == 3 ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
-}
-
-/* x in channel c, where channels are written out. */
-static ip_expr *of_channel(ip_emit *e, ip_expr *x, int c)
-{
-    return e->channels > IP_WRITTEN_CHANNELS ? x : ip_x_map(e->ir, x, put_channel, &c);
-}
-
-ip_channels ip_emit_enter_channels(ip_emit *e, ip_expr *body)
-{
-    ip_channels channels = { .n = e->channels, .mark = { e->block, e->n_trail, e->n_rows } };
-    if (e->channels > IP_WRITTEN_CHANNELS) {
-        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels));
-        channels.mark = ip_emit_enter(e, loop);
-        e->coord[3] = "c";
-        channels.n = 1;
-        channels.bodies[0] = body;
-    }
-    for (int c = 0; c < channels.n && channels.n > 1; c++)
-        channels.bodies[c] = ip_x_map(e->ir, body, put_channel, &c);
-    if (e->channels == 1)
-        channels.bodies[0] = ip_x_map(e->ir, body, put_channel, &(int){ 0 });
-    ip_emit_count_uses(e, channels.bodies, channels.n);
-    return channels;
-}
-
-void ip_emit_leave_channels(ip_emit *e, const ip_channels *channels)
-{
-    if (e->channels <= IP_WRITTEN_CHANNELS)
-        return;
-    e->coord[3] = NULL;
-    ip_emit_leave(e, channels->mark);
-}
-
-const char *ip_emit_channel_text(ip_emit *e, int k)
-{
-    return e->channels > IP_WRITTEN_CHANNELS ? "c" : ip_text(e->ir, "%d", k);
-}
-
-const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
-{
-    return e->channels == 1 ? x : ip_text(e->ir, "%s * %d + %s", x, e->channels, ip_emit_channel_text(e, k));
-}
-
-/* What the values of a loop are: bytes of the widest, how many have at most two bytes, how many more. */
-typedef struct widths { int widest, n_narrow, n_wide; bool calls; } widths;
-
-static void note_width(const ip_expr *x, widths *w)
-{
-    int size = (int)ip_dtype(x->dtype)->size_bytes;
-    bool is_index = x->op == IP_X_COORD || x->op == IP_X_CONST || x->op == IP_X_PARAM || x->op == IP_X_TAP;
-    w->calls |= x->op == IP_X_POW || x->op == IP_X_ATAN2 || (x->op >= IP_X_SQRT && x->op <= IP_X_TANH);
-    if (is_index || x->dtype == IMGPAR_BOOL)
-        return;
-    *(size <= 2 ? &w->n_narrow : &w->n_wide) += 1;
-    w->widest = size > w->widest ? size : w->widest;
-}
-
-/* Indices are i32, but are not computed in lanes: values only. */
-static void note_widths(const ip_expr *x, unsigned char *seen, widths *w)
-{
-    if (seen[x->id])
-        return;
-    seen[x->id] = 1;
-    note_width(x, w);
-    for (int k = x->op == IP_X_LOAD ? 4 : 0; k < x->n_args; k++)
-        note_widths(x->arg[k], seen, w);
-}
-
-static widths widths_of(ip_emit *e, ip_expr *root, imgpar_dtype stored)
-{
-    widths w = { .widest = (int)ip_dtype(stored)->size_bytes };
-    unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
-    if (seen)
-        note_widths(root, seen, &w);
-    return w;
-}
-
-int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
-{
-    int size = widths_of(e, root, stored).widest;
-    return size < e->options->tuning.vector_bytes ? e->options->tuning.vector_bytes / size : 1;
-}
-
-/* Lanes of a loop that makes a row of s. Where much of it is narrow, two vectors of the widest numbers: the narrow ones then fill
- * theirs. Functions want the registers for themselves. */
-static int row_width(ip_emit *e, const ip_stage *s)
-{
-    enum { FEW = 3 };
-    widths w = widths_of(e, s->body, s->dtype);
-    bool is_mixed = w.widest == 4 && w.n_narrow >= FEW && 3 * w.n_narrow >= w.n_wide && !w.calls;
-    return ip_emit_width(e, s->body, s->dtype) * (is_mixed ? 2 : 1);
-}
-
-/* ---- one row of a stage --------------------------------------------------------------- */
-
-/*
- * Note [Whole vectors]
- * What is left of a row behind its last whole vector would be computed one by one, in narrow strips half of the time. The
- * loop runs once more over the row's last vector instead, part of which it has made before: elements depend on nothing
- * that the loop writes, so they come out the same. It takes compilers up to a third longer, so kernels that compute much in many
- * loops go without.
- */
-enum { WHOLE_LOOPS = 3, WHOLE_OPERATIONS = 48 };
-
-static bool makes_whole_vectors(const ip_emit *e)
-{
-    int operations = 0;
-    for (int k = 0; k < e->kernel->n_placed; k++)
-        operations += ip_x_size(e->ir, e->kernel->placed[k].stage->body);
-    return e->kernel->n_placed <= WHOLE_LOOPS || operations <= WHOLE_OPERATIONS;
-}
-
-ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width)
-{
-    if (!makes_whole_vectors(e)) {
-        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
-        loop->parallel = IP_INDEPENDENT;
-        loop->vector_width = width;
-        return loop;
-    }
-    const char *whole = ip_text(e->ir, "e%d", e->n_values++), *part = ip_text(e->ir, "part%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", whole, ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, width));
-    ip_stmt *parts = ip_s_add(e->ir, e->block, IP_S_FOR, part, "0", ip_text(e->ir, "1 + (%s < %s)", whole, to));
-    parts->parallel = IP_FEW;
-    ip_stmt *loop = ip_s_add(e->ir, parts, IP_S_FOR, var, ip_text(e->ir, "%s ? max(%s - %d, %s) : %s", part, to, width, from, from),
-                             ip_text(e->ir, "(%s ? %s : %s)", part, to, whole));
-    loop->parallel = IP_INDEPENDENT;
-    loop->vector_width = width;
-    loop->is_whole = true;
-    return loop;
-}
-
-static void compute_flat(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
-{
-    ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", xa, e->channels), ip_text(e->ir, "%s * %d", xb, e->channels),
-                                    row_width(e, s));
-    ip_mark mark = ip_emit_enter(e, loop);
-    e->flat = "i";
-    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
-    ip_emit_store(e, s, target, "i", ip_emit_value(e, s->body));
-    e->flat = NULL;
-    ip_emit_leave(e, mark);
-}
-
-/* Operations of a pixel up to which its loop is vectorised. Lanes that do not lie side by side are put together one by
- * one, and LLVM compares all of these with each other: a thousand operations take it 20 seconds. */
-enum { VECTORISED_OPERATIONS = 400 };
-
-static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
-{
-    bool vectorises = ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS;
-    ip_stmt *loop = vectorises ? ip_emit_vectors(e, "x", xa, xb, row_width(e, s))
-                               : ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
-    ip_mark mark = ip_emit_enter(e, loop);
-    e->coord[2] = "x";
-    ip_channels channels = ip_emit_enter_channels(e, s->body);
-    const char *values[IP_WRITTEN_CHANNELS];
-    for (int c = 0; c < channels.n; c++)
-        values[c] = ip_emit_value(e, channels.bodies[c]);
-    for (int c = 0; c < channels.n; c++)
-        ip_emit_store(e, s, target, ip_emit_pixel_index(e, "x", c), values[c]);
-    ip_emit_leave_channels(e, &channels);
-    e->coord[2] = NULL;
-    ip_emit_leave(e, mark);
-}
-
-/* The ends of a row, where columns beside an element's own may lie outside: element by element, borders applied. */
-static void compute_ends(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *low, const char *high,
-                         const char *xb)
-{
-    ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
-    ip_stmt *loop = ip_s_add(e->ir, ends, IP_S_FOR, "x", ip_text(e->ir, "end ? %s : %s", high, xa), ip_text(e->ir, "(end ? %s : %s)", xb, low));
-    ends->parallel = loop->parallel = IP_FEW;
-    ip_mark mark = ip_emit_enter(e, loop);
-    e->coord[2] = "x";
-    e->coord[3] = "0";
-    if (e->channels > 1) {
-        ip_stmt *channels = ip_s_add(e->ir, loop, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels));
-        channels->parallel = IP_FEW;
-        ip_emit_enter(e, channels);
-        e->coord[3] = "c";
-    }
-    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
-    ip_emit_store(e, s, target, e->channels > 1 ? ip_text(e->ir, "x * %d + c", e->channels) : "x", ip_emit_value(e, s->body));
-    e->coord[2] = e->coord[3] = NULL;
-    ip_emit_leave(e, mark);
-}
-
-/* Splits xa..xb: from *low to *high all columns that are read are inside. */
-static void split_row(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char **low, const char **high)
-{
-    *low = ip_text(e->ir, "low%d", e->n_values++);
-    *high = ip_text(e->ir, "high%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", *low, ip_text(e->ir, "min(max(%s, %d), %s)", xa, p->beside_left, xb));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", *high,
-             ip_text(e->ir, "max(min(%s, %s - %d), %s)", xb, ip_emit_dim(e, p->stage, 2), p->beside_right, *low));
-}
-
-/* row: the row's number; first: that of the strip's first. */
-static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
-                        const char *first)
-{
-    const ip_stage *s = p->stage;
-    ip_emit_row_pointers(e, s->body);
-    if (p->beside_left + p->beside_right > 0) {
-        const char *low, *high;
-        split_row(e, p, xa, xb, &low, &high);
-        compute_ends(e, s, target, xa, low, high, xb);
-        xa = low;
-        xb = high;
-        e->is_within = true;
-    }
-    bool flat = ip_emit_is_flat(e, s, s->body);
-    if (p->n_running > 0 && (flat || e->channels == 1))
-        ip_emit_running_row(e, p, target, xa, xb, flat, row, first);
-    else if (ip_emit_has_window(e, s->body) && (flat || e->channels == 1))
-        ip_emit_windows_row(e, s, target, xa, xb, flat);
-    else if (flat)
-        compute_flat(e, s, target, xa, xb);
-    else if (ip_emit_fits_lanes(e, s))
-        ip_emit_lanes_row(e, s, target, xa, xb);
-    else
-        compute_pixels(e, s, target, xa, xb);
-    e->is_within = false;
-}
-
-/* pieces.c, Note [Pieces of rows] */
-static void compute_pieces(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
-                           const char *first, int n_splits)
-{
-    enum { MOST_SPLITS = 2, MOST_OPERATIONS = 64 };
-    ip_stage *s = p->stage;
-    ip_expr *body = s->body;
-    bool may = n_splits < MOST_SPLITS && p->n_running == 0 && p->beside_left + p->beside_right == 0 && !ip_emit_has_window(e, body)
-        && ip_x_size(e->ir, body) <= MOST_OPERATIONS;
-    ip_expr *test = may ? ip_find_pieces(e->ir, body) : NULL;
-    if (!test) {
-        compute_piece(e, p, target, xa, xb, row, first);
-        return;
-    }
-    const char *split = ip_text(e->ir, "split%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", split, ip_text(e->ir, "max(min(%s, %s), %s)", ip_emit_value(e, test->arg[1]), xb, xa));
-    for (int k = 0; k < 2; k++) {
-        ip_mark mark = { e->block, e->n_trail, e->n_rows };
-        s->body = ip_piece_of(e->ir, body, test, k == 0);
-        compute_pieces(e, p, target, k == 0 ? xa : split, k == 0 ? split : xb, row, first, n_splits + 1);
-        ip_emit_leave(e, mark);
-    }
-    s->body = body;
-}
-
-static void compute_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
-                        const char *first)
-{
-    compute_pieces(e, p, target, xa, xb, row, first, 0);
-}
 
 /* ---- edges of a ring row ------------------------------------------------------------------ */
 
@@ -345,7 +30,7 @@ static void pad_side(ip_emit *e, const ip_placed *p, const char *target, const c
     ip_channels channels = ip_emit_enter_channels(e, s->body); /* the copies are not used, only the loop */
     for (int c = 0; c < channels.n; c++) {
         const char *from = ip_emit_pixel_index(e, "from", c);
-        const char *value = p->pad_border == IMGPAR_BORDER_CONSTANT ? ip_emit_value(e, of_channel(e, p->pad_outside, c))
+        const char *value = p->pad_border == IMGPAR_BORDER_CONSTANT ? ip_emit_value(e, ip_emit_of_channel(e, p->pad_outside, c))
             : s->dtype == IMGPAR_F16 ? ip_text(e->ir, "vload_half(%s, %s)", from, target)
                                      : ip_text(e->ir, "%s[%s]", target, from);
         ip_emit_store(e, s, target, ip_emit_pixel_index(e, "to", c), value);
@@ -454,7 +139,7 @@ static void compute_masked_row(ip_emit *e, const ip_placed *p, const char *xa, c
         const char *test = ip_text(e->ir, "%s == %d", mask_state(e, p->mask->source), state);
         ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, test, NULL, NULL));
         s->body = state == MIXED ? body : ip_masked_body(e->ir, body, p->mask, state == ALL_SET);
-        compute_row(e, p, "out", xa, xb, row, first);
+        ip_emit_row(e, p, "out", xa, xb, row, first);
         ip_emit_leave(e, mark);
     }
     s->body = body;
@@ -501,7 +186,7 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
         if (p->mask)
             compute_masked_row(e, p, from, to, r, first);
         else
-            compute_row(e, p, "out", from, to, r, first);
+            ip_emit_row(e, p, "out", from, to, r, first);
         if (p->is_streamed)
             ip_emit_stream(e, s, "stored", xa, xb, from, to);
         ip_emit_leave(e, in_row);

@@ -5,7 +5,7 @@
 /*
  * Note [Reading in place]
  * Rows: a stage that reads a few columns beside its own from a buffer reads them there, and computes the ends of its rows,
- * where the border rule counts, apart (emit_rows.c). Ends are computed element by element, so where more columns or more
+ * where the border rule counts, apart (emit_row.c). Ends are computed element by element, so where more columns or more
  * operations make that dear the rows are copied first and their edges filled in; so they are for folds and windows.
  */
 enum { COLUMNS_BESIDE = 4, OPERATIONS_BESIDE = 200 };

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory: elements of buffers, rings, tiles, images and tables, read with their borders applied, and stored. */
+#include "base/dtype.h"
+#include "compile/emit.h"
+
+#include <math.h>
+
+const char *ip_emit_border(ip_emit *e, int border, const char *index, const char *extent)
+{
+    static const char *const names[] = { "replicate", "reflect", "reflect101", "wrap", "replicate" };
+    return border == IP_BORDER_NONE ? index : ip_text(e->ir, "ip_%s(%s, %s)", names[border], index, extent);
+}
+
+const char *ip_emit_buffer_row(ip_emit *e, const ip_stage *s, const char *z, const char *y)
+{
+    const char *b = ip_emit_buffer(e, s);
+    return ip_text(e->ir, "%s + ((long)(%s - %s) * %s + (%s - %s)) * %s - (long)%s * %d", b, z,
+                   ip_emit_slot(e, IP_SLOT_ORIGIN, 0, s, NULL), ip_emit_slot(e, IP_SLOT_PITCH, 1, s, NULL), y,
+                   ip_emit_slot(e, IP_SLOT_ORIGIN, 1, s, NULL), ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
+                   ip_emit_slot(e, IP_SLOT_ORIGIN, 2, s, NULL), (int)s->dims[3]);
+}
+
+/* An index inside the extent along dim by the load's border; *inside collects, for CONSTANT, "is it inside". */
+static const char *inside_index(ip_emit *e, const ip_expr *load, int dim, const char **inside)
+{
+    const ip_stage *s = load->source;
+    const ip_expr *x = load->arg[dim];
+    const char *index = ip_emit_value(e, load->arg[dim]);
+    bool plain = x->op == IP_X_COORD && x->axis == dim && s->dims[dim] == (dim < 3 ? e->domain[dim] : e->channels);
+    bool fixed_channel = dim == 3 && x->op == IP_X_CONST && x->i >= 0 && x->i < s->dims[3];
+    if (load->border == IP_BORDER_NONE || plain || fixed_channel)
+        return index;
+    const char *extent = dim < 3 ? ip_emit_dim(e, s, dim) : ip_text(e->ir, "%d", (int)s->dims[3]);
+    const char *raw = ip_text(e->ir, "q%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", raw, index);
+    if (load->border == IMGPAR_BORDER_CONSTANT) {
+        const char *test = ip_text(e->ir, "(%s >= 0 & %s < %s)", raw, raw, extent);
+        *inside = *inside ? ip_text(e->ir, "%s & %s", *inside, test) : test;
+    }
+    const char *name = ip_text(e->ir, "q%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", name, ip_emit_border(e, load->border, raw, extent));
+    return name;
+}
+
+/* Declares a pointer to the row that load reads, and for CONSTANT a flag; found again while in scope. */
+static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
+{
+    const ip_stage *s = load->source;
+    for (int k = 0; k < e->n_rows; k++) {
+        struct ip_row *r = &e->rows[k];
+        if (r->stage == s && r->z == load->arg[0] && r->y == load->arg[1] && r->border == load->border)
+            return r;
+    }
+    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
+    bool is_ring = placed && placed->place == IP_PLACE_RING, is_tile = placed && placed->place == IP_PLACE_TILE;
+    const char *inside = NULL;
+    const char *z = is_ring || is_tile ? "0" : inside_index(e, load, 0, &inside);
+    bool is_endless = is_ring && ip_emit_is_endless(placed);
+    const char *y = is_endless || is_tile ? ip_emit_value(e, load->arg[1]) : inside_index(e, load, 1, &inside);
+    const char *pointer = ip_text(e->ir, "r%d", e->n_values++);
+    const char *type = ip_text(e->ir, "__%s const %s *", is_tile ? "local" : "global", ip_dtype(s->dtype)->cl);
+    if (is_tile)
+        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
+                 ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), y, ip_emit_tile_top(e, s), placed->pitch));
+    else if (is_ring && placed->is_deep)
+        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
+                 ip_text(e->ir, "%s + (z - za) * %s", ip_emit_ring(e, s), ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
+    else if (is_ring && placed->rows == 1)
+        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_ring(e, s));
+    else if (is_ring)
+        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
+                 ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
+                         is_endless ? ip_text(e->ir, "(%s + %d)", y, ip_emit_ring_bias(placed)) : y, placed->rows,
+                         ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
+    else
+        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_buffer_row(e, s, z, y));
+    if (inside) {
+        const char *flag = ip_text(e->ir, "q%d", e->n_values++);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", flag, inside);
+        inside = flag;
+    }
+    int at = e->n_rows < (int)(sizeof e->rows / sizeof *e->rows) ? e->n_rows++ : e->n_rows - 1;
+    e->rows[at] = (struct ip_row){ s, load->arg[0], load->arg[1], load->border, pointer, inside };
+    return &e->rows[at];
+}
+
+const char *ip_emit_row_pointer(ip_emit *e, const ip_expr *load) { return row_of(e, load)->pointer; }
+
+/* Where its readers in the kernel find it. */
+static ip_place place_of(const ip_emit *e, const ip_stage *s)
+{
+    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
+    return placed ? placed->place : IP_PLACE_NONE;
+}
+
+static const char *element(ip_emit *e, const ip_stage *s, const char *pointer, const char *index)
+{
+    index = ip_emit_checked_index(e, s, place_of(e, s), false, pointer, index);
+    if (s->dtype == IMGPAR_F16)
+        return ip_text(e->ir, "vload_half(%s, %s)", index, pointer);
+    return ip_text(e->ir, "%s[%s]", pointer, index);
+}
+
+bool ip_emit_column_is_inside(ip_emit *e, const ip_expr *load)
+{
+    int lo, hi;
+    return ip_placed_is_kept(ip_kernel_placed(e->kernel, load->source))
+        || (e->is_within && ip_load_reads_beside(e->ir, load, e->domain, &lo, &hi));
+}
+
+/* The index of a load relative to its row. Adds to *inside for borders that columns need. */
+static const char *column(ip_emit *e, const ip_expr *load, const char **inside)
+{
+    const ip_stage *s = load->source;
+    int channels = (int)s->dims[3];
+    const ip_placed *placed = ip_kernel_placed(e->kernel, s);
+    bool is_tile = placed && placed->place == IP_PLACE_TILE;
+    const char *start = is_tile ? ip_text(e->ir, " - %s", ip_emit_tile_left(e, s)) : "";
+    if (e->flat) {
+        ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
+        if (!rest) /* memory ran out: the text will not be used */
+            return e->flat;
+        if (rest->op == IP_X_CONST)
+            return rest->i == 0 ? ip_text(e->ir, "%s%s", e->flat, start)
+                                : ip_text(e->ir, "%s + (%lld)%s", e->flat, (long long)rest->i * channels, start);
+        return ip_text(e->ir, "%s + %s * %d%s", e->flat, ip_emit_value(e, rest), channels, start);
+    }
+    const char *x = ip_emit_column_is_inside(e, load) ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
+    const char *c = inside_index(e, load, 3, inside);
+    if (channels == 1)
+        return ip_text(e->ir, "%s%s", x, start);
+    return ip_text(e->ir, "%s * %d + %s%s", x, channels, c, start);
+}
+
+static const char *table_element(ip_emit *e, const ip_expr *load)
+{
+    const char *start = ip_emit_slot(e, IP_SLOT_TABLE, 0, load->source, NULL);
+    const char *index = ip_emit_value(e, load->arg[2]);
+    e->kernel->looks_up |= (load->arg[2]->uses & IP_USES_COORDS) != 0;
+    if (load->source->dtype == IMGPAR_F64)
+        return ip_text(e->ir, "as_double((int2)(P[%s + 2 * (%s)], P[%s + 2 * (%s) + 1]))", start, index, start, index);
+    return ip_text(e->ir, load->source->dtype == IMGPAR_F32 ? "as_float(P[%s + %s])" : "P[%s + %s]", start, index);
+}
+
+/*
+ * Note [Samplers]
+ * `edge` repeats the image's edges, `black` is 0 beyond them: these borders cost nothing. Others are applied to the index. An
+ * image holds the region of its stage that is read, so the two have common edges wherever something beyond one is read.
+ * Channels of one texel share its read.
+ */
+void ip_emit_samplers(ip_emit *e)
+{
+    static const char *const modes[][2] = { { "edge", "CLAMP_TO_EDGE" }, { "black", "CLAMP" } };
+    for (int i = 0; i < 2; i++)
+        ip_s_add(e->ir, e->block, IP_S_LET, "sampler_t", modes[i][0],
+                 ip_text(e->ir, "CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_%s | CLK_FILTER_NEAREST", modes[i][1]));
+}
+
+/* The texel that a load reads, declared once for all its channels; and for CONSTANT a flag. */
+static struct ip_row *texel_of(ip_emit *e, const ip_expr *load)
+{
+    const ip_stage *s = load->source;
+    for (int k = 0; k < e->n_rows; k++) {
+        struct ip_row *r = &e->rows[k];
+        if (r->stage == s && r->z == load->arg[2] && r->y == load->arg[1] && r->border == load->border)
+            return r;
+    }
+    bool is_black = load->border == IMGPAR_BORDER_CONSTANT && load->arg[4]->op == IP_X_CONST
+        && (ip_dtype(load->arg[4]->dtype)->is_float ? load->arg[4]->f == 0 && !signbit(load->arg[4]->f) : load->arg[4]->i == 0);
+    bool by_sampler = is_black || load->border == IMGPAR_BORDER_REPLICATE;
+    const char *inside = NULL, *name = ip_text(e->ir, "texel%d", e->n_values++);
+    const char *y = by_sampler ? ip_emit_value(e, load->arg[1]) : inside_index(e, load, 1, &inside);
+    const char *x = by_sampler ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, &inside);
+    const ip_dtype_facts *facts = ip_dtype(s->dtype);
+    const char *type = facts->is_float ? "float" : facts->is_signed ? "int" : "uint";
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "%s4", type), name,
+             ip_text(e->ir, "read_image%s(%s, %s, (int2)(%s - %s, %s - %s))", facts->is_float ? "f" : facts->is_signed ? "i" : "ui",
+                     ip_emit_buffer(e, s), is_black ? "black" : "edge", x, ip_emit_slot(e, IP_SLOT_ORIGIN, 2, s, NULL), y,
+                     ip_emit_slot(e, IP_SLOT_ORIGIN, 1, s, NULL)));
+    int at = e->n_rows < (int)(sizeof e->rows / sizeof *e->rows) ? e->n_rows++ : e->n_rows - 1;
+    e->rows[at] = (struct ip_row){ s, load->arg[2], load->arg[1], load->border, name, inside };
+    return &e->rows[at];
+}
+
+static const char *texel_element(ip_emit *e, const ip_expr *load)
+{
+    const struct ip_row *texel = texel_of(e, load);
+    const char *text = ip_text(e->ir, "%s.s%s", texel->pointer, ip_emit_value(e, load->arg[3]));
+    if (!ip_dtype(load->dtype)->is_float)
+        text = ip_text(e->ir, "(%s)%s", ip_cl_type(load->dtype), text);
+    return texel->inside ? ip_text(e->ir, "((%s) ? %s : %s)", texel->inside, text, ip_emit_value(e, load->arg[4])) : text;
+}
+
+const char *ip_emit_load(ip_emit *e, const ip_expr *load)
+{
+    if (load->source->kind == IP_STAGE_TABLE)
+        return table_element(e, load);
+    if (ip_kernel_texture(e->kernel, load->source))
+        return texel_element(e, load);
+    struct ip_row *row = row_of(e, load);
+    const char *pointer = row->pointer, *inside = row->inside;
+    const char *inside_x = NULL;
+    const char *index = column(e, load, &inside_x);
+    const char *text = element(e, load->source, pointer, index);
+    if (inside && inside_x)
+        inside = ip_text(e->ir, "(%s & %s)", inside, inside_x);
+    else if (inside_x)
+        inside = ip_text(e->ir, "(%s)", inside_x);
+    if (!inside)
+        return text;
+    return ip_text(e->ir, "(%s ? %s : %s)", inside, text, ip_emit_value(e, load->arg[4]));
+}
+
+static void declare_row(ip_expr *x, void *user)
+{
+    ip_emit *e = user;
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE)
+        return;
+    unsigned uses = x->arg[0]->uses | x->arg[1]->uses;
+    bool varies = uses & (IP_USES_X | IP_USES_C | IP_USES_ACC);
+    if (!varies && (e->tap_y || !(uses & IP_USES_TAP)))
+        row_of(e, x);
+}
+
+void ip_emit_row_pointers(ip_emit *e, ip_expr *root) { ip_x_walk(e->ir, root, declare_row, e); }
+
+static void store(ip_emit *e, const ip_stage *stage, ip_place where, const char *target, const char *index, const char *value)
+{
+    value = ip_emit_checked_value(e, stage, index, value);
+    index = ip_emit_checked_index(e, stage, where, true, target, index);
+    if (stage->dtype == IMGPAR_F16)
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore_half_rte(%s, %s, %s)", value, index, target), NULL, NULL);
+    else
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[%s]", target, index), value, NULL);
+}
+
+void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value)
+{
+    store(e, stage, place_of(e, stage), target, index, value);
+}
+
+void ip_emit_store_output(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value)
+{
+    store(e, stage, IP_PLACE_NONE, target, index, value);
+}
