@@ -35,6 +35,7 @@
 #define FT_FIRST 0
 #define FT_STEP 1
 #define FT_SYNC
+#define FT_APART IP_APART
 #else
 #define FT_LANES 1
 #define FT_V float
@@ -42,6 +43,7 @@
 #define FT_FIRST ((int)get_local_id(0))
 #define FT_STEP ((int)get_local_size(0))
 #define FT_SYNC barrier(CLK_LOCAL_MEM_FENCE)
+#define FT_APART static inline
 #endif
 
 /* exp(-2 pi i r / n) for 0 <= r < n, from an angle of at most an eighth of a turn. */
@@ -171,7 +173,7 @@ FT_PASS(7)
 
 /* All passes over a line, or lines, in x: two parts of n each, followed by as many for the passes between. Returns where
  * the result is. */
-static inline FT_MEMORY FT_V *ft_transform(FT_MEMORY FT_V *x, int n, int radices, __global const float2 *roots)
+FT_APART FT_MEMORY FT_V *ft_transform(FT_MEMORY FT_V *x, int n, int radices, __global const float2 *restrict roots)
 {
     FT_MEMORY FT_V *y = x + 2 * n;
     for (int done = 1; radices; radices >>= 3) {
@@ -227,7 +229,7 @@ static inline float2 ft_turned(float2 z, int line, int k, __global const float2 
 #if IP_CPU
 enum { FT_BLOCK = 16 }; /* elements of one line that are moved before those of the next */
 
-static inline void ft_load(__global const float2 *source, int first, __global float *x, __global const int *P)
+FT_APART void ft_load(__global const float2 *restrict source, int first, __global float *restrict x, __global const int *restrict P)
 {
     int n = P[2], last = P[1] - 1;
     long stride = P[7], from = ft_from(first, P);
@@ -253,8 +255,8 @@ static inline void ft_load(__global const float2 *source, int first, __global fl
         }
 }
 
-static inline void ft_store(__global float2 *out, int first, __global const float *x, __global const float2 *table,
-                            __global const int *P)
+FT_APART void ft_store(__global float2 *restrict out, int first, __global const float *restrict x, __global const float2 *restrict table,
+                       __global const int *restrict P)
 {
     int n = P[2], last = P[1] - 1;
     long stride = P[11], to = ft_to(first, P);

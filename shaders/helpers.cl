@@ -8,6 +8,16 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
+/*
+ * A function that is not inlined: src/compile/emit.c, Note [Kernels that call]. Vectors of 512 bits must be asked for; into functions that PoCL
+ * makes itself it allows them.
+ */
+#if defined(__clang__) && defined(__x86_64__)
+#define IP_APART static __attribute__((noinline, min_vector_width(512)))
+#else
+#define IP_APART static __attribute__((noinline))
+#endif
+
 /* An index moved inside 0..n-1. Mirroring and wrapping work at any distance. */
 static inline int ip_replicate(int i, int n) { return min(max(i, 0), n - 1); }
 
@@ -250,7 +260,7 @@ IP_TURN_SIMPLY(ushort)
 static inline void ip_turn_uint(IP_TURN_ROWS(uint)) { int j = 0; IP_TURN_REST(uint) } /* wide enough as they are */
 
 /*
- * n bytes are about to be read. Fetches as many that come later; how (run/launch.c): 1, a page behind them, which will be read after them;
+ * n bytes are about to be read. Fetches as many that come later; how (run/division.c): 1, a page behind them, which will be read after them;
  * 2, of the 32 KiB that come next a line of each page in turn into the second-level cache, since memory serves eight pages at once a
  * third faster than one, and the next n into the first-level one; 3, in the row that is read next, `row` bytes from here.
  */

@@ -74,8 +74,8 @@ __kernel void mm_pack(__global const MM_T *restrict b, __global MM_T *restrict p
 }
 
 /* c of a micro-tile += the product of MM_R rows of a, packed step by step, and a panel of b. */
-static inline void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, int steps, __global MM_T *restrict c,
-                           int n, int rows, int columns, bool first)
+IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, int steps, __global MM_T *restrict c,
+                      int n, int rows, int columns, bool first)
 {
     mm_v sum[MM_R][2];
     MM_T edge[MM_W];
@@ -158,11 +158,10 @@ __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restric
 /* A work-item makes one row's P[12] columns, MM_SPAN registers of them at a time while there are so many: rows of b are
  * long, and much of each should be used when it is there. */
 #define MM_SPAN 16
-__kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
-                        __global const int *restrict P)
+IP_APART void mm_direct_row(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
+                            __global const int *restrict P, int item, int x)
 {
-    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item - t * m;
-    int x = get_global_id(0) * P[12];
+    const int m = P[1], n = P[2], k = P[3], t = item / m, y = item - t * m;
     const int x1 = min(x + P[12], n);
     __global const MM_T *restrict row = a + mm_a(P, t) + (long)y * k;
     __global const MM_T *restrict pb = b + (long)mm_b(P, t) * k * n;
@@ -212,11 +211,17 @@ __kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict
     }
 }
 
-/* A work-item makes P[11] rows. A sum is 4 registers of partial sums, then the rest, then the lanes in order. */
-__kernel void mm_reduce(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
+__kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
                         __global const int *restrict P)
 {
-    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / P[13];
+    mm_direct_row(c, a, b, P, get_global_id(2) + P[0], get_global_id(0) * P[12]);
+}
+
+/* A work-item makes P[11] rows. A sum is 4 registers of partial sums, then the rest, then the lanes in order. */
+IP_APART void mm_reduce_rows(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
+                             __global const int *restrict P, int item)
+{
+    const int m = P[1], n = P[2], k = P[3], t = item / P[13];
     const int y0 = (item - t * P[13]) * P[11], y1 = min(y0 + P[11], m);
     __global const MM_T *restrict pa = a + mm_a(P, t);
     __global const MM_T *restrict pb = b + (long)mm_b(P, t) * k * n;
@@ -240,6 +245,12 @@ __kernel void mm_reduce(__global MM_T *restrict c, __global const MM_T *restrict
                 s += lanes[l];
             out[(long)y * n + x] = s;
         }
+}
+
+__kernel void mm_reduce(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
+                        __global const int *restrict P)
+{
+    mm_reduce_rows(c, a, b, P, get_global_id(2) + P[0]);
 }
 
 #else /* a GPU */

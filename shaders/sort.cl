@@ -64,12 +64,18 @@ static inline S_T so_element(S_T key, bool descending)
 
 static inline int so_item(__global const int *P) { return (get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0); }
 
+#if IP_CPU
+#define SO_APART IP_APART
+#else
+#define SO_APART static inline
+#endif
+
 /* ---- short rows ---------------------------------------------------------------------------- */
 
 #define SO_RUN 8
 
 /* Sorted runs of SO_RUN keys. */
-static inline void so_runs(__global const S_T *x, __global S_T *k, __global int *at, int n, bool descending)
+SO_APART void so_runs(__global const S_T *x, __global S_T *k, __global int *at, int n, bool descending)
 {
     for (int from = 0; from < n; from += SO_RUN) {
         const int to = min(from + SO_RUN, n);
@@ -91,7 +97,7 @@ static inline void so_runs(__global const S_T *x, __global S_T *k, __global int 
 }
 
 /* Runs of length run, two by two, into runs of twice the length. */
-static inline void so_merge(__global const S_T *k, __global const int *at, __global S_T *to, __global int *at_to, int n, int run)
+SO_APART void so_merge(__global const S_T *k, __global const int *at, __global S_T *to, __global int *at_to, int n, int run)
 {
     for (int from = 0; from < n; from += 2 * run) {
         const int middle = min(from + run, n), end = min(from + 2 * run, n);
@@ -150,10 +156,10 @@ __kernel void so_rows(__global const S_T *source, __global S_T *ka, __global S_T
 #define SO_DIGITS 256
 
 /* How often each digit occurs in a chunk: table[row][chunk][digit]. */
-__kernel void so_count(__global const S_T *restrict source, __global const S_T *restrict keys, __global int *restrict table,
-                       __global const int *restrict P)
+SO_APART void so_count_chunk(__global const S_T *restrict source, __global const S_T *restrict keys, __global int *restrict table,
+                             __global const int *restrict P, int item)
 {
-    const int n = P[1], item = so_item(P), row = item / P[5], from = item % P[5] * P[6], to = from + min(P[6], n - from), shift = P[7];
+    const int n = P[1], row = item / P[5], from = item % P[5] * P[6], to = from + min(P[6], n - from), shift = P[7];
     const bool descending = P[10] != 0;
     int counts[SO_DIGITS];
     if (item >= P[3])
@@ -171,6 +177,12 @@ __kernel void so_count(__global const S_T *restrict source, __global const S_T *
     }
     for (int d = 0; d < SO_DIGITS; d++)
         table[(long)item * SO_DIGITS + d] = counts[d];
+}
+
+__kernel void so_count(__global const S_T *restrict source, __global const S_T *restrict keys, __global int *restrict table,
+                       __global const int *restrict P)
+{
+    so_count_chunk(source, keys, table, P, so_item(P));
 }
 
 /* A work-item a digit of a row: its counts become how many stand in chunks before; their sum goes behind the table. */
@@ -207,11 +219,11 @@ __kernel void so_scan(__global int *restrict table, __global const int *restrict
     }
 #endif
 
-/* Every element to its place: behind lower digits of the row, and equal ones before it. */
-__kernel void so_scatter(__global const S_T *source, __global const S_T *from_k, __global S_T *to_k, __global const int *from_i,
-                         __global int *to_i, __global const int *restrict table, __global const int *restrict P)
+/* Every element of a chunk to its place: behind lower digits of the row, and equal ones before it. */
+SO_APART void so_scatter_chunk(__global const S_T *source, __global const S_T *from_k, __global S_T *to_k, __global const int *from_i,
+                               __global int *to_i, __global const int *restrict table, __global const int *restrict P, int item)
 {
-    const int n = P[1], item = so_item(P), row = item / P[5], from = item % P[5] * P[6], to = from + min(P[6], n - from), shift = P[7];
+    const int n = P[1], row = item / P[5], from = item % P[5] * P[6], to = from + min(P[6], n - from), shift = P[7];
     const bool last = P[9] != 0, descending = P[10] != 0;
     int next[SO_DIGITS], sum = 0;
     if (item >= P[3])
@@ -234,4 +246,10 @@ __kernel void so_scatter(__global const S_T *source, __global const S_T *from_k,
         for (int i = from; i < to; i++)
             SO_PUT(from_k[i], from_i[i])
     }
+}
+
+__kernel void so_scatter(__global const S_T *source, __global const S_T *from_k, __global S_T *to_k, __global const int *from_i,
+                         __global int *to_i, __global const int *restrict table, __global const int *restrict P)
+{
+    so_scatter_chunk(source, from_k, to_k, from_i, to_i, table, P, so_item(P));
 }

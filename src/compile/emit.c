@@ -193,16 +193,19 @@ static const char *params_space(const ip_emit *e)
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void print_signature(ip_emit *e, const char *suffix, ip_str *out)
+/*
+ * Note [Kernels that call]
+ * PoCL compiles a kernel three times: as it is, and inside two functions that walk the items of a work-group. A function that is not to
+ * be inlined it compiles once. So what an item of the rows schedule does is a function, which the kernel calls: machine code is there in
+ * half of the time. A function that asks for an item's number would be inlined all the same, so the numbers are arguments.
+ */
+static bool calls_its_body(const ip_emit *e) { return e->options->is_cpu && e->kernel->schedule == IP_SCHEDULE_ROWS; }
+
+const char *ip_emit_global_id(ip_emit *e, int dim) { return calls_its_body(e) ? ip_text(e->ir, "id%d", dim) : ip_text(e->ir, "get_global_id(%d)", dim); }
+
+static void print_parameters(ip_emit *e, ip_str *out)
 {
-    ip_kernel *k = e->kernel;
-    ip_str_append(out, "__kernel ");
-    if (k->schedule == IP_SCHEDULE_TILES) {
-        bool finishes = suffix[0] != '\0';
-        int w = k->tiling.group_width, h = k->tiling.group_height;
-        ip_str_printf(out, "__attribute__((reqd_work_group_size(%d, %d, 1)))\n", finishes ? w * h : w, finishes ? 1 : h);
-    }
-    ip_str_printf(out, "void NAME%s(", suffix);
+    const ip_kernel *k = e->kernel;
     for (int i = 0; i < k->n_outputs; i++)
         ip_str_printf(out, "__global %s *restrict b%d, ", ip_dtype(k->outputs[i]->dtype)->cl, i);
     for (int i = 0; i < k->n_inputs; i++) {
@@ -213,7 +216,33 @@ static void print_signature(ip_emit *e, const char *suffix, ip_str *out)
     }
     if (k->has_scratch)
         ip_str_append(out, "__global uchar *restrict scratch, ");
-    ip_str_printf(out, "%s *restrict P%s)\n{\n", params_space(e), k->n_checks > 0 ? ", volatile __global int *checks" : "");
+    ip_str_printf(out, "%s *restrict P%s", params_space(e), k->n_checks > 0 ? ", volatile __global int *checks" : "");
+}
+
+static void print_signature(ip_emit *e, const char *suffix, ip_str *out)
+{
+    const ip_kernel *k = e->kernel;
+    ip_str_append(out, "__kernel ");
+    if (k->schedule == IP_SCHEDULE_TILES) {
+        bool finishes = suffix[0] != '\0';
+        int w = k->tiling.group_width, h = k->tiling.group_height;
+        ip_str_printf(out, "__attribute__((reqd_work_group_size(%d, %d, 1)))\n", finishes ? w * h : w, finishes ? 1 : h);
+    }
+    ip_str_printf(out, "void @%s(", suffix);
+    print_parameters(e, out);
+    ip_str_append(out, ")\n{\n");
+}
+
+/* The kernel that calls the body. */
+static void print_call(ip_emit *e, const char *suffix, ip_str *out)
+{
+    const ip_kernel *k = e->kernel;
+    print_signature(e, suffix, out);
+    ip_str_printf(out, "    @%s_item(", suffix);
+    for (int i = 0; i < k->n_outputs + k->n_inputs; i++)
+        ip_str_printf(out, "b%d, ", i);
+    ip_str_printf(out, "%sP, %sget_global_id(0), get_global_id(1), get_global_id(2));\n}\n", k->has_scratch ? "scratch, " : "",
+                  k->n_checks > 0 ? "checks, " : "");
 }
 
 static void print_slots(ip_emit *e, ip_str *out)
@@ -260,6 +289,22 @@ static void add_scan_part(ip_emit *e, part *parts, int *n, const char *suffix, i
     parts[(*n)++] = (part){ suffix, e->top };
 }
 
+static void print_part(ip_emit *e, const part *p, ip_str *out)
+{
+    if (calls_its_body(e)) {
+        ip_str_printf(out, "IP_APART void @%s_item(", p->suffix);
+        print_parameters(e, out);
+        ip_str_append(out, ", ulong id0, ulong id1, ulong id2)\n{\n");
+    } else {
+        print_signature(e, p->suffix, out);
+    }
+    print_slots(e, out);
+    ip_s_print(p->body, 4, e->options->pragmas, out);
+    ip_str_append(out, "}\n");
+    if (calls_its_body(e))
+        print_call(e, p->suffix, out);
+}
+
 /* Slots of all kernels of a program must be the same list, so bodies are built before any text is printed. */
 static void emit_kernel(ip_emit *e, ip_str *out)
 {
@@ -292,10 +337,7 @@ static void emit_kernel(ip_emit *e, ip_str *out)
     for (int i = 0; i < n && !e->ir->failed; i++) {
         if (i > 0)
             ip_str_append(out, "\n");
-        print_signature(e, parts[i].suffix, out);
-        print_slots(e, out);
-        ip_s_print(parts[i].body, 4, e->options->pragmas, out);
-        ip_str_append(out, "}\n");
+        print_part(e, &parts[i], out);
     }
 }
 
@@ -315,14 +357,15 @@ static void name_kernel(ip_kernel *k, const char *text)
              (unsigned)(ip_hash_text(7, text) >> 32));
 }
 
+/* In text @ stands where the name belongs. */
 static char *with_name(const ip_kernel *k, const char *text)
 {
-    static const char place[] = "void NAME";
+    static const char place[] = "@";
     ip_str s = IP_STR_INIT;
     ip_str_printf(&s, "/* %s; schedule %s */\n", k->ops, ip_schedule_name(k->schedule));
     for (const char *at; (at = strstr(text, place)); text = at + strlen(place)) {
         ip_str_append_n(&s, text, (size_t)(at - text));
-        ip_str_printf(&s, "void %s", k->name);
+        ip_str_append(&s, k->name);
     }
     ip_str_append(&s, text);
     return ip_str_take(&s);

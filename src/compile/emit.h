@@ -81,6 +81,8 @@ const char *ip_emit_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stag
 const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim);
 /* "b2": the buffer argument of a stage that is an input or output of the kernel. */
 const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage);
+/* The work-item's number along a dimension: emit.c, Note [Kernels that call]. */
+const char *ip_emit_global_id(ip_emit *e, int dim);
 /* "g3": the ring or tile of a stage, by its place in the kernel. */
 const char *ip_emit_ring(ip_emit *e, const ip_stage *stage);
 /* Declares the samplers that loads from images use: emit_memory.c, Note [Samplers]. */

@@ -406,7 +406,7 @@ static void finish_histogram(ip_emit *e, const ip_stage *s)
 {
     const char *bins = ip_emit_dim(e, s, 2), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
     ip_fold_declare_partials(e, s, "uint");
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "bin", "get_global_id(0)");
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "bin", ip_emit_global_id(e, 0));
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "bin < %s * %d", bins, (int)s->dims[1]), NULL, NULL);
     ip_s_add(e->ir, when, IP_S_VAR, "uint", "count", "0");
     ip_stmt *loop = ip_s_add(e->ir, when, IP_S_FOR, "k", "0", items);
@@ -437,7 +437,7 @@ static void finish_reduction(ip_emit *e, const ip_stage *s)
     const char *type = ip_cl_type(s->acc_dtype), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
     const char *partial = ip_fold_named(e, "partial", s), *total = ip_fold_named(e, "total", s),
                *lost = ip_fold_named(e, "lost", s);
-    ip_mark outer = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "get_global_id(0) == 0", NULL, NULL));
+    ip_mark outer = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == 0", ip_emit_global_id(e, 0)), NULL, NULL));
     ip_fold_declare_partials(e, s, type);
     ip_s_add(e->ir, e->block, IP_S_VAR, type, total, ip_fold_neutral(e, s));
     if (ip_fold_sums_floats(s))
@@ -472,7 +472,7 @@ void ip_emit_finish(ip_emit *e)
         if (s->init)
             ip_emit_uniforms(e, s->init);
         ip_mark mark =
-            ip_emit_enter(e, ip_s_add(e->ir, e->top, IP_S_IF, ip_text(e->ir, "get_global_id(1) == %d", fold++), NULL, NULL));
+            ip_emit_enter(e, ip_s_add(e->ir, e->top, IP_S_IF, ip_text(e->ir, "%s == %d", ip_emit_global_id(e, 1), fold++), NULL, NULL));
         if (s->kind == IP_STAGE_HISTOGRAM)
             finish_histogram(e, s);
         else if (k->schedule == IP_SCHEDULE_TILES)

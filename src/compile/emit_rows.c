@@ -239,7 +239,7 @@ static void declare_span(ip_emit *e, int dim, const char *from, const char *to, 
 {
     const char *step = ip_emit_slot(e, IP_SLOT_STRIP, strip, NULL, NULL);
     ip_s_add(e->ir, e->top, IP_S_LET, "int", from,
-             ip_text(e->ir, "(int)get_global_id(%d) * %s + %s", dim, step, ip_emit_slot(e, IP_SLOT_REGION, region, NULL, NULL)));
+             ip_text(e->ir, "(int)%s * %s + %s", ip_emit_global_id(e, dim), step, ip_emit_slot(e, IP_SLOT_REGION, region, NULL, NULL)));
     ip_s_add(e->ir, e->top, IP_S_LET, "int", to,
              ip_text(e->ir, "min(%s + %s, %s)", from, step, ip_emit_slot(e, IP_SLOT_REGION, region + 1, NULL, NULL)));
 }
@@ -250,10 +250,10 @@ static void declare_planes(ip_emit *e)
     const char *first = ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL);
     int n = e->kernel->planes_at_once;
     if (n == 0) {
-        ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "get_global_id(2) + %s", first));
+        ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "%s + %s", ip_emit_global_id(e, 2), first));
         return;
     }
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "za", ip_text(e->ir, "(int)get_global_id(2) * %d + %s", n, first));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "za", ip_text(e->ir, "(int)%s * %d + %s", ip_emit_global_id(e, 2), n, first));
     ip_s_add(e->ir, e->top, IP_S_LET, "int", "zb", ip_text(e->ir, "min(za + %d, %s)", n, ip_emit_slot(e, IP_SLOT_REGION, 1, NULL, NULL)));
 }
 
@@ -266,9 +266,9 @@ static void declare_item(ip_emit *e)
         has_rings |= k->placed[i].place == IP_PLACE_RING || k->placed[i].n_running > 0 || k->placed[i].is_streamed;
     if (k->n_folds > 0 || has_rings)
         ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
-                 ip_text(e->ir, "%s + ((long)get_global_id(2) * %s + get_global_id(1)) * %s + get_global_id(0)",
-                         ip_emit_slot(e, IP_SLOT_ITEMS, 1, NULL, NULL), ip_emit_slot(e, IP_SLOT_STRIP, 3, NULL, NULL),
-                         ip_emit_slot(e, IP_SLOT_STRIP, 2, NULL, NULL)));
+                 ip_text(e->ir, "%s + ((long)%s * %s + %s) * %s + %s", ip_emit_slot(e, IP_SLOT_ITEMS, 1, NULL, NULL), ip_emit_global_id(e, 2),
+                         ip_emit_slot(e, IP_SLOT_STRIP, 3, NULL, NULL), ip_emit_global_id(e, 1),
+                         ip_emit_slot(e, IP_SLOT_STRIP, 2, NULL, NULL), ip_emit_global_id(e, 0)));
     if (has_rings)
         ip_s_add(e->ir, e->top, IP_S_LET, "__global uchar *", "mine",
                  ip_text(e->ir, "scratch + ((long)%s + item * %s) * 64", ip_emit_slot(e, IP_SLOT_SCRATCH, 1, NULL, NULL),

@@ -75,7 +75,7 @@ const char *ip_scan_region(ip_scan *w, int index) { return ip_emit_slot(w->e, IP
 void ip_scan_item(ip_scan *w, int dim, const char *name)
 {
     ip_s_add(w->e->ir, w->e->top, IP_S_LET, "int", name,
-             ip_text(w->e->ir, "get_global_id(%d) + %s", dim, ip_scan_slot_name(w, (ip_scan_slot)(IP_SCAN_FIRST_X + dim))));
+             ip_text(w->e->ir, "%s + %s", ip_emit_global_id(w->e, dim), ip_scan_slot_name(w, (ip_scan_slot)(IP_SCAN_FIRST_X + dim))));
 }
 
 void ip_scan_span(ip_scan *w, const char *from, const char *to, const char *item, int region)
@@ -137,7 +137,7 @@ void ip_scan_declare_line(ip_scan *w)
     const char *first[3], *item[3];
     for (int k = 0; k < 3; k++) {
         first[k] = ip_scan_slot_name(w, (ip_scan_slot)(IP_SCAN_FIRST_X + k));
-        item[k] = ip_text(e->ir, "(get_global_id(%d) + %s)", k, first[k]);
+        item[k] = ip_text(e->ir, "(%s + %s)", ip_emit_global_id(e, k), first[k]);
     }
     ip_s_add(e->ir, e->top, IP_S_LET, "__global uchar *", "line",
              ip_text(e->ir, "scratch + ((long)%s + ((%s * %s + %s) * %s + %s) * %s) * 64", ip_scan_slot_name(w, IP_SCAN_LINES), item[2],

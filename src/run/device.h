@@ -35,6 +35,7 @@ typedef struct ip_device_facts {
     unsigned texel_channels;    /* bit n: images of n channels (1, 2, 4) exist for all our dtypes */
     unsigned half_channels;     /* the same for f16 */
     bool walks_rows;            /* the rows schedule suits it */
+    bool fills_new_buffers;     /* a small buffer is best made with its contents, since that takes no command */
     bool wants_loop_hints;      /* its compiler vectorises loops that say they may be */
     unsigned base_align_bytes;
     uint64_t cache_bytes;       /* of the last-level cache; 0: none is known */

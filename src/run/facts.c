@@ -39,9 +39,10 @@ static const struct class_row {
 static const struct last_row {
     const char *platform;
     bool has_short_loops; /* on llvmpipe a work-item's loops stop after about 65,535 iterations: too few to walk rows */
+    bool forgets;         /* it takes memory that was another buffer before for uninitialized: buffers are to be kept */
 } last_rows[] = {
-    { "rusticl", true },
-    { "Oclgrind", false }, /* an instrumented simulator */
+    { "rusticl", true, false },
+    { "Oclgrind", false, true }, /* an instrumented simulator */
 };
 
 const char *ip_device_class_name(ip_device_class kind)
@@ -205,6 +206,7 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     info->has_f16 = has_word(extensions, "cl_khr_fp16");
     const struct last_row *last = last_row_of(facts);
     facts->walks_rows = facts->kind == IP_DEVICE_CPU && !(last && last->has_short_loops);
+    facts->fills_new_buffers = facts->kind == IP_DEVICE_CPU && !(last && last->forgets);
     facts->wants_loop_hints = facts->kind == IP_DEVICE_CPU && !last;
     facts->has_sub_groups = has_word(extensions, "cl_khr_subgroups");
     ip_free(extensions);

@@ -259,7 +259,7 @@ static imgpar_status new_with(ip_device *device, const void *data, size_t n, ip_
 imgpar_status ip_buffer_new_with(ip_device *device, const void *data, size_t n, ip_buffer **out, ip_error *err)
 {
     *out = NULL;
-    if (n > 0 && n <= PARAMETERS_BYTES && device->facts.kind == IP_DEVICE_CPU) return new_with(device, data, n, out, err);
+    if (n > 0 && n <= PARAMETERS_BYTES && device->facts.fills_new_buffers) return new_with(device, data, n, out, err);
     imgpar_status st = ip_buffer_new(device, n ? n : 1, out, err);
     if (!st) st = ip_buffer_write(*out, 0, data, n, err);
     if (st) {
