@@ -548,6 +548,27 @@ START_TEST(values_and_sizes_need_no_new_program)
 }
 END_TEST
 
+/* A folder of pictures has one of its own for each. */
+START_TEST(another_width_needs_no_new_program)
+{
+    static const char *const texts[] = {
+        "resize($1, 161)", "resize($1, 700)", "resize(median($1, 3), 161)", "blur(resize($1, 160), 1)", "fastblur($1, 9)", "transpose($1)",
+        "equalize($1)", "rotate($1, 4)", "sum($1, axis=1)", "concatenate($1, invert($1), axis=1)",
+    };
+    static const int64_t widths[] = { 307, 314, 299 };
+    bench b;
+    set_up(&b);
+    for (int k = 0; k < 3; k++) {
+        add_images(&b, IMGPAR_U8, widths[k], 110, 3);
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+            uint64_t n = programs_for(&b, texts[i]);
+            ck_assert_msg(k == 0 || n == 0, "%s builds %d programs for a width of %d", texts[i], (int)n, (int)widths[k]);
+        }
+    }
+    tear_down(&b);
+}
+END_TEST
+
 /* ---- random chains ----------------------------------------------------------------------------- */
 
 static unsigned pick(unsigned *state, unsigned n)
@@ -649,6 +670,7 @@ int main(void)
     tcase_add_test(c, a_kept_value_is_read_and_not_computed_again);
     tcase_add_test(c, a_parameter_may_be_computed_on_the_device);
     tcase_add_test(c, values_and_sizes_need_no_new_program);
+    tcase_add_test(c, another_width_needs_no_new_program);
     tcase_add_loop_test(c, fusing_a_random_chain_changes_no_bit, 0, N_CHAINS / 10);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

@@ -52,7 +52,7 @@ static void pad_row(ip_emit *e, const ip_placed *p, const char *target, const ch
 
 static const char *column_start(ip_emit *e, const ip_placed *p)
 {
-    return p->left == 0 ? "xa" : ip_text(e->ir, "max(xa - %d, 0)", p->left);
+    return p->left == 0 ? "xa" : p->left >= IP_ALL_COLUMNS ? "0" : ip_text(e->ir, "max(xa - %d, 0)", p->left);
 }
 
 static void declare_rings(ip_emit *e)
@@ -157,7 +157,9 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
         xa = "xs";
         xb = "xe";
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "xs", column_start(e, p));
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "xe", ip_text(e->ir, "min(xb + %d, %s)", p->right, ip_emit_dim(e, s, 2)));
+        const char *width = ip_emit_dim(e, s, 2);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "xe",
+                 p->right >= IP_ALL_COLUMNS ? width : ip_text(e->ir, "min(xb + %d, %s)", p->right, width));
     }
     if (p->at_once) {
         ip_emit_across(e, p, xa, xb, r, low);

@@ -194,8 +194,8 @@ static void note_load(ip_expr *load, void *user)
     source->last_reader = ip_max_int(source->last_reader, (int)(reader - p->kernel->placed));
     if (keeps_whole_rows) { /* of which reader's domain tells nothing */
         p->kernel->whole_rows = true;
-        source->left = ip_max_int(source->left, (int)p->kernel->domain[2]);
-        source->right = ip_max_int(source->right, (int)source->stage->dims[2]);
+        source->left = ip_max_int(source->left, IP_ALL_COLUMNS);
+        source->right = ip_max_int(source->right, IP_ALL_COLUMNS);
     }
     /* rows holds the lowest row read, relative to y, until all readers are seen. */
     source->rows = ip_min_int(source->rows, reader->lead + reach.y_lo);

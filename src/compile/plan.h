@@ -28,6 +28,7 @@ typedef enum ip_place {
 } ip_place;
 
 enum { IP_MAX_RUNNING = 4, IP_MAX_PLACED = 64 };
+enum { IP_ALL_COLUMNS = 1 << 30 }; /* more than a row has: program text tells no size */
 
 /* Rows that are read for a row of the reader: from row + lo to row + hi, where row, an expression over the reader's y, is never less than
  * for the row before. */
@@ -53,7 +54,7 @@ typedef struct ip_placed {
     int pad_rows;     /* tile: rows added above and below the domain, likewise */
     int pad_border;
     ip_expr *pad_outside;
-    int left, right;  /* columns needed beyond the region, before clipping to the domain */
+    int left, right;  /* columns needed beyond the region, before clipping to the domain; IP_ALL_COLUMNS and up: all there are */
     bool is_mask;     /* rows: a spread value that its reader looks at a row at a time: place_spread.c, Note [Masks] */
     ip_expr *mask;    /* what its reader calls it, in the reader's body; NULL: it has none */
     int beside_left, beside_right; /* rows: columns beside its own that it reads from buffers, where they stand */

@@ -88,10 +88,20 @@ ip_expr *ip_lower_argument(ip_lower *l, imgpar_dtype dtype, double value)
     return ip_x_param(l->ir, loaded_dtype(dtype), value, value < 0 ? -bound : 0, value < 0 ? 0 : bound);
 }
 
+/* Whole numbers that ranges and rules make something of: small ones, powers of two and what is one less. */
+static bool is_telling(double whole)
+{
+    enum { SMALL = 16 };
+    int exponent;
+    double n = fabs(whole);
+    return n <= SMALL || isinf(n) || frexp(n, &exponent) == 0.5 || frexp(n + 1, &exponent) == 0.5;
+}
+
+/* Other floats are arguments, so that another factor, or a picture of another width, needs no other program. */
 ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value, bool fractional)
 {
-    if (fractional && ip_dtype(dtype)->is_float && value != floor(value)) return ip_lower_argument(l, dtype, value);
-    return ip_x_number(l->ir, loaded_dtype(dtype), value);
+    bool is_argument = ip_dtype(dtype)->is_float && (value != floor(value) ? fractional : !is_telling(value));
+    return is_argument ? ip_lower_argument(l, dtype, value) : ip_x_number(l->ir, loaded_dtype(dtype), value);
 }
 
 /* The one element of input k in dtype. */

@@ -100,8 +100,7 @@ static int64_t cached_columns(const ip_launching *l, int64_t columns)
     const ip_kernel *k = l->kernel;
     int64_t halo = 0;
     for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].left + k->placed[i].right > halo)
-            halo = k->placed[i].left + k->placed[i].right;
+        halo = ip_max(halo, (int64_t)k->placed[i].left + k->placed[i].right);
     int64_t each = k->read_bytes + k->ring_bytes;
     bool is_chain = k->ring_bytes * 2 > k->read_bytes * 3;
     int64_t fit = (is_chain ? l->runner->tuning.strip_bytes : CACHE_BYTES) / (each > 0 ? each : 1);
