@@ -2,7 +2,7 @@
 /*
  * What a header says: img_width() and its like.
  *
- * R1. No pixel is decoded and no device opened; the functions are INNOCUOUS.
+ * R1. No pixel is decoded and no device opened; the functions are INNOCUOUS, and DETERMINISTIC: an image table may be indexed by them.
  * R2. They read deferred images too, whose type and shape are known without computing.
  * R3. img_valid() never fails on bad bytes: it says 0. It looks at the header only; img_error() (try.c) at all of it.
  * R4. NULL in gives NULL out.
@@ -139,6 +139,6 @@ int ip_sql_add_headers(const ip_sql_setup *setup)
 {
     int rc = SQLITE_OK;
     for (int k = 0; k < N_FACTS && !rc; k++)
-        rc = ip_sql_add_function(setup, fact_names[k], 1, SQLITE_INNOCUOUS, header_function, NULL, k); /* R1 */
+        rc = ip_sql_add_function(setup, fact_names[k], 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, header_function, NULL, k); /* R1 */
     return rc;
 }

@@ -412,7 +412,7 @@ static const struct { const char *text; imgpar_status status; const char *messag
     { "P5 0 1 255\n", IMGPAR_E_CORRUPT, "x: PNM: its header lacks a size, or has one of 0" },
     { "P5 a 1 255\n", IMGPAR_E_CORRUPT, "x: PNM: its header is not the numbers it must be" },
     { "P5 1 1 65536\n", IMGPAR_E_CORRUPT, "x: PNM: its maximum is above 65535" },
-    { "P5 1 1 0\n", IMGPAR_E_CORRUPT, "x: PNM: its header lacks a size, or has one of 0" },
+    { "P5 1 1 0\n", IMGPAR_E_CORRUPT, "x: PNM: its header lacks a maximum, or has one of 0" },
     { "P5 99999999999 1 255\n", IMGPAR_E_CORRUPT, "x: PNM: its header is not the numbers it must be" },
     { "P5 2000000 1 255\n", IMGPAR_E_LIMIT, "x: 2000000 x 1 pixels: a side is above the limit of 1000000" },
     { "P5 100000 100000 255\n", IMGPAR_E_LIMIT, "x: 100000 x 100000 pixels are above the limit of 268435456 (max_pixels)" },

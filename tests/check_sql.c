@@ -170,6 +170,9 @@ START_TEST(rows_with_the_same_bytes_may_be_indexed)
     run(db, "CREATE TABLE t(img BLOB, neg BLOB AS (img_invert(img)) STORED); CREATE INDEX i ON t(img_invert(img));"
             "INSERT INTO t(img) VALUES (" RGB ")");
     expect(db, "SELECT hex(raw(neg)) FROM t", "ADB8BD8D989D");
+    run(db, "CREATE TABLE s(img BLOB, w INT AS (img_width(img)) STORED, f TEXT AS (img_format(img)) STORED); CREATE INDEX k ON s(img_height(img));"
+            "INSERT INTO s(img) VALUES (" RGB ")");
+    expect(db, "SELECT w || f || img_height(img) FROM s INDEXED BY k WHERE img_height(img) > 0", "2pnm1");
     expect_error(db, "CREATE INDEX j ON t(png(img))", SQLITE_ERROR,
                  "non-deterministic functions prohibited in index expressions");
     sqlite3_close(db);

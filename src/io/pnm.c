@@ -119,8 +119,9 @@ static imgpar_status read_header(map *m, ip_header *header)
     }
     imgpar_status st = m->kind == 7 ? read_pam_header(m) : read_pnm_header(m);
     if (st) return st;
-    if (m->width == 0 || m->height == 0 || m->depth == 0 || m->maxval == 0)
+    if (m->width == 0 || m->height == 0 || m->depth == 0)
         return bad(m, "its header lacks a size, or has one of 0");
+    if (m->maxval == 0) return bad(m, "its header lacks a maximum, or has one of 0");
     if (m->maxval > 65535) return bad(m, "its maximum is above 65535");
     if (m->depth > 4)
         return ip_fail(m->err, IMGPAR_E_UNSUPPORTED, "%s: PNM: %u channels are not supported, only 1-4", m->s->name,

@@ -101,8 +101,10 @@ imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes, c
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
-    if (bytes != array_bytes(a) || (!dst && bytes > 0))
-        ip_fail(&err, IMGPAR_E_ARGUMENT, "read: the array has %zu bytes, the destination %zu", array_bytes(a), dst ? bytes : 0);
+    if (!dst && bytes > 0)
+        ip_fail(&err, IMGPAR_E_ARGUMENT, "read: the destination is NULL");
+    else if (bytes != array_bytes(a))
+        ip_fail(&err, IMGPAR_E_ARGUMENT, "read: the array has %zu bytes, the destination %zu", array_bytes(a), bytes);
     else
         ip_evaluate_into(a->ctx, a, dst, options, false, &err);
     return err.status ? failed(&a, 1, &err) : succeeded(&a, 1);
