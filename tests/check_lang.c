@@ -267,6 +267,7 @@ static const text_case messages[] = {
     { "fn f(a) = a\nprint(f(1, 2))", "2:7: f takes 1 argument, here are 2" },
     { "fn f(a, b) = a\nprint(f(1, k=2))", "2:12: f has no parameter k" },
     { "fn f(a, b) = a\nprint(f(1, a=2))", "2:12: f: a is given twice" },
+    { "save(make(2, 2, x), \"a.png\")\nsave(make(2, 2, y), \"a.png\")", "2:21: save: a.png is saved before, and this would replace it" },
     { "fn f(a) = a\nprint(f(a=1, a=2))", "2:14: argument a is given twice" },
     { "fn f(a, b) = a\nprint(f(a=1, 2))", "2:14: an argument without a name cannot follow a=" },
     { "fn f() = sqrt\nprint(f())", "1:4: f gives a function; a value is expected" },

@@ -163,6 +163,15 @@ static bool save_options(ip_eval *ev, const ip_node *call, ip_output *o)
     return ok;
 }
 
+/* Whether an earlier statement saves to the same file; standard output and devices take any number. */
+static bool is_saved_before(const ip_outputs *outputs, const ip_output *o)
+{
+    if (strcmp(o->path, "-") == 0 || strncmp(o->path, "/dev/", 5) == 0) return false;
+    for (const ip_output *other = outputs->output; other < o; other++)
+        if (other->path && strcmp(other->path, o->path) == 0) return true;
+    return false;
+}
+
 static bool run_save(ip_eval *ev, const ip_statement *s, ip_outputs *outputs)
 {
     const ip_node *call = s->value;
@@ -181,6 +190,8 @@ static bool run_save(ip_eval *ev, const ip_statement *s, ip_outputs *outputs)
     o->path = ip_eval_path(ev, &path);
     if (!o->path) return ip_eval_fail_memory(ev);
     if (!path.u.text[0]) return ip_eval_fail(ev, call->items[1]->offset, "save: the path is empty");
+    if (!path.unknown && is_saved_before(outputs, o))
+        return ip_eval_fail(ev, call->items[1]->offset, "save: %.200s is saved before, and this would replace it", path.u.text);
     return save_options(ev, call, o);
 }
 
