@@ -46,4 +46,3 @@ void ip_emit_pace(ip_emit *e, int pace)
     ip_s_add(e->ir, e->block, IP_S_STORE, made, "last_row", NULL);
     ip_emit_leave(e, mark);
 }
-

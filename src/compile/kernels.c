@@ -81,7 +81,7 @@ int ip_grouping_new(ip_grouping *g, ip_stage *root, ip_schedule schedule)
     memset(k, 0, sizeof *k);
     k->schedule = schedule;
     k->is_scan = root->kind == IP_STAGE_SCAN;
-    memcpy(k->domain, ip_stage_folds(root) ? root->over : root->dims, sizeof k->domain);
+    memcpy(k->domain, ip_stage_domain(root), sizeof k->domain);
     return ip_grouping_add(g, at, root, true) ? at : -1;
 }
 

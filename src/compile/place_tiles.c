@@ -50,7 +50,7 @@ typedef struct tiling_search {
     int fixed_bytes;            /* of histograms' tables, which stay for the whole kernel */
 } tiling_search;
 
-static int channels_of(const ip_stage *s) { return (int)(ip_stage_folds(s) ? s->over[3] : s->dims[3]); }
+static int channels_of(const ip_stage *s) { return (int)ip_stage_domain(s)[3]; }
 
 static int rows_of(const ip_placed *p, const ip_tiling *t) { return t->height + p->lead - p->first; }
 static int columns_of(const ip_placed *p, const ip_tiling *t) { return t->width + p->left + p->right; }

@@ -28,7 +28,7 @@ typedef enum ip_place {
 } ip_place;
 
 enum { IP_MAX_RUNNING = 4, IP_MAX_PLACED = 64 };
-enum { IP_ALL_COLUMNS = 1 << 30 }; /* more than a row has: program text tells no size */
+enum { IP_ALL_COLUMNS = 1 << 30 }; /* more than rows that are kept whole have: program text tells no size */
 
 /* Rows that are read for a row of the reader: from row + lo to row + hi, where row, an expression over the reader's y, is never less than
  * for the row before. */

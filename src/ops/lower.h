@@ -53,7 +53,7 @@ ip_expr *ip_lower_is_alpha(ip_lower *l);
 ip_expr *ip_lower_value(ip_lower *l, int k);
 /* As ip_lower_read(), bool as u8. */
 ip_expr *ip_lower_read_value(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, ip_expr *dx, int border, ip_expr *cval);
-/* A number the user wrote: whole ones are part of the program, fractions are arguments of the kernel. */
+/* A number the user wrote. Fractions, and whole floats that rules make nothing of, are arguments of the kernel; the others are part of the program. */
 ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value, bool fractional);
 /* An argument of the kernel whose range is the power of two that value lies below, so that similar values share a
  * program. */

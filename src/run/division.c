@@ -177,8 +177,8 @@ static void choose_streaming(ip_launching *l)
     int64_t rows = l->region->y1 - l->region->y0, planes = l->region->z1 - l->region->z0;
     bool waits = (double)ip_operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <= LITTLE_WORK * (double)read;
     bool is_near = stays && l->runner->is_step;
-    l->div.fetches = read < least || is_near ? FETCH_NOTHING : reads_short_rows(l) ? FETCH_ROWS : waits && reads_long_runs(l) ? FETCH_PAGES
-                                                                                                                          : FETCH_AHEAD;
+    l->div.fetches = read < least || is_near ? IP_FETCH_NOTHING : reads_short_rows(l) ? IP_FETCH_ROWS
+        : waits && reads_long_runs(l) ? IP_FETCH_PAGES : IP_FETCH_AHEAD;
     l->div.streams = written >= least && !stays;
 }
 

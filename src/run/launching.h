@@ -18,7 +18,7 @@ typedef struct ip_division {
     size_t scratch_start, scratch_each; /* in units of 64 bytes */
     size_t scratch_bytes;
     bool streams;                       /* what is written is large: emit_stream.c, Note [Streaming] */
-    enum { FETCH_NOTHING, FETCH_AHEAD, FETCH_PAGES, FETCH_ROWS } fetches; /* how what is read is fetched, ip_fetch_next() */
+    enum { IP_FETCH_NOTHING, IP_FETCH_AHEAD, IP_FETCH_PAGES, IP_FETCH_ROWS } fetches; /* how what is read is fetched, ip_fetch_next() */
     ip_scan_division scan;              /* recurrences: this and scratch_bytes instead */
 } ip_division;
 

@@ -70,17 +70,12 @@ static imgpar_status check_size(const int64_t dims[4], imgpar_dtype dtype, size_
     return IMGPAR_OK;
 }
 
-static const int64_t *domain_of(const ip_stage *stage)
-{
-    return stage->kind == IP_STAGE_REDUCE || stage->kind == IP_STAGE_HISTOGRAM ? stage->over : stage->dims;
-}
-
 static imgpar_status check_sizes(const ip_ir *ir, ip_error *err)
 {
     for (int k = 0; k < ir->n_stages; k++) {
         size_t size_bytes;
         imgpar_status st = check_size(ir->stages[k]->dims, ir->stages[k]->dtype, &size_bytes, err);
-        if (!st) st = check_size(domain_of(ir->stages[k]), IMGPAR_F64, &size_bytes, err);
+        if (!st) st = check_size(ip_stage_domain(ir->stages[k]), IMGPAR_F64, &size_bytes, err);
         if (st) return st;
     }
     return IMGPAR_OK;
@@ -120,7 +115,7 @@ static imgpar_status survey_stages(ip_ir *ir, int *last_reader, double *weights,
         }
         for (int i = 0; i < 4; i++)
             if (parts[i]) ip_x_walk(ir, parts[i], note, &s);
-        const int64_t *domain = domain_of(stage);
+        const int64_t *domain = ip_stage_domain(stage);
         weights[k] = s.weight;
         *total += s.weight * (double)domain[0] * (double)domain[1] * (double)domain[2] * (double)domain[3];
     }
