@@ -191,11 +191,33 @@ START_TEST(a_lookup_and_a_channel_matrix_fuse_with_their_neighbours)
 }
 END_TEST
 
+START_TEST(reads_beyond_an_array_without_elements_give_cval)
+{
+    static const char *const texts[] = {
+        "take(ones([0 4]), arange(0, 3, dtype=i32), border=constant, cval=5)",
+        "at(ones([4 0]), ones([2 6]), ones([2 6]), border=constant, cval=5)",
+    };
+    nd_bench b;
+    nd_open(&b);
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        float got[12] = { 0 };
+        imgpar_array *a = imgpar_apply(b.ctx, texts[k], NULL, 0);
+        ck_assert_msg(imgpar_array_read(a, got, sizeof got) == IMGPAR_OK, "%s: %s", texts[k], imgpar_array_message(a));
+        for (int i = 0; i < 12; i++)
+            ck_assert_msg(got[i] == 5, "%s: %g at %d", texts[k], got[i], i);
+        imgpar_array_release(a);
+    }
+    nd_close(&b);
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_refused)
 {
     static const struct { const char *text, *message; } refusals[] = {
         { "take($1, $1 / 2)", "take: indices is f32; it must be an integer" },
         { "take($1, $1)", "take: the result would have 5 axes; there can be 1 to 4" },
+        { "take(ones([0 4]), arange(0, 2, dtype=i32))", "take: a is [0, 4], without an element to read; border=constant reads cval" },
+        { "at(ones([4 0]), ones([2 2]), ones([2 2]))", "at: a is [4, 0], without an element to read; border=constant reads cval" },
         { "lut($1, ones([3 4]))", "lut: table is [3, 4]; it must be a vector, or have 3 columns" },
         { "neighbours($1, [0 0 0 1])", "neighbours: 4 offsets for an array of 3 axes" },
         { "recomb($1, [1 2])", "recomb: the matrix has 2 columns for 3 channels" },
@@ -227,6 +249,7 @@ int main(void)
     tcase_add_test(c, reads_at_given_places_are_right_in_every_schedule);
     tcase_add_test(c, a_matrix_times_its_inverse_is_the_unit);
     tcase_add_test(c, a_lookup_and_a_channel_matrix_fuse_with_their_neighbours);
+    tcase_add_test(c, reads_beyond_an_array_without_elements_give_cval);
     tcase_add_test(c, what_does_not_fit_is_refused);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

@@ -27,14 +27,14 @@ imgpar_status ip_infer_take(imgpar_array *node, ip_error *err)
     imgpar_status st = ip_axis_param(node, a->rank, &axis, err);
     if (!st) st = need_integers(node, 1, err);
     if (st) return st;
-    if (a->shape[axis] == 0) return ip_fail(err, IMGPAR_E_SHAPE, "take: axis %d has no elements", axis);
     for (int k = 0; k < axis; k++)
         shape[n++] = a->shape[k];
     for (int k = 0; k < at->rank; k++)
         shape[n++] = at->shape[k];
     for (int k = axis + 1; k < a->rank; k++)
         shape[n++] = a->shape[k];
-    return ip_infer_view(node, n, shape, err);
+    st = ip_infer_view(node, n, shape, err);
+    return st ? st : ip_infer_refuse_reads_of_nothing(node, a->shape[axis], err);
 }
 
 imgpar_status ip_infer_lut(imgpar_array *node, ip_error *err)

@@ -368,6 +368,14 @@ imgpar_status ip_infer_shift(imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
+imgpar_status ip_infer_refuse_reads_of_nothing(const imgpar_array *node, int64_t extent, ip_error *err)
+{
+    if (extent > 0 || ip_type_count(&node->type) == 0 || ip_param_number(node, "border") == IMGPAR_BORDER_CONSTANT) return IMGPAR_OK;
+    char text[96];
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, without an element to read; border=constant reads cval", node->op->info.name,
+                   ip_shape_text(&node->inputs[0]->type, text));
+}
+
 /* The shape of y and x, with a's channels. */
 imgpar_status ip_infer_at(imgpar_array *node, ip_error *err)
 {
@@ -392,7 +400,7 @@ imgpar_status ip_infer_at(imgpar_array *node, ip_error *err)
     node->type.dtype = a->type.dtype;
     node->type.space = dims[3] == dims_a[3] ? a->type.space : IMGPAR_SPACE_DATA;
     node->range = ip_range_of(a->type.dtype);
-    return IMGPAR_OK;
+    return ip_infer_refuse_reads_of_nothing(node, dims_a[1] * dims_a[2], err);
 }
 
 /* ---- measures -------------------------------------------------------------------------------- */
