@@ -268,6 +268,8 @@ static const text_case messages[] = {
     { "fn f(a, b) = a\nprint(f(1, k=2))", "2:12: f has no parameter k" },
     { "fn f(a, b) = a\nprint(f(1, a=2))", "2:12: f: a is given twice" },
     { "save(make(2, 2, x), \"a.png\")\nsave(make(2, 2, y), \"a.png\")", "2:21: save: a.png is saved before, and this would replace it" },
+    { "save(make(2, 2, x), \"a.png\")\nprint(sum(open(\"a.png\")))",
+      "2:16: open: a.png is saved before, and files are read before any is saved; use what was saved" },
     { "fn f(a) = a\nprint(f(a=1, a=2))", "2:14: argument a is given twice" },
     { "fn f(a, b) = a\nprint(f(a=1, 2))", "2:14: an argument without a name cannot follow a=" },
     { "fn f() = sqrt\nprint(f())", "1:4: f gives a function; a value is expected" },

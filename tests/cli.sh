@@ -212,7 +212,7 @@ rm r.png
 expect_run "an image instead of a pipeline" 2 "" \
     "imgpar-run: b.png is an image, not a pipeline: -e 'blur(open(\"b.png\"))' -o out.png" b.png
 expect_run "floats that look black" 0 "" \
-    "imgpar-run: warning: save: no value is above 1, which looks black; range=1 makes 1 white" \
+    "imgpar-run: warning: save: r.png: no value is above 1, which looks black; range=1 makes 1 white" \
     -e 'open("b.png") / 255' -o r.png
 expect_run "floats that are all 0" 0 "" "" -e 'open("b.png") * 0.0' -o r.png
 expect_run "floats in NPY" 0 "" "" -e 'open("b.png") / 255' -o r.npy
@@ -294,6 +294,10 @@ expect_run "--mem-limit" 0 "" "" --mem-limit=64M -e 'make(4, 4, x)' -o b.png
 expect_run "--mem-limit without a number" 2 "" \
     "imgpar-run: --mem-limit=much: a number of bytes is expected, or one with K, M or G" \
     --mem-limit=much -e 'make(4, 4, x)' -o b.png
+IMGPAR_DEVICE=quantum run -e 'print(1)'
+case $status:$err in "1:imgpar-run: IMGPAR_DEVICE: device \"quantum\": no such device; there are: "*) ;;
+*) fail "IMGPAR_DEVICE: $status $err" ;;
+esac
 shared_cache=$IMGPAR_CACHE_DIR
 IMGPAR_CACHE_DIR=$PWD/kept
 run --device=cpu --tune -e 'save(boxblur(boxblur(make(64, 64, x))), "never.png")'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls: operators, functions of the program, and operations of the table. */
 #include "base/alloc.h"
-#include "lang/eval.h"
+#include "lang/program.h"
 #include "lang/scalar.h"
 #include "ops/check.h"
 
@@ -231,7 +231,10 @@ static bool to_arg(ip_eval *ev, const ip_op *op, const ip_val *v, const ip_symbo
         arg->text = v->u.text;
         if (!(op->flags & IP_OP_FILE) || !param || ip_param_kind_of(param) != IP_PARAM_TEXT) return true;
         arg->text = *path = ip_eval_path(ev, v);
-        return *path || ip_eval_fail_memory(ev);
+        if (!*path) return ip_eval_fail_memory(ev);
+        return v->unknown || !ev->outputs || !ip_outputs_save_to(ev->outputs, *path) ||
+               ip_eval_fail(ev, offset, "%s: %.200s is saved before, and files are read before any is saved; use what was saved",
+                            op->info.name, v->u.text);
     }
     default: break;
     }

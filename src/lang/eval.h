@@ -79,6 +79,7 @@ typedef struct ip_eval {
     size_t n_inputs;
     ip_val *globals;           /* by symbol index */
     const ip_scope *given;     /* what the text is told from outside, or NULL; seen in functions too */
+    const struct ip_outputs *outputs; /* of the statements before, or NULL */
     imgpar_array **standard_input; /* where what open("-") gave is kept between builds, or NULL */
     size_t stdin_at;           /* offset + 1 of the open("-") that was met; 0: none yet */
     ip_error *err;

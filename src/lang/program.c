@@ -163,12 +163,11 @@ static bool save_options(ip_eval *ev, const ip_node *call, ip_output *o)
     return ok;
 }
 
-/* Whether an earlier statement saves to the same file; standard output and devices take any number. */
-static bool is_saved_before(const ip_outputs *outputs, const ip_output *o)
+bool ip_outputs_save_to(const ip_outputs *outputs, const char *path)
 {
-    if (strcmp(o->path, "-") == 0 || strncmp(o->path, "/dev/", 5) == 0) return false;
-    for (const ip_output *other = outputs->output; other < o; other++)
-        if (other->path && strcmp(other->path, o->path) == 0) return true;
+    if (strcmp(path, "-") == 0 || strncmp(path, "/dev/", 5) == 0) return false;
+    for (int i = 0; i < outputs->n; i++)
+        if (outputs->output[i].path && strcmp(outputs->output[i].path, path) == 0) return true;
     return false;
 }
 
@@ -187,10 +186,12 @@ static bool run_save(ip_eval *ev, const ip_statement *s, ip_outputs *outputs)
         ip_val_free(&path);
         return false;
     }
-    o->path = ip_eval_path(ev, &path);
-    if (!o->path) return ip_eval_fail_memory(ev);
     if (!path.u.text[0]) return ip_eval_fail(ev, call->items[1]->offset, "save: the path is empty");
-    if (!path.unknown && is_saved_before(outputs, o))
+    char *file = ip_eval_path(ev, &path);
+    if (!file) return ip_eval_fail_memory(ev);
+    bool again = !path.unknown && ip_outputs_save_to(outputs, file);
+    o->path = file;
+    if (again)
         return ip_eval_fail(ev, call->items[1]->offset, "save: %.200s is saved before, and this would replace it", path.u.text);
     return save_options(ev, call, o);
 }
@@ -219,6 +220,7 @@ imgpar_status ip_program_run(ip_eval *ev, const ip_val *given, ip_outputs *outpu
 {
     const ip_program *program = ev->program;
     ev->globals = ip_vals_new(program->symbols.count);
+    ev->outputs = outputs;
     if (!ev->globals) ip_eval_fail_memory(ev);
     bool ok = ev->globals != NULL;
     for (int i = 0; ok && i < program->n_statements; i++) {

@@ -21,6 +21,8 @@ typedef struct ip_outputs { ip_output *output; int n, capacity; } ip_outputs;
 /* Evaluates the statements. given: per statement the value of a param, kind NONE for its default; or NULL.
  * ev is set up but for globals; ip_eval_free() it in any case. */
 imgpar_status ip_program_run(ip_eval *ev, const ip_val *given, ip_outputs *outputs);
+/* Whether one of them saves to this file. Standard output and devices are none. */
+bool ip_outputs_save_to(const ip_outputs *outputs, const char *path);
 void ip_outputs_free(ip_outputs *outputs);
 /* The last expression's value, a reference; NULL: an error, or ev only checks. Frees what ev holds. */
 imgpar_array *ip_program_value(ip_eval *ev);

@@ -26,7 +26,7 @@ static const ip_word words[] = {
               "background=0..255, a gray under alpha. pnm: bits=8|16; .pgm is for gray, .ppm for RGB, .pam for alpha, .pnm for all.\n"
               "npy keeps shape and dtype.\n"
               "Floats are rounded as they are; range=1 makes 0..1 black to white (png, jpeg, pnm; any range above 0).\n"
-              "What a text opens is read as it was before the text saved anything; two saves want two paths.",
+              "All files are opened before any is saved: two saves want two paths, and what was saved cannot be opened after it.",
               "save(out, \"out.jpg\", quality=95)")
     STATEMENT("print", "print(value, ...)", "prints values in one line",
               "Numbers and text, arrays of up to 64 elements; larger ones by shape and dtype.",

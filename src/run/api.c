@@ -152,6 +152,14 @@ imgpar_status ip_check_save(const imgpar_array *a, const char *path, const imgpa
     return st ? st : ip_io_check_pixels(&pixels, *format, name, err);
 }
 
+static void warn_of_black(const char *path, const imgpar_options *options)
+{
+    ip_str text = IP_STR_INIT;
+    ip_str_printf(&text, "save: %s%sno value is above 1, which looks black; range=1 makes 1 white", path ? path : "", path ? ": " : "");
+    options->on_warning(options->user, ip_str_text(&text));
+    ip_str_free(&text);
+}
+
 /* path is where the bytes will be written, or NULL. */
 static imgpar_status encode(imgpar_array *a, const char *path, ip_format format, const imgpar_options *options, void **bytes,
                             size_t *n, ip_error *err)
@@ -172,7 +180,7 @@ static imgpar_status encode(imgpar_array *a, const char *path, ip_format format,
         if (options && options->on_warning)
             st = ip_io_looks_black(&pixels, format, settings, &runner.poll, &looks_black, err);
         if (looks_black)
-            options->on_warning(options->user, "save: no value is above 1, which looks black; range=1 makes 1 white");
+            warn_of_black(path, options);
         ip_error why = { IMGPAR_OK, "" };
         if (!st)
             st = ip_io_encode(&pixels, format, settings, &runner.poll, bytes, n, &why);

@@ -153,11 +153,22 @@ static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *er
     return IMGPAR_OK;
 }
 
+/* selector NULL or empty: what the environment says, else the best there is. */
 static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_error *err)
 {
+    ip_error why = { IMGPAR_OK, "" };
+    const char *variable = "";
+    if (!selector || !*selector) {
+        variable = "IMGPAR_DEVICE: ";
+        selector = getenv("IMGPAR_DEVICE");
+        if (selector && !*selector)
+            selector = NULL;
+    }
     if (selector && strcmp(selector, "ref") == 0)
         return IMGPAR_OK;
-    imgpar_status st = ip_devices_open(&ctx->devices, selector, ctx->mem_limit, err);
+    imgpar_status st = ip_devices_open(&ctx->devices, selector, ctx->mem_limit, &why);
+    if (st)
+        ip_fail(err, st, "%s%s", selector ? variable : "", why.message);
     ctx->device = ctx->devices.list[0];
     if (st != IMGPAR_E_NO_DEVICE || selector)
         return st;
@@ -175,11 +186,6 @@ imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
         return IMGPAR_E_ARGUMENT;
     *out = NULL;
     new_error[0] = '\0';
-    if (!selector || !*selector) {
-        selector = getenv("IMGPAR_DEVICE");
-        if (selector && !*selector)
-            selector = NULL;
-    }
     imgpar_context *ctx = ip_zalloc(sizeof *ctx);
     imgpar_status st = ctx && pthread_mutex_init(&ctx->lock, NULL) == 0 ? IMGPAR_OK : ip_fail_memory(&err, "opening a context");
     if (!st) {
