@@ -332,17 +332,26 @@ static ip_expr *without_step(ip_ir *ir, ip_expr *x, void *user)
     return x->op == IP_X_MUL && step_of(x) ? x->arg[0] : x;
 }
 
-/* Every step-th of the pixels that `every` holds becomes one of p .. p + n. */
-static void take_pixels(ip_emit *e, const char *every, int by, const char *target)
+/* Every step-th pixel of those that `every` holds, `by` elements from the next, becomes one of p .. p + n. */
+typedef struct taking { const char *every, *target; int by; } taking;
+
+/* The pixels from..to, at_once of them a round. */
+static void take_some(ip_emit *e, const taking *t, const char *from, const char *to, int at_once, int lanes)
 {
-    int n_loops = e->channels == LANES ? 1 : 2; /* before the last pixel the fourth lane goes where the next one will */
-    for (int k = 0; k < n_loops; k++) {
-        bool is_last = k + 1 == n_loops;
-        int width = is_last ? e->channels : LANES;
-        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", k == 0 ? "0" : "n - 1", is_last ? "n" : "n - 1");
-        ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "vstore%d(vload%d(0, %s + k * %d), 0, %s + (p + k) * %d)", width, width, every, by,
-                                                  target, e->channels), NULL, NULL);
-    }
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", from, to);
+    loop->d = ip_text(e->ir, "%d", at_once);
+    for (int j = 0; j < at_once; j++)
+        ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "vstore%d(vload%d(0, %s + (k + %d) * %d), 0, %s + (p + k + %d) * %d)", lanes,
+                                                  lanes, t->every, j, t->by, t->target, j, e->channels), NULL, NULL);
+}
+
+/* Before the last pixel the fourth lane goes where the next one will. A pixel a round would take twice as long as its store does. */
+static void take_pixels(ip_emit *e, const taking *t)
+{
+    const char *whole_rounds = "(n - 1) / 4 * 4";
+    take_some(e, t, "0", whole_rounds, 4, LANES);
+    take_some(e, t, whole_rounds, "n - 1", 1, LANES);
+    take_some(e, t, "n - 1", "n", 1, e->channels);
 }
 
 static void stepped_row(ip_emit *e, const ip_stage *s, int64_t step, const char *target, const char *xa, const char *xb)
@@ -359,7 +368,7 @@ static void stepped_row(ip_emit *e, const ip_stage *s, int64_t step, const char 
     ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[i - p * %d]", every, by), ip_emit_value(e, body), NULL);
     e->flat = NULL;
     ip_emit_leave(e, in_flat);
-    take_pixels(e, every, by, target);
+    take_pixels(e, &(taking){ every, target, by });
     ip_emit_leave(e, in_block);
 }
 
