@@ -257,8 +257,9 @@ expect_run "an operator is explained" 0 "a % b
 expect_run "a form is explained" 0 "make(width, height, expr, channels=, shape=)
 
   an array from an expression in x, y, z and c
-  Without channels the result is [height, width]; with them c counts channels. shape=[...], 1 to 4 extents
-  from the first axis on, stands for width, height and channels: make(shape=[5 64 64 1], expr=z).
+  The result is [height, width] and has the channels of expr: make(256, 64, zip(x, y, 0)).
+  With channels=n it has n, and c counts them. shape=[...], 1 to 4 extents from the first axis on,
+  stands for width, height and channels: make(shape=[5 64 64 1], expr=z).
 
 example:
   make(256, 64, x)" "" --help make

@@ -48,6 +48,19 @@ bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *
     return ip_call_args(ev, row, offset, args, NULL, facts->n_operands, out);
 }
 
+bool ip_call_spread(ip_eval *ev, size_t offset, const ip_type *shape, const ip_val *value, const ip_val *other, ip_val *out)
+{
+    ip_val x, inside, zero = ip_val_number(0, false);
+    *out = (ip_val){ .kind = IP_V_NONE };
+    if (!ip_call_result(ev, offset, ip_build_coordinate(ev->ctx, 2, shape), &x)) return false;
+    bool ok = ip_call_operator(ev, IP_O_GREATER_EQUAL, offset, (ip_val[]){ x, zero }, &inside);
+    ip_val_free(&x);
+    if (!ok) return false;
+    ok = ip_call_operator(ev, IP_O_SELECT, offset, (ip_val[]){ inside, *value, *other }, out);
+    ip_val_free(&inside);
+    return ok;
+}
+
 /* c ? a : b, c being known: only the chosen one counts; the other is looked through for mistakes while checking. */
 static bool eval_choice(ip_eval *ev, const ip_node *node, bool chosen, ip_val *out)
 {

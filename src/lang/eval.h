@@ -128,6 +128,8 @@ bool ip_call_op(ip_eval *ev, const ip_op *op, size_t offset, const ip_val *args,
 bool ip_call_args(ip_eval *ev, const ip_op *op, size_t offset, const ip_arg *args, const size_t *offsets, int n,
                   ip_val *out);
 bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *operands, ip_val *out);
+/* value in this shape and in the dtype in which it meets other: select(x >= 0, value, other). Not while checking. */
+bool ip_call_spread(ip_eval *ev, size_t offset, const ip_type *shape, const ip_val *value, const ip_val *other, ip_val *out);
 /* Takes the array if it is not an error; else records the error, placed at offset. */
 bool ip_call_result(ip_eval *ev, size_t offset, imgpar_array *takes, ip_val *out);
 

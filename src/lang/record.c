@@ -16,12 +16,26 @@ static bool component_of(ip_eval *ev, const ip_node *call, int k, ip_val *out)
     const ip_node *item = call->items[k];
     if (!ip_eval_value(ev, item, out)) return false;
     if (out->kind == IP_V_ANY) *out = ip_val_unknown(IP_V_ARRAY);
-    if (out->kind != IP_V_ARRAY) {
-        ip_eval_fail(ev, item->offset, "zip takes arrays, not %s", ip_val_kind_text(out));
-        ip_val_free(out);
-        return false;
+    if (out->kind == IP_V_ARRAY || ip_val_is_scalar(out)) return true;
+    ip_eval_fail(ev, item->offset, "zip takes arrays and numbers, not %s", ip_val_kind_text(out));
+    ip_val_free(out);
+    return false;
+}
+
+/* The numbers among the components become arrays like the first array, in the dtype that both meet in. */
+static bool spread_numbers(ip_eval *ev, const ip_node *call, ip_val *items, int n)
+{
+    const ip_val *array = NULL;
+    for (int k = 0; !array && k < n; k++)
+        if (items[k].kind == IP_V_ARRAY) array = &items[k];
+    if (!array) return ip_eval_fail(ev, call->offset, "zip: one component at least must be an array");
+    bool ok = true;
+    for (int k = 0; ok && k < n && !ev->checking; k++) {
+        const ip_val number = items[k];
+        if (number.kind != IP_V_ARRAY)
+            ok = ip_call_spread(ev, call->items[k]->offset, &array->u.array->type, &number, array, &items[k]);
     }
-    return true;
+    return ok;
 }
 
 static bool check_shape(ip_eval *ev, const ip_node *call, int k, const ip_type *first, const ip_type *type)
@@ -83,6 +97,7 @@ bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out)
         ok = component_of(ev, call, done, &record->items[done]);
     }
     ev->place = place;
+    ok = ok && spread_numbers(ev, call, record->items, n);
     if (ok && ev->checking) *out = ip_val_unknown(IP_V_ARRAY);
     else if (ok) ok = put_together(ev, call, record->items, n, out);
     if (ok && call->names[0]) out->record = record;

@@ -67,33 +67,28 @@ bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out)
 
 /* ---- make ------------------------------------------------------------------------------------ */
 
-/* A value in the shape of coords: as it is, or spread by select(x >= 0, value, value), which keeps its dtype. */
-static bool spread(ip_eval *ev, const ip_node *call, const ip_coords *coords, ip_val *value)
+/* Whether a value of this type is what make() of width and height, or of want's shape, gives. */
+static bool is_made(const ip_type *type, const ip_type *want, bool any_channels)
+{
+    bool fits = type->rank == want->rank || (any_channels && type->rank == want->rank + 1);
+    return fits && memcmp(type->shape, want->shape, (size_t)want->rank * sizeof *want->shape) == 0;
+}
+
+/* A value in the shape of coords, any_channels: or of so many channels: as it is, or spread, in its dtype. */
+static bool spread(ip_eval *ev, const ip_node *call, const ip_coords *coords, bool any_channels, ip_val *value)
 {
     if (ev->checking) {
         *value = (ip_val){ .kind = IP_V_ARRAY, .unknown = true };
         return true;
     }
     const ip_type *want = &coords->type;
-    if (value->kind == IP_V_ARRAY) {
-        const ip_type *type = &value->u.array->type;
-        if (type->rank == want->rank && memcmp(type->shape, want->shape, (size_t)want->rank * sizeof *want->shape) == 0)
-            return true;
-    }
-    ip_val x, inside, out = { .kind = IP_V_NONE }, zero = ip_val_number(0, false);
-    if (!ip_call_result(ev, call->offset, ip_build_coordinate(ev->ctx, 2, want), &x)) return false;
-    bool ok = ip_call_operator(ev, IP_O_GREATER_EQUAL, call->offset, (ip_val[]){ x, zero }, &inside);
-    if (ok) {
-        ok = ip_call_operator(ev, IP_O_SELECT, call->offset, (ip_val[]){ inside, *value, *value }, &out);
-        ip_val_free(&inside);
-    }
-    ip_val_free(&x);
-    if (!ok) return false;
+    if (value->kind == IP_V_ARRAY && is_made(&value->u.array->type, want, any_channels)) return true;
+    ip_val out;
+    if (!ip_call_spread(ev, call->offset, want, value, value, &out)) return false;
     ip_val_free(value);
     *value = out;
     const ip_type *type = &out.u.array->type;
-    if (type->rank == want->rank && memcmp(type->shape, want->shape, (size_t)want->rank * sizeof *want->shape) == 0)
-        return true;
+    if (is_made(type, want, any_channels)) return true;
     char has[96], wants[96];
     return ip_eval_fail(ev, call->offset, "make: the expression has the shape %s, not %s", ip_shape_text(type, has),
                         ip_shape_text(want, wants));
@@ -133,6 +128,8 @@ static bool make_type(ip_eval *ev, const ip_node *call, const ip_node *const *sl
     for (int i = 0; i < SHAPE; i++) {
         if (i == EXPR || (i == CHANNELS && !slots[i])) continue;
         if (!slots[i]) return ip_eval_fail(ev, call->offset, "%s is missing", whats[i]);
+        if (i == CHANNELS && slots[EXPR] && slots[EXPR]->kind == IP_N_NUMBER && slots[i]->kind != IP_N_NUMBER)
+            return ip_eval_fail(ev, slots[EXPR]->offset, "make: the channels come after the expression: make(width, height, expr, channels=3)");
         if (!ip_eval_integer(ev, slots[i], whats[i], 1, most[i], &sides[i], &known)) return false;
     }
     type->rank = slots[CHANNELS] ? 3 : 2;
@@ -160,7 +157,7 @@ bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out)
     bool fits = out->kind == IP_V_ARRAY || out->kind == IP_V_ANY || ip_val_is_scalar(out);
     if (!fits) ip_eval_fail(ev, slots[EXPR]->offset, "make: expr must be a number or an array, not %s",
                             ip_val_kind_text(out));
-    ok = fits && spread(ev, call, &coords, out);
+    ok = fits && spread(ev, call, &coords, !slots[CHANNELS] && !slots[SHAPE], out);
     if (!ok) ip_val_free(out);
     return ok;
 }

@@ -33,8 +33,9 @@ static const ip_word words[] = {
               "print(width(a), mean(a))")
 
     FORM("make", ip_form_make, "make(width, height, expr, channels=, shape=)", "an array from an expression in x, y, z and c",
-         "Without channels the result is [height, width]; with them c counts channels. shape=[...], 1 to 4 extents\n"
-         "from the first axis on, stands for width, height and channels: make(shape=[5 64 64 1], expr=z).",
+         "The result is [height, width] and has the channels of expr: make(256, 64, zip(x, y, 0)).\n"
+         "With channels=n it has n, and c counts them. shape=[...], 1 to 4 extents from the first axis on,\n"
+         "stands for width, height and channels: make(shape=[5 64 64 1], expr=z).",
          "make(256, 64, x)", 0, "width", "height", "expr", "channels", "shape")
     FORM("iterate", ip_form_iterate, "iterate(start, count, step, until=, check=1)", "repeats a step",
          "step is an expression in _, the value before it, or a function p -> expr; several values are carried\n"
@@ -60,7 +61,7 @@ static const ip_word words[] = {
          "associative and commutative: it folds along one axis after the other. border is that of stencil, but not constant.",
          "window(a, 2, (p, q) -> max(p, q)) - window(a, 2, (p, q) -> min(p, q))", 3, "array", "radius", "function", "border")
     FORM("zip", ip_form_zip, "zip(a, b, ...) or zip(r=a, g=b, ...)", "arrays side by side, as the last dimension of one",
-         "All have one shape; dtypes meet as for operators. Named components are read by .r as they were given.\n"
+         "All have one shape, which numbers take too; dtypes meet as for operators. Named components are read by .r as they were given.\n"
          "It costs no kernel.",
          "zip(lo=a, hi=invert(a)).hi", 0, NULL)
     FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1, "array")
