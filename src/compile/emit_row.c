@@ -226,6 +226,23 @@ static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, co
     ip_emit_leave(e, mark);
 }
 
+/* Stores one element of s; of a selection, only what is selected is computed. */
+static void store_one(ip_emit *e, const ip_stage *s, const char *target, const char *index)
+{
+    ip_expr *body = s->body;
+    ip_emit_count_uses(e, &body, 1);
+    if (body->op != IP_X_SELECT) {
+        ip_emit_store(e, s, target, index, ip_emit_value(e, body));
+        return;
+    }
+    const char *test = ip_emit_value(e, body->arg[0]);
+    for (int k = 1; k <= 2; k++) {
+        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 1 ? test : ip_text(e->ir, "!%s", test), NULL, NULL));
+        ip_emit_store(e, s, target, index, ip_emit_value(e, body->arg[k]));
+        ip_emit_leave(e, mark);
+    }
+}
+
 /* The ends of a row, where columns beside an element's own may lie outside: element by element, borders applied. */
 static void compute_ends(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *low, const char *high,
                          const char *xb)
@@ -242,8 +259,7 @@ static void compute_ends(ip_emit *e, const ip_stage *s, const char *target, cons
         ip_emit_enter(e, channels);
         e->coord[3] = "c";
     }
-    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
-    ip_emit_store(e, s, target, e->channels > 1 ? ip_text(e->ir, "x * %d + c", e->channels) : "x", ip_emit_value(e, s->body));
+    store_one(e, s, target, e->channels > 1 ? ip_text(e->ir, "x * %d + c", e->channels) : "x");
     e->coord[2] = e->coord[3] = NULL;
     ip_emit_leave(e, mark);
 }
@@ -262,8 +278,9 @@ static void split_row(ip_emit *e, const ip_placed *p, const char *xa, const char
 static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
                         const char *first)
 {
-    const ip_stage *s = p->stage;
-    ip_emit_row_pointers(e, s->body);
+    ip_stage *s = p->stage;
+    ip_expr *body = s->body;
+    ip_emit_row_pointers(e, body);
     if (p->beside_left + p->beside_right > 0) {
         const char *low, *high;
         split_row(e, p, xa, xb, &low, &high);
@@ -271,6 +288,7 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
         xa = low;
         xb = high;
         e->is_within = true;
+        s->body = ip_within_columns(e->ir, body, p->beside_left, s->dims[2] - 1 - p->beside_right);
     }
     bool flat = ip_emit_is_flat(e, s, s->body);
     if (p->n_running > 0 && (flat || e->channels == 1))
@@ -284,6 +302,7 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
     else
         compute_pixels(e, s, target, xa, xb);
     e->is_within = false;
+    s->body = body;
 }
 
 /* pieces.c, Note [Pieces of rows] */

@@ -46,6 +46,8 @@ bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *sprea
 ip_expr *ip_find_pieces(ip_ir *ir, ip_expr *body);
 /* body, where the test is true, or false. */
 ip_expr *ip_piece_of(ip_ir *ir, ip_expr *body, ip_expr *test, bool is_left);
+/* body for the columns first..last only, which decide comparisons of columns (pieces.c). */
+ip_expr *ip_within_columns(ip_ir *ir, ip_expr *body, int64_t first, int64_t last);
 /* body, where the value mask is 0 everywhere, or at its dtype's maximum (place_spread.c, Note [Masks]). */
 ip_expr *ip_masked_body(ip_ir *ir, ip_expr *body, ip_expr *mask, bool is_set);
 /* How a load reads: the offsets along z, y, x and whether a ring can serve it. */

@@ -60,3 +60,34 @@ ip_expr *ip_piece_of(ip_ir *ir, ip_expr *body, ip_expr *test, bool is_left)
     piece p = { test, is_left };
     return ip_x_map(ir, body, in_piece, &p);
 }
+
+/* ---- what is known within a row ------------------------------------------------------------------ */
+
+typedef struct span { int64_t first, last; } span;
+
+/* The values that an index takes while the column is one of `columns`, where that is known. */
+static bool span_of(const ip_expr *x, const span *columns, span *out)
+{
+    span a, b;
+    if (x->op == IP_X_CONST || x->op == IP_X_PARAM) *out = (span){ x->i, x->i };
+    else if (is_column(x)) *out = *columns;
+    else if (x->op == IP_X_ADD && span_of(x->arg[0], columns, &a) && span_of(x->arg[1], columns, &b))
+        *out = (span){ a.first + b.first, a.last + b.last };
+    else return false;
+    return x->dtype == IMGPAR_I32;
+}
+
+static ip_expr *decide(ip_ir *ir, ip_expr *x, void *user)
+{
+    span a, b;
+    bool is_test = (x->op == IP_X_LT || x->op == IP_X_LE) && (x->uses & IP_USES_X);
+    if (!is_test || !span_of(x->arg[0], user, &a) || !span_of(x->arg[1], user, &b)) return x;
+    int64_t bit = x->op == IP_X_LE;
+    if (a.last < b.first + bit) return ip_x_int(ir, IMGPAR_BOOL, 1);
+    return a.first >= b.last + bit ? ip_x_int(ir, IMGPAR_BOOL, 0) : x;
+}
+
+ip_expr *ip_within_columns(ip_ir *ir, ip_expr *body, int64_t first, int64_t last)
+{
+    return ip_x_map(ir, body, decide, &(span){ first, last });
+}

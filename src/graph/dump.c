@@ -18,6 +18,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_DEPTH = 200, MAX_INLINE_CHARS = 1 << 20, NONE = INT_MAX };
@@ -259,23 +260,37 @@ static void write_shift(dump *d, const imgpar_array *a, int depth)
     ip_str_putc(&d->out, ')');
 }
 
-/* A coordinate stands on its own as an image made from it. */
-static void write_coordinate(dump *d, const imgpar_array *a)
+/* What is made of coordinates stands on its own as an image made from them. */
+static void write_made(dump *d, const imgpar_array *a, const char *expr)
 {
     int64_t dims[4];
     ip_type_dims(&a->type, dims);
-    char name = "zyxc"[(int)ip_param_number(a, "dim")];
     bool is_image = a->type.rank == 2 || (a->type.rank == 3 && a->type.shape[2] <= 4);
     if (is_image && a->type.rank == 3) {
-        ip_str_printf(&d->out, "make(%lld, %lld, %c, channels=%lld)", (long long)dims[2], (long long)dims[1], name,
+        ip_str_printf(&d->out, "make(%lld, %lld, %s, channels=%lld)", (long long)dims[2], (long long)dims[1], expr,
                       (long long)dims[3]);
     } else if (is_image) {
-        ip_str_printf(&d->out, "make(%lld, %lld, %c)", (long long)dims[2], (long long)dims[1], name);
+        ip_str_printf(&d->out, "make(%lld, %lld, %s)", (long long)dims[2], (long long)dims[1], expr);
     } else {
         for (int k = 0; k < a->type.rank; k++)
             ip_str_printf(&d->out, "%s%lld", k ? " " : "make(shape=[", (long long)a->type.shape[k]);
-        ip_str_printf(&d->out, "], expr=%c)", name);
+        ip_str_printf(&d->out, "], expr=%s)", expr);
     }
+}
+
+static void write_coordinate(dump *d, const imgpar_array *a)
+{
+    write_made(d, a, (const char[]){ "zyxc"[(int)ip_param_number(a, "dim")], '\0' });
+}
+
+static void write_inside(dump *d, const imgpar_array *a)
+{
+    int dim = (int)ip_param_number(a, "dim");
+    int64_t dims[4], before = (int64_t)ip_param_number(a, "before"), behind = (int64_t)ip_param_number(a, "behind");
+    ip_type_dims(&a->type, dims);
+    char expr[80], name = "zyxc"[dim];
+    snprintf(expr, sizeof expr, "%c >= %lld && %c < %lld", name, (long long)before, name, (long long)(dims[dim] - behind));
+    write_made(d, a, expr);
 }
 
 static bool is_fold(const imgpar_array *a) { return is_row(a, "fold") || is_row(a, "scanfold"); }
@@ -371,6 +386,7 @@ static void write_expr(dump *d, const imgpar_array *a, int depth)
     else if (is_fold(a)) write_fold(d, a, depth);
     else if (is_row(a, "shift")) write_shift(d, a, depth);
     else if (is_row(a, "coordinate")) write_coordinate(d, a);
+    else if (is_row(a, "inside")) write_inside(d, a);
     else if (is_row(a, "placeholder")) ip_str_putc(&d->out, '_'); /* of no loop we know */
     else if (a->op->symbol) write_operator(d, a, depth);
     else write_call(d, a, depth);

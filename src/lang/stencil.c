@@ -8,6 +8,7 @@
  * axis, the first and last coordinate at which it stays inside, and stencil()
  * chooses by comparing coordinates with what all of them left over.
  */
+#include "base/integers.h"
 #include "lang/eval.h"
 
 #include <string.h>
@@ -134,22 +135,17 @@ static bool and_condition(ip_eval *ev, size_t offset, ip_val *mask, ip_val condi
     return true;
 }
 
-/* Where every read lies inside, as comparisons of coordinates; NONE: everywhere. */
+/* Where every read lies inside, NONE: everywhere. */
 static bool inside_mask(ip_eval *ev, size_t offset, const ip_stencil_form *form, const ip_type *type, ip_val *mask)
 {
     int64_t dims[4];
     ip_type_dims(type, dims);
     for (int dim = 0; dim < 4; dim++) {
-        const int64_t limits[] = { form->lo[dim], form->hi[dim] };
-        for (int end = 0; end < 2; end++) {
-            if (end ? limits[1] >= dims[dim] : limits[0] <= 0) continue;
-            ip_val coordinate, condition, limit = ip_val_number((double)limits[end], false);
-            if (!ip_call_result(ev, offset, ip_build_coordinate(ev->ctx, dim, type), &coordinate)) return false;
-            bool ok = ip_call_operator(ev, end ? IP_O_LESS : IP_O_GREATER_EQUAL, offset,
-                                       (ip_val[]){ coordinate, limit }, &condition);
-            ip_val_free(&coordinate);
-            if (!ok || !and_condition(ev, offset, mask, condition)) return false;
-        }
+        int64_t before = ip_clamp(form->lo[dim], 0, dims[dim]), behind = ip_clamp(dims[dim] - form->hi[dim], 0, dims[dim]);
+        ip_val condition;
+        if (before == 0 && behind == 0) continue;
+        if (!ip_call_result(ev, offset, ip_build_inside(ev->ctx, dim, before, behind, type), &condition)) return false;
+        if (!and_condition(ev, offset, mask, condition)) return false;
     }
     return true;
 }

@@ -267,6 +267,20 @@ imgpar_array *ip_build_coordinate(imgpar_context *ctx, int dim, const ip_type *s
     return complete(node);
 }
 
+imgpar_array *ip_build_inside(imgpar_context *ctx, int dim, int64_t before, int64_t behind, const ip_type *shape)
+{
+    ip_type type = *shape;
+    type.dtype = IMGPAR_BOOL;
+    type.space = IMGPAR_SPACE_DATA;
+    imgpar_array *node = new_node(ctx, "inside", 0, &type);
+    if (!node) return no_memory();
+    node->params[0].number = dim;
+    node->params[1].number = (double)before;
+    node->params[2].number = (double)behind;
+    node->range = (ip_range){ 0, 1 };
+    return complete(node);
+}
+
 /* A node of row, "fold" or "scanfold", without type; an error array where the function does not fit. */
 static imgpar_array *fold_node(imgpar_context *ctx, const char *row, imgpar_array *const inputs[4], double init,
                                const ip_type *type)

@@ -75,5 +75,7 @@ imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double in
 
 /* A coordinate (axis: dim 0..3 = z y x c) as an i32 array of the given shape (dtype ignored). */
 imgpar_array *ip_build_coordinate(imgpar_context *ctx, int dim, const ip_type *shape);
+/* Whether an element of this shape is none of the `before` first and `behind` last ones along dim, as bool. */
+imgpar_array *ip_build_inside(imgpar_context *ctx, int dim, int64_t before, int64_t behind, const ip_type *shape);
 
 #endif

@@ -9,6 +9,16 @@
 
 #include "base/dtype.h"
 
+#include <math.h>
+
+/* Whether a literal is a place in a picture more likely than a level: programs are not to depend on the sizes of pictures. */
+static bool is_place(const ip_lower *l, imgpar_dtype dtype, double v)
+{
+    int fn = l->node->op->variant;
+    bool is_compared = ip_functions[fn].typing == IP_TYPING_COMPARE;
+    return dtype == IMGPAR_I32 && fabs(v) > 255 && fabs(v) <= INT32_MAX && (is_compared || fn == IP_FN_ADD || fn == IP_FN_SUB);
+}
+
 /* Operand k in dtype. Literals are converted from double once; where dtype is too narrow for a whole one it wraps as
  * the arithmetic does, except in min and max, which it then does not influence. */
 static ip_expr *operand(ip_lower *l, int k, imgpar_dtype dtype)
@@ -17,6 +27,7 @@ static ip_expr *operand(ip_lower *l, int k, imgpar_dtype dtype)
     bool fractional;
     int fn = l->node->op->variant;
     if (!ip_array_is_number(l->node->inputs[k], &v, &fractional)) return ip_x_cast(l->ir, dtype, ip_lower_in(l, k));
+    if (is_place(l, dtype, v)) return ip_lower_argument(l, dtype, v);
     bool wraps = !ip_dtype(dtype)->is_float && fn != IP_FN_MIN && fn != IP_FN_MAX && v > -0x1p63 && v < 0x1p63;
     return wraps ? ip_x_int(l->ir, dtype, (int64_t)v) : ip_lower_literal(l, dtype, v, fractional);
 }

@@ -111,12 +111,8 @@ static ip_expr *inside_of(ip_lower *l, const ip_param *p)
             low = fmin(low, p->numbers[row * p->cols + k]);
             high = fmax(high, p->numbers[row * p->cols + k]);
         }
-        ip_expr *at = ip_lower_coord(l, dim), *extent = ip_extent(l, dim, l->dims[dim]);
-        ip_expr *tests[2] = { low < 0 ? binary(l, IP_X_LE, ip_lower_i32(l, (int64_t)-low), at) : NULL,
-                              high > 0 ? binary(l, IP_X_LT, binary(l, IP_X_ADD, at, ip_lower_i32(l, (int64_t)high)), extent)
-                                       : NULL };
-        for (int side = 0; side < 2; side++)
-            if (tests[side]) inside = inside ? binary(l, IP_X_AND, inside, tests[side]) : tests[side];
+        ip_expr *along = ip_inside(l, dim, (int64_t)-low, (int64_t)high);
+        if (along) inside = inside ? binary(l, IP_X_AND, inside, along) : along;
     }
     return inside;
 }

@@ -3,6 +3,7 @@
 #include "ops/complex.h"
 #include "ops/infer.h"
 #include "ops/lower.h"
+#include "ops/view.h"
 
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -26,6 +27,13 @@ ip_stage *ip_stages_number(ip_lower *l)
 ip_stage *ip_stages_coordinate(ip_lower *l)
 {
     return ip_lower_map(l, ip_lower_coord(l, (int)ip_param_number(l->node, "dim")));
+}
+
+ip_stage *ip_stages_inside(ip_lower *l)
+{
+    int64_t before = (int64_t)ip_param_number(l->node, "before"), behind = (int64_t)ip_param_number(l->node, "behind");
+    ip_expr *inside = ip_inside(l, (int)ip_param_number(l->node, "dim"), before, behind);
+    return ip_lower_map(l, inside ? inside : ip_x_int(l->ir, IMGPAR_BOOL, 1));
 }
 
 /* ---- plain index maps -------------------------------------------------------------------- */

@@ -82,6 +82,14 @@ ip_expr *ip_extent(ip_lower *l, int dim, int64_t value)
     return ip_x_param(l->ir, IMGPAR_I32, (double)value, value < 0 ? INT32_MIN : 1, value < 0 ? -1 : INT32_MAX);
 }
 
+ip_expr *ip_inside(ip_lower *l, int dim, int64_t before, int64_t behind)
+{
+    ip_expr *at = ip_lower_coord(l, dim), *from = NULL, *to = NULL;
+    if (before > 0) from = ip_x_binary(l->ir, IP_X_LE, ip_lower_i32(l, before), at);
+    if (behind > 0) to = ip_x_binary(l->ir, IP_X_LT, ip_x_binary(l->ir, IP_X_ADD, at, ip_lower_i32(l, behind)), ip_extent(l, dim, l->dims[dim]));
+    return from && to ? ip_x_binary(l->ir, IP_X_AND, from, to) : from ? from : to;
+}
+
 /*
  * Note [Dividing by an argument]
  * Processors divide slowly and not in vectors. For x < 2^31 and 2^(k-1) < d <= 2^k, with m the least whole number not

@@ -55,6 +55,8 @@ imgpar_status ip_infer_view(imgpar_array *node, int rank, const int64_t *shape, 
 ip_expr *ip_axis_coord(ip_lower *l, int axis);
 /* An extent, offset or stride along one of the four dims, as an i32. */
 ip_expr *ip_extent(ip_lower *l, int dim, int64_t value);
+/* Whether an element is none of the `before` first and `behind` last ones along a dim; NULL where both are 0. */
+ip_expr *ip_inside(ip_lower *l, int dim, int64_t before, int64_t behind);
 /* x div by and x mod by of a u32 or u64 x of at most most, along a dim; either may be NULL. */
 void ip_extent_divide(ip_lower *l, int dim, ip_expr *x, double most, int64_t by, ip_expr **quotient, ip_expr **rest);
 /* The node as an affine map of input k: m is from the node's coordinates to those of the input, its base not set. */
