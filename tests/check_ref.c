@@ -66,7 +66,7 @@ static void run(bench *b)
     ip_error err = { .status = IMGPAR_OK };
     imgpar_status st = ip_ir_verify(b->ir, &err);
     ck_assert_msg(st == IMGPAR_OK, "verify: %s", err.message);
-    st = ip_ref_run(b->ir, b->memory, NULL, &err);
+    st = ip_ref_run(b->ir, b->memory, UINT64_MAX, NULL, &err);
     ck_assert_msg(st == IMGPAR_OK, "run: %s", err.message);
 }
 
@@ -646,7 +646,7 @@ START_TEST(a_load_outside_without_a_rule_is_a_defect)
     ip_stage *s = source(&t, IMGPAR_U8, 1, 1, 4, 1, row);
     map(&t, s->dims, at(&t, s, NULL, i32(&t, 1), IP_BORDER_NONE, NULL));
     ip_error err = { .status = IMGPAR_OK };
-    ck_assert_int_eq(ip_ref_run(t.ir, t.memory, NULL, &err), IMGPAR_E_INTERNAL);
+    ck_assert_int_eq(ip_ref_run(t.ir, t.memory, UINT64_MAX, NULL, &err), IMGPAR_E_INTERNAL);
     ck_assert_str_eq(err.message, "internal: interpreter: stage 0 is read outside of its domain");
     ck_assert_ptr_null(t.memory[1]);
     tear_down(&t);
@@ -1003,7 +1003,7 @@ START_TEST(a_long_run_is_polled_and_can_be_stopped)
         bench t;
         set_up(&t);
         ip_stage *r = long_work(&t, pixels);
-        imgpar_status st = ip_ref_run(t.ir, t.memory, &poll, &err);
+        imgpar_status st = ip_ref_run(t.ir, t.memory, UINT64_MAX, &poll, &err);
         ck_assert_int_eq(st, stop ? IMGPAR_E_INTERRUPTED : IMGPAR_OK);
         ck_assert_int_eq(t.memory[r->id] == NULL, stop);
         ck_assert(p.is_monotone);
@@ -1030,7 +1030,7 @@ START_TEST(without_memory_a_run_fails_and_leaves_nothing)
         d->combine = ip_x_binary(t.ir, IP_X_ADD, ip_x_acc(t.ir, 0, IMGPAR_F32), ip_x_acc(t.ir, 1, IMGPAR_F32));
         a->is_output = false;
         ip_fault_set(IP_FAULT_ALLOC, nth);
-        imgpar_status st = ip_ref_run(t.ir, t.memory, NULL, &err);
+        imgpar_status st = ip_ref_run(t.ir, t.memory, UINT64_MAX, NULL, &err);
         bool is_over = ip_fault_seen(IP_FAULT_ALLOC) < nth;
         ip_fault_set(IP_FAULT_ALLOC, 0);
         ck_assert_int_eq(st, is_over ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY);
@@ -1044,6 +1044,23 @@ START_TEST(without_memory_a_run_fails_and_leaves_nothing)
 }
 END_TEST
 
+START_TEST(what_is_held_at_once_has_a_limit)
+{
+    bench t;
+    set_up(&t);
+    const int64_t dims[4] = { 1, 1, 1000, 1 };
+    ip_error err = { .status = IMGPAR_OK };
+    ip_stage *first = map(&t, dims, ip_x_float(t.ir, IMGPAR_F32, 1));
+    first->is_output = false;
+    ip_expr *const here[4] = { i32(&t, 0), i32(&t, 0), coord(&t, first, 2), i32(&t, 0) };
+    map(&t, dims, ip_x_load(t.ir, first, here, IP_BORDER_NONE, NULL));
+    ck_assert_int_eq(ip_ref_run(t.ir, t.memory, 7999, NULL, &err), IMGPAR_E_DEVICE_MEMORY);
+    ck_assert_str_eq(err.message, "the result: 8000 bytes are over the memory limit of 7999 bytes");
+    ck_assert_int_eq(ip_ref_run(t.ir, t.memory, 8000, NULL, NULL), IMGPAR_OK);
+    tear_down(&t);
+}
+END_TEST
+
 START_TEST(a_size_that_overflows_is_a_limit)
 {
     bench t;
@@ -1051,12 +1068,12 @@ START_TEST(a_size_that_overflows_is_a_limit)
     const int64_t huge[4] = { 1, INT32_MAX, INT32_MAX, 4 }, wide_dims[4] = { 1, 1, (int64_t)INT32_MAX + 1, 1 };
     ip_error err = { .status = IMGPAR_OK };
     map(&t, huge, ip_x_float(t.ir, IMGPAR_F64, 1));
-    ck_assert_int_eq(ip_ref_run(t.ir, t.memory, NULL, &err), IMGPAR_E_LIMIT);
+    ck_assert_int_eq(ip_ref_run(t.ir, t.memory, UINT64_MAX, NULL, &err), IMGPAR_E_LIMIT);
     ck_assert_str_eq(err.message, "an array is too large for the interpreter");
     tear_down(&t);
     set_up(&t);
     map(&t, wide_dims, ip_x_int(t.ir, IMGPAR_U8, 1));
-    ck_assert_int_eq(ip_ref_run(t.ir, t.memory, NULL, NULL), IMGPAR_E_LIMIT);
+    ck_assert_int_eq(ip_ref_run(t.ir, t.memory, UINT64_MAX, NULL, NULL), IMGPAR_E_LIMIT);
     tear_down(&t);
 }
 END_TEST
@@ -1090,6 +1107,7 @@ int main(void)
     tcase_add_test(c, a_long_run_is_polled_and_can_be_stopped);
     tcase_add_test(c, without_memory_a_run_fails_and_leaves_nothing);
     tcase_add_test(c, a_size_that_overflows_is_a_limit);
+    tcase_add_test(c, what_is_held_at_once_has_a_limit);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

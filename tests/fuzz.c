@@ -78,6 +78,7 @@ static void write_seeds(const char *folder)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
+    setenv("IMGPAR_MEM_LIMIT", "1G", 1); /* short texts may ask for large arrays */
     const char *word = getenv("IMGPAR_FUZZ"), *seeds = getenv("IMGPAR_FUZZ_SEEDS");
     target = word && *word && strchr("rai", *word) ? *word : 'r';
     if (sqlite3_open(":memory:", &db) || (sqlite3_imgpar_init(db, NULL, NULL) & 0xff) || imgpar_context_new("ref", &ctx))

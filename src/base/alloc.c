@@ -8,9 +8,9 @@
 #include "base/alloc.h"
 
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static atomic_ulong fault_at[IP_N_FAULT_KINDS];
 static atomic_ulong fault_seen[IP_N_FAULT_KINDS];
@@ -82,4 +82,10 @@ char *ip_strdup(const char *text)
 void ip_free(void *memory)
 {
     free(memory);
+}
+
+uint64_t ip_host_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : UINT64_MAX;
 }

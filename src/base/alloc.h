@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* New memory, or NULL. Zero bytes give a valid pointer. ip_free(NULL) is legal. */
 void *ip_alloc(size_t size_bytes);
@@ -19,6 +20,9 @@ void *ip_alloc_array(size_t count, size_t size_bytes);
 void *ip_realloc_array(void *memory, size_t count, size_t size_bytes);
 char *ip_strdup(const char *text);
 void ip_free(void *memory);
+
+/* What the machine has, in bytes; UINT64_MAX where it does not say. */
+uint64_t ip_host_memory(void);
 
 /* *product = a * b; false when it does not fit. */
 bool ip_mul_size(size_t a, size_t b, size_t *product);

@@ -6,8 +6,6 @@
 #include "run/device_impl.h"
 #include "run/select.h"
 
-#include <unistd.h>
-
 /* ---- opening and closing --------------------------------------------------------- */
 
 /* Note [Budget]. PoCL aborts the process when the host has no memory left, and other drivers take pages only when they
@@ -17,13 +15,9 @@ static uint64_t choose_budget(const ip_device *device, uint64_t limit_bytes)
 {
     const ip_device_facts *facts = &device->facts;
     uint64_t budget = facts->info.global_bytes / 4 * 3;
-    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     if (limit_bytes) return limit_bytes < facts->info.global_bytes ? limit_bytes : facts->info.global_bytes;
-    if (facts->kind == IP_DEVICE_CPU && pages > 0 && page_bytes > 0) {
-        uint64_t half = (uint64_t)pages / 2 * (uint64_t)page_bytes / device->n_on_host;
-        if (half < budget) budget = half;
-    }
-    return budget;
+    uint64_t half = ip_host_memory() / 2 / device->n_on_host;
+    return facts->kind == IP_DEVICE_CPU && half < budget ? half : budget;
 }
 
 static imgpar_status open_queue(ip_device *device, cl_platform_id platform, ip_error *err)

@@ -322,6 +322,12 @@ static imgpar_status host_of(ip_value *v, const ip_stage *s, void **host, void *
     return *copy ? ip_value_read(v, *copy, err) : ip_fail_memory_for(err, s->node->op->info.name, v->size_bytes);
 }
 
+/* As on a CPU device, half of the host's; where the interpreter only checks a device, the limit is none of its. */
+static uint64_t ref_limit(const imgpar_context *ctx)
+{
+    return ctx->mem_limit && !ctx->device ? ctx->mem_limit : ip_host_memory() / 2;
+}
+
 static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
 {
     ip_ir *ir = e->plan->ir;
@@ -341,7 +347,7 @@ static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
     double start = ip_now_ms();
     bool ran = !st;
     if (!st)
-        st = ip_ref_run(ir, memory, &e->runner.poll, err);
+        st = ip_ref_run(ir, memory, ref_limit(e->ctx), &e->runner.poll, err);
     if (!st)
         ip_runner_event(&e->runner, "kernel", "ref", start, 0, 0);
     for (int k = 0; !st && k < e->plan->n_outputs; k++) {

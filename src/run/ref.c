@@ -122,6 +122,35 @@ static imgpar_status survey_stages(ip_ir *ir, int *last_reader, double *weights,
     return ir->failed ? ip_fail_memory(err, "interpreting") : IMGPAR_OK;
 }
 
+static bool is_computed(const ip_stage *stage, const int *last_reader)
+{
+    bool is_read_in_place = stage->kind == IP_STAGE_SOURCE || (stage->kind == IP_STAGE_TABLE && !stage->is_output);
+    return last_reader[stage->id] >= 0 && !is_read_in_place;
+}
+
+/* Fails where the stages hold more than limit_bytes at once. */
+static imgpar_status check_memory(const ip_ir *ir, const int *last_reader, uint64_t limit_bytes, ip_error *err)
+{
+    double held = 0; /* sums of sizes may not fit a size_t */
+    for (int k = 0; k < ir->n_stages; k++) {
+        const ip_stage *stage = ir->stages[k];
+        size_t size_bytes;
+        if (!is_computed(stage, last_reader)) continue;
+        imgpar_status st = check_size(stage->dims, stage->dtype, &size_bytes, err);
+        held += (double)size_bytes;
+        if (!st && held > (double)limit_bytes)
+            st = ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: %.0f bytes are over the memory limit of %llu bytes",
+                         stage->node ? stage->node->op->info.name : "the result", held, (unsigned long long)limit_bytes);
+        if (st) return st;
+        for (int i = 0; i <= k; i++) {
+            if (last_reader[i] != k || !is_computed(ir->stages[i], last_reader)) continue;
+            check_size(ir->stages[i]->dims, ir->stages[i]->dtype, &size_bytes, NULL);
+            held -= (double)size_bytes;
+        }
+    }
+    return IMGPAR_OK;
+}
+
 /* ---- stages -------------------------------------------------------------------------------------------- */
 
 typedef struct writer {
@@ -207,7 +236,7 @@ static void free_read(ip_ir *ir, void **memory, const int *last_reader, int k)
     }
 }
 
-imgpar_status ip_ref_run(ip_ir *ir, void **memory, const ip_poll *poll, ip_error *err)
+imgpar_status ip_ref_run(ip_ir *ir, void **memory, uint64_t limit_bytes, const ip_poll *poll, ip_error *err)
 {
     ip_ref_progress progress = { .poll = poll };
     int *last_reader = ip_alloc_array((size_t)ir->n_stages + 1, sizeof *last_reader);
@@ -220,12 +249,12 @@ imgpar_status ip_ref_run(ip_ir *ir, void **memory, const ip_poll *poll, ip_error
     clock_gettime(CLOCK_MONOTONIC, &progress.asked);
     st = check_sizes(ir, err);
     if (!st) st = survey_stages(ir, last_reader, weights, &progress.total, err);
+    if (!st) st = check_memory(ir, last_reader, limit_bytes, err);
     if (st) goto out;
 
     for (int k = 0; k < ir->n_stages && !st; k++) {
         const ip_stage *stage = ir->stages[k];
-        bool is_read_in_place = stage->kind == IP_STAGE_SOURCE || (stage->kind == IP_STAGE_TABLE && !stage->is_output);
-        if (last_reader[k] < 0 || is_read_in_place) continue;
+        if (!is_computed(stage, last_reader)) continue;
         progress.weight = weights[k];
         st = run_stage(ir, stage, memory, &progress, err);
         free_read(ir, memory, last_reader, k);
