@@ -191,7 +191,7 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * reads or writes outside of its memory, or stores a float that is not finite,
  * is IMGPAR_E_CHECK), "max_pixels" (limit on decoded pixels), "mem_limit"
  * (bytes on each device, suffixes K M G; 0: 3/4 of its memory, on CPUs at most half of
- * the host's, and so on ref), "placement" (which of several devices
+ * the host's; on ref, half of the host's), "placement" (which of several devices
  * works: auto, by measured speed; a device's number, from 0; or weights such as
  * 2:1, one for each device, by which whatever can be cut is cut, sums of floats
  * included: their last bits follow the weights), "blas" (who

@@ -1055,7 +1055,7 @@ START_TEST(what_is_held_at_once_has_a_limit)
     ip_expr *const here[4] = { i32(&t, 0), i32(&t, 0), coord(&t, first, 2), i32(&t, 0) };
     map(&t, dims, ip_x_load(t.ir, first, here, IP_BORDER_NONE, NULL));
     ck_assert_int_eq(ip_ref_run(t.ir, t.memory, 7999, NULL, &err), IMGPAR_E_DEVICE_MEMORY);
-    ck_assert_str_eq(err.message, "the result: 8000 bytes are over the memory limit of 7999 bytes");
+    ck_assert_str_eq(err.message, "8000 bytes are over the memory limit of 7999 bytes");
     ck_assert_int_eq(ip_ref_run(t.ir, t.memory, 8000, NULL, NULL), IMGPAR_OK);
     tear_down(&t);
 }

@@ -57,6 +57,12 @@ static const shape shapes[] = {
     { "boxblur($1, 5)", IMGPAR_U8, 3, 1, 37, 0 },
     { "boxblur($1, 5)", IMGPAR_U8, 3, 37, 1, 0 },
     { "boxblur($1, 5, border=reflect)", IMGPAR_U8, 3, 2, 2, 0 },
+    /* chosen at the ends of rows */
+    { "stencil($1[0, -2] + $1[1, 3] * 0.5, outside=keep)", IMGPAR_F32, 1, 61, 37, 1e-6 },
+    { "stencil(cast($1[-1, 0] + $1[0, 2] - 7, u8), outside=9)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "stencil($1[0, -2] - $1[0, 1], outside=keep)", IMGPAR_F32, 1, 2, 37, 0 }, /* ends only */
+    { "select(x + 300 < 340 && x >= 1, $1[0, -1], 5)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "select(x + 2147483500 < 0, $1[0, -1] | $1[0, 1], 9)", IMGPAR_U8, 1, 300, 7, 0 }, /* the sum wraps */
     /* folds, alone and with what they read */
     { "sum($1)", IMGPAR_U8, 3, 61, 37, 0 },
     { "sum($1)", IMGPAR_U8, 1, 61, 37, 0 },

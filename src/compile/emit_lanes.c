@@ -345,7 +345,8 @@ static void take_some(ip_emit *e, const taking *t, const char *from, const char 
                                                   lanes, t->every, j, t->by, t->target, j, e->channels), NULL, NULL);
 }
 
-/* Before the last pixel the fourth lane goes where the next one will. A pixel a round would take twice as long as its store does. */
+/* Before the last pixel the fourth lane goes where the next one will. Four pixels a round: with one, counting the rounds takes as
+ * long as the store. */
 static void take_pixels(ip_emit *e, const taking *t)
 {
     const char *whole_rounds = "(n - 1) / 4 * 4";

@@ -235,9 +235,9 @@ static void store_one(ip_emit *e, const ip_stage *s, const char *target, const c
         ip_emit_store(e, s, target, index, ip_emit_value(e, body));
         return;
     }
-    const char *test = ip_emit_value(e, body->arg[0]);
+    ip_s_add(e->ir, e->block, IP_S_LET, "bool", "selects", ip_emit_value(e, body->arg[0]));
     for (int k = 1; k <= 2; k++) {
-        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 1 ? test : ip_text(e->ir, "!%s", test), NULL, NULL));
+        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 1 ? "selects" : "!selects", NULL, NULL));
         ip_emit_store(e, s, target, index, ip_emit_value(e, body->arg[k]));
         ip_emit_leave(e, mark);
     }

@@ -63,6 +63,12 @@ ip_expr *ip_piece_of(ip_ir *ir, ip_expr *body, ip_expr *test, bool is_left)
 
 /* ---- what is known within a row ------------------------------------------------------------------ */
 
+/*
+ * Note [Deciding by arguments]
+ * Whether 1 <= x or x + 2 < width holds for all columns of a part of a row depends on the values of arguments, and a program's text
+ * then does, too. That is right as long as text is printed anew for other values, and programs are found by their text.
+ */
+
 typedef struct span { int64_t first, last; } span;
 
 /* The values that an index takes while the column is one of `columns`, where that is known. */
@@ -74,7 +80,7 @@ static bool span_of(const ip_expr *x, const span *columns, span *out)
     else if (x->op == IP_X_ADD && span_of(x->arg[0], columns, &a) && span_of(x->arg[1], columns, &b))
         *out = (span){ a.first + b.first, a.last + b.last };
     else return false;
-    return x->dtype == IMGPAR_I32;
+    return x->dtype == IMGPAR_I32 && out->first >= INT32_MIN && out->last <= INT32_MAX; /* what wraps is not known */
 }
 
 static ip_expr *decide(ip_ir *ir, ip_expr *x, void *user)

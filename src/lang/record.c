@@ -22,22 +22,6 @@ static bool component_of(ip_eval *ev, const ip_node *call, int k, ip_val *out)
     return false;
 }
 
-/* The numbers among the components become arrays like the first array, in the dtype that both meet in. */
-static bool spread_numbers(ip_eval *ev, const ip_node *call, ip_val *items, int n)
-{
-    const ip_val *array = NULL;
-    for (int k = 0; !array && k < n; k++)
-        if (items[k].kind == IP_V_ARRAY) array = &items[k];
-    if (!array) return ip_eval_fail(ev, call->offset, "zip: one component at least must be an array");
-    bool ok = true;
-    for (int k = 0; ok && k < n && !ev->checking; k++) {
-        const ip_val number = items[k];
-        if (number.kind != IP_V_ARRAY)
-            ok = ip_call_spread(ev, call->items[k]->offset, &array->u.array->type, &number, array, &items[k]);
-    }
-    return ok;
-}
-
 static bool check_shape(ip_eval *ev, const ip_node *call, int k, const ip_type *first, const ip_type *type)
 {
     char wants[96], has[96];
@@ -59,17 +43,51 @@ static bool build_op(ip_eval *ev, size_t offset, const char *row, imgpar_array *
     return ip_call_result(ev, offset, ip_build(ev->ctx, ip_op_find(row), args, n), out);
 }
 
+/* What numbers among the components become arrays like: one of the shape and dtype in which the arrays meet. NONE: there is no number,
+ * or no array. */
+static bool meet(ip_eval *ev, const ip_node *call, const ip_val *items, int n, ip_val *out)
+{
+    *out = (ip_val){ .kind = IP_V_NONE };
+    bool has_numbers = false, ok = true;
+    for (int k = 0; k < n; k++)
+        has_numbers = has_numbers || items[k].kind != IP_V_ARRAY;
+    for (int k = 0; ok && has_numbers && k < n; k++) {
+        if (items[k].kind != IP_V_ARRAY) continue;
+        if (out->kind == IP_V_NONE) {
+            *out = ip_val_copy(&items[k]);
+            continue;
+        }
+        ip_val both;
+        const ip_type *shape = &out->u.array->type;
+        ok = check_shape(ev, call, k, shape, &items[k].u.array->type)
+            && ip_call_spread(ev, call->items[k]->offset, shape, out, &items[k], &both);
+        if (!ok) break;
+        ip_val_free(out);
+        *out = both;
+    }
+    if (!ok) ip_val_free(out);
+    return ok;
+}
+
 /* The components one after the other along a new last axis. */
 static bool put_together(ip_eval *ev, const ip_node *call, const ip_val *items, int n, ip_val *out)
 {
-    ip_val all = { .kind = IP_V_NONE };
+    ip_type first = { .rank = 0 };
+    ip_val like, all = { .kind = IP_V_NONE };
+    if (!meet(ev, call, items, n, &like)) return false;
+    const ip_coords *coords = ip_inherited_coords(ev);
     bool ok = true;
     for (int k = 0; ok && k < n; k++) {
-        ip_val one = { .kind = IP_V_NONE }, joined = { .kind = IP_V_NONE };
+        ip_val part = { .kind = IP_V_NONE }, one = part, joined = part;
         size_t offset = call->items[k]->offset;
-        ok = check_shape(ev, call, k, &items[0].u.array->type, &items[k].u.array->type)
-            && build_op(ev, offset, "expand_dims", items[k].u.array, NULL, &one)
+        if (items[k].kind == IP_V_ARRAY) part = ip_val_copy(&items[k]);
+        else if (like.kind == IP_V_ARRAY) ok = ip_call_spread(ev, offset, &like.u.array->type, &items[k], &like, &part);
+        else ok = ip_call_spread(ev, offset, &coords->type, &items[k], &items[k], &part);
+        ok = ok && check_shape(ev, call, k, k == 0 ? &part.u.array->type : &first, &part.u.array->type)
+            && build_op(ev, offset, "expand_dims", part.u.array, NULL, &one)
             && (k == 0 || build_op(ev, offset, "concatenate", all.u.array, one.u.array, &joined));
+        if (ok && k == 0) first = part.u.array->type;
+        ip_val_free(&part);
         if (k == 0) {
             all = one;
             continue;
@@ -78,9 +96,19 @@ static bool put_together(ip_eval *ev, const ip_node *call, const ip_val *items, 
         ip_val_free(&all);
         all = joined;
     }
+    ip_val_free(&like);
     if (ok) *out = all;
     else ip_val_free(&all);
     return ok;
+}
+
+/* Some component must say the shape, or the expression around, as in make(). */
+static bool has_shape(ip_eval *ev, const ip_node *call, const ip_val *items, int n)
+{
+    bool has = ip_inherited_coords(ev) != NULL || ev->dead;
+    for (int k = 0; k < n; k++)
+        has = has || items[k].kind == IP_V_ARRAY;
+    return has || ip_eval_fail(ev, call->offset, "zip: one component at least must be an array");
 }
 
 bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out)
@@ -97,7 +125,7 @@ bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out)
         ok = component_of(ev, call, done, &record->items[done]);
     }
     ev->place = place;
-    ok = ok && spread_numbers(ev, call, record->items, n);
+    ok = ok && has_shape(ev, call, record->items, n);
     if (ok && ev->checking) *out = ip_val_unknown(IP_V_ARRAY);
     else if (ok) ok = put_together(ev, call, record->items, n, out);
     if (ok && call->names[0]) out->record = record;

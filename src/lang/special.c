@@ -67,14 +67,17 @@ bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out)
 
 /* ---- make ------------------------------------------------------------------------------------ */
 
+enum { MOST_CHANNELS = 4 };
+
 /* Whether a value of this type is what make() of width and height, or of want's shape, gives. */
 static bool is_made(const ip_type *type, const ip_type *want, bool any_channels)
 {
-    bool fits = type->rank == want->rank || (any_channels && type->rank == want->rank + 1);
+    bool has_channels = any_channels && type->rank == want->rank + 1 && type->shape[want->rank] <= MOST_CHANNELS;
+    bool fits = type->rank == want->rank || has_channels;
     return fits && memcmp(type->shape, want->shape, (size_t)want->rank * sizeof *want->shape) == 0;
 }
 
-/* A value in the shape of coords, any_channels: or of so many channels: as it is, or spread, in its dtype. */
+/* A value in the shape of coords, any_channels: or of some channels: as it is, or spread, in its dtype. */
 static bool spread(ip_eval *ev, const ip_node *call, const ip_coords *coords, bool any_channels, ip_val *value)
 {
     if (ev->checking) {
@@ -83,11 +86,14 @@ static bool spread(ip_eval *ev, const ip_node *call, const ip_coords *coords, bo
     }
     const ip_type *want = &coords->type;
     if (value->kind == IP_V_ARRAY && is_made(&value->u.array->type, want, any_channels)) return true;
-    ip_val out;
-    if (!ip_call_spread(ev, call->offset, want, value, value, &out)) return false;
-    ip_val_free(value);
-    *value = out;
-    const ip_type *type = &out.u.array->type;
+    const ip_type *has_type = value->kind == IP_V_ARRAY ? &value->u.array->type : NULL;
+    if (!has_type || has_type->rank <= want->rank || ip_type_count(has_type) == 1) {
+        ip_val out;
+        if (!ip_call_spread(ev, call->offset, want, value, value, &out)) return false;
+        ip_val_free(value);
+        *value = out;
+    }
+    const ip_type *type = &value->u.array->type;
     if (is_made(type, want, any_channels)) return true;
     char has[96], wants[96];
     return ip_eval_fail(ev, call->offset, "make: the expression has the shape %s, not %s", ip_shape_text(type, has),
@@ -114,11 +120,19 @@ static bool make_shape(ip_eval *ev, const ip_node *node, ip_type *type)
     return ok || ip_eval_fail(ev, node->offset, "make: shape is a vector of 1 to 4 whole numbers from 1 to %d", SIDE_MAX);
 }
 
+static bool reads_coordinates(const ip_node *node)
+{
+    bool reads = node->kind == IP_N_NAME && strlen(node->name->name) == 1 && strchr("zyxc", node->name->name[0]);
+    for (int i = 0; i < node->n_items && !reads; i++)
+        reads = node->items[i] && reads_coordinates(node->items[i]);
+    return reads;
+}
+
 /* What the result looks like: from shape, or from width, height and channels. */
 static bool make_type(ip_eval *ev, const ip_node *call, const ip_node *const *slots, ip_type *type)
 {
     static const char *const whats[] = { [WIDTH] = "make: width", [HEIGHT] = "make: height", [CHANNELS] = "make: channels" };
-    static const int64_t most[] = { [WIDTH] = SIDE_MAX, [HEIGHT] = SIDE_MAX, [CHANNELS] = 4 };
+    static const int64_t most[] = { [WIDTH] = SIDE_MAX, [HEIGHT] = SIDE_MAX, [CHANNELS] = MOST_CHANNELS };
     int64_t sides[N_MAKE] = { 1, 1, 0, 0 };
     bool known;
     *type = (ip_type){ .dtype = IMGPAR_I32, .space = IMGPAR_SPACE_DATA, .rank = 2, .shape = { 1, 1 } };
@@ -128,8 +142,8 @@ static bool make_type(ip_eval *ev, const ip_node *call, const ip_node *const *sl
     for (int i = 0; i < SHAPE; i++) {
         if (i == EXPR || (i == CHANNELS && !slots[i])) continue;
         if (!slots[i]) return ip_eval_fail(ev, call->offset, "%s is missing", whats[i]);
-        if (i == CHANNELS && slots[EXPR] && slots[EXPR]->kind == IP_N_NUMBER && slots[i]->kind != IP_N_NUMBER)
-            return ip_eval_fail(ev, slots[EXPR]->offset, "make: the channels come after the expression: make(width, height, expr, channels=3)");
+        if (i == CHANNELS && reads_coordinates(slots[i]))
+            return ip_eval_fail(ev, slots[i]->offset, "make: the channels come after the expression: make(width, height, expr, channels=3)");
         if (!ip_eval_integer(ev, slots[i], whats[i], 1, most[i], &sides[i], &known)) return false;
     }
     type->rank = slots[CHANNELS] ? 3 : 2;

@@ -323,9 +323,13 @@ static imgpar_status host_of(ip_value *v, const ip_stage *s, void **host, void *
 }
 
 /* As on a CPU device, half of the host's; where the interpreter only checks a device, the limit is none of its. */
-static uint64_t ref_limit(const imgpar_context *ctx)
+static uint64_t ref_limit(imgpar_context *ctx)
 {
-    return ctx->mem_limit && !ctx->device ? ctx->mem_limit : ip_host_memory() / 2;
+    pthread_mutex_lock(&ctx->lock);
+    bool computes = !ctx->device || ctx->tuning.schedule == IP_SCHEDULE_REF;
+    uint64_t limit = computes ? ctx->mem_limit : 0;
+    pthread_mutex_unlock(&ctx->lock);
+    return limit ? limit : ip_host_memory() / 2;
 }
 
 static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)

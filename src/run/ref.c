@@ -11,6 +11,7 @@
 #include "graph/array.h"
 #include "ir/opaque.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { POLL_MS = 50 };
@@ -128,20 +129,29 @@ static bool is_computed(const ip_stage *stage, const int *last_reader)
     return last_reader[stage->id] >= 0 && !is_read_in_place;
 }
 
+/* "sum: ", or nothing for what has no name that users know. */
+static const char *label_of(const ip_stage *stage, char label[64])
+{
+    bool is_named = stage->node && !(stage->node->op->flags & IP_OP_HIDDEN);
+    snprintf(label, 64, "%s%s", is_named ? stage->node->op->info.name : "", is_named ? ": " : "");
+    return label;
+}
+
 /* Fails where the stages hold more than limit_bytes at once. */
 static imgpar_status check_memory(const ip_ir *ir, const int *last_reader, uint64_t limit_bytes, ip_error *err)
 {
     double held = 0; /* sums of sizes may not fit a size_t */
+    char label[64];
     for (int k = 0; k < ir->n_stages; k++) {
         const ip_stage *stage = ir->stages[k];
         size_t size_bytes;
         if (!is_computed(stage, last_reader)) continue;
         imgpar_status st = check_size(stage->dims, stage->dtype, &size_bytes, err);
-        held += (double)size_bytes;
-        if (!st && held > (double)limit_bytes)
-            st = ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: %.0f bytes are over the memory limit of %llu bytes",
-                         stage->node ? stage->node->op->info.name : "the result", held, (unsigned long long)limit_bytes);
         if (st) return st;
+        held += (double)size_bytes;
+        if (held > (double)limit_bytes)
+            return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s%.0f bytes are over the memory limit of %llu bytes", label_of(stage, label), held,
+                           (unsigned long long)limit_bytes);
         for (int i = 0; i <= k; i++) {
             if (last_reader[i] != k || !is_computed(ir->stages[i], last_reader)) continue;
             check_size(ir->stages[i]->dims, ir->stages[i]->dtype, &size_bytes, NULL);
