@@ -552,7 +552,7 @@ END_TEST
 START_TEST(another_width_needs_no_new_program)
 {
     static const char *const texts[] = {
-        "resize($1, 161)", "resize($1, 700)", "resize(median($1, 3), 161)", "blur(resize($1, 160), 1)", "fastblur($1, 9)", "transpose($1)",
+        "resize($1, 161)", "thumbnail($1, 48)", "resize($1, 700)", "resize(median($1, 3), 161)", "blur(resize($1, 160), 1)", "fastblur($1, 9)", "transpose($1)",
         "equalize($1)", "rotate($1, 4)", "sum($1, axis=1)", "concatenate($1, invert($1), axis=1)",
         "stencil($1[0, -1] + $1[1, 1], outside=keep)", "select(x < width($1) - 7, $1, 0)",
         "cast($1 * (1 - ((x - (width($1) - 20)) / width($1)) ** 2), u8)",

@@ -310,7 +310,7 @@ static const text_case messages[] = {
     { "print(reduce(1, 0, (p, q) -> p + q))", "1:14: reduce takes an array, not a number" },
     { "print(5[1])", "1:8: only arrays have neighbours; this is a number" },
     { "a = make(2, 2, 1)\nprint(a[0.5])", "2:9: offset=0.5 is not a whole number" },
-    { "a = make(2, 2, 1)\nprint(stencil(a))", "2:7: stencil: no neighbour read a[dy, dx] is written in it" },
+    { "a = make(2, 2, 1)\nprint(stencil(a))", "2:7: stencil: no neighbour read a[dy, dx] is written in it; around those of a function it stands in the function" },
     { "a = make(2, 2, 1)\nprint(stencil(a[0, 1], outside=gone))", "2:32: unknown name gone" },
     /* save and print */
     { "save(1)", "1:1: save takes an expression and a path: save(out, \"out.png\")" },
@@ -414,6 +414,7 @@ static const text_case arrays[] = {
     { "make(3, 2, 7)", "[7 7 7; 7 7 7]" },
     { "make(2, 2, zip(x, y, 5))", "[[0 0 5; 1 0 5] [0 1 5; 1 1 5]]" },
     { "zip(4, ones([2], dtype=u8), 0.5)", "[4 1 0.5; 4 1 0.5]" },
+    { "zip(make(2, 1, x, channels=1), 5)", "[0 5; 1 5]" },
     { "zip(ones([1], dtype=f16), 1000000, ones([1]))", "[1 1000000 1]" }, /* in the dtype of all */
     { "make(2, 1, zip(1, 2, 3))", "[1 2 3; 1 2 3]" },
     { "zip(r=2, g=make(2, 2, x)).r + 1", "3" },

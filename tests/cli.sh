@@ -214,9 +214,18 @@ expect_run "an image instead of a pipeline" 2 "" \
 expect_run "floats that look black" 0 "" \
     "imgpar-run: warning: save: r.png: no value is above 1, which looks black; range=1 makes 1 white" \
     -e 'open("b.png") / 255' -o r.png
+expect_run "floats that look white" 0 "" \
+    "imgpar-run: warning: save: r.png: all values are above the largest level, which looks white; range=65535 makes 65535 white" \
+    -e 'open("b.png") * 0.0 + 300' -o r.png
+expect_run "floats of all kinds" 0 "" "" -e 'make(3, 1, x * 300.5)' -o r.png
 expect_run "floats that are all 0" 0 "" "" -e 'open("b.png") * 0.0' -o r.png
 expect_run "floats in NPY" 0 "" "" -e 'open("b.png") / 255' -o r.npy
 rm r.npy r.png
+head -c 50 b.png > cut.png
+expect_error "a damaged file is told where it is saved" 1 "imgpar-run: -e:2:1: cut.png: PNG: *" \
+    -e 'save(make(4, 4, x), "r.png")
+save(open("cut.png"), "s.png")'
+rm cut.png
 
 # Standard input is read once, however often the pipeline is built.
 for words in "" "--verify" "--explain"; do

@@ -127,27 +127,30 @@ imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, cons
     return st || !name ? st : check_kind(name, picture.channels, err);
 }
 
-imgpar_status ip_io_looks_black(const ip_pixels *p, ip_format format, const char *settings, const ip_poll *poll,
-                                bool *looks_black, ip_error *err)
+imgpar_status ip_io_look(const ip_pixels *p, ip_format format, const char *settings, const ip_poll *poll, ip_look *look, ip_error *err)
 {
     enum { N_A_POLL = 1 << 20 };
     ip_settings parsed;
     size_t n = 1, size = imgpar_dtype_size(p->dtype);
-    bool is_float = p->dtype == IMGPAR_F16 || p->dtype == IMGPAR_F32 || p->dtype == IMGPAR_F64, is_above_0 = false;
-    *looks_black = false;
+    bool is_float = p->dtype == IMGPAR_F16 || p->dtype == IMGPAR_F32 || p->dtype == IMGPAR_F64;
+    bool any_low = false, any_high = false, is_above_0 = false;
+    *look = IP_LOOKS_FINE;
     if (!is_float || codecs[format].max_side == 0) return IMGPAR_OK;
     imgpar_status st = ip_settings_parse(format, settings, &parsed, err);
     if (st || parsed.range > 0) return st;
+    const double most = parsed.value[IP_SET_BITS] == 16 ? 65535 : 255;
     for (int i = 0; i < p->rank; i++)
         n *= (size_t)p->shape[i];
     for (size_t i = 0; i < n; i++) {
         double v = ip_load_number(p->dtype, (const char *)p->pixels + i * size);
-        if (v > 1) return IMGPAR_OK;
+        any_low = any_low || !(v > 1);
+        any_high = any_high || v > most;
         is_above_0 = is_above_0 || v > 0;
+        if ((v > 1 && v <= most) || (any_low && any_high)) return IMGPAR_OK;
         if (i % N_A_POLL == N_A_POLL - 1 && poll->stop && poll->stop(poll->user, 0))
             return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding %s", codecs[format].name);
     }
-    *looks_black = is_above_0;
+    *look = any_high ? IP_LOOKS_WHITE : is_above_0 ? IP_LOOKS_BLACK : IP_LOOKS_FINE;
     return IMGPAR_OK;
 }
 

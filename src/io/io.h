@@ -120,10 +120,10 @@ imgpar_status ip_io_check_settings(ip_format format, const char *settings, ip_er
 /* Can the format hold pixels of that type and shape (the pixels themselves are not looked at)? name is the ending or
  * word the format was given by, or NULL: "pgm" is for gray alone and "ppm" for RGB, since their readers expect that. */
 imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, const char *name, ip_error *err);
-/* Would these floats make a picture that looks black: some above 0, none above 1, in a format that rounds them, and
- * no range= that makes them light? */
-imgpar_status ip_io_looks_black(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
-                                bool *looks_black, ip_error *err);
+/* What a picture of floats looks like that are rounded and have no range=: BLACK where some are above 0 and none above 1, WHITE where
+ * all are above the largest level. */
+typedef enum ip_look { IP_LOOKS_FINE, IP_LOOKS_BLACK, IP_LOOKS_WHITE } ip_look;
+imgpar_status ip_io_look(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll, ip_look *look, ip_error *err);
 /* Writes bytes to path by way of a temporary file and rename; "-" is standard output. A device, a FIFO or a
  * dangling link is written in place. An existing file keeps its mode, a link stays a link. poll may be NULL. */
 imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err);

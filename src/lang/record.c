@@ -69,7 +69,16 @@ static bool meet(ip_eval *ev, const ip_node *call, const ip_val *items, int n, i
     return ok;
 }
 
-/* The components one after the other along a new last axis. */
+/* An axis to put it beside others along: the channels of an image that has one, else a new one. */
+static bool as_component(ip_eval *ev, size_t offset, const ip_val *part, ip_val *out)
+{
+    const ip_type *type = &part->u.array->type;
+    if (type->rank != 3 || type->shape[2] != 1) return build_op(ev, offset, "expand_dims", part->u.array, NULL, out);
+    *out = ip_val_copy(part);
+    return true;
+}
+
+/* The components one after the other along the last axis. */
 static bool put_together(ip_eval *ev, const ip_node *call, const ip_val *items, int n, ip_val *out)
 {
     ip_type first = { .rank = 0 };
@@ -84,7 +93,7 @@ static bool put_together(ip_eval *ev, const ip_node *call, const ip_val *items, 
         else if (like.kind == IP_V_ARRAY) ok = ip_call_spread(ev, offset, &like.u.array->type, &items[k], &like, &part);
         else ok = ip_call_spread(ev, offset, &coords->type, &items[k], &items[k], &part);
         ok = ok && check_shape(ev, call, k, k == 0 ? &part.u.array->type : &first, &part.u.array->type)
-            && build_op(ev, offset, "expand_dims", part.u.array, NULL, &one)
+            && as_component(ev, offset, &part, &one)
             && (k == 0 || build_op(ev, offset, "concatenate", all.u.array, one.u.array, &joined));
         if (ok && k == 0) first = part.u.array->type;
         ip_val_free(&part);

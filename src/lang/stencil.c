@@ -188,7 +188,8 @@ bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out)
     }
     ev->place = place;
     if (ok && ev->checking && !form.reads)
-        ok = ip_eval_fail(ev, call->offset, "stencil: no neighbour read a[dy, dx] is written in it");
+        ok = ip_eval_fail(ev, call->offset, "stencil: no neighbour read a[dy, dx] is written in it; around those of a function it "
+                                            "stands in the function");
     if (ok) ok = apply_outside(ev, call, &form, rule, &k, out);
     if (!ok) ip_val_free(out);
     imgpar_array_release(form.read);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/integers.h"
 
 #include <math.h>
 #include <string.h>
@@ -57,6 +58,35 @@ void ip_resampling_trim(ip_resampling *r)
         r->first[i] += from;
     }
     r->taps = taps;
+}
+
+/* 1 2 3 4 6 8 12 16 24 32 ..., at most n_in. */
+static int64_t rounded_taps(int taps, int64_t n_in)
+{
+    int64_t power = 1;
+    while (2 * power <= taps)
+        power *= 2;
+    int64_t rounded = taps == power ? power : taps <= power + power / 2 ? power + power / 2 : 2 * power;
+    return rounded < n_in ? rounded : n_in;
+}
+
+bool ip_resampling_round_up(ip_resampling *r)
+{
+    int64_t taps = rounded_taps(r->taps, r->n_in);
+    size_t n_weights;
+    if (taps == r->taps) return true;
+    double *weight = ip_mul_size((size_t)r->n_out, (size_t)taps, &n_weights) ? ip_alloc_array(n_weights, sizeof *weight) : NULL;
+    if (!weight) return false;
+    memset(weight, 0, n_weights * sizeof *weight);
+    for (int64_t i = 0; i < r->n_out; i++) {
+        int64_t first = ip_min(r->first[i], r->n_in - taps);
+        memcpy(weight + i * taps + (r->first[i] - first), r->weight + i * r->taps, (size_t)r->taps * sizeof *weight);
+        r->first[i] = (int32_t)first;
+    }
+    ip_free(r->weight);
+    r->weight = weight;
+    r->taps = (int)taps;
+    return true;
 }
 
 /* Whether the sizes divide and output i's inputs begin at first[0] + i * *step. Not where they do by chance: programs would depend on

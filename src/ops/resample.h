@@ -28,6 +28,9 @@ typedef struct ip_resampling {
 bool ip_resampling_new(ip_resampling *r, int64_t n_in, int64_t n_out, int taps);
 /* Leaves taps out that no output has a weight for. */
 void ip_resampling_trim(ip_resampling *r);
+/* Adds taps of weight 0 until their number is one of a few: programs depend on it, and a folder of pictures would need one for nearly
+ * each. Not for floats, since 0 * infinity is none. False without memory. */
+bool ip_resampling_round_up(ip_resampling *r);
 void ip_resampling_clear(ip_resampling *r);
 
 /* first[i] as an expression of i: by a formula where the sizes divide, from a table else. */

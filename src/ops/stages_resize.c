@@ -74,7 +74,10 @@ static bool make_map(axis_map *m, const imgpar_array *input, int axis, int64_t n
     for (int64_t i = 0; i < n_out; i++)
         fill[filter](m, i);
     ip_resampling_trim(&m->r);
-    return true;
+    bool is_float = ip_dtype(input->type.dtype)->is_float;
+    if (is_float || ip_resampling_is_mean(&m->r) || ip_resampling_round_up(&m->r)) return true;
+    ip_resampling_clear(&m->r);
+    return false;
 }
 
 /* ---- passes ------------------------------------------------------------------------------------ */

@@ -152,10 +152,12 @@ imgpar_status ip_check_save(const imgpar_array *a, const char *path, const imgpa
     return st ? st : ip_io_check_pixels(&pixels, *format, name, err);
 }
 
-static void warn_of_black(const char *path, const imgpar_options *options)
+static void warn_of_look(ip_look look, const char *path, const imgpar_options *options)
 {
     ip_str text = IP_STR_INIT;
-    ip_str_printf(&text, "save: %s%sno value is above 1, which looks black; range=1 makes 1 white", path ? path : "", path ? ": " : "");
+    ip_str_printf(&text, "save: %s%s%s", path ? path : "", path ? ": " : "",
+                  look == IP_LOOKS_BLACK ? "no value is above 1, which looks black; range=1 makes 1 white"
+                                         : "all values are above the largest level, which looks white; range=65535 makes 65535 white");
     options->on_warning(options->user, ip_str_text(&text));
     ip_str_free(&text);
 }
@@ -176,11 +178,11 @@ static imgpar_status encode(imgpar_array *a, const char *path, ip_format format,
     double start = ip_now_ms();
     if (!st) {
         ip_pixels pixels = pixels_of(a, elements);
-        bool looks_black = false;
+        ip_look look = IP_LOOKS_FINE;
         if (options && options->on_warning)
-            st = ip_io_looks_black(&pixels, format, settings, &runner.poll, &looks_black, err);
-        if (looks_black)
-            warn_of_black(path, options);
+            st = ip_io_look(&pixels, format, settings, &runner.poll, &look, err);
+        if (look != IP_LOOKS_FINE)
+            warn_of_look(look, path, options);
         ip_error why = { IMGPAR_OK, "" };
         if (!st)
             st = ip_io_encode(&pixels, format, settings, &runner.poll, bytes, n, &why);
