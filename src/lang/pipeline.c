@@ -241,19 +241,17 @@ static bool is_computed(const ip_output *o, const ip_val *v)
 }
 
 /* Of arrays that failed together, the first that fails by itself is to blame; else all are, and the first stands for them. */
-static void blame(imgpar_pipeline *p, imgpar_array *const *arrays, const ip_output *const *from, size_t n, imgpar_status st,
-                  const imgpar_options *options)
+static imgpar_status blame(imgpar_pipeline *p, imgpar_array *const *arrays, const ip_output *const *from, size_t n, imgpar_status st,
+                           const imgpar_options *options)
 {
     ip_error together = { .status = IMGPAR_OK };
-    if (n == 0) return;
+    if (n == 0) return st;
     ip_fail(&together, st, "%s", imgpar_array_message(arrays[0]));
     for (size_t i = 0; i < n && st != IMGPAR_E_INTERRUPTED && st != IMGPAR_E_DEVICE_LOST; i++) {
         imgpar_status own = imgpar_array_eval(arrays[i], options);
-        if (!own) continue;
-        fail_at(p, from[i], own, imgpar_array_message(arrays[i]));
-        return;
+        if (own) return fail_at(p, from[i], own, imgpar_array_message(arrays[i]));
     }
-    fail_at(p, from[0], st, together.message);
+    return fail_at(p, from[0], st, together.message);
 }
 
 /* Everything in one evaluation, when there is more than one array: what is shared is computed once. */
@@ -275,7 +273,7 @@ static imgpar_status evaluate_outputs(imgpar_pipeline *p, const ip_outputs *outp
                 arrays[n++] = outputs->output[i].vals[k].u.array;
             }
     if (!st) st = imgpar_eval(arrays, n, options);
-    if (st) blame(p, arrays, from, n, st, options);
+    if (st) st = blame(p, arrays, from, n, st, options);
     if (st) ip_fail(&p->error, st, "%s", imgpar_status_name(st));
     ip_free(from);
     ip_free(arrays);
