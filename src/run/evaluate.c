@@ -386,12 +386,14 @@ static imgpar_status evaluation_init(evaluation *e, ip_error *err)
     size_t n = (size_t)e->plan->ir->n_stages + 1;
     e->source_values = ip_zalloc(n * sizeof *e->source_values);
     e->bindings = ip_zalloc(n * sizeof *e->bindings);
+    e->programs = ip_zalloc(((size_t)e->plan->n_kernels + 1) * sizeof *e->programs);
     e->needed = ip_zalloc(n * sizeof *e->needed);
     e->is_needed = ip_zalloc(n * sizeof *e->is_needed);
     e->last_reader = ip_zalloc(n * sizeof *e->last_reader);
     e->wanted = ip_zalloc(((size_t)e->plan->n_outputs + 1) * sizeof *e->wanted);
-    if (!e->source_values || !e->bindings || !e->needed || !e->is_needed || !e->last_reader || !e->wanted)
+    if (!e->source_values || !e->bindings || !e->programs || !e->needed || !e->is_needed || !e->last_reader || !e->wanted)
         return ip_fail_memory(err, "evaluating");
+    e->runner.programs = e->programs;
     find_last_readers(e);
     return IMGPAR_OK;
 }
@@ -402,10 +404,11 @@ void ip_evaluation_free(evaluation *e)
         return;
     for (int k = 0; e->source_values && k < e->plan->ir->n_stages; k++)
         ip_value_release(e->source_values[k]);
-    if (!e)
-        return;
     ip_free(e->source_values);
     ip_free(e->bindings);
+    for (int k = 0; e->programs && k < e->plan->n_kernels; k++)
+        ip_program_release(e->programs[k]);
+    ip_free(e->programs);
     ip_free(e->needed);
     ip_free(e->is_needed);
     ip_free(e->last_reader);
@@ -458,6 +461,7 @@ void ip_evaluation_report_to(evaluation *e, const imgpar_options *options)
     e->runner.started_ms = before.started_ms;
     e->runner.tuning = before.tuning;
     e->runner.blas = before.blas;
+    e->runner.programs = before.programs;
     e->runner.is_step = before.is_step;
 }
 

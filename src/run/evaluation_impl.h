@@ -16,6 +16,7 @@ struct ip_evaluation {
     ip_plan *plan;
     ip_value **source_values; /* by stage id: decoded once, strips share them */
     ip_binding *bindings;     /* by stage id */
+    ip_program **programs;    /* by kernel; NULL: not launched yet */
     ip_region *needed;        /* by stage id */
     bool *is_needed;
     int *last_reader;         /* by stage id: the last kernel that reads it; n_kernels: a result */

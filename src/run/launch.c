@@ -44,7 +44,7 @@ void ip_runner_late_compile(const ip_runner *r, const char *name, double began_m
 
 /* ---- launching ------------------------------------------------------------------------- */
 
-static imgpar_status get_program(ip_launching *l, ip_error *err)
+static imgpar_status find_program(ip_launching *l, ip_error *err)
 {
     ip_str source = IP_STR_INIT;
     ip_str_append(&source, ip_shader_text("helpers"));
@@ -67,6 +67,25 @@ static imgpar_status get_program(ip_launching *l, ip_error *err)
         ip_runner_event(l->runner, "compile", l->kernel->name, start, 0, 0);
     l->is_fresh = built;
     ip_str_free(&source);
+    return st;
+}
+
+/* Where the evaluation keeps the kernel's program; NULL: it keeps none. */
+static ip_program **kept_program(const ip_launching *l)
+{
+    return l->runner->programs ? &l->runner->programs[l->kernel - l->plan->kernels] : NULL;
+}
+
+static imgpar_status get_program(ip_launching *l, ip_error *err)
+{
+    ip_program **kept = kept_program(l);
+    if (kept && *kept) {
+        l->program = *kept;
+        return IMGPAR_OK;
+    }
+    imgpar_status st = find_program(l, err);
+    if (!st && kept)
+        *kept = l->program;
     return st;
 }
 
@@ -334,7 +353,8 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
         ip_buffer_release(l.images[i]);
     ip_buffer_release(l.scratch);
     ip_buffer_release(l.checks);
-    ip_program_release(l.program);
+    if (!kept_program(&l))
+        ip_program_release(l.program);
     ip_free(l.params);
     return st;
 }

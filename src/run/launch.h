@@ -23,6 +23,7 @@ typedef struct ip_runner {
     ip_poll poll;                  /* stop may be NULL */
     ip_tuning tuning;
     ip_blas_mode blas;
+    ip_program **programs;         /* by kernel, those found so far, for the evaluation to keep; NULL: it keeps none */
     bool is_step;                  /* of a loop: the next one reads the results */
     double started_ms;             /* of this evaluation, monotonic clock */
 } ip_runner;

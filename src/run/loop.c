@@ -4,7 +4,7 @@
  * ordinary graph over placeholders; each iteration puts the carried values on the placeholders,
  * evaluates the next ones and, if there is one, the condition. Nothing returns to the caller in between,
  * the graph is planned in the first iteration (ip_step), and the pool hands the same
- * buffers back and forth.
+ * buffers back and forth. Steps are enqueued while earlier ones run; the last one is waited for.
  *
  * Note [What no step changes]
  * A file that the body opens, and a loop or a kernel of the user in it that does not use the carried values, are the same
@@ -373,6 +373,8 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
     pthread_mutex_lock(&loop->running);
     for (int64_t i = 0; !st && !done && i < loop->count; i++)
         st = run_iteration(l, values, loop->until && (i + 1) % loop->check == 0, &done, err);
+    for (int k = 0; !st && k < loop->n_carried; k++)
+        st = ip_value_wait(l->carried[k], err);
     for (int k = 0; k < loop->n_carried; k++)
         put_value(loop->placeholder[k], NULL);
     ip_step_end(&l->step);

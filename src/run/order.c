@@ -62,6 +62,8 @@ void ip_pending_add(ip_pending *p, cl_event event, bool writes)
 
 static bool add(ip_waits *w, cl_event event)
 {
+    for (cl_uint k = 0; k < w->n; k++)
+        if (w->events[k] == event) return true;
     if (w->n == w->capacity) {
         cl_uint capacity = w->capacity ? w->capacity * 2 : 16;
         cl_event *events = ip_realloc_array(w->events, capacity, sizeof *events);
@@ -74,9 +76,11 @@ static bool add(ip_waits *w, cl_event event)
     return true;
 }
 
+/* Those that read have waited for the one that wrote before them. */
 bool ip_waits_add(ip_waits *w, const ip_pending *p, bool writes)
 {
-    bool ok = !p->written || add(w, p->written);
+    bool ok = true;
+    if (p->written && !(writes && p->n_reads > 0)) ok = add(w, p->written);
     for (int k = 0; ok && writes && k < p->n_reads; k++)
         ok = add(w, p->reads[k]);
     return ok;

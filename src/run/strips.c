@@ -97,8 +97,8 @@ static bool is_free(const evaluation *e, const void *dst)
 static imgpar_status run_whole(evaluation *e, ip_value **values, ip_error *err)
 {
     imgpar_status st = ip_evaluation_run_kernels(e, err);
-    /* Waits, so that a kernel that fails is this evaluation's failure and nobody else's. */
-    for (int k = 0; !st && k < e->plan->n_outputs; k++)
+    /* Waits, so that a kernel that fails is this evaluation's failure and nobody else's. Steps of a loop follow each other without. */
+    for (int k = 0; !st && !e->runner.is_step && k < e->plan->n_outputs; k++)
         if (e->bindings[e->plan->outputs[k]->id].buffer)
             st = ip_buffer_wait(e->bindings[e->plan->outputs[k]->id].buffer, err);
     if (st)

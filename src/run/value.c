@@ -197,6 +197,16 @@ imgpar_status ip_value_on_device(ip_value *v, ip_device *device, ip_buffer **buf
     return st;
 }
 
+imgpar_status ip_value_wait(ip_value *v, ip_error *err)
+{
+    if (v->host || !v->buffer)
+        return IMGPAR_OK;
+    imgpar_status st = ip_buffer_wait(v->buffer, err);
+    if (st)
+        ip_device_finish(ip_buffer_device(v->buffer), NULL); /* buffers of what failed must not be waited for by others */
+    return st;
+}
+
 imgpar_status ip_value_read(ip_value *v, void *dst, ip_error *err)
 {
     return ip_value_read_polled(v, dst, &(ip_poll){ 0 }, err);

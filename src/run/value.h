@@ -39,6 +39,8 @@ imgpar_status ip_value_upload(ip_value *value, size_t offset, size_t n, ip_devic
 const ip_device *ip_value_home(ip_value *value);
 /* A value whose elements are in memory of somebody else, who outlives it. NULL without memory. */
 ip_value *ip_value_of_borrowed(void *host, size_t size_bytes);
+/* Waits until the elements are there: those that a step of a loop made may still be on their way. */
+imgpar_status ip_value_wait(ip_value *value, ip_error *err);
 /* Copies elements to dst, which has room for size_bytes. */
 imgpar_status ip_value_read(ip_value *value, void *dst, ip_error *err);
 /* The same in pieces, poll (its stop may be NULL) being asked after each. */
