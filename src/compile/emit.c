@@ -36,10 +36,13 @@ static bool same_slot(const ip_slot *s, ip_slot_kind kind, int index, const ip_s
     return s->kind == kind && s->index == index && s->stage == stage && s->param == param;
 }
 
-static int slot_cells(const ip_slot *s)
+bool ip_slot_is_wide(const ip_slot *s)
 {
-    return s->kind == IP_SLOT_PARAM && ip_dtype(s->param->dtype)->size_bytes == 8 ? 2 : 1;
+    return s->kind == IP_SLOT_START || s->kind == IP_SLOT_PLANE
+        || (s->kind == IP_SLOT_PARAM && ip_dtype(s->param->dtype)->size_bytes == 8);
 }
+
+static int slot_cells(const ip_slot *s) { return ip_slot_is_wide(s) ? 2 : 1; }
 
 static int find_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *stage, const ip_expr *param)
 {
@@ -66,7 +69,6 @@ static const char *slot_name(ip_emit *e, int at)
     static const char *const regions[] = { "z0", "z1", "y0", "y1", "x0", "x1" };
     static const char *const strips[] = { "strip_rows", "strip_columns", "items_x", "items_y" };
     static const char *const dims[] = { "depth", "height", "width" };
-    static const char *const pitches[] = { "pitch", "rows", "planes" };
     static const char *const scans[IP_N_SCAN_SLOTS] = {
         [IP_SCAN_BLOCKS] = "blocks", [IP_SCAN_STEPS] = "steps", [IP_SCAN_CHUNK] = "chunk", [IP_SCAN_ROWS] = "chunk_rows",
         [IP_SCAN_FIRST_X] = "first_x", [IP_SCAN_FIRST_Y] = "first_y", [IP_SCAN_FIRST_Z] = "first_z",
@@ -79,8 +81,11 @@ static const char *slot_name(ip_emit *e, int at)
     case IP_SLOT_REGION: return regions[s->index];
     case IP_SLOT_STRIP: return strips[s->index];
     case IP_SLOT_DIM: return ip_text(e->ir, "%s%d", dims[s->index], at);
+    case IP_SLOT_START: return ip_text(e->ir, "start_%s", ip_emit_buffer(e, s->stage));
     case IP_SLOT_ORIGIN: return ip_text(e->ir, "o%c_%s", "zyx"[s->index], ip_emit_buffer(e, s->stage));
-    case IP_SLOT_PITCH: return ip_text(e->ir, "%s_%s", pitches[s->index], ip_emit_buffer(e, s->stage));
+    case IP_SLOT_PITCH: return ip_text(e->ir, "pitch_%s", ip_emit_buffer(e, s->stage));
+    case IP_SLOT_PLANE: return ip_text(e->ir, "plane_%s", ip_emit_buffer(e, s->stage));
+    case IP_SLOT_PLANES: return ip_text(e->ir, "planes_%s", ip_emit_buffer(e, s->stage));
     case IP_SLOT_RING_OFFSET: return ip_text(e->ir, "at_%s", ip_emit_ring(e, s->stage));
     case IP_SLOT_IS_LARGE: return s->index ? "fetches" : "streams";
     case IP_SLOT_SUMS: return ip_text(e->ir, "sums%d_%s", s->index, ip_emit_ring(e, s->stage));
@@ -251,7 +256,7 @@ static void print_slots(ip_emit *e, ip_str *out)
     for (int i = 0; i < e->kernel->n_slots; i++) {
         const ip_slot *s = &e->kernel->slots[i];
         const char *name = slot_name(e, i);
-        imgpar_dtype dtype = s->kind == IP_SLOT_PARAM ? s->param->dtype : IMGPAR_I32;
+        imgpar_dtype dtype = s->kind == IP_SLOT_PARAM ? s->param->dtype : ip_slot_is_wide(s) ? IMGPAR_I64 : IMGPAR_I32;
         const char *type = ip_dtype(dtype)->cl;
         if (slot_cells(s) == 2)
             ip_str_printf(out, "    const %s %s = as_%s((int2)(P[%d], P[%d]));\n", type, name, type, cell, cell + 1);

@@ -46,8 +46,7 @@ static extent extent_of(ip_emit *e, const ip_stage *s, ip_place where)
     if (where == IP_PLACE_TILE) /* or the work-group */
         return (extent){ "__local", "memory", ip_text(e->ir, "%d", e->kernel->tiling.bytes / size) };
     return (extent){ "__global", ip_emit_buffer(e, s),
-                     ip_text(e->ir, "(long)%s * %s * %s", ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
-                             ip_emit_slot(e, IP_SLOT_PITCH, 1, s, NULL), ip_emit_slot(e, IP_SLOT_PITCH, 2, s, NULL)) };
+                     ip_text(e->ir, "%s * %s", ip_emit_slot(e, IP_SLOT_PLANE, 0, s, NULL), ip_emit_slot(e, IP_SLOT_PLANES, 0, s, NULL)) };
 }
 
 const char *ip_emit_checked_index(ip_emit *e, const ip_stage *s, ip_place where, bool is_written, const char *pointer,

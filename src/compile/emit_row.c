@@ -160,7 +160,8 @@ static int row_width(ip_emit *e, const ip_stage *s)
  * What is left of a row behind its last whole vector would be computed one by one, in narrow strips half of the time. The
  * loop runs once more over the row's last vector instead, part of which it has made before: elements depend on nothing
  * that the loop writes, so they come out the same. It takes compilers up to a third longer, so kernels that compute much in many
- * loops go without.
+ * loops go without. In short rows each vector is a loop of as many lanes as it has, in which compilers see that nothing remains: what they
+ * put around a loop of any length takes as long as two vectors. In long ones that is slower, for want of registers.
  */
 enum { WHOLE_LOOPS = 3, WHOLE_OPERATIONS = 48 };
 
@@ -172,8 +173,23 @@ static bool makes_whole_vectors(const ip_emit *e)
     return e->kernel->n_placed <= WHOLE_LOOPS || operations <= WHOLE_OPERATIONS;
 }
 
+/* The loop where rows are short. */
+static ip_stmt *add_lanes(ip_emit *e, const char *var, const char *from, const char *to, int width)
+{
+    const char *first = ip_text(e->ir, "e%d", e->n_values++), *end = ip_text(e->ir, "e%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", first, from);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", end, to);
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, first, end);
+    loop->parallel = IP_INDEPENDENT;
+    loop->vector_width = width;
+    loop->in_lanes = true;
+    return loop;
+}
+
 ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width)
 {
+    if (e->is_short && width > 1)
+        return add_lanes(e, var, from, to, width);
     if (!makes_whole_vectors(e)) {
         ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
         loop->parallel = IP_INDEPENDENT;

@@ -145,6 +145,24 @@ static void compute_masked_row(ip_emit *e, const ip_placed *p, const char *xa, c
     s->body = body;
 }
 
+/* Columns xa..xb of row r, in blocks if the stage is made so; to `out`, or to what is `stored`. */
+static void fill_row(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *r, const char *first, bool in_blocks)
+{
+    const ip_stage *s = p->stage;
+    const char *from = xa, *to = xb;
+    if (in_blocks)
+        ip_emit_enter_block(e, p, &from, &to);
+    if (p->is_streamed)
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl), "out",
+                 in_blocks ? ip_emit_line(e, s, "stored", from) : "stored");
+    if (p->mask)
+        compute_masked_row(e, p, from, to, r, first);
+    else
+        ip_emit_row(e, p, "out", from, to, r, first);
+    if (p->is_streamed && in_blocks)
+        ip_emit_stream(e, s, "stored", xa, xb, from, to);
+}
+
 /* Row r of a stage; low: its first in this strip. */
 static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *low)
 {
@@ -181,16 +199,17 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
             ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %d", mask_state(e, s), MIXED), NULL, NULL));
         }
         ip_mark in_row = { e->block, e->n_trail, e->n_rows };
-        const char *from = xa, *to = xb;
-        ip_emit_enter_block(e, p, &from, &to);
-        if (p->is_streamed)
-            ip_s_add(e->ir, e->block, IP_S_LET, type, "out", ip_emit_line(e, s, "stored", from));
-        if (p->mask)
-            compute_masked_row(e, p, from, to, r, first);
-        else
-            ip_emit_row(e, p, "out", from, to, r, first);
-        if (p->is_streamed)
-            ip_emit_stream(e, s, "stored", xa, xb, from, to);
+        const char *is_whole = ip_emit_is_whole(e, p);
+        if (is_whole) {
+            ip_emit_row_pointers(e, s->body);
+            ip_mark beside = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, is_whole, NULL, NULL));
+            e->is_short = true;
+            fill_row(e, p, xa, xb, r, first, false);
+            e->is_short = false;
+            ip_emit_leave(e, beside);
+            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "!(%s)", is_whole), NULL, NULL));
+        }
+        fill_row(e, p, xa, xb, r, first, true);
         ip_emit_leave(e, in_row);
         if (!is_direct)
             pad_row(e, p, "out", xa, xb);

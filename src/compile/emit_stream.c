@@ -9,7 +9,8 @@
  * of 4 KiB only, so each block of a row begins with fetching what stands a page behind it; where a work-item reads long runs of memory, of
  * eight pages in turn; where its rows are shorter than that, what stands below it (ip_fetch_next()). Blocks are short, since fetches in
  * flight are few. The launch says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, the row is one block, and
- * its loop reads and writes buffers itself.
+ * its loop reads and writes buffers itself. A step of a loop runs often, on small arrays most of the time: what is small is a row without
+ * blocks there, since what a block needs to know of itself takes as long as a short row.
  * invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so.
  */
 #include "base/dtype.h"
@@ -184,6 +185,14 @@ void ip_emit_declare_lines(ip_emit *e)
         ip_s_add(e->ir, e->top, IP_S_LET, "__global uchar *", line_of(e, p->stage),
                  ip_text(e->ir, "mine + (long)%s * 64", ip_emit_slot(e, IP_SLOT_RING_OFFSET, 0, p->stage, NULL)));
     }
+}
+
+const char *ip_emit_is_whole(ip_emit *e, const ip_placed *p)
+{
+    enum { MOST_OPERATIONS = 48 };
+    if (p->block_columns == 0 || !ip_plan_loops(e->plan) || ip_x_size(e->ir, p->stage->body) > MOST_OPERATIONS)
+        return NULL;
+    return ip_text(e->ir, "!(%s | %s)", p->is_streamed ? ip_emit_streams(e) : "0", ip_emit_fetches(e, p->stage->body));
 }
 
 void ip_emit_enter_block(ip_emit *e, const ip_placed *p, const char **from, const char **to)

@@ -87,8 +87,11 @@ typedef enum ip_slot_kind {
     IP_SLOT_REGION,     /* index 0..5: z0 z1 y0 y1 x0 x1 of the launch */
     IP_SLOT_STRIP,      /* index 0: rows a work-item, 1: columns a work-item, 2: work-items along x, 3: along y */
     IP_SLOT_DIM,        /* stage's extent `index` (0..2) */
+    IP_SLOT_START,      /* stage's buffer: where its element 0 of row 0 of plane 0 is, or would be: the buffer holds a region; wide */
     IP_SLOT_ORIGIN,     /* stage's buffer: region origin `index` (0..2) */
-    IP_SLOT_PITCH,      /* stage's buffer: index 0 elements a row, 1 rows a plane, 2 planes */
+    IP_SLOT_PITCH,      /* stage's buffer: elements a row */
+    IP_SLOT_PLANE,      /* stage's buffer: elements a plane; wide */
+    IP_SLOT_PLANES,     /* stage's buffer: how many there are */
     IP_SLOT_RING_OFFSET,/* stage's ring: first byte / 64 within the work-item's scratch */
     IP_SLOT_RING_PITCH, /* stage's ring: elements a row */
     IP_SLOT_IS_LARGE,   /* larger than caches is, index 0: what the kernel writes row by row, 0 or 1; 1: what it reads, 0 or how
@@ -96,7 +99,7 @@ typedef enum ip_slot_kind {
     IP_SLOT_SUMS,       /* stage's running sum `index`: where its row starts, as IP_SLOT_RING_OFFSET */
     IP_SLOT_SCRATCH,    /* index 0: scratch of a work-item, 1: where the first one's starts; in units of 64 bytes */
     IP_SLOT_PARTIAL,    /* a fold's partial results, one a work-item: where they start, in units of 64 bytes */
-    IP_SLOT_PARAM,      /* a number: one slot, or two for 8-byte dtypes */
+    IP_SLOT_PARAM,      /* a number; wide for 8-byte dtypes */
     IP_SLOT_TABLE,      /* where the table's elements start in P */
     IP_SLOT_ITEMS,      /* number of work-items of the main kernel (finish kernels) */
     IP_SLOT_SCAN        /* recurrences: index is an ip_scan_slot */
@@ -126,6 +129,9 @@ typedef struct ip_slot {
     const ip_stage *stage;
     const ip_expr *param;
 } ip_slot;
+
+/* Takes two cells of P. */
+bool ip_slot_is_wide(const ip_slot *slot);
 
 /* A place of checked mode in a kernel's text; its number is its position in ip_kernel.checks. */
 typedef enum ip_check_kind { IP_CHECK_READ, IP_CHECK_WRITE, IP_CHECK_FINITE } ip_check_kind;
@@ -231,6 +237,8 @@ void ip_plan_free(ip_plan *plan);
  * in *out. */
 imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, const char *sharing, char **out, ip_error *err);
 
+/* Whether it is a step of a loop: what it reads was made by the step before. */
+bool ip_plan_loops(const ip_plan *plan);
 /* Where a kernel of the rows or tiles schedule keeps a stage; NULL: it does not. */
 ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage);
 /* Its readers find it in a ring or tile, edges filled in. */

@@ -56,21 +56,49 @@ static void line(ip_str *out, int indent, ...)
     ip_str_putc(out, '\n');
 }
 
+#define FEW "#pragma clang loop vectorize(disable) unroll(disable)"
+
 static void print_hint(const ip_stmt *s, int indent, ip_str *out)
 {
     if (s->parallel == IP_FEW)
-        line(out, indent, "#pragma clang loop vectorize(disable) unroll(disable)", NULL);
+        line(out, indent, FEW, NULL);
     if (s->parallel == IP_SERIAL || s->parallel == IP_FEW || s->vector_width <= 1)
         return;
     char width[16];
     snprintf(width, sizeof width, "%d", s->vector_width);
     line(out, indent, "#pragma clang loop vectorize(", s->parallel == IP_INDEPENDENT ? "assume_safety" : "enable", ") vectorize_width(",
-         width, ")", s->parallel == IP_REDUCTION ? " interleave_count(4)" : s->is_whole ? " interleave_count(1)" : "", NULL);
+         width, ")", s->parallel == IP_REDUCTION ? " interleave_count(4)" : s->in_lanes ? " interleave_count(1) unroll(disable)" : s->is_whole ? " interleave_count(1)" : "", NULL);
 }
 
 static void print_braced(const ip_stmt *s, int indent, bool pragmas, ip_str *out)
 {
     ip_s_print(s, indent + 4, pragmas, out);
+    line(out, indent, "}", NULL);
+}
+
+static void print_elements(const ip_stmt *s, int indent, bool pragmas, ip_str *out)
+{
+    line(out, indent, "for (int ", s->a, " = ", s->b, "; ", s->a, " < ", s->c, "; ", s->a, " += ", s->d ? s->d : "1", ") {", NULL);
+    print_braced(s, indent, pragmas, out);
+}
+
+/* emit_row.c, Note [Whole vectors] */
+static void print_lanes(const ip_stmt *s, int indent, ip_str *out)
+{
+    char width[16];
+    snprintf(width, sizeof width, "%d", s->vector_width);
+    line(out, indent, "if (", s->c, " - ", s->b, " >= ", width, ") {", NULL);
+    line(out, indent + 4, FEW, NULL);
+    line(out, indent + 4, "for (int ", s->a, "_from = ", s->b, "; ", s->a, "_from < ", s->c, "; ", s->a, "_from += ", width, ") {", NULL);
+    line(out, indent + 8, "const int ", s->a, "_first = min(", s->a, "_from, ", s->c, " - ", width, ");", NULL);
+    print_hint(s, indent + 8, out);
+    line(out, indent + 8, "for (int lane = 0; lane < ", width, "; lane += 1) {", NULL);
+    line(out, indent + 12, "const int ", s->a, " = ", s->a, "_first + lane;", NULL);
+    print_braced(s, indent + 8, true, out);
+    line(out, indent + 4, "}", NULL);
+    line(out, indent, "} else {", NULL);
+    line(out, indent + 4, FEW, NULL);
+    print_elements(s, indent + 4, true, out);
     line(out, indent, "}", NULL);
 }
 
@@ -89,10 +117,13 @@ void ip_s_print(const ip_stmt *block, int indent, bool pragmas, ip_str *out)
         case IP_S_STORE: line(out, indent, s->a, s->b ? " = " : "", s->b ? s->b : "", ";", NULL); break;
         case IP_S_BARRIER: line(out, indent, "barrier(CLK_", s->a, "_MEM_FENCE);", NULL); break;
         case IP_S_FOR:
+            if (s->in_lanes && pragmas) {
+                print_lanes(s, indent, out);
+                break;
+            }
             if (pragmas)
                 print_hint(s, indent, out);
-            line(out, indent, "for (int ", s->a, " = ", s->b, "; ", s->a, " < ", s->c, "; ", s->a, " += ", s->d ? s->d : "1", ") {", NULL);
-            print_braced(s, indent, pragmas, out);
+            print_elements(s, indent, pragmas, out);
             break;
         case IP_S_BLOCK:
             line(out, indent, "{", NULL);

@@ -22,6 +22,8 @@ static void put_number(int *cell, const ip_expr *p)
     }
 }
 
+static void put_long(int *cell, int64_t value) { memcpy(cell, &value, sizeof value); }
+
 static const int64_t *dims_of_slot(const ip_slot *s)
 {
     if (s->stage->kind == IP_STAGE_REDUCE || (s->stage->kind == IP_STAGE_HISTOGRAM && s->index < 2))
@@ -45,17 +47,31 @@ static int table_start(const ip_launching *l, const ip_stage *table)
     return (int)start;
 }
 
+/* What a number about a stage's buffer, which holds a region of the stage, is. */
+static int64_t buffer_value(const ip_launching *l, const ip_slot *s)
+{
+    const ip_region *b = &l->bindings[s->stage->id].region;
+    int64_t channels = s->stage->dims[3], row = (b->x1 - b->x0) * channels, plane = (b->y1 - b->y0) * row;
+    switch (s->kind) {
+    case IP_SLOT_START: return -(b->z0 * plane + b->y0 * row + b->x0 * channels);
+    case IP_SLOT_ORIGIN: return ((const int64_t[]){ b->z0, b->y0, b->x0 })[s->index];
+    case IP_SLOT_PITCH: return row;
+    case IP_SLOT_PLANE: return plane;
+    default: return b->z1 - b->z0;
+    }
+}
+
 static int slot_value(const ip_launching *l, const ip_slot *s)
 {
     const ip_region *r = l->region;
     const ip_division *d = &l->div;
-    const ip_region *b = s->stage && (s->kind == IP_SLOT_ORIGIN || s->kind == IP_SLOT_PITCH) ? &l->bindings[s->stage->id].region : r;
     switch (s->kind) {
     case IP_SLOT_REGION: return (int)((const int64_t[]){ r->z0, r->z1, r->y0, r->y1, r->x0, r->x1 })[s->index];
     case IP_SLOT_STRIP: return (const int[]){ d->strip_rows, d->strip_columns, d->items_x, d->items_y }[s->index];
     case IP_SLOT_DIM: return (int)dims_of_slot(s)[s->index];
-    case IP_SLOT_ORIGIN: return (int)((const int64_t[]){ b->z0, b->y0, b->x0 })[s->index];
-    case IP_SLOT_PITCH: return (int)((const int64_t[]){ (b->x1 - b->x0) * s->stage->dims[3], b->y1 - b->y0, b->z1 - b->z0 })[s->index];
+    case IP_SLOT_ORIGIN:
+    case IP_SLOT_PITCH:
+    case IP_SLOT_PLANES: return (int)buffer_value(l, s);
     case IP_SLOT_RING_OFFSET: return ip_ring_offset(l, s->stage);
     case IP_SLOT_IS_LARGE: return s->index ? (int)d->fetches : d->streams;
     case IP_SLOT_SUMS: return ip_sums_offset(l, s->stage, s->index);
@@ -65,14 +81,11 @@ static int slot_value(const ip_launching *l, const ip_slot *s)
     case IP_SLOT_TABLE: return table_start(l, s->stage);
     case IP_SLOT_ITEMS: return s->index ? 0 : d->items_x * d->items_y * d->items_z;
     case IP_SLOT_SCAN: return d->scan.slots[s->index];
-    case IP_SLOT_PARAM: break;
+    case IP_SLOT_START:
+    case IP_SLOT_PLANE:
+    case IP_SLOT_PARAM: break; /* wide */
     }
     return 0;
-}
-
-static bool is_wide(const ip_slot *s)
-{
-    return s->kind == IP_SLOT_PARAM && ip_dtype(s->param->dtype)->size_bytes == 8;
 }
 
 imgpar_status ip_params_make(ip_launching *l, ip_error *err)
@@ -80,7 +93,7 @@ imgpar_status ip_params_make(ip_launching *l, ip_error *err)
     const ip_kernel *k = l->kernel;
     size_t n = 0, cell = 0;
     for (int i = 0; i < k->n_slots; i++)
-        n += is_wide(&k->slots[i]) ? 2 : 1;
+        n += ip_slot_is_wide(&k->slots[i]) ? 2 : 1;
     for (int i = 0; i < k->n_tables; i++)
         n += table_cells(k->tables[i]);
     l->n_params = n;
@@ -91,9 +104,11 @@ imgpar_status ip_params_make(ip_launching *l, ip_error *err)
         const ip_slot *s = &k->slots[i];
         if (s->kind == IP_SLOT_PARAM)
             put_number(&l->params[cell], s->param);
+        else if (ip_slot_is_wide(s))
+            put_long(&l->params[cell], buffer_value(l, s));
         else
             l->params[cell] = slot_value(l, s);
-        cell += is_wide(s) ? 2 : 1;
+        cell += ip_slot_is_wide(s) ? 2 : 1;
     }
     for (int i = 0; i < k->n_tables; i++) {
         size_t count = table_cells(k->tables[i]);
@@ -110,7 +125,7 @@ static int *region_cell(ip_launching *l, int index)
         const ip_slot *s = &l->kernel->slots[i];
         if (s->kind == IP_SLOT_REGION && s->index == index)
             return &l->params[cell];
-        cell += is_wide(s) ? 2 : 1;
+        cell += ip_slot_is_wide(s) ? 2 : 1;
     }
     return NULL;
 }
@@ -122,7 +137,7 @@ void ip_params_set_first_item(ip_launching *l, int first)
         const ip_slot *s = &l->kernel->slots[i];
         if (s->kind == IP_SLOT_ITEMS && s->index == 1)
             l->params[cell] = first;
-        cell += is_wide(s) ? 2 : 1;
+        cell += ip_slot_is_wide(s) ? 2 : 1;
     }
 }
 
@@ -140,6 +155,6 @@ void ip_params_set_scan(ip_launching *l)
         const ip_slot *s = &l->kernel->slots[i];
         if (s->kind == IP_SLOT_SCAN)
             l->params[cell] = slot_value(l, s);
-        cell += is_wide(s) ? 2 : 1;
+        cell += ip_slot_is_wide(s) ? 2 : 1;
     }
 }

@@ -53,16 +53,7 @@ const char *ip_evaluation_uncut(const evaluation *e, bool is_placed)
     return NULL;
 }
 
-bool ip_evaluation_loops(const evaluation *e)
-{
-    for (int k = 0; k < e->plan->ir->n_stages; k++) {
-        const ip_stage *s = e->plan->ir->stages[k];
-        const imgpar_array *node = s->node;
-        if (s->kind == IP_STAGE_SOURCE && !node->op->lower && !node->source && !node->loop)
-            return true;
-    }
-    return false;
-}
+bool ip_evaluation_loops(const evaluation *e) { return ip_plan_loops(e->plan); }
 
 /* Kernels and buffers of imgpar_cl.h belong to the first device. */
 static bool is_of_first(const evaluation *e)
