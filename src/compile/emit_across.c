@@ -11,7 +11,8 @@
  *
  * Note [Walking planes]
  * Where it is the plane that an element's column comes from, as in permute(a, [2, 1, 0]), the same is done with planes for rows: a work-item
- * walks the rows of several planes, and of each row makes all of these before it goes on. Nothing else may be kept from row to row.
+ * walks the rows of several planes, and of each row makes all of these before it goes on. Nothing else may be kept from row to row. So it
+ * does where planes read different elements of one row, as where channels become planes: the row is in the first cache for all but one.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
@@ -30,17 +31,32 @@ static const char *column_at(ip_emit *e, const ip_placed *p, const char *row)
     return column;
 }
 
+/* The first pixel of those that a row of the source has for rows row .. row + n. */
+static const char *first_of_run(ip_emit *e, const ip_placed *p, const char *from, const char *row)
+{
+    const char *one = column_at(e, p, row), *other = column_at(e, p, ip_text(e->ir, "(%s + n - 1)", row));
+    return ip_text(e->ir, "%s + (long)min(%s, %s) * %d", from, one, other, (int)p->source->dims[3]);
+}
+
+/*
+ * What stands beside is read for the next copy. Where nothing does, and where planes are walked so that the column is the source's row, what
+ * is read some rows later: a page's worth of them.
+ */
 static void fetch_next(ip_emit *e, const ip_placed *p, const char *from, const char *row)
 {
+    enum { PAGE_BYTES = 4096 };
     const ip_stage *source = p->source;
-    int pixel = (int)source->dims[3] * (int)ip_dtype(source->dtype)->size_bytes;
-    if (!e->options->streams || p->is_deep) /* where the next row begins is the row's matter */
+    int size = (int)ip_dtype(source->dtype)->size_bytes, pixel = (int)source->dims[3] * size;
+    if (!e->options->streams || (p->is_deep && !(p->stage->body->arg[1]->uses & IP_USES_X)))
         return;
+    const char *pitch = ip_emit_slot(e, IP_SLOT_PITCH, 0, source, NULL);
+    const char *later = ip_text(e->ir, "%s + (long)(%d / (%s * %d) + 1) * %s", first_of_run(e, p, from, row), PAGE_BYTES, pitch, size, pitch);
+    const char *beside = p->is_deep ? NULL : first_of_run(e, p, from, ip_text(e->ir, "(%s + n)", row));
+    if (beside)
+        later = ip_text(e->ir, "(%s + n < %s ? %s : %s)", row, ip_emit_dim(e, p->stage, 1), beside, later);
     e->block = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL), NULL, NULL);
-    const char *one = column_at(e, p, ip_text(e->ir, "(%s + n)", row));
-    const char *other = column_at(e, p, ip_text(e->ir, "(%s + n + %d)", row, p->at_once - 1));
-    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)min(%s, %s) * %d), %d)", from, one, other,
-                                                  (int)source->dims[3], p->at_once * pixel), NULL, NULL);
+    ip_s_add(e->ir, e->block, IP_S_STORE,
+             ip_text(e->ir, "ip_fetch((__global const uchar *)(%s), %s * %d)", later, beside ? ip_text(e->ir, "%d", p->at_once) : "n", pixel), NULL, NULL);
 }
 
 /* Rows row .. row + n of pixel x, lanes channels at a time. */

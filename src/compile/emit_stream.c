@@ -11,7 +11,7 @@
  * flight are few. The launch says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, the row is one block, and
  * its loop reads and writes buffers itself. A step of a loop runs often, on small arrays most of the time: what is small is a row without
  * blocks there, since what a block needs to know of itself takes as long as a short row.
- * invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so.
+ * invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so; rows of 240 bytes took three times as long, and do not stream.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"

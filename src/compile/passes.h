@@ -67,8 +67,8 @@ void ip_reach_contract(ip_reach *reach, int border);
  * column; or its column from the plane, its plane and row from the other two. */
 bool ip_reads_across(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
 bool ip_reads_deep(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
-/* Whether the kernel's work-items may walk planes: emit_across.c, Note [Walking planes]. */
-bool ip_may_walk_planes(ip_ir *ir, const ip_kernel *kernel);
+/* Whether the kernel's work-items may walk planes, and whether all of them then read one row: emit_across.c, Note [Walking planes]. */
+bool ip_may_walk_planes(ip_ir *ir, const ip_kernel *kernel, bool *share_rows);
 /* The rows that a load reads, where a stage can be computed at its reader's pace (place_paced.c, Note [Paces]). */
 bool ip_load_pace(ip_ir *ir, const ip_expr *load, const int64_t domain[4], ip_pace *pace);
 /* Whether load reads pixels of a buffer at columns from a table, so that the row is copied to where vectors may read beyond its end. */

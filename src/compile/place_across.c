@@ -39,7 +39,14 @@ bool ip_reads_deep(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, cons
     return reads_whole_pixels(kernel, load, domain) && is_unit(ir, load->arg[2], 0) && (is_turned || is_cycled) && load->source->dims[2] > 1;
 }
 
-typedef struct walk_check { ip_ir *ir; const ip_kernel *kernel; bool fits; } walk_check;
+/* Whether all planes read one row of it, and each plane others of its elements, as where channels become planes. */
+static bool reads_row_of_planes(const ip_kernel *kernel, const ip_expr *load)
+{
+    return load->border == IP_BORDER_NONE && !ip_kernel_computes(kernel, load->source) && load->source->kind != IP_STAGE_TABLE
+        && !((load->arg[0]->uses | load->arg[1]->uses) & IP_USES_Z) && (load->arg[2]->uses | load->arg[3]->uses) & IP_USES_Z;
+}
+
+typedef struct walk_check { ip_ir *ir; const ip_kernel *kernel; bool fits, share_rows; } walk_check;
 
 static void check_walk(ip_expr *load, void *user)
 {
@@ -48,15 +55,17 @@ static void check_walk(ip_expr *load, void *user)
     ip_reach reach = ip_load_reach(c->ir, load, domain);
     bool own_place = reach.is_local && reach.y_lo == 0 && reach.y_hi == 0 && reach.x_lo == 0 && reach.x_hi == 0;
     c->fits &= load->source->kind == IP_STAGE_TABLE || !(load->uses & IP_USES_COORDS) || own_place
-        || ip_reads_deep(c->ir, c->kernel, load, domain);
+        || ip_reads_deep(c->ir, c->kernel, load, domain) || reads_row_of_planes(c->kernel, load);
+    c->share_rows |= load->source->kind != IP_STAGE_TABLE && reads_row_of_planes(c->kernel, load);
 }
 
-bool ip_may_walk_planes(ip_ir *ir, const ip_kernel *kernel)
+bool ip_may_walk_planes(ip_ir *ir, const ip_kernel *kernel, bool *share_rows)
 {
     const ip_stage *s = kernel->stages[0];
-    walk_check c = { ir, kernel, kernel->n_stages == 1 && s->kind == IP_STAGE_MAP && kernel->schedule == IP_SCHEDULE_ROWS };
+    walk_check c = { ir, kernel, kernel->n_stages == 1 && s->kind == IP_STAGE_MAP && kernel->schedule == IP_SCHEDULE_ROWS, false };
     if (c.fits)
         ip_stage_each_load(ir, s, check_walk, &c);
+    *share_rows = c.fits && c.share_rows;
     return c.fits;
 }
 

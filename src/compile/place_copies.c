@@ -82,6 +82,8 @@ static ip_expr *own_place(ip_ir *ir, ip_stage *s)
     return ip_x_load(ir, s, at, IP_BORDER_NONE, NULL);
 }
 
+enum { PLANES_AT_ONCE = 32 }; /* that read the same row */
+
 /* As many planes as all that are copied by planes have room for. */
 static void walk_planes(ip_placing *p, int n)
 {
@@ -149,7 +151,10 @@ static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
 void ip_place_copies(ip_placing *p)
 {
     ip_kernel *kernel = p->kernel;
-    p->walks_planes = ip_may_walk_planes(p->plan->ir, kernel);
+    bool share_rows;
+    p->walks_planes = ip_may_walk_planes(p->plan->ir, kernel, &share_rows);
+    if (share_rows)
+        walk_planes(p, PLANES_AT_ONCE);
     for (int k = 0; k < kernel->n_stages; k++)
         if (kernel->stages[k]->body) {
             ip_choose_reading(p, kernel->stages[k]);

@@ -18,6 +18,7 @@ enum {
     GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
     LONG_RUN = 256 << 10,      /* bytes that are worth fetching from many pages */
     SHORT_ROW = 8 << 10,       /* bytes of a row up to which its next one is fetched, not its next page */
+    LEAST_STREAMED = 1 << 10,   /* bytes of a row that goes past the caches */
     LITTLE_WORK = 24           /* operations a byte up to which a kernel waits for memory rather than computes */
 };
 
@@ -182,6 +183,13 @@ static void choose_streaming(ip_launching *l)
     l->div.streams = written >= least && !stays;
 }
 
+/* A line that is not in a cache saves nothing. A short row takes longer: its first and last lines, which it shares, are copied. */
+static bool may_stream(const ip_launching *l, const ip_placed *p)
+{
+    int64_t row = (int64_t)l->div.strip_columns * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+    return !p->is_streamed || (row >= LEAST_STREAMED && line_units(l, p) <= CACHE_BYTES / 64);
+}
+
 static void divide_rows(ip_launching *l)
 {
     const ip_kernel *k = l->kernel;
@@ -214,8 +222,8 @@ static void divide_rows(ip_launching *l)
     d->strip_columns = (int)(chunk > 0 ? chunk : 1);
     d->items_x = (int)ip_ceil_div(columns, d->strip_columns);
     choose_streaming(l);
-    for (int i = 0; i < k->n_placed; i++) /* a line that is not in a cache saves nothing */
-        d->streams = d->streams && !(k->placed[i].is_streamed && line_units(l, &k->placed[i]) > CACHE_BYTES / 64);
+    for (int i = 0; i < k->n_placed; i++)
+        d->streams = d->streams && may_stream(l, &k->placed[i]);
 }
 
 /* A work-group a tile. Folds: a work-group a strip of tiles, as many groups as keep the device busy. */
