@@ -187,7 +187,8 @@ static void choose_streaming(ip_launching *l)
 static bool may_stream(const ip_launching *l, const ip_placed *p)
 {
     int64_t row = (int64_t)l->div.strip_columns * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
-    return !p->is_streamed || (row >= LEAST_STREAMED && line_units(l, p) <= CACHE_BYTES / 64);
+    int64_t least = ip_min(LEAST_STREAMED, (int64_t)l->runner->tuning.stream_bytes);
+    return !p->is_streamed || (row >= least && line_units(l, p) <= CACHE_BYTES / 64);
 }
 
 static void divide_rows(ip_launching *l)
