@@ -224,11 +224,47 @@ static void compute_flat(ip_emit *e, const ip_stage *s, const char *target, cons
  * one, and LLVM compares all of these with each other: a thousand operations take it 20 seconds. */
 enum { VECTORISED_OPERATIONS = 400 };
 
+/*
+ * Note [Gathers]
+ * Processors read elements from places of their own one by one, with an instruction for a vector of them as without; where they have to be
+ * waited for, the instruction takes twice as long. So what does little but read elements at places that it reads is computed element by
+ * element, in a loop that is not unrolled either, since compilers put several such reads into that instruction. Not of other than four
+ * bytes, where that was slower, nor of what is small enough to be in the first cache.
+ */
+typedef struct gather_check { ip_ir *ir; bool found; } gather_check;
+
+static void find_load(ip_expr *x, void *user)
+{
+    *(bool *)user |= x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE;
+}
+
+static void look_for_gather(ip_expr *x, void *user)
+{
+    enum { FEW_ELEMENTS = 4096 };
+    gather_check *c = user;
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || ip_dtype(x->source->dtype)->size_bytes != 4)
+        return;
+    for (int k = 0; k < 4 && !c->found; k++)
+        if (x->arg[k]->hi - x->arg[k]->lo >= FEW_ELEMENTS)
+            ip_x_walk(c->ir, x->arg[k], find_load, &c->found);
+}
+
+static bool only_gathers(ip_emit *e, ip_expr *body)
+{
+    enum { LITTLE = 8 };
+    gather_check c = { e->ir, false };
+    if (ip_x_size(e->ir, body) <= LITTLE)
+        ip_x_walk(e->ir, body, look_for_gather, &c);
+    return c.found;
+}
+
 static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
-    bool vectorises = ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS;
+    bool is_gather = only_gathers(e, s->body), vectorises = !is_gather && ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS;
     ip_stmt *loop = vectorises ? ip_emit_vectors(e, "x", xa, xb, row_width(e, s))
                                : ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
+    if (is_gather)
+        loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
     ip_channels channels = ip_emit_enter_channels(e, s->body);
