@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Helpers that every generated program starts with: border rules, and the
- * divisions that floor. All are small and inlined.
+ * divisions that floor. All are small; most are inlined.
  */
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef IP_F64
@@ -161,7 +161,7 @@ static inline void ip_copy_bytes(__global uchar *to, __global const uchar *from,
  * where others wrote the beginning of its line. Of what is left behind the last whole line, no more is to come where is_last; else it
  * is put to the beginning of `from` for the next call. ip_stream_end() follows the last call.
  */
-static __attribute__((noinline)) void ip_stream(__global uchar *to, __global uchar *from, int end, int first, int is_last)
+IP_APART void ip_stream(__global uchar *to, __global uchar *from, int end, int first, int is_last)
 {
     int i = 0;
     if (first > 0) {
@@ -264,7 +264,7 @@ static inline void ip_turn_uint(IP_TURN_ROWS(uint)) { int j = 0; IP_TURN_REST(ui
  * 2, of the 32 KiB that come next a line of each page in turn into the second-level cache, since memory serves eight pages at once a
  * third faster than one, and the next n into the first-level one; 3, in the row that is read next, `row` bytes from here.
  */
-static __attribute__((noinline)) void ip_fetch_next(__global const uchar *from, int n, int how, long row)
+IP_APART void ip_fetch_next(__global const uchar *from, int n, int how, long row)
 {
     ip_fetch(from + (how == 1 ? 4096 : how == 2 ? n : row), n);
     if (how != 2)

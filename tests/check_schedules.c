@@ -170,11 +170,11 @@ static const shape shapes[] = {
     { "boxblur(concatenate($1, $2, axis=1), 3)", IMGPAR_F32, 1, 61, 37, 0 },
     { "select(x < y - 9, $1, select(x < 80 - y, $2, $1 + 1))", IMGPAR_I32, 1, 61, 37, 0 }, /* from no column to all of them */
     { "boxblur(crop($1, 5, 7, 40, 20), 3)", IMGPAR_U8, 1, 61, 37, 0 },
-    /* steps of loops: rows with blocks and without, shorter than a vector and longer */
-    { "iterate(reshape($1, [9 11 37]), 3, stencil((_[1, 0, 0] + _[0, 0, -1] + _[-1, 0, 1]) * 0.25, outside=keep))", IMGPAR_F32, 1, 37, 99, 1e-6 },
-    { "iterate($1, 3, cast((_[0, -1] + _[0, 1]) * 0.5, u8))", IMGPAR_U8, 3, 61, 37, 0 },
-    { "iterate($1, 3, stencil(_[0, -1] - _[0, 1], outside=keep))", IMGPAR_F32, 1, 9, 37, 1e-6 },
-    { "(a, b) = iterate(($1, $2), 3, (a, b) -> (b + a[1, 0], a - 1))\na - b", IMGPAR_I32, 1, 130, 37, 0 },
+    /* steps of loops, whose rows are shorter than a vector and longer */
+    { "iterate(reshape($1, [9 11 37]), 100, stencil((_[1, 0, 0] + _[0, 0, -1] + _[-1, 0, 1]) * 0.25, outside=keep))", IMGPAR_F32, 1, 37, 99, 1e-6 },
+    { "iterate($1, 100, cast((_[0, -1] + _[0, 1]) * 0.5, u8))", IMGPAR_U8, 3, 61, 37, 0 },
+    { "iterate($1, 100, stencil((_[0, -1] - _[0, 1]) * 0.5, outside=keep))", IMGPAR_F32, 1, 9, 37, 1e-6 },
+    { "(a, b) = iterate(($1, $2), 100, (a, b) -> (b + a[1, 0], a - 1))\na - b", IMGPAR_I32, 1, 130, 37, 0 },
     /* recurrences and hand-written kernels */
     { "fastblur($1, sigma=8)", IMGPAR_U8, 3, 61, 37, 0 },
     { "cumsum($1, axis=0)", IMGPAR_I32, 1, 61, 37, 0 },

@@ -152,17 +152,6 @@ imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile
     return IMGPAR_OK;
 }
 
-bool ip_plan_loops(const ip_plan *plan)
-{
-    for (int k = 0; k < plan->ir->n_stages; k++) {
-        const ip_stage *s = plan->ir->stages[k];
-        const imgpar_array *node = s->node;
-        if (s->kind == IP_STAGE_SOURCE && !node->op->lower && !node->source && !node->loop)
-            return true;
-    }
-    return false;
-}
-
 void ip_plan_free(ip_plan *plan)
 {
     if (!plan)

@@ -32,7 +32,7 @@ typedef struct ip_emit {
     const char *acc[2];
     const char *flat;        /* the flat index x * channels + c, where the loop is over it; else NULL */
     bool is_within;          /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
-    bool is_short;           /* rows are, most of the time */
+    bool is_short;           /* the row is likely to be: its vectors are loops over their lanes */
     const int64_t *domain;   /* of the stage being computed */
     int channels;            /* the same */
     const char *tap_y, *tap_x;  /* inside a window's loops */
@@ -130,8 +130,8 @@ void ip_emit_across(ip_emit *e, const ip_placed *placed, const char *xa, const c
 /* Rows that come from memory and go back to it: emit_stream.c, Note [Streaming]. */
 void ip_emit_plan_blocks(ip_emit *e); /* decides which stages are made in blocks, and which stream */
 void ip_emit_declare_lines(ip_emit *e); /* the memory that blocks of results are made in */
-/* Whether a row that is made in blocks is to be made without (text), where it is worth to have it twice; NULL: it is not. */
-const char *ip_emit_is_whole(ip_emit *e, const ip_placed *placed);
+/* The test (text) of whether a row that may be made in blocks is made without, where it is worth to have it twice; NULL: it is not. */
+const char *ip_emit_without_blocks(ip_emit *e, const ip_placed *placed);
 /* A row, columns *from to *to, is made in a loop over blocks, which become *from and *to; where the stage has none, it is whole. */
 void ip_emit_enter_block(ip_emit *e, const ip_placed *placed, const char **from, const char **to);
 /* Where columns from.. of a result are to be made, addressed as those of its row `stored`. */

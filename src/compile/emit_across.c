@@ -50,7 +50,7 @@ static void fetch_next(ip_emit *e, const ip_placed *p, const char *from, const c
     if (!e->options->streams || (p->is_deep && !(p->stage->body->arg[1]->uses & IP_USES_X)))
         return;
     const char *pitch = ip_emit_slot(e, IP_SLOT_PITCH, 0, source, NULL);
-    const char *later = ip_text(e->ir, "%s + (long)(%d / (%s * %d) + 1) * %s", first_of_run(e, p, from, row), PAGE_BYTES, pitch, size, pitch);
+    const char *later = ip_text(e->ir, "%s + (%d / ((long)%s * %d) + 1) * %s", first_of_run(e, p, from, row), PAGE_BYTES, pitch, size, pitch);
     const char *beside = p->is_deep ? NULL : first_of_run(e, p, from, ip_text(e->ir, "(%s + n)", row));
     if (beside)
         later = ip_text(e->ir, "(%s + n < %s ? %s : %s)", row, ip_emit_dim(e, p->stage, 1), beside, later);

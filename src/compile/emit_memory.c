@@ -14,7 +14,7 @@ const char *ip_emit_border(ip_emit *e, int border, const char *index, const char
 const char *ip_emit_buffer_row(ip_emit *e, const ip_stage *s, const char *z, const char *y)
 {
     const char *b = ip_emit_buffer(e, s);
-    return ip_text(e->ir, "%s + %s + (long)%s * %s + (long)%s * %s", b, ip_emit_slot(e, IP_SLOT_START, 0, s, NULL), z,
+    return ip_text(e->ir, "%s + (%s + (long)%s * %s + (long)%s * %s)", b, ip_emit_slot(e, IP_SLOT_START, 0, s, NULL), z,
                    ip_emit_slot(e, IP_SLOT_PLANE, 0, s, NULL), y, ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL));
 }
 

@@ -229,7 +229,7 @@ enum { VECTORISED_OPERATIONS = 400 };
  * Processors read elements from places of their own one by one, with an instruction for a vector of them as without; where they have to be
  * waited for, the instruction takes twice as long. So what does little but read elements at places that it reads is computed element by
  * element, in a loop that is not unrolled either, since compilers put several such reads into that instruction. Not of other than four
- * bytes, where that was slower, nor of what is small enough to be in the first cache.
+ * bytes, where that was slower, nor of tables that are small enough for the first cache.
  */
 typedef struct gather_check { ip_ir *ir; bool found; } gather_check;
 
@@ -244,8 +244,10 @@ static void look_for_gather(ip_expr *x, void *user)
     gather_check *c = user;
     if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || ip_dtype(x->source->dtype)->size_bytes != 4)
         return;
-    for (int k = 0; k < 4 && !c->found; k++)
-        if (x->arg[k]->hi - x->arg[k]->lo >= FEW_ELEMENTS)
+    double n = 1;
+    for (int k = 0; k < 4; k++)
+        n *= (double)x->source->dims[k];
+    for (int k = 0; k < 4 && n > FEW_ELEMENTS && !c->found; k++)
             ip_x_walk(c->ir, x->arg[k], find_load, &c->found);
 }
 

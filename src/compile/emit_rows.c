@@ -199,15 +199,15 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
             ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %d", mask_state(e, s), MIXED), NULL, NULL));
         }
         ip_mark in_row = { e->block, e->n_trail, e->n_rows };
-        const char *is_whole = ip_emit_is_whole(e, p);
-        if (is_whole) {
+        const char *without_blocks = ip_emit_without_blocks(e, p);
+        if (without_blocks) {
             ip_emit_row_pointers(e, s->body);
-            ip_mark beside = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, is_whole, NULL, NULL));
+            ip_mark beside = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, without_blocks, NULL, NULL));
             e->is_short = true;
             fill_row(e, p, xa, xb, r, first, false);
             e->is_short = false;
             ip_emit_leave(e, beside);
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "!(%s)", is_whole), NULL, NULL));
+            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "!(%s)", without_blocks), NULL, NULL));
         }
         fill_row(e, p, xa, xb, r, first, true);
         ip_emit_leave(e, in_row);

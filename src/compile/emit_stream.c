@@ -187,10 +187,10 @@ void ip_emit_declare_lines(ip_emit *e)
     }
 }
 
-const char *ip_emit_is_whole(ip_emit *e, const ip_placed *p)
+const char *ip_emit_without_blocks(ip_emit *e, const ip_placed *p)
 {
     enum { MOST_OPERATIONS = 48 };
-    if (p->block_columns == 0 || !ip_plan_loops(e->plan) || ip_x_size(e->ir, p->stage->body) > MOST_OPERATIONS)
+    if (p->block_columns == 0 || !e->options->is_step || ip_x_size(e->ir, p->stage->body) > MOST_OPERATIONS)
         return NULL;
     return ip_text(e->ir, "!(%s | %s)", p->is_streamed ? ip_emit_streams(e) : "0", ip_emit_fetches(e, p->stage->body));
 }

@@ -84,7 +84,7 @@ static ip_expr *own_place(ip_ir *ir, ip_stage *s)
 
 enum { PLANES_AT_ONCE = 32 }; /* that read the same row */
 
-/* As many planes as all that are copied by planes have room for. */
+/* At most n planes at once: as many as all that are copied by planes have room for. */
 static void walk_planes(ip_placing *p, int n)
 {
     ip_kernel *kernel = p->kernel;

@@ -219,6 +219,7 @@ typedef struct ip_compile_options {
     bool fuse;
     bool keep_stages;        /* no inlining at all: for the reference interpreter */
     bool totals;             /* folds that are asked for store their totals: run/totals.c, Note [Totals] */
+    bool is_step;            /* of a loop: it runs again and again, and reads what it made before */
     ip_tuning tuning;
     bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
     bool own_functions;      /* logarithms and powers of floats are those of shaders/functions.cl */
@@ -237,8 +238,6 @@ void ip_plan_free(ip_plan *plan);
  * in *out. */
 imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, const char *sharing, char **out, ip_error *err);
 
-/* Whether it is a step of a loop: what it reads was made by the step before. */
-bool ip_plan_loops(const ip_plan *plan);
 /* Where a kernel of the rows or tiles schedule keeps a stage; NULL: it does not. */
 ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage);
 /* Its readers find it in a ring or tile, edges filled in. */

@@ -66,8 +66,9 @@ static void print_hint(const ip_stmt *s, int indent, ip_str *out)
         return;
     char width[16];
     snprintf(width, sizeof width, "%d", s->vector_width);
-    line(out, indent, "#pragma clang loop vectorize(", s->parallel == IP_INDEPENDENT ? "assume_safety" : "enable", ") vectorize_width(",
-         width, ")", s->parallel == IP_REDUCTION ? " interleave_count(4)" : s->in_lanes ? " interleave_count(1) unroll(disable)" : s->is_whole ? " interleave_count(1)" : "", NULL);
+    bool is_sum = s->parallel == IP_REDUCTION;
+    const char *rest = is_sum ? " interleave_count(4)" : s->in_lanes ? " interleave_count(1) unroll(disable)" : s->is_whole ? " interleave_count(1)" : "";
+    line(out, indent, "#pragma clang loop vectorize(", is_sum ? "enable" : "assume_safety", ") vectorize_width(", width, ")", rest, NULL);
 }
 
 static void print_braced(const ip_stmt *s, int indent, bool pragmas, ip_str *out)

@@ -26,7 +26,7 @@ typedef enum ip_parallel {
     IP_SERIAL,      /* nothing */
     IP_INDEPENDENT, /* no iteration reads what another wrote */
     IP_REDUCTION,   /* they only share an accumulator that may be reassociated */
-    IP_FEW          /* nothing, and there are so few that the compiler need not make them fast */
+    IP_FEW          /* nothing, and the compiler is to leave them as they are: there are few, or vectors are slower */
 } ip_parallel;
 
 typedef struct ip_stmt {

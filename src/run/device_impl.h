@@ -19,8 +19,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Launches that are enqueued and not over, at most: what they hold counts against no budget. They may all read one buffer. */
+enum { IP_IN_FLIGHT = 128, IP_PENDING_READS = IP_IN_FLIGHT + 32 };
+
 /* Commands on a buffer that may not have run yet; guarded by the device's order lock. See order.c. */
-enum { IP_PENDING_READS = 16 };
 typedef struct ip_pending {
     cl_event written;                  /* the last one that writes it, or NULL */
     cl_event reads[IP_PENDING_READS];  /* those since then that read it */
@@ -93,8 +95,6 @@ typedef struct ip_blas {
     size_t n_classes;
     double piece_work;       /* constant once the device is open */
 } ip_blas;
-
-enum { IP_IN_FLIGHT = 128 }; /* launches that are enqueued and not over, at most: what they hold counts against no budget */
 
 struct ip_device {
     atomic_int refs;

@@ -33,7 +33,7 @@ int64_t ip_operations_per_row(const ip_launching *l, int64_t columns)
     int64_t n = 1;
     for (int i = 0; i < l->kernel->n_placed; i++)
         n += (1 + ip_x_cost(l->plan->ir, l->kernel->placed[i].stage->body)) * rows_a_row(l, &l->kernel->placed[i]);
-    return n * columns * l->kernel->domain[3] * (l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
+    return n * columns * l->kernel->domain[3] * ip_clamp(l->region->z1 - l->region->z0, 1, l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
 }
 
 int ip_ring_pitch(const ip_launching *l, const ip_placed *p)
@@ -175,7 +175,7 @@ static void choose_streaming(ip_launching *l)
     uint64_t read = bytes_read(l), written = bytes_in_rows(l), least = (uint64_t)l->runner->tuning.stream_bytes;
     uint64_t cache = ip_device_facts_of(l->runner->device)->cache_bytes, most = l->runner->is_step ? cache / 2 * 3 : cache / 2;
     bool stays = read + written <= most && is_read_again(l);
-    int64_t rows = l->region->y1 - l->region->y0, planes = l->region->z1 - l->region->z0;
+    int64_t rows = l->region->y1 - l->region->y0, planes = ip_ceil_div(l->region->z1 - l->region->z0, l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
     bool waits = (double)ip_operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <= LITTLE_WORK * (double)read;
     bool is_near = stays && l->runner->is_step;
     l->div.fetches = read < least || is_near ? IP_FETCH_NOTHING : reads_short_rows(l) ? IP_FETCH_ROWS

@@ -424,6 +424,7 @@ static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_re
     ip_str log = IP_STR_INIT;
     options.keep_stages = q->use_ref;
     options.totals = q->totals;
+    options.is_step = q->step != NULL;
     options.log = options.dump ? &log : NULL;
     imgpar_status st = ip_compile(q->arrays, q->n, &options, &e->plan, err);
     if (log.length > 0) { /* IMGPAR_DUMP is a request to print, the only one there is */
@@ -446,7 +447,7 @@ imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip
     imgpar_status st = compile(ctx, device, q, e, err);
     if (!st)
         st = evaluation_init(e, err);
-    e->runner.is_step = !st && ip_evaluation_loops(e);
+    e->runner.is_step = q->step != NULL;
     if (st)
         ip_evaluation_free(e);
     else

@@ -29,12 +29,14 @@ static imgpar_status explain_devices(const explaining *x, imgpar_array *const *a
     return IMGPAR_OK;
 }
 
-static imgpar_status explain_graph(const explaining *x, imgpar_array *const *arrays, size_t n, bool with_devices, char **text, ip_error *err)
+static imgpar_status explain_graph(const explaining *x, imgpar_array *const *arrays, size_t n, bool is_step, char **text, ip_error *err)
 {
     ip_plan *plan = NULL;
     ip_str sharing = IP_STR_INIT;
-    imgpar_status st = ip_compile(arrays, n, &x->options, &plan, err);
-    if (!st && with_devices)
+    ip_compile_options options = x->options;
+    options.is_step = is_step;
+    imgpar_status st = ip_compile(arrays, n, &options, &plan, err);
+    if (!st && !is_step)
         st = explain_devices(x, arrays, n, &sharing, err);
     for (int k = 0; !st && k < plan->n_kernels; k++)
         ip_opaque_explain(ip_context_blas(x->ctx), x->ctx->device, &plan->kernels[k]);
@@ -72,9 +74,9 @@ static void put_heading(const explaining *x, const ip_loop *loop, int number, ip
 static imgpar_status explain_loop(const explaining *x, const ip_loop *loop, int number, ip_str *out, ip_error *err)
 {
     char *step = NULL, *condition = NULL;
-    imgpar_status st = explain_graph(x, loop->next, (size_t)loop->n_carried, false, &step, err);
+    imgpar_status st = explain_graph(x, loop->next, (size_t)loop->n_carried, true, &step, err);
     if (!st && loop->until)
-        st = explain_graph(x, &loop->until, 1, false, &condition, err);
+        st = explain_graph(x, &loop->until, 1, true, &condition, err);
     if (!st && strcmp(format_of(x), "json") == 0) { /* each graph without the end of its last line */
         ip_str_printf(out, "%s\n  {\"steps\": %lld, \"step\": %.*s", number > 1 ? "," : ", \"loops\": [", (long long)loop->count,
                       (int)strlen(step) - 1, step);
@@ -115,7 +117,7 @@ imgpar_status ip_explain(imgpar_array *const *arrays, size_t n, const char *form
         x.options.tuning.schedule = IP_SCHEDULE_AUTO;
     char *graph = NULL;
     ip_str loops = IP_STR_INIT, all = IP_STR_INIT;
-    imgpar_status st = explain_graph(&x, arrays, n, true, &graph, err);
+    imgpar_status st = explain_graph(&x, arrays, n, false, &graph, err);
     if (!st)
         st = explain_loops(&x, arrays, n, &loops, err);
     if (!st) {

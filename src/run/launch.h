@@ -24,7 +24,7 @@ typedef struct ip_runner {
     ip_tuning tuning;
     ip_blas_mode blas;
     ip_program **programs;         /* by kernel, those found so far, for the evaluation to keep; NULL: it keeps none */
-    bool is_step;                  /* of a loop: the next one reads the results */
+    bool is_step;                  /* of a loop: the next one reads the results, and may be enqueued while this one runs */
     double started_ms;             /* of this evaluation, monotonic clock */
 } ip_runner;
 

@@ -375,6 +375,8 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
         st = run_iteration(l, values, loop->until && (i + 1) % loop->check == 0, &done, err);
     for (int k = 0; !st && k < loop->n_carried; k++)
         st = ip_value_wait(l->carried[k], err);
+    for (size_t k = 0; st && k < l->ctx->devices.n; k++)
+        ip_device_finish(l->ctx->devices.list[k], NULL); /* what was enqueued, so that nobody else waits for what failed */
     for (int k = 0; k < loop->n_carried; k++)
         put_value(loop->placeholder[k], NULL);
     ip_step_end(&l->step);

@@ -2,7 +2,7 @@
 /*
  * The order of commands. A queue may run them in any order (CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, where the device
  * offers it), so each names the events it has to wait for. Those follow from the buffers it uses: who reads a buffer waits
- * for the last command that writes it; who writes it waits for that and for all that read it since. So the kernels of a
+ * for the last command that writes it; who writes it waits for all that read it since, or for that where nobody did. So the kernels of a
  * plan form a graph of events by the values they exchange, kernels of different evaluations too, and a buffer may go back
  * to the pool while commands that use it are waiting.
  */

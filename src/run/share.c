@@ -55,6 +55,8 @@ static imgpar_status run_measured(ip_devices *d, size_t k, const ip_work *work, 
     ip_devices_begin(d, k, work->amount);
     double start = ip_now_ms();
     imgpar_status st = ip_evaluation_run(e, q, values, err);
+    for (size_t i = 0; !st && i < q->n; i++) /* a step of a loop may have been enqueued only */
+        st = ip_value_wait(values[i], err);
     bool counts = !st && builds_of(d->list[k]) == builds;
     ip_devices_end(d, k, work, work->amount, counts ? ip_now_ms() - start : 0);
     return st;

@@ -94,11 +94,24 @@ static bool is_free(const evaluation *e, const void *dst)
            ip_evaluation_spares(e, dst, (size_t)n);
 }
 
+/*
+ * Whether what follows may be enqueued while this runs: a step of a loop that fits the device many times, since what it held may not be
+ * free yet when the next one begins, of kernels that are counted (IP_IN_FLIGHT) and make no images.
+ */
+static bool may_be_followed(const evaluation *e)
+{
+    bool may = e->runner.is_step && ip_evaluation_bytes(e) <= ip_device_budget_left(e->runner.device) / 4;
+    for (int k = 0; may && k < e->plan->n_kernels; k++)
+        may = e->plan->kernels[k].schedule != IP_SCHEDULE_OPAQUE && e->plan->kernels[k].n_textures == 0;
+    return may;
+}
+
 static imgpar_status run_whole(evaluation *e, ip_value **values, ip_error *err)
 {
+    bool waits = !may_be_followed(e);
     imgpar_status st = ip_evaluation_run_kernels(e, err);
-    /* Waits, so that a kernel that fails is this evaluation's failure and nobody else's. Steps of a loop follow each other without. */
-    for (int k = 0; !st && !e->runner.is_step && k < e->plan->n_outputs; k++)
+    /* Waits, so that a kernel that fails is this evaluation's failure and nobody else's. A loop waits for its last step. */
+    for (int k = 0; !st && waits && k < e->plan->n_outputs; k++)
         if (e->bindings[e->plan->outputs[k]->id].buffer)
             st = ip_buffer_wait(e->bindings[e->plan->outputs[k]->id].buffer, err);
     if (st)

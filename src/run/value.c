@@ -201,10 +201,7 @@ imgpar_status ip_value_wait(ip_value *v, ip_error *err)
 {
     if (v->host || !v->buffer)
         return IMGPAR_OK;
-    imgpar_status st = ip_buffer_wait(v->buffer, err);
-    if (st)
-        ip_device_finish(ip_buffer_device(v->buffer), NULL); /* buffers of what failed must not be waited for by others */
-    return st;
+    return ip_buffer_wait(v->buffer, err);
 }
 
 imgpar_status ip_value_read(ip_value *v, void *dst, ip_error *err)

@@ -53,7 +53,7 @@ const char *ip_evaluation_uncut(const evaluation *e, bool is_placed)
     return NULL;
 }
 
-bool ip_evaluation_loops(const evaluation *e) { return ip_plan_loops(e->plan); }
+bool ip_evaluation_loops(const evaluation *e) { return e->runner.is_step; }
 
 /* Kernels and buffers of imgpar_cl.h belong to the first device. */
 static bool is_of_first(const evaluation *e)
