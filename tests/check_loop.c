@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 256 };
+enum { SIDE = 256, LARGE = 640 };
 
 static imgpar_context *ctx;
 static bool has_device;
@@ -19,18 +19,20 @@ static void set_up(void)
 }
 static void tear_down(void) { imgpar_context_release(ctx); }
 
-/* An array of SIDE x SIDE f32, element k being k % 100. */
-static imgpar_array *start(void)
+/* An array of side x side f32, element k being k % 100. */
+static imgpar_array *square(int side)
 {
-    const int64_t shape[] = { SIDE, SIDE };
-    float *v = malloc(sizeof *v * SIDE * SIDE);
+    const int64_t shape[] = { side, side };
+    float *v = malloc(sizeof *v * (size_t)(side * side));
     ck_assert_ptr_nonnull(v);
-    for (int k = 0; k < SIDE * SIDE; k++)
+    for (int k = 0; k < side * side; k++)
         v[k] = (float)(k % 100);
     imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, v);
     free(v);
     return a;
 }
+
+static imgpar_array *start(void) { return square(SIDE); }
 
 /* The first elements of text applied to start(), and what the context did for it. */
 static imgpar_counters run(const char *text, float *first, int n)
@@ -224,6 +226,53 @@ static void assert_explained(const char *text, const char *format, const char *c
     imgpar_array_release(a);
 }
 
+/* Text applied to a large array, and the kernels that took. From malloc. */
+static float *run_large(const char *text, const char *fuse, uint64_t *kernels)
+{
+    const size_t bytes = sizeof(float) * LARGE * LARGE;
+    float *all = malloc(bytes);
+    ck_assert_ptr_nonnull(all);
+    imgpar_counters before, after;
+    ck_assert_int_eq(imgpar_context_set(ctx, "fuse", fuse), IMGPAR_OK);
+    imgpar_array *a = square(LARGE), *out = imgpar_apply(ctx, text, &a, 1);
+    imgpar_context_counters(ctx, &before);
+    ck_assert_msg(imgpar_array_read(out, all, bytes) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(out));
+    imgpar_context_counters(ctx, &after);
+    *kernels = after.kernels - before.kernels;
+    imgpar_array_release(a);
+    imgpar_array_release(out);
+    return all;
+}
+
+/* Not fused, every step is taken by itself. A fold and the end of it are two kernels; a condition is those and a comparison. */
+START_TEST(steps_that_wait_for_memory_are_taken_together)
+{
+    static const struct { const char *text; uint64_t kernels; } rows[] = {
+        { "iterate($1, 104, _ * 0.5 + 1)", 104 / 4 },
+        { "iterate($1, 107, _ * 0.5 + 1)", 107 / 4 + 107 % 4 },
+        { "cast(iterate(cast($1, i64), 104, _ * 7 - 1), f32)", 1 + 104 / 4 + 1 },
+        { "cast(iterate(cast($1, u8), 404, cast(_ * 7 + 3, u8)), f32)", 1 + 404 + 1 }, /* too small */
+        { "real(iterate(complex($1 * 0.01, 0.25), 104, _ * _ * 0.5))", 1 + 104 / 4 + 1 },
+        { "(u, v) = iterate(($1, $1 * 2), 104, (p, q) -> (q * 0.5, p + 1))\nu - v", 1 + 2 * 104 / 4 + 1 },
+        { "(u, k) = iterate(($1, 0), 104, (p, k) -> (select(k % 3 == 1, p * 0.5, p + 1), k + 1))\nu", 1 + 2 * 104 / 2 },
+        { "iterate($1, 104, _ * 0.5 + 1, until=maxval(_) < 3, check=4)", 2 * (4 / 4 + 3) },
+        { "iterate($1, 104, _ * 0.5 + 1, until=maxval(_) < 3, check=6)", 2 * (6 / 2 + 3) },
+        { "iterate($1, 104, _ * 0.5 + 1, until=maxval(_) < 3)", 7 * (1 + 3) },
+        { "iterate($1, 104, (_[-1,0] + _[1,0]) * 0.5)", 104 },
+        { "iterate($1, 104, cast(cast(_, f16) * 0.75 + 1, f32))", 104 }, /* what is rounded is kept */
+        { "iterate($1, 104, _ * 0.5 + mean(_))", 104 * (2 + 1) }, /* all of a step is seen before the next */
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        uint64_t kernels, ignored;
+        float *got = run_large(rows[r].text, "1", &kernels), *want = run_large(rows[r].text, "0", &ignored);
+        ck_assert_msg(memcmp(got, want, sizeof(float) * LARGE * LARGE) == 0, "%s: other values than step by step", rows[r].text);
+        ck_assert_msg(!has_device || kernels == rows[r].kernels, "%s: %d kernels, not %d", rows[r].text, (int)kernels, (int)rows[r].kernels);
+        free(got);
+        free(want);
+    }
+}
+END_TEST
+
 START_TEST(steps_of_loops_are_explained)
 {
     if (!has_device) return;
@@ -239,6 +288,8 @@ START_TEST(steps_of_loops_are_explained)
     assert_explained("iterate($1, 40, iterate(_, 500, erode(_, size=3)) + blur(_, 1))", "json",
                      (const char *[]){ "{\"nodes\": ", ", \"loops\": [\n  {\"steps\": 40, \"step\": {\"nodes\": ", "blur", "},\n  {\"steps\": 500, ",
                                        "\"step\": {\"nodes\": ", "erode", "\n]}}\n]}\n", NULL });
+    assert_explained("iterate(fill(1000, 1000, 1.5, dtype=f32), 400, _ * 0.5)", "text", (const char *[]){ "loop 1: 400 steps, 4 at once; they are\n", "1 kernel", NULL });
+    assert_explained("iterate(fill(1000, 1000, 1.5, dtype=f32), 400, _ * 0.5)", "json", (const char *[]){ "{\"steps\": 400, \"at_once\": 4, \"step\": {", NULL });
     assert_explained("iterate($1, 400, _ * 0.5)", "cl", (const char *[]){ "/* loop 1: 400 steps; a step: */\n", "__kernel void", NULL });
     assert_explained("iterate($1, 400, _ * 0.5)", "dot", (const char *[]){ "digraph", "// loop 1: 400 steps; a step:\ndigraph", NULL });
 }
@@ -265,6 +316,7 @@ int main(void)
     tcase_add_test(c, a_loop_is_run_once_wherever_its_value_is_used);
     tcase_add_test(c, a_loop_that_no_step_changes_is_run_once);
     tcase_add_test(c, a_loop_decodes_a_file_once);
+    tcase_add_test(c, steps_that_wait_for_memory_are_taken_together);
     tcase_add_test(c, steps_of_loops_are_explained);
     tcase_add_test(c, a_handle_on_a_loop_may_go_while_others_compute_with_it);
     suite_add_tcase(suite, c);

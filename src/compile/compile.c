@@ -25,7 +25,7 @@ static void store_total(ip_ir *ir, ip_stage *s)
 static imgpar_status pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
                                 size_t n, ip_error *err)
 {
-    imgpar_status st = ip_pass_lower(plan, arrays, n, err);
+    imgpar_status st = ip_pass_lower(plan, options, arrays, n, err);
     for (int k = 0; !st && options->totals && k < plan->n_outputs; k++)
         store_total(plan->ir, plan->outputs[k]);
     return st;

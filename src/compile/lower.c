@@ -4,8 +4,13 @@
  * visited inputs first, without recursion, since graphs may be deep. Equal nodes are
  * merged here and only here: two nodes are equal when their rows, parameters and
  * (merged) inputs are.
+ *
+ * Note [Several steps]
+ * Of several steps of a loop the graph is lowered once for each: before the next one, the nodes that the placeholders change are
+ * forgotten, and a placeholder stands for what the last step made for it. What no step changes is lowered once.
  */
 #include "base/alloc.h"
+#include "base/integers.h"
 #include "compile/passes.h"
 #include "graph/array.h"
 #include "ops/lower.h"
@@ -17,15 +22,17 @@ typedef struct entry {
     ip_stage *stage;         /* NULL: being visited */
     imgpar_array *same_as;   /* the node that stands for it */
     struct ip_value *value;  /* kept by an evaluation: pinned until it is the stage's */
+    bool changes;            /* by step, Note [Several steps] */
 } entry;
 
 typedef struct lowering {
     ip_plan *plan;
+    const ip_compile_options *options;
     entry *entries;          /* open addressing by node address */
     size_t size, used;
     imgpar_array **by_hash;  /* representatives, open addressing by node hash */
     imgpar_array **stack;
-    size_t depth, stack_capacity;
+    size_t n_arrays, depth, stack_capacity;
     size_t held_capacity;
 } lowering;
 
@@ -39,11 +46,12 @@ static entry *find(lowering *l, const imgpar_array *node)
     }
 }
 
-static bool grow(lowering *l)
+/* Into tables of that size; without what changes by step, if asked for. */
+static bool rehash(lowering *l, size_t size, bool forgets)
 {
     size_t old_size = l->size;
     entry *old = l->entries;
-    l->size = old_size ? old_size * 2 : 64;
+    l->size = size;
     l->entries = ip_zalloc(l->size * sizeof *l->entries);
     imgpar_array **by_hash = ip_zalloc(l->size * sizeof *by_hash);
     if (!l->entries || !by_hash) {
@@ -54,13 +62,13 @@ static bool grow(lowering *l)
         return false;
     }
     for (size_t k = 0; k < old_size; k++) {
-        if (!old[k].node)
+        if (!old[k].node || (forgets && old[k].changes))
             continue;
         *find(l, old[k].node) = old[k];
     }
     for (size_t k = 0; k < old_size; k++) {
         imgpar_array *node = l->by_hash[k];
-        if (!node)
+        if (!node || !find(l, node)->node)
             continue;
         size_t at = node->hash;
         while (by_hash[at & (l->size - 1)])
@@ -72,6 +80,8 @@ static bool grow(lowering *l)
     l->by_hash = by_hash;
     return true;
 }
+
+static bool grow(lowering *l) { return rehash(l, l->size ? l->size * 2 : 64, false); }
 
 static bool push(lowering *l, imgpar_array *node)
 {
@@ -182,6 +192,14 @@ static ip_stage *lower_node(lowering *l, entry *e, ip_error *err)
     return s;
 }
 
+static bool is_placeholder(const lowering *l, const imgpar_array *node)
+{
+    for (size_t k = 0; l->options->steps > 1 && k < l->n_arrays; k++)
+        if (l->options->placeholders[k] == node)
+            return true;
+    return false;
+}
+
 /* The top of the stack: its inputs first, then itself. */
 static imgpar_status visit(lowering *l, ip_error *err)
 {
@@ -197,6 +215,7 @@ static imgpar_status visit(lowering *l, ip_error *err)
         e->node = node;
         l->used++;
         e->value = ip_array_pin(node);
+        e->changes = is_placeholder(l, node);
         bool waits = false;
         for (int k = 0; !is_leaf(e) && k < node->n_inputs; k++) {
             entry *in = find(l, node->inputs[k]);
@@ -211,6 +230,8 @@ static imgpar_status visit(lowering *l, ip_error *err)
     }
     if (!hold(l, node))
         return ip_fail_memory(err, "compiling");
+    for (int k = 0; !is_leaf(e) && k < node->n_inputs; k++)
+        e->changes |= find(l, node->inputs[k])->changes;
     e->same_as = e->value ? node : representative(l, node);
     if (e->same_as != node) {
         e->stage = find(l, e->same_as)->stage;
@@ -224,24 +245,56 @@ static imgpar_status visit(lowering *l, ip_error *err)
     return IMGPAR_OK;
 }
 
-imgpar_status ip_pass_lower(ip_plan *plan, imgpar_array *const *arrays, size_t n, ip_error *err)
+/* plan->outputs: the stages of the arrays. */
+static imgpar_status lower_once(lowering *l, imgpar_array *const *arrays, ip_error *err)
 {
-    lowering l = { .plan = plan };
     imgpar_status st = IMGPAR_OK;
-    plan->outputs = ip_alloc_array(n + 1, sizeof *plan->outputs);
+    for (size_t k = 0; !st && k < l->n_arrays; k++) {
+        if (!push(l, arrays[k]))
+            st = ip_fail_memory(err, "compiling");
+        while (!st && l->depth > 0)
+            st = visit(l, err);
+        l->plan->outputs[k] = st ? NULL : find(l, arrays[k])->stage;
+    }
+    return st;
+}
+
+/* From what the last step made. */
+static bool begin_step(lowering *l)
+{
+    size_t size = l->size;
+    while (size < 4 * (l->used + l->n_arrays))
+        size *= 2;
+    if (!rehash(l, size, true))
+        return false;
+    l->used = 0;
+    for (size_t k = 0; k < l->size; k++)
+        l->used += l->entries[k].node != NULL;
+    for (size_t k = 0; k < l->n_arrays; k++) {
+        imgpar_array *placeholder = l->options->placeholders[k];
+        entry *e = find(l, placeholder);
+        l->used += !e->node;
+        *e = (entry){ .node = placeholder, .stage = l->plan->outputs[k], .same_as = placeholder, .changes = true };
+    }
+    return true;
+}
+
+imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n, ip_error *err)
+{
+    lowering l = { .plan = plan, .options = options, .n_arrays = n };
+    imgpar_status st = IMGPAR_OK;
+    plan->outputs = ip_zalloc((n + 1) * sizeof *plan->outputs);
     if (!plan->outputs || !grow(&l))
         st = ip_fail_memory(err, "compiling");
-    for (size_t k = 0; !st && k < n; k++) {
-        if (!push(&l, arrays[k]))
+    for (int step = 0; !st && step < ip_max_int(options->steps, 1); step++) {
+        if (step > 0 && !begin_step(&l))
             st = ip_fail_memory(err, "compiling");
-        while (!st && l.depth > 0)
-            st = visit(&l, err);
-        if (st)
-            break;
-        ip_stage *s = find(&l, arrays[k])->stage;
-        s->is_output = true;
-        plan->outputs[plan->n_outputs++] = s;
+        if (!st)
+            st = lower_once(&l, arrays, err);
     }
+    for (size_t k = 0; !st && k < n; k++)
+        plan->outputs[k]->is_output = true;
+    plan->n_outputs = st ? 0 : (int)n;
     for (size_t k = 0; k < l.size; k++)
         ip_value_release(l.entries[k].value);
     ip_free(l.entries);

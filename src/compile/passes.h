@@ -5,8 +5,8 @@
 
 #include "compile/plan.h"
 
-/* nodes -> stages: equal nodes merged, every node lowered by its row */
-imgpar_status ip_pass_lower(ip_plan *plan, imgpar_array *const *arrays, size_t n, ip_error *err);
+/* nodes -> stages: equal nodes merged, every node lowered by its row; steps of a loop, one after the other */
+imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n, ip_error *err);
 /* map into map, stencil into map, map into reduction: bodies substituted for loads */
 imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* integer arithmetic in the narrowest dtype its range allows */

@@ -36,6 +36,15 @@ int ip_kernel_halo(const ip_kernel *kernel)
     return halo;
 }
 
+double ip_kernel_cost(const ip_plan *plan, const ip_kernel *k)
+{
+    enum { OPAQUE_COST = 16 };
+    double cost = 1;
+    for (int i = 0; i < k->n_stages; i++)
+        cost += k->stages[i]->opaque ? OPAQUE_COST : 1 + ip_x_cost(plan->ir, k->stages[i]->body);
+    return cost;
+}
+
 bool ip_placed_is_kept(const ip_placed *placed)
 {
     return placed && (placed->place == IP_PLACE_RING || placed->place == IP_PLACE_TILE);

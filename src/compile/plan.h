@@ -220,6 +220,8 @@ typedef struct ip_compile_options {
     bool keep_stages;        /* no inlining at all: for the reference interpreter */
     bool totals;             /* folds that are asked for store their totals: run/totals.c, Note [Totals] */
     bool is_step;            /* of a loop: it runs again and again, and reads what it made before */
+    int steps;               /* of a loop, taken at once: one step reads at placeholders[k] what the one before it made of arrays[k]; 0, 1: one */
+    imgpar_array *const *placeholders; /* as many as arrays, where there are several steps */
     ip_tuning tuning;
     bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
     bool own_functions;      /* logarithms and powers of floats are those of shaders/functions.cl */
@@ -253,6 +255,8 @@ int ip_kernel_halo(const ip_kernel *kernel);
 /* How many rows of the output take about as long as what a strip computes beyond its own: the halo, or more where rows of another height
  * are made first. */
 int64_t ip_kernel_rows_twice(const ip_kernel *kernel);
+/* Operations on an element of the kernel's domain. What hand-written kernels do is not known; but a part of it is that part. */
+double ip_kernel_cost(const ip_plan *plan, const ip_kernel *kernel);
 
 /* Counters of a bin in a partial result of a histogram, which is that many histograms. */
 int ip_histogram_tables(const ip_kernel *kernel, const ip_stage *histogram);

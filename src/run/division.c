@@ -218,7 +218,7 @@ static void divide_rows(ip_launching *l)
         int64_t narrow = ip_clamp(ip_ceil_div(columns, wanted), columns < SMALL_COLUMNS ? columns : SMALL_COLUMNS, columns);
         int64_t quick = IP_STRIP_WORK / (ip_ceil_div(per_row, chunk > 0 ? chunk : 1) * strip + 1);
         narrow = ip_clamp(quick, narrow < SMALL_COLUMNS ? narrow : SMALL_COLUMNS, narrow);
-        chunk = chunk < narrow ? chunk : narrow;
+        chunk = chunk <= narrow ? chunk : ip_min(columns, ip_ceil_div(narrow, VECTOR_COLUMNS) * VECTOR_COLUMNS); /* begins with a line */
     }
     d->strip_columns = (int)(chunk > 0 ? chunk : 1);
     d->items_x = (int)ip_ceil_div(columns, d->strip_columns);

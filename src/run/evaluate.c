@@ -425,6 +425,8 @@ static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_re
     options.keep_stages = q->use_ref;
     options.totals = q->totals;
     options.is_step = q->step != NULL;
+    options.steps = q->step ? q->step->times : 1;
+    options.placeholders = q->step ? q->step->placeholders : NULL;
     options.log = options.dump ? &log : NULL;
     imgpar_status st = ip_compile(q->arrays, q->n, &options, &e->plan, err);
     if (log.length > 0) { /* IMGPAR_DUMP is a request to print, the only one there is */

@@ -21,6 +21,7 @@ typedef struct ip_step {
     imgpar_array *const *arrays, *const *placeholders; /* borrowed */
     size_t n;
     int n_placeholders;
+    int times;                     /* steps that one evaluation takes; then arrays are as many as placeholders */
     struct ip_evaluation *planned; /* NULL: not yet */
     bool is_for_ref;               /* what was planned */
 } ip_step;
@@ -29,6 +30,8 @@ imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_
                                ip_error *err);
 /* Lets go of what was planned. */
 void ip_step_end(ip_step *step);
+/* How many steps of the loop are taken at once, steps.c; 1: each by itself. */
+imgpar_status ip_steps_at_once(imgpar_context *ctx, const ip_loop *loop, int *steps, ip_error *err);
 
 /* As ip_evaluate() of one array, into dst, which has room for it. The kernels write there where the device shares memory, so that
  * nothing is copied; else it is copied. */

@@ -29,14 +29,13 @@ static imgpar_status explain_devices(const explaining *x, imgpar_array *const *a
     return IMGPAR_OK;
 }
 
-static imgpar_status explain_graph(const explaining *x, imgpar_array *const *arrays, size_t n, bool is_step, char **text, ip_error *err)
+static imgpar_status explain_graph(const explaining *x, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
+                                   char **text, ip_error *err)
 {
     ip_plan *plan = NULL;
     ip_str sharing = IP_STR_INIT;
-    ip_compile_options options = x->options;
-    options.is_step = is_step;
-    imgpar_status st = ip_compile(arrays, n, &options, &plan, err);
-    if (!st && !is_step)
+    imgpar_status st = ip_compile(arrays, n, options, &plan, err);
+    if (!st && !options->is_step)
         st = explain_devices(x, arrays, n, &sharing, err);
     for (int k = 0; !st && k < plan->n_kernels; k++)
         ip_opaque_explain(ip_context_blas(x->ctx), x->ctx->device, &plan->kernels[k]);
@@ -49,42 +48,52 @@ static imgpar_status explain_graph(const explaining *x, imgpar_array *const *arr
 
 /* ---- loops ------------------------------------------------------------------------------- */
 
-/* "100 steps", "at most 500 steps, until its condition holds, tested after every 4". */
-static void put_steps(ip_str *out, const ip_loop *loop)
+/* "100 steps", "100 steps, 4 at once", "at most 500 steps, until its condition holds, tested after every 4". */
+static void put_steps(ip_str *out, const ip_loop *loop, int at_once)
 {
     ip_str_printf(out, "%s%lld step%s", loop->until ? "at most " : "", (long long)loop->count, loop->count == 1 ? "" : "s");
     if (loop->until && loop->check > 1)
         ip_str_printf(out, ", until its condition holds, tested after every %lld", (long long)loop->check);
     else if (loop->until)
         ip_str_append(out, ", until its condition holds");
+    if (at_once > 1)
+        ip_str_printf(out, ", %d at once", at_once);
 }
 
 static const char *format_of(const explaining *x) { return x->format ? x->format : "text"; }
 
 /* "loop 2: 100 steps; a step is", as a comment where the format has those. */
-static void put_heading(const explaining *x, const ip_loop *loop, int number, ip_str *out)
+static void put_heading(const explaining *x, const ip_loop *loop, int number, int at_once, ip_str *out)
 {
+    const char *what = at_once > 1 ? "they are" : "a step is";
     bool is_text = strcmp(format_of(x), "text") == 0, is_cl = strcmp(format_of(x), "cl") == 0;
     ip_str_printf(out, "\n%sloop %d: ", is_text ? "" : is_cl ? "/* " : "// ", number);
-    put_steps(out, loop);
-    ip_str_append(out, is_text ? "; a step is\n" : is_cl ? "; a step: */\n" : "; a step:\n");
+    put_steps(out, loop, at_once);
+    ip_str_printf(out, is_text ? "; %s\n" : is_cl ? "; %s: */\n" : "; %s:\n", is_text ? what : at_once > 1 ? "those" : "a step");
 }
 
 /* The step evaluates what comes next, and then the condition by itself: run_iteration() in loop.c. */
 static imgpar_status explain_loop(const explaining *x, const ip_loop *loop, int number, ip_str *out, ip_error *err)
 {
     char *step = NULL, *condition = NULL;
-    imgpar_status st = explain_graph(x, loop->next, (size_t)loop->n_carried, true, &step, err);
+    ip_compile_options several = x->options, one = x->options;
+    one.is_step = several.is_step = true;
+    several.placeholders = loop->placeholder;
+    imgpar_status st = ip_steps_at_once(x->ctx, loop, &several.steps, err);
+    if (!st)
+        st = explain_graph(x, &several, loop->next, (size_t)loop->n_carried, &step, err);
     if (!st && loop->until)
-        st = explain_graph(x, &loop->until, 1, true, &condition, err);
+        st = explain_graph(x, &one, &loop->until, 1, &condition, err);
     if (!st && strcmp(format_of(x), "json") == 0) { /* each graph without the end of its last line */
-        ip_str_printf(out, "%s\n  {\"steps\": %lld, \"step\": %.*s", number > 1 ? "," : ", \"loops\": [", (long long)loop->count,
-                      (int)strlen(step) - 1, step);
+        ip_str_printf(out, "%s\n  {\"steps\": %lld, ", number > 1 ? "," : ", \"loops\": [", (long long)loop->count);
+        if (several.steps > 1)
+            ip_str_printf(out, "\"at_once\": %d, ", several.steps);
+        ip_str_printf(out, "\"step\": %.*s", (int)strlen(step) - 1, step);
         if (condition)
             ip_str_printf(out, ", \"check\": %lld, \"condition\": %.*s", (long long)loop->check, (int)strlen(condition) - 1, condition);
         ip_str_append(out, "}");
     } else if (!st) {
-        put_heading(x, loop, number, out);
+        put_heading(x, loop, number, several.steps, out);
         ip_str_append(out, step);
         if (condition)
             ip_str_printf(out, "%s%s", strcmp(format_of(x), "text") == 0 ? "its condition is\n" : "", condition);
@@ -117,7 +126,7 @@ imgpar_status ip_explain(imgpar_array *const *arrays, size_t n, const char *form
         x.options.tuning.schedule = IP_SCHEDULE_AUTO;
     char *graph = NULL;
     ip_str loops = IP_STR_INIT, all = IP_STR_INIT;
-    imgpar_status st = explain_graph(&x, arrays, n, false, &graph, err);
+    imgpar_status st = explain_graph(&x, &x.options, arrays, n, &graph, err);
     if (!st)
         st = explain_loops(&x, arrays, n, &loops, err);
     if (!st) {

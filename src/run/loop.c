@@ -4,7 +4,7 @@
  * ordinary graph over placeholders; each iteration puts the carried values on the placeholders,
  * evaluates the next ones and, if there is one, the condition. Nothing returns to the caller in between,
  * the graph is planned in the first iteration (ip_step), and the pool hands the same
- * buffers back and forth. Steps are enqueued while earlier ones run; the last one is waited for.
+ * buffers back and forth. Steps are enqueued while earlier ones run; the last one is waited for. Several may be one evaluation (steps.c).
  *
  * Note [What no step changes]
  * A file that the body opens, and a loop or a kernel of the user in it that does not use the carried values, are the same
@@ -13,6 +13,7 @@
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "run/evaluate.h"
 
 #include <string.h>
@@ -302,6 +303,7 @@ typedef struct looping {
     ip_loop *loop;
     ip_value **carried;      /* n_carried */
     ip_step step, test;      /* next[], until */
+    ip_step several;         /* next[], several times; times 1: none are taken at once */
 } looping;
 
 static void put_value(imgpar_array *a, ip_value *value)
@@ -325,12 +327,13 @@ static imgpar_status is_done(const looping *l, ip_value *condition, bool *done, 
     return st;
 }
 
-static imgpar_status run_iteration(looping *l, ip_value **values, bool tests, bool *done, ip_error *err)
+/* Takes one step, or several. */
+static imgpar_status run_iteration(looping *l, ip_step *step, ip_value **values, bool tests, bool *done, ip_error *err)
 {
     int n = l->loop->n_carried;
     for (int k = 0; k < n; k++)
         put_value(l->loop->placeholder[k], l->carried[k]);
-    imgpar_status st = ip_evaluate_step(l->ctx, &l->step, l->options, l->use_ref, values, err);
+    imgpar_status st = ip_evaluate_step(l->ctx, step, l->options, l->use_ref, values, err);
     for (int k = 0; k < n; k++) {
         put_value(l->loop->placeholder[k], st ? NULL : values[k]);
         if (st)
@@ -371,8 +374,14 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
     imgpar_status st = IMGPAR_OK;
     bool done = false;
     pthread_mutex_lock(&loop->running);
-    for (int64_t i = 0; !st && !done && i < loop->count; i++)
-        st = run_iteration(l, values, loop->until && (i + 1) % loop->check == 0, &done, err);
+    for (int64_t i = 0; !st && !done && i < loop->count;) {
+        int64_t left = loop->count - i;
+        if (loop->until)
+            left = ip_min(left, loop->check - i % loop->check);
+        ip_step *step = left >= l->several.times ? &l->several : &l->step;
+        i += step->times;
+        st = run_iteration(l, step, values, loop->until && i % loop->check == 0, &done, err);
+    }
     for (int k = 0; !st && k < loop->n_carried; k++)
         st = ip_value_wait(l->carried[k], err);
     for (size_t k = 0; st && k < l->ctx->devices.n; k++)
@@ -380,6 +389,7 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
     for (int k = 0; k < loop->n_carried; k++)
         put_value(loop->placeholder[k], NULL);
     ip_step_end(&l->step);
+    ip_step_end(&l->several);
     ip_step_end(&l->test);
     pthread_mutex_unlock(&loop->running);
     return st;
@@ -391,8 +401,9 @@ static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const img
     ip_loop *loop = node->loop;
     int n = loop->n_carried;
     looping l = { .ctx = ctx, .options = options, .use_ref = use_ref, .loop = loop, .carried = results };
-    l.step = (ip_step){ .arrays = loop->next, .n = (size_t)n, .placeholders = loop->placeholder, .n_placeholders = n };
-    l.test = (ip_step){ .arrays = &loop->until, .n = 1, .placeholders = loop->placeholder, .n_placeholders = n };
+    l.step = (ip_step){ .arrays = loop->next, .n = (size_t)n, .placeholders = loop->placeholder, .n_placeholders = n, .times = 1 };
+    l.several = l.step;
+    l.test = (ip_step){ .arrays = &loop->until, .n = 1, .placeholders = loop->placeholder, .n_placeholders = n, .times = 1 };
     ip_loop_values held = { 0 };
     ip_value **values = ip_zalloc((size_t)n * sizeof *values);
     imgpar_status st = values ? IMGPAR_OK : ip_fail_memory(err, "running a loop");
@@ -400,6 +411,8 @@ static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const img
         st = ip_evaluate(ctx, node->inputs, (size_t)n, options, use_ref, results, err);
     if (!st && loop->count > 0)
         st = hold_unchanged(&l, &held, err);
+    if (!st && !use_ref)
+        st = ip_steps_at_once(ctx, loop, &l.several.times, err);
     if (!st)
         st = run_steps(&l, values, err);
     ip_loops_release(&held);

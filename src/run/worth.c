@@ -5,16 +5,6 @@
 #include "base/hash.h"
 #include "ir/opaque.h"
 
-/* Operations on an element of the kernel's domain. What hand-written kernels do is not known; but a part of it is that part. */
-static double kernel_cost(const evaluation *e, const ip_kernel *k)
-{
-    enum { OPAQUE_COST = 16 };
-    double cost = 1;
-    for (int i = 0; i < k->n_stages; i++)
-        cost += k->stages[i]->opaque ? OPAQUE_COST : 1 + ip_x_cost(e->plan->ir, k->stages[i]->body);
-    return cost;
-}
-
 double ip_evaluation_work(evaluation *e, double from, double to)
 {
     double work = 0;
@@ -24,7 +14,7 @@ double ip_evaluation_work(evaluation *e, double from, double to)
         if (!ip_evaluation_needs(e, k))
             continue;
         ip_region r = ip_evaluation_region(e, k);
-        work += kernel_cost(e, k) * (double)(r.z1 - r.z0) * (double)(r.y1 - r.y0) * (double)(r.x1 - r.x0) * (double)k->domain[3];
+        work += ip_kernel_cost(e->plan, k) * (double)(r.z1 - r.z0) * (double)(r.y1 - r.y0) * (double)(r.x1 - r.x0) * (double)k->domain[3];
     }
     return work;
 }

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How many steps of a loop one run of its kernels takes.
+ *
+ * Note [Steps at once]
+ * A step that computes little waits for memory: it reads all carried values and writes them again. Planned as one graph, several steps
+ * fuse as anything else does, and what is between them is never written. That is worth it where the values are larger than the
+ * caches next to a unit, where the kernels neither become more nor keep more rows than those of one step (steps of a stencil that
+ * were computed together took as long), compute hardly more than the steps would by themselves, and do not become so large that
+ * compiling them takes long.
+ */
+#include "base/dtype.h"
+#include "compile/plan.h"
+#include "graph/array.h"
+#include "run/evaluate.h"
+
+enum {
+    LEAST_BYTES = 1 << 20,    /* of the carried values; */
+    LEAST_TRAFFIC = 128 << 20,/* of all steps: what planning takes is less */
+    MOST_AT_ONCE = 4,
+    MOST_OPERATIONS = 96,     /* on an element, of all steps that are taken at once */
+    MOST_REMAINDERS = 8       /* a loop of that many times as many steps may end with some that are taken one by one */
+};
+
+typedef struct step_cost {
+    double operations;        /* on all elements */
+    double most;              /* on one of them */
+    int n_kernels, n_stages;
+    bool fits;                /* nothing in it stands for itself, as a loop or a hand-written kernel does */
+} step_cost;
+
+static step_cost cost_of(const ip_plan *plan)
+{
+    step_cost c = { .n_kernels = plan->n_kernels, .fits = true };
+    for (int k = 0; k < plan->n_kernels; k++) {
+        const ip_kernel *kernel = &plan->kernels[k];
+        double each = ip_kernel_cost(plan, kernel);
+        c.operations += each * (double)(kernel->domain[0] * kernel->domain[1] * kernel->domain[2] * kernel->domain[3]);
+        c.n_stages += kernel->n_stages;
+        c.most = each > c.most ? each : c.most;
+        c.fits = c.fits && kernel->schedule != IP_SCHEDULE_OPAQUE;
+    }
+    for (int k = 0; k < plan->ir->n_stages; k++)
+        c.fits = c.fits && !(plan->ir->stages[k]->kind == IP_STAGE_SOURCE && plan->ir->stages[k]->node->loop);
+    return c;
+}
+
+static imgpar_status find_cost(ip_compile_options options, const ip_loop *loop, int steps, step_cost *cost, ip_error *err)
+{
+    ip_plan *plan = NULL;
+    options.is_step = true;
+    options.dump = NULL;
+    options.steps = steps;
+    options.placeholders = loop->placeholder;
+    imgpar_status st = ip_compile(loop->next, (size_t)loop->n_carried, &options, &plan, err);
+    if (!st)
+        *cost = cost_of(plan);
+    ip_plan_free(plan);
+    return st;
+}
+
+static int64_t carried_bytes(const ip_loop *loop)
+{
+    int64_t bytes = 0;
+    for (int k = 0; k < loop->n_carried; k++)
+        bytes += ip_type_count(&loop->placeholder[k]->type) * (int64_t)ip_dtype(loop->placeholder[k]->type.dtype)->size_bytes;
+    return bytes;
+}
+
+static bool is_large(const ip_loop *loop)
+{
+    int64_t bytes = carried_bytes(loop);
+    return bytes >= LEAST_BYTES && (double)bytes * (double)loop->count >= LEAST_TRAFFIC;
+}
+
+/* Steps between two looks at the condition; those of a loop that has none. */
+static int64_t steps_between_tests(const ip_loop *loop) { return loop->until && loop->check < loop->count ? loop->check : loop->count; }
+
+static bool suits(const ip_loop *loop, int steps)
+{
+    int64_t between = steps_between_tests(loop);
+    return between >= steps && (between % steps == 0 || between >= (int64_t)MOST_REMAINDERS * steps);
+}
+
+imgpar_status ip_steps_at_once(imgpar_context *ctx, const ip_loop *loop, int *steps, ip_error *err)
+{
+    enum { A_QUARTER_MORE = 4 };
+    ip_compile_options options = ip_context_compile_options(ctx, ctx->device);
+    step_cost one = { 0 };
+    *steps = 1;
+    bool may = ctx->device && ctx->devices.n == 1 && options.fuse && !options.checks && options.tuning.schedule != IP_SCHEDULE_REF;
+    if (!may || !suits(loop, 2) || !is_large(loop))
+        return IMGPAR_OK;
+    imgpar_status st = find_cost(options, loop, 1, &one, err);
+    for (int n = MOST_AT_ONCE; !st && one.fits && *steps == 1 && n > 1; n /= 2) {
+        step_cost several = { 0 };
+        if (!suits(loop, n) || one.most * n > MOST_OPERATIONS)
+            continue;
+        st = find_cost(options, loop, n, &several, err);
+        if (!st && several.n_kernels <= one.n_kernels && several.n_stages <= one.n_stages && several.operations <= n * (one.operations + one.operations / A_QUARTER_MORE))
+            *steps = n;
+    }
+    return st;
+}
