@@ -73,6 +73,7 @@ static const char *slot_name(ip_emit *e, int at)
         [IP_SCAN_BLOCKS] = "blocks", [IP_SCAN_STEPS] = "steps", [IP_SCAN_CHUNK] = "chunk", [IP_SCAN_ROWS] = "chunk_rows",
         [IP_SCAN_FIRST_X] = "first_x", [IP_SCAN_FIRST_Y] = "first_y", [IP_SCAN_FIRST_Z] = "first_z",
         [IP_SCAN_ITEMS_X] = "items_x", [IP_SCAN_ITEMS_Y] = "items_y", [IP_SCAN_LINES] = "lines_start", [IP_SCAN_LINE] = "line_units",
+        [IP_SCAN_FROM_BLOCK] = "from_block", [IP_SCAN_TO_BLOCK] = "to_block",
     };
     if (at < 0) /* memory ran out: the text will not be used */
         return "0";

@@ -7,9 +7,11 @@
  * Lines walked in blocks take three kernels: NAME_totals walks each block from init and leaves its state in scratch
  * memory, NAME_carry turns these totals into carries, and NAME walks each block from its carry.
  *
+ * A launch of theirs may cover some blocks only (run/launch_scan.c), so what the last block of a line leaves behind is kept, too.
+ *
  * Scratch holds states: [group][block][unit], where a unit is what is walked side by side: a row's elements, a
- * plane's, or for lines along x the channels of a pixel; a group is what else tells lines apart. States two before follow behind
- * all of them.
+ * plane's, or for lines along x the channels of a pixel; a group is what else tells lines apart. Where there are blocks, each group
+ * has one more state, its carry into the next blocks. States two before follow behind all of them.
  */
 #include "compile/emit_scan.h"
 
@@ -92,7 +94,7 @@ void ip_scan_states(ip_scan *w, const char *name, const char *group, const char 
     e->kernel->has_scratch = true;
     const char *type = ip_text(e->ir, "__global %s *", w->type);
     ip_s_add(e->ir, e->block, IP_S_LET, type, name,
-             w->in_blocks ? ip_text(e->ir, "(%s)scratch + ((long)%s * %s + %s) * %s", type, group,
+             w->in_blocks ? ip_text(e->ir, "(%s)scratch + ((long)%s * (%s + 1) + %s) * %s", type, group,
                                     ip_scan_slot_name(w, IP_SCAN_BLOCKS), block, unit)
                           : ip_text(e->ir, "(%s)scratch + (long)%s * %s", type, group, unit));
 }
@@ -148,15 +150,17 @@ void ip_scan_declare_line(ip_scan *w)
 void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char *unit)
 {
     ip_emit *e = w->e;
-    const char *blocks = ip_scan_slot_name(w, IP_SCAN_BLOCKS);
-    ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "carry", ip_scan_init(w, -1));
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "b", "0", blocks);
+    const char *from = ip_scan_slot_name(w, IP_SCAN_FROM_BLOCK), *to = ip_scan_slot_name(w, IP_SCAN_TO_BLOCK);
+    const char *kept = ip_text(e->ir, "%s[(long)%s * %s + %s]", first, ip_scan_slot_name(w, IP_SCAN_BLOCKS), unit, index);
+    ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "carry", ip_text(e->ir, "%s > 0 ? %s : %s", from, kept, ip_scan_init(w, -1)));
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "b", from, to);
     ip_mark mark = ip_emit_enter(e, loop);
     const char *cell = ip_text(e->ir, "%s[(long)b * %s + %s]", first, unit, index);
     ip_s_add(e->ir, e->block, IP_S_LET, w->type, "total", cell);
     ip_scan_set(w, cell, "carry");
     ip_scan_set(w, "carry", ip_scan_combine(w, "carry", "total"));
     ip_emit_leave(e, mark);
+    ip_scan_set(w, kept, "carry");
 }
 
 /* ---- lines along z and y -------------------------------------------------------------------------- */

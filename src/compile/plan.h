@@ -118,6 +118,7 @@ typedef enum ip_scan_slot {
     IP_SCAN_ROWS,       /* lines along z: rows of a work-item */
     IP_SCAN_FIRST_X, IP_SCAN_FIRST_Y, IP_SCAN_FIRST_Z, /* number of the first work-item of the launch */
     IP_SCAN_ITEMS_X, IP_SCAN_ITEMS_Y, /* work-items along x, along y */
+    IP_SCAN_FROM_BLOCK, IP_SCAN_TO_BLOCK, /* blocks of each line whose totals become carries */
     IP_SCAN_LINES,      /* where the memory begins that results are made in, and what a work-item has of it; in units of 64 bytes */
     IP_SCAN_LINE,
     IP_N_SCAN_SLOTS

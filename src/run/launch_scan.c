@@ -5,6 +5,11 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 
+/*
+ * Note [Parts of lines]
+ * Lines in blocks are read twice, for totals and for results. Where that is more than the last cache holds, a CPU makes both of some
+ * blocks of all lines before it goes on to the next ones, and finds in the cache what it reads again.
+ */
 enum {
     LEAST_ELEMENTS = 256,      /* a CPU's work-item with fewer elements of a row is not worth its start */
     STATE_BYTES = 32768,       /* states of a work-item on a CPU: they stay in its first cache */
@@ -52,6 +57,20 @@ static void give_lines(const ip_kernel *k, const ip_stage *s, int64_t chunk, ip_
     d->slots[IP_SCAN_ITEMS_Y] = (int)d->items[1];
 }
 
+/* Work-items along the blocks whose totals and results are made one after the other. */
+static int64_t items_at_once(const ip_kernel *k, const ip_device_facts *facts, int64_t items)
+{
+    enum { PART_OF_CACHE = 4 };
+    int64_t bytes = 0, cache = (int64_t)facts->cache_bytes;
+    for (int i = 0; i < k->n_inputs; i++) {
+        const int64_t *dims = k->inputs[i]->dims;
+        bytes += dims[0] * dims[1] * dims[2] * dims[3] * (int64_t)ip_dtype(k->inputs[i]->dtype)->size_bytes;
+    }
+    int64_t each = ip_ceil_div(bytes, items > 0 ? items : 1), fit = each > 0 ? cache / PART_OF_CACHE / each : items;
+    bool pays = facts->kind == IP_DEVICE_CPU && bytes > cache / 2 && fit > 0;
+    return pays ? fit : ip_max(items, 1);
+}
+
 imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_device_facts *facts, int64_t operations,
                              ip_scan_division *d, ip_error *err)
 {
@@ -85,8 +104,11 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
         d->long_dim = blocks > 1 ? 0 : 1;
         d->carry_long_dim = 1;
     }
+    d->block_dim = s->axis <= 1 ? 2 - s->axis : 0;
+    d->blocks_each = s->axis <= 1 ? 1 : k->lanes;
+    d->items_at_once = items_at_once(k, facts, d->items[d->block_dim]);
     size_t states;
-    bool fits = ip_mul_size((size_t)groups, (size_t)blocks, &states) && ip_mul_size(states, (size_t)unit, &states)
+    bool fits = ip_mul_size((size_t)groups, (size_t)blocks + (blocks > 1), &states) && ip_mul_size(states, (size_t)unit, &states)
         && ip_mul_size(states, (size_t)k->states * ip_dtype(s->acc_dtype)->size_bytes, &d->state_bytes);
     if (!fits || d->items[0] > INT32_MAX || d->items[1] > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
@@ -100,41 +122,68 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
     return IMGPAR_OK;
 }
 
+typedef struct scan_launching {
+    ip_scan_division *d;
+    const ip_device_facts *facts;
+    bool is_polled;
+    ip_scan_launch_fn launch;
+    void *user;
+} scan_launching;
+
+/* The work-items from from[] on, items[] of them; before, share: of all work, what is done, and what this is. */
+static imgpar_status launch_phase(const scan_launching *l, const char *suffix, const int64_t from[3], const int64_t items[3], int wide, double before,
+                                  double share, ip_error *err)
+{
+    const ip_device_facts *facts = l->facts;
+    /* A launch covers some work-items along the dimension that has most. */
+    int dim = items[1] > items[0] && items[1] >= items[2] ? 1 : items[2] > items[0] ? 2 : 0;
+    int64_t others = items[0] * items[1] * items[2] / (items[dim] ? items[dim] : 1);
+    int64_t batch = items[dim];
+    if (l->is_polled)
+        batch = ip_clamp(LAUNCH_ITEMS * (int64_t)facts->info.compute_units / (others ? others : 1), 1, batch);
+    for (int64_t first = 0; first < items[dim]; first += batch) {
+        size_t local[3] = { 1, 1, 1 }, global[3];
+        for (int i = 0; i < 3; i++)
+            global[i] = (size_t)items[i];
+        global[dim] = (size_t)(items[dim] - first < batch ? items[dim] - first : batch);
+        if (facts->kind != IP_DEVICE_CPU && !l->is_polled) {
+            local[wide] = facts->local_size;
+            global[wide] = (global[wide] + facts->local_size - 1) / facts->local_size * facts->local_size;
+        }
+        for (int i = 0; i < 3; i++)
+            l->d->slots[IP_SCAN_FIRST_X + i] = (int)(from[i] + (i == dim ? first : 0));
+        imgpar_status st = l->launch(l->user, suffix, global, local, before + share * (double)first / (double)items[dim], err);
+        if (st)
+            return st;
+    }
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_scan_launch(ip_scan_division *d, const ip_device_facts *facts, bool is_polled, ip_scan_launch_fn launch,
                              void *user, ip_error *err)
 {
-    static const struct { const char *suffix; bool is_carry; double share; } phases[] = {
-        { "_totals", false, 0.3 }, { "_carry", true, 0.05 }, { "", false, 0.65 },
+    static const struct { const char *suffix; bool is_carry; double before, share; } phases[] = {
+        { "_totals", false, 0, 0.3 }, { "_carry", true, 0.3, 0.05 }, { "", false, 0.35, 0.65 },
     };
-    bool in_blocks = d->slots[IP_SCAN_BLOCKS] > 1;
-    double before = 0;
-    for (int k = in_blocks ? 0 : 2; k < 3; k++) {
-        const int64_t *items = phases[k].is_carry ? d->carry_items : d->items;
-        double share = in_blocks ? phases[k].share : 1;
-        /* A launch covers some work-items along the dimension that has most. */
-        int dim = items[1] > items[0] && items[1] >= items[2] ? 1 : items[2] > items[0] ? 2 : 0;
-        int64_t others = items[0] * items[1] * items[2] / (items[dim] ? items[dim] : 1);
-        int64_t batch = items[dim];
-        if (is_polled)
-            batch = ip_clamp(LAUNCH_ITEMS * (int64_t)facts->info.compute_units / (others ? others : 1), 1, batch);
-        for (int64_t first = 0; first < items[dim]; first += batch) {
-            size_t local[3] = { 1, 1, 1 }, global[3];
-            for (int i = 0; i < 3; i++)
-                global[i] = (size_t)items[i];
-            global[dim] = (size_t)(items[dim] - first < batch ? items[dim] - first : batch);
-            if (facts->kind != IP_DEVICE_CPU && !is_polled) {
-                int wide = phases[k].is_carry ? d->carry_long_dim : d->long_dim;
-                local[wide] = facts->local_size;
-                global[wide] = (global[wide] + facts->local_size - 1) / facts->local_size * facts->local_size;
-            }
-            for (int i = 0; i < 3; i++)
-                d->slots[IP_SCAN_FIRST_X + i] = i == dim ? (int)first : 0;
-            imgpar_status st = launch(user, phases[k].suffix, global, local, before + share * (double)first / (double)items[dim],
-                                      err);
+    static const int64_t zeros[3];
+    const scan_launching l = { d, facts, is_polled, launch, user };
+    int64_t blocks = d->slots[IP_SCAN_BLOCKS], total = d->items[d->block_dim];
+    if (blocks <= 1)
+        return launch_phase(&l, "", zeros, d->items, d->long_dim, 0, 1, err);
+    for (int64_t at = 0; at < total; at += d->items_at_once) {
+        int64_t from[3] = { 0, 0, 0 }, items[3] = { d->items[0], d->items[1], d->items[2] };
+        from[d->block_dim] = at;
+        items[d->block_dim] = ip_min(d->items_at_once, total - at);
+        d->slots[IP_SCAN_FROM_BLOCK] = (int)(at * d->blocks_each);
+        d->slots[IP_SCAN_TO_BLOCK] = (int)ip_min((at + items[d->block_dim]) * d->blocks_each, blocks);
+        double before = (double)at / (double)total, part = (double)items[d->block_dim] / (double)total;
+        for (size_t k = 0; k < sizeof phases / sizeof *phases; k++) {
+            bool is_carry = phases[k].is_carry;
+            imgpar_status st = launch_phase(&l, phases[k].suffix, is_carry ? zeros : from, is_carry ? d->carry_items : items,
+                                            is_carry ? d->carry_long_dim : d->long_dim, before + part * phases[k].before, part * phases[k].share, err);
             if (st)
                 return st;
         }
-        before += share;
     }
     return IMGPAR_OK;
 }
