@@ -79,11 +79,11 @@ static void move_pixels(ip_emit *e, const ip_placed *p, const char *from, const 
     ip_emit_leave(e, mark);
 }
 
-/* Whether behind the last pixel that is read of a row there is another one. */
-static const char *has_next_column(ip_emit *e, const ip_placed *p, const char *row)
+/* Whether behind the last pixel that is read of a row there are n more. */
+static const char *has_columns_behind(ip_emit *e, const ip_placed *p, const char *row, int n)
 {
     const char *one = column_at(e, p, row), *other = column_at(e, p, ip_text(e->ir, "(%s + n - 1)", row));
-    return ip_text(e->ir, "max(%s, %s) + 1 < %s", one, other, ip_emit_dim(e, p->source, 2));
+    return ip_text(e->ir, "max(%s, %s) + %d < %s", one, other, n, ip_emit_dim(e, p->source, 2));
 }
 
 /* Three channels move as four, of which the last goes where the next pixel will: not where there is none. */
@@ -93,7 +93,7 @@ static void move_line(ip_emit *e, const ip_placed *p, const char *from, const ch
         move_pixels(e, p, from, row, e->channels);
         return;
     }
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "has_next", ip_text(e->ir, "x + 1 < %s & %s", xb, has_next_column(e, p, row)));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "has_next", ip_text(e->ir, "x + 1 < %s & %s", xb, has_columns_behind(e, p, row, 1)));
     for (int k = 0; k < 2; k++) {
         ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 0 ? "has_next" : "!has_next", NULL, NULL));
         move_pixels(e, p, from, row, k == 0 ? 4 : 3);
@@ -134,13 +134,13 @@ static const char *turned_type(const ip_emit *e, const ip_placed *p)
 /* Four rows of the source at once; what is left begins at the column that is returned. */
 static const char *turn_rows(ip_emit *e, const ip_placed *p, const char *type, const char *xa, const char *xb, const char *row)
 {
-    enum { ROWS = 4 };
+    enum { ROWS = 4, PIXELS_BEHIND = 2 };
     const char *at[ROWS] = { "x", "(x + 1)", "(x + 2)", "(x + 3)" }, *from[ROWS];
     const ip_expr *load = p->stage->body, *column = load->arg[2];
     bool back = column->op == IP_X_SUB && !(column->arg[0]->uses & IP_USES_COORDS);
     const char *end = ip_text(e->ir, "%s + (%s - %s) / %d * %d", xa, xb, xa, ROWS, ROWS);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "turned",
-             e->channels == 1 ? end : ip_text(e->ir, "%s ? %s : %s", has_next_column(e, p, row), end, xa));
+             e->channels == 1 ? end : ip_text(e->ir, "%s ? %s : %s", has_columns_behind(e, p, row, PIXELS_BEHIND), end, xa));
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, "turned");
     loop->d = ip_text(e->ir, "%d", ROWS);
     ip_mark mark = ip_emit_enter(e, loop);

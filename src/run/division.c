@@ -40,7 +40,7 @@ int ip_ring_pitch(const ip_launching *l, const ip_placed *p)
 {
     int64_t columns = ip_clamp((int64_t)l->div.strip_columns + p->left + p->right, 0, p->stage->dims[2]);
     int64_t elements = (columns + 2 * p->pad) * p->stage->dims[3], size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
-    elements += p->stage->dims[3] == 3; /* the fourth lane of the last pixel: emit_lanes.c */
+    elements += p->stage->dims[3] != 3 ? 0 : p->at_once ? 4 : 1; /* the fourth lane of the last pixel: emit_lanes.c; ip_turn_words() in helpers.cl */
     if (p->at_once) /* written column by column: an odd number of lines a row, which no two rows share a place in the cache with */
         elements = (ip_ceil_div(elements * size, 64) | 1) * 64 / size;
     return (int)elements;
