@@ -221,7 +221,7 @@ static inline void ip_fetch(__global const uchar *from, int n)
         }                                                                                                              \
         IP_TURN_REST(T)                                                                                                \
     }
-/* Four pixels, of sixteen bytes, as words of four. */
+/* Reads sixteen bytes, of which twelve are four pixels; each of them in the low three bytes of a word. */
 struct __attribute__((packed, may_alias)) ip_bytes16 { uchar16 bytes; };
 static inline uint4 ip_words_of_pixels(__global const uchar *from)
 {
@@ -247,7 +247,8 @@ static inline int ip_turn_words(IP_TURN_ROWS(uchar))
 #endif
     return j;
 }
-/* The same of pixels of three channels; pitch counts elements. Behind the last pixel that is read there must be two more. */
+/* As IP_TURN, of pixels of three channels; pitch counts elements. Behind the last pixel that is read there must be two more. DONE: what is
+ * done before. */
 #define IP_TURN_PIXELS(T, WORD, BITS, DONE)                                                                            \
     static inline void ip_turn_##T##3(IP_TURN_ROWS(T))                                                                 \
     {                                                                                                                  \

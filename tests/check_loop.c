@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 256, LARGE = 640 };
+enum { SIDE = 256, LARGE = 1100 };
 
 static imgpar_context *ctx;
 static bool has_device;
@@ -251,7 +251,12 @@ START_TEST(steps_that_wait_for_memory_are_taken_together)
         { "iterate($1, 104, _ * 0.5 + 1)", 104 / 4 },
         { "iterate($1, 107, _ * 0.5 + 1)", 107 / 4 + 107 % 4 },
         { "cast(iterate(cast($1, i64), 104, _ * 7 - 1), f32)", 1 + 104 / 4 + 1 },
-        { "cast(iterate(cast($1, u8), 404, cast(_ * 7 + 3, u8)), f32)", 1 + 404 + 1 }, /* too small */
+        { "cast(iterate(cast($1, u8), 120, cast(_ * 7 + 3, u8)), f32)", 1 + 120 / 4 + 1 }, /* narrow, and wraps */
+        { "cast(iterate(cast($1, u8), 40, cast(_ * 7 + 3, u8)), f32)", 1 + 40 + 1 },     /* too little */
+        { "iterate($1, 104, reshape(_ * 0.5 + 1, [1100 1100]))", 104 / 4 },
+        { "b = $1 * 0.01\niterate($1, 104, _ * 0.5 + b)", 104 / 4 }, /* what no step changes */
+        { "(u, v) = iterate(($1, $1 * 2), 104, (p, q) -> (q, p * 0.5))\nu - v", 1 + 104 + 1 },
+        { "(u, v) = iterate(($1, $1 * 2), 104, (p, q) -> (p * 0.5 + q, q))\nu - v", 1 + 104 / 4 + 1 },
         { "real(iterate(complex($1 * 0.01, 0.25), 104, _ * _ * 0.5))", 1 + 104 / 4 + 1 },
         { "(u, v) = iterate(($1, $1 * 2), 104, (p, q) -> (q * 0.5, p + 1))\nu - v", 1 + 2 * 104 / 4 + 1 },
         { "(u, k) = iterate(($1, 0), 104, (p, k) -> (select(k % 3 == 1, p * 0.5, p + 1), k + 1))\nu", 1 + 2 * 104 / 2 },
@@ -288,8 +293,9 @@ START_TEST(steps_of_loops_are_explained)
     assert_explained("iterate($1, 40, iterate(_, 500, erode(_, size=3)) + blur(_, 1))", "json",
                      (const char *[]){ "{\"nodes\": ", ", \"loops\": [\n  {\"steps\": 40, \"step\": {\"nodes\": ", "blur", "},\n  {\"steps\": 500, ",
                                        "\"step\": {\"nodes\": ", "erode", "\n]}}\n]}\n", NULL });
-    assert_explained("iterate(fill(1000, 1000, 1.5, dtype=f32), 400, _ * 0.5)", "text", (const char *[]){ "loop 1: 400 steps, 4 at once; they are\n", "1 kernel", NULL });
-    assert_explained("iterate(fill(1000, 1000, 1.5, dtype=f32), 400, _ * 0.5)", "json", (const char *[]){ "{\"steps\": 400, \"at_once\": 4, \"step\": {", NULL });
+    static const char *const large = "iterate(fill(1000, 1000, 1.5, dtype=f32), 400, _ * 0.5)";
+    assert_explained(large, "text", (const char *[]){ "loop 1: 400 steps, 4 at once; 4 steps are\n", "1 kernel", NULL });
+    assert_explained(large, "json", (const char *[]){ "{\"steps\": 400, \"at_once\": 4, \"step\": {", NULL });
     assert_explained("iterate($1, 400, _ * 0.5)", "cl", (const char *[]){ "/* loop 1: 400 steps; a step: */\n", "__kernel void", NULL });
     assert_explained("iterate($1, 400, _ * 0.5)", "dot", (const char *[]){ "digraph", "// loop 1: 400 steps; a step:\ndigraph", NULL });
 }

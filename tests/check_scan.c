@@ -192,29 +192,33 @@ START_TEST(polling_changes_nothing)
 }
 END_TEST
 
-/* More than a last cache holds, so that a CPU walks parts of all lines: element k is k % 7, along lines of every direction. */
+/* More than half of a last cache of 32 MiB: a CPU walks parts of all lines. Element k is k % 7; lines of every direction, several at once. */
 START_TEST(lines_may_be_walked_part_by_part)
 {
     static const struct { shape s; int axis; } rows[] = {
-        { { 1, { 12000000 } }, 0 }, { { 2, { 40000, 300 } }, 0 }, { { 2, { 300, 40000 } }, 1 },
-        { { 3, { 33000, 20, 20 } }, 0 }, { { 2, { 3000000, 4 } }, 0 },
+        { { 1, { 12000000 } }, 0 }, { { 2, { 8, 2000000 } }, 1 }, { { 3, { 2, 2000000, 3 } }, 1 }, { { 2, { 3000000, 4 } }, 0 },
+        { { 4, { 4, 150000, 20, 1 } }, 1 }, { { 3, { 200000, 8, 9 } }, 0 },
     };
+    const bool reverse = _i % 2;
+    const int row = _i / 2;
     open_context();
-    const shape *s = &rows[_i].s;
-    int64_t n = count(s), inner = 1, length = s->n[rows[_i].axis];
-    for (int k = rows[_i].axis + 1; k < s->rank; k++)
+    const shape *s = &rows[row].s;
+    int64_t n = count(s), inner = 1, length = s->n[rows[row].axis];
+    for (int k = rows[row].axis + 1; k < s->rank; k++)
         inner *= s->n[k];
     int32_t *data = malloc((size_t)n * sizeof *data);
     int64_t *got = malloc((size_t)n * sizeof *got), wrong = 0;
     ck_assert(data && got);
     for (int64_t k = 0; k < n; k++)
         data[k] = (int32_t)(k % 7);
-    char text[32];
-    snprintf(text, sizeof text, "cumsum($1, axis=%d)", rows[_i].axis);
+    char text[64];
+    snprintf(text, sizeof text, "cumsum($1, axis=%d, reverse=%s)", rows[row].axis, reverse ? "true" : "false");
     imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_I32, s->rank, s->n, data), *out = imgpar_apply(ctx, text, &a, 1);
     ck_assert_msg(imgpar_array_read(out, got, (size_t)n * sizeof *got) == IMGPAR_OK, "%s", imgpar_array_message(out));
-    for (int64_t k = 0; k < n; k++)
-        wrong += got[k] != data[k] + (k / inner % length > 0 ? got[k - inner] : 0);
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t at = k / inner % length, before = reverse ? k + inner : k - inner;
+        wrong += got[k] != data[k] + (at != (reverse ? length - 1 : 0) ? got[before] : 0);
+    }
     ck_assert_msg(wrong == 0, "%s: %lld sums are wrong", text, (long long)wrong);
     imgpar_array_release(a);
     imgpar_array_release(out);
@@ -255,7 +259,7 @@ int main(void)
     tcase_add_loop_test(c, every_axis_of_every_rank_is_walked, 0, 11);
     tcase_add_loop_test(c, long_lines_are_walked_in_blocks_and_give_the_same_bytes_everywhere, 0, N_LONG);
     tcase_add_test(c, polling_changes_nothing);
-    tcase_add_loop_test(c, lines_may_be_walked_part_by_part, 0, 5);
+    tcase_add_loop_test(c, lines_may_be_walked_part_by_part, 0, 12);
     tcase_add_test(c, no_elements_give_no_elements);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

@@ -42,6 +42,10 @@ static const shape shapes[] = {
     { "boxblur($1, 3, border=wrap)", IMGPAR_U8, 1, 61, 37, 0 },
     { "boxblur($1, 3, border=constant, cval=9)", IMGPAR_U16, 2, 61, 37, 0 },
     { "boxblur($1, 25)", IMGPAR_U8, 1, 61, 37, 0 },
+    /* sums of sums of three, with two that are left over, of rows that are shorter than they reach, for a row that is kept */
+    { "boxblur($1, 11, border=reflect)", IMGPAR_U8, 3, 61, 17, 0 },
+    { "boxblur($1, 15)", IMGPAR_U16, 4, 9, 17, 0 },
+    { "boxblur(boxblur($1, 9, border=reflect101), 17)", IMGPAR_U8, 3, 61, 37, 0 },
     { "blur($1, 1.5)", IMGPAR_U8, 3, 61, 37, 0 },
     { "blur($1, 1, border=wrap)", IMGPAR_F16, 1, 61, 37, 0 },
     { "median($1, 3)", IMGPAR_U8, 3, 61, 37, 0 },

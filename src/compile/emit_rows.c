@@ -41,7 +41,7 @@ static void pad_side(ip_emit *e, const ip_placed *p, const char *target, const c
 
 static void pad_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb)
 {
-    if (p->pad == 0)
+    if (p->pad == 0 || p->goes_beyond)
         return;
     pad_side(e, p, target, ip_text(e->ir, "%s == 0", xa), "-1 - k");
     pad_side(e, p, target, ip_text(e->ir, "%s == %s", xb, ip_emit_dim(e, p->stage, 2)),
@@ -174,8 +174,11 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
     if (p->left > 0 || p->right > 0) {
         xa = "xs";
         xb = "xe";
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "xs", column_start(e, p));
         const char *width = ip_emit_dim(e, s, 2);
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "xs",
+                 p->goes_beyond ? ip_text(e->ir, "max(xa - %d, -%d)", p->left, p->pad) : column_start(e, p));
+        if (p->goes_beyond)
+            width = ip_text(e->ir, "%s + %d", width, p->pad);
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "xe",
                  p->right >= IP_ALL_COLUMNS ? width : ip_text(e->ir, "min(xb + %d, %s)", p->right, width));
     }

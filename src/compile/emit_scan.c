@@ -7,7 +7,7 @@
  * Lines walked in blocks take three kernels: NAME_totals walks each block from init and leaves its state in scratch
  * memory, NAME_carry turns these totals into carries, and NAME walks each block from its carry.
  *
- * A launch of theirs may cover some blocks only (run/launch_scan.c), so what the last block of a line leaves behind is kept, too.
+ * A launch may cover some blocks of each line only (run/launch_scan.c); what stands behind the last of them is kept for the next one.
  *
  * Scratch holds states: [group][block][unit], where a unit is what is walked side by side: a row's elements, a
  * plane's, or for lines along x the channels of a pixel; a group is what else tells lines apart. Where there are blocks, each group

@@ -7,7 +7,8 @@
  *
  * Note [Several steps]
  * Of several steps of a loop the graph is lowered once for each: before the next one, the nodes that the placeholders change are
- * forgotten, and a placeholder stands for what the last step made for it. What no step changes is lowered once.
+ * forgotten, and a placeholder stands for what the last step made for it. What no step changes is lowered once. A loop within the step
+ * is a leaf, so there may be none that the placeholders change; run/steps.c sees to that.
  */
 #include "base/alloc.h"
 #include "base/integers.h"

@@ -189,7 +189,8 @@ static void note_load(ip_expr *load, void *user)
         }
         source->pad_border = load->border;
         source->pad_outside = outside;
-        source->pad = ip_max_int(source->pad, ip_max_int(-reach.x_lo, reach.x_hi));
+        int beyond = reader->goes_beyond ? reader->pad : 0;
+        source->pad = ip_max_int(source->pad, beyond + ip_max_int(-reach.x_lo, reach.x_hi));
         if (reads_above)
             source->pad_rows = ip_max_int(source->pad_rows, ip_max_int(-reach.y_lo, reach.y_hi));
         p->kernel->whole_rows |= load->border == IMGPAR_BORDER_WRAP;
@@ -236,6 +237,8 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     for (int k = 0; k < kernel->n_stages; k++) {
         if (!ip_in_tiles(&p))
             ip_place_spread(&p, kernel->stages[k]);
+        if (kernel->schedule == IP_SCHEDULE_ROWS)
+            ip_place_sums(&p, kernel->stages[k]);
         if (!ip_add_placed(&p, kernel->stages[k], false))
             break;
         kernel->placed[kernel->n_placed - 1].mask = p.mask;

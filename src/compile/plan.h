@@ -54,6 +54,7 @@ typedef struct ip_placed {
     int pad_rows;     /* tile: rows added above and below the domain, likewise */
     int pad_border;
     ip_expr *pad_outside;
+    bool goes_beyond; /* ring: these columns are computed as all others are: place_sums.c, Note [Sums of three] */
     int left, right;  /* columns needed beyond the region, before clipping to the domain; IP_ALL_COLUMNS and up: all there are */
     bool is_mask;     /* rows: a spread value that its reader looks at a row at a time: place_spread.c, Note [Masks] */
     ip_expr *mask;    /* what its reader calls it, in the reader's body; NULL: it has none */

@@ -36,11 +36,19 @@ int64_t ip_operations_per_row(const ip_launching *l, int64_t columns)
     return n * columns * l->kernel->domain[3] * ip_clamp(l->region->z1 - l->region->z0, 1, l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
 }
 
+/* Elements behind a row that are written with its last pixel: the fourth lane (emit_lanes.c); ip_turn_words() in helpers.cl writes four bytes. */
+static int64_t elements_behind(const ip_placed *p)
+{
+    if (p->stage->dims[3] != 3)
+        return 0;
+    return p->at_once ? 4 : 1;
+}
+
 int ip_ring_pitch(const ip_launching *l, const ip_placed *p)
 {
     int64_t columns = ip_clamp((int64_t)l->div.strip_columns + p->left + p->right, 0, p->stage->dims[2]);
     int64_t elements = (columns + 2 * p->pad) * p->stage->dims[3], size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
-    elements += p->stage->dims[3] != 3 ? 0 : p->at_once ? 4 : 1; /* the fourth lane of the last pixel: emit_lanes.c; ip_turn_words() in helpers.cl */
+    elements += elements_behind(p);
     if (p->at_once) /* written column by column: an odd number of lines a row, which no two rows share a place in the cache with */
         elements = (ip_ceil_div(elements * size, 64) | 1) * 64 / size;
     return (int)elements;

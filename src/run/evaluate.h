@@ -31,7 +31,7 @@ imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_
 /* Lets go of what was planned. */
 void ip_step_end(ip_step *step);
 /* How many steps of the loop are taken at once, steps.c; 1: each by itself. */
-imgpar_status ip_steps_at_once(imgpar_context *ctx, const ip_loop *loop, int *steps, ip_error *err);
+int ip_steps_at_once(imgpar_context *ctx, const ip_loop *loop);
 
 /* As ip_evaluate() of one array, into dst, which has room for it. The kernels write there where the device shares memory, so that
  * nothing is copied; else it is copied. */

@@ -10,6 +10,7 @@
 #include "run/opaque.h"
 #include "run/share.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct explaining {
@@ -62,14 +63,16 @@ static void put_steps(ip_str *out, const ip_loop *loop, int at_once)
 
 static const char *format_of(const explaining *x) { return x->format ? x->format : "text"; }
 
-/* "loop 2: 100 steps; a step is", as a comment where the format has those. */
+/* "loop 2: 100 steps; a step is", or "4 steps are", as a comment where the format has those. */
 static void put_heading(const explaining *x, const ip_loop *loop, int number, int at_once, ip_str *out)
 {
-    const char *what = at_once > 1 ? "they are" : "a step is";
+    char what[32] = "a step";
+    if (at_once > 1)
+        snprintf(what, sizeof what, "%d steps", at_once);
     bool is_text = strcmp(format_of(x), "text") == 0, is_cl = strcmp(format_of(x), "cl") == 0;
     ip_str_printf(out, "\n%sloop %d: ", is_text ? "" : is_cl ? "/* " : "// ", number);
     put_steps(out, loop, at_once);
-    ip_str_printf(out, is_text ? "; %s\n" : is_cl ? "; %s: */\n" : "; %s:\n", is_text ? what : at_once > 1 ? "those" : "a step");
+    ip_str_printf(out, "; %s%s%s\n", what, !is_text ? ":" : at_once > 1 ? " are" : " is", is_cl ? " */" : "");
 }
 
 /* The step evaluates what comes next, and then the condition by itself: run_iteration() in loop.c. */
@@ -79,9 +82,8 @@ static imgpar_status explain_loop(const explaining *x, const ip_loop *loop, int 
     ip_compile_options several = x->options, one = x->options;
     one.is_step = several.is_step = true;
     several.placeholders = loop->placeholder;
-    imgpar_status st = ip_steps_at_once(x->ctx, loop, &several.steps, err);
-    if (!st)
-        st = explain_graph(x, &several, loop->next, (size_t)loop->n_carried, &step, err);
+    several.steps = ip_steps_at_once(x->ctx, loop);
+    imgpar_status st = explain_graph(x, &several, loop->next, (size_t)loop->n_carried, &step, err);
     if (!st && loop->until)
         st = explain_graph(x, &one, &loop->until, 1, &condition, err);
     if (!st && strcmp(format_of(x), "json") == 0) { /* each graph without the end of its last line */

@@ -7,8 +7,9 @@
 
 /*
  * Note [Parts of lines]
- * Lines in blocks are read twice, for totals and for results. Where that is more than the last cache holds, a CPU makes both of some
- * blocks of all lines before it goes on to the next ones, and finds in the cache what it reads again.
+ * Lines in blocks are read twice, for totals and for results. Where they are more than half of the last cache, a CPU makes both of some
+ * blocks of all lines, as many as a quarter of it holds, before it goes on to the next ones, and finds in the cache what it reads again.
+ * Not where these are too few to keep all units busy.
  */
 enum {
     LEAST_ELEMENTS = 256,      /* a CPU's work-item with fewer elements of a row is not worth its start */
@@ -57,17 +58,17 @@ static void give_lines(const ip_kernel *k, const ip_stage *s, int64_t chunk, ip_
     d->slots[IP_SCAN_ITEMS_Y] = (int)d->items[1];
 }
 
-/* Work-items along the blocks whose totals and results are made one after the other. */
-static int64_t items_at_once(const ip_kernel *k, const ip_device_facts *facts, int64_t items)
+/* Work-items along the blocks whose totals and results are made one after the other; others: beside each of them. */
+static int64_t items_of_part(const ip_kernel *k, const ip_device_facts *facts, int64_t items, int64_t others)
 {
-    enum { PART_OF_CACHE = 4 };
+    enum { PART_OF_CACHE = 4, ITEMS_EACH = 4 /* at least, of a unit */ };
     int64_t bytes = 0, cache = (int64_t)facts->cache_bytes;
     for (int i = 0; i < k->n_inputs; i++) {
         const int64_t *dims = k->inputs[i]->dims;
         bytes += dims[0] * dims[1] * dims[2] * dims[3] * (int64_t)ip_dtype(k->inputs[i]->dtype)->size_bytes;
     }
     int64_t each = ip_ceil_div(bytes, items > 0 ? items : 1), fit = each > 0 ? cache / PART_OF_CACHE / each : items;
-    bool pays = facts->kind == IP_DEVICE_CPU && bytes > cache / 2 && fit > 0;
+    bool pays = facts->kind == IP_DEVICE_CPU && bytes > cache / 2 && fit * others >= ITEMS_EACH * (int64_t)facts->info.compute_units;
     return pays ? fit : ip_max(items, 1);
 }
 
@@ -106,7 +107,8 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
     }
     d->block_dim = s->axis <= 1 ? 2 - s->axis : 0;
     d->blocks_each = s->axis <= 1 ? 1 : k->lanes;
-    d->items_at_once = items_at_once(k, facts, d->items[d->block_dim]);
+    int64_t items = d->items[d->block_dim];
+    d->items_at_once = items_of_part(k, facts, items, d->items[0] * d->items[1] * d->items[2] / ip_max(items, 1));
     size_t states;
     bool fits = ip_mul_size((size_t)groups, (size_t)blocks + (blocks > 1), &states) && ip_mul_size(states, (size_t)unit, &states)
         && ip_mul_size(states, (size_t)k->states * ip_dtype(s->acc_dtype)->size_bytes, &d->state_bytes);
@@ -130,11 +132,19 @@ typedef struct scan_launching {
     void *user;
 } scan_launching;
 
-/* The work-items from from[] on, items[] of them; before, share: of all work, what is done, and what this is. */
-static imgpar_status launch_phase(const scan_launching *l, const char *suffix, const int64_t from[3], const int64_t items[3], int wide, double before,
-                                  double share, ip_error *err)
+/* One kernel for some work-items. */
+typedef struct scan_phase {
+    const char *suffix;
+    const int64_t *from, *items; /* the first of them, and how many: three numbers */
+    int wide;                    /* dimension along which there may be more */
+    double before, share;        /* of all work, what is done, and what this is */
+} scan_phase;
+
+/* In one launch, or in several that end soon. */
+static imgpar_status launch_in_batches(const scan_launching *l, const scan_phase *phase, ip_error *err)
 {
     const ip_device_facts *facts = l->facts;
+    const int64_t *items = phase->items;
     /* A launch covers some work-items along the dimension that has most. */
     int dim = items[1] > items[0] && items[1] >= items[2] ? 1 : items[2] > items[0] ? 2 : 0;
     int64_t others = items[0] * items[1] * items[2] / (items[dim] ? items[dim] : 1);
@@ -147,12 +157,13 @@ static imgpar_status launch_phase(const scan_launching *l, const char *suffix, c
             global[i] = (size_t)items[i];
         global[dim] = (size_t)(items[dim] - first < batch ? items[dim] - first : batch);
         if (facts->kind != IP_DEVICE_CPU && !l->is_polled) {
-            local[wide] = facts->local_size;
-            global[wide] = (global[wide] + facts->local_size - 1) / facts->local_size * facts->local_size;
+            local[phase->wide] = facts->local_size;
+            global[phase->wide] = (global[phase->wide] + facts->local_size - 1) / facts->local_size * facts->local_size;
         }
         for (int i = 0; i < 3; i++)
-            l->d->slots[IP_SCAN_FIRST_X + i] = (int)(from[i] + (i == dim ? first : 0));
-        imgpar_status st = l->launch(l->user, suffix, global, local, before + share * (double)first / (double)items[dim], err);
+            l->d->slots[IP_SCAN_FIRST_X + i] = (int)(phase->from[i] + (i == dim ? first : 0));
+        double done = phase->before + phase->share * (double)first / (double)items[dim];
+        imgpar_status st = l->launch(l->user, phase->suffix, global, local, done, err);
         if (st)
             return st;
     }
@@ -169,18 +180,19 @@ imgpar_status ip_scan_launch(ip_scan_division *d, const ip_device_facts *facts, 
     const scan_launching l = { d, facts, is_polled, launch, user };
     int64_t blocks = d->slots[IP_SCAN_BLOCKS], total = d->items[d->block_dim];
     if (blocks <= 1)
-        return launch_phase(&l, "", zeros, d->items, d->long_dim, 0, 1, err);
+        return launch_in_batches(&l, &(scan_phase){ "", zeros, d->items, d->long_dim, 0, 1 }, err);
     for (int64_t at = 0; at < total; at += d->items_at_once) {
         int64_t from[3] = { 0, 0, 0 }, items[3] = { d->items[0], d->items[1], d->items[2] };
         from[d->block_dim] = at;
         items[d->block_dim] = ip_min(d->items_at_once, total - at);
         d->slots[IP_SCAN_FROM_BLOCK] = (int)(at * d->blocks_each);
         d->slots[IP_SCAN_TO_BLOCK] = (int)ip_min((at + items[d->block_dim]) * d->blocks_each, blocks);
-        double before = (double)at / (double)total, part = (double)items[d->block_dim] / (double)total;
+        double done = (double)at / (double)total, part = (double)items[d->block_dim] / (double)total;
         for (size_t k = 0; k < sizeof phases / sizeof *phases; k++) {
-            bool is_carry = phases[k].is_carry;
-            imgpar_status st = launch_phase(&l, phases[k].suffix, is_carry ? zeros : from, is_carry ? d->carry_items : items,
-                                            is_carry ? d->carry_long_dim : d->long_dim, before + part * phases[k].before, part * phases[k].share, err);
+            const double before = done + part * phases[k].before, share = part * phases[k].share;
+            const scan_phase carry = { phases[k].suffix, zeros, d->carry_items, d->carry_long_dim, before, share };
+            const scan_phase walk = { phases[k].suffix, from, items, d->long_dim, before, share };
+            imgpar_status st = launch_in_batches(&l, phases[k].is_carry ? &carry : &walk, err);
             if (st)
                 return st;
         }

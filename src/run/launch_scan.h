@@ -10,8 +10,9 @@ typedef struct ip_scan_division {
     int slots[IP_N_SCAN_SLOTS];   /* by ip_scan_slot; those of the first items change from launch to launch */
     int64_t items[3];             /* work-items that walk blocks */
     int64_t carry_items[3];       /* work-items that turn totals into carries */
-    int block_dim, blocks_each;   /* along this one they walk blocks, so many each; */
-    int64_t items_at_once;        /* launches cover so many of them: launch_scan.c, Note [Parts of lines] */
+    int block_dim;                /* dimension of items[] along which blocks lie */
+    int blocks_each;              /* blocks of a work-item */
+    int64_t items_at_once;        /* along block_dim, in a launch: launch_scan.c, Note [Parts of lines] */
     int long_dim, carry_long_dim; /* along these there may be more work-items than needed: they find nothing to do */
     size_t state_bytes;           /* scratch memory of the states */
     size_t line_bytes;            /* behind it what results are made in that stream; 0: they may not */

@@ -303,7 +303,7 @@ typedef struct looping {
     ip_loop *loop;
     ip_value **carried;      /* n_carried */
     ip_step step, test;      /* next[], until */
-    ip_step several;         /* next[], several times; times 1: none are taken at once */
+    ip_step several;         /* next[], several times; once, where no steps are taken at once */
 } looping;
 
 static void put_value(imgpar_array *a, ip_value *value)
@@ -374,6 +374,9 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
     imgpar_status st = IMGPAR_OK;
     bool done = false;
     pthread_mutex_lock(&loop->running);
+    for (int k = 0; k < loop->n_carried; k++)
+        put_value(loop->placeholder[k], l->carried[k]);
+    l->several.times = l->use_ref ? 1 : ip_steps_at_once(l->ctx, loop);
     for (int64_t i = 0; !st && !done && i < loop->count;) {
         int64_t left = loop->count - i;
         if (loop->until)
@@ -411,8 +414,6 @@ static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const img
         st = ip_evaluate(ctx, node->inputs, (size_t)n, options, use_ref, results, err);
     if (!st && loop->count > 0)
         st = hold_unchanged(&l, &held, err);
-    if (!st && !use_ref)
-        st = ip_steps_at_once(ctx, loop, &l.several.times, err);
     if (!st)
         st = run_steps(&l, values, err);
     ip_loops_release(&held);

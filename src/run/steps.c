@@ -2,7 +2,7 @@
 /*
  * How many steps of a loop one run of its kernels takes.
  *
- * Note [Steps at once]
+ * Note [Steps of a loop at once]
  * A step that computes little waits for memory: it reads all carried values and writes them again. Planned as one graph, several steps
  * fuse as anything else does, and what is between them is never written. That is worth it where the values are larger than the
  * caches next to a unit, where the kernels neither become more nor keep more rows than those of one step (steps of a stencil that
@@ -16,7 +16,8 @@
 
 enum {
     LEAST_BYTES = 1 << 20,    /* of the carried values; */
-    LEAST_TRAFFIC = 128 << 20,/* of all steps: what planning takes is less */
+    LEAST_TRAFFIC = 128 << 20,/* of all steps: planning and compiling take less time */
+    MOST_STAGES = 8,          /* of one step */
     MOST_AT_ONCE = 4,
     MOST_OPERATIONS = 96,     /* on an element, of all steps that are taken at once */
     MOST_REMAINDERS = 8       /* a loop of that many times as many steps may end with some that are taken one by one */
@@ -45,18 +46,19 @@ static step_cost cost_of(const ip_plan *plan)
     return c;
 }
 
-static imgpar_status find_cost(ip_compile_options options, const ip_loop *loop, int steps, step_cost *cost, ip_error *err)
+/* False: they could not be planned, which whoever runs them will find, too. */
+static bool find_cost(ip_compile_options options, const ip_loop *loop, int steps, step_cost *cost)
 {
+    ip_error err = { IMGPAR_OK, "" };
     ip_plan *plan = NULL;
     options.is_step = true;
-    options.dump = NULL;
     options.steps = steps;
     options.placeholders = loop->placeholder;
-    imgpar_status st = ip_compile(loop->next, (size_t)loop->n_carried, &options, &plan, err);
+    imgpar_status st = ip_compile(loop->next, (size_t)loop->n_carried, &options, &plan, &err);
     if (!st)
         *cost = cost_of(plan);
     ip_plan_free(plan);
-    return st;
+    return st == IMGPAR_OK;
 }
 
 static int64_t carried_bytes(const ip_loop *loop)
@@ -82,23 +84,24 @@ static bool suits(const ip_loop *loop, int steps)
     return between >= steps && (between % steps == 0 || between >= (int64_t)MOST_REMAINDERS * steps);
 }
 
-imgpar_status ip_steps_at_once(imgpar_context *ctx, const ip_loop *loop, int *steps, ip_error *err)
+static bool is_worth(const step_cost *several, const step_cost *one, int n)
 {
     enum { A_QUARTER_MORE = 4 };
+    return several->n_kernels <= one->n_kernels && several->n_stages <= one->n_stages
+        && several->operations <= n * (one->operations + one->operations / A_QUARTER_MORE);
+}
+
+int ip_steps_at_once(imgpar_context *ctx, const ip_loop *loop)
+{
     ip_compile_options options = ip_context_compile_options(ctx, ctx->device);
-    step_cost one = { 0 };
-    *steps = 1;
+    step_cost one = { 0 }, several = { 0 };
     bool may = ctx->device && ctx->devices.n == 1 && options.fuse && !options.checks && options.tuning.schedule != IP_SCHEDULE_REF;
-    if (!may || !suits(loop, 2) || !is_large(loop))
-        return IMGPAR_OK;
-    imgpar_status st = find_cost(options, loop, 1, &one, err);
-    for (int n = MOST_AT_ONCE; !st && one.fits && *steps == 1 && n > 1; n /= 2) {
-        step_cost several = { 0 };
-        if (!suits(loop, n) || one.most * n > MOST_OPERATIONS)
-            continue;
-        st = find_cost(options, loop, n, &several, err);
-        if (!st && several.n_kernels <= one.n_kernels && several.n_stages <= one.n_stages && several.operations <= n * (one.operations + one.operations / A_QUARTER_MORE))
-            *steps = n;
-    }
-    return st;
+    if (!may || !suits(loop, 2) || !is_large(loop) || !find_cost(options, loop, 1, &one))
+        return 1;
+    if (!one.fits || one.n_stages > MOST_STAGES)
+        return 1;
+    for (int n = MOST_AT_ONCE; n > 1; n /= 2)
+        if (suits(loop, n) && one.most * n <= MOST_OPERATIONS && find_cost(options, loop, n, &several) && is_worth(&several, &one, n))
+            return n;
+    return 1;
 }
