@@ -170,7 +170,7 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
     bool is_direct = p->place == IP_PLACE_NONE, is_endless = ip_emit_is_endless(p);
     e->coord[0] = "z";
     e->coord[1] = r;
-    const char *xa = "xa", *xb = "xb";
+    const char *xa = "xa", *xb = "xb"; /* what goes beyond begins in the pad, which a ring has before its column_start() */
     if (p->left > 0 || p->right > 0) {
         xa = "xs";
         xb = "xe";

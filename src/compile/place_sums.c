@@ -9,17 +9,17 @@
 /*
  * Note [Sums of three]
  * A sum of n elements beside each other takes n reads for every element. Where it is of integers, whose order does not matter, and of
- * rows that are kept, a row of sums of three is kept, too; then a third of the reads do, and those that are left over. Columns outside,
- * which the sum reads at the ends of a row, have sums of three of their own: they are computed there, from what the border rule puts there,
- * not repeated.
+ * a stage whose rows are kept, a row of sums of three is kept, too; the sum then reads a third as many elements, and the one or two that
+ * are left over. Columns outside, which the sum reads at the ends of a row, have sums of three of their own: they are computed from what
+ * the border rule puts there, not repeated.
  */
-enum { LEAST_TAPS = 9, MOST_TAPS = 64 };
+enum { LEAST_TAPS = 9 /* 3 and 3 reads, not 9 */, MOST_TAPS = 64 };
 
 typedef struct taps {
     ip_placing *p;
     const ip_expr *load;        /* the first one that was found; what all have in common is its */
     ip_expr *at[2 * MOST_TAPS]; /* by column beside the own one, + MOST_TAPS */
-    int lo, hi, n;
+    int first, last, n;         /* columns beside the own one */
     bool fits;
 } taps;
 
@@ -30,7 +30,7 @@ static bool suits(const taps *t, ip_expr *load)
 {
     const ip_stage *s = load->source;
     return ip_kernel_computes(t->p->kernel, s) && s->kind == IP_STAGE_MAP && !ip_dtype(s->dtype)->is_float && s->lo >= 0
-        && load->border != IP_BORDER_NONE && load->border != IMGPAR_BORDER_CONSTANT && load->border != IMGPAR_BORDER_WRAP
+        && 3 * s->hi <= ip_dtype(IMGPAR_U32)->maximum && load->border != IP_BORDER_NONE && load->border != IMGPAR_BORDER_CONSTANT && load->border != IMGPAR_BORDER_WRAP
         && is_own(load->arg[0], 0) && is_own(load->arg[1], 1) && is_own(load->arg[3], 3);
 }
 
@@ -44,8 +44,8 @@ static void add_tap(taps *t, ip_expr *load)
         return;
     t->load = t->load ? t->load : load;
     t->at[MOST_TAPS + column.lo] = load;
-    t->lo = t->n ? ip_min_int(t->lo, column.lo) : column.lo;
-    t->hi = t->n ? ip_max_int(t->hi, column.lo) : column.lo;
+    t->first = t->n ? ip_min_int(t->first, column.lo) : column.lo;
+    t->last = t->n ? ip_max_int(t->last, column.lo) : column.lo;
     t->n++;
 }
 
@@ -93,7 +93,7 @@ static ip_stage *sums_of_three(ip_placing *p, const taps *t, const ip_stage *rea
     ip_stage *of = t->load->source;
     imgpar_dtype dtype = dtype_of_sums(3 * of->hi, IMGPAR_U32);
     ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, dtype, of->dims, reader->node);
-    if (!s || 3 * of->hi > ip_dtype(dtype)->maximum || !ip_add_placed(p, s, false))
+    if (!s || !ip_add_placed(p, s, false))
         return NULL;
     ip_expr *sum = NULL;
     for (int by = -1; by <= 1; by++) {
@@ -116,11 +116,11 @@ static ip_expr *of_threes(ip_placing *p, const taps *t, ip_stage *reader, ip_exp
     if (!threes)
         return x;
     ip_expr *sum = NULL;
-    for (int at = t->lo; at <= t->hi;) {
-        bool is_three = at + 2 <= t->hi;
+    for (int at = t->first; at <= t->last;) {
+        bool is_three = at + 2 <= t->last;
         ip_expr *term = is_three ? beside(ir, threes, at + 1, t->load->border) : t->at[MOST_TAPS + at];
         at += is_three ? 3 : 1;
-        imgpar_dtype dtype = dtype_of_sums((at - t->lo) * t->load->source->hi, x->dtype);
+        imgpar_dtype dtype = dtype_of_sums((at - t->first) * t->load->source->hi, x->dtype);
         term = ip_x_cast(ir, dtype, term);
         sum = sum ? ip_x_binary(ir, IP_X_ADD, ip_x_cast(ir, dtype, sum), term) : term;
     }
@@ -133,12 +133,12 @@ typedef struct rewriting { ip_placing *p; ip_stage *reader; ip_expr *sum, *with;
 static bool find_sum(ip_expr *x, void *user)
 {
     rewriting *r = user;
-    if (r->sum || (x->op != IP_X_ADD && x->op != IP_X_CAST))
+    if (r->sum || x->op != IP_X_ADD)
         return !r->sum && x->op != IP_X_LOAD;
     taps t = { .p = r->p, .fits = true };
     add_taps(&t, x);
-    if (x->op != IP_X_ADD || !t.fits || t.n < LEAST_TAPS || t.hi - t.lo + 1 != t.n ||
-        memcmp(t.load->source->dims, ip_stage_domain(r->reader), sizeof t.load->source->dims) != 0)
+    bool is_line = t.fits && t.n >= LEAST_TAPS && t.last - t.first + 1 == t.n;
+    if (!is_line || memcmp(t.load->source->dims, ip_stage_domain(r->reader), sizeof t.load->source->dims) != 0)
         return true;
     r->sum = x;
     r->with = of_threes(r->p, &t, r->reader, x);

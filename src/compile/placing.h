@@ -34,7 +34,7 @@ void ip_place_copies(ip_placing *p);
 void ip_choose_reading(ip_placing *p, const ip_stage *stage);
 /* Entries for what the channels of a pixel share in stage, which will read them; sets mask. */
 void ip_place_spread(ip_placing *p, ip_stage *stage);
-/* An entry for sums of three in stage, which will read it (place_sums.c). */
+/* An entry for sums of three in reader, which will read it (place_sums.c). */
 void ip_place_sums(ip_placing *p, ip_stage *reader);
 /* Finds placed's running sums. */
 void ip_place_running(ip_ir *ir, ip_placed *placed);

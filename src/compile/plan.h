@@ -50,7 +50,7 @@ typedef struct ip_placed {
     int pace;         /* rows: place in the kernel of the stage at whose pace its rows are made, its own if it is that stage; -1: one
                        * for each row of the output: place_paced.c, Note [Paces] */
     ip_pace paced;    /* of that stage: the rows that its reader reads */
-    int pad;          /* ring: columns added at either side, filled by pad_border */
+    int pad;          /* ring: columns added at either side, filled by pad_border unless it goes_beyond */
     int pad_rows;     /* tile: rows added above and below the domain, likewise */
     int pad_border;
     ip_expr *pad_outside;

@@ -68,7 +68,8 @@ static int64_t items_of_part(const ip_kernel *k, const ip_device_facts *facts, i
         bytes += dims[0] * dims[1] * dims[2] * dims[3] * (int64_t)ip_dtype(k->inputs[i]->dtype)->size_bytes;
     }
     int64_t each = ip_ceil_div(bytes, items > 0 ? items : 1), fit = each > 0 ? cache / PART_OF_CACHE / each : items;
-    bool pays = facts->kind == IP_DEVICE_CPU && bytes > cache / 2 && fit * others >= ITEMS_EACH * (int64_t)facts->info.compute_units;
+    int64_t least = ITEMS_EACH * ip_max((int64_t)facts->info.compute_units, 1);
+    bool pays = facts->kind == IP_DEVICE_CPU && bytes > cache / 2 && fit * others >= least;
     return pays ? fit : ip_max(items, 1);
 }
 

@@ -374,7 +374,7 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
     imgpar_status st = IMGPAR_OK;
     bool done = false;
     pthread_mutex_lock(&loop->running);
-    for (int k = 0; k < loop->n_carried; k++)
+    for (int k = 0; k < loop->n_carried; k++) /* as when a step is planned */
         put_value(loop->placeholder[k], l->carried[k]);
     l->several.times = l->use_ref ? 1 : ip_steps_at_once(l->ctx, loop);
     for (int64_t i = 0; !st && !done && i < loop->count;) {
