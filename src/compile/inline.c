@@ -62,16 +62,14 @@ void ip_stage_each_load(ip_ir *ir, const ip_stage *s, void (*fn)(ip_expr *load, 
             ip_x_walk(ir, exprs[k], visit_load, &v);
 }
 
-static bool is_coord(const ip_expr *x, int axis) { return x->op == IP_X_COORD && x->axis == axis; }
-
 static bool reads_own_place(const ip_expr *load, const ip_stage *reader)
 {
     const int64_t *domain = ip_stage_domain(reader);
     for (int k = 0; k < 3; k++)
-        if (!is_coord(load->arg[k], k) || load->source->dims[k] != domain[k])
+        if (!ip_x_is_coord(load->arg[k], k) || load->source->dims[k] != domain[k])
             return false;
     const ip_expr *c = load->arg[3];
-    bool is_own = is_coord(c, 3) && load->source->dims[3] == domain[3];
+    bool is_own = ip_x_is_coord(c, 3) && load->source->dims[3] == domain[3];
     bool is_fixed = c->op == IP_X_CONST && c->i >= 0 && c->i < load->source->dims[3];
     bool is_inside = load->border == IP_BORDER_NONE && !(c->uses & ~IP_USES_C);
     return is_own || is_fixed || is_inside; /* another channel may be beyond the last: a matter of the border */
@@ -137,7 +135,7 @@ static bool moves_along_line(const inlining *in, const ip_expr *load)
     if (!repeats || p->kind != IP_STAGE_MAP || in->reader->kind == IP_STAGE_SCAN || in->size[p->id] > COST)
         return false;
     if (p->dims[0] != 1 || p->dims[1] != 1 || memcmp(p->dims, ip_stage_domain(in->reader), sizeof p->dims) != 0 ||
-        !is_coord(load->arg[3], 3))
+        !ip_x_is_coord(load->arg[3], 3))
         return false;
     line_check c = { p, true };
     ip_x_descend(in->ir, p->body, check_line, &c);
@@ -270,7 +268,7 @@ static void note_scan(ip_expr *load, void *user)
         return;
     bool is_free = !s->is_output && p->in->n_readers[s->id] == 1 && s->dtype != IMGPAR_F16
         && (p->in->options->fuse || s->node == reader->node);
-    p->fits = p->fits && is_free && (!p->scan || p->scan == s) && reads_own_place(load, reader) && is_coord(load->arg[3], 3);
+    p->fits = p->fits && is_free && (!p->scan || p->scan == s) && reads_own_place(load, reader) && ip_x_is_coord(load->arg[3], 3);
     p->scan = s;
 }
 

@@ -4,31 +4,44 @@
 
 #include "base/dtype.h"
 
-typedef struct spreading { ip_expr *value, *load; } spreading;
+typedef struct replacing { const ip_expr *value; ip_expr *with; } replacing;
 
-static ip_expr *read_spread(ip_ir *ir, ip_expr *x, void *user)
+static ip_expr *replace(ip_ir *ir, ip_expr *x, void *user)
 {
-    const spreading *s = user;
+    const replacing *r = user;
     (void)ir;
-    return x == s->value ? s->load : x;
+    return x == r->value ? r->with : x;
 }
 
-/* An entry before its reader's, a row of value in so many channels. Returns its element at the reader's place. */
-static ip_expr *kept_row(ip_placing *p, const ip_stage *reader, ip_expr *value, int64_t channels, const char *note)
+ip_expr *ip_put_value(ip_ir *ir, ip_expr *body, const ip_expr *value, ip_expr *with)
 {
-    ip_ir *ir = p->plan->ir;
+    return ip_x_map_values(ir, body, replace, &(replacing){ value, with });
+}
+
+ip_stage *ip_add_row(ip_placing *p, const ip_stage *reader, ip_expr *value, int64_t channels, const char *note)
+{
     const int64_t *domain = ip_stage_domain(reader);
     const int64_t dims[4] = { domain[0], domain[1], domain[2], channels };
-    ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, value->dtype, dims, reader->node);
+    ip_stage *s = ip_stage_new(p->plan->ir, IP_STAGE_MAP, value->dtype, dims, reader->node);
     if (!s || !ip_add_placed(p, s, false))
-        return value;
+        return NULL;
     s->body = value;
     s->lo = value->lo;
     s->hi = value->hi;
     s->note = note;
+    return s;
+}
+
+/* The same; returns its element at the reader's place. */
+static ip_expr *kept_row(ip_placing *p, const ip_stage *reader, ip_expr *value, int64_t channels, const char *note)
+{
+    ip_ir *ir = p->plan->ir;
+    ip_stage *s = ip_add_row(p, reader, value, channels, note);
+    if (!s)
+        return value;
     ip_expr *at[4];
     for (int k = 0; k < 4; k++)
-        at[k] = k < 3 || channels > 1 ? ip_x_coord(ir, k, dims[k]) : ip_x_int(ir, IMGPAR_I32, 0);
+        at[k] = k < 3 || channels > 1 ? ip_x_coord(ir, k, s->dims[k]) : ip_x_int(ir, IMGPAR_I32, 0);
     return ip_x_load(ir, s, at, IP_BORDER_NONE, NULL);
 }
 
@@ -43,7 +56,7 @@ enum { MASKED_OPERATIONS = 60 };
 ip_expr *ip_masked_body(ip_ir *ir, ip_expr *body, ip_expr *mask, bool is_set)
 {
     ip_expr *number = ip_x_int(ir, mask->dtype, is_set ? (int64_t)ip_dtype(mask->dtype)->maximum : 0);
-    return ip_x_map_values(ir, body, read_spread, &(spreading){ mask, number });
+    return ip_put_value(ir, body, mask, number);
 }
 
 static bool is_mask(ip_placing *p, const ip_stage *reader, ip_expr *spread)
@@ -60,7 +73,7 @@ static void spread_value(ip_placing *p, ip_stage *reader, ip_expr *value)
 {
     ip_expr *once = value->op == IP_X_LOAD ? value : kept_row(p, reader, value, 1, "what the channels share");
     ip_expr *spread = kept_row(p, reader, once, ip_stage_domain(reader)[3], "the same for each channel");
-    reader->body = ip_x_map_values(p->plan->ir, reader->body, read_spread, &(spreading){ value, spread });
+    reader->body = ip_put_value(p->plan->ir, reader->body, value, spread);
     if (!p->mask && is_mask(p, reader, spread)) {
         p->kernel->placed[p->kernel->n_placed - 1].is_mask = true;
         p->mask = spread;

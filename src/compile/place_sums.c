@@ -23,15 +23,14 @@ typedef struct taps {
     bool fits;
 } taps;
 
-static bool is_own(const ip_expr *x, int axis) { return x->op == IP_X_COORD && x->axis == axis; }
-
 /* A row of integers that are not negative, kept by the kernel, and read beside its own column. */
 static bool suits(const taps *t, ip_expr *load)
 {
     const ip_stage *s = load->source;
+    bool is_repeated = load->border != IP_BORDER_NONE && load->border != IMGPAR_BORDER_CONSTANT && load->border != IMGPAR_BORDER_WRAP;
     return ip_kernel_computes(t->p->kernel, s) && s->kind == IP_STAGE_MAP && !ip_dtype(s->dtype)->is_float && s->lo >= 0
-        && 3 * s->hi <= ip_dtype(IMGPAR_U32)->maximum && load->border != IP_BORDER_NONE && load->border != IMGPAR_BORDER_CONSTANT && load->border != IMGPAR_BORDER_WRAP
-        && is_own(load->arg[0], 0) && is_own(load->arg[1], 1) && is_own(load->arg[3], 3);
+        && 3 * s->hi <= ip_dtype(IMGPAR_U32)->maximum && is_repeated
+        && ip_x_is_coord(load->arg[0], 0) && ip_x_is_coord(load->arg[1], 1) && ip_x_is_coord(load->arg[3], 3);
 }
 
 static void add_tap(taps *t, ip_expr *load)
@@ -92,19 +91,14 @@ static ip_stage *sums_of_three(ip_placing *p, const taps *t, const ip_stage *rea
     ip_ir *ir = p->plan->ir;
     ip_stage *of = t->load->source;
     imgpar_dtype dtype = dtype_of_sums(3 * of->hi, IMGPAR_U32);
-    ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, dtype, of->dims, reader->node);
-    if (!s || !ip_add_placed(p, s, false))
-        return NULL;
     ip_expr *sum = NULL;
     for (int by = -1; by <= 1; by++) {
         ip_expr *x = ip_x_cast(ir, dtype, beside(ir, of, by, t->load->border));
         sum = sum ? ip_x_binary(ir, IP_X_ADD, sum, x) : x;
     }
-    s->body = sum;
-    s->lo = 3 * of->lo;
-    s->hi = 3 * of->hi;
-    s->note = "sums of three";
-    p->kernel->placed[p->kernel->n_placed - 1].goes_beyond = true;
+    ip_stage *s = ip_add_row(p, reader, sum, of->dims[3], "sums of three");
+    if (s)
+        p->kernel->placed[p->kernel->n_placed - 1].goes_beyond = true;
     return s;
 }
 
@@ -145,13 +139,6 @@ static bool find_sum(ip_expr *x, void *user)
     return false;
 }
 
-static ip_expr *put_sum(ip_ir *ir, ip_expr *x, void *user)
-{
-    const rewriting *r = user;
-    (void)ir;
-    return x == r->sum ? r->with : x;
-}
-
 void ip_place_sums(ip_placing *p, ip_stage *reader)
 {
     rewriting r = { p, reader, NULL, NULL };
@@ -159,5 +146,5 @@ void ip_place_sums(ip_placing *p, ip_stage *reader)
         return;
     ip_x_descend(p->plan->ir, reader->body, find_sum, &r);
     if (r.sum && r.with != r.sum)
-        reader->body = ip_x_map_values(p->plan->ir, reader->body, put_sum, &r);
+        reader->body = ip_put_value(p->plan->ir, reader->body, r.sum, r.with);
 }

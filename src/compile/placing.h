@@ -28,6 +28,10 @@ static inline bool ip_in_tiles(const ip_placing *p) { return p->kernel->schedule
 
 /* A new entry behind the others; false (and ir->failed) without memory. */
 bool ip_add_placed(ip_placing *p, ip_stage *stage, bool is_copy);
+/* An entry before its reader's, a row of value in so many channels; NULL without memory. */
+ip_stage *ip_add_row(ip_placing *p, const ip_stage *reader, ip_expr *value, int64_t channels, const char *note);
+/* body, with another expression for that value. */
+ip_expr *ip_put_value(ip_ir *ir, ip_expr *body, const ip_expr *value, ip_expr *with);
 /* Copies of what the kernel's stages read, where that is better; their loads are then of the copies. */
 void ip_place_copies(ip_placing *p);
 /* Sets domain and reads_in_place for a stage. */

@@ -166,5 +166,6 @@ typedef struct ip_index {
     bool uses_tap;
 } ip_index;
 ip_index ip_x_classify(ip_ir *ir, ip_expr *index);
+static inline bool ip_x_is_coord(const ip_expr *x, int axis) { return x->op == IP_X_COORD && x->axis == axis; }
 
 #endif
