@@ -311,8 +311,7 @@ imgpar_status ip_divide(ip_launching *l, ip_error *err)
     return plan_scratch(l, err);
 }
 
-int ip_ring_offset
-(const ip_launching *l, const ip_stage *stage)
+int ip_ring_offset(const ip_launching *l, const ip_stage *stage)
 {
     size_t units = 0;
     for (int i = 0; i < l->kernel->n_placed; i++) {
