@@ -259,11 +259,13 @@ START_TEST(steps_that_wait_for_memory_are_taken_together)
         { "(u, v) = iterate(($1, $1 * 2), 104, (p, q) -> (p * 0.5 + q, q))\nu - v", 1 + 104 / 4 + 1 },
         { "real(iterate(complex($1 * 0.01, 0.25), 104, _ * _ * 0.5))", 1 + 104 / 4 + 1 },
         { "(u, v) = iterate(($1, $1 * 2), 104, (p, q) -> (q * 0.5, p + 1))\nu - v", 1 + 2 * 104 / 4 + 1 },
-        { "(u, k) = iterate(($1, 0), 104, (p, k) -> (select(k % 3 == 1, p * 0.5, p + 1), k + 1))\nu", 1 + 2 * 104 / 2 },
+        { "(u, k) = iterate(($1, 0), 104, (p, k) -> (select(k % 3 == 1, p * 0.5, p + 1), k + 1))\nu", 1 + 2 * 104 / 4 },
         { "iterate($1, 104, _ * 0.5 + 1, until=maxval(_) < 3, check=4)", 2 * (4 / 4 + 3) },
         { "iterate($1, 104, _ * 0.5 + 1, until=maxval(_) < 3, check=6)", 2 * (6 / 2 + 3) },
         { "iterate($1, 104, _ * 0.5 + 1, until=maxval(_) < 3)", 7 * (1 + 3) },
         { "iterate($1, 104, (_[-1,0] + _[1,0]) * 0.5)", 104 },
+        { "iterate($1, 104, (_[0,-1] + _[0,1]) * 0.5)", 104 / 4 }, /* keeps single rows */
+        { "reshape(iterate(reshape($1, [1210000]), 104, (_[-1] + _[0] + _[1]) * 0.25), [1100 1100])", 104 / 4 }, /* and walks a line in pieces */
         { "iterate($1, 104, cast(cast(_, f16) * 0.75 + 1, f32))", 104 }, /* what is rounded is kept */
         { "iterate($1, 104, _ * 0.5 + mean(_))", 104 * (2 + 1) }, /* all of a step is seen before the next */
     };

@@ -47,6 +47,8 @@ static const shape shapes[] = {
     { "boxblur($1, 15)", IMGPAR_U16, 4, 9, 17, 0 },
     { "boxblur(boxblur($1, 9, border=reflect101), 17)", IMGPAR_U8, 3, 61, 37, 0 },
     { "boxblur(boxblur($1, 9), 17)", IMGPAR_U8, 1, 900, 6, 0 }, /* strips that begin within a row */
+    { "boxblur(boxblur($1, 3), 3)", IMGPAR_U8, 1, 10001, 1, 0 }, /* and that are walked in pieces */
+    { "sum(blur(blur($1, 1), 2))", IMGPAR_U8, 1, 10001, 2, 0 },
     { "crop(resize(boxblur($1, 11), 120, 45), 31, 7, 60, 30)", IMGPAR_U8, 3, 240, 70, 0 },
     { "blur($1, 1.5)", IMGPAR_U8, 3, 61, 37, 0 },
     { "blur($1, 1, border=wrap)", IMGPAR_F16, 1, 61, 37, 0 },
@@ -201,8 +203,8 @@ static const shape shapes[] = {
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
-static const struct way { const char *schedule, *stream_bytes; } ways[] = {
-    { "auto", "1G" }, { "rows", "1" }, { "tiles", "1G" }, { "texture", "1G" }, { "pixels", "1" },
+static const struct way { const char *schedule, *stream_bytes, *strip_bytes; } ways[] = {
+    { "auto", "1G", "24K" }, { "rows", "1", "1K" }, { "tiles", "1G", "24K" }, { "texture", "1G", "24K" }, { "pixels", "1", "24K" },
 };
 
 /* One of the words in a variable of the environment occurs in the text. */
@@ -273,6 +275,7 @@ START_TEST(every_kind_of_kernel_gives_the_same_in_every_schedule)
         if (has_word_of("IMGPAR_TEST_WITHOUT", schedule)) continue;
         ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
         ck_assert_int_eq(imgpar_context_set(ctx, "stream_bytes", ways[k].stream_bytes), IMGPAR_OK);
+        ck_assert_int_eq(imgpar_context_set(ctx, "strip_bytes", ways[k].strip_bytes), IMGPAR_OK);
         memset(got, 0xA5, info.size_bytes);
         imgpar_status st = imgpar_array_read(a, got, info.size_bytes);
         if (s->dtype == IMGPAR_F64 && !device->has_f64) {

@@ -2,10 +2,11 @@
 /*
  * The rows schedule, second half: a kernel whose work-items each walk a strip of rows.
  *
- *     for y in strip, starting early enough to fill the rings:
- *         for each stage: if its row y + lead is needed:
- *             for x in columns: compute an element from rows of earlier stages
- *             fill in the columns beyond the edges
+ *     for each piece of its columns (mostly there is one):
+ *         for y in strip, starting early enough to fill the rings:
+ *             for each stage: if its row y + lead is needed:
+ *                 for x in columns: compute an element from rows of earlier stages
+ *                 fill in the columns beyond the edges
  *
  * (What another height was needed for is made by a loop of its own, within: emit_paced.c; a row is made by emit_row.c.)
  */
@@ -299,19 +300,27 @@ static void declare_item(ip_emit *e)
                          ip_emit_slot(e, IP_SLOT_SCRATCH, 0, NULL, NULL)));
 }
 
+/* Columns xa..xb of the strip's, one piece after the other (division.c, Note [Pieces]); what follows is of a piece. */
+static void enter_pieces(ip_emit *e)
+{
+    const char *columns = ip_emit_slot(e, IP_SLOT_STRIP, 4, NULL, NULL);
+    ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "xa", "left", "right");
+    loop->d = columns;
+    loop->parallel = IP_FEW;
+    e->top = e->block = loop;
+    ip_s_add(e->ir, loop, IP_S_LET, "int", "xb", ip_text(e->ir, "min(xa + %s, right)", columns));
+}
+
 void ip_emit_rows(ip_emit *e)
 {
     ip_kernel *k = e->kernel;
     int warm_up = ip_kernel_halo(k);
     declare_planes(e);
     declare_span(e, 1, "ya", "yb", 0, 2);
-    declare_span(e, 0, "xa", "xb", 1, 4);
+    bool in_pieces = ip_kernel_walks_pieces(k);
+    declare_span(e, 0, in_pieces ? "left" : "xa", in_pieces ? "right" : "xb", 1, 4);
     ip_emit_plan_blocks(e);
     declare_item(e);
-    declare_rings(e);
-    declare_sums(e);
-    ip_emit_declare_paces(e);
-    ip_emit_declare_lines(e);
     for (int i = 0; i < k->n_placed; i++) {
         ip_emit_uniforms(e, k->placed[i].stage->body);
         if (k->placed[i].pad_outside)
@@ -320,12 +329,20 @@ void ip_emit_rows(ip_emit *e)
     for (int i = 0; i < k->n_placed; i++)
         if (k->placed[i].place == IP_PLACE_TOTAL)
             ip_emit_fold_begin(e, k->placed[i].stage);
+    ip_stmt *whole = e->top;
+    if (in_pieces)
+        enter_pieces(e);
+    declare_rings(e);
+    declare_sums(e);
+    ip_emit_declare_paces(e);
+    ip_emit_declare_lines(e);
     ip_stmt *rows = ip_s_add(e->ir, e->top, IP_S_FOR, "y", warm_up ? ip_text(e->ir, "ya - %d", warm_up) : "ya", "yb");
     ip_mark mark = ip_emit_enter(e, rows);
     if (k->planes_at_once)
         ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "z", "za", "zb"));
     emit_stages(e);
     ip_emit_leave(e, mark);
+    e->top = e->block = whole;
     ip_emit_stream_end(e);
     for (int i = 0; i < k->n_placed; i++)
         if (k->placed[i].place == IP_PLACE_TOTAL)

@@ -31,6 +31,7 @@
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "compile/kernels.h"
 #include "graph/array.h"
 #include "ir/opaque.h"
@@ -126,13 +127,15 @@ static bool is_sibling(const fusing *f, const ip_kernel *kernel, const ip_stage 
 
 /* ---- joining ---------------------------------------------------------------------------- */
 
+/* Of a strip that is as narrow as they get. */
 static size_t ring_bytes(const ip_kernel *kernel)
 {
     size_t total = 0;
+    int64_t most = kernel->whole_rows ? INT64_MAX : ip_kernel_least_columns(kernel);
     for (int k = 0; k < kernel->n_placed; k++) {
         const ip_placed *p = &kernel->placed[k];
         if (p->place == IP_PLACE_RING && !p->at_once) /* of those the strips are narrow */
-            total += (size_t)p->rows * (size_t)(p->stage->dims[2] + 2 * p->pad) * (size_t)p->stage->dims[3]
+            total += (size_t)p->rows * (size_t)(ip_min(p->stage->dims[2], most) + 2 * p->pad) * (size_t)p->stage->dims[3]
                 * ip_dtype(p->stage->dtype)->size_bytes;
     }
     return total;

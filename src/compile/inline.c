@@ -8,7 +8,8 @@
  *   1. it reads p at its own place (z, y, x; any channel), or at computed places that are
  *      known to be inside and p reads nothing around itself (a chain of views is one index map), or p is a cheap map of a
  *      line, Note [Lines], and
- *      (Where the same reader also looks at p's neighbours, p is kept for those anyway.)
+ *      (Where the same reader also looks at p's neighbours, or p is made of neighbours and any reader looks at its own, p is kept for
+ *      those anyway.)
  *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
  *   3. p has one reader, or computing it again costs less than keeping it (COST operations).
  * The other way round a pointwise stage that reads a recurrence at its own place, as its only reader, becomes that
@@ -35,6 +36,7 @@ typedef struct inlining {
     int reader_size, reader_loads;
     bool reader_is_flat;
     int *read_around;        /* by stage id: 1 + the last reader that also looks at neighbours */
+    bool *has_neighbours_read; /* by stage id: some reader looks at neighbours in it */
     bool *is_folded;         /* by stage id: a fold reads it, or reads what is made of it */
 } inlining;
 
@@ -185,6 +187,8 @@ static bool may_inline(inlining *in, const ip_expr *load)
     if (in->read_around[p->id] == in->reader->id + 1)
         return false;
     if (in->n_readers[p->id] > 1 && in->size[p->id] > COST)
+        return false;
+    if (in->has_neighbours_read[p->id] && p->body->op != IP_X_LOAD && !is_pointwise(in->ir, p))
         return false;
     if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) /* its loops have no strips to keep neighbours in */
         return false;
@@ -341,6 +345,21 @@ static void find_folded(inlining *in)
     }
 }
 
+static void note_neighbours_read(ip_expr *load, void *user)
+{
+    inlining *in = user;
+    in->has_neighbours_read[load->source->id] |= load->border != IP_BORDER_NONE && !reads_own_place(load, in->reader);
+}
+
+static void find_neighbours_read(inlining *in)
+{
+    for (int k = 0; k < in->ir->n_stages; k++) {
+        in->reader = in->ir->stages[k];
+        if (ip_stage_computes(in->reader))
+            ip_stage_each_load(in->ir, in->reader, note_neighbours_read, in);
+    }
+}
+
 static void count_readers(inlining *in, int *last_reader)
 {
     for (int k = 0; k < in->ir->n_stages; k++) {
@@ -364,10 +383,12 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
     in.n_loads = ip_zalloc(n * sizeof(int));
     in.read_around = ip_zalloc(n * sizeof(int));
     in.is_folded = ip_zalloc(n * sizeof(bool));
+    in.has_neighbours_read = ip_zalloc(n * sizeof(bool));
     int *last_reader = ip_zalloc(n * sizeof(int));
-    if (in.n_readers && in.size && in.n_loads && in.read_around && in.is_folded && last_reader) {
+    if (in.n_readers && in.size && in.n_loads && in.read_around && in.is_folded && in.has_neighbours_read && last_reader) {
         count_readers(&in, last_reader);
         find_folded(&in);
+        find_neighbours_read(&in);
         for (int k = 0; k < ir->n_stages && !ir->failed; k++) {
             ip_stage *s = ir->stages[k];
             if (!ip_stage_computes(s))
@@ -393,6 +414,7 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
     ip_free(in.n_loads);
     ip_free(in.read_around);
     ip_free(in.is_folded);
+    ip_free(in.has_neighbours_read);
     ip_free(last_reader);
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }

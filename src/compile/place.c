@@ -36,6 +36,23 @@ int ip_kernel_halo(const ip_kernel *kernel)
     return halo;
 }
 
+int64_t ip_kernel_least_columns(const ip_kernel *kernel)
+{
+    enum { LEAST_COLUMNS = 256, HALOS = 3 };
+    int64_t halo = 0;
+    for (int k = 0; k < kernel->n_placed; k++)
+        halo = ip_max(halo, (int64_t)kernel->placed[k].left + kernel->placed[k].right);
+    return ip_max(LEAST_COLUMNS, HALOS * halo);
+}
+
+bool ip_kernel_walks_pieces(const ip_kernel *kernel)
+{
+    bool keeps_rows = false;
+    for (int k = 0; k < kernel->n_placed; k++)
+        keeps_rows = keeps_rows || kernel->placed[k].place == IP_PLACE_RING || kernel->placed[k].n_running > 0;
+    return keeps_rows && kernel->schedule == IP_SCHEDULE_ROWS && !kernel->whole_rows && !kernel->reads_across;
+}
+
 double ip_kernel_cost(const ip_plan *plan, const ip_kernel *k)
 {
     enum { OPAQUE_COST = 16 };

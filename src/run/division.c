@@ -9,7 +9,6 @@
 enum {
     SMALL_COLUMNS = 4096,      /* a strip narrower than this is not worth a work-item of its own */
     CACHE_BYTES = 1 << 20,     /* Note [Strips] */
-    LEAST_COLUMNS = 256,
     VECTOR_COLUMNS = 64,
     ACROSS_COLUMNS = 64,
     ACROSS_BYTES = 32 << 10,   /* of rows that are copied together: they stay in the first-level cache */
@@ -46,7 +45,7 @@ static int64_t elements_behind(const ip_placed *p)
 
 int ip_ring_pitch(const ip_launching *l, const ip_placed *p)
 {
-    int64_t columns = ip_clamp((int64_t)l->div.strip_columns + p->left + p->right, 0, p->stage->dims[2]);
+    int64_t columns = ip_clamp((int64_t)l->div.piece_columns + p->left + p->right, 0, p->stage->dims[2]);
     int64_t elements = (columns + 2 * p->pad) * p->stage->dims[3], size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
     elements += elements_behind(p);
     if (p->at_once) /* written column by column: an odd number of lines a row, which no two rows share a place in the cache with */
@@ -63,14 +62,14 @@ static size_t ring_units(const ip_launching *l, const ip_placed *p)
 /* What of a result is made before it goes to memory: a block of a row or a row, behind what the last block left of a line. */
 static size_t line_units(const ip_launching *l, const ip_placed *p)
 {
-    size_t columns = (size_t)(p->block_columns > 0 ? p->block_columns : l->div.strip_columns);
+    size_t columns = (size_t)(p->block_columns > 0 ? p->block_columns : l->div.piece_columns);
     return (columns * (size_t)p->stage->dims[3] * ip_dtype(p->stage->dtype)->size_bytes + 63) / 64 + 2;
 }
 
 /* A row of a running sum of a stage. */
 static size_t sums_units(const ip_launching *l, const ip_placed *p, int k)
 {
-    int64_t columns = ip_clamp((int64_t)l->div.strip_columns + p->left + p->right, 0, p->stage->dims[2]);
+    int64_t columns = ip_clamp((int64_t)l->div.piece_columns + p->left + p->right, 0, p->stage->dims[2]);
     return ((size_t)(columns * p->stage->dims[3]) * ip_dtype(p->running[k]->dtype)->size_bytes + 63) / 64 + 1;
 }
 
@@ -107,13 +106,10 @@ static int64_t across_columns(const ip_kernel *k)
 static int64_t cached_columns(const ip_launching *l, int64_t columns)
 {
     const ip_kernel *k = l->kernel;
-    int64_t halo = 0;
-    for (int i = 0; i < k->n_placed; i++)
-        halo = ip_max(halo, (int64_t)k->placed[i].left + k->placed[i].right);
     int64_t each = k->read_bytes + k->ring_bytes;
     bool is_chain = k->ring_bytes * 2 > k->read_bytes * 3;
     int64_t fit = (is_chain ? l->runner->tuning.strip_bytes : CACHE_BYTES) / (each > 0 ? each : 1);
-    int64_t least = halo * 3 > LEAST_COLUMNS ? halo * 3 : LEAST_COLUMNS;
+    int64_t least = ip_kernel_least_columns(k);
     if (k->reads_across && !k->whole_rows)
         return ip_clamp(columns, 1, across_columns(k));
     if (k->whole_rows || fit >= columns || least >= columns)
@@ -194,9 +190,24 @@ static void choose_streaming(ip_launching *l)
 /* A line that is not in a cache saves nothing. A short row takes longer: its first and last lines, which it shares, are copied. */
 static bool may_stream(const ip_launching *l, const ip_placed *p)
 {
-    int64_t row = (int64_t)l->div.strip_columns * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+    int64_t row = (int64_t)l->div.piece_columns * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
     int64_t least = ip_min(LEAST_STREAMED, (int64_t)l->runner->tuning.stream_bytes);
     return !p->is_streamed || (row >= least && line_units(l, p) <= CACHE_BYTES / 64);
+}
+
+/*
+ * Note [Pieces]
+ * What keeps rows of narrow strips walks several of them, one after the other, in one scratch: of a line of millions of elements there
+ * would be thousands, whose rings together are as large as what they save writing.
+ */
+static int pieces_of_strip(const ip_launching *l, int64_t columns)
+{
+    const ip_division *d = &l->div;
+    if (!ip_kernel_walks_pieces(l->kernel))
+        return 1;
+    int64_t beside = ip_ceil_div(columns, d->piece_columns), items = beside * d->items_y * (d->items_z > 0 ? d->items_z : 1);
+    int64_t work = ip_operations_per_row(l, d->piece_columns) * d->strip_rows, most = ip_min(beside, IP_STRIP_WORK / (work > 0 ? work : 1));
+    return (int)ip_clamp(items / (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch, 1, most > 1 ? most : 1);
 }
 
 static void divide_rows(ip_launching *l)
@@ -228,7 +239,8 @@ static void divide_rows(ip_launching *l)
         narrow = ip_clamp(quick, narrow < SMALL_COLUMNS ? narrow : SMALL_COLUMNS, narrow);
         chunk = chunk <= narrow ? chunk : ip_min(columns, ip_ceil_div(narrow, VECTOR_COLUMNS) * VECTOR_COLUMNS); /* begins with a line */
     }
-    d->strip_columns = (int)(chunk > 0 ? chunk : 1);
+    d->piece_columns = (int)(chunk > 0 ? chunk : 1);
+    d->strip_columns = d->piece_columns * pieces_of_strip(l, columns);
     d->items_x = (int)ip_ceil_div(columns, d->strip_columns);
     choose_streaming(l);
     for (int i = 0; i < k->n_placed; i++)
