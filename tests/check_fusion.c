@@ -125,11 +125,14 @@ CLAIM(a_map_into_a_map_is_one_kernel, { "clamp(linear(invert($1), 1.5, -3), 10, 
       { "$1 * 0.25 + $2 * 0.5 + sqrt($3)", 1, NULL })
 CLAIM(a_map_into_a_stencil_is_one_kernel, { "boxblur(invert($1), size=5)", 1, NULL },
       { "convolve(gray($1), [1 2 1; 2 4 2; 1 2 1], scale=16)", 1, NULL })
+CLAIM(rows_that_no_cache_keeps_are_written, { "blur(blur(make(4000, 1500, x * 0.5, channels=3), 20), 20)", 3, "its rows would not stay in the cache" },
+      { "blur(blur(make(4000, 1500, x * 0.5, channels=3), 2), 2)", 1, NULL })
 START_TEST(a_map_into_a_stencil_of_a_line_is_one_kernel)
 {
     static const struct { const char *text; int n; } claims[] = {
         { "s = $1 * 2 + 1\n(s[-1] + s[0] + s[1]) * 0.5", 1 },
         { "s = $1 * 2 + 1\nstencil(s[-7] - s[2], border=wrap)", 1 },
+        { "fn s(g) = (g[-1] + g[0] + g[1]) * 0.25\ns(s(s($1)))", 1 },
     };
     enum { N = 1000003 }; /* a row that no cache keeps */
     float *line = malloc(2 * N * sizeof *line), *got = line + N;
@@ -649,6 +652,7 @@ int main(void)
     tcase_add_test(c, a_map_into_a_map_is_one_kernel);
     tcase_add_test(c, a_map_into_a_stencil_is_one_kernel);
     tcase_add_test(c, a_map_into_a_stencil_of_a_line_is_one_kernel);
+    tcase_add_test(c, rows_that_no_cache_keeps_are_written);
     tcase_add_test(c, a_stencil_into_a_map_is_one_kernel);
     tcase_add_test(c, a_stencil_into_a_stencil_is_one_kernel);
     tcase_add_test(c, neighbour_reads_are_one_kernel);

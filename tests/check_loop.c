@@ -265,7 +265,7 @@ START_TEST(steps_that_wait_for_memory_are_taken_together)
         { "iterate($1, 104, _ * 0.5 + 1, until=maxval(_) < 3)", 7 * (1 + 3) },
         { "iterate($1, 104, (_[-1,0] + _[1,0]) * 0.5)", 104 },
         { "iterate($1, 104, (_[0,-1] + _[0,1]) * 0.5)", 104 / 4 }, /* keeps single rows */
-        { "reshape(iterate(reshape($1, [1210000]), 104, (_[-1] + _[0] + _[1]) * 0.25), [1100 1100])", 104 / 4 }, /* and walks a line in pieces */
+        { "reshape(iterate(reshape($1, [1210000]), 104, (_[-1] + _[0] + _[1]) * 0.25), [1100 1100])", 104 / 4 }, /* and walks a line panel by panel */
         { "iterate($1, 104, cast(cast(_, f16) * 0.75 + 1, f32))", 104 }, /* what is rounded is kept */
         { "iterate($1, 104, _ * 0.5 + mean(_))", 104 * (2 + 1) }, /* all of a step is seen before the next */
     };

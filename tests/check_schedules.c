@@ -47,8 +47,8 @@ static const shape shapes[] = {
     { "boxblur($1, 15)", IMGPAR_U16, 4, 9, 17, 0 },
     { "boxblur(boxblur($1, 9, border=reflect101), 17)", IMGPAR_U8, 3, 61, 37, 0 },
     { "boxblur(boxblur($1, 9), 17)", IMGPAR_U8, 1, 900, 6, 0 }, /* strips that begin within a row */
-    { "boxblur(boxblur($1, 3), 3)", IMGPAR_U8, 1, 10001, 1, 0 }, /* and that are walked in pieces */
-    { "sum(blur(blur($1, 1), 2))", IMGPAR_U8, 1, 10001, 2, 0 },
+    { "boxblur(boxblur($1, 3), 3)", IMGPAR_U8, 1, 40001, 1, 0 }, /* and that are walked panel by panel */
+    { "sum(blur(blur($1, 1), 2))", IMGPAR_U8, 1, 40001, 2, 0 },
     { "crop(resize(boxblur($1, 11), 120, 45), 31, 7, 60, 30)", IMGPAR_U8, 3, 240, 70, 0 },
     { "blur($1, 1.5)", IMGPAR_U8, 3, 61, 37, 0 },
     { "blur($1, 1, border=wrap)", IMGPAR_F16, 1, 61, 37, 0 },

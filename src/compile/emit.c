@@ -67,7 +67,7 @@ static int find_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *s
 static const char *slot_name(ip_emit *e, int at)
 {
     static const char *const regions[] = { "z0", "z1", "y0", "y1", "x0", "x1" };
-    static const char *const strips[] = { "strip_rows", "strip_columns", "items_x", "items_y", "piece_columns" };
+    static const char *const strips[] = { "strip_rows", "strip_columns", "items_x", "items_y", "panel_columns" };
     static const char *const dims[] = { "depth", "height", "width" };
     static const char *const scans[IP_N_SCAN_SLOTS] = {
         [IP_SCAN_BLOCKS] = "blocks", [IP_SCAN_STEPS] = "steps", [IP_SCAN_CHUNK] = "chunk", [IP_SCAN_ROWS] = "chunk_rows",

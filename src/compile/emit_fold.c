@@ -10,7 +10,7 @@
  * work-items. The error is that of adding BLOCK / LANES numbers, whatever the size of the image.
  *
  * Note [Sums of small integers]
- * Where a row of a strip cannot overflow 32 bits (a strip has at most 65536 columns, unless the kernel needs whole rows)
+ * Where a row of a panel cannot overflow 32 bits (it has at most 65536 columns, unless the kernel needs whole rows)
  * it is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once. Bytes that stand side by side
  * are summed in 16 bits at first (ip_sum_bytes()).
  *

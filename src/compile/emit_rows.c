@@ -2,7 +2,7 @@
 /*
  * The rows schedule, second half: a kernel whose work-items each walk a strip of rows.
  *
- *     for each piece of its columns (mostly there is one):
+ *     for each panel of its columns (mostly there is one):
  *         for y in strip, starting early enough to fill the rings:
  *             for each stage: if its row y + lead is needed:
  *                 for x in columns: compute an element from rows of earlier stages
@@ -300,8 +300,8 @@ static void declare_item(ip_emit *e)
                          ip_emit_slot(e, IP_SLOT_SCRATCH, 0, NULL, NULL)));
 }
 
-/* Columns xa..xb of the strip's, one piece after the other (division.c, Note [Pieces]); what follows is of a piece. */
-static void enter_pieces(ip_emit *e)
+/* Columns xa..xb of the strip's, one panel after the other (division.c, Note [Panels]); what follows is of a panel. */
+static void enter_panels(ip_emit *e)
 {
     const char *columns = ip_emit_slot(e, IP_SLOT_STRIP, 4, NULL, NULL);
     ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "xa", "left", "right");
@@ -317,8 +317,8 @@ void ip_emit_rows(ip_emit *e)
     int warm_up = ip_kernel_halo(k);
     declare_planes(e);
     declare_span(e, 1, "ya", "yb", 0, 2);
-    bool in_pieces = ip_kernel_walks_pieces(k);
-    declare_span(e, 0, in_pieces ? "left" : "xa", in_pieces ? "right" : "xb", 1, 4);
+    bool in_panels = ip_kernel_walks_panels(k);
+    declare_span(e, 0, in_panels ? "left" : "xa", in_panels ? "right" : "xb", 1, 4);
     ip_emit_plan_blocks(e);
     declare_item(e);
     for (int i = 0; i < k->n_placed; i++) {
@@ -330,8 +330,8 @@ void ip_emit_rows(ip_emit *e)
         if (k->placed[i].place == IP_PLACE_TOTAL)
             ip_emit_fold_begin(e, k->placed[i].stage);
     ip_stmt *whole = e->top;
-    if (in_pieces)
-        enter_pieces(e);
+    if (in_panels)
+        enter_panels(e);
     declare_rings(e);
     declare_sums(e);
     ip_emit_declare_paces(e);

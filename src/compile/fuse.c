@@ -9,7 +9,7 @@
  *      few rows of it suffice. (A gather may want any row.) Or they are rows of another width (Note [Whole rows]) or height
  *      (place_paced.c, Note [Paces]), as a resize's are.
  *   2. Every reader's border can be served from those rows (reach.c, Note [Reading near edges]).
- *   3. The rows that all stages keep stay in the cache (RING_BYTES a work-item), and the rows computed
+ *   3. The rows that all stages keep stay in the cache (RING_BYTES a work-item; of single rows a panel's part), and the rows computed
  *      twice at the strips' seams stay few against the strip (HALO_ROWS). Beyond that, writing the value
  *      to memory and reading it back costs less than computing its halo again.
  *   4. The kernel stays of a size that compiles fast (max_stages, MAX_OPERATIONS): compilers look at a loop's operations
@@ -127,15 +127,21 @@ static bool is_sibling(const fusing *f, const ip_kernel *kernel, const ip_stage 
 
 /* ---- joining ---------------------------------------------------------------------------- */
 
-/* Of a strip that is as narrow as they get. */
+static int64_t columns_kept(const ip_kernel *kernel, const ip_placed *p, bool in_panels)
+{
+    int64_t width = p->stage->dims[2];
+    return in_panels ? ip_min(width, ip_kernel_least_columns(kernel) + p->left + p->right) : width;
+}
+
+/* Of single rows only a panel's part is kept (division.c, Note [Panels]); of several, narrow panels would compute too much twice. */
 static size_t ring_bytes(const ip_kernel *kernel)
 {
     size_t total = 0;
-    int64_t most = kernel->whole_rows ? INT64_MAX : ip_kernel_least_columns(kernel);
+    bool in_panels = ip_kernel_walks_panels(kernel) && ip_kernel_rows_twice(kernel) == 0;
     for (int k = 0; k < kernel->n_placed; k++) {
         const ip_placed *p = &kernel->placed[k];
         if (p->place == IP_PLACE_RING && !p->at_once) /* of those the strips are narrow */
-            total += (size_t)p->rows * (size_t)(ip_min(p->stage->dims[2], most) + 2 * p->pad) * (size_t)p->stage->dims[3]
+            total += (size_t)p->rows * (size_t)(columns_kept(kernel, p, in_panels) + 2 * p->pad) * (size_t)p->stage->dims[3]
                 * ip_dtype(p->stage->dtype)->size_bytes;
     }
     return total;

@@ -8,8 +8,8 @@
  *   1. it reads p at its own place (z, y, x; any channel), or at computed places that are
  *      known to be inside and p reads nothing around itself (a chain of views is one index map), or p is a cheap map of a
  *      line, Note [Lines], and
- *      (Where the same reader also looks at p's neighbours, or p is made of neighbours and any reader looks at its own, p is kept for
- *      those anyway.)
+ *      (Where the same reader also looks at p's neighbours, p is kept for those anyway; and where any reader does, if p itself is made
+ *      of neighbours and is more than one of them.)
  *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
  *   3. p has one reader, or computing it again costs less than keeping it (COST operations).
  * The other way round a pointwise stage that reads a recurrence at its own place, as its only reader, becomes that
@@ -188,14 +188,14 @@ static bool may_inline(inlining *in, const ip_expr *load)
         return false;
     if (in->n_readers[p->id] > 1 && in->size[p->id] > COST)
         return false;
-    if (in->has_neighbours_read[p->id] && p->body->op != IP_X_LOAD && !is_pointwise(in->ir, p))
-        return false;
     if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) /* its loops have no strips to keep neighbours in */
         return false;
     if (loses_flat_loop(in, p))
         return false;
     if (moves_along_line(in, load))
         return true;
+    if (in->has_neighbours_read[p->id] && p->body->op != IP_X_LOAD && !is_pointwise(in->ir, p))
+        return false;
     if (reads_own_place(load, in->reader))
         return true;
     if (is_dearer_elsewhere(in, load))
@@ -301,10 +301,15 @@ static void become_scan(inlining *in)
     s->backward = p.scan->backward;
 }
 
+static bool reads_around(const inlining *in, const ip_expr *load)
+{
+    return load->border != IP_BORDER_NONE && !reads_own_place(load, in->reader);
+}
+
 static void note_reading_around(ip_expr *load, void *user)
 {
     inlining *in = user;
-    if (!reads_own_place(load, in->reader) && load->border != IP_BORDER_NONE && !moves_along_line(in, load))
+    if (reads_around(in, load) && !moves_along_line(in, load))
         in->read_around[load->source->id] = in->reader->id + 1;
 }
 
@@ -348,7 +353,7 @@ static void find_folded(inlining *in)
 static void note_neighbours_read(ip_expr *load, void *user)
 {
     inlining *in = user;
-    in->has_neighbours_read[load->source->id] |= load->border != IP_BORDER_NONE && !reads_own_place(load, in->reader);
+    in->has_neighbours_read[load->source->id] |= reads_around(in, load);
 }
 
 static void find_neighbours_read(inlining *in)

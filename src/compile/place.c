@@ -2,10 +2,9 @@
 /*
  * Where each stage of a kernel lives: the geometry that the schedules rows and tiles share.
  *
- * Rows: a work-item walks a strip of output rows y. At each step every stage computes one
- * row, ahead of the output by its `lead`, and keeps the last few rows that its readers
- * still need in a ring. Columns beyond the left and right edge are filled in after a
- * row is made (`pad`), so inner loops have no edge cases.
+ * Rows: a work-item walks a strip of output rows y, or a panel of its columns after the other. At each
+ * step every stage computes one row, ahead of the output by its `lead`, and keeps the last few rows that its readers still need in a
+ * ring. Columns beyond the left and right edge are filled in after a row is made (`pad`), so inner loops have no edge cases.
  *
  * Tiles: a work-group makes a tile of the output. Every stage computes the same tile, grown by its halo (`first`, `lead`,
  * `left`, `right`), and keeps it until its last reader has run; place_tiles.c decides how large tiles are. Elements beyond
@@ -45,7 +44,7 @@ int64_t ip_kernel_least_columns(const ip_kernel *kernel)
     return ip_max(LEAST_COLUMNS, HALOS * halo);
 }
 
-bool ip_kernel_walks_pieces(const ip_kernel *kernel)
+bool ip_kernel_walks_panels(const ip_kernel *kernel)
 {
     bool keeps_rows = false;
     for (int k = 0; k < kernel->n_placed; k++)

@@ -87,7 +87,7 @@ enum { IP_MAX_TEXTURES = 16 };
 typedef enum ip_slot_kind {
     IP_SLOT_REGION,     /* index 0..5: z0 z1 y0 y1 x0 x1 of the launch */
     IP_SLOT_STRIP,      /* index 0: rows a work-item, 1: columns a work-item, 2: work-items along x, 3: along y,
-                         * 4: columns that are walked at once */
+                         * 4: columns of a panel, which are walked at once */
     IP_SLOT_DIM,        /* stage's extent `index` (0..2) */
     IP_SLOT_START,      /* stage's buffer: where its element 0 of row 0 of plane 0 is, or would be: the buffer holds a region; wide */
     IP_SLOT_ORIGIN,     /* stage's buffer: region origin `index` (0..2) */
@@ -258,10 +258,10 @@ int ip_kernel_halo(const ip_kernel *kernel);
 /* How many rows of the output take about as long as what a strip computes beyond its own: the halo, or more where rows of another height
  * are made first. */
 int64_t ip_kernel_rows_twice(const ip_kernel *kernel);
-/* Strips are not cut narrower than that: what they compute beyond their own columns stays little. */
+/* Columns of a panel, at least, where rows are so many: what it computes beyond its own stays little. */
 int64_t ip_kernel_least_columns(const ip_kernel *kernel);
-/* Work-items walk their strip in pieces, which share a scratch: strips that keep rows and may be cut along x. */
-bool ip_kernel_walks_pieces(const ip_kernel *kernel);
+/* Work-items walk their strip in panels, which share a scratch: strips that keep rows and may be cut along x (division.c, Note [Panels]). */
+bool ip_kernel_walks_panels(const ip_kernel *kernel);
 /* Operations on an element of the kernel's domain. What hand-written kernels do is not known; but a part of it is that part. */
 double ip_kernel_cost(const ip_plan *plan, const ip_kernel *kernel);
 

@@ -7,7 +7,7 @@
 #include "base/integers.h"
 
 enum {
-    SMALL_COLUMNS = 4096,      /* a strip narrower than this is not worth a work-item of its own */
+    SMALL_COLUMNS = 4096,      /* a panel narrower than this is not worth a work-item of its own */
     CACHE_BYTES = 1 << 20,     /* Note [Strips] */
     VECTOR_COLUMNS = 64,
     ACROSS_COLUMNS = 64,
@@ -45,7 +45,7 @@ static int64_t elements_behind(const ip_placed *p)
 
 int ip_ring_pitch(const ip_launching *l, const ip_placed *p)
 {
-    int64_t columns = ip_clamp((int64_t)l->div.piece_columns + p->left + p->right, 0, p->stage->dims[2]);
+    int64_t columns = ip_clamp((int64_t)l->div.panel_columns + p->left + p->right, 0, p->stage->dims[2]);
     int64_t elements = (columns + 2 * p->pad) * p->stage->dims[3], size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
     elements += elements_behind(p);
     if (p->at_once) /* written column by column: an odd number of lines a row, which no two rows share a place in the cache with */
@@ -62,14 +62,14 @@ static size_t ring_units(const ip_launching *l, const ip_placed *p)
 /* What of a result is made before it goes to memory: a block of a row or a row, behind what the last block left of a line. */
 static size_t line_units(const ip_launching *l, const ip_placed *p)
 {
-    size_t columns = (size_t)(p->block_columns > 0 ? p->block_columns : l->div.piece_columns);
+    size_t columns = (size_t)(p->block_columns > 0 ? p->block_columns : l->div.panel_columns);
     return (columns * (size_t)p->stage->dims[3] * ip_dtype(p->stage->dtype)->size_bytes + 63) / 64 + 2;
 }
 
 /* A row of a running sum of a stage. */
 static size_t sums_units(const ip_launching *l, const ip_placed *p, int k)
 {
-    int64_t columns = ip_clamp((int64_t)l->div.piece_columns + p->left + p->right, 0, p->stage->dims[2]);
+    int64_t columns = ip_clamp((int64_t)l->div.panel_columns + p->left + p->right, 0, p->stage->dims[2]);
     return ((size_t)(columns * p->stage->dims[3]) * ip_dtype(p->running[k]->dtype)->size_bytes + 63) / 64 + 1;
 }
 
@@ -97,7 +97,7 @@ static int64_t across_columns(const ip_kernel *k)
 
 /*
  * Note [Strips]
- * A strip is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; in a chain of stages,
+ * A panel, mostly a whole strip, is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; in a chain of stages,
  * which mostly reads what it has just written, the first-level one. Where columns are read along rows, as a transpose
  * does, a strip is so narrow that what a row of it reads stays there until the next row reads what lies beside. Taller
  * strips compute fewer rows twice. There are enough strips to keep all units busy to the end, and none takes so long that
@@ -146,15 +146,18 @@ static bool is_read_again(const ip_launching *l)
     return l->runner->is_step;
 }
 
+/* Of a row, before a work-item goes to the next one. */
+static int64_t columns_read(const ip_launching *l) { return l->div.strip_rows == 1 ? l->div.strip_columns : l->div.panel_columns; }
+
 /* Whether a work-item reads its inputs as they stand in memory, many pages one after the other. */
 static bool reads_long_runs(const ip_launching *l)
 {
     const ip_kernel *k = l->kernel;
-    int64_t columns = l->region->x1 - l->region->x0, rows = l->div.strip_columns < columns ? 1 : l->div.strip_rows;
+    int64_t columns = l->region->x1 - l->region->x0, run = columns_read(l), rows = run < columns ? 1 : l->div.strip_rows;
     for (int i = 0; i < k->n_inputs; i++) {
         const ip_stage *s = k->inputs[i];
         int64_t pixel = s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes;
-        if (s->dims[2] > columns || (s->dims[2] == columns && rows * l->div.strip_columns * pixel < LONG_RUN))
+        if (s->dims[2] > columns || (s->dims[2] == columns && rows * run * pixel < LONG_RUN))
             return false;
     }
     return true;
@@ -164,9 +167,9 @@ static bool reads_long_runs(const ip_launching *l)
 static bool reads_short_rows(const ip_launching *l)
 {
     const ip_kernel *k = l->kernel;
-    bool is_short = !k->is_scan && l->div.strip_columns < l->region->x1 - l->region->x0;
+    bool is_short = !k->is_scan && columns_read(l) < l->region->x1 - l->region->x0;
     for (int i = 0; i < k->n_inputs; i++)
-        is_short = is_short && l->div.strip_columns * k->inputs[i]->dims[3] * (int64_t)ip_dtype(k->inputs[i]->dtype)->size_bytes <= SHORT_ROW;
+        is_short = is_short && columns_read(l) * k->inputs[i]->dims[3] * (int64_t)ip_dtype(k->inputs[i]->dtype)->size_bytes <= SHORT_ROW;
     return is_short;
 }
 
@@ -190,24 +193,29 @@ static void choose_streaming(ip_launching *l)
 /* A line that is not in a cache saves nothing. A short row takes longer: its first and last lines, which it shares, are copied. */
 static bool may_stream(const ip_launching *l, const ip_placed *p)
 {
-    int64_t row = (int64_t)l->div.piece_columns * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+    int64_t row = (int64_t)l->div.panel_columns * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
     int64_t least = ip_min(LEAST_STREAMED, (int64_t)l->runner->tuning.stream_bytes);
     return !p->is_streamed || (row >= least && line_units(l, p) <= CACHE_BYTES / 64);
 }
 
 /*
- * Note [Pieces]
- * What keeps rows of narrow strips walks several of them, one after the other, in one scratch: of a line of millions of elements there
- * would be thousands, whose rings together are as large as what they save writing.
+ * Note [Panels]
+ * A strip that keeps rows is walked panel by panel, each as wide as Note [Strips] says, all in one scratch. Mostly it has one panel. Of a
+ * line of millions of elements thousands of strips would have to be that narrow, and all their rings together as large as what they save
+ * writing.
  */
-static int pieces_of_strip(const ip_launching *l, int64_t columns)
+static int panels_of_strip(const ip_launching *l, int64_t columns)
 {
     const ip_division *d = &l->div;
-    if (!ip_kernel_walks_pieces(l->kernel))
+    if (!ip_kernel_walks_panels(l->kernel))
         return 1;
-    int64_t beside = ip_ceil_div(columns, d->piece_columns), items = beside * d->items_y * (d->items_z > 0 ? d->items_z : 1);
-    int64_t work = ip_operations_per_row(l, d->piece_columns) * d->strip_rows, most = ip_min(beside, IP_STRIP_WORK / (work > 0 ? work : 1));
-    return (int)ip_clamp(items / (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch, 1, most > 1 ? most : 1);
+    int64_t beside = ip_ceil_div(columns, d->panel_columns);
+    int64_t items = beside * d->items_y * ip_max_int(d->items_z, 1);
+    int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
+    int64_t work = ip_operations_per_row(l, d->panel_columns) * d->strip_rows;
+    int64_t most = ip_min(beside, IP_STRIP_WORK / (work > 0 ? work : 1));
+    int64_t each = ip_clamp(items / target, 1, most > 1 ? most : 1);
+    return (int)ip_max(ip_ceil_div(beside, ip_ceil_div(beside, each)), 1); /* as many of equal width */
 }
 
 static void divide_rows(ip_launching *l)
@@ -234,13 +242,14 @@ static void divide_rows(ip_launching *l)
     d->strip_rows = (int)strip;
     if (!k->whole_rows) { /* few rows, but long ones */
         int64_t wanted = ip_ceil_div(target, (int64_t)d->items_y * (d->items_z > 0 ? d->items_z : 1));
-        int64_t narrow = ip_clamp(ip_ceil_div(columns, wanted), columns < SMALL_COLUMNS ? columns : SMALL_COLUMNS, columns);
+        int64_t small = ip_kernel_walks_panels(k) ? ip_max(SMALL_COLUMNS, ip_kernel_least_columns(k)) : SMALL_COLUMNS;
+        int64_t narrow = ip_clamp(ip_ceil_div(columns, wanted), ip_min(columns, small), columns);
         int64_t quick = IP_STRIP_WORK / (ip_ceil_div(per_row, chunk > 0 ? chunk : 1) * strip + 1);
-        narrow = ip_clamp(quick, narrow < SMALL_COLUMNS ? narrow : SMALL_COLUMNS, narrow);
+        narrow = ip_clamp(quick, ip_min(narrow, small), narrow);
         chunk = chunk <= narrow ? chunk : ip_min(columns, ip_ceil_div(narrow, VECTOR_COLUMNS) * VECTOR_COLUMNS); /* begins with a line */
     }
-    d->piece_columns = (int)(chunk > 0 ? chunk : 1);
-    d->strip_columns = d->piece_columns * pieces_of_strip(l, columns);
+    d->panel_columns = (int)(chunk > 0 ? chunk : 1);
+    d->strip_columns = d->panel_columns * panels_of_strip(l, columns);
     d->items_x = (int)ip_ceil_div(columns, d->strip_columns);
     choose_streaming(l);
     for (int i = 0; i < k->n_placed; i++)

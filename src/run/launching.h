@@ -14,7 +14,7 @@ enum { IP_STRIP_WORK = 20000000 }; /* operations in a strip at most, so that a b
 /* How the domain's region is divided among work-items of the rows schedule, or work-groups of tiles. */
 typedef struct ip_division {
     int strip_rows, strip_columns;
-    int piece_columns;                  /* that are walked at once: division.c, Note [Pieces] */
+    int panel_columns;                  /* of a strip, walked at once: division.c, Note [Panels] */
     int items_x, items_y, items_z;      /* work-items; of tiles: work-groups */
     size_t scratch_start, scratch_each; /* in units of 64 bytes */
     size_t scratch_bytes;

@@ -67,7 +67,7 @@ static int slot_value(const ip_launching *l, const ip_slot *s)
     const ip_division *d = &l->div;
     switch (s->kind) {
     case IP_SLOT_REGION: return (int)((const int64_t[]){ r->z0, r->z1, r->y0, r->y1, r->x0, r->x1 })[s->index];
-    case IP_SLOT_STRIP: return (const int[]){ d->strip_rows, d->strip_columns, d->items_x, d->items_y, d->piece_columns }[s->index];
+    case IP_SLOT_STRIP: return (const int[]){ d->strip_rows, d->strip_columns, d->items_x, d->items_y, d->panel_columns }[s->index];
     case IP_SLOT_DIM: return (int)dims_of_slot(s)[s->index];
     case IP_SLOT_ORIGIN:
     case IP_SLOT_PITCH:

@@ -6,8 +6,8 @@
  * A step that computes little waits for memory: it reads all carried values and writes them again. Planned as one graph, several steps
  * fuse as anything else does, and what is between them is never written. That is worth it where the values are larger than the
  * caches next to a unit, where the kernels do not become more, compute hardly more than the steps would by themselves, and do not
- * become so large that compiling them takes long. Of what is between the steps they may keep single rows, as those of a stencil along
- * rows; steps of a stencil of several rows that were computed together took as long.
+ * become so large that compiling them takes long. Of what is between the steps they may keep single rows, as of a stencil along rows;
+ * steps of a stencil of several rows that were computed together took as long.
  */
 #include "base/dtype.h"
 #include "compile/plan.h"
@@ -27,13 +27,13 @@ typedef struct step_cost {
     double operations;        /* on all elements */
     double most;              /* on one of them */
     int n_kernels, n_stages;
-    bool is_in_rows;          /* no row is computed twice: none reads another one that the kernel makes */
+    bool keeps_single_rows;   /* if any: no row is computed twice, and none is of halves, which are converted one by one */
     bool fits;                /* nothing in it stands for itself, as a loop or a hand-written kernel does */
 } step_cost;
 
 static step_cost cost_of(const ip_plan *plan)
 {
-    step_cost c = { .n_kernels = plan->n_kernels, .is_in_rows = true, .fits = true };
+    step_cost c = { .n_kernels = plan->n_kernels, .keeps_single_rows = true, .fits = true };
     for (int k = 0; k < plan->n_kernels; k++) {
         const ip_kernel *kernel = &plan->kernels[k];
         double each = ip_kernel_cost(plan, kernel);
@@ -41,9 +41,9 @@ static step_cost cost_of(const ip_plan *plan)
         c.n_stages += kernel->n_stages;
         c.most = each > c.most ? each : c.most;
         c.fits = c.fits && kernel->schedule != IP_SCHEDULE_OPAQUE;
-        c.is_in_rows = c.is_in_rows && ip_kernel_halo(kernel) == 0;
-        for (int i = 0; i < kernel->n_placed; i++) /* halves are converted one by one */
-            c.is_in_rows = c.is_in_rows && !(kernel->placed[i].place == IP_PLACE_RING && kernel->placed[i].stage->dtype == IMGPAR_F16);
+        c.keeps_single_rows = c.keeps_single_rows && ip_kernel_rows_twice(kernel) == 0;
+        for (int i = 0; i < kernel->n_placed; i++)
+            c.keeps_single_rows = c.keeps_single_rows && !(kernel->placed[i].place == IP_PLACE_RING && kernel->placed[i].stage->dtype == IMGPAR_F16);
     }
     for (int k = 0; k < plan->ir->n_stages; k++)
         c.fits = c.fits && !(plan->ir->stages[k]->kind == IP_STAGE_SOURCE && plan->ir->stages[k]->node->loop);
@@ -91,7 +91,7 @@ static bool suits(const ip_loop *loop, int steps)
 static bool is_worth(const step_cost *several, const step_cost *one, int n)
 {
     enum { A_QUARTER_MORE = 4 };
-    return several->n_kernels <= one->n_kernels && (several->n_stages <= one->n_stages || several->is_in_rows)
+    return several->n_kernels <= one->n_kernels && (several->n_stages <= one->n_stages || several->keeps_single_rows)
         && several->operations <= n * (one->operations + one->operations / A_QUARTER_MORE);
 }
 
