@@ -113,6 +113,8 @@ START_TEST(bad_arguments_are_told_apart)
     expect_error(imgpar_op(ctx, "shift", &image, 1, "offsets=[1 1]"), IMGPAR_E_ARGUMENT, NULL);
     expect_error(imgpar_apply(ctx, "$2", &image, 1), IMGPAR_E_SYNTAX, NULL);
     expect_error(imgpar_apply(ctx, NULL, &image, 1), IMGPAR_E_ARGUMENT, NULL);
+    expect_error(imgpar_apply(ctx, "$1 + $2", (imgpar_array *[]){ image, NULL }, 2), IMGPAR_E_ARGUMENT, "$2: the array is NULL");
+    expect_error(imgpar_apply_safe(ctx, "$1", (imgpar_array *[]){ NULL }, 1), IMGPAR_E_ARGUMENT, "$1: the array is NULL");
     expect_error(imgpar_apply(ctx, "save($1, \"x.png\")", &image, 1), IMGPAR_E_SYNTAX, NULL);
     expect_error(imgpar_apply_safe(ctx, "open(\"x.png\")", NULL, 0), IMGPAR_E_SYNTAX, NULL);
     expect_error(imgpar_open(ctx, "/nonexistent/x.png"), IMGPAR_E_IO, "/nonexistent/x.png");

@@ -38,6 +38,10 @@ static bool eval_input(ip_eval *ev, const ip_node *node, ip_val *out)
     *out = ip_val_unknown(IP_V_ARRAY);
     if (ev->checking) return true;
     imgpar_array *a = ev->inputs[index];
+    if (!a) {
+        ip_fail(ev->err, IMGPAR_E_ARGUMENT, "$%zu: the array is NULL", index + 1);
+        return false;
+    }
     if (!a->op) { /* the first cause, as it was */
         ip_fail(ev->err, imgpar_array_status(a), "%s", imgpar_array_message(a));
         return false;
