@@ -39,7 +39,7 @@ static const ip_word words[] = {
          "make(256, 64, x)", 0, "width", "height", "expr", "channels", "shape")
     FORM("iterate", ip_form_iterate, "iterate(start, count, step, until=, check=1)", "repeats a step",
          "step is an expression in _, the value before it, or a function p -> expr; several values are carried\n"
-         "with iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step, or with check=k after every k-th one, and stops where it holds.",
+         "with (a, b) = iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step, or with check=k after every k-th one, and stops where it holds.",
          "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until", "check")
     FORM("reduce", ip_form_reduce, "reduce(array, \"sum\", axis=) or reduce(array, init, function, axis=, keepdims=)",
          "folds an array into one element, or along axes",
