@@ -247,6 +247,26 @@ static inline int ip_turn_words(IP_TURN_ROWS(uchar))
 #endif
     return j;
 }
+/*
+ * Every second, third or fourth of n pixels of three bytes (src/compile/emit_lanes.c), several at a time where vectors are shuffled quickly.
+ * Sixteen bytes are read and written at once, none of them behind the last pixel. Returns how many are done.
+ */
+#if defined(IP_STREAMS) && defined(__x86_64__)
+#define IP_TAKE(BY, AT_ONCE, PLACES)                                                                                   \
+    static inline int ip_take_##BY(__global uchar *to, const uchar *from, int n)                                       \
+    {                                                                                                                  \
+        int k = 0;                                                                                                     \
+        for (; k + 6 <= n; k += AT_ONCE)                                                                               \
+            ((__global struct ip_bytes16 *)(to + k * 3))->bytes = ((const struct ip_bytes16 *)(from + k * BY))->bytes.PLACES; \
+        return k;                                                                                                      \
+    }
+#else
+#define IP_TAKE(BY, AT_ONCE, PLACES)                                                                                   \
+    static inline int ip_take_##BY(__global uchar *to, const uchar *from, int n) { return 0; }
+#endif
+IP_TAKE(6, 3, s012678cdefffffff)
+IP_TAKE(9, 2, s0129abffffffffff)
+IP_TAKE(12, 2, s012cdeffffffffff)
 /* As IP_TURN, of pixels of three channels; pitch counts elements. Behind the last pixel that is read there must be two more. DONE: what is
  * done before. */
 #define IP_TURN_PIXELS(T, WORD, BITS, DONE)                                                                            \

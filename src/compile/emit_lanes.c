@@ -16,11 +16,11 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { LANES = 4, LEAST_CHANNELS = 3, BLOCK_PIXELS = 160, SIDE_BY_SIDE = 4, MOST_WINDOWS = 2 };
+enum { LANES = 4, LEAST_CHANNELS = 3, BLOCK_PIXELS = 160, SIDE_BY_SIDE = 4, MOST_WINDOWS = 2, MOST_STEP = 6 };
 
 /* ---- which bodies ---------------------------------------------------------------------------- */
 
-typedef struct lane_check { ip_emit *e; bool fits, gathers; int n_windows; } lane_check;
+typedef struct lane_check { ip_emit *e; bool fits, gathers, is_kept; int n_windows; } lane_check;
 
 static bool is_f32(const ip_expr *x) { return x->dtype == IMGPAR_F32; }
 
@@ -31,10 +31,10 @@ static bool is_number(const ip_expr *x) { return is_f32(x) || is_integer(x); }
 static bool load_fits(lane_check *c, ip_expr *x)
 {
     const ip_placed *placed = ip_kernel_placed(c->e->kernel, x->source);
-    bool is_kept = placed && placed->place == IP_PLACE_RING && x->border == IP_BORDER_NONE;
+    c->is_kept &= placed && placed->place == IP_PLACE_RING;
     bool own_channel = x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3 && x->source->dims[3] == c->e->channels;
     c->gathers |= !ip_x_offset_from(c->e->ir, x->arg[2], 2);
-    return is_kept && own_channel && is_number(x) && x->source->dtype == x->dtype && !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
+    return x->border == IP_BORDER_NONE && own_channel && is_number(x) && x->source->dtype == x->dtype && !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
 }
 
 static bool window_fits(lane_check *c, const ip_expr *x)
@@ -94,13 +94,39 @@ static ip_expr *lanes_part(ip_emit *e, ip_expr *x)
     return x;
 }
 
+typedef struct step_check { int64_t step; int n_loads; bool fits; } step_check;
+
+static bool check_step(ip_expr *x, void *user)
+{
+    step_check *c = user;
+    if (!(x->uses & (IP_USES_X | IP_USES_C)))
+        return false;
+    if (x->op != IP_X_LOAD) {
+        c->fits = c->fits && x->op != IP_X_WINDOW && x->op != IP_X_COORD;
+        return c->fits;
+    }
+    int64_t step = ip_x_step(x->arg[2]);
+    if (c->n_loads++ == 0)
+        c->step = step;
+    c->fits = c->fits && step == c->step;
+    return false;
+}
+
+/* The step of all columns that the body, which fits lanes, reads (Note [Even steps]); 0: there is none, or it does not pay. */
+static int64_t even_step(ip_emit *e, ip_expr *body)
+{
+    step_check c = { .fits = true };
+    ip_x_descend(e->ir, body, check_step, &c);
+    return c.fits && c.step >= 2 && c.step <= MOST_STEP ? c.step : 0;
+}
+
 bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *s)
 {
     bool may = e->options->pragmas && e->channels >= LEAST_CHANNELS && e->channels <= LANES && s->dtype == s->body->dtype;
-    lane_check c = { .e = e, .fits = may };
+    lane_check c = { .e = e, .fits = may, .is_kept = true };
     if (may)
         ip_x_descend(e->ir, lanes_part(e, s->body), check, &c);
-    return c.fits && c.gathers && !e->ir->failed;
+    return c.fits && c.gathers && (c.is_kept || even_step(e, s->body)) && !e->ir->failed;
 }
 
 /* ---- pixels as they come --------------------------------------------------------------------- */
@@ -286,50 +312,14 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *target, const c
  * Note [Even steps]
  * Where pixel x is made of pixels from step * x on, as in a resize to a half, what it would be is computed at every column of the row
  * that is read, a block of them at a time: that is a flat loop over elements side by side. Then every step-th pixel is taken. For few
- * columns a pixel it is cheaper than to compute pixel by pixel, four lanes of which are a quarter of a vector.
+ * columns a pixel it is cheaper than to compute pixel by pixel, four lanes of which are a quarter of a vector. Nothing is read behind the
+ * last pixel, so rows need not be kept.
  */
-enum { MOST_STEP = 6 };
-
-/* The step of a column step * x + constant, or 0. */
-static int64_t step_of(const ip_expr *column)
-{
-    if (column->op == IP_X_ADD && column->arg[1]->op == IP_X_CONST)
-        column = column->arg[0];
-    bool is_multiple = column->op == IP_X_MUL && column->arg[0]->op == IP_X_COORD && column->arg[0]->axis == 2;
-    return is_multiple && column->arg[1]->op == IP_X_CONST ? column->arg[1]->i : 0;
-}
-
-typedef struct step_check { int64_t step; int n_loads; bool fits; } step_check;
-
-static bool check_step(ip_expr *x, void *user)
-{
-    step_check *c = user;
-    if (!(x->uses & (IP_USES_X | IP_USES_C)))
-        return false;
-    if (x->op != IP_X_LOAD) {
-        c->fits = c->fits && x->op != IP_X_WINDOW && x->op != IP_X_COORD;
-        return c->fits;
-    }
-    int64_t step = step_of(x->arg[2]);
-    if (c->n_loads++ == 0)
-        c->step = step;
-    c->fits = c->fits && step == c->step;
-    return false;
-}
-
-/* The step of all columns that the body, which fits lanes, reads; 0: there is none, or it does not pay. */
-static int64_t even_step(ip_emit *e, ip_expr *body)
-{
-    step_check c = { .fits = true };
-    ip_x_descend(e->ir, body, check_step, &c);
-    return c.fits && c.step >= 2 && c.step <= MOST_STEP ? c.step : 0;
-}
-
 static ip_expr *without_step(ip_ir *ir, ip_expr *x, void *user)
 {
     (void)ir;
     (void)user;
-    return x->op == IP_X_MUL && step_of(x) ? x->arg[0] : x;
+    return x->op == IP_X_MUL && ip_x_step(x) ? x->arg[0] : x;
 }
 
 /* Every step-th pixel of those that `every` holds, `by` elements from the next, becomes one of p .. p + n. */
@@ -345,12 +335,22 @@ static void take_some(ip_emit *e, const taking *t, const char *from, const char 
                                                   lanes, t->every, j, t->by, t->target, j, e->channels), NULL, NULL);
 }
 
+/* Where helpers.cl has a function for such steps, which takes several pixels at once: how many it took. */
+static const char *taken_at_once(ip_emit *e, const taking *t, imgpar_dtype dtype)
+{
+    if (dtype != IMGPAR_U8 || e->channels != 3 || t->by > 4 * e->channels)
+        return "0";
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "taken", ip_text(e->ir, "ip_take_%d(%s + p * 3, %s, n)", t->by, t->target, t->every));
+    return "taken";
+}
+
 /* Before the last pixel the fourth lane goes where the next one will. Four pixels a round: with one, counting the rounds takes as
  * long as the store. */
-static void take_pixels(ip_emit *e, const taking *t)
+static void take_pixels(ip_emit *e, const taking *t, imgpar_dtype dtype)
 {
-    const char *whole_rounds = "(n - 1) / 4 * 4";
-    take_some(e, t, "0", whole_rounds, 4, LANES);
+    const char *taken = taken_at_once(e, t, dtype);
+    const char *whole_rounds = ip_text(e->ir, "%s + (n - 1 - %s) / 4 * 4", taken, taken);
+    take_some(e, t, taken, whole_rounds, 4, LANES);
     take_some(e, t, whole_rounds, "n - 1", 1, LANES);
     take_some(e, t, "n - 1", "n", 1, e->channels);
 }
@@ -369,7 +369,7 @@ static void stepped_row(ip_emit *e, const ip_stage *s, int64_t step, const char 
     ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[i - p * %d]", every, by), ip_emit_value(e, body), NULL);
     e->flat = NULL;
     ip_emit_leave(e, in_flat);
-    take_pixels(e, &(taking){ every, target, by });
+    take_pixels(e, &(taking){ every, target, by }, s->dtype);
     ip_emit_leave(e, in_block);
 }
 

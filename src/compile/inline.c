@@ -24,7 +24,8 @@
 #include <string.h>
 
 enum { COST = 12, MAX_SIZE = 1500, FLAT_SIZE = 200 /* looked through once for every load */,
-       MAX_LOADS = 100 /* of a stage that others went into: compilers compare all reads of a loop with each other */ };
+       MAX_LOADS = 100 /* of a stage that others went into: compilers compare all reads of a loop with each other */,
+       FEW_LOADS = 4 /* as quick as to keep a row and to read it twice */ };
 
 typedef struct inlining {
     ip_ir *ir;
@@ -144,12 +145,15 @@ static bool moves_along_line(const inlining *in, const ip_expr *load)
     return c.fits;
 }
 
-typedef struct load_count { const ip_stage *of; int n; } load_count;
+typedef struct load_count { const ip_stage *of; int n; bool at_steps; } load_count;
 
 static void count_loads_of(ip_expr *load, void *user)
 {
     load_count *c = user;
-    c->n += load->source == c->of;
+    if (load->source != c->of)
+        return;
+    c->n++;
+    c->at_steps &= ip_x_step(load->arg[2]) > 1;
 }
 
 /* Whether fusing will keep p's rows where its reader sets their pace (place_paced.c, Note [Paces]). */
@@ -160,8 +164,23 @@ static bool keeps_pace(const inlining *in, const ip_stage *p)
         && reader->dims[0] * reader->dims[1] >= IP_LEAST_ROWS;
 }
 
+static bool check_addition(ip_expr *x, void *user)
+{
+    bool *fits = user;
+    *fits = *fits && (x->op == IP_X_ADD || x->op == IP_X_CAST || (x->op == IP_X_LOAD && !ip_stage_computes(x->source)));
+    return *fits && x->op != IP_X_LOAD;
+}
+
+static bool adds_inputs(const inlining *in, const ip_stage *p)
+{
+    bool fits = true;
+    ip_x_descend(in->ir, p->body, check_addition, &fits);
+    return fits;
+}
+
 /* Several elements of a row that p computes one beside the other are read at computed columns: such a row is kept (fuse.c, Note
- * [Whole rows]), since elements computed where they are read come one by one. So are rows that are read several times each. */
+ * [Whole rows]), since elements computed where they are read come one by one. So are rows that are read several times each. But pixels
+ * at every second column are computed one beside the other, too, where they are kept or asked for (emit_lanes.c, Note [Even steps]). */
 static bool is_dearer_elsewhere(const inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
@@ -170,9 +189,11 @@ static bool is_dearer_elsewhere(const inlining *in, const ip_expr *load)
     ip_reach reach = ip_load_reach(in->ir, load, ip_stage_domain(in->reader));
     if (!reach.is_in_rows && !(reach.is_paced && keeps_pace(in, p)))
         return false;
-    load_count count = { p, 0 };
+    load_count count = { .of = p, .at_steps = true };
     ip_stage_each_load(in->ir, in->reader, count_loads_of, &count);
-    return count.n > 1;
+    bool are_at_hand = count.at_steps && p->dims[3] >= 3 && count.n * in->n_loads[p->id] <= FEW_LOADS && adds_inputs(in, p)
+        && (in->reader->is_output || in->has_neighbours_read[in->reader->id]);
+    return count.n > 1 && !are_at_hand;
 }
 
 static bool may_inline(inlining *in, const ip_expr *load)

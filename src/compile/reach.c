@@ -31,6 +31,14 @@ ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis)
     return NULL;
 }
 
+int64_t ip_x_step(const ip_expr *column)
+{
+    if (column->op == IP_X_ADD && column->arg[1]->op == IP_X_CONST)
+        column = column->arg[0];
+    bool is_multiple = column->op == IP_X_MUL && ip_x_is_coord(column->arg[0], 2);
+    return is_multiple && column->arg[1]->op == IP_X_CONST ? column->arg[1]->i : 0;
+}
+
 ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4])
 {
     ip_reach reach = { .is_local = false };
