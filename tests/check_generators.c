@@ -91,6 +91,7 @@ static real diagonal(const nd *in, const int64_t *i) { return (void)in, i[0] == 
 static real diagonal_1(const nd *in, const int64_t *i) { return (void)in, i[1] - i[0] == -1; }
 static real index_1(const nd *in, const int64_t *i) { return (void)in, (real)i[1]; }
 static real evens(const nd *in, const int64_t *i) { return (void)in, 10 - 3 * (real)i[0]; }
+static real thousands_of_millions(const nd *in, const int64_t *i) { return (void)in, 1500000000 * (real)i[0] - 3000000000; }
 static real tenths(const nd *in, const int64_t *i) { return (void)in, 0.1L * (real)i[0] - 1; }
 static real line(const nd *in, const int64_t *i) { return (void)in, -1 + 4 * (real)i[0] / 36; }
 static real line_64(const nd *in, const int64_t *i) { return (void)in, (real)i[0] / 36; }
@@ -132,6 +133,8 @@ static const nd_case cases[] = {
     { "indices", "indices([3 5 2], -2, dtype=u8)", { 0 }, { { 0 } }, 3, { 3, 5, 2 }, index_1, 0, u8 },
     { "arange", "arange(10, -7, -3)", { 0 }, { { 0 } }, 1, { 6 }, evens, 0, i32 },
     { "arange", "arange(-1, 1, 0.1, dtype=f32)", { 0 }, { { 0 } }, 1, { 20 }, tenths, 0x1p-21L, f32 },
+    { "arange", "arange(-1, 1, 0.1)", { 0 }, { { 0 } }, 1, { 20 }, tenths, 0x1p-21L, f32 },
+    { "arange", "arange(-3000000000, 3000000001, 1500000000)", { 0 }, { { 0 } }, 1, { 5 }, thousands_of_millions, 0, i64 },
     { "linspace", "linspace(-1, 3, 37)", { 0 }, { { 0 } }, 1, { 37 }, line, 0x1p-22L, f32 },
     { "linspace", "linspace(0, 1, 37, dtype=f64)", { 0 }, { { 0 } }, 1, { 37 }, line_64, 0x1p-50L, f64 },
     { "random", "random([3 5 7], seed=1234567890123)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, uniform, 0, f32 },

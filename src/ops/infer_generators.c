@@ -16,11 +16,16 @@ static imgpar_dtype dtype_of(const imgpar_array *node)
     return offers_floats ? floats[(int)p->number] : (imgpar_dtype)p->number;
 }
 
+static imgpar_status infer_as(imgpar_array *node, imgpar_dtype dtype, int rank, const int64_t *shape, ip_error *err)
+{
+    node->type = (ip_type){ .dtype = dtype, .space = IMGPAR_SPACE_DATA };
+    node->range = ip_range_of(dtype);
+    return ip_shape_set(node, rank, shape, err);
+}
+
 static imgpar_status infer(imgpar_array *node, int rank, const int64_t *shape, ip_error *err)
 {
-    node->type = (ip_type){ .dtype = dtype_of(node), .space = IMGPAR_SPACE_DATA };
-    node->range = ip_range_of(node->type.dtype);
-    return ip_shape_set(node, rank, shape, err);
+    return infer_as(node, dtype_of(node), rank, shape, err);
 }
 
 static imgpar_status infer_shape(imgpar_array *node, ip_error *err)
@@ -57,10 +62,20 @@ imgpar_status ip_infer_eye(imgpar_array *node, ip_error *err)
     return infer(node, 2, (int64_t[]){ (int64_t)rows, (int64_t)(columns < 0 ? rows : columns) }, err);
 }
 
+/* The dtype that holds n numbers from `from` on: what dtype=auto stands for. */
+static imgpar_dtype dtype_of_steps(double from, double step, double n)
+{
+    double last = from + fmax(n - 1, 0) * step;
+    if (from != floor(from) || step != floor(step)) return IMGPAR_F32;
+    return fmin(from, last) >= INT32_MIN && fmax(from, last) <= INT32_MAX ? IMGPAR_I32 : IMGPAR_I64;
+}
+
 imgpar_status ip_infer_arange(imgpar_array *node, ip_error *err)
 {
     double from = ip_param_number(node, "from"), to = ip_param_number(node, "to"), step = ip_param_number(node, "step");
-    return infer(node, 1, (int64_t[]){ (int64_t)fmin(fmax(ceil((to - from) / step), 0), 0x1p40) }, err);
+    double n = fmin(fmax(ceil((to - from) / step), 0), 0x1p40);
+    bool is_auto = ip_param_number(node, "dtype") > IMGPAR_BOOL;
+    return infer_as(node, is_auto ? dtype_of_steps(from, step, n) : dtype_of(node), 1, (int64_t[]){ (int64_t)n }, err);
 }
 
 imgpar_status ip_infer_linspace(imgpar_array *node, ip_error *err)
