@@ -48,6 +48,24 @@ static real fold_l1(const real *v, int64_t n)
         s += fabsl(v[k]);
     return s;
 }
+static int by_value(const void *a, const void *b)
+{
+    real x = *(const real *)a, y = *(const real *)b;
+    return (x > y) - (x < y);
+}
+static real percentile(const real *v, int64_t n, real p)
+{
+    real *sorted = malloc((size_t)n * sizeof *sorted), h = p / 100 * (real)(n - 1);
+    ck_assert_ptr_nonnull(sorted);
+    memcpy(sorted, v, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+    int64_t k = (int64_t)floorl(h), next = k + 1 < n ? k + 1 : k;
+    real value = sorted[k] + (h - (real)k) * (sorted[next] - sorted[k]);
+    free(sorted);
+    return value;
+}
+static real fold_median(const real *v, int64_t n) { return percentile(v, n, 50); }
+static real fold_sixth(const real *v, int64_t n) { return percentile(v, n, 100.0L / 6); }
 static int64_t best(const real *v, int64_t n, bool is_max)
 {
     int64_t at = 0;
@@ -132,6 +150,8 @@ static const struct measure {
     { "norm", "norm($1%s)", fold_l2, as_float, 0x1p-16L, false },
     { "norm", "norm($1%s, kind=l1)", fold_l1, as_float, 0x1p-16L, false },
     { "norm", "norm($1%s, kind=max)", fold_largest, as_float, 0x1p-20L, false },
+    { "percentile", "percentile($1, 50%s)", fold_median, as_float, 0x1p-20L, false },
+    { "percentile", "percentile($1, 100 / 6%s)", fold_sixth, as_float, 0x1p-20L, false },
     { "dot", "dot($1, $1%s)", fold_dot, as_sum, 0x1p-16L, false },
 };
 enum { N_MEASURES = sizeof measures / sizeof *measures };

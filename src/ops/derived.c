@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "ops/infer.h"
+#include "ops/slices.h"
 #include "ops/view.h"
 
 #include <assert.h>
@@ -167,6 +168,82 @@ imgpar_array *ip_expand_unique(const imgpar_array *call)
     imgpar_array *follows = ip_make_pair(&m, "lt", ip_make_pair(&m, "plus", k, ip_make_number(&m, 1)), count);
     imgpar_array *end = select_of(&m, follows, neighbour(&m, starts, 1), (double)sorted->type.shape[0]);
     return ip_made(&m, select_of(&m, is_one, ip_make_pair(&m, "minus", end, starts), 0));
+}
+
+/* ---- elements in order ---------------------------------------------------------------------------------- */
+
+imgpar_status ip_infer_percentile(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    unsigned axes;
+    imgpar_status st = ip_axes_of(node, "axis", a->rank, &axes, err);
+    for (int k = 0; !st && k < a->rank; k++)
+        if (axes >> k & 1 && a->shape[k] == 0) return ip_fail(err, IMGPAR_E_SHAPE, "percentile: axis %d has no elements", k);
+    return st;
+}
+
+/* Extents: those of the axes that stay, and n; or 1 for each that is folded. Returns how many. */
+static int rest_of(const ip_type *a, unsigned axes, bool keeps, double extents[IP_MAX_AXES])
+{
+    int n = 0;
+    for (int k = 0; k < a->rank; k++)
+        if (keeps || !(axes >> k & 1)) extents[n++] = axes >> k & 1 ? 1 : (double)a->shape[k];
+    return n;
+}
+
+static double n_folded(const ip_type *a, unsigned axes)
+{
+    double n = 1;
+    for (int k = 0; k < a->rank; k++)
+        n *= axes >> k & 1 ? (double)a->shape[k] : 1;
+    return n;
+}
+
+/* The elements that are folded, in order along the last axis. */
+static imgpar_array *in_order(ip_making *m, unsigned axes)
+{
+    imgpar_array *a = m->call->inputs[0];
+    double order[IP_MAX_AXES], extents[IP_MAX_AXES + 1];
+    int n = 0;
+    for (int folded = 0; folded < 2; folded++)
+        for (int k = 0; k < a->type.rank; k++)
+            if ((int)(axes >> k & 1) == folded) order[n++] = k;
+    imgpar_array *rows = ip_make(m, "permute", 2, (ip_arg[]){ ip_arg_array(a), numbers("axes", order, n) });
+    int n_rest = rest_of(&a->type, axes, false, extents);
+    extents[n_rest] = n_folded(&a->type, axes);
+    return ip_make_of(m, "sort", ip_make(m, "reshape", 2, (ip_arg[]){ ip_arg_array(rows), numbers("shape", extents, n_rest + 1) }));
+}
+
+/* The elements at one place of the order, as floats. */
+static imgpar_array *at_place(ip_making *m, imgpar_array *sorted, double place)
+{
+    const imgpar_dtype real = ip_float_for(m->call->inputs[0]->type.dtype);
+    const double to = place + 1;
+    imgpar_array *taken = ip_make(m, "slice", 4, (ip_arg[]){ ip_arg_array(sorted), numbers("from", &place, 1), numbers("to", &to, 1),
+                                                             option("axis", -1) });
+    return ip_make(m, "cast", 2, (ip_arg[]){ ip_arg_array(taken), word("dtype", ip_dtype(real)->name) });
+}
+
+/* Equal elements are not subtracted: they may be infinite. */
+imgpar_array *ip_expand_percentile(const imgpar_array *call)
+{
+    ip_making m = { .call = call };
+    const ip_type *a = &call->inputs[0]->type;
+    ip_error ignored = { .status = IMGPAR_OK };
+    double extents[IP_MAX_AXES] = { 1 };
+    unsigned axes;
+    ip_axes_of(call, "axis", a->rank, &axes, &ignored);
+    imgpar_array *sorted = in_order(&m, axes);
+    const double h = ip_param_number(call, "p") / 100 * (n_folded(a, axes) - 1), between = h - floor(h);
+    imgpar_array *value = at_place(&m, sorted, floor(h));
+    if (between > 0) {
+        imgpar_array *lo = value, *hi = at_place(&m, sorted, floor(h) + 1);
+        imgpar_array *step = ip_make_pair(&m, "times", ip_make_pair(&m, "minus", hi, lo), ip_make_number(&m, between));
+        value = ip_make(&m, "select", 3, (ip_arg[]){ ip_arg_array(ip_make_pair(&m, "eq", hi, lo)), ip_arg_array(lo),
+                                                     ip_arg_array(ip_make_pair(&m, "plus", lo, step)) });
+    }
+    int n = rest_of(a, axes, ip_param_number(call, "keepdims") != 0, extents);
+    return ip_made(&m, ip_make(&m, "reshape", 2, (ip_arg[]){ ip_arg_array(value), numbers("shape", extents, n ? n : 1) }));
 }
 
 /* ---- along diagonals ---------------------------------------------------------------------------------- */
