@@ -330,7 +330,7 @@ START_TEST(what_cannot_be_transformed_is_refused)
         { { 1, { 22 } }, "fft($1)", "fft: axis 0 has 22 elements; only products of 2, 3, 5 and 7 are transformed, such as 24",
           IMGPAR_E_UNSUPPORTED },
         { { 2, { 12, 13 } }, "ifft2($1)", "ifft2: axis 1 has 13 elements", IMGPAR_E_UNSUPPORTED },
-        { { 2, { 4, 5 } }, "fft($1, axis=2)", "fft: axis=2 is none of the 2 axes of [4, 5]", IMGPAR_E_SHAPE },
+        { { 2, { 4, 5 } }, "fft($1, axis=2)", "fft: there is no axis 2; a has 2 axes: [4, 5]", IMGPAR_E_SHAPE },
         { { 1, { 8 } }, "fft2($1)", "fft2: a is [8]; it must have rows and columns", IMGPAR_E_SHAPE },
     };
     for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {

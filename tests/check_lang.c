@@ -330,6 +330,8 @@ static const text_case messages[] = {
     /* rows of the operation table */
     { "print(blur(open(\"none.png\"), -1))", "1:30: blur: sigma=-1 is below 0" },
     { "print(blur(open(\"none.png\"), 1, bordr=wrap))", "1:33: blur: unknown parameter bordr; it has a, sigma, " },
+    { "print(max(ones(3), axis=0))", "1:20: max: unknown parameter axis; it has a, b; of one array, that is maxval(a) or reduce(a, \"max\")" },
+    { "print(quantile(ones(3), 50))", "1:7: unknown operation quantile; that is percentile(a, p)" },
     { "print(max(open(\"none.png\")))", "1:7: max: b is missing; of one array, that is maxval(a) or reduce(a, \"max\")" },
     { "print(open(\"none.png\")[0:10, 0:10])", "1:25: brackets read neighbours, a[dy, dx]; a part is slice(a, from, to, step)" },
     { "print(open(5))", "1:12: open: path must be a text" },

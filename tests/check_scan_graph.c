@@ -184,8 +184,8 @@ END_TEST
 START_TEST(mistakes_are_told)
 {
     static const struct { const char *text, *message; } rows[] = {
-        { "cumsum($1, axis=3)", "cumsum: axis=3, but a has 3 axes: [13, 17, 3]" },
-        { "cumsum($1, axis=-4)", "cumsum: axis=-4, but a has 3 axes: [13, 17, 3]" },
+        { "cumsum($1, axis=3)", "cumsum: there is no axis 3; a has 3 axes: [13, 17, 3]" },
+        { "cumsum($1, axis=-4)", "cumsum: there is no axis -4; a has 3 axes: [13, 17, 3]" },
         { "cumsum($1, axis=4)", "cumsum: axis=4 is above 3" },
         { "scan($1)", "scan: op is missing" },
         { "scan($1, \"mean\")", "scan: op=mean is not one of sum, prod, min, max, and, or, xor, any, all" },
@@ -194,7 +194,7 @@ START_TEST(mistakes_are_told)
         { "scan($1, 0)", "scan: function is missing" },
         { "scan($1, 0, 7)", "scan: a function such as (p, q) -> p + q is expected, not a number" },
         { "scan($1, 0, (p, q) -> p + width($1) * p, axis=5)", "scan: axis=5 is above 3" },
-        { "scan($1, 0, (p, q) -> max(p, q), axis=-4)", "scan: axis=-4, but a has 3 axes: [13, 17, 3]" },
+        { "scan($1, 0, (p, q) -> max(p, q), axis=-4)", "scan: there is no axis -4; a has 3 axes: [13, 17, 3]" },
         { "scan($1, 0, (p, q) -> max(p, q), exclusive=2)", "scan: exclusive must be true or false, not a number" },
         { "recursive($1, [1 2 3 4], [0])", "recursive: feedforward has 4 numbers; at most 3 are possible" },
         { "recursive($1, [1], [0 1 2])", "recursive: feedback has 3 numbers; at most 2 are possible" },

@@ -356,12 +356,15 @@ static __attribute__((noinline)) bool check_names(ip_eval *ev, const ip_node *no
     ip_bound bound;
     ip_error err = { .status = IMGPAR_OK };
     int bad = -1;
-    for (int i = 0; i < node->n_items; i++)
+    bool is_fold = node->n_items == 1;
+    for (int i = 0; i < node->n_items; i++) {
         args[i].name = node->names[i] ? node->names[i]->name : NULL;
+        is_fold = is_fold || (args[i].name && strcmp(args[i].name, "axis") == 0);
+    }
     if (!ip_bind(op, args, node->n_items, &bound, &bad, &err)) return true;
-    const char *fold = node->n_items == 1 ? fold_of(node->name->name) : NULL;
-    if (bad < 0 && fold) return ip_eval_fail(ev, node->offset, "%s; of one array, that is %s", err.message, fold);
-    return ip_eval_fail(ev, bad >= 0 ? node->starts[bad] : node->offset, "%s", err.message);
+    const char *fold = is_fold ? fold_of(node->name->name) : NULL;
+    size_t at = bad >= 0 ? node->starts[bad] : node->offset;
+    return fold ? ip_eval_fail(ev, at, "%s; of one array, that is %s", err.message, fold) : ip_eval_fail(ev, at, "%s", err.message);
 }
 
 /*

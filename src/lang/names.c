@@ -103,6 +103,17 @@ static const char *known_elsewhere(const char *name)
         { "channel", "slice(a, k, k + 1, axis=2)" }, { "split", "slice(a, k, k + 1, axis=2) for each channel" },
         { "mirror", "flip(a)" },             { "rot180", "rot90(a, 2)" },
         { "fliplr", "flip(a, axis=x)" },     { "flipud", "flip(a, axis=y)" },
+        { "quantile", "percentile(a, p)" },  { "clip", "clamp(a, lo, hi)" },
+        { "inv", "matinv(a)" },              { "trace", "sum(diag(a))" },
+        { "diff", "a[1] - a" },              { "gradient", "(a[1] - a[-1]) / 2 along x, or sobel(a)" },
+        { "isnan", "a != a" },               { "mod", "a % b" },
+        { "int", "cast(a, i32)" },           { "float", "cast(a, f32)" },
+        { "rand", "random(shape)" },         { "randn", "normal(shape)" },
+        { "contrast", "linear(a, 1.5)" },    { "brightness", "linear(a, 1, 20)" },
+        { "GaussianBlur", "blur(a, sigma)" }, { "addWeighted", "blend(a, b, ratio)" },
+        { "cvtColor", "gray(a), rgb_to_hsv(a) and others" },
+        { "size", "width(a), height(a) and channels(a); print(a) shows them" },
+        { "len", "width(a), height(a) or channels(a); print(a) shows them" },
     };
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (strcmp(names[k].name, name) == 0) return names[k].here;

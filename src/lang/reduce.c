@@ -115,7 +115,7 @@ static bool axes_of(ip_eval *ev, const ip_node *node, int rank, unsigned *axes)
     ip_val_free(&v);
     if (ok) return true;
     return ev->checking ? ip_eval_fail(ev, node->offset, "reduce: axis is a number or a vector")
-                        : ip_eval_fail(ev, node->offset, "reduce: there is no axis %g among %d", bad, rank);
+                        : ip_eval_fail(ev, node->offset, "reduce: there is no axis %g; a has %d %s", bad, rank, rank == 1 ? "axis" : "axes");
 }
 
 bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_node *axis, const ip_node *keepdims, const ip_val *a, double init,

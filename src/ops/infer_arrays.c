@@ -4,6 +4,7 @@
 #include "ops/infer.h"
 #include "ops/matmul.h"
 #include "ops/sort.h"
+#include "ops/view.h"
 
 /* Axis k of a shape of n leading axes, counted from their end; 1 beyond them. */
 static int64_t leading(const ip_type *type, int k)
@@ -65,10 +66,8 @@ imgpar_status ip_infer_sort(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
     int axis = ip_sort_axis(node);
-    char shape[96];
     if (axis < 0 || axis >= a->rank)
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: axis=%d is none of the %d axes of %s", node->op->info.name,
-                       (int)ip_param_number(node, "axis"), a->rank, ip_shape_text(a, shape));
+        return ip_no_axis(node->op->info.name, ip_param_number(node, "axis"), a, err);
     node->type = *a;
     node->range = node->inputs[0]->range;
     if (node->op->variant == 0) return IMGPAR_OK;
@@ -119,8 +118,7 @@ imgpar_status ip_infer_fft(imgpar_array *node, ip_error *err)
                        ip_shape_text(a, shape));
     int n = ip_fft_axes(node, axes);
     if (axes[0] < 0 || axes[0] >= a->rank)
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: axis=%d is none of the %d axes of %s", node->op->info.name,
-                       (int)ip_param_number(node, "axis"), a->rank, ip_shape_text(a, shape));
+        return ip_no_axis(node->op->info.name, ip_param_number(node, "axis"), a, err);
     node->type = *a;
     node->type.dtype = IMGPAR_COMPLEX64;
     node->type.space = IMGPAR_SPACE_DATA;

@@ -3,6 +3,7 @@
 #include "ops/complex.h"
 #include "ops/infer.h"
 #include "ops/lower.h"
+#include "ops/view.h"
 
 #include "base/dtype.h"
 
@@ -29,10 +30,7 @@ static imgpar_status check_axis(const imgpar_array *node, ip_error *err)
 {
     const char *name = node->op->flags & IP_OP_HIDDEN ? "scan" : node->op->info.name;
     int axis = (int)ip_param_number(node, "axis"), rank = node->inputs[0]->type.rank;
-    char shape[96];
-    if (axis >= -rank && axis < rank) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: axis=%d, but a has %d ax%cs: %s", name, axis, rank, rank == 1 ? 'i' : 'e',
-                   ip_shape_text(&node->inputs[0]->type, shape));
+    return axis >= -rank && axis < rank ? IMGPAR_OK : ip_no_axis(name, axis, &node->inputs[0]->type, err);
 }
 
 static imgpar_dtype scanned_dtype(ip_running op, imgpar_dtype dtype)

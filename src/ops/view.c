@@ -13,10 +13,22 @@ enum { C = 3, FEW_CHANNELS = 4, MAX_SIZE = 200 };
 
 /* ---- shapes --------------------------------------------------------------------------- */
 
+static const char *axes_text(int rank) { return rank == 1 ? "axis" : "axes"; }
+
+imgpar_status ip_no_axis(const char *name, double number, const ip_type *a, ip_error *err)
+{
+    char shape[96];
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: there is no axis %g; a has %d %s: %s", name, number, a->rank, axes_text(a->rank), ip_shape_text(a, shape));
+}
+
 imgpar_status ip_axis_of(const imgpar_array *node, double number, int rank, int *axis, ip_error *err)
 {
-    if (number != floor(number) || number < -rank || number >= rank)
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: there is no axis %g among %d", node->op->info.name, number, rank);
+    if (number != floor(number) || number < -rank || number >= rank) {
+        const char *name = node->op->info.name;
+        const ip_type *a = node->op->info.n_inputs ? &node->inputs[0]->type : NULL;
+        return a && a->rank == rank ? ip_no_axis(name, number, a, err)
+                                    : ip_fail(err, IMGPAR_E_SHAPE, "%s: there is no axis %g; the result has %d %s", name, number, rank, axes_text(rank));
+    }
     *axis = (int)number + (number < 0 ? rank : 0);
     return IMGPAR_OK;
 }

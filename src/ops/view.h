@@ -40,6 +40,8 @@ enum { IP_MAX_AXES = IMGPAR_MAX_RANK };
 
 /* An axis of an array of this rank, -1 being the last, into *axis: 0 and up. */
 imgpar_status ip_axis_of(const imgpar_array *node, double number, int rank, int *axis, ip_error *err);
+/* The error that a, of an operation of that name, has no such axis. */
+imgpar_status ip_no_axis(const char *name, double number, const ip_type *a, ip_error *err);
 /* The node's parameter "axis". */
 imgpar_status ip_axis_param(const imgpar_array *node, int rank, int *axis, ip_error *err);
 /* Whole numbers of a vector parameter, at most max of them; *n 0 where it is not given. */
