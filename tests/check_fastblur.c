@@ -120,6 +120,36 @@ START_TEST(is_within_its_tolerance_of_the_gaussian)
 }
 END_TEST
 
+/* Rows that are longer than the window, of pixels or gray, with a step so large that columns are sampled, too. */
+START_TEST(columns_are_sampled) /* _i: the border */
+{
+    enum { ROWS = 5, COLUMNS = 420, MOST = ROWS * COLUMNS * 3 };
+    static const int which[] = { 5, 2, 4 };
+    static const struct { int channels; double sigma; } cases[] = { { 3, 18 }, { 3, 50.5 }, { 1, 50.5 } };
+    static float in[MOST], got[MOST];
+    static double line[MOST], rows[MOST], want[MOST];
+    for (int k = 0; k < N(cases); k++) {
+        const int n = cases[k].channels, pitch = COLUMNS * n;
+        const int64_t shape[] = { ROWS, COLUMNS, n };
+        char text[96];
+        for (int at = 0; at < ROWS * pitch; at++)
+            line[at] = in[at] = (float)pictures[which[(at + k) % n]].at(at / pitch * 5, at % pitch / n);
+        for (int at = 0; at < pitch; at++)
+            gauss_line(line + at, rows + at, ROWS, pitch, cases[k].sigma, _i);
+        for (int at = 0; at < ROWS * n; at++)
+            gauss_line(rows + at / n * pitch + at % n, want + at / n * pitch + at % n, COLUMNS, n, cases[k].sigma, _i);
+        imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, 3, shape, in);
+        snprintf(text, sizeof text, "fastblur($1, sigma=%g, border=%s%s)", cases[k].sigma, borders[_i], _i == 4 ? ", cval=0.25" : "");
+        imgpar_array *result = imgpar_apply(ctx, text, &a, 1);
+        ck_assert_msg(imgpar_array_read(result, got, (size_t)(ROWS * pitch) * sizeof *got) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(result));
+        for (int at = 0; at < ROWS * pitch; at++)
+            ck_assert_msg(fabs(got[at] - want[at]) <= 0.004, "%s, %d channels, element %d: %g, not %g", text, n, at, got[at], want[at]);
+        imgpar_array_release(result);
+        imgpar_array_release(a);
+    }
+}
+END_TEST
+
 /* Both are exact for what stays as it is. */
 START_TEST(small_sigmas_are_blur_and_0_changes_nothing)
 {
@@ -159,6 +189,7 @@ int main(void)
     tcase_set_timeout(c, 300);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, is_within_its_tolerance_of_the_gaussian, 0, N(dtypes) * N(pictures));
+    tcase_add_loop_test(c, columns_are_sampled, 0, N(borders));
     tcase_add_loop_test(c, small_sigmas_are_blur_and_0_changes_nothing, 0, 3);
     tcase_add_test(c, one_colour_stays);
     suite_add_tcase(s, c);

@@ -139,8 +139,10 @@ static const shape shapes[] = {
     { "resize(cast(invert($1), f16), 70, 150)", IMGPAR_U8, 3, 61, 37, 0 },
     { "sum(resize(invert($1), 61, 70))", IMGPAR_U8, 3, 61, 300, 0 },
     { "fastblur($1, 9)", IMGPAR_U8, 3, 120, 300, 0 },
-    { "fastblur($1, 9, border=reflect101)", IMGPAR_U8, 4, 120, 100, 0 },
-    { "fastblur($1, 9, border=wrap) - fastblur($1, 9, border=reflect)", IMGPAR_U8, 3, 120, 100, 0 },
+    { "fastblur($1, 18)", IMGPAR_U8, 3, 240, 300, 0 }, /* columns are sampled, too */
+    { "fastblur($1, 18, border=reflect101)", IMGPAR_U8, 4, 240, 100, 0 },
+    { "fastblur($1, 18, border=wrap) - fastblur($1, 18, border=reflect)", IMGPAR_U8, 3, 240, 100, 0 },
+    { "fastblur($1, 50)", IMGPAR_U8, 1, 420, 100, 0 },
     { "fastblur($1, 5)", IMGPAR_U16, 1, 120, 100, 0 },
     { "flip(boxblur($1, 3), axis=x)", IMGPAR_U8, 3, 61, 80, 0 },
     { "sum(resize($1, 90, 80))", IMGPAR_U8, 3, 61, 37, 0 },
@@ -188,7 +190,7 @@ static const shape shapes[] = {
     { "iterate($1, 100, stencil((_[0, -1] - _[0, 1]) * 0.5, outside=keep))", IMGPAR_F32, 1, 9, 37, 1e-6 },
     { "(a, b) = iterate(($1, $2), 100, (a, b) -> (b + a[1, 0], a - 1))\na - b", IMGPAR_I32, 1, 130, 37, 0 },
     /* recurrences and hand-written kernels */
-    { "fastblur($1, sigma=8)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "fastblur($1, sigma=18)", IMGPAR_U8, 3, 61, 37, 0 },
     { "cumsum($1, axis=0)", IMGPAR_I32, 1, 61, 37, 0 },
     { "cumsum($1, axis=1)", IMGPAR_U8, 1, 61, 37, 0 },
     { "cumsum($1, axis=0)", IMGPAR_U8, 3, 610, 37, 0 },

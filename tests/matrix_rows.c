@@ -60,6 +60,7 @@ const matrix_row matrix_rows[] = {
     { "blur", "sigma=0", "a", "u8 f32", 0, "3", NULL, .fill = FILL_ANY },
     { "fastblur", "sigma=5", "a", SMALL, 2, "3124", NULL, .device_size = "31x17", .fill = FILL_ANY, .has_border = true },
     { "fastblur", "sigma=9.5", "a", "f32 u8 u16 i8", 0, "13", "13x7 1x1 1x17 31x17", .fill = FILL_LEVELS, .has_border = true },
+    { "fastblur", "sigma=51", "a", "f32 u8", 0, "13", "13x7 1x1 31x17", .fill = FILL_LEVELS, .has_border = true },
     { "convolve", "matrix=[0 -1 0; -1 5 -1; 0 -1 0]", "a", SMALL, 1, "3124", NULL, .fill = FILL_ANY, .has_border = true },
     { "convolve", "matrix=[1 2 1; 2 4 2; 1 2 1], scale=16", "a", SMALL, 0, "1234", NULL, .fill = FILL_ANY, .has_border = true },
     { "convolve", "matrix=[0.5 1.25 -3; 2 0.125 1; -1 7 0.3], scale=3, offset=12", "a", SMALL, 1, "3124", NULL, .fill = FILL_ANY, .has_border = true },
