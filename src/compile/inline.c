@@ -38,6 +38,7 @@ typedef struct inlining {
     bool reader_is_flat;
     int *read_around;        /* by stage id: 1 + the last reader that also looks at neighbours */
     bool *has_neighbours_read; /* by stage id: some reader looks at neighbours in it */
+    bool *is_taken_apart;    /* by stage id: some reader takes its channels one by one, or folds it */
     bool *is_folded;         /* by stage id: a fold reads it, or reads what is made of it */
 } inlining;
 
@@ -111,6 +112,33 @@ static bool loses_flat_loop(const inlining *in, const ip_stage *p)
     ip_spread spread;
     return walks_rows(in->options) && in->options->fuse && !in->reader_is_flat && in->size[p->id] <= FLAT_SIZE
         && ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !is_pointwise(in->ir, p);
+}
+
+typedef struct gather_check { ip_ir *ir; bool found; } gather_check;
+
+static bool check_gather(ip_expr *x, void *user)
+{
+    gather_check *c = user;
+    if (x->op != IP_X_LOAD)
+        return !c->found;
+    bool in_row = !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+    c->found |= in_row && x->arg[2]->uses & IP_USES_X && ip_x_is_coord(x->arg[3], 3) && !ip_x_offset_from(c->ir, x->arg[2], 2);
+    return false;
+}
+
+static bool takes_apart(const ip_stage *reader, const ip_expr *load) { return reader->kind != IP_STAGE_MAP || !ip_x_is_coord(load->arg[3], 3); }
+
+/* Pixels that are made of others at computed columns are made quickly where their channels stand side by side (emit_lanes.c): such a
+ * stage is not put into one that takes its channels one by one, or folds them. */
+static bool loses_lanes(const inlining *in, const ip_expr *load)
+{
+    const ip_stage *p = load->source;
+    bool has_lanes = p->dims[3] == 3 || p->dims[3] == 4;
+    if (!walks_rows(in->options) || !in->options->fuse || !has_lanes || !takes_apart(in->reader, load) || p->body->op == IP_X_LOAD || in->size[p->id] > FLAT_SIZE)
+        return false;
+    gather_check c = { .ir = in->ir };
+    ip_x_descend(in->ir, p->body, check_gather, &c);
+    return c.found;
 }
 
 /*
@@ -192,7 +220,7 @@ static bool is_dearer_elsewhere(const inlining *in, const ip_expr *load)
     load_count count = { .of = p, .at_steps = true };
     ip_stage_each_load(in->ir, in->reader, count_loads_of, &count);
     bool are_at_hand = count.at_steps && p->dims[3] >= 3 && count.n * in->n_loads[p->id] <= FEW_LOADS && adds_inputs(in, p)
-        && (in->reader->is_output || in->has_neighbours_read[in->reader->id]);
+        && (in->reader->is_output || in->has_neighbours_read[in->reader->id] || in->is_taken_apart[in->reader->id]);
     return count.n > 1 && !are_at_hand;
 }
 
@@ -211,7 +239,7 @@ static bool may_inline(inlining *in, const ip_expr *load)
         return false;
     if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) /* its loops have no strips to keep neighbours in */
         return false;
-    if (loses_flat_loop(in, p))
+    if (loses_flat_loop(in, p) || loses_lanes(in, load))
         return false;
     if (moves_along_line(in, load))
         return true;
@@ -371,18 +399,19 @@ static void find_folded(inlining *in)
     }
 }
 
-static void note_neighbours_read(ip_expr *load, void *user)
+static void note_reading(ip_expr *load, void *user)
 {
     inlining *in = user;
     in->has_neighbours_read[load->source->id] |= reads_around(in, load);
+    in->is_taken_apart[load->source->id] |= takes_apart(in->reader, load);
 }
 
-static void find_neighbours_read(inlining *in)
+static void find_ways_of_reading(inlining *in)
 {
     for (int k = 0; k < in->ir->n_stages; k++) {
         in->reader = in->ir->stages[k];
         if (ip_stage_computes(in->reader))
-            ip_stage_each_load(in->ir, in->reader, note_neighbours_read, in);
+            ip_stage_each_load(in->ir, in->reader, note_reading, in);
     }
 }
 
@@ -410,11 +439,12 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
     in.read_around = ip_zalloc(n * sizeof(int));
     in.is_folded = ip_zalloc(n * sizeof(bool));
     in.has_neighbours_read = ip_zalloc(n * sizeof(bool));
+    in.is_taken_apart = ip_zalloc(n * sizeof(bool));
     int *last_reader = ip_zalloc(n * sizeof(int));
-    if (in.n_readers && in.size && in.n_loads && in.read_around && in.is_folded && in.has_neighbours_read && last_reader) {
+    if (in.n_readers && in.size && in.n_loads && in.read_around && in.is_folded && in.has_neighbours_read && in.is_taken_apart && last_reader) {
         count_readers(&in, last_reader);
         find_folded(&in);
-        find_neighbours_read(&in);
+        find_ways_of_reading(&in);
         for (int k = 0; k < ir->n_stages && !ir->failed; k++) {
             ip_stage *s = ir->stages[k];
             if (!ip_stage_computes(s))
@@ -441,6 +471,7 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
     ip_free(in.read_around);
     ip_free(in.is_folded);
     ip_free(in.has_neighbours_read);
+    ip_free(in.is_taken_apart);
     ip_free(last_reader);
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }
