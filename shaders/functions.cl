@@ -105,3 +105,66 @@ static inline float ip_tan(float x)
     const float y = (float)((q == 1) | (q == 3) ? -c / s : s / c);
     return fabs(x) < INFINITY ? as_int(x) < 0 ? -y : y : NAN;
 }
+
+/*
+ * The angle of the point (x, y), both at least 0, from 0 to pi / 2. Of the quotient t <= 1 of the two: atan(t) = pi / 6 + atan(r) with
+ * r = (t - c) / (1 + t c), c = tan(pi / 6), where t > tan(pi / 12); then |r| <= tan(pi / 12), and the rest of Taylor's series is below
+ * 2^-34 of the sum.
+ */
+static inline double ip_angle(double y, double x)
+{
+    const int above = y > x;
+    const double low = above ? x : y, high = above ? y : x, one = high > 0 ? 1 : 0;
+    const double t = low == high ? one : low / high; /* infinities and zeros have no quotient */
+    const int is_steep = t > 0.2679491924311227;
+    const double r = is_steep ? (t - 0.5773502691896258) / (1 + t * 0.5773502691896258) : t, z = r * r;
+    const double high_terms = (((z / -15 + 1.0 / 13) * z - 1.0 / 11) * z + 1.0 / 9) * z - 1.0 / 7;
+    const double series = r + r * z * ((high_terms * z + 1.0 / 5) * z - 1.0 / 3);
+    const double angle = is_steep ? 0.5235987755982989 + series : series;
+    return above ? 1.5707963267948966 - angle : angle;
+}
+
+static inline float ip_atan(float x)
+{
+    const float y = (float)ip_angle((double)fabs(x), 1);
+    return as_int(x) < 0 ? -y : y;
+}
+
+static inline float ip_atan2(float y, float x)
+{
+    const double angle = ip_angle((double)fabs(y), (double)fabs(x));
+    const float a = (float)(as_int(x) < 0 ? 3.141592653589793 - angle : angle);
+    return as_int(y) < 0 ? -a : a;
+}
+
+/* The other side of a triangle with a long side of 1; NaN where there is none. */
+static inline double ip_other_side(double x) { return sqrt((1 - x) * (1 + x)); }
+
+static inline float ip_asin(float x)
+{
+    const double a = (double)fabs(x);
+    const float y = (float)ip_angle(a, ip_other_side(a));
+    return as_int(x) < 0 ? -y : y;
+}
+
+static inline float ip_acos(float x)
+{
+    const double a = (double)fabs(x), angle = ip_angle(ip_other_side(a), a);
+    return (float)(as_int(x) < 0 ? 3.141592653589793 - angle : angle);
+}
+
+/* Below 1 by Taylor's series, whose rest is below 2^-32 of the sum: e^x and e^-x are nearly equal there. */
+static inline float ip_sinh(float x)
+{
+    const double a = (double)fabs(x), z = a * a;
+    const double small = a + a * z * ((((z / 39916800 + 1.0 / 362880) * z + 1.0 / 5040) * z + 1.0 / 120) * z + 1.0 / 6);
+    const double e = ip_exp_double(a < 100 ? a : 100); /* beyond 90 floats have ended */
+    const float y = (float)(a < 1 ? small : (e - 1 / e) / 2);
+    return x == x ? as_int(x) < 0 ? -y : y : x;
+}
+
+static inline float ip_cosh(float x)
+{
+    const double a = (double)fabs(x), e = ip_exp_double(a < 100 ? a : 100);
+    return x == x ? (float)((e + 1 / e) / 2) : x;
+}

@@ -108,6 +108,8 @@ static const char *const patterns[IP_X_N] = {
 /* The same as functions of our own, of floats: shaders/functions.cl. */
 static const char *const own_patterns[IP_X_N] = {
     [IP_X_POW] = "ip_pow(%1, %2)", [IP_X_LOG] = "ip_log(%1)", [IP_X_SIN] = "ip_sin(%1)", [IP_X_COS] = "ip_cos(%1)", [IP_X_TAN] = "ip_tan(%1)",
+    [IP_X_ASIN] = "ip_asin(%1)", [IP_X_ACOS] = "ip_acos(%1)", [IP_X_ATAN] = "ip_atan(%1)", [IP_X_ATAN2] = "ip_atan2(%1, %2)",
+    [IP_X_SINH] = "ip_sinh(%1)", [IP_X_COSH] = "ip_cosh(%1)",
 };
 
 static const char *pattern_of(ip_emit *e, const ip_expr *x)
