@@ -302,6 +302,22 @@ START_TEST(measures_fold_axes_on_the_device)
 }
 END_TEST
 
+/* p (n - 1) / 100 is whole where p / 100 (n - 1) is a little more: what follows is not read. */
+START_TEST(a_percentile_between_no_two_is_one_of_them)
+{
+    nd_bench b;
+    nd_open(&b);
+    float got = 0;
+    imgpar_array *in = imgpar_apply(b.ctx, "concatenate(arange(0, 8, dtype=f32), full([18], inf))", NULL, 0);
+    imgpar_array *a = imgpar_apply(b.ctx, "percentile($1, 28)", &in, 1);
+    ck_assert_msg(imgpar_array_read(a, &got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(a));
+    ck_assert_float_eq(got, 7);
+    imgpar_array_release(a);
+    imgpar_array_release(in);
+    nd_close(&b);
+}
+END_TEST
+
 START_TEST(every_measure_is_tested)
 {
     for (size_t k = 0; k < imgpar_op_count(); k++) {
@@ -471,6 +487,7 @@ int main(void)
     Suite *suite = suite_create("axes");
     TCase *c = tcase_create("axes");
     tcase_set_timeout(c, 300);
+    tcase_add_test(c, a_percentile_between_no_two_is_one_of_them);
     tcase_add_test(c, every_measure_is_tested);
     tcase_add_test(c, rows_of_any_length_are_folded);
     tcase_add_test(c, means_of_wide_integers_do_not_wrap);

@@ -111,8 +111,12 @@ static const shape shapes[] = {
     { "resize($1, 10, 70)", IMGPAR_U8, 3, 330, 140, 0 },
     { "resize($1, 6, 70)", IMGPAR_U8, 4, 240, 70, 0 },
     { "resize($1, 110, 40)", IMGPAR_U8, 3, 330, 120, 0 },
-    { "slice(slice($1, 1, 402, step=2, axis=1), 1, 70, step=3, axis=0)", IMGPAR_U8, 3, 403, 70, 0 },
-    { "slice($1, 2, 340, step=4, axis=1)", IMGPAR_U16, 4, 340, 70, 0 },
+    { "resize($1, 6, 70)", IMGPAR_U8, 3, 12, 140, 0 }, /* few pixels a row */
+    { "resize($1, 5, 70, filter=nearest)", IMGPAR_U8, 3, 15, 140, 0 },
+    { "b = resize($1, 170, 64, filter=nearest)\nb - slice(b, 0, 1, axis=2)", IMGPAR_U8, 3, 340, 128, 0 }, /* beside one channel of them */
+    { "b = resize($1, 170, 64, filter=nearest)\nmultiply(b, gray(b))", IMGPAR_U8, 3, 340, 128, 0 },
+    { "b = resize($1, 170, 64)\noverlay(b, resize($2, 170, 64), resize(slice($1, 1, 2, axis=2), 170, 64))", IMGPAR_U8, 3, 340, 128, 0 }, /* beside a mask */
+    { "b = resize($1, 170, 64, filter=nearest)\noverlay(b, invert(b), resize(gray($2), 170, 64, filter=nearest))", IMGPAR_U8, 3, 340, 128, 0 },
     { "boxblur(resize($1, 170, 64), 3)", IMGPAR_U8, 3, 340, 128, 0 }, /* pixels at every second column of an input, kept */
     { "resize($1, 1, 2)", IMGPAR_U8, 3, 64, 40, 0 }, /* nothing stands beside what is summed */
     { "resize($1, 64, 1)", IMGPAR_U8, 3, 64, 40, 0 },

@@ -94,7 +94,7 @@ static ip_expr *lanes_part(ip_emit *e, ip_expr *x)
     return x;
 }
 
-typedef struct step_check { int64_t step; int n_loads; bool fits; } step_check;
+typedef struct step_check { int64_t step, channels; int n_loads; bool fits; } step_check;
 
 static bool check_step(ip_expr *x, void *user)
 {
@@ -108,21 +108,23 @@ static bool check_step(ip_expr *x, void *user)
     int64_t step = ip_x_step(x->arg[2]);
     if (c->n_loads++ == 0)
         c->step = step;
-    c->fits = c->fits && step == c->step;
+    bool is_flat = ip_x_is_coord(x->arg[3], 3) && x->source->dims[3] == c->channels;
+    c->fits = c->fits && step == c->step && is_flat && !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C));
     return false;
 }
 
-/* The step of all columns that the body, which fits lanes, reads (Note [Even steps]); 0: there is none, or it does not pay. */
+/* The step of all columns that the body, which fits lanes, reads (Note [Even steps]); 0: there is none, it does not pay, or what is read
+ * has other channels, a mask. */
 static int64_t even_step(ip_emit *e, ip_expr *body)
 {
-    step_check c = { .fits = true };
+    step_check c = { .channels = e->channels, .fits = true };
     ip_x_descend(e->ir, body, check_step, &c);
     return c.fits && c.step >= 2 && c.step <= MOST_STEP ? c.step : 0;
 }
 
 bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *s)
 {
-    bool may = e->options->pragmas && e->channels >= LEAST_CHANNELS && e->channels <= LANES && s->dtype == s->body->dtype;
+    bool may = e->options->pragmas && !e->options->checks && e->channels >= LEAST_CHANNELS && e->channels <= LANES && s->dtype == s->body->dtype;
     lane_check c = { .e = e, .fits = may, .is_kept = true };
     if (may)
         ip_x_descend(e->ir, lanes_part(e, s->body), check, &c);

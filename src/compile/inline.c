@@ -10,6 +10,7 @@
  *      line, Note [Lines], and
  *      (Where the same reader also looks at p's neighbours, p is kept for those anyway; and where any reader does, if p itself is made
  *      of neighbours and is more than one of them.)
+ *      (But what is dearer elsewhere, or loses the form of loop that makes it quick, is kept: the functions before may_inline().)
  *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
  *   3. p has one reader, or computing it again costs less than keeping it (COST operations).
  * The other way round a pointwise stage that reads a recurrence at its own place, as its only reader, becomes that
@@ -114,21 +115,20 @@ static bool loses_flat_loop(const inlining *in, const ip_stage *p)
         && ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !is_pointwise(in->ir, p);
 }
 
-typedef struct gather_check { ip_ir *ir; bool found; } gather_check;
-
 static bool check_gather(ip_expr *x, void *user)
 {
-    gather_check *c = user;
+    bool *found = user;
     if (x->op != IP_X_LOAD)
-        return !c->found;
-    bool in_row = !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C));
-    c->found |= in_row && x->arg[2]->uses & IP_USES_X && ip_x_is_coord(x->arg[3], 3) && !ip_x_offset_from(c->ir, x->arg[2], 2);
+        return !*found;
+    const ip_expr *column = x->arg[2]->op == IP_X_ADD ? x->arg[2]->arg[0] : x->arg[2];
+    bool in_row = !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C)), is_listed = column->op == IP_X_LOAD && column->uses & IP_USES_X;
+    *found |= in_row && ip_x_is_coord(x->arg[3], 3) && (is_listed || ip_x_step(x->arg[2]) > 1);
     return false;
 }
 
 static bool takes_apart(const ip_stage *reader, const ip_expr *load) { return reader->kind != IP_STAGE_MAP || !ip_x_is_coord(load->arg[3], 3); }
 
-/* Pixels that are made of others at computed columns are made quickly where their channels stand side by side (emit_lanes.c): such a
+/* Pixels that are made of others at every so-manieth column, or at listed ones, are made quickly where their channels stand side by side (emit_lanes.c): such a
  * stage is not put into one that takes its channels one by one, or folds them. */
 static bool loses_lanes(const inlining *in, const ip_expr *load)
 {
@@ -136,9 +136,9 @@ static bool loses_lanes(const inlining *in, const ip_expr *load)
     bool has_lanes = p->dims[3] == 3 || p->dims[3] == 4;
     if (!walks_rows(in->options) || !in->options->fuse || !has_lanes || !takes_apart(in->reader, load) || p->body->op == IP_X_LOAD || in->size[p->id] > FLAT_SIZE)
         return false;
-    gather_check c = { .ir = in->ir };
-    ip_x_descend(in->ir, p->body, check_gather, &c);
-    return c.found;
+    bool found = false;
+    ip_x_descend(in->ir, p->body, check_gather, &found);
+    return found;
 }
 
 /*

@@ -105,7 +105,7 @@ static const char *known_elsewhere(const char *name)
         { "fliplr", "flip(a, axis=x)" },     { "flipud", "flip(a, axis=y)" },
         { "quantile", "percentile(a, p)" },  { "clip", "clamp(a, lo, hi)" },
         { "inv", "matinv(a)" },              { "trace", "sum(diag(a))" },
-        { "diff", "a[1] - a" },              { "gradient", "(a[1] - a[-1]) / 2 along x, or sobel(a)" },
+        { "diff", "a[1] - a, of a vector" },              { "gradient", "(a[0, 1] - a[0, -1]) / 2 along x, or sobel(a)" },
         { "isnan", "a != a" },               { "mod", "a % b" },
         { "int", "cast(a, i32)" },           { "float", "cast(a, f32)" },
         { "rand", "random(shape)" },         { "randn", "normal(shape)" },

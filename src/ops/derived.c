@@ -234,7 +234,7 @@ imgpar_array *ip_expand_percentile(const imgpar_array *call)
     unsigned axes;
     ip_axes_of(call, "axis", a->rank, &axes, &ignored);
     imgpar_array *sorted = in_order(&m, axes);
-    const double h = ip_param_number(call, "p") / 100 * (n_folded(a, axes) - 1), between = h - floor(h);
+    const double h = ip_param_number(call, "p") * (n_folded(a, axes) - 1) / 100, between = h - floor(h);
     imgpar_array *value = at_place(&m, sorted, floor(h));
     if (between > 0) {
         imgpar_array *lo = value, *hi = at_place(&m, sorted, floor(h) + 1);

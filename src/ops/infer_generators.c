@@ -62,7 +62,7 @@ imgpar_status ip_infer_eye(imgpar_array *node, ip_error *err)
     return infer(node, 2, (int64_t[]){ (int64_t)rows, (int64_t)(columns < 0 ? rows : columns) }, err);
 }
 
-/* The dtype that holds n numbers from `from` on: what dtype=auto stands for. */
+/* What dtype=auto stands for, of n numbers from `from` on. */
 static imgpar_dtype dtype_of_steps(double from, double step, double n)
 {
     double last = from + fmax(n - 1, 0) * step;

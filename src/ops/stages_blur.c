@@ -6,8 +6,8 @@
  * A Gaussian of large sigma leaves nothing that changes fast, so fastblur computes it in every step-th row alone, with
  * the same weights that blur has, and puts cubics through these samples; step grows with sigma, so an element costs 2 truncate
  * sigma / step products in each pass, whatever sigma is. In columns it does the same where step is so large that reading elements
- * which are not neighbours pays: pixels of three or four channels are vectors by themselves, others are gathered one by one. The samples lie at -step, 0, step, ... and reach beyond both edges as far as interpolation asks;
- * what the border rule adds is read there as everywhere else; of columns only where the rule is wrap or constant, else their weights
+ * which are not neighbours pays: three or four channels in f32 are a vector by themselves, others are gathered one by one. The samples
+ * lie at -step, 0, step, ... and reach beyond both edges as far as interpolation asks; what the border rule adds is read there as everywhere else; of columns only where the rule is wrap or constant, else their weights
  * are added to those of the elements they repeat (resampled_columns()). Nothing is carried from element
  * to element: all samples can be computed at once, and no small feedback is lost in f32 as in a recursive Gaussian of large sigma.
  *
@@ -160,11 +160,14 @@ static ip_expr *interpolated(ip_lower *l, ip_stage *samples, int axis, int64_t e
     return x;
 }
 
+/* Whether the channels of a pixel are computed as one vector. */
+static bool makes_vectors(const passes *p, int64_t channels) { return (channels == 3 || channels == 4) && p->vertical.dtype == IMGPAR_F32; }
+
 /* The samples' rows in full: from samples along them, too, where that is worth it. */
 static ip_stage *sampled_rows(ip_lower *l, passes *p, int step)
 {
     p->horizontal.stage = sampled(&p->vertical, Y, step, "every step-th row");
-    if (step < (l->dims[3] >= 3 ? LEAST_STEP_OF_VECTORS : LEAST_STEP_OF_ELEMENTS)) return sampled(&p->horizontal, X, 1, "horizontal pass");
+    if (step < (makes_vectors(p, l->dims[3]) ? LEAST_STEP_OF_VECTORS : LEAST_STEP_OF_ELEMENTS)) return sampled(&p->horizontal, X, 1, "horizontal pass");
     static const char note[] = "every step-th column";
     ip_stage *samples = resamples(&p->horizontal, step) ? resampled_columns(&p->horizontal, step, note) : sampled(&p->horizontal, X, step, note);
     ip_expr *across = interpolated(l, samples, X, l->dims[X], step);
