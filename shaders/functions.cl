@@ -2,11 +2,13 @@
 /*
  * Functions of floats without branches and calls, so that loops that use them are vectorised: PoCL's own pow and log work on one
  * number at a time. They compute in double, in which a few terms of a series are enough for a float's last place.
+ * They are inlined wherever they stand: a loop that calls one, which compilers prefer where it stands several times, is not vectorised.
  */
+#define IP_INLINE static inline __attribute__((always_inline))
 
 /* log(x) for normal x > 0: x = 2^k m with m from sqrt(1/2) to sqrt(2), and log(m) = 2 atanh(s) with s = (m - 1) / (m + 1), |s| < 0.1716.
  * The series ends with s^13; what is left out is below 2^-39 of the sum. */
-static inline double ip_log_double(double x)
+IP_INLINE double ip_log_double(double x)
 {
     const long bits = as_long(x);
     const double whole = as_double((bits & 0xfffffffffffffL) | 0x3ff0000000000000L); /* 1 to 2 */
@@ -19,7 +21,7 @@ static inline double ip_log_double(double x)
 }
 
 /* exp(x) for |x| <= 700: 2^k e^r with |r| <= log(2) / 2; Taylor's series to r^9, the rest is below 2^-36. */
-static inline double ip_exp_double(double x)
+IP_INLINE double ip_exp_double(double x)
 {
     const double k = rint(x * 1.4426950408889634), r = x - k * 0.6931471805599453;
     const double high = (((r / 362880 + 1.0 / 40320) * r + 1.0 / 5040) * r + 1.0 / 720) * r + 1.0 / 120;
@@ -27,14 +29,27 @@ static inline double ip_exp_double(double x)
     return series * as_double(((long)k + 1023) << 52);
 }
 
-static inline float ip_log(float x)
+IP_INLINE float ip_log(float x)
 {
     const float y = (float)ip_log_double((double)(x > 0 ? x : 1));
     const float least = x == 0 ? -INFINITY : NAN;
     return x > 0 ? (x < INFINITY ? y : x) : least;
 }
 
-/* As C's pow(), special cases included. */
+/* As C's pow(), of an exponent that is finite, above 0 and no whole number. */
+IP_INLINE float ip_pow_fraction(float x, float y)
+{
+    const float a = fabs(x);
+    const double t = y * ip_log_double((double)((a > 0) & (a < INFINITY) ? a : 1)); /* beyond 160 floats have ended */
+    const float size = (float)ip_exp_double(t > 160 ? 160 : t > -160 ? t : -160);
+    const float rest = x < 0 ? NAN : size;
+    return a == 0 ? 0 : a == INFINITY ? INFINITY : x == x ? rest : x;
+}
+
+/*
+ * As C's pow(), special cases included. (Not always inlined: LLVM 14 cannot compile some of what becomes of several with exponents that are
+ * the same for all elements.)
+ */
 static inline float ip_pow(float x, float y)
 {
     const float a = fabs(x);
@@ -53,7 +68,7 @@ static inline float ip_pow(float x, float y)
  * Of a large angle, a whole multiple of 2^s, 2^s mod 2 pi is put for 2^s, as a sum of two doubles. So product is below 2^51 and what
  * is taken from it leaves a multiple of 2^-52, which is exact.
  */
-static inline double ip_quarter_turns(double a, double *rest)
+IP_INLINE double ip_quarter_turns(double a, double *rest)
 {
     const int s8 = a >= 0x1p31, s32 = a >= 0x1p55, s56 = a >= 0x1p79, s80 = a >= 0x1p103;
     const double scale = s80 ? 0x1p-80 : s56 ? 0x1p-56 : s32 ? 0x1p-32 : s8 ? 0x1p-8 : 1.0;
@@ -67,19 +82,19 @@ static inline double ip_quarter_turns(double a, double *rest)
 }
 
 /* Taylor's series: of |r| < 1 the rest is below 2^-32 of the sum. */
-static inline double ip_sin_double(double r)
+IP_INLINE double ip_sin_double(double r)
 {
     const double z = r * r;
     return r + r * z * ((((z / -39916800 + 1.0 / 362880) * z - 1.0 / 5040) * z + 1.0 / 120) * z - 1.0 / 6);
 }
 
-static inline double ip_cos_double(double r)
+IP_INLINE double ip_cos_double(double r)
 {
     const double z = r * r;
     return 1 + z * (((((z / 479001600 - 1.0 / 3628800) * z + 1.0 / 40320) * z - 1.0 / 720) * z + 1.0 / 24) * z - 0.5);
 }
 
-static inline float ip_sin(float x)
+IP_INLINE float ip_sin(float x)
 {
     double r;
     const double q = ip_quarter_turns(fabs(x) < INFINITY ? (double)fabs(x) : 0, &r);
@@ -88,7 +103,7 @@ static inline float ip_sin(float x)
     return fabs(x) < INFINITY ? as_int(x) < 0 ? -y : y : NAN;
 }
 
-static inline float ip_cos(float x)
+IP_INLINE float ip_cos(float x)
 {
     double r;
     const double q = ip_quarter_turns(fabs(x) < INFINITY ? (double)fabs(x) : 0, &r);
@@ -97,7 +112,7 @@ static inline float ip_cos(float x)
     return fabs(x) < INFINITY ? y : NAN;
 }
 
-static inline float ip_tan(float x)
+IP_INLINE float ip_tan(float x)
 {
     double r;
     const double q = ip_quarter_turns(fabs(x) < INFINITY ? (double)fabs(x) : 0, &r);
@@ -111,7 +126,7 @@ static inline float ip_tan(float x)
  * r = (t - c) / (1 + t c), c = tan(pi / 6), where t > tan(pi / 12); then |r| <= tan(pi / 12), and the rest of Taylor's series is below
  * 2^-34 of the sum.
  */
-static inline double ip_angle(double y, double x)
+IP_INLINE double ip_angle(double y, double x)
 {
     const int above = y > x;
     const double low = above ? x : y, high = above ? y : x, one = high > 0 ? 1 : 0;
@@ -124,13 +139,13 @@ static inline double ip_angle(double y, double x)
     return above ? 1.5707963267948966 - angle : angle;
 }
 
-static inline float ip_atan(float x)
+IP_INLINE float ip_atan(float x)
 {
     const float y = (float)ip_angle((double)fabs(x), 1);
     return as_int(x) < 0 ? -y : y;
 }
 
-static inline float ip_atan2(float y, float x)
+IP_INLINE float ip_atan2(float y, float x)
 {
     const double angle = ip_angle((double)fabs(y), (double)fabs(x));
     const float a = (float)(as_int(x) < 0 ? 3.141592653589793 - angle : angle);
@@ -138,23 +153,23 @@ static inline float ip_atan2(float y, float x)
 }
 
 /* The other side of a triangle with a long side of 1; NaN where there is none. */
-static inline double ip_other_side(double x) { return sqrt((1 - x) * (1 + x)); }
+IP_INLINE double ip_other_side(double x) { return sqrt((1 - x) * (1 + x)); }
 
-static inline float ip_asin(float x)
+IP_INLINE float ip_asin(float x)
 {
     const double a = (double)fabs(x);
     const float y = (float)ip_angle(a, ip_other_side(a));
     return as_int(x) < 0 ? -y : y;
 }
 
-static inline float ip_acos(float x)
+IP_INLINE float ip_acos(float x)
 {
     const double a = (double)fabs(x), angle = ip_angle(ip_other_side(a), a);
     return (float)(as_int(x) < 0 ? 3.141592653589793 - angle : angle);
 }
 
 /* Below 1 by Taylor's series, whose rest is below 2^-32 of the sum: e^x and e^-x are nearly equal there. */
-static inline float ip_sinh(float x)
+IP_INLINE float ip_sinh(float x)
 {
     const double a = (double)fabs(x), z = a * a;
     const double small = a + a * z * ((((z / 39916800 + 1.0 / 362880) * z + 1.0 / 5040) * z + 1.0 / 120) * z + 1.0 / 6);
@@ -163,7 +178,7 @@ static inline float ip_sinh(float x)
     return x == x ? as_int(x) < 0 ? -y : y : x;
 }
 
-static inline float ip_cosh(float x)
+IP_INLINE float ip_cosh(float x)
 {
     const double a = (double)fabs(x), e = ip_exp_double(a < 100 ? a : 100);
     return x == x ? (float)((e + 1 / e) / 2) : x;

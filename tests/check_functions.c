@@ -104,9 +104,12 @@ START_TEST(powers_and_logarithms_are_within_a_place)
 }
 END_TEST
 
+static long double to_2_4(long double x) { return powl(x, 2.4f); }
+static long double to_one_third(long double x) { return powl(x, (float)(1.0 / 3)); }
+
 static const struct function { const char *text; long double (*exact)(long double); } functions[] = {
     { "sin($1)", sinl }, { "cos($1)", cosl }, { "tan($1)", tanl }, { "asin($1)", asinl }, { "acos($1)", acosl }, { "atan($1)", atanl },
-    { "sinh($1)", sinhl }, { "cosh($1)", coshl },
+    { "sinh($1)", sinhl }, { "cosh($1)", coshl }, { "pow($1, 2.4)", to_2_4 }, { "pow($1, 1 / 3)", to_one_third },
 };
 
 /* Angles of all sizes; those next to multiples of a quarter turn, of which little is left; numbers about 1; and special ones. */

@@ -112,13 +112,19 @@ static const char *const own_patterns[IP_X_N] = {
     [IP_X_SINH] = "ip_sinh(%1)", [IP_X_COSH] = "ip_cosh(%1)",
 };
 
+/* Whether x is a number above 0, and not whole: powers by it have few special cases. */
+static bool is_fraction(const ip_expr *x)
+{
+    return (x->op == IP_X_PARAM || x->op == IP_X_CONST) && isfinite(x->f) && x->f > 0 && (float)x->f != floorf((float)x->f);
+}
+
 static const char *pattern_of(ip_emit *e, const ip_expr *x)
 {
     bool is_own = e->options->own_functions && x->dtype == IMGPAR_F32 && own_patterns[x->op];
     if (!is_own)
         return patterns[x->op];
     e->kernel->calls_functions = e->kernel->uses_f64 = true;
-    return own_patterns[x->op];
+    return x->op == IP_X_POW && is_fraction(x->arg[1]) ? "ip_pow_fraction(%1, %2)" : own_patterns[x->op];
 }
 
 static bool is_float(const ip_expr *x) { return ip_dtype(x->dtype)->is_float; }
