@@ -16,18 +16,19 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, MOST_READS = 6 };
+enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, MOST_READS = 6, FEWEST_PIECES = 8 };
 
 static int pixel_bytes(const ip_stage *s) { return (int)s->dims[3] * (int)ip_dtype(s->dtype)->size_bytes; }
 
 /*
  * The rows of inputs that a body reads at its own columns: of each input the one that comes last, since the others were read for the row
- * before; or all, where rows of the result are several of the input apart.
+ * before; or all, where rows of the result are several of the input apart. pieces: how often a row is read at columns that arguments
+ * tell, all over it, as folds do.
  */
 typedef struct reads {
     ip_emit *e;
     int n;
-    struct { const ip_expr *load; int64_t step, row; } of[MOST_READS];
+    struct { const ip_expr *load; int64_t step, row; int pieces; } of[MOST_READS];
 } reads;
 
 /* The number that index adds to the coordinate. */
@@ -55,6 +56,15 @@ static bool row_of(ip_emit *e, ip_expr *index, int64_t *step, int64_t *row)
     return *step > 1;
 }
 
+/* Whether index is x + an argument, where x may be held below a number. */
+static bool is_of_a_piece(const ip_expr *index)
+{
+    if (index->op != IP_X_ADD || index->arg[1]->op != IP_X_PARAM)
+        return false;
+    const ip_expr *x = index->arg[0];
+    return ip_x_is_coord(x, 2) || (x->op == IP_X_MIN && ip_x_is_coord(x->arg[0], 2) && !(x->arg[1]->uses & (IP_USES_X | IP_USES_C)));
+}
+
 static bool note_read(ip_expr *x, void *user)
 {
     reads *r = user;
@@ -65,7 +75,7 @@ static bool note_read(ip_expr *x, void *user)
     const ip_placed *placed = ip_kernel_placed(r->e->kernel, s);
     bool is_input = s->kind != IP_STAGE_TABLE && !(placed && ip_placed_is_kept(placed)) && !ip_kernel_texture(r->e->kernel, s);
     if (!is_input || x->arg[0]->uses & (IP_USES_X | IP_USES_C) || !row_of(r->e, x->arg[1], &step, &row)
-        || !constant_offset(r->e, x->arg[2], 2, &column))
+        || (!is_of_a_piece(x->arg[2]) && !constant_offset(r->e, x->arg[2], 2, &column)))
         return true;
     int k = 0;
     while (k < r->n && !(r->of[k].load->source == s && r->of[k].step == step && (step == 1 || r->of[k].row == row)))
@@ -77,6 +87,7 @@ static bool note_read(ip_expr *x, void *user)
         r->of[k].step = step;
         r->of[k].row = row;
     }
+    r->of[k].pieces += is_of_a_piece(x->arg[2]);
     r->n += k == r->n;
     return true;
 }
@@ -96,6 +107,9 @@ const char *ip_emit_fetches(ip_emit *e, ip_expr *body)
     return reads_of(e, body).n > 0 ? ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL) : "0";
 }
 
+/* How many pixels of an input are read for one. */
+static int times_read(const reads *r, int k) { return r->of[k].pieces >= FEWEST_PIECES ? r->of[k].pieces : 1; }
+
 /* Of a block, of so many bytes each. */
 static int columns_of(int bytes)
 {
@@ -111,7 +125,7 @@ static int block_columns(ip_emit *e, const ip_placed *p)
         return 0;
     int made = pixel_bytes(p->stage), fetched = 0;
     for (int k = 0; k < r.n; k++)
-        fetched += pixel_bytes(r.of[k].load->source);
+        fetched += pixel_bytes(r.of[k].load->source) * times_read(&r, k);
     return columns_of(fetched > made ? fetched : made);
 }
 
@@ -135,9 +149,10 @@ void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, fetches, NULL, NULL);
     for (int k = 0; k < r.n; k++) {
         const ip_stage *s = r.of[k].load->source;
+        const char *times = times_read(&r, k) > 1 ? ip_text(e->ir, " * (%s > 1 ? %d : 1)", fetches, times_read(&r, k)) : "";
         ip_s_add(e->ir, when, IP_S_STORE,
-                 ip_text(e->ir, "ip_fetch_next((__global const uchar *)(%s + (long)%s * %d), (%s - %s) * %d, %s, (long)%s * %d)",
-                         ip_emit_row_pointer(e, r.of[k].load), from, (int)s->dims[3], to, from, pixel_bytes(s), fetches,
+                 ip_text(e->ir, "ip_fetch_next((__global const uchar *)(%s + (long)%s * %d%s), (%s - %s) * %d%s, %s, (long)%s * %d)",
+                         ip_emit_row_pointer(e, r.of[k].load), from, (int)s->dims[3], times, to, from, pixel_bytes(s), times, fetches,
                          ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL), (int)(r.of[k].step * (int64_t)ip_dtype(s->dtype)->size_bytes)), NULL, NULL);
     }
 }

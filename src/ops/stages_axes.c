@@ -8,9 +8,10 @@
  * again, until one is left; then comes the next axis. Each level is a plain map stage that reads in long runs, so the
  * order is fixed by n alone, whatever the device and schedule. The last level writes the result's own shape.
  * m is ceil(n / 16). What would be read beyond n is the identity, or, where combining an element with itself changes
- * nothing, the last element. Along long rows, an index that is held below n makes a gather of what else is a vector:
- * there m is n div 16, so that 16 elements are always there, and the rest is combined with them as one more; and the level
- * has columns of identities behind it, up to a multiple of 16, so that the next one has no rest.
+ * nothing, the last element. Along rows of more than 256 elements, an index that is held below n makes a gather of what else is
+ * a vector: there m is n div 16, so that 16 elements are always there; the rest stands behind what they make, one by one, and
+ * behind it identities, up to a multiple of 16 (pieces.c makes these three loops). So the levels that follow have columns for whole
+ * vectors: of up to 256 each one has 16 of them, made of every 16th.
  */
 #include "ops/axes.h"
 #include "ops/complex.h"
@@ -41,7 +42,7 @@ typedef struct folding {
     imgpar_dtype result;  /* the dtype of the folded element */
     ip_stage *mean;       /* of variances: with one element along folded dims */
     ip_stage *level;      /* what was folded so far; NULL: the input itself */
-    bool has_no_rest;     /* the level's columns are a multiple of WAYS: Note [Levels] */
+    bool is_whole;        /* the level's columns are a multiple of WAYS: Note [Levels] */
 } folding;
 
 /* ---- elements ------------------------------------------------------------------------------- */
@@ -120,13 +121,17 @@ static ip_expr *element_at(folding *f, ip_expr *const at[4]) { return f->level ?
 
 static bool is_in_vectors(int dim, int64_t n) { return dim == 2 && n > WAYS * WAYS; }
 
-static int64_t level_extent(int dim, int64_t n)
+static int64_t level_extent(const folding *f, int dim, int64_t n)
 {
-    return is_in_vectors(dim, n) ? (n / WAYS + WAYS - 1) / WAYS * WAYS : (n + WAYS - 1) / WAYS;
+    if (is_in_vectors(dim, n)) return (n / WAYS + 2 * (WAYS - 1)) / WAYS * WAYS; /* n / WAYS, and at most WAYS - 1 that rest */
+    return dim == 2 && f->is_whole && n > WAYS ? WAYS : (n + WAYS - 1) / WAYS;
 }
 
-/* The indices along a dim, none of them beyond its last element; inside NULL: always. */
-typedef struct ways { ip_expr *index[WAYS + 1], *inside[WAYS + 1]; int n; } ways;
+/*
+ * The indices along a dim, none of them beyond its last element; inside NULL: always. Where is_real is set, they make the columns
+ * below it; behind these stands one element each, that at rest, as far as is_rest says.
+ */
+typedef struct ways { ip_expr *index[WAYS], *inside[WAYS], *is_real, *rest, *is_rest; int n; } ways;
 
 /* i + k, an index of less than the longest row's length and WAYS: it does not leave int (run/launch.c check_rows). That is said where i
  * has few values. */
@@ -139,24 +144,25 @@ static ip_expr *shifted(folding *f, ip_expr *i, int64_t k)
 static void ways_in_vectors(folding *f, int64_t n, ip_expr *i, ways *w)
 {
     ip_lower *l = f->l;
-    int64_t m = n / WAYS;
-    ip_expr *last = ip_x_param(l->ir, IMGPAR_I32, (double)(n - 1), 1, INT32_MAX);
-    ip_expr *is_real = binary(l, IP_X_LT, i, ip_x_param(l->ir, IMGPAR_I32, (double)m, 1, INT32_MAX));
-    ip_expr *rest = ip_x_param(l->ir, IMGPAR_I32, (double)(n % WAYS), 0, WAYS - 1), *is_rest = binary(l, IP_X_LT, i, rest);
-    w->n = WAYS + 1;
-    for (int j = 0; j <= WAYS; j++) {
-        w->index[j] = shifted(f, j < WAYS ? i : binary(l, IP_X_MIN, i, rest), j * m);
-        if (j >= WAYS - 1) w->index[j] = binary(l, IP_X_MIN, w->index[j], last);
-        w->inside[j] = j < WAYS ? is_real : is_rest;
-    }
+    ip_expr *real = ip_x_param(l->ir, IMGPAR_I32, (double)(n / WAYS), 1, INT32_MAX);
+    ip_expr *all = binary(l, IP_X_ADD, real, ip_x_param(l->ir, IMGPAR_I32, (double)(n % WAYS), 0, WAYS - 1)), *one = ip_lower_i32(l, 1);
+    ip_expr *held = binary(l, IP_X_MIN, i, binary(l, IP_X_SUB, real, one));
+    *w = (ways){ .n = WAYS, .is_real = binary(l, IP_X_LT, i, real), .is_rest = binary(l, IP_X_LT, i, all) };
+    for (int j = 0; j < WAYS; j++) /* the level has up to 2 (WAYS - 1) columns more than are real: those behind them reach beyond n from the last two */
+        w->index[j] = shifted(f, j < WAYS - 2 ? i : held, j * (n / WAYS));
+    w->rest = shifted(f, binary(l, IP_X_MIN, i, binary(l, IP_X_SUB, all, one)), (WAYS - 1) * (n / WAYS));
 }
 
-static void ways_without_rest(folding *f, int64_t n, ip_expr *i, ways *w)
+/* Of n columns, a multiple of WAYS and at most its square, each WAYSth one. How many those are is no part of the program. */
+static void ways_of_whole(folding *f, int64_t n, ip_expr *i, ways *w)
 {
-    w->n = WAYS;
+    ip_lower *l = f->l;
+    ip_expr *count = ip_x_param(l->ir, IMGPAR_I32, (double)n, WAYS, WAYS * WAYS), *last = binary(l, IP_X_SUB, count, ip_lower_i32(l, WAYS));
+    *w = (ways){ .n = WAYS };
     for (int j = 0; j < WAYS; j++) {
-        w->index[j] = shifted(f, i, j * (n / WAYS));
-        w->inside[j] = NULL;
+        ip_expr *at = ip_lower_i32(l, n > WAYS ? j * WAYS : j);
+        w->index[j] = binary(l, IP_X_ADD, i, n > WAYS ? binary(l, IP_X_MIN, at, last) : at);
+        w->inside[j] = n > WAYS && j ? binary(l, IP_X_LT, at, count) : NULL;
     }
 }
 
@@ -168,7 +174,7 @@ static void ways_held_inside(folding *f, int dim, int64_t n, ip_expr *i, ways *w
     ip_expr *step = written ? ip_lower_i32(l, m) : ip_extent(l, dim, m), *at = i;
     ip_expr *count = written ? ip_lower_i32(l, n) : ip_x_param(l->ir, IMGPAR_I32, (double)n, 1, INT32_MAX);
     ip_expr *last = binary(l, IP_X_SUB, count, ip_lower_i32(l, 1));
-    w->n = written ? (int)n : WAYS;
+    *w = (ways){ .n = written ? (int)n : WAYS };
     for (int j = 0; j < w->n; j++) {
         w->inside[j] = j ? binary(l, IP_X_LT, at, count) : NULL; /* i itself is below m, which is at most n */
         w->index[j] = j ? binary(l, IP_X_MIN, at, last) : at;
@@ -180,8 +186,8 @@ static void ways_of(folding *f, int dim, int64_t n, ip_expr *i, ways *w)
 {
     if (is_in_vectors(dim, n))
         ways_in_vectors(f, n, i, w);
-    else if (dim == 2 && f->has_no_rest)
-        ways_without_rest(f, n, i, w);
+    else if (dim == 2 && f->is_whole)
+        ways_of_whole(f, n, i, w);
     else
         ways_held_inside(f, dim, n, i, w);
 }
@@ -190,7 +196,7 @@ static void ways_of(folding *f, int dim, int64_t n, ip_expr *i, ways *w)
 static void set_level(folding *f, ip_stage *level, int dim, int64_t n)
 {
     f->level = level;
-    f->has_no_rest = is_in_vectors(dim, n);
+    f->is_whole = is_in_vectors(dim, n) || (dim == 2 && f->is_whole);
 }
 
 static ip_expr *guarded(folding *f, ip_expr *v, ip_expr *inside)
@@ -214,7 +220,7 @@ static ip_expr *by_pairs(folding *f, ip_expr **v, ip_expr **inside, int n)
 
 static ip_expr *combined(folding *f, int dim, int64_t n, ip_expr *const at[4])
 {
-    ip_expr *v[WAYS + 1], *index[4];
+    ip_expr *v[WAYS], *index[4];
     ways w;
     ways_of(f, dim, n, at[dim], &w);
     memcpy(index, at, sizeof index);
@@ -222,7 +228,9 @@ static ip_expr *combined(folding *f, int dim, int64_t n, ip_expr *const at[4])
         index[dim] = w.index[j];
         v[j] = element_at(f, index);
     }
-    return by_pairs(f, v, w.inside, w.n);
+    ip_expr *real = by_pairs(f, v, w.inside, w.n);
+    index[dim] = w.rest;
+    return w.is_real ? ip_x_select(f->l->ir, w.is_real, real, guarded(f, element_at(f, index), w.is_rest)) : real;
 }
 
 /* The next dim to fold of those with these extents, -1: none. */
@@ -254,7 +262,7 @@ static bool fold_levels(folding *f, int *dim, int64_t dims[4])
         *dim = next_dim(f, dims);
         int64_t next[4];
         memcpy(next, dims, sizeof next);
-        if (*dim >= 0) next[*dim] = level_extent(*dim, dims[*dim]);
+        if (*dim >= 0) next[*dim] = level_extent(f, *dim, dims[*dim]);
         if (*dim < 0 || next_dim(f, next) < 0) return true;
         ip_expr *at[4];
         own_place(f->l, next, at);
@@ -345,6 +353,11 @@ static found find_along(finding *g, int dim, int64_t n, ip_expr *const at[4])
         best.value = ip_x_select(g->f.l->ir, takes, v.value, best.value);
         best.where = ip_x_select(g->f.l->ir, takes, v.where, best.where);
     }
+    if (w.is_real) {
+        index[dim] = w.rest;
+        best.value = ip_x_select(g->f.l->ir, w.is_real, best.value, element_at(&g->f, index));
+        best.where = ip_x_select(g->f.l->ir, w.is_real, best.where, where_at(g, index));
+    }
     return best;
 }
 
@@ -360,7 +373,7 @@ static ip_stage *positions(folding *f, ip_expr *const at[4])
         int64_t next[4];
         ip_expr *here[4];
         memcpy(next, dims, sizeof next);
-        next[dim] = level_extent(dim, dims[dim]);
+        next[dim] = level_extent(&g.f, dim, dims[dim]);
         if (next_dim(&g.f, next) < 0) break;
         own_place(l, next, here);
         found best = find_along(&g, dim, dims[dim], here);
@@ -490,25 +503,35 @@ static ip_stage *mean_stage(folding *f, bool all)
 
 /* ---- products of complex numbers: both parts go from level to level -------------------------------------- */
 
+/* The number at a place where `inside` holds, else 1. */
+static ip_complex factor_at(folding *f, ip_expr *const at[4], ip_expr *inside)
+{
+    ip_ir *ir = f->l->ir;
+    ip_complex z = pair_at(f, at);
+    if (!inside) return z;
+    ip_expr *one = ip_x_number(ir, IMGPAR_F32, 1), *zero = ip_x_number(ir, IMGPAR_F32, 0);
+    return (ip_complex){ ip_x_select(ir, inside, z.re, one), ip_x_select(ir, inside, z.im, zero) };
+}
+
 static ip_complex product_along(folding *f, int dim, int64_t n, ip_expr *const at[4])
 {
     ip_lower *l = f->l;
-    ip_complex v[WAYS + 1];
-    ip_expr *index[4], *one = ip_x_number(l->ir, IMGPAR_F32, 1), *zero = ip_x_number(l->ir, IMGPAR_F32, 0);
+    ip_complex v[WAYS];
+    ip_expr *index[4];
     ways w;
     ways_of(f, dim, n, at[dim], &w);
     memcpy(index, at, sizeof index);
     for (int j = 0; j < w.n; j++) {
         index[dim] = w.index[j];
-        v[j] = pair_at(f, index);
-        if (!w.inside[j]) continue;
-        v[j].re = ip_x_select(l->ir, w.inside[j], v[j].re, one);
-        v[j].im = ip_x_select(l->ir, w.inside[j], v[j].im, zero);
+        v[j] = factor_at(f, index, w.inside[j]);
     }
     for (int k = w.n; k > 1; k = (k + 1) / 2)
         for (int j = 0; j < k / 2 + k % 2; j++)
             v[j] = 2 * j + 1 < k ? ip_complex_product(l, v[2 * j], v[2 * j + 1]) : v[2 * j];
-    return v[0];
+    if (!w.is_real) return v[0];
+    index[dim] = w.rest;
+    ip_complex rest = factor_at(f, index, w.is_rest);
+    return (ip_complex){ ip_x_select(l->ir, w.is_real, v[0].re, rest.re), ip_x_select(l->ir, w.is_real, v[0].im, rest.im) };
 }
 
 /* A stage of pairs that folds dim from dims to next. */
@@ -532,7 +555,7 @@ static ip_stage *product_of_pairs(folding *f, ip_expr *const at[4])
     memcpy(dims, f->extents, sizeof dims);
     while ((dim = next_dim(f, dims)) >= 0) {
         memcpy(next, dims, sizeof next);
-        next[dim] = level_extent(dim, dims[dim]);
+        next[dim] = level_extent(f, dim, dims[dim]);
         if (next_dim(f, next) < 0) return ip_complex_map(f->l, product_along(f, dim, dims[dim], at));
         ip_stage *level = product_level(f, dim, dims, next);
         if (!level) return NULL;

@@ -17,6 +17,7 @@ enum {
     GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
     LONG_RUN = 256 << 10,      /* bytes that are worth fetching from many pages */
     SHORT_ROW = 8 << 10,       /* bytes of a row up to which its next one is fetched, not its next page */
+    WIDE_ROW = 8,              /* times as many columns as what is made of it */
     LEAST_STREAMED = 1 << 10,   /* bytes of a row that goes past the caches */
     LITTLE_WORK = 24           /* operations a byte up to which a kernel waits for memory rather than computes */
 };
@@ -173,6 +174,19 @@ static bool reads_short_rows(const ip_launching *l)
     return is_short;
 }
 
+/* Whether what is made of a row is made of elements that lie all over it (emit_stream.c): many rows then make a long run. */
+static bool reads_rows_in_pieces(const ip_launching *l)
+{
+    const ip_kernel *k = l->kernel;
+    bool is_wide = k->n_inputs > 0;
+    for (int i = 0; i < k->n_inputs; i++) {
+        const ip_stage *s = k->inputs[i];
+        int64_t row = s->dims[2] * s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes;
+        is_wide = is_wide && s->dims[2] >= WIDE_ROW * (l->region->x1 - l->region->x0) && row <= LONG_RUN;
+    }
+    return is_wide;
+}
+
 /*
  * What is larger than caches goes past them; not what the next kernel finds in the last one. A loop's next step reads nothing else, so it
  * finds enough of what is up to half as large again (measured: 48 MB, of 32 MB of cache, are read and written 1.2 times as fast).
@@ -186,7 +200,7 @@ static void choose_streaming(ip_launching *l)
     bool waits = (double)ip_operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <= LITTLE_WORK * (double)read;
     bool is_near = stays && l->runner->is_step;
     l->div.fetches = read < least || is_near ? IP_FETCH_NOTHING : reads_short_rows(l) ? IP_FETCH_ROWS
-        : waits && reads_long_runs(l) ? IP_FETCH_PAGES : IP_FETCH_AHEAD;
+        : waits && (reads_long_runs(l) || reads_rows_in_pieces(l)) ? IP_FETCH_PAGES : IP_FETCH_AHEAD;
     l->div.streams = written >= least && !stays;
 }
 
