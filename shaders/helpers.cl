@@ -180,12 +180,13 @@ IP_APART void ip_stream(__global uchar *to, __global uchar *from, int end, int f
         *(__global uint16 *)from = *(__global const uint16 *)(from + i);
 }
 
-/* n bytes will be read soon; they need not be there. */
+/* n bytes, at least one, will be read soon; they need not be there. */
 static inline void ip_fetch(__global const uchar *from, int n)
 {
 #ifdef IP_STREAMS
     for (int i = 0; i < n; i += 64)
         __builtin_prefetch(from + i);
+    __builtin_prefetch(from + n - 1);
 #endif
 }
 
@@ -201,13 +202,55 @@ static inline void ip_fetch(__global const uchar *from, int n)
         const int at = back ? column - j : column + j;                                                                 \
         vstore4((T##4)(a[at], b[at], c[at], d[at]), 0, to + (long)j * pitch);                                          \
     }
-#define IP_TURN(T, WORD, BITS, EVEN)                                                                                   \
+struct __attribute__((packed, may_alias)) ip_word { uint bits; };
+/* Several columns at a time, where vectors are shuffled quickly. Both return how many are done. */
+static inline int ip_turn_bytes(IP_TURN_ROWS(uchar))
+{
+    int j = 0;
+#if defined(IP_STREAMS) && defined(__x86_64__)
+    for (; j + 16 <= n; j += 16) {
+        const int at = back ? column - j - 15 : column + j;
+        const uchar16 p = vload16(0, a + at), q = vload16(0, b + at), r = vload16(0, c + at), s = vload16(0, d + at);
+        const ushort8 pq0 = as_ushort8((uchar16)(p.s0, q.s0, p.s1, q.s1, p.s2, q.s2, p.s3, q.s3, p.s4, q.s4, p.s5, q.s5, p.s6, q.s6, p.s7, q.s7));
+        const ushort8 pq8 = as_ushort8((uchar16)(p.s8, q.s8, p.s9, q.s9, p.sa, q.sa, p.sb, q.sb, p.sc, q.sc, p.sd, q.sd, p.se, q.se, p.sf, q.sf));
+        const ushort8 rs0 = as_ushort8((uchar16)(r.s0, s.s0, r.s1, s.s1, r.s2, s.s2, r.s3, s.s3, r.s4, s.s4, r.s5, s.s5, r.s6, s.s6, r.s7, s.s7));
+        const ushort8 rs8 = as_ushort8((uchar16)(r.s8, s.s8, r.s9, s.s9, r.sa, s.sa, r.sb, s.sb, r.sc, s.sc, r.sd, s.sd, r.se, s.se, r.sf, s.sf));
+        uint words[16];
+        vstore8((ushort8)(pq0.s0, rs0.s0, pq0.s1, rs0.s1, pq0.s2, rs0.s2, pq0.s3, rs0.s3), 0, (ushort *)words);
+        vstore8((ushort8)(pq0.s4, rs0.s4, pq0.s5, rs0.s5, pq0.s6, rs0.s6, pq0.s7, rs0.s7), 1, (ushort *)words);
+        vstore8((ushort8)(pq8.s0, rs8.s0, pq8.s1, rs8.s1, pq8.s2, rs8.s2, pq8.s3, rs8.s3), 2, (ushort *)words);
+        vstore8((ushort8)(pq8.s4, rs8.s4, pq8.s5, rs8.s5, pq8.s6, rs8.s6, pq8.s7, rs8.s7), 3, (ushort *)words);
+        __global uchar *row = to + (long)(back ? j + 15 : j) * pitch;
+        for (int k = 0; k < 16; k += 1, row += back ? -pitch : pitch)
+            ((__global struct ip_word *)row)->bits = words[k];
+    }
+#endif
+    return j;
+}
+static inline int ip_turn_uints(IP_TURN_ROWS(uint))
+{
+    int j = 0;
+#if defined(IP_STREAMS) && defined(__x86_64__)
+    for (; j + 4 <= n; j += 4) {
+        const int at = back ? column - j - 3 : column + j;
+        const uint4 p = vload4(0, a + at), q = vload4(0, b + at), r = vload4(0, c + at), s = vload4(0, d + at);
+        __global uint *const first = to + (long)(back ? j + 3 : j) * pitch;
+        const long down = back ? -pitch : pitch;
+        vstore4((uint4)(p.s0, q.s0, r.s0, s.s0), 0, first);
+        vstore4((uint4)(p.s1, q.s1, r.s1, s.s1), 0, first + down);
+        vstore4((uint4)(p.s2, q.s2, r.s2, s.s2), 0, first + 2 * down);
+        vstore4((uint4)(p.s3, q.s3, r.s3, s.s3), 0, first + 3 * down);
+    }
+#endif
+    return j;
+}
+#define IP_TURN(T, WORD, BITS, EVEN, DONE)                                                                             \
     struct __attribute__((packed, may_alias)) ip_word_##T { WORD bits; };                                              \
     static inline WORD ip_word_of_##T(__global const T *from) { return ((__global const struct ip_word_##T *)from)->bits; } \
     static inline void ip_turn_##T(IP_TURN_ROWS(T))                                                                    \
     {                                                                                                                  \
         const WORD low = ((WORD)1 << 2 * BITS) - 1;                                                                    \
-        int j = 0;                                                                                                     \
+        int j = DONE;                                                                                                  \
         for (; j + 4 <= n; j += 4) {                                                                                   \
             const int at = back ? column - j - 3 : column + j, first = back ? j + 3 : j, down = back ? -1 : 1;         \
             const WORD p = ip_word_of_##T(a + at), q = ip_word_of_##T(b + at);                                         \
@@ -227,6 +270,11 @@ static inline uint4 ip_words_of_pixels(__global const uchar *from)
 {
     return as_uint4(((__global const struct ip_bytes16 *)from)->bytes.s0123345667899abc);
 }
+/* Writes the low three bytes of four words, and four bytes behind them. */
+static inline void ip_words_to_pixels(__global uchar *to, uint4 words)
+{
+    ((__global struct ip_bytes16 *)to)->bytes = as_uchar16(words).s01245689acde37bf;
+}
 /*
  * As ip_turn_uchar3(), sixteen pixels at a time where vectors are shuffled quickly: words are turned four by four. Behind a row of what is
  * written there must be room for four bytes. Returns how many elements of each row are done.
@@ -239,10 +287,11 @@ static inline int ip_turn_words(IP_TURN_ROWS(uchar))
         const long at = (long)(back ? column - j - 3 : column + j) * 3;
         const uint4 p = ip_words_of_pixels(a + at), q = ip_words_of_pixels(b + at);
         const uint4 r = ip_words_of_pixels(c + at), s = ip_words_of_pixels(d + at);
-        const uint4 rows[4] = { (uint4)(p.s0, q.s0, r.s0, s.s0), (uint4)(p.s1, q.s1, r.s1, s.s1), (uint4)(p.s2, q.s2, r.s2, s.s2),
-                                (uint4)(p.s3, q.s3, r.s3, s.s3) };
-        for (int k = 0; k < 4; k += 1)
-            ((__global struct ip_bytes16 *)(to + (long)(j + (back ? 3 - k : k)) * pitch))->bytes = as_uchar16(rows[k]).s01245689acde37bf;
+        const int first = back ? j + 3 : j, down = back ? -1 : 1;
+        ip_words_to_pixels(to + (long)first * pitch, (uint4)(p.s0, q.s0, r.s0, s.s0));
+        ip_words_to_pixels(to + (long)(first + down) * pitch, (uint4)(p.s1, q.s1, r.s1, s.s1));
+        ip_words_to_pixels(to + (long)(first + 2 * down) * pitch, (uint4)(p.s2, q.s2, r.s2, s.s2));
+        ip_words_to_pixels(to + (long)(first + 3 * down) * pitch, (uint4)(p.s3, q.s3, r.s3, s.s3));
     }
 #endif
     return j;
@@ -284,8 +333,8 @@ IP_TAKE(12, 2, s012cdeffffffffff)
         }                                                                                                              \
     }
 #ifdef __ENDIAN_LITTLE__
-IP_TURN(uchar, uint, 8, 0x00ff00ffu)
-IP_TURN(ushort, ulong, 16, 0x0000ffff0000fffful)
+IP_TURN(uchar, uint, 8, 0x00ff00ffu, ip_turn_bytes(a, b, c, d, column, n, back, to, pitch))
+IP_TURN(ushort, ulong, 16, 0x0000ffff0000fffful, 0)
 IP_TURN_PIXELS(uchar, uint, 8, ip_turn_words(a, b, c, d, column, n, back, to, pitch))
 IP_TURN_PIXELS(ushort, ulong, 16, 0)
 #else
@@ -304,7 +353,11 @@ IP_TURN_PIXELS(ushort, ulong, 16, 0)
 IP_TURN_SIMPLY(uchar)
 IP_TURN_SIMPLY(ushort)
 #endif
-static inline void ip_turn_uint(IP_TURN_ROWS(uint)) { int j = 0; IP_TURN_REST(uint) } /* wide enough as they are */
+static inline void ip_turn_uint(IP_TURN_ROWS(uint))
+{
+    int j = ip_turn_uints(a, b, c, d, column, n, back, to, pitch);
+    IP_TURN_REST(uint)
+}
 
 /*
  * n bytes are about to be read. Fetches as many that come later; how (run/division.c): 1, a page behind them, which will be read after them;

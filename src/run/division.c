@@ -11,7 +11,7 @@ enum {
     CACHE_BYTES = 1 << 20,     /* Note [Strips] */
     VECTOR_COLUMNS = 64,
     ACROSS_COLUMNS = 64,
-    ACROSS_BYTES = 32 << 10,   /* of rows that are copied together: they stay in the first-level cache */
+    ACROSS_BYTES = 48 << 10,   /* of rows that are copied together */
     FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
     MIN_ROWS = 16,
     GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
