@@ -106,8 +106,8 @@ void ip_emit_running_row(ip_emit *e, const ip_placed *placed, const char *target
 /* Name of the row that running sum k of a stage is kept in. */
 const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
 
-/* An inner loop over var in from..to whose elements are independent, width at a time: emit_row.c, Note [Whole vectors]. */
-ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width);
+/* An inner loop over var in from..to whose elements are independent, width at a time: emit_row.c, Notes [Whole vectors] and [Gaps]. */
+ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width, bool has_gaps);
 
 /* A row of a stage (emit_row.c), written to target. row is the row's number, first that of the strip's first row. */
 void ip_emit_row(ip_emit *e, const ip_placed *placed, const char *target, const char *xa, const char *xb, const char *row, const char *first);

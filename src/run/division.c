@@ -12,6 +12,7 @@ enum {
     VECTOR_COLUMNS = 64,
     ACROSS_COLUMNS = 64,
     ACROSS_BYTES = 48 << 10,   /* of rows that are copied together */
+    FETCHED_ACROSS = 1 << 20,  /* bytes from which columns of other rows are fetched: processors foresee none of them */
     FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
     MIN_ROWS = 16,
     GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
@@ -194,12 +195,13 @@ static bool reads_rows_in_pieces(const ip_launching *l)
 static void choose_streaming(ip_launching *l)
 {
     uint64_t read = bytes_read(l), written = bytes_in_rows(l), least = (uint64_t)l->runner->tuning.stream_bytes;
+    uint64_t least_fetched = l->kernel->reads_across && least > FETCHED_ACROSS ? FETCHED_ACROSS : least;
     uint64_t cache = ip_device_facts_of(l->runner->device)->cache_bytes, most = l->runner->is_step ? cache / 2 * 3 : cache / 2;
     bool stays = read + written <= most && is_read_again(l);
     int64_t rows = l->region->y1 - l->region->y0, planes = ip_ceil_div(l->region->z1 - l->region->z0, l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
     bool waits = (double)ip_operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <= LITTLE_WORK * (double)read;
     bool is_near = stays && l->runner->is_step;
-    l->div.fetches = read < least || is_near ? IP_FETCH_NOTHING : reads_short_rows(l) ? IP_FETCH_ROWS
+    l->div.fetches = read < least_fetched || is_near ? IP_FETCH_NOTHING : reads_short_rows(l) ? IP_FETCH_ROWS
         : waits && (reads_long_runs(l) || reads_rows_in_pieces(l)) ? IP_FETCH_PAGES : IP_FETCH_AHEAD;
     l->div.streams = written >= least && !stays;
 }
