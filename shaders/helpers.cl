@@ -145,6 +145,21 @@ IP_GROUP_FOLDS(ulong)
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 #define IP_STREAMS
 #endif
+/* Channel c of a pixel of four (src/compile/emit_memory.c, Note [Four channels]). */
+struct __attribute__((packed, may_alias)) ip_four_uchar { uint bits; };
+struct __attribute__((packed, may_alias)) ip_four_ushort { ulong bits; };
+#if defined(IP_STREAMS) && defined(__ENDIAN_LITTLE__)
+#define IP_OF_FOUR(T, BITS)                                                                                            \
+    static inline T ip_of_four_##T(__global const T *pixel, int c)                                                     \
+    {                                                                                                                  \
+        return (T)(((__global const struct ip_four_##T *)pixel)->bits >> BITS * c);                                    \
+    }
+#else
+#define IP_OF_FOUR(T, BITS)                                                                                            \
+    static inline T ip_of_four_##T(__global const T *pixel, int c) { return pixel[c]; }
+#endif
+IP_OF_FOUR(uchar, 8)
+IP_OF_FOUR(ushort, 16)
 struct __attribute__((packed, may_alias)) ip_eight { ulong bits; };
 static inline void ip_copy_bytes(__global uchar *to, __global const uchar *from, int i, int end)
 {
@@ -202,7 +217,6 @@ static inline void ip_fetch(__global const uchar *from, int n)
         const int at = back ? column - j : column + j;                                                                 \
         vstore4((T##4)(a[at], b[at], c[at], d[at]), 0, to + (long)j * pitch);                                          \
     }
-struct __attribute__((packed, may_alias)) ip_word { uint bits; };
 /* Several columns at a time, where vectors are shuffled quickly. Both return how many are done. */
 static inline int ip_turn_bytes(IP_TURN_ROWS(uchar))
 {
@@ -216,13 +230,13 @@ static inline int ip_turn_bytes(IP_TURN_ROWS(uchar))
         const ushort8 rs0 = as_ushort8((uchar16)(r.s0, s.s0, r.s1, s.s1, r.s2, s.s2, r.s3, s.s3, r.s4, s.s4, r.s5, s.s5, r.s6, s.s6, r.s7, s.s7));
         const ushort8 rs8 = as_ushort8((uchar16)(r.s8, s.s8, r.s9, s.s9, r.sa, s.sa, r.sb, s.sb, r.sc, s.sc, r.sd, s.sd, r.se, s.se, r.sf, s.sf));
         uint words[16];
-        vstore8((ushort8)(pq0.s0, rs0.s0, pq0.s1, rs0.s1, pq0.s2, rs0.s2, pq0.s3, rs0.s3), 0, (ushort *)words);
-        vstore8((ushort8)(pq0.s4, rs0.s4, pq0.s5, rs0.s5, pq0.s6, rs0.s6, pq0.s7, rs0.s7), 1, (ushort *)words);
-        vstore8((ushort8)(pq8.s0, rs8.s0, pq8.s1, rs8.s1, pq8.s2, rs8.s2, pq8.s3, rs8.s3), 2, (ushort *)words);
-        vstore8((ushort8)(pq8.s4, rs8.s4, pq8.s5, rs8.s5, pq8.s6, rs8.s6, pq8.s7, rs8.s7), 3, (ushort *)words);
+        vstore4(as_uint4((ushort8)(pq0.s0, rs0.s0, pq0.s1, rs0.s1, pq0.s2, rs0.s2, pq0.s3, rs0.s3)), 0, words);
+        vstore4(as_uint4((ushort8)(pq0.s4, rs0.s4, pq0.s5, rs0.s5, pq0.s6, rs0.s6, pq0.s7, rs0.s7)), 1, words);
+        vstore4(as_uint4((ushort8)(pq8.s0, rs8.s0, pq8.s1, rs8.s1, pq8.s2, rs8.s2, pq8.s3, rs8.s3)), 2, words);
+        vstore4(as_uint4((ushort8)(pq8.s4, rs8.s4, pq8.s5, rs8.s5, pq8.s6, rs8.s6, pq8.s7, rs8.s7)), 3, words);
         __global uchar *row = to + (long)(back ? j + 15 : j) * pitch;
         for (int k = 0; k < 16; k += 1, row += back ? -pitch : pitch)
-            ((__global struct ip_word *)row)->bits = words[k];
+            ((__global struct ip_four_uchar *)row)->bits = words[k];
     }
 #endif
     return j;

@@ -93,6 +93,15 @@ static const shape shapes[] = {
     { "reduce($1, \"xor\", axis=1) + reduce($2, \"all\", axis=1)", IMGPAR_U8, 1, 300, 5, 0 },
     { "variance($1, axis=1)", IMGPAR_F16, 1, 300, 5, 0 },
     { "mean($1, axis=[1 2])", IMGPAR_F32, 3, 300, 5, 0 },
+    { "sum($1, axis=1)", IMGPAR_I32, 1, 527, 5, 0 }, /* the most that rests, several vectors a level */
+    { "argmin($1, axis=1) - maxval($1, axis=1)", IMGPAR_U8, 3, 257, 5, 0 },
+    /* some channels: parts of words, and loops with a turn more */
+    { "slice($1, 1, 2, axis=2)", IMGPAR_U8, 3, 129, 5, 0 },
+    { "slice($1, 0, 2, axis=2)", IMGPAR_U8, 3, 64, 5, 0 },
+    { "slice($1, 3, 4, axis=2)", IMGPAR_U8, 4, 129, 5, 0 },
+    { "gray($1) + slice(circshift($1, [1 2]), 1, 2, axis=2)", IMGPAR_U16, 4, 61, 37, 0 },
+    { "permute($1, [2 0 1])", IMGPAR_I16, 4, 130, 5, 0 },
+    { "boxblur(slice($1, 2, 4, axis=2), 3)", IMGPAR_I8, 4, 61, 37, 0 },
     /* gathers, views, tables */
     { "resize($1, 90, 20)", IMGPAR_U8, 3, 61, 37, 0 },
     { "at($1, y * 0.5 + 3, x * 0.75 - 1)", IMGPAR_U8, 1, 61, 37, 0 },
