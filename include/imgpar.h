@@ -475,8 +475,9 @@ typedef struct imgpar_word {
 /* All of them by index; imgpar_word_get() returns 0 where there is none. "-" is there twice. */
 IMGPAR_API size_t imgpar_word_count(void);
 IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out);
-/* The operations and words a misspelt name could mean, "blur, boxblur", into the n bytes of buf; "" if
- * there are none. Returns the text's length. */
+/* The operations and words a misspelt name could mean, "blur, boxblur", or what is written here for a name
+ * of NumPy or OpenCV, "clamp(a, lo, hi)" for "clip", into the n bytes of buf; "" if there is nothing.
+ * Returns the text's length. */
 IMGPAR_API size_t imgpar_near_names(const char *name, char *buf, size_t n);
 
 /* Evaluates pipeline text to an array: $1..$n are arrays[0..n-1]. Refuses save, print and param;

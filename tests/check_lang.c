@@ -169,8 +169,10 @@ static const text_case messages[] = {
     { "a = open(b.png)", "1:11: '.' means nothing here; a file's name stands in quotes: \"photo.jpg\"" },
     { "a = open(\"b.png\").blur(2)", "1:18: '.' means nothing here; operations are called: blur(a)" },
     { "a = 1\nprint(a.width)", "2:8: '.' means nothing here; operations are called: width(a)" },
-    { "print(make(2, 2, x).r)", "1:20: there is no component r; zip(r=...) names one" },
-    { "print(zip(r=make(2, 2, x)).g)", "1:27: there is no component g; zip(g=...) names one" },
+    { "print(make(2, 2, x).r)", "1:20: there is no component r; that is slice(a, 0, 1, axis=2), of an image" },
+    { "print(make(2, 2, x).shape)", "1:20: there is no component shape; that is width(a), height(a) and channels(a); print(a) shows it" },
+    { "print(make(2, 2, x).re)", "1:20: there is no component re; zip(re=...) names one" },
+    { "print(zip(r=make(2, 2, x), h=make(2, 2, y)).g)", "1:44: there is no component g; it has r, h" },
     { "print(zip(1, 2))", "1:7: zip: one component at least must be an array" },
     { "print(zip(make(2, 2, x), g=make(2, 2, y)))", "1:7: zip: name all components, or none" },
     { "print(zip())", "1:7: zip: there are no components" },
@@ -229,6 +231,9 @@ static const text_case messages[] = {
     { "print(blurr(1))", "1:7: unknown operation blurr (near: blur)" },
     { "print(where(1, 2, 3))", "1:7: unknown operation where; that is select(cond, yes, no), or find(a) for places" },
     { "print(imread(\"a.png\"))", "1:7: unknown operation imread; that is open(\"FILE\")" },
+    { "print(merge(1, 2, 3))", "1:7: unknown operation merge; that is zip(r, g, b)" },
+    { "print(True)", "1:7: unknown name True; that is true" },
+    { "print(resize(make(2, 2, x), [1 1]))", "1:29: resize: width must be an integer, not a list of numbers" },
     { "print(scann(1))", "1:7: unknown operation scann (near: scan)" },
     { "print(sum([1 2 3]))", "1:11: sum: a must be an array, not a matrix; numbers([1 2 3]) is one" },
     /* rules between literals are found before a file is opened, wherever they can be known */
@@ -358,6 +363,8 @@ START_TEST(words_are_described)
     char near[40];
     ck_assert_uint_eq(imgpar_near_names("stencill", near, sizeof near), strlen("stencil"));
     ck_assert_str_eq(near, "stencil");
+    imgpar_near_names("clip", near, sizeof near);
+    ck_assert_str_eq(near, "clamp(a, lo, hi)");
     imgpar_near_names("blurr", near, 6);
     ck_assert_uint_lt(strlen(near), 6);
     imgpar_near_names("qqqqqqq", near, sizeof near);
@@ -458,7 +465,7 @@ static const text_case arrays[] = {
     { "zip(p=zip(r=$1), q=zip(r=$2)).q.r", "[10 20 30; 40 50 60]" },
     { "cast(sum(zip($1, $2), axis=-1), i32)", "[11 22 33; 44 55 66]" },
     { "p = zip(r=$1, g=$2)\n(p + 1).r",
-      "apply:2:8: there is no component r; zip(r=...) names one\n(p + 1).r\n       ^" },
+      "apply:2:8: there is no component r; that is slice(a, 0, 1, axis=2), of an image\n(p + 1).r\n       ^" },
     { "zip($1, mean($2))", "apply:1:9: zip: this component has the shape [1], the first one [2, 3]\n"
                            "zip($1, mean($2))\n        ^" },
     /* reductions */

@@ -134,6 +134,7 @@ static const nd_case cases[] = {
     { "tile", "tile($1, [2 3])", { 2 }, { { 6, 8 } }, 2, { 12, 24 }, at_tiled, 0, NULL },
     { "tile", "tile($1, [1 1 2])", { 3 }, { { 4, 6, 3 } }, 3, { 4, 6, 6 }, at_tiled_channels, 0, NULL },
     { "circshift", "circshift($1, [3 -2])", { 2 }, { { 6, 8 } }, 2, { 6, 8 }, at_rolled, 0, NULL },
+    { "circshift", "circshift($1, [6000000000000003 -8000000000000002])", { 2 }, { { 6, 8 } }, 2, { 6, 8 }, at_rolled, 0, NULL },
     { "circshift", "roll($1, [1 0 -1 7])", { 4 }, { { 2, 3, 4, 5 } }, 4, { 2, 3, 4, 5 }, at_rolled_4, 0, NULL },
     { "pad", "pad($1, [1 2])", { 2 }, { { 6, 8 } }, 2, { 8, 12 }, at_padded, 0, NULL },
     { "pad", "pad($1, [1 2], [0 3], cval=1)", { 2 }, { { 6, 8 } }, 2, { 7, 13 }, at_padded_7, 0, NULL },

@@ -84,42 +84,6 @@ static void near_variables(const ip_eval *ev, const char *name, bool functions, 
         }
 }
 
-/* What does here what an operation of this name does in NumPy or OpenCV; NULL: none that has another name. */
-static const char *known_elsewhere(const char *name)
-{
-    static const struct { const char *name, *here; } names[] = {
-        { "where", "select(cond, yes, no), or find(a) for places" },
-        { "index", "indices(shape, axis), or x y z c" },
-        { "shape", "width(a), height(a) and channels(a); print(a) shows it" },
-        { "imread", "open(\"FILE\")" },        { "imwrite", "the statement save(a, \"FILE\")" },
-        { "array", "numbers([1 2 3])" },     { "astype", "cast(a, f32)" },
-        { "amax", "maxval(a)" },             { "amin", "minval(a)" },
-        { "average", "mean(a)" },            { "bincount", "histogram(a)" },
-        { "argwhere", "find(a)" },           { "filter2D", "convolve(a, matrix)" },
-        { "swapaxes", "permute(a, axes)" },  { "moveaxis", "permute(a, axes)" },
-        { "flatten", "reshape(a, [-1])" },   { "ravel", "reshape(a, [-1])" },
-        { "stack", "zip(a, b)" },            { "scale", "resize(a, width)" },
-        { "hstack", "concat(a, b, axis=1)" }, { "vstack", "concat(a, b, axis=0)" },
-        { "channel", "slice(a, k, k + 1, axis=2)" }, { "split", "slice(a, k, k + 1, axis=2) for each channel" },
-        { "mirror", "flip(a)" },             { "rot180", "rot90(a, 2)" },
-        { "fliplr", "flip(a, axis=x)" },     { "flipud", "flip(a, axis=y)" },
-        { "quantile", "percentile(a, p)" },  { "clip", "clamp(a, lo, hi)" },
-        { "inv", "matinv(a)" },              { "trace", "sum(diag(a))" },
-        { "diff", "a[1] - a, of a vector" },              { "gradient", "(a[0, 1] - a[0, -1]) / 2 along x, or sobel(a)" },
-        { "isnan", "a != a" },               { "mod", "a % b" },
-        { "int", "cast(a, i32)" },           { "float", "cast(a, f32)" },
-        { "rand", "random(shape)" },         { "randn", "normal(shape)" },
-        { "contrast", "linear(a, 1.5)" },    { "brightness", "linear(a, 1, 20)" },
-        { "GaussianBlur", "blur(a, sigma)" }, { "addWeighted", "blend(a, b, ratio)" },
-        { "cvtColor", "gray(a), rgb_to_hsv(a) and others" },
-        { "size", "width(a), height(a) and channels(a); print(a) shows them" },
-        { "len", "width(a), height(a) or channels(a); print(a) shows them" },
-    };
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strcmp(names[k].name, name) == 0) return names[k].here;
-    return NULL;
-}
-
 bool ip_eval_unknown_name(ip_eval *ev, const ip_node *node, bool is_call)
 {
     const ip_symbol *symbol = node->name;
@@ -129,8 +93,8 @@ bool ip_eval_unknown_name(ip_eval *ev, const ip_node *node, bool is_call)
     if (symbol->assigned_at)
         return ip_eval_fail(ev, node->offset, "%.60s is used before line %zu, which defines it", name,
                             ip_text_line(&ev->program->text, symbol->assigned_at - 1));
-    const char *here = is_call ? known_elsewhere(name) : NULL;
-    if (here) return ip_eval_fail(ev, node->offset, "unknown operation %s; that is %s", name, here);
+    const char *here = is_call ? ip_operation_elsewhere(name) : ip_name_elsewhere(name);
+    if (here) return ip_eval_fail(ev, node->offset, "unknown %s %s; that is %s", is_call ? "operation" : "name", name, here);
     near_list near = { "", 0 };
     near_variables(ev, name, is_call, &near);
     for (size_t i = 0; is_call && ip_word_at(i); i++) {

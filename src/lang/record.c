@@ -4,6 +4,7 @@
  * named, the value also remembers them, and a.r is the array that was given, as long as the value is not computed with.
  */
 #include "base/alloc.h"
+#include "base/str.h"
 #include "lang/words.h"
 #include "ops/build.h"
 
@@ -144,7 +145,8 @@ bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out)
 
 /* ---- components -------------------------------------------------------------------------------- */
 
-static bool refuse(ip_eval *ev, const ip_node *node)
+/* The record, of which node names no component, may be NULL. */
+static bool refuse(ip_eval *ev, const ip_node *node, const ip_record *record)
 {
     const char *name = node->name->name;
     const ip_node *base = node->items[0];
@@ -152,6 +154,16 @@ static bool refuse(ip_eval *ev, const ip_node *node)
         return ip_eval_fail(ev, node->offset, "'.' means nothing here; operations are called: %.60s(a)", name);
     if (base->kind == IP_N_NAME && !ip_eval_lookup(ev, base->name))
         return ip_eval_fail(ev, node->offset, "'.' means nothing here; a file's name stands in quotes: \"photo.jpg\"");
+    if (record) {
+        ip_str list = IP_STR_INIT;
+        for (int k = 0; k < record->n; k++)
+            ip_str_printf(&list, "%s%.60s", k ? ", " : "", record->names[k]->name);
+        ip_eval_fail(ev, node->offset, "there is no component %.60s; it has %s", name, ip_str_text(&list));
+        ip_str_free(&list);
+        return false;
+    }
+    const char *here = ip_member_elsewhere(name);
+    if (here) return ip_eval_fail(ev, node->offset, "there is no component %s; that is %s", name, here);
     return ip_eval_fail(ev, node->offset, "there is no component %.60s; zip(%.60s=...) names one", name, name);
 }
 
@@ -159,7 +171,7 @@ bool ip_eval_component(ip_eval *ev, const ip_node *node, ip_val *out)
 {
     const ip_node *base = node->items[0];
     ip_val v;
-    if (base->kind == IP_N_NAME && !ip_eval_lookup(ev, base->name)) return refuse(ev, node);
+    if (base->kind == IP_N_NAME && !ip_eval_lookup(ev, base->name)) return refuse(ev, node, NULL);
     ip_place place = ip_leave_region(ev, ip_inherited_coords(ev));
     bool ok = ip_eval_value(ev, base, &v);
     ev->place = place;
@@ -170,7 +182,7 @@ bool ip_eval_component(ip_eval *ev, const ip_node *node, ip_val *out)
         k++;
     if (v.kind == IP_V_ANY) *out = ip_val_unknown(IP_V_ANY);
     else if (record && k < record->n) *out = ip_val_copy(&record->items[k]);
-    else ok = refuse(ev, node);
+    else ok = refuse(ev, node, record);
     ip_val_free(&v);
     return ok;
 }

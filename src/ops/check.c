@@ -229,7 +229,8 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     if (arg->kind == IP_ARG_TEXT)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=\"%.60s\" is not %s %s", label, p->name, arg->text ? arg->text : "",
                        article, p->type);
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s", label, p->name, article, p->type);
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s%s", label, p->name, article, p->type,
+                   arg->kind == IP_ARG_MATRIX && !is_list ? ", not a list of numbers" : "");
 }
 
 /* ---- between parameters ------------------------------------------------------------ */

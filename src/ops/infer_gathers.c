@@ -15,8 +15,8 @@ static imgpar_status need_integers(const imgpar_array *node, int k, ip_error *er
 {
     imgpar_dtype dtype = node->inputs[k]->type.dtype;
     if (!ip_dtype(dtype)->is_float) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an integer", name_of(node), node->op->info.input_names[k],
-                   ip_dtype(dtype)->name);
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an integer; write cast(%s, i32)", name_of(node),
+                   node->op->info.input_names[k], ip_dtype(dtype)->name, node->op->info.input_names[k]);
 }
 
 imgpar_status ip_infer_take(imgpar_array *node, ip_error *err)

@@ -73,7 +73,7 @@ static imgpar_dtype dtype_of_steps(double from, double step, double n)
 imgpar_status ip_infer_arange(imgpar_array *node, ip_error *err)
 {
     double from = ip_param_number(node, "from"), to = ip_param_number(node, "to"), step = ip_param_number(node, "step");
-    double n = fmin(fmax(ceil((to - from) / step), 0), 0x1p40);
+    double n = fmin(fmax(ceil((to - from) / step), 0), 0x1p53);
     bool is_auto = ip_param_number(node, "dtype") > IMGPAR_BOOL;
     return infer_as(node, is_auto ? dtype_of_steps(from, step, n) : dtype_of(node), 1, (int64_t[]){ (int64_t)n }, err);
 }

@@ -45,7 +45,7 @@ imgpar_status ip_vector_whole(const imgpar_array *node, const char *param, int m
     if (*n > max)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %d elements; there are %d axes", node->op->info.name, param, *n, max);
     for (int k = 0; k < *n; k++)
-        out[k] = (int64_t)fmin(fmax(p->numbers[k], -0x1p40), 0x1p40); /* far beyond any extent */
+        out[k] = (int64_t)fmin(fmax(p->numbers[k], -0x1p53), 0x1p53); /* far beyond any extent */
     return IMGPAR_OK;
 }
 
