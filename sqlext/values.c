@@ -6,7 +6,7 @@
  * R2. A number stands for an image only beside a real one.
  * R3. Any deferred input makes the result deferred; nothing is computed then.
  * R4. The largest recipe is extended, so that the least is copied.
- * R5. PNG holds u8, u16 and bool of rank 2, or of rank 3 with 1 to 4 channels. The rest becomes NPY.
+ * R5. PNG holds u8, u16 and bool of rank 2, or of rank 3 with 1 to 4 channels, and pixels it must have. The rest becomes NPY.
  * R6. A result longer than SQLITE_LIMIT_LENGTH is refused, before computing where the size is known.
  * R7. Results live in SQLite's memory.
  * R8. A deferred image may have a damaged source, or an operation that does not fit its images: what it fails with is told where
@@ -303,7 +303,7 @@ void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
 
 static bool png_holds(const imgpar_info *info)
 {
-    return (info->dtype == IMGPAR_U8 || info->dtype == IMGPAR_U16 || info->dtype == IMGPAR_BOOL) &&
+    return info->size_bytes > 0 && (info->dtype == IMGPAR_U8 || info->dtype == IMGPAR_U16 || info->dtype == IMGPAR_BOOL) &&
            (info->rank == 2 || (info->rank == 3 && info->shape[2] >= 1 && info->shape[2] <= 4));
 }
 

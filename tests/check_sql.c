@@ -98,6 +98,15 @@ START_TEST(img_try_goes_on)
 }
 END_TEST
 
+START_TEST(a_result_without_pixels_is_npy)
+{
+    sqlite3 *db = open_db();
+    expect(db, "SELECT img_format(apply('slice($1, 0, 0)', " GRAY "))", "npy");
+    expect(db, "SELECT img_format(apply('find(cast($1 > 999, u16))', " GRAY ")) || length(raw(apply('slice($1, 0, 0)', " GRAY ")))", "npy0");
+    sqlite3_close(db);
+}
+END_TEST
+
 /* The text of apply() is not trusted: nothing in it reaches a file. */
 START_TEST(apply_refuses_files)
 {
@@ -512,6 +521,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_loop_test(tc, a_message_names_function_value_and_rule, 0, N(messages));
     tcase_add_loop_test(tc, img_try_goes_on, 0, N(tried));
+    tcase_add_test(tc, a_result_without_pixels_is_npy);
     tcase_add_loop_test(tc, apply_refuses_files, 0, 5);
     tcase_add_test(tc, files_settings_and_devices_are_refused_in_schemas);
     tcase_add_test(tc, header_functions_are_innocuous_and_operations_need_trust);
