@@ -368,16 +368,16 @@ static __attribute__((noinline)) bool check_names(ip_eval *ev, const ip_node *no
 }
 
 /*
- * A word for a parameter with a fixed list of values is that word, never a variable; but it may be given from outside. Coordinates
- * in the arguments of an operation that is not element-wise belong to a make() around it; the positions of at(a, y, x) have a's
- * shape where nothing else says one.
+ * A word of a parameter's fixed list is that word, never a variable, but where it is given from outside; another one may be a variable
+ * with a text. Coordinates in the arguments of an operation that is not element-wise belong to a make() around it; the positions of
+ * at(a, y, x) have a's shape where nothing else says one.
  */
 static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int i, const ip_val *first, ip_val *out)
 {
     const ip_node *item = node->items[i];
     const imgpar_op_param *param = parameter_of(op, node->names[i], i);
-    bool is_choice = param && ip_param_kind_of(param) == IP_PARAM_CHOICE && item->kind == IP_N_NAME;
-    if (is_choice && !ip_eval_given(ev, item->name)) {
+    bool is_word = param && ip_param_kind_of(param) == IP_PARAM_CHOICE && item->kind == IP_N_NAME && !ip_eval_given(ev, item->name);
+    if (is_word && (ip_choice_find(param, item->name->name) >= 0 || !ip_eval_lookup(ev, item->name))) {
         *out = ip_val_text(item->name->name);
         return true;
     }

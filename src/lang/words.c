@@ -15,7 +15,8 @@
 
 static const ip_word words[] = {
     STATEMENT("param", "param NAME = literal", "a value that the command line can change",
-              "A number, \"text\", true, false, a vector or a matrix; NAME=VALUE sets another of the same kind.",
+              "A number, \"text\", true, false, a vector or a matrix; NAME=VALUE sets another of the same kind.\n"
+              "A text is a choice, too: param how = \"wrap\", then border=how.",
               "param ratio = 0.3")
     STATEMENT("fn", "fn NAME(p, q) = expr", "a function",
               "There is no recursion; iterate() repeats. A function without a name is (p, q) -> expr.",
