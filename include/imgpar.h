@@ -475,10 +475,12 @@ typedef struct imgpar_word {
 /* All of them by index; imgpar_word_get() returns 0 where there is none. "-" is there twice. */
 IMGPAR_API size_t imgpar_word_count(void);
 IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out);
-/* The operations and words a misspelt name could mean, "blur, boxblur", or what is written here for a name
- * of NumPy or OpenCV, "clamp(a, lo, hi)" for "clip", into the n bytes of buf; "" if there is nothing.
- * Returns the text's length. */
+/* The operations and words a misspelt name could mean, "blur, boxblur", into the n bytes of buf; "" if
+ * there are none. Returns the text's length. */
 IMGPAR_API size_t imgpar_near_names(const char *name, char *buf, size_t n);
+/* What is written here for an operation that NumPy or OpenCV call so, "clamp(a, lo, hi)" for "clip"; NULL if
+ * none is known to have another name. Constant for the life of the process. */
+IMGPAR_API const char *imgpar_name_elsewhere(const char *name);
 
 /* Evaluates pipeline text to an array: $1..$n are arrays[0..n-1]. Refuses save, print and param;
  * imgpar_apply_safe() refuses open too, for text that is not trusted. */

@@ -145,9 +145,10 @@ IP_GROUP_FOLDS(ulong)
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 #define IP_STREAMS
 #endif
-/* Channel c of a pixel of four (src/compile/emit_memory.c, Note [Four channels]). */
+/* Four bytes or shorts as a word. */
 struct __attribute__((packed, may_alias)) ip_four_uchar { uint bits; };
 struct __attribute__((packed, may_alias)) ip_four_ushort { ulong bits; };
+/* Channel c of a pixel of four (src/compile/emit_memory.c, Note [Four channels]). */
 #if defined(IP_STREAMS) && defined(__ENDIAN_LITTLE__)
 #define IP_OF_FOUR(T, BITS)                                                                                            \
     static inline T ip_of_four_##T(__global const T *pixel, int c)                                                     \
@@ -208,15 +209,20 @@ static inline void ip_fetch(__global const uchar *from, int n)
 /*
  * Columns of four rows as rows (src/compile/emit_across.c): n elements of each from `column` on, backwards where back is set, go to to[0],
  * to[pitch] and so on, four elements a row. Four by four, since to load and store each by itself takes twice as long; narrow ones as
- * parts of a WORD, since compilers take vectors of them apart. EVEN: its parts 0 and 2.
+ * parts of a WORD, since compilers take vectors of them apart. EVEN: its parts 0 and 2. DONE: how
+ * many columns are done before.
  */
 #define IP_TURN_ROWS(T)                                                                                                \
     __global const T *a, __global const T *b, __global const T *c, __global const T *d, int column, int n, int back, __global T *to, int pitch
 #define IP_TURN_REST(T)                                                                                                \
     for (; j < n; j += 1) {                                                                                            \
         const int at = back ? column - j : column + j;                                                                 \
-        vstore4((T##4)(a[at], b[at], c[at], d[at]), 0, to + (long)j * pitch);                                          \
+        ((__global struct ip_four_of_##T *)(to + (long)j * pitch))->v = (T##4)(a[at], b[at], c[at], d[at]);            \
     }
+/* Four elements where they stand, of whatever type: floats are turned as uints. */
+struct __attribute__((packed, may_alias)) ip_four_of_uchar { uchar4 v; };
+struct __attribute__((packed, may_alias)) ip_four_of_ushort { ushort4 v; };
+struct __attribute__((packed, may_alias)) ip_four_of_uint { uint4 v; };
 /* Several columns at a time, where vectors are shuffled quickly. Both return how many are done. */
 static inline int ip_turn_bytes(IP_TURN_ROWS(uchar))
 {
@@ -241,19 +247,20 @@ static inline int ip_turn_bytes(IP_TURN_ROWS(uchar))
 #endif
     return j;
 }
+static inline uint4 ip_four_uints(__global const uint *from) { return ((__global const struct ip_four_of_uint *)from)->v; }
 static inline int ip_turn_uints(IP_TURN_ROWS(uint))
 {
     int j = 0;
 #if defined(IP_STREAMS) && defined(__x86_64__)
     for (; j + 4 <= n; j += 4) {
         const int at = back ? column - j - 3 : column + j;
-        const uint4 p = vload4(0, a + at), q = vload4(0, b + at), r = vload4(0, c + at), s = vload4(0, d + at);
+        const uint4 p = ip_four_uints(a + at), q = ip_four_uints(b + at), r = ip_four_uints(c + at), s = ip_four_uints(d + at);
         __global uint *const first = to + (long)(back ? j + 3 : j) * pitch;
         const long down = back ? -pitch : pitch;
-        vstore4((uint4)(p.s0, q.s0, r.s0, s.s0), 0, first);
-        vstore4((uint4)(p.s1, q.s1, r.s1, s.s1), 0, first + down);
-        vstore4((uint4)(p.s2, q.s2, r.s2, s.s2), 0, first + 2 * down);
-        vstore4((uint4)(p.s3, q.s3, r.s3, s.s3), 0, first + 3 * down);
+        ((__global struct ip_four_of_uint *)first)->v = (uint4)(p.s0, q.s0, r.s0, s.s0);
+        ((__global struct ip_four_of_uint *)(first + down))->v = (uint4)(p.s1, q.s1, r.s1, s.s1);
+        ((__global struct ip_four_of_uint *)(first + 2 * down))->v = (uint4)(p.s2, q.s2, r.s2, s.s2);
+        ((__global struct ip_four_of_uint *)(first + 3 * down))->v = (uint4)(p.s3, q.s3, r.s3, s.s3);
     }
 #endif
     return j;

@@ -370,8 +370,8 @@ START_TEST(words_are_described)
     char near[40];
     ck_assert_uint_eq(imgpar_near_names("stencill", near, sizeof near), strlen("stencil"));
     ck_assert_str_eq(near, "stencil");
-    imgpar_near_names("clip", near, sizeof near);
-    ck_assert_str_eq(near, "clamp(a, lo, hi)");
+    ck_assert_str_eq(imgpar_name_elsewhere("clip"), "clamp(a, lo, hi)");
+    ck_assert_ptr_null(imgpar_name_elsewhere("clamp"));
     imgpar_near_names("blurr", near, 6);
     ck_assert_uint_lt(strlen(near), 6);
     imgpar_near_names("qqqqqqq", near, sizeof near);

@@ -118,6 +118,11 @@ static int print_words(const char *name)
 static int unknown(const char *name)
 {
     char near[200];
+    const char *here = imgpar_name_elsewhere(name);
+    if (here) {
+        complain("unknown operation %s; that is %s", name, here);
+        return EXIT_USAGE;
+    }
     imgpar_near_names(name, near, sizeof near);
     complain("unknown operation %s%s%s%s; --list-ops lists them", name, near[0] ? " (near: " : "", near, near[0] ? ")" : "");
     return EXIT_USAGE;

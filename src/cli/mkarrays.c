@@ -31,7 +31,7 @@ static const char head[] =
     "elements are in row\\-major order. An image is an array of [height, width, channels]; a last axis of 1 to 4 elements is\n"
     "channels. Operations are lazy: nothing is computed until elements are asked for, and then as few kernels as possible run.\n"
     ".PP\n"
-    "Operators and functions of several arrays take them of one shape, or of one element, or of one channel where others have\n"
+    "Operators and element\\-wise functions take arrays of one shape, or of one element, or of one channel where others have\n"
     "several, as\n.I a \\- mean(a, axis=2, keepdims=true)\ndoes;\n.BR broadcast ()\nmakes other shapes fit.\n"
     ".PP\n"
     "Where how many results there are depends on the values, as in\n.BR find (),\nan array has room for all there can be and another\n"

@@ -74,6 +74,8 @@ void ip_emit_store_output(ip_emit *e, const ip_stage *stage, const char *target,
 const char *ip_emit_buffer_row(ip_emit *e, const ip_stage *stage, const char *z, const char *y);
 /* Whether no border is to be applied to the column of a load of pixels. */
 bool ip_emit_column_is_inside(ip_emit *e, const ip_expr *load);
+/* Whether a channel is read as a part of the word that its pixel is: emit_memory.c, Note [Four channels]. */
+bool ip_emit_is_part_of_word(const ip_emit *e, const ip_expr *load);
 /* index moved inside 0..extent-1 by a call of the border's function; index itself for IP_BORDER_NONE. */
 const char *ip_emit_border(ip_emit *e, int border, const char *index, const char *extent);
 
@@ -106,8 +108,8 @@ void ip_emit_running_row(ip_emit *e, const ip_placed *placed, const char *target
 /* Name of the row that running sum k of a stage is kept in. */
 const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
 
-/* An inner loop over var in from..to whose elements are independent, width at a time: emit_row.c, Notes [Whole vectors] and [Gaps]. */
-ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width, bool has_gaps);
+/* An inner loop over var in from..to whose elements are independent, width at a time: emit_row.c, Note [Whole vectors]. */
+ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width);
 
 /* A row of a stage (emit_row.c), written to target. row is the row's number, first that of the strip's first row. */
 void ip_emit_row(ip_emit *e, const ip_placed *placed, const char *target, const char *xa, const char *xb, const char *row, const char *first);

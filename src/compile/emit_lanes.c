@@ -268,7 +268,7 @@ static void lanes_loop(ip_emit *e, ip_expr *x, const char *from, const char *to,
 static void finish_block(ip_emit *e, const ip_stage *s, const ip_expr *part, const char *made, const char *target)
 {
     ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", e->channels), ip_text(e->ir, "(p + n) * %d", e->channels),
-                                                    ip_emit_width(e, s->body, s->dtype), false));
+                                                    ip_emit_width(e, s->body, s->dtype)));
     e->flat = "i";
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
     ip_emit_name(e, part, ip_text(e->ir, "%s[i - p * %d]", made, e->channels));
@@ -365,7 +365,7 @@ static void stepped_row(ip_emit *e, const ip_stage *s, int64_t step, const char 
     ip_mark in_block = enter_blocks(e, xa, xb);
     const char *every = block_of(e, ip_dtype(s->dtype)->cl, BLOCK_PIXELS * by);
     const char *end = ip_text(e->ir, "(p + n) * %d - %d", by, by - e->channels);
-    ip_mark in_flat = ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", by), end, ip_emit_width(e, body, s->dtype), false));
+    ip_mark in_flat = ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", by), end, ip_emit_width(e, body, s->dtype)));
     e->flat = "i";
     ip_emit_count_uses(e, &body, 1);
     ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[i - p * %d]", every, by), ip_emit_value(e, body), NULL);

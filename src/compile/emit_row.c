@@ -166,7 +166,8 @@ static int row_width(ip_emit *e, const ip_stage *s)
  * Note [Gaps]
  * A compiler reads every third element as vectors of all, and leaves the loop's last turn to single elements where what is read does
  * not go from the first channel to the last, so that the last vector may end behind what there is. If the turns fill
- * whole vectors, all of the last vector is made so, which takes as long as twenty. There the loop has one turn more.
+ * whole vectors, all of the last vector is made so, which takes as long as twenty. There the loop has one turn more. What is a part of a
+ * word (emit_memory.c, Note [Four channels]) leaves no gap.
  */
 enum { WHOLE_LOOPS = 3, WHOLE_OPERATIONS = 48 };
 
@@ -191,41 +192,45 @@ static ip_stmt *add_lanes(ip_emit *e, const char *var, const char *from, const c
     return loop;
 }
 
-/* Loads of bodies, those of a pixel's channels. */
-typedef struct gap_check { const ip_stage *source; bool reads_first, reads_last, has_gaps; ip_expr *const *bodies; int n; ip_ir *ir; } gap_check;
+/* Which channels of a source are read. */
+typedef struct channels_read { const ip_stage *source; bool first, last; } channels_read;
 
 static void find_channels(ip_expr *x, void *user)
 {
-    gap_check *c = user;
+    channels_read *c = user;
     bool is_known = x->op == IP_X_LOAD && x->source == c->source && x->arg[3]->op == IP_X_CONST;
-    c->reads_first |= is_known && x->arg[3]->i == 0;
-    c->reads_last |= is_known && x->arg[3]->i == x->source->dims[3] - 1;
+    c->first |= is_known && x->arg[3]->i == 0;
+    c->last |= is_known && x->arg[3]->i == x->source->dims[3] - 1;
 }
+
+/* The bodies of a pixel's channels. */
+typedef struct gap_check { ip_emit *e; ip_expr *bodies[IP_WRITTEN_CHANNELS]; int n; bool found; } gap_check;
 
 static void look_for_gap(ip_expr *x, void *user)
 {
     gap_check *c = user;
-    if (c->has_gaps || x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || !(x->arg[2]->uses & IP_USES_X))
+    if (c->found || x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || !(x->arg[2]->uses & IP_USES_X))
         return;
-    gap_check read = { .source = x->source };
+    channels_read read = { .source = x->source };
     for (int k = 0; k < c->n && x->source->dims[3] > 1; k++)
-        ip_x_walk(c->ir, c->bodies[k], find_channels, &read);
-    c->has_gaps = ip_x_step(x->arg[2]) > 1 || (x->source->dims[3] > 1 && !(read.reads_first && read.reads_last));
+        ip_x_walk(c->e->ir, c->bodies[k], find_channels, &read);
+    bool skips_channels = x->source->dims[3] > 1 && !(read.first && read.last) && !ip_emit_is_part_of_word(c->e, x);
+    c->found = ip_x_step(x->arg[2]) > 1 || skips_channels;
 }
 
 /* Whether a loop over the pixels of a row leaves its last turn to single elements: Note [Gaps]. */
 static bool has_gaps(ip_emit *e, ip_expr *body)
 {
-    ip_expr *bodies[IP_WRITTEN_CHANNELS];
-    gap_check c = { .bodies = bodies, .n = e->channels <= IP_WRITTEN_CHANNELS ? e->channels : 0, .ir = e->ir };
+    gap_check c = { .e = e, .n = e->channels <= IP_WRITTEN_CHANNELS ? e->channels : 0 };
     for (int k = 0; k < c.n; k++)
-        bodies[k] = ip_x_map(e->ir, body, put_channel, &k);
+        c.bodies[k] = ip_x_map(e->ir, body, put_channel, &k);
     for (int k = 0; k < c.n; k++)
-        ip_x_walk(e->ir, bodies[k], look_for_gap, &c);
-    return c.has_gaps;
+        ip_x_walk(e->ir, c.bodies[k], look_for_gap, &c);
+    return c.found;
 }
 
-ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width, bool has_gaps)
+/* turns_more: 1 where there are gaps, else 0. */
+static ip_stmt *add_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width, int turns_more)
 {
     if (e->is_short && width > 1)
         return add_lanes(e, var, from, to, width);
@@ -237,11 +242,11 @@ ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const ch
     }
     const char *whole = ip_text(e->ir, "e%d", e->n_values++), *part = ip_text(e->ir, "part%d", e->n_values++);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", whole,
-             has_gaps ? ip_text(e->ir, "%s - max(%s - %s - 1, 0) %% %d", to, to, from, width)
-                      : ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, width));
+             turns_more ? ip_text(e->ir, "%s - max(%s - %s - %d, 0) %% %d", to, to, from, turns_more, width)
+                        : ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, width));
     ip_stmt *parts = ip_s_add(e->ir, e->block, IP_S_FOR, part, "0", ip_text(e->ir, "1 + (%s < %s)", whole, to));
     parts->parallel = IP_FEW;
-    ip_stmt *loop = ip_s_add(e->ir, parts, IP_S_FOR, var, ip_text(e->ir, "%s ? max(%s - %d, %s) : %s", part, to, width + has_gaps, from, from),
+    ip_stmt *loop = ip_s_add(e->ir, parts, IP_S_FOR, var, ip_text(e->ir, "%s ? max(%s - %d, %s) : %s", part, to, width + turns_more, from, from),
                              ip_text(e->ir, "(%s ? %s : %s)", part, to, whole));
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = width;
@@ -249,10 +254,15 @@ ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const ch
     return loop;
 }
 
+ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width)
+{
+    return add_vectors(e, var, from, to, width, 0);
+}
+
 static void compute_flat(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", xa, e->channels), ip_text(e->ir, "%s * %d", xb, e->channels),
-                                    row_width(e, s), false);
+                                    row_width(e, s));
     ip_mark mark = ip_emit_enter(e, loop);
     e->flat = "i";
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
@@ -304,7 +314,7 @@ static bool only_gathers(ip_emit *e, ip_expr *body)
 static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     bool is_gather = only_gathers(e, s->body), vectorises = !is_gather && ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS;
-    ip_stmt *loop = vectorises ? ip_emit_vectors(e, "x", xa, xb, row_width(e, s), has_gaps(e, s->body))
+    ip_stmt *loop = vectorises ? add_vectors(e, "x", xa, xb, row_width(e, s), has_gaps(e, s->body) ? 1 : 0)
                                : ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
     if (is_gather)
         loop->parallel = IP_FEW;

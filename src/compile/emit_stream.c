@@ -6,29 +6,30 @@
  * Results: before a processor writes to memory it reads what stands there, unless it is told that whole lines will be written
  * (a non-temporal store). Compilers make no such stores of a loop that converts pixels, so a block of a row is made in scratch
  * memory, which stays in the first cache, and goes to its buffer by ip_stream(). Inputs: a processor foresees reads within a page
- * of 4 KiB only, so each block of a row begins with fetching what stands a page behind it; where a work-item reads long runs of memory, of
- * eight pages in turn; where its rows are shorter than that, what stands below it (ip_fetch_next()). Blocks are short, since fetches in
- * flight are few. The launch says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, the row is one block, and
- * its loop reads and writes buffers itself. A step of a loop runs often, on small arrays most of the time: what is small is a row without
- * blocks there, since what a block needs to know of itself takes as long as a short row.
+ * of 4 KiB only, so each block of a row begins with fetching what stands a page behind it; where a work-item reads long runs of memory, or
+ * makes of each row a part of its columns (ops/stages_axes.c, Note [Levels]), of eight pages in turn; where its rows are shorter than that,
+ * what stands below it (ip_fetch_next()). Blocks are short, since fetches in flight are few. The launch says whether (IP_SLOT_IS_LARGE):
+ * programs are the same, and where images are small, the row is one block, and its loop reads and writes buffers itself. A step of a loop
+ * runs often, on small arrays most of the time: what is small is a row without blocks there, since what a block needs to know of itself takes
+ * as long as a short row.
  * invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so; rows of 240 bytes took three times as long, and do not stream.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, MOST_READS = 6, FEWEST_PIECES = 8 };
+enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, MOST_READS = 6, FEWEST_PIECES = 8, FETCH_PAGES = 2 /* ip_fetch_next() */ };
 
 static int pixel_bytes(const ip_stage *s) { return (int)s->dims[3] * (int)ip_dtype(s->dtype)->size_bytes; }
 
 /*
  * The rows of inputs that a body reads at its own columns: of each input the one that comes last, since the others were read for the row
  * before; or all, where rows of the result are several of the input apart. pieces: how often a row is read at columns that arguments
- * tell, all over it, as folds do.
+ * tell; from FEWEST_PIECES on that is all over it, as folds do. Fewer columns that stand elsewhere are not foreseen.
  */
 typedef struct reads {
     ip_emit *e;
     int n;
-    struct { const ip_expr *load; int64_t step, row; int pieces; } of[MOST_READS];
+    struct { const ip_expr *load; int64_t step, row; int pieces; bool is_beside; } of[MOST_READS];
 } reads;
 
 /* The number that index adds to the coordinate. */
@@ -74,8 +75,8 @@ static bool note_read(ip_expr *x, void *user)
     const ip_stage *s = x->source;
     const ip_placed *placed = ip_kernel_placed(r->e->kernel, s);
     bool is_input = s->kind != IP_STAGE_TABLE && !(placed && ip_placed_is_kept(placed)) && !ip_kernel_texture(r->e->kernel, s);
-    if (!is_input || x->arg[0]->uses & (IP_USES_X | IP_USES_C) || !row_of(r->e, x->arg[1], &step, &row)
-        || (!is_of_a_piece(x->arg[2]) && !constant_offset(r->e, x->arg[2], 2, &column)))
+    bool is_piece = is_of_a_piece(x->arg[2]), is_beside = constant_offset(r->e, x->arg[2], 2, &column);
+    if (!is_input || x->arg[0]->uses & (IP_USES_X | IP_USES_C) || !row_of(r->e, x->arg[1], &step, &row) || (!is_piece && !is_beside))
         return true;
     int k = 0;
     while (k < r->n && !(r->of[k].load->source == s && r->of[k].step == step && (step == 1 || r->of[k].row == row)))
@@ -87,7 +88,8 @@ static bool note_read(ip_expr *x, void *user)
         r->of[k].step = step;
         r->of[k].row = row;
     }
-    r->of[k].pieces += is_of_a_piece(x->arg[2]);
+    r->of[k].pieces += is_piece;
+    r->of[k].is_beside |= is_beside;
     r->n += k == r->n;
     return true;
 }
@@ -97,6 +99,11 @@ static reads reads_of(ip_emit *e, ip_expr *body)
     reads r = { .e = e };
     if (e->options->streams && e->kernel->schedule == IP_SCHEDULE_ROWS)
         ip_x_descend(e->ir, body, note_read, &r);
+    int n = 0;
+    for (int k = 0; k < r.n; k++)
+        if (r.of[k].is_beside || r.of[k].pieces >= FEWEST_PIECES)
+            r.of[n++] = r.of[k];
+    r.n = n;
     return r;
 }
 
@@ -124,8 +131,10 @@ static int block_columns(ip_emit *e, const ip_placed *p)
     if (p->n_running > 0 || p->mask || ip_emit_has_window(e, p->stage->body) || (r.n == 0 && !p->is_streamed) || p->stage->dims[3] == 0)
         return 0;
     int made = pixel_bytes(p->stage), fetched = 0;
-    for (int k = 0; k < r.n; k++)
+    for (int k = 0; k < r.n; k++) {
         fetched += pixel_bytes(r.of[k].load->source) * times_read(&r, k);
+        e->kernel->reads_in_pieces |= times_read(&r, k) > 1;
+    }
     return columns_of(fetched > made ? fetched : made);
 }
 
@@ -149,7 +158,7 @@ void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, fetches, NULL, NULL);
     for (int k = 0; k < r.n; k++) {
         const ip_stage *s = r.of[k].load->source;
-        const char *times = times_read(&r, k) > 1 ? ip_text(e->ir, " * (%s > 1 ? %d : 1)", fetches, times_read(&r, k)) : "";
+        const char *times = times_read(&r, k) > 1 ? ip_text(e->ir, " * (%s == %d ? %d : 1)", fetches, FETCH_PAGES, times_read(&r, k)) : "";
         ip_s_add(e->ir, when, IP_S_STORE,
                  ip_text(e->ir, "ip_fetch_next((__global const uchar *)(%s + (long)%s * %d%s), (%s - %s) * %d%s, %s, (long)%s * %d)",
                          ip_emit_row_pointer(e, r.of[k].load), from, (int)s->dims[3], times, to, from, pixel_bytes(s), times, fetches,

@@ -245,7 +245,7 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     ip_free(kernel->placed);
     kernel->placed = NULL;
     kernel->n_placed = 0;
-    kernel->whole_rows = kernel->reads_across = false;
+    kernel->whole_rows = kernel->reads_across = kernel->reads_in_pieces = false;
     kernel->planes_at_once = 0;
     kernel->read_bytes = kernel->ring_bytes = 0;
     /* Copies first, then the stages, before each what it spreads: an entry stands after all it reads. */

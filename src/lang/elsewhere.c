@@ -26,7 +26,6 @@ static const known_name operations[] = {
     { "amin", "minval(a)" },
     { "average", "mean(a)" },
     { "quantile", "percentile(a, p)" },
-    { "nanmedian", "percentile(a, 50)" },
     { "bincount", "histogram(a)" },
     { "calcHist", "histogram(a)" },
     { "argwhere", "find(a)" },

@@ -134,7 +134,8 @@ bool ip_eval_value(ip_eval *ev, const ip_node *node, ip_val *out)
     if (out->kind != IP_V_FUNCTION && out->kind != IP_V_TUPLE) return true;
     bool is_tuple = out->kind == IP_V_TUPLE;
     ip_val_free(out);
-    if (is_tuple) return ip_eval_fail(ev, node->offset, "one value is expected here, these are several: (a, b) = ... names them, and a list is [a b]");
+    if (is_tuple)
+        return ip_eval_fail(ev, node->offset, "one value is expected here, these are several: (a, b) = ... names them, and a list is [a b]");
     if (node->kind == IP_N_NAME)
         return ip_eval_fail(ev, node->offset, "a value is expected, and %.60s is a function: call it, %.60s(...)",
                             node->name->name, node->name->name);

@@ -158,7 +158,8 @@ static bool refuse(ip_eval *ev, const ip_node *node, const ip_record *record)
         ip_str list = IP_STR_INIT;
         for (int k = 0; k < record->n; k++)
             ip_str_printf(&list, "%s%.60s", k ? ", " : "", record->names[k]->name);
-        ip_eval_fail(ev, node->offset, "there is no component %.60s; it has %s", name, ip_str_text(&list));
+        if (list.failed) ip_eval_fail_memory(ev);
+        else ip_eval_fail(ev, node->offset, "there is no component %.60s; it has %s", name, ip_str_text(&list));
         ip_str_free(&list);
         return false;
     }

@@ -131,14 +131,11 @@ IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out)
     return 1;
 }
 
+IMGPAR_API const char *imgpar_name_elsewhere(const char *name) { return ip_operation_elsewhere(name); }
+
 IMGPAR_API size_t imgpar_near_names(const char *name, char *buf, size_t n)
 {
     if (n == 0) return 0;
-    const char *here = ip_operation_elsewhere(name);
-    if (here) {
-        int length = snprintf(buf, n, "%s", here);
-        if (length > 0 && (size_t)length < n) return (size_t)length;
-    }
     ip_op_near(name, buf, n);
     size_t used = strlen(buf);
     for (int i = 0; i < N_WORDS; i++) {

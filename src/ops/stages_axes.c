@@ -148,7 +148,8 @@ static void ways_in_vectors(folding *f, int64_t n, ip_expr *i, ways *w)
     ip_expr *all = binary(l, IP_X_ADD, real, ip_x_param(l->ir, IMGPAR_I32, (double)(n % WAYS), 0, WAYS - 1)), *one = ip_lower_i32(l, 1);
     ip_expr *held = binary(l, IP_X_MIN, i, binary(l, IP_X_SUB, real, one));
     *w = (ways){ .n = WAYS, .is_real = binary(l, IP_X_LT, i, real), .is_rest = binary(l, IP_X_LT, i, all) };
-    for (int j = 0; j < WAYS; j++) /* the level has up to 2 (WAYS - 1) columns more than are real: those behind them reach beyond n from the last two */
+    /* The level has up to 2 (WAYS - 1) columns more than are real: those behind them reach beyond n from the last two. */
+    for (int j = 0; j < WAYS; j++)
         w->index[j] = shifted(f, j < WAYS - 2 ? i : held, j * (n / WAYS));
     w->rest = shifted(f, binary(l, IP_X_MIN, i, binary(l, IP_X_SUB, all, one)), (WAYS - 1) * (n / WAYS));
 }

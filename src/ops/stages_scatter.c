@@ -135,7 +135,8 @@ imgpar_status ip_infer_scatter_add(imgpar_array *node, ip_error *err)
     for (int k = 1; k < base->rank; k++)
         shape[n++] = base->shape[k];
     if (ip_dtype(indices->dtype)->is_float)
-        return ip_fail(err, IMGPAR_E_SHAPE, "scatter_add: indices is %s; it must be an integer; write cast(indices, i32)", ip_dtype(indices->dtype)->name);
+        return ip_fail(err, IMGPAR_E_SHAPE, "scatter_add: indices is %s; it must be an integer; write cast(indices, i32)",
+                       ip_dtype(indices->dtype)->name);
     bool fits = values->rank == n;
     for (int k = 0; fits && k < n; k++)
         fits = values->shape[k] == shape[k];

@@ -84,7 +84,7 @@ static size_t placed_units(const ip_launching *l, const ip_placed *p)
     return units;
 }
 
-/* Columns of a strip that reads across: what is copied of each row of the source, or a line of it, stays in the cache. */
+/* Columns of a strip that reads across: what is copied of each row of the source, or a line of it, stays in a core's caches. */
 static int64_t across_columns(const ip_kernel *k)
 {
     int64_t columns = INT64_MAX;
@@ -175,11 +175,11 @@ static bool reads_short_rows(const ip_launching *l)
     return is_short;
 }
 
-/* Whether what is made of a row is made of elements that lie all over it (emit_stream.c): many rows then make a long run. */
+/* Whether what is made of a row is made of elements that lie all over it, and they are most of what is read: many rows then make a long run. */
 static bool reads_rows_in_pieces(const ip_launching *l)
 {
     const ip_kernel *k = l->kernel;
-    bool is_wide = k->n_inputs > 0;
+    bool is_wide = k->reads_in_pieces;
     for (int i = 0; i < k->n_inputs; i++) {
         const ip_stage *s = k->inputs[i];
         int64_t row = s->dims[2] * s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes;
