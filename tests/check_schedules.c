@@ -101,7 +101,7 @@ static const shape shapes[] = {
     { "slice($1, 3, 4, axis=2)", IMGPAR_U8, 4, 129, 5, 0 },
     { "gray($1) + slice(circshift($1, [1 2]), 1, 2, axis=2)", IMGPAR_U16, 4, 61, 37, 0 },
     { "permute($1, [2 0 1])", IMGPAR_I16, 4, 130, 5, 0 },
-    { "boxblur(slice($1, 2, 4, axis=2), 3)", IMGPAR_I8, 4, 61, 37, 0 },
+    { "erode(slice($1, 2, 4, axis=2), 3)", IMGPAR_I8, 4, 61, 37, 0 },
     /* gathers, views, tables */
     { "resize($1, 90, 20)", IMGPAR_U8, 3, 61, 37, 0 },
     { "at($1, y * 0.5 + 3, x * 0.75 - 1)", IMGPAR_U8, 1, 61, 37, 0 },
