@@ -6,8 +6,8 @@
  * Where an element's column comes from its row and its row from its column, as in a transpose, a row of the result is a column of the
  * source: one element of each of many rows that lie far apart, and the next row of the result wants their neighbours. So some
  * rows of the result, as many as make 64 to 128 bytes of a row of the source, are copied together: of each row of the source those
- * bytes, from one end to the other, to a column of a ring that stays in the caches of a core, most of it in the first one. What reads them then reads rows. What the next
- * copy will want of a row of the source stands beside, and is fetched ahead.
+ * bytes, from one end to the other, to a column of a ring that stays in the caches of a core, most of it in the first one. What reads them
+ * then reads rows. What the next copy will want of a row of the source stands beside, and is fetched ahead.
  *
  * Note [Walking planes]
  * Where it is the plane that an element's column comes from, as in permute(a, [2, 1, 0]), the same is done with planes for rows: a work-item
