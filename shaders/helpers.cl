@@ -206,6 +206,15 @@ static inline void ip_fetch(__global const uchar *from, int n)
 #endif
 }
 
+/* n bytes will be written soon. A processor reads their lines first. */
+static inline void ip_fetch_to(__global const uchar *to, int n)
+{
+#ifdef IP_STREAMS
+    for (int i = 0; i < n; i += 64)
+        __builtin_prefetch(to + i, 1);
+#endif
+}
+
 /*
  * Columns of four rows as rows (src/compile/emit_across.c): n elements of each from `column` on, backwards where back is set, go to to[0],
  * to[pitch] and so on, four elements a row. Four by four, since to load and store each by itself takes twice as long; narrow ones as

@@ -13,6 +13,9 @@
  * Where it is the plane that an element's column comes from, as in permute(a, [2, 1, 0]), the same is done with planes for rows: a work-item
  * walks the rows of several planes, and of each row makes all of these before it goes on. Nothing else may be kept from row to row. So it
  * does where planes read different elements of one row, as where channels become planes: the row is in the first cache for all but one.
+ * Each plane is written elsewhere. Rows that are too short to stream (emit_stream.c) are fetched two rows ahead, since a processor reads a
+ * line before it writes to it, and does not foresee those of as many places: permute(a, [2, 0, 1]) of [6000, 50, 20] floats took a third
+ * longer.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"

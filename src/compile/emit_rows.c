@@ -164,6 +164,21 @@ static void fill_row(ip_emit *e, const ip_placed *p, const char *xa, const char 
         ip_emit_stream(e, s, "stored", xa, xb, from, to);
 }
 
+/* What is stored two rows later: emit_across.c, Note [Walking planes]. Rows of pixels of less than four bytes are mostly too short for that. */
+static void fetch_written(ip_emit *e, const ip_placed *p)
+{
+    enum { LEAST_PIXEL = 4, LEAST_BYTES = 128 };
+    int pixel = e->channels * (int)ip_dtype(p->stage->dtype)->size_bytes;
+    if (!e->options->streams || !p->is_streamed || pixel < LEAST_PIXEL)
+        return;
+    const char *fetches = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s && !%s && (xb - xa) * %d >= %d", fetches, ip_emit_streams(e), pixel, LEAST_BYTES),
+                             NULL, NULL);
+    ip_s_add(e->ir, when, IP_S_STORE,
+             ip_text(e->ir, "ip_fetch_to((__global const uchar *)(stored + 2 * (long)%s + (long)xa * %d), (xb - xa) * %d)",
+                     ip_emit_slot(e, IP_SLOT_PITCH, 0, p->stage, NULL), e->channels, pixel), NULL, NULL);
+}
+
 /* Row r of a stage; low: its first in this strip. */
 static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *low)
 {
@@ -197,6 +212,8 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
                                      is_endless ? ip_text(e->ir, "(%s + %d)", r, ip_emit_ring_bias(p)) : r, p->rows,
                                      ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL));
         ip_s_add(e->ir, e->block, IP_S_LET, type, p->is_streamed ? "stored" : "out", row);
+        if (is_direct && e->kernel->planes_at_once)
+            fetch_written(e, p);
         const char *first = is_endless ? ip_text(e->ir, "ya + (%d)", p->first) : low;
         if (p->is_mask) {
             look_through(e, p, xa, xb);
