@@ -66,7 +66,7 @@ static const char *without_prefix(const char *message, const char *name)
     return message + n + (message[n + 1] == ' ' ? 2 : 1);
 }
 
-/* "sigma=-1 is below 0" of an operation as "sigma must be 0..1000, got -1", new; NULL: it is another message. */
+/* "sigma=-1 is below 0" of an operation as "sigma must be 0..1000, got -1", new; NULL: it is another message, as "k=5 is above the 3 elements". */
 static char *range_message(const imgpar_op_info *op, const char *message)
 {
     const char *equals = strchr(message, '='), *end = strstr(message, " is below ");
@@ -77,6 +77,9 @@ static char *range_message(const imgpar_op_info *op, const char *message)
         size_t n = strlen(p->name);
         if (n != (size_t)(equals - message) || strncmp(message, p->name, n))
             continue;
+        const char *limit = end + strlen(" is below ");
+        if (*limit != '-' && (*limit < '0' || *limit > '9'))
+            return NULL;
         int n_value = (int)(end - equals - 1);
         if (isfinite(p->minimum) && isfinite(p->maximum))
             return sqlite3_mprintf("%s must be %.15g..%.15g, got %.*s", p->name, p->minimum, p->maximum, n_value, equals + 1);

@@ -55,6 +55,8 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT png(substr(lazy(" GRAY "), 1, 50))",
       "png(): argument 1: a damaged deferred image, or one of another version" },
     { "SELECT apply('$1' || char(0), " GRAY ")", "apply(): argument 1: a pipeline is text, this has a zero byte" },
+    { "SELECT topk(img_numbers('[3 1 2]'), 5)", "topk(): k=5 is above the 3 elements of axis 0" },
+    { "SELECT topk(img_numbers('[3 1 2]'), -5)", "topk(): k must be 0..2147483647, got -5" },
     { "SELECT apply()", "apply(): takes a text and up to 9 images, got 0 arguments" },
     { "SELECT apply(" GRAY ")", "apply(): argument 1 is not a text in the pipeline language" },
     { "SELECT apply('$1', 'a.png')", "apply(): argument 1 is a text, not an image (readfile() and img_files() read files)" },

@@ -32,7 +32,7 @@ static const char head[] =
     "channels. Operations are lazy: nothing is computed until elements are asked for, and then as few kernels as possible run.\n"
     ".PP\n"
     "Operators and element\\-wise functions take arrays of one shape, or of one element, or of one channel where others have\n"
-    "several, as\n.I a \\- mean(a, axis=2, keepdims=true)\ndoes;\n.BR broadcast ()\nmakes other shapes fit.\n"
+    "several, as\n.I a \\- mean(a, axis=2, keepdims=true)\ndoes;\n.BR broadcast ()\nmakes other shapes fit:\n.IR \"a \\- broadcast(mean(a, axis=0, keepdims=true), [2 3 3])\" .\n"
     ".PP\n"
     "Where how many results there are depends on the values, as in\n.BR find (),\nan array has room for all there can be and another\n"
     "operation counts them, so that every shape is known before anything is computed.\n"

@@ -91,6 +91,16 @@ static ip_token *push(lexer *l, ip_token_kind kind)
     return token;
 }
 
+/* Whether the digits from start to end are those of v. */
+static bool is_exact(const char *start, const char *end, double v)
+{
+    char digits[400];
+    while (start < end - 1 && *start == '0')
+        start++;
+    snprintf(digits, sizeof digits, "%.0f", v);
+    return strlen(digits) == (size_t)(end - start) && memcmp(digits, start, (size_t)(end - start)) == 0;
+}
+
 static imgpar_status lex_number(lexer *l)
 {
     const char *start = l->text->text + l->at, *p = start;
@@ -112,6 +122,8 @@ static imgpar_status lex_number(lexer *l)
             token->fractional = true;
         }
         token->u.number = ip_parse_number(start, NULL);
+        if (!token->fractional && !is_exact(start, p, token->u.number))
+            return syntax(l, l->at, "no double is this number exactly: whole ones are to 2^53; with a point or an exponent it is rounded");
     }
     if (is_letter(*p) || is_digit(*p) || *p == '.')
         return syntax(l, (size_t)(p - l->text->text), "a number ends here: an operator or a space is expected");
@@ -214,14 +226,14 @@ static imgpar_status lex_name(lexer *l)
 /* What people mean who are used to other languages. */
 static imgpar_status refuse_character(lexer *l, char c)
 {
-    const char *hint = c == '\'' ? "; text stands in double quotes: \"photo.jpg\"" : "";
+    const char *hint = c == '\'' ? "; text stands in double quotes: \"photo.jpg\"" : c == '@' ? "; a product of matrices is matmul(a, b)" : "";
     return ip_text_fail(l->err, l->text, l->at, IMGPAR_E_SYNTAX, "'%c' means nothing here%s", c, hint);
 }
 
 static imgpar_status lex_punctuation(lexer *l)
 {
     const char *p = l->text->text + l->at;
-    if (strncmp(p, "//", 2) == 0 || strncmp(p, "/*", 2) == 0) return syntax(l, l->at, "a comment starts with #");
+    if (strncmp(p, "//", 2) == 0 || strncmp(p, "/*", 2) == 0) return syntax(l, l->at, p[1] == '/' ? "a comment starts with #, and whole division is div" : "a comment starts with #");
     for (int i = 0; i < N_PUNCTUATION; i++) {
         size_t n = strlen(punctuation[i].text);
         if (strncmp(p, punctuation[i].text, n) != 0) continue;

@@ -199,7 +199,7 @@ static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, con
     }
     for (int k = 0; k < arg->rows * arg->cols; k++)
         if (!isfinite(arg->numbers[k]))
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has an element that is not finite", label, p->name);
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has an element that is not finite; select(mask, nan, a) makes some", label, p->name);
     return has_rule(p, "whole") ? check_wholes(op, p, arg->numbers, arg->rows * arg->cols, err) : IMGPAR_OK;
 }
 
