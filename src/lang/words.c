@@ -63,7 +63,8 @@ static const ip_word words[] = {
          "window(a, 2, (p, q) -> max(p, q)) - window(a, 2, (p, q) -> min(p, q))", 3, "array", "radius", "function", "border")
     FORM("zip", ip_form_zip, "zip(a, b, ...) or zip(r=a, g=b, ...)", "arrays side by side, as the last dimension of one",
          "All have one shape, which numbers take too; images of one channel become its channels. Dtypes\n"
-         "meet as for operators. Named components are read by .r as they were given. It costs no kernel.",
+         "meet as for operators. It costs no kernel. Named components are read by .r as they were given; what\n"
+         "operations make of it has no names.",
          "zip(lo=a, hi=invert(a)).hi", 0, NULL)
     FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1, "array")
     FORM("height", ip_form_extent, "height(array)", "the height as a number", "", "crop(a, 0, 0, 100, height(a))", 1, "array")
