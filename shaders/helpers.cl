@@ -146,14 +146,14 @@ IP_GROUP_FOLDS(ulong)
 #define IP_STREAMS
 #endif
 /* Four bytes or shorts as a word. */
-struct __attribute__((packed, may_alias)) ip_four_uchar { uint bits; };
-struct __attribute__((packed, may_alias)) ip_four_ushort { ulong bits; };
+struct __attribute__((packed, may_alias)) ip_word_uchar { uint bits; };
+struct __attribute__((packed, may_alias)) ip_word_ushort { ulong bits; };
 /* Channel c of a pixel of four (src/compile/emit_memory.c, Note [Four channels]). */
 #if defined(IP_STREAMS) && defined(__ENDIAN_LITTLE__)
 #define IP_OF_FOUR(T, BITS)                                                                                            \
     static inline T ip_of_four_##T(__global const T *pixel, int c)                                                     \
     {                                                                                                                  \
-        return (T)(((__global const struct ip_four_##T *)pixel)->bits >> BITS * c);                                    \
+        return (T)(((__global const struct ip_word_##T *)pixel)->bits >> BITS * c);                                    \
     }
 #else
 #define IP_OF_FOUR(T, BITS)                                                                                            \
@@ -218,8 +218,7 @@ static inline void ip_fetch_to(__global const uchar *to, int n)
 /*
  * Columns of four rows as rows (src/compile/emit_across.c): n elements of each from `column` on, backwards where back is set, go to to[0],
  * to[pitch] and so on, four elements a row. Four by four, since to load and store each by itself takes twice as long; narrow ones as
- * parts of a WORD, since compilers take vectors of them apart. EVEN: its parts 0 and 2. DONE: how
- * many columns are done before.
+ * parts of a WORD, since compilers take vectors of them apart. EVEN: its parts 0 and 2. DONE: how many columns are done before.
  */
 #define IP_TURN_ROWS(T)                                                                                                \
     __global const T *a, __global const T *b, __global const T *c, __global const T *d, int column, int n, int back, __global T *to, int pitch
@@ -251,7 +250,7 @@ static inline int ip_turn_bytes(IP_TURN_ROWS(uchar))
         vstore4(as_uint4((ushort8)(pq8.s4, rs8.s4, pq8.s5, rs8.s5, pq8.s6, rs8.s6, pq8.s7, rs8.s7)), 3, words);
         __global uchar *row = to + (long)(back ? j + 15 : j) * pitch;
         for (int k = 0; k < 16; k += 1, row += back ? -pitch : pitch)
-            ((__global struct ip_four_uchar *)row)->bits = words[k];
+            ((__global struct ip_word_uchar *)row)->bits = words[k];
     }
 #endif
     return j;
@@ -275,7 +274,6 @@ static inline int ip_turn_uints(IP_TURN_ROWS(uint))
     return j;
 }
 #define IP_TURN(T, WORD, BITS, EVEN, DONE)                                                                             \
-    struct __attribute__((packed, may_alias)) ip_word_##T { WORD bits; };                                              \
     static inline WORD ip_word_of_##T(__global const T *from) { return ((__global const struct ip_word_##T *)from)->bits; } \
     static inline void ip_turn_##T(IP_TURN_ROWS(T))                                                                    \
     {                                                                                                                  \

@@ -174,7 +174,7 @@ static const text_case messages[] = {
     { "a = open(\"b.png\").blur(2)", "1:18: '.' means nothing here; operations are called: blur(a)" },
     { "a = 1\nprint(a.width)", "2:8: '.' means nothing here; operations are called: width(a)" },
     { "print(make(2, 2, x).r)", "1:20: there is no component r; that is slice(a, 0, 1, axis=2), of an image" },
-    { "print(make(2, 2, x).shape)", "1:20: there is no component shape; that is width(a), height(a) and channels(a); print(a) shows it" },
+    { "print(make(2, 2, x).shape)", "1:20: there is no component shape; that is width(a), height(a) and channels(a); --explain shows it" },
     { "print(make(2, 2, x).re)", "1:20: there is no component re; zip(re=...) names one" },
     { "print(zip(r=make(2, 2, x), h=make(2, 2, y)).g)", "1:44: there is no component g; it has r, h" },
     { "print(zip(1, 2))", "1:7: zip: one component at least must be an array" },

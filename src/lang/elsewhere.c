@@ -10,9 +10,9 @@ typedef struct known_name { const char *name, *here; } known_name;
 static const known_name operations[] = {
     { "where", "select(cond, yes, no), or find(a) for places" },
     { "index", "indices(shape, axis), or x y z c" },
-    { "shape", "width(a), height(a) and channels(a); print(a) shows it" },
-    { "size", "width(a), height(a) and channels(a); print(a) shows them" },
-    { "len", "width(a), height(a) or channels(a); print(a) shows them" },
+    { "shape", "width(a), height(a) and channels(a); --explain shows it" },
+    { "size", "width(a) * height(a) * channels(a)" },
+    { "len", "width(a), height(a) or channels(a)" },
     { "imread", "open(\"FILE\")" },
     { "imwrite", "the statement save(a, \"FILE\")" },
     { "array", "numbers([1 2 3])" },
@@ -108,7 +108,7 @@ static const known_name names[] = {
 /* Members: a.name. */
 static const known_name members[] = {
     { "T", "transpose(a)" },
-    { "shape", "width(a), height(a) and channels(a); print(a) shows it" },
+    { "shape", "width(a), height(a) and channels(a); --explain shows it" },
     { "size", "width(a) * height(a) * channels(a)" },
     { "dtype", "shown by --explain; cast(a, f32) changes it" },
     { "r", "slice(a, 0, 1, axis=2), of an image" },
