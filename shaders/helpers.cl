@@ -221,16 +221,19 @@ static inline void ip_fetch_to(__global const uchar *to, int n)
  * parts of a WORD, since compilers take vectors of them apart. EVEN: its parts 0 and 2. DONE: how many columns are done before.
  */
 #define IP_TURN_ROWS(T)                                                                                                \
-    __global const T *a, __global const T *b, __global const T *c, __global const T *d, int column, int n, int back, __global T *to, int pitch
+    __global const ip_any_##T *a, __global const ip_any_##T *b, __global const ip_any_##T *c, __global const ip_any_##T *d, int column, int n, \
+        int back, __global ip_any_##T *to, int pitch
 #define IP_TURN_REST(T)                                                                                                \
     for (; j < n; j += 1) {                                                                                            \
         const int at = back ? column - j : column + j;                                                                 \
-        ((__global struct ip_four_of_##T *)(to + (long)j * pitch))->v = (T##4)(a[at], b[at], c[at], d[at]);            \
+        __global ip_any_##T *const row = to + (long)j * pitch;                                                         \
+        row[0] = a[at], row[1] = b[at], row[2] = c[at], row[3] = d[at];                                                \
     }
-/* Four elements where they stand, of whatever type: floats are turned as uints. */
-struct __attribute__((packed, may_alias)) ip_four_of_uchar { uchar4 v; };
-struct __attribute__((packed, may_alias)) ip_four_of_ushort { ushort4 v; };
-struct __attribute__((packed, may_alias)) ip_four_of_uint { uint4 v; };
+/* Elements of whatever type: floats are turned as uints. */
+typedef uchar __attribute__((may_alias)) ip_any_uchar;
+typedef ushort __attribute__((may_alias)) ip_any_ushort;
+typedef uint __attribute__((may_alias)) ip_any_uint;
+struct __attribute__((packed, may_alias)) ip_four_uints { uint4 v; };
 /* Several columns at a time, where vectors are shuffled quickly. Both return how many are done. */
 static inline int ip_turn_bytes(IP_TURN_ROWS(uchar))
 {
@@ -255,20 +258,20 @@ static inline int ip_turn_bytes(IP_TURN_ROWS(uchar))
 #endif
     return j;
 }
-static inline uint4 ip_four_uints(__global const uint *from) { return ((__global const struct ip_four_of_uint *)from)->v; }
+static inline uint4 ip_load_four(__global const uint *from) { return ((__global const struct ip_four_uints *)from)->v; }
 static inline int ip_turn_uints(IP_TURN_ROWS(uint))
 {
     int j = 0;
 #if defined(IP_STREAMS) && defined(__x86_64__)
     for (; j + 4 <= n; j += 4) {
         const int at = back ? column - j - 3 : column + j;
-        const uint4 p = ip_four_uints(a + at), q = ip_four_uints(b + at), r = ip_four_uints(c + at), s = ip_four_uints(d + at);
+        const uint4 p = ip_load_four(a + at), q = ip_load_four(b + at), r = ip_load_four(c + at), s = ip_load_four(d + at);
         __global uint *const first = to + (long)(back ? j + 3 : j) * pitch;
         const long down = back ? -pitch : pitch;
-        ((__global struct ip_four_of_uint *)first)->v = (uint4)(p.s0, q.s0, r.s0, s.s0);
-        ((__global struct ip_four_of_uint *)(first + down))->v = (uint4)(p.s1, q.s1, r.s1, s.s1);
-        ((__global struct ip_four_of_uint *)(first + 2 * down))->v = (uint4)(p.s2, q.s2, r.s2, s.s2);
-        ((__global struct ip_four_of_uint *)(first + 3 * down))->v = (uint4)(p.s3, q.s3, r.s3, s.s3);
+        ((__global struct ip_four_uints *)first)->v = (uint4)(p.s0, q.s0, r.s0, s.s0);
+        ((__global struct ip_four_uints *)(first + down))->v = (uint4)(p.s1, q.s1, r.s1, s.s1);
+        ((__global struct ip_four_uints *)(first + 2 * down))->v = (uint4)(p.s2, q.s2, r.s2, s.s2);
+        ((__global struct ip_four_uints *)(first + 3 * down))->v = (uint4)(p.s3, q.s3, r.s3, s.s3);
     }
 #endif
     return j;
