@@ -174,16 +174,14 @@ static inline void ip_copy_bytes(__global uchar *to, __global const uchar *from,
 
 /*
  * Bytes first..end of `from` to the same of `to`, both of which begin a line of 64 bytes. Whole lines go past the caches; first is not 0
- * where others wrote the beginning of its line. Of what is left behind the last whole line, no more is to come where is_last; else it
- * is put to the beginning of `from` for the next call. ip_stream_end() follows the last call.
+ * where others wrote the beginning of its line, less than 0 where they wrote all of it. Of what is left behind the last whole line, no more
+ * is to come where is_last; else it is put to the beginning of `from` for the next call. ip_stream_end() follows the last call.
  */
 IP_APART void ip_stream(__global uchar *to, __global uchar *from, int end, int first, int is_last)
 {
-    int i = 0;
-    if (first > 0) {
-        i = 64;
+    int i = first ? 64 : 0;
+    if (first > 0)
         ip_copy_bytes(to, from, first, min(end, 64));
-    }
     for (; i + 64 <= end; i += 64)
 #ifdef IP_STREAMS
         __builtin_nontemporal_store(*(__global const uint16 *)(from + i), (__global uint16 *)(to + i));

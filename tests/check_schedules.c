@@ -161,8 +161,8 @@ static const shape shapes[] = {
     { "sum(resize($1, 90, 80))", IMGPAR_U8, 3, 61, 37, 0 },
     { "transpose($1)", IMGPAR_U8, 3, 61, 37, 0 },
     /* columns as rows */
-    { "transpose($1)", IMGPAR_U8, 3, 40, 400, 0 },
-    { "transpose($1)", IMGPAR_U8, 1, 70, 600, 0 },
+    { "transpose($1)", IMGPAR_U8, 3, 10, 1025, 0 }, /* panels that share lines; the last is one column */
+    { "transpose($1)", IMGPAR_U8, 1, 70, 1737, 0 },
     { "transpose($1)", IMGPAR_U8, 4, 40, 300, 0 },
     { "transpose($1)", IMGPAR_F32, 2, 40, 150, 0 },
     { "transpose($1)", IMGPAR_U16, 3, 37, 201, 0 },
@@ -171,6 +171,7 @@ static const shape shapes[] = {
     { "transpose(crop($1, 5, 7, 40, 20))", IMGPAR_U8, 3, 61, 37, 0 },
     /* planes as rows */
     { "permute(reshape($1, [10 20 15]), [2 1 0])", IMGPAR_F32, 1, 60, 50, 0 },
+    { "permute(reshape($1, [601 3 20]), [2 1 0])", IMGPAR_F32, 1, 60, 601, 0 },
     { "permute(reshape($1, [150 7 40]), [2 0 1])", IMGPAR_U8, 1, 700, 60, 0 },
     { "permute(reshape($1, [40 7 150]), [2 1 0])", IMGPAR_U16, 1, 700, 60, 0 },
     { "permute(reshape($1, [10 20 5 3]), [2 1 0 3])", IMGPAR_U8, 3, 50, 20, 0 },
@@ -182,7 +183,7 @@ static const shape shapes[] = {
     { "rot90($1)", IMGPAR_U8, 3, 40, 400, 0 },
     { "rot90($1, 3)", IMGPAR_F32, 1, 61, 300, 0 },
     { "flip(transpose($1), axis=x) + flip(transpose($1), axis=y)", IMGPAR_U8, 3, 70, 90, 0 },
-    { "boxblur(transpose($1), 5)", IMGPAR_U8, 3, 70, 200, 0 },
+    { "boxblur(transpose($1), 5)", IMGPAR_U8, 3, 70, 603, 0 },
     { "transpose($1) + blur(transpose($1), 3)", IMGPAR_F32, 3, 70, 90, 0 }, /* readers at different rows */
     { "sum(transpose($1))", IMGPAR_U8, 3, 70, 200, 0 },
     { "mean(transpose($1), axis=1)", IMGPAR_F32, 1, 70, 200, 1e-6 },

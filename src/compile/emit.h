@@ -136,11 +136,16 @@ void ip_emit_declare_lines(ip_emit *e); /* the memory that blocks of results are
 const char *ip_emit_without_blocks(ip_emit *e, const ip_placed *placed);
 /* A row, columns *from to *to, is made in a loop over blocks, which become *from and *to; where the stage has none, it is whole. */
 void ip_emit_enter_block(ip_emit *e, const ip_placed *placed, const char **from, const char **to);
+/* The end of the columns that are made of a panel, which begins at xa and ends at xb: Note [Lines of panels]. The second declares it where
+ * it is another than xb. */
+const char *ip_emit_panel_end(ip_emit *e);
+void ip_emit_declare_panel_end(ip_emit *e);
 /* Where columns from.. of a result are to be made, addressed as those of its row `stored`. */
 const char *ip_emit_line(ip_emit *e, const ip_stage *stage, const char *stored, const char *from);
-/* Columns from..to of the row have been made, of xa..xb: to its buffer, if they are not there. */
-void ip_emit_stream(ip_emit *e, const ip_stage *stage, const char *stored, const char *xa, const char *xb, const char *from,
-                    const char *to);
+/* Columns from..to of row `row` have been made, of first..last: to its buffer, if they are not there. row is NULL where the next one that is made
+ * is not the next in memory. */
+void ip_emit_stream(ip_emit *e, const ip_stage *stage, const char *stored, const char *first, const char *last, const char *from, const char *to,
+                    const char *row);
 void ip_emit_stream_end(ip_emit *e); /* of the kernel */
 const char *ip_emit_streams(ip_emit *e); /* whether results of this launch stream */
 /* How what body reads from memory is fetched: the last argument of ip_sum_bytes() (text). */

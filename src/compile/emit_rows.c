@@ -161,7 +161,7 @@ static void fill_row(ip_emit *e, const ip_placed *p, const char *xa, const char 
     else
         ip_emit_row(e, p, "out", from, to, r, first);
     if (p->is_streamed && in_blocks)
-        ip_emit_stream(e, s, "stored", xa, xb, from, to);
+        ip_emit_stream(e, s, "stored", xa, xb, from, to, p->lead == 0 && p->pace < 0 && !e->kernel->planes_at_once ? r : NULL);
 }
 
 /* What is stored two rows later: emit_across.c, Note [Walking planes]. Rows of pixels of less than four bytes are mostly too short for that. */
@@ -186,7 +186,8 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
     bool is_direct = p->place == IP_PLACE_NONE, is_endless = ip_emit_is_endless(p);
     e->coord[0] = "z";
     e->coord[1] = r;
-    const char *xa = "xa", *xb = "xb"; /* what goes beyond begins in the pad, which a ring has before its column_start() */
+    const char *end = p->place == IP_PLACE_TOTAL ? "xb" : ip_emit_panel_end(e);
+    const char *xa = "xa", *xb = end; /* what goes beyond begins in the pad, which a ring has before its column_start() */
     if (p->left > 0 || p->right > 0) {
         xa = "xs";
         xb = "xe";
@@ -196,7 +197,7 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
         if (p->goes_beyond)
             width = ip_text(e->ir, "%s + %d", width, p->pad);
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "xe",
-                 p->right >= IP_ALL_COLUMNS ? width : ip_text(e->ir, "min(xb + %d, %s)", p->right, width));
+                 p->right >= IP_ALL_COLUMNS ? width : ip_text(e->ir, "min(%s + %d, %s)", end, p->right, width));
     }
     if (p->at_once) {
         ip_emit_across(e, p, xa, xb, r, low);
@@ -349,6 +350,7 @@ void ip_emit_rows(ip_emit *e)
     ip_stmt *whole = e->top;
     if (in_panels)
         enter_panels(e);
+    ip_emit_declare_panel_end(e);
     declare_rings(e);
     declare_sums(e);
     ip_emit_declare_paces(e);

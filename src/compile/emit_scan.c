@@ -292,7 +292,7 @@ static void rows_at(ip_scan *w, const char *position, bool is_init)
         ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(w->s->dtype)->cl), "out", ip_emit_line(e, w->s, "stored", "xa"));
     row_elements(w, is_init);
     if (streams)
-        ip_emit_stream(e, w->s, "stored", "xa", "xb", "xa", "xb");
+        ip_emit_stream(e, w->s, "stored", "xa", "xb", "xa", "xb", NULL);
     ip_emit_leave(e, mark);
 }
 

@@ -45,10 +45,15 @@ static int64_t elements_behind(const ip_placed *p)
     return p->at_once ? 4 : 1;
 }
 
+/* Of what a panel keeps of a row. */
+static int64_t ring_columns(const ip_launching *l, const ip_placed *p)
+{
+    return ip_clamp((int64_t)l->div.panel_columns + l->kernel->columns_beyond + p->left + p->right, 0, p->stage->dims[2]);
+}
+
 int ip_ring_pitch(const ip_launching *l, const ip_placed *p)
 {
-    int64_t columns = ip_clamp((int64_t)l->div.panel_columns + p->left + p->right, 0, p->stage->dims[2]);
-    int64_t elements = (columns + 2 * p->pad) * p->stage->dims[3], size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+    int64_t elements = (ring_columns(l, p) + 2 * p->pad) * p->stage->dims[3], size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
     elements += elements_behind(p);
     if (p->at_once) /* written column by column: an odd number of lines a row, which no two rows share a place in the cache with */
         elements = (ip_ceil_div(elements * size, 64) | 1) * 64 / size;
@@ -64,15 +69,14 @@ static size_t ring_units(const ip_launching *l, const ip_placed *p)
 /* What of a result is made before it goes to memory: a block of a row or a row, behind what the last block left of a line. */
 static size_t line_units(const ip_launching *l, const ip_placed *p)
 {
-    size_t columns = (size_t)(p->block_columns > 0 ? p->block_columns : l->div.panel_columns);
+    size_t columns = (size_t)(p->block_columns > 0 ? p->block_columns : l->div.panel_columns) + (size_t)l->kernel->columns_beyond;
     return (columns * (size_t)p->stage->dims[3] * ip_dtype(p->stage->dtype)->size_bytes + 63) / 64 + 2;
 }
 
 /* A row of a running sum of a stage. */
 static size_t sums_units(const ip_launching *l, const ip_placed *p, int k)
 {
-    int64_t columns = ip_clamp((int64_t)l->div.panel_columns + p->left + p->right, 0, p->stage->dims[2]);
-    return ((size_t)(columns * p->stage->dims[3]) * ip_dtype(p->running[k]->dtype)->size_bytes + 63) / 64 + 1;
+    return ((size_t)(ring_columns(l, p) * p->stage->dims[3]) * ip_dtype(p->running[k]->dtype)->size_bytes + 63) / 64 + 1;
 }
 
 /* What a stage keeps in a work-item's scratch: its ring, then its running sums. */
