@@ -345,6 +345,48 @@ static inline int ip_turn_words(IP_TURN_ROWS(uchar))
 IP_TAKE(6, 3, s012678cdefffffff)
 IP_TAKE(9, 2, s0129abffffffffff)
 IP_TAKE(12, 2, s012cdeffffffffff)
+/*
+ * Bytes that are weighted sums of the channels of n pixels of three bytes (src/compile/emit_mix.c): (start + red r + green g + blue b) >> shift,
+ * clamped. Of a pixel's 16-bit pairs (r, g) and (g, b) each is multiplied by a pair of weights and added up in one step. Reads no more than
+ * `room` pixels. Returns how many are done: none where the processor has no such vectors.
+ */
+#if defined(IP_STREAMS) && defined(__AVX2__)
+typedef uchar ip_uchar32 __attribute__((ext_vector_type(32)));
+typedef char ip_char32 __attribute__((ext_vector_type(32)));
+/* Of four pixels in each half the bytes at these places, each as 16 bits: index 32 is 0. */
+#define IP_PAIRS(A, B)                                                                                                 \
+    A, 32, B, 32, A + 3, 32, B + 3, 32, A + 6, 32, B + 6, 32, A + 9, 32, B + 9, 32, A + 16, 32, B + 16, 32,            \
+        A + 19, 32, B + 19, 32, A + 22, 32, B + 22, 32, A + 25, 32, B + 25, 32
+static inline int8 ip_mix_eight(__global const uchar *from, short16 red_green, short16 green_blue, int8 start)
+{
+    const uchar16 first = ((__global const struct ip_bytes16 *)from)->bytes, later = ((__global const struct ip_bytes16 *)(from + 48))->bytes;
+    const ip_uchar32 zero = 0, pixels = __builtin_shufflevector(first, later, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+                                                                19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+    const short16 rg = __builtin_astype(__builtin_shufflevector(pixels, zero, IP_PAIRS(0, 1)), short16);
+    const short16 gb = __builtin_astype(__builtin_shufflevector(pixels, zero, IP_PAIRS(1, 2)), short16);
+    return start + __builtin_astype(__builtin_ia32_pmaddwd256(rg, red_green), int8)
+         + __builtin_astype(__builtin_ia32_pmaddwd256(gb, green_blue), int8);
+}
+struct __attribute__((packed, may_alias)) ip_bytes32 { ip_char32 bytes; };
+IP_APART int ip_mix_pixels(__global uchar *to, __global const uchar *from, int n, int room, int r, int g, int b, int start, int shift)
+{
+    const short16 red_green = as_short16((int8)(r | g / 2 << 16)), green_blue = as_short16((int8)((g - g / 2) | b << 16));
+    int k = 0;
+    for (; k + 32 <= n & k + 34 <= room; k += 32) {
+        __global const uchar *const at = from + k * 3;
+        const int8 p = ip_mix_eight(at, red_green, green_blue, start) >> shift, q = ip_mix_eight(at + 12, red_green, green_blue, start) >> shift;
+        const int8 s = ip_mix_eight(at + 24, red_green, green_blue, start) >> shift, t = ip_mix_eight(at + 36, red_green, green_blue, start) >> shift;
+        ((__global struct ip_bytes32 *)(to + k))->bytes =
+            __builtin_astype(__builtin_ia32_packuswb256(__builtin_ia32_packssdw256(p, q), __builtin_ia32_packssdw256(s, t)), ip_char32);
+    }
+    return k;
+}
+#else
+static inline int ip_mix_pixels(__global uchar *to, __global const uchar *from, int n, int room, int r, int g, int b, int start, int shift)
+{
+    return 0;
+}
+#endif
 /* As IP_TURN, of pixels of three channels; pitch counts elements. Behind the last pixel that is read there must be two more. DONE: what is
  * done before. */
 #define IP_TURN_PIXELS(T, WORD, BITS, DONE)                                                                            \

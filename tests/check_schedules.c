@@ -32,6 +32,8 @@ static const shape shapes[] = {
     { "blend($1, invert($2), 0.3)", IMGPAR_U8, 3, 61, 37, 0 },
     { "overlay($1, $2, circle($1, radius=12))", IMGPAR_U8, 4, 64, 64, 0 },
     { "gray($1)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "gray($1, weights=bt709)", IMGPAR_U8, 3, 34, 9, 0 },
+    { "gray(crop($1, 3, 2, 391, 7)) + gray(boxblur(crop($1, 0, 2, 391, 7), 3))", IMGPAR_U8, 3, 395, 11, 0 }, /* mixed in blocks, from a row that is kept */
     { "$1 * 2 + $2", IMGPAR_U16, 1, 63, 5, 0 },
     { "linear($1, 1.25, -10)", IMGPAR_F16, 3, 31, 17, 0 },
     { "clamp($1 - $2, -5, 5)", IMGPAR_F32, 1, 64, 1, 0 },

@@ -193,6 +193,20 @@ static bool reads_rows_in_pieces(const ip_launching *l)
 }
 
 /*
+ * Whether inputs are read row by row, each once, and no row is kept for others: a processor foresees such runs by itself, and fetching takes
+ * it a tenth to a third longer (gray, sums, blending of 12 to 48 megapixels). It foresees them less where a row's neighbours are read
+ * beside it: erosion takes a fifth longer without.
+ */
+static bool reads_plain_runs(const ip_launching *l)
+{
+    const ip_kernel *k = l->kernel;
+    for (int i = 0; i < k->n_placed; i++)
+        if (ip_placed_is_kept(&k->placed[i]) && k->placed[i].rows > 1)
+            return false;
+    return !k->reads_other_rows && !k->reads_across && !k->reads_in_pieces;
+}
+
+/*
  * What is larger than caches goes past them; not what the next kernel finds in the last one. A loop's next step reads nothing else, so it
  * finds enough of what is up to half as large again (measured: 48 MB, of 32 MB of cache, are read and written 1.2 times as fast).
  */
@@ -205,7 +219,7 @@ static void choose_streaming(ip_launching *l)
     int64_t rows = l->region->y1 - l->region->y0, planes = ip_ceil_div(l->region->z1 - l->region->z0, l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
     bool waits = (double)ip_operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <= LITTLE_WORK * (double)read;
     bool is_near = stays && l->runner->is_step;
-    l->div.fetches = read < least_fetched || is_near ? IP_FETCH_NOTHING : reads_short_rows(l) ? IP_FETCH_ROWS
+    l->div.fetches = read < least_fetched || is_near || reads_plain_runs(l) ? IP_FETCH_NOTHING : reads_short_rows(l) ? IP_FETCH_ROWS
         : waits && (reads_long_runs(l) || reads_rows_in_pieces(l)) ? IP_FETCH_PAGES : IP_FETCH_AHEAD;
     l->div.streams = written >= least && !stays;
 }
