@@ -29,6 +29,13 @@ static inline int ip_wrap(int i, int n)
     return i < 0 ? i + n : i;
 }
 
+/* A sum that does not wrap (src/compile/emit_expr.c, Note [Sums of 16 bits]). */
+static inline ushort ip_add_ushort(ushort a, ushort b)
+{
+    const ushort sum = (ushort)(a + b);
+    return sum < a ? (ushort)65535 : sum;
+}
+
 /* ba|abcd|dc */
 static inline int ip_reflect(int i, int n)
 {

@@ -19,7 +19,7 @@ static bool is_narrowable(ip_xop op)
 {
     switch (op) {
     case IP_X_ADD: case IP_X_SUB: case IP_X_MUL: case IP_X_IDIV: case IP_X_MOD: case IP_X_MIN: case IP_X_MAX:
-    case IP_X_AND: case IP_X_OR: case IP_X_XOR: case IP_X_SELECT: case IP_X_ABS: case IP_X_NEG:
+    case IP_X_AND: case IP_X_OR: case IP_X_XOR: case IP_X_SHR: case IP_X_SELECT: case IP_X_ABS: case IP_X_NEG:
     case IP_X_LT: case IP_X_LE: case IP_X_EQ: case IP_X_NE:
         return true;
     default:
@@ -34,6 +34,12 @@ static bool comes_from(const ip_expr *x, imgpar_dtype dtype)
 {
     return x->op == IP_X_CONST
         || (x->op == IP_X_CAST && ip_dtype(x->arg[0]->dtype)->size_bytes <= ip_dtype(dtype)->size_bytes);
+}
+
+/* Counts are taken modulo the width. */
+static bool shifts_alike(const ip_expr *x, imgpar_dtype to)
+{
+    return x->arg[1]->op == IP_X_CONST && x->arg[1]->i >= 0 && x->arg[1]->i < (int64_t)ip_dtype(to)->size_bytes * 8;
 }
 
 static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user)
@@ -52,7 +58,7 @@ static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user)
         imgpar_dtype to = ladder[k];
         if (ip_dtype(to)->size_bytes >= ip_dtype(operand->dtype)->size_bytes)
             break;
-        bool ok = is_comparison(x->op) || fits(x, to);
+        bool ok = (is_comparison(x->op) || fits(x, to)) && (x->op != IP_X_SHR || shifts_alike(x, to));
         for (int a = first; a < x->n_args; a++)
             ok = ok && fits(x->arg[a], to) && comes_from(x->arg[a], to);
         if (!ok)
