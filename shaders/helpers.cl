@@ -29,7 +29,7 @@ static inline int ip_wrap(int i, int n)
     return i < 0 ? i + n : i;
 }
 
-/* A sum that does not wrap (src/compile/emit_expr.c, Note [Sums of 16 bits]). */
+/* a + b, saturating: for sums that never do (src/compile/emit_expr.c, Note [Sums of 16 bits]). */
 static inline ushort ip_add_ushort(ushort a, ushort b)
 {
     const ushort sum = (ushort)(a + b);

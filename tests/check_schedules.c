@@ -34,6 +34,8 @@ static const shape shapes[] = {
     { "gray($1)", IMGPAR_U8, 3, 61, 37, 0 },
     { "convolve($1, [1 2 3 2 0; 2 5 8 4 1; 3 9 14 7 2; 2 6 8 5 1; 0 1 3 2 1], scale=92)", IMGPAR_U8, 3, 61, 37, 0 }, /* sums of 16 bits, read twice */
     { "convolve($1, [255 255 255; 0 1 0; 255 255 255], scale=64) + ((cast($1, i16) - 99) >> 3)", IMGPAR_U8, 3, 61, 37, 0 }, /* as many as wrap, shifts */
+    { "resize(gray($1), 192, 128)", IMGPAR_U8, 3, 96, 128, 0 }, /* mixed up to the last pixel of a row */
+    { "concatenate(gray($1), gray($2), axis=1)", IMGPAR_U8, 3, 96, 128, 0 },
     { "gray($1, weights=bt709)", IMGPAR_U8, 3, 34, 9, 0 },
     { "gray(crop($1, 3, 2, 391, 7)) + gray(boxblur(crop($1, 0, 2, 391, 7), 3))", IMGPAR_U8, 3, 395, 11, 0 }, /* mixed in blocks, from a row that is kept */
     { "$1 * 2 + $2", IMGPAR_U16, 1, 63, 5, 0 },

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Note [Mixed channels]
- * A weighted sum of the three channels of a pixel of bytes, as gray is: compilers first take the channels apart, then widen each of them to
+ * A weighted sum of the three channels of a pixel of bytes in 32 bits, as gray is: compilers first take the channels apart, then widen each of them to
  * 32 bits, which takes two thirds of the time. Processors that multiply pairs of 16 bits and add them up need neither; compilers do not find
  * that. So helpers.cl has a function for it (ip_mix_pixels()), which makes as many pixels of a row as it can, and the loop makes the rest.
- * Sums are exact, and their shifted values are clamped as the stage says, so both make the same bytes. Nothing is read but pixels that the panel is
- * made of: its last 33 are left to the loop.
+ * Sums are exact, and their shifted values are clamped as the stage says, so both make the same bytes. Nothing is read behind the last pixel that the
+ * panel has and the source, so up to 33 pixels before that are left to the loop.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { CHANNELS = 3, MOST_WEIGHT = 32767 /* of green, which counts in two pairs, twice that */ };
+enum { CHANNELS = 3, MOST_WEIGHT = 32767 /* of green, which counts in two pairs, twice that */, MOST_START = INT32_MAX - 4 * MOST_WEIGHT * UINT8_MAX };
 
 /* (sum of weight[c] * channel c + start) >> shift */
 typedef struct mix { ip_expr *load[CHANNELS]; int64_t weight[CHANNELS], start, shift; bool fits; } mix;
@@ -68,7 +68,7 @@ static mix mix_of(ip_emit *e, const ip_stage *s, const ip_expr *body)
     if (!may)
         return m;
     m.shift = shifted->arg[1]->i;
-    m.fits = note_sum(&m, shifted->arg[0]) && m.start >= 0 && m.start <= INT32_MAX && m.shift >= 0 && m.shift < 32 && is_one_pixel(e, &m);
+    m.fits = note_sum(&m, shifted->arg[0]) && m.start >= 0 && m.start <= MOST_START && m.shift >= 0 && m.shift < 32 && is_one_pixel(e, &m);
     return m;
 }
 
@@ -80,9 +80,10 @@ const char *ip_emit_mixed(ip_emit *e, const ip_stage *s, ip_expr *body, const ch
     if (!m.fits)
         return xa;
     const char *mixed = ip_text(e->ir, "mixed%d", e->n_values++);
+    const char *end = ip_text(e->ir, "min(%s, %s)", ip_emit_panel_end(e), ip_emit_dim(e, m.load[0]->source, 2));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", mixed,
              ip_text(e->ir, "%s + ip_mix_pixels(%s + %s, %s + (long)%s * 3, %s - %s, %s - %s, %lld, %lld, %lld, %lld, %lld)", xa, target, xa,
-                     ip_emit_row_pointer(e, m.load[0]), xa, xb, xa, ip_emit_panel_end(e), xa, (long long)m.weight[0],
-                     (long long)m.weight[1], (long long)m.weight[2], (long long)m.start, (long long)m.shift));
+                     ip_emit_row_pointer(e, m.load[0]), xa, xb, xa, end, xa, (long long)m.weight[0], (long long)m.weight[1], (long long)m.weight[2],
+                     (long long)m.start, (long long)m.shift));
     return mixed;
 }

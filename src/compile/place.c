@@ -163,7 +163,7 @@ static void note_load(ip_expr *load, void *user)
         ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
         int lo, hi;
         p->kernel->reads_across |= load->source->kind != IP_STAGE_TABLE && load->arg[1]->uses & IP_USES_X && load->arg[2]->uses & IP_USES_Y;
-        p->kernel->reads_other_rows |= load->source->kind != IP_STAGE_TABLE && (!reach.is_local || reach.y_lo != 0 || reach.y_hi != 0);
+        p->kernel->reads_other_rows |= load->source->kind != IP_STAGE_TABLE && load->uses & IP_USES_COORDS && (!reach.is_local || reach.y_lo != 0 || reach.y_hi != 0);
         if (reach.is_local)
             note_read(p, load->source, reach.y_hi - reach.y_lo + 1);
         if (p->reads_in_place && ip_load_reads_beside(p->plan->ir, load, p->domain, &lo, &hi)) {

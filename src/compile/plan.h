@@ -163,7 +163,7 @@ typedef struct ip_kernel {
     int planes_at_once;      /* rows: that a work-item makes, row by row; 0: one (emit_across.c, Note [Walking planes]) */
     bool reads_across;       /* elements beside each other are read from rows below each other: a transpose */
     int columns_beyond;      /* rows: that a panel makes beyond its own, to fill the line it ends in: emit_stream.c, Note [Lines of panels] */
-    bool reads_other_rows;   /* inputs are read in other rows than the one that is made */
+    bool reads_other_rows;   /* inputs are read in other rows than the one that is made, or at places that are computed */
     bool reads_in_pieces;    /* rows: what is made of a row is made of elements that lie all over it */
     bool whole_rows;         /* a wrap border needs complete rows: no split along x */
     int n_folds;             /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */

@@ -200,6 +200,8 @@ static bool reads_rows_in_pieces(const ip_launching *l)
 static bool reads_plain_runs(const ip_launching *l)
 {
     const ip_kernel *k = l->kernel;
+    if (k->is_scan && k->outputs[0]->axis == 2 && ip_stage_blocks(k->outputs[0]) == 1) /* eight lines at once: emit_scan_x.c */
+        return false;
     for (int i = 0; i < k->n_placed; i++)
         if (ip_placed_is_kept(&k->placed[i]) && k->placed[i].rows > 1)
             return false;
