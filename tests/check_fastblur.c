@@ -120,6 +120,29 @@ START_TEST(is_within_its_tolerance_of_the_gaussian)
 }
 END_TEST
 
+/* The kernel nearly without end, in whole numbers: as many terms as there are rows, or a window of them. */
+START_TEST(blur_of_bytes_is_within_its_tolerance)
+{
+    static const struct { double sigma, within; } cases[] = { { 0.7, 0.53 }, { 2.5, 0.53 }, { 9.7, 0.56 }, { 61.3, 0.61 } };
+    const int u8 = N(dtypes) - 1, p = _i / N(borders), b = _i % N(borders);
+    double in[COUNT], stored[COUNT], want[COUNT], out[COUNT];
+    for (int k = 0; k < COUNT; k++)
+        in[k] = pictures[p].at(k / W, k % W);
+    values_of("a", in, u8, stored);
+    for (int s = 0; s < N(cases); s++) {
+        char text[96];
+        double worst = 0, cval = rint(0.25 * dtypes[u8].white) / dtypes[u8].white;
+        snprintf(text, sizeof text, "blur(a, sigma=%g, truncate=9, border=%s, cval=64)", cases[s].sigma, borders[b]);
+        values_of(text, in, u8, out);
+        gauss(stored, want, cases[s].sigma, b);
+        for (int k = 0; k < COUNT; k++)
+            worst = fmax(worst, fabs(out[k] - want[k]) * dtypes[u8].white);
+        /* The reference's constant is 0.25, a part of a level less. */
+        ck_assert_msg(worst <= cases[s].within + (b == 4 ? (cval - 0.25) * dtypes[u8].white : 0), "%s of %s: %g levels away", text, pictures[p].name, worst);
+    }
+}
+END_TEST
+
 /* Rows that are longer than the window, of pixels or gray, with a step so large that columns are sampled, too. */
 START_TEST(columns_are_sampled) /* _i: the border */
 {
@@ -189,6 +212,7 @@ int main(void)
     tcase_set_timeout(c, 300);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, is_within_its_tolerance_of_the_gaussian, 0, N(dtypes) * N(pictures));
+    tcase_add_loop_test(c, blur_of_bytes_is_within_its_tolerance, 0, N(pictures) * N(borders));
     tcase_add_loop_test(c, columns_are_sampled, 0, N(borders));
     tcase_add_loop_test(c, small_sigmas_are_blur_and_0_changes_nothing, 0, 3);
     tcase_add_test(c, one_colour_stays);

@@ -56,7 +56,11 @@ static const shape shapes[] = {
     { "boxblur(boxblur($1, 3), 3)", IMGPAR_U8, 1, 40001, 1, 0 }, /* and that are walked panel by panel */
     { "sum(blur(blur($1, 1), 2))", IMGPAR_U8, 1, 40001, 2, 0 },
     { "crop(resize(boxblur($1, 11), 120, 45), 31, 7, 60, 30)", IMGPAR_U8, 3, 240, 70, 0 },
-    { "blur($1, 1.5)", IMGPAR_U8, 3, 61, 37, 0 },
+    /* weighed two vectors at once and one by one, of as many terms as rows and of windows, even and odd */
+    { "blur($1, 1.5)", IMGPAR_U8, 3, 75, 33, 0 },
+    { "blur($1, 1, border=reflect101)", IMGPAR_U8, 1, 64, 20, 0 },
+    { "blur($1, 12)", IMGPAR_U8, 1, 131, 9, 0 },
+    { "blur($1, 2, border=constant, cval=200)", IMGPAR_U8, 1, 150, 9, 0 },
     { "blur($1, 1, border=wrap)", IMGPAR_F16, 1, 61, 37, 0 },
     { "median($1, 3)", IMGPAR_U8, 3, 61, 37, 0 },
     { "convolve($1, [1 2 3 2 1; 0 -1 0 -1 0; 4 1 0 1 4])", IMGPAR_U8, 1, 61, 37, 0 },
@@ -158,9 +162,11 @@ static const shape shapes[] = {
     { "resize(cast(invert($1), f16), 70, 150)", IMGPAR_U8, 3, 61, 37, 0 },
     { "sum(resize(invert($1), 61, 70))", IMGPAR_U8, 3, 61, 300, 0 },
     { "fastblur($1, 9)", IMGPAR_U8, 3, 120, 300, 0 },
-    { "fastblur($1, 18)", IMGPAR_U8, 3, 120, 11, 0 }, /* columns are sampled, too; few: llvmpipe ends loops */
-    { "fastblur($1, 18, border=reflect101)", IMGPAR_U8, 4, 112, 7, 0 },
-    { "fastblur($1, 18, border=wrap) - fastblur($1, 18, border=reflect)", IMGPAR_U8, 3, 120, 11, 0 },
+    { "fastblur($1, 18)", IMGPAR_U16, 3, 120, 11, 0 }, /* columns are sampled, too; few: llvmpipe ends loops */
+    { "fastblur($1, 18, border=reflect101)", IMGPAR_U16, 4, 112, 7, 0 },
+    { "fastblur($1, 18, border=wrap) - fastblur($1, 18, border=reflect)", IMGPAR_U16, 3, 120, 11, 0 },
+    { "fastblur($1, 18, border=wrap)", IMGPAR_U8, 3, 120, 11, 0 },
+    { "fastblur($1, 50)", IMGPAR_U16, 1, 310, 9, 0 },
     { "fastblur($1, 50)", IMGPAR_U8, 1, 310, 9, 0 },
     { "fastblur($1, 5)", IMGPAR_U16, 1, 120, 100, 0 },
     { "flip(boxblur($1, 3), axis=x)", IMGPAR_U8, 3, 61, 80, 0 },

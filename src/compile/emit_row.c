@@ -398,6 +398,8 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
         s->body = ip_within_columns(e->ir, body, p->beside_left, s->dims[2] - 1 - p->beside_right);
     }
     bool flat = ip_emit_is_flat(e, s, s->body);
+    if (flat || e->channels == 1)
+        xa = ip_emit_weighed(e, s, target, xa, xb);
     if (p->n_running > 0 && (flat || e->channels == 1))
         ip_emit_running_row(e, p, target, xa, xb, flat, row, first);
     else if (ip_emit_has_window(e, s->body) && (flat || e->channels == 1))

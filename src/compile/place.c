@@ -114,20 +114,48 @@ static bool wraps_rows(const ip_expr *load, const ip_reach *reach)
     return load->border == IMGPAR_BORDER_WRAP && (reach->y_lo < 0 || reach->y_hi > 0);
 }
 
-static void note_read(ip_placing *p, const ip_stage *source, int rows)
+static struct ip_read *read_of(ip_placing *p, const ip_stage *source)
 {
-    int64_t bytes = rows * source->dims[3] * (int64_t)ip_dtype(source->dtype)->size_bytes;
     int k = 0;
     while (k < p->n_reads && p->reads[k].source != source)
         k++;
     if (k == IP_MAX_READS)
-        return;
+        return NULL;
     if (k == p->n_reads)
         p->reads[p->n_reads++] = (struct ip_read){ source, 0 };
-    if (bytes > p->reads[k].bytes) {
-        p->kernel->read_bytes += bytes - p->reads[k].bytes;
-        p->reads[k].bytes = bytes;
-    }
+    return &p->reads[k];
+}
+
+static int64_t pixel_bytes(const ip_stage *s) { return s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes; }
+
+static void note_read(ip_placing *p, const ip_stage *source, int rows)
+{
+    int64_t bytes = rows * pixel_bytes(source);
+    struct ip_read *read = read_of(p, source);
+    if (!read || bytes <= read->bytes)
+        return;
+    p->kernel->read_bytes += bytes - read->bytes;
+    read->bytes = bytes;
+}
+
+static void find_last_tap(ip_expr *x, void *user)
+{
+    double *last = user;
+    if (x->op == IP_X_TAP && x->hi > *last)
+        *last = x->hi;
+}
+
+/* A load at the element's own column of a row of another height's: each reads rows that no other does, one or as many as there are taps. */
+static void note_rows(ip_placing *p, const ip_expr *load)
+{
+    double last_tap = 0;
+    struct ip_read *read = ip_x_is_coord(load->arg[2], 2) && load->source->kind != IP_STAGE_TABLE ? read_of(p, load->source) : NULL;
+    if (!read)
+        return;
+    ip_x_walk(p->plan->ir, load->arg[1], find_last_tap, &last_tap);
+    int64_t bytes = ((int64_t)last_tap + 1) * pixel_bytes(load->source);
+    p->kernel->read_bytes += bytes;
+    read->bytes += bytes;
 }
 
 /*
@@ -166,6 +194,8 @@ static void note_load(ip_expr *load, void *user)
         p->kernel->reads_other_rows |= load->source->kind != IP_STAGE_TABLE && load->uses & IP_USES_COORDS && (!reach.is_local || reach.y_lo != 0 || reach.y_hi != 0);
         if (reach.is_local)
             note_read(p, load->source, reach.y_hi - reach.y_lo + 1);
+        else
+            note_rows(p, load);
         if (p->reads_in_place && ip_load_reads_beside(p->plan->ir, load, p->domain, &lo, &hi)) {
             reader->beside_left = ip_max_int(reader->beside_left, -lo);
             reader->beside_right = ip_max_int(reader->beside_right, hi);

@@ -188,13 +188,19 @@ static ip_expr *weight(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
     return ip_table_at(ir, p->weights, ip_x_binary(ir, IP_X_ADD, at, p->axis == Y ? ty : tx));
 }
 
+static ip_expr *product(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
+{
+    return ip_x_binary(ir, IP_X_MUL, source(ir, ty, tx, user), weight(ir, ty, tx, user));
+}
+
 static ip_expr *folded(pass *p, ip_fold fold)
 {
     if (!p->in || p->l->ir->failed) {
         p->l->ir->failed = true;
         return ip_x_number(p->l->ir, p->dtype, 0);
     }
-    return ip_x_window(p->l->ir, fold, p->axis == Y ? p->taps : 1, p->axis == X ? p->taps : 1, source, weight, p);
+    bool are_products = fold == IP_FOLD_SUM && p->weights;
+    return ip_x_window(p->l->ir, fold, p->axis == Y ? p->taps : 1, p->axis == X ? p->taps : 1, are_products ? product : source, weight, p);
 }
 
 ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r)
@@ -204,7 +210,7 @@ ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4]
         p.weights = weight_table(l, r, dtype);
         l->ir->failed |= !p.weights;
     }
-    return folded(&p, IP_FOLD_FMA);
+    return folded(&p, ip_dtype(dtype)->is_float ? IP_FOLD_FMA : IP_FOLD_SUM);
 }
 
 ip_expr *ip_resampled_sum(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r)

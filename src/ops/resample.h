@@ -43,7 +43,7 @@ bool ip_resampling_is_mean(const ip_resampling *r);
 ip_expr *ip_resampled_sum(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r);
 
 /* The sum as an element of a domain that differs from in's along axis: an fma() chain in dtype from the first weight to
- * the last, each rounded once. */
+ * the last, each rounded once; of integers, whose weights are whole, a sum of products. */
 ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r);
 
 #endif

@@ -159,7 +159,7 @@ ip_stage *ip_stages_convolve(ip_lower *l)
     const ip_param *p = ip_param_get(l->node, "matrix");
     int n = p->rows * p->cols;
     convolution c = { .scale = ip_param_number(l->node, "scale"), .offset = ip_param_number(l->node, "offset") };
-    ip_weights matrix = { p->rows, p->cols, p->numbers, false };
+    ip_weights matrix = { .rows = p->rows, .cols = p->cols, .w = p->numbers };
     double *scaled = ip_alloc_array((size_t)(n + p->rows + p->cols), sizeof *scaled);
     if (!scaled) {
         ip_fail_memory(l->err, "making a convolution");
@@ -175,7 +175,7 @@ ip_stage *ip_stages_convolve(ip_lower *l)
     }
     c.kernel = (kernel){ { matrix }, 1 };
     if (factor(&matrix, column, row, k != 0))
-        c.kernel = (kernel){ { { p->rows, 1, column, false }, { 1, p->cols, row, false } }, 2 };
+        c.kernel = (kernel){ { { .rows = p->rows, .cols = 1, .w = column }, { .rows = 1, .cols = p->cols, .w = row } }, 2 };
     ip_stage *s = convolve(l, &c);
     ip_free(scaled);
     return s;
@@ -184,7 +184,7 @@ ip_stage *ip_stages_convolve(ip_lower *l)
 ip_stage *ip_stages_convsep(ip_lower *l)
 {
     const ip_param *column = ip_param_get(l->node, "column"), *row = ip_param_get(l->node, "row");
-    ip_weights v = { column->cols, 1, column->numbers, false }, h = { 1, row->cols, row->numbers, false };
+    ip_weights v = { .rows = column->cols, .cols = 1, .w = column->numbers }, h = { .rows = 1, .cols = row->cols, .w = row->numbers };
     double kv = whole_scale(&v), kh = whole_scale(&h);
     convolution c = { .scale = ip_param_number(l->node, "scale"), .offset = ip_param_number(l->node, "offset") };
     double *w = ip_alloc_array((size_t)(column->cols + row->cols), sizeof *w);
@@ -216,7 +216,7 @@ static ip_expr *derivative(ip_lower *l, bool along_x)
 {
     ip_stage *in = l->in[0];
     imgpar_dtype dtypes[2];
-    kernel k = { { { 3, 1, along_x ? smooth : slope, false }, { 1, 3, along_x ? slope : smooth, false } }, 2 };
+    kernel k = { { { .rows = 3, .cols = 1, .w = along_x ? smooth : slope }, { .rows = 1, .cols = 3, .w = along_x ? slope : smooth } }, 2 };
     convolution c = { .kernel = k, .scale = 1, .whole = true };
     if (is_float(in->dtype) || !fits_integers(l, &c, dtypes)) dtypes[0] = dtypes[1] = ip_float_for(in->dtype);
     return sum_of(l, in, &k, dtypes);

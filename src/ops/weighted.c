@@ -37,10 +37,13 @@ static ip_expr *element(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
     return ip_x_cast(ir, p->dtype, stored_element(p, ty, tx));
 }
 
+static bool is_sum_of_whole(const ip_weighted *p) { return !is_float(p->dtype) && p->weights.are_arguments; }
+
 /*
  * Note [Pairs]
  * In a symmetric line of weights the two elements that share a weight are added before they are weighted: integers exactly,
- * so that half of the conversions and products are saved. Only where no sum can leave the float's range.
+ * so that half of the conversions and products are saved. Only where no sum can leave the float's range. Of whole weights that are arguments
+ * all products are of pairs: the middle element is added to itself.
  */
 static bool in_pairs(const ip_weighted *p)
 {
@@ -50,7 +53,7 @@ static bool in_pairs(const ip_weighted *p)
         lo = fmin(lo, p->cval->lo);
         hi = fmax(hi, p->cval->hi);
     }
-    return p->weights.symmetric && is_line && is_float(p->dtype) && fabs(lo) < 0x1p100 && fabs(hi) < 0x1p100;
+    return p->weights.symmetric && is_line && (is_float(p->dtype) || p->weights.are_arguments) && fabs(lo) < 0x1p100 && fabs(hi) < 0x1p100;
 }
 
 /* The element under a tap plus the one under its mirror image. */
@@ -77,6 +80,11 @@ static ip_expr *table_product(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
     return ip_x_binary(ir, IP_X_MUL, element(ir, ty, tx, user), table_weight(ir, ty, tx, user));
 }
 
+static ip_expr *pair_product(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
+{
+    return ip_x_binary(ir, IP_X_MUL, pair(ir, ty, tx, user), table_weight(ir, ty, tx, user));
+}
+
 static int tap_count(const ip_weights *w) { return w->rows * w->cols; }
 
 /* The weights as a table of f32, f64 or i32. */
@@ -97,6 +105,7 @@ static ip_stage *make_table(const ip_weighted *p)
         lo = fmin(lo, stored);
         hi = fmax(hi, stored);
     }
+    if (is_sum_of_whole(p)) hi = INT16_MAX;
     ip_stage *table = ip_stage_table(p->l->ir, dtype, n, data);
     ip_free(data);
     if (table) {
@@ -106,13 +115,26 @@ static ip_stage *make_table(const ip_weighted *p)
     return table;
 }
 
+static ip_expr *argument(const ip_weighted *p, int k)
+{
+    double w = p->weights.w[k];
+    return is_float(p->dtype) ? ip_lower_argument(p->l, p->dtype, w) : ip_x_param(p->l->ir, p->dtype, w, 0, INT16_MAX);
+}
+
 /* The kernel argument or constant of tap k; that of its mirror image when they are known to be equal. */
 static ip_expr *weight(const ip_weighted *p, ip_expr **made, int k)
 {
     int mirror = tap_count(&p->weights) - 1 - k;
-    if (!is_float(p->dtype)) return ip_x_int(p->l->ir, p->dtype, (int64_t)p->weights.w[k]);
+    if (!is_float(p->dtype) && !p->weights.are_arguments) return ip_x_int(p->l->ir, p->dtype, (int64_t)p->weights.w[k]);
     if (p->weights.symmetric && mirror < k) return made[mirror];
-    return made[k] = ip_lower_argument(p->l, p->dtype, p->weights.w[k]);
+    return made[k] = argument(p, k);
+}
+
+/* sum + v * weight; sum may be NULL. */
+static ip_expr *plus_product(ip_ir *ir, ip_expr *sum, ip_expr *v, ip_expr *weight)
+{
+    if (!sum) return ip_x_binary(ir, IP_X_MUL, v, weight);
+    return is_float(v->dtype) ? ip_x_fma(ir, weight, v, sum) : ip_x_binary(ir, IP_X_ADD, sum, ip_x_binary(ir, IP_X_MUL, v, weight));
 }
 
 static ip_expr *written_out(const ip_weighted *p)
@@ -124,9 +146,7 @@ static ip_expr *written_out(const ip_weighted *p)
         if (p->weights.w[k] == 0) continue;
         ip_expr *ty = ip_x_int(ir, IMGPAR_I32, k / p->weights.cols), *tx = ip_x_int(ir, IMGPAR_I32, k % p->weights.cols);
         ip_expr *v = element(ir, ty, tx, &w), *f = weight(p, made, k);
-        if (!sum) sum = ip_x_binary(ir, IP_X_MUL, v, f);
-        else if (is_float(p->dtype)) sum = ip_x_fma(ir, f, v, sum);
-        else sum = ip_x_binary(ir, IP_X_ADD, sum, ip_x_binary(ir, IP_X_MUL, v, f));
+        sum = plus_product(ir, sum, v, f);
     }
     return sum ? sum : ip_x_number(ir, p->dtype, 0);
 }
@@ -136,29 +156,28 @@ static ip_expr *middle(const ip_weighted *p, const window *w, ip_expr *sum)
     ip_ir *ir = p->l->ir;
     int n = tap_count(&p->weights);
     ip_expr *ty = ip_x_int(ir, IMGPAR_I32, p->weights.rows / 2), *tx = ip_x_int(ir, IMGPAR_I32, p->weights.cols / 2);
-    ip_expr *f = w->table ? table_weight(ir, ty, tx, (void *)w) : ip_lower_argument(p->l, p->dtype, p->weights.w[n / 2]);
-    ip_expr *v = element(ir, ty, tx, (void *)w);
-    return sum ? ip_x_fma(ir, f, v, sum) : ip_x_binary(ir, IP_X_MUL, v, f);
+    ip_expr *f = w->table ? table_weight(ir, ty, tx, (void *)w) : argument(p, n / 2);
+    return plus_product(ir, sum, element(ir, ty, tx, (void *)w), f);
 }
 
 static ip_expr *sum_of_pairs(const ip_weighted *p)
 {
     ip_ir *ir = p->l->ir;
-    int half = tap_count(&p->weights) / 2;
+    int half = tap_count(&p->weights) / 2, n_pairs = is_sum_of_whole(p) ? half + 1 : half;
     window w = { p, NULL };
     ip_expr *sum = NULL;
     if (half > IP_UNROLLED_TAPS / 2) {
         w.table = make_table(p);
         if (!w.table) return ip_x_number(ir, p->dtype, 0);
-        bool down = p->weights.cols == 1;
-        return middle(p, &w, ip_x_window(ir, IP_FOLD_FMA, down ? half : 1, down ? 1 : half, pair, table_weight, &w));
+        int down = p->weights.cols == 1 ? n_pairs : 1, along = p->weights.cols == 1 ? 1 : n_pairs;
+        if (is_sum_of_whole(p)) return ip_x_window(ir, IP_FOLD_SUM, down, along, pair_product, NULL, &w);
+        return middle(p, &w, ip_x_window(ir, IP_FOLD_FMA, down, along, pair, table_weight, &w));
     }
-    for (int k = 0; k < half; k++) {
+    for (int k = 0; k < n_pairs; k++) {
         ip_expr *ty = ip_x_int(ir, IMGPAR_I32, k / p->weights.cols), *tx = ip_x_int(ir, IMGPAR_I32, k % p->weights.cols);
-        ip_expr *v = pair(ir, ty, tx, &w), *f = ip_lower_argument(p->l, p->dtype, p->weights.w[k]);
-        sum = sum ? ip_x_fma(ir, f, v, sum) : ip_x_binary(ir, IP_X_MUL, v, f);
+        sum = plus_product(ir, sum, pair(ir, ty, tx, &w), argument(p, k));
     }
-    return middle(p, &w, sum);
+    return is_sum_of_whole(p) ? sum : middle(p, &w, sum);
 }
 
 ip_expr *ip_weighted_sum(const ip_weighted *p)

@@ -12,6 +12,8 @@ typedef struct ip_weights {
     int rows, cols;   /* odd; the middle one belongs to the element itself */
     const double *w;  /* row-major */
     bool symmetric;   /* equal weights at both ends are one kernel argument */
+    bool are_arguments; /* of integers, from 0 to 32767: as those of floats, not part of the program. A symmetric line of them has its middle weight
+                         * halved, since that element is added to itself */
 } ip_weights;
 
 typedef struct ip_weighted {
@@ -19,8 +21,8 @@ typedef struct ip_weighted {
     ip_stage *stage;
     int border;
     ip_expr *cval;      /* of the stage's dtype, where the border is constant */
-    imgpar_dtype dtype; /* of the sum. Integers: the weights are whole and part of the program; the caller chose a
-                         * dtype that holds every partial sum. Floats: an fma() chain, top row first, left to right;
+    imgpar_dtype dtype; /* of the sum. Integers: the weights are whole and, unless they are arguments, part of the program; the caller chose
+                         * a dtype that holds every partial sum. Floats: an fma() chain, top row first, left to right;
                          * weights are arguments of the kernel, or a table above IP_UNROLLED_TAPS */
     ip_weights weights;
     ip_expr *const *at; /* z y x c of the element under the middle; NULL: the node's own */
