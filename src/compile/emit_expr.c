@@ -216,9 +216,25 @@ static const char *chosen(ip_emit *e, const ip_expr *x, const char *const *arg)
     return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", arg[0], symbol, arg[1], arg[1], arg[1], arg[0], arg[1]);
 }
 
+/*
+ * Note [Quotients of shorts]
+ * Compilers divide 16 bits by a number as a product's upper half and a shift, which holds for all of them. What is known to be small needs no shift:
+ * with m = ceil(2^16 / d) = (2^16 + e) / d, x m / 2^16 = x / d + x e / (2^16 d), which is below the next multiple of 1 / d while x e < 2^16.
+ */
+static const char *small_quotient(ip_emit *e, const ip_expr *x, const char *const *arg)
+{
+    int64_t d = x->arg[1]->op == IP_X_CONST ? x->arg[1]->i : 0;
+    if (x->op != IP_X_IDIV || x->dtype != IMGPAR_U16 || d < 2)
+        return NULL;
+    int64_t m = (65536 + d - 1) / d, excess = m * d - 65536;
+    return x->arg[0]->hi * (double)excess < 65536 ? ip_text(e->ir, "(ushort)((uint)%s * %du >> 16)", arg[0], (int)m) : NULL;
+}
+
 static const char *quotient(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
-    const char *type = ip_cl_type(x->dtype);
+    const char *type = ip_cl_type(x->dtype), *small = small_quotient(e, x, arg);
+    if (small)
+        return small;
     if (is_float(x)) /* MOD of floats floors too */
         return ip_text(e->ir, "ip_fmod_%s(%s, %s)", type, arg[0], arg[1]);
     const char *symbol = x->op == IP_X_IDIV ? "/" : "%";

@@ -140,6 +140,8 @@ static void compute_masked_row(ip_emit *e, const ip_placed *p, const char *xa, c
         const char *test = ip_text(e->ir, "%s == %d", mask_state(e, p->mask->source), state);
         ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, test, NULL, NULL));
         s->body = state == MIXED ? body : ip_masked_body(e->ir, body, p->mask, state == ALL_SET);
+        ip_emit_row_pointers(e, s->body);
+        ip_emit_fetch(e, s->body, xa, xb);
         ip_emit_row(e, p, "out", xa, xb, row, first);
         ip_emit_leave(e, mark);
     }
