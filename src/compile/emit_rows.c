@@ -67,7 +67,7 @@ static void declare_rings(ip_emit *e)
         const char *base = ip_text(e->ir, "(%s)(mine + (long)%s * 64)", type,
                                    ip_emit_slot(e, IP_SLOT_RING_OFFSET, 0, p->stage, NULL));
         ip_s_add(e->ir, e->top, IP_S_LET, type, ip_emit_ring(e, p->stage),
-                 ip_text(e->ir, "%s + (%d - %s) * %d", base, p->pad, column_start(e, p), (int)p->stage->dims[3]));
+                 ip_text(e->ir, "%s + %d - %s * %d", base, ip_placed_before(p), column_start(e, p), (int)p->stage->dims[3]));
     }
 }
 

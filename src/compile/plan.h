@@ -251,6 +251,9 @@ imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, const cha
 ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage);
 /* Its readers find it in a ring or tile, edges filled in. */
 bool ip_placed_is_kept(const ip_placed *placed);
+/* Elements of a ring's row before that of its first column, which begins with a line of the cache: the columns that the pad has there, at least.
+ * (What is stored across lines takes twice as long.) */
+int ip_placed_before(const ip_placed *placed);
 /* The kernel uses the rows schedule, or pixels and computes folds, and is no recurrence: work-items walk strips. */
 bool ip_kernel_walks_rows(const ip_kernel *kernel);
 /* How the kernel samples an input; NULL: it reads a buffer. */

@@ -53,11 +53,9 @@ static int64_t ring_columns(const ip_launching *l, const ip_placed *p)
 
 int ip_ring_pitch(const ip_launching *l, const ip_placed *p)
 {
-    int64_t elements = (ring_columns(l, p) + 2 * p->pad) * p->stage->dims[3], size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
-    elements += elements_behind(p);
-    if (p->at_once) /* written column by column: an odd number of lines a row, which no two rows share a place in the cache with */
-        elements = (ip_ceil_div(elements * size, 64) | 1) * 64 / size;
-    return (int)elements;
+    int64_t elements = ip_placed_before(p) + (ring_columns(l, p) + p->pad) * p->stage->dims[3] + elements_behind(p);
+    int64_t size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+    return (int)((ip_ceil_div(elements * size, 64) | 1) * 64 / size); /* an odd number of lines, so that rows lie in places of their own in the cache */
 }
 
 static size_t ring_units(const ip_launching *l, const ip_placed *p)
