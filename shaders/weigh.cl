@@ -53,6 +53,15 @@ static inline struct ip_term ip_pair_uchar(__global const uchar *const *rows, in
     return t;
 }
 
+static inline struct ip_term ip_single_uchar(__global const uchar *const *rows, int i)
+{
+    const ip_weighed_bytes a = ip_some_bytes(rows[0] + i), zero = 0;
+    struct ip_term t;
+    t.a = __builtin_astype(IP_BYTES_IN_TURN(a, zero, 0), ip_weighed_shorts);
+    t.b = __builtin_astype(IP_BYTES_IN_TURN(a, zero, 8), ip_weighed_shorts);
+    return t;
+}
+
 static inline struct ip_term ip_single_short(__global const short *const *rows, int i)
 {
     struct ip_term t;
@@ -179,5 +188,7 @@ IP_WEIGH(pair, 2, uchar, uchar)
 IP_WEIGH(pair, 2, uchar, short)
 IP_WEIGH(pair, 2, short, uchar)
 IP_WEIGH(pair, 2, short, short)
+IP_WEIGH(single, 1, uchar, uchar)
+IP_WEIGH(single, 1, uchar, short)
 IP_WEIGH(single, 1, short, uchar)
 IP_WEIGH(single, 1, short, short)

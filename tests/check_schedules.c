@@ -161,6 +161,12 @@ static const shape shapes[] = {
     { "resize(resize($1, 10, 300, filter=linear), 27, 150)", IMGPAR_U8, 1, 20, 100, 0 },
     { "resize(cast(invert($1), f16), 70, 150)", IMGPAR_U8, 3, 61, 37, 0 },
     { "sum(resize(invert($1), 61, 70))", IMGPAR_U8, 3, 61, 300, 0 },
+    /* bytes that grow, of one to four channels, up to pixels at whose end 16 bytes cannot be read; to either side */
+    { "resize($1, 170, 60)", IMGPAR_U8, 1, 100, 41, 0 },
+    { "resize($1, 131, 41) + 1", IMGPAR_U8, 2, 100, 41, 0 },
+    { "resize($1, 150, 60)", IMGPAR_U8, 3, 100, 41, 0 },
+    { "invert(resize($1, 101, 42))", IMGPAR_U8, 4, 100, 41, 0 },
+    { "resize($1, 100, 60)", IMGPAR_U8, 3, 100, 41, 0 },
     { "fastblur($1, 9)", IMGPAR_U8, 3, 120, 300, 0 },
     { "fastblur($1, 18)", IMGPAR_U16, 3, 120, 11, 0 }, /* columns are sampled, too; few: llvmpipe ends loops */
     { "fastblur($1, 18, border=reflect101)", IMGPAR_U16, 4, 112, 7, 0 },

@@ -407,9 +407,9 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
     else if (flat)
         compute_flat(e, s, target, xa, xb);
     else if (ip_emit_fits_lanes(e, s))
-        ip_emit_lanes_row(e, s, target, xa, xb);
+        ip_emit_lanes_row(e, s, target, ip_emit_stretched(e, s, target, xa, xb), xb);
     else
-        compute_pixels(e, s, target, xa, xb);
+        compute_pixels(e, s, target, ip_emit_stretched(e, s, target, xa, xb), xb);
     e->is_within = false;
     s->body = body;
 }

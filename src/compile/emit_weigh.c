@@ -12,12 +12,11 @@
 
 enum { MOST_TERMS = 1024 };
 
-/* saturate(((sum + start) >> shift) + offset); the sum is that of `terms`, or of the taps of a window of products. */
+/* A rounded sum of `terms`, or of the taps of a window of products. */
 typedef struct weighing {
     ip_emit *e;
     ip_expr *terms[IP_UNROLLED_TAPS]; /* products */
     int n_terms, taps;                /* taps: of the window, terms[0]; else 0 */
-    ip_expr *start, *shift, *offset;
     imgpar_dtype from;                /* of the elements: U8 or I16 */
     bool are_pairs, fits;
 } weighing;
@@ -35,6 +34,20 @@ static ip_expr *without_uniform(ip_expr *x, ip_expr **uniform)
         }
     return x;
 }
+
+bool ip_rounded_sum_of(const ip_stage *s, ip_expr *body, ip_rounded_sum *out)
+{
+    if (body->op != IP_X_SATURATE || body->dtype != s->dtype || (s->dtype != IMGPAR_U8 && s->dtype != IMGPAR_I16) || body->arg[0]->dtype != IMGPAR_I32)
+        return false;
+    ip_expr *shifted = without_uniform(body->arg[0], &out->offset);
+    if (shifted->op != IP_X_SHR || !is_uniform(shifted->arg[1]))
+        return false;
+    out->shift = shifted->arg[1];
+    out->sum = without_uniform(shifted->arg[0], &out->start);
+    return true;
+}
+
+const char *ip_emit_addend(ip_emit *e, ip_expr *x) { return x ? ip_emit_value(e, x) : "0"; }
 
 static bool is_weight(const ip_expr *x) { return is_uniform(x) && x->lo >= INT16_MIN && x->hi <= INT16_MAX; }
 
@@ -69,7 +82,7 @@ static void add_term(weighing *w, ip_expr *product)
     bool is_product = product->op == IP_X_MUL && product->dtype == IMGPAR_I32 && is_weight(product->arg[0]) != is_weight(product->arg[1]);
     int n = is_product && w->n_terms < IP_UNROLLED_TAPS ? loads_of(product, loads) : 0;
     bool is_first = w->n_terms == 0, is_alike = n > 0 && (is_first || (w->are_pairs == (n == 2) && w->from == loads[0]->dtype));
-    w->fits = w->fits && is_alike && (n == 2 || loads[0]->dtype == IMGPAR_I16);
+    w->fits = w->fits && is_alike;
     if (!w->fits)
         return;
     w->are_pairs = n == 2;
@@ -89,17 +102,9 @@ static void add_terms(weighing *w, ip_expr *x)
     add_terms(w, x->arg[1]);
 }
 
-static weighing weighing_of(ip_emit *e, const ip_stage *s, ip_expr *body)
+static weighing weighing_of(ip_emit *e, const ip_stage *s, ip_expr *sum)
 {
-    weighing w = { .e = e };
-    if (body->op != IP_X_SATURATE || body->dtype != s->dtype || (s->dtype != IMGPAR_U8 && s->dtype != IMGPAR_I16) || body->arg[0]->dtype != IMGPAR_I32)
-        return w;
-    ip_expr *shifted = without_uniform(body->arg[0], &w.offset);
-    if (shifted->op != IP_X_SHR || !is_uniform(shifted->arg[1]))
-        return w;
-    w.shift = shifted->arg[1];
-    ip_expr *sum = without_uniform(shifted->arg[0], &w.start);
-    w.fits = true;
+    weighing w = { .e = e, .fits = true };
     if (sum->op == IP_X_WINDOW) {
         w.taps = sum->taps_y * sum->taps_x;
         w.fits = sum->fold == IP_FOLD_SUM && (sum->taps_y == 1 || sum->taps_x == 1) && w.taps <= MOST_TERMS;
@@ -109,13 +114,11 @@ static weighing weighing_of(ip_emit *e, const ip_stage *s, ip_expr *body)
     } else {
         add_terms(&w, sum);
     }
-    w.fits = w.fits && w.n_terms > 1 - (w.taps > 0) && ip_emit_may_be_flat(e, s, body);
+    w.fits = w.fits && w.n_terms > 1 - (w.taps > 0) && ip_emit_may_be_flat(e, s, s->body);
     return w;
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
-
-static const char *uniform_text(ip_emit *e, ip_expr *x) { return x ? ip_emit_value(e, x) : "0"; }
 
 /* Where the elements of a row that a load reads begin. */
 static const char *pointer_of(ip_emit *e, const ip_expr *load)
@@ -168,7 +171,10 @@ const char *ip_emit_weighed(ip_emit *e, const ip_stage *s, const char *target, c
 {
     if (!e->options->streams || e->options->checks || e->is_short || e->kernel->schedule != IP_SCHEDULE_ROWS)
         return xa;
-    weighing w = weighing_of(e, s, s->body);
+    ip_rounded_sum sum;
+    if (!ip_rounded_sum_of(s, s->body, &sum))
+        return xa;
+    weighing w = weighing_of(e, s, sum.sum);
     if (!w.fits)
         return xa;
     e->kernel->weighs = true;
@@ -179,7 +185,7 @@ const char *ip_emit_weighed(ip_emit *e, const ip_stage *s, const char *target, c
     ip_s_add(e->ir, e->block, IP_S_VAR, ip_text(e->ir, "__global const %s *", from), ip_text(e->ir, "%s[%d]", rows, n * (w.are_pairs ? 2 : 1)), NULL);
     ip_s_add(e->ir, e->block, IP_S_VAR, "int", ip_text(e->ir, "%s[%d]", weights, (n + 1) / 2), NULL);
     (w.taps > 0 ? put_taps : put_terms)(&w, rows, weights, n);
-    const char *start = uniform_text(e, w.start), *shift = uniform_text(e, w.shift), *offset = uniform_text(e, w.offset);
+    const char *start = ip_emit_addend(e, sum.start), *shift = ip_emit_value(e, sum.shift), *offset = ip_emit_addend(e, sum.offset);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", rest,
              ip_text(e->ir, "ip_weigh_%s_%s_%s(%s, %s, %s, %d, %s * %d, %s * %d, %s, %s & 31, %s) ? %s : %s", w.are_pairs ? "pair" : "single", from,
                      ip_dtype(s->dtype)->cl, target, rows, weights, n, xa, e->channels, xb, e->channels, start, shift, offset, xb, xa));

@@ -157,7 +157,7 @@ typedef struct ip_kernel {
     int n_slots, slots_capacity;
     bool has_scratch;
     bool calls_functions;    /* of shaders/functions.cl */
-    bool weighs;             /* by functions of shaders/weigh.cl */
+    bool weighs, stretches;  /* by functions of shaders/weigh.cl, stretch.cl */
     bool looks_up;           /* work-items read a table at places of their own */
     int64_t read_bytes;      /* rows: of a column, all rows of inputs that are read at once */
     int64_t ring_bytes;      /* rows: of a column, all rows that are kept */

@@ -60,6 +60,21 @@ void ip_resampling_trim(ip_resampling *r)
     r->taps = taps;
 }
 
+void ip_resampling_make_whole(ip_resampling *r, int bits)
+{
+    for (int64_t i = 0; i < r->n_out; i++) {
+        double *w = r->weight + i * r->taps, sum = 0, made = 0;
+        int largest = 0;
+        for (int k = 0; k < r->taps; k++) {
+            sum += w[k];
+            if (w[k] > w[largest]) largest = k;
+        }
+        for (int k = 0; k < r->taps; k++)
+            made += w[k] = rint(ldexp(w[k], bits));
+        w[largest] += rint(ldexp(sum, bits)) - made;
+    }
+}
+
 /* 1 2 3 4 6 8 12 16 24 32 ..., at most n_in. */
 static int64_t rounded_taps(int taps, int64_t n_in)
 {
@@ -143,6 +158,10 @@ static ip_stage *weight_table(ip_lower *l, const ip_resampling *r, imgpar_dtype 
     ip_stage *table = ip_stage_table(l->ir, dtype, (int64_t)n, data);
     ip_free(data);
     if (!table) return NULL;
+    if (!ip_dtype(dtype)->is_float) { /* classes, not weights: programs depend on it */
+        lo = lo < 0 ? INT16_MIN : 0;
+        hi = INT16_MAX;
+    }
     table->lo = lo;
     table->hi = hi;
     return table;

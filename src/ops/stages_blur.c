@@ -106,11 +106,8 @@ static bool whole_weights_of(const double *w, int radius, whole_weights *out)
 
 /* ---- passes -------------------------------------------------------------------------------------------------- */
 
-/* What becomes of a sum of whole numbers: ((sum + start) >> shift) + offset. */
-typedef struct rounding { int64_t start, offset; int shift; imgpar_dtype dtype; } rounding;
-
 /* A pass: a weighted sum, which is kept as it is if it is one of floats. Of bytes in whole numbers `rounding` tells what is kept. */
-typedef struct pass { ip_weighted sum; rounding rounding; } pass;
+typedef struct pass { ip_weighted sum; ip_rounding rounding; } pass;
 
 /* The vertical pass over the input, and the horizontal one over its stage, which is not known yet; fraction: Note [Whole weights], of floats 0. */
 typedef struct passes { pass vertical, horizontal; int fraction; } passes;
@@ -136,10 +133,10 @@ static int64_t middle_level(int fraction) { return (int64_t)255 << (fraction - 1
 static int64_t half(int shift) { return (int64_t)1 << (shift - 1); }
 
 /* Levels from sums of kept values, which weights of `bits` multiplied: the half that rounding adds, and 127.5, are the whole offset. */
-static rounding to_levels(int fraction, int bits) { return (rounding){ .offset = 128, .shift = fraction + bits, .dtype = IMGPAR_U8 }; }
+static ip_rounding to_levels(int fraction, int bits) { return (ip_rounding){ .offset = 128, .shift = fraction + bits, .dtype = IMGPAR_U8 }; }
 
 /* Kept values from kept ones. */
-static rounding to_kept(int bits) { return (rounding){ .start = half(bits), .shift = bits, .dtype = IMGPAR_I16 }; }
+static ip_rounding to_kept(int bits) { return (ip_rounding){ .start = half(bits), .shift = bits, .dtype = IMGPAR_I16 }; }
 
 /* The passes over bytes in whole numbers. is_last: the horizontal one makes levels. */
 static passes whole_passes_of(ip_lower *l, const whole_weights *whole, int taps, bool is_last)
@@ -151,7 +148,7 @@ static passes whole_passes_of(ip_lower *l, const whole_weights *whole, int taps,
     passes p = { .fraction = fraction };
     p.vertical.sum = (ip_weighted){ .l = l, .stage = in, .border = border, .cval = cval, .dtype = IMGPAR_I32,
                                     .weights = { .rows = taps, .cols = 1, .w = whole->vertical, .symmetric = true, .are_arguments = true } };
-    p.vertical.rounding = (rounding){ .start = half(first_shift), .offset = -middle_level(fraction), .shift = first_shift, .dtype = IMGPAR_I16 };
+    p.vertical.rounding = (ip_rounding){ .start = half(first_shift), .offset = -middle_level(fraction), .shift = first_shift, .dtype = IMGPAR_I16 };
     p.horizontal.sum = p.vertical.sum;
     p.horizontal.sum.stage = NULL;
     p.horizontal.sum.weights = (ip_weights){ .rows = 1, .cols = taps, .w = whole->horizontal, .symmetric = true, .are_arguments = true };
@@ -163,20 +160,11 @@ static passes whole_passes_of(ip_lower *l, const whole_weights *whole, int taps,
     return p;
 }
 
-static ip_expr *rounded(ip_lower *l, ip_expr *sum, const rounding *r)
-{
-    ip_ir *ir = l->ir;
-    ip_expr *start = ip_x_param(ir, IMGPAR_I32, (double)r->start, 0, INT32_MAX), *shift = ip_x_param(ir, IMGPAR_I32, r->shift, 0, 31);
-    ip_expr *offset = ip_x_param(ir, IMGPAR_I32, (double)r->offset, INT16_MIN, INT16_MAX);
-    ip_expr *shifted = ip_x_binary(ir, IP_X_SHR, ip_x_binary(ir, IP_X_ADD, sum, start), shift);
-    return ip_x_saturate(ir, r->dtype, ip_x_binary(ir, IP_X_ADD, shifted, offset));
-}
-
 /* The value of a pass. */
 static ip_expr *passed(const pass *p)
 {
     ip_expr *sum = ip_weighted_sum(&p->sum);
-    return p->rounding.shift ? rounded(p->sum.l, sum, &p->rounding) : sum;
+    return p->rounding.shift ? ip_lower_rounded(p->sum.l, sum, &p->rounding) : sum;
 }
 
 /* A stage of kept values, which lie within 127.5 levels. */
@@ -282,13 +270,10 @@ static ip_expr *interpolated(ip_lower *l, ip_stage *samples, int axis, int64_t e
     memcpy(dims, samples->dims, sizeof dims);
     dims[axis] = extent;
     for (int64_t i = 0; i < extent; i++) {
-        double *w = r.weight + i * CUBIC_TAPS;
         r.first[i] = (int32_t)(i / step);
-        keys_cubic((double)(i % step) / step, w);
-        for (int k = 0; k < CUBIC_TAPS && is_whole; k++)
-            w[k] = rint(ldexp(w[k], CUBIC_BITS));
-        if (is_whole) w[1] = ldexp(1, CUBIC_BITS) - w[0] - w[2] - w[3];
+        keys_cubic((double)(i % step) / step, r.weight + i * CUBIC_TAPS);
     }
+    if (is_whole) ip_resampling_make_whole(&r, CUBIC_BITS);
     ip_expr *x = ip_resampled(l, samples, axis, dims, is_whole ? IMGPAR_I32 : samples->dtype, &r);
     ip_resampling_clear(&r);
     return x;
@@ -318,8 +303,8 @@ static ip_stage *sampled_rows(ip_lower *l, passes *p, int step)
 static ip_stage *from_samples(ip_lower *l, passes *p, int step)
 {
     ip_expr *value = interpolated(l, sampled_rows(l, p, step), Y, l->dims[Y], step, is_whole(p));
-    const rounding r = to_levels(p->fraction, CUBIC_BITS);
-    if (value && is_whole(p)) value = rounded(l, value, &r);
+    const ip_rounding r = to_levels(p->fraction, CUBIC_BITS);
+    if (value && is_whole(p)) value = ip_lower_rounded(l, value, &r);
     return value ? ip_lower_map(l, value) : NULL;
 }
 

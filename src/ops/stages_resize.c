@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Stages of resize: a resampling along each axis, with weights from exact fractions. */
+/*
+ * Stages of resize: a resampling along each axis, with weights from exact fractions.
+ *
+ * Note [Growing bytes]
+ * Bytes of which neither side gets smaller are made of two inputs a side. Weights are multiples of 2^-14, sums exact in 32 bits, between the passes
+ * values are kept in 16 bits, as multiples of 2^-7 of a level: processors multiply two such numbers and add the products at once
+ * (compile/emit_weigh.c, emit_stretch.c).
+ */
 #include "ops/infer.h"
 #include "ops/resample.h"
+#include "ops/weighted.h"
 
 #include "base/dtype.h"
 
@@ -125,6 +133,32 @@ static ip_stage *mean_of_blocks(ip_lower *l, const ip_resampling *y, const ip_re
     return ip_lower_map(l, ip_lower_mean(l, ip_resampled_sum(l, sums, X, l->dims, block_dtype(in, n), x), n));
 }
 
+enum { WEIGHT_BITS = 14, KEPT_BITS = 7 };
+
+static bool grows_bytes(const ip_lower *l, const ip_resampling *y, const ip_resampling *x)
+{
+    return l->in[0]->dtype == IMGPAR_U8 && l->node->type.dtype == IMGPAR_U8 && y->taps <= 2 && x->taps <= 2 && y->n_out >= y->n_in && x->n_out >= x->n_in;
+}
+
+static ip_expr *whole_pass(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], ip_resampling *r, int shift, imgpar_dtype dtype)
+{
+    ip_resampling_make_whole(r, WEIGHT_BITS);
+    return ip_lower_rounded(l, ip_resampled(l, in, axis, dims, IMGPAR_I32, r),
+                            &(ip_rounding){ .start = (int64_t)1 << (shift - 1), .shift = shift, .dtype = dtype });
+}
+
+/* Note [Growing bytes]. A side that stays is not filtered. */
+static ip_stage *weighted_bytes(ip_lower *l, ip_resampling *y, ip_resampling *x)
+{
+    ip_stage *in = l->in[0];
+    if (y->n_in == y->n_out) return ip_lower_map(l, whole_pass(l, in, X, l->dims, x, WEIGHT_BITS, IMGPAR_U8));
+    if (x->n_in == x->n_out) return ip_lower_map(l, whole_pass(l, in, Y, l->dims, y, WEIGHT_BITS, IMGPAR_U8));
+    const int64_t between[4] = { in->dims[0], in->dims[Y], l->dims[X], in->dims[3] };
+    ip_expr *wide = whole_pass(l, in, X, between, x, WEIGHT_BITS - KEPT_BITS, IMGPAR_I16);
+    ip_stage *made = ip_lower_stage_sized(l, between, IMGPAR_I16, wide, "horizontal pass");
+    return ip_lower_map(l, whole_pass(l, made, Y, l->dims, y, WEIGHT_BITS + KEPT_BITS, IMGPAR_U8));
+}
+
 /* The pass of an axis that gets longer comes last: it is fewer elements to make, and columns, which are the dearer ones, most of all. */
 static ip_stage *weighted(ip_lower *l, const ip_resampling *y, const ip_resampling *x)
 {
@@ -149,11 +183,13 @@ ip_stage *ip_stages_resize(ip_lower *l)
         l->ir->failed = true;
         return NULL;
     }
-    const ip_resampling *y = &maps[0].r, *x = &maps[1].r;
+    ip_resampling *y = &maps[0].r, *x = &maps[1].r;
     if (ip_param_number(l->node, "filter") == IP_RESIZE_NEAREST)
         result = nearest(l, y, x);
     else if (is_mean_of_blocks(in, y, x))
         result = mean_of_blocks(l, y, x);
+    else if (grows_bytes(l, y, x))
+        result = weighted_bytes(l, y, x);
     else
         result = weighted(l, y, x);
     ip_resampling_clear(&maps[0].r);

@@ -243,6 +243,17 @@ imgpar_dtype ip_weighted_dtype(const ip_weights *weights, double lo, double hi, 
     return IMGPAR_F64;
 }
 
+/* ---- rounding whole numbers ------------------------------------------------------------------ */
+
+ip_expr *ip_lower_rounded(ip_lower *l, ip_expr *sum, const ip_rounding *r)
+{
+    ip_ir *ir = l->ir;
+    ip_expr *start = ip_x_param(ir, IMGPAR_I32, (double)r->start, 0, INT32_MAX), *shift = ip_x_param(ir, IMGPAR_I32, r->shift, 0, 31);
+    ip_expr *shifted = ip_x_binary(ir, IP_X_SHR, ip_x_binary(ir, IP_X_ADD, sum, start), shift);
+    ip_expr *offset = ip_x_param(ir, IMGPAR_I32, (double)r->offset, INT16_MIN, INT16_MAX);
+    return ip_x_saturate(ir, r->dtype, ip_x_binary(ir, IP_X_ADD, shifted, offset));
+}
+
 /* ---- rounding a quotient -------------------------------------------------------------------- */
 
 ip_expr *ip_lower_divide_even(ip_lower *l, ip_expr *n, int64_t d)

@@ -34,6 +34,10 @@ ip_expr *ip_weighted_cval(const ip_weighted *p, double value);
 /* The smallest of u16 i16 i32 i64 that holds every partial sum of elements within [lo, hi]; *least, *most get the
  * bounds. F64: none. */
 imgpar_dtype ip_weighted_dtype(const ip_weights *weights, double lo, double hi, double *least, double *most);
+/* What becomes of a sum of whole numbers, of I32: ((sum + start) >> shift) + offset, saturating. */
+typedef struct ip_rounding { int64_t start, offset; int shift; imgpar_dtype dtype; } ip_rounding;
+/* All of r are arguments of the kernel but the dtype. */
+ip_expr *ip_lower_rounded(ip_lower *l, ip_expr *sum, const ip_rounding *r);
 /* n / d for whole d > 0, rounded half to even. */
 ip_expr *ip_lower_divide_even(ip_lower *l, ip_expr *n, int64_t d);
 

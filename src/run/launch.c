@@ -51,6 +51,7 @@ static imgpar_status find_program(ip_launching *l, ip_error *err)
     ip_str_append(&source, "\n");
     ip_str_append(&source, l->kernel->calls_functions ? ip_shader_text("functions") : "");
     ip_str_append(&source, l->kernel->weighs ? ip_shader_text("weigh") : "");
+    ip_str_append(&source, l->kernel->stretches ? ip_shader_text("stretch") : "");
     ip_str_append(&source, l->kernel->source);
     if (source.failed) {
         ip_str_free(&source);
