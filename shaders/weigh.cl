@@ -174,8 +174,32 @@ static inline void ip_put_short_uchar(__global uchar *to, struct ip_term t)
         return 1;                                                                                                            \
     }
 
+/* to[i] = saturated((sum over k < n of rows[k][i] * scale + 2^14) >> 15), where the sum has 15 bits. n is written in the program. */
+static inline __attribute__((always_inline)) int ip_mean(__global uchar *to, __global const ushort *const *rows, int n, int from, int end, short scale)
+{
+    if (end - from < IP_WEIGHED)
+        return 0;
+    const ip_weighed_shorts s = scale;
+#pragma clang loop unroll(disable)
+    for (int at = from; at < end; at += IP_WEIGHED) {
+        const int i = min(at, end - IP_WEIGHED);
+        struct ip_term sum = ip_single_short((__global const short *const *)rows, i);
+#pragma unroll
+        for (int k = 1; k < n; k++) {
+            const struct ip_term next = ip_single_short((__global const short *const *)(rows + k), i);
+            sum.a += next.a;
+            sum.b += next.b;
+        }
+        sum.a = __builtin_astype(IP_X86(pmulhrsw)(sum.a, s), ip_weighed_shorts);
+        sum.b = __builtin_astype(IP_X86(pmulhrsw)(sum.b, s), ip_weighed_shorts);
+        ip_put_short_uchar(to + i, sum);
+    }
+    return 1;
+}
+
 #else
 
+static inline int ip_mean(__global uchar *to, __global const ushort *const *rows, int n, int from, int end, short scale) { return 0; }
 #define IP_WEIGH(TERM, EACH, FROM, TO)                                                                                          \
     static inline int ip_weigh_##TERM##_##FROM##_##TO(__global TO *to, __global const FROM *const *rows, const int *weights, int n, int from, \
                                                       int end, int start, int shift, int offset)                              \

@@ -139,6 +139,7 @@ const char *ip_emit_stretched(ip_emit *e, const ip_stage *stage, const char *tar
 
 /* Where body is a sum of elements times weights (emit_weigh.c), and the row a flat loop or one of one channel: makes the columns that it can. The
  * first that is left to be made. */
+const char *ip_emit_mean(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb); /* the same of Note [Means] there */
 const char *ip_emit_weighed(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 
 /* A copy whose rows are columns of its source: makes the rows from `row` on that are made together. first: of the strip. */

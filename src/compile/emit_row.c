@@ -399,7 +399,7 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
     }
     bool flat = ip_emit_is_flat(e, s, s->body);
     if (flat || e->channels == 1)
-        xa = ip_emit_weighed(e, s, target, xa, xb);
+        xa = ip_emit_mean(e, s, target, ip_emit_weighed(e, s, target, xa, xb), xb);
     if (p->n_running > 0 && (flat || e->channels == 1))
         ip_emit_running_row(e, p, target, xa, xb, flat, row, first);
     else if (ip_emit_has_window(e, s->body) && (flat || e->channels == 1))

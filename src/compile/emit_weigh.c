@@ -167,12 +167,16 @@ static void put_terms(weighing *w, const char *rows, const char *weights, int n)
                          k + 1 < n ? ip_emit_value(e, weight_of(w->terms[k + 1])) : "0"), NULL);
 }
 
+/* Whether functions of the shaders may make elements of a row; where it is short, they would make none. */
+static bool is_for_processors(const ip_emit *e)
+{
+    return e->options->streams && !e->options->checks && !e->is_short && e->kernel->schedule == IP_SCHEDULE_ROWS;
+}
+
 const char *ip_emit_weighed(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
-    if (!e->options->streams || e->options->checks || e->is_short || e->kernel->schedule != IP_SCHEDULE_ROWS)
-        return xa;
     ip_rounded_sum sum;
-    if (!ip_rounded_sum_of(s, s->body, &sum))
+    if (!is_for_processors(e) || !ip_rounded_sum_of(s, s->body, &sum))
         return xa;
     weighing w = weighing_of(e, s, sum.sum);
     if (!w.fits)
@@ -189,5 +193,62 @@ const char *ip_emit_weighed(ip_emit *e, const ip_stage *s, const char *target, c
     ip_s_add(e->ir, e->block, IP_S_LET, "int", rest,
              ip_text(e->ir, "ip_weigh_%s_%s_%s(%s, %s, %s, %d, %s * %d, %s * %d, %s, %s & 31, %s) ? %s : %s", w.are_pairs ? "pair" : "single", from,
                      ip_dtype(s->dtype)->cl, target, rows, weights, n, xa, e->channels, xb, e->channels, start, shift, offset, xb, xa));
+    return rest;
+}
+
+/* ---- means --------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Note [Means]
+ * A sum of shorts divided by a number, halves up, as the last pass of a box is: where it has 15 bits, processors multiply by its reciprocal and
+ * round at once, and make one vector of bytes of two of shorts, for which compilers take twice as many instructions. All sums that there can
+ * be are tried.
+ */
+enum { MOST_SUMMANDS = 8, SCALE_BITS = 15 };
+
+typedef struct mean { const ip_expr *loads[MOST_SUMMANDS]; int n; bool fits; } mean;
+
+static void add_summand(mean *m, const ip_expr *x)
+{
+    if (x->op == IP_X_ADD && x->dtype == IMGPAR_U16) {
+        add_summand(m, x->arg[0]);
+        add_summand(m, x->arg[1]);
+        return;
+    }
+    m->fits = m->fits && m->n < MOST_SUMMANDS && x->op == IP_X_LOAD && x->dtype == IMGPAR_U16 && x->source->kind != IP_STAGE_TABLE
+        && (x->border != IMGPAR_BORDER_CONSTANT || ip_x_is_coord(x->arg[1], 1));
+    if (m->fits)
+        m->loads[m->n++] = x;
+}
+
+/* The number whose product with any sum up to most, in units of 2^-15 and rounded, is (sum + add) / d; 0: there is none. */
+static int scale_of(int64_t most, int64_t add, int64_t d)
+{
+    int64_t scale = ((1 << SCALE_BITS) + d / 2) / d;
+    for (int64_t sum = 0; sum <= most; sum++)
+        if ((sum * scale + (1 << (SCALE_BITS - 1))) >> SCALE_BITS != (sum + add) / d)
+            return 0;
+    return (int)scale;
+}
+
+const char *ip_emit_mean(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+{
+    const ip_expr *body = s->body, *quotient = body->op == IP_X_CAST ? body->arg[0] : body;
+    bool may = is_for_processors(e) && s->dtype == IMGPAR_U8 && quotient->op == IP_X_IDIV && quotient->dtype == IMGPAR_U16 && quotient->hi <= UINT8_MAX;
+    const ip_expr *sum = may ? quotient->arg[0] : NULL, *by = may ? quotient->arg[1] : NULL;
+    if (!may || by->op != IP_X_CONST || sum->op != IP_X_ADD || sum->arg[1]->op != IP_X_CONST || sum->hi > INT16_MAX)
+        return xa;
+    mean m = { .fits = by->i > 1 };
+    add_summand(&m, sum->arg[0]);
+    int scale = m.fits && ip_emit_may_be_flat(e, s, s->body) ? scale_of((int64_t)sum->arg[0]->hi, sum->arg[1]->i, by->i) : 0;
+    if (!scale)
+        return xa;
+    e->kernel->weighs = true;
+    const char *rows = ip_text(e->ir, "rows%d", e->n_values++), *rest = ip_text(e->ir, "rest%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_VAR, "__global const ushort *", ip_text(e->ir, "%s[%d]", rows, m.n), NULL);
+    for (int k = 0; k < m.n; k++)
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[%d]", rows, k), pointer_of(e, m.loads[k]), NULL);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", rest,
+             ip_text(e->ir, "ip_mean(%s, %s, %d, %s * %d, %s * %d, %d) ? %s : %s", target, rows, m.n, xa, e->channels, xb, e->channels, scale, xb, xa));
     return rest;
 }
