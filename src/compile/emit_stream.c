@@ -6,7 +6,7 @@
  * Results: before a processor writes to memory it reads what stands there, unless it is told that whole lines will be written
  * (a non-temporal store). Compilers make no such stores of a loop that converts pixels, so a block of a row is made in scratch
  * memory, which stays in the first cache, and goes to its buffer by ip_stream(). Inputs: a processor foresees what is read row by row,
- * but where rows beside are read as well (run/division.c, reads_plain_runs()) within a page of 4 KiB only. There each block of a row begins
+ * but where rows beside are read as well (run/division.c, foresees_plain_runs()) within a page of 4 KiB only. There each block of a row begins
  * with fetching what stands a page behind it; where a work-item reads long runs of memory, or makes of each row a part of its columns
  * (ops/stages_axes.c, Note [Levels]), of eight pages in turn; where its rows are shorter than that, what stands below it
  * (ip_fetch_next()). Blocks are short, since fetches in flight are few. The launch says whether (IP_SLOT_IS_LARGE):
