@@ -129,11 +129,7 @@ void ip_emit_lanes_row(ip_emit *e, const ip_stage *stage, const char *target, co
 /* Where body is a weighted sum of a pixel's channels (emit_mix.c): makes pixels from xa on. The first that is left to be made. */
 const char *ip_emit_mixed(ip_emit *e, const ip_stage *stage, ip_expr *body, const char *target, const char *xa, const char *xb);
 
-/* saturate(((sum + start) >> shift) + offset) in 32 bits, of bytes or shorts; what is added may be NULL, for nothing. But the sum all is the same for
- * a row. Whether a stage's body is one. */
-typedef struct ip_rounded_sum { ip_expr *sum, *start, *shift, *offset; } ip_rounded_sum;
-bool ip_rounded_sum_of(const ip_stage *stage, ip_expr *body, ip_rounded_sum *out);
-const char *ip_emit_addend(ip_emit *e, ip_expr *x); /* "0" for NULL */
+const char *ip_emit_addend(ip_emit *e, ip_expr *x); /* of an ip_rounded_sum; "0" for NULL */
 /* Where the stage's body is such a sum of two pixels at computed columns (emit_stretch.c): makes the pixels that it can. The first that is left. */
 const char *ip_emit_stretched(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 

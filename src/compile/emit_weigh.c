@@ -54,7 +54,8 @@ static bool is_weight(const ip_expr *x) { return is_uniform(x) && x->lo >= INT16
 /* A load whose row is there as it is, maybe widened. */
 static ip_expr *load_of(ip_expr *x)
 {
-    if (x->op == IP_X_CAST && x->arg[0]->op == IP_X_LOAD && x->arg[0]->dtype == IMGPAR_U8)
+    bool widens = x->op == IP_X_CAST && x->arg[0]->dtype == IMGPAR_U8 && ip_dtype(x->dtype)->size_bytes > 1;
+    if (widens && x->arg[0]->op == IP_X_LOAD)
         x = x->arg[0];
     bool reads_rows = x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE && (x->border != IMGPAR_BORDER_CONSTANT || ip_x_is_coord(x->arg[1], 1));
     return reads_rows && x->dtype == x->source->dtype && (x->dtype == IMGPAR_U8 || x->dtype == IMGPAR_I16) ? x : NULL;
@@ -168,7 +169,7 @@ static void put_terms(weighing *w, const char *rows, const char *weights, int n)
 }
 
 /* Whether functions of the shaders may make elements of a row; where it is short, they would make none. */
-static bool is_for_processors(const ip_emit *e)
+static bool may_call(const ip_emit *e)
 {
     return e->options->streams && !e->options->checks && !e->is_short && e->kernel->schedule == IP_SCHEDULE_ROWS;
 }
@@ -176,7 +177,7 @@ static bool is_for_processors(const ip_emit *e)
 const char *ip_emit_weighed(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     ip_rounded_sum sum;
-    if (!is_for_processors(e) || !ip_rounded_sum_of(s, s->body, &sum))
+    if (!may_call(e) || !ip_rounded_sum_of(s, s->body, &sum))
         return xa;
     weighing w = weighing_of(e, s, sum.sum);
     if (!w.fits)
@@ -234,7 +235,7 @@ static int scale_of(int64_t most, int64_t add, int64_t d)
 const char *ip_emit_mean(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     const ip_expr *body = s->body, *quotient = body->op == IP_X_CAST ? body->arg[0] : body;
-    bool may = is_for_processors(e) && s->dtype == IMGPAR_U8 && quotient->op == IP_X_IDIV && quotient->dtype == IMGPAR_U16 && quotient->hi <= UINT8_MAX;
+    bool may = may_call(e) && s->dtype == IMGPAR_U8 && quotient->op == IP_X_IDIV && quotient->dtype == IMGPAR_U16 && quotient->hi <= UINT8_MAX;
     const ip_expr *sum = may ? quotient->arg[0] : NULL, *by = may ? quotient->arg[1] : NULL;
     if (!may || by->op != IP_X_CONST || sum->op != IP_X_ADD || sum->arg[1]->op != IP_X_CONST || sum->hi > INT16_MAX)
         return xa;

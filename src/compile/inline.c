@@ -115,6 +115,13 @@ static bool loses_flat_loop(const inlining *in, const ip_stage *p)
         && ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !is_pointwise(in->ir, p);
 }
 
+/* Weighted sums of neighbours in whole numbers are made quickly by themselves only (emit_weigh.c, emit_stretch.c), even if a row of bytes is then read again. */
+static bool loses_products(const inlining *in, const ip_stage *p)
+{
+    ip_rounded_sum sum;
+    return walks_rows(in->options) && in->options->fuse && in->options->streams && ip_rounded_sum_of(p, p->body, &sum) && in->n_loads[p->id] > 1;
+}
+
 static bool check_gather(ip_expr *x, void *user)
 {
     bool *found = user;
@@ -239,7 +246,7 @@ static bool may_inline(inlining *in, const ip_expr *load)
         return false;
     if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) /* its loops have no strips to keep neighbours in */
         return false;
-    if (loses_flat_loop(in, p) || loses_lanes(in, load))
+    if (loses_flat_loop(in, p) || loses_lanes(in, load) || loses_products(in, p))
         return false;
     if (moves_along_line(in, load))
         return true;

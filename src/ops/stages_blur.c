@@ -7,8 +7,8 @@
  * the same weights that blur has, and puts cubics through these samples; step grows with sigma, so an element costs 2 truncate
  * sigma / step products in each pass, whatever sigma is. In columns it does the same where step is so large that reading elements
  * which are not neighbours pays: three or four channels in f32 are a vector by themselves, others are gathered one by one. The samples
- * lie at -step, 0, step, ... and reach beyond both edges as far as interpolation asks; what the border rule adds is read there as everywhere else; of columns only where the rule is wrap or constant, else their weights
- * are added to those of the elements they repeat (resampled_columns()). Nothing is carried from element
+ * lie at -step, 0, step, ... and reach beyond both edges as far as interpolation asks; what the border rule adds is read there as everywhere else; of
+ * columns only where the rule is wrap or constant, else their weights are added to those of the elements they repeat (resampled_columns()). Nothing is carried from element
  * to element: all samples can be computed at once, and no small feedback is lost in f32 as in a recursive Gaussian of large sigma.
  *
  * The cubics are Keys' ("Cubic convolution interpolation for digital image processing", 1981, a = -1/2): what they
