@@ -72,7 +72,7 @@ static inline void ip_put16_short(__global short *to, int16 v)
                                        int from, int end, int start, int shift, int offset)                                  \
     {                                                                                                                        \
         int x = from;                                                                                                        \
-        for (; x + READ <= end & (x * C + 16 <= end * C) && first[x] * C + 16 <= row_bytes; x += PIXELS) {                    \
+        for (; x + READ <= end && x * C + 16 <= end * C && first[x] * C + 16 <= row_bytes; x += PIXELS) {                     \
             const int##READ f = ((__global const struct ip_any_int##READ *)(first + x))->all;                                \
             const int##READ a = ((__global const struct ip_any_int##READ *)(weights + 2 * x))->all;                          \
             const int##READ b = ((__global const struct ip_any_int##READ *)(weights + 2 * x + READ))->all;                   \

@@ -161,6 +161,11 @@ static const shape shapes[] = {
     { "resize(resize($1, 10, 300, filter=linear), 27, 150)", IMGPAR_U8, 1, 20, 100, 0 },
     { "resize(cast(invert($1), f16), 70, 150)", IMGPAR_U8, 3, 61, 37, 0 },
     { "sum(resize(invert($1), 61, 70))", IMGPAR_U8, 3, 61, 300, 0 },
+    /* of planes, with numbers for rows, and constants for planes that are not there */
+    { "v = reshape($1, [5 7 200 3])\ncast(((v + maxval(v)) * 300 + (v[0, 0, 1] + minval(v)) * 500) >> 9, u8)", IMGPAR_U8, 3, 200, 35, 0 },
+    { "v = reshape($1, [5 7 200 3])\nstencil(cast((v[-1] * 300 + v[1] * 500) >> 10, u8), border=constant, cval=7)", IMGPAR_U8, 3, 200, 35, 0 },
+    { "v = cast(reshape($1, [5 7 200 3]), u16)\nstencil(cast((v[-1] + v[1] + maxval(v) + 1) div 3, u8))", IMGPAR_U8, 3, 200, 35, 0 },
+    { "v = cast(reshape($1, [5 7 200 3]), u16)\nstencil(cast((v[-1] + v[1] + 1) div 3, u8), border=constant, cval=7)", IMGPAR_U8, 3, 200, 35, 0 },
     /* bytes that grow, of one to four channels, up to pixels at whose end 16 bytes cannot be read; to either side */
     { "resize($1, 170, 60)", IMGPAR_U8, 1, 100, 41, 0 },
     { "resize($1, 131, 41) + 1", IMGPAR_U8, 2, 100, 41, 0 },

@@ -207,6 +207,8 @@ static const char *params_space(const ip_emit *e)
  */
 static bool calls_its_body(const ip_emit *e) { return e->options->is_cpu && e->kernel->schedule == IP_SCHEDULE_ROWS; }
 
+bool ip_emit_calls_helpers(const ip_emit *e) { return e->options->streams && !e->options->checks && e->kernel->schedule == IP_SCHEDULE_ROWS; }
+
 const char *ip_emit_global_id(ip_emit *e, int dim) { return calls_its_body(e) ? ip_text(e->ir, "id%d", dim) : ip_text(e->ir, "get_global_id(%d)", dim); }
 
 static void print_parameters(ip_emit *e, ip_str *out)

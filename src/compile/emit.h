@@ -126,6 +126,9 @@ void ip_emit_declare_paces(ip_emit *e);
 bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *stage);
 void ip_emit_lanes_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 
+/* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop behind the call makes. */
+bool ip_emit_calls_helpers(const ip_emit *e);
+
 /* Where body is a weighted sum of a pixel's channels (emit_mix.c): makes pixels from xa on. The first that is left to be made. */
 const char *ip_emit_mixed(ip_emit *e, const ip_stage *stage, ip_expr *body, const char *target, const char *xa, const char *xb);
 
@@ -135,8 +138,9 @@ const char *ip_emit_stretched(ip_emit *e, const ip_stage *stage, const char *tar
 
 /* Where body is a sum of elements times weights (emit_weigh.c), and the row a flat loop or one of one channel: makes the columns that it can. The
  * first that is left to be made. */
-const char *ip_emit_mean(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb); /* the same of Note [Means] there */
 const char *ip_emit_weighed(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
+/* As that, where it is a mean of shorts (Note [Means] there). */
+const char *ip_emit_mean(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 
 /* A copy whose rows are columns of its source: makes the rows from `row` on that are made together. first: of the strip. */
 void ip_emit_across(ip_emit *e, const ip_placed *placed, const char *xa, const char *xb, const char *row, const char *first);

@@ -142,7 +142,7 @@ static const char *index_in_row(ip_emit *e, const ip_expr *load, const char **in
  */
 bool ip_emit_is_part_of_word(const ip_emit *e, const ip_expr *load)
 {
-    return e->options->streams && !e->options->checks && e->kernel->schedule == IP_SCHEDULE_ROWS && !e->flat && e->coord[2]
+    return ip_emit_calls_helpers(e) && !e->flat && e->coord[2]
         && load->source->dims[3] == 4 && ip_dtype(load->source->dtype)->size_bytes <= 2 && load->source->dtype != IMGPAR_F16
         && (load->arg[2]->uses & IP_USES_X);
 }

@@ -74,7 +74,7 @@ static mix mix_of(ip_emit *e, const ip_stage *s, const ip_expr *body)
 
 const char *ip_emit_mixed(ip_emit *e, const ip_stage *s, ip_expr *body, const char *target, const char *xa, const char *xb)
 {
-    if (!e->options->streams || e->options->checks || e->is_short || e->channels != 1 || e->kernel->schedule != IP_SCHEDULE_ROWS)
+    if (!ip_emit_calls_helpers(e) || e->is_short || e->channels != 1)
         return xa;
     mix m = mix_of(e, s, body);
     if (!m.fits)

@@ -74,7 +74,7 @@ static void note_product(stretch *s, const ip_emit *e, const ip_expr *product)
 const char *ip_emit_stretched(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb)
 {
     ip_rounded_sum sum;
-    stretch s = { .fits = e->options->streams && !e->options->checks && e->kernel->schedule == IP_SCHEDULE_ROWS && e->channels <= MOST_CHANNELS };
+    stretch s = { .fits = ip_emit_calls_helpers(e) && e->channels <= MOST_CHANNELS };
     if (!s.fits || !ip_rounded_sum_of(stage, stage->body, &sum) || sum.sum->op != IP_X_ADD)
         return xa;
     note_product(&s, e, sum.sum->arg[0]);

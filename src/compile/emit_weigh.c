@@ -51,18 +51,28 @@ const char *ip_emit_addend(ip_emit *e, ip_expr *x) { return x ? ip_emit_value(e,
 
 static bool is_weight(const ip_expr *x) { return is_uniform(x) && x->lo >= INT16_MIN && x->hi <= INT16_MAX; }
 
-/* A load whose row is there as it is, maybe widened. */
-static ip_expr *load_of(ip_expr *x)
+/* A load of a row along which it reads, and which is there for all elements: where a constant stands for what is outside, it is the element's own. */
+static bool reads_row(const ip_emit *e, const ip_expr *x)
+{
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || x->dtype != x->source->dtype || !ip_x_offset_from(e->ir, x->arg[2], 2))
+        return false;
+    for (int k = 0; k < 2 && x->border == IMGPAR_BORDER_CONSTANT; k++)
+        if (!ip_x_is_coord(x->arg[k], k) || x->source->dims[k] != e->domain[k])
+            return false;
+    return true;
+}
+
+/* Such a load of bytes, maybe widened, or shorts. */
+static ip_expr *load_of(const ip_emit *e, ip_expr *x)
 {
     bool widens = x->op == IP_X_CAST && x->arg[0]->dtype == IMGPAR_U8 && ip_dtype(x->dtype)->size_bytes > 1;
     if (widens && x->arg[0]->op == IP_X_LOAD)
         x = x->arg[0];
-    bool reads_rows = x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE && (x->border != IMGPAR_BORDER_CONSTANT || ip_x_is_coord(x->arg[1], 1));
-    return reads_rows && x->dtype == x->source->dtype && (x->dtype == IMGPAR_U8 || x->dtype == IMGPAR_I16) ? x : NULL;
+    return reads_row(e, x) && (x->dtype == IMGPAR_U8 || x->dtype == IMGPAR_I16) ? x : NULL;
 }
 
 /* The loads of a product's value: one, or two that are added. */
-static int loads_of(ip_expr *product, ip_expr *loads[2])
+static int loads_of(const ip_emit *e, ip_expr *product, ip_expr *loads[2])
 {
     ip_expr *value = product->arg[is_weight(product->arg[0]) ? 1 : 0];
     if (value->op != IP_X_CAST)
@@ -72,7 +82,7 @@ static int loads_of(ip_expr *product, ip_expr *loads[2])
     if (is_sum && (value->lo < INT16_MIN || value->hi > INT16_MAX))
         return 0;
     for (int k = 0; k < 1 + is_sum; k++)
-        if (!(loads[k] = load_of(is_sum ? value->arg[k] : value)))
+        if (!(loads[k] = load_of(e, is_sum ? value->arg[k] : value)))
             return 0;
     return is_sum && loads[0]->dtype != loads[1]->dtype ? 0 : 1 + is_sum;
 }
@@ -81,7 +91,7 @@ static void add_term(weighing *w, ip_expr *product)
 {
     ip_expr *loads[2];
     bool is_product = product->op == IP_X_MUL && product->dtype == IMGPAR_I32 && is_weight(product->arg[0]) != is_weight(product->arg[1]);
-    int n = is_product && w->n_terms < IP_UNROLLED_TAPS ? loads_of(product, loads) : 0;
+    int n = is_product && w->n_terms < IP_UNROLLED_TAPS ? loads_of(w->e, product, loads) : 0;
     bool is_first = w->n_terms == 0, is_alike = n > 0 && (is_first || (w->are_pairs == (n == 2) && w->from == loads[0]->dtype));
     w->fits = w->fits && is_alike;
     if (!w->fits)
@@ -126,8 +136,10 @@ static const char *pointer_of(ip_emit *e, const ip_expr *load)
 {
     ip_expr *beside = ip_x_offset_from(e->ir, load->arg[2], 2);
     const char *row = ip_emit_row_pointer(e, load);
-    if (!beside || beside->op == IP_X_CONST)
-        return beside && beside->i ? ip_text(e->ir, "%s + (%lld)", row, (long long)beside->i * e->channels) : row;
+    if (!beside) /* memory ran out: the text will not be used */
+        return row;
+    if (beside->op == IP_X_CONST)
+        return beside->i ? ip_text(e->ir, "%s + (%lld)", row, (long long)beside->i * e->channels) : row;
     return ip_text(e->ir, "%s + %s * %d", row, ip_emit_value(e, beside), e->channels);
 }
 
@@ -138,7 +150,7 @@ static void put_rows(weighing *w, ip_expr *product, const char *rows, const char
 {
     ip_emit *e = w->e;
     ip_expr *loads[2];
-    int n = loads_of(product, loads);
+    int n = loads_of(e, product, loads);
     for (int k = 0; k < n; k++)
         ip_s_add(e->ir, e->block, IP_S_STORE, n == 1 ? ip_text(e->ir, "%s[%s]", rows, at) : ip_text(e->ir, "%s[2 * %s + %d]", rows, at, k),
                  pointer_of(e, loads[k]), NULL);
@@ -168,16 +180,10 @@ static void put_terms(weighing *w, const char *rows, const char *weights, int n)
                          k + 1 < n ? ip_emit_value(e, weight_of(w->terms[k + 1])) : "0"), NULL);
 }
 
-/* Whether functions of the shaders may make elements of a row; where it is short, they would make none. */
-static bool may_call(const ip_emit *e)
-{
-    return e->options->streams && !e->options->checks && !e->is_short && e->kernel->schedule == IP_SCHEDULE_ROWS;
-}
-
 const char *ip_emit_weighed(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     ip_rounded_sum sum;
-    if (!may_call(e) || !ip_rounded_sum_of(s, s->body, &sum))
+    if (!ip_emit_calls_helpers(e) || !ip_rounded_sum_of(s, s->body, &sum))
         return xa;
     weighing w = weighing_of(e, s, sum.sum);
     if (!w.fits)
@@ -209,15 +215,14 @@ enum { MOST_SUMMANDS = 8, SCALE_BITS = 15 };
 
 typedef struct mean { const ip_expr *loads[MOST_SUMMANDS]; int n; bool fits; } mean;
 
-static void add_summand(mean *m, const ip_expr *x)
+static void add_summand(mean *m, const ip_emit *e, const ip_expr *x)
 {
     if (x->op == IP_X_ADD && x->dtype == IMGPAR_U16) {
-        add_summand(m, x->arg[0]);
-        add_summand(m, x->arg[1]);
+        add_summand(m, e, x->arg[0]);
+        add_summand(m, e, x->arg[1]);
         return;
     }
-    m->fits = m->fits && m->n < MOST_SUMMANDS && x->op == IP_X_LOAD && x->dtype == IMGPAR_U16 && x->source->kind != IP_STAGE_TABLE
-        && (x->border != IMGPAR_BORDER_CONSTANT || ip_x_is_coord(x->arg[1], 1));
+    m->fits = m->fits && m->n < MOST_SUMMANDS && x->dtype == IMGPAR_U16 && reads_row(e, x);
     if (m->fits)
         m->loads[m->n++] = x;
 }
@@ -235,12 +240,12 @@ static int scale_of(int64_t most, int64_t add, int64_t d)
 const char *ip_emit_mean(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     const ip_expr *body = s->body, *quotient = body->op == IP_X_CAST ? body->arg[0] : body;
-    bool may = may_call(e) && s->dtype == IMGPAR_U8 && quotient->op == IP_X_IDIV && quotient->dtype == IMGPAR_U16 && quotient->hi <= UINT8_MAX;
+    bool may = ip_emit_calls_helpers(e) && s->dtype == IMGPAR_U8 && quotient->op == IP_X_IDIV && quotient->dtype == IMGPAR_U16 && quotient->hi <= UINT8_MAX;
     const ip_expr *sum = may ? quotient->arg[0] : NULL, *by = may ? quotient->arg[1] : NULL;
     if (!may || by->op != IP_X_CONST || sum->op != IP_X_ADD || sum->arg[1]->op != IP_X_CONST || sum->hi > INT16_MAX)
         return xa;
     mean m = { .fits = by->i > 1 };
-    add_summand(&m, sum->arg[0]);
+    add_summand(&m, e, sum->arg[0]);
     int scale = m.fits && ip_emit_may_be_flat(e, s, s->body) ? scale_of((int64_t)sum->arg[0]->hi, sum->arg[1]->i, by->i) : 0;
     if (!scale)
         return xa;

@@ -79,9 +79,10 @@ bool ip_may_keep_rows(const ip_kernel *kernel, int64_t columns);
 /* Rows of a copy that are made together. */
 int ip_rows_at_once(const ip_stage *copy);
 bool ip_kernel_computes(const ip_kernel *kernel, const ip_stage *stage); /* it is one of the kernel's own */
-/* saturate(((sum + start) >> shift) + offset) in 32 bits, of bytes or shorts; what is added may be NULL, for nothing. But the sum all is the same for
- * a row. Whether a stage's body is one. */
+/* saturate(((sum + start) >> shift) + offset), computed in 32 bits, to bytes or shorts. start, shift and offset are the same for all elements of a
+ * row; start and offset may be NULL, for 0. */
 typedef struct ip_rounded_sum { ip_expr *sum, *start, *shift, *offset; } ip_rounded_sum;
+/* Whether a stage's body is one. */
 bool ip_rounded_sum_of(const ip_stage *stage, ip_expr *body, ip_rounded_sum *out);
 /* x's value minus the coordinate along axis: what is added to it, if that does not depend on coordinates 2 and 3;
  * else NULL. */

@@ -8,8 +8,9 @@
  * sigma / step products in each pass, whatever sigma is. In columns it does the same where step is so large that reading elements
  * which are not neighbours pays: three or four channels in f32 are a vector by themselves, others are gathered one by one. The samples
  * lie at -step, 0, step, ... and reach beyond both edges as far as interpolation asks; what the border rule adds is read there as everywhere else; of
- * columns only where the rule is wrap or constant, else their weights are added to those of the elements they repeat (resampled_columns()). Nothing is carried from element
- * to element: all samples can be computed at once, and no small feedback is lost in f32 as in a recursive Gaussian of large sigma.
+ * columns only where the rule is wrap or constant, else their weights are added to those of the elements they repeat (resampled_columns()). Nothing
+ * is carried from element to element: all samples can be computed at once, and no small feedback is lost in f32 as in a recursive Gaussian of
+ * large sigma.
  *
  * The cubics are Keys' ("Cubic convolution interpolation for digital image processing", 1981, a = -1/2): what they
  * change shrinks with (step / sigma)^3, and they join without a kink. Below sigma = 4, where step would be 1, there is nothing to
@@ -27,9 +28,9 @@
  *     + 127.5 (sum of |w - real w|, of both passes)            the weights: their errors add up to 0, so only differences of values count
  *
  * A small fraction leaves more bits to the second pass's weights, whose sums have fraction + bits + 8 of them; the fraction taken is the one with
- * the least sum of both. It is below 0.03 of a level up to sigma 10, 0.06 up to 85 and 0.11 up to radius 1023, beyond which floats are used. Images of
- * one colour stay as they are. fastblur's passes are made so up to radius 255: beyond, the rows that a sample reads fit no cache, and
- * sampled columns of floats are quicker.
+ * the least sum of both. Where weights end at 3 sigma it is below 0.03 of a level up to sigma 10 and 0.06 up to 85, and below 0.11 up to radius
+ * 1023, beyond which floats are used. Images of one colour stay as they are. fastblur's passes are made so up to radius 255: beyond, the rows that
+ * a sample reads fit no cache, and sampled columns of floats are quicker.
  */
 #include "ops/infer.h"
 #include "ops/resample.h"
@@ -155,7 +156,8 @@ static passes whole_passes_of(ip_lower *l, const whole_weights *whole, int taps,
     p.horizontal.rounding = is_last ? to_levels(fraction, whole->horizontal_bits) : to_kept(whole->horizontal_bits);
     if (cval) { /* what a constant becomes, exactly */
         double level = fmin(fmax(rint(ip_param_number(l->node, "cval")), 0), 255);
-        p.horizontal.sum.cval = ip_x_param(l->ir, IMGPAR_I16, ldexp(level, fraction) - (double)middle_level(fraction), INT16_MIN, INT16_MAX);
+        p.horizontal.sum.cval = ip_x_param(l->ir, IMGPAR_I16, ldexp(level, fraction) - (double)middle_level(fraction),
+                                           -(double)middle_level(MOST_FRACTION), (double)middle_level(MOST_FRACTION));
     }
     return p;
 }
