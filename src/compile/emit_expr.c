@@ -224,7 +224,7 @@ static const char *chosen(ip_emit *e, const ip_expr *x, const char *const *arg)
 static const char *small_quotient(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
     int64_t d = x->arg[1]->op == IP_X_CONST ? x->arg[1]->i : 0;
-    if (x->op != IP_X_IDIV || x->dtype != IMGPAR_U16 || d < 2)
+    if (x->op != IP_X_IDIV || x->dtype != IMGPAR_U16 || d < 2 || (d & (d - 1)) == 0) /* a power of two is a shift by itself */
         return NULL;
     int64_t m = (65536 + d - 1) / d, excess = m * d - 65536;
     return x->arg[0]->hi * (double)excess < 65536 ? ip_text(e->ir, "(ushort)((uint)%s * %du >> 16)", arg[0], (int)m) : NULL;
