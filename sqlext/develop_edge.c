@@ -14,128 +14,33 @@
  * R3. Settings become columns behind the others, since they may be any expression.
  */
 #include "develop.h"
+#include "tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A name, a number, a string, or the first character of anything else. */
-typedef enum token_kind { WORD = 'w', QUOTED = 'q', NUMBER = 'n' } token_kind;
-
-typedef struct token {
-    const char *at;
-    size_t n;
-    int kind;  /* a token_kind or the character */
-    int depth; /* brackets around it */
-} token;
-
-typedef struct tokens { token *all; int n; } tokens;
-
 /* A result column: its tokens from first up to end. */
 typedef struct result { int first, end; } result;
-
-/* ---- tokens --------------------------------------------------------------------------------- */
-
-static bool is_name_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || (c & 0x80);
-}
-
-static const char *skip_blanks(const char *p)
-{
-    for (;;) {
-        p += strspn(p, " \t\r\n\f");
-        if (p[0] == '-' && p[1] == '-')
-            p += strcspn(p, "\n");
-        else if (p[0] == '/' && p[1] == '*') {
-            const char *end = strstr(p + 2, "*/");
-            p = end ? end + 2 : p + strlen(p);
-        } else
-            return p;
-    }
-}
-
-/* Behind the quoted text at p; a doubled quote is part of it. */
-static const char *skip_quoted(const char *p)
-{
-    char quote = *p == '[' ? ']' : *p;
-    for (p++; *p; p++)
-        if (*p == quote && (quote == ']' || *++p != quote))
-            return quote == ']' ? p + 1 : p;
-    return p;
-}
-
-static token read_token(const char *p)
-{
-    token t = { .at = p, .kind = (unsigned char)*p };
-    const char *end = p + 1;
-    if (strchr("\"'`[", *p)) {
-        t.kind = QUOTED;
-        end = skip_quoted(p);
-    } else if (is_name_char(*p)) {
-        t.kind = *p >= '0' && *p <= '9' ? NUMBER : WORD;
-        while (is_name_char(*end))
-            end++;
-    }
-    t.n = (size_t)(end - p);
-    return t;
-}
-
-/* all is owned by the caller, NULL without memory. */
-static tokens read_tokens(const char *sql)
-{
-    tokens list = { .all = sqlite3_malloc64((strlen(sql) + 1) * sizeof *list.all) };
-    int depth = 0;
-    for (const char *p = skip_blanks(sql); list.all && *p; p = skip_blanks(p)) {
-        token t = read_token(p);
-        depth -= t.kind == ')';
-        t.depth = depth;
-        depth += t.kind == '(';
-        list.all[list.n++] = t;
-        p += t.n;
-    }
-    return list;
-}
-
-static bool is_word(const token *t, const char *word)
-{
-    return t->kind == WORD && strlen(word) == t->n && !sqlite3_strnicmp(t->at, word, (int)t->n);
-}
-
-static bool is_any(const token *t, const char *const *words)
-{
-    for (; *words; words++)
-        if (is_word(t, *words))
-            return true;
-    return false;
-}
-
-/* True where t names name, with quotes or without. */
-static bool is_name(const token *t, const char *name)
-{
-    size_t quotes = t->kind == QUOTED;
-    return (t->kind == WORD || quotes) && t->n == strlen(name) + 2 * quotes &&
-           !sqlite3_strnicmp(t->at + quotes, name, (int)strlen(name));
-}
 
 /* ---- result columns ---------------------------------------------------------------------------- */
 
 /* The result columns of a plain SELECT; *end is the token behind them. 0: it is another statement. */
-static int find_results(const tokens *list, result *results, int most, int *end)
+static int find_results(const ip_sql_tokens *list, result *results, int most, int *end)
 {
     static const char *const clauses[] = { "FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", NULL };
     static const char *const others[] = { "UNION", "EXCEPT", "INTERSECT", "VALUES", NULL };
     int k = 0, n = 0;
     for (int i = 0; i < list->n; i++)
-        if (!list->all[i].depth && is_any(&list->all[i], others))
+        if (!list->all[i].depth && ip_sql_is_any(&list->all[i], others))
             return 0;
-    while (k < list->n && (list->all[k].depth || !is_word(&list->all[k], "SELECT")))
+    while (k < list->n && (list->all[k].depth || !ip_sql_is_word(&list->all[k], "SELECT")))
         k++;
-    if (++k >= list->n || is_word(&list->all[k], "DISTINCT"))
+    if (++k >= list->n || ip_sql_is_word(&list->all[k], "DISTINCT"))
         return 0;
-    k += is_word(&list->all[k], "ALL");
+    k += ip_sql_is_word(&list->all[k], "ALL");
     for (int first = k; k <= list->n; k++) {
-        const token *t = &list->all[k];
-        bool ends = k == list->n || (!t->depth && is_any(t, clauses));
+        const ip_sql_token *t = &list->all[k];
+        bool ends = k == list->n || (!t->depth && ip_sql_is_any(t, clauses));
         if (!ends && (t->depth || t->kind != ','))
             continue;
         if (n == most)
@@ -150,7 +55,7 @@ static int find_results(const tokens *list, result *results, int most, int *end)
 }
 
 /* The bracket that closes the one at open. */
-static int closing(const tokens *list, int open)
+static int closing(const ip_sql_tokens *list, int open)
 {
     int k = open + 1;
     while (k < list->n && !(list->all[k].kind == ')' && list->all[k].depth == list->all[open].depth))
@@ -159,35 +64,35 @@ static int closing(const tokens *list, int open)
 }
 
 /* R1: a clause behind the columns speaks of column number k, called name. */
-static bool is_mentioned(const tokens *list, int from, int k, const char *name)
+static bool is_mentioned(const ip_sql_tokens *list, int from, int k, const char *name)
 {
     static const char *const sorting[] = { "GROUP", "ORDER", NULL }, *const other[] = { "HAVING", "WINDOW", "LIMIT", NULL };
     bool sorts = false; /* there a number means a column */
     for (int i = from; i < list->n; i++) {
-        const token *t = &list->all[i], *before = &list->all[i - 1];
+        const ip_sql_token *t = &list->all[i], *before = &list->all[i - 1];
         if (!t->depth)
-            sorts = is_any(t, sorting) || (sorts && !is_any(t, other));
-        if (sorts && t->kind == NUMBER && strtol(t->at, NULL, 10) == k + 1)
+            sorts = ip_sql_is_any(t, sorting) || (sorts && !ip_sql_is_any(t, other));
+        if (sorts && t->kind == IP_SQL_NUMBER && strtol(t->at, NULL, 10) == k + 1)
             return true;
-        if (is_name(t, name) && before->kind != '.' && !is_word(before, "AS"))
+        if (ip_sql_is_name(t, name) && before->kind != '.' && !ip_sql_is_word(before, "AS"))
             return true;
     }
     return false;
 }
 
 /* R2: behind the call, which ends at close, stands nothing but the column's name; without one SQLite takes the text. */
-static bool has_name(const tokens *list, const result *r, int close, const char *name)
+static bool has_name(const ip_sql_tokens *list, const result *r, int close, const char *name)
 {
-    int k = close + 1 + (close + 1 < r->end && is_word(&list->all[close + 1], "AS"));
+    int k = close + 1 + (close + 1 < r->end && ip_sql_is_word(&list->all[close + 1], "AS"));
     if (k < r->end)
-        return k + 1 == r->end && is_name(&list->all[k], name);
+        return k + 1 == r->end && ip_sql_is_name(&list->all[k], name);
     const char *at = list->all[r->first].at;
     size_t n = (size_t)(list->all[close].at + 1 - at);
     return strlen(name) == n && !memcmp(name, at, n);
 }
 
 /* The comma between the call's two arguments, or its end where there is one; -1: there are more, or none. */
-static int find_comma(const tokens *list, int open, int close)
+static int find_comma(const ip_sql_tokens *list, int open, int close)
 {
     int comma = close;
     for (int k = open + 1; k < close; k++) {
@@ -203,12 +108,12 @@ static int find_comma(const tokens *list, int open, int close)
 /* The call that column k is, as its brackets and comma; R1. */
 typedef struct sink_call { const char *format; int open, comma, close; } sink_call;
 
-static bool find_call(const tokens *list, const result *r, int behind, int k, const char *name, sink_call *out)
+static bool find_call(const ip_sql_tokens *list, const result *r, int behind, int k, const char *name, sink_call *out)
 {
     static const char *const formats[] = { "png", "jpeg", "npy", NULL };
-    const token *t = &list->all[r->first];
+    const ip_sql_token *t = &list->all[r->first];
     const char *const *format = formats;
-    while (*format && !is_word(t, *format))
+    while (*format && !ip_sql_is_word(t, *format))
         format++;
     if (!*format || r->end - r->first < 4 || t[1].kind != '(')
         return false;
@@ -220,14 +125,14 @@ static bool find_call(const tokens *list, const result *r, int behind, int k, co
 /* ---- writing ------------------------------------------------------------------------------------- */
 
 /* ", (" and the tokens behind from, up to end; a comment may be the last of them, so a new line stands before the bracket. */
-static void add_argument(sqlite3_str *s, const char *before, const tokens *list, int from, int end)
+static void add_argument(sqlite3_str *s, const char *before, const ip_sql_tokens *list, int from, int end)
 {
     const char *at = list->all[from + 1].at;
     sqlite3_str_appendf(s, "%s(%.*s\n)", before, (int)(list->all[end].at - at), at);
 }
 
 /* The SELECT with what is at the edge taken apart; the columns it has are noted in v. */
-static char *write_select(ip_sql_developed *v, sqlite3_stmt *stmt, const tokens *list, const result *results, int n, int behind)
+static char *write_select(ip_sql_developed *v, sqlite3_stmt *stmt, const ip_sql_tokens *list, const result *results, int n, int behind)
 {
     int n_found = 0, sure = 0; /* the first column whose number is known: * may stand for any number */
     for (int k = 0; k < n; k++)
@@ -266,7 +171,7 @@ static char *write_select(ip_sql_developed *v, sqlite3_stmt *stmt, const tokens 
 
 char *ip_sql_edges_find(ip_sql_developed *v, sqlite3_stmt *stmt)
 {
-    tokens list = read_tokens(v->select);
+    ip_sql_tokens list = ip_sql_tokens_read(v->select);
     result *results = sqlite3_malloc64(IP_SQL_MAX_COLUMNS * sizeof *results);
     int behind, n = list.all && results ? find_results(&list, results, IP_SQL_MAX_COLUMNS, &behind) : 0;
     char *select = n ? write_select(v, stmt, &list, results, n, behind) : NULL;

@@ -11,7 +11,7 @@
  *     entered with recursive, links to folders are not.
  * R3. What is no image, or damaged in its header, is a row with an error. So is a file that cannot be read.
  * R4. image is the file's bytes; in an imgpar_folder it is a deferred image.
- * R5. Both are DIRECTONLY and absent from the safe module.
+ * R5. Both are DIRECTONLY, behind the locks of locks.c, and absent from the safe module.
  * R6. Listing can be interrupted.
  */
 #include "table.h"

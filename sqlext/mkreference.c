@@ -79,9 +79,15 @@ static const char head[] =
     "\\-\\-enable\\-loadable\\-sqlite\\-extensions it has no such method)\n.br\n"
     "node, better\\-sqlite3: db.loadExtension(\"imgpar\")\n.br\n"
     "Without an absolute path the module has to lie where the loader looks; make install prints its place. The entry point\n"
-    "sqlite3_imgparsafe_init leaves out all that touches files and settings: for SQL that is not trusted, and for writing to\n"
-    "databases that are not: SQLite 3.40 refuses functions like save() in views, triggers and indexes, but runs them, and its\n"
-    "shell's own writefile(), in a CHECK constraint.\n";
+    "sqlite3_imgparsafe_init leaves out all that touches files and settings: for SQL that is not trusted.\n"
+    ".SH SAFETY\n"
+    "A database file is a program: its views, triggers, constraints, defaults, generated columns and indexes run for whoever\n"
+    "opens it. What writes files, reads them or changes settings, save(), img_setting() and img_files(), runs only\n"
+    "where the text of a running statement names it itself, so not from a temporary view or trigger either; and it is refused while\n"
+    "the schema of any open database, main or attached, calls it, and while PRAGMA writable_schema is on. Names of tables and\n"
+    "columns are no calls. SQLite\(aqs own lock, SQLITE_DIRECTONLY, would not do: SQLite 3.40 runs such functions, and its shell\(aqs\n"
+    "own writefile(), in a CHECK constraint, on INSERT and on PRAGMA integrity_check. Tables of imgpar and imgpar_folder exist in temp only,\n"
+    "and are refused in a file.\n";
 
 int main(void)
 {

@@ -16,12 +16,13 @@
  * R3. The module stays loaded: live values and the OpenCL runtime's threads may outlast a connection.
  * R4. Each connection has its own state; a second load on one connection replaces the functions.
  * R5. No API newer than SQLite 3.31 is called.
+ * R6. A function that touches files or settings is DIRECTONLY and behind two locks of our own, see locks.c.
  *
  * HOW IT WORKS
  * values.c turns SQL values into arrays and arrays into values; scalar.c, sinks.c, header.c and apply.c are
  * the functions; table.c makes tables of the row makers in tables.c and catalog.c. A deferred image is a
  * recipe (recipe.c: bytes to checked records; graph.c: records to arrays), whose memory nested calls
- * share (buffers.c). conn.c holds what belongs to a connection, call.c errors and interruption.
+ * share (buffers.c). conn.c holds what belongs to a connection, call.c errors and interruption, locks.c who may write files.
  */
 #include "sqlext.h"
 
@@ -35,6 +36,7 @@ static void function_destroy(void *user)
 {
     ip_sql_function *f = user;
     ip_sql_connection_unregister(f->conn);
+    sqlite3_free(f->vetted);
     sqlite3_free(f);
 }
 
@@ -47,16 +49,32 @@ static ip_sql_function *new_function(const ip_sql_setup *setup, const char *name
     f->conn = ip_sql_connection_register(setup->conn);
     f->op = op;
     f->variant = variant;
+    f->run = NULL;
+    f->vetted = NULL;
     memcpy(f->name, name, n);
     return f;
+}
+
+static void run_behind_locks(sqlite3_context *ctx, int argc, sqlite3_value **argv) /* R6 */
+{
+    ip_sql_function *f = sqlite3_user_data(ctx);
+    ip_sql_call call = ip_sql_call_begin(ctx);
+    int rc = ip_sql_locks_pass(&call, IP_SQL_LOCK_FUNCTION, &f->vetted);
+    ip_sql_call_end(&call, ctx);
+    if (!rc)
+        f->run(ctx, argc, argv);
 }
 
 int ip_sql_add_function(const ip_sql_setup *setup, const char *name, int n_args, int flags, ip_sql_xfunc *run,
                         const imgpar_op_info *op, int variant)
 {
     ip_sql_function *f = new_function(setup, name, op, variant);
-    return !f ? SQLITE_NOMEM : sqlite3_create_function_v2(setup->db, name, n_args, SQLITE_UTF8 | flags, f, run, NULL, NULL,
-                                                          function_destroy); /* on failure too, SQLite destroys f */
+    if (!f)
+        return SQLITE_NOMEM;
+    f->run = run;
+    return sqlite3_create_function_v2(setup->db, name, n_args, SQLITE_UTF8 | flags, f,
+                                      flags & SQLITE_DIRECTONLY ? run_behind_locks : run, NULL, NULL,
+                                      function_destroy); /* on failure too, SQLite destroys f */
 }
 
 int ip_sql_add_aggregate(const ip_sql_setup *setup, const char *name, int n_args, ip_sql_xfunc *step,

@@ -20,7 +20,7 @@ static const ip_sql_entry entries[] = {
     { "function", "npy", "img", "the same as NPY, which holds every type and shape exactly", "npy(img_cast(lazy(img), 'f32'))" },
     { "function", "raw", "img", "the elements, tightly packed, in the machine's byte order", "hex(raw(crop(img, 0, 0, 2, 1)))" },
     { "function", "save", "img, path [, settings]",
-      "writes a file, its format by its name; returns the path. Not in the safe module, nor in schemas",
+      "writes a file, its format by its name; returns the path. Not in the safe module; see SAFETY",
       "save(img, 'out.jpg', 'quality=80')" },
     { "function", "apply", "text, img, ...", "a text in the pipeline language; $1 to $9 are the images. It can open no file",
       "apply('blend(blur($1, 2), invert($1), 0.3)', img)" },
@@ -48,7 +48,7 @@ static const ip_sql_entry entries[] = {
     { "function", "hamming", "a, b", "the number of bits in which two integers differ", "hamming(0, 7)" },
     { "function", "img_setting", "name, value",
       "sets device (several: 'cpu+gpu', 'all', 'cpu/2'), placement, schedule, fuse, max_pixels or mem_limit of this connection. "
-      "Not in the safe module, nor in schemas",
+      "Not in the safe module; see SAFETY",
       "img_setting('fuse', '1')" },
     { "aggregate", "img_stack_mean", "img", "mean of the pixels of many images of one size",
       "SELECT img_format(img_stack_mean(img)) FROM photos" },

@@ -79,6 +79,8 @@ typedef struct ip_sql_function {
     ip_sql_connection *conn;   /* retained */
     const imgpar_op_info *op;  /* NULL: not a row of the table */
     int variant;               /* tells the members of a family apart */
+    void (*run)(sqlite3_context *ctx, int argc, sqlite3_value **argv); /* what the locks let through, see locks.c */
+    char *vetted;              /* for the locks; owned */
     char name[];               /* as users write it */
 } ip_sql_function;
 
@@ -112,6 +114,13 @@ const char *ip_sql_setting_name(ip_sql_setting which);
 const char *ip_sql_setting_value(const ip_sql_connection *conn, ip_sql_setting which, const char **origin);
 /* The longest blob the connection allows. */
 uint64_t ip_sql_max_bytes(const ip_sql_connection *conn);
+
+/* ---- locks.c ---- */
+
+/* What a lock is in front of: a function, a table-valued function, or a table that was created (in temp) under a name of its own. */
+typedef enum ip_sql_lock { IP_SQL_LOCK_FUNCTION, IP_SQL_LOCK_TABLE, IP_SQL_LOCK_CREATED } ip_sql_lock;
+/* Lets call go on, or fails it. *vetted (NULL at first, for sqlite3_free()) remembers the schemas that were looked through. */
+int ip_sql_locks_pass(ip_sql_call *call, ip_sql_lock lock, char **vetted);
 
 /* ---- texts.c ---- */
 
@@ -151,7 +160,7 @@ typedef struct ip_sql_setup {
 } ip_sql_setup;
 
 typedef void ip_sql_xfunc(sqlite3_context *ctx, int argc, sqlite3_value **argv);
-/* Registers one function; op may be NULL. Returns an SQLite code. */
+/* Registers one function; op may be NULL. One that is DIRECTONLY goes through the locks first. Returns an SQLite code. */
 int ip_sql_add_function(const ip_sql_setup *setup, const char *name, int n_args, int flags, ip_sql_xfunc *run,
                         const imgpar_op_info *op, int variant);
 

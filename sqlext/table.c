@@ -6,7 +6,8 @@
  *     made by CREATE VIRTUAL TABLE, in temp only: a table in a database file would run for whoever opens it.
  * R2. A required argument that is missing is an error that names it; a NULL argument gives no rows.
  * R3. Rows made at once live from the beginning of a scan to its end.
- * R4. Tables that tell of devices, settings or files are DIRECTONLY.
+ * R4. Tables that tell of devices, settings or files are DIRECTONLY. Those that touch files are behind the locks of locks.c, too;
+ *     what was created in temp is called by its own name, so the statement's text tells nothing of it.
  * R5. Argument columns read NULL: they carry images, and nobody needs them back.
  * R6. Bounds on the first columns and the set of columns that are read reach the scan; SQLite checks all rows again.
  */
@@ -21,11 +22,12 @@ enum { MAX_PARAMETERS = 8 };
 typedef struct module_data {
     ip_sql_connection *conn; /* retained */
     const ip_sql_table *table;
+    char *vetted;            /* for the locks; owned */
 } module_data;
 
 typedef struct vtab {
     sqlite3_vtab base;
-    const module_data *data; /* borrowed from the registration */
+    module_data *data; /* borrowed from the registration */
     char *fixed[MAX_PARAMETERS];
 } vtab;
 
@@ -58,7 +60,7 @@ static int end_call(ip_sql_call *call, sqlite3_vtab *base)
 
 /* ---- making tables ------------------------------------------------------------------------------ */
 
-static int new_vtab(sqlite3 *db, const module_data *data, vtab **out)
+static int new_vtab(sqlite3 *db, module_data *data, vtab **out)
 {
     char *declaration = sqlite3_mprintf("CREATE TABLE x(%s)", data->table->columns);
     if (!declaration)
@@ -136,7 +138,7 @@ static int read_parameter(vtab *v, const char *text, char **message)
 
 static int connect_created(sqlite3 *db, void *user, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
 {
-    const module_data *data = user;
+    module_data *data = user;
     const ip_sql_table *table = data->table;
     if (strcmp(argv[1], "temp")) { /* R1 */
         *message = sqlite3_mprintf("%s(): may be created in temp only: CREATE VIRTUAL TABLE temp.%s USING ...", table->name,
@@ -335,6 +337,9 @@ static int table_filter(sqlite3_vtab_cursor *base, int used, const char *letters
     ip_sql_ask ask = { .fixed = (const char *const *)((vtab *)base->pVtab)->fixed };
     forget_rows(c);
     c->rows.n_columns = table->n_columns;
+    ip_sql_lock lock = table->parameters ? IP_SQL_LOCK_CREATED : IP_SQL_LOCK_TABLE;
+    if (table->files && ip_sql_locks_pass(&call, lock, &((vtab *)base->pVtab)->data->vetted)) /* R4 */
+        return end_call(&call, base->pVtab);
     if (!read_ask(&ask, used, letters, argc, argv))
         return SQLITE_OK;
     if (!has_required(&call, table, &ask))
@@ -411,6 +416,7 @@ static void module_destroy(void *user)
 {
     module_data *data = user;
     ip_sql_connection_unregister(data->conn);
+    sqlite3_free(data->vetted);
     sqlite3_free(data);
 }
 
@@ -421,6 +427,7 @@ int ip_sql_add_table(const ip_sql_setup *setup, const ip_sql_table *table)
         return SQLITE_NOMEM;
     data->conn = ip_sql_connection_register(setup->conn);
     data->table = table;
+    data->vetted = NULL;
     return sqlite3_create_module_v2(setup->db, table->name, table->parameters ? &created_module : &eponymous_module, data,
                                     module_destroy);
 }

@@ -22,7 +22,7 @@ ${CC:-cc} -I"$IMGPAR_SQLITE" -o version version.c lib/libsqlite3.so.0 || fail "v
 LD_LIBRARY_PATH=$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 echo "SQLite $(./version)"
-for program in check_sql check_sql_hostile check_sql_shapes; do
+for program in check_sql check_sql_hostile check_sql_locks check_sql_shapes; do
     "$builddir/tests/$program" > log 2>&1 || fail "$program with SQLite $(./version): $(tail -n 30 log)"
     grep '^100%' log
 done
