@@ -119,6 +119,8 @@ typedef struct imgpar_info {
     int64_t shape[IMGPAR_MAX_RANK];
     int64_t depth, height, width, channels;
     size_t size_bytes; /* of all elements, tightly packed */
+    double white;      /* the number that is white (full scale, opaque): 255, 65535, 1, ...; 0: plain data, which has none */
+    int is_mask;       /* white is 1, and a factor above 1 becomes the white of the product: what comparisons give */
 } imgpar_info;
 
 typedef struct imgpar_context imgpar_context; /* a device with its caches */
@@ -333,7 +335,8 @@ IMGPAR_API void imgpar_free(void *memory);
  * between is an error. Same as imgpar_op(ctx, "open", ...).
  */
 IMGPAR_API imgpar_array *imgpar_open(imgpar_context *ctx, const char *path);
-/* options: "fail_on=none|truncated|error|warning" or NULL. */
+/* options: "fail_on=none|truncated|error|warning, white=1" or NULL. white is the number that is white in what is read, as of an NPY
+ * file of floats, 0 of data; arrays from memory get one by imgpar_set_white(). */
 IMGPAR_API imgpar_array *imgpar_open_with(imgpar_context *ctx, const char *path, const char *options);
 /* The same from memory, which is copied. */
 IMGPAR_API imgpar_array *imgpar_open_memory(imgpar_context *ctx, const void *bytes, size_t n);
@@ -347,7 +350,8 @@ IMGPAR_API imgpar_array *imgpar_open_wrap(imgpar_context *ctx, void *bytes, size
  * complete. The first error of the whole graph comes back here; the message is
  * in imgpar_array_message(a). options->format and ->settings: png: bits=8|16,
  * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 under alpha; pnm: bits. All three: range=R, the
- * number that becomes white; without it u8, u16 and bool keep their look, and other numbers are rounded as they are.
+ * number that becomes white; without it that is the array's white (imgpar_info), one above 255 in 16 bits where the format has
+ * them. Of data without white u8, u16 and bool keep their look, and other numbers are rounded as they are.
  * .pgm is for gray and .ppm for RGB, as their readers expect; both and alpha are saved as .pnm, alpha as .pam.
  */
 IMGPAR_API imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options);
@@ -407,6 +411,9 @@ typedef struct imgpar_op_info {
     const char *rule;     /* what must hold between parameters, or NULL: "lo <= hi", "lo < hi", "scale != 0",
                            * "width or height" (one of them not 0), "value per channels" (as many numbers),
                            * "shape once -1" (among its numbers at most) */
+    const char *white;    /* the result's white (imgpar_info); NULL: that of its first array. "none", "1", "mask" (1, and a mask),
+                           * "first" (of the first that has one and is no mask), "larger" (as operators), "meet yes no" (of the
+                           * first of these inputs that has one, to which the others are brought), or a phrase */
 } imgpar_op_info;
 
 /* The table: every operation by index, or by name or alias (NULL if there is none). */

@@ -23,7 +23,7 @@ bool ip_sql_dtype_is_float(imgpar_dtype dtype)
     return dtype == IMGPAR_F16 || dtype == IMGPAR_F32 || dtype == IMGPAR_F64;
 }
 
-void ip_sql_dtype_range(imgpar_dtype dtype, double *lo, double *hi)
+void ip_sql_range(const imgpar_info *info, double *lo, double *hi)
 {
     static const double ranges[IMGPAR_N_DTYPES][2] = {
         [IMGPAR_BOOL] = { 0, 1 },     [IMGPAR_F16] = { 0, 1 },           [IMGPAR_F32] = { 0, 1 },
@@ -33,8 +33,8 @@ void ip_sql_dtype_range(imgpar_dtype dtype, double *lo, double *hi)
         [IMGPAR_U64] = { 0, 18446744073709551615.0 },
         [IMGPAR_I64] = { -9223372036854775808.0, 9223372036854775807.0 },
     };
-    *lo = ranges[dtype][0];
-    *hi = ranges[dtype][1];
+    *lo = info->white > 0 ? 0 : ranges[info->dtype][0];
+    *hi = info->white > 0 ? info->white : ranges[info->dtype][1];
 }
 
 double ip_sql_element(imgpar_dtype dtype, const void *p)

@@ -83,7 +83,10 @@ static void return_info(ip_sql_call *call, sqlite3_context *ctx, const header *h
                         spaces[h->info.space]);
     for (int k = 0; k < h->info.rank; k++)
         sqlite3_str_appendf(s, "%s%lld", k ? "," : "", (long long)h->info.shape[k]);
-    sqlite3_str_appendf(s, "],\"blob_bytes\":%llu", (unsigned long long)h->n_bytes);
+    sqlite3_str_appendall(s, "]");
+    if (h->info.white > 0)
+        sqlite3_str_appendf(s, ",\"white\":%!.15g", h->info.white);
+    sqlite3_str_appendf(s, ",\"blob_bytes\":%llu", (unsigned long long)h->n_bytes);
     if (h->n_records)
         sqlite3_str_appendf(s, ",\"operations\":%d,\"sources\":%d", h->n_records - h->n_sources, h->n_sources);
     sqlite3_str_appendchar(s, 1, '}');

@@ -13,8 +13,8 @@
  * R1. Sums of integers of up to 16 bits are exact; wider ones and floats go through f64 (f32 where the device
  *     has none).
  * R2. ssim is that of Wang et al. 2004, in f64: a Gaussian window of sigma 1.5 and radius 5, C1 = (0.01 L)^2, C2 = (0.03 L)^2,
- *     L the dtype's range (1 for floats), over all channels; edges are mirrored, and every pixel counts.
- * R3. peak is the dtype's range (255, 65535, 1 for floats) unless given.
+ *     L the white of a (of data the dtype's range, 1 for floats), over all channels; edges are mirrored, and every pixel counts.
+ * R3. peak is the white of a (of data the dtype's range, 1 for floats) unless given.
  * R4. img_pixel computes that pixel and what it depends on, no more.
  * R5. NULL in gives NULL out.
  */
@@ -122,7 +122,7 @@ static void measure_psnr(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs 
     double got, lo, peak;
     if (same_shape(call, in, &info))
         return;
-    ip_sql_dtype_range(info.dtype, &lo, &peak);
+    ip_sql_range(&info, &lo, &peak);
     peak = argc > 2 ? sqlite3_value_double(argv[2]) : peak - lo; /* R3 */
     if (!(peak > 0)) {
         ip_sql_call_fail(call, SQLITE_ERROR, "peak=%g is not above 0", peak);
@@ -153,7 +153,7 @@ static void measure_ssim(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs 
     double got, lo, hi;
     if (same_shape(call, in, &info))
         return;
-    ip_sql_dtype_range(info.dtype, &lo, &hi);
+    ip_sql_range(&info, &lo, &hi);
     const char *real = wide_dtype(in, IMGPAR_F64);
     char *factor = sqlite3_mprintf("%!.15g", 255 / (hi - lo));
     char *text = factor ? sqlite3_mprintf(ssim_text, real, factor, real, factor) : NULL;

@@ -122,11 +122,8 @@ static int cell_text(ip_sql_call *call, const montage *m, const imgpar_info *inf
         return ip_sql_call_fail(call, SQLITE_ERROR, "the image is empty");
     if (scale < 1)
         snprintf(small, sizeof small, "thumbnail($1, width=%d, height=%d)", m->option[OPTION_WIDTH], m->option[OPTION_HEIGHT]);
-    if (info->dtype == IMGPAR_U8)
-        snprintf(text, n, "%s", small);
-    else
-        snprintf(text, n, info->dtype == IMGPAR_U16 ? "cast(%s / 257, u8)" : info->dtype == IMGPAR_BOOL ?
-                 "cast(%s, u8) * 255" : "cast(%s, u8)", small);
+    bool has_white = info->white > 0 || info->dtype == IMGPAR_U16 || info->dtype == IMGPAR_BOOL;
+    snprintf(text, n, has_white ? "depth(%s, 8)" : "cast(%s, u8)", small);
     return SQLITE_OK;
 }
 

@@ -61,7 +61,7 @@ static void read_levels(const imgpar_info *info, const unsigned char *elements, 
 {
     double lo, hi;
     size_t step = imgpar_dtype_size(info->dtype) * (size_t)info->channels;
-    ip_sql_dtype_range(info->dtype, &lo, &hi);
+    ip_sql_range(info, &lo, &hi);
     for (int k = 0; k < SIDE * SIDE; k++) {
         double v = rint((ip_sql_element(info->dtype, elements + step * (size_t)k) - lo) * (255 / (hi - lo)));
         levels[k] = v >= 255 ? 255 : v > 0 ? (unsigned char)v : 0;

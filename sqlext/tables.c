@@ -4,7 +4,7 @@
  *
  * R1. A plain image and a deferred one give the same rows, computed in one evaluation.
  * R2. histogram: one row a channel and bin, in that order. The operation puts v into bin
- *     floor((v - min) bins / (max - min)), max into the last one, over the dtype's range (floats: 0 to 1).
+ *     floor((v - min) bins / (max - min)), max into the last one, from black to white (data: over the dtype's range, floats 0 to 1).
  *     lo and hi are the least and greatest integer of the bin (an empty one has hi below lo); of floats and
  *     64-bit integers its edges.
  * R3. img_explain: one row a kernel; nothing is computed or compiled.
@@ -16,6 +16,7 @@
 #include "element.h"
 #include "values.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* True where every value of dtype and its difference from another are exact in int64_t and double. */
@@ -25,11 +26,11 @@ static bool is_narrow_integer(imgpar_dtype dtype)
 }
 
 /* R2 */
-static void set_bounds(ip_sql_rows *rows, imgpar_dtype dtype, int64_t bin, int64_t n_bins)
+static void set_bounds(ip_sql_rows *rows, const imgpar_info *of, int64_t bin, int64_t n_bins)
 {
     double lo, hi;
-    ip_sql_dtype_range(dtype, &lo, &hi);
-    if (!is_narrow_integer(dtype)) {
+    ip_sql_range(of, &lo, &hi);
+    if (!is_narrow_integer(of->dtype) || hi != floor(hi)) {
         ip_sql_set_real(rows, 2, lo + (hi - lo) * (double)bin / (double)n_bins);
         ip_sql_set_real(rows, 3, lo + (hi - lo) * (double)(bin + 1) / (double)n_bins);
         return;
@@ -40,7 +41,7 @@ static void set_bounds(ip_sql_rows *rows, imgpar_dtype dtype, int64_t bin, int64
     ip_sql_set_integer(rows, 3, next - 1);
 }
 
-static void add_histogram_rows(ip_sql_rows *rows, imgpar_dtype dtype, const imgpar_info *info, const uint32_t *counts,
+static void add_histogram_rows(ip_sql_rows *rows, const imgpar_info *of, const imgpar_info *info, const uint32_t *counts,
                                int64_t only_channel)
 {
     int64_t n_bins = info->shape[info->rank - 1];
@@ -55,7 +56,7 @@ static void add_histogram_rows(ip_sql_rows *rows, imgpar_dtype dtype, const imgp
             ip_sql_rows_add(rows);
             ip_sql_set_integer(rows, 0, c);
             ip_sql_set_integer(rows, 1, k);
-            set_bounds(rows, dtype, k, n_bins);
+            set_bounds(rows, of, k, n_bins);
             ip_sql_set_integer(rows, 4, counts[c * n_bins + k]);
             ip_sql_set_real(rows, 5, total > 0 ? 100.0 * counts[c * n_bins + k] / total : 0);
         }
@@ -63,7 +64,7 @@ static void add_histogram_rows(ip_sql_rows *rows, imgpar_dtype dtype, const imgp
 }
 
 /* Computes the histogram array a and adds its rows. */
-static int read_histogram(ip_sql_call *call, imgpar_array *a, imgpar_dtype dtype, int64_t only_channel,
+static int read_histogram(ip_sql_call *call, imgpar_array *a, const imgpar_info *of, int64_t only_channel,
                           ip_sql_rows *rows)
 {
     imgpar_info info;
@@ -85,7 +86,7 @@ static int read_histogram(ip_sql_call *call, imgpar_array *a, imgpar_dtype dtype
     if (st)
         ip_sql_call_fail_array(call, a);
     else
-        add_histogram_rows(rows, dtype, &info, counts, only_channel);
+        add_histogram_rows(rows, of, &info, counts, only_channel);
     sqlite3_free(counts);
     return call->code;
 }
@@ -109,7 +110,7 @@ static int fill_histogram(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *
         if (imgpar_array_info(in.arrays[0], &info))
             ip_sql_call_fail_array(call, in.arrays[0]);
         else
-            read_histogram(call, a, info.dtype, argv[2] ? sqlite3_value_int64(argv[2]) : -1, rows);
+            read_histogram(call, a, &info, argv[2] ? sqlite3_value_int64(argv[2]) : -1, rows);
         imgpar_array_release(a);
     }
     ip_sql_inputs_free(&in);

@@ -420,6 +420,38 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
     imgpar_array_release(result);
 }
 
+/* Whether a has the white that its encoded form would be read with. */
+static bool has_white_of(const imgpar_array *a, const imgpar_array *source)
+{
+    imgpar_info of_a, of_source;
+    return !imgpar_array_info(a, &of_a) && !imgpar_array_info(source, &of_source) && of_a.white == of_source.white &&
+           of_a.is_mask == of_source.is_mask;
+}
+
+/* A recipe of one source and, where that alone would lose it, the white of a; takes over a. */
+static void return_source_with_white(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n, imgpar_array *a)
+{
+    ip_sql_recipe r = { 0 };
+    imgpar_info info;
+    uint32_t index;
+    char text[64];
+    imgpar_array *source = imgpar_open_memory(call->conn->context, bytes, n);
+    imgpar_array_info(a, &info);
+    const bool same = has_white_of(a, source);
+    sqlite3_snprintf(sizeof text, text, "white=%!.17g, mask=%s", info.white, info.is_mask ? "true" : "false");
+    ip_sql_record told = { .kind = IP_SQL_OPERATION, .name = "set_white", .n_inputs = 1, .inputs = { 0 }, .body = text,
+                           .n_body = strlen(text) + 1, .hash = ip_sql_hash(0, text, strlen(text) + 1), .array = a };
+    int failed = ip_sql_recipe_start(call, &r, bytes, n, same ? imgpar_array_retain(a) : imgpar_array_retain(source));
+    if (!failed && !same)
+        failed = ip_sql_recipe_add(call, &r, &told, &index); /* takes a */
+    else
+        imgpar_array_release(a);
+    if (!failed)
+        return_recipe(call, ctx, &r);
+    imgpar_array_release(source);
+    ip_sql_recipe_free(&r);
+}
+
 /* A recipe of one source; takes over a. */
 static void return_source(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n, imgpar_array *a)
 {
@@ -452,6 +484,6 @@ void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *
     if (st)
         ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a));
     else
-        return_source(call, ctx, bytes, n, imgpar_array_retain(a));
+        return_source_with_white(call, ctx, bytes, n, imgpar_array_retain(a));
     imgpar_free(bytes);
 }

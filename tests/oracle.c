@@ -19,13 +19,13 @@ bool oracle_is_exact(void)
 
 static const struct { bool is_float; real low, high, full; int mantissa, least; } dtypes[IMGPAR_N_DTYPES] = {
     [IMGPAR_U8] = { false, 0, 255, 255, 0, 0 },
-    [IMGPAR_I8] = { false, -128, 127, 127, 0, 0 },
+    [IMGPAR_I8] = { false, -128, 127, 255, 0, 0 },
     [IMGPAR_U16] = { false, 0, 65535, 65535, 0, 0 },
-    [IMGPAR_I16] = { false, -32768, 32767, 32767, 0, 0 },
-    [IMGPAR_U32] = { false, 0, 4294967295.0L, 4294967295.0L, 0, 0 },
-    [IMGPAR_I32] = { false, -2147483648.0L, 2147483647.0L, 2147483647.0L, 0, 0 },
-    [IMGPAR_U64] = { false, 0, 18446744073709551615.0L, 18446744073709551615.0L, 0, 0 },
-    [IMGPAR_I64] = { false, -9223372036854775808.0L, 9223372036854775807.0L, 9223372036854775807.0L, 0, 0 },
+    [IMGPAR_I16] = { false, -32768, 32767, 255, 0, 0 },
+    [IMGPAR_U32] = { false, 0, 4294967295.0L, 255, 0, 0 },
+    [IMGPAR_I32] = { false, -2147483648.0L, 2147483647.0L, 255, 0, 0 },
+    [IMGPAR_U64] = { false, 0, 18446744073709551615.0L, 255, 0, 0 },
+    [IMGPAR_I64] = { false, -9223372036854775808.0L, 9223372036854775807.0L, 255, 0, 0 },
     [IMGPAR_F16] = { true, -65504, 65504, 1, 11, -14 },
     [IMGPAR_F32] = { true, -FLT_MAX, FLT_MAX, 1, 24, -126 },
     [IMGPAR_F64] = { true, -DBL_MAX, DBL_MAX, 1, 53, -1022 },
@@ -111,6 +111,12 @@ real picture_spread(const picture *p, int64_t y, int64_t x, int64_t c)
 bool picture_is_alpha(const picture *p, int64_t c)
 {
     return !p->is_data && (p->c == 2 || p->c == 4) && c == p->c - 1;
+}
+
+real picture_white(const picture *p)
+{
+    bool is_picture = !p->is_number && !p->is_data && p->c <= 4;
+    return is_picture && (p->dtype == IMGPAR_U8 || p->dtype == IMGPAR_U16) ? dtype_full(p->dtype) : 0;
 }
 
 /* The place 0..n-1 that place i beyond the edges stands for, found by walking; -1: the constant. */

@@ -48,6 +48,9 @@ real picture_read(const picture *p, int64_t y, int64_t x, int64_t c, int border,
 /* Whether channel c is alpha: the last of 2 or 4 in an image that is not plain data. */
 bool picture_is_alpha(const picture *p, int64_t c);
 
+/* The white of an array made of it: of u8 and u16 pictures their maximum, else 0. */
+real picture_white(const picture *p);
+
 /* Values that the dtype holds, the same for a seed: all sizes with the extremes mixed in, no value that is not
  * finite; SMALL ones in -8..8; LEVELS around 0..full; WILD as ANY with infinities and NaN in floats. */
 typedef enum fill { FILL_ANY, FILL_SMALL, FILL_LEVELS, FILL_WILD } fill;
@@ -67,7 +70,8 @@ bool picture_same(const picture *answer, const void *a, const void *b);
 bool is_float(imgpar_dtype dtype);
 real dtype_low(imgpar_dtype dtype);  /* of floats: -the largest finite */
 real dtype_high(imgpar_dtype dtype);
-real dtype_full(imgpar_dtype dtype); /* what is white: 255, ..., 1 in floats and bool */
+/* What is white where an array has none: the maximum of u8 and u16, 1 of floats and bool, else 255. */
+real dtype_full(imgpar_dtype dtype);
 /* The nearest number of dtype, ties to even, saturating; NaN gives 0 in integers; floats overflow to infinity. */
 real rounded(imgpar_dtype dtype, real v);
 /* Half the distance of numbers of dtype around v; 0 in integers. */

@@ -97,20 +97,31 @@ static real e_absdiff(element *e)
     return fabsl(e->v[0] - e->v[1]);
 }
 
+/* The second picture is brought to the white of the first, in the dtype of the result, before they meet. */
+static void meet(element *e, int first, int second)
+{
+    const real white = picture_white(e->c->in[first]), other = picture_white(e->c->in[second]);
+    if (white == 0 || other == 0 || white == other) return;
+    e->v[second] = rounded(e->dtype, e->v[second] * white / other);
+}
+
 static real e_minimum(element *e)
 {
+    meet(e, 0, 1);
     e->slack = pair_slack(e, fabsl(e->v[0]) + fabsl(e->v[1]));
     return fminl(e->v[0], e->v[1]);
 }
 
 static real e_maximum(element *e)
 {
+    meet(e, 0, 1);
     e->slack = pair_slack(e, fabsl(e->v[0]) + fabsl(e->v[1]));
     return fmaxl(e->v[0], e->v[1]);
 }
 
 static real e_blend(element *e)
 {
+    meet(e, 0, 1);
     real r = call_number(e->c, "ratio", 0.5L);
     e->slack = (fabsl(e->v[0] * (1 - r)) + fabsl(e->v[1] * r)) * grain(e->c);
     return e->v[0] * (1 - r) + e->v[1] * r;
@@ -118,6 +129,7 @@ static real e_blend(element *e)
 
 static real e_overlay(element *e)
 {
+    meet(e, 0, 1);
     real m = e->v[2] / dtype_full(e->c->in[2]->dtype);
     if (!all_integers(e->c) || grain(e->c) < 0x1p-40L)
         e->slack = (fabsl(e->v[0]) * (1 + fabsl(m)) + fabsl(e->v[1] * m)) * grain(e->c);
@@ -135,12 +147,7 @@ static void overlay(const call *c, picture *out) { each(c, named_dtype(c), out, 
 
 /* ---- one input ------------------------------------------------------------------------------- */
 
-/* Signed integers are mirrored between their two ends: -1 - x. */
-static real e_invert(element *e)
-{
-    bool is_signed = !is_float(e->dtype) && dtype_low(e->dtype) < 0;
-    return e->is_alpha ? e->v[0] : (is_signed ? -1 : dtype_full(e->dtype)) - e->v[0];
-}
+static real e_invert(element *e) { return e->is_alpha ? e->v[0] : dtype_full(e->dtype) - e->v[0]; }
 
 /* The channel's number of a parameter that may be a vector. */
 static real level(const element *e, const char *name, real otherwise)
@@ -172,7 +179,12 @@ static real e_threshold(element *e)
     return e->v[0] > call_number(e->c, "t", 0) ? dtype_full(e->dtype) : 0;
 }
 
-static real e_select(element *e) { return e->v[0] != 0 ? e->v[1] : e->v[2]; }
+static real e_select(element *e)
+{
+    meet(e, 1, 2);
+    return e->v[0] != 0 ? e->v[1] : e->v[2];
+}
+
 static real e_same(element *e) { return e->v[0]; }
 
 static void invert(const call *c, picture *out) { each(c, c->in[0]->dtype, out, e_invert); }
@@ -192,6 +204,27 @@ static imgpar_dtype dtype_option(const call *c, const char *otherwise)
 }
 
 static void cast(const call *c, picture *out) { each(c, dtype_option(c, "f32"), out, e_same); }
+
+/* From the white of the picture, or what stands for it, to another. Weights are rounded to f32 at most twice. */
+static real from_white_to(element *e, real white)
+{
+    const real own = picture_white(e->c->in[0]), from = own > 0 ? own : dtype_full(e->c->in[0]->dtype);
+    if (is_float(e->c->in[0]->dtype) || is_float(e->dtype) || grain(e->c) < 0x1p-40L)
+        e->slack = fabsl(e->v[0] * white / from) * grain(e->c);
+    return e->v[0] * white / from;
+}
+
+static real e_depth(element *e) { return from_white_to(e, is_float(e->dtype) ? 1 : dtype_full(e->dtype)); }
+static real e_rescale(element *e) { return from_white_to(e, call_number(e->c, "white", 1)); }
+
+static void depth(const call *c, picture *out)
+{
+    const imgpar_dtype real_dtype = c->in[0]->dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
+    each(c, call_is(c, "to", "8", "") ? IMGPAR_U8 : call_is(c, "to", "16", "") ? IMGPAR_U16 : real_dtype, out, e_depth);
+}
+
+static void rescale(const call *c, picture *out) { each(c, dtype_option(c, "f32"), out, e_rescale); }
+static void set_white(const call *c, picture *out) { each(c, c->in[0]->dtype, out, e_same); }
 
 static void flat(const call *c, picture *out)
 {
@@ -296,6 +329,6 @@ static void maxval(const call *c, picture *out) { extreme(c, out, true); }
 const oracle_row oracle_levels[] = {
     { "add", add }, { "subtract", subtract }, { "multiply", multiply }, { "absdiff", absdiff }, { "minimum", minimum },
     { "maximum", maximum }, { "blend", blend }, { "overlay", overlay }, { "invert", invert }, { "linear", linear },
-    { "clamp", clamp }, { "threshold", threshold }, { "select", choose }, { "cast", cast }, { "fill", flat },
+    { "clamp", clamp }, { "depth", depth }, { "rescale", rescale }, { "set_white", set_white }, { "threshold", threshold }, { "select", choose }, { "cast", cast }, { "fill", flat },
     { "gray", gray }, { "sum", sum }, { "mean", mean }, { "minval", minval }, { "maxval", maxval }, { NULL, NULL },
 };

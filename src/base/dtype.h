@@ -14,7 +14,7 @@ typedef struct ip_dtype_facts {
     unsigned size_bytes;
     bool is_float, is_signed;
     double minimum, maximum; /* of integers: the representable range; of floats: the largest finite */
-    double full;         /* the "maximum" of images: 255, 65535, ..., 1 for floats and bool */
+    double full;         /* white where an array has none: the maximum of u8 and u16, 1 for floats and bool, 255 */
 } ip_dtype_facts;
 
 /* The row of dtype; NULL for a bad value. */

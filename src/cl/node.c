@@ -111,6 +111,7 @@ static imgpar_status check_type(const char *function, imgpar_dtype dtype, int ra
         type->shape[k] = shape[k];
     }
     type->space = ip_space_guess(type);
+    type->white = ip_white_guess(type);
     return IMGPAR_OK;
 }
 

@@ -28,6 +28,8 @@ typedef struct ip_type {
     imgpar_space space;
     int rank;
     int64_t shape[IMGPAR_MAX_RANK];
+    double white; /* the number that is white; 0: data, which has none */
+    bool is_mask; /* white is 1, and a factor above 1 raises it (ops/white.h) */
 } ip_type;
 
 /* The value's smallest and largest possible element; -INFINITY, INFINITY: not known. */
@@ -151,6 +153,11 @@ bool ip_type_is_complex(const ip_type *type);
 int ip_type_axis_dim(const ip_type *type, int axis);
 int64_t ip_type_count(const ip_type *type);
 void ip_type_info(const ip_type *type, imgpar_info *out);
+/* The number that means white, full or opaque in an array: its white or, where it has none, 1 for bool and floats, the
+ * maximum of u8 and u16, and 255. */
+double ip_type_full(const ip_type *type);
+/* The white of an array that comes without one: that of its depth where ip_space_guess() finds a picture, else 0. */
+double ip_white_guess(const ip_type *type);
 /* "[480, 640, 3] u8" into buf (at least 96 bytes); returns buf. */
 char *ip_type_text(const ip_type *type, char *buf);
 char *ip_shape_text(const ip_type *type, char *buf);

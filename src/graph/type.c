@@ -74,6 +74,14 @@ imgpar_space ip_space_guess(const ip_type *type)
     return dims[C] <= 2 ? IMGPAR_SPACE_GRAY : IMGPAR_SPACE_SRGB;
 }
 
+double ip_white_guess(const ip_type *type)
+{
+    bool levels = type->dtype == IMGPAR_U8 || type->dtype == IMGPAR_U16;
+    return levels && type->space != IMGPAR_SPACE_DATA ? ip_dtype(type->dtype)->full : 0;
+}
+
+double ip_type_full(const ip_type *type) { return type->white > 0 ? type->white : ip_dtype(type->dtype)->full; }
+
 ip_range ip_range_of(imgpar_dtype dtype)
 {
     const ip_dtype_facts *facts = ip_dtype(dtype);
@@ -95,6 +103,7 @@ void ip_type_info(const ip_type *type, imgpar_info *out)
     ip_type_dims(type, dims);
     *out = (imgpar_info){ .dtype = type->dtype, .space = type->space, .rank = type->rank, .depth = dims[0],
                           .height = dims[1], .width = dims[2], .channels = dims[3],
-                          .size_bytes = (size_t)ip_type_count(type) * ip_dtype(type->dtype)->size_bytes };
+                          .size_bytes = (size_t)ip_type_count(type) * ip_dtype(type->dtype)->size_bytes,
+                          .white = type->white, .is_mask = type->is_mask };
     memcpy(out->shape, type->shape, sizeof out->shape);
 }

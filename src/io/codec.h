@@ -84,11 +84,16 @@ typedef struct ip_picture {
     const char *format;      /* for messages */
     size_t width, height, channels;
     int bits; /* of a sample to be written: 8 or 16 */
-    double range; /* see ip_settings */
+    double range; /* the number that becomes the samples' maximum; 0: numbers are kept */
 } ip_picture;
 
-/* IMGPAR_E_UNSUPPORTED where pixels has a shape the format cannot hold. bits: 8, 16, or -1: as the dtype is. */
+/* IMGPAR_E_UNSUPPORTED where pixels has a shape the format cannot hold. bits: 8, 16, or -1: as white and dtype are. The range is
+ * the pixels' white; ip_picture_set_range() puts the one of the settings in its place. */
 imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits, ip_picture *picture, ip_error *err);
+static inline void ip_picture_set_range(ip_picture *picture, const ip_settings *settings)
+{
+    if (settings->range > 0) picture->range = settings->range;
+}
 /* The samples of row y as uint8_t or native uint16_t; dst holds ip_picture_row_bytes(). */
 void ip_picture_row(const ip_picture *picture, size_t y, void *dst);
 size_t ip_picture_row_bytes(const ip_picture *picture);

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -137,8 +138,8 @@ imgpar_status ip_io_look(const ip_pixels *p, ip_format format, const char *setti
     *look = IP_LOOKS_FINE;
     if (!is_float || codecs[format].max_side == 0) return IMGPAR_OK;
     imgpar_status st = ip_settings_parse(format, settings, &parsed, err);
-    if (st || parsed.range > 0) return st;
-    const double most = parsed.value[IP_SET_BITS] == 16 ? 65535 : 255;
+    if (st || parsed.range > 0 || (p->white > 0 && p->white <= 1)) return st;
+    const double most = p->white > 0 ? INFINITY : parsed.value[IP_SET_BITS] == 16 ? 65535 : 255;
     for (int i = 0; i < p->rank; i++)
         n *= (size_t)p->shape[i];
     for (size_t i = 0; i < n; i++) {

@@ -68,6 +68,7 @@ typedef struct ip_pixels {
     imgpar_space space;
     int rank;
     int64_t shape[IMGPAR_MAX_RANK];
+    double white;       /* the number that is white; 0: data */
     const void *pixels; /* tightly packed; borrowed */
 } ip_pixels;
 
@@ -109,9 +110,9 @@ void ip_file_release(ip_file *file);
  *     pnm   bits=8|16; PGM, PPM, or PAM with alpha; the ending .pgm is for gray alone, .ppm for RGB
  *
  * Pictures hold [height, width, 1-4 channels], [height, width], or one row [width], not empty; other shapes are
- * IMGPAR_E_UNSUPPORTED. u16 stays 16 bits unless bits=8, everything else becomes 8 unless bits=16. u8, u16 and
- * bool are scaled so that they look the same; other dtypes keep their numbers, rounded and saturated.
- * With range=R (png, jpeg, pnm) the numbers 0 to R of any dtype become black to white instead.
+ * IMGPAR_E_UNSUPPORTED. A white above 255, and u16 without one, are written in 16 bits unless bits=8, everything else in 8
+ * unless bits=16. White becomes the samples' maximum; numbers without one are kept, rounded and saturated, but those of
+ * u8, u16 and bool, whose maximum becomes the samples'. With range=R (png, jpeg, pnm) R is white instead.
  */
 imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
                            void **bytes, size_t *n, ip_error *err);
@@ -120,8 +121,8 @@ imgpar_status ip_io_check_settings(ip_format format, const char *settings, ip_er
 /* Can the format hold pixels of that type and shape (the pixels themselves are not looked at)? name is the ending or
  * word the format was given by, or NULL: "pgm" is for gray alone and "ppm" for RGB, since their readers expect that. */
 imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, const char *name, ip_error *err);
-/* What a picture of floats looks like that are rounded and have no range=: BLACK where some are above 0 and none above 1, WHITE where
- * all are above the largest level. */
+/* What a picture of floats looks like that has no range= and no white of 1 or less: BLACK where some are above 0 and none above 1, and,
+ * without a white, WHITE where all are above the largest level. */
 typedef enum ip_look { IP_LOOKS_FINE, IP_LOOKS_BLACK, IP_LOOKS_WHITE } ip_look;
 imgpar_status ip_io_look(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll, ip_look *look, ip_error *err);
 /* Writes bytes to path by way of a temporary file and rename; "-" is standard output. A device, a FIFO or a

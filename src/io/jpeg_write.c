@@ -122,7 +122,7 @@ imgpar_status ip_jpeg_write(const ip_pixels *pixels, const ip_settings *settings
     writer w = { .guard = { .on_error = on_error }, .settings = settings, .poll = poll, .out = out, .err = &local };
     ip_jpeg_guard_errors(&w.guard, (j_common_ptr)&w.c);
     if (ip_picture_of(pixels, IP_FORMAT_JPEG, 8, &w.picture, &local)) goto out;
-    w.picture.range = settings->range;
+    ip_picture_set_range(&w.picture, settings);
     w.row = ip_alloc(ip_picture_row_bytes(&w.picture) + CHUNK_BYTES);
     if (!w.row) {
         ip_fail_memory(&local, "encoding jpeg");

@@ -100,7 +100,7 @@ imgpar_status ip_png_write(const ip_pixels *pixels, const ip_settings *settings,
     ip_error local = { 0 };
     writer w = { .settings = settings, .poll = poll, .out = out, .err = &local };
     if (ip_picture_of(pixels, IP_FORMAT_PNG, settings->value[IP_SET_BITS], &w.picture, &local)) goto out;
-    w.picture.range = settings->range;
+    ip_picture_set_range(&w.picture, settings);
     w.row = ip_alloc(ip_picture_row_bytes(&w.picture));
     if (!w.row || !guarded(&w, create) || !w.png || !w.info) {
         ip_fail_memory(&local, "encoding png");

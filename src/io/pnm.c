@@ -245,7 +245,7 @@ imgpar_status ip_pnm_write(const ip_pixels *pixels, const ip_settings *settings,
     ip_picture p;
     imgpar_status st = ip_picture_of(pixels, IP_FORMAT_PNM, settings->value[IP_SET_BITS], &p, err);
     if (st) return st;
-    p.range = settings->range;
+    ip_picture_set_range(&p, settings);
     const int maxval = p.bits == 16 ? 65535 : 255;
     if (p.channels % 2 == 0)
         ip_str_printf(out, "P7\nWIDTH %zu\nHEIGHT %zu\nDEPTH %zu\nMAXVAL %d\nTUPLTYPE %s\nENDHDR\n", p.width, p.height,

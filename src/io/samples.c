@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pixels of any dtype as the 8- or 16-bit samples a picture format holds.
- * u8, u16 and bool keep their look: their maximum becomes the sample's maximum.
- * Every other dtype keeps its numbers: rounded, ties to even, and saturated.
- * With a range, whatever the dtype, v becomes v * maximum / range in double, rounded and saturated likewise.
+ * With a range, which is white or a setting, v becomes v * maximum / range in double, rounded, ties to even, and saturated.
+ * Without one u8, u16 and bool keep their look: their maximum becomes the sample's maximum. Every other dtype keeps its
+ * numbers, rounded and saturated likewise.
  */
 #include "io/codec.h"
 
@@ -24,6 +24,12 @@ static imgpar_status refuse_shape(const ip_pixels *p, ip_format format, ip_error
     return IMGPAR_E_UNSUPPORTED;
 }
 
+/* Eight bits would not hold what there is between black and white. */
+static bool is_deep(const ip_pixels *pixels)
+{
+    return pixels->white > 0 ? pixels->white > 255 : pixels->dtype == IMGPAR_U16;
+}
+
 imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits, ip_picture *picture, ip_error *err)
 {
     const size_t max_side = ip_codec_of(format)->max_side;
@@ -40,8 +46,8 @@ imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits,
         return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: sides reach %zu pixels at most, not %lld x %lld",
                        ip_format_name(format), max_side, (long long)width, (long long)height);
     *picture = (ip_picture){
-        .source = pixels, .format = ip_format_name(format), .bits = bits > 0 ? bits : pixels->dtype == IMGPAR_U16 ? 16 : 8,
-        .width = (size_t)width, .height = (size_t)height, .channels = (size_t)channels,
+        .source = pixels, .format = ip_format_name(format), .bits = bits > 0 ? bits : is_deep(pixels) ? 16 : 8,
+        .range = pixels->white, .width = (size_t)width, .height = (size_t)height, .channels = (size_t)channels,
     };
     return IMGPAR_OK;
 }
@@ -109,6 +115,32 @@ static void to_16(imgpar_dtype dtype, const unsigned char *src, uint16_t *dst, s
     }
 }
 
+/* Whether to_8() and to_16() do what the range says: it is the dtype's own maximum, or numbers stay as they are. */
+static bool is_plain(const ip_picture *p)
+{
+    const imgpar_dtype dtype = p->source->dtype;
+    const bool has_look = dtype == IMGPAR_U8 || dtype == IMGPAR_U16 || dtype == IMGPAR_BOOL;
+    return p->range == 0 || p->range == (has_look ? ip_dtype(dtype)->maximum : p->bits == 16 ? 65535 : 255);
+}
+
+/* The commonest case of scaled(), at several elements a step. */
+static void scaled_f32(const ip_picture *p, const unsigned char *src, void *dst, size_t n)
+{
+    const double most = p->bits == 16 ? 65535 : 255;
+    uint8_t *narrow = dst;
+    uint16_t *wide = dst;
+    for (size_t i = 0; i < n; i++) {
+        float f;
+        memcpy(&f, src + 4 * i, 4);
+        double v = (double)f * most / p->range;
+        v = v >= most ? most : v > 0 ? rint(v) : 0; /* NaN is 0 */
+        if (p->bits == 16)
+            wide[i] = (uint16_t)v;
+        else
+            narrow[i] = (uint8_t)v;
+    }
+}
+
 static void scaled(const ip_picture *p, const unsigned char *src, void *dst, size_t n)
 {
     const imgpar_dtype dtype = p->source->dtype;
@@ -125,7 +157,9 @@ void ip_picture_row(const ip_picture *p, size_t y, void *dst)
     const imgpar_dtype dtype = p->source->dtype;
     const size_t n = p->width * p->channels;
     const unsigned char *src = (const unsigned char *)p->source->pixels + y * n * imgpar_dtype_size(dtype);
-    if (p->range > 0)
+    if (!is_plain(p) && dtype == IMGPAR_F32)
+        scaled_f32(p, src, dst, n);
+    else if (!is_plain(p))
         scaled(p, src, dst, n);
     else if (p->bits == 16)
         to_16(dtype, src, dst, n);

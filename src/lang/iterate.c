@@ -25,6 +25,7 @@ typedef struct iteration {
     int64_t count;            /* steps left */
     int64_t done, check;      /* steps taken; until is tested after every check-th */
     bool known;               /* checking: count is known */
+    int n_adopted;            /* times that values took the white a step gives them */
 } iteration;
 
 /* ---- one step -------------------------------------------------------------------------- */
@@ -171,10 +172,15 @@ static bool to_arrays(iteration *it, ip_val *vals)
     return true;
 }
 
-static bool same_type(const ip_type *a, const ip_type *b)
+static bool same_elements(const ip_type *a, const ip_type *b)
 {
     return a->dtype == b->dtype && a->space == b->space && a->rank == b->rank &&
            memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+static bool same_type(const ip_type *a, const ip_type *b)
+{
+    return same_elements(a, b) && a->white == b->white && a->is_mask == b->is_mask;
 }
 
 /* The first of n values whose types differ, or -1. */
@@ -211,10 +217,29 @@ static bool build_loop(iteration *it, ip_val *state, const ip_val *holders, cons
     return ok;
 }
 
+/* The values with the white that a step gives them; they may differ in nothing else. Where until is a graph no step can be taken
+ * before the loop, which would find it. */
+static bool adopt_white(iteration *it, ip_val *state, const ip_val *next)
+{
+    for (int i = 0; i < it->n; i++) {
+        const ip_type *has = &state[i].u.array->type, *gets = &next[i].u.array->type;
+        ip_val told;
+        if (same_type(has, gets)) continue;
+        if (!same_elements(has, gets)) return false;
+        ip_arg args[] = { ip_arg_array(state[i].u.array), { .name = "white", .kind = IP_ARG_NUMBER, .number = gets->white },
+                          { .name = "mask", .kind = IP_ARG_BOOL, .number = gets->is_mask } };
+        if (!ip_call_args(it->ev, ip_op_find("set_white"), it->call->offset, args, NULL, 3, &told)) return false;
+        ip_val_free(&state[i]);
+        state[i] = told;
+    }
+    return true;
+}
+
 /* Evaluates the step over placeholders. *changed: which value's type the step changes, or -1: state is the result. */
 static bool try_loop(iteration *it, ip_val *state, ip_val *next, int *changed)
 {
     int n = it->n;
+    bool again = false;
     ip_val *holders = ip_vals_new(n), stop = { .kind = IP_V_NONE };
     imgpar_array **vectors = ip_alloc_array((size_t)n * 4, sizeof *vectors);
     bool ok = (holders && vectors) || ip_eval_fail_memory(it->ev);
@@ -228,8 +253,9 @@ static bool try_loop(iteration *it, ip_val *state, ip_val *next, int *changed)
         char from[96], to[96];
         ip_type_text(&holders[*changed].u.array->type, from);
         ip_type_text(&next[*changed].u.array->type, to);
-        if (stop.kind == IP_V_ARRAY)
-            ok = ip_eval_fail(it->ev, it->step->offset, "iterate: a step changes %s to %s; with until, start from that "
+        again = stop.kind == IP_V_ARRAY && it->n_adopted++ < MAX_PEELED && adopt_white(it, state, next);
+        if (stop.kind == IP_V_ARRAY && !again)
+            ok = !it->ev->err->status && ip_eval_fail(it->ev, it->step->offset, "iterate: a step changes %s to %s; with until, start from that "
                                                         "type (cast)", from, to);
     } else if (ok) {
         ok = build_loop(it, state, holders, next, &stop, vectors);
@@ -238,7 +264,7 @@ static bool try_loop(iteration *it, ip_val *state, ip_val *next, int *changed)
     free_values(next, n);
     ip_vals_free(holders, n);
     ip_free(vectors);
-    return ok;
+    return again ? try_loop(it, state, next, changed) : ok;
 }
 
 static bool never_settles(iteration *it, const ip_val *before, const ip_val *after, int changed)

@@ -71,6 +71,7 @@ static imgpar_status show_array(imgpar_array *a, const imgpar_options *options, 
     if (count > IP_SHOW_MAX_ELEMENTS) {
         char text[96];
         ip_str_append(line, ip_type_text(type, text));
+        if (type->white > 0) ip_str_printf(line, ", white %.10g", type->white);
         return IMGPAR_OK;
     }
     _Alignas(16) char elements[IP_SHOW_MAX_ELEMENTS * 8];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The forms of the language that are no rows of the operation table, because
- * they bind names or shapes, or give numbers: make, reduce, width, height, channels.
+ * they bind names or shapes, or give numbers: make, reduce, width, height, channels, white.
  * iterate and stencil have files of their own.
  */
 #include "base/alloc.h"
@@ -40,7 +40,7 @@ bool ip_form_args(ip_eval *ev, const ip_node *call, const ip_node **slots)
     return true;
 }
 
-/* ---- width, height, channels --------------------------------------------------------------- */
+/* ---- width, height, channels, white ---------------------------------------------------------- */
 
 bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out)
 {
@@ -54,8 +54,10 @@ bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out)
     if (v.kind == IP_V_ARRAY && !ev->checking) {
         int64_t dims[4];
         ip_type_dims(&v.u.array->type, dims);
-        char which = call->name->name[0];
-        *out = ip_val_number((double)dims[which == 'w' ? 2 : which == 'h' ? 1 : 3], false);
+        const char *which = call->name->name;
+        double number = (double)dims[*which == 'w' ? 2 : *which == 'h' ? 1 : 3];
+        if (strcmp(which, "white") == 0) number = ip_type_full(&v.u.array->type);
+        *out = ip_val_number(number, number != floor(number));
     } else if (v.kind == IP_V_ARRAY || v.kind == IP_V_ANY) {
         *out = ip_val_unknown(IP_V_NUMBER);
     } else {
@@ -225,7 +227,8 @@ static bool reduce_named(ip_eval *ev, const ip_node *call, ip_val *out)
 static bool fold_body(ip_eval *ev, const char *form, const ip_val *fn, const imgpar_array *a, size_t offset, ip_val pq[2],
                       ip_val *body)
 {
-    ip_type type = { .dtype = a->type.dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
+    ip_type type = { .dtype = a->type.dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 }, .white = a->type.white,
+                     .is_mask = a->type.is_mask };
     for (int i = 0; i < 2; i++)
         if (!ip_call_result(ev, offset, ip_build_placeholder(ev->ctx, &type), &pq[i])) return false;
     if (!ip_call_function(ev, fn, pq, 2, offset, body)) return false;

@@ -26,11 +26,12 @@ static const ip_word words[] = {
               "png: bits=8|16, level=0..9. jpeg: quality=1..100, subsample=420|422|444, progressive=0|1,\n"
               "background=0..255, a gray under alpha. pnm: bits=8|16; .pgm is for gray, .ppm for RGB, .pam for alpha, .pnm for all.\n"
               "npy keeps shape and dtype.\n"
-              "Floats are rounded as they are; range=1 makes 0..1 black to white (png, jpeg, pnm; any range above 0).\n"
+              "The array's white is written as white, one above 255 in 16 bits where the format has them; numbers of data, which has no white,\n"
+              "are rounded as they are. range=1 makes 0..1 black to white (png, jpeg, pnm; any range above 0).\n"
               "All files are opened before any is saved: two saves want two paths, and what was saved cannot be opened after it.",
               "save(out, \"out.jpg\", quality=95)")
     STATEMENT("print", "print(value, ...)", "prints values in one line",
-              "Numbers and text, arrays of up to 64 elements; larger ones by shape and dtype.",
+              "Numbers and text, arrays of up to 64 elements; larger ones by shape, dtype and white.",
               "print(width(a), mean(a))")
 
     FORM("make", ip_form_make, "make(width, height, expr, channels=, shape=)", "an array from an expression in x, y, z and c",
@@ -68,6 +69,9 @@ static const ip_word words[] = {
          "zip(lo=a, hi=invert(a)).hi", 0, NULL)
     FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1, "array")
     FORM("height", ip_form_extent, "height(array)", "the height as a number", "", "crop(a, 0, 0, 100, height(a))", 1, "array")
+    FORM("white", ip_form_extent, "white(array)", "the number that is white in an array",
+         "Its white or, where it has none, 1 for bool and floats, the maximum of u8 and u16, else 255.",
+         "threshold(a, white(a) / 2)", 1, "array")
     FORM("channels", ip_form_extent, "channels(array)", "the number of channels", "", "channels(a) == 3", 1, "array")
 
     NAMED("x", "x", "the column of each element, from 0, in an element-wise expression or make()", "",

@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-enum { MOST_NAMES = 16 };
+enum { MOST_NAMES = 20 };
 
 typedef struct names {
     ip_program program;
@@ -81,7 +81,9 @@ static void bind_facts(names *to, const ip_type *type)
     bool has_alpha = type->space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0;
     bind(to, "type", ip_val_text(dtype->name));
     bind(to, "real", ip_val_text(is_wide ? "f64" : "f32"));
-    bind(to, "full", ip_val_number(dtype->full, false));
+    const bool has_levels = type->dtype == IMGPAR_U8 || type->dtype == IMGPAR_U16;
+    bind(to, "full", ip_val_number(ip_type_full(type), false));
+    bind(to, "levels", ip_val_number(has_levels ? dtype->maximum : -1, false));
     bind(to, "alpha", ip_val_number(has_alpha ? (double)dims[3] - 1 : -1, false));
 }
 

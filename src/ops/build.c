@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "ops/check.h"
 #include "ops/complex.h"
+#include "ops/white.h"
 
 #include <assert.h>
 #include <math.h>
@@ -58,7 +59,7 @@ static imgpar_status set_param(const imgpar_op_param *p, const ip_arg *arg, ip_p
         return IMGPAR_OK;
     }
     if (ip_param_kind_of(p) == IP_PARAM_CHOICE) {
-        param->number = ip_choice_find(p, arg->text);
+        param->number = ip_choice_of(p, arg);
         return IMGPAR_OK;
     }
     if (ip_param_kind_of(p) == IP_PARAM_TEXT) {
@@ -156,8 +157,10 @@ static imgpar_array *typed_node(imgpar_context *ctx, const ip_op *op, const ip_a
     }
     imgpar_array *node = ip_array_new(ctx, op, op->info.n_inputs + n_lazy);
     if (node && !fill_inputs(node, args, &bound, err) && !fill_params(node, args, &bound, err) && !refuse_complex(node, err)) {
+        bool changed = false;
         node->range = (ip_range){ -INFINITY, INFINITY };
-        op->infer(node, err);
+        if (!op->infer(node, err) && !ip_white_meet(node, &changed, err) && changed) op->infer(node, err);
+        ip_white_infer(node, &node->type);
     }
     return node;
 }
@@ -173,6 +176,20 @@ imgpar_status ip_check_type(const ip_op *op, const ip_arg *args, int n, ip_error
     return err->status;
 }
 
+/* What stands for a call, with the white that the call's row says. Takes result. */
+static imgpar_array *with_white(const imgpar_array *call, imgpar_array *result)
+{
+    if (!result->op) return result;
+    ip_type wanted = result->type;
+    ip_white_infer(call, &wanted);
+    if (wanted.white == result->type.white && wanted.is_mask == result->type.is_mask) return result;
+    ip_arg args[] = { ip_arg_array(result), { .name = "white", .kind = IP_ARG_NUMBER, .number = wanted.white },
+                      { .name = "mask", .kind = IP_ARG_BOOL, .number = wanted.is_mask } };
+    imgpar_array *told = ip_build(call->ctx, ip_op_find("set_white"), args, 3);
+    imgpar_array_release(result);
+    return told;
+}
+
 imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n)
 {
     ip_error err = { .status = IMGPAR_OK };
@@ -185,7 +202,7 @@ imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args,
     if (!node) return no_memory();
     bool is_linear = !err.status && op->flags & IP_OP_LINEAR && ip_complex_has_input(node);
     if (err.status || !(op->expand || is_linear)) return finish(ctx, node, &err);
-    imgpar_array *result = is_linear ? ip_complex_linear(node, args, n) : op->expand(node);
+    imgpar_array *result = with_white(node, is_linear ? ip_complex_linear(node, args, n) : op->expand(node));
     imgpar_array_release(node);
     return result;
 }
@@ -237,6 +254,7 @@ imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *t
 {
     ip_type type = { .dtype = header->dtype, .space = header->space, .rank = header->rank };
     memcpy(type.shape, header->shape, sizeof type.shape);
+    type.white = ip_white_guess(&type);
     imgpar_array *node = new_node(ctx, op->info.name, 0, &type);
     if (!node) {
         ip_source_release(takes_source);
@@ -258,6 +276,8 @@ imgpar_array *ip_build_coordinate(imgpar_context *ctx, int dim, const ip_type *s
     ip_type type = *shape;
     type.dtype = IMGPAR_I32;
     type.space = IMGPAR_SPACE_DATA;
+    type.white = 0;
+    type.is_mask = false;
     imgpar_array *node = new_node(ctx, "coordinate", 0, &type);
     if (!node) return no_memory();
     int64_t dims[4];
@@ -272,6 +292,8 @@ imgpar_array *ip_build_inside(imgpar_context *ctx, int dim, int64_t before, int6
     ip_type type = *shape;
     type.dtype = IMGPAR_BOOL;
     type.space = IMGPAR_SPACE_DATA;
+    type.white = 1;
+    type.is_mask = true;
     imgpar_array *node = new_node(ctx, "inside", 0, &type);
     if (!node) return no_memory();
     node->params[0].number = dim;
@@ -309,7 +331,8 @@ imgpar_array *ip_build_fold(imgpar_context *ctx, imgpar_array *a, double init, i
                             imgpar_array *body)
 {
     imgpar_array *const inputs[] = { a, p, q, body };
-    ip_type type = { .dtype = a->type.dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
+    ip_type type = { .dtype = a->type.dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 },
+                     .white = body->type.white, .is_mask = body->type.is_mask };
     imgpar_array *node = fold_node(ctx, "fold", inputs, init, &type);
     return node->op ? complete(node) : node;
 }
@@ -325,6 +348,8 @@ imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double in
     node->params[2].number = options->exclusive;
     node->params[3].number = options->reverse;
     node->op->infer(node, &err);
+    node->type.white = body->type.white;
+    node->type.is_mask = body->type.is_mask;
     return finish(ctx, node, &err);
 }
 

@@ -51,6 +51,8 @@ imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args,
 /* Options as text ("sigma=2, border=wrap") to named arguments; used by imgpar_op() and SQL. */
 imgpar_array *ip_build_text(imgpar_context *ctx, const ip_op *op, imgpar_array *const *inputs, size_t n_inputs,
                             const char *options);
+/* The same behind up to IP_MAX_SLOTS positional arguments of any kind. */
+imgpar_array *ip_build_with_text(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n, const char *options);
 
 /* Leaves. A number is a one-element array that never widens other operands. */
 imgpar_array *ip_build_number(imgpar_context *ctx, double value, bool fractional);

@@ -113,11 +113,18 @@ int ip_choice_find(const imgpar_op_param *p, const char *word)
     return -1;
 }
 
+int ip_choice_of(const imgpar_op_param *p, const ip_arg *arg)
+{
+    char number[32];
+    if (arg->kind == IP_ARG_TEXT) return arg->text ? ip_choice_find(p, arg->text) : -1;
+    return arg->kind == IP_ARG_NUMBER ? ip_choice_find(p, ip_number_text(arg->number, number)) : -1;
+}
+
 static imgpar_status check_choice(const ip_op *op, const imgpar_op_param *p, const ip_arg *arg, ip_error *err)
 {
     const char *label = ip_op_label(op);
     if (arg->unknown && arg->kind != IP_ARG_TEXT) return IMGPAR_OK;
-    if (arg->kind == IP_ARG_TEXT && arg->text && ip_choice_find(p, arg->text) >= 0) return IMGPAR_OK;
+    if (ip_choice_of(p, arg) >= 0) return IMGPAR_OK;
     if (arg->kind == IP_ARG_TEXT && arg->text && strcmp(p->name, "border") == 0 && strcmp(arg->text, "mirror") == 0)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: border=mirror may mean reflect (ba|abcd|dc) or reflect101 "
                                                "(cb|abcd|cb); write one of these", label);

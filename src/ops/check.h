@@ -15,6 +15,8 @@ imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *boun
 const char *ip_op_label(const ip_op *op);
 /* The index of word among the parameter's choices, border names by any of their aliases; -1: none. */
 int ip_choice_find(const imgpar_op_param *p, const char *word);
+/* The same of an argument, which may be a number that is a word, depth(a, 8). */
+int ip_choice_of(const imgpar_op_param *p, const ip_arg *arg);
 /* The number an argument is, also as a leaf made from a literal. */
 bool ip_arg_is_number(const ip_arg *arg, double *value);
 bool ip_param_is_auto(const imgpar_op_param *p); /* has a computed default */

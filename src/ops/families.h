@@ -73,6 +73,7 @@ typedef enum ip_start { IP_START_STEADY, IP_START_ZERO } ip_start; /* the row's 
 typedef enum ip_sobel_axis { IP_SOBEL_MAGNITUDE, IP_SOBEL_X, IP_SOBEL_Y } ip_sobel_axis; /* the row's choices */
 typedef enum ip_resize_filter { IP_RESIZE_AUTO, IP_RESIZE_AREA, IP_RESIZE_LINEAR, IP_RESIZE_NEAREST } ip_resize_filter;
 typedef enum ip_at_filter { IP_AT_NEAREST, IP_AT_LINEAR } ip_at_filter;
+typedef enum ip_depth { IP_DEPTH_8, IP_DEPTH_16, IP_DEPTH_FLOAT } ip_depth; /* the row's choices */
 typedef enum ip_gray_weights { IP_GRAY_BT601, IP_GRAY_BT709 } ip_gray_weights;
 
 /* The float dtype in which a named operation computes: f64 as soon as an operand is f64 or an integer of 32 or more

@@ -50,6 +50,9 @@ imgpar_status ip_infer_lut(imgpar_array *node, ip_error *err)
                        ip_shape_text(table, text), (long long)dims[3]);
     node->type = *a;
     node->type.dtype = table->dtype;
+    const bool levels = table->dtype == IMGPAR_U8 || table->dtype == IMGPAR_U16;
+    node->type.white = table->white > 0 ? table->white : a->white > 0 && levels ? ip_dtype(table->dtype)->full : 0;
+    node->type.is_mask = table->is_mask;
     node->range = node->inputs[1]->range;
     return IMGPAR_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "ops/complex.h"
+#include "ops/white.h"
 
 #include <math.h>
 #include <string.h>
@@ -115,6 +116,8 @@ imgpar_status ip_infer_pixel(imgpar_array *node, ip_error *err)
 imgpar_status ip_infer_linear(imgpar_array *node, ip_error *err)
 {
     ip_infer_pixel(node, err);
+    const ip_param *a = ip_param_get(node, "a");
+    if (a->input < 0 && !a->numbers) ip_white_times(&node->type, a->number);
     imgpar_status st = check_levels(node, "a", err);
     return st ? st : check_levels(node, "b", err);
 }
@@ -184,6 +187,8 @@ imgpar_status ip_infer_circle(imgpar_array *node, ip_error *err)
     ip_type_set_dims(&node->type, dims);
     node->type.dtype = IMGPAR_U8;
     node->type.space = IMGPAR_SPACE_GRAY;
+    node->type.white = 255;
+    node->type.is_mask = false;
     node->range = ip_range_of(IMGPAR_U8);
     return IMGPAR_OK;
 }
@@ -196,6 +201,7 @@ imgpar_status ip_infer_fill(imgpar_array *node, ip_error *err)
                             .shape = { (int64_t)ip_param_number(node, "height"), (int64_t)ip_param_number(node, "width"),
                                        channels } };
     node->type.space = ip_space_guess(&node->type);
+    node->type.white = ip_white_guess(&node->type);
     node->range = ip_range_of(node->type.dtype);
     return IMGPAR_OK;
 }

@@ -7,6 +7,7 @@
 #include "ops/check.h"
 #include "ops/infer.h"
 
+#include <math.h>
 #include <string.h>
 
 static const int64_t side_max = INT32_MAX; /* indices on the device are 32-bit */
@@ -158,6 +159,8 @@ imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
     node->source = source;
     node->type = (ip_type){ .dtype = header.dtype, .space = header.space, .rank = header.rank };
     memcpy(node->type.shape, header.shape, sizeof node->type.shape);
+    const double white = ip_param_number(node, "white");
+    node->type.white = isnan(white) ? ip_white_guess(&node->type) : white;
     node->range = ip_range_of(header.dtype);
     return IMGPAR_OK;
 }
@@ -200,9 +203,8 @@ IMGPAR_API imgpar_array *imgpar_open(imgpar_context *ctx, const char *path)
 
 IMGPAR_API imgpar_array *imgpar_open_with(imgpar_context *ctx, const char *path, const char *options)
 {
-    static const char word[] = "fail_on=";
-    ip_arg args[] = { { .kind = IP_ARG_TEXT, .text = path }, { .name = "fail_on", .kind = IP_ARG_TEXT } };
+    ip_arg args[] = { { .kind = IP_ARG_TEXT, .text = path }, { .name = "fail_on", .kind = IP_ARG_TEXT, .text = options } };
     if (!options || !*options) return imgpar_open(ctx, path);
-    args[1].text = strncmp(options, word, sizeof word - 1) == 0 ? options + sizeof word - 1 : options;
-    return ip_build(ctx, ip_op_find("open"), args, 2);
+    if (!strchr(options, '=')) return ip_build(ctx, ip_op_find("open"), args, 2); /* the bare word */
+    return ip_build_with_text(ctx, ip_op_find("open"), args, 1, options);
 }

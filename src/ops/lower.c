@@ -88,6 +88,14 @@ ip_expr *ip_lower_argument(ip_lower *l, imgpar_dtype dtype, double value)
     return ip_x_param(l->ir, loaded_dtype(dtype), value, value < 0 ? -bound : 0, value < 0 ? 0 : bound);
 }
 
+ip_expr *ip_lower_white(ip_lower *l, imgpar_dtype dtype, double full)
+{
+    const ip_dtype_facts *facts = ip_dtype(dtype);
+    if (!facts->is_float) full = fmin(fmax(rint(full), facts->minimum), fmin(facts->maximum, 0x1p62));
+    bool is_of_depth = full == 1 || full == 255 || full == 65535 || full == facts->maximum;
+    return is_of_depth ? ip_x_number(l->ir, loaded_dtype(dtype), full) : ip_lower_argument(l, dtype, full);
+}
+
 /* Whole numbers that ranges and rules make something of: small ones, powers of two and what is one less. */
 static bool is_telling(double whole)
 {

@@ -55,6 +55,8 @@ ip_expr *ip_lower_value(ip_lower *l, int k);
 ip_expr *ip_lower_read_value(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, ip_expr *dx, int border, ip_expr *cval);
 /* A number the user wrote. Fractions, and whole floats that rules make nothing of, are arguments of the kernel; the others are part of the program. */
 ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value, bool fractional);
+/* A white as a number of dtype, rounded to nearest even and saturated: those of depths are part of the program, others arguments. */
+ip_expr *ip_lower_white(ip_lower *l, imgpar_dtype dtype, double full);
 /* An argument of the kernel whose range is the power of two that value lies below, so that similar values share a
  * program. */
 ip_expr *ip_lower_argument(ip_lower *l, imgpar_dtype dtype, double value);

@@ -158,6 +158,8 @@ static void print_header(void)
         print_wrapped(" *", o->summary);
         print_wrapped(" * Computes:", o->formula);
         print_wrapped(" * Tolerance:", o->tolerance);
+        if (o->white)
+            print_wrapped(" * White:", o->white);
         for (int p = 0; p < o->n_params; p++)
             print_param_comment(&o->params[p]);
         printf(" */\nIMGPAR_API ");
@@ -293,6 +295,11 @@ static void print_manual_row(const row *r)
     printf("\n.PP\nTolerance: ");
     print_roff(o->tolerance);
     printf("\n");
+    if (o->white) {
+        printf(".PP\nWhite: ");
+        print_roff(o->white);
+        printf("\n");
+    }
     for (int k = 0; k < o->n_params; k++) {
         const imgpar_op_param *p = &o->params[k];
         char range[256];
@@ -313,6 +320,81 @@ static void print_manual_row(const row *r)
     printf("\n");
 }
 
+/* ---- white: a table of the rules, each with the rows that follow it ---------------------------- */
+
+/* What the words of imgpar_op_info.white mean; a word that ends in a blank goes on with names of inputs. */
+static const struct { const char *word, *meaning; } white_rules[] = {
+    { "kept", "That of the first array." },
+    { "first", "That of the first array that has one and is no mask; else 1 where one is a mask. A number beside a mask or a picture "
+               "counts as for \"larger\"." },
+    { "larger", "Of several arrays a mask, or a value without white, yields; else the larger one counts. Numbers are left as they are. "
+                "Beside a literal number white is kept, but: a mask times k, or divided by 1/k, has k where k is above 1; a picture "
+                "divided by its white has 1; a picture of white 1 times 255 or 65535 has that." },
+    { "meet ", "That of the first of these inputs that has one. The others that have one are brought to it before: times this white over "
+               "theirs, in the dtype of the result, as depth() computes it; literals and data stay." },
+    { "mask", "1, and a mask: a factor above 1, known when the graph is built, becomes the white of the product, so that * 255 is a full "
+              "mask and * 0.5 half of one." },
+    { "1", "1, and no mask." },
+    { "none", "None: counts, positions, sums, products, made-up numbers." },
+};
+
+static const char *white_text(const imgpar_op_info *o) { return o->white ? o->white : "kept"; }
+
+static bool follows_white(const imgpar_op_info *o, const char *word)
+{
+    size_t n = strlen(word);
+    return word[n - 1] == ' ' ? strncmp(white_text(o), word, n) == 0 : strcmp(white_text(o), word) == 0;
+}
+
+static void print_white_row(const row *r, int n_before)
+{
+    printf("%s", n_before ? ",\n" : "");
+    if (r->symbol)
+        print_roff(r->symbol);
+    else
+        print_roff(r->info.name);
+    if (follows_white(&r->info, "meet "))
+        printf(" (%s)", r->info.white + strlen("meet "));
+}
+
+static bool is_in_manual(const row *r) { return is_listed(r) || r->symbol; }
+
+static void print_white(void)
+{
+    printf(".SH WHITE\n"
+           "A picture has a white: the number that is white, full or opaque in it. print() and \\-\\-explain show it, and white(a) is it.\n"
+           "A decoded picture has the maximum of its depth: 255 or 65535. NPY files and arrays of a program have one where they are\n"
+           "pictures of u8 or u16; set_white() gives one to others. Data has none: counts, positions, coordinates, literals.\n"
+           "What means white, full or opaque, the default of a threshold and the upper edge of a histogram go by it: invert, threshold,\n"
+           "adaptive_threshold, gamma, normalize, equalize, the mask of overlay, alpha in composite, the conversions between colours.\n"
+           "Where such an operation needs one that is missing it takes 1 for bool and floats, the maximum of u8 and u16, else 255.\n"
+           "A computed bool has 1 and is a mask. Saving writes white as white: a white above 255 in 16 bits where the format has\n"
+           "them, a smaller one in 8; bits= and range= say otherwise. Data is saved as its numbers stand.\n"
+           "cast() keeps numbers and white, set_white() the numbers; depth() changes dtype, numbers and white together.\n"
+           ".PP\nWhat white the results of operations have:\n");
+    for (size_t rule = 0; rule < sizeof white_rules / sizeof *white_rules; rule++) {
+        const char *word = white_rules[rule].word;
+        int n = 0;
+        printf(".TP\n.B %s%s\n", word, word[strlen(word) - 1] == ' ' ? "..." : "");
+        print_roff(white_rules[rule].meaning);
+        printf("\n");
+        for (int k = 0; k < N_ROWS; k++)
+            if (is_in_manual(&rows[k]) && follows_white(&rows[k].info, word))
+                print_white_row(&rows[k], n++);
+        printf(".\n");
+    }
+    for (int k = 0; k < N_ROWS; k++) {
+        bool is_own = is_listed(&rows[k]);
+        for (size_t rule = 0; is_own && rule < sizeof white_rules / sizeof *white_rules; rule++)
+            is_own = !follows_white(&rows[k].info, white_rules[rule].word);
+        if (!is_own)
+            continue;
+        printf(".TP\n.B %s\n", rows[k].info.name);
+        print_roff(rows[k].info.white);
+        printf(".\n");
+    }
+}
+
 static void print_manual(void)
 {
     printf(".\\\" Made by mkops from the operation table.\n"
@@ -322,6 +404,7 @@ static void print_manual(void)
            "The same operations are functions of C (imgpar_NAME), of the pipeline language of\n.BR imgpar\\-run (1)\n"
            "and of SQL (img_NAME). Named operations keep the dtype of their first input, round to nearest even and saturate;\n"
            "operators and element\\-wise functions promote integers of up to 16 bits to i32.\n");
+    print_white();
     const char *category = "";
     for (int pass = 0; pass < N_ROWS; pass++) {
         /* Categories in the order of their first row; rows in the order of the table. */

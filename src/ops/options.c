@@ -181,12 +181,19 @@ static imgpar_status read_options(reader *r, const char *options)
 imgpar_array *ip_build_text(imgpar_context *ctx, const ip_op *op, imgpar_array *const *inputs, size_t n_inputs,
                             const char *options)
 {
-    ip_error err = { .status = IMGPAR_OK };
-    reader r = { .op = op, .err = &err };
-    imgpar_array *result = NULL;
+    ip_arg args[IP_MAX_SLOTS];
     if (n_inputs > IP_MAX_SLOTS) n_inputs = IP_MAX_SLOTS; /* one more than any row takes: refused below */
-    for (; (size_t)r.n < n_inputs; r.n++)
-        r.args[r.n] = ip_arg_array(inputs ? inputs[r.n] : NULL);
+    for (size_t k = 0; k < n_inputs; k++)
+        args[k] = ip_arg_array(inputs ? inputs[k] : NULL);
+    return ip_build_with_text(ctx, op, args, (int)n_inputs, options);
+}
+
+imgpar_array *ip_build_with_text(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n, const char *options)
+{
+    ip_error err = { .status = IMGPAR_OK };
+    reader r = { .op = op, .n = n, .err = &err };
+    imgpar_array *result = NULL;
+    memcpy(r.args, args, (size_t)n * sizeof *args);
     if (!read_options(&r, options)) result = ip_build(ctx, op, r.args, r.n);
     if (!result) result = ip_array_error(ctx, err.status, err.message);
     ip_free(r.copy);

@@ -61,5 +61,13 @@
 #define BARE .sql_bare_name = 1
 #define ONE_NUMBER .returns_number = 1
 #define SAME_BYTES .same_bytes = 1
+/* The white of the result (imgpar_op_info.white, ops/white.h), where it is not that of the first array. */
+#define WHITE_NONE .white = "none"
+#define WHITE_ONE .white = "1"
+#define WHITE_MASK .white = "mask"
+#define WHITE_FIRST .white = "first"
+#define WHITE_LARGER .white = "larger"
+#define WHITE_MEET(inputs) .white = "meet " inputs
+#define WHITE_OWN(text) .white = text /* set by infer */
 
 #endif

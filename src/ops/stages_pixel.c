@@ -27,6 +27,18 @@ static ip_expr *float_in(ip_lower *l, int k, imgpar_dtype dtype)
     return ip_x_cast(l->ir, dtype, ip_lower_value(l, k));
 }
 
+/* The first of u16 i32 u32 i64 u64 that holds [lo, hi], between which the result and the operands lie; partial sums may
+ * wrap. F64: none. */
+static imgpar_dtype integer_for(double lo, double hi)
+{
+    static const imgpar_dtype ladder[] = { IMGPAR_U16, IMGPAR_I32, IMGPAR_U32, IMGPAR_I64, IMGPAR_U64 };
+    for (size_t k = 0; k < sizeof ladder / sizeof *ladder; k++)
+        if (lo >= ip_dtype(ladder[k])->minimum && hi <= ip_dtype(ladder[k])->maximum
+            && (ip_dtype(ladder[k])->size_bytes < 8 || hi < 0x1p63 - 1024 || ladder[k] == IMGPAR_U64))
+            return ladder[k];
+    return IMGPAR_F64;
+}
+
 /* 1 - r as the row's formula wants it: from double where r is known. */
 static ip_expr *complement(ip_lower *l, const char *param, imgpar_dtype dtype)
 {
@@ -42,15 +54,30 @@ ip_stage *ip_stages_blend(ip_lower *l)
     return ip_lower_map(l, ip_x_fma(l->ir, float_in(l, 0, f), complement(l, "ratio", f), b));
 }
 
-/* full - x; signed integers -1 - x, which is ~x for every integer. */
+/* full - x, saturated. Integers of 64 bits are limited before, so that nothing wraps. */
+static ip_expr *inverted(ip_lower *l, ip_expr *x)
+{
+    const double full = ip_type_full(&l->node->inputs[0]->type);
+    const ip_dtype_facts *facts = ip_dtype(x->dtype);
+    if (x->dtype == IMGPAR_BOOL) return ip_x_unary(l->ir, IP_X_NOT, x);
+    if (full != floor(full) && !facts->is_float) {
+        imgpar_dtype f = ip_float_for_inputs(l->node);
+        return ip_lower_convert(l, x->dtype, sub(l, ip_lower_white(l, f, full), ip_x_cast(l->ir, f, x)));
+    }
+    if (facts->is_float || full == facts->maximum) return sub(l, ip_lower_white(l, x->dtype, full), x);
+    if (ip_is_wide_integer(x->dtype)) {
+        ip_expr *white = number(l, x->dtype, fmin(full, 0x1p62));
+        if (!facts->is_signed) return sub(l, white, min(l, x, white));
+        return sub(l, white, max(l, x, sub(l, white, ip_x_int(l->ir, x->dtype, INT64_MAX))));
+    }
+    imgpar_dtype w = integer_for(fmin(full - x->hi, x->lo), fmax(full - x->lo, fmax(full, x->hi)));
+    return ip_lower_convert(l, x->dtype, sub(l, ip_lower_white(l, w, full), ip_x_cast(l->ir, w, x)));
+}
+
 ip_stage *ip_stages_invert(ip_lower *l)
 {
     ip_expr *x = ip_lower_in(l, 0);
-    const ip_dtype_facts *facts = ip_dtype(x->dtype);
-    ip_expr *y;
-    if (x->dtype == IMGPAR_BOOL || (!facts->is_float && facts->size_bytes == 8)) y = ip_x_unary(l->ir, IP_X_NOT, x);
-    else y = sub(l, number(l, x->dtype, facts->is_float ? 1 : facts->is_signed ? -1 : facts->maximum), x);
-    return ip_lower_map(l, ip_lower_keep_alpha(l, x, y));
+    return ip_lower_map(l, ip_lower_keep_alpha(l, x, inverted(l, x)));
 }
 
 ip_stage *ip_stages_linear(ip_lower *l)
@@ -97,10 +124,7 @@ static ip_expr *above(ip_lower *l, ip_expr *x)
 ip_stage *ip_stages_threshold(ip_lower *l)
 {
     ip_expr *x = ip_lower_value(l, 0);
-    const ip_dtype_facts *facts = ip_dtype(l->node->type.dtype);
-    ip_expr *full = facts->size_bytes == 8 && !facts->is_float
-        ? ip_x_int(l->ir, x->dtype, facts->is_signed ? INT64_MAX : -1) /* not a double */
-        : number(l, x->dtype, facts->full);
+    ip_expr *full = ip_lower_white(l, x->dtype, ip_type_full(&l->node->inputs[0]->type));
     return ip_lower_map(l, ip_lower_keep_alpha(l, x, ip_x_select(l->ir, above(l, x), full, number(l, x->dtype, 0))));
 }
 
@@ -133,23 +157,9 @@ ip_stage *ip_stages_fill(ip_lower *l)
     return ip_lower_map(l, ip_lower_levels(l, "value", l->node->type.dtype));
 }
 
-/* ---- integer formulas --------------------------------------------------------------------- */
-
-/* The first of u16 i32 u32 i64 u64 that holds [lo, hi], between which the result and the operands lie; partial sums may
- * wrap. F64: none. */
-static imgpar_dtype integer_for(double lo, double hi)
-{
-    static const imgpar_dtype ladder[] = { IMGPAR_U16, IMGPAR_I32, IMGPAR_U32, IMGPAR_I64, IMGPAR_U64 };
-    for (size_t k = 0; k < sizeof ladder / sizeof *ladder; k++)
-        if (lo >= ip_dtype(ladder[k])->minimum && hi <= ip_dtype(ladder[k])->maximum
-            && (ip_dtype(ladder[k])->size_bytes < 8 || hi < 0x1p63 - 1024 || ladder[k] == IMGPAR_U64))
-            return ladder[k];
-    return IMGPAR_F64;
-}
-
 /* ---- overlay ---------------------------------------------------------------------------------- */
 
-/* (base (full - m) + top m) / full: full is odd, so nothing lies halfway and adding full div 2 rounds to nearest. */
+/* (base (full - m) + top m) / full of an odd full, so that nothing lies halfway and adding full div 2 rounds to nearest. */
 static ip_expr *overlay_integers(ip_lower *l, imgpar_dtype w, ip_expr *base, ip_expr *top, ip_expr *mask, double full)
 {
     ip_expr *m = ip_x_cast(l->ir, w, mask), *f = number(l, w, full);
@@ -161,7 +171,8 @@ static ip_expr *overlay_floats(ip_lower *l, ip_expr *mask, double full)
 {
     imgpar_dtype f = ip_float_for_inputs(l->node);
     ip_expr *m = ip_x_cast(l->ir, f, mask);
-    if (full != 1) m = mul(l, m, number(l, f, 1 / full));
+    const bool is_of_depth = full == 255 || full == 65535;
+    if (full != 1) m = mul(l, m, is_of_depth ? number(l, f, 1 / full) : ip_lower_argument(l, f, 1 / full));
     ip_expr *base = mul(l, float_in(l, 0, f), sub(l, number(l, f, 1), m));
     return ip_x_fma(l->ir, float_in(l, 1, f), m, base);
 }
@@ -172,13 +183,13 @@ ip_stage *ip_stages_overlay(ip_lower *l)
     imgpar_dtype dtype = l->node->type.dtype;
     if (mask->dtype == IMGPAR_BOOL)
         return ip_lower_map(l, ip_x_select(l->ir, mask, ip_lower_convert(l, dtype, top), ip_lower_convert(l, dtype, base)));
-    double full = ip_dtype(l->in[2]->dtype)->full;
-    bool integers = !is_float(base->dtype) && !is_float(top->dtype) && !is_float(mask->dtype);
+    const double full = ip_type_full(&l->node->inputs[2]->type);
+    bool integers = !is_float(base->dtype) && !is_float(top->dtype) && !is_float(mask->dtype) && fmod(full, 2) == 1 && full <= 65535;
     if (!integers || ip_is_wide_integer(base->dtype) || ip_is_wide_integer(top->dtype) || ip_is_wide_integer(mask->dtype))
         return ip_lower_map(l, overlay_floats(l, mask, full));
     double high = fmax(base->hi, top->hi), low = fmin(fmin(base->lo, top->lo), 0);
-    bool outside = mask->lo < 0 || mask->hi > full; /* a signed mask may extrapolate */
-    double reach = outside ? (fabs(low) + fabs(high)) * 3 * full : 0;
+    bool outside = mask->lo < 0 || mask->hi > full; /* such a mask extrapolates */
+    double most = fmax(fabs(mask->lo), fabs(mask->hi)), reach = outside ? (fabs(low) + fabs(high)) * (2 * most + full) + full : 0;
     imgpar_dtype w = integer_for(fmin(low * full, -reach), fmax(high * full + full, reach));
     if (is_float(w)) return ip_lower_map(l, overlay_floats(l, mask, full));
     return ip_lower_map(l, overlay_integers(l, w, base, top, mask, full));

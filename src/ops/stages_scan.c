@@ -56,6 +56,11 @@ imgpar_status ip_infer_scan(imgpar_array *node, ip_error *err)
     node->type = a->type;
     node->type.dtype = scanned_dtype(op, a->type.dtype);
     if (node->type.dtype != a->type.dtype) node->type.space = IMGPAR_SPACE_DATA;
+    const bool adds = op == IP_RUNNING_SUM || op == IP_RUNNING_PROD, asks = op == IP_RUNNING_ANY || op == IP_RUNNING_ALL;
+    if (adds || asks) {
+        node->type.white = asks;
+        node->type.is_mask = asks;
+    }
     ip_range whole = ip_range_of(node->type.dtype);
     node->range = whole;
     if (op != IP_RUNNING_SUM || ip_dtype(node->type.dtype)->is_float) return IMGPAR_OK;

@@ -116,6 +116,24 @@ static imgpar_status explain_loops(const explaining *x, imgpar_array *const *arr
     return st;
 }
 
+/* ---- results ------------------------------------------------------------------------------ */
+
+/* "result 1: [480, 640, 3] u8, white 255". */
+static void explain_results(imgpar_array *const *arrays, size_t n, ip_str *out)
+{
+    for (size_t k = 0; k < n; k++) {
+        const ip_type *type = &arrays[k]->type;
+        char text[96];
+        ip_str_append(out, "result");
+        if (n > 1)
+            ip_str_printf(out, " %zu", k + 1);
+        ip_str_printf(out, ": %s", ip_type_text(type, text));
+        if (type->white > 0)
+            ip_str_printf(out, ", white %.10g%s", type->white, type->is_mask ? ", a mask" : "");
+        ip_str_putc(out, '\n');
+    }
+}
+
 /* ---- everything --------------------------------------------------------------------------- */
 
 imgpar_status ip_explain(imgpar_array *const *arrays, size_t n, const char *format, char **out, ip_error *err)
@@ -134,6 +152,8 @@ imgpar_status ip_explain(imgpar_array *const *arrays, size_t n, const char *form
     if (!st) {
         bool is_json = loops.length > 0 && format && strcmp(format, "json") == 0; /* within the graph's braces */
         ip_str_append_n(&all, graph, strlen(graph) - (is_json ? strlen("}\n") : 0));
+        if (strcmp(format_of(&x), "text") == 0)
+            explain_results(arrays, n, &all);
         ip_str_append(&all, loops.text ? loops.text : "");
         ip_str_append(&all, is_json ? "\n]}\n" : "");
         *out = loops.failed ? NULL : ip_str_take(&all);
