@@ -193,10 +193,10 @@ demo)
 check)
     set_up_packages check
     build
-    rm -f build/tests/summary
+    rm -f build/test-suite.summary
     make -C build -j "$jobs" --no-print-directory check VERBOSE=1 || {
         # Once more, after make's own words about the failure.
-        [ ! -f build/tests/summary ] || cat build/tests/summary
+        [ ! -f build/test-suite.summary ] || cat build/test-suite.summary
         exit 1
     }
     ;;
