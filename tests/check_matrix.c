@@ -116,6 +116,7 @@ START_TEST(an_operation_gives_the_same_in_every_schedule_and_what_its_definition
     const matrix_row *row = &matrix_rows[_i];
     uint64_t n_on_device = 0;
     bench_open(&b);
+    if (!b.is_full) b.turn = _i;
     for (int d = 0; d < list_length(row->dtypes); d++)
         for (const char *channels = row->channels; *channels; channels++)
             for (int border = 0; border < (row->has_border ? 5 : 1); border++) {
@@ -205,6 +206,7 @@ START_TEST(functions_packed_into_one_kernel_give_what_their_definitions_say)
     bench b;
     const matrix_pack *pack = &matrix_packs[_i];
     bench_open(&b);
+    if (!b.is_full) b.turn = _i;
     for (int d = 0; d < list_length(pack->dtypes); d++) {
         bool has_dtype = d < pack->n_quick || (b.is_full && d % 2 == _i % 2);
         device_use device = !has_dtype ? NO_DEVICE : d == 0 ? DEVICE_FUSED : DEVICE_ROWS;

@@ -8,6 +8,8 @@
 #include "sql_help.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -402,11 +404,17 @@ START_TEST(a_progress_handler_stops_an_evaluation)
 }
 END_TEST
 
-static void *interrupt_soon(void *db)
+/* Again and again, since one that comes before the statement has begun is of no effect. */
+typedef struct interrupter { sqlite3 *db; atomic_bool is_over; } interrupter;
+
+static void *interrupt_soon(void *user)
 {
-    struct timespec t = { 0, 200000000 };
-    nanosleep(&t, NULL);
-    sqlite3_interrupt(db);
+    interrupter *i = user;
+    const struct timespec t = { 0, 200000000 };
+    while (!i->is_over) {
+        nanosleep(&t, NULL);
+        sqlite3_interrupt(i->db);
+    }
     return NULL;
 }
 
@@ -417,10 +425,12 @@ START_TEST(sqlite3_interrupt_stops_an_evaluation)
     int n, rc;
     unsigned char *image = big_image(3000, &n);
     expect(db, "SELECT img_setting('device', 'ref')", "ref");
-    pthread_create(&thread, NULL, interrupt_soon, db);
+    interrupter i = { .db = db };
+    pthread_create(&thread, NULL, interrupt_soon, &i);
     free(ask_with(db, slow, image, n, &rc));
-    ck_assert_int_eq(rc, SQLITE_INTERRUPT);
+    i.is_over = true;
     pthread_join(thread, NULL);
+    ck_assert_int_eq(rc, SQLITE_INTERRUPT);
     free(image);
     ck_assert_int_eq(sqlite3_close(db), SQLITE_OK); /* no statement of ours is left */
 }

@@ -6,6 +6,7 @@
 #include "sql_help.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -223,10 +224,16 @@ END_TEST
 
 static int stop(void *counter) { return ++*(int *)counter > 2; }
 
-static void *interrupt_soon(void *db)
+/* Again and again, since one that comes before the statement has begun is of no effect. */
+typedef struct interrupter { sqlite3 *db; atomic_bool is_over; } interrupter;
+
+static void *interrupt_soon(void *user)
 {
-    usleep(200000);
-    sqlite3_interrupt(db);
+    interrupter *i = user;
+    while (!i->is_over) {
+        usleep(200000);
+        sqlite3_interrupt(i->db);
+    }
     return NULL;
 }
 
@@ -276,13 +283,15 @@ static void check_that_it_stops(int which, bool from_a_thread)
     sqlite3 *db = open_slow_db();
     sqlite3_stmt *stmt;
     pthread_t thread;
+    interrupter i = { .db = db };
     int count = 0;
     ck_assert_msg(sqlite3_prepare_v2(db, long_statements[which], -1, &stmt, NULL) == SQLITE_OK, "%s", sqlite3_errmsg(db));
     if (from_a_thread)
-        pthread_create(&thread, NULL, interrupt_soon, db);
+        pthread_create(&thread, NULL, interrupt_soon, &i);
     else
         sqlite3_progress_handler(db, 1000, stop, &count);
     int rc = sqlite3_step(stmt);
+    i.is_over = true;
     ck_assert_msg(rc == SQLITE_INTERRUPT && !strcmp(sqlite3_errmsg(db), "interrupted"), "%s: %d %s", long_statements[which],
                   rc, sqlite3_errmsg(db));
     sqlite3_reset(stmt);

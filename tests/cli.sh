@@ -344,10 +344,29 @@ case $(cat closed):$(cat err) in
 esac
 rm -f closed
 
+# How far a process has come: on a busy machine a second of the clock is not enough to begin. Without /proc it has to be.
+# until_it_computes PID: until it has used a processor for a second.
+until_it_computes() {
+    [ -r "/proc/$1/stat" ] || sleep 1
+    second=$(getconf CLK_TCK)
+    while ticks=$(awk '{ print $3 == "Z" ? "ended" : $14 + $15 }' "/proc/$1/stat" 2> /dev/null) && [ "$ticks" -lt "$second" ] 2> /dev/null; do
+        sleep 0.1
+    done
+}
+# until_it_waits PID: until it is asleep in five looks.
+until_it_waits() {
+    [ -r "/proc/$1/stat" ] || sleep 1
+    n_asleep=0
+    while [ "$n_asleep" -lt 5 ] && state=$(awk '{ print $3 }' "/proc/$1/stat" 2> /dev/null) && [ "$state" != Z ]; do
+        if [ "$state" = S ]; then n_asleep=$((n_asleep + 1)); else n_asleep=0; fi
+        sleep 0.2
+    done
+}
+
 # A pipeline that would take minutes, interrupted.
 "$imgpar_run" -e 'iterate(make(2000, 2000, cast(x, f32)), 100000, sqrt(_ + 1))' -o long.png 2> err &
 pid=$!
-sleep 1
+until_it_computes "$pid"
 kill -TERM "$pid"
 status=0
 wait "$pid" || status=$?
@@ -369,7 +388,7 @@ mkfifo fifo
 "$imgpar_run" -e 'mean(open("-"))' < fifo > out 2> err &
 pid=$!
 exec 3> fifo
-sleep 1
+until_it_waits "$pid"
 kill -TERM "$pid"
 status=0
 wait "$pid" || status=$?
@@ -378,9 +397,9 @@ expect "interrupted before anything is computed: status" "$status" 143
 expect "interrupted before anything is computed: output" "$(cat out err)" ""
 
 # Waiting for the reader of what is written, which the first one cannot end: two are.
-"$imgpar_run" --format=png -e 'make(4, 4, x)' -o fifo 2> err &
+"$imgpar_run" --device=ref --format=png -e 'make(4, 4, x)' -o fifo 2> err &
 pid=$!
-sleep 1
+until_it_waits "$pid"
 kill -TERM "$pid"
 sleep 1
 kill -HUP "$pid"

@@ -47,9 +47,12 @@ extern const int n_matrix_packs;
 
 /* ---- computing in all ways --------------------------------------------------------------- */
 
+enum { EVERY_WAY = -1 };
+
 typedef struct bench {
     imgpar_context *ctx;
     bool has_device, is_full;
+    int turn; /* number of the row: beside the device's own schedule the quick tier has one of the other ways by turns; EVERY_WAY */
 } bench;
 
 void bench_open(bench *b);
@@ -60,7 +63,7 @@ typedef enum device_use { NO_DEVICE, DEVICE_ROWS, DEVICE_FUSED = 3, DEVICE } dev
 
 /*
  * Computes a by the reference interpreter, and if the device is used by the device's own schedule, by `tiles`, by
- * `pixels`, without fusion and in the full tier by `texture`, and fails the test, telling what, unless all agree with want.
+ * `pixels`, without fusion and in the full tier by `texture` (or by one of them, if it is b->turn's), and fails the test, telling what, unless all agree with want.
  * same_bytes: they agree with each other to the byte (all NaN being one). Releases a.
  */
 void bench_check(bench *b, imgpar_array *a, const picture *want, bool same_bytes, device_use device, const char *what);
