@@ -102,11 +102,11 @@ stage_close() {
     if [ -n "$why" ]; then
         result="FAILED, out of time after $took s: $why; until then $passed passed, $failed failed, $skipped skipped$(unfinished "$lane")"
         failed=$((failed + 1))
-    elif [ "$status" -ne 0 ]; then
+    elif [ "$status" -ne 0 ] || [ "$failed" -gt 0 ]; then
         [ "$failed" -gt 0 ] || failed=1 # one that broke before its tests is a failure too
-        result="FAILED, $took s"
+        result="FAILED, $took s: $passed passed, $failed failed, $skipped skipped"
     else
-        result="passed, $took s"
+        result="passed, $took s: $passed passed, $skipped skipped"
     fi
     printf '\n=== %s\n' "$name"
     cat "$log"
