@@ -4,16 +4,18 @@
  * the pipeline language, and finished here in double.
  *
  *     img_std(img)                  standard deviation of all elements (of the population)
- *     img_psnr(a, b [, peak])       10 log10(peak^2 / mean((a - b)^2)) in dB; Inf where a = b
- *     img_ssim(a, b)                mean structural similarity, 1 where a = b
+ *     img_psnr(a, b [, peak])       10 log10(peak^2 / mean((a - b)^2)) in dB; Inf where a = b, NULL where that mean is NaN
+ *     img_ssim(a, b [, border])     mean structural similarity, 1 where a = b
  *     img_equal(a, b)               1 where size, channels, dtype and all elements are equal, else 0
  *     img_pixel(img, x, y [, channel])  a number; without channel of several channels a JSON array
  *     hamming(a, b)                 the number of bits in which two integers differ
  *
  * R1. Sums of integers of up to 16 bits are exact; wider ones and floats go through f64 (f32 where the device
  *     has none).
- * R2. ssim is that of Wang et al. 2004, in f64: a Gaussian window of sigma 1.5 and radius 5, C1 = (0.01 L)^2, C2 = (0.03 L)^2,
- *     L the white of a (of data the dtype's range, 1 for floats), over all channels; edges are mirrored, and every pixel counts.
+ * R2. ssim is that of Wang et al. 2004, in f64: a Gaussian window of 11x11 and sigma 1.5, C1 = (0.01 L)^2, C2 = (0.03 L)^2,
+ *     L the white of a (of data the dtype's range, 1 for floats), over all channels. border 'valid', as in the authors'
+ *     ssim_index.m: only the pixels count whose window lies inside, which takes 11x11 pixels; 'reflect': edges are mirrored,
+ *     and every pixel counts.
  * R3. peak is the white of a (of data the dtype's range, 1 for floats) unless given.
  * R4. img_pixel computes that pixel and what it depends on, no more.
  * R5. NULL in gives NULL out.
@@ -124,8 +126,8 @@ static void measure_psnr(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs 
         return;
     ip_sql_range(&info, &lo, &peak);
     peak = argc > 2 ? sqlite3_value_double(argv[2]) : peak - lo; /* R3 */
-    if (!(peak > 0)) {
-        ip_sql_call_fail(call, SQLITE_ERROR, "peak=%g is not above 0", peak);
+    if (!(peak > 0) || isinf(peak)) {
+        ip_sql_call_fail(call, SQLITE_ERROR, "peak=%g is not %s", peak, peak > 0 ? "finite" : "above 0");
         return;
     }
     const char *wide = wide_dtype(in, info.dtype);
@@ -133,8 +135,10 @@ static void measure_psnr(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs 
     if (compute_numbers(call, in, 1, (const char *const[]){ text }, &got))
         return;
     double mse = *wide == 'f' ? got : got / count_of(&info);
-    sqlite3_result_double(ctx, mse > 0 ? 10 * log10(peak * peak / mse) : INFINITY);
+    sqlite3_result_double(ctx, mse == 0 ? INFINITY : 10 * log10(peak * peak / mse)); /* SQLite makes NULL of NaN */
 }
+
+enum { SSIM_RADIUS = 5, SSIM_WINDOW = 2 * SSIM_RADIUS + 1 };
 
 static const char ssim_text[] = /* %s: f64, 255 / L, and again */
     "a = cast($1, %s) * %s\n"
@@ -144,25 +148,48 @@ static const char ssim_text[] = /* %s: f64, 255 / L, and again */
     "va = blur(a * a, sigma=1.5, truncate=3.3, border=reflect) - ma * ma\n"
     "vb = blur(b * b, sigma=1.5, truncate=3.3, border=reflect) - mb * mb\n"
     "ab = blur(a * b, sigma=1.5, truncate=3.3, border=reflect) - ma * mb\n"
-    "mean((2 * ma * mb + 6.5025) * (2 * ab + 58.5225) / ((ma * ma + mb * mb + 6.5025) * (va + vb + 58.5225)))";
+    "s = (2 * ma * mb + 6.5025) * (2 * ab + 58.5225) / ((ma * ma + mb * mb + 6.5025) * (va + vb + 58.5225))\n";
+
+/* What is taken of the map s: all of it, or the pixels whose window lies inside. NULL: call has failed, or memory. */
+static char *ssim_pooling(ip_sql_call *call, const imgpar_info *info, int argc, sqlite3_value **argv)
+{
+    const char *border = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : "valid";
+    bool is_valid = border && strcmp(border, "valid") == 0;
+    if (!is_valid && (!border || strcmp(border, "reflect") != 0))
+        ip_sql_call_fail(call, SQLITE_ERROR, "border=%.40s is not one of valid, reflect", border ? border : "");
+    else if (is_valid && (info->width < SSIM_WINDOW || info->height < SSIM_WINDOW))
+        ip_sql_call_fail(call, SQLITE_ERROR, "the window of %dx%d does not fit the image of %lldx%lld; with the third argument "
+                         "'reflect' its edges are mirrored", SSIM_WINDOW, SSIM_WINDOW, (long long)info->width,
+                         (long long)info->height);
+    if (call->code)
+        return NULL;
+    return is_valid ? sqlite3_mprintf("mean(crop(s, %d, %d, %lld, %lld))", SSIM_RADIUS, SSIM_RADIUS,
+                                      (long long)info->width - 2 * SSIM_RADIUS, (long long)info->height - 2 * SSIM_RADIUS)
+                    : sqlite3_mprintf("mean(s)");
+}
 
 static void measure_ssim(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, int argc, sqlite3_value **argv)
 {
-    (void)argc, (void)argv;
     imgpar_info info;
     double got, lo, hi;
     if (same_shape(call, in, &info))
         return;
     ip_sql_range(&info, &lo, &hi);
+    char *pooling = ssim_pooling(call, &info, argc, argv);
+    if (call->code)
+        return;
     const char *real = wide_dtype(in, IMGPAR_F64);
     char *factor = sqlite3_mprintf("%!.15g", 255 / (hi - lo));
-    char *text = factor ? sqlite3_mprintf(ssim_text, real, factor, real, factor) : NULL;
+    char *map = factor ? sqlite3_mprintf(ssim_text, real, factor, real, factor) : NULL;
+    char *text = map && pooling ? sqlite3_mprintf("%s%s", map, pooling) : NULL;
     if (!text)
         ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     else if (!compute_numbers(call, in, 1, (const char *const[]){ text }, &got))
         sqlite3_result_double(ctx, got);
-    sqlite3_free(factor);
     sqlite3_free(text);
+    sqlite3_free(map);
+    sqlite3_free(factor);
+    sqlite3_free(pooling);
 }
 
 static void measure_equal(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, int argc, sqlite3_value **argv)
@@ -245,7 +272,7 @@ static const struct {
 } rows[] = {
     { "img_std", 1, 1, 1, 0, measure_std },
     { "img_psnr", 2, 2, 3, 0, measure_psnr },
-    { "img_ssim", 2, 2, 2, 0, measure_ssim },
+    { "img_ssim", 2, 2, 3, 0, measure_ssim },
     { "img_equal", 2, 2, 2, SQLITE_DETERMINISTIC, measure_equal },
     { "img_pixel", 1, 3, 4, SQLITE_DETERMINISTIC, measure_pixel },
 };

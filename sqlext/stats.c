@@ -5,7 +5,10 @@
  *     SELECT channel, mean, std FROM photos, img_stats_of(img) WHERE name = 'tower';
  *
  * R1. All numbers of all channels come from one evaluation.
- * R2. Sums of integers of up to 16 bits are exact; the rest goes through f64 (f32 where the device has none).
+ * R2. Sums of integers of up to 16 bits are exact, and so is the standard deviation made of them; the rest goes through f64
+ *     (f32 where the device has none), by deviations from the mean, as img_std does it.
+ * R3. As everywhere NaN loses against numbers in min and max, and makes mean, sum and std NaN, which SQL has as NULL; so does
+ *     an infinity with std.
  */
 #include "element.h"
 #include "table.h"
@@ -16,19 +19,39 @@
 
 enum { FACT_MIN, FACT_MAX, FACT_SUM, FACT_SQUARES, N_FACTS, MAX_CHANNELS = 64 };
 
-/* The texts take channel k by c == k, and of the others a value that does not count. */
+static bool has_exact_sums(imgpar_dtype dtype)
+{
+    return !ip_sql_dtype_is_float(dtype) && imgpar_dtype_size(dtype) <= 2;
+}
+
+static double channel_count(const imgpar_info *info)
+{
+    return (double)(info->size_bytes / imgpar_dtype_size(info->dtype)) / (double)info->channels;
+}
+
+/* The text of a fact: takes channel k by c == k, and of the others a value that does not count. New; NULL without memory. */
+static char *fact_text(const ip_sql_inputs *in, const imgpar_info *info, int fact, int64_t channel)
+{
+    const imgpar_device *device = imgpar_context_device(in->context);
+    bool is_exact = has_exact_sums(info->dtype), is_float = ip_sql_dtype_is_float(info->dtype);
+    const char *wide = is_exact ? "i64" : device && !device->has_f64 ? "f32" : "f64";
+    switch (fact) {
+    case FACT_MIN: return sqlite3_mprintf("minval(select(c == %lld, $1, %s))", (long long)channel, is_float ? "nan" : "maxval($1)");
+    case FACT_MAX: return sqlite3_mprintf("maxval(select(c == %lld, $1, %s))", (long long)channel, is_float ? "nan" : "minval($1)");
+    case FACT_SUM: return sqlite3_mprintf("sum(select(c == %lld, cast($1, %s), 0))", (long long)channel, wide);
+    default: break;
+    }
+    if (is_exact)
+        return sqlite3_mprintf("a = select(c == %lld, cast($1, %s), 0)\nsum(a * a)", (long long)channel, wide);
+    return sqlite3_mprintf("a = cast($1, %s)\n"
+                           "m = sum(select(c == %lld, a, 0)) / %!.17g\n"
+                           "d = select(c == %lld, a - m, 0)\nsum(d * d)",
+                           wide, (long long)channel, channel_count(info), (long long)channel);
+}
+
 static imgpar_array *fact_of(ip_sql_call *call, const ip_sql_inputs *in, const imgpar_info *info, int fact, int64_t channel)
 {
-    static const char *const texts[N_FACTS] = {
-        [FACT_MIN] = "minval(select(c == %lld, $1, maxval($1)))",
-        [FACT_MAX] = "maxval(select(c == %lld, $1, minval($1)))",
-        [FACT_SUM] = "sum(select(c == %lld, cast($1, %s), 0))",
-        [FACT_SQUARES] = "a = select(c == %lld, cast($1, %s), 0)\nsum(a * a)",
-    };
-    const imgpar_device *device = imgpar_context_device(in->context);
-    const char *wide = !ip_sql_dtype_is_float(info->dtype) && imgpar_dtype_size(info->dtype) <= 2 ? "i64"
-                       : device && !device->has_f64 ? "f32" : "f64";
-    char *text = sqlite3_mprintf(texts[fact], (long long)channel, wide);
+    char *text = fact_text(in, info, fact, channel);
     if (!text)
         ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     imgpar_array *a = imgpar_apply_safe(in->context, text ? text : "", in->arrays, 1);
@@ -36,11 +59,19 @@ static imgpar_array *fact_of(ip_sql_call *call, const ip_sql_inputs *in, const i
     return a;
 }
 
-static void add_row(ip_sql_rows *rows, const imgpar_info *info, int64_t channel, const double *facts)
+/* R2: facts[FACT_SQUARES] are squares of the elements, or of their deviations from the mean. */
+static double deviation(const imgpar_info *info, double n, const double *facts)
 {
-    double n = (double)(info->size_bytes / imgpar_dtype_size(info->dtype)) / (double)info->channels;
+    if (!has_exact_sums(info->dtype))
+        return sqrt(facts[FACT_SQUARES] / n);
     long double spread = (long double)n * (long double)facts[FACT_SQUARES] -
                          (long double)facts[FACT_SUM] * (long double)facts[FACT_SUM];
+    return spread > 0 ? sqrt((double)spread) / n : 0;
+}
+
+static void add_row(ip_sql_rows *rows, const imgpar_info *info, int64_t channel, const double *facts)
+{
+    double n = channel_count(info);
     bool whole = !ip_sql_dtype_is_float(info->dtype);
     static const int order[] = { FACT_MIN, FACT_MAX, FACT_SUM }, column[] = { 1, 2, 5 };
     ip_sql_rows_add(rows);
@@ -53,7 +84,7 @@ static void add_row(ip_sql_rows *rows, const imgpar_info *info, int64_t channel,
             ip_sql_set_real(rows, column[k], v);
     }
     ip_sql_set_real(rows, 3, facts[FACT_SUM] / n);
-    ip_sql_set_real(rows, 4, spread > 0 ? sqrt((double)spread) / n : 0);
+    ip_sql_set_real(rows, 4, deviation(info, n, facts));
     ip_sql_set_integer(rows, 6, (sqlite3_int64)n);
 }
 

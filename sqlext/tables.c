@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables of one image: histogram(image [, bins [, channel]]) and img_explain(image).
+ * Tables of one image: histogram(image [, bins [, channel [, lo, hi]]]) and img_explain(image).
  *
  * R1. A plain image and a deferred one give the same rows, computed in one evaluation.
- * R2. histogram: one row a channel and bin, in that order. The operation puts v into bin
- *     floor((v - min) bins / (max - min)), max into the last one, from black to white (data: over the dtype's range, floats 0 to 1).
- *     lo and hi are the least and greatest integer of the bin (an empty one has hi below lo); of floats and
- *     64-bit integers its edges.
+ * R2. histogram: one row a channel and bin, in that order; channel -1 is all of them. The operation puts v into bin
+ *     floor((v - min) bins / (max - min)), max into the last one, and what is outside or NaN nowhere; min and max are the
+ *     arguments lowest and highest, else black and white (data: the dtype's range, floats 0 to 1). lo and hi are the least and greatest integer of
+ *     the bin (an empty one has hi below lo); of floats, of 64-bit integers and where lowest or highest is no whole number its
+ *     edges. percent is the share of what was counted in the channel.
  * R3. img_explain: one row a kernel; nothing is computed or compiled.
  *
  *     SELECT bin, count FROM histogram((SELECT img FROM photos WHERE id = 1), 16, 0);
@@ -17,7 +18,6 @@
 #include "values.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* True where every value of dtype and its difference from another are exact in int64_t and double. */
 static bool is_narrow_integer(imgpar_dtype dtype)
@@ -25,29 +25,34 @@ static bool is_narrow_integer(imgpar_dtype dtype)
     return !ip_sql_dtype_is_float(dtype) && dtype != IMGPAR_U64 && dtype != IMGPAR_I64;
 }
 
+/* What is counted. */
+typedef struct histogram {
+    int64_t only_channel; /* negative: all */
+    double lo, hi;        /* of all bins */
+    bool whole;           /* bins are told by their integers */
+} histogram;
+
 /* R2 */
-static void set_bounds(ip_sql_rows *rows, const imgpar_info *of, int64_t bin, int64_t n_bins)
+static void set_bounds(ip_sql_rows *rows, const histogram *h, int64_t bin, int64_t n_bins)
 {
-    double lo, hi;
-    ip_sql_range(of, &lo, &hi);
-    if (!is_narrow_integer(of->dtype) || hi != floor(hi)) {
-        ip_sql_set_real(rows, 2, lo + (hi - lo) * (double)bin / (double)n_bins);
-        ip_sql_set_real(rows, 3, lo + (hi - lo) * (double)(bin + 1) / (double)n_bins);
+    if (!h->whole) {
+        double width = h->hi - h->lo;
+        ip_sql_set_real(rows, 2, h->lo + width * (double)bin / (double)n_bins);
+        ip_sql_set_real(rows, 3, bin + 1 == n_bins ? h->hi : h->lo + width * (double)(bin + 1) / (double)n_bins);
         return;
     }
-    int64_t least = (int64_t)lo, width = (int64_t)hi - least; /* at most 2^32; bins are at most 65536 */
-    int64_t next = bin + 1 == n_bins ? (int64_t)hi + 1 : least + ((bin + 1) * width + n_bins - 1) / n_bins;
+    int64_t least = (int64_t)h->lo, width = (int64_t)h->hi - least; /* at most 2^33; bins are at most 65536 */
+    int64_t next = bin + 1 == n_bins ? (int64_t)h->hi + 1 : least + ((bin + 1) * width + n_bins - 1) / n_bins;
     ip_sql_set_integer(rows, 2, least + (bin * width + n_bins - 1) / n_bins);
     ip_sql_set_integer(rows, 3, next - 1);
 }
 
-static void add_histogram_rows(ip_sql_rows *rows, const imgpar_info *of, const imgpar_info *info, const uint32_t *counts,
-                               int64_t only_channel)
+static void add_histogram_rows(ip_sql_rows *rows, const histogram *h, const imgpar_info *info, const uint32_t *counts)
 {
     int64_t n_bins = info->shape[info->rank - 1];
     int64_t n_channels = info->rank > 1 ? info->shape[info->rank - 2] : 1;
     for (int64_t c = 0; c < n_channels; c++) {
-        if (only_channel >= 0 && c != only_channel)
+        if (h->only_channel >= 0 && c != h->only_channel)
             continue;
         double total = 0;
         for (int64_t k = 0; k < n_bins; k++)
@@ -56,7 +61,7 @@ static void add_histogram_rows(ip_sql_rows *rows, const imgpar_info *of, const i
             ip_sql_rows_add(rows);
             ip_sql_set_integer(rows, 0, c);
             ip_sql_set_integer(rows, 1, k);
-            set_bounds(rows, of, k, n_bins);
+            set_bounds(rows, h, k, n_bins);
             ip_sql_set_integer(rows, 4, counts[c * n_bins + k]);
             ip_sql_set_real(rows, 5, total > 0 ? 100.0 * counts[c * n_bins + k] / total : 0);
         }
@@ -64,8 +69,7 @@ static void add_histogram_rows(ip_sql_rows *rows, const imgpar_info *of, const i
 }
 
 /* Computes the histogram array a and adds its rows. */
-static int read_histogram(ip_sql_call *call, imgpar_array *a, const imgpar_info *of, int64_t only_channel,
-                          ip_sql_rows *rows)
+static int read_histogram(ip_sql_call *call, imgpar_array *a, const histogram *h, ip_sql_rows *rows)
 {
     imgpar_info info;
     if (imgpar_array_info(a, &info))
@@ -73,8 +77,8 @@ static int read_histogram(ip_sql_call *call, imgpar_array *a, const imgpar_info 
     if (info.dtype != IMGPAR_U32)
         return ip_sql_call_fail(call, SQLITE_INTERNAL, "counts that are not u32");
     int64_t n_channels = info.rank > 1 ? info.shape[info.rank - 2] : 1;
-    if (only_channel >= n_channels)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "channel=%lld: the image has %lld", (long long)only_channel,
+    if (h->only_channel >= n_channels)
+        return ip_sql_call_fail(call, SQLITE_ERROR, "channel=%lld: the image has %lld", (long long)h->only_channel,
                                 (long long)n_channels);
     uint32_t *counts = sqlite3_malloc64(info.size_bytes);
     if (!counts)
@@ -86,7 +90,7 @@ static int read_histogram(ip_sql_call *call, imgpar_array *a, const imgpar_info 
     if (st)
         ip_sql_call_fail_array(call, a);
     else
-        add_histogram_rows(rows, of, &info, counts, only_channel);
+        add_histogram_rows(rows, h, &info, counts);
     sqlite3_free(counts);
     return call->code;
 }
@@ -96,23 +100,73 @@ static bool is_whole(sqlite3_value *value)
     return !value || sqlite3_value_numeric_type(value) == SQLITE_INTEGER;
 }
 
+static bool is_number(sqlite3_value *value)
+{
+    return is_whole(value) || sqlite3_value_numeric_type(value) == SQLITE_FLOAT;
+}
+
+enum { ARG_BINS = 1, ARG_CHANNEL, ARG_LOWEST, ARG_HIGHEST };
+
+static int check_histogram(ip_sql_call *call, sqlite3_value **argv)
+{
+    static const char *const names[] = { "source", "bins", "channel", "lowest", "highest" };
+    for (int k = ARG_BINS; k <= ARG_HIGHEST; k++) {
+        bool must_be_whole = k < ARG_LOWEST;
+        if (!(must_be_whole ? is_whole(argv[k]) : is_number(argv[k])))
+            return ip_sql_call_fail(call, SQLITE_ERROR, "%s is not a %snumber", names[k], must_be_whole ? "whole " : "");
+    }
+    return SQLITE_OK;
+}
+
+/* Of an image, by arguments that are checked. */
+static histogram asked_histogram(const imgpar_info *info, sqlite3_value **argv)
+{
+    histogram h = { .only_channel = argv[ARG_CHANNEL] ? sqlite3_value_int64(argv[ARG_CHANNEL]) : -1 };
+    ip_sql_range(info, &h.lo, &h.hi);
+    if (argv[ARG_LOWEST])
+        h.lo = sqlite3_value_double(argv[ARG_LOWEST]);
+    if (argv[ARG_HIGHEST])
+        h.hi = sqlite3_value_double(argv[ARG_HIGHEST]);
+    bool exact = fabs(h.lo) <= 0x1p32 && fabs(h.hi) <= 0x1p32 && h.lo == floor(h.lo) && h.hi == floor(h.hi);
+    h.whole = is_narrow_integer(info->dtype) && exact;
+    return h;
+}
+
+/* The options of the operation. New; NULL without memory. */
+static char *histogram_options(sqlite3_value **argv)
+{
+    sqlite3_str *s = sqlite3_str_new(NULL);
+    if (argv[ARG_BINS])
+        sqlite3_str_appendf(s, "bins=%lld", sqlite3_value_int64(argv[ARG_BINS]));
+    static const char *const names[] = { "lo", "hi" };
+    for (int k = 0; k < 2; k++)
+        if (argv[ARG_LOWEST + k])
+            sqlite3_str_appendf(s, "%s%s=%!.17g", sqlite3_str_length(s) ? ", " : "", names[k],
+                                sqlite3_value_double(argv[ARG_LOWEST + k]));
+    char *text = sqlite3_str_finish(s);
+    return text ? text : sqlite3_mprintf("%s", "");
+}
+
 static int fill_histogram(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
 {
-    char options[40] = "";
-    if (!is_whole(argv[1]) || !is_whole(argv[2]))
-        return ip_sql_call_fail(call, SQLITE_ERROR, "%s is not a whole number", is_whole(argv[1]) ? "channel" : "bins");
-    if (argv[1])
-        snprintf(options, sizeof options, "bins=%lld", (long long)sqlite3_value_int64(argv[1]));
+    if (check_histogram(call, argv))
+        return call->code;
+    char *options = histogram_options(argv);
+    if (!options)
+        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     ip_sql_inputs in;
     if (!ip_sql_inputs_read(call, 1, argv, &in)) {
         imgpar_info info;
         imgpar_array *a = imgpar_op(in.context, "histogram", in.arrays, 1, *options ? options : NULL);
-        if (imgpar_array_info(in.arrays[0], &info))
+        if (imgpar_array_info(in.arrays[0], &info)) {
             ip_sql_call_fail_array(call, in.arrays[0]);
-        else
-            read_histogram(call, a, &info, argv[2] ? sqlite3_value_int64(argv[2]) : -1, rows);
+        } else {
+            histogram h = asked_histogram(&info, argv);
+            read_histogram(call, a, &h, rows);
+        }
         imgpar_array_release(a);
     }
+    sqlite3_free(options);
     ip_sql_inputs_free(&in);
     return call->code;
 }
@@ -120,9 +174,11 @@ static int fill_histogram(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *
 const ip_sql_table ip_sql_table_histogram = {
     .name = "histogram",
     .columns = "channel INTEGER, bin INTEGER, lo, hi, count INTEGER, percent REAL,"
-               " source HIDDEN, bins HIDDEN, only_channel HIDDEN",
-    .about = "one row a channel and bin", .example = "SELECT bin, count FROM histogram(apply('make(4, 3, x + y)'), 4)",
-    .n_columns = 6, .n_arguments = 3, .n_required = 1, .fill = fill_histogram,
+               " source HIDDEN, bins HIDDEN, only_channel HIDDEN, lowest HIDDEN, highest HIDDEN",
+    .about = "one row a channel (-1: all) and bin, from lowest to highest (black and white; data: the dtype's range, floats 0 to 1); percent is of "
+             "what was counted",
+    .example = "SELECT bin, count FROM histogram(apply('make(4, 3, x + y)'), 4)",
+    .n_columns = 6, .n_arguments = 5, .n_required = 1, .fill = fill_histogram,
 };
 
 /* SQLite's own JSON functions take the kernels apart. ops may be a list or a text. */

@@ -7,6 +7,7 @@
  */
 #include "sql_help.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -62,10 +63,16 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT apply()", "apply(): takes a text and up to 9 images, got 0 arguments" },
     { "SELECT apply(" GRAY ")", "apply(): argument 1 is not a text in the pipeline language" },
     { "SELECT apply('$1', 'a.png')", "apply(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
-    { "SELECT * FROM histogram", "histogram(): argument 1 is missing; takes (source, bins, only_channel), at least 1" },
+    { "SELECT * FROM histogram", "histogram(): argument 1 is missing; takes (source, bins, only_channel, lowest, highest), at least 1" },
     { "SELECT * FROM histogram(" GRAY ", 4, 1)", "histogram(): channel=1: the image has 1" },
     { "SELECT * FROM histogram(" GRAY ", 'x')", "histogram(): bins is not a whole number" },
     { "SELECT * FROM histogram(" GRAY ", 0)", "histogram(): bins must be 1..65536, got 0" },
+    { "SELECT * FROM histogram(" GRAY ", 4, -1, 'x')", "histogram(): lowest is not a number" },
+    { "SELECT * FROM histogram(" GRAY ", 4, -1, 9, 9)", "histogram(): lo=9 is not below hi=9" },
+    { "SELECT img_ssim(" GRAY ", " GRAY ")",
+      "img_ssim(): the window of 11x11 does not fit the image of 4x3; with the third argument 'reflect' its edges are mirrored" },
+    { "SELECT img_ssim(" GRAY ", " GRAY ", 'wrap')", "img_ssim(): border=wrap is not one of valid, reflect" },
+    { "SELECT img_psnr(" GRAY ", " GRAY ", 1e999)", "img_psnr(): peak=inf is not finite" },
     { "SELECT * FROM histogram(7)", "histogram(): argument 1 is a number, not an image" },
     { "SELECT img_setting('colour', 'red')",
       "img_setting(): there is no setting \"colour\"; there are device, schedule, fuse, max_pixels, mem_limit, placement" },
@@ -75,6 +82,77 @@ START_TEST(a_message_names_function_value_and_rule)
 {
     sqlite3 *db = open_db();
     expect_error(db, messages[_i].sql, SQLITE_ERROR, messages[_i].message);
+    sqlite3_close(db);
+}
+END_TEST
+
+/* What measures say of numbers that are none: a, b, of four f32: 1 2 nan 4 and 1 2 inf 4, c: 1e9 + 0 1 2 3 in f64. */
+#define SPECIAL(K, T) "apply('cast(select(x == 2, " K ", x + 1.0), " T ")', apply('make(4, 1, x)'))"
+#define LEVEL "apply('cast(make(4, 1, x), f64) + 1000000000', " GRAY ")"
+#define HALVES "apply('cast(make(8, 1, x), f32) * 0.5 - 1')" /* -1 -0.5 ... 2.5 */
+static const struct { const char *sql, *answer; } measured[] = {
+    { "SELECT img_psnr(" SPECIAL("nan", "f32") ", " SPECIAL("0", "f32") ") IS NULL", "1" },
+    { "SELECT img_psnr(" SPECIAL("0", "f32") ", " SPECIAL("0", "f32") ")", "Inf" },
+    { "SELECT img_std(" SPECIAL("nan", "f32") ") IS NULL AND (SELECT std IS NULL AND mean IS NULL AND sum IS NULL AND min = 1 AND max = 4"
+      " FROM img_stats_of(" SPECIAL("nan", "f32") "))", "1" },
+    { "SELECT img_std(" SPECIAL("inf", "f32") ") IS NULL AND (SELECT std IS NULL AND max = 9e999 FROM img_stats_of(" SPECIAL("inf", "f32") "))", "1" },
+    { "SELECT round(img_std(" LEVEL "), 9) || '|' || (SELECT round(std, 9) FROM img_stats_of(" LEVEL "))", "1.118033989|1.118033989" },
+    { "SELECT group_concat(count) || '|' || group_concat(round(percent)) || '|' || min(lo) || '|' || max(hi)"
+      " FROM histogram(" HALVES ", 4)", "1,0,1,1|33.0,0.0,33.0,33.0|0.0|1.0" },
+    { "SELECT group_concat(count) || '|' || group_concat(percent) || '|' || min(lo) || '|' || max(hi)"
+      " FROM histogram(" HALVES ", 2, -1, -1, 1)", "2,3|40.0,60.0|-1.0|1.0" },
+    { "SELECT group_concat(lo || '..' || hi || ':' || count, ' ') FROM histogram(" GRAY ", 2, 0, 48, 122)", "48..84:3 85..122:7" },
+};
+
+START_TEST(measures_agree_on_numbers_that_are_none)
+{
+    sqlite3 *db = open_db();
+    expect(db, measured[_i].sql, measured[_i].answer);
+    sqlite3_close(db);
+}
+END_TEST
+
+/* Wang et al. 2004 with the window of their ssim_index.m, one pixel at a time in double. */
+START_TEST(ssim_counts_the_windows_that_lie_inside)
+{
+    enum { W = 14, H = 12, R = 5 };
+    double weight[2 * R + 1][2 * R + 1], total = 0, sum = 0;
+    char file[2][64 + W * H], text[64];
+    for (int k = 0; k < 2; k++) {
+        int n = sprintf(file[k], "P5 %d %d 255\n", W, H);
+        for (int i = 0; i < W * H; i++)
+            file[k][n + i] = (char)(k ? (i * 37 + i * i % 11) % 200 + 20 : (i * 37) % 200 + 25);
+    }
+    for (int y = -R; y <= R; y++)
+        for (int x = -R; x <= R; x++)
+            total += weight[y + R][x + R] = exp(-(x * x + y * y) / 4.5);
+    int at = sprintf(text, "P5 %d %d 255\n", W, H);
+    for (int y = R; y < H - R; y++) {
+        for (int x = R; x < W - R; x++) {
+            double m[5] = { 0 };
+            for (int k = 0; k < (2 * R + 1) * (2 * R + 1); k++) {
+                int i = at + (y + k / 11 - R) * W + x + k % 11 - R;
+                double w = weight[k / 11][k % 11] / total, a = (unsigned char)file[0][i], b = (unsigned char)file[1][i];
+                m[0] += w * a, m[1] += w * b, m[2] += w * a * a, m[3] += w * b * b, m[4] += w * a * b;
+            }
+            double c1 = 2.55 * 2.55, c2 = 7.65 * 7.65;
+            sum += (2 * m[0] * m[1] + c1) * (2 * (m[4] - m[0] * m[1]) + c2) /
+                   ((m[0] * m[0] + m[1] * m[1] + c1) * (m[2] - m[0] * m[0] + m[3] - m[1] * m[1] + c2));
+        }
+    }
+    sqlite3 *db = open_db();
+    char *sql = sqlite3_mprintf("SELECT abs(img_ssim(?1, CAST(x'"), *longer;
+    for (int i = 0; i < at + W * H; i++, sql = longer) {
+        longer = sqlite3_mprintf("%s%02x", sql, (unsigned char)file[1][i]);
+        sqlite3_free(sql);
+    }
+    longer = sqlite3_mprintf("%s' AS BLOB)) - %.17g) < 1e-9", sql, sum / ((W - 2 * R) * (H - 2 * R)));
+    int rc;
+    char *answer = ask_with(db, longer, file[0], at + W * H, &rc);
+    ck_assert_msg(answer && strcmp(answer, "1") == 0, "%s", sqlite3_errmsg(db));
+    free(answer);
+    sqlite3_free(sql);
+    sqlite3_free(longer);
     sqlite3_close(db);
 }
 END_TEST
@@ -493,7 +571,7 @@ START_TEST(every_allocation_may_fail)
         "SELECT sum(mean) + sum(std) FROM img_stats_of(lazy(" RGB "))",
         "SELECT count(hex(raw(image))) FROM img_tiles(img_invert(lazy(" GRAY ")), 2, 2)",
         "SELECT length(montage(i, 'columns=2, width=3')) + length(img_stack_mean(i)) FROM (SELECT lazy(" GRAY ") AS i UNION ALL SELECT " GRAY ")",
-        "SELECT img_std(i) + img_psnr(i, i, 9) + img_ssim(i, i) + phash(i) + length(img_pixel(i, 0, 0)) FROM (SELECT lazy(" RGB ") AS i)",
+        "SELECT img_std(i) + img_psnr(i, i, 9) + img_ssim(i, i, 'reflect') + phash(i) + length(img_pixel(i, 0, 0)) FROM (SELECT lazy(" RGB ") AS i)",
         "SELECT length(img_try(i)) + length(img_error(lazy(x'01'))) + length(png(i)) FROM (SELECT img_invert(lazy(" RGB ")) AS i)",
         "SELECT sum(length(img)) + max(n) FROM developed WHERE n > 0 AND img <> x'00' ORDER BY n LIMIT 5",
         "SELECT sum(length(j)) FROM developed WHERE n < 2 OR n = '3' OR n > 2",
@@ -532,6 +610,8 @@ int main(void)
     TCase *tc = tcase_create("sql");
     suite_add_tcase(suite, tc);
     tcase_add_loop_test(tc, a_message_names_function_value_and_rule, 0, N(messages));
+    tcase_add_loop_test(tc, measures_agree_on_numbers_that_are_none, 0, N(measured));
+    tcase_add_test(tc, ssim_counts_the_windows_that_lie_inside);
     tcase_add_loop_test(tc, img_try_goes_on, 0, N(tried));
     tcase_add_test(tc, a_result_without_pixels_is_npy);
     tcase_add_loop_test(tc, apply_refuses_files, 0, 5);
