@@ -5,8 +5,8 @@
  * R1. A plain image and a deferred one give the same rows, computed in one evaluation.
  * R2. histogram: one row a channel and bin, in that order; channel -1 is all of them. The operation puts v into bin
  *     floor((v - min) bins / (max - min)), max into the last one, and what is outside or NaN nowhere; min and max are the
- *     arguments lowest and highest, else black and white (data: the dtype's range, floats 0 to 1). lo and hi are the least and greatest integer of
- *     the bin (an empty one has hi below lo); of floats, of 64-bit integers and where lowest or highest is no whole number its
+ *     arguments lowest and highest, else black and white (data: the dtype's range, floats 0 to 1). lo and hi are the least and
+ *     greatest integer of the bin (an empty one has hi below lo); of floats, of 64-bit integers and where lowest or highest is no whole number its
  *     edges. percent is the share of what was counted in the channel.
  * R3. img_explain: one row a kernel; nothing is computed or compiled.
  *
@@ -175,8 +175,8 @@ const ip_sql_table ip_sql_table_histogram = {
     .name = "histogram",
     .columns = "channel INTEGER, bin INTEGER, lo, hi, count INTEGER, percent REAL,"
                " source HIDDEN, bins HIDDEN, only_channel HIDDEN, lowest HIDDEN, highest HIDDEN",
-    .about = "one row a channel (-1: all) and bin, from lowest to highest (black and white; data: the dtype's range, floats 0 to 1); percent is of "
-             "what was counted",
+    .about = "one row a channel (-1: all) and bin, from lowest to highest (black and white; data: the dtype's range, floats 0 to 1); "
+             "percent is of what was counted",
     .example = "SELECT bin, count FROM histogram(apply('make(4, 3, x + y)'), 4)",
     .n_columns = 6, .n_arguments = 5, .n_required = 1, .fill = fill_histogram,
 };

@@ -92,6 +92,8 @@ struct imgpar_array {
     ip_param *params;      /* op->info.n_params of them */
     ip_type type;
     ip_range range;
+    bool bends;            /* a loop's literal-started value, or made of such and literals alone: as a literal it never widens
+                            * what it meets */
     ip_source *source;     /* leaves "open" and "data"; else NULL */
     ip_shrink shrink;      /* leaves that decode a JPEG smaller */
     ip_loop *loop;         /* op "iterate"; param 0 is the projection; else NULL */
@@ -165,6 +167,9 @@ char *ip_shape_text(const ip_type *type, char *buf);
 ip_range ip_range_of(imgpar_dtype dtype);
 /* True for a leaf made from a literal number; *value is it. */
 bool ip_array_is_number(const imgpar_array *a, double *value, bool *fractional);
+/* True for that, and for what the carried values of loops that start from literals are: i64, f64 (fractional), or bool, which bend
+ * to what they meet. */
+bool ip_array_bends(const imgpar_array *a, bool *fractional);
 
 /* The graph below n arrays as assignments of the pipeline language. New string, NULL without memory. */
 char *ip_graph_text(imgpar_array *const *arrays, size_t n);

@@ -97,6 +97,13 @@ bool ip_array_is_number(const imgpar_array *a, double *value, bool *fractional)
     return true;
 }
 
+bool ip_array_bends(const imgpar_array *a, bool *fractional)
+{
+    if (!a || !a->bends) return ip_array_is_number(a, NULL, fractional);
+    if (fractional) *fractional = ip_dtype(a->type.dtype)->is_float;
+    return true;
+}
+
 void ip_type_info(const ip_type *type, imgpar_info *out)
 {
     int64_t dims[4];

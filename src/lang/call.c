@@ -397,6 +397,11 @@ bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out)
 {
     int n = node->n_items;
     if (!check_names(ev, node, op)) return false;
+    if (ev->loops > 0 && strcmp(op->info.name, "slice") == 0) {
+        bool is_done;
+        if (!ip_slice_in_loop(ev, node, out, &is_done)) return false;
+        if (is_done) return true;
+    }
     ip_val *args = ip_vals_new(n);
     size_t *offsets = ip_alloc_array((size_t)n, sizeof *offsets);
     bool ok = (args && offsets) || ip_eval_fail_memory(ev), scalars = true;

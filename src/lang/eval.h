@@ -87,6 +87,8 @@ typedef struct ip_eval {
     ip_stencil_form *stencil;
     ip_place place;
     const ip_symbol *defining; /* the fn whose body is being checked */
+    int loops;                 /* how many loops' steps over placeholders are being built around this */
+    bool trying;               /* one of them only to learn what its counters are: their bounds are not known yet */
     bool dead;                 /* checking a branch that is not taken: no number is known */
     int depth;
     uint64_t steps, n_nodes;
@@ -162,6 +164,8 @@ bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_node *axis, const
                     const ip_val *fn, ip_val *out);
 /* A call of a row of the table, as it is written. */
 bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out);
+/* slice.c: slice() at values that are known when a loop runs; *is_mine: it is such a one, and *out is set. False: failed. */
+bool ip_slice_in_loop(ip_eval *ev, const ip_node *call, ip_val *out, bool *is_mine);
 /* Sorts a form's arguments into slots, one for each of its params in words.c, by position or name; required ones
  * must be there. */
 bool ip_form_args(ip_eval *ev, const ip_node *call, const ip_node **slots);

@@ -4,15 +4,22 @@
  *
  *   numbers alone     are computed at once.
  *   few operations    (n times the step's are at most IP_EVAL_UNROLL) are written out.
- *   many              become a loop node: the step is evaluated once over placeholders. A
+ *   many              become a loop node: the step is evaluated over placeholders. A
  *                     loop's values keep their type; while a step changes it (u8 becomes
  *                     i32 under +) steps are taken off the front, up to MAX_PEELED.
+ *
+ * Note [Values that start from numbers]
+ * A value that starts from a literal and is made of such alone stays what it is in a loop that is written out, a number that bends
+ * to what it meets, but one in the device's memory: i64, or f64 where a step makes a fraction of it. Which one it is, is found by
+ * building the step again until nothing changes. Where the step adds a number, its bounds are known: slice() needs them.
  *
  * until is tested after each step, or every check-th: at once where it is a number, else by the loop.
  */
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "lang/eval.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MAX_PEELED = 4 };
@@ -26,6 +33,7 @@ typedef struct iteration {
     int64_t done, check;      /* steps taken; until is tested after every check-th */
     bool known;               /* checking: count is known */
     int n_adopted;            /* times that values took the white a step gives them */
+    char from[96], to[96];    /* the type that a step changed last, and to what */
 } iteration;
 
 /* ---- one step -------------------------------------------------------------------------- */
@@ -159,19 +167,6 @@ static bool run_numbers(iteration *it, ip_val *state, ip_val *next)
 
 /* ---- loops ------------------------------------------------------------------------------ */
 
-/* Numbers become one-element arrays, which a loop can carry. */
-static bool to_arrays(iteration *it, ip_val *vals)
-{
-    for (int i = 0; i < it->n; i++) {
-        if (vals[i].kind == IP_V_ARRAY) continue;
-        double number = vals[i].number;
-        bool fractional = vals[i].fractional;
-        if (!ip_call_result(it->ev, it->call->offset, ip_build_number(it->ev->ctx, number, fractional), &vals[i]))
-            return false;
-    }
-    return true;
-}
-
 static bool same_elements(const ip_type *a, const ip_type *b)
 {
     return a->dtype == b->dtype && a->space == b->space && a->rank == b->rank &&
@@ -183,18 +178,77 @@ static bool same_type(const ip_type *a, const ip_type *b)
     return same_elements(a, b) && a->white == b->white && a->is_mask == b->is_mask;
 }
 
-/* The first of n values whose types differ, or -1. */
+/* The first of n values whose types differ, or -1. Numbers have no white, whatever comparisons they are made of. */
 static int differing(const ip_val *a, const ip_val *b, int n)
 {
-    for (int i = 0; i < n; i++)
-        if (!same_type(&a[i].u.array->type, &b[i].u.array->type)) return i;
+    for (int i = 0; i < n; i++) {
+        const imgpar_array *has = a[i].u.array, *gets = b[i].u.array;
+        bool same = has->bends ? gets->bends && same_elements(&has->type, &gets->type) : same_type(&has->type, &gets->type);
+        if (!same || has->bends != gets->bends) return i;
+    }
     return -1;
+}
+
+/* The number v as an array of one element of that dtype. */
+static bool number_array(iteration *it, imgpar_dtype dtype, ip_val *v)
+{
+    bool fractional = ip_dtype(dtype)->is_float;
+    imgpar_array *a = ip_build_loop_start(it->ev->ctx, v->number, fractional || v->fractional);
+    ip_arg args[] = { ip_arg_array(a), { .name = "dtype", .kind = IP_ARG_TEXT, .text = ip_dtype(dtype)->name } };
+    if (!imgpar_array_status(a) && a->type.dtype != dtype) imgpar_array_replace(&a, ip_build(it->ev->ctx, ip_op_find("cast"), args, 2));
+    return ip_call_result(it->ev, it->call->offset, a, v);
+}
+
+/* What a step made of a loop's value in the placeholder's dtype: a number, or what still bends. Takes *v. */
+static bool to_loop_value(iteration *it, const imgpar_array *holder, ip_val *v)
+{
+    bool fractional = ip_dtype(holder->type.dtype)->is_float;
+    if (ip_val_is_scalar(v)) return number_array(it, holder->type.dtype, v);
+    if (!v->u.array->bends || v->u.array->type.dtype == holder->type.dtype) return true;
+    ip_val sum, zero = ip_val_number(0, fractional);
+    if (!ip_call_operator(it->ev, IP_O_ADD, it->call->offset, (ip_val[]){ *v, zero }, &sum)) return false;
+    ip_val_free(v);
+    *v = sum;
+    return true;
+}
+
+/* Does a step make a fraction of a value that was whole? Then *state is one. */
+static bool becomes_fraction(ip_val *state, const ip_val *next)
+{
+    bool fractional = ip_val_is_scalar(next) ? next->fractional
+                    : next->u.array->bends && ip_dtype(next->u.array->type.dtype)->is_float;
+    if (!ip_val_is_scalar(state) || state->fractional || !fractional) return false;
+    *state = ip_val_number(state->number, true);
+    return true;
+}
+
+/* The bounds of a counter over all steps, where next is holder + number; else false. */
+static bool counter_range(const iteration *it, const ip_val *state, const imgpar_array *holder, const imgpar_array *next, ip_range *range)
+{
+    const char *symbol = next->op && next->op->symbol ? next->op->symbol : "";
+    bool adds = strcmp(symbol, "+") == 0, subtracts = strcmp(symbol, "-") == 0 && next->n_inputs == 2;
+    double by = 0;
+    if (next == holder) by = 0;
+    else if (!adds && !subtracts) return false;
+    else if (next->inputs[0] != holder || !ip_array_is_number(next->inputs[1], &by, NULL))
+        if (!adds || next->inputs[1] != holder || !ip_array_is_number(next->inputs[0], &by, NULL)) return false;
+    double last = state->number + (subtracts ? -by : by) * (double)(it->count - 1);
+    *range = (ip_range){ fmin(state->number, last), fmax(state->number, last) };
+    return fabs(last) < 0x1p53 && fabs(state->number) < 0x1p53;
 }
 
 static void arrays_of(const ip_val *vals, int n, imgpar_array **arrays)
 {
     for (int i = 0; i < n; i++)
         arrays[i] = vals[i].u.array;
+}
+
+/* Numbers to start from become arrays of their placeholders' dtype. */
+static bool to_arrays(iteration *it, ip_val *state, const ip_val *holders)
+{
+    for (int i = 0; i < it->n; i++)
+        if (ip_val_is_scalar(&state[i]) && !to_loop_value(it, holders[i].u.array, &state[i])) return false;
+    return true;
 }
 
 /* Builds the loop node from arrays; results replace state. vectors: 4 n arrays to work in. */
@@ -222,6 +276,7 @@ static bool build_loop(iteration *it, ip_val *state, const ip_val *holders, cons
 static bool adopt_white(iteration *it, ip_val *state, const ip_val *next)
 {
     for (int i = 0; i < it->n; i++) {
+        if (ip_val_is_scalar(&state[i])) continue;
         const ip_type *has = &state[i].u.array->type, *gets = &next[i].u.array->type;
         ip_val told;
         if (same_type(has, gets)) continue;
@@ -235,44 +290,118 @@ static bool adopt_white(iteration *it, ip_val *state, const ip_val *next)
     return true;
 }
 
-/* Evaluates the step over placeholders. *changed: which value's type the step changes, or -1: state is the result. */
-static bool try_loop(iteration *it, ip_val *state, ip_val *next, int *changed)
+/* A loop while it is built. */
+typedef struct attempt {
+    ip_val *holders, *next, stop;
+    ip_range *ranges; /* of the counters */
+    bool *bounded;    /* whether ranges[i] is known */
+} attempt;
+
+static bool make_holders(iteration *it, const ip_val *state, attempt *at)
 {
-    int n = it->n;
-    bool again = false;
-    ip_val *holders = ip_vals_new(n), stop = { .kind = IP_V_NONE };
-    imgpar_array **vectors = ip_alloc_array((size_t)n * 4, sizeof *vectors);
-    bool ok = (holders && vectors) || ip_eval_fail_memory(it->ev);
-    for (int i = 0; ok && i < n; i++)
-        ok = ip_call_result(it->ev, it->call->offset,
-                            ip_build_placeholder(it->ev->ctx, &state[i].u.array->type), &holders[i]);
-    /* In a loop node until is a graph of the placeholders too, which stand for the new values when it is tested. */
-    ok = ok && take_step(it, holders, next) && to_arrays(it, next) && test_until(it, holders, &stop);
-    if (ok) *changed = differing(holders, next, n);
-    if (ok && *changed >= 0) {
-        char from[96], to[96];
-        ip_type_text(&holders[*changed].u.array->type, from);
-        ip_type_text(&next[*changed].u.array->type, to);
-        again = stop.kind == IP_V_ARRAY && it->n_adopted++ < MAX_PEELED && adopt_white(it, state, next);
-        if (stop.kind == IP_V_ARRAY && !again)
-            ok = !it->ev->err->status && ip_eval_fail(it->ev, it->step->offset, "iterate: a step changes %s to %s; with until, start from that "
-                                                        "type (cast)", from, to);
-    } else if (ok) {
-        ok = build_loop(it, state, holders, next, &stop, vectors);
+    imgpar_context *ctx = it->ev->ctx;
+    for (int i = 0; i < it->n; i++) {
+        ip_val_free(&at->holders[i]);
+        imgpar_array *holder = ip_val_is_scalar(&state[i])
+                                   ? ip_build_loop_value(ctx, state[i].fractional, at->bounded[i] ? &at->ranges[i] : NULL)
+                                   : ip_build_placeholder(ctx, &state[i].u.array->type);
+        if (!ip_call_result(it->ev, it->call->offset, holder, &at->holders[i])) return false;
     }
-    ip_val_free(&stop);
-    free_values(next, n);
-    ip_vals_free(holders, n);
-    ip_free(vectors);
-    return again ? try_loop(it, state, next, changed) : ok;
+    return true;
 }
 
-static bool never_settles(iteration *it, const ip_val *before, const ip_val *after, int changed)
+/* Takes a step over new placeholders. *again: something was learnt of the numbers that the loop starts from. */
+static bool try_step(iteration *it, ip_val *state, attempt *at, bool *again)
 {
-    char from[96], to[96];
-    return ip_eval_fail(it->ev, it->step->offset, "iterate: the type never settles, a step still changes %s to %s",
-                        ip_type_text(&before[changed].u.array->type, from),
-                        ip_type_text(&after[changed].u.array->type, to));
+    free_values(at->next, it->n);
+    *again = false;
+    if (!make_holders(it, state, at) || !take_step(it, at->holders, at->next)) return false;
+    for (int i = 0; i < it->n; i++)
+        *again = becomes_fraction(&state[i], &at->next[i]) || *again;
+    for (int i = 0; i < it->n && !*again; i++) {
+        ip_val *next = &at->next[i];
+        const imgpar_array *holder = at->holders[i].u.array;
+        if (holder->bends || ip_val_is_scalar(next))
+            if (!to_loop_value(it, holder, next)) return false;
+    }
+    for (int i = 0; i < it->n && !*again; i++) {
+        const imgpar_array *holder = at->holders[i].u.array;
+        if (at->bounded[i] || !holder->bends || state[i].fractional) continue;
+        at->bounded[i] = counter_range(it, &state[i], holder, at->next[i].u.array, &at->ranges[i]);
+    }
+    return true;
+}
+
+/* Steps over placeholders until their types and bounds are known, the last of them with all that is. */
+static bool settle(iteration *it, ip_val *state, attempt *at)
+{
+    bool again = true, ok = true, trying = it->ev->trying, any_number = false;
+    for (int i = 0; i < it->n; i++)
+        any_number = any_number || ip_val_is_scalar(&state[i]);
+    it->ev->loops++;
+    it->ev->trying = true;
+    while (ok && again && any_number)
+        ok = try_step(it, state, at, &again);
+    it->ev->trying = trying;
+    ok = ok && try_step(it, state, at, &again);
+    /* In a loop node until is a graph of the placeholders too, which stand for the new values when it is tested. */
+    ok = ok && test_until(it, at->holders, &at->stop);
+    it->ev->loops--;
+    return ok;
+}
+
+/* With until no step can be taken off the front: a number that a step makes an array of one element starts as such. */
+static bool start_typed(iteration *it, ip_val *state, const ip_type *type)
+{
+    bool fits = ip_val_is_scalar(state) && type->rank == 1 && type->shape[0] == 1 && type->dtype != IMGPAR_COMPLEX64;
+    return fits && number_array(it, type->dtype, state);
+}
+
+/* One attempt at a loop. *again: state has changed, and it wants another; *changed: which value's type the step changes, or -1. */
+static bool attempt_loop(iteration *it, ip_val *state, attempt *at, int *changed, bool *again)
+{
+    *again = false;
+    if (!settle(it, state, at)) return false;
+    *changed = differing(at->holders, at->next, it->n);
+    if (*changed < 0) {
+        imgpar_array **vectors = ip_alloc_array((size_t)it->n * 4, sizeof *vectors);
+        bool ok = (vectors || ip_eval_fail_memory(it->ev)) && to_arrays(it, state, at->holders) &&
+                  build_loop(it, state, at->holders, at->next, &at->stop, vectors);
+        ip_free(vectors);
+        return ok;
+    }
+    const ip_type *to = &at->next[*changed].u.array->type;
+    ip_type_text(&at->holders[*changed].u.array->type, it->from);
+    ip_type_text(to, it->to);
+    if (at->stop.kind != IP_V_ARRAY) return true;
+    *again = (it->n_adopted++ < MAX_PEELED && adopt_white(it, state, at->next)) || start_typed(it, &state[*changed], to);
+    return *again || it->ev->err->status ||
+           ip_eval_fail(it->ev, it->step->offset, "iterate: a step changes %s to %s; with until, start from that type (cast)",
+                        it->from, it->to);
+}
+
+/* Evaluates the step over placeholders. *changed: which value's type the step changes, or -1: state is the result. */
+static bool try_loop(iteration *it, ip_val *state, int *changed)
+{
+    bool ok = true, again = true;
+    while (ok && again) {
+        attempt at = { .holders = ip_vals_new(it->n), .next = ip_vals_new(it->n), .stop = { .kind = IP_V_NONE },
+                       .ranges = ip_alloc_array((size_t)it->n, sizeof *at.ranges),
+                       .bounded = ip_zalloc((size_t)it->n * sizeof *at.bounded) };
+        ok = (at.holders && at.next && at.ranges && at.bounded) || ip_eval_fail_memory(it->ev);
+        ok = ok && attempt_loop(it, state, &at, changed, &again);
+        ip_val_free(&at.stop);
+        ip_vals_free(at.next, it->n);
+        ip_vals_free(at.holders, it->n);
+        ip_free(at.ranges);
+        ip_free(at.bounded);
+    }
+    return ok && !it->ev->err->status;
+}
+
+static bool never_settles(iteration *it)
+{
+    return ip_eval_fail(it->ev, it->step->offset, "iterate: the type never settles, a step still changes %s to %s", it->from, it->to);
 }
 
 /* ---- the whole --------------------------------------------------------------------------- */
@@ -297,8 +426,8 @@ static bool run_arrays(iteration *it, ip_val *state, ip_val *next)
         ip_val *after = ip_vals_new(it->n);
         bool ok = after || ip_eval_fail_memory(it->ev);
         if (ok) move_values(after, next, it->n);
-        ok = ok && to_arrays(it, state) && to_arrays(it, after) && try_loop(it, state, next, &changed);
-        if (ok && changed >= 0 && ++peeled > MAX_PEELED) ok = never_settles(it, state, after, changed);
+        ok = ok && try_loop(it, state, &changed);
+        if (ok && changed >= 0 && ++peeled > MAX_PEELED) ok = never_settles(it);
         if (ok && changed >= 0) {
             move_values(state, after, it->n);
             it->count--;

@@ -6,6 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ops/types.def as text. */
+#define CELL(DTYPE) " " #DTYPE
+#define TYPES_ROW(DTYPE, TEXT, B, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, LITERAL, FRACTIONAL)                 \
+    TEXT "  " CELL(B) CELL(U8) CELL(I8) CELL(U16) CELL(I16) CELL(U32) CELL(I32) CELL(U64) CELL(I64) CELL(F16) CELL(F32)        \
+    CELL(F64) CELL(LITERAL) CELL(FRACTIONAL) "\n"
+#define TYPES_TOP(TEXT) TEXT "\n"
+#define TYPES_RULE(TEXT) "\n* " TEXT
+static const char types_table[] =
+#include "ops/types.def"
+    ;
+
 #define STATEMENT(NAME, USAGE, SUMMARY, HELP, EXAMPLE) \
     { .info = { NAME, "statement", USAGE, SUMMARY, HELP, EXAMPLE } },
 #define FORM(NAME, FUNCTION, USAGE, SUMMARY, HELP, EXAMPLE, REQUIRED, ...) \
@@ -41,7 +52,9 @@ static const ip_word words[] = {
          "make(256, 64, x)", 0, "width", "height", "expr", "channels", "shape")
     FORM("iterate", ip_form_iterate, "iterate(start, count, step, until=, check=1)", "repeats a step",
          "step is an expression in _, the value before it, or a function p -> expr; several values are carried\n"
-         "with (a, b) = iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step, or with check=k after every k-th one, and stops where it holds.",
+         "with (a, b) = iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step, or with check=k after every k-th one, and stops where it holds.\n"
+              "What starts from a number stays one, however long the loop: it never widens what it meets, and is computed in 64 bits (f64 with a\n"
+              "fraction). slice(a, i, i + 1) follows a counter.",
          "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until", "check")
     FORM("reduce", ip_form_reduce, "reduce(array, \"sum\", axis=) or reduce(array, init, function, axis=, keepdims=)",
          "folds an array into one element, or along axes",
@@ -86,6 +99,7 @@ static const ip_word words[] = {
     NAMED(".", "a.r", "a component of zip(r=..., g=...)", "", "zip(lo=a, hi=a + 1).lo")
     NAMED("pi", "pi", "3.14159...", "", "sin(x * pi / 180)")
     NAMED("inf", "inf", "infinity", "", "a == inf")
+    { .info = { "types", "name", "a + b", "the result types of operators, as a table", types_table, "a + b" } },
     NAMED("nan", "nan", "not a number", "", "cast(nan, f32)")
 };
 enum { N_WORDS = sizeof words / sizeof *words };

@@ -85,6 +85,7 @@ static void bind_facts(names *to, const ip_type *type)
     bind(to, "full", ip_val_number(ip_type_full(type), false));
     bind(to, "levels", ip_val_number(has_levels ? dtype->maximum : -1, false));
     bind(to, "alpha", ip_val_number(has_alpha ? (double)dims[3] - 1 : -1, false));
+    bind(to, "rank", ip_val_number(type->rank, false));
 }
 
 imgpar_array *ip_expand_written(const imgpar_array *call)

@@ -271,6 +271,31 @@ imgpar_array *ip_build_placeholder(imgpar_context *ctx, const ip_type *type)
     return complete(new_node(ctx, "placeholder", 0, type));
 }
 
+static ip_type loop_value_type(bool fractional)
+{
+    return (ip_type){ .dtype = fractional ? IMGPAR_F64 : IMGPAR_I64, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
+}
+
+imgpar_array *ip_build_loop_start(imgpar_context *ctx, double value, bool fractional)
+{
+    ip_type type = loop_value_type(fractional);
+    imgpar_array *node = new_node(ctx, "number", 0, &type);
+    if (!node) return no_memory();
+    node->params[0].number = value;
+    node->params[1].number = fractional;
+    return complete(node);
+}
+
+imgpar_array *ip_build_loop_value(imgpar_context *ctx, bool fractional, const ip_range *range)
+{
+    ip_type type = loop_value_type(fractional);
+    imgpar_array *node = new_node(ctx, "placeholder", 0, &type);
+    if (!node) return no_memory();
+    node->bends = true;
+    if (range) node->range = *range;
+    return complete(node);
+}
+
 imgpar_array *ip_build_coordinate(imgpar_context *ctx, int dim, const ip_type *shape)
 {
     ip_type type = *shape;
@@ -389,6 +414,7 @@ static imgpar_array *projection(imgpar_context *ctx, int n, int k, imgpar_array 
         node->inputs[i] = ip_array_hold(initial[i]);
     node->params[0].number = k;
     node->loop = loop;
+    node->bends = loop->placeholder[k]->bends;
     atomic_fetch_add(&loop->refs, 1);
     return complete(node);
 }

@@ -59,6 +59,10 @@ imgpar_array *ip_build_number(imgpar_context *ctx, double value, bool fractional
 imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *takes_source, const ip_header *header);
 /* A placeholder of the given type, for loop bodies. */
 imgpar_array *ip_build_placeholder(imgpar_context *ctx, const ip_type *type);
+/* A literal that a loop's carried value starts from, in the widest dtype, and the placeholder of such a value, which bends (array.h);
+ * its range where that is known, else NULL. */
+imgpar_array *ip_build_loop_start(imgpar_context *ctx, double value, bool fractional);
+imgpar_array *ip_build_loop_value(imgpar_context *ctx, bool fractional, const ip_range *range);
 /* n projections of a loop into out[] (new arrays; all error arrays on failure). Borrows everything.
  * next[k] must have the type of placeholder[k]; until one element, or NULL; it is
  * tested after every check-th step. */

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Types of operators and element-wise functions, by DESIGN.md section 1: integers
- * of up to 16 bits and bool become i32, i32 to u64 stay and wrap, literals never widen.
- *
- * Two integer dtypes meet in the one that holds both, and in i64 where none does
- * (i32 with u32; u64 with a signed one, which then wraps). An integer meets a float
- * in the float's dtype; f16 with an integer array gives f32. Whatever meets complex64 becomes it.
+ * Shapes and types of operators and element-wise functions: shapes broadcast as NumPy's do (Note [Broadcasting]), dtypes meet by
+ * the table of types.def.
  */
 #include "ops/infer.h"
 
@@ -14,6 +10,7 @@
 #include "ops/check.h"
 #include "ops/complex.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,34 +51,44 @@ char *ip_size_text(const ip_type *type, char *buf)
 
 static bool is_picture(const ip_type *type) { return type->space != IMGPAR_SPACE_DATA; }
 
-/* NumPy's rule, by which shapes are aligned at their last axes: false where it gives none. */
-static bool numpy_shape(const ip_type *a, const ip_type *b, ip_type *out)
+/*
+ * Note [Broadcasting]
+ * Axes are aligned from the last one, as NumPy does it, and extents must be equal or 1. A matrix beside pictures is the exception: it
+ * has their height and width, and one channel. Which axis of the result an operand's axis is, decides where lowering reads it
+ * (ip_lower_in): a vector of three elements beside a picture is read by the channel.
+ */
+int ip_broadcast_axis(const ip_type *operand, const ip_type *result, int axis)
 {
-    *out = a->rank >= b->rank ? *a : *b;
-    const ip_type *low = a->rank >= b->rank ? b : a;
-    for (int k = 0; k < low->rank; k++) {
-        int64_t n = low->shape[k], *m = &out->shape[out->rank - low->rank + k];
-        if (n != *m && n != 1 && *m != 1) return false;
-        if (*m == 1) *m = n;
-    }
-    return true;
+    bool beside_pictures = operand->rank == 2 && result->rank == 3 && result->shape[2] >= 1 && result->shape[2] <= 4;
+    return beside_pictures ? axis : axis + result->rank - operand->rank;
 }
 
-/* "; write broadcast(b, [2 3])": what makes the shapes equal, if broadcast() does. */
-static void append_remedy(ip_str *text, const char *const names[2], const ip_type *const types[2])
+/* The result's rank, and 1 in each axis; of pictures the channels, which tell that they are such. */
+static void start_shape(const ip_type *const *types, int n, ip_type *out)
 {
-    ip_type common;
-    if (!numpy_shape(types[0], types[1], &common)) {
-        ip_str_append(text, "; shapes must be equal, or have one element or one channel");
-        return;
+    int64_t channels = 1;
+    out->rank = 1;
+    for (int k = 0; k < n; k++) {
+        if (types[k]->rank > out->rank) out->rank = types[k]->rank;
+        if (types[k]->rank == 3 && channels == 1) channels = types[k]->shape[2];
     }
-    for (int k = 0, n = 0; k < 2; k++) {
-        if (types[k]->rank == common.rank && !memcmp(types[k]->shape, common.shape, sizeof common.shape)) continue;
-        ip_str_printf(text, "%s broadcast(%s, [", n++ ? " and" : "; write", names[k]);
-        for (int axis = 0; axis < common.rank; axis++)
-            ip_str_printf(text, "%s%lld", axis ? " " : "", (long long)common.shape[axis]);
-        ip_str_append(text, "])");
+    for (int axis = 0; axis < IMGPAR_MAX_RANK; axis++)
+        out->shape[axis] = axis < out->rank ? 1 : 0;
+    if (out->rank == 3) out->shape[2] = channels;
+}
+
+/* Sets out's rank and shape. Returns the operand that does not fit those before it, or -1. */
+static int broadcast_shape(const ip_type *const *types, int n, ip_type *out)
+{
+    start_shape(types, n, out);
+    for (int k = 0; k < n; k++) {
+        for (int axis = 0; axis < types[k]->rank; axis++) {
+            int64_t extent = types[k]->shape[axis], *have = &out->shape[ip_broadcast_axis(types[k], out, axis)];
+            if (extent != *have && extent != 1 && *have != 1) return k;
+            if (*have == 1) *have = extent;
+        }
     }
+    return -1;
 }
 
 /* Inputs a and b of the node do not fit. */
@@ -99,50 +106,40 @@ static imgpar_status refuse_pair(const imgpar_array *node, int a, int b, ip_erro
     if (is_picture(types[0]) && is_picture(types[1]))
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; resize() or crop() one to the size of the other", label,
                        names[0], ip_size_text(types[0], size_a), names[1], ip_size_text(types[1], size_b));
-    ip_str remedy = IP_STR_INIT;
-    append_remedy(&remedy, names, types);
-    ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s%s", label, names[0], ip_shape_text(types[0], size_a), names[1],
-            ip_shape_text(types[1], size_b), ip_str_text(&remedy));
-    ip_str_free(&remedy);
-    return err->status;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; extents must be equal or 1, counted from the last axis", label,
+                   names[0], ip_shape_text(types[0], size_a), names[1], ip_shape_text(types[1], size_b));
 }
 
-static bool broadcasts(const ip_type *small, const ip_type *large)
-{
-    int64_t s[4], g[4];
-    ip_type_dims(small, s);
-    ip_type_dims(large, g);
-    return ip_type_count(small) == 1 || (memcmp(s, g, 3 * sizeof *s) == 0 && (s[3] == 1 || s[3] == g[3]));
-}
+static bool is_number(const imgpar_array *a) { return ip_array_bends(a, NULL); }
 
-static bool is_number(const imgpar_array *a) { return ip_array_is_number(a, NULL, NULL); }
-
-/* Who gives the shape: the largest; one element yields even to none. */
-static int64_t weight_of(const imgpar_array *a)
+/* The first input with which input k does not fit by itself; where it fits each, its neighbour. */
+static int culprit_of(const imgpar_array *node, int first, int k)
 {
-    int64_t n = ip_type_count(&a->type);
-    return n > 1 ? n : 1 - n;
+    for (int other = first; other < node->op->info.n_inputs; other++) {
+        const ip_type *const pair[2] = { &node->inputs[other]->type, &node->inputs[k]->type };
+        ip_type ignored;
+        if (other != k && broadcast_shape(pair, 2, &ignored) >= 0) return other;
+    }
+    return k > first ? k - 1 : k + 1;
 }
 
 imgpar_status ip_infer_broadcast(imgpar_array *node, int first, ip_error *err)
 {
-    int n = node->op->info.n_inputs, giver = first;
-    for (int k = first + 1; k < n; k++) {
-        const imgpar_array *a = node->inputs[k], *b = node->inputs[giver];
-        int64_t na = weight_of(a), nb = weight_of(b);
-        if (is_number(a)) continue;
-        if (is_number(b) || na > nb || (na == nb && a->type.rank > b->type.rank)) giver = k;
+    enum { MOST_OPERANDS = 4 };
+    const ip_type *types[MOST_OPERANDS] = { NULL };
+    int n = node->op->info.n_inputs;
+    assert(n - first <= MOST_OPERANDS);
+    for (int k = first; k < n; k++)
+        types[k - first] = &node->inputs[k]->type;
+    int misfit = broadcast_shape(types, n - first, &node->type);
+    if (misfit >= 0) {
+        int b = first + misfit, a = culprit_of(node, first, b);
+        return refuse_pair(node, a < b ? a : b, a < b ? b : a, err);
     }
-    const ip_type *shape = &node->inputs[giver]->type;
-    node->type.rank = shape->rank;
-    memcpy(node->type.shape, shape->shape, sizeof node->type.shape);
     node->type.space = IMGPAR_SPACE_DATA;
-    for (int k = first; k < n; k++) {
-        const ip_type *type = &node->inputs[k]->type;
-        if (!broadcasts(type, shape)) return refuse_pair(node, k < giver ? k : giver, k < giver ? giver : k, err);
-        if (node->type.space == IMGPAR_SPACE_DATA && ip_type_count(type) == ip_type_count(shape))
-            node->type.space = type->space;
-    }
+    for (int k = first; k < n; k++)
+        if (node->type.space == IMGPAR_SPACE_DATA && ip_type_count(types[k - first]) == ip_type_count(&node->type))
+            node->type.space = types[k - first]->space;
     return IMGPAR_OK;
 }
 
@@ -150,58 +147,117 @@ imgpar_status ip_infer_broadcast(imgpar_array *node, int first, ip_error *err)
 
 static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
 
-static imgpar_dtype promoted(imgpar_dtype dtype)
-{
-    return !is_float(dtype) && ip_dtype(dtype)->size_bytes <= 2 ? IMGPAR_I32 : dtype;
-}
-
-static bool holds(imgpar_dtype outer, imgpar_dtype inner)
-{
-    const ip_dtype_facts *o = ip_dtype(outer), *i = ip_dtype(inner);
-    return o->minimum <= i->minimum && o->maximum >= i->maximum;
-}
+/* ops/types.def, by the dtypes of both operands; behind them a whole literal and one with a fraction. */
+enum { WHOLE_LITERAL = IP_N_REAL_DTYPES, FRACTION, N_OPERANDS };
+#define CELL_u8 IMGPAR_U8
+#define CELL_i8 IMGPAR_I8
+#define CELL_u16 IMGPAR_U16
+#define CELL_i16 IMGPAR_I16
+#define CELL_u32 IMGPAR_U32
+#define CELL_i32 IMGPAR_I32
+#define CELL_u64 IMGPAR_U64
+#define CELL_i64 IMGPAR_I64
+#define CELL_f16 IMGPAR_F16
+#define CELL_f32 IMGPAR_F32
+#define CELL_f64 IMGPAR_F64
+#define CELL_bool IMGPAR_BOOL
+#define TYPES_ROW(DTYPE, TEXT, B, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, LITERAL, FRACTIONAL)                 \
+    [CELL_##DTYPE] = {                                                                                                      \
+        [IMGPAR_BOOL] = CELL_##B, [IMGPAR_U8] = CELL_##U8, [IMGPAR_I8] = CELL_##I8, [IMGPAR_U16] = CELL_##U16,              \
+        [IMGPAR_I16] = CELL_##I16, [IMGPAR_U32] = CELL_##U32, [IMGPAR_I32] = CELL_##I32, [IMGPAR_U64] = CELL_##U64,         \
+        [IMGPAR_I64] = CELL_##I64, [IMGPAR_F16] = CELL_##F16, [IMGPAR_F32] = CELL_##F32, [IMGPAR_F64] = CELL_##F64,         \
+        [WHOLE_LITERAL] = CELL_##LITERAL, [FRACTION] = CELL_##FRACTIONAL },
+#define TYPES_TOP(TEXT)
+#define TYPES_RULE(TEXT)
+static const imgpar_dtype meetings[IP_N_REAL_DTYPES][N_OPERANDS] = {
+#include "ops/types.def"
+};
+#undef TYPES_TOP
+#undef TYPES_ROW
+#undef TYPES_RULE
 
 /* Where two arrays' dtypes meet. */
 static imgpar_dtype meet(imgpar_dtype a, imgpar_dtype b)
 {
-    if (a == IMGPAR_COMPLEX64 || b == IMGPAR_COMPLEX64) return IMGPAR_COMPLEX64;
-    if (is_float(a) && is_float(b)) return ip_dtype(a)->size_bytes >= ip_dtype(b)->size_bytes ? a : b;
-    if (is_float(a) || is_float(b)) {
-        imgpar_dtype f = is_float(a) ? a : b;
-        return f == IMGPAR_F16 ? IMGPAR_F32 : f;
-    }
-    imgpar_dtype pa = promoted(a), pb = promoted(b);
-    if (pa == pb || holds(pa, b)) return pa;
-    return holds(pb, a) ? pb : IMGPAR_I64;
+    return a == IMGPAR_COMPLEX64 || b == IMGPAR_COMPLEX64 ? IMGPAR_COMPLEX64 : meetings[a][b];
 }
+
+/* What operators on one array compute in. */
+static imgpar_dtype promoted(imgpar_dtype dtype) { return dtype == IMGPAR_COMPLEX64 ? dtype : meetings[dtype][WHOLE_LITERAL]; }
+
+static imgpar_dtype with_literal(imgpar_dtype dtype, bool fractional)
+{
+    return dtype == IMGPAR_COMPLEX64 ? dtype : meetings[dtype][fractional ? FRACTION : WHOLE_LITERAL];
+}
+
+/* Where values that all bend meet: i64, f64 with a fraction. */
+static imgpar_dtype widest(bool fractional) { return fractional ? IMGPAR_F64 : IMGPAR_I64; }
 
 /* Where all inputs meet, literals bending to the arrays. */
 static imgpar_dtype common(const imgpar_array *node)
 {
     int n = node->op->info.n_inputs;
-    bool any_array = false, fractional = false, f;
-    imgpar_dtype dtype = IMGPAR_I32;
+    bool any_array = false, any_loop_value = false, fractional = false, f;
+    imgpar_dtype dtype = node->inputs[0]->type.dtype;
     for (int k = 0; k < n; k++) {
-        imgpar_dtype own = node->inputs[k]->type.dtype;
-        if (ip_array_is_number(node->inputs[k], NULL, &f)) {
+        const imgpar_array *a = node->inputs[k];
+        if (ip_array_bends(a, &f)) {
             fractional = fractional || f;
+            any_loop_value = any_loop_value || !ip_array_is_number(a, NULL, NULL);
         } else {
-            dtype = any_array ? meet(dtype, own) : own;
+            dtype = any_array ? meet(dtype, a->type.dtype) : a->type.dtype;
             any_array = true;
         }
     }
+    if (!any_array && any_loop_value) return widest(fractional);
     for (int k = 0; k < n && !any_array; k++)
         dtype = meet(dtype, node->inputs[k]->type.dtype);
-    dtype = promoted(dtype);
-    return fractional && !is_float(dtype) ? IMGPAR_F32 : dtype;
+    return with_literal(dtype, fractional);
 }
+
+/* The largest magnitude of an operand: a literal's own, else that of its dtype. */
+static double magnitude_of(const imgpar_array *a)
+{
+    const ip_dtype_facts *facts = ip_dtype(a->type.dtype);
+    double v;
+    if (ip_array_is_number(a, &v, NULL)) return fabs(v);
+    if (ip_array_bends(a, NULL)) return fmax(fabs(a->range.lo), fabs(a->range.hi));
+    return fmax(fabs(facts->minimum), facts->maximum);
+}
+
+/* Products and whole powers: of integers of up to 16 bits in i64 where i32 does not hold them. */
+static imgpar_dtype product(const imgpar_array *node)
+{
+    imgpar_dtype dtype = common(node);
+    bool any_array = false;
+    for (int k = 0; k < node->op->info.n_inputs; k++) {
+        if (is_number(node->inputs[k])) continue;
+        if (ip_dtype(node->inputs[k]->type.dtype)->size_bytes > 2) return dtype; /* i32 wraps */
+        any_array = true;
+    }
+    if (dtype != IMGPAR_I32 || !any_array) return dtype;
+    int power = node->op->variant == IP_FN_POW ? ip_function_small_power(node) : 0;
+    double most = power > 0 ? pow(magnitude_of(node->inputs[0]), power) : 1;
+    for (int k = 0; k < node->op->info.n_inputs && node->op->variant != IP_FN_POW; k++)
+        most *= magnitude_of(node->inputs[k]);
+    return most > ip_dtype(IMGPAR_I32)->maximum ? IMGPAR_I64 : dtype;
+}
+
+/* Differences and negatives: counts become signed. */
+static imgpar_dtype difference(const imgpar_array *node)
+{
+    imgpar_dtype dtype = common(node);
+    return dtype == IMGPAR_U32 || dtype == IMGPAR_U64 ? IMGPAR_I64 : dtype;
+}
+
+imgpar_dtype ip_infer_product_dtype(const imgpar_array *node) { return product(node); }
 
 imgpar_dtype ip_infer_common_dtype(const imgpar_array *node) { return common(node); }
 
 static imgpar_dtype real(const imgpar_array *node)
 {
     imgpar_dtype dtype = common(node);
-    return is_float(dtype) ? dtype : IMGPAR_F32;
+    return is_float(dtype) ? dtype : ip_infer_bends(node) ? IMGPAR_F64 : IMGPAR_F32;
 }
 
 int ip_function_small_power(const imgpar_array *node)
@@ -212,12 +268,17 @@ int ip_function_small_power(const imgpar_array *node)
     return n >= 0 && n <= 16 ? (int)n : -1;
 }
 
-/* A whole literal that the arrays' dtype does not hold is compared in a wider one. */
+/* A whole literal that the arrays' dtype does not hold, or a loop's value that it may not, is compared in a wider one. */
 static imgpar_dtype comparison(const imgpar_array *node)
 {
     imgpar_dtype dtype = common(node);
     double v;
-    for (int k = 0; k < 2 && !is_float(dtype); k++)
+    if (is_float(dtype)) return dtype;
+    for (int k = 0; k < 2; k++)
+        if (ip_array_bends(node->inputs[k], NULL) && magnitude_of(node->inputs[k]) > ip_dtype(dtype)->maximum
+            && !ip_array_is_number(node->inputs[k], NULL, NULL))
+            return IMGPAR_I64; /* a loop's value that may become any */
+    for (int k = 0; k < 2; k++)
         if (ip_array_is_number(node->inputs[k], &v, NULL)
             && (v < ip_dtype(dtype)->minimum || v > ip_dtype(dtype)->maximum))
             dtype = ip_dtype(dtype)->size_bytes < 8 ? IMGPAR_I64 : IMGPAR_F32;
@@ -235,14 +296,18 @@ static imgpar_dtype operand_dtype(const imgpar_array *node)
 {
     switch (ip_functions[node->op->variant].typing) {
     case IP_TYPING_REAL: return real(node);
-    case IP_TYPING_POWER: return ip_function_small_power(node) >= 0 ? common(node) : real(node);
+    case IP_TYPING_POWER: return ip_function_small_power(node) >= 0 ? product(node) : real(node);
     case IP_TYPING_BITS: return all_bool(node) ? IMGPAR_BOOL : common(node);
-    case IP_TYPING_SHIFT: return promoted(node->inputs[0]->type.dtype);
+    case IP_TYPING_SHIFT: return ip_infer_bends(node) ? widest(false) : promoted(node->inputs[0]->type.dtype);
     case IP_TYPING_COMPARE: return comparison(node);
     case IP_TYPING_LOGIC: return IMGPAR_BOOL;
     case IP_TYPING_ARITHMETIC: break;
     }
-    return common(node);
+    switch (node->op->variant) {
+    case IP_FN_MUL: return product(node);
+    case IP_FN_SUB: case IP_FN_NEG: return difference(node);
+    default: return common(node);
+    }
 }
 
 imgpar_dtype ip_function_compute_dtype(const imgpar_array *node)
@@ -263,7 +328,7 @@ static imgpar_status refuse_floats(const imgpar_array *node, ip_error *err)
 
 /* ---- ranges -------------------------------------------------------------------------- */
 
-/* Of + - * min max on integers, where nothing can wrap; else the dtype's. */
+/* Of + - * % min max on integers, where nothing can wrap; else the dtype's. */
 static ip_range function_range(const imgpar_array *node)
 {
     ip_range whole = ip_range_of(node->type.dtype), r = whole;
@@ -275,6 +340,7 @@ static ip_range function_range(const imgpar_array *node)
     case IP_FN_NEG: r = (ip_range){ -a.hi, -a.lo }; break;
     case IP_FN_MIN: r = (ip_range){ fmin(a.lo, b.lo), fmin(a.hi, b.hi) }; break;
     case IP_FN_MAX: r = (ip_range){ fmax(a.lo, b.lo), fmax(a.hi, b.hi) }; break;
+    case IP_FN_MOD: r = b.lo > 0 ? (ip_range){ 0, b.hi - 1 } : whole; break;
     case IP_FN_MUL:
         r.lo = fmin(fmin(a.lo * b.lo, a.lo * b.hi), fmin(a.hi * b.lo, a.hi * b.hi));
         r.hi = fmax(fmax(a.lo * b.lo, a.lo * b.hi), fmax(a.hi * b.lo, a.hi * b.hi));
@@ -282,6 +348,22 @@ static ip_range function_range(const imgpar_array *node)
     default: break;
     }
     return r.lo >= whole.lo && r.hi <= whole.hi ? r : whole;
+}
+
+bool ip_infer_bends(const imgpar_array *node)
+{
+    bool any_loop_value = false;
+    for (int k = 0; k < node->op->info.n_inputs; k++) {
+        if (!is_number(node->inputs[k])) return false;
+        any_loop_value = any_loop_value || !ip_array_is_number(node->inputs[k], NULL, NULL);
+    }
+    return any_loop_value;
+}
+
+/* floor() and the like of a loop's value count as whole from then on, as they do of numbers. */
+static bool makes_whole(ip_function fn)
+{
+    return fn == IP_FN_FLOOR || fn == IP_FN_CEIL || fn == IP_FN_ROUND || fn == IP_FN_TRUNC;
 }
 
 imgpar_status ip_infer_function(imgpar_array *node, ip_error *err)
@@ -294,22 +376,30 @@ imgpar_status ip_infer_function(imgpar_array *node, ip_error *err)
     }
     if (!st && (typing == IP_TYPING_BITS || typing == IP_TYPING_SHIFT)) st = refuse_floats(node, err);
     if (st) return st;
-    node->type.dtype = typing == IP_TYPING_COMPARE ? IMGPAR_BOOL : operand_dtype(node);
+    node->bends = ip_infer_bends(node);
+    node->type.dtype = typing == IP_TYPING_COMPARE ? IMGPAR_BOOL
+                     : node->bends && makes_whole((ip_function)node->op->variant) ? IMGPAR_I64 : operand_dtype(node);
     node->range = function_range(node);
     return IMGPAR_OK;
 }
 
+/* What a value that bends becomes beside another dtype in a choice. */
+static imgpar_dtype chosen_dtype(const imgpar_array *bending, imgpar_dtype other)
+{
+    double v = 0;
+    bool fractional, is_literal = ip_array_is_number(bending, &v, NULL);
+    ip_array_bends(bending, &fractional);
+    if (other == IMGPAR_COMPLEX64 || is_float(other)) return other;
+    if (fractional) return with_literal(other, true);
+    double lo = is_literal ? v : bending->range.lo, hi = is_literal ? v : bending->range.hi;
+    if (lo >= ip_dtype(other)->minimum && hi <= ip_dtype(other)->maximum) return other;
+    return is_literal ? meet(other, bending->type.dtype) : meet(other, hi - lo < 0x1p32 ? IMGPAR_I32 : IMGPAR_I64);
+}
+
 imgpar_dtype ip_select_dtype(const imgpar_array *yes, const imgpar_array *no)
 {
-    const imgpar_array *const pair[2] = { yes, no };
-    double v;
-    bool fractional;
-    for (int k = 0; k < 2; k++) {
-        imgpar_dtype other = pair[1 - k]->type.dtype;
-        if (!ip_array_is_number(pair[k], &v, &fractional) || is_number(pair[1 - k])) continue;
-        if (is_float(other)) return other;
-        if (fractional) return IMGPAR_F32;
-        return v >= ip_dtype(other)->minimum && v <= ip_dtype(other)->maximum ? other : meet(other, pair[k]->type.dtype);
-    }
+    bool f[2], bend[2] = { ip_array_bends(yes, &f[0]), ip_array_bends(no, &f[1]) };
+    if (bend[0] && !bend[1]) return chosen_dtype(yes, no->type.dtype);
+    if (bend[1] && !bend[0]) return chosen_dtype(no, yes->type.dtype);
     return yes->type.dtype == no->type.dtype ? yes->type.dtype : meet(yes->type.dtype, no->type.dtype);
 }

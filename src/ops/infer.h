@@ -7,15 +7,21 @@
 #include "ops/families.h"
 #include "ops/row_functions.h"
 
-/* Sets the node's rank, shape and space by broadcasting its own inputs first..n-1: the largest gives the shape; the
- * others have its size and its or one channel, or are one element. Names the two that do not fit. */
+/* Sets the node's rank, shape and space by broadcasting its own inputs first..n-1 (infer.c, Note [Broadcasting]). Names the two
+ * that do not fit. */
 imgpar_status ip_infer_broadcast(imgpar_array *node, int first, ip_error *err);
+/* Which axis of the result an operand's axis is. */
+int ip_broadcast_axis(const ip_type *operand, const ip_type *result, int axis);
+/* Whether all inputs are values that bend, and not all of them literals. */
+bool ip_infer_bends(const imgpar_array *node);
 /* "640x480", volumes "640x480x10", into buf of at least 64 bytes; returns buf. */
 char *ip_size_text(const ip_type *type, char *buf);
 /* The dtype of a named element-wise operation: its first input's that is no literal number. */
 imgpar_dtype ip_infer_named_dtype(const imgpar_array *node);
 /* The dtype in which all inputs of an operator meet. */
 imgpar_dtype ip_infer_common_dtype(const imgpar_array *node);
+/* That of their products, which is wider for integers of 16 bits. */
+imgpar_dtype ip_infer_product_dtype(const imgpar_array *node);
 /* Refuses 64-bit integers, which filters do not compute. */
 imgpar_status ip_infer_refuse_wide(const imgpar_array *node, ip_error *err);
 /* The node's type and range become its first input's, with cval in the range where the border is constant. */

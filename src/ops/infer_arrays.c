@@ -51,7 +51,7 @@ imgpar_status ip_infer_matmul(imgpar_array *node, ip_error *err)
     if (!ip_product_of(a, b, &p, &node->type))
         return ip_fail(err, IMGPAR_E_SHAPE, "matmul: a is %s and b is %s; a's columns must be as many as b's rows, and leading "
                                             "axes equal or 1", ip_shape_text(a, shape_a), ip_shape_text(b, shape_b));
-    node->type.dtype = ip_infer_common_dtype(node);
+    node->type.dtype = ip_infer_product_dtype(node);
     node->range = ip_range_of(node->type.dtype);
     return IMGPAR_OK;
 }

@@ -25,7 +25,7 @@ imgpar_dtype ip_float_for(imgpar_dtype a)
 imgpar_dtype ip_float_for_inputs(const imgpar_array *node)
 {
     for (int k = 0; k < node->op->info.n_inputs; k++)
-        if (!ip_array_is_number(node->inputs[k], NULL, NULL) && ip_float_for(node->inputs[k]->type.dtype) == IMGPAR_F64)
+        if (!ip_array_bends(node->inputs[k], NULL) && ip_float_for(node->inputs[k]->type.dtype) == IMGPAR_F64)
             return IMGPAR_F64;
     return IMGPAR_F32;
 }
@@ -33,7 +33,7 @@ imgpar_dtype ip_float_for_inputs(const imgpar_array *node)
 imgpar_dtype ip_infer_named_dtype(const imgpar_array *node)
 {
     for (int k = 0; k < node->op->info.n_inputs; k++)
-        if (!ip_array_is_number(node->inputs[k], NULL, NULL)) return node->inputs[k]->type.dtype;
+        if (!ip_array_bends(node->inputs[k], NULL)) return node->inputs[k]->type.dtype;
     return node->inputs[0]->type.dtype;
 }
 
@@ -134,7 +134,8 @@ imgpar_status ip_infer_select(imgpar_array *node, ip_error *err)
     if (st) return st;
     const imgpar_array *yes = node->inputs[1], *no = node->inputs[2];
     if (ip_type_is_complex(&node->inputs[0]->type)) return ip_complex_refuse(node, 0, err);
-    node->type.dtype = ip_select_dtype(yes, no);
+    node->bends = ip_infer_bends(node);
+    node->type.dtype = node->bends ? ip_infer_common_dtype(node) : ip_select_dtype(yes, no);
     ip_range whole = ip_range_of(node->type.dtype);
     node->range = (ip_range){ fmin(yes->range.lo, no->range.lo), fmax(yes->range.hi, no->range.hi) };
     if (node->type.dtype == IMGPAR_F16 || !(node->range.lo >= whole.lo && node->range.hi <= whole.hi)) node->range = whole;

@@ -32,10 +32,30 @@ ip_expr *ip_lower_coord(ip_lower *l, int dim)
     return ip_x_binary(l->ir, IP_X_IDIV, ip_x_coord(l->ir, dim, 2 * l->dims[dim]), ip_lower_i32(l, 2));
 }
 
-/* The coordinate, or 0 where the stage has one element for all of the node's. */
-static ip_expr *broadcast_coord(ip_lower *l, const ip_stage *stage, int dim)
+/* The coordinate, or 0 where an operand has one element for all of the node's. */
+static ip_expr *broadcast_coord(ip_lower *l, int64_t extent, int dim)
 {
-    return stage->dims[dim] == 1 && l->dims[dim] != 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, dim);
+    return extent == 1 && l->dims[dim] != 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, dim);
+}
+
+/* Operands of at() have the dims of what it makes; those of the others broadcast by axes. */
+static bool broadcasts(const ip_lower *l, int k)
+{
+    const ip_op *op = l->node->op;
+    return k < op->info.n_inputs && op->flags & IP_OP_ELEMENTWISE && op->lower != ip_stages_at;
+}
+
+void ip_lower_place(ip_lower *l, int k, ip_expr *index[4])
+{
+    const ip_type *from = &l->node->inputs[k]->type, *to = &l->node->type;
+    int64_t dims[4];
+    ip_type_dims(from, dims);
+    for (int dim = 0; dim < 4; dim++)
+        index[dim] = broadcast_coord(l, dims[dim], dim);
+    for (int axis = 0; axis < from->rank && broadcasts(l, k); axis++) {
+        int dim = ip_type_axis_dim(from, axis), as = ip_type_axis_dim(to, ip_broadcast_axis(from, to, axis));
+        if (dim != as) index[dim] = from->shape[axis] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, as);
+    }
 }
 
 ip_expr *ip_lower_in(ip_lower *l, int k)
@@ -45,8 +65,7 @@ ip_expr *ip_lower_in(ip_lower *l, int k)
     if (ip_array_is_number(l->node->inputs[k], &v, &fractional))
         return ip_lower_literal(l, l->node->inputs[k]->type.dtype, v, fractional);
     ip_expr *index[4];
-    for (int dim = 0; dim < 4; dim++)
-        index[dim] = broadcast_coord(l, l->in[k], dim);
+    ip_lower_place(l, k, index);
     return ip_x_load(l->ir, l->in[k], index, IP_BORDER_NONE, NULL);
 }
 
@@ -57,7 +76,7 @@ ip_expr *ip_lower_read(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, i
     ip_expr *index[4];
     for (int dim = 0; dim < 3; dim++)
         index[dim] = ip_x_binary(l->ir, IP_X_ADD, ip_lower_coord(l, dim), offset[dim]);
-    index[3] = broadcast_coord(l, stage, 3);
+    index[3] = broadcast_coord(l, stage->dims[3], 3);
     return ip_x_load(l->ir, stage, index, border, border == IMGPAR_BORDER_CONSTANT ? cval : NULL);
 }
 

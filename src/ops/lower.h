@@ -28,7 +28,9 @@ typedef struct ip_lower {
 
 /* A coordinate of the node's domain, 0..3 = z y x c. */
 ip_expr *ip_lower_coord(ip_lower *l, int dim);
-/* The element of input k at the same place; one channel, or one element, broadcasts. Its own dtype (f16: f32). */
+/* Where input k is read for an element of the node: at the same place, or where broadcasting has it (infer.c, Note [Broadcasting]). */
+void ip_lower_place(ip_lower *l, int k, ip_expr *index[4]);
+/* The element of input k at that place. Its own dtype (f16: f32). */
 ip_expr *ip_lower_in(ip_lower *l, int k);
 /* The element of any stage of the node's size at an offset, read by a border rule (IP_BORDER_*: dtype of cval is the
  * stage's). dz, dy, dx are i32 expressions. A stage with one channel broadcasts. */

@@ -320,6 +320,41 @@ static void print_manual_row(const row *r)
     printf("\n");
 }
 
+/* A rule in one line: its lines are those of the help. */
+static void print_rule(const char *text)
+{
+    for (size_t n; *text; text += n + strspn(text + n, "\n ")) {
+        char line[256];
+        n = strcspn(text, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)n, text);
+        print_roff(line);
+        if (text[n]) putchar('\n');
+    }
+}
+
+/* The result types of operators, ops/types.def. */
+static void print_types(void)
+{
+#define CELL(DTYPE) " " #DTYPE
+#define TYPES_TOP(TEXT) printf(TEXT "\n");
+#define TYPES_ROW(DTYPE, TEXT, B, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, LITERAL, FRACTIONAL)                 \
+    printf(TEXT "  " CELL(B) CELL(U8) CELL(I8) CELL(U16) CELL(I16) CELL(U32) CELL(I32) CELL(U64) CELL(I64) CELL(F16) CELL(F32) \
+           CELL(F64) CELL(LITERAL) CELL(FRACTIONAL) "\n");
+#define TYPES_RULE(TEXT)
+    printf(".SH RESULT TYPES OF OPERATORS\nA row and a column meet in this dtype, which a + b has:\n.PP\n.nf\n.ft CW\n");
+#include "ops/types.def"
+    printf(".ft\n.fi\n");
+#undef TYPES_TOP
+#undef TYPES_ROW
+#undef TYPES_RULE
+#define TYPES_TOP(TEXT)
+#define TYPES_ROW(...)
+#define TYPES_RULE(TEXT) printf(".PP\n"); print_rule(TEXT); printf("\n");
+#include "ops/types.def"
+    printf(".PP\nShapes broadcast as NumPy's: axes are aligned from the last one, and extents are equal or 1. A matrix beside a\n"
+           "picture of up to 4 channels is the exception: it is [height, width, 1].\n");
+}
+
 /* ---- white: a table of the rules, each with the rows that follow it ---------------------------- */
 
 /* What the words of imgpar_op_info.white mean; a word that ends in a blank goes on with names of inputs. */
@@ -404,6 +439,7 @@ static void print_manual(void)
            "The same operations are functions of C (imgpar_NAME), of the pipeline language of\n.BR imgpar\\-run (1)\n"
            "and of SQL (img_NAME). Named operations keep the dtype of their first input, round to nearest even and saturate;\n"
            "operators and element\\-wise functions promote integers of up to 16 bits to i32.\n");
+    print_types();
     print_white();
     const char *category = "";
     for (int pass = 0; pass < N_ROWS; pass++) {

@@ -28,8 +28,7 @@ static ip_expr *part_in(ip_lower *l, int k, int part)
     ip_expr *index[4];
     int64_t dims[4];
     ip_type_dims(&l->node->inputs[k]->type, dims);
-    for (int d = 0; d < 4; d++)
-        index[d] = dims[d] == 1 && l->dims[d] != 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, d);
+    ip_lower_place(l, k, index);
     ip_expr *number = dims[3] == 1 ? ip_lower_i32(l, 0) : index[3];
     index[3] = binary(l, IP_X_ADD, binary(l, IP_X_MUL, number, ip_lower_i32(l, 2)), ip_lower_i32(l, part));
     return ip_x_load(l->ir, l->in[k], index, IP_BORDER_NONE, NULL);

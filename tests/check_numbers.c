@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers as the manual has them: result types of operators, broadcasting, values that loops carry, NaN as a parameter. What is
+ * expected is worked out here, in C's own types.
+ */
+#include <check.h>
+#include <imgpar.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static imgpar_context *ways[2]; /* the best device, and the interpreter */
+static const char *const selectors[] = { NULL, "ref" };
+
+static void set_up(void)
+{
+    for (int way = 0; way < 2; way++)
+        ck_assert_int_eq(imgpar_context_new(selectors[way], &ways[way]), IMGPAR_OK);
+}
+
+static void tear_down(void)
+{
+    for (int way = 0; way < 2; way++)
+        imgpar_context_release(ways[way]);
+}
+
+/* ---- types ------------------------------------------------------------------------------------- */
+
+static imgpar_dtype result_of(const char *text, const imgpar_dtype *dtypes, int n)
+{
+    static const uint64_t zeros[4];
+    imgpar_array *in[2], *out;
+    imgpar_info info;
+    for (int k = 0; k < n; k++)
+        in[k] = imgpar_array_from_data(ways[1], dtypes[k], 1, (const int64_t[]){ 4 }, zeros);
+    out = imgpar_apply(ways[1], text, in, (size_t)n);
+    ck_assert_msg(!imgpar_array_info(out, &info), "%s: %s", text, imgpar_array_message(out));
+    for (int k = 0; k < n; k++)
+        imgpar_array_release(in[k]);
+    imgpar_array_release(out);
+    return info.dtype;
+}
+
+/* What is printed is what operators do. */
+START_TEST(operators_have_the_types_of_the_printed_table)
+{
+#define TYPES_TOP(TEXT)
+#define TYPES_RULE(TEXT)
+#define TYPES_ROW(DTYPE, TEXT, B, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, LITERAL, FRACTIONAL) \
+    { #DTYPE, { #B, #U8, #I8, #U16, #I16, #U32, #I32, #U64, #I64, #F16, #F32, #F64 }, #LITERAL, #FRACTIONAL },
+    static const struct { const char *name, *pairs[12], *whole, *fraction; } table[] = {
+#include "ops/types.def"
+    };
+    static const imgpar_dtype dtypes[] = { IMGPAR_BOOL, IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_U32, IMGPAR_I32,
+                                           IMGPAR_U64, IMGPAR_I64, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64 };
+    for (int i = 0; i < 12; i++) {
+        for (int k = 0; k < 12; k++) {
+            const char *got = imgpar_dtype_name(result_of("$1 + $2", (const imgpar_dtype[]){ dtypes[i], dtypes[k] }, 2));
+            ck_assert_msg(!strcmp(got, table[i].pairs[k]), "%s + %s is %s", table[i].name, table[k].name, got);
+        }
+        ck_assert_str_eq(table[i].name, imgpar_dtype_name(dtypes[i]));
+        ck_assert_str_eq(table[i].whole, imgpar_dtype_name(result_of("$1 + 2", &dtypes[i], 1)));
+        ck_assert_str_eq(table[i].fraction, imgpar_dtype_name(result_of("$1 * 0.5", &dtypes[i], 1)));
+    }
+}
+END_TEST
+
+static const struct { const char *text; imgpar_dtype a, b, result; } typed[] = {
+    { "$1 - $2", IMGPAR_U32, IMGPAR_U32, IMGPAR_I64 },  { "$1 - 1", IMGPAR_U32, IMGPAR_U8, IMGPAR_I64 },
+    { "$1 - $2", IMGPAR_U64, IMGPAR_U64, IMGPAR_I64 },  { "-$1", IMGPAR_U64, IMGPAR_U8, IMGPAR_I64 },
+    { "$1 - $2", IMGPAR_U8, IMGPAR_U8, IMGPAR_I32 },    { "$1 - $2", IMGPAR_U32, IMGPAR_F32, IMGPAR_F32 },
+    { "$1 * $2", IMGPAR_U16, IMGPAR_U16, IMGPAR_I64 },  { "$1 * $2", IMGPAR_U16, IMGPAR_I16, IMGPAR_I32 },
+    { "$1 * $2", IMGPAR_U8, IMGPAR_U16, IMGPAR_I32 },   { "$1 * 3", IMGPAR_U16, IMGPAR_U8, IMGPAR_I32 },
+    { "$1 * 40000", IMGPAR_U16, IMGPAR_U8, IMGPAR_I64 }, { "$1 ** 2", IMGPAR_U16, IMGPAR_U8, IMGPAR_I64 },
+    { "$1 ** 2", IMGPAR_U8, IMGPAR_U8, IMGPAR_I32 },    { "$1 ** 4", IMGPAR_U8, IMGPAR_U8, IMGPAR_I64 },
+    { "$1 * $2", IMGPAR_I32, IMGPAR_I32, IMGPAR_I32 },  { "$1 / $2", IMGPAR_U32, IMGPAR_U32, IMGPAR_F32 },
+    { "$1 > 0.5", IMGPAR_U32, IMGPAR_U8, IMGPAR_BOOL }, { "$1 << 2", IMGPAR_U16, IMGPAR_U8, IMGPAR_I32 },
+};
+
+START_TEST(differences_of_counts_are_signed_and_products_are_wide_enough)
+{
+    imgpar_dtype got = result_of(typed[_i].text, (const imgpar_dtype[]){ typed[_i].a, typed[_i].b }, 2);
+    ck_assert_msg(got == typed[_i].result, "%s is %s", typed[_i].text, imgpar_dtype_name(got));
+}
+END_TEST
+
+/* ---- values ------------------------------------------------------------------------------------ */
+
+/* The n_out elements of text over in, as doubles; what is wrong, or "". A text of several lines gives f64 itself. */
+static const char *values_of(imgpar_context *ctx, const char *text, imgpar_array *const *in, size_t n, double *out, size_t n_out)
+{
+    char wide[2048];
+    snprintf(wide, sizeof wide, "out = %s\ncast(out, f64)", text);
+    if (strchr(text, '\n')) snprintf(wide, sizeof wide, "%s", text);
+    imgpar_array *a = imgpar_apply(ctx, wide, in, n);
+    imgpar_info info;
+    static char message[512];
+    *message = '\0';
+    if (!imgpar_array_info(a, &info) && info.size_bytes != n_out * sizeof *out)
+        snprintf(message, sizeof message, "%zu bytes of %s", info.size_bytes, imgpar_dtype_name(info.dtype));
+    else if (imgpar_array_read(a, out, n_out * sizeof *out))
+        snprintf(message, sizeof message, "%s", imgpar_array_message(a));
+    imgpar_array_release(a);
+    return message;
+}
+
+START_TEST(no_count_and_no_product_wraps)
+{
+    static const uint16_t large[] = { 65535, 65535, 0, 40000 }, factors[] = { 65535, 1, 65535, 60000 };
+    static const uint32_t few[] = { 1, 0, 7, 4294967295u }, many[] = { 3, 4294967295u, 7, 0 };
+    for (int way = 0; way < 2; way++) {
+        double got[4];
+        imgpar_array *u16[] = { imgpar_array_from_data(ways[way], IMGPAR_U16, 1, (const int64_t[]){ 4 }, large),
+                                imgpar_array_from_data(ways[way], IMGPAR_U16, 1, (const int64_t[]){ 4 }, factors) };
+        imgpar_array *u32[] = { imgpar_array_from_data(ways[way], IMGPAR_U32, 1, (const int64_t[]){ 4 }, few),
+                                imgpar_array_from_data(ways[way], IMGPAR_U32, 1, (const int64_t[]){ 4 }, many) };
+        ck_assert_str_eq(values_of(ways[way], "$1 * $2", u16, 2, got, 4), "");
+        for (int k = 0; k < 4; k++)
+            ck_assert_double_eq(got[k], (double)large[k] * factors[k]);
+        ck_assert_str_eq(values_of(ways[way], "$1 ** 2 - $2 * 65535", u16, 2, got, 4), "");
+        for (int k = 0; k < 4; k++)
+            ck_assert_double_eq(got[k], (double)large[k] * large[k] - (double)factors[k] * 65535);
+        ck_assert_str_eq(values_of(ways[way], "$1 - $2", u32, 2, got, 4), "");
+        for (int k = 0; k < 4; k++)
+            ck_assert_double_eq(got[k], (double)few[k] - many[k]);
+        ck_assert_str_eq(values_of(ways[way], "reshape(histogram($1, 2, 0, 120000) - histogram($2, 2, 0, 120000), [2])", u16, 2, got, 2), "");
+        ck_assert_double_eq(got[0], 1); /* below 60000 lie two numbers and one */
+        ck_assert_double_eq(got[1], -1);
+        ck_assert_str_eq(values_of(ways[way], "count_nonzero($1 > 50000) - count_nonzero($2 > 50000)", u16, 2, got, 1), "");
+        ck_assert_double_eq(got[0], -1); /* 2 - 3 */
+        for (int k = 0; k < 2; k++) {
+            imgpar_array_release(u16[k]);
+            imgpar_array_release(u32[k]);
+        }
+    }
+}
+END_TEST
+
+/* ---- broadcasting ------------------------------------------------------------------------------- */
+
+typedef struct pair { int rank[2]; int64_t shape[2][4]; int out_rank; int64_t out[4]; } pair;
+
+static const pair pairs[] = {
+    { { 2, 1 }, { { 4, 6 }, { 6 } }, 2, { 4, 6 } },
+    { { 2, 2 }, { { 4, 1 }, { 1, 6 } }, 2, { 4, 6 } },
+    { { 3, 1 }, { { 4, 6, 3 }, { 3 } }, 3, { 4, 6, 3 } },
+    { { 2, 3 }, { { 4, 6 }, { 4, 6, 3 } }, 3, { 4, 6, 3 } }, /* a matrix beside a picture: [h w 1] */
+    { { 2, 3 }, { { 4, 1 }, { 1, 6, 3 } }, 3, { 4, 6, 3 } },
+    { { 3, 3 }, { { 4, 6, 1 }, { 4, 6, 9 } }, 3, { 4, 6, 9 } },
+    { { 3, 3 }, { { 1, 6, 3 }, { 4, 1, 1 } }, 3, { 4, 6, 3 } },
+    { { 3, 2 }, { { 2, 5, 7 }, { 5, 7 } }, 3, { 2, 5, 7 } }, /* beside a volume: its last axes */
+    { { 4, 3 }, { { 2, 4, 6, 3 }, { 4, 6, 3 } }, 4, { 2, 4, 6, 3 } },
+    { { 4, 1 }, { { 2, 4, 1, 1 }, { 3 } }, 4, { 2, 4, 1, 3 } },
+    { { 1, 3 }, { { 1 }, { 1, 1, 1 } }, 3, { 1, 1, 1 } },
+};
+
+/* The element of an operand for place i of the result, by the rule in words: from the last axis, a matrix beside a picture first. */
+static int64_t place_of(const pair *p, int k, const int64_t *i)
+{
+    int ahead = p->rank[k] == 2 && p->out_rank == 3 && p->out[2] <= 4 ? 0 : p->out_rank - p->rank[k];
+    int64_t at = 0;
+    for (int axis = 0; axis < p->rank[k]; axis++)
+        at = at * p->shape[k][axis] + (p->shape[k][axis] == 1 ? 0 : i[axis + ahead]);
+    return at;
+}
+
+/* Operators and functions, named ones too, on the device and by the interpreter, alone and behind a stencil. */
+START_TEST(shapes_broadcast_as_numpys_do)
+{
+    static const char *const texts[] = { "$1 * 100 + $2", "max($1 * 100, $1 * 100 + $2)", "select($1 >= 0, $1 * 100 + $2, 7.0)",
+                                         "add($1 * 100, $2)", "($1 + $1[0]) * 50 + $2" };
+    const pair *p = &pairs[_i];
+    for (int way = 0; way < 2; way++) {
+        float v[128];
+        double got[128];
+        int64_t count = 1;
+        imgpar_array *in[2];
+        for (int k = 0; k < 128; k++)
+            v[k] = (float)k;
+        for (int k = 0; k < 2; k++)
+            in[k] = imgpar_array_from_data(ways[way], IMGPAR_F32, p->rank[k], p->shape[k], v);
+        for (int axis = 0; axis < p->out_rank; axis++)
+            count *= p->out[axis];
+        ck_assert_int_le(count, 128 + 128);
+        for (size_t t = 0; t < (way ? sizeof texts / sizeof *texts : 1) && count <= 128; t++) {
+            ck_assert_msg(!*values_of(ways[way], texts[t], in, 2, got, (size_t)count), "%s, pair %d", texts[t], _i);
+            int64_t i[4] = { 0 };
+            for (int64_t e = 0; e < count; e++) {
+                double want = 100.0 * (double)place_of(p, 0, i) + (double)place_of(p, 1, i);
+                ck_assert_msg(got[e] == want, "%s, pair %d, element %d: %g, not %g", texts[t], _i, (int)e, got[e], want);
+                for (int axis = p->out_rank - 1; axis >= 0 && ++i[axis] == p->out[axis]; axis--)
+                    i[axis] = 0;
+            }
+        }
+        imgpar_array_release(in[0]);
+        imgpar_array_release(in[1]);
+    }
+}
+END_TEST
+
+/* ---- loops --------------------------------------------------------------------------------------- */
+
+/* x[n] of Numerical Recipes' generator, from 1. */
+static double lcg(int n)
+{
+    uint64_t x = 1;
+    for (int k = 0; k < n; k++)
+        x = (1664525 * x + 1013904223) % 4294967296u;
+    return (double)x;
+}
+
+static double sum_of(double step, int n)
+{
+    double t = 0;
+    for (int k = 0; k < n; k++)
+        t += step;
+    return t;
+}
+
+static imgpar_dtype dtype_of(imgpar_context *ctx, const char *text, imgpar_array *a)
+{
+    imgpar_info info;
+    imgpar_array *out = imgpar_apply(ctx, text, &a, 1);
+    ck_assert_msg(!imgpar_array_info(out, &info), "%s", imgpar_array_message(out));
+    imgpar_array_release(out);
+    return info.dtype;
+}
+
+static const int turns[] = { 3, 64, 200, 10000 };
+
+START_TEST(a_value_that_starts_from_a_literal_is_the_same_in_loops_of_any_length) /* _i: a way and a number of turns */
+{
+    imgpar_context *ctx = ways[_i / 4];
+    int n = turns[_i % 4];
+    const uint8_t pixels[] = { 1, 2, 250 };
+    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_U8, 1, (const int64_t[]){ 3 }, pixels);
+    char text[512];
+    double got[3];
+    snprintf(text, sizeof text, "(t, b) = iterate((0, $1), %d, (t, b) -> (t + 0.001, invert(b)))\ncast(t, f64)", n);
+    if (n > 64) {
+        ck_assert_str_eq(values_of(ctx, text, &a, 1, got, 1), "");
+        ck_assert_double_eq_tol(got[0], sum_of(0.001, n), 1e-12);
+    }
+    snprintf(text, sizeof text,
+             "(s, b) = iterate((1, $1), %d, (s, b) -> ((1664525 * s + 1013904223) %% 4294967296, invert(b)))\ncast($1, f64) + s", n);
+    ck_assert_str_eq(values_of(ctx, text, &a, 1, got, 3), "");
+    ck_assert_double_eq(got[2], 250 + lcg(n));
+    /* It never widens what it meets. */
+    snprintf(text, sizeof text, "(i, b) = iterate((0, $1), %d, (i, b) -> (i + 1, cast(b + i - i, u8)))\nb + i", n);
+    ck_assert_int_eq(dtype_of(ctx, text, a), IMGPAR_I32);
+    imgpar_array_release(a);
+}
+END_TEST
+
+START_TEST(slice_follows_the_counter_of_any_loop) /* _i: the same */
+{
+    enum { ROWS = 10000, COLUMNS = 2 };
+    imgpar_context *ctx = ways[_i / 4];
+    int n = turns[_i % 4];
+    static int32_t v[ROWS * COLUMNS];
+    char text[512];
+    double got[2], want[2] = { 0, 0 };
+    for (int k = 0; k < ROWS * COLUMNS; k++)
+        v[k] = k * 7919 % 1000;
+    for (int k = 0; k < n * COLUMNS; k++)
+        want[k % COLUMNS] = fmod(want[k % COLUMNS] * 3 + v[k], 100003);
+    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_I32, 2, (const int64_t[]){ ROWS, COLUMNS }, v);
+    snprintf(text, sizeof text,
+             "(i, s) = iterate((0, zeros([1 2], dtype=i32)), %d, (i, s) -> (i + 1, (s * 3 + slice($1, i, i + 1)) %% 100003))\ncast(s, f64)", n);
+    ck_assert_str_eq(values_of(ctx, text, &a, 1, got, 2), "");
+    ck_assert_double_eq(got[0], want[0]);
+    ck_assert_double_eq(got[1], want[1]);
+    imgpar_array_release(a);
+}
+END_TEST
+
+static const struct { const char *text, *message; } sliced[] = {
+    { "(i, s) = iterate((0, 0 * $1), 90, (i, s) -> (i + 1, s + slice($1, i, i + 1)))\ns",
+      "slice: in the loop elements from 0 to 89 are read, and the axis has 80" },
+    { "(i, s) = iterate((0, 0 * $1), 70, (i, s) -> (i + 1, s + slice($1, i, 2 * i + 1)))\ns",
+      "slice: in a loop to must be from plus a number, as in slice(a, i, i + 1)" },
+    { "(i, s) = iterate((1, 0 * $1), 70, (i, s) -> (i * 3, s + slice($1, i, i + 1)))\ns",
+      "slice: from is computed while the loop runs and has no bounds" },
+};
+
+START_TEST(a_slice_outside_is_refused_before_anything_runs)
+{
+    static const float v[80];
+    char wide[512];
+    imgpar_array *a = imgpar_array_from_data(ways[1], IMGPAR_F32, 1, (const int64_t[]){ 80 }, v);
+    snprintf(wide, sizeof wide, "%s", sliced[_i].text);
+    imgpar_array *out = imgpar_apply(ways[1], wide, &a, 1);
+    ck_assert_msg(strstr(imgpar_array_message(out), sliced[_i].message), "%s", imgpar_array_message(out));
+    imgpar_array_release(out);
+    imgpar_array_release(a);
+}
+END_TEST
+
+/* ---- the rest ------------------------------------------------------------------------------------- */
+
+/* A picture of one channel in three axes stays one, a matrix stays a matrix, whatever the angle. */
+START_TEST(rotate_keeps_the_rank)
+{
+    static const uint8_t v[12] = { 9 };
+    static const int64_t shape[] = { 3, 4, 1 };
+    static const int angles[] = { 90, 30, 180, -45 };
+    for (int rank = 2; rank <= 3; rank++) {
+        for (int k = 0; k < 4; k++) {
+            char text[64];
+            imgpar_info info;
+            imgpar_array *a = imgpar_array_from_data(ways[1], IMGPAR_U8, rank, shape, v);
+            snprintf(text, sizeof text, "rotate($1, %d)", angles[k]);
+            imgpar_array *out = imgpar_apply(ways[1], text, &a, 1);
+            ck_assert_msg(!imgpar_array_info(out, &info), "%s", imgpar_array_message(out));
+            ck_assert_msg(info.rank == rank, "rank %d by %d degrees: %d", rank, angles[k], info.rank);
+            imgpar_array_release(out);
+            imgpar_array_release(a);
+        }
+    }
+}
+END_TEST
+
+static const struct { const char *text, *message; } nans[] = {
+    { "histogram($1, lo=nan)", "histogram: lo=nan is not a number" }, { "circle($1, radius=3, cx=0/0)", "circle: cx=nan is not a number" },
+    { "blur($1, truncate=nan)", "blur: truncate=nan is not a number" }, { "threshold($1, nan)", "threshold: t=nan is not a number" },
+    { "clamp($1, nan, 3)", "clamp: lo=nan is not a number" },
+};
+
+START_TEST(nan_is_no_parameter_of_a_text)
+{
+    static const uint8_t v[12] = { 9 };
+    imgpar_array *a = imgpar_array_from_data(ways[1], IMGPAR_U8, 2, (const int64_t[]){ 3, 4 }, v);
+    imgpar_array *out = imgpar_apply(ways[1], nans[_i].text, &a, 1), *same = imgpar_blur(a, NAN, IMGPAR_BORDER_REPLICATE);
+    ck_assert_msg(strstr(imgpar_array_message(out), nans[_i].message), "%s: %s", nans[_i].text, imgpar_array_message(out));
+    ck_assert_int_eq(imgpar_array_status(same), IMGPAR_OK); /* in C it is the default, as the header says */
+    imgpar_array_release(same);
+    imgpar_array_release(out);
+    imgpar_array_release(a);
+}
+END_TEST
+
+#define N(table) (int)(sizeof table / sizeof *table)
+
+int main(void)
+{
+    Suite *s = suite_create("numbers");
+    TCase *c = tcase_create("numbers");
+    tcase_add_unchecked_fixture(c, set_up, tear_down);
+    tcase_add_test(c, operators_have_the_types_of_the_printed_table);
+    tcase_add_loop_test(c, differences_of_counts_are_signed_and_products_are_wide_enough, 0, N(typed));
+    tcase_add_test(c, no_count_and_no_product_wraps);
+    tcase_add_loop_test(c, shapes_broadcast_as_numpys_do, 0, N(pairs));
+    tcase_add_loop_test(c, a_value_that_starts_from_a_literal_is_the_same_in_loops_of_any_length, 0, 2 * N(turns));
+    tcase_add_loop_test(c, slice_follows_the_counter_of_any_loop, 0, 2 * N(turns));
+    tcase_add_loop_test(c, a_slice_outside_is_refused_before_anything_runs, 0, N(sliced));
+    tcase_add_test(c, rotate_keeps_the_rank);
+    tcase_add_loop_test(c, nan_is_no_parameter_of_a_text, 0, N(nans));
+    tcase_set_timeout(c, 300);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
