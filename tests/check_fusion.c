@@ -574,13 +574,123 @@ START_TEST(another_width_needs_no_new_program)
 }
 END_TEST
 
-/* ---- random chains ----------------------------------------------------------------------------- */
-
 static unsigned pick(unsigned *state, unsigned n)
 {
     *state = *state * 1664525u + 1013904223u;
     return (*state >> 16) % n;
 }
+
+/* What one call of a random set does, and the element that it must give. */
+typedef struct random_call { char text[96]; int kind, x, y, w, h, level; double factor; } random_call;
+enum { CALL_CROP, CALL_SLICE, CALL_ABOVE, CALL_TIMES, CALL_THRESHOLD, CALL_FACTOR, N_CALLS };
+
+static random_call random_call_of(unsigned *state, int w, int h)
+{
+    random_call c = { .kind = (int)pick(state, N_CALLS), .x = (int)pick(state, (unsigned)w), .y = (int)pick(state, (unsigned)h),
+                      .level = (int)pick(state, 256), .factor = (1 + pick(state, 2999)) / 1000.0 };
+    c.w = 1 + (int)pick(state, (unsigned)(w - c.x));
+    c.h = 1 + (int)pick(state, (unsigned)(h - c.y));
+    switch (c.kind) {
+    case CALL_CROP: snprintf(c.text, sizeof c.text, "crop($1, %d, %d, %d, %d)", c.x, c.y, c.w, c.h); break;
+    case CALL_SLICE: snprintf(c.text, sizeof c.text, "slice($1, [%d %d], [%d %d])", c.y, c.x, c.y + c.h, c.x + c.w); break;
+    case CALL_ABOVE: snprintf(c.text, sizeof c.text, "$1 > %d", c.level); break;
+    case CALL_TIMES: snprintf(c.text, sizeof c.text, "$1 * %d", c.level); break;
+    case CALL_THRESHOLD: snprintf(c.text, sizeof c.text, "threshold($1, %d)", c.level); break;
+    default: snprintf(c.text, sizeof c.text, "$1 * %.3f", c.factor); break;
+    }
+    return c;
+}
+
+/* Whether element k of the result, which starts at bytes, is what the call makes of the picture. */
+static bool is_right(const random_call *c, const picture *p, const uint8_t *bytes, size_t k)
+{
+    bool is_part = c->kind == CALL_CROP || c->kind == CALL_SLICE;
+    int64_t columns = (is_part ? c->w : p->w) * p->c, y = (int64_t)k / columns, i = (int64_t)k % columns;
+    int v = (int)p->v[is_part ? (y + c->y) * p->w * p->c + i + c->x * p->c : (int64_t)k];
+    int32_t whole;
+    float scaled;
+    memcpy(&whole, bytes + 4 * k, c->kind == CALL_TIMES ? 4 : 0);
+    memcpy(&scaled, bytes + 4 * k, c->kind == CALL_FACTOR ? 4 : 0);
+    switch (c->kind) {
+    case CALL_ABOVE: return bytes[k] == (v > c->level);
+    case CALL_TIMES: return whole == v * c->level;
+    case CALL_THRESHOLD: return bytes[k] == (v > c->level ? 255 : 0);
+    case CALL_FACTOR: return scaled == (float)v * (float)c->factor;
+    default: return bytes[k] == v;
+    }
+}
+
+/* Offsets, sizes, thresholds and factors are arguments; more calls only repeat it. */
+START_TEST(a_thousand_random_crops_tiles_thresholds_and_factors_build_six_programs)
+{
+    enum { N = 1000, MOST_PROGRAMS = 6 };
+    imgpar_counters before, after;
+    unsigned state = 20261124;
+    bench b;
+    set_up(&b);
+    imgpar_context_counters(b.ctx, &before);
+    for (int k = 0; k < N; k++) {
+        int w = 1 + (int)pick(&state, k % 4 ? 90 : 6), h = 1 + (int)pick(&state, k % 4 ? 60 : 6);
+        picture p = picture_new(IMGPAR_U8, h, w, 3);
+        picture_fill(&p, FILL_LEVELS, (unsigned)k);
+        imgpar_array_release(b.image[0]);
+        b.image[0] = picture_array(b.ctx, &p);
+        random_call c = random_call_of(&state, w, h);
+        imgpar_array *a = make(&b, c.text);
+        size_t n_bytes, wide = c.kind == CALL_TIMES || c.kind == CALL_FACTOR ? 4 : 1;
+        uint8_t *bytes = read_all(a, &n_bytes);
+        for (size_t i = 0; i < n_bytes / wide; i++)
+            ck_assert_msg(is_right(&c, &p, bytes, i), "%s of %dx%d: element %zu is wrong", c.text, w, h, i);
+        free(bytes);
+        imgpar_array_release(a);
+        picture_free(&p);
+    }
+    imgpar_context_counters(b.ctx, &after);
+    if (b.is_cpu)
+        ck_assert_msg(after.programs_built - before.programs_built <= MOST_PROGRAMS, "%d programs", (int)(after.programs_built - before.programs_built));
+    tear_down(&b);
+}
+END_TEST
+
+/* How much of the text of a kernel depends on numbers in a text: no device compiles anything here. */
+static void expect_one_text(bench *b, const char *const texts[], int n)
+{
+    char *first = NULL;
+    for (int k = 0; k < n; k++) {
+        imgpar_array *a = make(b, texts[k]);
+        char *cl;
+        ck_assert_int_eq(imgpar_array_explain(a, "cl", &cl), IMGPAR_OK);
+        ck_assert_msg(!first || strcmp(first, cl) == 0, "%s and %s are different programs", texts[0], texts[k]);
+        if (!first) first = cl;
+        else imgpar_free(cl);
+        imgpar_array_release(a);
+    }
+    imgpar_free(first);
+}
+
+START_TEST(other_numbers_are_the_same_program)
+{
+    static const char *const sets[][3] = {
+        { "$1 > 100", "$1 > 7", "$1 > 0" }, { "$1 == 3", "$1 == 255", "$1 == 0" }, { "$1 * 20", "$1 * 255", "$1 * 16" },
+        { "$1 * 3", "$1 * 2", "$1 * 0" }, { "$1 + 1", "$1 + 200", "$1 + 16" }, { "9 - $1", "200 - $1", "2 - $1" },
+        { "$1 & 15", "$1 & 3", "$1 & 1" }, { "min($1, 9)", "min($1, 200)", "min($1, 16)" }, { "$1 / 4", "$1 / 2", "$1 / 0.5" },
+        { "$1 * 1.5", "$1 * 2.5", "$1 * 1.25" }, { "add($1, 1)", "add($1, 77)", "add($1, 128)" },
+        { "multiply($1, 2)", "multiply($1, 100)", "multiply($1, 31)" }, { "select($1 > 9, $1, 7)", "select($1 > 8, $1, 99)", "select($1 > 0, $1, 4)" },
+        { "$1 * 3 + $2 * 2", "$1 * 2 + $2 * 9", "$1 * 7 + $2 * 1" }, { "x < 9 ? $1 : 0", "x < 30 ? $1 : 0", "x < 3000 ? $1 : 0" },
+        { "composite($1, $2, left=5, top=3)", "composite($1, $2, left=0, top=30)", "composite($1, $2, left=40, top=0)" },
+        { "crop($1, 0, 0, 5, 5)", "crop($1, 3, 0, 58, 5)", "crop($1, 0, 7, 61, 40)" },
+        { "boxblur(crop($1, 0, 0, 5, 5), 3)", "boxblur(crop($1, 3, 0, 58, 5), 3)", "boxblur(crop($1, 0, 7, 61, 40), 3)" },
+        { "slice($1, [0 1], [9 9])", "slice($1, 3)", "slice($1, [0 2])" }, { "circshift($1, [1 3])", "circshift($1, [7 1])", "circshift($1, [30 60])" },
+    };
+    bench b;
+    set_up(&b);
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++)
+        expect_one_text(&b, sets[k], 3);
+    tear_down(&b);
+}
+END_TEST
+
+/* ---- random chains ----------------------------------------------------------------------------- */
 
 /* %1$s is the value so far, %2$s one before it or an image. All give the same bytes everywhere. */
 static const char *const links[] = {
@@ -677,6 +787,8 @@ int main(void)
     tcase_add_test(c, a_parameter_may_be_computed_on_the_device);
     tcase_add_test(c, values_and_sizes_need_no_new_program);
     tcase_add_test(c, another_width_needs_no_new_program);
+    tcase_add_test(c, a_thousand_random_crops_tiles_thresholds_and_factors_build_six_programs);
+    tcase_add_test(c, other_numbers_are_the_same_program);
     tcase_add_loop_test(c, fusing_a_random_chain_changes_no_bit, 0, N_CHAINS / 10);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

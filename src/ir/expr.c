@@ -153,6 +153,16 @@ ip_expr *ip_x_param_i64(ip_ir *ir, int64_t value)
     return param(ir, IMGPAR_I64, value, 0, -9223372036854775808.0, 9223372036854775807.0);
 }
 
+ip_expr *ip_x_param_of(ip_ir *ir, const ip_expr *number, double lo, double hi)
+{
+    const ip_dtype_facts *facts = ip_dtype(number->dtype);
+    if (!facts->is_float) {
+        lo = fmax(lo, facts->minimum);
+        hi = fmin(hi, facts->maximum);
+    }
+    return param(ir, number->dtype, number->i, number->f, lo, hi);
+}
+
 ip_expr *ip_x_coord(ip_ir *ir, int axis, int64_t extent)
 {
     ip_expr x = { .op = IP_X_COORD, .dtype = IMGPAR_I32, .axis = axis, .border = IP_BORDER_NONE };

@@ -108,6 +108,8 @@ ip_expr *ip_x_number(ip_ir *ir, imgpar_dtype dtype, double value);
 ip_expr *ip_x_param(ip_ir *ir, imgpar_dtype dtype, double value, double lo, double hi);
 /* As ip_x_param() for an i64 given exactly. */
 ip_expr *ip_x_param_i64(ip_ir *ir, int64_t value);
+/* The number of a CONST as an argument in [lo, hi], cut to what the dtype holds. */
+ip_expr *ip_x_param_of(ip_ir *ir, const ip_expr *number, double lo, double hi);
 /* extent is the domain's size along axis, for the range only (in two classes: up to 32768, more). */
 ip_expr *ip_x_coord(ip_ir *ir, int axis, int64_t extent);
 ip_expr *ip_x_acc(ip_ir *ir, int which, imgpar_dtype dtype);

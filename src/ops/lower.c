@@ -97,14 +97,22 @@ ip_expr *ip_lower_read_value(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr 
 
 /* ---- numbers ---------------------------------------------------------------------------- */
 
+/* The least 2^k - 1, k from `bits` on, that the size of value does not exceed. */
+static double all_ones(double value, int bits)
+{
+    double ones = ldexp(1, bits) - 1;
+    while (ones < fabs(value))
+        ones = 2 * ones + 1;
+    return ones;
+}
+
 ip_expr *ip_lower_argument(ip_lower *l, imgpar_dtype dtype, double value)
 {
     if (dtype == IMGPAR_BOOL) return ip_x_int(l->ir, IMGPAR_BOOL, value > 0.5);
     if (!isfinite(value)) return ip_x_number(l->ir, loaded_dtype(dtype), value);
-    double bound = 1;
-    while (bound < fabs(value))
-        bound *= 2;
-    return ip_x_param(l->ir, loaded_dtype(dtype), value, value < 0 ? -bound : 0, value < 0 ? 0 : bound);
+    double least = ip_dtype(dtype)->is_float && fabs(value) >= 1 ? 1 : 0, most = all_ones(value, 1);
+    if (most >= 0x1p24) most += 1; /* f32 has no such 2^k - 1: the number may be rounded up to 2^k */
+    return ip_x_param(l->ir, loaded_dtype(dtype), value, value < 0 ? -most : least, value < 0 ? -least : most);
 }
 
 ip_expr *ip_lower_white(ip_lower *l, imgpar_dtype dtype, double full)
@@ -115,20 +123,19 @@ ip_expr *ip_lower_white(ip_lower *l, imgpar_dtype dtype, double full)
     return is_of_depth ? ip_x_number(l->ir, loaded_dtype(dtype), full) : ip_lower_argument(l, dtype, full);
 }
 
-/* Whole numbers that ranges and rules make something of: small ones, powers of two and what is one less. */
-static bool is_telling(double whole)
+ip_expr *ip_lower_whole(ip_lower *l, ip_expr *number, int bits)
 {
-    enum { SMALL = 16 };
-    int exponent;
-    double n = fabs(whole);
-    return n <= SMALL || isinf(n) || frexp(n, &exponent) == 0.5 || frexp(n + 1, &exponent) == 0.5;
+    double most = all_ones(number->lo, bits);
+    if (number->dtype == IMGPAR_BOOL) return number;
+    return ip_x_param_of(l->ir, number, number->lo < 0 ? -most : 0, number->lo < 0 ? 0 : most);
 }
 
-/* Other floats are arguments, so that another factor, or a picture of another width, needs no other program. */
 ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value, bool fractional)
 {
-    bool is_argument = ip_dtype(dtype)->is_float && (value != floor(value) ? fractional : !is_telling(value));
-    return is_argument ? ip_lower_argument(l, dtype, value) : ip_x_number(l->ir, loaded_dtype(dtype), value);
+    bool is_float = ip_dtype(loaded_dtype(dtype))->is_float;
+    (void)fractional;
+    if (is_float) return ip_lower_argument(l, dtype, value);
+    return ip_lower_whole(l, ip_x_number(l->ir, loaded_dtype(dtype), value), IP_LEVEL_BITS);
 }
 
 /* The one element of input k in dtype. */

@@ -55,13 +55,16 @@ ip_expr *ip_lower_is_alpha(ip_lower *l);
 ip_expr *ip_lower_value(ip_lower *l, int k);
 /* As ip_lower_read(), bool as u8. */
 ip_expr *ip_lower_read_value(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, ip_expr *dx, int border, ip_expr *cval);
-/* A number the user wrote. Fractions, and whole floats that rules make nothing of, are arguments of the kernel; the others are part of the program. */
+/* A number the user wrote: an argument of the kernel, as ip_lower_argument() and ip_lower_whole() make them. */
 ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value, bool fractional);
 /* A white as a number of dtype, rounded to nearest even and saturated: those of depths are part of the program, others arguments. */
 ip_expr *ip_lower_white(ip_lower *l, imgpar_dtype dtype, double full);
-/* An argument of the kernel whose range is the power of two that value lies below, so that similar values share a
- * program. */
+/* An argument of the kernel, of which the program knows its class: its sign, whether its size is below 1, and the bits that hold it. What
+ * is made of classes is what ranges decide, so most of them share a program. */
 ip_expr *ip_lower_argument(ip_lower *l, imgpar_dtype dtype, double value);
+/* The same of a CONST of an integer dtype, whose class is its sign and its bits, at least so many. */
+ip_expr *ip_lower_whole(ip_lower *l, ip_expr *number, int bits);
+enum { IP_LEVEL_BITS = 8 }; /* levels of bytes share a program */
 /* A number parameter that may be one number a channel, too: the one for the element's channel. */
 ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype);
 /* value converted to dtype: to nearest even, saturating; bool: above one half. */

@@ -10,26 +10,72 @@
 #include "base/dtype.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-/* Whether a literal is a place in a picture more likely than a level: programs are not to depend on the sizes of pictures. */
-static bool is_place(const ip_lower *l, imgpar_dtype dtype, double v)
+/* What an operand is made of, elements of arrays aside. */
+enum { OF_ROWS_AND_COLUMNS = 1, OF_CHANNELS = 2, OF_ELEMENTS = 4 };
+
+static bool is_coordinate(const imgpar_array *a) { return a->op && a->op->lower == ip_stages_coordinate; }
+
+static int made_of(const imgpar_array *a, int depth)
 {
+    if (ip_array_is_number(a, NULL, NULL)) return 0;
+    if (is_coordinate(a)) return ip_param_number(a, "dim") == 3 ? OF_CHANNELS : OF_ROWS_AND_COLUMNS;
+    if (!a->op || a->op->lower != ip_stages_function || depth == 0) return OF_ELEMENTS;
+    int of = 0;
+    for (int k = 0; k < a->n_inputs; k++)
+        of |= made_of(a->inputs[k], depth - 1);
+    return of;
+}
+
+/*
+ * Note [Literals]
+ * A number that the user wrote is an argument of the kernel, of which the program knows the class (ip_lower_literal()), so another threshold or
+ * factor needs no other program. These are written into the program:
+ *   - divisors of whole numbers, and counts of shifts: compilers make products and shifts of bits of them;
+ *   - what channels are compared with and computed from: a loop over channels is written out, and each knows what it does;
+ *   - steps of FEW pixels, as in 2 x + 1: rows that are read so are kept, or read as vectors; not how far something is moved, x - left;
+ *   - 0 where positions are compared with it, as they are never less;
+ *   - white in white - a, which so has as many bits as a.
+ */
+static bool is_written(const ip_lower *l, int k, imgpar_dtype dtype, double v)
+{
+    enum { DEEPEST = 4, FEW = 8 };
     int fn = l->node->op->variant;
-    bool is_compared = ip_functions[fn].typing == IP_TYPING_COMPARE;
-    return dtype == IMGPAR_I32 && fabs(v) > 255 && fabs(v) <= INT32_MAX && (is_compared || fn == IP_FN_ADD || fn == IP_FN_SUB);
+    if (fn == IP_FN_SUB && k == 0 && (v == 1 || v == UINT8_MAX || v == UINT16_MAX)) return true;
+    if (ip_dtype(dtype)->is_float || l->node->op->info.n_inputs != 2) return false;
+    if (k == 1 && (fn == IP_FN_IDIV || fn == IP_FN_MOD || fn == IP_FN_SHL || fn == IP_FN_SHR)) return true;
+    const imgpar_array *other = l->node->inputs[1 - k];
+    int of = made_of(other, DEEPEST);
+    if (of != OF_ROWS_AND_COLUMNS) return !(of & (OF_ROWS_AND_COLUMNS | OF_ELEMENTS));
+    if (ip_functions[fn].typing == IP_TYPING_COMPARE) return v == 0;
+    return fabs(v) <= FEW && !((fn == IP_FN_ADD || fn == IP_FN_SUB) && is_coordinate(other));
 }
 
 /* Operand k in dtype. Literals are converted from double once; where dtype is too narrow for a whole one it wraps as
  * the arithmetic does, except in min and max, which it then does not influence. */
 static ip_expr *operand(ip_lower *l, int k, imgpar_dtype dtype)
 {
+    enum { FACTOR_BITS = 4 }; /* sums of several bytes times such factors fit 16 bits */
     double v;
     bool fractional;
     int fn = l->node->op->variant;
     if (!ip_array_is_number(l->node->inputs[k], &v, &fractional)) return ip_x_cast(l->ir, dtype, ip_lower_in(l, k));
-    if (is_place(l, dtype, v)) return ip_lower_argument(l, dtype, v);
     bool wraps = !ip_dtype(dtype)->is_float && fn != IP_FN_MIN && fn != IP_FN_MAX && v > -0x1p63 && v < 0x1p63;
-    return wraps ? ip_x_int(l->ir, dtype, (int64_t)v) : ip_lower_literal(l, dtype, v, fractional);
+    ip_expr *number = wraps ? ip_x_int(l->ir, dtype, (int64_t)v) : ip_x_number(l->ir, dtype, v);
+    if (is_written(l, k, dtype, v)) return number;
+    return wraps ? ip_lower_whole(l, number, fn == IP_FN_MUL ? FACTOR_BITS : IP_LEVEL_BITS) : ip_lower_literal(l, dtype, v, fractional);
+}
+
+/* a / b, b being a literal: a product where its inverse is exact, since processors divide slowly; else NULL. */
+static ip_expr *times_inverse(ip_lower *l, ip_expr *a)
+{
+    double v, inverse;
+    int exponent;
+    bool is_number = ip_array_is_number(l->node->inputs[1], &v, NULL);
+    if (!is_number || !ip_dtype(a->dtype)->is_float || !isfinite(v) || fabs(frexp(v, &exponent)) != 0.5 || abs(exponent) > 100) return NULL;
+    inverse = 1 / v;
+    return ip_x_binary(l->ir, IP_X_MUL, a, ip_lower_argument(l, a->dtype, inverse));
 }
 
 static ip_expr *condition(ip_lower *l, int k)
@@ -75,6 +121,8 @@ static ip_expr *value_of(ip_lower *l)
     if (n == 1) return ip_x_unary(l->ir, facts->xop, a);
     if (fn == IP_FN_POW && ip_function_small_power(l->node) >= 0)
         return small_power(l, a, ip_function_small_power(l->node));
+    ip_expr *scaled = fn == IP_FN_DIV ? times_inverse(l, a) : NULL;
+    if (scaled) return scaled;
     ip_expr *b = operand(l, 1, dtype);
     if ((fn == IP_FN_IDIV || fn == IP_FN_MOD) && ip_dtype(dtype)->is_float) return floored(l, fn == IP_FN_MOD, a, b);
     return facts->swapped ? ip_x_binary(l->ir, facts->xop, b, a) : ip_x_binary(l->ir, facts->xop, a, b);

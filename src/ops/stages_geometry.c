@@ -50,8 +50,10 @@ static ip_stage *moved(ip_lower *l, ip_expr *const index[4], int border, ip_expr
 
 ip_stage *ip_stages_crop(ip_lower *l)
 {
-    ip_expr *x = ip_lower_i32(l, (int64_t)ip_param_number(l->node, "x"));
-    ip_expr *y = ip_lower_i32(l, (int64_t)ip_param_number(l->node, "y"));
+    const ip_stage *in = l->in[0];
+    if (in && in->dims[1] == l->dims[1] && in->dims[2] == l->dims[2]) return l->in[0];
+    ip_expr *x = ip_offset(l, (int64_t)ip_param_number(l->node, "x"));
+    ip_expr *y = ip_offset(l, (int64_t)ip_param_number(l->node, "y"));
     ip_expr *const index[4] = { ip_lower_coord(l, 0), add(l, ip_lower_coord(l, 1), y), add(l, ip_lower_coord(l, 2), x),
                                 ip_lower_coord(l, 3) };
     return moved(l, index, IP_BORDER_NONE, NULL);

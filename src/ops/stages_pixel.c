@@ -128,6 +128,9 @@ ip_stage *ip_stages_threshold(ip_lower *l)
     return ip_lower_map(l, ip_lower_keep_alpha(l, x, ip_x_select(l->ir, above(l, x), full, number(l, x->dtype, 0))));
 }
 
+/* Levels of masks, of which rules make choices and bits. */
+static bool is_black_or_white(double v) { return v == 0 || v == 1 || v == UINT8_MAX || v == UINT16_MAX; }
+
 ip_stage *ip_stages_select(ip_lower *l)
 {
     imgpar_dtype dtype = l->node->type.dtype;
@@ -141,7 +144,8 @@ ip_stage *ip_stages_select(ip_lower *l)
         double v;
         bool fractional;
         bool literal = ip_array_is_number(l->node->inputs[k + 1], &v, &fractional);
-        branch[k] = literal ? ip_lower_literal(l, dtype, v, fractional) : ip_x_cast(l->ir, dtype, ip_lower_in(l, k + 1));
+        branch[k] = literal && is_black_or_white(v) ? number(l, dtype, v)
+            : literal ? ip_lower_literal(l, dtype, v, fractional) : ip_x_cast(l->ir, dtype, ip_lower_in(l, k + 1));
     }
     return ip_lower_map(l, ip_x_select(l->ir, c, branch[0], branch[1]));
 }

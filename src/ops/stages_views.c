@@ -243,7 +243,7 @@ ip_stage *ip_stages_circshift(ip_lower *l)
     for (int k = 0; k < in_type(l)->rank; k++) {
         int64_t n = in_type(l)->shape[k], offset = n ? (offsets[k] % n + n) % n : 0;
         if (!offset) continue;
-        ip_expr *by = ip_extent(l, in_dim(l, k), offset);
+        ip_expr *by = in_dim(l, k) == 3 ? ip_extent(l, 3, offset) : ip_offset(l, offset);
         ip_expr *ends = binary(l, IP_X_SUB, extent_of(l, k), by);
         at[k] = binary(l, IP_X_ADD, at[k], ip_x_select(l->ir, binary(l, IP_X_LT, at[k], by), ends,
                                                        ip_x_unary(l->ir, IP_X_NEG, by)));
@@ -265,9 +265,10 @@ ip_stage *ip_stages_pad(ip_lower *l)
     for (int k = 0; k < in_type(l)->rank; k++) {
         if (l->node->type.shape[k] == in_type(l)->shape[k]) continue;
         ip_expr *n = extent_of(l, k), *zero = ip_lower_i32(l, 0);
-        if (before[k]) at[k] = binary(l, IP_X_SUB, at[k], ip_extent(l, in_dim(l, k), before[k]));
+        bool is_channel = in_dim(l, k) == 3, begins = before[k] || !is_channel;
+        if (begins) at[k] = binary(l, IP_X_SUB, at[k], is_channel ? ip_extent(l, 3, before[k]) : ip_offset(l, before[k]));
         if (border == IMGPAR_BORDER_CONSTANT) {
-            if (before[k]) inside = both(l, inside, binary(l, IP_X_LE, zero, at[k]));
+            if (begins) inside = both(l, inside, binary(l, IP_X_LE, zero, at[k]));
             inside = both(l, inside, binary(l, IP_X_LT, at[k], n));
         }
         at[k] = ip_x_border(l->ir, border == IMGPAR_BORDER_CONSTANT ? IMGPAR_BORDER_REPLICATE : border, at[k], n);

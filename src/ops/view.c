@@ -94,6 +94,13 @@ ip_expr *ip_extent(ip_lower *l, int dim, int64_t value)
     return ip_x_param(l->ir, IMGPAR_I32, (double)value, value < 0 ? INT32_MIN : 1, value < 0 ? -1 : INT32_MAX);
 }
 
+/* Two classes, as coordinates have: sums of the smaller ones do not wrap. */
+ip_expr *ip_offset(ip_lower *l, int64_t value)
+{
+    enum { FEW = 1 << 24 };
+    return ip_x_param(l->ir, IMGPAR_I32, (double)value, 0, value <= FEW ? FEW : INT32_MAX);
+}
+
 ip_expr *ip_inside(ip_lower *l, int dim, int64_t before, int64_t behind)
 {
     ip_expr *at = ip_lower_coord(l, dim), *from = NULL, *to = NULL;
@@ -157,11 +164,35 @@ static ip_affine composed(const ip_affine *a, const ip_affine *b)
 static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
 static ip_expr *plus(ip_lower *l, ip_expr *a, ip_expr *b) { return a ? ip_x_binary(l->ir, IP_X_ADD, a, b) : b; }
 
+/* Index d is coordinate d plus an offset. */
+static bool is_moved(const ip_affine *m, int d)
+{
+    bool is = m->stride[d][d] == 1 && m->offset[d] >= 0;
+    for (int k = 0; k < 4; k++)
+        is = is && (k == d || m->stride[d][k] == 0);
+    return is;
+}
+
+/*
+ * Note [Cut arrays]
+ * Of an array that is cut along any of z, y and x, the indices along all of them are coordinates plus arguments: a slice that begins with the
+ * first row, or takes all columns, needs no other program. One that is cut nowhere has plain coordinates.
+ */
+static bool is_cut(const ip_affine *m, const int64_t dims[4])
+{
+    bool is = false;
+    for (int d = 0; d < C; d++)
+        is = is || (is_moved(m, d) && m->base->dims[d] != dims[d]);
+    return is;
+}
+
 /* Index d of the base. A coordinate that is where it was stays as it is, so that readers see the same place. */
 static ip_expr *affine_index(ip_lower *l, const ip_affine *m, int d, ip_expr *const at[4], const int64_t dims[4])
 {
     ip_expr *sum = NULL;
-    if (m->base->dims[d] == 1) return dims[d] == 1 ? at[d] : ip_lower_i32(l, 0);
+    bool cuts = d < C && is_moved(m, d) && is_cut(m, dims);
+    if (m->base->dims[d] == 1 && !cuts) return dims[d] == 1 ? at[d] : ip_lower_i32(l, 0);
+    if (cuts) return ip_x_binary(l->ir, IP_X_ADD, at[d], ip_offset(l, m->offset[d]));
     int64_t offset = m->offset[d];
     for (int k = 0; k < 4; k++)
         if (dims[k] != 1 && m->stride[d][k] > 0)

@@ -55,14 +55,18 @@ imgpar_status ip_infer_view(imgpar_array *node, int rank, const int64_t *shape, 
 
 /* The coordinate along an axis of the node's shape. */
 ip_expr *ip_axis_coord(ip_lower *l, int axis);
-/* An extent, offset or stride along one of the four dims, as an i32. */
+/* An extent or stride along one of the four dims, as an i32. */
 ip_expr *ip_extent(ip_lower *l, int dim, int64_t value);
+/* How far something is moved along z, y or x, from 0 up: an i32 that is always an argument. */
+ip_expr *ip_offset(ip_lower *l, int64_t value);
 /* Whether an element is none of the `before` first and `behind` last ones along a dim; NULL where both are 0. */
 ip_expr *ip_inside(ip_lower *l, int dim, int64_t before, int64_t behind);
 /* x div by and x mod by of a u32 or u64 x of at most most, along a dim; either may be NULL. */
 void ip_extent_divide(ip_lower *l, int dim, ip_expr *x, double most, int64_t by, ip_expr **quotient, ip_expr **rest);
 /* The node as an affine map of input k: m is from the node's coordinates to those of the input, its base not set. */
 ip_stage *ip_view_affine(ip_lower *l, int k, const ip_affine *m);
+/* A place along an axis as an argument, 0 too. */
+ip_expr *ip_place(ip_lower *l, int64_t value);
 /* The element of input k at one index an axis of its own shape (NULL: 0), all known to be inside; views below are
  * read through. bool stays bool. */
 ip_expr *ip_view_read(ip_lower *l, int k, ip_expr *const at[IP_MAX_AXES]);
