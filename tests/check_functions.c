@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Powers, logarithms, functions of angles and hyperbolic ones of floats, near to those of the C library in long double: the special cases of C's Annex F one by
- * one, and many numbers of all sizes.
+ * Powers, logarithms, functions of angles and hyperbolic ones of f32 and f64, near to those of the C library in long double: the special
+ * cases of C's Annex F one by one, and many numbers of all sizes; and the same bits from kernels and from the interpreter.
  */
 #include "imgpar.h"
 
@@ -109,7 +109,7 @@ static long double to_one_third(long double x) { return powl(x, (float)(1.0 / 3)
 
 static const struct function { const char *text; long double (*exact)(long double); } functions[] = {
     { "sin($1)", sinl }, { "cos($1)", cosl }, { "tan($1)", tanl }, { "asin($1)", asinl }, { "acos($1)", acosl }, { "atan($1)", atanl },
-    { "sinh($1)", sinhl }, { "cosh($1)", coshl }, { "pow($1, 2.4)", to_2_4 }, { "pow($1, 1 / 3)", to_one_third },
+    { "sinh($1)", sinhl }, { "cosh($1)", coshl }, { "tanh($1)", tanhl }, { "exp($1)", expl }, { "pow($1, 2.4)", to_2_4 }, { "pow($1, 1 / 3)", to_one_third },
 };
 
 /* Angles of all sizes; those next to multiples of a quarter turn, of which little is left; numbers about 1; and special ones. */
@@ -151,6 +151,96 @@ START_TEST(angles_of_points_are_within_a_place)
 }
 END_TEST
 
+/* ---- f64 ---- */
+
+enum { N_DOUBLES = 40000 };
+static const double special_doubles[] = { 0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 2.5, -2.5, 4.9e-324, -4.9e-324,
+    2.2250738585072014e-308, 1.7976931348623157e308, -1.7976931348623157e308, 9007199254740991.0, -9007199254740991.0, 9007199254740992.0,
+    0x1.fffffffffffffp-1, 0x1.0000000000001p+0, -0x1.fffffffffffffp-1, 1023.0, -1074.0, -1075.0, 710.4, 709.78271289338397, -745.1, 0x1p45,
+    0x1.fffffffffffffp44, 1e22 };
+enum { N_SPECIAL_DOUBLES = sizeof special_doubles / sizeof *special_doubles };
+
+/* The expression of $1 and $2, lines of n numbers, on a context; *result is a new array. */
+static double *compute_doubles(imgpar_context *on, const char *expression, int64_t n, double *a, double *b)
+{
+    imgpar_array *in[2] = { imgpar_array_from_data(on, IMGPAR_F64, 1, &n, a), imgpar_array_from_data(on, IMGPAR_F64, 1, &n, b) };
+    imgpar_array *r = imgpar_apply(on, expression, in, 2);
+    double *result = malloc((size_t)n * sizeof *result);
+    ck_assert_msg(imgpar_array_read(r, result, (size_t)n * sizeof *result) == IMGPAR_OK, "%s", imgpar_array_message(r));
+    imgpar_array_release(r);
+    for (int k = 0; k < 2; k++)
+        imgpar_array_release(in[k]);
+    return result;
+}
+
+static double any_double(uint64_t *state)
+{
+    double d;
+    *state ^= *state << 13, *state ^= *state >> 7, *state ^= *state << 17;
+    memcpy(&d, state, sizeof d);
+    return d;
+}
+
+/* How many units in the last place of want got is away; NaN, infinities and zeros with their sign are equal or far. */
+static double units_off(double got, long double want)
+{
+    double rounded = (double)want;
+    if (isnan(rounded) || isnan(got)) return isnan(rounded) && isnan(got) ? 0 : INFINITY;
+    if (got == rounded) return signbit(got) == signbit(rounded) ? 0 : INFINITY;
+    if (isinf(got) || isinf(rounded)) return INFINITY;
+    double unit = nextafter(fabs(rounded), INFINITY) - fabs(rounded);
+    return (double)(fabsl((long double)got - want) / (unit > 0 ? unit : 4.9e-324));
+}
+
+static const struct double_function {
+    const char *text;
+    long double (*of_one)(long double);
+    long double (*of_two)(long double, long double);
+} double_functions[] = {
+    { "exp($1)", expl, NULL }, { "log($1)", logl, NULL }, { "sin($1)", sinl, NULL }, { "cos($1)", cosl, NULL }, { "tan($1)", tanl, NULL },
+    { "asin($1)", asinl, NULL }, { "acos($1)", acosl, NULL }, { "atan($1)", atanl, NULL }, { "sinh($1)", sinhl, NULL },
+    { "cosh($1)", coshl, NULL }, { "tanh($1)", tanhl, NULL }, { "pow($1, $2)", NULL, powl }, { "atan2($1, $2)", NULL, atan2l },
+};
+
+/* Numbers of all sizes, such as have results of all kinds, next to multiples of a quarter turn, and special ones in pairs. */
+static void make_doubles(double *a, double *b)
+{
+    uint64_t state = 88172645463325252u;
+    for (int k = 0; k < N_DOUBLES; k++) {
+        double any = any_double(&state), other = any_double(&state), turned = (double)((k >> 2) * 1.57079632679489661923L);
+        a[k] = k % 4 == 0 ? any : k % 4 == 1 ? fmod(any, 750.0) : k % 4 == 2 ? nextafter(turned, k % 8 < 4 ? 0 : INFINITY) : fmod(any, 1.0001);
+        double spread = isnormal(a[k]) ? fmax(fabs(log(fabs(a[k]))), 1e-3) : 1;
+        b[k] = k % 3 == 0 ? a[k] * fmod(other, 4.0) : k % 3 == 1 ? fmod(other, 740.0) / spread : other;
+    }
+    for (int k = 0; k < N_SPECIAL_DOUBLES * N_SPECIAL_DOUBLES; k++) {
+        a[k] = special_doubles[k / N_SPECIAL_DOUBLES];
+        b[k] = special_doubles[k % N_SPECIAL_DOUBLES];
+    }
+}
+
+START_TEST(functions_of_doubles_are_within_three_places_and_the_interpreters_bits)
+{
+    if (!are_ours()) return;
+    const struct double_function *f = &double_functions[_i];
+    double *a = malloc(2 * N_DOUBLES * sizeof *a), *b = a + N_DOUBLES;
+    make_doubles(a, b);
+    double *r = compute_doubles(ctx, f->text, N_DOUBLES, a, b);
+    for (int k = 0; k < N_DOUBLES; k++) {
+        long double want = f->of_one ? f->of_one(a[k]) : f->of_two(a[k], b[k]);
+        ck_assert_msg(units_off(r[k], want) <= 3, "%s of %a, %a is %a, not %La", f->text, a[k], b[k], r[k], want);
+    }
+    imgpar_context *ref;
+    ck_assert_int_eq(imgpar_context_new("ref", &ref), IMGPAR_OK);
+    double *same = compute_doubles(ref, f->text, N_DOUBLES, a, b);
+    for (int k = 0; k < N_DOUBLES; k++)
+        ck_assert_msg(r[k] == same[k] || (isnan(r[k]) && isnan(same[k])), "%s of %a, %a: %a, interpreted %a", f->text, a[k], b[k], r[k], same[k]);
+    free(same);
+    imgpar_context_release(ref);
+    free(r);
+    free(a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("functions");
@@ -161,6 +251,8 @@ int main(void)
     tcase_add_test(tc, powers_and_logarithms_are_within_a_place);
     tcase_add_loop_test(tc, functions_of_a_number_are_within_a_place, 0, sizeof functions / sizeof *functions);
     tcase_add_test(tc, angles_of_points_are_within_a_place);
+    tcase_add_loop_test(tc, functions_of_doubles_are_within_three_places_and_the_interpreters_bits, 0,
+                        sizeof double_functions / sizeof *double_functions);
     tcase_set_timeout(tc, 120);
     suite_add_tcase(s, tc);
     SRunner *r = srunner_create(s);

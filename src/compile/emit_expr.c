@@ -105,11 +105,15 @@ static const char *const patterns[IP_X_N] = {
     [IP_X_TANH] = "tanh(%1)", [IP_X_ISNAN] = "(%1 != %1)",
 };
 
-/* The same as functions of our own, of floats: shaders/functions.cl. */
-static const char *const own_patterns[IP_X_N] = {
-    [IP_X_POW] = "ip_pow(%1, %2)", [IP_X_LOG] = "ip_log(%1)", [IP_X_SIN] = "ip_sin(%1)", [IP_X_COS] = "ip_cos(%1)", [IP_X_TAN] = "ip_tan(%1)",
-    [IP_X_ASIN] = "ip_asin(%1)", [IP_X_ACOS] = "ip_acos(%1)", [IP_X_ATAN] = "ip_atan(%1)", [IP_X_ATAN2] = "ip_atan2(%1, %2)",
-    [IP_X_SINH] = "ip_sinh(%1)", [IP_X_COSH] = "ip_cosh(%1)",
+/* The same as functions of our own, of f32 and f64: shaders/functions.cl. */
+static const char *const own_patterns[IP_X_N][2] = {
+    [IP_X_POW] = { "ip_pow(%1, %2)", "ip_pow64(%1, %2)" }, [IP_X_ATAN2] = { "ip_atan2(%1, %2)", "ip_atan2_64(%1, %2)" },
+    [IP_X_EXP] = { "ip_exp(%1)", "ip_exp64(%1)" }, [IP_X_LOG] = { "ip_log(%1)", "ip_log64(%1)" },
+    [IP_X_SIN] = { "ip_sin(%1)", "ip_sin64(%1)" }, [IP_X_COS] = { "ip_cos(%1)", "ip_cos64(%1)" },
+    [IP_X_TAN] = { "ip_tan(%1)", "ip_tan64(%1)" }, [IP_X_ASIN] = { "ip_asin(%1)", "ip_asin64(%1)" },
+    [IP_X_ACOS] = { "ip_acos(%1)", "ip_acos64(%1)" }, [IP_X_ATAN] = { "ip_atan(%1)", "ip_atan64(%1)" },
+    [IP_X_SINH] = { "ip_sinh(%1)", "ip_sinh64(%1)" }, [IP_X_COSH] = { "ip_cosh(%1)", "ip_cosh64(%1)" },
+    [IP_X_TANH] = { "ip_tanh(%1)", "ip_tanh64(%1)" },
 };
 
 /* Whether x is a number above 0, and not whole: powers by it have few special cases. */
@@ -120,11 +124,11 @@ static bool is_fraction(const ip_expr *x)
 
 static const char *pattern_of(ip_emit *e, const ip_expr *x)
 {
-    bool is_own = e->options->own_functions && x->dtype == IMGPAR_F32 && own_patterns[x->op];
-    if (!is_own)
-        return patterns[x->op];
+    const char *own = own_patterns[x->op][x->dtype == IMGPAR_F64];
+    if (!e->options->own_functions || !own) return patterns[x->op];
     e->kernel->calls_functions = e->kernel->uses_f64 = true;
-    return x->op == IP_X_POW && is_fraction(x->arg[1]) ? "ip_pow_fraction(%1, %2)" : own_patterns[x->op];
+    bool is_root = x->op == IP_X_POW && x->dtype == IMGPAR_F32 && is_fraction(x->arg[1]);
+    return is_root ? "ip_pow_fraction(%1, %2)" : own;
 }
 
 static bool is_float(const ip_expr *x) { return ip_dtype(x->dtype)->is_float; }

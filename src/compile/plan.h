@@ -231,7 +231,7 @@ typedef struct ip_compile_options {
     imgpar_array *const *placeholders; /* as many as arrays, where there are several steps */
     ip_tuning tuning;
     bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
-    bool own_functions;      /* logarithms and powers of floats are those of shaders/functions.cl */
+    bool own_functions;      /* exp, log, sin and so on are those of shaders/functions.cl */
     bool streams;            /* and how to fetch ahead and to store past the caches: compile/emit_stream.c */
     bool checks;             /* checked mode: compile/emit_check.c */
     const char *dump;        /* IMGPAR_DUMP: passes whose result goes to log; NULL */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Float operations of the reference interpreter, comparisons and conversions. F32 is computed in float, each operation
- * rounded; the file must be compiled with -ffp-contract=off. Functions that promise only a tolerance (exp, pow, ...)
- * are computed in double and rounded once.
+ * rounded; the file must be compiled with -ffp-contract=off. exp, pow and the like are in ref_functions.c.
  */
 #include "run/ref_impl.h"
 
@@ -29,8 +28,8 @@ void ip_ref_f32_binary(ip_xop op, int n, float *r, const float *a, const float *
     case IP_X_MAX:   for (int k = 0; k < n; k++) r[k] = fmaxf(a[k], b[k]); break;
     /* fmod of two floats is a float, and the sum of two floats in double rounds to the same float. */
     case IP_X_MOD:   for (int k = 0; k < n; k++) r[k] = (float)floor_mod((double)a[k], (double)b[k]); break;
-    case IP_X_POW:   for (int k = 0; k < n; k++) r[k] = (float)pow((double)a[k], (double)b[k]); break;
-    case IP_X_ATAN2: for (int k = 0; k < n; k++) r[k] = (float)atan2((double)a[k], (double)b[k]); break;
+    case IP_X_POW:   ip_ref_f32_pow(n, r, a, b); break;
+    case IP_X_ATAN2: ip_ref_f32_atan2(n, r, a, b); break;
     default: break;
     }
 }
@@ -45,19 +44,11 @@ void ip_ref_f64_binary(ip_xop op, int n, double *r, const double *a, const doubl
     case IP_X_MIN:   for (int k = 0; k < n; k++) r[k] = fmin(a[k], b[k]); break;
     case IP_X_MAX:   for (int k = 0; k < n; k++) r[k] = fmax(a[k], b[k]); break;
     case IP_X_MOD:   for (int k = 0; k < n; k++) r[k] = floor_mod(a[k], b[k]); break;
-    case IP_X_POW:   for (int k = 0; k < n; k++) r[k] = pow(a[k], b[k]); break;
-    case IP_X_ATAN2: for (int k = 0; k < n; k++) r[k] = atan2(a[k], b[k]); break;
+    case IP_X_POW:   ip_ref_f64_pow(n, r, a, b); break;
+    case IP_X_ATAN2: ip_ref_f64_atan2(n, r, a, b); break;
     default: break;
     }
 }
-
-/* The functions of one argument; NULL where the loop is written out below. */
-static double (*const functions[IP_X_N])(double) = {
-    [IP_X_EXP] = exp, [IP_X_LOG] = log, [IP_X_SIN] = sin, [IP_X_COS] = cos, [IP_X_TAN] = tan, [IP_X_ASIN] = asin,
-    [IP_X_ACOS] = acos, [IP_X_ATAN] = atan, [IP_X_SINH] = sinh, [IP_X_COSH] = cosh, [IP_X_TANH] = tanh,
-};
-
-static double call(ip_xop op, double a) { return functions[op] ? functions[op](a) : a; }
 
 void ip_ref_f32_unary(ip_xop op, int n, float *r, const float *a)
 {
@@ -69,7 +60,7 @@ void ip_ref_f32_unary(ip_xop op, int n, float *r, const float *a)
     case IP_X_RINT:  for (int k = 0; k < n; k++) r[k] = rintf(a[k]); break;
     case IP_X_TRUNC: for (int k = 0; k < n; k++) r[k] = truncf(a[k]); break;
     case IP_X_SQRT:  for (int k = 0; k < n; k++) r[k] = sqrtf(a[k]); break;
-    default:         for (int k = 0; k < n; k++) r[k] = (float)call(op, (double)a[k]); break;
+    default:         ip_ref_f32_function(op, n, r, a); break;
     }
 }
 
@@ -83,7 +74,7 @@ void ip_ref_f64_unary(ip_xop op, int n, double *r, const double *a)
     case IP_X_RINT:  for (int k = 0; k < n; k++) r[k] = rint(a[k]); break;
     case IP_X_TRUNC: for (int k = 0; k < n; k++) r[k] = trunc(a[k]); break;
     case IP_X_SQRT:  for (int k = 0; k < n; k++) r[k] = sqrt(a[k]); break;
-    default:         for (int k = 0; k < n; k++) r[k] = call(op, a[k]); break;
+    default:         ip_ref_f64_function(op, n, r, a); break;
     }
 }
 

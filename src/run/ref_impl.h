@@ -68,6 +68,13 @@ void ip_ref_f32_binary(ip_xop op, int n, float *r, const float *a, const float *
 void ip_ref_f32_unary(ip_xop op, int n, float *r, const float *a);
 void ip_ref_f64_binary(ip_xop op, int n, double *r, const double *a, const double *b);
 void ip_ref_f64_unary(ip_xop op, int n, double *r, const double *a);
+/* exp, log, sin and so on, as kernels define them (shaders/functions.cl). */
+void ip_ref_f32_function(ip_xop op, int n, float *r, const float *a);
+void ip_ref_f64_function(ip_xop op, int n, double *r, const double *a);
+void ip_ref_f32_pow(int n, float *r, const float *a, const float *b);
+void ip_ref_f64_pow(int n, double *r, const double *a, const double *b);
+void ip_ref_f32_atan2(int n, float *r, const float *a, const float *b);
+void ip_ref_f64_atan2(int n, double *r, const double *a, const double *b);
 /* LT LE EQ NE of values of dtype. */
 void ip_ref_compare(ip_xop op, imgpar_dtype dtype, int n, int64_t *r, const ip_ref_values *a, const ip_ref_values *b);
 /* CAST and SATURATE; r is no argument. */
