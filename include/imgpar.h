@@ -345,6 +345,9 @@ IMGPAR_API imgpar_array *imgpar_open_memory(imgpar_context *ctx, const void *byt
 IMGPAR_API imgpar_array *imgpar_open_wrap(imgpar_context *ctx, void *bytes, size_t n,
                                           void (*on_release)(void *user, void *bytes), void *user);
 
+/* An error array of your own: operations on it pass it on as they do theirs, so that one check at the end finds it. */
+IMGPAR_API imgpar_array *imgpar_array_error(imgpar_context *ctx, imgpar_status status, const char *message);
+
 /*
  * Evaluates a and writes it to path: to a temporary file beside it, renamed when
  * complete. The first error of the whole graph comes back here; the message is
@@ -357,6 +360,15 @@ IMGPAR_API imgpar_array *imgpar_open_wrap(imgpar_context *ctx, void *bytes, size
 IMGPAR_API imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options);
 /* The same into memory: *out is new, for imgpar_free(). options->format is required. */
 IMGPAR_API imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void **out, size_t *n);
+
+/*
+ * The same so that imgpar_open_memory() of the bytes is an array of equal elements, dtype, shape and space, as values between
+ * programs need it: options->format is "npy", or for u8, u16 and bool of rank 2 or 3 that are pictures "png"; no settings. What
+ * PNG and NPY do not tell themselves goes into a private chunk of PNG, which viewers pass by, or into a comment of NPY's header,
+ * which NumPy does. The context then remembers the elements for a while, so that opening the bytes decodes nothing.
+ * imgpar_encode() and imgpar_save() write nothing private.
+ */
+IMGPAR_API imgpar_status imgpar_encode_exact(imgpar_array *a, const imgpar_options *options, void **out, size_t *n);
 
 /* The format that a path's ending tells, "png" for "a.PNG"; constant; NULL: none that is known. */
 IMGPAR_API const char *imgpar_path_format(const char *path);

@@ -62,6 +62,7 @@ typedef struct ip_source {
     ip_fail_on fail_on;
     ip_format format;            /* FILE, BLOB: as its header says */
     int orientation;             /* the same */
+    uint64_t file_id;            /* FILE: of this opening, alone in its context; else 0 */
     char *name;                  /* for messages and dumps */
 } ip_source;
 
@@ -126,10 +127,14 @@ struct ip_value *ip_value_retain(struct ip_value *value);
 void ip_value_release(struct ip_value *value); /* NULL is legal */
 /* The limit on pixels that files are opened with; provided by run/. */
 uint64_t ip_context_max_pixels(const imgpar_context *ctx);
+/* A number above 0 for a file that is being opened, another one each time; provided by run/. */
+uint64_t ip_context_next_file(imgpar_context *ctx);
 /* Structural equality of two complete nodes whose inputs are pairwise identical pointers. */
 bool ip_array_same(const imgpar_array *a, const imgpar_array *b);
 
 void ip_source_release(ip_source *source);
+/* A new PIXELS source that owns memory from ip_alloc; takes it over, also where the answer is NULL: without memory. */
+ip_source *ip_source_of_pixels(void *takes, size_t size_bytes);
 /* The space of an array that comes without one: u8 and u16 with 1 to 4 channels are images, the rest is data. */
 imgpar_space ip_space_guess(const ip_type *type);
 void ip_loop_release(ip_loop *loop);

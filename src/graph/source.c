@@ -13,3 +13,17 @@ void ip_source_release(ip_source *source)
     ip_free(source->name);
     ip_free(source);
 }
+
+ip_source *ip_source_of_pixels(void *takes, size_t size_bytes)
+{
+    ip_source *source = ip_zalloc(sizeof *source);
+    if (!source) {
+        ip_free(takes);
+        return NULL;
+    }
+    atomic_init(&source->refs, 1);
+    source->kind = IP_SOURCE_PIXELS;
+    source->data = takes;
+    source->size_bytes = size_bytes;
+    return source;
+}

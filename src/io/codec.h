@@ -99,6 +99,20 @@ void ip_picture_row(const ip_picture *picture, size_t y, void *dst);
 size_t ip_picture_row_bytes(const ip_picture *picture);
 imgpar_status ip_picture_poll(const ip_picture *picture, const ip_poll *poll, size_t y, ip_error *err);
 
+/* ---- exact values ----------------------------------------------------------------- */
+
+/* What exact.c says about values that a format does not tell by itself. */
+enum { IP_EXACT_BYTES = 16, IP_PNG_IHDR_SUM_AT = 29, IP_PNG_IHDR_END = 33 };
+extern const unsigned char ip_exact_chunk[5]; /* the name of PNG's chunk, ended by 0 */
+/* The chunk's data for pixels, whose IHDR has that sum. False: a PNG tells all of it without. */
+bool ip_exact_pack(const ip_pixels *pixels, const unsigned char sum[4], unsigned char data[IP_EXACT_BYTES]);
+/* Makes *h what the chunk's data say. False, and *h as it was: they say nothing that fits h, an upright picture, and sum. */
+bool ip_exact_unpack(const unsigned char data[IP_EXACT_BYTES], const unsigned char sum[4], ip_header *h);
+/* " # imgpar: space=srgb" for the header of an NPY, appended where the space is not the one that is guessed. */
+void ip_exact_note(const ip_pixels *pixels, imgpar_space guessed, ip_str *text);
+/* Reads such a note of n bytes; false: it is none. *h keeps its space where the one that is told does not fit its shape. */
+bool ip_exact_read_note(const char *text, size_t n, ip_header *h);
+
 /* ---- the codecs ---------------------------------------------------------------- */
 
 typedef struct ip_codec {

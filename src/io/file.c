@@ -294,20 +294,37 @@ static imgpar_status read_again(const ip_file *file, const ip_source *s, void **
     return st;
 }
 
-imgpar_status ip_file_decode(const ip_file *file, const ip_read_options *options, ip_image *image, ip_error *err)
+imgpar_status ip_file_check(const ip_file *file, ip_error *err)
 {
-    ip_source s = ip_source_of(file->stdin_bytes, (size_t)file->size_bytes, name_of(file), options);
-    void *bytes = NULL;
-    memset(image, 0, sizeof *image);
-    if (!file->stdin_bytes) {
-        imgpar_status st = read_again(file, &s, &bytes, err);
-        if (st) return st;
-        s.bytes = bytes;
-    }
-    imgpar_status st = ip_source_decode(&s, image, err);
-    ip_free(bytes);
+    struct stat info;
+    if (file->stdin_bytes) return IMGPAR_OK;
+    if (is_faulty() || stat(file->path, &info) != 0) return fail_errno(err, name_of(file));
+    return is_same(file, &info) ? IMGPAR_OK : ip_fail(err, IMGPAR_E_IO, "%s changed since it was opened", name_of(file));
+}
+
+imgpar_status ip_file_read(const ip_file *file, const ip_read_options *options, const void **bytes, void **owned, ip_error *err)
+{
+    const ip_source s = ip_source_of(NULL, 0, name_of(file), options);
+    *bytes = file->stdin_bytes;
+    *owned = NULL;
+    if (file->stdin_bytes) return IMGPAR_OK;
+    imgpar_status st = read_again(file, &s, owned, err);
+    *bytes = *owned;
     return st;
 }
+
+imgpar_status ip_file_decode(const ip_file *file, const ip_read_options *options, ip_image *image, ip_error *err)
+{
+    const void *bytes;
+    void *owned;
+    memset(image, 0, sizeof *image);
+    imgpar_status st = ip_file_read(file, options, &bytes, &owned, err);
+    if (!st) st = ip_io_decode(bytes, (size_t)file->size_bytes, name_of(file), options, image, err);
+    ip_free(owned);
+    return st;
+}
+
+const char *ip_file_name(const ip_file *file) { return name_of(file); }
 
 imgpar_status ip_file_copy(const ip_file *file, ip_file *copy, ip_error *err)
 {

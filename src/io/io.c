@@ -128,6 +128,15 @@ imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, cons
     return st || !name ? st : check_kind(name, picture.channels, err);
 }
 
+imgpar_status ip_io_check_exact(const ip_pixels *p, ip_format format, const char *settings, ip_error *err)
+{
+    bool is_sampled = p->dtype == IMGPAR_U8 || p->dtype == IMGPAR_U16 || p->dtype == IMGPAR_BOOL;
+    if (settings && *settings) return ip_fail(err, IMGPAR_E_ARGUMENT, "exact values take no settings, not \"%s\"", settings);
+    if (format == IP_FORMAT_NPY || (format == IP_FORMAT_PNG && is_sampled && p->rank >= 2)) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s does not give back %s of rank %d exactly; npy does", codecs[format].name,
+                   imgpar_dtype_name(p->dtype), p->rank);
+}
+
 imgpar_status ip_io_look(const ip_pixels *p, ip_format format, const char *settings, const ip_poll *poll, ip_look *look, ip_error *err)
 {
     enum { N_A_POLL = 1 << 20 };

@@ -70,6 +70,7 @@ typedef struct ip_pixels {
     int64_t shape[IMGPAR_MAX_RANK];
     double white;       /* the number that is white; 0: data */
     const void *pixels; /* tightly packed; borrowed */
+    bool is_exact;      /* png, npy: what is written is read as the same dtype, shape and space, see exact.c */
 } ip_pixels;
 
 const char *ip_format_name(ip_format format);
@@ -96,8 +97,14 @@ typedef struct ip_file {
 /* Opens, reads the header, remembers the identity. file is new, for ip_file_release(). */
 imgpar_status ip_file_open(const char *path, const ip_read_options *options, ip_file *file,
                            ip_header *header, ip_error *err);
-/* Decodes; an identity that differs is IMGPAR_E_IO "NAME changed since it was opened". */
+/* An identity that differs is IMGPAR_E_IO "NAME changed since it was opened". */
+imgpar_status ip_file_check(const ip_file *file, ip_error *err);
+/* The whole file, checked likewise: file->size_bytes bytes, borrowed where the file keeps them (stdin_bytes); else new, and in *owned
+ * too. */
+imgpar_status ip_file_read(const ip_file *file, const ip_read_options *options, const void **bytes, void **owned, ip_error *err);
+/* Reads and decodes. */
 imgpar_status ip_file_decode(const ip_file *file, const ip_read_options *options, ip_image *image, ip_error *err);
+const char *ip_file_name(const ip_file *file); /* for messages */
 imgpar_status ip_file_copy(const ip_file *file, ip_file *copy, ip_error *err);
 void ip_file_release(ip_file *file);
 
@@ -121,6 +128,10 @@ imgpar_status ip_io_check_settings(ip_format format, const char *settings, ip_er
 /* Can the format hold pixels of that type and shape (the pixels themselves are not looked at)? name is the ending or
  * word the format was given by, or NULL: "pgm" is for gray alone and "ppm" for RGB, since their readers expect that. */
 imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, const char *name, ip_error *err);
+/* Does the format give back pixels of that type and shape exactly (ip_pixels.is_exact), with no settings? */
+imgpar_status ip_io_check_exact(const ip_pixels *pixels, ip_format format, const char *settings, ip_error *err);
+/* Is any PNG of them, without settings, read as the same pixels? */
+bool ip_io_png_tells_all(const ip_pixels *pixels);
 /* What a picture of floats looks like that has no range= and no white of 1 or less: BLACK where some are above 0 and none above 1, and,
  * without a white, WHITE where all are above the largest level. */
 typedef enum ip_look { IP_LOOKS_FINE, IP_LOOKS_BLACK, IP_LOOKS_WHITE } ip_look;

@@ -26,6 +26,8 @@ typedef struct layout {
     uint64_t shape[IMGPAR_MAX_RANK];
     uint64_t n_elements;
     size_t data_at;
+    const char *note; /* behind the dict, borrowed; NULL: nothing is there */
+    size_t n_note;
 } layout;
 
 /* In NumPy's letters. */
@@ -174,7 +176,12 @@ static imgpar_status parse_dict(cursor *c, layout *l)
         }
     }
     skip_space(c);
-    if (c->at != c->end) return bad_header(c, "goes on after its dict");
+    ip_header unused = { 0 };
+    if (c->at != c->end) {
+        l->note = c->at;
+        l->n_note = (size_t)(c->end - c->at);
+        if (!ip_exact_read_note(l->note, l->n_note, &unused)) return bad_header(c, "goes on after its dict");
+    }
     return has[0] && has[1] && has[2] ? IMGPAR_OK : bad_header(c, "lacks 'descr', 'fortran_order' or 'shape'");
 }
 
@@ -219,12 +226,22 @@ static imgpar_space space_of(const layout *l)
     return last <= 2 ? IMGPAR_SPACE_GRAY : IMGPAR_SPACE_SRGB;
 }
 
+/* What space_of() will say of pixels that are written. */
+static imgpar_space space_of_pixels(const ip_pixels *p)
+{
+    layout l = { .dtype = p->dtype, .rank = p->rank };
+    for (int i = 0; i < p->rank; i++)
+        l.shape[i] = (uint64_t)p->shape[i];
+    return space_of(&l);
+}
+
 static void fill_header(const layout *l, ip_header *h)
 {
     *h = (ip_header){ .format = IP_FORMAT_NPY, .dtype = l->dtype, .space = space_of(l), .orientation = 1 };
     h->rank = l->rank ? l->rank : 1;
     for (int i = 0; i < h->rank; i++)
         h->shape[i] = l->rank ? (int64_t)l->shape[i] : 1;
+    if (l->note) ip_exact_read_note(l->note, l->n_note, h);
 }
 
 static void swap_elements(unsigned char *p, size_t n, size_t size)
@@ -324,6 +341,7 @@ imgpar_status ip_npy_write(const ip_pixels *p, const ip_settings *settings, cons
         ip_str_printf(&text, "%lld%s", (long long)p->shape[i], p->rank == 1 ? "," : i + 1 < p->rank ? ", " : "");
     }
     ip_str_append(&text, "), }");
+    ip_exact_note(p, space_of_pixels(p), &text);
     while (!text.failed && (10 + text.length + 1) % ALIGNMENT)
         ip_str_putc(&text, ' ');
     ip_str_putc(&text, '\n');

@@ -4,7 +4,8 @@
  * become RGB, tRNS becomes alpha, 16 bits come in native order. Colour is left
  * alone: no gamma, no profiles.
  *
- * Note [Chunks dropped]. Of the ancillary chunks only tRNS is given to libpng;
+ * Note [Chunks dropped]. Of the ancillary chunks only tRNS is given to libpng, and
+ * exact.c's is read by us where it stands behind IHDR;
  * all others are skipped unread (their CRC is still checked). Text and profile
  * chunks are compressed, and 57 bytes of them can ask for a gigabyte; and many
  * good pictures carry a profile that libpng calls an error. eXIf is found by
@@ -147,6 +148,31 @@ static void read_pixels(reader *r)
     png_read_end(png, NULL);
 }
 
+/* What exact.c wrote behind IHDR, if it is there and fits the header. */
+static imgpar_status read_exact(const ip_source *s, ip_header *header, ip_error *err)
+{
+    static const unsigned char length[4] = { 0, 0, 0, IP_EXACT_BYTES };
+    unsigned char sum[4], chunk[8 + IP_EXACT_BYTES];
+    bool found, goes_on;
+    imgpar_status st = ip_source_peek(s, IP_PNG_IHDR_SUM_AT, sum, sizeof sum, &found, err);
+    if (!st) st = ip_source_peek(s, IP_PNG_IHDR_END, chunk, sizeof chunk, &goes_on, err);
+    if (!st && found && goes_on && memcmp(chunk, length, 4) == 0 && memcmp(chunk + 4, ip_exact_chunk, 4) == 0)
+        ip_exact_unpack(chunk + 8, sum, header);
+    return st;
+}
+
+/* Samples of a bool, 0 or 255, as 0 or 1. */
+static void read_as_bool(reader *r)
+{
+    unsigned char *p = r->image->pixels;
+    bool is_odd = false;
+    for (size_t i = 0; i < r->image->size_bytes; i++) {
+        is_odd |= p[i] != 0 && p[i] != 255;
+        p[i] = p[i] != 0;
+    }
+    if (is_odd) ip_source_damaged(r->s, IP_DAMAGE_READABLE, "PNG", "samples of a bool are neither 0 nor 255", r->err);
+}
+
 /* See Note [Chunks dropped]. */
 static imgpar_status find_orientation(const ip_source *s, int *orientation, ip_error *err)
 {
@@ -185,7 +211,7 @@ static imgpar_status fill_header(const reader *r, ip_header *header)
     if (st) return st;
     ip_header_picture(header, IP_FORMAT_PNG, png_get_bit_depth(r->png, r->info) == 16 ? IMGPAR_U16 : IMGPAR_U8,
                       width, height, channels, orientation);
-    return IMGPAR_OK;
+    return read_exact(r->s, header, r->err);
 }
 
 imgpar_status ip_png_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err)
@@ -203,6 +229,7 @@ imgpar_status ip_png_read(const ip_source *s, ip_header *header, ip_image *image
     if (ip_image_alloc(s, image, &local)) goto out;
     r.is_in_pixels = true;
     guarded(&r, read_pixels); /* a jump with no failure recorded is tolerated damage */
+    if (!local.status && header->dtype == IMGPAR_BOOL) read_as_bool(&r);
     if (!local.status) ip_exif_turn(s, image, &local);
 out:
     png_destroy_read_struct(&r.png, &r.info, NULL);

@@ -72,17 +72,27 @@ static void create(writer *w)
     if (w->png) w->info = png_create_info_struct(w->png);
 }
 
+/* The chunk of exact.c behind IHDR, which starts the picture, so its sum is at a known place. */
+static void write_exact(writer *w, size_t start)
+{
+    unsigned char data[IP_EXACT_BYTES];
+    const unsigned char *sum = (const unsigned char *)ip_str_text(w->out) + start + IP_PNG_IHDR_SUM_AT;
+    if (ip_exact_pack(w->picture.source, sum, data)) png_write_chunk(w->png, ip_exact_chunk, data, sizeof data);
+}
+
 static void write_all(writer *w)
 {
     static const int color_types[] = { 0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                        PNG_COLOR_TYPE_RGB_ALPHA };
     const ip_picture *p = &w->picture;
+    const size_t start = w->out->length;
     png_structp png = w->png;
     png_set_write_fn(png, w, on_write, on_flush);
     if (w->settings->value[IP_SET_LEVEL] >= 0) png_set_compression_level(png, w->settings->value[IP_SET_LEVEL]);
     png_set_IHDR(png, w->info, (png_uint_32)p->width, (png_uint_32)p->height, p->bits, color_types[p->channels],
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, w->info);
+    if (p->source->is_exact) write_exact(w, start);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (p->bits == 16) png_set_swap(png);
 #endif

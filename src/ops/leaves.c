@@ -156,6 +156,7 @@ imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
     }
     source->format = header.format;
     source->orientation = header.orientation;
+    source->file_id = ip_context_next_file(node->ctx);
     node->source = source;
     node->type = (ip_type){ .dtype = header.dtype, .space = header.space, .rank = header.rank };
     memcpy(node->type.shape, header.shape, sizeof node->type.shape);
@@ -207,4 +208,11 @@ IMGPAR_API imgpar_array *imgpar_open_with(imgpar_context *ctx, const char *path,
     if (!options || !*options) return imgpar_open(ctx, path);
     if (!strchr(options, '=')) return ip_build(ctx, ip_op_find("open"), args, 2); /* the bare word */
     return ip_build_with_text(ctx, ip_op_find("open"), args, 1, options);
+}
+
+/* ---- errors ------------------------------------------------------------------------------ */
+
+IMGPAR_API imgpar_array *imgpar_array_error(imgpar_context *ctx, imgpar_status status, const char *message)
+{
+    return ip_array_error(ctx, status ? status : IMGPAR_E_ARGUMENT, message ? message : imgpar_status_name(status));
 }

@@ -163,47 +163,77 @@ static void warn_of_look(ip_look look, const char *path, const imgpar_options *o
     ip_str_free(&text);
 }
 
-/* path is where the bytes will be written, or NULL. */
-static imgpar_status encode(imgpar_array *a, const char *path, ip_format format, const imgpar_options *options, void **bytes,
-                            size_t *n, ip_error *err)
+/* What is to be made of an array. */
+typedef struct target {
+    const char *path; /* where the bytes will be written, or NULL */
+    ip_format format;
+    const imgpar_options *options; /* or NULL */
+    bool is_exact;
+} target;
+
+/* The context remembers what decoding the bytes would give, since whoever asked for bytes in memory is likely to open them again. */
+static void remember_pixels(imgpar_context *ctx, const void *elements, size_t size_bytes, const void *bytes, size_t n)
 {
-    const char *settings = options ? options->settings : NULL;
+    ip_decoded_key key = { .bytes = bytes, .n = n, .fail_on = IP_FAIL_ON_ERROR, .max_pixels = ip_context_max_pixels(ctx) };
+    void *copy = ip_alloc(size_bytes);
+    if (copy)
+        memcpy(copy, elements, size_bytes);
+    ip_source *pixels = copy ? ip_source_of_pixels(copy, size_bytes) : NULL;
+    if (pixels)
+        ip_decoded_keep(&ctx->decoded, &key, pixels);
+    ip_source_release(pixels);
+}
+
+/* Encodes elements of a. */
+static imgpar_status encode_elements(imgpar_array *a, const void *elements, const target *t, void **bytes, size_t *n, ip_error *err)
+{
+    const char *settings = t->options ? t->options->settings : NULL;
+    ip_runner runner;
+    ip_error why = { IMGPAR_OK, "" };
+    ip_pixels pixels = pixels_of(a, elements);
+    ip_look look = IP_LOOKS_FINE;
+    imgpar_status st = IMGPAR_OK;
+    ip_runner_init(&runner, NULL, t->options);
+    double start = ip_now_ms();
+    pixels.is_exact = t->is_exact;
+    if (t->options && t->options->on_warning)
+        st = ip_io_look(&pixels, t->format, settings, &runner.poll, &look, err);
+    if (look != IP_LOOKS_FINE)
+        warn_of_look(look, t->path, t->options);
+    if (!st)
+        st = ip_io_encode(&pixels, t->format, settings, &runner.poll, bytes, n, &why);
+    if (why.status)
+        ip_fail(err, st, "%s%s%s", t->path ? t->path : "", t->path ? ": " : "", why.message);
+    if (st)
+        return st;
+    atomic_fetch_add(&a->ctx->encodes, 1);
+    ip_runner_event(&runner, "encode", ip_format_name(t->format), start, array_bytes(a), *n);
+    bool is_the_same = t->is_exact || (!t->path && !(settings && *settings) && ip_io_png_tells_all(&pixels));
+    if (is_the_same && t->format == IP_FORMAT_PNG)
+        remember_pixels(a->ctx, elements, array_bytes(a), *bytes, *n);
+    return IMGPAR_OK;
+}
+
+static imgpar_status encode(imgpar_array *a, const target *t, void **bytes, size_t *n, ip_error *err)
+{
     ip_value *value = NULL;
     const void *elements = NULL;
     void *mapped = NULL; /* of what is on the device only */
-    imgpar_status st = value_of(a, options, &value, err);
+    imgpar_status st = value_of(a, t->options, &value, err);
     if (!st)
-        st = look_at(a, value, options, &elements, &mapped, err);
-    ip_runner runner;
-    ip_runner_init(&runner, NULL, options);
-    double start = ip_now_ms();
-    if (!st) {
-        ip_pixels pixels = pixels_of(a, elements);
-        ip_look look = IP_LOOKS_FINE;
-        if (options && options->on_warning)
-            st = ip_io_look(&pixels, format, settings, &runner.poll, &look, err);
-        if (look != IP_LOOKS_FINE)
-            warn_of_look(look, path, options);
-        ip_error why = { IMGPAR_OK, "" };
-        if (!st)
-            st = ip_io_encode(&pixels, format, settings, &runner.poll, bytes, n, &why);
-        if (why.status)
-            ip_fail(err, st, "%s%s%s", path ? path : "", path ? ": " : "", why.message);
-    }
-    if (!st) {
-        atomic_fetch_add(&a->ctx->encodes, 1);
-        ip_runner_event(&runner, "encode", ip_format_name(format), start, array_bytes(a), *n);
-    }
+        st = look_at(a, value, t->options, &elements, &mapped, err);
+    if (!st)
+        st = encode_elements(a, elements, t, bytes, n, err);
     if (mapped)
         ip_buffer_unmap(value->buffer, mapped);
     ip_value_release(value);
     return st;
 }
 
-imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void **out, size_t *n)
+static imgpar_status encode_to_memory(imgpar_array *a, const imgpar_options *options, bool is_exact, void **out, size_t *n)
 {
     ip_error err = { IMGPAR_OK, "" };
-    ip_format format;
+    target t = { .options = options, .is_exact = is_exact };
     if (!out || !n)
         return IMGPAR_E_ARGUMENT;
     *out = NULL;
@@ -211,10 +241,24 @@ imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
-    st = ip_check_save(a, NULL, options, &format, &err);
+    st = ip_check_save(a, NULL, options, &t.format, &err);
+    if (!st && is_exact) {
+        ip_pixels pixels = pixels_of(a, NULL);
+        st = ip_io_check_exact(&pixels, t.format, options->settings, &err);
+    }
     if (!st)
-        st = encode(a, NULL, format, options, out, n, &err);
+        st = encode(a, &t, out, n, &err);
     return st ? failed(&a, 1, &err) : succeeded(&a, 1);
+}
+
+imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void **out, size_t *n)
+{
+    return encode_to_memory(a, options, false, out, n);
+}
+
+imgpar_status imgpar_encode_exact(imgpar_array *a, const imgpar_options *options, void **out, size_t *n)
+{
+    return encode_to_memory(a, options, true, out, n);
 }
 
 const char *imgpar_path_format(const char *path)
@@ -226,15 +270,15 @@ const char *imgpar_path_format(const char *path)
 imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options)
 {
     ip_error err = { IMGPAR_OK, "" };
-    ip_format format;
+    target t = { .path = path, .options = options };
     void *bytes = NULL;
     size_t n = 0;
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
-    st = path ? ip_check_save(a, path, options, &format, &err) : ip_fail(&err, IMGPAR_E_ARGUMENT, "save: no path");
+    st = path ? ip_check_save(a, path, options, &t.format, &err) : ip_fail(&err, IMGPAR_E_ARGUMENT, "save: no path");
     if (!st)
-        st = encode(a, path, format, options, &bytes, &n, &err);
+        st = encode(a, &t, &bytes, &n, &err);
     if (!st) {
         ip_runner runner;
         ip_runner_init(&runner, NULL, options);

@@ -179,6 +179,16 @@ static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_e
     return IMGPAR_OK;
 }
 
+static bool init_locks(imgpar_context *ctx)
+{
+    if (pthread_mutex_init(&ctx->lock, NULL) != 0)
+        return false;
+    if (ip_decoded_init(&ctx->decoded))
+        return true;
+    pthread_mutex_destroy(&ctx->lock);
+    return false;
+}
+
 imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
 {
     ip_error err = { IMGPAR_OK, "" };
@@ -187,7 +197,7 @@ imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
     *out = NULL;
     new_error[0] = '\0';
     imgpar_context *ctx = ip_zalloc(sizeof *ctx);
-    imgpar_status st = ctx && pthread_mutex_init(&ctx->lock, NULL) == 0 ? IMGPAR_OK : ip_fail_memory(&err, "opening a context");
+    imgpar_status st = ctx && init_locks(ctx) ? IMGPAR_OK : ip_fail_memory(&err, "opening a context");
     if (!st) {
         atomic_init(&ctx->refs, 1);
         ctx->info = ref_device;
@@ -222,6 +232,7 @@ void imgpar_context_release(imgpar_context *ctx)
 {
     if (!ctx || atomic_fetch_sub(&ctx->refs, 1) != 1)
         return;
+    ip_decoded_clear(&ctx->decoded);
     ip_devices_close(&ctx->devices);
     ip_free(ctx->notice);
     ip_free(ctx->dump);
@@ -352,3 +363,5 @@ uint64_t ip_context_max_pixels(const imgpar_context *ctx)
     pthread_mutex_unlock(&c->lock);
     return n;
 }
+
+uint64_t ip_context_next_file(imgpar_context *ctx) { return atomic_fetch_add(&ctx->files, 1) + 1; }

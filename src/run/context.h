@@ -5,6 +5,7 @@
 
 #include "compile/plan.h"
 #include "run/blas.h"
+#include "run/decoded.h"
 #include "run/devices.h"
 
 #include <pthread.h>
@@ -29,7 +30,8 @@ struct imgpar_context {
     ip_blas_mode blas;
     uint64_t max_pixels;
     uint64_t mem_limit;        /* 0: the device's own */
-    atomic_ullong evaluations, decodes, encodes;
+    ip_decoded decoded;        /* sources that were decoded last */
+    atomic_ullong evaluations, decodes, encodes, files;
     atomic_llong live[IP_N_LIVE];
 };
 
