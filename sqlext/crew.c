@@ -65,7 +65,8 @@ void ip_sql_output_encode(ip_sql_output *o, imgpar_options *options)
 {
     options->format = o->format;
     options->settings = o->settings;
-    o->status = imgpar_encode(o->array, options, &o->bytes, &o->n);
+    o->status = o->is_exact ? imgpar_encode_exact(o->array, options, &o->bytes, &o->n)
+                            : imgpar_encode(o->array, options, &o->bytes, &o->n);
     if (o->status)
         snprintf(o->message, sizeof o->message, "%s", imgpar_array_message(o->array));
 }

@@ -21,6 +21,7 @@
 typedef struct ip_sql_output {
     imgpar_array *array; /* owned; NULL: passed by */
     const char *format;  /* constant */
+    bool is_exact;       /* no sink: imgpar_encode_exact() */
     char *settings;      /* of the encoder; owned, for free(); or NULL */
     void *bytes;         /* for imgpar_free() */
     size_t n;

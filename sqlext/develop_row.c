@@ -127,6 +127,7 @@ static int add_image(ip_sql_call *call, source *src, int k, ip_sql_output *o, ui
     if (o->settings)
         *hash = ip_sql_hash(*hash, o->settings, strlen(o->settings));
     o->format = edge ? edge->format : "png"; /* for an error array, which tells when it is computed */
+    o->is_exact = !edge;
     if (!call->code && !imgpar_array_info(a, &info))
         o->format = ip_sql_format_of(call, &info, edge ? edge->format : NULL);
     if (!call->code)

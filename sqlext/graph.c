@@ -5,7 +5,7 @@
  * R1. A source is opened from its bytes, an operation built by name, a text by imgpar_apply_safe():
  *     nothing here can reach a file, whatever a recipe says.
  * R2. A source whose bytes changed since lazy() is an error before it is decoded.
- * R3. A source that cannot be opened, and an operation whose images do not fit together, are kept as an error array, which
+ * R3. A fault, a source that cannot be opened, and an operation whose images do not fit together, are kept as an error array, which
  *     every operation on it passes on: the failure is that of the sink, and img_try() can tell of it.
  * R4. A value has at most max_pixels pixels (img_settings), and all of a deferred image together MAX_ELEMENTS elements:
  *     a few bytes can ask for a terabyte.
@@ -24,7 +24,7 @@ bool ip_sql_is_broken(const imgpar_array *a)
 
 bool ip_sql_waits(ip_sql_kind kind, imgpar_status status)
 {
-    return kind == IP_SQL_SOURCE ? status != IMGPAR_E_HOST_MEMORY : status == IMGPAR_E_SHAPE;
+    return kind == IP_SQL_FAULT || kind == IP_SQL_SOURCE ? status != IMGPAR_E_HOST_MEMORY : status == IMGPAR_E_SHAPE;
 }
 
 int ip_sql_work_check(ip_sql_call *call, const char *where, const imgpar_info *info, uint64_t *elements)
@@ -62,6 +62,8 @@ int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *co
         record->array = imgpar_open_memory(context, record->body, record->n_body);
     } else if (record->kind == IP_SQL_OPERATION) {
         record->array = imgpar_op(context, record->name, inputs, n, record->body);
+    } else if (record->kind == IP_SQL_FAULT) {
+        record->array = imgpar_array_error(context, IMGPAR_E_CORRUPT, record->body);
     } else {
         record->array = imgpar_apply_safe(context, record->body, inputs, n); /* R1 */
     }

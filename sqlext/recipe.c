@@ -141,14 +141,19 @@ static const char *judge(const ip_sql_record *record)
 {
     if (record->kind == IP_SQL_SOURCE)
         return record->n_inputs || *record->name ? "a source with inputs" : NULL;
-    if (record->kind != IP_SQL_OPERATION && record->kind != IP_SQL_TEXT)
+    bool is_fault = record->kind == IP_SQL_FAULT;
+    if (record->kind != IP_SQL_OPERATION && record->kind != IP_SQL_TEXT && !is_fault)
         return "unknown kind";
+    if (is_fault && (record->n_inputs || *record->name || record->n_body > IP_SQL_MAX_FAULT))
+        return "a fault with inputs";
     const char *text = record->body;
     uint64_t n = record->n_body;
     if (!n || n > IP_SQL_MAX_TEXT || memchr(text, 0, n) != text + n - 1)
         return "bad text";
     if (ip_sql_hash(0, text, record->n_body) != record->hash)
         return "bad sum";
+    if (is_fault)
+        return NULL;
     if (record->kind == IP_SQL_TEXT)
         return *record->name ? "a text with a name" : record->n_inputs > 9 ? "too many inputs" : NULL;
     const imgpar_op_info *op = imgpar_op_find(record->name);
@@ -334,6 +339,9 @@ void ip_sql_recipe_write(ip_sql_recipe *r, unsigned char *dst)
     }
 }
 
+/* An image that was given, or what was given in its place. */
+static bool is_leaf(const ip_sql_record *record) { return record->kind == IP_SQL_SOURCE || record->kind == IP_SQL_FAULT; }
+
 void ip_sql_recipe_path(const ip_sql_recipe *r, uint32_t index, char *path, size_t n)
 {
     enum { MAX_NAMES = 6 };
@@ -341,15 +349,15 @@ void ip_sql_recipe_path(const ip_sql_recipe *r, uint32_t index, char *path, size
     int depth = 0;
     const ip_sql_record *record = &r->records[index];
     *path = 0;
-    if (record->kind == IP_SQL_SOURCE)
+    if (is_leaf(record))
         return;
-    while (record->kind != IP_SQL_SOURCE && depth < MAX_NAMES) {
+    while (!is_leaf(record) && depth < MAX_NAMES) {
         names[depth++] = record->kind == IP_SQL_TEXT ? "apply" : record->name;
         if (!record->n_inputs)
             break;
         record = &r->records[record->inputs[0]];
     }
-    sqlite3_snprintf((int)n, path, "%s", record->kind == IP_SQL_SOURCE ? "image" : "...");
+    sqlite3_snprintf((int)n, path, "%s", is_leaf(record) ? "image" : "...");
     for (int k = depth - 1; k >= 0; k--) {
         size_t used = strlen(path);
         sqlite3_snprintf((int)(n - used), path + used, " > %s", names[k]);

@@ -3,12 +3,12 @@
  * recipe.h - the bytes of a deferred image, and their meaning as a list of records.
  *
  * A recipe is a notice for people, then records. A record is a source (the bytes of an
- * encoded image), an operation of the table with its options as text, or a text for
- * apply(). Its inputs are records before it; the last record is the value. Appending a
+ * encoded image), an operation of the table with its options as text, a text for
+ * apply(), or a fault: what stood in an image's place, such as a text or an empty blob. Its inputs are records before it; the last record is the value. Appending a
  * record therefore makes a new value, and every value is a prefix of those made from it.
  *
  *     notice      80 bytes, "imgpar deferred image, format 1: ...", zeros behind
- *     record      kind       u8   'S' source, 'O' operation, 'A' text for apply()
+ *     record      kind       u8   'S' source, 'O' operation, 'A' text for apply(), 'F' fault
  *                 n_inputs   u8
  *                 n_name     u16  with its zero; 0 unless kind is 'O'
  *                 check      u32  of this head, the inputs and the name, chained from the record before
@@ -16,7 +16,7 @@
  *                 hash       u64  of the body
  *                 inputs     u32 each: record numbers below this one's
  *                 name
- *                 body            a source's bytes; options or text, with its zero
+ *                 body            a source's bytes; options, text or what is wrong, with its zero
  *
  * Numbers are little-endian. There is never a path in a recipe.
  */
@@ -32,10 +32,11 @@ enum {
     IP_SQL_MAX_RECORDS = 10000,
     IP_SQL_MAX_SOURCES = 1000,
     IP_SQL_MAX_DEPTH = 1000,
-    IP_SQL_MAX_TEXT = 1000000
+    IP_SQL_MAX_TEXT = 1000000,
+    IP_SQL_MAX_FAULT = 160 /* bytes of what is wrong */
 };
 
-typedef enum ip_sql_kind { IP_SQL_SOURCE = 'S', IP_SQL_OPERATION = 'O', IP_SQL_TEXT = 'A' } ip_sql_kind;
+typedef enum ip_sql_kind { IP_SQL_SOURCE = 'S', IP_SQL_OPERATION = 'O', IP_SQL_TEXT = 'A', IP_SQL_FAULT = 'F' } ip_sql_kind;
 
 typedef struct ip_sql_record {
     ip_sql_kind kind;

@@ -24,7 +24,7 @@ static const ip_sql_entry entries[] = {
       "save(img, 'out.jpg', 'quality=80')" },
     { "function", "apply", "text, img, ...", "a text in the pipeline language; $1 to $9 are the images. It can open no file",
       "apply('blend(blur($1, 2), invert($1), 0.3)', img)" },
-    { "function", "img_try", "img", "the image, finished, or NULL where it fails", "img_try(blur(lazy(img), 2))" },
+    { "function", "img_try", "img", "the image, finished, or NULL where it fails: a damaged file, an empty blob, a text, a number", "img_try(blur(lazy(img), 2))" },
     { "function", "img_error", "img", "why img_try() gives NULL, or NULL", "img_error(lazy(x'0102'))" },
     { "function", "img_develop", "x", "of a deferred image the finished one, of anything else itself",
       "img_format(img_develop(lazy(img)))" },

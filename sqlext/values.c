@@ -2,11 +2,13 @@
 /*
  * Arguments and results.
  *
- * R1. What is neither an image nor a deferred image is an error that says what it is.
+ * R1. What is neither an image nor a deferred image is an error that says what it is: at once, but for lazy() and inside a table of
+ *     R9, where it is one of the sink (R8).
  * R2. A number stands for an image only beside a real one.
  * R3. Any deferred input makes the result deferred; nothing is computed then.
  * R4. The largest recipe is extended, so that the least is copied.
- * R5. PNG holds u8, u16 and bool of rank 2, or of rank 3 with 1 to 4 channels, and pixels it must have. The rest becomes NPY.
+ * R5. A finished image that no sink asked for comes back as it went: dtype, shape and space. PNG holds u8, u16 and bool of rank 2, or
+ *     of rank 3 with 1 to 4 channels, and pixels it must have. The rest becomes NPY. (imgpar_encode_exact)
  * R6. A result longer than SQLITE_LIMIT_LENGTH is refused, before computing where the size is known.
  * R7. Results live in SQLite's memory.
  * R8. A deferred image may have a damaged source, or an operation that does not fit its images: what it fails with is told where
@@ -30,14 +32,20 @@ bool ip_sql_any_null(int argc, sqlite3_value **argv)
     return false;
 }
 
+/* What a value of an SQLite type, which is no image, is instead. */
+static const char *fault_of(int type)
+{
+    static const char *const faults[] = {
+        [SQLITE_INTEGER] = "a number, not an image", [SQLITE_FLOAT] = "a number, not an image",
+        [SQLITE_TEXT] = "a text, not an image (readfile() and img_files() read files)",
+        [SQLITE_BLOB] = "an empty blob, not an image", [SQLITE_NULL] = "NULL, not an image",
+    };
+    return faults[type];
+}
+
 int ip_sql_call_fail_type(ip_sql_call *call, const char *where, int type)
 {
-    static const char *const names[] = {
-        [SQLITE_INTEGER] = "a number", [SQLITE_FLOAT] = "a number", [SQLITE_TEXT] = "a text", [SQLITE_BLOB] = "an empty blob",
-        [SQLITE_NULL] = "NULL",
-    };
-    return ip_sql_call_fail(call, SQLITE_ERROR, "%s is %s, not an image%s", where, names[type],
-                            type == SQLITE_TEXT ? " (readfile() and img_files() read files)" : "");
+    return ip_sql_call_fail(call, SQLITE_ERROR, "%s is %s", where, fault_of(type));
 }
 
 /*
@@ -69,8 +77,17 @@ static void give_hint(ip_sql_call *call, const void *bytes, size_t n)
     }
 }
 
+/* R1: an error now, or lazily of what is computed from it. */
+static int take_fault(ip_sql_call *call, const char *where, int type, bool lazily, ip_sql_image *image)
+{
+    if (!lazily)
+        return ip_sql_call_fail_type(call, where, type);
+    image->fault = fault_of(type);
+    return SQLITE_OK;
+}
+
 /* What an argument is, without opening it. */
-static int read_argument(ip_sql_call *call, const char *where, sqlite3_value *arg, ip_sql_image *image)
+static int read_argument(ip_sql_call *call, const char *where, sqlite3_value *arg, bool lazily, ip_sql_image *image)
 {
     int type = sqlite3_value_type(arg);
     if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) {
@@ -78,11 +95,11 @@ static int read_argument(ip_sql_call *call, const char *where, sqlite3_value *ar
         return SQLITE_OK;
     }
     if (type != SQLITE_BLOB)
-        return ip_sql_call_fail_type(call, where, type); /* R1 */
+        return take_fault(call, where, type, lazily, image);
     image->bytes = sqlite3_value_blob(arg);
     image->n_bytes = (size_t)sqlite3_value_bytes(arg);
     if (!image->bytes)
-        return image->n_bytes ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL) : ip_sql_call_fail_type(call, where, type);
+        return image->n_bytes ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL) : take_fault(call, where, type, lazily, image);
     image->deferred = ip_sql_recipe_is(image->bytes, image->n_bytes);
     if (!image->deferred && !call->conn->hinted)
         give_hint(call, image->bytes, image->n_bytes);
@@ -94,6 +111,10 @@ static int build_argument(ip_sql_call *call, const char *where, imgpar_context *
 {
     if (image->deferred)
         return ip_sql_recipe_build(call, where, context, &image->recipe);
+    if (image->fault) {
+        image->array = imgpar_array_error(context, IMGPAR_E_CORRUPT, image->fault);
+        return SQLITE_OK;
+    }
     image->array = *image->number ? imgpar_apply_safe(context, image->number, NULL, 0)
                                   : imgpar_open_memory(context, image->bytes, image->n_bytes);
     imgpar_status st = imgpar_array_status(image->array);
@@ -101,21 +122,21 @@ static int build_argument(ip_sql_call *call, const char *where, imgpar_context *
     return st && !waits ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(image->array)) : SQLITE_OK;
 }
 
-/* A plain image as a source record, a number as a text record. Borrows image's bytes. */
+/* A plain image as a source record, a number as a text record, anything else as a fault. Borrows image's bytes. */
 static ip_sql_record record_of(const ip_sql_image *image)
 {
     ip_sql_record record = { .kind = IP_SQL_SOURCE, .name = "", .body = image->bytes, .n_body = image->n_bytes };
-    if (*image->number) {
-        record.kind = IP_SQL_TEXT;
-        record.body = image->number;
-        record.n_body = strlen(image->number) + 1;
+    if (*image->number || image->fault) {
+        record.kind = image->fault ? IP_SQL_FAULT : IP_SQL_TEXT;
+        record.body = image->fault ? image->fault : image->number;
+        record.n_body = strlen(record.body) + 1;
     }
     record.hash = ip_sql_hash(0, record.body, record.n_body);
     record.array = imgpar_array_retain(image->array);
     return record;
 }
 
-/* The first image that is no number becomes a recipe of one source. */
+/* The first image that is no number becomes a recipe of one source or fault. */
 static void make_base(ip_sql_call *call, ip_sql_inputs *in)
 {
     for (int k = 0; k < in->n && in->base < 0; k++) {
@@ -169,21 +190,24 @@ static int read_inputs(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_in
 {
     char where[32];
     int n_numbers = 0;
+    bool lazily = mode == READ_LAZILY || call->conn->deferring;
     memset(in, 0, sizeof *in);
     in->n = n;
     in->base = -1;
     for (int k = 0; k < n; k++) {
         snprintf(where, sizeof where, "argument %d", k + 1);
-        if (read_argument(call, where, argv[k], &in->images[k]))
+        if (read_argument(call, where, argv[k], lazily, &in->images[k]))
             return call->code;
         n_numbers += *in->images[k].number != 0;
     }
-    if (n && n_numbers == n) /* R2 */
-        return ip_sql_call_fail_type(call, "argument 1", SQLITE_INTEGER);
+    if (n && n_numbers == n) { /* R2 */
+        *in->images[0].number = 0;
+        if (take_fault(call, "argument 1", SQLITE_INTEGER, lazily, &in->images[0]))
+            return call->code;
+    }
     in->context = mode == READ_HEADER ? ip_sql_header_context(call) : ip_sql_context(call);
     if (!in->context)
         return call->code;
-    bool lazily = mode == READ_LAZILY || call->conn->deferring;
     for (int k = 0; k < n; k++) {
         snprintf(where, sizeof where, "argument %d", k + 1);
         if (build_argument(call, where, in->context, &in->images[k], lazily))
@@ -331,6 +355,7 @@ void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array
         ip_sql_call_fail_array(call, a);
         return;
     }
+    bool is_exact = !format; /* R5 */
     format = ip_sql_format_of(call, &info, format);
     if (!format || ip_sql_develop(call, a))
         return;
@@ -340,7 +365,7 @@ void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array
     ip_sql_run_begin(&run, call);
     run.options.format = format;
     run.options.settings = settings;
-    imgpar_status st = imgpar_encode(a, &run.options, &bytes, &n);
+    imgpar_status st = is_exact ? imgpar_encode_exact(a, &run.options, &bytes, &n) : imgpar_encode(a, &run.options, &bytes, &n);
     ip_sql_run_end(&run);
     if (st)
         ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a));
@@ -479,7 +504,7 @@ void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *
     size_t n = 0;
     ip_sql_run_begin(&run, call);
     run.options.format = "npy"; /* holds everything, costs nothing */
-    imgpar_status st = imgpar_encode(a, &run.options, &bytes, &n);
+    imgpar_status st = imgpar_encode_exact(a, &run.options, &bytes, &n);
     ip_sql_run_end(&run);
     if (st)
         ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a));

@@ -24,6 +24,7 @@ typedef struct ip_sql_image {
     const void *bytes;    /* borrowed from the argument */
     size_t n_bytes;
     char number[32];      /* a number given for an image, as text; else "" */
+    const char *fault;    /* what stands in an image's place, where that is told later; constant; else NULL */
     imgpar_array *array;  /* owned; not deferred */
     ip_sql_recipe recipe; /* deferred */
 } ip_sql_image;

@@ -164,6 +164,14 @@ static const struct { const char *image, *error; } tried[] = {
       "image > blend: a is 4x3, b is 2x1; resize() or crop() one to the size of the other" },
     { "img_invert(crop(lazy(" GRAY "), 0, 0, 9, 1))", "image > crop > invert: crop: x=0 and width=9 reach beyond the width 4" },
     { "blur(lazy(x'0102'), 2)", "image > blur: not an image: neither PNG, JPEG, NPY nor PNM" },
+    { "blur(lazy(x''), 2)", "image > blur: an empty blob, not an image" },
+    { "blur(lazy('a.png'), 2)", "image > blur: a text, not an image (readfile() and img_files() read files)" },
+    { "blur(lazy(7), 2)", "image > blur: a number, not an image" },
+    { "lazy(0.5)", "a number, not an image" },
+    { "blend(lazy(" GRAY "), lazy(''), 0.5)", "image > blend: a text, not an image (readfile() and img_files() read files)" },
+    { "x''", "argument 1 is an empty blob, not an image" },
+    { "'a.png'", "argument 1 is a text, not an image (readfile() and img_files() read files)" },
+    { "7", "argument 1 is a number, not an image" },
 };
 
 START_TEST(img_try_goes_on)
@@ -176,6 +184,90 @@ START_TEST(img_try_goes_on)
     sqlite3_free(sql);
     sqlite3_free(expected);
     expect_error(db, "SELECT img_try(blur(lazy(" GRAY "), -1))", SQLITE_ERROR, "blur(): sigma must be 0..1000, got -1");
+    sqlite3_close(db);
+}
+END_TEST
+
+/* The same where the functions take plain columns, because a table defers them. */
+START_TEST(img_try_goes_on_in_a_table)
+{
+    sqlite3 *db = open_db();
+    run(db, "CREATE TABLE t(img); INSERT INTO t VALUES (x''), ('text'), (7), (x'0102'), (NULL), (" GRAY ")");
+    run(db, "CREATE VIRTUAL TABLE temp.d USING imgpar(SELECT img_try(blur(img, 1)) AS small, img_error(blur(img, 1)) AS why FROM t)");
+    expect(db, "SELECT count(small) || '|' || count(why) || '|' || max(why) FROM d",
+           "1|4|image > blur: not an image: neither PNG, JPEG, NPY nor PNM");
+    expect(db, "SELECT group_concat(why, '; ') FROM d WHERE why NOT LIKE '%neither%'",
+           "image > blur: an empty blob, not an image; image > blur: a text, not an image (readfile() and img_files() read files); "
+           "image > blur: a number, not an image");
+    sqlite3_close(db);
+}
+END_TEST
+
+/* ---- finished and deferred images are the same values ------------------------------------------------ */
+
+/* What each gives must not depend on whether an inner result was a finished image; MASK is of 6 ones in 12. */
+#define MASK "apply('$1 > 100', " GRAY ")"
+static const struct { const char *eager, *deferred, *wanted; } alike[] = {
+    { "img_mean(" MASK ")", "img_mean(apply('$1 > 100', lazy(" GRAY ")))", "0.5" },
+    { "img_dtype(" MASK ")", "img_dtype(apply('$1 > 100', lazy(" GRAY ")))", "bool" },
+    { "img_format(" MASK ")", NULL, "png" },
+    { "img_maxval(apply('$1 + $1', " MASK "))", "img_maxval(apply('$1 + $1', apply('$1 > 100', lazy(" GRAY "))))", "2" },
+    { "img_pixel(png(" MASK "), 3, 0)", "img_pixel(png(apply('$1 > 100', lazy(" GRAY "))), 3, 0)", "255" },
+    { "hex(raw(apply('sort($1, axis=-1)', apply('cast([3 1 2; 9 7 8], u8)'))))",
+      "hex(raw(apply('sort(cast([3 1 2; 9 7 8], u8), axis=-1)')))", "010203070809" },
+    { "img_info(apply('cast([3 1 2; 9 7 8], u8)')) ->> 'shape'", NULL, "[2,3]" },
+    { "img_info(apply('$1 * 0.5', " RGB ")) ->> 'space'", "img_info(apply('$1 * 0.5', lazy(" RGB "))) ->> 'space'", "srgb" },
+};
+
+START_TEST(a_value_is_the_same_finished_and_deferred)
+{
+    sqlite3 *db = open_db();
+    char *sql = sqlite3_mprintf("SELECT %s", alike[_i].eager);
+    expect(db, sql, alike[_i].wanted);
+    sqlite3_free(sql);
+    if (alike[_i].deferred) {
+        sql = sqlite3_mprintf("SELECT %s", alike[_i].deferred);
+        expect(db, sql, alike[_i].wanted);
+        sqlite3_free(sql);
+    }
+    sqlite3_close(db);
+}
+END_TEST
+
+START_TEST(sinks_write_nothing_private)
+{
+    sqlite3 *db = open_db();
+    expect(db, "SELECT instr(" MASK ", 'imGP') > 0", "1");
+    expect(db, "SELECT instr(png(" MASK "), 'imGP') + instr(npy(apply('$1 * 0.5', " RGB ")), 'imgpar')", "0");
+    expect(db, "SELECT instr(img_invert(" RGB "), 'imGP')", "0"); /* any reader takes it for what it is */
+    sqlite3_close(db);
+}
+END_TEST
+
+/* ---- work is done once --------------------------------------------------------------------------------- */
+
+/* Statements about a PNG in t, and how often it is decoded and something encoded. */
+static const struct { const char *sql; int decodes, encodes; } once[] = {
+    { "SELECT count(*), sum(img_mean(image)) FROM t, img_tiles(lazy(img), 8, 8)", 1, 0 },
+    { "SELECT sum(a.v * b.v) FROM t, pixels(img, 0, 0, 9, 1) a JOIN pixels(img, 0, 1, 9, 1) b", 1, 0 },
+    { "SELECT img_mean(img), img_maxval(img), img_minval(img) FROM t", 1, 0 },
+    { "SELECT length(img_try(boxblur(lazy(img), 3))), img_error(boxblur(lazy(img), 3)) FROM t", 1, 1 },
+    { "SELECT length(jpeg(img_try(boxblur(lazy(img), 3)))) FROM t", 1, 2 },
+    { "SELECT length(img_try(png(boxblur(lazy(img), 3)))) FROM t", 1, 1 },
+    { "SELECT length(img_invert(img_invert(img_invert(img)))) FROM t", 1, 3 },
+};
+
+START_TEST(a_picture_is_decoded_once)
+{
+    sqlite3 *db = open_db();
+    char *wanted = sqlite3_mprintf("%d|%d", once[_i].decodes, once[_i].encodes);
+    run(db, "CREATE TABLE t AS SELECT png(apply('cast(make(64, 48, x * y), u8)')) AS img");
+    run(db, "SELECT img_setting('device', 'ref')"); /* a new context: nothing is remembered */
+    run(db, "CREATE TEMP TABLE before AS SELECT * FROM img_counters");
+    run(db, once[_i].sql);
+    expect(db, "SELECT group_concat(c.value - b.value, '|') FROM img_counters c JOIN before b USING (name) "
+               "WHERE name IN ('decodes', 'encodes')", wanted);
+    sqlite3_free(wanted);
     sqlite3_close(db);
 }
 END_TEST
@@ -613,6 +705,10 @@ int main(void)
     tcase_add_loop_test(tc, measures_agree_on_numbers_that_are_none, 0, N(measured));
     tcase_add_test(tc, ssim_counts_the_windows_that_lie_inside);
     tcase_add_loop_test(tc, img_try_goes_on, 0, N(tried));
+    tcase_add_test(tc, img_try_goes_on_in_a_table);
+    tcase_add_loop_test(tc, a_value_is_the_same_finished_and_deferred, 0, N(alike));
+    tcase_add_test(tc, sinks_write_nothing_private);
+    tcase_add_loop_test(tc, a_picture_is_decoded_once, 0, N(once));
     tcase_add_test(tc, a_result_without_pixels_is_npy);
     tcase_add_loop_test(tc, apply_refuses_files, 0, 5);
     tcase_add_test(tc, files_settings_and_devices_are_refused_in_schemas);
