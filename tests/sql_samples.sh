@@ -67,4 +67,43 @@ forest.png|good
 small.jpg|good
 sunset.png|good
 tower.png|good"
+
+# ---- a folder of everything: files that are no pictures, alpha, gray, 16 bits -------------------
+
+mkdir -p hard/photos
+sql "SELECT writefile('hard/photos/alpha.png', png(apply('concatenate(\$1, gray(\$1), axis=2)', readfile('tower.png')))),
+            writefile('hard/photos/gray.png', png(img_gray(readfile('tower.png')))),
+            writefile('hard/photos/deep.png', png(readfile('tower.png'), 'bits=16')),
+            writefile('hard/photos/dim.png', png(linear(readfile('tower.png'), 0.1), 'bits=16')),
+            writefile('hard/photos/cut.png', substr(readfile('tower.png'), 1, 20000)),
+            writefile('hard/photos/text.jpg', 'no picture')" > /dev/null || fail "pictures for a folder of everything"
+: > hard/photos/empty.jpg
+cd hard || exit 99
+
+expect "thumbnails.sql goes past what is no picture" "$(sample thumbnails)" "photos/alpha.png|640x426|320x213|
+photos/cut.png|640x426||image > thumbnail: PNG: the data ends early
+photos/deep.png|640x426|320x213|
+photos/dim.png|640x426|320x213|
+photos/empty.jpg|||image > thumbnail: an empty blob, not an image
+photos/gray.png|640x426|320x213|
+photos/text.jpg|||image > thumbnail: not an image: neither PNG, JPEG, NPY nor PNM"
+
+expect "sort-out.sql judges by white" "$(sample sort-out | cut -d'|' -f1,4)" "alpha.png|good
+cut.png|damaged
+deep.png|good
+dim.png|dark
+empty.jpg|damaged
+gray.png|good
+text.jpg|damaged"
+
+expect "contact-sheet.sql takes them all" "$(sample contact-sheet)" "sheet.png"
+for picture in alpha gray deep; do
+    { echo ".parameter set :picture $picture.png"; cat "$samples/compare.sql"; } | sql > compare 2>&1
+    expect "compare.sql takes $picture.png" "$(sed -n '$p' compare)" "nothing|Inf dB|1.000|1"
+    { echo ".parameter set :picture $picture.png"; cat "$samples/nearest.sql"; } | sql > nearest 2>&1
+    expect "nearest.sql takes $picture.png" "$(wc -l < nearest | tr -d ' ')" 8
+done
+expect "nearest.sql: depth does not count" "$({ echo ".parameter set :picture deep.png"; cat "$samples/nearest.sql"; } | sql 2>&1 |
+    sed -n '6p' | cut -d'|' -f1)" "alpha.png"
+cd ..
 finish
