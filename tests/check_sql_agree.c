@@ -163,32 +163,32 @@ static imgpar_array *in_sql(sqlite3 *db, imgpar_context *ctx, const composition 
 
 /* ---- comparing -------------------------------------------------------------------------------------- */
 
-static void explain(const composition *c, const char *surface, const char *what)
+static void explain(const composition *c, const char *where, const char *what)
 {
     char *sql = nest(c, "a");
-    ck_abort_msg("seed %llu: %s: %s\n%s\na is %s [%d, %d, %d], b is %s [.., %d]", (unsigned long long)c->seed, surface, what, sql,
+    ck_abort_msg("seed %llu: %s: %s\n%s\na is %s [%d, %d, %d], b is %s [.., %d]", (unsigned long long)c->seed, where, what, sql,
                  imgpar_dtype_name(c->dtype[0]), HEIGHT, WIDTH, c->rank[0] == 3 ? c->channels[0] : 0, imgpar_dtype_name(c->dtype[1]),
                  c->rank[1] == 3 ? c->channels[1] : 0);
 }
 
-static void expect_equal(const composition *c, const char *surface, imgpar_array *wanted, imgpar_array *got)
+static void expect_equal(const composition *c, const char *where, imgpar_array *wanted, imgpar_array *got)
 {
     imgpar_info w, g;
     char what[256];
     if (imgpar_array_info(wanted, &w) || !got || imgpar_array_info(got, &g)) {
-        explain(c, surface, "one of them fails");
+        explain(c, where, "one of them fails");
         return;
     }
     snprintf(what, sizeof what, "%s rank %d [%lld %lld %lld] space %d, not %s rank %d [%lld %lld %lld] space %d", imgpar_dtype_name(g.dtype),
              g.rank, (long long)g.shape[0], (long long)g.shape[1], (long long)g.shape[2], g.space, imgpar_dtype_name(w.dtype), w.rank,
              (long long)w.shape[0], (long long)w.shape[1], (long long)w.shape[2], w.space);
     if (g.dtype != w.dtype || g.rank != w.rank || memcmp(g.shape, w.shape, (size_t)g.rank * sizeof *g.shape) || g.space != w.space)
-        explain(c, surface, what);
+        explain(c, where, what);
     void *x = malloc(w.size_bytes + 1), *y = malloc(w.size_bytes + 1);
     ck_assert_int_eq(imgpar_array_read(wanted, x, w.size_bytes), IMGPAR_OK);
     ck_assert_int_eq(imgpar_array_read(got, y, w.size_bytes), IMGPAR_OK);
     if (memcmp(x, y, w.size_bytes))
-        explain(c, surface, "other elements");
+        explain(c, where, "other elements");
     free(x);
     free(y);
 }
