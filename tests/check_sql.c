@@ -50,7 +50,7 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT save(" GRAY ", '/nonexistent/x.png')", "save(): /nonexistent/x.png: No such file or directory" },
     { "SELECT img_setting('schedule', 'best')",
       "img_setting(): schedule=best: one of auto|rows|tiles|texture|pixels|ref is expected" },
-    { "SELECT lazy('a.png')", "lazy(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
+    { "SELECT png(lazy('a.png'))", "png(): a text, not an image (readfile() and img_files() read files)" },
     { "SELECT png(" GRAY ", 3)", "png(): argument 2 is not a text of settings" },
     { "SELECT img_width('a')", "img_width(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
     { "SELECT img_width(substr(lazy(" GRAY "), 1, 100))",
@@ -213,9 +213,9 @@ static const struct { const char *eager, *deferred, *wanted; } alike[] = {
     { "img_format(" MASK ")", NULL, "png" },
     { "img_maxval(apply('$1 + $1', " MASK "))", "img_maxval(apply('$1 + $1', apply('$1 > 100', lazy(" GRAY "))))", "2" },
     { "img_pixel(png(" MASK "), 3, 0)", "img_pixel(png(apply('$1 > 100', lazy(" GRAY "))), 3, 0)", "255" },
-    { "hex(raw(apply('sort($1, axis=-1)', apply('cast([3 1 2; 9 7 8], u8)'))))",
-      "hex(raw(apply('sort(cast([3 1 2; 9 7 8], u8), axis=-1)')))", "010203070809" },
-    { "img_info(apply('cast([3 1 2; 9 7 8], u8)')) ->> 'shape'", NULL, "[2,3]" },
+    { "hex(raw(apply('sort($1, axis=-1)', apply('cast(numbers([3 1 2; 9 7 8]), u8)'))))",
+      "hex(raw(apply('sort(cast(numbers([3 1 2; 9 7 8]), u8), axis=-1)')))", "010203070809" },
+    { "img_info(apply('cast(numbers([3 1 2; 9 7 8]), u8)')) ->> 'shape'", NULL, "[2,3]" },
     { "img_info(apply('$1 * 0.5', " RGB ")) ->> 'space'", "img_info(apply('$1 * 0.5', lazy(" RGB "))) ->> 'space'", "srgb" },
 };
 
