@@ -78,7 +78,7 @@ END_TEST
 
 /* Where a byte of the chunk's data is changed, and to what. All of these are passed by: the picture is an ordinary one. */
 static const struct { int at; unsigned char value; } lies[] = {
-    { 0, 2 }, { 1, 2 }, { 2, 1 }, { 2, 4 }, { 3, 4 }, { 3, 255 }, { 4, 1 }, { 11, 9 }, { 12, 0x55 },
+    { 0, 2 }, { 1, 2 }, { 2, 1 }, { 2, 4 }, { 3, 4 }, { 3, 255 }, { 1, 4 }, { 4, 0xff }, { 12, 0x55 },
 };
 
 /* The picture with the data of its chunk (behind IHDR) in place of which data stand, with a right sum. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One composition of operations has one answer: step by step in C, as one text, as nested SQL functions whose results are
- * finished images, as one deferred image, and inside an imgpar(SELECT ...) table. Elements, dtype, shape and space are equal.
+ * finished images, as one deferred image, and inside an imgpar(SELECT ...) table. Elements, dtype, shape, space and white are equal.
  *
  * Compositions are drawn at random; a failure prints the seed that draws it. IMGPAR_AGREE_SEED=n begins there,
  * IMGPAR_AGREE_N=n draws so many on the interpreter.
@@ -182,7 +182,7 @@ static void expect_equal(const composition *c, const char *where, imgpar_array *
     snprintf(what, sizeof what, "%s rank %d [%lld %lld %lld] space %d, not %s rank %d [%lld %lld %lld] space %d", imgpar_dtype_name(g.dtype),
              g.rank, (long long)g.shape[0], (long long)g.shape[1], (long long)g.shape[2], g.space, imgpar_dtype_name(w.dtype), w.rank,
              (long long)w.shape[0], (long long)w.shape[1], (long long)w.shape[2], w.space);
-    if (g.dtype != w.dtype || g.rank != w.rank || memcmp(g.shape, w.shape, (size_t)g.rank * sizeof *g.shape) || g.space != w.space)
+    if (g.dtype != w.dtype || g.rank != w.rank || memcmp(g.shape, w.shape, (size_t)g.rank * sizeof *g.shape) || g.space != w.space || g.white != w.white || g.is_mask != w.is_mask)
         explain(c, where, what);
     void *x = malloc(w.size_bytes + 1), *y = malloc(w.size_bytes + 1);
     ck_assert_int_eq(imgpar_array_read(wanted, x, w.size_bytes), IMGPAR_OK);

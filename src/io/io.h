@@ -37,6 +37,9 @@ typedef struct ip_header {
     int rank; /* images: 3, [height, width, channels]; NPY: as stored */
     int64_t shape[IMGPAR_MAX_RANK];
     int orientation; /* EXIF 1..8 */
+    bool tells_white; /* an exact value: white and is_mask are its own; else they are guessed */
+    double white;
+    bool is_mask;
 } ip_header;
 
 typedef struct ip_image {
@@ -70,7 +73,8 @@ typedef struct ip_pixels {
     int64_t shape[IMGPAR_MAX_RANK];
     double white;       /* the number that is white; 0: data */
     const void *pixels; /* tightly packed; borrowed */
-    bool is_exact;      /* png, npy: what is written is read as the same dtype, shape and space, see exact.c */
+    bool is_mask;       /* that white is 1, and a factor raises it */
+    bool is_exact;      /* png, npy: what is written is read as the same dtype, shape, space and white, see exact.c */
 } ip_pixels;
 
 const char *ip_format_name(ip_format format);

@@ -111,6 +111,10 @@ imgpar_status ip_png_write(const ip_pixels *pixels, const ip_settings *settings,
     writer w = { .settings = settings, .poll = poll, .out = out, .err = &local };
     if (ip_picture_of(pixels, IP_FORMAT_PNG, settings->value[IP_SET_BITS], &w.picture, &local)) goto out;
     ip_picture_set_range(&w.picture, settings);
+    if (pixels->is_exact) { /* samples are the numbers; the chunk tells white */
+        w.picture.range = 0;
+        w.picture.bits = pixels->dtype == IMGPAR_U16 ? 16 : 8;
+    }
     w.row = ip_alloc(ip_picture_row_bytes(&w.picture));
     if (!w.row || !guarded(&w, create) || !w.png || !w.info) {
         ip_fail_memory(&local, "encoding png");

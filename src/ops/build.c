@@ -254,7 +254,8 @@ imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *t
 {
     ip_type type = { .dtype = header->dtype, .space = header->space, .rank = header->rank };
     memcpy(type.shape, header->shape, sizeof type.shape);
-    type.white = ip_white_guess(&type);
+    type.white = header->tells_white ? header->white : ip_white_guess(&type);
+    type.is_mask = header->is_mask;
     imgpar_array *node = new_node(ctx, op->info.name, 0, &type);
     if (!node) {
         ip_source_release(takes_source);

@@ -161,7 +161,8 @@ imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
     node->type = (ip_type){ .dtype = header.dtype, .space = header.space, .rank = header.rank };
     memcpy(node->type.shape, header.shape, sizeof node->type.shape);
     const double white = ip_param_number(node, "white");
-    node->type.white = isnan(white) ? ip_white_guess(&node->type) : white;
+    node->type.white = !isnan(white) ? white : header.tells_white ? header.white : ip_white_guess(&node->type);
+    node->type.is_mask = isnan(white) && header.is_mask;
     node->range = ip_range_of(header.dtype);
     return IMGPAR_OK;
 }

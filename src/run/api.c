@@ -137,7 +137,7 @@ static imgpar_status pick_format(const char *path, const imgpar_options *options
 static ip_pixels pixels_of(const imgpar_array *a, const void *elements)
 {
     ip_pixels pixels = { .dtype = a->type.dtype, .space = a->type.space, .rank = a->type.rank,
-                         .white = a->type.white, .pixels = elements };
+                         .white = a->type.white, .is_mask = a->type.is_mask, .pixels = elements };
     memcpy(pixels.shape, a->type.shape, sizeof pixels.shape);
     return pixels;
 }
@@ -294,7 +294,8 @@ static imgpar_status fill_probe(const ip_header *header, imgpar_probe *out)
 {
     ip_type type = { .dtype = header->dtype, .space = header->space, .rank = header->rank };
     memcpy(type.shape, header->shape, sizeof type.shape);
-    type.white = ip_white_guess(&type);
+    type.white = header->tells_white ? header->white : ip_white_guess(&type);
+    type.is_mask = header->is_mask;
     *out = (imgpar_probe){ .format = ip_format_name(header->format) };
     ip_type_info(&type, &out->info);
     return IMGPAR_OK;
