@@ -17,7 +17,7 @@ SELECT printf('%.6f', img_psnr(a.img, b.img)), printf('%.6f', img_psnr(lazy(a.im
 .print ssim: of two flat images (2 a b + C1) / (a^2 + b^2 + C1), with C1 = 6.5025; of an image with itself 1
 SELECT printf('%.5f', img_ssim(apply('cast(make(20, 20, 100), u8)'), apply('cast(make(20, 20, 50), u8)'))),
        printf('%.5f', (2.0 * 100 * 50 + 6.5025) / (100 * 100 + 50 * 50 + 6.5025));
-SELECT img_ssim(img, img), img_ssim(lazy(img), img) FROM t WHERE id = 1;
+SELECT img_ssim(img, img, 'reflect'), img_ssim(lazy(img), img, 'reflect') FROM t WHERE id = 1;
 
 .print equal
 SELECT img_equal(a.img, b.img), img_equal(a.img, a.img), img_equal(lazy(a.img), png(a.img)), img_equal(a.img, c.img),
