@@ -17,8 +17,8 @@ enum { MOST = 7 * 5 * 4 * 8 };
 
 /* chunk: a PNG of it has ours. */
 static const struct { ip_format format; ip_pixels pixels; bool chunk; } values[] = {
-    { IP_FORMAT_PNG, { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_SRGB, .rank = 3, .shape = { 7, 5, 3 } }, false },
-    { IP_FORMAT_PNG, { .dtype = IMGPAR_U16, .space = IMGPAR_SPACE_GRAY, .rank = 3, .shape = { 7, 5, 2 } }, false },
+    { IP_FORMAT_PNG, { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_SRGB, .white = 255, .rank = 3, .shape = { 7, 5, 3 } }, false },
+    { IP_FORMAT_PNG, { .dtype = IMGPAR_U16, .space = IMGPAR_SPACE_GRAY, .white = 65535, .rank = 3, .shape = { 7, 5, 2 } }, false },
     { IP_FORMAT_PNG, { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_GRAY, .rank = 2, .shape = { 7, 5 } }, true },
     { IP_FORMAT_PNG, { .dtype = IMGPAR_U16, .space = IMGPAR_SPACE_DATA, .rank = 2, .shape = { 1, 5 } }, true },
     { IP_FORMAT_PNG, { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_DATA, .rank = 3, .shape = { 7, 1, 4 } }, true },
@@ -27,6 +27,8 @@ static const struct { ip_format format; ip_pixels pixels; bool chunk; } values[]
     { IP_FORMAT_PNG, { .dtype = IMGPAR_BOOL, .space = IMGPAR_SPACE_GRAY, .rank = 2, .shape = { 1, 1 } }, true },
     { IP_FORMAT_PNG, { .dtype = IMGPAR_BOOL, .space = IMGPAR_SPACE_DATA, .rank = 3, .shape = { 7, 5, 1 } }, true },
     { IP_FORMAT_NPY, { .dtype = IMGPAR_F32, .space = IMGPAR_SPACE_SRGB, .rank = 3, .shape = { 7, 5, 3 } }, false },
+    { IP_FORMAT_PNG, { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_SRGB, .white = 1.5, .rank = 3, .shape = { 7, 5, 3 } }, true },
+    { IP_FORMAT_NPY, { .dtype = IMGPAR_F32, .space = IMGPAR_SPACE_SRGB, .white = 65535, .rank = 3, .shape = { 7, 5, 3 } }, false },
     { IP_FORMAT_NPY, { .dtype = IMGPAR_F32, .space = IMGPAR_SPACE_DATA, .rank = 3, .shape = { 7, 5, 3 } }, false },
     { IP_FORMAT_NPY, { .dtype = IMGPAR_I32, .space = IMGPAR_SPACE_GRAY, .rank = 2, .shape = { 7, 5 } }, false },
     { IP_FORMAT_NPY, { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_DATA, .rank = 2, .shape = { 7, 5 } }, false },
@@ -61,6 +63,7 @@ START_TEST(an_exact_value_comes_back)
     ip_image image = decode(b);
     ck_assert_int_eq(image.header.dtype, p.dtype);
     ck_assert_int_eq(image.header.space, p.space);
+    ck_assert_msg(!image.header.tells_white || image.header.white == p.white, "white is %g", image.header.white);
     ck_assert_int_eq(image.header.rank, p.rank);
     ck_assert_mem_eq(image.header.shape, p.shape, (size_t)p.rank * sizeof *p.shape);
     ck_assert_uint_eq(image.size_bytes, bytes_of(&p));
@@ -78,7 +81,7 @@ END_TEST
 
 /* Where a byte of the chunk's data is changed, and to what. All of these are passed by: the picture is an ordinary one. */
 static const struct { int at; unsigned char value; } lies[] = {
-    { 0, 2 }, { 1, 2 }, { 2, 1 }, { 2, 4 }, { 3, 4 }, { 3, 255 }, { 1, 4 }, { 4, 0xff }, { 12, 0x55 },
+    { 0, 2 }, { 2, 1 }, { 2, 4 }, { 3, 4 }, { 3, 255 }, { 1, 4 }, { 4, 0xff }, { 12, 0x55 },
 };
 
 /* The picture with the data of its chunk (behind IHDR) in place of which data stand, with a right sum. */
