@@ -87,7 +87,7 @@ START_TEST(a_message_names_function_value_and_rule)
 END_TEST
 
 /* What measures say of numbers that are none: a, b, of four f32: 1 2 nan 4 and 1 2 inf 4, c: 1e9 + 0 1 2 3 in f64. */
-#define SPECIAL(K, T) "apply('cast(select(x == 2, " K ", x + 1.0), " T ")', apply('make(4, 1, x)'))"
+#define SPECIAL(K, T) "apply('cast(select(x == 2, " K ", $1 + 1.0), " T ")', apply('make(4, 1, x)'))"
 #define LEVEL "apply('cast(make(4, 1, x), f64) + 1000000000', " GRAY ")"
 #define HALVES "apply('cast(make(8, 1, x), f32) * 0.5 - 1')" /* -1 -0.5 ... 2.5 */
 static const struct { const char *sql, *answer; } measured[] = {
