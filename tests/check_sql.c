@@ -72,7 +72,7 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT img_ssim(" GRAY ", " GRAY ")",
       "img_ssim(): the window of 11x11 does not fit the image of 4x3; with the third argument 'reflect' its edges are mirrored" },
     { "SELECT img_ssim(" GRAY ", " GRAY ", 'wrap')", "img_ssim(): border=wrap is not one of valid, reflect" },
-    { "SELECT img_psnr(" GRAY ", " GRAY ", 1e999)", "img_psnr(): peak=inf is not finite" },
+    { "SELECT img_psnr(" GRAY ", " GRAY ", 1e999)", "img_psnr(): peak=Inf is not finite" },
     { "SELECT * FROM histogram(7)", "histogram(): argument 1 is a number, not an image" },
     { "SELECT img_setting('colour', 'red')",
       "img_setting(): there is no setting \"colour\"; there are device, schedule, fuse, max_pixels, mem_limit, placement" },
