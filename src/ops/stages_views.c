@@ -24,6 +24,10 @@ ip_stage *ip_stages_slice(ip_lower *l)
     ip_slice slices[IP_MAX_AXES];
     ip_error err = ignored();
     ip_slices_of(l->node, slices, &err);
+    bool is_all = true; /* from the first on, as many as there are: the array itself */
+    for (int k = 0; k < l->node->type.rank; k++)
+        is_all = is_all && slices[k].start == 0 && slices[k].step == 1 && slices[k].count == in_type(l)->shape[k];
+    if (is_all) return l->in[0];
     for (int k = 0; k < l->node->type.rank; k++) {
         m.offset[in_dim(l, k)] = slices[k].start;
         m.stride[in_dim(l, k)][out_dim(l, k)] = slices[k].step;
