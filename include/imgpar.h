@@ -426,6 +426,9 @@ typedef struct imgpar_op_info {
     const char *white;    /* the result's white (imgpar_info); NULL: that of its first array. "none", "1", "mask" (1, and a mask),
                            * "first" (of the first that has one and is no mask), "larger" (as operators), "meet yes no" (of the
                            * first of these inputs that has one, to which the others are brought), or a phrase */
+    const char *alpha;    /* what happens to alpha, the last of 2 or 4 channels of a picture (space not data), in words. NULL: as any channel.
+                           * "stays": it is the input's; of operators of two arrays of several channels, and of what is made of their
+                           * result, it is as any channel. "weighs: ...", "blends: ...": colours are weighed by it. "dropped" */
 } imgpar_op_info;
 
 /* The table: every operation by index, or by name or alias (NULL if there is none). */

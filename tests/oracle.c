@@ -2,6 +2,8 @@
 /* Pictures, numbers of a dtype, borders, and the options of a call. */
 #include "oracle.h"
 
+#include "ops/build.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -390,9 +392,113 @@ oracle_fn oracle_find(const char *op)
     return NULL;
 }
 
+/* ---- alpha as coverage --------------------------------------------------------------------- */
+
+/* What the table says of the operation; hidden ones, which are operators, are found by the library itself. */
+static const char *rule_of(const call *c)
+{
+    const ip_op *op = ip_op_find(c->op);
+    return op && op->info.alpha ? op->info.alpha : "";
+}
+
+/* The only picture of several channels keeps its alpha. */
+static void keep_alpha(const call *c, picture *out)
+{
+    const picture *a = NULL;
+    for (int k = 0; k < c->n_in; k++) {
+        if (a && c->in[k]->c > 1) return;
+        if (c->in[k]->c > 1) a = c->in[k];
+    }
+    for (int64_t k = 0; a && out->c == a->c && k < picture_count(out); k++)
+        if (picture_is_alpha(a, k % a->c)) out->v[k] = a->v[k], out->slack[k] = 0;
+}
+
+/* Whether the call is the weighted mean of a picture whose colours count by their alpha. */
+static bool weighs_by_alpha(const call *c)
+{
+    if (strncmp(rule_of(c), "weighs", 6) != 0 || call_is(c, "alpha", "channel", "coverage")) return false;
+    if (!picture_is_alpha(c->in[0], c->in[0]->c - 1) || call_is(c, "filter", "nearest", c->op[0] == 'a' ? "nearest" : "auto")) return false;
+    for (int k = 1; k < c->n_in; k++)
+        if (c->in[k]->c != 1) return false;
+    return strcmp(c->op, "neighbours") != 0 || call_is(c, "fold", "mean", "mean");
+}
+
+/* The call on f64 elements beyond the edges of which is cval; truncate as the input's dtype has it. */
+static call on_reals(const call *c, const picture *in, real cval, char *options, size_t size)
+{
+    const char *at = find_option(c, "cval");
+    char given[1024];
+    snprintf(given, sizeof given, "%s", c->options ? c->options : "");
+    if (at) {
+        size_t from = (size_t)(at - c->options), n = strcspn(at, ",");
+        snprintf(given, sizeof given, "%.*s%.17Lg%s", (int)from, c->options, cval, at + n);
+    }
+    bool truncates = strstr(c->op, "blur") && strcmp(c->op, "boxblur") != 0 && !find_option(c, "truncate");
+    snprintf(options, size, "%s%s%s", given, truncates ? (given[0] ? ", " : "") : "",
+             !truncates ? "" : imgpar_dtype_size(c->in[0]->dtype) == 1 ? "truncate=3" : "truncate=4");
+    call changed = *c;
+    changed.in[0] = in;
+    changed.options = options[0] ? options : NULL;
+    return changed;
+}
+
+/* gain is the sum of the weights; 0: not a mean. Without offset. */
+static real gain_of(const call *c, oracle_fn answer)
+{
+    picture ones = picture_new(IMGPAR_F64, c->in[0]->h, c->in[0]->w, 1), sums;
+    char options[1100];
+    for (int64_t k = 0; k < picture_count(&ones); k++)
+        ones.v[k] = 1;
+    call of_ones = on_reals(c, &ones, 1, options, sizeof options);
+    answer(&of_ones, &sums);
+    real gain = sums.v[0] - call_number(c, "offset", 0);
+    picture_free(&ones);
+    picture_free(&sums);
+    return fabsl(gain) < 1e-9L ? 0 : gain;
+}
+
+/* sum(w alpha colour) / sum(w alpha), by the row's own definition of the sums; out holds the answer by channels. */
+static void weigh_by_alpha(const call *c, oracle_fn answer, picture *out)
+{
+    const picture *a = c->in[0];
+    const real full = dtype_full(a->dtype), cval = rounded(a->dtype, call_number(c, "cval", 0)), offset = call_number(c, "offset", 0);
+    const real gain = gain_of(c, answer);
+    picture products = picture_new(IMGPAR_F64, a->h, a->w, a->c), alphas = picture_copy(&products), sums, weights;
+    char options[2][1100];
+    real largest = fabsl(cval);
+    for (int64_t k = 0; k < picture_count(a); k++) {
+        alphas.v[k] = a->v[k / a->c * a->c + a->c - 1];
+        products.v[k] = a->v[k] * alphas.v[k];
+        if (fabsl(a->v[k]) > largest) largest = fabsl(a->v[k]);
+    }
+    call of_products = on_reals(c, &products, cval * cval, options[0], sizeof options[0]);
+    call of_alphas = on_reals(c, &alphas, cval, options[1], sizeof options[1]);
+    answer(&of_products, &sums);
+    answer(&of_alphas, &weights);
+    for (int64_t k = 0; k < picture_count(out); k++) {
+        real weight = (weights.v[k] - offset) / gain, sum = (sums.v[k] - offset) / gain;
+        bool is_alpha = picture_is_alpha(a, k % a->c);
+        if (gain <= 0) {
+            if (is_alpha) out->v[k] = a->v[k], out->slack[k] = 0;
+            continue;
+        }
+        if (is_alpha && (gain != 1 || offset != 0)) out->v[k] = weight;
+        if (is_alpha) continue;
+        real slack = out->slack[k] * (1 + full / weight) + fabsl(gain) * largest * 0x1p-16L * fmaxl(1, full / weight * 0x1p-6L);
+        out->v[k] = weight > 0 ? sum / weight * gain + offset : 0;
+        out->slack[k] = weight == 0 ? 0 : fabsl(weight) < full * 1e-6L ? INFINITY : slack;
+    }
+    picture_free(&products);
+    picture_free(&alphas);
+    picture_free(&sums);
+    picture_free(&weights);
+}
+
 bool oracle_answer(const call *c, picture *out)
 {
     oracle_fn answer = oracle_find(c->op);
     if (answer) answer(c, out);
+    if (answer && weighs_by_alpha(c)) weigh_by_alpha(c, answer, out);
+    if (answer && strcmp(rule_of(c), "stays") == 0) keep_alpha(c, out);
     return answer != NULL;
 }

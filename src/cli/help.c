@@ -138,6 +138,7 @@ int print_op(const char *name)
     if (op->formula && op->formula[0]) print_wrapped("computes: ", op->formula);
     if (op->tolerance && op->tolerance[0]) print_wrapped("tolerance: ", op->tolerance);
     if (op->white) print_wrapped("white: ", op->white);
+    if (op->n_inputs > 0) print_wrapped("alpha: ", op->alpha ? op->alpha : "as any channel");
     if (op->same_bytes) print_wrapped("", "the same bytes on every device");
     if (op->takes_complex) print_wrapped("", "takes complex numbers");
     if (op->aliases && op->aliases[0]) print_wrapped("also called: ", op->aliases);

@@ -14,7 +14,7 @@
 #include "base/integers.h"
 #include "compile/passes.h"
 #include "graph/array.h"
-#include "ops/lower.h"
+#include "ops/coverage.h"
 
 #include <string.h>
 
@@ -180,9 +180,9 @@ static ip_stage *lower_node(lowering *l, entry *e, ip_error *err)
         return NULL;
     for (int k = 0; k < node->n_inputs; k++)
         inputs[k] = find(l, node->inputs[k])->stage;
-    ip_lower lower = { .ir = l->plan->ir, .node = node, .in = inputs, .err = err };
+    ip_lower lower = { .ir = l->plan->ir, .node = node, .in = inputs, .dtype = node->type.dtype, .err = err };
     ip_type_dims(&node->type, lower.dims);
-    ip_stage *s = node->op->lower(&lower);
+    ip_stage *s = ip_lower_row(&lower);
     if (inputs != in)
         ip_free(inputs);
     if (s && s->kind != IP_STAGE_SOURCE && s->node == node) {

@@ -30,6 +30,7 @@ typedef struct ip_type {
     int64_t shape[IMGPAR_MAX_RANK];
     double white; /* the number that is white; 0: data, which has none */
     bool is_mask; /* white is 1, and a factor above 1 raises it (ops/white.h) */
+    bool alpha_is_number; /* alpha was computed with, as in a - b: operators go on doing so (ops/coverage.h) */
 } ip_type;
 
 /* The value's smallest and largest possible element; -INFINITY, INFINITY: not known. */

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "ops/check.h"
 #include "ops/complex.h"
+#include "ops/coverage.h"
 #include "ops/white.h"
 
 #include <assert.h>
@@ -161,6 +162,7 @@ static imgpar_array *typed_node(imgpar_context *ctx, const ip_op *op, const ip_a
         node->range = (ip_range){ -INFINITY, INFINITY };
         if (!op->infer(node, err) && !ip_white_meet(node, &changed, err) && changed) op->infer(node, err);
         ip_white_infer(node, &node->type);
+        if (!err->status) ip_alpha_infer(node);
     }
     return node;
 }

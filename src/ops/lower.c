@@ -8,6 +8,7 @@
 #include "base/dtype.h"
 #include "base/status.h"
 #include "ops/complex.h"
+#include "ops/coverage.h"
 #include "ops/infer.h"
 
 #include <math.h>
@@ -175,9 +176,7 @@ ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype)
 int ip_lower_border(ip_lower *l, imgpar_dtype dtype, ip_expr **cval)
 {
     int border = (int)ip_param_number(l->node, "border");
-    double value = ip_param_number(l->node, "cval");
-    if (l->in[0]->dtype == IMGPAR_F16) value = ip_float_from_half(ip_half_from_float((float)value)); /* as a stored one */
-    *cval = border == IMGPAR_BORDER_CONSTANT ? ip_lower_argument(l, dtype, value) : NULL;
+    *cval = border == IMGPAR_BORDER_CONSTANT ? ip_lower_outside_value(l, dtype, ip_lower_outside(l)) : NULL;
     return border;
 }
 
@@ -188,12 +187,6 @@ ip_expr *ip_lower_is_alpha(ip_lower *l)
     int64_t channels = l->dims[3];
     if (l->node->type.space == IMGPAR_SPACE_DATA || (channels != 2 && channels != 4)) return NULL;
     return ip_x_binary(l->ir, IP_X_EQ, ip_lower_coord(l, 3), ip_lower_i32(l, channels - 1));
-}
-
-ip_expr *ip_lower_keep_alpha(ip_lower *l, ip_expr *original, ip_expr *value)
-{
-    ip_expr *is_alpha = ip_lower_is_alpha(l);
-    return is_alpha ? ip_x_select(l->ir, is_alpha, original, value) : value;
 }
 
 /* ---- means ------------------------------------------------------------------------------- */
@@ -253,7 +246,7 @@ ip_stage *ip_lower_stage_sized(ip_lower *l, const int64_t dims[4], imgpar_dtype 
 
 ip_stage *ip_lower_map(ip_lower *l, ip_expr *value)
 {
-    imgpar_dtype dtype = l->node->type.dtype;
+    imgpar_dtype dtype = l->dtype;
     value = ip_lower_convert(l, dtype, value);
     if (dtype == IMGPAR_COMPLEX64) return ip_complex_map(l, (ip_complex){ .re = value });
     return ip_lower_stage_sized(l, l->dims, dtype, value, NULL);

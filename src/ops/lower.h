@@ -23,6 +23,8 @@ typedef struct ip_lower {
     const imgpar_array *node;
     ip_stage *const *in; /* the stages of node->inputs */
     int64_t dims[4];     /* of the node */
+    imgpar_dtype dtype;  /* of what is made of it: the node's, but for sums that are not finished (ops/coverage.h) */
+    struct ip_coverage *coverage; /* while in[0] holds colours times alpha; else NULL */
     ip_error *err;
 } ip_lower;
 
@@ -38,7 +40,7 @@ ip_expr *ip_lower_read(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, i
 ip_expr *ip_lower_i32(ip_lower *l, int64_t value);
 /* A number parameter as an expression of dtype: a kernel argument, or a load when an array was given for it. */
 ip_expr *ip_lower_number(ip_lower *l, const char *param, imgpar_dtype dtype);
-/* value converted to the node's dtype by saturating, to nearest even, as a stage of the node's shape; of complex64
+/* value converted to l->dtype by saturating, to nearest even, as a stage of the node's shape; of complex64
  * it is the real part. */
 ip_stage *ip_lower_map(ip_lower *l, ip_expr *value);
 /* An intermediate stage of the node's shape with the dtype of value (which is never f16), noted for readers. */
@@ -69,8 +71,6 @@ enum { IP_LEVEL_BITS = 8 }; /* levels of bytes share a program */
 ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype);
 /* value converted to dtype: to nearest even, saturating; bool: above one half. */
 ip_expr *ip_lower_convert(ip_lower *l, imgpar_dtype dtype, ip_expr *value);
-/* value, but original where the element is alpha. Both have one dtype. */
-ip_expr *ip_lower_keep_alpha(ip_lower *l, ip_expr *original, ip_expr *value);
 /* A MAP stage of any size and dtype; value has the dtype (f16: is f32). Coordinates in value are those of dims, which
  * are a stage's. */
 ip_stage *ip_lower_stage_sized(ip_lower *l, const int64_t dims[4], imgpar_dtype dtype, ip_expr *value, const char *note);

@@ -300,6 +300,11 @@ static void print_manual_row(const row *r)
         print_roff(o->white);
         printf("\n");
     }
+    if (o->n_inputs > 0) {
+        printf(".PP\nAlpha: ");
+        print_roff(o->alpha ? o->alpha : "as any channel");
+        printf(".\n");
+    }
     for (int k = 0; k < o->n_params; k++) {
         const imgpar_op_param *p = &o->params[k];
         char range[256];
@@ -430,6 +435,45 @@ static void print_white(void)
     }
 }
 
+/* The rows that treat alpha alike, as one paragraph of the table; text NULL: as any channel. */
+static void print_alpha_rows(const char *text)
+{
+    const char *before = "";
+    printf(".TP\n.B ");
+    print_roff(text ? text : "as any channel");
+    printf("\n");
+    for (int k = 0; k < N_ROWS; k++) {
+        const imgpar_op_info *o = &rows[k].info;
+        bool is_operator = rows[k].symbol && rows[k].flags & IP_OP_HIDDEN;
+        if ((!is_listed(&rows[k]) && !is_operator) || o->n_inputs == 0) continue;
+        if (!text != !o->alpha || (text && strcmp(text, o->alpha) != 0)) continue;
+        printf("%s", before);
+        print_roff(rows[k].symbol ? rows[k].symbol : o->name);
+        before = ",\n";
+    }
+    printf("\n");
+}
+
+/* Every row is in one paragraph: that of the first row with its text prints them all. */
+static void print_alpha_table(void)
+{
+    printf(".SH ALPHA\n"
+           "The last of 2 or 4 channels of a picture is alpha, the share of a pixel that is covered; arrays of space data have none. A weighted\n"
+           "mean weighs colours by it, sum(w alpha colour) / sum(w alpha), so that the colours of transparent pixels do not show, and is\n"
+           "0 where all is transparent; alpha itself is the mean of a channel. An opaque picture gives the same bytes as without alpha.\n"
+           "What lies beyond the edges with border=constant has cval in every channel, alpha too.\n"
+           "Where alpha stays, that is with numbers, arrays of one channel and data of one number; operators of two arrays of several channels\n"
+           "compute with it as with any channel, and so do operators on their result, so that (a + b) / 2 is the mean of both.\n");
+    for (int k = 0; k < N_ROWS; k++) {
+        const char *text = rows[k].info.alpha;
+        bool is_first = text != NULL;
+        for (int i = 0; is_first && i < k; i++)
+            is_first = !rows[i].info.alpha || strcmp(rows[i].info.alpha, text) != 0;
+        if (is_first) print_alpha_rows(text);
+    }
+    print_alpha_rows(NULL);
+}
+
 static void print_manual(void)
 {
     printf(".\\\" Made by mkops from the operation table.\n"
@@ -458,6 +502,7 @@ static void print_manual(void)
             if (is_listed(&rows[k]) && strcmp(rows[k].info.category, category) == 0)
                 print_manual_row(&rows[k]);
     }
+    print_alpha_table();
     printf(".SH SEE ALSO\n.BR imgpar\\-run (1)\n");
 }
 

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/integers.h"
+#include "ops/coverage.h"
 
 #include <math.h>
 #include <string.h>
@@ -222,6 +223,22 @@ static ip_expr *folded(pass *p, ip_fold fold)
     return ip_x_window(p->l->ir, fold, p->axis == Y ? p->taps : 1, p->axis == X ? p->taps : 1, are_products ? product : source, weight, p);
 }
 
+/* What a chain makes of an opaque pixel's alpha where it makes least of it. */
+static double least_of_opaque(const ip_resampling *r, imgpar_dtype dtype, double opaque)
+{
+    double least = INFINITY;
+    for (int64_t i = 0; i < r->n_out; i++) {
+        float in_f32 = 0;
+        double in_f64 = 0;
+        for (int k = 0; k < r->taps; k++) {
+            in_f32 = fmaf((float)r->weight[i * r->taps + k], (float)opaque, in_f32);
+            in_f64 = fma(r->weight[i * r->taps + k], opaque, in_f64);
+        }
+        least = fmin(least, dtype == IMGPAR_F32 ? (double)in_f32 : in_f64);
+    }
+    return least;
+}
+
 ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r)
 {
     pass p = pass_of(l, in, axis, dims, dtype, r);
@@ -229,6 +246,7 @@ ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4]
         p.weights = weight_table(l, r, dtype);
         l->ir->failed |= !p.weights;
     }
+    if (l->coverage) ip_coverage_pass(l, least_of_opaque(r, dtype, l->coverage->opaque));
     return folded(&p, ip_dtype(dtype)->is_float ? IP_FOLD_FMA : IP_FOLD_SUM);
 }
 

@@ -53,6 +53,13 @@
 #define DTYPES_AND_COMPLEX DTYPES "|complex64"
 #define BORDER CHOICE("border", "replicate", "replicate|reflect|reflect101|wrap|constant", "what is read beyond the edges")
 #define CVAL NUM_X("cval", "0", -INFINITY, INFINITY, "levels", "the value beyond the edges with border=constant")
+/* What happens to a picture's alpha (imgpar_op_info.alpha, ops/coverage.h); where a row says nothing it is a channel like the others. */
+#define ALPHA CHOICE_X("alpha", "coverage", "coverage|channel", "coverage: colours are weighed by it; channel: as any other channel")
+#define WEIGHS .alpha = "weighs: colours are weighed by it, alpha=channel: as any channel"
+#define BLENDS .alpha = "blends: colours are weighed by that of both, alpha=channel: as any channel; beside a number or one channel it stays"
+#define STAYS .alpha = "stays"
+#define DROPPED .alpha = "dropped"
+#define OWN_ALPHA .alpha = "as the summary says"
 #define NO_PARAMS .n_params = 0, .params = NULL
 #define NO_INPUTS .n_inputs = 0, .input_names = NULL
 

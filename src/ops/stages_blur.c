@@ -124,7 +124,7 @@ static passes passes_of(ip_lower *l, const double *w, int taps)
                                    .weights = { .rows = taps, .cols = 1, .w = w, .symmetric = true } } };
     p.horizontal = p.vertical;
     p.horizontal.sum.stage = NULL;
-    p.horizontal.sum.cval = ip_weighted_cval(&p.vertical.sum, ip_param_number(l->node, "cval"));
+    p.horizontal.sum.cval = ip_weighted_cval(&p.vertical.sum);
     p.horizontal.sum.weights = (ip_weights){ .rows = 1, .cols = taps, .w = w, .symmetric = true };
     return p;
 }
@@ -319,7 +319,7 @@ static ip_stage *gaussian_stages(ip_lower *l, int step)
     int radius = ip_blur_radius(l->node);
     if (radius == 0) return l->in[0];
     double *w = gaussian(ip_param_number(l->node, "sigma"), radius);
-    bool is_whole = l->in[0]->dtype == IMGPAR_U8 && l->node->type.dtype == IMGPAR_U8 && radius <= (step > 1 ? MOST_SAMPLED_RADIUS : MOST_WHOLE_RADIUS);
+    bool is_whole = l->in[0]->dtype == IMGPAR_U8 && l->dtype == IMGPAR_U8 && radius <= (step > 1 ? MOST_SAMPLED_RADIUS : MOST_WHOLE_RADIUS);
     whole_weights whole = { .fraction = 0 };
     if (!w || (is_whole && !whole_weights_of(w, radius, &whole))) {
         ip_free(w);

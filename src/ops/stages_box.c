@@ -9,6 +9,7 @@
 #include "ops/lower.h"
 
 #include "base/dtype.h"
+#include "ops/coverage.h"
 
 #include <math.h>
 
@@ -41,20 +42,36 @@ static ip_expr *fold_pass(const pass *p, ip_fold fold)
 
 /* ---- boxblur ------------------------------------------------------------------------- */
 
+/* n times the same number, one after the other. */
+static double added_up(double number, int n, imgpar_dtype dtype)
+{
+    double in_f64 = 0;
+    float in_f32 = 0;
+    for (int k = 0; k < n; k++) {
+        in_f32 += (float)number;
+        in_f64 += number;
+    }
+    return dtype == IMGPAR_F32 ? (double)in_f32 : in_f64;
+}
+
 /* What the vertical sum of a column of cval is: added up in the same order where that rounds. */
 static ip_expr *column_of_cval(ip_lower *l, ip_expr *cval, int size, imgpar_dtype dtype)
 {
-    double c = ip_param_number(l->node, "cval"), in_f64 = 0;
-    float in_f32 = 0;
     if (!ip_dtype(dtype)->is_float) {
         if (cval->dtype == IMGPAR_BOOL) cval = ip_x_cast(l->ir, IMGPAR_U8, cval);
         return ip_x_binary(l->ir, IP_X_MUL, ip_x_cast(l->ir, dtype, cval), ip_x_int(l->ir, dtype, size));
     }
-    for (int k = 0; k < size; k++) {
-        in_f32 += (float)c;
-        in_f64 += c;
-    }
-    return ip_lower_argument(l, dtype, dtype == IMGPAR_F32 ? (double)in_f32 : in_f64);
+    ip_outside outside = ip_lower_outside(l);
+    outside = (ip_outside){ .colour = added_up(outside.colour, size, dtype), .alpha = added_up(outside.alpha, size, dtype) };
+    return ip_lower_outside_value(l, dtype, outside);
+}
+
+/* A pass of floats over a picture whose colours are multiplied by alpha, times 1 / divisor. */
+static void follow_opaque(ip_lower *l, int size, imgpar_dtype dtype, int64_t divisor)
+{
+    if (!l->coverage) return;
+    double sum = added_up(l->coverage->opaque, size, dtype), factor = 1.0 / (double)divisor;
+    ip_coverage_pass(l, dtype == IMGPAR_F32 ? (double)((float)sum * (float)factor) : sum * factor);
 }
 
 ip_stage *ip_stages_boxblur(ip_lower *l)
@@ -69,6 +86,8 @@ ip_stage *ip_stages_boxblur(ip_lower *l)
     double lo = cval ? fmin(in->lo, cval->lo) : in->lo, hi = cval ? fmax(in->hi, cval->hi) : in->hi;
     imgpar_dtype between = ip_lower_sum_dtype(in->dtype, lo, hi, size, 0);
     imgpar_dtype w = ip_lower_sum_dtype(in->dtype, lo, hi, (double)n, (double)(n / 2));
+    follow_opaque(l, size, between, 1);
+    follow_opaque(l, size, w, n);
     pass vertical = { l, in, Y, size / 2, border, cval, between };
     ip_stage *sums = ip_lower_stage(l, fold_pass(&vertical, IP_FOLD_SUM), "vertical sums");
     pass horizontal = { l, sums, X, size / 2, border, cval ? column_of_cval(l, cval, size, between) : NULL, w };

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "ops/coverage.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,9 +35,12 @@ static ip_expr *sum_of(ip_lower *l, ip_stage *stage, const kernel *k, const imgp
     if (k->n == 1) return ip_weighted_sum(&first);
     ip_stage *between = ip_lower_stage(l, ip_weighted_sum(&first), "vertical pass");
     ip_weighted second = { .l = l, .stage = between, .border = border, .dtype = dtypes[1], .weights = k->pass[1] };
-    second.cval = ip_weighted_cval(&first, ip_param_number(l->node, "cval"));
+    second.cval = ip_weighted_cval(&first);
     return ip_weighted_sum(&second);
 }
+
+/* The window of a convolution over alpha alone. */
+typedef struct window_of_alpha { ip_lower *l; int rows, cols, border; ip_expr *cval; } window_of_alpha;
 
 /* ---- convolve --------------------------------------------------------------------------------- */
 
@@ -133,6 +137,41 @@ static ip_expr *scaled_integers(ip_lower *l, const convolution *c, ip_expr *sum)
     return ip_lower_divide_even(l, sum, (int64_t)fabs(c->scale));
 }
 
+static bool has_negative_weight(const kernel *k)
+{
+    for (int i = 0; i < k->n; i++)
+        for (int at = 0; at < k->pass[i].rows * k->pass[i].cols; at++)
+            if (k->pass[i].w[at] < 0) return true;
+    return false;
+}
+
+/* Alpha of the picture under a tap of the whole matrix. */
+static ip_expr *alpha_under(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
+{
+    const window_of_alpha *w = user;
+    ip_lower *l = w->l;
+    ip_expr *index[4] = { ip_lower_coord(l, 0), NULL, NULL, ip_lower_i32(l, l->dims[3] - 1) };
+    index[1] = ip_x_binary(ir, IP_X_ADD, ip_lower_coord(l, 1), ip_x_binary(ir, IP_X_SUB, ty, ip_lower_i32(l, w->rows / 2)));
+    index[2] = ip_x_binary(ir, IP_X_ADD, ip_lower_coord(l, 2), ip_x_binary(ir, IP_X_SUB, tx, ip_lower_i32(l, w->cols / 2)));
+    return ip_x_load(ir, l->in[0], index, w->border, w->cval);
+}
+
+/* Tells what the sum is in a picture whose colours are multiplied by alpha. */
+static ip_expr *covered(ip_lower *l, const convolution *c, ip_expr *sum)
+{
+    const ip_weights *first = &c->kernel.pass[0], *last = &c->kernel.pass[c->kernel.n - 1];
+    l->coverage->gain = ip_convolution_gain(l->node);
+    l->coverage->offset = c->offset;
+    if (!has_negative_weight(&c->kernel)) return sum;
+    window_of_alpha w = { .l = l, .rows = first->rows, .cols = last->cols };
+    w.border = ip_lower_border(l, l->in[0]->dtype, &w.cval);
+    if (w.cval) w.cval = ip_lower_argument(l, l->in[0]->dtype, ip_lower_outside(l).alpha);
+    ip_expr *least = ip_x_window(l->ir, IP_FOLD_MIN, w.rows, w.cols, alpha_under, NULL, &w);
+    ip_expr *full = ip_x_number(l->ir, least->dtype, l->coverage->full);
+    l->coverage->is_opaque = ip_x_binary(l->ir, IP_X_LE, full, least);
+    return sum;
+}
+
 static ip_stage *convolve(ip_lower *l, convolution *c)
 {
     if (fits_integers(l, c, c->dtypes)) return ip_lower_map(l, scaled_integers(l, c, sum_of(l, l->in[0], &c->kernel, c->dtypes)));
@@ -150,6 +189,7 @@ static ip_stage *convolve(ip_lower *l, convolution *c)
     c->dtypes[0] = c->dtypes[1] = ip_float_for(l->in[0]->dtype);
     ip_expr *sum = sum_of(l, l->in[0], &c->kernel, c->dtypes);
     ip_free(w);
+    if (l->coverage) return ip_lower_map(l, covered(l, c, sum));
     if (c->offset != 0) sum = ip_x_binary(l->ir, IP_X_ADD, sum, ip_lower_argument(l, sum->dtype, c->offset));
     return ip_lower_map(l, sum);
 }

@@ -132,10 +132,10 @@ ip_stage *ip_stages_neighbours(ip_lower *l)
         acc = !acc ? x : binary(l, sums ? IP_X_ADD : fold == IP_NEIGHBOURS_MIN ? IP_X_MIN : IP_X_MAX, acc, x);
     }
     if (fold == IP_NEIGHBOURS_MEAN) {
-        imgpar_dtype f = ip_float_for(l->node->type.dtype);
+        imgpar_dtype f = ip_float_for(l->dtype);
         acc = binary(l, IP_X_DIV, ip_x_cast(l->ir, f, acc), ip_x_float(l->ir, f, p->rows));
     }
-    acc = ip_lower_convert(l, l->node->type.dtype, acc);
+    acc = ip_lower_convert(l, l->dtype, acc);
     bool keeps = ip_param_number(l->node, "outside") != 0;
     ip_expr *inside = keeps ? inside_of(l, p) : NULL;
     return ip_lower_map(l, inside ? ip_x_select(l->ir, inside, acc, ip_lower_in(l, 0)) : acc);

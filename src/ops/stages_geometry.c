@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stages that move elements: index maps on loads, and leaves computed from positions. */
 #include "ops/complex.h"
+#include "ops/coverage.h"
 #include "ops/infer.h"
 #include "ops/lower.h"
 #include "ops/view.h"
@@ -92,6 +93,11 @@ ip_stage *ip_stages_transpose(ip_lower *l)
 
 /* ---- reads at computed positions ----------------------------------------------------------- */
 
+enum { OWN = -1 };
+
+/* How what lies beyond the edges is read. */
+typedef struct reading { int border; ip_expr *cval; } reading;
+
 static const double far_away = 0x1p30; /* positions are limited to it, so that neighbours stay in 32 bits */
 
 /* Input k's element as an i32 that is not far away; of floats floor(v + shift). */
@@ -111,13 +117,14 @@ static ip_expr *position(ip_lower *l, ip_expr *v, double shift)
     return ip_x_saturate(l->ir, IMGPAR_I32, v);
 }
 
-static ip_expr *read_at(ip_lower *l, ip_expr *y, ip_expr *x, int border, ip_expr *cval)
+/* In the element's channel, or in one that is given. */
+static ip_expr *read_at(ip_lower *l, ip_expr *y, ip_expr *x, int64_t channel, const reading *r)
 {
     const ip_stage *a = l->in[0];
     ip_expr *z = a->dims[0] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, 0);
-    ip_expr *c = a->dims[3] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, 3);
+    ip_expr *c = channel >= 0 ? ip_lower_i32(l, channel) : a->dims[3] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, 3);
     ip_expr *const index[4] = { z, y, x, c };
-    return ip_x_load(l->ir, l->in[0], index, border, cval);
+    return ip_x_load(l->ir, l->in[0], index, r->border, r->cval);
 }
 
 /* The part of v behind the point, 0 for integers. */
@@ -127,20 +134,32 @@ static ip_expr *fraction(ip_lower *l, ip_expr *v, imgpar_dtype w)
     return ip_x_cast(l->ir, w, sub(l, v, ip_x_unary(l->ir, IP_X_FLOOR, v)));
 }
 
-ip_stage *ip_stages_at(ip_lower *l)
+/* Between the four pixels around y, x. */
+static ip_expr *between(ip_lower *l, ip_expr *y, ip_expr *x, int64_t channel, const reading *r)
 {
-    ip_expr *y = ip_lower_value(l, 1), *x = ip_lower_value(l, 2), *cval, *v[2][2];
-    int border = ip_lower_border(l, l->in[0]->dtype, &cval);
-    bool linear = ip_param_number(l->node, "filter") == IP_AT_LINEAR;
-    if (!linear) return ip_lower_map(l, read_at(l, position(l, y, 0.5), position(l, x, 0.5), border, cval));
     imgpar_dtype w = ip_float_for(l->in[0]->dtype);
-    ip_expr *fy = fraction(l, y, w), *fx = fraction(l, x, w), *y0 = position(l, y, 0), *x0 = position(l, x, 0);
+    ip_expr *fy = fraction(l, y, w), *fx = fraction(l, x, w), *y0 = position(l, y, 0), *x0 = position(l, x, 0), *v[2][2];
     for (int j = 0; j < 2; j++)
         for (int i = 0; i < 2; i++) {
-            ip_expr *t = read_at(l, add(l, y0, ip_lower_i32(l, j)), add(l, x0, ip_lower_i32(l, i)), border, cval);
+            ip_expr *t = read_at(l, add(l, y0, ip_lower_i32(l, j)), add(l, x0, ip_lower_i32(l, i)), channel, r);
             v[j][i] = ip_x_cast(l->ir, w, t->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, t) : t);
         }
     ip_expr *left = ip_x_fma(l->ir, sub(l, v[1][0], v[0][0]), fy, v[0][0]);
     ip_expr *right = ip_x_fma(l->ir, sub(l, v[1][1], v[0][1]), fy, v[0][1]);
-    return ip_lower_map(l, ip_x_fma(l->ir, sub(l, right, left), fx, left));
+    return ip_x_fma(l->ir, sub(l, right, left), fx, left);
+}
+
+ip_stage *ip_stages_at(ip_lower *l)
+{
+    ip_expr *y = ip_lower_value(l, 1), *x = ip_lower_value(l, 2);
+    reading r;
+    r.border = ip_lower_border(l, l->in[0]->dtype, &r.cval);
+    bool linear = ip_param_number(l->node, "filter") == IP_AT_LINEAR;
+    if (!linear) return ip_lower_map(l, read_at(l, position(l, y, 0.5), position(l, x, 0.5), OWN, &r));
+    if (l->coverage) { /* alpha where the colour is read: channels may have positions of their own */
+        reading of_alpha = r;
+        if (r.cval) of_alpha.cval = ip_lower_argument(l, l->in[0]->dtype, ip_lower_outside(l).alpha);
+        l->coverage->weight = between(l, y, x, l->in[0]->dims[3] - 1, &of_alpha);
+    }
+    return ip_lower_map(l, between(l, y, x, OWN, &r));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stages of named operations on one pixel at a time. */
 #include "ops/complex.h"
+#include "ops/coverage.h"
 #include "ops/infer.h"
 #include "ops/lower.h"
 
@@ -50,8 +51,9 @@ static ip_expr *complement(ip_lower *l, const char *param, imgpar_dtype dtype)
 ip_stage *ip_stages_blend(ip_lower *l)
 {
     imgpar_dtype f = ip_float_for_inputs(l->node);
-    ip_expr *b = mul(l, float_in(l, 1, f), ip_lower_number(l, "ratio", f));
-    return ip_lower_map(l, ip_x_fma(l->ir, float_in(l, 0, f), complement(l, "ratio", f), b));
+    ip_expr *const shares[2] = { complement(l, "ratio", f), ip_lower_number(l, "ratio", f) };
+    ip_expr *mean = ip_x_fma(l->ir, float_in(l, 0, f), shares[0], mul(l, float_in(l, 1, f), shares[1]));
+    return ip_lower_map(l, ip_alpha_of(l->node) == IP_ALPHA_BLENDS ? ip_lower_blended(l, mean, shares) : mean);
 }
 
 /* full - x, saturated. Integers of 64 bits are limited before, so that nothing wraps. */
@@ -77,7 +79,7 @@ static ip_expr *inverted(ip_lower *l, ip_expr *x)
 ip_stage *ip_stages_invert(ip_lower *l)
 {
     ip_expr *x = ip_lower_in(l, 0);
-    return ip_lower_map(l, ip_lower_keep_alpha(l, x, inverted(l, x)));
+    return ip_lower_map(l, inverted(l, x));
 }
 
 ip_stage *ip_stages_linear(ip_lower *l)
@@ -85,8 +87,7 @@ ip_stage *ip_stages_linear(ip_lower *l)
     imgpar_dtype f = ip_float_for_inputs(l->node);
     ip_expr *x = ip_lower_value(l, 0);
     ip_expr *y = ip_x_fma(l->ir, ip_lower_levels(l, "a", f), ip_x_cast(l->ir, f, x), ip_lower_levels(l, "b", f));
-    imgpar_dtype dtype = l->node->type.dtype;
-    return ip_lower_map(l, ip_lower_keep_alpha(l, ip_lower_in(l, 0), ip_lower_convert(l, dtype, y)));
+    return ip_lower_map(l, y);
 }
 
 ip_stage *ip_stages_clamp(ip_lower *l)
@@ -125,7 +126,7 @@ ip_stage *ip_stages_threshold(ip_lower *l)
 {
     ip_expr *x = ip_lower_value(l, 0);
     ip_expr *full = ip_lower_white(l, x->dtype, ip_type_full(&l->node->inputs[0]->type));
-    return ip_lower_map(l, ip_lower_keep_alpha(l, x, ip_x_select(l->ir, above(l, x), full, number(l, x->dtype, 0))));
+    return ip_lower_map(l, ip_x_select(l->ir, above(l, x), full, number(l, x->dtype, 0)));
 }
 
 /* Levels of masks, of which rules make choices and bits. */
@@ -181,22 +182,37 @@ static ip_expr *overlay_floats(ip_lower *l, ip_expr *mask, double full)
     return ip_x_fma(l->ir, float_in(l, 1, f), m, base);
 }
 
-ip_stage *ip_stages_overlay(ip_lower *l)
+/* Of a bool mask, of integers, and of others. */
+static ip_expr *overlaid(ip_lower *l, ip_expr *base, ip_expr *top, ip_expr *mask)
 {
-    ip_expr *mask = ip_lower_in(l, 2), *base = ip_lower_value(l, 0), *top = ip_lower_value(l, 1);
-    imgpar_dtype dtype = l->node->type.dtype;
-    if (mask->dtype == IMGPAR_BOOL)
-        return ip_lower_map(l, ip_x_select(l->ir, mask, ip_lower_convert(l, dtype, top), ip_lower_convert(l, dtype, base)));
+    if (mask->dtype == IMGPAR_BOOL) return ip_x_select(l->ir, mask, ip_lower_convert(l, l->dtype, top), ip_lower_convert(l, l->dtype, base));
     const double full = ip_type_full(&l->node->inputs[2]->type);
     bool integers = !is_float(base->dtype) && !is_float(top->dtype) && !is_float(mask->dtype) && fmod(full, 2) == 1 && full <= 65535;
     if (!integers || ip_is_wide_integer(base->dtype) || ip_is_wide_integer(top->dtype) || ip_is_wide_integer(mask->dtype))
-        return ip_lower_map(l, overlay_floats(l, mask, full));
+        return overlay_floats(l, mask, full);
     double high = fmax(base->hi, top->hi), low = fmin(fmin(base->lo, top->lo), 0);
     bool outside = mask->lo < 0 || mask->hi > full; /* such a mask extrapolates */
     double most = fmax(fabs(mask->lo), fabs(mask->hi)), reach = outside ? (fabs(low) + fabs(high)) * (2 * most + full) + full : 0;
     imgpar_dtype w = integer_for(fmin(low * full, -reach), fmax(high * full + full, reach));
-    if (is_float(w)) return ip_lower_map(l, overlay_floats(l, mask, full));
-    return ip_lower_map(l, overlay_integers(l, w, base, top, mask, full));
+    return is_float(w) ? overlay_floats(l, mask, full) : overlay_integers(l, w, base, top, mask, full);
+}
+
+/* The shares of base and top, times the mask's full. */
+static void shares_of(ip_lower *l, ip_expr *mask, ip_expr *shares[2])
+{
+    imgpar_dtype f = ip_float_for_inputs(l->node);
+    const double full = ip_type_full(&l->node->inputs[2]->type);
+    shares[1] = ip_x_cast(l->ir, f, mask);
+    shares[0] = sub(l, number(l, f, full), shares[1]);
+}
+
+ip_stage *ip_stages_overlay(ip_lower *l)
+{
+    ip_expr *mask = ip_lower_in(l, 2), *shares[2];
+    ip_expr *mean = overlaid(l, ip_lower_value(l, 0), ip_lower_value(l, 1), mask);
+    if (mask->dtype == IMGPAR_BOOL || ip_alpha_of(l->node) != IP_ALPHA_BLENDS) return ip_lower_map(l, mean);
+    shares_of(l, mask, shares);
+    return ip_lower_map(l, ip_lower_blended(l, mean, shares));
 }
 
 /* ---- gray --------------------------------------------------------------------------------------- */

@@ -137,7 +137,7 @@ enum { WEIGHT_BITS = 14, KEPT_BITS = 7 };
 
 static bool grows_bytes(const ip_lower *l, const ip_resampling *y, const ip_resampling *x)
 {
-    return l->in[0]->dtype == IMGPAR_U8 && l->node->type.dtype == IMGPAR_U8 && y->taps <= 2 && x->taps <= 2 && y->n_out >= y->n_in && x->n_out >= x->n_in;
+    return l->in[0]->dtype == IMGPAR_U8 && l->dtype == IMGPAR_U8 && y->taps <= 2 && x->taps <= 2 && y->n_out >= y->n_in && x->n_out >= x->n_in;
 }
 
 static ip_expr *whole_pass(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], ip_resampling *r, int shift, imgpar_dtype dtype)

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "ops/coverage.h"
 
 #include <math.h>
 #include <string.h>
@@ -180,17 +181,6 @@ static ip_expr *sum_of_pairs(const ip_weighted *p)
     return is_sum_of_whole(p) ? sum : middle(p, &w, sum);
 }
 
-ip_expr *ip_weighted_sum(const ip_weighted *p)
-{
-    if (in_pairs(p)) return sum_of_pairs(p);
-    if (tap_count(&p->weights) <= IP_UNROLLED_TAPS) return written_out(p);
-    window w = { p, make_table(p) };
-    if (!w.table) return ip_x_number(p->l->ir, p->dtype, 0);
-    if (is_float(p->dtype))
-        return ip_x_window(p->l->ir, IP_FOLD_FMA, p->weights.rows, p->weights.cols, element, table_weight, &w);
-    return ip_x_window(p->l->ir, IP_FOLD_SUM, p->weights.rows, p->weights.cols, table_product, NULL, &w);
-}
-
 /* The chain as the device computes it, on one value. */
 static double chain(const ip_weighted *p, double value)
 {
@@ -209,14 +199,33 @@ static double chain(const ip_weighted *p, double value)
     return p->dtype == IMGPAR_F32 ? (double)f : d;
 }
 
-ip_expr *ip_weighted_cval(const ip_weighted *p, double value)
+ip_expr *ip_weighted_sum(const ip_weighted *p)
+{
+    if (p->l->coverage) ip_coverage_pass(p->l, chain(p, p->l->coverage->opaque));
+    if (in_pairs(p)) return sum_of_pairs(p);
+    if (tap_count(&p->weights) <= IP_UNROLLED_TAPS) return written_out(p);
+    window w = { p, make_table(p) };
+    if (!w.table) return ip_x_number(p->l->ir, p->dtype, 0);
+    if (is_float(p->dtype))
+        return ip_x_window(p->l->ir, IP_FOLD_FMA, p->weights.rows, p->weights.cols, element, table_weight, &w);
+    return ip_x_window(p->l->ir, IP_FOLD_SUM, p->weights.rows, p->weights.cols, table_product, NULL, &w);
+}
+
+static double stored_as(imgpar_dtype dtype, double value)
+{
+    const ip_dtype_facts *stored = ip_dtype(dtype);
+    return stored->is_float ? value : fmin(fmax(rint(value), stored->minimum), stored->maximum);
+}
+
+ip_expr *ip_weighted_cval(const ip_weighted *p)
 {
     if (!p->cval) return NULL;
     double sum = 0;
     if (is_float(p->dtype)) {
-        const ip_dtype_facts *stored = ip_dtype(p->stage->dtype);
-        if (!stored->is_float) value = fmin(fmax(rint(value), stored->minimum), stored->maximum);
-        return ip_lower_argument(p->l, p->dtype, chain(p, value));
+        ip_outside outside = ip_lower_outside(p->l);
+        outside.colour = chain(p, stored_as(p->stage->dtype, outside.colour));
+        outside.alpha = chain(p, stored_as(p->stage->dtype, outside.alpha));
+        return ip_lower_outside_value(p->l, p->dtype, outside);
     }
     for (int k = 0; k < tap_count(&p->weights); k++)
         sum += p->weights.w[k];

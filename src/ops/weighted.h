@@ -29,8 +29,8 @@ typedef struct ip_weighted {
 } ip_weighted;
 
 ip_expr *ip_weighted_sum(const ip_weighted *p);
-/* The sum where every element is cval: what lies beyond the edges of a first pass. NULL without cval. value is cval's. */
-ip_expr *ip_weighted_cval(const ip_weighted *p, double value);
+/* The sum where every element is the node's cval: what lies beyond the edges of a first pass. NULL without cval. */
+ip_expr *ip_weighted_cval(const ip_weighted *p);
 /* The smallest of u16 i16 i32 i64 that holds every partial sum of elements within [lo, hi]; *least, *most get the
  * bounds. F64: none. */
 imgpar_dtype ip_weighted_dtype(const ip_weights *weights, double lo, double hi, double *least, double *most);

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* Alpha: what rows leave alone, and weighted means by it. */
+#include "ops/coverage.h"
+
+#include "base/dtype.h"
+#include "ops/infer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { C = 3, MOST_INPUTS = 8 };
+
+static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
+static ip_expr *number(ip_lower *l, imgpar_dtype dtype, double v) { return ip_x_number(l->ir, dtype, v); }
+
+/* ---- the rule of a call ------------------------------------------------------------------------------------------- */
+
+static int64_t channels_of(const ip_type *type)
+{
+    int64_t dims[4];
+    ip_type_dims(type, dims);
+    return dims[C];
+}
+
+bool ip_type_has_alpha(const ip_type *type)
+{
+    int64_t channels = channels_of(type);
+    return type->space != IMGPAR_SPACE_DATA && (channels == 2 || channels == 4);
+}
+
+static ip_alpha rule_of_row(const ip_op *op)
+{
+    const char *word = op->info.alpha ? op->info.alpha : "";
+    static const char *const words[] = { [IP_ALPHA_STAYS] = "stays", [IP_ALPHA_WEIGHS] = "weighs", [IP_ALPHA_BLENDS] = "blends" };
+    for (int k = IP_ALPHA_STAYS; k <= IP_ALPHA_BLENDS; k++)
+        if (strncmp(word, words[k], strlen(words[k])) == 0) return (ip_alpha)k;
+    return IP_ALPHA_CHANNEL; /* or lower() knows */
+}
+
+static const ip_param *find_param(const imgpar_array *node, const char *name)
+{
+    for (int k = 0; k < node->op->info.n_params; k++)
+        if (strcmp(node->op->info.params[k].name, name) == 0) return &node->params[k];
+    return NULL;
+}
+
+/* A choice of the call is that word. */
+static bool has_word(const imgpar_array *node, const char *name, const char *word)
+{
+    for (int k = 0; k < node->op->info.n_params; k++) {
+        const imgpar_op_param *p = &node->op->info.params[k];
+        if (strcmp(p->name, name) != 0) continue;
+        const char *at = p->choices;
+        for (int i = (int)node->params[k].number; i > 0; i--)
+            at = strchr(at, '|') + 1;
+        return strncmp(at, word, strlen(word)) == 0 && (at[strlen(word)] == '|' || at[strlen(word)] == '\0');
+    }
+    return false;
+}
+
+static double sum_of(const ip_param *p, double *magnitude)
+{
+    double sum = 0;
+    *magnitude = 0;
+    for (int k = 0; k < p->rows * p->cols; k++) {
+        sum += p->numbers[k];
+        *magnitude += fabs(p->numbers[k]);
+    }
+    return fabs(sum) <= *magnitude * 0x1p-40 ? 0 : sum; /* decimal fractions do not add up to 0 exactly */
+}
+
+double ip_convolution_gain(const imgpar_array *node)
+{
+    double magnitude;
+    const ip_param *matrix = find_param(node, "matrix");
+    double gain = matrix ? sum_of(matrix, &magnitude)
+                         : sum_of(ip_param_get(node, "column"), &magnitude) * sum_of(ip_param_get(node, "row"), &magnitude);
+    return gain / ip_param_number(node, "scale");
+}
+
+/* A row of weighted means called so that it is none: it chooses pixels, or takes differences. */
+static ip_alpha rule_of_mean(const imgpar_array *node)
+{
+    if (has_word(node, "alpha", "channel") || has_word(node, "filter", "nearest")) return IP_ALPHA_CHANNEL;
+    if (find_param(node, "fold") && !has_word(node, "fold", "mean")) return IP_ALPHA_CHANNEL;
+    return find_param(node, "scale") && !(ip_convolution_gain(node) > 0) ? IP_ALPHA_STAYS : IP_ALPHA_WEIGHS;
+}
+
+/* How many inputs have channels of their own, and the first of them. */
+static int many_channels(const imgpar_array *node, int *first)
+{
+    int n = 0;
+    for (int k = node->op->info.n_inputs - 1; k >= 0; k--)
+        if (channels_of(&node->inputs[k]->type) > 1) {
+            *first = k;
+            n++;
+        }
+    return n;
+}
+
+/* A table with a column for each channel. */
+static bool has_columns(const imgpar_array *node)
+{
+    if (node->op->flags & IP_OP_ELEMENTWISE || node->op->info.n_inputs < 2) return false;
+    const ip_type *table = &node->inputs[1]->type;
+    return table->rank == 2 && table->shape[1] == channels_of(&node->type);
+}
+
+/* A picture times or over a number that makes another white of it, as a / 255 does: alpha goes along. */
+static bool changes_white(const imgpar_array *node, const imgpar_array *a)
+{
+    bool is_factor = node->op->flags & IP_OP_OPERATOR && (node->op->variant == IP_FN_MUL || node->op->variant == IP_FN_DIV);
+    return is_factor && node->op->info.n_inputs == 2 && node->type.white > 0 && node->type.white != a->type.white &&
+           (ip_array_is_number(node->inputs[0], NULL, NULL) || ip_array_is_number(node->inputs[1], NULL, NULL));
+}
+
+double ip_alpha_full(const imgpar_array *a) { return ip_type_full(&a->type); }
+
+/* Whether the one input with channels keeps its alpha. */
+static bool stays(const imgpar_array *node)
+{
+    int first = 0;
+    if (many_channels(node, &first) != 1 || has_columns(node)) return false;
+    const ip_type *a = &node->inputs[first]->type;
+    if (changes_white(node, node->inputs[first])) return false;
+    return channels_of(a) == channels_of(&node->type) && !ip_type_is_complex(a) && !(a->alpha_is_number && node->op->flags & IP_OP_ELEMENTWISE);
+}
+
+/* Two pictures with alpha, and nothing else that has channels. */
+static bool blends(const imgpar_array *node)
+{
+    int first = 0;
+    return many_channels(node, &first) == 2 && first == 0 && channels_of(&node->inputs[1]->type) > 1 && !has_word(node, "alpha", "channel") &&
+           ip_type_has_alpha(&node->inputs[0]->type) && ip_type_has_alpha(&node->inputs[1]->type);
+}
+
+static bool weighs(const imgpar_array *node)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    return ip_type_has_alpha(a) && channels_of(a) == channels_of(&node->type);
+}
+
+ip_alpha ip_alpha_of(const imgpar_array *node)
+{
+    if (ip_type_is_complex(&node->type) || !ip_type_has_alpha(&node->type)) return IP_ALPHA_CHANNEL;
+    switch (rule_of_row(node->op)) {
+    case IP_ALPHA_STAYS: return stays(node) ? IP_ALPHA_STAYS : IP_ALPHA_CHANNEL;
+    case IP_ALPHA_WEIGHS: return weighs(node) ? rule_of_mean(node) : IP_ALPHA_CHANNEL;
+    case IP_ALPHA_BLENDS: return blends(node) ? IP_ALPHA_BLENDS : stays(node) ? IP_ALPHA_STAYS : IP_ALPHA_CHANNEL;
+    case IP_ALPHA_CHANNEL: break;
+    }
+    return IP_ALPHA_CHANNEL;
+}
+
+void ip_alpha_infer(imgpar_array *node)
+{
+    int first;
+    bool is_number = rule_of_row(node->op) == IP_ALPHA_STAYS && many_channels(node, &first) > 1;
+    for (int k = 0; k < node->op->info.n_inputs; k++)
+        is_number = is_number || (node->inputs[k]->type.alpha_is_number && channels_of(&node->inputs[k]->type) > 1);
+    node->type.alpha_is_number = is_number && ip_type_has_alpha(&node->type);
+}
+
+static ip_expr *as_float(ip_lower *l, imgpar_dtype f, ip_expr *x)
+{
+    return ip_x_cast(l->ir, f, x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x);
+}
+
+/* ---- alpha stays -------------------------------------------------------------------------------------------------- */
+
+/* What lower() made of the node, but with its picture's alpha. */
+static ip_stage *with_alpha_of_input(ip_lower *l)
+{
+    ip_stage *s = l->node->op->lower(l);
+    int picture = 0;
+    many_channels(l->node, &picture);
+    if (!s || s == l->in[picture] || !l->in[picture]) return s;
+    assert(s->kind == IP_STAGE_MAP && s->node == l->node && s->body);
+    ip_expr *alpha = ip_lower_in(l, picture);
+    const double from = l->node->inputs[picture]->type.white, to = l->node->type.white;
+    if (from > 0 && to > 0 && from != to) { /* the other array had the larger white */
+        imgpar_dtype f = ip_float_for_inputs(l->node);
+        alpha = binary(l, IP_X_MUL, as_float(l, f, alpha), ip_lower_argument(l, f, to / from));
+    }
+    alpha = ip_lower_convert(l, l->dtype, alpha);
+    s->body = ip_x_select(l->ir, ip_lower_is_alpha(l), alpha, s->body);
+    s->lo = fmin(s->lo, alpha->lo);
+    s->hi = fmax(s->hi, alpha->hi);
+    return s;
+}
+
+/* ---- weighted means ----------------------------------------------------------------------------------------------- */
+
+void ip_coverage_pass(ip_lower *l, double least)
+{
+    if (l->coverage) l->coverage->opaque = least;
+}
+
+ip_outside ip_lower_outside(ip_lower *l)
+{
+    double cval = ip_param_number(l->node, "cval");
+    imgpar_dtype stored = l->coverage ? l->coverage->source->dtype : l->in[0]->dtype;
+    if (stored == IMGPAR_F16) cval = ip_float_from_half(ip_half_from_float((float)cval));
+    if (!l->coverage) return (ip_outside){ cval, cval };
+    const ip_dtype_facts *facts = ip_dtype(stored);
+    if (!facts->is_float) cval = fmin(fmax(rint(cval), facts->minimum), facts->maximum);
+    return (ip_outside){ .colour = cval * cval, .alpha = cval };
+}
+
+ip_expr *ip_lower_outside_value(ip_lower *l, imgpar_dtype dtype, ip_outside outside)
+{
+    ip_expr *colour = ip_lower_argument(l, dtype, outside.colour);
+    if (outside.colour == outside.alpha) return colour;
+    return ip_x_select(l->ir, ip_lower_is_alpha(l), ip_lower_argument(l, dtype, outside.alpha), colour);
+}
+
+/* The element of a stage of those dims, in its own channel or in another one. */
+enum { OWN = -1 };
+static ip_expr *element(ip_lower *l, ip_stage *stage, const int64_t dims[4], int64_t channel)
+{
+    ip_expr *index[4];
+    for (int k = 0; k < 4; k++)
+        index[k] = ip_x_coord(l->ir, k, dims[k]);
+    if (channel != OWN) index[C] = ip_lower_i32(l, channel);
+    return ip_x_load(l->ir, stage, index, IP_BORDER_NONE, NULL);
+}
+
+/* The input with its colours times alpha. What is transparent is 0, even where its colour is infinite. */
+static ip_stage *times_alpha(ip_lower *l)
+{
+    ip_stage *in = l->in[0];
+    imgpar_dtype f = ip_float_for(in->dtype);
+    int64_t last = in->dims[C] - 1;
+    ip_expr *colour = as_float(l, f, element(l, in, in->dims, OWN)), *alpha = as_float(l, f, element(l, in, in->dims, last));
+    ip_expr *product = binary(l, IP_X_MUL, colour, alpha), *zero = number(l, f, 0);
+    if (ip_dtype(in->dtype)->is_float) product = ip_x_select(l->ir, binary(l, IP_X_EQ, alpha, zero), zero, product);
+    ip_expr *is_alpha = binary(l, IP_X_EQ, ip_x_coord(l->ir, C, in->dims[C]), ip_lower_i32(l, last));
+    return ip_lower_stage_sized(l, in->dims, f, ip_x_select(l->ir, is_alpha, alpha, product), "colours times alpha");
+}
+
+/* The passes over colours times alpha: sums that are not divided yet, and the sum of alpha. The input itself where they do nothing. */
+static ip_stage *weighted_sums(ip_lower *l, ip_coverage *coverage)
+{
+    ip_stage *in[MOST_INPUTS];
+    assert(l->node->n_inputs <= MOST_INPUTS);
+    for (int k = 0; k < l->node->n_inputs; k++)
+        in[k] = l->in[k];
+    in[0] = times_alpha(l);
+    if (!in[0]) return NULL;
+    ip_lower passes = *l;
+    passes.in = in;
+    passes.dtype = in[0]->dtype;
+    passes.coverage = coverage;
+    ip_stage *sums = l->node->op->lower(&passes);
+    return sums == in[0] ? l->in[0] : sums;
+}
+
+/* Floats whose opaque alpha is 1: the passes over colours times alpha give opaque pixels what the row gives. */
+static bool sums_are_means(const ip_lower *l, const ip_coverage *coverage)
+{
+    const ip_stage *in = l->in[0];
+    bool is_finite = fabs(in->lo) < 0x1p40 && fabs(in->hi) < 0x1p40, is_unknown = isinf(in->lo) && isinf(in->hi);
+    bool is_mean = coverage->gain == 1 && coverage->offset == 0 && !coverage->weight;
+    return is_mean && coverage->full == 1 && ip_dtype(in->dtype)->is_float && (is_finite || is_unknown);
+}
+
+/* The colour where something is not opaque. */
+static ip_expr *mean_colour(ip_lower *l, const ip_coverage *coverage, ip_expr *sum, ip_expr *alpha)
+{
+    imgpar_dtype f = sum->dtype;
+    ip_expr *zero = number(l, f, 0), *mean = binary(l, IP_X_DIV, sum, alpha);
+    if (coverage->gain != 1) mean = binary(l, IP_X_MUL, mean, ip_lower_argument(l, f, coverage->gain));
+    if (coverage->offset != 0) mean = binary(l, IP_X_ADD, mean, ip_lower_argument(l, f, coverage->offset));
+    return ip_x_select(l->ir, binary(l, IP_X_LT, zero, alpha), mean, zero);
+}
+
+/* Note [Weighing by alpha] */
+static ip_stage *weighed_by_alpha(ip_lower *l)
+{
+    ip_coverage coverage = { .source = l->in[0], .full = ip_alpha_full(l->node->inputs[0]), .gain = 1 };
+    coverage.opaque = coverage.full;
+    ip_stage *sums = weighted_sums(l, &coverage);
+    if (!sums || sums == l->in[0]) return sums;
+    ip_stage *plain = sums_are_means(l, &coverage) ? sums : l->node->op->lower(l);
+    if (!plain) return NULL;
+    ip_expr *sum = element(l, sums, l->dims, OWN);
+    ip_expr *alpha = coverage.weight ? coverage.weight : element(l, sums, l->dims, l->dims[C] - 1);
+    ip_expr *own = ip_lower_convert(l, l->dtype, element(l, plain, l->dims, OWN)), *of_alpha = own;
+    ip_expr *colour = ip_lower_convert(l, l->dtype, mean_colour(l, &coverage, sum, alpha));
+    ip_expr *opaque = ip_x_param(l->ir, alpha->dtype, coverage.opaque, 0, 2 * coverage.full);
+    ip_expr *is_opaque = coverage.is_opaque ? coverage.is_opaque : binary(l, IP_X_LE, opaque, alpha);
+    if (coverage.gain != 1 || coverage.offset != 0)
+        of_alpha = ip_lower_convert(l, l->dtype, binary(l, IP_X_MUL, alpha, ip_lower_argument(l, alpha->dtype, 1 / coverage.gain)));
+    colour = ip_x_select(l->ir, is_opaque, own, colour);
+    return ip_lower_map(l, ip_x_select(l->ir, ip_lower_is_alpha(l), of_alpha, colour));
+}
+
+/* ---- two pictures ------------------------------------------------------------------------------------------------- */
+
+ip_expr *ip_lower_blended(ip_lower *l, ip_expr *plain, ip_expr *const shares[2])
+{
+    imgpar_dtype f = shares[0]->dtype;
+    ip_expr *sum = NULL, *weights = NULL, *are_opaque = NULL;
+    for (int k = 0; k < 2; k++) {
+        double full = ip_alpha_full(l->node->inputs[k]);
+        ip_expr *alpha = as_float(l, f, element(l, l->in[k], l->dims, l->dims[C] - 1));
+        ip_expr *weight = binary(l, IP_X_MUL, shares[k], alpha), *is_opaque = binary(l, IP_X_LE, number(l, f, full), alpha);
+        ip_expr *product = binary(l, IP_X_MUL, weight, as_float(l, f, element(l, l->in[k], l->dims, OWN)));
+        sum = sum ? binary(l, IP_X_ADD, sum, product) : product;
+        weights = weights ? binary(l, IP_X_ADD, weights, weight) : weight;
+        are_opaque = are_opaque ? binary(l, IP_X_AND, are_opaque, is_opaque) : is_opaque;
+    }
+    ip_expr *zero = number(l, f, 0), *mean = ip_x_select(l->ir, binary(l, IP_X_LT, zero, weights), binary(l, IP_X_DIV, sum, weights), zero);
+    ip_expr *is_plain = binary(l, IP_X_OR, ip_lower_is_alpha(l), are_opaque);
+    return ip_x_select(l->ir, is_plain, ip_lower_convert(l, l->dtype, plain), ip_lower_convert(l, l->dtype, mean));
+}
+
+ip_stage *ip_lower_row(ip_lower *l)
+{
+    switch (ip_alpha_of(l->node)) {
+    case IP_ALPHA_STAYS: return with_alpha_of_input(l);
+    case IP_ALPHA_WEIGHS: return weighed_by_alpha(l);
+    case IP_ALPHA_BLENDS:
+    case IP_ALPHA_CHANNEL: break;
+    }
+    return l->node->op->lower(l);
+}
