@@ -105,7 +105,7 @@ static void measure_std(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *
     const char *wide = wide_dtype(in, info.dtype);
     double n = count_of(&info);
     if (*wide == 'f') {
-        snprintf(square, sizeof square, "a = cast($1, %s)\nd = a - mean(a)\nmean(d * d)", wide);
+        snprintf(square, sizeof square, "a = cast(reshape($1, [-1]), %s)\nd = a - mean(a)\nmean(d * d)", wide);
         if (!compute_numbers(call, in, 1, (const char *const[]){ square }, got))
             sqlite3_result_double(ctx, sqrt(got[0]));
         return;
@@ -140,9 +140,10 @@ static void measure_psnr(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs 
 
 enum { SSIM_RADIUS = 5, SSIM_WINDOW = 2 * SSIM_RADIUS + 1 };
 
-static const char ssim_text[] = /* %s: f64, 255 / L, and again */
-    "a = cast($1, %s) * %s\n"
-    "b = cast($2, %s) * %s\n"
+/* Measures take alpha as any channel: of data of four axes there is none. */
+static const char ssim_text[] = /* %s: $1 as data, f64, 255 / L, and again */
+    "a = cast(%s, %s) * %s\n"
+    "b = cast(%s, %s) * %s\n"
     "ma = blur(a, sigma=1.5, truncate=3.3, border=reflect)\n"
     "mb = blur(b, sigma=1.5, truncate=3.3, border=reflect)\n"
     "va = blur(a * a, sigma=1.5, truncate=3.3, border=reflect) - ma * ma\n"
@@ -179,8 +180,10 @@ static void measure_ssim(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs 
     if (call->code)
         return;
     const char *real = wide_dtype(in, IMGPAR_F64);
+    bool has_alpha = info.rank == 3 && info.channels % 2 == 0;
     char *factor = sqlite3_mprintf("%!.15g", 255 / (hi - lo));
-    char *map = factor ? sqlite3_mprintf(ssim_text, real, factor, real, factor) : NULL;
+    const char *first = has_alpha ? "expand_dims($1, 0)" : "$1", *second = has_alpha ? "expand_dims($2, 0)" : "$2";
+    char *map = factor ? sqlite3_mprintf(ssim_text, first, real, factor, second, real, factor) : NULL;
     char *text = map && pooling ? sqlite3_mprintf("%s%s", map, pooling) : NULL;
     if (!text)
         ip_sql_call_fail(call, SQLITE_NOMEM, NULL);

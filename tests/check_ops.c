@@ -193,7 +193,7 @@ static const struct { const char *op, *options, *message; } bad_calls[] = {
     { "blur", "sigma=soft", "blur: sigma=\"soft\" is not a number" },
     { "blur", "sigma=nan", "blur: sigma=nan is not a number" },
     { "blur", "sigma=[1 2]", "blur: sigma must be a number, not a list of numbers" },
-    { "blur", "sgima=1", "blur: unknown parameter sgima; it has a, sigma, border, truncate, cval" },
+    { "blur", "sgima=1", "blur: unknown parameter sgima; it has a, sigma, border, truncate, cval, alpha" },
     { "blur", "sigma=1, sigma=2", "blur: sigma is given twice" },
     { "blur", "border=mirror", "blur: border=mirror may mean reflect (ba|abcd|dc) or reflect101 (cb|abcd|cb); write one of these" },
     { "blur", "border=foo", "blur: border=foo is not one of replicate, reflect, reflect101, wrap, constant" },

@@ -22,7 +22,7 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT blur(lazy(" GRAY "), -1)", "blur(): sigma must be 0..1000, got -1" },
     { "SELECT apply('complex(3, 4)')", "apply(): the result is a complex number, and SQL has none: take real, imag or abs of it" },
     { "SELECT blur(" GRAY ", 'fast')", "blur(): sigma='fast' is not a number" },
-    { "SELECT blur(" GRAY ", 'sigmo=2')", "blur(): there is no option sigmo; there are sigma, border, truncate, cval" },
+    { "SELECT blur(" GRAY ", 'sigmo=2')", "blur(): there is no option sigmo; there are sigma, border, truncate, cval, alpha" },
     { "SELECT img_median(" GRAY ", '3x')", "img_median(): size='3x' is not an integer" },
     { "SELECT blur(" GRAY ", x'01')", "blur(): sigma must be a number, got a blob" },
     { "SELECT blur(" GRAY ", 'sigma=1', 'wrap')",
