@@ -356,6 +356,11 @@ IMGPAR_API imgpar_array *imgpar_array_error(imgpar_context *ctx, imgpar_status s
  * number that becomes white; without it that is the array's white (imgpar_info), one above 255 in 16 bits where the format has
  * them. Of data without white u8, u16 and bool keep their look, and other numbers are rounded as they are.
  * .pgm is for gray and .ppm for RGB, as their readers expect; both and alpha are saved as .pnm, alpha as .pam.
+ *
+ * What a picture's file told beside its pixels goes with it through every operation, and png and jpeg write it: the ICC profile
+ * (or PNG's cICP, sRGB, gAMA, cHRM; a JPEG gets a profile that says the same), resolution, EXIF (upright, with the new size, without
+ * thumbnails) and XMP. metadata=none leaves all out but what tells of colours. Gray drops a profile for RGB, data has none.
+ * No numbers are converted: pictures of different profiles that meet, and formats without profiles (npy, pnm), give a warning.
  */
 IMGPAR_API imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options);
 /* The same into memory: *out is new, for imgpar_free(). options->format is required. */

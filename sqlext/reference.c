@@ -12,10 +12,10 @@
 static const ip_sql_entry entries[] = {
     { "function", "lazy", "img", "a deferred image, which remembers the work: any operation on it gives a deferred image",
       "lazy(img)" },
-    { "function", "png", "img [, settings]", "computes an image and encodes it as PNG; settings: 'bits=8|16, level=0..9'",
+    { "function", "png", "img [, settings]", "computes an image and encodes it as PNG; settings: 'bits=8|16, level=0..9, metadata=none|all'",
       "png(blur(lazy(img), 2), 'level=1')" },
     { "function", "jpeg", "img [, quality or settings]",
-      "the same as JPEG; settings: 'quality=1..100, subsample=420|422|444, progressive=0|1, background=0..255'",
+      "the same as JPEG; settings: 'quality=1..100, subsample=420|422|444, progressive=0|1, background=0..255, metadata=none|all'",
       "jpeg(lazy(img), 75)" },
     { "function", "npy", "img", "the same as NPY, which holds every type and shape exactly", "npy(img_cast(lazy(img), 'f32'))" },
     { "function", "raw", "img", "the elements, tightly packed, in the machine's byte order", "hex(raw(crop(img, 0, 0, 2, 1)))" },
@@ -39,13 +39,16 @@ static const ip_sql_entry entries[] = {
     { "function", "img_psnr", "a, b [, peak]", "peak signal to noise ratio in dB; infinite where a = b, NULL with NaN",
       "img_psnr(img, jpeg(img, 50)) > 20" },
     { "function", "img_ssim", "a, b [, border]",
-      "mean structural similarity (Wang et al. 2004, windows of 11x11 that lie inside; border 'reflect' mirrors the edges); 1 where a = b",
+      "mean structural similarity (Wang et al. 2004, windows of 11x11 that lie inside; border 'reflect' mirrors the edges); 1 where a = b. "
+      "The mean over pixels and channels of (2 ma mb + C1)(2 sab + C2) / ((ma^2 + mb^2 + C1)(sa + sb + C2)): means m, variances s and "
+      "covariance sab under a Gaussian of sigma 1.5, C1 = (0.01 L)^2, C2 = (0.03 L)^2, L the dtype's range (1 for floats)",
       "img_ssim(img, img, 'reflect')" },
     { "function", "img_equal", "a, b", "1 where size, channels, type and all elements are equal, else 0",
       "img_equal(img, png(img))" },
     { "function", "img_pixel", "img, x, y [, channel]", "a pixel: a number, or of several channels a JSON array",
       "img_pixel(img, 0, 0)" },
-    { "function", "phash", "img", "64 bits that hardly change when an image is scaled or recompressed",
+    { "function", "phash", "img", "64 bits that hardly change when an image is scaled or recompressed: gray, resized to 32 x 32 by area in 8 bits; of its "
+      "cosine transform the coefficients 1 to 8 of 1 to 8, row by row from the highest bit, 1 where one is above their lower median",
       "hamming(phash(img), phash(resize(img, 50)))" },
     { "function", "hamming", "a, b", "the number of bits in which two integers differ", "hamming(0, 7)" },
     { "function", "img_setting", "name, value",

@@ -6,6 +6,7 @@
 
 #include "io_help.h"
 #include "io/codec.h"
+#include "io/exif.h"
 
 #include <dirent.h>
 #include <sys/resource.h>

@@ -148,7 +148,7 @@ static imgpar_array *new_node(imgpar_context *ctx, const ip_op *row, ip_source *
     node->source = source;
     node->type = *type;
     node->range = ip_range_of(type->dtype);
-    ip_array_rehash(node);
+    ip_array_complete(node);
     return node;
 }
 

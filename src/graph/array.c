@@ -101,6 +101,7 @@ static void take_apart(imgpar_array **dead, imgpar_array *a)
         drop_into(dead, a->inputs[k]);
     drop_loop_into(dead, a->loop);
     ip_source_release(a->source);
+    ip_metadata_release(a->metadata);
     for (int k = 0; a->params && k < a->op->info.n_params; k++) {
         ip_free(a->params[k].text);
         ip_free(a->params[k].numbers);

@@ -98,6 +98,9 @@ struct imgpar_array {
                             * what it meets */
     ip_source *source;     /* leaves "open" and "data"; else NULL */
     ip_shrink shrink;      /* leaves that decode a JPEG smaller */
+    ip_metadata *metadata; /* what is written with it where it is a picture; NULL: nothing */
+    bool is_from_file;     /* some of its pixels were decoded: without a profile they are taken for sRGB */
+    bool profiles_differ;  /* pictures of different profiles meet in it, or below it */
     ip_loop *loop;         /* op "iterate"; param 0 is the projection; else NULL */
     uint64_t hash;         /* of op, params and the inputs' hashes: equal nodes are equal in it */
 
@@ -120,8 +123,18 @@ imgpar_array *ip_array_hold(imgpar_array *a);
 void ip_array_drop(imgpar_array *a);
 /* Puts the failure of an evaluation on a (the newest replaces the one before). */
 void ip_array_set_error(imgpar_array *a, imgpar_status status, const char *message);
-/* Computes hash; called once when the node is complete. */
-void ip_array_rehash(imgpar_array *a);
+/* What its inputs hand on, and the hash; called once when the node is complete but for these. */
+void ip_array_complete(imgpar_array *a);
+/*
+ * Metadata of a node that has none of its own, from its inputs (inherit.c): the first picture of the same kind, gray or coloured,
+ * that tells a profile hands its metadata on, else the first that has any. Numbers have none, masks yield to pictures.
+ */
+void ip_array_inherit(imgpar_array *a);
+/* What is written with a: NULL where a is no picture. Borrowed. */
+const ip_metadata *ip_array_metadata(const imgpar_array *a);
+enum { IP_WARNING_BYTES = 512 };
+/* "blend: profiles differ: ..." into buf of so many bytes, if pictures of different profiles meet in a or below it; "" if not. */
+char *ip_profile_warning(const imgpar_array *a, char *buf);
 /* The kept value, retained; NULL: none. Provided, like the two below, by run/value.c. */
 struct ip_value *ip_array_pin(imgpar_array *a);
 struct ip_value *ip_value_retain(struct ip_value *value);

@@ -39,8 +39,9 @@ static bool is_placeholder(const imgpar_array *a)
     return !a->op->lower && !a->source && !a->loop;
 }
 
-void ip_array_rehash(imgpar_array *a)
+void ip_array_complete(imgpar_array *a)
 {
+    ip_array_inherit(a);
     uint64_t h = ip_hash_text(1, a->op->info.name);
     /* op names are unique, but the shape of a leaf or a fill is in its type only */
     h = ip_hash_bytes(h, a->type.shape, (size_t)a->type.rank * sizeof *a->type.shape);

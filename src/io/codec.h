@@ -28,6 +28,7 @@ typedef struct ip_source {
     ip_fail_on fail_on;
     ip_poll poll;
     int shrink;       /* see ip_read_options */
+    ip_metadata **metadata; /* the same */
     ip_str *warnings; /* may be NULL */
 } ip_source;
 
@@ -54,18 +55,23 @@ void ip_header_picture(ip_header *h, ip_format format, imgpar_dtype dtype, uint6
 /* Takes zeroed memory for the pixels image->header tells of. */
 imgpar_status ip_image_alloc(const ip_source *s, ip_image *image, ip_error *err);
 
-/* The orientation 1..8 in an EXIF block (TIFF, with or without "Exif\0\0" before); 1 when there is none. */
-int ip_exif_orientation(const unsigned char *bytes, size_t n);
 /*
- * Turns the pixels of image, which lie as stored, upright. header has the shape after turning.
- * On failure the pixels stay owned by image.
+ * Finishes what a decoder has found beside the pixels, warns of nothing, and gives it to who asked for it; contents are
+ * taken, also on failure. is_turned: width and height were exchanged.
  */
-imgpar_status ip_exif_turn(const ip_source *s, ip_image *image, ip_error *err);
+imgpar_status ip_source_give_metadata(const ip_source *s, ip_metadata *contents, bool is_turned, ip_error *err);
+/* Puts a copy of an EXIF block, or of an XMP packet, into contents, fit to be passed on. What is damaged or too large is left out. */
+imgpar_status ip_source_take_exif(const ip_source *s, const char *format, const unsigned char *bytes, size_t n,
+                                  ip_metadata *contents, ip_error *err);
+imgpar_status ip_source_take_xmp(const ip_source *s, const unsigned char *bytes, size_t n, ip_metadata *contents, ip_error *err);
+/* Takes a profile, which is freed where it is left out. */
+imgpar_status ip_source_take_icc(const ip_source *s, const char *format, ip_blob takes, ip_metadata *contents, ip_error *err);
 
 /* ---- writing ------------------------------------------------------------------ */
 
 typedef enum ip_setting {
     IP_SET_BITS, IP_SET_LEVEL, IP_SET_QUALITY, IP_SET_SUBSAMPLE, IP_SET_PROGRESSIVE, IP_SET_BACKGROUND,
+    IP_SET_METADATA, /* 0: the colour's tags only, 1: all */
     IP_N_SETTINGS
 } ip_setting;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of formats, and decoding and encoding through it. */
-#include "io/codec.h"
+#include "io/jpeg_metadata.h"
 
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -161,6 +161,20 @@ imgpar_status ip_io_look(const ip_pixels *p, ip_format format, const char *setti
             return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding %s", codecs[format].name);
     }
     *look = any_high ? IP_LOOKS_WHITE : is_above_0 ? IP_LOOKS_BLACK : IP_LOOKS_FINE;
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_io_losses(const ip_pixels *pixels, ip_format format, const char *settings, ip_str *lines, ip_error *err)
+{
+    const ip_metadata *m = pixels->metadata;
+    ip_settings parsed;
+    char name[96];
+    imgpar_status st = ip_settings_parse(format, settings, &parsed, err);
+    if (st || !m) return st;
+    if (format == IP_FORMAT_JPEG && parsed.value[IP_SET_METADATA] != 0) ip_jpeg_losses(m, lines);
+    if ((format == IP_FORMAT_NPY || format == IP_FORMAT_PNM) && !m->colour.is_srgb)
+        ip_str_printf(lines, "%s holds no colour profile: the numbers are those of %s, and will be taken for sRGB\n",
+                      codecs[format].name, ip_metadata_colour_name(m, name));
     return IMGPAR_OK;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "base/str.h"
+#include "io/metadata.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,6 +64,7 @@ typedef struct ip_read_options {
     ip_poll poll;        /* stop may be NULL */
     int shrink;          /* 2, 4, 8: a JPEG is decoded at that fraction of its sides, rounded up; 0, 1: whole */
     ip_str *warnings;    /* may be NULL; a line each */
+    ip_metadata **metadata; /* gets a new reference, or NULL where the file tells nothing; NULL: nobody asks */
 } ip_read_options;
 
 /* A view of pixels to be written. Any dtype; encode rounds and saturates what the format cannot hold. */
@@ -75,6 +77,7 @@ typedef struct ip_pixels {
     const void *pixels; /* tightly packed; borrowed */
     bool is_mask;       /* that white is 1, and a factor raises it */
     bool is_exact;      /* png, npy: what is written is read as the same dtype, shape, space and white, see exact.c */
+    const ip_metadata *metadata; /* to be written with them; borrowed, may be NULL */
 } ip_pixels;
 
 const char *ip_format_name(ip_format format);
@@ -115,8 +118,8 @@ void ip_file_release(ip_file *file);
 /*
  * settings as in imgpar_options.settings, NULL for the defaults; *bytes is new (ip_alloc).
  *
- *     png   bits=8|16  level=0..9
- *     jpeg  quality=1..100 (90)  subsample=420|422|444 (420)  progressive=0|1 (0)  background=0..255 (0)
+ *     png   bits=8|16  level=0..9  metadata=none|all (all)
+ *     jpeg  quality=1..100 (90)  subsample=420|422|444 (420)  progressive=0|1 (0)  background=0..255 (0)  metadata=none|all (all)
  *     npy   none; exact shape and dtype
  *     pnm   bits=8|16; PGM, PPM, or PAM with alpha; the ending .pgm is for gray alone, .ppm for RGB
  *
@@ -124,6 +127,8 @@ void ip_file_release(ip_file *file);
  * IMGPAR_E_UNSUPPORTED. A white above 255, and u16 without one, are written in 16 bits unless bits=8, everything else in 8
  * unless bits=16. White becomes the samples' maximum; numbers without one are kept, rounded and saturated, but those of
  * u8, u16 and bool, whose maximum becomes the samples'. With range=R (png, jpeg, pnm) R is white instead.
+ * metadata=none leaves out EXIF, XMP and resolution; what tells the meaning of colours stays: where a
+ * JPEG cannot tell it as the picture's file did, a profile is made, and where there can be none the format is refused.
  */
 imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
                            void **bytes, size_t *n, ip_error *err);
@@ -140,6 +145,8 @@ bool ip_io_png_tells_all(const ip_pixels *pixels);
  * without a white, WHITE where all are above the largest level. */
 typedef enum ip_look { IP_LOOKS_FINE, IP_LOOKS_BLACK, IP_LOOKS_WHITE } ip_look;
 imgpar_status ip_io_look(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll, ip_look *look, ip_error *err);
+/* Appends a line for each thing that a file in the format, written with the settings, will lack of pixels->metadata. */
+imgpar_status ip_io_losses(const ip_pixels *pixels, ip_format format, const char *settings, ip_str *lines, ip_error *err);
 /* Writes bytes to path by way of a temporary file and rename; "-" is standard output. A device, a FIFO or a
  * dangling link is written in place. An existing file keeps its mode, a link stays a link. poll may be NULL. */
 imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err);

@@ -7,10 +7,11 @@
  * have 100 scans: each costs a pass over all coefficients and as little as a
  * few bytes of file. Coefficients get the memory the size asks for and no more.
  *
- * EXIF and the process (lossless, 12 bit) are found by a walk of our own over
+ * EXIF, profiles and the process (lossless, 12 bit) are found by a walk of our own over
  * the markers, so libjpeg skips them and the refusal is one plain sentence.
  */
-#include "io/jpeg_guard.h"
+#include "io/exif.h"
+#include "io/jpeg_metadata.h"
 
 #include "base/alloc.h"
 
@@ -20,7 +21,7 @@
 enum { MAX_SCANS = 100, MEMORY_BASE = 64 << 20 };
 
 /* What the markers before the first scan say. */
-typedef struct markers { int orientation, process, precision; } markers;
+typedef struct markers { int orientation, process, precision; ip_jpeg_segments segments; } markers;
 
 typedef struct reader {
     ip_jpeg_guard guard; /* first: see jpeg_guard.h */
@@ -42,8 +43,7 @@ bool ip_jpeg_sniff(const unsigned char *bytes, size_t n)
 
 static markers walk_markers(const unsigned char *p, size_t n)
 {
-    markers m = { 1, -1, 8 };
-    bool has_exif = false;
+    markers m = { .orientation = 1, .process = -1, .precision = 8 };
     for (size_t at = 2; at < n;) {
         if (p[at] != 0xff) { /* junk, which libjpeg reports */
             at++;
@@ -58,16 +58,14 @@ static markers walk_markers(const unsigned char *p, size_t n)
         const size_t length = (size_t)p[at] << 8 | p[at + 1];
         if (length < 2 || length > n - at) break;
         const unsigned char *body = p + at + 2;
-        if (code == 0xe1 && !has_exif && length >= 8 && memcmp(body, "Exif\0\0", 6) == 0) {
-            has_exif = true;
-            m.orientation = ip_exif_orientation(body, length - 2);
-        }
+        if (code >= 0xe0 && code <= 0xef) ip_jpeg_note_segment(&m.segments, code, body, length - 2);
         if (code >= 0xc0 && code <= 0xcf && code != 0xc4 && code != 0xc8 && code != 0xcc && length >= 3) {
             m.process = code & 15;
             m.precision = body[0];
         }
         at += length;
     }
+    if (m.segments.exif.bytes) m.orientation = ip_exif_orientation(m.segments.exif.bytes, m.segments.exif.n);
     return m;
 }
 
@@ -236,7 +234,16 @@ static bool guarded(reader *r, void (*step)(reader *r))
     return true;
 }
 
-static imgpar_status fill_header(const reader *r, int orientation, ip_header *header)
+static imgpar_status give_metadata(const reader *r, const markers *m)
+{
+    ip_metadata contents = { .colour = { .has_srgb = false } };
+    imgpar_status st = ip_jpeg_read_metadata(r->s, &m->segments, &contents, r->err);
+    if (!st) return ip_source_give_metadata(r->s, &contents, m->orientation >= 5, r->err);
+    ip_metadata_clear(&contents);
+    return st;
+}
+
+static imgpar_status fill_header(const reader *r, const markers *m, ip_header *header)
 {
     const int n = r->c.num_components;
     imgpar_status st = ip_source_check_size(r->s, r->c.image_width, r->c.image_height, r->err);
@@ -244,8 +251,8 @@ static imgpar_status fill_header(const reader *r, int orientation, ip_header *he
     if (n != 1 && n != 3 && !is_cmyk(r))
         return ip_fail(r->err, IMGPAR_E_UNSUPPORTED, "%s: JPEG: %d components are not supported", r->s->name, n);
     ip_header_picture(header, IP_FORMAT_JPEG, IMGPAR_U8, r->c.output_width, r->c.output_height, n == 1 ? 1 : 3,
-                      orientation);
-    return IMGPAR_OK;
+                      m->orientation);
+    return give_metadata(r, m);
 }
 
 imgpar_status ip_jpeg_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err)
@@ -257,7 +264,7 @@ imgpar_status ip_jpeg_read(const ip_source *s, ip_header *header, ip_image *imag
     ip_error local = { 0 };
     reader r = { .guard = { .on_error = on_error, .on_warning = on_warning }, .s = s, .image = image, .err = &local };
     ip_jpeg_guard_errors(&r.guard, (j_common_ptr)&r.c);
-    if (!guarded(&r, read_header) || fill_header(&r, m.orientation, header) || !image) goto out;
+    if (!guarded(&r, read_header) || fill_header(&r, &m, header) || !image) goto out;
 
     image->header = *header;
     if (ip_image_alloc(s, image, &local)) goto out;

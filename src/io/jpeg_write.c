@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pixels to JPEG, with libjpeg. Alpha is composed onto a gray background. See png.c, Note [Long jumps]. */
-#include "io/jpeg_guard.h"
+#include "io/jpeg_metadata.h"
 
 #include "base/alloc.h"
 
@@ -13,6 +13,7 @@ typedef struct writer {
     struct jpeg_compress_struct c;
     struct jpeg_destination_mgr destination;
     ip_picture picture;
+    ip_jpeg_output beside; /* what is written beside the pixels */
     const ip_settings *settings;
     const ip_poll *poll;
     ip_str *out;
@@ -97,7 +98,9 @@ static void write_all(writer *w)
     };
     c->dest = &w->destination;
     set_parameters(w);
+    ip_jpeg_set_resolution(c, &w->beside);
     jpeg_start_compress(c, TRUE);
+    ip_jpeg_write_metadata(c, &w->beside);
     for (size_t y = 0; y < p->height; y++) {
         JSAMPROW row = w->row;
         if (ip_picture_poll(p, w->poll, y, w->err)) longjmp(w->guard.jump, 1);
@@ -123,6 +126,7 @@ imgpar_status ip_jpeg_write(const ip_pixels *pixels, const ip_settings *settings
     ip_jpeg_guard_errors(&w.guard, (j_common_ptr)&w.c);
     if (ip_picture_of(pixels, IP_FORMAT_JPEG, 8, &w.picture, &local)) goto out;
     ip_picture_set_range(&w.picture, settings);
+    if (ip_jpeg_output_make(&w.picture, settings->value[IP_SET_METADATA] != 0, &w.beside, &local)) goto out;
     w.row = ip_alloc(ip_picture_row_bytes(&w.picture) + CHUNK_BYTES);
     if (!w.row) {
         ip_fail_memory(&local, "encoding jpeg");
@@ -132,6 +136,7 @@ imgpar_status ip_jpeg_write(const ip_pixels *pixels, const ip_settings *settings
     guarded(&w, write_all);
 out:
     jpeg_destroy_compress(&w.c);
+    ip_jpeg_output_free(&w.beside);
     ip_free(w.row);
     return local.status ? ip_fail(err, local.status, "%s", local.message) : IMGPAR_OK;
 }

@@ -2,21 +2,22 @@
 /*
  * PNG to pixels, with libpng. Gray of 1, 2 and 4 bits is widened, palettes
  * become RGB, tRNS becomes alpha, 16 bits come in native order. Colour is left
- * alone: no gamma, no profiles.
+ * alone: what gamma and profiles say is passed on (png_metadata.h), and converts nothing.
  *
  * Note [Chunks dropped]. Of the ancillary chunks only tRNS is given to libpng, and
  * exact.c's is read by us where it stands behind IHDR;
  * all others are skipped unread (their CRC is still checked). Text and profile
  * chunks are compressed, and 57 bytes of them can ask for a gigabyte; and many
- * good pictures carry a profile that libpng calls an error. eXIf is found by
- * our own walk over the chunks, because it may follow the picture data, while
- * a header is wanted before that.
+ * good pictures carry a profile that libpng calls an error. Those that are kept
+ * are found by our own walk over the chunks (png_metadata.c), because they may follow
+ * the picture data, while a header is wanted before that.
  *
  * Note [Long jumps]. libpng reports errors by calling us, and we may not
  * return. Whatever must survive the jump is in struct reader, never in a local
  * variable of the function that calls setjmp().
  */
-#include "io/codec.h"
+#include "io/exif.h"
+#include "io/png_metadata.h"
 
 #include "base/alloc.h"
 
@@ -24,7 +25,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-enum { MAX_CHUNK_BYTES = 64 << 20, MAX_EXIF_BYTES = 65536 };
+enum { MAX_CHUNK_BYTES = 64 << 20 };
 
 typedef struct reader {
     const ip_source *s;
@@ -173,31 +174,6 @@ static void read_as_bool(reader *r)
     if (is_odd) ip_source_damaged(r->s, IP_DAMAGE_READABLE, "PNG", "samples of a bool are neither 0 nor 255", r->err);
 }
 
-/* See Note [Chunks dropped]. */
-static imgpar_status find_orientation(const ip_source *s, int *orientation, ip_error *err)
-{
-    *orientation = 1;
-    for (uint64_t at = 8;;) {
-        unsigned char head[8];
-        bool found;
-        imgpar_status st = ip_source_peek(s, at, head, sizeof head, &found, err);
-        if (st || !found) return st;
-        size_t n = png_get_uint_32(head);
-        if (n > PNG_UINT_31_MAX || memcmp(head + 4, "IEND", 4) == 0) return IMGPAR_OK;
-        if (memcmp(head + 4, "eXIf", 4) != 0) {
-            at += 12 + (uint64_t)n;
-            continue;
-        }
-        if (n > MAX_EXIF_BYTES) n = MAX_EXIF_BYTES;
-        unsigned char *exif = ip_alloc(n);
-        if (!exif) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
-        st = ip_source_peek(s, at + 8, exif, n, &found, err);
-        if (!st && found) *orientation = ip_exif_orientation(exif, n);
-        ip_free(exif);
-        return st;
-    }
-}
-
 static imgpar_status fill_header(const reader *r, ip_header *header)
 {
     const png_uint_32 width = png_get_image_width(r->png, r->info), height = png_get_image_height(r->png, r->info);
@@ -207,7 +183,13 @@ static imgpar_status fill_header(const reader *r, ip_header *header)
     imgpar_status st = ip_source_check_size(r->s, width, height, r->err);
     if (st) return st;
     int orientation;
-    st = find_orientation(r->s, &orientation, r->err);
+    ip_metadata contents = { .colour = { .has_srgb = false } };
+    st = ip_png_read_metadata(r->s, &contents, &orientation, r->err);
+    if (st) {
+        ip_metadata_clear(&contents);
+        return st;
+    }
+    st = ip_source_give_metadata(r->s, &contents, orientation >= 5, r->err);
     if (st) return st;
     ip_header_picture(header, IP_FORMAT_PNG, png_get_bit_depth(r->png, r->info) == 16 ? IMGPAR_U16 : IMGPAR_U8,
                       width, height, channels, orientation);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pixels to PNG, with libpng. See png.c, Note [Long jumps]. */
-#include "io/codec.h"
+#include "io/png_metadata.h"
 
 #include "base/alloc.h"
 
@@ -93,6 +93,7 @@ static void write_all(writer *w)
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, w->info);
     if (p->source->is_exact) write_exact(w, start);
+    if (ip_png_append_metadata(w->out, p, w->settings->value[IP_SET_METADATA] != 0, w->err)) longjmp(w->jump, 1);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (p->bits == 16) png_set_swap(png);
 #endif

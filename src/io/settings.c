@@ -14,6 +14,7 @@ typedef struct row {
     int choices[4];          /* instead of the range; ended by 0 */
     const char *choice_text;
     int initial;             /* -1: the format chooses */
+    const char *words[3];    /* instead of numbers: their places are the values; ended by NULL */
 } row;
 
 #define IN(format) (1u << IP_FORMAT_##format)
@@ -23,12 +24,13 @@ static const char range_name[] = "range";
 enum { RANGE_FORMATS = IN(PNG) | IN(JPEG) | IN(PNM) };
 
 static const row rows[] = {
-    { IP_SET_BITS, "bits", IN(PNG) | IN(PNM), 0, 0, { 8, 16 }, "8 or 16", -1 },
-    { IP_SET_LEVEL, "level", IN(PNG), 0, 9, { 0 }, NULL, -1 },
-    { IP_SET_QUALITY, "quality", IN(JPEG), 1, 100, { 0 }, NULL, 90 },
-    { IP_SET_SUBSAMPLE, "subsample", IN(JPEG), 0, 0, { 420, 422, 444 }, "420, 422 or 444", 420 },
-    { IP_SET_PROGRESSIVE, "progressive", IN(JPEG), 0, 1, { 0 }, NULL, 0 },
-    { IP_SET_BACKGROUND, "background", IN(JPEG), 0, 255, { 0 }, NULL, 0 },
+    { IP_SET_BITS, "bits", IN(PNG) | IN(PNM), 0, 0, { 8, 16 }, "8 or 16", -1, { NULL } },
+    { IP_SET_LEVEL, "level", IN(PNG), 0, 9, { 0 }, NULL, -1, { NULL } },
+    { IP_SET_QUALITY, "quality", IN(JPEG), 1, 100, { 0 }, NULL, 90, { NULL } },
+    { IP_SET_SUBSAMPLE, "subsample", IN(JPEG), 0, 0, { 420, 422, 444 }, "420, 422 or 444", 420, { NULL } },
+    { IP_SET_PROGRESSIVE, "progressive", IN(JPEG), 0, 1, { 0 }, NULL, 0, { NULL } },
+    { IP_SET_BACKGROUND, "background", IN(JPEG), 0, 255, { 0 }, NULL, 0, { NULL } },
+    { IP_SET_METADATA, "metadata", IN(PNG) | IN(JPEG), 0, 1, { 0 }, "none or all", 1, { "none", "all" } },
 };
 
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -82,6 +84,19 @@ static bool parse_int(const char *p, const char **end, int *value)
     return *p == '\0' || *p == ',' || is_gap(*p);
 }
 
+/* A word of the row at *text, which moves behind it. */
+static imgpar_status parse_word(const row *r, const char *format, const char **text, int *value, ip_error *err)
+{
+    const size_t n = strcspn(*text, ", \t\r\n");
+    for (int k = 0; r->words[k]; k++)
+        if (strlen(r->words[k]) == n && memcmp(r->words[k], *text, n) == 0) {
+            *text += n;
+            *value = k;
+            return IMGPAR_OK;
+        }
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%.*s is not %s", format, r->name, n < 40 ? (int)n : 40, *text, r->choice_text);
+}
+
 static imgpar_status parse_range(const char *format, const char **text, ip_settings *settings, ip_error *err)
 {
     char *end;
@@ -120,6 +135,10 @@ static imgpar_status parse_one(ip_format format, const char **text, ip_settings 
     if (is_range) {
         *text = p;
         return parse_range(format_name, text, settings, err);
+    }
+    if (r->words[0]) {
+        *text = p;
+        return parse_word(r, format_name, text, &settings->value[r->setting], err);
     }
     if (!parse_int(p, text, &value)) {
         int length = (int)strcspn(p, ", \t\r\n");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What every decoder asks: is this damage tolerable, is this size allowed, go on? */
-#include "io/codec.h"
+#include "io/exif.h"
+#include "io/icc.h"
 
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -16,7 +17,7 @@ ip_source ip_source_of(const void *bytes, size_t n, const char *name, const ip_r
     return (ip_source){
         .bytes = bytes, .n = n, .total = n, .fd = -1, .name = name,
         .max_pixels = o->max_pixels ? o->max_pixels : IP_DEFAULT_MAX_PIXELS,
-        .fail_on = o->fail_on, .poll = o->poll, .shrink = o->shrink, .warnings = o->warnings,
+        .fail_on = o->fail_on, .poll = o->poll, .shrink = o->shrink, .warnings = o->warnings, .metadata = o->metadata,
     };
 }
 
@@ -76,6 +77,57 @@ imgpar_status ip_source_peek(const ip_source *s, uint64_t offset, void *dst, siz
         at += (size_t)got;
     }
     return IMGPAR_OK;
+}
+
+/* ---- what stands beside the pixels ----------------------------------------------------------------- */
+
+imgpar_status ip_source_take_exif(const ip_source *s, const char *format, const unsigned char *bytes, size_t n,
+                                  ip_metadata *contents, ip_error *err)
+{
+    ip_error why = { 0 };
+    imgpar_status st = ip_exif_clean(bytes, n, &contents->exif, &why);
+    if (st == IMGPAR_E_CORRUPT) return ip_source_damaged(s, IP_DAMAGE_WARNING, format, "EXIF is damaged, and left out", err);
+    return st ? ip_fail(err, st, "%s: out of host memory while reading it", s->name) : IMGPAR_OK;
+}
+
+imgpar_status ip_source_take_xmp(const ip_source *s, const unsigned char *bytes, size_t n, ip_metadata *contents, ip_error *err)
+{
+    ip_blob *xmp = &contents->xmp;
+    if (n == 0 || n > IP_MAX_BLOB_BYTES) return IMGPAR_OK;
+    if (!ip_blob_copy(xmp, bytes, n))
+        return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
+    ip_xmp_clean(xmp);
+    if (xmp->n > 0) return IMGPAR_OK;
+    ip_free(xmp->bytes);
+    xmp->bytes = NULL;
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_source_take_icc(const ip_source *s, const char *format, ip_blob takes, ip_metadata *contents, ip_error *err)
+{
+    ip_colour *colour = &contents->colour;
+    if (takes.bytes && ip_icc_check(takes.bytes, takes.n, &colour->is_icc_gray)) {
+        colour->icc = takes;
+        return IMGPAR_OK;
+    }
+    const bool is_of_inks = takes.bytes && ip_icc_is_whole(takes.bytes, takes.n); /* which the pixels no longer are */
+    ip_free(takes.bytes);
+    if (is_of_inks) return IMGPAR_OK;
+    return ip_source_damaged(s, IP_DAMAGE_WARNING, format, "the colour profile is damaged or too large, and left out", err);
+}
+
+imgpar_status ip_source_give_metadata(const ip_source *s, ip_metadata *contents, bool is_turned, ip_error *err)
+{
+    const ip_resolution r = contents->resolution;
+    const bool has_any = ip_colour_is_told(&contents->colour) || contents->exif.bytes || contents->xmp.bytes || r.x > 0;
+    if (!s->metadata || !has_any) {
+        ip_metadata_clear(contents);
+        return IMGPAR_OK;
+    }
+    ip_colour_settle(&contents->colour);
+    if (is_turned) contents->resolution = (ip_resolution){ r.y, r.x };
+    *s->metadata = ip_metadata_new(contents);
+    return *s->metadata ? IMGPAR_OK : ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
 }
 
 void ip_header_picture(ip_header *h, ip_format format, imgpar_dtype dtype, uint64_t width, uint64_t height,

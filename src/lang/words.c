@@ -36,7 +36,7 @@ static const ip_word words[] = {
               "The path's ending tells the format, or format=png|jpeg|npy|pnm does; \"-\" is standard output.\n"
               "png: bits=8|16, level=0..9. jpeg: quality=1..100, subsample=420|422|444, progressive=0|1,\n"
               "background=0..255, a gray under alpha. pnm: bits=8|16; .pgm is for gray, .ppm for RGB, .pam for alpha, .pnm for all.\n"
-              "npy keeps shape and dtype.\n"
+              "npy keeps shape and dtype. png, jpeg: metadata=none leaves out EXIF, XMP and resolution, not the profile.\n"
               "The array's white is written as white, one above 255 in 16 bits where the format has them; numbers of data, which has no white,\n"
               "are rounded as they are. range=1 makes 0..1 black to white (png, jpeg, pnm; any range above 0).\n"
               "All files are opened before any is saved: two saves want two paths, and what was saved cannot be opened after it.",

@@ -23,7 +23,7 @@
 static imgpar_array *finish(imgpar_context *ctx, imgpar_array *takes, const ip_error *err)
 {
     if (!err->status) {
-        ip_array_rehash(takes);
+        ip_array_complete(takes);
         return takes;
     }
     imgpar_array_release(takes);
@@ -225,7 +225,7 @@ static imgpar_array *new_node(imgpar_context *ctx, const char *row, int n_inputs
 static imgpar_array *complete(imgpar_array *node)
 {
     if (!node) return no_memory();
-    ip_array_rehash(node);
+    ip_array_complete(node);
     return node;
 }
 
@@ -252,7 +252,8 @@ imgpar_array *ip_build_number(imgpar_context *ctx, double value, bool fractional
     return complete(node);
 }
 
-imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *takes_source, const ip_header *header)
+imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *takes_source, const ip_header *header,
+                              ip_metadata *takes_metadata)
 {
     ip_type type = { .dtype = header->dtype, .space = header->space, .rank = header->rank };
     memcpy(type.shape, header->shape, sizeof type.shape);
@@ -261,11 +262,14 @@ imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *t
     imgpar_array *node = new_node(ctx, op->info.name, 0, &type);
     if (!node) {
         ip_source_release(takes_source);
+        ip_metadata_release(takes_metadata);
         return no_memory();
     }
     for (int k = 0; k < op->info.n_params; k++)
         if (op->info.params[k].default_text) set_default(&op->info.params[k], &node->params[k]);
     node->source = takes_source;
+    node->metadata = takes_metadata;
+    node->is_from_file = takes_source->kind == IP_SOURCE_FILE || takes_source->kind == IP_SOURCE_BLOB;
     return complete(node);
 }
 

@@ -56,7 +56,9 @@ imgpar_array *ip_build_with_text(imgpar_context *ctx, const ip_op *op, const ip_
 
 /* Leaves. A number is a one-element array that never widens other operands. */
 imgpar_array *ip_build_number(imgpar_context *ctx, double value, bool fractional);
-imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *takes_source, const ip_header *header);
+/* metadata: of an encoded image, taken; may be NULL. */
+imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *takes_source, const ip_header *header,
+                              ip_metadata *takes_metadata);
 /* A placeholder of the given type, for loop bodies. */
 imgpar_array *ip_build_placeholder(imgpar_context *ctx, const ip_type *type);
 /* A literal that a loop's carried value starts from, in the widest dtype, and the placeholder of such a value, which bends (array.h);

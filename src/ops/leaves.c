@@ -70,7 +70,7 @@ IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtyp
         memcpy(copy, data, size_bytes);
     source->data = copy;
     source->size_bytes = size_bytes;
-    return ip_build_source(ctx, ip_op_find("data"), source, &header);
+    return ip_build_source(ctx, ip_op_find("data"), source, &header, NULL);
 }
 
 IMGPAR_API imgpar_array *imgpar_array_wrap(imgpar_context *ctx, imgpar_dtype dtype, int rank,
@@ -91,16 +91,17 @@ IMGPAR_API imgpar_array *imgpar_array_wrap(imgpar_context *ctx, imgpar_dtype dty
     source->borrowed = true;
     source->on_release = on_release;
     source->user = user;
-    return ip_build_source(ctx, ip_op_find("data"), source, &header);
+    return ip_build_source(ctx, ip_op_find("data"), source, &header, NULL);
 }
 
 /* ---- encoded images ------------------------------------------------------------------- */
 
-static imgpar_status probe_memory(imgpar_context *ctx, const void *bytes, size_t n, ip_header *header, ip_error *err)
+static imgpar_status probe_memory(imgpar_context *ctx, const void *bytes, size_t n, ip_header *header,
+                                  ip_metadata **metadata, ip_error *err)
 {
     if (!ctx) return ip_fail(err, IMGPAR_E_ARGUMENT, "open: the context is NULL");
     if (!bytes) return ip_fail(err, IMGPAR_E_ARGUMENT, "open: the bytes are NULL");
-    ip_read_options options = { .max_pixels = ip_context_max_pixels(ctx), .fail_on = IP_FAIL_ON_ERROR };
+    ip_read_options options = { .max_pixels = ip_context_max_pixels(ctx), .fail_on = IP_FAIL_ON_ERROR, .metadata = metadata };
     return ip_io_probe(bytes, n, "memory", &options, header, err);
 }
 
@@ -109,9 +110,11 @@ IMGPAR_API imgpar_array *imgpar_open_wrap(imgpar_context *ctx, void *bytes, size
 {
     ip_error err = { .status = IMGPAR_OK };
     ip_header header;
-    imgpar_status st = probe_memory(ctx, bytes, n, &header, &err);
+    ip_metadata *metadata = NULL;
+    imgpar_status st = probe_memory(ctx, bytes, n, &header, &metadata, &err);
     ip_source *source = st ? NULL : new_source(IP_SOURCE_BLOB, "memory");
     if (!source) {
+        ip_metadata_release(metadata);
         if (on_release) on_release(user, bytes);
         return ip_array_error(ctx, st ? st : IMGPAR_E_HOST_MEMORY, st ? err.message : "out of host memory");
     }
@@ -122,7 +125,7 @@ IMGPAR_API imgpar_array *imgpar_open_wrap(imgpar_context *ctx, void *bytes, size
     source->user = user;
     source->format = header.format;
     source->orientation = header.orientation;
-    return ip_build_source(ctx, ip_op_find("open"), source, &header);
+    return ip_build_source(ctx, ip_op_find("open"), source, &header, metadata);
 }
 
 static void free_copy(void *user, void *copy)
@@ -147,7 +150,8 @@ imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
     ip_source *source = new_source(IP_SOURCE_FILE, path);
     if (!source) return ip_fail_memory(err, "opening a file");
     source->fail_on = (ip_fail_on)ip_param_number(node, "fail_on");
-    ip_read_options options = { .max_pixels = ip_context_max_pixels(node->ctx), .fail_on = source->fail_on };
+    ip_read_options options = { .max_pixels = ip_context_max_pixels(node->ctx), .fail_on = source->fail_on,
+                                .metadata = &node->metadata };
     imgpar_status st = ip_file_open(path, &options, &source->file, &header, err);
     if (st) {
         source->kind = IP_SOURCE_BLOB; /* there is no file to release */
@@ -158,6 +162,7 @@ imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
     source->orientation = header.orientation;
     source->file_id = ip_context_next_file(node->ctx);
     node->source = source;
+    node->is_from_file = true;
     node->type = (ip_type){ .dtype = header.dtype, .space = header.space, .rank = header.rank };
     memcpy(node->type.shape, header.shape, sizeof node->type.shape);
     const double white = ip_param_number(node, "white");
@@ -183,6 +188,8 @@ imgpar_array *ip_leaf_shrunk(const imgpar_array *leaf, int shrink)
     }
     atomic_fetch_add(&leaf->source->refs, 1);
     node->source = leaf->source;
+    node->metadata = ip_metadata_retain(leaf->metadata);
+    node->is_from_file = leaf->is_from_file;
     node->type = leaf->type;
     node->range = leaf->range;
     const unsigned flips[2] = { 1u << 3 | 1u << 4 | 1u << 7 | 1u << 8, 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7 }; /* orientations */
@@ -193,7 +200,7 @@ imgpar_array *ip_leaf_shrunk(const imgpar_array *leaf, int shrink)
         node->shrink.full[k] = full;
         node->shrink.before[k] = flips[k] >> leaf->source->orientation & 1 ? shrunk * shrink - full : 0;
     }
-    ip_array_rehash(node);
+    ip_array_complete(node);
     return node;
 }
 

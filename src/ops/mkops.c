@@ -315,6 +315,11 @@ static void print_manual_row(const row *r)
             printf("; %s by default", p->default_text);
         printf(".\n");
     }
+    if (has_prototype(r)) {
+        printf(".PP\nIn C:\n.B \"");
+        print_prototype(o);
+        printf(";\"\n");
+    }
     if (o->rule) {
         printf(".PP\nRule: ");
         print_roff(o->rule);

@@ -137,7 +137,8 @@ static imgpar_status pick_format(const char *path, const imgpar_options *options
 static ip_pixels pixels_of(const imgpar_array *a, const void *elements)
 {
     ip_pixels pixels = { .dtype = a->type.dtype, .space = a->type.space, .rank = a->type.rank,
-                         .white = a->type.white, .is_mask = a->type.is_mask, .pixels = elements };
+                         .white = a->type.white, .is_mask = a->type.is_mask, .pixels = elements,
+                         .metadata = ip_array_metadata(a) };
     memcpy(pixels.shape, a->type.shape, sizeof pixels.shape);
     return pixels;
 }
@@ -161,6 +162,23 @@ static void warn_of_look(ip_look look, const char *path, const imgpar_options *o
                                          : "all values are above the largest level, which looks white; range=65535 makes 65535 white");
     options->on_warning(options->user, ip_str_text(&text));
     ip_str_free(&text);
+}
+
+/* What the file will lack of the picture's metadata, a warning each. */
+static imgpar_status warn_of_losses(const ip_pixels *pixels, ip_format format, const char *path, const imgpar_options *options,
+                                    ip_error *err)
+{
+    ip_str lines = IP_STR_INIT, text = IP_STR_INIT;
+    imgpar_status st = ip_io_losses(pixels, format, options->settings, &lines, err);
+    for (char *line = lines.text, *end; line && *line && (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        ip_str_clear(&text);
+        ip_str_printf(&text, "save: %s%s%s", path ? path : "", path ? ": " : "", line);
+        options->on_warning(options->user, ip_str_text(&text));
+    }
+    ip_str_free(&text);
+    ip_str_free(&lines);
+    return st;
 }
 
 /* What is to be made of an array. */
@@ -200,6 +218,8 @@ static imgpar_status encode_elements(imgpar_array *a, const void *elements, cons
         st = ip_io_look(&pixels, t->format, settings, &runner.poll, &look, err);
     if (look != IP_LOOKS_FINE)
         warn_of_look(look, t->path, t->options);
+    if (!st && t->options && t->options->on_warning)
+        st = warn_of_losses(&pixels, t->format, t->path, t->options, err);
     if (!st)
         st = ip_io_encode(&pixels, t->format, settings, &runner.poll, bytes, n, &why);
     if (why.status)

@@ -566,9 +566,18 @@ imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_
     return evaluate(ctx, &q, values, err);
 }
 
+static void warn_of_profiles(imgpar_array *const *arrays, size_t n, const imgpar_options *options)
+{
+    char text[IP_WARNING_BYTES];
+    for (size_t k = 0; k < n && options && options->on_warning; k++)
+        if (*ip_profile_warning(arrays[k], text))
+            options->on_warning(options->user, text);
+}
+
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
                           bool use_ref, ip_value **values, ip_error *err)
 {
+    warn_of_profiles(arrays, n, options);
     ip_request q = { .arrays = arrays, .n = n, .options = options, .use_ref = use_ref };
     return evaluate(ctx, &q, values, err);
 }
@@ -599,6 +608,8 @@ imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, 
 {
     ip_request q = { .arrays = &a, .n = 1, .options = options, .use_ref = use_ref, .dst = dst };
     ip_value *value = use_ref ? NULL : ip_array_pin(a);
+    if (!value)
+        warn_of_profiles(&a, 1, options);
     imgpar_status st = value ? IMGPAR_OK : evaluate(ctx, &q, &value, err);
     if (!st)
         st = fetch(ctx, a, value, dst, options, err);
