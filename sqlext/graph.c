@@ -27,6 +27,8 @@ bool ip_sql_waits(ip_sql_kind kind, imgpar_status status)
     return kind == IP_SQL_FAULT || kind == IP_SQL_SOURCE ? status != IMGPAR_E_HOST_MEMORY : status == IMGPAR_E_SHAPE;
 }
 
+#define MAX_PIXELS_HINT "(max_pixels; IMGPAR_MAX_PIXELS or img_setting() raises it)"
+
 int ip_sql_work_check(ip_sql_call *call, const char *where, const imgpar_info *info, uint64_t *elements)
 {
     static const uint64_t MAX_ELEMENTS = UINT64_C(1) << 36;
@@ -34,7 +36,7 @@ int ip_sql_work_check(ip_sql_call *call, const char *where, const imgpar_info *i
     uint64_t most = strtoull(limit, NULL, 10), size = imgpar_dtype_size(info->dtype);
     *elements += info->size_bytes / size;
     if ((double)info->depth * (double)info->height * (double)info->width > (double)most)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "%s%s%lld x %lld pixels are above the limit of %s (max_pixels)",
+        return ip_sql_call_fail(call, SQLITE_ERROR, "%s%s%lld x %lld pixels are above the limit of %s " MAX_PIXELS_HINT,
                                 where ? where : "", where ? ": " : "", (long long)info->width,
                                 (long long)(info->height * info->depth), limit);
     if (*elements > MAX_ELEMENTS)

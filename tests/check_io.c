@@ -5,6 +5,7 @@
 #endif
 
 #include "io_help.h"
+#include "io/codec.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -351,7 +352,7 @@ static const struct { imgpar_status status; const char *header, *message; } npy_
     { IMGPAR_E_UNSUPPORTED, NPY("[('a', '<i4'), ('b', '<f8')]", "False", "(1,)"),
       "x: NPY: structured arrays (records of fields) are not supported; save each field as an array of its own" },
     { IMGPAR_E_UNSUPPORTED, NPY("'|u1'", "False", "(1, 1, 1, 1, 1)"), "x: NPY: more than 4 dimensions are not supported" },
-    { IMGPAR_E_LIMIT, NPY("'|u1'", "False", "(300000, 300000)"), "x: NPY: more than the limit of 268435456 elements (max_pixels)" },
+    { IMGPAR_E_LIMIT, NPY("'|u1'", "False", "(300000, 300000)"), "x: NPY: more than the limit of 268435456 elements " IP_MAX_PIXELS_HINT },
     { IMGPAR_E_LIMIT, NPY("'|u1'", "False", "(0, 9000000000000000000)"), NULL },
     { IMGPAR_E_CORRUPT, NPY("'|u1'", "False", "(99999999999999999999,)"), "x: NPY: the header has an extent that fits no integer" },
     { IMGPAR_E_CORRUPT, NPY("'|u1'", "False", "(-1,)"), "x: NPY: the header has a shape that is not a tuple of numbers" },
@@ -417,7 +418,7 @@ static const struct { const char *text; imgpar_status status; const char *messag
     { "P5 1 1 0\n", IMGPAR_E_CORRUPT, "x: PNM: its header lacks a maximum, or has one of 0" },
     { "P5 99999999999 1 255\n", IMGPAR_E_CORRUPT, "x: PNM: its header is not the numbers it must be" },
     { "P5 2000000 1 255\n", IMGPAR_E_LIMIT, "x: 2000000 x 1 pixels: a side is above the limit of 1000000" },
-    { "P5 100000 100000 255\n", IMGPAR_E_LIMIT, "x: 100000 x 100000 pixels are above the limit of 268435456 (max_pixels)" },
+    { "P5 100000 100000 255\n", IMGPAR_E_LIMIT, "x: 100000 x 100000 pixels are above the limit of 268435456 " IP_MAX_PIXELS_HINT },
     { "P5 2 1 255\na", IMGPAR_E_CORRUPT, "x: PNM: the data ends early" },
     { "P5 2 1 9\n\1\12", IMGPAR_E_CORRUPT, "x: PNM: a sample is above the maximum" },
     { "P2 2 1 9 1 x", IMGPAR_E_CORRUPT, "x: PNM: a sample is not a number" },
@@ -440,6 +441,41 @@ START_TEST(pnm_texts_are_checked)
 END_TEST
 
 /* ---- EXIF ------------------------------------------------------------------------------- */
+
+/* The first bytes of files that people take for pictures, and what the message calls them. */
+#define FOREIGN(bytes, what) { bytes, sizeof bytes - 1, "x: cannot read it: it is " what " and neither PNG, JPEG, NPY nor PNM" }
+static const struct { const char *bytes; size_t n; const char *message; } foreign[] = {
+    FOREIGN("GIF89a\1\0\1\0", "a GIF"),
+    FOREIGN("GIF87a\1\0\1\0", "a GIF"),
+    FOREIGN("II*\0\10\0\0\0", "a TIFF"),
+    FOREIGN("MM\0*\0\0\0\10", "a TIFF"),
+    FOREIGN("II+\0\10\0\0\0", "a TIFF"),
+    FOREIGN("RIFF\x24\0\0\0WEBPVP8 ", "a WebP"),
+    FOREIGN("BM\x46\0\0\0\0\0\0\0\x36\0\0\0", "a BMP"),
+    FOREIGN("\0\0\0\x18" "ftypheic", "an HEIC"),
+    FOREIGN("\0\0\0\x1c" "ftypmif1", "an HEIC"),
+    FOREIGN("\0\0\0\x1c" "ftypavif", "an AVIF"),
+    FOREIGN("\0\0\0\x0cJXL \r\n\x87\n", "a JPEG XL"),
+    FOREIGN("\0\0\0\x0cjP  \r\n\x87\n", "a JPEG 2000"),
+    FOREIGN("%PDF-1.7\n", "a PDF"),
+    FOREIGN("<svg xmlns=\"http://www.w3.org/2000/svg\">", "an SVG"),
+    FOREIGN("<?xml version=\"1.0\"?><svg/>", "an XML text, perhaps an SVG,"),
+    FOREIGN("\x1f\x8b\x08\0", "compressed by gzip"),
+    FOREIGN("PK\3\4\x14\0", "a ZIP, perhaps an NPZ,"),
+};
+
+START_TEST(foreign_formats_are_named)
+{
+    ip_header header;
+    ip_error err = { .status = IMGPAR_OK };
+    ck_assert_int_eq(ip_io_probe(foreign[_i].bytes, foreign[_i].n, "x", NULL, &header, &err), IMGPAR_E_UNSUPPORTED);
+    ck_assert_str_eq(err.message, foreign[_i].message);
+    for (size_t n = 0; n < foreign[_i].n; n++) { /* what is cut is what it is, or no image */
+        ip_error cut = { .status = IMGPAR_OK };
+        ck_assert_int_ne(ip_io_probe(foreign[_i].bytes, n, "x", NULL, &header, &cut), IMGPAR_OK);
+    }
+}
+END_TEST
 
 /* abc over def, turned upright. */
 static const struct { int h, w; const char *pixels; } upright[9] = {
@@ -645,6 +681,7 @@ int main(void)
     tcase_add_loop_test(c, npy_headers_are_checked, 0, N(npy_bad));
     tcase_add_loop_test(c, pnm_kinds_comments_and_maxima, 0, N(pnm_good));
     tcase_add_loop_test(c, pnm_texts_are_checked, 0, N(pnm_bad));
+    tcase_add_loop_test(c, foreign_formats_are_named, 0, N(foreign));
     tcase_add_loop_test(c, png_is_turned_upright, 0, 27);
     tcase_add_loop_test(c, jpeg_is_turned_upright, 1, 9);
     tcase_add_test(c, cmyk_becomes_rgb);

@@ -150,16 +150,18 @@ START_TEST(damaged_recipes_are_errors_in_every_function)
 }
 END_TEST
 
+#define MAX_PIXELS_HINT "(max_pixels; IMGPAR_MAX_PIXELS or img_setting() raises it)"
+
 START_TEST(a_recipe_of_too_much_work_is_refused)
 {
     sqlite3 *db = open_db();
     expect_error(db, "SELECT img_width(resize(lazy(" GRAY "), 1000000, 1000000))", SQLITE_ERROR,
-                 "resize(): 1000000 x 1000000 pixels are above the limit of 268435456 (max_pixels)");
+                 "resize(): 1000000 x 1000000 pixels are above the limit of 268435456 " MAX_PIXELS_HINT);
     expect_error(db, "SELECT length(apply('make(100000, 100000, x)'))", SQLITE_ERROR,
-                 "apply(): 100000 x 100000 pixels are above the limit of 268435456 (max_pixels)");
+                 "apply(): 100000 x 100000 pixels are above the limit of 268435456 " MAX_PIXELS_HINT);
     expect(db, "SELECT img_setting('max_pixels', '100')", "100");
     expect_error(db, "SELECT img_width(resize(lazy(" GRAY "), 20, 20))", SQLITE_ERROR,
-                 "resize(): 20 x 20 pixels are above the limit of 100 (max_pixels)");
+                 "resize(): 20 x 20 pixels are above the limit of 100 " MAX_PIXELS_HINT);
     expect(db, "SELECT img_width(resize(lazy(" GRAY "), 10, 10))", "10");
     sqlite3_close(db);
 }

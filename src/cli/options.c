@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum { OPT_EXPLAIN = 256, OPT_PROFILE, OPT_DEVICE, OPT_PLACEMENT, OPT_SCHEDULE, OPT_NO_FUSE, OPT_VERIFY, OPT_FORMAT, OPT_TRACE,
-       OPT_MEM_LIMIT, OPT_TUNE,
+       OPT_MEM_LIMIT, OPT_MAX_PIXELS, OPT_TUNE,
        OPT_LIST_DEVICES, OPT_LIST_OPS, OPT_VERSION };
 
 typedef struct row {
@@ -49,6 +49,8 @@ static const row rows[] = {
       "force a schedule: auto rows tiles texture pixels ref" },
     { OPT_MEM_LIMIT, "mem-limit", required_argument, "=BYTES", WORD(mem_limit), NULL,
       "memory taken on each device at most: 500000000, 512M, 2G" },
+    { OPT_MAX_PIXELS, "max-pixels", required_argument, "=N", WORD(max_pixels), NULL,
+      "pixels of a file that is read at most: 300000000, 1G (256M)" },
     { OPT_NO_FUSE, "no-fuse", no_argument, "", 0, NULL, "a kernel for every operation" },
     { OPT_TUNE, "tune", no_argument, "", 0, NULL, "measure which settings suit the device, keep them, and save nothing" },
     { OPT_LIST_DEVICES, "list-devices", no_argument, "", 0, NULL, "list the devices" },

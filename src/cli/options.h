@@ -16,7 +16,7 @@ typedef struct options {
     action action;
     const char *help_op;   /* --help OP, or NULL */
     const char *expression, *output, *format; /* -e, -o, --format */
-    const char *device, *placement, *schedule, *mem_limit;
+    const char *device, *placement, *schedule, *mem_limit, *max_pixels;
     const char *trace;     /* the file it is written to, or NULL */
     const char *explain;   /* its format, or NULL */
     profile_format profile;

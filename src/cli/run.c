@@ -175,6 +175,10 @@ static int open_context(const options *o, imgpar_context **ctx)
         complain("--mem-limit=%s: %s", o->mem_limit, imgpar_setting_expected("mem_limit"));
         return EXIT_USAGE;
     }
+    if (!st && o->max_pixels && (st = imgpar_context_set(*ctx, "max_pixels", o->max_pixels))) {
+        complain("--max-pixels=%s: %s", o->max_pixels, imgpar_setting_expected("max_pixels"));
+        return EXIT_USAGE;
+    }
     if (!st && o->placement && (st = imgpar_context_set(*ctx, "placement", o->placement))) {
         complain("--placement=%s: %s", o->placement, imgpar_setting_expected("placement"));
         return EXIT_USAGE;

@@ -14,6 +14,8 @@
 #define IP_MAX_SIDE 1000000 /* of a picture, read or written, in pixels */
 #define IP_JPEG_MAX_SIDE 65500 /* libjpeg's own limit */
 #define IP_DEFAULT_MAX_PIXELS 268435456u
+/* Who meets the limit is told how to raise it. */
+#define IP_MAX_PIXELS_HINT "(max_pixels; IMGPAR_MAX_PIXELS or --max-pixels raises it)"
 
 /* ---- reading ------------------------------------------------------------------ */
 
@@ -135,8 +137,8 @@ typedef struct ip_codec {
 
 /* The row of format in io.c. */
 const ip_codec *ip_codec_of(ip_format format);
-/* The codec that recognises the bytes, or NULL and *err filled. */
-const ip_codec *ip_codec_sniff(const ip_source *s, ip_error *err);
+/* Whose bytes they are. IMGPAR_E_UNSUPPORTED for a format that is known and not read, IMGPAR_E_CORRUPT for what is no image. */
+imgpar_status ip_codec_sniff(const ip_source *s, const ip_codec **codec, ip_error *err);
 /* A source with the options' rules (options may be NULL). */
 ip_source ip_source_of(const void *bytes, size_t n, const char *name, const ip_read_options *options);
 /* Decodes the whole bytes of s. On failure image is empty. */

@@ -123,7 +123,7 @@ static const char *name_of(const ip_file *file)
 
 static imgpar_status fail_too_big(const ip_source *s, ip_error *err)
 {
-    return ip_fail(err, IMGPAR_E_LIMIT, "%s: the file is larger than %llu pixels can be (max_pixels)", s->name,
+    return ip_fail(err, IMGPAR_E_LIMIT, "%s: the file is larger than %llu pixels can be " IP_MAX_PIXELS_HINT, s->name,
                    (unsigned long long)s->max_pixels);
 }
 
@@ -166,6 +166,7 @@ static imgpar_status read_stream(ip_source *s, int fd, void **bytes, ip_error *e
     unsigned char *p = NULL;
     size_t n = 0, room = 0;
     bool is_known = false;
+    const ip_codec *codec;
     imgpar_status st = IMGPAR_OK;
     for (ssize_t got = 1; got > 0 && !st;) {
         if (n == room) {
@@ -184,8 +185,8 @@ static imgpar_status read_stream(ip_source *s, int fd, void **bytes, ip_error *e
         s->bytes = p;
         s->n = s->total = n;
         if (!st && !is_known && (n >= 16 || got == 0)) {
-            is_known = ip_codec_sniff(s, err) != NULL;
-            if (!is_known) st = IMGPAR_E_CORRUPT;
+            st = ip_codec_sniff(s, &codec, err);
+            is_known = !st;
         }
         if (!st && n > most_bytes(s)) st = fail_too_big(s, err);
         if (!st) st = ip_source_poll(s, 0, err);
@@ -210,8 +211,10 @@ static imgpar_status probe_regular(ip_source *s, int fd, size_t size_bytes, ip_h
     s->n = head;
     s->total = size_bytes;
     s->fd = fd;
-    const bool is_known = ip_codec_sniff(s, &first) != NULL;
-    st = is_known ? ip_source_probe(s, header, &first) : first.status;
+    const ip_codec *codec;
+    st = ip_codec_sniff(s, &codec, &first);
+    const bool is_known = !st;
+    if (is_known) st = ip_source_probe(s, header, &first);
     ip_free(bytes);
     if (st != IMGPAR_E_CORRUPT || !is_known || head == size_bytes)
         return st ? ip_fail(err, st, "%s", first.message) : IMGPAR_OK;

@@ -49,30 +49,70 @@ bool ip_format_from_path(const char *path, ip_format *format)
     return ending && ip_format_find(ending, format);
 }
 
-const ip_codec *ip_codec_sniff(const ip_source *s, ip_error *err)
+/* Files that people take for pictures, by what stands in them at a place: a message that says what they are says what to do. */
+static const struct { const char *name; size_t at; const char *bytes; size_t n; } foreign[] = {
+    { "a GIF", 0, "GIF8", 4 },
+    { "a TIFF", 0, "II*\0", 4 },
+    { "a TIFF", 0, "MM\0*", 4 },
+    { "a TIFF", 0, "II+\0", 4 }, /* BigTIFF */
+    { "a TIFF", 0, "MM\0+", 4 },
+    { "a WebP", 8, "WEBP", 4 },
+    { "an AVIF", 4, "ftypavi", 7 },
+    { "an HEIC", 4, "ftyphei", 7 },
+    { "an HEIC", 4, "ftyphev", 7 },
+    { "an HEIC", 4, "ftypmif1", 8 },
+    { "an HEIC", 4, "ftypmsf1", 8 },
+    { "a JPEG 2000", 4, "jP  \r\n", 6 },
+    { "a JPEG XL", 4, "JXL \r\n", 6 },
+    { "a JPEG XL", 0, "\xff\x0a", 2 },
+    { "a BMP", 6, "\0\0\0\0", 4 }, /* and BM, see is_foreign() */
+    { "an OpenEXR", 0, "v/1\x01", 4 },
+    { "a PSD", 0, "8BPS", 4 },
+    { "a PDF", 0, "%PDF-", 5 },
+    { "an SVG", 0, "<svg", 4 },
+    { "an XML text, perhaps an SVG,", 0, "<?xml", 5 },
+    { "compressed by gzip", 0, "\x1f\x8b", 2 },
+    { "a ZIP, perhaps an NPZ,", 0, "PK\3\4", 4 },
+};
+
+static bool is_foreign(const ip_source *s, size_t k)
 {
-    for (int f = 0; f < IP_N_FORMATS; f++)
-        if (codecs[f].sniff(s->bytes, s->n)) return &codecs[f];
-    ip_fail(err, IMGPAR_E_CORRUPT, "%s: not an image: neither PNG, JPEG, NPY nor PNM", s->name);
-    return NULL;
+    const size_t at = foreign[k].at, n = foreign[k].n;
+    if (s->n < at + n || memcmp(s->bytes + at, foreign[k].bytes, n) != 0) return false;
+    return at != 6 || memcmp(s->bytes, "BM", 2) == 0;
+}
+
+imgpar_status ip_codec_sniff(const ip_source *s, const ip_codec **codec, ip_error *err)
+{
+    *codec = NULL;
+    for (int f = 0; f < IP_N_FORMATS && !*codec; f++)
+        if (codecs[f].sniff(s->bytes, s->n)) *codec = &codecs[f];
+    if (*codec) return IMGPAR_OK;
+    for (size_t k = 0; k < sizeof foreign / sizeof *foreign; k++)
+        if (is_foreign(s, k))
+            return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: cannot read it: it is %s and neither PNG, JPEG, NPY nor PNM", s->name,
+                           foreign[k].name);
+    return ip_fail(err, IMGPAR_E_CORRUPT, "%s: not an image: neither PNG, JPEG, NPY nor PNM", s->name);
 }
 
 imgpar_status ip_source_probe(const ip_source *s, ip_header *header, ip_error *err)
 {
-    const ip_codec *codec = ip_codec_sniff(s, err);
+    const ip_codec *codec;
     ip_source quiet = *s;
     quiet.warnings = NULL; /* decoding will tell them */
     memset(header, 0, sizeof *header);
-    return codec ? codec->read(&quiet, header, NULL, err) : IMGPAR_E_CORRUPT;
+    imgpar_status st = ip_codec_sniff(s, &codec, err);
+    return st ? st : codec->read(&quiet, header, NULL, err);
 }
 
 imgpar_status ip_source_decode(const ip_source *s, ip_image *image, ip_error *err)
 {
-    const ip_codec *codec = ip_codec_sniff(s, err);
+    const ip_codec *codec;
     ip_header header;
     memset(image, 0, sizeof *image);
-    if (!codec) return IMGPAR_E_CORRUPT;
-    imgpar_status st = codec->read(s, &header, image, err);
+    imgpar_status st = ip_codec_sniff(s, &codec, err);
+    if (st) return st;
+    st = codec->read(s, &header, image, err);
     if (st) ip_image_release(image);
     return st;
 }

@@ -191,7 +191,7 @@ static imgpar_status check_limit(const ip_source *s, layout *l, ip_error *err)
     for (int i = 0; i < l->rank; i++) {
         n *= l->shape[i]; /* below bound */
         if (__builtin_mul_overflow(bound, l->shape[i] ? l->shape[i] : 1, &bound) || bound > s->max_pixels)
-            return ip_fail(err, IMGPAR_E_LIMIT, "%s: NPY: more than the limit of %llu elements (max_pixels)", s->name,
+            return ip_fail(err, IMGPAR_E_LIMIT, "%s: NPY: more than the limit of %llu elements " IP_MAX_PIXELS_HINT, s->name,
                            (unsigned long long)s->max_pixels);
     }
     l->n_elements = n;

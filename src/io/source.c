@@ -41,7 +41,7 @@ imgpar_status ip_source_check_size(const ip_source *s, uint64_t width, uint64_t 
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: %llu x %llu pixels: a side is above the limit of %d", s->name,
                        (unsigned long long)width, (unsigned long long)height, IP_MAX_SIDE);
     if (width * height > s->max_pixels)
-        return ip_fail(err, IMGPAR_E_LIMIT, "%s: %llu x %llu pixels are above the limit of %llu (max_pixels)",
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: %llu x %llu pixels are above the limit of %llu " IP_MAX_PIXELS_HINT,
                        s->name, (unsigned long long)width, (unsigned long long)height,
                        (unsigned long long)s->max_pixels);
     return IMGPAR_OK;
