@@ -97,6 +97,7 @@ int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char 
         return ip_sql_call_fail(call, SQLITE_INTERRUPT, NULL);
     if (!message || !*message)
         message = imgpar_status_name(status);
+    message = without_prefix(message, "encode"); /* what the user wrote is png() or blur() */
     message = without_prefix(message, call->op ? call->op->name : call->name);
     static const char *const unnamed[] = { "open", "memory", "image" }; /* bytes without a file, in messages */
     for (size_t k = 0; k < sizeof unnamed / sizeof unnamed[0]; k++)

@@ -155,14 +155,14 @@ expect_error "a fold over a row that a device cannot count" 1 \
 expect_error "sizes that differ" 1 'imgpar-run: -e:1:15: +: *' -e 'make(4, 4, x) + make(5, 5, x)' -o b.png
 expect_error "a picture without -o" 1 'imgpar-run: -e:1:1: this expression gives [[]9, 9[]] i32, which goes nowhere*' \
     -e 'make(9, 9, x)'
-expect_error "alpha as PPM" 1 'imgpar-run: -e:1:1: ppm holds no alpha, and the image has 4 channels; .pam and .png hold it' \
+expect_error "alpha as PPM" 1 'imgpar-run: -e:1:1: save: b.ppm: ppm holds no alpha, and the image has 4 channels; .pam and .png hold it' \
     -e 'save(make(4, 4, x, channels=4), "b.ppm")'
-expect_error "alpha as PGM" 1 'imgpar-run: pgm holds no alpha, and the image has 2 channels; .pam and .png hold it' \
+expect_error "alpha as PGM" 1 'imgpar-run: save: b.pgm: pgm holds no alpha, and the image has 2 channels; .pam and .png hold it' \
     -e 'make(4, 4, x, channels=2)' -o b.pgm
 expect_error "RGB as PGM" 1 \
-    'imgpar-run: pgm holds one gray channel, and the image has 3; .ppm and .pnm hold them, gray() makes one of them' \
+    'imgpar-run: save: b.pgm: pgm holds one gray channel, and the image has 3; .ppm and .pnm hold them, gray() makes one of them' \
     -e 'make(4, 4, x, channels=3)' -o b.pgm
-expect_error "gray as PPM" 1 'imgpar-run: -e:1:1: ppm holds red, green and blue, and the image is gray; .pgm and .pnm hold it' \
+expect_error "gray as PPM" 1 'imgpar-run: -e:1:1: save: b.ppm: ppm holds red, green and blue, and the image is gray; .pgm and .pnm hold it' \
     -e 'save(make(4, 4, x), "b.ppm")'
 expect_run "a literal keeps its double" 0 "1000000000.5" "" -e '1e9 + 0.5'
 expect_error "an extent below 0" 2 'imgpar-run: -e:1:7: zeros: shape has -1, which is below 0' -e 'zeros([-1])'

@@ -117,21 +117,30 @@ imgpar_status imgpar_array_read(imgpar_array *a, void *dst, size_t bytes)
 
 /* ---- files ------------------------------------------------------------------------------ */
 
+/* A failure of saving to path, or of encoding where that is NULL, is told with both: "save: a.png: ...". */
+static imgpar_status fail_named(const char *path, const ip_error *why, ip_error *err)
+{
+    if (!path)
+        return ip_fail(err, why->status, "encode: %s", why->message);
+    const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
+    size_t n = strlen(name);
+    bool is_named = strncmp(why->message, name, n) == 0 && why->message[n] == ':';
+    return ip_fail(err, why->status, "save: %s%s%s", is_named ? "" : name, is_named ? "" : ": ", why->message);
+}
+
 static imgpar_status pick_format(const char *path, const imgpar_options *options, ip_format *format, ip_error *err)
 {
     const char *name = options ? options->format : NULL;
     if (name) {
         if (ip_format_find(name, format))
             return IMGPAR_OK;
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "save: format \"%s\" is none of png, jpeg, npy, pnm", name);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "format \"%s\" is none of png, jpeg, npy, pnm", name);
     }
     if (path && ip_format_from_path(path, format))
         return IMGPAR_OK;
-    if (path && strcmp(path, "-") == 0)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "save: standard output needs a format: png, jpeg, npy or pnm");
-    return ip_fail(err, IMGPAR_E_ARGUMENT,
-                   "save: %s: the name tells no format; it ends in none of .png .jpg .npy .pnm .ppm .pgm .pam",
-                   path ? path : "");
+    if (!path || strcmp(path, "-") == 0)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "a format is needed: png, jpeg, npy or pnm");
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "the name tells no format; it ends in none of .png .jpg .npy .pnm .ppm .pgm .pam");
 }
 
 static ip_pixels pixels_of(const imgpar_array *a, const void *elements)
@@ -146,12 +155,15 @@ static ip_pixels pixels_of(const imgpar_array *a, const void *elements)
 imgpar_status ip_check_save(const imgpar_array *a, const char *path, const imgpar_options *options, ip_format *format,
                             ip_error *err)
 {
-    imgpar_status st = pick_format(path, options, format, err);
+    ip_error why = { IMGPAR_OK, "" };
+    imgpar_status st = pick_format(path, options, format, &why);
     if (!st)
-        st = ip_io_check_settings(*format, options ? options->settings : NULL, err);
+        st = ip_io_check_settings(*format, options ? options->settings : NULL, &why);
     ip_pixels pixels = pixels_of(a, NULL);
     const char *name = options && options->format ? options->format : path ? ip_path_ending(path) : NULL;
-    return st ? st : ip_io_check_pixels(&pixels, *format, name, err);
+    if (!st)
+        st = ip_io_check_pixels(&pixels, *format, name, &why);
+    return st ? fail_named(path, &why, err) : IMGPAR_OK;
 }
 
 static void warn_of_look(ip_look look, const char *path, const imgpar_options *options)
@@ -223,7 +235,7 @@ static imgpar_status encode_elements(imgpar_array *a, const void *elements, cons
     if (!st)
         st = ip_io_encode(&pixels, t->format, settings, &runner.poll, bytes, n, &why);
     if (why.status)
-        ip_fail(err, st, "%s%s%s", t->path ? t->path : "", t->path ? ": " : "", why.message);
+        fail_named(t->path, &why, err);
     if (st)
         return st;
     atomic_fetch_add(&a->ctx->encodes, 1);
@@ -303,7 +315,10 @@ imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_option
         ip_runner runner;
         ip_runner_init(&runner, NULL, options);
         double start = ip_now_ms();
-        st = ip_io_write(path, bytes, n, &runner.poll, &err);
+        ip_error why = { IMGPAR_OK, "" };
+        st = ip_io_write(path, bytes, n, &runner.poll, &why);
+        if (st)
+            fail_named(path, &why, &err);
         ip_runner_event(&runner, "write", path, start, 0, n);
     }
     ip_free(bytes);
