@@ -25,6 +25,11 @@
  *
  * Threads: any number of threads may build and evaluate arrays of one context.
  * The library never prints, never exits and keeps no global state.
+ *
+ * Processes: after fork() a child uses nothing of a context of its parent's but to release it, which leaves alone what is the
+ * parent's: every function that computes, reads or changes something is IMGPAR_E_DEVICE_LOST at once. A context that the child
+ * opens itself works; where the parent had opened a device or listed devices the child's can be the reference interpreter only,
+ * since no OpenCL driver survives fork(), and imgpar_context_notice() says so. A child that execs is a process like any other.
  */
 #ifndef IMGPAR_H
 #define IMGPAR_H
@@ -59,7 +64,7 @@ typedef enum imgpar_status {
     IMGPAR_E_DEVICE_MEMORY, /* the device has no room left */
     IMGPAR_E_NO_DEVICE,     /* no OpenCL device fits the selection */
     IMGPAR_E_COMPILE,       /* the device's compiler refused a kernel */
-    IMGPAR_E_DEVICE_LOST,   /* an OpenCL call failed while running */
+    IMGPAR_E_DEVICE_LOST,   /* an OpenCL call failed while running, or the context is one from before a fork() */
     IMGPAR_E_INTERRUPTED,   /* the poll callback asked to stop */
     IMGPAR_E_SYNTAX,        /* pipeline text is wrong (grammar, unknown name, bad literal) */
     IMGPAR_E_INTERNAL,      /* a defect of this library */

@@ -170,6 +170,18 @@ static int child_without_platform(void)
     return strcmp(err.message, "there is no OpenCL device") ? 14 : 0;
 }
 
+static int child_without_cache(void)
+{
+    ip_device *device;
+    ip_error err = { .status = IMGPAR_OK };
+    imgpar_context *ctx;
+    static const char why[] = "POCL_CACHE_DIR=/dev/null/kcache cannot be written, and PoCL has no device without it";
+    if (open_one("cpu", 0, &device, &err) != IMGPAR_E_NO_DEVICE || device || !strstr(err.message, why)) return 30;
+    if (imgpar_context_new(NULL, &ctx) || !strstr(imgpar_context_notice(ctx), why)) return 31;
+    imgpar_context_release(ctx);
+    return 0;
+}
+
 static int child_opens(void)
 {
     ip_device *device;
@@ -236,6 +248,14 @@ START_TEST(an_unusable_home_gives_pocl_a_private_folder)
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+START_TEST(a_cache_folder_that_cannot_be_written_is_told_as_that)
+{
+    const char *const environment[] = { "POCL_CACHE_DIR=/dev/null/kcache", "IMGPAR_DEVICE", NULL };
+    if (ip_env("OCL_ICD_VENDORS") && !strstr(ip_env("OCL_ICD_VENDORS"), "pocl")) return; /* another driver needs no folder */
+    ck_assert_int_eq(run_child("without-cache", environment), 0);
 }
 END_TEST
 
@@ -866,6 +886,7 @@ int main(int argc, char **argv)
 {
     this_program = argv[0];
     if (argc > 1 && strcmp(argv[1], "without-platform") == 0) return child_without_platform();
+    if (argc > 1 && strcmp(argv[1], "without-cache") == 0) return child_without_cache();
     if (argc > 1 && strcmp(argv[1], "opens") == 0) return child_opens();
 
     Suite *suite = suite_create("device");
@@ -878,6 +899,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, a_missing_device_is_one_clear_line, 0, sizeof missing / sizeof *missing);
     tcase_add_test(t, without_a_platform_there_are_no_devices);
     tcase_add_test(t, an_unusable_home_gives_pocl_a_private_folder);
+    tcase_add_test(t, a_cache_folder_that_cannot_be_written_is_told_as_that);
     tcase_add_test(t, a_buffer_gives_back_what_was_written);
     tcase_add_test(t, a_released_buffer_is_reused_by_best_fit);
     tcase_add_test(t, the_budget_is_kept);

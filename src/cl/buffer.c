@@ -140,6 +140,8 @@ static imgpar_status make_part(imgpar_cl_buffer *b, size_t offset_bytes, const i
     cl_int code;
     if (!b)
         return ip_cl_null(err, "buffer_part", "the buffer");
+    if (ip_context_check(b->ctx, err))
+        return IMGPAR_E_DEVICE_LOST;
     imgpar_status st = ip_cl_layout("buffer_part", given, &layout, &size_bytes, err);
     if (!st)
         st = check_part(b, offset_bytes, size_bytes, err);
@@ -202,7 +204,7 @@ static void unmap(imgpar_cl_buffer *b)
 
 void imgpar_cl_buffer_release(imgpar_cl_buffer *b)
 {
-    if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
+    if (!b || ip_context_check(b->ctx, NULL) || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (b->mapped)
         unmap(b);

@@ -10,6 +10,7 @@
 #ifndef IP_CL_CL_H
 #define IP_CL_CL_H
 
+#include "graph/array.h"
 #include "run/context.h"
 #include "run/device_impl.h"
 

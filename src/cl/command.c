@@ -12,7 +12,7 @@ static imgpar_status check_objects(const char *name, const imgpar_cl_queue *q, c
         return ip_cl_null(err, name, q ? "the buffer" : "the queue");
     if (q->ctx != b->ctx)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the buffer is of another context than the queue", name);
-    return IMGPAR_OK;
+    return ip_context_check(q->ctx, err);
 }
 
 /* ---- between host and buffer ------------------------------------------------------------------------ */

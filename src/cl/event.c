@@ -20,7 +20,7 @@ imgpar_cl_event *ip_cl_event_new(imgpar_context *ctx, cl_event event, const char
 
 void ip_cl_event_drop(imgpar_cl_event *e)
 {
-    if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
+    if (!e || ip_context_check(e->ctx, NULL) || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
         return;
     ip_cl_report_free(e->report);
     clReleaseEvent(e->event);
@@ -61,12 +61,16 @@ static imgpar_status failure_of(const imgpar_cl_event *e, cl_int state, ip_error
 
 static imgpar_status read_state(const imgpar_cl_event *e, cl_int *state, ip_error *err)
 {
+    if (ip_context_check(e->ctx, err))
+        return IMGPAR_E_DEVICE_LOST;
     cl_int code = IP_CL(clGetEventInfo(e->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state, state, NULL));
     return code ? ip_cl_fail(err, code, "clGetEventInfo", e->name) : IMGPAR_OK;
 }
 
 imgpar_status ip_cl_event_finish(const imgpar_cl_event *e, ip_error *err)
 {
+    if (ip_context_check(e->ctx, err))
+        return IMGPAR_E_DEVICE_LOST;
     cl_int state = CL_QUEUED, code = IP_CL(clWaitForEvents(1, &e->event));
     if (code && code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
         return ip_cl_fail(err, code, "clWaitForEvents", e->name);

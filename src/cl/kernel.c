@@ -151,6 +151,8 @@ static imgpar_status make(imgpar_cl_module *module, const char *name, imgpar_cl_
 {
     if (!module || !name)
         return ip_cl_null(err, "kernel_new", module ? "the name" : "the module");
+    if (ip_context_check(module->ctx, err))
+        return IMGPAR_E_DEVICE_LOST;
     imgpar_cl_kernel *k = ip_zalloc(sizeof *k);
     if (!k)
         return ip_fail_memory(err, "making a kernel");

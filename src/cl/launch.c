@@ -193,7 +193,8 @@ imgpar_status imgpar_cl_launch(imgpar_cl_queue *q, const imgpar_cl_kernel *k, co
         ip_cl_null(&err, "launch", q ? "the kernel" : "the queue");
     else if (q->ctx != k->module->ctx)
         ip_fail(&err, IMGPAR_E_ARGUMENT, "%s: the kernel is of another context than the queue", k->name);
-    else if (!ip_cl_check_args(k, args, n_args, -1, &err) && !ip_cl_check_work(k, work, &launch.work, &err))
+    else if (!ip_context_check(q->ctx, &err) && !ip_cl_check_args(k, args, n_args, -1, &err) &&
+             !ip_cl_check_work(k, work, &launch.work, &err))
         ip_cl_launch_run(&launch, &target, &err);
     return ip_cl_say(&err);
 }

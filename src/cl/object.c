@@ -26,6 +26,8 @@ imgpar_status ip_cl_device(imgpar_context *ctx, const char *function, ip_device 
 {
     if (!ctx)
         return ip_cl_null(err, function, "the context");
+    if (ip_context_check(ctx, err))
+        return IMGPAR_E_DEVICE_LOST;
     if (!ctx->device)
         return ip_fail(err, IMGPAR_E_NO_DEVICE, "%s: this context has no OpenCL device, it computes with the reference interpreter",
                        function);

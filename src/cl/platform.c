@@ -67,6 +67,10 @@ imgpar_status imgpar_cl_platform_list(imgpar_cl_platform **out, size_t *n)
     }
     *out = NULL;
     *n = 0;
+    if (ip_drivers_are_of_the_parent()) {
+        ip_fail(&err, IMGPAR_E_NO_DEVICE, "platform_list: this process was forked from one that had loaded an OpenCL driver");
+        return ip_cl_say(&err);
+    }
     ip_drivers_lock();
     list_platforms(out, n, &err);
     ip_drivers_unlock();

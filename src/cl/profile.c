@@ -10,6 +10,8 @@ static imgpar_status copy_rows(imgpar_cl_queue *q, imgpar_cl_profile_row **rows,
 {
     if (!q)
         return ip_cl_null(err, "profile", "the queue");
+    if (ip_context_check(q->ctx, err))
+        return IMGPAR_E_DEVICE_LOST;
     ip_cl_queue_settle(q);
     pthread_mutex_lock(&q->lock);
     *rows = ip_alloc_array(q->n_rows, sizeof **rows);

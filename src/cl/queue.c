@@ -92,7 +92,7 @@ imgpar_cl_queue *imgpar_cl_queue_retain(imgpar_cl_queue *q)
 
 void imgpar_cl_queue_release(imgpar_cl_queue *q)
 {
-    if (!q || atomic_fetch_sub_explicit(&q->refs, 1, memory_order_acq_rel) != 1)
+    if (!q || ip_context_check(q->ctx, NULL) || atomic_fetch_sub_explicit(&q->refs, 1, memory_order_acq_rel) != 1)
         return;
     ip_cl_queue_settle(q);
     if (q->queue)
@@ -185,6 +185,8 @@ imgpar_status imgpar_cl_finish(imgpar_cl_queue *q)
         ip_cl_null(&err, "finish", "the queue");
         return ip_cl_say(&err);
     }
+    if (ip_context_check(q->ctx, &err))
+        return ip_cl_say(&err);
     ip_cl_queue_settle(q);
     pthread_mutex_lock(&q->lock);
     err = q->first;
@@ -273,6 +275,8 @@ imgpar_status ip_cl_order_read(imgpar_cl_queue *q, const char *name, const imgpa
                                ip_waits *waits, ip_error *err)
 {
     *out = (imgpar_cl_order){ 0 };
+    if (ip_context_check(q->ctx, err))
+        return IMGPAR_E_DEVICE_LOST;
     if (!given)
         return IMGPAR_OK;
     if (!ip_cl_struct_in(out, sizeof *out, given))

@@ -133,7 +133,7 @@ static imgpar_status agree_on_context(imgpar_context **ctx, const ip_op *op, con
         if (args[k].array->ctx != *ctx)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: its arrays belong to different contexts", ip_op_label(op));
     }
-    return *ctx ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the context is NULL", ip_op_label(op));
+    return *ctx ? ip_context_check(*ctx, err) : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the context is NULL", ip_op_label(op));
 }
 
 /* Complex numbers where the row takes none. */
@@ -259,11 +259,12 @@ imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *t
     memcpy(type.shape, header->shape, sizeof type.shape);
     type.white = header->tells_white ? header->white : ip_white_guess(&type);
     type.is_mask = header->is_mask;
-    imgpar_array *node = new_node(ctx, op->info.name, 0, &type);
+    ip_error err = { .status = IMGPAR_OK };
+    imgpar_array *node = ip_context_check(ctx, &err) ? NULL : new_node(ctx, op->info.name, 0, &type);
     if (!node) {
         ip_source_release(takes_source);
         ip_metadata_release(takes_metadata);
-        return no_memory();
+        return err.status ? ip_array_error(ctx, err.status, err.message) : no_memory();
     }
     for (int k = 0; k < op->info.n_params; k++)
         if (op->info.params[k].default_text) set_default(&op->info.params[k], &node->params[k]);

@@ -101,6 +101,7 @@ static imgpar_status probe_memory(imgpar_context *ctx, const void *bytes, size_t
 {
     if (!ctx) return ip_fail(err, IMGPAR_E_ARGUMENT, "open: the context is NULL");
     if (!bytes) return ip_fail(err, IMGPAR_E_ARGUMENT, "open: the bytes are NULL");
+    if (ip_context_check(ctx, err)) return IMGPAR_E_DEVICE_LOST;
     ip_read_options options = { .max_pixels = ip_context_max_pixels(ctx), .fail_on = IP_FAIL_ON_ERROR, .metadata = metadata };
     return ip_io_probe(bytes, n, "memory", &options, header, err);
 }

@@ -18,6 +18,11 @@ static imgpar_status check_arrays(imgpar_array *const *arrays, size_t n)
             return IMGPAR_E_ARGUMENT;
         if (!arrays[k]->op)
             return arrays[k]->status;
+        ip_error err = { IMGPAR_OK, "" };
+        if (ip_context_check(arrays[k]->ctx, &err)) {
+            ip_array_set_error(arrays[k], err.status, err.message);
+            return err.status;
+        }
     }
     return IMGPAR_OK;
 }

@@ -284,6 +284,7 @@ void ip_program_release(ip_program *program)
 {
     if (!program) return;
     ip_device *device = program->device;
+    if (ip_device_is_of_the_parent(device)) return;
     pthread_mutex_lock(&device->cache.lock);
     unref(program);
     pthread_mutex_unlock(&device->cache.lock);

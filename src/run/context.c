@@ -5,11 +5,13 @@
 #include "base/str.h"
 #include "graph/array.h"
 #include "run/clblast.h"
+#include "run/drivers.h"
 #include "run/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Why this thread's last imgpar_context_new() failed. The context does not exist, so it cannot hold the message. */
 static _Thread_local char new_error[1024];
@@ -82,7 +84,9 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
 {
     if (!ctx || !name || !value)
         return IMGPAR_E_ARGUMENT;
-    imgpar_status st = IMGPAR_OK;
+    imgpar_status st = ip_context_check(ctx, NULL);
+    if (st)
+        return st;
     uint64_t n;
     ip_schedule schedule;
     ip_blas_mode blas;
@@ -130,6 +134,8 @@ imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx)
         return IMGPAR_E_ARGUMENT;
     if (!ctx->device)
         return IMGPAR_E_NO_DEVICE;
+    if (ip_context_check(ctx, NULL))
+        return IMGPAR_E_DEVICE_LOST;
     pthread_mutex_lock(&ctx->lock);
     ip_tuning tuning = ctx->tuning;
     pthread_mutex_unlock(&ctx->lock);
@@ -153,6 +159,15 @@ static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *er
     return IMGPAR_OK;
 }
 
+/* Why it is the reference interpreter that computes. */
+static imgpar_status take_notice(imgpar_context *ctx, const char *why)
+{
+    ip_str text = IP_STR_INIT;
+    ip_str_printf(&text, "%s: computing with the reference interpreter, which is slow", why);
+    ctx->notice = ip_str_take(&text);
+    return ctx->notice ? IMGPAR_OK : ip_fail_memory(NULL, "opening a context");
+}
+
 /* selector NULL or empty: what the environment says, else the best there is. */
 static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_error *err)
 {
@@ -166,17 +181,23 @@ static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_e
     }
     if (selector && strcmp(selector, "ref") == 0)
         return IMGPAR_OK;
+    if (ip_drivers_are_of_the_parent()) {
+        static const char forked[] = "this process was forked from one that had loaded an OpenCL driver, which cannot be used here";
+        if (selector)
+            return ip_fail(err, IMGPAR_E_NO_DEVICE, "%s%s: %s", variable, selector, forked);
+        return take_notice(ctx, forked);
+    }
     imgpar_status st = ip_devices_open(&ctx->devices, selector, ctx->mem_limit, &why);
     if (st)
         ip_fail(err, st, "%s%s", selector ? variable : "", why.message);
     ctx->device = ctx->devices.list[0];
     if (st != IMGPAR_E_NO_DEVICE || selector)
         return st;
-    ctx->notice = ip_strdup("no OpenCL device: computing with the reference interpreter, which is slow");
-    if (!ctx->notice)
-        return ip_fail_memory(NULL, "opening a context");
     *err = (ip_error){ IMGPAR_OK, "" };
-    return IMGPAR_OK;
+    char *complaint = ip_drivers_complaint();
+    st = take_notice(ctx, complaint ? complaint : "no OpenCL device");
+    ip_free(complaint);
+    return st;
 }
 
 static bool init_locks(imgpar_context *ctx)
@@ -200,6 +221,7 @@ imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
     imgpar_status st = ctx && init_locks(ctx) ? IMGPAR_OK : ip_fail_memory(&err, "opening a context");
     if (!st) {
         atomic_init(&ctx->refs, 1);
+        ctx->process = getpid();
         ctx->info = ref_device;
         ctx->fuse = true;
         ctx->max_pixels = 268435456;
@@ -230,7 +252,7 @@ imgpar_context *imgpar_context_retain(imgpar_context *ctx)
 
 void imgpar_context_release(imgpar_context *ctx)
 {
-    if (!ctx || atomic_fetch_sub(&ctx->refs, 1) != 1)
+    if (!ctx || ip_context_check(ctx, NULL) || atomic_fetch_sub(&ctx->refs, 1) != 1)
         return;
     ip_decoded_clear(&ctx->decoded);
     ip_devices_close(&ctx->devices);
@@ -238,6 +260,20 @@ void imgpar_context_release(imgpar_context *ctx)
     ip_free(ctx->dump);
     pthread_mutex_destroy(&ctx->lock);
     ip_free(ctx);
+}
+
+/*
+ * Note [Forked processes]
+ * A driver's threads are not there after fork(), and locks that other threads held are never given back: whoever waits for
+ * either waits for ever. So a context remembers its process. In a child every entry that computes, reads or changes something fails
+ * at once, and releases leave alone what belongs to the parent. A context that the child opens itself has the reference interpreter where
+ * the parent had loaded a driver (run/drivers.c knows).
+ */
+imgpar_status ip_context_check(const imgpar_context *ctx, ip_error *err)
+{
+    if (ctx->process == getpid())
+        return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_DEVICE_LOST, "the context was opened before fork(); a child process opens one of its own");
 }
 
 const char *imgpar_context_notice(const imgpar_context *ctx) { return ctx ? ctx->notice : NULL; }
@@ -297,7 +333,7 @@ static void add_counters(ip_device *device, imgpar_counters *out)
 void imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out)
 {
     memset(out, 0, sizeof *out);
-    if (!ctx)
+    if (!ctx || ip_context_check(ctx, NULL))
         return;
     out->evaluations = atomic_load(&ctx->evaluations);
     out->decodes = atomic_load(&ctx->decodes);
@@ -309,7 +345,7 @@ void imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out)
 void imgpar_context_device_counters(const imgpar_context *ctx, size_t k, imgpar_counters *out)
 {
     memset(out, 0, sizeof *out);
-    if (ctx && k < ctx->devices.n)
+    if (ctx && !ip_context_check(ctx, NULL) && k < ctx->devices.n)
         add_counters(ctx->devices.list[k], out);
 }
 

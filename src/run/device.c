@@ -6,6 +6,8 @@
 #include "run/device_impl.h"
 #include "run/select.h"
 
+#include <unistd.h>
+
 /* ---- opening and closing --------------------------------------------------------- */
 
 /* Note [Budget]. PoCL aborts the process when the host has no memory left, and other drivers take pages only when they
@@ -72,6 +74,7 @@ static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_byte
     ip_device *device = ip_zalloc(sizeof *device);
     if (!device) return ip_fail_memory(err, "opening a device");
     atomic_init(&device->refs, 1);
+    device->process = getpid();
     device->id = candidate->id;
     device->facts = candidate->facts;
     device->n_on_host = n_on_host;
@@ -155,8 +158,11 @@ ip_device *ip_device_hold(ip_device *device)
     return device;
 }
 
+bool ip_device_is_of_the_parent(const ip_device *device) { return device->process != getpid(); }
+
 void ip_device_drop(ip_device *device)
 {
+    if (ip_device_is_of_the_parent(device)) return;
     if (atomic_fetch_sub_explicit(&device->refs, 1, memory_order_acq_rel) != 1) return;
     ip_blas_end(&device->blas);
     ip_cache_end(&device->cache);

@@ -98,6 +98,7 @@ typedef struct ip_blas {
 
 struct ip_device {
     atomic_int refs;
+    pid_t process;           /* that opened it: in its children nothing is given back, see Note [Forked processes] */
     ip_device_facts facts;
     cl_device_id id;
     bool is_part;            /* id is a sub-device, to be released */
@@ -117,6 +118,7 @@ struct ip_device {
 
 ip_device *ip_device_hold(ip_device *device);
 void ip_device_drop(ip_device *device);
+bool ip_device_is_of_the_parent(const ip_device *device);
 
 /* From now on; what is in use stays. */
 void ip_pool_limit(ip_pool *pool, uint64_t budget_bytes);

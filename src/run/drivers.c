@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,8 +112,12 @@ static void pin_threads_of_pocl(void)
 
 /* ---- all of it --------------------------------------------------------------------------------- */
 
+/* Drivers belong to the process, as the environment does, and no object of a child's could know of them: which one has loaded them. */
+static atomic_long process_of_drivers;
+
 static void prepare(void)
 {
+    atomic_store(&process_of_drivers, (long)getpid());
     if (!ip_env("POCL_CACHE_DIR") && !pocl_has_a_folder()) give_pocl_a_folder();
     pin_threads_of_pocl();
 
@@ -129,4 +134,22 @@ void ip_drivers_prepare(void)
     /* The environment belongs to the process, so this is the library's one act that no object can own. */
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, prepare);
+}
+
+char *ip_drivers_complaint(void)
+{
+    const char *folder = ip_env("POCL_CACHE_DIR");
+    ip_str path = IP_STR_INIT, text = IP_STR_INIT;
+    if (!folder) return NULL;
+    ip_str_append(&path, folder);
+    if (path.text && !path.failed && !could_write(path.text))
+        ip_str_printf(&text, "POCL_CACHE_DIR=%s cannot be written, and PoCL has no device without it", folder);
+    ip_str_free(&path);
+    return text.length ? ip_str_take(&text) : NULL;
+}
+
+bool ip_drivers_are_of_the_parent(void)
+{
+    long process = atomic_load(&process_of_drivers);
+    return process != 0 && process != (long)getpid();
 }

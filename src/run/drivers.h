@@ -3,6 +3,8 @@
 #ifndef IP_RUN_DRIVERS_H
 #define IP_RUN_DRIVERS_H
 
+#include <stdbool.h>
+
 /*
  * Prepares the process's environment for OpenCL drivers; call before the first OpenCL call. Sets variables that are not set
  * only:
@@ -12,5 +14,14 @@
  * Does its work once in a process; several threads may call it.
  */
 void ip_drivers_prepare(void);
+
+/*
+ * Why drivers may have no device: "POCL_CACHE_DIR=/x cannot be written, and PoCL has no device without it", new, for ip_free(). NULL: nothing
+ * is known, or no memory.
+ */
+char *ip_drivers_complaint(void);
+
+/* True in a process that was forked after ip_drivers_prepare(): what a driver needs of threads and locks is the parent's. */
+bool ip_drivers_are_of_the_parent(void);
 
 #endif

@@ -326,7 +326,8 @@ static void unwrap(ip_buffer *buffer)
 
 void ip_buffer_release(ip_buffer *buffer)
 {
-    if (!buffer || atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!buffer || (buffer->device && ip_device_is_of_the_parent(buffer->device))) return;
+    if (atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1) return;
     if (buffer->host) {
         unwrap(buffer);
         return;

@@ -153,7 +153,9 @@ static bool parse_class(const char *selector, ip_device_class *kind, unsigned *n
 /* "cpu (NAME), gpu (NAME)", or why there is none. */
 static void describe(const ip_candidates *found, ip_str *text)
 {
+    char *complaint = found->n > 0 ? NULL : ip_drivers_complaint();
     if (found->n > 0) ip_str_append(text, "there are: ");
+    else if (complaint) ip_str_printf(text, "there is no OpenCL device (%s)", complaint);
     else if (found->why_not.status)
         ip_str_printf(text, "there is no usable OpenCL device (%s)", found->why_not.message);
     else ip_str_append(text, "there is no OpenCL device");
@@ -161,6 +163,7 @@ static void describe(const ip_candidates *found, ip_str *text)
         const imgpar_device *info = &found->list[i].facts.info;
         ip_str_printf(text, "%s%s (%s)", i ? ", " : "", info->selector, info->name);
     }
+    ip_free(complaint);
 }
 
 imgpar_status ip_candidates_pick(const ip_candidates *found, const char *selector, size_t *index, ip_error *err)
@@ -191,6 +194,7 @@ imgpar_status ip_device_enumerate(imgpar_device **out, size_t *n, ip_error *err)
     ip_candidates found;
     *out = NULL;
     *n = 0;
+    if (ip_drivers_are_of_the_parent()) return IMGPAR_OK;
     ip_drivers_lock();
     imgpar_status st = ip_candidates_find(&found, err);
     ip_drivers_unlock();
