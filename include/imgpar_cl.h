@@ -16,7 +16,8 @@
  *
  * Rules, once for the whole layer:
  *
- * Device. A context is a device. One that computes with the reference interpreter has none: IMGPAR_E_NO_DEVICE.
+ * Device. A context is a device. One that computes with the reference interpreter has none: IMGPAR_E_NO_DEVICE, but of
+ * imgpar_cl_apply() of a node that has a compute function.
  *
  * Errors. A function that can fail returns a status, and imgpar_cl_message() says in a sentence why. An object that
  * could not be made is NULL in *out. A NULL object is IMGPAR_E_ARGUMENT, never a crash; releasing NULL is legal.
@@ -28,6 +29,9 @@
  * Order. A command runs after the commands before it that use the same buffer where one of the two writes it, on whatever queue
  * they are, evaluations of arrays included. So nothing needs to be waited for, but by the host before it uses what imgpar_cl_read()
  * brought. Explicit wait lists (imgpar_cl_order) come on top.
+ *
+ * C++. In C the fields of IMGPAR_CL_WORK(), IMGPAR_CL_REGION() and IMGPAR_CL_ORDER() are named, .global = { 1000 }; C++11 has no such
+ * names, so there they are given in the order of the struct: IMGPAR_CL_WORK({ 1000 }, { 64 }).
  *
  * Structs that a function reads begin with struct_size, which is set to sizeof of the struct; the macros and
  * functions of this header that make one do it. Extents are in elements, slowest first as shapes are: [height, width];
@@ -41,6 +45,10 @@
 #include <imgpar.h>
 
 #ifdef __cplusplus
+/* What the macros of this header need in C++11, which has no compound literals: arguments live until the call is over. */
+template <class T> inline const T *imgpar_cl_address(const T &object) { return &object; }
+template <class T, size_t N> inline const T *imgpar_cl_first(const T (&&list)[N]) { return list; }
+template <class T, size_t N> char (&imgpar_cl_places(const T (&&list)[N]))[N];
 extern "C" {
 #endif
 
@@ -113,7 +121,11 @@ typedef struct imgpar_cl_order {
     imgpar_cl_event **event;       /* gets a new event for the command; NULL: none. NULL in it where the call fails */
 } imgpar_cl_order;
 /* IMGPAR_CL_ORDER(.event = &done) */
+#ifdef __cplusplus
+#define IMGPAR_CL_ORDER(...) imgpar_cl_address(imgpar_cl_order{ sizeof(imgpar_cl_order), __VA_ARGS__ })
+#else
 #define IMGPAR_CL_ORDER(...) (&(imgpar_cl_order){ .struct_size = sizeof(imgpar_cl_order), __VA_ARGS__ })
+#endif
 
 /* Runs task(user) on the host in its turn: on a thread of the driver, or the caller's, when the commands before it in the queue
  * are over, and later ones after it; in a queue that runs out of order, when order->after is over. task must not call functions
@@ -238,7 +250,11 @@ typedef struct imgpar_cl_region {
     size_t host_slice_pitch_bytes; /* 0: extent's height * host_row_pitch_bytes */
 } imgpar_cl_region;
 /* IMGPAR_CL_REGION(.offset = { 10 }, .extent = { 100 }) */
+#ifdef __cplusplus
+#define IMGPAR_CL_REGION(...) imgpar_cl_address(imgpar_cl_region{ sizeof(imgpar_cl_region), __VA_ARGS__ })
+#else
 #define IMGPAR_CL_REGION(...) (&(imgpar_cl_region){ .struct_size = sizeof(imgpar_cl_region), __VA_ARGS__ })
+#endif
 
 /* Copies host memory into a region of a buffer. src is used until the command is over. */
 IMGPAR_API imgpar_status imgpar_cl_write(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer, const imgpar_cl_region *region,
@@ -366,8 +382,13 @@ static inline imgpar_cl_arg imgpar_cl_arg_result(void)
 }
 
 /* IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(a), ...): the arguments of a launch in the kernel's order, and their number. */
+#ifdef __cplusplus
+#define IMGPAR_CL_ARGS(...)                                                                                               \
+    imgpar_cl_first<imgpar_cl_arg>({ __VA_ARGS__ }), sizeof(imgpar_cl_places<imgpar_cl_arg>({ __VA_ARGS__ }))
+#else
 #define IMGPAR_CL_ARGS(...)                                                                                               \
     ((imgpar_cl_arg[]){ __VA_ARGS__ }), (sizeof((imgpar_cl_arg[]){ __VA_ARGS__ }) / sizeof(imgpar_cl_arg))
+#endif
 
 /* How many work-items. Dimension 0 is x, get_global_id(0). */
 typedef struct imgpar_cl_work {
@@ -377,7 +398,11 @@ typedef struct imgpar_cl_work {
     size_t offset[3]; /* of the first work-item's get_global_id() */
 } imgpar_cl_work;
 /* IMGPAR_CL_WORK(.global = { width, height }, .local = { 16, 16 }) */
+#ifdef __cplusplus
+#define IMGPAR_CL_WORK(...) imgpar_cl_address(imgpar_cl_work{ sizeof(imgpar_cl_work), __VA_ARGS__ })
+#else
 #define IMGPAR_CL_WORK(...) (&(imgpar_cl_work){ .struct_size = sizeof(imgpar_cl_work), __VA_ARGS__ })
+#endif
 
 /*
  * Divides elements among work-items. There are elements[0] x [1] x [2] of them (x first; 0 is 1), and a work-item computes
@@ -402,7 +427,7 @@ IMGPAR_API imgpar_status imgpar_cl_launch(imgpar_cl_queue *queue, const imgpar_c
 /* A kernel as a node of a lazy graph. */
 typedef struct imgpar_cl_node {
     size_t struct_size;
-    const imgpar_cl_kernel *kernel;
+    const imgpar_cl_kernel *kernel; /* NULL where the context is ref: then compute is all that counts, and args and work are not read */
     imgpar_array *const *inputs; /* up to IMGPAR_CL_MAX_INPUTS; each whole and tightly packed for the kernel */
     size_t n_inputs;
     imgpar_dtype dtype;          /* of the result, whose elements the kernel sets all */
@@ -411,7 +436,8 @@ typedef struct imgpar_cl_node {
     const imgpar_cl_arg *args;   /* imgpar_cl_arg_input(), _result(), _int(), _real(), _struct(), _local(); copied */
     size_t n_args;
     const imgpar_cl_work *work;  /* copied */
-    /* The same on the host, for the reference interpreter and imgpar_array_verify(); NULL: they refuse the node. */
+    /* The same on the host, for the reference interpreter (whose context has no kernels: IMGPAR_E_NO_DEVICE without this) and for
+     * imgpar_array_verify(), which refuses the node where this is NULL. */
     imgpar_status (*compute)(void *user, const void *const *inputs, void *result);
     void *user;                  /* for compute; lives as long as the array */
 } imgpar_cl_node;

@@ -90,6 +90,43 @@ START_TEST(the_reference_interpreter_has_no_device)
 }
 END_TEST
 
+static imgpar_status triple(void *user, const void *const *inputs, void *result)
+{
+    const uint8_t *in = inputs[0];
+    uint8_t *out = result;
+    for (int k = 0; k < 4; k++)
+        out[k] = (uint8_t)(in[k] * *(const int *)user);
+    return IMGPAR_OK;
+}
+
+START_TEST(on_ref_a_node_is_what_its_compute_function_makes)
+{
+    static const uint8_t in[4] = { 1, 2, 3, 80 }, want[4] = { 252, 249, 246, 15 }; /* 255 - 3 * in */
+    static const int64_t shape[] = { 2, 2 };
+    imgpar_context *ref;
+    int three = 3;
+    uint8_t got[4] = { 0 };
+    ck_assert_int_eq(imgpar_context_new("ref", &ref), IMGPAR_OK);
+    imgpar_array *a = imgpar_array_from_data(ref, IMGPAR_U8, 2, shape, in);
+    imgpar_cl_node node = { .struct_size = sizeof node, .inputs = &a, .n_inputs = 1, .dtype = IMGPAR_U8, .rank = 2, .shape = { 2, 2 },
+                            .compute = triple, .user = &three };
+    imgpar_array *b = imgpar_cl_apply(ref, &node), *c = imgpar_invert(b);
+    ck_assert_msg(imgpar_array_read(c, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(c));
+    ck_assert_mem_eq(got, want, sizeof got);
+    node.compute = NULL;
+    imgpar_array *none = imgpar_cl_apply(ref, &node);
+    ck_assert_int_eq(imgpar_array_status(none), IMGPAR_E_NO_DEVICE);
+    node.compute = triple;
+    node.rank = 5;
+    imgpar_array *bad = imgpar_cl_apply(ref, &node);
+    ck_assert_str_eq(imgpar_array_message(bad), "apply: rank=5 is not 1 to 4");
+    imgpar_array *const all[] = { a, b, c, none, bad };
+    for (int k = 0; k < 5; k++)
+        imgpar_array_release(all[k]);
+    imgpar_context_release(ref);
+}
+END_TEST
+
 /* ---- buffers -------------------------------------------------------------------------------- */
 
 START_TEST(layouts_are_checked)
@@ -631,6 +668,7 @@ int main(void)
     tcase_add_test(t, platforms_and_devices_are_listed);
     tcase_add_test(t, a_rule_chooses_a_device);
     tcase_add_test(t, the_reference_interpreter_has_no_device);
+    tcase_add_test(t, on_ref_a_node_is_what_its_compute_function_makes);
     tcase_add_test(t, layouts_are_checked);
     tcase_add_test(t, a_buffer_tells_what_it_is);
     tcase_add_test(t, boxes_are_written_copied_and_read);

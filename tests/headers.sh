@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# headers.sh - each public header compiles alone, as C11 and as C++17, without a warning.
+# headers.sh - each public header compiles alone, as C11 and as C++17, without a warning; the macros of imgpar_cl.h as C++11, too.
 . "${srcdir:-.}/tests/common.sh"
 scratch
 
@@ -22,4 +22,22 @@ for header in "$top_srcdir"/include/*.h "$builddir"/include/*.h; do
         echo "no g++: $name was not tried as C++"
     fi
 done
+
+if command -v g++ > /dev/null; then
+    cat > macros.cpp <<'EOF'
+#include <imgpar_cl.h>
+imgpar_status run(imgpar_cl_queue *q, imgpar_cl_kernel *k, imgpar_cl_buffer *b, imgpar_cl_event *const *after, imgpar_cl_event **event);
+imgpar_status run(imgpar_cl_queue *q, imgpar_cl_kernel *k, imgpar_cl_buffer *b, imgpar_cl_event *const *after, imgpar_cl_event **event)
+{
+    const float data[] = { 1, 2 };
+    imgpar_status st = imgpar_cl_write(q, b, IMGPAR_CL_REGION({ 10 }, { 2 }), data, IMGPAR_CL_ORDER(after, 1, event));
+    return st ? st : imgpar_cl_launch(q, k, IMGPAR_CL_WORK({ 640, 480 }, { 16, 16 }),
+                                      IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_real(2)), nullptr);
+}
+EOF
+    for standard in 11 14 17 20; do
+        g++ -std=c++$standard -pedantic -Wall -Werror -I"$top_srcdir/include" -I"$builddir/include" -c -o out.o macros.cpp ||
+            fail "the macros of imgpar_cl.h do not compile as C++$standard"
+    done
+fi
 finish

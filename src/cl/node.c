@@ -69,7 +69,8 @@ static const ip_opaque_kind kind = { .name = "kernel", .widen = widen, .reads = 
 static ip_stage *lower(ip_lower *l)
 {
     const applied *a = l->node->source->data;
-    ip_opaque o = { .kind = &kind, .variant = a->kernel->name, .defines = a->kernel->module->text, .dtype = l->node->type.dtype,
+    ip_opaque o = { .kind = &kind, .variant = a->kernel ? a->kernel->name : "compute",
+                    .defines = a->kernel ? a->kernel->module->text : "", .dtype = l->node->type.dtype,
                     .n_inputs = l->node->n_inputs, .user = a, .uses_f64 = l->node->type.dtype == IMGPAR_F64 };
     for (int k = 0; k < l->node->n_inputs; k++)
         o.inputs[k] = l->in[k];
@@ -190,26 +191,29 @@ static bool uses_result(const imgpar_cl_node *node)
 static imgpar_status check_node(imgpar_context *ctx, const imgpar_cl_node *node, ip_type *type, imgpar_cl_work *work, ip_error *err)
 {
     ip_device *device;
-    imgpar_status st = ip_cl_device(ctx, "apply", &device, err);
+    bool is_for_host = ctx && !ctx->device && node->compute; /* there are no kernels on ref */
+    imgpar_status st = is_for_host ? ip_context_check(ctx, err) : ip_cl_device(ctx, "apply", &device, err);
     if (st)
         return st;
-    if (!node->kernel)
+    if (!is_for_host && !node->kernel)
         return ip_cl_null(err, "apply", "the kernel");
-    if (node->kernel->module->ctx != ctx)
+    const char *name = is_for_host ? "apply" : node->kernel->name;
+    if (node->kernel && node->kernel->module->ctx != ctx)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the kernel is of another context", node->kernel->name);
     if (node->n_inputs > IMGPAR_CL_MAX_INPUTS)
-        return ip_fail(err, IMGPAR_E_LIMIT, "%s: %zu inputs are over %d", node->kernel->name, node->n_inputs, IMGPAR_CL_MAX_INPUTS);
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: %zu inputs are over %d", name, node->n_inputs, IMGPAR_CL_MAX_INPUTS);
     for (size_t k = 0; k < node->n_inputs; k++) {
         if (!node->inputs || !node->inputs[k])
-            return ip_cl_null(err, node->kernel->name, "an input");
+            return ip_cl_null(err, name, "an input");
         if (!node->inputs[k]->op) /* the first cause, as operations have it */
             return ip_fail(err, imgpar_array_status(node->inputs[k]), "%s", imgpar_array_message(node->inputs[k]));
         if (node->inputs[k]->ctx != ctx)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: input %zu is of another context", node->kernel->name, k);
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: input %zu is of another context", name, k);
     }
-    st = check_type(node->kernel->name, node->dtype, node->rank, node->shape, type, err);
-    if (!st)
-        st = ip_cl_check_args(node->kernel, node->args, node->n_args, (int)node->n_inputs, err);
+    st = check_type(name, node->dtype, node->rank, node->shape, type, err);
+    if (st || is_for_host)
+        return st;
+    st = ip_cl_check_args(node->kernel, node->args, node->n_args, (int)node->n_inputs, err);
     if (!st)
         st = ip_cl_check_work(node->kernel, node->work, work, err);
     if (!st && !uses_result(node))
@@ -221,7 +225,7 @@ imgpar_array *imgpar_cl_apply(imgpar_context *ctx, const imgpar_cl_node *given)
 {
     ip_error err = { .status = IMGPAR_OK };
     imgpar_cl_node node;
-    imgpar_cl_work work;
+    imgpar_cl_work work = { .struct_size = sizeof work }; /* of a node that only the host computes: none */
     ip_type type;
     if (!given)
         ip_cl_null(&err, "apply", "the node");
@@ -230,6 +234,8 @@ imgpar_array *imgpar_cl_apply(imgpar_context *ctx, const imgpar_cl_node *given)
     if (err.status || check_node(ctx, &node, &type, &work, &err))
         return error_array(ctx, &err);
     applied *a = ip_zalloc(sizeof *a);
+    if (!ctx->device) /* nobody reads them */
+        node.n_args = 0;
     if (!a || copy_args(a, &node, &err)) {
         if (a)
             applied_free(NULL, a);
