@@ -213,10 +213,11 @@ expect_run "an image instead of a pipeline" 2 "" \
     "imgpar-run: b.png is an image, not a pipeline: -e 'blur(open(\"b.png\"))' -o out.png" b.png
 expect_run "floats that look black" 0 "" \
     "imgpar-run: warning: save: r.png: no value is above 1, which looks black; range=1 makes 1 white" \
-    -e 'open("b.png") / 255' -o r.png
+    -e 'make(4, 1, x / 4)' -o r.png
+expect_run "a picture over its white is a picture from 0 to 1" 0 "" "" -e 'open("b.png") / 255' -o r.png
 expect_run "floats that look white" 0 "" \
     "imgpar-run: warning: save: r.png: all values are above the largest level, which looks white; range=65535 makes 65535 white" \
-    -e 'open("b.png") * 0.0 + 300' -o r.png
+    -e 'make(3, 1, x * 0.0 + 300)' -o r.png
 expect_run "floats of all kinds" 0 "" "" -e 'make(3, 1, x * 300.5)' -o r.png
 expect_run "floats that are all 0" 0 "" "" -e 'open("b.png") * 0.0' -o r.png
 expect_run "floats in NPY" 0 "" "" -e 'open("b.png") / 255' -o r.npy

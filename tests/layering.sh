@@ -4,7 +4,7 @@
 # layering.sh - who may include whom, and that no source file is forgotten.
 #
 # 1. A file of src/X includes headers of its own folder, of the folders before X in
-#    `order`, imgpar.h, and headers of the system.
+#    `order`, imgpar.h, and headers of the system; files of src/run the OpenCL texts of shaders, too.
 # 2. src/cli, sqlext and samples include imgpar.h and headers of their own folder only.
 # 3. Outer libraries have one room each: OpenCL and CLBlast in src/run (src/cl goes through its clcheck.h), image formats in src/io,
 #    SQLite in sqlext.
@@ -71,8 +71,10 @@ trap 'rm -f "$list"' 0
 allowed=
 for folder in $order; do
     allowed="$allowed $folder"
+    texts=
+    [ "$folder" != run ] || texts=shaders
     # shellcheck disable=SC2086  # a list of words
-    [ ! -d "src/$folder" ] || check_folder "src/$folder" $allowed
+    [ ! -d "src/$folder" ] || check_folder "src/$folder" $allowed $texts
 done
 check_folder src/cli cli
 check_folder sqlext sqlext

@@ -40,9 +40,17 @@ static void read_lines(const char *path)
         fprintf(stderr, "mkpages: cannot read %s\n", path);
         exit(1);
     }
+    bool is_for_cplusplus = false; /* the pages tell C */
     while (n_lines < MAX_LINES && fgets(lines[n_lines], MAX_LINE, file)) {
-        lines[n_lines][strcspn(lines[n_lines], "\n")] = '\0';
-        n_lines++;
+        char *line = lines[n_lines];
+        line[strcspn(line, "\n")] = '\0';
+        bool is_end = starts(line, "#else") || starts(line, "#endif");
+        if (starts(line, "#ifdef __cplusplus"))
+            is_for_cplusplus = true;
+        else if (is_end)
+            is_for_cplusplus = false;
+        else if (!is_for_cplusplus)
+            n_lines++;
     }
     fclose(file);
 }

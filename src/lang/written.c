@@ -84,10 +84,10 @@ static void bind_facts(names *to, const ip_type *type)
     const bool has_levels = type->dtype == IMGPAR_U8 || type->dtype == IMGPAR_U16;
     bind(to, "full", ip_val_number(ip_type_full(type), false));
     bind(to, "levels", ip_val_number(has_levels ? dtype->maximum : -1, false));
+    bind(to, "rank", ip_val_number(type->rank, false));
     for (int k = 0; k < to->n; k++) /* rows with a parameter of that name need no number */
         if (strcmp(to->symbols[k]->name, "alpha") == 0) return;
     bind(to, "alpha", ip_val_number(has_alpha ? (double)dims[3] - 1 : -1, false));
-    bind(to, "rank", ip_val_number(type->rank, false));
 }
 
 imgpar_array *ip_expand_written(const imgpar_array *call)

@@ -10,7 +10,7 @@ CREATE TEMP VIEW done AS SELECT group_concat(name || ' ' || (c.value - b.value),
   FROM img_counters c JOIN before b USING (name) WHERE name IN ('evaluations', 'decodes', 'encodes');
 
 .print finished images, equal to those of nested calls
-SELECT count(*), sum(img_format(s.img) = 'png'), sum(s.img = png(blend(blur(lazy(t.img), 2), img_invert(t.img), 0.3))),
+SELECT count(*), sum(img_format(s.img) = 'png'), sum(raw(s.img) = raw(blend(blur(lazy(t.img), 2), img_invert(t.img), 0.3))),
        sum(hex(raw(s.img)) = hex(raw(blend(blur(t.img, 2), img_invert(t.img), 0.3)))), sum(s.plain = t.img) FROM soft s JOIN t USING (id);
 
 .print ORDER BY and LIMIT go in: three of a hundred are computed
@@ -90,7 +90,7 @@ SELECT (SELECT group_concat(n) FROM untyped, texts WHERE n = s), (SELECT group_c
 SELECT (SELECT group_concat(n) FROM untyped_table, texts WHERE n = s), (SELECT group_concat(n) FROM untyped_table, texts WHERE n = i),
        (SELECT group_concat(n) FROM untyped_table, texts WHERE n IS s), (SELECT group_concat(n) FROM untyped_table, texts WHERE n < s),
        (SELECT group_concat(n) FROM untyped_table, texts WHERE n >= i), (SELECT group_concat(n) FROM untyped_table, texts WHERE n <> s);
-SELECT id FROM soft WHERE img = (SELECT png(blend(blur(lazy(img), 2), img_invert(img), 0.3)) FROM t WHERE id = 11);
+SELECT id FROM soft WHERE raw(img) = (SELECT raw(blend(blur(lazy(img), 2), img_invert(img), 0.3)) FROM t WHERE id = 11);
 SELECT count(*) FROM soft WHERE id = 1.5 OR name = 5 OR mean = 'x';
 SELECT group_concat(id) FROM (SELECT id FROM soft ORDER BY mean DESC, name LIMIT 3);
 SELECT count(DISTINCT second), count(DISTINCT id) FROM soft WHERE id <= 5;
@@ -101,7 +101,7 @@ CREATE VIRTUAL TABLE temp.outer_one USING imgpar(SELECT id, img_invert(img) AS i
 DELETE FROM before; INSERT INTO before SELECT * FROM img_counters;
 SELECT id, img_format(img) FROM outer_one;
 SELECT * FROM done;
-SELECT count(*) FROM outer_one o JOIN t USING (id) WHERE o.img = png(img_invert(blend(blur(lazy(t.img), 2), img_invert(t.img), 0.3)));
+SELECT count(*) FROM outer_one o JOIN t USING (id) WHERE raw(o.img) = raw(img_invert(blend(blur(lazy(t.img), 2), img_invert(t.img), 0.3)));
 
 .print a WITH, VALUES, an aggregate, a comment, commas and quotes
 CREATE VIRTUAL TABLE temp.w USING imgpar(WITH a(x, y) AS (VALUES (1, 'it''s, so'), (2, 'b')) SELECT x, y, (SELECT img_stack_mean(img) FROM t WHERE id <= x) AS img FROM a /* end */);
@@ -115,7 +115,7 @@ INSERT INTO t VALUES (101, 'cut', substr((SELECT png(img) FROM t WHERE id = 1), 
 CREATE VIRTUAL TABLE temp.good USING imgpar(SELECT id, img_try(blur(img, 1)) AS img, img_error(blur(img, 1)) AS error FROM t WHERE id >= 100);
 SELECT id, img_format(img), error FROM good;
 SELECT img_try(lazy(img)) IS NULL, img_error(lazy(img)), img_try(img) IS NULL, img_error(img) FROM t WHERE id = 101;
-SELECT img_try(img) = img, img_try(lazy(img)) = png(img), img_error(img), img_error(NULL), img_try(NULL), img_error('a') FROM t WHERE id = 1;
+SELECT img_try(img) = img, raw(img_try(lazy(img))) = raw(img), img_error(img), img_error(NULL), img_try(NULL), img_error('a') FROM t WHERE id = 1;
 
 .print refused
 CREATE VIRTUAL TABLE x USING imgpar(SELECT 1);
