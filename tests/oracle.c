@@ -484,7 +484,8 @@ static void weigh_by_alpha(const call *c, oracle_fn answer, picture *out)
         }
         if (is_alpha && (gain != 1 || offset != 0)) out->v[k] = weight;
         if (is_alpha) continue;
-        real slack = out->slack[k] * (1 + full / weight) + fabsl(gain) * largest * 0x1p-16L * fmaxl(1, full / weight * 0x1p-6L);
+        real thin = full / fabsl(weight); /* how much rounding grows where little covers */
+        real slack = out->slack[k] * (1 + thin) + fabsl(gain) * largest * 0x1p-16L * fmaxl(1, thin * 0x1p-6L);
         out->v[k] = weight > 0 ? sum / weight * gain + offset : 0;
         out->slack[k] = weight == 0 ? 0 : fabsl(weight) < full * 1e-6L ? INFINITY : slack;
     }

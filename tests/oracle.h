@@ -108,6 +108,10 @@ oracle_fn oracle_find(const char *op);
 void oracle_shape(const call *c, int64_t dims[3]);
 /* Where operands of an operator meet. */
 imgpar_dtype oracle_common(const picture *const *in, int n);
+/* The same of products, or of the power-th power of the first input where power is not negative. */
+imgpar_dtype oracle_product(const picture *const *in, int n, int power);
+/* Where two arrays' dtypes meet in what chooses between them. */
+imgpar_dtype oracle_meet(imgpar_dtype a, imgpar_dtype b);
 /* *out is new, for picture_free(). False when there is no oracle for it. */
 bool oracle_answer(const call *c, picture *out);
 

@@ -8,7 +8,7 @@
 static void matmul(const call *c, picture *out)
 {
     const picture *a = c->in[0], *b = c->in[1];
-    imgpar_dtype dtype = oracle_common(c->in, 2);
+    imgpar_dtype dtype = oracle_product(c->in, 2, -1);
     *out = picture_new(dtype, a->h, a->w, b->c);
     for (int64_t n = 0; n < picture_count(out); n++) {
         real sum = 0, magnitude = 0;

@@ -3,7 +3,8 @@
  * Operators and element-wise functions. Operands meet in one dtype: integers of up to
  * 16 bits and bool in i32, two others in the one that holds both, else in i64; an
  * integer meets a float in the float; f16 and integers in f32. Literals widen nothing,
- * but one with a fraction makes integers f32. Integers wrap.
+ * but one with a fraction makes integers f32, and f64 of u32, u64 and i64. Differences of u32 and u64
+ * are i64, and products of integers of up to 16 bits where i32 does not hold them. Integers wrap.
  */
 #include "oracle.h"
 
@@ -13,7 +14,7 @@
 
 __extension__ typedef __int128 wide;
 
-typedef enum typing { ARITHMETIC, REAL, POWER, BITS, SHIFT, COMPARE, LOGIC } typing;
+typedef enum typing { ARITHMETIC, PRODUCT, DIFFERENCE, REAL, POWER, BITS, SHIFT, COMPARE, LOGIC } typing;
 
 typedef struct function {
     const char *op;
@@ -117,8 +118,8 @@ static real r_pow(real a, real b, imgpar_dtype d) { return (void)d, powl(a, b); 
 /* What OpenCL allows its functions, in units of the last place. */
 static const function functions[] = {
     { "plus", 2, ARITHMETIC, i_add, r_add, 0 },
-    { "minus", 2, ARITHMETIC, i_sub, r_sub, 0 },
-    { "times", 2, ARITHMETIC, i_mul, r_mul, 0 },
+    { "minus", 2, DIFFERENCE, i_sub, r_sub, 0 },
+    { "times", 2, PRODUCT, i_mul, r_mul, 0 },
     { "min", 2, ARITHMETIC, i_min, r_min, 0 },
     { "max", 2, ARITHMETIC, i_max, r_max, 0 },
     { "div", 2, ARITHMETIC, i_div, r_div, 0 },
@@ -140,7 +141,7 @@ static const function functions[] = {
     { "both", 2, LOGIC, i_both, r_both, 0 },
     { "either", 2, LOGIC, i_either, r_either, 0 },
     { "not", 1, LOGIC, i_not, r_not, 0 },
-    { "negative", 1, ARITHMETIC, i_neg, r_neg, 0 },
+    { "negative", 1, DIFFERENCE, i_neg, r_neg, 0 },
     { "complement", 1, BITS, i_invert, NULL, 0 },
     { "abs", 1, ARITHMETIC, i_abs, r_abs, 0 },
     { "floor", 1, ARITHMETIC, i_same, r_floor, 0 },
@@ -190,6 +191,8 @@ static imgpar_dtype meet_arrays(imgpar_dtype a, imgpar_dtype b)
     return meet(a, b);
 }
 
+imgpar_dtype oracle_meet(imgpar_dtype a, imgpar_dtype b) { return a == b ? a : meet_arrays(a, b); }
+
 imgpar_dtype oracle_common(const picture *const *in, int n)
 {
     imgpar_dtype dtype = IMGPAR_I32;
@@ -202,7 +205,8 @@ imgpar_dtype oracle_common(const picture *const *in, int n)
         if (!any && n == 2 && !in[1 - k]->is_number) break;
         any = true;
     }
-    return fraction && !is_float(dtype) ? IMGPAR_F32 : dtype;
+    bool is_wide = dtype == IMGPAR_U32 || dtype == IMGPAR_U64 || dtype == IMGPAR_I64;
+    return !fraction || is_float(dtype) ? dtype : is_wide ? IMGPAR_F64 : IMGPAR_F32;
 }
 
 static imgpar_dtype real_dtype(imgpar_dtype d) { return is_float(d) ? d : IMGPAR_F32; }
@@ -210,6 +214,23 @@ static imgpar_dtype real_dtype(imgpar_dtype d) { return is_float(d) ? d : IMGPAR
 static bool is_small_power(const call *c)
 {
     return c->in[1]->is_number && !c->in[1]->is_fraction && c->in[1]->v[0] >= 0 && c->in[1]->v[0] <= 16;
+}
+
+/* The largest magnitude that an input may have, as far as its dtype tells. */
+static real most_of(const picture *p) { return p->is_number ? fabsl(p->v[0]) : fmaxl(fabsl(dtype_low(p->dtype)), dtype_high(p->dtype)); }
+
+/* i64 where all inputs are integers of up to 16 bits, and i32 does not hold their product, or the power of the first. */
+imgpar_dtype oracle_product(const picture *const *in, int n, int power)
+{
+    imgpar_dtype d = oracle_common(in, n);
+    real most = 1;
+    for (int k = 0; k < n; k++) {
+        if (!in[k]->is_number && (is_float(in[k]->dtype) || imgpar_dtype_size(in[k]->dtype) > 2)) return d;
+        if (power < 0) most *= most_of(in[k]);
+    }
+    for (int k = 0; k < power; k++)
+        most *= most_of(in[0]);
+    return d == IMGPAR_I32 && most > INT32_MAX ? IMGPAR_I64 : d;
 }
 
 static imgpar_dtype operand_dtype(const call *c, const function *f)
@@ -220,7 +241,9 @@ static imgpar_dtype operand_dtype(const call *c, const function *f)
         bools = bools && c->in[k]->dtype == IMGPAR_BOOL;
     switch (f->typing) {
     case REAL: return real_dtype(d);
-    case POWER: return is_small_power(c) ? d : real_dtype(d);
+    case POWER: return is_small_power(c) ? oracle_product(c->in, c->n_in, (int)c->in[1]->v[0]) : real_dtype(d);
+    case PRODUCT: return oracle_product(c->in, c->n_in, -1);
+    case DIFFERENCE: return d == IMGPAR_U32 || d == IMGPAR_U64 ? IMGPAR_I64 : d;
     case BITS: return bools ? IMGPAR_BOOL : d;
     case SHIFT: return promoted(c->in[0]->dtype);
     case LOGIC: return is_float(d) ? IMGPAR_F64 : IMGPAR_I64;

@@ -37,12 +37,20 @@ static bool all_integers(const call *c)
     return true;
 }
 
+/* Whether the call has two pictures with alpha, and weighs colours by it where its row blends. */
+static bool weighs_two(const call *c)
+{
+    if (c->n_in < 2 || (c->n_in > 2 && c->in[2]->c != 1) || call_is(c, "alpha", "channel", "coverage")) return false;
+    return picture_is_alpha(c->in[0], c->in[0]->c - 1) && picture_is_alpha(c->in[1], c->in[1]->c - 1) && c->in[1]->c == c->in[0]->c;
+}
+
 /* One element of the answer: v[k] is input k there; alpha tells that the channel is alpha. */
 typedef struct element {
     const call *c;
     imgpar_dtype dtype;
     real v[CALL_MAX_INPUTS], slack;
-    bool is_alpha;
+    real alphas[2];          /* of two pictures whose colours are weighed by them: both have alpha, and nothing else has channels */
+    bool is_alpha, is_weighed;
     int channel;
 } element;
 typedef real (*element_fn)(element *e);
@@ -55,7 +63,10 @@ static void each(const call *c, imgpar_dtype dtype, picture *out, element_fn fn)
     for (int64_t y = 0; y < dims[0]; y++)
         for (int64_t x = 0; x < dims[1]; x++)
             for (int64_t k = 0; k < dims[2]; k++) {
-                element e = { .c = c, .dtype = dtype, .is_alpha = picture_is_alpha(c->in[0], k), .channel = (int)k };
+                element e = { .c = c, .dtype = dtype, .is_alpha = picture_is_alpha(c->in[0], k), .channel = (int)k,
+                              .is_weighed = weighs_two(c) };
+                for (int i = 0; i < 2 && e.is_weighed; i++)
+                    e.alphas[i] = picture_spread(c->in[i], y, x, c->in[i]->c - 1) * (i && picture_white(c->in[i]) > 0 ? picture_white(c->in[0]) / picture_white(c->in[i]) : 1);
                 for (int i = 0; i < c->n_in; i++)
                     e.v[i] = picture_spread(c->in[i], y, x, k);
                 int64_t at = (y * dims[1] + x) * dims[2] + k;
@@ -119,12 +130,25 @@ static real e_maximum(element *e)
     return fmaxl(e->v[0], e->v[1]);
 }
 
+/* The colour of two pictures, the second one's share being m: weighed by alpha, 0 where nothing covers it. */
+static real blended(element *e, real m)
+{
+    real plain = e->v[0] * (1 - m) + e->v[1] * m;
+    if (!e->is_weighed || e->is_alpha) return plain;
+    real weights[2] = { (1 - m) * e->alphas[0], m * e->alphas[1] }, sum = weights[0] + weights[1];
+    real full = dtype_full(e->c->in[0]->dtype);
+    if (e->alphas[0] >= full && e->alphas[1] >= full) return plain;
+    real largest = (fabsl(e->v[0]) + fabsl(e->v[1])) * 0x1p-20L;
+    e->slack = sum == 0 ? 0 : fabsl(sum) < full * 1e-6L ? INFINITY : e->slack + largest * fmaxl(1, full / fabsl(sum));
+    return sum > 0 ? (weights[0] * e->v[0] + weights[1] * e->v[1]) / sum : 0;
+}
+
 static real e_blend(element *e)
 {
     meet(e, 0, 1);
     real r = call_number(e->c, "ratio", 0.5L);
     e->slack = (fabsl(e->v[0] * (1 - r)) + fabsl(e->v[1] * r)) * grain(e->c);
-    return e->v[0] * (1 - r) + e->v[1] * r;
+    return blended(e, r);
 }
 
 static real e_overlay(element *e)
@@ -133,7 +157,7 @@ static real e_overlay(element *e)
     real m = e->v[2] / dtype_full(e->c->in[2]->dtype);
     if (!all_integers(e->c) || grain(e->c) < 0x1p-40L)
         e->slack = (fabsl(e->v[0]) * (1 + fabsl(m)) + fabsl(e->v[1] * m)) * grain(e->c);
-    return e->v[0] * (1 - m) + e->v[1] * m;
+    return blended(e, m);
 }
 
 static void add(const call *c, picture *out) { each(c, named_dtype(c), out, e_add); }

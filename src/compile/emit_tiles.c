@@ -62,11 +62,12 @@ typedef struct target {
     const ip_placed *p;
     const char *row, *stored;   /* pointers to its row in the tile or in its buffer; where it is stored beside a tile */
     const char *outside;        /* for a constant border, "is it beyond the edges?"; NULL */
+    ip_expr *value_outside;     /* and what stands there */
 } target;
 
 static const char *edged(ip_emit *e, const target *t, const char *value)
 {
-    return t->outside ? ip_text(e->ir, "%s ? %s : %s", t->outside, ip_emit_value(e, t->p->pad_outside), value) : value;
+    return t->outside ? ip_text(e->ir, "%s ? %s : %s", t->outside, ip_emit_value(e, t->value_outside), value) : value;
 }
 
 /* place: index of the element in its row, beyond the domain's edges, too; `own` tells whether it is of the tile itself. */
@@ -109,6 +110,7 @@ static void compute_flat(ip_emit *e, target t, span columns)
                  ip_text(e->ir, "at + (%s - column) * %d", ip_emit_border(e, p->pad_border, "column", width), e->channels));
     }
     t.outside = is_outside(e, p, "i", "at");
+    t.value_outside = p->pad_outside;
     e->flat = "i";
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
     const char *value = ip_emit_value(e, s->body);
@@ -135,8 +137,11 @@ static void compute_pixels(ip_emit *e, target t, span columns)
         values[c] = ip_emit_value(e, channels.bodies[c]);
     if (p->place == IP_PLACE_TOTAL)
         ip_emit_group_fold_element(e, p, values, channels.n);
-    for (int c = 0; c < channels.n && p->place != IP_PLACE_TOTAL; c++)
+    for (int c = 0; c < channels.n && p->place != IP_PLACE_TOTAL; c++) {
+        if (t.outside)
+            t.value_outside = ip_emit_of_channel(e, p->pad_outside, c); /* it may tell alpha from colours */
         put(e, &t, ip_emit_pixel_index(e, at, c), values[c], ip_text(e->ir, "own & %s >= xa & %s < xb", at, at));
+    }
     ip_emit_leave_channels(e, &channels);
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
