@@ -456,6 +456,7 @@ static const struct whole_claim {
     { "convsep($1, [1], [1 0 -1], 2, 3)", { H, W }, of_convolve, IMGPAR_COMPLEX64 },
     { "resize(full([3 3], 5, dtype=complex64), 2, 5)", { H, 2 }, of_gone, IMGPAR_COMPLEX64 },
     { "recomb($1, [2]) - $1 - $1", { H, W }, of_no, IMGPAR_COMPLEX64 },
+    { "set_white($1, 0) - $1", { H, W }, of_no, IMGPAR_COMPLEX64 },
     { "matprod(slice($1, [0 0], [3 3]), complex(0, eye(3))) - slice($1, [0 0], [3 3]) * complex(0, 1)", { 3, 3 },
       of_no, IMGPAR_COMPLEX64 },
     { "norm($1, axis=0)", { 1, W }, of_norm, IMGPAR_F32 },

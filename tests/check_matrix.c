@@ -155,6 +155,7 @@ static picture pack_answer(const matrix_pack *pack, const picture in[2], bool *s
 {
     int n = n_members(pack);
     picture want = { .v = NULL };
+    bool any_u64 = false;
     *same_bytes = true;
     for (int k = 0; k < n; k++) {
         const pack_member *m = &pack->members[k];
@@ -165,6 +166,7 @@ static picture pack_answer(const matrix_pack *pack, const picture in[2], bool *s
         ck_assert_msg(row && oracle_answer(&c, &one), "no oracle for %s", m->op);
         *same_bytes = *same_bytes && row->info.same_bytes;
         if (k == 0) want = picture_new(one.dtype, one.h, one.w, one.c);
+        any_u64 = any_u64 || one.dtype == IMGPAR_U64;
         want.dtype = oracle_meet(want.dtype, one.dtype); /* as what select chooses from does */
         for (int64_t i = 0; i < picture_count(&one); i++) {
             if (i / one.c / one.w % n != k) continue;
@@ -174,8 +176,8 @@ static picture pack_answer(const matrix_pack *pack, const picture in[2], bool *s
         picture_free(&one);
         picture_free(&number);
     }
-    for (int64_t i = 0; want.dtype == IMGPAR_I64 && i < picture_count(&want); i++)
-        if (want.v[i] > (real)INT64_MAX) want.v[i] -= 0x1p64L; /* of a u64 */
+    for (int64_t i = 0; any_u64 && want.dtype == IMGPAR_I64 && i < picture_count(&want); i++)
+        if (want.v[i] > (real)INT64_MAX) want.v[i] -= 0x1p64L;
     return want;
 }
 

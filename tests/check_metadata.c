@@ -329,7 +329,7 @@ START_TEST(a_colour_that_no_jpeg_tells_is_refused)
     void *bytes;
     size_t n;
     ck_assert_int_eq(imgpar_encode(a, &o, &bytes, &n), IMGPAR_E_UNSUPPORTED);
-    ck_assert_str_eq(imgpar_array_message(a), "jpeg: the picture is tagged \"BT.2020 PQ\", which no profile of a JPEG tells; png holds it");
+    ck_assert_str_eq(imgpar_array_message(a), "encode: jpeg: the picture is tagged \"BT.2020 PQ\", which no profile of a JPEG tells; png holds it");
     imgpar_array_release(a);
     blob out = result("$1", in, NULL, "png", "metadata=none");
     ck_assert_mem_eq(out.bytes + png_find(out, "cICP") + 8, pq, 4);

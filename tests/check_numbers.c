@@ -346,7 +346,7 @@ int main(void)
 {
     Suite *s = suite_create("numbers");
     TCase *c = tcase_create("numbers");
-    tcase_add_unchecked_fixture(c, set_up, tear_down);
+    tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_test(c, operators_have_the_types_of_the_printed_table);
     tcase_add_loop_test(c, differences_of_counts_are_signed_and_products_are_wide_enough, 0, N(typed));
     tcase_add_test(c, no_count_and_no_product_wraps);

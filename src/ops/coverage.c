@@ -153,9 +153,24 @@ ip_alpha ip_alpha_of(const imgpar_array *node)
     return IP_ALPHA_CHANNEL;
 }
 
+/* What infer() says of values holds for channels alike: alpha that stays has its picture's, and means by alpha may be anything. */
+static void widen_range(imgpar_array *node)
+{
+    int first = 0;
+    ip_alpha rule = ip_alpha_of(node);
+    if (rule == IP_ALPHA_WEIGHS || rule == IP_ALPHA_BLENDS) node->range = ip_range_of(node->type.dtype);
+    if (rule != IP_ALPHA_STAYS || !many_channels(node, &first)) return;
+    const imgpar_array *a = node->inputs[first];
+    const double from = a->type.white, to = node->type.white, factor = from > 0 && to > 0 ? to / from : 1;
+    const ip_range whole = ip_range_of(node->type.dtype);
+    node->range.lo = fmax(whole.lo, fmin(node->range.lo, fmin(a->range.lo, a->range.lo * factor)));
+    node->range.hi = fmin(whole.hi, fmax(node->range.hi, fmax(a->range.hi, a->range.hi * factor)));
+}
+
 void ip_alpha_infer(imgpar_array *node)
 {
     int first;
+    widen_range(node);
     bool is_number = rule_of_row(node->op) == IP_ALPHA_STAYS && many_channels(node, &first) > 1;
     for (int k = 0; k < node->op->info.n_inputs; k++)
         is_number = is_number || (node->inputs[k]->type.alpha_is_number && channels_of(&node->inputs[k]->type) > 1);

@@ -145,7 +145,7 @@ ip_stage *ip_stages_select(ip_lower *l)
         double v;
         bool fractional;
         bool literal = ip_array_is_number(l->node->inputs[k + 1], &v, &fractional);
-        branch[k] = literal && is_black_or_white(v) ? number(l, dtype, v)
+        branch[k] = literal && is_black_or_white(v) && dtype != IMGPAR_F16 ? number(l, dtype, v)
             : literal ? ip_lower_literal(l, dtype, v, fractional) : ip_x_cast(l->ir, dtype, ip_lower_in(l, k + 1));
     }
     return ip_lower_map(l, ip_x_select(l->ir, c, branch[0], branch[1]));
