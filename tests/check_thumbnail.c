@@ -155,20 +155,23 @@ START_TEST(an_empty_array_is_refused)
 }
 END_TEST
 
+/* In each test's process: a context is for the process that opened it. */
+static void open_context(void) { ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK); }
+static void close_context(void) { imgpar_context_release(ctx); }
+
 int main(void)
 {
     Suite *suite = suite_create("thumbnail");
     TCase *tc = tcase_create("thumbnail");
     suite_add_tcase(suite, tc);
+    tcase_add_checked_fixture(tc, open_context, close_context);
     tcase_add_loop_test(tc, a_jpeg_is_decoded_no_larger_than_needed, 0, N(cases));
     tcase_add_loop_test(tc, the_result_is_near_to_the_mean_of_the_areas, 0, 9);
     tcase_add_test(tc, an_empty_array_is_refused);
     tcase_add_test(tc, other_readers_see_the_whole_image);
-    imgpar_context_new("ref", &ctx);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
-    imgpar_context_release(ctx);
     return failed != 0;
 }
