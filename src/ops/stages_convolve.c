@@ -188,8 +188,9 @@ static ip_stage *convolve(ip_lower *l, convolution *c)
     last->w = w;
     c->dtypes[0] = c->dtypes[1] = ip_float_for(l->in[0]->dtype);
     ip_expr *sum = sum_of(l, l->in[0], &c->kernel, c->dtypes);
+    if (l->coverage) sum = covered(l, c, sum);
     ip_free(w);
-    if (l->coverage) return ip_lower_map(l, covered(l, c, sum));
+    if (l->coverage) return ip_lower_map(l, sum);
     if (c->offset != 0) sum = ip_x_binary(l->ir, IP_X_ADD, sum, ip_lower_argument(l, sum->dtype, c->offset));
     return ip_lower_map(l, sum);
 }
