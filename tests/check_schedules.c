@@ -320,7 +320,7 @@ static char *explained_as(imgpar_context *ctx, const shape *s, const char *forma
 
 static bool (*has_run_before)[N_WAYS]; /* N_SHAPES of them; NULL: everything runs */
 
-/* The programs of a row in a schedule as a number. One that can store past the caches counts twice: the setting decides whether it does. */
+/* The programs of a row in a schedule as a number. One with non-temporal stores counts twice: the setting decides whether it uses them. */
 static uint64_t programs_of(imgpar_context *ctx, const shape *s, const struct way *way)
 {
     ck_assert_int_eq(imgpar_context_set(ctx, "schedule", way->schedule), IMGPAR_OK);
