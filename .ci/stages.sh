@@ -10,7 +10,7 @@
 #     stages_end                      the same, then prints the summary and the closing line
 #
 # A stage tells what it tested by a closing line, "N passed, N failed, N skipped", of which the last one counts. If it has none, its
-# lines "PASS: name", "FAIL: name" and "SKIP: name" are counted. One that runs out of time is stopped and fails with what it has.
+# lines "PASS: name", "FAIL: name" and "SKIP: name" are counted. The last line "slowest: ..." goes to the summary. One that runs out of time is stopped and fails with what it has.
 
 set -m # a stage is a process group of its own, so that all of it can be stopped
 
@@ -92,7 +92,7 @@ stage_kill() {
 
 # stage_close LANE WHY: WHY it is stopped; empty if it ended by itself. Prints its output and adds up its tests.
 stage_close() {
-    local lane=$1 why=$2 status=0 passed failed skipped log result
+    local lane=$1 why=$2 status=0 passed failed skipped log result slowest
     log=$(stage_log "$lane")
     [ -z "$why" ] || stage_kill "$lane"
     wait "${stage_pids[$lane]}" 2> /dev/null || status=$?
@@ -108,9 +108,10 @@ stage_close() {
     else
         result="passed, $took s: $passed passed, $skipped skipped"
     fi
+    slowest=$(sed -n 's/^slowest: //p' "$log" | tail -n 1)
     printf '\n=== %s\n' "$name"
     cat "$log"
-    stage_line "$name: $result"
+    stage_line "$name: $result${slowest:+; slowest: $slowest}"
     n_passed=$((n_passed + passed)) n_failed=$((n_failed + failed)) n_skipped=$((n_skipped + skipped))
     case $result in FAILED*)
         n_stages_failed=$((n_stages_failed + 1))

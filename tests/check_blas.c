@@ -398,6 +398,7 @@ int main(void)
     tcase_add_test(c, clblast_has_no_part_in_what_it_cannot_count);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_FORK); /* the folder of the settings is made once */
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -918,6 +918,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, each_step_may_fail_without_a_leak, 0, sizeof faults / sizeof *faults);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_FORK); /* the environment is set, and folders are made once */
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -187,6 +187,7 @@ int main(void)
     tcase_add_test(tc, a_child_of_a_process_with_a_driver_computes_on_ref);
     tcase_add_test(tc, a_child_of_a_process_without_a_driver_opens_any_device);
     SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_FORK); /* a child must have a parent that opened nothing */
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

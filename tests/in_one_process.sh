@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# in_one_process.sh PROGRAM - runs all tests of a Check program in one process, since opening a device takes longer than most tests.
+# If one fails, they run again, each in a process of its own, so that the log tells which; the program has failed all the same. A
+# program whose tests need processes of their own says so by srunner_set_fork_status(). CK_FORK, where it is set, holds.
+if [ -n "${CK_FORK:-}" ]; then exec "$@"; fi
+
+CK_FORK=no timeout -k 10 "${IMGPAR_TEST_TIMEOUT:-1200}" "$@" && exit 0
+echo "exit status $? in one process; again, each test in a process of its own:"
+CK_FORK=yes "$@"
+exit 1
