@@ -10,13 +10,15 @@
  * IMGPAR_TEST_DISTINCT: each program runs once: what an earlier row, or another schedule of this one, has run is left out, in
  * whichever process of several it runs.
  *
- * And how tiles are laid out for devices of other limits, for which plans are made and not run.
+ * And what the text of kernels says (schedules_pins.c), and how tiles are laid out, for devices that are not here: plans are made and
+ * not run.
  */
 #include "base/dtype.h"
 #include "base/hash.h"
 #include "compile/plan.h"
 #include "oracle.h"
 #include "run/context.h"
+#include "schedules.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -27,13 +29,6 @@
 #include <unistd.h>
 
 /* ---- every kind of kernel ------------------------------------------------------------- */
-
-typedef struct shape {
-    const char *text;        /* of $1 and $2 */
-    imgpar_dtype dtype;
-    int channels, width, height;
-    double tolerance;        /* relative; 0: the same bytes */
-} shape;
 
 static const shape shapes[] = {
     /* pointwise: neighbouring elements, whole words, channels that meet, several results of one size */
@@ -567,6 +562,65 @@ START_TEST(a_chain_whose_halo_does_not_pay_is_cut)
 }
 END_TEST
 
+/* ---- what the text of kernels says ----------------------------------------------------------------------- */
+
+static bool is_same_row(const shape *a, const shape *b)
+{
+    return strcmp(a->text, b->text) == 0 && a->dtype == b->dtype && a->channels == b->channels && a->width == b->width && a->height == b->height;
+}
+
+static const char *const schedule_names[] = { [IP_SCHEDULE_ROWS] = "rows", [IP_SCHEDULE_TILES] = "tiles", [IP_SCHEDULE_PIXELS] = "pixels",
+                                              [IP_SCHEDULE_TEXTURE] = "texture" };
+
+/* By a schedule for one device of its kind, whatever there is here: a CPU by rows, by the others a GPU. */
+static ip_plan *plan_of_pin(imgpar_context *ctx, const pin *p)
+{
+    static const ip_target gpu = { .group_width = 32, .group_height = 8, .most_items = 1024, .local_bytes = 48 << 10, .image_width = 16384,
+                                   .image_height = 16384, .texel_channels = 1 << 1 | 1 << 2 | 1 << 4, .half_channels = 1 << 1 | 1 << 2 | 1 << 4 };
+    ip_compile_options options = ip_context_compile_options(ctx, NULL);
+    ip_error err = { .status = IMGPAR_OK };
+    ip_plan *plan;
+    for (size_t k = 0; k < sizeof schedule_names / sizeof *schedule_names; k++)
+        if (schedule_names[k] && strcmp(schedule_names[k], p->schedule) == 0) options.tuning.schedule = (ip_schedule)k;
+    if (options.tuning.schedule != IP_SCHEDULE_ROWS) {
+        options.is_cpu = options.pragmas = options.streams = options.own_functions = false;
+        options.target = gpu;
+    }
+    imgpar_array *a = make(ctx, &p->row);
+    ck_assert_msg(ip_compile(&a, 1, &options, &plan, &err) == IMGPAR_OK, "%s: %s", p->row.text, err.message);
+    imgpar_array_release(a);
+    return plan;
+}
+
+static bool stands_in(const ip_plan *plan, const char *word)
+{
+    for (int k = 0; k < plan->n_kernels; k++)
+        if (plan->kernels[k].source && strstr(plan->kernels[k].source, word)) return true;
+    return false;
+}
+
+START_TEST(a_pinned_idiom_stands_in_the_text)
+{
+    const pin *p = &pins[_i];
+    char words[200], *rest = words, *word;
+    imgpar_context *ctx;
+    int n_rows = 0;
+    for (int k = 0; k < N_SHAPES; k++)
+        n_rows += is_same_row(&shapes[k], &p->row);
+    ck_assert_msg(n_rows > 0, "%s: no row computes %s", p->claim, p->row.text);
+    ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
+    ip_plan *plan = plan_of_pin(ctx, p);
+    ck_assert_msg(plan->n_kernels == p->n_kernels, "%s: %s: %d kernels instead of %d", p->claim, p->row.text, plan->n_kernels, p->n_kernels);
+    for (snprintf(words, sizeof words, "%s", p->stands); (word = strtok_r(rest, "|", &rest));)
+        ck_assert_msg(stands_in(plan, word), "%s: %s: \"%s\" does not stand in the text", p->claim, p->row.text, word);
+    rest = words;
+    for (snprintf(words, sizeof words, "%s", p->missing ? p->missing : ""); (word = strtok_r(rest, "|", &rest));)
+        ck_assert_msg(!stands_in(plan, word), "%s: %s: \"%s\" stands in the text", p->claim, p->row.text, word);
+    ip_plan_free(plan);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 /* ---- tiles on devices that are not here ---------------------------------------------------------------- */
 
 static const ip_target targets[] = {
@@ -697,6 +751,9 @@ int main(void)
     tcase_add_test(c, a_dear_halo_makes_the_group_larger_and_a_cheap_one_does_not);
     tcase_add_test(c, rows_of_a_narrow_group_are_in_different_banks);
     tcase_add_test(c, an_image_larger_than_the_devices_is_read_from_a_buffer);
+    suite_add_tcase(suite, c);
+    c = tcase_create("pins");
+    tcase_add_loop_test(c, a_pinned_idiom_stands_in_the_text, 0, n_pins);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
