@@ -730,6 +730,7 @@ int main(void)
     tcase_add_test(tc, two_connections_work_in_two_threads);
     tcase_add_loop_test(tc, every_allocation_may_fail, 0, 14);
     SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_FORK); /* SQLite is begun with each allocation failing in turn */
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
