@@ -33,6 +33,8 @@ static const struct { ip_format format; ip_pixels pixels; bool chunk; } values[]
     { IP_FORMAT_NPY, { .dtype = IMGPAR_I32, .space = IMGPAR_SPACE_GRAY, .rank = 2, .shape = { 7, 5 } }, false },
     { IP_FORMAT_NPY, { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_DATA, .rank = 2, .shape = { 7, 5 } }, false },
     { IP_FORMAT_NPY, { .dtype = IMGPAR_F64, .space = IMGPAR_SPACE_LINEAR, .rank = 3, .shape = { 2, 2, 4 } }, false },
+    { IP_FORMAT_PNG, { .dtype = IMGPAR_U16, .space = IMGPAR_SPACE_SRGB, .white = 65535, .alpha_is_number = true, .rank = 3, .shape = { 3, 2, 4 } }, true },
+    { IP_FORMAT_NPY, { .dtype = IMGPAR_I32, .space = IMGPAR_SPACE_GRAY, .white = 255, .alpha_is_number = true, .rank = 3, .shape = { 3, 2, 2 } }, false },
 };
 
 static size_t bytes_of(const ip_pixels *p)
@@ -64,6 +66,7 @@ START_TEST(an_exact_value_comes_back)
     ck_assert_int_eq(image.header.dtype, p.dtype);
     ck_assert_int_eq(image.header.space, p.space);
     ck_assert_msg(!image.header.tells_white || image.header.white == p.white, "white is %g", image.header.white);
+    ck_assert_int_eq(image.header.alpha_is_number, p.alpha_is_number);
     ck_assert_int_eq(image.header.rank, p.rank);
     ck_assert_mem_eq(image.header.shape, p.shape, (size_t)p.rank * sizeof *p.shape);
     ck_assert_uint_eq(image.size_bytes, bytes_of(&p));
@@ -81,7 +84,7 @@ END_TEST
 
 /* Where a byte of the chunk's data is changed, and to what. All of these are passed by: the picture is an ordinary one. */
 static const struct { int at; unsigned char value; } lies[] = {
-    { 0, 2 }, { 2, 1 }, { 2, 4 }, { 3, 4 }, { 3, 255 }, { 1, 4 }, { 4, 0xff }, { 12, 0x55 },
+    { 0, 2 }, { 2, 1 }, { 2, 4 }, { 3, 4 }, { 3, 255 }, { 1, 8 }, { 4, 0xff }, { 12, 0x55 },
 };
 
 /* The picture with the data of its chunk (behind IHDR) in place of which data stand, with a right sum. */

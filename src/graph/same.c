@@ -80,7 +80,7 @@ static bool same_source(const ip_source *a, const ip_source *b)
 static bool same_type(const ip_type *a, const ip_type *b)
 {
     return a->dtype == b->dtype && a->space == b->space && a->rank == b->rank && a->white == b->white && a->is_mask == b->is_mask
-        && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+        && a->alpha_is_number == b->alpha_is_number && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
 bool ip_array_same(const imgpar_array *a, const imgpar_array *b)

@@ -8,7 +8,8 @@
  * any reader takes for the same: u8 or u16 [height, width, channels] of the space that its channels tell and the white of its depth.
  *
  *      0  1   version, 1
- *      1  1   bit 0: bool, samples of 8 bits that are 0 or 255; else the dtype is that of the samples. Bit 1: a mask
+ *      1  1   bit 0: bool, samples of 8 bits that are 0 or 255; else the dtype is that of the samples. Bit 1: a mask. Bit 2:
+ *             operators take alpha as any channel
  *      2  1   rank, 2 or 3; 2 in gray pictures only
  *      3  1   imgpar_space
  *      4  8   white, a double, the highest byte first; 0: data
@@ -29,7 +30,7 @@
 const unsigned char ip_exact_chunk[5] = "imGP";
 
 enum { CHUNK_VERSION = 1, AT_FLAGS = 1, AT_RANK = 2, AT_SPACE = 3, AT_WHITE = 4, AT_SUM = 12 };
-enum { FLAG_BOOL = 1, FLAG_MASK = 2 };
+enum { FLAG_BOOL = 1, FLAG_MASK = 2, FLAG_ALPHA_IS_NUMBER = 4, ALL_FLAGS = 7 };
 
 static const char *const space_names[] = {
     [IMGPAR_SPACE_DATA] = "data", [IMGPAR_SPACE_GRAY] = "gray", [IMGPAR_SPACE_SRGB] = "srgb", [IMGPAR_SPACE_LINEAR] = "linear",
@@ -56,17 +57,18 @@ static double get_white(const unsigned char *p)
 
 static bool is_white(double white) { return white >= 0 && white <= 1e300; }
 
-static void tell_white(ip_header *h, double white, bool is_mask)
+static void tell_white(ip_header *h, double white, bool is_mask, bool alpha_is_number)
 {
     h->tells_white = true;
     h->white = white;
     h->is_mask = is_mask && white == 1;
+    h->alpha_is_number = alpha_is_number;
 }
 
 bool ip_io_png_tells_all(const ip_pixels *p)
 {
     const bool is_sampled = p->dtype == IMGPAR_U8 || p->dtype == IMGPAR_U16;
-    const bool is_usual = !p->is_mask && p->white == (p->dtype == IMGPAR_U8 ? 255 : 65535);
+    const bool is_usual = !p->is_mask && !p->alpha_is_number && p->white == (p->dtype == IMGPAR_U8 ? 255 : 65535);
     return is_sampled && is_usual && p->rank == 3 && p->space == (p->shape[2] <= 2 ? IMGPAR_SPACE_GRAY : IMGPAR_SPACE_SRGB);
 }
 
@@ -75,7 +77,8 @@ bool ip_exact_pack(const ip_pixels *p, const unsigned char sum[4], unsigned char
     if (ip_io_png_tells_all(p)) return false;
     memset(data, 0, IP_EXACT_BYTES);
     data[0] = CHUNK_VERSION;
-    data[AT_FLAGS] = (unsigned char)((p->dtype == IMGPAR_BOOL ? FLAG_BOOL : 0) | (p->is_mask ? FLAG_MASK : 0));
+    data[AT_FLAGS] = (unsigned char)((p->dtype == IMGPAR_BOOL ? FLAG_BOOL : 0) | (p->is_mask ? FLAG_MASK : 0) |
+                                     (p->alpha_is_number ? FLAG_ALPHA_IS_NUMBER : 0));
     data[AT_RANK] = (unsigned char)p->rank;
     data[AT_SPACE] = (unsigned char)p->space;
     put_white(data + AT_WHITE, p->white);
@@ -87,7 +90,7 @@ bool ip_exact_unpack(const unsigned char data[IP_EXACT_BYTES], const unsigned ch
 {
     const bool is_bool = data[AT_FLAGS] & FLAG_BOOL;
     const double white = get_white(data + AT_WHITE);
-    if (data[0] != CHUNK_VERSION || data[AT_FLAGS] > (FLAG_BOOL | FLAG_MASK) || data[AT_SPACE] >= N_SPACES || !is_white(white) ||
+    if (data[0] != CHUNK_VERSION || data[AT_FLAGS] > ALL_FLAGS || data[AT_SPACE] >= N_SPACES || !is_white(white) ||
         memcmp(data + AT_SUM, sum, 4) != 0)
         return false;
     if (h->orientation != 1 || (is_bool && h->dtype != IMGPAR_U8)) return false;
@@ -95,18 +98,19 @@ bool ip_exact_unpack(const unsigned char data[IP_EXACT_BYTES], const unsigned ch
     if (is_bool) h->dtype = IMGPAR_BOOL;
     h->rank = data[AT_RANK];
     h->space = (imgpar_space)data[AT_SPACE];
-    tell_white(h, white, data[AT_FLAGS] & FLAG_MASK);
+    tell_white(h, white, data[AT_FLAGS] & FLAG_MASK, data[AT_FLAGS] & FLAG_ALPHA_IS_NUMBER);
     return true;
 }
 
-static const char note_start[] = "# imgpar: space=", note_white[] = " white=", note_mask[] = " mask";
+static const char note_start[] = "# imgpar: space=", note_white[] = " white=", note_mask[] = " mask", note_alpha[] = " alpha=number";
 
 void ip_exact_note(const ip_pixels *p, imgpar_space guessed, ip_str *text)
 {
     const bool levels = p->dtype == IMGPAR_U8 || p->dtype == IMGPAR_U16;
     const double usual = levels && guessed != IMGPAR_SPACE_DATA ? (p->dtype == IMGPAR_U8 ? 255 : 65535) : 0;
-    if (!p->is_exact || (p->space == guessed && p->white == usual && !p->is_mask)) return;
-    ip_str_printf(text, " %s%s%s%.17g%s", note_start, space_names[p->space], note_white, p->white, p->is_mask ? note_mask : "");
+    if (!p->is_exact || (p->space == guessed && p->white == usual && !p->is_mask && !p->alpha_is_number)) return;
+    ip_str_printf(text, " %s%s%s%.17g%s%s", note_start, space_names[p->space], note_white, p->white, p->is_mask ? note_mask : "",
+                  p->alpha_is_number ? note_alpha : "");
 }
 
 /* Only data may have any shape. */
@@ -142,9 +146,9 @@ bool ip_exact_read_note(const char *text, size_t n, ip_header *h)
     const double white = ip_parse_number(at, &end);
     const bool is_number = end != at && is_white(white);
     at = end;
-    const bool is_mask = skip(&at, note_mask);
+    const bool is_mask = skip(&at, note_mask), alpha_is_number = skip(&at, note_alpha);
     if (!is_number || *at) return false;
     if (space == IMGPAR_SPACE_DATA || may_be_picture(h)) h->space = (imgpar_space)space;
-    tell_white(h, white, is_mask);
+    tell_white(h, white, is_mask, alpha_is_number);
     return true;
 }

@@ -38,9 +38,10 @@ typedef struct ip_header {
     int rank; /* images: 3, [height, width, channels]; NPY: as stored */
     int64_t shape[IMGPAR_MAX_RANK];
     int orientation; /* EXIF 1..8 */
-    bool tells_white; /* an exact value: white and is_mask are its own; else they are guessed */
+    bool tells_white; /* an exact value: white and what follows are its own; else they are guessed */
     double white;
     bool is_mask;
+    bool alpha_is_number; /* exact values only: alpha was computed with (ip_type) */
 } ip_header;
 
 typedef struct ip_image {
@@ -76,7 +77,8 @@ typedef struct ip_pixels {
     double white;       /* the number that is white; 0: data */
     const void *pixels; /* tightly packed; borrowed */
     bool is_mask;       /* that white is 1, and a factor raises it */
-    bool is_exact;      /* png, npy: what is written is read as the same dtype, shape, space and white, see exact.c */
+    bool alpha_is_number; /* alpha was computed with (ip_type) */
+    bool is_exact;      /* png, npy: what is written is read as the same dtype, shape, space, white and alpha, see exact.c */
     const ip_metadata *metadata; /* to be written with them; borrowed, may be NULL */
 } ip_pixels;
 

@@ -175,7 +175,7 @@ static bool same_elements(const ip_type *a, const ip_type *b)
 
 static bool same_type(const ip_type *a, const ip_type *b)
 {
-    return same_elements(a, b) && a->white == b->white && a->is_mask == b->is_mask;
+    return same_elements(a, b) && a->white == b->white && a->is_mask == b->is_mask && a->alpha_is_number == b->alpha_is_number;
 }
 
 /* The first of n values whose types differ, or -1. Numbers have no white, whatever comparisons they are made of. */
@@ -271,7 +271,7 @@ static bool build_loop(iteration *it, ip_val *state, const ip_val *holders, cons
     return ok;
 }
 
-/* The values with the white that a step gives them; they may differ in nothing else. Where until is a graph no step can be taken
+/* The values with the white that a step gives them, and with alpha as it takes it; they may differ in nothing else. Where until is a graph no step can be taken
  * before the loop, which would find it. */
 static bool adopt_white(iteration *it, ip_val *state, const ip_val *next)
 {
@@ -282,8 +282,9 @@ static bool adopt_white(iteration *it, ip_val *state, const ip_val *next)
         if (same_type(has, gets)) continue;
         if (!same_elements(has, gets)) return false;
         ip_arg args[] = { ip_arg_array(state[i].u.array), { .name = "white", .kind = IP_ARG_NUMBER, .number = gets->white },
-                          { .name = "mask", .kind = IP_ARG_BOOL, .number = gets->is_mask } };
-        if (!ip_call_args(it->ev, ip_op_find("set_white"), it->call->offset, args, NULL, 3, &told)) return false;
+                          { .name = "mask", .kind = IP_ARG_BOOL, .number = gets->is_mask },
+                          { .name = "alpha_is_number", .kind = IP_ARG_BOOL, .number = gets->alpha_is_number } };
+        if (!ip_call_args(it->ev, ip_op_find("set_white"), it->call->offset, args, NULL, 4, &told)) return false;
         ip_val_free(&state[i]);
         state[i] = told;
     }

@@ -259,6 +259,7 @@ imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *t
     memcpy(type.shape, header->shape, sizeof type.shape);
     type.white = header->tells_white ? header->white : ip_white_guess(&type);
     type.is_mask = header->is_mask;
+    type.alpha_is_number = header->alpha_is_number;
     ip_error err = { .status = IMGPAR_OK };
     imgpar_array *node = ip_context_check(ctx, &err) ? NULL : new_node(ctx, op->info.name, 0, &type);
     if (!node) {

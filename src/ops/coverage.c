@@ -171,7 +171,7 @@ void ip_alpha_infer(imgpar_array *node)
 {
     int first;
     widen_range(node);
-    bool is_number = rule_of_row(node->op) == IP_ALPHA_STAYS && many_channels(node, &first) > 1;
+    bool is_number = node->type.alpha_is_number || (rule_of_row(node->op) == IP_ALPHA_STAYS && many_channels(node, &first) > 1);
     for (int k = 0; k < node->op->info.n_inputs; k++)
         is_number = is_number || (node->inputs[k]->type.alpha_is_number && channels_of(&node->inputs[k]->type) > 1);
     node->type.alpha_is_number = is_number && ip_type_has_alpha(&node->type);

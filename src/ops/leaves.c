@@ -169,6 +169,7 @@ imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
     const double white = ip_param_number(node, "white");
     node->type.white = !isnan(white) ? white : header.tells_white ? header.white : ip_white_guess(&node->type);
     node->type.is_mask = isnan(white) && header.is_mask;
+    node->type.alpha_is_number = header.alpha_is_number;
     node->range = ip_range_of(header.dtype);
     return IMGPAR_OK;
 }

@@ -183,6 +183,7 @@ imgpar_status ip_infer_set_white(imgpar_array *node, ip_error *err)
     node->range = node->inputs[0]->range;
     node->type.white = full;
     node->type.is_mask = is_mask;
+    node->type.alpha_is_number |= ip_param_number(node, "alpha_is_number") != 0;
     return IMGPAR_OK;
 }
 

@@ -151,8 +151,8 @@ static imgpar_status pick_format(const char *path, const imgpar_options *options
 static ip_pixels pixels_of(const imgpar_array *a, const void *elements)
 {
     ip_pixels pixels = { .dtype = a->type.dtype, .space = a->type.space, .rank = a->type.rank,
-                         .white = a->type.white, .is_mask = a->type.is_mask, .pixels = elements,
-                         .metadata = ip_array_metadata(a) };
+                         .white = a->type.white, .is_mask = a->type.is_mask, .alpha_is_number = a->type.alpha_is_number,
+                         .pixels = elements, .metadata = ip_array_metadata(a) };
     memcpy(pixels.shape, a->type.shape, sizeof pixels.shape);
     return pixels;
 }
@@ -336,6 +336,7 @@ static imgpar_status fill_probe(const ip_header *header, imgpar_probe *out)
     memcpy(type.shape, header->shape, sizeof type.shape);
     type.white = header->tells_white ? header->white : ip_white_guess(&type);
     type.is_mask = header->is_mask;
+    type.alpha_is_number = header->alpha_is_number;
     *out = (imgpar_probe){ .format = ip_format_name(header->format) };
     ip_type_info(&type, &out->info);
     return IMGPAR_OK;
