@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# guides.sh - every command in the pages imgpar-numpy(7) and imgpar-opencv(7), typed as it stands, prints what stands
-# beneath it; pages format. (What stands in their tables of names is tested by check_lang.)
+# guides.sh - every command in the pages imgpar-numpy(7), imgpar-opencv(7) and imgpar-recipes(7), typed as it stands,
+# prints what stands beneath it; pages format. (What stands in their tables of names is tested by check_lang.)
 . "${srcdir:-.}/tests/common.sh"
 need_module
 scratch
@@ -22,16 +22,21 @@ export PATH LD_LIBRARY_PATH
 devices=ref
 [ "$IMGPAR_TEST_TIER" != full ] || devices='ref default'
 
-# as_typed PAGE: what stands between .EX and .EE, without troff's escapes.
+# as_typed PAGE: .EX and what stands from there to .EE, without troff's escapes.
 as_typed() {
-    sed -n '/^\.EX$/,/^\.EE$/{/^\.E[XE]$/!p;}' "$1" |
+    sed -n '/^\.EX$/,/^\.EE$/{/^\.EE$/!p;}' "$1" |
         sed "s/^\\\\&//; s/\\\\-/-/g; s/\\\\(aq/'/g; s/\\\\(ga/\`/g; s/\\\\(ha/^/g; s/\\\\(ti/~/g; s/\\\\e/\\\\/g"
 }
 
-# type_page PAGE FEWEST: one shell types all of a page; each command is echoed before what it prints.
+# type_page PAGE FEWEST: one shell types all of a page; each command is echoed before what it prints. An example that begins with
+# "# NAME.conf:" is that file.
 type_page() {
-    page=$builddir/src/$1.7
-    as_typed "$page" > wanted
+    rm -rf files
+    mkdir files
+    as_typed "$builddir/src/$1.7" | awk '
+        /^\.EX$/ { file = ""; is_first = 1; next }
+        is_first && /^# [a-z]+\.conf:/ { file = "files/" substr($2, 1, length($2) - 1) }
+        { is_first = 0; if (file != "") print > file; else print }' > wanted
     [ "$(grep -c '^\$ ' wanted)" -ge "$2" ] || fail "$1 has few examples"
     awk 'function flush() {
              if (command != "")
@@ -42,7 +47,7 @@ type_page() {
          END { flush() }' wanted > typed
     for device in $devices; do
         rm -rf work
-        mkdir work
+        cp -r files work
         (
             cd work || exit 99
             [ "$device" = default ] || export IMGPAR_DEVICE="$device"
@@ -55,11 +60,12 @@ $(cat differs)"
 
 type_page imgpar-numpy 50
 type_page imgpar-opencv 35
+type_page imgpar-recipes 30
 
 # ---- how they look -----------------------------------------------------------------------------
 
 if command -v groff > /dev/null; then
-    for page in numpy opencv; do
+    for page in numpy opencv recipes; do
         said=$(groff -man -Tutf8 -ww "$builddir/src/imgpar-$page.7" 2>&1 > /dev/null |
             grep -v 'cannot adjust\|cannot break' | head -n 5)
         expect "imgpar-$page(7) formats without a complaint" "$said" ""
