@@ -7,8 +7,8 @@
  *
  * R1. Of the whole image, or of the rectangle given by x0, y0, w, h, as far as it lies inside.
  * R2. Bounds on x and y narrow that: only what lies within is computed and read.
- * R3. r, g, b: the channels; of gray images the level. a: alpha, or NULL. v: the level as gray() makes it (bt601), without
- *     its rounding of floats. Images of more than four channels: v is the first one.
+ * R3. r, g, b: the channels; of gray images the level. a: alpha, or NULL. v: the level as gray() makes it (bt601), in double
+ *     of floats. Images of more than four channels: v is the first one. The table's .about has the formula.
  */
 #include "element.h"
 #include "table.h"
@@ -148,7 +148,11 @@ static void column(ip_sql_call *call, void *state, sqlite3_context *ctx, int k)
 const ip_sql_table ip_sql_table_pixels = {
     .name = "pixels",
     .columns = "x INTEGER, y INTEGER, r, g, b, a, v, source HIDDEN, x0 HIDDEN, y0 HIDDEN, w HIDDEN, h HIDDEN",
-    .about = "one row a pixel; bounds on x and y are read no further",
+    .about = "one row a pixel; bounds on x and y are read no further. r, g, b, a and v are the numbers of the image, from 0 to its "
+             "white (255 of 8 bits, 65535 of 16, 1 of masks): nothing is scaled. Of gray, r, g, b and v are the level; a is alpha, NULL "
+             "where there is none, and v leaves it out. Of RGB, v is gray()'s level: (19595 r + 38470 g + 7471 b + 32768) >> 16 of bool and "
+             "of integers up to 32 bits, 0.299 r + 0.587 g + 0.114 b in double of others. Of more than 4 channels, v is the first one and "
+             "r, g, b and a are NULL",
     .example = "SELECT x, y, v FROM pixels(apply('make(4, 3, x + y)')) WHERE y = 1 AND x < 2",
     .n_columns = N_COLUMNS, .n_arguments = N_ARGUMENTS, .n_required = 1, .n_ranged = 2,
     .begin = begin, .next = next, .column = column, .end = end,

@@ -36,12 +36,14 @@ static const ip_sql_entry entries[] = {
     { "function", "img_valid", "img", "1 where the header is that of an image, else 0", "img_valid(x'00')" },
     { "function", "img_info", "img", "all that the header says, as JSON", "img_info(img)" },
     { "function", "img_std", "img", "standard deviation of all elements", "round(img_std(img), 3)" },
-    { "function", "img_psnr", "a, b [, peak]", "peak signal to noise ratio in dB; infinite where a = b, NULL with NaN",
+    { "function", "img_psnr", "a, b [, peak]", "peak signal to noise ratio in dB, 10 log10(peak^2 / mean((a - b)^2)) over all channels, peak being the white of a (of data the range "
+      "of its dtype, 1 for floats) unless given; infinite where a = b, NULL with NaN",
       "img_psnr(img, jpeg(img, 50)) > 20" },
     { "function", "img_ssim", "a, b [, border]",
       "mean structural similarity (Wang et al. 2004, windows of 11x11 that lie inside; border 'reflect' mirrors the edges); 1 where a = b. "
       "The mean over pixels and channels of (2 ma mb + C1)(2 sab + C2) / ((ma^2 + mb^2 + C1)(sa + sb + C2)): means m, variances s and "
-      "covariance sab under a Gaussian of sigma 1.5, C1 = (0.01 L)^2, C2 = (0.03 L)^2, L the dtype's range (1 for floats)",
+      "covariance sab under a Gaussian of sigma 1.5, C1 = (0.01 L)^2, C2 = (0.03 L)^2, L the white of a (of data "
+      "the dtype's range, 1 for floats)",
       "img_ssim(img, img, 'reflect')" },
     { "function", "img_equal", "a, b", "1 where size, channels, type and all elements are equal, else 0",
       "img_equal(img, png(img))" },

@@ -357,6 +357,50 @@ static const text_case messages[] = {
 
 /* The message is pinned up to the end of `wanted`, and for those of this folder it is all of the first line. */
 /* One table serves the parser, the messages and --help: what it says of a form is what the form takes. */
+/* A name followed by a bracket at *text, copied to name; *text moves behind it. False at the end. */
+static bool next_call(const char **text, char *name, size_t size)
+{
+    for (const char *p = *text; *p;) {
+        size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyz_0123456789");
+        if (n && n < size && p[n] == '(') {
+            snprintf(name, size, "%.*s", (int)n, p);
+            *text = p + n;
+            return true;
+        }
+        p += n ? n : 1;
+    }
+    return false;
+}
+
+static bool is_known(const char *name)
+{
+    if (imgpar_op_find(name) || strcmp(name, "montage") == 0) return true; /* an aggregate of SQL */
+    imgpar_word word;
+    for (size_t k = 0; imgpar_word_get(k, &word); k++)
+        if (strcmp(word.name, name) == 0) return true;
+    return false;
+}
+
+/* The rows that messages and the pages for NumPy's, OpenCV's and libvips' users have. */
+START_TEST(names_from_elsewhere_are_none_of_ours_and_their_answers_are)
+{
+    static const struct { const char *name, *here; } rows[] = {
+#define ELSEWHERE(who, name, here) { name, here },
+#include "lang/elsewhere.def"
+#undef ELSEWHERE
+    };
+    ck_assert_int_gt(N(rows), 140);
+    for (int k = 0; k < N(rows); k++) {
+        char name[40];
+        const char *text = rows[k].here;
+        ck_assert_msg(!imgpar_op_find(rows[k].name), "%s is an operation here", rows[k].name);
+        ck_assert_msg(strcmp(imgpar_name_elsewhere(rows[k].name), text) == 0, "%s stands twice", rows[k].name);
+        while (next_call(&text, name, sizeof name))
+            ck_assert_msg(is_known(name), "%s: there is no operation %s", rows[k].name, name);
+    }
+}
+END_TEST
+
 START_TEST(words_are_described)
 {
     imgpar_word word;
@@ -841,6 +885,7 @@ int main(void)
     tcase_add_loop_test(c, hostile_text_meets_a_message, 0, N(hostile));
     tcase_add_test(c, functions_of_functions_are_bounded);
     tcase_add_test(c, damaged_text_is_survived);
+    tcase_add_test(c, names_from_elsewhere_are_none_of_ours_and_their_answers_are);
     tcase_add_loop_test(c, every_failing_allocation_is_reported, 0, N(allocating));
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # sql_reference.sh - img_reference, of which the manual page imgpar-sql(7) is made, describes what is registered, all of
-# it and nothing else; every example in it runs; the page formats.
+# it and nothing else; every example in it runs; v of pixels() is what its formula gives; the page formats.
 . "${srcdir:-.}/tests/common.sh"
 need_module
 scratch
@@ -32,6 +32,23 @@ sqlite3 -batch -cmd ".load $builddir/imgpar" :memory: < examples.sql > results 2
 [ ! -s errors ] || fail "an example fails: $(head -n 20 errors)"
 grep -qx null results && fail "an example gives NULL: $(grep -nx null results)"
 expect "everything has an example" "$(sql "SELECT name FROM img_reference WHERE example IS NULL")" ""
+
+# ---- formulas, by hand -----------------------------------------------------------------------------
+
+# v_of CLAIM EXPR WANTED: the columns of the only pixel, finished and deferred, and whether v is a whole number.
+v_of() {
+    expect "pixels() of $1" "$(IMGPAR_DEVICE=ref sql "SELECT r, g, b, a, v, typeof(v) FROM pixels(apply('$2'))")" "$3"
+    expect "pixels() of deferred $1" \
+        "$(IMGPAR_DEVICE=ref sql "SELECT r, g, b, a, v, typeof(v) FROM pixels(apply('$2', lazy(apply('fill(1, 1, 0)'))))")" "$3"
+}
+# 0.299 * 200 + 0.587 * 100 + 0.114 * 50 = 124.2, times 257 = 31919.4; 0.2990 / 2 + 0.587 / 4 + 0.114 / 8 = 0.3105.
+v_of "8 bits" 'fill(1, 1, [200 100 50], channels=3)' '200|100|50||124|integer'
+v_of "16 bits" 'depth(fill(1, 1, [200 100 50], channels=3), 16)' '51400|25700|12850||31919|integer'
+v_of "RGBA: alpha is left out" 'fill(1, 1, [200 100 50 9], channels=4)' '200|100|50|9|124|integer'
+v_of "gray and alpha" 'fill(1, 1, [7 9], channels=2)' '7|7|7|9|7|integer'
+v_of "floats" 'fill(1, 1, [0.5 0.25 0.125], channels=3, dtype=f32)' '0.5|0.25|0.125||0.3105|real'
+v_of "a mask, 0 to 1: green alone is above a half" 'fill(1, 1, [0 200 0], channels=3) > 100' '0|1|0||1|integer'
+v_of "floats of white 255, which is not divided by" 'fill(1, 1, [200 100 50], channels=3) / 2' '100.0|50.0|25.0||62.1|real'
 
 # ---- the page --------------------------------------------------------------------------------------
 

@@ -155,6 +155,6 @@ int main(void)
                 is_ok = print_operation(imgpar_op_get(k)) && is_ok;
     }
     print_complex();
-    printf(".SH SEE ALSO\n.BR imgpar\\-run (1),\n.BR imgpar\\-ops (7)\n");
+    printf(".SH SEE ALSO\n.BR imgpar\\-run (1),\n.BR imgpar\\-ops (7),\n.BR imgpar\\-numpy (7)\n");
     return !is_ok || fflush(stdout) || ferror(stdout);
 }
