@@ -171,6 +171,8 @@ CLAIM(neighbour_reads_are_one_kernel, { "($1[-1, 0] + $1[1, 0] + $1[0, -1] + $1[
 CLAIM(a_map_into_a_histogram_is_one_kernel, { "histogram(invert($1))", 1, NULL }, { "histogram(gray($1))", 1, NULL })
 CLAIM(a_map_into_a_reduction_is_one_kernel, { "sum(threshold($1, 100))", 1, NULL }, { "mean(absdiff($1, $2))", 1, NULL },
       { "maxval(boxblur($1))", 1, NULL })
+CLAIM(a_position_is_two_folds_the_extreme_and_where_it_is, { "argmin(gray($1))", 2, "all of its input must be seen" },
+      { "argmax($1)", 2, NULL })
 CLAIM(equal_nodes_are_computed_once, { "blend(boxblur($1), invert(boxblur($1)), 0.5)", 1, NULL })
 CLAIM(a_reduction_ends_a_kernel_with_a_reason,
       { "threshold($1, mean($1))", 2, "all of its input must be seen before a reader can start" })
@@ -768,6 +770,7 @@ int main(void)
     tcase_add_test(c, neighbour_reads_are_one_kernel);
     tcase_add_test(c, a_map_into_a_histogram_is_one_kernel);
     tcase_add_test(c, a_map_into_a_reduction_is_one_kernel);
+    tcase_add_test(c, a_position_is_two_folds_the_extreme_and_where_it_is);
     tcase_add_test(c, equal_nodes_are_computed_once);
     tcase_add_test(c, a_reduction_ends_a_kernel_with_a_reason);
     tcase_add_test(c, rows_of_another_width_are_kept_whole);

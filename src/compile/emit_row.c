@@ -418,11 +418,11 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
 static void compute_pieces(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
                            const char *first, int n_splits)
 {
-    enum { MOST_SPLITS = 2, MOST_OPERATIONS = 64 };
+    enum { MOST_SPLITS = 2, MOST_OPERATIONS = 64, MOST_SPLIT_ONCE = 160 }; /* each piece is compiled by itself */
     ip_stage *s = p->stage;
     ip_expr *body = s->body;
     bool may = n_splits < MOST_SPLITS && p->n_running == 0 && p->beside_left + p->beside_right == 0 && !ip_emit_has_window(e, body)
-        && ip_x_size(e->ir, body) <= MOST_OPERATIONS;
+        && ip_x_size(e->ir, body) <= (n_splits ? MOST_OPERATIONS : MOST_SPLIT_ONCE);
     ip_expr *test = may ? ip_find_pieces(e->ir, body) : NULL;
     if (!test) {
         compute_piece(e, p, target, xa, xb, row, first);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stages of measures. Over all axes sums and extremes are one REDUCE stage. Along some axes, and where an
- * element's position counts, they are taken in levels:
+ * Stages of measures. Over all axes sums and extremes are one REDUCE stage. Along some axes they are taken in levels:
  *
  * Note [Levels]
  * An axis of n elements becomes one of m by combining the elements i, i + m, i + 2m, ... by pairs, then that axis
@@ -27,7 +26,6 @@
 enum { WAYS = 16 };
 
 static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
-static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
 
 /* What is folded: element k of the input as the fold sees it, how two are combined, and the end. */
 typedef struct folding {
@@ -40,7 +38,8 @@ typedef struct folding {
     int64_t extents[4];   /* of the input */
     int part;             /* of complex numbers the part that is folded; else -1 */
     imgpar_dtype result;  /* the dtype of the folded element */
-    ip_stage *mean;       /* of variances: with one element along folded dims */
+    ip_stage *kept;       /* with one element along folded dims, what each element is compared with: of variances the mean, of positions
+                           * the extreme element */
     ip_stage *level;      /* what was folded so far; NULL: the input itself */
     bool is_whole;        /* the level's columns are a multiple of WAYS: Note [Levels] */
 } folding;
@@ -59,12 +58,33 @@ static ip_expr *part_index(folding *f, ip_expr *channel, int part)
     return binary(f->l, IP_X_ADD, binary(f->l, IP_X_MUL, channel, ip_lower_i32(f->l, 2)), ip_lower_i32(f->l, part));
 }
 
-static ip_expr *mean_at(folding *f, ip_expr *const at[4])
+static ip_expr *kept_at(folding *f, ip_expr *const at[4])
 {
     ip_expr *index[4];
     for (int d = 0; d < 4; d++)
-        index[d] = f->mean->dims[d] == 1 ? ip_lower_i32(f->l, 0) : at[d];
-    return ip_x_load(f->l->ir, f->mean, index, IP_BORDER_NONE, NULL);
+        index[d] = f->kept->dims[d] == 1 ? ip_lower_i32(f->l, 0) : at[d];
+    return load(f, f->kept, index);
+}
+
+/*
+ * Note [Positions]
+ * Where an extreme element is takes two folds: the extreme itself, as minval finds it, then the least position of an element equal to it.
+ * Both have loops that are vectorised, which one of pairs of an element and its place would not have. No element equals NaN, which is the
+ * extreme only of nothing but NaN: then no position is found, and the first one counts. Zeros of both signs are equal.
+ */
+static ip_expr *nowhere(folding *f) { return ip_x_number(f->l->ir, f->acc, f->acc == IMGPAR_I32 ? INT32_MAX : 0x1p62); }
+
+/* The position of an element along the folded dims, in row-major order, if it is the extreme one. */
+static ip_expr *position_at(folding *f, ip_expr *x, ip_expr *const at[4])
+{
+    ip_lower *l = f->l;
+    ip_expr *place = ip_x_int(l->ir, f->acc, 0);
+    for (int d = 0; d < 4; d++) {
+        if (!(f->dims >> d & 1)) continue;
+        place = binary(l, IP_X_MUL, place, ip_x_cast(l->ir, f->acc, ip_extent(l, d, f->extents[d])));
+        place = binary(l, IP_X_ADD, place, ip_x_cast(l->ir, f->acc, at[d]));
+    }
+    return ip_x_select(l->ir, binary(l, IP_X_EQ, x, kept_at(f, at)), place, nowhere(f));
 }
 
 /* The complex number at a place of the input, or of the level. */
@@ -108,9 +128,11 @@ static ip_expr *input_at(folding *f, ip_expr *const at[4])
     case IP_MEASURE_VAR:
     case IP_MEASURE_STD:
         x = ip_x_cast(l->ir, f->acc, x);
-        if (!f->mean) return x;
-        x = binary(l, IP_X_SUB, x, mean_at(f, at));
+        if (!f->kept) return x;
+        x = binary(l, IP_X_SUB, x, kept_at(f, at));
         return binary(l, IP_X_MUL, x, x);
+    case IP_MEASURE_ARGMIN:
+    case IP_MEASURE_ARGMAX: return f->kept ? position_at(f, x, at) : ip_x_cast(l->ir, f->acc, x);
     default: return ip_x_cast(l->ir, f->acc, x);
     }
 }
@@ -302,92 +324,6 @@ static ip_expr *fold_at(folding *f, ip_expr *const at[4])
     return dim < 0 ? element_at(f, at) : combined(f, dim, dims[dim], at);
 }
 
-/* ---- positions --------------------------------------------------------------------------------- */
-
-/* Two stages a level: the least (or largest) element and where it was, the first of equal ones. */
-typedef struct found { ip_expr *value, *where; } found;
-typedef struct finding { folding f; ip_stage *where; imgpar_dtype dtype; } finding;
-
-static ip_expr *where_at(finding *g, ip_expr *const at[4])
-{
-    ip_lower *l = g->f.l;
-    if (g->where) return ip_x_load(l->ir, g->where, at, IP_BORDER_NONE, NULL);
-    ip_expr *sum = ip_x_int(l->ir, g->dtype, 0);
-    for (int d = 0; d < 4; d++) {
-        if (!(g->f.dims >> d & 1)) continue;
-        sum = binary(l, IP_X_MUL, sum, ip_x_cast(l->ir, g->dtype, ip_extent(l, d, g->f.extents[d])));
-        sum = binary(l, IP_X_ADD, sum, ip_x_cast(l->ir, g->dtype, at[d]));
-    }
-    return sum;
-}
-
-static ip_expr *is_before(finding *g, found a, found b)
-{
-    ip_lower *l = g->f.l;
-    bool is_max = l->node->op->variant == IP_MEASURE_ARGMAX;
-    ip_expr *less = is_max ? binary(l, IP_X_LT, b.value, a.value) : binary(l, IP_X_LT, a.value, b.value);
-    ip_expr *same = binary(l, IP_X_EQ, a.value, b.value);
-    if (is_float(a.value->dtype)) { /* NaN comes last */
-        ip_expr *nan_a = ip_x_unary(l->ir, IP_X_ISNAN, a.value), *nan_b = ip_x_unary(l->ir, IP_X_ISNAN, b.value);
-        less = binary(l, IP_X_OR, less, binary(l, IP_X_AND, nan_b, ip_x_unary(l->ir, IP_X_NOT, nan_a)));
-        same = binary(l, IP_X_OR, same, binary(l, IP_X_AND, nan_a, nan_b));
-    }
-    if (!g->where) return less; /* elements of the input are looked at in their order: b comes first */
-    return binary(l, IP_X_OR, less, binary(l, IP_X_AND, same, binary(l, IP_X_LT, a.where, b.where)));
-}
-
-static found find_along(finding *g, int dim, int64_t n, ip_expr *const at[4])
-{
-    ip_expr *index[4];
-    found best = { NULL, NULL };
-    ways w;
-    ways_of(&g->f, dim, n, at[dim], &w);
-    memcpy(index, at, sizeof index);
-    for (int j = 0; j < w.n; j++) {
-        index[dim] = w.index[j];
-        found v = { element_at(&g->f, index), where_at(g, index) };
-        if (j == 0) {
-            best = v;
-            continue;
-        }
-        ip_expr *takes = is_before(g, v, best);
-        best.value = ip_x_select(g->f.l->ir, takes, v.value, best.value);
-        best.where = ip_x_select(g->f.l->ir, takes, v.where, best.where);
-    }
-    if (w.is_real) {
-        index[dim] = w.rest;
-        best.value = ip_x_select(g->f.l->ir, w.is_real, best.value, element_at(&g->f, index));
-        best.where = ip_x_select(g->f.l->ir, w.is_real, best.where, where_at(g, index));
-    }
-    return best;
-}
-
-static ip_stage *positions(folding *f, ip_expr *const at[4])
-{
-    ip_lower *l = f->l;
-    double count = (double)ip_type_count(&l->node->inputs[0]->type);
-    finding g = { .f = *f, .dtype = count < 0x1p31 ? IMGPAR_I32 : IMGPAR_I64 };
-    int64_t dims[4];
-    int dim;
-    memcpy(dims, f->extents, sizeof dims);
-    for (; (dim = next_dim(&g.f, dims)) >= 0;) {
-        int64_t next[4];
-        ip_expr *here[4];
-        memcpy(next, dims, sizeof next);
-        next[dim] = level_extent(&g.f, dim, dims[dim]);
-        if (next_dim(&g.f, next) < 0) break;
-        own_place(l, next, here);
-        found best = find_along(&g, dim, dims[dim], here);
-        ip_stage *value = ip_lower_stage_sized(l, next, best.value->dtype, best.value, "some elements of a fold");
-        ip_stage *where = ip_lower_stage_sized(l, next, best.where->dtype, best.where, "where they were");
-        if (!value || !where) return NULL;
-        set_level(&g.f, value, dim, dims[dim]);
-        g.where = where;
-        memcpy(dims, next, sizeof next);
-    }
-    return ip_lower_map(l, dim < 0 ? where_at(&g, at) : find_along(&g, dim, dims[dim], at).where);
-}
-
 /* ---- the end ------------------------------------------------------------------------------------- */
 
 /* How many elements make one of the result. */
@@ -411,10 +347,15 @@ static ip_expr *finished(folding *f, ip_expr *total)
     case IP_MEASURE_MEAN: return binary(l, IP_X_DIV, ip_x_cast(l->ir, dtype, total), ip_x_param(l->ir, dtype, n, 0, 0x1p62));
     case IP_MEASURE_VAR:
     case IP_MEASURE_STD:
-        if (f->mean) n = fmax(n - ip_param_number(l->node, "ddof"), 0);
+        if (f->kept) n = fmax(n - ip_param_number(l->node, "ddof"), 0);
         total = binary(l, IP_X_DIV, total, ip_x_param(l->ir, f->acc, n, 0, 0x1p62));
-        return f->mean && l->node->op->variant == IP_MEASURE_STD ? ip_x_unary(l->ir, IP_X_SQRT, total) : total;
+        return f->kept && l->node->op->variant == IP_MEASURE_STD ? ip_x_unary(l->ir, IP_X_SQRT, total) : total;
     case IP_MEASURE_NORM: return ip_param_number(l->node, "kind") == IP_NORM_L2 ? ip_x_unary(l->ir, IP_X_SQRT, total) : total;
+    case IP_MEASURE_ARGMIN:
+    case IP_MEASURE_ARGMAX:
+        if (!f->kept) return total;
+        total = ip_x_select(l->ir, binary(l, IP_X_EQ, total, nowhere(f)), ip_x_number(l->ir, f->acc, 0), total);
+        return ip_lower_convert(l, dtype, total);
     default: return ip_lower_convert(l, dtype, total);
     }
 }
@@ -445,8 +386,8 @@ static folding folding_of(ip_lower *l)
     case IP_MEASURE_BITS_AND: f.combine = IP_X_AND, f.idempotent = true; break;
     case IP_MEASURE_BITS_OR: f.combine = IP_X_OR, f.idempotent = true; break;
     case IP_MEASURE_BITS_XOR: f.combine = IP_X_XOR; break;
-    case IP_MEASURE_ARGMIN:
-    case IP_MEASURE_ARGMAX: break;
+    case IP_MEASURE_ARGMIN: f.combine = IP_X_MIN, f.idempotent = true; break;
+    case IP_MEASURE_ARGMAX: f.combine = IP_X_MAX, f.idempotent = true; break;
     }
     return f;
 }
@@ -486,8 +427,8 @@ static ip_stage *fold_all(folding *f, const int64_t dims[4], imgpar_dtype dtype)
 
 /* ---- measures ---------------------------------------------------------------------------------------- */
 
-/* The means along the folded dims, which stay with one element. */
-static ip_stage *mean_stage(folding *f, bool all)
+/* What was folded, kept for another look at the elements; the folded dims stay with one element. */
+static ip_stage *kept_stage(const folding *f, bool all, const char *what)
 {
     folding g = *f;
     int64_t dims[4];
@@ -499,7 +440,23 @@ static ip_stage *mean_stage(folding *f, bool all)
     for (int d = 0; d < 4; d++)
         if (dims[d] == 1 && f->extents[d] != 1) at[d] = ip_lower_i32(f->l, 0);
     ip_expr *value = finished(&g, fold_at(&g, at));
-    return ip_lower_stage_sized(f->l, dims, f->acc, value, "means");
+    return ip_lower_stage_sized(f->l, dims, f->acc, value, what);
+}
+
+/* From here on the elements are looked at once more, beside what was kept of the first look; false without memory. */
+static bool look_again(folding *f, bool all)
+{
+    switch ((ip_measure)f->l->node->op->variant) {
+    case IP_MEASURE_VAR:
+    case IP_MEASURE_STD: f->kept = kept_stage(f, all, "means"); return f->kept != NULL;
+    case IP_MEASURE_ARGMIN:
+    case IP_MEASURE_ARGMAX:
+        f->kept = kept_stage(f, all, "extremes");
+        f->acc = n_folded(f) < INT32_MAX ? IMGPAR_I32 : IMGPAR_I64;
+        f->combine = IP_X_MIN;
+        return f->kept != NULL;
+    default: return true;
+    }
 }
 
 /* ---- products of complex numbers: both parts go from level to level -------------------------------------- */
@@ -597,11 +554,7 @@ ip_stage *ip_stages_measure(ip_lower *l)
     bool all = axes == (1u << in->rank) - 1 && !has_no_elements(&f);
     ip_expr *at[4];
     result_place(&f, axes, at);
-    if (variant == IP_MEASURE_ARGMIN || variant == IP_MEASURE_ARGMAX) return positions(&f, at);
-    if (variant == IP_MEASURE_VAR || variant == IP_MEASURE_STD) {
-        f.mean = mean_stage(&f, all);
-        if (!f.mean) return NULL;
-    }
+    if (!look_again(&f, all)) return NULL;
     if (ip_type_is_complex(in) && variant == IP_MEASURE_PROD) return product_of_pairs(&f, at);
     if (ip_type_is_complex(&l->node->type)) return fold_parts(&f, all, at);
     if (all) return fold_all(&f, l->dims, l->node->type.dtype);
