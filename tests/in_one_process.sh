@@ -6,7 +6,7 @@
 # program whose tests need processes of their own says so by srunner_set_fork_status(). CK_FORK, where it is set, holds.
 if [ -n "${CK_FORK:-}" ]; then exec "$@"; fi
 
-CK_FORK=no timeout -k 10 "${IMGPAR_TEST_TIMEOUT:-1200}" "$@" && exit 0
+CK_FORK=no timeout --foreground -k 10 "${IMGPAR_TEST_TIMEOUT:-1200}" "$@" && exit 0
 echo "exit status $? in one process; again, each test in a process of its own:"
 CK_FORK=yes "$@"
 exit 1
