@@ -303,6 +303,91 @@ START_TEST(steps_of_loops_are_explained)
 }
 END_TEST
 
+/* The elements of text applied to the arrays, by this schedule; how many kernels were launched for them. */
+static int read_by(const char *schedule, const char *text, imgpar_array *const *in, size_t n, void *out, size_t size)
+{
+    imgpar_counters before, after;
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
+    imgpar_context_counters(ctx, &before);
+    imgpar_array *a = imgpar_apply(ctx, text, in, n);
+    ck_assert_msg(imgpar_array_read(a, out, size) == IMGPAR_OK, "%s", imgpar_array_message(a));
+    imgpar_context_counters(ctx, &after);
+    imgpar_array_release(a);
+    ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "auto"), IMGPAR_OK);
+    return (int)(after.kernels - before.kernels);
+}
+
+/* p becomes f p f' / 2 + q, again and again, where q is a quarter of the unit matrix. */
+static void filter_in_double(int steps, const double f[4][4], double p[4][4])
+{
+    for (int step = 0; step < steps; step++) {
+        double fp[4][4] = { { 0 } }, next[4][4] = { { 0 } };
+        for (int i = 0; i < 64; i++)
+            fp[i / 16][i / 4 % 4] += f[i / 16][i % 4] * p[i % 4][i / 4 % 4];
+        for (int i = 0; i < 64; i++)
+            next[i / 16][i / 4 % 4] += fp[i / 16][i % 4] * f[i / 4 % 4][i % 4];
+        for (int i = 0; i < 16; i++)
+            p[i / 4][i % 4] = next[i / 4][i % 4] * 0.5 + (i / 4 == i % 4 ? 0.25 : 0);
+    }
+}
+
+START_TEST(steps_of_matrices_of_4x4_launch_nothing)
+{
+    enum { FEW = 4 };
+    const double f[4][4] = { { 1, 0, 0.25, 0 }, { 0, 1, 0, 0.25 }, { 0, 0, 1, 0 }, { 0, 0, 0, 1 } };
+    double want[4][4] = { { 3, 1, 0, 0 }, { 1, 2, 0, 0 }, { 0, 0, 1, 0 }, { 0, 0, 0, 5 } };
+    float start_of[16], f_of[16], got[16];
+    for (int k = 0; k < 16; k++) {
+        start_of[k] = (float)want[k / 4][k % 4];
+        f_of[k] = (float)f[k / 4][k % 4];
+    }
+    filter_in_double(500, f, want);
+    const int64_t shape[] = { 4, 4 };
+    imgpar_array *in[] = { imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, start_of), imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, f_of) };
+    int kernels = read_by("auto", "iterate($1, 500, matmul(matmul($2, _), transpose($2)) * 0.5 + (x == y) * 0.25)", in, 2, got, sizeof got);
+    ck_assert_int_le(kernels, FEW);
+    for (int k = 0; k < 16; k++)
+        ck_assert_float_eq_tol(got[k], (float)want[k / 4][k % 4], 1e-4f);
+    for (int k = 0; k < 2; k++)
+        imgpar_array_release(in[k]);
+}
+END_TEST
+
+START_TEST(small_steps_give_the_bytes_that_kernels_give)
+{
+    enum { N = 60, STEPS = 300, FEW = 4 };
+    static const char *const texts[] = {
+        "iterate($1, 300, (_ * 1664525 + 1013904223) & 4294967295)",
+        "iterate($1, 1000, (_ * 5 + 1) % 8192, until=maxval(_) % 97 == 3, check=2)",
+        "(a, b, i) = iterate(($1, $1 * 0, 0), 300, (p, q, i) -> ((p ^ q) % 65536, q + i, i + 1))\na + b * 3 + i",
+        "cast(iterate($1 * 0.5, 300, sqrt(_ * _[1] + 1) * 0.75) * 1000000, i64)",
+    };
+    int64_t v[N], small[N], want[N], lcg[N];
+    for (int k = 0; k < N; k++)
+        v[k] = lcg[k] = k * k + 1;
+    for (int k = 0; k < N * STEPS; k++)
+        lcg[k % N] = (lcg[k % N] * 1664525 + 1013904223) & 4294967295;
+    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_I64, 1, (int64_t[]){ N }, v);
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        ck_assert_int_le(read_by("auto", texts[t], &a, 1, small, sizeof small), FEW);
+        int kernels = read_by("pixels", texts[t], &a, 1, want, sizeof want);
+        ck_assert_msg(!has_device || kernels > FEW, "%s: %d kernels", texts[t], kernels);
+        ck_assert_msg(memcmp(small, want, sizeof want) == 0, "%s", texts[t]);
+        if (t == 0)
+            ck_assert_msg(memcmp(small, lcg, sizeof lcg) == 0, "%s", texts[t]);
+    }
+    imgpar_array_release(a);
+}
+END_TEST
+
+START_TEST(what_runs_small_steps_is_explained)
+{
+    if (!has_device) return;
+    assert_explained("iterate(slice($1, 0, 4), 400, _ * 0.5)", "text", (const char *[]){ "loop 1: 400 steps, by the interpreter since they are small", NULL });
+    assert_explained("iterate(slice($1, 0, 4), 400, _ * 0.5)", "json", (const char *[]){ "{\"steps\": 400, \"by\": \"interpreter\", \"step\": {", NULL });
+}
+END_TEST
+
 START_TEST(a_handle_on_a_loop_may_go_while_others_compute_with_it)
 {
     release_while_evaluating("iterate($1, 300, _ * 0.5 + 1, until = maxval(_) < 60)", false);
@@ -326,6 +411,9 @@ int main(void)
     tcase_add_test(c, a_loop_decodes_a_file_once);
     tcase_add_test(c, steps_that_wait_for_memory_are_taken_together);
     tcase_add_test(c, steps_of_loops_are_explained);
+    tcase_add_test(c, steps_of_matrices_of_4x4_launch_nothing);
+    tcase_add_test(c, small_steps_give_the_bytes_that_kernels_give);
+    tcase_add_test(c, what_runs_small_steps_is_explained);
     tcase_add_test(c, a_handle_on_a_loop_may_go_while_others_compute_with_it);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

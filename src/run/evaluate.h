@@ -32,6 +32,10 @@ imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_
 void ip_step_end(ip_step *step);
 /* How many steps of the loop are taken at once, steps.c; 1: each by itself. */
 int ip_steps_at_once(imgpar_context *ctx, const ip_loop *loop);
+/* Whether the interpreter runs the steps of the loop, since they are quicker there than a launch: steps.c, Note [Steps on the host]. */
+bool ip_steps_on_host(imgpar_context *ctx, const ip_loop *loop);
+/* Whether a step runs a loop that the carried values change; true, too, without memory to find out. */
+bool ip_loop_nests(const ip_loop *loop);
 
 /* As ip_evaluate() of one array, into dst, which has room for it. The kernels write there where the device shares memory, so that
  * nothing is copied; else it is copied. */

@@ -49,30 +49,35 @@ static imgpar_status explain_graph(const explaining *x, const ip_compile_options
 
 /* ---- loops ------------------------------------------------------------------------------- */
 
+/* How its steps are run: by the interpreter, or so many at once. */
+typedef struct running { bool on_host; int at_once; } running;
+
 /* "100 steps", "100 steps, 4 at once", "at most 500 steps, until its condition holds, tested after every 4". */
-static void put_steps(ip_str *out, const ip_loop *loop, int at_once)
+static void put_steps(ip_str *out, const ip_loop *loop, const running *how)
 {
     ip_str_printf(out, "%s%lld step%s", loop->until ? "at most " : "", (long long)loop->count, loop->count == 1 ? "" : "s");
     if (loop->until && loop->check > 1)
         ip_str_printf(out, ", until its condition holds, tested after every %lld", (long long)loop->check);
     else if (loop->until)
         ip_str_append(out, ", until its condition holds");
-    if (at_once > 1)
-        ip_str_printf(out, ", %d at once", at_once);
+    if (how->at_once > 1)
+        ip_str_printf(out, ", %d at once", how->at_once);
+    if (how->on_host)
+        ip_str_append(out, ", by the interpreter since they are small (a device would have these kernels)");
 }
 
 static const char *format_of(const explaining *x) { return x->format ? x->format : "text"; }
 
 /* "loop 2: 100 steps; a step is", or "4 steps are", as a comment where the format has those. */
-static void put_heading(const explaining *x, const ip_loop *loop, int number, int at_once, ip_str *out)
+static void put_heading(const explaining *x, const ip_loop *loop, int number, const running *how, ip_str *out)
 {
     char what[32] = "a step";
-    if (at_once > 1)
-        snprintf(what, sizeof what, "%d steps", at_once);
+    if (how->at_once > 1)
+        snprintf(what, sizeof what, "%d steps", how->at_once);
     bool is_text = strcmp(format_of(x), "text") == 0, is_cl = strcmp(format_of(x), "cl") == 0;
     ip_str_printf(out, "\n%sloop %d: ", is_text ? "" : is_cl ? "/* " : "// ", number);
-    put_steps(out, loop, at_once);
-    ip_str_printf(out, "; %s%s%s\n", what, !is_text ? ":" : at_once > 1 ? " are" : " is", is_cl ? " */" : "");
+    put_steps(out, loop, how);
+    ip_str_printf(out, "; %s%s%s\n", what, !is_text ? ":" : how->at_once > 1 ? " are" : " is", is_cl ? " */" : "");
 }
 
 /* The step evaluates what comes next, and then the condition by itself: run_iteration() in loop.c. */
@@ -82,7 +87,9 @@ static imgpar_status explain_loop(const explaining *x, const ip_loop *loop, int 
     ip_compile_options several = x->options, one = x->options;
     one.is_step = several.is_step = true;
     several.placeholders = loop->placeholder;
-    several.steps = ip_steps_at_once(x->ctx, loop);
+    const bool on_host = x->is_interpreted || ip_steps_on_host(x->ctx, loop);
+    const running how = { on_host && !x->is_interpreted, on_host ? 1 : ip_steps_at_once(x->ctx, loop) };
+    several.steps = how.at_once;
     imgpar_status st = explain_graph(x, &several, loop->next, (size_t)loop->n_carried, &step, err);
     if (!st && loop->until)
         st = explain_graph(x, &one, &loop->until, 1, &condition, err);
@@ -90,12 +97,14 @@ static imgpar_status explain_loop(const explaining *x, const ip_loop *loop, int 
         ip_str_printf(out, "%s\n  {\"steps\": %lld, ", number > 1 ? "," : ", \"loops\": [", (long long)loop->count);
         if (several.steps > 1)
             ip_str_printf(out, "\"at_once\": %d, ", several.steps);
+        if (how.on_host)
+            ip_str_append(out, "\"by\": \"interpreter\", ");
         ip_str_printf(out, "\"step\": %.*s", (int)strlen(step) - 1, step);
         if (condition)
             ip_str_printf(out, ", \"check\": %lld, \"condition\": %.*s", (long long)loop->check, (int)strlen(condition) - 1, condition);
         ip_str_append(out, "}");
     } else if (!st) {
-        put_heading(x, loop, number, several.steps, out);
+        put_heading(x, loop, number, &how, out);
         ip_str_append(out, step);
         if (condition)
             ip_str_printf(out, "%s%s", strcmp(format_of(x), "text") == 0 ? "its condition is\n" : "", condition);

@@ -294,6 +294,17 @@ static imgpar_status find_unchanged(const ip_loop *loop, ip_loop_values *out, ip
     return st;
 }
 
+bool ip_loop_nests(const ip_loop *loop)
+{
+    ip_error err = { IMGPAR_OK, "" };
+    walk all = { 0 };
+    bool nests = find_changing(&all, loop, &err) != IMGPAR_OK;
+    for (size_t k = 0; !nests && k < all.size; k++)
+        nests = all.seen[k].node && all.seen[k].node->loop && all.seen[k].changes;
+    walk_free(&all);
+    return nests;
+}
+
 /* ---- running one --------------------------------------------------------------------- */
 
 typedef struct looping {
@@ -376,6 +387,7 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
     pthread_mutex_lock(&loop->running);
     for (int k = 0; k < loop->n_carried; k++) /* as when a step is planned */
         put_value(loop->placeholder[k], l->carried[k]);
+    l->use_ref = l->use_ref || ip_steps_on_host(l->ctx, loop);
     l->several.times = l->use_ref ? 1 : ip_steps_at_once(l->ctx, loop);
     for (int64_t i = 0; !st && !done && i < loop->count;) {
         int64_t left = loop->count - i;

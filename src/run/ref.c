@@ -11,10 +11,11 @@
 #include "graph/array.h"
 #include "ir/opaque.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { POLL_MS = 50 };
+enum { POLL_MS = 50, STAGE_WORK = 1000 /* about a microsecond to begin one, as long as so many operations on an element take */ };
 
 /* ---- progress ----------------------------------------------------------------------------------- */
 
@@ -159,6 +160,36 @@ static imgpar_status check_memory(const ip_ir *ir, const int *last_reader, uint6
         }
     }
     return IMGPAR_OK;
+}
+
+/* ---- work ------------------------------------------------------------------------------------------------ */
+
+static double count_of(const ip_stage *s) { return (double)s->dims[0] * (double)s->dims[1] * (double)s->dims[2] * (double)s->dims[3]; }
+
+/* At most what an opaque stage does, in operations on an element: products of matrices are most, n^3 of 3 n^2 elements. */
+static double opaque_work(const ip_stage *stage)
+{
+    double n = count_of(stage);
+    for (int i = 0; i < stage->opaque->n_inputs; i++) n += count_of(stage->opaque->inputs[i]);
+    return n * sqrt(n);
+}
+
+double ip_ref_work(ip_ir *ir, ip_error *err)
+{
+    double work = HUGE_VAL;
+    int *last_reader = ip_alloc_array((size_t)ir->n_stages + 1, sizeof *last_reader);
+    double *weights = ip_alloc_array((size_t)ir->n_stages + 1, sizeof *weights);
+    if (last_reader && weights && !survey_stages(ir, last_reader, weights, &work, err)) {
+        for (int k = 0; k < ir->n_stages; k++) {
+            const ip_stage *stage = ir->stages[k];
+            if (!is_computed(stage, last_reader)) continue;
+            work += STAGE_WORK;
+            if (stage->opaque) work += stage->opaque->kind->run ? HUGE_VAL : opaque_work(stage);
+        }
+    }
+    ip_free(weights);
+    ip_free(last_reader);
+    return work;
 }
 
 /* ---- stages -------------------------------------------------------------------------------------------- */

@@ -24,6 +24,10 @@
  */
 imgpar_status ip_ref_run(ip_ir *ir, void **memory, uint64_t limit_bytes, const ip_poll *poll, ip_error *err);
 
+/* About how many operations on an element ip_ref_run() makes, each taking about a nanosecond; HUGE_VAL: it cannot compute everything (kernels
+ * of the user), or err tells why this is not known. */
+double ip_ref_work(ip_ir *ir, ip_error *err);
+
 /* The result of a fold from the totals of n parts of what it folds, in their order: elements of its acc_dtype or, of a
  * histogram, its counts. */
 imgpar_status ip_ref_combine(ip_ir *ir, const ip_stage *fold, const void *const *totals, size_t n, void *out, ip_error *err);
