@@ -23,6 +23,13 @@
  * released like any other. Strings returned by imgpar_array_message() and
  * imgpar_status_name() are borrowed.
  *
+ * Structs: one that a function reads from its caller or fills in for it begins with struct_size, which the caller sets to sizeof of
+ * the struct, as in imgpar_info info = { .struct_size = sizeof info }; a size that is none, as 0, is IMGPAR_E_ARGUMENT. The library
+ * reads and writes so many bytes and no more: what an older program's struct lacks counts as 0, of what a newer one has behind zeros
+ * are written, and what it asks for there is IMGPAR_E_UNSUPPORTED. Structs that the library hands out by pointer, singly or in a
+ * list of pointers, have no size and may grow at their end, so a program neither makes nor copies them; imgpar_x and imgpar_cl_arg,
+ * which are passed by value, stay as they are.
+ *
  * Threads: any number of threads may build and evaluate arrays of one context.
  * The library never prints, never exits and keeps no global state.
  *
@@ -108,7 +115,8 @@ typedef enum imgpar_border {
     IMGPAR_BORDER_CONSTANT    /* kk|abcd|kk, k is the parameter cval */
 } imgpar_border;
 
-#define IMGPAR_MAX_RANK 4
+#define IMGPAR_MAX_RANK 4   /* of arrays today */
+#define IMGPAR_SHAPE_ROOM 8 /* extents that structs have room for, so that arrays may get more dimensions without new structs */
 
 /*
  * Type and shape of an array, row-major. An image is [height, width, channels]
@@ -118,10 +126,11 @@ typedef enum imgpar_border {
  * array of n elements has width n, height 1.
  */
 typedef struct imgpar_info {
+    size_t struct_size;
     imgpar_dtype dtype;
     imgpar_space space;
-    int rank;
-    int64_t shape[IMGPAR_MAX_RANK];
+    int rank;                         /* 1 to IMGPAR_MAX_RANK */
+    int64_t shape[IMGPAR_SHAPE_ROOM]; /* 0 from rank on */
     int64_t depth, height, width, channels;
     size_t size_bytes; /* of all elements, tightly packed */
     double white;      /* the number that is white (full scale, opaque): 255, 65535, 1, ...; 0: plain data, which has none */
@@ -169,7 +178,7 @@ IMGPAR_API const char *imgpar_context_notice(const imgpar_context *ctx);
  */
 IMGPAR_API void imgpar_context_new_error(char *buf, size_t n);
 
-/* What a person wants to know of a device. Text is borrowed from the context or the list. */
+/* What a person wants to know of a device. Only the library makes one; text is borrowed from the context or the list. */
 typedef struct imgpar_device {
     const char *kind;     /* "cpu", "gpu", "accelerator" or "ref" */
     const char *selector; /* a selector that picks this device */
@@ -183,10 +192,11 @@ typedef struct imgpar_device {
 
 /*
  * Lists the usable OpenCL devices, best first, and the reference interpreter
- * last. *out is a new list for imgpar_device_list_release().
+ * last. *out is a new list of *n pointers for imgpar_device_list_release().
  */
-IMGPAR_API imgpar_status imgpar_device_list(imgpar_device **out, size_t *n);
-IMGPAR_API void imgpar_device_list_release(imgpar_device *list, size_t n);
+IMGPAR_API imgpar_status imgpar_device_list(imgpar_device ***out, size_t *n);
+/* NULL is legal. */
+IMGPAR_API void imgpar_device_list_release(imgpar_device **list, size_t n);
 /* The context's own device, the first if it has several; borrowed. */
 IMGPAR_API const imgpar_device *imgpar_context_device(const imgpar_context *ctx);
 /* Its k-th device, counted from 0 in the order of the selector; NULL beyond the last. Borrowed. */
@@ -229,6 +239,7 @@ IMGPAR_API imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx);
 
 /* Work done by a context so far, and what it holds now; of several devices, the sums. */
 typedef struct imgpar_counters {
+    size_t struct_size;
     uint64_t evaluations;    /* plans run */
     uint64_t kernels;        /* kernel launches */
     uint64_t programs_built; /* programs given to the device's compiler */
@@ -237,9 +248,11 @@ typedef struct imgpar_counters {
     uint64_t device_bytes, device_bytes_peak; /* held by buffers */
     uint64_t buffers;        /* device buffers allocated */
 } imgpar_counters;
-IMGPAR_API void imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out);
-/* The part of the k-th device in them; evaluations, decodes and encodes are not counted by device, and 0. */
-IMGPAR_API void imgpar_context_device_counters(const imgpar_context *ctx, size_t k, imgpar_counters *out);
+/* Fills *out; all 0 where ctx is NULL, which is IMGPAR_E_ARGUMENT, or of a parent process, IMGPAR_E_DEVICE_LOST. */
+IMGPAR_API imgpar_status imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out);
+/* The part of the k-th device in them; evaluations, decodes and encodes are not counted by device, and 0. Beyond the last
+ * device all are 0. */
+IMGPAR_API imgpar_status imgpar_context_device_counters(const imgpar_context *ctx, size_t k, imgpar_counters *out);
 
 /* ---- options of an evaluation ------------------------------------------------ */
 
@@ -256,8 +269,8 @@ typedef struct imgpar_event {
 } imgpar_event;
 
 /*
- * Everything an evaluation may be told. Zero-initialise it and set struct_size:
- * imgpar_options o = { .struct_size = sizeof o };  NULL means all defaults.
+ * Everything an evaluation may be told. What is 0 is the default: imgpar_options o = { .struct_size = sizeof o };
+ * NULL instead of it means all defaults.
  */
 typedef struct imgpar_options {
     size_t struct_size;
@@ -298,7 +311,7 @@ IMGPAR_API void imgpar_array_release(imgpar_array *a);
 /* Releases *slot, stores a (taken over) in it: imgpar_array_replace(&a, imgpar_blur(a, 2, 0)). */
 IMGPAR_API void imgpar_array_replace(imgpar_array **slot, imgpar_array *a);
 
-/* Type and shape, known without computing. An error array gives its status. */
+/* Type and shape, known without computing. An error array gives its status, and all of *out but struct_size is 0. */
 IMGPAR_API imgpar_status imgpar_array_info(const imgpar_array *a, imgpar_info *out);
 /* IMGPAR_OK, or why a is an error array, or why its last evaluation failed. */
 IMGPAR_API imgpar_status imgpar_array_status(const imgpar_array *a);
@@ -385,10 +398,11 @@ IMGPAR_API const char *imgpar_path_format(const char *path);
 
 /* What the header of an encoded image says. */
 typedef struct imgpar_probe {
+    size_t struct_size;
     const char *format; /* "png" "jpeg" "npy" "pnm"; constant */
-    imgpar_info info;   /* after EXIF orientation */
+    imgpar_info info;   /* after EXIF orientation. Its struct_size is set by the library; it stays the last member, since it may grow */
 } imgpar_probe;
-/* Reads the header only. message (may be NULL, n bytes) receives the reason of a failure. */
+/* Reads the header only. message (may be NULL, message_size bytes) receives the reason of a failure; *out is not changed then. */
 IMGPAR_API imgpar_status imgpar_probe_memory(const void *bytes, size_t n, imgpar_probe *out,
                                              char *message, size_t message_size);
 IMGPAR_API imgpar_status imgpar_probe_file(const char *path, imgpar_probe *out,
@@ -424,7 +438,7 @@ typedef struct imgpar_op_info {
     int n_inputs;         /* arrays it takes; inputs are positional */
     const char *const *input_names;
     int n_params;
-    const imgpar_op_param *params;
+    const imgpar_op_param *const *params;
     int in_sql;           /* offered as an SQL function img_NAME */
     int sql_bare_name;    /* offered in SQL under its bare name too */
     int returns_number;   /* its result is one number */
@@ -469,7 +483,7 @@ IMGPAR_API imgpar_array *imgpar_op(imgpar_context *ctx, const char *name, imgpar
  * imgpar_map_array() returns as an error array. A map is for one thread at a time.
  */
 typedef struct imgpar_map imgpar_map; /* expressions that are being made */
-/* Copied freely; dead with its map. */
+/* Copied freely; dead with its map. Passed by value, so it stays as it is. */
 typedef struct imgpar_x { imgpar_map *map; imgpar_array *array; } imgpar_x;
 
 /* NULL without memory or context; expressions of it then are errors. */
@@ -494,9 +508,10 @@ IMGPAR_API imgpar_x imgpar_x_neighbour(imgpar_x a, const int *offsets, int n, im
 
 /*
  * A word or a sign of the language that is no row of the operation table: a statement ("save"), a form
- * ("make"), an operator ("**"), a name ("x"). Constant for the life of the process.
+ * ("make"), an operator ("**"), a name ("x"). Its texts are constant for the life of the process.
  */
 typedef struct imgpar_word {
+    size_t struct_size;
     const char *name;
     const char *category; /* "statement", "form", "operator" or "name" */
     const char *usage;    /* "make(width, height, expr, channels=)" */
@@ -504,7 +519,8 @@ typedef struct imgpar_word {
     const char *help;     /* more lines, or "" */
     const char *example;
 } imgpar_word;
-/* All of them by index; imgpar_word_get() returns 0 where there is none. "-" is there twice. */
+/* All of them by index; "-" is there twice. imgpar_word_get() fills *out and returns 1; 0 where there is none, or out->struct_size
+ * is not set. */
 IMGPAR_API size_t imgpar_word_count(void);
 IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out);
 /* The operations and words a misspelt name could mean, "blur, boxblur", into the n bytes of buf; "" if

@@ -33,8 +33,7 @@
  * C++. In C the fields of IMGPAR_CL_WORK(), IMGPAR_CL_REGION() and IMGPAR_CL_ORDER() are named, .global = { 1000 }; C++11 has no such
  * names, so there they are given in the order of the struct: IMGPAR_CL_WORK({ 1000 }, { 64 }).
  *
- * Structs that a function reads begin with struct_size, which is set to sizeof of the struct; the macros and
- * functions of this header that make one do it. Extents are in elements, slowest first as shapes are: [height, width];
+ * Structs are versioned by struct_size as imgpar.h says; the macros and functions of this header that make one set it. Extents are in elements, slowest first as shapes are: [height, width];
  * work-items are counted as OpenCL does, fastest first: get_global_id(0) is x.
  *
  * Threads. Every function may be called by several threads at once, also on one object.
@@ -66,12 +65,13 @@ typedef struct imgpar_cl_platform {
     unsigned n_devices; /* of any kind, usable by this library or not */
 } imgpar_cl_platform;
 
-/* Lists the platforms. *out is a new list for imgpar_free(), which frees its texts too; none: *n is 0, IMGPAR_OK. */
-IMGPAR_API imgpar_status imgpar_cl_platform_list(imgpar_cl_platform **out, size_t *n);
+/* Lists the platforms. *out is a new list of *n pointers for imgpar_free(), which frees all behind them too; none: *n is 0,
+ * IMGPAR_OK. */
+IMGPAR_API imgpar_status imgpar_cl_platform_list(imgpar_cl_platform ***out, size_t *n);
 
 /* Lists the usable devices, best first: of a kind ("cpu", "gpu", "accelerator"), or of all (NULL). *out is a new
  * list for imgpar_device_list_release(). An unknown kind is IMGPAR_E_ARGUMENT. */
-IMGPAR_API imgpar_status imgpar_cl_device_list(const char *kind, imgpar_device **out, size_t *n);
+IMGPAR_API imgpar_status imgpar_cl_device_list(const char *kind, imgpar_device ***out, size_t *n);
 
 /* A device in a few lines of text. It goes into the n bytes of buf with a terminator. Returns the length
  * of the whole text, as snprintf() does. */
@@ -161,9 +161,8 @@ typedef struct imgpar_cl_profile_row {
     uint64_t bytes;                     /* moved; of kernels 0 */
 } imgpar_cl_profile_row;
 /* The commands of a queue by name, with their times: one row a name in the order of their first use. Waits until all
- * commands are over. *rows is a new list for
- * imgpar_free(). */
-IMGPAR_API imgpar_status imgpar_cl_profile(imgpar_cl_queue *queue, imgpar_cl_profile_row **rows, size_t *n);
+ * commands are over. *rows is a new list of *n pointers for imgpar_free(), which frees all behind them too. */
+IMGPAR_API imgpar_status imgpar_cl_profile(imgpar_cl_queue *queue, imgpar_cl_profile_row ***rows, size_t *n);
 /* The same as a table to be printed; *out is new, for imgpar_free(). */
 IMGPAR_API imgpar_status imgpar_cl_profile_text(imgpar_cl_queue *queue, char **out);
 
@@ -325,7 +324,7 @@ IMGPAR_API imgpar_status imgpar_cl_kernel_get_info(const imgpar_cl_kernel *kerne
 
 /* ---- launching ------------------------------------------------------------------------ */
 
-/* One argument of a launch; made by the functions below. It has no struct_size since it stands in arrays: it will not grow. */
+/* One argument of a launch; made by the functions below. Passed by value and in arrays, so it stays as it is. */
 typedef struct imgpar_cl_arg {
     int kind;            /* IMGPAR_CL_ARG_* */
     size_t size_bytes;   /* of local memory or a struct; else 0 */
@@ -432,7 +431,7 @@ typedef struct imgpar_cl_node {
     size_t n_inputs;
     imgpar_dtype dtype;          /* of the result, whose elements the kernel sets all */
     int rank;
-    int64_t shape[IMGPAR_MAX_RANK];
+    int64_t shape[IMGPAR_SHAPE_ROOM];
     const imgpar_cl_arg *args;   /* imgpar_cl_arg_input(), _result(), _int(), _real(), _struct(), _local(); copied */
     size_t n_args;
     const imgpar_cl_work *work;  /* copied */

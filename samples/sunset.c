@@ -11,7 +11,7 @@
 
 static imgpar_array *draw(imgpar_array *tower, imgpar_array *sunset, imgpar_array *forest)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     imgpar_array *soft = imgpar_array_retain(tower);
     for (int i = 0; i < 3; i++)
         imgpar_array_replace(&soft, imgpar_boxblur(soft, 3, IMGPAR_BORDER_REPLICATE));

@@ -73,7 +73,7 @@ static char *range_message(const imgpar_op_info *op, const char *message)
     if (!end)
         end = strstr(message, " is above ");
     for (int k = 0; op && equals && end && equals < end && k < op->n_params; k++) {
-        const imgpar_op_param *p = &op->params[k];
+        const imgpar_op_param *p = op->params[k];
         size_t n = strlen(p->name);
         if (n != (size_t)(equals - message) || strncmp(message, p->name, n))
             continue;

@@ -54,7 +54,7 @@ static char *params_json(const imgpar_op_info *op)
     sqlite3_str *s = sqlite3_str_new(NULL);
     sqlite3_str_appendchar(s, 1, '[');
     for (int k = 0; k < op->n_params; k++) {
-        const imgpar_op_param *p = &op->params[k];
+        const imgpar_op_param *p = op->params[k];
         sqlite3_str_appendall(s, k ? ",{\"name\":" : "{\"name\":");
         add_json_text(s, p->name);
         add_json_member(s, "type", p->type);
@@ -122,13 +122,13 @@ const ip_sql_table ip_sql_table_ops = {
 static int fill_devices(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
 {
     (void)argv;
-    imgpar_device *list = NULL;
+    imgpar_device **list = NULL;
     size_t n = 0;
     imgpar_status st = imgpar_device_list(&list, &n);
     if (st)
         return ip_sql_call_fail_status(call, st, NULL, NULL);
     for (size_t k = 0; k < n; k++) {
-        const imgpar_device *d = &list[k];
+        const imgpar_device *d = list[k];
         const char *const texts[] = { d->selector, d->kind, d->name, d->platform, d->version, d->driver };
         const uint64_t numbers[] = {
             d->compute_units, d->global_bytes, d->local_bytes, d->max_alloc_bytes, d->max_work_group,
@@ -158,8 +158,7 @@ const ip_sql_table ip_sql_table_devices = {
 static int fill_counters(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
 {
     (void)argv;
-    imgpar_counters c;
-    memset(&c, 0, sizeof c);
+    imgpar_counters c = { .struct_size = sizeof c };
     if (call->conn->context) /* R3 */
         imgpar_context_counters(call->conn->context, &c);
     const struct { const char *name; uint64_t value; } all[] = {

@@ -117,7 +117,7 @@ static int join_recipe(ip_sql_call *call, source *src, int k, uint32_t *index, u
 static int add_image(ip_sql_call *call, source *src, int k, ip_sql_output *o, uint64_t *hash)
 {
     const ip_sql_edge *edge = edge_of(src, k);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     uint32_t index;
     if (join_recipe(call, src, k, &index, hash))
         return call->code;

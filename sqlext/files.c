@@ -164,6 +164,7 @@ static void probe(scan *s)
     if (s->is_probed)
         return;
     s->is_probed = true;
+    s->probe.struct_size = sizeof s->probe;
     s->is_image = !imgpar_probe_file(s->paths[s->at], &s->probe, s->error, sizeof s->error);
 }
 

@@ -18,7 +18,7 @@
 
 bool ip_sql_is_broken(const imgpar_array *a)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     return imgpar_array_info(a, &info) != IMGPAR_OK;
 }
 
@@ -78,7 +78,7 @@ int ip_sql_recipe_build(ip_sql_call *call, const char *where, imgpar_context *co
 {
     uint64_t elements = 0;
     for (int k = 0; k < r->n_records; k++) {
-        imgpar_info info;
+        imgpar_info info = { .struct_size = sizeof info };
         if (!r->records[k].array && ip_sql_record_build(call, where, context, r, k))
             return call->code;
         if (!imgpar_array_info(r->records[k].array, &info) && ip_sql_work_check(call, where, &info, &elements)) /* R4 */

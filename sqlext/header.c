@@ -38,6 +38,7 @@ static int read_deferred(ip_sql_call *call, sqlite3_value *arg, header *out)
         out->format = "deferred";
         out->n_records = in.images[0].recipe.n_records;
         out->n_sources = in.images[0].recipe.n_sources;
+        out->info.struct_size = sizeof out->info;
         if (imgpar_array_info(in.arrays[0], &out->info))
             ip_sql_call_fail_array(call, in.arrays[0]);
     }
@@ -59,7 +60,7 @@ static int read_header(ip_sql_call *call, sqlite3_value *arg, header *out)
         return ip_sql_call_fail_type(call, "argument 1", type);
     if (ip_sql_recipe_is(bytes, out->n_bytes))
         return read_deferred(call, arg, out);
-    imgpar_probe probe;
+    imgpar_probe probe = { .struct_size = sizeof probe };
     char message[512] = "";
     imgpar_status st = imgpar_probe_memory(bytes, out->n_bytes, &probe, message, sizeof message);
     if (st)

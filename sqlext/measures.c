@@ -43,7 +43,7 @@ static int compute_numbers(ip_sql_call *call, const ip_sql_inputs *in, int n, co
     if (!call->code)
         ip_sql_evaluate(call, arrays, n);
     for (int k = 0; k < n && !call->code; k++) {
-        imgpar_info info;
+        imgpar_info info = { .struct_size = sizeof info };
         uint64_t element = 0;
         imgpar_array_info(arrays[k], &info);
         if (!ip_sql_compute(call, arrays[k], &element, info.size_bytes))
@@ -68,7 +68,7 @@ static const char *wide_dtype(const ip_sql_inputs *in, imgpar_dtype dtype)
 /* Both arrays' type and shape; not the same: an error. */
 static int same_shape(ip_sql_call *call, const ip_sql_inputs *in, imgpar_info *info)
 {
-    imgpar_info b;
+    imgpar_info b = { .struct_size = sizeof b };
     for (int k = 0; k < 2; k++)
         if (imgpar_array_info(in->arrays[k], k ? &b : info))
             return ip_sql_call_fail_array(call, in->arrays[k]);
@@ -95,7 +95,7 @@ typedef void measure(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in,
 static void measure_std(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, int argc, sqlite3_value **argv)
 {
     (void)argc, (void)argv;
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     char square[96];
     double got[2];
     if (imgpar_array_info(in->arrays[0], &info)) {
@@ -119,7 +119,7 @@ static void measure_std(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *
 
 static void measure_psnr(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, int argc, sqlite3_value **argv)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     char text[96];
     double got, lo, peak;
     if (same_shape(call, in, &info))
@@ -171,7 +171,7 @@ static char *ssim_pooling(ip_sql_call *call, const imgpar_info *info, int argc, 
 
 static void measure_ssim(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, int argc, sqlite3_value **argv)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     double got, lo, hi;
     if (same_shape(call, in, &info))
         return;
@@ -198,7 +198,7 @@ static void measure_ssim(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs 
 static void measure_equal(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, int argc, sqlite3_value **argv)
 {
     (void)argc, (void)argv;
-    imgpar_info a, b;
+    imgpar_info a = { .struct_size = sizeof a }, b = { .struct_size = sizeof b };
     double different = 1;
     if (imgpar_array_info(in->arrays[0], &a) || imgpar_array_info(in->arrays[1], &b)) {
         ip_sql_call_fail_array(call, in->arrays[imgpar_array_status(in->arrays[0]) ? 0 : 1]);
@@ -242,7 +242,7 @@ static void return_pixel(sqlite3_context *ctx, const imgpar_info *info, const un
 
 static void measure_pixel(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, int argc, sqlite3_value **argv)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     unsigned char pixel[64];
     char options[96];
     if (imgpar_array_info(in->arrays[0], &info)) {

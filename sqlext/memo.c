@@ -86,7 +86,7 @@ static void remember(ip_sql_connection *conn, const ip_sql_recipe *r)
 int ip_sql_memo_compute(ip_sql_call *call, const ip_sql_recipe *r)
 {
     imgpar_array *a = r->records[r->n_records - 1].array;
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     if (imgpar_array_info(a, &info) || info.size_bytes > MAX_PIXELS || r->n_bytes > MAX_RECIPE || !r->bytes)
         return SQLITE_OK;
     if (!ip_sql_evaluate(call, &a, 1))

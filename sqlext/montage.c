@@ -129,7 +129,7 @@ static int cell_text(ip_sql_call *call, const montage *m, const imgpar_info *inf
 
 static int add_cell(ip_sql_call *call, montage *m, imgpar_array *a)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     if (imgpar_array_info(a, &info))
         return ip_sql_call_fail_array(call, a);
     if (m->n == m->capacity) {
@@ -153,7 +153,7 @@ static int add_cell(ip_sql_call *call, montage *m, imgpar_array *a)
 
 static void hold(ip_sql_call *call, montage *m, const ip_sql_inputs *in)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     char text[192];
     if (imgpar_array_info(in->arrays[0], &info)) {
         ip_sql_call_fail_array(call, in->arrays[0]);

@@ -50,12 +50,12 @@ static const imgpar_op_param *named_in(const imgpar_op_info *op, const char *tex
 {
     text += strspn(text, " \t\r\n");
     for (int k = 0; k < op->n_params; k++) {
-        size_t n = strlen(op->params[k].name);
-        if (strncmp(text, op->params[k].name, n))
+        size_t n = strlen(op->params[k]->name);
+        if (strncmp(text, op->params[k]->name, n))
             continue;
         const char *rest = text + n + strspn(text + n, " \t\r\n");
         if (*rest == '=')
-            return &op->params[k];
+            return op->params[k];
     }
     return NULL;
 }
@@ -101,7 +101,7 @@ static char *list_params(const imgpar_op_info *op)
 {
     sqlite3_str *s = sqlite3_str_new(NULL);
     for (int k = 0; k < op->n_params; k++)
-        sqlite3_str_appendf(s, "%s%s", k ? ", " : "", op->params[k].name);
+        sqlite3_str_appendf(s, "%s%s", k ? ", " : "", op->params[k]->name);
     return sqlite3_str_finish(s);
 }
 
@@ -189,7 +189,7 @@ char *ip_sql_options_read(ip_sql_call *call, int n_before, int argc, sqlite3_val
         else if (n_positional == op->n_params)
             too_many(call, argc);
         else {
-            const imgpar_op_param *p = &op->params[n_positional++];
+            const imgpar_op_param *p = op->params[n_positional++];
             sqlite3_str_appendf(s, "%s=", p->name);
             add_value(call, s, p, argv[k]);
         }

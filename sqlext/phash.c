@@ -72,7 +72,7 @@ static void run_phash(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in
 {
     static const char text[] = "resize(gray($1), width=32, height=32, filter=area)";
     unsigned char elements[SIDE * SIDE * 2 * 8], levels[SIDE * SIDE];
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     imgpar_array *a = imgpar_apply_safe(in->context, text, in->arrays, 1);
     if (imgpar_array_info(a, &info))
         ip_sql_call_fail_array(call, a);

@@ -87,6 +87,7 @@ static int begin(ip_sql_call *call, const ip_sql_ask *ask, void **state)
     s->at = -1;
     *state = s;
     if (!ip_sql_inputs_read(call, 1, &image, &in)) {
+        s->info.struct_size = sizeof s->info;
         if (imgpar_array_info(in.arrays[0], &s->info))
             ip_sql_call_fail_array(call, in.arrays[0]);
         else if (s->info.depth != 1 || s->info.dtype == IMGPAR_COMPLEX64)

@@ -82,7 +82,7 @@ char *ip_sql_op_arguments(const imgpar_op_info *op)
     for (int k = 0; k < op->n_inputs; k++)
         sqlite3_str_appendf(s, "%s%s", k ? ", " : "", op->input_names[k]);
     for (int k = 0; k < op->n_params; k++) {
-        const imgpar_op_param *p = &op->params[k];
+        const imgpar_op_param *p = op->params[k];
         const char *comma = sqlite3_str_length(s) ? ", " : "";
         if (p->default_text)
             sqlite3_str_appendf(s, "%s[%s%s=%s", *comma ? " " : "", comma, p->name, p->default_text), open++;

@@ -91,7 +91,7 @@ static int fold(ip_sql_call *call, stack *s, stack_kind kind, imgpar_context *co
 
 static int hold(ip_sql_call *call, stack *s, stack_kind kind, const ip_sql_inputs *in)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     if (imgpar_array_info(in->arrays[0], &info))
         return ip_sql_call_fail_array(call, in->arrays[0]);
     if (!s->started)

@@ -97,7 +97,7 @@ static int read_facts(ip_sql_call *call, imgpar_array *const *arrays, const imgp
         double facts[N_FACTS];
         for (int k = 0; k < N_FACTS; k++) {
             imgpar_array *a = arrays[c * N_FACTS + k];
-            imgpar_info one;
+            imgpar_info one = { .struct_size = sizeof one };
             uint64_t element = 0;
             imgpar_array_info(a, &one);
             if (ip_sql_compute(call, a, &element, one.size_bytes))
@@ -112,7 +112,7 @@ static int read_facts(ip_sql_call *call, imgpar_array *const *arrays, const imgp
 static int fill_stats(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
 {
     ip_sql_inputs in;
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     imgpar_array *arrays[MAX_CHANNELS * N_FACTS];
     int n = 0;
     if (!ip_sql_inputs_read(call, 1, argv, &in)) {

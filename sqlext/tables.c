@@ -71,7 +71,7 @@ static void add_histogram_rows(ip_sql_rows *rows, const histogram *h, const imgp
 /* Computes the histogram array a and adds its rows. */
 static int read_histogram(ip_sql_call *call, imgpar_array *a, const histogram *h, ip_sql_rows *rows)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     if (imgpar_array_info(a, &info))
         return ip_sql_call_fail_array(call, a);
     if (info.dtype != IMGPAR_U32)
@@ -156,7 +156,7 @@ static int fill_histogram(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *
         return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     ip_sql_inputs in;
     if (!ip_sql_inputs_read(call, 1, argv, &in)) {
-        imgpar_info info;
+        imgpar_info info = { .struct_size = sizeof info };
         imgpar_array *a = imgpar_op(in.context, "histogram", in.arrays, 1, *options ? options : NULL);
         if (imgpar_array_info(in.arrays[0], &info)) {
             ip_sql_call_fail_array(call, in.arrays[0]);

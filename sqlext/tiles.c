@@ -56,6 +56,7 @@ static int begin(ip_sql_call *call, const ip_sql_ask *ask, void **state)
         return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     if (ip_sql_inputs_read(call, 1, &s->value, &s->in))
         return call->code;
+    s->info.struct_size = sizeof s->info;
     if (imgpar_array_info(s->in.arrays[0], &s->info))
         return ip_sql_call_fail_array(call, s->in.arrays[0]);
     s->columns = (s->info.width + width - 1) / width;

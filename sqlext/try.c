@@ -24,7 +24,7 @@ static void run_attempt(ip_sql_call *call, sqlite3_context *ctx, attempt which, 
     if (!ip_sql_inputs_read(call, 1, argv, &in)) {
         bool plain = in.base < 0 || sqlite3_value_bytes(argv[0]) == 0 || !in.images[0].deferred;
         if (plain || which == TRY_ERROR) {
-            imgpar_info info;
+            imgpar_info info = { .struct_size = sizeof info };
             if (imgpar_array_info(in.arrays[0], &info))
                 ip_sql_call_fail_array(call, in.arrays[0]);
             else if (plain)

@@ -304,7 +304,7 @@ int ip_sql_develop(ip_sql_call *call, imgpar_array *a)
 
 void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     if (imgpar_array_info(a, &info)) {
         ip_sql_call_fail_array(call, a);
         return;
@@ -350,7 +350,7 @@ const char *ip_sql_format_of(ip_sql_call *call, const imgpar_info *info, const c
 void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, const char *format,
                            const char *settings)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     if (imgpar_array_info(a, &info)) {
         ip_sql_call_fail_array(call, a);
         return;
@@ -416,7 +416,7 @@ static int broken_input(const ip_sql_inputs *in)
 void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, ip_sql_record *record,
                    imgpar_array *result)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     int broken = broken_input(in);
     bool waits = broken >= 0 || (in->base >= 0 && ip_sql_waits(record->kind, imgpar_array_status(result)));
     if (waits && !(call->op && call->op->returns_number)) { /* R8 */
@@ -448,7 +448,7 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
 /* Whether a has the white that its encoded form would be read with. */
 static bool has_white_of(const imgpar_array *a, const imgpar_array *source)
 {
-    imgpar_info of_a, of_source;
+    imgpar_info of_a = { .struct_size = sizeof of_a }, of_source = { .struct_size = sizeof of_source };
     return !imgpar_array_info(a, &of_a) && !imgpar_array_info(source, &of_source) && of_a.white == of_source.white &&
            of_a.is_mask == of_source.is_mask;
 }
@@ -457,7 +457,7 @@ static bool has_white_of(const imgpar_array *a, const imgpar_array *source)
 static void return_source_with_white(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n, imgpar_array *a)
 {
     ip_sql_recipe r = { 0 };
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     uint32_t index;
     char text[64];
     imgpar_array *source = imgpar_open_memory(call->conn->context, bytes, n);

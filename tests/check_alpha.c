@@ -91,7 +91,7 @@ static void expect_alpha_stays(const char *text)
 {
     picture a = any_picture(4, MIXED, 3);
     const picture *const in[] = { &a };
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     double *got = value_of(text, IMGPAR_U8, in, 1, &info);
     ck_assert_msg(info.channels % 2 == 0, "%s gives %d channels", text, (int)info.channels);
     for (size_t k = 0; k < pixels_of(&info); k++)
@@ -105,7 +105,7 @@ static void expect_alpha_stays(const char *text)
 static void expect_transparent_colours_hidden(const char *text, bool hidden)
 {
     picture a = any_picture(4, MIXED, 5), b = any_picture(4, MIXED, 5);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     for (int64_t k = 0; k < picture_count(&b); k++)
         if (b.v[k / 4 * 4 + 3] == 0 && k % 4 != 3) b.v[k] = FULL - b.v[k];
     double *of_a = value_of(text, IMGPAR_U8, (const picture *const[]){ &a }, 1, &info);
@@ -122,7 +122,7 @@ static void expect_transparent_colours_hidden(const char *text, bool hidden)
 static void expect_as_any_channel(const char *text)
 {
     picture a = any_picture(4, MIXED, 7), b = picture_copy(&a);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     for (int64_t k = 0; k < picture_count(&b); k++)
         if (k % 4 % 3 == 0) b.v[k] = a.v[k / 4 * 4 + 3 - k % 4];
     double *of_a = value_of(text, IMGPAR_U8, (const picture *const[]){ &a }, 1, &info);
@@ -206,7 +206,7 @@ static void expect_opaque_is_rgb(const char *text, imgpar_dtype dtype, int chann
     for (int64_t k = 0; dtype == IMGPAR_U16 && k < picture_count(&a); k++)
         a.v[k] *= 257;
     picture b = without_alpha(&a);
-    imgpar_info info, info_b;
+    imgpar_info info = { .struct_size = sizeof info }, info_b = { .struct_size = sizeof info_b };
     double *with = value_of(text, dtype, (const picture *const[]){ &a }, 1, &info);
     double *plain = value_of(text, dtype, (const picture *const[]){ &b }, 1, &info_b);
     ck_assert_int_eq(info.channels, info_b.channels + 1);
@@ -261,7 +261,7 @@ START_TEST(a_yellow_sprite_has_no_dark_fringe)
         "resize($1, 12, 12)", "at($1, y + 0.3, x - 0.4, filter=linear)", "convolve($1, [1 2 1; 2 4 2; 1 2 1], scale=16)",
     };
     picture a = sprite();
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         double *got = value_of(texts[k], IMGPAR_U8, (const picture *const[]){ &a }, 1, &info);
         int n_shown = 0;
@@ -285,7 +285,7 @@ START_TEST(data_has_no_alpha)
         { "blur(expand_dims($1, 0), 1)", "expand_dims(blur($1, 1, alpha=channel), 0)" },
         { "expand_dims($1, 0) + 20", "expand_dims($1 - flip($1) + flip($1) + 20, 0)" },
     };
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     for (size_t k = 0; k < 2; k++) {
         double *data = value_of(pairs[k][0], IMGPAR_U8, (const picture *const[]){ &a }, 1, &info);
         double *want = value_of(pairs[k][1], IMGPAR_U8, (const picture *const[]){ &a }, 1, &info);

@@ -58,7 +58,7 @@ START_TEST(errors_travel_and_keep_the_first_cause)
     imgpar_array *b = imgpar_invert(a), *c = imgpar_blend(image, b, 7), *d = imgpar_op(ctx, "nonsense", &c, 1, NULL);
     imgpar_array *e = imgpar_apply(ctx, "boxblur($1)", &c, 1);
     uint8_t bytes[N_BYTES];
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     char *text = NULL;
     void *encoded = NULL;
     size_t n;
@@ -155,7 +155,7 @@ START_TEST(null_is_refused_or_harmless)
 {
     imgpar_context *ctx = new_context();
     imgpar_array *image = new_image(ctx);
-    imgpar_counters counters;
+    imgpar_counters counters = { .struct_size = sizeof counters };
     char *text;
     void *encoded;
     size_t n;
@@ -260,7 +260,7 @@ END_TEST
 /* What live values hold on the device; the pool's idle buffers are freed first. */
 static uint64_t device_bytes(imgpar_context *ctx)
 {
-    imgpar_counters counters;
+    imgpar_counters counters = { .struct_size = sizeof counters };
     if (ctx->device) ip_device_trim(ctx->device);
     imgpar_context_counters(ctx, &counters);
     ck_assert_uint_ge(counters.device_bytes_peak, counters.device_bytes);
@@ -374,7 +374,7 @@ START_TEST(what_cannot_be_saved_is_not_computed)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         imgpar_options options = { .struct_size = sizeof options, .settings = rows[k].settings };
         imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_U8, rows[k].rank, rows[k].shape, zeros), *b = imgpar_invert(a);
-        imgpar_counters counters;
+        imgpar_counters counters = { .struct_size = sizeof counters };
         ck_assert_int_ne(imgpar_save(b, rows[k].path, &options), IMGPAR_OK);
         ck_assert_msg(strstr(imgpar_array_message(b), rows[k].message), "%s", imgpar_array_message(b));
         imgpar_context_counters(ctx, &counters);

@@ -218,7 +218,7 @@ static void write_text(const struct measure *m, const struct place *p, char *tex
 
 static void compare(imgpar_array *a, const struct measure *m, const struct place *p, const nd *in, const char *text)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     int rank;
     int64_t shape[4], count = result_shape(p, &rank, shape);
     ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);

@@ -41,7 +41,7 @@ static imgpar_array *image_of(imgpar_dtype dtype)
 
 static void *read_all(imgpar_array *a, size_t *n)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s", imgpar_array_message(a));
     void *data = malloc(info.size_bytes);
     *n = info.size_bytes;

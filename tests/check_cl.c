@@ -9,15 +9,15 @@
 
 START_TEST(platforms_and_devices_are_listed)
 {
-    imgpar_cl_platform *platforms;
-    imgpar_device *all, *some;
+    imgpar_cl_platform **platforms;
+    imgpar_device **all, **some;
     size_t n_platforms, n_all, n_some, n_of_kinds = 0, n_there = 0;
     OK(imgpar_cl_platform_list(&platforms, &n_platforms));
     ck_assert_uint_gt(n_platforms, 0);
     for (size_t k = 0; k < n_platforms; k++) {
-        ck_assert_str_ne(platforms[k].name, "");
-        ck_assert_int_eq(strncmp(platforms[k].version, "OpenCL ", 7), 0);
-        n_there += platforms[k].n_devices;
+        ck_assert_str_ne(platforms[k]->name, "");
+        ck_assert_int_eq(strncmp(platforms[k]->version, "OpenCL ", 7), 0);
+        n_there += platforms[k]->n_devices;
     }
     OK(imgpar_cl_device_list(NULL, &all, &n_all));
     ck_assert_uint_gt(n_all, 0);
@@ -26,16 +26,16 @@ START_TEST(platforms_and_devices_are_listed)
     for (int k = 0; k < 3; k++) {
         OK(imgpar_cl_device_list(kinds[k], &some, &n_some));
         for (size_t i = 0; i < n_some; i++)
-            ck_assert_str_eq(some[i].kind, kinds[k]);
+            ck_assert_str_eq(some[i]->kind, kinds[k]);
         n_of_kinds += n_some;
         imgpar_device_list_release(some, n_some);
     }
     ck_assert_uint_eq(n_of_kinds, n_all);
     char text[2000];
-    size_t n = imgpar_cl_device_summary(&all[0], text, sizeof text);
+    size_t n = imgpar_cl_device_summary(all[0], text, sizeof text);
     ck_assert_uint_eq(n, strlen(text));
-    ck_assert_ptr_nonnull(strstr(text, all[0].name));
-    ck_assert_uint_eq(imgpar_cl_device_summary(&all[0], text, 5), n);
+    ck_assert_ptr_nonnull(strstr(text, all[0]->name));
+    ck_assert_uint_eq(imgpar_cl_device_summary(all[0], text, 5), n);
     ck_assert_uint_eq(strlen(text), 4);
     imgpar_device_list_release(all, n_all);
     imgpar_free(platforms);
@@ -337,7 +337,7 @@ START_TEST(wrapped_memory_is_used_where_it_stands)
     imgpar_cl_layout l = imgpar_cl_vector(1024, 4);
     imgpar_cl_buffer *b;
     imgpar_cl_buffer_info info = { .struct_size = sizeof info };
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     for (int k = 0; k < 1024; k++)
         data[k] = k;
     imgpar_context_counters(ctx, &before);
@@ -544,7 +544,7 @@ START_TEST(the_profile_counts_commands)
 {
     imgpar_cl_buffer *b = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_vector(1000, 4));
     int32_t zero = 0, got[1000];
-    imgpar_cl_profile_row *rows;
+    imgpar_cl_profile_row **rows;
     size_t n;
     char *text;
     for (int k = 0; k < 200; k++) /* more than are kept at once */
@@ -552,11 +552,11 @@ START_TEST(the_profile_counts_commands)
     OK(imgpar_cl_read(queue, b, NULL, got, NULL));
     OK(imgpar_cl_profile(queue, &rows, &n));
     ck_assert_uint_eq(n, 2);
-    ck_assert_str_eq(rows[0].name, "fill");
-    ck_assert_uint_eq(rows[0].count, 200);
-    ck_assert_uint_eq(rows[0].bytes, 200 * 4000);
-    ck_assert_str_eq(rows[1].name, "read");
-    ck_assert(rows[0].least_ms <= rows[0].most_ms && rows[0].most_ms <= rows[0].total_ms);
+    ck_assert_str_eq(rows[0]->name, "fill");
+    ck_assert_uint_eq(rows[0]->count, 200);
+    ck_assert_uint_eq(rows[0]->bytes, 200 * 4000);
+    ck_assert_str_eq(rows[1]->name, "read");
+    ck_assert(rows[0]->least_ms <= rows[0]->most_ms && rows[0]->most_ms <= rows[0]->total_ms);
     imgpar_free(rows);
     OK(imgpar_cl_profile_text(queue, &text));
     ck_assert_ptr_nonnull(strstr(text, "fill"));

@@ -28,7 +28,7 @@ START_TEST(a_module_is_put_together_of_constants_files_and_texts)
     };
     imgpar_cl_module *m, *again;
     imgpar_cl_kernel *k;
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     OK(imgpar_cl_module_new(ctx, &source, &m));
     imgpar_context_counters(ctx, &before);
     OK(imgpar_cl_module_new(ctx, &source, &again)); /* compiled once */
@@ -178,7 +178,7 @@ START_TEST(wrong_arguments_are_refused_before_the_launch)
     FAILS(imgpar_cl_launch(queue, k, NULL, good, 8, NULL), IMGPAR_E_ARGUMENT, "work is NULL");
     FAILS(imgpar_cl_launch(queue, NULL, NULL, good, 8, NULL), IMGPAR_E_ARGUMENT, "the kernel is NULL");
     FAILS(imgpar_cl_launch(NULL, k, NULL, good, 8, NULL), IMGPAR_E_ARGUMENT, "the queue is NULL");
-    imgpar_counters c;
+    imgpar_counters c = { .struct_size = sizeof c };
     imgpar_context_counters(ctx, &c);
     ck_assert_uint_eq(c.kernels, 0);
     imgpar_cl_buffer_release(in);
@@ -413,7 +413,7 @@ START_TEST(a_kernel_is_a_node_of_a_graph)
     imgpar_array *more = imgpar_apply(ctx, "$1 + 1", &a, 1), *squared = square_of(more, k, &n_host);
     imgpar_array *out = imgpar_apply(ctx, "$1 * 2", &squared, 1);
     imgpar_cl_kernel_release(k); /* the node keeps it */
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     imgpar_context_counters(ctx, &before);
     ck_assert_msg(imgpar_array_read(out, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(out));
     imgpar_context_counters(ctx, &after);
@@ -533,7 +533,7 @@ START_TEST(buffers_and_arrays_are_each_other)
     ck_assert_str_eq(imgpar_array_message(bad), "array: the buffer has 48 bytes; the shape takes 60");
     imgpar_array_release(bad);
     imgpar_array *a = imgpar_cl_array(b, IMGPAR_F32, 2, shape), *out = imgpar_apply(ctx, "$1 + 0.5", &a, 1);
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     imgpar_context_counters(ctx, &before);
     OK(imgpar_cl_buffer_of(out, &result));
     imgpar_context_counters(ctx, &after);

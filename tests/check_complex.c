@@ -207,7 +207,7 @@ static void check_claims(const struct shape *s, const char *schedule)
         results[c] = imgpar_apply(ctx, claims[c].text, in.array, N_IN);
     imgpar_eval(results, N_CLAIMS, NULL);
     for (int c = 0; c < N_CLAIMS; c++) {
-        imgpar_info info;
+        imgpar_info info = { .struct_size = sizeof info };
         ck_assert_msg(imgpar_array_info(results[c], &info) == IMGPAR_OK, "%s: %s", claims[c].text,
                       imgpar_array_message(results[c]));
         ck_assert_msg(info.dtype == claims[c].dtype, "%s is %s", claims[c].text, imgpar_dtype_name(info.dtype));
@@ -496,7 +496,7 @@ START_TEST(linear_operations_and_folds_take_complex_numbers)
         for (int c = 0; c < N; c++) {
             const struct whole_claim *claim = &whole_claims[c];
             char text[160];
-            imgpar_info info;
+            imgpar_info info = { .struct_size = sizeof info };
             snprintf(text, sizeof text, "H = %d\n%s", H, claim->text);
             imgpar_array *a = imgpar_apply(ctx, text, in.array, N_IN);
             ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", claim->text, imgpar_array_message(a));

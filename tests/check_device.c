@@ -76,20 +76,20 @@ static ip_device_counters counters(ip_device *device)
 
 START_TEST(devices_are_listed_with_facts)
 {
-    imgpar_device *list;
+    imgpar_device **list;
     size_t n;
     ck_assert_int_eq(ip_device_enumerate(&list, &n, NULL), IMGPAR_OK);
     ck_assert_uint_gt(n, 0);
     for (size_t i = 0; i < n; i++) {
-        ck_assert_str_ne(list[i].name, "");
-        ck_assert_str_ne(list[i].platform, "");
-        ck_assert_int_eq(strncmp(list[i].version, "OpenCL ", 7), 0);
-        ck_assert_int_eq(strncmp(list[i].selector, list[i].kind, strlen(list[i].kind)), 0);
-        ck_assert_uint_gt(list[i].compute_units, 0);
-        ck_assert_uint_gt(list[i].global_bytes, 0);
-        ck_assert_uint_gt(list[i].max_alloc_bytes, 0);
-        ck_assert_uint_gt(list[i].max_work_group, 0);
-        ip_device_info_clear(&list[i]);
+        ck_assert_str_ne(list[i]->name, "");
+        ck_assert_str_ne(list[i]->platform, "");
+        ck_assert_int_eq(strncmp(list[i]->version, "OpenCL ", 7), 0);
+        ck_assert_int_eq(strncmp(list[i]->selector, list[i]->kind, strlen(list[i]->kind)), 0);
+        ck_assert_uint_gt(list[i]->compute_units, 0);
+        ck_assert_uint_gt(list[i]->global_bytes, 0);
+        ck_assert_uint_gt(list[i]->max_alloc_bytes, 0);
+        ck_assert_uint_gt(list[i]->max_work_group, 0);
+        ip_device_info_clear(list[i]);
     }
     ip_free(list);
 }
@@ -97,19 +97,19 @@ END_TEST
 
 START_TEST(every_listed_selector_opens_its_device)
 {
-    imgpar_device *list;
+    imgpar_device **list;
     size_t n;
     ck_assert_int_eq(ip_device_enumerate(&list, &n, NULL), IMGPAR_OK);
     for (size_t i = 0; i < n; i++) {
         ip_device *device;
-        ck_assert_int_eq(open_one(list[i].selector, 0, &device, NULL), IMGPAR_OK);
+        ck_assert_int_eq(open_one(list[i]->selector, 0, &device, NULL), IMGPAR_OK);
         const ip_device_facts *facts = ip_device_facts_of(device);
-        ck_assert_str_eq(facts->info.name, list[i].name);
-        ck_assert_str_eq(facts->info.selector, list[i].selector);
+        ck_assert_str_eq(facts->info.name, list[i]->name);
+        ck_assert_str_eq(facts->info.selector, list[i]->selector);
         ck_assert_uint_gt(facts->work_items_per_launch, 0);
         ck_assert_uint_gt(facts->local_size, 0);
         ip_device_close(device);
-        ip_device_info_clear(&list[i]);
+        ip_device_info_clear(list[i]);
     }
     ip_free(list);
 }
@@ -134,7 +134,7 @@ static const char *const missing[] = { "gpu:77", "cpu:99999999999999999999", "no
 
 START_TEST(a_missing_device_is_one_clear_line)
 {
-    imgpar_device *list;
+    imgpar_device **list;
     size_t n;
     ip_device *device = (ip_device *)&n;
     ip_error err = { .status = IMGPAR_OK };
@@ -142,8 +142,8 @@ START_TEST(a_missing_device_is_one_clear_line)
     ck_assert_int_eq(ip_device_enumerate(&list, &n, NULL), IMGPAR_OK);
     ip_str_printf(&expected, "device \"%s\": no such device; there are: ", missing[_i]);
     for (size_t i = 0; i < n; i++) {
-        ip_str_printf(&expected, "%s%s (%s)", i ? ", " : "", list[i].selector, list[i].name);
-        ip_device_info_clear(&list[i]);
+        ip_str_printf(&expected, "%s%s (%s)", i ? ", " : "", list[i]->selector, list[i]->name);
+        ip_device_info_clear(list[i]);
     }
     ip_free(list);
     ck_assert_int_eq(open_one(missing[_i], 0, &device, &err), IMGPAR_E_NO_DEVICE);
@@ -157,7 +157,7 @@ END_TEST
 
 static int child_without_platform(void)
 {
-    imgpar_device *list;
+    imgpar_device **list;
     size_t n = 7;
     ip_device *device;
     ip_error err = { .status = IMGPAR_OK };
@@ -811,12 +811,12 @@ static imgpar_status do_everything(ip_error *err)
     ip_device *device = NULL;
     ip_program *program = NULL;
     ip_buffer *buffer = NULL, *large = NULL;
-    imgpar_device *list = NULL;
+    imgpar_device **list = NULL;
     int values[64] = { 1 };
     uint64_t start, end;
     size_t n = 0;
     imgpar_status st = ip_device_enumerate(&list, &n, err);
-    for (size_t i = 0; i < n; i++) ip_device_info_clear(&list[i]);
+    for (size_t i = 0; i < n; i++) ip_device_info_clear(list[i]);
     ip_free(list);
     if (!st) st = open_one("cpu", 1000000, &device, err);
     if (device) device->keeps_programs_on_disk = true;

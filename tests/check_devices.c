@@ -112,7 +112,7 @@ START_TEST(a_source_is_uploaded_as_far_as_a_part_reads_it)
     enum { H = 400, W = 512, PARAMETERS = 8192 };
     pretend(2);
     place("3:1");
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     imgpar_context_device_counters(ctx, 1, &before);
     check_cross_twice(H, W);
     imgpar_context_device_counters(ctx, 1, &after);
@@ -128,7 +128,7 @@ START_TEST(devices_that_share_memory_copy_nothing)
     if (!ctx->devices.share_host) return;
     enum { H = 400, W = 512, PARAMETERS = 8192 };
     place("1:1");
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     imgpar_context_counters(ctx, &before);
     check_cross_twice(H, W);
     imgpar_context_counters(ctx, &after);
@@ -557,7 +557,7 @@ END_TEST
 
 START_TEST(counters_add_up)
 {
-    imgpar_counters all, each[2];
+    imgpar_counters all = { .struct_size = sizeof all }, each[2] = { { .struct_size = sizeof all }, { .struct_size = sizeof all } };
     place("1:1");
     check_cross_twice(30, 30);
     imgpar_context_counters(ctx, &all);
@@ -651,12 +651,12 @@ END_TEST
 
 START_TEST(all_is_every_device)
 {
-    imgpar_device *list;
+    imgpar_device **list;
     size_t n;
     imgpar_context *all = open_context("all");
     ck_assert_int_eq(imgpar_device_list(&list, &n), IMGPAR_OK);
     for (size_t k = 0; k + 1 < n; k++) /* ref is the last of the list */
-        ck_assert_str_eq(imgpar_context_device_at(all, k)->selector, list[k].selector);
+        ck_assert_str_eq(imgpar_context_device_at(all, k)->selector, list[k]->selector);
     ck_assert_ptr_null(imgpar_context_device_at(all, n - 1));
     imgpar_device_list_release(list, n);
     imgpar_context_release(all);
@@ -668,7 +668,7 @@ END_TEST
 static uint64_t bytes_in_use(size_t device)
 {
     ip_device_trim(ctx->devices.list[device]);
-    imgpar_counters c;
+    imgpar_counters c = { .struct_size = sizeof c };
     imgpar_context_device_counters(ctx, device, &c);
     return c.device_bytes;
 }

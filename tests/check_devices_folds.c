@@ -29,7 +29,7 @@ static void assert_explained(imgpar_array *a, const char *want)
 /* The one element of a, of whatever integer dtype. */
 static int64_t integer_of(imgpar_array *a)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     int64_t wide = 0;
     ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);
     ck_assert_uint_le(info.size_bytes, sizeof wide);
@@ -121,7 +121,7 @@ START_TEST(a_mean_of_integers_is_divided_once)
     for (int i = 0; i < 37 * 51; i++)
         sum += level(i);
     imgpar_array *image = integers(IMGPAR_U8, size, 0), *mean = apply("mean(cast($1, i32))", image);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_int_eq(imgpar_array_info(mean, &info), IMGPAR_OK);
     ck_assert(info.dtype == IMGPAR_F64 || info.dtype == IMGPAR_F32);
     for (int p = 0; p < N_PLACEMENTS; p++) {
@@ -235,7 +235,7 @@ START_TEST(a_large_image_is_folded_by_both)
     enum { H = 2000, W = 3000, PARAMETERS = 8192 };
     const int64_t size[2] = { H, W };
     int64_t sum = 0;
-    imgpar_counters counters;
+    imgpar_counters counters = { .struct_size = sizeof counters };
     pretend(2);
     imgpar_array *image = integers(IMGPAR_U8, size, 0), *a = apply("sum($1)", image);
     for (int64_t i = 0; i < H * W; i++)
@@ -269,7 +269,7 @@ START_TEST(floats_are_added_up_on_one_device_unless_it_is_told)
 {
     double want;
     imgpar_array *image = floats(&want), *sum = apply("sum($1)", image);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_int_eq(imgpar_array_info(sum, &info), IMGPAR_OK);
     assert_explained(sum, " alone: floats are added up in one order\n");
     for (int told = 0; told < 2; told++) {

@@ -191,7 +191,7 @@ static imgpar_context *new_context(void)
 
 static uint64_t decodes_of(imgpar_context *ctx)
 {
-    imgpar_counters c;
+    imgpar_counters c = { .struct_size = sizeof c };
     imgpar_context_counters(ctx, &c);
     return c.decodes;
 }

@@ -36,7 +36,7 @@ static void teardown(void)
 static void read_back(imgpar_x x, imgpar_dtype dtype, void *out, size_t size_bytes)
 {
     imgpar_array *a = imgpar_map_array(x);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s", imgpar_array_message(a));
     ck_assert_int_eq(info.dtype, dtype);
     ck_assert_msg(imgpar_array_read(a, out, size_bytes) == IMGPAR_OK, "%s", imgpar_array_message(a));

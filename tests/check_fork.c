@@ -101,7 +101,7 @@ static int use_context_of_the_parent(void)
     imgpar_options options = { .struct_size = sizeof options, .format = "png" };
     REQUIRE(imgpar_encode(kept, &options, &bytes, &n) == IMGPAR_E_DEVICE_LOST);
     REQUIRE(imgpar_context_set(ctx, "fuse", "1") == IMGPAR_E_DEVICE_LOST);
-    imgpar_counters counters;
+    imgpar_counters counters = { .struct_size = sizeof counters };
     imgpar_context_counters(ctx, &counters);
     if (has_device) {
         REQUIRE(imgpar_cl_write(queue, buffer, NULL, pixels, NULL) == IMGPAR_E_DEVICE_LOST);
@@ -130,7 +130,7 @@ END_TEST
 static int open_a_context(void)
 {
     imgpar_context *own;
-    imgpar_device *devices;
+    imgpar_device **devices;
     size_t n;
     uint8_t out[16];
     char why[500];

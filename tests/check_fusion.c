@@ -215,7 +215,7 @@ END_TEST
 
 static void *read_all(imgpar_array *a, size_t *size)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);
     void *bytes = malloc(info.size_bytes);
     ck_assert_ptr_nonnull(bytes);
@@ -521,7 +521,7 @@ END_TEST
 
 static uint64_t programs_for(bench *b, const char *text)
 {
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     size_t n;
     imgpar_array *a = make(b, text);
     imgpar_context_counters(b->ctx, &before);
@@ -626,7 +626,7 @@ static bool is_right(const random_call *c, const picture *p, const uint8_t *byte
 START_TEST(a_thousand_random_crops_tiles_thresholds_and_factors_build_six_programs)
 {
     enum { N = 1000, MOST_PROGRAMS = 6 };
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     unsigned state = 20261124;
     bench b;
     set_up(&b);

@@ -403,7 +403,7 @@ END_TEST
 
 START_TEST(words_are_described)
 {
-    imgpar_word word;
+    imgpar_word word = { .struct_size = sizeof word };
     for (size_t i = 0; i < imgpar_word_count(); i++) {
         ck_assert_int_eq(imgpar_word_get(i, &word), 1);
         ck_assert(word.name[0] && word.usage[0] && word.summary[0] && word.example[0] && word.help);
@@ -571,7 +571,7 @@ static imgpar_array *two_arrays(imgpar_array *in[2], const char *text)
 /* One element a time, rows and columns as print() has them. */
 static void show(imgpar_array *a, ip_str *out)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     if (imgpar_array_info(a, &info)) {
         ip_str_append(out, imgpar_array_message(a));
         return;

@@ -38,7 +38,7 @@ static imgpar_array *start(void) { return square(SIDE); }
 static imgpar_counters run(const char *text, float *first, int n)
 {
     static float all[SIDE * SIDE];
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     imgpar_array *a = start(), *out = imgpar_apply(ctx, text, &a, 1);
     imgpar_context_counters(ctx, &before);
     imgpar_status st = imgpar_array_read(out, all, sizeof all);
@@ -87,7 +87,7 @@ START_TEST(a_loop_takes_two_buffers_a_carried_array)
     for (int t = 0; t < 2; t++) {
         float ignored;
         uint64_t peak[2];
-        imgpar_counters did;
+        imgpar_counters did = { .struct_size = sizeof did };
         for (int k = 0; k < 2; k++) {
             did = run(texts[t][k], &ignored, 1);
             peak[k] = did.device_bytes_peak;
@@ -162,7 +162,7 @@ START_TEST(a_loop_decodes_a_file_once)
 {
     static const char file[] = "P5 2 1 255\n\x01\x03";
     static float all[SIDE * SIDE];
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     imgpar_array *in[] = { start(), imgpar_open_memory(ctx, file, sizeof file - 1) };
     for (int run = 0; run < 2; run++) { /* and does not keep it for the next one, though there is a handle */
         imgpar_array *out = imgpar_apply(ctx, "iterate($1, 300, _ * 0.5 + set_white(mean($2), 0))", in, 2);
@@ -232,7 +232,7 @@ static float *run_large(const char *text, const char *fuse, uint64_t *kernels)
     const size_t bytes = sizeof(float) * LARGE * LARGE;
     float *all = malloc(bytes);
     ck_assert_ptr_nonnull(all);
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     ck_assert_int_eq(imgpar_context_set(ctx, "fuse", fuse), IMGPAR_OK);
     imgpar_array *a = square(LARGE), *out = imgpar_apply(ctx, text, &a, 1);
     imgpar_context_counters(ctx, &before);

@@ -31,7 +31,7 @@ static imgpar_dtype result_of(const char *text, const imgpar_dtype *dtypes, int 
 {
     static const uint64_t zeros[4];
     imgpar_array *in[2], *out;
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     for (int k = 0; k < n; k++)
         in[k] = imgpar_array_from_data(ways[1], dtypes[k], 1, (const int64_t[]){ 4 }, zeros);
     out = imgpar_apply(ways[1], text, in, (size_t)n);
@@ -94,7 +94,7 @@ static const char *values_of(imgpar_context *ctx, const char *text, imgpar_array
     snprintf(wide, sizeof wide, "out = %s\ncast(out, f64)", text);
     if (strchr(text, '\n')) snprintf(wide, sizeof wide, "%s", text);
     imgpar_array *a = imgpar_apply(ctx, wide, in, n);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     static char message[512];
     *message = '\0';
     if (!imgpar_array_info(a, &info) && info.size_bytes != n_out * sizeof *out)
@@ -220,7 +220,7 @@ static double sum_of(double step, int n)
 
 static imgpar_dtype dtype_of(imgpar_context *ctx, const char *text, imgpar_array *a)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     imgpar_array *out = imgpar_apply(ctx, text, &a, 1);
     ck_assert_msg(!imgpar_array_info(out, &info), "%s", imgpar_array_message(out));
     imgpar_array_release(out);
@@ -308,7 +308,7 @@ START_TEST(rotate_keeps_the_rank)
     for (int rank = 2; rank <= 3; rank++) {
         for (int k = 0; k < 4; k++) {
             char text[64];
-            imgpar_info info;
+            imgpar_info info = { .struct_size = sizeof info };
             imgpar_array *a = imgpar_array_from_data(ways[1], IMGPAR_U8, rank, shape, v);
             snprintf(text, sizeof text, "rotate($1, %d)", angles[k]);
             imgpar_array *out = imgpar_apply(ways[1], text, &a, 1);

@@ -85,7 +85,7 @@ START_TEST(defaults_lie_within_their_ranges)
         const imgpar_op_info *op = imgpar_op_get(k);
         bool optional = false;
         for (int p = 0; p < op->n_params; p++) {
-            const imgpar_op_param *param = &op->params[p];
+            const imgpar_op_param *param = op->params[p];
             ck_assert_msg(strstr(" number integer bool text choice vector matrix ", param->type), "%s: type", op->name);
             ck_assert_msg(!optional || param->default_text, "%s: %s is required behind an optional one", op->name, param->name);
             optional = optional || param->default_text;
@@ -150,7 +150,7 @@ START_TEST(only_numbers_and_whole_vectors_have_limits)
 {
     for (size_t k = 0; k < imgpar_op_count(); k++)
         for (int i = 0; i < imgpar_op_get(k)->n_params; i++) {
-            const imgpar_op_param *p = &imgpar_op_get(k)->params[i];
+            const imgpar_op_param *p = imgpar_op_get(k)->params[i];
             bool is_whole = p->choices && strcmp(p->choices, "whole") == 0;
             bool is_number = strcmp(p->type, "number") == 0 || strcmp(p->type, "integer") == 0 || is_whole;
             ck_assert_msg(is_number || (isinf(p->minimum) && isinf(p->maximum)), "%s: %s", imgpar_op_get(k)->name, p->name);
@@ -266,7 +266,7 @@ START_TEST(errors_pass_through_chains)
     imgpar_array *a = array_of("[4, 6] u8");
     imgpar_array *sum = imgpar_add(a, bad);
     imgpar_array *soft = imgpar_blur(sum, 2, IMGPAR_BORDER_WRAP);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_str_eq(imgpar_array_message(soft), imgpar_array_message(bad));
     ck_assert_int_eq(imgpar_array_info(soft, &info), IMGPAR_E_ARGUMENT);
     imgpar_array *null = imgpar_invert(NULL);

@@ -176,7 +176,7 @@ START_TEST(polling_changes_nothing)
         imgpar_array *r = apply(texts[k], a), *s = apply(texts[k], a);
         void *x = malloc(picture_size(&p)), *y = malloc(picture_size(&p));
         n_polls = 0;
-        ck_assert_int_eq(imgpar_array_eval(r, &(imgpar_options){ .poll = poll }), IMGPAR_OK);
+        ck_assert_int_eq(imgpar_array_eval(r, &(imgpar_options){ sizeof(imgpar_options), .poll = poll }), IMGPAR_OK);
         ck_assert_int_gt(n_polls, 0);
         ck_assert_int_eq(imgpar_array_read(r, x, picture_size(&p)), IMGPAR_OK);
         ck_assert_int_eq(imgpar_array_read(s, y, picture_size(&p)), IMGPAR_OK);

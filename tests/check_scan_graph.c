@@ -50,7 +50,7 @@ static void same(const char *text, const char *other, imgpar_array *a)
 {
     static const char *const ways[] = { "ref", "auto" };
     imgpar_array *r = apply(text, a), *s = apply(other, a);
-    imgpar_info info, info2;
+    imgpar_info info = { .struct_size = sizeof info }, info2 = { .struct_size = sizeof info2 };
     imgpar_array_info(r, &info);
     imgpar_array_info(s, &info2);
     ck_assert_msg(info.dtype == info2.dtype && info.size_bytes == info2.size_bytes, "%s and %s have different types", text, other);

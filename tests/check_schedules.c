@@ -368,7 +368,7 @@ START_TEST(every_kind_of_kernel_gives_the_same_in_every_schedule)
 {
     const shape *s = &shapes[_i];
     imgpar_context *ctx;
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     if (is_left_out(s->text)) return;
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     const imgpar_device *device = imgpar_context_device(ctx);
@@ -476,7 +476,7 @@ START_TEST(a_memory_limit_changes_no_resize)
     if (has_word_of("IMGPAR_TEST_WITHOUT", "auto")) return;
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     imgpar_array *whole = make(ctx, &s), *parts = make(ctx, &s);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_int_eq(imgpar_array_info(whole, &info), IMGPAR_OK);
     char *want = malloc(info.size_bytes), *got = malloc(info.size_bytes);
     ck_assert(want && got);

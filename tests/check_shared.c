@@ -42,7 +42,7 @@ typedef struct traffic { uint64_t in, out; } traffic;
 
 static traffic traffic_so_far(void)
 {
-    imgpar_counters c;
+    imgpar_counters c = { .struct_size = sizeof c };
     imgpar_context_counters(ctx, &c);
     return (traffic){ c.bytes_uploaded, c.bytes_downloaded };
 }

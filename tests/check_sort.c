@@ -265,7 +265,7 @@ static void walk(const char *schedule, ip_fault_kind kind)
         if (seen < nth) break;
     }
     if (!ctx->device) return;
-    imgpar_counters counters;
+    imgpar_counters counters = { .struct_size = sizeof counters };
     ip_device_trim(ctx->device);
     imgpar_context_counters(ctx, &counters);
     ck_assert_uint_eq(counters.device_bytes, 0);

@@ -173,7 +173,7 @@ static void explain(const composition *c, const char *where, const char *what)
 
 static void expect_equal(const composition *c, const char *where, imgpar_array *wanted, imgpar_array *got)
 {
-    imgpar_info w, g;
+    imgpar_info w = { .struct_size = sizeof w }, g = { .struct_size = sizeof g };
     char what[256];
     if (imgpar_array_info(wanted, &w) || !got || imgpar_array_info(got, &g)) {
         explain(c, where, "one of them fails");
@@ -216,7 +216,7 @@ static bool compare_surfaces(sqlite3 *db, imgpar_context *ctx, uint64_t seed)
     composition c = compose(seed);
     imgpar_array *images[2] = { make_image(ctx, &c, 0), make_image(ctx, &c, 1) };
     imgpar_array *wanted = in_c(ctx, &c, images), *text = as_text(ctx, &c, images);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     bool fails = imgpar_array_info(wanted, &info) != IMGPAR_OK, compares = !fails && info.rank > 1;
     store_pair(db, images);
     if (!fails)

@@ -36,7 +36,7 @@ static imgpar_array *new_image(imgpar_context *ctx, int64_t w, int64_t h, int64_
 /* The bytes of a, new. */
 static uint8_t *read_all(imgpar_array *a, size_t *n)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);
     uint8_t *bytes = malloc(info.size_bytes);
     ck_assert_ptr_nonnull(bytes);
@@ -185,7 +185,7 @@ static imgpar_array *budget_work(imgpar_context *ctx)
 /* by_setting: through imgpar_context_set(), else through the environment. */
 static void check_budget(bool by_setting)
 {
-    imgpar_counters counters;
+    imgpar_counters counters = { .struct_size = sizeof counters };
     size_t n, n_limited;
     imgpar_context *ctx = new_context();
     imgpar_array *work = budget_work(ctx);
@@ -282,7 +282,7 @@ static void walk(imgpar_context *ctx, ip_fault_kind kind)
     ck_assert_int_eq(small_pipeline(ctx, got, why), IMGPAR_OK);
     ck_assert_int_eq(memcmp(want, got, sizeof got), 0);
     if (ctx->device) {
-        imgpar_counters counters;
+        imgpar_counters counters = { .struct_size = sizeof counters };
         ip_device_trim(ctx->device);
         imgpar_context_counters(ctx, &counters);
         ck_assert_uint_eq(counters.device_bytes, 0);

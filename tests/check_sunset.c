@@ -27,7 +27,7 @@ static char *shared_path(const char *name)
 /* The photograph's top left corner, by hand. */
 static unsigned char *corner(imgpar_array *photo)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_int_eq(imgpar_array_info(photo, &info), IMGPAR_OK);
     ck_assert(info.channels == 3 && info.width >= WIDTH && info.height >= HEIGHT);
     unsigned char *all = malloc(info.size_bytes), *part = malloc(N);

@@ -62,7 +62,7 @@ static void *work(void *user)
         imgpar_array *mine = imgpar_array_retain(w->shared);
         if (round == w->index % N_ROUNDS) imgpar_array_eval(mine, NULL);
         compare(w, mine, w->shared_want, "the shared graph");
-        imgpar_counters counters;
+        imgpar_counters counters = { .struct_size = sizeof counters };
         imgpar_context_counters(w->ctx, &counters);
         char *text = NULL;
         if (imgpar_array_explain(mine, "text", &text)) snprintf(w->why, sizeof w->why, "explain fails");
@@ -111,7 +111,7 @@ static void *same_work(void *user)
 START_TEST(a_program_wanted_by_all_threads_is_built_once)
 {
     worker workers[N_THREADS];
-    imgpar_counters counters;
+    imgpar_counters counters = { .struct_size = sizeof counters };
     imgpar_context *ctx;
     picture in = picture_new(IMGPAR_U8, H, W, C), want;
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);

@@ -76,7 +76,7 @@ START_TEST(a_jpeg_is_decoded_no_larger_than_needed)
 {
     imgpar_array *photo = encoded(cases[_i].width, cases[_i].height, "jpeg", 1);
     imgpar_array *small = imgpar_thumbnail(photo, cases[_i].box_width, cases[_i].box_height);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     free(pixels_of(small, &info));
     ck_assert_int_eq(info.width, cases[_i].out_width);
     ck_assert_int_eq(info.height, cases[_i].out_height);
@@ -97,7 +97,7 @@ START_TEST(the_result_is_near_to_the_mean_of_the_areas)
     imgpar_array *small = imgpar_thumbnail(photo, 100, 0),
                  *exact = imgpar_op(ctx, "resize", &copy, 1, _i < 5 ? "width=100, height=75, filter=area"
                                                                     : "width=75, height=100, filter=area");
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     unsigned char *p = pixels_of(small, &info), *q = pixels_of(exact, &info);
     double sum = 0;
     int most = 0;
@@ -124,7 +124,7 @@ START_TEST(other_readers_see_the_whole_image)
     imgpar_array *inputs[2] = { photo, imgpar_thumbnail(photo, 100, 0) };
     imgpar_array *both = imgpar_apply(ctx, "mean($1) - mean($2)", inputs, 2),
                  *soft = imgpar_apply(ctx, "thumbnail(invert($1), 100)", inputs, 1);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     float *difference = (float *)(void *)pixels_of(both, &info);
     ck_assert_msg(fabsf(*difference) < 0.5f, "%g", (double)*difference);
     ck_assert_uint_eq(decoded_bytes, 800 * 600 * 3 + 100 * 75 * 3);

@@ -287,7 +287,7 @@ END_TEST
 START_TEST(other_shapes_and_bounds_cost_no_program)
 {
     nd_bench b;
-    imgpar_counters counters;
+    imgpar_counters counters = { .struct_size = sizeof counters };
     uint64_t first = 0;
     nd_open(&b);
     for (int k = 0; k < 4; k++) {

@@ -65,7 +65,7 @@ static imgpar_array *apply(const char *text)
 
 static imgpar_info info_of(const char *text)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     imgpar_array *a = apply(text);
     ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);
     imgpar_array_release(a);
@@ -229,7 +229,7 @@ START_TEST(operations_take_the_white_of_the_picture)
     static _Alignas(16) char bytes[N * 8];
     for (int way = 0; way < 2; way++) {
         imgpar_array *a = apply(values[_i].text);
-        imgpar_info info;
+        imgpar_info info = { .struct_size = sizeof info };
         imgpar_array_info(a, &info);
         ck_assert_int_eq((int)info.dtype, (int)values[_i].dtype);
         ck_assert_uint_le(info.size_bytes, sizeof bytes);
@@ -301,13 +301,13 @@ static const struct { const char *text, *format, *settings; imgpar_dtype dtype; 
 START_TEST(saving_scales_by_white)
 {
     static _Alignas(16) char bytes[N * 2];
-    imgpar_options options = { .format = files[_i].format, .settings = files[_i].settings };
+    imgpar_options options = { .struct_size = sizeof options, .format = files[_i].format, .settings = files[_i].settings };
     imgpar_array *a = apply(files[_i].text);
     void *file = NULL;
     size_t n = 0;
     ck_assert_msg(imgpar_encode(a, &options, &file, &n) == IMGPAR_OK, "%s: %s", files[_i].text, imgpar_array_message(a));
     imgpar_array *back = imgpar_open_memory(ctx, file, n);
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     imgpar_array_info(back, &info);
     ck_assert_msg(info.dtype == files[_i].dtype, "%s: %s", files[_i].text, imgpar_dtype_name(info.dtype));
     ck_assert_double_eq(info.white, info.dtype == IMGPAR_U16 ? 65535 : 255);
@@ -348,7 +348,7 @@ START_TEST(graphs_written_as_text_keep_white)
         char *dump = NULL;
         imgpar_array *a = apply(texts[k]), *used[2] = { inputs[strstr(texts[k], "$1") ? 0 : strstr(texts[k], "$6") ? 5 : 2],
                                                         inputs[strstr(texts[k], "$7") ? 6 : 2] };
-        imgpar_info had, has;
+        imgpar_info had = { .struct_size = sizeof had }, has = { .struct_size = sizeof has };
         imgpar_array_info(a, &had);
         ck_assert_int_eq(imgpar_array_explain(a, "graph", &dump), IMGPAR_OK);
         imgpar_array *again = imgpar_apply(ctx, dump, used, 2);

@@ -49,7 +49,7 @@ static void expect_within_slack(const char *text, const picture *const *in, int 
     for (int k = 0; k < n; k++)
         arrays[k] = picture_array(ctx, in[k]);
     for (int way = 0; way < 2; way++) {
-        imgpar_info info;
+        imgpar_info info = { .struct_size = sizeof info };
         ck_assert_int_eq(imgpar_context_set(ctx, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
         imgpar_array *a = imgpar_apply(ctx, text, arrays, (size_t)n);
         ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));

@@ -55,7 +55,7 @@ static void pretend(int which)
 
 static uint64_t kernels_of(size_t device)
 {
-    imgpar_counters c;
+    imgpar_counters c = { .struct_size = sizeof c };
     imgpar_context_device_counters(ctx, device, &c);
     return c.kernels;
 }
@@ -84,7 +84,7 @@ static imgpar_array *apply(const char *text, imgpar_array *input)
 
 static void *elements_with(imgpar_array *a, const imgpar_options *options)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);
     void *got = malloc(info.size_bytes);
     imgpar_status st = imgpar_array_read_with(a, got, info.size_bytes, options);

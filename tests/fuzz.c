@@ -154,7 +154,7 @@ static void run_recipe(const uint8_t *bytes, size_t n)
 /* Computes what is small. */
 static void compute(imgpar_array *a)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     imgpar_options options = { .struct_size = sizeof options, .poll = poll_late };
     if (imgpar_array_info(a, &info) || info.size_bytes > 1 << 20)
         return;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# headers.sh - each public header compiles alone, as C11 and as C++17, without a warning; the macros of imgpar_cl.h as C++11, too.
+# headers.sh - each public header compiles alone, as C11 and as C++17, without a warning; the macros of imgpar_cl.h as
+# C++11, too. Their structs are versioned.
 . "${srcdir:-.}/tests/common.sh"
 scratch
 
@@ -22,6 +23,18 @@ for header in "$top_srcdir"/include/*.h "$builddir"/include/*.h; do
         echo "no g++: $name was not tried as C++"
     fi
 done
+
+# A struct that programs make begins with struct_size. The others are handed out by pointer only, or passed by value and never change.
+handed_out='imgpar_device imgpar_event imgpar_op_param imgpar_op_info imgpar_cl_platform imgpar_cl_profile_row'
+by_value='imgpar_x imgpar_cl_arg'
+sed -n '/^typedef struct [a-z_]* {/{s/^typedef struct \([a-z_]*\) {\(.*\)/\1 \2/;N;s/\n */ /;p;}' "$top_srcdir"/include/*.h "$builddir"/include/*.h > structs
+[ "$(wc -l < structs)" -gt 20 ] || fail "structs of the public headers were not found"
+while read -r name first; do
+    case "$first / $handed_out $by_value " in
+    'size_t struct_size;'* | *" $name "*) ;;
+    *) fail "$name does not begin with struct_size: $first" ;;
+    esac
+done < structs
 
 if command -v g++ > /dev/null; then
     cat > macros.cpp <<'EOF'

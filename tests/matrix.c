@@ -84,7 +84,7 @@ void bench_close(bench *b) { imgpar_context_release(b->ctx); }
 
 uint64_t bench_programs(const bench *b)
 {
-    imgpar_counters counters;
+    imgpar_counters counters = { .struct_size = sizeof counters };
     imgpar_context_counters(b->ctx, &counters);
     return counters.programs_built;
 }
@@ -103,7 +103,7 @@ static void *computed(bench *b, imgpar_array *a, size_t size, const char *schedu
 
 static void check_type(imgpar_array *a, const picture *want, const char *what)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", what, imgpar_array_message(a));
     ck_assert_msg(info.dtype == want->dtype, "%s: is %s, must be %s", what, imgpar_dtype_name(info.dtype),
                   imgpar_dtype_name(want->dtype));

@@ -92,7 +92,7 @@ static imgpar_array *build(nd_bench *b, const nd_case *c, const nd *in)
 
 static void check_type(const nd_case *c, imgpar_array *a, imgpar_dtype dtype)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);
     ck_assert_msg(info.dtype == dtype, "%s: is %s, must be %s", c->text, imgpar_dtype_name(info.dtype), imgpar_dtype_name(dtype));
     bool same = info.rank == c->out_rank;

@@ -43,7 +43,7 @@ imgpar_array *nd_array(imgpar_context *ctx, const nd *a)
 
 static void *computed(imgpar_context *ctx, imgpar_array *a, const char *schedule, const char *fuse, const char *what)
 {
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", what, imgpar_array_message(a));
     void *bytes = malloc(info.size_bytes ? info.size_bytes : 1);
     ck_assert_ptr_nonnull(bytes);
@@ -67,7 +67,7 @@ static void check_ways(imgpar_context *ctx, imgpar_array *a, const nd *want, boo
         { "ref", "1" }, { "auto", "1" }, { "pixels", "1" }, { "auto", "0" },
     };
     void *first = NULL;
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     char why[256];
     ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", what, imgpar_array_message(a));
     ck_assert_msg(info.dtype == want->p.dtype, "%s: is %s", what, imgpar_dtype_name(info.dtype));

@@ -26,8 +26,9 @@ imgpar_status ip_cl_layout(const char *function, const imgpar_cl_layout *given, 
     size_t e[3] = { 1, 1, 1 }, row_bytes, slice_bytes;
     if (!given)
         return ip_cl_null(err, function, "the layout");
-    if (!ip_cl_struct_in(out, sizeof *out, given))
-        return ip_cl_bad_struct(err, function, "layout");
+    *out = (imgpar_cl_layout){ .struct_size = sizeof *out };
+    if (ip_struct_in(out, given, function, "layout", err))
+        return err->status;
     if (out->rank < 1 || out->rank > 3)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: layout.rank=%d is not 1 to 3", function, out->rank);
     if (out->element_bytes < 1)
@@ -228,13 +229,13 @@ imgpar_status imgpar_cl_buffer_get_info(const imgpar_cl_buffer *b, imgpar_cl_buf
     pthread_mutex_lock(&device->order);
     bool is_constant = ip_cl_whole((imgpar_cl_buffer *)b)->is_constant;
     pthread_mutex_unlock(&device->order);
-    const imgpar_cl_buffer_info info = { .layout = &b->layout,
+    const imgpar_cl_buffer_info info = { .struct_size = sizeof info,
+                                         .layout = &b->layout,
                                          .size_bytes = b->size_bytes,
                                          .align_bytes = device->facts.base_align_bytes,
                                          .access = b->access,
                                          .is_shared = b->is_wrapped && device->facts.info.has_unified_memory,
                                          .is_constant = is_constant };
-    if (!ip_cl_struct_out(out, &info, sizeof info))
-        ip_cl_bad_struct(&err, "buffer_get_info", "out");
+    ip_struct_out(out, &info, "buffer_get_info", "out", &err);
     return ip_cl_say(&err);
 }

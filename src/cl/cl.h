@@ -10,6 +10,7 @@
 #ifndef IP_CL_CL_H
 #define IP_CL_CL_H
 
+#include "base/structs.h"
 #include "graph/array.h"
 #include "run/context.h"
 #include "run/device_impl.h"
@@ -26,13 +27,6 @@ imgpar_status ip_cl_null(ip_error *err, const char *function, const char *name);
 imgpar_status ip_cl_device(imgpar_context *ctx, const char *function, ip_device **out, ip_error *err);
 /* A live object more (or, n -1, less) of the context. */
 void ip_cl_alive(imgpar_context *ctx, ip_live_kind kind, int n);
-/*
- * Structs of callers. A newer library may know more members than the caller's struct has, so what the caller gave is copied over
- * defaults (zero), and what is given back is cut. False where struct_size cannot be one.
- */
-bool ip_cl_struct_in(void *to, size_t known_bytes, const void *from);
-bool ip_cl_struct_out(void *to, const void *from, size_t known_bytes);
-imgpar_status ip_cl_bad_struct(ip_error *err, const char *function, const char *name);
 
 /* ---- events, queues ------------------------------------------------------------------ */
 

@@ -113,7 +113,8 @@ imgpar_status ip_cl_event_clock(const imgpar_cl_event *e, imgpar_cl_times *out, 
     static const cl_profiling_info infos[] = { CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
                                                CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END };
     cl_ulong times[4];
-    *out = (imgpar_cl_times){ .queued_ns = atomic_load(&e->queued_ns), .submitted_ns = atomic_load(&e->queued_ns),
+    *out = (imgpar_cl_times){ .struct_size = sizeof *out,
+                              .queued_ns = atomic_load(&e->queued_ns), .submitted_ns = atomic_load(&e->queued_ns),
                               .started_ns = atomic_load(&e->started_ns), .ended_ns = atomic_load(&e->ended_ns) };
     if (e->is_task)
         return IMGPAR_OK;
@@ -122,17 +123,20 @@ imgpar_status ip_cl_event_clock(const imgpar_cl_event *e, imgpar_cl_times *out, 
         if (code)
             return ip_cl_fail(err, code, "clGetEventProfilingInfo", e->name);
     }
-    *out = (imgpar_cl_times){ .queued_ns = times[0], .submitted_ns = times[1], .started_ns = times[2], .ended_ns = times[3] };
+    out->queued_ns = times[0];
+    out->submitted_ns = times[1];
+    out->started_ns = times[2];
+    out->ended_ns = times[3];
     return IMGPAR_OK;
 }
 
 imgpar_status imgpar_cl_event_times(imgpar_cl_event *e, imgpar_cl_times *out)
 {
     ip_error err = { .status = IMGPAR_OK };
-    imgpar_cl_times times;
+    imgpar_cl_times times = { .struct_size = sizeof times };
     if (!e || !out)
         ip_cl_null(&err, "event_times", e ? "out" : "the event");
-    else if (!ip_cl_event_finish(e, &err) && !ip_cl_event_clock(e, &times, &err) && !ip_cl_struct_out(out, &times, sizeof times))
-        ip_cl_bad_struct(&err, "event_times", "out");
+    else if (!ip_cl_event_finish(e, &err) && !ip_cl_event_clock(e, &times, &err))
+        ip_struct_out(out, &times, "event_times", "out", &err);
     return ip_cl_say(&err);
 }

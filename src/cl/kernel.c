@@ -205,10 +205,9 @@ imgpar_status imgpar_cl_kernel_get_info(const imgpar_cl_kernel *k, imgpar_cl_ker
         ip_cl_null(&err, "kernel_get_info", k ? "out" : "the kernel");
         return ip_cl_say(&err);
     }
-    imgpar_cl_kernel_info info = { .n_args = k->n_params, .max_work_group = k->max_group, .preferred_multiple = k->multiple,
+    imgpar_cl_kernel_info info = { .struct_size = sizeof info, .n_args = k->n_params, .max_work_group = k->max_group, .preferred_multiple = k->multiple,
                                    .local_bytes = k->local_bytes, .private_bytes = k->private_bytes };
     memcpy(info.required_local, k->required, sizeof info.required_local);
-    if (!ip_cl_struct_out(out, &info, sizeof info))
-        ip_cl_bad_struct(&err, "kernel_get_info", "out");
+    ip_struct_out(out, &info, "kernel_get_info", "out", &err);
     return ip_cl_say(&err);
 }

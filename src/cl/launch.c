@@ -53,8 +53,9 @@ imgpar_status ip_cl_check_work(const imgpar_cl_kernel *k, const imgpar_cl_work *
 {
     if (!given)
         return ip_cl_null(err, k->name, "work");
-    if (!ip_cl_struct_in(out, sizeof *out, given))
-        return ip_cl_bad_struct(err, k->name, "work");
+    *out = (imgpar_cl_work){ .struct_size = sizeof *out };
+    if (ip_struct_in(out, given, k->name, "work", err))
+        return err->status;
     if (out->global[0] == 0)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.global[0] is 0", k->name);
     bool chooses = !out->local[0] && !out->local[1] && !out->local[2];
@@ -129,8 +130,7 @@ imgpar_status imgpar_cl_divide(const imgpar_cl_kernel *k, const size_t elements[
             per_item[d] = 1;
     imgpar_cl_work w = { .struct_size = sizeof w };
     divide(k, e, per_item, &w);
-    if (!ip_cl_struct_out(work, &w, sizeof w))
-        ip_cl_bad_struct(&err, "divide", "work");
+    ip_struct_out(work, &w, "divide", "work", &err);
     return ip_cl_say(&err);
 }
 

@@ -101,15 +101,15 @@ static imgpar_status compile(imgpar_cl_module *m, ip_device *device, const imgpa
 
 static imgpar_status make(imgpar_context *ctx, const imgpar_cl_source *given, imgpar_cl_module **out, ip_error *err)
 {
-    imgpar_cl_source source;
+    imgpar_cl_source source = { .struct_size = sizeof source };
     ip_device *device;
     imgpar_status st = ip_cl_device(ctx, "module_new", &device, err);
     if (st)
         return st;
     if (!given)
         return ip_cl_null(err, "module_new", "the source");
-    if (!ip_cl_struct_in(&source, sizeof source, given))
-        return ip_cl_bad_struct(err, "module_new", "source");
+    if (ip_struct_in(&source, given, "module_new", "source", err))
+        return err->status;
     bool is_empty = (!source.files || !source.files[0]) && (!source.texts || !source.texts[0]);
     if (is_empty)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "module_new: there are neither files nor texts");

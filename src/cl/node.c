@@ -224,13 +224,13 @@ static imgpar_status check_node(imgpar_context *ctx, const imgpar_cl_node *node,
 imgpar_array *imgpar_cl_apply(imgpar_context *ctx, const imgpar_cl_node *given)
 {
     ip_error err = { .status = IMGPAR_OK };
-    imgpar_cl_node node;
+    imgpar_cl_node node = { .struct_size = sizeof node };
     imgpar_cl_work work = { .struct_size = sizeof work }; /* of a node that only the host computes: none */
     ip_type type;
     if (!given)
         ip_cl_null(&err, "apply", "the node");
-    else if (!ip_cl_struct_in(&node, sizeof node, given))
-        ip_cl_bad_struct(&err, "apply", "node");
+    else
+        ip_struct_in(&node, given, "apply", "node", &err);
     if (err.status || check_node(ctx, &node, &type, &work, &err))
         return error_array(ctx, &err);
     applied *a = ip_zalloc(sizeof *a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all objects of the device layer have in common: messages, counts of what is alive, structs of callers. */
+/* What all objects of the device layer have in common: messages, counts of what is alive. */
 #include "cl/cl.h"
 
 #include <stdio.h>
@@ -54,43 +54,9 @@ imgpar_status imgpar_cl_count(const imgpar_context *ctx, imgpar_cl_counts *out)
         ip_cl_null(&err, "count", ctx ? "out" : "the context");
     if (err.status)
         return ip_cl_say(&err);
-    const imgpar_cl_counts now = { .queues = count(ctx, IP_LIVE_QUEUES), .events = count(ctx, IP_LIVE_EVENTS),
+    const imgpar_cl_counts now = { .struct_size = sizeof now, .queues = count(ctx, IP_LIVE_QUEUES), .events = count(ctx, IP_LIVE_EVENTS),
                                    .buffers = count(ctx, IP_LIVE_BUFFERS), .modules = count(ctx, IP_LIVE_MODULES),
                                    .kernels = count(ctx, IP_LIVE_KERNELS) };
-    if (!ip_cl_struct_out(out, &now, sizeof now))
-        ip_cl_bad_struct(&err, "count", "out");
+    ip_struct_out(out, &now, "count", "out", &err);
     return ip_cl_say(&err);
-}
-
-/* ---- structs of callers -------------------------------------------------------------------- */
-
-enum { MAX_STRUCT_BYTES = 4096 }; /* more is no struct of any version of this library */
-
-bool ip_cl_struct_in(void *to, size_t known_bytes, const void *from)
-{
-    size_t given;
-    memcpy(&given, from, sizeof given);
-    if (given < sizeof given || given > MAX_STRUCT_BYTES)
-        return false;
-    memset(to, 0, known_bytes);
-    memcpy(to, from, given < known_bytes ? given : known_bytes);
-    memcpy(to, &known_bytes, sizeof known_bytes);
-    return true;
-}
-
-bool ip_cl_struct_out(void *to, const void *from, size_t known_bytes)
-{
-    size_t given;
-    memcpy(&given, to, sizeof given);
-    if (given < sizeof given || given > MAX_STRUCT_BYTES)
-        return false;
-    memset(to, 0, given);
-    memcpy(to, from, given < known_bytes ? given : known_bytes);
-    memcpy(to, &given, sizeof given);
-    return true;
-}
-
-imgpar_status ip_cl_bad_struct(ip_error *err, const char *function, const char *name)
-{
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: struct_size of %s is not set", function, name);
 }

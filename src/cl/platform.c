@@ -11,8 +11,13 @@
 
 enum { MAX_PLATFORMS = 64, TEXT_BYTES = 256, N_TEXTS = 3 };
 
-/* A platform with its texts, in one piece of memory for imgpar_free(): the structs of all come first. */
-static imgpar_status describe(cl_platform_id id, imgpar_cl_platform *platform, char (*texts)[TEXT_BYTES], ip_error *err)
+/* A platform with its texts behind it, so that imgpar_free() of the list frees them too. */
+typedef struct described {
+    imgpar_cl_platform platform;
+    char texts[N_TEXTS][TEXT_BYTES];
+} described;
+
+static imgpar_status describe(cl_platform_id id, described *out, ip_error *err)
 {
     static const cl_platform_info infos[N_TEXTS] = { CL_PLATFORM_NAME, CL_PLATFORM_VENDOR, CL_PLATFORM_VERSION };
     cl_uint n = 0;
@@ -21,16 +26,16 @@ static imgpar_status describe(cl_platform_id id, imgpar_cl_platform *platform, c
         cl_int code = IP_CL(clGetPlatformInfo(id, infos[k], sizeof long_text - 1, long_text, NULL));
         if (code)
             return ip_cl_fail(err, code, "clGetPlatformInfo", NULL);
-        snprintf(texts[k], TEXT_BYTES, "%.*s", TEXT_BYTES - 1, long_text);
+        snprintf(out->texts[k], TEXT_BYTES, "%.*s", TEXT_BYTES - 1, long_text);
     }
     cl_int code = IP_CL(clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, NULL, &n));
     if (code && code != CL_DEVICE_NOT_FOUND)
-        return ip_cl_fail(err, code, "clGetDeviceIDs", texts[0]);
-    *platform = (imgpar_cl_platform){ .name = texts[0], .vendor = texts[1], .version = texts[2], .n_devices = n };
+        return ip_cl_fail(err, code, "clGetDeviceIDs", out->texts[0]);
+    out->platform = (imgpar_cl_platform){ .name = out->texts[0], .vendor = out->texts[1], .version = out->texts[2], .n_devices = n };
     return IMGPAR_OK;
 }
 
-static imgpar_status list_platforms(imgpar_cl_platform **out, size_t *n, ip_error *err)
+static imgpar_status list_platforms(imgpar_cl_platform ***out, size_t *n, ip_error *err)
 {
     cl_platform_id ids[MAX_PLATFORMS];
     cl_uint found = 0;
@@ -42,12 +47,11 @@ static imgpar_status list_platforms(imgpar_cl_platform **out, size_t *n, ip_erro
         found = 0;
     if (found > MAX_PLATFORMS)
         found = MAX_PLATFORMS;
-    imgpar_cl_platform *list = ip_zalloc((found + 1) * (sizeof *list + N_TEXTS * TEXT_BYTES));
+    imgpar_cl_platform **list = ip_list_new(found, sizeof(described));
     if (!list)
         return ip_fail_memory(err, "listing platforms");
-    char (*texts)[TEXT_BYTES] = (char (*)[TEXT_BYTES])(list + found + 1);
     for (cl_uint k = 0; k < found; k++) {
-        imgpar_status st = describe(ids[k], &list[k], texts + k * N_TEXTS, err);
+        imgpar_status st = describe(ids[k], (described *)list[k], err);
         if (st) {
             ip_free(list);
             return st;
@@ -58,7 +62,7 @@ static imgpar_status list_platforms(imgpar_cl_platform **out, size_t *n, ip_erro
     return IMGPAR_OK;
 }
 
-imgpar_status imgpar_cl_platform_list(imgpar_cl_platform **out, size_t *n)
+imgpar_status imgpar_cl_platform_list(imgpar_cl_platform ***out, size_t *n)
 {
     ip_error err = { .status = IMGPAR_OK };
     if (!out || !n) {
@@ -80,14 +84,14 @@ imgpar_status imgpar_cl_platform_list(imgpar_cl_platform **out, size_t *n)
 /* ---- devices ------------------------------------------------------------------------------- */
 
 /* Leaves the devices of one kind in the list. */
-static size_t keep_kind(imgpar_device *list, size_t n, const char *kind)
+static size_t keep_kind(imgpar_device **list, size_t n, const char *kind)
 {
     size_t kept = 0;
     for (size_t k = 0; k < n; k++) {
-        if (strcmp(list[k].kind, kind) == 0)
+        if (strcmp(list[k]->kind, kind) == 0)
             list[kept++] = list[k];
         else
-            ip_device_info_clear(&list[k]);
+            ip_device_info_clear(list[k]);
     }
     return kept;
 }
@@ -100,7 +104,7 @@ static bool is_kind(const char *kind)
     return false;
 }
 
-imgpar_status imgpar_cl_device_list(const char *kind, imgpar_device **out, size_t *n)
+imgpar_status imgpar_cl_device_list(const char *kind, imgpar_device ***out, size_t *n)
 {
     ip_error err = { .status = IMGPAR_OK };
     if (!out || !n) {
@@ -130,15 +134,15 @@ size_t imgpar_cl_device_summary(const imgpar_device *d, char *buf, size_t n)
         d->has_f64 ? "f64 " : "", d->has_f16 ? "f16 " : "", d->has_images ? "images" : "");
 }
 
-static const imgpar_device *best_of(const imgpar_device *list, size_t n, double (*score)(void *, const imgpar_device *), void *user)
+static const imgpar_device *best_of(imgpar_device *const *list, size_t n, double (*score)(void *, const imgpar_device *), void *user)
 {
     const imgpar_device *best = NULL;
     double most = 0;
     for (size_t k = 0; k < n; k++) {
-        double s = score(user, &list[k]);
+        double s = score(user, list[k]);
         if (!(s >= 0) || (best && s <= most))
             continue;
-        best = &list[k];
+        best = list[k];
         most = s;
     }
     return best;
@@ -147,7 +151,7 @@ static const imgpar_device *best_of(const imgpar_device *list, size_t n, double 
 imgpar_status imgpar_cl_context_choose(double (*score)(void *user, const imgpar_device *device), void *user, imgpar_context **out)
 {
     ip_error err = { .status = IMGPAR_OK };
-    imgpar_device *list = NULL;
+    imgpar_device **list = NULL;
     size_t n = 0;
     if (!out || !score) {
         ip_cl_null(&err, "context_choose", out ? "score" : "out");

@@ -38,13 +38,13 @@ static imgpar_status open_queue(imgpar_cl_queue *q, ip_error *err)
 
 static imgpar_status make(imgpar_context *ctx, const imgpar_cl_queue_options *given, imgpar_cl_queue **out, ip_error *err)
 {
-    imgpar_cl_queue_options options = { 0 };
+    imgpar_cl_queue_options options = { .struct_size = sizeof options };
     ip_device *device;
     imgpar_status st = ip_cl_device(ctx, "queue_new", &device, err);
     if (st)
         return st;
-    if (given && !ip_cl_struct_in(&options, sizeof options, given))
-        return ip_cl_bad_struct(err, "queue_new", "options");
+    if (given && ip_struct_in(&options, given, "queue_new", "options", err))
+        return err->status;
     imgpar_cl_queue *q = ip_zalloc(sizeof *q);
     if (!q || pthread_mutex_init(&q->lock, NULL)) {
         ip_free(q);
@@ -266,21 +266,24 @@ static bool add_wait(ip_waits *waits, cl_event event)
 
 void ip_cl_order_begin(const imgpar_cl_order *given)
 {
-    imgpar_cl_order order;
-    if (given && ip_cl_struct_in(&order, sizeof order, given) && order.event)
+    imgpar_cl_order order = { .struct_size = sizeof order };
+    if (!given)
+        return;
+    ip_struct_in(&order, given, "", "order", NULL); /* ip_cl_order_read() tells what is wrong with it */
+    if (order.event)
         *order.event = NULL;
 }
 
 imgpar_status ip_cl_order_read(imgpar_cl_queue *q, const char *name, const imgpar_cl_order *given, imgpar_cl_order *out,
                                ip_waits *waits, ip_error *err)
 {
-    *out = (imgpar_cl_order){ 0 };
+    *out = (imgpar_cl_order){ .struct_size = sizeof *out };
     if (ip_context_check(q->ctx, err))
         return IMGPAR_E_DEVICE_LOST;
     if (!given)
         return IMGPAR_OK;
-    if (!ip_cl_struct_in(out, sizeof *out, given))
-        return ip_cl_bad_struct(err, name, "order");
+    if (ip_struct_in(out, given, name, "order", err))
+        return err->status;
     if (out->n_after > 0 && !out->after)
         return ip_cl_null(err, name, "order->after");
     for (size_t k = 0; k < out->n_after; k++) {

@@ -38,10 +38,10 @@ imgpar_status ip_cl_box_of(const char *function, const imgpar_cl_buffer *buffer,
                            ip_error *err)
 {
     const imgpar_cl_layout *l = &buffer->layout;
-    imgpar_cl_region region = { 0 };
+    imgpar_cl_region region = { .struct_size = sizeof region };
     *out = (ip_cl_box){ .extent = { 1, 1, 1 } };
-    if (given && !ip_cl_struct_in(&region, sizeof region, given))
-        return ip_cl_bad_struct(err, function, "region");
+    if (given && ip_struct_in(&region, given, function, "region", err))
+        return err->status;
     for (int k = 0; k < l->rank; k++) { /* slowest first there, fastest first here */
         int d = l->rank - 1 - k;
         imgpar_status st = axis(function, l->extent[k], region.offset[k], region.extent[k], k, &out->extent[d], err);

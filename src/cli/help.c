@@ -36,7 +36,7 @@ static void print_signature(const imgpar_op_info *op, FILE *out)
     for (int i = 0; i < op->n_inputs; i++, comma = ", ")
         fprintf(out, "%s%s", comma, op->input_names[i]);
     for (int i = 0; i < op->n_params; i++, comma = ", ") {
-        const imgpar_op_param *p = &op->params[i];
+        const imgpar_op_param *p = op->params[i];
         fprintf(out, "%s%s", comma, p->name);
         if (p->default_text) fprintf(out, "=%s", p->default_text[0] ? p->default_text : "\"\"");
     }
@@ -106,7 +106,7 @@ static void print_word(const imgpar_word *word)
 static int print_words(const char *name)
 {
     int n = 0;
-    imgpar_word word;
+    imgpar_word word = { .struct_size = sizeof word };
     for (size_t i = 0; imgpar_word_get(i, &word); i++) {
         if (strcmp(word.name, name) != 0) continue;
         if (n++ > 0) putchar('\n');
@@ -144,7 +144,7 @@ int print_op(const char *name)
     if (op->aliases && op->aliases[0]) print_wrapped("also called: ", op->aliases);
     if (op->n_params > 0) puts("\nparameters:");
     for (int i = 0; i < op->n_params; i++)
-        print_parameter(&op->params[i]);
+        print_parameter(op->params[i]);
     if (op->rule) printf("  rule: %s\n", op->rule);
     if (op->example && op->example[0]) printf("\nexample:\n  %s\n", op->example);
     return EXIT_DONE;
@@ -158,7 +158,7 @@ static void print_word_list(void)
         { "name", "names" },
     };
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-        imgpar_word word;
+        imgpar_word word = { .struct_size = sizeof word };
         printf("\n%s\n", parts[k].title);
         for (size_t i = 0; imgpar_word_get(i, &word); i++)
             if (strcmp(word.category, parts[k].category) == 0) printf("  %-12s %s\n", word.name, word.summary);
@@ -222,7 +222,7 @@ static void print_device(const imgpar_device *d)
 
 int print_devices(void)
 {
-    imgpar_device *list;
+    imgpar_device **list;
     size_t n;
     imgpar_status st = imgpar_device_list(&list, &n);
     if (st) {
@@ -230,7 +230,7 @@ int print_devices(void)
         return EXIT_FAILED;
     }
     for (size_t i = 0; i < n; i++)
-        print_device(&list[i]);
+        print_device(list[i]);
     imgpar_device_list_release(list, n);
     return EXIT_DONE;
 }

@@ -72,7 +72,7 @@ static void print_number(double v)
 static int print_result(const char *text)
 {
     imgpar_context *ctx;
-    imgpar_info info;
+    imgpar_info info = { .struct_size = sizeof info };
     if (imgpar_context_new("ref", &ctx))
         return 0;
     char *whole = malloc(strlen(given) + strlen(text) + 1);
@@ -111,7 +111,7 @@ static int print_operation(const imgpar_op_info *op)
     for (int k = 0; k < op->n_inputs; k++)
         printf("%s%s", k ? ", " : "", op->input_names[k]);
     for (int k = 0; k < op->n_params; k++)
-        printf("%s%s%s", k || op->n_inputs ? ", " : "", op->params[k].name, op->params[k].default_text ? "=" : "");
+        printf("%s%s%s", k || op->n_inputs ? ", " : "", op->params[k]->name, op->params[k]->default_text ? "=" : "");
     printf(")\"\n");
     print_text(op->summary);
     printf(": ");

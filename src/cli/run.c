@@ -67,7 +67,7 @@ static char *read_text(const char *path)
 
 static bool is_image(const char *path)
 {
-    imgpar_probe probe;
+    imgpar_probe probe = { .struct_size = sizeof probe };
     return imgpar_path_format(path) && imgpar_probe_file(path, &probe, NULL, 0) == IMGPAR_OK;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/structs.h"
 
 #include <assert.h>
 #include <string.h>
@@ -204,12 +205,11 @@ IMGPAR_API const char *imgpar_array_message(const imgpar_array *a)
 
 IMGPAR_API imgpar_status imgpar_array_info(const imgpar_array *a, imgpar_info *out)
 {
+    imgpar_info info = { .struct_size = sizeof info };
     if (!out) return IMGPAR_E_ARGUMENT;
-    *out = (imgpar_info){ 0 };
-    if (!a) return IMGPAR_E_ARGUMENT;
-    if (!a->op) return imgpar_array_status(a);
-    ip_type_info(&a->type, out);
-    return IMGPAR_OK;
+    if (a && a->op) ip_type_info(&a->type, &info);
+    imgpar_status st = ip_struct_out(out, &info, "info", "out", NULL);
+    return st || (a && a->op) ? st : imgpar_array_status(a);
 }
 
 /* ---- parameters ---------------------------------------------------------------- */
@@ -217,7 +217,7 @@ IMGPAR_API imgpar_status imgpar_array_info(const imgpar_array *a, imgpar_info *o
 const ip_param *ip_param_get(const imgpar_array *a, const char *name)
 {
     for (int k = 0; k < a->op->info.n_params; k++)
-        if (strcmp(a->op->info.params[k].name, name) == 0) return &a->params[k];
+        if (strcmp(a->op->info.params[k]->name, name) == 0) return &a->params[k];
     assert(!"the row has this parameter");
     return NULL;
 }

@@ -200,7 +200,7 @@ static bool is_default(const imgpar_op_param *facts, const ip_param *p)
 
 static void write_param(dump *d, const imgpar_array *a, int k, int depth)
 {
-    const imgpar_op_param *facts = &a->op->info.params[k];
+    const imgpar_op_param *facts = a->op->info.params[k];
     const ip_param *p = &a->params[k];
     if (p->input >= 0) write_operand(d, a->inputs[p->input], depth);
     else if (p->numbers) write_matrix(d, p);
@@ -220,8 +220,8 @@ static void write_call(dump *d, const imgpar_array *a, int depth)
         write_operand(d, a->inputs[k], depth);
     }
     for (int k = 0; k < info->n_params; k++) {
-        if (is_default(&info->params[k], &a->params[k])) continue;
-        ip_str_printf(&d->out, "%s%s=", separator, info->params[k].name);
+        if (is_default(info->params[k], &a->params[k])) continue;
+        ip_str_printf(&d->out, "%s%s=", separator, info->params[k]->name);
         separator = ", ";
         write_param(d, a, k, depth);
     }
@@ -308,8 +308,8 @@ static void write_fold(dump *d, const imgpar_array *a, int depth)
     ip_str_append(&d->out, ") -> ");
     write_operand(d, a->inputs[3], depth);
     for (int k = 1; k < a->op->info.n_params; k++) {
-        if (is_default(&a->op->info.params[k], &a->params[k])) continue;
-        ip_str_printf(&d->out, ", %s=", a->op->info.params[k].name);
+        if (is_default(a->op->info.params[k], &a->params[k])) continue;
+        ip_str_printf(&d->out, ", %s=", a->op->info.params[k]->name);
         write_param(d, a, k, depth);
     }
     ip_str_putc(&d->out, ')');

@@ -199,9 +199,9 @@ static const imgpar_op_param *parameter_of(const ip_op *op, const ip_symbol *nam
 {
     const imgpar_op_info *info = &op->info;
     int index = i - info->n_inputs;
-    if (!name) return index >= 0 && index < info->n_params ? &info->params[index] : NULL;
+    if (!name) return index >= 0 && index < info->n_params ? info->params[index] : NULL;
     for (int k = 0; k < info->n_params; k++)
-        if (strcmp(info->params[k].name, name->name) == 0) return &info->params[k];
+        if (strcmp(info->params[k]->name, name->name) == 0) return info->params[k];
     return NULL;
 }
 

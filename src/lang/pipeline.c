@@ -2,6 +2,7 @@
 /* The public pipeline functions: parse, set, check, build, run. */
 #include "base/alloc.h"
 #include "base/str.h"
+#include "base/structs.h"
 #include "lang/parser.h"
 #include "lang/program.h"
 #include "run/save.h"
@@ -360,10 +361,10 @@ IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context 
                                              const imgpar_options *options)
 {
     ip_outputs outputs = { 0 };
-    imgpar_options all = { 0 };
-    if (options) memcpy(&all, options, options->struct_size < sizeof all ? options->struct_size : sizeof all);
-    all.struct_size = sizeof all;
-    imgpar_status st = check_and_build(p, ctx, &all, &outputs);
+    imgpar_options all = { .struct_size = sizeof all };
+    imgpar_status st = begin(p);
+    if (!st && options) st = ip_struct_in(&all, options, "run", "options", &p->error);
+    if (!st) st = check_and_build(p, ctx, &all, &outputs);
     if (!st) st = run_outputs(p, &outputs, &all, print, print_user);
     ip_outputs_free(&outputs);
     return st;

@@ -350,7 +350,7 @@ bool ip_form_scan(ip_eval *ev, const ip_node *call, ip_val *out)
     bool is_function = second && !call->names[1] && second->kind != IP_N_TEXT;
     if (is_function && second->kind == IP_N_NAME) {
         bool has_third = call->n_items > 2 && !call->names[2] && call->items[2]->kind != IP_N_NUMBER;
-        is_function = has_third && ip_choice_find(&op->info.params[0], second->name->name) < 0;
+        is_function = has_third && ip_choice_find(op->info.params[0], second->name->name) < 0;
     }
     for (int i = 1; i < call->n_items; i++)
         is_function = is_function || (call->names[i] && (strcmp(call->names[i]->name, "init") == 0 ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of words.h, and the public list, which has the operators too: their texts come from the operation table. */
 #include "lang/words.h"
+#include "base/structs.h"
 #include "ops/build.h"
 
 #include <stdio.h>
@@ -18,11 +19,11 @@ static const char types_table[] =
     ;
 
 #define STATEMENT(NAME, USAGE, SUMMARY, HELP, EXAMPLE) \
-    { .info = { NAME, "statement", USAGE, SUMMARY, HELP, EXAMPLE } },
+    { .info = { sizeof(imgpar_word), NAME, "statement", USAGE, SUMMARY, HELP, EXAMPLE } },
 #define FORM(NAME, FUNCTION, USAGE, SUMMARY, HELP, EXAMPLE, REQUIRED, ...) \
-    { .info = { NAME, "form", USAGE, SUMMARY, HELP, EXAMPLE }, .form = FUNCTION, .params = { __VA_ARGS__ }, .n_required = REQUIRED },
+    { .info = { sizeof(imgpar_word), NAME, "form", USAGE, SUMMARY, HELP, EXAMPLE }, .form = FUNCTION, .params = { __VA_ARGS__ }, .n_required = REQUIRED },
 #define NAMED(NAME, USAGE, SUMMARY, HELP, EXAMPLE) \
-    { .info = { NAME, "name", USAGE, SUMMARY, HELP, EXAMPLE } },
+    { .info = { sizeof(imgpar_word), NAME, "name", USAGE, SUMMARY, HELP, EXAMPLE } },
 
 static const ip_word words[] = {
     STATEMENT("param", "param NAME = literal", "a value that the command line can change",
@@ -99,7 +100,7 @@ static const ip_word words[] = {
     NAMED(".", "a.r", "a component of zip(r=..., g=...)", "", "zip(lo=a, hi=a + 1).lo")
     NAMED("pi", "pi", "3.14159...", "", "sin(x * pi / 180)")
     NAMED("inf", "inf", "infinity", "", "a == inf")
-    { .info = { "types", "name", "a + b", "the result types of operators, as a table", types_table, "a + b" } },
+    { .info = { sizeof(imgpar_word), "types", "name", "a + b", "the result types of operators, as a table", types_table, "a + b" } },
     NAMED("nan", "nan", "not a number", "", "cast(nan, f32)")
 };
 enum { N_WORDS = sizeof words / sizeof *words };
@@ -136,18 +137,15 @@ IMGPAR_API size_t imgpar_word_count(void)
 
 IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out)
 {
-    if (index >= imgpar_word_count()) return 0;
-    if (index < N_WORDS) {
-        *out = words[index].info;
-        return 1;
-    }
+    if (index >= imgpar_word_count() || !out) return 0;
+    if (index < N_WORDS) return !ip_struct_out(out, &words[index].info, "word", "out", NULL);
     const ip_operator_facts *facts = &ip_operators[index - N_WORDS];
     const imgpar_op_info *row = &ip_op_find_symbol(facts->symbol, facts->n_operands)->info;
     const bool is_choice = facts->n_operands == 3;
-    *out = (imgpar_word){ .name = facts->symbol, .category = "operator", .summary = row->summary, .help = row->formula,
-                          .usage = is_choice ? "cond ? yes : no" : row->example,
-                          .example = is_choice ? "a > 128 ? a : 0" : row->example };
-    return 1;
+    const imgpar_word word = { .struct_size = sizeof word, .name = facts->symbol, .category = "operator", .summary = row->summary,
+                               .help = row->formula, .usage = is_choice ? "cond ? yes : no" : row->example,
+                               .example = is_choice ? "a > 128 ? a : 0" : row->example };
+    return !ip_struct_out(out, &word, "word", "out", NULL);
 }
 
 IMGPAR_API const char *imgpar_name_elsewhere(const char *name) { return ip_operation_elsewhere(name); }

@@ -65,7 +65,7 @@ static void bind_arguments(names *to, const imgpar_array *call)
     for (int k = 0; k < info->n_inputs; k++)
         bind(to, info->input_names[k], ip_val_array(imgpar_array_retain(call->inputs[k])));
     for (int k = 0; k < info->n_params; k++) {
-        const imgpar_op_param *p = &info->params[k];
+        const imgpar_op_param *p = info->params[k];
         bool is_word = ip_param_kind_of(p) == IP_PARAM_CHOICE;
         bind(to, p->name, is_word ? word(to, p->choices, (int)call->params[k].number) : number_of(call, p, &call->params[k]));
     }

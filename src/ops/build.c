@@ -106,17 +106,17 @@ static imgpar_status fill_params(imgpar_array *node, const ip_arg *args, const i
     for (int k = 0; k < info->n_params; k++) {
         int at = bound->arg[info->n_inputs + k];
         if (at < 0) {
-            set_default(&info->params[k], &node->params[k]);
+            set_default(info->params[k], &node->params[k]);
         } else if (is_lazy_array(&args[at])) {
             if (ip_type_count(&args[at].array->type) != 1) {
                 char shape[96];
                 return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is an array of shape %s; it must have one element",
-                               ip_op_label(node->op), info->params[k].name, ip_shape_text(&args[at].array->type, shape));
+                               ip_op_label(node->op), info->params[k]->name, ip_shape_text(&args[at].array->type, shape));
             }
             node->params[k].input = next_input;
             node->inputs[next_input++] = ip_array_hold(args[at].array);
         } else {
-            imgpar_status st = set_param(&info->params[k], &args[at], &node->params[k], err);
+            imgpar_status st = set_param(info->params[k], &args[at], &node->params[k], err);
             if (st) return st;
         }
     }
@@ -268,7 +268,7 @@ imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *t
         return err.status ? ip_array_error(ctx, err.status, err.message) : no_memory();
     }
     for (int k = 0; k < op->info.n_params; k++)
-        if (op->info.params[k].default_text) set_default(&op->info.params[k], &node->params[k]);
+        if (op->info.params[k]->default_text) set_default(op->info.params[k], &node->params[k]);
     node->source = takes_source;
     node->metadata = takes_metadata;
     node->is_from_file = takes_source->kind == IP_SOURCE_FILE || takes_source->kind == IP_SOURCE_BLOB;

@@ -38,7 +38,7 @@ bool ip_arg_is_number(const ip_arg *arg, double *value)
 static const char *slot_name(const ip_op *op, int slot)
 {
     const imgpar_op_info *info = &op->info;
-    return slot < info->n_inputs ? info->input_names[slot] : info->params[slot - info->n_inputs].name;
+    return slot < info->n_inputs ? info->input_names[slot] : info->params[slot - info->n_inputs]->name;
 }
 
 static int slot_count(const ip_op *op) { return op->info.n_inputs + op->info.n_params; }
@@ -80,7 +80,7 @@ imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *boun
     }
     *bad_arg = -1;
     for (int k = 0; k < slot_count(op); k++)
-        if (bound->arg[k] < 0 && (k < op->info.n_inputs || !op->info.params[k - op->info.n_inputs].default_text))
+        if (bound->arg[k] < 0 && (k < op->info.n_inputs || !op->info.params[k - op->info.n_inputs]->default_text))
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is missing", label, slot_name(op, k));
     return IMGPAR_OK;
 }
@@ -224,7 +224,8 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     if (arg->kind == IP_ARG_ARRAY && !ip_array_is_number(arg->array, &value, NULL)) {
         if (arg->unknown || p->may_be_array) return IMGPAR_OK;
         char arrays[80] = ""; /* one more than it takes came where its first parameter stands */
-        if (op->info.n_inputs > 1 && p == op->info.params) snprintf(arrays, sizeof arrays, "; %.40s takes %d arrays", label, op->info.n_inputs);
+        if (op->info.n_inputs > 1 && p == op->info.params[0])
+            snprintf(arrays, sizeof arrays, "; %.40s takes %d arrays", label, op->info.n_inputs);
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s, not an array%s", label, p->name,
                        kind == IP_PARAM_INTEGER ? "an" : "a", p->type, arrays);
     }
@@ -244,14 +245,14 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
 static int param_index(const ip_op *op, const char *name)
 {
     for (int k = 0; k < op->info.n_params; k++)
-        if (strcmp(op->info.params[k].name, name) == 0) return k;
+        if (strcmp(op->info.params[k]->name, name) == 0) return k;
     return -1;
 }
 
 /* The number a parameter has, its default if it is not given; false where it is none, or not known yet. */
 static bool param_value(const ip_op *op, int param, const ip_arg *args, const ip_bound *bound, double *value)
 {
-    const imgpar_op_param *p = &op->info.params[param];
+    const imgpar_op_param *p = op->info.params[param];
     int at = bound->arg[op->info.n_inputs + param];
     if (at >= 0) return !args[at].unknown && ip_arg_is_number(&args[at], value) && !isnan(*value);
     if (!p->default_text || ip_param_is_auto(p)) return false;
@@ -339,7 +340,7 @@ imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad
         *bad_arg = bound.arg[k];
         const ip_arg *arg = &args[bound.arg[k]];
         st = k < op->info.n_inputs ? check_input(op, k, arg, err)
-                                   : check_param(op, &op->info.params[k - op->info.n_inputs], arg, err);
+                                   : check_param(op, op->info.params[k - op->info.n_inputs], arg, err);
         if (st) return st;
     }
     st = check_rule(op, args, &bound, bad_arg, err);

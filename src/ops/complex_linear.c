@@ -23,7 +23,7 @@ static bool adds_a_number(const ip_op *op, const ip_arg *args, int k)
 {
     const imgpar_op_info *info = &op->info;
     int param = k - info->n_inputs;
-    const char *name = args[k].name ? args[k].name : param >= 0 && param < info->n_params ? info->params[param].name : "";
+    const char *name = args[k].name ? args[k].name : param >= 0 && param < info->n_params ? info->params[param]->name : "";
     return strcmp(name, "cval") == 0 || strcmp(name, "offset") == 0;
 }
 

@@ -41,7 +41,7 @@ static ip_alpha rule_of_row(const ip_op *op)
 static const ip_param *find_param(const imgpar_array *node, const char *name)
 {
     for (int k = 0; k < node->op->info.n_params; k++)
-        if (strcmp(node->op->info.params[k].name, name) == 0) return &node->params[k];
+        if (strcmp(node->op->info.params[k]->name, name) == 0) return &node->params[k];
     return NULL;
 }
 
@@ -49,7 +49,7 @@ static const ip_param *find_param(const imgpar_array *node, const char *name)
 static bool has_word(const imgpar_array *node, const char *name, const char *word)
 {
     for (int k = 0; k < node->op->info.n_params; k++) {
-        const imgpar_op_param *p = &node->op->info.params[k];
+        const imgpar_op_param *p = node->op->info.params[k];
         if (strcmp(p->name, name) != 0) continue;
         const char *at = p->choices;
         for (int i = (int)node->params[k].number; i > 0; i--)

@@ -12,7 +12,7 @@ static imgpar_dtype dtype_of(const imgpar_array *node)
 {
     static const imgpar_dtype floats[] = { IMGPAR_F32, IMGPAR_F64 };
     const ip_param *p = ip_param_get(node, "dtype");
-    bool offers_floats = node->op->info.params[p - node->params].choices[0] == 'f';
+    bool offers_floats = node->op->info.params[p - node->params]->choices[0] == 'f';
     return offers_floats ? floats[(int)p->number] : (imgpar_dtype)p->number;
 }
 

@@ -48,7 +48,7 @@ imgpar_status ip_infer_refuse_wide(const imgpar_array *node, ip_error *err)
 static bool has_param(const imgpar_array *node, const char *name)
 {
     for (int k = 0; k < node->op->info.n_params; k++)
-        if (strcmp(node->op->info.params[k].name, name) == 0) return true;
+        if (strcmp(node->op->info.params[k]->name, name) == 0) return true;
     return false;
 }
 

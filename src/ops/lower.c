@@ -149,7 +149,7 @@ static ip_expr *lazy_number(ip_lower *l, int k, imgpar_dtype dtype)
 
 static const imgpar_op_param *facts_of(const imgpar_array *node, const ip_param *p)
 {
-    return &node->op->info.params[p - node->params];
+    return node->op->info.params[p - node->params];
 }
 
 ip_expr *ip_lower_number(ip_lower *l, const char *param, imgpar_dtype dtype)

@@ -61,8 +61,8 @@ static void print_prototype(const imgpar_op_info *o)
     for (int k = 0; k < o->n_inputs; k++)
         printf("%simgpar_array *%s", k ? ", " : "", o->input_names[k]);
     for (int k = 0; k < o->n_params; k++)
-        if (o->params[k].in_c)
-            print_param(&o->params[k]);
+        if (o->params[k]->in_c)
+            print_param(o->params[k]);
     printf(")");
 }
 
@@ -161,7 +161,7 @@ static void print_header(void)
         if (o->white)
             print_wrapped(" * White:", o->white);
         for (int p = 0; p < o->n_params; p++)
-            print_param_comment(&o->params[p]);
+            print_param_comment(o->params[p]);
         printf(" */\nIMGPAR_API ");
         print_prototype(o);
         printf(";\n");
@@ -231,8 +231,8 @@ static void print_wrappers(void)
         for (int i = 0; i < o->n_inputs; i++)
             printf("    n = put_array(args, n, %s);\n", o->input_names[i]);
         for (int p = 0; p < o->n_params; p++)
-            if (o->params[p].in_c)
-                print_put(&o->params[p]);
+            if (o->params[p]->in_c)
+                print_put(o->params[p]);
         if (o->n_inputs == 0)
             printf("    return ip_build(ctx, ip_op_find(\"%s\"), args, n);\n}\n", o->name);
         else
@@ -268,8 +268,8 @@ static void print_call(const row *r)
     for (int k = 0; k < o->n_inputs; k++)
         printf("%s%s", k ? ", " : "", o->input_names[k]);
     for (int k = 0; k < o->n_params; k++)
-        printf("%s%s%s%s", k || o->n_inputs ? ", " : "", o->params[k].name, o->params[k].default_text ? "=" : "",
-               o->params[k].default_text ? o->params[k].default_text : "");
+        printf("%s%s%s%s", k || o->n_inputs ? ", " : "", o->params[k]->name, o->params[k]->default_text ? "=" : "",
+               o->params[k]->default_text ? o->params[k]->default_text : "");
     printf(")");
 }
 
@@ -306,7 +306,7 @@ static void print_manual_row(const row *r)
         printf(".\n");
     }
     for (int k = 0; k < o->n_params; k++) {
-        const imgpar_op_param *p = &o->params[k];
+        const imgpar_op_param *p = o->params[k];
         char range[256];
         range_text(p, range, sizeof range);
         printf(".TP\n.B %s\n%s%s%s. ", p->name, p->type, range[0] ? ", " : "", range);

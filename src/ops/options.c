@@ -40,8 +40,8 @@ static ip_param_kind kind_of(const ip_op *op, const char *name, const imgpar_op_
 {
     *param = NULL;
     for (int k = 0; k < op->info.n_params; k++)
-        if (strcmp(op->info.params[k].name, name) == 0) {
-            *param = &op->info.params[k];
+        if (strcmp(op->info.params[k]->name, name) == 0) {
+            *param = op->info.params[k];
             return ip_param_kind_of(*param);
         }
     return IP_PARAM_NUMBER;

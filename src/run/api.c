@@ -2,6 +2,7 @@
 /* The public functions that make an array's value: eval, read, save, encode, verify, explain. */
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/structs.h"
 #include "run/evaluate.h"
 #include "run/explain.h"
 #include "run/save.h"
@@ -43,12 +44,26 @@ static imgpar_status succeeded(imgpar_array *const *arrays, size_t n)
     return IMGPAR_OK;
 }
 
+/* Reads the options of a caller of any version into *known, where *options points from then on; without options it stays NULL. */
+static imgpar_status know_options(const char *function, const imgpar_options **options, imgpar_options *known, ip_error *err)
+{
+    if (!*options)
+        return IMGPAR_OK;
+    *known = (imgpar_options){ .struct_size = sizeof *known };
+    imgpar_status st = ip_struct_in(known, *options, function, "options", err);
+    *options = known;
+    return st;
+}
+
 imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_options *options)
 {
     ip_error err = { IMGPAR_OK, "" };
+    imgpar_options known;
     imgpar_status st = check_arrays(arrays, n);
     if (st || n == 0)
         return st;
+    if (know_options("eval", &options, &known, &err))
+        return failed(arrays, n, &err);
     for (size_t k = 1; k < n; k++)
         if (arrays[k]->ctx != arrays[0]->ctx) {
             ip_fail(&err, IMGPAR_E_ARGUMENT, "eval: the arrays belong to different contexts");
@@ -103,9 +118,12 @@ static imgpar_status look_at(imgpar_array *a, ip_value *value, const imgpar_opti
 imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes, const imgpar_options *options)
 {
     ip_error err = { IMGPAR_OK, "" };
+    imgpar_options known;
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
+    if (know_options("read", &options, &known, &err))
+        return failed(&a, 1, &err);
     if (!dst && bytes > 0)
         ip_fail(&err, IMGPAR_E_ARGUMENT, "read: the destination is NULL");
     else if (bytes != array_bytes(a))
@@ -270,7 +288,7 @@ static imgpar_status encode(imgpar_array *a, const target *t, void **bytes, size
 static imgpar_status encode_to_memory(imgpar_array *a, const imgpar_options *options, bool is_exact, void **out, size_t *n)
 {
     ip_error err = { IMGPAR_OK, "" };
-    target t = { .options = options, .is_exact = is_exact };
+    imgpar_options known;
     if (!out || !n)
         return IMGPAR_E_ARGUMENT;
     *out = NULL;
@@ -278,6 +296,9 @@ static imgpar_status encode_to_memory(imgpar_array *a, const imgpar_options *opt
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
+    if (know_options("encode", &options, &known, &err))
+        return failed(&a, 1, &err);
+    target t = { .options = options, .is_exact = is_exact };
     st = ip_check_save(a, NULL, options, &t.format, &err);
     if (!st && is_exact) {
         ip_pixels pixels = pixels_of(a, NULL);
@@ -307,12 +328,15 @@ const char *imgpar_path_format(const char *path)
 imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options)
 {
     ip_error err = { IMGPAR_OK, "" };
-    target t = { .path = path, .options = options };
+    imgpar_options known;
     void *bytes = NULL;
     size_t n = 0;
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
+    if (know_options("save", &options, &known, &err))
+        return failed(&a, 1, &err);
+    target t = { .path = path, .options = options };
     st = path ? ip_check_save(a, path, options, &t.format, &err) : ip_fail(&err, IMGPAR_E_ARGUMENT, "save: no path");
     if (!st)
         st = encode(a, &t, &bytes, &n, &err);
@@ -330,21 +354,27 @@ imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_option
     return st ? failed(&a, 1, &err) : succeeded(&a, 1);
 }
 
-static imgpar_status fill_probe(const ip_header *header, imgpar_probe *out)
+static imgpar_status fill_probe(const ip_header *header, imgpar_probe *out, ip_error *err)
 {
     ip_type type = { .dtype = header->dtype, .space = header->space, .rank = header->rank };
     memcpy(type.shape, header->shape, sizeof type.shape);
     type.white = header->tells_white ? header->white : ip_white_guess(&type);
     type.is_mask = header->is_mask;
     type.alpha_is_number = header->alpha_is_number;
-    *out = (imgpar_probe){ .format = ip_format_name(header->format) };
-    ip_type_info(&type, &out->info);
-    return IMGPAR_OK;
+    imgpar_probe probe = { .struct_size = sizeof probe, .format = ip_format_name(header->format) };
+    ip_type_info(&type, &probe.info);
+    if (!out)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "probe: out is NULL");
+    imgpar_status st = ip_struct_out(out, &probe, "probe", "out", err);
+    const size_t room = st || out->struct_size < offsetof(imgpar_probe, info) ? 0 : out->struct_size - offsetof(imgpar_probe, info);
+    if (room >= sizeof out->info.struct_size) /* an older one is shorter, of a newer one our part is filled */
+        out->info.struct_size = room < sizeof probe.info ? room : sizeof probe.info;
+    return st;
 }
 
 static imgpar_status tell(const ip_error *err, char *message, size_t message_size)
 {
-    if (message && message_size > 0)
+    if (err->status && message && message_size > 0)
         snprintf(message, message_size, "%s", err->message);
     return err->status;
 }
@@ -355,7 +385,9 @@ imgpar_status imgpar_probe_memory(const void *bytes, size_t n, imgpar_probe *out
     ip_read_options options = { .fail_on = IP_FAIL_ON_ERROR };
     ip_header header;
     imgpar_status st = ip_io_probe(bytes, n, "image", &options, &header, &err);
-    return st ? tell(&err, message, message_size) : fill_probe(&header, out);
+    if (!st)
+        fill_probe(&header, out, &err);
+    return tell(&err, message, message_size);
 }
 
 imgpar_status imgpar_probe_file(const char *path, imgpar_probe *out, char *message, size_t message_size)
@@ -365,10 +397,11 @@ imgpar_status imgpar_probe_file(const char *path, imgpar_probe *out, char *messa
     ip_header header;
     ip_file file;
     imgpar_status st = ip_file_open(path, &options, &file, &header, &err);
-    if (st)
-        return tell(&err, message, message_size);
-    ip_file_release(&file);
-    return fill_probe(&header, out);
+    if (!st) {
+        ip_file_release(&file);
+        fill_probe(&header, out, &err);
+    }
+    return tell(&err, message, message_size);
 }
 
 /* ---- looking inside ------------------------------------------------------------------------- */
@@ -394,9 +427,12 @@ static imgpar_status compare(imgpar_array *a, const char *x, const char *y, cons
 imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference, const imgpar_options *options)
 {
     ip_error err = { IMGPAR_OK, "" };
+    imgpar_options known;
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
+    if (know_options("verify", &options, &known, &err))
+        return failed(&a, 1, &err);
     size_t n = array_bytes(a);
     char *device = ip_alloc(n), *ref = ip_alloc(n);
     st = device && ref ? IMGPAR_OK : ip_fail_memory(&err, "verifying");

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "base/structs.h"
 #include "graph/array.h"
 #include "run/clblast.h"
 #include "run/drivers.h"
@@ -289,31 +290,19 @@ const imgpar_device *imgpar_context_device_at(const imgpar_context *ctx, size_t 
     return k < ctx->devices.n ? &ip_device_facts_of(ctx->devices.list[k])->info : NULL;
 }
 
-imgpar_status imgpar_device_list(imgpar_device **out, size_t *n)
+imgpar_status imgpar_device_list(imgpar_device ***out, size_t *n)
 {
-    ip_error err = { IMGPAR_OK, "" };
-    imgpar_device *list = NULL;
-    *out = NULL;
-    *n = 0;
-    imgpar_status st = ip_device_enumerate(&list, n, &err);
-    if (st)
-        return st;
-    imgpar_device *longer = ip_realloc_array(list, *n + 1, sizeof *longer);
-    if (!longer) {
-        imgpar_device_list_release(list, *n);
-        *n = 0;
-        return IMGPAR_E_HOST_MEMORY;
-    }
-    longer[(*n)++] = ref_device;
-    *out = longer;
-    return IMGPAR_OK;
+    imgpar_status st = ip_device_enumerate(out, n, NULL);
+    if (!st)
+        *(*out)[(*n)++] = ref_device;
+    return st;
 }
 
-void imgpar_device_list_release(imgpar_device *list, size_t n)
+void imgpar_device_list_release(imgpar_device **list, size_t n)
 {
     for (size_t k = 0; list && k < n; k++)
-        if (strcmp(list[k].kind, "ref") != 0) /* its strings are constant */
-            ip_device_info_clear(&list[k]);
+        if (strcmp(list[k]->kind, "ref") != 0) /* its strings are constant */
+            ip_device_info_clear(list[k]);
     ip_free(list);
 }
 
@@ -330,23 +319,34 @@ static void add_counters(ip_device *device, imgpar_counters *out)
     out->buffers += c.buffers_made;
 }
 
-void imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out)
+/* Gives the counters to the caller; st is the status where the context has none. */
+static imgpar_status give_counters(const imgpar_counters *c, imgpar_counters *out, imgpar_status st)
 {
-    memset(out, 0, sizeof *out);
-    if (!ctx || ip_context_check(ctx, NULL))
-        return;
-    out->evaluations = atomic_load(&ctx->evaluations);
-    out->decodes = atomic_load(&ctx->decodes);
-    out->encodes = atomic_load(&ctx->encodes);
-    for (size_t k = 0; k < ctx->devices.n; k++)
-        add_counters(ctx->devices.list[k], out);
+    imgpar_status bad = out ? ip_struct_out(out, c, "counters", "out", NULL) : IMGPAR_E_ARGUMENT;
+    return bad ? bad : st;
 }
 
-void imgpar_context_device_counters(const imgpar_context *ctx, size_t k, imgpar_counters *out)
+imgpar_status imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out)
 {
-    memset(out, 0, sizeof *out);
-    if (ctx && !ip_context_check(ctx, NULL) && k < ctx->devices.n)
-        add_counters(ctx->devices.list[k], out);
+    imgpar_counters c = { .struct_size = sizeof c };
+    imgpar_status st = ctx ? ip_context_check(ctx, NULL) : IMGPAR_E_ARGUMENT;
+    if (!st) {
+        c.evaluations = atomic_load(&ctx->evaluations);
+        c.decodes = atomic_load(&ctx->decodes);
+        c.encodes = atomic_load(&ctx->encodes);
+    }
+    for (size_t k = 0; !st && k < ctx->devices.n; k++)
+        add_counters(ctx->devices.list[k], &c);
+    return give_counters(&c, out, st);
+}
+
+imgpar_status imgpar_context_device_counters(const imgpar_context *ctx, size_t k, imgpar_counters *out)
+{
+    imgpar_counters c = { .struct_size = sizeof c };
+    imgpar_status st = ctx ? ip_context_check(ctx, NULL) : IMGPAR_E_ARGUMENT;
+    if (!st && k < ctx->devices.n)
+        add_counters(ctx->devices.list[k], &c);
+    return give_counters(&c, out, st);
 }
 
 ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_device *device)

@@ -48,7 +48,7 @@ typedef struct ip_buffer ip_buffer;   /* device memory */
 typedef struct ip_program ip_program; /* compiled kernels; shared by reference count through the cache */
 
 /* All usable devices, best first; *out from ip_alloc with strings owned by each (ip_device_info_clear). */
-imgpar_status ip_device_enumerate(imgpar_device **out, size_t *n, ip_error *err);
+imgpar_status ip_device_enumerate(imgpar_device ***out, size_t *n, ip_error *err);
 void ip_device_info_clear(imgpar_device *info);
 
 enum { IP_MAX_DEVICES = 16 }; /* that are opened together */

@@ -7,6 +7,7 @@
 #include "run/select.h"
 
 #include "base/str.h"
+#include "base/structs.h"
 #include "run/drivers.h"
 
 #include <errno.h>
@@ -189,24 +190,26 @@ imgpar_status ip_candidates_pick(const ip_candidates *found, const char *selecto
     return IMGPAR_E_NO_DEVICE;
 }
 
-imgpar_status ip_device_enumerate(imgpar_device **out, size_t *n, ip_error *err)
+imgpar_status ip_device_enumerate(imgpar_device ***out, size_t *n, ip_error *err)
 {
-    ip_candidates found;
+    ip_candidates found = { .n = 0 };
     *out = NULL;
     *n = 0;
-    if (ip_drivers_are_of_the_parent()) return IMGPAR_OK;
-    ip_drivers_lock();
-    imgpar_status st = ip_candidates_find(&found, err);
-    ip_drivers_unlock();
+    imgpar_status st = IMGPAR_OK;
+    if (!ip_drivers_are_of_the_parent()) {
+        ip_drivers_lock();
+        st = ip_candidates_find(&found, err);
+        ip_drivers_unlock();
+    }
     if (st) return st;
-    imgpar_device *list = ip_alloc_array(found.n, sizeof *list);
+    imgpar_device **list = ip_list_new(found.n + 1, sizeof **list);
     if (!list) {
         ip_candidates_clear(&found);
         return ip_fail_memory(err, "listing devices");
     }
     *n = found.n;
     for (size_t i = 0; i < found.n; i++) /* the strings change owner */
-        list[i] = found.list[i].facts.info;
+        *list[i] = found.list[i].facts.info;
     found.n = 0;
     ip_candidates_clear(&found);
     *out = list;

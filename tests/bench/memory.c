@@ -61,7 +61,7 @@ int bench_memory_child(const bench_options *options, const bench_row *row, int c
     if (!ours && !run)
         return 1;
     bool is_ok = run_once(ours, run, row, true, &input_bytes, &growth) && run_once(ours, run, row, false, &input_bytes, &growth);
-    imgpar_counters counters = { 0 };
+    imgpar_counters counters = { .struct_size = sizeof counters };
     if (ours) {
         imgpar_context_counters(bench_ours_context(ours), &counters);
         bench_ours_release(ours);

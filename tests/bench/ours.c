@@ -14,7 +14,7 @@ struct bench_ours {
     imgpar_context *ctx;
     imgpar_array *in[BENCH_MAX_IN];
     int n_in;
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
 };
 
 bench_ours *bench_ours_new(const char *selector, bool fuses)
@@ -102,7 +102,7 @@ bool bench_ours_run(bench_ours *o, bench_task *task)
         is_ok = false;
     imgpar_context_counters(o->ctx, &o->after);
     for (int k = 0; k < n; k++) {
-        imgpar_info info;
+        imgpar_info info = { .struct_size = sizeof info };
         if (is_ok && task->is_checked) {
             imgpar_array_info(answers[k], &info);
             note_shape(&task->out[k], &info);
