@@ -7,7 +7,7 @@
  * R3. sqlite3_interrupt() and progress handlers stop an evaluation within 100 ms, in every version
  *     of SQLite. See Note [Pulse].
  * R4. No statement of ours outlives the call: sqlite3_close() would refuse.
- * R5. The library's warnings go to sqlite3_log().
+ * R5. The library's warnings go to sqlite3_log(), and img_warning() tells the last of them.
  * R6. A failure while a deferred image is computed names the operations it went through.
  * R7. A number out of range is told with its range: "sigma must be 0..1000, got -1".
  */
@@ -151,27 +151,33 @@ static int poll_sqlite(void *user, double done)
     run->pulse_ms = now;
     int rc = SQLITE_OK;
     if (!run->pulse)
-        rc = sqlite3_prepare_v2(run->db, pulse_sql, -1, &run->pulse, NULL);
+        rc = sqlite3_prepare_v2(run->conn->db, pulse_sql, -1, &run->pulse, NULL);
     if (rc)
         return rc == SQLITE_INTERRUPT; /* an authorizer may refuse the statement: then there is no pulse */
     sqlite3_step(run->pulse);
     return sqlite3_reset(run->pulse) == SQLITE_INTERRUPT; /* R3 */
 }
 
-static void log_warning(void *user, const char *text)
+void ip_sql_warn(ip_sql_connection *conn, const char *text)
 {
-    (void)user;
+    char *copy = sqlite3_mprintf("%s", text);
     sqlite3_log(SQLITE_WARNING, "imgpar: %s", text); /* R5 */
+    if (!copy)
+        return;
+    sqlite3_free(conn->warning);
+    conn->warning = copy;
 }
+
+static void warn(void *user, const char *text) { ip_sql_warn(((ip_sql_run *)user)->conn, text); }
 
 void ip_sql_run_begin(ip_sql_run *run, ip_sql_call *call)
 {
     memset(run, 0, sizeof *run);
     run->options.struct_size = sizeof run->options;
     run->options.poll = poll_sqlite;
-    run->options.on_warning = log_warning;
+    run->options.on_warning = warn;
     run->options.user = run;
-    run->db = call->conn->db;
+    run->conn = call->conn;
     run->pulse_ms = now_ms();
 }
 

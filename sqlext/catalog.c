@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables about the module itself: img_ops, img_devices, img_counters, img_settings; and img_setting().
+ * Tables about the module itself: img_ops, img_devices, img_counters, img_settings; img_setting(); and img_warning().
  *
  * R1. img_ops is the operation table, nothing added by hand.
  * R2. img_devices, img_settings and img_setting() are DIRECTONLY; img_setting() is behind the locks of locks.c, and absent
  *     from the safe module.
  * R3. Counters are those of the connection's own context; all 0 before its first use.
  * R4. img_setting(name, value) returns the value now in force.
+ * R5. img_warning() is in the safe module too. It changes from row to row of one statement, so it is not deterministic.
  *
  *     SELECT name, summary FROM img_ops WHERE category = 'filter';
  *     SELECT img_setting('schedule', 'pixels');
@@ -217,8 +218,19 @@ static void setting_function(sqlite3_context *ctx, int argc, sqlite3_value **arg
     ip_sql_call_end(&call, ctx);
 }
 
+static void warning_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    const ip_sql_function *f = sqlite3_user_data(ctx);
+    if (f->conn->warning)
+        sqlite3_result_text(ctx, f->conn->warning, -1, SQLITE_TRANSIENT);
+}
+
 int ip_sql_add_settings(const ip_sql_setup *setup)
 {
-    return setup->safe ? SQLITE_OK
-                       : ip_sql_add_function(setup, "img_setting", 2, SQLITE_DIRECTONLY, setting_function, NULL, 0);
+    int rc = ip_sql_add_function(setup, "img_warning", 0, 0, warning_function, NULL, 0); /* R5 */
+    return rc || setup->safe
+               ? rc
+               : ip_sql_add_function(setup, "img_setting", 2, SQLITE_DIRECTONLY, setting_function, NULL, 0);
 }

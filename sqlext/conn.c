@@ -49,6 +49,7 @@ void ip_sql_connection_release(ip_sql_connection *conn)
     ip_sql_texts_clear(conn);
     imgpar_context_release(conn->context); /* R5 */
     imgpar_context_release(conn->ref);
+    sqlite3_free(conn->warning);
     for (int k = 0; k < IP_SQL_N_SETTINGS; k++)
         sqlite3_free(conn->settings[k]);
     sqlite3_free(conn);

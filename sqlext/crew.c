@@ -55,10 +55,25 @@ void ip_sql_task_free(ip_sql_task *task)
     free(task);
 }
 
+/* What a thread is at. */
+typedef struct working {
+    ip_sql_crew *crew;
+    ip_sql_task *task;
+} working;
+
 static int poll_stops(void *user, double done)
 {
     (void)done;
-    return atomic_load(&((ip_sql_crew *)user)->stops);
+    return atomic_load(&((working *)user)->crew->stops);
+}
+
+/* SQLite is not this thread's, so the statement's thread passes warnings on. Images of one row may have the same one. */
+static void note_warning(void *user, const char *text)
+{
+    char *all = ((working *)user)->task->warnings;
+    const size_t used = strlen(all), room = sizeof ((ip_sql_task *)0)->warnings - used;
+    if (!strstr(all, text) && strlen(text) + 2 <= room)
+        snprintf(all + used, room, "%s\n", text);
 }
 
 void ip_sql_output_encode(ip_sql_output *o, imgpar_options *options)
@@ -75,7 +90,8 @@ void ip_sql_output_encode(ip_sql_output *o, imgpar_options *options)
 static void do_task(ip_sql_crew *crew, ip_sql_task *task)
 {
     enum { MOST_AT_ONCE = 64 };
-    imgpar_options options = { .struct_size = sizeof options, .poll = poll_stops, .user = crew };
+    working at = { crew, task };
+    imgpar_options options = { .struct_size = sizeof options, .poll = poll_stops, .on_warning = note_warning, .user = &at };
     imgpar_array *arrays[MOST_AT_ONCE];
     size_t n = 0;
     for (int k = 0; k < task->n && n < MOST_AT_ONCE; k++)

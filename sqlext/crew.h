@@ -33,6 +33,7 @@ typedef struct ip_sql_output {
 typedef struct ip_sql_task {
     struct ip_sql_task *next;
     bool is_done;
+    char warnings[1024]; /* of the library, each ended by a newline; what has no room is left out */
     int n;
     ip_sql_output outputs[];
 } ip_sql_task;

@@ -322,6 +322,16 @@ static bool stop(void *user)
     return run->options.poll(run, 0) != 0;
 }
 
+/* Tells the warnings of a task, which is over, once. */
+static void pass_on(ip_sql_connection *conn, char *warnings)
+{
+    for (char *line = warnings, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        ip_sql_warn(conn, line);
+    }
+    *warnings = '\0';
+}
+
 /* Waits for the row's images where the crew has them, which SQLite may interrupt. */
 static int wait_for(ip_sql_call *call, cursor *c, const ip_sql_row *r)
 {
@@ -329,6 +339,8 @@ static int wait_for(ip_sql_call *call, cursor *c, const ip_sql_row *r)
     ip_sql_run_begin(&run, call);
     if (r->is_submitted && ip_sql_crew_wait(c->crew, r->task, stop, &run))
         ip_sql_call_fail(call, SQLITE_INTERRUPT, NULL);
+    else if (r->is_submitted)
+        pass_on(call->conn, r->task->warnings);
     ip_sql_run_end(&run);
     return call->code;
 }

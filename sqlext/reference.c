@@ -57,6 +57,10 @@ static const ip_sql_entry entries[] = {
       "sets device (several: 'cpu+gpu', 'all', 'cpu/2'), placement, schedule, fuse, max_pixels or mem_limit of this connection. "
       "Not in the safe module; see SAFETY",
       "img_setting('fuse', '1')" },
+    { "function", "img_warning", "",
+      "the last warning of this connection, such as two pictures whose profiles differ; NULL: none so far. "
+      "Each goes to sqlite3_log() too (.log stderr)",
+      "img_warning() IS NULL" },
     { "aggregate", "img_stack_mean", "img", "mean of the pixels of many images of one size",
       "SELECT img_format(img_stack_mean(img)) FROM photos" },
     { "aggregate", "img_stack_min", "img", "minimum of the pixels", "SELECT img_format(img_stack_min(img)) FROM photos" },

@@ -68,6 +68,7 @@ typedef struct ip_sql_connection {
     ip_sql_memo_entry memo[IP_SQL_N_MEMO];
     ip_sql_text texts[IP_SQL_N_TEXTS];
     uint64_t n_parsed;         /* texts */
+    char *warning;             /* the last one; owned, for sqlite3_free(); NULL: none yet */
     uint64_t memo_clock;
     ip_sql_recent recent[IP_SQL_N_RECENT]; /* for the hint, see values.c */
     int recent_at;
@@ -140,10 +141,13 @@ int ip_sql_call_fail(ip_sql_call *call, int code, const char *format, ...) __att
 int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char *where, const char *message);
 int ip_sql_call_fail_array(ip_sql_call *call, const imgpar_array *a);
 
+/* Logs a warning of the library and keeps it for img_warning(). */
+void ip_sql_warn(ip_sql_connection *conn, const char *text);
+
 /* Options for an evaluation that SQLite can interrupt. They live until ip_sql_run_end(). */
 typedef struct ip_sql_run {
     imgpar_options options;
-    sqlite3 *db;
+    ip_sql_connection *conn;
     sqlite3_stmt *pulse; /* NULL until the evaluation has lasted a while */
     double pulse_ms;     /* when it was stepped last */
 } ip_sql_run;

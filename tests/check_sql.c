@@ -343,7 +343,40 @@ START_TEST(the_safe_entry_has_no_files_and_no_settings)
     expect(db, "SELECT hex(raw(img_invert(lazy(" RGB "))))", "ADB8BD8D989D");
     expect_error(db, "SELECT save(" GRAY ", 'x.png')", SQLITE_ERROR, "no such function: save");
     expect_error(db, "SELECT img_setting('fuse', '0')", SQLITE_ERROR, "no such function: img_setting");
+    expect(db, "SELECT img_warning()", "NULL");
     sqlite3_close(db);
+}
+END_TEST
+
+/* A PNG of one pixel with a gAMA chunk, GAMMA being the chunk's data and sum. */
+#define PNG_OF_GAMMA(GAMMA)                                                                                          \
+    "x'89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000467414d41" GAMMA                     \
+    "0000000c49444154789c63105030000000a4006134667d720000000049454e44ae426082'"
+#define GAMMA_1 PNG_OF_GAMMA("000186a031e8965f")
+#define GAMMA_2 PNG_OF_GAMMA("0000c3500099b534")
+
+static const char *const meetings[] = {
+    "SELECT blend(" GAMMA_1 ", " GAMMA_2 ", 0.5) IS NULL",
+    "SELECT png(blend(lazy(" GAMMA_1 "), " GAMMA_2 ", 0.5)) IS NULL",
+    "SELECT img_mean(blend(lazy(" GAMMA_1 "), " GAMMA_2 ", 0.5)) IS NULL",
+    "SELECT apply('blend($1, $2, 0.5)', " GAMMA_1 ", " GAMMA_2 ") IS NULL",
+    "SELECT img IS NULL FROM t",
+};
+
+START_TEST(img_warning_names_profiles_that_differ)
+{
+    sqlite3 *db = open_db();
+    expect(db, "SELECT img_setting('device', 'ref')", "ref");
+    run(db, "CREATE VIRTUAL TABLE temp.t USING imgpar(SELECT blend(" GAMMA_1 ", " GAMMA_2 ", 0.5) AS img)");
+    expect(db, "SELECT blend(" GAMMA_1 ", " GAMMA_1 ", 0.5) IS NULL", "0");
+    expect(db, "SELECT img_warning()", "NULL");
+    expect(db, meetings[_i], "0");
+    expect(db, "SELECT img_warning()", "blend: profiles differ: \"sRGB, gamma 1\" and \"sRGB, gamma 2\"; "
+                                       "numbers are not converted, and the result is tagged as \"sRGB, gamma 1\"");
+    sqlite3 *other = open_db(); /* which has seen none */
+    expect(other, "SELECT img_warning()", "NULL");
+    sqlite3_close(other);
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
 }
 END_TEST
 
@@ -728,6 +761,7 @@ int main(void)
     tcase_add_test(tc, a_progress_handler_stops_an_evaluation);
     tcase_add_test(tc, sqlite3_interrupt_stops_an_evaluation);
     tcase_add_test(tc, two_connections_work_in_two_threads);
+    tcase_add_loop_test(tc, img_warning_names_profiles_that_differ, 0, sizeof meetings / sizeof *meetings);
     tcase_add_loop_test(tc, every_allocation_may_fail, 0, 14);
     SRunner *runner = srunner_create(suite);
     srunner_set_fork_status(runner, CK_FORK); /* SQLite is begun with each allocation failing in turn */
