@@ -375,7 +375,7 @@ static bool next_call(const char **text, char *name, size_t size)
 static bool is_known(const char *name)
 {
     if (imgpar_op_find(name) || strcmp(name, "montage") == 0) return true; /* an aggregate of SQL */
-    imgpar_word word;
+    imgpar_word word = { .struct_size = sizeof word };
     for (size_t k = 0; imgpar_word_get(k, &word); k++)
         if (strcmp(word.name, name) == 0) return true;
     return false;

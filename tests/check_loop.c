@@ -306,7 +306,7 @@ END_TEST
 /* The elements of text applied to the arrays, by this schedule; how many kernels were launched for them. */
 static int read_by(const char *schedule, const char *text, imgpar_array *const *in, size_t n, void *out, size_t size)
 {
-    imgpar_counters before, after;
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
     imgpar_context_counters(ctx, &before);
     imgpar_array *a = imgpar_apply(ctx, text, in, n);

@@ -19,7 +19,7 @@ static imgpar_cl_module *module;
 static imgpar_cl_kernel *kernel;
 static imgpar_cl_event *done;
 static imgpar_pipeline *pipeline;
-static char path[] = "structs-XXXXXX.pgm";
+static char path[32];
 
 static const int64_t shape[] = { 2, 3 };
 static const uint8_t pixels[6] = { 1, 2, 3, 4, 5, 6 };
@@ -40,6 +40,7 @@ static void open_all(void)
     OK(imgpar_cl_kernel_new(module, "twice", &kernel));
     OK(imgpar_cl_fill(queue, buffer, NULL, &zero, IMGPAR_CL_ORDER(.event = &done)));
     ck_assert_int_eq(imgpar_pipeline_parse("-", "print(1)", NULL, &pipeline), IMGPAR_OK);
+    strcpy(path, "structs-XXXXXX.pgm");
     int fd = mkstemps(path, 4);
     ck_assert_int_eq(write(fd, pgm, sizeof pgm - 1), sizeof pgm - 1);
     close(fd);
