@@ -52,29 +52,41 @@ static int position(int border, int k, int n)
     }
 }
 
-/* The line of n elements, `stride` apart, without end to either side; 0.25 is the constant. */
-static void gauss_line(const double *in, double *out, int n, int stride, double sigma, int border)
+/* Of the distances 0 to reach, beyond which they are below 1e-17. */
+typedef struct weights { double *at; int reach; } weights;
+
+static weights weights_of(double sigma)
 {
-    int reach = (int)ceil(9 * sigma);
+    weights w = { .reach = (int)ceil(9 * sigma) };
+    w.at = malloc((size_t)(w.reach + 1) * sizeof *w.at);
+    for (int d = 0; d <= w.reach; d++)
+        w.at[d] = exp(-0.5 * d * d / (sigma * sigma));
+    return w;
+}
+
+/* The line of n elements, `stride` apart, without end to either side; 0.25 is the constant. */
+static void gauss_line(const double *in, double *out, int n, int stride, const weights *w, int border)
+{
     for (int i = 0; i < n; i++) {
-        double sum = 0, weights = 0;
-        for (int d = -reach; d <= reach; d++) {
-            int at = position(border, i + d, n);
-            double w = exp(-0.5 * d * d / (sigma * sigma));
-            weights += w;
-            sum += w * (at < 0 ? 0.25 : in[at * stride]);
+        double sum = 0, whole = 0;
+        for (int d = -w->reach; d <= w->reach; d++) {
+            const int at = position(border, i + d, n);
+            whole += w->at[abs(d)];
+            sum += w->at[abs(d)] * (at < 0 ? 0.25 : in[at * stride]);
         }
-        out[i * stride] = sum / weights;
+        out[i * stride] = sum / whole;
     }
 }
 
 static void gauss(const double *in, double *out, double sigma, int border)
 {
     double rows[COUNT];
+    const weights w = weights_of(sigma);
     for (int x = 0; x < W; x++)
-        gauss_line(in + x, rows + x, H, W, sigma, border);
+        gauss_line(in + x, rows + x, H, W, &w, border);
     for (int y = 0; y < H; y++)
-        gauss_line(rows + y * W, out + y * W, W, 1, sigma, border);
+        gauss_line(rows + y * W, out + y * W, W, 1, &w, border);
+    free(w.at);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------------------- */
@@ -154,13 +166,15 @@ START_TEST(columns_are_sampled) /* _i: the border */
     for (int k = 0; k < N(cases); k++) {
         const int n = cases[k].channels, pitch = COLUMNS * n;
         const int64_t shape[] = { ROWS, COLUMNS, n };
+        const weights w = weights_of(cases[k].sigma);
         char text[96];
         for (int at = 0; at < ROWS * pitch; at++)
             line[at] = in[at] = (float)pictures[which[(at + k) % n]].at(at / pitch * 5, at % pitch / n);
         for (int at = 0; at < pitch; at++)
-            gauss_line(line + at, rows + at, ROWS, pitch, cases[k].sigma, _i);
+            gauss_line(line + at, rows + at, ROWS, pitch, &w, _i);
         for (int at = 0; at < ROWS * n; at++)
-            gauss_line(rows + at / n * pitch + at % n, want + at / n * pitch + at % n, COLUMNS, n, cases[k].sigma, _i);
+            gauss_line(rows + at / n * pitch + at % n, want + at / n * pitch + at % n, COLUMNS, n, &w, _i);
+        free(w.at);
         imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, 3, shape, in);
         snprintf(text, sizeof text, "fastblur($1, sigma=%g, border=%s%s)", cases[k].sigma, borders[_i], _i == 4 ? ", cval=0.25" : "");
         imgpar_array *result = imgpar_apply(ctx, text, &a, 1);

@@ -883,10 +883,15 @@ int main(void)
     tcase_add_loop_test(c, params_are_set_from_text, 0, N(settings));
     tcase_add_test(c, a_pipeline_runs_twice_and_builds);
     tcase_add_loop_test(c, hostile_text_meets_a_message, 0, N(hostile));
-    tcase_add_test(c, functions_of_functions_are_bounded);
     tcase_add_test(c, damaged_text_is_survived);
     tcase_add_test(c, names_from_elsewhere_are_none_of_ours_and_their_answers_are);
     tcase_add_loop_test(c, every_failing_allocation_is_reported, 0, N(allocating));
+    suite_add_tcase(suite, c);
+    c = tcase_create("limits");
+    tcase_set_tags(c, "long"); /* it runs until the limit of steps is reached */
+    tcase_add_checked_fixture(c, open_ref, close_ref);
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, functions_of_functions_are_bounded);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -65,8 +65,9 @@ if [ -n "$IMGPAR_SANITIZED" ]; then
     fi
     # ASan guesses where a loaded library (the OpenCL driver) keeps thread-local memory, and the leak search then
     # crashes where the guess was wrong. A thread in which the driver's compiler ran has that one's signal stack, and
-    # ASan would free it as its own.
-    ASAN_OPTIONS=intercept_tls_get_addr=0:use_sigaltstack=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+    # ASan would free it as its own. The driver's compiler allocates much, and memory that is soon
+    # used again is quicker.
+    ASAN_OPTIONS=intercept_tls_get_addr=0:use_sigaltstack=0:quarantine_size_mb=64${ASAN_OPTIONS:+:$ASAN_OPTIONS}
     export ASAN_OPTIONS
     LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0:use_tls=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}
     UBSAN_OPTIONS=print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}
