@@ -851,7 +851,7 @@ int main(void)
     tcase_add_loop_test(t, threads_share_the_devices, 0, 6);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_FORK); /* PoCL's threads outlive contexts of several devices */
+    srunner_set_fork_status(runner, devices_fork_status());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -467,7 +467,7 @@ int main(void)
     tcase_add_loop_test(t, any_call_may_fail, 0, 4);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_FORK); /* PoCL's threads outlive contexts of several devices */
+    srunner_set_fork_status(runner, devices_fork_status());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -682,6 +682,9 @@ START_TEST(other_numbers_are_the_same_program)
         { "composite($1, $2, left=5, top=3)", "composite($1, $2, left=0, top=30)", "composite($1, $2, left=40, top=0)" },
         { "crop($1, 0, 0, 5, 5)", "crop($1, 3, 0, 58, 5)", "crop($1, 0, 7, 61, 40)" },
         { "boxblur(crop($1, 0, 0, 5, 5), 3)", "boxblur(crop($1, 3, 0, 58, 5), 3)", "boxblur(crop($1, 0, 7, 61, 40), 3)" },
+        { "$1 div 3", "$1 div 7", "$1 div 200" }, { "$1 div 4", "$1 div 64", "$1 div 2" }, { "$1 % 3", "$1 % 7", "$1 % 200" },
+        { "$1 % 4", "$1 % 64", "$1 % 2" }, { "$1 << 1", "$1 << 5", "$1 << 0" }, { "$1 >> 1", "$1 >> 5", "$1 >> 0" },
+        { "(cast($1, i32) - 99) div 1000", "(cast($1, i32) - 99) div 70001", "(cast($1, i32) - 99) div 3" },
         { "slice($1, [0 1], [9 9])", "slice($1, 3)", "slice($1, [0 2])" }, { "circshift($1, [1 3])", "circshift($1, [7 1])", "circshift($1, [30 60])" },
     };
     bench b;

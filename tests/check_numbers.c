@@ -25,6 +25,60 @@ static void tear_down(void)
         imgpar_context_release(ways[way]);
 }
 
+/* ---- quotients --------------------------------------------------------------------------------- */
+
+enum { N_DIVIDED = 96 };
+static const struct { imgpar_dtype dtype; const char *name; int64_t least, most; } divided[] = {
+    { IMGPAR_I32, "i32", INT32_MIN, INT32_MAX }, { IMGPAR_U8, "u8", 0, UINT8_MAX },     { IMGPAR_U16, "u16", 0, UINT16_MAX },
+    { IMGPAR_I16, "i16", INT16_MIN, INT16_MAX }, { IMGPAR_U32, "u32", 0, UINT32_MAX }, { IMGPAR_I64, "i64", INT64_MIN, INT64_MAX },
+};
+
+/* Those at the ends of the range, around 0 and next to multiples of d, where quotients change, and others. */
+static int64_t dividend(int64_t least, int64_t most, int64_t d, int k)
+{
+    static unsigned state = 7;
+    state = state * 1664525u + 1013904223u;
+    const int64_t size = most / 2 / d == 0 ? 1 : most / 2 / d, multiple = ((int64_t)state * 2654435761 % size) * d;
+    const int64_t v = k < 8 ? least + k : k < 16 ? most - (k - 8) : k < 32 ? k - 24 : k % 2 ? multiple + (k % 3 - 1) : -multiple + (k % 3 - 1);
+    return v < least ? least : v > most ? most : v;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) { return b == -1 ? -a : a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+
+static void check_quotients(imgpar_context *ctx, int t, int64_t d)
+{
+    static const char *const signs[] = { "div", "%" };
+    int64_t v[N_DIVIDED], got[N_DIVIDED];
+    for (int k = 0; k < N_DIVIDED; k++)
+        v[k] = dividend(divided[t].least, divided[t].most, d < 0 ? -d : d, k);
+    for (int sign = 0; sign < 2; sign++) {
+        char text[96];
+        imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_I64, 1, (const int64_t[]){ N_DIVIDED }, v);
+        snprintf(text, sizeof text, "cast(cast($1, %s) %s %lld, i64)", divided[t].name, signs[sign], (long long)d);
+        imgpar_array *out = imgpar_apply(ctx, text, &a, 1);
+        ck_assert_msg(imgpar_array_read(out, got, sizeof got) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(out));
+        for (int k = 0; k < N_DIVIDED; k++) {
+            const int64_t q = floor_div(v[k], d), want = sign ? v[k] - q * d : q;
+            ck_assert_msg(got[k] == want, "%s of %lld: %lld, not %lld", text, (long long)v[k], (long long)got[k], (long long)want);
+        }
+        imgpar_array_release(out);
+        imgpar_array_release(a);
+    }
+}
+
+/* On the device a divisor of each class, since it builds a program for each; on the interpreter many. */
+START_TEST(quotients_by_literals_floor_and_are_exact) /* _i: the dtype */
+{
+    static const int64_t divisors[] = { 1, 2, 3, 5, 6, 7, 8, 9, 10, 25, 100, 127, 128, 129, 200, 253, 254, 255, 256, 257, 641, 1000, 32767, 32768, 32769,
+                                        65535, 65536, 65537, 1000003, 16777216, 1 << 30, (1 << 30) + 1, INT32_MAX - 1, INT32_MAX, -2, -3, -8, -1000 };
+    static const int64_t few[] = { 7, 8, 1001 };
+    for (size_t k = 0; k < sizeof divisors / sizeof *divisors; k++)
+        if (divisors[k] >= divided[_i].least && divisors[k] <= divided[_i].most) check_quotients(ways[1], _i, divisors[k]);
+    for (size_t k = 0; k < sizeof few / sizeof *few && _i < 2; k++)
+        if (few[k] <= divided[_i].most) check_quotients(ways[0], _i, few[k]);
+}
+END_TEST
+
 /* ---- types ------------------------------------------------------------------------------------- */
 
 static imgpar_dtype result_of(const char *text, const imgpar_dtype *dtypes, int n)
@@ -347,6 +401,7 @@ int main(void)
     Suite *s = suite_create("numbers");
     TCase *c = tcase_create("numbers");
     tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_loop_test(c, quotients_by_literals_floor_and_are_exact, 0, (int)(sizeof divided / sizeof *divided));
     tcase_add_test(c, operators_have_the_types_of_the_printed_table);
     tcase_add_loop_test(c, differences_of_counts_are_signed_and_products_are_wide_enough, 0, N(typed));
     tcase_add_test(c, no_count_and_no_product_wraps);

@@ -97,4 +97,12 @@ static void *elements_of(imgpar_array *a) { return elements_with(a, NULL); }
 /* One processor cannot be divided in two: then the program is skipped. */
 static bool has_no_devices(void) { return sysconf(_SC_NPROCESSORS_ONLN) < 2 && !getenv("IMGPAR_TEST_DEVICES"); }
 
+/* Each test in a process of its own, as threads of PoCL outlive contexts of several devices and touch what was freed. Where sanitizers keep that
+ * for a while it does no harm, and processes are dear: there as CK_FORK says. */
+static enum fork_status devices_fork_status(void)
+{
+    const char *sanitized = getenv("IMGPAR_SANITIZED");
+    return sanitized && *sanitized ? CK_FORK_GETENV : CK_FORK;
+}
+
 #endif

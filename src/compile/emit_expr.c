@@ -252,7 +252,8 @@ static const char *shifted(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
     const char *type = ip_cl_type(x->dtype);
     int bits = (int)ip_dtype(x->dtype)->size_bytes * 8;
-    const char *count = ip_text(e->ir, "((uint)%s & %du)", arg[1], bits - 1);
+    const bool is_count = x->arg[1]->lo >= 0 && x->arg[1]->hi < bits;
+    const char *count = is_count ? arg[1] : ip_text(e->ir, "((uint)%s & %du)", arg[1], bits - 1);
     if (x->op == IP_X_SHR)
         return ip_text(e->ir, "(%s)(%s >> %s)", type, arg[0], count);
     const char *wide = bits == 64 ? "ulong" : "uint";

@@ -29,17 +29,17 @@ static bool is_narrowable(ip_xop op)
 
 static bool is_comparison(ip_xop op) { return op >= IP_X_LT && op <= IP_X_NE; }
 
-/* True when x in dtype costs nothing: it is a constant or was widened from at most that dtype. */
+/* True when x in dtype costs nothing: it is a number or was widened from at most that dtype. */
 static bool comes_from(const ip_expr *x, imgpar_dtype dtype)
 {
-    return x->op == IP_X_CONST
+    return x->op == IP_X_CONST || x->op == IP_X_PARAM
         || (x->op == IP_X_CAST && ip_dtype(x->arg[0]->dtype)->size_bytes <= ip_dtype(dtype)->size_bytes);
 }
 
 /* Counts are taken modulo the width. */
 static bool shifts_alike(const ip_expr *x, imgpar_dtype to)
 {
-    return x->arg[1]->op == IP_X_CONST && x->arg[1]->i >= 0 && x->arg[1]->i < (int64_t)ip_dtype(to)->size_bytes * 8;
+    return x->arg[1]->lo >= 0 && x->arg[1]->hi < (double)ip_dtype(to)->size_bytes * 8;
 }
 
 static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user)

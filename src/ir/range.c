@@ -72,10 +72,10 @@ static double all_ones(double v)
 
 static interval bits(ip_xop op, interval a, interval b)
 {
+    if (op == IP_X_AND && (a.lo >= 0 || b.lo >= 0)) /* a mask without a sign takes the other's away */
+        return (interval){ 0, a.lo < 0 ? b.hi : b.lo < 0 ? a.hi : fmin(a.hi, b.hi) };
     if (a.lo < 0 || b.lo < 0)
         return (interval){ -INFINITY, INFINITY };
-    if (op == IP_X_AND)
-        return (interval){ 0, fmin(a.hi, b.hi) };
     return (interval){ 0, all_ones(fmax(a.hi, b.hi)) };
 }
 

@@ -62,9 +62,8 @@ void ip_lower_place(ip_lower *l, int k, ip_expr *index[4])
 ip_expr *ip_lower_in(ip_lower *l, int k)
 {
     double v;
-    bool fractional;
-    if (ip_array_is_number(l->node->inputs[k], &v, &fractional))
-        return ip_lower_literal(l, l->node->inputs[k]->type.dtype, v, fractional);
+    if (ip_array_is_number(l->node->inputs[k], &v, NULL))
+        return ip_lower_literal(l, l->node->inputs[k]->type.dtype, v);
     ip_expr *index[4];
     ip_lower_place(l, k, index);
     return ip_x_load(l->ir, l->in[k], index, IP_BORDER_NONE, NULL);
@@ -131,10 +130,9 @@ ip_expr *ip_lower_whole(ip_lower *l, ip_expr *number, int bits)
     return ip_x_param_of(l->ir, number, number->lo < 0 ? -most : 0, number->lo < 0 ? 0 : most);
 }
 
-ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value, bool fractional)
+ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value)
 {
     bool is_float = ip_dtype(loaded_dtype(dtype))->is_float;
-    (void)fractional;
     if (is_float) return ip_lower_argument(l, dtype, value);
     return ip_lower_whole(l, ip_x_number(l->ir, loaded_dtype(dtype), value), IP_LEVEL_BITS);
 }

@@ -58,7 +58,7 @@ ip_expr *ip_lower_value(ip_lower *l, int k);
 /* As ip_lower_read(), bool as u8. */
 ip_expr *ip_lower_read_value(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, ip_expr *dx, int border, ip_expr *cval);
 /* A number the user wrote: an argument of the kernel, as ip_lower_argument() and ip_lower_whole() make them. */
-ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value, bool fractional);
+ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value);
 /* A white as a number of dtype, rounded to nearest even and saturated: those of depths are part of the program, others arguments. */
 ip_expr *ip_lower_white(ip_lower *l, imgpar_dtype dtype, double full);
 /* An argument of the kernel, of which the program knows its class: its sign, whether its size is below 1, and the bits that hold it. What

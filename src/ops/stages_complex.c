@@ -38,9 +38,8 @@ ip_complex ip_complex_in(ip_lower *l, int k)
 {
     const imgpar_array *in = l->node->inputs[k];
     double v;
-    bool fractional;
     if (ip_type_is_complex(&in->type)) return (ip_complex){ part_in(l, k, 0), part_in(l, k, 1) };
-    if (ip_array_is_number(in, &v, &fractional)) return (ip_complex){ .re = ip_lower_literal(l, IMGPAR_F32, v, fractional) };
+    if (ip_array_is_number(in, &v, NULL)) return (ip_complex){ .re = ip_lower_literal(l, IMGPAR_F32, v) };
     return (ip_complex){ .re = ip_lower_convert(l, IMGPAR_F32, ip_lower_value(l, k)) };
 }
 

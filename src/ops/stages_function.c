@@ -4,6 +4,7 @@
  * converted to the dtype in which they meet.
  */
 #include "ops/complex.h"
+#include "ops/divide.h"
 #include "ops/families.h"
 #include "ops/lower.h"
 
@@ -32,39 +33,57 @@ static int made_of(const imgpar_array *a, int depth)
  * Note [Literals]
  * A number that the user wrote is an argument of the kernel, of which the program knows the class (ip_lower_literal()), so another threshold or
  * factor needs no other program. These are written into the program:
- *   - divisors of whole numbers, and counts of shifts: compilers make products and shifts of bits of them;
+ *   - divisors of coordinates and counts of their shifts, as of other whole numbers 0, 1 and counts that are none (ops/divide.c has the rest);
  *   - what channels are compared with and computed from: a loop over channels is written out, and each knows what it does;
  *   - steps of FEW pixels, as in 2 x + 1: rows that are read so are kept, or read as vectors; not how far something is moved, x - left;
  *   - 0 where positions are compared with it, as they are never less;
  *   - white in white - a, which so has as many bits as a.
  */
-static bool is_written(const ip_lower *l, int k, imgpar_dtype dtype, double v)
+static bool is_division(int fn) { return fn == IP_FN_IDIV || fn == IP_FN_MOD; }
+static bool is_shift(int fn) { return fn == IP_FN_SHL || fn == IP_FN_SHR; }
+
+/* Whether operand k, a number, is. */
+static bool is_written(const ip_lower *l, int k, const ip_expr *number)
 {
     enum { DEEPEST = 4, FEW = 8 };
+    const ip_dtype_facts *facts = ip_dtype(number->dtype);
+    const double v = number->lo;
     int fn = l->node->op->variant;
     if (fn == IP_FN_SUB && k == 0 && (v == 1 || v == UINT8_MAX || v == UINT16_MAX)) return true;
-    if (ip_dtype(dtype)->is_float || l->node->op->info.n_inputs != 2) return false;
-    if (k == 1 && (fn == IP_FN_IDIV || fn == IP_FN_MOD || fn == IP_FN_SHL || fn == IP_FN_SHR)) return true;
+    if (facts->is_float || l->node->op->info.n_inputs != 2) return false;
     const imgpar_array *other = l->node->inputs[1 - k];
     int of = made_of(other, DEEPEST);
+    if (k == 1 && (is_division(fn) || is_shift(fn)) && !(of & OF_ELEMENTS)) return true;
+    if (k == 1 && is_division(fn)) return v == 0 || v == 1;
+    if (k == 1 && is_shift(fn)) return v < 0 || v >= (double)facts->size_bytes * 8;
     if (of != OF_ROWS_AND_COLUMNS) return !(of & (OF_ROWS_AND_COLUMNS | OF_ELEMENTS));
     if (ip_functions[fn].typing == IP_TYPING_COMPARE) return v == 0;
     return fabs(v) <= FEW && !((fn == IP_FN_ADD || fn == IP_FN_SUB) && is_coordinate(other));
 }
 
-/* Operand k in dtype. Literals are converted from double once; where dtype is too narrow for a whole one it wraps as
- * the arithmetic does, except in min and max, which it then does not influence. */
+/* Operand k in dtype if it is a number, as a CONST; else NULL. It is converted from double once; where dtype is too narrow for a whole one
+ * it wraps as the arithmetic does, except in min and max, which it then does not influence. */
+static ip_expr *number_of(ip_lower *l, int k, imgpar_dtype dtype)
+{
+    double v;
+    const int fn = l->node->op->variant;
+    if (!ip_array_is_number(l->node->inputs[k], &v, NULL)) return NULL;
+    bool wraps = !ip_dtype(dtype)->is_float && fn != IP_FN_MIN && fn != IP_FN_MAX && v > -0x1p63 && v < 0x1p63;
+    return wraps ? ip_x_int(l->ir, dtype, (int64_t)v) : ip_x_number(l->ir, dtype, v);
+}
+
+/* Operand k in dtype. */
 static ip_expr *operand(ip_lower *l, int k, imgpar_dtype dtype)
 {
     enum { FACTOR_BITS = 4 }; /* sums of several bytes times such factors fit 16 bits */
+    const int fn = l->node->op->variant;
     double v;
-    bool fractional;
-    int fn = l->node->op->variant;
-    if (!ip_array_is_number(l->node->inputs[k], &v, &fractional)) return ip_x_cast(l->ir, dtype, ip_lower_in(l, k));
-    bool wraps = !ip_dtype(dtype)->is_float && fn != IP_FN_MIN && fn != IP_FN_MAX && v > -0x1p63 && v < 0x1p63;
-    ip_expr *number = wraps ? ip_x_int(l->ir, dtype, (int64_t)v) : ip_x_number(l->ir, dtype, v);
-    if (is_written(l, k, dtype, v)) return number;
-    return wraps ? ip_lower_whole(l, number, fn == IP_FN_MUL ? FACTOR_BITS : IP_LEVEL_BITS) : ip_lower_literal(l, dtype, v, fractional);
+    ip_expr *number = number_of(l, k, dtype);
+    if (!number) return ip_x_cast(l->ir, dtype, ip_lower_in(l, k));
+    if (is_written(l, k, number)) return number;
+    if (k == 1 && is_shift(fn)) return ip_lower_shift_count(l, number);
+    if (ip_dtype(dtype)->is_float && ip_array_is_number(l->node->inputs[k], &v, NULL)) return ip_lower_argument(l, dtype, v);
+    return ip_lower_whole(l, number, fn == IP_FN_MUL ? FACTOR_BITS : IP_LEVEL_BITS);
 }
 
 /* a / b, b being a literal: a product where its inverse is exact, since processors divide slowly; else NULL. */
@@ -123,6 +142,8 @@ static ip_expr *value_of(ip_lower *l)
         return small_power(l, a, ip_function_small_power(l->node));
     ip_expr *scaled = fn == IP_FN_DIV ? times_inverse(l, a) : NULL;
     if (scaled) return scaled;
+    const ip_expr *divisor = is_division(fn) && !ip_dtype(dtype)->is_float ? number_of(l, 1, dtype) : NULL;
+    if (divisor && !is_written(l, 1, divisor)) return ip_lower_quotient(l, a, divisor, fn == IP_FN_MOD);
     ip_expr *b = operand(l, 1, dtype);
     if ((fn == IP_FN_IDIV || fn == IP_FN_MOD) && ip_dtype(dtype)->is_float) return floored(l, fn == IP_FN_MOD, a, b);
     return facts->swapped ? ip_x_binary(l->ir, facts->xop, b, a) : ip_x_binary(l->ir, facts->xop, a, b);

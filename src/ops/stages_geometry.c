@@ -20,9 +20,8 @@ static ip_expr *sub(ip_lower *l, ip_expr *a, ip_expr *b) { return ip_x_binary(l-
 ip_stage *ip_stages_number(ip_lower *l)
 {
     double v = 0;
-    bool fractional = false;
-    ip_array_is_number(l->node, &v, &fractional);
-    return ip_lower_map(l, ip_lower_literal(l, l->node->type.dtype, v, fractional));
+    ip_array_is_number(l->node, &v, NULL);
+    return ip_lower_map(l, ip_lower_literal(l, l->node->type.dtype, v));
 }
 
 ip_stage *ip_stages_coordinate(ip_lower *l)

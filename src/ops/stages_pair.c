@@ -122,8 +122,7 @@ static ip_expr *wide(ip_lower *l, ip_expr *a, ip_expr *b)
 static ip_expr *operand(ip_lower *l, int k, imgpar_dtype dtype)
 {
     double v;
-    bool fractional;
-    if (ip_array_is_number(l->node->inputs[k], &v, &fractional)) return ip_lower_literal(l, dtype, v, fractional);
+    if (ip_array_is_number(l->node->inputs[k], &v, NULL)) return ip_lower_literal(l, dtype, v);
     return ip_lower_convert(l, dtype, ip_lower_value(l, k));
 }
 

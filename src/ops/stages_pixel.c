@@ -23,8 +23,7 @@ static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
 static ip_expr *float_in(ip_lower *l, int k, imgpar_dtype dtype)
 {
     double v;
-    bool fractional;
-    if (ip_array_is_number(l->node->inputs[k], &v, &fractional)) return ip_lower_literal(l, dtype, v, fractional);
+    if (ip_array_is_number(l->node->inputs[k], &v, NULL)) return ip_lower_literal(l, dtype, v);
     return ip_x_cast(l->ir, dtype, ip_lower_value(l, k));
 }
 
@@ -143,10 +142,9 @@ ip_stage *ip_stages_select(ip_lower *l)
     }
     for (int k = 0; k < 2; k++) {
         double v;
-        bool fractional;
-        bool literal = ip_array_is_number(l->node->inputs[k + 1], &v, &fractional);
+        bool literal = ip_array_is_number(l->node->inputs[k + 1], &v, NULL);
         branch[k] = literal && is_black_or_white(v) && dtype != IMGPAR_F16 ? number(l, dtype, v)
-            : literal ? ip_lower_literal(l, dtype, v, fractional) : ip_x_cast(l->ir, dtype, ip_lower_in(l, k + 1));
+            : literal ? ip_lower_literal(l, dtype, v) : ip_x_cast(l->ir, dtype, ip_lower_in(l, k + 1));
     }
     return ip_lower_map(l, ip_x_select(l->ir, c, branch[0], branch[1]));
 }
