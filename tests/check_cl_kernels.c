@@ -224,6 +224,8 @@ START_TEST(groups_are_checked_and_chosen)
           IMGPAR_E_LIMIT, "is over");
     FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 0 }), &arg, 1, NULL),
           IMGPAR_E_ARGUMENT, "work.global[0] is 0");
+    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 1 }, .offset = { SIZE_MAX }), &arg, 1, NULL), IMGPAR_E_LIMIT,
+          "work.offset[0]=18446744073709551615 + global[0]=1 is more than can be counted");
     FAILS(imgpar_cl_launch(queue, free_one, &(imgpar_cl_work){ 0 }, &arg, 1, NULL), IMGPAR_E_ARGUMENT,
           "struct_size of work is not set");
     imgpar_cl_buffer_release(b);

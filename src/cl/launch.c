@@ -66,6 +66,10 @@ imgpar_status ip_cl_check_work(const imgpar_cl_kernel *k, const imgpar_cl_work *
         if (!is_used && !chooses && out->local[d] == 0)
             out->local[d] = 1;
     }
+    for (int d = 0; d < 3; d++)
+        if (out->offset[d] > SIZE_MAX - out->global[d])
+            return ip_fail(err, IMGPAR_E_LIMIT, "%s: work.offset[%d]=%zu + global[%d]=%zu is more than can be counted", k->name, d, out->offset[d], d,
+                           out->global[d]);
     if (chooses && is_required(k))
         memcpy(out->local, k->required, sizeof out->local);
     else if (chooses)
