@@ -408,6 +408,10 @@ IMGPAR_API imgpar_status imgpar_probe_memory(const void *bytes, size_t n, imgpar
 IMGPAR_API imgpar_status imgpar_probe_file(const char *path, imgpar_probe *out,
                                            char *message, size_t message_size);
 
+/* 1: there is a file at path whose header is good and which ends where its format says, so that nobody stopped while writing it: a JPEG
+ * with its end marker, a PNG after IEND, NPY and binary PNM after the last element. What lies between is not looked at. Else 0. */
+IMGPAR_API int imgpar_file_is_whole(const char *path);
+
 /* ---- operations -------------------------------------------------------------- */
 
 /* One parameter of an operation, from the operation table. */
@@ -580,6 +584,17 @@ IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context 
  */
 IMGPAR_API imgpar_status imgpar_pipeline_build(imgpar_pipeline *p, imgpar_context *ctx,
                                                imgpar_array ***arrays, size_t *n_arrays);
+/* The name of the index-th param that the text declares; NULL beyond the last. Borrowed from p. */
+IMGPAR_API const char *imgpar_pipeline_param(const imgpar_pipeline *p, size_t index);
+/*
+ * A pipeline as a function of the arrays that it calls $1, $2, ...: its last statement is an expression, whose value is the result, and
+ * it saves and prints nothing, nor does it open("-"). imgpar_pipeline_check_apply() checks that for n arrays, each of which the text
+ * must read, and what imgpar_pipeline_check() does; imgpar_pipeline_message() tells the mistake.
+ */
+IMGPAR_API imgpar_status imgpar_pipeline_check_apply(imgpar_pipeline *p, size_t n);
+/* The result for these arrays, with the params as they are set. Parses nothing, and any number of threads may call it at once while
+ * none sets a param. */
+IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_context *ctx, imgpar_array *const *arrays, size_t n);
 /* The first error: "FILE:LINE:COLUMN: message", the line and a caret below it. Borrowed. */
 IMGPAR_API const char *imgpar_pipeline_message(const imgpar_pipeline *p);
 IMGPAR_API void imgpar_pipeline_release(imgpar_pipeline *p);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum { OPT_EXPLAIN = 256, OPT_PROFILE, OPT_DEVICE, OPT_PLACEMENT, OPT_SCHEDULE, OPT_NO_FUSE, OPT_VERIFY, OPT_FORMAT, OPT_TRACE,
-       OPT_MEM_LIMIT, OPT_MAX_PIXELS, OPT_TUNE,
+       OPT_MEM_LIMIT, OPT_MAX_PIXELS, OPT_TUNE, OPT_RECURSIVE, OPT_SKIP_EXISTING, OPT_STOP_ON_ERROR, OPT_PROGRESS, OPT_QUIET,
        OPT_LIST_DEVICES, OPT_LIST_OPS, OPT_VERSION };
 
 typedef struct row {
@@ -30,7 +30,11 @@ typedef struct row {
 
 static const row rows[] = {
     { 'e', NULL, required_argument, " EXPR", WORD(expression), NULL, "evaluate EXPR; print a number, or write -o" },
-    { 'o', NULL, required_argument, " OUT", WORD(output), NULL, "the file -e is written to; - is standard output" },
+    { 'o', NULL, required_argument, " OUT", WORD(output), NULL, "the file it is written to, - is standard output; of files 'out/{name}.jpg'" },
+    { '0', NULL, no_argument, "", 0, NULL, "read names of files from standard input, each ended by a zero byte" },
+    { OPT_RECURSIVE, "recursive", no_argument, "", 0, NULL, "of a folder that is named, take all pictures below it" },
+    { OPT_SKIP_EXISTING, "skip-existing", no_argument, "", 0, NULL, "pass by files whose output is whole and not older" },
+    { OPT_STOP_ON_ERROR, "stop-on-error", no_argument, "", 0, NULL, "stop at the first file that fails" },
     { OPT_FORMAT, "format", required_argument, "=FORMAT", WORD(format), "png|jpeg|jpg|npy|pnm|ppm|pgm|pam",
       "the format of what is written to - or -o" },
     { OPT_EXPLAIN, "explain", optional_argument, "[=text|dot|json|cl|graph]", 0, "text|dot|json|cl|graph",
@@ -53,6 +57,9 @@ static const row rows[] = {
       "pixels of a file that is read at most: 300000000, 1G (256M)" },
     { OPT_NO_FUSE, "no-fuse", no_argument, "", 0, NULL, "a kernel for every operation" },
     { OPT_TUNE, "tune", no_argument, "", 0, NULL, "measure which settings suit the device, keep them, and save nothing" },
+    { OPT_PROGRESS, "progress", optional_argument, "[=json]", 0, "text|json",
+      "tell how far it is, on standard error (a terminal is told anyway)" },
+    { OPT_QUIET, "quiet", no_argument, "", 0, NULL, "do not tell how far it is" },
     { OPT_LIST_DEVICES, "list-devices", no_argument, "", 0, NULL, "list the devices" },
     { OPT_LIST_OPS, "list-ops", no_argument, "", 0, NULL, "list the operations and the words of the language" },
     { 'h', "help", optional_argument, " [OP]", 0, NULL, "this text, or what the operation or word OP does" },
@@ -110,6 +117,12 @@ static int apply(options *o, const row *r, const char *argument)
     case OPT_VERIFY: return set_tolerance(o, argument);
     case OPT_NO_FUSE: o->no_fuse = true; break;
     case OPT_TUNE: o->tunes = true; break;
+    case '0': o->listed = true; break;
+    case OPT_RECURSIVE: o->recursive = true; break;
+    case OPT_SKIP_EXISTING: o->skips_existing = true; break;
+    case OPT_STOP_ON_ERROR: o->stops_on_error = true; break;
+    case OPT_PROGRESS: o->progress = argument && strcmp(argument, "json") == 0 ? PROGRESS_AS_JSON : PROGRESS_AS_TEXT; break;
+    case OPT_QUIET: o->quiet = true; break;
     case OPT_LIST_DEVICES: o->action = ACTION_LIST_DEVICES; break;
     case OPT_LIST_OPS: o->action = ACTION_LIST_OPS; break;
     case OPT_VERSION: o->action = ACTION_VERSION; break;
@@ -135,13 +148,51 @@ static void to_getopt(char *letters, struct option *longs)
     *longs = (struct option){ 0 };
 }
 
-/* Of the NAME in NAME=VALUE. */
-static size_t name_length(const char *word)
+size_t setting_name_length(const char *word)
 {
-    return strcspn(word, "=");
+    const size_t n = strcspn(word, "=");
+    return word[n] ? n : 0;
 }
 
-/* What is left after the options: FILE.conf, unless there is -e, and NAME=VALUE. */
+int check_given_once(char *const *settings, int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = 0; k < i; k++) {
+            const size_t length = setting_name_length(settings[i]);
+            if (length == setting_name_length(settings[k]) && memcmp(settings[i], settings[k], length) == 0)
+                return usage("%.*s is given twice", (int)length, settings[i]);
+        }
+    return EXIT_DONE;
+}
+
+/* Without -o every word is NAME=VALUE. */
+static int check_settings(const options *o)
+{
+    for (int i = 0; i < o->n_words; i++) {
+        const char *word = o->words[i];
+        if (setting_name_length(word) > 0) continue;
+        if (!o->expression || !imgpar_path_format(word)) return usage("%s: NAME=VALUE is expected", word);
+        return usage("%s: -o is missing: -o %s writes it, -o OUT %s reads it as $1", word, word, word);
+    }
+    return check_given_once(o->words, o->n_words);
+}
+
+/* FILE.conf, the first word unless there is -e. */
+static int take_pipeline(options *o)
+{
+    if (o->expression) return EXIT_DONE;
+    if (o->n_words == 0) return usage("%s", "a pipeline file or -e EXPR is missing");
+    const char *file = o->words[0];
+    if (imgpar_op_find(file) && access(file, F_OK) != 0)
+        return usage("%s is an operation, not a pipeline: -e '%s(open(\"photo.jpg\"))' -o out.png", file, file);
+    o->file = *o->words++;
+    o->n_words--;
+    if (o->output && o->n_words == 0 && !o->listed)
+        return usage("%s", "-o goes with -e; a pipeline file says itself what it saves");
+    return EXIT_DONE;
+}
+
+/* What is left after the options: FILE.conf, unless there is -e, NAME=VALUE, and with -o files. */
 static int operands(options *o, int n, char **words)
 {
     if (o->action == ACTION_HELP && !o->help_op && n > 0) {
@@ -149,28 +200,29 @@ static int operands(options *o, int n, char **words)
         n--;
     }
     if (o->action != ACTION_RUN) return n > 0 ? usage("unexpected argument %s", words[0]) : EXIT_DONE;
-    if (!o->expression) {
-        if (n == 0) return usage("%s", "a pipeline file or -e EXPR is missing");
-        if (imgpar_op_find(words[0]) && access(words[0], F_OK) != 0)
-            return usage("%s is an operation, not a pipeline: -e '%s(open(\"photo.jpg\"))' -o out.png", words[0], words[0]);
-        if (o->output) return usage("%s", "-o goes with -e; a pipeline file says itself what it saves");
-        o->file = *words++;
-        n--;
-    }
-    for (int i = 0; i + 1 < n; i++)
-        if (!strchr(words[i], '=') && words[i + 1][0] == '=')
-            return usage("%s %s: NAME=VALUE is one word, without spaces", words[i], words[i + 1]);
-    for (int i = 0; i < n; i++)
-        if (!strchr(words[i], '=') || words[i][0] == '=')
-            return usage(o->expression && !o->output && imgpar_path_format(words[i])
-                             ? "%s: NAME=VALUE is expected; -o %s writes it" : "%s: NAME=VALUE is expected", words[i], words[i]);
-    for (int i = 1; i < n; i++)
-        for (int k = 0; k < i; k++)
-            if (name_length(words[i]) == name_length(words[k]) && memcmp(words[i], words[k], name_length(words[i])) == 0)
-                return usage("%.*s is given twice", (int)name_length(words[i]), words[i]);
-    o->settings = words;
-    o->n_settings = n;
-    return EXIT_DONE;
+    o->words = words;
+    o->n_words = n;
+    if (take_pipeline(o)) return EXIT_USAGE;
+    for (int i = 0; i + 1 < o->n_words; i++)
+        if (!strchr(o->words[i], '=') && o->words[i + 1][0] == '=')
+            return usage("%s %s: NAME=VALUE is one word, without spaces", o->words[i], o->words[i + 1]);
+    return o->output ? EXIT_DONE : check_settings(o);
+}
+
+int check_format(const char *output, const char *format)
+{
+    char as_path[32];
+    snprintf(as_path, sizeof as_path, "x.%s", format ? format : "");
+    const char *named = imgpar_path_format(as_path), *ending = imgpar_path_format(output);
+    if (named && ending && strcmp(named, ending) != 0)
+        complain("-o %s and --format=%s contradict each other", output, format);
+    else if (named || ending)
+        return EXIT_DONE;
+    else if (strcmp(output, "-") == 0)
+        complain("-o - needs a format: --format=png, jpeg, npy or pnm");
+    else
+        complain("-o %s: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format", output);
+    return EXIT_USAGE;
 }
 
 /* ---- what does not go together ------------------------------------------------------------------ */
@@ -188,6 +240,8 @@ static const struct { int one, other; const char *why; } conflicts[] = {
     { OPT_TUNE, OPT_TRACE, only_measures },
     { OPT_TUNE, OPT_SCHEDULE, tries_all },
     { OPT_TUNE, OPT_NO_FUSE, tries_all },
+    { OPT_TUNE, '0', only_measures },
+    { OPT_QUIET, OPT_PROGRESS, "one tells how far it is, the other does not" },
 };
 
 static const row *row_of(int code)
@@ -196,6 +250,19 @@ static const row *row_of(int code)
     while (r->code != code)
         r++;
     return r;
+}
+
+/* What is said of files has some only where -o names what is made of them. */
+static int check_for_files(const options *o, const bool given[N_ROWS])
+{
+    static const int for_files[] = { '0', OPT_RECURSIVE, OPT_SKIP_EXISTING, OPT_STOP_ON_ERROR };
+    for (size_t k = 0; k < sizeof for_files / sizeof *for_files && o->action == ACTION_RUN; k++) {
+        const row *r = row_of(for_files[k]);
+        if (given[r - rows] && !o->output)
+            return usage("%s%s goes with files, of which -o names what is written: -o 'out/{name}.jpg'", r->name ? "--" : "-",
+                         r->name ? r->name : "0");
+    }
+    return EXIT_DONE;
 }
 
 /* given: by row. Help is given beside anything, as people add it to what they were about to write; a device, which scripts add to
@@ -209,6 +276,7 @@ static int check_together(const options *o, const bool given[N_ROWS])
         if (given[i] && n_given > 1 && o->action != ACTION_HELP &&
             (rows[i].code == OPT_LIST_OPS || rows[i].code == OPT_LIST_DEVICES || rows[i].code == OPT_VERSION))
             return usage("--%s is given alone", rows[i].name);
+    if (check_for_files(o, given)) return EXIT_USAGE;
     for (size_t k = 0; k < sizeof conflicts / sizeof *conflicts; k++) {
         const row *one = row_of(conflicts[k].one), *other = row_of(conflicts[k].other);
         if (given[one - rows] && given[other - rows])

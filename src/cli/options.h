@@ -4,6 +4,7 @@
 #define IMGPAR_CLI_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* What the exit status says. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -11,6 +12,8 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 typedef enum action { ACTION_RUN, ACTION_HELP, ACTION_LIST_OPS, ACTION_LIST_DEVICES, ACTION_VERSION } action;
 
 typedef enum profile_format { PROFILE_NONE, PROFILE_TABLE, PROFILE_JSON } profile_format;
+
+typedef enum progress_choice { PROGRESS_ON_TERMINALS, PROGRESS_AS_TEXT, PROGRESS_AS_JSON } progress_choice;
 
 typedef struct options {
     action action;
@@ -20,16 +23,24 @@ typedef struct options {
     const char *trace;     /* the file it is written to, or NULL */
     const char *explain;   /* its format, or NULL */
     profile_format profile;
-    bool no_fuse, verify, tunes;
+    progress_choice progress;
+    bool no_fuse, verify, tunes, quiet;
+    bool recursive, listed, skips_existing, stops_on_error; /* -0: listed */
     double tolerance;      /* of --verify */
     const char *file;      /* FILE.conf, "-", or NULL with -e */
-    char **settings;       /* NAME=VALUE */
-    int n_settings;
+    char **words;          /* NAME=VALUE; with -o files, too */
+    int n_words;
 } options;
 
 /* EXIT_DONE, or EXIT_USAGE after saying why on stderr. Strings are borrowed from argv. */
 int options_parse(int argc, char **argv, options *o);
 /* The options, a line each, on stdout. */
 void options_print(void);
+/* Does the name of -o, or of what is written for a picture, tell its format, or --format (or NULL) do? EXIT_DONE or EXIT_USAGE. */
+int check_format(const char *output, const char *format);
+/* Is each NAME of n words NAME=VALUE there once? EXIT_DONE or EXIT_USAGE. */
+int check_given_once(char *const *settings, int n);
+/* The length of the NAME in NAME=VALUE; 0: the word is none. */
+size_t setting_name_length(const char *word);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,10 +16,27 @@ static void flush_stdout(void)
     if (fflush(stdout) != 0 && !stdout_error) stdout_error = errno;
 }
 
+static bool has_status; /* the terminal's last line is a status */
+
+void show_status(const char *line)
+{
+    if (has_status) fputs("\r\033[K", stderr); /* ECMA-48: erase in line */
+    fputs(line, stderr);
+    fflush(stderr);
+    has_status = line[0] != '\0';
+}
+
+void tell(const char *line)
+{
+    show_status("");
+    fprintf(stderr, "%s\n", line);
+}
+
 void complain(const char *format, ...)
 {
     va_list args;
     flush_stdout();
+    show_status("");
     fputs("imgpar-run: ", stderr);
     va_start(args, format);
     vfprintf(stderr, format, args);
@@ -28,6 +46,7 @@ void complain(const char *format, ...)
 
 void say(const char *line)
 {
+    show_status("");
     if (puts(line) == EOF && !stdout_error) stdout_error = errno;
     flush_stdout();
 }

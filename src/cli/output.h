@@ -5,6 +5,10 @@
 
 /* "imgpar-run: message" on stderr. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A line on stderr as it is. */
+void tell(const char *line);
+/* The last line of a terminal, which the next one is written over and any other line on stderr removes; "": none. */
+void show_status(const char *line);
 /* A line on stdout, sent off at once: the library writes to "-" past stdio. */
 void say(const char *line);
 /* At the end: has everything printed arrived (a full disk, a closed pipe)? Else complains and fails. Returns status. */

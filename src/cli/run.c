@@ -4,6 +4,8 @@
  * any file but the pipeline's own is opened (exit 2); everything later is exit 1.
  */
 #include "run.h"
+#include "files.h"
+#include "inputs.h"
 #include "output.h"
 #include "profile.h"
 #include "signals.h"
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TEXT_MAX_BYTES = (1 << 20) + 1 }; /* one more than the library takes, so that it says so */
 
@@ -79,19 +82,78 @@ static char *folder_of(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
+/* What is run: a pipeline, and the files that it is run for, if any are given. */
+typedef struct job {
+    const options *o;
+    imgpar_pipeline *p;
+    inputs in;
+    bool has_files;  /* are any given, or to be listed? Then there is a text for all of them */
+    char **settings; /* NAME=VALUE, room for all words */
+    int n_settings;
+} job;
+
 /* "NAME=VALUE" to the pipeline. */
-static int set_params(imgpar_pipeline *p, const options *o)
+static int set_params(const job *j)
 {
-    for (int i = 0; i < o->n_settings; i++) {
-        const char *equals = strchr(o->settings[i], '=');
-        char *name = strndup(o->settings[i], (size_t)(equals - o->settings[i]));
-        imgpar_status st = name ? imgpar_pipeline_set(p, name, equals + 1) : IMGPAR_E_HOST_MEMORY;
+    for (int i = 0; i < j->n_settings; i++) {
+        const char *equals = strchr(j->settings[i], '=');
+        char *name = strndup(j->settings[i], (size_t)(equals - j->settings[i]));
+        imgpar_status st = name ? imgpar_pipeline_set(j->p, name, equals + 1) : IMGPAR_E_HOST_MEMORY;
         free(name);
         if (!st) continue;
-        complain("%s", st == IMGPAR_E_HOST_MEMORY ? "out of memory" : imgpar_pipeline_message(p));
+        complain("%s", st == IMGPAR_E_HOST_MEMORY ? "out of memory" : imgpar_pipeline_message(j->p));
         return st == IMGPAR_E_SYNTAX ? EXIT_USAGE : EXIT_FAILED;
     }
     return EXIT_DONE;
+}
+
+/* Is a word NAME=VALUE rather than a file? Without -o it is; else the text must declare NAME, but what is no file either was meant so. */
+static bool is_setting(const job *j, const char *word)
+{
+    const size_t n = setting_name_length(word);
+    if (!j->o->output) return true;
+    for (size_t k = 0; n > 0 && imgpar_pipeline_param(j->p, k); k++)
+        if (strlen(imgpar_pipeline_param(j->p, k)) == n && memcmp(imgpar_pipeline_param(j->p, k), word, n) == 0) return true;
+    return n > 0 && strcspn(word, "/.") > n && access(word, F_OK) != 0;
+}
+
+static int sort_words(job *j)
+{
+    const options *o = j->o;
+    j->settings = malloc(((size_t)o->n_words + 1) * sizeof *j->settings);
+    if (!j->settings) {
+        complain("out of memory");
+        return EXIT_FAILED;
+    }
+    for (int i = 0; i < o->n_words; i++)
+        if (is_setting(j, o->words[i])) j->settings[j->n_settings++] = o->words[i];
+    if (check_given_once(j->settings, j->n_settings)) return EXIT_USAGE;
+    j->has_files = o->listed || j->n_settings < o->n_words;
+    if (j->has_files || !(o->recursive || o->skips_existing || o->stops_on_error)) return EXIT_DONE;
+    complain("no files are given: imgpar-run -e 'blur($1, 2)' in/*.jpg -o 'out/{name}.jpg'");
+    return EXIT_USAGE;
+}
+
+/* The files, in the order of the command line; those that are listed follow. */
+static int gather(job *j)
+{
+    const options *o = j->o;
+    int status = EXIT_DONE, n_stdin = o->listed + (o->file && strcmp(o->file, "-") == 0);
+    for (int i = 0; i < o->n_words && !status; i++) {
+        if (is_setting(j, o->words[i])) continue;
+        status = inputs_add(&j->in, o, o->words[i]);
+        n_stdin += strcmp(o->words[i], "-") == 0;
+    }
+    if (!status && n_stdin > 1) {
+        complain("standard input can be read once");
+        status = EXIT_USAGE;
+    }
+    if (!status && o->listed) status = inputs_add_listed(&j->in, o);
+    if (!status && j->in.n == 0) {
+        complain("there is no file to read");
+        status = EXIT_FAILED;
+    }
+    return status ? status : inputs_check(&j->in, o);
 }
 
 /* Does the text end with an expression? Then, and only then, nothing can follow it. */
@@ -109,50 +171,57 @@ static bool ends_with_expression(const char *text)
     return ends;
 }
 
-/* Does -o with --format tell what to write? Where it does not, that is said before anything is read. */
-static int check_output(const options *o)
-{
-    char as_path[32];
-    if (!o->output) return EXIT_DONE;
-    snprintf(as_path, sizeof as_path, "x.%s", o->format ? o->format : "");
-    const char *format = imgpar_path_format(as_path), *ending = imgpar_path_format(o->output);
-    if (format && ending && strcmp(format, ending) != 0)
-        complain("-o %s and --format=%s contradict each other", o->output, o->format);
-    else if (format || ending)
-        return EXIT_DONE;
-    else if (strcmp(o->output, "-") == 0)
-        complain("-o - needs a format: --format=png, jpeg, npy or pnm");
-    else
-        complain("-o %s: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format", o->output);
-    return EXIT_USAGE;
-}
+/* Where a text is, and what it is called in messages. */
+typedef struct text_source { const char *name, *text; char *read, *folder; } text_source;
 
-/* Parses, sets, checks: all that needs no device. */
-static int prepare(const options *o, imgpar_pipeline **p)
+static int find_text(const options *o, text_source *t)
 {
-    if (check_output(o)) return EXIT_USAGE;
-    if (!o->expression && is_image(o->file)) {
+    *t = (text_source){ .name = "-e", .text = o->expression };
+    if (o->expression) return EXIT_DONE;
+    if (is_image(o->file)) {
         complain("%s is an image, not a pipeline: -e 'blur(open(\"%s\"))' -o out.png", o->file, o->file);
         return EXIT_USAGE;
     }
-    char *read = o->expression ? NULL : read_text(o->file);
-    if (!o->expression && !read) return EXIT_FAILED;
-    const char *text = o->expression ? o->expression : read;
-    char *folder = o->expression || strcmp(o->file, "-") == 0 ? NULL : folder_of(o->file);
-    const char *name = o->expression ? "-e" : strcmp(o->file, "-") == 0 ? "standard input" : o->file;
-    imgpar_status st = imgpar_pipeline_parse(name, text, folder, p);
-    int status = EXIT_DONE;
-    if (!st) status = set_params(*p, o);
-    if (!st && !status) st = imgpar_pipeline_check(*p);
+    const bool is_stdin = strcmp(o->file, "-") == 0;
+    t->text = t->read = read_text(o->file);
+    t->folder = is_stdin ? NULL : folder_of(o->file);
+    t->name = is_stdin ? "standard input" : o->file;
+    return t->read ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* What is wrong with the text itself, with the params as they are set. */
+static int check_text(const job *j, const char *text)
+{
+    imgpar_status st = j->has_files ? imgpar_pipeline_check_apply(j->p, 1) : imgpar_pipeline_check(j->p);
     if (st) {
-        complain("%s", imgpar_pipeline_message(*p));
-        status = st == IMGPAR_E_SYNTAX ? EXIT_USAGE : EXIT_FAILED;
-    } else if (!status && o->output && !ends_with_expression(text)) {
-        complain("-o needs -e to end with an expression");
-        status = EXIT_USAGE;
+        complain("%s", imgpar_pipeline_message(j->p));
+        return exit_of(st);
     }
-    free(folder);
-    free(read);
+    if (j->has_files || !j->o->output || ends_with_expression(text)) return EXIT_DONE;
+    complain("-o needs -e to end with an expression");
+    return EXIT_USAGE;
+}
+
+/* Parses, sorts, sets, checks: all that needs no device. */
+static int prepare(job *j)
+{
+    const options *o = j->o;
+    text_source t;
+    const bool may_have_files = o->listed || o->n_words > 0;
+    if (o->output && !may_have_files && check_format(o->output, o->format)) return EXIT_USAGE;
+    int status = find_text(o, &t);
+    imgpar_status st = status ? IMGPAR_OK : imgpar_pipeline_parse(t.name, t.text, t.folder, &j->p);
+    if (st) {
+        complain("%s", imgpar_pipeline_message(j->p));
+        status = exit_of(st);
+    }
+    if (!status) status = sort_words(j);
+    if (!status && o->output && !j->has_files) status = check_format(o->output, o->format);
+    if (!status) status = set_params(j);
+    if (!status) status = check_text(j, t.text);
+    if (!status && j->has_files) status = gather(j);
+    free(t.folder);
+    free(t.read);
     return status;
 }
 
@@ -246,21 +315,40 @@ static int run_graph(const options *o, imgpar_pipeline *p, imgpar_context *ctx, 
     return status;
 }
 
-static int run_with(const options *o, imgpar_pipeline *p, imgpar_context *ctx)
+/* What would be computed for the first file. */
+static int explain_file(const job *j, imgpar_context *ctx)
 {
-    profile times = { 0 };
+    imgpar_array *picture = imgpar_open(ctx, j->in.items[0].path), *a = imgpar_pipeline_apply(j->p, ctx, &picture, 1);
+    int status = explain(&a, 1, j->o->explain);
+    imgpar_array_release(a);
+    imgpar_array_release(picture);
+    return status;
+}
+
+static int run_pipeline(const job *j, imgpar_context *ctx, profile *times)
+{
+    const options *o = j->o;
     imgpar_options options_of_run = { .struct_size = sizeof options_of_run, .poll = signals_poll,
-                                      .on_warning = on_warning, .user = &times, .format = o->format };
-    if (o->tunes) return tune(p, ctx, &options_of_run);
+                                      .on_warning = on_warning, .user = times, .format = o->format };
+    if (o->tunes) return tune(j->p, ctx, &options_of_run);
     if (o->profile || o->trace) options_of_run.on_event = on_event;
     bool done = false;
     int status = EXIT_DONE;
-    if (o->explain || o->verify || o->output) status = run_graph(o, p, ctx, &options_of_run, &done);
-    if (!status && !done) {
-        imgpar_status st = imgpar_pipeline_run(p, ctx, print_line, NULL, &options_of_run);
-        if (st) complain("%s", imgpar_pipeline_message(p));
-        status = exit_of(st);
-    }
+    if (o->explain || o->verify || o->output) status = run_graph(o, j->p, ctx, &options_of_run, &done);
+    if (status || done) return status;
+    imgpar_status st = imgpar_pipeline_run(j->p, ctx, print_line, NULL, &options_of_run);
+    if (st) complain("%s", imgpar_pipeline_message(j->p));
+    return exit_of(st);
+}
+
+static int run_with(const job *j, imgpar_context *ctx)
+{
+    const options *o = j->o;
+    profile times = { 0 };
+    int status;
+    if (!j->has_files) status = run_pipeline(j, ctx, &times);
+    else if (o->explain) status = explain_file(j, ctx);
+    else status = files_run(o, j->p, ctx, &j->in, &times);
     if (o->profile) profile_print(&times, ctx, o->profile == PROFILE_JSON);
     int traced = o->trace ? profile_trace(&times, o->trace) : EXIT_DONE;
     profile_free(&times);
@@ -269,12 +357,14 @@ static int run_with(const options *o, imgpar_pipeline *p, imgpar_context *ctx)
 
 int run(const options *o)
 {
-    imgpar_pipeline *p = NULL;
+    job j = { .o = o };
     imgpar_context *ctx = NULL;
-    int status = prepare(o, &p);
+    int status = prepare(&j);
     if (!status) status = open_context(o, &ctx);
-    if (!status) status = run_with(o, p, ctx);
+    if (!status) status = run_with(&j, ctx);
     imgpar_context_release(ctx);
-    imgpar_pipeline_release(p);
+    imgpar_pipeline_release(j.p);
+    inputs_free(&j.in);
+    free(j.settings);
     return status;
 }

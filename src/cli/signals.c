@@ -2,10 +2,12 @@
 #include "signals.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
-static volatile sig_atomic_t seen;       /* the number of the first signal, or 0 */
-static volatile sig_atomic_t is_polled;
+/* Threads poll, a handler sets them. */
+static atomic_int seen;      /* the number of the first signal, or 0 */
+static atomic_bool is_polled;
 
 static void end_by(int number)
 {

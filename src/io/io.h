@@ -42,6 +42,7 @@ typedef struct ip_header {
     double white;
     bool is_mask;
     bool alpha_is_number; /* exact values only: alpha was computed with (ip_type) */
+    uint64_t end_bytes; /* NPY, binary PNM: where the elements end in the file; else 0 */
 } ip_header;
 
 typedef struct ip_image {
@@ -149,6 +150,9 @@ typedef enum ip_look { IP_LOOKS_FINE, IP_LOOKS_BLACK, IP_LOOKS_WHITE } ip_look;
 imgpar_status ip_io_look(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll, ip_look *look, ip_error *err);
 /* Appends a line for each thing that a file in the format, written with the settings, will lack of pixels->metadata. */
 imgpar_status ip_io_losses(const ip_pixels *pixels, ip_format format, const char *settings, ip_str *lines, ip_error *err);
+/* Is there a file whose header is good and which ends where its format says: a JPEG with EOI, a PNG after IEND, NPY and binary PNM after
+ * the last element? What lies between is not looked at. */
+bool ip_io_is_whole(const char *path);
 /* Writes bytes to path by way of a temporary file and rename; "-" is standard output. A device, a FIFO or a
  * dangling link is written in place. An existing file keeps its mode, a link stays a link. poll may be NULL. */
 imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err);

@@ -320,6 +320,7 @@ imgpar_status ip_npy_read(const ip_source *s, ip_header *header, ip_image *image
     imgpar_status st = parse_layout(s, &l, err);
     if (st) return st;
     fill_header(&l, header);
+    header->end_bytes = l.data_at + l.n_elements * imgpar_dtype_size(l.dtype); /* far from 2^64: n_elements is below max_pixels */
     if (!image) return IMGPAR_OK;
     image->header = *header;
     st = ip_image_alloc(s, image, err);

@@ -228,10 +228,18 @@ static imgpar_status read_rows(map *m, unsigned char *pixels)
     return st;
 }
 
+/* Where the samples end, the header having been read; 0: text ends where it ends. */
+static uint64_t end_of(const map *m)
+{
+    const uint64_t n = (uint64_t)m->width * m->depth, row_bytes = m->kind == 4 ? (n + 7) / 8 : n * (m->maxval > 255 ? 2 : 1);
+    return m->kind <= 3 ? 0 : (uint64_t)(m->at - m->s->bytes) + row_bytes * m->height;
+}
+
 imgpar_status ip_pnm_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err)
 {
     map m = { .s = s, .err = err, .at = s->bytes, .end = s->bytes + s->n };
     imgpar_status st = read_header(&m, header);
+    if (!st) header->end_bytes = end_of(&m);
     if (st || !image) return st;
     image->header = *header;
     st = ip_image_alloc(s, image, err);

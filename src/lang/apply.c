@@ -12,11 +12,11 @@ struct imgpar_formula {
     ip_error error;
 };
 
-imgpar_array *ip_program_value(ip_eval *ev)
+imgpar_array *ip_program_value(ip_eval *ev, const ip_val *given)
 {
     ip_outputs outputs = { 0 };
     imgpar_array *result = NULL;
-    if (!ip_program_run(ev, NULL, &outputs) && !ev->checking)
+    if (!ip_program_run(ev, given, &outputs) && !ev->checking)
         result = imgpar_array_retain(outputs.output[outputs.n - 1].vals[0].u.array);
     ip_outputs_free(&outputs);
     ip_eval_free(ev);
@@ -29,8 +29,8 @@ static imgpar_array *apply_program(const ip_program *program, imgpar_context *ct
 {
     ip_eval checking = { .program = program, .checking = true, .safe = safe, .n_inputs = n, .err = err };
     ip_eval building = { .program = program, .ctx = ctx, .safe = safe, .inputs = arrays, .n_inputs = n, .err = err };
-    ip_program_value(&checking);
-    return err->status ? NULL : ip_program_value(&building);
+    ip_program_value(&checking, NULL);
+    return err->status ? NULL : ip_program_value(&building, NULL);
 }
 
 static imgpar_array *result_of(imgpar_context *ctx, imgpar_array *result, const ip_error *err)

@@ -282,6 +282,8 @@ static bool reads_standard_input(const ip_op *op, const ip_arg *args, int n)
 /* There is one standard input and it can be read once. What it gave is kept for further builds of the program. */
 static bool check_standard_input(ip_eval *ev, size_t offset)
 {
+    if (ev->is_repeated)
+        return ip_eval_fail(ev, offset, "open: standard input can be read once, and this text is run for every picture it is given");
     if (ev->defining) return true; /* met again where the function is called */
     bool again = ev->stdin_at && (!ev->checking || ev->stdin_at != offset + 1);
     ev->stdin_at = offset + 1;

@@ -36,6 +36,7 @@ static bool eval_input(ip_eval *ev, const ip_node *node, ip_val *out)
                             ev->n_inputs == 1 ? " is" : "s are");
     }
     *out = ip_val_unknown(IP_V_ARRAY);
+    ev->inputs_read |= 1u << index;
     if (ev->checking) return true;
     imgpar_array *a = ev->inputs[index];
     if (!a) {

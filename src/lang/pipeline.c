@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The public pipeline functions: parse, set, check, build, run. */
+/* The public pipeline functions: parse, set, check, build, run, apply. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/structs.h"
@@ -152,6 +152,13 @@ IMGPAR_API imgpar_status imgpar_pipeline_set(imgpar_pipeline *p, const char *nam
         return IMGPAR_OK;
     }
     return unknown_param(p, name);
+}
+
+IMGPAR_API const char *imgpar_pipeline_param(const imgpar_pipeline *p, size_t index)
+{
+    for (int i = 0; p && i < p->program.n_statements; i++)
+        if (p->program.statements[i].kind == IP_S_PARAM && index-- == 0) return p->program.statements[i].names[0]->name;
+    return NULL;
 }
 
 /* ---- check, build ----------------------------------------------------------------------------- */
@@ -368,4 +375,83 @@ IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context 
     if (!st) st = run_outputs(p, &outputs, &all, print, print_user);
     ip_outputs_free(&outputs);
     return st;
+}
+
+/* ---- apply --------------------------------------------------------------------------------------- */
+
+/* As a function of its inputs the text has one result, its last expression. */
+static imgpar_status check_is_function(const imgpar_pipeline *p, ip_error *err)
+{
+    const int n = p->program.n_statements;
+    const ip_statement *last = n > 0 ? &p->program.statements[n - 1] : NULL;
+    for (int i = 0; i < n; i++) {
+        const ip_statement *s = &p->program.statements[i];
+        if (s->kind != IP_S_SAVE && s->kind != IP_S_PRINT) continue;
+        return ip_text_fail(err, &p->program.text, s->offset, IMGPAR_E_SYNTAX,
+                            "%s: this text is run for every picture it is given, and ends in one expression, its result",
+                            s->kind == IP_S_SAVE ? "save" : "print");
+    }
+    if (last && last->kind == IP_S_EXPR) return IMGPAR_OK;
+    return ip_text_fail(err, &p->program.text, last ? last->offset : 0, IMGPAR_E_SYNTAX,
+                        "an expression is expected at the end of the text, whose value is the result");
+}
+
+/* What params were given, for one evaluator: matrices are counted without a lock, so that each has its own. */
+static ip_val *own_given(const imgpar_pipeline *p)
+{
+    const int n = p->program.n_statements;
+    ip_val *own = ip_vals_new(n);
+    for (int i = 0; own && i < n; i++) {
+        const ip_val *v = &p->given[i];
+        own[i] = *v;
+        if (v->kind != IP_V_MATRIX) continue;
+        const ip_matrix *m = v->u.matrix;
+        own[i].u.matrix = ip_matrix_new(m->rows, m->cols);
+        if (own[i].u.matrix) {
+            memcpy(own[i].u.matrix->numbers, m->numbers, (size_t)m->rows * (size_t)m->cols * sizeof *m->numbers);
+        } else {
+            own[i].kind = IP_V_NONE;
+            ip_vals_free(own, n);
+            return NULL;
+        }
+    }
+    return own;
+}
+
+static imgpar_array *function_value(const imgpar_pipeline *p, ip_eval *ev)
+{
+    ip_val *given = own_given(p);
+    imgpar_array *result = NULL;
+    ev->program = &p->program;
+    ev->folder = p->folder;
+    ev->is_repeated = true;
+    if (given) result = ip_program_value(ev, given);
+    else ip_fail_memory(ev->err, "applying a pipeline");
+    ip_vals_free(given, given ? p->program.n_statements : 0);
+    return result;
+}
+
+IMGPAR_API imgpar_status imgpar_pipeline_check_apply(imgpar_pipeline *p, size_t n)
+{
+    imgpar_status st = begin(p);
+    if (!st) st = check_is_function(p, &p->error);
+    if (st) return st;
+    ip_eval ev = { .checking = true, .n_inputs = n, .err = &p->error };
+    function_value(p, &ev);
+    for (size_t k = 0; k < n && k < 9 && !p->error.status; k++)
+        if (!(ev.inputs_read & 1u << k))
+            ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.240s reads no $%zu, so what is given for it would change nothing", p->name, k + 1);
+    return p->error.status;
+}
+
+IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_context *ctx, imgpar_array *const *arrays, size_t n)
+{
+    if (!p || !ctx || (n > 0 && !arrays))
+        return ip_array_error(ctx, IMGPAR_E_ARGUMENT, "apply: a pipeline, a context and its arrays are needed");
+    ip_error err = { .status = IMGPAR_OK };
+    if (p->parsed) err = p->error;
+    else check_is_function(p, &err);
+    ip_eval ev = { .ctx = ctx, .inputs = arrays, .n_inputs = n, .err = &err };
+    imgpar_array *result = err.status ? NULL : function_value(p, &ev);
+    return result ? result : ip_array_error(ctx, err.status ? err.status : IMGPAR_E_INTERNAL, err.message);
 }

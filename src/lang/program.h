@@ -24,8 +24,8 @@ imgpar_status ip_program_run(ip_eval *ev, const ip_val *given, ip_outputs *outpu
 /* Whether one of them saves to this file. Standard output and devices are none. */
 bool ip_outputs_save_to(const ip_outputs *outputs, const char *path);
 void ip_outputs_free(ip_outputs *outputs);
-/* The last expression's value, a reference; NULL: an error, or ev only checks. Frees what ev holds. */
-imgpar_array *ip_program_value(ip_eval *ev);
+/* The last expression's value, a reference; NULL: an error, or ev only checks. given: as above. Frees what ev holds. */
+imgpar_array *ip_program_value(ip_eval *ev, const ip_val *given);
 
 /* "4.5", "[1 2; 3 4]", "[480, 640, 3] u8": one value of a print statement appended to line. Reads small arrays. */
 imgpar_status ip_show(const ip_val *v, const imgpar_options *options, ip_str *line, ip_error *err);

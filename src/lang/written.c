@@ -101,7 +101,7 @@ imgpar_array *ip_expand_written(const imgpar_array *call)
         bind_facts(&to, &call->inputs[0]->type);
         const ip_scope given = { .n = to.n, .names = to.symbols, .vals = to.vals };
         ev.given = &given;
-        result = to.failed ? NULL : ip_program_value(&ev);
+        result = to.failed ? NULL : ip_program_value(&ev, NULL);
     }
     for (int k = 0; k < to.n; k++)
         ip_val_free(&to.vals[k]);

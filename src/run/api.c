@@ -404,6 +404,8 @@ imgpar_status imgpar_probe_file(const char *path, imgpar_probe *out, char *messa
     return tell(&err, message, message_size);
 }
 
+int imgpar_file_is_whole(const char *path) { return path && ip_io_is_whole(path); }
+
 /* ---- looking inside ------------------------------------------------------------------------- */
 
 /* The largest difference of two elements. */

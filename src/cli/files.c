@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads take the inputs in their order, each a file at a time: decoding one overlaps with computing another and encoding a third, and
+ * all share one context, so that a program is compiled once. The calling thread tells what happened.
+ *
+ *     take a file      not more than N_SLOTS after the first that is not told of, so that what is remembered has an end
+ *     make it          open, apply, save: the library writes a whole file or none
+ *     tell it          the calling thread, in the order of the inputs, whatever was done first
+ *
+ * stop_at is the first file that nobody needs any more: none from there on is begun, and those that run are interrupted. A signal, a
+ * lost device, and a failure under --stop-on-error lower it. Files before it are always finished, so which outputs there are after
+ * --stop-on-error does not depend on the threads.
+ */
+#include "files.h"
+#include "output.h"
+#include "progress.h"
+#include "signals.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 16, N_SLOTS = 4 * MAX_THREADS, TICK_MS = 100 };
+
+typedef enum outcome { RUNNING, WRITTEN, SKIPPED, FAILED, STOPPED } outcome;
+
+/* A line to be told of a file. */
+typedef struct note {
+    struct note *next;
+    char text[];
+} note;
+
+/* A file that was taken and not told of yet. */
+typedef struct slot {
+    outcome outcome; /* under the lock */
+    note *first, **last;
+    uint64_t bytes;  /* of the file */
+    double difference; /* of --verify */
+    _Atomic double fraction;
+} slot;
+
+typedef struct batch {
+    const options *o;
+    const imgpar_pipeline *p;
+    imgpar_context *ctx;
+    const inputs *in;
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a file is done, or one was told of */
+    size_t next, head;      /* the file to be taken, and the first that was not told of; under the lock */
+    int n_running;          /* threads; under the lock */
+    atomic_size_t stop_at;
+    slot slots[N_SLOTS];    /* of file k: k % N_SLOTS */
+    pthread_mutex_t event_lock;
+    profile *times;         /* under event_lock */
+    double difference;      /* the largest of --verify; of the calling thread, as what follows */
+    progress bar;
+    progress_state done;
+} batch;
+
+/* What a thread is at. */
+typedef struct worker {
+    batch *b;
+    slot *slot;
+    size_t k;
+} worker;
+
+/* No file from k on is needed. */
+static void stop_from(batch *b, size_t k)
+{
+    size_t before = atomic_load(&b->stop_at);
+    while (k < before && !atomic_compare_exchange_weak(&b->stop_at, &before, k)) {}
+}
+
+/* ---- one file, on a thread ------------------------------------------------------------------------- */
+
+/* Without memory the line is lost; that the file failed is not. */
+static void add_note(slot *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_note(slot *s, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    const int n = vsnprintf(NULL, 0, format, args);
+    note *new = n >= 0 ? malloc(sizeof *new + (size_t)n + 1) : NULL;
+    if (new) {
+        new->next = NULL;
+        vsnprintf(new->text, (size_t)n + 1, format, again);
+        *s->last = new;
+        s->last = &new->next;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+static int poll_file(void *user, double done)
+{
+    const worker *w = user;
+    atomic_store(&w->slot->fraction, done);
+    return signals_poll(NULL, done) || w->k >= atomic_load(&w->b->stop_at);
+}
+
+static void note_warning(void *user, const char *text)
+{
+    add_note(((const worker *)user)->slot, "warning: %s", text);
+}
+
+static void note_event(void *user, const imgpar_event *event)
+{
+    batch *b = ((const worker *)user)->b;
+    pthread_mutex_lock(&b->event_lock);
+    profile_add(b->times, event);
+    pthread_mutex_unlock(&b->event_lock);
+}
+
+/* Makes the folders that path lies in. False: errno says why. */
+static bool make_folders(char *path)
+{
+    bool ok = true;
+    for (char *slash = strchr(path + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        ok = mkdir(path, 0777) == 0 || errno == EEXIST || access(path, X_OK) == 0; /* a read-only folder says EROFS of what is there */
+        *slash = '/';
+    }
+    return ok;
+}
+
+static bool is_older(const struct stat *a, const struct stat *b)
+{
+    if (a->st_mtim.tv_sec != b->st_mtim.tv_sec) return a->st_mtim.tv_sec < b->st_mtim.tv_sec;
+    return a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
+}
+
+/* Is what would be written there, whole, and not older than the file (which found tells of)? */
+static bool is_done_before(const struct stat *found, const char *output)
+{
+    struct stat made;
+    return stat(output, &made) == 0 && S_ISREG(made.st_mode) && !is_older(&made, found) && imgpar_file_is_whole(output);
+}
+
+static outcome fail_file(const worker *w, imgpar_status st, const char *message)
+{
+    const char *path = w->b->in->items[w->k].path, *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    if (st == IMGPAR_E_INTERRUPTED) return STOPPED;
+    if (!message[0]) message = imgpar_status_name(st);
+    if (strstr(message, name)) add_note(w->slot, "%s", message);
+    else add_note(w->slot, "%s: %s", name, message);
+    if (st == IMGPAR_E_DEVICE_LOST) stop_from(w->b, w->k + 1); /* the others would fail, too */
+    return FAILED;
+}
+
+static imgpar_status verify_file(const worker *w, imgpar_array *a, const imgpar_options *options_of_run, bool *is_right)
+{
+    double difference = 0;
+    imgpar_status st = imgpar_array_verify(a, &difference, options_of_run);
+    *is_right = difference <= w->b->o->tolerance;
+    w->slot->difference = difference;
+    if (!st && !*is_right) {
+        char text[100];
+        snprintf(text, sizeof text, "verify: max difference %g, allowed %g", difference, w->b->o->tolerance);
+        fail_file(w, IMGPAR_OK, text);
+    }
+    return st;
+}
+
+/* Computes and writes a picture that was built. */
+static outcome write_file(worker *w, imgpar_array *a, char *output)
+{
+    const options *o = w->b->o;
+    imgpar_options options_of_run = { .struct_size = sizeof options_of_run, .poll = poll_file, .on_warning = note_warning, .user = w,
+                                      .on_event = o->profile || o->trace ? note_event : NULL, .format = o->format };
+    bool is_right = true;
+    imgpar_status st = imgpar_array_status(a);
+    if (!st && o->verify) st = verify_file(w, a, &options_of_run, &is_right);
+    if (!is_right) return FAILED;
+    if (!st && !make_folders(output)) {
+        const char *why = strerror(errno);
+        add_note(w->slot, "%s: making its folder: %s", output, why);
+        return FAILED;
+    }
+    if (!st) st = imgpar_save(a, output, &options_of_run);
+    return st ? fail_file(w, st, imgpar_array_message(a)) : WRITTEN;
+}
+
+static outcome make_file(worker *w)
+{
+    const batch *b = w->b;
+    const char *path = b->in->items[w->k].path;
+    struct stat found;
+    char *output = inputs_output(b->in, w->k, b->o->output);
+    if (!output) return fail_file(w, IMGPAR_E_HOST_MEMORY, "out of memory");
+    const bool is_file = stat(path, &found) == 0 && S_ISREG(found.st_mode);
+    outcome what = SKIPPED;
+    w->slot->bytes = is_file ? (uint64_t)found.st_size : 0;
+    if (!is_file || !b->o->skips_existing || !is_done_before(&found, output)) {
+        imgpar_array *picture = imgpar_open(b->ctx, path), *a = imgpar_pipeline_apply(b->p, b->ctx, &picture, 1);
+        what = write_file(w, a, output);
+        imgpar_array_release(a);
+        imgpar_array_release(picture);
+    }
+    free(output);
+    return what;
+}
+
+/* ---- the threads ------------------------------------------------------------------------------------- */
+
+/* Takes the next file; false: there is none. */
+static bool take(worker *w)
+{
+    batch *b = w->b;
+    while (b->next < b->in->n && b->next < atomic_load(&b->stop_at)) {
+        if (b->next - b->head < N_SLOTS) {
+            w->k = b->next++;
+            w->slot = &b->slots[w->k % N_SLOTS];
+            *w->slot = (slot){ .outcome = RUNNING };
+            w->slot->last = &w->slot->first;
+            return true;
+        }
+        pthread_cond_wait(&b->changed, &b->lock);
+    }
+    return false;
+}
+
+static void *work(void *user)
+{
+    worker w = { .b = user };
+    pthread_mutex_lock(&w.b->lock);
+    while (take(&w)) {
+        pthread_mutex_unlock(&w.b->lock);
+        const outcome what = make_file(&w);
+        if (what == FAILED && w.b->o->stops_on_error) stop_from(w.b, w.k + 1);
+        pthread_mutex_lock(&w.b->lock);
+        w.slot->outcome = what;
+        pthread_cond_broadcast(&w.b->changed);
+    }
+    w.b->n_running--;
+    pthread_cond_broadcast(&w.b->changed);
+    pthread_mutex_unlock(&w.b->lock);
+    return NULL;
+}
+
+static int threads_for(const inputs *in)
+{
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    const size_t most = n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (size_t)n;
+    return (int)(in->n < most ? in->n : most);
+}
+
+/* Signals are the calling thread's: threads inherit that they are blocked. Returns how many were started. */
+static int start(batch *b, pthread_t *threads)
+{
+    sigset_t all, own;
+    int n = 0;
+    const int wanted = threads_for(b->in);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &own);
+    pthread_mutex_lock(&b->lock);
+    while (n < wanted && pthread_create(&threads[n], NULL, work, b) == 0)
+        n++;
+    b->n_running = n;
+    pthread_mutex_unlock(&b->lock);
+    pthread_sigmask(SIG_SETMASK, &own, NULL);
+    return n;
+}
+
+/* ---- the calling thread ------------------------------------------------------------------------------- */
+
+/* Tells of a file that is done. */
+static void tell_file(batch *b, slot *s)
+{
+    for (note *n = s->first, *next; n; n = next) {
+        next = n->next;
+        complain("%s", n->text);
+        free(n);
+    }
+    if (s->outcome == STOPPED) return;
+    if (!(s->difference <= b->difference)) b->difference = s->difference; /* a NaN counts */
+    b->done.files++;
+    b->done.bytes += s->bytes;
+    b->done.failed += s->outcome == FAILED;
+    b->done.skipped += s->outcome == SKIPPED;
+    b->done.skipped_bytes += s->outcome == SKIPPED ? s->bytes : 0;
+}
+
+/* What is done, with the fractions of what runs; under the lock. */
+static progress_state state_of(batch *b)
+{
+    progress_state now = b->done;
+    double bytes = (double)now.bytes, files = (double)now.files;
+    for (size_t k = b->head; k < b->next; k++) {
+        slot *s = &b->slots[k % N_SLOTS];
+        const double fraction = s->outcome == RUNNING ? atomic_load(&s->fraction) : 1;
+        files += fraction;
+        if (s->outcome != RUNNING) bytes += (double)s->bytes;
+    }
+    now.fraction = now.of_bytes ? bytes / (double)now.of_bytes : files / (double)now.of;
+    if (now.fraction > 1) now.fraction = 1;
+    return now;
+}
+
+static void wait_a_little(batch *b)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += TICK_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    pthread_cond_timedwait(&b->changed, &b->lock, &until);
+}
+
+/* Until the threads have ended and all is told. */
+static void attend(batch *b)
+{
+    pthread_mutex_lock(&b->lock);
+    while (b->n_running > 0 || b->head < b->next) {
+        slot *s = &b->slots[b->head % N_SLOTS];
+        progress_state now = state_of(b);
+        const bool has_news = b->head < b->next && s->outcome != RUNNING;
+        if (!has_news) wait_a_little(b);
+        pthread_mutex_unlock(&b->lock);
+        if (signals_poll(NULL, 0)) stop_from(b, 0);
+        if (has_news) tell_file(b, s);
+        progress_tick(&b->bar, &now);
+        pthread_mutex_lock(&b->lock);
+        b->head += has_news;
+        pthread_cond_broadcast(&b->changed);
+    }
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* Waits are timed by a clock that nobody sets. */
+static bool make_locks(batch *b)
+{
+    pthread_condattr_t clock;
+    if (pthread_condattr_init(&clock)) return false;
+    bool has_lock = pthread_mutex_init(&b->lock, NULL) == 0, has_events = pthread_mutex_init(&b->event_lock, NULL) == 0;
+    bool ok = has_lock && has_events && !pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) && !pthread_cond_init(&b->changed, &clock);
+    pthread_condattr_destroy(&clock);
+    if (!ok && has_lock) pthread_mutex_destroy(&b->lock);
+    if (!ok && has_events) pthread_mutex_destroy(&b->event_lock);
+    return ok;
+}
+
+static int end(const batch *b)
+{
+    const progress_state *done = &b->done;
+    if (b->o->verify) fprintf(stderr, "verify: max difference %g, allowed %g\n", b->difference, b->o->tolerance);
+    if (signals_seen()) complain("interrupted after %zu of %zu files", done->files, done->of);
+    else if (done->files < done->of) complain("stopped after %zu of %zu files", done->files, done->of);
+    else if (done->failed && done->of > 1) complain("%zu of %zu files failed", done->failed, done->of);
+    return done->failed || done->files < done->of || b->in->n_unread ? EXIT_FAILED : EXIT_DONE;
+}
+
+int files_run(const options *o, const imgpar_pipeline *p, imgpar_context *ctx, const inputs *in, profile *times)
+{
+    pthread_t threads[MAX_THREADS];
+    batch *b = calloc(1, sizeof *b);
+    if (!b || !make_locks(b)) {
+        complain("out of memory");
+        free(b);
+        return EXIT_FAILED;
+    }
+    b->o = o, b->p = p, b->ctx = ctx, b->in = in, b->times = times;
+    b->done = (progress_state){ .of = in->n, .of_bytes = in->bytes };
+    atomic_init(&b->stop_at, in->n);
+    progress_begin(&b->bar, o);
+    const int n = start(b, threads);
+    if (n == 0) complain("no thread can be started");
+    else attend(b);
+    for (int k = 0; k < n; k++)
+        pthread_join(threads[k], NULL);
+    b->done.fraction = 1;
+    progress_end(&b->bar, &b->done);
+    const int status = end(b);
+    pthread_cond_destroy(&b->changed);
+    pthread_mutex_destroy(&b->lock);
+    pthread_mutex_destroy(&b->event_lock);
+    free(b);
+    return status;
+}

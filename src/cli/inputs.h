@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pictures that a pipeline is run for: named on the command line, found in folders, or listed on standard input; and the name of
+ * what is made of each, by the template of -o.
+ *
+ *     out/{name}.jpg      {name} the file's name without its ending, {ext} the ending, {dir} its folder, {n} its number from 1
+ *     {n:4}               the number in at least four digits;  {{ and }}: a brace
+ *
+ * Of a picture that was found in a named folder {dir} is what lies between: "a/b" for in/a/b/c.png in in. Of another it is the folder as
+ * it was written, without a leading / or ./, so that it is always beneath what stands before it in the template. Nothing is kept for a
+ * picture but its name, so that there may be any number.
+ */
+#ifndef IMGPAR_CLI_INPUTS_H
+#define IMGPAR_CLI_INPUTS_H
+
+#include "options.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct input {
+    char *path;   /* owned; "-" is standard input */
+    size_t below; /* where in path the part below the searched folder begins; 0: no folder was searched */
+} input;
+
+typedef struct inputs {
+    input *items;
+    size_t n, capacity;
+    uint64_t bytes;  /* of all files, as far as they can be seen */
+    size_t n_unread; /* folders that could not be read, and were said to be */
+} inputs;
+
+/* Adds a file, or with o->recursive what is in a folder. EXIT_DONE, or what to exit with after saying why. */
+int inputs_add(inputs *in, const options *o, const char *path);
+/* Adds the names that standard input lists, each ended by a zero byte. */
+int inputs_add_listed(inputs *in, const options *o);
+/* Is there a mistake in the names of what would be written? Two of one name, one that is an input or the file of the pipeline, one that
+ * tells no format. Looks at all of them before anything is written. */
+int inputs_check(inputs *in, const options *o);
+/* The name of what is made of the k-th, for free(); NULL without memory. */
+char *inputs_output(const inputs *in, size_t k, const char *template);
+void inputs_free(inputs *in);
+
+#endif
