@@ -10,6 +10,7 @@
 #include <check.h>
 #include <imgpar.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -864,6 +865,186 @@ START_TEST(every_failing_allocation_is_reported)
 }
 END_TEST
 
+/* ---- pipelines as functions ----------------------------------------------------------------- */
+
+static const char function_text[] = "param k = 3\nparam m = [0 1 0]\nfn f(p) = p * k\nconvolve(f($1), m, scale=1)";
+
+static imgpar_pipeline *parsed(const char *text)
+{
+    imgpar_pipeline *p;
+    ck_assert_int_eq(imgpar_pipeline_parse("t", text, NULL, &p), IMGPAR_OK);
+    return p;
+}
+
+static imgpar_array *two_by_two(int first)
+{
+    const int32_t data[] = { first, first + 1, first + 2, first + 3 };
+    return imgpar_array_from_data(ctx, IMGPAR_I32, 2, (const int64_t[]){ 2, 2 }, data);
+}
+
+/* (first + i) * factor, factor being k times the one weight of m. NULL: as it should be. */
+static const char *wrong_value(const imgpar_pipeline *p, int first, int factor)
+{
+    int32_t got[4];
+    imgpar_array *in = two_by_two(first), *a = imgpar_pipeline_apply(p, ctx, &in, 1);
+    imgpar_array *whole = imgpar_op(ctx, "cast", &a, 1, "dtype=i32");
+    const char *why = imgpar_array_read(whole, got, sizeof got) ? "it fails" : NULL;
+    for (int i = 0; i < 4 && !why; i++)
+        if (got[i] != (first + i) * factor) why = "it is another number";
+    imgpar_array_release(whole);
+    imgpar_array_release(a);
+    imgpar_array_release(in);
+    return why;
+}
+
+START_TEST(a_pipeline_is_a_function_of_its_arrays_and_params)
+{
+    imgpar_pipeline *p = parsed(function_text);
+    ck_assert_int_eq(imgpar_pipeline_check_apply(p, 1), IMGPAR_OK);
+    ck_assert_str_eq(imgpar_pipeline_param(p, 0), "k");
+    ck_assert_str_eq(imgpar_pipeline_param(p, 1), "m");
+    ck_assert_ptr_null(imgpar_pipeline_param(p, 2));
+    ck_assert_ptr_null(imgpar_pipeline_param(NULL, 0));
+    ck_assert_ptr_null(wrong_value(p, 5, 3));
+    ck_assert_int_eq(imgpar_pipeline_set(p, "k", "7"), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_pipeline_set(p, "m", "[0 9 0]"), IMGPAR_OK);
+    ck_assert_ptr_null(wrong_value(p, 5, 7 * 9));
+    imgpar_pipeline_release(p);
+}
+END_TEST
+
+static const struct { const char *text; size_t n; const char *message; } not_functions[] = {
+    { "$1 + $2", 1, "t:1:6: $2: only 1 argument is given" },
+    { "$2", 2, "t reads no $1, so what is given for it would change nothing" },
+    { "a = $1", 1, "t:1:1: an expression is expected at the end of the text, whose value is the result" },
+    { "", 0, "t:1:1: an expression is expected at the end of the text, whose value is the result" },
+    { "print(1); $1", 1, "t:1:1: print: this text is run for every picture it is given, and ends in one expression, its result" },
+    { "a = $1\nsave(a, \"a.png\")", 1,
+      "t:2:1: save: this text is run for every picture it is given, and ends in one expression, its result" },
+    { "fn f(p) = p + open(\"-\")\nf($1)", 1,
+      "t:1:15: open: standard input can be read once, and this text is run for every picture it is given" },
+    { "blurr($1)", 1, "t:1:1: unknown operation blurr (near: blur)" },
+};
+
+START_TEST(what_is_no_function_is_refused)
+{
+    imgpar_pipeline *p = parsed(not_functions[_i].text);
+    const size_t n = strcspn(not_functions[_i].message, "\n");
+    ck_assert_int_eq(imgpar_pipeline_check_apply(p, not_functions[_i].n), IMGPAR_E_SYNTAX);
+    ck_assert_msg(strncmp(imgpar_pipeline_message(p), not_functions[_i].message, n) == 0, "%s", imgpar_pipeline_message(p));
+    imgpar_array *in = two_by_two(0), *a = imgpar_pipeline_apply(p, ctx, &in, 1);
+    if (_i != 1) ck_assert_int_ne(imgpar_array_status(a), IMGPAR_OK);
+    imgpar_array_release(a);
+    imgpar_array_release(in);
+    imgpar_pipeline_release(p);
+}
+END_TEST
+
+START_TEST(a_pipeline_that_was_not_parsed_is_no_function)
+{
+    imgpar_pipeline *p;
+    ck_assert_int_eq(imgpar_pipeline_parse("t", "1 +", NULL, &p), IMGPAR_E_SYNTAX);
+    ck_assert_int_eq(imgpar_pipeline_check_apply(p, 1), IMGPAR_E_SYNTAX);
+    imgpar_array *a = imgpar_pipeline_apply(p, ctx, NULL, 0), *none = imgpar_pipeline_apply(NULL, ctx, NULL, 0);
+    ck_assert_str_eq(imgpar_array_message(a), imgpar_pipeline_message(p));
+    ck_assert_int_eq(imgpar_array_status(a), IMGPAR_E_SYNTAX);
+    ck_assert_int_eq(imgpar_array_status(none), IMGPAR_E_ARGUMENT);
+    imgpar_array_release(a);
+    imgpar_array_release(none);
+    imgpar_pipeline_release(p);
+}
+END_TEST
+
+static void *apply_often(void *user)
+{
+    const char *why = NULL;
+    for (int i = 0; i < 50 && !why; i++)
+        why = wrong_value(user, i, 7 * 9);
+    return (void *)why;
+}
+
+START_TEST(threads_apply_one_pipeline)
+{
+    enum { N_THREADS = 8 };
+    pthread_t threads[N_THREADS];
+    imgpar_pipeline *p = parsed(function_text);
+    ck_assert_int_eq(imgpar_pipeline_set(p, "k", "7"), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_pipeline_set(p, "m", "[0 9 0]"), IMGPAR_OK);
+    for (int k = 0; k < N_THREADS; k++)
+        ck_assert_int_eq(pthread_create(&threads[k], NULL, apply_often, p), 0);
+    for (int k = 0; k < N_THREADS; k++) {
+        void *why;
+        ck_assert_int_eq(pthread_join(threads[k], &why), 0);
+        ck_assert_msg(!why, "%s", (const char *)why);
+    }
+    imgpar_pipeline_release(p);
+}
+END_TEST
+
+START_TEST(every_failing_allocation_of_a_function_is_reported)
+{
+    imgpar_pipeline *p = parsed(function_text);
+    imgpar_array *in = two_by_two(0);
+    ck_assert_int_eq(imgpar_pipeline_set(p, "m", "[0 9 0]"), IMGPAR_OK);
+    for (unsigned long nth = 1, seen = 1; seen >= nth; nth++) {
+        ip_fault_set(IP_FAULT_ALLOC, nth);
+        imgpar_array *a = imgpar_pipeline_apply(p, ctx, &in, 1);
+        seen = ip_fault_seen(IP_FAULT_ALLOC);
+        ip_fault_set(IP_FAULT_ALLOC, 0);
+        ck_assert_msg(seen < nth || imgpar_array_status(a), "allocation %lu fails unnoticed", nth);
+        imgpar_array_release(a);
+    }
+    imgpar_array_release(in);
+    imgpar_pipeline_release(p);
+}
+END_TEST
+
+/* ---- how far it is ------------------------------------------------------------------------------ */
+
+typedef struct fractions { double first, last; int n; bool went_back; } fractions;
+
+static int note_fraction(void *user, double done)
+{
+    fractions *f = user;
+    if (f->n++ == 0) f->first = done;
+    f->went_back = f->went_back || done < f->last;
+    f->last = done;
+    return 0;
+}
+
+/* Reading, computing and writing are parts of one whole, of one picture as of several. */
+static const char *const far_going[] = {
+    "save(boxblur(open(\"a.png\"), 3), \"a.jpg\")",
+    "a = open(\"a.png\")\nsave(boxblur(a, 3), \"a.jpg\")\nprint(mean(a))\n"
+    "save(invert(a), \"b.png\")",
+    "save(iterate(open(\"a.png\"), 100, boxblur(_, 3)), \"a.jpg\")",
+};
+
+START_TEST(the_fraction_done_is_one_and_never_goes_back)
+{
+    static const char *const files[] = { "a.png", "b.png", "a.jpg" };
+    fractions f = { .first = -1 };
+    char folder[] = "/tmp/imgpar-lang.XXXXXX", path[64];
+    imgpar_pipeline *draw, *p;
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(imgpar_pipeline_parse("t", "save(make(200, 150, x + y, channels=3), \"a.png\")", folder, &draw), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_pipeline_parse("t", far_going[_i], folder, &p), IMGPAR_OK);
+    const imgpar_options options = { .struct_size = sizeof options, .poll = note_fraction, .user = &f };
+    ck_assert_int_eq(imgpar_pipeline_run(draw, ctx, NULL, NULL, NULL), IMGPAR_OK);
+    ck_assert_msg(!imgpar_pipeline_run(p, ctx, NULL, NULL, &options), "%s", imgpar_pipeline_message(p));
+    ck_assert_msg(!f.went_back, "it went back");
+    ck_assert_msg(f.n >= 2 * 150, "%d polls", f.n); /* each row that is read and each that is written, at least */
+    ck_assert_msg(f.first >= 0 && f.first < 0.01 && f.last > 0.99 && f.last <= 1, "from %g to %g", f.first, f.last);
+    imgpar_pipeline_release(draw);
+    imgpar_pipeline_release(p);
+    for (int k = 0; k < N(files); k++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[k]);
+        remove(path);
+    }
+    remove(folder);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("lang");
@@ -874,6 +1055,12 @@ int main(void)
     tcase_add_loop_test(c, programs_print, 0, N(programs));
     tcase_add_loop_test(c, messages_are_pinned, 0, N(messages));
     tcase_add_test(c, words_are_described);
+    tcase_add_test(c, a_pipeline_is_a_function_of_its_arrays_and_params);
+    tcase_add_loop_test(c, what_is_no_function_is_refused, 0, N(not_functions));
+    tcase_add_test(c, a_pipeline_that_was_not_parsed_is_no_function);
+    tcase_add_test(c, threads_apply_one_pipeline);
+    tcase_add_test(c, every_failing_allocation_of_a_function_is_reported);
+    tcase_add_loop_test(c, the_fraction_done_is_one_and_never_goes_back, 0, N(far_going));
     tcase_add_test(c, the_caret_stands_below_its_character);
     tcase_add_loop_test(c, arrays_have_the_right_elements, 0, N(arrays));
     tcase_add_loop_test(c, a_dumped_graph_reads_back, 0, N(arrays));

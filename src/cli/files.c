@@ -376,8 +376,8 @@ int files_run(const options *o, const imgpar_pipeline *p, imgpar_context *ctx, c
     else attend(b);
     for (int k = 0; k < n; k++)
         pthread_join(threads[k], NULL);
-    b->done.fraction = 1;
-    progress_end(&b->bar, &b->done);
+    progress_state last = state_of(b);
+    progress_end(&b->bar, &last);
     const int status = end(b);
     pthread_cond_destroy(&b->changed);
     pthread_mutex_destroy(&b->lock);

@@ -8,6 +8,7 @@
 #include "inputs.h"
 #include "output.h"
 #include "profile.h"
+#include "progress.h"
 #include "signals.h"
 #include "tune.h"
 
@@ -22,9 +23,24 @@ enum { TEXT_MAX_BYTES = (1 << 20) + 1 }; /* one more than the library takes, so 
 
 /* ---- what the library calls ------------------------------------------------------------------- */
 
+/* Where what the library tells of one pipeline goes. */
+typedef struct listener {
+    profile *times;
+    progress bar;
+    double fraction; /* the last that was told */
+} listener;
+
+static int on_poll(void *user, double done)
+{
+    listener *l = user;
+    l->fraction = done;
+    progress_tick(&l->bar, &(progress_state){ .fraction = done });
+    return signals_poll(NULL, done);
+}
+
 static void on_event(void *user, const imgpar_event *event)
 {
-    profile_add(user, event);
+    profile_add(((const listener *)user)->times, event);
 }
 
 static void on_warning(void *user, const char *text)
@@ -328,17 +344,22 @@ static int explain_file(const job *j, imgpar_context *ctx)
 static int run_pipeline(const job *j, imgpar_context *ctx, profile *times)
 {
     const options *o = j->o;
-    imgpar_options options_of_run = { .struct_size = sizeof options_of_run, .poll = signals_poll,
-                                      .on_warning = on_warning, .user = times, .format = o->format };
+    listener l = { .times = times };
+    imgpar_options options_of_run = { .struct_size = sizeof options_of_run, .poll = on_poll, .on_warning = on_warning, .user = &l,
+                                      .format = o->format };
     if (o->tunes) return tune(j->p, ctx, &options_of_run);
     if (o->profile || o->trace) options_of_run.on_event = on_event;
     bool done = false;
     int status = EXIT_DONE;
+    progress_begin(&l.bar, o);
     if (o->explain || o->verify || o->output) status = run_graph(o, j->p, ctx, &options_of_run, &done);
-    if (status || done) return status;
-    imgpar_status st = imgpar_pipeline_run(j->p, ctx, print_line, NULL, &options_of_run);
-    if (st) complain("%s", imgpar_pipeline_message(j->p));
-    return exit_of(st);
+    if (!status && !done) {
+        imgpar_status st = imgpar_pipeline_run(j->p, ctx, print_line, NULL, &options_of_run);
+        if (st) complain("%s", imgpar_pipeline_message(j->p));
+        status = exit_of(st);
+    }
+    progress_end(&l.bar, &(progress_state){ .fraction = status ? l.fraction : 1 });
+    return status;
 }
 
 static int run_with(const job *j, imgpar_context *ctx)

@@ -5,6 +5,7 @@
 #include "base/structs.h"
 #include "lang/parser.h"
 #include "lang/program.h"
+#include "run/progress.h"
 #include "run/save.h"
 
 #include <string.h>
@@ -340,11 +341,31 @@ static imgpar_status refuse_unused(imgpar_pipeline *p, const ip_output *o)
                         ip_type_text(type, text));
 }
 
+/* What an output takes, computing all of them taking as much again. */
+static double work_of(const ip_output *o)
+{
+    double work = 0;
+    for (int i = 0; i < o->n; i++)
+        if (is_computed(o, &o->vals[i])) work += (double)ip_type_count(&o->vals[i].u.array->type);
+    return work;
+}
+
+/* Everything is one to whoever polls: the evaluation, and each output. */
+static void announce(const ip_outputs *outputs, const imgpar_options *options)
+{
+    double work = 0;
+    for (int i = 0; i < outputs->n; i++)
+        work += work_of(&outputs->output[i]);
+    ip_progress_expect(options, 2 * work);
+    ip_progress_step(options, work);
+}
+
 static imgpar_status run_outputs(imgpar_pipeline *p, const ip_outputs *outputs, const imgpar_options *options,
                                  void (*print)(void *user, const char *line), void *print_user)
 {
     ip_str line = IP_STR_INIT;
     imgpar_status st = IMGPAR_OK;
+    if (outputs->n > 1) announce(outputs, options);
     for (int i = 0; !st && i < outputs->n; i++)
         st = refuse_unused(p, &outputs->output[i]);
     for (int i = 0; !st && i < outputs->n; i++)
@@ -352,6 +373,7 @@ static imgpar_status run_outputs(imgpar_pipeline *p, const ip_outputs *outputs, 
     if (!st) st = evaluate_outputs(p, outputs, options);
     for (int i = 0; !st && i < outputs->n; i++) {
         const ip_output *o = &outputs->output[i];
+        ip_progress_step(options, work_of(o));
         if (o->statement->kind == IP_S_SAVE) {
             st = run_save(p, o, options);
             continue;
@@ -368,11 +390,12 @@ IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context 
                                              const imgpar_options *options)
 {
     ip_outputs outputs = { 0 };
-    imgpar_options all = { .struct_size = sizeof all };
+    ip_progress all = { .own = { .struct_size = sizeof all.own } };
     imgpar_status st = begin(p);
-    if (!st && options) st = ip_struct_in(&all, options, "run", "options", &p->error);
-    if (!st) st = check_and_build(p, ctx, &all, &outputs);
-    if (!st) st = run_outputs(p, &outputs, &all, print, print_user);
+    if (!st && options) st = ip_struct_in(&all.own, options, "run", "options", &p->error);
+    ip_progress_begin(&all);
+    if (!st) st = check_and_build(p, ctx, &all.own, &outputs);
+    if (!st) st = run_outputs(p, &outputs, &all.own, print, print_user);
     ip_outputs_free(&outputs);
     return st;
 }

@@ -5,6 +5,7 @@
 #include "base/structs.h"
 #include "run/evaluate.h"
 #include "run/explain.h"
+#include "run/progress.h"
 #include "run/save.h"
 
 #include <math.h>
@@ -44,21 +45,22 @@ static imgpar_status succeeded(imgpar_array *const *arrays, size_t n)
     return IMGPAR_OK;
 }
 
-/* Reads the options of a caller of any version into *known, where *options points from then on; without options it stays NULL. */
-static imgpar_status know_options(const char *function, const imgpar_options **options, imgpar_options *known, ip_error *err)
+/* Reads the options of a caller of any version into *known, in which *options points from then on; without options it stays NULL. */
+static imgpar_status know_options(const char *function, const imgpar_options **options, ip_progress *known, ip_error *err)
 {
     if (!*options)
         return IMGPAR_OK;
-    *known = (imgpar_options){ .struct_size = sizeof *known };
-    imgpar_status st = ip_struct_in(known, *options, function, "options", err);
-    *options = known;
+    known->own = (imgpar_options){ .struct_size = sizeof known->own };
+    imgpar_status st = ip_struct_in(&known->own, *options, function, "options", err);
+    ip_progress_begin(known);
+    *options = &known->own;
     return st;
 }
 
 imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_options *options)
 {
     ip_error err = { IMGPAR_OK, "" };
-    imgpar_options known;
+    ip_progress known;
     imgpar_status st = check_arrays(arrays, n);
     if (st || n == 0)
         return st;
@@ -118,7 +120,7 @@ static imgpar_status look_at(imgpar_array *a, ip_value *value, const imgpar_opti
 imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes, const imgpar_options *options)
 {
     ip_error err = { IMGPAR_OK, "" };
-    imgpar_options known;
+    ip_progress known;
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;
@@ -237,6 +239,11 @@ static void remember_pixels(imgpar_context *ctx, const void *elements, size_t si
     ip_source_release(pixels);
 }
 
+static double encode_work(const imgpar_array *a)
+{
+    return IP_WORK_ENCODE * (double)ip_type_count(&a->type);
+}
+
 /* Encodes elements of a. */
 static imgpar_status encode_elements(imgpar_array *a, const void *elements, const target *t, void **bytes, size_t *n, ip_error *err)
 {
@@ -248,6 +255,7 @@ static imgpar_status encode_elements(imgpar_array *a, const void *elements, cons
     imgpar_status st = IMGPAR_OK;
     ip_runner_init(&runner, NULL, t->options);
     double start = ip_now_ms();
+    ip_progress_step(t->options, encode_work(a));
     pixels.is_exact = t->is_exact;
     if (t->options && t->options->on_warning)
         st = ip_io_look(&pixels, t->format, settings, &runner.poll, &look, err);
@@ -274,6 +282,7 @@ static imgpar_status encode(imgpar_array *a, const target *t, void **bytes, size
     ip_value *value = NULL;
     const void *elements = NULL;
     void *mapped = NULL; /* of what is on the device only */
+    ip_progress_expect(t->options, encode_work(a));
     imgpar_status st = value_of(a, t->options, &value, err);
     if (!st)
         st = look_at(a, value, t->options, &elements, &mapped, err);
@@ -288,7 +297,7 @@ static imgpar_status encode(imgpar_array *a, const target *t, void **bytes, size
 static imgpar_status encode_to_memory(imgpar_array *a, const imgpar_options *options, bool is_exact, void **out, size_t *n)
 {
     ip_error err = { IMGPAR_OK, "" };
-    imgpar_options known;
+    ip_progress known;
     if (!out || !n)
         return IMGPAR_E_ARGUMENT;
     *out = NULL;
@@ -328,7 +337,7 @@ const char *imgpar_path_format(const char *path)
 imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options)
 {
     ip_error err = { IMGPAR_OK, "" };
-    imgpar_options known;
+    ip_progress known;
     void *bytes = NULL;
     size_t n = 0;
     imgpar_status st = check_arrays(&a, 1);
@@ -429,7 +438,7 @@ static imgpar_status compare(imgpar_array *a, const char *x, const char *y, cons
 imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference, const imgpar_options *options)
 {
     ip_error err = { IMGPAR_OK, "" };
-    imgpar_options known;
+    ip_progress known;
     imgpar_status st = check_arrays(&a, 1);
     if (st)
         return st;

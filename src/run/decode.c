@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "run/evaluate.h"
+#include "run/progress.h"
 
 static void report_warnings(const ip_runner *runner, ip_str *warnings)
 {
@@ -75,6 +76,7 @@ static imgpar_status decode(imgpar_context *ctx, const ip_runner *runner, const 
     ip_source *pixels = NULL;
     ip_decoded_key key = { .fail_on = source->fail_on, .shrink = node->shrink.by, .max_pixels = ip_context_max_pixels(ctx) };
     imgpar_status st = IMGPAR_OK;
+    ip_progress_step(runner->options, IP_WORK_DECODE * (double)ip_type_count(&node->type));
     if (source->kind == IP_SOURCE_FILE) {
         st = decode_file(ctx, runner, source, &key, &pixels, err);
     } else {

@@ -17,6 +17,7 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 #include "run/opaque.h"
+#include "run/progress.h"
 #include "run/ref.h"
 #include "run/share.h"
 
@@ -268,6 +269,12 @@ static imgpar_status run_region(evaluation *e, const ip_kernel *k, ip_error *err
     return st || is_same(&r, &seen) ? st : ip_kernel_run(&e->runner, e->plan, k, e->bindings, &seen, err);
 }
 
+static double kernel_work(const evaluation *e, const ip_kernel *k)
+{
+    const ip_region r = ip_evaluation_region(e, k);
+    return IP_WORK_KERNEL * (double)(r.z1 - r.z0) * (double)(r.y1 - r.y0) * (double)(r.x1 - r.x0) * (double)k->domain[3];
+}
+
 static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
 {
     const ip_kernel *k = &e->plan->kernels[index];
@@ -278,8 +285,10 @@ static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
         st = bind_input(e, k->inputs[i], err);
     for (int i = 0; !st && i < k->n_outputs; i++)
         st = bind_output(e, k->outputs[i], err);
-    if (!st)
+    if (!st) {
+        ip_progress_step(e->runner.options, kernel_work(e, k));
         st = run_region(e, k, err);
+    }
     for (int i = 0; i < k->n_inputs; i++)
         if (e->last_reader[k->inputs[i]->id] == index)
             unbind(&e->bindings[k->inputs[i]->id]);
@@ -332,6 +341,17 @@ static uint64_t ref_limit(imgpar_context *ctx)
     return limit ? limit : ip_host_memory() / 2;
 }
 
+static double ref_work(const ip_ir *ir)
+{
+    double work = 0;
+    for (int k = 0; k < ir->n_stages; k++) {
+        const int64_t *d = ir->stages[k]->dims;
+        if (ir->stages[k]->kind != IP_STAGE_SOURCE)
+            work += IP_WORK_REF * (double)d[0] * (double)d[1] * (double)d[2] * (double)d[3];
+    }
+    return work;
+}
+
 static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
 {
     ip_ir *ir = e->plan->ir;
@@ -350,6 +370,7 @@ static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
     }
     double start = ip_now_ms();
     bool ran = !st;
+    ip_progress_step(e->runner.options, ref_work(ir));
     if (!st)
         st = ip_ref_run(ir, memory, ref_limit(e->ctx), &e->runner.poll, err);
     if (!st)
@@ -518,6 +539,32 @@ void ip_step_end(ip_step *step)
     step->planned = NULL;
 }
 
+/* ---- progress ---------------------------------------------------------------------------------------- */
+
+static double n_elements(const int64_t dims[4])
+{
+    return (double)dims[0] * (double)dims[1] * (double)dims[2] * (double)dims[3];
+}
+
+/* What is to be decoded and computed. A step of a loop is none of it: the loop tells of all its steps. */
+static void announce(const evaluation *e, const ip_request *q)
+{
+    double work = 0;
+    if (q->step)
+        return;
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        const ip_stage *s = e->plan->ir->stages[k];
+        const ip_source *source = s->kind == IP_STAGE_SOURCE && !s->value ? s->node->source : NULL;
+        if (source && (source->kind == IP_SOURCE_FILE || source->kind == IP_SOURCE_BLOB))
+            work += IP_WORK_DECODE * n_elements(s->dims);
+        else if (q->use_ref && s->kind != IP_STAGE_SOURCE)
+            work += IP_WORK_REF * n_elements(s->dims);
+    }
+    for (int k = 0; k < e->plan->n_kernels && !q->use_ref; k++)
+        work += IP_WORK_KERNEL * n_elements(e->plan->kernels[k].domain);
+    ip_progress_expect(q->options, work);
+}
+
 /* ---- the door ---------------------------------------------------------------------------------------- */
 
 /* may_keep: no loop had to be run for it. */
@@ -525,6 +572,8 @@ static imgpar_status run_alone(imgpar_context *ctx, const ip_request *q, bool ma
 {
     evaluation *e = planned_for(q);
     imgpar_status st = e ? IMGPAR_OK : ip_evaluation_new(ctx, ctx->device, q, &e, err);
+    if (!st)
+        announce(e, q);
     if (!st)
         st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, q, values, err);
     keep_plan(q, e, may_keep && !st);
@@ -548,6 +597,11 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
     if (!st && q->options && q->options->poll && q->options->poll(q->options->user, 0))
         st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
     bool alone = q->use_ref || ctx->devices.n == 1;
+    for (size_t k = 0; !st && !alone && k < n; k++) { /* its devices' threads tell how far they are, all together */
+        const double work = IP_WORK_KERNEL * (double)ip_type_count(&q->arrays[k]->type);
+        ip_progress_expect(q->options, work);
+        ip_progress_step(q->options, work);
+    }
     if (!st)
         st = alone ? run_alone(ctx, q, loops.n == 0, values, err) : ip_share(ctx, q, values, err);
     ip_loops_release(&loops);

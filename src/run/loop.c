@@ -15,6 +15,7 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 #include "run/evaluate.h"
+#include "run/progress.h"
 
 #include <string.h>
 
@@ -379,6 +380,15 @@ static imgpar_status hold_unchanged(const looping *l, ip_loop_values *held, ip_e
     return st;
 }
 
+/* About what all steps will take; until may end them before. */
+static double work_of(const looping *l)
+{
+    double work = 0;
+    for (int k = 0; k < l->loop->n_carried; k++)
+        work += (double)ip_type_count(&l->loop->placeholder[k]->type);
+    return work * (double)l->loop->count * (l->use_ref ? IP_WORK_REF : IP_WORK_KERNEL);
+}
+
 static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
 {
     ip_loop *loop = l->loop;
@@ -389,6 +399,7 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
         put_value(loop->placeholder[k], l->carried[k]);
     l->use_ref = l->use_ref || ip_steps_on_host(l->ctx, loop);
     l->several.times = l->use_ref ? 1 : ip_steps_at_once(l->ctx, loop);
+    ip_progress_expect(l->options, work_of(l));
     for (int64_t i = 0; !st && !done && i < loop->count;) {
         int64_t left = loop->count - i;
         if (loop->until)
