@@ -14,12 +14,16 @@ int print_usage(void)
 {
     puts("usage: imgpar-run [options] FILE.conf [NAME=VALUE ...]\n"
          "       imgpar-run [options] -e EXPR [-o OUT]\n"
+         "       imgpar-run [options] FILE.conf|-e EXPR [NAME=VALUE ...] FILE ... -o 'out/{name}.jpg'\n"
          "\n"
          "Runs a pipeline of image operations. FILE.conf, or - for standard input:\n"
          "\n"
          "  param sigma = 2                          # imgpar-run soft.conf sigma=5\n"
          "  soft = blur(open(\"photo.jpg\"), sigma)\n"
          "  save(soft, \"soft.png\")\n"
+         "\n"
+         "With files and -o it runs for each of them, which the text calls $1: imgpar-run -e 'blur($1, 2)' in/*.jpg -o 'out/{name}.jpg'.\n"
+         "{name} is the file's name without its ending, {ext} that, {dir} its folder, {n} its number. One that fails is passed by.\n"
          "\n"
          "options:");
     options_print();
