@@ -3,6 +3,7 @@
 #
 # cli_folders.sh - imgpar-run for many files: which are taken, what is written where, what is refused before anything is written,
 # and what becomes of the others where one fails.
+# shellcheck disable=SC2016  # $1 is for the pipeline
 . "${srcdir:-.}/tests/common.sh"
 [ -x "$imgpar_run" ] || skip "imgpar-run is not built"
 scratch
@@ -196,6 +197,30 @@ if [ -w /dev/full ]; then
 fi
 expect "nothing half is left" "$(find . -name '.imgpar*')" ""
 
+# ---- ended from outside ---------------------------------------------------------------------------------------
+
+# They take a while, so that the signal comes in the middle of some.
+i=0
+while [ $i -lt 40 ]; do printf 'in/a.png\0'; i=$((i + 1)); done > list
+slow='iterate(resize(cast($1, f32), 150, 150), 40, sqrt(_ + 1))'
+"$imgpar_run" -0 -e "$slow" -o "k/{n}.npy" < list 2> err.txt &
+pid=$!
+i=0
+while [ ! -e k/1.npy ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done
+kill -TERM "$pid"
+status=0
+wait "$pid" || status=$?
+expect "a signal ends it: status" "$status" 143
+[ "$(find k -name '*.npy' | wc -l)" -lt 40 ] || fail "a signal ends it: it went on"
+expect "and it says so once" "$(sed 's/after [0-9]*/after N/' err.txt)" "imgpar-run: interrupted after N of 40 files"
+for file in k/*.npy; do
+    expect "what is written is whole" "$(wc -c < "$file")" $((150 * 150 * 4 + 128))
+done
+expect "and nothing half is left" "$(find k -name '.imgpar*')" ""
+{ "$imgpar_run" --format=pnm -e "resize(\$1, 999, 999)" in/a.png -o - 2> err.txt || echo $? > code; } | :
+expect "a closed pipe: status" "$(cat code)" 1
+expect "a closed pipe" "$(cat err.txt)" "imgpar-run: in/a.png: save: standard output: Broken pipe"
+
 # ---- --skip-existing ---------------------------------------------------------------------------------------
 
 rm in/b2.png
@@ -204,11 +229,11 @@ expect "nothing is there to be skipped" "$(skipped in/a.png in/deep/d.jpg in/dee
 expect "what is there is skipped" "$(skipped in/a.png in/deep/d.jpg in/deep/er/e.pgm)" 3
 expect "a new file is not" "$(skipped in/a.png in/b.png)" 1
 for cut in a.png d.jpg e.pgm; do
-    size=$(($(wc -c < s/$cut) - 1))
-    head -c "$size" s/$cut > cut && mv cut s/$cut
-    cp s/$cut cut-before
+    size=$(($(wc -c < "s/$cut") - 1))
+    head -c "$size" "s/$cut" > shorter && mv shorter "s/$cut"
+    cp "s/$cut" cut-before
     expect "a cut one is made again" "$(skipped in/a.png in/deep/d.jpg in/deep/er/e.pgm)" 2
-    cmp -s s/$cut cut-before && fail "$cut is still cut"
+    cmp -s "s/$cut" cut-before && fail "$cut is still cut"
 done
 touch -d '2 hours ago' s/a.png
 expect "an older one is made again" "$(skipped in/a.png in/b.png)" 1
