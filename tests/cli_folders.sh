@@ -252,6 +252,13 @@ case $out in *blur*) ;; *) fail "--explain tells of the first: $out" ;; esac
 [ ! -e x ] || fail "--explain writes"
 expect_run "--verify compares each" 0 "verify: max difference 0, allowed 1" --verify -e "blur(\$1, 1)" in/a.png in/b.png -o "v/$name.png"
 
+run --profile=json -e "invert(\$1)" in/a.png in/b.png in/c.png -o "w/$name.png"
+expect "--profile has a row for all that is alike" "$(grep -c '"kind": "decode"' err.txt) $(grep -c '"kind": "encode", "name": "3 of them"' err.txt)" "1 1"
+expect_run "--tune" 2 "imgpar-run: --tune and files do not go together: --tune only measures; open() one of them" \
+    --tune -e "\$1" in/a.png -o no.png
+expect_run "an expression without -e" 1 "imgpar-run: invert(\$1): No such file or directory; -e evaluates an expression" \
+    "invert(\$1)" in/a.png -o no.png
+
 # ---- progress -----------------------------------------------------------------------------------------------------
 
 run --progress=json -e "\$1" in/a.png in/none.png -o "q/$name.png"

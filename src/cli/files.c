@@ -7,9 +7,12 @@
  *     make it          open, apply, save: the library writes a whole file or none
  *     tell it          the calling thread, in the order of the inputs, whatever was done first
  *
- * stop_at is the first file that nobody needs any more: none from there on is begun, and those that run are interrupted. A signal, a
- * lost device, and a failure under --stop-on-error lower it. Files before it are always finished, so which outputs there are after
- * --stop-on-error does not depend on the threads.
+ * Pictures that are made at once share a quarter of the machine's memory: where one more would not fit, it waits for others to be done.
+ * A picture that alone is more goes by itself.
+ *
+ * stop_at is the first file that nobody needs any more: none from there on is begun, those that run are interrupted, and nothing is told
+ * of them, be they done or not. A signal, a lost device, and a failure under --stop-on-error lower it. What is before it is finished
+ * and told, so that --stop-on-error says the same however the threads went, but for a signal, which interrupts everything.
  */
 #include "files.h"
 #include "output.h"
@@ -56,6 +59,7 @@ typedef struct batch {
     pthread_cond_t changed; /* a file is done, or one was told of */
     size_t next, head;      /* the file to be taken, and the first that was not told of; under the lock */
     int n_running;          /* threads; under the lock */
+    uint64_t bytes_made, bytes_room; /* of the pictures that are being made, and what they may be; under the lock */
     atomic_size_t stop_at;
     slot slots[N_SLOTS];    /* of file k: k % N_SLOTS */
     pthread_mutex_t event_lock;
@@ -170,6 +174,28 @@ static imgpar_status verify_file(const worker *w, imgpar_array *a, const imgpar_
     return st;
 }
 
+/* Takes room for a picture and what is made of it; how much is given back when that is done. */
+static uint64_t take_room(batch *b, const imgpar_array *picture, const imgpar_array *a)
+{
+    imgpar_info read = { .struct_size = sizeof read }, made = { .struct_size = sizeof made };
+    if (imgpar_array_info(picture, &read) || imgpar_array_info(a, &made)) return 0;
+    const uint64_t bytes = (uint64_t)read.size_bytes + made.size_bytes;
+    pthread_mutex_lock(&b->lock);
+    while (b->bytes_made > 0 && b->bytes_made + bytes > b->bytes_room)
+        pthread_cond_wait(&b->changed, &b->lock);
+    b->bytes_made += bytes;
+    pthread_mutex_unlock(&b->lock);
+    return bytes;
+}
+
+static void give_room(batch *b, uint64_t bytes)
+{
+    pthread_mutex_lock(&b->lock);
+    b->bytes_made -= bytes;
+    pthread_cond_broadcast(&b->changed);
+    pthread_mutex_unlock(&b->lock);
+}
+
 /* Computes and writes a picture that was built. */
 static outcome write_file(worker *w, imgpar_array *a, char *output)
 {
@@ -191,7 +217,7 @@ static outcome write_file(worker *w, imgpar_array *a, char *output)
 
 static outcome make_file(worker *w)
 {
-    const batch *b = w->b;
+    batch *b = w->b;
     const char *path = b->in->items[w->k].path;
     struct stat found;
     char *output = inputs_output(b->in, w->k, b->o->output);
@@ -201,7 +227,9 @@ static outcome make_file(worker *w)
     w->slot->bytes = is_file ? (uint64_t)found.st_size : 0;
     if (!is_file || !b->o->skips_existing || !is_done_before(&found, output)) {
         imgpar_array *picture = imgpar_open(b->ctx, path), *a = imgpar_pipeline_apply(b->p, b->ctx, &picture, 1);
+        const uint64_t room = take_room(b, picture, a);
         what = write_file(w, a, output);
+        give_room(b, room);
         imgpar_array_release(a);
         imgpar_array_release(picture);
     }
@@ -246,6 +274,12 @@ static void *work(void *user)
     return NULL;
 }
 
+static uint64_t room_for_pictures(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 : (uint64_t)1 << 30;
+}
+
 static int threads_for(const inputs *in)
 {
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -272,15 +306,15 @@ static int start(batch *b, pthread_t *threads)
 
 /* ---- the calling thread ------------------------------------------------------------------------------- */
 
-/* Tells of a file that is done. */
-static void tell_file(batch *b, slot *s)
+/* Tells of a file that is done, if it is needed. */
+static void tell_file(batch *b, slot *s, bool is_needed)
 {
     for (note *n = s->first, *next; n; n = next) {
         next = n->next;
-        complain("%s", n->text);
+        if (is_needed) complain("%s", n->text);
         free(n);
     }
-    if (s->outcome == STOPPED) return;
+    if (s->outcome == STOPPED || !is_needed) return;
     if (!(s->difference <= b->difference)) b->difference = s->difference; /* a NaN counts */
     b->done.files++;
     b->done.bytes += s->bytes;
@@ -324,9 +358,9 @@ static void attend(batch *b)
         progress_state now = state_of(b);
         const bool has_news = b->head < b->next && s->outcome != RUNNING;
         if (!has_news) wait_a_little(b);
+        if (signals_poll(NULL, 0)) stop_from(b, b->next);
         pthread_mutex_unlock(&b->lock);
-        if (signals_poll(NULL, 0)) stop_from(b, 0);
-        if (has_news) tell_file(b, s);
+        if (has_news) tell_file(b, s, b->head < atomic_load(&b->stop_at)); /* only this thread changes head */
         progress_tick(&b->bar, &now);
         pthread_mutex_lock(&b->lock);
         b->head += has_news;
@@ -369,6 +403,7 @@ int files_run(const options *o, const imgpar_pipeline *p, imgpar_context *ctx, c
     }
     b->o = o, b->p = p, b->ctx = ctx, b->in = in, b->times = times;
     b->done = (progress_state){ .of = in->n, .of_bytes = in->bytes };
+    b->bytes_room = room_for_pictures();
     atomic_init(&b->stop_at, in->n);
     progress_begin(&b->bar, o);
     const int n = start(b, threads);

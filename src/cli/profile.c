@@ -29,8 +29,38 @@ static void free_row(profile_row *row)
     free(row->device);
 }
 
+/* Is the event one more of the row? Files and transfers of one kind are alike, whatever they are called. */
+static bool is_alike(const profile_row *row, const imgpar_event *event)
+{
+    const bool is_kernel = strcmp(row->kind, "kernel") == 0;
+    return strcmp(row->kind, event->kind) == 0 && strcmp(row->device, event->device ? event->device : "") == 0 &&
+           (!is_kernel || (strcmp(row->name, event->name) == 0 && strcmp(row->schedule, event->schedule ? event->schedule : "") == 0));
+}
+
+static bool merge(profile *p, const imgpar_event *event)
+{
+    for (size_t i = 0; i < p->n && p->merges; i++) {
+        profile_row *row = &p->rows[i];
+        if (!is_alike(row, event)) continue;
+        row->ms += event->end_ms - event->start_ms;
+        row->bytes += event->bytes_read + event->bytes_written;
+        row->count++;
+        return true;
+    }
+    return false;
+}
+
+/* What stands for the names of several. */
+static const char *name_of(const profile_row *row, char room[40])
+{
+    if (row->count == 1 || strcmp(row->kind, "kernel") == 0) return row->name;
+    snprintf(room, 40, "%zu of them", row->count);
+    return room;
+}
+
 void profile_add(profile *p, const imgpar_event *event)
 {
+    if (merge(p, event)) return;
     if (p->n == p->capacity) {
         size_t capacity = p->capacity ? p->capacity * 2 : 64;
         profile_row *grown = realloc(p->rows, capacity * sizeof *grown);
@@ -43,7 +73,7 @@ void profile_add(profile *p, const imgpar_event *event)
     }
     profile_row row = { copy(event->kind), copy(event->name), copy(event->ops), copy(event->schedule), copy(event->device),
                         event->evaluation_ms + event->start_ms, event->end_ms - event->start_ms,
-                        event->bytes_read + event->bytes_written };
+                        event->bytes_read + event->bytes_written, 1 };
     if (row.kind && row.name && row.ops && row.schedule && row.device) {
         p->rows[p->n++] = row;
     } else {
@@ -120,6 +150,7 @@ static double copy_limit_for(const profile *p, imgpar_context *ctx)
 static void print_table(const profile *p, double limit)
 {
     bool several = has_several_devices(p);
+    char name[40];
     fputs("        ms     GB/s   copy  step\n", stderr);
     for (size_t i = 0; i < p->n; i++) {
         const profile_row *row = &p->rows[i];
@@ -128,7 +159,7 @@ static void print_table(const profile *p, double limit)
         else fputs("        -", stderr);
         if (row->bytes && limit > 0 && is_kernel(row)) fprintf(stderr, " %5.0f%%  ", 100 * gb_per_s(row) / limit);
         else fputs("      -  ", stderr);
-        fprintf(stderr, "%-9s %s", row->kind, row->name);
+        fprintf(stderr, "%-9s %s", row->kind, name_of(row, name));
         if (row->ops[0]) fprintf(stderr, "  %s", row->ops);
         if (row->schedule[0]) fprintf(stderr, "  (%s)", row->schedule);
         if (several && row->device[0]) fprintf(stderr, "  on %s", row->device);
@@ -160,19 +191,21 @@ static void print_json_text(FILE *f, const char *name, const char *text)
 
 static void print_json(const profile *p, double limit)
 {
+    char name[40];
     fputs("{\"events\": [", stderr);
     for (size_t i = 0; i < p->n; i++) {
         const profile_row *row = &p->rows[i];
         fputs(i ? ",\n  {" : "\n  {", stderr);
         print_json_text(stderr, "kind", row->kind);
         fputs(", ", stderr);
-        print_json_text(stderr, "name", row->name);
+        print_json_text(stderr, "name", name_of(row, name));
         fputs(", ", stderr);
         print_json_text(stderr, "ops", row->ops);
         fputs(", ", stderr);
         print_json_text(stderr, "schedule", row->schedule);
         fputs(", ", stderr);
         print_json_text(stderr, "device", row->device);
+        if (p->merges) fprintf(stderr, ", \"count\": %zu", row->count);
         fprintf(stderr, ", \"ms\": %.6f, \"bytes\": %llu, \"gb_per_s\": %.3f", row->ms, (unsigned long long)row->bytes,
                 gb_per_s(row));
         if (limit > 0 && is_kernel(row)) fprintf(stderr, ", \"copy_share\": %.4f", gb_per_s(row) / limit);

@@ -10,11 +10,13 @@ typedef struct profile_row {
     char *kind, *name, *ops, *schedule, *device;
     double start_ms, ms; /* start: of the monotonic clock */
     uint64_t bytes;      /* read and written */
+    size_t count;        /* steps that are this row */
 } profile_row;
 
 typedef struct profile {
     profile_row *rows;
     size_t n, capacity;
+    bool merges; /* steps of one kind, or one kernel, are a row, so that their number does not matter */
     bool failed; /* memory ran out: some events are missing */
 } profile;
 

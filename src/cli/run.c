@@ -73,7 +73,7 @@ static char *read_text(const char *path)
     int error = !file || ferror(file) ? errno : !text ? ENOMEM : 0;
     if (file && !is_stdin) fclose(file);
     if (error) {
-        complain("%s: %s", is_stdin ? "standard input" : path, strerror(error));
+        complain("%s: %s%s", is_stdin ? "standard input" : path, strerror(error), strchr(path, '(') ? "; -e evaluates an expression" : "");
         free(text);
         return NULL;
     }
@@ -145,6 +145,10 @@ static int sort_words(job *j)
         if (is_setting(j, o->words[i])) j->settings[j->n_settings++] = o->words[i];
     if (check_given_once(j->settings, j->n_settings)) return EXIT_USAGE;
     j->has_files = o->listed || j->n_settings < o->n_words;
+    if (j->has_files && o->tunes) {
+        complain("--tune and files do not go together: --tune only measures; open() one of them");
+        return EXIT_USAGE;
+    }
     if (j->has_files || !(o->recursive || o->skips_existing || o->stops_on_error)) return EXIT_DONE;
     complain("no files are given: imgpar-run -e 'blur($1, 2)' in/*.jpg -o 'out/{name}.jpg'");
     return EXIT_USAGE;
@@ -365,7 +369,7 @@ static int run_pipeline(const job *j, imgpar_context *ctx, profile *times)
 static int run_with(const job *j, imgpar_context *ctx)
 {
     const options *o = j->o;
-    profile times = { 0 };
+    profile times = { .merges = j->has_files && !o->trace };
     int status;
     if (!j->has_files) status = run_pipeline(j, ctx, &times);
     else if (o->explain) status = explain_file(j, ctx);
