@@ -186,6 +186,10 @@ expect_files "the others are all there" p1 "./a.png ./b.png ./c.png "
 expect_run "a picture that does not fit" 1 "imgpar-run: in/a.png: -e:1:1: crop: x=0 and width=8 reach beyond the width 7
 crop(\$1, 0, 0, 8, 1)
 ^" -e "crop(\$1, 0, 0, 8, 1)" in/a.png -o p2.png
+cp in/a.png crop
+expect_run "a message that has the file's name in it by chance" 1 "imgpar-run: crop: -e:1:1: crop: x=0 and width=8 reach beyond the width 7
+crop(\$1, 0, 0, 8, 1)
+^" -e "crop(\$1, 0, 0, 8, 1)" crop -o p2.png
 expect_run "--stop-on-error" 1 "imgpar-run: in/b2.png: PNG: the data ends early
 imgpar-run: stopped after 2 of 4 files" --stop-on-error -e "\$1" in/a.png in/b2.png in/b.png in/c.png -o "p3/$name.png"
 [ -e p3/a.png ] || fail "what comes before the first failure is written"
@@ -224,15 +228,16 @@ expect "a closed pipe" "$(cat err.txt)" "imgpar-run: in/a.png: save: standard ou
 # ---- --skip-existing ---------------------------------------------------------------------------------------
 
 rm in/b2.png
+"$imgpar_run" -e "$draw" -o n.npy
 skipped() { run --skip-existing --progress=json -e "invert(\$1)" "$@" -o "s/$name.{ext}"; echo "$err" | sed -n 's/.*"skipped": \([0-9]*\).*/\1/p' | tail -n 1; }
-expect "nothing is there to be skipped" "$(skipped in/a.png in/deep/d.jpg in/deep/er/e.pgm)" 0
-expect "what is there is skipped" "$(skipped in/a.png in/deep/d.jpg in/deep/er/e.pgm)" 3
+expect "nothing is there to be skipped" "$(skipped in/a.png in/deep/d.jpg in/deep/er/e.pgm n.npy)" 0
+expect "what is there is skipped" "$(skipped in/a.png in/deep/d.jpg in/deep/er/e.pgm n.npy)" 4
 expect "a new file is not" "$(skipped in/a.png in/b.png)" 1
-for cut in a.png d.jpg e.pgm; do
+for cut in a.png d.jpg e.pgm n.npy; do
     size=$(($(wc -c < "s/$cut") - 1))
     head -c "$size" "s/$cut" > shorter && mv shorter "s/$cut"
     cp "s/$cut" cut-before
-    expect "a cut one is made again" "$(skipped in/a.png in/deep/d.jpg in/deep/er/e.pgm)" 2
+    expect "a cut one is made again" "$(skipped in/a.png in/deep/d.jpg in/deep/er/e.pgm n.npy)" 3
     cmp -s "s/$cut" cut-before && fail "$cut is still cut"
 done
 touch -d '2 hours ago' s/a.png
@@ -264,4 +269,16 @@ expect_run "an expression without -e" 1 "imgpar-run: invert(\$1): No such file o
 run --progress=json -e "\$1" in/a.png in/none.png -o "q/$name.png"
 expect "the last line of JSON says that all is done" \
     "$(tail -n 2 err.txt | head -n 1 | sed 's/, "mb_per_s".*//')" '{"fraction": 1.0000, "files": 2, "of": 2, "failed": 1, "skipped": 0'
+if command -v script > /dev/null; then
+    i=0
+    while [ $i -lt 400 ]; do printf 'in/a.png\0'; i=$((i + 1)); done > list
+    export TERM=xterm
+    script -qec "'$imgpar_run' -0 -e '$slow' -o 't/{n}.npy' < list" typed > /dev/null < /dev/null
+    tr '\r' '\n' < typed > lines
+    grep -q ' of 400 files, [0-9.]* MB/s, [0-9:]* s\{0,1\} *left' lines || fail "a terminal is told how far it is: $(cat -v typed)"
+    grep -q '400 of 400 files, [0-9.]* MB/s, ' lines || fail "and at the end what was done: $(cat -v typed)"
+    rm -r t
+    script -qec "'$imgpar_run' --quiet -e '\$1' in/a.png -o q.png" typed > /dev/null < /dev/null
+    grep -q 'files' typed && fail "--quiet: $(cat -v typed)"
+fi
 finish

@@ -149,12 +149,19 @@ static bool is_done_before(const struct stat *found, const char *output)
     return stat(output, &made) == 0 && S_ISREG(made.st_mode) && !is_older(&made, found) && imgpar_file_is_whole(output);
 }
 
+/* Messages about reading a file begin with its name; others get it. */
+static bool begins_with_name(const char *message, const char *name)
+{
+    const size_t n = strlen(name);
+    return strncmp(message, name, n) == 0 && (message[n] == ':' || message[n] == ' ');
+}
+
 static outcome fail_file(const worker *w, imgpar_status st, const char *message)
 {
     const char *path = w->b->in->items[w->k].path, *name = strcmp(path, "-") == 0 ? "standard input" : path;
     if (st == IMGPAR_E_INTERRUPTED) return STOPPED;
     if (!message[0]) message = imgpar_status_name(st);
-    if (strstr(message, name)) add_note(w->slot, "%s", message);
+    if (begins_with_name(message, name)) add_note(w->slot, "%s", message);
     else add_note(w->slot, "%s: %s", name, message);
     if (st == IMGPAR_E_DEVICE_LOST) stop_from(w->b, w->k + 1); /* the others would fail, too */
     return FAILED;

@@ -2,7 +2,10 @@
 #include "progress.h"
 #include "output.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,13 +19,20 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Can the terminal write over a line? */
+static bool can_erase(void)
+{
+    const char *terminal = getenv("TERM");
+    return terminal && terminal[0] && strcmp(terminal, "dumb") != 0;
+}
+
 void progress_begin(progress *p, const options *o)
 {
     *p = (progress){ .form = PROGRESS_HIDDEN, .started_s = now_s() };
     p->next_s = p->started_s + first_after_s;
     if (o->quiet) return;
     if (o->progress == PROGRESS_AS_JSON) p->form = PROGRESS_OBJECTS;
-    else if (isatty(STDERR_FILENO)) p->form = PROGRESS_LINE;
+    else if (isatty(STDERR_FILENO) && can_erase()) p->form = PROGRESS_LINE;
     else if (o->progress == PROGRESS_AS_TEXT) p->form = PROGRESS_LINES;
 }
 
