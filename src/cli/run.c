@@ -351,7 +351,10 @@ static int run_pipeline(const job *j, imgpar_context *ctx, profile *times)
     listener l = { .times = times };
     imgpar_options options_of_run = { .struct_size = sizeof options_of_run, .poll = on_poll, .on_warning = on_warning, .user = &l,
                                       .format = o->format };
-    if (o->tunes) return tune(j->p, ctx, &options_of_run);
+    if (o->tunes) { /* which listens to the library itself */
+        options_of_run.poll = signals_poll;
+        return tune(j->p, ctx, &options_of_run);
+    }
     if (o->profile || o->trace) options_of_run.on_event = on_event;
     bool done = false;
     int status = EXIT_DONE;
