@@ -29,7 +29,8 @@ static void tear_down(void)
 
 enum { N_DIVIDED = 96 };
 static const struct { imgpar_dtype dtype; const char *name; int64_t least, most; } divided[] = {
-    { IMGPAR_I32, "i32", INT32_MIN, INT32_MAX }, { IMGPAR_U8, "u8", 0, UINT8_MAX },     { IMGPAR_U16, "u16", 0, UINT16_MAX },
+    { IMGPAR_I32, "i32", INT32_MIN, INT32_MAX },
+    { IMGPAR_U8, "u8", 0, UINT8_MAX }, { IMGPAR_U16, "u16", 0, UINT16_MAX },
     { IMGPAR_I16, "i16", INT16_MIN, INT16_MAX }, { IMGPAR_U32, "u32", 0, UINT32_MAX }, { IMGPAR_I64, "i64", INT64_MIN, INT64_MAX },
 };
 
@@ -38,12 +39,14 @@ static int64_t dividend(int64_t least, int64_t most, int64_t d, int k)
 {
     static unsigned state = 7;
     state = state * 1664525u + 1013904223u;
-    const int64_t size = most / 2 / d == 0 ? 1 : most / 2 / d, multiple = ((int64_t)state * 2654435761 % size) * d;
-    const int64_t v = k < 8 ? least + k : k < 16 ? most - (k - 8) : k < 32 ? k - 24 : k % 2 ? multiple + (k % 3 - 1) : -multiple + (k % 3 - 1);
+    const int64_t size = most / 2 / d == 0 ? 1 : most / 2 / d, near = k % 3 - 1;
+    const int64_t multiple = (int64_t)((uint64_t)state * 2654435761u % (uint64_t)size) * d;
+    const int64_t v = k < 8 ? least + k : k < 16 ? most - (k - 8) : k < 32 ? k - 24 : k % 2 ? multiple + near : near - multiple;
     return v < least ? least : v > most ? most : v;
 }
 
-static int64_t floor_div(int64_t a, int64_t b) { return b == -1 ? -a : a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+static int64_t floor_mod(int64_t a, int64_t b) { return a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b; }
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
 
 static void check_quotients(imgpar_context *ctx, int t, int64_t d)
 {
@@ -58,8 +61,9 @@ static void check_quotients(imgpar_context *ctx, int t, int64_t d)
         imgpar_array *out = imgpar_apply(ctx, text, &a, 1);
         ck_assert_msg(imgpar_array_read(out, got, sizeof got) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(out));
         for (int k = 0; k < N_DIVIDED; k++) {
-            const int64_t q = floor_div(v[k], d), want = sign ? v[k] - q * d : q;
-            ck_assert_msg(got[k] == want, "%s of %lld: %lld, not %lld", text, (long long)v[k], (long long)got[k], (long long)want);
+            const int64_t want = sign ? floor_mod(v[k], d) : floor_div(v[k], d);
+            ck_assert_msg(got[k] == want, "%s of %lld: %lld, not %lld", text,
+                          (long long)v[k], (long long)got[k], (long long)want);
         }
         imgpar_array_release(out);
         imgpar_array_release(a);
@@ -69,11 +73,14 @@ static void check_quotients(imgpar_context *ctx, int t, int64_t d)
 /* On the device a divisor of each class, since it builds a program for each; on the interpreter many. */
 START_TEST(quotients_by_literals_floor_and_are_exact) /* _i: the dtype */
 {
-    static const int64_t divisors[] = { 1, 2, 3, 5, 6, 7, 8, 9, 10, 25, 100, 127, 128, 129, 200, 253, 254, 255, 256, 257, 641, 1000, 32767, 32768, 32769,
-                                        65535, 65536, 65537, 1000003, 16777216, 1 << 30, (1 << 30) + 1, INT32_MAX - 1, INT32_MAX, -2, -3, -8, -1000 };
+    static const int64_t divisors[] = { 1,       2,        3,       5,             6,             7,         8,     9,     10,    25,  100, 127,
+                                        128,     129,      200,     253,           254,           255,       256,   257,   641,   1000, -2, -3,
+                                        -8,      -1000,    32767,   32768,         32769,         65535,     65536, 65537,
+                                        1000003, 16777216, 1 << 30, (1 << 30) + 1, INT32_MAX - 1, INT32_MAX };
     static const int64_t few[] = { 7, 8, 1001 };
     for (size_t k = 0; k < sizeof divisors / sizeof *divisors; k++)
-        if (divisors[k] >= divided[_i].least && divisors[k] <= divided[_i].most) check_quotients(ways[1], _i, divisors[k]);
+        if (divisors[k] >= divided[_i].least && divisors[k] <= divided[_i].most)
+            check_quotients(ways[1], _i, divisors[k]);
     for (size_t k = 0; k < sizeof few / sizeof *few && _i < 2; k++)
         if (few[k] <= divided[_i].most) check_quotients(ways[0], _i, few[k]);
 }
