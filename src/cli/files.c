@@ -181,7 +181,7 @@ static imgpar_status verify_file(const worker *w, imgpar_array *a, const imgpar_
     return st;
 }
 
-/* Takes room for a picture and what is made of it; how much is given back when that is done. */
+/* Waits for room for a picture and its result, and takes it; give_room() gets the bytes back. */
 static uint64_t take_room(batch *b, const imgpar_array *picture, const imgpar_array *a)
 {
     imgpar_info read = { .struct_size = sizeof read }, made = { .struct_size = sizeof made };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The pictures that a pipeline is run for: named on the command line, found in folders, or listed on standard input; and the name of
- * what is made of each, by the template of -o.
+ * the output of each, by the template of -o.
  *
  *     out/{name}.jpg      {name} the file's name without its ending, {ext} the ending, {dir} its folder, {n} its number from 1
  *     {n:4}               the number in at least four digits;  {{ and }}: a brace
@@ -37,7 +37,7 @@ int inputs_add_listed(inputs *in, const options *o);
 /* Is there a mistake in the names of what would be written? Two of one name, one that is an input or the file of the pipeline, one that
  * tells no format. Looks at all of them before anything is written. */
 int inputs_check(inputs *in, const options *o);
-/* The name of what is made of the k-th, for free(); NULL without memory. */
+/* The output of the k-th, for free(); NULL without memory. */
 char *inputs_output(const inputs *in, size_t k, const char *template);
 void inputs_free(inputs *in);
 

@@ -252,7 +252,7 @@ static const row *row_of(int code)
     return r;
 }
 
-/* What is said of files has some only where -o names what is made of them. */
+/* Options about many files need those, and an -o that names their outputs. */
 static int check_for_files(const options *o, const bool given[N_ROWS])
 {
     static const int for_files[] = { '0', OPT_RECURSIVE, OPT_SKIP_EXISTING, OPT_STOP_ON_ERROR };

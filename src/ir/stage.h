@@ -103,6 +103,8 @@ void *ip_ir_alloc(ip_ir *ir, size_t count, size_t size_bytes);
 ip_stage *ip_stage_new(ip_ir *ir, ip_stage_kind kind, imgpar_dtype dtype, const int64_t dims[4],
                        const imgpar_array *node);
 bool ip_stage_folds(const ip_stage *stage); /* REDUCE, HISTOGRAM: all of `over` makes few elements */
+/* Elements of a domain. */
+static inline double ip_dims_count(const int64_t dims[4]) { return (double)dims[0] * (double)dims[1] * (double)dims[2] * (double)dims[3]; }
 const int64_t *ip_stage_domain(const ip_stage *stage); /* the extents of what body is computed for: `over` of those, else `dims` */
 /* A table of n f32, f64 or i32 elements; copies data. */
 ip_stage *ip_stage_table(ip_ir *ir, imgpar_dtype dtype, int64_t n, const void *data);

@@ -77,12 +77,11 @@ static ip_expr *operand(ip_lower *l, int k, imgpar_dtype dtype)
 {
     enum { FACTOR_BITS = 4 }; /* sums of several bytes times such factors fit 16 bits */
     const int fn = l->node->op->variant;
-    double v;
     ip_expr *number = number_of(l, k, dtype);
     if (!number) return ip_x_cast(l->ir, dtype, ip_lower_in(l, k));
     if (is_written(l, k, number)) return number;
     if (k == 1 && is_shift(fn)) return ip_lower_shift_count(l, number);
-    if (ip_dtype(dtype)->is_float && ip_array_is_number(l->node->inputs[k], &v, NULL)) return ip_lower_argument(l, dtype, v);
+    if (ip_dtype(dtype)->is_float) return ip_lower_argument(l, dtype, number->f);
     return ip_lower_whole(l, number, fn == IP_FN_MUL ? FACTOR_BITS : IP_LEVEL_BITS);
 }
 

@@ -345,9 +345,8 @@ static double ref_work(const ip_ir *ir)
 {
     double work = 0;
     for (int k = 0; k < ir->n_stages; k++) {
-        const int64_t *d = ir->stages[k]->dims;
         if (ir->stages[k]->kind != IP_STAGE_SOURCE)
-            work += IP_WORK_REF * (double)d[0] * (double)d[1] * (double)d[2] * (double)d[3];
+            work += IP_WORK_REF * ip_dims_count(ir->stages[k]->dims);
     }
     return work;
 }
@@ -541,11 +540,6 @@ void ip_step_end(ip_step *step)
 
 /* ---- progress ---------------------------------------------------------------------------------------- */
 
-static double n_elements(const int64_t dims[4])
-{
-    return (double)dims[0] * (double)dims[1] * (double)dims[2] * (double)dims[3];
-}
-
 /* What is to be decoded and computed. A step of a loop is none of it: the loop tells of all its steps. */
 static void announce(const evaluation *e, const ip_request *q)
 {
@@ -556,12 +550,12 @@ static void announce(const evaluation *e, const ip_request *q)
         const ip_stage *s = e->plan->ir->stages[k];
         const ip_source *source = s->kind == IP_STAGE_SOURCE && !s->value ? s->node->source : NULL;
         if (source && (source->kind == IP_SOURCE_FILE || source->kind == IP_SOURCE_BLOB))
-            work += IP_WORK_DECODE * n_elements(s->dims);
-        else if (q->use_ref && s->kind != IP_STAGE_SOURCE)
-            work += IP_WORK_REF * n_elements(s->dims);
+            work += IP_WORK_DECODE * ip_dims_count(s->dims);
     }
+    if (q->use_ref)
+        work += ref_work(e->plan->ir);
     for (int k = 0; k < e->plan->n_kernels && !q->use_ref; k++)
-        work += IP_WORK_KERNEL * n_elements(e->plan->kernels[k].domain);
+        work += IP_WORK_KERNEL * ip_dims_count(e->plan->kernels[k].domain);
     ip_progress_expect(q->options, work);
 }
 

@@ -164,13 +164,11 @@ static imgpar_status check_memory(const ip_ir *ir, const int *last_reader, uint6
 
 /* ---- work ------------------------------------------------------------------------------------------------ */
 
-static double count_of(const ip_stage *s) { return (double)s->dims[0] * (double)s->dims[1] * (double)s->dims[2] * (double)s->dims[3]; }
-
 /* At most what an opaque stage does, in operations on an element: products of matrices are most, n^3 of 3 n^2 elements. */
 static double opaque_work(const ip_stage *stage)
 {
-    double n = count_of(stage);
-    for (int i = 0; i < stage->opaque->n_inputs; i++) n += count_of(stage->opaque->inputs[i]);
+    double n = ip_dims_count(stage->dims);
+    for (int i = 0; i < stage->opaque->n_inputs; i++) n += ip_dims_count(stage->opaque->inputs[i]->dims);
     return n * sqrt(n);
 }
 

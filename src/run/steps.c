@@ -132,7 +132,7 @@ static double foreign_elements(const ip_plan *plan)
         const ip_source *source = s->node ? s->node->source : NULL;
         bool is_foreign = (s->value && !s->value->host) || (source && source->kind == IP_SOURCE_BUFFER);
         if (s->kind == IP_STAGE_SOURCE && is_foreign)
-            n += (double)s->dims[0] * (double)s->dims[1] * (double)s->dims[2] * (double)s->dims[3];
+            n += ip_dims_count(s->dims);
     }
     return n;
 }
