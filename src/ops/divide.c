@@ -3,15 +3,17 @@
  * Quotients, remainders and shifts of whole numbers by a number the user wrote.
  *
  * Note [Divisors as arguments]
- * Processors divide slowly, so a compiler that knows a divisor multiplies by its inverse. Here the inverse is an argument of the kernel, and
- * every divisor has the same program (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994). With
+ * Processors divide slowly, so a compiler that knows a divisor multiplies by its inverse. Here the inverse is an argument
+ * of the kernel, and every divisor has the same program (Granlund and Montgomery, Division by Invariant Integers using
+ * Multiplication, 1994). With
  *     m = floor(2^k / d) + 1 = (2^k + e) / d,  0 < e <= d,
- * x m / 2^k = x / d + x e / (2^k d) is below the next multiple of 1 / d while 0 <= x e < 2^k, so floor(x m / 2^k) is floor(x / d).
- *   - x and d of 8 bits: k = 16, since x e <= 255 * 255; and m <= 2^15, as d >= 3: the upper half of a product of 16 bits.
- *   - x of n bits: k = n + ceil(log2 d), as x e < 2^n d <= 2^k; and m <= 2^(n + 1), as d > 2^(k - n - 1). Products of 32 bits hold n = 15, those of
- *     64 bits n = 31.
- * Below 0, floor(x / d) = -1 - floor((-1 - x) / d), and -1 - x is x with all bits flipped. A power of two is a shift and a mask, whatever x is.
- * Wider x, and divisors below 0, are divided.
+ * x m / 2^k = x / d + x e / (2^k d) is below the next multiple of 1 / d while 0 <= x e < 2^k, so floor(x m / 2^k) is
+ * floor(x / d).
+ *   - x and d of 8 bits: k = 16, since x e <= 255 * 255; and m <= 2^15, as d >= 3: the upper half of 16 bits' product.
+ *   - x of n bits: k = n + ceil(log2 d), as x e < 2^n d <= 2^k; and m < 2^(n + 1), as d > 2^(k - n - 1). Products of 32
+ *     bits hold n = 15, those of 64 bits n = 31.
+ * Below 0, floor(x / d) = -1 - floor((-1 - x) / d), and -1 - x is x with all bits flipped. A power of two is a shift
+ * and a mask, whatever x is. Wider x, and divisors below 0, are divided.
  */
 #include "ops/divide.h"
 
@@ -20,8 +22,6 @@
 #include <math.h>
 
 enum { BYTE_SHIFT = 16 };
-
-static ip_expr *op2(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
 
 /* An argument in [lo, hi]. */
 static ip_expr *argument(ip_lower *l, imgpar_dtype dtype, int64_t value, double lo, double hi)
@@ -44,41 +44,45 @@ static bool is_power_of_two(int64_t d) { return d > 0 && (d & (d - 1)) == 0; }
 static ip_expr *byte_quotient(ip_lower *l, ip_expr *x, int64_t d)
 {
     ip_expr *m = argument(l, IMGPAR_U16, (1 << BYTE_SHIFT) / d + 1, 1, 1 << (BYTE_SHIFT - 1));
-    ip_expr *product = op2(l, IP_X_MUL, ip_x_cast(l->ir, IMGPAR_U32, x), ip_x_cast(l->ir, IMGPAR_U32, m));
-    return ip_x_cast(l->ir, IMGPAR_U16, op2(l, IP_X_SHR, product, ip_x_int(l->ir, IMGPAR_U32, BYTE_SHIFT)));
+    ip_expr *product = ip_x_binary(l->ir, IP_X_MUL, ip_x_cast(l->ir, IMGPAR_U32, x), ip_x_cast(l->ir, IMGPAR_U32, m));
+    ip_expr *q = ip_x_binary(l->ir, IP_X_SHR, product, ip_x_int(l->ir, IMGPAR_U32, BYTE_SHIFT));
+    return ip_x_cast(l->ir, IMGPAR_U16, q);
 }
 
 /* floor(x / d) in i32; x has so many bits, 15 or 31, and a sign, d is at most that, above 2 and no power of two. */
 static ip_expr *wide_quotient(ip_lower *l, ip_expr *x, int64_t d, int bits)
 {
-    const imgpar_dtype wide = bits == 31 ? IMGPAR_U64 : IMGPAR_U32; /* without a sign: not every processor shifts 64 bits with one */
+    const imgpar_dtype wide = bits == 31 ? IMGPAR_U64 : IMGPAR_U32; /* not every processor shifts 64 bits with a sign */
     const int k = bits + log2_above(d);
-    const double most = ldexp(1, bits + 1) - 1; /* 2^(n + 1) would be a power of two */
+    const double most = ldexp(1, bits + 1) - 1;
     ip_expr *sign = NULL;
     x = ip_x_cast(l->ir, IMGPAR_I32, x);
     if (x->lo < 0) {
-        sign = op2(l, IP_X_SHR, x, ip_x_int(l->ir, IMGPAR_I32, 31));
-        x = op2(l, IP_X_XOR, x, sign);
+        sign = ip_x_binary(l->ir, IP_X_SHR, x, ip_x_int(l->ir, IMGPAR_I32, 31));
+        x = ip_x_binary(l->ir, IP_X_XOR, x, sign);
     }
     ip_expr *m = argument(l, IMGPAR_U32, (int64_t)(((uint64_t)1 << k) / (uint64_t)d) + 1, 0, most);
-    ip_expr *product = op2(l, IP_X_MUL, ip_x_cast(l->ir, wide, ip_x_cast(l->ir, IMGPAR_U32, x)), ip_x_cast(l->ir, wide, m));
-    ip_expr *q = ip_x_cast(l->ir, IMGPAR_I32, op2(l, IP_X_SHR, product, argument(l, wide, k, bits + 1, 2 * bits)));
-    return sign ? op2(l, IP_X_XOR, q, sign) : q;
+    ip_expr *factor = ip_x_cast(l->ir, wide, ip_x_cast(l->ir, IMGPAR_U32, x));
+    ip_expr *product = ip_x_binary(l->ir, IP_X_MUL, factor, ip_x_cast(l->ir, wide, m));
+    ip_expr *count = argument(l, wide, k, bits + 1, 2 * bits);
+    ip_expr *q = ip_x_cast(l->ir, IMGPAR_I32, ip_x_binary(l->ir, IP_X_SHR, product, count));
+    return sign ? ip_x_binary(l->ir, IP_X_XOR, q, sign) : q;
 }
 
 /* x - q d, of which the range is told: 0 to d - 1. */
 static ip_expr *rest(ip_lower *l, ip_expr *x, ip_expr *q, int64_t d, double most)
 {
-    ip_expr *r = op2(l, IP_X_SUB, ip_x_cast(l->ir, q->dtype, x), op2(l, IP_X_MUL, q, argument(l, q->dtype, d, 1, most)));
-    r = op2(l, IP_X_MIN, r, argument(l, q->dtype, d - 1, 0, most));
-    return op2(l, IP_X_MAX, r, ip_x_int(l->ir, q->dtype, 0));
+    ip_expr *multiple = ip_x_binary(l->ir, IP_X_MUL, q, argument(l, q->dtype, d, 1, most));
+    ip_expr *r = ip_x_binary(l->ir, IP_X_SUB, ip_x_cast(l->ir, q->dtype, x), multiple);
+    r = ip_x_binary(l->ir, IP_X_MIN, r, argument(l, q->dtype, d - 1, 0, most));
+    return ip_x_binary(l->ir, IP_X_MAX, r, ip_x_int(l->ir, q->dtype, 0));
 }
 
 static ip_expr *by_power_of_two(ip_lower *l, ip_expr *x, int64_t d, bool modulo, double most)
 {
     const int bits = (int)ip_dtype(x->dtype)->size_bytes * 8;
-    return modulo ? op2(l, IP_X_AND, x, argument(l, x->dtype, d - 1, 0, most))
-                  : op2(l, IP_X_SHR, x, argument(l, x->dtype, log2_above(d), 0, bits - 1));
+    return modulo ? ip_x_binary(l->ir, IP_X_AND, x, argument(l, x->dtype, d - 1, 0, most))
+                  : ip_x_binary(l->ir, IP_X_SHR, x, argument(l, x->dtype, log2_above(d), 0, bits - 1));
 }
 
 ip_expr *ip_lower_quotient(ip_lower *l, ip_expr *x, const ip_expr *divisor, bool modulo)
@@ -90,8 +94,9 @@ ip_expr *ip_lower_quotient(ip_lower *l, ip_expr *x, const ip_expr *divisor, bool
     const bool are_short = x->lo >= 0 && x->hi <= INT16_MAX && d > 0 && d <= INT16_MAX;
     const bool fit = x->lo >= INT32_MIN && x->hi <= INT32_MAX && d > 0 && d <= INT32_MAX;
     if (!fit) {
-        ip_expr *b = d > 0 ? argument(l, x->dtype, d, 1, most) : ip_lower_whole(l, ip_x_int(l->ir, x->dtype, d), IP_LEVEL_BITS);
-        return op2(l, modulo ? IP_X_MOD : IP_X_IDIV, x, b);
+        ip_expr *number = ip_x_int(l->ir, x->dtype, d);
+        ip_expr *b = d > 0 ? ip_x_param_of(l->ir, number, 1, most) : ip_lower_whole(l, number, IP_LEVEL_BITS);
+        return ip_x_binary(l->ir, modulo ? IP_X_MOD : IP_X_IDIV, x, b);
     }
     ip_expr *q = are_bytes ? byte_quotient(l, x, d) : wide_quotient(l, x, d, are_short ? 15 : 31);
     return ip_x_cast(l->ir, x->dtype, modulo ? rest(l, x, q, d, most) : q);
