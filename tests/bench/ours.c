@@ -14,7 +14,7 @@ struct bench_ours {
     imgpar_context *ctx;
     imgpar_array *in[BENCH_MAX_IN];
     int n_in;
-    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
+    imgpar_counters before, after;
 };
 
 bench_ours *bench_ours_new(const char *selector, bool fuses)
@@ -27,6 +27,7 @@ bench_ours *bench_ours_new(const char *selector, bool fuses)
         fprintf(stderr, "bench: %s\n", why);
         exit(1);
     }
+    o->before.struct_size = o->after.struct_size = sizeof o->before;
     imgpar_context_set(o->ctx, "fuse", fuses ? "1" : "0");
     return o;
 }
