@@ -164,6 +164,7 @@ static int fill_counters(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *r
         imgpar_context_counters(call->conn->context, &c);
     const struct { const char *name; uint64_t value; } all[] = {
         { "evaluations", c.evaluations }, { "kernels", c.kernels }, { "programs_built", c.programs_built },
+        { "programs_loaded", c.programs_loaded },
         { "decodes", c.decodes }, { "encodes", c.encodes }, { "bytes_uploaded", c.bytes_uploaded },
         { "bytes_downloaded", c.bytes_downloaded }, { "device_bytes", c.device_bytes },
         { "device_bytes_peak", c.device_bytes_peak }, { "buffers", c.buffers },

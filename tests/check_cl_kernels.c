@@ -33,7 +33,7 @@ START_TEST(a_module_is_put_together_of_constants_files_and_texts)
     imgpar_context_counters(ctx, &before);
     OK(imgpar_cl_module_new(ctx, &source, &again)); /* compiled once */
     imgpar_context_counters(ctx, &after);
-    ck_assert_uint_eq(after.programs_built, before.programs_built);
+    ck_assert_uint_eq(after.programs_built + after.programs_loaded, before.programs_built + before.programs_loaded);
     ck_assert_str_eq(imgpar_cl_module_kernels(m), "k;other");
     imgpar_cl_module_release(again);
     OK(imgpar_cl_kernel_new(m, "k", &k));

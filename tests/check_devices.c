@@ -566,6 +566,7 @@ START_TEST(counters_add_up)
     ck_assert_uint_eq(all.kernels, each[0].kernels + each[1].kernels);
     ck_assert_uint_eq(all.buffers, each[0].buffers + each[1].buffers);
     ck_assert_uint_eq(all.programs_built, each[0].programs_built + each[1].programs_built);
+    ck_assert_uint_eq(all.programs_loaded, each[0].programs_loaded + each[1].programs_loaded);
     imgpar_context_device_counters(ctx, 2, &each[0]);
     ck_assert_uint_eq(each[0].kernels, 0);
 }

@@ -48,7 +48,7 @@ static imgpar_counters run(const char *text, float *first, int n)
     imgpar_array_release(a);
     imgpar_array_release(out);
     after.kernels -= before.kernels;
-    after.programs_built -= before.programs_built;
+    after.programs_built += after.programs_loaded - before.programs_built - before.programs_loaded;
     after.evaluations -= before.evaluations;
     after.bytes_downloaded -= before.bytes_downloaded;
     after.buffers -= before.buffers;

@@ -53,6 +53,10 @@ IMGPAR_CACHE_DIR=${IMGPAR_CACHE_DIR:-$POCL_CACHE_DIR/imgpar}
 mkdir -p "$IMGPAR_CACHE_DIR" || exit 99
 export IMGPAR_CACHE_DIR
 
+# As the library does where nothing else runs in the process yet (src/run/drivers.h); sanitizers have threads.
+POCL_WORK_GROUP_SPECIALIZATION=${POCL_WORK_GROUP_SPECIALIZATION:-0}
+export POCL_WORK_GROUP_SPECIALIZATION
+
 # Check gives a test 4 seconds, and a cold kernel cache alone can take longer.
 CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-120}
 export CK_DEFAULT_TIMEOUT

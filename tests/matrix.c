@@ -86,7 +86,7 @@ uint64_t bench_programs(const bench *b)
 {
     imgpar_counters counters = { .struct_size = sizeof counters };
     imgpar_context_counters(b->ctx, &counters);
-    return counters.programs_built;
+    return counters.programs_built + counters.programs_loaded;
 }
 
 /* The bytes of a by one schedule, new. */

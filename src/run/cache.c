@@ -116,7 +116,10 @@ static imgpar_status build(ip_program *p, const char *source, const char *option
 {
     ip_device *device = p->device;
     if (device->keeps_programs_on_disk) p->program = build_stored(device, p, options);
-    if (p->program) return IMGPAR_OK;
+    if (p->program) {
+        atomic_fetch_add_explicit(&device->loads, 1, memory_order_relaxed);
+        return IMGPAR_OK;
+    }
 
     *compiled = true;
     atomic_fetch_add_explicit(&device->builds, 1, memory_order_relaxed);

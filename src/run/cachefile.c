@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_FILE_BYTES = 64 << 20, MAX_FOLDER_FILES = 1000, NAME_BYTES = 96 };
+enum { MAX_FILE_BYTES = 64 << 20, MAX_FOLDER_FILES = 4000, NAME_BYTES = 96 };
 
 typedef struct head {
     char magic[16];

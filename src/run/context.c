@@ -312,6 +312,7 @@ static void add_counters(ip_device *device, imgpar_counters *out)
     ip_device_counters_get(device, &c);
     out->kernels += c.launches;
     out->programs_built += c.builds;
+    out->programs_loaded += c.loads;
     out->bytes_uploaded += c.bytes_uploaded;
     out->bytes_downloaded += c.bytes_downloaded;
     out->device_bytes += c.bytes_held;

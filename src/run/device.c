@@ -4,6 +4,7 @@
  * memory in pool.c, programs in cache.c.
  */
 #include "run/device_impl.h"
+#include "run/drivers.h"
 #include "run/select.h"
 
 #include <unistd.h>
@@ -78,7 +79,7 @@ static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_byte
     device->id = candidate->id;
     device->facts = candidate->facts;
     device->n_on_host = n_on_host;
-    device->keeps_programs_on_disk = !candidate->facts.is_pocl && !candidate->facts.is_nvidia;
+    device->keeps_programs_on_disk = candidate->facts.is_pocl ? ip_drivers_pocl_is_general() : !candidate->facts.is_nvidia;
     device->is_part = candidate->is_part;
     candidate->facts.info = (imgpar_device){ .kind = NULL };
     candidate->is_part = false;
@@ -299,6 +300,7 @@ void ip_device_counters_get(ip_device *device, ip_device_counters *out)
     *out = (ip_device_counters){
         .launches = atomic_load_explicit(&device->launches, memory_order_relaxed),
         .builds = atomic_load_explicit(&device->builds, memory_order_relaxed),
+        .loads = atomic_load_explicit(&device->loads, memory_order_relaxed),
         .bytes_uploaded = atomic_load_explicit(&device->bytes_uploaded, memory_order_relaxed),
         .bytes_downloaded = atomic_load_explicit(&device->bytes_downloaded, memory_order_relaxed),
     };

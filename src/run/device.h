@@ -134,7 +134,7 @@ imgpar_status ip_device_finish(ip_device *device, ip_error *err);
 
 /* ---- counters -------------------------------------------------------------------- */
 typedef struct ip_device_counters {
-    uint64_t launches, builds, bytes_uploaded, bytes_downloaded, bytes_held, bytes_peak, buffers_made;
+    uint64_t launches, builds, loads, bytes_uploaded, bytes_downloaded, bytes_held, bytes_peak, buffers_made;
 } ip_device_counters;
 void ip_device_counters_get(ip_device *device, ip_device_counters *out);
 

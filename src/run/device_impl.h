@@ -109,11 +109,11 @@ struct ip_device {
     pthread_mutex_t order;   /* guards the buffers' pending commands, and that they are enqueued in the order noted */
     cl_event in_flight[IP_IN_FLIGHT]; /* the last launches, in turn; guarded by order */
     size_t next_in_flight;
-    bool keeps_programs_on_disk; /* ours do; false where the driver keeps its own */
+    bool keeps_programs_on_disk; /* we keep binaries; false where the driver's own cache is as quick, or asking for one costs a compile */
     ip_pool pool;
     ip_cache cache;
     ip_blas blas;
-    atomic_ullong launches, builds, bytes_uploaded, bytes_downloaded;
+    atomic_ullong launches, builds, loads, bytes_uploaded, bytes_downloaded;
 };
 
 ip_device *ip_device_hold(ip_device *device);

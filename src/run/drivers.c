@@ -110,6 +110,26 @@ static void pin_threads_of_pocl(void)
     if (!is_limited && is_single_threaded() && may_run_everywhere()) setenv("POCL_AFFINITY", "1", 0);
 }
 
+/* ---- which of a kernel PoCL compiles ------------------------------------------------------------ */
+
+/*
+ * Note [One machine code a kernel]
+ * Even with its cache warm PoCL preprocesses a program's text and reads its bitcode again: 35 ms for each program of each process,
+ * where the program from its binary is there within 1 ms. PoCL's binaries hold kernels for any offset, size of group and of grid, but
+ * what it launches is specialized for those, so that asking for a binary compiles each kernel a second time, 0.6 s. Told not to
+ * specialize, it launches what is in the binary. Our kernels have groups of one item on a CPU and lose nothing by it.
+ */
+static void keep_pocl_general(void)
+{
+    if (is_single_threaded()) setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 0);
+}
+
+bool ip_drivers_pocl_is_general(void)
+{
+    const char *specializes = ip_env("POCL_WORK_GROUP_SPECIALIZATION");
+    return specializes && strcmp(specializes, "0") == 0;
+}
+
 /* ---- all of it --------------------------------------------------------------------------------- */
 
 /* Drivers belong to the process, as the environment does, and no object of a child's could know of them: which one has loaded them. */
@@ -120,6 +140,7 @@ static void prepare(void)
     atomic_store(&process_of_drivers, (long)getpid());
     if (!ip_env("POCL_CACHE_DIR") && !pocl_has_a_folder()) give_pocl_a_folder();
     pin_threads_of_pocl();
+    keep_pocl_general();
 
     if (access("/sys/devices/system/cpu", F_OK) != 0) {
         char processors[32];

@@ -10,7 +10,8 @@
  * only:
  *  - POCL_CACHE_DIR, where PoCL's own choice (XDG_CACHE_HOME, HOME/.cache) cannot be written;
  *  - HWLOC_SYNTHETIC, where there is no /sys to count processors in;
- *  - POCL_AFFINITY=1, where the process has one thread so far and may run on all processors.
+ *  - POCL_AFFINITY=1, where the process has one thread so far and may run on all processors;
+ *  - POCL_WORK_GROUP_SPECIALIZATION=0, where the process has one thread so far.
  * Does its work once in a process; several threads may call it.
  */
 void ip_drivers_prepare(void);
@@ -20,6 +21,9 @@ void ip_drivers_prepare(void);
  * is known, or no memory.
  */
 char *ip_drivers_complaint(void);
+
+/* That what PoCL launches is what its binaries hold, so that keeping them costs nothing: see Note [One machine code a kernel]. */
+bool ip_drivers_pocl_is_general(void);
 
 /* True in a process that was forked after ip_drivers_prepare(): what a driver needs of threads and locks is the parent's. */
 bool ip_drivers_are_of_the_parent(void);
