@@ -248,6 +248,7 @@ typedef struct imgpar_counters {
     uint64_t device_bytes, device_bytes_peak; /* held by buffers */
     uint64_t buffers;        /* device buffers allocated */
     uint64_t programs_loaded; /* programs whose binaries were found in the cache folder instead of being built */
+    uint64_t bytes_read, bytes_written; /* by kernels: the boxes of their inputs that they need, the boxes that they make */
 } imgpar_counters;
 /* Fills *out; all 0 where ctx is NULL, which is IMGPAR_E_ARGUMENT, or of a parent process, IMGPAR_E_DEVICE_LOST. */
 IMGPAR_API imgpar_status imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out);

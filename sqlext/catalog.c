@@ -168,6 +168,7 @@ static int fill_counters(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *r
         { "decodes", c.decodes }, { "encodes", c.encodes }, { "bytes_uploaded", c.bytes_uploaded },
         { "bytes_downloaded", c.bytes_downloaded }, { "device_bytes", c.device_bytes },
         { "device_bytes_peak", c.device_bytes_peak }, { "buffers", c.buffers },
+        { "bytes_read", c.bytes_read }, { "bytes_written", c.bytes_written },
         { "texts_parsed", call->conn->n_parsed },
     };
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {

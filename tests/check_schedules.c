@@ -466,7 +466,7 @@ START_TEST(an_image_larger_than_the_device_is_made_in_strips)
 }
 END_TEST
 
-/* Parts of a result, of whose inputs those that are read at another pace are needed whole. */
+/* Parts of a result need of rows that are made at another pace those that their own rows are made of. */
 START_TEST(a_memory_limit_changes_no_resize)
 {
     static const char *const texts[] = { "resize(invert(crop(median($1, 3), 0, 100, 200, 150)), 200, 400)", "resize(fastblur($1, 9), 200, 100)",

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Demand: the region of an input that a kernel reads to compute a region of its outputs. Streaming in
- * strips, memory budgets and partial reads all follow from it. Loads at constant
- * offsets need the region and a halo; anything else is taken to need the whole input.
+ * strips, memory budgets and partial reads all follow from it. It is as small as the index maps of the loads tell (ir/index_map.h):
+ * a load at constant offsets needs the region and a halo, one at x + an argument, at multiples, quotients or remainders the box
+ * that these come to, one at places that are themselves read everything along that axis.
  */
 #include "base/dtype.h"
 #include "base/integers.h"
 #include "compile/passes.h"
+#include "ir/index_map.h"
+#include "ir/opaque.h"
 
 typedef struct demand {
     ip_ir *ir;
@@ -34,18 +37,74 @@ static void include(demand *d, ip_region r)
                       ip_min(n->x0, r.x0), ip_max(n->x1, r.x1) };
 }
 
+/* The rows that the kernel makes of what follows the pace of a stage (place_paced.c, Note [Paces]). */
+static ip_span paced_rows(const demand *d)
+{
+    const ip_placed *p = d->reader, *pace = &d->kernel->placed[p->pace], *sets = &d->kernel->placed[pace->last_reader];
+    const int64_t *dims = sets->stage->dims;
+    ip_box box = { { { 0, dims[0] - 1 }, { ip_max(d->region->y0 + sets->first, 0), ip_min(d->region->y1 + sets->lead, dims[1]) - 1 },
+                     { 0, dims[2] - 1 }, { 0, dims[3] - 1 } } };
+    ip_span row, all = { 0, p->stage->dims[1] - 1 };
+    if (box.axis[1].hi < box.axis[1].lo || !ip_index_span(pace->paced.row, &box, &row))
+        return all;
+    return (ip_span){ ip_max(row.lo + pace->paced.lo + p->first, all.lo), ip_min(row.hi + pace->paced.hi + p->lead, all.hi) };
+}
+
+/* Along one axis, where rows are made `at_once` the group that holds them. */
+static ip_span in_groups(ip_span s, int at_once)
+{
+    return at_once > 0 && s.lo >= 0 ? (ip_span){ s.lo / at_once * at_once, (s.hi / at_once + 1) * at_once - 1 } : s;
+}
+
+/*
+ * The elements of the reader that the kernel makes. Copies of a source that goes on beyond its edges may begin before its first row;
+ * everything else stays inside its domain.
+ */
+static ip_box read_by(const demand *d, const int64_t domain[4])
+{
+    const ip_region *r = d->region;
+    const ip_placed *p = d->reader;
+    ip_box box = { { { r->z0, r->z1 - 1 }, { r->y0, r->y1 - 1 }, { r->x0, r->x1 - 1 }, { 0, ip_max(domain[3], 1) - 1 } } };
+    bool goes_beyond = p && p->is_copy && p->pad_border == IMGPAR_BORDER_WRAP;
+    if (p) {
+        int running = p->n_running > 0; /* the element that leaves: Note [Running sums] in place_running.c */
+        box.axis[1] = p->pace >= 0 ? paced_rows(d) : (ip_span){ r->y0 + p->first - running, r->y1 - 1 + p->lead };
+        box.axis[2] = (ip_span){ r->x0 - p->left - running, r->x1 - 1 + p->right };
+        box.axis[p->is_deep ? 0 : 1] = in_groups(box.axis[p->is_deep ? 0 : 1], p->at_once);
+    }
+    if (d->kernel->whole_rows)
+        box.axis[2] = (ip_span){ 0, domain[2] - 1 };
+    for (int k = 0; k < 3 && !goes_beyond; k++)
+        box.axis[k] = (ip_span){ ip_clamp(box.axis[k].lo, 0, ip_max(domain[k] - 1, 0)), ip_clamp(box.axis[k].hi, 0, ip_max(domain[k] - 1, 0)) };
+    return box;
+}
+
+/* What a load reads that is not at constant offsets of an element of the same domain. */
+static void note_map(demand *d, const ip_expr *load, const int64_t domain[4])
+{
+    const int64_t *dims = d->input->dims;
+    ip_box box = read_by(d, domain);
+    ip_span read[3];
+    int border = d->reader && d->reader->is_copy ? d->reader->pad_border : load->border; /* copies extend what they copy */
+    for (int k = 0; k < 3; k++) {
+        bool is_known = dims[k] > 0 && ip_index_span(load->arg[k], &box, &read[k]);
+        read[k] = is_known ? ip_border_span(border, read[k], dims[k]) : (ip_span){ 0, dims[k] - 1 };
+    }
+    include(d, (ip_region){ read[0].lo, read[0].hi + 1, read[1].lo, read[1].hi + 1, read[2].lo, read[2].hi + 1 });
+}
+
 static void note_load(ip_expr *load, void *user)
 {
     demand *d = user;
     if (load->source != d->input)
         return;
-    const int64_t *dims = d->input->dims;
-    const ip_region whole = { 0, dims[0], 0, dims[1], 0, dims[2] };
-    ip_reach reach = ip_load_reach(d->ir, load, d->kernel->domain);
-    bool wraps = load->border == IMGPAR_BORDER_WRAP && (reach.y_lo | reach.y_hi | reach.x_lo | reach.x_hi) != 0;
-    bool is_paced = d->reader && d->reader->pace >= 0; /* its rows are others than the output's */
-    if ((!reach.is_local && !reach.is_in_rows) || wraps || is_paced) {
-        include(d, whole);
+    const int64_t *dims = d->input->dims, *domain = d->reader ? ip_stage_domain(d->reader->stage) : d->kernel->domain;
+    ip_reach reach = ip_load_reach(d->ir, load, domain);
+    bool turns = load->border == IMGPAR_BORDER_WRAP && (reach.y_lo | reach.y_hi | reach.x_lo | reach.x_hi) != 0;
+    bool is_other_domain = d->reader && (d->reader->pace >= 0 || domain[1] != d->kernel->domain[1] || domain[2] != d->kernel->domain[2]);
+    bool wraps = d->reader && d->reader->is_copy && d->reader->pad_border == IMGPAR_BORDER_WRAP;
+    if (!reach.is_local || turns || wraps || is_other_domain) {
+        note_map(d, load, domain);
         return;
     }
     ip_reach_contract(&reach, load->border);
@@ -61,9 +120,8 @@ static void note_load(ip_expr *load, void *user)
         }
     }
     const ip_region *r = d->region;
-    bool all_columns = d->kernel->whole_rows || reach.is_in_rows;
     include(d, (ip_region){ r->z0, r->z1, r->y0 + first + reach.y_lo, r->y1 + lead + reach.y_hi,
-                            all_columns ? 0 : r->x0 - left + reach.x_lo, all_columns ? dims[2] : r->x1 + right + reach.x_hi });
+                            d->kernel->whole_rows ? 0 : r->x0 - left + reach.x_lo, d->kernel->whole_rows ? dims[2] : r->x1 + right + reach.x_hi });
 }
 
 uint64_t ip_region_bytes(const ip_region *r, const ip_stage *s)
@@ -75,16 +133,31 @@ uint64_t ip_region_bytes(const ip_region *r, const ip_stage *s)
 void ip_kernel_demand(const ip_plan *plan, const ip_kernel *kernel, const ip_stage *input, const ip_region *region,
                       ip_region *needed)
 {
-    demand d = { .ir = plan->ir, .kernel = kernel, .input = input, .region = region, .needed = needed };
     *needed = (ip_region){ 0, 0, 0, 0, 0, 0 };
     if (kernel->schedule == IP_SCHEDULE_OPAQUE) {
         ip_opaque_demand(ip_kernel_opaque(kernel), input, region, needed);
         return;
     }
+    demand d = { .ir = plan->ir, .kernel = kernel, .input = input, .region = region, .needed = needed };
     for (int k = 0; k < kernel->n_placed; k++) {
         d.reader = &kernel->placed[k];
         ip_stage_each_load(plan->ir, d.reader->stage, note_load, &d);
     }
     for (int k = 0; kernel->n_placed == 0 && k < kernel->n_stages; k++)
         ip_stage_each_load(plan->ir, kernel->stages[k], note_load, &d);
+}
+
+ip_traffic ip_kernel_traffic(const ip_plan *plan, const ip_kernel *kernel, const ip_region *region)
+{
+    ip_traffic traffic = { 0, 0 };
+    for (int k = 0; k < kernel->n_inputs; k++) {
+        ip_region needed;
+        ip_kernel_demand(plan, kernel, kernel->inputs[k], region, &needed);
+        traffic.read += ip_region_bytes(&needed, kernel->inputs[k]);
+    }
+    for (int k = 0; k < kernel->n_outputs; k++) {
+        const ip_region made = ip_stage_folds(kernel->outputs[k]) ? ip_stage_region(kernel->outputs[k]) : *region;
+        traffic.written += ip_region_bytes(&made, kernel->outputs[k]);
+    }
+    return traffic;
 }

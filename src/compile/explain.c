@@ -4,6 +4,7 @@
 #include "base/dtype.h"
 #include "compile/plan.h"
 #include "graph/array.h"
+#include "ir/opaque.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,15 +27,6 @@ static uint64_t stage_bytes(const ip_stage *s)
 {
     const ip_region whole = { 0, s->dims[0], 0, s->dims[1], 0, s->dims[2] };
     return ip_region_bytes(&whole, s);
-}
-
-static void kernel_traffic(const ip_kernel *k, uint64_t *read, uint64_t *written)
-{
-    *read = *written = 0;
-    for (int i = 0; i < k->n_inputs; i++)
-        *read += stage_bytes(k->inputs[i]);
-    for (int i = 0; i < k->n_outputs; i++)
-        *written += stage_bytes(k->outputs[i]);
 }
 
 static void put_size(ip_str *out, uint64_t bytes)
@@ -103,10 +95,9 @@ static void text_kept(const ip_kernel *k, const ip_placed *p, ip_str *out)
                   p->stage->note ? ": " : "", p->stage->note ? p->stage->note : "");
 }
 
-static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_str *out)
+static void text_kernel(const ip_plan *plan, const ip_traffic *traffic, int number, ip_str *out)
 {
-    uint64_t read, written;
-    kernel_traffic(k, &read, &written);
+    const ip_kernel *k = &plan->kernels[number - 1];
     ip_str_printf(out, "kernel %d: %s\n", number, k->ops[0] ? k->ops : "arithmetic");
     ip_str_printf(out, "  schedule %s, %s\n", ip_schedule_name(k->schedule), k->name);
     if (k->fallback[0])
@@ -136,9 +127,9 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
         ip_str_putc(out, '\n');
     }
     ip_str_append(out, "  traffic ");
-    put_size(out, read);
+    put_size(out, traffic->read);
     ip_str_append(out, " read, ");
-    put_size(out, written);
+    put_size(out, traffic->written);
     ip_str_append(out, " written\n");
     if (k->schedule == IP_SCHEDULE_TILES)
         text_tile(k, out);
@@ -149,7 +140,7 @@ static void text_kernel(const ip_plan *plan, const ip_kernel *k, int number, ip_
         ip_str_printf(out, "  ends here because %s\n", k->reason);
 }
 
-static void explain_text(const ip_plan *plan, const char *sharing, ip_str *out)
+static void explain_text(const ip_plan *plan, const ip_traffic *traffic, const char *sharing, ip_str *out)
 {
     uint64_t saved = 0;
     for (int i = 0; i < plan->n_kernels; i++)
@@ -167,16 +158,14 @@ static void explain_text(const ip_plan *plan, const char *sharing, ip_str *out)
     if (sharing)
         ip_str_printf(out, "%s\n", sharing);
     for (int i = 0; i < plan->n_kernels; i++)
-        text_kernel(plan, &plan->kernels[i], i + 1, out);
+        text_kernel(plan, &traffic[i], i + 1, out);
 }
 
-static void explain_json(const ip_plan *plan, const char *sharing, ip_str *out)
+static void explain_json(const ip_plan *plan, const ip_traffic *traffic, const char *sharing, ip_str *out)
 {
     ip_str_printf(out, "{\"nodes\": %d, \"kernels\": [", plan->n_nodes);
     for (int i = 0; i < plan->n_kernels; i++) {
         const ip_kernel *k = &plan->kernels[i];
-        uint64_t read, written;
-        kernel_traffic(k, &read, &written);
         ip_str_printf(out, "%s\n  {\"name\": ", i ? "," : "");
         ip_str_json(out, k->name);
         ip_str_append(out, ", \"ops\": [");
@@ -186,7 +175,7 @@ static void explain_json(const ip_plan *plan, const char *sharing, ip_str *out)
             p += n + (p[n] == ',');
         }
         ip_str_printf(out, "], \"schedule\": \"%s\", \"bytes_read\": %llu, \"bytes_written\": %llu, \"reason\": ",
-                      ip_schedule_name(k->schedule), (unsigned long long)read, (unsigned long long)written);
+                      ip_schedule_name(k->schedule), (unsigned long long)traffic[i].read, (unsigned long long)traffic[i].written);
         ip_str_json(out, k->reason);
         if (k->fallback[0]) {
             ip_str_append(out, ", \"fallback\": ");
@@ -245,14 +234,37 @@ static void explain_dot(const ip_plan *plan, ip_str *out)
     ip_str_append(out, "}\n");
 }
 
+/* By kernel, what each needs and makes so that all of the results are made; owned by the plan's arena. NULL without memory. */
+static ip_traffic *traffic_of(const ip_plan *plan)
+{
+    size_t n = (size_t)plan->ir->n_stages + 1;
+    ip_region *wanted = ip_ir_alloc(plan->ir, (size_t)plan->n_outputs + 1, sizeof *wanted);
+    ip_bounds bounds = { .plan = plan, .wanted = wanted, .needed = ip_ir_alloc(plan->ir, n, sizeof *bounds.needed),
+                         .is_needed = ip_ir_alloc(plan->ir, n, sizeof *bounds.is_needed) };
+    ip_traffic *traffic = ip_ir_alloc(plan->ir, (size_t)plan->n_kernels + 1, sizeof *traffic);
+    if (!wanted || !bounds.needed || !bounds.is_needed || !traffic)
+        return NULL;
+    for (int k = 0; k < plan->n_outputs; k++)
+        wanted[k] = ip_stage_region(plan->outputs[k]);
+    ip_bounds_infer(&bounds);
+    for (int k = 0; k < plan->n_kernels; k++) {
+        const ip_region region = ip_bounds_region(&bounds, &plan->kernels[k]);
+        traffic[k] = ip_kernel_traffic(plan, &plan->kernels[k], &region);
+    }
+    return plan->ir->failed ? NULL : traffic;
+}
+
 imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, const char *sharing, char **text, ip_error *err)
 {
     ip_str out = IP_STR_INIT;
+    const ip_traffic *traffic = traffic_of(plan);
     *text = NULL;
+    if (!traffic)
+        return ip_fail_memory(err, "explaining");
     if (!format || strcmp(format, "text") == 0) {
-        explain_text(plan, sharing, &out);
+        explain_text(plan, traffic, sharing, &out);
     } else if (strcmp(format, "json") == 0) {
-        explain_json(plan, sharing, &out);
+        explain_json(plan, traffic, sharing, &out);
     } else if (strcmp(format, "dot") == 0) {
         explain_dot(plan, &out);
     } else if (strcmp(format, "cl") == 0) {

@@ -9,13 +9,6 @@
 
 const ip_opaque *ip_kernel_opaque(const ip_kernel *kernel) { return kernel->outputs[0]->opaque; }
 
-void ip_kernel_widen(const ip_kernel *kernel, ip_region *region)
-{
-    const ip_opaque *o = ip_kernel_opaque(kernel);
-    if (o)
-        o->kind->widen(o, region);
-}
-
 void ip_opaque_demand(const ip_opaque *o, const ip_stage *input, const ip_region *region, ip_region *needed)
 {
     bool any = false;

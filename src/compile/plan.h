@@ -282,12 +282,28 @@ int64_t ip_histogram_cells(const ip_stage *histogram);
 
 /* Bytes of that region of a stage's elements. */
 uint64_t ip_region_bytes(const ip_region *region, const ip_stage *stage);
-/* The region of input that kernel reads to compute region of its outputs, clipped. */
+/* The region of input that kernel reads to compute region of its outputs, clipped. Of opaque kernels the plan is not looked at. */
 void ip_kernel_demand(const ip_plan *plan, const ip_kernel *kernel, const ip_stage *input, const ip_region *region,
                       ip_region *needed);
+/* The bytes that kernel then needs of its inputs, each once, and makes of its outputs. */
+typedef struct ip_traffic { uint64_t read, written; } ip_traffic;
+ip_traffic ip_kernel_traffic(const ip_plan *plan, const ip_kernel *kernel, const ip_region *region);
+
+/* Bounds inference (bounds.c): from what is wanted of the results backwards, what is needed of every stage. */
+typedef struct ip_bounds {
+    const ip_plan *plan;
+    const ip_region *wanted; /* by output */
+    ip_region (*seen)(const void *user, const ip_stage *fold); /* what a fold sees of what it folds; NULL: everything */
+    const void *user;        /* of seen */
+    ip_region *needed;       /* by stage id, filled by ip_bounds_infer() as is_needed is */
+    bool *is_needed;
+} ip_bounds;
+void ip_bounds_infer(const ip_bounds *bounds);
+/* Whether anything is needed of what kernel makes. */
+bool ip_bounds_need(const ip_bounds *bounds, const ip_kernel *kernel);
+/* The part of its domain that kernel walks to make that. */
+ip_region ip_bounds_region(const ip_bounds *bounds, const ip_kernel *kernel);
 /* The description of an opaque root; NULL: it is none. */
 const ip_opaque *ip_kernel_opaque(const ip_kernel *kernel);
-/* Grows a region of the root to what the kernel computes when it is asked for it. */
-void ip_kernel_widen(const ip_kernel *kernel, ip_region *region);
 
 #endif

@@ -318,6 +318,8 @@ static void add_counters(ip_device *device, imgpar_counters *out)
     out->device_bytes += c.bytes_held;
     out->device_bytes_peak += c.bytes_peak;
     out->buffers += c.buffers_made;
+    out->bytes_read += c.bytes_read;
+    out->bytes_written += c.bytes_written;
 }
 
 /* Gives the counters to the caller; st is the status where the context has none. */

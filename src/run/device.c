@@ -295,6 +295,12 @@ imgpar_status ip_device_finish(ip_device *device, ip_error *err)
 
 /* ---- counters ---------------------------------------------------------------------- */
 
+void ip_device_count_traffic(ip_device *device, uint64_t read, uint64_t written)
+{
+    atomic_fetch_add_explicit(&device->bytes_read, read, memory_order_relaxed);
+    atomic_fetch_add_explicit(&device->bytes_written, written, memory_order_relaxed);
+}
+
 void ip_device_counters_get(ip_device *device, ip_device_counters *out)
 {
     *out = (ip_device_counters){
@@ -303,6 +309,8 @@ void ip_device_counters_get(ip_device *device, ip_device_counters *out)
         .loads = atomic_load_explicit(&device->loads, memory_order_relaxed),
         .bytes_uploaded = atomic_load_explicit(&device->bytes_uploaded, memory_order_relaxed),
         .bytes_downloaded = atomic_load_explicit(&device->bytes_downloaded, memory_order_relaxed),
+        .bytes_read = atomic_load_explicit(&device->bytes_read, memory_order_relaxed),
+        .bytes_written = atomic_load_explicit(&device->bytes_written, memory_order_relaxed),
     };
     pthread_mutex_lock(&device->pool.lock);
     out->bytes_held = device->pool.held_bytes;

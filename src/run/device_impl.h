@@ -113,7 +113,7 @@ struct ip_device {
     ip_pool pool;
     ip_cache cache;
     ip_blas blas;
-    atomic_ullong launches, builds, loads, bytes_uploaded, bytes_downloaded;
+    atomic_ullong launches, builds, loads, bytes_uploaded, bytes_downloaded, bytes_read, bytes_written;
 };
 
 ip_device *ip_device_hold(ip_device *device);

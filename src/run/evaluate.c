@@ -37,79 +37,31 @@ void ip_runner_init(ip_runner *runner, ip_device *device, const imgpar_options *
         runner->poll = (ip_poll){ poll_stop, (void *)options };
 }
 
-
-/* The smallest region that holds both. */
-static ip_region hull(const ip_region *a, const ip_region *b)
-{
-    if (ip_region_is_empty(a))
-        return *b;
-    if (ip_region_is_empty(b))
-        return *a;
-    return (ip_region){ ip_min(a->z0, b->z0), ip_max(a->z1, b->z1), ip_min(a->y0, b->y0), ip_max(a->y1, b->y1),
-                        ip_min(a->x0, b->x0), ip_max(a->x1, b->x1) };
-}
-
 /* ---- what is needed ----------------------------------------------------------------- */
 
-static void need(evaluation *e, const ip_stage *s, const ip_region *r)
+static ip_region seen_by(const void *user, const ip_stage *fold) { return ip_evaluation_seen(user, fold); }
+
+static ip_bounds bounds_of(const evaluation *e)
 {
-    if (ip_region_is_empty(r))
-        return;
-    ip_region all = *r;
-    if (s->kind == IP_STAGE_SCAN) { /* its lines are walked whole */
-        int64_t *const ends[3][2] = { { &all.z0, &all.z1 }, { &all.y0, &all.y1 }, { &all.x0, &all.x1 } };
-        if (s->axis < 3) {
-            *ends[s->axis][0] = 0;
-            *ends[s->axis][1] = s->dims[s->axis];
-        }
-        r = &all;
-    }
-    e->needed[s->id] = hull(&e->needed[s->id], r);
-    e->is_needed[s->id] = true;
+    return (ip_bounds){ .plan = e->plan, .wanted = e->wanted, .seen = seen_by, .user = e, .needed = e->needed, .is_needed = e->is_needed };
 }
 
 bool ip_evaluation_needs(const evaluation *e, const ip_kernel *k)
 {
-    for (int i = 0; i < k->n_outputs; i++)
-        if (e->is_needed[k->outputs[i]->id])
-            return true;
-    return false;
+    const ip_bounds bounds = bounds_of(e);
+    return ip_bounds_need(&bounds, k);
 }
 
-/* The part of its domain that a kernel walks to make what is needed of its outputs. */
 ip_region ip_evaluation_region(const evaluation *e, const ip_kernel *k)
 {
-    ip_region r = { 0, 0, 0, 0, 0, 0 };
-    for (int i = 0; i < k->n_outputs; i++) {
-        const ip_stage *s = k->outputs[i];
-        ip_region walked = ip_stage_folds(s) ? ip_evaluation_seen(e, s) : e->needed[s->id];
-        if (e->is_needed[s->id])
-            r = hull(&r, &walked);
-    }
-    return r;
+    const ip_bounds bounds = bounds_of(e);
+    return ip_bounds_region(&bounds, k);
 }
 
 void ip_evaluation_infer(evaluation *e)
 {
-    memset(e->is_needed, 0, (size_t)e->plan->ir->n_stages * sizeof *e->is_needed);
-    memset(e->needed, 0, (size_t)e->plan->ir->n_stages * sizeof *e->needed);
-    for (int k = 0; k < e->plan->n_outputs; k++)
-        need(e, e->plan->outputs[k], &e->wanted[k]);
-    for (int k = e->plan->n_kernels - 1; k >= 0; k--) {
-        const ip_kernel *kernel = &e->plan->kernels[k];
-        if (!ip_evaluation_needs(e, kernel))
-            continue;
-        ip_kernel_widen(kernel, &e->needed[kernel->outputs[0]->id]);
-        ip_region r = ip_evaluation_region(e, kernel);
-        for (int i = 0; i < kernel->n_outputs; i++) /* it makes the same region of all its images */
-            if (!ip_stage_folds(kernel->outputs[i]))
-                need(e, kernel->outputs[i], &r);
-        for (int i = 0; i < kernel->n_inputs; i++) {
-            ip_region input;
-            ip_kernel_demand(e->plan, kernel, kernel->inputs[i], &r, &input);
-            need(e, kernel->inputs[i], &input);
-        }
-    }
+    const ip_bounds bounds = bounds_of(e);
+    ip_bounds_infer(&bounds);
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */

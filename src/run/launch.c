@@ -91,19 +91,17 @@ static imgpar_status get_program(ip_launching *l, ip_error *err)
     return st;
 }
 
-void ip_kernel_report(const ip_runner *runner, const ip_kernel *k, const ip_binding *bindings, double start_ms,
-                      double busy_ms)
+void ip_kernel_report(const ip_runner *runner, const ip_plan *plan, const ip_kernel *k, const ip_region *region, const ip_took *took)
 {
     const imgpar_options *o = runner->options;
+    const ip_traffic traffic = ip_kernel_traffic(plan, k, region);
+    ip_device_count_traffic(runner->device, traffic.read, traffic.written);
     if (!o || !o->on_event)
         return;
     imgpar_event e = { .kind = "kernel", .name = k->name, .ops = k->ops, .schedule = ip_schedule_name(k->schedule),
-                       .device = device_name(runner), .start_ms = start_ms - runner->started_ms, .evaluation_ms = runner->started_ms };
-    e.end_ms = e.start_ms + busy_ms;
-    for (int i = 0; i < k->n_inputs; i++)
-        e.bytes_read += ip_region_bytes(&bindings[k->inputs[i]->id].region, k->inputs[i]);
-    for (int i = 0; i < k->n_outputs; i++)
-        e.bytes_written += ip_region_bytes(&bindings[k->outputs[i]->id].region, k->outputs[i]);
+                       .device = device_name(runner), .start_ms = took->start_ms - runner->started_ms, .evaluation_ms = runner->started_ms,
+                       .bytes_read = traffic.read, .bytes_written = traffic.written };
+    e.end_ms = e.start_ms + took->busy_ms;
     o->on_event(o->user, &e);
 }
 
@@ -349,7 +347,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     if (!st && l.checks)
         st = ip_check_end(l.checks, kernel, err);
     if (!st)
-        ip_kernel_report(runner, kernel, bindings, start_ms, l.busy_ms);
+        ip_kernel_report(runner, plan, kernel, region, &(ip_took){ start_ms, l.busy_ms });
     /* Whoever gets this memory next waits for the kernel (order.c). */
     for (int i = 0; i < kernel->n_textures; i++)
         ip_buffer_release(l.images[i]);

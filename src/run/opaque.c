@@ -253,7 +253,7 @@ imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, co
     double start_ms = ip_now_ms();
     imgpar_status st = run(&r, err);
     if (!st)
-        ip_kernel_report(runner, kernel, bindings, start_ms, r.busy_ms);
+        ip_kernel_report(runner, NULL, kernel, region, &(ip_took){ start_ms, r.busy_ms });
     for (int k = 0; k < IP_OPAQUE_SCRATCH; k++)
         ip_buffer_release(r.scratch[k]);
     ip_program_release(r.program);

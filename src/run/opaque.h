@@ -6,7 +6,7 @@
 #include "ir/opaque.h"
 #include "run/launch.h"
 
-/* As ip_kernel_run(); region is as ip_kernel_widen() made it. */
+/* As ip_kernel_run(); region is as its `widen` made it (compile/bounds.c). */
 imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, const ip_binding *bindings,
                             const ip_region *region, ip_error *err);
 /* Bytes of scratch memory that it takes where the inputs' buffers hold what it reads; 0 for other kernels. */
