@@ -44,9 +44,10 @@ static void put_size(ip_str *out, uint64_t bytes)
 static void put_shape(ip_str *out, const ip_stage *s)
 {
     ip_str_printf(out, "%s ", ip_dtype(s->dtype)->name);
-    if (s->dims[0] > 1)
-        ip_str_printf(out, "%lldx", (long long)s->dims[0]);
-    ip_str_printf(out, "%lldx%lldx%lld", (long long)s->dims[1], (long long)s->dims[2], (long long)s->dims[3]);
+    const ip_region r = ip_stage_shown(s);
+    if (r.z1 - r.z0 > 1)
+        ip_str_printf(out, "%lldx", (long long)(r.z1 - r.z0));
+    ip_str_printf(out, "%lldx%lldx%lld", (long long)(r.y1 - r.y0), (long long)(r.x1 - r.x0), (long long)s->dims[3]);
 }
 
 static const char *source_name(const ip_stage *s)
@@ -245,7 +246,7 @@ static ip_traffic *traffic_of(const ip_plan *plan)
     if (!wanted || !bounds.needed || !bounds.is_needed || !traffic)
         return NULL;
     for (int k = 0; k < plan->n_outputs; k++)
-        wanted[k] = ip_stage_region(plan->outputs[k]);
+        wanted[k] = ip_stage_shown(plan->outputs[k]);
     ip_bounds_infer(&bounds);
     for (int k = 0; k < plan->n_kernels; k++) {
         const ip_region region = ip_bounds_region(&bounds, &plan->kernels[k]);

@@ -127,6 +127,8 @@ bool ip_stage_folds(const ip_stage *s) { return s->kind == IP_STAGE_REDUCE || s-
 
 const int64_t *ip_stage_domain(const ip_stage *s) { return ip_stage_folds(s) ? s->over : s->dims; }
 
+ip_region ip_stage_shown(const ip_stage *s) { return s->shown ? *s->shown : ip_stage_region(s); }
+
 ip_region ip_stage_region(const ip_stage *s) { return (ip_region){ 0, s->dims[0], 0, s->dims[1], 0, s->dims[2] }; }
 
 int64_t ip_stage_blocks(const ip_stage *s)

@@ -80,6 +80,7 @@ typedef struct ip_stage {
     const struct ip_view *view; /* how a MAP that computes nothing moves elements (ops/view.h), so that a reader that
                                  * moves them again composes both; in the arena; NULL: not known */
     bool is_output;            /* asked for: must end in memory */
+    const ip_region *shown;    /* of an output: the box of dims that is the result, compile/frame.c; in the arena; NULL: all of it */
     const char *note;          /* "vertical pass": for readers of generated code; NULL: none */
 } ip_stage;
 
@@ -103,6 +104,7 @@ void *ip_ir_alloc(ip_ir *ir, size_t count, size_t size_bytes);
 ip_stage *ip_stage_new(ip_ir *ir, ip_stage_kind kind, imgpar_dtype dtype, const int64_t dims[4],
                        const imgpar_array *node);
 bool ip_stage_folds(const ip_stage *stage); /* REDUCE, HISTOGRAM: all of `over` makes few elements */
+ip_region ip_stage_shown(const ip_stage *stage);       /* what of dims is the result, where it is one */
 /* Elements of a domain. */
 static inline double ip_dims_count(const int64_t dims[4]) { return (double)dims[0] * (double)dims[1] * (double)dims[2] * (double)dims[3]; }
 const int64_t *ip_stage_domain(const ip_stage *stage); /* the extents of what body is computed for: `over` of those, else `dims` */

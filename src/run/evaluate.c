@@ -266,6 +266,8 @@ imgpar_status ip_evaluation_take(evaluation *e, const ip_stage *s, ip_value **ou
         *out = st ? NULL : ip_value_retain(*out);
         return st;
     }
+    if (s->shown && !is_same(&e->bindings[s->id].region, s->shown))
+        return ip_fail(err, IMGPAR_E_INTERNAL, "internal: %s was made in another box than is shown", s->node->op->info.name);
     *out = ip_value_of_buffer(ip_buffer_retain(e->bindings[s->id].buffer), (size_t)ip_stage_bytes(s));
     return *out ? IMGPAR_OK : ip_fail_memory(err, "keeping a result");
 }

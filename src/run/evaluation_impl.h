@@ -30,21 +30,24 @@ static inline ip_region ip_region_whole(const int64_t dims[4]) { return (ip_regi
 
 static inline bool ip_region_is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
 
+/* Of a source, or of what a result shows of its stage (compile/frame.c): all of it, a row. */
 static inline uint64_t ip_stage_bytes(const ip_stage *s)
 {
-    ip_region all = ip_region_whole(s->dims);
+    ip_region all = ip_stage_shown(s);
     return ip_region_bytes(&all, s);
 }
 
 static inline int64_t ip_stage_row_bytes(const ip_stage *s)
 {
-    return s->dims[2] * s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes;
+    ip_region all = ip_stage_shown(s);
+    return (all.x1 - all.x0) * s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes;
 }
 
 /* Where a region that is one piece of memory, whole planes or whole rows of one plane, begins. */
 static inline size_t ip_stage_first_byte(const ip_stage *s, const ip_region *r)
 {
-    return (size_t)((r->z0 * s->dims[1] + r->y0) * ip_stage_row_bytes(s));
+    ip_region all = ip_stage_shown(s);
+    return (size_t)(((r->z0 - all.z0) * (all.y1 - all.y0) + r->y0 - all.y0) * ip_stage_row_bytes(s));
 }
 
 /* ---- evaluate.c -------------------------------------------------------------------------- */

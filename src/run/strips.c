@@ -42,6 +42,15 @@ static ip_region part_of(const int64_t dims[4], int64_t row_bytes, double from, 
     return r;
 }
 
+/* The same of what a result shows of its stage. */
+static ip_region part_of_result(const ip_stage *s, double from, double to)
+{
+    const ip_region all = ip_stage_shown(s);
+    const int64_t extents[4] = { all.z1 - all.z0, all.y1 - all.y0, all.x1 - all.x0, s->dims[3] };
+    ip_region r = part_of(extents, ip_stage_row_bytes(s), from, to);
+    return (ip_region){ r.z0 + all.z0, r.z1 + all.z0, r.y0 + all.y0, r.y1 + all.y0, all.x0, all.x1 };
+}
+
 ip_region ip_evaluation_seen(const evaluation *e, const ip_stage *fold)
 {
     return fold->is_output ? part_of(fold->over, ALIGN, e->from, e->to) : ip_region_whole(fold->over);
@@ -53,7 +62,7 @@ void ip_evaluation_want(evaluation *e, double from, double to)
     e->to = to;
     for (int k = 0; k < e->plan->n_outputs; k++) {
         const ip_stage *s = e->plan->outputs[k];
-        e->wanted[k] = ip_stage_folds(s) ? ip_region_whole(s->dims) : part_of(s->dims, ip_stage_row_bytes(s), from, to);
+        e->wanted[k] = ip_stage_folds(s) ? ip_region_whole(s->dims) : part_of_result(s, from, to);
     }
     ip_evaluation_infer(e);
 }
@@ -197,7 +206,7 @@ static imgpar_status run_strips_of(evaluation *e, int64_t y0, int64_t y1, int64_
 static imgpar_status run_strips(evaluation *e, int64_t y0, int64_t y1, ip_error *err)
 {
     const ip_stage *s = e->plan->outputs[0];
-    bool can = e->plan->n_outputs == 1 && (s->kind == IP_STAGE_MAP || s->opaque) && s->dims[0] == 1;
+    bool can = e->plan->n_outputs == 1 && (s->kind == IP_STAGE_MAP || s->opaque) && e->wanted[0].z1 - e->wanted[0].z0 == 1;
     int64_t rows = can ? rows_that_fit(e, y0, y1) : 0;
     if (rows == 0)
         return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: needs more than the %llu kB that are left for it on the device",
@@ -218,7 +227,7 @@ static imgpar_status run_strips_to_host(evaluation *e, ip_value **values, ip_err
     if (!host)
         return ip_fail_memory_for(err, s->node->op->info.name, (uint64_t)ip_stage_bytes(s));
     e->hosts = &host;
-    imgpar_status st = run_strips(e, 0, s->dims[1], err);
+    imgpar_status st = run_strips(e, e->wanted[0].y0, e->wanted[0].y1, err);
     e->hosts = NULL;
     if (st) {
         ip_free(host);

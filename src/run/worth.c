@@ -37,7 +37,8 @@ const char *ip_evaluation_uncut(const evaluation *e, bool is_placed)
             return "a result is there already";
         if (ip_stage_folds(s))
             return ip_evaluation_folds_uncut(e, is_placed);
-        if (s->dims[0] <= 1 && s->dims[1] <= 1)
+        const ip_region shown = ip_stage_shown(s);
+        if (shown.z1 - shown.z0 <= 1 && shown.y1 - shown.y0 <= 1)
             return "a result has one row";
     }
     return NULL;
