@@ -302,7 +302,7 @@ IMGPAR_API imgpar_status imgpar_cl_module_new(imgpar_context *ctx, const imgpar_
 IMGPAR_API imgpar_status imgpar_cl_module_from_text(imgpar_context *ctx, const char *text, imgpar_cl_module **out);
 IMGPAR_API imgpar_cl_module *imgpar_cl_module_retain(imgpar_cl_module *module);
 IMGPAR_API void imgpar_cl_module_release(imgpar_cl_module *module);
-/* The names of its kernels, "scale;sum". Borrowed from the module. */
+/* The names of its kernels in alphabetical order, "scale;sum". Borrowed from the module. */
 IMGPAR_API const char *imgpar_cl_module_kernels(const imgpar_cl_module *module);
 
 /* A kernel of the module. A name that is none is IMGPAR_E_ARGUMENT, and the message lists those there are. */

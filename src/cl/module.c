@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- sources ----------------------------------------------------------------------------------- */
@@ -67,6 +68,25 @@ static void add_prelude(ip_str *out, const imgpar_device *device, bool checks)
 
 /* ---- modules -------------------------------------------------------------------------------------- */
 
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* Drivers list kernels in an order of their own, and one of a binary in another than of a text. */
+static bool sort_names(char *names)
+{
+    size_t n = 0, length = strlen(names);
+    char *copy = ip_strdup(names), **list = ip_alloc_array(length + 1, sizeof *list), *rest = NULL;
+    for (char *name = copy && list ? strtok_r(copy, ";", &rest) : NULL; name; name = strtok_r(NULL, ";", &rest))
+        list[n++] = name;
+    if (n)
+        qsort(list, n, sizeof *list, by_name);
+    for (size_t k = 0; k < n; k++)
+        names += sprintf(names, "%s%s", k ? ";" : "", list[k]);
+    bool sorted = copy && list;
+    ip_free(copy);
+    ip_free(list);
+    return sorted;
+}
+
 static imgpar_status read_kernel_names(imgpar_cl_module *m, ip_error *err)
 {
     size_t n = 0;
@@ -76,7 +96,9 @@ static imgpar_status read_kernel_names(imgpar_cl_module *m, ip_error *err)
         return ip_fail_memory(err, "listing kernels");
     if (!code)
         code = IP_CL(clGetProgramInfo(m->program->program, CL_PROGRAM_KERNEL_NAMES, n, m->kernels, NULL));
-    return code ? ip_cl_fail(err, code, "clGetProgramInfo", NULL) : IMGPAR_OK;
+    if (code)
+        return ip_cl_fail(err, code, "clGetProgramInfo", NULL);
+    return sort_names(m->kernels) ? IMGPAR_OK : ip_fail_memory(err, "listing kernels");
 }
 
 static imgpar_status compile(imgpar_cl_module *m, ip_device *device, const imgpar_cl_source *source, ip_error *err)
