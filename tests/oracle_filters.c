@@ -117,36 +117,53 @@ static void spread_of(const call *c, real *low, real *high)
     }
 }
 
+/* Channel k of a, weighted along an axis: down, or across, beyond the border as call_border() says. */
+static picture weighted_line(const picture *a, int64_t k, bool is_down, const real *weights, int reach, const call *c)
+{
+    int64_t n = is_down ? a->h : a->w, n_lines = is_down ? a->w : a->h;
+    picture out = picture_new(a->dtype, a->h, a->w, 1);
+    real *line = calloc((size_t)(n + 2 * reach), sizeof *line), cval = call_number(c, "cval", 0);
+    int border = call_border(c);
+    if (!line) abort();
+    for (int64_t across = 0; across < n_lines; across++) {
+        for (int64_t at = -reach; at < n + reach; at++)
+            line[at + reach] = picture_read(a, is_down ? at : across, is_down ? across : at, k, border, cval);
+        for (int64_t at = 0; at < n; at++) {
+            real v = 0;
+            for (int d = 0; d <= 2 * reach; d++)
+                v += weights[d] * line[at + d];
+            out.v[is_down ? at * a->w + across : across * a->w + at] = v;
+        }
+    }
+    free(line);
+    return out;
+}
+
 /* The Gaussian itself, to 9 sigma, and how far the row says that fastblur may be from it. */
 static void fastblur(const call *c, picture *out)
 {
     const picture *a = c->in[0];
-    real sigma = call_number(c, "sigma", 2), cval = call_number(c, "cval", 0), sum = 0, low, high;
-    int reach = (int)ceill(9 * sigma), border = call_border(c);
-    int64_t wide = a->w + 2 * reach;
-    real *weights = calloc((size_t)(2 * reach + 1), sizeof *weights), *rows = calloc((size_t)(a->h * wide), sizeof *rows);
-    if (!weights || !rows) abort();
+    real sigma = call_number(c, "sigma", 2), sum = 0, low, high;
+    int reach = (int)ceill(9 * sigma);
+    real *weights = calloc((size_t)(2 * reach + 1), sizeof *weights);
+    if (!weights) abort();
     for (int k = -reach; k <= reach; k++)
         sum += weights[k + reach] = expl(-(real)k * k / (2 * sigma * sigma));
+    for (int k = 0; k <= 2 * reach; k++)
+        weights[k] /= sum;
     spread_of(c, &low, &high);
     real magnitude = fabsl(low) > fabsl(high) ? fabsl(low) : fabsl(high);
     *out = picture_new(a->dtype, a->h, a->w, a->c);
     for (int64_t k = 0; k < a->c; k++) {
-        for (int64_t at = 0; at < a->h * wide; at++) {
-            rows[at] = 0;
-            for (int d = -reach; d <= reach; d++)
-                rows[at] += weights[d + reach] * picture_read(a, at / wide + d, at % wide - reach, k, border, cval) / sum;
-        }
+        picture down = weighted_line(a, k, true, weights, reach, c), both = weighted_line(&down, 0, false, weights, reach, c);
         for (int64_t at = 0; at < a->h * a->w; at++) {
-            real v = 0;
-            for (int d = 0; d <= 2 * reach; d++)
-                v += weights[d] * rows[at / a->w * wide + at % a->w + d] / sum;
-            out->v[at * a->c + k] = v;
+            out->v[at * a->c + k] = both.v[at];
             out->slack[at * a->c + k] = (high - low) * (imgpar_dtype_size(a->dtype) == 1 ? 0.007L : 0.004L) + magnitude * 0x1p-18L;
         }
+        picture_free(&down);
+        picture_free(&both);
     }
     free(weights);
-    free(rows);
 }
 
 /* Whether weights in steps of 1/256, scale and offset are such that integers give an exact result. */
