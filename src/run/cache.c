@@ -101,6 +101,14 @@ static cl_program build_stored(ip_device *device, const ip_program *p, const cha
     return NULL;
 }
 
+/* Whether asking for its binary compiles nothing that is not launched anyway. */
+static bool is_cheap_to_keep(const ip_program *p)
+{
+    size_t n_kernels = 0;
+    if (!p->device->facts.is_pocl) return true;
+    return !IP_CL(clGetProgramInfo(p->program, CL_PROGRAM_NUM_KERNELS, sizeof n_kernels, &n_kernels, NULL)) && n_kernels == 1;
+}
+
 static void store(const ip_program *p)
 {
     size_t n = 0;
@@ -124,7 +132,7 @@ static imgpar_status build(ip_program *p, const char *source, const char *option
     *compiled = true;
     atomic_fetch_add_explicit(&device->builds, 1, memory_order_relaxed);
     imgpar_status st = build_source(device, source, options, &p->program, err);
-    if (!st && device->keeps_programs_on_disk) store(p);
+    if (!st && device->keeps_programs_on_disk && is_cheap_to_keep(p)) store(p);
     return st;
 }
 
