@@ -259,8 +259,8 @@ IP_INLINE float ip_tanh(float x)
 /* 2 / 5 + 2 / 7 z + ... : what 2 atanh(s) - 2 s - 2 / 3 s^3 is over s^5, z = s^2 < 0.0295. The rest is below 2^-60. */
 IP_INLINE double ip_atanh_tail(double z)
 {
-    const double high = (((z * (2.0 / 23) + 2.0 / 21) * z + 2.0 / 19) * z + 2.0 / 17) * z + 2.0 / 15;
-    return (((high * z + 2.0 / 13) * z + 2.0 / 11) * z + 2.0 / 9) * z * z + (2.0 / 7 * z + 2.0 / 5);
+    const double high = fma(fma(fma(fma(z, 2.0 / 23, 2.0 / 21), z, 2.0 / 19), z, 2.0 / 17), z, 2.0 / 15);
+    return fma(fma(fma(fma(high, z, 2.0 / 13), z, 2.0 / 11), z, 2.0 / 9), z * z, fma(2.0 / 7, z, 2.0 / 5));
 }
 
 /* Of positive finite x. With f = m - 1, log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + R)), where f is exact and R = 2 / 3 s^2 + 2 / 5 s^4 + ... */
@@ -268,7 +268,7 @@ IP_INLINE double ip_log_normal(double x)
 {
     int k;
     const double m = ip_mantissa(x, &k), f = m - 1, s = f / (m + 1), z = s * s, by_two = 0.5 * f * f;
-    const double series = z * (2.0 / 3 + z * ip_atanh_tail(z));
+    const double series = z * fma(z, ip_atanh_tail(z), 2.0 / 3);
     return k * 0x1.62e42fefa2p-1 - ((by_two - (s * (by_two + series) + k * 0x1.9ef35793c7673p-41)) - f);
 }
 
@@ -294,11 +294,11 @@ IP_INLINE double ip_exp_pair(double x, double x_lo, int shift)
     const double k = ip_whole(within * 1.4426950408889634);
     const double large = fma(-k, 0x1.62e42fefa39efp-1, within), small = fma(-k, 0x1.abc9e3b39803fp-56, x == within ? x_lo : 0);
     const double r = large + small, r_lo = (large - r) + small;
-    const double high = ((((r * (1.0 / 6227020800.0) + 1.0 / 479001600) * r + 1.0 / 39916800) * r + 1.0 / 3628800) * r + 1.0 / 362880) * r
-                      + 1.0 / 40320;
-    const double series = (((((high * r + 1.0 / 5040) * r + 1.0 / 720) * r + 1.0 / 120) * r + 1.0 / 24) * r + 1.0 / 6) * r + 0.5;
+    const double first = fma(fma(fma(r, 1.0 / 6227020800.0, 1.0 / 479001600), r, 1.0 / 39916800), r, 1.0 / 3628800);
+    const double high = fma(fma(fma(fma(first, r, 1.0 / 362880), r, 1.0 / 40320), r, 1.0 / 5040), r, 1.0 / 720);
+    const double series = fma(fma(fma(fma(high, r, 1.0 / 120), r, 1.0 / 24), r, 1.0 / 6), r, 0.5);
     const int n = (int)k + shift, by_two = n >> 1;
-    return (1 + (r + (r * r * series + r_lo))) * ip_power_of_two(by_two) * ip_power_of_two(n - by_two);
+    return (1 + (r + fma(r * r, series, r_lo))) * ip_power_of_two(by_two) * ip_power_of_two(n - by_two);
 }
 
 IP_INLINE double ip_exp64(double x) { return x == x ? ip_exp_pair(x, 0, 0) : x; }
@@ -495,14 +495,24 @@ IP_INLINE ip_pair ip_near_turns(double a, double *turns)
     return ip_sum(difference.hi, difference.lo - (second.lo + k * -0x1.f1976b7ed8fbcp-110));
 }
 
-/* The angle |x| in quarter turns: their number mod 4, and what is left of the angle. Of infinities and NaN those of 0. */
+/* The angle |x| in quarter turns: their number mod 4, and what is left of the angle. Of infinities, NaN and angles from 2^45 on those of 0. */
+IP_INLINE double ip_quarter_turns64_near(double x, ip_pair *rest)
+{
+    double turns;
+    *rest = ip_near_turns(fabs(x) < 0x1p45 ? fabs(x) : 0, &turns);
+    return turns;
+}
+
+IP_INLINE int ip_is_far(double x) { return (fabs(x) >= 0x1p45) & (fabs(x) < (double)INFINITY); }
+
+/* The same of angles of all sizes. */
 IP_INLINE double ip_quarter_turns64(double x, ip_pair *rest)
 {
-    const double a = fabs(x);
-    const int is_far = (a >= 0x1p45) & (a < (double)INFINITY);
-    double near_turns, far_turns;
-    const ip_pair near = ip_near_turns(a < 0x1p45 ? a : 0, &near_turns);
-    const ip_pair far = ip_far_turns(is_far ? a : 0x1p45, &far_turns);
+    const int is_far = ip_is_far(x);
+    ip_pair near;
+    double far_turns;
+    const double near_turns = ip_quarter_turns64_near(x, &near);
+    const ip_pair far = ip_far_turns(is_far ? fabs(x) : 0x1p45, &far_turns);
     rest->hi = is_far ? far.hi : near.hi;
     rest->lo = is_far ? far.lo : near.lo;
     return is_far ? far_turns : near_turns;
@@ -512,44 +522,63 @@ IP_INLINE double ip_quarter_turns64(double x, ip_pair *rest)
 IP_INLINE double ip_sin_pair(ip_pair r)
 {
     const double z = r.hi * r.hi;
-    const double high = (((z * (1.0 / 355687428096000.0) - 1.0 / 1307674368000.0) * z + 1.0 / 6227020800.0) * z - 1.0 / 39916800) * z
-                      + 1.0 / 362880;
-    const double series = ((high * z - 1.0 / 5040) * z + 1.0 / 120) * z - 1.0 / 6;
-    return r.hi + (r.hi * z * series + r.lo * (1 - 0.5 * z));
+    const double first = fma(fma(z, 1.0 / 355687428096000.0, -1.0 / 1307674368000.0), z, 1.0 / 6227020800.0);
+    const double high = fma(fma(first, z, -1.0 / 39916800), z, 1.0 / 362880);
+    const double series = fma(fma(fma(high, z, -1.0 / 5040), z, 1.0 / 120), z, -1.0 / 6);
+    return r.hi + fma(r.hi * z, series, r.lo * fma(-0.5, z, 1.0));
 }
 
 IP_INLINE double ip_cos_pair(ip_pair r)
 {
     const double z = r.hi * r.hi, by_two = 0.5 * z, w = 1 - by_two;
-    const double high = (((z * (-1.0 / 6402373705728000.0) + 1.0 / 20922789888000.0) * z - 1.0 / 87178291200.0) * z + 1.0 / 479001600) * z
-                      - 1.0 / 3628800;
-    const double series = ((high * z + 1.0 / 40320) * z - 1.0 / 720) * z + 1.0 / 24;
-    return w + (((1 - w) - by_two) + (z * z * series - r.hi * r.lo));
+    const double first = fma(fma(z, -1.0 / 6402373705728000.0, 1.0 / 20922789888000.0), z, -1.0 / 87178291200.0);
+    const double high = fma(fma(first, z, 1.0 / 479001600), z, -1.0 / 3628800);
+    const double series = fma(fma(fma(high, z, 1.0 / 40320), z, -1.0 / 720), z, 1.0 / 24);
+    return w + (((1 - w) - by_two) + fma(z * z, series, -(r.hi * r.lo)));
 }
 
-IP_INLINE double ip_sin64(double x)
+/* The functions of x, which is q quarter turns and the rest r. */
+IP_INLINE double ip_sin_of_turns(double x, double q, ip_pair r)
 {
-    ip_pair r;
-    const double q = ip_quarter_turns64(x, &r);
     const double size = (q == 1) | (q == 3) ? ip_cos_pair(r) : ip_sin_pair(r), y = q >= 2 ? -size : size;
     return fabs(x) < (double)INFINITY ? as_long(x) < 0 ? -y : y : (double)NAN;
 }
 
-IP_INLINE double ip_cos64(double x)
+IP_INLINE double ip_cos_of_turns(double x, double q, ip_pair r)
 {
-    ip_pair r;
-    const double q = ip_quarter_turns64(x, &r);
     const double size = (q == 1) | (q == 3) ? ip_sin_pair(r) : ip_cos_pair(r), y = (q == 1) | (q == 2) ? -size : size;
     return fabs(x) < (double)INFINITY ? y : (double)NAN;
 }
 
-IP_INLINE double ip_tan64(double x)
+IP_INLINE double ip_tan_of_turns(double x, double q, ip_pair r)
 {
-    ip_pair r;
-    const double q = ip_quarter_turns64(x, &r), s = ip_sin_pair(r), c = ip_cos_pair(r);
-    const double y = (q == 1) | (q == 3) ? -c / s : s / c;
+    const double s = ip_sin_pair(r), c = ip_cos_pair(r), y = (q == 1) | (q == 3) ? -c / s : s / c;
     return fabs(x) < (double)INFINITY ? as_long(x) < 0 ? -y : y : (double)NAN;
 }
+
+/*
+ * Each in two forms. Angles from 2^45 on take four times as long as others, of which vectorised loops, which have no branches, would pay the
+ * most: so a loop is of the form for near angles, and is run again in the other where that has met a far one, which it notes
+ * (compile/emit_row.c, Note [Far angles]).
+ */
+#define IP_OF_ANGLES(NAME)                                                                                           \
+    IP_INLINE double ip_##NAME##64(double x)                                                                         \
+    {                                                                                                                \
+        ip_pair r;                                                                                                   \
+        const double q = ip_quarter_turns64(x, &r);                                                                  \
+        return ip_##NAME##_of_turns(x, q, r);                                                                        \
+    }                                                                                                                \
+    IP_INLINE double ip_##NAME##64_near(double x, int *has_far)                                                      \
+    {                                                                                                                \
+        ip_pair r;                                                                                                   \
+        const double q = ip_quarter_turns64_near(x, &r);                                                             \
+        *has_far |= ip_is_far(x);                                                                                    \
+        return ip_##NAME##_of_turns(x, q, r);                                                                        \
+    }
+IP_OF_ANGLES(sin)
+IP_OF_ANGLES(cos)
+IP_OF_ANGLES(tan)
+#undef IP_OF_ANGLES
 
 /*
  * ip_angle() in double: r = (y - x c) / (x + y c), to one rounding, since c = tan(pi / 6) comes in two parts. Sides are scaled where their
@@ -567,9 +596,10 @@ IP_INLINE double ip_angle64(double y, double x)
     const double over = is_steep ? fma(-q, 0x1.279a74590331cp-1, near_p) - q * 0x1.34863e0792bedp-55 : near_p;
     const double under = is_steep ? fma(near_p, 0x1.279a74590331cp-1, q) : q;
     const double r = over / under, z = r * r;
-    const double high = ((((z * (-1.0 / 31) + 1.0 / 29) * z - 1.0 / 27) * z + 1.0 / 25) * z - 1.0 / 23) * z + 1.0 / 21;
-    const double middle = ((((high * z - 1.0 / 19) * z + 1.0 / 17) * z - 1.0 / 15) * z + 1.0 / 13) * z - 1.0 / 11;
-    const double series = r * z * ((((middle * z + 1.0 / 9) * z - 1.0 / 7) * z + 1.0 / 5) * z - 1.0 / 3);
+    const double first = fma(fma(fma(z, -1.0 / 31, 1.0 / 29), z, -1.0 / 27), z, 1.0 / 25);
+    const double high = fma(fma(fma(fma(first, z, -1.0 / 23), z, 1.0 / 21), z, -1.0 / 19), z, 1.0 / 17);
+    const double middle = fma(fma(fma(high, z, -1.0 / 15), z, 1.0 / 13), z, -1.0 / 11);
+    const double series = r * z * fma(fma(fma(fma(middle, z, 1.0 / 9), z, -1.0 / 7), z, 1.0 / 5), z, -1.0 / 3);
     const double angle = is_steep ? 0x1.0c152382d7366p-1 + (r + (series - 0x1.ee6913347c2a6p-55)) : r + series;
     return above ? 0x1.921fb54442d18p+0 - (angle - 0x1.1a62633145c07p-54) : angle;
 }

@@ -218,12 +218,9 @@ static void make_doubles(double *a, double *b)
     }
 }
 
-START_TEST(functions_of_doubles_are_within_three_places_and_the_interpreters_bits)
+/* A function of doubles: near to that of the C library, and the interpreter's. */
+static void check_doubles(const struct double_function *f, double *a, double *b)
 {
-    if (!are_ours()) return;
-    const struct double_function *f = &double_functions[_i];
-    double *a = malloc(2 * N_DOUBLES * sizeof *a), *b = a + N_DOUBLES;
-    make_doubles(a, b);
     double *r = compute_doubles(ctx, f->text, N_DOUBLES, a, b);
     for (int k = 0; k < N_DOUBLES; k++) {
         long double want = f->of_one ? f->of_one(a[k]) : f->of_two(a[k], b[k]);
@@ -237,6 +234,31 @@ START_TEST(functions_of_doubles_are_within_three_places_and_the_interpreters_bit
     free(same);
     imgpar_context_release(ref);
     free(r);
+}
+
+START_TEST(functions_of_doubles_are_within_three_places_and_the_interpreters_bits)
+{
+    if (!are_ours()) return;
+    double *a = malloc(2 * N_DOUBLES * sizeof *a), *b = a + N_DOUBLES;
+    make_doubles(a, b);
+    check_doubles(&double_functions[_i], a, b);
+    free(a);
+}
+END_TEST
+
+enum { FIRST_OF_ANGLES = 2, BEHIND_ANGLES = 5 };
+
+/* A line without a far angle is computed by functions for near ones; with one as its last element, by those for all. */
+START_TEST(lines_of_near_angles_are_within_three_places_and_the_interpreters_bits)
+{
+    if (!are_ours()) return;
+    double *a = malloc(2 * N_DOUBLES * sizeof *a), *b = a + N_DOUBLES;
+    make_doubles(a, b);
+    for (int k = 0; k < N_DOUBLES; k++)
+        if (isfinite(a[k]) && fabs(a[k]) >= 0x1p45) a[k] = k % 2 ? fmod(a[k], 0x1p45) : copysign(0x1.fffffffffffffp44, a[k]);
+    check_doubles(&double_functions[_i], a, b);
+    a[N_DOUBLES - 1] = 0x1p45;
+    check_doubles(&double_functions[_i], a, b);
     free(a);
 }
 END_TEST
@@ -253,6 +275,7 @@ int main(void)
     tcase_add_test(tc, angles_of_points_are_within_a_place);
     tcase_add_loop_test(tc, functions_of_doubles_are_within_three_places_and_the_interpreters_bits, 0,
                         sizeof double_functions / sizeof *double_functions);
+    tcase_add_loop_test(tc, lines_of_near_angles_are_within_three_places_and_the_interpreters_bits, FIRST_OF_ANGLES, BEHIND_ANGLES);
     tcase_set_timeout(tc, 120);
     suite_add_tcase(s, tc);
     SRunner *r = srunner_create(s);

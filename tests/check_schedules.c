@@ -194,6 +194,7 @@ static const shape shapes[] = {
     { "transpose($1)", IMGPAR_U16, 3, 37, 201, 0 },
     { "transpose($1)", IMGPAR_F16, 3, 61, 37, 0 },
     { "transpose($1)", IMGPAR_F64, 1, 61, 37, 0 },
+    { "sin($1) + 1", IMGPAR_F64, 1, 61, 37, 0 },
     { "transpose(crop($1, 5, 7, 40, 20))", IMGPAR_U8, 3, 61, 37, 0 },
     /* planes as rows */
     { "permute(reshape($1, [10 20 15]), [2 1 0])", IMGPAR_F32, 1, 60, 50, 0 },

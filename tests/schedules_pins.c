@@ -10,6 +10,8 @@ const pin pins[] = {
       "int i = |vectorize_width(32)", "rows of the source" },
     { "a map of floats is one loop of vectors", "rows",
       { "clamp($1 - $2, -5, 5)", IMGPAR_F32, 1, 64, 1, 0 }, 1, "vectorize_width(16)", "ip_replicate" },
+    { "a row of doubles is computed for far angles only where it has one", "rows",
+      { "sin($1) + 1", IMGPAR_F64, 1, 61, 37, 0 }, 1, "ip_sin64_near(|if (far", NULL },
     { "what is read next is fetched ahead", "rows",
       { "linear($1, 1.25, -10)", IMGPAR_F16, 3, 31, 17, 0 }, 1, "ip_fetch_next", NULL },
     { "results that are large are stored past the caches", "rows",

@@ -32,6 +32,7 @@ typedef struct ip_emit {
     const char *acc[2];
     const char *flat;        /* the flat index x * channels + c, where the loop is over it; else NULL */
     bool is_within;          /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
+    const char *far;         /* the variable that notes far angles, where functions of near ones are called: emit_row.c, Note [Far angles] */
     bool is_short;           /* the row is likely to be: its vectors are loops over their lanes */
     const int64_t *domain;   /* of the stage being computed */
     int channels;            /* the same */
@@ -48,6 +49,8 @@ void ip_emit_leave(ip_emit *e, ip_mark mark);
 void ip_emit_name(ip_emit *e, const ip_expr *x, const char *name);
 /* What x is called here; NULL: it has not been named. */
 const char *ip_emit_name_of(const ip_emit *e, const ip_expr *x);
+/* Whether x is a function of an angle that has a form for near ones. */
+bool ip_emit_is_of_angle(const ip_emit *e, const ip_expr *x);
 /* The value of x as a C expression at this point, declaring what is used more than once. */
 const char *ip_emit_value(ip_emit *e, ip_expr *x);
 const char *ip_emit_window_start(ip_emit *e, const ip_expr *window);

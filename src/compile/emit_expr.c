@@ -122,12 +122,23 @@ static bool is_fraction(const ip_expr *x)
     return (x->op == IP_X_PARAM || x->op == IP_X_CONST) && isfinite(x->f) && x->f > 0 && (float)x->f != floorf((float)x->f);
 }
 
+/* Those that are given, for %2, what notes far angles (emit_row.c, Note [Far angles]). */
+static const char *const near_patterns[IP_X_N] = {
+    [IP_X_SIN] = "ip_sin64_near(%1, &%2)", [IP_X_COS] = "ip_cos64_near(%1, &%2)", [IP_X_TAN] = "ip_tan64_near(%1, &%2)",
+};
+
+bool ip_emit_is_of_angle(const ip_emit *e, const ip_expr *x)
+{
+    return e->options->own_functions && x->dtype == IMGPAR_F64 && near_patterns[x->op];
+}
+
 static const char *pattern_of(ip_emit *e, const ip_expr *x)
 {
     const char *own = own_patterns[x->op][x->dtype == IMGPAR_F64];
     if (!e->options->own_functions || !own) return patterns[x->op];
     e->kernel->calls_functions = e->kernel->uses_f64 = true;
     bool is_root = x->op == IP_X_POW && x->dtype == IMGPAR_F32 && is_fraction(x->arg[1]);
+    if (e->far && ip_emit_is_of_angle(e, x)) return near_patterns[x->op];
     return is_root ? "ip_pow_fraction(%1, %2)" : own;
 }
 
@@ -409,6 +420,7 @@ static const char *operation(ip_emit *e, ip_expr *x)
     const char *arg[IP_X_MAX_ARGS] = { "", "", "", "", "" };
     for (int k = 0; k < x->n_args; k++)
         arg[k] = is_chosen(x) ? variable(e, x->arg[k]) : ip_emit_value(e, x->arg[k]);
+    if (e->far && ip_emit_is_of_angle(e, x)) arg[1] = e->far;
     switch (x->op) {
     case IP_X_ADD: return arithmetic(e, x, arg, '+');
     case IP_X_SUB: return arithmetic(e, x, arg, '-');

@@ -144,13 +144,15 @@ int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
 }
 
 /* Lanes of a loop that makes a row of s. Where much of it is narrow, two vectors of the widest numbers: the narrow ones then fill
- * theirs. Functions want the registers for themselves. */
+ * theirs. Functions want the registers for themselves; those of f64 wait for one term of a series after the other, so two vectors of them
+ * take a fifth less than one after the other where there are 32 registers. */
 static int row_width(ip_emit *e, const ip_stage *s)
 {
-    enum { FEW = 3 };
+    enum { FEW = 3, MANY_REGISTERS = 64 };
     widths w = widths_of(e, s->body, s->dtype);
     bool is_mixed = w.widest == 4 && w.n_narrow >= FEW && 3 * w.n_narrow >= w.n_wide && !w.calls;
-    return ip_emit_width(e, s->body, s->dtype) * (is_mixed ? 2 : 1);
+    bool is_of_functions = w.widest == 8 && w.calls && e->options->tuning.vector_bytes >= MANY_REGISTERS;
+    return ip_emit_width(e, s->body, s->dtype) * (is_mixed || is_of_functions ? 2 : 1);
 }
 
 /* ---- one row of a stage --------------------------------------------------------------- */
@@ -333,6 +335,44 @@ static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, co
     ip_emit_leave(e, mark);
 }
 
+/*
+ * Note [Far angles]
+ * Loops have no branches, so sin, cos and tan of f64 would take as long for each element as for angles from 2^45 on, four times as long as
+ * for others. The loop calls the functions for near angles, which note in a variable that they met a far one; only then the row, or its
+ * block, is computed again for angles of all sizes. (As in Note [Whole vectors], elements depend on nothing that the loop writes.)
+ */
+static void find_angle(ip_expr *x, void *user)
+{
+    const ip_emit **e = user;
+    if (*e && x->uses & (IP_USES_X | IP_USES_C) && ip_emit_is_of_angle(*e, x))
+        *e = NULL;
+}
+
+static bool has_angle(const ip_emit *e, ip_expr *body)
+{
+    const ip_emit *found_none = e;
+    ip_x_walk(e->ir, body, find_angle, &found_none);
+    return !found_none;
+}
+
+typedef void row_loop(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb);
+
+static void compute_angles(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb, row_loop *compute)
+{
+    if (!has_angle(e, s->body)) {
+        compute(e, s, target, xa, xb);
+        return;
+    }
+    const char *far = ip_text(e->ir, "far%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_VAR, "int", far, "0");
+    e->far = far;
+    compute(e, s, target, xa, xb);
+    e->far = NULL;
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, far, NULL, NULL));
+    compute(e, s, target, xa, xb);
+    ip_emit_leave(e, mark);
+}
+
 /* Stores one element of s; of a selection, only what is selected is computed. */
 static void store_one(ip_emit *e, const ip_stage *s, const char *target, const char *index)
 {
@@ -405,11 +445,11 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
     else if (ip_emit_has_window(e, s->body) && (flat || e->channels == 1))
         ip_emit_windows_row(e, s, target, xa, xb, flat);
     else if (flat)
-        compute_flat(e, s, target, xa, xb);
+        compute_angles(e, s, target, xa, xb, compute_flat);
     else if (ip_emit_fits_lanes(e, s))
         ip_emit_lanes_row(e, s, target, ip_emit_stretched(e, s, target, xa, xb), xb);
     else
-        compute_pixels(e, s, target, ip_emit_stretched(e, s, target, xa, xb), xb);
+        compute_angles(e, s, target, ip_emit_stretched(e, s, target, xa, xb), xb, compute_pixels);
     e->is_within = false;
     s->body = body;
 }
