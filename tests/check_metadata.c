@@ -174,6 +174,83 @@ static uint32_t exif_value(const ip_metadata *m, size_t entry)
     return p[3] == 3 ? (uint32_t)p[8] << 8 | p[9] : (uint32_t)p[8] << 24 | (uint32_t)p[9] << 16 | (uint32_t)p[10] << 8 | p[11];
 }
 
+#define DIGEST "0123456789ABCDEF0123456789ABCDEF"
+static const char main_packet[] = "<x:xmpmeta><rdf:RDF><rdf:Description xmpNote:HasExtendedXMP=\"" DIGEST "\" dc:title=\"a\"/></rdf:RDF></x:xmpmeta>";
+static const char records[] = "\x1c\x02\x05\0\7A title\x1c\x02\x78\0\5words";                       /* as they are kept */
+static const char stored_records[] = "\x1c\x02\x05\0\7A title\x1c\x02\x83\0\1P\x1c\x02\xca\0\4\xaa\xaa\xaa\xaa\x1c\x02\x78\0\5words";
+enum { N_RECORDS = sizeof records - 1, N_STORED = sizeof stored_records - 1, EXTENSION_HEAD = 35 + 32 + 8 };
+
+/* A second packet of n bytes. */
+static unsigned char *extension_of(size_t n)
+{
+    static const char from[] = "<x:xmpmeta><rdf:RDF><rdf:Description G:Data=\"", to[] = "\"/></rdf:RDF></x:xmpmeta>";
+    unsigned char *second = malloc(n);
+    memset(second, 'x', n);
+    memcpy(second, from, sizeof from - 1);
+    memcpy(second + n - (sizeof to - 1), to, sizeof to - 1);
+    return second;
+}
+
+static void add_segment(blob *b, int code, const void *body, size_t n)
+{
+    unsigned char *segment = malloc(n + 4), *p = segment;
+    put(&p, 2, 0xff00 | (uint32_t)code);
+    put(&p, 2, (uint32_t)n + 2);
+    memcpy(p, body, n);
+    blob_insert(b, 2, segment, n + 4);
+    free(segment);
+}
+
+static void add_extension_part(blob *b, const unsigned char *second, size_t total, size_t at, size_t n)
+{
+    unsigned char *body = malloc(EXTENSION_HEAD + n), *p = body + 35 + 32;
+    memcpy(body, "http://ns.adobe.com/xmp/extension/\0" DIGEST, 35 + 32);
+    put(&p, 4, (uint32_t)total);
+    put(&p, 4, (uint32_t)at);
+    memcpy(p, second + at, n);
+    add_segment(b, 0xe1, body, EXTENSION_HEAD + n);
+    free(body);
+}
+
+static blob plain_jpeg(void)
+{
+    unsigned char *pixels = smooth_bytes(H, W, 3);
+    blob b = jpeg_of((jpeg_make){ .in = JCS_RGB, .stored = JCS_YCbCr, .channels = 3, .quality = 90 }, pixels, H, W);
+    free(pixels);
+    return b;
+}
+
+static void add_main_packet(blob *b)
+{
+    unsigned char body[29 + sizeof main_packet] = "http://ns.adobe.com/xap/1.0/";
+    memcpy(body + 29, main_packet, sizeof main_packet - 1);
+    add_segment(b, 0xe1, body, 29 + sizeof main_packet - 1);
+}
+
+/* Image resources: another one, with a name, and IPTC's, which ends in a second segment. */
+static void add_resources(blob *b)
+{
+    unsigned char all[200] = "8BIM\x04\x25\3abc\0\0\0\1z\0" "8BIM\4\4\0\0\0\0\0", body[200] = "Photoshop 3.0";
+    enum { FIRST = 16, HEAD = 12, CUT = FIRST + HEAD + 9, ALL = FIRST + HEAD + N_STORED };
+    all[FIRST + HEAD - 1] = N_STORED;
+    memcpy(all + FIRST + HEAD, stored_records, N_STORED);
+    memcpy(body + 14, all + CUT, ALL - CUT);
+    add_segment(b, 0xed, body, 14 + ALL - CUT); /* each goes in front of those before */
+    memcpy(body + 14, all, CUT);
+    add_segment(b, 0xed, body, 14 + CUT);
+}
+
+/* A JPEG with both; the parts of the extension stand in any order. */
+static blob annotated_jpeg(const unsigned char *extension, size_t n)
+{
+    blob b = plain_jpeg();
+    add_resources(&b);
+    add_extension_part(&b, extension, n, 0, n / 2);
+    add_extension_part(&b, extension, n, n / 2, n - n / 2);
+    add_main_packet(&b);
+    return b;
+}
+
 /* ---- through operations ----------------------------------------------------------------------------- */
 
 static const struct { const char *text; uint32_t width, height; } kept[] = {
@@ -394,7 +471,13 @@ END_TEST
 /* Every byte of what stands beside the pixels changed, in a JPEG, which has no sums, and in blocks given as they are. */
 START_TEST(no_damage_to_metadata_does_harm)
 {
+    unsigned char *extension = extension_of(150);
     blob png = tagged_png(3, p3, "Display P3"), whole = result("$1", png, NULL, "jpeg", NULL);
+    if (_i == 3) {
+        blob_free(&whole);
+        whole = annotated_jpeg(extension, 150);
+    }
+    free(extension);
     const size_t n = jpeg_find(whole, 0xdb);
     for (size_t at = 2; at < n; at++) {
         blob b = { NULL, 0 };
@@ -411,6 +494,180 @@ START_TEST(no_damage_to_metadata_does_harm)
     }
     blob_free(&png);
     blob_free(&whole);
+}
+END_TEST
+
+/* ---- extended XMP and IPTC ------------------------------------------------------------------------ */
+
+static const struct { const char *text; size_t n; } annotated[] = {
+    { "$1", 300 }, { "blur($1, 1) + 1", 300 }, { "resize($1, width=5, height=4)", 300 }, { "gray(transpose($1))", 300 }, { "$1", 70001 },
+};
+
+START_TEST(extended_xmp_and_iptc_are_kept_through_every_operation)
+{
+    const char *text = annotated[_i / 2].text, *format = formats[_i % 2];
+    const size_t n = annotated[_i / 2].n;
+    unsigned char *extension = extension_of(n);
+    blob in = annotated_jpeg(extension, n), out = result(text, in, NULL, format, NULL);
+    ip_metadata *m = told(out);
+    ck_assert_str_eq(warning, "");
+    ck_assert_msg(m && m->iptc.n == N_RECORDS && memcmp(m->iptc.bytes, records, N_RECORDS) == 0, "%s, %s: IPTC", format, text);
+    const blob xmp = { m->xmp.bytes, m->xmp.n };
+    if (_i % 2) {
+        ck_assert_msg(m->xmp.n == sizeof main_packet - 1 && memcmp(m->xmp.bytes, main_packet, m->xmp.n) == 0, "%s: XMP", text);
+        ck_assert_msg(m->xmp_extension.n == n && memcmp(m->xmp_extension.bytes, extension, n) == 0, "%s: extended XMP", text);
+        ck_assert(memcmp(m->xmp_digest, DIGEST, 32) == 0);
+        ck_assert(holds(out, "Photoshop 3.0\0" "8BIM\4\4\0\0\0\0\0", 25));
+    } else { /* one packet says it all */
+        ck_assert_uint_eq(m->xmp.n, (sizeof main_packet - 1) - 57 + n - 20 - 22);
+        ck_assert(holds(xmp, "<rdf:RDF><rdf:Description  dc:title=\"a\"/><rdf:Description G:Data=\"xxx", 68));
+        ck_assert(holds(xmp, "xxx\"/></rdf:RDF></x:xmpmeta>", 28));
+        ck_assert(holds(out, "zTXtRaw profile type iptc\0\0", 27));
+    }
+    ip_metadata_release(m);
+    blob none = result(text, in, NULL, format, "metadata=none");
+    ck_assert_ptr_null(told(none));
+    blob_free(&none);
+    blob_free(&in);
+    blob_free(&out);
+    free(extension);
+}
+END_TEST
+
+#define XMP_DAMAGED "x: JPEG: extended XMP is damaged or too large, and left out\n"
+#define IPTC_DAMAGED "x: JPEG: IPTC is damaged, and left out\n"
+
+static void a_part_is_missing(blob *b, const unsigned char *second) { add_extension_part(b, second, 300, 0, 150); add_main_packet(b); }
+static void parts_overlap(blob *b, const unsigned char *second)
+{
+    add_extension_part(b, second, 300, 0, 150);
+    add_extension_part(b, second, 300, 149, 151);
+    add_main_packet(b);
+}
+static void a_part_is_longer(blob *b, const unsigned char *second) { add_extension_part(b, second, 100, 0, 150); add_main_packet(b); }
+static void all_is_huge(blob *b, const unsigned char *second) { add_extension_part(b, second, 0xfffffff0, 0, 150); add_main_packet(b); }
+static void it_is_not_named(blob *b, const unsigned char *second) { add_extension_part(b, second, 300, 0, 300); }
+static void a_resource_is_cut(blob *b, const unsigned char *second)
+{
+    (void)second;
+    add_segment(b, 0xed, "Photoshop 3.0\0" "8BIM\4\4\0\0\0\0\1\0\x1c\2\5\0\1a", 32);
+}
+static void a_record_is_cut(blob *b, const unsigned char *second)
+{
+    (void)second;
+    add_segment(b, 0xed, "Photoshop 3.0\0" "8BIM\4\4\0\0\0\0\0\6\x1c\2\5\0\2a", 32);
+}
+static void a_record_is_huge(blob *b, const unsigned char *second)
+{
+    (void)second;
+    add_segment(b, 0xed, "Photoshop 3.0\0" "8BIM\4\4\0\0\0\0\0\x0a\x1c\2\5\x80\4\xff\xff\xff\xff" "a", 36);
+}
+static void resources_have_no_iptc(blob *b, const unsigned char *second)
+{
+    (void)second;
+    add_segment(b, 0xed, "Photoshop 3.0\0" "8BIM\4\x25\0\0\0\0\0\1a\0", 28);
+}
+
+static const struct { void (*add)(blob *b, const unsigned char *second); const char *warnings; } damages[] = {
+    { a_part_is_missing, XMP_DAMAGED }, { parts_overlap, XMP_DAMAGED }, { a_part_is_longer, XMP_DAMAGED }, { all_is_huge, XMP_DAMAGED },
+    { it_is_not_named, "" }, { a_resource_is_cut, IPTC_DAMAGED }, { a_record_is_cut, IPTC_DAMAGED }, { a_record_is_huge, IPTC_DAMAGED },
+    { resources_have_no_iptc, "" },
+};
+
+/* ExifTool's main packets name the extension by an element. */
+START_TEST(a_merged_packet_names_no_extension)
+{
+    static const char *const packets[] = {
+        "<rdf:RDF><a xmpNote:HasExtendedXMP='0'/></rdf:RDF>", "<rdf:RDF><xmpNote:HasExtendedXMP>0</xmpNote:HasExtendedXMP><a /></rdf:RDF>",
+        "<rdf:RDF><a /></rdf:RDF>", "<rdf:RDF/>", "", "<rdf:RDF xmpNote:HasExtendedXMP=\"",
+    };
+    static const char *const merged[] = { "<rdf:RDF><a /><b/></rdf:RDF>", "<rdf:RDF><a /><b/></rdf:RDF>", "<rdf:RDF><a /><b/></rdf:RDF>" };
+    unsigned char more[] = "<rdf:RDF><b/></rdf:RDF>";
+    ip_str out = IP_STR_INIT;
+    ip_blob xmp = { NULL, strlen(packets[_i]) }; /* memory of its own, so that valgrind sees its end */
+    xmp.bytes = malloc(xmp.n + 1);
+    memcpy(xmp.bytes, packets[_i], xmp.n);
+    ip_xmp_append_merged(&out, &xmp, &(ip_blob){ more, sizeof more - 1 });
+    ck_assert_str_eq(ip_str_text(&out), _i < N(merged) ? merged[_i] : packets[_i]);
+    ip_str_free(&out);
+    free(xmp.bytes);
+}
+END_TEST
+
+START_TEST(damaged_extended_xmp_and_iptc_are_left_out)
+{
+    unsigned char *second = extension_of(300);
+    blob b = plain_jpeg();
+    ip_str warnings = IP_STR_INIT;
+    ip_metadata *m = NULL;
+    ip_header header;
+    ip_error err = { 0 };
+    ip_image image;
+    const ip_read_options o = { .metadata = &m };
+    damages[_i].add(&b, second);
+    ck_assert_int_eq(ip_io_probe(b.bytes, b.n, "x", &o, &header, &err), IMGPAR_OK);
+    ck_assert_int_eq(decode_with(b.bytes, b.n, IP_FAIL_ON_ERROR, &warnings, &image, &err), IMGPAR_OK);
+    ip_image_release(&image);
+    ck_assert_str_eq(ip_str_text(&warnings), damages[_i].warnings);
+    ck_assert(!m || (!m->xmp_extension.bytes && !m->iptc.bytes));
+    ip_metadata_release(m);
+    ip_str_free(&warnings);
+    blob_free(&b);
+    free(second);
+}
+END_TEST
+
+/* As ImageMagick and ExifTool write it, and what is none. */
+static const struct { const char *text; bool is_whole; } texts[] = {
+    { "\niptc\n       6\n1c02050001\n61\n", true }, { "\niptc\n      18\n3842494d040400000000\n00061C02050001 61\n", true },
+    { "\niptc\n       7\n1c02050001\n61\n", false }, { "\niptc\n       6\n1c0205000161g0\n", false }, { "\niptc\n", false },
+    { "\niptc\n99999999999999999999\n1c02050001\n61\n", false }, { "\niptc\n       6\n1c02050001\n6", false },
+};
+
+START_TEST(iptc_of_a_png_is_read_from_its_digits)
+{
+    unsigned char body[200] = "Raw profile type iptc";
+    const size_t n = strlen(texts[_i].text);
+    ip_str warnings = IP_STR_INIT;
+    ip_metadata *m = NULL;
+    ip_header header;
+    ip_error err = { 0 };
+    ip_image image;
+    const ip_read_options o = { .metadata = &m };
+    blob b = plain_png(3);
+    memcpy(body + 22, texts[_i].text, n);
+    png_add(&b, "IEND", "tEXt", body, 22 + n);
+    ck_assert_int_eq(ip_io_probe(b.bytes, b.n, "x", &o, &header, &err), IMGPAR_OK);
+    ck_assert_int_eq(decode_with(b.bytes, b.n, IP_FAIL_ON_ERROR, &warnings, &image, &err), IMGPAR_OK);
+    ip_image_release(&image);
+    ck_assert_str_eq(ip_str_text(&warnings), texts[_i].is_whole ? "" : "x: PNG: IPTC is damaged or too large, and left out\n");
+    ck_assert_int_eq(m && m->iptc.bytes, texts[_i].is_whole);
+    if (m) ck_assert_msg(m->iptc.n == 6 && memcmp(m->iptc.bytes, "\x1c\2\5\0\1a", 6) == 0, "IPTC of %zu bytes", m->iptc.n);
+    ip_metadata_release(m);
+    ip_str_free(&warnings);
+    blob_free(&b);
+}
+END_TEST
+
+/* Of inks, or, which no printer's file has, of red, green and blue. */
+START_TEST(the_profile_of_a_cmyk_jpeg_is_left_out)
+{
+    unsigned char *pixels = smooth_bytes(H, W, 4), body[8192] = "ICC_PROFILE\0\1\1";
+    blob b = jpeg_of((jpeg_make){ .in = JCS_CMYK, .stored = JCS_CMYK, .channels = 4, .quality = 90 }, pixels, H, W);
+    ip_blob icc = profile(p3, "Inks");
+    if (_i) memcpy(icc.bytes + 16, "CMYK", 4);
+    memcpy(body + 14, icc.bytes, icc.n);
+    add_segment(&b, 0xe2, body, 14 + icc.n);
+    add_resources(&b);
+    ip_metadata *m = told(b); /* without a warning */
+    ck_assert(m && m->iptc.bytes && !m->colour.icc.bytes && m->colour.is_srgb);
+    blob out = result("$1", b, NULL, "png", NULL);
+    ck_assert(!holds(out, "iCCP", 4));
+    ip_metadata_release(m);
+    ip_free(icc.bytes);
+    free(pixels);
+    blob_free(&b);
+    blob_free(&out);
 }
 END_TEST
 
@@ -436,16 +693,19 @@ END_TEST
 
 START_TEST(memory_may_end_anywhere)
 {
-    blob in = tagged_png(3, p3, "Display P3"), jpeg = result("$1", in, NULL, "jpeg", NULL);
-    const blob both[] = { in, jpeg };
-    for (int k = 0; k < 2; k++)
+    unsigned char *extension = extension_of(150);
+    blob in = tagged_png(3, p3, "Display P3"), jpeg = result("$1", in, NULL, "jpeg", NULL), annotated_too = annotated_jpeg(extension, 150);
+    blob png = result("$1", annotated_too, NULL, "png", NULL);
+    const blob all[] = { in, jpeg, annotated_too, png };
+    free(extension);
+    for (int k = 0; k < N(all); k++)
         for (unsigned long nth = 1;; nth++) {
             ip_metadata *m = NULL;
             ip_header header;
             ip_error err = { 0 };
             const ip_read_options o = { .metadata = &m };
             ip_fault_set(IP_FAULT_ALLOC, nth);
-            imgpar_status st = ip_io_probe(both[k].bytes, both[k].n, "x", &o, &header, &err);
+            imgpar_status st = ip_io_probe(all[k].bytes, all[k].n, "x", &o, &header, &err);
             ip_fault_set(IP_FAULT_ALLOC, 0);
             ip_metadata_release(m);
             if (st == IMGPAR_OK && nth > 3 && m) break;
@@ -453,6 +713,8 @@ START_TEST(memory_may_end_anywhere)
         }
     blob_free(&in);
     blob_free(&jpeg);
+    blob_free(&annotated_too);
+    blob_free(&png);
 }
 END_TEST
 
@@ -472,7 +734,12 @@ int main(void)
     tcase_add_loop_test(c, a_format_without_profiles_warns, 0, 2);
     tcase_add_loop_test(c, a_plain_picture_stays_plain, 0, 2);
     tcase_add_loop_test(c, a_bomb_in_a_profile_or_a_text_is_left_out, 0, 2);
-    tcase_add_loop_test(c, no_damage_to_metadata_does_harm, 0, 3);
+    tcase_add_loop_test(c, no_damage_to_metadata_does_harm, 0, 4);
+    tcase_add_loop_test(c, extended_xmp_and_iptc_are_kept_through_every_operation, 0, 2 * N(annotated));
+    tcase_add_loop_test(c, a_merged_packet_names_no_extension, 0, 6);
+    tcase_add_loop_test(c, damaged_extended_xmp_and_iptc_are_left_out, 0, N(damages));
+    tcase_add_loop_test(c, iptc_of_a_png_is_read_from_its_digits, 0, N(texts));
+    tcase_add_loop_test(c, the_profile_of_a_cmyk_jpeg_is_left_out, 0, 2);
     tcase_add_test(c, exif_directories_that_point_at_each_other_end);
     tcase_add_test(c, memory_may_end_anywhere);
     suite_add_tcase(suite, c);

@@ -238,6 +238,10 @@ static imgpar_status give_metadata(const reader *r, const markers *m)
 {
     ip_metadata contents = { .colour = { .has_srgb = false } };
     imgpar_status st = ip_jpeg_read_metadata(r->s, &m->segments, &contents, r->err);
+    if (is_cmyk(r)) { /* what tells of inks does not tell of the colours that they have become */
+        ip_free(contents.colour.icc.bytes);
+        contents.colour = (ip_colour){ .has_srgb = false };
+    }
     if (!st) return ip_source_give_metadata(r->s, &contents, m->orientation >= 5, r->err);
     ip_metadata_clear(&contents);
     return st;

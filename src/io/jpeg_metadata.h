@@ -9,9 +9,14 @@
 enum { IP_JPEG_MAX_PARTS = 255 };
 typedef struct ip_jpeg_part { const unsigned char *bytes; size_t n; } ip_jpeg_part;
 
+/* Parts of what is longer than a segment, as they come: of extended XMP, and of Photoshop's image resources. */
+enum { IP_JPEG_MAX_PIECES = 260 };
+typedef struct ip_jpeg_pieces { ip_jpeg_part of[IP_JPEG_MAX_PIECES]; int n; bool is_full; } ip_jpeg_pieces;
+
 /* The segments that tell something: EXIF and XMP (the first of each; bytes NULL: none), JFIF, and the profile's, by number. */
 typedef struct ip_jpeg_segments {
     ip_jpeg_part exif, xmp;
+    ip_jpeg_pieces extension, resources;
     ip_resolution resolution;
     ip_jpeg_part icc[IP_JPEG_MAX_PARTS];
     int n_icc;           /* as the first part says */
@@ -23,7 +28,7 @@ void ip_jpeg_note_segment(ip_jpeg_segments *found, int code, const unsigned char
 imgpar_status ip_jpeg_read_metadata(const ip_source *s, const ip_jpeg_segments *found, ip_metadata *contents, ip_error *err);
 
 /* What will be written, made before libjpeg is called, which leaves by jumps. */
-typedef struct ip_jpeg_output { ip_blob exif, icc; bool is_icc_made; const ip_metadata *metadata; bool is_all; } ip_jpeg_output;
+typedef struct ip_jpeg_output { ip_blob exif, icc; bool is_icc_made; ip_str resources; const ip_metadata *metadata; bool is_all; } ip_jpeg_output;
 imgpar_status ip_jpeg_output_make(const ip_picture *picture, bool is_all, ip_jpeg_output *output, ip_error *err);
 void ip_jpeg_output_free(ip_jpeg_output *output);
 /* Before jpeg_start_compress(), and right after it. */

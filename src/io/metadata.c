@@ -25,6 +25,9 @@ ip_metadata *ip_metadata_new(ip_metadata *contents)
     m->resolution = contents->resolution;
     m->exif = contents->exif;
     m->xmp = contents->xmp;
+    m->xmp_extension = contents->xmp_extension;
+    memcpy(m->xmp_digest, contents->xmp_digest, sizeof m->xmp_digest);
+    m->iptc = contents->iptc;
     atomic_init(&m->refs, 1);
     memset(contents, 0, sizeof *contents);
     return m;
@@ -48,6 +51,8 @@ void ip_metadata_clear(ip_metadata *contents)
     ip_free(contents->colour.icc.bytes);
     ip_free(contents->exif.bytes);
     ip_free(contents->xmp.bytes);
+    ip_free(contents->xmp_extension.bytes);
+    ip_free(contents->iptc.bytes);
     memset(contents, 0, sizeof *contents);
 }
 
@@ -231,4 +236,50 @@ void ip_xmp_clean(ip_blob *xmp)
     for (int k = 0; k < 2; k++)
         if (!cut_elements(xmp, elements[k][0], elements[k][1])) xmp->n = 0; /* no packet: nobody could read it */
     reset_orientation(xmp);
+}
+
+/* Where the contents of element rdf:RDF begin and end; NULL: there is none. */
+static const unsigned char *find_descriptions(const ip_blob *xmp, const unsigned char **stop)
+{
+    const unsigned char *const end = xmp->bytes + xmp->n;
+    unsigned char *open = find(xmp->bytes, end, "<rdf:RDF"), *inside = open ? find(open, end, ">") : NULL;
+    unsigned char *close = inside && inside[-1] != '/' ? find(inside, end, "</rdf:RDF") : NULL;
+    *stop = close;
+    return close ? inside + 1 : NULL;
+}
+
+/* What names the extension, as an attribute or as an element: *n bytes of xmp; none: at its end. */
+static const unsigned char *find_note(const ip_blob *xmp, size_t *n)
+{
+    static const char note[] = "xmpNote:HasExtendedXMP=", open[] = "<xmpNote:HasExtendedXMP>", shut[] = "</xmpNote:HasExtendedXMP>";
+    const unsigned char *const end = xmp->bytes + xmp->n;
+    unsigned char *const element = find(xmp->bytes, end, open), *const behind = element ? find(element, end, shut) : NULL;
+    *n = behind ? (size_t)(behind + sizeof shut - 1 - element) : 0;
+    if (behind) return element;
+    unsigned char *at = find(xmp->bytes, end, note), *value = at ? at + sizeof note - 1 : NULL;
+    const unsigned char *close = value && value + 1 < end && (*value == '"' || *value == '\'')
+                               ? memchr(value + 1, *value, (size_t)(end - value) - 1) : NULL;
+    *n = close ? (size_t)(close + 1 - at) : 0;
+    return close ? at : end;
+}
+
+static void append_range(ip_str *out, const unsigned char *from, const unsigned char *to)
+{
+    ip_str_append_n(out, (const char *)from, (size_t)(to - from));
+}
+
+void ip_xmp_append_merged(ip_str *out, const ip_blob *xmp, const ip_blob *extension)
+{
+    const unsigned char *const end = xmp->bytes + xmp->n, *stop = NULL, *more_stop = NULL;
+    const unsigned char *more = extension->bytes ? find_descriptions(extension, &more_stop) : NULL;
+    size_t n_note;
+    const unsigned char *const note = find_note(xmp, &n_note);
+    if (!more || !find_descriptions(xmp, &stop) || (note < end && note > stop)) {
+        append_range(out, xmp->bytes, end);
+        return;
+    }
+    append_range(out, xmp->bytes, note < end ? note : stop);
+    if (note < end) append_range(out, note + n_note, stop);
+    append_range(out, more, more_stop);
+    append_range(out, stop, end);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a picture's file says besides its pixels: what colours its numbers mean,
- * its resolution, EXIF and XMP. One immutable, reference-counted object, made by a
+ * its resolution, EXIF, XMP and IPTC. One immutable, reference-counted object, made by a
  * decoder, carried by the nodes of a graph (graph/inherit.c) and written back by
  * the encoders of PNG and JPEG.
  *
@@ -12,13 +12,14 @@
 #define IP_IO_METADATA_H
 
 #include "base/status.h"
+#include "base/str.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { IP_MAX_BLOB_BYTES = 16 << 20 };
+enum { IP_MAX_BLOB_BYTES = 16 << 20, IP_XMP_DIGEST = 32 };
 
 /* Bytes from ip_alloc(); none: NULL. */
 typedef struct ip_blob { unsigned char *bytes; size_t n; } ip_blob;
@@ -45,6 +46,9 @@ typedef struct ip_metadata {
     ip_resolution resolution;
     ip_blob exif; /* a TIFF block, without "Exif\0\0" before */
     ip_blob xmp;  /* a packet of RDF */
+    ip_blob xmp_extension; /* a JPEG's second packet, which the first one names by this digest */
+    char xmp_digest[IP_XMP_DIGEST];
+    ip_blob iptc; /* records of IIM */
 } ip_metadata;
 
 /* Takes what *contents holds into a new object, and clears it. NULL without memory; then contents is freed. */
@@ -72,5 +76,10 @@ const char *ip_metadata_colour_name(const ip_metadata *m, char *buf);
 
 /* Cleans an XMP packet in place: upright, without thumbnails. */
 void ip_xmp_clean(ip_blob *xmp);
+/*
+ * Appends a packet that says what both say, for formats that have one: the descriptions of the extension stand behind those of
+ * xmp, which no longer names it. xmp alone where either has no element rdf:RDF.
+ */
+void ip_xmp_append_merged(ip_str *out, const ip_blob *xmp, const ip_blob *extension);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chunks of a PNG that tell of more than pixels: cICP iCCP sRGB gAMA cHRM pHYs eXIf, and the XMP
- * packet of iTXt. libpng is given none of them (png.c, Note [Chunks dropped]): eXIf and XMP may follow the
+ * The chunks of a PNG that tell of more than pixels: cICP iCCP sRGB gAMA cHRM pHYs eXIf, the XMP
+ * packet of iTXt, and IPTC as ImageMagick and ExifTool write it: a text of hexadecimal digits. libpng is given none of them
+ * (png.c, Note [Chunks dropped]): eXIf and XMP may follow the
  * picture data, where a header must not wait for them, and libpng refuses profiles that others read.
  */
 #include "io/png_metadata.h"
@@ -9,12 +10,14 @@
 #include "base/alloc.h"
 #include "io/exif.h"
 #include "io/icc.h"
+#include "io/iptc.h"
 
 #include <math.h>
 #include <string.h>
 #include <zlib.h>
 
 static const char xmp_keyword[] = "XML:com.adobe.xmp"; /* with its zero */
+static const char iptc_keyword[] = "Raw profile type iptc"; /* the same */
 enum { MAX_CHUNK = 0x7fffffff, KEYWORD_BYTES = 80 /* of a profile, with its zero */ };
 
 static uint32_t get32(const unsigned char *p)
@@ -166,13 +169,63 @@ static imgpar_status read_xmp(reader *r, const unsigned char *p, size_t n)
     return st;
 }
 
+static int digit(int c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Turns a new line, a name, a new line, the number of bytes, and their digits, with new lines anywhere, into the bytes, in place. Their number;
+ * 0: it is no such text. */
+static size_t read_digits(unsigned char *text, size_t n)
+{
+    size_t at = 0, made = 0, count = 0;
+    while (at < n && text[at] == '\n')
+        at++;
+    while (at < n && text[at] != '\n')
+        at++;
+    while (at < n && (text[at] == '\n' || text[at] == ' '))
+        at++;
+    for (; at < n && text[at] >= '0' && text[at] <= '9' && count <= IP_MAX_BLOB_BYTES; at++)
+        count = 10 * count + (size_t)(text[at] - '0');
+    for (int half = -1; at < n; at++) {
+        const int d = digit(text[at]);
+        if (d < 0 && text[at] != '\n' && text[at] != ' ') return 0;
+        if (d < 0) continue;
+        if (half >= 0) text[made++] = (unsigned char)(half << 4 | d);
+        half = half >= 0 ? -1 : d;
+    }
+    return made == count ? count : 0;
+}
+
+/* Text of a tEXt or, compressed, a zTXt; with its digits taken for bytes. */
+static imgpar_status read_iptc(reader *r, const unsigned char *p, size_t n, bool is_packed)
+{
+    const size_t head = sizeof iptc_keyword + (is_packed ? 1 : 0); /* the method */
+    ip_blob text = { NULL, 0 };
+    if (n <= head || memcmp(p, iptc_keyword, sizeof iptc_keyword) != 0 || r->contents->iptc.bytes) return IMGPAR_OK;
+    imgpar_status st = is_packed ? inflate_all(r, p + head, n - head, &text)
+                     : ip_blob_copy(&text, p + head, n - head) ? IMGPAR_OK : fail_memory(r);
+    if (st) return st;
+    const size_t n_bytes = text.bytes ? read_digits(text.bytes, text.n) : 0;
+    st = n_bytes ? ip_source_take_iptc(r->s, "PNG", text.bytes, n_bytes, r->contents, r->err)
+                 : damaged(r, "IPTC is damaged or too large, and left out");
+    ip_free(text.bytes);
+    return st;
+}
+
+static imgpar_status read_text(reader *r, const unsigned char *p, size_t n) { return read_iptc(r, p, n, false); }
+static imgpar_status read_packed_text(reader *r, const unsigned char *p, size_t n) { return read_iptc(r, p, n, true); }
+
 static const struct chunk {
     char type[5];
     bool is_colour; /* counts only before the picture data, as the specification has it */
+    const char *keyword; /* which texts begin with; others of that type are not read */
     imgpar_status (*read)(reader *r, const unsigned char *p, size_t n);
 } chunks[] = {
-    { "cICP", true, read_cicp }, { "iCCP", true, read_iccp }, { "sRGB", true, read_srgb }, { "gAMA", true, read_gama },
-    { "cHRM", true, read_chrm }, { "pHYs", true, read_phys }, { "eXIf", false, read_exif }, { "iTXt", false, read_xmp },
+    { "cICP", true, NULL, read_cicp }, { "iCCP", true, NULL, read_iccp }, { "sRGB", true, NULL, read_srgb },
+    { "gAMA", true, NULL, read_gama }, { "cHRM", true, NULL, read_chrm }, { "pHYs", true, NULL, read_phys },
+    { "eXIf", false, NULL, read_exif }, { "iTXt", false, xmp_keyword, read_xmp },
+    { "tEXt", false, iptc_keyword, read_text }, { "zTXt", false, iptc_keyword, read_packed_text },
 };
 
 static const struct chunk *find_chunk(const unsigned char *type)
@@ -182,10 +235,23 @@ static const struct chunk *find_chunk(const unsigned char *type)
     return NULL;
 }
 
+/* Whether the chunk whose data begin at `at` is one that tells something. */
+static imgpar_status has_keyword(const reader *r, const struct chunk *chunk, uint64_t at, bool *has)
+{
+    char begin[sizeof iptc_keyword];
+    const size_t n = chunk->keyword ? strlen(chunk->keyword) + 1 : 0;
+    *has = true;
+    imgpar_status st = n ? ip_source_peek(r->s, at, begin, n, has, r->err) : IMGPAR_OK;
+    *has = *has && (!n || memcmp(begin, chunk->keyword, n) == 0);
+    return st;
+}
+
 /* The chunk whose data begin at `at`, if its sum is right; of one that is wrong libpng tells. */
 static imgpar_status read_chunk(reader *r, const struct chunk *chunk, uint64_t at, size_t n)
 {
     bool found;
+    imgpar_status st = has_keyword(r, chunk, at, &found);
+    if (st || !found) return st;
     if (n > IP_MAX_BLOB_BYTES) {
         char text[64] = "????: more than 16 MB, and left out";
         memcpy(text, chunk->type, 4);
@@ -193,7 +259,7 @@ static imgpar_status read_chunk(reader *r, const struct chunk *chunk, uint64_t a
     }
     unsigned char *bytes = ip_alloc(n + 8); /* type, data, sum */
     if (!bytes) return fail_memory(r);
-    imgpar_status st = ip_source_peek(r->s, at - 4, bytes, n + 8, &found, r->err);
+    st = ip_source_peek(r->s, at - 4, bytes, n + 8, &found, r->err);
     if (!st && found && crc32(0, bytes, (uInt)(n + 4)) == get32(bytes + n + 4)) st = chunk->read(r, bytes + 4, n);
     ip_free(bytes);
     return st;
@@ -256,24 +322,54 @@ static void append_numbers(ip_str *out, const char *type, const uint32_t *number
     append_chunk(out, type, bytes, 4 * n);
 }
 
+/* A chunk of head and, compressed, n bytes. */
+typedef struct packed { const char *type, *head; size_t n_head; const void *bytes; size_t n; } packed;
+
+static imgpar_status append_packed(ip_str *out, const packed *chunk, ip_error *err)
+{
+    z_stream z = { .zalloc = z_alloc, .zfree = z_free };
+    if (deflateInit(&z, Z_DEFAULT_COMPRESSION) != Z_OK) return ip_fail_memory(err, "encoding png");
+    const size_t room = deflateBound(&z, (uLong)chunk->n), start = begin_chunk(out);
+    unsigned char *small = ip_alloc(room);
+    z.next_in = (unsigned char *)(uintptr_t)chunk->bytes;
+    z.avail_in = (unsigned)chunk->n;
+    z.next_out = small;
+    z.avail_out = (unsigned)room;
+    const bool is_packed = small && deflate(&z, Z_FINISH) == Z_STREAM_END;
+    ip_str_append_n(out, chunk->head, chunk->n_head);
+    if (is_packed) ip_str_append_n(out, (const char *)small, room - z.avail_out);
+    finish_chunk(out, start, chunk->type);
+    deflateEnd(&z);
+    ip_free(small);
+    return is_packed ? IMGPAR_OK : ip_fail_memory(err, "encoding png");
+}
+
 static imgpar_status append_icc(ip_str *out, const ip_blob *icc, ip_error *err)
 {
     static const char head[] = "ICC profile\0"; /* keyword, zero, method, which is the text's own zero */
-    z_stream z = { .zalloc = z_alloc, .zfree = z_free };
-    if (deflateInit(&z, Z_DEFAULT_COMPRESSION) != Z_OK) return ip_fail_memory(err, "encoding png");
-    const size_t room = deflateBound(&z, (uLong)icc->n), start = begin_chunk(out);
-    unsigned char *packed = ip_alloc(room);
-    z.next_in = icc->bytes;
-    z.avail_in = (unsigned)icc->n;
-    z.next_out = packed;
-    z.avail_out = (unsigned)room;
-    const bool is_packed = packed && deflate(&z, Z_FINISH) == Z_STREAM_END;
-    ip_str_append_n(out, head, sizeof head);
-    if (is_packed) ip_str_append_n(out, (const char *)packed, room - z.avail_out);
-    finish_chunk(out, start, "iCCP");
-    deflateEnd(&z);
-    ip_free(packed);
-    return is_packed ? IMGPAR_OK : ip_fail_memory(err, "encoding png");
+    return append_packed(out, &(packed){ "iCCP", head, sizeof head, icc->bytes, icc->n }, err);
+}
+
+/* The image resource, 36 bytes a line. */
+static imgpar_status append_iptc(ip_str *out, const ip_blob *iptc, ip_error *err)
+{
+    static const char head[] = "Raw profile type iptc\0"; /* keyword, zero, method */
+    enum { LINE = 36 };
+    ip_str resource = IP_STR_INIT, text = IP_STR_INIT;
+    ip_iptc_append_resource(&resource, iptc);
+    ip_str_printf(&text, "\niptc\n%8zu", resource.length);
+    for (size_t k = 0; k < resource.length; k++) {
+        if (k % LINE == 0) ip_str_putc(&text, '\n');
+        ip_str_putc(&text, "0123456789abcdef"[resource.text[k] >> 4 & 15]);
+        ip_str_putc(&text, "0123456789abcdef"[resource.text[k] & 15]);
+    }
+    ip_str_putc(&text, '\n');
+    imgpar_status st = resource.failed || text.failed
+                     ? ip_fail_memory(err, "encoding png")
+                     : append_packed(out, &(packed){ "zTXt", head, sizeof head, text.text, text.length }, err);
+    ip_str_free(&resource);
+    ip_str_free(&text);
+    return st;
 }
 
 static imgpar_status append_colour(ip_str *out, const ip_colour *c, bool is_gray, ip_error *err)
@@ -297,13 +393,13 @@ static void append_resolution(ip_str *out, const ip_resolution *r)
     append_chunk(out, "pHYs", bytes, sizeof bytes);
 }
 
-static void append_xmp(ip_str *out, const ip_blob *xmp)
+static void append_xmp(ip_str *out, const ip_metadata *m)
 {
     static const char no_words[4] = { 0 }; /* not compressed, method, language, translation */
     const size_t start = begin_chunk(out);
     ip_str_append_n(out, xmp_keyword, sizeof xmp_keyword);
     ip_str_append_n(out, no_words, sizeof no_words);
-    ip_str_append_n(out, (const char *)xmp->bytes, xmp->n);
+    ip_xmp_append_merged(out, &m->xmp, &m->xmp_extension);
     finish_chunk(out, start, "iTXt");
 }
 
@@ -321,6 +417,6 @@ imgpar_status ip_png_append_metadata(ip_str *out, const ip_picture *picture, boo
         if (!out->failed) ip_exif_set_size(&exif, (uint32_t)picture->width, (uint32_t)picture->height);
         finish_chunk(out, start, "eXIf");
     }
-    if (m->xmp.bytes) append_xmp(out, &m->xmp);
-    return IMGPAR_OK;
+    if (m->xmp.bytes) append_xmp(out, m);
+    return m->iptc.bytes ? append_iptc(out, &m->iptc, err) : IMGPAR_OK;
 }

@@ -2,6 +2,7 @@
 /* What every decoder asks: is this damage tolerable, is this size allowed, go on? */
 #include "io/exif.h"
 #include "io/icc.h"
+#include "io/iptc.h"
 
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -103,6 +104,26 @@ imgpar_status ip_source_take_xmp(const ip_source *s, const unsigned char *bytes,
     return IMGPAR_OK;
 }
 
+void ip_source_take_xmp_extension(ip_blob takes, const char *digest, ip_metadata *contents)
+{
+    ip_xmp_clean(&takes);
+    if (takes.n > 0) {
+        contents->xmp_extension = takes;
+        memcpy(contents->xmp_digest, digest, IP_XMP_DIGEST);
+    } else {
+        ip_free(takes.bytes);
+    }
+}
+
+imgpar_status ip_source_take_iptc(const ip_source *s, const char *format, const unsigned char *bytes, size_t n,
+                                  ip_metadata *contents, ip_error *err)
+{
+    ip_error why = { 0 };
+    imgpar_status st = ip_iptc_clean(bytes, n, &contents->iptc, &why);
+    if (st == IMGPAR_E_CORRUPT) return ip_source_damaged(s, IP_DAMAGE_WARNING, format, "IPTC is damaged, and left out", err);
+    return st ? ip_fail(err, st, "%s: out of host memory while reading it", s->name) : IMGPAR_OK;
+}
+
 imgpar_status ip_source_take_icc(const ip_source *s, const char *format, ip_blob takes, ip_metadata *contents, ip_error *err)
 {
     ip_colour *colour = &contents->colour;
@@ -119,7 +140,8 @@ imgpar_status ip_source_take_icc(const ip_source *s, const char *format, ip_blob
 imgpar_status ip_source_give_metadata(const ip_source *s, ip_metadata *contents, bool is_turned, ip_error *err)
 {
     const ip_resolution r = contents->resolution;
-    const bool has_any = ip_colour_is_told(&contents->colour) || contents->exif.bytes || contents->xmp.bytes || r.x > 0;
+    const bool has_any = ip_colour_is_told(&contents->colour) || contents->exif.bytes || contents->xmp.bytes
+                      || contents->iptc.bytes || r.x > 0;
     if (!s->metadata || !has_any) {
         ip_metadata_clear(contents);
         return IMGPAR_OK;
