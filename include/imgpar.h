@@ -272,19 +272,20 @@ typedef struct imgpar_event {
 
 /*
  * Everything an evaluation may be told. What is 0 is the default: imgpar_options o = { .struct_size = sizeof o };
- * NULL instead of it means all defaults.
+ * NULL instead of it means all defaults. poll, on_event and on_warning are called with user, one at a time, on the thread that called the
+ * function, of several devices too; they may call functions of this header, and evaluate other arrays of the context. After an answer to
+ * stop nothing is asked again: the arrays stay as they were and may be evaluated again, and imgpar_save() leaves no file.
  */
 typedef struct imgpar_options {
     size_t struct_size;
-    /* Called on the evaluating thread at least every 100 ms with the fraction done
-     * (0..1) of all that the function does, reading, computing and writing, which never goes back; a non-zero answer stops the evaluation with IMGPAR_E_INTERRUPTED. It is asked between
+    /* Called at least every 100 ms with the fraction done (0..1) of all that the function does, reading, computing and writing, which never goes back; a non-zero answer stops the evaluation with IMGPAR_E_INTERRUPTED. It is asked between
      * launches that are kept short, between rows of decoding and encoding, and between pieces of
      * what is copied, read and written. Nobody can interrupt the device's compiler: where a kernel is built
      * for the first time, that takes as long as it takes, a second or so on a CPU. */
     int (*poll)(void *user, double done);
     /* Called for every timed step. */
     void (*on_event)(void *user, const imgpar_event *event);
-    /* Called with one line for every warning (a damaged file read with fail_on=none, floats of
+    /* Called with one line, without its end, for every warning (a damaged file read with fail_on=none, floats of
      * 0 to 1 saved as a picture without range=1, ...). */
     void (*on_warning)(void *user, const char *text);
     void *user;

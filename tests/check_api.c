@@ -9,9 +9,11 @@
 #include "run/context.h"
 
 #include <check.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { W = 37, H = 23, C = 3, N_BYTES = W * H * C };
 
@@ -389,6 +391,143 @@ START_TEST(what_cannot_be_saved_is_not_computed)
 }
 END_TEST
 
+/* ---- callbacks --------------------------------------------------------------------------------- */
+
+/* What callbacks see; stop_at: the poll that answers to stop, 0: none. */
+typedef struct seen {
+    pthread_t thread;
+    imgpar_array *other;
+    int polls, stop_at, events, warnings, depth;
+    double done;
+} seen;
+
+static seen *checked(void *user)
+{
+    seen *s = user;
+    ck_assert(pthread_equal(s->thread, pthread_self()));
+    ck_assert_int_eq(s->depth, 0); /* one at a time */
+    return s;
+}
+
+/* Evaluates another array of the context. */
+static void compute_within(seen *s)
+{
+    enum { MOST = 5 };
+    uint8_t got[N_BYTES];
+    if (s->polls + s->events > MOST)
+        return;
+    s->depth++;
+    imgpar_array *a = imgpar_invert(s->other);
+    ck_assert_int_eq(imgpar_array_read(a, got, N_BYTES), IMGPAR_OK);
+    ck_assert_int_eq(got[1], 255 - 37);
+    imgpar_array_release(a);
+    s->depth--;
+}
+
+static int on_poll(void *user, double done)
+{
+    seen *s = checked(user);
+    ck_assert(s->done <= done && done <= 1); /* never goes back */
+    s->done = done;
+    s->polls++;
+    ck_assert_msg(!s->stop_at || s->polls <= s->stop_at, "asked again after the answer to stop");
+    compute_within(s);
+    return s->polls == s->stop_at;
+}
+
+static void on_event(void *user, const imgpar_event *event)
+{
+    seen *s = checked(user);
+    ck_assert(event->kind && event->name && event->start_ms <= event->end_ms);
+    s->events++;
+    compute_within(s);
+}
+
+static void on_warning(void *user, const char *text)
+{
+    seen *s = checked(user);
+    ck_assert(*text && !strchr(text, '\n'));
+    s->warnings++;
+    compute_within(s);
+}
+
+static const char *const selectors[] = { NULL, "ref", "cpu/2" };
+static const char *const computed[] = {
+    "invert(blur(make(shape=[300 200], expr=cast(x + y, u8)), 3))",
+    "iterate(make(shape=[90 80], expr=cast(x + y, u8)), 40, boxblur(_, size=3))",
+    "sum(make(shape=[900 800], expr=x * 3 + y))",
+};
+enum { N_COMPUTED = sizeof computed / sizeof *computed };
+
+/* Evaluates text, or saves it at path; stop_at: the poll that stops it. Device memory that is held behind that. */
+static uint64_t watch(imgpar_context *ctx, const char *text, const char *path, seen *s)
+{
+    imgpar_options options = { .struct_size = sizeof options, .poll = on_poll, .on_event = on_event, .on_warning = on_warning, .user = s };
+    imgpar_array *a = imgpar_apply(ctx, text, NULL, 0);
+    imgpar_counters counters = { .struct_size = sizeof counters };
+    s->polls = s->events = s->warnings = 0;
+    s->done = 0;
+    imgpar_status st = path ? imgpar_save(a, path, &options) : imgpar_array_eval(a, &options);
+    bool is_stopped = s->stop_at > 0 && s->polls == s->stop_at;
+    ck_assert_msg(st == (is_stopped ? IMGPAR_E_INTERRUPTED : IMGPAR_OK), "%s: %s", text, imgpar_array_message(a));
+    ck_assert_int_gt(s->polls, 0);
+    if (is_stopped && !path) { /* it may be evaluated again */
+        s->stop_at = 0;
+        ck_assert_int_eq(imgpar_array_eval(a, NULL), IMGPAR_OK);
+    }
+    imgpar_array_release(a);
+    imgpar_context_counters(ctx, &counters);
+    return counters.device_bytes;
+}
+
+START_TEST(callbacks_come_one_at_a_time_on_the_callers_thread_and_may_compute)
+{
+    imgpar_context *ctx;
+    if (imgpar_context_new(selectors[_i], &ctx)) return; /* a CPU that is not divided */
+    seen s = { .thread = pthread_self(), .other = new_image(ctx) };
+    for (int k = 0; k < N_COMPUTED; k++) {
+        s.stop_at = 0;
+        uint64_t held = watch(ctx, computed[k], NULL, &s);
+        ck_assert_int_gt(s.events, 0);
+        ck_assert_int_eq(s.warnings, 0);
+        for (int stop_at = 1; stop_at <= 3; stop_at++) {
+            s.stop_at = stop_at;
+            uint64_t after = watch(ctx, computed[k], NULL, &s);
+            ck_assert_msg(after <= held + N_BYTES || _i == 2 /* of several devices, each keeps buffers */, "%s: %lu bytes are held after a stop, %lu before", computed[k], (unsigned long)after,
+                          (unsigned long)held);
+        }
+    }
+    imgpar_array_release(s.other);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+START_TEST(a_save_warns_in_a_line_and_leaves_no_file_when_it_is_stopped)
+{
+    imgpar_context *ctx;
+    char path[] = "api-stopped-XXXXXX.png";
+    ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
+    seen s = { .thread = pthread_self(), .other = new_image(ctx) };
+    int file = mkstemps(path, 4);
+    ck_assert_int_ge(file, 0);
+    close(file);
+    for (int stop_at = 1; stop_at <= 31; stop_at += 5) {
+        unlink(path);
+        s.stop_at = stop_at;
+        watch(ctx, "make(shape=[30 30], expr=x / 30)", path, &s);
+        ck_assert_int_eq(s.polls, stop_at);
+        ck_assert_int_ne(access(path, F_OK), 0);
+    }
+    s.stop_at = 0;
+    watch(ctx, "make(shape=[30 30], expr=x / 30)", path, &s);
+    ck_assert_int_eq(s.warnings, 1);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    unlink(path);
+    imgpar_array_release(s.other);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("api");
@@ -405,6 +544,8 @@ int main(void)
     tcase_add_test(c, wrapped_memory_is_given_back_once);
     tcase_add_test(c, a_wrapped_file_is_given_back_once);
     tcase_add_test(c, what_cannot_be_saved_is_not_computed);
+    tcase_add_loop_test(c, callbacks_come_one_at_a_time_on_the_callers_thread_and_may_compute, 0, 3);
+    tcase_add_test(c, a_save_warns_in_a_line_and_leaves_no_file_when_it_is_stopped);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -6,6 +6,8 @@
 #include <imgpar_cl.h>
 
 #include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +179,62 @@ START_TEST(a_child_of_a_process_without_a_driver_opens_any_device)
 }
 END_TEST
 
+/* ---- parents with threads ------------------------------------------------------------------------ */
+
+static atomic_int has_ended;
+
+/* Builds, evaluates, sets and opens, so that locks of all kinds are held when the process forks. */
+static void *compute_on(void *unused)
+{
+    while (!atomic_load(&has_ended)) {
+        imgpar_context *own;
+        uint8_t out[16];
+        imgpar_array *a = imgpar_apply(ctx, "invert($1) + 1", &source, 1), *b = imgpar_cast(a, "u8");
+        imgpar_array_read(b, out, sizeof out);
+        imgpar_context_set(ctx, "fuse", "1");
+        imgpar_array_release(a);
+        imgpar_array_release(b);
+        if (!imgpar_context_new("ref", &own))
+            imgpar_context_release(own);
+    }
+    return unused;
+}
+
+static int use_both(void)
+{
+    uint8_t out[16];
+    imgpar_context *own;
+    imgpar_array *made = imgpar_invert(source);
+    REQUIRE(imgpar_array_status(made) == IMGPAR_E_DEVICE_LOST && strstr(imgpar_array_message(made), refusal));
+    REQUIRE(imgpar_array_read(kept, out, sizeof out) == IMGPAR_E_DEVICE_LOST);
+    REQUIRE(imgpar_context_set(ctx, "fuse", "1") == IMGPAR_E_DEVICE_LOST);
+    REQUIRE(imgpar_context_new("ref", &own) == IMGPAR_OK);
+    imgpar_array *a = imgpar_array_from_data(own, IMGPAR_U8, 2, shape, pixels), *b = imgpar_apply(own, "invert($1)", &a, 1);
+    REQUIRE(imgpar_array_read(b, out, sizeof out) == IMGPAR_OK && out[0] == 248);
+    imgpar_array_release(a);
+    imgpar_array_release(b);
+    imgpar_context_release(own);
+    imgpar_array_release(made);
+    return 0;
+}
+
+START_TEST(a_child_of_a_process_whose_threads_compute_is_told_or_computes)
+{
+    enum { N_FORKS = 40 };
+    pthread_t threads[2];
+    open_parent(_i ? "ref" : NULL);
+    atomic_store(&has_ended, 0);
+    for (int k = 0; k < 2; k++)
+        ck_assert_int_eq(pthread_create(&threads[k], NULL, compute_on, NULL), 0);
+    for (int k = 0; k < N_FORKS; k++)
+        expect_in_child(use_both);
+    atomic_store(&has_ended, 1);
+    for (int k = 0; k < 2; k++)
+        pthread_join(threads[k], NULL);
+    close_parent();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fork");
@@ -186,6 +244,7 @@ int main(void)
     tcase_add_loop_test(tc, a_child_gets_an_error_of_its_parents_context_at_once, 0, 2);
     tcase_add_test(tc, a_child_of_a_process_with_a_driver_computes_on_ref);
     tcase_add_test(tc, a_child_of_a_process_without_a_driver_opens_any_device);
+    tcase_add_loop_test(tc, a_child_of_a_process_whose_threads_compute_is_told_or_computes, 0, 2);
     SRunner *runner = srunner_create(suite);
     srunner_set_fork_status(runner, CK_FORK); /* a child must have a parent that opened nothing */
     srunner_run_all(runner, CK_NORMAL);
