@@ -542,6 +542,7 @@ static ip_device *open_storing(void)
 {
     ip_device *device = open_any(0);
     device->keeps_programs_on_disk = true;
+    device->keeps_single_kernels = false;
     return device;
 }
 
@@ -702,6 +703,24 @@ START_TEST(a_stored_program_is_not_built_again)
 }
 END_TEST
 
+START_TEST(no_kernel_is_compiled_only_to_be_kept)
+{
+    char path[512], command[128];
+    bool built;
+    ip_device *device = open_storing();
+    device->keeps_single_kernels = true;
+    ck_assert_ptr_nonnull(mkdtemp(cache_folder));
+    setenv("IMGPAR_CACHE_DIR", cache_folder, 1);
+    ip_program_release(get_program(device, double_source, &built)); /* two kernels */
+    ck_assert_int_eq(only_file(cache_folder, path, sizeof path), 0);
+    ip_program_release(get_program(device, "__kernel void k(__global int *a) { a[0] = 1; }", &built));
+    ck_assert_int_eq(only_file(cache_folder, path, sizeof path), 1);
+    ip_device_close(device);
+    snprintf(command, sizeof command, "rm -rf %s", cache_folder);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 START_TEST(the_folder_of_programs_is_bounded)
 {
     char folder[] = "/tmp/check_device-XXXXXX", path[64], command[128];
@@ -819,7 +838,7 @@ static imgpar_status do_everything(ip_error *err)
     for (size_t i = 0; i < n; i++) ip_device_info_clear(list[i]);
     ip_free(list);
     if (!st) st = open_one("cpu", 1000000, &device, err);
-    if (device) device->keeps_programs_on_disk = true;
+    if (device) device->keeps_programs_on_disk = true, device->keeps_single_kernels = false;
     if (!st) st = ip_program_get(device, double_source, NULL, &program, NULL, err);
     if (!st) st = ip_buffer_new(device, 600000, &large, err);
     ip_buffer_release(large);
@@ -913,6 +932,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, what_was_tuned_holds_for_the_contexts_to_come);
     tcase_add_test(t, a_stored_program_is_not_built_again);
     tcase_add_test(t, the_folder_of_programs_is_bounded);
+    tcase_add_test(t, no_kernel_is_compiled_only_to_be_kept);
     tcase_add_test(t, threads_share_one_build_and_one_pool);
     tcase_add_test(t, threads_share_a_failed_build);
     tcase_add_loop_test(t, each_step_may_fail_without_a_leak, 0, sizeof faults / sizeof *faults);

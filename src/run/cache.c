@@ -105,7 +105,7 @@ static cl_program build_stored(ip_device *device, const ip_program *p, const cha
 static bool is_cheap_to_keep(const ip_program *p)
 {
     size_t n_kernels = 0;
-    if (!p->device->facts.is_pocl) return true;
+    if (!p->device->keeps_single_kernels) return true;
     return !IP_CL(clGetProgramInfo(p->program, CL_PROGRAM_NUM_KERNELS, sizeof n_kernels, &n_kernels, NULL)) && n_kernels == 1;
 }
 
