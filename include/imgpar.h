@@ -278,7 +278,8 @@ typedef struct imgpar_event {
  */
 typedef struct imgpar_options {
     size_t struct_size;
-    /* Called at least every 100 ms with the fraction done (0..1) of all that the function does, reading, computing and writing, which never goes back; a non-zero answer stops the evaluation with IMGPAR_E_INTERRUPTED. It is asked between
+    /* Called at least every 100 ms with the fraction done (0..1) of all that the function does, reading, computing and
+     * writing, which never goes back; a non-zero answer stops the evaluation with IMGPAR_E_INTERRUPTED. It is asked between
      * launches that are kept short, between rows of decoding and encoding, and between pieces of
      * what is copied, read and written. Nobody can interrupt the device's compiler: where a kernel is built
      * for the first time, that takes as long as it takes, a second or so on a CPU. */
