@@ -103,14 +103,16 @@ const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
     return e->channels == 1 ? x : ip_text(e->ir, "%s * %d + %s", x, e->channels, ip_emit_channel_text(e, k));
 }
 
-/* What the values of a loop are: bytes of the widest, how many have at most two bytes, how many more. */
-typedef struct widths { int widest, n_narrow, n_wide; bool calls; } widths;
+/* What the values of a loop are: bytes of the widest, how many have at most two bytes, how many more; whether there are functions. */
+typedef struct widths { int widest, n_narrow, n_wide; bool calls, has_series; } widths;
 
 static void note_width(const ip_expr *x, widths *w)
 {
     int size = (int)ip_dtype(x->dtype)->size_bytes;
     bool is_index = x->op == IP_X_COORD || x->op == IP_X_CONST || x->op == IP_X_PARAM || x->op == IP_X_TAP;
-    w->calls |= x->op == IP_X_POW || x->op == IP_X_ATAN2 || (x->op >= IP_X_SQRT && x->op <= IP_X_TANH);
+    bool is_call = x->op == IP_X_POW || x->op == IP_X_ATAN2 || (x->op >= IP_X_SQRT && x->op <= IP_X_TANH);
+    w->calls |= is_call;
+    w->has_series |= is_call && x->op != IP_X_SQRT && x->dtype == IMGPAR_F64;
     if (is_index || x->dtype == IMGPAR_BOOL)
         return;
     *(size <= 2 ? &w->n_narrow : &w->n_wide) += 1;
@@ -151,8 +153,8 @@ static int row_width(ip_emit *e, const ip_stage *s)
     enum { FEW = 3, MANY_REGISTERS = 64 };
     widths w = widths_of(e, s->body, s->dtype);
     bool is_mixed = w.widest == 4 && w.n_narrow >= FEW && 3 * w.n_narrow >= w.n_wide && !w.calls;
-    bool is_of_functions = w.widest == 8 && w.calls && e->options->tuning.vector_bytes >= MANY_REGISTERS;
-    return ip_emit_width(e, s->body, s->dtype) * (is_mixed || is_of_functions ? 2 : 1);
+    bool is_of_series = w.widest == 8 && w.has_series && e->options->tuning.vector_bytes >= MANY_REGISTERS;
+    return ip_emit_width(e, s->body, s->dtype) * (is_mixed || is_of_series ? 2 : 1);
 }
 
 /* ---- one row of a stage --------------------------------------------------------------- */
