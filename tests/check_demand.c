@@ -230,7 +230,10 @@ static const struct shape {
     { "crop(median($1, 3), 100, 200, 300, 150)", 302 * 152, 300 * 150 },
     { "crop(median($1, 3), 0, 0, 300, 150)", 301 * 151, 300 * 150 },
     { "crop(blur($1, 2), 700, 900, 100, 80)", 112 * 92, 100 * 80 },
-    { "slice(median($1, 3), [100 200], [400 800], step=[3 4])", 300 * 599 + 298 * 597, 298 * 597 + 100 * 150 },
+    { "slice(median($1, 3), [100 200], [400 800], step=[3 4])", 300 * 599 + 100 * 597,
+      100 * 597 + 100 * 150 }, /* no row that is left out */
+    { "slice(median($1, 3), [0 200], step=[2 3])", WIDTH * HEIGHT, 600 * 467 }, /* of most columns in one kernel */
+    { "slice(blur($1, 2), step=[2 2])", WIDTH * HEIGHT, 600 * 800 },
     { "crop(reverse(median($1, 3), axis=1), 100, 200, 300, 150)", 302 * 152 + 300 * 150, 2 * 300 * 150 },
     { "crop(pad(median($1, 3), [10 20], [10 20], border=reflect), 0, 0, 50, 40)", 31 * 31 + 30 * 30, 30 * 30 + 50 * 40 },
     { "crop(pad(median($1, 3), [10 20], [10 20], border=wrap), 0, 100, 20, 40)", 21 * 42 + 20 * 40, 2 * 20 * 40 },

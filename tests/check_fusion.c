@@ -760,6 +760,87 @@ START_TEST(fusing_a_random_chain_changes_no_bit)
 }
 END_TEST
 
+/* ---- rows that are left out ---------------------------------------------------------------- */
+
+/* Of a filter those elements that a slice with steps takes; expected of the oracle's filter, element by element. */
+typedef struct slicing {
+    const char *op, *options;
+    imgpar_dtype dtype;
+    int64_t h, w, c;
+    int64_t from[2], step[2]; /* of negative steps, from the last element on */
+} slicing;
+
+static const slicing slicings[] = {
+    { "blur", "sigma=2", IMGPAR_U8, 133, 67, 3, { 0, 0 }, { 2, 2 } },
+    { "blur", "sigma=1.5, border=reflect", IMGPAR_U8, 150, 131, 1, { 1, 3 }, { 2, 3 } },
+    { "blur", "sigma=1, border=reflect101", IMGPAR_U16, 135, 64, 2, { 0, 0 }, { -2, -2 } },
+    { "blur", "sigma=1, border=wrap", IMGPAR_F32, 200, 31, 3, { 1, 0 }, { 3, 2 } },
+    { "blur", "sigma=2, border=constant, cval=7", IMGPAR_U16, 129, 77, 3, { 1, 1 }, { 2, 1 } },
+    { "blur", "sigma=2", IMGPAR_U8, 140, 1, 1, { 1, 0 }, { 2, 1 } },
+    { "blur", "sigma=1", IMGPAR_F32, 9, 30, 1, { 2, 1 }, { 5, 7 } },
+    { "median", "size=3", IMGPAR_U8, 131, 40, 3, { 1, 0 }, { 2, 2 } },
+    { "boxblur", "size=5, border=reflect", IMGPAR_U8, 131, 40, 2, { 0, 1 }, { 2, 2 } },
+};
+
+static int64_t n_taken(int64_t n, int64_t from, int64_t step)
+{
+    return step > 0 ? (n - from + step - 1) / step : (n - step - 1) / -step;
+}
+
+static int64_t taken_at(int64_t n, int64_t from, int64_t step, int64_t k)
+{
+    return step > 0 ? from + step * k : n - 1 + step * k;
+}
+
+static picture taken_from(const picture *all, const slicing *s)
+{
+    int64_t rows = n_taken(all->h, s->from[0], s->step[0]), columns = n_taken(all->w, s->from[1], s->step[1]);
+    picture part = picture_new(all->dtype, rows, columns, all->c);
+    part.slack = calloc((size_t)picture_count(&part), sizeof *part.slack);
+    ck_assert_ptr_nonnull(part.slack);
+    for (int64_t y = 0; y < part.h; y++)
+        for (int64_t x = 0; x < part.w; x++)
+            for (int64_t c = 0; c < part.c; c++) {
+                int64_t row = taken_at(all->h, s->from[0], s->step[0], y);
+                int64_t column = taken_at(all->w, s->from[1], s->step[1], x);
+                *picture_at(&part, y, x, c) = *picture_at(all, row, column, c);
+                if (all->slack)
+                    part.slack[(y * part.w + x) * part.c + c] = all->slack[(row * all->w + column) * all->c + c];
+            }
+    return part;
+}
+
+START_TEST(every_so_manieth_row_of_a_filter_is_what_all_rows_have)
+{
+    const slicing *s = &slicings[_i];
+    picture in = picture_new(s->dtype, s->h, s->w, s->c), all;
+    char text[200], from[64] = "", why[256] = "";
+    picture_fill(&in, FILL_LEVELS, 3);
+    call filter = { .op = s->op, .in = { &in }, .n_in = 1, .options = s->options };
+    oracle_answer(&filter, &all);
+    picture want = taken_from(&all, s);
+    if (s->step[0] > 0)
+        snprintf(from, sizeof from, "[%d %d], ", (int)s->from[0], (int)s->from[1]);
+    snprintf(text, sizeof text, "slice(%s($1, %s), %sstep=[%d %d])", s->op, s->options, from, (int)s->step[0],
+             (int)s->step[1]);
+    for (int k = 0; k < 2; k++) { /* the device, the interpreter */
+        imgpar_context *ctx;
+        size_t n;
+        ck_assert_int_eq(imgpar_context_new(k ? "ref" : NULL, &ctx), IMGPAR_OK);
+        imgpar_array *a = picture_array(ctx, &in), *b = imgpar_apply(ctx, text, &a, 1);
+        void *bytes = read_all(b, &n);
+        ck_assert_msg(picture_compare(&want, bytes, why), "%s on %s: %s", text, k ? "ref" : "the device", why);
+        free(bytes);
+        imgpar_array_release(a);
+        imgpar_array_release(b);
+        imgpar_context_release(ctx);
+    }
+    picture_free(&in);
+    picture_free(&all);
+    picture_free(&want);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fusion");
@@ -781,6 +862,8 @@ int main(void)
     tcase_add_test(c, a_reduction_ends_a_kernel_with_a_reason);
     tcase_add_test(c, rows_of_another_width_are_kept_whole);
     tcase_add_test(c, rows_of_another_height_are_made_at_their_readers_pace);
+    tcase_add_loop_test(c, every_so_manieth_row_of_a_filter_is_what_all_rows_have, 0,
+                        sizeof slicings / sizeof *slicings);
     tcase_add_test(c, another_size_ends_a_kernel_with_a_reason);
     tcase_add_test(c, a_wrap_border_is_cut_with_a_reason);
     tcase_add_test(c, fusion_can_be_switched_off);

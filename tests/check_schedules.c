@@ -125,6 +125,11 @@ static const shape shapes[] = {
     { "resize($1, 90, 80)", IMGPAR_U8, 1, 61, 37, 0 },
     { "resize($1, 31, 70)", IMGPAR_U8, 3, 150, 160, 0 },
     { "resize($1, 9, 70)", IMGPAR_U8, 3, 300, 75, 0 },
+    /* rows that are left out */
+    { "slice(blur($1, 2), step=[2 2])", IMGPAR_U8, 3, 61, 131, 0 },
+    { "slice(blur($1, 1.5, border=reflect), [1 3], step=[-2 3])", IMGPAR_U8, 1, 97, 150, 0 },
+    { "sum(slice(median($1, 3, border=wrap), step=[2 2]))", IMGPAR_U16, 4, 61, 37, 0 },
+    { "slice(blur(slice(blur($1, 1), step=[2 1]), 1, border=reflect101), step=[3 2])", IMGPAR_F32, 1, 30, 400, 0 },
     { "resize($1, 200, 64)", IMGPAR_U8, 3, 400, 128, 0 }, /* every second pixel, in several blocks */
     { "resize($1, 170, 64)", IMGPAR_U16, 4, 340, 128, 0 },
     { "resize($1, 170, 64)", IMGPAR_F32, 3, 340, 128, 0 },

@@ -35,8 +35,11 @@ static imgpar_status pass_inline(ip_plan *plan, const ip_compile_options *option
                                  size_t n, ip_error *err)
 {
     (void)arrays, (void)n;
-    imgpar_status st = options->keep_stages ? IMGPAR_OK : ip_pass_inline(plan, options, err);
-    return st || options->keep_stages ? st : ip_pass_frame(plan, options, err);
+    if (options->keep_stages)
+        return IMGPAR_OK;
+    imgpar_status st = ip_pass_inline(plan, options, err);
+    st = st ? st : ip_pass_decimate(plan, options, err);
+    return st ? st : ip_pass_frame(plan, options, err);
 }
 
 static imgpar_status pass_narrow(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,

@@ -34,6 +34,7 @@
 #include "base/integers.h"
 #include "compile/kernels.h"
 #include "graph/array.h"
+#include "ir/index_map.h"
 #include "ir/opaque.h"
 
 #include <stdio.h>
@@ -52,6 +53,7 @@ typedef struct fusing {
     ip_grouping groups;
     unsigned char *is_live, *reads_gather, *reads_elsewhere, *reads_paced, *is_other_node; /* by stage id */
     int *size;               /* by stage id: operations in its body */
+    ip_span *columns;        /* by stage id, of what is live: between which it is read */
     /* family[id]: a set of stage ids, of what a stage of its size reads, directly or not, at the same size; and itself */
     uint64_t **family;
     size_t family_words;
@@ -69,10 +71,25 @@ static void note_reader(fusing *f, const ip_stage *p)
         f->is_other_node[p->id] = 1;
 }
 
+/* Columns between which a stage is read. */
+static void note_columns(fusing *f, const ip_expr *load, const int64_t domain[4])
+{
+    ip_span *read = &f->columns[load->source->id], columns;
+    ip_box box;
+    for (int k = 0; k < 4; k++)
+        box.axis[k] = (ip_span){ 0, ip_max(domain[k], 1) - 1 };
+    if (!ip_index_span(load->arg[2], &box, &columns))
+        columns = (ip_span){ 0, load->source->dims[2] - 1 };
+    if (f->is_live[load->source->id])
+        columns = (ip_span){ ip_min(read->lo, columns.lo), ip_max(read->hi, columns.hi) };
+    *read = columns;
+}
+
 static void note_source(ip_expr *load, void *user)
 {
     fusing *f = user;
     ip_stage *p = load->source, *reader = f->visiting;
+    note_columns(f, load, ip_stage_domain(reader));
     note_reader(f, p);
     ip_reach reach = ip_load_reach(f->plan->ir, load, ip_stage_domain(reader));
     if (!reach.is_local)
@@ -224,13 +241,17 @@ static bool is_full(const fusing *f, const ip_kernel *kernel, const ip_stage *s)
  * What is read at computed columns of an element's own row can be kept, too, a whole row at a time: the rows that a resize has made are
  * of another width than those it makes of them. Strips are then not cut along x, so there must be rows enough to keep all units busy.
  * Rows of another height are those of a stage that is read at computed rows (place_paced.c, Note [Paces]), or of what that one reads.
+ * Rows of which less than half is read are not: to compute them whole would be dearer than to write and read the box.
  */
 static bool keeps_rows(const fusing *f, const ip_kernel *kernel, const ip_stage *p)
 {
+    enum { PART = 2 };
+    const ip_span *columns = &f->columns[p->id];
     bool has_rows = p->dims[1] == kernel->domain[1] || f->reads_paced[p->id];
     for (int k = 0; k < kernel->n_stages; k++)
         has_rows = has_rows || kernel->stages[k]->dims[1] == p->dims[1];
     return kernel->schedule == IP_SCHEDULE_ROWS && !f->reads_elsewhere[p->id] && !p->is_output && kernel->n_folds == 0
+        && (columns->hi - columns->lo + 1) * PART >= p->dims[2]
         && p->dims[0] == kernel->domain[0] && has_rows && ip_may_keep_rows(kernel, p->dims[2]);
 }
 
@@ -421,7 +442,8 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
     fusing f = { .plan = plan, .options = options, .schedule = default_schedule(options) };
     unsigned char *flags = ip_zalloc(n * 5);
     f.size = ip_zalloc(n * sizeof *f.size);
-    if (ip_grouping_begin(&f.groups, plan) && flags && f.size) {
+    f.columns = ip_zalloc(n * sizeof *f.columns);
+    if (ip_grouping_begin(&f.groups, plan) && flags && f.size && f.columns) {
         f.is_live = flags;
         f.reads_gather = flags + n;
         f.is_other_node = flags + 2 * n;
@@ -434,6 +456,7 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
     ip_grouping_end(&f.groups);
     ip_free(flags);
     ip_free(f.size);
+    ip_free(f.columns);
     if (ir->failed)
         return ip_fail_memory(err, "compiling");
     for (int k = 0; k < plan->n_kernels; k++) {

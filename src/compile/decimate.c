@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decimation: rows that nobody reads are not computed.
+ *
+ * Note [Decimated rows]
+ * Where all that read a stage take its rows step * y + offset, one and the same such map with steps of two and more,
+ * as slice(step=) does, the map goes from the loads into the stage: it becomes one of as many rows as are read, and
+ * its own loads take the rows that the map tells. A load's border rule stands at the edges of what it reads, so it is
+ * the same rule as before. What the stage is made of is then read through the map, too, if it is read at the stage's
+ * own rows alone. So of a separable filter the last pass is computed for the rows that are left, and by it the first
+ * pass, at every column; columns are picked from rows that the kernel keeps (emit_lanes.c, Note [Even steps]).
+ *
+ * Not where a row is made quickly of those before: sums that run down the columns (place_running.c), and stages that
+ * read several rows of a computed one, which a ring keeps. They would be computed anew, or written and read back.
+ */
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "compile/passes.h"
+#include "ir/index_map.h"
+#include "ir/opaque.h"
+
+#include <stdlib.h>
+
+enum { LEAST_STEP = 2, MOST_STEP = 6 /* along a row, that emit_lanes.c and compilers make vectors of */ };
+
+/* How the rows of a stage are read. */
+typedef struct row_map {
+    ip_expr *row;          /* of the first load */
+    ip_index_map map;
+    int64_t rows;          /* of the readers */
+    bool is_read, is_one;  /* is_one: all loads so far read through that map */
+    bool is_decimated;     /* it has become the stage's */
+} row_map;
+
+typedef struct decimating {
+    ip_ir *ir;
+    row_map *maps;         /* by stage id */
+    bool *is_live;         /* by stage id: asked for, or read by what is */
+    bool *shares_rows;     /* by stage id: its rows, or those of what it reads row by row, are made of those before */
+    ip_stage *reader;
+} decimating;
+
+static bool is_own_row(const ip_expr *load, const ip_stage *reader)
+{
+    return ip_x_is_coord(load->arg[1], 1) && load->source->dims[1] == ip_stage_domain(reader)[1];
+}
+
+/* ---- what shares rows ------------------------------------------------------------------------ */
+
+static void note_running_sum(ip_expr *x, void *user)
+{
+    *(bool *)user |= x->op == IP_X_WINDOW && x->taps_y > 1 && x->fold == IP_FOLD_SUM && !ip_dtype(x->dtype)->is_float;
+}
+
+static void note_kept_rows(ip_expr *load, void *user)
+{
+    decimating *d = user;
+    bool keeps = ip_stage_computes(load->source) && load->border != IP_BORDER_NONE && !is_own_row(load, d->reader);
+    d->shares_rows[d->reader->id] |= keeps || (is_own_row(load, d->reader) && d->shares_rows[load->source->id]);
+}
+
+static void find_shared_rows(decimating *d)
+{
+    for (int k = 0; k < d->ir->n_stages; k++) {
+        d->reader = d->ir->stages[k];
+        if (d->reader->kind != IP_STAGE_MAP)
+            continue;
+        ip_x_walk(d->ir, d->reader->body, note_running_sum, &d->shares_rows[k]);
+        ip_stage_each_load(d->ir, d->reader, note_kept_rows, d);
+    }
+}
+
+/* ---- which rows are read ---------------------------------------------------------------------- */
+
+static bool is_same(const ip_index_map *a, const ip_index_map *b)
+{
+    return a->kind == b->kind && a->step[1] == b->step[1] && a->first == b->first;
+}
+
+/* Whether index is step * y + offset with such a step, and within n rows for those of `rows`. */
+static bool leaves_rows_out(const ip_index_map *map, int64_t rows, int64_t n)
+{
+    int64_t step = map->step[1], last;
+    bool is_of_row = map->kind == IP_MAP_AFFINE && !map->step[0] && !map->step[2] && !map->step[3]
+        && map->first == map->last;
+    if (!is_of_row || step > INT32_MAX || step < -INT32_MAX || llabs(step) < LEAST_STEP || rows < 1)
+        return false;
+    last = map->first + step * (rows - 1);
+    return map->first >= 0 && map->first < n && last >= 0 && last < n;
+}
+
+static void note_rows(ip_expr *load, void *user)
+{
+    decimating *d = user;
+    ip_stage *p = load->source;
+    row_map *read = &d->maps[p->id];
+    int64_t rows = ip_stage_domain(d->reader)[1];
+    d->is_live[p->id] = true;
+    if (p->kind != IP_STAGE_MAP || (read->is_read && !read->is_one))
+        return;
+    ip_index_map map = ip_index_map_of(load->arg[1]);
+    bool fits = read->is_read ? is_same(&map, &read->map) && rows == read->rows
+                              : leaves_rows_out(&map, rows, p->dims[1]);
+    if (!read->is_read)
+        *read = (row_map){ .row = load->arg[1], .map = map, .rows = rows, .is_read = true };
+    read->is_one = fits;
+}
+
+/* ---- the rewrite ------------------------------------------------------------------------------- */
+
+static ip_expr *put_row(ip_ir *ir, ip_expr *x, void *user)
+{
+    (void)ir;
+    return ip_x_is_coord(x, 1) ? user : x;
+}
+
+static void decimate(decimating *d, ip_stage *p)
+{
+    row_map *read = &d->maps[p->id];
+    p->body = ip_x_map(d->ir, p->body, put_row, read->row);
+    p->dims[1] = read->rows;
+    p->view = NULL;
+    read->is_decimated = true;
+}
+
+/* Steps of columns stand in the text, for which it has loops of their own. */
+static ip_expr *write_step(ip_ir *ir, ip_expr *x, void *user)
+{
+    (void)user;
+    bool is_step = x->op == IP_X_MUL && x->dtype == IMGPAR_I32 && ip_x_is_coord(x->arg[0], 2)
+        && x->arg[1]->op == IP_X_PARAM && x->arg[1]->i >= LEAST_STEP && x->arg[1]->i <= MOST_STEP;
+    return is_step ? ip_x_binary(ir, IP_X_MUL, x->arg[0], ip_x_int(ir, IMGPAR_I32, x->arg[1]->i)) : x;
+}
+
+/* A load of a stage that has become one of fewer rows. */
+static ip_expr *read_decimated(ip_ir *ir, ip_expr *x, void *user)
+{
+    decimating *d = user;
+    if (x->op != IP_X_LOAD || !d->maps[x->source->id].is_decimated)
+        return x;
+    ip_expr *column = ip_x_map(ir, x->arg[2], write_step, NULL);
+    ip_expr *at[4] = { x->arg[0], ip_x_coord(ir, 1, x->source->dims[1]), column, x->arg[3] };
+    return ip_x_load(ir, x->source, at, x->border, x->n_args == 5 ? x->arg[4] : NULL);
+}
+
+static void read_all_decimated(decimating *d)
+{
+    for (int k = 0; k < d->ir->n_stages; k++) {
+        ip_stage *s = d->ir->stages[k];
+        ip_expr **const exprs[] = { &s->body, &s->init, &s->combine, &s->finish };
+        for (size_t i = 0; d->is_live[k] && ip_stage_computes(s) && i < sizeof exprs / sizeof *exprs; i++)
+            if (*exprs[i])
+                *exprs[i] = ip_x_map(d->ir, *exprs[i], read_decimated, d);
+    }
+}
+
+/* Readers come after what they read: going backwards all of them are known. */
+static bool decimate_all(decimating *d)
+{
+    bool any = false;
+    find_shared_rows(d);
+    for (int k = d->ir->n_stages - 1; k >= 0; k--) {
+        ip_stage *s = d->reader = d->ir->stages[k];
+        d->is_live[k] |= s->is_output;
+        if (!d->is_live[k])
+            continue;
+        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++) {
+            const int input = s->opaque->inputs[i]->id;
+            d->is_live[input] = true;
+            d->maps[input] = (row_map){ .is_read = true };
+        }
+        if (!ip_stage_computes(s))
+            continue;
+        if (d->maps[k].is_one && !s->is_output && !d->shares_rows[k]) {
+            decimate(d, s);
+            any = true;
+        }
+        ip_stage_each_load(d->ir, s, note_rows, d);
+    }
+    if (any)
+        read_all_decimated(d);
+    return any;
+}
+
+imgpar_status ip_pass_decimate(ip_plan *plan, const ip_compile_options *options, ip_error *err)
+{
+    size_t n = (size_t)plan->ir->n_stages + 1;
+    decimating d = { .ir = plan->ir };
+    bool any = false;
+    if (!options->fuse)
+        return IMGPAR_OK;
+    d.maps = ip_zalloc(n * sizeof *d.maps);
+    d.is_live = ip_zalloc(n * sizeof *d.is_live);
+    d.shares_rows = ip_zalloc(n * sizeof *d.shares_rows);
+    if (d.maps && d.is_live && d.shares_rows)
+        any = decimate_all(&d);
+    else
+        plan->ir->failed = true;
+    ip_free(d.maps);
+    ip_free(d.is_live);
+    ip_free(d.shares_rows);
+    if (plan->ir->failed)
+        return ip_fail_memory(err, "compiling");
+    return any ? ip_pass_inline(plan, options, err) : IMGPAR_OK; /* what was elsewhere may be at its own place now */
+}
