@@ -20,6 +20,7 @@
 #include "ir/opaque.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEAST_STEP = 2, MOST_STEP = 6 /* along a row, that emit_lanes.c and compilers make vectors of */ };
 
@@ -74,7 +75,7 @@ static void find_shared_rows(decimating *d)
 
 static bool is_same(const ip_index_map *a, const ip_index_map *b)
 {
-    return a->kind == b->kind && a->step[1] == b->step[1] && a->first == b->first;
+    return a->kind == b->kind && memcmp(a->step, b->step, sizeof a->step) == 0 && a->first == b->first && a->last == b->last;
 }
 
 /* Whether index is step * y + offset with such a step, and within n rows for those of `rows`. */
