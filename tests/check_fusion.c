@@ -796,8 +796,6 @@ static picture taken_from(const picture *all, const slicing *s)
 {
     int64_t rows = n_taken(all->h, s->from[0], s->step[0]), columns = n_taken(all->w, s->from[1], s->step[1]);
     picture part = picture_new(all->dtype, rows, columns, all->c);
-    part.slack = calloc((size_t)picture_count(&part), sizeof *part.slack);
-    ck_assert_ptr_nonnull(part.slack);
     for (int64_t y = 0; y < part.h; y++)
         for (int64_t x = 0; x < part.w; x++)
             for (int64_t c = 0; c < part.c; c++) {
