@@ -248,7 +248,8 @@ typedef struct imgpar_counters {
     uint64_t device_bytes, device_bytes_peak; /* held by buffers */
     uint64_t buffers;        /* device buffers allocated */
     uint64_t programs_loaded; /* programs whose binaries were found in the cache folder instead of being built */
-    uint64_t bytes_read, bytes_written; /* by kernels: the boxes of their inputs that they need, the boxes that they make */
+    /* By kernels: the boxes of their inputs that they need, the boxes that they make. */
+    uint64_t bytes_read, bytes_written;
 } imgpar_counters;
 /* Fills *out; all 0 where ctx is NULL, which is IMGPAR_E_ARGUMENT, or of a parent process, IMGPAR_E_DEVICE_LOST. */
 IMGPAR_API imgpar_status imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out);
@@ -272,17 +273,18 @@ typedef struct imgpar_event {
 
 /*
  * Everything an evaluation may be told. What is 0 is the default: imgpar_options o = { .struct_size = sizeof o };
- * NULL instead of it means all defaults. poll, on_event and on_warning are called with user, one at a time, on the thread that called the
- * function, of several devices too; they may call functions of this header, and evaluate other arrays of the context. After an answer to
- * stop nothing is asked again: the arrays stay as they were and may be evaluated again, and imgpar_save() leaves no file.
+ * NULL instead of it means all defaults. poll, on_event and on_warning are called with user, one at a time, on the
+ * thread that called the function, of several devices too; they may call functions of this header, and evaluate other
+ * arrays of the context. After an answer to stop nothing is asked again: the arrays stay as they were and may be
+ * evaluated again, and imgpar_save() leaves no file.
  */
 typedef struct imgpar_options {
     size_t struct_size;
     /* Called at least every 100 ms with the fraction done (0..1) of all that the function does, reading, computing and
-     * writing, which never goes back; a non-zero answer stops the evaluation with IMGPAR_E_INTERRUPTED. It is asked between
-     * launches that are kept short, between rows of decoding and encoding, and between pieces of
-     * what is copied, read and written. Nobody can interrupt the device's compiler: where a kernel is built
-     * for the first time, that takes as long as it takes, a second or so on a CPU. */
+     * writing, which never goes back; a non-zero answer stops the evaluation with IMGPAR_E_INTERRUPTED. It is asked
+     * between launches that are kept short, between rows of decoding and encoding, and between pieces of what is
+     * copied, read and written. Nobody can interrupt the device's compiler: where a kernel is built for the first time,
+     * that takes as long as it takes, a second or so on a CPU. */
     int (*poll)(void *user, double done);
     /* Called for every timed step. */
     void (*on_event)(void *user, const imgpar_event *event);
@@ -374,17 +376,19 @@ IMGPAR_API imgpar_array *imgpar_array_error(imgpar_context *ctx, imgpar_status s
  * Evaluates a and writes it to path: to a temporary file beside it, renamed when
  * complete. The first error of the whole graph comes back here; the message is
  * in imgpar_array_message(a). options->format and ->settings: png: bits=8|16,
- * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 under alpha; pnm: bits. All three: range=R, the
- * number that becomes white; without it that is the array's white (imgpar_info), one above 255 in 16 bits where the format has
- * them. Of data without white u8, u16 and bool keep their look, and other numbers are rounded as they are.
- * .pgm is for gray and .ppm for RGB, as their readers expect; both and alpha are saved as .pnm, alpha as .pam.
+ * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 under alpha; pnm: bits. All three:
+ * range=R, the number that becomes white; without it that is the array's white (imgpar_info), one above 255 in 16 bits
+ * where the format has them. Of data without white u8, u16 and bool keep their look, and other numbers are rounded as
+ * they are. .pgm is for gray and .ppm for RGB, as their readers expect; both and alpha are saved as .pnm, alpha as
+ * .pam.
  *
- * What a picture's file told beside its pixels goes with it through every operation, and png and jpeg write it: the ICC profile
- * (or PNG's cICP, sRGB, gAMA, cHRM; a JPEG gets a profile that says the same), resolution, EXIF (upright, with the new size, without
- * thumbnails), XMP (a JPEG's extended XMP too) and IPTC. What is damaged, or has more than 16 MB, is left out with a warning.
- * metadata=none leaves all out but what tells of colours. Gray drops a profile for RGB, data has none. A CMYK JPEG becomes RGB when it is
- * read, each colour as (1 - ink) (1 - black), without its profile, which is left out, since it tells of inks.
- * No numbers are converted: pictures of different profiles that meet, and formats without profiles (npy, pnm), give a warning.
+ * What a picture's file told beside its pixels goes with it through every operation, and png and jpeg write it: the ICC
+ * profile (or PNG's cICP, sRGB, gAMA, cHRM; a JPEG gets a profile that says the same), resolution, EXIF (upright, with
+ * the new size, without thumbnails), XMP (a JPEG's extended XMP too) and IPTC. What is damaged, or has more than 16 MB,
+ * is left out with a warning. metadata=none leaves all out but what tells of colours. Gray drops a profile for RGB,
+ * data has none. A CMYK JPEG becomes RGB when it is read, each colour as (1 - ink) (1 - black), without its profile,
+ * which is left out, since it tells of inks. No numbers are converted: pictures of different profiles that meet, and
+ * formats without profiles (npy, pnm), give a warning.
  */
 IMGPAR_API imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options);
 /* The same into memory: *out is new, for imgpar_free(). options->format is required. */

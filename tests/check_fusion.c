@@ -808,7 +808,7 @@ static picture taken_from(const picture *all, const slicing *s)
     return part;
 }
 
-START_TEST(every_so_manieth_row_of_a_filter_is_what_all_rows_have)
+START_TEST(every_nth_row_of_a_filter_is_what_all_rows_have)
 {
     const slicing *s = &slicings[_i];
     picture in = picture_new(s->dtype, s->h, s->w, s->c), all;
@@ -860,7 +860,7 @@ int main(void)
     tcase_add_test(c, a_reduction_ends_a_kernel_with_a_reason);
     tcase_add_test(c, rows_of_another_width_are_kept_whole);
     tcase_add_test(c, rows_of_another_height_are_made_at_their_readers_pace);
-    tcase_add_loop_test(c, every_so_manieth_row_of_a_filter_is_what_all_rows_have, 0,
+    tcase_add_loop_test(c, every_nth_row_of_a_filter_is_what_all_rows_have, 0,
                         sizeof slicings / sizeof *slicings);
     tcase_add_test(c, another_size_ends_a_kernel_with_a_reason);
     tcase_add_test(c, a_wrap_border_is_cut_with_a_reason);

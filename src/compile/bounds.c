@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bounds inference: what is needed of every stage, the smallest box of each that holds what all its readers need. Kernels are in the
- * order they run in, so going backwards all readers of a stage come before what makes it.
+ * Bounds inference: what is needed of every stage, the smallest box of each that holds what all its readers need.
+ * Kernels are in the order they run in, so going backwards all readers of a stage come before what makes it.
  */
 #include "base/integers.h"
 #include "compile/plan.h"
@@ -9,14 +9,12 @@
 
 #include <string.h>
 
-static bool is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
-
 /* The smallest region that holds both. */
 static ip_region hull(const ip_region *a, const ip_region *b)
 {
-    if (is_empty(a))
+    if (ip_region_is_empty(a))
         return *b;
-    if (is_empty(b))
+    if (ip_region_is_empty(b))
         return *a;
     return (ip_region){ ip_min(a->z0, b->z0), ip_max(a->z1, b->z1), ip_min(a->y0, b->y0), ip_max(a->y1, b->y1),
                         ip_min(a->x0, b->x0), ip_max(a->x1, b->x1) };
@@ -24,7 +22,7 @@ static ip_region hull(const ip_region *a, const ip_region *b)
 
 static void need(const ip_bounds *b, const ip_stage *s, const ip_region *r)
 {
-    if (is_empty(r))
+    if (ip_region_is_empty(r))
         return;
     ip_region all = *r;
     if (s->kind == IP_STAGE_SCAN) { /* its lines are walked whole */
@@ -65,7 +63,8 @@ ip_region ip_bounds_region(const ip_bounds *b, const ip_kernel *k)
 static bool wraps_kept_rows(const ip_kernel *k)
 {
     for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].place == IP_PLACE_RING && k->placed[i].pad > 0 && k->placed[i].pad_border == IMGPAR_BORDER_WRAP)
+        if (k->placed[i].place == IP_PLACE_RING && k->placed[i].pad > 0 &&
+            k->placed[i].pad_border == IMGPAR_BORDER_WRAP)
             return true;
     return false;
 }
@@ -85,7 +84,7 @@ void ip_bounds_infer(const ip_bounds *b)
         if (o)
             o->kind->widen(o, &b->needed[kernel->outputs[0]->id]);
         ip_region r = ip_bounds_region(b, kernel);
-        if (wraps_kept_rows(kernel) && !is_empty(&r)) {
+        if (wraps_kept_rows(kernel) && !ip_region_is_empty(&r)) {
             r.x0 = 0;
             r.x1 = kernel->domain[2];
         }

@@ -75,7 +75,8 @@ static void find_shared_rows(decimating *d)
 
 static bool is_same(const ip_index_map *a, const ip_index_map *b)
 {
-    return a->kind == b->kind && memcmp(a->step, b->step, sizeof a->step) == 0 && a->first == b->first && a->last == b->last;
+    return a->kind == b->kind && memcmp(a->step, b->step, sizeof a->step) == 0 && a->first == b->first &&
+           a->last == b->last;
 }
 
 /* Whether index is step * y + offset with such a step, and within n rows for those of `rows`. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Demand: the region of an input that a kernel reads to compute a region of its outputs. Streaming in
- * strips, memory budgets and partial reads all follow from it. It is as small as the index maps of the loads tell (ir/index_map.h):
- * a load at constant offsets needs the region and a halo, one at x + an argument, at multiples, quotients or remainders the box
- * that these come to, one at places that are themselves read everything along that axis.
+ * strips, memory budgets and partial reads all follow from it. It is as small as the index maps of the loads tell
+ * (ir/index_map.h): a load at constant offsets needs the region and a halo, one at x + an argument, at multiples,
+ * quotients or remainders the box that these come to, one at places that are themselves read everything along that
+ * axis.
  */
 #include "base/dtype.h"
 #include "base/integers.h"
@@ -42,12 +43,15 @@ static ip_span paced_rows(const demand *d)
 {
     const ip_placed *p = d->reader, *pace = &d->kernel->placed[p->pace], *sets = &d->kernel->placed[pace->last_reader];
     const int64_t *dims = sets->stage->dims;
-    ip_box box = { { { 0, dims[0] - 1 }, { ip_max(d->region->y0 + sets->first, 0), ip_min(d->region->y1 + sets->lead, dims[1]) - 1 },
-                     { 0, dims[2] - 1 }, { 0, dims[3] - 1 } } };
+    ip_box box = { { { 0, dims[0] - 1 },
+                     { ip_max(d->region->y0 + sets->first, 0), ip_min(d->region->y1 + sets->lead, dims[1]) - 1 },
+                     { 0, dims[2] - 1 },
+                     { 0, dims[3] - 1 } } };
     ip_span row, all = { 0, p->stage->dims[1] - 1 };
     if (box.axis[1].hi < box.axis[1].lo || !ip_index_span(pace->paced.row, &box, &row))
         return all;
-    return (ip_span){ ip_max(row.lo + pace->paced.lo + p->first, all.lo), ip_min(row.hi + pace->paced.hi + p->lead, all.hi) };
+    return (ip_span){ ip_max(row.lo + pace->paced.lo + p->first, all.lo),
+                      ip_min(row.hi + pace->paced.hi + p->lead, all.hi) };
 }
 
 /* Along one axis, where rows are made `at_once` the group that holds them. */
@@ -57,14 +61,16 @@ static ip_span in_groups(ip_span s, int at_once)
 }
 
 /*
- * The elements of the reader that the kernel makes. Copies of a source that goes on beyond its edges may begin before its first row;
- * everything else stays inside its domain.
+ * The elements of the reader that the kernel makes. Copies of a source that goes on beyond its edges may begin before
+ * its first row; everything else stays inside its domain.
  */
 static ip_box read_by(const demand *d, const int64_t domain[4])
 {
     const ip_region *r = d->region;
     const ip_placed *p = d->reader;
-    ip_box box = { { { r->z0, r->z1 - 1 }, { r->y0, r->y1 - 1 }, { r->x0, r->x1 - 1 }, { 0, ip_max(domain[3], 1) - 1 } } };
+    ip_box box = {
+        { { r->z0, r->z1 - 1 }, { r->y0, r->y1 - 1 }, { r->x0, r->x1 - 1 }, { 0, ip_max(domain[3], 1) - 1 } }
+    };
     bool goes_beyond = p && p->is_copy && p->pad_border == IMGPAR_BORDER_WRAP;
     if (p) {
         int running = p->n_running > 0; /* the element that leaves: Note [Running sums] in place_running.c */
@@ -75,7 +81,8 @@ static ip_box read_by(const demand *d, const int64_t domain[4])
     if (d->kernel->whole_rows)
         box.axis[2] = (ip_span){ 0, domain[2] - 1 };
     for (int k = 0; k < 3 && !goes_beyond; k++)
-        box.axis[k] = (ip_span){ ip_clamp(box.axis[k].lo, 0, ip_max(domain[k] - 1, 0)), ip_clamp(box.axis[k].hi, 0, ip_max(domain[k] - 1, 0)) };
+        box.axis[k] = (ip_span){ ip_clamp(box.axis[k].lo, 0, ip_max(domain[k] - 1, 0)),
+                                 ip_clamp(box.axis[k].hi, 0, ip_max(domain[k] - 1, 0)) };
     return box;
 }
 
@@ -85,7 +92,8 @@ static void note_map(demand *d, const ip_expr *load, const int64_t domain[4])
     const int64_t *dims = d->input->dims;
     ip_box box = read_by(d, domain);
     ip_span read[3];
-    int border = d->reader && d->reader->is_copy ? d->reader->pad_border : load->border; /* copies extend what they copy */
+    bool is_copy = d->reader && d->reader->is_copy; /* copies extend what they copy */
+    int border = is_copy ? d->reader->pad_border : load->border;
     for (int k = 0; k < 3; k++) {
         bool is_known = dims[k] > 0 && ip_index_span(load->arg[k], &box, &read[k]);
         read[k] = is_known ? ip_border_span(border, read[k], dims[k]) : (ip_span){ 0, dims[k] - 1 };
@@ -101,7 +109,8 @@ static void note_load(ip_expr *load, void *user)
     const int64_t *dims = d->input->dims, *domain = d->reader ? ip_stage_domain(d->reader->stage) : d->kernel->domain;
     ip_reach reach = ip_load_reach(d->ir, load, domain);
     bool turns = load->border == IMGPAR_BORDER_WRAP && (reach.y_lo | reach.y_hi | reach.x_lo | reach.x_hi) != 0;
-    bool is_other_domain = d->reader && (d->reader->pace >= 0 || domain[1] != d->kernel->domain[1] || domain[2] != d->kernel->domain[2]);
+    bool is_other_domain = d->reader && (d->reader->pace >= 0 || domain[1] != d->kernel->domain[1] ||
+                                         domain[2] != d->kernel->domain[2]);
     bool wraps = d->reader && d->reader->is_copy && d->reader->pad_border == IMGPAR_BORDER_WRAP;
     if (!reach.is_local || turns || wraps || is_other_domain) {
         note_map(d, load, domain);
@@ -121,7 +130,8 @@ static void note_load(ip_expr *load, void *user)
     }
     const ip_region *r = d->region;
     include(d, (ip_region){ r->z0, r->z1, r->y0 + first + reach.y_lo, r->y1 + lead + reach.y_hi,
-                            d->kernel->whole_rows ? 0 : r->x0 - left + reach.x_lo, d->kernel->whole_rows ? dims[2] : r->x1 + right + reach.x_hi });
+                            d->kernel->whole_rows ? 0 : r->x0 - left + reach.x_lo,
+                            d->kernel->whole_rows ? dims[2] : r->x1 + right + reach.x_hi });
 }
 
 uint64_t ip_region_bytes(const ip_region *r, const ip_stage *s)

@@ -32,7 +32,8 @@ typedef struct ip_emit {
     const char *acc[2];
     const char *flat;        /* the flat index x * channels + c, where the loop is over it; else NULL */
     bool is_within;          /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
-    const char *far;         /* the variable that notes far angles, where functions of near ones are called: emit_row.c, Note [Far angles] */
+    const char *far; /* the variable that notes far angles, where functions of near ones are called: emit_row.c, Note
+                        [Far angles] */
     bool is_short;           /* the row is likely to be: its vectors are loops over their lanes */
     const int64_t *domain;   /* of the stage being computed */
     int channels;            /* the same */

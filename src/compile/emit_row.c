@@ -103,7 +103,8 @@ const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
     return e->channels == 1 ? x : ip_text(e->ir, "%s * %d + %s", x, e->channels, ip_emit_channel_text(e, k));
 }
 
-/* What the values of a loop are: bytes of the widest, how many have at most two bytes, how many more; whether there are functions. */
+/* What the values of a loop are: bytes of the widest, how many have at most two bytes, how many more; whether there are
+ * functions. */
 typedef struct widths { int widest, n_narrow, n_wide; bool calls, has_series; } widths;
 
 static void note_width(const ip_expr *x, widths *w)
@@ -145,9 +146,9 @@ int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
     return size < e->options->tuning.vector_bytes ? e->options->tuning.vector_bytes / size : 1;
 }
 
-/* Lanes of a loop that makes a row of s. Where much of it is narrow, two vectors of the widest numbers: the narrow ones then fill
- * theirs. Functions want the registers for themselves; those of f64 wait for one term of a series after the other, so two vectors of them
- * take a fifth less than one after the other where there are 32 registers. */
+/* Lanes of a loop that makes a row of s. Where much of it is narrow, two vectors of the widest numbers: the narrow ones
+ * then fill theirs. Functions want the registers for themselves; those of f64 wait for one term of a series after the
+ * other, so two vectors of them take a fifth less than one after the other where there are 32 registers. */
 static int row_width(ip_emit *e, const ip_stage *s)
 {
     enum { FEW = 3, MANY_REGISTERS = 64 };
@@ -339,9 +340,10 @@ static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, co
 
 /*
  * Note [Far angles]
- * Loops have no branches, so sin, cos and tan of f64 would take as long for each element as for angles from 2^45 on, four times as long as
- * for others. The loop calls the functions for near angles, which note in a variable that they met a far one; only then the row, or its
- * block, is computed again for angles of all sizes. (As in Note [Whole vectors], elements depend on nothing that the loop writes.)
+ * Loops have no branches, so sin, cos and tan of f64 would take as long for each element as for angles from 2^45 on,
+ * four times as long as for others. The loop calls the functions for near angles, which note in a variable that they
+ * met a far one; only then the row, or its block, is computed again for angles of all sizes. (As in Note [Whole
+ * vectors], elements depend on nothing that the loop writes.)
  */
 static void find_angle(ip_expr *x, void *user)
 {
@@ -359,7 +361,8 @@ static bool has_angle(const ip_emit *e, ip_expr *body)
 
 typedef void row_loop(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb);
 
-static void compute_angles(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb, row_loop *compute)
+static void compute_angles(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb,
+                           row_loop *compute)
 {
     if (!has_angle(e, s->body)) {
         compute(e, s, target, xa, xb);

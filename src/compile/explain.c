@@ -176,7 +176,8 @@ static void explain_json(const ip_plan *plan, const ip_traffic *traffic, const c
             p += n + (p[n] == ',');
         }
         ip_str_printf(out, "], \"schedule\": \"%s\", \"bytes_read\": %llu, \"bytes_written\": %llu, \"reason\": ",
-                      ip_schedule_name(k->schedule), (unsigned long long)traffic[i].read, (unsigned long long)traffic[i].written);
+                      ip_schedule_name(k->schedule), (unsigned long long)traffic[i].read,
+                      (unsigned long long)traffic[i].written);
         ip_str_json(out, k->reason);
         if (k->fallback[0]) {
             ip_str_append(out, ", \"fallback\": ");
@@ -235,7 +236,8 @@ static void explain_dot(const ip_plan *plan, ip_str *out)
     ip_str_append(out, "}\n");
 }
 
-/* By kernel, what each needs and makes so that all of the results are made; owned by the plan's arena. NULL without memory. */
+/* By kernel, what each needs and makes so that all of the results are made; owned by the plan's arena. NULL without
+ * memory. */
 static ip_traffic *traffic_of(const ip_plan *plan)
 {
     size_t n = (size_t)plan->ir->n_stages + 1;

@@ -3,13 +3,15 @@
  * A crop is a demand, not a computation.
  *
  * Note [Shown boxes]
- * Where the one result takes each element from the place of its own plus an offset, of stages that are computed and all of one larger size, it
- * becomes a stage of that size of which a box is shown: the offsets go out of its body and into the demand. Then it is of its producers'
- * size, so they fuse as if nothing had been cut, in a program that is theirs whatever the offsets are, and bounds inference computes the box
- * and its halo. What is made of the box beside the values of elements, their coordinates, counts from the box's corner as before.
+ * Where the one result takes each element from the place of its own plus an offset, of stages that are computed and all
+ * of one larger size, it becomes a stage of that size of which a box is shown: the offsets go out of its body and into
+ * the demand. Then it is of its producers' size, so they fuse as if nothing had been cut, in a program that is theirs
+ * whatever the offsets are, and bounds inference computes the box and its halo. What is made of the box beside the
+ * values of elements, their coordinates, counts from the box's corner as before.
  *
- * Only where nobody else asks for more of the same kernel: there is one result, no fold, and no border wraps (bounds.c computes rows that wrap
- * whole). So the kernel of the result makes the box and nothing else, which is then the result's memory.
+ * Only where nobody else asks for more of the same kernel: there is one result, no fold, and no border wraps (bounds.c
+ * computes rows that wrap whole). So the kernel of the result makes the box and nothing else, which is then the
+ * result's memory.
  */
 #include "compile/passes.h"
 #include "ir/index_map.h"
@@ -36,9 +38,11 @@ static void check_load(ip_expr *load, void *user)
     framing *f = user;
     if (!(load->uses & IP_USES_COORDS) || !f->fits)
         return;
-    f->fits = load->border == IP_BORDER_NONE && load->source->kind != IP_STAGE_TABLE && !(load->arg[3]->uses & ~IP_USES_C);
+    f->fits = load->border == IP_BORDER_NONE && load->source->kind != IP_STAGE_TABLE &&
+              !(load->arg[3]->uses & ~IP_USES_C);
     for (int k = 0; k < 3 && f->fits; k++)
-        f->fits = f->load ? load->arg[k] == f->load->arg[k] && load->source->dims[k] == f->load->source->dims[k] : is_offset(load->arg[k], k);
+        f->fits = f->load ? load->arg[k] == f->load->arg[k] && load->source->dims[k] == f->load->source->dims[k]
+                          : is_offset(load->arg[k], k);
     f->is_computed |= ip_stage_computes(load->source);
     f->load = load;
 }
@@ -82,7 +86,8 @@ static void show_box(framing *f, ip_stage *s)
     for (int k = 0; k < 3; k++) {
         from[k] = ip_index_map_of(f->load->arg[k]).first;
         f->at[k] = ip_x_coord(f->ir, k, larger[k]);
-        f->own[k] = ip_x_binary(f->ir, IP_X_SUB, f->at[k], ip_x_param(f->ir, IMGPAR_I32, (double)from[k], 0, INT32_MAX));
+        f->own[k] = ip_x_binary(f->ir, IP_X_SUB, f->at[k],
+                                ip_x_param(f->ir, IMGPAR_I32, (double)from[k], 0, INT32_MAX));
     }
     *shown = (ip_region){ from[0], from[0] + s->dims[0], from[1], from[1] + s->dims[1], from[2], from[2] + s->dims[2] };
     s->body = ip_x_map(f->ir, s->body, put_in_frame, f);

@@ -135,8 +135,8 @@ static bool check_gather(ip_expr *x, void *user)
 
 static bool takes_apart(const ip_stage *reader, const ip_expr *load) { return reader->kind != IP_STAGE_MAP || !ip_x_is_coord(load->arg[3], 3); }
 
-/* Pixels that are made of others at every so-manieth column, or at listed ones, are made quickly where their channels stand side by side (emit_lanes.c): such a
- * stage is not put into one that takes its channels one by one, or folds them. */
+/* Pixels that are made of others at every n-th column, or at listed ones, are made quickly where their channels stand
+ * side by side (emit_lanes.c): such a stage is not put into one that takes its channels one by one, or folds them. */
 static bool loses_lanes(const inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;

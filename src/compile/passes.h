@@ -9,7 +9,7 @@
 imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n, ip_error *err);
 /* map into map, stencil into map, map into reduction: bodies substituted for loads */
 imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err);
-/* stages of which every so-manieth row is read: as stages of these rows (decimate.c) */
+/* stages of which every n-th row is read: as stages of these rows (decimate.c) */
 imgpar_status ip_pass_decimate(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* a result that is cut from what is computed: as a box of it (frame.c) */
 imgpar_status ip_pass_frame(ip_plan *plan, const ip_compile_options *options, ip_error *err);

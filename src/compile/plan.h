@@ -282,7 +282,8 @@ int64_t ip_histogram_cells(const ip_stage *histogram);
 
 /* Bytes of that region of a stage's elements. */
 uint64_t ip_region_bytes(const ip_region *region, const ip_stage *stage);
-/* The region of input that kernel reads to compute region of its outputs, clipped. Of opaque kernels the plan is not looked at. */
+/* The region of input that kernel reads to compute region of its outputs, clipped. Of opaque kernels the plan is not
+ * looked at. */
 void ip_kernel_demand(const ip_plan *plan, const ip_kernel *kernel, const ip_stage *input, const ip_region *region,
                       ip_region *needed);
 /* The bytes that kernel then needs of its inputs, each once, and makes of its outputs. */

@@ -62,7 +62,8 @@ imgpar_status ip_image_alloc(const ip_source *s, ip_image *image, ip_error *err)
  * taken, also on failure. is_turned: width and height were exchanged.
  */
 imgpar_status ip_source_give_metadata(const ip_source *s, ip_metadata *contents, bool is_turned, ip_error *err);
-/* Puts a copy of an EXIF block, of an XMP packet or of IPTC's records (iptc.h) into contents, fit to be passed on. What is damaged or too large is left out. */
+/* Puts a copy of an EXIF block, of an XMP packet or of IPTC's records (iptc.h) into contents, fit to be passed on. What
+ * is damaged or too large is left out. */
 imgpar_status ip_source_take_exif(const ip_source *s, const char *format, const unsigned char *bytes, size_t n,
                                   ip_metadata *contents, ip_error *err);
 imgpar_status ip_source_take_xmp(const ip_source *s, const unsigned char *bytes, size_t n, ip_metadata *contents, ip_error *err);

@@ -35,7 +35,8 @@ static ip_blob find_records(const unsigned char *p, size_t n, bool *is_whole)
 static bool is_dropped(const unsigned char *record)
 {
     enum { APPLICATION = 2, ORIENTATION = 131, PREVIEW = 200, PREVIEW_DATA = 202 };
-    return record[1] == APPLICATION && (record[2] == ORIENTATION || (record[2] >= PREVIEW && record[2] <= PREVIEW_DATA));
+    return record[1] == APPLICATION &&
+           (record[2] == ORIENTATION || (record[2] >= PREVIEW && record[2] <= PREVIEW_DATA));
 }
 
 /* Bytes of the data set at p, of at most n; 0: it cannot be read. */
@@ -89,8 +90,10 @@ imgpar_status ip_iptc_clean(const unsigned char *bytes, size_t n, ip_blob *iptc,
 void ip_iptc_append_resource(ip_str *out, const ip_blob *iptc)
 {
     const size_t n = iptc->n;
-    const char head[12] = { '8', 'B', 'I', 'M', 0x04, 0x04, 0, 0, (char)(n >> 24), (char)(n >> 16), (char)(n >> 8), (char)n };
+    const char size[4] = { (char)(n >> 24), (char)(n >> 16), (char)(n >> 8), (char)n };
+    static const char head[8] = { '8', 'B', 'I', 'M', IPTC_RESOURCE >> 8, IPTC_RESOURCE & 0xff, 0, 0 };
     ip_str_append_n(out, head, sizeof head);
+    ip_str_append_n(out, size, sizeof size);
     ip_str_append_n(out, (const char *)iptc->bytes, n);
     if (n % 2) ip_str_putc(out, '\0');
 }

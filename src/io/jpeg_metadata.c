@@ -12,7 +12,8 @@
 static const char jfif_name[] = "JFIF";                           /* with its zero */
 static const char exif_name[] = "Exif\0";                         /* with two */
 static const char xmp_name[] = "http://ns.adobe.com/xap/1.0/";    /* with its zero */
-static const char extension_name[] = "http://ns.adobe.com/xmp/extension/"; /* with its zero; then digest, size of all, place */
+/* With its zero; then digest, size of all, place. */
+static const char extension_name[] = "http://ns.adobe.com/xmp/extension/";
 static const char resources_name[] = "Photoshop 3.0";             /* with its zero */
 static const char icc_name[] = "ICC_PROFILE";                     /* with its zero; then number and count */
 enum {
@@ -125,7 +126,8 @@ static const ip_jpeg_part *find_piece(const ip_jpeg_pieces *pieces, const char *
 }
 
 /* The packet so called; no bytes where its pieces do not make one. */
-static imgpar_status join_extension(const ip_source *s, const ip_jpeg_pieces *pieces, const char *digest, ip_blob *packet, ip_error *err)
+static imgpar_status join_extension(const ip_source *s, const ip_jpeg_pieces *pieces, const char *digest,
+                                    ip_blob *packet, ip_error *err)
 {
     enum { HEAD = IP_XMP_DIGEST + 8 };
     const ip_jpeg_part *piece = find_piece(pieces, digest, 0);
@@ -146,7 +148,8 @@ static imgpar_status join_extension(const ip_source *s, const ip_jpeg_pieces *pi
 }
 
 /* A packet that the first one does not name is not the picture's, and left out as the specification has it. */
-static imgpar_status read_extension(const ip_source *s, const ip_jpeg_segments *found, ip_metadata *contents, ip_error *err)
+static imgpar_status read_extension(const ip_source *s, const ip_jpeg_segments *found, ip_metadata *contents,
+                                    ip_error *err)
 {
     const char *digest = contents->xmp.bytes && found->extension.n ? named_extension(&contents->xmp) : NULL;
     ip_blob packet;
@@ -154,13 +157,15 @@ static imgpar_status read_extension(const ip_source *s, const ip_jpeg_segments *
     imgpar_status st = join_extension(s, &found->extension, digest, &packet, err);
     if (st) return st;
     if (!packet.bytes)
-        return ip_source_damaged(s, IP_DAMAGE_WARNING, "JPEG", "extended XMP is damaged or too large, and left out", err);
+        return ip_source_damaged(s, IP_DAMAGE_WARNING, "JPEG", "extended XMP is damaged or too large, and left out",
+                                 err);
     ip_source_take_xmp_extension(packet, digest, contents);
     return IMGPAR_OK;
 }
 
 /* A resource may begin in one segment and end in the next. */
-static imgpar_status read_resources(const ip_source *s, const ip_jpeg_pieces *pieces, ip_metadata *contents, ip_error *err)
+static imgpar_status read_resources(const ip_source *s, const ip_jpeg_pieces *pieces, ip_metadata *contents,
+                                    ip_error *err)
 {
     size_t n = 0;
     for (int k = 0; k < pieces->n; k++)

@@ -28,7 +28,13 @@ void ip_jpeg_note_segment(ip_jpeg_segments *found, int code, const unsigned char
 imgpar_status ip_jpeg_read_metadata(const ip_source *s, const ip_jpeg_segments *found, ip_metadata *contents, ip_error *err);
 
 /* What will be written, made before libjpeg is called, which leaves by jumps. */
-typedef struct ip_jpeg_output { ip_blob exif, icc; bool is_icc_made; ip_str resources; const ip_metadata *metadata; bool is_all; } ip_jpeg_output;
+typedef struct ip_jpeg_output {
+    ip_blob exif, icc;
+    bool is_icc_made;
+    ip_str resources;
+    const ip_metadata *metadata;
+    bool is_all;
+} ip_jpeg_output;
 imgpar_status ip_jpeg_output_make(const ip_picture *picture, bool is_all, ip_jpeg_output *output, ip_error *err);
 void ip_jpeg_output_free(ip_jpeg_output *output);
 /* Before jpeg_start_compress(), and right after it. */

@@ -251,9 +251,11 @@ static const unsigned char *find_descriptions(const ip_blob *xmp, const unsigned
 /* What names the extension, as an attribute or as an element: *n bytes of xmp; none: at its end. */
 static const unsigned char *find_note(const ip_blob *xmp, size_t *n)
 {
-    static const char note[] = "xmpNote:HasExtendedXMP=", open[] = "<xmpNote:HasExtendedXMP>", shut[] = "</xmpNote:HasExtendedXMP>";
+    static const char note[] = "xmpNote:HasExtendedXMP=", open[] = "<xmpNote:HasExtendedXMP>",
+                      shut[] = "</xmpNote:HasExtendedXMP>";
     const unsigned char *const end = xmp->bytes + xmp->n;
-    unsigned char *const element = find(xmp->bytes, end, open), *const behind = element ? find(element, end, shut) : NULL;
+    unsigned char *const element = find(xmp->bytes, end, open);
+    unsigned char *const behind = element ? find(element, end, shut) : NULL;
     *n = behind ? (size_t)(behind + sizeof shut - 1 - element) : 0;
     if (behind) return element;
     unsigned char *at = find(xmp->bytes, end, note), *value = at ? at + sizeof note - 1 : NULL;

@@ -77,8 +77,8 @@ const char *ip_metadata_colour_name(const ip_metadata *m, char *buf);
 /* Cleans an XMP packet in place: upright, without thumbnails. */
 void ip_xmp_clean(ip_blob *xmp);
 /*
- * Appends a packet that says what both say, for formats that have one: the descriptions of the extension stand behind those of
- * xmp, which no longer names it. xmp alone where either has no element rdf:RDF.
+ * Appends a packet that says what both say, for formats that have one: the descriptions of the extension stand behind
+ * those of xmp, which no longer names it. xmp alone where either has no element rdf:RDF.
  */
 void ip_xmp_append_merged(ip_str *out, const ip_blob *xmp, const ip_blob *extension);
 

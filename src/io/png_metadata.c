@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The chunks of a PNG that tell of more than pixels: cICP iCCP sRGB gAMA cHRM pHYs eXIf, the XMP
- * packet of iTXt, and IPTC as ImageMagick and ExifTool write it: a text of hexadecimal digits. libpng is given none of them
- * (png.c, Note [Chunks dropped]): eXIf and XMP may follow the
- * picture data, where a header must not wait for them, and libpng refuses profiles that others read.
+ * packet of iTXt, and IPTC as ImageMagick and ExifTool write it: a text of hexadecimal digits. libpng is given none of
+ * them (png.c, Note [Chunks dropped]): eXIf and XMP may follow the picture data, where a header must not wait for them,
+ * and libpng refuses profiles that others read.
  */
 #include "io/png_metadata.h"
 
@@ -171,11 +171,13 @@ static imgpar_status read_xmp(reader *r, const unsigned char *p, size_t n)
 
 static int digit(int c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Turns a new line, a name, a new line, the number of bytes, and their digits, with new lines anywhere, into the bytes, in place. Their number;
- * 0: it is no such text. */
+/* Turns a new line, a name, a new line, the number of bytes, and their digits, with new lines anywhere, into the bytes,
+ * in place. Their number; 0: it is no such text. */
 static size_t read_digits(unsigned char *text, size_t n)
 {
     size_t at = 0, made = 0, count = 0;

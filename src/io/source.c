@@ -82,13 +82,20 @@ imgpar_status ip_source_peek(const ip_source *s, uint64_t offset, void *dst, siz
 
 /* ---- what stands beside the pixels ----------------------------------------------------------------- */
 
+/* Of a block that was cleaned with status st: damage is a warning, and the block is left out. */
+static imgpar_status after_cleaning(const ip_source *s, const char *format, imgpar_status st, const char *damage,
+                                    ip_error *err)
+{
+    if (st == IMGPAR_E_CORRUPT) return ip_source_damaged(s, IP_DAMAGE_WARNING, format, damage, err);
+    return st ? ip_fail(err, st, "%s: out of host memory while reading it", s->name) : IMGPAR_OK;
+}
+
 imgpar_status ip_source_take_exif(const ip_source *s, const char *format, const unsigned char *bytes, size_t n,
                                   ip_metadata *contents, ip_error *err)
 {
     ip_error why = { 0 };
     imgpar_status st = ip_exif_clean(bytes, n, &contents->exif, &why);
-    if (st == IMGPAR_E_CORRUPT) return ip_source_damaged(s, IP_DAMAGE_WARNING, format, "EXIF is damaged, and left out", err);
-    return st ? ip_fail(err, st, "%s: out of host memory while reading it", s->name) : IMGPAR_OK;
+    return after_cleaning(s, format, st, "EXIF is damaged, and left out", err);
 }
 
 imgpar_status ip_source_take_xmp(const ip_source *s, const unsigned char *bytes, size_t n, ip_metadata *contents, ip_error *err)
@@ -120,8 +127,7 @@ imgpar_status ip_source_take_iptc(const ip_source *s, const char *format, const 
 {
     ip_error why = { 0 };
     imgpar_status st = ip_iptc_clean(bytes, n, &contents->iptc, &why);
-    if (st == IMGPAR_E_CORRUPT) return ip_source_damaged(s, IP_DAMAGE_WARNING, format, "IPTC is damaged, and left out", err);
-    return st ? ip_fail(err, st, "%s: out of host memory while reading it", s->name) : IMGPAR_OK;
+    return after_cleaning(s, format, st, "IPTC is damaged, and left out", err);
 }
 
 imgpar_status ip_source_take_icc(const ip_source *s, const char *format, ip_blob takes, ip_metadata *contents, ip_error *err)

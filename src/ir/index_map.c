@@ -5,9 +5,10 @@
  * Note [Exact intervals]
  * Interval arithmetic is exact as long as its operands are independent. Where they share a coordinate, it is not:
  *   - sums of multiples of coordinates are collected first (form), so that x - y + 2 x is 3 x - y;
- *   - a - (a div d) d, which is how a remainder by an argument is written (ops/view.c, Note [Dividing by an argument]), is known as
- *     the remainder that it is;
- *   - a choice by a comparison, as in circshift, is made for both sides of where the comparison changes: the box is cut there.
+ *   - a - (a div d) d, which is how a remainder by an argument is written (ops/view.c, Note [Dividing by an argument]),
+ *     is known as the remainder that it is;
+ *   - a choice by a comparison, as in circshift, is made for both sides of where the comparison changes: the box is cut
+ *     there.
  * Operations of floats are monotone with their rounding, so what they give at the ends bounds what they give between.
  */
 #include "ir/index_map.h"
@@ -61,7 +62,8 @@ static bool form_scale(form *f, int64_t by)
 
 static bool form_add(form *a, const form *b)
 {
-    bool fits = !__builtin_add_overflow(a->rest.lo, b->rest.lo, &a->rest.lo) && !__builtin_add_overflow(a->rest.hi, b->rest.hi, &a->rest.hi);
+    bool fits = !__builtin_add_overflow(a->rest.lo, b->rest.lo, &a->rest.lo) &&
+                !__builtin_add_overflow(a->rest.hi, b->rest.hi, &a->rest.hi);
     for (int k = 0; k < 4; k++)
         fits = fits && !__builtin_add_overflow(a->step[k], b->step[k], &a->step[k]);
     return fits;
@@ -89,7 +91,8 @@ static bool form_of(const ip_expr *x, form *f)
         return !is_float(x) && form_of(x->arg[0], f) && form_scale(f, -1);
     case IP_X_ADD:
     case IP_X_SUB:
-        return !is_float(x) && form_of(x->arg[0], f) && form_of(x->arg[1], &b) && (x->op == IP_X_ADD || form_scale(&b, -1)) && form_add(f, &b);
+        return !is_float(x) && form_of(x->arg[0], f) && form_of(x->arg[1], &b) &&
+               (x->op == IP_X_ADD || form_scale(&b, -1)) && form_add(f, &b);
     case IP_X_MUL:
         if (is_number(x->arg[0]))
             return form_of(x->arg[1], f) && form_scale(f, x->arg[0]->i);
@@ -97,7 +100,8 @@ static bool form_of(const ip_expr *x, form *f)
     case IP_X_CAST: { /* between whole numbers, of what the new dtype holds */
         const ip_dtype_facts *facts = ip_dtype(x->dtype);
         const ip_expr *a = x->arg[0];
-        return !is_float(x) && !is_float(a) && x->dtype != IMGPAR_BOOL && a->lo >= facts->minimum && a->hi <= facts->maximum && form_of(a, f);
+        return !is_float(x) && !is_float(a) && x->dtype != IMGPAR_BOOL && a->lo >= facts->minimum &&
+               a->hi <= facts->maximum && form_of(a, f);
     }
     default:
         return false;
@@ -109,8 +113,9 @@ static bool form_span(const form *f, const ip_box *box, ip_span *span)
     *span = f->rest;
     for (int k = 0; k < 4; k++) {
         int64_t a = box->axis[k].lo, b = box->axis[k].hi;
-        if (!scale(&a, f->step[k]) || !scale(&b, f->step[k]) || __builtin_add_overflow(span->lo, ip_min(a, b), &span->lo)
-            || __builtin_add_overflow(span->hi, ip_max(a, b), &span->hi))
+        if (!scale(&a, f->step[k]) || !scale(&b, f->step[k]) ||
+            __builtin_add_overflow(span->lo, ip_min(a, b), &span->lo) ||
+            __builtin_add_overflow(span->hi, ip_max(a, b), &span->hi))
             return false;
     }
     return true;
@@ -118,13 +123,11 @@ static bool form_span(const form *f, const ip_box *box, ip_span *span)
 
 /* ---- whole numbers ------------------------------------------------------------------------- */
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-
 static ip_span remainder_of(ip_span a, int64_t by)
 {
-    if (floor_div(a.lo, by) != floor_div(a.hi, by))
+    if (ip_floor_div(a.lo, by) != ip_floor_div(a.hi, by))
         return (ip_span){ 0, by - 1 };
-    int64_t whole = floor_div(a.lo, by) * by;
+    int64_t whole = ip_floor_div(a.lo, by) * by;
     return (ip_span){ a.lo - whole, a.hi - whole };
 }
 
@@ -160,7 +163,8 @@ static bool is_quotient(const ip_expr *q, const ip_expr *a, ip_span of_a, int64_
     const ip_expr *of = a;
     while (of->op == IP_X_CAST && of != x && !is_float(of->arg[0]))
         of = of->arg[0];
-    if (x != of || of_a.lo < 0 || of_a.hi > INT32_MAX || !is_number(m) || !is_number(count) || count->i < 0 || count->i > MOST_BITS)
+    if (x != of || of_a.lo < 0 || of_a.hi > INT32_MAX || !is_number(m) || !is_number(count) || count->i < 0 ||
+        count->i > MOST_BITS)
         return false;
     return m->i == ip_ceil_div((int64_t)1 << count->i, by);
 }
@@ -208,7 +212,10 @@ static bool logic_span(ip_xop op, ip_span a, ip_span b, ip_span *r)
     return op == IP_X_AND || op == IP_X_OR;
 }
 
-static ip_span known(bool is_true, bool is_false) { return is_true ? (ip_span){ 1, 1 } : is_false ? (ip_span){ 0, 0 } : (ip_span){ 0, 1 }; }
+static ip_span known(bool is_true, bool is_false)
+{
+    return is_true ? (ip_span){ 1, 1 } : is_false ? (ip_span){ 0, 0 } : (ip_span){ 0, 1 };
+}
 
 static bool whole_binary(looking *l, const ip_expr *x, ip_span a, ip_span b, ip_span *r)
 {
@@ -220,7 +227,7 @@ static bool whole_binary(looking *l, const ip_expr *x, ip_span a, ip_span b, ip_
     case IP_X_MUL:
         return products(a, b, r);
     case IP_X_IDIV:
-        *r = (ip_span){ b.lo > 0 ? floor_div(a.lo, b.lo) : 0, b.lo > 0 ? floor_div(a.hi, b.lo) : 0 };
+        *r = (ip_span){ b.lo > 0 ? ip_floor_div(a.lo, b.lo) : 0, b.lo > 0 ? ip_floor_div(a.hi, b.lo) : 0 };
         return b.lo > 0 && b.lo == b.hi;
     case IP_X_MOD:
         *r = b.lo > 0 ? remainder_of(a, b.lo) : a;
@@ -230,7 +237,8 @@ static bool whole_binary(looking *l, const ip_expr *x, ip_span a, ip_span b, ip_
         return b.lo >= 0 && b.lo <= MOST_SHIFT && b.lo == b.hi;
     case IP_X_SHL:
         *r = a;
-        return b.lo >= 0 && b.lo < MOST_SHIFT && b.lo == b.hi && scale(&r->lo, (int64_t)1 << b.lo) && scale(&r->hi, (int64_t)1 << b.lo);
+        return b.lo >= 0 && b.lo < MOST_SHIFT && b.lo == b.hi && scale(&r->lo, (int64_t)1 << b.lo) &&
+               scale(&r->hi, (int64_t)1 << b.lo);
     case IP_X_MIN:
         *r = (ip_span){ ip_min(a.lo, b.lo), ip_min(a.hi, b.hi) };
         return true;
@@ -363,7 +371,8 @@ static bool table_span(looking *l, const ip_expr *load, ip_span *span)
     const ip_stage *s = load->source;
     const int32_t *table = s->table;
     value at;
-    if (s->kind != IP_STAGE_TABLE || s->dtype != IMGPAR_I32 || s->dims[2] < 1 || !value_of(l, load->arg[2], &at) || at.is_float)
+    if (s->kind != IP_STAGE_TABLE || s->dtype != IMGPAR_I32 || s->dims[2] < 1 || !value_of(l, load->arg[2], &at) ||
+        at.is_float)
         return false;
     int64_t lo = ip_clamp(at.i.lo, 0, s->dims[2] - 1), hi = ip_clamp(at.i.hi, 0, s->dims[2] - 1);
     *span = hull((ip_span){ table[lo], table[lo] }, (ip_span){ table[hi], table[hi] });
@@ -379,7 +388,7 @@ static int64_t inside(int border, int64_t index, int64_t n)
         return ip_clamp(index, 0, n - 1);
     if (n == 1)
         return 0;
-    int64_t m = index - floor_div(index, period) * period;
+    int64_t m = index - ip_floor_div(index, period) * period;
     return m < n ? m : border == IMGPAR_BORDER_REFLECT ? 2 * n - 1 - m : 2 * n - 2 - m;
 }
 
@@ -393,7 +402,8 @@ ip_span ip_border_span(int border, ip_span span, int64_t extent)
     int64_t first = inside(border, span.lo, extent), last = inside(border, span.hi, extent);
     ip_span r = { ip_min(first, last), ip_max(first, last) };
     int64_t every = border == IMGPAR_BORDER_REFLECT101 ? ip_max(extent - 1, 1) : extent;
-    for (int64_t at = -floor_div(-span.lo, every) * every; turns && at <= span.hi; at += every) { /* where the pattern turns or begins again */
+    for (int64_t at = -ip_floor_div(-span.lo, every) * every; turns && at <= span.hi;
+         at += every) { /* where the pattern turns or begins again */
         int64_t behind = inside(border, at, extent), before = at > span.lo ? inside(border, at - 1, extent) : behind;
         r = hull(r, (ip_span){ ip_min(before, behind), ip_max(before, behind) });
     }
@@ -418,7 +428,8 @@ static bool choice(looking *l, const ip_expr *x, value *v)
 static bool computed(looking *l, const ip_expr *x, value *v)
 {
     value a, b;
-    if (x->n_args < 1 || x->n_args > 2 || !value_of(l, x->arg[0], &a) || (x->n_args == 2 && !value_of(l, x->arg[1], &b)))
+    if (x->n_args < 1 || x->n_args > 2 || !value_of(l, x->arg[0], &a) ||
+        (x->n_args == 2 && !value_of(l, x->arg[1], &b)))
         return false;
     *v = (value){ .is_float = false };
     if (x->op == IP_X_CAST || x->op == IP_X_SATURATE)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Index maps: what a load's index along one axis does with the coordinates of the element that reads, and its inverse on
- * boxes: of a box of elements, the interval of the source that they read. Numbers that are arguments of a kernel (offsets of
- * crop, extents) count with the values they have, so that demand is exact though no program's text knows them.
+ * Index maps: what a load's index along one axis does with the coordinates of the element that reads, and its inverse
+ * on boxes: of a box of elements, the interval of the source that they read. Numbers that are arguments of a kernel
+ * (offsets of crop, extents) count with the values they have, so that demand is exact though no program's text knows
+ * them.
  *
  *     ip_span rows;
  *     if (ip_index_span(load->arg[1], &box, &rows))
@@ -22,11 +23,12 @@ typedef struct ip_box { ip_span axis[4]; } ip_box;
 
 /* In the order of what they can do: FIXED and OFFSET are special cases of AFFINE, AFFINE of STEPS. */
 typedef enum ip_map_kind {
-    IP_MAP_FIXED,   /* the same for all elements */
-    IP_MAP_OFFSET,  /* a coordinate plus an offset; a window's taps may be part of it */
-    IP_MAP_AFFINE,  /* a sum of multiples of coordinates and an offset: slice(step=), flip, diag, a decimating filter */
-    IP_MAP_STEPS,   /* floor divisions, remainders, choices, clamps, tables of positions: repeat, tile, circshift, resize */
-    IP_MAP_GATHER   /* it depends on what is read, or on more than is known here */
+    IP_MAP_FIXED,  /* the same for all elements */
+    IP_MAP_OFFSET, /* a coordinate plus an offset; a window's taps may be part of it */
+    IP_MAP_AFFINE, /* a sum of multiples of coordinates and an offset: slice(step=), flip, diag, a decimating filter */
+    IP_MAP_STEPS,  /* floor divisions, remainders, choices, clamps, tables of positions: repeat, tile, circshift, resize
+                    */
+    IP_MAP_GATHER  /* it depends on what is read, or on more than is known here */
 } ip_map_kind;
 
 typedef struct ip_index_map {
@@ -37,11 +39,12 @@ typedef struct ip_index_map {
 
 ip_index_map ip_index_map_of(const ip_expr *index);
 
-/* The smallest interval that holds index for all elements of box; larger only where two parts of index depend on one coordinate in
- * ways that neither a sum of multiples, nor a remainder, nor a choice tells. False: a gather. */
+/* The smallest interval that holds index for all elements of box; larger only where two parts of index depend on one
+ * coordinate in ways that neither a sum of multiples, nor a remainder, nor a choice tells. False: a gather. */
 bool ip_index_span(const ip_expr *index, const ip_box *box, ip_span *span);
-/* The elements in 0..extent - 1 that an interval of indices comes to by a border rule; extent > 0. For CONSTANT the nearest element counts as
- * read, since kernels may read it and not use it; so it does for IP_BORDER_NONE, of which nothing lies outside. */
+/* The elements in 0..extent - 1 that an interval of indices comes to by a border rule; extent > 0. For CONSTANT the
+ * nearest element counts as read, since kernels may read it and not use it; so it does for IP_BORDER_NONE, of which
+ * nothing lies outside. */
 ip_span ip_border_span(int border, ip_span span, int64_t extent);
 
 #endif

@@ -48,6 +48,11 @@ typedef struct ip_opaque ip_opaque;
 /* A part of a domain; channels are never cut. */
 typedef struct ip_region { int64_t z0, z1, y0, y1, x0, x1; } ip_region;
 
+static inline bool ip_region_is_empty(const ip_region *r)
+{
+    return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0;
+}
+
 typedef enum ip_reduce { IP_REDUCE_SUM, IP_REDUCE_MIN, IP_REDUCE_MAX, IP_REDUCE_CUSTOM } ip_reduce;
 
 typedef struct ip_stage {
@@ -80,7 +85,7 @@ typedef struct ip_stage {
     const struct ip_view *view; /* how a MAP that computes nothing moves elements (ops/view.h), so that a reader that
                                  * moves them again composes both; in the arena; NULL: not known */
     bool is_output;            /* asked for: must end in memory */
-    const ip_region *shown;    /* of an output: the box of dims that is the result, compile/frame.c; in the arena; NULL: all of it */
+    const ip_region *shown; /* of an output: the box of dims that is the result (compile/frame.c); NULL: all of it */
     const char *note;          /* "vertical pass": for readers of generated code; NULL: none */
 } ip_stage;
 

@@ -12,6 +12,7 @@
 #include "ops/weighted.h"
 
 #include "base/dtype.h"
+#include "base/integers.h"
 
 enum { Y = 1, X = 2 };
 
@@ -36,8 +37,6 @@ static int32_t first_inside(const axis_map *m, int64_t at)
     return (int32_t)(at < 0 ? 0 : at);
 }
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-
 /* In units / n_out, output i covers [from n_out + i extent, ... + extent), input pixel at [at unit n_out, ... + unit n_out). */
 static void fill_area(axis_map *m, int64_t i)
 {
@@ -54,7 +53,8 @@ static void fill_area(axis_map *m, int64_t i)
 static void fill_linear(axis_map *m, int64_t i)
 {
     int64_t den = 2 * m->r.n_out * m->unit;
-    int64_t num = (2 * i + 1) * m->extent + 2 * m->from * m->r.n_out - m->r.n_out * m->unit, at = floor_div(num, den);
+    int64_t num = (2 * i + 1) * m->extent + 2 * m->from * m->r.n_out - m->r.n_out * m->unit;
+    int64_t at = ip_floor_div(num, den);
     double f = (double)(num - at * den) / (double)den;
     m->r.first[i] = first_inside(m, at);
     put(m, i, at, 1 - f);

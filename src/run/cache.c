@@ -106,7 +106,8 @@ static bool is_cheap_to_keep(const ip_program *p)
 {
     size_t n_kernels = 0;
     if (!p->device->keeps_single_kernels) return true;
-    return !IP_CL(clGetProgramInfo(p->program, CL_PROGRAM_NUM_KERNELS, sizeof n_kernels, &n_kernels, NULL)) && n_kernels == 1;
+    return !IP_CL(clGetProgramInfo(p->program, CL_PROGRAM_NUM_KERNELS, sizeof n_kernels, &n_kernels, NULL)) &&
+           n_kernels == 1;
 }
 
 static void store(const ip_program *p)

@@ -134,7 +134,8 @@ imgpar_status ip_device_finish(ip_device *device, ip_error *err);
 
 /* ---- counters -------------------------------------------------------------------- */
 typedef struct ip_device_counters {
-    uint64_t launches, builds, loads, bytes_uploaded, bytes_downloaded, bytes_held, bytes_peak, buffers_made, bytes_read, bytes_written;
+    uint64_t launches, builds, loads, bytes_uploaded, bytes_downloaded, bytes_held, bytes_peak, buffers_made,
+        bytes_read, bytes_written;
 } ip_device_counters;
 /* Adds what a kernel read and wrote. */
 void ip_device_count_traffic(ip_device *device, uint64_t read, uint64_t written);

@@ -109,7 +109,8 @@ struct ip_device {
     pthread_mutex_t order;   /* guards the buffers' pending commands, and that they are enqueued in the order noted */
     cl_event in_flight[IP_IN_FLIGHT]; /* the last launches, in turn; guarded by order */
     size_t next_in_flight;
-    bool keeps_programs_on_disk; /* we keep binaries; false where the driver's own cache is as quick, or asking for one costs a compile */
+    bool keeps_programs_on_disk; /* we keep binaries; false where the driver's own cache is as quick, or asking for one
+                                    costs a compile */
     bool keeps_single_kernels;   /* and only of programs with one kernel: see Note [One machine code a kernel] */
     ip_pool pool;
     ip_cache cache;

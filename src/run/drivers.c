@@ -114,11 +114,12 @@ static void pin_threads_of_pocl(void)
 
 /*
  * Note [One machine code a kernel]
- * Even with its cache warm PoCL preprocesses a program's text and reads its bitcode again: 35 ms for each program of each process,
- * where the program from its binary is there within 1 ms. PoCL's binaries hold kernels for any offset, size of group and of grid, but
- * what it launches is specialized for those, so that asking for a binary compiles each kernel a second time, 0.6 s. Told not to
- * specialize, it launches what is in the binary. Our kernels have groups of one item on a CPU and lose nothing by it. A program of
- * several kernels would be compiled whole where perhaps one of them is launched: such are not kept (run/cache.c).
+ * Even with its cache warm PoCL preprocesses a program's text and reads its bitcode again: 35 ms for each program of
+ * each process, where the program from its binary is there within 1 ms. PoCL's binaries hold kernels for any offset,
+ * size of group and of grid, but what it launches is specialized for those, so that asking for a binary compiles each
+ * kernel a second time, 0.6 s. Told not to specialize, it launches what is in the binary. Our kernels have groups of
+ * one item on a CPU and lose nothing by it. A program of several kernels would be compiled whole where perhaps one of
+ * them is launched: such are not kept (run/cache.c).
  */
 static void keep_pocl_general(void)
 {

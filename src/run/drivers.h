@@ -22,7 +22,8 @@ void ip_drivers_prepare(void);
  */
 char *ip_drivers_complaint(void);
 
-/* That what PoCL launches is what its binaries hold, so that keeping them costs nothing: see Note [One machine code a kernel]. */
+/* That what PoCL launches is what its binaries hold, so that keeping them costs nothing: see Note [One machine code a
+ * kernel]. */
 bool ip_drivers_pocl_is_general(void);
 
 /* True in a process that was forked after ip_drivers_prepare(): what a driver needs of threads and locks is the parent's. */

@@ -43,7 +43,9 @@ static ip_region seen_by(const void *user, const ip_stage *fold) { return ip_eva
 
 static ip_bounds bounds_of(const evaluation *e)
 {
-    return (ip_bounds){ .plan = e->plan, .wanted = e->wanted, .seen = seen_by, .user = e, .needed = e->needed, .is_needed = e->is_needed };
+    return (ip_bounds){
+        .plan = e->plan, .wanted = e->wanted, .seen = seen_by, .user = e, .needed = e->needed, .is_needed = e->is_needed
+    };
 }
 
 bool ip_evaluation_needs(const evaluation *e, const ip_kernel *k)
@@ -267,7 +269,8 @@ imgpar_status ip_evaluation_take(evaluation *e, const ip_stage *s, ip_value **ou
         return st;
     }
     if (s->shown && !is_same(&e->bindings[s->id].region, s->shown))
-        return ip_fail(err, IMGPAR_E_INTERNAL, "internal: %s was made in another box than is shown", s->node->op->info.name);
+        return ip_fail(err, IMGPAR_E_INTERNAL, "internal: %s was made in another box than is shown",
+                       s->node->op->info.name);
     *out = ip_value_of_buffer(ip_buffer_retain(e->bindings[s->id].buffer), (size_t)ip_stage_bytes(s));
     return *out ? IMGPAR_OK : ip_fail_memory(err, "keeping a result");
 }

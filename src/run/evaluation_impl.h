@@ -28,8 +28,6 @@ struct ip_evaluation {
 
 static inline ip_region ip_region_whole(const int64_t dims[4]) { return (ip_region){ 0, dims[0], 0, dims[1], 0, dims[2] }; }
 
-static inline bool ip_region_is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
-
 /* Of a source, or of what a result shows of its stage (compile/frame.c): all of it, a row. */
 static inline uint64_t ip_stage_bytes(const ip_stage *s)
 {

@@ -91,16 +91,23 @@ static imgpar_status get_program(ip_launching *l, ip_error *err)
     return st;
 }
 
-void ip_kernel_report(const ip_runner *runner, const ip_plan *plan, const ip_kernel *k, const ip_region *region, const ip_took *took)
+void ip_kernel_report(const ip_runner *runner, const ip_plan *plan, const ip_kernel *k, const ip_region *region,
+                      const ip_took *took)
 {
     const imgpar_options *o = runner->options;
     const ip_traffic traffic = ip_kernel_traffic(plan, k, region);
     ip_device_count_traffic(runner->device, traffic.read, traffic.written);
     if (!o || !o->on_event)
         return;
-    imgpar_event e = { .kind = "kernel", .name = k->name, .ops = k->ops, .schedule = ip_schedule_name(k->schedule),
-                       .device = device_name(runner), .start_ms = took->start_ms - runner->started_ms, .evaluation_ms = runner->started_ms,
-                       .bytes_read = traffic.read, .bytes_written = traffic.written };
+    imgpar_event e = { .kind = "kernel",
+                       .name = k->name,
+                       .ops = k->ops,
+                       .schedule = ip_schedule_name(k->schedule),
+                       .device = device_name(runner),
+                       .start_ms = took->start_ms - runner->started_ms,
+                       .evaluation_ms = runner->started_ms,
+                       .bytes_read = traffic.read,
+                       .bytes_written = traffic.written };
     e.end_ms = e.start_ms + took->busy_ms;
     o->on_event(o->user, &e);
 }
@@ -288,8 +295,6 @@ static imgpar_status launch_phase(void *user, const char *suffix, const size_t g
     return st;
 }
 
-static bool is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
-
 /* Columns are counted in int on the device, where a strip or tile may begin before its row's end and end behind it. */
 static imgpar_status check_row(const ip_kernel *k, const int64_t dims[4], ip_error *err)
 {
@@ -318,7 +323,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     ip_launching l = { .runner = runner, .plan = plan, .kernel = kernel, .bindings = bindings, .region = region,
                        .is_timed = runner->options && runner->options->on_event };
     bool in_strips = ip_kernel_walks_rows(kernel) || kernel->schedule == IP_SCHEDULE_TILES;
-    if ((is_empty(region) || kernel->domain[3] == 0) && kernel->n_folds == 0)
+    if ((ip_region_is_empty(region) || kernel->domain[3] == 0) && kernel->n_folds == 0)
         return IMGPAR_OK;
     imgpar_status st = check_rows(kernel, err);
     if (st)
@@ -340,7 +345,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
         st = ip_texture_make(runner, &kernel->textures[i], &bindings[kernel->textures[i].stage->id], &l.images[i], l.is_timed ? &l.busy_ms : NULL, err);
     if (!st && kernel->is_scan)
         st = ip_scan_launch(&l.div.scan, ip_device_facts_of(runner->device), runner->poll.stop != NULL, launch_phase, &l, err);
-    else if (!st && !is_empty(region))
+    else if (!st && !ip_region_is_empty(region))
         st = in_strips ? launch_strips(&l, err) : launch_pixels(&l, err);
     if (!st && kernel->n_folds > 0)
         st = launch_finish(&l, err);

@@ -36,10 +36,11 @@ void ip_runner_event(const ip_runner *r, const char *kind, const char *name, dou
  * compiling, if it is long. PoCL makes a kernel's machine code when it is first launched. */
 void ip_runner_late_compile(const ip_runner *r, const char *name, double began_ms, double busy_ms);
 
-/* Counts what a kernel that ran on region needed and made, and reports it: wall time from start_ms, busy_ms of it on the device. Of opaque
- * kernels the plan is not looked at. */
+/* Counts what a kernel that ran on region needed and made, and reports it: wall time from start_ms, busy_ms of it on
+ * the device. Of opaque kernels the plan is not looked at. */
 typedef struct ip_took { double start_ms, busy_ms; } ip_took;
-void ip_kernel_report(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel, const ip_region *region, const ip_took *took);
+void ip_kernel_report(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel, const ip_region *region,
+                      const ip_took *took);
 /* bindings[stage->id] must be set for all inputs and outputs of kernel; region is of its domain. */
 imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel,
                             const ip_binding *bindings, const ip_region *region, ip_error *err);

@@ -238,15 +238,13 @@ static imgpar_status run(running *r, ip_error *err)
     return gemm_of(&r->call, r->runner->blas, r->runner->device, &gemm) ? run_gemm(r, &gemm, err) : run_steps(r, err);
 }
 
-static bool is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
-
 imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, const ip_binding *bindings,
                             const ip_region *region, ip_error *err)
 {
     const ip_opaque *o = ip_kernel_opaque(kernel);
     running r = { .runner = runner, .kernel = kernel, .bindings = bindings,
                   .call = { .opaque = o, .device = facts_of(runner->device, kernel), .result = *region } };
-    if (is_empty(region))
+    if (ip_region_is_empty(region))
         return IMGPAR_OK;
     for (int k = 0; k < o->n_inputs; k++)
         r.call.in[k] = bindings[o->inputs[k]->id].region;

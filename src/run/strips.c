@@ -206,7 +206,8 @@ static imgpar_status run_strips_of(evaluation *e, int64_t y0, int64_t y1, int64_
 static imgpar_status run_strips(evaluation *e, int64_t y0, int64_t y1, ip_error *err)
 {
     const ip_stage *s = e->plan->outputs[0];
-    bool can = e->plan->n_outputs == 1 && (s->kind == IP_STAGE_MAP || s->opaque) && e->wanted[0].z1 - e->wanted[0].z0 == 1;
+    bool can = e->plan->n_outputs == 1 && (s->kind == IP_STAGE_MAP || s->opaque) &&
+               e->wanted[0].z1 - e->wanted[0].z0 == 1;
     int64_t rows = can ? rows_that_fit(e, y0, y1) : 0;
     if (rows == 0)
         return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: needs more than the %llu kB that are left for it on the device",
