@@ -10,7 +10,8 @@
 #     stages_end                      the same, then prints the summary and the closing line
 #
 # A stage tells what it tested by a closing line, "N passed, N failed, N skipped", of which the last one counts. If it has none, its
-# lines "PASS: name", "FAIL: name" and "SKIP: name" are counted. The last line "slowest: ..." goes to the summary. One that runs out of time is stopped and fails with what it has.
+# lines "PASS: name", "FAIL: name" and "SKIP: name" are counted. The last line "slowest: ..." goes to the summary, and the seconds of
+# processor time that the stage took, which a busy machine does not lengthen. One that runs out of time is stopped and fails with what it has.
 
 set -m # a stage is a process group of its own, so that all of it can be stopped
 
@@ -47,8 +48,17 @@ stage() {
     printf '=== %s: begins, %d s after the start\n' "$name" "$SECONDS"
     stage_names[$lane]=$name stage_starts[$lane]=$SECONDS stage_ends[$lane]=$((SECONDS + limit))
     touch "$stages_folder/ci-begun-$lane"
-    "$@" > "$(stage_log "$lane")" 2>&1 < /dev/null &
+    stage_run "$@" > "$(stage_log "$lane")" 2>&1 < /dev/null &
     stage_pids[$lane]=$!
+}
+
+# stage_run COMMAND...: ends with what the command and all that it has waited for took.
+stage_run() {
+    local status=0 times=$stages_folder/ci-times-$BASHPID
+    "$@" || status=$?
+    times > "$times" # in a pipe it would tell of the pipe's own process
+    awk '{ for (k = 1; k <= 2; k++) { split($k, t, "m"); s += 60 * t[1] + t[2] } } END { printf "processor time: %.0f s\n", s }' "$times"
+    return "$status"
 }
 
 # stages_free_lane: waits for one; $free_lane is its number.
@@ -92,7 +102,7 @@ stage_kill() {
 
 # stage_close LANE WHY: WHY it is stopped; empty if it ended by itself. Prints its output and adds up its tests.
 stage_close() {
-    local lane=$1 why=$2 status=0 passed failed skipped log result slowest
+    local lane=$1 why=$2 status=0 passed failed skipped log result took_s slowest
     log=$(stage_log "$lane")
     [ -z "$why" ] || stage_kill "$lane"
     wait "${stage_pids[$lane]}" 2> /dev/null || status=$?
@@ -108,10 +118,11 @@ stage_close() {
     else
         result="passed, $took s: $passed passed, $skipped skipped"
     fi
+    took_s=$(sed -n 's/^processor time: //p' "$log" | tail -n 1)
     slowest=$(sed -n 's/^slowest: //p' "$log" | tail -n 1)
     printf '\n=== %s\n' "$name"
     cat "$log"
-    stage_line "$name: $result${slowest:+; slowest: $slowest}"
+    stage_line "$name: $result${took_s:+; processor time $took_s}${slowest:+; slowest: $slowest}"
     n_passed=$((n_passed + passed)) n_failed=$((n_failed + failed)) n_skipped=$((n_skipped + skipped))
     case $result in FAILED*)
         n_stages_failed=$((n_stages_failed + 1))
