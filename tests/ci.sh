@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # ci.sh - what .ci/run is made of (.ci/stages.sh): stages run side by side, tests are added up, a stage or a run that is out of time
-# says so and fails with what it has.
+# says so and fails with what it has; and what runs Check programs (in_one_process.sh).
 . "${srcdir:-.}/tests/common.sh"
 stages=$top_srcdir/.ci/stages.sh
 [ -f "$stages" ] || skip "a release has no .ci"
@@ -54,4 +54,11 @@ has "the summary tells processor time" "=== busy: passed, [0-9]* s: 0 passed, 0 
 
 run 60 'stopper() { sleep 3; kill -TERM $$; sleep 99; }' 'stage long 60 sleep 99' 'stage stopper 60 stopper'
 expect "a run that is stopped has its closing line" "$status $(closing)" "1 0 passed, 3 failed, 0 skipped"
+
+# in_one_process.sh STATUS: what it makes of a program that ends so.
+for status in 0 1 77; do
+    printf '#!/bin/sh\nexit %d\n' "$status" > program
+    chmod +x program
+    expect_status "a program that ends with $status" "$status" env -u CK_FORK sh "$top_srcdir/tests/in_one_process.sh" ./program
+done
 finish
