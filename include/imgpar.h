@@ -384,7 +384,7 @@ IMGPAR_API imgpar_array *imgpar_array_error(imgpar_context *ctx, imgpar_status s
  *
  * What a picture's file told beside its pixels goes with it through every operation, and png and jpeg write it: the ICC
  * profile (or PNG's cICP, sRGB, gAMA, cHRM; a JPEG gets a profile that says the same), resolution, EXIF (upright, with
- * the new size, without thumbnails), XMP (a JPEG's extended XMP too) and IPTC. What is damaged, or has more than 16 MB,
+ * the new size, without thumbnails), XMP (as extended XMP where it is more than a JPEG's segment holds) and IPTC. What is damaged, or has more than 16 MB,
  * is left out with a warning. metadata=none leaves all out but what tells of colours. Gray drops a profile for RGB,
  * data has none. A CMYK JPEG becomes RGB when it is read, each colour as (1 - ink) (1 - black), without its profile,
  * which is left out, since it tells of inks. No numbers are converted: pictures of different profiles that meet, and

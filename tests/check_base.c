@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/hash.h"
+#include "base/md5.h"
 #include "base/status.h"
 #include "base/str.h"
 
@@ -10,6 +11,7 @@
 #include <float.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +203,32 @@ START_TEST(hashes_see_length_seed_and_every_byte)
 }
 END_TEST
 
+/* RFC 1321, A.5; and what ends where a block's number of bits begins (of n letters x, by md5sum). */
+static const struct { const char *text, *digest; } md5s[] = {
+    { "", "d41d8cd98f00b204e9800998ecf8427e" },
+    { "a", "0cc175b9c0f1b6a831c399e269772661" },
+    { "abc", "900150983cd24fb0d6963f7d28e17f72" },
+    { "message digest", "f96b697d7cb7938d525a2f31aaf161d0" },
+    { "abcdefghijklmnopqrstuvwxyz", "c3fcd3d76192e4007dfb496cca67e13b" },
+    { "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "d174ab98d277d9f5a5611c2c9f419d9f" },
+    { "12345678901234567890123456789012345678901234567890123456789012345678901234567890", "57edf4a22be3c955ac49da2e2107b67a" },
+    { "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "04364420e25c512fd958a70738aa8f72" },
+    { "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "668a72d5ba17f08e62dabcafad6db14b" },
+    { "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "7dc2ca208106a2f703567bdff99d8981" },
+    { "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "c1bb4f81d892b2d57947682aeb252456" },
+};
+
+START_TEST(md5_is_that_of_its_specification)
+{
+    unsigned char digest[IP_MD5_BYTES];
+    char text[2 * IP_MD5_BYTES + 1];
+    ip_md5(md5s[_i].text, strlen(md5s[_i].text), digest);
+    for (int k = 0; k < IP_MD5_BYTES; k++)
+        snprintf(text + 2 * k, 3, "%02x", digest[k]);
+    ck_assert_str_eq(text, md5s[_i].digest);
+}
+END_TEST
+
 /* ---- element types ------------------------------------------------------------------ */
 
 START_TEST(dtypes_have_names_and_sizes)
@@ -368,6 +396,7 @@ int main(void)
     tcase_add_loop_test(c, json_strings_are_escaped_and_valid, 0, N(json_cases));
     tcase_add_loop_test(c, hashes_of_different_input_differ, 0, 5);
     tcase_add_test(c, hashes_see_length_seed_and_every_byte);
+    tcase_add_loop_test(c, md5_is_that_of_its_specification, 0, N(md5s));
     tcase_add_test(c, dtypes_have_names_and_sizes);
     tcase_add_test(c, every_half_reads_and_writes_back);
     tcase_add_test(c, halves_round_to_nearest_even);

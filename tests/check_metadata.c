@@ -2,8 +2,10 @@
 /* Profiles, EXIF, XMP and resolution: read, carried through operations, written back; and files that are made to do harm. */
 #include "io_help.h"
 
+#include "base/md5.h"
 #include "io/exif.h"
 #include "io/icc.h"
+#include "io/xmp.h"
 
 #include <imgpar.h>
 #include <math.h>
@@ -92,11 +94,13 @@ static void png_add_icc(blob *b, const ip_blob *icc)
     png_add(b, "IDAT", "iCCP", packed, n + 6);
 }
 
-static void png_add_xmp(blob *b)
+static void png_add_xmp(blob *b, const void *bytes, size_t n)
 {
-    unsigned char body[300] = "XML:com.adobe.xmp";
-    memcpy(body + 22, packet, sizeof packet - 1);
-    png_add(b, "IEND", "iTXt", body, 22 + sizeof packet - 1);
+    unsigned char *body = calloc(1, 22 + n);
+    strcpy((char *)body, "XML:com.adobe.xmp");
+    memcpy(body + 22, bytes, n);
+    png_add(b, "IEND", "iTXt", body, 22 + n);
+    free(body);
 }
 
 /* A PNG with a profile, 300 dots an inch, EXIF and XMP. */
@@ -110,7 +114,7 @@ static blob tagged_png(int channels, const uint32_t *primaries, const char *name
     png_add_icc(&b, &icc);
     png_add(&b, "IDAT", "pHYs", dpi, sizeof dpi);
     png_add(&b, "IEND", "eXIf", exif, sizeof exif);
-    png_add_xmp(&b);
+    png_add_xmp(&b, packet, sizeof packet - 1);
     ip_free(icc.bytes);
     return b;
 }
@@ -534,6 +538,108 @@ START_TEST(extended_xmp_and_iptc_are_kept_through_every_operation)
 }
 END_TEST
 
+/* ---- packets of more than a segment ---------------------------------------------------------------- */
+
+static const struct { size_t n; bool is_wrapped; } long_packets[] = {
+    { 65504, false }, { 65505, false }, { 65537, false }, { 65537, true }, { 200 << 10, true }, { 1 << 20, false },
+};
+#define WRAP "<?xpacket begin=\"\" id=\"W5M0MpCehiHzreSzNTczkc9d\"?>\n"
+#define UNWRAP "\n   \n<?xpacket end='w'?>"
+
+/* Unlike everywhere, so that parts in another order would be noticed. */
+static unsigned char *long_packet(size_t n)
+{
+    unsigned char *bytes = extension_of(n);
+    for (size_t k = 50; k + 50 < n; k++)
+        bytes[k] = (unsigned char)('a' + ip_hash_u64(7, k) % 26);
+    return bytes;
+}
+
+static size_t take32(const unsigned char *p)
+{
+    return (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
+}
+
+/* By the specification, and by none of the reader's code: what the segments named by that digest make together. */
+static blob extension_in(blob jpeg, const char *digest)
+{
+    blob all = { NULL, 0 };
+    for (const unsigned char *p = jpeg.bytes + 2; p[1] != 0xda; p += 2 + (p[2] << 8 | p[3])) {
+        const size_t size = (size_t)(p[2] << 8 | p[3]) - 2;
+        if (p[1] != 0xe1 || memcmp(p + 4, "http://ns.adobe.com/xmp/extension/", 35) != 0) continue;
+        ck_assert(memcmp(p + 4 + 35, digest, 32) == 0);
+        ck_assert_uint_eq(take32(p + 4 + 35 + 36), all.n);
+        blob_add(&all, p + 4 + EXTENSION_HEAD, size - EXTENSION_HEAD);
+        ck_assert_uint_ge(take32(p + 4 + 35 + 32), all.n);
+    }
+    return all;
+}
+
+static void check_segments(blob jpeg, const unsigned char *bytes, size_t n)
+{
+    char digest[33], note[64];
+    unsigned char md5[IP_MD5_BYTES];
+    ip_md5(bytes, n, md5);
+    for (int k = 0; k < IP_MD5_BYTES; k++)
+        snprintf(digest + 2 * k, 3, "%02X", md5[k]);
+    const int n_note = snprintf(note, sizeof note, "xmpNote:HasExtendedXMP=\"%s\"", digest);
+    blob all = extension_in(jpeg, digest);
+    ck_assert_msg(holds(jpeg, note, (size_t)n_note), "the first packet names no extension");
+    ck_assert_msg(all.n == n && memcmp(all.bytes, bytes, n) == 0, "the extension has %zu bytes", all.n);
+    blob_free(&all);
+}
+
+START_TEST(xmp_of_any_size_goes_from_png_to_jpeg_and_back)
+{
+    const size_t n = long_packets[_i].n;
+    unsigned char *bytes = long_packet(n);
+    blob in = plain_png(3), whole = { NULL, 0 };
+    if (long_packets[_i].is_wrapped) blob_add(&whole, WRAP, sizeof WRAP - 1);
+    blob_add(&whole, bytes, n);
+    if (long_packets[_i].is_wrapped) blob_add(&whole, UNWRAP, sizeof UNWRAP - 1);
+    png_add_xmp(&in, whole.bytes, whole.n);
+    blob jpeg = result("$1", in, NULL, "jpeg", NULL);
+    ck_assert_str_eq(warning, "");
+    if (n > 65504) check_segments(jpeg, bytes, n);
+    blob jpeg_again = result("$1", jpeg, NULL, "jpeg", NULL), png = result("$1", jpeg_again, NULL, "png", NULL);
+    const blob all[] = { jpeg, jpeg_again, png };
+    for (int k = 0; k < N(all); k++) {
+        ip_metadata *m = told(all[k]);
+        ck_assert_msg(m && m->xmp.n == n && memcmp(m->xmp.bytes, bytes, n) == 0, "%d: XMP", k);
+        ck_assert_ptr_null(m->xmp_extension.bytes);
+        ip_metadata_release(m);
+        blob_free((blob *)&all[k]);
+    }
+    blob_free(&in);
+    blob_free(&whole);
+    free(bytes);
+}
+END_TEST
+
+START_TEST(memory_may_end_where_long_xmp_is_written)
+{
+    unsigned char *bytes = long_packet(70000);
+    blob in = plain_png(3);
+    png_add_xmp(&in, bytes, 70000);
+    imgpar_array *a = open_blob(in);
+    ck_assert_int_eq(imgpar_array_eval(a, NULL), IMGPAR_OK);
+    imgpar_status st = IMGPAR_E_HOST_MEMORY;
+    for (unsigned long nth = 1; st; nth++) {
+        imgpar_options o = { .struct_size = sizeof o, .format = "jpeg" };
+        void *file = NULL;
+        size_t n;
+        ip_fault_set(IP_FAULT_ALLOC, nth);
+        st = imgpar_encode(a, &o, &file, &n);
+        ip_fault_set(IP_FAULT_ALLOC, 0);
+        ck_assert(st == IMGPAR_OK || st == IMGPAR_E_HOST_MEMORY);
+        imgpar_free(file);
+    }
+    imgpar_array_release(a);
+    blob_free(&in);
+    free(bytes);
+}
+END_TEST
+
 #define XMP_DAMAGED "x: JPEG: extended XMP is damaged or too large, and left out\n"
 #define IPTC_DAMAGED "x: JPEG: IPTC is damaged, and left out\n"
 
@@ -736,6 +842,8 @@ int main(void)
     tcase_add_loop_test(c, a_bomb_in_a_profile_or_a_text_is_left_out, 0, 2);
     tcase_add_loop_test(c, no_damage_to_metadata_does_harm, 0, 4);
     tcase_add_loop_test(c, extended_xmp_and_iptc_are_kept_through_every_operation, 0, 2 * N(annotated));
+    tcase_add_loop_test(c, xmp_of_any_size_goes_from_png_to_jpeg_and_back, 0, N(long_packets));
+    tcase_add_test(c, memory_may_end_where_long_xmp_is_written);
     tcase_add_loop_test(c, a_merged_packet_names_no_extension, 0, 6);
     tcase_add_loop_test(c, damaged_extended_xmp_and_iptc_are_left_out, 0, N(damages));
     tcase_add_loop_test(c, iptc_of_a_png_is_read_from_its_digits, 0, N(texts));

@@ -69,7 +69,7 @@ imgpar_status ip_source_take_exif(const ip_source *s, const char *format, const 
 imgpar_status ip_source_take_xmp(const ip_source *s, const unsigned char *bytes, size_t n, ip_metadata *contents, ip_error *err);
 imgpar_status ip_source_take_iptc(const ip_source *s, const char *format, const unsigned char *bytes, size_t n,
                                   ip_metadata *contents, ip_error *err);
-/* Takes a JPEG's second packet. */
+/* Takes a JPEG's second packet. It becomes the only one where the first says nothing else. */
 void ip_source_take_xmp_extension(ip_blob takes, const char *digest, ip_metadata *contents);
 /* Takes a profile, which is freed where it is left out. */
 imgpar_status ip_source_take_icc(const ip_source *s, const char *format, ip_blob takes, ip_metadata *contents, ip_error *err);

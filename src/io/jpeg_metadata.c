@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "io/exif.h"
 #include "io/iptc.h"
+#include "io/xmp.h"
 
 #include <math.h>
 #include <string.h>
@@ -212,10 +213,31 @@ imgpar_status ip_jpeg_read_metadata(const ip_source *s, const ip_jpeg_segments *
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
+/*
+ * Note [Long packets]
+ * A packet of more than a segment stands in the extension as a whole, and the first packet says nothing but where. To
+ * part it, as the specification advises, its RDF would have to be understood. What was written so is one packet again
+ * when it is read.
+ */
+static imgpar_status output_xmp(ip_jpeg_output *output, ip_error *err)
+{
+    const ip_metadata *m = output->metadata;
+    output->xmp = m->xmp;
+    output->xmp_extension = m->xmp_extension;
+    memcpy(output->xmp_digest, m->xmp_digest, IP_XMP_DIGEST);
+    if (m->xmp.n <= MAX_XMP) return IMGPAR_OK;
+    ip_str *pointer = &output->xmp_pointer;
+    output->xmp_extension = ip_xmp_unwrapped(&m->xmp);
+    ip_xmp_digest(&output->xmp_extension, output->xmp_digest);
+    ip_xmp_append_pointer(pointer, output->xmp_digest);
+    output->xmp = (ip_blob){ (unsigned char *)pointer->text, pointer->length };
+    return pointer->failed ? ip_fail_memory(err, "encoding jpeg") : IMGPAR_OK;
+}
+
 imgpar_status ip_jpeg_output_make(const ip_picture *picture, bool is_all, ip_jpeg_output *output, ip_error *err)
 {
     const ip_metadata *m = picture->source->metadata;
-    *output = (ip_jpeg_output){ .resources = IP_STR_INIT, .metadata = m, .is_all = is_all };
+    *output = (ip_jpeg_output){ .resources = IP_STR_INIT, .xmp_pointer = IP_STR_INIT, .metadata = m, .is_all = is_all };
     if (!m) return IMGPAR_OK;
     imgpar_status st = ip_colour_profile(&m->colour, picture->channels <= 2, &output->icc, &output->is_icc_made, err);
     if (st) return st;
@@ -224,7 +246,8 @@ imgpar_status ip_jpeg_output_make(const ip_picture *picture, bool is_all, ip_jpe
                        (size_t)MAX_PART * IP_JPEG_MAX_PARTS);
     if (is_all && m->iptc.bytes) ip_iptc_append_resource(&output->resources, &m->iptc);
     if (output->resources.failed) return ip_fail_memory(err, "encoding jpeg");
-    if (!is_all || !m->exif.bytes || m->exif.n > MAX_EXIF) return IMGPAR_OK;
+    if (is_all) st = output_xmp(output, err);
+    if (st || !is_all || !m->exif.bytes || m->exif.n > MAX_EXIF) return st;
     output->exif.bytes = ip_alloc(sizeof exif_name + m->exif.n);
     if (!output->exif.bytes) return ip_fail_memory(err, "encoding jpeg");
     output->exif.n = sizeof exif_name + m->exif.n;
@@ -240,6 +263,7 @@ void ip_jpeg_output_free(ip_jpeg_output *output)
     ip_free(output->exif.bytes);
     if (output->is_icc_made) ip_free(output->icc.bytes);
     ip_str_free(&output->resources);
+    ip_str_free(&output->xmp_pointer);
 }
 
 static bool is_density(double v) { return v >= 0.5 && v < 65535; }
@@ -271,14 +295,14 @@ static void write_number(j_compress_ptr c, size_t v)
 }
 
 /* The second packet of XMP, in parts. */
-static void write_extension(j_compress_ptr c, const ip_metadata *m)
+static void write_extension(j_compress_ptr c, const ip_jpeg_output *output)
 {
-    const ip_blob *all = &m->xmp_extension;
+    const ip_blob *all = &output->xmp_extension;
     for (size_t at = 0; at < all->n; at += MAX_EXTENSION_PART) {
         const size_t n = all->n - at < MAX_EXTENSION_PART ? all->n - at : MAX_EXTENSION_PART;
         jpeg_write_m_header(c, JPEG_APP0 + 1, (unsigned)(EXTENSION_HEAD + n));
         write_bytes(c, extension_name, sizeof extension_name);
-        write_bytes(c, m->xmp_digest, sizeof m->xmp_digest);
+        write_bytes(c, output->xmp_digest, sizeof output->xmp_digest);
         write_number(c, all->n);
         write_number(c, at);
         write_bytes(c, all->bytes + at, n);
@@ -310,13 +334,12 @@ static void write_parts(j_compress_ptr c, const ip_blob *icc)
 
 void ip_jpeg_write_metadata(j_compress_ptr c, const ip_jpeg_output *output)
 {
-    const ip_metadata *m = output->metadata;
     if (output->exif.bytes) jpeg_write_marker(c, JPEG_APP0 + 1, output->exif.bytes, (unsigned)output->exif.n);
-    if (m && output->is_all && m->xmp.bytes && m->xmp.n <= MAX_XMP) {
-        jpeg_write_m_header(c, JPEG_APP0 + 1, (unsigned)(sizeof xmp_name + m->xmp.n));
+    if (output->xmp.bytes) {
+        jpeg_write_m_header(c, JPEG_APP0 + 1, (unsigned)(sizeof xmp_name + output->xmp.n));
         write_bytes(c, xmp_name, sizeof xmp_name);
-        write_bytes(c, m->xmp.bytes, m->xmp.n);
-        write_extension(c, m);
+        write_bytes(c, output->xmp.bytes, output->xmp.n);
+        write_extension(c, output);
     }
     write_resources(c, &output->resources);
     if (output->icc.bytes) write_parts(c, &output->icc);
@@ -326,6 +349,4 @@ void ip_jpeg_losses(const ip_metadata *m, ip_str *lines)
 {
     if (m->exif.n > MAX_EXIF)
         ip_str_printf(lines, "jpeg: EXIF of %zu bytes is left out; a JPEG holds %d\n", m->exif.n, MAX_EXIF);
-    if (m->xmp.n > MAX_XMP)
-        ip_str_printf(lines, "jpeg: XMP of %zu bytes is left out; a JPEG holds %d\n", m->xmp.n, MAX_XMP);
 }

@@ -31,6 +31,9 @@ imgpar_status ip_jpeg_read_metadata(const ip_source *s, const ip_jpeg_segments *
 typedef struct ip_jpeg_output {
     ip_blob exif, icc;
     bool is_icc_made;
+    ip_blob xmp, xmp_extension; /* borrowed */
+    char xmp_digest[IP_XMP_DIGEST];
+    ip_str xmp_pointer;         /* the packet, where all it says is in the extension */
     ip_str resources;
     const ip_metadata *metadata;
     bool is_all;

@@ -12,7 +12,6 @@
 #define IP_IO_METADATA_H
 
 #include "base/status.h"
-#include "base/str.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -73,13 +72,5 @@ bool ip_colour_is_told(const ip_colour *colour);
 bool ip_colour_same(const ip_colour *a, const ip_colour *b);
 /* The name in quotation marks for a message, or what stands for none; into buf of 96 bytes. m may be NULL. */
 const char *ip_metadata_colour_name(const ip_metadata *m, char *buf);
-
-/* Cleans an XMP packet in place: upright, without thumbnails. */
-void ip_xmp_clean(ip_blob *xmp);
-/*
- * Appends a packet that says what both say, for formats that have one: the descriptions of the extension stand behind
- * those of xmp, which no longer names it. xmp alone where either has no element rdf:RDF.
- */
-void ip_xmp_append_merged(ip_str *out, const ip_blob *xmp, const ip_blob *extension);
 
 #endif

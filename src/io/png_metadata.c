@@ -11,6 +11,7 @@
 #include "io/exif.h"
 #include "io/icc.h"
 #include "io/iptc.h"
+#include "io/xmp.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "io/exif.h"
 #include "io/icc.h"
 #include "io/iptc.h"
+#include "io/xmp.h"
 
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -114,7 +115,10 @@ imgpar_status ip_source_take_xmp(const ip_source *s, const unsigned char *bytes,
 void ip_source_take_xmp_extension(ip_blob takes, const char *digest, ip_metadata *contents)
 {
     ip_xmp_clean(&takes);
-    if (takes.n > 0) {
+    if (takes.n > 0 && ip_xmp_is_pointer(&contents->xmp, digest)) { /* jpeg_metadata.c, Note [Long packets] */
+        ip_free(contents->xmp.bytes);
+        contents->xmp = takes;
+    } else if (takes.n > 0) {
         contents->xmp_extension = takes;
         memcpy(contents->xmp_digest, digest, IP_XMP_DIGEST);
     } else {
