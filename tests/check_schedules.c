@@ -64,6 +64,8 @@ static const shape shapes[] = {
     { "blur($1, 1, border=reflect101)", IMGPAR_U8, 1, 64, 20, 0 },
     { "blur($1, 12)", IMGPAR_U8, 1, 131, 9, 0 },
     { "blur($1, 2, border=constant, cval=200)", IMGPAR_U8, 1, 150, 9, 0 },
+    { "cast(($1[0, -1] * 77 + $1[0, 1] * 150 + $1 * 29 + 128) >> 8, u8)", IMGPAR_U8, 3, 75, 33, 0 }, /* of products that fit 16 bits, of rows and columns */
+    { "cast(($1[-1, 0] * 3000 + $1[1, 0] * 5 + 9) >> 12, u8)", IMGPAR_U8, 1, 131, 9, 0 },
     { "blur($1, 1, border=wrap)", IMGPAR_F16, 1, 61, 37, 0 },
     { "median($1, 3)", IMGPAR_U8, 3, 61, 37, 0 },
     { "convolve($1, [1 2 3 2 1; 0 -1 0 -1 0; 4 1 0 1 4])", IMGPAR_U8, 1, 61, 37, 0 },

@@ -136,7 +136,7 @@ bool ip_emit_calls_helpers(const ip_emit *e);
 /* Where body is a weighted sum of a pixel's channels (emit_mix.c): makes pixels from xa on. The first that is left to be made. */
 const char *ip_emit_mixed(ip_emit *e, const ip_stage *stage, ip_expr *body, const char *target, const char *xa, const char *xb);
 
-const char *ip_emit_addend(ip_emit *e, ip_expr *x); /* of an ip_rounded_sum; "0" for NULL */
+const char *ip_emit_addend(ip_emit *e, ip_expr *x); /* start or offset of a linear form; "0" for NULL */
 /* Where the stage's body is such a sum of two pixels at computed columns (emit_stretch.c): makes the pixels that it can. The first that is left. */
 const char *ip_emit_stretched(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 

@@ -7,83 +7,58 @@
  * Sums are exact, and their shifted values are clamped as the stage says, so both make the same bytes. Nothing is read behind the last pixel that the
  * panel has and the source, so up to 33 pixels before that are left to the loop.
  */
-#include "base/dtype.h"
 #include "compile/emit.h"
 
 enum { CHANNELS = 3, MOST_WEIGHT = 32767 /* of green, which counts in two pairs, twice that */, MOST_START = INT32_MAX - 4 * MOST_WEIGHT * UINT8_MAX };
 
-/* (sum of weight[c] * channel c + start) >> shift */
-typedef struct mix { ip_expr *load[CHANNELS]; int64_t weight[CHANNELS], start, shift; bool fits; } mix;
-
-static const ip_expr *without_casts(const ip_expr *x)
+/* Whether a load is of a channel of the pixel at the element's own place, the one that the first load reads. */
+static bool is_own_pixel(const ip_expr *load, const ip_expr *first)
 {
-    while (x->op == IP_X_CAST && !ip_dtype(x->dtype)->is_float && x->dtype != IMGPAR_BOOL && ip_dtype(x->dtype)->size_bytes <= 4
-           && x->arg[0]->lo >= ip_dtype(x->dtype)->minimum && x->arg[0]->hi <= ip_dtype(x->dtype)->maximum)
-        x = x->arg[0];
-    return x;
+    return load->source->dims[3] == CHANNELS && load->source->dtype == IMGPAR_U8 && load->source == first->source && load->border == IP_BORDER_NONE
+        && load->arg[0] == first->arg[0] && load->arg[1] == first->arg[1] && ip_x_is_coord(load->arg[2], 2)
+        && ip_x_is_uniform(load->arg[0]) && ip_x_is_uniform(load->arg[1]);
 }
 
-static bool note_product(mix *m, const ip_expr *x)
+/* The channel of a term, which has a weight that is known; -1: it is none. */
+static int channel_of(const ip_linear_term *t)
 {
-    ip_expr *load = (ip_expr *)without_casts(x->arg[0]);
-    if (x->arg[1]->op != IP_X_CONST || load->op != IP_X_LOAD || load->arg[3]->op != IP_X_CONST)
+    if (!t->weight || t->weight->op != IP_X_CONST || t->window || t->n_loads != 1 || t->load[0]->arg[3]->op != IP_X_CONST)
+        return -1;
+    int64_t c = t->load[0]->arg[3]->i;
+    return c < 0 || c >= CHANNELS || t->weight->i < 0 || t->weight->i > (c == 1 ? 2 : 1) * MOST_WEIGHT ? -1 : (int)c;
+}
+
+/* The weights of the channels; false: it is no such sum. */
+static bool is_mixed(const ip_stage *s, const ip_linear *form, int64_t weights[CHANNELS])
+{
+    bool is_shifted = s->dtype == IMGPAR_U8 && form->dtype == IMGPAR_U8 && form->wide == IMGPAR_I32 && form->shift && form->shift->op == IP_X_CONST
+        && form->shift->i >= 0 && form->shift->i < 32 && !form->offset;
+    bool may_start = !form->start || (form->start->op == IP_X_CONST && form->start->i >= 0 && form->start->i <= MOST_START);
+    bool is_seen[CHANNELS] = { false };
+    if (!is_shifted || !may_start || form->n_terms != CHANNELS)
         return false;
-    int64_t c = load->arg[3]->i, weight = x->arg[1]->i, most = c == 1 ? 2 * MOST_WEIGHT : MOST_WEIGHT;
-    if (load->source->dims[3] != CHANNELS || load->source->dtype != IMGPAR_U8 || c < 0 || c >= CHANNELS || m->load[c] || weight < 0 || weight > most)
-        return false;
-    m->load[c] = load;
-    m->weight[c] = weight;
-    return true;
-}
-
-static bool note_sum(mix *m, const ip_expr *x)
-{
-    if (x->op == IP_X_ADD)
-        return note_sum(m, x->arg[0]) && note_sum(m, x->arg[1]);
-    if (x->op == IP_X_MUL)
-        return note_product(m, x);
-    m->start += x->op == IP_X_CONST ? x->i : 0;
-    return x->op == IP_X_CONST;
-}
-
-/* The channels of one pixel, which stands at the element's own place. */
-static bool is_one_pixel(ip_emit *e, const mix *m)
-{
-    for (int c = 0; c < CHANNELS; c++) {
-        const ip_expr *load = m->load[c];
-        if (!load || load->source != m->load[0]->source || load->arg[0] != m->load[0]->arg[0] || load->arg[1] != m->load[0]->arg[1])
+    for (int k = 0; k < CHANNELS; k++) {
+        int c = channel_of(&form->terms[k]);
+        if (c < 0 || is_seen[c] || !is_own_pixel(form->terms[k].load[0], form->terms[0].load[0]))
             return false;
-        if (!ip_x_is_coord(load->arg[2], 2) || load->border != IP_BORDER_NONE || (load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C))
-            return false;
+        is_seen[c] = true;
+        weights[c] = form->terms[k].weight->i;
     }
-    return !ip_kernel_texture(e->kernel, m->load[0]->source);
-}
-
-static mix mix_of(ip_emit *e, const ip_stage *s, const ip_expr *body)
-{
-    mix m = { .fits = false };
-    const ip_expr *shifted = (body->op == IP_X_SATURATE || body->op == IP_X_CAST) && body->dtype == IMGPAR_U8 ? body->arg[0] : NULL;
-    bool may = shifted && s->dtype == IMGPAR_U8 && shifted->dtype == IMGPAR_I32 && shifted->op == IP_X_SHR && shifted->arg[1]->op == IP_X_CONST
-        && (body->op == IP_X_SATURATE || (shifted->lo >= 0 && shifted->hi <= UINT8_MAX));
-    if (!may)
-        return m;
-    m.shift = shifted->arg[1]->i;
-    m.fits = note_sum(&m, shifted->arg[0]) && m.start >= 0 && m.start <= MOST_START && m.shift >= 0 && m.shift < 32 && is_one_pixel(e, &m);
-    return m;
+    return true;
 }
 
 const char *ip_emit_mixed(ip_emit *e, const ip_stage *s, ip_expr *body, const char *target, const char *xa, const char *xb)
 {
-    if (!ip_emit_calls_helpers(e) || e->is_short || e->channels != 1)
+    ip_linear form;
+    int64_t w[CHANNELS];
+    if (!ip_emit_calls_helpers(e) || e->is_short || e->channels != 1 || !ip_linear_of(e->ir, body, &form) || !is_mixed(s, &form, w))
         return xa;
-    mix m = mix_of(e, s, body);
-    if (!m.fits)
-        return xa;
+    const ip_expr *pixel = form.terms[0].load[0];
     const char *mixed = ip_text(e->ir, "mixed%d", e->n_values++);
-    const char *end = ip_text(e->ir, "min(%s, %s)", ip_emit_panel_end(e), ip_emit_dim(e, m.load[0]->source, 2));
+    const char *end = ip_text(e->ir, "min(%s, %s)", ip_emit_panel_end(e), ip_emit_dim(e, pixel->source, 2));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", mixed,
              ip_text(e->ir, "%s + ip_mix_pixels(%s + %s, %s + (long)%s * 3, %s - %s, %s - %s, %lld, %lld, %lld, %lld, %lld)", xa, target, xa,
-                     ip_emit_row_pointer(e, m.load[0]), xa, xb, xa, end, xa, (long long)m.weight[0], (long long)m.weight[1], (long long)m.weight[2],
-                     (long long)m.start, (long long)m.shift));
+                     ip_emit_row_pointer(e, pixel), xa, xb, xa, end, xa, (long long)w[0], (long long)w[1], (long long)w[2],
+                     (long long)(form.start ? form.start->i : 0), (long long)form.shift->i));
     return mixed;
 }

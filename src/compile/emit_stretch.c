@@ -11,7 +11,7 @@
 
 enum { MOST_CHANNELS = 4 };
 
-typedef struct stretch { const ip_expr *load; const ip_stage *first, *weights; bool fits; } stretch;
+typedef struct stretch { const ip_expr *load; const ip_stage *first, *weights; } stretch;
 
 /* Whether table[x] grows by 0 or 1. */
 static bool grows_slowly(const ip_stage *table)
@@ -48,42 +48,39 @@ static int column_number(const ip_expr *column, const ip_stage **table)
     return k;
 }
 
-static void note_product(stretch *s, const ip_emit *e, const ip_expr *product)
+/* Whether a term is product number `at`, of a pixel in the row of the first one, all of which is told by *s from then on. */
+static bool is_stretched_term(const ip_stage *stage, const ip_linear_term *t, stretch *s)
 {
     const ip_stage *first = NULL;
-    const ip_expr *value = product->op == IP_X_MUL ? product->arg[0] : NULL, *weight = value ? product->arg[1] : NULL;
-    if (value && is_table(value)) {
-        value = product->arg[1];
-        weight = product->arg[0];
-    }
-    s->fits = s->fits && value && value->op == IP_X_CAST && value->arg[0]->op == IP_X_LOAD && value->arg[0]->source->dtype == IMGPAR_U8;
-    if (!s->fits)
-        return;
-    const ip_expr *load = value->arg[0];
+    if (!t->weight || t->n_loads != 1 || t->window || t->load[0]->source->dtype != IMGPAR_U8)
+        return false;
+    const ip_expr *load = t->load[0];
     int k = column_number(load->arg[2], &first);
-    bool row_is_uniform = !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
-    bool own_channel = ip_x_is_coord(load->arg[3], 3) && load->source->dims[3] == e->channels;
-    s->fits = k >= 0 && k == weight_number(weight) && row_is_uniform && own_channel && load->border == IP_BORDER_NONE
-        && load->source->kind != IP_STAGE_TABLE && (!s->first || (s->first == first && s->weights == weight->source && s->load->source == load->source
-                                                                  && s->load->arg[0] == load->arg[0] && s->load->arg[1] == load->arg[1]));
-    s->load = load;
-    s->first = first;
-    s->weights = s->fits ? weight->source : NULL;
+    bool own_channel = ip_x_is_coord(load->arg[3], 3) && load->source->dims[3] == stage->dims[3];
+    bool is_in_row = ip_x_is_uniform(load->arg[0]) && ip_x_is_uniform(load->arg[1]) && load->source->kind != IP_STAGE_TABLE;
+    bool is_pair = !s->load || (s->first == first && s->weights == t->weight->source && s->load->source == load->source
+                                && s->load->arg[0] == load->arg[0] && s->load->arg[1] == load->arg[1] && s->load != load);
+    if (k < 0 || k != weight_number(t->weight) || !own_channel || !is_in_row || load->border != IP_BORDER_NONE || !is_pair)
+        return false;
+    *s = (stretch){ load, first, t->weight->source };
+    return true;
+}
+
+static bool is_stretched(const ip_stage *stage, const ip_linear *form, stretch *s)
+{
+    return stage->dims[3] <= MOST_CHANNELS && ip_is_rounded_sum(stage, form) && form->n_terms == 2 && is_stretched_term(stage, &form->terms[0], s)
+        && is_stretched_term(stage, &form->terms[1], s) && grows_slowly(s->first);
 }
 
 const char *ip_emit_stretched(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb)
 {
-    ip_rounded_sum sum;
-    stretch s = { .fits = ip_emit_calls_helpers(e) && e->channels <= MOST_CHANNELS };
-    if (!s.fits || !ip_rounded_sum_of(stage, stage->body, &sum) || sum.sum->op != IP_X_ADD)
-        return xa;
-    note_product(&s, e, sum.sum->arg[0]);
-    note_product(&s, e, sum.sum->arg[1]);
-    if (!s.fits || sum.sum->arg[0] == sum.sum->arg[1] || !grows_slowly(s.first))
+    ip_linear form;
+    stretch s = { .load = NULL };
+    if (!ip_emit_calls_helpers(e) || !ip_linear_of(e->ir, stage->body, &form) || !is_stretched(stage, &form, &s))
         return xa;
     e->kernel->stretches = true;
     const char *rest = ip_text(e->ir, "rest%d", e->n_values++), *row = ip_emit_row_pointer(e, s.load), *width = ip_emit_dim(e, s.load->source, 2);
-    const char *start = ip_emit_addend(e, sum.start), *shift = ip_emit_value(e, sum.shift), *offset = ip_emit_addend(e, sum.offset);
+    const char *start = ip_emit_addend(e, form.start), *shift = ip_emit_value(e, form.shift), *offset = ip_emit_addend(e, form.offset);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", rest,
              ip_text(e->ir, "ip_stretch_%d_%s(%s, %s, %s * %d, P + %s, P + %s, %s, %s, %s, %s & 31, %s)", e->channels, ip_dtype(stage->dtype)->cl, target, row,
                      width, e->channels, ip_emit_slot(e, IP_SLOT_TABLE, 0, s.first, NULL), ip_emit_slot(e, IP_SLOT_TABLE, 0, s.weights, NULL), xa, xb,

@@ -118,8 +118,9 @@ static bool loses_flat_loop(const inlining *in, const ip_stage *p)
 /* Weighted sums of neighbours in whole numbers are made quickly by themselves only (emit_weigh.c, emit_stretch.c), even if a row of bytes is then read again. */
 static bool loses_products(const inlining *in, const ip_stage *p)
 {
-    ip_rounded_sum sum;
-    return walks_rows(in->options) && in->options->fuse && in->options->streams && ip_rounded_sum_of(p, p->body, &sum) && in->n_loads[p->id] > 1;
+    ip_linear form;
+    return walks_rows(in->options) && in->options->fuse && in->options->streams && in->n_loads[p->id] > 1
+        && ip_linear_of(in->ir, p->body, &form) && ip_is_rounded_sum(p, &form);
 }
 
 static bool check_gather(ip_expr *x, void *user)
@@ -199,17 +200,12 @@ static bool keeps_pace(const inlining *in, const ip_stage *p)
         && reader->dims[0] * reader->dims[1] >= IP_LEAST_ROWS;
 }
 
-static bool check_addition(ip_expr *x, void *user)
-{
-    bool *fits = user;
-    *fits = *fits && (x->op == IP_X_ADD || x->op == IP_X_CAST || (x->op == IP_X_LOAD && !ip_stage_computes(x->source)));
-    return *fits && x->op != IP_X_LOAD;
-}
-
 static bool adds_inputs(const inlining *in, const ip_stage *p)
 {
-    bool fits = true;
-    ip_x_descend(in->ir, p->body, check_addition, &fits);
+    ip_linear form;
+    bool fits = ip_linear_of(in->ir, p->body, &form) && ip_linear_is_sum(&form);
+    for (int k = 0; fits && k < form.n_terms; k++)
+        fits = !ip_stage_computes(form.terms[k].load[0]->source);
     return fits;
 }
 

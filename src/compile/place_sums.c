@@ -15,57 +15,49 @@
  */
 enum { LEAST_TAPS = 9 /* 3 and 3 reads, not 9 */, MOST_TAPS = 64 };
 
+/* Reads of one stage, beside each other. */
 typedef struct taps {
-    ip_placing *p;
-    const ip_expr *load;        /* the first one that was found; what all have in common is its */
+    ip_stage *of;
+    int border;
     ip_expr *at[2 * MOST_TAPS]; /* by column beside the own one, + MOST_TAPS */
-    int first, last, n;         /* columns beside the own one */
-    bool fits;
+    int first, last;            /* columns beside the own one */
 } taps;
 
 /* A row of integers that are not negative, kept by the kernel, and read beside its own column. */
-static bool suits(const taps *t, ip_expr *load)
+static bool suits(const ip_placing *p, const ip_expr *load)
 {
     const ip_stage *s = load->source;
     bool is_repeated = load->border != IP_BORDER_NONE && load->border != IMGPAR_BORDER_CONSTANT && load->border != IMGPAR_BORDER_WRAP;
-    return ip_kernel_computes(t->p->kernel, s) && s->kind == IP_STAGE_MAP && !ip_dtype(s->dtype)->is_float && s->lo >= 0
+    return ip_kernel_computes(p->kernel, s) && s->kind == IP_STAGE_MAP && !ip_dtype(s->dtype)->is_float && s->lo >= 0
         && 3 * s->hi <= ip_dtype(IMGPAR_U32)->maximum && is_repeated
         && ip_x_is_coord(load->arg[0], 0) && ip_x_is_coord(load->arg[1], 1) && ip_x_is_coord(load->arg[3], 3);
 }
 
-static void add_tap(taps *t, ip_expr *load)
+static bool add_tap(const ip_placing *p, taps *t, ip_expr *load)
 {
-    ip_index column = ip_x_classify(t->p->plan->ir, load->arg[2]);
-    bool is_beside = column.kind == IP_INDEX_UNIT && column.axis == 2 && column.lo == column.hi && !column.uses_tap;
-    t->fits = t->fits && is_beside && suits(t, load) && column.lo > -MOST_TAPS && column.lo < MOST_TAPS
-        && (!t->load || (t->load->source == load->source && t->load->border == load->border)) && !t->at[MOST_TAPS + column.lo];
-    if (!t->fits)
-        return;
-    t->load = t->load ? t->load : load;
+    ip_index column = ip_x_classify(p->plan->ir, load->arg[2]);
+    bool is_beside = column.kind == IP_INDEX_UNIT && column.axis == 2 && column.lo == column.hi && !column.uses_tap
+        && column.lo > -MOST_TAPS && column.lo < MOST_TAPS;
+    if (!is_beside || !suits(p, load) || t->of != load->source || t->border != load->border || t->at[MOST_TAPS + column.lo])
+        return false;
     t->at[MOST_TAPS + column.lo] = load;
-    t->first = t->n ? ip_min_int(t->first, column.lo) : column.lo;
-    t->last = t->n ? ip_max_int(t->last, column.lo) : column.lo;
-    t->n++;
+    t->first = ip_min_int(t->first, column.lo);
+    t->last = ip_max_int(t->last, column.lo);
+    return true;
 }
 
-/* The reads that x is the sum of. None of the sums on the way may wrap. */
-static double add_taps(taps *t, ip_expr *x)
+/* The reads that x is the sum of, if they are side by side and many, and the sum does not wrap. */
+static bool find_taps(const ip_placing *p, const ip_stage *reader, ip_expr *x, taps *t)
 {
-    double largest = 0;
-    if (!t->fits || ip_dtype(x->dtype)->is_float || x->dtype == IMGPAR_BOOL) {
-        t->fits = false;
-    } else if (x->op == IP_X_ADD) {
-        largest = add_taps(t, x->arg[0]) + add_taps(t, x->arg[1]);
-    } else if (x->op == IP_X_CAST) {
-        largest = add_taps(t, x->arg[0]);
-    } else if (x->op == IP_X_LOAD) {
-        add_tap(t, x);
-        largest = x->source->hi;
-    } else {
-        t->fits = false;
-    }
-    t->fits = t->fits && largest <= ip_dtype(x->dtype)->maximum;
-    return largest;
+    ip_linear form;
+    if (!ip_linear_of(p->plan->ir, x, &form) || !ip_linear_is_sum(&form) || form.n_terms < LEAST_TAPS)
+        return false;
+    *t = (taps){ .of = form.terms[0].load[0]->source, .border = form.terms[0].load[0]->border, .first = MOST_TAPS, .last = -MOST_TAPS };
+    for (int k = 0; k < form.n_terms; k++)
+        if (!add_tap(p, t, form.terms[k].load[0]))
+            return false;
+    return t->last - t->first + 1 == form.n_terms && form.n_terms * t->of->hi <= ip_dtype(form.wide)->maximum
+        && memcmp(t->of->dims, ip_stage_domain(reader), sizeof t->of->dims) == 0;
 }
 
 /* The narrowest dtype for sums up to that; wide is wide enough. */
@@ -89,11 +81,11 @@ static ip_expr *beside(ip_ir *ir, ip_stage *s, int by, int border)
 static ip_stage *sums_of_three(ip_placing *p, const taps *t, const ip_stage *reader)
 {
     ip_ir *ir = p->plan->ir;
-    ip_stage *of = t->load->source;
+    ip_stage *of = t->of;
     imgpar_dtype dtype = dtype_of_sums(3 * of->hi, IMGPAR_U32);
     ip_expr *sum = NULL;
     for (int by = -1; by <= 1; by++) {
-        ip_expr *x = ip_x_cast(ir, dtype, beside(ir, of, by, t->load->border));
+        ip_expr *x = ip_x_cast(ir, dtype, beside(ir, of, by, t->border));
         sum = sum ? ip_x_binary(ir, IP_X_ADD, sum, x) : x;
     }
     ip_stage *s = ip_add_row(p, reader, sum, of->dims[3], "sums of three");
@@ -112,9 +104,9 @@ static ip_expr *of_threes(ip_placing *p, const taps *t, ip_stage *reader, ip_exp
     ip_expr *sum = NULL;
     for (int at = t->first; at <= t->last;) {
         bool is_three = at + 2 <= t->last;
-        ip_expr *term = is_three ? beside(ir, threes, at + 1, t->load->border) : t->at[MOST_TAPS + at];
+        ip_expr *term = is_three ? beside(ir, threes, at + 1, t->border) : t->at[MOST_TAPS + at];
         at += is_three ? 3 : 1;
-        imgpar_dtype dtype = dtype_of_sums((at - t->first) * t->load->source->hi, x->dtype);
+        imgpar_dtype dtype = dtype_of_sums((at - t->first) * t->of->hi, x->dtype);
         term = ip_x_cast(ir, dtype, term);
         sum = sum ? ip_x_binary(ir, IP_X_ADD, ip_x_cast(ir, dtype, sum), term) : term;
     }
@@ -129,10 +121,8 @@ static bool find_sum(ip_expr *x, void *user)
     rewriting *r = user;
     if (r->sum || x->op != IP_X_ADD)
         return !r->sum && x->op != IP_X_LOAD;
-    taps t = { .p = r->p, .fits = true };
-    add_taps(&t, x);
-    bool is_line = t.fits && t.n >= LEAST_TAPS && t.last - t.first + 1 == t.n;
-    if (!is_line || memcmp(t.load->source->dims, ip_stage_domain(r->reader), sizeof t.load->source->dims) != 0)
+    taps t;
+    if (!find_taps(r->p, r->reader, x, &t))
         return true;
     r->sum = x;
     r->with = of_threes(r->p, &t, r->reader, x);
