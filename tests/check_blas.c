@@ -6,6 +6,7 @@
 #include "run/blas.h"
 #include "run/clblast.h"
 #include "run/device_impl.h"
+#include "tier.h"
 
 #include <check.h>
 #include <math.h>
@@ -353,8 +354,7 @@ START_TEST(pieces_of_a_batch_make_it_whole)
 {
     ip_gemm g = { .dtype = IMGPAR_F32, .m = 20, .n = 40, .k = 33, .whole_m = 20, .count = { 2, 5 }, .a_next = { 0, 20 * 33 },
                   .b_next = { 5 * 33 * 40, 33 * 40 } };
-    const char *tier = getenv("IMGPAR_TEST_TIER");
-    if (!tier || strcmp(tier, "full") != 0) return; /* PoCL compiles CLBlast's batches for half a minute */
+    if (!test_tier_is_full()) return; /* PoCL compiles CLBlast's batches for half a minute */
     check_pieces(&g, 2 * 20 * 40 * 33); /* 2, 2 and 1 of them */
 }
 END_TEST

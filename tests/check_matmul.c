@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Products of matrices: values against sums in 64 significant bits, shapes, kernels, little memory, interruption. */
 #include "shaped.h"
+#include "tier.h"
 
 #include <check.h>
 #include <math.h>
@@ -143,12 +144,6 @@ static imgpar_array *large(const char *shape, unsigned seed)
 
 /* CLBlast compiles a program for each dtype, single and batched, which takes PoCL half a minute: the first one is enough for the
  * quick tier. */
-static bool is_full(void)
-{
-    const char *tier = getenv("IMGPAR_TEST_TIER");
-    return tier && strcmp(tier, "full") == 0;
-}
-
 /* Whether there is a CLBlast to be tested; then it computes whatever it may. */
 static bool set_clblast(void)
 {
@@ -185,7 +180,7 @@ static const struct { const char *a, *b; imgpar_dtype dtype; bool is_quick; } fo
 START_TEST(products_by_clblast_are_sums_of_products)
 {
     imgpar_dtype dtype = for_clblast[_i].dtype;
-    if (!set_clblast() || !(for_clblast[_i].is_quick || is_full())) return;
+    if (!set_clblast() || !(for_clblast[_i].is_quick || test_tier_is_full())) return;
     if (dtype == IMGPAR_F64 && !imgpar_context_device(ctx)->has_f64) return;
     expect_library(for_clblast[_i].a, for_clblast[_i].b, dtype, "computed by CLBlast");
     check_product(for_clblast[_i].a, for_clblast[_i].b, dtype, dtype, dtype);

@@ -3,8 +3,8 @@
  * A sample of every kind of kernel, small, in every schedule: each gives the interpreter's bytes (whose answers
  * check_matrix.c compares with independent ones). It is what runs on other OpenCL implementations, under Oclgrind and
  * with limits that no device here has (.ci/run), so programs are few and images small. And what --explain says of it.
- * The quick tier, where most of the time goes into compiling, has each row in the device's own schedule, in `rows` and in one of the
- * others by turns; the full one in all of them.
+ * The quick tier, where most of the time goes into compiling, has each row in the device's own schedule and in `rows`, and every second
+ * one in one of the others by turns; the full one has all rows in all of them.
  *
  * IMGPAR_TEST_WITHOUT: words, separated by commas; kernels in whose text one occurs are left out, and schedules of that name.
  * IMGPAR_TEST_DISTINCT: each program runs once: what an earlier row, or another schedule of this one, has run is left out, in
@@ -19,6 +19,7 @@
 #include "oracle.h"
 #include "run/context.h"
 #include "schedules.h"
+#include "tier.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -264,8 +265,7 @@ enum { N_WAYS = sizeof ways / sizeof *ways, N_ALWAYS = 2 };
 
 static bool is_its_turn(int row, size_t way)
 {
-    const char *tier = getenv("IMGPAR_TEST_TIER");
-    return way < N_ALWAYS || (tier && strcmp(tier, "full") == 0) || (size_t)row % (N_WAYS - N_ALWAYS) == way - N_ALWAYS;
+    return way < N_ALWAYS || test_tier_is_full() || (size_t)row % (2 * (N_WAYS - N_ALWAYS)) == way - N_ALWAYS;
 }
 
 /* One of the words in a variable of the environment occurs in the text. */

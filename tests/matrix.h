@@ -52,7 +52,7 @@ enum { EVERY_WAY = -1 };
 typedef struct bench {
     imgpar_context *ctx;
     bool has_device, is_full;
-    int turn; /* number of the row: beside the device's own schedule the quick tier has one of the other ways by turns; EVERY_WAY */
+    int turn; /* number of the row: beside the device's own schedule the quick tier has one of the other ways for every second row, by turns; EVERY_WAY */
 } bench;
 
 void bench_open(bench *b);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "nd.h"
+#include "tier.h"
 
 #include <check.h>
 #include <math.h>
@@ -71,8 +72,7 @@ void nd_open(nd_bench *b)
     const char *kind = imgpar_context_device(b->ctx)->kind;
     b->has_device = strcmp(kind, "ref") != 0;
     b->is_cpu = strcmp(kind, "cpu") == 0;
-    const char *tier = getenv("IMGPAR_TEST_TIER");
-    b->is_full = tier && strcmp(tier, "full") == 0;
+    b->is_full = test_tier_is_full();
 }
 
 void nd_close(nd_bench *b) { imgpar_context_release(b->ctx); }

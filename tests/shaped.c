@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shaped.h"
+#include "tier.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -92,8 +93,7 @@ void nd_check(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_by
 
 void nd_check_dtype(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, imgpar_dtype dtype, const char *what)
 {
-    const char *tier = getenv("IMGPAR_TEST_TIER");
-    bool is_full = tier && strcmp(tier, "full") == 0, often = dtype == IMGPAR_F32 || dtype == IMGPAR_U8;
+    bool is_full = test_tier_is_full(), often = dtype == IMGPAR_F32 || dtype == IMGPAR_U8;
     bool has_device = strcmp(imgpar_context_device(ctx)->kind, "ref") != 0;
     check_ways(ctx, a, want, same_bytes, !has_device ? 1 : is_full ? 4 : often ? 2 : 1, what);
 }
