@@ -221,6 +221,9 @@ END_TEST
 
 enum { WIDTH = 1600, HEIGHT = 1200 }; /* of $1 and $2, bytes */
 
+/* A level of a pyramid. */
+#define DOWN(A) "slice(convsep(" A ", [1 2 1], [1 2 1], scale=16), step=[2 2])"
+
 /* What the kernels of a graph read and write, all together. A median of 3 x 3 needs a column and a row more on each side. */
 static const struct shape {
     const char *text;
@@ -234,6 +237,9 @@ static const struct shape {
       100 * 597 + 100 * 150 }, /* no row that is left out */
     { "slice(median($1, 3), [0 200], step=[2 3])", WIDTH * HEIGHT, 600 * 467 }, /* of most columns in one kernel */
     { "slice(blur($1, 2), step=[2 2])", WIDTH * HEIGHT, 600 * 800 },
+    /* two levels of a pyramid a kernel; the fifth has too few rows to keep whole ones */
+    { DOWN(DOWN(DOWN(DOWN(DOWN("$1"))))), WIDTH * HEIGHT + 400 * 300 + 100 * 75 + 99 * 38, 400 * 300 + 100 * 75 + 100 * 38 - 38 + 50 * 38 },
+    { DOWN("blur(median($1, 3, border=reflect), 2)"), WIDTH * HEIGHT, 800 * 600 },
     { "crop(reverse(median($1, 3), axis=1), 100, 200, 300, 150)", 302 * 152 + 300 * 150, 2 * 300 * 150 },
     { "crop(pad(median($1, 3), [10 20], [10 20], border=reflect), 0, 0, 50, 40)", 31 * 31 + 30 * 30, 30 * 30 + 50 * 40 },
     { "crop(pad(median($1, 3), [10 20], [10 20], border=wrap), 0, 100, 20, 40)", 21 * 42 + 20 * 40, 2 * 20 * 40 },

@@ -37,7 +37,7 @@ typedef struct decimating {
     ip_ir *ir;
     row_map *maps;         /* by stage id */
     bool *is_live;         /* by stage id: asked for, or read by what is */
-    bool *shares_rows;     /* by stage id: its rows, or those of what it reads row by row, are made of those before */
+    bool *carries_sums;    /* by stage id: its rows, or those of what it reads row by row, are made of the one before */
     ip_stage *reader;
 } decimating;
 
@@ -46,28 +46,27 @@ static bool is_own_row(const ip_expr *load, const ip_stage *reader)
     return ip_x_is_coord(load->arg[1], 1) && load->source->dims[1] == ip_stage_domain(reader)[1];
 }
 
-/* ---- what shares rows ------------------------------------------------------------------------ */
+/* ---- sums that are carried down ------------------------------------------------------------- */
 
 static void note_running_sum(ip_expr *x, void *user)
 {
     *(bool *)user |= x->op == IP_X_WINDOW && x->taps_y > 1 && x->fold == IP_FOLD_SUM && !ip_dtype(x->dtype)->is_float;
 }
 
-static void note_kept_rows(ip_expr *load, void *user)
+static void note_own_rows(ip_expr *load, void *user)
 {
     decimating *d = user;
-    bool keeps = ip_stage_computes(load->source) && load->border != IP_BORDER_NONE && !is_own_row(load, d->reader);
-    d->shares_rows[d->reader->id] |= keeps || (is_own_row(load, d->reader) && d->shares_rows[load->source->id]);
+    d->carries_sums[d->reader->id] |= is_own_row(load, d->reader) && d->carries_sums[load->source->id];
 }
 
-static void find_shared_rows(decimating *d)
+static void find_carried_sums(decimating *d)
 {
     for (int k = 0; k < d->ir->n_stages; k++) {
         d->reader = d->ir->stages[k];
         if (d->reader->kind != IP_STAGE_MAP)
             continue;
-        ip_x_walk(d->ir, d->reader->body, note_running_sum, &d->shares_rows[k]);
-        ip_stage_each_load(d->ir, d->reader, note_kept_rows, d);
+        ip_x_walk(d->ir, d->reader->body, note_running_sum, &d->carries_sums[k]);
+        ip_stage_each_load(d->ir, d->reader, note_own_rows, d);
     }
 }
 
@@ -160,7 +159,7 @@ static void read_all_decimated(decimating *d)
 static bool decimate_all(decimating *d)
 {
     bool any = false;
-    find_shared_rows(d);
+    find_carried_sums(d);
     for (int k = d->ir->n_stages - 1; k >= 0; k--) {
         ip_stage *s = d->reader = d->ir->stages[k];
         d->is_live[k] |= s->is_output;
@@ -173,7 +172,7 @@ static bool decimate_all(decimating *d)
         }
         if (!ip_stage_computes(s))
             continue;
-        if (d->maps[k].is_one && !s->is_output && !d->shares_rows[k]) {
+        if (d->maps[k].is_one && !s->is_output && !d->carries_sums[k]) {
             decimate(d, s);
             any = true;
         }
@@ -193,14 +192,14 @@ imgpar_status ip_pass_decimate(ip_plan *plan, const ip_compile_options *options,
         return IMGPAR_OK;
     d.maps = ip_zalloc(n * sizeof *d.maps);
     d.is_live = ip_zalloc(n * sizeof *d.is_live);
-    d.shares_rows = ip_zalloc(n * sizeof *d.shares_rows);
-    if (d.maps && d.is_live && d.shares_rows)
+    d.carries_sums = ip_zalloc(n * sizeof *d.carries_sums);
+    if (d.maps && d.is_live && d.carries_sums)
         any = decimate_all(&d);
     else
         plan->ir->failed = true;
     ip_free(d.maps);
     ip_free(d.is_live);
-    ip_free(d.shares_rows);
+    ip_free(d.carries_sums);
     if (plan->ir->failed)
         return ip_fail_memory(err, "compiling");
     return any ? ip_pass_inline(plan, options, err) : IMGPAR_OK; /* what was elsewhere may be at its own place now */

@@ -183,6 +183,8 @@ static bool keeps_pace(ip_placing *p, ip_placed *source, const ip_expr *load, co
         if (fits)
             source->paced = is_known ? (ip_pace){ read.row, ip_min_int(source->paced.lo, read.lo), ip_max_int(source->paced.hi, read.hi) } : read;
     }
+    if (fits && pace >= 0) /* sums that are carried down would begin anew with each row */
+        fits = source->n_running == 0 || !ip_pace_leaves_rows_out(&p->kernel->placed[pace].paced);
     if (!fits)
         p->why = reach->is_paced ? "it is read at computed places" : "its readers want other rows";
     source->pace = pace;
@@ -299,11 +301,11 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     }
     if (plan->ir->failed)
         return false;
+    for (int k = 0; k < kernel->n_placed && !ip_in_tiles(&p); k++)
+        ip_place_running(plan->ir, &kernel->placed[k]);
     for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
         p.reader = &kernel->placed[k];
         ip_choose_reading(&p, p.reader->stage);
-        if (!ip_in_tiles(&p))
-            ip_place_running(plan->ir, p.reader);
         if (p.reader->place == IP_PLACE_RING)
             p.reader->rows = rows_kept(p.reader);
         else if (p.reader->stage->kind != IP_STAGE_MAP)

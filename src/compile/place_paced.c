@@ -8,43 +8,77 @@
  * rows are made that it is to read and that were not made before, by a loop of their own; what they are made of in turn is made in the
  * same loop, at the same pace, ahead by its lead as ever. The ring holds what one row of the reader reads. So an enlarged image makes
  * the columns of each row of the source once, however many rows of the result are made of them, and a filter before a resize stays in
- * its kernel. Where rows are left out the loop begins as a strip does, as many rows before as fill the rings.
+ * its kernel. Where rows are left out the loop begins as a strip does, as many rows before as fill the rings. Rows beyond the edges
+ * are made by nobody; what a border rule reads instead is among the rows that are kept.
  */
-#include "base/dtype.h"
-#include "compile/passes.h"
-
-static bool is_own_axis(ip_ir *ir, const ip_expr *load, const int64_t domain[4], int axis)
-{
-    ip_index index = ip_x_classify(ir, load->arg[axis]);
-    return index.kind == IP_INDEX_UNIT && index.axis == axis && index.lo == 0 && index.hi == 0 && load->source->dims[axis] == domain[axis];
-}
+#include "base/integers.h"
+#include "compile/placing.h"
+#include "ir/index_map.h"
 
 static bool is_row(const ip_expr *x) { return x->op == IP_X_COORD && x->axis == 1; }
 
-/* The row y of the reader in a table that never falls, or a multiple of y. */
+static bool is_number(const ip_expr *x) { return x->op == IP_X_CONST || x->op == IP_X_PARAM; }
+
+/* The row y of the reader in a table that never falls, or a multiple of y; either plus an argument. */
 static bool is_rising(const ip_expr *x)
 {
+    if (x->op == IP_X_ADD && x->arg[1]->op == IP_X_PARAM)
+        x = x->arg[0];
     if (x->op == IP_X_MUL)
-        return is_row(x->arg[0]) && x->arg[1]->op == IP_X_CONST && x->arg[1]->i > 0;
+        return is_row(x->arg[0]) && is_number(x->arg[1]) && x->arg[1]->i > 0;
     return x->op == IP_X_LOAD && x->source->is_rising && is_row(x->arg[2]);
+}
+
+/* index as a row that rises, and what constants and the taps of a window add to it. */
+static bool split(ip_expr *index, ip_pace *pace)
+{
+    double lo = 0, hi = 0;
+    while (index->op == IP_X_ADD && !is_rising(index)) {
+        int k = index->arg[0]->op == IP_X_CONST || index->arg[0]->op == IP_X_TAP ? 0 : 1;
+        const ip_expr *by = index->arg[k];
+        if (by->op != IP_X_CONST && by->op != IP_X_TAP)
+            return false;
+        lo += by->lo;
+        hi += by->hi;
+        index = index->arg[1 - k];
+    }
+    *pace = (ip_pace){ index, (int)lo, (int)hi };
+    return is_rising(index);
+}
+
+/* Whether row is inside the source for all rows of the reader: what a border rule then reads lies near it. */
+static bool stays_inside(const ip_expr *row, const int64_t domain[4], int64_t n)
+{
+    ip_box box;
+    ip_span rows;
+    for (int k = 0; k < 4; k++)
+        box.axis[k] = (ip_span){ 0, ip_max(domain[k], 1) - 1 };
+    return ip_index_span(row, &box, &rows) && rows.lo >= 0 && rows.hi < n;
+}
+
+/* Its border rule keeps what is read within the rows from lo to hi, widened where it is reflected (reach.c, Note [Reading near edges]). */
+static bool apply_border(const ip_expr *load, const int64_t domain[4], ip_pace *pace)
+{
+    ip_reach reach = { .y_lo = pace->lo, .y_hi = pace->hi };
+    if (load->border == IP_BORDER_NONE)
+        return true;
+    ip_reach_contract(&reach, load->border);
+    pace->lo = reach.y_lo;
+    pace->hi = reach.y_hi;
+    return load->border != IMGPAR_BORDER_WRAP && stays_inside(pace->row, domain, load->source->dims[1]);
 }
 
 bool ip_load_pace(ip_ir *ir, const ip_expr *load, const int64_t domain[4], ip_pace *pace)
 {
-    ip_expr *row = load->arg[1], *by = NULL;
-    for (int k = 0; load->arg[1]->op == IP_X_ADD && k < 2; k++)
-        if (is_rising(load->arg[1]->arg[k])) {
-            row = load->arg[1]->arg[k];
-            by = load->arg[1]->arg[1 - k];
-        }
-    bool is_known = !by || by->op == IP_X_CONST || by->op == IP_X_TAP;
-    if (load->border != IP_BORDER_NONE || load->source->kind != IP_STAGE_MAP || !is_rising(row) || !is_known)
-        return false;
-    *pace = (ip_pace){ row, by ? (int)by->lo : 0, by ? (int)by->hi : 0 };
-    ip_index channel = ip_x_classify(ir, load->arg[3]);
-    bool channel_ok = channel.kind == IP_INDEX_FIXED || (channel.kind == IP_INDEX_UNIT && channel.axis == 3);
-    return channel_ok && is_own_axis(ir, load, domain, 0) && is_own_axis(ir, load, domain, 2);
+    const ip_stage *p = load->source;
+    ip_index plane = ip_x_classify(ir, load->arg[0]), column = ip_x_classify(ir, load->arg[2]), channel = ip_x_classify(ir, load->arg[3]);
+    bool own_plane = plane.kind == IP_INDEX_UNIT && plane.axis == 0 && plane.lo == 0 && plane.hi == 0 && p->dims[0] == domain[0];
+    bool near_column = column.kind == IP_INDEX_UNIT && column.axis == 2 && p->dims[2] == domain[2];
+    bool has_channel = channel.kind == IP_INDEX_FIXED || (channel.kind == IP_INDEX_UNIT && channel.axis == 3);
+    return p->kind == IP_STAGE_MAP && own_plane && near_column && has_channel && split(load->arg[1], pace) && apply_border(load, domain, pace);
 }
+
+bool ip_pace_leaves_rows_out(const ip_pace *pace) { return pace->row->op != IP_X_LOAD; }
 
 int64_t ip_kernel_rows_twice(const ip_kernel *kernel)
 {

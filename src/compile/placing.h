@@ -40,6 +40,8 @@ void ip_choose_reading(ip_placing *p, const ip_stage *stage);
 void ip_place_spread(ip_placing *p, ip_stage *stage);
 /* An entry for sums of three in reader, which will read it (place_sums.c). */
 void ip_place_sums(ip_placing *p, ip_stage *reader);
+/* Rows between those that are read at that pace are made for nobody. */
+bool ip_pace_leaves_rows_out(const ip_pace *pace);
 /* Finds placed's running sums. */
 void ip_place_running(ip_ir *ir, ip_placed *placed);
 

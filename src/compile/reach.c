@@ -57,7 +57,7 @@ ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4])
         reach.y_lo = index[1].lo;
         reach.y_hi = index[1].hi;
     }
-    if (reach.is_local) {
+    if (reach.is_local || reach.is_paced) {
         reach.x_lo = index[2].lo;
         reach.x_hi = index[2].hi;
     }
