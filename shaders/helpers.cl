@@ -333,25 +333,50 @@ static inline int ip_turn_words(IP_TURN_ROWS(uchar))
     return j;
 }
 /*
- * Every second, third or fourth of n pixels of three bytes (src/compile/emit_lanes.c), several at a time where vectors are shuffled quickly.
+ * Every second, third or fourth of n pixels of three bytes (src/compile/emit_pick.c), several at a time where vectors are shuffled quickly.
  * Sixteen bytes are read and written at once, none of them behind the last pixel. Returns how many are done.
  */
 #if defined(IP_STREAMS) && defined(__x86_64__)
-#define IP_TAKE(BY, AT_ONCE, PLACES)                                                                                   \
-    static inline int ip_take_##BY(__global uchar *to, const uchar *from, int n)                                       \
+#define IP_TAKE(NAME, SPACE, BY, AT_ONCE, PLACES)                                                                      \
+    static inline int NAME##_##BY(__global uchar *to, SPACE const uchar *from, int n)                                  \
     {                                                                                                                  \
         int k = 0;                                                                                                     \
         for (; k + 6 <= n; k += AT_ONCE)                                                                               \
-            ((__global struct ip_bytes16 *)(to + k * 3))->bytes = ((const struct ip_bytes16 *)(from + k * BY))->bytes.PLACES; \
+            ((__global struct ip_bytes16 *)(to + k * 3))->bytes = ((SPACE const struct ip_bytes16 *)(from + k * BY))->bytes.PLACES; \
         return k;                                                                                                      \
     }
 #else
-#define IP_TAKE(BY, AT_ONCE, PLACES)                                                                                   \
-    static inline int ip_take_##BY(__global uchar *to, const uchar *from, int n) { return 0; }
+#define IP_TAKE(NAME, SPACE, BY, AT_ONCE, PLACES)                                                                      \
+    static inline int NAME##_##BY(__global uchar *to, SPACE const uchar *from, int n) { return 0; }
 #endif
-IP_TAKE(6, 3, s012678cdefffffff)
-IP_TAKE(9, 2, s0129abffffffffff)
-IP_TAKE(12, 2, s012cdeffffffffff)
+#define IP_TAKE_BY(NAME, SPACE)                                                                                        \
+    IP_TAKE(NAME, SPACE, 6, 3, s012678cdefffffff)                                                                      \
+    IP_TAKE(NAME, SPACE, 9, 2, s0129abffffffffff)                                                                      \
+    IP_TAKE(NAME, SPACE, 12, 2, s012cdeffffffffff)
+IP_TAKE_BY(ip_take, __private)
+IP_TAKE_BY(ip_take_row, __global)
+/* The pixel that a word begins with (src/compile/emit_pick.c, Note [Picks]). */
+#define IP_WORD_OF(T) struct __attribute__((packed, may_alias)) ip_word_of_##T { T bits; };
+IP_WORD_OF(uchar)
+IP_WORD_OF(ushort)
+IP_WORD_OF(uint)
+IP_WORD_OF(ulong)
+#ifdef __ENDIAN_LITTLE__
+#define IP_BEGINS_WITH(TO, WORD, BITS) ((TO)(BITS))
+#else
+#define IP_BEGINS_WITH(TO, WORD, BITS) ((TO)((BITS) >> (sizeof(WORD) - sizeof(TO)) * 8))
+#endif
+#define IP_PICK(TO, WORD)                                                                                              \
+    static inline void ip_pick_##TO##_of_##WORD(__global uchar *to, __global const uchar *from)                        \
+    {                                                                                                                  \
+        const WORD bits = ((__global const struct ip_word_of_##WORD *)from)->bits;                                     \
+        ((__global struct ip_word_of_##TO *)to)->bits = IP_BEGINS_WITH(TO, WORD, bits);                                \
+    }
+IP_PICK(uchar, ushort)
+IP_PICK(uchar, uint)
+IP_PICK(ushort, uint)
+IP_PICK(ushort, ulong)
+IP_PICK(uint, ulong)
 /*
  * Bytes that are weighted sums of the channels of n pixels of three bytes (src/compile/emit_mix.c): (start + red r + green g + blue b) >> shift,
  * clamped. Of a pixel's 16-bit pairs (r, g) and (g, b) each is multiplied by a pair of weights and added up in one step. Reads no more than

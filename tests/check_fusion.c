@@ -781,6 +781,9 @@ static const slicing slicings[] = {
     { "blur", "sigma=1", IMGPAR_F32, 9, 30, 1, { 2, 1 }, { 5, 7 } },
     { "median", "size=3", IMGPAR_U8, 131, 40, 3, { 1, 0 }, { 2, 2 } },
     { "boxblur", "size=5, border=reflect", IMGPAR_U8, 131, 40, 2, { 0, 1 }, { 2, 2 } },
+    { "blur", "sigma=1", IMGPAR_U8, 130, 139, 1, { 0, 1 }, { 2, 2 } },
+    { "blur", "sigma=1", IMGPAR_U16, 130, 139, 1, { 0, 0 }, { 1, 4 } },
+    { "blur", "sigma=1", IMGPAR_F32, 130, 75, 1, { 0, 0 }, { 2, 2 } },
 };
 
 static int64_t n_taken(int64_t n, int64_t from, int64_t step)

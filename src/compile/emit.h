@@ -130,6 +130,14 @@ void ip_emit_declare_paces(ip_emit *e);
 bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *stage);
 void ip_emit_lanes_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 
+/* Pixels of a row that lie `by` elements apart, the first at `from`; n of them go to `to`, side by side. */
+typedef struct ip_taking { const char *from, *to, *n; int by; imgpar_dtype dtype; bool is_global; /* where they are */ } ip_taking;
+/* Takes pixels of three or four channels (emit_pick.c); n is above 0. */
+void ip_emit_take(ip_emit *e, const ip_taking *taking);
+/* Whether a stage is every n-th pixel of another one and nothing else (Note [Picks] there); a row of it. */
+bool ip_emit_fits_pick(ip_emit *e, const ip_stage *stage);
+void ip_emit_pick_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
+
 /* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop behind the call makes. */
 bool ip_emit_calls_helpers(const ip_emit *e);
 

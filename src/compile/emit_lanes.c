@@ -324,39 +324,6 @@ static ip_expr *without_step(ip_ir *ir, ip_expr *x, void *user)
     return x->op == IP_X_MUL && ip_x_step(x) ? x->arg[0] : x;
 }
 
-/* Every step-th pixel of those that `every` holds, `by` elements from the next, becomes one of p .. p + n. */
-typedef struct taking { const char *every, *target; int by; } taking;
-
-/* The pixels from..to, at_once of them a round. */
-static void take_some(ip_emit *e, const taking *t, const char *from, const char *to, int at_once, int lanes)
-{
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", from, to);
-    loop->d = ip_text(e->ir, "%d", at_once);
-    for (int j = 0; j < at_once; j++)
-        ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "vstore%d(vload%d(0, %s + (k + %d) * %d), 0, %s + (p + k + %d) * %d)", lanes,
-                                                  lanes, t->every, j, t->by, t->target, j, e->channels), NULL, NULL);
-}
-
-/* Where helpers.cl has a function for such steps, which takes several pixels at once: how many it took. */
-static const char *taken_at_once(ip_emit *e, const taking *t, imgpar_dtype dtype)
-{
-    if (dtype != IMGPAR_U8 || e->channels != 3 || t->by > 4 * e->channels)
-        return "0";
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "taken", ip_text(e->ir, "ip_take_%d(%s + p * 3, %s, n)", t->by, t->target, t->every));
-    return "taken";
-}
-
-/* Before the last pixel the fourth lane goes where the next one will. Four pixels a round: with one, counting the rounds takes as
- * long as the store. */
-static void take_pixels(ip_emit *e, const taking *t, imgpar_dtype dtype)
-{
-    const char *taken = taken_at_once(e, t, dtype);
-    const char *whole_rounds = ip_text(e->ir, "%s + (n - 1 - %s) / 4 * 4", taken, taken);
-    take_some(e, t, taken, whole_rounds, 4, LANES);
-    take_some(e, t, whole_rounds, "n - 1", 1, LANES);
-    take_some(e, t, "n - 1", "n", 1, e->channels);
-}
-
 static void stepped_row(ip_emit *e, const ip_stage *s, int64_t step, const char *target, const char *xa, const char *xb)
 {
     int by = (int)step * e->channels;
@@ -371,7 +338,7 @@ static void stepped_row(ip_emit *e, const ip_stage *s, int64_t step, const char 
     ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[i - p * %d]", every, by), ip_emit_value(e, body), NULL);
     e->flat = NULL;
     ip_emit_leave(e, in_flat);
-    take_pixels(e, &(taking){ every, target, by }, s->dtype);
+    ip_emit_take(e, &(ip_taking){ .from = every, .to = ip_text(e->ir, "%s + p * %d", target, e->channels), .n = "n", .by = by, .dtype = s->dtype });
     ip_emit_leave(e, in_block);
 }
 

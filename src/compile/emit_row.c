@@ -442,6 +442,10 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
         e->is_within = true;
         s->body = ip_within_columns(e->ir, body, p->beside_left, s->dims[2] - 1 - p->beside_right);
     }
+    if (ip_emit_fits_pick(e, s)) {
+        ip_emit_pick_row(e, s, target, xa, xb);
+        return;
+    }
     bool flat = ip_emit_is_flat(e, s, s->body);
     if (flat || e->channels == 1)
         xa = ip_emit_mean(e, s, target, ip_emit_weighed(e, s, target, xa, xb), xb);

@@ -89,7 +89,7 @@ bool ip_is_rounded_sum(const ip_stage *stage, const ip_linear *form);
 /* x's value minus the coordinate along axis: what is added to it, if that does not depend on coordinates 2 and 3;
  * else NULL. */
 ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis);
-/* The k of a column k x + constant; 0: it is none of those. */
+/* The k of a column k x + a constant or an argument; 0: it is none of those. */
 int64_t ip_x_step(const ip_expr *column);
 
 #endif

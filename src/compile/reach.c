@@ -33,7 +33,7 @@ ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis)
 
 int64_t ip_x_step(const ip_expr *column)
 {
-    if (column->op == IP_X_ADD && column->arg[1]->op == IP_X_CONST)
+    if (column->op == IP_X_ADD && (column->arg[1]->op == IP_X_CONST || column->arg[1]->op == IP_X_PARAM))
         column = column->arg[0];
     bool is_multiple = column->op == IP_X_MUL && ip_x_is_coord(column->arg[0], 2);
     return is_multiple && column->arg[1]->op == IP_X_CONST ? column->arg[1]->i : 0;
