@@ -377,6 +377,18 @@ IP_PICK(uchar, uint)
 IP_PICK(ushort, uint)
 IP_PICK(ushort, ulong)
 IP_PICK(uint, ulong)
+/* A word of as many equal pixels as it holds (src/compile/emit_repeat.c): bits times 1, 257 ... */
+#define IP_REPEAT(FROM, WORD)                                                                                          \
+    static inline void ip_repeat_##FROM##_as_##WORD(__global uchar *to, __global const uchar *from)                    \
+    {                                                                                                                  \
+        const WORD bits = ((__global const struct ip_word_of_##FROM *)from)->bits;                                     \
+        ((__global struct ip_word_of_##WORD *)to)->bits = bits * ((WORD)~(WORD)0 / (FROM)~(FROM)0);                    \
+    }
+IP_REPEAT(uchar, ushort)
+IP_REPEAT(uchar, uint)
+IP_REPEAT(ushort, uint)
+IP_REPEAT(ushort, ulong)
+IP_REPEAT(uint, ulong)
 /*
  * Bytes that are weighted sums of the channels of n pixels of three bytes (src/compile/emit_mix.c): (start + red r + green g + blue b) >> shift,
  * clamped. Of a pixel's 16-bit pairs (r, g) and (g, b) each is multiplied by a pair of weights and added up in one step. Reads no more than

@@ -137,6 +137,11 @@ static const shape shapes[] = {
       IMGPAR_U8, 1, 70, 262, 0 },
     { "slice(median(boxblur($1, 5, border=reflect), 3, border=constant, cval=9), [0 1], step=[3 4])", IMGPAR_U16, 3, 75, 200, 0 },
     { "slice(blur(erode(invert($1), 3), 1, border=reflect101), step=[2 2])", IMGPAR_U8, 4, 37, 131, 0 },
+    /* pixels that are repeated, in words, as they come and as lanes; and strips that begin within them */
+    { "repeat($1, 2, axis=1) + repeat(invert($2), 2, axis=1)", IMGPAR_U8, 1, 61, 37, 0 },
+    { "repeat(repeat($1, 3, axis=0), 3, axis=1) - 3", IMGPAR_U8, 3, 61, 37, 0 },
+    { "maximum(repeat($1, 3, axis=1), 9)", IMGPAR_F32, 1, 2401, 9, 0 },
+    { "erode(repeat($1, 2, axis=1), 3)", IMGPAR_U16, 2, 61, 37, 0 },
     { "resize($1, 200, 64)", IMGPAR_U8, 3, 400, 128, 0 }, /* every second pixel, in several blocks */
     { "resize($1, 170, 64)", IMGPAR_U16, 4, 340, 128, 0 },
     { "resize($1, 170, 64)", IMGPAR_F32, 3, 340, 128, 0 },

@@ -57,6 +57,8 @@ const pin pins[] = {
     { "a level of a pyramid is made at the pace of the next", "rows",
       { "slice(convsep(slice(convsep($1, [1 2 1], [1 2 1], scale=16), step=[2 2]), [1 2 1], [1 2 1], scale=16, border=reflect), [1 0], step=[2 2])",
         IMGPAR_U8, 1, 70, 262, 0 }, 1, "first_row|made_g|ip_reflect|ip_pick_uchar_of_ushort", NULL },
+    { "pixels that are repeated are written several times", "rows",
+      { "repeat($1, 2, axis=1) + repeat(invert($2), 2, axis=1)", IMGPAR_U8, 1, 61, 37, 0 }, 1, "ip_repeat_uchar_as_ushort", "/ 2u" },
     { "resizes of floats are two passes of one kernel", "rows",
       { "resize($1, 90, 80)", IMGPAR_F32, 3, 61, 37, 0 }, 1, "horizontal pass|fma(", NULL },
     { "a Gaussian of bytes is products of pairs in 16 bits", "rows",

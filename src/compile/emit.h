@@ -138,6 +138,10 @@ void ip_emit_take(ip_emit *e, const ip_taking *taking);
 bool ip_emit_fits_pick(ip_emit *e, const ip_stage *stage);
 void ip_emit_pick_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 
+/* Whether a stage is pixels of another one, each several times (emit_repeat.c), and nothing else; a row of it. */
+bool ip_emit_fits_repeat(ip_emit *e, const ip_stage *stage);
+void ip_emit_repeat_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
+
 /* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop behind the call makes. */
 bool ip_emit_calls_helpers(const ip_emit *e);
 

@@ -446,6 +446,10 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
         ip_emit_pick_row(e, s, target, xa, xb);
         return;
     }
+    if (ip_emit_fits_repeat(e, s)) {
+        ip_emit_repeat_row(e, s, target, xa, xb);
+        return;
+    }
     bool flat = ip_emit_is_flat(e, s, s->body);
     if (flat || e->channels == 1)
         xa = ip_emit_mean(e, s, target, ip_emit_weighed(e, s, target, xa, xb), xb);

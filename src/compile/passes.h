@@ -91,5 +91,9 @@ bool ip_is_rounded_sum(const ip_stage *stage, const ip_linear *form);
 ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis);
 /* The k of a column k x + a constant or an argument; 0: it is none of those. */
 int64_t ip_x_step(const ip_expr *column);
+/* The k of a column x div k; 0: it is none. */
+int64_t ip_x_divisor(const ip_expr *column);
+/* Whether load reads pixels of so many channels at such columns, few times each: emit_repeat.c, Note [Copies side by side]. */
+bool ip_repeats_pixels(const ip_expr *load, int64_t channels);
 
 #endif

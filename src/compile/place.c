@@ -291,6 +291,8 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     /* Copies first, then the stages, before each what it spreads: an entry stands after all it reads. */
     ip_place_copies(&p);
     for (int k = 0; k < kernel->n_stages; k++) {
+        if (kernel->schedule == IP_SCHEDULE_ROWS)
+            ip_place_repeats(&p, kernel->stages[k]);
         if (!ip_in_tiles(&p))
             ip_place_spread(&p, kernel->stages[k]);
         if (kernel->schedule == IP_SCHEDULE_ROWS)

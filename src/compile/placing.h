@@ -36,6 +36,8 @@ ip_expr *ip_put_value(ip_ir *ir, ip_expr *body, const ip_expr *value, ip_expr *w
 void ip_place_copies(ip_placing *p);
 /* Sets domain and reads_in_place for a stage. */
 void ip_choose_reading(ip_placing *p, const ip_stage *stage);
+/* Entries for pixels that stage reads several times each, side by side; it will read them (place_repeats.c). */
+void ip_place_repeats(ip_placing *p, ip_stage *stage);
 /* Entries for what the channels of a pixel share in stage, which will read them; sets mask. */
 void ip_place_spread(ip_placing *p, ip_stage *stage);
 /* An entry for sums of three in reader, which will read it (place_sums.c). */

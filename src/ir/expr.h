@@ -73,6 +73,9 @@ enum { IP_BORDER_NONE = -1 };
 
 #define IP_X_MAX_ARGS 5
 
+/* repeat() so many times, at most, stands in a program's text, which has loops for it (compile/emit_repeat.c). */
+enum { IP_FEW_TIMES = 4 };
+
 enum { /* bits 0..3: the coordinates z y x c */
     IP_USES_Z = 1 << 0, IP_USES_Y = 1 << 1, IP_USES_X = 1 << 2, IP_USES_C = 1 << 3, IP_USES_COORDS = 15, IP_USES_TAP = 16, IP_USES_ACC = 32
 };

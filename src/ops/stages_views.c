@@ -218,7 +218,11 @@ ip_stage *ip_stages_repeat(ip_lower *l)
     ip_axis_param(l->node, in_type(l)->rank, &axis, &err);
     same_place(l, at);
     ip_expr *x = ip_x_cast(l->ir, IMGPAR_U32, at[axis]), *q;
-    ip_extent_divide(l, out_dim(l, axis), x, 0, (int64_t)ip_param_number(l->node, "times"), &q, NULL);
+    int64_t times = (int64_t)ip_param_number(l->node, "times");
+    if (times <= IP_FEW_TIMES)
+        q = binary(l, IP_X_IDIV, x, ip_x_int(l->ir, IMGPAR_U32, times));
+    else
+        ip_extent_divide(l, out_dim(l, axis), x, 0, times, &q, NULL);
     at[axis] = ip_x_cast(l->ir, IMGPAR_I32, q);
     return ip_view_stage(l, ip_view_read(l, 0, at));
 }
