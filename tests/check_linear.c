@@ -10,7 +10,10 @@ static ip_ir *ir;
 static ip_stage *bytes, *shorts, *longs; /* u8, u16, i64 */
 static ip_linear form;
 
-static ip_stage *source(imgpar_dtype dtype) { return ip_stage_new(ir, IP_STAGE_SOURCE, dtype, (const int64_t[4]){ 1, 9, 99, 1 }, NULL); }
+static ip_stage *source(imgpar_dtype dtype)
+{
+    return ip_stage_new(ir, IP_STAGE_SOURCE, dtype, (const int64_t[4]){ 1, 9, 99, 1 }, NULL);
+}
 
 static void set_up(void)
 {
@@ -201,7 +204,8 @@ static ip_expr *put_numbers(ip_ir *of, ip_expr *x, void *user)
     (void)user;
     if (x->op == IP_X_PARAM)
         return ip_x_int(of, x->dtype, x->i);
-    return x->op == IP_X_LOAD ? ip_x_int(of, x->dtype, (int64_t)x->id * 7919 % 256 * (x->dtype == IMGPAR_U16 ? 257 : 1)) : x;
+    int64_t level = (int64_t)x->id * 7919 % 256 * (x->dtype == IMGPAR_U16 ? 257 : 1);
+    return x->op == IP_X_LOAD ? ip_x_int(of, x->dtype, level) : x;
 }
 
 static ip_expr *value_of(ip_expr *x) { return ip_x_map(ir, x, put_numbers, NULL); }

@@ -21,7 +21,7 @@ typedef struct pin {
     const char *schedule;
     shape row;
     int n_kernels;
-    const char *stands;      /* words, separated by |, all of which stand in the text */
+    const char *stands;      /* words, separated by |, all of which stand in the text, or in what --explain says */
     const char *missing;     /* words of which none does; NULL */
 } pin;
 

@@ -104,7 +104,6 @@ bool ip_emit_is_endless(const ip_placed *placed);
 int ip_emit_ring_bias(const ip_placed *placed);
 
 /* Windows in rows (emit_window.c): a row of a stage, written to target. The flat or the x loop. */
-bool ip_emit_has_window(ip_emit *e, ip_expr *x);
 void ip_emit_windows_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb, bool flat);
 /* All windows of the stage are running sums; row is the row's number, first that of the strip's first row. */
 void ip_emit_running_row(ip_emit *e, const ip_placed *placed, const char *target, const char *xa, const char *xb, bool flat,
@@ -145,18 +144,7 @@ void ip_emit_repeat_row(ip_emit *e, const ip_stage *stage, const char *target, c
 /* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop behind the call makes. */
 bool ip_emit_calls_helpers(const ip_emit *e);
 
-/* Where body is a weighted sum of a pixel's channels (emit_mix.c): makes pixels from xa on. The first that is left to be made. */
-const char *ip_emit_mixed(ip_emit *e, const ip_stage *stage, ip_expr *body, const char *target, const char *xa, const char *xb);
-
 const char *ip_emit_addend(ip_emit *e, ip_expr *x); /* start or offset of a linear form; "0" for NULL */
-/* Where the stage's body is such a sum of two pixels at computed columns (emit_stretch.c): makes the pixels that it can. The first that is left. */
-const char *ip_emit_stretched(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
-
-/* Where body is a sum of elements times weights (emit_weigh.c), and the row a flat loop or one of one channel: makes the columns that it can. The
- * first that is left to be made. */
-const char *ip_emit_weighed(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
-/* As that, where it is a mean of shorts (Note [Means] there). */
-const char *ip_emit_mean(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 
 /* A copy whose rows are columns of its source: makes the rows from `row` on that are made together. first: of the strip. */
 void ip_emit_across(ip_emit *e, const ip_placed *placed, const char *xa, const char *xb, const char *row, const char *first);

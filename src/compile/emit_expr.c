@@ -136,7 +136,8 @@ static const char *pattern_of(ip_emit *e, const ip_expr *x)
 {
     const char *own = own_patterns[x->op][x->dtype == IMGPAR_F64];
     if (!e->options->own_functions || !own) return patterns[x->op];
-    e->kernel->calls_functions = e->kernel->uses_f64 = true;
+    e->kernel->helpers |= 1u << IP_HELPERS_FUNCTIONS;
+    e->kernel->uses_f64 = true;
     bool is_root = x->op == IP_X_POW && x->dtype == IMGPAR_F32 && is_fraction(x->arg[1]);
     if (e->far && ip_emit_is_of_angle(e, x)) return near_patterns[x->op];
     return is_root ? "ip_pow_fraction(%1, %2)" : own;

@@ -39,7 +39,7 @@ static bool load_fits(lane_check *c, ip_expr *x)
 
 static bool window_fits(lane_check *c, const ip_expr *x)
 {
-    if (++c->n_windows > MOST_WINDOWS || ip_emit_has_window(c->e, x->arg[0]))
+    if (++c->n_windows > MOST_WINDOWS || ip_x_has_window(c->e->ir, x->arg[0]))
         return false;
     if (x->fold == IP_FOLD_FMA)
         return is_f32(x) && !(x->arg[1]->uses & IP_USES_C);

@@ -5,6 +5,7 @@
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
+#include "compile/idioms.h"
 
 /* ---- which loop ------------------------------------------------------------------- */
 
@@ -318,8 +319,6 @@ static bool only_gathers(ip_emit *e, ip_expr *body)
 
 static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
-    if (e->channels == 1)
-        xa = ip_emit_mixed(e, s, ip_emit_of_channel(e, s->body, 0), target, xa, xb);
     bool is_gather = only_gathers(e, s->body), vectorises = !is_gather && ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS;
     ip_stmt *loop = vectorises ? add_vectors(e, "x", xa, xb, row_width(e, s), has_gaps(e, s->body) ? 1 : 0)
                                : ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
@@ -426,6 +425,21 @@ static void split_row(ip_emit *e, const ip_placed *p, const char *xa, const char
              ip_text(e->ir, "max(min(%s, %s - %d), %s)", xb, ip_emit_dim(e, p->stage, 2), p->beside_right, *low));
 }
 
+/* Calls what makes columns xa..xb quickly (idioms.h), if anything does; the first column that is left. */
+static const char *call_idiom(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+{
+    ip_match match;
+    ip_expr *body = e->channels == 1 ? ip_emit_of_channel(e, s->body, 0) : s->body;
+    if (!ip_emit_calls_helpers(e) || !ip_idiom_find(e->ir, s, body, &match))
+        return xa;
+    const ip_idiom *idiom = match.idiom;
+    if ((idiom->is_flat && !ip_emit_may_be_flat(e, s, s->body)) || (idiom->wants_long_rows && e->is_short))
+        return xa;
+    e->kernel->helpers |= 1u << idiom->file;
+    ip_kernel_placed(e->kernel, s)->idioms |= 1u << (idiom - ip_idioms);
+    return idiom->call(e, &match, &(ip_columns){ target, xa, xb });
+}
+
 /* row: the row's number; first: that of the strip's first. */
 static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
                         const char *first)
@@ -451,18 +465,17 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
         return;
     }
     bool flat = ip_emit_is_flat(e, s, s->body);
-    if (flat || e->channels == 1)
-        xa = ip_emit_mean(e, s, target, ip_emit_weighed(e, s, target, xa, xb), xb);
+    xa = call_idiom(e, s, target, xa, xb);
     if (p->n_running > 0 && (flat || e->channels == 1))
         ip_emit_running_row(e, p, target, xa, xb, flat, row, first);
-    else if (ip_emit_has_window(e, s->body) && (flat || e->channels == 1))
+    else if (ip_x_has_window(e->ir, s->body) && (flat || e->channels == 1))
         ip_emit_windows_row(e, s, target, xa, xb, flat);
     else if (flat)
         compute_angles(e, s, target, xa, xb, compute_flat);
     else if (ip_emit_fits_lanes(e, s))
-        ip_emit_lanes_row(e, s, target, ip_emit_stretched(e, s, target, xa, xb), xb);
+        ip_emit_lanes_row(e, s, target, xa, xb);
     else
-        compute_angles(e, s, target, ip_emit_stretched(e, s, target, xa, xb), xb, compute_pixels);
+        compute_angles(e, s, target, xa, xb, compute_pixels);
     e->is_within = false;
     s->body = body;
 }
@@ -474,8 +487,8 @@ static void compute_pieces(ip_emit *e, const ip_placed *p, const char *target, c
     enum { MOST_SPLITS = 2, MOST_OPERATIONS = 64, MOST_SPLIT_ONCE = 160 }; /* each piece is compiled by itself */
     ip_stage *s = p->stage;
     ip_expr *body = s->body;
-    bool may = n_splits < MOST_SPLITS && p->n_running == 0 && p->beside_left + p->beside_right == 0 && !ip_emit_has_window(e, body)
-        && ip_x_size(e->ir, body) <= (n_splits ? MOST_OPERATIONS : MOST_SPLIT_ONCE);
+    bool may = n_splits < MOST_SPLITS && p->n_running == 0 && p->beside_left + p->beside_right == 0
+        && !ip_x_has_window(e->ir, body) && ip_x_size(e->ir, body) <= (n_splits ? MOST_OPERATIONS : MOST_SPLIT_ONCE);
     ip_expr *test = may ? ip_find_pieces(e->ir, body) : NULL;
     if (!test) {
         compute_piece(e, p, target, xa, xb, row, first);

@@ -138,7 +138,8 @@ static int columns_of(int bytes)
 static int block_columns(ip_emit *e, const ip_placed *p)
 {
     reads r = reads_of(e, p->stage->body);
-    if (p->n_running > 0 || p->mask || ip_emit_has_window(e, p->stage->body) || (r.n == 0 && !p->is_streamed) || p->stage->dims[3] == 0)
+    bool is_idle = (r.n == 0 && !p->is_streamed) || p->stage->dims[3] == 0;
+    if (is_idle || p->n_running > 0 || p->mask || ip_x_has_window(e->ir, p->stage->body))
         return 0;
     int made = pixel_bytes(p->stage), fetched = 0;
     for (int k = 0; k < r.n; k++) {

@@ -12,19 +12,6 @@ enum {
     TAPS = 8    /* folded each time their accumulators are loaded and stored */
 };
 
-static void find_window(ip_expr *x, void *user)
-{
-    if (x->op == IP_X_WINDOW)
-        *(bool *)user = true;
-}
-
-bool ip_emit_has_window(ip_emit *e, ip_expr *x)
-{
-    bool found = false;
-    ip_x_walk(e->ir, x, find_window, &found);
-    return found;
-}
-
 typedef struct blockwise { ip_emit *e; bool flat; const char *start, *n; } blockwise;
 
 /* The lane loop over t, with i or x as the element's index. */

@@ -2,7 +2,7 @@
 /* A plan for people (text), for pictures (dot), for programs (json), and its OpenCL C (cl). */
 #include "base/alloc.h"
 #include "base/dtype.h"
-#include "compile/plan.h"
+#include "compile/idioms.h"
 #include "graph/array.h"
 #include "ir/opaque.h"
 
@@ -84,6 +84,25 @@ static void text_tile(const ip_kernel *k, ip_str *out)
     ip_str_printf(out, " of local memory, halo work %.0f%%\n", 100 * t->halo_work / t->work);
 }
 
+/* "blur: vertical pass" */
+static void put_stage(const ip_placed *p, ip_str *out)
+{
+    const ip_stage *s = p->stage;
+    ip_str_append(out, p->is_copy ? source_name(p->source) : s->node ? s->node->op->info.name : "a stage");
+    ip_str_printf(out, "%s%s", s->note ? ": " : "", s->note ? s->note : "");
+}
+
+/* "makes   blur: vertical pass by products of pairs (ip_weigh)" */
+static void text_idioms(const ip_placed *p, ip_str *out)
+{
+    for (int k = 0; k < IP_N_IDIOMS; k++)
+        if (p->idioms >> k & 1) {
+            ip_str_append(out, "  makes   ");
+            put_stage(p, out);
+            ip_str_printf(out, " by %s (%s)\n", ip_idioms[k].name, ip_idioms[k].helper);
+        }
+}
+
 /* "keeps   3 rows of blur: vertical pass" */
 static void text_kept(const ip_kernel *k, const ip_placed *p, ip_str *out)
 {
@@ -92,8 +111,8 @@ static void text_kept(const ip_kernel *k, const ip_placed *p, ip_str *out)
         ip_str_printf(out, "  keeps   %dx%d of ", t->width + p->left + p->right, t->height + p->lead - p->first);
     else
         ip_str_printf(out, "  keeps   %d row%s of ", p->rows, p->rows == 1 ? "" : "s");
-    ip_str_printf(out, "%s%s%s\n", p->is_copy ? source_name(p->source) : p->stage->node ? p->stage->node->op->info.name : "a stage",
-                  p->stage->note ? ": " : "", p->stage->note ? p->stage->note : "");
+    put_stage(p, out);
+    ip_str_putc(out, '\n');
 }
 
 static void text_kernel(const ip_plan *plan, const ip_traffic *traffic, int number, ip_str *out)
@@ -137,6 +156,8 @@ static void text_kernel(const ip_plan *plan, const ip_traffic *traffic, int numb
     for (int i = 0; i < k->n_placed; i++)
         if (ip_placed_is_kept(&k->placed[i]))
             text_kept(k, &k->placed[i], out);
+    for (int i = 0; i < k->n_placed; i++)
+        text_idioms(&k->placed[i], out);
     if (k->reason[0])
         ip_str_printf(out, "  ends here because %s\n", k->reason);
 }

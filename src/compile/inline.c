@@ -17,8 +17,7 @@
  * recurrence with another finish.
  * Expressions stay below MAX_SIZE, and the reads in them below MAX_LOADS, so that compile time stays linear in the graph.
  */
-#include "base/alloc.h"
-#include "compile/passes.h"
+#include "compile/idioms.h"
 #include "graph/array.h"
 #include "ir/opaque.h"
 
@@ -87,18 +86,11 @@ static void note_neighbours(ip_expr *load, void *user)
         *(bool *)user = true;
 }
 
-static void note_window(ip_expr *x, void *user)
-{
-    if (x->op == IP_X_WINDOW)
-        *(bool *)user = true;
-}
-
 static bool is_pointwise(ip_ir *ir, const ip_stage *p)
 {
     bool has_neighbours = false;
     ip_stage_each_load(ir, p, note_neighbours, &has_neighbours);
-    ip_x_walk(ir, p->body, note_window, &has_neighbours);
-    return !has_neighbours;
+    return !has_neighbours && !ip_x_has_window(ir, p->body);
 }
 
 static bool walks_rows(const ip_compile_options *o)
@@ -115,12 +107,12 @@ static bool loses_flat_loop(const inlining *in, const ip_stage *p)
         && ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !is_pointwise(in->ir, p);
 }
 
-/* Weighted sums of neighbours in whole numbers are made quickly by themselves only (emit_weigh.c, emit_stretch.c), even if a row of bytes is then read again. */
-static bool loses_products(const inlining *in, const ip_stage *p)
+/* Some are made quickly by themselves only. */
+static bool loses_idiom(const inlining *in, const ip_stage *p)
 {
-    ip_linear form;
+    ip_match match;
     return walks_rows(in->options) && in->options->fuse && in->options->streams && in->n_loads[p->id] > 1
-        && ip_linear_of(in->ir, p->body, &form) && ip_is_rounded_sum(p, &form);
+        && ip_idiom_find(in->ir, p, p->body, &match) && match.idiom->stays_apart;
 }
 
 static bool check_gather(ip_expr *x, void *user)
@@ -242,7 +234,7 @@ static bool may_inline(inlining *in, const ip_expr *load)
         return false;
     if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) /* its loops have no strips to keep neighbours in */
         return false;
-    if (loses_flat_loop(in, p) || loses_lanes(in, load) || loses_products(in, p))
+    if (loses_flat_loop(in, p) || loses_lanes(in, load) || loses_idiom(in, p))
         return false;
     if (moves_along_line(in, load))
         return true;
@@ -431,50 +423,42 @@ static void count_readers(inlining *in, int *last_reader)
     }
 }
 
+static void inline_into(inlining *in, ip_stage *s)
+{
+    ip_ir *ir = in->ir;
+    in->reader = s;
+    in->reader_size = ip_x_size(ir, s->body);
+    in->reader_loads = loads_of(ir, s);
+    in->reader_is_flat = ip_find_spread(ir, s->body, ip_stage_domain(s)[3], &(ip_spread){ .n = 0 });
+    ip_stage_each_load(ir, s, note_reading_around, in);
+    s->body = ip_x_map(ir, s->body, replace_load, in);
+    if (s->kind == IP_STAGE_SCAN)
+        s->init = ip_x_map(ir, s->init, replace_load, in);
+    if (s->kind == IP_STAGE_MAP)
+        become_scan(in);
+    in->size[s->id] = ip_x_size(ir, s->body) + (s->kind == IP_STAGE_SCAN ? ip_x_size(ir, s->finish) : 0);
+    in->n_loads[s->id] = loads_of(ir, s);
+}
+
 imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
     ip_ir *ir = plan->ir;
     size_t n = (size_t)ir->n_stages + 1;
     inlining in = { .ir = ir, .options = options };
-    in.n_readers = ip_zalloc(n * sizeof(int));
-    in.size = ip_zalloc(n * sizeof(int));
-    in.n_loads = ip_zalloc(n * sizeof(int));
-    in.read_around = ip_zalloc(n * sizeof(int));
-    in.is_folded = ip_zalloc(n * sizeof(bool));
-    in.has_neighbours_read = ip_zalloc(n * sizeof(bool));
-    in.is_taken_apart = ip_zalloc(n * sizeof(bool));
-    int *last_reader = ip_zalloc(n * sizeof(int));
-    if (in.n_readers && in.size && in.n_loads && in.read_around && in.is_folded && in.has_neighbours_read && in.is_taken_apart && last_reader) {
-        count_readers(&in, last_reader);
-        find_folded(&in);
-        find_ways_of_reading(&in);
-        for (int k = 0; k < ir->n_stages && !ir->failed; k++) {
-            ip_stage *s = ir->stages[k];
-            if (!ip_stage_computes(s))
-                continue;
-            in.reader = s;
-            in.reader_size = ip_x_size(ir, s->body);
-            in.reader_loads = loads_of(ir, s);
-            in.reader_is_flat = ip_find_spread(ir, s->body, ip_stage_domain(s)[3], &(ip_spread){ .n = 0 });
-            ip_stage_each_load(ir, s, note_reading_around, &in);
-            s->body = ip_x_map(ir, s->body, replace_load, &in);
-            if (s->kind == IP_STAGE_SCAN)
-                s->init = ip_x_map(ir, s->init, replace_load, &in);
-            if (s->kind == IP_STAGE_MAP)
-                become_scan(&in);
-            in.size[k] = ip_x_size(ir, s->body) + (s->kind == IP_STAGE_SCAN ? ip_x_size(ir, s->finish) : 0);
-            in.n_loads[k] = loads_of(ir, s);
-        }
-    } else {
-        ir->failed = true;
-    }
-    ip_free(in.n_readers);
-    ip_free(in.size);
-    ip_free(in.n_loads);
-    ip_free(in.read_around);
-    ip_free(in.is_folded);
-    ip_free(in.has_neighbours_read);
-    ip_free(in.is_taken_apart);
-    ip_free(last_reader);
+    int **const numbers[] = { &in.n_readers, &in.size, &in.n_loads, &in.read_around };
+    bool **const facts[] = { &in.is_folded, &in.has_neighbours_read, &in.is_taken_apart };
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+        *numbers[k] = ip_ir_alloc(ir, n, sizeof(int));
+    for (size_t k = 0; k < sizeof facts / sizeof *facts; k++)
+        *facts[k] = ip_ir_alloc(ir, n, sizeof(bool));
+    int *last_reader = ip_ir_alloc(ir, n, sizeof(int));
+    if (ir->failed)
+        return ip_fail_memory(err, "compiling");
+    count_readers(&in, last_reader);
+    find_folded(&in);
+    find_ways_of_reading(&in);
+    for (int k = 0; k < ir->n_stages && !ir->failed; k++)
+        if (ip_stage_computes(ir->stages[k]))
+            inline_into(&in, ir->stages[k]);
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }

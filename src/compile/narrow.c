@@ -15,17 +15,11 @@ static bool fits(const ip_expr *x, imgpar_dtype dtype)
     return x->lo >= facts->minimum && x->hi <= facts->maximum;
 }
 
-static bool is_narrowable(ip_xop op)
-{
-    switch (op) {
-    case IP_X_ADD: case IP_X_SUB: case IP_X_MUL: case IP_X_IDIV: case IP_X_MOD: case IP_X_MIN: case IP_X_MAX:
-    case IP_X_AND: case IP_X_OR: case IP_X_XOR: case IP_X_SHR: case IP_X_SELECT: case IP_X_ABS: case IP_X_NEG:
-    case IP_X_LT: case IP_X_LE: case IP_X_EQ: case IP_X_NE:
-        return true;
-    default:
-        return false;
-    }
-}
+static const bool is_narrowable[IP_X_N] = {
+    [IP_X_ADD] = true, [IP_X_SUB] = true, [IP_X_MUL] = true, [IP_X_IDIV] = true, [IP_X_MOD] = true, [IP_X_MIN] = true,
+    [IP_X_MAX] = true, [IP_X_AND] = true, [IP_X_OR] = true, [IP_X_XOR] = true, [IP_X_SHR] = true, [IP_X_SELECT] = true,
+    [IP_X_ABS] = true, [IP_X_NEG] = true, [IP_X_LT] = true, [IP_X_LE] = true, [IP_X_EQ] = true, [IP_X_NE] = true,
+};
 
 static bool is_comparison(ip_xop op) { return op >= IP_X_LT && op <= IP_X_NE; }
 
@@ -47,7 +41,7 @@ static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user)
     (void)user;
     /* 8 bits pay for choosing only: sums of bytes rarely fit in a byte. */
     static const imgpar_dtype ladder[] = { IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_U32, IMGPAR_I32 };
-    if (!is_narrowable(x->op))
+    if (!is_narrowable[x->op])
         return x;
     int first = x->op == IP_X_SELECT ? 1 : 0;
     ip_expr *operand = x->arg[first];

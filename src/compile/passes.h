@@ -4,7 +4,6 @@
 #define IP_COMPILE_PASSES_H
 
 #include "compile/plan.h"
-#include "ir/linear.h"
 
 /* nodes -> stages: equal nodes merged, every node lowered by its row; steps of a loop, one after the other */
 imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n, ip_error *err);
@@ -84,8 +83,6 @@ bool ip_may_keep_rows(const ip_kernel *kernel, int64_t columns);
 /* Rows of a copy that are made together. */
 int ip_rows_at_once(const ip_stage *copy);
 bool ip_kernel_computes(const ip_kernel *kernel, const ip_stage *stage); /* it is one of the kernel's own */
-/* Whether a linear form is that of a stage's bytes or shorts, made of a sum in 32 bits that is shifted and saturated. */
-bool ip_is_rounded_sum(const ip_stage *stage, const ip_linear *form);
 /* x's value minus the coordinate along axis: what is added to it, if that does not depend on coordinates 2 and 3;
  * else NULL. */
 ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis);

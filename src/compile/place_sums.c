@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "base/integers.h"
+#include "ir/linear.h"
 
 #include <string.h>
 
@@ -27,7 +28,8 @@ typedef struct taps {
 static bool suits(const ip_placing *p, const ip_expr *load)
 {
     const ip_stage *s = load->source;
-    bool is_repeated = load->border != IP_BORDER_NONE && load->border != IMGPAR_BORDER_CONSTANT && load->border != IMGPAR_BORDER_WRAP;
+    const int border = load->border;
+    bool is_repeated = border != IP_BORDER_NONE && border != IMGPAR_BORDER_CONSTANT && border != IMGPAR_BORDER_WRAP;
     return ip_kernel_computes(p->kernel, s) && s->kind == IP_STAGE_MAP && !ip_dtype(s->dtype)->is_float && s->lo >= 0
         && 3 * s->hi <= ip_dtype(IMGPAR_U32)->maximum && is_repeated
         && ip_x_is_coord(load->arg[0], 0) && ip_x_is_coord(load->arg[1], 1) && ip_x_is_coord(load->arg[3], 3);
@@ -38,7 +40,8 @@ static bool add_tap(const ip_placing *p, taps *t, ip_expr *load)
     ip_index column = ip_x_classify(p->plan->ir, load->arg[2]);
     bool is_beside = column.kind == IP_INDEX_UNIT && column.axis == 2 && column.lo == column.hi && !column.uses_tap
         && column.lo > -MOST_TAPS && column.lo < MOST_TAPS;
-    if (!is_beside || !suits(p, load) || t->of != load->source || t->border != load->border || t->at[MOST_TAPS + column.lo])
+    bool is_alike = t->of == load->source && t->border == load->border;
+    if (!is_beside || !is_alike || !suits(p, load) || t->at[MOST_TAPS + column.lo])
         return false;
     t->at[MOST_TAPS + column.lo] = load;
     t->first = ip_min_int(t->first, column.lo);
@@ -52,7 +55,8 @@ static bool find_taps(const ip_placing *p, const ip_stage *reader, ip_expr *x, t
     ip_linear form;
     if (!ip_linear_of(p->plan->ir, x, &form) || !ip_linear_is_sum(&form) || form.n_terms < LEAST_TAPS)
         return false;
-    *t = (taps){ .of = form.terms[0].load[0]->source, .border = form.terms[0].load[0]->border, .first = MOST_TAPS, .last = -MOST_TAPS };
+    const ip_expr *load = form.terms[0].load[0];
+    *t = (taps){ .of = load->source, .border = load->border, .first = MOST_TAPS, .last = -MOST_TAPS };
     for (int k = 0; k < form.n_terms; k++)
         if (!add_tap(p, t, form.terms[k].load[0]))
             return false;

@@ -61,6 +61,7 @@ typedef struct ip_placed {
     int beside_left, beside_right; /* rows: columns beside its own that it reads from buffers, where they stand */
     ip_expr *running[IP_MAX_RUNNING]; /* windows of its body whose sums are carried along: see ip_place_running() */
     int n_running;
+    unsigned idioms;  /* rows: bit n: of rows ip_idioms[n] makes a part (idioms.h) */
     bool is_streamed; /* rows: it may be written past the caches: emit_stream.c, Note [Streaming] */
     int block_columns; /* rows: of a row that are made together; 0: the row is made whole */
     int last_reader;  /* place in the kernel of the last stage that reads it; -1: none does */
@@ -140,6 +141,12 @@ bool ip_slot_is_wide(const ip_slot *slot);
 typedef enum ip_check_kind { IP_CHECK_READ, IP_CHECK_WRITE, IP_CHECK_FINITE } ip_check_kind;
 typedef struct ip_check { ip_check_kind kind; const ip_stage *stage; } ip_check;
 
+/* Files of shaders/ whose functions kernels may call. The first stands before every kernel, others where they are
+ * called. */
+typedef enum ip_helpers {
+    IP_HELPERS_COMMON, IP_HELPERS_FUNCTIONS, IP_HELPERS_WEIGH, IP_HELPERS_STRETCH, IP_N_HELPERS
+} ip_helpers;
+
 typedef struct ip_kernel {
     char name[80];
     ip_schedule schedule;
@@ -156,8 +163,7 @@ typedef struct ip_kernel {
     ip_slot *slots;
     int n_slots, slots_capacity;
     bool has_scratch;
-    bool calls_functions;    /* of shaders/functions.cl */
-    bool weighs, stretches;  /* by functions of shaders/weigh.cl, stretch.cl */
+    unsigned helpers;        /* bit n: it calls functions of that ip_helpers */
     bool looks_up;           /* work-items read a table at places of their own */
     int64_t read_bytes;      /* rows: of a column, all rows of inputs that are read at once */
     int64_t ring_bytes;      /* rows: of a column, all rows that are kept */

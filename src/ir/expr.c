@@ -420,6 +420,15 @@ void ip_x_descend(ip_ir *ir, ip_expr *root, bool (*fn)(ip_expr *x, void *user), 
     ip_free(seen);
 }
 
+static void find_window(ip_expr *x, void *user) { *(bool *)user |= x->op == IP_X_WINDOW; }
+
+bool ip_x_has_window(ip_ir *ir, ip_expr *root)
+{
+    bool found = false;
+    ip_x_walk(ir, root, find_window, &found);
+    return found;
+}
+
 static void count_op(ip_expr *x, void *user)
 {
     if (x->op > IP_X_ACC && !(x->op == IP_X_CAST))

@@ -152,6 +152,8 @@ void ip_x_walk(ip_ir *ir, ip_expr *root, void (*fn)(ip_expr *x, void *user), voi
 void ip_x_descend(ip_ir *ir, ip_expr *root, bool (*fn)(ip_expr *x, void *user), void *user);
 /* A copy of x with other arguments (folded as the builders do). */
 ip_expr *ip_x_with_args(ip_ir *ir, const ip_expr *x, ip_expr *const *args);
+/* Whether there is a WINDOW below root. */
+bool ip_x_has_window(ip_ir *ir, ip_expr *root);
 /* Number of distinct expressions below root that compute something. */
 int ip_x_size(ip_ir *ir, ip_expr *root);
 /* About how many operations an element takes: as ip_x_size(), with every tap of a window counted. */

@@ -47,8 +47,6 @@ static bool is_as_wide(const ip_linear *form, const ip_expr *x)
 
 /* ---- the sum ------------------------------------------------------------------------------------- */
 
-static bool is_of_table(const ip_expr *x) { return x->op == IP_X_LOAD && x->source->kind == IP_STAGE_TABLE; }
-
 /* The factor of a product that is a weight; -1: neither is. */
 static int weight_of(const ip_expr *product)
 {
@@ -56,7 +54,7 @@ static int weight_of(const ip_expr *product)
         if (ip_x_is_uniform(product->arg[k]))
             return k;
     for (int k = 0; k < 2; k++)
-        if (is_of_table(product->arg[k]))
+        if (ip_x_is_of_table(product->arg[k]))
             return k;
     return -1;
 }
@@ -153,7 +151,8 @@ bool ip_linear_of(ip_ir *ir, ip_expr *x, ip_linear *out)
 
 bool ip_linear_is_sum(const ip_linear *form)
 {
-    bool is_sum = form->n_terms > 0 && !form->start && !form->shift && !form->divisor && !form->offset && !form->saturates;
+    bool is_rounded = form->shift || form->divisor || form->offset || form->saturates;
+    bool is_sum = form->n_terms > 0 && !form->start && !is_rounded;
     for (int k = 0; k < form->n_terms && is_sum; k++)
         is_sum = !form->terms[k].weight && form->terms[k].n_loads == 1 && !form->terms[k].window;
     return is_sum;

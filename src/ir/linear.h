@@ -5,15 +5,16 @@
  *     narrowed(((sum over k of weight[k] * value[k] + start) >> shift) + offset)
  *     narrowed(((sum over k of weight[k] * value[k] + start) div divisor) + offset)
  *
- * A value is one load or the sum of two. One function finds the form, in whatever order terms are added and wherever they are widened, before
- * narrowing and after it. Who wants a kind of form (compile/idioms.c, inline.c, place_sums.c) looks at the fields:
+ * A value is one load or the sum of two. One function finds the form, in whatever order terms are added and wherever
+ * they are widened, before narrowing and after it. Who wants a kind of form (compile/idioms.c, inline.c, place_sums.c)
+ * looks at the fields:
  *
  *     ip_linear form;
  *     if (ip_linear_of(ir, stage->body, &form) && ip_linear_is_sum(&form))
  *         ... the element is form.terms[0].load[0] + form.terms[1].load[0] + ...
  *
- * The form of integers is exact: it is computed in `wide`, modulo 2^n for its n bits, and nothing narrower on the way to it wraps. The
- * form of floats tells what is added, not in which order.
+ * The form of integers is exact: it is computed in `wide`, modulo 2^n for its n bits, and nothing narrower on the way
+ * to it wraps. The form of floats tells what is added, not in which order.
  */
 #ifndef IP_IR_LINEAR_H
 #define IP_IR_LINEAR_H
@@ -47,5 +48,10 @@ bool ip_linear_of(ip_ir *ir, ip_expr *x, ip_linear *out);
 bool ip_linear_is_sum(const ip_linear *form);
 /* Whether x is the same for all elements of a row. */
 static inline bool ip_x_is_uniform(const ip_expr *x) { return !(x->uses & (IP_USES_X | IP_USES_C)); }
+/* Whether a load reads the same row for all of them. */
+static inline bool ip_x_reads_uniform_row(const ip_expr *load)
+{
+    return ip_x_is_uniform(load->arg[0]) && ip_x_is_uniform(load->arg[1]);
+}
 
 #endif

@@ -115,6 +115,11 @@ static inline double ip_dims_count(const int64_t dims[4]) { return (double)dims[
 const int64_t *ip_stage_domain(const ip_stage *stage); /* the extents of what body is computed for: `over` of those, else `dims` */
 /* A table of n f32, f64 or i32 elements; copies data. */
 ip_stage *ip_stage_table(ip_ir *ir, imgpar_dtype dtype, int64_t n, const void *data);
+/* Whether x is an element of a table. */
+static inline bool ip_x_is_of_table(const ip_expr *x)
+{
+    return x->op == IP_X_LOAD && x->source->kind == IP_STAGE_TABLE;
+}
 /* table[index], index an i32 expression inside 0..n-1. */
 ip_expr *ip_table_at(ip_ir *ir, ip_stage *table, ip_expr *index);
 /* In how many blocks the lines of a SCAN are walked; 1: none are. */

@@ -46,12 +46,14 @@ void ip_runner_late_compile(const ip_runner *r, const char *name, double began_m
 
 static imgpar_status find_program(ip_launching *l, ip_error *err)
 {
+    static const char *const shaders[IP_N_HELPERS] = {
+        [IP_HELPERS_FUNCTIONS] = "functions", [IP_HELPERS_WEIGH] = "weigh", [IP_HELPERS_STRETCH] = "stretch",
+    };
     ip_str source = IP_STR_INIT;
     ip_str_append(&source, ip_shader_text("helpers"));
     ip_str_append(&source, "\n");
-    ip_str_append(&source, l->kernel->calls_functions ? ip_shader_text("functions") : "");
-    ip_str_append(&source, l->kernel->weighs ? ip_shader_text("weigh") : "");
-    ip_str_append(&source, l->kernel->stretches ? ip_shader_text("stretch") : "");
+    for (int k = IP_HELPERS_COMMON + 1; k < IP_N_HELPERS; k++)
+        ip_str_append(&source, l->kernel->helpers >> k & 1 ? ip_shader_text(shaders[k]) : "");
     ip_str_append(&source, l->kernel->source);
     if (source.failed) {
         ip_str_free(&source);

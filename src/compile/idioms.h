@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Idioms: elements that functions of shaders/ make with instructions that compilers do not find. A row of the table
+ * (idioms.c) tells what an element must be and which function makes rows of such; the files emit_weigh.c, emit_mix.c
+ * and emit_stretch.c print its call. The function makes elements from the first one of a row on, as many as it can,
+ * which may be none. The loop behind the call makes the rest. Both give the same bytes. inline.c asks the table which
+ * stages to keep, emit_row.c what to call.
+ *
+ *     ip_match match;
+ *     if (ip_idiom_find(ir, stage, stage->body, &match))
+ *         ... functions whose names begin with match.idiom->helper make rows of the stage
+ *
+ * A new idiom is a row of the table, a function in shaders/ and a pin in tests/schedules_pins.c.
+ */
+#ifndef IP_COMPILE_IDIOMS_H
+#define IP_COMPILE_IDIOMS_H
+
+#include "compile/passes.h"
+#include "ir/linear.h"
+
+enum { IP_MIXED_CHANNELS = 3 };
+
+struct ip_emit;
+typedef struct ip_idiom ip_idiom;
+
+/* What an element of a stage is, and what its idiom wants to know of it beside. */
+typedef struct ip_match {
+    const ip_idiom *idiom;
+    const ip_stage *stage;
+    ip_linear form;
+    int scale;                            /* emit_weigh.c, Note [Means] */
+    long long weights[IP_MIXED_CHANNELS]; /* by channel: emit_mix.c, Note [Mixed channels] */
+    const ip_stage *columns, *factors;    /* tables of columns and of weights: emit_stretch.c, Note [Stretching] */
+} ip_match;
+
+/* Columns from..to of a row, which go to target; text. */
+typedef struct ip_columns { const char *target, *from, *to; } ip_columns;
+
+struct ip_idiom {
+    const char *name;      /* for --explain, behind "by" */
+    const char *helper;    /* the function, or what the names of several begin with */
+    ip_helpers file;       /* where it stands */
+    bool is_flat;          /* it makes elements, of whatever channel; else pixels */
+    bool wants_long_rows;  /* short ones are made sooner without it */
+    bool stays_apart;      /* elements made within those of a reader take longer, even if a row is then read again */
+    /* Whether an element of match->form is such; fills in the rest of the match. Asked before fusion and after it. */
+    bool (*fits)(ip_ir *ir, ip_match *match);
+    /* Prints the call. The first column that is left to be made. */
+    const char *(*call)(struct ip_emit *e, const ip_match *match, const ip_columns *columns);
+};
+
+enum { IP_N_IDIOMS = 4 };
+extern const ip_idiom ip_idioms[IP_N_IDIOMS];
+
+/* The first row of the table that fits; false: none. body is the stage's, or what that is of one channel. */
+bool ip_idiom_find(ip_ir *ir, const ip_stage *stage, ip_expr *body, ip_match *match);
+
+/* Taps of a term's window; 0: it has none. */
+static inline int ip_term_taps(const ip_linear_term *term)
+{
+    return term->window ? term->window->taps_y * term->window->taps_x : 0;
+}
+
+const char *ip_call_weigh(struct ip_emit *e, const ip_match *match, const ip_columns *columns);
+const char *ip_call_mean(struct ip_emit *e, const ip_match *match, const ip_columns *columns);
+const char *ip_call_mix(struct ip_emit *e, const ip_match *match, const ip_columns *columns);
+const char *ip_call_stretch(struct ip_emit *e, const ip_match *match, const ip_columns *columns);
+
+#endif
