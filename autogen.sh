@@ -45,6 +45,7 @@ pkg-config command pkg-config
 ocl-icd-opencl-dev module OpenCL
 opencl-c-headers header CL/cl.h
 libpng-dev module libpng
+libdeflate-dev module libdeflate
 libjpeg62-turbo-dev module libjpeg
 libsqlite3-dev module sqlite3
 check module check

@@ -69,6 +69,87 @@ START_TEST(png_and_pnm_keep_u8_and_u16)
 }
 END_TEST
 
+/* ---- PNGs of several pieces (png_write.c) -------------------------------------------------------- */
+
+enum { PIECES_H = 430, PIECES_W = 1250 }; /* RGB: four pieces, gray one */
+
+/* Noise, what changes slowly, one value, and a piece of noise again and again. */
+static uint8_t content(int kind, size_t k, const uint8_t *noise)
+{
+    switch (kind) {
+    case 0: return noise[k];
+    case 1: return (uint8_t)(128 + 100 * sin((double)k / 3000) + noise[k] % 3);
+    case 2: return 77;
+    default: return noise[k % 4001];
+    }
+}
+
+static uint8_t *contents(int kind, size_t n)
+{
+    uint8_t *noise = random_bytes(n), *bytes = malloc(n);
+    ck_assert_ptr_nonnull(bytes);
+    for (size_t k = 0; k < n; k++)
+        bytes[k] = content(kind, k, noise);
+    free(noise);
+    return bytes;
+}
+
+START_TEST(png_of_several_pieces_is_one_stream)
+{
+    static const char *const levels[] = { NULL, "level=0", "level=1", "level=9" };
+    for (int level = 0; level < N(levels); level++)
+        for (int c = 1; c <= 4; c += 3)
+            for (int wide = 0; wide <= 1; wide++) {
+                const size_t n = (size_t)(PIECES_H * PIECES_W * c) << wide;
+                uint8_t *bytes = contents(_i, n);
+                ip_pixels p = pixels_3d(wide ? IMGPAR_U16 : IMGPAR_U8, PIECES_H, PIECES_W, c, bytes);
+                blob b = encode(&p, IP_FORMAT_PNG, levels[level]);
+                ip_image image = decode(b);
+                ck_assert_mem_eq(image.pixels, bytes, n);
+                ip_image_release(&image);
+                blob_free(&b);
+                free(bytes);
+            }
+}
+END_TEST
+
+static void count_bytes(png_structp png, png_bytep bytes, size_t n)
+{
+    (void)bytes;
+    *(size_t *)png_get_io_ptr(png) += n;
+}
+
+static void flush_nothing(png_structp png) { (void)png; }
+
+/* What libpng makes of an RGB picture by itself. */
+static size_t size_by_libpng(uint8_t *bytes, png_uint_32 h, png_uint_32 w)
+{
+    size_t n = 0;
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(png);
+    if (setjmp(png_jmpbuf(png))) ck_abort_msg("libpng");
+    png_set_write_fn(png, &n, count_bytes, flush_nothing);
+    png_set_IHDR(png, info, w, h, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png, info);
+    for (png_uint_32 y = 0; y < h; y++)
+        png_write_row(png, bytes + (size_t)y * w * 3);
+    png_write_end(png, info);
+    png_destroy_write_struct(&png, &info);
+    return n;
+}
+
+START_TEST(png_is_no_larger_than_libpng_makes_it)
+{
+    uint8_t *bytes = contents(_i, PIECES_H * PIECES_W * 3);
+    ip_pixels p = pixels_3d(IMGPAR_U8, PIECES_H, PIECES_W, 3, bytes);
+    blob b = encode(&p, IP_FORMAT_PNG, NULL);
+    const size_t most = size_by_libpng(bytes, PIECES_H, PIECES_W);
+    ck_assert_msg(b.n <= most + most / 500 + 100, "%zu bytes, %zu by libpng", b.n, most);
+    blob_free(&b);
+    free(bytes);
+}
+END_TEST
+
 static double mean_error(const unsigned char *a, const unsigned char *b, size_t n)
 {
     double sum = 0;
@@ -668,6 +749,8 @@ int main(void)
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, npy_keeps_every_dtype_and_shape, 0, N(arrays) * IMGPAR_N_DTYPES);
     tcase_add_loop_test(c, png_and_pnm_keep_u8_and_u16, 0, N(lossless));
+    tcase_add_loop_test(c, png_of_several_pieces_is_one_stream, 0, 4);
+    tcase_add_loop_test(c, png_is_no_larger_than_libpng_makes_it, 0, 3); /* what the last one repeats, each piece stores once */
     tcase_add_loop_test(c, jpeg_keeps_the_look, 0, N(jpeg_settings));
     tcase_add_loop_test(c, jpeg_decodes_as_libjpeg_does, 0, N(jpeg_settings));
     tcase_add_loop_test(c, samples_are_scaled_or_rounded, 0, N(written));

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Pixels to PNG, with libpng. See png.c, Note [Long jumps]. */
+/*
+ * Pixels to PNG. libpng writes what stands before the pixels, and every chunk; the pixels are filtered and deflated here, in pieces of whole
+ * rows, by all processors (pieces.h). A piece knows nothing of the others but the row before it, so the bytes do not depend on how many threads
+ * there are. See png.c, Note [Long jumps].
+ */
+#include "io/deflate.h"
+#include "io/pieces.h"
+#include "io/png_filter.h"
 #include "io/png_metadata.h"
 
 #include "base/alloc.h"
 
 #include <png.h>
 #include <setjmp.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { PIECE_BYTES = 512 << 10, DEFAULT_LEVEL = 6, HEADER_BYTES = 2, SUM_BYTES = 4 /* of a zlib stream (RFC 1950) */ };
 
 typedef struct writer {
     ip_picture picture;
@@ -15,10 +26,21 @@ typedef struct writer {
     ip_error *err;
     png_structp png;
     png_infop info;
-    void *row;
+    size_t row_bytes, pixel_bytes;
+    size_t piece_rows, n_pieces;
+    int level;
+    uint32_t sum; /* of the pieces so far */
     bool has_no_memory;
     jmp_buf jump;
 } writer;
+
+/* What a piece is made in. */
+typedef struct slot {
+    ip_deflater *deflater;
+    unsigned char *row[2], *scratch, *filtered, *code; /* code: room for the stream's header before it, its sum behind it */
+    size_t n_code;                                     /* 0: there was no memory */
+    uint32_t sum;
+} slot;
 
 static void *on_malloc(png_structp png, png_alloc_size_t n)
 {
@@ -80,7 +102,7 @@ static void write_exact(writer *w, size_t start)
     if (ip_exact_pack(w->picture.source, sum, data)) png_write_chunk(w->png, ip_exact_chunk, data, sizeof data);
 }
 
-static void write_all(writer *w)
+static void write_header(writer *w)
 {
     static const int color_types[] = { 0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                        PNG_COLOR_TYPE_RGB_ALPHA };
@@ -88,22 +110,125 @@ static void write_all(writer *w)
     const size_t start = w->out->length;
     png_structp png = w->png;
     png_set_write_fn(png, w, on_write, on_flush);
-    if (w->settings->value[IP_SET_LEVEL] >= 0) png_set_compression_level(png, w->settings->value[IP_SET_LEVEL]);
     png_set_IHDR(png, w->info, (png_uint_32)p->width, (png_uint_32)p->height, p->bits, color_types[p->channels],
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, w->info);
     if (p->source->is_exact) write_exact(w, start);
     if (ip_png_append_metadata(w->out, p, w->settings->value[IP_SET_METADATA] != 0, w->err)) longjmp(w->jump, 1);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    if (p->bits == 16) png_set_swap(png);
-#endif
-    for (size_t y = 0; y < p->height; y++) {
-        if (ip_picture_poll(p, w->poll, y, w->err)) longjmp(w->jump, 1);
-        ip_picture_row(p, y, w->row);
-        png_write_row(png, w->row);
-    }
-    png_write_end(png, NULL);
 }
+
+/* ---- pieces ----------------------------------------------------------------------------------------------------- */
+
+static size_t rows_of(const writer *w, size_t piece)
+{
+    const size_t left = w->picture.height - piece * w->piece_rows;
+    return left < w->piece_rows ? left : w->piece_rows;
+}
+
+static void slot_free(void *made_in)
+{
+    slot *s = made_in;
+    ip_deflater_free(s->deflater);
+    ip_free(s->row[0]);
+    ip_free(s->row[1]);
+    ip_free(s->scratch);
+    ip_free(s->filtered);
+    ip_free(s->code);
+    ip_free(s);
+}
+
+static void *slot_new(void *user)
+{
+    const writer *w = user;
+    const size_t n = w->row_bytes, n_filtered = w->piece_rows * (n + 1);
+    slot *s = ip_zalloc(sizeof *s);
+    if (!s) return NULL;
+    s->deflater = ip_deflater_new(w->level, n_filtered);
+    s->row[0] = ip_alloc(n);
+    s->row[1] = ip_alloc(n);
+    s->scratch = ip_alloc(n);
+    s->filtered = ip_alloc(n_filtered);
+    if (s->deflater) s->code = ip_alloc(HEADER_BYTES + ip_deflater_bound(s->deflater, n_filtered) + SUM_BYTES);
+    if (s->row[0] && s->row[1] && s->scratch && s->filtered && s->code) return s;
+    slot_free(s);
+    return NULL;
+}
+
+/* The bytes of row y as PNG has them: 16-bit samples begin with the high byte. */
+static void read_row(const writer *w, size_t y, unsigned char *row)
+{
+    ip_picture_row(&w->picture, y, row);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (size_t k = 0; w->picture.bits == 16 && k < w->row_bytes; k += 2) {
+        const unsigned char low = row[k];
+        row[k] = row[k + 1];
+        row[k + 1] = low;
+    }
+#endif
+}
+
+static void make_piece(void *user, size_t piece, void *made_in)
+{
+    const writer *w = user;
+    slot *s = made_in;
+    const size_t first = piece * w->piece_rows, n_rows = rows_of(w, piece), n = n_rows * (w->row_bytes + 1);
+    if (first > 0) read_row(w, first - 1, s->row[1]);
+    else memset(s->row[1], 0, w->row_bytes);
+    for (size_t k = 0; k < n_rows; k++) {
+        read_row(w, first + k, s->row[k % 2]);
+        ip_png_filter(s->row[k % 2], s->row[(k + 1) % 2], w->row_bytes, w->pixel_bytes, s->filtered + k * (w->row_bytes + 1), s->scratch);
+    }
+    s->sum = (uint32_t)adler32(1, s->filtered, (uInt)n);
+    s->n_code = ip_deflate_piece(s->deflater, s->filtered, n, piece + 1 == w->n_pieces, s->code + HEADER_BYTES);
+}
+
+/* A chunk IDAT a piece. The stream's header tells its window and, for the curious, how much effort was made. */
+static void write_piece(writer *w, size_t piece, slot *s)
+{
+    static const unsigned char headers[4][HEADER_BYTES] = { { 0x78, 0x01 }, { 0x78, 0x5e }, { 0x78, 0x9c }, { 0x78, 0xda } };
+    unsigned char *begin = s->code + HEADER_BYTES, *end = begin + s->n_code;
+    if (piece == 0) {
+        begin = s->code;
+        memcpy(begin, headers[w->level < 2 ? 0 : w->level < 6 ? 1 : w->level == 6 ? 2 : 3], HEADER_BYTES);
+    }
+    if (piece + 1 == w->n_pieces)
+        for (int shift = 24; shift >= 0; shift -= 8)
+            *end++ = (unsigned char)(w->sum >> shift);
+    png_write_chunk(w->png, (png_const_bytep)"IDAT", begin, (size_t)(end - begin));
+}
+
+static imgpar_status take_piece(void *user, size_t piece, void *made_in, ip_error *err)
+{
+    writer *w = user;
+    slot *s = made_in;
+    const size_t first = piece * w->piece_rows, n_rows = rows_of(w, piece);
+    if (s->n_code == 0) return ip_fail_memory(err, "encoding png");
+    for (size_t y = first; y < first + n_rows; y++)
+        if (ip_picture_poll(&w->picture, w->poll, y, err)) return err->status;
+    w->sum = (uint32_t)adler32_combine(w->sum, s->sum, (z_off_t)(n_rows * (w->row_bytes + 1)));
+    if (setjmp(w->jump)) return err->status;
+    write_piece(w, piece, s);
+    return IMGPAR_OK;
+}
+
+static imgpar_status write_pixels(writer *w)
+{
+    const ip_picture *p = &w->picture;
+    const int level = w->settings->value[IP_SET_LEVEL];
+    w->level = level < 0 ? DEFAULT_LEVEL : level;
+    w->row_bytes = ip_picture_row_bytes(p);
+    w->pixel_bytes = p->channels * (size_t)p->bits / 8;
+    w->piece_rows = PIECE_BYTES / (w->row_bytes + 1) + 1;
+    if (w->piece_rows > p->height) w->piece_rows = p->height;
+    w->n_pieces = (p->height + w->piece_rows - 1) / w->piece_rows;
+    w->sum = 1; /* of nothing */
+    const ip_pieces pieces = { .n = w->n_pieces, .user = w, .slot_new = slot_new, .slot_free = slot_free,
+                               .make = make_piece, .take = take_piece };
+    return ip_pieces_run(&pieces, "encoding png", w->err);
+}
+
+/* Not png_write_end(), which knows only of pixels that it wrote itself. */
+static void write_end(writer *w) { png_write_chunk(w->png, (png_const_bytep)"IEND", NULL, 0); }
 
 imgpar_status ip_png_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
                            ip_error *err)
@@ -116,14 +241,12 @@ imgpar_status ip_png_write(const ip_pixels *pixels, const ip_settings *settings,
         w.picture.range = 0;
         w.picture.bits = pixels->dtype == IMGPAR_U16 ? 16 : 8;
     }
-    w.row = ip_alloc(ip_picture_row_bytes(&w.picture));
-    if (!w.row || !guarded(&w, create) || !w.png || !w.info) {
+    if (!guarded(&w, create) || !w.png || !w.info) {
         ip_fail_memory(&local, "encoding png");
         goto out;
     }
-    guarded(&w, write_all);
+    if (guarded(&w, write_header) && write_pixels(&w) == IMGPAR_OK) guarded(&w, write_end);
 out:
     png_destroy_write_struct(&w.png, &w.info);
-    ip_free(w.row);
     return local.status ? ip_fail(err, local.status, "%s", local.message) : IMGPAR_OK;
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Deflating (RFC 1951) in pieces that know nothing of each other and are joined at bytes. */
+#ifndef IP_IO_DEFLATE_H
+#define IP_IO_DEFLATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct ip_deflater ip_deflater;
+
+/* level: 0 (nothing is compressed) to 9 (as small as can be). Pieces have at most `most` bytes. NULL: no memory. */
+ip_deflater *ip_deflater_new(int level, size_t most);
+void ip_deflater_free(ip_deflater *d);
+/* How many bytes the code of a piece of n has at most. */
+size_t ip_deflater_bound(ip_deflater *d, size_t n);
+/* Writes the code of a piece to `out` and tells its bytes; 0: no memory. What is_last ends the stream, other code ends at a byte. */
+size_t ip_deflate_piece(ip_deflater *d, const unsigned char *bytes, size_t n, bool is_last, unsigned char *out);
+
+#endif

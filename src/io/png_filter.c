@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* Plain loops over bytes, each of which the compiler makes vectors of; those of the first pixel have no left neighbour and go by themselves. */
+#include "io/png_filter.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sanitizers are not ready yet when the loader chooses among the clones. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || defined(__clang__)
+#define VECTORS
+#elif defined(__x86_64__) && defined(__GLIBC__)
+#define VECTORS __attribute__((optimize("O3"), target_clones("avx2", "default")))
+#elif defined(__GNUC__)
+#define VECTORS __attribute__((optimize("O3")))
+#else
+#define VECTORS
+#endif
+
+enum { NONE, SUB, UP, AVERAGE, PAETH, N_FILTERS };
+
+/* Of a, left, b, above, and c, above left, the one nearest to a + b - c. */
+static inline uint8_t paeth(int a, int b, int c)
+{
+    const int to_a = abs(b - c), to_b = abs(a - c), to_c = abs(a + b - 2 * c);
+    return (uint8_t)(to_a <= to_b && to_a <= to_c ? a : to_b <= to_c ? b : c);
+}
+
+VECTORS static void sub(const uint8_t *restrict row, size_t n, size_t pixel, uint8_t *restrict out)
+{
+    memcpy(out, row, pixel);
+    for (size_t k = pixel; k < n; k++)
+        out[k] = (uint8_t)(row[k] - row[k - pixel]);
+}
+
+VECTORS static void up(const uint8_t *restrict row, const uint8_t *restrict above, size_t n, uint8_t *restrict out)
+{
+    for (size_t k = 0; k < n; k++)
+        out[k] = (uint8_t)(row[k] - above[k]);
+}
+
+VECTORS static void average(const uint8_t *restrict row, const uint8_t *restrict above, size_t n, size_t pixel, uint8_t *restrict out)
+{
+    for (size_t k = 0; k < pixel; k++)
+        out[k] = (uint8_t)(row[k] - above[k] / 2);
+    for (size_t k = pixel; k < n; k++)
+        out[k] = (uint8_t)(row[k] - (row[k - pixel] + above[k]) / 2);
+}
+
+VECTORS static void nearest(const uint8_t *restrict row, const uint8_t *restrict above, size_t n, size_t pixel, uint8_t *restrict out)
+{
+    for (size_t k = 0; k < pixel; k++)
+        out[k] = (uint8_t)(row[k] - above[k]);
+    for (size_t k = pixel; k < n; k++)
+        out[k] = (uint8_t)(row[k] - paeth(row[k - pixel], above[k], above[k - pixel]));
+}
+
+/* The sum of the bytes' magnitudes as signed numbers. */
+VECTORS static uint64_t weight(const uint8_t *bytes, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t at = 0; at < n;) {
+        const size_t end = n - at < 65536 ? n : at + 65536;
+        uint32_t part = 0;
+        for (; at < end; at++)
+            part += bytes[at] < 128 ? bytes[at] : 256u - bytes[at];
+        sum += part;
+    }
+    return sum;
+}
+
+static void apply(int filter, const uint8_t *row, const uint8_t *above, size_t n, size_t pixel, uint8_t *out)
+{
+    switch (filter) {
+    case SUB: sub(row, n, pixel, out); break;
+    case UP: up(row, above, n, out); break;
+    case AVERAGE: average(row, above, n, pixel, out); break;
+    case PAETH: nearest(row, above, n, pixel, out); break;
+    default: memcpy(out, row, n); break;
+    }
+}
+
+void ip_png_filter(const unsigned char *row, const unsigned char *above, size_t n, size_t pixel, unsigned char *out, unsigned char *scratch)
+{
+    int best = NONE;
+    uint64_t least = weight(row, n);
+    for (int filter = SUB; filter < N_FILTERS; filter++) {
+        apply(filter, row, above, n, pixel, scratch);
+        const uint64_t sum = weight(scratch, n);
+        if (sum >= least) continue;
+        least = sum;
+        best = filter;
+        memcpy(out + 1, scratch, n);
+    }
+    out[0] = (unsigned char)best;
+    if (best == NONE) memcpy(out + 1, row, n);
+}
