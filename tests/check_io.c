@@ -150,6 +150,51 @@ START_TEST(png_is_no_larger_than_libpng_makes_it)
 }
 END_TEST
 
+static void append_bytes(png_structp png, png_bytep bytes, size_t n)
+{
+    ip_str_append_n(png_get_io_ptr(png), (const char *)bytes, n);
+}
+
+/* By libpng, each row with the filter that its number tells, in chunks of some hundred bytes. */
+static void filtered_by_libpng(ip_str *out, uint8_t *bytes, png_uint_32 h, png_uint_32 w, int channels, int bits)
+{
+    static const int types[] = { 0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA };
+    static const int filters[] = { PNG_FILTER_PAETH, PNG_FILTER_NONE, PNG_FILTER_SUB, PNG_FILTER_UP, PNG_FILTER_AVG, PNG_FILTER_PAETH };
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(png);
+    if (setjmp(png_jmpbuf(png))) ck_abort_msg("libpng");
+    png_set_write_fn(png, out, append_bytes, flush_nothing);
+    png_set_IHDR(png, info, w, h, bits, types[channels], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_ALL_FILTERS);
+    png_set_compression_buffer_size(png, 300);
+    png_write_info(png, info);
+    png_set_swap(png);
+    for (png_uint_32 y = 0; y < h; y++) {
+        png_set_filter(png, PNG_FILTER_TYPE_BASE, filters[y % 6]);
+        png_write_row(png, bytes + (size_t)y * w * (size_t)channels * (size_t)(bits / 8));
+    }
+    png_write_end(png, info);
+    png_destroy_write_struct(&png, &info);
+}
+
+/* What png_whole.c reads, unless something is wrong with it: then libpng does. */
+START_TEST(png_of_every_filter_is_read)
+{
+    const int channels = _i % 4 + 1, bits = _i < 4 ? 8 : 16;
+    enum { H = 31, W = 45 };
+    const size_t n = (size_t)(H * W * channels * bits / 8);
+    uint8_t *bytes = random_bytes(n);
+    ip_str out = { 0 };
+    filtered_by_libpng(&out, bytes, H, W, channels, bits);
+    blob b = { .bytes = (unsigned char *)(uintptr_t)ip_str_text(&out), .n = out.length };
+    ip_image image = decode(b);
+    ck_assert_mem_eq(image.pixels, bytes, n);
+    ip_image_release(&image);
+    ip_str_free(&out);
+    free(bytes);
+}
+END_TEST
+
 static double mean_error(const unsigned char *a, const unsigned char *b, size_t n)
 {
     double sum = 0;
@@ -750,6 +795,7 @@ int main(void)
     tcase_add_loop_test(c, npy_keeps_every_dtype_and_shape, 0, N(arrays) * IMGPAR_N_DTYPES);
     tcase_add_loop_test(c, png_and_pnm_keep_u8_and_u16, 0, N(lossless));
     tcase_add_loop_test(c, png_of_several_pieces_is_one_stream, 0, 4);
+    tcase_add_loop_test(c, png_of_every_filter_is_read, 0, 8);
     tcase_add_loop_test(c, png_is_no_larger_than_libpng_makes_it, 0, 3); /* what the last one repeats, each piece stores once */
     tcase_add_loop_test(c, jpeg_keeps_the_look, 0, N(jpeg_settings));
     tcase_add_loop_test(c, jpeg_decodes_as_libjpeg_does, 0, N(jpeg_settings));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PNG to pixels, with libpng. Gray of 1, 2 and 4 bits is widened, palettes
+ * PNG to pixels, with libpng; what is plain and whole only as far as the header (png_whole.h). Gray of 1, 2 and 4 bits is widened, palettes
  * become RGB, tRNS becomes alpha, 16 bits come in native order. Colour is left
  * alone: what gamma and profiles say is passed on (png_metadata.h), and converts nothing.
  *
@@ -18,6 +18,7 @@
  */
 #include "io/exif.h"
 #include "io/png_metadata.h"
+#include "io/png_whole.h"
 
 #include "base/alloc.h"
 
@@ -210,7 +211,9 @@ imgpar_status ip_png_read(const ip_source *s, ip_header *header, ip_image *image
     image->header = *header;
     if (ip_image_alloc(s, image, &local)) goto out;
     r.is_in_pixels = true;
-    guarded(&r, read_pixels); /* a jump with no failure recorded is tolerated damage */
+    imgpar_status st;
+    if (!ip_png_read_whole(s, image, &st, &local))
+        guarded(&r, read_pixels); /* a jump with no failure recorded is tolerated damage */
     if (!local.status && header->dtype == IMGPAR_BOOL) read_as_bool(&r);
     if (!local.status) ip_exif_turn(s, image, &local);
 out:
