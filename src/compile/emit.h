@@ -37,7 +37,6 @@ typedef struct ip_emit {
     bool is_short;           /* the row is likely to be: its vectors are loops over their lanes */
     const int64_t *domain;   /* of the stage being computed */
     int channels;            /* the same */
-    const char *tap_y, *tap_x;  /* inside a window's loops */
     struct ip_row { const ip_stage *stage; const ip_expr *z, *y; int border; const char *pointer, *inside; } rows[512];
 } ip_emit;
 
@@ -55,6 +54,8 @@ bool ip_emit_is_of_angle(const ip_emit *e, const ip_expr *x);
 /* The value of x as a C expression at this point, declaring what is used more than once. */
 const char *ip_emit_value(ip_emit *e, ip_expr *x);
 const char *ip_emit_window_start(ip_emit *e, const ip_expr *window);
+/* From here on, until its block is left, the window's tap stands at that row (axis 0) or column (1). */
+void ip_emit_name_tap(ip_emit *e, const ip_expr *window, int axis, const char *text);
 /* Counts uses below the given roots, so that values used once are written where they are used. */
 void ip_emit_count_uses(ip_emit *e, ip_expr *const *roots, int n);
 /* Declares what is the same for every element below root; called while the kernel's outermost block is open. */

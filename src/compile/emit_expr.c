@@ -344,8 +344,16 @@ const char *ip_emit_window_start(ip_emit *e, const ip_expr *x)
 {
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
     bool by_sum = x->fold == IP_FOLD_SUM || x->fold == IP_FOLD_FMA;
-    double start = facts->is_float ? (by_sum ? -0.0 : NAN) : by_sum ? 0 : x->fold == IP_FOLD_MIN ? facts->maximum : facts->minimum;
+    double start = x->fold == IP_FOLD_PRODUCT ? 1 : facts->is_float ? (by_sum ? -0.0 : NAN) : by_sum ? 0
+                 : x->fold == IP_FOLD_MIN ? facts->maximum : facts->minimum;
     return ip_emit_value(e, ip_x_number(e->ir, x->dtype, start));
+}
+
+void ip_emit_name_tap(ip_emit *e, const ip_expr *window, int axis, const char *text)
+{
+    int taps = axis == 0 ? window->taps_y : window->taps_x;
+    if (taps > 1)
+        ip_emit_name(e, ip_x_tap(e->ir, window->window, axis, taps), text);
 }
 
 /* A window as nested scalar loops, in the middle of a computation. */
@@ -355,23 +363,19 @@ static const char *window_inline(ip_emit *e, const ip_expr *x)
     const char *type = ip_cl_type(x->dtype);
     ip_s_add(e->ir, e->block, IP_S_VAR, type, acc, ip_emit_window_start(e, x));
     const char *j = ip_text(e->ir, "j%d", x->window), *i = ip_text(e->ir, "i%d", x->window);
-    const char *old_y = e->tap_y, *old_x = e->tap_x;
     ip_stmt *rows = ip_s_add(e->ir, e->block, IP_S_FOR, j, "0", ip_text(e->ir, "%d", x->taps_y));
     ip_stmt *columns = ip_s_add(e->ir, rows, IP_S_FOR, i, "0", ip_text(e->ir, "%d", x->taps_x));
     ip_mark mark = ip_emit_enter(e, columns);
-    e->tap_y = j;
-    e->tap_x = i;
+    ip_emit_name_tap(e, x, 0, j);
+    ip_emit_name_tap(e, x, 1, i);
     ip_expr *current = ip_x_acc(e->ir, 0, x->dtype);
     const char *old_acc = e->acc[0];
     e->acc[0] = acc;
-    static const ip_xop ops[] = { IP_X_ADD, IP_X_MIN, IP_X_MAX };
     ip_expr *next = x->fold == IP_FOLD_FMA ? ip_x_fma(e->ir, x->arg[1], x->arg[0], current)
-                                           : ip_x_binary(e->ir, ops[x->fold], current, x->arg[0]);
+                                           : ip_x_binary(e->ir, ip_fold_op(x->fold), current, x->arg[0]);
     ip_s_add(e->ir, e->block, IP_S_STORE, acc, ip_emit_value(e, next), NULL);
     e->acc[0] = old_acc;
     ip_emit_leave(e, mark);
-    e->tap_y = old_y;
-    e->tap_x = old_x;
     return acc;
 }
 
@@ -382,7 +386,6 @@ static const char *leaf_text(ip_emit *e, ip_expr *x)
     switch (x->op) {
     case IP_X_CONST: return number_text(e, x);
     case IP_X_COORD: return e->coord[x->axis] ? e->coord[x->axis] : "0";
-    case IP_X_TAP: return x->axis == 0 ? e->tap_y : e->tap_x;
     case IP_X_ACC: return e->acc[x->axis];
     case IP_X_PARAM: return ip_emit_slot(e, IP_SLOT_PARAM, 0, NULL, x);
     default: return ip_emit_name_of(e, x);

@@ -165,8 +165,8 @@ static void window_of_each(ip_emit *e, const ip_expr *x, const char *const *pixe
     ip_stmt *rows = ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", ip_text(e->ir, "%d", x->taps_y));
     ip_stmt *columns = ip_s_add(e->ir, rows, IP_S_FOR, "k", "0", ip_text(e->ir, "%d", x->taps_x));
     ip_mark mark = ip_emit_enter(e, columns);
-    e->tap_y = "j";
-    e->tap_x = "k";
+    ip_emit_name_tap(e, x, 0, "j");
+    ip_emit_name_tap(e, x, 1, "k");
     for (int u = 0; u < n; u++) {
         ip_mark of_pixel = { e->block, e->n_trail, e->n_rows };
         e->coord[2] = pixels[u];
@@ -174,7 +174,6 @@ static void window_of_each(ip_emit *e, const ip_expr *x, const char *const *pixe
         ip_emit_leave(e, of_pixel);
     }
     e->coord[2] = NULL;
-    e->tap_y = e->tap_x = NULL;
     ip_emit_leave(e, mark);
 }
 

@@ -233,6 +233,23 @@ const char *ip_emit_load(ip_emit *e, const ip_expr *load)
     return ip_text(e->ir, "(%s ? %s : %s)", inside, text, ip_emit_value(e, load->arg[4]));
 }
 
+typedef struct tap_names { const ip_emit *e; bool are_known; } tap_names;
+
+static void check_tap(ip_expr *x, void *user)
+{
+    tap_names *t = user;
+    t->are_known &= x->op != IP_X_TAP || ip_emit_name_of(t->e, x);
+}
+
+/* Whether the row that load reads depends on taps of loops around this place only. */
+static bool taps_are_named(ip_emit *e, const ip_expr *load)
+{
+    tap_names t = { e, true };
+    for (int k = 0; k < 2; k++)
+        ip_x_walk(e->ir, load->arg[k], check_tap, &t);
+    return t.are_known;
+}
+
 static void declare_row(ip_expr *x, void *user)
 {
     ip_emit *e = user;
@@ -240,7 +257,7 @@ static void declare_row(ip_expr *x, void *user)
         return;
     unsigned uses = x->arg[0]->uses | x->arg[1]->uses;
     bool varies = uses & (IP_USES_X | IP_USES_C | IP_USES_ACC);
-    if (!varies && (e->tap_y || !(uses & IP_USES_TAP)))
+    if (!varies && (!(uses & IP_USES_TAP) || taps_are_named(e, x)))
         row_of(e, x);
 }
 

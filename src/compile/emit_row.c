@@ -121,15 +121,15 @@ static void note_width(const ip_expr *x, widths *w)
     w->widest = size > w->widest ? size : w->widest;
 }
 
-/* Indices are i32, but are not computed in lanes: values only. */
-static void note_widths(const ip_expr *x, unsigned char *seen, widths *w)
+/* Indices are i32, but are not computed in lanes: values only, without those that have been computed. */
+static void note_widths(const ip_emit *e, const ip_expr *x, unsigned char *seen, widths *w)
 {
-    if (seen[x->id])
+    if (seen[x->id] || ip_emit_name_of(e, x))
         return;
     seen[x->id] = 1;
     note_width(x, w);
     for (int k = x->op == IP_X_LOAD ? 4 : 0; k < x->n_args; k++)
-        note_widths(x->arg[k], seen, w);
+        note_widths(e, x->arg[k], seen, w);
 }
 
 static widths widths_of(ip_emit *e, ip_expr *root, imgpar_dtype stored)
@@ -137,7 +137,7 @@ static widths widths_of(ip_emit *e, ip_expr *root, imgpar_dtype stored)
     widths w = { .widest = (int)ip_dtype(stored)->size_bytes };
     unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
     if (seen)
-        note_widths(root, seen, &w);
+        note_widths(e, root, seen, &w);
     return w;
 }
 
@@ -468,7 +468,7 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
     xa = call_idiom(e, s, target, xa, xb);
     if (p->n_running > 0 && (flat || e->channels == 1))
         ip_emit_running_row(e, p, target, xa, xb, flat, row, first);
-    else if (ip_x_has_window(e->ir, s->body) && (flat || e->channels == 1))
+    else if (ip_x_has_window(e->ir, s->body) && !ip_emit_fits_lanes(e, s) && (flat || e->channels <= IP_WRITTEN_CHANNELS))
         ip_emit_windows_row(e, s, target, xa, xb, flat);
     else if (flat)
         compute_angles(e, s, target, xa, xb, compute_flat);

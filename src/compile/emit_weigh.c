@@ -44,11 +44,11 @@ static void put_taps(ip_emit *e, const ip_linear_term *t, const char *rows, cons
     const char *n = ip_text(e->ir, "%d", ip_term_taps(t)), *two = ip_text(e->ir, "%s[j / 2]", weights);
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", n));
     e->block->parallel = IP_FEW;
-    e->tap_y = e->tap_x = "j";
+    ip_emit_name_tap(e, t->window, 0, "j");
+    ip_emit_name_tap(e, t->window, 1, "j");
     put_rows(e, t, rows, "j");
     const char *w = ip_emit_value(e, t->weight);
     put(e, two, ip_text(e->ir, "j %% 2 ? ip_two_weights(%s, %s) : ip_two_weights(%s, 0)", two, w, w));
-    e->tap_y = e->tap_x = NULL;
     ip_emit_leave(e, mark);
 }
 

@@ -5,6 +5,7 @@
  * elements inside, so that the inner loop is vectorised.
  */
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "compile/emit.h"
 
 enum {
@@ -12,7 +13,40 @@ enum {
     TAPS = 8    /* folded each time their accumulators are loaded and stored */
 };
 
+enum { MOST_WINDOWS = 16, MOST_OPERATIONS = 64 /* of the values that are folded in one loop */ };
+
+/* A block of elements of a row: from start on, n of them. */
 typedef struct blockwise { ip_emit *e; bool flat; const char *start, *n; } blockwise;
+
+/* Windows, each once. Those of a group have the same taps, and are folded in one loop over them. */
+typedef struct windows { const ip_expr *of[MOST_WINDOWS]; const char *acc[MOST_WINDOWS]; int n; } windows;
+
+typedef struct window_search { ip_emit *e; windows *found; } window_search;
+
+static bool find_outermost(ip_expr *x, void *user)
+{
+    window_search *s = user;
+    windows *w = s->found;
+    if (x->op != IP_X_WINDOW)
+        return true;
+    bool known = w->n == MOST_WINDOWS || ip_emit_name_of(s->e, x);
+    for (int k = 0; k < w->n; k++)
+        known |= w->of[k] == x;
+    if (!known)
+        w->of[w->n++] = x;
+    return false;
+}
+
+/* The windows below roots that stand in no other one and have no name yet. More than MOST_WINDOWS are left to be written where they are used. */
+static windows outermost_windows(ip_emit *e, ip_expr *const *roots, int n)
+{
+    windows w = { .n = 0 };
+    for (int k = 0; k < n; k++)
+        ip_x_descend(e->ir, roots[k], find_outermost, &(window_search){ e, &w });
+    return w;
+}
+
+static void compute_windows(blockwise *b, ip_expr *const *roots, int n);
 
 /* The lane loop over t, with i or x as the element's index. */
 static ip_mark enter_lanes(blockwise *b, int width)
@@ -43,104 +77,203 @@ static const char *folded(ip_emit *e, const ip_expr *x, const char *acc, const c
     const char *type = ip_cl_type(x->dtype);
     if (x->fold == IP_FOLD_FMA)
         return ip_text(e->ir, "fma(%s, %s, %s)", weight, v, acc);
-    if (x->fold == IP_FOLD_SUM)
-        return ip_text(e->ir, "(%s)(%s + %s)", type, acc, v);
+    if (x->fold == IP_FOLD_SUM || x->fold == IP_FOLD_PRODUCT)
+        return ip_text(e->ir, "(%s)(%s %c %s)", type, acc, x->fold == IP_FOLD_SUM ? '+' : '*', v);
     if (ip_dtype(x->dtype)->is_float)
         return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", acc, x->fold == IP_FOLD_MIN ? "<" : ">", v, v, v, acc, v);
     return ip_text(e->ir, "%s(%s, (%s)%s)", x->fold == IP_FOLD_MIN ? "min" : "max", acc, type, v);
 }
 
-typedef struct further { int axis, by; } further;
+typedef struct further { int window, axis, by; } further;
 
 static ip_expr *tap_further(ip_ir *ir, ip_expr *x, void *user)
 {
     const further *f = user;
-    return x->op == IP_X_TAP && x->axis == f->axis ? ip_x_binary(ir, IP_X_ADD, x, ip_x_int(ir, IMGPAR_I32, f->by)) : x;
+    bool is_own = x->op == IP_X_TAP && x->window == f->window && x->axis == f->axis;
+    return is_own ? ip_x_binary(ir, IP_X_ADD, x, ip_x_int(ir, IMGPAR_I32, f->by)) : x;
+}
+
+static ip_expr *at_tap_further(blockwise *b, const ip_expr *window, int arg, int axis, int by)
+{
+    ip_expr *x = window->arg[arg];
+    return by ? ip_x_map(b->e->ir, x, tap_further, &(further){ window->window, axis, by }) : x;
+}
+
+static bool has_nested(ip_emit *e, const windows *g)
+{
+    bool has = false;
+    for (int k = 0; k < g->n; k++)
+        has |= ip_x_has_window(e->ir, g->of[k]->arg[0]);
+    return has;
+}
+
+/* How many taps are folded between loading and storing an accumulator. */
+static int taps_at_once(ip_emit *e, const windows *g, int n)
+{
+    int operations = 1;
+    for (int k = 0; k < g->n; k++)
+        operations += ip_x_size(e->ir, g->of[k]->arg[0]);
+    if (has_nested(e, g))
+        return 1;
+    int most = ip_min_int(TAPS, ip_max_int(MOST_OPERATIONS / operations, 1));
+    return ip_min_int(n, most);
+}
+
+/* Names what the lanes share of a weight; NULL: it differs from lane to lane. */
+static const char *weight_of_lanes(blockwise *b, const ip_expr *window, ip_expr *weight, int number)
+{
+    ip_emit *e = b->e;
+    if (window->fold != IP_FOLD_FMA || weight->uses & IP_USES_COORDS)
+        return NULL;
+    const char *name = ip_text(e->ir, "weight%d", number);
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(window->dtype), name, ip_emit_value(e, weight));
+    return name;
+}
+
+/* What is the same for all elements of a row, of the values that an element is made of. */
+static bool declare_shared(ip_expr *x, void *user)
+{
+    ip_emit *e = user;
+    if (x->n_args == 0 || x->op == IP_X_LOAD || x->op == IP_X_WINDOW || ip_emit_name_of(e, x))
+        return false;
+    if (x->uses & (IP_USES_X | IP_USES_C))
+        return true;
+    const char *text = ip_emit_value(e, x);
+    if (!ip_emit_name_of(e, x)) {
+        const char *name = ip_text(e->ir, "v%d", e->n_values++);
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), name, text);
+        ip_emit_name(e, x, name);
+    }
+    return false;
+}
+
+static int width_of(ip_emit *e, const windows *g)
+{
+    int width = ip_emit_width(e, g->of[0]->arg[0], g->of[0]->dtype);
+    for (int k = 1; k < g->n; k++)
+        width = ip_min_int(width, ip_emit_width(e, g->of[k]->arg[0], g->of[k]->dtype));
+    return width;
 }
 
 /* Folds `taps` taps along axis, from the current one on, into the block's accumulators. */
-static void fold_taps(blockwise *b, const ip_expr *x, const char *acc, int axis, int taps)
+static void fold_taps(blockwise *b, const windows *g, int axis, int taps)
 {
     ip_emit *e = b->e;
-    ip_expr *values[TAPS], *weights[TAPS];
-    const char *weight_names[TAPS] = { NULL };
-    for (int u = 0; u < taps; u++) {
-        further f = { axis, u };
-        values[u] = u ? ip_x_map(e->ir, x->arg[0], tap_further, &f) : x->arg[0];
-        ip_emit_row_pointers(e, values[u]);
-        if (x->fold != IP_FOLD_FMA)
-            continue;
-        weights[u] = u ? ip_x_map(e->ir, x->arg[1], tap_further, &f) : x->arg[1];
-        if (weights[u]->uses & IP_USES_COORDS)
-            continue;
-        weight_names[u] = ip_text(e->ir, "weight%d", u);
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), weight_names[u], ip_emit_value(e, weights[u]));
-    }
-    const char *at = ip_text(e->ir, "%s[t]", acc), *sum = at;
-    ip_mark in_lanes = enter_lanes(b, ip_emit_width(e, x->arg[0], x->dtype));
-    for (int u = 0; u < taps; u++) {
-        const char *w = x->fold != IP_FOLD_FMA || weight_names[u] ? weight_names[u] : ip_emit_value(e, weights[u]);
-        const char *next = folded(e, x, sum, ip_emit_value(e, values[u]), w);
-        if (u + 1 < taps) {
-            sum = ip_text(e->ir, "a%d", u);
-            ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), sum, next);
-        } else {
-            ip_s_add(e->ir, e->block, IP_S_STORE, at, next, NULL);
+    ip_expr *values[MOST_WINDOWS * TAPS], *weights[MOST_WINDOWS * TAPS];
+    const char *names[MOST_WINDOWS * TAPS];
+    int n = 0;
+    for (int k = 0; k < g->n; k++)
+        for (int u = 0; u < taps; u++, n++) {
+            values[n] = at_tap_further(b, g->of[k], 0, axis, u);
+            ip_emit_row_pointers(e, values[n]);
+            weights[n] = g->of[k]->n_args > 1 ? at_tap_further(b, g->of[k], 1, axis, u) : NULL;
+            names[n] = weight_of_lanes(b, g->of[k], weights[n], n);
+        }
+    bool is_nested = has_nested(e, g);
+    if (is_nested)
+        compute_windows(b, values, n);
+    for (int k = 0; k < n; k++) /* what all lanes share is computed once, of whatever width it is */
+        ip_x_descend(e->ir, values[k], declare_shared, e);
+    ip_mark in_lanes = enter_lanes(b, width_of(e, g));
+    if (g->n > 1 || is_nested)
+        ip_emit_count_uses(e, values, n);
+    for (int k = 0; k < g->n; k++) {
+        const ip_expr *x = g->of[k];
+        const char *at = ip_text(e->ir, "%s[t]", g->acc[k]), *sum = at;
+        for (int u = 0; u < taps; u++) {
+            int i = k * taps + u;
+            const char *w = !weights[i] || names[i] ? names[i] : ip_emit_value(e, weights[i]);
+            const char *next = folded(e, x, sum, ip_emit_value(e, values[i]), w);
+            sum = u + 1 < taps ? ip_text(e->ir, "a%d", g->n > 1 ? e->n_values++ : u) : at;
+            if (u + 1 < taps)
+                ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), sum, next);
+            else
+                ip_s_add(e->ir, e->block, IP_S_STORE, at, next, NULL);
         }
     }
     leave_lanes(b, in_lanes);
 }
 
-/* All taps of a row of the window, or of a column of one: TAPS at a time, then the rest. */
-static void fold_line(blockwise *b, const ip_expr *x, const char *acc, int axis, int n, const char *var)
+/* All taps of a row of the window, or of a column of one: several at a time, then the rest. */
+static void fold_line(blockwise *b, const windows *g, int axis, int n, const char *var)
 {
     ip_emit *e = b->e;
+    int at_once = taps_at_once(e, g, n);
     for (int part = 0; part < 2; part++) {
-        int from = part == 0 ? 0 : n / TAPS * TAPS, to = part == 0 ? n / TAPS * TAPS : n;
+        int from = part == 0 ? 0 : n / at_once * at_once, to = part == 0 ? n / at_once * at_once : n;
         if (from == to)
             continue;
         ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, ip_text(e->ir, "%d", from), ip_text(e->ir, "%d", to));
-        loop->d = part == 0 ? ip_text(e->ir, "%d", TAPS) : NULL;
+        loop->d = part == 0 ? ip_text(e->ir, "%d", at_once) : NULL;
         ip_mark mark = ip_emit_enter(e, loop);
-        *(axis == 0 ? &e->tap_y : &e->tap_x) = var;
-        fold_taps(b, x, acc, axis, part == 0 ? TAPS : 1);
+        ip_emit_name_tap(e, g->of[0], axis, var);
+        fold_taps(b, g, axis, part == 0 ? at_once : 1);
         ip_emit_leave(e, mark);
     }
 }
 
-/* One window for a block of elements: an accumulator each, taps outside, lanes inside. */
-static void compute_window(ip_expr *x, void *user)
+/* Windows of the same taps for a block of elements: an accumulator each, taps outside, lanes inside. */
+static void compute_group(blockwise *b, windows *g)
 {
-    blockwise *b = user;
     ip_emit *e = b->e;
-    if (x->op != IP_X_WINDOW)
-        return;
-    const char *acc = ip_text(e->ir, "w%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(x->dtype), ip_text(e->ir, "%s[%d]", acc, BLOCK), NULL);
-    ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", BLOCK));
-    ip_s_add(e->ir, init, IP_S_STORE, ip_text(e->ir, "%s[t]", acc), ip_emit_window_start(e, x), NULL);
-    e->tap_y = e->tap_x = "0";
+    for (int k = 0; k < g->n; k++) {
+        g->acc[k] = ip_text(e->ir, "w%d", e->n_values++);
+        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(g->of[k]->dtype), ip_text(e->ir, "%s[%d]", g->acc[k], BLOCK), NULL);
+        ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", BLOCK));
+        ip_s_add(e->ir, init, IP_S_STORE, ip_text(e->ir, "%s[t]", g->acc[k]), ip_emit_window_start(e, g->of[k]), NULL);
+    }
+    const ip_expr *x = g->of[0];
+    const char *j = ip_text(e->ir, "j%d", x->window), *i = ip_text(e->ir, "k%d", x->window);
     if (x->taps_x == 1) {
-        fold_line(b, x, acc, 0, x->taps_y, "j");
+        fold_line(b, g, 0, x->taps_y, j);
     } else {
-        ip_mark in_rows = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", ip_text(e->ir, "%d", x->taps_y)));
-        e->tap_y = "j";
-        ip_emit_row_pointers(e, x->arg[0]);
-        fold_line(b, x, acc, 1, x->taps_x, "k");
+        ip_mark in_rows = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, j, "0", ip_text(e->ir, "%d", x->taps_y)));
+        ip_emit_name_tap(e, x, 0, j);
+        for (int k = 0; k < g->n; k++)
+            ip_emit_row_pointers(e, g->of[k]->arg[0]);
+        fold_line(b, g, 1, x->taps_x, i);
         ip_emit_leave(e, in_rows);
     }
-    e->tap_y = e->tap_x = NULL;
-    ip_emit_name(e, x, ip_text(e->ir, "%s[t]", acc)); /* in the lanes to come */
+    for (int k = 0; k < g->n; k++)
+        ip_emit_name(e, g->of[k], ip_text(e->ir, "%s[t]", g->acc[k])); /* in the lanes to come */
+}
+
+static bool have_same_taps(const ip_expr *a, const ip_expr *b)
+{
+    return a->window == b->window && a->taps_y == b->taps_y && a->taps_x == b->taps_x;
+}
+
+/* The windows of n values, for the lanes to come. */
+static void compute_windows(blockwise *b, ip_expr *const *roots, int n)
+{
+    windows all = outermost_windows(b->e, roots, n);
+    for (int k = 0; k < all.n; k++) {
+        windows group = { .n = 0 };
+        for (int i = k; i < all.n; i++)
+            if (have_same_taps(all.of[k], all.of[i]) && !ip_emit_name_of(b->e, all.of[i]))
+                group.of[group.n++] = all.of[i];
+        if (group.n > 0 && !ip_emit_name_of(b->e, all.of[k]))
+            compute_group(b, &group);
+    }
 }
 
 /* n elements from i0 on. */
 static void compute_block(ip_emit *e, const ip_stage *s, const char *target, bool flat, const char *n)
 {
+    ip_expr *bodies[IP_WRITTEN_CHANNELS] = { s->body };
+    const char *values[IP_WRITTEN_CHANNELS];
+    int n_bodies = flat ? 1 : e->channels;
+    for (int c = 0; c < n_bodies && n_bodies > 1; c++)
+        bodies[c] = ip_emit_of_channel(e, s->body, c);
     blockwise b = { e, flat, "i0", n };
-    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
-    ip_x_walk(e->ir, s->body, compute_window, &b);
+    ip_emit_count_uses(e, bodies, n_bodies);
+    compute_windows(&b, bodies, n_bodies);
     ip_mark in_lanes = enter_lanes(&b, ip_emit_width(e, s->body, s->dtype));
-    ip_emit_store(e, s, target, flat ? "i" : "x", ip_emit_value(e, s->body));
+    ip_emit_count_uses(e, bodies, n_bodies);
+    for (int c = 0; c < n_bodies; c++)
+        values[c] = ip_emit_value(e, bodies[c]);
+    for (int c = 0; c < n_bodies; c++)
+        ip_emit_store(e, s, target, flat ? "i" : ip_emit_pixel_index(e, "x", c), values[c]);
     leave_lanes(&b, in_lanes);
 }
 
@@ -225,14 +358,12 @@ static void start_columns(ip_emit *e, const ip_expr *w, const char *sums, const 
     ip_s_add(e->ir, e->block, IP_S_STORE, at, "0", NULL);
     leave_line(e, zeroing);
     ip_mark in_taps = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "-1", ip_text(e->ir, "%d", taps(w) - 1)));
-    e->tap_y = "j";
-    e->tap_x = "0";
+    ip_emit_name_tap(e, w, 0, "j");
     ip_emit_row_pointers(e, w->arg[0]);
     ip_mark adding = enter_line(e, l, width);
     ip_emit_count_uses(e, (ip_expr *const[]){ w->arg[0] }, 1);
     ip_s_add(e->ir, e->block, IP_S_STORE, at, ip_text(e->ir, "(%s)(%s + %s)", type, at, ip_emit_value(e, w->arg[0])), NULL);
     leave_line(e, adding);
-    e->tap_y = e->tap_x = NULL;
     ip_emit_leave(e, in_taps);
     ip_emit_leave(e, in_first);
 }
@@ -260,9 +391,8 @@ static void run_along(ip_emit *e, const ip_expr *w, const char *sums, const char
             e->flat = flat ? own : NULL;
             e->coord[2] = flat ? NULL : part == 0 ? xa : index;
             e->coord[3] = flat ? NULL : "0";
-            e->tap_y = "0";
-            e->tap_x = part == 0 ? "k" : NULL;
             if (part == 0) {
+                ip_emit_name_tap(e, w, 1, "k");
                 ip_emit_count_uses(e, (ip_expr *const[]){ w->arg[0] }, 1);
                 ip_s_add(e->ir, e->block, IP_S_STORE, carried, ip_text(e->ir, "(%s)(%s + %s)", type, carried, ip_emit_value(e, w->arg[0])), NULL);
             } else {
@@ -275,7 +405,6 @@ static void run_along(ip_emit *e, const ip_expr *w, const char *sums, const char
         }
         e->flat = NULL;
         e->coord[2] = e->coord[3] = NULL;
-        e->tap_y = e->tap_x = NULL;
         ip_emit_leave(e, in_loop);
     }
 }

@@ -37,6 +37,7 @@ typedef struct inlining {
     int reader_size, reader_loads;
     bool reader_is_flat;
     int *read_around;        /* by stage id: 1 + the last reader that also looks at neighbours */
+    int *read_in_window;     /* by stage id: 1 + the last reader that reads it for every tap of a window */
     bool *has_neighbours_read; /* by stage id: some reader looks at neighbours in it */
     bool *is_taken_apart;    /* by stage id: some reader takes its channels one by one, or folds it */
     bool *is_folded;         /* by stage id: a fold reads it, or reads what is made of it */
@@ -232,6 +233,8 @@ static bool may_inline(inlining *in, const ip_expr *load)
         return false;
     if (in->n_readers[p->id] > 1 && in->size[p->id] > COST)
         return false;
+    if (in->read_in_window[p->id] == in->reader->id + 1 && in->size[p->id] > 1 && reads_own_place(load, in->reader))
+        return false;
     if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) /* its loops have no strips to keep neighbours in */
         return false;
     if (loses_flat_loop(in, p) || loses_lanes(in, load) || loses_idiom(in, p))
@@ -350,6 +353,20 @@ static bool reads_around(const inlining *in, const ip_expr *load)
     return load->border != IP_BORDER_NONE && !reads_own_place(load, in->reader);
 }
 
+static void note_reading_in_window(ip_expr *x, void *user)
+{
+    inlining *in = user;
+    if (x->op == IP_X_LOAD)
+        in->read_in_window[x->source->id] = in->reader->id + 1;
+}
+
+static void look_into_window(ip_expr *x, void *user)
+{
+    inlining *in = user;
+    for (int k = 0; x->op == IP_X_WINDOW && k < x->n_args; k++)
+        ip_x_walk(in->ir, x->arg[k], note_reading_in_window, in);
+}
+
 static void note_reading_around(ip_expr *load, void *user)
 {
     inlining *in = user;
@@ -431,6 +448,7 @@ static void inline_into(inlining *in, ip_stage *s)
     in->reader_loads = loads_of(ir, s);
     in->reader_is_flat = ip_find_spread(ir, s->body, ip_stage_domain(s)[3], &(ip_spread){ .n = 0 });
     ip_stage_each_load(ir, s, note_reading_around, in);
+    ip_x_walk(in->ir, s->body, look_into_window, in);
     s->body = ip_x_map(ir, s->body, replace_load, in);
     if (s->kind == IP_STAGE_SCAN)
         s->init = ip_x_map(ir, s->init, replace_load, in);
@@ -445,7 +463,7 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
     ip_ir *ir = plan->ir;
     size_t n = (size_t)ir->n_stages + 1;
     inlining in = { .ir = ir, .options = options };
-    int **const numbers[] = { &in.n_readers, &in.size, &in.n_loads, &in.read_around };
+    int **const numbers[] = { &in.n_readers, &in.size, &in.n_loads, &in.read_around, &in.read_in_window };
     bool **const facts[] = { &in.is_folded, &in.has_neighbours_read, &in.is_taken_apart };
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         *numbers[k] = ip_ir_alloc(ir, n, sizeof(int));

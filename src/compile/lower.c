@@ -14,6 +14,7 @@
 #include "base/integers.h"
 #include "compile/passes.h"
 #include "graph/array.h"
+#include "ir/opaque.h"
 #include "ops/coverage.h"
 
 #include <string.h>
@@ -166,6 +167,34 @@ static ip_stage *source_stage(lowering *l, imgpar_array *node, struct ip_value *
 
 static bool is_leaf(const entry *e) { return e->value || !e->node->op->lower || e->node->loop; }
 
+static void note_part(ip_expr *x, void *user) { *(bool *)user |= x->op == IP_X_LOAD && x->source->of_taps; }
+
+/* Which of a node's new stages are parts of a function of around(): they use its taps, or read such a part. */
+static void note_parts(ip_ir *ir, int from, bool reads_parts)
+{
+    for (int k = from; k < ir->n_stages; k++) {
+        ip_stage *s = ir->stages[k];
+        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
+            s->of_taps |= s->opaque->inputs[i]->of_taps;
+        if (s->kind < IP_STAGE_MAP || !s->body) continue;
+        s->of_taps = s->body->uses & IP_USES_TAP;
+        if (reads_parts) ip_x_walk(ir, s->body, note_part, &s->of_taps);
+    }
+}
+
+/* around() has put the function's stages together: nothing reads them any more. */
+static void drop_parts(ip_ir *ir)
+{
+    int n = 0;
+    for (int k = 0; k < ir->n_stages; k++) {
+        ip_stage *s = ir->stages[k];
+        if (s->of_taps || s->window) continue;
+        s->id = n;
+        ir->stages[n++] = s;
+    }
+    ir->n_stages = n;
+}
+
 static ip_stage *lower_node(lowering *l, entry *e, ip_error *err)
 {
     imgpar_array *node = e->node;
@@ -182,7 +211,13 @@ static ip_stage *lower_node(lowering *l, entry *e, ip_error *err)
         inputs[k] = find(l, node->inputs[k])->stage;
     ip_lower lower = { .ir = l->plan->ir, .node = node, .in = inputs, .dtype = node->type.dtype, .err = err };
     ip_type_dims(&node->type, lower.dims);
+    ip_ir *ir = l->plan->ir;
+    const int n_before = ir->n_stages;
+    for (int k = 0; k < node->n_inputs; k++)
+        ir->keeps_windows |= inputs[k]->of_taps;
     ip_stage *s = ip_lower_row(&lower);
+    note_parts(ir, n_before, ir->keeps_windows);
+    ir->keeps_windows = false;
     if (inputs != in)
         ip_free(inputs);
     if (s && s->kind != IP_STAGE_SOURCE && s->node == node) {
@@ -293,8 +328,13 @@ imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, im
         if (!st)
             st = lower_once(&l, arrays, err);
     }
-    for (size_t k = 0; !st && k < n; k++)
+    for (size_t k = 0; !st && k < n; k++) {
         plan->outputs[k]->is_output = true;
+        if (plan->outputs[k]->of_taps)
+            st = ip_fail(err, IMGPAR_E_UNSUPPORTED, "around: a loop or a kernel of its own cannot depend on the neighbour");
+    }
+    if (!st)
+        drop_parts(plan->ir);
     plan->n_outputs = st ? 0 : (int)n;
     for (size_t k = 0; k < l.size; k++)
         ip_value_release(l.entries[k].value);

@@ -238,6 +238,33 @@ static void write_operator(dump *d, const imgpar_array *a, int depth)
     }
 }
 
+/* What a distance of around() is called: the argument behind p and q. */
+static void write_distance(dump *d, const imgpar_array *taps, int dim)
+{
+    const entry *e = look(d, taps);
+    ip_str_printf(&d->out, "p%d_%d", e ? e->id : 0, 2 + dim);
+}
+
+/* An offset along an axis: distances of around(), so many times each, and a number. */
+static void write_offset(dump *d, const imgpar_array *a, int axis)
+{
+    const double by = ip_param_get(a, "offsets")->numbers[axis];
+    const char *separator = "";
+    for (int dim = 0; is_row(a, "tap_read") && dim < 3; dim++) {
+        double times = ip_param_get(a, "along")->numbers[3 * axis + dim];
+        if (times == 0) continue;
+        ip_str_append(&d->out, separator);
+        separator = " + ";
+        write_distance(d, a->inputs[1], dim);
+        if (times != 1) ip_str_append(&d->out, " * ");
+        if (times != 1) write_literal(d, times, false);
+    }
+    if (*separator && by == 0) return;
+    ip_str_append(&d->out, separator);
+    if (*separator) write_literal(d, by, false);
+    else ip_str_number(&d->out, by);
+}
+
 /* a[dy, dx], in a stencil() when its border is not the default one. */
 static void write_shift(dump *d, const imgpar_array *a, int depth)
 {
@@ -247,7 +274,7 @@ static void write_shift(dump *d, const imgpar_array *a, int depth)
     write_operand(d, a->inputs[0], depth);
     for (int k = 0; k < offsets->cols; k++) {
         ip_str_append(&d->out, k ? ", " : "[");
-        ip_str_number(&d->out, offsets->numbers[k]);
+        write_offset(d, a, k);
     }
     ip_str_putc(&d->out, ']');
     if (!border) return;
@@ -313,6 +340,39 @@ static void write_fold(dump *d, const imgpar_array *a, int depth)
         write_param(d, a, k, depth);
     }
     ip_str_putc(&d->out, ')');
+}
+
+static bool is_around(const imgpar_array *a) { return is_row(a, "around"); }
+
+/* The function names what it reads itself, so any array with the same axes stands for the one that was given. */
+static void write_around(dump *d, const imgpar_array *a, int depth)
+{
+    static const char *const radii[] = { "depth", "height", "width" };
+    const entry *e = look(d, a->inputs[0]);
+    const bool has_weight = !ip_array_is_number(a->inputs[2], NULL, NULL);
+    const int id = e ? e->id : 0;
+    ip_str_append(&d->out, "around(");
+    write_made(d, a, "0");
+    const char *separator = ", [";
+    for (int k = 0; k < a->type.rank; k++) {
+        int dim = ip_type_axis_dim(&a->type, k);
+        if (dim == 3) continue;
+        ip_str_append(&d->out, separator);
+        separator = " ";
+        ip_str_number(&d->out, ip_param_number(a->inputs[0], radii[dim]));
+    }
+    ip_str_printf(&d->out, "], (p%d_0, p%d_1", id, id);
+    for (int k = 0; k < a->type.rank; k++) {
+        int dim = ip_type_axis_dim(&a->type, k);
+        if (dim < 3) ip_str_printf(&d->out, ", p%d_%d", id, 2 + dim);
+    }
+    ip_str_append(&d->out, has_weight ? ") -> (" : ") -> ");
+    write_operand(d, a->inputs[1], depth);
+    if (has_weight) ip_str_append(&d->out, ", ");
+    if (has_weight) write_operand(d, a->inputs[2], depth);
+    ip_str_append(&d->out, has_weight ? "), \"" : ", \"");
+    write_word(d, a->op->info.params[0]->choices, (int)a->params[0].number);
+    ip_str_append(&d->out, "\")");
 }
 
 /* All results of one loop inside another, in their order: the loop itself stands for them. */
@@ -384,7 +444,9 @@ static void write_expr(dump *d, const imgpar_array *a, int depth)
     }
     if (a->loop) write_loop(d, a, depth);
     else if (is_fold(a)) write_fold(d, a, depth);
-    else if (is_row(a, "shift")) write_shift(d, a, depth);
+    else if (is_around(a)) write_around(d, a, depth);
+    else if (is_row(a, "tap")) write_distance(d, a->inputs[0], (int)ip_param_number(a, "dim"));
+    else if (is_row(a, "shift") || is_row(a, "tap_read")) write_shift(d, a, depth);
     else if (is_row(a, "coordinate")) write_coordinate(d, a);
     else if (is_row(a, "inside")) write_inside(d, a);
     else if (is_row(a, "placeholder")) ip_str_putc(&d->out, '_'); /* of no loop we know */
@@ -406,7 +468,8 @@ static bool push_inputs(dump *d, const imgpar_array *a)
         name_placeholder(d, a->inputs[1], id, 0);
         name_placeholder(d, a->inputs[2], id, 1);
     }
-    if (a->loop || is_fold(a)) d->n_names++;
+    if (is_around(a)) name_placeholder(d, a->inputs[0], id, 0);
+    if (a->loop || is_fold(a) || is_around(a)) d->n_names++;
     for (int k = a->n_inputs - 1; k >= 0; k--)
         push(d, a->inputs[k]);
     for (int k = 0; a->loop && k < a->loop->n_carried; k++)
@@ -421,12 +484,12 @@ static bool push_inputs(dump *d, const imgpar_array *a)
  */
 static int outermost_of(dump *d, const imgpar_array *a)
 {
-    bool folds = is_fold(a);
-    const imgpar_array *bound = a->loop ? a->loop->placeholder[0] : folds ? a->inputs[1] : NULL;
+    bool folds = is_fold(a) || is_around(a);
+    const imgpar_array *bound = a->loop ? a->loop->placeholder[0] : folds ? a->inputs[is_fold(a)] : NULL;
     const entry *e = bound ? look(d, bound) : NULL;
     int own = e ? e->id : NONE, least = NONE;
     for (int k = 0; k < a->n_inputs; k++) {
-        bool is_body = folds && k > 0;
+        bool is_body = folds && (k > 0 || !is_fold(a));
         e = look(d, a->inputs[k]);
         if (e && e->outermost < least && (!is_body || e->outermost < own)) least = e->outermost;
     }

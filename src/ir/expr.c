@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/hash.h"
+#include "base/integers.h"
 #include "ir/internal.h"
 #include "ir/stage.h"
 
@@ -74,6 +75,39 @@ static bool table_grow(ip_ir *ir)
     return true;
 }
 
+/* Windows whose taps are used, and no window around them has been met. */
+typedef struct free_taps { int n, windows[8]; bool are_many; } free_taps;
+
+static void remove_window(free_taps *f, int window)
+{
+    for (int k = 0; k < f->n; k++)
+        if (f->windows[k] == window)
+            f->windows[k--] = f->windows[--f->n];
+}
+
+static void note_free_taps(ip_expr *x, void *user)
+{
+    free_taps *f = user;
+    if (x->op == IP_X_WINDOW || x->op == IP_X_TAP)
+        remove_window(f, x->window);
+    if (x->op != IP_X_TAP)
+        return;
+    f->are_many |= f->n == 8;
+    if (f->n < 8)
+        f->windows[f->n++] = x->window;
+}
+
+/* Whether a window depends on the tap of one around it. */
+static bool uses_other_taps(ip_ir *ir, const ip_expr *window)
+{
+    free_taps f = { .n = 0 };
+    for (int k = 0; k < window->n_args; k++)
+        if (window->arg[k]->uses & IP_USES_TAP)
+            ip_x_walk(ir, window->arg[k], note_free_taps, &f);
+    remove_window(&f, window->window);
+    return f.n > 0 || f.are_many;
+}
+
 /* The unique expression equal to proto. */
 static ip_expr *intern(ip_ir *ir, ip_expr *proto, bool shared)
 {
@@ -92,7 +126,7 @@ static ip_expr *intern(ip_ir *ir, ip_expr *proto, bool shared)
         : x->op == IP_X_ACC ? IP_USES_ACC : 0;
     for (int k = 0; k < x->n_args; k++)
         x->uses |= x->arg[k]->uses;
-    if (x->op == IP_X_WINDOW) /* its taps are bound here */
+    if (x->op == IP_X_WINDOW && !uses_other_taps(ir, x)) /* its taps are bound here */
         x->uses &= (unsigned char)~IP_USES_TAP;
     x->id = (unsigned)ir->n_exprs++;
     x->next = ir->table[x->hash & (ir->table_size - 1)];
@@ -176,7 +210,7 @@ ip_expr *ip_x_tap(ip_ir *ir, int window, int axis, int taps)
 {
     ip_expr x = { .op = IP_X_TAP, .dtype = IMGPAR_I32, .axis = axis, .window = window, .border = IP_BORDER_NONE,
                   .hi = taps - 1 };
-    return intern(ir, &x, true);
+    return taps == 1 ? ip_x_int(ir, IMGPAR_I32, 0) : intern(ir, &x, true);
 }
 
 ip_expr *ip_x_acc(ip_ir *ir, int which, imgpar_dtype dtype)
@@ -267,11 +301,17 @@ ip_expr *ip_x_fma(ip_ir *ir, ip_expr *a, ip_expr *b, ip_expr *c)
     return make(ir, &x);
 }
 
+ip_xop ip_fold_op(ip_fold fold)
+{
+    static const ip_xop ops[] = { [IP_FOLD_SUM] = IP_X_ADD, [IP_FOLD_MIN] = IP_X_MIN, [IP_FOLD_MAX] = IP_X_MAX,
+                                  [IP_FOLD_FMA] = IP_X_FMA, [IP_FOLD_PRODUCT] = IP_X_MUL };
+    return ops[fold];
+}
+
 static ip_expr *unrolled(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn body, ip_tap_fn weight,
                          void *user)
 {
-    static const ip_xop op_of[] = { IP_X_ADD, IP_X_MIN, IP_X_MAX };
-    ip_expr *acc = NULL;
+        ip_expr *acc = NULL;
     for (int j = 0; j < taps_y; j++)
         for (int i = 0; i < taps_x; i++) {
             ip_expr *ty = ip_x_int(ir, IMGPAR_I32, j), *tx = ip_x_int(ir, IMGPAR_I32, i);
@@ -281,7 +321,7 @@ static ip_expr *unrolled(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap
                 /* fma(w, v, 0) is the rounded product. */
                 acc = acc ? ip_x_fma(ir, w, v, acc) : ip_x_binary(ir, IP_X_MUL, w, v);
             } else {
-                acc = acc ? ip_x_binary(ir, op_of[fold], acc, v) : v;
+                acc = acc ? ip_x_binary(ir, ip_fold_op(fold), acc, v) : v;
             }
         }
     return acc;
@@ -291,16 +331,13 @@ ip_expr *ip_x_window(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn 
 {
     bool is_line = fold == IP_FOLD_SUM && (taps_x == 1 ? taps_y > IP_UNROLLED_ROWS : taps_y == 1 && taps_x > IP_UNROLLED_COLUMNS);
     bool is_small = (int64_t)taps_y * taps_x <= IP_UNROLLED_TAPS;
-    if (is_small && !is_line)
+    const bool is_kept = ir->keeps_windows && (int64_t)taps_y * taps_x > IP_UNROLLED_INSIDE;
+    if (is_small && !is_line && !is_kept)
         return unrolled(ir, fold, taps_y, taps_x, body, weight, user);
-    int window = ir->n_windows++;
+    int window = ip_x_new_window(ir);
     ip_expr *ty = ip_x_tap(ir, window, 0, taps_y), *tx = ip_x_tap(ir, window, 1, taps_x);
-    if (taps_y == 1)
-        ty = ip_x_int(ir, IMGPAR_I32, 0);
-    if (taps_x == 1)
-        tx = ip_x_int(ir, IMGPAR_I32, 0);
     ip_expr *v = body(ir, ty, tx, user);
-    if (is_small && ip_dtype(v->dtype)->is_float)
+    if (is_small && !is_kept && ip_dtype(v->dtype)->is_float)
         return unrolled(ir, fold, taps_y, taps_x, body, weight, user);
     ip_expr x = { .op = IP_X_WINDOW, .dtype = v->dtype, .n_args = 1, .arg = { v }, .window = window,
                   .taps_y = taps_y, .taps_x = taps_x, .fold = fold, .border = IP_BORDER_NONE };
@@ -308,6 +345,36 @@ ip_expr *ip_x_window(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn 
         x.arg[1] = weight(ir, ty, tx, user);
         x.n_args = 2;
     }
+    ip_range_infer(&x);
+    return intern(ir, &x, true);
+}
+
+int ip_x_new_window(ip_ir *ir) { return ir->n_windows++; }
+
+/* A tap's own number for it. */
+typedef struct tap_place { int window, at[2]; } tap_place;
+
+static ip_expr *put_tap(ip_ir *ir, ip_expr *x, void *user)
+{
+    const tap_place *p = user;
+    return x->op == IP_X_TAP && x->window == p->window ? ip_x_int(ir, IMGPAR_I32, p->at[x->axis]) : x;
+}
+
+ip_expr *ip_x_fold_taps(ip_ir *ir, ip_fold fold, int window, int taps_y, int taps_x, ip_expr *body)
+{
+    const int64_t taps = (int64_t)taps_y * taps_x;
+    if (taps == 1)
+        return body;
+    if (taps * ip_x_size(ir, body) <= IP_UNROLLED_OPERATIONS) {
+        ip_expr *acc = NULL;
+        for (int t = 0; t < taps; t++) {
+            ip_expr *v = ip_x_map(ir, body, put_tap, &(tap_place){ window, { t / taps_x, t % taps_x } });
+            acc = acc ? ip_x_binary(ir, ip_fold_op(fold), acc, v) : v;
+        }
+        return acc;
+    }
+    ip_expr x = { .op = IP_X_WINDOW, .dtype = body->dtype, .n_args = 1, .arg = { body }, .window = window,
+                  .taps_y = taps_y, .taps_x = taps_x, .fold = fold, .border = IP_BORDER_NONE };
     ip_range_infer(&x);
     return intern(ir, &x, true);
 }
@@ -442,17 +509,22 @@ int ip_x_size(ip_ir *ir, ip_expr *root)
     return n;
 }
 
+typedef struct cost { ip_ir *ir; int64_t operations; } cost;
+
 static void add_cost(ip_expr *x, void *user)
 {
-    if (x->op > IP_X_ACC && x->op != IP_X_CAST)
-        *(int64_t *)user += x->op == IP_X_WINDOW ? 3 * (int64_t)x->taps_y * x->taps_x : 1;
+    cost *c = user;
+    if (x->op == IP_X_WINDOW)
+        c->operations += (int64_t)x->taps_y * x->taps_x * ip_max(3, ip_x_cost(c->ir, x->arg[0]));
+    else if (x->op > IP_X_ACC && x->op != IP_X_CAST)
+        c->operations++;
 }
 
 int64_t ip_x_cost(ip_ir *ir, ip_expr *root)
 {
-    int64_t cost = 0;
-    ip_x_walk(ir, root, add_cost, &cost);
-    return cost;
+    cost c = { ir, 0 };
+    ip_x_walk(ir, root, add_cost, &c);
+    return c.operations;
 }
 
 bool ip_x_is_const(const ip_expr *x, double *value)

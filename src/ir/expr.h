@@ -66,7 +66,7 @@ typedef enum ip_xop {
     IP_X_N
 } ip_xop;
 
-typedef enum ip_fold { IP_FOLD_SUM, IP_FOLD_MIN, IP_FOLD_MAX, IP_FOLD_FMA } ip_fold;
+typedef enum ip_fold { IP_FOLD_SUM, IP_FOLD_MIN, IP_FOLD_MAX, IP_FOLD_FMA, IP_FOLD_PRODUCT } ip_fold;
 
 /* A border rule of imgpar_border, or: the index is known to be inside. */
 enum { IP_BORDER_NONE = -1 };
@@ -88,7 +88,7 @@ struct ip_expr {
     int64_t i;                /* CONST, PARAM of integers (u64: the bits) */
     double f;                 /* CONST, PARAM of floats */
     int axis;                 /* COORD, TAP, ACC */
-    int window;               /* TAP, WINDOW: which window */
+    int window;               /* TAP, WINDOW: which window; none stands within one of its own number */
     int taps_y, taps_x;       /* WINDOW */
     ip_fold fold;             /* WINDOW */
     int border;               /* LOAD, BORDER: imgpar_border or IP_BORDER_NONE */
@@ -133,7 +133,15 @@ typedef ip_expr *(*ip_tap_fn)(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user);
 ip_expr *ip_x_window(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn body, ip_tap_fn weight, void *user);
 /* Windows of up to this many taps are written out; sums of integers along one axis, which can be carried from one element
  * to the next, up to fewer. */
-enum { IP_UNROLLED_TAPS = 64, IP_UNROLLED_ROWS = 8, IP_UNROLLED_COLUMNS = 31 };
+enum { IP_UNROLLED_TAPS = 64, IP_UNROLLED_ROWS = 8, IP_UNROLLED_COLUMNS = 31, IP_UNROLLED_OPERATIONS = 128, IP_UNROLLED_INSIDE = 3 /* within around() */ };
+/* The operation that folds one more value in: FMA takes a weight, too. */
+ip_xop ip_fold_op(ip_fold fold);
+
+/* A window that several expressions share: its number, the row (axis 0) or column (1) of its tap, 0 where there is one only, and the
+ * fold of body, an expression of these taps, over it. A window of one tap is its body. */
+int ip_x_new_window(ip_ir *ir);
+ip_expr *ip_x_tap(ip_ir *ir, int window, int axis, int taps);
+ip_expr *ip_x_fold_taps(ip_ir *ir, ip_fold fold, int window, int taps_y, int taps_x, ip_expr *body);
 
 /* ---- reading ----------------------------------------------------------------- */
 

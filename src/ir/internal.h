@@ -14,6 +14,5 @@ void ip_range_infer(ip_expr *x);
 ip_expr *ip_rules_apply(ip_ir *ir, const ip_expr *x);
 /* The value of an operation on constants; false when it is not folded. */
 bool ip_fold_constants(ip_ir *ir, const ip_expr *x, ip_expr **result);
-ip_expr *ip_x_tap(ip_ir *ir, int window, int axis, int taps);
 
 #endif

@@ -95,6 +95,8 @@ static interval window_range(const ip_expr *x)
     double taps = (double)x->taps_y * x->taps_x;
     if (x->fold == IP_FOLD_MIN || x->fold == IP_FOLD_MAX)
         return v;
+    if (x->fold == IP_FOLD_PRODUCT)
+        return (interval){ -INFINITY, INFINITY };
     if (x->fold == IP_FOLD_FMA)
         v = product(v, of(x->arg[1]));
     return product(v, (interval){ taps, taps });

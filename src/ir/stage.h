@@ -84,6 +84,8 @@ typedef struct ip_stage {
     int n_absorbed;
     const struct ip_view *view; /* how a MAP that computes nothing moves elements (ops/view.h), so that a reader that
                                  * moves them again composes both; in the arena; NULL: not known */
+    int window;                /* of the row "taps": 1 + the window that it stands for; 0: none */
+    bool of_taps;              /* depends on the tap of a window that is around none of its own expressions: a part of around()'s function */
     bool is_output;            /* asked for: must end in memory */
     const ip_region *shown; /* of an output: the box of dims that is the result (compile/frame.c); NULL: all of it */
     const char *note;          /* "vertical pass": for readers of generated code; NULL: none */
@@ -96,6 +98,7 @@ struct ip_ir {
     ip_expr **table;
     size_t table_size, n_exprs;
     int n_windows;
+    bool keeps_windows;        /* around() folds what is lowered now: its own windows are loops, however small */
     bool failed;               /* memory ran out */
 };
 

@@ -26,6 +26,13 @@ enum {
     IP_EVAL_UNROLL = 64           /* operations an iterate() may become before it is a loop */
 };
 
+/* Offsets of a neighbour read along the first n axes: numbers, and how often the distances of around() along z, y and x are added. */
+typedef struct ip_offsets {
+    int n;
+    double by[IMGPAR_MAX_RANK], along[IMGPAR_MAX_RANK][3];
+    imgpar_array *taps; /* whose distances; borrowed; NULL: numbers alone */
+} ip_offsets;
+
 /* Names bound by a call. Lives on the C stack: functions never outlive the call they are given to. */
 typedef struct ip_scope {
     struct ip_scope *parent;
@@ -89,6 +96,7 @@ typedef struct ip_eval {
     ip_stencil_form *stencil;
     ip_place place;
     const ip_symbol *defining; /* the fn whose body is being checked */
+    int arounds;               /* how many functions of around() are being applied around this */
     int loops;                 /* how many loops' steps over placeholders are being built around this */
     bool trying;               /* one of them only to learn what its counters are: their bounds are not known yet */
     bool dead;                 /* checking a branch that is not taken: no number is known */
@@ -153,12 +161,17 @@ ip_form ip_form_find(const char *name);
 /* record.c: a.r */
 bool ip_eval_component(ip_eval *ev, const ip_node *node, ip_val *out);
 bool ip_eval_read(ip_eval *ev, const ip_node *node, ip_val *out);
+/* stencil.c: the read of a at offsets, by the rule of the stencil() around it. Not while checking. */
+bool ip_call_read(ip_eval *ev, size_t offset, imgpar_array *a, const ip_offsets *at, ip_val *out);
+/* Is it a word of the row that reads? Messages begin with form. */
+bool ip_check_border(ip_eval *ev, const ip_node *word, const char *border, const char *form);
 bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_reduce(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_scan(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out);
+bool ip_form_around(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_window(ip_eval *ev, const ip_node *call, ip_val *out);
 /* reduce.c: folds a along the axes written at axis with fn; keepdims may be NULL. While checking: looks at both, *out stays. */

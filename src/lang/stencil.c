@@ -30,55 +30,142 @@ static void note_read(ip_stencil_form *form, imgpar_array *a, const double *offs
     }
 }
 
-static bool build_read(ip_eval *ev, const ip_node *node, const ip_val *base, const double *offsets, ip_val *out)
+/* ---- reads -------------------------------------------------------------------------------------- */
+
+static ip_arg matrix_arg(const char *name, int rows, int cols, const double *numbers)
 {
-    int n = node->n_items - 1;
+    return (ip_arg){ .name = name, .kind = IP_ARG_MATRIX, .rows = rows, .cols = cols, .numbers = numbers };
+}
+
+/* Adds what a value is as a sum of distances and numbers, so many times, to the offset along an axis; false: it is no such sum. */
+static bool add_distance(const imgpar_array *a, double times, int axis, ip_offsets *at)
+{
+    double number;
+    const char *symbol = a->op && a->op->symbol ? a->op->symbol : "";
+    if (ip_array_is_number(a, &number, NULL)) {
+        at->by[axis] += times * number;
+        return true;
+    }
+    if (a->op && strcmp(a->op->info.name, "tap") == 0) {
+        bool is_other = at->taps && at->taps != a->inputs[0];
+        at->taps = a->inputs[0];
+        at->along[axis][(int)ip_param_number(a, "dim")] += times;
+        return !is_other;
+    }
+    if (strcmp(symbol, "+") == 0) return add_distance(a->inputs[0], times, axis, at) && add_distance(a->inputs[1], times, axis, at);
+    if (strcmp(symbol, "-") == 0)
+        return a->n_inputs == 1 ? add_distance(a->inputs[0], -times, axis, at)
+                                : add_distance(a->inputs[0], times, axis, at) && add_distance(a->inputs[1], -times, axis, at);
+    if (strcmp(symbol, "*") != 0) return false;
+    if (ip_array_is_number(a->inputs[0], &number, NULL)) return add_distance(a->inputs[1], times * number, axis, at);
+    return ip_array_is_number(a->inputs[1], &number, NULL) && add_distance(a->inputs[0], times * number, axis, at);
+}
+
+/* The offset along an axis that is written at node. */
+static bool eval_offset(ip_eval *ev, const ip_node *node, int axis, ip_offsets *at)
+{
+    ip_val v;
+    int64_t offset;
+    bool known;
+    if (ev->arounds > 0) {
+        if (!ip_eval_value(ev, node, &v)) return false;
+        bool is_distance = v.kind == IP_V_ARRAY, fits = ev->checking || (is_distance && add_distance(v.u.array, 1, axis, at));
+        ip_val_free(&v);
+        if (is_distance)
+            return fits || ip_eval_fail(ev, node->offset, "an offset is a whole number, or a sum of such and distances of the innermost around()");
+    }
+    if (!ip_eval_integer(ev, node, "offset", -OFFSET_MAX, OFFSET_MAX, &offset, &known)) return false;
+    at->by[axis] = (double)offset;
+    return true;
+}
+
+/* Neighbours of a neighbour that around() reads are its own: q[0, 1] is a[dy, dx + 1]. */
+static imgpar_array *add_offsets_of(imgpar_array *a, ip_offsets *at)
+{
+    const bool is_read = a->op && strcmp(a->op->info.name, "tap_read") == 0;
+    if (!is_read || (at->taps && at->taps != a->inputs[1])) return a;
+    const ip_param *by = ip_param_get(a, "offsets"), *along = ip_param_get(a, "along");
+    for (int k = 0; k < by->cols; k++) {
+        at->by[k] += by->numbers[k];
+        for (int dim = 0; dim < 3; dim++)
+            at->along[k][dim] += along->numbers[3 * k + dim];
+    }
+    at->n = by->cols > at->n ? by->cols : at->n;
+    at->taps = a->inputs[1];
+    return a->inputs[0];
+}
+
+/* A read of a read of around() that has a rule of its own keeps it. */
+static const char *border_of(const imgpar_array *a, const ip_stencil_form *form, double *cval, bool *has_cval)
+{
+    static const char *const words[] = { "replicate", "reflect", "reflect101", "wrap", "constant" };
+    const bool is_read = a->op && strcmp(a->op->info.name, "tap_read") == 0;
+    if (form && (form->has_cval || !is_read)) {
+        *cval = form->cval;
+        *has_cval = form->has_cval;
+    }
+    if (form && form->border) return form->border;
+    if (!is_read) return NULL;
+    *cval = ip_param_number(a, "cval");
+    *has_cval = true;
+    return words[(int)ip_param_number(a, "border")];
+}
+
+bool ip_call_read(ip_eval *ev, size_t offset, imgpar_array *a, const ip_offsets *offsets, ip_val *out)
+{
+    ip_offsets at = *offsets;
+    double cval = 0;
+    bool has_cval = false;
+    const char *border = border_of(a, ev->stencil, &cval, &has_cval);
+    a = add_offsets_of(a, &at);
+    ip_arg args[6] = { ip_arg_array(a) };
+    int n = 1;
+    if (at.taps) args[n++] = ip_arg_array(at.taps);
+    args[n++] = matrix_arg("offsets", 1, at.n, at.by);
+    if (at.taps) args[n++] = matrix_arg("along", at.n, 3, at.along[0]);
+    if (border) args[n++] = (ip_arg){ .name = "border", .kind = IP_ARG_TEXT, .text = border };
+    if (has_cval) args[n++] = (ip_arg){ .name = "cval", .kind = IP_ARG_NUMBER, .number = cval };
+    return ip_call_args(ev, ip_op_find(at.taps ? "tap_read" : "shift"), offset, args, NULL, n, out);
+}
+
+static bool build_read(ip_eval *ev, const ip_node *node, const ip_val *base, const ip_offsets *at, ip_val *out)
+{
     ip_stencil_form *form = ev->stencil;
-    if (n > IMGPAR_MAX_RANK || (!ev->checking && n > base->u.array->type.rank))
-        return ip_eval_fail(ev, node->offset, "%d offsets, but the array has %d axes", n,
+    if (at->n > IMGPAR_MAX_RANK || (!ev->checking && at->n > base->u.array->type.rank))
+        return ip_eval_fail(ev, node->offset, "%d offsets, but the array has %d axes", at->n,
                             ev->checking ? IMGPAR_MAX_RANK : base->u.array->type.rank);
     if (form) form->reads = true;
-    if (form && !ev->checking) note_read(form, base->u.array, offsets, n);
-    ip_arg args[4] = {
-        { .kind = IP_ARG_ARRAY, .array = base->kind == IP_V_ARRAY ? base->u.array : NULL, .unknown = ev->checking },
-        { .name = "offsets", .kind = IP_ARG_MATRIX, .rows = 1, .cols = n, .numbers = offsets },
-    };
-    int n_args = 2;
-    if (form && form->border)
-        args[n_args++] = (ip_arg){ .name = "border", .kind = IP_ARG_TEXT, .text = form->border };
-    if (form && form->has_cval)
-        args[n_args++] = (ip_arg){ .name = "cval", .kind = IP_ARG_NUMBER, .number = form->cval };
-    const ip_op *op = ip_op_find("shift");
-    return op ? ip_call_args(ev, op, node->offset, args, NULL, n_args, out)
-              : ip_eval_fail(ev, node->offset, "neighbour reads are not offered");
+    if (ev->checking) {
+        *out = ip_val_unknown(IP_V_ARRAY);
+        return true;
+    }
+    if (form && !at->taps) note_read(form, base->u.array, at->by, at->n);
+    return ip_call_read(ev, node->offset, base->u.array, at, out);
 }
 
 /* The region stays: what is read may be an element-wise expression itself. */
 bool ip_eval_read(ip_eval *ev, const ip_node *node, ip_val *out)
 {
     ip_val base;
-    double offsets[IP_MAX_ARGS] = { 0 };
-    if (node->n_items > IP_MAX_ARGS) return ip_eval_fail(ev, node->offset, "an array has at most 4 axes");
+    ip_offsets at = { .n = node->n_items - 1 };
+    if (at.n > IMGPAR_MAX_RANK) return ip_eval_fail(ev, node->offset, "an array has at most 4 axes");
     if (!ip_eval_value(ev, node->items[0], &base)) return false;
     bool ok = base.kind == IP_V_ARRAY || base.kind == IP_V_ANY;
     if (!ok) ip_eval_fail(ev, node->offset, "only arrays have neighbours; this is %s", ip_val_kind_text(&base));
     ip_place place = ip_leave_region(ev, ev->place.make);
-    for (int i = 1; ok && i < node->n_items; i++) {
-        int64_t offset;
-        bool known;
-        ok = ip_eval_integer(ev, node->items[i], "offset", -OFFSET_MAX, OFFSET_MAX, &offset, &known);
-        offsets[i - 1] = (double)offset;
-    }
+    for (int k = 0; ok && k < at.n; k++)
+        ok = eval_offset(ev, node->items[k + 1], k, &at);
     ev->place = place;
-    if (ok) ok = build_read(ev, node, &base, offsets, out);
+    if (ok) ok = build_read(ev, node, &base, &at, out);
     ip_val_free(&base);
     return ok;
 }
 
+/* ---- stencil ------------------------------------------------------------------------------------- */
+
 typedef enum outside { OUTSIDE_BORDER, OUTSIDE_VALUE, OUTSIDE_KEEP } outside;
 
-/* Is it a word of the row that reads? */
-static __attribute__((noinline)) bool check_border(ip_eval *ev, const ip_node *word, const char *border)
+bool __attribute__((noinline)) ip_check_border(ip_eval *ev, const ip_node *word, const char *border, const char *form)
 {
     static const char row[] = "shift";
     const double offset = 0;
@@ -91,7 +178,7 @@ static __attribute__((noinline)) bool check_border(ip_eval *ev, const ip_node *w
     const ip_op *op = ip_op_find(row);
     if (!op || !ip_check_call(op, args, 3, NULL, &err)) return true;
     bool prefixed = strncmp(err.message, row, sizeof row - 1) == 0; /* as users know it */
-    return ip_eval_fail(ev, word->offset, "stencil%s%s", prefixed ? "" : ": ",
+    return ip_eval_fail(ev, word->offset, "%s%s%s", form, prefixed ? "" : ": ",
                         err.message + (prefixed ? sizeof row - 1 : 0));
 }
 
@@ -103,7 +190,7 @@ static bool stencil_options(ip_eval *ev, const ip_node *const slots[4], ip_stenc
         if (word->kind != IP_N_NAME && word->kind != IP_N_TEXT)
             return ip_eval_fail(ev, word->offset, "stencil: border is a word such as wrap");
         form->border = word->kind == IP_N_NAME ? word->name->name : word->text;
-        if (!check_border(ev, word, form->border)) return false;
+        if (!ip_check_border(ev, word, form->border, "stencil")) return false;
     }
     if (slots[2]) {
         ip_val cval;
@@ -266,7 +353,7 @@ static bool window_border(ip_eval *ev, const ip_node *word, const char **border)
     *border = word->kind == IP_N_NAME ? word->name->name : word->text;
     if (strcmp(*border, "constant") == 0 || strcmp(*border, "zero") == 0)
         return ip_eval_fail(ev, word->offset, "window: border=%s would be folded along one axis only", *border);
-    return check_border(ev, word, *border);
+    return ip_check_border(ev, word, *border, "stencil");
 }
 
 static bool fold_window(ip_eval *ev, const ip_node *call, const ip_node *const slots[4], const ip_val *a, const ip_val *fn,

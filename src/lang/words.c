@@ -71,6 +71,14 @@ static const ip_word words[] = {
          "border is that of the operations. outside=k makes the result k wherever a read falls outside,\n"
          "outside=keep keeps the value that is there. It holds for the reads written in it, not through names.",
          "stencil(a[0, 1] - a[0, -1], border=wrap)", 1, "expr", "border", "cval", "outside")
+    FORM("around", ip_form_around, "around(array, radius, function, fold=sum, border=replicate, cval=0)",
+         "folds what a function makes of each element p and each neighbour q",
+         "function is (p, q, dy, dx) -> expr, or (p, q) -> expr if it needs no distances; those of a volume are dz, dy, dx, of a line dx. q is\n"
+         "array[dy, dx]; radius is one number, or a vector of one for each axis with neighbours, and the centre counts. fold: sum, mean, min, max,\n"
+         "product.\n"
+         "With \"mean\" it may give a value and its weight, (q, w), for the weighted mean. Other arrays are read as b[dy, dx], neighbours of p\n"
+         "and q as q[0, 1]; border and cval hold for these reads, too. One kernel, and no memory for each neighbour.",
+         "around(a, 2, (p, q, dy, dx) -> (q, exp(-abs(p - q) / 20.0)), \"mean\")", 3, "array", "radius", "function", "fold", "border", "cval")
     FORM("window", ip_form_window, "window(array, radius, function, border=replicate)",
          "folds what stands within a radius of each element with a function",
          "radius is one number for the first two axes, or a vector of one for each of the first axes. The function must be\n"

@@ -97,15 +97,14 @@ static void border(const ip_expr *x, int n, int64_t *r, const int64_t *index, co
 
 /* ---- windows ----------------------------------------------------------------------------------- */
 
-/* SUM, MIN and MAX begin with the first tap's value, FMA with 0. */
+/* All begin with the first tap's value, but FMA with 0. */
 static void fold(const ip_expr *x, bool is_first, int n, ip_ref_values *acc, const ip_ref_values *v,
                  const ip_ref_values *weight)
 {
-    static const ip_xop op_of[] = { [IP_FOLD_SUM] = IP_X_ADD, [IP_FOLD_MIN] = IP_X_MIN, [IP_FOLD_MAX] = IP_X_MAX };
     if (is_first && x->fold == IP_FOLD_FMA) memset(acc, 0, sizeof *acc);
     if (x->fold == IP_FOLD_FMA) multiply_add(x->dtype, n, acc, weight, v, acc);
     else if (is_first) *acc = *v;
-    else binary(op_of[x->fold], x->dtype, n, acc, acc, v);
+    else binary(ip_fold_op(x->fold), x->dtype, n, acc, acc, v);
 }
 
 static void run_window(ip_ref_program *p, int at, const ip_ref_place *place)
