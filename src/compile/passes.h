@@ -7,6 +7,9 @@
 
 /* nodes -> stages: equal nodes merged, every node lowered by its row; steps of a loop, one after the other */
 imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n, ip_error *err);
+/* several reads of every n-th row and column of a stage: as reads of one stage of these (levels.c) */
+imgpar_status ip_pass_levels(ip_plan *plan, const ip_compile_options *options, ip_error *err);
+bool ip_leaves_elements_out(const ip_stage *stage); /* whether it is every n-th row or column of a computed stage, and nothing else */
 /* map into map, stencil into map, map into reduction: bodies substituted for loads */
 imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* stages of which every n-th row is read: as stages of these rows (decimate.c) */
