@@ -133,25 +133,25 @@ static ip_expr *write_step(ip_ir *ir, ip_expr *x, void *user)
     return is_step ? ip_x_binary(ir, IP_X_MUL, x->arg[0], ip_x_int(ir, IMGPAR_I32, x->arg[1]->i)) : x;
 }
 
-/* A load of a stage that has become one of fewer rows. */
-static ip_expr *read_decimated(ip_ir *ir, ip_expr *x, void *user)
+/* A load at steps, or of a stage that has become one of fewer rows. */
+static ip_expr *read_at_steps(ip_ir *ir, ip_expr *x, void *user)
 {
     decimating *d = user;
-    if (x->op != IP_X_LOAD || !d->maps[x->source->id].is_decimated)
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE)
         return x;
-    ip_expr *column = ip_x_map(ir, x->arg[2], write_step, NULL);
-    ip_expr *at[4] = { x->arg[0], ip_x_coord(ir, 1, x->source->dims[1]), column, x->arg[3] };
+    ip_expr *row = d->maps[x->source->id].is_decimated ? ip_x_coord(ir, 1, x->source->dims[1]) : x->arg[1];
+    ip_expr *at[4] = { x->arg[0], row, ip_x_map(ir, x->arg[2], write_step, NULL), x->arg[3] };
     return ip_x_load(ir, x->source, at, x->border, x->n_args == 5 ? x->arg[4] : NULL);
 }
 
-static void read_all_decimated(decimating *d)
+static void read_all_at_steps(decimating *d)
 {
     for (int k = 0; k < d->ir->n_stages; k++) {
         ip_stage *s = d->ir->stages[k];
         ip_expr **const exprs[] = { &s->body, &s->init, &s->combine, &s->finish };
         for (size_t i = 0; d->is_live[k] && ip_stage_computes(s) && i < sizeof exprs / sizeof *exprs; i++)
             if (*exprs[i])
-                *exprs[i] = ip_x_map(d->ir, *exprs[i], read_decimated, d);
+                *exprs[i] = ip_x_map(d->ir, *exprs[i], read_at_steps, d);
     }
 }
 
@@ -178,8 +178,7 @@ static bool decimate_all(decimating *d)
         }
         ip_stage_each_load(d->ir, s, note_rows, d);
     }
-    if (any)
-        read_all_decimated(d);
+    read_all_at_steps(d);
     return any;
 }
 
