@@ -238,11 +238,12 @@ static const struct shape {
     { "slice(median($1, 3), [0 200], step=[2 3])", WIDTH * HEIGHT, 600 * 467 }, /* of most columns in one kernel */
     { "slice(blur($1, 2), step=[2 2])", WIDTH * HEIGHT, 600 * 800 },
     /* two levels of a pyramid a kernel; the fifth has too few rows to keep whole ones */
-    { DOWN(DOWN(DOWN(DOWN(DOWN("$1"))))), WIDTH * HEIGHT + 400 * 300 + 100 * 75 + 99 * 38, 400 * 300 + 100 * 75 + 100 * 38 - 38 + 50 * 38 },
+    { DOWN(DOWN(DOWN(DOWN(DOWN("$1"))))), WIDTH * HEIGHT + 400 * 300 + 100 * 75 + 99 * 38,
+      400 * 300 + 100 * 75 + 99 * 38 + 50 * 38 },
     { DOWN("blur(median($1, 3, border=reflect), 2)"), WIDTH * HEIGHT, 800 * 600 },
     /* a level that several read is kept, not the row that it leaves columns out of, whichever view reads it */
-    { "a = " DOWN("$1") "\nb = " DOWN("a") "\na - resize(b, width(a), height(a), filter=nearest)", WIDTH * HEIGHT + 2 * 800 * 600 + 400 * 300,
-      800 * 600 + 400 * 300 + 4 * 800 * 600 },
+    { "a = " DOWN("$1") "\nb = " DOWN("a") "\na - resize(b, width(a), height(a), filter=nearest)",
+      WIDTH * HEIGHT + 2 * 800 * 600 + 400 * 300, 800 * 600 + 400 * 300 + 4 * 800 * 600 },
     { "a = " DOWN("zip($1, $2)") "\nresize(" DOWN("a") ", 800, 600, filter=nearest) + slice(a, 0, 1, axis=2)",
       2 * (WIDTH * HEIGHT + 2 * 800 * 600 + 400 * 300), 2 * (800 * 600 + 400 * 300 + 4 * 800 * 600) },
     { "crop(reverse(median($1, 3), axis=1), 100, 200, 300, 150)", 302 * 152 + 300 * 150, 2 * 300 * 150 },

@@ -135,8 +135,8 @@ static const shape shapes[] = {
     { "slice(blur($1, 1.5, border=reflect), [1 3], step=[-2 3])", IMGPAR_U8, 1, 97, 150, 0 },
     { "sum(slice(median($1, 3, border=wrap), step=[2 2]))", IMGPAR_U16, 4, 61, 37, 0 },
     { "slice(blur(slice(blur($1, 1), step=[2 1]), 1, border=reflect101), step=[3 2])", IMGPAR_F32, 1, 30, 400, 0 },
-    { "slice(convsep(slice(convsep($1, [1 2 1], [1 2 1], scale=16), step=[2 2]), [1 2 1], [1 2 1], scale=16, border=reflect), [1 0], step=[2 2])",
-      IMGPAR_U8, 1, 70, 262, 0 },
+    { "slice(convsep(slice(convsep($1, [1 2 1], [1 2 1], scale=16), step=[2 2]), [1 2 1], [1 2 1], scale=16, "
+      "border=reflect), [1 0], step=[2 2])", IMGPAR_U8, 1, 70, 262, 0 },
     { "slice(median(boxblur($1, 5, border=reflect), 3, border=constant, cval=9), [0 1], step=[3 4])", IMGPAR_U16, 3, 75, 200, 0 },
     { "slice(blur(erode(invert($1), 3), 1, border=reflect101), step=[2 2])", IMGPAR_U8, 4, 37, 131, 0 },
     /* pixels that are repeated, in words, as they come and as lanes; and strips that begin within them */
@@ -144,6 +144,10 @@ static const shape shapes[] = {
     { "repeat(repeat($1, 3, axis=0), 3, axis=1) - 3", IMGPAR_U8, 3, 61, 37, 0 },
     { "maximum(repeat($1, 3, axis=1), 9)", IMGPAR_F32, 1, 2401, 9, 0 },
     { "erode(repeat($1, 2, axis=1), 3)", IMGPAR_U16, 2, 61, 37, 0 },
+    /* levels that several read, of all channels and of one */
+    { "a = slice(convsep($1, [1 2 1], [1 2 1], scale=16), step=[2 2])\n"
+      "a - resize(slice(blur(a, 1), step=[2 2]), width(a), height(a), filter=nearest) + slice(a, 1, 2, axis=2)",
+      IMGPAR_U8, 3, 61, 262, 0 },
     { "resize($1, 200, 64)", IMGPAR_U8, 3, 400, 128, 0 }, /* every second pixel, in several blocks */
     { "resize($1, 170, 64)", IMGPAR_U16, 4, 340, 128, 0 },
     { "resize($1, 170, 64)", IMGPAR_F32, 3, 340, 128, 0 },

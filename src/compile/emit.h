@@ -132,6 +132,8 @@ void ip_emit_lanes_row(ip_emit *e, const ip_stage *stage, const char *target, co
 
 /* Pixels of a row that lie `by` elements apart, the first at `from`; n of them go to `to`, side by side. */
 typedef struct ip_taking { const char *from, *to, *n; int by; imgpar_dtype dtype; bool is_global; /* where they are */ } ip_taking;
+/* The type of a word of 1, 2, 4 or 8 bytes. */
+const char *ip_emit_word_of(int64_t bytes);
 /* Takes pixels of three or four channels (emit_pick.c); n is above 0. */
 void ip_emit_take(ip_emit *e, const ip_taking *taking);
 /* Whether a stage is every n-th pixel of another one and nothing else (Note [Picks] there); a row of it. */

@@ -3,11 +3,11 @@
  * Every n-th pixel of a row.
  *
  * Note [Picks]
- * What slice(step=) makes of a row that is at hand, or in memory, computes nothing: it moves pixels closer together. Compilers
- * put such elements into vectors one by one, or shuffle twice as many vectors as there need be. A pixel of one, two or four bytes
- * and what is left out behind it are a word where they are two or four pixels together: words lie side by side and are narrowed as
- * vectors, as in emit_memory.c, Note [Four channels]. Pixels of three or four channels are moved as four lanes each. The last pixel
- * is moved alone, since nothing need lie behind it.
+ * What slice(step=) makes of a row that is at hand, or in memory, computes nothing: it moves pixels closer together.
+ * Compilers put such elements into vectors one by one, or shuffle twice as many vectors as there need be. A pixel of
+ * one, two or four bytes and what is left out behind it are a word where they are two or four pixels together: words
+ * lie side by side and are narrowed as vectors, as in emit_memory.c, Note [Four channels]. Pixels of three or four
+ * channels are moved as four lanes each. The last pixel is moved alone, since nothing need lie behind it.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
@@ -22,8 +22,10 @@ static void take_lanes(ip_emit *e, const ip_taking *t, const char *from, const c
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", from, to);
     loop->d = ip_text(e->ir, "%d", at_once);
     for (int j = 0; j < at_once; j++)
-        ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "vstore%d(vload%d(0, %s + (k + %d) * %d), 0, %s + (k + %d) * %d)", lanes, lanes,
-                                                  t->from, j, t->by, t->to, j, e->channels), NULL, NULL);
+        ip_s_add(e->ir, loop, IP_S_STORE,
+                 ip_text(e->ir, "vstore%d(vload%d(0, %s + (k + %d) * %d), 0, %s + (k + %d) * %d)", lanes, lanes,
+                         t->from, j, t->by, t->to, j, e->channels),
+                 NULL, NULL);
 }
 
 /* Where helpers.cl has a function for such steps, which takes several pixels at once: how many it took. */
@@ -32,12 +34,13 @@ static const char *taken_at_once(ip_emit *e, const ip_taking *t)
     if (t->dtype != IMGPAR_U8 || e->channels != 3 || t->by > 4 * e->channels)
         return "0";
     const char *row = t->is_global ? "_row" : "";
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "taken", ip_text(e->ir, "ip_take%s_%d(%s, %s, %s)", row, t->by, t->to, t->from, t->n));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "taken",
+             ip_text(e->ir, "ip_take%s_%d(%s, %s, %s)", row, t->by, t->to, t->from, t->n));
     return "taken";
 }
 
-/* Before the last pixel the fourth lane goes where the next one will. Four pixels a round: with one, counting the rounds takes as
- * long as the store. */
+/* Before the last pixel the fourth lane goes where the next one will. Four pixels a round: with one, counting the
+ * rounds takes as long as the store. */
 void ip_emit_take(ip_emit *e, const ip_taking *t)
 {
     const char *taken = taken_at_once(e, t), *last = ip_text(e->ir, "%s - 1", t->n);
@@ -49,14 +52,21 @@ void ip_emit_take(ip_emit *e, const ip_taking *t)
 
 /* ---- words ------------------------------------------------------------------------------------ */
 
-static const char *word_of(int64_t bytes) { return bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong"; }
+const char *ip_emit_word_of(int64_t bytes)
+{
+    return bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
+}
 
-static int64_t pixel_bytes(const ip_emit *e, const ip_taking *t) { return e->channels * (int64_t)ip_dtype(t->dtype)->size_bytes; }
+static int64_t pixel_bytes(const ip_emit *e, const ip_taking *t)
+{
+    return e->channels * (int64_t)ip_dtype(t->dtype)->size_bytes;
+}
 
 static bool are_words(const ip_emit *e, const ip_taking *t)
 {
     int64_t pixel = pixel_bytes(e, t), step = t->by / e->channels;
-    return ip_emit_calls_helpers(e) && (pixel == 1 || pixel == 2 || pixel == 4) && (step == 2 || step == 4) && pixel * step <= WORD_BYTES;
+    return ip_emit_calls_helpers(e) && (pixel == 1 || pixel == 2 || pixel == 4) && (step == 2 || step == 4) &&
+           pixel * step <= WORD_BYTES;
 }
 
 static void take_words(ip_emit *e, const ip_taking *t)
@@ -65,8 +75,9 @@ static void take_words(ip_emit *e, const ip_taking *t)
     const char *last = ip_text(e->ir, "%s - 1", t->n);
     ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "k", "0", last, e->options->tuning.vector_bytes / (int)word));
     ip_s_add(e->ir, e->block, IP_S_STORE,
-             ip_text(e->ir, "ip_pick_%s_of_%s((__global uchar *)(%s + k * %d), (__global const uchar *)(%s + k * %d))", word_of(pixel), word_of(word),
-                     t->to, e->channels, t->from, t->by), NULL, NULL);
+             ip_text(e->ir, "ip_pick_%s_of_%s((__global uchar *)(%s + k * %d), (__global const uchar *)(%s + k * %d))",
+                     ip_emit_word_of(pixel), ip_emit_word_of(word), t->to, e->channels, t->from, t->by),
+             NULL, NULL);
     ip_emit_leave(e, mark);
     for (int c = 0; c < e->channels; c++)
         ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "(%s)[(%s) * %d + %d]", t->to, last, e->channels, c),
@@ -77,7 +88,8 @@ static void take_words(ip_emit *e, const ip_taking *t)
 
 static bool is_own_pixel(const ip_emit *e, const ip_expr *load)
 {
-    bool is_own_channel = ip_x_is_coord(load->arg[3], 3) || (e->channels == 1 && load->arg[3]->op == IP_X_CONST && load->arg[3]->i == 0);
+    bool is_own_channel =
+        ip_x_is_coord(load->arg[3], 3) || (e->channels == 1 && load->arg[3]->op == IP_X_CONST && load->arg[3]->i == 0);
     return is_own_channel && load->source->dims[3] == e->channels && load->border == IP_BORDER_NONE;
 }
 
@@ -85,10 +97,12 @@ static bool is_own_pixel(const ip_emit *e, const ip_expr *load)
 static bool taking_of(ip_emit *e, const ip_stage *s, ip_taking *t)
 {
     const ip_expr *load = s->body;
-    if (load->op != IP_X_LOAD || load->source->kind == IP_STAGE_TABLE || load->source->dtype != s->dtype || s->dtype == IMGPAR_F16)
+    if (load->op != IP_X_LOAD || load->source->kind == IP_STAGE_TABLE || load->source->dtype != s->dtype ||
+        s->dtype == IMGPAR_F16)
         return false;
     int64_t step = ip_x_step(load->arg[2]);
-    bool fits = step >= 2 && step <= MOST_STEP && is_own_pixel(e, load) && !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+    bool fits = step >= 2 && step <= MOST_STEP && is_own_pixel(e, load) &&
+                !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
     *t = (ip_taking){ .by = (int)step * e->channels, .dtype = s->dtype, .is_global = true };
     return fits && (are_words(e, t) || e->channels == LANES - 1 || e->channels == LANES);
 }
@@ -102,11 +116,13 @@ bool ip_emit_fits_pick(ip_emit *e, const ip_stage *s)
 void ip_emit_pick_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     ip_taking t;
-    const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl), *const_type = ip_text(e->ir, "__global const %s *", ip_dtype(s->dtype)->cl);
+    const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl),
+               *const_type = ip_text(e->ir, "__global const %s *", ip_dtype(s->dtype)->cl);
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s < %s", xa, xb), NULL, NULL));
     taking_of(e, s, &t);
     e->coord[2] = xa;
-    const char *first = ip_text(e->ir, "%s + (long)(%s) * %d", ip_emit_row_pointer(e, s->body), ip_emit_value(e, s->body->arg[2]), e->channels);
+    const char *first = ip_text(e->ir, "%s + (long)(%s) * %d", ip_emit_row_pointer(e, s->body),
+                                ip_emit_value(e, s->body->arg[2]), e->channels);
     e->coord[2] = NULL;
     ip_s_add(e->ir, e->block, IP_S_LET, const_type, "first", first);
     ip_s_add(e->ir, e->block, IP_S_LET, type, "taker", ip_text(e->ir, "%s + %s * %d", target, xa, e->channels));

@@ -3,36 +3,45 @@
  * Rows of pixels that are repeated.
  *
  * Note [Copies side by side]
- * Where pixel x of a row is pixel x div n of another one, as repeat() makes it, a loop over x would divide and gather. This one goes
- * over the pixels that are read, and writes each n times: of one, two or four bytes as a word of n of them, which compilers make
- * vectors of; of three or four channels as four lanes, of which the fourth is written over by what follows. What is left of a pixel
- * at the ends of a strip is made element by element. A row that is only a part of what an element is made of is made by itself first
- * (place_repeats.c).
+ * Where pixel x of a row is pixel x div n of another one, as repeat() makes it, a loop over x would divide and gather.
+ * This one goes over the pixels that are read, and writes each n times: of one, two or four bytes as a word of n of
+ * them, which compilers make vectors of; of three or four channels as four lanes, of which the fourth is written over
+ * by what follows. What is left of a pixel at the ends of a strip is made element by element. A row that is only a part
+ * of what an element is made of is made by itself first (place_repeats.c).
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
 
 enum { LANES = 4, WORD_BYTES = 8 };
 
-typedef struct repeating { const ip_expr *load; int times; int64_t pixel; /* bytes */ const char *from, *to; } repeating;
+typedef struct repeating {
+    const ip_expr *load;
+    int times;
+    int64_t pixel; /* bytes */
+    const char *from, *to;
+} repeating;
 
 bool ip_repeats_pixels(const ip_expr *load, int64_t channels)
 {
-    bool is_own_channel = ip_x_is_coord(load->arg[3], 3) || (channels == 1 && load->arg[3]->op == IP_X_CONST && load->arg[3]->i == 0);
+    bool is_own_channel =
+        ip_x_is_coord(load->arg[3], 3) || (channels == 1 && load->arg[3]->op == IP_X_CONST && load->arg[3]->i == 0);
     int64_t times = ip_x_divisor(load->arg[2]);
-    return load->source->kind != IP_STAGE_TABLE && load->border == IP_BORDER_NONE && load->source->dtype != IMGPAR_F16 && times >= 2 && times <= IP_FEW_TIMES && is_own_channel
-        && load->source->dims[3] == channels && !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+    return load->source->kind != IP_STAGE_TABLE && load->border == IP_BORDER_NONE &&
+           load->source->dtype != IMGPAR_F16 && times >= 2 && times <= IP_FEW_TIMES && is_own_channel &&
+           load->source->dims[3] == channels && !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
 }
 
 static bool are_words(const repeating *r)
 {
-    return (r->pixel == 1 || r->pixel == 2 || r->pixel == 4) && (r->times == 2 || r->times == 4) && r->pixel * r->times <= WORD_BYTES;
+    return (r->pixel == 1 || r->pixel == 2 || r->pixel == 4) && (r->times == 2 || r->times == 4) &&
+           r->pixel * r->times <= WORD_BYTES;
 }
 
 static bool repeating_of(ip_emit *e, const ip_stage *s, repeating *r)
 {
     *r = (repeating){ .load = s->body };
-    if (s->body->op != IP_X_LOAD || s->body->source->dtype != s->dtype || s->dtype == IMGPAR_F16 || !ip_repeats_pixels(s->body, e->channels))
+    if (s->body->op != IP_X_LOAD || s->body->source->dtype != s->dtype || s->dtype == IMGPAR_F16 ||
+        !ip_repeats_pixels(s->body, e->channels))
         return false;
     r->times = (int)ip_x_divisor(s->body->arg[2]);
     r->pixel = e->channels * (int64_t)ip_dtype(s->dtype)->size_bytes;
@@ -45,10 +54,14 @@ bool ip_emit_fits_repeat(ip_emit *e, const ip_stage *s)
     return ip_emit_calls_helpers(e) && repeating_of(e, s, &r);
 }
 
-static void store(ip_emit *e, const char *to, const char *from) { ip_s_add(e->ir, e->block, IP_S_STORE, to, from, NULL); }
+static void store(ip_emit *e, const char *to, const char *from)
+{
+    ip_s_add(e->ir, e->block, IP_S_STORE, to, from, NULL);
+}
 
 /* Pixels from xa to low, and from high to xb, that begin and end a strip within copies of one. */
-static void make_ends(ip_emit *e, const ip_stage *s, const repeating *r, const char *target, const char *xa, const char *xb)
+static void make_ends(ip_emit *e, const ip_stage *s, const repeating *r, const char *target, const char *xa,
+                      const char *xb)
 {
     ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
     ip_stmt *loop = ip_s_add(e->ir, ends, IP_S_FOR, "x", ip_text(e->ir, "end ? high * %d : %s", r->times, xa),
@@ -56,25 +69,28 @@ static void make_ends(ip_emit *e, const ip_stage *s, const repeating *r, const c
     ends->parallel = loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
     for (int c = 0; c < e->channels; c++)
-        ip_emit_store(e, s, target, ip_text(e->ir, "x * %d + %d", e->channels, c), ip_text(e->ir, "%s[x / %d * %d + %d]", r->from, r->times, e->channels, c));
+        ip_emit_store(e, s, target, ip_text(e->ir, "x * %d + %d", e->channels, c),
+                      ip_text(e->ir, "%s[x / %d * %d + %d]", r->from, r->times, e->channels, c));
     ip_emit_leave(e, mark);
 }
-
-static const char *word_of(int64_t bytes) { return bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong"; }
 
 static void make_words(ip_emit *e, const repeating *r)
 {
     int64_t word = r->pixel * r->times;
-    ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "q", "low", "high", e->options->tuning.vector_bytes / (int)word));
-    store(e, ip_text(e->ir, "ip_repeat_%s_as_%s((__global uchar *)(%s + q * %d), (__global const uchar *)(%s + q * %d))", word_of(r->pixel),
-                     word_of(word), r->to, r->times * e->channels, r->from, e->channels), NULL);
+    ip_mark mark =
+        ip_emit_enter(e, ip_emit_vectors(e, "q", "low", "high", e->options->tuning.vector_bytes / (int)word));
+    store(e,
+          ip_text(e->ir, "ip_repeat_%s_as_%s((__global uchar *)(%s + q * %d), (__global const uchar *)(%s + q * %d))",
+                  ip_emit_word_of(r->pixel), ip_emit_word_of(word), r->to, r->times * e->channels, r->from, e->channels),
+          NULL);
     ip_emit_leave(e, mark);
 }
 
 /* Elements of one channel, whatever their size and number. */
 static void make_elements(ip_emit *e, const repeating *r)
 {
-    ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "q", "low", "high", e->options->tuning.vector_bytes / (int)r->pixel));
+    ip_mark mark =
+        ip_emit_enter(e, ip_emit_vectors(e, "q", "low", "high", e->options->tuning.vector_bytes / (int)r->pixel));
     for (int k = 0; k < r->times; k++)
         store(e, ip_text(e->ir, "%s[q * %d + %d]", r->to, r->times, k), ip_text(e->ir, "%s[q]", r->from));
     ip_emit_leave(e, mark);
@@ -85,8 +101,10 @@ static void make_lanes(ip_emit *e, const repeating *r, const char *from, const c
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "q", from, to);
     ip_mark mark = ip_emit_enter(e, loop);
     for (int k = 0; k < r->times; k++)
-        store(e, ip_text(e->ir, "vstore%d(vload%d(0, %s + q * %d), 0, %s + (q * %d + %d) * %d)", lanes, lanes, r->from, e->channels, r->to, r->times, k,
-                         e->channels), NULL);
+        store(e,
+              ip_text(e->ir, "vstore%d(vload%d(0, %s + q * %d), 0, %s + (q * %d + %d) * %d)", lanes, lanes, r->from,
+                      e->channels, r->to, r->times, k, e->channels),
+              NULL);
     ip_emit_leave(e, mark);
 }
 

@@ -12,8 +12,8 @@
  *      of neighbours and is more than one of them.)
  *      (But what is dearer elsewhere, or loses the form of loop that makes it quick, is kept: the functions before may_inline().)
  *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
- *   3. p has one reader, or computing it again costs less than keeping it (COST operations), and it does not keep less than what it
- *      is made of, as a level of a pyramid does.
+ *   3. p has one reader, or computing it again costs less than keeping it (COST operations), and it does not keep less
+ *      than what it is made of, as a level of a pyramid does.
  * The other way round a pointwise stage that reads a recurrence at its own place, as its only reader, becomes that
  * recurrence with another finish.
  * Expressions stay below MAX_SIZE, and the reads in them below MAX_LOADS, so that compile time stays linear in the graph.
@@ -221,13 +221,14 @@ static bool is_dearer_elsewhere(const inlining *in, const ip_expr *load)
     return count.n > 1 && !are_at_hand;
 }
 
-/* Whether only p reads the computed stage that it leaves elements out of, and several stages, or one elsewhere, read what is left: that
- * is less to keep (levels.c). */
+/* Whether only p reads the computed stage that it leaves elements out of, and several stages, or one elsewhere, read
+ * what is left: that is less to keep (levels.c). */
 static bool is_kept_level(const inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
     bool is_reread = in->n_readers[p->id] > 1 || !reads_own_place(load, in->reader);
-    return is_reread && ip_leaves_elements_out(p) && !p->body->source->is_output && in->n_readers[p->body->source->id] == 1;
+    return is_reread && ip_leaves_elements_out(p) && !p->body->source->is_output
+        && in->n_readers[p->body->source->id] == 1;
 }
 
 static bool may_inline(inlining *in, const ip_expr *load)

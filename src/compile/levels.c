@@ -3,11 +3,11 @@
  * What several readers leave out of a computed stage is left out once.
  *
  * Note [Levels of pyramids]
- * Views are composed when they are lowered, so a channel, or a part, of slice(f(a), step=[2 2]) is read from f(a), as the level of
- * a pyramid itself is: all of f(a)'s columns would be kept for its readers. Where a stage is nothing but every n-th row and column of
- * another one, loads of that one at the same places become loads of it, each at its own place. Then only the stage of these elements
- * reads what they are left of (inline.c keeps it where it is read again or elsewhere): it is what is stored, and rows that nobody reads are
- * not computed (decimate.c).
+ * Views are composed when they are lowered, so a channel, or a part, of slice(f(a), step=[2 2]) is read from f(a), as
+ * the level of a pyramid itself is: all of f(a)'s columns would be kept for its readers. Where a stage is nothing but
+ * every n-th row and column of another one, loads of that one at the same places become loads of it, each at its own
+ * place. Then only the stage of these elements reads what they are left of (inline.c keeps it where it is read again or
+ * elsewhere): it is what is stored, and rows that nobody reads are not computed (decimate.c).
  */
 #include "base/alloc.h"
 #include "compile/passes.h"
@@ -36,16 +36,16 @@ bool ip_leaves_elements_out(const ip_stage *s)
 /* Whether s has all channels of what it leaves elements out of, as they are stored there. */
 static bool is_level(const ip_stage *s)
 {
-    return ip_leaves_elements_out(s) && s->body->border == IP_BORDER_NONE && ip_x_is_coord(s->body->arg[3], 3)
-        && s->body->source->dims[3] == s->dims[3] && s->body->source->dtype == s->dtype;
+    return ip_leaves_elements_out(s) && s->body->border == IP_BORDER_NONE && ip_x_is_coord(s->body->arg[3], 3) &&
+           s->body->source->dims[3] == s->dims[3] && s->body->source->dtype == s->dtype;
 }
 
 /* Whether indices are the same sum of multiples of coordinates, whichever arguments it is written with. */
 static bool is_same_index(const ip_expr *a, const ip_expr *b)
 {
     ip_index_map p = ip_index_map_of(a), q = ip_index_map_of(b);
-    return p.kind <= IP_MAP_AFFINE && p.kind == q.kind && memcmp(p.step, q.step, sizeof p.step) == 0 && p.first == p.last && q.first == p.first
-        && q.last == p.first;
+    return p.kind <= IP_MAP_AFFINE && p.kind == q.kind && memcmp(p.step, q.step, sizeof p.step) == 0 &&
+           p.first == p.last && q.first == p.first && q.last == p.first;
 }
 
 static ip_expr *read_level(ip_ir *ir, ip_expr *x, void *user)
@@ -53,7 +53,8 @@ static ip_expr *read_level(ip_ir *ir, ip_expr *x, void *user)
     const levelling *l = user;
     ip_stage *level = x->op == IP_X_LOAD ? (ip_stage *)l->level[x->source->id] : NULL;
     const int64_t *domain = ip_stage_domain(l->reader);
-    if (!level || level == l->reader || x->border != IP_BORDER_NONE || memcmp(level->dims, domain, 3 * sizeof *domain) != 0)
+    if (!level || level == l->reader || x->border != IP_BORDER_NONE ||
+        memcmp(level->dims, domain, 3 * sizeof *domain) != 0)
         return x;
     ip_expr *at[4] = { [3] = x->arg[3] };
     for (int axis = 0; axis < 3; axis++) {

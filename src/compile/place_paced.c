@@ -8,8 +8,8 @@
  * rows are made that it is to read and that were not made before, by a loop of their own; what they are made of in turn is made in the
  * same loop, at the same pace, ahead by its lead as ever. The ring holds what one row of the reader reads. So an enlarged image makes
  * the columns of each row of the source once, however many rows of the result are made of them, and a filter before a resize stays in
- * its kernel. Where rows are left out the loop begins as a strip does, as many rows before as fill the rings. Rows beyond the edges
- * are made by nobody; what a border rule reads instead is among the rows that are kept.
+ * its kernel. Where rows are left out the loop begins as a strip does, as many rows before as fill the rings. Rows beyond
+ * the edges are made by nobody; what a border rule reads instead is among the rows that are kept.
  */
 #include "base/integers.h"
 #include "compile/placing.h"
@@ -56,7 +56,8 @@ static bool stays_inside(const ip_expr *row, const int64_t domain[4], int64_t n)
     return ip_index_span(row, &box, &rows) && rows.lo >= 0 && rows.hi < n;
 }
 
-/* Its border rule keeps what is read within the rows from lo to hi, widened where it is reflected (reach.c, Note [Reading near edges]). */
+/* Its border rule keeps what is read within the rows from lo to hi, widened where it is reflected (reach.c, Note
+ * [Reading near edges]). */
 static bool apply_border(const ip_expr *load, const int64_t domain[4], ip_pace *pace)
 {
     ip_reach reach = { .y_lo = pace->lo, .y_hi = pace->hi };
@@ -71,11 +72,14 @@ static bool apply_border(const ip_expr *load, const int64_t domain[4], ip_pace *
 bool ip_load_pace(ip_ir *ir, const ip_expr *load, const int64_t domain[4], ip_pace *pace)
 {
     const ip_stage *p = load->source;
-    ip_index plane = ip_x_classify(ir, load->arg[0]), column = ip_x_classify(ir, load->arg[2]), channel = ip_x_classify(ir, load->arg[3]);
-    bool own_plane = plane.kind == IP_INDEX_UNIT && plane.axis == 0 && plane.lo == 0 && plane.hi == 0 && p->dims[0] == domain[0];
+    ip_index plane = ip_x_classify(ir, load->arg[0]), column = ip_x_classify(ir, load->arg[2]);
+    ip_index channel = ip_x_classify(ir, load->arg[3]);
+    bool own_plane = plane.kind == IP_INDEX_UNIT && plane.axis == 0 && plane.lo == 0 && plane.hi == 0
+        && p->dims[0] == domain[0];
     bool near_column = column.kind == IP_INDEX_UNIT && column.axis == 2 && p->dims[2] == domain[2];
     bool has_channel = channel.kind == IP_INDEX_FIXED || (channel.kind == IP_INDEX_UNIT && channel.axis == 3);
-    return p->kind == IP_STAGE_MAP && own_plane && near_column && has_channel && split(load->arg[1], pace) && apply_border(load, domain, pace);
+    return p->kind == IP_STAGE_MAP && own_plane && near_column && has_channel && split(load->arg[1], pace)
+        && apply_border(load, domain, pace);
 }
 
 bool ip_pace_leaves_rows_out(const ip_pace *pace) { return pace->row->op != IP_X_LOAD; }

@@ -4,7 +4,11 @@
 
 enum { MOST_REPEATS = 4 };
 
-typedef struct repeats { const ip_stage *reader; ip_expr *loads[MOST_REPEATS]; int n; } repeats;
+typedef struct repeats {
+    const ip_stage *reader;
+    ip_expr *loads[MOST_REPEATS];
+    int n;
+} repeats;
 
 static void note_repeat(ip_expr *load, void *user)
 {
@@ -25,7 +29,8 @@ void ip_place_repeats(ip_placing *p, ip_stage *reader)
         ip_expr *at[4], *load = r.loads[k];
         ip_stage *row = ip_add_row(p, reader, load, load->source->dims[3], "every pixel several times");
         for (int axis = 0; row && axis < 4; axis++)
-            at[axis] = axis < 3 || row->dims[3] > 1 ? ip_x_coord(ir, axis, row->dims[axis]) : ip_x_int(ir, IMGPAR_I32, 0);
+            at[axis] =
+                axis < 3 || row->dims[3] > 1 ? ip_x_coord(ir, axis, row->dims[axis]) : ip_x_int(ir, IMGPAR_I32, 0);
         if (row)
             reader->body = ip_put_value(ir, reader->body, load, ip_x_load(ir, row, at, IP_BORDER_NONE, NULL));
     }
