@@ -330,6 +330,36 @@ START_TEST(explain_tells_the_bytes_that_a_graph_needs_and_makes)
 }
 END_TEST
 
+/* All five levels are asked for: each is made of the one before and nothing else. */
+START_TEST(a_pyramid_reads_and_writes_its_levels)
+{
+    enum { LEVELS = 5 };
+    bench b;
+    imgpar_array *levels[LEVELS];
+    uint64_t needed = 0;
+    char *json = NULL;
+    open_bench(&b);
+    ck_assert_int_eq(imgpar_context_set(b.ctx, "schedule", "rows"), IMGPAR_OK);
+    for (int k = 0; k < LEVELS; k++) {
+        imgpar_info info = { .struct_size = sizeof info };
+        imgpar_array *above = k ? levels[k - 1] : b.image[0];
+        levels[k] = imgpar_apply(b.ctx, DOWN("$1"), &above, 1);
+        ck_assert_int_eq(imgpar_array_info(levels[k], &info), IMGPAR_OK);
+        needed += info.size_bytes;
+        ck_assert_int_eq(imgpar_array_info(above, &info), IMGPAR_OK);
+        needed += info.size_bytes;
+    }
+    ck_assert_int_eq(imgpar_explain(levels, LEVELS, "json", &json), IMGPAR_OK);
+    uint64_t moved = total(json, "\"bytes_read\": ") + total(json, "\"bytes_written\": ");
+    ck_assert_msg(moved * 5 <= needed * 6, "%llu bytes where %llu are needed:\n%s", (unsigned long long)moved,
+                  (unsigned long long)needed, json);
+    imgpar_free(json);
+    for (int k = 0; k < LEVELS; k++)
+        imgpar_array_release(levels[k]);
+    close_bench(&b);
+}
+END_TEST
+
 START_TEST(counters_tell_the_same_and_the_interpreter_gives_the_same_bytes)
 {
     bench b;
@@ -379,6 +409,7 @@ int main(void)
     add_maps(s);
     tcase_set_timeout(graphs, 300);
     tcase_add_test(graphs, explain_tells_the_bytes_that_a_graph_needs_and_makes);
+    tcase_add_test(graphs, a_pyramid_reads_and_writes_its_levels);
     tcase_add_test(graphs, counters_tell_the_same_and_the_interpreter_gives_the_same_bytes);
     suite_add_tcase(s, graphs);
     SRunner *runner = srunner_create(s);
