@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -366,12 +367,87 @@ START_TEST(what_does_not_fit_is_refused)
 }
 END_TEST
 
+static real four_differences(const nd *in, const int64_t *i) /* the largest of those from four neighbours */
+{
+    real most = 0;
+    for (int k = 0; k < 4; k++)
+        most = fmaxl(most, fabsl(element(in, i[0], i[1], 0) - pixel(in, i[0] + (k == 0) - (k == 1), i[1] + (k == 2) - (k == 3), 0, replicate)));
+    return most;
+}
+static real polynomial(const nd *in, const int64_t *i) /* sum of k a[0, k], k from 0 to 4, and 2 * 3 * 4 */
+{
+    real sum = 24;
+    for (int k = 0; k < 5; k++)
+        sum += k * pixel(in, i[0], i[1] + k, 0, replicate);
+    return sum;
+}
+static real patch_distance(const nd *in, const int64_t *i) /* sum over neighbours of the squares of the differences of patches of 3 x 3 */
+{
+    real sum = 0;
+    for (int k = 0; k < 81; k++) {
+        int dy = k / 27 - 1, dx = k / 9 % 3 - 1, y = k / 3 % 3 - 1, x = k % 3 - 1;
+        sum += square(pixel(in, i[0] + y, i[1] + x, 0, replicate) - pixel(in, i[0] + dy + y, i[1] + dx + x, 0, replicate));
+    }
+    return sum;
+}
+static const nd_case of_terms[] = {
+    { "fold", "fold([-1 0; 1 0; 0 -1; 0 1], (dy, dx) -> abs(cast($1, f32) - cast($1, f32)[dy, dx]), \"max\")", { 2 }, { { 6, 9 } }, 2, { 6, 9 },
+      four_differences, 0, f32 },
+    { "fold", "fold(5, k -> cast($1, f64)[0, k] * k, sum) + fold([2 3 4], k -> k, \"product\")", { 2 }, { { 6, 9 } }, 2, { 6, 9 }, polynomial, 0, f64 },
+    { "fold", "around(cast($1, f32), 1, (p, q) -> fold([-1 0 1], j -> fold([-1 0 1], i -> (p[j, i] - q[j, i]) ** 2)), \"sum\")", { 2 }, { { 6, 9 } }, 2,
+      { 6, 9 }, patch_distance, 0x1p-18L, f32 },
+};
+enum { N_TERMS = sizeof of_terms / sizeof *of_terms };
+
+START_TEST(terms_made_of_numbers_are_folded)
+{
+    static const struct { const char *text; double value; } numbers[] = {
+        { "fold([3 1 2], k -> k, \"min\")", 1 }, { "fold([3 1 2], k -> k, \"max\")", 3 }, { "fold([3 1 2], k -> k, \"mean\")", 2 },
+        { "fold(4, k -> k * k)", 14 }, { "fold([1 2; 3 4], (i, j) -> i * j)", 14 }, { "fold([0.5 1], k -> k / 2)", 0.75 },
+    };
+    static const struct { const char *text, *message; } refusals[] = {
+        { "fold([1 2], 3)", "fold: a function such as k -> a[0, k] is expected, not a number" },
+        { "fold([1 2; 3 4], (i, j, k) -> i)", "fold: the function takes 3 numbers, and a row has 2" },
+        { "fold(0, k -> k)", "fold: there are 1 to 1024 terms" },
+        { "fold(1.5, k -> k)", "fold: there are 1 to 1024 terms" },
+        { "fold($1, k -> k)", "fold: values are a vector, a matrix or a number, not an array" },
+        { "fold([1 2], k -> \"x\")", "fold: a term is a number or an array, not text" },
+        { "fold([1 2], k -> k, \"median\")", "fold: fold is \"sum\", \"mean\", \"min\", \"max\" or \"product\"" },
+    };
+    nd_bench b;
+    nd_open(&b);
+    nd_check(&b, of_terms, N_TERMS, IMGPAR_I16, FILL_SMALL, "ref");
+    if (b.has_device) nd_check(&b, of_terms, N_TERMS, IMGPAR_F32, FILL_SMALL, "auto");
+    nd a = nd_new(IMGPAR_U8, 2, (int64_t[]){ 6, 8 }, FILL_ANY, 1);
+    imgpar_array *array = nd_array(b.ctx, &a);
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        char text[128];
+        double got = NAN;
+        snprintf(text, sizeof text, "$1 * 0.0 + %s", numbers[k].text);
+        imgpar_array *x = imgpar_apply(b.ctx, text, &array, 1), *mean = imgpar_apply(b.ctx, "cast(mean($1), f64)", &x, 1);
+        ck_assert_msg(imgpar_array_read(mean, &got, sizeof got) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(mean));
+        ck_assert_msg(got == numbers[k].value, "%s: %g", text, got);
+        imgpar_array_release(mean);
+        imgpar_array_release(x);
+    }
+    for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
+        imgpar_array *bad = imgpar_apply(b.ctx, refusals[k].text, &array, 1);
+        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text, imgpar_array_message(bad));
+        imgpar_array_release(bad);
+    }
+    imgpar_array_release(array);
+    nd_free(&a);
+    nd_close(&b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("around");
     TCase *c = tcase_create("around");
     tcase_set_timeout(c, 300);
     tcase_add_test(c, folds_of_neighbourhoods_are_right_in_every_schedule);
+    tcase_add_test(c, terms_made_of_numbers_are_folded);
     tcase_add_test(c, the_graph_as_text_is_the_graph);
     tcase_add_test(c, a_bilateral_filter_is_one_kernel_and_planned_at_once);
     tcase_add_test(c, what_does_not_fit_is_refused);

@@ -79,6 +79,11 @@ static const ip_word words[] = {
          "With \"mean\" it may give a value and its weight, (q, w), for the weighted mean. Other arrays are read as b[dy, dx], neighbours of p\n"
          "and q as q[0, 1]; border and cval hold for these reads, too. One kernel, and no memory for each neighbour.",
          "around(a, 2, (p, q, dy, dx) -> (q, exp(-abs(p - q) / 20.0)), \"mean\")", 3, "array", "radius", "function", "fold", "border", "cval")
+    FORM("fold", ip_form_fold, "fold(values, function, fold=sum)",
+         "folds terms that a function makes of numbers, as if they were written out",
+         "values are a vector, a matrix with a row of numbers for each term, or a count n: 0 to n - 1. They stand wherever literals may, as\n"
+         "offsets, sizes and parameters. fold: sum, mean, min, max, product; from the first term to the last.",
+         "fold([-1 0; 1 0; 0 -1; 0 1], (dy, dx) -> abs(a - a[dy, dx]), \"max\")", 2, "values", "function", "fold")
     FORM("window", ip_form_window, "window(array, radius, function, border=replicate)",
          "folds what stands within a radius of each element with a function",
          "radius is one number for the first two axes, or a vector of one for each of the first axes. The function must be\n"
