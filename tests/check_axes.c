@@ -461,6 +461,74 @@ START_TEST(nan_is_never_the_least_element)
 }
 END_TEST
 
+/* ---- positions ------------------------------------------------------------------------------------- */
+
+/* Lengths around those at which levels change, and around a block of columns. */
+static const int64_t position_sizes[][2] = {
+    { 1, 1 }, { 3, 15 }, { 5, 17 }, { 40, 255 }, { 33, 257 }, { 67, 271 }, { 66, 300 }, { 257, 64 }, { 18, 2053 },
+    { 2, 4111 },
+};
+enum { MOST_POSITIONS = 40000 };
+
+/* Few values, so that extremes are many; now and then one beyond them all, twice in a line; NaN, also all along one. */
+static void fill_ties(double *v, int64_t h, int64_t w, bool has_nan)
+{
+    for (int64_t k = 0; k < h * w; k++) {
+        int64_t y = k / w, x = k % w;
+        bool is_rare = y % 3 != 0 && (x == y * 37 % w || x == (y * 37 + 5) % w || y == x * 11 % h);
+        v[k] = is_rare ? (has_nan ? 9 : 1) : 3 + (double)((k * 7 + y) % 4);
+        if (has_nan && ((x * 5 + y) % 9 == 0 || y == 4 || x == 6)) v[k] = NAN;
+    }
+}
+
+/* The first extreme of n elements that lie so far apart; of nothing but NaN the first. */
+static int64_t first_extreme(const double *v, int64_t n, int64_t apart, bool is_max)
+{
+    int64_t at = -1;
+    for (int64_t k = 0; k < n; k++) {
+        double x = v[k * apart], best = at < 0 ? 0 : v[at * apart];
+        if (!isnan(x) && (at < 0 || (is_max ? x > best : x < best))) at = k;
+    }
+    return at < 0 ? 0 : at;
+}
+
+/* axis 2: over both. */
+static void check_positions(nd_bench *b, const int64_t size[2], int axis, bool is_max)
+{
+    static double v[MOST_POSITIONS];
+    static int64_t got[MOST_POSITIONS];
+    const int64_t h = size[0], w = size[1], n = axis == 2 ? 1 : size[1 - axis];
+    const char *named = axis == 2 ? "" : axis ? ", axis=1" : ", axis=0";
+    char text[80];
+    fill_ties(v, h, w, is_max);
+    snprintf(text, sizeof text, is_max ? "argmax($1%s)" : "argmin(cast($1, u8)%s)", named);
+    imgpar_array *a = imgpar_array_from_data(b->ctx, IMGPAR_F64, 2, size, v), *r = imgpar_apply(b->ctx, text, &a, 1);
+    imgpar_status st = imgpar_array_read(r, got, (size_t)n * sizeof *got);
+    ck_assert_msg(st == IMGPAR_OK, "%s: %s", text, imgpar_array_message(r));
+    for (int64_t k = 0; k < n; k++) {
+        int64_t want = axis == 2 ? first_extreme(v, h * w, 1, is_max)
+                     : axis == 1 ? first_extreme(v + k * w, w, 1, is_max) : first_extreme(v + k, h, w, is_max);
+        ck_assert_msg(got[k] == want, "%s of %d x %d: %d is %d, not %d", text, (int)h, (int)w, (int)k, (int)got[k],
+                      (int)want);
+    }
+    imgpar_array_release(r);
+    imgpar_array_release(a);
+}
+
+START_TEST(the_first_of_equal_extremes_is_found)
+{
+    static const char *const schedules[] = { "ref", "auto", "pixels" };
+    const bool is_max = _i / 3, is_on_ref = _i % 3 == 0;
+    nd_bench b;
+    nd_open(&b);
+    ck_assert_int_eq(imgpar_context_set(b.ctx, "schedule", schedules[_i % 3]), IMGPAR_OK);
+    for (size_t k = 0; k < sizeof position_sizes / sizeof *position_sizes && (is_on_ref || b.has_device); k++)
+        for (int axis = 0; axis < 3 && (b.is_full || _i % 3 < 2); axis++)
+            check_positions(&b, position_sizes[k], axis, is_max);
+    nd_close(&b);
+}
+END_TEST
+
 START_TEST(no_elements_have_a_sum_but_no_least)
 {
     nd_bench b;
@@ -495,6 +563,7 @@ int main(void)
     tcase_add_loop_test(c, measures_of_every_dtype_fold_any_axes, 0, N_PLACES);
     tcase_add_loop_test(c, measures_fold_axes_on_the_device, 0, N_PLACES);
     tcase_add_test(c, nan_is_never_the_least_element);
+    tcase_add_loop_test(c, the_first_of_equal_extremes_is_found, 0, 6);
     tcase_add_test(c, no_elements_have_a_sum_but_no_least);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

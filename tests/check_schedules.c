@@ -112,6 +112,9 @@ static const shape shapes[] = {
     { "variance($1, axis=1)", IMGPAR_F16, 1, 300, 5, 0 },
     { "mean($1, axis=[1 2])", IMGPAR_F32, 3, 300, 5, 0 },
     { "sum($1, axis=1)", IMGPAR_I32, 1, 527, 5, 0 }, /* the most that rests, several vectors a level */
+    { "argmin($1)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "argmax($1, axis=1)", IMGPAR_F64, 1, 527, 70, 0 },
+    { "argmin($1, axis=0)", IMGPAR_F64, 1, 61, 370, 0 },
     { "argmin($1, axis=1) - maxval($1, axis=1)", IMGPAR_U8, 3, 257, 11, 0 }, /* more than 256 bytes each: memory of their own, too */
     /* some channels: parts of words, and loops with a turn more */
     { "slice($1, 1, 2, axis=2)", IMGPAR_U8, 3, 129, 5, 0 },

@@ -270,9 +270,96 @@ static ip_expr *small_addend(const ip_kernel *k, const ip_stage *s)
     return most * elements < 2147483648.0 ? x->arg[0] : NULL;
 }
 
+typedef struct columns { const char *from, *to; bool flat; int width; } columns;
+
+/* Folds these columns into target, in vectors of so many lanes. */
+static void fold_columns(ip_emit *e, const ip_stage *s, ip_expr *body, const columns *c, const char *target)
+{
+    const char *values[IP_WRITTEN_CHANNELS], *var = c->flat ? "i" : "x";
+    const char *from = c->flat ? ip_text(e->ir, "%s * %d", c->from, e->channels) : c->from;
+    const char *to = c->flat ? ip_text(e->ir, "%s * %d", c->to, e->channels) : c->to;
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
+    if (s->reduce != IP_REDUCE_CUSTOM) {
+        loop->parallel = IP_REDUCTION;
+        loop->vector_width = c->width;
+    }
+    ip_mark mark = ip_emit_enter(e, loop);
+    ip_channels channels = enter_element(e, body, c->flat, var, values);
+    for (int k = 0; k < channels.n; k++)
+        ip_s_add(e->ir, e->block, IP_S_STORE, target, ip_fold_combined(e, s, target, values[k]), NULL);
+    leave_element(e, &channels);
+    ip_emit_leave(e, mark);
+}
+
+/* ---- the first element that counts ------------------------------------------------------------------ */
+
+/*
+ * Note [First of few]
+ * Of elements that are a place where a test holds, and else the identity of MIN, most are the identity. So a block of
+ * columns is tested first, in vectors of what the test compares: only where one passes are places looked at. A block
+ * whose first place is not below the least so far is left out unread, whatever the order in which rows and panels are
+ * walked.
+ */
+static bool is_first_of_few(const ip_stage *s)
+{
+    const ip_expr *x = s->body;
+    const int64_t most = s->acc_dtype == IMGPAR_I32 ? INT32_MAX : INT64_MAX;
+    return s->is_first && x->op == IP_X_SELECT && x->arg[0]->op == IP_X_EQ && x->arg[2]->op == IP_X_CONST
+        && x->arg[2]->i == most;
+}
+
+/* first = the place of the first channel at a column */
+static void declare_first(ip_emit *e, const ip_stage *s, const char *from)
+{
+    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(s->acc_dtype), "first", NULL);
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
+    e->coord[2] = from;
+    e->coord[3] = "0";
+    ip_s_add(e->ir, e->block, IP_S_STORE, "first", ip_emit_value(e, s->body->arg[1]), NULL);
+    e->coord[2] = e->coord[3] = NULL;
+    ip_emit_leave(e, mark);
+}
+
+static const char *const tests[] = { [1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong" };
+
+/* any |= test */
+static void test_columns(ip_emit *e, ip_expr *test, const columns *c)
+{
+    const imgpar_dtype dtype = test->arg[0]->dtype;
+    const char *values[IP_WRITTEN_CHANNELS];
+    ip_s_add(e->ir, e->block, IP_S_VAR, tests[ip_dtype(dtype)->size_bytes], "any", "0");
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", c->from, c->to);
+    loop->parallel = IP_REDUCTION;
+    loop->vector_width = ip_emit_width(e, test, dtype);
+    ip_mark mark = ip_emit_enter(e, loop);
+    ip_channels channels = enter_element(e, test, false, "x", values);
+    for (int k = 0; k < channels.n; k++)
+        ip_s_add(e->ir, e->block, IP_S_STORE, "any", ip_text(e->ir, "any | %s", values[k]), NULL);
+    leave_element(e, &channels);
+    ip_emit_leave(e, mark);
+}
+
+static void first_of_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb)
+{
+    const char *total = ip_fold_named(e, "total", s);
+    const columns c = { "q", "end", false, ip_emit_width(e, s->body, s->acc_dtype) };
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, xb);
+    blocks->d = ip_text(e->ir, "%d", e->channels < BLOCK ? BLOCK / e->channels : 1);
+    blocks->parallel = IP_FEW;
+    ip_mark in_row = ip_emit_enter(e, blocks);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %s, %s)", blocks->d, xb));
+    declare_first(e, s, "q");
+    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "first < %s", total), NULL, NULL));
+    ip_emit_fetch(e, s->body, "q", "end");
+    test_columns(e, s->body->arg[0], &c);
+    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "any", NULL, NULL));
+    fold_columns(e, s, s->body, &c, total);
+    ip_emit_leave(e, in_row);
+}
+
 static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
 {
-    const char *values[4], *total = ip_fold_named(e, "total", s), *target = total, *from = xa, *to = xb;
+    const char *total = ip_fold_named(e, "total", s), *target = total, *from = xa, *to = xb;
     ip_expr *body = s->body, *small = small_addend(e->kernel, s);
     if (small && (flat || e->channels == 1) && is_row_of_bytes(e, small)) {
         line(e, ip_text(e->ir, "%s += ip_sum_bytes(%s + (long)%s * %d, (%s - %s) * %d, %s)", total, ip_emit_row_pointer(e, small), xa,
@@ -296,22 +383,7 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
         from = "q";
         to = "end";
     }
-    if (flat) {
-        from = ip_text(e->ir, "%s * %d", from, e->channels);
-        to = ip_text(e->ir, "%s * %d", to, e->channels);
-    }
-    const char *var = flat ? "i" : "x";
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
-    if (s->reduce != IP_REDUCE_CUSTOM) {
-        loop->parallel = IP_REDUCTION;
-        loop->vector_width = small ? 16 : ip_emit_width(e, body, s->acc_dtype);
-    }
-    ip_mark mark = ip_emit_enter(e, loop);
-    ip_channels channels = enter_element(e, body, flat, var, values);
-    for (int c = 0; c < channels.n; c++)
-        ip_s_add(e->ir, e->block, IP_S_STORE, target, ip_fold_combined(e, s, target, values[c]), NULL);
-    leave_element(e, &channels);
-    ip_emit_leave(e, mark);
+    fold_columns(e, s, body, &(columns){ from, to, flat, small ? 16 : ip_emit_width(e, body, s->acc_dtype) }, target);
     ip_emit_leave(e, in_row);
     if (small)
         line(e, ip_text(e->ir, "%s += (%s)row", total, ip_cl_type(s->acc_dtype)));
@@ -372,6 +444,8 @@ void ip_emit_fold_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
         histogram_row(e, s, xa, xb, flat);
     else if (is_float(s->acc_dtype) && s->reduce != IP_REDUCE_CUSTOM)
         lanes_row(e, s, xa, xb, flat);
+    else if (is_first_of_few(s) && !flat)
+        first_of_row(e, s, xa, xb);
     else
         simple_row(e, s, xa, xb, flat);
 }

@@ -255,6 +255,26 @@ static bool keeps_rows(const fusing *f, const ip_kernel *kernel, const ip_stage 
         && p->dims[0] == kernel->domain[0] && has_rows && ip_may_keep_rows(kernel, p->dims[2]);
 }
 
+typedef struct gathering { ip_ir *ir; const ip_stage *read; const int64_t *domain; bool gathers; } gathering;
+
+static void note_gathering(ip_expr *load, void *user)
+{
+    gathering *g = user;
+    if (load->source == g->read)
+        g->gathers |= !ip_load_reach(g->ir, load, g->domain).is_local;
+}
+
+/* Whether the kernel itself reads p at computed places. Others may: to them it is stored. */
+static bool is_gathered_by(const fusing *f, const ip_kernel *kernel, const ip_stage *p)
+{
+    gathering g = { .ir = f->plan->ir, .read = p };
+    for (int k = 0; f->reads_gather[p->id] && k < kernel->n_stages; k++) {
+        g.domain = ip_stage_domain(kernel->stages[k]);
+        ip_stage_each_load(g.ir, kernel->stages[k], note_gathering, &g);
+    }
+    return g.gathers;
+}
+
 /* The kernel among p's readers that p may join, or -1 with the reason. */
 static int join_reader(fusing *f, ip_stage *p, const char **why)
 {
@@ -280,7 +300,7 @@ static int join_reader(fusing *f, ip_stage *p, const char **why)
             *why = "a work-item a pixel keeps no neighbours";
         else if (!same_size(p->dims, kernel->domain) && !keeps_rows(f, kernel, p))
             *why = "its reader has another size";
-        else if (f->reads_gather[p->id] && !keeps_rows(f, kernel, p))
+        else if (is_gathered_by(f, kernel, p) && !keeps_rows(f, kernel, p))
             *why = "it is read at computed places";
         else if (is_full(f, kernel, p))
             *why = "the kernel has enough to compute";

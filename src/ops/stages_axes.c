@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stages of measures. Over all axes sums and extremes are one REDUCE stage. Along some axes they are taken in levels:
+ * Stages of measures, in one file of more than 600 lines, since all of them are folded in the same levels. Over all
+ * axes sums and extremes are one REDUCE stage. Along some axes they are taken in levels:
  *
  * Note [Levels]
  * An axis of n elements becomes one of m by combining the elements i, i + m, i + 2m, ... by pairs, then that axis
@@ -40,9 +41,16 @@ typedef struct folding {
     imgpar_dtype result;  /* the dtype of the folded element */
     ip_stage *kept;       /* with one element along folded dims, what each element is compared with: of variances the mean, of positions
                            * the extreme element */
+    /* Of positions along some axes the first level, along first_dim, and the ways beside it: Note [Positions]. */
+    ip_stage *extremes, *ways;
+    int first_dim;
     ip_stage *level;      /* what was folded so far; NULL: the input itself */
     bool is_whole;        /* the level's columns are a multiple of WAYS: Note [Levels] */
 } folding;
+
+/* Note [Levels]: how the first of them goes along a dim, and how far apart are the elements that it combines. */
+static bool is_in_vectors(int dim, int64_t n) { return dim == 2 && n > WAYS * WAYS; }
+static int64_t way_step(int dim, int64_t n) { return is_in_vectors(dim, n) ? n / WAYS : (n + WAYS - 1) / WAYS; }
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
@@ -62,20 +70,33 @@ static ip_expr *kept_at(folding *f, ip_expr *const at[4])
 {
     ip_expr *index[4];
     for (int d = 0; d < 4; d++)
-        index[d] = f->kept->dims[d] == 1 ? ip_lower_i32(f->l, 0) : at[d];
+        index[d] = f->kept->dims[d] == f->extents[d] ? at[d] : ip_lower_i32(f->l, 0);
     return load(f, f->kept, index);
 }
 
 /*
  * Note [Positions]
- * Where an extreme element is takes two folds: the extreme itself, as minval finds it, then the least position of an element equal to it.
- * Both have loops that are vectorised, which one of pairs of an element and its place would not have. No element equals NaN, which is the
- * extreme only of nothing but NaN: then no position is found, and the first one counts. Zeros of both signs are equal.
+ * Where an extreme element is takes two looks at the elements: for the extreme itself, as minval finds it, then for
+ * the least position of an element equal to it. Both have loops that are vectorised, which one of pairs of an element
+ * and its place would not have. No element equals NaN, which is the extreme only of nothing but NaN: then no position
+ * is found, and the first one counts. Zeros of both signs are equal.
+ *
+ * Over all axes the second look is a fold that reads few elements twice (emit_fold.c, Note [First of few]). Along some
+ * axes only the first level looks twice, while its elements are in a cache: at the extreme of WAYS elements, and then
+ * which of them it is, a number of the elements' own dtype, so that a vector of elements makes one vector of those.
+ * The levels behind it, of a WAYSth of the elements, find the extreme of those extremes, and then the least position
+ * that the ones equal to it have.
  */
-static ip_expr *nowhere(folding *f) { return ip_x_number(f->l->ir, f->acc, f->acc == IMGPAR_I32 ? INT32_MAX : 0x1p62); }
+static bool is_position(const folding *f)
+{
+    ip_measure variant = (ip_measure)f->l->node->op->variant;
+    return variant == IP_MEASURE_ARGMIN || variant == IP_MEASURE_ARGMAX;
+}
 
-/* The position of an element along the folded dims, in row-major order, if it is the extreme one. */
-static ip_expr *position_at(folding *f, ip_expr *x, ip_expr *const at[4])
+static ip_expr *nowhere(folding *f) { return ip_x_int(f->l->ir, f->acc, f->acc == IMGPAR_I32 ? INT32_MAX : INT64_MAX); }
+
+/* The position of an element along the folded dims, in row-major order. */
+static ip_expr *position_of(folding *f, ip_expr *const at[4])
 {
     ip_lower *l = f->l;
     ip_expr *place = ip_x_int(l->ir, f->acc, 0);
@@ -84,7 +105,27 @@ static ip_expr *position_at(folding *f, ip_expr *x, ip_expr *const at[4])
         place = binary(l, IP_X_MUL, place, ip_x_cast(l->ir, f->acc, ip_extent(l, d, f->extents[d])));
         place = binary(l, IP_X_ADD, place, ip_x_cast(l->ir, f->acc, at[d]));
     }
-    return ip_x_select(l->ir, binary(l, IP_X_EQ, x, kept_at(f, at)), place, nowhere(f));
+    return place;
+}
+
+static ip_expr *is_extreme(folding *f, ip_expr *x, ip_expr *const at[4])
+{
+    return binary(f->l, IP_X_EQ, x, kept_at(f, at));
+}
+
+/* Of WAYS elements, where their extreme is that of all. */
+static ip_expr *first_position(folding *f, ip_expr *const at[4])
+{
+    ip_lower *l = f->l;
+    const int d = f->first_dim;
+    const double n = (double)f->extents[d], step = (double)way_step(d, f->extents[d]);
+    ip_expr *i = ip_x_cast(l->ir, f->acc, at[d]), *index[4];
+    ip_expr *way = ip_x_cast(l->ir, f->acc, ip_x_cast(l->ir, IMGPAR_I32, load(f, f->ways, at)));
+    memcpy(index, at, sizeof index);
+    i = binary(l, IP_X_ADD, i, binary(l, IP_X_MUL, way, ip_x_param(l->ir, f->acc, step, 1, INT32_MAX)));
+    /* The last element stands for those behind it. */
+    index[d] = binary(l, IP_X_MIN, i, ip_x_param(l->ir, f->acc, n - 1, 0, INT32_MAX));
+    return ip_x_select(l->ir, is_extreme(f, load(f, f->extremes, at), at), position_of(f, index), nowhere(f));
 }
 
 /* The complex number at a place of the input, or of the level. */
@@ -115,6 +156,7 @@ static ip_expr *input_at(folding *f, ip_expr *const at[4])
 {
     ip_lower *l = f->l;
     if (ip_type_is_complex(&l->node->inputs[0]->type)) return complex_input_at(f, at);
+    if (f->kept && f->ways) return first_position(f, at);
     ip_expr *x = load(f, l->in[0], at);
     switch ((ip_measure)l->node->op->variant) {
     case IP_MEASURE_DOT:
@@ -132,7 +174,9 @@ static ip_expr *input_at(folding *f, ip_expr *const at[4])
         x = binary(l, IP_X_SUB, x, kept_at(f, at));
         return binary(l, IP_X_MUL, x, x);
     case IP_MEASURE_ARGMIN:
-    case IP_MEASURE_ARGMAX: return f->kept ? position_at(f, x, at) : ip_x_cast(l->ir, f->acc, x);
+    case IP_MEASURE_ARGMAX:
+        if (!f->kept) return ip_x_cast(l->ir, f->acc, x);
+        return ip_x_select(l->ir, is_extreme(f, x, at), position_of(f, at), nowhere(f));
     default: return ip_x_cast(l->ir, f->acc, x);
     }
 }
@@ -140,8 +184,6 @@ static ip_expr *input_at(folding *f, ip_expr *const at[4])
 static ip_expr *element_at(folding *f, ip_expr *const at[4]) { return f->level ? load(f, f->level, at) : input_at(f, at); }
 
 /* ---- levels ---------------------------------------------------------------------------------- */
-
-static bool is_in_vectors(int dim, int64_t n) { return dim == 2 && n > WAYS * WAYS; }
 
 static int64_t level_extent(const folding *f, int dim, int64_t n)
 {
@@ -241,19 +283,25 @@ static ip_expr *by_pairs(folding *f, ip_expr **v, ip_expr **inside, int n)
     return guarded(f, v[0], inside[0]);
 }
 
-static ip_expr *combined(folding *f, int dim, int64_t n, ip_expr *const at[4])
+static ip_expr *combined_ways(folding *f, int dim, const ways *w, ip_expr *const at[4])
 {
-    ip_expr *v[WAYS], *index[4];
-    ways w;
-    ways_of(f, dim, n, at[dim], &w);
+    ip_expr *v[WAYS], *inside[WAYS], *index[4];
     memcpy(index, at, sizeof index);
-    for (int j = 0; j < w.n; j++) {
-        index[dim] = w.index[j];
+    memcpy(inside, w->inside, sizeof inside);
+    for (int j = 0; j < w->n; j++) {
+        index[dim] = w->index[j];
         v[j] = element_at(f, index);
     }
-    ip_expr *real = by_pairs(f, v, w.inside, w.n);
-    index[dim] = w.rest;
-    return w.is_real ? ip_x_select(f->l->ir, w.is_real, real, guarded(f, element_at(f, index), w.is_rest)) : real;
+    ip_expr *real = by_pairs(f, v, inside, w->n);
+    index[dim] = w->rest;
+    return w->is_real ? ip_x_select(f->l->ir, w->is_real, real, guarded(f, element_at(f, index), w->is_rest)) : real;
+}
+
+static ip_expr *combined(folding *f, int dim, int64_t n, ip_expr *const at[4])
+{
+    ways w;
+    ways_of(f, dim, n, at[dim], &w);
+    return combined_ways(f, dim, &w, at);
 }
 
 /* The next dim to fold of those with these extents, -1: none. */
@@ -280,7 +328,7 @@ static void own_place(ip_lower *l, const int64_t dims[4], ip_expr *at[4])
 /* Folds all levels but the last; *dim and *n tell what that one has to do, *dim -1: nothing. */
 static bool fold_levels(folding *f, int *dim, int64_t dims[4])
 {
-    memcpy(dims, f->extents, sizeof f->extents);
+    memcpy(dims, f->extremes ? f->extremes->dims : f->extents, sizeof f->extents);
     for (;;) {
         *dim = next_dim(f, dims);
         int64_t next[4];
@@ -414,6 +462,7 @@ static ip_stage *fold_all(folding *f, const int64_t dims[4], imgpar_dtype dtype)
     s->acc_dtype = f->acc;
     s->reduce = f->combine == IP_X_ADD ? IP_REDUCE_SUM : f->combine == IP_X_MIN ? IP_REDUCE_MIN
         : f->combine == IP_X_MAX ? IP_REDUCE_MAX : IP_REDUCE_CUSTOM;
+    s->is_first = f->kept && is_position(f);
     ip_expr *acc = ip_x_acc(l->ir, 0, f->acc);
     if (s->reduce == IP_REDUCE_CUSTOM) {
         s->init = identity_of(f);
@@ -443,6 +492,55 @@ static ip_stage *kept_stage(const folding *f, bool all, const char *what)
     return ip_lower_stage_sized(f->l, dims, f->acc, value, what);
 }
 
+/* Which of some elements along a dim is the first that equals their extreme. Of NaN any, since it equals none. */
+static ip_expr *first_way(folding *f, const ways *w, ip_expr *const at[4])
+{
+    ip_ir *ir = f->l->ir;
+    ip_expr *extreme = load(f, f->extremes, at), *way = ip_x_number(ir, extreme->dtype, w->n - 1), *index[4];
+    memcpy(index, at, sizeof index);
+    for (int j = w->n - 2; j >= 0; j--) {
+        index[f->first_dim] = w->index[j];
+        ip_expr *is_first = binary(f->l, IP_X_EQ, load(f, f->l->in[0], index), extreme);
+        way = ip_x_select(ir, is_first, ip_x_number(ir, extreme->dtype, j), way);
+    }
+    /* What rests is behind the last way. */
+    return w->is_real ? ip_x_select(ir, w->is_real, way, ip_x_number(ir, extreme->dtype, WAYS - 1)) : way;
+}
+
+/* The first level of Note [Positions]; false without memory. */
+static bool fold_first_level(folding *f)
+{
+    int64_t dims[4];
+    ip_expr *at[4];
+    ways w;
+    f->first_dim = has_no_elements(f) ? -1 : next_dim(f, f->extents);
+    if (f->first_dim < 0) return true;
+    const int64_t n = f->extents[f->first_dim];
+    memcpy(dims, f->extents, sizeof dims);
+    dims[f->first_dim] = level_extent(f, f->first_dim, n);
+    own_place(f->l, dims, at);
+    ways_of(f, f->first_dim, n, at[f->first_dim], &w);
+    ip_expr *extreme = combined_ways(f, f->first_dim, &w, at);
+    f->extremes = ip_lower_stage_sized(f->l, dims, extreme->dtype, extreme, "extremes of some elements");
+    if (!f->extremes) return false;
+    ip_expr *way = first_way(f, &w, at);
+    f->ways = ip_lower_stage_sized(f->l, dims, way->dtype, way, "which of them they are");
+    set_level(f, f->extremes, f->first_dim, n);
+    return f->ways != NULL;
+}
+
+/* What positions are of: the extreme, and before it, along some axes, the first level. */
+static bool look_for_extremes(folding *f, bool all)
+{
+    if (!all && !fold_first_level(f)) return false;
+    f->kept = kept_stage(f, all, "extremes");
+    /* Columns of levels reach a little further than elements. */
+    f->acc = n_folded(f) < INT32_MAX - 4 * WAYS ? IMGPAR_I32 : IMGPAR_I64;
+    f->combine = IP_X_MIN;
+    f->level = NULL;
+    return f->kept != NULL;
+}
+
 /* From here on the elements are looked at once more, beside what was kept of the first look; false without memory. */
 static bool look_again(folding *f, bool all)
 {
@@ -450,11 +548,7 @@ static bool look_again(folding *f, bool all)
     case IP_MEASURE_VAR:
     case IP_MEASURE_STD: f->kept = kept_stage(f, all, "means"); return f->kept != NULL;
     case IP_MEASURE_ARGMIN:
-    case IP_MEASURE_ARGMAX:
-        f->kept = kept_stage(f, all, "extremes");
-        f->acc = n_folded(f) < INT32_MAX ? IMGPAR_I32 : IMGPAR_I64;
-        f->combine = IP_X_MIN;
-        return f->kept != NULL;
+    case IP_MEASURE_ARGMAX: return look_for_extremes(f, all);
     default: return true;
     }
 }
