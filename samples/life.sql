@@ -5,8 +5,8 @@
 CREATE TEMP TABLE life AS SELECT apply('random([256 256], seed=7) < 0.3') AS grid;
 
 UPDATE life SET grid = apply('
-  fn around(a) = stencil(a[-1,-1] + a[-1,0] + a[-1,1] + a[0,-1] + a[0,1] + a[1,-1] + a[1,0] + a[1,1], border=wrap)
+  fn alive(a) = stencil(a[-1,-1] + a[-1,0] + a[-1,1] + a[0,-1] + a[0,1] + a[1,-1] + a[1,0] + a[1,1], border=wrap)
   fn survives(a, n) = n == 3 || a && n == 2
-  iterate($1 > 0, 200, a -> survives(a, around(a)))', grid);
+  iterate($1 > 0, 200, a -> survives(a, alive(a)))', grid);
 
 SELECT writefile('life-sql.png', png(apply('repeat(repeat($1 > 0, 2), 2, axis=1)', grid))) || ' bytes' FROM life;
