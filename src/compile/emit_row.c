@@ -440,6 +440,36 @@ static const char *call_idiom(ip_emit *e, const ip_stage *s, const char *target,
     return idiom->call(e, &match, &(ip_columns){ target, xa, xb });
 }
 
+static bool folds_windows(ip_emit *e, const ip_stage *s)
+{
+    bool may = ip_x_has_window(e->ir, s->body) && !ip_emit_fits_lanes(e, s);
+    return may && (e->channels <= IP_WRITTEN_CHANNELS || ip_emit_is_flat(e, s, s->body));
+}
+
+static bool is_flat(ip_emit *e, const ip_stage *s) { return ip_emit_is_flat(e, s, s->body); }
+
+/* What makes a row: the first that fits. Those without a name, of which --explain says nothing, compute angles. */
+static void make_loop(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+{
+    static const struct { const char *name; bool (*fits)(ip_emit *e, const ip_stage *s); row_loop *make; } loops[] = {
+        { "moves of every n-th pixel", ip_emit_fits_pick, ip_emit_pick_row },
+        { "moves of repeated pixels", ip_emit_fits_repeat, ip_emit_repeat_row },
+        { "windows of a block at a time", folds_windows, ip_emit_windows_row },
+        { NULL, is_flat, compute_flat },
+        { "pixels at computed columns", ip_emit_fits_lanes, ip_emit_lanes_row },
+        { NULL, NULL, compute_pixels }, /* fits everything */
+    };
+    int k = 0;
+    while (loops[k].fits && !loops[k].fits(e, s))
+        k++;
+    if (!loops[k].name) {
+        compute_angles(e, s, target, xa, xb, loops[k].make);
+        return;
+    }
+    ip_kernel_placed(e->kernel, s)->loop = loops[k].name;
+    loops[k].make(e, s, target, xa, xb);
+}
+
 /* row: the row's number; first: that of the strip's first. */
 static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
                         const char *first)
@@ -456,26 +486,13 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
         e->is_within = true;
         s->body = ip_within_columns(e->ir, body, p->beside_left, s->dims[2] - 1 - p->beside_right);
     }
-    if (ip_emit_fits_pick(e, s)) {
-        ip_emit_pick_row(e, s, target, xa, xb);
-        return;
-    }
-    if (ip_emit_fits_repeat(e, s)) {
-        ip_emit_repeat_row(e, s, target, xa, xb);
-        return;
-    }
-    bool flat = ip_emit_is_flat(e, s, s->body);
     xa = call_idiom(e, s, target, xa, xb);
-    if (p->n_running > 0 && (flat || e->channels == 1))
-        ip_emit_running_row(e, p, target, xa, xb, flat, row, first);
-    else if (ip_x_has_window(e->ir, s->body) && !ip_emit_fits_lanes(e, s) && (flat || e->channels <= IP_WRITTEN_CHANNELS))
-        ip_emit_windows_row(e, s, target, xa, xb, flat);
-    else if (flat)
-        compute_angles(e, s, target, xa, xb, compute_flat);
-    else if (ip_emit_fits_lanes(e, s))
-        ip_emit_lanes_row(e, s, target, xa, xb);
-    else
-        compute_angles(e, s, target, xa, xb, compute_pixels);
+    if (p->n_running > 0 && (e->channels == 1 || ip_emit_is_flat(e, s, s->body))) {
+        ip_kernel_placed(e->kernel, s)->loop = "running sums";
+        ip_emit_running_row(e, p, target, xa, xb, ip_emit_is_flat(e, s, s->body), row, first);
+    } else {
+        make_loop(e, s, target, xa, xb);
+    }
     e->is_within = false;
     s->body = body;
 }

@@ -278,8 +278,9 @@ static void compute_block(ip_emit *e, const ip_stage *s, const char *target, boo
 }
 
 /* Whole blocks, whose size the compiler knows so that it keeps them in registers, then the rest. */
-void ip_emit_windows_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb, bool flat)
+void ip_emit_windows_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
+    bool flat = ip_emit_is_flat(e, s, s->body);
     const char *from = flat ? ip_text(e->ir, "%s * %d", xa, e->channels) : xa;
     const char *to = flat ? ip_text(e->ir, "%s * %d", xb, e->channels) : xb;
     const char *whole = ip_text(e->ir, "e%d", e->n_values++), *block = ip_text(e->ir, "%d", BLOCK);

@@ -93,14 +93,23 @@ static void put_stage(const ip_placed *p, ip_str *out)
 }
 
 /* "makes   blur: vertical pass by products of pairs (ip_weigh)" */
-static void text_idioms(const ip_placed *p, ip_str *out)
+static void text_made(const ip_placed *p, const char *by, const char *helper, ip_str *out)
+{
+    ip_str_append(out, "  makes   ");
+    put_stage(p, out);
+    ip_str_printf(out, " by %s", by);
+    if (helper)
+        ip_str_printf(out, " (%s)", helper);
+    ip_str_putc(out, '\n');
+}
+
+static void text_ways(const ip_placed *p, ip_str *out)
 {
     for (int k = 0; k < IP_N_IDIOMS; k++)
-        if (p->idioms >> k & 1) {
-            ip_str_append(out, "  makes   ");
-            put_stage(p, out);
-            ip_str_printf(out, " by %s (%s)\n", ip_idioms[k].name, ip_idioms[k].helper);
-        }
+        if (p->idioms >> k & 1)
+            text_made(p, ip_idioms[k].name, ip_idioms[k].helper, out);
+    if (p->loop)
+        text_made(p, p->loop, NULL, out);
 }
 
 /* "keeps   3 rows of blur: vertical pass" */
@@ -157,7 +166,7 @@ static void text_kernel(const ip_plan *plan, const ip_traffic *traffic, int numb
         if (ip_placed_is_kept(&k->placed[i]))
             text_kept(k, &k->placed[i], out);
     for (int i = 0; i < k->n_placed; i++)
-        text_idioms(&k->placed[i], out);
+        text_ways(&k->placed[i], out);
     if (k->reason[0])
         ip_str_printf(out, "  ends here because %s\n", k->reason);
 }

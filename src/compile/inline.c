@@ -407,31 +407,18 @@ static int loads_of(ip_ir *ir, const ip_stage *s)
     return n;
 }
 
-static void note_folded(ip_expr *load, void *user)
-{
-    inlining *in = user;
-    in->is_folded[load->source->id] |= ip_stage_folds(in->reader) || in->is_folded[in->reader->id];
-}
-
-static void find_folded(inlining *in)
-{
-    for (int k = in->ir->n_stages - 1; k >= 0; k--) {
-        in->reader = in->ir->stages[k];
-        if (ip_stage_computes(in->reader))
-            ip_stage_each_load(in->ir, in->reader, note_folded, in);
-    }
-}
-
 static void note_reading(ip_expr *load, void *user)
 {
     inlining *in = user;
+    in->is_folded[load->source->id] |= ip_stage_folds(in->reader) || in->is_folded[in->reader->id];
     in->has_neighbours_read[load->source->id] |= reads_around(in, load);
     in->is_taken_apart[load->source->id] |= takes_apart(in->reader, load);
 }
 
+/* Readers first. */
 static void find_ways_of_reading(inlining *in)
 {
-    for (int k = 0; k < in->ir->n_stages; k++) {
+    for (int k = in->ir->n_stages - 1; k >= 0; k--) {
         in->reader = in->ir->stages[k];
         if (ip_stage_computes(in->reader))
             ip_stage_each_load(in->ir, in->reader, note_reading, in);
@@ -484,7 +471,6 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
     if (ir->failed)
         return ip_fail_memory(err, "compiling");
     count_readers(&in, last_reader);
-    find_folded(&in);
     find_ways_of_reading(&in);
     for (int k = 0; k < ir->n_stages && !ir->failed; k++)
         if (ip_stage_computes(ir->stages[k]))

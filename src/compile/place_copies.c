@@ -74,14 +74,6 @@ static ip_stage *copy_of(ip_placing *p, const ip_expr *load)
 
 /* ---- columns and planes as rows: place_across.c ------------------------------------------------ */
 
-static ip_expr *own_place(ip_ir *ir, ip_stage *s)
-{
-    ip_expr *at[4];
-    for (int k = 0; k < 4; k++)
-        at[k] = ip_x_coord(ir, k, s->dims[k]);
-    return ip_x_load(ir, s, at, IP_BORDER_NONE, NULL);
-}
-
 enum { PLANES_AT_ONCE = 32 }; /* that read the same row */
 
 /* At most n planes at once: as many as all that are copied by planes have room for. */
@@ -100,7 +92,7 @@ static ip_expr *copy_across(ip_placing *p, ip_expr *load, bool is_deep)
     ip_ir *ir = p->plan->ir;
     for (int k = 0; k < p->kernel->n_placed; k++)
         if (p->kernel->placed[k].at_once && p->kernel->placed[k].stage->body == load)
-            return own_place(ir, p->kernel->placed[k].stage);
+            return ip_x_beside(ir, p->kernel->placed[k].stage, 0, IP_BORDER_NONE);
     ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, load->source->dtype, p->domain, load->source->node);
     if (!s || !ip_add_placed(p, s, true))
         return load;
@@ -115,7 +107,7 @@ static ip_expr *copy_across(ip_placing *p, ip_expr *load, bool is_deep)
     p->kernel->reads_across = true;
     if (is_deep)
         walk_planes(p, c->at_once);
-    return own_place(ir, s);
+    return ip_x_beside(ir, s, 0, IP_BORDER_NONE);
 }
 
 /* In tiles what is read at its own place, too, if the source has a copy for its neighbours. */

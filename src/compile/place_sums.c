@@ -70,17 +70,6 @@ static imgpar_dtype dtype_of_sums(double largest, imgpar_dtype wide)
     return largest <= ip_dtype(IMGPAR_U16)->maximum && ip_dtype(wide)->size_bytes > 2 ? IMGPAR_U16 : wide;
 }
 
-/* Column x + by of the stage. */
-static ip_expr *beside(ip_ir *ir, ip_stage *s, int by, int border)
-{
-    ip_expr *at[4];
-    for (int k = 0; k < 4; k++)
-        at[k] = ip_x_coord(ir, k, s->dims[k]);
-    if (by)
-        at[2] = ip_x_binary(ir, IP_X_ADD, at[2], ip_x_int(ir, IMGPAR_I32, by));
-    return ip_x_load(ir, s, at, border, NULL);
-}
-
 /* An entry of sums of three before the reader's. */
 static ip_stage *sums_of_three(ip_placing *p, const taps *t, const ip_stage *reader)
 {
@@ -89,7 +78,7 @@ static ip_stage *sums_of_three(ip_placing *p, const taps *t, const ip_stage *rea
     imgpar_dtype dtype = dtype_of_sums(3 * of->hi, IMGPAR_U32);
     ip_expr *sum = NULL;
     for (int by = -1; by <= 1; by++) {
-        ip_expr *x = ip_x_cast(ir, dtype, beside(ir, of, by, t->border));
+        ip_expr *x = ip_x_cast(ir, dtype, ip_x_beside(ir, of, by, t->border));
         sum = sum ? ip_x_binary(ir, IP_X_ADD, sum, x) : x;
     }
     ip_stage *s = ip_add_row(p, reader, sum, of->dims[3], "sums of three");
@@ -108,7 +97,7 @@ static ip_expr *of_threes(ip_placing *p, const taps *t, ip_stage *reader, ip_exp
     ip_expr *sum = NULL;
     for (int at = t->first; at <= t->last;) {
         bool is_three = at + 2 <= t->last;
-        ip_expr *term = is_three ? beside(ir, threes, at + 1, t->border) : t->at[MOST_TAPS + at];
+        ip_expr *term = is_three ? ip_x_beside(ir, threes, at + 1, t->border) : t->at[MOST_TAPS + at];
         at += is_three ? 3 : 1;
         imgpar_dtype dtype = dtype_of_sums((at - t->first) * t->of->hi, x->dtype);
         term = ip_x_cast(ir, dtype, term);

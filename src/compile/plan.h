@@ -61,6 +61,7 @@ typedef struct ip_placed {
     int beside_left, beside_right; /* rows: columns beside its own that it reads from buffers, where they stand */
     ip_expr *running[IP_MAX_RUNNING]; /* windows of its body whose sums are carried along: see ip_place_running() */
     int n_running;
+    const char *loop; /* rows: the loop that makes them, for --explain; NULL: a plain one */
     unsigned idioms;  /* rows: bit n: of rows ip_idioms[n] makes a part (idioms.h) */
     bool is_streamed; /* rows: it may be written past the caches: emit_stream.c, Note [Streaming] */
     int block_columns; /* rows: of a row that are made together; 0: the row is made whole */

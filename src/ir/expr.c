@@ -237,6 +237,16 @@ ip_expr *ip_x_load(ip_ir *ir, ip_stage *source, ip_expr *const index[4], int bor
     return intern(ir, &x, true);
 }
 
+ip_expr *ip_x_beside(ip_ir *ir, ip_stage *source, int by, int border)
+{
+    ip_expr *at[4];
+    for (int k = 0; k < 4; k++)
+        at[k] = ip_x_coord(ir, k, source->dims[k]);
+    if (by)
+        at[2] = ip_x_binary(ir, IP_X_ADD, at[2], ip_x_int(ir, IMGPAR_I32, by));
+    return ip_x_load(ir, source, at, border, NULL);
+}
+
 ip_expr *ip_x_border(ip_ir *ir, int border, ip_expr *index, ip_expr *extent)
 {
     ip_expr x = { .op = IP_X_BORDER, .dtype = IMGPAR_I32, .n_args = 2, .arg = { index, extent }, .border = border,

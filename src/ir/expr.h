@@ -117,6 +117,8 @@ ip_expr *ip_x_param_of(ip_ir *ir, const ip_expr *number, double lo, double hi);
 ip_expr *ip_x_coord(ip_ir *ir, int axis, int64_t extent);
 ip_expr *ip_x_acc(ip_ir *ir, int which, imgpar_dtype dtype);
 ip_expr *ip_x_load(ip_ir *ir, struct ip_stage *source, ip_expr *const index[4], int border, ip_expr *outside);
+/* The element of source that is so many columns beside the own one. */
+ip_expr *ip_x_beside(ip_ir *ir, struct ip_stage *source, int by, int border);
 ip_expr *ip_x_border(ip_ir *ir, int border, ip_expr *index, ip_expr *extent);
 /* Operands must have one dtype; comparisons give BOOL. Constants are folded. */
 ip_expr *ip_x_binary(ip_ir *ir, ip_xop op, ip_expr *a, ip_expr *b);
