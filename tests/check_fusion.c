@@ -588,12 +588,13 @@ static unsigned pick(unsigned *state, unsigned n)
 
 /* What one call of a random set does, and the element that it must give. */
 typedef struct random_call { char text[96]; int kind, x, y, w, h, level; double factor; } random_call;
-enum { CALL_CROP, CALL_SLICE, CALL_ABOVE, CALL_TIMES, CALL_THRESHOLD, CALL_FACTOR, N_CALLS };
+enum { CALL_CROP, CALL_SLICE, CALL_ABOVE, CALL_TIMES, CALL_THRESHOLD, CALL_FACTOR, CALL_SHIFT, CALL_PAD, N_CALLS };
 
 static random_call random_call_of(unsigned *state, int w, int h)
 {
     random_call c = { .kind = (int)pick(state, N_CALLS), .x = (int)pick(state, (unsigned)w), .y = (int)pick(state, (unsigned)h),
                       .level = (int)pick(state, 256), .factor = (1 + pick(state, 2999)) / 1000.0 };
+    if (c.kind >= CALL_SHIFT && (w < 2 || h < 2)) c.kind = CALL_CROP; /* a line's are programs of their own */
     c.w = 1 + (int)pick(state, (unsigned)(w - c.x));
     c.h = 1 + (int)pick(state, (unsigned)(h - c.y));
     switch (c.kind) {
@@ -602,17 +603,33 @@ static random_call random_call_of(unsigned *state, int w, int h)
     case CALL_ABOVE: snprintf(c.text, sizeof c.text, "$1 > %d", c.level); break;
     case CALL_TIMES: snprintf(c.text, sizeof c.text, "$1 * %d", c.level); break;
     case CALL_THRESHOLD: snprintf(c.text, sizeof c.text, "threshold($1, %d)", c.level); break;
+    case CALL_SHIFT: snprintf(c.text, sizeof c.text, "circshift($1, [%d %d])", c.y, c.x); break;
+    case CALL_PAD: snprintf(c.text, sizeof c.text, "pad($1, [%d %d], [%d %d])", c.y, c.x, c.h, c.w); break;
     default: snprintf(c.text, sizeof c.text, "$1 * %.3f", c.factor); break;
     }
     return c;
+}
+
+/* The element of the picture that element i of row y of the result is; -1: none is. */
+static int moved_from(const random_call *c, const picture *p, int64_t y, int64_t i)
+{
+    int64_t x = i / p->c;
+    switch (c->kind) {
+    case CALL_CROP:
+    case CALL_SLICE: x += c->x, y += c->y; break;
+    case CALL_SHIFT: x = (x + p->w - c->x) % p->w, y = (y + p->h - c->y) % p->h; break;
+    case CALL_PAD: x -= c->x, y -= c->y; break;
+    default: break;
+    }
+    return x >= 0 && x < p->w && y >= 0 && y < p->h ? (int)((y * p->w + x) * p->c + i % p->c) : -1;
 }
 
 /* Whether element k of the result, which starts at bytes, is what the call makes of the picture. */
 static bool is_right(const random_call *c, const picture *p, const uint8_t *bytes, size_t k)
 {
     bool is_part = c->kind == CALL_CROP || c->kind == CALL_SLICE;
-    int64_t columns = (is_part ? c->w : p->w) * p->c, y = (int64_t)k / columns, i = (int64_t)k % columns;
-    int v = (int)p->v[is_part ? (y + c->y) * p->w * p->c + i + c->x * p->c : (int64_t)k];
+    int64_t columns = (is_part ? c->w : c->kind == CALL_PAD ? p->w + c->x + c->w : p->w) * p->c;
+    int from = moved_from(c, p, (int64_t)k / columns, (int64_t)k % columns), v = from < 0 ? 0 : (int)p->v[from];
     int32_t whole;
     float scaled;
     memcpy(&whole, bytes + 4 * k, c->kind == CALL_TIMES ? 4 : 0);
@@ -627,9 +644,9 @@ static bool is_right(const random_call *c, const picture *p, const uint8_t *byte
 }
 
 /* Offsets, sizes, thresholds and factors are arguments; more calls only repeat it. */
-START_TEST(a_thousand_random_crops_tiles_thresholds_and_factors_build_six_programs)
+START_TEST(a_thousand_random_crops_shifts_paddings_and_factors_build_few_programs)
 {
-    enum { N = 1000, MOST_PROGRAMS = 6 };
+    enum { N = 1000, MOST_PROGRAMS = 9 };
     imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
     unsigned state = 20261124;
     bench b;
@@ -690,6 +707,10 @@ START_TEST(other_numbers_are_the_same_program)
         { "$1 % 4", "$1 % 64", "$1 % 2" }, { "$1 << 1", "$1 << 5", "$1 << 0" }, { "$1 >> 1", "$1 >> 5", "$1 >> 0" },
         { "(cast($1, i32) - 99) div 1000", "(cast($1, i32) - 99) div 70001", "(cast($1, i32) - 99) div 3" },
         { "slice($1, [0 1], [9 9])", "slice($1, 3)", "slice($1, [0 2])" }, { "circshift($1, [1 3])", "circshift($1, [7 1])", "circshift($1, [30 60])" },
+        { "circshift($1, [0 3])", "circshift($1, [7 0])", "circshift($1, [30 60])" },
+        { "pad($1, [1 3])", "pad($1, [0 5])", "pad($1, [9 2], [0 0])" },
+        { "pad($1, [1 0])", "pad($1, [9 0], [0 0])", "pad($1, [0 0], [4 0])" },
+        { "pad($1, [1 3], border=reflect)", "pad($1, [0 5], border=reflect)", "pad($1, [9 0], [0 1], border=reflect)" },
     };
     bench b;
     set_up(&b);
@@ -881,7 +902,7 @@ int main(void)
     tcase_add_test(c, a_parameter_may_be_computed_on_the_device);
     tcase_add_test(c, values_and_sizes_need_no_new_program);
     tcase_add_test(c, another_width_needs_no_new_program);
-    tcase_add_test(c, a_thousand_random_crops_tiles_thresholds_and_factors_build_six_programs);
+    tcase_add_test(c, a_thousand_random_crops_shifts_paddings_and_factors_build_few_programs);
     tcase_add_test(c, other_numbers_are_the_same_program);
     tcase_add_loop_test(c, fusing_a_random_chain_changes_no_bit, 0, (test_tier_is_full() ? N_CHAINS : N_QUICK_CHAINS) / 10);
     suite_add_tcase(suite, c);

@@ -241,17 +241,31 @@ ip_stage *ip_stages_tile(ip_lower *l)
 }
 
 /* The element at k comes from k - offset, or from behind the end: + extent. */
+/*
+ * Note [Axes that stay]
+ * What is shifted along some of z, y and x is shifted along each of them by an argument, which may be 0: a shift down
+ * needs no other program than one to the side, and takes no longer (0.20 ms of 4 million bytes, 0.63 ms of 12, both
+ * ways). What is padded is padded along z and y by arguments, too, but rows that stay as they are have a program of
+ * their own, which copies them: 0.23 ms of 4 million bytes, where one that looks for the ends of each row takes 1.4.
+ * Channels are part of the program.
+ */
 ip_stage *ip_stages_circshift(ip_lower *l)
 {
     ip_expr *at[IP_MAX_AXES];
     int64_t offsets[IP_MAX_AXES];
+    bool moves = false;
     ip_error err = ignored();
     same_place(l, at);
     ip_counts_of(l->node, "offsets", 0, offsets, &err);
     for (int k = 0; k < in_type(l)->rank; k++) {
-        int64_t n = in_type(l)->shape[k], offset = n ? (offsets[k] % n + n) % n : 0;
-        if (!offset) continue;
-        ip_expr *by = in_dim(l, k) == 3 ? ip_extent(l, 3, offset) : ip_offset(l, offset);
+        int64_t n = in_type(l)->shape[k];
+        offsets[k] = n ? (offsets[k] % n + n) % n : 0;
+        moves = moves || (offsets[k] && in_dim(l, k) != 3);
+    }
+    for (int k = 0; k < in_type(l)->rank; k++) {
+        bool is_channel = in_dim(l, k) == 3;
+        if (is_channel ? !offsets[k] : !moves || in_type(l)->shape[k] <= 1) continue;
+        ip_expr *by = is_channel ? ip_extent(l, 3, offsets[k]) : ip_offset(l, offsets[k]);
         ip_expr *ends = binary(l, IP_X_SUB, extent_of(l, k), by);
         at[k] = binary(l, IP_X_ADD, at[k], ip_x_select(l->ir, binary(l, IP_X_LT, at[k], by), ends,
                                                        ip_x_unary(l->ir, IP_X_NEG, by)));
@@ -265,15 +279,20 @@ ip_stage *ip_stages_pad(ip_lower *l)
 {
     ip_expr *at[IP_MAX_AXES], *inside = NULL, *cval;
     int64_t before[IP_MAX_AXES];
+    bool moves = false;
     ip_error err = ignored();
     same_place(l, at);
     ip_counts_of(l->node, "before", 0, before, &err);
     int border = ip_lower_border(l, l->in[0]->dtype, &cval);
     if (cval && ip_type_is_complex(in_type(l))) cval = ip_complex_choose(l, (ip_complex){ .re = cval });
+    for (int k = 0; k < in_type(l)->rank; k++)
+        moves = moves || (in_dim(l, k) != 3 && l->node->type.shape[k] != in_type(l)->shape[k]);
     for (int k = 0; k < in_type(l)->rank; k++) {
-        if (l->node->type.shape[k] == in_type(l)->shape[k]) continue;
+        bool is_channel = in_dim(l, k) == 3, stays = l->node->type.shape[k] == in_type(l)->shape[k];
+        bool is_row = in_dim(l, k) == 2 || in_type(l)->shape[k] <= 1;
+        if (stays && (is_channel || is_row || !moves)) continue; /* Note [Axes that stay] */
         ip_expr *n = extent_of(l, k), *zero = ip_lower_i32(l, 0);
-        bool is_channel = in_dim(l, k) == 3, begins = before[k] || !is_channel;
+        bool begins = before[k] || !is_channel;
         if (begins) at[k] = binary(l, IP_X_SUB, at[k], is_channel ? ip_extent(l, 3, before[k]) : ip_offset(l, before[k]));
         if (border == IMGPAR_BORDER_CONSTANT) {
             if (begins) inside = both(l, inside, binary(l, IP_X_LE, zero, at[k]));
