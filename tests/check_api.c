@@ -397,7 +397,7 @@ END_TEST
 typedef struct seen {
     pthread_t thread;
     imgpar_array *other;
-    int polls, stop_at, events, warnings, depth;
+    int polls, stop_at, events, warnings, depth, n_within;
     double done;
 } seen;
 
@@ -417,6 +417,7 @@ static void compute_within(seen *s)
     if (s->polls + s->events > MOST)
         return;
     s->depth++;
+    s->n_within++;
     imgpar_array *a = imgpar_invert(s->other);
     ck_assert_int_eq(imgpar_array_read(a, got, N_BYTES), IMGPAR_OK);
     ck_assert_int_eq(got[1], 255 - 37);
@@ -530,6 +531,72 @@ START_TEST(a_save_warns_in_a_line_and_leaves_no_file_when_it_is_stopped)
 }
 END_TEST
 
+/* A picture whose last rows are missing, at path, which is filled in. */
+static void save_cut(imgpar_context *ctx, char *path)
+{
+    imgpar_array *a = imgpar_apply(ctx, "make(shape=[600 700 3], expr=cast(x * y + c, u8))", NULL, 0);
+    imgpar_options options = { .struct_size = sizeof options, .format = "png" };
+    void *bytes;
+    size_t n;
+    ck_assert_int_eq(imgpar_encode(a, &options, &bytes, &n), IMGPAR_OK);
+    int file = mkstemps(path, 4);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(write(file, bytes, n - n / 3), (ssize_t)(n - n / 3));
+    close(file);
+    imgpar_free(bytes);
+    imgpar_array_release(a);
+}
+
+/* The kernels that saving text at path runs, but for one in each callback that computes. */
+static uint64_t kernels_of(imgpar_context *ctx, const char *text, const char *path, seen *s)
+{
+    imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
+    imgpar_context_counters(ctx, &before);
+    s->n_within = 0;
+    watch(ctx, text, path, s);
+    imgpar_context_counters(ctx, &after);
+    return after.kernels - before.kernels - (uint64_t)s->n_within;
+}
+
+enum { CUT_LIMIT = 300 << 10 };
+
+START_TEST(callbacks_hold_where_a_memory_limit_cuts_a_run_into_strips)
+{
+    imgpar_context *ctx = new_context(), *limited = new_context();
+    imgpar_counters counters = { .struct_size = sizeof counters };
+    char from[] = "api-cut-XXXXXX.png", to[] = "api-strips-XXXXXX.npy", text[120];
+    bool has_device = strcmp(imgpar_context_device(ctx)->kind, "ref") != 0;
+    ck_assert_int_eq(imgpar_context_set(limited, "mem_limit", "300K"), IMGPAR_OK);
+    save_cut(ctx, from);
+    close(mkstemps(to, 4));
+    snprintf(text, sizeof text, "boxblur(median(open(\"%s\", fail_on=none), size=5), size=9)", from);
+    seen s = { .thread = pthread_self(), .other = new_image(ctx) };
+    seen in_strips = { .thread = pthread_self(), .other = new_image(limited) };
+    uint64_t n_kernels = kernels_of(ctx, text, to, &s), n_limited = kernels_of(limited, text, to, &in_strips);
+    if (has_device) ck_assert_uint_gt(n_limited, 3 * n_kernels);
+    ck_assert_int_eq(s.warnings, 1);
+    ck_assert_int_eq(in_strips.warnings, 1); /* not one a strip */
+    int n_polls = in_strips.polls;
+    for (int stop_at = 1; stop_at <= n_polls; stop_at += 1 + n_polls / 7) {
+        unlink(to);
+        in_strips.stop_at = stop_at;
+        watch(limited, text, to, &in_strips);
+        ck_assert_int_eq(in_strips.polls, stop_at);
+        ck_assert_int_ne(access(to, F_OK), 0);
+    }
+    in_strips.stop_at = 0;
+    ck_assert(kernels_of(limited, text, to, &in_strips) == n_limited); /* as good as new */
+    imgpar_context_counters(limited, &counters);
+    ck_assert_uint_le(counters.device_bytes_peak, CUT_LIMIT);
+    unlink(from);
+    unlink(to);
+    imgpar_array_release(s.other);
+    imgpar_array_release(in_strips.other);
+    imgpar_context_release(ctx);
+    imgpar_context_release(limited);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("api");
@@ -547,6 +614,7 @@ int main(void)
     tcase_add_test(c, a_wrapped_file_is_given_back_once);
     tcase_add_test(c, what_cannot_be_saved_is_not_computed);
     tcase_add_loop_test(c, callbacks_come_one_at_a_time_on_the_callers_thread_and_may_compute, 0, 3);
+    tcase_add_test(c, callbacks_hold_where_a_memory_limit_cuts_a_run_into_strips);
     tcase_add_test(c, a_save_warns_in_a_line_and_leaves_no_file_when_it_is_stopped);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

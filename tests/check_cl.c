@@ -72,6 +72,26 @@ START_TEST(a_rule_chooses_a_device)
 }
 END_TEST
 
+static double alike(void *user, const imgpar_device *device)
+{
+    (void)user;
+    (void)device;
+    return 1;
+}
+
+START_TEST(of_equal_scores_the_first_device_is_taken)
+{
+    imgpar_device **all;
+    size_t n;
+    imgpar_context *chosen;
+    OK(imgpar_cl_device_list(NULL, &all, &n));
+    OK(imgpar_cl_context_choose(alike, NULL, &chosen));
+    ck_assert_str_eq(imgpar_context_device(chosen)->name, all[0]->name);
+    imgpar_context_release(chosen);
+    imgpar_device_list_release(all, n);
+}
+END_TEST
+
 START_TEST(the_reference_interpreter_has_no_device)
 {
     imgpar_context *ref;
@@ -98,6 +118,33 @@ static imgpar_status triple(void *user, const void *const *inputs, void *result)
         out[k] = (uint8_t)(in[k] * *(const int *)user);
     return IMGPAR_OK;
 }
+
+static imgpar_status fail_counting(void *user, const void *const *inputs, void *result)
+{
+    (void)inputs;
+    (void)result;
+    ++*(int *)user;
+    return IMGPAR_E_IO;
+}
+
+START_TEST(a_compute_function_that_fails_fails_the_array)
+{
+    imgpar_context *ref;
+    int n_calls = 0;
+    uint8_t got[4];
+    ck_assert_int_eq(imgpar_context_new("ref", &ref), IMGPAR_OK);
+    const imgpar_cl_node node = { .struct_size = sizeof node, .dtype = IMGPAR_U8, .rank = 1, .shape = { 4 },
+                                  .compute = fail_counting, .user = &n_calls };
+    imgpar_array *a = imgpar_cl_apply(ref, &node), *b = imgpar_invert(a);
+    for (int k = 1; k <= 2; k++) { /* it is asked again */
+        ck_assert_int_eq(imgpar_array_read(b, got, sizeof got), IMGPAR_E_IO);
+        ck_assert_int_eq(n_calls, k);
+    }
+    imgpar_array_release(a);
+    imgpar_array_release(b);
+    imgpar_context_release(ref);
+}
+END_TEST
 
 START_TEST(on_ref_a_node_is_what_its_compute_function_makes)
 {
@@ -371,6 +418,31 @@ START_TEST(wrapped_memory_is_used_where_it_stands)
 }
 END_TEST
 
+START_TEST(wrapped_memory_is_given_back_at_the_last_use)
+{
+    _Alignas(4096) static uint8_t data[4096];
+    const int64_t shape[] = { 4096 };
+    int n_released = 0;
+    const imgpar_cl_layout l = imgpar_cl_vector(4096, 1), half = imgpar_cl_vector(2048, 1);
+    imgpar_cl_buffer *b, *part;
+    uint8_t got[4096], three = 3;
+    OK(imgpar_cl_buffer_wrap(ctx, IMGPAR_CL_INOUT, &l, data, count_release, &n_released, &b));
+    OK(imgpar_cl_buffer_part(b, 0, &half, &part));
+    OK(imgpar_cl_fill(queue, b, NULL, &three, NULL));
+    imgpar_array *a = imgpar_cl_array(b, IMGPAR_U8, 1, shape), *inverted = imgpar_invert(a);
+    imgpar_cl_buffer_release(imgpar_cl_buffer_retain(b));
+    imgpar_cl_buffer_release(b);
+    imgpar_array_release(a);
+    ck_assert_int_eq(n_released, 0);
+    ck_assert_msg(imgpar_array_read(inverted, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(inverted));
+    ck_assert_int_eq(got[4095], 252);
+    imgpar_array_release(inverted);
+    ck_assert_int_eq(n_released, 0); /* the part is left */
+    imgpar_cl_buffer_release(part);
+    ck_assert_int_eq(n_released, 1);
+}
+END_TEST
+
 /* ---- queues and events ----------------------------------------------------------------------------- */
 
 START_TEST(events_tell_the_end_and_the_times)
@@ -492,6 +564,27 @@ START_TEST(a_task_runs_between_commands)
     FAILS(imgpar_cl_host_task(queue, NULL, NULL, NULL), IMGPAR_E_ARGUMENT, "the task is NULL");
     FAILS(imgpar_cl_host_task(NULL, look, &j, NULL), IMGPAR_E_ARGUMENT, "the queue is NULL");
     imgpar_cl_buffer_release(b);
+}
+END_TEST
+
+START_TEST(out_of_order_a_task_runs_behind_what_it_waits_for)
+{
+    imgpar_cl_queue *q;
+    imgpar_cl_queue_options options = { .struct_size = sizeof options, .out_of_order = 1 };
+    if (imgpar_cl_queue_new(ctx, &options, &q)) return; /* a device without such queues */
+    float data[64] = { 0 }, three = 3;
+    job j = { .seen = data };
+    imgpar_cl_buffer *b = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_vector(64, 4));
+    imgpar_cl_event *is_read, *ran;
+    OK(imgpar_cl_fill(q, b, NULL, &three, NULL));
+    OK(imgpar_cl_read(q, b, NULL, data, IMGPAR_CL_ORDER(.event = &is_read)));
+    OK(imgpar_cl_host_task(q, look, &j, IMGPAR_CL_ORDER(.after = &is_read, .n_after = 1, .event = &ran)));
+    OK(imgpar_cl_wait(&ran, 1));
+    ck_assert_float_eq(j.value, 3);
+    imgpar_cl_event_release(is_read);
+    imgpar_cl_event_release(ran);
+    imgpar_cl_buffer_release(b);
+    imgpar_cl_queue_release(q);
 }
 END_TEST
 
@@ -667,6 +760,8 @@ int main(void)
     tcase_add_checked_fixture(t, open_device, close_device);
     tcase_add_test(t, platforms_and_devices_are_listed);
     tcase_add_test(t, a_rule_chooses_a_device);
+    tcase_add_test(t, of_equal_scores_the_first_device_is_taken);
+    tcase_add_test(t, a_compute_function_that_fails_fails_the_array);
     tcase_add_test(t, the_reference_interpreter_has_no_device);
     tcase_add_test(t, on_ref_a_node_is_what_its_compute_function_makes);
     tcase_add_test(t, layouts_are_checked);
@@ -679,6 +774,8 @@ int main(void)
     tcase_add_test(t, events_tell_the_end_and_the_times);
     tcase_add_test(t, queues_share_buffers_in_order);
     tcase_add_test(t, a_task_runs_between_commands);
+    tcase_add_test(t, wrapped_memory_is_given_back_at_the_last_use);
+    tcase_add_test(t, out_of_order_a_task_runs_behind_what_it_waits_for);
     tcase_add_test(t, a_call_that_fails_leaves_no_event);
     tcase_add_test(t, a_mapped_buffer_may_be_released);
     tcase_add_test(t, the_profile_counts_commands);

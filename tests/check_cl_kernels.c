@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -317,6 +318,48 @@ START_TEST(kernels_print_to_the_callback)
     OK(imgpar_cl_launch(q, k, IMGPAR_CL_WORK(.global = { 64 }), NULL, 0, NULL));
     OK(imgpar_cl_finish(q));
     ck_assert_uint_eq(strlen(printed), 64 * strlen("a line of some length, and a number: 1\n"));
+    imgpar_cl_kernel_release(k);
+    imgpar_cl_queue_release(q);
+}
+END_TEST
+
+typedef struct printing { pthread_t thread; int n; } printing;
+
+static void note_print(void *user, const char *text)
+{
+    printing *p = user;
+    ck_assert(pthread_equal(p->thread, pthread_self()));
+    ck_assert_str_eq(text, "1\n");
+    p->n++;
+}
+
+typedef struct finishing { imgpar_cl_queue *queue; printing *seen; } finishing;
+
+static void *finish(void *user)
+{
+    const finishing *f = user;
+    f->seen->thread = pthread_self();
+    OK(imgpar_cl_finish(f->queue));
+    return NULL;
+}
+
+/* Each text by itself, whoever launched; where nobody listens, none. */
+START_TEST(what_is_printed_comes_from_the_thread_that_finishes)
+{
+    printing seen = { .n = 0 };
+    const imgpar_cl_queue_options options = { .struct_size = sizeof options, .on_print = note_print, .user = &seen };
+    imgpar_cl_kernel *k = new_kernel("kernel void k(IMGPAR_REPORT) { imgpar_printf(\"%d\\n\", 1); }", "k");
+    imgpar_cl_queue *q;
+    pthread_t thread;
+    OK(imgpar_cl_queue_new(ctx, &options, &q));
+    OK(imgpar_cl_launch(q, k, IMGPAR_CL_WORK(.global = { 5 }), NULL, 0, NULL));
+    ck_assert_int_eq(pthread_create(&thread, NULL, finish, &(finishing){ q, &seen }), 0);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(seen.n, 5);
+    OK(imgpar_cl_finish(q)); /* they have been told */
+    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 5 }), NULL, 0, NULL));
+    OK(imgpar_cl_finish(queue));
+    ck_assert_int_eq(seen.n, 5);
     imgpar_cl_kernel_release(k);
     imgpar_cl_queue_release(q);
 }
@@ -680,6 +723,7 @@ int main(void)
     tcase_add_test(t, work_is_divided_so_that_every_element_has_an_item);
     tcase_add_test(t, doubles_work_where_the_device_has_them);
     tcase_add_test(t, kernels_print_to_the_callback);
+    tcase_add_test(t, what_is_printed_comes_from_the_thread_that_finishes);
     tcase_add_test(t, checks_fail_in_checked_mode_only);
     tcase_add_test(t, random_words_are_those_of_the_paper);
     tcase_add_test(t, a_kernel_is_a_node_of_a_graph);

@@ -231,6 +231,34 @@ START_TEST(what_cannot_be_cut_into_strips_is_told)
 }
 END_TEST
 
+START_TEST(a_context_that_was_out_of_memory_works_on)
+{
+    imgpar_context *ctx = new_context();
+    size_t n;
+    ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "100K"), IMGPAR_OK);
+    imgpar_array *image = new_image(ctx, 900, 701, 3), *small = new_image(ctx, 30, 20, 3), *inverted = imgpar_invert(small);
+    imgpar_array *sorted = imgpar_op(ctx, "sort", &image, 1, "axis=0"), *mean = imgpar_mean(sorted);
+    float value = 0, want = 0;
+    for (int k = 0; k < 3 && ctx->device; k++)
+        ck_assert_int_eq(imgpar_array_read(mean, &value, sizeof value), IMGPAR_E_DEVICE_MEMORY);
+    uint8_t *pixels = read_all(small, &n), *got = read_all(inverted, &n); /* what fits is computed */
+    for (size_t k = 0; k < n; k++)
+        ck_assert_int_eq(got[k], 255 - pixels[k]);
+    ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "100M"), IMGPAR_OK);
+    ck_assert_msg(imgpar_array_read(mean, &value, sizeof value) == IMGPAR_OK, "%s", imgpar_array_message(mean));
+    ck_assert_int_eq(imgpar_array_status(mean), IMGPAR_OK);
+    imgpar_array *plain = imgpar_mean(image); /* sorting changes no mean of bytes */
+    ck_assert_int_eq(imgpar_array_read(plain, &want, sizeof want), IMGPAR_OK);
+    ck_assert_float_eq_tol(value, want, 1e-3);
+    imgpar_array *const all[] = { image, small, inverted, sorted, mean, plain };
+    for (int k = 0; k < 6; k++)
+        imgpar_array_release(all[k]);
+    free(pixels);
+    free(got);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 /* ---- the Nth call fails ---------------------------------------------------------------------------- */
 
 enum { W = 37, H = 23, C = 3, N_BYTES = W * H * C };
@@ -344,6 +372,7 @@ int main(void)
     tcase_add_test(c, under_a_memory_limit_strips_give_the_same_bytes);
     tcase_add_test(c, the_memory_limit_is_a_setting);
     tcase_add_test(c, what_cannot_be_cut_into_strips_is_told);
+    tcase_add_test(c, a_context_that_was_out_of_memory_works_on);
     tcase_add_test(c, every_allocation_may_fail_on_the_device);
     tcase_add_test(c, every_allocation_may_fail_in_the_interpreter);
     tcase_add_test(c, every_opencl_call_may_fail);
