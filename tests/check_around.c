@@ -217,6 +217,25 @@ static real means_of_patches(const nd *in, const int64_t *i)
     return sum / weights;
 }
 
+/* The same of patches of 5 x 5. */
+static real means_of_large_patches(const nd *in, const int64_t *i)
+{
+    real sum = 0, weights = 0;
+    for (int n = 0; n < 25; n++) {
+        int dy = n / 5 - 2, dx = n % 5 - 2;
+        real d = 0;
+        for (int k = 0; k < 25; k++) {
+            int64_t y = replicate(i[0] + k / 5 - 2, in->shape[0]), x = replicate(i[1] + k % 5 - 2, in->shape[1]);
+            for (int c = 0; c < 3; c++)
+                d += square(element(in, y, x, c) - pixel(in, y + dy, x + dx, c, replicate));
+        }
+        real w = expl(-d / 2500);
+        sum += w * pixel(in, i[0] + dy, i[1] + dx, i[2], replicate);
+        weights += w;
+    }
+    return sum / weights;
+}
+
 /* ---- cases ------------------------------------------------------------------------------------------- */
 
 static imgpar_dtype real_of(imgpar_dtype d) { return d == IMGPAR_F64 ? d : IMGPAR_F32; }
@@ -260,6 +279,9 @@ static const nd_case of_small[] = {
     { "around", "fn d(p, q) = sum((p - q) * (p - q), axis=2, keepdims=true)\n"
                 "around(cast($1, f32), 2, (p, q) -> (q, exp(boxblur(d(p, q), 3) * (-1.0 / 100))), \"mean\")",
       { 3 }, { { 9, 21, 3 } }, 3, { 9, 21, 3 }, means_of_patches, 0x1p-16L, f32 },
+    { "around", "fn d(p, q) = sum((p - q) * (p - q), axis=2, keepdims=true)\n"
+                "around(cast($1, f32), 2, (p, q) -> (q, exp(boxblur(d(p, q), 5) * (-1.0 / 100))), \"mean\")",
+      { 3 }, { { 4, 281, 3 } }, 3, { 4, 281, 3 }, means_of_large_patches, 0x1p-16L, f32 },
 };
 enum { N_SMALL = sizeof of_small / sizeof *of_small, N_FIRST = 3 };
 
@@ -308,27 +330,31 @@ START_TEST(the_graph_as_text_is_the_graph)
 }
 END_TEST
 
-START_TEST(a_bilateral_filter_is_one_kernel_and_planned_at_once)
+START_TEST(bilateral_filter_and_non_local_means_are_one_kernel_and_planned_at_once)
 {
     static const char *const texts[] = {
         "a = $1 / 255.0\nfn d(p, q) = sum((p - q) * (p - q), axis=2, keepdims=true)\n"
         "around(a, 3, (p, q, dy, dx) -> (q, exp(-(dy * dy + dx * dx) / 18.0 - d(p, q) / 0.02)), \"mean\") * 255",
         "around(blur($1, 1), 7, (p, q) -> abs(p - q), \"max\") + 1",
         "around($1, 7, (p, q) -> q > p, \"sum\")",
+        "fn unlike(p, q) = boxblur(sum((p - q) ** 2, axis=2, keepdims=true), 7)\n"
+        "clamp(around($2, 3, (p, q) -> (q, exp(unlike(p, q) * -0.0001)), \"mean\"), 0, 255)",
     };
     nd_bench b;
     nd_open(&b);
-    nd a = nd_new(IMGPAR_U8, 3, (int64_t[]){ 41, 53, 3 }, FILL_ANY, 1);
-    imgpar_array *array = nd_array(b.ctx, &a);
+    nd a = nd_new(IMGPAR_U8, 3, (int64_t[]){ 41, 53, 3 }, FILL_ANY, 1), f = nd_new(IMGPAR_F32, 3, (int64_t[]){ 41, 53, 3 }, FILL_ANY, 1);
+    imgpar_array *arrays[] = { nd_array(b.ctx, &a), nd_array(b.ctx, &f) };
     for (size_t k = 0; k < sizeof texts / sizeof *texts && b.is_cpu; k++) {
         clock_t start = clock();
-        int n = nd_kernels(&b, texts[k], &array, 1);
+        int n = nd_kernels(&b, texts[k], arrays, 2);
         double ms = (double)(clock() - start) * 1e3 / CLOCKS_PER_SEC;
         ck_assert_msg(n == 1, "%s: %d kernels", texts[k], n);
         ck_assert_msg(ms < 200, "%s: planned in %g ms", texts[k], ms);
     }
-    imgpar_array_release(array);
+    for (int k = 0; k < 2; k++)
+        imgpar_array_release(arrays[k]);
     nd_free(&a);
+    nd_free(&f);
     nd_close(&b);
 }
 END_TEST
@@ -449,7 +475,7 @@ int main(void)
     tcase_add_test(c, folds_of_neighbourhoods_are_right_in_every_schedule);
     tcase_add_test(c, terms_made_of_numbers_are_folded);
     tcase_add_test(c, the_graph_as_text_is_the_graph);
-    tcase_add_test(c, a_bilateral_filter_is_one_kernel_and_planned_at_once);
+    tcase_add_test(c, bilateral_filter_and_non_local_means_are_one_kernel_and_planned_at_once);
     tcase_add_test(c, what_does_not_fit_is_refused);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

@@ -415,14 +415,13 @@ static void compute_ends(ip_emit *e, const ip_stage *s, const char *target, cons
     ip_emit_leave(e, mark);
 }
 
-/* Splits xa..xb: from *low to *high all columns that are read are inside. */
-static void split_row(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char **low, const char **high)
+void ip_emit_split_row(ip_emit *e, const ip_stage *s, const int beside[2], const char *xa, const char *xb, const char **low, const char **high)
 {
     *low = ip_text(e->ir, "low%d", e->n_values++);
     *high = ip_text(e->ir, "high%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", *low, ip_text(e->ir, "min(max(%s, %d), %s)", xa, p->beside_left, xb));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", *low, ip_text(e->ir, "min(max(%s, %d), %s)", xa, beside[0], xb));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", *high,
-             ip_text(e->ir, "max(min(%s, %s - %d), %s)", xb, ip_emit_dim(e, p->stage, 2), p->beside_right, *low));
+             ip_text(e->ir, "max(min(%s, %s - %d), %s)", xb, ip_emit_dim(e, s, 2), beside[1], *low));
 }
 
 /* Calls what makes columns xa..xb quickly (idioms.h), if anything does; the first column that is left. */
@@ -479,7 +478,7 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
     ip_emit_row_pointers(e, body);
     if (p->beside_left + p->beside_right > 0) {
         const char *low, *high;
-        split_row(e, p, xa, xb, &low, &high);
+        ip_emit_split_row(e, s, (const int[]){ p->beside_left, p->beside_right }, xa, xb, &low, &high);
         compute_ends(e, s, target, xa, low, high, xb);
         xa = low;
         xb = high;

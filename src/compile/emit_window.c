@@ -16,10 +16,15 @@ enum {
 enum { MOST_WINDOWS = 16, MOST_OPERATIONS = 64 /* of the values that are folded in one loop */ };
 
 /* A block of elements of a row: from start on, n of them. */
-typedef struct blockwise { ip_emit *e; bool flat; const char *start, *n; } blockwise;
+typedef struct blockwise { ip_emit *e; bool flat; const char *start, *n; int more; /* elements behind these */ } blockwise;
 
 /* Windows, each once. Those of a group have the same taps, and are folded in one loop over them. */
-typedef struct windows { const ip_expr *of[MOST_WINDOWS]; const char *acc[MOST_WINDOWS]; int n; } windows;
+typedef struct windows {
+    ip_expr *of[MOST_WINDOWS];
+    const char *acc[MOST_WINDOWS];
+    int n;
+    const struct windows *sliding; /* within them, for the elements of the block and as many more as there are taps; NULL: none */
+} windows;
 
 typedef struct window_search { ip_emit *e; windows *found; } window_search;
 
@@ -52,7 +57,8 @@ static void compute_windows(blockwise *b, ip_expr *const *roots, int n);
 static ip_mark enter_lanes(blockwise *b, int width)
 {
     ip_emit *e = b->e;
-    ip_stmt *lanes = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", b->n);
+    const char *n = b->more ? ip_text(e->ir, "%s + %d", b->n, b->more) : b->n;
+    ip_stmt *lanes = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", n);
     lanes->parallel = IP_INDEPENDENT;
     lanes->vector_width = width;
     ip_mark mark = ip_emit_enter(e, lanes);
@@ -84,19 +90,13 @@ static const char *folded(ip_emit *e, const ip_expr *x, const char *acc, const c
     return ip_text(e->ir, "%s(%s, (%s)%s)", x->fold == IP_FOLD_MIN ? "min" : "max", acc, type, v);
 }
 
-typedef struct further { int window, axis, by; } further;
-
-static ip_expr *tap_further(ip_ir *ir, ip_expr *x, void *user)
-{
-    const further *f = user;
-    bool is_own = x->op == IP_X_TAP && x->window == f->window && x->axis == f->axis;
-    return is_own ? ip_x_binary(ir, IP_X_ADD, x, ip_x_int(ir, IMGPAR_I32, f->by)) : x;
-}
-
+/* An argument of a window so many taps further along its axis. */
 static ip_expr *at_tap_further(blockwise *b, const ip_expr *window, int arg, int axis, int by)
 {
-    ip_expr *x = window->arg[arg];
-    return by ? ip_x_map(b->e->ir, x, tap_further, &(further){ window->window, axis, by }) : x;
+    ip_ir *ir = b->e->ir;
+    ip_expr *tap = ip_x_tap(ir, window->window, axis, axis == 0 ? window->taps_y : window->taps_x);
+    ip_expr *there = ip_x_binary(ir, IP_X_ADD, tap, ip_x_int(ir, IMGPAR_I32, by));
+    return by ? ip_x_put_tap(ir, window->arg[arg], window->window, axis, there) : window->arg[arg];
 }
 
 static bool has_nested(ip_emit *e, const windows *g)
@@ -113,7 +113,7 @@ static int taps_at_once(ip_emit *e, const windows *g, int n)
     int operations = 1;
     for (int k = 0; k < g->n; k++)
         operations += ip_x_size(e->ir, g->of[k]->arg[0]);
-    if (has_nested(e, g))
+    if (has_nested(e, g) && !g->sliding)
         return 1;
     int most = ip_min_int(TAPS, ip_max_int(MOST_OPERATIONS / operations, 1));
     return ip_min_int(n, most);
@@ -155,6 +155,18 @@ static int width_of(ip_emit *e, const windows *g)
     return width;
 }
 
+/* What the windows within these are, of the tap so many further than the current one. */
+static void name_sliding(blockwise *b, const windows *g, int by)
+{
+    ip_emit *e = b->e;
+    const ip_expr *x = g->of[0];
+    ip_expr *tap = ip_x_tap(e->ir, x->window, 1, x->taps_x);
+    for (int k = 0; g->sliding && k < g->sliding->n; k++) {
+        ip_expr *there = ip_x_put_tap(e->ir, g->sliding->of[k], x->window, 1, ip_x_binary(e->ir, IP_X_ADD, tap, ip_x_int(e->ir, IMGPAR_I32, by)));
+        ip_emit_name(e, there, ip_text(e->ir, "%s[t + %s + %d]", g->sliding->acc[k], ip_emit_value(e, tap), by));
+    }
+}
+
 /* Folds `taps` taps along axis, from the current one on, into the block's accumulators. */
 static void fold_taps(blockwise *b, const windows *g, int axis, int taps)
 {
@@ -170,6 +182,8 @@ static void fold_taps(blockwise *b, const windows *g, int axis, int taps)
             names[n] = weight_of_lanes(b, g->of[k], weights[n], n);
         }
     bool is_nested = has_nested(e, g);
+    for (int u = 0; u < taps; u++)
+        name_sliding(b, g, u);
     if (is_nested)
         compute_windows(b, values, n);
     for (int k = 0; k < n; k++) /* what all lanes share is computed once, of whatever width it is */
@@ -212,14 +226,44 @@ static void fold_line(blockwise *b, const windows *g, int axis, int n, const cha
     }
 }
 
+static void compute_group(blockwise *b, windows *g);
+
+/* Of windows along a row, those within that slide with their taps (ir/window.c, Note [Sliding windows]): computed once for all taps. */
+static void compute_sliding(blockwise *b, const windows *g, windows *sliding)
+{
+    ip_emit *e = b->e;
+    ip_expr *values[MOST_WINDOWS];
+    const int taps = g->of[0]->taps_x;
+    if (g->of[0]->taps_y > 1 || b->flat)
+        return;
+    for (int k = 0; k < g->n; k++)
+        values[k] = g->of[k]->arg[0];
+    windows inner = outermost_windows(e, values, g->n);
+    for (int k = 0; k < inner.n; k++)
+        if (!ip_x_slides(e->ir, inner.of[k], g->of[0]->window, 2))
+            return;
+    blockwise wide = *b;
+    wide.more += taps - 1;
+    for (int k = 0; k < inner.n; k++) {
+        windows one = { .of = { ip_x_put_tap(e->ir, inner.of[k], g->of[0]->window, 1, ip_x_int(e->ir, IMGPAR_I32, 0)) }, .n = 1 };
+        compute_group(&wide, &one);
+        inner.acc[k] = one.acc[0];
+    }
+    *sliding = inner;
+}
+
 /* Windows of the same taps for a block of elements: an accumulator each, taps outside, lanes inside. */
 static void compute_group(blockwise *b, windows *g)
 {
     ip_emit *e = b->e;
+    windows sliding = { .n = 0 };
+    compute_sliding(b, g, &sliding);
+    g->sliding = sliding.n > 0 ? &sliding : NULL;
     for (int k = 0; k < g->n; k++) {
         g->acc[k] = ip_text(e->ir, "w%d", e->n_values++);
-        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(g->of[k]->dtype), ip_text(e->ir, "%s[%d]", g->acc[k], BLOCK), NULL);
-        ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", BLOCK));
+        const char *size = ip_text(e->ir, "%d", BLOCK + b->more);
+        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(g->of[k]->dtype), ip_text(e->ir, "%s[%s]", g->acc[k], size), NULL);
+        ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", size);
         ip_s_add(e->ir, init, IP_S_STORE, ip_text(e->ir, "%s[t]", g->acc[k]), ip_emit_window_start(e, g->of[k]), NULL);
     }
     const ip_expr *x = g->of[0];
@@ -234,6 +278,7 @@ static void compute_group(blockwise *b, windows *g)
         fold_line(b, g, 1, x->taps_x, i);
         ip_emit_leave(e, in_rows);
     }
+    g->sliding = NULL;
     for (int k = 0; k < g->n; k++)
         ip_emit_name(e, g->of[k], ip_text(e->ir, "%s[t]", g->acc[k])); /* in the lanes to come */
 }
@@ -258,17 +303,17 @@ static void compute_windows(blockwise *b, ip_expr *const *roots, int n)
 }
 
 /* n elements from i0 on. */
-static void compute_block(ip_emit *e, const ip_stage *s, const char *target, bool flat, const char *n)
+static void compute_block(ip_emit *e, const ip_stage *s, ip_expr *body, const char *target, bool flat, const char *n)
 {
-    ip_expr *bodies[IP_WRITTEN_CHANNELS] = { s->body };
+    ip_expr *bodies[IP_WRITTEN_CHANNELS] = { body };
     const char *values[IP_WRITTEN_CHANNELS];
     int n_bodies = flat ? 1 : e->channels;
     for (int c = 0; c < n_bodies && n_bodies > 1; c++)
-        bodies[c] = ip_emit_of_channel(e, s->body, c);
-    blockwise b = { e, flat, "i0", n };
+        bodies[c] = ip_emit_of_channel(e, body, c);
+    blockwise b = { e, flat, "i0", n, 0 };
     ip_emit_count_uses(e, bodies, n_bodies);
     compute_windows(&b, bodies, n_bodies);
-    ip_mark in_lanes = enter_lanes(&b, ip_emit_width(e, s->body, s->dtype));
+    ip_mark in_lanes = enter_lanes(&b, ip_emit_width(e, body, s->dtype));
     ip_emit_count_uses(e, bodies, n_bodies);
     for (int c = 0; c < n_bodies; c++)
         values[c] = ip_emit_value(e, bodies[c]);
@@ -277,10 +322,20 @@ static void compute_block(ip_emit *e, const ip_stage *s, const char *target, boo
     leave_lanes(&b, in_lanes);
 }
 
-/* Whole blocks, whose size the compiler knows so that it keeps them in registers, then the rest. */
-void ip_emit_windows_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+/* Elements from .. to, by blocks. */
+static void compute_blocks(ip_emit *e, const ip_stage *s, const char *target, const char *from, const char *to)
 {
-    bool flat = ip_emit_is_flat(e, s, s->body);
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, to);
+    blocks->d = ip_text(e->ir, "%d", BLOCK);
+    ip_mark mark = ip_emit_enter(e, blocks);
+    compute_block(e, s, s->body, target, false, ip_text(e->ir, "min(%s - i0, %d)", to, BLOCK));
+    ip_emit_leave(e, mark);
+}
+
+/* Whole blocks, whose size the compiler knows so that it keeps them in registers, then the rest. */
+static void compute_row(ip_emit *e, const ip_stage *s, ip_expr *body, const char *target, const char *xa, const char *xb)
+{
+    bool flat = ip_emit_is_flat(e, s, body);
     const char *from = flat ? ip_text(e->ir, "%s * %d", xa, e->channels) : xa;
     const char *to = flat ? ip_text(e->ir, "%s * %d", xb, e->channels) : xb;
     const char *whole = ip_text(e->ir, "e%d", e->n_values++), *block = ip_text(e->ir, "%d", BLOCK);
@@ -288,13 +343,75 @@ void ip_emit_windows_row(ip_emit *e, const ip_stage *s, const char *target, cons
     ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, whole);
     blocks->d = block;
     ip_mark mark = ip_emit_enter(e, blocks);
-    compute_block(e, s, target, flat, block);
+    compute_block(e, s, body, target, flat, block);
     ip_emit_leave(e, mark);
     ip_stmt *rest = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", whole, to);
     rest->d = block;
     mark = ip_emit_enter(e, rest);
-    compute_block(e, s, target, flat, ip_text(e->ir, "%s - i0", to));
+    compute_block(e, s, body, target, flat, ip_text(e->ir, "%s - i0", to));
     ip_emit_leave(e, mark);
+}
+
+/*
+ * Note [Inner columns]
+ * What a function of around() reads beside a neighbour goes through border rules of its own, and rows of what is not read at one
+ * distance along y are not copied with their edges filled in. Both are computed for each element where columns may lie outside; between
+ * these ends of a row no rule changes a column, so the loops go without.
+ */
+typedef struct beside { ip_emit *e; int left, right; bool fits; } beside;
+
+static void note_column(beside *b, ip_expr *column)
+{
+    ip_index index = ip_x_classify(b->e->ir, column);
+    b->fits = b->fits && index.kind == IP_INDEX_UNIT && index.axis == 2;
+    b->left = ip_max_int(b->left, -index.lo);
+    b->right = ip_max_int(b->right, index.hi);
+}
+
+static bool is_border_of_column(const ip_emit *e, const ip_expr *x)
+{
+    return x->op == IP_X_BORDER && x->uses & IP_USES_X && x->arg[1]->op == IP_X_PARAM && x->arg[1]->i == e->domain[2];
+}
+
+static ip_expr *without_border(ip_ir *ir, ip_expr *x, void *user)
+{
+    (void)ir;
+    return is_border_of_column(user, x) ? x->arg[0] : x;
+}
+
+static void look_beside(ip_expr *x, void *user)
+{
+    beside *b = user;
+    if (is_border_of_column(b->e, x))
+        note_column(b, ip_x_map(b->e->ir, x->arg[0], without_border, b->e));
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || !(x->arg[2]->uses & IP_USES_X))
+        return;
+    ip_expr *column = ip_x_map(b->e->ir, x->arg[2], without_border, b->e);
+    bool is_bordered = x->border != IP_BORDER_NONE && !ip_emit_column_is_inside(b->e, x) && !ip_x_is_coord(x->arg[2], 2);
+    if (is_bordered && x->source->dims[2] == b->e->domain[2])
+        note_column(b, column);
+}
+
+void ip_emit_windows_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+{
+    beside b = { .e = e, .fits = e->channels <= IP_WRITTEN_CHANNELS };
+    ip_x_walk(e->ir, s->body, look_beside, &b);
+    if (!b.fits || b.left + b.right == 0) {
+        compute_row(e, s, s->body, target, xa, xb);
+        return;
+    }
+    const char *low, *high, *from = ip_text(e->ir, "from%d", e->n_values++), *to = ip_text(e->ir, "to%d", e->n_values++);
+    ip_emit_split_row(e, s, (const int[]){ b.left, b.right }, xa, xb, &low, &high);
+    ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
+    ends->parallel = IP_FEW;
+    ip_mark mark = ip_emit_enter(e, ends);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", from, ip_text(e->ir, "end ? %s : %s", high, xa));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", to, ip_text(e->ir, "end ? %s : %s", xb, low));
+    compute_blocks(e, s, target, from, to);
+    ip_emit_leave(e, mark);
+    e->is_within = true;
+    compute_row(e, s, ip_x_map(e->ir, s->body, without_border, e), target, low, high);
+    e->is_within = false;
 }
 
 /* ---- sums carried along ------------------------------------------------------------------ */

@@ -359,30 +359,8 @@ ip_expr *ip_x_window(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn 
     return intern(ir, &x, true);
 }
 
-int ip_x_new_window(ip_ir *ir) { return ir->n_windows++; }
-
-/* A tap's own number for it. */
-typedef struct tap_place { int window, at[2]; } tap_place;
-
-static ip_expr *put_tap(ip_ir *ir, ip_expr *x, void *user)
+ip_expr *ip_x_make_window(ip_ir *ir, ip_fold fold, int window, int taps_y, int taps_x, ip_expr *body)
 {
-    const tap_place *p = user;
-    return x->op == IP_X_TAP && x->window == p->window ? ip_x_int(ir, IMGPAR_I32, p->at[x->axis]) : x;
-}
-
-ip_expr *ip_x_fold_taps(ip_ir *ir, ip_fold fold, int window, int taps_y, int taps_x, ip_expr *body)
-{
-    const int64_t taps = (int64_t)taps_y * taps_x;
-    if (taps == 1)
-        return body;
-    if (taps * ip_x_size(ir, body) <= IP_UNROLLED_OPERATIONS) {
-        ip_expr *acc = NULL;
-        for (int t = 0; t < taps; t++) {
-            ip_expr *v = ip_x_map(ir, body, put_tap, &(tap_place){ window, { t / taps_x, t % taps_x } });
-            acc = acc ? ip_x_binary(ir, ip_fold_op(fold), acc, v) : v;
-        }
-        return acc;
-    }
     ip_expr x = { .op = IP_X_WINDOW, .dtype = body->dtype, .n_args = 1, .arg = { body }, .window = window,
                   .taps_y = taps_y, .taps_x = taps_x, .fold = fold, .border = IP_BORDER_NONE };
     ip_range_infer(&x);

@@ -144,6 +144,10 @@ ip_xop ip_fold_op(ip_fold fold);
 int ip_x_new_window(ip_ir *ir);
 ip_expr *ip_x_tap(ip_ir *ir, int window, int axis, int taps);
 ip_expr *ip_x_fold_taps(ip_ir *ir, ip_fold fold, int window, int taps_y, int taps_x, ip_expr *body);
+/* Whether a tap further along an axis (1 y, 2 x) is an element further: ir/window.c, Note [Sliding windows]. */
+bool ip_x_slides(ip_ir *ir, ip_expr *x, int window, int axis);
+/* x with another expression for the window's tap along its axis 0 or 1. */
+ip_expr *ip_x_put_tap(ip_ir *ir, ip_expr *x, int window, int axis, ip_expr *tap);
 
 /* ---- reading ----------------------------------------------------------------- */
 
