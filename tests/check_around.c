@@ -66,7 +66,8 @@ static real bilateral(const nd *in, const int64_t *i) /* of gray, radius 3 */
     real sum = 0, weights = 0, p = pixel(in, i[0], i[1], 0, replicate);
     for (int dy = -3; dy <= 3; dy++)
         for (int dx = -3; dx <= 3; dx++) {
-            real q = pixel(in, i[0] + dy, i[1] + dx, 0, replicate), w = expl(-(dy * dy + dx * dx) / 18.0L - square(p - q) / 50);
+            real q = pixel(in, i[0] + dy, i[1] + dx, 0, replicate),
+                 w = expl(-(dy * dy + dx * dx) / 18.0L - square(p - q) / 50);
             sum += w * q;
             weights += w;
         }
@@ -133,7 +134,8 @@ static real signs(const nd *in, const int64_t *i) /* product of 1 or -1, radii 4
     real product = 1;
     for (int dy = -4; dy <= 4; dy++)
         for (int dx = -5; dx <= 5; dx++)
-            product *= pixel(in, i[0] + dy, i[1] + dx, i[2], replicate) > pixel(in, i[0], i[1], i[2], replicate) ? -1 : 1;
+            product *=
+                pixel(in, i[0] + dy, i[1] + dx, i[2], replicate) > pixel(in, i[0], i[1], i[2], replicate) ? -1 : 1;
     return product;
 }
 
@@ -142,7 +144,8 @@ static real second_array(const nd *in, const int64_t *i) /* sum of q times b[1 -
     real sum = 0;
     for (int dy = -4; dy <= 4; dy++)
         for (int dx = -4; dx <= 4; dx++)
-            sum += pixel(&in[0], i[0] + dy, i[1] + dx, i[2], replicate) * pixel(&in[1], i[0] + 1 - dy, i[1] + dx, i[2], replicate);
+            sum += pixel(&in[0], i[0] + dy, i[1] + dx, i[2], replicate) *
+                   pixel(&in[1], i[0] + 1 - dy, i[1] + dx, i[2], replicate);
     return sum;
 }
 
@@ -151,7 +154,8 @@ static real patches(const nd *in, const int64_t *i) /* sum of |p[0, 1] - q[0, 1]
     real sum = 0;
     for (int dy = -1; dy <= 1; dy++)
         for (int dx = -2; dx <= 2; dx++)
-            sum += fabsl(pixel(in, i[0], i[1] + 1, 0, wrap) - pixel(in, i[0] + dy, i[1] + dx + 1, 0, wrap)) + dy * (real)i[1];
+            sum += fabsl(pixel(in, i[0], i[1] + 1, 0, wrap) - pixel(in, i[0] + dy, i[1] + dx + 1, 0, wrap)) +
+                   dy * (real)i[1];
     return sum;
 }
 
@@ -184,7 +188,8 @@ static real nested(const nd *in, const int64_t *i)
     return sum;
 }
 
-/* The same where the mean is made within the function: of the neighbour as an array, which is extended at its own edges. */
+/* The same where the mean is made within the function: of the neighbour as an array, which is extended at its own
+ * edges. */
 static real nested_within(const nd *in, const int64_t *i)
 {
     real sum = 0;
@@ -192,7 +197,9 @@ static real nested_within(const nd *in, const int64_t *i)
         for (int dx = -4; dx <= 4; dx++) {
             real mean = 0;
             for (int k = 0; k < 9; k++)
-                mean += pixel(in, replicate(i[0] + k / 3 - 1, in->shape[0]) + dy, replicate(i[1] + k % 3 - 1, in->shape[1]) + dx, 0, replicate) / 9;
+                mean += pixel(in, replicate(i[0] + k / 3 - 1, in->shape[0]) + dy,
+                              replicate(i[1] + k % 3 - 1, in->shape[1]) + dx, 0, replicate) /
+                        9;
             sum += square(pixel(in, i[0] + dy, i[1] + dx, 0, replicate) - mean) - mean_3(in, i[0], i[1]);
         }
     return sum;
@@ -244,50 +251,190 @@ static imgpar_dtype f64(imgpar_dtype d) { return (void)d, IMGPAR_F64; }
 static imgpar_dtype i64(imgpar_dtype d) { return (void)d, IMGPAR_I64; }
 static imgpar_dtype total_of(imgpar_dtype d)
 {
-    return d == IMGPAR_F64 ? d : d == IMGPAR_F32 || d == IMGPAR_F16 ? IMGPAR_F32 : IMGPAR_I64; /* differences have a sign */
+    return d == IMGPAR_F64                      ? d
+           : d == IMGPAR_F32 || d == IMGPAR_F16 ? IMGPAR_F32
+                                                : IMGPAR_I64; /* differences have a sign */
 }
 static imgpar_dtype element_of(imgpar_dtype d) { return d == IMGPAR_F16 ? IMGPAR_F32 : d; }
 
 #define GRAY_WEIGHT "exp(-(dy * dy + dx * dx) / 18.0 - (p - q) * (p - q) / 50.0)"
 static const nd_case of_small[] = {
-    { "around", "around($1, 1, (p, q) -> abs(p - q), \"sum\")", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, differences, 0x1p-20L, total_of },
-    { "around", "around($1, [3 9], (p, q) -> abs(p - q), sum, border=reflect101)", { 3 }, { { 5, 41, 3 } }, 3, { 5, 41, 3 }, wide_differences,
-      0x1p-18L, total_of },
-    { "around", "around($1, 3, (p, q, dy, dx) -> (q, " GRAY_WEIGHT "), \"mean\")", { 2 }, { { 9, 21 } }, 2, { 9, 21 }, bilateral, 0x1p-18L, real_of },
-    { "around", "fn d(p, q) = sum((p - q) * (p - q), axis=2, keepdims=true)\n"
-                "around($1, 2, (p, q) -> (q, exp(-cast(d(p, q), f32) / 100.0)), \"mean\", border=wrap)",
-      { 3 }, { { 9, 13, 3 } }, 3, { 9, 13, 3 }, colour_bilateral, 0x1p-18L, real_of },
-    { "around", "around($1, [1 2 3], (p, q, dz, dy, dx) -> (q, exp(-(2 * dz * dz + dy * dy + dx * dx) / 18.0 - (p - q) * (p - q) / 50.0)), \"mean\", "
-                "border=reflect101)",
-      { 3 }, { { 4, 6, 9 } }, 3, { 4, 6, 9 }, volume_bilateral, 0x1p-18L, real_of },
-    { "around", "around(cast($1, f32), 1, (p, q) -> abs(p - q), \"max\")", { 3 }, { { 4, 6, 9 } }, 3, { 4, 6, 9 }, volume_extent, 0, f32 },
-    { "around", "around(cast($1, f32), 2, (p, q) -> q, \"mean\", border=constant, cval=7)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, mean_of_five,
-      0x1p-18L, f32 },
-    { "around", "around($1, 2, (p, q) -> q, \"min\", border=constant, cval=7)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, min_of_five, 0, element_of },
-    { "around", "around($1, 2, (p, q) -> q, \"max\", border=constant, cval=7)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, max_of_five, 0, element_of },
-    { "around", "around($1, [4 5], (p, q) -> q > p ? -1 : 1, \"product\")", { 2 }, { { 9, 17 } }, 2, { 9, 17 }, signs, 0, i64 },
-    { "around", "around($1, 4, (p, q, dy, dx) -> cast(q, f64) * $2[1 - dy, dx], \"sum\")", { 3, 3 }, { { 7, 9, 2 }, { 7, 9, 2 } }, 3, { 7, 9, 2 },
-      second_array, 0x1p-40L, f64 },
-    { "around", "around($1, [1 2], (p, q, dy, dx) -> abs(p[0, 1] - q[0, 1]) + dy * x, \"sum\", border=wrap)", { 2 }, { { 6, 11 } }, 2, { 6, 11 },
-      patches, 0x1p-18L, total_of },
-    { "around", "around($1, 30, (p, q, dx) -> q * (dx * dx), \"sum\")", { 1 }, { { 75 } }, 1, { 75 }, line, 0x1p-16L, total_of },
-    { "around", "around(cast($1, f32), 0, (p, q) -> p + q, \"sum\")", { 2 }, { { 6, 11 } }, 2, { 6, 11 }, centre_alone, 0, f32 },
-    { "around", "v = cast($1, f32)\nm = around(v, 1, (p, q) -> q, \"mean\")\nd = v - m\naround(v, 4, (p, q, dy, dx) -> d[dy, dx] * d[dy, dx] - m, \"sum\")",
-      { 2 }, { { 9, 13 } }, 2, { 9, 13 }, nested, 0x1p-14L, f32 },
-    { "around", "around(cast($1, f32), 4, (a, b) -> (b - around(b, 1, (p, q) -> q, \"mean\")) ** 2 - around(a, 1, (p, q) -> q, \"mean\"), \"sum\")",
-      { 2 }, { { 9, 13 } }, 2, { 9, 13 }, nested_within, 0x1p-14L, f32 },
-    { "around", "fn d(p, q) = sum((p - q) * (p - q), axis=2, keepdims=true)\n"
-                "around(cast($1, f32), 2, (p, q) -> (q, exp(boxblur(d(p, q), 3) * (-1.0 / 100))), \"mean\")",
-      { 3 }, { { 9, 21, 3 } }, 3, { 9, 21, 3 }, means_of_patches, 0x1p-16L, f32 },
-    { "around", "fn d(p, q) = sum((p - q) * (p - q), axis=2, keepdims=true)\n"
-                "around(cast($1, f32), 2, (p, q) -> (q, exp(boxblur(d(p, q), 5) * (-1.0 / 100))), \"mean\")",
-      { 3 }, { { 4, 281, 3 } }, 3, { 4, 281, 3 }, means_of_large_patches, 0x1p-16L, f32 },
+    { "around",
+      "around($1, 1, (p, q) -> abs(p - q), \"sum\")",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 7, 9, 3 },
+      differences,
+      0x1p-20L,
+      total_of },
+    { "around",
+      "around($1, [3 9], (p, q) -> abs(p - q), sum, border=reflect101)",
+      { 3 },
+      { { 5, 41, 3 } },
+      3,
+      { 5, 41, 3 },
+      wide_differences,
+      0x1p-18L,
+      total_of },
+    { "around",
+      "around($1, 3, (p, q, dy, dx) -> (q, " GRAY_WEIGHT "), \"mean\")",
+      { 2 },
+      { { 9, 21 } },
+      2,
+      { 9, 21 },
+      bilateral,
+      0x1p-18L,
+      real_of },
+    { "around",
+      "fn d(p, q) = sum((p - q) * (p - q), axis=2, keepdims=true)\n"
+      "around($1, 2, (p, q) -> (q, exp(-cast(d(p, q), f32) / 100.0)), \"mean\", border=wrap)",
+      { 3 },
+      { { 9, 13, 3 } },
+      3,
+      { 9, 13, 3 },
+      colour_bilateral,
+      0x1p-18L,
+      real_of },
+    { "around",
+      "around($1, [1 2 3], (p, q, dz, dy, dx) -> (q, exp(-(2 * dz * dz + dy * dy + dx * dx) / 18.0 - (p - q) * (p - q) "
+      "/ 50.0)), \"mean\", "
+      "border=reflect101)",
+      { 3 },
+      { { 4, 6, 9 } },
+      3,
+      { 4, 6, 9 },
+      volume_bilateral,
+      0x1p-18L,
+      real_of },
+    { "around",
+      "around(cast($1, f32), 1, (p, q) -> abs(p - q), \"max\")",
+      { 3 },
+      { { 4, 6, 9 } },
+      3,
+      { 4, 6, 9 },
+      volume_extent,
+      0,
+      f32 },
+    { "around",
+      "around(cast($1, f32), 2, (p, q) -> q, \"mean\", border=constant, cval=7)",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 7, 9, 3 },
+      mean_of_five,
+      0x1p-18L,
+      f32 },
+    { "around",
+      "around($1, 2, (p, q) -> q, \"min\", border=constant, cval=7)",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 7, 9, 3 },
+      min_of_five,
+      0,
+      element_of },
+    { "around",
+      "around($1, 2, (p, q) -> q, \"max\", border=constant, cval=7)",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 7, 9, 3 },
+      max_of_five,
+      0,
+      element_of },
+    { "around",
+      "around($1, [4 5], (p, q) -> q > p ? -1 : 1, \"product\")",
+      { 2 },
+      { { 9, 17 } },
+      2,
+      { 9, 17 },
+      signs,
+      0,
+      i64 },
+    { "around",
+      "around($1, 4, (p, q, dy, dx) -> cast(q, f64) * $2[1 - dy, dx], \"sum\")",
+      { 3, 3 },
+      { { 7, 9, 2 }, { 7, 9, 2 } },
+      3,
+      { 7, 9, 2 },
+      second_array,
+      0x1p-40L,
+      f64 },
+    { "around",
+      "around($1, [1 2], (p, q, dy, dx) -> abs(p[0, 1] - q[0, 1]) + dy * x, \"sum\", border=wrap)",
+      { 2 },
+      { { 6, 11 } },
+      2,
+      { 6, 11 },
+      patches,
+      0x1p-18L,
+      total_of },
+    { "around",
+      "around($1, 30, (p, q, dx) -> q * (dx * dx), \"sum\")",
+      { 1 },
+      { { 75 } },
+      1,
+      { 75 },
+      line,
+      0x1p-16L,
+      total_of },
+    { "around",
+      "around(cast($1, f32), 0, (p, q) -> p + q, \"sum\")",
+      { 2 },
+      { { 6, 11 } },
+      2,
+      { 6, 11 },
+      centre_alone,
+      0,
+      f32 },
+    { "around",
+      "v = cast($1, f32)\nm = around(v, 1, (p, q) -> q, \"mean\")\nd = v - m\naround(v, 4, (p, q, dy, dx) -> d[dy, dx] "
+      "* d[dy, dx] - m, \"sum\")",
+      { 2 },
+      { { 9, 13 } },
+      2,
+      { 9, 13 },
+      nested,
+      0x1p-14L,
+      f32 },
+    { "around",
+      "around(cast($1, f32), 4, (a, b) -> (b - around(b, 1, (p, q) -> q, \"mean\")) ** 2 - around(a, 1, (p, q) -> q, "
+      "\"mean\"), \"sum\")",
+      { 2 },
+      { { 9, 13 } },
+      2,
+      { 9, 13 },
+      nested_within,
+      0x1p-14L,
+      f32 },
+    { "around",
+      "fn d(p, q) = sum((p - q) * (p - q), axis=2, keepdims=true)\n"
+      "around(cast($1, f32), 2, (p, q) -> (q, exp(boxblur(d(p, q), 3) * (-1.0 / 100))), \"mean\")",
+      { 3 },
+      { { 9, 21, 3 } },
+      3,
+      { 9, 21, 3 },
+      means_of_patches,
+      0x1p-16L,
+      f32 },
+    { "around",
+      "fn d(p, q) = sum((p - q) * (p - q), axis=2, keepdims=true)\n"
+      "around(cast($1, f32), 2, (p, q) -> (q, exp(boxblur(d(p, q), 5) * (-1.0 / 100))), \"mean\")",
+      { 3 },
+      { { 4, 281, 3 } },
+      3,
+      { 4, 281, 3 },
+      means_of_large_patches,
+      0x1p-16L,
+      f32 },
 };
 enum { N_SMALL = sizeof of_small / sizeof *of_small, N_FIRST = 3 };
 
 START_TEST(folds_of_neighbourhoods_are_right_in_every_schedule)
 {
-    static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_I16, IMGPAR_U16, IMGPAR_I32, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64 };
+    static const imgpar_dtype dtypes[] = { IMGPAR_U8,  IMGPAR_I16, IMGPAR_U16, IMGPAR_I32,
+                                           IMGPAR_F16, IMGPAR_F32, IMGPAR_F64 };
     nd_bench b;
     nd_open(&b);
     for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++)
@@ -303,9 +450,12 @@ END_TEST
 START_TEST(the_graph_as_text_is_the_graph)
 {
     static const char *const texts[] = {
-        "around($1, 2, (p, q, dy, dx) -> (q, exp(-(dy * dy + dx * dx) / 18.0 - abs(p - q) / 50.0)), \"mean\", border=wrap)",
-        "around($1, [1 2], (p, q, dy, dx) -> abs(p[0, 1] - q[1, -1]) * $1[dy - 1, 2 * dx], \"product\", border=constant, cval=3)",
-        "a = around($1, 1, (p, q) -> q, \"max\")\naround(a, 1, (p, q) -> q - around(p, 2, (s, t) -> t, \"min\"), \"sum\") + a",
+        "around($1, 2, (p, q, dy, dx) -> (q, exp(-(dy * dy + dx * dx) / 18.0 - abs(p - q) / 50.0)), \"mean\", "
+        "border=wrap)",
+        "around($1, [1 2], (p, q, dy, dx) -> abs(p[0, 1] - q[1, -1]) * $1[dy - 1, 2 * dx], \"product\", "
+        "border=constant, cval=3)",
+        "a = around($1, 1, (p, q) -> q, \"max\")\naround(a, 1, (p, q) -> q - around(p, 2, (s, t) -> t, \"min\"), "
+        "\"sum\") + a",
     };
     nd_bench b;
     nd_open(&b);
@@ -342,7 +492,8 @@ START_TEST(bilateral_filter_and_non_local_means_are_one_kernel_and_planned_at_on
     };
     nd_bench b;
     nd_open(&b);
-    nd a = nd_new(IMGPAR_U8, 3, (int64_t[]){ 41, 53, 3 }, FILL_ANY, 1), f = nd_new(IMGPAR_F32, 3, (int64_t[]){ 41, 53, 3 }, FILL_ANY, 1);
+    nd a = nd_new(IMGPAR_U8, 3, (int64_t[]){ 41, 53, 3 }, FILL_ANY, 1),
+       f = nd_new(IMGPAR_F32, 3, (int64_t[]){ 41, 53, 3 }, FILL_ANY, 1);
     imgpar_array *arrays[] = { nd_array(b.ctx, &a), nd_array(b.ctx, &f) };
     for (size_t k = 0; k < sizeof texts / sizeof *texts && b.is_cpu; k++) {
         clock_t start = clock();
@@ -361,20 +512,25 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    static const struct { const char *text, *message; } refusals[] = {
+    static const struct { const char *text, *message;
+    } refusals[] = {
         { "around($1, 1, (p, q) -> 1, \"sum\")", "around: the function must make an array of p or q" },
         { "around($1, 1, (p, q, dy, dx) -> dy, \"sum\")", "around: the function must make an array of p or q" },
         { "around($1, 1, (p, q) -> (p, q), \"sum\")", "around: a value and its weight make a \"mean\", not a \"sum\"" },
-        { "around($1, 1, (p, q) -> q, \"median\")", "around: fold is \"sum\", \"mean\", \"min\", \"max\" or \"product\"" },
-        { "around($1, 1, (p, q, dx) -> q, \"sum\")", "around: the function takes (p, q) or (p, q, dy, dx), not 3 arguments" },
-        { "around($1, 1.5, (p, q) -> q, \"sum\")", "around: radius is a whole number from 0 to 1000, or a vector of them" },
+        { "around($1, 1, (p, q) -> q, \"median\")",
+          "around: fold is \"sum\", \"mean\", \"min\", \"max\" or \"product\"" },
+        { "around($1, 1, (p, q, dx) -> q, \"sum\")",
+          "around: the function takes (p, q) or (p, q, dy, dx), not 3 arguments" },
+        { "around($1, 1.5, (p, q) -> q, \"sum\")",
+          "around: radius is a whole number from 0 to 1000, or a vector of them" },
         { "around($1, [1 1 1], (p, q) -> q, \"sum\")", "around: 3 radii, but the array has neighbours along 2 axes" },
         { "around($1, 200, (p, q) -> q, \"sum\")", "around: 160801 neighbours; there can be 65536" },
         { "around($1, 1, (p, q) -> q, \"sum\", border=mirror)", "around: border" },
         { "around($1, 1, 3, \"sum\")", "around: a function such as (p, q) -> abs(p - q) is expected, not a number" },
         { "around(3, 1, (p, q) -> q)", "around takes an array, not a number" },
         { "around($1, 1, (p, q) -> q * mean(q))", "around: the function folds or sorts what it makes of a neighbour" },
-        { "around($1, 1, (p, q, dy, dx) -> p[dy * dy, dx])", "an offset is a whole number, or a sum of such and distances" },
+        { "around($1, 1, (p, q, dy, dx) -> p[dy * dy, dx])",
+          "an offset is a whole number, or a sum of such and distances" },
         { "around(complex($1, $1), 1, (p, q) -> q)", "around does not compute with complex numbers" },
     };
     nd_bench b;
@@ -384,7 +540,8 @@ START_TEST(what_does_not_fit_is_refused)
     for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
         imgpar_array *bad = imgpar_apply(b.ctx, refusals[k].text, &array, 1);
         imgpar_array_eval(bad, NULL);
-        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text, imgpar_array_message(bad));
+        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text,
+                      imgpar_array_message(bad));
         imgpar_array_release(bad);
     }
     imgpar_array_release(array);
@@ -397,7 +554,8 @@ static real four_differences(const nd *in, const int64_t *i) /* the largest of t
 {
     real most = 0;
     for (int k = 0; k < 4; k++)
-        most = fmaxl(most, fabsl(element(in, i[0], i[1], 0) - pixel(in, i[0] + (k == 0) - (k == 1), i[1] + (k == 2) - (k == 3), 0, replicate)));
+        most = fmaxl(most, fabsl(element(in, i[0], i[1], 0) -
+                                 pixel(in, i[0] + (k == 0) - (k == 1), i[1] + (k == 2) - (k == 3), 0, replicate)));
     return most;
 }
 static real polynomial(const nd *in, const int64_t *i) /* sum of k a[0, k], k from 0 to 4, and 2 * 3 * 4 */
@@ -407,29 +565,55 @@ static real polynomial(const nd *in, const int64_t *i) /* sum of k a[0, k], k fr
         sum += k * pixel(in, i[0], i[1] + k, 0, replicate);
     return sum;
 }
-static real patch_distance(const nd *in, const int64_t *i) /* sum over neighbours of the squares of the differences of patches of 3 x 3 */
+static real patch_distance(
+    const nd *in, const int64_t *i) /* sum over neighbours of the squares of the differences of patches of 3 x 3 */
 {
     real sum = 0;
     for (int k = 0; k < 81; k++) {
         int dy = k / 27 - 1, dx = k / 9 % 3 - 1, y = k / 3 % 3 - 1, x = k % 3 - 1;
-        sum += square(pixel(in, i[0] + y, i[1] + x, 0, replicate) - pixel(in, i[0] + dy + y, i[1] + dx + x, 0, replicate));
+        sum +=
+            square(pixel(in, i[0] + y, i[1] + x, 0, replicate) - pixel(in, i[0] + dy + y, i[1] + dx + x, 0, replicate));
     }
     return sum;
 }
 static const nd_case of_terms[] = {
-    { "fold", "fold([-1 0; 1 0; 0 -1; 0 1], (dy, dx) -> abs(cast($1, f32) - cast($1, f32)[dy, dx]), \"max\")", { 2 }, { { 6, 9 } }, 2, { 6, 9 },
-      four_differences, 0, f32 },
-    { "fold", "fold(5, k -> cast($1, f64)[0, k] * k, sum) + fold([2 3 4], k -> k, \"product\")", { 2 }, { { 6, 9 } }, 2, { 6, 9 }, polynomial, 0, f64 },
-    { "fold", "around(cast($1, f32), 1, (p, q) -> fold([-1 0 1], j -> fold([-1 0 1], i -> (p[j, i] - q[j, i]) ** 2)), \"sum\")", { 2 }, { { 6, 9 } }, 2,
-      { 6, 9 }, patch_distance, 0x1p-18L, f32 },
+    { "fold",
+      "fold([-1 0; 1 0; 0 -1; 0 1], (dy, dx) -> abs(cast($1, f32) - cast($1, f32)[dy, dx]), \"max\")",
+      { 2 },
+      { { 6, 9 } },
+      2,
+      { 6, 9 },
+      four_differences,
+      0,
+      f32 },
+    { "fold",
+      "fold(5, k -> cast($1, f64)[0, k] * k, sum) + fold([2 3 4], k -> k, \"product\")",
+      { 2 },
+      { { 6, 9 } },
+      2,
+      { 6, 9 },
+      polynomial,
+      0,
+      f64 },
+    { "fold",
+      "around(cast($1, f32), 1, (p, q) -> fold([-1 0 1], j -> fold([-1 0 1], i -> (p[j, i] - q[j, i]) ** 2)), \"sum\")",
+      { 2 },
+      { { 6, 9 } },
+      2,
+      { 6, 9 },
+      patch_distance,
+      0x1p-18L,
+      f32 },
 };
 enum { N_TERMS = sizeof of_terms / sizeof *of_terms };
 
 START_TEST(terms_made_of_numbers_are_folded)
 {
-    static const struct { const char *text; double value; } numbers[] = {
-        { "fold([3 1 2], k -> k, \"min\")", 1 }, { "fold([3 1 2], k -> k, \"max\")", 3 }, { "fold([3 1 2], k -> k, \"mean\")", 2 },
-        { "fold(4, k -> k * k)", 14 }, { "fold([1 2; 3 4], (i, j) -> i * j)", 14 }, { "fold([0.5 1], k -> k / 2)", 0.75 },
+    static const struct { const char *text; double value;
+    } numbers[] = {
+        { "fold([3 1 2], k -> k, \"min\")", 1 },     { "fold([3 1 2], k -> k, \"max\")", 3 },
+        { "fold([3 1 2], k -> k, \"mean\")", 2 },    { "fold(4, k -> k * k)", 14 },
+        { "fold([1 2; 3 4], (i, j) -> i * j)", 14 }, { "fold([0.5 1], k -> k / 2)", 0.75 },
     };
     static const struct { const char *text, *message; } refusals[] = {
         { "fold([1 2], 3)", "fold: a function such as k -> a[0, k] is expected, not a number" },
@@ -450,15 +634,18 @@ START_TEST(terms_made_of_numbers_are_folded)
         char text[128];
         double got = NAN;
         snprintf(text, sizeof text, "$1 * 0.0 + %s", numbers[k].text);
-        imgpar_array *x = imgpar_apply(b.ctx, text, &array, 1), *mean = imgpar_apply(b.ctx, "cast(mean($1), f64)", &x, 1);
-        ck_assert_msg(imgpar_array_read(mean, &got, sizeof got) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(mean));
+        imgpar_array *x = imgpar_apply(b.ctx, text, &array, 1),
+                     *mean = imgpar_apply(b.ctx, "cast(mean($1), f64)", &x, 1);
+        ck_assert_msg(imgpar_array_read(mean, &got, sizeof got) == IMGPAR_OK, "%s: %s", text,
+                      imgpar_array_message(mean));
         ck_assert_msg(got == numbers[k].value, "%s: %g", text, got);
         imgpar_array_release(mean);
         imgpar_array_release(x);
     }
     for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
         imgpar_array *bad = imgpar_apply(b.ctx, refusals[k].text, &array, 1);
-        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text, imgpar_array_message(bad));
+        ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s: %s", refusals[k].text,
+                      imgpar_array_message(bad));
         imgpar_array_release(bad);
     }
     imgpar_array_release(array);

@@ -105,7 +105,8 @@ bool ip_emit_is_endless(const ip_placed *placed);
 int ip_emit_ring_bias(const ip_placed *placed);
 
 /* Splits xa..xb: from *low to *high all columns so far beside an element's own, left and right, are inside. */
-void ip_emit_split_row(ip_emit *e, const ip_stage *stage, const int beside[2], const char *xa, const char *xb, const char **low, const char **high);
+void ip_emit_split_row(ip_emit *e, const ip_stage *stage, const int beside[2], const char *xa, const char *xb,
+                       const char **low, const char **high);
 /* Windows in rows (emit_window.c): a row of a stage, written to target. */
 void ip_emit_windows_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 /* All windows of the stage are running sums; row is the row's number, first that of the strip's first row. */

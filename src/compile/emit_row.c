@@ -415,7 +415,8 @@ static void compute_ends(ip_emit *e, const ip_stage *s, const char *target, cons
     ip_emit_leave(e, mark);
 }
 
-void ip_emit_split_row(ip_emit *e, const ip_stage *s, const int beside[2], const char *xa, const char *xb, const char **low, const char **high)
+void ip_emit_split_row(ip_emit *e, const ip_stage *s, const int beside[2], const char *xa, const char *xb,
+                       const char **low, const char **high)
 {
     *low = ip_text(e->ir, "low%d", e->n_values++);
     *high = ip_text(e->ir, "high%d", e->n_values++);

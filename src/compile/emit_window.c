@@ -16,14 +16,20 @@ enum {
 enum { MOST_WINDOWS = 16, MOST_OPERATIONS = 64 /* of the values that are folded in one loop */ };
 
 /* A block of elements of a row: from start on, n of them. */
-typedef struct blockwise { ip_emit *e; bool flat; const char *start, *n; int more; /* elements behind these */ } blockwise;
+typedef struct blockwise {
+    ip_emit *e;
+    bool flat;
+    const char *start, *n;
+    int more; /* elements behind these */
+} blockwise;
 
 /* Windows, each once. Those of a group have the same taps, and are folded in one loop over them. */
 typedef struct windows {
     ip_expr *of[MOST_WINDOWS];
     const char *acc[MOST_WINDOWS];
     int n;
-    const struct windows *sliding; /* within them, for the elements of the block and as many more as there are taps; NULL: none */
+    /* Windows within them, for the elements of the block and as many more as there are taps; NULL: none. */
+    const struct windows *sliding;
 } windows;
 
 typedef struct window_search { ip_emit *e; windows *found; } window_search;
@@ -42,7 +48,8 @@ static bool find_outermost(ip_expr *x, void *user)
     return false;
 }
 
-/* The windows below roots that stand in no other one and have no name yet. More than MOST_WINDOWS are left to be written where they are used. */
+/* The windows below roots that stand in no other one and have no name yet. More than MOST_WINDOWS are left to be
+ * written where they are used. */
 static windows outermost_windows(ip_emit *e, ip_expr *const *roots, int n)
 {
     windows w = { .n = 0 };
@@ -162,7 +169,8 @@ static void name_sliding(blockwise *b, const windows *g, int by)
     const ip_expr *x = g->of[0];
     ip_expr *tap = ip_x_tap(e->ir, x->window, 1, x->taps_x);
     for (int k = 0; g->sliding && k < g->sliding->n; k++) {
-        ip_expr *there = ip_x_put_tap(e->ir, g->sliding->of[k], x->window, 1, ip_x_binary(e->ir, IP_X_ADD, tap, ip_x_int(e->ir, IMGPAR_I32, by)));
+        ip_expr *there = ip_x_put_tap(e->ir, g->sliding->of[k], x->window, 1,
+                                      ip_x_binary(e->ir, IP_X_ADD, tap, ip_x_int(e->ir, IMGPAR_I32, by)));
         ip_emit_name(e, there, ip_text(e->ir, "%s[t + %s + %d]", g->sliding->acc[k], ip_emit_value(e, tap), by));
     }
 }
@@ -228,7 +236,8 @@ static void fold_line(blockwise *b, const windows *g, int axis, int n, const cha
 
 static void compute_group(blockwise *b, windows *g);
 
-/* Of windows along a row, those within that slide with their taps (ir/window.c, Note [Sliding windows]): computed once for all taps. */
+/* Of windows along a row, those within that slide with their taps (ir/window.c, Note [Sliding windows]): computed once
+ * for all taps. */
 static void compute_sliding(blockwise *b, const windows *g, windows *sliding)
 {
     ip_emit *e = b->e;
@@ -245,7 +254,8 @@ static void compute_sliding(blockwise *b, const windows *g, windows *sliding)
     blockwise wide = *b;
     wide.more += taps - 1;
     for (int k = 0; k < inner.n; k++) {
-        windows one = { .of = { ip_x_put_tap(e->ir, inner.of[k], g->of[0]->window, 1, ip_x_int(e->ir, IMGPAR_I32, 0)) }, .n = 1 };
+        windows one = { .of = { ip_x_put_tap(e->ir, inner.of[k], g->of[0]->window, 1, ip_x_int(e->ir, IMGPAR_I32, 0)) },
+                        .n = 1 };
         compute_group(&wide, &one);
         inner.acc[k] = one.acc[0];
     }
@@ -262,7 +272,8 @@ static void compute_group(blockwise *b, windows *g)
     for (int k = 0; k < g->n; k++) {
         g->acc[k] = ip_text(e->ir, "w%d", e->n_values++);
         const char *size = ip_text(e->ir, "%d", BLOCK + b->more);
-        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(g->of[k]->dtype), ip_text(e->ir, "%s[%s]", g->acc[k], size), NULL);
+        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(g->of[k]->dtype), ip_text(e->ir, "%s[%s]", g->acc[k], size),
+                 NULL);
         ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", size);
         ip_s_add(e->ir, init, IP_S_STORE, ip_text(e->ir, "%s[t]", g->acc[k]), ip_emit_window_start(e, g->of[k]), NULL);
     }
@@ -271,7 +282,8 @@ static void compute_group(blockwise *b, windows *g)
     if (x->taps_x == 1) {
         fold_line(b, g, 0, x->taps_y, j);
     } else {
-        ip_mark in_rows = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, j, "0", ip_text(e->ir, "%d", x->taps_y)));
+        ip_mark in_rows =
+            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, j, "0", ip_text(e->ir, "%d", x->taps_y)));
         ip_emit_name_tap(e, x, 0, j);
         for (int k = 0; k < g->n; k++)
             ip_emit_row_pointers(e, g->of[k]->arg[0]);
@@ -333,7 +345,8 @@ static void compute_blocks(ip_emit *e, const ip_stage *s, const char *target, co
 }
 
 /* Whole blocks, whose size the compiler knows so that it keeps them in registers, then the rest. */
-static void compute_row(ip_emit *e, const ip_stage *s, ip_expr *body, const char *target, const char *xa, const char *xb)
+static void compute_row(ip_emit *e, const ip_stage *s, ip_expr *body, const char *target, const char *xa,
+                        const char *xb)
 {
     bool flat = ip_emit_is_flat(e, s, body);
     const char *from = flat ? ip_text(e->ir, "%s * %d", xa, e->channels) : xa;
@@ -354,9 +367,9 @@ static void compute_row(ip_emit *e, const ip_stage *s, ip_expr *body, const char
 
 /*
  * Note [Inner columns]
- * What a function of around() reads beside a neighbour goes through border rules of its own, and rows of what is not read at one
- * distance along y are not copied with their edges filled in. Both are computed for each element where columns may lie outside; between
- * these ends of a row no rule changes a column, so the loops go without.
+ * What a function of around() reads beside a neighbour goes through border rules of its own, and rows of what is not
+ * read at one distance along y are not copied with their edges filled in. Both are computed for each element where
+ * columns may lie outside; between these ends of a row no rule changes a column, so the loops go without.
  */
 typedef struct beside { ip_emit *e; int left, right; bool fits; } beside;
 
@@ -387,7 +400,8 @@ static void look_beside(ip_expr *x, void *user)
     if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || !(x->arg[2]->uses & IP_USES_X))
         return;
     ip_expr *column = ip_x_map(b->e->ir, x->arg[2], without_border, b->e);
-    bool is_bordered = x->border != IP_BORDER_NONE && !ip_emit_column_is_inside(b->e, x) && !ip_x_is_coord(x->arg[2], 2);
+    bool is_bordered =
+        x->border != IP_BORDER_NONE && !ip_emit_column_is_inside(b->e, x) && !ip_x_is_coord(x->arg[2], 2);
     if (is_bordered && x->source->dims[2] == b->e->domain[2])
         note_column(b, column);
 }
@@ -400,7 +414,8 @@ void ip_emit_windows_row(ip_emit *e, const ip_stage *s, const char *target, cons
         compute_row(e, s, s->body, target, xa, xb);
         return;
     }
-    const char *low, *high, *from = ip_text(e->ir, "from%d", e->n_values++), *to = ip_text(e->ir, "to%d", e->n_values++);
+    const char *from = ip_text(e->ir, "from%d", e->n_values++), *to = ip_text(e->ir, "to%d", e->n_values++);
+    const char *low, *high;
     ip_emit_split_row(e, s, (const int[]){ b.left, b.right }, xa, xb, &low, &high);
     ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
     ends->parallel = IP_FEW;

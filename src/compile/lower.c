@@ -331,7 +331,8 @@ imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, im
     for (size_t k = 0; !st && k < n; k++) {
         plan->outputs[k]->is_output = true;
         if (plan->outputs[k]->of_taps)
-            st = ip_fail(err, IMGPAR_E_UNSUPPORTED, "around: a loop or a kernel of its own cannot depend on the neighbour");
+            st = ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                         "around: a loop or a kernel of its own cannot depend on the neighbour");
     }
     if (!st)
         drop_parts(plan->ir);

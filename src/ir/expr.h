@@ -135,12 +135,14 @@ typedef ip_expr *(*ip_tap_fn)(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user);
 ip_expr *ip_x_window(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn body, ip_tap_fn weight, void *user);
 /* Windows of up to this many taps are written out; sums of integers along one axis, which can be carried from one element
  * to the next, up to fewer. */
-enum { IP_UNROLLED_TAPS = 64, IP_UNROLLED_ROWS = 8, IP_UNROLLED_COLUMNS = 31, IP_UNROLLED_OPERATIONS = 128, IP_UNROLLED_INSIDE = 3 /* within around() */ };
+enum { IP_UNROLLED_TAPS = 64, IP_UNROLLED_ROWS = 8, IP_UNROLLED_COLUMNS = 31 };
+/* A function of around() is, up to so many operations in all; windows within it, up to so many taps. */
+enum { IP_UNROLLED_OPERATIONS = 128, IP_UNROLLED_INSIDE = 3 };
 /* The operation that folds one more value in: FMA takes a weight, too. */
 ip_xop ip_fold_op(ip_fold fold);
 
-/* A window that several expressions share: its number, the row (axis 0) or column (1) of its tap, 0 where there is one only, and the
- * fold of body, an expression of these taps, over it. A window of one tap is its body. */
+/* A window that several expressions share: its number, the row (axis 0) or column (1) of its tap, 0 where there is one
+ * only, and the fold of body, an expression of these taps, over it. A window of one tap is its body. */
 int ip_x_new_window(ip_ir *ir);
 ip_expr *ip_x_tap(ip_ir *ir, int window, int axis, int taps);
 ip_expr *ip_x_fold_taps(ip_ir *ir, ip_fold fold, int window, int taps_y, int taps_x, ip_expr *body);

@@ -86,7 +86,7 @@ typedef struct ip_stage {
     const struct ip_view *view; /* how a MAP that computes nothing moves elements (ops/view.h), so that a reader that
                                  * moves them again composes both; in the arena; NULL: not known */
     int window;                /* of the row "taps": 1 + the window that it stands for; 0: none */
-    bool of_taps;              /* depends on the tap of a window that is around none of its own expressions: a part of around()'s function */
+    bool of_taps;              /* depends on a tap whose window is not within it: a part of a function of around() */
     bool is_output;            /* asked for: must end in memory */
     const ip_region *shown; /* of an output: the box of dims that is the result (compile/frame.c); NULL: all of it */
     const char *note;          /* "vertical pass": for readers of generated code; NULL: none */

@@ -5,11 +5,11 @@
 
 /*
  * Note [Sliding windows]
- * An expression slides along an axis with a window's tap if the two occur as the sum coordinate + tap alone: a tap further is an
- * element further. What one window of a row needs of such an expression, its neighbour needs too, so a loop over a block of elements
- * makes it once for each (compile/emit_window.c). A fold over rows and columns of an expression that slides along both is the fold of
- * columns, folded along the row: 2 n operations, not n^2. Integers are the same; sums of floats are in this order wherever they are
- * computed.
+ * An expression slides along an axis with a window's tap if the two occur as the sum coordinate + tap alone: a tap
+ * further is an element further. What one window of a row needs of such an expression, its neighbour needs too, so a
+ * loop over a block of elements makes it once for each (compile/emit_window.c). A fold over rows and columns of an
+ * expression that slides along both is the fold of columns, folded along the row: 2 n operations, not n^2. Integers are
+ * the same; sums of floats are in this order wherever they are computed.
  */
 typedef struct sum_of { int coordinates, taps; } sum_of;
 
@@ -87,6 +87,7 @@ ip_expr *ip_x_fold_taps(ip_ir *ir, ip_fold fold, int window, int taps_y, int tap
         body = ip_x_put_tap(ir, body, window, 0, ip_x_tap(ir, column, 0, taps_y));
         return ip_x_make_window(ir, fold, window, 1, taps_x, ip_x_make_window(ir, fold, column, taps_y, 1, body));
     }
-    if (taps * ip_x_size(ir, body) <= IP_UNROLLED_OPERATIONS) return written_out(ir, fold, window, taps_y, taps_x, body);
+    if (taps * ip_x_size(ir, body) <= IP_UNROLLED_OPERATIONS)
+        return written_out(ir, fold, window, taps_y, taps_x, body);
     return ip_x_make_window(ir, fold, window, taps_y, taps_x, body);
 }

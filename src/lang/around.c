@@ -56,10 +56,12 @@ static bool find_radii(surroundings *s)
     }
     ip_val_free(&v);
     if (!ok)
-        return ip_eval_fail(s->ev, s->slots[1]->offset, "around: radius is a whole number from 0 to %d, or a vector of them", RADIUS_MAX);
+        return ip_eval_fail(s->ev, s->slots[1]->offset,
+                            "around: radius is a whole number from 0 to %d, or a vector of them", RADIUS_MAX);
     bool fits = n == s->n_axes || (s->ev->checking && n <= s->n_axes);
-    return fits || ip_eval_fail(s->ev, s->slots[1]->offset, "around: %d radii, but the array has neighbours along %d ax%s", n, s->n_axes,
-                                s->n_axes == 1 ? "is" : "es");
+    return fits ||
+           ip_eval_fail(s->ev, s->slots[1]->offset, "around: %d radii, but the array has neighbours along %d ax%s", n,
+                        s->n_axes, s->n_axes == 1 ? "is" : "es");
 }
 
 /* The text of a word, written bare or quoted. */
@@ -75,7 +77,8 @@ static bool find_fold(surroundings *s)
     const char *word = s->slots[3] ? word_of(s->slots[3]) : "sum";
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (strcmp(word, words[k][0]) == 0) s->fold = words[k][1];
-    return s->fold || ip_eval_fail(s->ev, s->slots[3]->offset, "around: fold is \"sum\", \"mean\", \"min\", \"max\" or \"product\"");
+    return s->fold || ip_eval_fail(s->ev, s->slots[3]->offset,
+                                   "around: fold is \"sum\", \"mean\", \"min\", \"max\" or \"product\"");
 }
 
 static bool find_border(surroundings *s)
@@ -109,7 +112,8 @@ static bool find_function(surroundings *s, int *n_args)
                             ip_val_kind_text(&s->fn));
     if (!s->fn.u.fn.op) *n_args = s->fn.u.fn.lambda->n_names;
     if (node->kind == IP_N_LAMBDA && (s->form.border || s->form.has_cval)) s->fn.u.fn.stencil = &s->form;
-    bool fits = *n_args == 2 || (s->ev->checking ? *n_args > 2 && *n_args <= 2 + MOST_DISTANCES : *n_args == 2 + s->n_axes);
+    bool fits =
+        *n_args == 2 || (s->ev->checking ? *n_args > 2 && *n_args <= 2 + MOST_DISTANCES : *n_args == 2 + s->n_axes);
     static const char *const distances[] = { "", ", dx", ", dy, dx", ", dz, dy, dx" };
     return fits || ip_eval_fail(s->ev, node->offset, "around: the function takes (p, q) or (p, q%s), not %d arguments",
                                 distances[s->ev->checking ? 2 : s->n_axes], *n_args);
@@ -129,7 +133,8 @@ static bool make_taps(surroundings *s)
 
 static bool make_distance(surroundings *s, int axis, ip_val *out)
 {
-    ip_arg args[] = { ip_arg_array(s->taps.u.array), { .name = "dim", .kind = IP_ARG_NUMBER, .number = s->dims[axis] } };
+    ip_arg args[] = { ip_arg_array(s->taps.u.array),
+                      { .name = "dim", .kind = IP_ARG_NUMBER, .number = s->dims[axis] } };
     return ip_call_args(s->ev, ip_op_find("tap"), s->call->offset, args, NULL, 2, out);
 }
 
@@ -175,7 +180,8 @@ static bool split_result(surroundings *s, const ip_val *result, ip_val *value, i
     *value = is_pair ? result->u.tuple->items[0] : *result;
     *weight = is_pair ? result->u.tuple->items[1] : ip_val_number(1, false);
     if (is_pair && strcmp(s->fold, "mean") != 0)
-        return ip_eval_fail(s->ev, s->slots[2]->offset, "around: a value and its weight make a \"mean\", not a \"%s\"", s->fold);
+        return ip_eval_fail(s->ev, s->slots[2]->offset, "around: a value and its weight make a \"mean\", not a \"%s\"",
+                            s->fold);
     bool has_weight = weight->kind == IP_V_ARRAY || weight->kind == IP_V_ANY || ip_val_is_scalar(weight);
     return (is_foldable(value) && has_weight) ||
            ip_eval_fail(s->ev, s->slots[2]->offset, "around: the function must make an array of p or q%s",
@@ -200,7 +206,9 @@ static bool fold_around(surroundings *s, ip_val *out)
 {
     ip_val args[2 + MOST_DISTANCES] = { { .kind = IP_V_NONE } }, result;
     int n_args = 0;
-    if (!find_array(s) || !find_axes(s) || !find_radii(s) || !find_fold(s) || !find_border(s) || !find_function(s, &n_args)) return false;
+    if (!find_array(s) || !find_axes(s) || !find_radii(s) || !find_fold(s) || !find_border(s) ||
+        !find_function(s, &n_args))
+        return false;
     bool ok = make_arguments(s, args, n_args);
     s->ev->arounds++;
     ok = ok && ip_call_function(s->ev, &s->fn, args, n_args, s->slots[2]->offset, &result);

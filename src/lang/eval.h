@@ -26,7 +26,8 @@ enum {
     IP_EVAL_UNROLL = 64           /* operations an iterate() may become before it is a loop */
 };
 
-/* Offsets of a neighbour read along the first n axes: numbers, and how often the distances of around() along z, y and x are added. */
+/* Offsets of a neighbour read along the first n axes: numbers, and how often the distances of around() along z, y and x
+ * are added. */
 typedef struct ip_offsets {
     int n;
     double by[IMGPAR_MAX_RANK], along[IMGPAR_MAX_RANK][3];

@@ -37,7 +37,8 @@ static ip_arg matrix_arg(const char *name, int rows, int cols, const double *num
     return (ip_arg){ .name = name, .kind = IP_ARG_MATRIX, .rows = rows, .cols = cols, .numbers = numbers };
 }
 
-/* Adds what a value is as a sum of distances and numbers, so many times, to the offset along an axis; false: it is no such sum. */
+/* Adds what a value is as a sum of distances and numbers, so many times, to the offset along an axis; false: it is no
+ * such sum. */
 static bool add_distance(const imgpar_array *a, double times, int axis, ip_offsets *at)
 {
     double number;
@@ -52,10 +53,12 @@ static bool add_distance(const imgpar_array *a, double times, int axis, ip_offse
         at->along[axis][(int)ip_param_number(a, "dim")] += times;
         return !is_other;
     }
-    if (strcmp(symbol, "+") == 0) return add_distance(a->inputs[0], times, axis, at) && add_distance(a->inputs[1], times, axis, at);
+    if (strcmp(symbol, "+") == 0)
+        return add_distance(a->inputs[0], times, axis, at) && add_distance(a->inputs[1], times, axis, at);
     if (strcmp(symbol, "-") == 0)
-        return a->n_inputs == 1 ? add_distance(a->inputs[0], -times, axis, at)
-                                : add_distance(a->inputs[0], times, axis, at) && add_distance(a->inputs[1], -times, axis, at);
+        return a->n_inputs == 1
+                   ? add_distance(a->inputs[0], -times, axis, at)
+                   : add_distance(a->inputs[0], times, axis, at) && add_distance(a->inputs[1], -times, axis, at);
     if (strcmp(symbol, "*") != 0) return false;
     if (ip_array_is_number(a->inputs[0], &number, NULL)) return add_distance(a->inputs[1], times * number, axis, at);
     return ip_array_is_number(a->inputs[1], &number, NULL) && add_distance(a->inputs[0], times * number, axis, at);
@@ -69,10 +72,13 @@ static bool eval_offset(ip_eval *ev, const ip_node *node, int axis, ip_offsets *
     bool known;
     if (ev->arounds > 0) {
         if (!ip_eval_value(ev, node, &v)) return false;
-        bool is_distance = v.kind == IP_V_ARRAY, fits = ev->checking || (is_distance && add_distance(v.u.array, 1, axis, at));
+        bool is_distance = v.kind == IP_V_ARRAY,
+             fits = ev->checking || (is_distance && add_distance(v.u.array, 1, axis, at));
         ip_val_free(&v);
         if (is_distance)
-            return fits || ip_eval_fail(ev, node->offset, "an offset is a whole number, or a sum of such and distances of the innermost around()");
+            return fits || ip_eval_fail(
+                               ev, node->offset,
+                               "an offset is a whole number, or a sum of such and distances of the innermost around()");
     }
     if (!ip_eval_integer(ev, node, "offset", -OFFSET_MAX, OFFSET_MAX, &offset, &known)) return false;
     at->by[axis] = (double)offset;

@@ -65,7 +65,8 @@ ip_stage *ip_stages_tap_read(ip_lower *l)
         ip_expr **at = &index[ip_type_axis_dim(&l->node->type, k)];
         for (int dim = 0; dim < 3; dim++) {
             int64_t times = (int64_t)along->numbers[3 * k + dim];
-            if (times != 0) *at = binary(l, IP_X_ADD, *at, binary(l, IP_X_MUL, distance(l, &n, dim), ip_lower_i32(l, times)));
+            if (times != 0)
+                *at = binary(l, IP_X_ADD, *at, binary(l, IP_X_MUL, distance(l, &n, dim), ip_lower_i32(l, times)));
         }
         *at = binary(l, IP_X_ADD, *at, ip_lower_i32(l, (int64_t)offsets->numbers[k]));
     }
@@ -114,8 +115,9 @@ static ip_expr *bordered(const placed *p, ip_expr *load)
         if (load->border == IP_BORDER_NONE || is_own) continue;
         ip_expr *extent = extent_of(p->a, s, dim);
         at[dim] = ip_x_border(ir, is_constant ? IMGPAR_BORDER_REPLICATE : load->border, load->arg[dim], extent);
-        ip_expr *is_in = ip_x_binary(ir, IP_X_AND, ip_x_binary(ir, IP_X_LE, ip_x_int(ir, IMGPAR_I32, 0), load->arg[dim]),
-                                     ip_x_binary(ir, IP_X_LT, load->arg[dim], extent));
+        ip_expr *is_in =
+            ip_x_binary(ir, IP_X_AND, ip_x_binary(ir, IP_X_LE, ip_x_int(ir, IMGPAR_I32, 0), load->arg[dim]),
+                        ip_x_binary(ir, IP_X_LT, load->arg[dim], extent));
         inside = inside ? ip_x_binary(ir, IP_X_AND, inside, is_in) : is_in;
     }
     ip_expr *x = element_at(p->a, s, at);
