@@ -168,6 +168,46 @@ struct __attribute__((packed, may_alias)) ip_word_ushort { ulong bits; };
 #endif
 IP_OF_FOUR(uchar, 8)
 IP_OF_FOUR(ushort, 16)
+/* Pixels of 2 or 4 channels that all have one value, or all but the last (src/compile/emit_spread.c, Note [Spread
+ * rows]). Returns end; x where there are too few. */
+#define IP_SPREAD(T)                                                                                                   \
+    struct __attribute__((packed, may_alias)) ip_sixteen_##T { T##16 all; };                                           \
+    static inline int ip_spread_2_##T(__global T *to, __global const T *from, int x, int end, int has_last, T last)    \
+    {                                                                                                                  \
+        if (end - x < 16)                                                                                              \
+            return x;                                                                                                  \
+        for (int at = x; at < end; at += 16) {                                                                         \
+            const int i = min(at, end - 16);                                                                           \
+            const T##16 v = ((__global const struct ip_sixteen_##T *)(from + i))->all;                                 \
+            T##16 a = v.s0011223344556677, b = v.s8899aabbccddeeff;                                                    \
+            if (has_last)                                                                                              \
+                a.s13579bdf = b.s13579bdf = (T##8)(last);                                                              \
+            ((__global struct ip_sixteen_##T *)(to + 2 * i))[0].all = a;                                               \
+            ((__global struct ip_sixteen_##T *)(to + 2 * i))[1].all = b;                                               \
+        }                                                                                                              \
+        return end;                                                                                                    \
+    }                                                                                                                  \
+    static inline int ip_spread_4_##T(__global T *to, __global const T *from, int x, int end, int has_last, T last)    \
+    {                                                                                                                  \
+        if (end - x < 16)                                                                                              \
+            return x;                                                                                                  \
+        for (int at = x; at < end; at += 16) {                                                                         \
+            const int i = min(at, end - 16);                                                                           \
+            const T##16 v = ((__global const struct ip_sixteen_##T *)(from + i))->all;                                 \
+            T##16 a = v.s0000111122223333, b = v.s4444555566667777, c = v.s88889999aaaabbbb, d = v.sccccddddeeeeffff;  \
+            if (has_last)                                                                                              \
+                a.s37bf = b.s37bf = c.s37bf = d.s37bf = (T##4)(last);                                                  \
+            ((__global struct ip_sixteen_##T *)(to + 4 * i))[0].all = a;                                               \
+            ((__global struct ip_sixteen_##T *)(to + 4 * i))[1].all = b;                                               \
+            ((__global struct ip_sixteen_##T *)(to + 4 * i))[2].all = c;                                               \
+            ((__global struct ip_sixteen_##T *)(to + 4 * i))[3].all = d;                                               \
+        }                                                                                                              \
+        return end;                                                                                                    \
+    }
+IP_SPREAD(uchar)
+IP_SPREAD(ushort)
+IP_SPREAD(int)
+IP_SPREAD(float)
 struct __attribute__((packed, may_alias)) ip_eight { ulong bits; };
 static inline void ip_copy_bytes(__global uchar *to, __global const uchar *from, int i, int end)
 {

@@ -241,6 +241,72 @@ START_TEST(colours_of_transparent_pixels_do_not_show)
 }
 END_TEST
 
+/* The colour of a mean over n pixels of bytes, halves up. */
+static double exact_mean(const picture *a, int64_t y, int64_t x, int64_t c, int size)
+{
+    int64_t sum = 0, alphas = 0;
+    for (int64_t i = 0; i < size; i++)
+        for (int64_t j = 0; j < size; j++) {
+            int64_t alpha = (int64_t)*picture_at(a, y + i, x + j, a->c - 1);
+            alphas += alpha;
+            sum += c == a->c - 1 ? alpha : alpha * (int64_t)*picture_at(a, y + i, x + j, c);
+        }
+    int64_t by = c == a->c - 1 ? size * size : alphas;
+    return by ? (double)((2 * sum + by) / (2 * by)) : 0;
+}
+
+static void expect_exact_means(const char *text, int size, int step, enum alphas alphas, int most)
+{
+    picture a = any_picture(4, alphas, 17);
+    for (int64_t k = 3; alphas == MIXED && k < picture_count(&a); k += 4)
+        a.v[k] = (real)((k / 4 * 5 + k / 4 / 7) % most); /* so few that halves are frequent */
+    imgpar_info info = { .struct_size = sizeof info };
+    double *got = value_of(text, IMGPAR_U8, (const picture *const[]){ &a }, 1, &info);
+    for (int64_t y = 0; y + size <= (step == 1 ? H : size * info.height); y += step)
+        for (int64_t x = 0; x + size <= (step == 1 ? W : size * info.width); x += step)
+            for (int64_t c = 0; c < 4; c++) {
+                int64_t row = step == 1 ? y + size / 2 : y / step, column = step == 1 ? x + size / 2 : x / step;
+                double is = got[(row * info.width + column) * 4 + c], want = exact_mean(&a, y, x, c, size);
+                ck_assert_msg(is == want, "%s, alpha below %d: channel %d is %g, not %g", text, most, (int)c, is, want);
+            }
+    free(got);
+    picture_free(&a);
+}
+
+START_TEST(plain_means_of_bytes_are_exact_quotients)
+{
+    for (int most = 2; most <= 256; most = most < 9 ? most + 1 : most * 3) {
+        expect_exact_means("boxblur($1, 3)", 3, 1, MIXED, most);
+        expect_exact_means("boxblur($1, 7)", 7, 1, MIXED, most);
+        expect_exact_means("resize(crop($1, 0, 0, 16, 12), 8, 6)", 2, 2, MIXED, most);
+        expect_exact_means("resize(crop($1, 0, 0, 16, 12), 4, 3)", 4, 4, MIXED, most);
+    }
+    expect_exact_means("boxblur($1, 5)", 5, 1, OPAQUE, 0);
+}
+END_TEST
+
+/* Where 100 is white, alpha of 200 counts twice as much as an opaque one's, but is no more than opaque. */
+START_TEST(alpha_above_white_makes_no_colour_brighter)
+{
+    static const char *const texts[] = {
+        "blur(set_white($1, 100), 2)", "boxblur(set_white($1, 100), 3)", "resize(set_white($1, 100), 6, 5)",
+        "resize(set_white($1, 100), 16, 26)", "rotate(set_white($1, 100), 20, border=reflect)",
+    };
+    picture a = any_picture(4, MIXED, 19);
+    imgpar_info info = { .struct_size = sizeof info };
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        a.v[k] = k % 4 == 3 ? 200 : 80;
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+        for (int d = 0; d < N_DTYPES; d++) {
+            double *got = value_of(texts[k], dtypes[d], (const picture *const[]){ &a }, 1, &info);
+            for (size_t i = 0; i < pixels_of(&info) * 4; i++)
+                ck_assert_msg(fabs(got[i] - (i % 4 == 3 ? 200 : 80)) < 1e-3, "%s: %g", texts[k], got[i]);
+            free(got);
+        }
+    picture_free(&a);
+}
+END_TEST
+
 /* A yellow disc that fades out, with other colours where it is transparent. */
 static picture sprite(void)
 {
@@ -308,10 +374,14 @@ static Suite *alpha_suite(void)
     tcase_add_test(t, operators_of_two_pictures_treat_alpha_as_any_channel);
     tcase_add_loop_test(t, opaque_pictures_give_the_bytes_of_pictures_without_alpha, 0, N_DTYPES);
     tcase_add_test(t, colours_of_transparent_pixels_do_not_show);
+    tcase_add_test(t, plain_means_of_bytes_are_exact_quotients);
+    tcase_add_test(t, alpha_above_white_makes_no_colour_brighter);
     tcase_add_test(t, a_yellow_sprite_has_no_dark_fringe);
     tcase_add_test(t, data_has_no_alpha);
     tcase_add_checked_fixture(d, set_up_device, tear_down);
     tcase_set_timeout(d, 300);
+    tcase_add_test(d, plain_means_of_bytes_are_exact_quotients);
+    tcase_add_test(d, alpha_above_white_makes_no_colour_brighter);
     tcase_add_test(d, a_yellow_sprite_has_no_dark_fringe);
     suite_add_tcase(s, t);
     suite_add_tcase(s, d);

@@ -70,6 +70,12 @@ static const shape shapes[] = {
     { "cast(($1[0, -1] * 77 + $1[0, 1] * 150 + $1 * 29 + 128) >> 8, u8)", IMGPAR_U8, 3, 75, 33, 0 },
     { "cast(($1[-1, 0] * 3000 + $1[1, 0] * 5 + 9) >> 12, u8)", IMGPAR_U8, 1, 131, 9, 0 },
     { "blur($1, 1, border=wrap)", IMGPAR_F16, 1, 61, 37, 0 },
+    /* colours weighed by alpha, in floats and in whole numbers */
+    { "blur($1, 1.5)", IMGPAR_U8, 4, 75, 33, 0 },
+    { "boxblur($1, 5, border=constant, cval=9)", IMGPAR_U8, 4, 61, 37, 0 },
+    { "resize($1, 90, 80)", IMGPAR_U8, 4, 61, 37, 0 },
+    { "resize($1, 30, 18)", IMGPAR_U8, 2, 60, 36, 0 },
+    { "resize($1, 90, 80)", IMGPAR_U16, 4, 61, 37, 0 },
     { "median($1, 3)", IMGPAR_U8, 3, 61, 37, 0 },
     { "convolve($1, [1 2 3 2 1; 0 -1 0 -1 0; 4 1 0 1 4])", IMGPAR_U8, 1, 61, 37, 0 },
     { "dilate(erode($1, 9), 9)", IMGPAR_U8, 1, 61, 37, 0 },

@@ -150,6 +150,10 @@ void ip_emit_repeat_row(ip_emit *e, const ip_stage *stage, const char *target, c
 /* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop behind the call makes. */
 bool ip_emit_calls_helpers(const ip_emit *e);
 
+/* A row of values that the channels of a pixel share (emit_spread.c, Note [Spread rows]): makes pixels from xa on, and
+ * returns the first that is left to be made. */
+const char *ip_emit_spread_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
+
 const char *ip_emit_addend(ip_emit *e, ip_expr *x); /* start or offset of a linear form; "0" for NULL */
 
 /* A copy whose rows are columns of its source: makes the rows from `row` on that are made together. first: of the strip. */

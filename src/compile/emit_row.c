@@ -319,6 +319,7 @@ static bool only_gathers(ip_emit *e, ip_expr *body)
 
 static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
+    xa = ip_emit_spread_row(e, s, target, xa, xb);
     bool is_gather = only_gathers(e, s->body), vectorises = !is_gather && ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS;
     ip_stmt *loop = vectorises ? add_vectors(e, "x", xa, xb, row_width(e, s), has_gaps(e, s->body) ? 1 : 0)
                                : ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);

@@ -108,7 +108,7 @@ enum { ALL_CLEAR, ALL_SET, MIXED };
 
 static const char *mask_state(ip_emit *e, const ip_stage *mask) { return ip_text(e->ir, "is_%s", ip_emit_ring(e, mask)); }
 
-/* What a row of the mask is, looking through its values before they are spread. */
+/* What a row of the mask is, looking through its values before they are spread: all channels', where they differ. */
 static void look_through(ip_emit *e, const ip_placed *p, const char *xa, const char *xb)
 {
     const ip_stage *s = p->stage;
@@ -122,9 +122,11 @@ static void look_through(ip_emit *e, const ip_placed *p, const char *xa, const c
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
     e->coord[3] = "0";
-    const char *value = ip_emit_value(e, s->body);
-    ip_s_add(e->ir, e->block, IP_S_STORE, "any", ip_text(e->ir, "any | %s", value), NULL);
-    ip_s_add(e->ir, e->block, IP_S_STORE, "all", ip_text(e->ir, "all & %s", value), NULL);
+    for (int c = 0; c < (s->body->uses & IP_USES_C ? e->channels : 1); c++) {
+        const char *value = ip_emit_value(e, ip_emit_of_channel(e, s->body, c));
+        ip_s_add(e->ir, e->block, IP_S_STORE, "any", ip_text(e->ir, "any | %s", value), NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE, "all", ip_text(e->ir, "all & %s", value), NULL);
+    }
     e->coord[2] = e->coord[3] = NULL;
     ip_emit_leave(e, mark);
     ip_s_add(e->ir, e->block, IP_S_STORE, mask_state(e, s),

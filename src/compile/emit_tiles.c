@@ -282,7 +282,9 @@ static void compute_rows(ip_emit *e, const ip_placed *p)
     e->coord[1] = "y";
     target t = target_of(e, p, row);
     ip_emit_row_pointers(e, s->body);
-    bool flat = s->kind != IP_STAGE_HISTOGRAM && ip_emit_is_flat(e, s, s->body); /* a histogram asks for the channel */
+    /* A histogram asks for the channel, and so does what tells alpha from colours beyond the edges. */
+    bool asks_channel = s->kind == IP_STAGE_HISTOGRAM || (p->pad_outside && p->pad_outside->uses & IP_USES_C);
+    bool flat = !asks_channel && ip_emit_is_flat(e, s, s->body);
     int n = elements_a_word(e, p, flat);
     if (n > 1)
         compute_words(e, p, flat, n);

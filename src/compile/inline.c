@@ -186,6 +186,25 @@ static void count_loads_of(ip_expr *load, void *user)
     c->at_steps &= ip_x_step(load->arg[2]) > 1;
 }
 
+typedef struct channel_count { const ip_stage *of; bool own, other; } channel_count;
+
+static void note_channel(ip_expr *load, void *user)
+{
+    channel_count *c = user;
+    if (load->source == c->of)
+        *(ip_x_is_coord(load->arg[3], 3) ? &c->own : &c->other) = true;
+}
+
+/* What a flat loop reads in its own channel and, spread (spread.c), in one of the pixel, would be computed for both. */
+static bool is_computed_twice(const inlining *in, const ip_stage *p)
+{
+    channel_count c = { .of = p };
+    if (!walks_rows(in->options) || !in->options->fuse || !in->reader_is_flat || in->size[p->id] <= COST)
+        return false;
+    ip_stage_each_load(in->ir, in->reader, note_channel, &c);
+    return c.own && c.other;
+}
+
 /* Whether fusing will keep p's rows where its reader sets their pace (place_paced.c, Note [Paces]). */
 static bool keeps_pace(const inlining *in, const ip_stage *p)
 {
@@ -248,7 +267,7 @@ static bool may_inline(inlining *in, const ip_expr *load)
         return false;
     if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) /* its loops have no strips to keep neighbours in */
         return false;
-    if (loses_flat_loop(in, p) || loses_lanes(in, load) || loses_idiom(in, p))
+    if (loses_flat_loop(in, p) || loses_lanes(in, load) || loses_idiom(in, p) || is_computed_twice(in, p))
         return false;
     if (moves_along_line(in, load))
         return true;

@@ -40,7 +40,7 @@ void ip_emit_opaque(ip_plan *plan, ip_kernel *kernel);
 /* Every load of a MAP, REDUCE or HISTOGRAM stage's expressions. */
 void ip_stage_each_load(ip_ir *ir, const ip_stage *stage, void (*fn)(ip_expr *load, void *user), void *user);
 bool ip_stage_computes(const ip_stage *stage); /* MAP, REDUCE, HISTOGRAM */
-/* Values that the channels of a pixel share (spread.c). */
+/* Values that the channels of a pixel share, or that their numbers tell (spread.c). */
 enum { IP_MAX_SPREAD = 4 };
 typedef struct ip_spread {
     ip_expr *values[IP_MAX_SPREAD];

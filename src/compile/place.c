@@ -165,6 +165,12 @@ static void note_rows(ip_placing *p, const ip_expr *load)
     read->bytes += bytes;
 }
 
+/* Whether rows of both are made for the same y. */
+static bool are_abreast(const ip_placed *a, const ip_placed *b)
+{
+    return a->pace < 0 && b->pace < 0 && a->lead == b->lead && a->first == b->first;
+}
+
 /*
  * The pace at which source's rows are made: that of its reader, or, where reader reads them at computed rows, its own, to whose rows
  * lead and first of all that follows it are then relative. All readers must agree.
@@ -179,7 +185,8 @@ static bool keeps_pace(ip_placing *p, ip_placed *source, const ip_expr *load, co
     if (pace == self) {
         ip_pace read;
         fits = fits && reader->pace < 0 && ip_load_pace(p->plan->ir, load, p->domain, &read);
-        fits = fits && (!is_known || (source->paced.row == read.row && source->last_reader == (int)(reader - p->kernel->placed)));
+        bool is_alike = is_known && source->paced.row == read.row;
+        fits = fits && (!is_known || (is_alike && are_abreast(&p->kernel->placed[source->last_reader], reader)));
         if (fits)
             source->paced = is_known ? (ip_pace){ read.row, ip_min_int(source->paced.lo, read.lo), ip_max_int(source->paced.hi, read.hi) } : read;
     }
@@ -189,6 +196,26 @@ static bool keeps_pace(ip_placing *p, ip_placed *source, const ip_expr *load, co
         p->why = reach->is_paced ? "it is read at computed places" : "its readers want other rows";
     source->pace = pace;
     return fits;
+}
+
+/* Whether two stages' rows are wanted at the same y, and are the same ones. */
+static bool have_one_pace(const ip_kernel *kernel, const ip_placed *a, const ip_placed *b)
+{
+    return a->paced.row == b->paced.row && a->paced.lo == b->paced.lo && a->paced.hi == b->paced.hi
+        && are_abreast(&kernel->placed[a->last_reader], &kernel->placed[b->last_reader]);
+}
+
+/* Stage number k sets a pace, all its readers being seen: one that is set behind it and is the same becomes this one,
+ * so that both may be made of the same rows. */
+static void share_pace(ip_kernel *kernel, int k)
+{
+    for (int later = k + 1; later < kernel->n_placed; later++) {
+        if (kernel->placed[later].pace != later || !have_one_pace(kernel, &kernel->placed[k], &kernel->placed[later]))
+            continue;
+        for (int i = 0; i < kernel->n_placed; i++)
+            if (kernel->placed[i].pace == later)
+                kernel->placed[i].pace = k;
+    }
 }
 
 /* Lets one load of p->reader widen what its source must keep. */
@@ -307,6 +334,8 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
         ip_place_running(plan->ir, &kernel->placed[k]);
     for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
         p.reader = &kernel->placed[k];
+        if (p.reader->pace == k)
+            share_pace(kernel, k);
         ip_choose_reading(&p, p.reader->stage);
         if (p.reader->place == IP_PLACE_RING)
             p.reader->rows = rows_kept(p.reader);

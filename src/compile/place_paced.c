@@ -9,7 +9,8 @@
  * same loop, at the same pace, ahead by its lead as ever. The ring holds what one row of the reader reads. So an enlarged image makes
  * the columns of each row of the source once, however many rows of the result are made of them, and a filter before a resize stays in
  * its kernel. Where rows are left out the loop begins as a strip does, as many rows before as fill the rings. Rows beyond
- * the edges are made by nobody; what a border rule reads instead is among the rows that are kept.
+ * the edges are made by nobody; what a border rule reads instead is among the rows that are kept. Stages that are read in
+ * the same rows have one pace, and may be made of the same rows.
  */
 #include "base/integers.h"
 #include "compile/placing.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of values that the channels of a pixel share: spread.c, Note [Spreading]. */
+/* Rows of values that the channels of a pixel share, or that their numbers tell: spread.c, Note [Spreading]. */
 #include "compile/placing.h"
 
 #include "base/dtype.h"
@@ -69,10 +69,39 @@ static bool is_mask(ip_placing *p, const ip_stage *reader, ip_expr *spread)
         || ip_x_size(ir, ip_masked_body(ir, reader->body, spread, true)) * 2 < size;
 }
 
+static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
+{
+    return x->op == IP_X_COORD && x->axis == 3 ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
+}
+
+static ip_expr *of_channel(ip_ir *ir, ip_expr *value, int c) { return ip_x_map_values(ir, value, put_channel, &c); }
+
+/* value, which differs by the channel's number, from a row of what all channels but the last share, where the last is
+ * the same in all columns: the form that is written in vectors (emit_spread.c). Else value itself. */
+static ip_expr *but_for_last(ip_placing *p, const ip_stage *reader, ip_expr *value)
+{
+    ip_ir *ir = p->plan->ir;
+    int last = (int)ip_stage_domain(reader)[3] - 1;
+    ip_expr *first = of_channel(ir, value, 0), *of_last = of_channel(ir, value, last);
+    bool fits = !(of_last->uses & IP_USES_X) && first->uses & IP_USES_X;
+    for (int c = 1; c < last && fits; c++)
+        fits = of_channel(ir, value, c) == first;
+    if (!fits)
+        return value;
+    ip_expr *once = first->op == IP_X_LOAD ? first : kept_row(p, reader, first, 1, "what the channels share");
+    ip_expr *is_last = ip_x_binary(ir, IP_X_EQ, ip_x_coord(ir, 3, last + 1), ip_x_int(ir, IMGPAR_I32, last));
+    return ip_x_select(ir, is_last, of_last, once);
+}
+
 static void spread_value(ip_placing *p, ip_stage *reader, ip_expr *value)
 {
-    ip_expr *once = value->op == IP_X_LOAD ? value : kept_row(p, reader, value, 1, "what the channels share");
-    ip_expr *spread = kept_row(p, reader, once, ip_stage_domain(reader)[3], "the same for each channel");
+    ip_expr *once = value, *spread;
+    if (value->uses & IP_USES_C)
+        once = but_for_last(p, reader, value);
+    else if (value->op != IP_X_LOAD)
+        once = kept_row(p, reader, value, 1, "what the channels share");
+    const char *note = once->uses & IP_USES_C ? "by the channel's number" : "the same for each channel";
+    spread = kept_row(p, reader, once, ip_stage_domain(reader)[3], note);
     reader->body = ip_put_value(p->plan->ir, reader->body, value, spread);
     if (!p->mask && is_mask(p, reader, spread)) {
         p->kernel->placed[p->kernel->n_placed - 1].is_mask = true;
@@ -97,13 +126,26 @@ static bool occurs(ip_ir *ir, ip_expr *body, const ip_expr *value)
     return o.found;
 }
 
+/* What is made of others comes first, and takes its own with it. */
+static void sort_by_size(ip_spread *spread)
+{
+    for (int k = 1; k < spread->n; k++)
+        for (int i = k; i > 0 && spread->values[i - 1]->id < spread->values[i]->id; i--) {
+            ip_expr *later = spread->values[i];
+            spread->values[i] = spread->values[i - 1];
+            spread->values[i - 1] = later;
+        }
+}
+
 void ip_place_spread(ip_placing *p, ip_stage *reader)
 {
     ip_spread spread;
     p->mask = NULL;
-    if ((reader->kind == IP_STAGE_MAP || reader->kind == IP_STAGE_REDUCE)
-        && ip_find_spread(p->plan->ir, reader->body, ip_stage_domain(reader)[3], &spread))
-        for (int k = 0; k < spread.n; k++)
-            if (occurs(p->plan->ir, reader->body, spread.values[k]))
-                spread_value(p, reader, spread.values[k]);
+    if ((reader->kind != IP_STAGE_MAP && reader->kind != IP_STAGE_REDUCE)
+        || !ip_find_spread(p->plan->ir, reader->body, ip_stage_domain(reader)[3], &spread))
+        return;
+    sort_by_size(&spread);
+    for (int k = 0; k < spread.n; k++)
+        if (occurs(p->plan->ir, reader->body, spread.values[k]))
+            spread_value(p, reader, spread.values[k]);
 }

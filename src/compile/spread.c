@@ -6,7 +6,9 @@
  * Where the channels of a pixel do not interact, a row is one loop over x * channels + c, which reads and writes with
  * unit stride and vectorises as well as one of a single channel. A value that the channels share, the mask of an
  * overlay, the gray of a pixel, a coordinate, would break that loop: it is known by x, not by x * channels + c. So it
- * is computed once a pixel and written `channels` times to a row of its own, which the flat loop then reads.
+ * is computed once a pixel and written `channels` times to a row of its own, which the flat loop then reads. So is what
+ * depends on the channel by its number alone, as a divisor that is alpha for colours and 1 for alpha: no element of the
+ * channel is read for it, and a pixel's are computed together.
  *
  * What is spread is as narrow as can be: from the largest expression that does not depend on the channel the way leads
  * down through operations on it alone (a conversion, 255 - m), to the one of the fewest bytes.
@@ -25,6 +27,22 @@ typedef struct search {
 } search;
 
 static bool is_shared(const ip_expr *x) { return (x->uses & (IP_USES_X | IP_USES_C)) == IP_USES_X; }
+
+static bool check_number(ip_expr *x, void *user)
+{
+    bool *fits = user;
+    *fits = *fits && !(x->op == IP_X_LOAD && x->uses & IP_USES_C) && x->op != IP_X_WINDOW;
+    return *fits;
+}
+
+/* Known by the pixel and the channel's number. */
+static bool is_by_number(ip_ir *ir, ip_expr *x)
+{
+    bool fits = (x->uses & (IP_USES_X | IP_USES_C)) == (IP_USES_X | IP_USES_C) && x->op != IP_X_LOAD;
+    if (fits)
+        ip_x_descend(ir, x, check_number, &fits);
+    return fits;
+}
 
 static int size_of(const ip_expr *x) { return (int)ip_dtype(x->dtype)->size_bytes; }
 
@@ -56,7 +74,7 @@ static ip_expr *narrowest(ip_expr *x)
 static void take(search *s, ip_expr *x)
 {
     ip_spread *spread = s->spread;
-    ip_expr *value = narrowest(x);
+    ip_expr *value = is_shared(x) ? narrowest(x) : x;
     for (int k = 0; k < spread->n; k++)
         if (spread->values[k] == value)
             return;
@@ -72,7 +90,7 @@ static bool look(ip_expr *x, void *user)
     search *s = user;
     if (!s->is_flat || !(x->uses & (IP_USES_X | IP_USES_C)))
         return false;
-    if (is_shared(x))
+    if (is_shared(x) || is_by_number(s->ir, x))
         take(s, x);
     else if (x->op == IP_X_LOAD)
         s->is_flat = x->source->dims[3] == s->channels && x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3
@@ -84,6 +102,39 @@ static bool look(ip_expr *x, void *user)
     return false;
 }
 
+/* The argument through which alone x depends on columns and channels; NULL: there are several, or x is read. */
+static ip_expr *only_argument(const ip_expr *x)
+{
+    ip_expr *found = NULL;
+    for (int k = 0; k < x->n_args && x->op != IP_X_LOAD && x->op != IP_X_WINDOW; k++) {
+        if (!(x->arg[k]->uses & (IP_USES_X | IP_USES_C)) || x->arg[k] == found)
+            continue;
+        if (found)
+            return NULL;
+        found = x->arg[k];
+    }
+    return found;
+}
+
+static bool is_made_of_another(const ip_spread *spread, const ip_expr *value)
+{
+    for (const ip_expr *x = only_argument(value); x; x = only_argument(x))
+        for (int k = 0; k < spread->n; k++)
+            if (spread->values[k] == x)
+                return true;
+    return false;
+}
+
+/* The flat loop makes these itself: of a row, another row. */
+static void drop_made_of_others(ip_spread *spread)
+{
+    ip_spread all = *spread;
+    spread->n = 0;
+    for (int k = 0; k < all.n; k++)
+        if (!is_made_of_another(&all, all.values[k]))
+            spread->values[spread->n++] = all.values[k];
+}
+
 bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *spread)
 {
     search s = { .ir = ir, .channels = channels, .spread = spread, .is_flat = true };
@@ -93,5 +144,6 @@ bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *sprea
     ip_x_descend(ir, body, look, &s);
     if (!s.is_flat || ir->failed)
         spread->n = 0;
+    drop_made_of_others(spread);
     return s.is_flat && !ir->failed;
 }

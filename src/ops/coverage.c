@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { C = 3, MOST_INPUTS = 8 };
+enum { C = 3 };
 
 static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
 static ip_expr *number(ip_lower *l, imgpar_dtype dtype, double v) { return ip_x_number(l->ir, dtype, v); }
@@ -212,15 +212,23 @@ void ip_coverage_pass(ip_lower *l, double least)
     if (l->coverage) l->coverage->opaque = least;
 }
 
+/* The part of an opaque pixel's colour that alpha leaves of it, as ip_coverage_floats() computes it. */
+static double share_of(double alpha, double full, imgpar_dtype f)
+{
+    double share = f == IMGPAR_F32 ? (double)((float)alpha * (float)(1 / full)) : alpha * (1 / full);
+    return alpha == full ? 1 : share;
+}
+
 ip_outside ip_lower_outside(ip_lower *l)
 {
     double cval = ip_param_number(l->node, "cval");
-    imgpar_dtype stored = l->coverage ? l->coverage->source->dtype : l->in[0]->dtype;
+    imgpar_dtype stored = l->in[0]->dtype, f = ip_float_for(stored);
     if (stored == IMGPAR_F16) cval = ip_float_from_half(ip_half_from_float((float)cval));
     if (!l->coverage) return (ip_outside){ cval, cval };
     const ip_dtype_facts *facts = ip_dtype(stored);
     if (!facts->is_float) cval = fmin(fmax(rint(cval), facts->minimum), facts->maximum);
-    return (ip_outside){ .colour = cval * cval, .alpha = cval };
+    double factor = l->coverage->is_whole ? cval : share_of(cval, l->coverage->full, f), product = cval * factor;
+    return (ip_outside){ .colour = f == IMGPAR_F32 ? (double)(float)product : product, .alpha = cval };
 }
 
 ip_expr *ip_lower_outside_value(ip_lower *l, imgpar_dtype dtype, ip_outside outside)
@@ -241,74 +249,130 @@ static ip_expr *element(ip_lower *l, ip_stage *stage, const int64_t dims[4], int
     return ip_x_load(l->ir, stage, index, IP_BORDER_NONE, NULL);
 }
 
-/* The input with its colours times alpha. What is transparent is 0, even where its colour is infinite. */
-static ip_stage *times_alpha(ip_lower *l)
+static ip_expr *last_channel_of(ip_lower *l, const ip_stage *in)
+{
+    return binary(l, IP_X_EQ, ip_x_coord(l->ir, C, in->dims[C]), ip_lower_i32(l, in->dims[C] - 1));
+}
+
+ip_stage *ip_coverage_floats(ip_lower *l, bool plain_differs)
 {
     ip_stage *in = l->in[0];
+    if (!l->coverage) return in;
+    l->coverage->plain_differs = plain_differs;
     imgpar_dtype f = ip_float_for(in->dtype);
-    int64_t last = in->dims[C] - 1;
-    ip_expr *colour = as_float(l, f, element(l, in, in->dims, OWN)), *alpha = as_float(l, f, element(l, in, in->dims, last));
-    ip_expr *product = binary(l, IP_X_MUL, colour, alpha), *zero = number(l, f, 0);
-    if (ip_dtype(in->dtype)->is_float) product = ip_x_select(l->ir, binary(l, IP_X_EQ, alpha, zero), zero, product);
-    ip_expr *is_alpha = binary(l, IP_X_EQ, ip_x_coord(l->ir, C, in->dims[C]), ip_lower_i32(l, last));
-    return ip_lower_stage_sized(l, in->dims, f, ip_x_select(l->ir, is_alpha, alpha, product), "colours times alpha");
+    const double full = l->coverage->full;
+    ip_expr *alpha = as_float(l, f, element(l, in, in->dims, in->dims[C] - 1)), *one = number(l, f, 1);
+    ip_expr *share = binary(l, IP_X_MUL, alpha, ip_lower_argument(l, f, 1 / full));
+    share = ip_x_select(l->ir, binary(l, IP_X_EQ, alpha, ip_lower_argument(l, f, full)), one, share);
+    ip_expr *factor = ip_x_select(l->ir, last_channel_of(l, in), one, full == 1 ? alpha : share);
+    ip_expr *colour = as_float(l, f, element(l, in, in->dims, OWN)), *zero = number(l, f, 0);
+    ip_expr *product = binary(l, IP_X_MUL, colour, factor);
+    if (ip_dtype(in->dtype)->is_float) product = ip_x_select(l->ir, binary(l, IP_X_EQ, factor, zero), zero, product);
+    return ip_lower_stage_sized(l, in->dims, f, product, "colours times alpha");
 }
 
-/* The passes over colours times alpha: sums that are not divided yet, and the sum of alpha. The input itself where they do nothing. */
-static ip_stage *weighted_sums(ip_lower *l, ip_coverage *coverage)
+ip_stage *ip_coverage_whole(ip_lower *l, int64_t count)
 {
-    ip_stage *in[MOST_INPUTS];
-    assert(l->node->n_inputs <= MOST_INPUTS);
-    for (int k = 0; k < l->node->n_inputs; k++)
-        in[k] = l->in[k];
-    in[0] = times_alpha(l);
-    if (!in[0]) return NULL;
-    ip_lower passes = *l;
-    passes.in = in;
-    passes.dtype = in[0]->dtype;
-    passes.coverage = coverage;
-    ip_stage *sums = l->node->op->lower(&passes);
-    return sums == in[0] ? l->in[0] : sums;
+    ip_stage *in = l->in[0];
+    if (!l->coverage) return in;
+    l->coverage->is_whole = true;
+    l->coverage->count = count;
+    ip_expr *alpha = ip_x_cast(l->ir, IMGPAR_U16, element(l, in, in->dims, in->dims[C] - 1));
+    ip_expr *factor = ip_x_select(l->ir, last_channel_of(l, in), ip_x_int(l->ir, IMGPAR_U16, 1), alpha);
+    ip_expr *product = binary(l, IP_X_MUL, ip_x_cast(l->ir, IMGPAR_U16, element(l, in, in->dims, OWN)), factor);
+    return ip_lower_stage_sized(l, in->dims, IMGPAR_U16, product, "colours times alpha");
 }
 
-/* Floats whose opaque alpha is 1: the passes over colours times alpha give opaque pixels what the row gives. */
+/* Whether the passes over colours times alpha give opaque pixels what the row gives, to the bit: then it is made of the
+ * same values in the same order. Sums of pairs stand for those of values where a range is known (ops/weighted.c, Note
+ * [Pairs]). */
 static bool sums_are_means(const ip_lower *l, const ip_coverage *coverage)
 {
     const ip_stage *in = l->in[0];
     bool is_finite = fabs(in->lo) < 0x1p40 && fabs(in->hi) < 0x1p40, is_unknown = isinf(in->lo) && isinf(in->hi);
-    bool is_mean = coverage->gain == 1 && coverage->offset == 0 && !coverage->weight;
-    return is_mean && coverage->full == 1 && ip_dtype(in->dtype)->is_float && (is_finite || is_unknown);
+    return !coverage->plain_differs && (!ip_dtype(in->dtype)->is_float || is_finite || is_unknown);
 }
 
-/* The colour where something is not opaque. */
-static ip_expr *mean_colour(ip_lower *l, const ip_coverage *coverage, ip_expr *sum, ip_expr *alpha)
+/* What sums of colours are multiplied by; 0 where nothing covers. */
+static ip_expr *inverse_of(ip_lower *l, const ip_coverage *coverage, ip_expr *alpha)
 {
+    imgpar_dtype f = alpha->dtype;
+    ip_expr *zero = number(l, f, 0), *of_opaque = ip_lower_argument(l, f, coverage->full * coverage->gain);
+    ip_expr *inverse = binary(l, IP_X_DIV, of_opaque, alpha);
+    return ip_x_select(l->ir, binary(l, IP_X_LT, zero, alpha), inverse, zero);
+}
+
+/* Sums times factor, and offset; 0 where factor is, whatever colours there are. */
+static ip_expr *scaled(ip_lower *l, const ip_coverage *coverage, ip_expr *sum, ip_expr *factor)
+{
+    ip_expr *value = binary(l, IP_X_MUL, sum, factor), *zero = number(l, sum->dtype, 0);
+    bool has_offset = coverage->offset != 0;
+    if (has_offset) value = binary(l, IP_X_ADD, value, ip_lower_argument(l, value->dtype, coverage->offset));
+    bool is_zero = !has_offset && !ip_dtype(l->in[0]->dtype)->is_float; /* by itself */
+    return is_zero ? value : ip_x_select(l->ir, binary(l, IP_X_EQ, factor, zero), zero, value);
+}
+
+/* Where all that was read is opaque. Sums are not multiplied by 1 where they are of more than that: floats may be, and
+ * bytes whose white is less than 255. */
+static ip_expr *opacity_of(ip_lower *l, const ip_coverage *coverage, ip_expr *alpha, bool are_means)
+{
+    const double full = coverage->full, most = full * coverage->gain * (1 + 0x1p-8);
+    ip_expr *least = ip_x_param(l->ir, alpha->dtype, coverage->opaque, 0, 2 * full);
+    ip_expr *is_opaque = coverage->is_opaque ? coverage->is_opaque : binary(l, IP_X_LE, least, alpha);
+    if (!are_means || l->in[0]->hi <= full) return is_opaque;
+    return binary(l, IP_X_AND, is_opaque, binary(l, IP_X_LE, alpha, ip_lower_argument(l, alpha->dtype, most)));
+}
+
+/* Of sums of floats, and of plain, which is what the row makes of the picture as it is: the same sums, or others. */
+static ip_stage *quotients(ip_lower *l, const ip_coverage *coverage, ip_stage *sums, ip_stage *plain)
+{
+    const bool are_means = plain == sums;
+    ip_expr *sum = element(l, sums, l->dims, OWN), *alpha = coverage->weight, *is_alpha = ip_lower_is_alpha(l);
+    if (!alpha) alpha = element(l, sums, l->dims, l->dims[C] - 1);
     imgpar_dtype f = sum->dtype;
-    ip_expr *zero = number(l, f, 0), *mean = binary(l, IP_X_DIV, sum, alpha);
-    if (coverage->gain != 1) mean = binary(l, IP_X_MUL, mean, ip_lower_argument(l, f, coverage->gain));
-    if (coverage->offset != 0) mean = binary(l, IP_X_ADD, mean, ip_lower_argument(l, f, coverage->offset));
-    return ip_x_select(l->ir, binary(l, IP_X_LT, zero, alpha), mean, zero);
+    ip_expr *is_plain = binary(l, IP_X_OR, is_alpha, opacity_of(l, coverage, alpha, are_means));
+    ip_expr *none = number(l, f, -1), *factor = inverse_of(l, coverage, alpha);
+    factor = ip_x_select(l->ir, is_plain, are_means ? number(l, f, 1) : none, factor);
+    ip_expr *value = ip_lower_convert(l, l->dtype, scaled(l, coverage, sum, factor));
+    if (!are_means) {
+        ip_expr *own = ip_lower_convert(l, l->dtype, element(l, plain, l->dims, OWN));
+        value = ip_x_select(l->ir, binary(l, IP_X_EQ, factor, none), own, value);
+    }
+    if (coverage->gain == 1 && coverage->offset == 0) return ip_lower_map(l, value);
+    ip_expr *mean_alpha = binary(l, IP_X_MUL, alpha, ip_lower_argument(l, f, 1 / coverage->gain));
+    return ip_lower_map(l, ip_x_select(l->ir, is_alpha, ip_lower_convert(l, l->dtype, mean_alpha), value));
+}
+
+/* Note [Whole quotients] */
+static ip_stage *whole_quotients(ip_lower *l, const ip_coverage *coverage, ip_stage *sums)
+{
+    const imgpar_dtype w = IMGPAR_I32, f = IMGPAR_F32;
+    ip_expr *n = ip_x_cast(l->ir, w, element(l, sums, l->dims, OWN)), *one = ip_x_int(l->ir, w, 1);
+    ip_expr *alpha = ip_x_cast(l->ir, w, element(l, sums, l->dims, l->dims[C] - 1));
+    ip_expr *count = ip_x_int(l->ir, w, coverage->count);
+    ip_expr *d = ip_x_select(l->ir, ip_lower_is_alpha(l), count, binary(l, IP_X_MAX, alpha, one));
+    ip_expr *inverse = binary(l, IP_X_DIV, number(l, f, 1), ip_x_cast(l->ir, f, d));
+    ip_expr *near = binary(l, IP_X_MUL, ip_x_cast(l->ir, f, n), inverse);
+    near = binary(l, IP_X_ADD, near, number(l, f, 0.5 - 0x1p-12));
+    ip_expr *q = ip_x_cast(l->ir, w, binary(l, IP_X_MIN, near, number(l, f, UINT8_MAX)));
+    ip_expr *rest = binary(l, IP_X_SUB, n, binary(l, IP_X_MUL, q, d));
+    ip_expr *is_less = binary(l, IP_X_LE, d, binary(l, IP_X_ADD, rest, rest));
+    return ip_lower_map(l, binary(l, IP_X_ADD, q, ip_x_cast(l->ir, w, is_less)));
 }
 
 /* Note [Weighing by alpha] */
 static ip_stage *weighed_by_alpha(ip_lower *l)
 {
-    ip_coverage coverage = { .source = l->in[0], .full = ip_alpha_full(l->node->inputs[0]), .gain = 1 };
+    ip_coverage coverage = { .full = ip_alpha_full(l->node->inputs[0]), .gain = 1 };
     coverage.opaque = coverage.full;
-    ip_stage *sums = weighted_sums(l, &coverage);
+    ip_lower passes = *l;
+    passes.dtype = ip_float_for(l->in[0]->dtype);
+    passes.coverage = &coverage;
+    ip_stage *sums = l->node->op->lower(&passes);
     if (!sums || sums == l->in[0]) return sums;
+    if (coverage.is_whole) return whole_quotients(l, &coverage, sums);
     ip_stage *plain = sums_are_means(l, &coverage) ? sums : l->node->op->lower(l);
-    if (!plain) return NULL;
-    ip_expr *sum = element(l, sums, l->dims, OWN);
-    ip_expr *alpha = coverage.weight ? coverage.weight : element(l, sums, l->dims, l->dims[C] - 1);
-    ip_expr *own = ip_lower_convert(l, l->dtype, element(l, plain, l->dims, OWN)), *of_alpha = own;
-    ip_expr *colour = ip_lower_convert(l, l->dtype, mean_colour(l, &coverage, sum, alpha));
-    ip_expr *opaque = ip_x_param(l->ir, alpha->dtype, coverage.opaque, 0, 2 * coverage.full);
-    ip_expr *is_opaque = coverage.is_opaque ? coverage.is_opaque : binary(l, IP_X_LE, opaque, alpha);
-    if (coverage.gain != 1 || coverage.offset != 0)
-        of_alpha = ip_lower_convert(l, l->dtype, binary(l, IP_X_MUL, alpha, ip_lower_argument(l, alpha->dtype, 1 / coverage.gain)));
-    colour = ip_x_select(l->ir, is_opaque, own, colour);
-    return ip_lower_map(l, ip_x_select(l->ir, ip_lower_is_alpha(l), of_alpha, colour));
+    return plain ? quotients(l, &coverage, sums, plain) : NULL;
 }
 
 /* ---- two pictures ------------------------------------------------------------------------------------------------- */

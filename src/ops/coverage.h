@@ -4,15 +4,26 @@
  * (ip_alpha) how it treats alpha; what that does is written here, once for all rows. Arrays of space data are no pictures and have no alpha.
  *
  * Note [Weighing by alpha]
- * The mean of pixels p with the weights w is, where alpha counts, sum(w alpha colour) / sum(w alpha). The row's own passes make both
- * sums: they run once more over a stage of floats that holds alpha times colour, and alpha as it is. The quotient is
+ * The mean of pixels p with the weights w is, where alpha counts, sum(w alpha colour) / sum(w alpha). The row's own
+ * passes make both sums: they run over a stage of floats that holds colours times alpha / full, and alpha as it is.
+ * The quotient is
  *
- *     c = sum(w colour alpha / full) / (sum(w alpha) / full)        0 where sum(w alpha) is not above 0
+ *     c = sum(w colour alpha / full) (full / sum(w alpha))        0 where sum(w alpha) is not above 0
  *
- * and alpha itself is the mean of a channel like any other. Where all pixels that a mean reads are opaque, the colours are what the row
- * makes of a picture without alpha, to the bit: that result, which is computed too, is taken where sum(w alpha) is at least what the
- * passes make of opaque pixels alone. What that is follows from the passes' weights; weights of floats do not add up to 1 exactly
- * (ip_coverage_pass()). Where weights are negative the sum does not tell; then the least alpha that is read does.
+ * with one division a pixel, and alpha itself is the mean of a channel like any other. Where all pixels that a mean
+ * reads are opaque, the colours are what the row makes of a picture without alpha, to the bit: alpha / full of an
+ * opaque pixel is exactly 1, so the sums are that, and where sum(w alpha) is at least what the passes make of opaque
+ * pixels alone they are multiplied by exactly 1. What that is follows from the passes' weights; weights of floats do
+ * not add up to 1 exactly (ip_coverage_pass()). Where weights are negative the sum does not tell; then the least alpha
+ * that is read does. A row that computes in whole numbers where colours are not multiplied by alpha is computed so,
+ * too, and that result is taken where all is opaque.
+ *
+ * Note [Whole quotients]
+ * Plain means of bytes are exact: sums S of colours times alpha and A of alpha are whole, and the colour is S / A,
+ * halves up. Of opaque pixels S / A is 255 sum(colour) / (255 n), so nothing else is computed for them. It is floor(S
+ * / A + 1/2), at most 255, and made of a float: the conversions, the inverse and the product are off by less than
+ * 2^-20 of the quotient together, however a device divides, hence by less than 2^-12, which is taken off. So what the
+ * float is cut to is the colour or one less, and the rest of the division tells which.
  *
  * What a border rule adds with cval is a pixel whose channels all are cval.
  */
@@ -23,12 +34,14 @@
 
 /* While the passes of a weighted mean run over colours that are multiplied by alpha. */
 typedef struct ip_coverage {
-    const ip_stage *source; /* the picture itself */
     double full;            /* alpha of an opaque pixel */
     double opaque;          /* what the passes so far made of it, at least */
     ip_expr *weight;        /* the sum of alpha where a channel's is not that of its pixel; NULL: that of the pixel */
     ip_expr *is_opaque;     /* where no pixel that is read lets anything through; NULL: where the sum of alpha is `opaque` */
     double gain, offset;    /* the row's result is mean times gain plus offset */
+    bool plain_differs;     /* the row makes opaque pixels from other values than these */
+    bool is_whole;          /* sums are exact, of `count` pixels */
+    int64_t count;
 } ip_coverage;
 
 /* What becomes of alpha. */
@@ -57,6 +70,11 @@ double ip_convolution_gain(const imgpar_array *node);
  * opaque ones and of alpha. Of l->dtype. */
 ip_expr *ip_lower_blended(ip_lower *l, ip_expr *plain, ip_expr *const shares[2]);
 
+/* For the makers of passes: input 0, or while colours are multiplied by alpha what takes its place. Of floats, where
+ * plain_differs tells that the row reads l->in[0] in whole numbers else. */
+ip_stage *ip_coverage_floats(ip_lower *l, bool plain_differs);
+/* Of whole numbers: u16 of what are bytes. The row returns exact sums of `count` pixels each, below 2^31, undivided. */
+ip_stage *ip_coverage_whole(ip_lower *l, int64_t count);
 /* For the makers of passes: a pass makes at least `least` of a constant l->coverage->opaque. */
 void ip_coverage_pass(ip_lower *l, double least);
 /* cval as it is beyond the edges: in a colour and in alpha. They differ where colours are multiplied by alpha. */

@@ -24,7 +24,7 @@ typedef struct ip_lower {
     ip_stage *const *in; /* the stages of node->inputs */
     int64_t dims[4];     /* of the node */
     imgpar_dtype dtype;  /* of what is made of it: the node's, but for sums that are not finished (ops/coverage.h) */
-    struct ip_coverage *coverage; /* while in[0] holds colours times alpha; else NULL */
+    struct ip_coverage *coverage; /* while colours are multiplied by alpha (ip_coverage_floats()); else NULL */
     ip_error *err;
 } ip_lower;
 

@@ -37,6 +37,7 @@
 #include "ops/weighted.h"
 
 #include "base/alloc.h"
+#include "ops/coverage.h"
 
 #include <math.h>
 #include <string.h>
@@ -115,9 +116,8 @@ typedef struct passes { pass vertical, horizontal; int fraction; } passes;
 
 static bool is_whole(const passes *p) { return p->fraction > 0; }
 
-static passes passes_of(ip_lower *l, const double *w, int taps)
+static passes passes_of(ip_lower *l, ip_stage *in, const double *w, int taps)
 {
-    ip_stage *in = l->in[0];
     ip_expr *cval;
     int border = ip_lower_border(l, in->dtype, &cval);
     passes p = { .vertical.sum = { .l = l, .stage = in, .border = border, .cval = cval, .dtype = ip_float_for(in->dtype),
@@ -319,14 +319,17 @@ static ip_stage *gaussian_stages(ip_lower *l, int step)
     int radius = ip_blur_radius(l->node);
     if (radius == 0) return l->in[0];
     double *w = gaussian(ip_param_number(l->node, "sigma"), radius);
-    bool is_whole = l->in[0]->dtype == IMGPAR_U8 && l->dtype == IMGPAR_U8 && radius <= (step > 1 ? MOST_SAMPLED_RADIUS : MOST_WHOLE_RADIUS);
+    bool are_bytes = l->in[0]->dtype == IMGPAR_U8 && l->node->type.dtype == IMGPAR_U8;
+    bool is_whole = are_bytes && radius <= (step > 1 ? MOST_SAMPLED_RADIUS : MOST_WHOLE_RADIUS);
     whole_weights whole = { .fraction = 0 };
+    ip_stage *in = ip_coverage_floats(l, is_whole);
+    is_whole = is_whole && !l->coverage;
     if (!w || (is_whole && !whole_weights_of(w, radius, &whole))) {
         ip_free(w);
         ip_fail_memory(l->err, "making a Gaussian");
         return NULL;
     }
-    passes p = is_whole ? whole_passes_of(l, &whole, 2 * radius + 1, step <= 1) : passes_of(l, w, 2 * radius + 1);
+    passes p = is_whole ? whole_passes_of(l, &whole, 2 * radius + 1, step <= 1) : passes_of(l, in, w, 2 * radius + 1);
     ip_stage *s = of_passes(l, &p, step);
     free_whole(&whole);
     ip_free(w);

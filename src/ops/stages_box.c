@@ -74,24 +74,34 @@ static void follow_opaque(ip_lower *l, int size, imgpar_dtype dtype, int64_t div
     ip_coverage_pass(l, dtype == IMGPAR_F32 ? (double)((float)sum * (float)factor) : sum * factor);
 }
 
+/* The input, with colours times alpha where they are weighed: of bytes exactly while sums fit 31 bits, else floats. */
+static ip_stage *input_of(ip_lower *l, int64_t n)
+{
+    enum { LARGEST = 255 * 255 };
+    bool is_exact = l->in[0]->dtype == IMGPAR_U8 && (n + 1) * LARGEST <= INT32_MAX;
+    return is_exact ? ip_coverage_whole(l, n) : ip_coverage_floats(l, !ip_dtype(l->in[0]->dtype)->is_float);
+}
+
 ip_stage *ip_stages_boxblur(ip_lower *l)
 {
     int size = (int)ip_param_number(l->node, "size");
     int64_t n = (int64_t)size * size;
-    ip_stage *in = l->in[0];
     ip_expr *cval;
-    if (size == 1) return in;
+    if (size == 1) return l->in[0];
+    ip_stage *in = input_of(l, n);
     int border = ip_lower_border(l, in->dtype, &cval);
     /* with what is beyond the edges */
     double lo = cval ? fmin(in->lo, cval->lo) : in->lo, hi = cval ? fmax(in->hi, cval->hi) : in->hi;
     imgpar_dtype between = ip_lower_sum_dtype(in->dtype, lo, hi, size, 0);
     imgpar_dtype w = ip_lower_sum_dtype(in->dtype, lo, hi, (double)n, (double)(n / 2));
-    follow_opaque(l, size, between, 1);
-    follow_opaque(l, size, w, n);
+    bool is_whole = l->coverage && l->coverage->is_whole;
+    if (!is_whole) follow_opaque(l, size, between, 1);
+    if (!is_whole) follow_opaque(l, size, w, n);
     pass vertical = { l, in, Y, size / 2, border, cval, between };
     ip_stage *sums = ip_lower_stage(l, fold_pass(&vertical, IP_FOLD_SUM), "vertical sums");
     pass horizontal = { l, sums, X, size / 2, border, cval ? column_of_cval(l, cval, size, between) : NULL, w };
-    return ip_lower_map(l, ip_lower_mean(l, fold_pass(&horizontal, IP_FOLD_SUM), n));
+    ip_expr *sum = fold_pass(&horizontal, IP_FOLD_SUM);
+    return is_whole ? ip_lower_stage(l, sum, "sums") : ip_lower_map(l, ip_lower_mean(l, sum, n));
 }
 
 /* ---- erode, dilate ---------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ static ip_expr *sum_of(ip_lower *l, ip_stage *stage, const kernel *k, const imgp
 }
 
 /* The window of a convolution over alpha alone. */
-typedef struct window_of_alpha { ip_lower *l; int rows, cols, border; ip_expr *cval; } window_of_alpha;
+typedef struct window_of_alpha { ip_lower *l; ip_stage *stage; int rows, cols, border; ip_expr *cval; } window_of_alpha;
 
 /* ---- convolve --------------------------------------------------------------------------------- */
 
@@ -153,19 +153,19 @@ static ip_expr *alpha_under(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
     ip_expr *index[4] = { ip_lower_coord(l, 0), NULL, NULL, ip_lower_i32(l, l->dims[3] - 1) };
     index[1] = ip_x_binary(ir, IP_X_ADD, ip_lower_coord(l, 1), ip_x_binary(ir, IP_X_SUB, ty, ip_lower_i32(l, w->rows / 2)));
     index[2] = ip_x_binary(ir, IP_X_ADD, ip_lower_coord(l, 2), ip_x_binary(ir, IP_X_SUB, tx, ip_lower_i32(l, w->cols / 2)));
-    return ip_x_load(ir, l->in[0], index, w->border, w->cval);
+    return ip_x_load(ir, w->stage, index, w->border, w->cval);
 }
 
 /* Tells what the sum is in a picture whose colours are multiplied by alpha. */
-static ip_expr *covered(ip_lower *l, const convolution *c, ip_expr *sum)
+static ip_expr *covered(ip_lower *l, const convolution *c, ip_stage *in, ip_expr *sum)
 {
     const ip_weights *first = &c->kernel.pass[0], *last = &c->kernel.pass[c->kernel.n - 1];
     l->coverage->gain = ip_convolution_gain(l->node);
     l->coverage->offset = c->offset;
     if (!has_negative_weight(&c->kernel)) return sum;
-    window_of_alpha w = { .l = l, .rows = first->rows, .cols = last->cols };
-    w.border = ip_lower_border(l, l->in[0]->dtype, &w.cval);
-    if (w.cval) w.cval = ip_lower_argument(l, l->in[0]->dtype, ip_lower_outside(l).alpha);
+    window_of_alpha w = { .l = l, .stage = in, .rows = first->rows, .cols = last->cols };
+    w.border = ip_lower_border(l, in->dtype, &w.cval);
+    if (w.cval) w.cval = ip_lower_argument(l, in->dtype, ip_lower_outside(l).alpha);
     ip_expr *least = ip_x_window(l->ir, IP_FOLD_MIN, w.rows, w.cols, alpha_under, NULL, &w);
     ip_expr *full = ip_x_number(l->ir, least->dtype, l->coverage->full);
     l->coverage->is_opaque = ip_x_binary(l->ir, IP_X_LE, full, least);
@@ -174,7 +174,9 @@ static ip_expr *covered(ip_lower *l, const convolution *c, ip_expr *sum)
 
 static ip_stage *convolve(ip_lower *l, convolution *c)
 {
-    if (fits_integers(l, c, c->dtypes)) return ip_lower_map(l, scaled_integers(l, c, sum_of(l, l->in[0], &c->kernel, c->dtypes)));
+    bool is_whole = fits_integers(l, c, c->dtypes);
+    if (is_whole && !l->coverage)
+        return ip_lower_map(l, scaled_integers(l, c, sum_of(l, l->in[0], &c->kernel, c->dtypes)));
     /* In floats the last pass's weights are divided by scale before they are rounded. */
     ip_weights *last = &c->kernel.pass[c->kernel.n - 1];
     int n = last->rows * last->cols;
@@ -187,8 +189,9 @@ static ip_stage *convolve(ip_lower *l, convolution *c)
         w[k] = last->w[k] / c->scale;
     last->w = w;
     c->dtypes[0] = c->dtypes[1] = ip_float_for(l->in[0]->dtype);
-    ip_expr *sum = sum_of(l, l->in[0], &c->kernel, c->dtypes);
-    if (l->coverage) sum = covered(l, c, sum);
+    ip_stage *in = ip_coverage_floats(l, is_whole);
+    ip_expr *sum = sum_of(l, in, &c->kernel, c->dtypes);
+    if (l->coverage) sum = covered(l, c, in, sum);
     ip_free(w);
     if (l->coverage) return ip_lower_map(l, sum);
     if (c->offset != 0) sum = ip_x_binary(l->ir, IP_X_ADD, sum, ip_lower_argument(l, sum->dtype, c->offset));

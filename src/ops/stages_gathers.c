@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads at places given by arrays or lists. */
+#include "ops/coverage.h"
 #include "ops/infer.h"
 #include "ops/view.h"
 
@@ -87,7 +88,7 @@ ip_stage *ip_stages_searchsorted(ip_lower *l)
 
 /* ---- neighbours ----------------------------------------------------------------------------------- */
 
-static ip_expr *neighbour(ip_lower *l, const double *offsets, int n, int border, ip_expr *cval)
+static ip_expr *neighbour(ip_lower *l, ip_stage *in, const double *offsets, int n, int border, ip_expr *cval)
 {
     ip_expr *at[4];
     for (int d = 0; d < 4; d++)
@@ -96,7 +97,7 @@ static ip_expr *neighbour(ip_lower *l, const double *offsets, int n, int border,
         int dim = ip_type_axis_dim(&l->node->type, k);
         at[dim] = binary(l, IP_X_ADD, at[dim], ip_lower_i32(l, (int64_t)offsets[k]));
     }
-    ip_expr *x = ip_x_load(l->ir, l->in[0], at, border, cval);
+    ip_expr *x = ip_x_load(l->ir, in, at, border, cval);
     return x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x;
 }
 
@@ -122,10 +123,13 @@ ip_stage *ip_stages_neighbours(ip_lower *l)
     const ip_param *p = ip_param_get(l->node, "offsets");
     int fold = (int)ip_param_number(l->node, "fold");
     if (!l->in[0]) return NULL;
+    const ip_dtype_facts *facts = ip_dtype(l->in[0]->dtype);
+    bool has_rounded_sums = !facts->is_float && facts->size_bytes > 1; /* those of bytes are exact in floats, too */
+    ip_stage *in = ip_coverage_floats(l, has_rounded_sums);
     ip_expr *cval, *acc = NULL;
-    int border = ip_lower_border(l, l->in[0]->dtype, &cval);
+    int border = ip_lower_border(l, in->dtype, &cval);
     for (int row = 0; row < p->rows; row++) {
-        ip_expr *x = neighbour(l, p->numbers + row * p->cols, p->cols, border, cval);
+        ip_expr *x = neighbour(l, in, p->numbers + row * p->cols, p->cols, border, cval);
         bool sums = fold == IP_NEIGHBOURS_SUM || fold == IP_NEIGHBOURS_MEAN;
         if (sums && !ip_dtype(x->dtype)->is_float)
             x = ip_x_cast(l->ir, ip_dtype(x->dtype)->size_bytes < 4 ? IMGPAR_I32 : IMGPAR_I64, x);
@@ -138,5 +142,7 @@ ip_stage *ip_stages_neighbours(ip_lower *l)
     acc = ip_lower_convert(l, l->dtype, acc);
     bool keeps = ip_param_number(l->node, "outside") != 0;
     ip_expr *inside = keeps ? inside_of(l, p) : NULL;
-    return ip_lower_map(l, inside ? ip_x_select(l->ir, inside, acc, ip_lower_in(l, 0)) : acc);
+    if (!inside) return ip_lower_map(l, acc);
+    ip_expr *own = ip_lower_convert(l, l->dtype, neighbour(l, in, NULL, 0, IP_BORDER_NONE, NULL));
+    return ip_lower_map(l, ip_x_select(l->ir, inside, acc, own));
 }

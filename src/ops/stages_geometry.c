@@ -94,8 +94,8 @@ ip_stage *ip_stages_transpose(ip_lower *l)
 
 enum { OWN = -1 };
 
-/* How what lies beyond the edges is read. */
-typedef struct reading { int border; ip_expr *cval; } reading;
+/* What is read, and how beyond its edges. */
+typedef struct reading { ip_stage *stage; int border; ip_expr *cval; } reading;
 
 static const double far_away = 0x1p30; /* positions are limited to it, so that neighbours stay in 32 bits */
 
@@ -119,11 +119,11 @@ static ip_expr *position(ip_lower *l, ip_expr *v, double shift)
 /* In the element's channel, or in one that is given. */
 static ip_expr *read_at(ip_lower *l, ip_expr *y, ip_expr *x, int64_t channel, const reading *r)
 {
-    const ip_stage *a = l->in[0];
+    const ip_stage *a = r->stage;
     ip_expr *z = a->dims[0] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, 0);
     ip_expr *c = channel >= 0 ? ip_lower_i32(l, channel) : a->dims[3] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, 3);
     ip_expr *const index[4] = { z, y, x, c };
-    return ip_x_load(l->ir, l->in[0], index, r->border, r->cval);
+    return ip_x_load(l->ir, r->stage, index, r->border, r->cval);
 }
 
 /* The part of v behind the point, 0 for integers. */
@@ -151,13 +151,13 @@ static ip_expr *between(ip_lower *l, ip_expr *y, ip_expr *x, int64_t channel, co
 ip_stage *ip_stages_at(ip_lower *l)
 {
     ip_expr *y = ip_lower_value(l, 1), *x = ip_lower_value(l, 2);
-    reading r;
-    r.border = ip_lower_border(l, l->in[0]->dtype, &r.cval);
+    reading r = { .stage = ip_coverage_floats(l, false) };
+    r.border = ip_lower_border(l, r.stage->dtype, &r.cval);
     bool linear = ip_param_number(l->node, "filter") == IP_AT_LINEAR;
     if (!linear) return ip_lower_map(l, read_at(l, position(l, y, 0.5), position(l, x, 0.5), OWN, &r));
     if (l->coverage) { /* alpha where the colour is read: channels may have positions of their own */
         reading of_alpha = r;
-        if (r.cval) of_alpha.cval = ip_lower_argument(l, l->in[0]->dtype, ip_lower_outside(l).alpha);
+        if (r.cval) of_alpha.cval = ip_lower_argument(l, r.stage->dtype, ip_lower_outside(l).alpha);
         l->coverage->weight = between(l, y, x, l->in[0]->dims[3] - 1, &of_alpha);
     }
     return ip_lower_map(l, between(l, y, x, OWN, &r));

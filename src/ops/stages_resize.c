@@ -7,6 +7,7 @@
  * values are kept in 16 bits, as multiples of 2^-7 of a level: processors multiply two such numbers and add the products at once
  * (compile/idioms.c).
  */
+#include "ops/coverage.h"
 #include "ops/infer.h"
 #include "ops/resample.h"
 #include "ops/weighted.h"
@@ -123,21 +124,22 @@ static bool is_mean_of_blocks(const ip_stage *in, const ip_resampling *y, const 
         && block_dtype(in, (int64_t)y->taps * x->taps) != IMGPAR_I64;
 }
 
-static ip_stage *mean_of_blocks(ip_lower *l, const ip_resampling *y, const ip_resampling *x)
+static ip_stage *mean_of_blocks(ip_lower *l, ip_stage *in, const ip_resampling *y, const ip_resampling *x)
 {
-    ip_stage *in = l->in[0];
     const int64_t between[4] = { in->dims[0], l->dims[Y], in->dims[X], in->dims[3] };
     int64_t n = (int64_t)y->taps * x->taps;
     imgpar_dtype column = ip_lower_sum_dtype(in->dtype, in->lo, in->hi, y->taps, 0);
     ip_stage *sums = ip_lower_stage_sized(l, between, column, ip_resampled_sum(l, in, Y, between, column, y), "vertical sums");
-    return ip_lower_map(l, ip_lower_mean(l, ip_resampled_sum(l, sums, X, l->dims, block_dtype(in, n), x), n));
+    ip_expr *sum = ip_resampled_sum(l, sums, X, l->dims, block_dtype(in, n), x);
+    return l->coverage ? ip_lower_stage(l, sum, "sums") : ip_lower_map(l, ip_lower_mean(l, sum, n));
 }
 
 enum { WEIGHT_BITS = 14, KEPT_BITS = 7 };
 
 static bool grows_bytes(const ip_lower *l, const ip_resampling *y, const ip_resampling *x)
 {
-    return l->in[0]->dtype == IMGPAR_U8 && l->dtype == IMGPAR_U8 && y->taps <= 2 && x->taps <= 2 && y->n_out >= y->n_in && x->n_out >= x->n_in;
+    return l->in[0]->dtype == IMGPAR_U8 && l->node->type.dtype == IMGPAR_U8 && y->taps <= 2 && x->taps <= 2
+        && y->n_out >= y->n_in && x->n_out >= x->n_in;
 }
 
 static ip_expr *whole_pass(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], ip_resampling *r, int shift, imgpar_dtype dtype)
@@ -160,9 +162,8 @@ static ip_stage *weighted_bytes(ip_lower *l, ip_resampling *y, ip_resampling *x)
 }
 
 /* The pass of an axis that gets longer comes last: it is fewer elements to make, and columns, which are the dearer ones, most of all. */
-static ip_stage *weighted(ip_lower *l, const ip_resampling *y, const ip_resampling *x)
+static ip_stage *weighted(ip_lower *l, ip_stage *in, const ip_resampling *y, const ip_resampling *x)
 {
-    ip_stage *in = l->in[0];
     imgpar_dtype f = ip_float_for(in->dtype);
     if (y->n_in == y->n_out) return ip_lower_map(l, ip_resampled(l, in, X, l->dims, f, x));
     if (x->n_in == x->n_out) return ip_lower_map(l, ip_resampled(l, in, Y, l->dims, f, y));
@@ -172,6 +173,23 @@ static ip_stage *weighted(ip_lower *l, const ip_resampling *y, const ip_resampli
     ip_expr *half = ip_resampled(l, in, first, between, f, first == X ? x : y);
     ip_stage *made = ip_lower_stage_sized(l, between, f, half, first == X ? "horizontal pass" : "vertical pass");
     return ip_lower_map(l, ip_resampled(l, made, last, l->dims, f, last == X ? x : y));
+}
+
+/* Means of as many bytes each whose sums, times alpha, have 31 bits; colours are weighed exactly then. */
+static bool may_weigh_blocks(const ip_stage *in, const ip_resampling *y, const ip_resampling *x)
+{
+    enum { LARGEST = 255 * 255 };
+    return in->dtype == IMGPAR_U8 && ((int64_t)y->taps * x->taps + 1) * LARGEST <= INT32_MAX;
+}
+
+/* By linear weights, or by areas. */
+static ip_stage *filtered(ip_lower *l, ip_resampling *y, ip_resampling *x)
+{
+    ip_stage *in = l->in[0];
+    bool are_blocks = is_mean_of_blocks(in, y, x), is_whole = are_blocks || grows_bytes(l, y, x);
+    if (are_blocks && (!l->coverage || may_weigh_blocks(in, y, x)))
+        return mean_of_blocks(l, ip_coverage_whole(l, (int64_t)y->taps * x->taps), y, x);
+    return is_whole && !l->coverage ? weighted_bytes(l, y, x) : weighted(l, ip_coverage_floats(l, is_whole), y, x);
 }
 
 ip_stage *ip_stages_resize(ip_lower *l)
@@ -184,14 +202,7 @@ ip_stage *ip_stages_resize(ip_lower *l)
         return NULL;
     }
     ip_resampling *y = &maps[0].r, *x = &maps[1].r;
-    if (ip_param_number(l->node, "filter") == IP_RESIZE_NEAREST)
-        result = nearest(l, y, x);
-    else if (is_mean_of_blocks(in, y, x))
-        result = mean_of_blocks(l, y, x);
-    else if (grows_bytes(l, y, x))
-        result = weighted_bytes(l, y, x);
-    else
-        result = weighted(l, y, x);
+    result = ip_param_number(l->node, "filter") == IP_RESIZE_NEAREST ? nearest(l, y, x) : filtered(l, y, x);
     ip_resampling_clear(&maps[0].r);
     ip_resampling_clear(&maps[1].r);
     return result;

@@ -37,6 +37,7 @@ typedef struct bench_image {
 
 typedef enum bench_input {
     BENCH_RGB,      /* 4000 x 3000 x 3 u8 */
+    BENCH_RGBA,     /* 4000 x 3000 x 4 u8, alpha like another colour */
     BENCH_GRAY,     /* 4000 x 3000 u8 */
     BENCH_RGB_F32,  /* 4000 x 3000 x 3 f32, 0 to 255 */
     BENCH_LINE_F32, /* 60,000,000 f32, 0 to 1 */

@@ -10,6 +10,7 @@ static const struct {
     int64_t width, height, channels, small_width, small_height;
 } kinds[BENCH_N_INPUTS] = {
     [BENCH_RGB] = { IMGPAR_U8, 4000, 3000, 3, 240, 180 },
+    [BENCH_RGBA] = { IMGPAR_U8, 4000, 3000, 4, 240, 180 },
     [BENCH_GRAY] = { IMGPAR_U8, 4000, 3000, 1, 240, 180 },
     [BENCH_RGB_F32] = { IMGPAR_F32, 4000, 3000, 3, 240, 180 },
     [BENCH_LINE_F32] = { IMGPAR_F32, 60000000, 1, 1, 20000, 1 },
