@@ -130,7 +130,9 @@ static bool make_folders(char *path)
     bool ok = true;
     for (char *slash = strchr(path + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        ok = mkdir(path, 0777) == 0 || errno == EEXIST || access(path, X_OK) == 0; /* a read-only folder says EROFS of what is there */
+        const int why = mkdir(path, 0777) == 0 ? 0 : errno;
+        ok = why == 0 || why == EEXIST || access(path, X_OK) == 0; /* a read-only folder says EROFS of what is there */
+        errno = why;
         *slash = '/';
     }
     return ok;

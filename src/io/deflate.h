@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Deflating (RFC 1951) in pieces that know nothing of each other and are joined at bytes. */
+/* Deflating (RFC 1951) in pieces that are made apart and joined at bytes. */
 #ifndef IP_IO_DEFLATE_H
 #define IP_IO_DEFLATE_H
 
@@ -13,7 +13,10 @@ ip_deflater *ip_deflater_new(int level, size_t most);
 void ip_deflater_free(ip_deflater *d);
 /* How many bytes the code of a piece of n has at most. */
 size_t ip_deflater_bound(ip_deflater *d, size_t n);
-/* Writes the code of a piece to `out` and tells its bytes; 0: no memory. What is_last ends the stream, other code ends at a byte. */
-size_t ip_deflate_piece(ip_deflater *d, const unsigned char *bytes, size_t n, bool is_last, unsigned char *out);
+/* How many bytes before a piece its code may repeat. */
+enum { IP_DEFLATE_WINDOW = 32 << 10 };
+/* Writes the code of a piece to `out` and tells its bytes; 0: no memory. The n_before bytes before it, at most IP_DEFLATE_WINDOW, belong to pieces
+ * before. What is_last ends the stream, other code ends at a byte. */
+size_t ip_deflate_piece(ip_deflater *d, const unsigned char *bytes, size_t n_before, size_t n, bool is_last, unsigned char *out);
 
 #endif

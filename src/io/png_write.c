@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pixels to PNG. libpng writes what stands before the pixels, and every chunk; the pixels are filtered and deflated here, in pieces of whole
- * rows, by all processors (pieces.h). A piece knows nothing of the others but the row before it, so the bytes do not depend on how many threads
- * there are. See png.c, Note [Long jumps].
+ * rows, by all processors (pieces.h). What a piece wants of the rows before it is filtered once more, so nobody waits for the others, and the
+ * bytes do not depend on how many threads there are. See png.c, Note [Long jumps].
  */
 #include "io/deflate.h"
 #include "io/pieces.h"
@@ -27,7 +27,7 @@ typedef struct writer {
     png_structp png;
     png_infop info;
     size_t row_bytes, pixel_bytes;
-    size_t piece_rows, n_pieces;
+    size_t piece_rows, n_pieces, rows_before; /* rows_before: that a piece is to know, but for the first ones */
     int level;
     uint32_t sum; /* of the pieces so far */
     bool has_no_memory;
@@ -140,15 +140,15 @@ static void slot_free(void *made_in)
 static void *slot_new(void *user)
 {
     const writer *w = user;
-    const size_t n = w->row_bytes, n_filtered = w->piece_rows * (n + 1);
+    const size_t n = w->row_bytes, n_piece = w->piece_rows * (n + 1);
     slot *s = ip_zalloc(sizeof *s);
     if (!s) return NULL;
-    s->deflater = ip_deflater_new(w->level, n_filtered);
+    s->deflater = ip_deflater_new(w->level, n_piece);
     s->row[0] = ip_alloc(n);
     s->row[1] = ip_alloc(n);
     s->scratch = ip_alloc(n);
-    s->filtered = ip_alloc(n_filtered);
-    if (s->deflater) s->code = ip_alloc(HEADER_BYTES + ip_deflater_bound(s->deflater, n_filtered) + SUM_BYTES);
+    s->filtered = ip_alloc(n_piece + w->rows_before * (n + 1));
+    if (s->deflater) s->code = ip_alloc(HEADER_BYTES + ip_deflater_bound(s->deflater, n_piece) + SUM_BYTES);
     if (s->row[0] && s->row[1] && s->scratch && s->filtered && s->code) return s;
     slot_free(s);
     return NULL;
@@ -171,15 +171,18 @@ static void make_piece(void *user, size_t piece, void *made_in)
 {
     const writer *w = user;
     slot *s = made_in;
-    const size_t first = piece * w->piece_rows, n_rows = rows_of(w, piece), n = n_rows * (w->row_bytes + 1);
-    if (first > 0) read_row(w, first - 1, s->row[1]);
+    const size_t first = piece * w->piece_rows, stride = w->row_bytes + 1, n = rows_of(w, piece) * stride;
+    const size_t n_before = first < w->rows_before ? first : w->rows_before, begin = first - n_before, end = first + rows_of(w, piece);
+    const unsigned char *bytes = s->filtered + n_before * stride;
+    if (begin > 0) read_row(w, begin - 1, s->row[1]);
     else memset(s->row[1], 0, w->row_bytes);
-    for (size_t k = 0; k < n_rows; k++) {
-        read_row(w, first + k, s->row[k % 2]);
-        ip_png_filter(s->row[k % 2], s->row[(k + 1) % 2], w->row_bytes, w->pixel_bytes, s->filtered + k * (w->row_bytes + 1), s->scratch);
+    for (size_t k = 0; begin + k < end; k++) {
+        read_row(w, begin + k, s->row[k % 2]);
+        ip_png_filter(s->row[k % 2], s->row[(k + 1) % 2], w->row_bytes, w->pixel_bytes, s->filtered + k * stride, s->scratch);
     }
-    s->sum = (uint32_t)adler32(1, s->filtered, (uInt)n);
-    s->n_code = ip_deflate_piece(s->deflater, s->filtered, n, piece + 1 == w->n_pieces, s->code + HEADER_BYTES);
+    s->sum = (uint32_t)adler32(1, bytes, (uInt)n);
+    const size_t window = n_before * stride < IP_DEFLATE_WINDOW ? n_before * stride : IP_DEFLATE_WINDOW;
+    s->n_code = ip_deflate_piece(s->deflater, bytes, window, n, piece + 1 == w->n_pieces, s->code + HEADER_BYTES);
 }
 
 /* A chunk IDAT a piece. The stream's header tells its window and, for the curious, how much effort was made. */
@@ -221,6 +224,7 @@ static imgpar_status write_pixels(writer *w)
     w->piece_rows = PIECE_BYTES / (w->row_bytes + 1) + 1;
     if (w->piece_rows > p->height) w->piece_rows = p->height;
     w->n_pieces = (p->height + w->piece_rows - 1) / w->piece_rows;
+    w->rows_before = w->n_pieces > 1 && w->row_bytes < IP_DEFLATE_WINDOW ? IP_DEFLATE_WINDOW / (w->row_bytes + 1) + 1 : 0;
     w->sum = 1; /* of nothing */
     const ip_pieces pieces = { .n = w->n_pieces, .user = w, .slot_new = slot_new, .slot_free = slot_free,
                                .make = make_piece, .take = take_piece };
