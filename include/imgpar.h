@@ -23,20 +23,22 @@
  * released like any other. Strings returned by imgpar_array_message() and
  * imgpar_status_name() are borrowed.
  *
- * Structs: one that a function reads from its caller or fills in for it begins with struct_size, which the caller sets to sizeof of
- * the struct, as in imgpar_info info = { .struct_size = sizeof info }; a size that is none, as 0, is IMGPAR_E_ARGUMENT. The library
- * reads and writes so many bytes and no more: what an older program's struct lacks counts as 0, of what a newer one has behind zeros
- * are written, and what it asks for there is IMGPAR_E_UNSUPPORTED. Structs that the library hands out by pointer, singly or in a
- * list of pointers, have no size and may grow at their end, so a program neither makes nor copies them; imgpar_x and imgpar_cl_arg,
- * which are passed by value, stay as they are.
+ * Structs: one that a function reads from its caller or fills in for it begins with struct_size, which the caller sets
+ * to sizeof of the struct, as in imgpar_info info = { .struct_size = sizeof info }; a size that is none, as 0, is
+ * IMGPAR_E_ARGUMENT. The library reads and writes so many bytes and no more: what an older program's struct lacks
+ * counts as 0, of what a newer one has behind zeros are written, and what it asks for there is IMGPAR_E_UNSUPPORTED.
+ * Structs that the library hands out by pointer, singly or in a list of pointers, have no size and may grow at their
+ * end, so a program neither makes nor copies them; imgpar_x and imgpar_cl_arg, which are passed by value, stay as they
+ * are.
  *
  * Threads: any number of threads may build and evaluate arrays of one context.
  * The library never prints, never exits and keeps no global state.
  *
- * Processes: after fork() a child uses nothing of a context of its parent's but to release it, which leaves alone what is the
- * parent's: every function that computes, reads or changes something is IMGPAR_E_DEVICE_LOST at once. A context that the child
- * opens itself works; where the parent had opened a device or listed devices the child's can be the reference interpreter only,
- * since no OpenCL driver survives fork(), and imgpar_context_notice() says so. A child that execs is a process like any other.
+ * Processes: after fork() a child uses nothing of a context of its parent's but to release it, which leaves alone what
+ * is the parent's: every function that computes, reads or changes something is IMGPAR_E_DEVICE_LOST at once. A context
+ * that the child opens itself works; where the parent had opened a device or listed devices the child's can be the
+ * reference interpreter only, since no OpenCL driver survives fork(), and imgpar_context_notice() says so. A child that
+ * execs is a process like any other.
  */
 #ifndef IMGPAR_H
 #define IMGPAR_H
@@ -89,8 +91,19 @@ IMGPAR_API const char *imgpar_version(void);
 /* Element types. BOOL is one byte, 0 or 1. F16 is a storage type: it is computed as F32. COMPLEX64 is a real
  * part and an imaginary part, each F32, as C's float complex; the dtypes before it are real. */
 typedef enum imgpar_dtype {
-    IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_U32, IMGPAR_I32,
-    IMGPAR_U64, IMGPAR_I64, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64, IMGPAR_BOOL, IMGPAR_COMPLEX64,
+    IMGPAR_U8,
+    IMGPAR_I8,
+    IMGPAR_U16,
+    IMGPAR_I16,
+    IMGPAR_U32,
+    IMGPAR_I32,
+    IMGPAR_U64,
+    IMGPAR_I64,
+    IMGPAR_F16,
+    IMGPAR_F32,
+    IMGPAR_F64,
+    IMGPAR_BOOL,
+    IMGPAR_COMPLEX64,
     IMGPAR_N_DTYPES
 } imgpar_dtype;
 
@@ -100,10 +113,10 @@ IMGPAR_API size_t imgpar_dtype_size(imgpar_dtype dtype);
 
 /* What the numbers of an image stand for. */
 typedef enum imgpar_space {
-    IMGPAR_SPACE_DATA,   /* plain numbers */
-    IMGPAR_SPACE_GRAY,   /* gray levels, with or without alpha */
-    IMGPAR_SPACE_SRGB,   /* red, green, blue (and alpha), sRGB transfer curve */
-    IMGPAR_SPACE_LINEAR  /* red, green, blue (and alpha), linear light */
+    IMGPAR_SPACE_DATA,  /* plain numbers */
+    IMGPAR_SPACE_GRAY,  /* gray levels, with or without alpha */
+    IMGPAR_SPACE_SRGB,  /* red, green, blue (and alpha), sRGB transfer curve */
+    IMGPAR_SPACE_LINEAR /* red, green, blue (and alpha), linear light */
 } imgpar_space;
 
 /* What a filter reads beyond an edge of abcd. */
@@ -115,8 +128,9 @@ typedef enum imgpar_border {
     IMGPAR_BORDER_CONSTANT    /* kk|abcd|kk, k is the parameter cval */
 } imgpar_border;
 
-#define IMGPAR_MAX_RANK 4   /* of arrays today */
-#define IMGPAR_SHAPE_ROOM 8 /* extents that structs have room for, so that arrays may get more dimensions without new structs */
+#define IMGPAR_MAX_RANK 4 /* of arrays today */
+#define IMGPAR_SHAPE_ROOM \
+    8 /* extents that structs have room for, so that arrays may get more dimensions without new structs */
 
 /*
  * Type and shape of an array, row-major. An image is [height, width, channels]
@@ -133,8 +147,9 @@ typedef struct imgpar_info {
     int64_t shape[IMGPAR_SHAPE_ROOM]; /* 0 from rank on */
     int64_t depth, height, width, channels;
     size_t size_bytes; /* of all elements, tightly packed */
-    double white;      /* the number that is white (full scale, opaque): 255, 65535, 1, ...; 0: plain data, which has none */
-    int is_mask;       /* white is 1, and a factor above 1 becomes the white of the product: what comparisons give */
+    /* the number that is white (full scale, opaque): 255, 65535, 1, ...; 0: plain data, which has none */
+    double white;
+    int is_mask; /* white is 1, and a factor above 1 becomes the white of the product: what comparisons give */
 } imgpar_info;
 
 typedef struct imgpar_context imgpar_context; /* a device with its caches */
@@ -178,7 +193,8 @@ IMGPAR_API const char *imgpar_context_notice(const imgpar_context *ctx);
  */
 IMGPAR_API void imgpar_context_new_error(char *buf, size_t n);
 
-/* What a person wants to know of a device. Only the library makes one; text is borrowed from the context or the list. */
+/* What a person wants to know of a device. Only the library makes one; text is borrowed from the context or the
+ * list. */
 typedef struct imgpar_device {
     const char *kind;     /* "cpu", "gpu", "accelerator" or "ref" */
     const char *selector; /* a selector that picks this device */
@@ -187,7 +203,7 @@ typedef struct imgpar_device {
     uint64_t global_bytes, local_bytes, max_alloc_bytes;
     size_t max_work_group;
     int has_f64, has_f16, has_images, has_unified_memory;
-    unsigned max_parts;   /* it can be divided into so many at most, "cpu/2"; 0 or 1: it cannot */
+    unsigned max_parts; /* it can be divided into so many at most, "cpu/2"; 0 or 1: it cannot */
 } imgpar_device;
 
 /*
@@ -231,9 +247,9 @@ IMGPAR_API imgpar_status imgpar_context_set(imgpar_context *ctx, const char *nam
 /* What a setting takes, for a message about a bad value: "0 or 1 is expected". NULL for an unknown name. */
 IMGPAR_API const char *imgpar_setting_expected(const char *name);
 /*
- * Keeps "schedule" (auto for ref), "vector_bytes", "strip_bytes", "stream_bytes" and "max_stages" as they are in ctx, beside the
- * cached programs, for contexts to come on this device with this driver. IMGPAR_E_NO_DEVICE on ref, IMGPAR_E_IO where nothing can
- * be kept.
+ * Keeps "schedule" (auto for ref), "vector_bytes", "strip_bytes", "stream_bytes" and "max_stages" as they are in ctx,
+ * beside the cached programs, for contexts to come on this device with this driver. IMGPAR_E_NO_DEVICE on ref,
+ * IMGPAR_E_IO where nothing can be kept.
  */
 IMGPAR_API imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx);
 
@@ -246,15 +262,15 @@ typedef struct imgpar_counters {
     uint64_t decodes, encodes;
     uint64_t bytes_uploaded, bytes_downloaded;
     uint64_t device_bytes, device_bytes_peak; /* held by buffers */
-    uint64_t buffers;        /* device buffers allocated */
+    uint64_t buffers;                         /* device buffers allocated */
     uint64_t programs_loaded; /* programs whose binaries were found in the cache folder instead of being built */
     /* By kernels: the boxes of their inputs that they need, the boxes that they make. */
     uint64_t bytes_read, bytes_written;
 } imgpar_counters;
 /* Fills *out; all 0 where ctx is NULL, which is IMGPAR_E_ARGUMENT, or of a parent process, IMGPAR_E_DEVICE_LOST. */
 IMGPAR_API imgpar_status imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out);
-/* The part of the k-th device in them; evaluations, decodes and encodes are not counted by device, and 0. Beyond the last
- * device all are 0. */
+/* The part of the k-th device in them; evaluations, decodes and encodes are not counted by device, and 0. Beyond the
+ * last device all are 0. */
 IMGPAR_API imgpar_status imgpar_context_device_counters(const imgpar_context *ctx, size_t k, imgpar_counters *out);
 
 /* ---- options of an evaluation ------------------------------------------------ */
@@ -298,18 +314,18 @@ typedef struct imgpar_options {
 
 /* ---- arrays ------------------------------------------------------------------ */
 
-/* A new array with a copy of data: rank extents in shape, row-major, tightly packed. Where an extent is 0 data may be NULL. */
-IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtype dtype, int rank,
-                                                const int64_t *shape, const void *data);
+/* A new array with a copy of data: rank extents in shape, row-major, tightly packed. Where an extent is 0 data may be
+ * NULL. */
+IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtype dtype, int rank, const int64_t *shape,
+                                                const void *data);
 /*
  * The same without a copy: data is borrowed, and must not change, until
  * on_release(user, data) is called (with the array's last use; may be NULL).
  * A device that shares memory with the host reads data where it stands, if its address is a multiple of 16.
  * on_release is called also when an error array is returned.
  */
-IMGPAR_API imgpar_array *imgpar_array_wrap(imgpar_context *ctx, imgpar_dtype dtype, int rank,
-                                           const int64_t *shape, void *data,
-                                           void (*on_release)(void *user, void *data), void *user);
+IMGPAR_API imgpar_array *imgpar_array_wrap(imgpar_context *ctx, imgpar_dtype dtype, int rank, const int64_t *shape,
+                                           void *data, void (*on_release)(void *user, void *data), void *user);
 
 IMGPAR_API imgpar_array *imgpar_array_retain(imgpar_array *a);
 /* NULL is legal. With the last release the value kept by an evaluation goes too. */
@@ -330,16 +346,15 @@ IMGPAR_API const char *imgpar_array_message(const imgpar_array *a);
 IMGPAR_API imgpar_status imgpar_array_eval(imgpar_array *a, const imgpar_options *options);
 /* Computes n arrays at once, shared work done once. The message is on the array that failed. */
 IMGPAR_API imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_options *options);
-/* Computes a into dst; bytes must be info.size_bytes. Keeps no value. A device that shares memory with the host writes dst
- * itself, so that nothing is copied; where this fails, dst may hold anything. */
+/* Computes a into dst; bytes must be info.size_bytes. Keeps no value. A device that shares memory with the host writes
+ * dst itself, so that nothing is copied; where this fails, dst may hold anything. */
 IMGPAR_API imgpar_status imgpar_array_read(imgpar_array *a, void *dst, size_t bytes);
 /* The same with options. */
 IMGPAR_API imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes,
                                                 const imgpar_options *options);
 /* Computes a with the context's device and with the reference interpreter and compares.
  * *max_difference gets the largest absolute difference of two elements. */
-IMGPAR_API imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference,
-                                             const imgpar_options *options);
+IMGPAR_API imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference, const imgpar_options *options);
 
 /*
  * How a would be computed: format "text", "dot", "json" or "cl" (the OpenCL
@@ -359,8 +374,8 @@ IMGPAR_API void imgpar_free(void *memory);
  * between is an error. Same as imgpar_op(ctx, "open", ...).
  */
 IMGPAR_API imgpar_array *imgpar_open(imgpar_context *ctx, const char *path);
-/* options: "fail_on=none|truncated|error|warning, white=1" or NULL. white is the number that is white in what is read, as of an NPY
- * file of floats, 0 of data; arrays from memory get one by imgpar_set_white(). */
+/* options: "fail_on=none|truncated|error|warning, white=1" or NULL. white is the number that is white in what is read,
+ * as of an NPY file of floats, 0 of data; arrays from memory get one by imgpar_set_white(). */
 IMGPAR_API imgpar_array *imgpar_open_with(imgpar_context *ctx, const char *path, const char *options);
 /* The same from memory, which is copied. */
 IMGPAR_API imgpar_array *imgpar_open_memory(imgpar_context *ctx, const void *bytes, size_t n);
@@ -384,22 +399,22 @@ IMGPAR_API imgpar_array *imgpar_array_error(imgpar_context *ctx, imgpar_status s
  *
  * What a picture's file told beside its pixels goes with it through every operation, and png and jpeg write it: the ICC
  * profile (or PNG's cICP, sRGB, gAMA, cHRM; a JPEG gets a profile that says the same), resolution, EXIF (upright, with
- * the new size, without thumbnails), XMP (as extended XMP where it is more than a JPEG's segment holds) and IPTC. What is damaged, or has more than 16 MB,
- * is left out with a warning. metadata=none leaves all out but what tells of colours. Gray drops a profile for RGB,
- * data has none. A CMYK JPEG becomes RGB when it is read, each colour as (1 - ink) (1 - black), without its profile,
- * which is left out, since it tells of inks. No numbers are converted: pictures of different profiles that meet, and
- * formats without profiles (npy, pnm), give a warning.
+ * the new size, without thumbnails), XMP (as extended XMP where it is more than a JPEG's segment holds) and IPTC. What
+ * is damaged, or has more than 16 MB, is left out with a warning. metadata=none leaves all out but what tells of
+ * colours. Gray drops a profile for RGB, data has none. A CMYK JPEG becomes RGB when it is read, each colour as (1 -
+ * ink) (1 - black), without its profile, which is left out, since it tells of inks. No numbers are converted: pictures
+ * of different profiles that meet, and formats without profiles (npy, pnm), give a warning.
  */
 IMGPAR_API imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options);
 /* The same into memory: *out is new, for imgpar_free(). options->format is required. */
 IMGPAR_API imgpar_status imgpar_encode(imgpar_array *a, const imgpar_options *options, void **out, size_t *n);
 
 /*
- * The same so that imgpar_open_memory() of the bytes is an array of equal elements, dtype, shape and space, as values between
- * programs need it: options->format is "npy", or for u8, u16 and bool of rank 2 or 3 that are pictures "png"; no settings. What
- * PNG and NPY do not tell themselves goes into a private chunk of PNG, which viewers pass by, or into a comment of NPY's header,
- * which NumPy does. The context then remembers the elements for a while, so that opening the bytes decodes nothing.
- * imgpar_encode() and imgpar_save() write nothing private.
+ * The same so that imgpar_open_memory() of the bytes is an array of equal elements, dtype, shape and space, as values
+ * between programs need it: options->format is "npy", or for u8, u16 and bool of rank 2 or 3 that are pictures "png";
+ * no settings. What PNG and NPY do not tell themselves goes into a private chunk of PNG, which viewers pass by, or into
+ * a comment of NPY's header, which NumPy does. The context then remembers the elements for a while, so that opening the
+ * bytes decodes nothing. imgpar_encode() and imgpar_save() write nothing private.
  */
 IMGPAR_API imgpar_status imgpar_encode_exact(imgpar_array *a, const imgpar_options *options, void **out, size_t *n);
 
@@ -410,16 +425,18 @@ IMGPAR_API const char *imgpar_path_format(const char *path);
 typedef struct imgpar_probe {
     size_t struct_size;
     const char *format; /* "png" "jpeg" "npy" "pnm"; constant */
-    imgpar_info info;   /* after EXIF orientation. Its struct_size is set by the library; it stays the last member, since it may grow */
+    /* after EXIF orientation. Its struct_size is set by the library; it stays the last member, since it may grow */
+    imgpar_info info;
 } imgpar_probe;
-/* Reads the header only. message (may be NULL, message_size bytes) receives the reason of a failure; *out is not changed then. */
-IMGPAR_API imgpar_status imgpar_probe_memory(const void *bytes, size_t n, imgpar_probe *out,
-                                             char *message, size_t message_size);
-IMGPAR_API imgpar_status imgpar_probe_file(const char *path, imgpar_probe *out,
-                                           char *message, size_t message_size);
+/* Reads the header only. message (may be NULL, message_size bytes) receives the reason of a failure; *out is not
+ * changed then. */
+IMGPAR_API imgpar_status imgpar_probe_memory(const void *bytes, size_t n, imgpar_probe *out, char *message,
+                                             size_t message_size);
+IMGPAR_API imgpar_status imgpar_probe_file(const char *path, imgpar_probe *out, char *message, size_t message_size);
 
-/* 1: there is a file at path whose header is good and which ends where its format says, so that nobody stopped while writing it: a JPEG
- * with its end marker, a PNG after IEND, NPY and binary PNM after the last element. What lies between is not looked at. Else 0. */
+/* 1: there is a file at path whose header is good and which ends where its format says, so that nobody stopped while
+ * writing it: a JPEG with its end marker, a PNG after IEND, NPY and binary PNM after the last element. What lies
+ * between is not looked at. Else 0. */
 IMGPAR_API int imgpar_file_is_whole(const char *path);
 
 /* ---- operations -------------------------------------------------------------- */
@@ -435,38 +452,40 @@ typedef struct imgpar_op_param {
     double minimum, maximum;  /* of numbers, and of the elements of whole vectors; -INFINITY, INFINITY: free */
     const char *unit;         /* "px", "levels", or "" */
     const char *help;
-    int in_c;                 /* has a place in the C prototype */
-    int may_be_array;         /* a one-element array may stand for the number: threshold(a, mean(a)) */
+    int in_c;         /* has a place in the C prototype */
+    int may_be_array; /* a one-element array may stand for the number: threshold(a, mean(a)) */
 } imgpar_op_param;
 
 /* One row of the operation table. Constant for the life of the process. */
 typedef struct imgpar_op_info {
     const char *name;
-    const char *aliases;  /* space-separated, or "" */
-    const char *category; /* "filter", "arithmetic", ... */
-    const char *summary;  /* one line */
-    const char *formula;  /* what it computes, exactly */
-    const char *tolerance;/* against the exact mathematical result, in words */
+    const char *aliases;     /* space-separated, or "" */
+    const char *category;    /* "filter", "arithmetic", ... */
+    const char *summary;     /* one line */
+    const char *formula;     /* what it computes, exactly */
+    const char *tolerance;   /* against the exact mathematical result, in words */
     double tolerance_levels; /* the same as a number for 8-bit results; 0: exact */
-    const char *example;  /* in the pipeline language */
-    int n_inputs;         /* arrays it takes; inputs are positional */
+    const char *example;     /* in the pipeline language */
+    int n_inputs;            /* arrays it takes; inputs are positional */
     const char *const *input_names;
     int n_params;
     const imgpar_op_param *const *params;
-    int in_sql;           /* offered as an SQL function img_NAME */
-    int sql_bare_name;    /* offered in SQL under its bare name too */
-    int returns_number;   /* its result is one number */
-    int same_bytes;       /* the same bytes on every device and schedule */
-    int takes_complex;    /* computes with complex64; the others refuse it */
-    const char *rule;     /* what must hold between parameters, or NULL: "lo <= hi", "lo < hi", "scale != 0",
+    int in_sql;         /* offered as an SQL function img_NAME */
+    int sql_bare_name;  /* offered in SQL under its bare name too */
+    int returns_number; /* its result is one number */
+    int same_bytes;     /* the same bytes on every device and schedule */
+    int takes_complex;  /* computes with complex64; the others refuse it */
+    const char *rule;   /* what must hold between parameters, or NULL: "lo <= hi", "lo < hi", "scale != 0",
                            * "width or height" (one of them not 0), "value per channels" (as many numbers),
                            * "shape once -1" (among its numbers at most) */
-    const char *white;    /* the result's white (imgpar_info); NULL: that of its first array. "none", "1", "mask" (1, and a mask),
-                           * "first" (of the first that has one and is no mask), "larger" (as operators), "meet yes no" (of the
-                           * first of these inputs that has one, to which the others are brought), or a phrase */
-    const char *alpha;    /* what happens to alpha, the last of 2 or 4 channels of a picture (space not data), in words. NULL: as any channel.
-                           * "stays": it is the input's; of operators of two arrays of several channels, and of what is made of their
-                           * result, it is as any channel. "weighs: ...", "blends: ...": colours are weighed by it. "dropped" */
+    /* the result's white (imgpar_info); NULL: that of its first array. "none", "1", "mask" (1, and a mask), "first" (of
+     * the first that has one and is no mask), "larger" (as operators), "meet yes no" (of the first of these inputs that
+     * has one, to which the others are brought), or a phrase */
+    const char *white;
+    /* what happens to alpha, the last of 2 or 4 channels of a picture (space not data), in words. NULL: as any channel.
+     * "stays": it is the input's; of operators of two arrays of several channels, and of what is made of their result,
+     * it is as any channel. "weighs: ...", "blends: ...": colours are weighed by it. "dropped" */
+    const char *alpha;
 } imgpar_op_info;
 
 /* The table: every operation by index, or by name or alias (NULL if there is none). */
@@ -478,15 +497,15 @@ IMGPAR_API const imgpar_op_info *imgpar_op_find(const char *name);
  * Any operation by name with options as text ("sigma=2, border=wrap") or NULL:
  * imgpar_op(ctx, "blur", &photo, 1, "sigma=2").
  */
-IMGPAR_API imgpar_array *imgpar_op(imgpar_context *ctx, const char *name, imgpar_array *const *inputs,
-                                   size_t n_inputs, const char *options);
+IMGPAR_API imgpar_array *imgpar_op(imgpar_context *ctx, const char *name, imgpar_array *const *inputs, size_t n_inputs,
+                                   const char *options);
 
 /* ---- expressions ---------------------------------------------------------------- */
 
 /*
  * Element-wise expressions without text: values of imgpar_x, made by one function for each operator and element-wise
- * function of the operation table (imgpar_x_plus, imgpar_x_lt, imgpar_x_sqrt, imgpar_x_select, ... in imgpar_ops.h), which
- * mean what the language means by them. A map owns all of its expressions, so calls may be nested:
+ * function of the operation table (imgpar_x_plus, imgpar_x_lt, imgpar_x_sqrt, imgpar_x_select, ... in imgpar_ops.h),
+ * which mean what the language means by them. A map owns all of its expressions, so calls may be nested:
  *
  *     imgpar_map *m = imgpar_map_new(ctx);
  *     imgpar_x a = imgpar_x_array(m, photo), b = imgpar_x_array(m, other), d = imgpar_x_minus(a, b);
@@ -498,7 +517,10 @@ IMGPAR_API imgpar_array *imgpar_op(imgpar_context *ctx, const char *name, imgpar
  */
 typedef struct imgpar_map imgpar_map; /* expressions that are being made */
 /* Copied freely; dead with its map. Passed by value, so it stays as it is. */
-typedef struct imgpar_x { imgpar_map *map; imgpar_array *array; } imgpar_x;
+typedef struct imgpar_x {
+    imgpar_map *map;
+    imgpar_array *array;
+} imgpar_x;
 
 /* NULL without memory or context; expressions of it then are errors. */
 IMGPAR_API imgpar_map *imgpar_map_new(imgpar_context *ctx);
@@ -533,8 +555,8 @@ typedef struct imgpar_word {
     const char *help;     /* more lines, or "" */
     const char *example;
 } imgpar_word;
-/* All of them by index; "-" is there twice. imgpar_word_get() fills *out and returns 1; 0 where there is none, or out->struct_size
- * is not set. */
+/* All of them by index; "-" is there twice. imgpar_word_get() fills *out and returns 1; 0 where there is none, or
+ * out->struct_size is not set. */
 IMGPAR_API size_t imgpar_word_count(void);
 IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out);
 /* The operations and words a misspelt name could mean, "blur, boxblur", into the n bytes of buf; "" if
@@ -546,16 +568,16 @@ IMGPAR_API const char *imgpar_name_elsewhere(const char *name);
 
 /* Evaluates pipeline text to an array: $1..$n are arrays[0..n-1]. Refuses save, print and param;
  * imgpar_apply_safe() refuses open too, for text that is not trusted. */
-IMGPAR_API imgpar_array *imgpar_apply(imgpar_context *ctx, const char *text,
-                                      imgpar_array *const *arrays, size_t n);
-IMGPAR_API imgpar_array *imgpar_apply_safe(imgpar_context *ctx, const char *text,
-                                           imgpar_array *const *arrays, size_t n);
+IMGPAR_API imgpar_array *imgpar_apply(imgpar_context *ctx, const char *text, imgpar_array *const *arrays, size_t n);
+IMGPAR_API imgpar_array *imgpar_apply_safe(imgpar_context *ctx, const char *text, imgpar_array *const *arrays,
+                                           size_t n);
 
-typedef struct imgpar_formula imgpar_formula; /* a parsed text for imgpar_apply_safe(), which any number of threads may use */
+/* a parsed text for imgpar_apply_safe(), which any number of threads may use */
+typedef struct imgpar_formula imgpar_formula;
 
 /*
- * Parses once what is applied often. text is copied. Where it is wrong, IMGPAR_E_SYNTAX is returned and *out, still a formula,
- * gives error arrays that say why; *out is NULL without memory.
+ * Parses once what is applied often. text is copied. Where it is wrong, IMGPAR_E_SYNTAX is returned and *out, still a
+ * formula, gives error arrays that say why; *out is NULL without memory.
  */
 IMGPAR_API imgpar_status imgpar_formula_parse(const char *text, imgpar_formula **out);
 /* As imgpar_apply_safe() of the text. */
@@ -592,19 +614,21 @@ IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context 
  * statements save or print, in their order, *n_arrays their number; release each, then
  * imgpar_free(*arrays).
  */
-IMGPAR_API imgpar_status imgpar_pipeline_build(imgpar_pipeline *p, imgpar_context *ctx,
-                                               imgpar_array ***arrays, size_t *n_arrays);
+IMGPAR_API imgpar_status imgpar_pipeline_build(imgpar_pipeline *p, imgpar_context *ctx, imgpar_array ***arrays,
+                                               size_t *n_arrays);
 /* The name of the index-th param that the text declares; NULL beyond the last. Borrowed from p. */
 IMGPAR_API const char *imgpar_pipeline_param(const imgpar_pipeline *p, size_t index);
 /*
- * A pipeline as a function of the arrays that it calls $1, $2, ...: its last statement is an expression, whose value is the result, and
- * it saves and prints nothing, nor does it open("-"). imgpar_pipeline_check_apply() checks that for n arrays, each of which the text
- * must read, and what imgpar_pipeline_check() does; imgpar_pipeline_message() tells the mistake.
+ * A pipeline as a function of the arrays that it calls $1, $2, ...: its last statement is an expression, whose value is
+ * the result, and it saves and prints nothing, nor does it open("-"). imgpar_pipeline_check_apply() checks that for n
+ * arrays, each of which the text must read, and what imgpar_pipeline_check() does; imgpar_pipeline_message() tells the
+ * mistake.
  */
 IMGPAR_API imgpar_status imgpar_pipeline_check_apply(imgpar_pipeline *p, size_t n);
-/* The result for these arrays, with the params as they are set. Parses nothing, and any number of threads may call it at once while
- * none sets a param. */
-IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_context *ctx, imgpar_array *const *arrays, size_t n);
+/* The result for these arrays, with the params as they are set. Parses nothing, and any number of threads may call it
+ * at once while none sets a param. */
+IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_context *ctx,
+                                               imgpar_array *const *arrays, size_t n);
 /* The first error: "FILE:LINE:COLUMN: message", the line and a caret below it. Borrowed. */
 IMGPAR_API const char *imgpar_pipeline_message(const imgpar_pipeline *p);
 IMGPAR_API void imgpar_pipeline_release(imgpar_pipeline *p);

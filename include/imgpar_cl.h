@@ -26,15 +26,16 @@
  * they need alive, so the order of releases does not matter. Texts and data given to a function are copied or used up
  * before it returns, but for the host memory of asynchronous commands, which must stay until the command is over.
  *
- * Order. A command runs after the commands before it that use the same buffer where one of the two writes it, on whatever queue
- * they are, evaluations of arrays included. So nothing needs to be waited for, but by the host before it uses what imgpar_cl_read()
- * brought. Explicit wait lists (imgpar_cl_order) come on top.
+ * Order. A command runs after the commands before it that use the same buffer where one of the two writes it, on
+ * whatever queue they are, evaluations of arrays included. So nothing needs to be waited for, but by the host before it
+ * uses what imgpar_cl_read() brought. Explicit wait lists (imgpar_cl_order) come on top.
  *
- * C++. In C the fields of IMGPAR_CL_WORK(), IMGPAR_CL_REGION() and IMGPAR_CL_ORDER() are named, .global = { 1000 }; C++11 has no such
- * names, so there they are given in the order of the struct: IMGPAR_CL_WORK({ 1000 }, { 64 }).
+ * C++. In C the fields of IMGPAR_CL_WORK(), IMGPAR_CL_REGION() and IMGPAR_CL_ORDER() are named, .global = { 1000 };
+ * C++11 has no such names, so there they are given in the order of the struct: IMGPAR_CL_WORK({ 1000 }, { 64 }).
  *
- * Structs are versioned by struct_size as imgpar.h says; the macros and functions of this header that make one set it. Extents are in elements, slowest first as shapes are: [height, width];
- * work-items are counted as OpenCL does, fastest first: get_global_id(0) is x.
+ * Structs are versioned by struct_size as imgpar.h says; the macros and functions of this header that make one set it.
+ * Extents are in elements, slowest first as shapes are: [height, width]; work-items are counted as OpenCL does, fastest
+ * first: get_global_id(0) is x.
  *
  * Threads. Every function may be called by several threads at once, also on one object.
  */
@@ -44,7 +45,8 @@
 #include <imgpar.h>
 
 #ifdef __cplusplus
-/* What the macros of this header need in C++11, which has no compound literals: arguments live until the call is over. */
+/* What the macros of this header need in C++11, which has no compound literals: arguments live until the call is
+ * over. */
 template <class T> inline const T *imgpar_cl_address(const T &object) { return &object; }
 template <class T, size_t N> inline const T *imgpar_cl_first(const T (&&list)[N]) { return list; }
 template <class T, size_t N> char (&imgpar_cl_places(const T (&&list)[N]))[N];
@@ -65,8 +67,8 @@ typedef struct imgpar_cl_platform {
     unsigned n_devices; /* of any kind, usable by this library or not */
 } imgpar_cl_platform;
 
-/* Lists the platforms. *out is a new list of *n pointers for imgpar_free(), which frees all behind them too; none: *n is 0,
- * IMGPAR_OK. */
+/* Lists the platforms. *out is a new list of *n pointers for imgpar_free(), which frees all behind them too; none: *n
+ * is 0, IMGPAR_OK. */
 IMGPAR_API imgpar_status imgpar_cl_platform_list(imgpar_cl_platform ***out, size_t *n);
 
 /* Lists the usable devices, best first: of a kind ("cpu", "gpu", "accelerator"), or of all (NULL). *out is a new
@@ -77,8 +79,8 @@ IMGPAR_API imgpar_status imgpar_cl_device_list(const char *kind, imgpar_device *
  * of the whole text, as snprintf() does. */
 IMGPAR_API size_t imgpar_cl_device_summary(const imgpar_device *device, char *buf, size_t n);
 
-/* Opens the device with the highest score. score(user, device) is below 0 where the device will not do; of equal ones the
- * first in the list is taken. IMGPAR_E_NO_DEVICE where none will. (By name: imgpar_context_new().) */
+/* Opens the device with the highest score. score(user, device) is below 0 where the device will not do; of equal ones
+ * the first in the list is taken. IMGPAR_E_NO_DEVICE where none will. (By name: imgpar_context_new().) */
 IMGPAR_API imgpar_status imgpar_cl_context_choose(double (*score)(void *user, const imgpar_device *device), void *user,
                                                   imgpar_context **out);
 
@@ -93,11 +95,12 @@ typedef struct imgpar_cl_kernel imgpar_cl_kernel; /* an entry of a module; it ha
 /* What a queue may be told. NULL instead of it: commands are asynchronous and run in order. */
 typedef struct imgpar_cl_queue_options {
     size_t struct_size;
-    int blocks;       /* each command returns when it is over, with its own failure */
-    int out_of_order; /* commands that need not wait for each other may run together; IMGPAR_E_UNSUPPORTED where the device
-                       * has no such queues */
-    /* Called with each text that imgpar_printf() printed in a kernel, by the thread that finishes the queue, which it must not do
-     * itself; NULL: dropped. */
+    int blocks; /* each command returns when it is over, with its own failure */
+    /* commands that need not wait for each other may run together; IMGPAR_E_UNSUPPORTED where the device has no such
+     * queues */
+    int out_of_order;
+    /* Called with each text that imgpar_printf() printed in a kernel, by the thread that finishes the queue, which it
+     * must not do itself; NULL: dropped. */
     void (*on_print)(void *user, const char *text);
     void *user;
 } imgpar_cl_queue_options;
@@ -109,8 +112,8 @@ IMGPAR_API imgpar_cl_queue *imgpar_cl_queue_retain(imgpar_cl_queue *queue);
 /* NULL is legal. The last release waits until all commands are over. */
 IMGPAR_API void imgpar_cl_queue_release(imgpar_cl_queue *queue);
 
-/* Waits until all commands of the queue are over; then what kernels printed is delivered. Returns the failure of the first
- * command that failed since the last call; IMGPAR_E_CHECK where a check in a kernel failed. */
+/* Waits until all commands of the queue are over; then what kernels printed is delivered. Returns the failure of the
+ * first command that failed since the last call; IMGPAR_E_CHECK where a check in a kernel failed. */
 IMGPAR_API imgpar_status imgpar_cl_finish(imgpar_cl_queue *queue);
 
 /* When, in the order of the queue, a command runs. NULL instead of it: as the rules above say, and no event. */
@@ -118,7 +121,7 @@ typedef struct imgpar_cl_order {
     size_t struct_size;
     imgpar_cl_event *const *after; /* the command waits for these; events of the same context */
     size_t n_after;
-    imgpar_cl_event **event;       /* gets a new event for the command; NULL: none. NULL in it where the call fails */
+    imgpar_cl_event **event; /* gets a new event for the command; NULL: none. NULL in it where the call fails */
 } imgpar_cl_order;
 /* IMGPAR_CL_ORDER(.event = &done) */
 #ifdef __cplusplus
@@ -127,10 +130,10 @@ typedef struct imgpar_cl_order {
 #define IMGPAR_CL_ORDER(...) (&(imgpar_cl_order){ .struct_size = sizeof(imgpar_cl_order), __VA_ARGS__ })
 #endif
 
-/* Runs task(user) on the host in its turn: on a thread of the driver, or the caller's, when the commands before it in the queue
- * are over, and later ones after it; in a queue that runs out of order, when order->after is over. task must not call functions
- * of the library. Where it returns anything but IMGPAR_OK the command failed, as imgpar_cl_wait() and imgpar_cl_finish() tell;
- * commands that wait for it run all the same. */
+/* Runs task(user) on the host in its turn: on a thread of the driver, or the caller's, when the commands before it in
+ * the queue are over, and later ones after it; in a queue that runs out of order, when order->after is over. task must
+ * not call functions of the library. Where it returns anything but IMGPAR_OK the command failed, as imgpar_cl_wait()
+ * and imgpar_cl_finish() tell; commands that wait for it run all the same. */
 IMGPAR_API imgpar_status imgpar_cl_host_task(imgpar_cl_queue *queue, imgpar_status (*task)(void *user), void *user,
                                              const imgpar_cl_order *order);
 
@@ -153,7 +156,8 @@ typedef struct imgpar_cl_times {
 /* When a command ran. Waits for it, then fills *out, whose struct_size is set by the caller. */
 IMGPAR_API imgpar_status imgpar_cl_event_times(imgpar_cl_event *event, imgpar_cl_times *out);
 
-/* The commands of a queue that have one name: a kernel's, or "write", "read", "copy", "fill", "map", "unmap", "task". */
+/* The commands of a queue that have one name: a kernel's, or "write", "read", "copy", "fill", "map", "unmap",
+ * "task". */
 typedef struct imgpar_cl_profile_row {
     char name[64];
     uint64_t count;
@@ -168,8 +172,8 @@ IMGPAR_API imgpar_status imgpar_cl_profile_text(imgpar_cl_queue *queue, char **o
 
 /* ---- buffers -------------------------------------------------------------------- */
 
-/* Which way data goes through a buffer, as kernels see it. A kernel's argument says by const (or the constant address space)
- * that it reads only; launches are checked against it. */
+/* Which way data goes through a buffer, as kernels see it. A kernel's argument says by const (or the constant address
+ * space) that it reads only; launches are checked against it. */
 typedef enum imgpar_cl_access {
     IMGPAR_CL_IN,   /* kernels read it: only const and constant arguments take it */
     IMGPAR_CL_OUT,  /* kernels write it, the host reads: imgpar_cl_write() refuses it; const arguments do */
@@ -204,23 +208,24 @@ static inline imgpar_cl_layout imgpar_cl_volume(size_t depth, size_t height, siz
 }
 
 /* A new buffer, its elements not set. It counts against the context's memory limit: IMGPAR_E_DEVICE_MEMORY. */
-IMGPAR_API imgpar_status imgpar_cl_buffer_new(imgpar_context *ctx, imgpar_cl_access access, const imgpar_cl_layout *layout,
-                                              imgpar_cl_buffer **out);
+IMGPAR_API imgpar_status imgpar_cl_buffer_new(imgpar_context *ctx, imgpar_cl_access access,
+                                              const imgpar_cl_layout *layout, imgpar_cl_buffer **out);
 /*
- * A buffer on memory of the user, which lies there as layout says. It is borrowed until on_release(user, memory) is called
- * (may be NULL), at the last use or when the call fails. Between imgpar_cl_map() and imgpar_cl_unmap() it belongs to the host, else
- * to the device. A device that shares memory with the host (info.is_shared) uses it where it stands, without a copy; a
- * driver may want page-aligned memory for that.
+ * A buffer on memory of the user, which lies there as layout says. It is borrowed until on_release(user, memory) is
+ * called (may be NULL), at the last use or when the call fails. Between imgpar_cl_map() and imgpar_cl_unmap() it
+ * belongs to the host, else to the device. A device that shares memory with the host (info.is_shared) uses it where it
+ * stands, without a copy; a driver may want page-aligned memory for that.
  */
-IMGPAR_API imgpar_status imgpar_cl_buffer_wrap(imgpar_context *ctx, imgpar_cl_access access, const imgpar_cl_layout *layout,
-                                               void *memory, void (*on_release)(void *user, void *memory), void *user,
+IMGPAR_API imgpar_status imgpar_cl_buffer_wrap(imgpar_context *ctx, imgpar_cl_access access,
+                                               const imgpar_cl_layout *layout, void *memory,
+                                               void (*on_release)(void *user, void *memory), void *user,
                                                imgpar_cl_buffer **out);
 /*
  * A part of a buffer as a buffer of its own: layout, beginning offset_bytes in, which is a multiple of
  * imgpar_cl_buffer_info.align_bytes. Its access is the buffer's. A command on either waits for those on the other.
  */
-IMGPAR_API imgpar_status imgpar_cl_buffer_part(imgpar_cl_buffer *buffer, size_t offset_bytes, const imgpar_cl_layout *layout,
-                                               imgpar_cl_buffer **out);
+IMGPAR_API imgpar_status imgpar_cl_buffer_part(imgpar_cl_buffer *buffer, size_t offset_bytes,
+                                               const imgpar_cl_layout *layout, imgpar_cl_buffer **out);
 IMGPAR_API imgpar_cl_buffer *imgpar_cl_buffer_retain(imgpar_cl_buffer *buffer);
 /* NULL is legal. Commands that use the buffer need no reference to it. */
 IMGPAR_API void imgpar_cl_buffer_release(imgpar_cl_buffer *buffer);
@@ -228,11 +233,11 @@ IMGPAR_API void imgpar_cl_buffer_release(imgpar_cl_buffer *buffer);
 typedef struct imgpar_cl_buffer_info {
     size_t struct_size;
     const imgpar_cl_layout *layout; /* with its pitches; borrowed from the buffer */
-    size_t size_bytes;  /* on the device, padding included */
-    size_t align_bytes; /* where parts may begin */
+    size_t size_bytes;              /* on the device, padding included */
+    size_t align_bytes;             /* where parts may begin */
     imgpar_cl_access access;
-    int is_shared;      /* memory of the user that the device uses where it stands */
-    int is_constant;    /* an array's value: it cannot be written any more */
+    int is_shared;   /* memory of the user that the device uses where it stands */
+    int is_constant; /* an array's value: it cannot be written any more */
 } imgpar_cl_buffer_info;
 /* What a buffer is. Fills *out, whose struct_size is set by the caller. */
 IMGPAR_API imgpar_status imgpar_cl_buffer_get_info(const imgpar_cl_buffer *buffer, imgpar_cl_buffer_info *out);
@@ -256,48 +261,54 @@ typedef struct imgpar_cl_region {
 #endif
 
 /* Copies host memory into a region of a buffer. src is used until the command is over. */
-IMGPAR_API imgpar_status imgpar_cl_write(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer, const imgpar_cl_region *region,
-                                         const void *src, const imgpar_cl_order *order);
+IMGPAR_API imgpar_status imgpar_cl_write(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer,
+                                         const imgpar_cl_region *region, const void *src, const imgpar_cl_order *order);
 /* Copies a region of a buffer to host memory. dst is used until the command is over. */
-IMGPAR_API imgpar_status imgpar_cl_read(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer, const imgpar_cl_region *region,
-                                        void *dst, const imgpar_cl_order *order);
+IMGPAR_API imgpar_status imgpar_cl_read(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer,
+                                        const imgpar_cl_region *region, void *dst, const imgpar_cl_order *order);
 /* Copies between buffers. Both regions have one extent in bytes; those of one buffer must not overlap. */
-IMGPAR_API imgpar_status imgpar_cl_copy(imgpar_cl_queue *queue, imgpar_cl_buffer *from, const imgpar_cl_region *from_region,
-                                        imgpar_cl_buffer *to, const imgpar_cl_region *to_region, const imgpar_cl_order *order);
+IMGPAR_API imgpar_status imgpar_cl_copy(imgpar_cl_queue *queue, imgpar_cl_buffer *from,
+                                        const imgpar_cl_region *from_region, imgpar_cl_buffer *to,
+                                        const imgpar_cl_region *to_region, const imgpar_cl_order *order);
 /* Sets every element of a region. Of what, is told by the element_bytes bytes at element, which are copied. */
-IMGPAR_API imgpar_status imgpar_cl_fill(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer, const imgpar_cl_region *region,
-                                        const void *element, const imgpar_cl_order *order);
+IMGPAR_API imgpar_status imgpar_cl_fill(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer,
+                                        const imgpar_cl_region *region, const void *element,
+                                        const imgpar_cl_order *order);
 
-/* Gives a buffer's memory to the host at *memory. It is laid out as the buffer is; waits until it may be used. writes 0: to
- * be read only. Other commands on the buffer before imgpar_cl_unmap() are refused. Of a shared buffer nothing is copied. */
+/* Gives a buffer's memory to the host at *memory. It is laid out as the buffer is; waits until it may be used. writes
+ * 0: to be read only. Other commands on the buffer before imgpar_cl_unmap() are refused. Of a shared buffer nothing is
+ * copied. */
 IMGPAR_API imgpar_status imgpar_cl_map(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer, int writes, void **memory);
 /* Gives it back to the device. What the host wrote there is the buffer's. */
-IMGPAR_API imgpar_status imgpar_cl_unmap(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer, const imgpar_cl_order *order);
+IMGPAR_API imgpar_status imgpar_cl_unmap(imgpar_cl_queue *queue, imgpar_cl_buffer *buffer,
+                                         const imgpar_cl_order *order);
 
 /* ---- modules and kernels ------------------------------------------------------------ */
 
 /*
- * OpenCL C to be compiled as one: constants, then files, then texts. Each list ends with NULL; NULL instead of one: none.
- * Before them stand, in every module,
+ * OpenCL C to be compiled as one: constants, then files, then texts. Each list ends with NULL; NULL instead of one:
+ * none. Before them stand, in every module,
  *     IMGPAR_CL 1, IMGPAR_HAS_F64 and IMGPAR_HAS_F16 (0 or 1; double and half are enabled where the device has them)
- *     imgpar_random(seed, index): uint4, four random words (Philox 4x32-10), the same on every device
- *     IMGPAR_REPORT, the last parameter of a kernel that prints or checks; launches fill it in by themselves. With it
+ *     imgpar_random(seed, index): uint4, four random words (Philox 4x32-10), the same on every device IMGPAR_REPORT,
+ *     the last parameter of a kernel that prints or checks; launches fill it in by themselves. With it
  *     imgpar_printf(format, ...) prints integers and floats (up to 8: %d %u %x %ld %f %g ...) to the queue's on_print,
  *     imgpar_assert(condition), imgpar_check_index(i, n) and imgpar_check_finite(x) make the launch fail, naming
- *     kernel, file, line, work-item and value. The checks are compiled in checked mode only: imgpar_context_set(ctx, "check",
- *     "1") before the module is made, or IMGPAR_CHECK=1; else they do nothing. check_index() gives an index inside 0..n-1.
+ *     kernel, file, line, work-item and value. The checks are compiled in checked mode only: imgpar_context_set(ctx,
+ *     "check", "1") before the module is made, or IMGPAR_CHECK=1; else they do nothing. check_index() gives an index
+ *     inside 0..n-1.
  */
 typedef struct imgpar_cl_source {
     size_t struct_size;
     const char *const *constants; /* "TILE=16": #define TILE 16; "FAST": #define FAST 1 */
     const char *const *files;     /* paths */
     const char *const *texts;
-    const char *options;          /* of the device's compiler: "-cl-mad-enable"; NULL: none */
+    const char *options; /* of the device's compiler: "-cl-mad-enable"; NULL: none */
 } imgpar_cl_source;
 
-/* Compiles a module. Where the context compiled the same before, that is taken. IMGPAR_E_COMPILE with the compiler's words
- * in the message. */
-IMGPAR_API imgpar_status imgpar_cl_module_new(imgpar_context *ctx, const imgpar_cl_source *source, imgpar_cl_module **out);
+/* Compiles a module. Where the context compiled the same before, that is taken. IMGPAR_E_COMPILE with the compiler's
+ * words in the message. */
+IMGPAR_API imgpar_status imgpar_cl_module_new(imgpar_context *ctx, const imgpar_cl_source *source,
+                                              imgpar_cl_module **out);
 /* The same of a single text. */
 IMGPAR_API imgpar_status imgpar_cl_module_from_text(imgpar_context *ctx, const char *text, imgpar_cl_module **out);
 IMGPAR_API imgpar_cl_module *imgpar_cl_module_retain(imgpar_cl_module *module);
@@ -312,8 +323,8 @@ IMGPAR_API void imgpar_cl_kernel_release(imgpar_cl_kernel *kernel);
 
 typedef struct imgpar_cl_kernel_info {
     size_t struct_size;
-    unsigned n_args;          /* those of a launch: IMGPAR_REPORT is not counted */
-    size_t max_work_group;    /* work-items that a group of it may have here */
+    unsigned n_args;       /* those of a launch: IMGPAR_REPORT is not counted */
+    size_t max_work_group; /* work-items that a group of it may have here */
     size_t preferred_multiple;
     size_t required_local[3]; /* reqd_work_group_size(); 0: free */
     uint64_t local_bytes;     /* of local memory, arguments not counted */
@@ -333,8 +344,15 @@ typedef struct imgpar_cl_arg {
     double real;
 } imgpar_cl_arg;
 
-enum { IMGPAR_CL_ARG_BUFFER = 1, IMGPAR_CL_ARG_LOCAL, IMGPAR_CL_ARG_STRUCT, IMGPAR_CL_ARG_INT, IMGPAR_CL_ARG_REAL,
-       IMGPAR_CL_ARG_INPUT, IMGPAR_CL_ARG_RESULT };
+enum {
+    IMGPAR_CL_ARG_BUFFER = 1,
+    IMGPAR_CL_ARG_LOCAL,
+    IMGPAR_CL_ARG_STRUCT,
+    IMGPAR_CL_ARG_INT,
+    IMGPAR_CL_ARG_REAL,
+    IMGPAR_CL_ARG_INPUT,
+    IMGPAR_CL_ARG_RESULT
+};
 
 /* A buffer, for a global or constant pointer. */
 static inline imgpar_cl_arg imgpar_cl_arg_buffer(const imgpar_cl_buffer *buffer)
@@ -348,8 +366,8 @@ static inline imgpar_cl_arg imgpar_cl_arg_local(size_t size_bytes)
     imgpar_cl_arg a = { IMGPAR_CL_ARG_LOCAL, size_bytes, NULL, 0, 0 };
     return a;
 }
-/* A struct or a vector by value, as it lies in the host's memory; borrowed until the launch returns. Its size is checked
- * where the parameter is a type of OpenCL C; of the user's own structs the compiler tells no size. */
+/* A struct or a vector by value, as it lies in the host's memory; borrowed until the launch returns. Its size is
+ * checked where the parameter is a type of OpenCL C; of the user's own structs the compiler tells no size. */
 static inline imgpar_cl_arg imgpar_cl_arg_struct(const void *bytes, size_t size_bytes)
 {
     imgpar_cl_arg a = { IMGPAR_CL_ARG_STRUCT, size_bytes, bytes, 0, 0 };
@@ -382,10 +400,10 @@ static inline imgpar_cl_arg imgpar_cl_arg_result(void)
 
 /* IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(a), ...): the arguments of a launch in the kernel's order, and their number. */
 #ifdef __cplusplus
-#define IMGPAR_CL_ARGS(...)                                                                                               \
+#define IMGPAR_CL_ARGS(...) \
     imgpar_cl_first<imgpar_cl_arg>({ __VA_ARGS__ }), sizeof(imgpar_cl_places<imgpar_cl_arg>({ __VA_ARGS__ }))
 #else
-#define IMGPAR_CL_ARGS(...)                                                                                               \
+#define IMGPAR_CL_ARGS(...) \
     ((imgpar_cl_arg[]){ __VA_ARGS__ }), (sizeof((imgpar_cl_arg[]){ __VA_ARGS__ }) / sizeof(imgpar_cl_arg))
 #endif
 
@@ -404,56 +422,59 @@ typedef struct imgpar_cl_work {
 #endif
 
 /*
- * Divides elements among work-items. There are elements[0] x [1] x [2] of them (x first; 0 is 1), and a work-item computes
- * per_item[] of them along x, y and z; where per_item[0] is 0 the library chooses: per_item gets 1 on a GPU, and on a CPU, which
- * likes long loops, rows that keep every core busy a few times. *work gets groups for this kernel and device and enough
- * work-items for all elements, rounded up to whole groups: the kernel tells the last ones by the extents.
+ * Divides elements among work-items. There are elements[0] x [1] x [2] of them (x first; 0 is 1), and a work-item
+ * computes per_item[] of them along x, y and z; where per_item[0] is 0 the library chooses: per_item gets 1 on a GPU,
+ * and on a CPU, which likes long loops, rows that keep every core busy a few times. *work gets groups for this kernel
+ * and device and enough work-items for all elements, rounded up to whole groups: the kernel tells the last ones by the
+ * extents.
  */
 IMGPAR_API imgpar_status imgpar_cl_divide(const imgpar_cl_kernel *kernel, const size_t elements[3], size_t per_item[3],
                                           imgpar_cl_work *work);
 
 /*
- * Launches a kernel. Everything is checked before: the number of arguments, the kind of each (buffer, local memory, size and
- * range of numbers), its direction, the groups (local divides global, the kernel's and the device's limits) and the local memory
- * that is needed. IMGPAR_E_ARGUMENT or IMGPAR_E_LIMIT tells kernel, argument, value and rule. (Where a driver tells nothing of
- * arguments, it checks them itself.)
+ * Launches a kernel. Everything is checked before: the number of arguments, the kind of each (buffer, local memory,
+ * size and range of numbers), its direction, the groups (local divides global, the kernel's and the device's limits)
+ * and the local memory that is needed. IMGPAR_E_ARGUMENT or IMGPAR_E_LIMIT tells kernel, argument, value and rule.
+ * (Where a driver tells nothing of arguments, it checks them itself.)
  */
-IMGPAR_API imgpar_status imgpar_cl_launch(imgpar_cl_queue *queue, const imgpar_cl_kernel *kernel, const imgpar_cl_work *work,
-                                          const imgpar_cl_arg *args, size_t n_args, const imgpar_cl_order *order);
+IMGPAR_API imgpar_status imgpar_cl_launch(imgpar_cl_queue *queue, const imgpar_cl_kernel *kernel,
+                                          const imgpar_cl_work *work, const imgpar_cl_arg *args, size_t n_args,
+                                          const imgpar_cl_order *order);
 
 /* ---- kernels and buffers among arrays ------------------------------------------------- */
 
 /* A kernel as a node of a lazy graph. */
 typedef struct imgpar_cl_node {
     size_t struct_size;
-    const imgpar_cl_kernel *kernel; /* NULL where the context is ref: then compute is all that counts, and args and work are not read */
+    /* NULL where the context is ref: then compute is all that counts, and args and work are not read */
+    const imgpar_cl_kernel *kernel;
     imgpar_array *const *inputs; /* up to IMGPAR_CL_MAX_INPUTS; each whole and tightly packed for the kernel */
     size_t n_inputs;
-    imgpar_dtype dtype;          /* of the result, whose elements the kernel sets all */
+    imgpar_dtype dtype; /* of the result, whose elements the kernel sets all */
     int rank;
     int64_t shape[IMGPAR_SHAPE_ROOM];
-    const imgpar_cl_arg *args;   /* imgpar_cl_arg_input(), _result(), _int(), _real(), _struct(), _local(); copied */
+    const imgpar_cl_arg *args; /* imgpar_cl_arg_input(), _result(), _int(), _real(), _struct(), _local(); copied */
     size_t n_args;
-    const imgpar_cl_work *work;  /* copied */
-    /* The same on the host, for the reference interpreter (whose context has no kernels: IMGPAR_E_NO_DEVICE without this) and for
-     * imgpar_array_verify(), which refuses the node where this is NULL. */
+    const imgpar_cl_work *work; /* copied */
+    /* The same on the host, for the reference interpreter (whose context has no kernels: IMGPAR_E_NO_DEVICE without
+     * this) and for imgpar_array_verify(), which refuses the node where this is NULL. */
     imgpar_status (*compute)(void *user, const void *const *inputs, void *result);
-    void *user;                  /* for compute; lives as long as the array */
+    void *user; /* for compute; lives as long as the array */
 } imgpar_cl_node;
 #define IMGPAR_CL_MAX_INPUTS 4
 
 /*
  * A new array that a kernel computes when it is asked for. It runs between the kernels of the graph, what it reads and
- * makes stays on the device. It is not fused with its neighbours. Never NULL; errors as those of any operation, checks as those of
- * imgpar_cl_launch().
+ * makes stays on the device. It is not fused with its neighbours. Never NULL; errors as those of any operation, checks
+ * as those of imgpar_cl_launch().
  */
 IMGPAR_API imgpar_array *imgpar_cl_apply(imgpar_context *ctx, const imgpar_cl_node *node);
 
 /* A buffer without padding as a new array, without a copy. From then on nothing may write the buffer. Never NULL. */
 IMGPAR_API imgpar_array *imgpar_cl_array(imgpar_cl_buffer *buffer, imgpar_dtype dtype, int rank, const int64_t *shape);
 
-/* Computes an array and gives its elements as a new buffer. It has access IMGPAR_CL_IN and is a vector; nothing is copied where
- * they are on the device, so it cannot be written. The failure of the array is returned. */
+/* Computes an array and gives its elements as a new buffer. It has access IMGPAR_CL_IN and is a vector; nothing is
+ * copied where they are on the device, so it cannot be written. The failure of the array is returned. */
 IMGPAR_API imgpar_status imgpar_cl_buffer_of(imgpar_array *array, imgpar_cl_buffer **out);
 
 /* ---- what is alive ------------------------------------------------------------------------ */

@@ -44,8 +44,7 @@ int main(int argc, char **argv)
     imgpar_array *out = draw(in[0], in[1], in[2]);
 
     imgpar_status status = imgpar_save(out, argv[4], NULL); /* everything is computed here, in one kernel */
-    if (status)
-        fprintf(stderr, "sunset: %s\n", imgpar_array_message(out));
+    if (status) fprintf(stderr, "sunset: %s\n", imgpar_array_message(out));
 
     imgpar_array_release(out);
     for (int i = 0; i < 3; i++)

@@ -7,15 +7,16 @@
  *     ft_roots    the table: roots of unity of both lengths, and those between the passes of a line that is split
  *     ft_lines    the transforms
  *
- * A line longer than FT_MAX is split: as a matrix of n1 rows and n2 columns, whose columns are transformed and multiplied
- * by roots exp(-2 pi i row column / (n1 n2)), then the rows; the result stands in it column by column.
+ * A line longer than FT_MAX is split: as a matrix of n1 rows and n2 columns, whose columns are transformed and
+ * multiplied by roots exp(-2 pi i row column / (n1 n2)), then the rows; the result stands in it column by column.
  *
- * Line number L has the parts high = L / P[5] and low = L % P[5]. Its elements, complex numbers, are read at
- * high P[6] + low + k P[7] and written at (high / P[8]) P[9] + (high % P[8]) P[10] + low + k P[11]. P also: [1] lines,
- * [2] n, [3] work-items there is work for, [4] batches of lines a work-item, [12] real and imaginary parts are exchanged, 1
- * before the passes, 2 after them, 3 both: so the inverse is computed; [13] the bits of the factor of the result, [14] radices,
- * three bits each, [15] where n's roots start, [16] 1: multiply by the roots between passes, [17] low counts the columns by so
- * many, [18] where those roots start, [19] the elements before the first in the source, [20] batches before this launch.
+ * Line number L has the parts high = L / P[5] and low = L % P[5]. Its elements, complex numbers, are read at high P[6]
+ * + low + k P[7] and written at (high / P[8]) P[9] + (high % P[8]) P[10] + low + k P[11]. P also: [1] lines, [2] n, [3]
+ * work-items there is work for, [4] batches of lines a work-item, [12] real and imaginary parts are exchanged, 1 before
+ * the passes, 2 after them, 3 both: so the inverse is computed; [13] the bits of the factor of the result, [14]
+ * radices, three bits each, [15] where n's roots start, [16] 1: multiply by the roots between passes, [17] low counts
+ * the columns by so many, [18] where those roots start, [19] the elements before the first in the source, [20] batches
+ * before this launch.
  */
 #define FT_MAX 2048
 #define FT_LOW 1024 /* the roots between passes: w^(FT_LOW a + b) = w^(FT_LOW a) w^b */
@@ -51,8 +52,7 @@ static inline float2 ft_root(uint r, uint n)
 {
     ulong a = 8 * (ulong)r;
     uint octant = (uint)(a / n), rest = (uint)(a - (ulong)octant * n);
-    if (octant & 1)
-        rest = n - rest;
+    if (octant & 1) rest = n - rest;
     float angle = 0.25f * ((float)rest / (float)n), c = cospi(angle), s = sinpi(angle);
     bool turned = ((octant + 1) & 2) != 0;
     float x = turned ? s : c, y = turned ? c : s;
@@ -104,36 +104,40 @@ __constant float ft_cos3[3] = { 1, -0.5f, -0.5f };
 __constant float ft_sin3[3] = { 0, 0.866025403784f, -0.866025403784f };
 __constant float ft_cos5[5] = { 1, 0.309016994375f, -0.809016994375f, -0.809016994375f, 0.309016994375f };
 __constant float ft_sin5[5] = { 0, 0.951056516295f, 0.587785252292f, -0.587785252292f, -0.951056516295f };
-__constant float ft_cos7[7] = { 1, 0.623489801859f, -0.222520933956f, -0.900968867902f, -0.900968867902f, -0.222520933956f, 0.623489801859f };
-__constant float ft_sin7[7] = { 0, 0.781831482468f, 0.974927912182f, 0.433883739118f, -0.433883739118f, -0.974927912182f, -0.781831482468f };
+__constant float ft_cos7[7] = {
+    1, 0.623489801859f, -0.222520933956f, -0.900968867902f, -0.900968867902f, -0.222520933956f, 0.623489801859f
+};
+__constant float ft_sin7[7] = {
+    0, 0.781831482468f, 0.974927912182f, 0.433883739118f, -0.433883739118f, -0.974927912182f, -0.781831482468f
+};
 
 /* Elements k and r - k are conjugate in their weights: their sum meets cosines, their difference sines. */
-#define FT_ODD(R)                                                                                                 \
-    static inline void ft_dft##R(FT_V *re, FT_V *im)                                                               \
-    {                                                                                                              \
-        FT_V sum_r[R], sum_i[R], gap_r[R], gap_i[R], first_r = re[0], first_i = im[0];                              \
-        for (int m = 1; m <= R / 2; m++) {                                                                         \
-            sum_r[m] = re[m] + re[R - m];                                                                          \
-            sum_i[m] = im[m] + im[R - m];                                                                          \
-            gap_r[m] = re[m] - re[R - m];                                                                          \
-            gap_i[m] = im[m] - im[R - m];                                                                          \
-            re[0] += sum_r[m];                                                                                     \
-            im[0] += sum_i[m];                                                                                     \
-        }                                                                                                          \
-        for (int k = 1; k <= R / 2; k++) {                                                                         \
-            FT_V ar = first_r, ai = first_i, br = 0, bi = 0;                                                       \
-            for (int m = 1; m <= R / 2; m++) {                                                                     \
-                float c = ft_cos##R[k * m % R], s = ft_sin##R[k * m % R];                                          \
-                ar += c * sum_r[m];                                                                                \
-                ai += c * sum_i[m];                                                                                \
-                br += s * gap_i[m];                                                                                \
-                bi += s * gap_r[m];                                                                                \
-            }                                                                                                      \
-            re[k] = ar + br;                                                                                       \
-            im[k] = ai - bi;                                                                                       \
-            re[R - k] = ar - br;                                                                                   \
-            im[R - k] = ai + bi;                                                                                   \
-        }                                                                                                          \
+#define FT_ODD(R)                                                                      \
+    static inline void ft_dft##R(FT_V *re, FT_V *im)                                   \
+    {                                                                                  \
+        FT_V sum_r[R], sum_i[R], gap_r[R], gap_i[R], first_r = re[0], first_i = im[0]; \
+        for (int m = 1; m <= R / 2; m++) {                                             \
+            sum_r[m] = re[m] + re[R - m];                                              \
+            sum_i[m] = im[m] + im[R - m];                                              \
+            gap_r[m] = re[m] - re[R - m];                                              \
+            gap_i[m] = im[m] - im[R - m];                                              \
+            re[0] += sum_r[m];                                                         \
+            im[0] += sum_i[m];                                                         \
+        }                                                                              \
+        for (int k = 1; k <= R / 2; k++) {                                             \
+            FT_V ar = first_r, ai = first_i, br = 0, bi = 0;                           \
+            for (int m = 1; m <= R / 2; m++) {                                         \
+                float c = ft_cos##R[k * m % R], s = ft_sin##R[k * m % R];              \
+                ar += c * sum_r[m];                                                    \
+                ai += c * sum_i[m];                                                    \
+                br += s * gap_i[m];                                                    \
+                bi += s * gap_r[m];                                                    \
+            }                                                                          \
+            re[k] = ar + br;                                                           \
+            im[k] = ai - bi;                                                           \
+            re[R - k] = ar - br;                                                       \
+            im[R - k] = ai + bi;                                                       \
+        }                                                                              \
     }
 FT_ODD(3)
 FT_ODD(5)
@@ -142,28 +146,28 @@ FT_ODD(7)
 /* ---- passes ---------------------------------------------------------------------------------- */
 
 /* One pass: p transforms of length `done` become transforms of length done R. x is read, y written. */
-#define FT_PASS(R)                                                                                                \
-    static inline void ft_pass##R(int n, int done, __global const float2 *roots, FT_MEMORY const FT_V *xr,          \
-                                  FT_MEMORY const FT_V *xi, FT_MEMORY FT_V *yr, FT_MEMORY FT_V *yi)                 \
-    {                                                                                                              \
-        int m = n / R, step = m / done;                                                                            \
-        for (int j = FT_FIRST; j < m; j += FT_STEP) {                                                              \
-            int k = j % done, to = (j - k) * R + k;                                                                \
-            FT_V re[R], im[R];                                                                                     \
-            re[0] = xr[j];                                                                                         \
-            im[0] = xi[j];                                                                                         \
-            for (int q = 1; q < R; q++) {                                                                          \
-                FT_V a = xr[j + q * m], b = xi[j + q * m];                                                         \
-                float2 w = roots[q * k * step];                                                                    \
-                re[q] = a * w.x - b * w.y;                                                                         \
-                im[q] = a * w.y + b * w.x;                                                                         \
-            }                                                                                                      \
-            ft_dft##R(re, im);                                                                                     \
-            for (int q = 0; q < R; q++) {                                                                          \
-                yr[to + q * done] = re[q];                                                                         \
-                yi[to + q * done] = im[q];                                                                         \
-            }                                                                                                      \
-        }                                                                                                          \
+#define FT_PASS(R)                                                                                         \
+    static inline void ft_pass##R(int n, int done, __global const float2 *roots, FT_MEMORY const FT_V *xr, \
+                                  FT_MEMORY const FT_V *xi, FT_MEMORY FT_V *yr, FT_MEMORY FT_V *yi)        \
+    {                                                                                                      \
+        int m = n / R, step = m / done;                                                                    \
+        for (int j = FT_FIRST; j < m; j += FT_STEP) {                                                      \
+            int k = j % done, to = (j - k) * R + k;                                                        \
+            FT_V re[R], im[R];                                                                             \
+            re[0] = xr[j];                                                                                 \
+            im[0] = xi[j];                                                                                 \
+            for (int q = 1; q < R; q++) {                                                                  \
+                FT_V a = xr[j + q * m], b = xi[j + q * m];                                                 \
+                float2 w = roots[q * k * step];                                                            \
+                re[q] = a * w.x - b * w.y;                                                                 \
+                im[q] = a * w.y + b * w.x;                                                                 \
+            }                                                                                              \
+            ft_dft##R(re, im);                                                                             \
+            for (int q = 0; q < R; q++) {                                                                  \
+                yr[to + q * done] = re[q];                                                                 \
+                yi[to + q * done] = im[q];                                                                 \
+            }                                                                                              \
+        }                                                                                                  \
     }
 FT_PASS(2)
 FT_PASS(3)
@@ -171,8 +175,8 @@ FT_PASS(4)
 FT_PASS(5)
 FT_PASS(7)
 
-/* All passes over a line, or lines, in x: two parts of n each, followed by as many for the passes between. Returns where
- * the result is. */
+/* All passes over a line, or lines, in x: two parts of n each, followed by as many for the passes between. Returns
+ * where the result is. */
 FT_APART FT_MEMORY FT_V *ft_transform(FT_MEMORY FT_V *x, int n, int radices, __global const float2 *restrict roots)
 {
     FT_MEMORY FT_V *y = x + 2 * n;
@@ -200,10 +204,7 @@ FT_APART FT_MEMORY FT_V *ft_transform(FT_MEMORY FT_V *x, int n, int radices, __g
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
-static inline long ft_from(int line, __global const int *P)
-{
-    return (long)(line / P[5]) * P[6] + line % P[5] + P[19];
-}
+static inline long ft_from(int line, __global const int *P) { return (long)(line / P[5]) * P[6] + line % P[5] + P[19]; }
 
 static inline long ft_to(int line, __global const int *P)
 {
@@ -229,7 +230,8 @@ static inline float2 ft_turned(float2 z, int line, int k, __global const float2 
 #if IP_CPU
 enum { FT_BLOCK = 16 }; /* elements of one line that are moved before those of the next */
 
-FT_APART void ft_load(__global const float2 *restrict source, int first, __global float *restrict x, __global const int *restrict P)
+FT_APART void ft_load(__global const float2 *restrict source, int first, __global float *restrict x,
+                      __global const int *restrict P)
 {
     int n = P[2], last = P[1] - 1;
     long stride = P[7], from = ft_from(first, P);
@@ -255,8 +257,8 @@ FT_APART void ft_load(__global const float2 *restrict source, int first, __globa
         }
 }
 
-FT_APART void ft_store(__global float2 *restrict out, int first, __global const float *restrict x, __global const float2 *restrict table,
-                       __global const int *restrict P)
+FT_APART void ft_store(__global float2 *restrict out, int first, __global const float *restrict x,
+                       __global const float2 *restrict table, __global const int *restrict P)
 {
     int n = P[2], last = P[1] - 1;
     long stride = P[11], to = ft_to(first, P);
@@ -279,22 +281,23 @@ FT_APART void ft_store(__global float2 *restrict out, int first, __global const 
         }
 }
 
-__kernel void ft_lines(__global const float2 *restrict source, __global float2 *restrict out, __global const float2 *restrict table,
-                       __global FT_V *restrict work, __global const int *restrict P)
+__kernel void ft_lines(__global const float2 *restrict source, __global float2 *restrict out,
+                       __global const float2 *restrict table, __global FT_V *restrict work,
+                       __global const int *restrict P)
 {
     int item = get_global_id(2) + P[0], n = P[2];
     __global FT_V *x = work + (long)item * 4 * n;
     for (int batch = 0; batch < P[4]; batch++) {
         long first = ((long)P[20] + (long)item * P[4] + batch) * FT_LANES;
-        if (first >= P[1])
-            return;
+        if (first >= P[1]) return;
         ft_load(source, (int)first, (__global float *)x, P);
         __global FT_V *y = ft_transform(x, n, P[14], table + P[15]);
         ft_store(out, (int)first, (__global const float *)y, table, P);
     }
 }
 #else
-__kernel void ft_lines(__global const float2 *source, __global float2 *out, __global const float2 *table, __global const int *P)
+__kernel void ft_lines(__global const float2 *source, __global float2 *out, __global const float2 *table,
+                       __global const int *P)
 {
     __local float work[4 * FT_MAX];
     int line = get_global_id(2) + P[0], n = P[2];
@@ -308,8 +311,7 @@ __kernel void ft_lines(__global const float2 *source, __global float2 *out, __gl
     __local float *y = ft_transform(work, n, P[14], table + P[15]);
     for (int k = FT_FIRST; k < n; k += FT_STEP) {
         float2 z = (float2)(y[k], y[n + k]) * as_float(P[13]);
-        if (P[12] & 2)
-            z = z.yx;
+        if (P[12] & 2) z = z.yx;
         to[(long)k * P[11]] = P[16] ? ft_turned(z, line, k, table, P) : z;
     }
 }

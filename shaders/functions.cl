@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of floats: exp, log, pow, sin and so on, in f32 and f64, without branches and calls, so that loops that use them are
- * vectorised; PoCL's own work on one number at a time. They are the one definition of these functions: kernels include this file on
- * devices that use it (run/context.c says which), and the interpreter includes it as C (run/ref_functions.c), so both give the same bytes.
- * Those of f32 compute in double, in which a few terms of a series are enough for a float's last place: they are within 1 unit in the last
- * place. Those of f64 carry what rounding takes from their argument's reduction along (ip_pair): within 3 units.
+ * The functions of floats: exp, log, pow, sin and so on, in f32 and f64, without branches and calls, so that loops that
+ * use them are vectorised; PoCL's own work on one number at a time. They are the one definition of these functions:
+ * kernels include this file on devices that use it (run/context.c says which), and the interpreter includes it as C
+ * (run/ref_functions.c), so both give the same bytes. Those of f32 compute in double, in which a few terms of a series
+ * are enough for a float's last place: they are within 1 unit in the last place. Those of f64 carry what rounding takes
+ * from their argument's reduction along (ip_pair): within 3 units.
  *
- * Only + - * / fma() sqrt() and fabs() are used, all of which are correctly rounded wherever there are doubles.
- * They are inlined wherever they stand: a loop that calls one, which compilers prefer where it stands several times, is not vectorised.
+ * Only + - * / fma() sqrt() and fabs() are used, all of which are correctly rounded wherever there are doubles. They
+ * are inlined wherever they stand: a loop that calls one, which compilers prefer where it stands several times, is not
+ * vectorised.
  */
 #ifndef IP_HOST
 typedef long ip_long;
@@ -18,7 +20,9 @@ typedef long ip_long;
 /* ---- what functions of both types share ------------------------------------------------------ */
 
 /* A number as the sum of two, the second at most half a unit in the first one's last place. */
-typedef struct ip_pair { double hi, lo; } ip_pair;
+typedef struct ip_pair {
+    double hi, lo;
+} ip_pair;
 
 /* a + b, exactly (Knuth's TwoSum). */
 IP_INLINE ip_pair ip_sum(double a, double b)
@@ -36,7 +40,8 @@ IP_INLINE ip_pair ip_product(double a, double b)
     return product;
 }
 
-/* The nearest whole number, ties to even, of |x| < 2^51: beyond 2^52 doubles have no fraction. (PoCL's rint() is a call for each number.) */
+/* The nearest whole number, ties to even, of |x| < 2^51: beyond 2^52 doubles have no fraction. (PoCL's rint() is a call
+ * for each number.) */
 IP_INLINE double ip_whole(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
 /* Whether any x is whole; infinities are. */
 IP_INLINE int ip_is_whole(double x)
@@ -63,13 +68,14 @@ IP_INLINE double ip_mantissa(double x, int *k)
 
 /* ---- f32 ------------------------------------------------------------------------------------- */
 
-/* log(x) for positive finite x = 2^k m: log(m) = 2 atanh(s) with s = (m - 1) / (m + 1), |s| < 0.1716. The series ends with s^13; what is
- * left out is below 2^-39 of the sum. */
+/* log(x) for positive finite x = 2^k m: log(m) = 2 atanh(s) with s = (m - 1) / (m + 1), |s| < 0.1716. The series ends
+ * with s^13; what is left out is below 2^-39 of the sum. */
 IP_INLINE double ip_log_double(double x)
 {
     int k;
     const double m = ip_mantissa(x, &k), s = (m - 1) / (m + 1), z = s * s;
-    const double series = ((((((z * (1.0 / 13) + 1.0 / 11) * z + 1.0 / 9) * z + 1.0 / 7) * z + 1.0 / 5) * z + 1.0 / 3) * z + 1) * s;
+    const double series =
+        ((((((z * (1.0 / 13) + 1.0 / 11) * z + 1.0 / 9) * z + 1.0 / 7) * z + 1.0 / 5) * z + 1.0 / 3) * z + 1) * s;
     return k * 0.6931471805599453 + 2 * series;
 }
 
@@ -84,7 +90,8 @@ IP_INLINE double ip_exp_double(double x)
 
 IP_INLINE float ip_exp(float x)
 {
-    const float y = (float)ip_exp_double((double)(x > 160 ? 160 : x > -160 ? x : -160)); /* beyond 160 floats have ended */
+    /* beyond 160 floats have ended */
+    const float y = (float)ip_exp_double((double)(x > 160 ? 160 : x > -160 ? x : -160));
     return x == x ? y : x;
 }
 
@@ -106,34 +113,44 @@ IP_INLINE float ip_pow_fraction(float x, float y)
 }
 
 /*
- * As C's pow(), special cases included. (Not always inlined: LLVM 14 cannot compile some of what becomes of several with exponents that are
- * the same for all elements.)
+ * As C's pow(), special cases included. (Not always inlined: LLVM 14 cannot compile some of what becomes of several
+ * with exponents that are the same for all elements.)
  */
 static inline float ip_pow(float x, float y)
 {
     const float a = fabs(x);
     const double l = a == 0 ? -INFINITY : a < INFINITY ? ip_log_double((double)(a > 0 ? a : 1)) : INFINITY;
-    const double t = y * l; /* beyond 160 floats have ended; NaN where 0 and infinity meet, which are told apart below */
+    /* beyond 160 floats have ended; NaN where 0 and infinity meet, which are told apart below */
+    const double t = y * l;
     const float size = (float)ip_exp_double(t > 160 ? 160 : t > -160 ? t : -160);
     const int is_whole = ip_is_whole((double)y), is_odd = is_whole & !ip_is_whole((double)y * 0.5);
     const int is_negative = as_int(x) < 0;
     const float with_sign = is_negative & is_odd ? -size : size;
-    const float result = (x != x) | (y != y) | (is_negative & (a > 0) & (a < INFINITY) & !is_whole & (fabs(y) < INFINITY)) ? NAN : with_sign;
+    const float result =
+        (x != x) | (y != y) | (is_negative & (a > 0) & (a < INFINITY) & !is_whole & (fabs(y) < INFINITY)) ? NAN
+                                                                                                          : with_sign;
     return (y == 0) | (x == 1) | ((x == -1) & (fabs(y) == INFINITY)) ? 1 : result;
 }
 
 /*
- * The angle a >= 0, finite, in quarter turns: their number mod 4 is returned, what is left of the angle, below 1 either way, is *rest.
- * Of a large angle, a whole multiple of 2^s, 2^s mod 2 pi is put for 2^s, as a sum of two doubles. So product is below 2^51 and what
- * is taken from it leaves a multiple of 2^-52, which is exact.
+ * The angle a >= 0, finite, in quarter turns: their number mod 4 is returned, what is left of the angle, below 1 either
+ * way, is *rest. Of a large angle, a whole multiple of 2^s, 2^s mod 2 pi is put for 2^s, as a sum of two doubles. So
+ * product is below 2^51 and what is taken from it leaves a multiple of 2^-52, which is exact.
  */
 IP_INLINE double ip_quarter_turns(double a, double *rest)
 {
     const int s8 = a >= 0x1p31, s32 = a >= 0x1p55, s56 = a >= 0x1p79, s80 = a >= 0x1p103;
     const double scale = s80 ? 0x1p-80 : s56 ? 0x1p-56 : s32 ? 0x1p-32 : s8 ? 0x1p-8 : 1.0;
-    const double high = s80 ? 5.251246658469554 : s56 ? 1.8284129089223877 : s32 ? 3.621826495514285 : s8 ? 4.672587712816541 : 1.0;
-    const double low = s80 ? 5.5160249034229947e-17 : s56 ? 1.0567643478104146e-16 : s32 ? 4.7850011877161456e-17
-                     : s8 ? -2.721177647744786e-17 : 0.0;
+    const double high = s80   ? 5.251246658469554
+                        : s56 ? 1.8284129089223877
+                        : s32 ? 3.621826495514285
+                        : s8  ? 4.672587712816541
+                              : 1.0;
+    const double low = s80   ? 5.5160249034229947e-17
+                       : s56 ? 1.0567643478104146e-16
+                       : s32 ? 4.7850011877161456e-17
+                       : s8  ? -2.721177647744786e-17
+                             : 0.0;
     const double scaled = a * scale, product = scaled * high, tail = fma(scaled, high, -product) + scaled * low;
     const double k = ip_whole(product * 0.6366197723675814);
     *rest = fma(-k, 1.5707963267948966, product) + fma(-k, 6.123233995736766e-17, tail);
@@ -150,7 +167,8 @@ IP_INLINE double ip_sin_double(double r)
 IP_INLINE double ip_cos_double(double r)
 {
     const double z = r * r;
-    return 1 + z * (((((z * (1.0 / 479001600) - 1.0 / 3628800) * z + 1.0 / 40320) * z - 1.0 / 720) * z + 1.0 / 24) * z - 0.5);
+    return 1 + z * (((((z * (1.0 / 479001600) - 1.0 / 3628800) * z + 1.0 / 40320) * z - 1.0 / 720) * z + 1.0 / 24) * z -
+                    0.5);
 }
 
 IP_INLINE float ip_sin(float x)
@@ -181,9 +199,9 @@ IP_INLINE float ip_tan(float x)
 }
 
 /*
- * The angle of the point (x, y), both at least 0, from 0 to pi / 2. Of the quotient t <= 1 of the two: atan(t) = pi / 6 + atan(r) with
- * r = (t - c) / (1 + t c), c = tan(pi / 6), where t > tan(pi / 12); then |r| <= tan(pi / 12), and the rest of Taylor's series is below
- * 2^-34 of the sum.
+ * The angle of the point (x, y), both at least 0, from 0 to pi / 2. Of the quotient t <= 1 of the two: atan(t) = pi / 6
+ * + atan(r) with r = (t - c) / (1 + t c), c = tan(pi / 6), where t > tan(pi / 12); then |r| <= tan(pi / 12), and the
+ * rest of Taylor's series is below 2^-34 of the sum.
  */
 IP_INLINE double ip_angle(double y, double x)
 {
@@ -231,7 +249,8 @@ IP_INLINE float ip_acos(float x)
 IP_INLINE float ip_sinh(float x)
 {
     const double a = (double)fabs(x), z = a * a;
-    const double small = a + a * z * ((((z * (1.0 / 39916800) + 1.0 / 362880) * z + 1.0 / 5040) * z + 1.0 / 120) * z + 1.0 / 6);
+    const double small =
+        a + a * z * ((((z * (1.0 / 39916800) + 1.0 / 362880) * z + 1.0 / 5040) * z + 1.0 / 120) * z + 1.0 / 6);
     const double e = ip_exp_double(a < 100 ? a : 100); /* beyond 90 floats have ended */
     const float y = (float)(a < 1 ? small : (e - 1 / e) / 2);
     return x == x ? as_int(x) < 0 ? -y : y : x;
@@ -247,8 +266,11 @@ IP_INLINE float ip_cosh(float x)
 IP_INLINE float ip_tanh(float x)
 {
     const double a = (double)fabs(x), z = a * a;
-    const double sine = a + a * z * ((((z * (1.0 / 39916800) + 1.0 / 362880) * z + 1.0 / 5040) * z + 1.0 / 120) * z + 1.0 / 6);
-    const double cosine = 1 + z * (((((z * (1.0 / 479001600) + 1.0 / 3628800) * z + 1.0 / 40320) * z + 1.0 / 720) * z + 1.0 / 24) * z + 0.5);
+    const double sine =
+        a + a * z * ((((z * (1.0 / 39916800) + 1.0 / 362880) * z + 1.0 / 5040) * z + 1.0 / 120) * z + 1.0 / 6);
+    const double cosine =
+        1 +
+        z * (((((z * (1.0 / 479001600) + 1.0 / 3628800) * z + 1.0 / 40320) * z + 1.0 / 720) * z + 1.0 / 24) * z + 0.5);
     const double e = ip_exp_double(a < 50 ? 2 * a : 100); /* 1 from 10 on */
     const float y = (float)(a < 1 ? sine / cosine : 1 - 2 / (e + 1));
     return x == x ? as_int(x) < 0 ? -y : y : x;
@@ -263,7 +285,8 @@ IP_INLINE double ip_atanh_tail(double z)
     return fma(fma(fma(fma(high, z, 2.0 / 13), z, 2.0 / 11), z, 2.0 / 9), z * z, fma(2.0 / 7, z, 2.0 / 5));
 }
 
-/* Of positive finite x. With f = m - 1, log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + R)), where f is exact and R = 2 / 3 s^2 + 2 / 5 s^4 + ... */
+/* Of positive finite x. With f = m - 1, log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + R)), where f is exact and R = 2 / 3
+ * s^2 + 2 / 5 s^4 + ... */
 IP_INLINE double ip_log_normal(double x)
 {
     int k;
@@ -280,19 +303,22 @@ IP_INLINE ip_pair ip_log_pair(double x)
     const double s = f / d, s_lo = (fma(-s, d, f) - s * d_lo) / d;
     const double z = s * s, z_lo = fma(s, s, -z) + 2 * s * s_lo;
     const double cube = s * z, cube_lo = fma(s, z, -cube) + (s * z_lo + s_lo * z);
-    const double third = cube * (2.0 / 3), third_lo = fma(cube, 2.0 / 3, -third) + (cube * 0x1.5555555555555p-55 + cube_lo * (2.0 / 3));
-    const ip_pair first = ip_sum(k * 0x1.62e42fefa2p-1, 2 * s), both = ip_sum(first.hi, third); /* k times 40 bits: exact */
+    const double third = cube * (2.0 / 3),
+                 third_lo = fma(cube, 2.0 / 3, -third) + (cube * 0x1.5555555555555p-55 + cube_lo * (2.0 / 3));
+    /* k times 40 bits: exact */
+    const ip_pair first = ip_sum(k * 0x1.62e42fefa2p-1, 2 * s), both = ip_sum(first.hi, third);
     const double rest = k * 0x1.9ef35793c7673p-41 + (2 * s_lo + (third_lo + cube * z * ip_atanh_tail(z)));
     return ip_sum(both.hi, both.lo + (first.lo + rest));
 }
 
-/* 2^shift e^(x + x_lo): 2^k e^r with |r| <= log(2) / 2; Taylor's series to r^13, the rest is below 2^-57. Exact zeros and infinities
- * beyond the range of doubles. */
+/* 2^shift e^(x + x_lo): 2^k e^r with |r| <= log(2) / 2; Taylor's series to r^13, the rest is below 2^-57. Exact zeros
+ * and infinities beyond the range of doubles. */
 IP_INLINE double ip_exp_pair(double x, double x_lo, int shift)
 {
     const double within = x > 800 ? 800 : x > -800 ? x : -800; /* NaN: -800 */
     const double k = ip_whole(within * 1.4426950408889634);
-    const double large = fma(-k, 0x1.62e42fefa39efp-1, within), small = fma(-k, 0x1.abc9e3b39803fp-56, x == within ? x_lo : 0);
+    const double large = fma(-k, 0x1.62e42fefa39efp-1, within),
+                 small = fma(-k, 0x1.abc9e3b39803fp-56, x == within ? x_lo : 0);
     const double r = large + small, r_lo = (large - r) + small;
     const double first = fma(fma(fma(r, 1.0 / 6227020800.0, 1.0 / 479001600), r, 1.0 / 39916800), r, 1.0 / 3628800);
     const double high = fma(fma(fma(fma(first, r, 1.0 / 362880), r, 1.0 / 40320), r, 1.0 / 5040), r, 1.0 / 720);
@@ -313,7 +339,8 @@ IP_INLINE double ip_log64(double x)
 /* As C's pow(), special cases included. */
 IP_INLINE double ip_pow64(double x, double y)
 {
-    const double a = fabs(x), bounded = y > 0x1p70 ? 0x1p70 : y > -0x1p70 ? y : -0x1p70; /* beyond it only 1 has powers */
+    /* beyond it only 1 has powers */
+    const double a = fabs(x), bounded = y > 0x1p70 ? 0x1p70 : y > -0x1p70 ? y : -0x1p70;
     const int is_normal = (a > 0) & (a < (double)INFINITY);
     const ip_pair l = ip_log_pair(is_normal ? a : 1), t = ip_product(bounded, l.hi);
     const double power = ip_exp_pair(t.hi, t.lo + bounded * l.lo, 0);
@@ -326,138 +353,109 @@ IP_INLINE double ip_pow64(double x, double y)
 
 /* ---- f64: angles -------------------------------------------------------------------------------- */
 
-/* 2^(8 q - 8) times 2 / pi, less the next multiple of 4, as a sum of three numbers, for q from 0 on: quarter turns of angles of all sizes. */
+/* 2^(8 q - 8) times 2 / pi, less the next multiple of 4, as a sum of three numbers, for q from 0 on: quarter turns of
+ * angles of all sizes. */
 IP_TABLE double ip_turns[] = {
-    0x1.45f306dc9c883p-9, -0x1.6b01ec5417056p-63, -0x1.6447e493ad4cep-117,
-    0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55, -0x1.6447e493ad4cep-109,
-    -0x1.067c91b1bbeadp+0, -0x1.80f62a0b82b2dp-54, 0x1.dc0db6295993cp-108,
-    0x1.836e4e44152a0p+0, -0x1.ec54170565912p-55, 0x1.b6c52b3278872p-113,
-    -0x1.236377d5ac07bp-1, -0x1.505c1596447e5p-57, 0x1.b14acc9e21c82p-111,
-    -0x1.b1bbead603d8bp+0, 0x1.f47d4d377036ep-54, -0x1.d6a66c3bc6fbep-108,
-    -0x1.bbead603d8a83p+0, 0x1.f534ddc0db629p-56, 0x1.664f10e4107f9p-110,
-    0x1.529fc2757d1f5p-4, 0x1.a6ee06db14acdp-59, -0x1.8778df7c035d4p-113,
-    0x1.29fc2757d1f53p+0, 0x1.377036d8a5665p-54, -0x1.de37df00d74e3p-111,
-    0x1.fc2757d1f534ep+0, -0x1.1f924eb53361ep-55, 0x1.c820ff28b1d5fp-111,
-    0x1.3abe8fa9a6ee0p-3, 0x1.b6c52b3278872p-57, 0x1.07f9458eaf7afp-114,
-    -0x1.505c1596447e5p-1, 0x1.b14acc9e21c82p-55, 0x1.fe5163abdebbcp-112,
-    -0x1.70565911f924fp-3, 0x1.2b32788720840p-57, -0x1.ae9c5421443aap-112,
-    0x1.f534ddc0db629p+0, 0x1.664f10e4107f9p-54, 0x1.163abdebbc562p-108,
-    0x1.34ddc0db6295ap+0, -0x1.b0ef1bef806bap-54, -0x1.c5421443a9e49p-108,
-    0x1.bb81b6c52b328p-1, -0x1.de37df00d74e3p-55, 0x1.7bd778ac36e49p-109,
-    0x1.c0db6295993c4p+0, 0x1.c820ff28b1d5fp-55, -0x1.443a9e48db91cp-112,
-    0x1.b6c52b3278872p-1, 0x1.07f9458eaf7afp-58, -0x1.d4f246dc8e2dfp-115,
-    -0x1.3ad4cd8778df8p-1, 0x1.fe5163abdebbcp-56, 0x1.586dc91b8e909p-110,
-    -0x1.6a66c3bc6fbe0p+0, -0x1.ae9c5421443aap-56, 0x1.b7246e3a424ddp-112,
-    0x1.993c439041fe5p+0, 0x1.63abdebbc561bp-56, 0x1.c91b8e909374cp-110,
-    0x1.3c439041fe516p+0, 0x1.d5ef5de2b0db9p-55, 0x1.1b8e909374b80p-110,
-    0x1.0e4107f9458ebp-2, -0x1.0a21d4f246dc9p-59, 0x1.d2126e9700325p-115,
-    -0x1.bef806ba71508p-2, -0x1.443a9e48db91cp-56, -0x1.6f6c8b47fe6dbp-110,
-    0x1.07f9458eaf7afp-2, -0x1.d4f246dc8e2dfp-59, 0x1.374b801924bbbp-114,
-    0x1.fe5163abdebbcp+0, 0x1.586dc91b8e909p-54, 0x1.ba5c00c925dd4p-109,
-    -0x1.ae9c5421443aap+0, 0x1.b7246e3a424ddp-56, 0x1.700324977504fp-111,
-    0x1.63abdebbc561bp+0, 0x1.c91b8e909374cp-54, -0x1.ff9b6d115f62ep-108,
-    -0x1.508510ea79237p-2, 0x1.b8e909374b802p-58, -0x1.b6d115f62e6dep-112,
-    -0x1.0a21d4f246dc9p-3, 0x1.d2126e9700325p-59, -0x1.a22bec5cdbc60p-113,
-    -0x1.443a9e48db91cp+0, -0x1.6f6c8b47fe6dbp-54, -0x1.115f62e6de302p-108,
-    -0x1.d4f246dc8e2dfp-3, 0x1.374b801924bbbp-58, -0x1.f62e6de301e21p-112,
-    0x1.61b7246e3a425p+0, -0x1.168ffcdb688b0p-55, 0x1.3a32439fc3bd6p-109,
-    0x1.b7246e3a424ddp+0, 0x1.700324977504fp-55, -0x1.cdbc603c429c7p-109,
-    -0x1.b7238b7b645a4p-1, 0x1.924bba8274648p-62, 0x1.cfe1deb1cb12ap-116,
-    0x1.b8e909374b802p-2, -0x1.b6d115f62e6dep-56, -0x1.80f10a71a76b3p-111,
-    -0x1.c5bdb22d1ff9bp+0, -0x1.b4457d8b9b78cp-54, -0x1.e214e34ed658cp-112,
-    -0x1.bdb22d1ff9b6dp+0, -0x1.15f62e6de301ep-56, -0x1.0a71a76b2c609p-111,
-    -0x1.b22d1ff9b6d11p+0, -0x1.7d8b9b78c0788p-54, -0x1.4e34ed658c117p-108,
-    0x1.d2e006492eea1p+0, -0x1.8b9b78c078854p-54, 0x1.cb129a73ee882p-108,
-    -0x1.1ff9b6d115f63p+0, 0x1.921cfe1deb1cbp-56, 0x1.29a73ee88235fp-112,
-    0x1.924bba8274648p-6, 0x1.cfe1deb1cb12ap-60, -0x1.63045df7282b4p-114,
-    -0x1.b6d115f62e6dep+0, -0x1.80f10a71a76b3p-55, 0x1.cfba208d7d4bbp-110,
-    0x1.2eea09d1921d0p+0, -0x1.e214e34ed658cp-56, -0x1.177dca0ad144cp-112,
-    -0x1.15f62e6de301ep+0, -0x1.0a71a76b2c609p-55, 0x1.1046bea5d7689p-109,
-    -0x1.f62e6de301e21p+0, -0x1.38d3b5963045ep-54, 0x1.1afa975da2427p-111,
-    0x1.d1921cfe1deb2p+0, -0x1.a76b2c608bbeep-55, -0x1.415a28976f62dp-109,
-    0x1.921cfe1deb1cbp+0, 0x1.29a73ee88235fp-56, 0x1.4baed1213a672p-110,
-    -0x1.e301e214e34edp+0, -0x1.963045df7282bp-54, -0x1.144bb7b166390p-108,
-    0x1.fc3bd63962535p-1, -0x1.822efb9415a29p-57, 0x1.a24274ce38136p-111,
-    -0x1.e214e34ed658cp+0, -0x1.177dca0ad144cp-56, 0x1.213a671c09ad1p-110,
-    0x1.eb1cb129a73efp+0, -0x1.df7282b4512eep-54, 0x1.3a671c09ad17ep-110,
-    -0x1.c69dacb1822f0p-1, 0x1.1afa975da2427p-55, 0x1.338e04d68befdp-109,
-    0x1.62534e7dd1047p-1, -0x1.0568a25dbd8b3p-55, -0x1.c7eca5d040df6p-111,
-    0x1.29a73ee88235fp+0, 0x1.4baed1213a672p-54, -0x1.fb29741037d8dp-109,
-    0x1.a73ee88235f53p+0, -0x1.44bb7b16638fep-56, 0x1.ad17df904e647p-110,
-    -0x1.822efb9415a29p-1, 0x1.a24274ce38136p-55, -0x1.741037d8cdc54p-109,
-    -0x1.177dca0ad144cp+0, 0x1.213a671c09ad1p-54, 0x1.f7e413991d63ap-108,
-    0x1.046bea5d76891p-1, -0x1.8b31c7eca5d04p-55, -0x1.bec66e29c67cbp-112,
-    -0x1.ca0ad144bb7b1p+0, -0x1.98e3f652e8207p-54, 0x1.3991d63983534p-112,
-    0x1.f52ebb4484e9ap+0, -0x1.c7eca5d040df6p-55, -0x1.9b8a719f2b318p-110,
-    0x1.2ebb4484e99c7p+0, 0x1.35a2fbf209cc9p-59, -0x1.4e33e566305b2p-115,
-    -0x1.44bb7b16638fep+0, 0x1.ad17df904e647p-54, 0x1.639835339f49dp-108,
-    -0x1.76f62cc71fb29p-1, -0x1.d040df633714ep-55, -0x1.9f2b3182d8defp-110,
-    0x1.09d338e04d68cp-1, -0x1.037d8cdc538d0p-57, 0x1.a99cfa4e422fcp-111,
-    0x1.d338e04d68bf0p-1, -0x1.bec66e29c67cbp-56, 0x1.9cfa4e422fc5ep-111,
-    0x1.9c7026b45f7e4p+0, 0x1.3991d63983534p-56, -0x1.82d8dee81d108p-110,
-    0x1.c09ad17df904ep-2, 0x1.91d639835339fp-56, 0x1.272117e2ef7e5p-110,
-    0x1.35a2fbf209cc9p-3, -0x1.4e33e566305b2p-59, 0x1.08bf177bf2507p-113,
-    -0x1.4ba081bec66e3p+0, 0x1.8e60d4ce7d272p-54, 0x1.17e2ef7e4a0ecp-110,
-    0x1.7df904e64758ep-2, 0x1.835339f49c846p-56, -0x1.d1081b5f13802p-114,
-    -0x1.037d8cdc538d0p-1, 0x1.a99cfa4e422fcp-55, 0x1.77bf250763ff1p-109,
-    -0x1.bec66e29c67cbp+0, 0x1.9cfa4e422fc5ep-55, -0x1.036be27003b40p-111,
-    0x1.3991d63983534p+0, -0x1.82d8dee81d108p-54, -0x1.b5f13801da001p-110,
-    0x1.91d639835339fp+0, 0x1.272117e2ef7e5p-54, -0x1.7c4e007680022p-108,
-    0x1.d639835339f4ap+0, -0x1.bdd03a21036bep-55, -0x1.3801da00087eap-110,
-    -0x1.c67cacc60b638p+0, 0x1.17e2ef7e4a0ecp-54, 0x1.ff897ffde0598p-108,
-    0x1.835339f49c846p+0, -0x1.d1081b5f13802p-58, 0x1.2fffbc0b301fep-113,
-    -0x1.598c16c6f740fp-1, 0x1.defc941d8ffc5p-55, -0x1.00043f4cfe022p-109,
-    -0x1.8c16c6f740e88p-1, -0x1.036be27003b40p-55, -0x1.0fd33f8086877p-115,
-    0x1.f49c845f8bbe0p+0, -0x1.b5f13801da001p-54, 0x1.e05980fef2f12p-108,
-    0x1.3908bf177bf25p-1, 0x1.d8ffc4bffef03p-59, -0x1.9fc04343b9d29p-114,
-    0x1.08bf177bf2507p-1, 0x1.8ffc4bffef02dp-55, -0x1.fc04343b9d298p-110,
-    0x1.7e2ef7e4a0ec8p-2, -0x1.da00087e99fc0p-62, -0x1.0d0ee74a5f593p-116,
-    -0x1.d1081b5f13802p-2, 0x1.2fffbc0b301fep-57, -0x1.a1dce94beb25cp-113,
-    -0x1.081b5f13801dap-2, -0x1.0fd33f8086877p-67, -0x1.d297d64b824b2p-122,
-    0x1.f9283b1ff8980p+0, -0x1.0fd33f8086877p-59, -0x1.d297d64b824b2p-114,
-    0x1.283b1ff897ffep+0, -0x1.fa67f010d0ee7p-56, -0x1.297d64b824b26p-110,
-    0x1.d8ffc4bffef03p-3, -0x1.9fc04343b9d29p-58, -0x1.f592e092c9813p-112,
-    -0x1.c00ed00043f4dp-1, 0x1.fde5e2316b415p-61, -0x1.2e092c98130d8p-116,
-    -0x1.da00087e99fc0p-6, -0x1.0d0ee74a5f593p-60, 0x1.f6d367ecf27cbp-116,
-    0x1.2fffbc0b301fep-1, -0x1.a1dce94beb25cp-57, -0x1.25930261b069fp-113,
-    -0x1.0fd33f8086877p-11, -0x1.d297d64b824b2p-66, -0x1.8130d834f648bp-120,
-    -0x1.0fd33f8086877p-3, -0x1.d297d64b824b2p-58, -0x1.8130d834f648bp-112,
-    -0x1.fa67f010d0ee7p+0, -0x1.297d64b824b26p-54, -0x1.30d834f648b0cp-112,
-    0x1.980fef2f118b6p+0, -0x1.7d64b824b2605p-54, 0x1.e4f96136e9e8cp-109,
-    0x1.fde5e2316b415p-5, -0x1.2e092c98130d8p-60, -0x1.a7b24585ce04dp-115,
-    -0x1.0d0ee74a5f593p-4, 0x1.f6d367ecf27cbp-60, 0x1.36e9e8c7ecd3dp-117,
-    -0x1.a1dce94beb25cp-1, -0x1.25930261b069fp-57, 0x1.b74f463f669e6p-112,
-    -0x1.dce94beb25c12p-1, -0x1.64c0986c1a7b2p-55, -0x1.161738132c340p-109,
-    0x1.8b5a0a6d1f6d3p+0, 0x1.9fb3c9f2c26ddp-54, 0x1.e8c7ecd3cbfd4p-109,
-    -0x1.4beb25c125930p-1, -0x1.30d834f648b0cp-56, 0x1.8fd9a797fa8b6p-110,
-    -0x1.f592e092c9813p+0, -0x1.b069ec9161738p-57, -0x1.32c3402ba515bp-113,
-    -0x1.92e092c98130ep+0, 0x1.f2c26dd3d18fep-54, -0x1.961a015d28ad8p-108,
-    0x1.1f6d367ecf27dp+0, -0x1.3d922c2e70266p-54, 0x1.e5fea2d7527bbp-108,
-    -0x1.25930261b069fp-1, 0x1.b74f463f669e6p-56, -0x1.5d28ad8453814p-116,
-    0x1.367ecf27cb09bp+0, 0x1.d3d18fd9a7980p-54, -0x1.5d28ad8453814p-108,
-    -0x1.8130d834f648bp+0, -0x1.738132c3402bap-57, -0x1.456c229c0a0d0p-111,
-    -0x1.30d834f648b0cp+0, 0x1.8fd9a797fa8b6p-54, -0x1.5b08a7028341dp-109,
-    -0x1.b069ec9161738p-1, -0x1.32c3402ba515bp-57, -0x1.14e050683a131p-114,
-    -0x1.a7b24585ce04dp-3, 0x1.3cbfd45aea4f7p-57, 0x1.63f5f2f8bd9e8p-111,
-    -0x1.ec9161738132cp-1, -0x1.a015d28ad8454p-56, 0x1.faf97c5ecf41dp-110,
-    0x1.b74f463f669e6p+0, -0x1.5d28ad8453814p-60, -0x1.a0e84c2f8c608p-116,
-    -0x1.61738132c3403p-1, 0x1.16ba93dd63f5fp-55, 0x1.7c5ecf41ce7dep-110,
-    -0x1.738132c3402bap-1, -0x1.456c229c0a0d0p-55, -0x1.d0985f18c10ebp-109,
-    -0x1.c09961a015d29p+0, 0x1.49eeb1faf97c6p-54, -0x1.30be31821d6b6p-110,
-    -0x1.32c3402ba515bp-1, -0x1.14e050683a131p-58, 0x1.0739f78a5292fp-112,
-    -0x1.61a015d28ad84p+0, -0x1.4e050683a130cp-54, 0x1.ce7de294a4baap-110,
-    -0x1.a015d28ad8454p+0, 0x1.faf97c5ecf41dp-54, -0x1.821d6b5b45650p-110,
-    -0x1.5d28ad8453814p-4, -0x1.a0e84c2f8c608p-60, -0x1.d6b5b45650128p-114,
-    -0x1.d28ad84538142p+0, 0x1.7c5ecf41ce7dep-54, 0x1.4a525d4d7f6bfp-109,
-    0x1.7527bac7ebe5fp+0, 0x1.7b3d0739f78a5p-56, 0x1.497535fdafd89p-111,
-    0x1.27bac7ebe5f18p+0, -0x1.30be31821d6b6p-54, 0x1.2ea6bfb5fb120p-108,
-    -0x1.14e050683a131p-2, 0x1.0739f78a5292fp-56, -0x1.65012813b81cbp-110,
-    -0x1.38141a0e84c30p+0, 0x1.ce7de294a4baap-54, -0x1.404a04ee072a3p-108,
-    -0x1.41a0e84c2f8c6p-4, -0x1.0eb5ada2b2809p-61, -0x1.0277039517bd5p-115,
-    -0x1.a0e84c2f8c608p-4, -0x1.d6b5b45650128p-58, -0x1.3b81ca8bdea7fp-114,
+    0x1.45f306dc9c883p-9,    -0x1.6b01ec5417056p-63,  -0x1.6447e493ad4cep-117, 0x1.45f306dc9c883p-1,
+    -0x1.6b01ec5417056p-55,  -0x1.6447e493ad4cep-109, -0x1.067c91b1bbeadp+0,   -0x1.80f62a0b82b2dp-54,
+    0x1.dc0db6295993cp-108,  0x1.836e4e44152a0p+0,    -0x1.ec54170565912p-55,  0x1.b6c52b3278872p-113,
+    -0x1.236377d5ac07bp-1,   -0x1.505c1596447e5p-57,  0x1.b14acc9e21c82p-111,  -0x1.b1bbead603d8bp+0,
+    0x1.f47d4d377036ep-54,   -0x1.d6a66c3bc6fbep-108, -0x1.bbead603d8a83p+0,   0x1.f534ddc0db629p-56,
+    0x1.664f10e4107f9p-110,  0x1.529fc2757d1f5p-4,    0x1.a6ee06db14acdp-59,   -0x1.8778df7c035d4p-113,
+    0x1.29fc2757d1f53p+0,    0x1.377036d8a5665p-54,   -0x1.de37df00d74e3p-111, 0x1.fc2757d1f534ep+0,
+    -0x1.1f924eb53361ep-55,  0x1.c820ff28b1d5fp-111,  0x1.3abe8fa9a6ee0p-3,    0x1.b6c52b3278872p-57,
+    0x1.07f9458eaf7afp-114,  -0x1.505c1596447e5p-1,   0x1.b14acc9e21c82p-55,   0x1.fe5163abdebbcp-112,
+    -0x1.70565911f924fp-3,   0x1.2b32788720840p-57,   -0x1.ae9c5421443aap-112, 0x1.f534ddc0db629p+0,
+    0x1.664f10e4107f9p-54,   0x1.163abdebbc562p-108,  0x1.34ddc0db6295ap+0,    -0x1.b0ef1bef806bap-54,
+    -0x1.c5421443a9e49p-108, 0x1.bb81b6c52b328p-1,    -0x1.de37df00d74e3p-55,  0x1.7bd778ac36e49p-109,
+    0x1.c0db6295993c4p+0,    0x1.c820ff28b1d5fp-55,   -0x1.443a9e48db91cp-112, 0x1.b6c52b3278872p-1,
+    0x1.07f9458eaf7afp-58,   -0x1.d4f246dc8e2dfp-115, -0x1.3ad4cd8778df8p-1,   0x1.fe5163abdebbcp-56,
+    0x1.586dc91b8e909p-110,  -0x1.6a66c3bc6fbe0p+0,   -0x1.ae9c5421443aap-56,  0x1.b7246e3a424ddp-112,
+    0x1.993c439041fe5p+0,    0x1.63abdebbc561bp-56,   0x1.c91b8e909374cp-110,  0x1.3c439041fe516p+0,
+    0x1.d5ef5de2b0db9p-55,   0x1.1b8e909374b80p-110,  0x1.0e4107f9458ebp-2,    -0x1.0a21d4f246dc9p-59,
+    0x1.d2126e9700325p-115,  -0x1.bef806ba71508p-2,   -0x1.443a9e48db91cp-56,  -0x1.6f6c8b47fe6dbp-110,
+    0x1.07f9458eaf7afp-2,    -0x1.d4f246dc8e2dfp-59,  0x1.374b801924bbbp-114,  0x1.fe5163abdebbcp+0,
+    0x1.586dc91b8e909p-54,   0x1.ba5c00c925dd4p-109,  -0x1.ae9c5421443aap+0,   0x1.b7246e3a424ddp-56,
+    0x1.700324977504fp-111,  0x1.63abdebbc561bp+0,    0x1.c91b8e909374cp-54,   -0x1.ff9b6d115f62ep-108,
+    -0x1.508510ea79237p-2,   0x1.b8e909374b802p-58,   -0x1.b6d115f62e6dep-112, -0x1.0a21d4f246dc9p-3,
+    0x1.d2126e9700325p-59,   -0x1.a22bec5cdbc60p-113, -0x1.443a9e48db91cp+0,   -0x1.6f6c8b47fe6dbp-54,
+    -0x1.115f62e6de302p-108, -0x1.d4f246dc8e2dfp-3,   0x1.374b801924bbbp-58,   -0x1.f62e6de301e21p-112,
+    0x1.61b7246e3a425p+0,    -0x1.168ffcdb688b0p-55,  0x1.3a32439fc3bd6p-109,  0x1.b7246e3a424ddp+0,
+    0x1.700324977504fp-55,   -0x1.cdbc603c429c7p-109, -0x1.b7238b7b645a4p-1,   0x1.924bba8274648p-62,
+    0x1.cfe1deb1cb12ap-116,  0x1.b8e909374b802p-2,    -0x1.b6d115f62e6dep-56,  -0x1.80f10a71a76b3p-111,
+    -0x1.c5bdb22d1ff9bp+0,   -0x1.b4457d8b9b78cp-54,  -0x1.e214e34ed658cp-112, -0x1.bdb22d1ff9b6dp+0,
+    -0x1.15f62e6de301ep-56,  -0x1.0a71a76b2c609p-111, -0x1.b22d1ff9b6d11p+0,   -0x1.7d8b9b78c0788p-54,
+    -0x1.4e34ed658c117p-108, 0x1.d2e006492eea1p+0,    -0x1.8b9b78c078854p-54,  0x1.cb129a73ee882p-108,
+    -0x1.1ff9b6d115f63p+0,   0x1.921cfe1deb1cbp-56,   0x1.29a73ee88235fp-112,  0x1.924bba8274648p-6,
+    0x1.cfe1deb1cb12ap-60,   -0x1.63045df7282b4p-114, -0x1.b6d115f62e6dep+0,   -0x1.80f10a71a76b3p-55,
+    0x1.cfba208d7d4bbp-110,  0x1.2eea09d1921d0p+0,    -0x1.e214e34ed658cp-56,  -0x1.177dca0ad144cp-112,
+    -0x1.15f62e6de301ep+0,   -0x1.0a71a76b2c609p-55,  0x1.1046bea5d7689p-109,  -0x1.f62e6de301e21p+0,
+    -0x1.38d3b5963045ep-54,  0x1.1afa975da2427p-111,  0x1.d1921cfe1deb2p+0,    -0x1.a76b2c608bbeep-55,
+    -0x1.415a28976f62dp-109, 0x1.921cfe1deb1cbp+0,    0x1.29a73ee88235fp-56,   0x1.4baed1213a672p-110,
+    -0x1.e301e214e34edp+0,   -0x1.963045df7282bp-54,  -0x1.144bb7b166390p-108, 0x1.fc3bd63962535p-1,
+    -0x1.822efb9415a29p-57,  0x1.a24274ce38136p-111,  -0x1.e214e34ed658cp+0,   -0x1.177dca0ad144cp-56,
+    0x1.213a671c09ad1p-110,  0x1.eb1cb129a73efp+0,    -0x1.df7282b4512eep-54,  0x1.3a671c09ad17ep-110,
+    -0x1.c69dacb1822f0p-1,   0x1.1afa975da2427p-55,   0x1.338e04d68befdp-109,  0x1.62534e7dd1047p-1,
+    -0x1.0568a25dbd8b3p-55,  -0x1.c7eca5d040df6p-111, 0x1.29a73ee88235fp+0,    0x1.4baed1213a672p-54,
+    -0x1.fb29741037d8dp-109, 0x1.a73ee88235f53p+0,    -0x1.44bb7b16638fep-56,  0x1.ad17df904e647p-110,
+    -0x1.822efb9415a29p-1,   0x1.a24274ce38136p-55,   -0x1.741037d8cdc54p-109, -0x1.177dca0ad144cp+0,
+    0x1.213a671c09ad1p-54,   0x1.f7e413991d63ap-108,  0x1.046bea5d76891p-1,    -0x1.8b31c7eca5d04p-55,
+    -0x1.bec66e29c67cbp-112, -0x1.ca0ad144bb7b1p+0,   -0x1.98e3f652e8207p-54,  0x1.3991d63983534p-112,
+    0x1.f52ebb4484e9ap+0,    -0x1.c7eca5d040df6p-55,  -0x1.9b8a719f2b318p-110, 0x1.2ebb4484e99c7p+0,
+    0x1.35a2fbf209cc9p-59,   -0x1.4e33e566305b2p-115, -0x1.44bb7b16638fep+0,   0x1.ad17df904e647p-54,
+    0x1.639835339f49dp-108,  -0x1.76f62cc71fb29p-1,   -0x1.d040df633714ep-55,  -0x1.9f2b3182d8defp-110,
+    0x1.09d338e04d68cp-1,    -0x1.037d8cdc538d0p-57,  0x1.a99cfa4e422fcp-111,  0x1.d338e04d68bf0p-1,
+    -0x1.bec66e29c67cbp-56,  0x1.9cfa4e422fc5ep-111,  0x1.9c7026b45f7e4p+0,    0x1.3991d63983534p-56,
+    -0x1.82d8dee81d108p-110, 0x1.c09ad17df904ep-2,    0x1.91d639835339fp-56,   0x1.272117e2ef7e5p-110,
+    0x1.35a2fbf209cc9p-3,    -0x1.4e33e566305b2p-59,  0x1.08bf177bf2507p-113,  -0x1.4ba081bec66e3p+0,
+    0x1.8e60d4ce7d272p-54,   0x1.17e2ef7e4a0ecp-110,  0x1.7df904e64758ep-2,    0x1.835339f49c846p-56,
+    -0x1.d1081b5f13802p-114, -0x1.037d8cdc538d0p-1,   0x1.a99cfa4e422fcp-55,   0x1.77bf250763ff1p-109,
+    -0x1.bec66e29c67cbp+0,   0x1.9cfa4e422fc5ep-55,   -0x1.036be27003b40p-111, 0x1.3991d63983534p+0,
+    -0x1.82d8dee81d108p-54,  -0x1.b5f13801da001p-110, 0x1.91d639835339fp+0,    0x1.272117e2ef7e5p-54,
+    -0x1.7c4e007680022p-108, 0x1.d639835339f4ap+0,    -0x1.bdd03a21036bep-55,  -0x1.3801da00087eap-110,
+    -0x1.c67cacc60b638p+0,   0x1.17e2ef7e4a0ecp-54,   0x1.ff897ffde0598p-108,  0x1.835339f49c846p+0,
+    -0x1.d1081b5f13802p-58,  0x1.2fffbc0b301fep-113,  -0x1.598c16c6f740fp-1,   0x1.defc941d8ffc5p-55,
+    -0x1.00043f4cfe022p-109, -0x1.8c16c6f740e88p-1,   -0x1.036be27003b40p-55,  -0x1.0fd33f8086877p-115,
+    0x1.f49c845f8bbe0p+0,    -0x1.b5f13801da001p-54,  0x1.e05980fef2f12p-108,  0x1.3908bf177bf25p-1,
+    0x1.d8ffc4bffef03p-59,   -0x1.9fc04343b9d29p-114, 0x1.08bf177bf2507p-1,    0x1.8ffc4bffef02dp-55,
+    -0x1.fc04343b9d298p-110, 0x1.7e2ef7e4a0ec8p-2,    -0x1.da00087e99fc0p-62,  -0x1.0d0ee74a5f593p-116,
+    -0x1.d1081b5f13802p-2,   0x1.2fffbc0b301fep-57,   -0x1.a1dce94beb25cp-113, -0x1.081b5f13801dap-2,
+    -0x1.0fd33f8086877p-67,  -0x1.d297d64b824b2p-122, 0x1.f9283b1ff8980p+0,    -0x1.0fd33f8086877p-59,
+    -0x1.d297d64b824b2p-114, 0x1.283b1ff897ffep+0,    -0x1.fa67f010d0ee7p-56,  -0x1.297d64b824b26p-110,
+    0x1.d8ffc4bffef03p-3,    -0x1.9fc04343b9d29p-58,  -0x1.f592e092c9813p-112, -0x1.c00ed00043f4dp-1,
+    0x1.fde5e2316b415p-61,   -0x1.2e092c98130d8p-116, -0x1.da00087e99fc0p-6,   -0x1.0d0ee74a5f593p-60,
+    0x1.f6d367ecf27cbp-116,  0x1.2fffbc0b301fep-1,    -0x1.a1dce94beb25cp-57,  -0x1.25930261b069fp-113,
+    -0x1.0fd33f8086877p-11,  -0x1.d297d64b824b2p-66,  -0x1.8130d834f648bp-120, -0x1.0fd33f8086877p-3,
+    -0x1.d297d64b824b2p-58,  -0x1.8130d834f648bp-112, -0x1.fa67f010d0ee7p+0,   -0x1.297d64b824b26p-54,
+    -0x1.30d834f648b0cp-112, 0x1.980fef2f118b6p+0,    -0x1.7d64b824b2605p-54,  0x1.e4f96136e9e8cp-109,
+    0x1.fde5e2316b415p-5,    -0x1.2e092c98130d8p-60,  -0x1.a7b24585ce04dp-115, -0x1.0d0ee74a5f593p-4,
+    0x1.f6d367ecf27cbp-60,   0x1.36e9e8c7ecd3dp-117,  -0x1.a1dce94beb25cp-1,   -0x1.25930261b069fp-57,
+    0x1.b74f463f669e6p-112,  -0x1.dce94beb25c12p-1,   -0x1.64c0986c1a7b2p-55,  -0x1.161738132c340p-109,
+    0x1.8b5a0a6d1f6d3p+0,    0x1.9fb3c9f2c26ddp-54,   0x1.e8c7ecd3cbfd4p-109,  -0x1.4beb25c125930p-1,
+    -0x1.30d834f648b0cp-56,  0x1.8fd9a797fa8b6p-110,  -0x1.f592e092c9813p+0,   -0x1.b069ec9161738p-57,
+    -0x1.32c3402ba515bp-113, -0x1.92e092c98130ep+0,   0x1.f2c26dd3d18fep-54,   -0x1.961a015d28ad8p-108,
+    0x1.1f6d367ecf27dp+0,    -0x1.3d922c2e70266p-54,  0x1.e5fea2d7527bbp-108,  -0x1.25930261b069fp-1,
+    0x1.b74f463f669e6p-56,   -0x1.5d28ad8453814p-116, 0x1.367ecf27cb09bp+0,    0x1.d3d18fd9a7980p-54,
+    -0x1.5d28ad8453814p-108, -0x1.8130d834f648bp+0,   -0x1.738132c3402bap-57,  -0x1.456c229c0a0d0p-111,
+    -0x1.30d834f648b0cp+0,   0x1.8fd9a797fa8b6p-54,   -0x1.5b08a7028341dp-109, -0x1.b069ec9161738p-1,
+    -0x1.32c3402ba515bp-57,  -0x1.14e050683a131p-114, -0x1.a7b24585ce04dp-3,   0x1.3cbfd45aea4f7p-57,
+    0x1.63f5f2f8bd9e8p-111,  -0x1.ec9161738132cp-1,   -0x1.a015d28ad8454p-56,  0x1.faf97c5ecf41dp-110,
+    0x1.b74f463f669e6p+0,    -0x1.5d28ad8453814p-60,  -0x1.a0e84c2f8c608p-116, -0x1.61738132c3403p-1,
+    0x1.16ba93dd63f5fp-55,   0x1.7c5ecf41ce7dep-110,  -0x1.738132c3402bap-1,   -0x1.456c229c0a0d0p-55,
+    -0x1.d0985f18c10ebp-109, -0x1.c09961a015d29p+0,   0x1.49eeb1faf97c6p-54,   -0x1.30be31821d6b6p-110,
+    -0x1.32c3402ba515bp-1,   -0x1.14e050683a131p-58,  0x1.0739f78a5292fp-112,  -0x1.61a015d28ad84p+0,
+    -0x1.4e050683a130cp-54,  0x1.ce7de294a4baap-110,  -0x1.a015d28ad8454p+0,   0x1.faf97c5ecf41dp-54,
+    -0x1.821d6b5b45650p-110, -0x1.5d28ad8453814p-4,   -0x1.a0e84c2f8c608p-60,  -0x1.d6b5b45650128p-114,
+    -0x1.d28ad84538142p+0,   0x1.7c5ecf41ce7dep-54,   0x1.4a525d4d7f6bfp-109,  0x1.7527bac7ebe5fp+0,
+    0x1.7b3d0739f78a5p-56,   0x1.497535fdafd89p-111,  0x1.27bac7ebe5f18p+0,    -0x1.30be31821d6b6p-54,
+    0x1.2ea6bfb5fb120p-108,  -0x1.14e050683a131p-2,   0x1.0739f78a5292fp-56,   -0x1.65012813b81cbp-110,
+    -0x1.38141a0e84c30p+0,   0x1.ce7de294a4baap-54,   -0x1.404a04ee072a3p-108, -0x1.41a0e84c2f8c6p-4,
+    -0x1.0eb5ada2b2809p-61,  -0x1.0277039517bd5p-115, -0x1.a0e84c2f8c608p-4,   -0x1.d6b5b45650128p-58,
+    -0x1.3b81ca8bdea7fp-114,
 };
 
-/* What n 2^8(q-1) is in quarter turns, less a multiple of 4, for whole n < 2^37: the product's parts, the largest first. */
+/* What n 2^8(q-1) is in quarter turns, less a multiple of 4, for whole n < 2^37: the product's parts, the largest
+ * first. */
 IP_INLINE ip_pair ip_turns_of(double n, int q, double *rest)
 {
     const ip_pair high = ip_product(n, ip_turns[3 * q]), middle = ip_product(n, ip_turns[3 * q + 1]);
@@ -485,7 +483,8 @@ IP_INLINE ip_pair ip_far_turns(double a, double *turns)
     return ip_sum(angle.hi, angle.lo + (part.hi * 0x1.1a62633145c07p-54 + part.lo * 0x1.921fb54442d18p+0));
 }
 
-/* Below 2^45: pi / 2 in three numbers, of which k times the first one leaves an exact difference (Cody and Waite 1980, with fma()). */
+/* Below 2^45: pi / 2 in three numbers, of which k times the first one leaves an exact difference (Cody and Waite 1980,
+ * with fma()). */
 IP_INLINE ip_pair ip_near_turns(double a, double *turns)
 {
     const double k = ip_whole(a * 0x1.45f306dc9c883p-1);
@@ -495,7 +494,8 @@ IP_INLINE ip_pair ip_near_turns(double a, double *turns)
     return ip_sum(difference.hi, difference.lo - (second.lo + k * -0x1.f1976b7ed8fbcp-110));
 }
 
-/* The angle |x| in quarter turns: their number mod 4, and what is left of the angle. Of infinities, NaN and angles from 2^45 on those of 0. */
+/* The angle |x| in quarter turns: their number mod 4, and what is left of the angle. Of infinities, NaN and angles from
+ * 2^45 on those of 0. */
 IP_INLINE double ip_quarter_turns64_near(double x, ip_pair *rest)
 {
     double turns;
@@ -557,23 +557,23 @@ IP_INLINE double ip_tan_of_turns(double x, double q, ip_pair r)
 }
 
 /*
- * Each in two forms. Angles from 2^45 on take four times as long as others, of which vectorised loops, which have no branches, would pay the
- * most: so a loop is of the form for near angles, and is run again in the other where that has met a far one, which it notes
- * (compile/emit_row.c, Note [Far angles]).
+ * Each in two forms. Angles from 2^45 on take four times as long as others, of which vectorised loops, which have no
+ * branches, would pay the most: so a loop is of the form for near angles, and is run again in the other where that has
+ * met a far one, which it notes (compile/emit_row.c, Note [Far angles]).
  */
-#define IP_OF_ANGLES(NAME)                                                                                           \
-    IP_INLINE double ip_##NAME##64(double x)                                                                         \
-    {                                                                                                                \
-        ip_pair r;                                                                                                   \
-        const double q = ip_quarter_turns64(x, &r);                                                                  \
-        return ip_##NAME##_of_turns(x, q, r);                                                                        \
-    }                                                                                                                \
-    IP_INLINE double ip_##NAME##64_near(double x, int *has_far)                                                      \
-    {                                                                                                                \
-        ip_pair r;                                                                                                   \
-        const double q = ip_quarter_turns64_near(x, &r);                                                             \
-        *has_far |= ip_is_far(x);                                                                                    \
-        return ip_##NAME##_of_turns(x, q, r);                                                                        \
+#define IP_OF_ANGLES(NAME)                                      \
+    IP_INLINE double ip_##NAME##64(double x)                    \
+    {                                                           \
+        ip_pair r;                                              \
+        const double q = ip_quarter_turns64(x, &r);             \
+        return ip_##NAME##_of_turns(x, q, r);                   \
+    }                                                           \
+    IP_INLINE double ip_##NAME##64_near(double x, int *has_far) \
+    {                                                           \
+        ip_pair r;                                              \
+        const double q = ip_quarter_turns64_near(x, &r);        \
+        *has_far |= ip_is_far(x);                               \
+        return ip_##NAME##_of_turns(x, q, r);                   \
     }
 IP_OF_ANGLES(sin)
 IP_OF_ANGLES(cos)
@@ -581,8 +581,8 @@ IP_OF_ANGLES(tan)
 #undef IP_OF_ANGLES
 
 /*
- * ip_angle() in double: r = (y - x c) / (x + y c), to one rounding, since c = tan(pi / 6) comes in two parts. Sides are scaled where their
- * products would leave the range of doubles or lose bits.
+ * ip_angle() in double: r = (y - x c) / (x + y c), to one rounding, since c = tan(pi / 6) comes in two parts. Sides are
+ * scaled where their products would leave the range of doubles or lose bits.
  */
 IP_INLINE double ip_angle64(double y, double x)
 {
@@ -590,7 +590,8 @@ IP_INLINE double ip_angle64(double y, double x)
     const double short_side = above ? x : y, long_side = above ? y : x;
     const double scale = long_side > 0x1p1000 ? 0x1p-100 : long_side < 0x1p-900 ? 0x1p100 : 1;
     const int is_even = short_side == long_side; /* infinities and zeros have no quotient */
-    const double p = is_even ? long_side > 0 : short_side * scale, q = is_even | (long_side == (double)INFINITY) ? 1 : long_side * scale;
+    const double p = is_even ? long_side > 0 : short_side * scale,
+                 q = is_even | (long_side == (double)INFINITY) ? 1 : long_side * scale;
     const double near_p = long_side == (double)INFINITY && !is_even ? 0 : p;
     const int is_steep = near_p > q * 0.2679491924311227;
     const double over = is_steep ? fma(-q, 0x1.279a74590331cp-1, near_p) - q * 0x1.34863e0792bedp-55 : near_p;
@@ -605,7 +606,10 @@ IP_INLINE double ip_angle64(double y, double x)
 }
 
 /* The angle's supplement where x is negative. */
-IP_INLINE double ip_turned64(double x, double angle) { return as_long(x) < 0 ? 0x1.921fb54442d18p+1 - (angle - 0x1.1a62633145c07p-53) : angle; }
+IP_INLINE double ip_turned64(double x, double angle)
+{
+    return as_long(x) < 0 ? 0x1.921fb54442d18p+1 - (angle - 0x1.1a62633145c07p-53) : angle;
+}
 
 IP_INLINE double ip_atan64(double x)
 {
@@ -637,8 +641,11 @@ IP_INLINE double ip_acos64(double x)
 IP_INLINE double ip_sinh_series(double a)
 {
     const double z = a * a;
-    const double high = (((z * (1.0 / 121645100408832000.0) + 1.0 / 355687428096000.0) * z + 1.0 / 1307674368000.0) * z + 1.0 / 6227020800.0) * z
-                      + 1.0 / 39916800;
+    const double high =
+        (((z * (1.0 / 121645100408832000.0) + 1.0 / 355687428096000.0) * z + 1.0 / 1307674368000.0) * z +
+         1.0 / 6227020800.0) *
+            z +
+        1.0 / 39916800;
     return a + a * z * ((((high * z + 1.0 / 362880) * z + 1.0 / 5040) * z + 1.0 / 120) * z + 1.0 / 6);
 }
 

@@ -9,8 +9,8 @@
 #endif
 
 /*
- * A function that is not inlined: src/compile/emit.c, Note [Kernels that call]. Vectors of 512 bits must be asked for; into functions that PoCL
- * makes itself it allows them.
+ * A function that is not inlined: src/compile/emit.c, Note [Kernels that call]. Vectors of 512 bits must be asked for;
+ * into functions that PoCL makes itself it allows them.
  */
 #if defined(__clang__) && defined(__x86_64__)
 #define IP_APART static __attribute__((noinline, min_vector_width(512)))
@@ -23,8 +23,7 @@ static inline int ip_replicate(int i, int n) { return min(max(i, 0), n - 1); }
 
 static inline int ip_wrap(int i, int n)
 {
-    if (i >= 0 & i < n)
-        return i;
+    if (i >= 0 & i < n) return i;
     i %= n;
     return i < 0 ? i + n : i;
 }
@@ -39,8 +38,7 @@ static inline ushort ip_add_ushort(ushort a, ushort b)
 /* ba|abcd|dc */
 static inline int ip_reflect(int i, int n)
 {
-    if (i >= 0 & i < n)
-        return i;
+    if (i >= 0 & i < n) return i;
     i = i < 0 ? -1 - i : i;
     i %= 2 * n;
     return i < n ? i : 2 * n - 1 - i;
@@ -49,38 +47,33 @@ static inline int ip_reflect(int i, int n)
 /* cb|abcd|cb; of a single element always that one */
 static inline int ip_reflect101(int i, int n)
 {
-    if (i >= 0 & i < n)
-        return i;
-    if (n == 1)
-        return 0;
+    if (i >= 0 & i < n) return i;
+    if (n == 1) return 0;
     i = i < 0 ? -i : i;
     i %= 2 * n - 2;
     return i < n ? i : 2 * n - 2 - i;
 }
 
 /* Quotients and remainders that floor; by zero 0. */
-#define IP_FLOOR_DIVISION(T, U)                                                                                       \
-    static inline T ip_div_##T(T a, T b)                                                                                     \
-    {                                                                                                                 \
-        if (b == 0)                                                                                                   \
-            return 0;                                                                                                 \
-        if (b == (T)-1)                                                                                               \
-            return (T)(0 - (U)a);                                                                                     \
-        T q = a / b;                                                                                                  \
-        return a % b != 0 & (a < 0) != (b < 0) ? q - 1 : q;                                                           \
-    }                                                                                                                 \
-    static inline T ip_mod_##T(T a, T b)                                                                                     \
-    {                                                                                                                 \
-        if (b == 0 || b == (T)-1)                                                                                     \
-            return 0;                                                                                                 \
-        T r = a % b;                                                                                                  \
-        return r != 0 & (r < 0) != (b < 0) ? r + b : r;                                                               \
+#define IP_FLOOR_DIVISION(T, U)                             \
+    static inline T ip_div_##T(T a, T b)                    \
+    {                                                       \
+        if (b == 0) return 0;                               \
+        if (b == (T)-1) return (T)(0 - (U)a);               \
+        T q = a / b;                                        \
+        return a % b != 0 & (a < 0) != (b < 0) ? q - 1 : q; \
+    }                                                       \
+    static inline T ip_mod_##T(T a, T b)                    \
+    {                                                       \
+        if (b == 0 || b == (T)-1) return 0;                 \
+        T r = a % b;                                        \
+        return r != 0 & (r < 0) != (b < 0) ? r + b : r;     \
     }
 IP_FLOOR_DIVISION(int, uint)
 IP_FLOOR_DIVISION(long, ulong)
 
-#define IP_PLAIN_DIVISION(T)                                                                                          \
-    static inline T ip_div_##T(T a, T b) { return b == 0 ? 0 : a / b; }                                                      \
+#define IP_PLAIN_DIVISION(T)                                            \
+    static inline T ip_div_##T(T a, T b) { return b == 0 ? 0 : a / b; } \
     static inline T ip_mod_##T(T a, T b) { return b == 0 ? 0 : a % b; }
 IP_PLAIN_DIVISION(uint)
 IP_PLAIN_DIVISION(ulong)
@@ -88,58 +81,56 @@ IP_PLAIN_DIVISION(ulong)
 /* a - b * floor(a / b), with the sign of b; by zero 0 */
 static inline float ip_fmod_float(float a, float b)
 {
-    if (b == 0.0f)
-        return 0.0f;
+    if (b == 0.0f) return 0.0f;
     float r = fmod(a, b);
     return r != 0.0f & (r < 0.0f) != (b < 0.0f) ? r + b : r;
 }
 #ifdef IP_F64
 static inline double ip_fmod_double(double a, double b)
 {
-    if (b == 0.0)
-        return 0.0;
+    if (b == 0.0) return 0.0;
     double r = fmod(a, b);
     return r != 0.0 & (r < 0.0) != (b < 0.0) ? r + b : r;
 }
 #endif
 
 /*
- * The totals of a work-group's items, combined in any order: integers, whose order does not matter. tree has room for all items; tree[0] is
- * the result for all of them. Sub-groups combine theirs without memory where the device has them, else half as many meet in each step.
+ * The totals of a work-group's items, combined in any order: integers, whose order does not matter. tree has room for
+ * all items; tree[0] is the result for all of them. Sub-groups combine theirs without memory where the device has them,
+ * else half as many meet in each step.
  */
 #ifdef IP_SUB_GROUPS
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
-#define IP_GROUP_FOLD(T, NAME, COMBINED)                                                                                 \
-    static inline void ip_group_##NAME##_##T(__local T *tree, T total, int lane, int items)                                \
-    {                                                                                                                  \
-        total = sub_group_reduce_##NAME(total);                                                                        \
-        if (get_sub_group_local_id() == 0)                                                                             \
-            tree[get_sub_group_id()] = total;                                                                          \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
-        for (uint k = 1; lane == 0 & k < get_num_sub_groups(); k += 1) {                                                 \
-            const T a = tree[0], b = tree[k];                                                                          \
-            tree[0] = COMBINED;                                                                                        \
-        }                                                                                                              \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+#define IP_GROUP_FOLD(T, NAME, COMBINED)                                                    \
+    static inline void ip_group_##NAME##_##T(__local T *tree, T total, int lane, int items) \
+    {                                                                                       \
+        total = sub_group_reduce_##NAME(total);                                             \
+        if (get_sub_group_local_id() == 0) tree[get_sub_group_id()] = total;                \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                       \
+        for (uint k = 1; lane == 0 & k < get_num_sub_groups(); k += 1) {                    \
+            const T a = tree[0], b = tree[k];                                               \
+            tree[0] = COMBINED;                                                             \
+        }                                                                                   \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                       \
     }
 #else
-#define IP_GROUP_FOLD(T, NAME, COMBINED)                                                                                 \
-    static inline void ip_group_##NAME##_##T(__local T *tree, T total, int lane, int items)                                \
-    {                                                                                                                  \
-        tree[lane] = total;                                                                                            \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
-        for (int n = items / 2; n > 0; n /= 2) {                                                                       \
-            if (lane < n) {                                                                                            \
-                const T a = tree[lane], b = tree[lane + n];                                                            \
-                tree[lane] = COMBINED;                                                                                 \
-            }                                                                                                          \
-            barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
-        }                                                                                                              \
+#define IP_GROUP_FOLD(T, NAME, COMBINED)                                                    \
+    static inline void ip_group_##NAME##_##T(__local T *tree, T total, int lane, int items) \
+    {                                                                                       \
+        tree[lane] = total;                                                                 \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                       \
+        for (int n = items / 2; n > 0; n /= 2) {                                            \
+            if (lane < n) {                                                                 \
+                const T a = tree[lane], b = tree[lane + n];                                 \
+                tree[lane] = COMBINED;                                                      \
+            }                                                                               \
+            barrier(CLK_LOCAL_MEM_FENCE);                                                   \
+        }                                                                                   \
     }
 #endif
-#define IP_GROUP_FOLDS(T)                                                                                              \
-    IP_GROUP_FOLD(T, add, a + b)                                                                                       \
-    IP_GROUP_FOLD(T, min, min(a, b))                                                                                   \
+#define IP_GROUP_FOLDS(T)            \
+    IP_GROUP_FOLD(T, add, a + b)     \
+    IP_GROUP_FOLD(T, min, min(a, b)) \
     IP_GROUP_FOLD(T, max, max(a, b))
 #ifdef IP_GROUPS
 IP_GROUP_FOLDS(int)
@@ -148,67 +139,72 @@ IP_GROUP_FOLDS(long)
 IP_GROUP_FOLDS(ulong)
 #endif
 
-/* Rows that come from memory and go back to it (src/compile/emit_stream.c), where the device's compiler knows how to say so. */
+/* Rows that come from memory and go back to it (src/compile/emit_stream.c), where the device's compiler knows how to
+ * say so. */
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 #define IP_STREAMS
 #endif
 /* Four bytes or shorts as a word. */
-struct __attribute__((packed, may_alias)) ip_word_uchar { uint bits; };
-struct __attribute__((packed, may_alias)) ip_word_ushort { ulong bits; };
+struct __attribute__((packed, may_alias)) ip_word_uchar {
+    uint bits;
+};
+struct __attribute__((packed, may_alias)) ip_word_ushort {
+    ulong bits;
+};
 /* Channel c of a pixel of four (src/compile/emit_memory.c, Note [Four channels]). */
 #if defined(IP_STREAMS) && defined(__ENDIAN_LITTLE__)
-#define IP_OF_FOUR(T, BITS)                                                                                            \
-    static inline T ip_of_four_##T(__global const T *pixel, int c)                                                     \
-    {                                                                                                                  \
-        return (T)(((__global const struct ip_word_##T *)pixel)->bits >> BITS * c);                                    \
+#define IP_OF_FOUR(T, BITS)                                                         \
+    static inline T ip_of_four_##T(__global const T *pixel, int c)                  \
+    {                                                                               \
+        return (T)(((__global const struct ip_word_##T *)pixel)->bits >> BITS * c); \
     }
 #else
-#define IP_OF_FOUR(T, BITS)                                                                                            \
+#define IP_OF_FOUR(T, BITS) \
     static inline T ip_of_four_##T(__global const T *pixel, int c) { return pixel[c]; }
 #endif
 IP_OF_FOUR(uchar, 8)
 IP_OF_FOUR(ushort, 16)
 /* Pixels of 2 or 4 channels that all have one value, or all but the last (src/compile/emit_spread.c, Note [Spread
  * rows]). Returns end; x where there are too few. */
-#define IP_SPREAD(T)                                                                                                   \
-    struct __attribute__((packed, may_alias)) ip_sixteen_##T { T##16 all; };                                           \
-    static inline int ip_spread_2_##T(__global T *to, __global const T *from, int x, int end, int has_last, T last)    \
-    {                                                                                                                  \
-        if (end - x < 16)                                                                                              \
-            return x;                                                                                                  \
-        for (int at = x; at < end; at += 16) {                                                                         \
-            const int i = min(at, end - 16);                                                                           \
-            const T##16 v = ((__global const struct ip_sixteen_##T *)(from + i))->all;                                 \
-            T##16 a = v.s0011223344556677, b = v.s8899aabbccddeeff;                                                    \
-            if (has_last)                                                                                              \
-                a.s13579bdf = b.s13579bdf = (T##8)(last);                                                              \
-            ((__global struct ip_sixteen_##T *)(to + 2 * i))[0].all = a;                                               \
-            ((__global struct ip_sixteen_##T *)(to + 2 * i))[1].all = b;                                               \
-        }                                                                                                              \
-        return end;                                                                                                    \
-    }                                                                                                                  \
-    static inline int ip_spread_4_##T(__global T *to, __global const T *from, int x, int end, int has_last, T last)    \
-    {                                                                                                                  \
-        if (end - x < 16)                                                                                              \
-            return x;                                                                                                  \
-        for (int at = x; at < end; at += 16) {                                                                         \
-            const int i = min(at, end - 16);                                                                           \
-            const T##16 v = ((__global const struct ip_sixteen_##T *)(from + i))->all;                                 \
-            T##16 a = v.s0000111122223333, b = v.s4444555566667777, c = v.s88889999aaaabbbb, d = v.sccccddddeeeeffff;  \
-            if (has_last)                                                                                              \
-                a.s37bf = b.s37bf = c.s37bf = d.s37bf = (T##4)(last);                                                  \
-            ((__global struct ip_sixteen_##T *)(to + 4 * i))[0].all = a;                                               \
-            ((__global struct ip_sixteen_##T *)(to + 4 * i))[1].all = b;                                               \
-            ((__global struct ip_sixteen_##T *)(to + 4 * i))[2].all = c;                                               \
-            ((__global struct ip_sixteen_##T *)(to + 4 * i))[3].all = d;                                               \
-        }                                                                                                              \
-        return end;                                                                                                    \
+#define IP_SPREAD(T)                                                                                                  \
+    struct __attribute__((packed, may_alias)) ip_sixteen_##T {                                                        \
+        T##16 all;                                                                                                    \
+    };                                                                                                                \
+    static inline int ip_spread_2_##T(__global T *to, __global const T *from, int x, int end, int has_last, T last)   \
+    {                                                                                                                 \
+        if (end - x < 16) return x;                                                                                   \
+        for (int at = x; at < end; at += 16) {                                                                        \
+            const int i = min(at, end - 16);                                                                          \
+            const T##16 v = ((__global const struct ip_sixteen_##T *)(from + i))->all;                                \
+            T##16 a = v.s0011223344556677, b = v.s8899aabbccddeeff;                                                   \
+            if (has_last) a.s13579bdf = b.s13579bdf = (T##8)(last);                                                   \
+            ((__global struct ip_sixteen_##T *)(to + 2 * i))[0].all = a;                                              \
+            ((__global struct ip_sixteen_##T *)(to + 2 * i))[1].all = b;                                              \
+        }                                                                                                             \
+        return end;                                                                                                   \
+    }                                                                                                                 \
+    static inline int ip_spread_4_##T(__global T *to, __global const T *from, int x, int end, int has_last, T last)   \
+    {                                                                                                                 \
+        if (end - x < 16) return x;                                                                                   \
+        for (int at = x; at < end; at += 16) {                                                                        \
+            const int i = min(at, end - 16);                                                                          \
+            const T##16 v = ((__global const struct ip_sixteen_##T *)(from + i))->all;                                \
+            T##16 a = v.s0000111122223333, b = v.s4444555566667777, c = v.s88889999aaaabbbb, d = v.sccccddddeeeeffff; \
+            if (has_last) a.s37bf = b.s37bf = c.s37bf = d.s37bf = (T##4)(last);                                       \
+            ((__global struct ip_sixteen_##T *)(to + 4 * i))[0].all = a;                                              \
+            ((__global struct ip_sixteen_##T *)(to + 4 * i))[1].all = b;                                              \
+            ((__global struct ip_sixteen_##T *)(to + 4 * i))[2].all = c;                                              \
+            ((__global struct ip_sixteen_##T *)(to + 4 * i))[3].all = d;                                              \
+        }                                                                                                             \
+        return end;                                                                                                   \
     }
 IP_SPREAD(uchar)
 IP_SPREAD(ushort)
 IP_SPREAD(int)
 IP_SPREAD(float)
-struct __attribute__((packed, may_alias)) ip_eight { ulong bits; };
+struct __attribute__((packed, may_alias)) ip_eight {
+    ulong bits;
+};
 static inline void ip_copy_bytes(__global uchar *to, __global const uchar *from, int i, int end)
 {
 #pragma clang loop vectorize(disable) unroll(disable)
@@ -220,15 +216,15 @@ static inline void ip_copy_bytes(__global uchar *to, __global const uchar *from,
 }
 
 /*
- * Bytes first..end of `from` to the same of `to`, both of which begin a line of 64 bytes. Whole lines go past the caches; first is not 0
- * where others wrote the beginning of its line, less than 0 where they wrote all of it. Of what is left behind the last whole line, no more
- * is to come where is_last; else it is put to the beginning of `from` for the next call. ip_stream_end() follows the last call.
+ * Bytes first..end of `from` to the same of `to`, both of which begin a line of 64 bytes. Whole lines go past the
+ * caches; first is not 0 where others wrote the beginning of its line, less than 0 where they wrote all of it. Of what
+ * is left behind the last whole line, no more is to come where is_last; else it is put to the beginning of `from` for
+ * the next call. ip_stream_end() follows the last call.
  */
 IP_APART void ip_stream(__global uchar *to, __global uchar *from, int end, int first, int is_last)
 {
     int i = first ? 64 : 0;
-    if (first > 0)
-        ip_copy_bytes(to, from, first, min(end, 64));
+    if (first > 0) ip_copy_bytes(to, from, first, min(end, 64));
     for (; i + 64 <= end; i += 64)
 #ifdef IP_STREAMS
         __builtin_nontemporal_store(*(__global const uint16 *)(from + i), (__global uint16 *)(to + i));
@@ -261,24 +257,27 @@ static inline void ip_fetch_to(__global const uchar *to, int n)
 }
 
 /*
- * Columns of four rows as rows (src/compile/emit_across.c): n elements of each from `column` on, backwards where back is set, go to to[0],
- * to[pitch] and so on, four elements a row. Four by four, since to load and store each by itself takes twice as long; narrow ones as
- * parts of a WORD, since compilers take vectors of them apart. EVEN: its parts 0 and 2. DONE: how many columns are done before.
+ * Columns of four rows as rows (src/compile/emit_across.c): n elements of each from `column` on, backwards where back
+ * is set, go to to[0], to[pitch] and so on, four elements a row. Four by four, since to load and store each by itself
+ * takes twice as long; narrow ones as parts of a WORD, since compilers take vectors of them apart. EVEN: its parts 0
+ * and 2. DONE: how many columns are done before.
  */
-#define IP_TURN_ROWS(T)                                                                                                \
-    __global const ip_any_##T *a, __global const ip_any_##T *b, __global const ip_any_##T *c, __global const ip_any_##T *d, int column, int n, \
-        int back, __global ip_any_##T *to, int pitch
-#define IP_TURN_REST(T)                                                                                                \
-    for (; j < n; j += 1) {                                                                                            \
-        const int at = back ? column - j : column + j;                                                                 \
-        __global ip_any_##T *const row = to + (long)j * pitch;                                                         \
-        row[0] = a[at], row[1] = b[at], row[2] = c[at], row[3] = d[at];                                                \
+#define IP_TURN_ROWS(T)                                                                       \
+    __global const ip_any_##T *a, __global const ip_any_##T *b, __global const ip_any_##T *c, \
+        __global const ip_any_##T *d, int column, int n, int back, __global ip_any_##T *to, int pitch
+#define IP_TURN_REST(T)                                                 \
+    for (; j < n; j += 1) {                                             \
+        const int at = back ? column - j : column + j;                  \
+        __global ip_any_##T *const row = to + (long)j * pitch;          \
+        row[0] = a[at], row[1] = b[at], row[2] = c[at], row[3] = d[at]; \
     }
 /* Elements of whatever type: floats are turned as uints. */
 typedef uchar __attribute__((may_alias)) ip_any_uchar;
 typedef ushort __attribute__((may_alias)) ip_any_ushort;
 typedef uint __attribute__((may_alias)) ip_any_uint;
-struct __attribute__((packed, may_alias)) ip_four_uints { uint4 v; };
+struct __attribute__((packed, may_alias)) ip_four_uints {
+    uint4 v;
+};
 /* Several columns at a time, where vectors are shuffled quickly. Both return how many are done. */
 static inline int ip_turn_bytes(IP_TURN_ROWS(uchar))
 {
@@ -287,10 +286,14 @@ static inline int ip_turn_bytes(IP_TURN_ROWS(uchar))
     for (; j + 16 <= n; j += 16) {
         const int at = back ? column - j - 15 : column + j;
         const uchar16 p = vload16(0, a + at), q = vload16(0, b + at), r = vload16(0, c + at), s = vload16(0, d + at);
-        const ushort8 pq0 = as_ushort8((uchar16)(p.s0, q.s0, p.s1, q.s1, p.s2, q.s2, p.s3, q.s3, p.s4, q.s4, p.s5, q.s5, p.s6, q.s6, p.s7, q.s7));
-        const ushort8 pq8 = as_ushort8((uchar16)(p.s8, q.s8, p.s9, q.s9, p.sa, q.sa, p.sb, q.sb, p.sc, q.sc, p.sd, q.sd, p.se, q.se, p.sf, q.sf));
-        const ushort8 rs0 = as_ushort8((uchar16)(r.s0, s.s0, r.s1, s.s1, r.s2, s.s2, r.s3, s.s3, r.s4, s.s4, r.s5, s.s5, r.s6, s.s6, r.s7, s.s7));
-        const ushort8 rs8 = as_ushort8((uchar16)(r.s8, s.s8, r.s9, s.s9, r.sa, s.sa, r.sb, s.sb, r.sc, s.sc, r.sd, s.sd, r.se, s.se, r.sf, s.sf));
+        const ushort8 pq0 = as_ushort8(
+            (uchar16)(p.s0, q.s0, p.s1, q.s1, p.s2, q.s2, p.s3, q.s3, p.s4, q.s4, p.s5, q.s5, p.s6, q.s6, p.s7, q.s7));
+        const ushort8 pq8 = as_ushort8(
+            (uchar16)(p.s8, q.s8, p.s9, q.s9, p.sa, q.sa, p.sb, q.sb, p.sc, q.sc, p.sd, q.sd, p.se, q.se, p.sf, q.sf));
+        const ushort8 rs0 = as_ushort8(
+            (uchar16)(r.s0, s.s0, r.s1, s.s1, r.s2, s.s2, r.s3, s.s3, r.s4, s.s4, r.s5, s.s5, r.s6, s.s6, r.s7, s.s7));
+        const ushort8 rs8 = as_ushort8(
+            (uchar16)(r.s8, s.s8, r.s9, s.s9, r.sa, s.sa, r.sb, s.sb, r.sc, s.sc, r.sd, s.sd, r.se, s.se, r.sf, s.sf));
         uint words[16];
         vstore4(as_uint4((ushort8)(pq0.s0, rs0.s0, pq0.s1, rs0.s1, pq0.s2, rs0.s2, pq0.s3, rs0.s3)), 0, words);
         vstore4(as_uint4((ushort8)(pq0.s4, rs0.s4, pq0.s5, rs0.s5, pq0.s6, rs0.s6, pq0.s7, rs0.s7)), 1, words);
@@ -310,7 +313,8 @@ static inline int ip_turn_uints(IP_TURN_ROWS(uint))
 #if defined(IP_STREAMS) && defined(__x86_64__)
     for (; j + 4 <= n; j += 4) {
         const int at = back ? column - j - 3 : column + j;
-        const uint4 p = ip_load_four(a + at), q = ip_load_four(b + at), r = ip_load_four(c + at), s = ip_load_four(d + at);
+        const uint4 p = ip_load_four(a + at), q = ip_load_four(b + at), r = ip_load_four(c + at),
+                    s = ip_load_four(d + at);
         __global uint *const first = to + (long)(back ? j + 3 : j) * pitch;
         const long down = back ? -pitch : pitch;
         ((__global struct ip_four_uints *)first)->v = (uint4)(p.s0, q.s0, r.s0, s.s0);
@@ -321,27 +325,35 @@ static inline int ip_turn_uints(IP_TURN_ROWS(uint))
 #endif
     return j;
 }
-#define IP_TURN(T, WORD, BITS, EVEN, DONE)                                                                             \
-    static inline WORD ip_word_of_##T(__global const T *from) { return ((__global const struct ip_word_##T *)from)->bits; } \
-    static inline void ip_turn_##T(IP_TURN_ROWS(T))                                                                    \
-    {                                                                                                                  \
-        const WORD low = ((WORD)1 << 2 * BITS) - 1;                                                                    \
-        int j = DONE;                                                                                                  \
-        for (; j + 4 <= n; j += 4) {                                                                                   \
-            const int at = back ? column - j - 3 : column + j, first = back ? j + 3 : j, down = back ? -1 : 1;         \
-            const WORD p = ip_word_of_##T(a + at), q = ip_word_of_##T(b + at);                                         \
-            const WORD r = ip_word_of_##T(c + at), s = ip_word_of_##T(d + at);                                         \
-            const WORD pq0 = (p & EVEN) | (q & EVEN) << BITS, pq1 = (p >> BITS & EVEN) | (q & ~EVEN);                  \
-            const WORD rs0 = (r & EVEN) | (s & EVEN) << BITS, rs1 = (r >> BITS & EVEN) | (s & ~EVEN);                  \
-            ((__global struct ip_word_##T *)(to + (long)first * pitch))->bits = (pq0 & low) | rs0 << 2 * BITS;         \
-            ((__global struct ip_word_##T *)(to + (long)(first + down) * pitch))->bits = (pq1 & low) | rs1 << 2 * BITS; \
-            ((__global struct ip_word_##T *)(to + (long)(first + 2 * down) * pitch))->bits = pq0 >> 2 * BITS | (rs0 & ~low); \
-            ((__global struct ip_word_##T *)(to + (long)(first + 3 * down) * pitch))->bits = pq1 >> 2 * BITS | (rs1 & ~low); \
-        }                                                                                                              \
-        IP_TURN_REST(T)                                                                                                \
+#define IP_TURN(T, WORD, BITS, EVEN, DONE)                                                                     \
+    static inline WORD ip_word_of_##T(__global const T *from)                                                  \
+    {                                                                                                          \
+        return ((__global const struct ip_word_##T *)from)->bits;                                              \
+    }                                                                                                          \
+    static inline void ip_turn_##T(IP_TURN_ROWS(T))                                                            \
+    {                                                                                                          \
+        const WORD low = ((WORD)1 << 2 * BITS) - 1;                                                            \
+        int j = DONE;                                                                                          \
+        for (; j + 4 <= n; j += 4) {                                                                           \
+            const int at = back ? column - j - 3 : column + j, first = back ? j + 3 : j, down = back ? -1 : 1; \
+            const WORD p = ip_word_of_##T(a + at), q = ip_word_of_##T(b + at);                                 \
+            const WORD r = ip_word_of_##T(c + at), s = ip_word_of_##T(d + at);                                 \
+            const WORD pq0 = (p & EVEN) | (q & EVEN) << BITS, pq1 = (p >> BITS & EVEN) | (q & ~EVEN);          \
+            const WORD rs0 = (r & EVEN) | (s & EVEN) << BITS, rs1 = (r >> BITS & EVEN) | (s & ~EVEN);          \
+            ((__global struct ip_word_##T *)(to + (long)first * pitch))->bits = (pq0 & low) | rs0 << 2 * BITS; \
+            ((__global struct ip_word_##T *)(to + (long)(first + down) * pitch))->bits =                       \
+                (pq1 & low) | rs1 << 2 * BITS;                                                                 \
+            ((__global struct ip_word_##T *)(to + (long)(first + 2 * down) * pitch))->bits =                   \
+                pq0 >> 2 * BITS | (rs0 & ~low);                                                                \
+            ((__global struct ip_word_##T *)(to + (long)(first + 3 * down) * pitch))->bits =                   \
+                pq1 >> 2 * BITS | (rs1 & ~low);                                                                \
+        }                                                                                                      \
+        IP_TURN_REST(T)                                                                                        \
     }
 /* Reads sixteen bytes, of which twelve are four pixels; each of them in the low three bytes of a word. */
-struct __attribute__((packed, may_alias)) ip_bytes16 { uchar16 bytes; };
+struct __attribute__((packed, may_alias)) ip_bytes16 {
+    uchar16 bytes;
+};
 static inline uint4 ip_words_of_pixels(__global const uchar *from)
 {
     return as_uint4(((__global const struct ip_bytes16 *)from)->bytes.s0123345667899abc);
@@ -352,8 +364,8 @@ static inline void ip_words_to_pixels(__global uchar *to, uint4 words)
     ((__global struct ip_bytes16 *)to)->bytes = as_uchar16(words).s01245689acde37bf;
 }
 /*
- * As ip_turn_uchar3(), sixteen pixels at a time where vectors are shuffled quickly: words are turned four by four. Behind a row of what is
- * written there must be room for four bytes. Returns how many elements of each row are done.
+ * As ip_turn_uchar3(), sixteen pixels at a time where vectors are shuffled quickly: words are turned four by four.
+ * Behind a row of what is written there must be room for four bytes. Returns how many elements of each row are done.
  */
 static inline int ip_turn_words(IP_TURN_ROWS(uchar))
 {
@@ -373,30 +385,35 @@ static inline int ip_turn_words(IP_TURN_ROWS(uchar))
     return j;
 }
 /*
- * Every second, third or fourth of n pixels of three bytes (src/compile/emit_pick.c), several at a time where vectors are shuffled quickly.
- * Sixteen bytes are read and written at once, none of them behind the last pixel. Returns how many are done.
+ * Every second, third or fourth of n pixels of three bytes (src/compile/emit_pick.c), several at a time where vectors
+ * are shuffled quickly. Sixteen bytes are read and written at once, none of them behind the last pixel. Returns how
+ * many are done.
  */
 #if defined(IP_STREAMS) && defined(__x86_64__)
-#define IP_TAKE(NAME, SPACE, BY, AT_ONCE, PLACES)                                                                      \
-    static inline int NAME##_##BY(__global uchar *to, SPACE const uchar *from, int n)                                  \
-    {                                                                                                                  \
-        int k = 0;                                                                                                     \
-        for (; k + 6 <= n; k += AT_ONCE)                                                                               \
-            ((__global struct ip_bytes16 *)(to + k * 3))->bytes = ((SPACE const struct ip_bytes16 *)(from + k * BY))->bytes.PLACES; \
-        return k;                                                                                                      \
+#define IP_TAKE(NAME, SPACE, BY, AT_ONCE, PLACES)                                     \
+    static inline int NAME##_##BY(__global uchar *to, SPACE const uchar *from, int n) \
+    {                                                                                 \
+        int k = 0;                                                                    \
+        for (; k + 6 <= n; k += AT_ONCE)                                              \
+            ((__global struct ip_bytes16 *)(to + k * 3))->bytes =                     \
+                ((SPACE const struct ip_bytes16 *)(from + k * BY))->bytes.PLACES;     \
+        return k;                                                                     \
     }
 #else
-#define IP_TAKE(NAME, SPACE, BY, AT_ONCE, PLACES)                                                                      \
+#define IP_TAKE(NAME, SPACE, BY, AT_ONCE, PLACES) \
     static inline int NAME##_##BY(__global uchar *to, SPACE const uchar *from, int n) { return 0; }
 #endif
-#define IP_TAKE_BY(NAME, SPACE)                                                                                        \
-    IP_TAKE(NAME, SPACE, 6, 3, s012678cdefffffff)                                                                      \
-    IP_TAKE(NAME, SPACE, 9, 2, s0129abffffffffff)                                                                      \
+#define IP_TAKE_BY(NAME, SPACE)                   \
+    IP_TAKE(NAME, SPACE, 6, 3, s012678cdefffffff) \
+    IP_TAKE(NAME, SPACE, 9, 2, s0129abffffffffff) \
     IP_TAKE(NAME, SPACE, 12, 2, s012cdeffffffffff)
 IP_TAKE_BY(ip_take, __private)
 IP_TAKE_BY(ip_take_row, __global)
 /* The pixel that a word begins with (src/compile/emit_pick.c, Note [Picks]). */
-#define IP_WORD_OF(T) struct __attribute__((packed, may_alias)) ip_word_of_##T { T bits; };
+#define IP_WORD_OF(T)                                          \
+    struct __attribute__((packed, may_alias)) ip_word_of_##T { \
+        T bits;                                                \
+    };
 IP_WORD_OF(uchar)
 IP_WORD_OF(ushort)
 IP_WORD_OF(uint)
@@ -406,11 +423,11 @@ IP_WORD_OF(ulong)
 #else
 #define IP_BEGINS_WITH(TO, WORD, BITS) ((TO)((BITS) >> (sizeof(WORD) - sizeof(TO)) * 8))
 #endif
-#define IP_PICK(TO, WORD)                                                                                              \
-    static inline void ip_pick_##TO##_of_##WORD(__global uchar *to, __global const uchar *from)                        \
-    {                                                                                                                  \
-        const WORD bits = ((__global const struct ip_word_of_##WORD *)from)->bits;                                     \
-        ((__global struct ip_word_of_##TO *)to)->bits = IP_BEGINS_WITH(TO, WORD, bits);                                \
+#define IP_PICK(TO, WORD)                                                                       \
+    static inline void ip_pick_##TO##_of_##WORD(__global uchar *to, __global const uchar *from) \
+    {                                                                                           \
+        const WORD bits = ((__global const struct ip_word_of_##WORD *)from)->bits;              \
+        ((__global struct ip_word_of_##TO *)to)->bits = IP_BEGINS_WITH(TO, WORD, bits);         \
     }
 IP_PICK(uchar, ushort)
 IP_PICK(uchar, uint)
@@ -418,11 +435,11 @@ IP_PICK(ushort, uint)
 IP_PICK(ushort, ulong)
 IP_PICK(uint, ulong)
 /* A word of as many equal pixels as it holds (src/compile/emit_repeat.c): bits times 1, 257 ... */
-#define IP_REPEAT(FROM, WORD)                                                                                          \
-    static inline void ip_repeat_##FROM##_as_##WORD(__global uchar *to, __global const uchar *from)                    \
-    {                                                                                                                  \
-        const WORD bits = ((__global const struct ip_word_of_##FROM *)from)->bits;                                     \
-        ((__global struct ip_word_of_##WORD *)to)->bits = bits * ((WORD)~(WORD)0 / (FROM)~(FROM)0);                    \
+#define IP_REPEAT(FROM, WORD)                                                                         \
+    static inline void ip_repeat_##FROM##_as_##WORD(__global uchar *to, __global const uchar *from)   \
+    {                                                                                                 \
+        const WORD bits = ((__global const struct ip_word_of_##FROM *)from)->bits;                    \
+        ((__global struct ip_word_of_##WORD *)to)->bits = bits * ((WORD) ~(WORD)0 / (FROM) ~(FROM)0); \
     }
 IP_REPEAT(uchar, ushort)
 IP_REPEAT(uchar, uint)
@@ -430,62 +447,72 @@ IP_REPEAT(ushort, uint)
 IP_REPEAT(ushort, ulong)
 IP_REPEAT(uint, ulong)
 /*
- * Bytes that are weighted sums of the channels of n pixels of three bytes (src/compile/emit_mix.c): (start + red r + green g + blue b) >> shift,
- * clamped. Of a pixel's 16-bit pairs (r, g) and (g, b) each is multiplied by a pair of weights and added up in one step. Reads no more than
- * `room` pixels. Returns how many are done: none where the processor has no such vectors.
+ * Bytes that are weighted sums of the channels of n pixels of three bytes (src/compile/emit_mix.c): (start + red r +
+ * green g + blue b) >> shift, clamped. Of a pixel's 16-bit pairs (r, g) and (g, b) each is multiplied by a pair of
+ * weights and added up in one step. Reads no more than `room` pixels. Returns how many are done: none where the
+ * processor has no such vectors.
  */
 #if defined(IP_STREAMS) && defined(__AVX2__)
 typedef uchar ip_uchar32 __attribute__((ext_vector_type(32)));
 typedef char ip_char32 __attribute__((ext_vector_type(32)));
 /* Of four pixels in each half the bytes at these places, each as 16 bits: index 32 is 0. */
-#define IP_PAIRS(A, B)                                                                                                 \
-    A, 32, B, 32, A + 3, 32, B + 3, 32, A + 6, 32, B + 6, 32, A + 9, 32, B + 9, 32, A + 16, 32, B + 16, 32,            \
-        A + 19, 32, B + 19, 32, A + 22, 32, B + 22, 32, A + 25, 32, B + 25, 32
+#define IP_PAIRS(A, B)                                                                                              \
+    A, 32, B, 32, A + 3, 32, B + 3, 32, A + 6, 32, B + 6, 32, A + 9, 32, B + 9, 32, A + 16, 32, B + 16, 32, A + 19, \
+        32, B + 19, 32, A + 22, 32, B + 22, 32, A + 25, 32, B + 25, 32
 static inline int8 ip_mix_eight(__global const uchar *from, short16 red_green, short16 green_blue, int8 start)
 {
-    const uchar16 first = ((__global const struct ip_bytes16 *)from)->bytes, later = ((__global const struct ip_bytes16 *)(from + 48))->bytes;
-    const ip_uchar32 zero = 0, pixels = __builtin_shufflevector(first, later, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
-                                                                19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+    const uchar16 first = ((__global const struct ip_bytes16 *)from)->bytes,
+                  later = ((__global const struct ip_bytes16 *)(from + 48))->bytes;
+    const ip_uchar32 zero = 0, pixels = __builtin_shufflevector(first, later, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+                                                                13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26,
+                                                                27, 28, 29, 30, 31);
     const short16 rg = __builtin_astype(__builtin_shufflevector(pixels, zero, IP_PAIRS(0, 1)), short16);
     const short16 gb = __builtin_astype(__builtin_shufflevector(pixels, zero, IP_PAIRS(1, 2)), short16);
-    return start + __builtin_astype(__builtin_ia32_pmaddwd256(rg, red_green), int8)
-         + __builtin_astype(__builtin_ia32_pmaddwd256(gb, green_blue), int8);
+    return start + __builtin_astype(__builtin_ia32_pmaddwd256(rg, red_green), int8) +
+           __builtin_astype(__builtin_ia32_pmaddwd256(gb, green_blue), int8);
 }
-struct __attribute__((packed, may_alias)) ip_bytes32 { ip_char32 bytes; };
-IP_APART int ip_mix_pixels(__global uchar *to, __global const uchar *from, int n, int room, int r, int g, int b, int start, int shift)
+struct __attribute__((packed, may_alias)) ip_bytes32 {
+    ip_char32 bytes;
+};
+IP_APART int ip_mix_pixels(__global uchar *to, __global const uchar *from, int n, int room, int r, int g, int b,
+                           int start, int shift)
 {
-    const short16 red_green = as_short16((int8)(r | g / 2 << 16)), green_blue = as_short16((int8)((g - g / 2) | b << 16));
+    const short16 red_green = as_short16((int8)(r | g / 2 << 16)),
+                  green_blue = as_short16((int8)((g - g / 2) | b << 16));
     int k = 0;
     for (; k + 32 <= n & k + 34 <= room; k += 32) {
         __global const uchar *const at = from + k * 3;
-        const int8 p = ip_mix_eight(at, red_green, green_blue, start) >> shift, q = ip_mix_eight(at + 12, red_green, green_blue, start) >> shift;
-        const int8 s = ip_mix_eight(at + 24, red_green, green_blue, start) >> shift, t = ip_mix_eight(at + 36, red_green, green_blue, start) >> shift;
-        ((__global struct ip_bytes32 *)(to + k))->bytes =
-            __builtin_astype(__builtin_ia32_packuswb256(__builtin_ia32_packssdw256(p, q), __builtin_ia32_packssdw256(s, t)), ip_char32);
+        const int8 p = ip_mix_eight(at, red_green, green_blue, start) >> shift,
+                   q = ip_mix_eight(at + 12, red_green, green_blue, start) >> shift;
+        const int8 s = ip_mix_eight(at + 24, red_green, green_blue, start) >> shift,
+                   t = ip_mix_eight(at + 36, red_green, green_blue, start) >> shift;
+        ((__global struct ip_bytes32 *)(to + k))->bytes = __builtin_astype(
+            __builtin_ia32_packuswb256(__builtin_ia32_packssdw256(p, q), __builtin_ia32_packssdw256(s, t)), ip_char32);
     }
     return k;
 }
 #else
-static inline int ip_mix_pixels(__global uchar *to, __global const uchar *from, int n, int room, int r, int g, int b, int start, int shift)
+static inline int ip_mix_pixels(__global uchar *to, __global const uchar *from, int n, int room, int r, int g, int b,
+                                int start, int shift)
 {
     return 0;
 }
 #endif
-/* As IP_TURN, of pixels of three channels; pitch counts elements. Behind the last pixel that is read there must be two more. DONE: what is
- * done before. */
-#define IP_TURN_PIXELS(T, WORD, BITS, DONE)                                                                            \
-    static inline void ip_turn_##T##3(IP_TURN_ROWS(T))                                                                 \
-    {                                                                                                                  \
-        const WORD pixel = ((WORD)1 << 3 * BITS) - 1;                                                                  \
-        for (int j = DONE; j < n; j += 1) {                                                                            \
-            const long at = (long)(back ? column - j : column + j) * 3;                                                \
-            const WORD p = ip_word_of_##T(a + at) & pixel, q = ip_word_of_##T(b + at) & pixel;                   \
-            const WORD r = ip_word_of_##T(c + at) & pixel, s = ip_word_of_##T(d + at);                           \
-            __global struct ip_word_##T *const words = (__global struct ip_word_##T *)(to + (long)j * pitch);          \
-            words[0].bits = p | q << 3 * BITS;                                                                         \
-            words[1].bits = q >> BITS | r << 2 * BITS;                                                                 \
-            words[2].bits = r >> 2 * BITS | s << BITS;                                                                 \
-        }                                                                                                              \
+/* As IP_TURN, of pixels of three channels; pitch counts elements. Behind the last pixel that is read there must be two
+ * more. DONE: what is done before. */
+#define IP_TURN_PIXELS(T, WORD, BITS, DONE)                                                                   \
+    static inline void ip_turn_##T##3(IP_TURN_ROWS(T))                                                        \
+    {                                                                                                         \
+        const WORD pixel = ((WORD)1 << 3 * BITS) - 1;                                                         \
+        for (int j = DONE; j < n; j += 1) {                                                                   \
+            const long at = (long)(back ? column - j : column + j) * 3;                                       \
+            const WORD p = ip_word_of_##T(a + at) & pixel, q = ip_word_of_##T(b + at) & pixel;                \
+            const WORD r = ip_word_of_##T(c + at) & pixel, s = ip_word_of_##T(d + at);                        \
+            __global struct ip_word_##T *const words = (__global struct ip_word_##T *)(to + (long)j * pitch); \
+            words[0].bits = p | q << 3 * BITS;                                                                \
+            words[1].bits = q >> BITS | r << 2 * BITS;                                                        \
+            words[2].bits = r >> 2 * BITS | s << BITS;                                                        \
+        }                                                                                                     \
     }
 #ifdef __ENDIAN_LITTLE__
 IP_TURN(uchar, uint, 8, 0x00ff00ffu, ip_turn_bytes(a, b, c, d, column, n, back, to, pitch))
@@ -493,17 +520,21 @@ IP_TURN(ushort, ulong, 16, 0x0000ffff0000fffful, 0)
 IP_TURN_PIXELS(uchar, uint, 8, ip_turn_words(a, b, c, d, column, n, back, to, pitch))
 IP_TURN_PIXELS(ushort, ulong, 16, 0)
 #else
-#define IP_TURN_SIMPLY(T)                                                                                              \
-    static inline void ip_turn_##T(IP_TURN_ROWS(T)) { int j = 0; IP_TURN_REST(T) }                                     \
-    static inline void ip_turn_##T##3(IP_TURN_ROWS(T))                                                                 \
-    {                                                                                                                  \
-        for (int j = 0; j < n; j += 1) {                                                                               \
-            const int at = back ? column - j : column + j;                                                             \
-            vstore3(vload3(at, a), 0, to + (long)j * pitch);                                                           \
-            vstore3(vload3(at, b), 1, to + (long)j * pitch);                                                           \
-            vstore3(vload3(at, c), 2, to + (long)j * pitch);                                                           \
-            vstore3(vload3(at, d), 3, to + (long)j * pitch);                                                           \
-        }                                                                                                              \
+#define IP_TURN_SIMPLY(T)                                    \
+    static inline void ip_turn_##T(IP_TURN_ROWS(T))          \
+    {                                                        \
+        int j = 0;                                           \
+        IP_TURN_REST(T)                                      \
+    }                                                        \
+    static inline void ip_turn_##T##3(IP_TURN_ROWS(T))       \
+    {                                                        \
+        for (int j = 0; j < n; j += 1) {                     \
+            const int at = back ? column - j : column + j;   \
+            vstore3(vload3(at, a), 0, to + (long)j * pitch); \
+            vstore3(vload3(at, b), 1, to + (long)j * pitch); \
+            vstore3(vload3(at, c), 2, to + (long)j * pitch); \
+            vstore3(vload3(at, d), 3, to + (long)j * pitch); \
+        }                                                    \
     }
 IP_TURN_SIMPLY(uchar)
 IP_TURN_SIMPLY(ushort)
@@ -515,15 +546,15 @@ static inline void ip_turn_uint(IP_TURN_ROWS(uint))
 }
 
 /*
- * n bytes are about to be read. Fetches as many that come later; how (run/division.c): 1, a page behind them, which will be read after them;
- * 2, of the 32 KiB that come next a line of each page in turn into the second-level cache, since memory serves eight pages at once a
- * third faster than one, and the next n into the first-level one; 3, in the row that is read next, `row` bytes from here.
+ * n bytes are about to be read. Fetches as many that come later; how (run/division.c): 1, a page behind them, which
+ * will be read after them; 2, of the 32 KiB that come next a line of each page in turn into the second-level cache,
+ * since memory serves eight pages at once a third faster than one, and the next n into the first-level one; 3, in the
+ * row that is read next, `row` bytes from here.
  */
 IP_APART void ip_fetch_next(__global const uchar *from, int n, int how, long row)
 {
     ip_fetch(from + (how == 1 ? 4096 : how == 2 ? n : row), n);
-    if (how != 2)
-        return;
+    if (how != 2) return;
 #ifdef IP_STREAMS
     const ulong end = ((ulong)from + n) / 512;
     for (ulong i = (ulong)from / 512; i < end; i += 1)
@@ -541,9 +572,9 @@ static inline void ip_stream_end(void)
 }
 
 /*
- * The sum of n bytes, at most 2^24. Bytes of even and of odd places are added apart, four sums of 16 bits to a word and 32 bytes to
- * a sum at most. (Widening each byte to 32 bits costs a processor two and a half times as much.) fetches: 0, or how
- * ip_fetch_next() fetches; 3 as 1.
+ * The sum of n bytes, at most 2^24. Bytes of even and of odd places are added apart, four sums of 16 bits to a word and
+ * 32 bytes to a sum at most. (Widening each byte to 32 bits costs a processor two and a half times as much.) fetches:
+ * 0, or how ip_fetch_next() fetches; 3 as 1.
  */
 static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)
 {
@@ -553,8 +584,7 @@ static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)
     ulong8 total = 0;
     for (int g = 0; g < groups; g += 32) {
         const int end = min(g + 32, groups);
-        if (fetches)
-            ip_fetch_next((__global const uchar *)(words + g * 8), (end - g) * 64, fetches == 2 ? 2 : 1, 0);
+        if (fetches) ip_fetch_next((__global const uchar *)(words + g * 8), (end - g) * 64, fetches == 2 ? 2 : 1, 0);
         ulong8 even = 0, odd = 0;
         for (int i = g; i < end; i += 1) {
             const ulong8 v = vload8(i, words);
@@ -577,14 +607,13 @@ static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)
 }
 
 /*
- * Checked mode. The first failure of a launch is told in checks: 1, its place in the text, z and y of what was computed, the
- * index in its row and the value's bits, the lower half first.
+ * Checked mode. The first failure of a launch is told in checks: 1, its place in the text, z and y of what was
+ * computed, the index in its row and the value's bits, the lower half first.
  */
 #ifdef IP_CHECK
 static inline void ip_check_failed(volatile __global int *checks, int place, int z, int y, long index, ulong bits)
 {
-    if (atomic_cmpxchg(&checks[0], 0, 1) != 0)
-        return;
+    if (atomic_cmpxchg(&checks[0], 0, 1) != 0) return;
     checks[1] = place;
     checks[2] = z;
     checks[3] = y;
@@ -595,27 +624,25 @@ static inline void ip_check_failed(volatile __global int *checks, int place, int
 }
 
 /* An index of the row that begins at `row` of `count` elements, moved inside where it is not. */
-static inline long ip_checked_index(volatile __global int *checks, int place, int z, int y, long row, long index, long count)
+static inline long ip_checked_index(volatile __global int *checks, int place, int z, int y, long row, long index,
+                                    long count)
 {
     long at = row + index;
-    if (at >= 0 && at < count)
-        return index;
+    if (at >= 0 && at < count) return index;
     ip_check_failed(checks, place, z, y, index, (ulong)at);
     return clamp(at, (long)0, count - 1) - row;
 }
 
 static inline float ip_checked_f32(volatile __global int *checks, int place, int z, int y, long index, float v)
 {
-    if (!isfinite(v))
-        ip_check_failed(checks, place, z, y, index, as_uint(v));
+    if (!isfinite(v)) ip_check_failed(checks, place, z, y, index, as_uint(v));
     return v;
 }
 
 #ifdef IP_F64
 static inline double ip_checked_f64(volatile __global int *checks, int place, int z, int y, long index, double v)
 {
-    if (!isfinite(v))
-        ip_check_failed(checks, place, z, y, index, as_ulong(v));
+    if (!isfinite(v)) ip_check_failed(checks, place, z, y, index, as_ulong(v));
     return v;
 }
 #endif

@@ -57,7 +57,8 @@ typedef MM_JOIN(MM_T, MM_LANES) mm_v;
 /* b as panels of MM_W columns, each a run of k rows; columns beyond the last are 0. */
 __kernel void mm_pack(__global const MM_T *restrict b, __global MM_T *restrict packed, __global const int *restrict P)
 {
-    const int n = P[2], k = P[3], panel = get_global_id(0), panels = get_global_size(0), from = get_global_id(1) * MM_KB;
+    const int n = P[2], k = P[3], panel = get_global_id(0), panels = get_global_size(0),
+              from = get_global_id(1) * MM_KB;
     const long matrix = get_global_id(2) + P[0];
     __global const MM_T *restrict in = b + matrix * k * n + panel * MM_W;
     __global MM_T *restrict out = packed + (matrix * panels + panel) * k * MM_W;
@@ -80,17 +81,17 @@ IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, i
     mm_v sum[MM_R][2];
     MM_T edge[MM_W];
     const bool whole = rows == MM_R && columns == MM_W;
-    #pragma unroll
+#pragma unroll
     for (int r = 0; r < MM_R; r++)
         sum[r][0] = sum[r][1] = (mm_v)0;
     if (!first && whole) {
-        #pragma unroll
+#pragma unroll
         for (int r = 0; r < MM_R; r++) {
             sum[r][0] = MM_LOAD(0, c + (long)r * n);
             sum[r][1] = MM_LOAD(1, c + (long)r * n);
         }
     } else if (!first) {
-        #pragma unroll
+#pragma unroll
         for (int r = 0; r < MM_R; r++)
             if (r < rows) {
                 for (int j = 0; j < MM_W; j++)
@@ -101,7 +102,7 @@ IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, i
     }
     for (int i = 0; i < steps; i++) {
         const mm_v b0 = MM_LOAD(0, b + i * MM_W), b1 = MM_LOAD(1, b + i * MM_W);
-        #pragma unroll
+#pragma unroll
         for (int r = 0; r < MM_R; r++) {
             const mm_v v = (mm_v)a[i * MM_R + r];
             sum[r][0] = MM_FMA(v, b0, sum[r][0]);
@@ -109,14 +110,14 @@ IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, i
         }
     }
     if (whole) {
-        #pragma unroll
+#pragma unroll
         for (int r = 0; r < MM_R; r++) {
             MM_STORE(sum[r][0], 0, c + (long)r * n);
             MM_STORE(sum[r][1], 1, c + (long)r * n);
         }
         return;
     }
-    #pragma unroll
+#pragma unroll
     for (int r = 0; r < MM_R; r++)
         if (r < rows) {
             MM_STORE(sum[r][0], 0, edge);
@@ -128,8 +129,8 @@ IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, i
 
 /* A work-item makes P[11] rows x P[12] columns: for MM_KB steps at a time, MM_R rows of a are packed and meet every
  * panel of b. An element's sum runs from the first step to the last, whatever the sizes are. */
-__kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict packed,
-                         __global const int *restrict P)
+__kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restrict a,
+                         __global const MM_T *restrict packed, __global const int *restrict P)
 {
     const int m = P[1], n = P[2], k = P[3], panels = (n + MM_W - 1) / MM_W;
     const int item = get_global_id(2) + P[0], t = item / P[13];
@@ -168,17 +169,17 @@ IP_APART void mm_direct_row(__global MM_T *restrict c, __global const MM_T *rest
     __global MM_T *restrict out = c + ((long)t * m + y) * n;
     for (; x + MM_SPAN * MM_LANES <= x1; x += MM_SPAN * MM_LANES) {
         mm_v s[MM_SPAN];
-        #pragma unroll
+#pragma unroll
         for (int j = 0; j < MM_SPAN; j++)
             s[j] = (mm_v)0;
         for (int i = 0; i < k; i++) {
             __global const MM_T *restrict from = pb + (long)i * n + x;
             const mm_v v = (mm_v)row[i];
-            #pragma unroll
+#pragma unroll
             for (int j = 0; j < MM_SPAN; j++)
                 s[j] = MM_FMA(v, MM_LOAD(j, from), s[j]);
         }
-        #pragma unroll
+#pragma unroll
         for (int j = 0; j < MM_SPAN; j++)
             MM_STORE(s[j], j, out + x);
     }
@@ -218,8 +219,8 @@ __kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict
 }
 
 /* A work-item makes P[11] rows. A sum is 4 registers of partial sums, then the rest, then the lanes in order. */
-IP_APART void mm_reduce_rows(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
-                             __global const int *restrict P, int item)
+IP_APART void mm_reduce_rows(__global MM_T *restrict c, __global const MM_T *restrict a,
+                             __global const MM_T *restrict b, __global const int *restrict P, int item)
 {
     const int m = P[1], n = P[2], k = P[3], t = item / P[13];
     const int y0 = (item - t * P[13]) * P[11], y1 = min(y0 + P[11], m);
@@ -259,9 +260,10 @@ __kernel void mm_reduce(__global MM_T *restrict c, __global const MM_T *restrict
 #define MM_SIDE 16
 #define MM_TILE 64
 
-__kernel __attribute__((reqd_work_group_size(MM_SIDE, MM_SIDE, 1)))
-void mm_blocked(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
-                __global const int *restrict P)
+__kernel __attribute__((reqd_work_group_size(MM_SIDE, MM_SIDE, 1))) void mm_blocked(__global MM_T *restrict c,
+                                                                                    __global const MM_T *restrict a,
+                                                                                    __global const MM_T *restrict b,
+                                                                                    __global const int *restrict P)
 {
     __local MM_T la[MM_SIDE][MM_TILE + 1], lb[MM_SIDE][MM_TILE];
     const int m = P[1], n = P[2], k = P[3], t = get_global_id(2) + P[0];
@@ -296,8 +298,7 @@ void mm_blocked(__global MM_T *restrict c, __global const MM_T *restrict a, __gl
     for (int r = 0; r < 4; r++)
         for (int j = 0; j < 4; j++) {
             const int y = y0 + ly + r * MM_SIDE, x = x0 + lx + j * MM_SIDE;
-            if (y < m && x < n)
-                c[((long)t * m + y) * n + x] = sum[r][j];
+            if (y < m && x < n) c[((long)t * m + y) * n + x] = sum[r][j];
         }
 }
 
@@ -307,8 +308,7 @@ __kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict
 {
     const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item - t * m;
     const int x = get_global_id(0);
-    if (x >= n)
-        return;
+    if (x >= n) return;
     __global const MM_T *restrict row = a + mm_a(P, t) + (long)y * k;
     __global const MM_T *restrict column = b + (long)mm_b(P, t) * k * n + x;
     MM_T s = 0;
@@ -320,9 +320,10 @@ __kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict
 /* A group of MM_GROUP an element: each work-item sums every MM_GROUP-th product, then the sums are added by halves. */
 #define MM_GROUP 64
 
-__kernel __attribute__((reqd_work_group_size(MM_GROUP, 1, 1)))
-void mm_reduce(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
-               __global const int *restrict P)
+__kernel __attribute__((reqd_work_group_size(MM_GROUP, 1, 1))) void mm_reduce(__global MM_T *restrict c,
+                                                                              __global const MM_T *restrict a,
+                                                                              __global const MM_T *restrict b,
+                                                                              __global const int *restrict P)
 {
     __local MM_T part[MM_GROUP];
     const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item - t * m;
@@ -335,12 +336,10 @@ void mm_reduce(__global MM_T *restrict c, __global const MM_T *restrict a, __glo
     part[l] = s;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int half_ = MM_GROUP / 2; half_ > 0; half_ /= 2) {
-        if (l < half_)
-            part[l] += part[l + half_];
+        if (l < half_) part[l] += part[l + half_];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (l == 0)
-        c[((long)t * m + y) * n + x] = part[0];
+    if (l == 0) c[((long)t * m + y) * n + x] = part[0];
 }
 
 #endif

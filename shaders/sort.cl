@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sorting rows of n elements. What stands before this text: S_T, an unsigned type of the elements' size; S_BITS; S_KIND,
- * 0 unsigned, 1 signed, 2 float, 3 bool; S_INDEX, 1: the result is where elements stood, i32, not the elements.
+ * Sorting rows of n elements. What stands before this text: S_T, an unsigned type of the elements' size; S_BITS;
+ * S_KIND, 0 unsigned, 1 signed, 2 float, 3 bool; S_INDEX, 1: the result is where elements stood, i32, not the elements.
  *
- * Everything works on keys: unsigned numbers in the order that is wanted. Key and element are made of each other without
- * loss, but that all NaN become one; it has the highest key of all. Among indices -0 and 0 have one key.
+ * Everything works on keys: unsigned numbers in the order that is wanted. Key and element are made of each other
+ * without loss, but that all NaN become one; it has the highest key of all. Among indices -0 and 0 have one key.
  *
  *     so_rows                          short rows: a work-item sorts some, by merging runs
  *     so_count, so_scan, so_scatter    long rows: 8 bits of the keys at a time, from the lowest
@@ -14,7 +14,7 @@
  * [10] 1: descending, [11] rows in the source before the first one.
  */
 #define S_TOP ((S_T)((S_T)1 << (S_BITS - 1)))
-#define S_ALL ((S_T)~(S_T)0)
+#define S_ALL ((S_T) ~(S_T)0)
 #if S_BITS == 16
 #define S_INFINITY ((S_T)0x7c00)
 #define S_NAN ((S_T)0x7e00)
@@ -32,11 +32,9 @@ static inline S_T so_key(S_T x, bool descending)
 #if S_KIND == 1
     key = x ^ S_TOP;
 #elif S_KIND == 2
-    if ((S_T)(x & (S_T)~S_TOP) > S_INFINITY)
-        return S_ALL;
+    if ((S_T)(x & (S_T)~S_TOP) > S_INFINITY) return S_ALL;
 #if S_INDEX
-    if (x == S_TOP)
-        x = 0;
+    if (x == S_TOP) x = 0;
 #endif
     key = x & S_TOP ? (S_T)~x : (S_T)(x | S_TOP);
 #elif S_KIND == 3
@@ -48,11 +46,9 @@ static inline S_T so_key(S_T x, bool descending)
 static inline S_T so_element(S_T key, bool descending)
 {
 #if S_KIND == 2
-    if (key == S_ALL)
-        return S_NAN;
+    if (key == S_ALL) return S_NAN;
 #endif
-    if (descending)
-        key = (S_T)~key;
+    if (descending) key = (S_T)~key;
 #if S_KIND == 1
     return key ^ S_TOP;
 #elif S_KIND == 2
@@ -62,7 +58,10 @@ static inline S_T so_element(S_T key, bool descending)
 #endif
 }
 
-static inline int so_item(__global const int *P) { return (get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0); }
+static inline int so_item(__global const int *P)
+{
+    return (get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0);
+}
 
 #if IP_CPU
 #define SO_APART IP_APART
@@ -97,7 +96,8 @@ SO_APART void so_runs(__global const S_T *x, __global S_T *k, __global int *at, 
 }
 
 /* Runs of length run, two by two, into runs of twice the length. */
-SO_APART void so_merge(__global const S_T *k, __global const int *at, __global S_T *to, __global int *at_to, int n, int run)
+SO_APART void so_merge(__global const S_T *k, __global const int *at, __global S_T *to, __global int *at_to, int n,
+                       int run)
 {
     for (int from = 0; from < n; from += 2 * run) {
         const int middle = min(from + run, n), end = min(from + 2 * run, n);
@@ -113,8 +113,7 @@ SO_APART void so_merge(__global const S_T *k, __global const int *at, __global S
             i += !second;
             j += second;
         }
-        if (i >= middle)
-            i = j;
+        if (i >= middle) i = j;
         for (; out < end; out++, i++) {
             to[out] = k[i];
 #if S_INDEX
@@ -125,8 +124,8 @@ SO_APART void so_merge(__global const S_T *k, __global const int *at, __global S
 }
 
 /* The last merge ends in kb, ib. The first runs stand where that makes it so. */
-__kernel void so_rows(__global const S_T *source, __global S_T *ka, __global S_T *kb, __global int *ia, __global int *ib,
-                      __global const int *P)
+__kernel void so_rows(__global const S_T *source, __global S_T *ka, __global S_T *kb, __global int *ia,
+                      __global int *ib, __global const int *P)
 {
     const int n = P[1], item = so_item(P);
     const bool descending = P[10] != 0;
@@ -156,14 +155,13 @@ __kernel void so_rows(__global const S_T *source, __global S_T *ka, __global S_T
 #define SO_DIGITS 256
 
 /* How often each digit occurs in a chunk: table[row][chunk][digit]. */
-SO_APART void so_count_chunk(__global const S_T *restrict source, __global const S_T *restrict keys, __global int *restrict table,
-                             __global const int *restrict P, int item)
+SO_APART void so_count_chunk(__global const S_T *restrict source, __global const S_T *restrict keys,
+                             __global int *restrict table, __global const int *restrict P, int item)
 {
     const int n = P[1], row = item / P[5], from = item % P[5] * P[6], to = from + min(P[6], n - from), shift = P[7];
     const bool descending = P[10] != 0;
     int counts[SO_DIGITS];
-    if (item >= P[3])
-        return;
+    if (item >= P[3]) return;
     for (int d = 0; d < SO_DIGITS; d++)
         counts[d] = 0;
     if (P[8]) {
@@ -179,8 +177,8 @@ SO_APART void so_count_chunk(__global const S_T *restrict source, __global const
         table[(long)item * SO_DIGITS + d] = counts[d];
 }
 
-__kernel void so_count(__global const S_T *restrict source, __global const S_T *restrict keys, __global int *restrict table,
-                       __global const int *restrict P)
+__kernel void so_count(__global const S_T *restrict source, __global const S_T *restrict keys,
+                       __global int *restrict table, __global const int *restrict P)
 {
     so_count_chunk(source, keys, table, P, so_item(P));
 }
@@ -189,8 +187,7 @@ __kernel void so_count(__global const S_T *restrict source, __global const S_T *
 __kernel void so_scan(__global int *restrict table, __global const int *restrict P)
 {
     const int item = so_item(P), row = item / SO_DIGITS, d = item % SO_DIGITS, chunks = P[5];
-    if (item >= P[2] * SO_DIGITS)
-        return;
+    if (item >= P[2] * SO_DIGITS) return;
     __global int *restrict t = table + (long)row * chunks * SO_DIGITS + d;
     int sum = 0;
     for (int c = 0; c < chunks; c++) {
@@ -202,32 +199,31 @@ __kernel void so_scan(__global int *restrict table, __global const int *restrict
 }
 
 #if S_INDEX
-#define SO_PUT(key, index)             \
-    {                                  \
-        const S_T put = key;           \
+#define SO_PUT(key, index)                         \
+    {                                              \
+        const S_T put = key;                       \
         const int at = next[put >> shift & 255]++; \
-        if (!last)                     \
-            to_k[at] = put;            \
-        to_i[at] = index;              \
+        if (!last) to_k[at] = put;                 \
+        to_i[at] = index;                          \
     }
 #else
-#define SO_PUT(key, index)                        \
-    {                                             \
-        const S_T put = key;                      \
-        const int at = next[put >> shift & 255]++; \
+#define SO_PUT(key, index)                                   \
+    {                                                        \
+        const S_T put = key;                                 \
+        const int at = next[put >> shift & 255]++;           \
         to_k[at] = last ? so_element(put, descending) : put; \
     }
 #endif
 
 /* Every element of a chunk to its place: behind lower digits of the row, and equal ones before it. */
-SO_APART void so_scatter_chunk(__global const S_T *source, __global const S_T *from_k, __global S_T *to_k, __global const int *from_i,
-                               __global int *to_i, __global const int *restrict table, __global const int *restrict P, int item)
+SO_APART void so_scatter_chunk(__global const S_T *source, __global const S_T *from_k, __global S_T *to_k,
+                               __global const int *from_i, __global int *to_i, __global const int *restrict table,
+                               __global const int *restrict P, int item)
 {
     const int n = P[1], row = item / P[5], from = item % P[5] * P[6], to = from + min(P[6], n - from), shift = P[7];
     const bool last = P[9] != 0, descending = P[10] != 0;
     int next[SO_DIGITS], sum = 0;
-    if (item >= P[3])
-        return;
+    if (item >= P[3]) return;
     __global const int *restrict before = table + (long)item * SO_DIGITS;
     __global const int *restrict totals = table + (long)P[2] * P[5] * SO_DIGITS + (long)row * SO_DIGITS;
     for (int d = 0; d < SO_DIGITS; d++) {
@@ -248,8 +244,9 @@ SO_APART void so_scatter_chunk(__global const S_T *source, __global const S_T *f
     }
 }
 
-__kernel void so_scatter(__global const S_T *source, __global const S_T *from_k, __global S_T *to_k, __global const int *from_i,
-                         __global int *to_i, __global const int *restrict table, __global const int *restrict P)
+__kernel void so_scatter(__global const S_T *source, __global const S_T *from_k, __global S_T *to_k,
+                         __global const int *from_i, __global int *to_i, __global const int *restrict table,
+                         __global const int *restrict P)
 {
     so_scatter_chunk(source, from_k, to_k, from_i, to_i, table, P, so_item(P));
 }

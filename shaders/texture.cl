@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An image from tightly packed rows. TX_T is the element, TX_CHANNELS how many a pixel has, TX_V and TX_WRITE the texel's
- * vector and the function that writes it. Channels that the rows do not have are 0.
+ * An image from tightly packed rows. TX_T is the element, TX_CHANNELS how many a pixel has, TX_V and TX_WRITE the
+ * texel's vector and the function that writes it. Channels that the rows do not have are 0.
  */
 #ifdef TX_HALF
 #define TX_READ(i) vload_half(i, from)
@@ -12,8 +12,7 @@
 __kernel void to_texture(__global const TX_T *restrict from, __write_only image2d_t to)
 {
     const int x = get_global_id(0), y = get_global_id(1), width = get_image_width(to);
-    if (x >= width)
-        return;
+    if (x >= width) return;
     const long at = ((long)y * width + x) * TX_CHANNELS;
     TX_V texel = (TX_V)(0);
     texel.s0 = TX_READ(at);

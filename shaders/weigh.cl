@@ -4,9 +4,9 @@
  *
  *     to[i] = saturated(((sum over k < n of weight k * term k + start) >> shift) + offset)
  *
- * A term is an element of a row, rows[k][i], or the sum of two that fits 16 bits, rows[2 k][i] + rows[2 k + 1][i]. Weights have 16 bits, and two of
- * them are an int, the first in its lower half. Functions say whether they have made all elements from..end; they make none where there are too
- * few, or where the processor is not known.
+ * A term is an element of a row, rows[k][i], or the sum of two that fits 16 bits, rows[2 k][i] + rows[2 k + 1][i].
+ * Weights have 16 bits, and two of them are an int, the first in its lower half. Functions say whether they have made
+ * all elements from..end; they make none where there are too few, or where the processor is not known.
  */
 static inline int ip_two_weights(int a, int b) { return (a & 0xffff) | (int)((uint)b << 16); }
 
@@ -16,7 +16,8 @@ static inline int ip_two_weights(int a, int b) { return (a & 0xffff) | (int)((ui
 #ifdef __AVX512BW__
 #define IP_WEIGHED 64
 #define IP_X86(NAME) __builtin_ia32_##NAME##512
-#define IP_BLOCKS(LINE, AT, STEP, BY) LINE(AT, BY), LINE(AT + STEP, BY), LINE(AT + 2 * STEP, BY), LINE(AT + 3 * STEP, BY)
+#define IP_BLOCKS(LINE, AT, STEP, BY) \
+    LINE(AT, BY), LINE(AT + STEP, BY), LINE(AT + 2 * STEP, BY), LINE(AT + 3 * STEP, BY)
 #else
 #define IP_WEIGHED 32
 #define IP_X86(NAME) __builtin_ia32_##NAME##256
@@ -27,8 +28,12 @@ typedef short ip_weighed_shorts __attribute__((ext_vector_type(IP_WEIGHED / 2)))
 typedef int ip_weighed_ints __attribute__((ext_vector_type(IP_WEIGHED / 4)));
 typedef long ip_weighed_longs __attribute__((ext_vector_type(IP_WEIGHED / 8)));
 #define IP_AT_ONCE 2
-struct __attribute__((packed, may_alias)) ip_any_bytes { ip_weighed_bytes all; };
-struct __attribute__((packed, may_alias)) ip_any_shorts { ip_weighed_shorts all; };
+struct __attribute__((packed, may_alias)) ip_any_bytes {
+    ip_weighed_bytes all;
+};
+struct __attribute__((packed, may_alias)) ip_any_shorts {
+    ip_weighed_shorts all;
+};
 
 /* Elements of two vectors in turn, within each 16 bytes: of the first eight bytes of these, or the last. */
 #define IP_FOUR(A, BY) A, A + BY, A + 1, A + 1 + BY, A + 2, A + 2 + BY, A + 3, A + 3 + BY
@@ -36,13 +41,24 @@ struct __attribute__((packed, may_alias)) ip_any_shorts { ip_weighed_shorts all;
 #define IP_BYTES_IN_TURN(A, B, FROM) __builtin_shufflevector(A, B, IP_BLOCKS(IP_EIGHT, FROM, 16, IP_WEIGHED))
 #define IP_SHORTS_IN_TURN(A, B, FROM) __builtin_shufflevector(A, B, IP_BLOCKS(IP_FOUR, FROM, 8, IP_WEIGHED / 2))
 
-static inline ip_weighed_bytes ip_some_bytes(__global const uchar *at) { return ((__global const struct ip_any_bytes *)at)->all; }
-static inline ip_weighed_shorts ip_some_shorts(__global const short *at) { return ((__global const struct ip_any_shorts *)at)->all; }
+static inline ip_weighed_bytes ip_some_bytes(__global const uchar *at)
+{
+    return ((__global const struct ip_any_bytes *)at)->all;
+}
+static inline ip_weighed_shorts ip_some_shorts(__global const short *at)
+{
+    return ((__global const struct ip_any_shorts *)at)->all;
+}
 
-/* A term of IP_WEIGHED elements. Of bytes the first vector has the first eight of each sixteen, else it has the first half. */
-struct ip_term { ip_weighed_shorts a, b; };
+/* A term of IP_WEIGHED elements. Of bytes the first vector has the first eight of each sixteen, else it has the first
+ * half. */
+struct ip_term {
+    ip_weighed_shorts a, b;
+};
 /* Sums: each vector of shorts gives two, of four of each eight. */
-struct ip_sums { ip_weighed_ints a, b, c, d; };
+struct ip_sums {
+    ip_weighed_ints a, b, c, d;
+};
 
 static inline struct ip_term ip_pair_uchar(__global const uchar *const *rows, int i)
 {
@@ -99,19 +115,26 @@ static inline ip_weighed_shorts ip_to_shorts(ip_weighed_ints a, ip_weighed_ints 
     return __builtin_astype(IP_X86(packssdw)((a >> shift) + offset, (b >> shift) + offset), ip_weighed_shorts);
 }
 
-static inline ip_weighed_bytes ip_to_bytes(struct ip_term t) { return __builtin_astype(IP_X86(packuswb)(t.a, t.b), ip_weighed_bytes); }
+static inline ip_weighed_bytes ip_to_bytes(struct ip_term t)
+{
+    return __builtin_astype(IP_X86(packuswb)(t.a, t.b), ip_weighed_bytes);
+}
 
 /* Stores of terms of bytes, and of shorts. */
 static inline void ip_put_uchar_short(__global short *to, struct ip_term t)
 {
 #ifdef __AVX512BW__
-    ((__global struct ip_any_shorts *)to)[0].all = __builtin_shufflevector(t.a, t.b, 0, 1, 2, 3, 4, 5, 6, 7, 32, 33, 34, 35, 36, 37, 38, 39, 8, 9, 10,
-                                                                          11, 12, 13, 14, 15, 40, 41, 42, 43, 44, 45, 46, 47);
-    ((__global struct ip_any_shorts *)to)[1].all = __builtin_shufflevector(t.a, t.b, 16, 17, 18, 19, 20, 21, 22, 23, 48, 49, 50, 51, 52, 53, 54, 55, 24,
-                                                                          25, 26, 27, 28, 29, 30, 31, 56, 57, 58, 59, 60, 61, 62, 63);
+    ((__global struct ip_any_shorts *)to)[0].all =
+        __builtin_shufflevector(t.a, t.b, 0, 1, 2, 3, 4, 5, 6, 7, 32, 33, 34, 35, 36, 37, 38, 39, 8, 9, 10, 11, 12, 13,
+                                14, 15, 40, 41, 42, 43, 44, 45, 46, 47);
+    ((__global struct ip_any_shorts *)to)[1].all =
+        __builtin_shufflevector(t.a, t.b, 16, 17, 18, 19, 20, 21, 22, 23, 48, 49, 50, 51, 52, 53, 54, 55, 24, 25, 26,
+                                27, 28, 29, 30, 31, 56, 57, 58, 59, 60, 61, 62, 63);
 #else
-    ((__global struct ip_any_shorts *)to)[0].all = __builtin_shufflevector(t.a, t.b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
-    ((__global struct ip_any_shorts *)to)[1].all = __builtin_shufflevector(t.a, t.b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    ((__global struct ip_any_shorts *)to)[0].all =
+        __builtin_shufflevector(t.a, t.b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    ((__global struct ip_any_shorts *)to)[1].all =
+        __builtin_shufflevector(t.a, t.b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
 #endif
 }
 
@@ -121,7 +144,10 @@ static inline void ip_put_short_short(__global short *to, struct ip_term t)
     ((__global struct ip_any_shorts *)to)[1].all = t.b;
 }
 
-static inline void ip_put_uchar_uchar(__global uchar *to, struct ip_term t) { ((__global struct ip_any_bytes *)to)->all = ip_to_bytes(t); }
+static inline void ip_put_uchar_uchar(__global uchar *to, struct ip_term t)
+{
+    ((__global struct ip_any_bytes *)to)->all = ip_to_bytes(t);
+}
 
 static inline void ip_put_short_uchar(__global uchar *to, struct ip_term t)
 {
@@ -135,50 +161,52 @@ static inline void ip_put_short_uchar(__global uchar *to, struct ip_term t)
 }
 
 /* Makes elements i.., U times IP_WEIGHED of them. EACH: rows a term. */
-#define IP_WEIGH_SOME(U, TERM, EACH, FROM, TO)                                                                                \
-    {                                                                                                                        \
-        struct ip_sums sums[U];                                                                                              \
-        struct ip_term made;                                                                                                 \
-        made.a = made.b = 0;                                                                                                 \
-        _Pragma("unroll") for (int u = 0; u < U; u++) sums[u].a = sums[u].b = sums[u].c = sums[u].d = start;                 \
-        for (int k = 0; k + 1 < n; k += 2)                                                                                   \
-            _Pragma("unroll") for (int u = 0; u < U; u++)                                                                    \
-                ip_add_two(&sums[u], ip_##TERM##_##FROM(rows + EACH * k, i + u * IP_WEIGHED),                                \
-                           ip_##TERM##_##FROM(rows + EACH * (k + 1), i + u * IP_WEIGHED), weights[k / 2]);                   \
-        _Pragma("unroll") for (int u = 0; u < U; u++)                                                                        \
-        {                                                                                                                    \
-            if (n % 2)                                                                                                       \
-                ip_add_two(&sums[u], ip_##TERM##_##FROM(rows + EACH * (n - 1), i + u * IP_WEIGHED), zero, weights[n / 2]);   \
-            made.a = ip_to_shorts(sums[u].a, sums[u].b, shift, offset);                                                      \
-            made.b = ip_to_shorts(sums[u].c, sums[u].d, shift, offset);                                                      \
-            ip_put_##FROM##_##TO(to + i + u * IP_WEIGHED, made);                                                             \
-        }                                                                                                                    \
+#define IP_WEIGH_SOME(U, TERM, EACH, FROM, TO)                                                               \
+    {                                                                                                        \
+        struct ip_sums sums[U];                                                                              \
+        struct ip_term made;                                                                                 \
+        made.a = made.b = 0;                                                                                 \
+        _Pragma("unroll") for (int u = 0; u < U; u++) sums[u].a = sums[u].b = sums[u].c = sums[u].d = start; \
+        for (int k = 0; k + 1 < n; k += 2)                                                                   \
+            _Pragma("unroll") for (int u = 0; u < U; u++)                                                    \
+                ip_add_two(&sums[u], ip_##TERM##_##FROM(rows + EACH * k, i + u * IP_WEIGHED),                \
+                           ip_##TERM##_##FROM(rows + EACH * (k + 1), i + u * IP_WEIGHED), weights[k / 2]);   \
+        _Pragma("unroll") for (int u = 0; u < U; u++)                                                        \
+        {                                                                                                    \
+            if (n % 2)                                                                                       \
+                ip_add_two(&sums[u], ip_##TERM##_##FROM(rows + EACH * (n - 1), i + u * IP_WEIGHED), zero,    \
+                           weights[n / 2]);                                                                  \
+            made.a = ip_to_shorts(sums[u].a, sums[u].b, shift, offset);                                      \
+            made.b = ip_to_shorts(sums[u].c, sums[u].d, shift, offset);                                      \
+            ip_put_##FROM##_##TO(to + i + u * IP_WEIGHED, made);                                             \
+        }                                                                                                    \
     }
 
 /* The last vector begins early. */
-#define IP_WEIGH(TERM, EACH, FROM, TO)                                                                                          \
-    IP_APART int ip_weigh_##TERM##_##FROM##_##TO(__global TO *to, __global const FROM *const *rows, const int *weights, int n, int from, int end, \
-                                                 int start, int shift, int offset)                                             \
-    {                                                                                                                        \
-        struct ip_term zero;                                                                                                 \
-        zero.a = zero.b = 0;                                                                                                 \
-        if (end - from < IP_WEIGHED)                                                                                         \
-            return 0;                                                                                                        \
-        int i = from;                                                                                                        \
-        for (; i + IP_AT_ONCE * IP_WEIGHED <= end; i += IP_AT_ONCE * IP_WEIGHED)                                              \
-            IP_WEIGH_SOME(IP_AT_ONCE, TERM, EACH, FROM, TO)                                                                  \
-        for (int at = i; at < end; at += IP_WEIGHED) {                                                                       \
-            i = min(at, end - IP_WEIGHED);                                                                                   \
-            IP_WEIGH_SOME(1, TERM, EACH, FROM, TO)                                                                           \
-        }                                                                                                                    \
-        return 1;                                                                                                            \
+#define IP_WEIGH(TERM, EACH, FROM, TO)                                                                               \
+    IP_APART int ip_weigh_##TERM##_##FROM##_##TO(__global TO *to, __global const FROM *const *rows,                  \
+                                                 const int *weights, int n, int from, int end, int start, int shift, \
+                                                 int offset)                                                         \
+    {                                                                                                                \
+        struct ip_term zero;                                                                                         \
+        zero.a = zero.b = 0;                                                                                         \
+        if (end - from < IP_WEIGHED) return 0;                                                                       \
+        int i = from;                                                                                                \
+        for (; i + IP_AT_ONCE * IP_WEIGHED <= end; i += IP_AT_ONCE * IP_WEIGHED)                                     \
+            IP_WEIGH_SOME(IP_AT_ONCE, TERM, EACH, FROM, TO)                                                          \
+        for (int at = i; at < end; at += IP_WEIGHED) {                                                               \
+            i = min(at, end - IP_WEIGHED);                                                                           \
+            IP_WEIGH_SOME(1, TERM, EACH, FROM, TO)                                                                   \
+        }                                                                                                            \
+        return 1;                                                                                                    \
     }
 
-/* to[i] = saturated((sum over k < n of rows[k][i] * scale + 2^14) >> 15), where the sum has 15 bits. n is written in the program. */
-static inline __attribute__((always_inline)) int ip_mean(__global uchar *to, __global const ushort *const *rows, int n, int from, int end, short scale)
+/* to[i] = saturated((sum over k < n of rows[k][i] * scale + 2^14) >> 15), where the sum has 15 bits. n is written in
+ * the program. */
+static inline __attribute__((always_inline)) int ip_mean(__global uchar *to, __global const ushort *const *rows, int n,
+                                                         int from, int end, short scale)
 {
-    if (end - from < IP_WEIGHED)
-        return 0;
+    if (end - from < IP_WEIGHED) return 0;
     const ip_weighed_shorts s = scale;
 #pragma clang loop unroll(disable)
     for (int at = from; at < end; at += IP_WEIGHED) {
@@ -199,12 +227,16 @@ static inline __attribute__((always_inline)) int ip_mean(__global uchar *to, __g
 
 #else
 
-static inline int ip_mean(__global uchar *to, __global const ushort *const *rows, int n, int from, int end, short scale) { return 0; }
-#define IP_WEIGH(TERM, EACH, FROM, TO)                                                                                          \
-    static inline int ip_weigh_##TERM##_##FROM##_##TO(__global TO *to, __global const FROM *const *rows, const int *weights, int n, int from, \
-                                                      int end, int start, int shift, int offset)                              \
-    {                                                                                                                        \
-        return 0;                                                                                                            \
+static inline int ip_mean(__global uchar *to, __global const ushort *const *rows, int n, int from, int end, short scale)
+{
+    return 0;
+}
+#define IP_WEIGH(TERM, EACH, FROM, TO)                                                                         \
+    static inline int ip_weigh_##TERM##_##FROM##_##TO(__global TO *to, __global const FROM *const *rows,       \
+                                                      const int *weights, int n, int from, int end, int start, \
+                                                      int shift, int offset)                                   \
+    {                                                                                                          \
+        return 0;                                                                                              \
     }
 
 #endif

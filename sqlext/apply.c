@@ -36,8 +36,7 @@ static void run_apply(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3
         return;
     }
     const imgpar_formula *formula = ip_sql_formula(call, text); /* R4 */
-    if (!formula)
-        return;
+    if (!formula) return;
     ip_sql_inputs in;
     if (!ip_sql_inputs_read(call, argc - 1, argv + 1, &in)) {
         ip_sql_record record = { .kind = IP_SQL_TEXT, .name = "", .body = text, .n_body = strlen(text) + 1 }; /* R3 */

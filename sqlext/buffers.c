@@ -33,11 +33,9 @@ ip_sql_buffer *ip_sql_buffer_find(ip_sql_connection *conn, const void *data)
 static ip_sql_buffer *new_buffer(ip_sql_connection *conn, size_t n)
 {
     size_t spare = n / 16 < SPARE_BYTES ? SPARE_BYTES : n / 16 < SPARE_MAX_BYTES ? n / 16 : SPARE_MAX_BYTES;
-    if (n > SIZE_MAX - spare - sizeof(ip_sql_buffer))
-        return NULL;
+    if (n > SIZE_MAX - spare - sizeof(ip_sql_buffer)) return NULL;
     ip_sql_buffer *b = sqlite3_malloc64(sizeof *b + n + spare);
-    if (!b)
-        return NULL;
+    if (!b) return NULL;
     memset(b, 0, sizeof *b);
     b->conn = ip_sql_connection_retain(conn); /* R4 */
     b->refs = 1;
@@ -51,8 +49,7 @@ static ip_sql_buffer *new_buffer(ip_sql_connection *conn, size_t n)
 
 ip_sql_buffer *ip_sql_buffer_extend(ip_sql_connection *conn, const void *prefix, size_t n, size_t n_more)
 {
-    if (n > SIZE_MAX - n_more)
-        return NULL;
+    if (n > SIZE_MAX - n_more) return NULL;
     ip_sql_buffer *b = ip_sql_buffer_find(conn, prefix);
     bool can_grow = b && b->end == n && n_more <= b->capacity - n; /* R1, R2 */
     if (can_grow || (b && n <= b->end && !n_more)) {
@@ -61,20 +58,17 @@ ip_sql_buffer *ip_sql_buffer_extend(ip_sql_connection *conn, const void *prefix,
         return b;
     }
     ip_sql_buffer *copy = new_buffer(conn, n + n_more);
-    if (copy && n)
-        memcpy(copy->data, prefix, n);
+    if (copy && n) memcpy(copy->data, prefix, n);
     return copy;
 }
 
 void ip_sql_buffer_keep(ip_sql_buffer *b, int k, imgpar_array *a)
 {
-    if (k != b->n_graph)
-        return;
+    if (k != b->n_graph) return;
     if (k == b->graph_capacity) {
         int capacity = k ? 2 * k : 8;
         imgpar_array **graph = sqlite3_realloc64(b->graph, (sqlite3_uint64)capacity * sizeof *graph);
-        if (!graph)
-            return; /* the graph is then built again from the bytes */
+        if (!graph) return; /* the graph is then built again from the bytes */
         b->graph = graph;
         b->graph_capacity = capacity;
     }
@@ -90,8 +84,7 @@ static void release_graph(ip_sql_buffer *b)
 void ip_sql_buffer_drop(void *data)
 {
     ip_sql_buffer *b = (ip_sql_buffer *)((unsigned char *)data - offsetof(ip_sql_buffer, data)); /* R3 */
-    if (--b->refs)
-        return;
+    if (--b->refs) return;
     ip_sql_connection *conn = b->conn;
     ip_sql_buffer **at = &conn->buckets[bucket_of(data)];
     while (*at != b)

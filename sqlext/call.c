@@ -27,8 +27,7 @@ ip_sql_call ip_sql_call_begin(sqlite3_context *ctx)
 
 void ip_sql_call_end(ip_sql_call *call, sqlite3_context *ctx)
 {
-    if (call->message)
-        sqlite3_result_error(ctx, call->message, -1);
+    if (call->message) sqlite3_result_error(ctx, call->message, -1);
     if (call->code == SQLITE_NOMEM) /* R2 */
         sqlite3_result_error_nomem(ctx);
     else if (call->code == SQLITE_TOOBIG)
@@ -41,19 +40,16 @@ void ip_sql_call_end(ip_sql_call *call, sqlite3_context *ctx)
 
 int ip_sql_call_fail(ip_sql_call *call, int code, const char *format, ...)
 {
-    if (call->code)
-        return call->code;
+    if (call->code) return call->code;
     call->code = code;
-    if (!format)
-        return code;
+    if (!format) return code;
     va_list args;
     va_start(args, format);
     char *text = sqlite3_vmprintf(format, args);
     va_end(args);
     call->message = text ? sqlite3_mprintf("%s(): %s", call->name, text) : NULL; /* R1 */
     sqlite3_free(text);
-    if (!call->message)
-        call->code = SQLITE_NOMEM;
+    if (!call->message) call->code = SQLITE_NOMEM;
     return call->code;
 }
 
@@ -61,28 +57,26 @@ int ip_sql_call_fail(ip_sql_call *call, int code, const char *format, ...)
 static const char *without_prefix(const char *message, const char *name)
 {
     size_t n = strlen(name);
-    if (strncmp(message, name, n) || message[n] != ':')
-        return message;
+    if (strncmp(message, name, n) || message[n] != ':') return message;
     return message + n + (message[n + 1] == ' ' ? 2 : 1);
 }
 
-/* "sigma=-1 is below 0" of an operation as "sigma must be 0..1000, got -1", new; NULL: it is another message, as "k=5 is above the 3 elements". */
+/* "sigma=-1 is below 0" of an operation as "sigma must be 0..1000, got -1", new; NULL: it is another message, as "k=5
+ * is above the 3 elements". */
 static char *range_message(const imgpar_op_info *op, const char *message)
 {
     const char *equals = strchr(message, '='), *end = strstr(message, " is below ");
-    if (!end)
-        end = strstr(message, " is above ");
+    if (!end) end = strstr(message, " is above ");
     for (int k = 0; op && equals && end && equals < end && k < op->n_params; k++) {
         const imgpar_op_param *p = op->params[k];
         size_t n = strlen(p->name);
-        if (n != (size_t)(equals - message) || strncmp(message, p->name, n))
-            continue;
+        if (n != (size_t)(equals - message) || strncmp(message, p->name, n)) continue;
         const char *limit = end + strlen(" is below ");
-        if (*limit != '-' && (*limit < '0' || *limit > '9'))
-            return NULL;
+        if (*limit != '-' && (*limit < '0' || *limit > '9')) return NULL;
         int n_value = (int)(end - equals - 1);
         if (isfinite(p->minimum) && isfinite(p->maximum))
-            return sqlite3_mprintf("%s must be %.15g..%.15g, got %.*s", p->name, p->minimum, p->maximum, n_value, equals + 1);
+            return sqlite3_mprintf("%s must be %.15g..%.15g, got %.*s", p->name, p->minimum, p->maximum, n_value,
+                                   equals + 1);
         if (isfinite(p->minimum))
             return sqlite3_mprintf("%s must be at least %.15g, got %.*s", p->name, p->minimum, n_value, equals + 1);
     }
@@ -93,10 +87,8 @@ int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char 
 {
     if (status == IMGPAR_E_HOST_MEMORY) /* R2 */
         return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-    if (status == IMGPAR_E_INTERRUPTED)
-        return ip_sql_call_fail(call, SQLITE_INTERRUPT, NULL);
-    if (!message || !*message)
-        message = imgpar_status_name(status);
+    if (status == IMGPAR_E_INTERRUPTED) return ip_sql_call_fail(call, SQLITE_INTERRUPT, NULL);
+    if (!message || !*message) message = imgpar_status_name(status);
     message = without_prefix(message, "encode"); /* what the user wrote is png() or blur() */
     message = without_prefix(message, call->op ? call->op->name : call->name);
     static const char *const unnamed[] = { "open", "memory", "image" }; /* bytes without a file, in messages */
@@ -113,8 +105,7 @@ int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char 
         const char *last = strrchr(where, '>');
         message = without_prefix(message, last ? last + 2 : where);
     }
-    if (!where)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "%s", message);
+    if (!where) return ip_sql_call_fail(call, SQLITE_ERROR, "%s", message);
     return ip_sql_call_fail(call, SQLITE_ERROR, "%s: %s", where, message);
 }
 
@@ -146,14 +137,11 @@ static int poll_sqlite(void *user, double done)
     (void)done;
     ip_sql_run *run = user;
     double now = now_ms();
-    if (now - run->pulse_ms < PULSE_EVERY_MS)
-        return 0;
+    if (now - run->pulse_ms < PULSE_EVERY_MS) return 0;
     run->pulse_ms = now;
     int rc = SQLITE_OK;
-    if (!run->pulse)
-        rc = sqlite3_prepare_v2(run->conn->db, pulse_sql, -1, &run->pulse, NULL);
-    if (rc)
-        return rc == SQLITE_INTERRUPT; /* an authorizer may refuse the statement: then there is no pulse */
+    if (!run->pulse) rc = sqlite3_prepare_v2(run->conn->db, pulse_sql, -1, &run->pulse, NULL);
+    if (rc) return rc == SQLITE_INTERRUPT; /* an authorizer may refuse the statement: then there is no pulse */
     sqlite3_step(run->pulse);
     return sqlite3_reset(run->pulse) == SQLITE_INTERRUPT; /* R3 */
 }
@@ -162,8 +150,7 @@ void ip_sql_warn(ip_sql_connection *conn, const char *text)
 {
     char *copy = sqlite3_mprintf("%s", text);
     sqlite3_log(SQLITE_WARNING, "imgpar: %s", text); /* R5 */
-    if (!copy)
-        return;
+    if (!copy) return;
     sqlite3_free(conn->warning);
     conn->warning = copy;
 }

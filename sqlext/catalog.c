@@ -2,8 +2,8 @@
 /*
  * Tables about the module itself: img_ops, img_devices, img_counters, img_settings; img_setting(); and img_warning().
  *
- * R1. img_ops is the operation table, nothing added by hand.
- * R2. img_devices, img_settings and img_setting() are DIRECTONLY; img_setting() is behind the locks of locks.c, and absent
+ * R1. img_ops is the operation table, nothing added by hand. R2. img_devices, img_settings and img_setting() are
+ * DIRECTONLY; img_setting() is behind the locks of locks.c, and absent
  *     from the safe module.
  * R3. Counters are those of the connection's own context; all 0 before its first use.
  * R4. img_setting(name, value) returns the value now in force.
@@ -30,8 +30,7 @@ static void add_json_text(sqlite3_str *s, const char *text)
         if ((unsigned char)*text < ' ')
             sqlite3_str_appendf(s, "\\u%04x", (unsigned char)*text);
         else {
-            if (*text == '"' || *text == '\\')
-                sqlite3_str_appendchar(s, 1, '\\');
+            if (*text == '"' || *text == '\\') sqlite3_str_appendchar(s, 1, '\\');
             sqlite3_str_appendchar(s, 1, *text);
         }
     }
@@ -46,8 +45,7 @@ static void add_json_member(sqlite3_str *s, const char *name, const char *text)
 
 static void add_json_limit(sqlite3_str *s, const char *name, double v)
 {
-    if (isfinite(v))
-        sqlite3_str_appendf(s, ",\"%s\":%!.15g", name, v);
+    if (isfinite(v)) sqlite3_str_appendf(s, ",\"%s\":%!.15g", name, v);
 }
 
 static char *params_json(const imgpar_op_info *op)
@@ -60,12 +58,10 @@ static char *params_json(const imgpar_op_info *op)
         add_json_text(s, p->name);
         add_json_member(s, "type", p->type);
         add_json_member(s, "default", p->default_text);
-        if (p->choices)
-            add_json_member(s, "choices", p->choices);
+        if (p->choices) add_json_member(s, "choices", p->choices);
         add_json_limit(s, "minimum", p->minimum);
         add_json_limit(s, "maximum", p->maximum);
-        if (p->unit && *p->unit)
-            add_json_member(s, "unit", p->unit);
+        if (p->unit && *p->unit) add_json_member(s, "unit", p->unit);
         add_json_member(s, "help", p->help);
         sqlite3_str_appendchar(s, 1, '}');
     }
@@ -75,8 +71,7 @@ static char *params_json(const imgpar_op_info *op)
 
 static char *input_names(const imgpar_op_info *op)
 {
-    if (!op->n_inputs)
-        return sqlite3_mprintf("%s", "");
+    if (!op->n_inputs) return sqlite3_mprintf("%s", "");
     sqlite3_str *s = sqlite3_str_new(NULL);
     for (int k = 0; k < op->n_inputs; k++)
         sqlite3_str_appendf(s, "%s%s", k ? ", " : "", op->input_names[k]);
@@ -99,8 +94,8 @@ static int fill_ops(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
         ip_sql_set_text(rows, 7, op->formula);
         ip_sql_set_text(rows, 8, op->tolerance);
         if (op->in_sql)
-            ip_sql_set_owned_text(rows, 9, op->sql_bare_name ? sqlite3_mprintf("%s", op->name)
-                                                             : sqlite3_mprintf("img_%s", op->name));
+            ip_sql_set_owned_text(
+                rows, 9, op->sql_bare_name ? sqlite3_mprintf("%s", op->name) : sqlite3_mprintf("img_%s", op->name));
         ip_sql_set_integer(rows, 10, op->returns_number != 0);
         ip_sql_set_integer(rows, 11, op->same_bytes != 0);
     }
@@ -126,14 +121,13 @@ static int fill_devices(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *ro
     imgpar_device **list = NULL;
     size_t n = 0;
     imgpar_status st = imgpar_device_list(&list, &n);
-    if (st)
-        return ip_sql_call_fail_status(call, st, NULL, NULL);
+    if (st) return ip_sql_call_fail_status(call, st, NULL, NULL);
     for (size_t k = 0; k < n; k++) {
         const imgpar_device *d = list[k];
         const char *const texts[] = { d->selector, d->kind, d->name, d->platform, d->version, d->driver };
         const uint64_t numbers[] = {
-            d->compute_units, d->global_bytes, d->local_bytes, d->max_alloc_bytes, d->max_work_group,
-            d->has_f64 != 0, d->has_f16 != 0, d->has_images != 0, d->has_unified_memory != 0, d->max_parts,
+            d->compute_units, d->global_bytes, d->local_bytes,     d->max_alloc_bytes,         d->max_work_group,
+            d->has_f64 != 0,  d->has_f16 != 0, d->has_images != 0, d->has_unified_memory != 0, d->max_parts,
         };
         ip_sql_rows_add(rows);
         for (int c = 0; c < 6; c++)
@@ -150,8 +144,11 @@ const ip_sql_table ip_sql_table_devices = {
     .columns = "selector TEXT, kind TEXT, name TEXT, platform TEXT, version TEXT, driver TEXT, compute_units INTEGER,"
                " global_bytes INTEGER, local_bytes INTEGER, max_alloc_bytes INTEGER, max_work_group INTEGER,"
                " has_f64 INTEGER, has_f16 INTEGER, has_images INTEGER, has_unified_memory INTEGER, max_parts INTEGER",
-    .about = "one row a device, the best one first", .example = "SELECT selector, name FROM img_devices",
-    .n_columns = 16, .risk = SQLITE_VTAB_DIRECTONLY, .fill = fill_devices, /* R2 */
+    .about = "one row a device, the best one first",
+    .example = "SELECT selector, name FROM img_devices",
+    .n_columns = 16,
+    .risk = SQLITE_VTAB_DIRECTONLY,
+    .fill = fill_devices, /* R2 */
 };
 
 /* ---- img_counters ---- */
@@ -162,13 +159,23 @@ static int fill_counters(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *r
     imgpar_counters c = { .struct_size = sizeof c };
     if (call->conn->context) /* R3 */
         imgpar_context_counters(call->conn->context, &c);
-    const struct { const char *name; uint64_t value; } all[] = {
-        { "evaluations", c.evaluations }, { "kernels", c.kernels }, { "programs_built", c.programs_built },
+    const struct {
+        const char *name;
+        uint64_t value;
+    } all[] = {
+        { "evaluations", c.evaluations },
+        { "kernels", c.kernels },
+        { "programs_built", c.programs_built },
         { "programs_loaded", c.programs_loaded },
-        { "decodes", c.decodes }, { "encodes", c.encodes }, { "bytes_uploaded", c.bytes_uploaded },
-        { "bytes_downloaded", c.bytes_downloaded }, { "device_bytes", c.device_bytes },
-        { "device_bytes_peak", c.device_bytes_peak }, { "buffers", c.buffers },
-        { "bytes_read", c.bytes_read }, { "bytes_written", c.bytes_written },
+        { "decodes", c.decodes },
+        { "encodes", c.encodes },
+        { "bytes_uploaded", c.bytes_uploaded },
+        { "bytes_downloaded", c.bytes_downloaded },
+        { "device_bytes", c.device_bytes },
+        { "device_bytes_peak", c.device_bytes_peak },
+        { "buffers", c.buffers },
+        { "bytes_read", c.bytes_read },
+        { "bytes_written", c.bytes_written },
         { "texts_parsed", call->conn->n_parsed },
     };
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
@@ -180,8 +187,12 @@ static int fill_counters(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *r
 }
 
 const ip_sql_table ip_sql_table_counters = {
-    .name = "img_counters", .columns = "name TEXT, value INTEGER", .n_columns = 2, .fill = fill_counters,
-    .about = "work done by this connection so far", .example = "SELECT value FROM img_counters WHERE name = 'encodes'",
+    .name = "img_counters",
+    .columns = "name TEXT, value INTEGER",
+    .n_columns = 2,
+    .fill = fill_counters,
+    .about = "work done by this connection so far",
+    .example = "SELECT value FROM img_counters WHERE name = 'encodes'",
 };
 
 /* ---- img_settings ---- */
@@ -200,16 +211,19 @@ static int fill_settings(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *r
 }
 
 const ip_sql_table ip_sql_table_settings = {
-    .name = "img_settings", .columns = "name TEXT, value TEXT, origin TEXT", .n_columns = 3,
-    .about = "settings of this connection", .example = "SELECT name, value, origin FROM img_settings",
-    .risk = SQLITE_VTAB_DIRECTONLY, .fill = fill_settings, /* R2 */
+    .name = "img_settings",
+    .columns = "name TEXT, value TEXT, origin TEXT",
+    .n_columns = 3,
+    .about = "settings of this connection",
+    .example = "SELECT name, value, origin FROM img_settings",
+    .risk = SQLITE_VTAB_DIRECTONLY,
+    .fill = fill_settings, /* R2 */
 };
 
 static void setting_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL)
-        return;
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL) return;
     ip_sql_call call = ip_sql_call_begin(ctx);
     const char *name = (const char *)sqlite3_value_text(argv[0]);
     const char *value = (const char *)sqlite3_value_text(argv[1]);
@@ -225,8 +239,7 @@ static void warning_function(sqlite3_context *ctx, int argc, sqlite3_value **arg
     (void)argc;
     (void)argv;
     const ip_sql_function *f = sqlite3_user_data(ctx);
-    if (f->conn->warning)
-        sqlite3_result_text(ctx, f->conn->warning, -1, SQLITE_TRANSIENT);
+    if (f->conn->warning) sqlite3_result_text(ctx, f->conn->warning, -1, SQLITE_TRANSIENT);
 }
 
 int ip_sql_add_settings(const ip_sql_setup *setup)

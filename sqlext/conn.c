@@ -16,20 +16,21 @@
 #include <string.h>
 
 /* The settings of imgpar_context_set(), and "device", which chooses the context itself. */
-static const struct { const char *name, *variable, *standard; } setting_rows[IP_SQL_N_SETTINGS] = {
-    [IP_SQL_SET_DEVICE]     = { "device", "IMGPAR_DEVICE", "best" },
-    [IP_SQL_SET_SCHEDULE]   = { "schedule", "IMGPAR_SCHEDULE", "auto" },
-    [IP_SQL_SET_FUSE]       = { "fuse", "IMGPAR_FUSE", "1" },
+static const struct {
+    const char *name, *variable, *standard;
+} setting_rows[IP_SQL_N_SETTINGS] = {
+    [IP_SQL_SET_DEVICE] = { "device", "IMGPAR_DEVICE", "best" },
+    [IP_SQL_SET_SCHEDULE] = { "schedule", "IMGPAR_SCHEDULE", "auto" },
+    [IP_SQL_SET_FUSE] = { "fuse", "IMGPAR_FUSE", "1" },
     [IP_SQL_SET_MAX_PIXELS] = { "max_pixels", "IMGPAR_MAX_PIXELS", "268435456" },
-    [IP_SQL_SET_MEM_LIMIT]  = { "mem_limit", "IMGPAR_MEM_LIMIT", "auto" },
-    [IP_SQL_SET_PLACEMENT]  = { "placement", "IMGPAR_PLACEMENT", "auto" },
+    [IP_SQL_SET_MEM_LIMIT] = { "mem_limit", "IMGPAR_MEM_LIMIT", "auto" },
+    [IP_SQL_SET_PLACEMENT] = { "placement", "IMGPAR_PLACEMENT", "auto" },
 };
 
 ip_sql_connection *ip_sql_connection_new(sqlite3 *db)
 {
     ip_sql_connection *conn = sqlite3_malloc64(sizeof *conn);
-    if (!conn)
-        return NULL;
+    if (!conn) return NULL;
     memset(conn, 0, sizeof *conn);
     conn->refs = 1;
     conn->db = db;
@@ -44,8 +45,7 @@ ip_sql_connection *ip_sql_connection_retain(ip_sql_connection *conn)
 
 void ip_sql_connection_release(ip_sql_connection *conn)
 {
-    if (!conn || --conn->refs)
-        return;
+    if (!conn || --conn->refs) return;
     ip_sql_texts_clear(conn);
     imgpar_context_release(conn->context); /* R5 */
     imgpar_context_release(conn->ref);
@@ -76,12 +76,10 @@ const char *ip_sql_setting_value(const ip_sql_connection *conn, ip_sql_setting w
 {
     const char *value = conn->settings[which];
     *origin = "img_setting";
-    if (value)
-        return value;
+    if (value) return value;
     value = getenv(setting_rows[which].variable);
     *origin = "environment";
-    if (value && *value)
-        return value;
+    if (value && *value) return value;
     *origin = "default";
     return setting_rows[which].standard;
 }
@@ -103,8 +101,7 @@ static imgpar_context *open_context(ip_sql_call *call, const char *selector)
         return NULL;
     }
     for (int k = IP_SQL_SET_DEVICE + 1; k < IP_SQL_N_SETTINGS; k++) { /* R4 */
-        if (!call->conn->settings[k])
-            continue;
+        if (!call->conn->settings[k]) continue;
         st = imgpar_context_set(context, setting_rows[k].name, call->conn->settings[k]);
         if (st) {
             fail_setting(call, setting_rows[k].name, call->conn->settings[k]);
@@ -137,8 +134,7 @@ imgpar_context *ip_sql_context(ip_sql_call *call)
 imgpar_context *ip_sql_header_context(ip_sql_call *call)
 {
     ip_sql_connection *conn = call->conn;
-    if (conn->context)
-        return conn->context;
+    if (conn->context) return conn->context;
     if (!conn->ref) /* R1 */
         conn->ref = open_context(call, "ref");
     return conn->ref;
@@ -147,8 +143,7 @@ imgpar_context *ip_sql_header_context(ip_sql_call *call)
 static int find_setting(const char *name)
 {
     for (int k = 0; k < IP_SQL_N_SETTINGS; k++)
-        if (!strcmp(name, setting_rows[k].name))
-            return k;
+        if (!strcmp(name, setting_rows[k].name)) return k;
     return -1;
 }
 
@@ -157,12 +152,11 @@ int ip_sql_setting_change(ip_sql_call *call, const char *name, const char *value
     ip_sql_connection *conn = call->conn;
     int which = find_setting(name);
     if (which < 0)
-        return ip_sql_call_fail(call, SQLITE_ERROR,
-                                "there is no setting \"%s\"; there are device, schedule, fuse, max_pixels, mem_limit, placement",
-                                name);
+        return ip_sql_call_fail(
+            call, SQLITE_ERROR,
+            "there is no setting \"%s\"; there are device, schedule, fuse, max_pixels, mem_limit, placement", name);
     imgpar_context *context = which == IP_SQL_SET_DEVICE ? open_device(call, value) : ip_sql_context(call);
-    if (!context)
-        return call->code;
+    if (!context) return call->code;
     if (which == IP_SQL_SET_DEVICE) {
         ip_sql_memo_clear(conn);
         ip_sql_buffers_forget_graphs(conn); /* R4: they belong to the context that goes */
@@ -170,12 +164,10 @@ int ip_sql_setting_change(ip_sql_call *call, const char *name, const char *value
         conn->context = context;
     } else {
         imgpar_status st = imgpar_context_set(context, name, value);
-        if (st)
-            return fail_setting(call, name, value);
+        if (st) return fail_setting(call, name, value);
     }
     char *kept = sqlite3_mprintf("%s", value);
-    if (!kept)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!kept) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     sqlite3_free(conn->settings[which]);
     conn->settings[which] = kept;
     return SQLITE_OK;

@@ -40,8 +40,7 @@ int ip_sql_crew_size(void)
 ip_sql_task *ip_sql_task_new(int n)
 {
     ip_sql_task *task = calloc(1, sizeof *task + (size_t)n * sizeof task->outputs[0]);
-    if (task)
-        task->n = n;
+    if (task) task->n = n;
     return task;
 }
 
@@ -67,13 +66,13 @@ static int poll_stops(void *user, double done)
     return atomic_load(&((working *)user)->crew->stops);
 }
 
-/* SQLite is not this thread's, so the statement's thread passes warnings on. Images of one row may have the same one. */
+/* SQLite is not this thread's, so the statement's thread passes warnings on. Images of one row may have the same
+ * one. */
 static void note_warning(void *user, const char *text)
 {
     char *all = ((working *)user)->task->warnings;
-    const size_t used = strlen(all), room = sizeof ((ip_sql_task *)0)->warnings - used;
-    if (!strstr(all, text) && strlen(text) + 2 <= room)
-        snprintf(all + used, room, "%s\n", text);
+    const size_t used = strlen(all), room = sizeof((ip_sql_task *)0)->warnings - used;
+    if (!strstr(all, text) && strlen(text) + 2 <= room) snprintf(all + used, room, "%s\n", text);
 }
 
 void ip_sql_output_encode(ip_sql_output *o, imgpar_options *options)
@@ -82,26 +81,25 @@ void ip_sql_output_encode(ip_sql_output *o, imgpar_options *options)
     options->settings = o->settings;
     o->status = o->is_exact ? imgpar_encode_exact(o->array, options, &o->bytes, &o->n)
                             : imgpar_encode(o->array, options, &o->bytes, &o->n);
-    if (o->status)
-        snprintf(o->message, sizeof o->message, "%s", imgpar_array_message(o->array));
+    if (o->status) snprintf(o->message, sizeof o->message, "%s", imgpar_array_message(o->array));
 }
 
-/* All images are computed at once. Where one of them fails, each is then tried by itself, so that the others are there. */
+/* All images are computed at once. Where one of them fails, each is then tried by itself, so that the others are
+ * there. */
 static void do_task(ip_sql_crew *crew, ip_sql_task *task)
 {
     enum { MOST_AT_ONCE = 64 };
     working at = { crew, task };
-    imgpar_options options = { .struct_size = sizeof options, .poll = poll_stops, .on_warning = note_warning, .user = &at };
+    imgpar_options options = {
+        .struct_size = sizeof options, .poll = poll_stops, .on_warning = note_warning, .user = &at
+    };
     imgpar_array *arrays[MOST_AT_ONCE];
     size_t n = 0;
     for (int k = 0; k < task->n && n < MOST_AT_ONCE; k++)
-        if (task->outputs[k].array)
-            arrays[n++] = task->outputs[k].array;
-    if (n > 1)
-        imgpar_eval(arrays, n, &options);
+        if (task->outputs[k].array) arrays[n++] = task->outputs[k].array;
+    if (n > 1) imgpar_eval(arrays, n, &options);
     for (int k = 0; k < task->n; k++)
-        if (task->outputs[k].array)
-            ip_sql_output_encode(&task->outputs[k], &options);
+        if (task->outputs[k].array) ip_sql_output_encode(&task->outputs[k], &options);
 }
 
 static void *work(void *user)
@@ -115,8 +113,7 @@ static void *work(void *user)
             continue;
         }
         crew->first = task->next; /* R1 */
-        if (!crew->first)
-            crew->last = &crew->first;
+        if (!crew->first) crew->last = &crew->first;
         pthread_mutex_unlock(&crew->lock);
         do_task(crew, task);
         pthread_mutex_lock(&crew->lock);
@@ -131,15 +128,12 @@ static void *work(void *user)
 static bool make_locks(ip_sql_crew *crew)
 {
     pthread_condattr_t clock;
-    if (pthread_condattr_init(&clock))
-        return false;
+    if (pthread_condattr_init(&clock)) return false;
     bool ok = !pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) && !pthread_mutex_init(&crew->lock, NULL);
     bool works = ok && !pthread_cond_init(&crew->has_work, NULL);
     bool made = works && !pthread_cond_init(&crew->has_result, &clock);
-    if (works && !made)
-        pthread_cond_destroy(&crew->has_work);
-    if (ok && !made)
-        pthread_mutex_destroy(&crew->lock);
+    if (works && !made) pthread_cond_destroy(&crew->has_work);
+    if (ok && !made) pthread_mutex_destroy(&crew->lock);
     pthread_condattr_destroy(&clock);
     return made;
 }
@@ -150,8 +144,7 @@ static void start_threads(ip_sql_crew *crew, int n)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &own); /* R4: threads inherit it */
     for (; crew->n_threads < n && crew->n_threads < MAX_THREADS; crew->n_threads++)
-        if (pthread_create(&crew->threads[crew->n_threads], NULL, work, crew))
-            break;
+        if (pthread_create(&crew->threads[crew->n_threads], NULL, work, crew)) break;
     pthread_sigmask(SIG_SETMASK, &own, NULL);
 }
 
@@ -165,16 +158,14 @@ ip_sql_crew *ip_sql_crew_new(int n_threads)
     crew->last = &crew->first;
     atomic_init(&crew->stops, false);
     start_threads(crew, n_threads);
-    if (crew->n_threads)
-        return crew;
+    if (crew->n_threads) return crew;
     ip_sql_crew_free(crew);
     return NULL;
 }
 
 void ip_sql_crew_free(ip_sql_crew *crew)
 {
-    if (!crew)
-        return;
+    if (!crew) return;
     atomic_store(&crew->stops, true); /* R2 */
     pthread_mutex_lock(&crew->lock);
     crew->quits = true;

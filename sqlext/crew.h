@@ -27,7 +27,7 @@ typedef struct ip_sql_output {
     size_t n;
     imgpar_status status;
     char message[256];
-    char path[96];       /* for messages: the operations it goes through */
+    char path[96]; /* for messages: the operations it goes through */
 } ip_sql_output;
 
 typedef struct ip_sql_task {

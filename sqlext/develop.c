@@ -11,10 +11,11 @@
  * R2. One statement that only reads, a SELECT, with a column at least.
  * R3. While it is stepped, the connection defers: operations take plain images as lazy(), so that a nested form is
  *     one recipe. Sinks and measures inside compute as ever. Inside another imgpar table the images stay deferred.
- * R4. Only columns that are asked for are computed; all of a row in one evaluation, with equal sources read once.
- * R5. Rows are computed by a crew of threads, ahead of the statement, so that reading, computing and writing of neighbours
+ * R4. Only columns that are asked for are computed; all of a row in one evaluation, with equal sources read once. R5.
+ * Rows are computed by a crew of threads, ahead of the statement, so that reading, computing and writing of neighbours
  *     overlap: two, four and more, as long as each is read; none after a row that SQLite has passed by.
- * R6. Conditions, ORDER BY and LIMIT go into the SELECT: what they drop is not even read. See Note [Passing conditions] of
+ * R6. Conditions, ORDER BY and LIMIT go into the SELECT: what they drop is not even read. See Note [Passing conditions]
+ * of
  *     develop_plan.c.
  * R7. A column that fails is an error when it is read, and not before.
  * R8. Columns that are calls of png(), jpeg() or npy() are encoded by the crew too; see develop_edge.c.
@@ -36,10 +37,10 @@ typedef struct cursor {
     ip_sql_query query;
     ip_sql_crew *crew;
     ip_sql_row rows[MAX_AHEAD]; /* a ring */
-    int first, n;        /* n rows from first on are there; the first is the current one */
-    int ahead;           /* how many to have; above 1: and to compute */
-    bool at_end;         /* of stmt */
-    sqlite3_int64 at;    /* the number of the current row in the scan, from 1 on */
+    int first, n;               /* n rows from first on are there; the first is the current one */
+    int ahead;                  /* how many to have; above 1: and to compute */
+    bool at_end;                /* of stmt */
+    sqlite3_int64 at;           /* the number of the current row in the scan, from 1 on */
     ip_sql_census census;
 } cursor;
 
@@ -63,9 +64,10 @@ static int refuse(char **message, const char *why)
 /* SQLite's rules of a declared type: anything but texts, blobs and nothing compares as a number. */
 static bool is_numeric_type(const char *type)
 {
-    return type && *type && (!sqlite3_strlike("%INT%", type, 0) ||
-                             (sqlite3_strlike("%CHAR%", type, 0) && sqlite3_strlike("%CLOB%", type, 0) &&
-                              sqlite3_strlike("%TEXT%", type, 0) && sqlite3_strlike("%BLOB%", type, 0)));
+    return type && *type &&
+           (!sqlite3_strlike("%INT%", type, 0) ||
+            (sqlite3_strlike("%CHAR%", type, 0) && sqlite3_strlike("%CLOB%", type, 0) &&
+             sqlite3_strlike("%TEXT%", type, 0) && sqlite3_strlike("%BLOB%", type, 0)));
 }
 
 /* Names and types of the columns as a declaration. */
@@ -76,8 +78,7 @@ static char *declaration_of(sqlite3_stmt *stmt, vtab *v)
     for (int k = 0; k < sqlite3_column_count(stmt); k++) {
         const char *type = sqlite3_column_decltype(stmt, k);
         sqlite3_str_appendf(s, "%s\"%w\"", k ? ", " : "", sqlite3_column_name(stmt, k));
-        if (type && *type)
-            sqlite3_str_appendf(s, " \"%w\"", type);
+        if (type && *type) sqlite3_str_appendf(s, " \"%w\"", type);
         v->is_numeric[k] = is_numeric_type(type);
         v->is_plain[k] = type && *type && sqlite3_strlike("%BLOB%", type, 0);
     }
@@ -90,10 +91,8 @@ static const char *judge(const vtab *v, sqlite3_stmt *stmt, const char *tail)
 {
     if (!stmt || tail[strspn(tail, " \t\r\n")] || (tail > v->select && tail[-1] == ';'))
         return "one SELECT is needed, without a semicolon";
-    if (!sqlite3_stmt_readonly(stmt) || sqlite3_stmt_isexplain(stmt) || !v->n_columns)
-        return "a SELECT is needed";
-    if (v->n_columns > IP_SQL_MAX_COLUMNS)
-        return "too many columns";
+    if (!sqlite3_stmt_readonly(stmt) || sqlite3_stmt_isexplain(stmt) || !v->n_columns) return "a SELECT is needed";
+    if (v->n_columns > IP_SQL_MAX_COLUMNS) return "too many columns";
     return sqlite3_bind_parameter_count(stmt) ? "the SELECT may have no parameters" : NULL;
 }
 
@@ -115,8 +114,7 @@ static int try_in_with(sqlite3 *db, const char *select, int n_columns)
 static void find_edges(sqlite3 *db, vtab *v, sqlite3_stmt *stmt)
 {
     v->edge_select = ip_sql_edges_find(v, stmt);
-    if (v->edge_select && !try_in_with(db, v->edge_select, v->n_columns + v->n_settings))
-        return;
+    if (v->edge_select && !try_in_with(db, v->edge_select, v->n_columns + v->n_settings)) return;
     sqlite3_free(v->edge_select);
     v->edge_select = NULL;
     v->n_settings = 0;
@@ -131,20 +129,16 @@ static int declare(sqlite3 *db, vtab *v, char **message)
     char *declaration = NULL;
     int rc = sqlite3_prepare_v2(db, v->select, -1, &stmt, &tail);
     v->n_columns = stmt ? sqlite3_column_count(stmt) : 0;
-    if (!rc && (why = judge(v, stmt, tail)))
-        rc = refuse(message, why);
+    if (!rc && (why = judge(v, stmt, tail))) rc = refuse(message, why);
     if (!rc) {
         declaration = declaration_of(stmt, v);
         rc = declaration ? try_in_with(db, v->select, v->n_columns) : SQLITE_NOMEM;
         if (rc == SQLITE_ERROR)
             *message = sqlite3_mprintf("%s(): a SELECT is needed (%s)", table_name, sqlite3_errmsg(db));
     }
-    if (!rc)
-        rc = sqlite3_declare_vtab(db, declaration);
-    if (rc && !*message)
-        *message = sqlite3_mprintf("%s(): %s", table_name, sqlite3_errmsg(db));
-    if (!rc)
-        find_edges(db, v, stmt);
+    if (!rc) rc = sqlite3_declare_vtab(db, declaration);
+    if (rc && !*message) *message = sqlite3_mprintf("%s(): %s", table_name, sqlite3_errmsg(db));
+    if (!rc) find_edges(db, v, stmt);
     sqlite3_free(declaration);
     sqlite3_finalize(stmt);
     return rc;
@@ -161,13 +155,13 @@ static int disconnect(sqlite3_vtab *base)
 static int connect(sqlite3 *db, void *user, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
 {
     if (strcmp(argv[1], "temp")) { /* R1 */
-        *message = sqlite3_mprintf("%s(): may be created in temp only: CREATE VIRTUAL TABLE temp.%s USING imgpar(SELECT ...)",
-                                   table_name, argv[2]);
+        *message =
+            sqlite3_mprintf("%s(): may be created in temp only: CREATE VIRTUAL TABLE temp.%s USING imgpar(SELECT ...)",
+                            table_name, argv[2]);
         return SQLITE_ERROR;
     }
     char *select = join_arguments(argc, argv);
-    if (!select)
-        return argc > 3 ? SQLITE_NOMEM : refuse(message, "a SELECT is needed");
+    if (!select) return argc > 3 ? SQLITE_NOMEM : refuse(message, "a SELECT is needed");
     vtab *v = sqlite3_malloc64(sizeof *v);
     if (!v) {
         sqlite3_free(select);
@@ -208,8 +202,7 @@ static int step(ip_sql_call *call, cursor *c)
     int rc = sqlite3_step(c->stmt);
     call->conn->deferring--;
     c->at_end = rc != SQLITE_ROW;
-    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-        return SQLITE_OK;
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE) return SQLITE_OK;
     call->message = sqlite3_mprintf("%s", sqlite3_errmsg(call->conn->db)); /* it names its function already */
     return call->code = rc & 0xff;
 }
@@ -217,12 +210,9 @@ static int step(ip_sql_call *call, cursor *c)
 /* Gives the images of row r to the crew, once. */
 static void submit(cursor *c, ip_sql_row *r)
 {
-    if (!r->task || r->is_submitted)
-        return;
-    if (!c->crew)
-        c->crew = ip_sql_crew_new(ip_sql_crew_size());
-    if (c->crew)
-        ip_sql_crew_submit(c->crew, r->task);
+    if (!r->task || r->is_submitted) return;
+    if (!c->crew) c->crew = ip_sql_crew_new(ip_sql_crew_size());
+    if (c->crew) ip_sql_crew_submit(c->crew, r->task);
     r->is_submitted = c->crew != NULL;
 }
 
@@ -231,11 +221,9 @@ static int fetch(ip_sql_call *call, cursor *c)
 {
     while (c->n < c->ahead && !c->at_end) {
         ip_sql_row *r = &c->rows[(c->first + c->n) % MAX_AHEAD];
-        if (step(call, c) || c->at_end)
-            break;
+        if (step(call, c) || c->at_end) break;
         c->n++;
-        if (ip_sql_row_take(call, (vtab *)c->base.pVtab, &c->query, c->stmt, r))
-            break;
+        if (ip_sql_row_take(call, (vtab *)c->base.pVtab, &c->query, c->stmt, r)) break;
     }
     for (int k = 0; k < c->n && c->ahead > 1 && !call->code; k++)
         submit(c, &c->rows[(c->first + k) % MAX_AHEAD]);
@@ -248,8 +236,7 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
     (void)base;
     cursor *c = sqlite3_malloc64(sizeof *c);
-    if (!c)
-        return SQLITE_NOMEM;
+    if (!c) return SQLITE_NOMEM;
     memset(c, 0, sizeof *c);
     *out = &c->base;
     return SQLITE_OK;
@@ -370,8 +357,7 @@ static void return_image(ip_sql_call *call, sqlite3_context *ctx, cursor *c, ip_
 {
     r->was_read = true;
     submit(c, r);
-    if (wait_for(call, c, r))
-        return;
+    if (wait_for(call, c, r)) return;
     if (!r->is_submitted && !o->bytes && !o->status) { /* no threads to be had */
         ip_sql_run run;
         ip_sql_run_begin(&run, call);
@@ -411,19 +397,28 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
     cursor *c = (cursor *)base;
     const vtab *v = (vtab *)base->pVtab;
     ip_sql_call call = { .conn = v->conn, .name = table_name };
-    if (!c->query.is_whole)
-        return ip_sql_row_number(&call, v, &c->census, &c->rows[c->first], out);
+    if (!c->query.is_whole) return ip_sql_row_number(&call, v, &c->census, &c->rows[c->first], out);
     *out = c->at;
     return SQLITE_OK;
 }
 
 static const sqlite3_module module = {
-    .xCreate = create, .xConnect = connect, .xDisconnect = disconnect, .xDestroy = disconnect, .xBestIndex = ip_sql_plan_write,
-    .xOpen = open_cursor, .xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = eof, .xColumn = column,
+    .xCreate = create,
+    .xConnect = connect,
+    .xDisconnect = disconnect,
+    .xDestroy = disconnect,
+    .xBestIndex = ip_sql_plan_write,
+    .xOpen = open_cursor,
+    .xClose = close_cursor,
+    .xFilter = filter,
+    .xNext = next,
+    .xEof = eof,
+    .xColumn = column,
     .xRowid = rowid,
 };
 
-/* ---- img_develop(x): of a deferred image the finished one, of anything else itself --------------------------------- */
+/* ---- img_develop(x): of a deferred image the finished one, of anything else itself
+ * --------------------------------- */
 
 static void develop_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
@@ -436,8 +431,7 @@ static void develop_function(sqlite3_context *ctx, int argc, sqlite3_value **arg
     }
     ip_sql_call call = ip_sql_call_begin(ctx);
     ip_sql_inputs in;
-    if (!ip_sql_inputs_read(&call, 1, argv, &in))
-        ip_sql_result_encoded(&call, ctx, in.arrays[0], NULL, NULL);
+    if (!ip_sql_inputs_read(&call, 1, argv, &in)) ip_sql_result_encoded(&call, ctx, in.arrays[0], NULL, NULL);
     ip_sql_inputs_free(&in);
     ip_sql_call_end(&call, ctx);
 }
@@ -447,6 +441,7 @@ static void release_connection(void *user) { ip_sql_connection_unregister(user);
 int ip_sql_add_develop(const ip_sql_setup *setup)
 {
     int rc = ip_sql_add_function(setup, "img_develop", 1, 0, develop_function, NULL, 0);
-    return rc ? rc : sqlite3_create_module_v2(setup->db, table_name, &module, ip_sql_connection_register(setup->conn),
-                                              release_connection);
+    return rc ? rc
+              : sqlite3_create_module_v2(setup->db, table_name, &module, ip_sql_connection_register(setup->conn),
+                                         release_connection);
 }

@@ -25,30 +25,33 @@ void ip_sql_write_with(sqlite3_str *s, const char *select, int n_columns)
 /*
  * Note [Passing conditions]
  * The plan is a text, a letter and numbers a line: U the used columns, W column operator, O column descending, L, F
- * (limit, offset). W, L and F each stand for a value of xFilter's. SQLite checks conditions again, so one that cannot be
- * passed on exactly may let more rows through, or is dropped here, and the limit with it.
+ * (limit, offset). W, L and F each stand for a value of xFilter's. SQLite checks conditions again, so one that cannot
+ * be passed on exactly may let more rows through, or is dropped here, and the limit with it.
  *
- * A comparison converts its sides by the types of both, and of the other one we see the value only. A column declared as a
- * number converts either side, in the SELECT too. Beside another column a number means that texts of the column become
- * numbers where they can; and which of two texts is the greater depends on whether the other side was declared as a number.
- * A column at the edge (develop_edge.c) is left to SQLite. Images are compared and sorted when finished.
+ * A comparison converts its sides by the types of both, and of the other one we see the value only. A column declared
+ * as a number converts either side, in the SELECT too. Beside another column a number means that texts of the column
+ * become numbers where they can; and which of two texts is the greater depends on whether the other side was declared
+ * as a number. A column at the edge (develop_edge.c) is left to SQLite. Images are compared and sorted when finished.
  */
 typedef enum comparison { EQUALITY, ORDER, PATTERN, UNARY } comparison;
 
-static const struct { unsigned char op; const char *text; comparison kind; } operators[] = {
-    { SQLITE_INDEX_CONSTRAINT_EQ, "=", EQUALITY },       { SQLITE_INDEX_CONSTRAINT_NE, "<>", EQUALITY },
-    { SQLITE_INDEX_CONSTRAINT_IS, "IS", EQUALITY },      { SQLITE_INDEX_CONSTRAINT_ISNOT, "IS NOT", EQUALITY },
-    { SQLITE_INDEX_CONSTRAINT_LT, "<", ORDER },          { SQLITE_INDEX_CONSTRAINT_LE, "<=", ORDER },
-    { SQLITE_INDEX_CONSTRAINT_GT, ">", ORDER },          { SQLITE_INDEX_CONSTRAINT_GE, ">=", ORDER },
-    { SQLITE_INDEX_CONSTRAINT_LIKE, "LIKE", PATTERN },   { SQLITE_INDEX_CONSTRAINT_GLOB, "GLOB", PATTERN },
+static const struct {
+    unsigned char op;
+    const char *text;
+    comparison kind;
+} operators[] = {
+    { SQLITE_INDEX_CONSTRAINT_EQ, "=", EQUALITY },        { SQLITE_INDEX_CONSTRAINT_NE, "<>", EQUALITY },
+    { SQLITE_INDEX_CONSTRAINT_IS, "IS", EQUALITY },       { SQLITE_INDEX_CONSTRAINT_ISNOT, "IS NOT", EQUALITY },
+    { SQLITE_INDEX_CONSTRAINT_LT, "<", ORDER },           { SQLITE_INDEX_CONSTRAINT_LE, "<=", ORDER },
+    { SQLITE_INDEX_CONSTRAINT_GT, ">", ORDER },           { SQLITE_INDEX_CONSTRAINT_GE, ">=", ORDER },
+    { SQLITE_INDEX_CONSTRAINT_LIKE, "LIKE", PATTERN },    { SQLITE_INDEX_CONSTRAINT_GLOB, "GLOB", PATTERN },
     { SQLITE_INDEX_CONSTRAINT_ISNULL, "IS NULL", UNARY }, { SQLITE_INDEX_CONSTRAINT_ISNOTNULL, "IS NOT NULL", UNARY },
 };
 
 static int operator_of(unsigned char op)
 {
     for (int k = 0; k < (int)(sizeof operators / sizeof operators[0]); k++)
-        if (operators[k].op == op)
-            return k;
+        if (operators[k].op == op) return k;
     return -1;
 }
 
@@ -103,22 +106,17 @@ int ip_sql_plan_write(sqlite3_vtab *base, sqlite3_index_info *info)
     return rc;
 }
 
-/* What a condition becomes: a format of column, operator, number of the value and column again. NULL: it is not passed. */
+/* What a condition becomes: a format of column, operator, number of the value and column again. NULL: it is not
+ * passed. */
 static const char *form_of(const ip_sql_developed *v, int column, comparison kind, int type, bool *exact)
 {
     *exact = true;
-    if (kind == UNARY)
-        return "c%d %s";
-    if (kind == PATTERN)
-        return v->is_plain[column] ? "c%d %s ?%d" : NULL;
-    if (type == SQLITE_BLOB)
-        return "img_develop(c%d) %s ?%d";
-    if (type == SQLITE_NULL || v->is_numeric[column])
-        return "c%d %s ?%d";
-    if (type == SQLITE_TEXT && kind == ORDER)
-        return NULL;
-    if (type == SQLITE_TEXT)
-        return "c%d COLLATE BINARY %s ?%d";
+    if (kind == UNARY) return "c%d %s";
+    if (kind == PATTERN) return v->is_plain[column] ? "c%d %s ?%d" : NULL;
+    if (type == SQLITE_BLOB) return "img_develop(c%d) %s ?%d";
+    if (type == SQLITE_NULL || v->is_numeric[column]) return "c%d %s ?%d";
+    if (type == SQLITE_TEXT && kind == ORDER) return NULL;
+    if (type == SQLITE_TEXT) return "c%d COLLATE BINARY %s ?%d";
     *exact = false;
     return "(c%d %s ?%d OR typeof(c%d) = 'text')";
 }
@@ -128,11 +126,9 @@ static void add_condition(const ip_sql_developed *v, ip_sql_query *q, int column
     bool exact;
     const char *form = form_of(v, column, operators[op].kind, sqlite3_value_type(value), &exact);
     q->inexact = q->inexact || !form || !exact || q->n_values == IP_SQL_MAX_VALUES;
-    if (!form || q->n_values == IP_SQL_MAX_VALUES)
-        return;
+    if (!form || q->n_values == IP_SQL_MAX_VALUES) return;
     sqlite3_str_appendall(q->where, sqlite3_str_length(q->where) ? " AND " : "WHERE ");
-    if (operators[op].kind != UNARY)
-        q->values[q->n_values++] = value;
+    if (operators[op].kind != UNARY) q->values[q->n_values++] = value;
     sqlite3_str_appendf(q->where, form, column, operators[op].text, q->n_values, column);
 }
 
@@ -147,7 +143,8 @@ static void read_plan(const ip_sql_developed *v, ip_sql_query *q, const char *pl
         else if (*line == 'W')
             add_condition(v, q, (int)a, b, *argv++);
         else if (*line == 'O')
-            sqlite3_str_appendf(q->order, v->is_plain[a] ? "%s c%d COLLATE BINARY%s" : "%s img_develop(c%d) COLLATE BINARY%s",
+            sqlite3_str_appendf(q->order,
+                                v->is_plain[a] ? "%s c%d COLLATE BINARY%s" : "%s img_develop(c%d) COLLATE BINARY%s",
                                 sqlite3_str_length(q->order) ? "," : "ORDER BY", (int)a, b ? " DESC" : "");
         else {
             sqlite3_int64 n = sqlite3_value_int64(*argv++);
@@ -157,8 +154,7 @@ static void read_plan(const ip_sql_developed *v, ip_sql_query *q, const char *pl
                 q->limit = n > INT64_MAX - q->limit ? -1 : q->limit + n;
         }
     }
-    if (q->inexact)
-        q->limit = -1;
+    if (q->inexact) q->limit = -1;
     q->is_whole = !sqlite3_str_length(q->where) && q->limit < 0;
 }
 
@@ -174,7 +170,10 @@ static void add_column(sqlite3_str *s, int k, bool used)
 
 char *ip_sql_plan_sql(const ip_sql_developed *v, bool develops, const char *plan, sqlite3_value **argv, ip_sql_query *q)
 {
-    *q = (ip_sql_query){ .where = sqlite3_str_new(NULL), .order = sqlite3_str_new(NULL), .limit = -1, .develops = develops,
+    *q = (ip_sql_query){ .where = sqlite3_str_new(NULL),
+                         .order = sqlite3_str_new(NULL),
+                         .limit = -1,
+                         .develops = develops,
                          .at_edge = develops && v->edge_select };
     read_plan(v, q, plan, argv);
     sqlite3_str *s = sqlite3_str_new(NULL);
@@ -187,13 +186,10 @@ char *ip_sql_plan_sql(const ip_sql_developed *v, bool develops, const char *plan
     for (int k = 0; k < v->n_columns; k++)
         add_column(s, k, ip_sql_is_used(q->used, k));
     for (int k = 0; k < v->n_columns && q->at_edge; k++)
-        if (v->edges[k].settings)
-            add_column(s, v->edges[k].settings, ip_sql_is_used(q->used, k));
+        if (v->edges[k].settings) add_column(s, v->edges[k].settings, ip_sql_is_used(q->used, k));
     sqlite3_str_appendf(s, " FROM %s %s %s", ip_sql_cte, where ? where : "", order ? order : "");
-    if (q->limit >= 0)
-        sqlite3_str_appendf(s, " LIMIT %lld", (long long)q->limit);
+    if (q->limit >= 0) sqlite3_str_appendf(s, " LIMIT %lld", (long long)q->limit);
     sqlite3_free(where);
     sqlite3_free(order);
     return sqlite3_str_finish(s);
 }
-

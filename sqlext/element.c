@@ -6,15 +6,24 @@
 #include <string.h>
 
 typedef union element {
-    uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32; uint64_t u64; int64_t i64;
-    float f32; double f64;
+    uint8_t u8;
+    int8_t i8;
+    uint16_t u16;
+    int16_t i16;
+    uint32_t u32;
+    int32_t i32;
+    uint64_t u64;
+    int64_t i64;
+    float f32;
+    double f64;
 } element;
 
 static double from_half(uint16_t h)
 {
     int exponent = h >> 10 & 31, fraction = h & 1023;
     double v = exponent == 31 ? fraction ? NAN : INFINITY
-                              : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+               : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                              : ldexp(fraction, -24);
     return h & 0x8000 ? -v : v;
 }
 
@@ -26,9 +35,15 @@ bool ip_sql_dtype_is_float(imgpar_dtype dtype)
 void ip_sql_range(const imgpar_info *info, double *lo, double *hi)
 {
     static const double ranges[IMGPAR_N_DTYPES][2] = {
-        [IMGPAR_BOOL] = { 0, 1 },     [IMGPAR_F16] = { 0, 1 },           [IMGPAR_F32] = { 0, 1 },
-        [IMGPAR_F64] = { 0, 1 },      [IMGPAR_U8] = { 0, 255 },          [IMGPAR_I8] = { -128, 127 },
-        [IMGPAR_U16] = { 0, 65535 },  [IMGPAR_I16] = { -32768, 32767 },  [IMGPAR_U32] = { 0, 4294967295.0 },
+        [IMGPAR_BOOL] = { 0, 1 },
+        [IMGPAR_F16] = { 0, 1 },
+        [IMGPAR_F32] = { 0, 1 },
+        [IMGPAR_F64] = { 0, 1 },
+        [IMGPAR_U8] = { 0, 255 },
+        [IMGPAR_I8] = { -128, 127 },
+        [IMGPAR_U16] = { 0, 65535 },
+        [IMGPAR_I16] = { -32768, 32767 },
+        [IMGPAR_U32] = { 0, 4294967295.0 },
         [IMGPAR_I32] = { -2147483648.0, 2147483647.0 },
         [IMGPAR_U64] = { 0, 18446744073709551615.0 },
         [IMGPAR_I64] = { -9223372036854775808.0, 9223372036854775807.0 },
@@ -42,7 +57,8 @@ double ip_sql_element(imgpar_dtype dtype, const void *p)
     element v = { 0 };
     memcpy(&v, p, imgpar_dtype_size(dtype));
     switch (dtype) {
-    case IMGPAR_U8: case IMGPAR_BOOL: return v.u8;
+    case IMGPAR_U8:
+    case IMGPAR_BOOL: return v.u8;
     case IMGPAR_I8: return v.i8;
     case IMGPAR_U16: return v.u16;
     case IMGPAR_I16: return v.i16;

@@ -25,8 +25,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { COLUMN_PATH, COLUMN_NAME, COLUMN_SIZE, COLUMN_MTIME, COLUMN_FORMAT, COLUMN_WIDTH, COLUMN_HEIGHT, COLUMN_CHANNELS,
-       COLUMN_ERROR, COLUMN_IMAGE, N_COLUMNS };
+enum {
+    COLUMN_PATH,
+    COLUMN_NAME,
+    COLUMN_SIZE,
+    COLUMN_MTIME,
+    COLUMN_FORMAT,
+    COLUMN_WIDTH,
+    COLUMN_HEIGHT,
+    COLUMN_CHANNELS,
+    COLUMN_ERROR,
+    COLUMN_IMAGE,
+    N_COLUMNS
+};
 enum { ARGUMENT_DIR, ARGUMENT_GLOB, ARGUMENT_RECURSIVE, N_ARGUMENTS };
 enum { MAX_DEPTH = 64 };
 
@@ -73,14 +84,12 @@ static int list_entry(listing *l, const char *dir, const char *name, int depth)
     struct stat facts;
     size_t n = strlen(dir);
     char *path = sqlite3_mprintf("%s%s%s", dir, n && dir[n - 1] == '/' ? "" : "/", name);
-    if (!path)
-        return ip_sql_call_fail(l->call, SQLITE_NOMEM, NULL);
+    if (!path) return ip_sql_call_fail(l->call, SQLITE_NOMEM, NULL);
     bool is_link = !lstat(path, &facts) && S_ISLNK(facts.st_mode);
     if (!stat(path, &facts)) {
         if (S_ISREG(facts.st_mode) && (!l->glob || !sqlite3_strglob(l->glob, name)))
             return add_path(l->call, l->scan, path); /* R2 */
-        if (S_ISDIR(facts.st_mode) && !is_link && depth > 0)
-            list_folder(l, path, depth - 1, false);
+        if (S_ISDIR(facts.st_mode) && !is_link && depth > 0) list_folder(l, path, depth - 1, false);
     }
     sqlite3_free(path);
     return l->call->code;
@@ -91,8 +100,7 @@ static int list_folder(listing *l, const char *dir, int depth, bool is_top)
     DIR *d = opendir(dir);
     if (!d && !is_top) /* one that may not be read is passed by */
         return SQLITE_OK;
-    if (!d)
-        return ip_sql_call_fail(l->call, SQLITE_ERROR, "%s: %s", dir, strerror(errno));
+    if (!d) return ip_sql_call_fail(l->call, SQLITE_ERROR, "%s: %s", dir, strerror(errno));
     for (struct dirent *e = readdir(d); e && !l->call->code; e = readdir(d)) {
         if (l->run.options.poll(&l->run, 0)) /* R6 */
             ip_sql_call_fail(l->call, SQLITE_INTERRUPT, NULL);
@@ -137,8 +145,7 @@ static int begin(ip_sql_call *call, const ip_sql_ask *ask, void **state)
     ip_sql_run_begin(&l.run, call);
     list_folder(&l, dir, recursive && atoi(recursive) ? MAX_DEPTH : 0, true);
     ip_sql_run_end(&l.run);
-    if (s->n)
-        qsort(s->paths, (size_t)s->n, sizeof s->paths[0], compare_paths);
+    if (s->n) qsort(s->paths, (size_t)s->n, sizeof s->paths[0], compare_paths);
     return call->code;
 }
 
@@ -161,8 +168,7 @@ static const char *without_path(const char *message, const char *path)
 
 static void probe(scan *s)
 {
-    if (s->is_probed)
-        return;
+    if (s->is_probed) return;
     s->is_probed = true;
     s->probe.struct_size = sizeof s->probe;
     s->is_image = !imgpar_probe_file(s->paths[s->at], &s->probe, s->error, sizeof s->error);
@@ -180,8 +186,7 @@ static void return_header(sqlite3_context *ctx, scan *s, int k)
     probe(s);
     if (k == COLUMN_ERROR && !s->is_image)
         sqlite3_result_text(ctx, without_path(s->error, s->paths[s->at]), -1, SQLITE_TRANSIENT);
-    if (k == COLUMN_ERROR || !s->is_image)
-        return;
+    if (k == COLUMN_ERROR || !s->is_image) return;
     const imgpar_info *info = &s->probe.info;
     if (k == COLUMN_FORMAT)
         sqlite3_result_text(ctx, s->probe.format, -1, SQLITE_STATIC);
@@ -196,24 +201,20 @@ static unsigned char *read_file(ip_sql_call *call, const char *path, size_t *n)
     unsigned char *bytes = NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &facts) || !S_ISREG(facts.st_mode)) {
-        if (fd >= 0)
-            close(fd);
+        if (fd >= 0) close(fd);
         return NULL;
     }
     if ((uint64_t)facts.st_size > ip_sql_max_bytes(call->conn)) {
         ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
     } else {
         bytes = sqlite3_malloc64((sqlite3_uint64)facts.st_size + 1);
-        if (!bytes)
-            ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+        if (!bytes) ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     }
     *n = 0;
     while (bytes && *n < (size_t)facts.st_size) {
         ssize_t got = read(fd, bytes + *n, (size_t)facts.st_size - *n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break; /* cut while it was read: what there is */
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break; /* cut while it was read: what there is */
         *n += (size_t)got;
     }
     close(fd);
@@ -249,24 +250,40 @@ static void column(ip_sql_call *call, void *state, sqlite3_context *ctx, int k)
         return_header(ctx, s, k);
 }
 
-#define COLUMNS \
+#define COLUMNS                                                                                                        \
     "path TEXT, name TEXT, size INTEGER, mtime INTEGER, format TEXT, width INTEGER, height INTEGER, channels INTEGER," \
     " error TEXT, image BLOB"
 
 const ip_sql_table ip_sql_table_files = {
-    .name = "img_files", .columns = COLUMNS ", dir HIDDEN, glob HIDDEN, recursive HIDDEN",
+    .name = "img_files",
+    .columns = COLUMNS ", dir HIDDEN, glob HIDDEN, recursive HIDDEN",
     .about = "one row a file; headers and files are read when their columns are",
     .example = "SELECT name, width, height FROM img_files('.', '*.png')",
-    .n_columns = N_COLUMNS, .n_arguments = N_ARGUMENTS, .n_required = 1, .risk = SQLITE_VTAB_DIRECTONLY, .files = true,
-    .begin = begin, .next = next, .column = column, .end = end,
+    .n_columns = N_COLUMNS,
+    .n_arguments = N_ARGUMENTS,
+    .n_required = 1,
+    .risk = SQLITE_VTAB_DIRECTONLY,
+    .files = true,
+    .begin = begin,
+    .next = next,
+    .column = column,
+    .end = end,
 };
 
 static const char *const parameters[] = { "dir", "glob", "recursive", NULL };
 
 const ip_sql_table ip_sql_table_folder = {
-    .name = "imgpar_folder", .columns = COLUMNS, .parameters = parameters,
+    .name = "imgpar_folder",
+    .columns = COLUMNS,
+    .parameters = parameters,
     .about = "a table of the files of a folder; image is deferred",
     .example = "CREATE VIRTUAL TABLE temp.album USING imgpar_folder(dir='.', glob='*.png')",
-    .n_columns = N_COLUMNS, .n_required = 1, .risk = SQLITE_VTAB_DIRECTONLY, .files = true,
-    .begin = begin, .next = next, .column = column, .end = end,
+    .n_columns = N_COLUMNS,
+    .n_required = 1,
+    .risk = SQLITE_VTAB_DIRECTONLY,
+    .files = true,
+    .begin = begin,
+    .next = next,
+    .column = column,
+    .end = end,
 };

@@ -4,8 +4,8 @@
  *
  * R1. A source is opened from its bytes, an operation built by name, a text by imgpar_apply_safe():
  *     nothing here can reach a file, whatever a recipe says.
- * R2. A source whose bytes changed since lazy() is an error before it is decoded.
- * R3. A fault, a source that cannot be opened, and an operation whose images do not fit together, are kept as an error array, which
+ * R2. A source whose bytes changed since lazy() is an error before it is decoded. R3. A fault, a source that cannot be
+ * opened, and an operation whose images do not fit together, are kept as an error array, which
  *     every operation on it passes on: the failure is that of the sink, and img_try() can tell of it.
  * R4. A value has at most max_pixels pixels (img_settings), and all of a deferred image together MAX_ELEMENTS elements:
  *     a few bytes can ask for a terabyte.
@@ -70,8 +70,9 @@ int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *co
         record->array = imgpar_apply_safe(context, record->body, inputs, n); /* R1 */
     }
     imgpar_status st = imgpar_array_status(record->array);
-    return st && !ip_sql_waits(record->kind, st) ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(record->array))
-                                                 : SQLITE_OK;
+    return st && !ip_sql_waits(record->kind, st)
+               ? ip_sql_call_fail_status(call, st, where, imgpar_array_message(record->array))
+               : SQLITE_OK;
 }
 
 int ip_sql_recipe_build(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_recipe *r)
@@ -79,8 +80,7 @@ int ip_sql_recipe_build(ip_sql_call *call, const char *where, imgpar_context *co
     uint64_t elements = 0;
     for (int k = 0; k < r->n_records; k++) {
         imgpar_info info = { .struct_size = sizeof info };
-        if (!r->records[k].array && ip_sql_record_build(call, where, context, r, k))
-            return call->code;
+        if (!r->records[k].array && ip_sql_record_build(call, where, context, r, k)) return call->code;
         if (!imgpar_array_info(r->records[k].array, &info) && ip_sql_work_check(call, where, &info, &elements)) /* R4 */
             return call->code;
     }
@@ -92,8 +92,7 @@ static bool same_inputs(const ip_sql_recipe *r, const ip_sql_record *record, con
                         const ip_sql_record *original)
 {
     for (int i = 0; i < record->n_inputs; i++)
-        if (r->records[record->inputs[i]].array != other->records[original->inputs[i]].array)
-            return false;
+        if (r->records[record->inputs[i]].array != other->records[original->inputs[i]].array) return false;
     return true;
 }
 
@@ -101,8 +100,7 @@ int ip_sql_recipe_merge(ip_sql_call *call, imgpar_context *context, ip_sql_recip
                         uint32_t *index)
 {
     uint32_t *number = sqlite3_malloc64((sqlite3_uint64)other->n_records * sizeof *number);
-    if (!number)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!number) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     for (int k = 0; k < other->n_records; k++) {
         const ip_sql_record *original = &other->records[k];
         ip_sql_record record = *original;
@@ -111,8 +109,7 @@ int ip_sql_recipe_merge(ip_sql_call *call, imgpar_context *context, ip_sql_recip
         record.array = same_inputs(r, &record, other, original) ? imgpar_array_retain(original->array) : NULL;
         if (ip_sql_recipe_add(call, r, &record, &number[k])) /* R5 */
             break;
-        if (!r->records[number[k]].array && ip_sql_record_build(call, "argument", context, r, (int)number[k]))
-            break;
+        if (!r->records[number[k]].array && ip_sql_record_build(call, "argument", context, r, (int)number[k])) break;
     }
     *index = number[other->n_records - 1];
     sqlite3_free(number);

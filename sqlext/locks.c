@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two locks in front of what writes files, reads them or changes settings: save(), img_setting(), img_files, imgpar_folder.
+ * Two locks in front of what writes files, reads them or changes settings: save(), img_setting(), img_files,
+ * imgpar_folder.
  *
- * A database file is a program: its constraints, defaults, generated columns, indexes, triggers and views run for whoever
- * opens it. SQLITE_DIRECTONLY is meant to keep such functions out of them, but SQLite 3.40 does not hold it against
- * CHECK, which runs on INSERT and on PRAGMA integrity_check, trusted_schema and the defensive mode notwithstanding. So:
+ * A database file is a program: its constraints, defaults, generated columns, indexes, triggers and views run for
+ * whoever opens it. SQLITE_DIRECTONLY is meant to keep such functions out of them, but SQLite 3.40 does not hold it
+ * against CHECK, which runs on INSERT and on PRAGMA integrity_check, trusted_schema and the defensive mode
+ * notwithstanding. So:
  *
  * R1. A function refuses while the schema of any open database calls it, whichever way that would be run. Temporary
  *     objects do not count: they come with no file, but from statements of this connection.
@@ -14,8 +16,9 @@
  * R4. What cannot be looked through is taken for hostile: an error, never a pass.
  * R5. Schemas are looked through once a version. See Note [Versions of a schema].
  *
- * Texts are cut at tokens (tokens.h), so cases, quotes and comments hide nothing, and names of tables or columns are no calls.
- * No function with effects may take a single argument: FTS4 calls what its compress= names, with one, in statements of its own.
+ * Texts are cut at tokens (tokens.h), so cases, quotes and comments hide nothing, and names of tables or columns are no
+ * calls. No function with effects may take a single argument: FTS4 calls what its compress= names, with one, in
+ * statements of its own.
  */
 #include "tokens.h"
 
@@ -50,8 +53,7 @@ static bool names(const char *sql, const char *name)
 {
     ip_sql_token t;
     while (ip_sql_token_next(&sql, &t))
-        if (ip_sql_is_name(&t, name))
-            return true;
+        if (ip_sql_is_name(&t, name)) return true;
     return false;
 }
 
@@ -60,8 +62,7 @@ static bool a_running_statement_calls(sqlite3 *db, const char *name, bool is_tab
 {
     for (sqlite3_stmt *s = sqlite3_next_stmt(db, NULL); s; s = sqlite3_next_stmt(db, s)) {
         const char *sql = sqlite3_stmt_busy(s) ? sqlite3_sql(s) : NULL;
-        if (sql && (is_table ? names(sql, name) : ip_sql_calls(sql, name)))
-            return true;
+        if (sql && (is_table ? names(sql, name) : ip_sql_calls(sql, name))) return true;
     }
     return false;
 }
@@ -90,9 +91,9 @@ static int look_through(ip_sql_call *call, const char *database, const char *fil
 /*
  * Note [Versions of a schema]
  * SQLite counts the changes of a schema in the file (schema_version), and those that other connections make to it
- * (data_version). Both may be the same after DETACH and ATTACH of another file under the same name, or where
- * the file itself was replaced, so the file's own identity goes into the key with them. A database without a
- * file has none: sqlite3_deserialize() can put anything in its place, so it is looked through at every call, which takes some 20 us.
+ * (data_version). Both may be the same after DETACH and ATTACH of another file under the same name, or where the file
+ * itself was replaced, so the file's own identity goes into the key with them. A database without a file has none:
+ * sqlite3_deserialize() can put anything in its place, so it is looked through at every call, which takes some 20 us.
  */
 
 /* Adds the database's version to key, or resets key where it has none that could be trusted. */
@@ -104,16 +105,15 @@ static int add_version(ip_sql_call *call, const char *database, const char *file
         sqlite3_str_reset(key);
         return SQLITE_DONE;
     }
-    sqlite3_str_appendf(key, "%Q %Q %lld %lld %lld %lld %ld", database, file, (long long)facts.st_dev, (long long)facts.st_ino,
-                        (long long)facts.st_size, (long long)facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec);
+    sqlite3_str_appendf(key, "%Q %Q %lld %lld %lld %lld %ld", database, file, (long long)facts.st_dev,
+                        (long long)facts.st_ino, (long long)facts.st_size, (long long)facts.st_ctim.tv_sec,
+                        facts.st_ctim.tv_nsec);
     for (size_t k = 0; k < sizeof versions / sizeof versions[0]; k++) {
         sqlite3_stmt *stmt;
-        if (prepare(call, sqlite3_mprintf("PRAGMA \"%w\".%s", database, versions[k]), &stmt))
-            return call->code;
+        if (prepare(call, sqlite3_mprintf("PRAGMA \"%w\".%s", database, versions[k]), &stmt)) return call->code;
         if (sqlite3_step(stmt) == SQLITE_ROW)
             sqlite3_str_appendf(key, " %lld", (long long)sqlite3_column_int64(stmt, 0));
-        if (finish(call, stmt))
-            return call->code;
+        if (finish(call, stmt)) return call->code;
     }
     sqlite3_str_appendchar(key, 1, '\n');
     return SQLITE_OK;
@@ -127,8 +127,7 @@ static int visit_databases(ip_sql_call *call, visitor *visit, sqlite3_str *key)
     enum { TEMP = 1 };
     sqlite3_stmt *stmt;
     int rc = SQLITE_OK;
-    if (prepare(call, sqlite3_mprintf("PRAGMA database_list"), &stmt))
-        return call->code;
+    if (prepare(call, sqlite3_mprintf("PRAGMA database_list"), &stmt)) return call->code;
     while (!rc && sqlite3_step(stmt) == SQLITE_ROW) {
         const char *database = (const char *)sqlite3_column_text(stmt, 1);
         if (sqlite3_column_int(stmt, 0) != TEMP)
@@ -163,7 +162,8 @@ int ip_sql_locks_pass(ip_sql_call *call, ip_sql_lock lock, char **vetted)
     if (is_writable) /* R3 */
         return ip_sql_call_fail(call, SQLITE_ERROR, "refused while writable_schema is on");
     if (lock != IP_SQL_LOCK_CREATED && !a_running_statement_calls(db, call->name, lock == IP_SQL_LOCK_TABLE))
-        return ip_sql_call_fail(call, SQLITE_ERROR,
-                                "refused: only a statement that names it itself may call it, no view, trigger or constraint");
+        return ip_sql_call_fail(
+            call, SQLITE_ERROR,
+            "refused: only a statement that names it itself may call it, no view, trigger or constraint");
     return vet_schemas(call, vetted);
 }

@@ -4,7 +4,8 @@
  * the pipeline language, and finished here in double.
  *
  *     img_std(img)                  standard deviation of all elements (of the population)
- *     img_psnr(a, b [, peak])       10 log10(peak^2 / mean((a - b)^2)) in dB; Inf where a = b, NULL where that mean is NaN
+ *     img_psnr(a, b [, peak])       10 log10(peak^2 / mean((a - b)^2)) in dB; Inf where a = b, NULL where that mean is
+ *                                   NaN
  *     img_ssim(a, b [, border])     mean structural similarity, 1 where a = b
  *     img_equal(a, b)               1 where size, channels, dtype and all elements are equal, else 0
  *     img_pixel(img, x, y [, channel])  a number; without channel of several channels a JSON array
@@ -12,10 +13,11 @@
  *
  * R1. Sums of integers of up to 16 bits are exact; wider ones and floats go through f64 (f32 where the device
  *     has none).
- * R2. ssim is that of Wang et al. 2004, in f64: a Gaussian window of 11x11 and sigma 1.5, C1 = (0.01 L)^2, C2 = (0.03 L)^2,
+ * R2. ssim is that of Wang et al. 2004, in f64: a Gaussian window of 11x11 and sigma 1.5, C1 = (0.01 L)^2, C2 = (0.03
+ * L)^2,
  *     L the white of a (of data the dtype's range, 1 for floats), over all channels. border 'valid', as in the authors'
- *     ssim_index.m: only the pixels count whose window lies inside, which takes 11x11 pixels; 'reflect': edges are mirrored,
- *     and every pixel counts.
+ *     ssim_index.m: only the pixels count whose window lies inside, which takes 11x11 pixels; 'reflect': edges are
+ *     mirrored, and every pixel counts.
  * R3. peak is the white of a (of data the dtype's range, 1 for floats) unless given.
  * R4. img_pixel computes that pixel and what it depends on, no more.
  * R5. NULL in gives NULL out.
@@ -38,16 +40,13 @@ static int compute_numbers(ip_sql_call *call, const ip_sql_inputs *in, int n, co
     for (int k = 0; k < n; k++)
         arrays[k] = imgpar_apply_safe(in->context, texts[k], in->arrays, (size_t)in->n);
     for (int k = 0; k < n && !call->code; k++)
-        if (imgpar_array_status(arrays[k]))
-            ip_sql_call_fail_array(call, arrays[k]);
-    if (!call->code)
-        ip_sql_evaluate(call, arrays, n);
+        if (imgpar_array_status(arrays[k])) ip_sql_call_fail_array(call, arrays[k]);
+    if (!call->code) ip_sql_evaluate(call, arrays, n);
     for (int k = 0; k < n && !call->code; k++) {
         imgpar_info info = { .struct_size = sizeof info };
         uint64_t element = 0;
         imgpar_array_info(arrays[k], &info);
-        if (!ip_sql_compute(call, arrays[k], &element, info.size_bytes))
-            out[k] = ip_sql_element(info.dtype, &element);
+        if (!ip_sql_compute(call, arrays[k], &element, info.size_bytes)) out[k] = ip_sql_element(info.dtype, &element);
     }
     for (int k = 0; k < n; k++)
         imgpar_array_release(arrays[k]);
@@ -57,10 +56,8 @@ static int compute_numbers(ip_sql_call *call, const ip_sql_inputs *in, int n, co
 /* The dtype in which differences are taken and squared; R1. */
 static const char *wide_dtype(const ip_sql_inputs *in, imgpar_dtype dtype)
 {
-    if (imgpar_dtype_size(dtype) == 1)
-        return "i32";
-    if (dtype == IMGPAR_U16 || dtype == IMGPAR_I16)
-        return "i64";
+    if (imgpar_dtype_size(dtype) == 1) return "i32";
+    if (dtype == IMGPAR_U16 || dtype == IMGPAR_I16) return "i64";
     const imgpar_device *device = imgpar_context_device(in->context);
     return device && !device->has_f64 ? "f32" : "f64";
 }
@@ -70,8 +67,7 @@ static int same_shape(ip_sql_call *call, const ip_sql_inputs *in, imgpar_info *i
 {
     imgpar_info b = { .struct_size = sizeof b };
     for (int k = 0; k < 2; k++)
-        if (imgpar_array_info(in->arrays[k], k ? &b : info))
-            return ip_sql_call_fail_array(call, in->arrays[k]);
+        if (imgpar_array_info(in->arrays[k], k ? &b : info)) return ip_sql_call_fail_array(call, in->arrays[k]);
     if (info->height != b.height || info->width != b.width || info->channels != b.channels || info->depth != b.depth)
         return ip_sql_call_fail(call, SQLITE_ERROR, "a is %lldx%lldx%lld, b is %lldx%lldx%lld", (long long)info->width,
                                 (long long)info->height, (long long)info->channels, (long long)b.width,
@@ -82,10 +78,7 @@ static int same_shape(ip_sql_call *call, const ip_sql_inputs *in, imgpar_info *i
     return SQLITE_OK;
 }
 
-static double count_of(const imgpar_info *info)
-{
-    return (double)(info->size_bytes / imgpar_dtype_size(info->dtype));
-}
+static double count_of(const imgpar_info *info) { return (double)(info->size_bytes / imgpar_dtype_size(info->dtype)); }
 
 /* ---- the measures ------------------------------------------------------------------------------- */
 
@@ -111,8 +104,7 @@ static void measure_std(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *
         return;
     }
     snprintf(square, sizeof square, "a = cast($1, %s)\nsum(a * a)", wide);
-    if (compute_numbers(call, in, 2, (const char *const[]){ "sum($1)", square }, got))
-        return;
+    if (compute_numbers(call, in, 2, (const char *const[]){ "sum($1)", square }, got)) return;
     long double spread = (long double)n * (long double)got[1] - (long double)got[0] * (long double)got[0];
     sqlite3_result_double(ctx, spread > 0 ? sqrt((double)spread) / n : 0);
 }
@@ -122,8 +114,7 @@ static void measure_psnr(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs 
     imgpar_info info = { .struct_size = sizeof info };
     char text[96];
     double got, lo, peak;
-    if (same_shape(call, in, &info))
-        return;
+    if (same_shape(call, in, &info)) return;
     ip_sql_range(&info, &lo, &peak);
     peak = argc > 2 ? sqlite3_value_double(argv[2]) : peak - lo; /* R3 */
     if (!(peak > 0) || isinf(peak)) {
@@ -131,9 +122,9 @@ static void measure_psnr(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs 
         return;
     }
     const char *wide = wide_dtype(in, info.dtype);
-    snprintf(text, sizeof text, "d = cast($1, %s) - cast($2, %s)\n%s(d * d)", wide, wide, *wide == 'f' ? "mean" : "sum");
-    if (compute_numbers(call, in, 1, (const char *const[]){ text }, &got))
-        return;
+    snprintf(text, sizeof text, "d = cast($1, %s) - cast($2, %s)\n%s(d * d)", wide, wide,
+             *wide == 'f' ? "mean" : "sum");
+    if (compute_numbers(call, in, 1, (const char *const[]){ text }, &got)) return;
     double mse = *wide == 'f' ? got : got / count_of(&info);
     sqlite3_result_double(ctx, mse == 0 ? INFINITY : 10 * log10(peak * peak / mse)); /* SQLite makes NULL of NaN */
 }
@@ -159,26 +150,25 @@ static char *ssim_pooling(ip_sql_call *call, const imgpar_info *info, int argc, 
     if (!is_valid && (!border || strcmp(border, "reflect") != 0))
         ip_sql_call_fail(call, SQLITE_ERROR, "border=%.40s is not one of valid, reflect", border ? border : "");
     else if (is_valid && (info->width < SSIM_WINDOW || info->height < SSIM_WINDOW))
-        ip_sql_call_fail(call, SQLITE_ERROR, "the window of %dx%d does not fit the image of %lldx%lld; with the third argument "
-                         "'reflect' its edges are mirrored", SSIM_WINDOW, SSIM_WINDOW, (long long)info->width,
-                         (long long)info->height);
-    if (call->code)
-        return NULL;
-    return is_valid ? sqlite3_mprintf("mean(crop(s, %d, %d, %lld, %lld))", SSIM_RADIUS, SSIM_RADIUS,
-                                      (long long)info->width - 2 * SSIM_RADIUS, (long long)info->height - 2 * SSIM_RADIUS)
-                    : sqlite3_mprintf("mean(s)");
+        ip_sql_call_fail(call, SQLITE_ERROR,
+                         "the window of %dx%d does not fit the image of %lldx%lld; with the third argument "
+                         "'reflect' its edges are mirrored",
+                         SSIM_WINDOW, SSIM_WINDOW, (long long)info->width, (long long)info->height);
+    if (call->code) return NULL;
+    return is_valid
+               ? sqlite3_mprintf("mean(crop(s, %d, %d, %lld, %lld))", SSIM_RADIUS, SSIM_RADIUS,
+                                 (long long)info->width - 2 * SSIM_RADIUS, (long long)info->height - 2 * SSIM_RADIUS)
+               : sqlite3_mprintf("mean(s)");
 }
 
 static void measure_ssim(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, int argc, sqlite3_value **argv)
 {
     imgpar_info info = { .struct_size = sizeof info };
     double got, lo, hi;
-    if (same_shape(call, in, &info))
-        return;
+    if (same_shape(call, in, &info)) return;
     ip_sql_range(&info, &lo, &hi);
     char *pooling = ssim_pooling(call, &info, argc, argv);
-    if (call->code)
-        return;
+    if (call->code) return;
     const char *real = wide_dtype(in, IMGPAR_F64);
     bool has_alpha = info.rank == 3 && info.channels % 2 == 0;
     char *factor = sqlite3_mprintf("%!.15g", 255 / (hi - lo));
@@ -233,11 +223,9 @@ static void return_pixel(sqlite3_context *ctx, const imgpar_info *info, const un
         sqlite3_str_appendf(s, ip_sql_dtype_is_float(info->dtype) ? "%s%!.15g" : "%s%.15g", k ? "," : "[",
                             ip_sql_element(info->dtype, pixel + size * (size_t)k));
     sqlite3_str_appendchar(s, 1, ']');
-    if (sqlite3_str_errcode(s))
-        sqlite3_result_error_nomem(ctx);
+    if (sqlite3_str_errcode(s)) sqlite3_result_error_nomem(ctx);
     char *json = sqlite3_str_finish(s);
-    if (json)
-        sqlite3_result_text(ctx, json, -1, sqlite3_free);
+    if (json) sqlite3_result_text(ctx, json, -1, sqlite3_free);
 }
 
 static void measure_pixel(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, int argc, sqlite3_value **argv)
@@ -295,8 +283,7 @@ static void measure_function(sqlite3_context *ctx, int argc, sqlite3_value **arg
 
 static void hamming_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    if (ip_sql_any_null(argc, argv))
-        return;
+    if (ip_sql_any_null(argc, argv)) return;
     ip_sql_call call = ip_sql_call_begin(ctx);
     for (int k = 0; k < argc; k++)
         if (sqlite3_value_numeric_type(argv[k]) != SQLITE_INTEGER)
@@ -305,8 +292,7 @@ static void hamming_function(sqlite3_context *ctx, int argc, sqlite3_value **arg
     int n = 0;
     for (; bits; bits &= bits - 1)
         n++;
-    if (!call.code)
-        sqlite3_result_int(ctx, n);
+    if (!call.code) sqlite3_result_int(ctx, n);
     ip_sql_call_end(&call, ctx);
 }
 
@@ -317,6 +303,7 @@ int ip_sql_add_measures(const ip_sql_setup *setup)
         for (int n = rows[k].least_args; n <= rows[k].most_args && !rc; n++)
             rc = ip_sql_add_function(setup, rows[k].name, n, rows[k].flags, measure_function, NULL, k);
     if (!rc)
-        rc = ip_sql_add_function(setup, "hamming", 2, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, hamming_function, NULL, 0);
+        rc = ip_sql_add_function(setup, "hamming", 2, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, hamming_function, NULL,
+                                 0);
     return rc ? rc : ip_sql_add_phash(setup);
 }

@@ -18,11 +18,10 @@
  * R5. No API newer than SQLite 3.31 is called.
  * R6. A function that touches files or settings is DIRECTONLY and behind two locks of our own, see locks.c.
  *
- * HOW IT WORKS
- * values.c turns SQL values into arrays and arrays into values; scalar.c, sinks.c, header.c and apply.c are
- * the functions; table.c makes tables of the row makers in tables.c and catalog.c. A deferred image is a
- * recipe (recipe.c: bytes to checked records; graph.c: records to arrays), whose memory nested calls
- * share (buffers.c). conn.c holds what belongs to a connection, call.c errors and interruption, locks.c who may write files.
+ * HOW IT WORKS values.c turns SQL values into arrays and arrays into values; scalar.c, sinks.c, header.c and apply.c
+ * are the functions; table.c makes tables of the row makers in tables.c and catalog.c. A deferred image is a recipe
+ * (recipe.c: bytes to checked records; graph.c: records to arrays), whose memory nested calls share (buffers.c). conn.c
+ * holds what belongs to a connection, call.c errors and interruption, locks.c who may write files.
  */
 #include "sqlext.h"
 
@@ -44,8 +43,7 @@ static ip_sql_function *new_function(const ip_sql_setup *setup, const char *name
 {
     size_t n = strlen(name) + 1;
     ip_sql_function *f = sqlite3_malloc64(sizeof *f + n);
-    if (!f)
-        return NULL;
+    if (!f) return NULL;
     f->conn = ip_sql_connection_register(setup->conn);
     f->op = op;
     f->variant = variant;
@@ -61,16 +59,14 @@ static void run_behind_locks(sqlite3_context *ctx, int argc, sqlite3_value **arg
     ip_sql_call call = ip_sql_call_begin(ctx);
     int rc = ip_sql_locks_pass(&call, IP_SQL_LOCK_FUNCTION, &f->vetted);
     ip_sql_call_end(&call, ctx);
-    if (!rc)
-        f->run(ctx, argc, argv);
+    if (!rc) f->run(ctx, argc, argv);
 }
 
 int ip_sql_add_function(const ip_sql_setup *setup, const char *name, int n_args, int flags, ip_sql_xfunc *run,
                         const imgpar_op_info *op, int variant)
 {
     ip_sql_function *f = new_function(setup, name, op, variant);
-    if (!f)
-        return SQLITE_NOMEM;
+    if (!f) return SQLITE_NOMEM;
     f->run = run;
     return sqlite3_create_function_v2(setup->db, name, n_args, SQLITE_UTF8 | flags, f,
                                       flags & SQLITE_DIRECTONLY ? run_behind_locks : run, NULL, NULL,
@@ -81,15 +77,16 @@ int ip_sql_add_aggregate(const ip_sql_setup *setup, const char *name, int n_args
                          void (*final)(sqlite3_context *ctx), int variant)
 {
     ip_sql_function *f = new_function(setup, name, NULL, variant);
-    return !f ? SQLITE_NOMEM : sqlite3_create_function_v2(setup->db, name, n_args, SQLITE_UTF8, f, NULL, step, final,
-                                                          function_destroy);
+    return !f ? SQLITE_NOMEM
+              : sqlite3_create_function_v2(setup->db, name, n_args, SQLITE_UTF8, f, NULL, step, final,
+                                           function_destroy);
 }
 
 static int register_all(const ip_sql_setup *setup)
 {
     static int (*const steps[])(const ip_sql_setup *) = {
-        ip_sql_add_scalars, ip_sql_add_sinks, ip_sql_add_headers, ip_sql_add_apply, ip_sql_add_measures, ip_sql_add_stacks,
-        ip_sql_add_montage, ip_sql_add_develop, ip_sql_add_try, ip_sql_add_tables,
+        ip_sql_add_scalars, ip_sql_add_sinks,   ip_sql_add_headers, ip_sql_add_apply, ip_sql_add_measures,
+        ip_sql_add_stacks,  ip_sql_add_montage, ip_sql_add_develop, ip_sql_add_try,   ip_sql_add_tables,
     };
     int rc = SQLITE_OK;
     for (size_t k = 0; k < sizeof steps / sizeof steps[0] && !rc; k++)
@@ -102,8 +99,7 @@ static void remember_api(const sqlite3_api_routines *api)
 {
     (void)api;
 #ifndef SQLITE_CORE
-    if (__atomic_load_n(&sqlite3_api, __ATOMIC_ACQUIRE) != api)
-        __atomic_store_n(&sqlite3_api, api, __ATOMIC_RELEASE);
+    if (__atomic_load_n(&sqlite3_api, __ATOMIC_ACQUIRE) != api) __atomic_store_n(&sqlite3_api, api, __ATOMIC_RELEASE);
 #endif
 }
 
@@ -121,8 +117,8 @@ static int module_init(sqlite3 *db, char **message, const sqlite3_api_routines *
 }
 
 /* The entry points, found by name. */
-__attribute__((visibility("default")))
-int sqlite3_imgpar_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
+__attribute__((visibility("default"))) int sqlite3_imgpar_init(sqlite3 *db, char **message,
+                                                               const sqlite3_api_routines *api);
 int sqlite3_imgparsafe_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
 int sqlite3_imgpar_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
@@ -130,8 +126,8 @@ int sqlite3_imgpar_init(sqlite3 *db, char **message, const sqlite3_api_routines 
     return module_init(db, message, api, false); /* R1 */
 }
 
-__attribute__((visibility("default")))
-int sqlite3_imgparsafe_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+__attribute__((visibility("default"))) int sqlite3_imgparsafe_init(sqlite3 *db, char **message,
+                                                                   const sqlite3_api_routines *api)
 {
     return module_init(db, message, api, true);
 }

@@ -22,9 +22,12 @@
 
 enum { OPTION_COLUMNS, OPTION_WIDTH, OPTION_HEIGHT, OPTION_GAP, OPTION_BACKGROUND, N_OPTIONS };
 
-static const struct { const char *name; int standard, least, most; } option_rows[N_OPTIONS] = {
-    [OPTION_COLUMNS] = { "columns", 0, 0, 1000 },   [OPTION_WIDTH] = { "width", 160, 1, 10000 },
-    [OPTION_HEIGHT] = { "height", 160, 1, 10000 },  [OPTION_GAP] = { "gap", 8, 0, 1000 },
+static const struct {
+    const char *name;
+    int standard, least, most;
+} option_rows[N_OPTIONS] = {
+    [OPTION_COLUMNS] = { "columns", 0, 0, 1000 },        [OPTION_WIDTH] = { "width", 160, 1, 10000 },
+    [OPTION_HEIGHT] = { "height", 160, 1, 10000 },       [OPTION_GAP] = { "gap", 8, 0, 1000 },
     [OPTION_BACKGROUND] = { "background", 255, 0, 255 },
 };
 
@@ -80,8 +83,7 @@ static int read_named(ip_sql_call *call, montage *m, const char *text)
         long long v = strtoll(value + 1, &end, 10);
         if (end == value + 1 || (*end && !strchr(blank, *end)))
             return ip_sql_call_fail(call, SQLITE_ERROR, "%s is not a whole number", option_rows[which].name);
-        if (set_option(call, m, which, v))
-            return call->code;
+        if (set_option(call, m, which, v)) return call->code;
         text = end;
     }
     return SQLITE_OK;
@@ -118,10 +120,10 @@ static int cell_text(ip_sql_call *call, const montage *m, const imgpar_info *inf
     char small[96] = "$1";
     if (info->depth != 1 || info->channels > 4)
         return ip_sql_call_fail(call, SQLITE_ERROR, "an image of 1 to 4 channels is needed");
-    if (info->width == 0 || info->height == 0)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "the image is empty");
+    if (info->width == 0 || info->height == 0) return ip_sql_call_fail(call, SQLITE_ERROR, "the image is empty");
     if (scale < 1)
-        snprintf(small, sizeof small, "thumbnail($1, width=%d, height=%d)", m->option[OPTION_WIDTH], m->option[OPTION_HEIGHT]);
+        snprintf(small, sizeof small, "thumbnail($1, width=%d, height=%d)", m->option[OPTION_WIDTH],
+                 m->option[OPTION_HEIGHT]);
     bool has_white = info->white > 0 || info->dtype == IMGPAR_U16 || info->dtype == IMGPAR_BOOL;
     snprintf(text, n, has_white ? "depth(%s, 8)" : "cast(%s, u8)", small);
     return SQLITE_OK;
@@ -130,23 +132,19 @@ static int cell_text(ip_sql_call *call, const montage *m, const imgpar_info *inf
 static int add_cell(ip_sql_call *call, montage *m, imgpar_array *a)
 {
     imgpar_info info = { .struct_size = sizeof info };
-    if (imgpar_array_info(a, &info))
-        return ip_sql_call_fail_array(call, a);
+    if (imgpar_array_info(a, &info)) return ip_sql_call_fail_array(call, a);
     if (m->n == m->capacity) {
         int capacity = m->capacity ? 2 * m->capacity : 16;
         cell *cells = sqlite3_realloc64(m->cells, (sqlite3_uint64)capacity * sizeof *cells);
-        if (!cells)
-            return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+        if (!cells) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
         m->cells = cells;
         m->capacity = capacity;
     }
     m->bytes_held += info.size_bytes;
-    if (m->bytes_held > HELD_MAX_BYTES)
-        return ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
+    if (m->bytes_held > HELD_MAX_BYTES) return ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
     cell *c = &m->cells[m->n];
     *c = (cell){ (int)info.width, (int)info.height, (int)info.channels, sqlite3_malloc64(info.size_bytes) };
-    if (!c->levels)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!c->levels) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     m->n++;
     return ip_sql_compute(call, a, c->levels, info.size_bytes);
 }
@@ -160,8 +158,7 @@ static void hold(ip_sql_call *call, montage *m, const ip_sql_inputs *in)
         return;
     }
     m->deferred = m->deferred || in->base >= 0;
-    if (cell_text(call, m, &info, text, sizeof text))
-        return;
+    if (cell_text(call, m, &info, text, sizeof text)) return;
     imgpar_array *a = imgpar_apply_safe(in->context, text, in->arrays, 1);
     add_cell(call, m, a);
     imgpar_array_release(a);
@@ -177,13 +174,11 @@ static void montage_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         sqlite3_result_error_nomem(ctx);
         return;
     }
-    if (m->failed)
-        return;
+    if (m->failed) return;
     ip_sql_inputs in = { 0 };
     if (m->started || !read_options(&call, m, argc - 1, argv + 1)) {
         m->started = true;
-        if (!ip_sql_inputs_read(&call, 1, argv, &in))
-            hold(&call, m, &in);
+        if (!ip_sql_inputs_read(&call, 1, argv, &in)) hold(&call, m, &in);
     }
     ip_sql_inputs_free(&in);
     m->failed = call.code != SQLITE_OK;
@@ -209,8 +204,10 @@ static void put_cell(const montage *m, unsigned char *sheet, int64_t sheet_width
 {
     const cell *c = &m->cells[k];
     int gap = m->option[OPTION_GAP];
-    int64_t x0 = gap + (int64_t)(k % columns) * (m->option[OPTION_WIDTH] + gap) + (m->option[OPTION_WIDTH] - c->width) / 2;
-    int64_t y0 = gap + (int64_t)(k / columns) * (m->option[OPTION_HEIGHT] + gap) + (m->option[OPTION_HEIGHT] - c->height) / 2;
+    int64_t x0 =
+        gap + (int64_t)(k % columns) * (m->option[OPTION_WIDTH] + gap) + (m->option[OPTION_WIDTH] - c->width) / 2;
+    int64_t y0 =
+        gap + (int64_t)(k / columns) * (m->option[OPTION_HEIGHT] + gap) + (m->option[OPTION_HEIGHT] - c->height) / 2;
     const unsigned char *src = c->levels;
     for (int y = 0; y < c->height; y++) {
         unsigned char *dst = sheet + ((y0 + y) * sheet_width + x0) * 3;
@@ -224,8 +221,7 @@ static void finish(ip_sql_call *call, sqlite3_context *ctx, const montage *m)
     int columns = m->option[OPTION_COLUMNS], gap = m->option[OPTION_GAP];
     while (!m->option[OPTION_COLUMNS] && columns * columns < m->n)
         columns++;
-    if (columns > m->n)
-        columns = m->n;
+    if (columns > m->n) columns = m->n;
     int64_t width = (int64_t)columns * (m->option[OPTION_WIDTH] + gap) + gap;
     int64_t height = (int64_t)((m->n + columns - 1) / columns) * (m->option[OPTION_HEIGHT] + gap) + gap;
     if (width > 1000000 || height > 1000000 || width * height > INT_MAX / 3) {
@@ -234,8 +230,7 @@ static void finish(ip_sql_call *call, sqlite3_context *ctx, const montage *m)
     }
     unsigned char *sheet = sqlite3_malloc64((sqlite3_uint64)(width * height * 3));
     imgpar_context *context = sheet ? ip_sql_context(call) : NULL;
-    if (!sheet)
-        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!sheet) ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     if (context) {
         memset(sheet, m->option[OPTION_BACKGROUND], (size_t)(width * height * 3));
         for (int k = 0; k < m->n; k++)
@@ -250,11 +245,9 @@ static void finish(ip_sql_call *call, sqlite3_context *ctx, const montage *m)
 static void montage_final(sqlite3_context *ctx)
 {
     montage *m = sqlite3_aggregate_context(ctx, 0);
-    if (!m)
-        return;
+    if (!m) return;
     ip_sql_call call = ip_sql_call_begin(ctx);
-    if (!m->failed && m->n)
-        finish(&call, ctx, m);
+    if (!m->failed && m->n) finish(&call, ctx, m);
     montage_free(m);
     ip_sql_call_end(&call, ctx);
 }

@@ -20,8 +20,7 @@
 static void real_text(double v, char *buf)
 {
     snprintf(buf, 32, "%.15g", v);
-    if (strtod(buf, NULL) != v)
-        snprintf(buf, 32, "%.17g", v);
+    if (strtod(buf, NULL) != v) snprintf(buf, 32, "%.17g", v);
     const char *point = localeconv()->decimal_point;
     char *at = *point && strcmp(point, ".") ? strstr(buf, point) : NULL;
     if (at) {
@@ -51,11 +50,9 @@ static const imgpar_op_param *named_in(const imgpar_op_info *op, const char *tex
     text += strspn(text, " \t\r\n");
     for (int k = 0; k < op->n_params; k++) {
         size_t n = strlen(op->params[k]->name);
-        if (strncmp(text, op->params[k]->name, n))
-            continue;
+        if (strncmp(text, op->params[k]->name, n)) continue;
         const char *rest = text + n + strspn(text + n, " \t\r\n");
-        if (*rest == '=')
-            return op->params[k];
+        if (*rest == '=') return op->params[k];
     }
     return NULL;
 }
@@ -64,8 +61,7 @@ static void add_quoted(sqlite3_str *s, const char *text)
 {
     sqlite3_str_appendchar(s, 1, '"');
     for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            sqlite3_str_appendchar(s, 1, '\\');
+        if (*text == '"' || *text == '\\') sqlite3_str_appendchar(s, 1, '\\');
         sqlite3_str_appendchar(s, 1, *text);
     }
     sqlite3_str_appendchar(s, 1, '"');
@@ -74,8 +70,7 @@ static void add_quoted(sqlite3_str *s, const char *text)
 /* "[[1, 2], [3, 4]]", "[1 2; 3 4]" or the same without brackets as "[1 2; 3 4]"; false: something else. R2, R3. */
 static bool add_matrix(sqlite3_str *s, const char *text)
 {
-    if (text[strspn(text, "0123456789+-.eE \t\r\n,;[]")])
-        return false;
+    if (text[strspn(text, "0123456789+-.eE \t\r\n,;[]")]) return false;
     bool row_seen = false;
     int depth = 0;
     sqlite3_str_appendchar(s, 1, '[');
@@ -88,8 +83,7 @@ static bool add_matrix(sqlite3_str *s, const char *text)
             continue; /* between the rows of a JSON array */
         else if (*text != '[')
             sqlite3_str_appendchar(s, 1, *text);
-        if (depth < 0 || depth > 2)
-            return false;
+        if (depth < 0 || depth > 2) return false;
         row_seen = row_seen || depth == 2;
     }
     sqlite3_str_appendchar(s, 1, ']');
@@ -113,9 +107,11 @@ static int wrong(ip_sql_call *call, const imgpar_op_param *p, sqlite3_value *val
     const char *text = (const char *)sqlite3_value_text(value);
     size_t n = text ? strcspn(text, "= \t") : 0; /* a name, perhaps */
     if (!n || text[n + strspn(text + n, " \t")] != '=')
-        return ip_sql_call_fail(call, SQLITE_ERROR, "%s='%s' is not %s %s", p->name, text ? text : "", article, p->type);
+        return ip_sql_call_fail(call, SQLITE_ERROR, "%s='%s' is not %s %s", p->name, text ? text : "", article,
+                                p->type);
     char *params = list_params(call->op);
-    ip_sql_call_fail(call, SQLITE_ERROR, "there is no option %.*s; there are %s", (int)n, text, params ? params : "none");
+    ip_sql_call_fail(call, SQLITE_ERROR, "there is no option %.*s; there are %s", (int)n, text,
+                     params ? params : "none");
     sqlite3_free(params);
     return call->code;
 }
@@ -124,12 +120,10 @@ static int wrong(ip_sql_call *call, const imgpar_op_param *p, sqlite3_value *val
 static int add_value(ip_sql_call *call, sqlite3_str *s, const imgpar_op_param *p, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
-    if (type == SQLITE_BLOB)
-        return wrong(call, p, value);
+    if (type == SQLITE_BLOB) return wrong(call, p, value);
     bool is_text = type == SQLITE_TEXT;
     bool takes_numbers = !strcmp(p->type, "number") || !strcmp(p->type, "integer");
-    if (is_text && takes_numbers)
-        is_text = sqlite3_value_numeric_type(value) == SQLITE_TEXT;
+    if (is_text && takes_numbers) is_text = sqlite3_value_numeric_type(value) == SQLITE_TEXT;
     if (!is_text) {
         char number[32];
         ip_sql_number_text(value, number);
@@ -140,13 +134,10 @@ static int add_value(ip_sql_call *call, sqlite3_str *s, const imgpar_op_param *p
         return SQLITE_OK;
     }
     const char *text = (const char *)sqlite3_value_text(value);
-    if (!text)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-    if (takes_numbers)
-        return wrong(call, p, value);
+    if (!text) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (takes_numbers) return wrong(call, p, value);
     if (!strcmp(p->type, "vector") || !strcmp(p->type, "matrix")) {
-        if (!add_matrix(s, text))
-            return wrong(call, p, value);
+        if (!add_matrix(s, text)) return wrong(call, p, value);
     } else if (strcmp(p->type, "text") && is_word(text)) {
         sqlite3_str_appendall(s, text);
     } else {
@@ -163,8 +154,7 @@ static int too_many(ip_sql_call *call, int given)
         ip_sql_call_fail(call, SQLITE_ERROR, "got %d options, takes at most %d (%s)", given, op->n_params,
                          params ? params : "");
     else
-        ip_sql_call_fail(call, SQLITE_ERROR, "got %d option%s, takes none", given,
-                         given == 1 ? "" : "s");
+        ip_sql_call_fail(call, SQLITE_ERROR, "got %d option%s, takes none", given, given == 1 ? "" : "s");
     sqlite3_free(params);
     return call->code;
 }
@@ -179,8 +169,7 @@ char *ip_sql_options_read(ip_sql_call *call, int n_before, int argc, sqlite3_val
         bool is_text = sqlite3_value_type(argv[k]) == SQLITE_TEXT;
         const char *text = is_text ? (const char *)sqlite3_value_text(argv[k]) : NULL;
         bool is_named = text && named_in(op, text); /* R1 */
-        if (sqlite3_str_length(s))
-            sqlite3_str_appendall(s, ", ");
+        if (sqlite3_str_length(s)) sqlite3_str_appendall(s, ", ");
         if (is_named)
             sqlite3_str_appendall(s, text);
         else if (named)
@@ -197,14 +186,11 @@ char *ip_sql_options_read(ip_sql_call *call, int n_before, int argc, sqlite3_val
     }
     int rc = sqlite3_str_errcode(s);
     char *text = sqlite3_str_finish(s);
-    if (rc)
-        ip_sql_call_fail(call, rc, NULL);
+    if (rc) ip_sql_call_fail(call, rc, NULL);
     if (!call->code && !text) /* an empty string is returned as NULL */
         text = sqlite3_mprintf("%s", "");
-    if (!text)
-        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-    if (!call->code)
-        return text;
+    if (!text) ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!call->code) return text;
     sqlite3_free(text);
     return NULL;
 }

@@ -18,16 +18,16 @@ enum { SIDE = 32, KEPT = 8, N_BITS = KEPT * KEPT };
 
 /* 16384 cos(k pi / 64), rounded */
 static const int16_t cosines[33] = {
-    16384, 16364, 16305, 16207, 16069, 15893, 15679, 15426, 15137, 14811, 14449, 14053, 13623, 13160, 12665, 12140, 11585,
-    11003, 10394, 9760, 9102, 8423, 7723, 7005, 6270, 5520, 4756, 3981, 3196, 2404, 1606, 804, 0,
+    16384, 16364, 16305, 16207, 16069, 15893, 15679, 15426, 15137, 14811, 14449,
+    14053, 13623, 13160, 12665, 12140, 11585, 11003, 10394, 9760,  9102,  8423,
+    7723,  7005,  6270,  5520,  4756,  3981,  3196,  2404,  1606,  804,   0,
 };
 
 /* cos((2 x + 1) u pi / 64) */
 static int64_t wave(int u, int x)
 {
     int k = (2 * x + 1) * u % 128;
-    if (k > 64)
-        k = 128 - k;
+    if (k > 64) k = 128 - k;
     return k <= 32 ? cosines[k] : -cosines[64 - k];
 }
 
@@ -87,12 +87,10 @@ static void run_phash(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in
 
 static void phash_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    if (ip_sql_any_null(argc, argv))
-        return;
+    if (ip_sql_any_null(argc, argv)) return;
     ip_sql_call call = ip_sql_call_begin(ctx);
     ip_sql_inputs in;
-    if (!ip_sql_inputs_read(&call, 1, argv, &in))
-        run_phash(&call, ctx, &in);
+    if (!ip_sql_inputs_read(&call, 1, argv, &in)) run_phash(&call, ctx, &in);
     ip_sql_inputs_free(&in);
     ip_sql_call_end(&call, ctx);
 }

@@ -5,9 +5,9 @@
  *     SELECT count(*) FROM photos, pixels(img) WHERE v < 20;
  *     SELECT x, y, r, g, b FROM pixels((SELECT img FROM photos)) WHERE y = 10 AND x BETWEEN 5 AND 8;
  *
- * R1. Of the whole image, or of the rectangle given by x0, y0, w, h, as far as it lies inside.
- * R2. Bounds on x and y narrow that: only what lies within is computed and read.
- * R3. r, g, b: the channels; of gray images the level. a: alpha, or NULL. v: the level as gray() makes it (bt601), in double
+ * R1. Of the whole image, or of the rectangle given by x0, y0, w, h, as far as it lies inside. R2. Bounds on x and y
+ * narrow that: only what lies within is computed and read. R3. r, g, b: the channels; of gray images the level. a:
+ * alpha, or NULL. v: the level as gray() makes it (bt601), in double
  *     of floats. Images of more than four channels: v is the first one. The table's .about has the formula.
  */
 #include "element.h"
@@ -17,9 +17,9 @@
 #include <string.h>
 
 typedef struct scan {
-    imgpar_info info;    /* of the image */
+    imgpar_info info;              /* of the image */
     int64_t x0, y0, width, height; /* what is read */
-    unsigned char *elements; /* of that; owned */
+    unsigned char *elements;       /* of that; owned */
     int64_t at;
 } scan;
 
@@ -37,10 +37,8 @@ static void clip(const ip_sql_ask *ask, int column, int64_t extent, int64_t *fro
     int64_t hi = count ? lo + clamp(sqlite3_value_int64(count), 0, 2 * extent) : extent;
     lo = clamp(lo, 0, extent);
     hi = clamp(hi, 0, extent);
-    if (ask->range[column].lo > lo)
-        lo = clamp(ask->range[column].lo, 0, extent); /* R2 */
-    if (ask->range[column].hi < hi)
-        hi = clamp(ask->range[column].hi, -1, extent - 1) + 1;
+    if (ask->range[column].lo > lo) lo = clamp(ask->range[column].lo, 0, extent); /* R2 */
+    if (ask->range[column].hi < hi) hi = clamp(ask->range[column].hi, -1, extent - 1) + 1;
     *from = lo;
     *n = hi > lo ? hi - lo : 0;
 }
@@ -81,8 +79,7 @@ static int begin(ip_sql_call *call, const ip_sql_ask *ask, void **state)
     ip_sql_inputs in;
     sqlite3_value *image = ask->argv[ARGUMENT_IMAGE];
     scan *s = sqlite3_malloc64(sizeof *s);
-    if (!s)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!s) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     memset(s, 0, sizeof *s);
     s->at = -1;
     *state = s;
@@ -91,13 +88,13 @@ static int begin(ip_sql_call *call, const ip_sql_ask *ask, void **state)
         if (imgpar_array_info(in.arrays[0], &s->info))
             ip_sql_call_fail_array(call, in.arrays[0]);
         else if (s->info.depth != 1 || s->info.dtype == IMGPAR_COMPLEX64)
-            ip_sql_call_fail(call, SQLITE_ERROR, s->info.depth != 1 ? "an image is needed, not a volume" :
-                                                 "an image of real numbers is needed");
+            ip_sql_call_fail(call, SQLITE_ERROR,
+                             s->info.depth != 1 ? "an image is needed, not a volume"
+                                                : "an image of real numbers is needed");
         else {
             clip(ask, COLUMN_X, s->info.width, &s->x0, &s->width);
             clip(ask, COLUMN_Y, s->info.height, &s->y0, &s->height);
-            if (s->width && s->height)
-                read_part(call, &in, s);
+            if (s->width && s->height) read_part(call, &in, s);
         }
     }
     ip_sql_inputs_free(&in);
@@ -149,12 +146,22 @@ static void column(ip_sql_call *call, void *state, sqlite3_context *ctx, int k)
 const ip_sql_table ip_sql_table_pixels = {
     .name = "pixels",
     .columns = "x INTEGER, y INTEGER, r, g, b, a, v, source HIDDEN, x0 HIDDEN, y0 HIDDEN, w HIDDEN, h HIDDEN",
-    .about = "one row a pixel; bounds on x and y are read no further. r, g, b, a and v are the numbers of the image, from 0 to its "
-             "white (255 of 8 bits, 65535 of 16, 1 of masks): nothing is scaled. Of gray, r, g, b and v are the level; a is alpha, NULL "
-             "where there is none, and v leaves it out. Of RGB, v is gray()'s level: (19595 r + 38470 g + 7471 b + 32768) >> 16 of bool and "
-             "of integers up to 32 bits, 0.299 r + 0.587 g + 0.114 b in double of others. Of more than 4 channels, v is the first one and "
+    .about = "one row a pixel; bounds on x and y are read no further. r, g, b, a and v are the numbers of the image, "
+             "from 0 to its "
+             "white (255 of 8 bits, 65535 of 16, 1 of masks): nothing is scaled. Of gray, r, g, b and v are the level; "
+             "a is alpha, NULL "
+             "where there is none, and v leaves it out. Of RGB, v is gray()'s level: (19595 r + 38470 g + 7471 b + "
+             "32768) >> 16 of bool and "
+             "of integers up to 32 bits, 0.299 r + 0.587 g + 0.114 b in double of others. Of more than 4 channels, v "
+             "is the first one and "
              "r, g, b and a are NULL",
     .example = "SELECT x, y, v FROM pixels(apply('make(4, 3, x + y)')) WHERE y = 1 AND x < 2",
-    .n_columns = N_COLUMNS, .n_arguments = N_ARGUMENTS, .n_required = 1, .n_ranged = 2,
-    .begin = begin, .next = next, .column = column, .end = end,
+    .n_columns = N_COLUMNS,
+    .n_arguments = N_ARGUMENTS,
+    .n_required = 1,
+    .n_ranged = 2,
+    .begin = begin,
+    .next = next,
+    .column = column,
+    .end = end,
 };

@@ -101,12 +101,10 @@ static int reserve(ip_sql_call *call, ip_sql_recipe *r)
         return ip_sql_call_fail(call, SQLITE_ERROR,
                                 "a deferred image holds at most %d operations; finish it with png()",
                                 IP_SQL_MAX_RECORDS);
-    if (r->n_records < r->capacity)
-        return SQLITE_OK;
+    if (r->n_records < r->capacity) return SQLITE_OK;
     int capacity = r->capacity ? 2 * r->capacity : 16;
     ip_sql_record *records = sqlite3_realloc64(r->records, (sqlite3_uint64)capacity * sizeof *records);
-    if (!records)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!records) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     r->records = records;
     r->capacity = capacity;
     return SQLITE_OK;
@@ -115,14 +113,12 @@ static int reserve(ip_sql_call *call, ip_sql_recipe *r)
 /* Depth, sources and inputs of a record about to become number r->n_records; R3. */
 static int admit(ip_sql_call *call, ip_sql_recipe *r, ip_sql_record *record)
 {
-    if (reserve(call, r))
-        return call->code;
+    if (reserve(call, r)) return call->code;
     record->depth = 1;
     record->used = false;
     for (int k = 0; k < record->n_inputs; k++) {
         ip_sql_record *input = &r->records[record->inputs[k]];
-        if (record->depth <= input->depth)
-            record->depth = input->depth + 1;
+        if (record->depth <= input->depth) record->depth = input->depth + 1;
         input->used = true;
     }
     if (record->depth > IP_SQL_MAX_DEPTH)
@@ -139,26 +135,20 @@ static int admit(ip_sql_call *call, ip_sql_recipe *r, ip_sql_record *record)
 /* NULL, or what is wrong with a record's own facts; R2. */
 static const char *judge(const ip_sql_record *record)
 {
-    if (record->kind == IP_SQL_SOURCE)
-        return record->n_inputs || *record->name ? "a source with inputs" : NULL;
+    if (record->kind == IP_SQL_SOURCE) return record->n_inputs || *record->name ? "a source with inputs" : NULL;
     bool is_fault = record->kind == IP_SQL_FAULT;
-    if (record->kind != IP_SQL_OPERATION && record->kind != IP_SQL_TEXT && !is_fault)
-        return "unknown kind";
+    if (record->kind != IP_SQL_OPERATION && record->kind != IP_SQL_TEXT && !is_fault) return "unknown kind";
     if (is_fault && (record->n_inputs || *record->name || record->n_body > IP_SQL_MAX_FAULT))
         return "a fault with inputs";
     const char *text = record->body;
     uint64_t n = record->n_body;
-    if (!n || n > IP_SQL_MAX_TEXT || memchr(text, 0, n) != text + n - 1)
-        return "bad text";
-    if (ip_sql_hash(0, text, record->n_body) != record->hash)
-        return "bad sum";
-    if (is_fault)
-        return NULL;
+    if (!n || n > IP_SQL_MAX_TEXT || memchr(text, 0, n) != text + n - 1) return "bad text";
+    if (ip_sql_hash(0, text, record->n_body) != record->hash) return "bad sum";
+    if (is_fault) return NULL;
     if (record->kind == IP_SQL_TEXT)
         return *record->name ? "a text with a name" : record->n_inputs > 9 ? "too many inputs" : NULL;
     const imgpar_op_info *op = imgpar_op_find(record->name);
-    if (!op || !op->in_sql || strcmp(op->name, record->name))
-        return "unknown operation";
+    if (!op || !op->in_sql || strcmp(op->name, record->name)) return "unknown operation";
     return op->n_inputs == record->n_inputs ? NULL : "wrong number of inputs";
 }
 
@@ -167,46 +157,40 @@ static int parse_record(ip_sql_call *call, const char *where, const unsigned cha
                         size_t *used)
 {
     int number = r->n_records;
-    if (n < HEAD_BYTES)
-        return bad(call, where, number, "cut off");
-    ip_sql_record record = { .kind = (ip_sql_kind)p[0], .n_inputs = p[1], .name = "", .n_body = get(p + 8, 8),
-                             .hash = get(p + 16, 8) };
+    if (n < HEAD_BYTES) return bad(call, where, number, "cut off");
+    ip_sql_record record = {
+        .kind = (ip_sql_kind)p[0], .n_inputs = p[1], .name = "", .n_body = get(p + 8, 8), .hash = get(p + 16, 8)
+    };
     size_t n_name = (size_t)get(p + 2, 2);
     size_t n_fixed = (size_t)record.n_inputs * 4 + n_name;
-    if (record.n_inputs > IP_SQL_MAX_INPUTS)
-        return bad(call, where, number, "too many inputs");
+    if (record.n_inputs > IP_SQL_MAX_INPUTS) return bad(call, where, number, "too many inputs");
     if (n_fixed > n - HEAD_BYTES || record.n_body > n - HEAD_BYTES - n_fixed)
         return bad(call, where, number, "cut off");
     uint32_t check = check_of(r->check, p, n_fixed);
-    if (check != get(p + 4, 4))
-        return bad(call, where, number, "bad sum");
+    if (check != get(p + 4, 4)) return bad(call, where, number, "bad sum");
     for (int k = 0; k < record.n_inputs; k++) {
         record.inputs[k] = (uint32_t)get(p + HEAD_BYTES + 4 * k, 4);
-        if (record.inputs[k] >= (uint32_t)number)
-            return bad(call, where, number, "an input that is not before it");
+        if (record.inputs[k] >= (uint32_t)number) return bad(call, where, number, "an input that is not before it");
     }
     if (n_name) {
         record.name = (const char *)p + HEAD_BYTES + 4 * (size_t)record.n_inputs;
-        if (memchr(record.name, 0, n_name) != record.name + n_name - 1)
-            return bad(call, where, number, "bad name");
+        if (memchr(record.name, 0, n_name) != record.name + n_name - 1) return bad(call, where, number, "bad name");
     }
     record.body = p + HEAD_BYTES + n_fixed;
     const char *fault = judge(&record);
-    if (fault)
-        return bad(call, where, number, fault);
+    if (fault) return bad(call, where, number, fault);
     *used = HEAD_BYTES + n_fixed + (size_t)record.n_body;
     r->check = check;
     return admit(call, r, &record);
 }
 
-/* The arrays of an equal value that was computed lately, or of this one where the connection made it and still holds it. */
+/* The arrays of an equal value that was computed lately, or of this one where the connection made it and still holds
+ * it. */
 static void attach_graph(ip_sql_connection *conn, ip_sql_recipe *r)
 {
-    if (ip_sql_memo_attach(conn, r))
-        return;
+    if (ip_sql_memo_attach(conn, r)) return;
     ip_sql_buffer *b = ip_sql_buffer_find(conn, r->bytes);
-    if (!b || b->end < r->n_bytes || b->n_graph < r->n_records)
-        return;
+    if (!b || b->end < r->n_bytes || b->n_graph < r->n_records) return;
     for (int k = 0; k < r->n_records; k++)
         r->records[k].array = imgpar_array_retain(b->graph[k]);
 }
@@ -217,10 +201,8 @@ int ip_sql_recipe_parse(ip_sql_call *call, const char *where, const void *bytes,
     if (n < NOTICE_BYTES || memcmp(bytes, notice, NOTICE_BYTES))
         return ip_sql_call_fail(call, SQLITE_ERROR, "%s: a damaged deferred image, or one of another version", where);
     for (size_t at = NOTICE_BYTES, used = 0; at < n; at += used)
-        if (parse_record(call, where, (const unsigned char *)bytes + at, n - at, out, &used))
-            return call->code;
-    if (!out->n_records)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "%s: a deferred image without records", where);
+        if (parse_record(call, where, (const unsigned char *)bytes + at, n - at, out, &used)) return call->code;
+    if (!out->n_records) return ip_sql_call_fail(call, SQLITE_ERROR, "%s: a deferred image without records", where);
     for (int k = 0; k < out->n_records - 1; k++)
         if (!out->records[k].used) /* R2 */
             return bad(call, where, k, "not used");
@@ -256,14 +238,12 @@ static uint32_t *slot_of(const ip_sql_recipe *r, const ip_sql_record *record)
 /* Slots for twice as many records as there are, at most half full. */
 static int index_records(ip_sql_call *call, ip_sql_recipe *r)
 {
-    if (r->slots && (uint32_t)r->n_records * 2 < r->n_slots)
-        return SQLITE_OK;
+    if (r->slots && (uint32_t)r->n_records * 2 < r->n_slots) return SQLITE_OK;
     uint32_t n_slots = 64;
     while (n_slots < (uint32_t)r->n_records * 4)
         n_slots *= 2;
     uint32_t *slots = sqlite3_realloc64(r->slots, (sqlite3_uint64)n_slots * sizeof *slots);
-    if (!slots)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!slots) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     memset(slots, 0, n_slots * sizeof *slots);
     r->slots = slots;
     r->n_slots = n_slots;
@@ -297,8 +277,9 @@ int ip_sql_recipe_add(ip_sql_call *call, ip_sql_recipe *r, const ip_sql_record *
 int ip_sql_recipe_start(ip_sql_call *call, ip_sql_recipe *r, const void *bytes, size_t n, imgpar_array *a)
 {
     uint32_t index;
-    ip_sql_record record = { .kind = IP_SQL_SOURCE, .name = "", .body = bytes, .n_body = n,
-                             .hash = ip_sql_hash(0, bytes, n), .array = a };
+    ip_sql_record record = {
+        .kind = IP_SQL_SOURCE, .name = "", .body = bytes, .n_body = n, .hash = ip_sql_hash(0, bytes, n), .array = a
+    };
     return ip_sql_recipe_add(call, r, &record, &index);
 }
 
@@ -340,7 +321,10 @@ void ip_sql_recipe_write(ip_sql_recipe *r, unsigned char *dst)
 }
 
 /* An image that was given, or what was given in its place. */
-static bool is_leaf(const ip_sql_record *record) { return record->kind == IP_SQL_SOURCE || record->kind == IP_SQL_FAULT; }
+static bool is_leaf(const ip_sql_record *record)
+{
+    return record->kind == IP_SQL_SOURCE || record->kind == IP_SQL_FAULT;
+}
 
 void ip_sql_recipe_path(const ip_sql_recipe *r, uint32_t index, char *path, size_t n)
 {
@@ -349,12 +333,10 @@ void ip_sql_recipe_path(const ip_sql_recipe *r, uint32_t index, char *path, size
     int depth = 0;
     const ip_sql_record *record = &r->records[index];
     *path = 0;
-    if (is_leaf(record))
-        return;
+    if (is_leaf(record)) return;
     while (!is_leaf(record) && depth < MAX_NAMES) {
         names[depth++] = record->kind == IP_SQL_TEXT ? "apply" : record->name;
-        if (!record->n_inputs)
-            break;
+        if (!record->n_inputs) break;
         record = &r->records[record->inputs[0]];
     }
     sqlite3_snprintf((int)n, path, "%s", is_leaf(record) ? "image" : "...");

@@ -2,10 +2,10 @@
 /*
  * recipe.h - the bytes of a deferred image, and their meaning as a list of records.
  *
- * A recipe is a notice for people, then records. A record is a source (the bytes of an
- * encoded image), an operation of the table with its options as text, a text for
- * apply(), or a fault: what stood in an image's place, such as a text or an empty blob. Its inputs are records before it; the last record is the value. Appending a
- * record therefore makes a new value, and every value is a prefix of those made from it.
+ * A recipe is a notice for people, then records. A record is a source (the bytes of an encoded image), an operation of
+ * the table with its options as text, a text for apply(), or a fault: what stood in an image's place, such as a text or
+ * an empty blob. Its inputs are records before it; the last record is the value. Appending a record therefore makes a
+ * new value, and every value is a prefix of those made from it.
  *
  *     notice      80 bytes, "imgpar deferred image, format 1: ...", zeros behind
  *     record      kind       u8   'S' source, 'O' operation, 'A' text for apply(), 'F' fault
@@ -36,15 +36,20 @@ enum {
     IP_SQL_MAX_FAULT = 160 /* bytes of what is wrong */
 };
 
-typedef enum ip_sql_kind { IP_SQL_SOURCE = 'S', IP_SQL_OPERATION = 'O', IP_SQL_TEXT = 'A', IP_SQL_FAULT = 'F' } ip_sql_kind;
+typedef enum ip_sql_kind {
+    IP_SQL_SOURCE = 'S',
+    IP_SQL_OPERATION = 'O',
+    IP_SQL_TEXT = 'A',
+    IP_SQL_FAULT = 'F'
+} ip_sql_kind;
 
 typedef struct ip_sql_record {
     ip_sql_kind kind;
     int n_inputs;
     uint32_t inputs[IP_SQL_MAX_INPUTS];
-    const char *name;    /* operations; else "". Borrowed from the recipe's bytes or the table */
-    const void *body;    /* borrowed from the recipe's bytes or an argument */
-    uint64_t n_body;     /* with the zero of a text */
+    const char *name; /* operations; else "". Borrowed from the recipe's bytes or the table */
+    const void *body; /* borrowed from the recipe's bytes or an argument */
+    uint64_t n_body;  /* with the zero of a text */
     uint64_t hash;
     int depth;           /* 1 for a record without inputs */
     bool used;           /* is an input of a later record */
@@ -55,12 +60,12 @@ typedef struct ip_sql_recipe {
     ip_sql_record *records;
     int n_records, capacity;
     int n_sources;
-    int n_written;      /* records that stand in bytes; those behind them are to be appended */
-    uint32_t check;     /* of the last written record */
-    const void *bytes;  /* borrowed; NULL: a new recipe */
+    int n_written;     /* records that stand in bytes; those behind them are to be appended */
+    uint32_t check;    /* of the last written record */
+    const void *bytes; /* borrowed; NULL: a new recipe */
     size_t n_bytes;
-    uint32_t *slots;    /* record number + 1 by hash, 0: empty; NULL until records are compared */
-    uint32_t n_slots;   /* a power of two */
+    uint32_t *slots;  /* record number + 1 by hash, 0: empty; NULL until records are compared */
+    uint32_t n_slots; /* a power of two */
 } ip_sql_recipe;
 
 /* True where the bytes claim to be a recipe, of any format number. */
@@ -81,7 +86,8 @@ int ip_sql_recipe_merge(ip_sql_call *call, imgpar_context *context, ip_sql_recip
                         uint32_t *index);
 /* An error where a value is above the limits; adds its elements to *elements. where may be NULL. */
 int ip_sql_work_check(ip_sql_call *call, const char *where, const imgpar_info *info, uint64_t *elements);
-/* "is it told where the image is computed?", of a record that cannot be built: its pixels are to blame, not its text. */
+/* "is it told where the image is computed?", of a record that cannot be built: its pixels are to blame, not its
+ * text. */
 bool ip_sql_waits(ip_sql_kind kind, imgpar_status status);
 /* True for an error array; false for one whose last evaluation failed. */
 bool ip_sql_is_broken(const imgpar_array *a);

@@ -10,21 +10,28 @@
 #include <string.h>
 
 static const ip_sql_entry entries[] = {
-    { "function", "lazy", "img", "a deferred image, which remembers the work: any operation on it gives a deferred image",
-      "lazy(img)" },
-    { "function", "png", "img [, settings]", "computes an image and encodes it as PNG; settings: 'bits=8|16, level=0..9, metadata=none|all'",
+    { "function", "lazy", "img",
+      "a deferred image, which remembers the work: any operation on it gives a deferred image", "lazy(img)" },
+    { "function", "png", "img [, settings]",
+      "computes an image and encodes it as PNG; settings: 'bits=8|16, level=0..9, metadata=none|all'",
       "png(blur(lazy(img), 2), 'level=1')" },
     { "function", "jpeg", "img [, quality or settings]",
-      "the same as JPEG; settings: 'quality=1..100, subsample=420|422|444, progressive=0|1, background=0..255, metadata=none|all'",
+      "the same as JPEG; settings: 'quality=1..100, subsample=420|422|444, progressive=0|1, background=0..255, "
+      "metadata=none|all'",
       "jpeg(lazy(img), 75)" },
-    { "function", "npy", "img", "the same as NPY, which holds every type and shape exactly", "npy(img_cast(lazy(img), 'f32'))" },
-    { "function", "raw", "img", "the elements, tightly packed, in the machine's byte order", "hex(raw(crop(img, 0, 0, 2, 1)))" },
+    { "function", "npy", "img", "the same as NPY, which holds every type and shape exactly",
+      "npy(img_cast(lazy(img), 'f32'))" },
+    { "function", "raw", "img", "the elements, tightly packed, in the machine's byte order",
+      "hex(raw(crop(img, 0, 0, 2, 1)))" },
     { "function", "save", "img, path [, settings]",
       "writes a file, its format by its name; returns the path. Not in the safe module; see SAFETY",
       "save(img, 'out.jpg', 'quality=80')" },
-    { "function", "apply", "text, img, ...", "a text in the pipeline language; $1 to $9 are the images. It can open no file",
+    { "function", "apply", "text, img, ...",
+      "a text in the pipeline language; $1 to $9 are the images. It can open no file",
       "apply('blend(blur($1, 2), invert($1), 0.3)', img)" },
-    { "function", "img_try", "img", "the image, finished, or NULL where it fails: a damaged file, an empty blob, a text, a number", "img_try(blur(lazy(img), 2))" },
+    { "function", "img_try", "img",
+      "the image, finished, or NULL where it fails: a damaged file, an empty blob, a text, a number",
+      "img_try(blur(lazy(img), 2))" },
     { "function", "img_error", "img", "why img_try() gives NULL, or NULL", "img_error(lazy(x'0102'))" },
     { "function", "img_develop", "x", "of a deferred image the finished one, of anything else itself",
       "img_format(img_develop(lazy(img)))" },
@@ -36,12 +43,16 @@ static const ip_sql_entry entries[] = {
     { "function", "img_valid", "img", "1 where the header is that of an image, else 0", "img_valid(x'00')" },
     { "function", "img_info", "img", "all that the header says, as JSON", "img_info(img)" },
     { "function", "img_std", "img", "standard deviation of all elements", "round(img_std(img), 3)" },
-    { "function", "img_psnr", "a, b [, peak]", "peak signal to noise ratio in dB, 10 log10(peak^2 / mean((a - b)^2)) over all channels, peak being the white of a (of data the range "
+    { "function", "img_psnr", "a, b [, peak]",
+      "peak signal to noise ratio in dB, 10 log10(peak^2 / mean((a - b)^2)) over all channels, peak being the white of "
+      "a (of data the range "
       "of its dtype, 1 for floats) unless given; infinite where a = b, NULL with NaN",
       "img_psnr(img, jpeg(img, 50)) > 20" },
     { "function", "img_ssim", "a, b [, border]",
-      "mean structural similarity (Wang et al. 2004, windows of 11x11 that lie inside; border 'reflect' mirrors the edges); 1 where a = b. "
-      "The mean over pixels and channels of (2 ma mb + C1)(2 sab + C2) / ((ma^2 + mb^2 + C1)(sa + sb + C2)): means m, variances s and "
+      "mean structural similarity (Wang et al. 2004, windows of 11x11 that lie inside; border 'reflect' mirrors the "
+      "edges); 1 where a = b. "
+      "The mean over pixels and channels of (2 ma mb + C1)(2 sab + C2) / ((ma^2 + mb^2 + C1)(sa + sb + C2)): means m, "
+      "variances s and "
       "covariance sab under a Gaussian of sigma 1.5, C1 = (0.01 L)^2, C2 = (0.03 L)^2, L the white of a (of data "
       "the dtype's range, 1 for floats)",
       "img_ssim(img, img, 'reflect')" },
@@ -49,12 +60,16 @@ static const ip_sql_entry entries[] = {
       "img_equal(img, png(img))" },
     { "function", "img_pixel", "img, x, y [, channel]", "a pixel: a number, or of several channels a JSON array",
       "img_pixel(img, 0, 0)" },
-    { "function", "phash", "img", "64 bits that hardly change when an image is scaled or recompressed: gray, resized to 32 x 32 by area in 8 bits; of its "
-      "cosine transform the coefficients 1 to 8 of 1 to 8, row by row from the highest bit, 1 where one is above their lower median",
+    { "function", "phash", "img",
+      "64 bits that hardly change when an image is scaled or recompressed: gray, resized to 32 x 32 by area in 8 bits; "
+      "of its "
+      "cosine transform the coefficients 1 to 8 of 1 to 8, row by row from the highest bit, 1 where one is above their "
+      "lower median",
       "hamming(phash(img), phash(resize(img, 50)))" },
     { "function", "hamming", "a, b", "the number of bits in which two integers differ", "hamming(0, 7)" },
     { "function", "img_setting", "name, value",
-      "sets device (several: 'cpu+gpu', 'all', 'cpu/2'), placement, schedule, fuse, max_pixels or mem_limit of this connection. "
+      "sets device (several: 'cpu+gpu', 'all', 'cpu/2'), placement, schedule, fuse, max_pixels or mem_limit of this "
+      "connection. "
       "Not in the safe module; see SAFETY",
       "img_setting('fuse', '1')" },
     { "function", "img_warning", "",
@@ -63,14 +78,18 @@ static const ip_sql_entry entries[] = {
       "img_warning() IS NULL" },
     { "aggregate", "img_stack_mean", "img", "mean of the pixels of many images of one size",
       "SELECT img_format(img_stack_mean(img)) FROM photos" },
-    { "aggregate", "img_stack_min", "img", "minimum of the pixels", "SELECT img_format(img_stack_min(img)) FROM photos" },
-    { "aggregate", "img_stack_max", "img", "maximum of the pixels", "SELECT img_format(img_stack_max(img)) FROM photos" },
+    { "aggregate", "img_stack_min", "img", "minimum of the pixels",
+      "SELECT img_format(img_stack_min(img)) FROM photos" },
+    { "aggregate", "img_stack_max", "img", "maximum of the pixels",
+      "SELECT img_format(img_stack_max(img)) FROM photos" },
     { "aggregate", "montage", "img [, columns [, width [, height [, gap [, background]]]]]",
       "a contact sheet; options by position or as 'columns=4, width=160, height=160, gap=8, background=255'",
       "SELECT img_width(montage(img, 'columns=2, width=40')) FROM photos" },
     { "table", "imgpar", "SELECT ...",
-      "CREATE VIRTUAL TABLE temp.NAME USING imgpar(SELECT ...): deferred inside, finished at its edge; temp only. Conditions,"
-      " LIMIT and ORDER BY of its columns go into the SELECT; an expression in ORDER BY does not, and has every row computed",
+      "CREATE VIRTUAL TABLE temp.NAME USING imgpar(SELECT ...): deferred inside, finished at its edge; temp only. "
+      "Conditions,"
+      " LIMIT and ORDER BY of its columns go into the SELECT; an expression in ORDER BY does not, and has every row "
+      "computed",
       "CREATE VIRTUAL TABLE temp.soft USING imgpar(SELECT blur(img, 2) AS img FROM photos)" },
 };
 
@@ -95,8 +114,7 @@ char *ip_sql_op_arguments(const imgpar_op_info *op)
     }
     while (open-- > 0)
         sqlite3_str_appendchar(s, 1, ']');
-    if (!sqlite3_str_length(s))
-        sqlite3_str_appendall(s, "");
+    if (!sqlite3_str_length(s)) sqlite3_str_appendall(s, "");
     char *text = sqlite3_str_finish(s);
     return text ? text : sqlite3_mprintf("%s", "");
 }
@@ -104,8 +122,7 @@ char *ip_sql_op_arguments(const imgpar_op_info *op)
 /* The language's example is given to apply(), with every letter that stands for an image as $1. */
 char *ip_sql_op_example(const imgpar_op_info *op)
 {
-    if (!op->example || !*op->example)
-        return NULL;
+    if (!op->example || !*op->example) return NULL;
     sqlite3_str *s = sqlite3_str_new(NULL);
     sqlite3_str_appendall(s, "apply('");
     for (const char *p = op->example; *p; p++) {
@@ -121,7 +138,8 @@ char *ip_sql_op_example(const imgpar_op_info *op)
     return sqlite3_str_finish(s);
 }
 
-static void add_row(ip_sql_rows *rows, const char *kind, char *name, char *arguments, const char *about, const char *columns)
+static void add_row(ip_sql_rows *rows, const char *kind, char *name, char *arguments, const char *about,
+                    const char *columns)
 {
     ip_sql_rows_add(rows);
     ip_sql_set_text(rows, 0, kind);
@@ -136,10 +154,9 @@ static int fill_reference(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *
     (void)call, (void)argv;
     for (size_t k = 0; k < imgpar_op_count(); k++) {
         const imgpar_op_info *op = imgpar_op_get(k);
-        if (!op->in_sql)
-            continue;
-        add_row(rows, "operation", sqlite3_mprintf(op->sql_bare_name ? "%s" : "img_%s", op->name), ip_sql_op_arguments(op),
-                op->summary, NULL);
+        if (!op->in_sql) continue;
+        add_row(rows, "operation", sqlite3_mprintf(op->sql_bare_name ? "%s" : "img_%s", op->name),
+                ip_sql_op_arguments(op), op->summary, NULL);
         char *example = ip_sql_op_example(op);
         ip_sql_set_text(rows, 5, example);
         sqlite3_free(example);
@@ -162,5 +179,7 @@ const ip_sql_table ip_sql_table_reference = {
     .columns = "kind TEXT, name TEXT, arguments TEXT, about TEXT, columns TEXT, example TEXT",
     .about = "one row a function, aggregate and table of this module",
     .example = "SELECT name, arguments FROM img_reference WHERE kind = 'aggregate'",
-    .n_columns = 6, .risk = SQLITE_VTAB_INNOCUOUS, .fill = fill_reference,
+    .n_columns = 6,
+    .risk = SQLITE_VTAB_INNOCUOUS,
+    .fill = fill_reference,
 };

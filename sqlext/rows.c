@@ -6,15 +6,13 @@
 
 void ip_sql_rows_add(ip_sql_rows *rows)
 {
-    if (rows->failed)
-        return;
+    if (rows->failed) return;
     if (rows->n == rows->capacity) {
         int capacity = rows->capacity ? 2 * rows->capacity : 16;
-        ip_sql_cell *cells = sqlite3_realloc64(rows->cells, (sqlite3_uint64)capacity * (unsigned)rows->n_columns *
-                                                                sizeof *cells);
+        ip_sql_cell *cells =
+            sqlite3_realloc64(rows->cells, (sqlite3_uint64)capacity * (unsigned)rows->n_columns * sizeof *cells);
         rows->failed = !cells;
-        if (!cells)
-            return;
+        if (!cells) return;
         rows->cells = cells;
         rows->capacity = capacity;
     }
@@ -32,15 +30,13 @@ static ip_sql_cell *newest(ip_sql_rows *rows, int k)
 void ip_sql_set_integer(ip_sql_rows *rows, int k, sqlite3_int64 v)
 {
     ip_sql_cell *cell = newest(rows, k);
-    if (cell)
-        *cell = (ip_sql_cell){ .type = SQLITE_INTEGER, .integer = v };
+    if (cell) *cell = (ip_sql_cell){ .type = SQLITE_INTEGER, .integer = v };
 }
 
 void ip_sql_set_real(ip_sql_rows *rows, int k, double v)
 {
     ip_sql_cell *cell = newest(rows, k);
-    if (cell)
-        *cell = (ip_sql_cell){ .type = SQLITE_FLOAT, .real = v };
+    if (cell) *cell = (ip_sql_cell){ .type = SQLITE_FLOAT, .real = v };
 }
 
 void ip_sql_set_owned_text(ip_sql_rows *rows, int k, char *text)
@@ -56,8 +52,7 @@ void ip_sql_set_owned_text(ip_sql_rows *rows, int k, char *text)
 
 void ip_sql_set_text(ip_sql_rows *rows, int k, const char *text)
 {
-    if (text)
-        ip_sql_set_owned_text(rows, k, sqlite3_mprintf("%s", text));
+    if (text) ip_sql_set_owned_text(rows, k, sqlite3_mprintf("%s", text));
 }
 
 void ip_sql_rows_clear(ip_sql_rows *rows)

@@ -37,12 +37,12 @@ static void run_op(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3_va
         return;
     }
     char *options = ip_sql_options_read(call, op->n_inputs, argc - op->n_inputs, argv + op->n_inputs);
-    if (!options)
-        return;
+    if (!options) return;
     ip_sql_inputs in;
     if (!ip_sql_inputs_read(call, op->n_inputs, argv, &in)) {
-        ip_sql_record record = { .kind = IP_SQL_OPERATION, .name = op->name, .body = options,
-                                 .n_body = strlen(options) + 1 };
+        ip_sql_record record = {
+            .kind = IP_SQL_OPERATION, .name = op->name, .body = options, .n_body = strlen(options) + 1
+        };
         ip_sql_result(call, ctx, &in, &record,
                       imgpar_op(in.context, op->name, in.arrays, (size_t)in.n, *options ? options : NULL));
     }
@@ -63,12 +63,10 @@ static int add_op(const ip_sql_setup *setup, const imgpar_op_info *op)
 {
     int flags = op->same_bytes ? SQLITE_DETERMINISTIC : 0; /* R3 */
     char *name = sqlite3_mprintf("img_%s", op->name);
-    if (!name)
-        return SQLITE_NOMEM;
+    if (!name) return SQLITE_NOMEM;
     int rc = ip_sql_add_function(setup, name, -1, flags, op_function, op, 0);
     sqlite3_free(name);
-    if (!rc && op->sql_bare_name)
-        rc = ip_sql_add_function(setup, op->name, -1, flags, op_function, op, 0);
+    if (!rc && op->sql_bare_name) rc = ip_sql_add_function(setup, op->name, -1, flags, op_function, op, 0);
     return rc;
 }
 

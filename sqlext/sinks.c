@@ -2,10 +2,9 @@
 /*
  * Where deferred images begin and end: lazy(), png(), jpeg(), npy(), raw(), save().
  *
- * R1. lazy(img) only remembers the image's bytes; of a deferred image it is that image.
- * R2. A sink computes the whole graph at once, of a deferred image or a plain one.
- * R3. save() touches files: DIRECTONLY, behind the locks of locks.c, and absent from the safe module. It returns the path.
- * R4. NULL in gives NULL out.
+ * R1. lazy(img) only remembers the image's bytes; of a deferred image it is that image. R2. A sink computes the whole
+ * graph at once, of a deferred image or a plain one. R3. save() touches files: DIRECTONLY, behind the locks of locks.c,
+ * and absent from the safe module. It returns the path. R4. NULL in gives NULL out.
  *
  *     lazy(img)   png(img [, 'level=9'])   jpeg(img [, 90 | 'quality=90'])   npy(img)   raw(img)
  *     save(img, path [, settings])
@@ -17,8 +16,11 @@
 
 typedef enum sink { SINK_LAZY, SINK_PNG, SINK_JPEG, SINK_NPY, SINK_RAW } sink;
 
-static const struct { const char *name, *format; int n_args; } sink_rows[] = {
-    [SINK_LAZY] = { "lazy", NULL, 1 }, [SINK_PNG] = { "png", "png", 2 },  [SINK_JPEG] = { "jpeg", "jpeg", 2 },
+static const struct {
+    const char *name, *format;
+    int n_args;
+} sink_rows[] = {
+    [SINK_LAZY] = { "lazy", NULL, 1 }, [SINK_PNG] = { "png", "png", 2 }, [SINK_JPEG] = { "jpeg", "jpeg", 2 },
     [SINK_NPY] = { "npy", "npy", 1 },  [SINK_RAW] = { "raw", NULL, 1 },
 };
 enum { N_SINKS = sizeof sink_rows / sizeof sink_rows[0] };
@@ -34,8 +36,7 @@ const char *ip_sql_settings_read(ip_sql_call *call, const char *format, sqlite3_
         return NULL;
     }
     const char *text = (const char *)sqlite3_value_text(value);
-    if (!text)
-        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!text) ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     return text;
 }
 
@@ -45,11 +46,11 @@ static void run_sink(ip_sql_call *call, sqlite3_context *ctx, sink which, int ar
     const char *settings = NULL;
     if (argc > 1) {
         settings = ip_sql_settings_read(call, sink_rows[which].format, argv[1], buf, sizeof buf);
-        if (!settings)
-            return;
+        if (!settings) return;
     }
     ip_sql_inputs in;
-    if (!(which == SINK_LAZY ? ip_sql_inputs_read_lazily(call, argv[0], &in) : ip_sql_inputs_read(call, 1, argv, &in))) {
+    if (!(which == SINK_LAZY ? ip_sql_inputs_read_lazily(call, argv[0], &in)
+                             : ip_sql_inputs_read(call, 1, argv, &in))) {
         if (which == SINK_LAZY)
             ip_sql_result_deferred(call, ctx, &in); /* R1 */
         else if (which == SINK_RAW)
@@ -95,8 +96,7 @@ static void run_save(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3_
 
 static void save_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    if (ip_sql_any_null(argc, argv))
-        return;
+    if (ip_sql_any_null(argc, argv)) return;
     ip_sql_call call = ip_sql_call_begin(ctx);
     run_save(&call, ctx, argc, argv);
     ip_sql_call_end(&call, ctx);

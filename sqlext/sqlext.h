@@ -31,7 +31,12 @@ SQLITE_EXTENSION_INIT3
 struct ip_sql_buffer;
 
 typedef enum ip_sql_setting {
-    IP_SQL_SET_DEVICE, IP_SQL_SET_SCHEDULE, IP_SQL_SET_FUSE, IP_SQL_SET_MAX_PIXELS, IP_SQL_SET_MEM_LIMIT, IP_SQL_SET_PLACEMENT,
+    IP_SQL_SET_DEVICE,
+    IP_SQL_SET_SCHEDULE,
+    IP_SQL_SET_FUSE,
+    IP_SQL_SET_MAX_PIXELS,
+    IP_SQL_SET_MEM_LIMIT,
+    IP_SQL_SET_PLACEMENT,
     IP_SQL_N_SETTINGS
 } ip_sql_setting;
 
@@ -48,27 +53,31 @@ typedef struct ip_sql_memo_entry {
 
 /* A parsed text of apply(), see texts.c. */
 typedef struct ip_sql_text {
-    char *text; /* owned */
+    char *text;              /* owned */
     imgpar_formula *formula; /* owned; NULL: empty */
     uint64_t used_at;
 } ip_sql_text;
 
 /* An image that a function has encoded, by its length and its ends. */
-typedef struct ip_sql_recent { size_t n; uint64_t hash; } ip_sql_recent;
+typedef struct ip_sql_recent {
+    size_t n;
+    uint64_t hash;
+} ip_sql_recent;
 
 typedef struct ip_sql_connection {
-    int refs;                  /* registrations and live buffers */
-    int registrations;         /* functions and modules that SQLite holds */
-    sqlite3 *db;               /* borrowed: the registrations go before it does */
-    imgpar_context *context;   /* NULL until pixels or a graph are needed */
-    imgpar_context *ref;       /* opens no device: for headers of deferred images while context is NULL */
-    int deferring;             /* above 0: inside an imgpar(SELECT ...) table, where plain images are taken as deferred */
-    char *settings[IP_SQL_N_SETTINGS]; /* what img_setting() stored; NULL: environment or default */
+    int refs;                /* registrations and live buffers */
+    int registrations;       /* functions and modules that SQLite holds */
+    sqlite3 *db;             /* borrowed: the registrations go before it does */
+    imgpar_context *context; /* NULL until pixels or a graph are needed */
+    imgpar_context *ref;     /* opens no device: for headers of deferred images while context is NULL */
+    /* above 0: inside an imgpar(SELECT ...) table, where plain images are taken as deferred */
+    int deferring;
+    char *settings[IP_SQL_N_SETTINGS];               /* what img_setting() stored; NULL: environment or default */
     struct ip_sql_buffer *buckets[IP_SQL_N_BUCKETS]; /* live recipes by address, see buffers.h */
     ip_sql_memo_entry memo[IP_SQL_N_MEMO];
     ip_sql_text texts[IP_SQL_N_TEXTS];
-    uint64_t n_parsed;         /* texts */
-    char *warning;             /* the last one; owned, for sqlite3_free(); NULL: none yet */
+    uint64_t n_parsed; /* texts */
+    char *warning;     /* the last one; owned, for sqlite3_free(); NULL: none yet */
     uint64_t memo_clock;
     ip_sql_recent recent[IP_SQL_N_RECENT]; /* for the hint, see values.c */
     int recent_at;
@@ -77,22 +86,22 @@ typedef struct ip_sql_connection {
 
 /* A registered function: what sqlite3_user_data() points to. */
 typedef struct ip_sql_function {
-    ip_sql_connection *conn;   /* retained */
-    const imgpar_op_info *op;  /* NULL: not a row of the table */
-    int variant;               /* tells the members of a family apart */
+    ip_sql_connection *conn;                                           /* retained */
+    const imgpar_op_info *op;                                          /* NULL: not a row of the table */
+    int variant;                                                       /* tells the members of a family apart */
     void (*run)(sqlite3_context *ctx, int argc, sqlite3_value **argv); /* what the locks let through, see locks.c */
-    char *vetted;              /* for the locks; owned */
-    char name[];               /* as users write it */
+    char *vetted;                                                      /* for the locks; owned */
+    char name[];                                                       /* as users write it */
 } ip_sql_function;
 
 /* One running function or table: whose it is, and its first error. */
 typedef struct ip_sql_call {
     ip_sql_connection *conn;
-    const imgpar_op_info *op;  /* or NULL */
+    const imgpar_op_info *op; /* or NULL */
     const char *name;
-    int code;                  /* SQLITE_OK or the first error */
-    char *message;             /* owned; NULL: the code says it all */
-    char path[96];             /* for messages: the operations of the deferred image at work, "image > blur > invert" */
+    int code;      /* SQLITE_OK or the first error */
+    char *message; /* owned; NULL: the code says it all */
+    char path[96]; /* for messages: the operations of the deferred image at work, "image > blur > invert" */
     const struct ip_sql_recipe *recipe; /* of the one deferred image at work; or NULL */
 } ip_sql_call;
 
@@ -118,9 +127,11 @@ uint64_t ip_sql_max_bytes(const ip_sql_connection *conn);
 
 /* ---- locks.c ---- */
 
-/* What a lock is in front of: a function, a table-valued function, or a table that was created (in temp) under a name of its own. */
+/* What a lock is in front of: a function, a table-valued function, or a table that was created (in temp) under a name
+ * of its own. */
 typedef enum ip_sql_lock { IP_SQL_LOCK_FUNCTION, IP_SQL_LOCK_TABLE, IP_SQL_LOCK_CREATED } ip_sql_lock;
-/* Lets call go on, or fails it. *vetted (NULL at first, for sqlite3_free()) remembers the schemas that were looked through. */
+/* Lets call go on, or fails it. *vetted (NULL at first, for sqlite3_free()) remembers the schemas that were looked
+ * through. */
 int ip_sql_locks_pass(ip_sql_call *call, ip_sql_lock lock, char **vetted);
 
 /* ---- texts.c ---- */
@@ -164,7 +175,8 @@ typedef struct ip_sql_setup {
 } ip_sql_setup;
 
 typedef void ip_sql_xfunc(sqlite3_context *ctx, int argc, sqlite3_value **argv);
-/* Registers one function; op may be NULL. One that is DIRECTONLY goes through the locks first. Returns an SQLite code. */
+/* Registers one function; op may be NULL. One that is DIRECTONLY goes through the locks first. Returns an SQLite
+ * code. */
 int ip_sql_add_function(const ip_sql_setup *setup, const char *name, int n_args, int flags, ip_sql_xfunc *run,
                         const imgpar_op_info *op, int variant);
 
@@ -172,17 +184,17 @@ int ip_sql_add_function(const ip_sql_setup *setup, const char *name, int n_args,
 int ip_sql_add_aggregate(const ip_sql_setup *setup, const char *name, int n_args, ip_sql_xfunc *step,
                          void (*final)(sqlite3_context *ctx), int variant);
 
-int ip_sql_add_scalars(const ip_sql_setup *setup); /* scalar.c: a function an op */
-int ip_sql_add_sinks(const ip_sql_setup *setup);   /* sinks.c */
-int ip_sql_add_headers(const ip_sql_setup *setup); /* header.c */
-int ip_sql_add_apply(const ip_sql_setup *setup);   /* apply.c */
+int ip_sql_add_scalars(const ip_sql_setup *setup);  /* scalar.c: a function an op */
+int ip_sql_add_sinks(const ip_sql_setup *setup);    /* sinks.c */
+int ip_sql_add_headers(const ip_sql_setup *setup);  /* header.c */
+int ip_sql_add_apply(const ip_sql_setup *setup);    /* apply.c */
 int ip_sql_add_measures(const ip_sql_setup *setup); /* measures.c */
-int ip_sql_add_stacks(const ip_sql_setup *setup);  /* stack.c */
-int ip_sql_add_montage(const ip_sql_setup *setup); /* montage.c */
-int ip_sql_add_develop(const ip_sql_setup *setup); /* develop.c */
-int ip_sql_add_try(const ip_sql_setup *setup);     /* try.c */
-int ip_sql_add_phash(const ip_sql_setup *setup);   /* phash.c */
-int ip_sql_add_tables(const ip_sql_setup *setup);  /* table.c, from the rows of tables.c and catalog.c */
+int ip_sql_add_stacks(const ip_sql_setup *setup);   /* stack.c */
+int ip_sql_add_montage(const ip_sql_setup *setup);  /* montage.c */
+int ip_sql_add_develop(const ip_sql_setup *setup);  /* develop.c */
+int ip_sql_add_try(const ip_sql_setup *setup);      /* try.c */
+int ip_sql_add_phash(const ip_sql_setup *setup);    /* phash.c */
+int ip_sql_add_tables(const ip_sql_setup *setup);   /* table.c, from the rows of tables.c and catalog.c */
 
 #pragma GCC visibility pop
 

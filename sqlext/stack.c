@@ -42,8 +42,7 @@ static void stack_free(stack *s)
 
 static const char *sum_dtype(const stack *s, imgpar_context *context)
 {
-    if (!ip_sql_dtype_is_float(s->first.dtype))
-        return "i64";
+    if (!ip_sql_dtype_is_float(s->first.dtype)) return "i64";
     const imgpar_device *device = imgpar_context_device(context);
     return device && !device->has_f64 ? "f32" : "f64";
 }
@@ -70,13 +69,11 @@ static int fold(ip_sql_call *call, stack *s, stack_kind kind, imgpar_context *co
 {
     imgpar_array *inputs[HELD_MAX + 1];
     int n = 0;
-    if (s->so_far)
-        inputs[n++] = s->so_far;
+    if (s->so_far) inputs[n++] = s->so_far;
     for (int k = 0; k < s->n_held; k++)
         inputs[n++] = s->held[k];
     char *text = fold_text(s, kind, n, sum_dtype(s, context));
-    if (!text)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!text) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     imgpar_array *a = imgpar_apply_safe(context, text, inputs, (size_t)n);
     sqlite3_free(text);
     if (imgpar_array_status(a))
@@ -88,21 +85,20 @@ static int fold(ip_sql_call *call, stack *s, stack_kind kind, imgpar_context *co
     return call->code;
 }
 
-
 static int hold(ip_sql_call *call, stack *s, stack_kind kind, const ip_sql_inputs *in)
 {
     imgpar_info info = { .struct_size = sizeof info };
-    if (imgpar_array_info(in->arrays[0], &info))
-        return ip_sql_call_fail_array(call, in->arrays[0]);
-    if (!s->started)
-        s->first = info;
+    if (imgpar_array_info(in->arrays[0], &info)) return ip_sql_call_fail_array(call, in->arrays[0]);
+    if (!s->started) s->first = info;
     s->started = true;
     s->n++;
-    if (info.dtype != s->first.dtype || info.rank != s->first.rank || memcmp(info.shape, s->first.shape, sizeof info.shape))
+    if (info.dtype != s->first.dtype || info.rank != s->first.rank ||
+        memcmp(info.shape, s->first.shape, sizeof info.shape))
         return ip_sql_call_fail(call, SQLITE_ERROR, "image %lld is %lldx%lldx%lld %s, the first one %lldx%lldx%lld %s",
-                                (long long)s->n, (long long)info.width, (long long)info.height, (long long)info.channels,
-                                imgpar_dtype_name(info.dtype), (long long)s->first.width, (long long)s->first.height,
-                                (long long)s->first.channels, imgpar_dtype_name(s->first.dtype)); /* R1 */
+                                (long long)s->n, (long long)info.width, (long long)info.height,
+                                (long long)info.channels, imgpar_dtype_name(info.dtype), (long long)s->first.width,
+                                (long long)s->first.height, (long long)s->first.channels,
+                                imgpar_dtype_name(s->first.dtype)); /* R1 */
     s->deferred = s->deferred || in->base >= 0;
     s->held[s->n_held++] = imgpar_array_retain(in->arrays[0]);
     return s->n_held == HELD_MAX ? fold(call, s, kind, in->context) : SQLITE_OK; /* R3 */
@@ -110,8 +106,7 @@ static int hold(ip_sql_call *call, stack *s, stack_kind kind, const ip_sql_input
 
 static void stack_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    if (ip_sql_any_null(argc, argv))
-        return;
+    if (ip_sql_any_null(argc, argv)) return;
     ip_sql_call call = ip_sql_call_begin(ctx);
     const ip_sql_function *f = sqlite3_user_data(ctx);
     stack *s = sqlite3_aggregate_context(ctx, sizeof *s);
@@ -119,11 +114,9 @@ static void stack_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         sqlite3_result_error_nomem(ctx);
         return;
     }
-    if (s->failed)
-        return;
+    if (s->failed) return;
     ip_sql_inputs in;
-    if (!ip_sql_inputs_read(&call, 1, argv, &in))
-        hold(&call, s, (stack_kind)f->variant, &in);
+    if (!ip_sql_inputs_read(&call, 1, argv, &in)) hold(&call, s, (stack_kind)f->variant, &in);
     ip_sql_inputs_free(&in);
     s->failed = call.code != SQLITE_OK;
     ip_sql_call_end(&call, ctx);
@@ -138,17 +131,17 @@ static imgpar_array *mean_of(const stack *s, imgpar_context *context)
     if (ip_sql_dtype_is_float(s->first.dtype))
         snprintf(text, sizeof text, "cast($1 / %lld, %s)", n, dtype);
     else
-        snprintf(text, sizeof text,
-                 "q = $1 div %lld\nr = 2 * ($1 - q * %lld)\ncast(q + cast(r > %lld || (r == %lld && q %% 2 != 0), i64), %s)",
-                 n, n, n, n, dtype);
+        snprintf(
+            text, sizeof text,
+            "q = $1 div %lld\nr = 2 * ($1 - q * %lld)\ncast(q + cast(r > %lld || (r == %lld && q %% 2 != 0), i64), %s)",
+            n, n, n, n, dtype);
     return imgpar_apply_safe(context, text, &s->so_far, 1);
 }
 
 static void finish(ip_sql_call *call, sqlite3_context *ctx, stack *s, stack_kind kind)
 {
     imgpar_context *context = ip_sql_context(call);
-    if (!context || fold(call, s, kind, context))
-        return;
+    if (!context || fold(call, s, kind, context)) return;
     imgpar_array *a = kind == STACK_MEAN ? mean_of(s, context) : imgpar_array_retain(s->so_far);
     if (imgpar_array_status(a))
         ip_sql_call_fail_array(call, a);
@@ -160,12 +153,10 @@ static void finish(ip_sql_call *call, sqlite3_context *ctx, stack *s, stack_kind
 static void stack_final(sqlite3_context *ctx)
 {
     stack *s = sqlite3_aggregate_context(ctx, 0);
-    if (!s)
-        return; /* R1 */
+    if (!s) return; /* R1 */
     ip_sql_call call = ip_sql_call_begin(ctx);
     const ip_sql_function *f = sqlite3_user_data(ctx);
-    if (!s->failed && s->n)
-        finish(&call, ctx, s, (stack_kind)f->variant);
+    if (!s->failed && s->n) finish(&call, ctx, s, (stack_kind)f->variant);
     stack_free(s);
     ip_sql_call_end(&call, ctx);
 }

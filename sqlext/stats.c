@@ -4,10 +4,11 @@
  *
  *     SELECT channel, mean, std FROM photos, img_stats_of(img) WHERE name = 'tower';
  *
- * R1. All numbers of all channels come from one evaluation.
- * R2. Sums of integers of up to 16 bits are exact, and so is the standard deviation made of them; the rest goes through f64
+ * R1. All numbers of all channels come from one evaluation. R2. Sums of integers of up to 16 bits are exact, and so is
+ * the standard deviation made of them; the rest goes through f64
  *     (f32 where the device has none), by deviations from the mean, as img_std does it.
- * R3. As everywhere NaN loses against numbers in min and max, and makes mean, sum and std NaN, which SQL has as NULL; so does
+ * R3. As everywhere NaN loses against numbers in min and max, and makes mean, sum and std NaN, which SQL has as NULL;
+ * so does
  *     an infinity with std.
  */
 #include "element.h"
@@ -29,15 +30,20 @@ static double channel_count(const imgpar_info *info)
     return (double)(info->size_bytes / imgpar_dtype_size(info->dtype)) / (double)info->channels;
 }
 
-/* The text of a fact: takes channel k by c == k, and of the others a value that does not count. New; NULL without memory. */
+/* The text of a fact: takes channel k by c == k, and of the others a value that does not count. New; NULL without
+ * memory. */
 static char *fact_text(const ip_sql_inputs *in, const imgpar_info *info, int fact, int64_t channel)
 {
     const imgpar_device *device = imgpar_context_device(in->context);
     bool is_exact = has_exact_sums(info->dtype), is_float = ip_sql_dtype_is_float(info->dtype);
     const char *wide = is_exact ? "i64" : device && !device->has_f64 ? "f32" : "f64";
     switch (fact) {
-    case FACT_MIN: return sqlite3_mprintf("minval(select(c == %lld, $1, %s))", (long long)channel, is_float ? "nan" : "maxval($1)");
-    case FACT_MAX: return sqlite3_mprintf("maxval(select(c == %lld, $1, %s))", (long long)channel, is_float ? "nan" : "minval($1)");
+    case FACT_MIN:
+        return sqlite3_mprintf("minval(select(c == %lld, $1, %s))", (long long)channel,
+                               is_float ? "nan" : "maxval($1)");
+    case FACT_MAX:
+        return sqlite3_mprintf("maxval(select(c == %lld, $1, %s))", (long long)channel,
+                               is_float ? "nan" : "minval($1)");
     case FACT_SUM: return sqlite3_mprintf("sum(select(c == %lld, cast($1, %s), 0))", (long long)channel, wide);
     default: break;
     }
@@ -49,11 +55,11 @@ static char *fact_text(const ip_sql_inputs *in, const imgpar_info *info, int fac
                            wide, (long long)channel, channel_count(info), (long long)channel);
 }
 
-static imgpar_array *fact_of(ip_sql_call *call, const ip_sql_inputs *in, const imgpar_info *info, int fact, int64_t channel)
+static imgpar_array *fact_of(ip_sql_call *call, const ip_sql_inputs *in, const imgpar_info *info, int fact,
+                             int64_t channel)
 {
     char *text = fact_text(in, info, fact, channel);
-    if (!text)
-        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!text) ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     imgpar_array *a = imgpar_apply_safe(in->context, text ? text : "", in->arrays, 1);
     sqlite3_free(text);
     return a;
@@ -62,10 +68,9 @@ static imgpar_array *fact_of(ip_sql_call *call, const ip_sql_inputs *in, const i
 /* R2: facts[FACT_SQUARES] are squares of the elements, or of their deviations from the mean. */
 static double deviation(const imgpar_info *info, double n, const double *facts)
 {
-    if (!has_exact_sums(info->dtype))
-        return sqrt(facts[FACT_SQUARES] / n);
-    long double spread = (long double)n * (long double)facts[FACT_SQUARES] -
-                         (long double)facts[FACT_SUM] * (long double)facts[FACT_SUM];
+    if (!has_exact_sums(info->dtype)) return sqrt(facts[FACT_SQUARES] / n);
+    long double spread =
+        (long double)n * (long double)facts[FACT_SQUARES] - (long double)facts[FACT_SUM] * (long double)facts[FACT_SUM];
     return spread > 0 ? sqrt((double)spread) / n : 0;
 }
 
@@ -100,8 +105,7 @@ static int read_facts(ip_sql_call *call, imgpar_array *const *arrays, const imgp
             imgpar_info one = { .struct_size = sizeof one };
             uint64_t element = 0;
             imgpar_array_info(a, &one);
-            if (ip_sql_compute(call, a, &element, one.size_bytes))
-                return call->code;
+            if (ip_sql_compute(call, a, &element, one.size_bytes)) return call->code;
             facts[k] = ip_sql_element(one.dtype, &element);
         }
         add_row(rows, info, c, facts);
@@ -123,11 +127,9 @@ static int fill_stats(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows
         for (int64_t c = 0; !call->code && c < info.channels; c++)
             for (int k = 0; k < N_FACTS && !call->code; k++) {
                 arrays[n] = fact_of(call, &in, &info, k, c);
-                if (imgpar_array_status(arrays[n++]))
-                    ip_sql_call_fail_array(call, arrays[n - 1]);
+                if (imgpar_array_status(arrays[n++])) ip_sql_call_fail_array(call, arrays[n - 1]);
             }
-        if (!call->code)
-            read_facts(call, arrays, &info, rows);
+        if (!call->code) read_facts(call, arrays, &info, rows);
         while (n)
             imgpar_array_release(arrays[--n]);
     }
@@ -140,5 +142,8 @@ const ip_sql_table ip_sql_table_stats = {
     .columns = "channel INTEGER, min, max, mean REAL, std REAL, sum, count INTEGER, source HIDDEN",
     .about = "one row a channel",
     .example = "SELECT channel, min, max, mean FROM img_stats_of(apply('make(4, 3, x + y)'))",
-    .n_columns = 7, .n_arguments = 1, .n_required = 1, .fill = fill_stats,
+    .n_columns = 7,
+    .n_arguments = 1,
+    .n_required = 1,
+    .fill = fill_stats,
 };

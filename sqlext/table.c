@@ -4,9 +4,9 @@
  *
  * R1. A table is eponymous: it is there without CREATE, and cannot be created in a schema. Those with parameters are
  *     made by CREATE VIRTUAL TABLE, in temp only: a table in a database file would run for whoever opens it.
- * R2. A required argument that is missing is an error that names it; a NULL argument gives no rows.
- * R3. Rows made at once live from the beginning of a scan to its end.
- * R4. Tables that tell of devices, settings or files are DIRECTONLY. Those that touch files are behind the locks of locks.c, too;
+ * R2. A required argument that is missing is an error that names it; a NULL argument gives no rows. R3. Rows made at
+ * once live from the beginning of a scan to its end. R4. Tables that tell of devices, settings or files are DIRECTONLY.
+ * Those that touch files are behind the locks of locks.c, too;
  *     what was created in temp is called by its own name, so the statement's text tells nothing of it.
  * R5. Argument columns read NULL: they carry images, and nobody needs them back.
  * R6. Bounds on the first columns and the set of columns that are read reach the scan; SQLite checks all rows again.
@@ -22,7 +22,7 @@ enum { MAX_PARAMETERS = 8 };
 typedef struct module_data {
     ip_sql_connection *conn; /* retained */
     const ip_sql_table *table;
-    char *vetted;            /* for the locks; owned */
+    char *vetted; /* for the locks; owned */
 } module_data;
 
 typedef struct vtab {
@@ -63,15 +63,12 @@ static int end_call(ip_sql_call *call, sqlite3_vtab *base)
 static int new_vtab(sqlite3 *db, module_data *data, vtab **out)
 {
     char *declaration = sqlite3_mprintf("CREATE TABLE x(%s)", data->table->columns);
-    if (!declaration)
-        return SQLITE_NOMEM;
+    if (!declaration) return SQLITE_NOMEM;
     int rc = sqlite3_declare_vtab(db, declaration);
     sqlite3_free(declaration);
-    if (!rc && data->table->risk)
-        rc = sqlite3_vtab_config(db, data->table->risk); /* R4 */
+    if (!rc && data->table->risk) rc = sqlite3_vtab_config(db, data->table->risk); /* R4 */
     vtab *v = rc ? NULL : sqlite3_malloc64(sizeof *v);
-    if (!v)
-        return rc ? rc : SQLITE_NOMEM;
+    if (!v) return rc ? rc : SQLITE_NOMEM;
     memset(v, 0, sizeof *v);
     v->data = data;
     *out = v;
@@ -92,8 +89,7 @@ static int table_connect(sqlite3 *db, void *user, int argc, const char *const *a
     (void)argc, (void)argv, (void)message;
     vtab *v;
     int rc = new_vtab(db, user, &v);
-    if (!rc)
-        *out = &v->base;
+    if (!rc) *out = &v->base;
     return rc;
 }
 
@@ -109,8 +105,7 @@ static char *unquoted(const char *text)
         *at++ = text[k];
         k += quote && text[k] == quote && text[k + 1] == quote;
     }
-    if (value)
-        *at = 0;
+    if (value) *at = 0;
     return value;
 }
 
@@ -121,8 +116,7 @@ static int read_parameter(vtab *v, const char *text, char **message)
     size_t n = strcspn(text, "= \t\r\n");
     const char *value = text + n + strspn(text + n, " \t\r\n");
     for (int k = 0; table->parameters[k]; k++) {
-        if (strlen(table->parameters[k]) != n || strncmp(text, table->parameters[k], n) || *value != '=')
-            continue;
+        if (strlen(table->parameters[k]) != n || strncmp(text, table->parameters[k], n) || *value != '=') continue;
         value++;
         sqlite3_free(v->fixed[k]);
         v->fixed[k] = unquoted(value + strspn(value, " \t\r\n"));
@@ -136,19 +130,19 @@ static int read_parameter(vtab *v, const char *text, char **message)
     return SQLITE_ERROR;
 }
 
-static int connect_created(sqlite3 *db, void *user, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
+static int connect_created(sqlite3 *db, void *user, int argc, const char *const *argv, sqlite3_vtab **out,
+                           char **message)
 {
     module_data *data = user;
     const ip_sql_table *table = data->table;
     if (strcmp(argv[1], "temp")) { /* R1 */
-        *message = sqlite3_mprintf("%s(): may be created in temp only: CREATE VIRTUAL TABLE temp.%s USING ...", table->name,
-                                   argv[2]);
+        *message = sqlite3_mprintf("%s(): may be created in temp only: CREATE VIRTUAL TABLE temp.%s USING ...",
+                                   table->name, argv[2]);
         return SQLITE_ERROR;
     }
     vtab *v;
     int rc = new_vtab(db, data, &v);
-    if (rc)
-        return rc;
+    if (rc) return rc;
     for (int k = 3; k < argc && !rc; k++)
         rc = read_parameter(v, argv[k], message);
     for (int k = 0; k < table->n_required && !rc; k++)
@@ -164,7 +158,8 @@ static int connect_created(sqlite3 *db, void *user, int argc, const char *const 
 }
 
 /* SQLite takes a module whose two functions are the same one for eponymous. */
-static int create_created(sqlite3 *db, void *user, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
+static int create_created(sqlite3 *db, void *user, int argc, const char *const *argv, sqlite3_vtab **out,
+                          char **message)
 {
     return connect_created(db, user, argc, argv, out, message);
 }
@@ -208,8 +203,7 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         }
     }
     for (int k = 0; k < table->n_arguments; k++) {
-        if (!place[k])
-            continue;
+        if (!place[k]) continue;
         given |= 1 << k;
         sqlite3_str_appendf(s, "%c=", 'A' + k);
         info->aConstraintUsage[place[k] - 1].argvIndex = ++n;
@@ -219,10 +213,8 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     int rc = sqlite3_str_errcode(s);
     info->idxStr = sqlite3_str_finish(s);
     info->needToFreeIdxStr = 1;
-    if (rc)
-        return rc;
-    if (unusable && (given & required) != required)
-        return SQLITE_CONSTRAINT; /* the planner has another order */
+    if (rc) return rc;
+    if (unusable && (given & required) != required) return SQLITE_CONSTRAINT; /* the planner has another order */
     info->idxNum = (int)(info->colUsed & 0x7fffffff);
     info->estimatedRows = 1000; /* bounds make it no cheaper: a scan for each side of an OR would meet R5 */
     info->estimatedCost = 1e5;
@@ -233,11 +225,9 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 static void narrow(ip_sql_ask *ask, int k, char letter, sqlite3_value *value)
 {
     int type = sqlite3_value_numeric_type(value);
-    if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
-        return;
+    if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) return;
     double v = sqlite3_value_double(value);
-    if (!(fabs(v) < 1e15))
-        return;
+    if (!(fabs(v) < 1e15)) return;
     int64_t up = (int64_t)ceil(v), down = (int64_t)floor(v), lo = INT64_MIN, hi = INT64_MAX;
     switch (letter) {
     case '=': lo = up, hi = down; break;
@@ -246,10 +236,8 @@ static void narrow(ip_sql_ask *ask, int k, char letter, sqlite3_value *value)
     case '>': lo = down + 1; break;
     default: lo = up; break;
     }
-    if (lo > ask->range[k].lo)
-        ask->range[k].lo = lo;
-    if (hi < ask->range[k].hi)
-        ask->range[k].hi = hi;
+    if (lo > ask->range[k].lo) ask->range[k].lo = lo;
+    if (hi < ask->range[k].hi) ask->range[k].hi = hi;
 }
 
 char *ip_sql_table_arguments(const ip_sql_table *table)
@@ -271,8 +259,7 @@ static int table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
     (void)base;
     cursor *c = sqlite3_malloc64(sizeof *c);
-    if (!c)
-        return SQLITE_NOMEM;
+    if (!c) return SQLITE_NOMEM;
     memset(c, 0, sizeof *c);
     *out = &c->base;
     return SQLITE_OK;
@@ -281,8 +268,7 @@ static int table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 static void forget_rows(cursor *c)
 {
     ip_sql_rows_clear(&c->rows);
-    if (c->state)
-        table_of(c->base.pVtab)->end(c->state);
+    if (c->state) table_of(c->base.pVtab)->end(c->state);
     c->state = NULL;
     c->has_row = false;
     c->at = 0;
@@ -304,8 +290,7 @@ static bool read_ask(ip_sql_ask *ask, int used, const char *letters, int argc, s
         ask->range[k].hi = INT64_MAX;
     }
     for (int k = 0; k < argc; k++, letters += 2) {
-        if (sqlite3_value_type(argv[k]) == SQLITE_NULL)
-            return false;
+        if (sqlite3_value_type(argv[k]) == SQLITE_NULL) return false;
         if (*letters >= 'A')
             ask->argv[*letters - 'A'] = argv[k];
         else
@@ -320,8 +305,7 @@ static bool has_required(ip_sql_call *call, const ip_sql_table *table, const ip_
     int n = 0;
     while (n < table->n_required && (ask->argv[n] || table->parameters))
         n++;
-    if (n == table->n_required)
-        return true;
+    if (n == table->n_required) return true;
     char *names = ip_sql_table_arguments(table);
     ip_sql_call_fail(call, SQLITE_ERROR, "argument %d is missing; takes (%s), at least %d", n + 1, names ? names : "",
                      table->n_required);
@@ -340,14 +324,11 @@ static int table_filter(sqlite3_vtab_cursor *base, int used, const char *letters
     ip_sql_lock lock = table->parameters ? IP_SQL_LOCK_CREATED : IP_SQL_LOCK_TABLE;
     if (table->files && ip_sql_locks_pass(&call, lock, &((vtab *)base->pVtab)->data->vetted)) /* R4 */
         return end_call(&call, base->pVtab);
-    if (!read_ask(&ask, used, letters, argc, argv))
-        return SQLITE_OK;
-    if (!has_required(&call, table, &ask))
-        return end_call(&call, base->pVtab);
+    if (!read_ask(&ask, used, letters, argc, argv)) return SQLITE_OK;
+    if (!has_required(&call, table, &ask)) return end_call(&call, base->pVtab);
     if (table->fill) {
         table->fill(&call, ask.argv, &c->rows); /* R3 */
-        if (c->rows.failed)
-            ip_sql_call_fail(&call, SQLITE_NOMEM, NULL);
+        if (c->rows.failed) ip_sql_call_fail(&call, SQLITE_NOMEM, NULL);
         c->has_row = c->rows.n > 0;
     } else if (!table->begin(&call, &ask, &c->state) && c->state) {
         c->has_row = table->next(&call, c->state);
@@ -374,8 +355,7 @@ static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int k)
 {
     const cursor *c = (cursor *)base;
     const ip_sql_table *table = table_of(base->pVtab);
-    if (k >= table->n_columns)
-        return SQLITE_OK; /* R5 */
+    if (k >= table->n_columns) return SQLITE_OK; /* R5 */
     if (!table->fill) {
         ip_sql_call call = call_of(base->pVtab);
         table->column(&call, c->state, ctx, k);
@@ -398,16 +378,33 @@ static int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
     return SQLITE_OK;
 }
 
-static const sqlite3_module eponymous_module = { /* R1: no xCreate */
-    .xConnect = table_connect, .xDisconnect = table_disconnect, .xBestIndex = table_best_index, .xOpen = table_open,
-    .xClose = table_close, .xFilter = table_filter, .xNext = table_next, .xEof = table_eof, .xColumn = table_column,
+static const sqlite3_module eponymous_module = {
+    /* R1: no xCreate */
+    .xConnect = table_connect,
+    .xDisconnect = table_disconnect,
+    .xBestIndex = table_best_index,
+    .xOpen = table_open,
+    .xClose = table_close,
+    .xFilter = table_filter,
+    .xNext = table_next,
+    .xEof = table_eof,
+    .xColumn = table_column,
     .xRowid = table_rowid,
 };
 
 static const sqlite3_module created_module = {
-    .xCreate = create_created, .xConnect = connect_created, .xDisconnect = table_disconnect,
-    .xDestroy = table_disconnect, .xBestIndex = table_best_index, .xOpen = table_open, .xClose = table_close,
-    .xFilter = table_filter, .xNext = table_next, .xEof = table_eof, .xColumn = table_column, .xRowid = table_rowid,
+    .xCreate = create_created,
+    .xConnect = connect_created,
+    .xDisconnect = table_disconnect,
+    .xDestroy = table_disconnect,
+    .xBestIndex = table_best_index,
+    .xOpen = table_open,
+    .xClose = table_close,
+    .xFilter = table_filter,
+    .xNext = table_next,
+    .xEof = table_eof,
+    .xColumn = table_column,
+    .xRowid = table_rowid,
 };
 
 /* ---- registration ---------------------------------------------------------------------------------------- */
@@ -423,31 +420,26 @@ static void module_destroy(void *user)
 int ip_sql_add_table(const ip_sql_setup *setup, const ip_sql_table *table)
 {
     module_data *data = sqlite3_malloc64(sizeof *data);
-    if (!data)
-        return SQLITE_NOMEM;
+    if (!data) return SQLITE_NOMEM;
     data->conn = ip_sql_connection_register(setup->conn);
     data->table = table;
     data->vetted = NULL;
-    return sqlite3_create_module_v2(setup->db, table->name, table->parameters ? &created_module : &eponymous_module, data,
-                                    module_destroy);
+    return sqlite3_create_module_v2(setup->db, table->name, table->parameters ? &created_module : &eponymous_module,
+                                    data, module_destroy);
 }
 
 static const ip_sql_table *const all[] = {
-    &ip_sql_table_histogram, &ip_sql_table_pixels, &ip_sql_table_stats, &ip_sql_table_tiles,
-    &ip_sql_table_files, &ip_sql_table_folder, &ip_sql_table_explain, &ip_sql_table_ops,
-    &ip_sql_table_devices, &ip_sql_table_counters, &ip_sql_table_settings, &ip_sql_table_reference,
+    &ip_sql_table_histogram, &ip_sql_table_pixels,   &ip_sql_table_stats,    &ip_sql_table_tiles,
+    &ip_sql_table_files,     &ip_sql_table_folder,   &ip_sql_table_explain,  &ip_sql_table_ops,
+    &ip_sql_table_devices,   &ip_sql_table_counters, &ip_sql_table_settings, &ip_sql_table_reference,
 };
 
-const ip_sql_table *ip_sql_table_get(int k)
-{
-    return k >= 0 && k < (int)(sizeof all / sizeof all[0]) ? all[k] : NULL;
-}
+const ip_sql_table *ip_sql_table_get(int k) { return k >= 0 && k < (int)(sizeof all / sizeof all[0]) ? all[k] : NULL; }
 
 int ip_sql_add_tables(const ip_sql_setup *setup)
 {
     int rc = SQLITE_OK;
     for (int k = 0; ip_sql_table_get(k) && !rc; k++)
-        if (!setup->safe || !ip_sql_table_get(k)->files)
-            rc = ip_sql_add_table(setup, ip_sql_table_get(k));
+        if (!setup->safe || !ip_sql_table_get(k)->files) rc = ip_sql_add_table(setup, ip_sql_table_get(k));
     return rc ? rc : ip_sql_add_settings(setup);
 }

@@ -16,16 +16,16 @@
 #pragma GCC visibility push(hidden)
 
 typedef struct ip_sql_cell {
-    int type;            /* SQLITE_NULL, SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_TEXT */
+    int type; /* SQLITE_NULL, SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_TEXT */
     sqlite3_int64 integer;
     double real;
-    char *text;          /* owned; for sqlite3_free() */
+    char *text; /* owned; for sqlite3_free() */
 } ip_sql_cell;
 
 typedef struct ip_sql_rows {
     int n_columns, n, capacity;
     ip_sql_cell *cells;
-    bool failed;         /* memory ran out; adding on does nothing */
+    bool failed; /* memory ran out; adding on does nothing */
 } ip_sql_rows;
 
 enum { IP_SQL_MAX_ARGUMENTS = 16, IP_SQL_MAX_RANGED = 4 };
@@ -33,9 +33,11 @@ enum { IP_SQL_MAX_ARGUMENTS = 16, IP_SQL_MAX_RANGED = 4 };
 /* What a scan is asked for. */
 typedef struct ip_sql_ask {
     sqlite3_value *argv[IP_SQL_MAX_ARGUMENTS]; /* borrowed until begin() returns; NULL: not given */
-    const char *const *fixed; /* values of the parameters, NULL: not given */
-    uint64_t used;            /* a bit for each column that may be read */
-    struct { int64_t lo, hi; } range[IP_SQL_MAX_RANGED]; /* no row outside is wanted */
+    const char *const *fixed;                  /* values of the parameters, NULL: not given */
+    uint64_t used;                             /* a bit for each column that may be read */
+    struct {
+        int64_t lo, hi;
+    } range[IP_SQL_MAX_RANGED]; /* no row outside is wanted */
 } ip_sql_ask;
 
 typedef struct ip_sql_table {
@@ -43,13 +45,14 @@ typedef struct ip_sql_table {
     const char *columns; /* as in CREATE TABLE, the arguments last, each HIDDEN */
     const char *about;   /* for the reference: what a row is, and an example */
     const char *example;
-    int n_columns;       /* without the arguments */
+    int n_columns; /* without the arguments */
     int n_arguments, n_required;
-    int n_ranged;        /* the first columns, whole numbers, whose bounds are pushed down */
-    int risk;            /* SQLITE_VTAB_INNOCUOUS, SQLITE_VTAB_DIRECTONLY or 0 */
-    bool files;          /* touches files: absent from the safe module */
-    const char *const *parameters; /* made by CREATE VIRTUAL TABLE temp.t USING this(parameter=value, ...): their names, NULL
-                                    * behind the last, the first n_required of them needed; NULL: is there without CREATE */
+    int n_ranged; /* the first columns, whole numbers, whose bounds are pushed down */
+    int risk;     /* SQLITE_VTAB_INNOCUOUS, SQLITE_VTAB_DIRECTONLY or 0 */
+    bool files;   /* touches files: absent from the safe module */
+    /* made by CREATE VIRTUAL TABLE temp.t USING this(parameter=value, ...): their names, NULL behind the last, the
+     * first n_required of them needed; NULL: is there without CREATE */
+    const char *const *parameters;
     /* Adds all rows. argv has n_arguments places, NULL where one is not given. */
     int (*fill)(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows);
     /* Or a scan: *state is new, for end(), also on failure; NULL: no rows. */
@@ -77,7 +80,8 @@ const ip_sql_table *ip_sql_table_get(int k);
 
 /* The rows of catalog.c, files.c, pixels.c, stats.c, tables.c and tiles.c. */
 extern const ip_sql_table ip_sql_table_histogram, ip_sql_table_explain;
-extern const ip_sql_table ip_sql_table_pixels, ip_sql_table_stats, ip_sql_table_tiles, ip_sql_table_files, ip_sql_table_folder;
+extern const ip_sql_table ip_sql_table_pixels, ip_sql_table_stats, ip_sql_table_tiles, ip_sql_table_files,
+    ip_sql_table_folder;
 extern const ip_sql_table ip_sql_table_ops, ip_sql_table_devices, ip_sql_table_counters, ip_sql_table_settings,
     ip_sql_table_reference;
 int ip_sql_add_settings(const ip_sql_setup *setup); /* catalog.c: img_setting() */

@@ -4,10 +4,10 @@
  *
  * R1. A plain image and a deferred one give the same rows, computed in one evaluation.
  * R2. histogram: one row a channel and bin, in that order; channel -1 is all of them. The operation puts v into bin
- *     floor((v - min) bins / (max - min)), max into the last one, and what is outside or NaN nowhere; min and max are the
- *     arguments lowest and highest, else black and white (data: the dtype's range, floats 0 to 1). lo and hi are the least and
- *     greatest integer of the bin (an empty one has hi below lo); of floats, of 64-bit integers and where lowest or highest is no whole number its
- *     edges. percent is the share of what was counted in the channel.
+ *     floor((v - min) bins / (max - min)), max into the last one, and what is outside or NaN nowhere; min and max are
+ *     the arguments lowest and highest, else black and white (data: the dtype's range, floats 0 to 1). lo and hi are
+ *     the least and greatest integer of the bin (an empty one has hi below lo); of floats, of 64-bit integers and where
+ *     lowest or highest is no whole number its edges. percent is the share of what was counted in the channel.
  * R3. img_explain: one row a kernel; nothing is computed or compiled.
  *
  *     SELECT bin, count FROM histogram((SELECT img FROM photos WHERE id = 1), 16, 0);
@@ -52,8 +52,7 @@ static void add_histogram_rows(ip_sql_rows *rows, const histogram *h, const imgp
     int64_t n_bins = info->shape[info->rank - 1];
     int64_t n_channels = info->rank > 1 ? info->shape[info->rank - 2] : 1;
     for (int64_t c = 0; c < n_channels; c++) {
-        if (h->only_channel >= 0 && c != h->only_channel)
-            continue;
+        if (h->only_channel >= 0 && c != h->only_channel) continue;
         double total = 0;
         for (int64_t k = 0; k < n_bins; k++)
             total += counts[c * n_bins + k];
@@ -72,17 +71,14 @@ static void add_histogram_rows(ip_sql_rows *rows, const histogram *h, const imgp
 static int read_histogram(ip_sql_call *call, imgpar_array *a, const histogram *h, ip_sql_rows *rows)
 {
     imgpar_info info = { .struct_size = sizeof info };
-    if (imgpar_array_info(a, &info))
-        return ip_sql_call_fail_array(call, a);
-    if (info.dtype != IMGPAR_U32)
-        return ip_sql_call_fail(call, SQLITE_INTERNAL, "counts that are not u32");
+    if (imgpar_array_info(a, &info)) return ip_sql_call_fail_array(call, a);
+    if (info.dtype != IMGPAR_U32) return ip_sql_call_fail(call, SQLITE_INTERNAL, "counts that are not u32");
     int64_t n_channels = info.rank > 1 ? info.shape[info.rank - 2] : 1;
     if (h->only_channel >= n_channels)
         return ip_sql_call_fail(call, SQLITE_ERROR, "channel=%lld: the image has %lld", (long long)h->only_channel,
                                 (long long)n_channels);
     uint32_t *counts = sqlite3_malloc64(info.size_bytes);
-    if (!counts)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!counts) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     ip_sql_run run;
     ip_sql_run_begin(&run, call);
     imgpar_status st = imgpar_array_read_with(a, counts, info.size_bytes, &run.options);
@@ -95,10 +91,7 @@ static int read_histogram(ip_sql_call *call, imgpar_array *a, const histogram *h
     return call->code;
 }
 
-static bool is_whole(sqlite3_value *value)
-{
-    return !value || sqlite3_value_numeric_type(value) == SQLITE_INTEGER;
-}
+static bool is_whole(sqlite3_value *value) { return !value || sqlite3_value_numeric_type(value) == SQLITE_INTEGER; }
 
 static bool is_number(sqlite3_value *value)
 {
@@ -113,7 +106,8 @@ static int check_histogram(ip_sql_call *call, sqlite3_value **argv)
     for (int k = ARG_BINS; k <= ARG_HIGHEST; k++) {
         bool must_be_whole = k < ARG_LOWEST;
         if (!(must_be_whole ? is_whole(argv[k]) : is_number(argv[k])))
-            return ip_sql_call_fail(call, SQLITE_ERROR, "%s is not a %snumber", names[k], must_be_whole ? "whole " : "");
+            return ip_sql_call_fail(call, SQLITE_ERROR, "%s is not a %snumber", names[k],
+                                    must_be_whole ? "whole " : "");
     }
     return SQLITE_OK;
 }
@@ -123,10 +117,8 @@ static histogram asked_histogram(const imgpar_info *info, sqlite3_value **argv)
 {
     histogram h = { .only_channel = argv[ARG_CHANNEL] ? sqlite3_value_int64(argv[ARG_CHANNEL]) : -1 };
     ip_sql_range(info, &h.lo, &h.hi);
-    if (argv[ARG_LOWEST])
-        h.lo = sqlite3_value_double(argv[ARG_LOWEST]);
-    if (argv[ARG_HIGHEST])
-        h.hi = sqlite3_value_double(argv[ARG_HIGHEST]);
+    if (argv[ARG_LOWEST]) h.lo = sqlite3_value_double(argv[ARG_LOWEST]);
+    if (argv[ARG_HIGHEST]) h.hi = sqlite3_value_double(argv[ARG_HIGHEST]);
     bool exact = fabs(h.lo) <= 0x1p32 && fabs(h.hi) <= 0x1p32 && h.lo == floor(h.lo) && h.hi == floor(h.hi);
     h.whole = is_narrow_integer(info->dtype) && exact;
     return h;
@@ -136,8 +128,7 @@ static histogram asked_histogram(const imgpar_info *info, sqlite3_value **argv)
 static char *histogram_options(sqlite3_value **argv)
 {
     sqlite3_str *s = sqlite3_str_new(NULL);
-    if (argv[ARG_BINS])
-        sqlite3_str_appendf(s, "bins=%lld", sqlite3_value_int64(argv[ARG_BINS]));
+    if (argv[ARG_BINS]) sqlite3_str_appendf(s, "bins=%lld", sqlite3_value_int64(argv[ARG_BINS]));
     static const char *const names[] = { "lo", "hi" };
     for (int k = 0; k < 2; k++)
         if (argv[ARG_LOWEST + k])
@@ -149,11 +140,9 @@ static char *histogram_options(sqlite3_value **argv)
 
 static int fill_histogram(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
 {
-    if (check_histogram(call, argv))
-        return call->code;
+    if (check_histogram(call, argv)) return call->code;
     char *options = histogram_options(argv);
-    if (!options)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!options) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     ip_sql_inputs in;
     if (!ip_sql_inputs_read(call, 1, argv, &in)) {
         imgpar_info info = { .struct_size = sizeof info };
@@ -175,10 +164,14 @@ const ip_sql_table ip_sql_table_histogram = {
     .name = "histogram",
     .columns = "channel INTEGER, bin INTEGER, lo, hi, count INTEGER, percent REAL,"
                " source HIDDEN, bins HIDDEN, only_channel HIDDEN, lowest HIDDEN, highest HIDDEN",
-    .about = "one row a channel (-1: all) and bin, from lowest to highest (black and white; data: the dtype's range, floats 0 to 1); "
+    .about = "one row a channel (-1: all) and bin, from lowest to highest (black and white; data: the dtype's range, "
+             "floats 0 to 1); "
              "percent is of what was counted",
     .example = "SELECT bin, count FROM histogram(apply('make(4, 3, x + y)'), 4)",
-    .n_columns = 6, .n_arguments = 5, .n_required = 1, .fill = fill_histogram,
+    .n_columns = 6,
+    .n_arguments = 5,
+    .n_required = 1,
+    .fill = fill_histogram,
 };
 
 /* SQLite's own JSON functions take the kernels apart. ops may be a list or a text. */
@@ -190,16 +183,17 @@ static const char explain_sql[] =
     " json_extract(k.value, '$.schedule'), json_extract(k.value, '$.bytes_read'),"
     " json_extract(k.value, '$.bytes_written'), json_extract(k.value, '$.reason')"
     " FROM (SELECT 0 AS of, 0 AS part, key, value FROM json_each(?1, '$.kernels') UNION ALL"
-    "  SELECT l.key + 1, 0, s.key, s.value FROM json_each(?1, '$.loops') l, json_each(l.value, '$.step.kernels') s UNION ALL"
-    "  SELECT l.key + 1, 1, s.key, s.value FROM json_each(?1, '$.loops') l, json_each(l.value, '$.condition.kernels') s) k"
+    "  SELECT l.key + 1, 0, s.key, s.value FROM json_each(?1, '$.loops') l, json_each(l.value, '$.step.kernels') s "
+    "UNION ALL"
+    "  SELECT l.key + 1, 1, s.key, s.value FROM json_each(?1, '$.loops') l, json_each(l.value, '$.condition.kernels') "
+    "s) k"
     " ORDER BY k.of, k.part, k.key";
 
 static int add_kernels(ip_sql_call *call, const char *json, ip_sql_rows *rows)
 {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(call->conn->db, explain_sql, -1, &stmt, NULL);
-    if (!rc)
-        rc = sqlite3_bind_text(stmt, 1, json, -1, SQLITE_STATIC);
+    if (!rc) rc = sqlite3_bind_text(stmt, 1, json, -1, SQLITE_STATIC);
     while (!rc && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         rc = SQLITE_OK;
         ip_sql_rows_add(rows);
@@ -210,8 +204,7 @@ static int add_kernels(ip_sql_call *call, const char *json, ip_sql_rows *rows)
                 ip_sql_set_text(rows, k, (const char *)sqlite3_column_text(stmt, k));
         }
     }
-    if (rc != SQLITE_DONE)
-        ip_sql_call_fail(call, rc, "%s", sqlite3_errmsg(call->conn->db));
+    if (rc != SQLITE_DONE) ip_sql_call_fail(call, rc, "%s", sqlite3_errmsg(call->conn->db));
     sqlite3_finalize(stmt);
     return call->code;
 }
@@ -238,5 +231,8 @@ const ip_sql_table ip_sql_table_explain = {
                " source HIDDEN",
     .about = "one row a kernel that computing the image would launch; those of loops' steps, once each, come last",
     .example = "SELECT kernel, ops FROM img_explain(blur(lazy(apply('make(4, 3, x + y)')), 2))",
-    .n_columns = 6, .n_arguments = 1, .n_required = 1, .fill = fill_explain,
+    .n_columns = 6,
+    .n_arguments = 1,
+    .n_required = 1,
+    .fill = fill_explain,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Texts of apply(), parsed once: a connection keeps the last few, so a statement over many rows parses each of its texts
- * once, be it a literal or a row of a table of pipelines.
+ * Texts of apply(), parsed once: a connection keeps the last few, so a statement over many rows parses each of its
+ * texts once, be it a literal or a row of a table of pipelines.
  */
 #include "sqlext.h"
 
@@ -17,13 +17,11 @@ const imgpar_formula *ip_sql_formula(ip_sql_call *call, const char *text)
             t->used_at = ++conn->memo_clock;
             return t->formula;
         }
-        if (t->used_at < oldest->used_at)
-            oldest = t;
+        if (t->used_at < oldest->used_at) oldest = t;
     }
     imgpar_formula *formula = NULL;
     char *copy = sqlite3_mprintf("%s", text);
-    if (copy)
-        imgpar_formula_parse(text, &formula);
+    if (copy) imgpar_formula_parse(text, &formula);
     if (!formula) {
         sqlite3_free(copy);
         ip_sql_call_fail(call, SQLITE_NOMEM, NULL);

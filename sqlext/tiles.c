@@ -41,24 +41,19 @@ static int64_t side_of(ip_sql_call *call, sqlite3_value *value, const char *name
 static int begin(ip_sql_call *call, const ip_sql_ask *ask, void **state)
 {
     int64_t width = side_of(call, ask->argv[1], "w"), height = side_of(call, ask->argv[2], "h");
-    if (call->code)
-        return call->code;
+    if (call->code) return call->code;
     scan *s = sqlite3_malloc64(sizeof *s);
-    if (!s)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (!s) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     memset(s, 0, sizeof *s);
     *state = s;
     s->at = -1;
     s->width = width;
     s->height = height;
     s->value = sqlite3_value_dup(ask->argv[0]);
-    if (!s->value)
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-    if (ip_sql_inputs_read(call, 1, &s->value, &s->in))
-        return call->code;
+    if (!s->value) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (ip_sql_inputs_read(call, 1, &s->value, &s->in)) return call->code;
     s->info.struct_size = sizeof s->info;
-    if (imgpar_array_info(s->in.arrays[0], &s->info))
-        return ip_sql_call_fail_array(call, s->in.arrays[0]);
+    if (imgpar_array_info(s->in.arrays[0], &s->info)) return ip_sql_call_fail_array(call, s->in.arrays[0]);
     s->columns = (s->info.width + width - 1) / width;
     s->rows = (s->info.height + height - 1) / height;
     bool develops = s->in.base < 0 && ask->used >> COLUMN_IMAGE & 1;
@@ -88,7 +83,9 @@ static void return_tile(ip_sql_call *call, sqlite3_context *ctx, scan *s, int64_
         ip_sql_result_encoded(call, ctx, a, NULL, NULL);
     else {
         if (!ip_sql_inputs_read(call, 1, &s->value, &in)) { /* R1: a recipe of its own for every tile */
-            ip_sql_record record = { .kind = IP_SQL_OPERATION, .name = "crop", .body = options, .n_body = strlen(options) + 1 };
+            ip_sql_record record = {
+                .kind = IP_SQL_OPERATION, .name = "crop", .body = options, .n_body = strlen(options) + 1
+            };
             ip_sql_result(call, ctx, &in, &record, imgpar_array_retain(a));
         }
         ip_sql_inputs_free(&in);
@@ -116,5 +113,11 @@ const ip_sql_table ip_sql_table_tiles = {
                " source HIDDEN, w HIDDEN, h HIDDEN",
     .about = "one row a tile of at most w x h pixels",
     .example = "SELECT x, y, width, img_mean(image) FROM img_tiles(apply('cast(make(5, 2, x), u8)'), 2, 2)",
-    .n_columns = N_COLUMNS, .n_arguments = 3, .n_required = 3, .begin = begin, .next = next, .column = column, .end = end,
+    .n_columns = N_COLUMNS,
+    .n_arguments = 3,
+    .n_required = 3,
+    .begin = begin,
+    .next = next,
+    .column = column,
+    .end = end,
 };

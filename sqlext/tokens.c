@@ -7,7 +7,8 @@
 
 static bool is_name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || (c & 0x80);
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+           (c & 0x80);
 }
 
 static const char *skip_blanks(const char *p)
@@ -32,8 +33,7 @@ static const char *skip_quoted(const char *p)
 {
     char quote = *p == '[' ? ']' : *p;
     for (p++; *p; p++)
-        if (*p == quote && (quote == ']' || *++p != quote))
-            return quote == ']' ? p + 1 : p;
+        if (*p == quote && (quote == ']' || *++p != quote)) return quote == ']' ? p + 1 : p;
     return p;
 }
 
@@ -43,8 +43,7 @@ static const char *skip_parameter(const char *p)
     const char *name = p + 1;
     for (p = name; is_name_char(*p) || (p[0] == ':' && p[1] == ':'); p++)
         p += *p == ':';
-    if (p == name || *p != '(')
-        return p;
+    if (p == name || *p != '(') return p;
     p += strcspn(p, ") \t\r\n\f\v");
     return p + (*p == ')');
 }
@@ -53,8 +52,7 @@ bool ip_sql_token_next(const char **p, ip_sql_token *t)
 {
     const char *at = skip_blanks(*p), *end = at + 1;
     *p = at;
-    if (!*at)
-        return false;
+    if (!*at) return false;
     *t = (ip_sql_token){ .at = at, .kind = (unsigned char)*at };
     if (strchr("\"'`[", *at)) {
         t->kind = IP_SQL_QUOTED;
@@ -94,8 +92,7 @@ bool ip_sql_is_word(const ip_sql_token *t, const char *word)
 bool ip_sql_is_any(const ip_sql_token *t, const char *const *words)
 {
     for (; *words; words++)
-        if (ip_sql_is_word(t, *words))
-            return true;
+        if (ip_sql_is_word(t, *words)) return true;
     return false;
 }
 
@@ -116,26 +113,24 @@ static bool creates_index(const char *sql)
            (!ip_sql_is_word(&t, "UNIQUE") || ip_sql_token_next(&sql, &t)) && ip_sql_is_word(&t, "INDEX");
 }
 
-/* True where p, behind an opening bracket, leads past its closing one to AS (, AS MATERIALIZED ( or AS NOT MATERIALIZED (:
- * what stands before is a common table expression. No call can be followed by these. */
+/* True where p, behind an opening bracket, leads past its closing one to AS (, AS MATERIALIZED ( or AS NOT MATERIALIZED
+ * (: what stands before is a common table expression. No call can be followed by these. */
 static bool is_common_table(const char *p)
 {
     ip_sql_token t = { 0 };
     int depth = 1;
     while (depth && ip_sql_token_next(&p, &t))
         depth += (t.kind == '(') - (t.kind == ')');
-    if (depth || !ip_sql_token_next(&p, &t) || !ip_sql_is_word(&t, "AS") || !ip_sql_token_next(&p, &t))
-        return false;
-    if (ip_sql_is_word(&t, "NOT") && !ip_sql_token_next(&p, &t))
-        return false;
-    if (ip_sql_is_word(&t, "MATERIALIZED") && !ip_sql_token_next(&p, &t))
-        return false;
+    if (depth || !ip_sql_token_next(&p, &t) || !ip_sql_is_word(&t, "AS") || !ip_sql_token_next(&p, &t)) return false;
+    if (ip_sql_is_word(&t, "NOT") && !ip_sql_token_next(&p, &t)) return false;
+    if (ip_sql_is_word(&t, "MATERIALIZED") && !ip_sql_token_next(&p, &t)) return false;
     return t.kind == '(';
 }
 
 bool ip_sql_calls(const char *sql, const char *name)
 {
-    /* TABLE, INTO and REFERENCES are reserved words that no expression follows in a schema. VIEW is one only behind these. */
+    /* TABLE, INTO and REFERENCES are reserved words that no expression follows in a schema. VIEW is one only behind
+     * these. */
     static const char *const before_tables[] = { "TABLE", "INTO", "REFERENCES", NULL };
     static const char *const before_view[] = { "CREATE", "TEMP", "TEMPORARY", NULL };
     ip_sql_token t, last = { 0 }, before = { 0 }; /* t, the one in front of it, the one in front of that */
@@ -148,8 +143,7 @@ bool ip_sql_calls(const char *sql, const char *name)
             continue;
         ip_sql_token bracket;
         const char *behind = p;
-        if (ip_sql_token_next(&behind, &bracket) && bracket.kind == '(' && !is_common_table(behind))
-            return true;
+        if (ip_sql_token_next(&behind, &bracket) && bracket.kind == '(' && !is_common_table(behind)) return true;
     }
     return false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tokens.h - the text of an SQL statement, cut as SQLite's own tokenizer cuts it: blanks and comments left out, quoted names
- * and texts whole. Not a parser: nothing is known of a token but its kind and the brackets around it.
+ * tokens.h - the text of an SQL statement, cut as SQLite's own tokenizer cuts it: blanks and comments left out, quoted
+ * names and texts whole. Not a parser: nothing is known of a token but its kind and the brackets around it.
  *
  *     ip_sql_token t;
  *     for (const char *p = sql; ip_sql_token_next(&p, &t);)
@@ -24,7 +24,10 @@ typedef struct ip_sql_token {
     int depth; /* brackets around it; 0 from ip_sql_token_next() */
 } ip_sql_token;
 
-typedef struct ip_sql_tokens { ip_sql_token *all; int n; } ip_sql_tokens;
+typedef struct ip_sql_tokens {
+    ip_sql_token *all;
+    int n;
+} ip_sql_tokens;
 
 /* Reads the token at *p and moves *p behind it; false: there is none. */
 bool ip_sql_token_next(const char **p, ip_sql_token *t);
@@ -38,8 +41,9 @@ bool ip_sql_is_any(const ip_sql_token *t, const char *const *words);
 /* The token names name, with quotes of any kind or without. */
 bool ip_sql_is_name(const ip_sql_token *t, const char *name);
 
-/* True where the text calls the function name, or a table of that name with arguments. Names of tables and columns are no
- * calls, though brackets may follow them: CREATE TABLE save(x), INSERT INTO save(x), WITH save(x) AS (...). In doubt: true. */
+/* True where the text calls the function name, or a table of that name with arguments. Names of tables and columns are
+ * no calls, though brackets may follow them: CREATE TABLE save(x), INSERT INTO save(x), WITH save(x) AS (...). In
+ * doubt: true. */
 bool ip_sql_calls(const char *sql, const char *name);
 
 #pragma GCC visibility pop

@@ -4,11 +4,14 @@
  *
  *     SELECT name, img_try(thumbnail(lazy(img), 320)), img_error(thumbnail(lazy(img), 320)) FROM photos;
  *
- * R1. x is computed whole: a deferred image with all its operations, a plain one by decoding it. A plain image comes back
+ * R1. x is computed whole: a deferred image with all its operations, a plain one by decoding it. A plain image comes
+ * back
  *     as it is, a deferred one as PNG or NPY.
- * R2. What fails is what x is: damaged data, an operation that does not fit, an empty blob, a text, a number. Interruption, a lack of memory and
+ * R2. What fails is what x is: damaged data, an operation that does not fit, an empty blob, a text, a number.
+ * Interruption, a lack of memory and
  *     a result above SQLite's length limit stay errors.
- * R3. A function of a plain image that fails is an error before img_try() is called: x has to be deferred. So is what is wrong
+ * R3. A function of a plain image that fails is an error before img_try() is called: x has to be deferred. So is what
+ * is wrong
  *     with any image, such as blur(x, -1), and a function whose result is a number.
  * R4. NULL in gives NULL out.
  */
@@ -31,8 +34,7 @@ static void run_attempt(ip_sql_call *call, sqlite3_context *ctx, attempt which, 
                 ip_sql_evaluate(call, in.arrays, 1);
             else
                 ip_sql_develop(call, in.arrays[0]);
-            if (!call->code && which == TRY_IMAGE)
-                sqlite3_result_value(ctx, argv[0]);
+            if (!call->code && which == TRY_IMAGE) sqlite3_result_value(ctx, argv[0]);
         } else {
             ip_sql_result_encoded(call, ctx, in.arrays[0], NULL, NULL);
         }
@@ -47,7 +49,7 @@ static void try_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ip_sql_call call = ip_sql_call_begin(ctx);
     const ip_sql_function *f = sqlite3_user_data(ctx);
     run_attempt(&call, ctx, (attempt)f->variant, argv);
-    if (call.code == SQLITE_ERROR) { /* R2 */
+    if (call.code == SQLITE_ERROR) {                 /* R2 */
         if (f->variant == TRY_ERROR && call.message) /* without "img_error(): " */
             sqlite3_result_text(ctx, call.message + strlen(call.name) + 4, -1, SQLITE_TRANSIENT);
         sqlite3_free(call.message);

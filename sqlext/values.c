@@ -2,16 +2,16 @@
 /*
  * Arguments and results.
  *
- * R1. What is neither an image nor a deferred image is an error that says what it is: at once, but for lazy() and inside a table of
+ * R1. What is neither an image nor a deferred image is an error that says what it is: at once, but for lazy() and
+ * inside a table of
  *     R9, where it is one of the sink (R8).
- * R2. A number stands for an image only beside a real one.
- * R3. Any deferred input makes the result deferred; nothing is computed then.
- * R4. The largest recipe is extended, so that the least is copied.
- * R5. A finished image that no sink asked for comes back as it went: dtype, shape and space. PNG holds u8, u16 and bool of rank 2, or
+ * R2. A number stands for an image only beside a real one. R3. Any deferred input makes the result deferred; nothing is
+ * computed then. R4. The largest recipe is extended, so that the least is copied. R5. A finished image that no sink
+ * asked for comes back as it went: dtype, shape and space. PNG holds u8, u16 and bool of rank 2, or
  *     of rank 3 with 1 to 4 channels, and pixels it must have. The rest becomes NPY. (imgpar_encode_exact)
- * R6. A result longer than SQLITE_LIMIT_LENGTH is refused, before computing where the size is known.
- * R7. Results live in SQLite's memory.
- * R8. A deferred image may have a damaged source, or an operation that does not fit its images: what it fails with is told where
+ * R6. A result longer than SQLITE_LIMIT_LENGTH is refused, before computing where the size is known. R7. Results live
+ * in SQLite's memory. R8. A deferred image may have a damaged source, or an operation that does not fit its images:
+ * what it fails with is told where
  *     it is computed.
  * R9. Inside an imgpar(SELECT ...) table the first plain image is taken as deferred.
  */
@@ -27,8 +27,7 @@
 bool ip_sql_any_null(int argc, sqlite3_value **argv)
 {
     for (int k = 0; k < argc; k++)
-        if (sqlite3_value_type(argv[k]) == SQLITE_NULL)
-            return true;
+        if (sqlite3_value_type(argv[k]) == SQLITE_NULL) return true;
     return false;
 }
 
@@ -36,9 +35,11 @@ bool ip_sql_any_null(int argc, sqlite3_value **argv)
 static const char *fault_of(int type)
 {
     static const char *const faults[] = {
-        [SQLITE_INTEGER] = "a number, not an image", [SQLITE_FLOAT] = "a number, not an image",
+        [SQLITE_INTEGER] = "a number, not an image",
+        [SQLITE_FLOAT] = "a number, not an image",
         [SQLITE_TEXT] = "a text, not an image (readfile() and img_files() read files)",
-        [SQLITE_BLOB] = "an empty blob, not an image", [SQLITE_NULL] = "NULL, not an image",
+        [SQLITE_BLOB] = "an empty blob, not an image",
+        [SQLITE_NULL] = "NULL, not an image",
     };
     return faults[type];
 }
@@ -69,19 +70,19 @@ static void give_hint(ip_sql_call *call, const void *bytes, size_t n)
 {
     ip_sql_connection *conn = call->conn;
     for (int k = 0; k < IP_SQL_N_RECENT && !conn->hinted; k++) {
-        if (conn->recent[k].n != n || conn->recent[k].hash != hash_ends(bytes, n))
-            continue;
+        if (conn->recent[k].n != n || conn->recent[k].hash != hash_ends(bytes, n)) continue;
         conn->hinted = true;
-        sqlite3_log(SQLITE_NOTICE, "imgpar: %s() decodes what an inner function has just encoded; with lazy(image) inside and"
-                                   " png() around it all is computed at once", call->name);
+        sqlite3_log(SQLITE_NOTICE,
+                    "imgpar: %s() decodes what an inner function has just encoded; with lazy(image) inside and"
+                    " png() around it all is computed at once",
+                    call->name);
     }
 }
 
 /* R1: an error now, or lazily of what is computed from it. */
 static int take_fault(ip_sql_call *call, const char *where, int type, bool lazily, ip_sql_image *image)
 {
-    if (!lazily)
-        return ip_sql_call_fail_type(call, where, type);
+    if (!lazily) return ip_sql_call_fail_type(call, where, type);
     image->fault = fault_of(type);
     return SQLITE_OK;
 }
@@ -94,23 +95,22 @@ static int read_argument(ip_sql_call *call, const char *where, sqlite3_value *ar
         ip_sql_number_text(arg, image->number);
         return SQLITE_OK;
     }
-    if (type != SQLITE_BLOB)
-        return take_fault(call, where, type, lazily, image);
+    if (type != SQLITE_BLOB) return take_fault(call, where, type, lazily, image);
     image->bytes = sqlite3_value_blob(arg);
     image->n_bytes = (size_t)sqlite3_value_bytes(arg);
     if (!image->bytes)
-        return image->n_bytes ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL) : take_fault(call, where, type, lazily, image);
+        return image->n_bytes ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL)
+                              : take_fault(call, where, type, lazily, image);
     image->deferred = ip_sql_recipe_is(image->bytes, image->n_bytes);
-    if (!image->deferred && !call->conn->hinted)
-        give_hint(call, image->bytes, image->n_bytes);
+    if (!image->deferred && !call->conn->hinted) give_hint(call, image->bytes, image->n_bytes);
     return image->deferred ? ip_sql_recipe_parse(call, where, image->bytes, image->n_bytes, &image->recipe) : SQLITE_OK;
 }
 
 /* Makes the array of an argument, or those of all its records. */
-static int build_argument(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_image *image, bool lazily)
+static int build_argument(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_image *image,
+                          bool lazily)
 {
-    if (image->deferred)
-        return ip_sql_recipe_build(call, where, context, &image->recipe);
+    if (image->deferred) return ip_sql_recipe_build(call, where, context, &image->recipe);
     if (image->fault) {
         image->array = imgpar_array_error(context, IMGPAR_E_CORRUPT, image->fault);
         return SQLITE_OK;
@@ -141,12 +141,10 @@ static void make_base(ip_sql_call *call, ip_sql_inputs *in)
 {
     for (int k = 0; k < in->n && in->base < 0; k++) {
         ip_sql_image *image = &in->images[k];
-        if (*image->number)
-            continue;
+        if (*image->number) continue;
         ip_sql_record record = record_of(image);
         uint32_t index;
-        if (!ip_sql_recipe_add(call, &image->recipe, &record, &index))
-            in->base = k;
+        if (!ip_sql_recipe_add(call, &image->recipe, &record, &index)) in->base = k;
     }
 }
 
@@ -158,14 +156,12 @@ static int gather(ip_sql_call *call, ip_sql_inputs *in)
             in->base = k;
     if (in->base < 0 && call->conn->deferring) /* R9 */
         make_base(call, in);
-    if (in->base < 0)
-        return call->code;
+    if (in->base < 0) return call->code;
     ip_sql_recipe *r = &in->images[in->base].recipe;
     in->index[in->base] = (uint32_t)r->n_records - 1;
     for (int k = 0; k < in->n && !call->code; k++) {
         const ip_sql_image *image = &in->images[k];
-        if (k == in->base)
-            continue;
+        if (k == in->base) continue;
         if (image->deferred) {
             ip_sql_recipe_merge(call, in->context, r, &image->recipe, &in->index[k]);
         } else {
@@ -196,29 +192,23 @@ static int read_inputs(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_in
     in->base = -1;
     for (int k = 0; k < n; k++) {
         snprintf(where, sizeof where, "argument %d", k + 1);
-        if (read_argument(call, where, argv[k], lazily, &in->images[k]))
-            return call->code;
+        if (read_argument(call, where, argv[k], lazily, &in->images[k])) return call->code;
         n_numbers += *in->images[k].number != 0;
     }
     if (n && n_numbers == n) { /* R2 */
         *in->images[0].number = 0;
-        if (take_fault(call, "argument 1", SQLITE_INTEGER, lazily, &in->images[0]))
-            return call->code;
+        if (take_fault(call, "argument 1", SQLITE_INTEGER, lazily, &in->images[0])) return call->code;
     }
     in->context = mode == READ_HEADER ? ip_sql_header_context(call) : ip_sql_context(call);
-    if (!in->context)
-        return call->code;
+    if (!in->context) return call->code;
     for (int k = 0; k < n; k++) {
         snprintf(where, sizeof where, "argument %d", k + 1);
-        if (build_argument(call, where, in->context, &in->images[k], lazily))
-            return call->code;
+        if (build_argument(call, where, in->context, &in->images[k], lazily)) return call->code;
     }
-    if (gather(call, in))
-        return call->code;
+    if (gather(call, in)) return call->code;
     for (int k = 0; k < n; k++)
         in->arrays[k] = in->base < 0 ? in->images[k].array : in->images[in->base].recipe.records[in->index[k]].array;
-    if (!call->op && in->n == 1 && in->base == 0)
-        take_note(call, in);
+    if (!call->op && in->n == 1 && in->base == 0) take_note(call, in);
     return SQLITE_OK;
 }
 
@@ -273,8 +263,7 @@ void ip_sql_result_deferred(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inpu
     ip_sql_recipe r = { 0 };
     ip_sql_record record = record_of(&in->images[0]);
     uint32_t index;
-    if (!ip_sql_recipe_add(call, &r, &record, &index))
-        return_recipe(call, ctx, &r);
+    if (!ip_sql_recipe_add(call, &r, &record, &index)) return_recipe(call, ctx, &r);
     ip_sql_recipe_free(&r);
 }
 
@@ -298,7 +287,8 @@ int ip_sql_evaluate(ip_sql_call *call, imgpar_array *const *arrays, int n)
 
 int ip_sql_develop(ip_sql_call *call, imgpar_array *a)
 {
-    bool is_value = call->recipe && call->recipe->n_records && call->recipe->records[call->recipe->n_records - 1].array == a;
+    bool is_value =
+        call->recipe && call->recipe->n_records && call->recipe->records[call->recipe->n_records - 1].array == a;
     return is_value ? ip_sql_memo_compute(call, call->recipe) : SQLITE_OK;
 }
 
@@ -313,9 +303,9 @@ void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
         ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
         return;
     }
-    if (ip_sql_develop(call, a))
-        return;
-    void *bytes = sqlite3_malloc64(info.size_bytes ? info.size_bytes : 1); /* NULL for 0 bytes would read as a failure */
+    if (ip_sql_develop(call, a)) return;
+    /* NULL for 0 bytes would read as a failure */
+    void *bytes = sqlite3_malloc64(info.size_bytes ? info.size_bytes : 1);
     if (!bytes)
         ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     else if (!ip_sql_compute(call, a, bytes, info.size_bytes)) {
@@ -327,7 +317,8 @@ void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
 
 static bool png_holds(const imgpar_info *info)
 {
-    return info->size_bytes > 0 && (info->dtype == IMGPAR_U8 || info->dtype == IMGPAR_U16 || info->dtype == IMGPAR_BOOL) &&
+    return info->size_bytes > 0 &&
+           (info->dtype == IMGPAR_U8 || info->dtype == IMGPAR_U16 || info->dtype == IMGPAR_BOOL) &&
            (info->rank == 2 || (info->rank == 3 && info->shape[2] >= 1 && info->shape[2] <= 4));
 }
 
@@ -357,23 +348,22 @@ void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array
     }
     bool is_exact = !format; /* R5 */
     format = ip_sql_format_of(call, &info, format);
-    if (!format || ip_sql_develop(call, a))
-        return;
+    if (!format || ip_sql_develop(call, a)) return;
     ip_sql_run run;
     void *bytes = NULL;
     size_t n = 0;
     ip_sql_run_begin(&run, call);
     run.options.format = format;
     run.options.settings = settings;
-    imgpar_status st = is_exact ? imgpar_encode_exact(a, &run.options, &bytes, &n) : imgpar_encode(a, &run.options, &bytes, &n);
+    imgpar_status st =
+        is_exact ? imgpar_encode_exact(a, &run.options, &bytes, &n) : imgpar_encode(a, &run.options, &bytes, &n);
     ip_sql_run_end(&run);
     if (st)
         ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a));
     else if (n > ip_sql_max_bytes(call->conn))
         ip_sql_call_fail(call, SQLITE_TOOBIG, NULL);
     else {
-        if (call->op || !strcmp(call->name, "apply"))
-            note_result(call->conn, bytes, n);
+        if (call->op || !strcmp(call->name, "apply")) note_result(call->conn, bytes, n);
         sqlite3_result_blob64(ctx, bytes, n, SQLITE_TRANSIENT); /* R7 */
     }
     imgpar_free(bytes);
@@ -400,16 +390,14 @@ static void return_appended(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inpu
     memcpy(record->inputs, in->index, (size_t)in->n * sizeof in->index[0]);
     record->hash = ip_sql_hash(0, record->body, record->n_body);
     record->array = result;
-    if (!ip_sql_recipe_add(call, r, record, &index))
-        return_recipe(call, ctx, r);
+    if (!ip_sql_recipe_add(call, r, record, &index)) return_recipe(call, ctx, r);
 }
 
 /* The deferred input that is an error array, or -1. */
 static int broken_input(const ip_sql_inputs *in)
 {
     for (int k = 0; k < in->n && in->base >= 0; k++)
-        if (ip_sql_is_broken(in->arrays[k]))
-            return k;
+        if (ip_sql_is_broken(in->arrays[k])) return k;
     return -1;
 }
 
@@ -420,8 +408,7 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
     int broken = broken_input(in);
     bool waits = broken >= 0 || (in->base >= 0 && ip_sql_waits(record->kind, imgpar_array_status(result)));
     if (waits && !(call->op && call->op->returns_number)) { /* R8 */
-        if (broken >= 0)
-            imgpar_array_replace(&result, imgpar_array_retain(in->arrays[broken]));
+        if (broken >= 0) imgpar_array_replace(&result, imgpar_array_retain(in->arrays[broken]));
         return_appended(call, ctx, in, record, result);
         return;
     }
@@ -431,11 +418,11 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
     } else if (ip_sql_work_check(call, NULL, &info, &elements)) {
         /* as a recipe of it would be refused */
     } else if (is_number(record, call, &info) && info.dtype == IMGPAR_COMPLEX64) {
-        ip_sql_call_fail(call, SQLITE_ERROR, "the result is a complex number, and SQL has none: take real, imag or abs of it");
+        ip_sql_call_fail(call, SQLITE_ERROR,
+                         "the result is a complex number, and SQL has none: take real, imag or abs of it");
     } else if (is_number(record, call, &info)) {
         uint64_t element;
-        if (!ip_sql_compute(call, result, &element, info.size_bytes))
-            ip_sql_result_element(ctx, info.dtype, &element);
+        if (!ip_sql_compute(call, result, &element, info.size_bytes)) ip_sql_result_element(ctx, info.dtype, &element);
     } else if (in->base >= 0) {
         return_appended(call, ctx, in, record, result);
         return;
@@ -454,7 +441,8 @@ static bool has_white_of(const imgpar_array *a, const imgpar_array *source)
 }
 
 /* A recipe of one source and, where that alone would lose it, the white of a; takes over a. */
-static void return_source_with_white(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n, imgpar_array *a)
+static void return_source_with_white(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n,
+                                     imgpar_array *a)
 {
     ip_sql_recipe r = { 0 };
     imgpar_info info = { .struct_size = sizeof info };
@@ -464,15 +452,20 @@ static void return_source_with_white(ip_sql_call *call, sqlite3_context *ctx, co
     imgpar_array_info(a, &info);
     const bool same = has_white_of(a, source);
     sqlite3_snprintf(sizeof text, text, "white=%!.17g, mask=%s", info.white, info.is_mask ? "true" : "false");
-    ip_sql_record told = { .kind = IP_SQL_OPERATION, .name = "set_white", .n_inputs = 1, .inputs = { 0 }, .body = text,
-                           .n_body = strlen(text) + 1, .hash = ip_sql_hash(0, text, strlen(text) + 1), .array = a };
+    ip_sql_record told = { .kind = IP_SQL_OPERATION,
+                           .name = "set_white",
+                           .n_inputs = 1,
+                           .inputs = { 0 },
+                           .body = text,
+                           .n_body = strlen(text) + 1,
+                           .hash = ip_sql_hash(0, text, strlen(text) + 1),
+                           .array = a };
     int failed = ip_sql_recipe_start(call, &r, bytes, n, same ? imgpar_array_retain(a) : imgpar_array_retain(source));
     if (!failed && !same)
         failed = ip_sql_recipe_add(call, &r, &told, &index); /* takes a */
     else
         imgpar_array_release(a);
-    if (!failed)
-        return_recipe(call, ctx, &r);
+    if (!failed) return_recipe(call, ctx, &r);
     imgpar_array_release(source);
     ip_sql_recipe_free(&r);
 }
@@ -481,16 +474,14 @@ static void return_source_with_white(ip_sql_call *call, sqlite3_context *ctx, co
 static void return_source(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n, imgpar_array *a)
 {
     ip_sql_recipe r = { 0 };
-    if (!ip_sql_recipe_start(call, &r, bytes, n, a))
-        return_recipe(call, ctx, &r);
+    if (!ip_sql_recipe_start(call, &r, bytes, n, a)) return_recipe(call, ctx, &r);
     ip_sql_recipe_free(&r);
 }
 
 void ip_sql_result_lazy(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n)
 {
     imgpar_context *context = ip_sql_context(call);
-    if (context)
-        return_source(call, ctx, bytes, n, imgpar_open_memory(context, bytes, n));
+    if (context) return_source(call, ctx, bytes, n, imgpar_open_memory(context, bytes, n));
 }
 
 void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, bool deferred)

@@ -21,7 +21,7 @@
 
 typedef struct ip_sql_image {
     bool deferred;
-    const void *bytes;    /* borrowed from the argument */
+    const void *bytes; /* borrowed from the argument */
     size_t n_bytes;
     char number[32];      /* a number given for an image, as text; else "" */
     const char *fault;    /* what stands in an image's place, where that is told later; constant; else NULL */
@@ -34,8 +34,8 @@ typedef struct ip_sql_inputs {
     int n;
     ip_sql_image images[IP_SQL_MAX_INPUTS];
     imgpar_array *arrays[IP_SQL_MAX_INPUTS]; /* borrowed from images */
-    int base;                /* deferred: the image whose recipe is extended by the others; else -1 */
-    uint32_t index[IP_SQL_MAX_INPUTS]; /* deferred: the inputs' records in the base's recipe */
+    int base;                                /* deferred: the image whose recipe is extended by the others; else -1 */
+    uint32_t index[IP_SQL_MAX_INPUTS];       /* deferred: the inputs' records in the base's recipe */
 } ip_sql_inputs;
 
 /* Reads n arguments (at most IP_SQL_MAX_INPUTS, none NULL) as images. With any deferred one, all
@@ -58,10 +58,11 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
 void ip_sql_result_lazy(ip_sql_call *call, sqlite3_context *ctx, const void *bytes, size_t n);
 /* Returns the deferred image itself, or the plain image made deferred. */
 void ip_sql_result_deferred(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in);
-/* The format that a finished image of this kind is returned in: wanted, or where that is NULL PNG if it holds the image, else
- * NPY. NULL: call has the error, it is too long. */
+/* The format that a finished image of this kind is returned in: wanted, or where that is NULL PNG if it holds the
+ * image, else NPY. NULL: call has the error, it is too long. */
 const char *ip_sql_format_of(ip_sql_call *call, const imgpar_info *info, const char *wanted);
-/* A sink's settings as text, borrowed from value or written to buf: a whole number is JPEG's quality. NULL: call has the error. */
+/* A sink's settings as text, borrowed from value or written to buf: a whole number is JPEG's quality. NULL: call has
+ * the error. */
 const char *ip_sql_settings_read(ip_sql_call *call, const char *format, sqlite3_value *value, char *buf, size_t n);
 /* Returns a finished array as ordinary bytes, or as a deferred image whose source it is (that is computed, too). */
 void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a, bool deferred);

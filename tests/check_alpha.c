@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What operations do to alpha: every row does what the table says, weighted means weigh colours by it, opaque pictures give
- * the bytes of pictures without alpha. Single calls are compared with loops in long double by check_ops (oracle.c,
+ * What operations do to alpha: every row does what the table says, weighted means weigh colours by it, opaque pictures
+ * give the bytes of pictures without alpha. Single calls are compared with loops in long double by check_ops (oracle.c,
  * weigh_by_alpha()). What does not depend on the device runs on the reference interpreter.
  */
 #include "oracle.h"
@@ -27,7 +27,8 @@ static void tear_down(void) { imgpar_context_release(ctx); }
 static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
 enum { N_DTYPES = 3 };
 
-/* The text's value of pictures that are cast to dtype first, as numbers of f64; NULL and info's status where there is none. */
+/* The text's value of pictures that are cast to dtype first, as numbers of f64; NULL and info's status where there is
+ * none. */
 static double *value_of(const char *text, imgpar_dtype dtype, const picture *const *in, int n, imgpar_info *info)
 {
     imgpar_array *arrays[2] = { NULL }, *a, *numbers;
@@ -44,7 +45,8 @@ static double *value_of(const char *text, imgpar_dtype dtype, const picture *con
     size_t count = info->size_bytes / imgpar_dtype_size(info->dtype);
     double *values = malloc(count * sizeof *values + 1);
     ck_assert_ptr_nonnull(values);
-    ck_assert_msg(imgpar_array_read(numbers, values, count * sizeof *values) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(numbers));
+    ck_assert_msg(imgpar_array_read(numbers, values, count * sizeof *values) == IMGPAR_OK, "%s: %s", text,
+                  imgpar_array_message(numbers));
     imgpar_array_release(numbers);
     imgpar_array_release(a);
     for (int k = 0; k < n; k++)
@@ -95,8 +97,8 @@ static void expect_alpha_stays(const char *text)
     double *got = value_of(text, IMGPAR_U8, in, 1, &info);
     ck_assert_msg(info.channels % 2 == 0, "%s gives %d channels", text, (int)info.channels);
     for (size_t k = 0; k < pixels_of(&info); k++)
-        ck_assert_msg(got[(k + 1) * (size_t)info.channels - 1] == (double)a.v[4 * k + 3], "%s: alpha %Lg became %g", text, a.v[4 * k + 3],
-                      got[(k + 1) * (size_t)info.channels - 1]);
+        ck_assert_msg(got[(k + 1) * (size_t)info.channels - 1] == (double)a.v[4 * k + 3], "%s: alpha %Lg became %g",
+                      text, a.v[4 * k + 3], got[(k + 1) * (size_t)info.channels - 1]);
     free(got);
     picture_free(&a);
 }
@@ -128,7 +130,8 @@ static void expect_as_any_channel(const char *text)
     double *of_a = value_of(text, IMGPAR_U8, (const picture *const[]){ &a }, 1, &info);
     double *of_b = value_of(text, IMGPAR_U8, (const picture *const[]){ &b }, 1, &info);
     for (size_t k = 0; k < pixels_of(&info); k++)
-        ck_assert_msg(of_a[4 * k] == of_b[4 * k + 3] && of_a[4 * k + 3] == of_b[4 * k], "%s: alpha differs from a channel", text);
+        ck_assert_msg(of_a[4 * k] == of_b[4 * k + 3] && of_a[4 * k + 3] == of_b[4 * k],
+                      "%s: alpha differs from a channel", text);
     free(of_a);
     free(of_b);
     picture_free(&a);
@@ -147,8 +150,8 @@ START_TEST(every_row_does_to_alpha_what_the_table_says)
             n_stay++;
         } else if (begins(info->alpha, "weighs") || begins(info->alpha, "blends")) {
             example_of(info, "flip($1)", text, sizeof text);
-            if (strcmp(info->name, "unsharp") != 0) /* a transparent pixel keeps its own colour, but gives none to others */
-                expect_transparent_colours_hidden(text, true);
+            /* a transparent pixel keeps its own colour, but gives none to others */
+            if (strcmp(info->name, "unsharp") != 0) expect_transparent_colours_hidden(text, true);
             n_weigh++;
         } else if (!info->alpha && strcmp(info->category, "filter") == 0) {
             example_of(info, "$1", text, sizeof text);
@@ -166,9 +169,27 @@ END_TEST
 START_TEST(operators_with_a_number_or_a_channel_leave_alpha_alone)
 {
     static const char *const texts[] = {
-        "$1 + 20", "20 - $1", "$1 * 0.5", "$1 / 3", "$1 div 3", "$1 % 7", "$1 ** 2", "-$1", "~$1", "$1 & 15", "$1 << 1", "min($1, 9)",
-        "$1 * gray(slice($1, 0, 3, axis=2))", "slice($1, 1, 2, axis=2) - $1", "sobel($1, axis=x)",
-        "sqrt($1)", "clamp($1, 10, 20)", "multiply($1, 2)", "subtract(255, $1)", "blend($1, 0, 0.5)", "convolve($1, [-1 0 1])",
+        "$1 + 20",
+        "20 - $1",
+        "$1 * 0.5",
+        "$1 / 3",
+        "$1 div 3",
+        "$1 % 7",
+        "$1 ** 2",
+        "-$1",
+        "~$1",
+        "$1 & 15",
+        "$1 << 1",
+        "min($1, 9)",
+        "$1 * gray(slice($1, 0, 3, axis=2))",
+        "slice($1, 1, 2, axis=2) - $1",
+        "sobel($1, axis=x)",
+        "sqrt($1)",
+        "clamp($1, 10, 20)",
+        "multiply($1, 2)",
+        "subtract(255, $1)",
+        "blend($1, 0, 0.5)",
+        "convolve($1, [-1 0 1])",
     };
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
         expect_alpha_stays(texts[k]);
@@ -178,8 +199,16 @@ END_TEST
 START_TEST(operators_of_two_pictures_treat_alpha_as_any_channel)
 {
     static const char *const texts[] = {
-        "$1 + flip($1)", "($1 + flip($1)) / 2", "($1 - flip($1)) ** 2", "abs($1 - flip($1)) * 3 + 1", 
-        "($1[-1, 0] + $1[1, 0] + $1[0, -1] + $1[0, 1]) / 4", "$1 > 100", "$1 > flip($1)", "!$1", "$1 && flip($1)", "absdiff($1, flip($1))",
+        "$1 + flip($1)",
+        "($1 + flip($1)) / 2",
+        "($1 - flip($1)) ** 2",
+        "abs($1 - flip($1)) * 3 + 1",
+        "($1[-1, 0] + $1[1, 0] + $1[0, -1] + $1[0, 1]) / 4",
+        "$1 > 100",
+        "$1 > flip($1)",
+        "!$1",
+        "$1 && flip($1)",
+        "absdiff($1, flip($1))",
     };
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
         expect_as_any_channel(texts[k]);
@@ -189,12 +218,31 @@ END_TEST
 /* ---- weighted means ---------------------------------------------------------------------------- */
 
 static const char *const means[] = {
-    "blur($1, 0.7)", "blur($1, 3, border=wrap)", "fastblur($1, 5)", "fastblur($1, 60)", "boxblur($1, size=3)", "boxblur($1, size=31, border=reflect)",
-    "resize($1, width=5)", "resize($1, width=40, height=29)", "resize($1, width=34, height=7)", "resize(crop($1, 0, 0, 16, 12), 8, 6)", "thumbnail($1, 6)",
-    "rotate($1, 90)", "rotate($1, 33, border=replicate)", "blur($1 / 255, 2)", "boxblur($1 / 255, 5)", "at($1, y * 0.7, x * 0.9 + 0.3, filter=linear)",
-    "convolve($1, [1 2 1; 2 4 2; 1 2 1], scale=16)", "convolve($1, [0 -1 0; -1 5 -1; 0 -1 0])", "convolve($1, [0.3 0.1 0; 0.2 0.3 0; 0.1 0.4 -0.1])",
-    "convolve($1, [1 0 2; 0 3 0; 1 0 0], scale=5, offset=9)", "convsep($1, [0.25 0.5 0.25], [0.1 0.8 0.1])", "neighbours($1, [-1 0; 1 0; 0 -1])",
-    "unsharp($1, sigma=2, amount=0.6)", "blend($1, flip($1), 0.3)", "overlay($1, flip($1), circle($1, radius=4))",
+    "blur($1, 0.7)",
+    "blur($1, 3, border=wrap)",
+    "fastblur($1, 5)",
+    "fastblur($1, 60)",
+    "boxblur($1, size=3)",
+    "boxblur($1, size=31, border=reflect)",
+    "resize($1, width=5)",
+    "resize($1, width=40, height=29)",
+    "resize($1, width=34, height=7)",
+    "resize(crop($1, 0, 0, 16, 12), 8, 6)",
+    "thumbnail($1, 6)",
+    "rotate($1, 90)",
+    "rotate($1, 33, border=replicate)",
+    "blur($1 / 255, 2)",
+    "boxblur($1 / 255, 5)",
+    "at($1, y * 0.7, x * 0.9 + 0.3, filter=linear)",
+    "convolve($1, [1 2 1; 2 4 2; 1 2 1], scale=16)",
+    "convolve($1, [0 -1 0; -1 5 -1; 0 -1 0])",
+    "convolve($1, [0.3 0.1 0; 0.2 0.3 0; 0.1 0.4 -0.1])",
+    "convolve($1, [1 0 2; 0 3 0; 1 0 0], scale=5, offset=9)",
+    "convsep($1, [0.25 0.5 0.25], [0.1 0.8 0.1])",
+    "neighbours($1, [-1 0; 1 0; 0 -1])",
+    "unsharp($1, sigma=2, amount=0.6)",
+    "blend($1, flip($1), 0.3)",
+    "overlay($1, flip($1), circle($1, radius=4))",
     "overlay($1, flip($1), make(width($1), height($1), x / 16))",
 };
 enum { N_MEANS = sizeof means / sizeof *means };
@@ -212,7 +260,8 @@ static void expect_opaque_is_rgb(const char *text, imgpar_dtype dtype, int chann
     ck_assert_int_eq(info.channels, info_b.channels + 1);
     for (size_t k = 0; k < pixels_of(&info_b) * (size_t)info_b.channels; k++) {
         size_t at = k / (size_t)info_b.channels * (size_t)info.channels + k % (size_t)info_b.channels;
-        ck_assert_msg(with[at] == plain[k], "%s of %s: %.17g with alpha, %.17g without", text, imgpar_dtype_name(dtype), with[at], plain[k]);
+        ck_assert_msg(with[at] == plain[k], "%s of %s: %.17g with alpha, %.17g without", text, imgpar_dtype_name(dtype),
+                      with[at], plain[k]);
     }
     free(with);
     free(plain);
@@ -289,8 +338,11 @@ END_TEST
 START_TEST(alpha_above_white_makes_no_colour_brighter)
 {
     static const char *const texts[] = {
-        "blur(set_white($1, 100), 2)", "boxblur(set_white($1, 100), 3)", "resize(set_white($1, 100), 6, 5)",
-        "resize(set_white($1, 100), 16, 26)", "rotate(set_white($1, 100), 20, border=reflect)",
+        "blur(set_white($1, 100), 2)",
+        "boxblur(set_white($1, 100), 3)",
+        "resize(set_white($1, 100), 6, 5)",
+        "resize(set_white($1, 100), 16, 26)",
+        "rotate(set_white($1, 100), 20, border=reflect)",
     };
     picture a = any_picture(4, MIXED, 19);
     imgpar_info info = { .struct_size = sizeof info };
@@ -323,8 +375,16 @@ static picture sprite(void)
 START_TEST(a_yellow_sprite_has_no_dark_fringe)
 {
     static const char *const texts[] = {
-        "blur($1, 2)", "fastblur($1, 5)", "boxblur($1, size=5)", "resize($1, width=9)", "resize($1, width=50)", "rotate($1, 30)", "thumbnail($1, 8)",
-        "resize($1, 12, 12)", "at($1, y + 0.3, x - 0.4, filter=linear)", "convolve($1, [1 2 1; 2 4 2; 1 2 1], scale=16)",
+        "blur($1, 2)",
+        "fastblur($1, 5)",
+        "boxblur($1, size=5)",
+        "resize($1, width=9)",
+        "resize($1, width=50)",
+        "rotate($1, 30)",
+        "thumbnail($1, 8)",
+        "resize($1, 12, 12)",
+        "at($1, y + 0.3, x - 0.4, filter=linear)",
+        "convolve($1, [1 2 1; 2 4 2; 1 2 1], scale=16)",
     };
     picture a = sprite();
     imgpar_info info = { .struct_size = sizeof info };
@@ -335,7 +395,8 @@ START_TEST(a_yellow_sprite_has_no_dark_fringe)
             const double *p = got + 4 * i;
             if (p[3] == 0) continue;
             n_shown++;
-            ck_assert_msg(p[0] == 255 && p[1] == 200 && p[2] == 0, "%s: %g %g %g at alpha %g", texts[k], p[0], p[1], p[2], p[3]);
+            ck_assert_msg(p[0] == 255 && p[1] == 200 && p[2] == 0, "%s: %g %g %g at alpha %g", texts[k], p[0], p[1],
+                          p[2], p[3]);
         }
         ck_assert_int_gt(n_shown, 8);
         free(got);

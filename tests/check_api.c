@@ -94,7 +94,8 @@ START_TEST(bad_arguments_are_told_apart)
     imgpar_array *image = new_image(ctx), *foreign = new_image(other);
     imgpar_array *small = imgpar_crop(image, 0, 0, 5, 5), *gray = imgpar_op(ctx, "gray", &image, 1, NULL);
     imgpar_array *pair[] = { image, small };
-    expect_error(imgpar_boxblur(image, 4, IMGPAR_BORDER_WRAP), IMGPAR_E_ARGUMENT, "boxblur: size=4 is even; it must be odd");
+    expect_error(imgpar_boxblur(image, 4, IMGPAR_BORDER_WRAP), IMGPAR_E_ARGUMENT,
+                 "boxblur: size=4 is even; it must be odd");
     expect_error(imgpar_boxblur(image, -3, IMGPAR_BORDER_WRAP), IMGPAR_E_ARGUMENT, "boxblur: size=-3 is below 1");
     expect_error(imgpar_boxblur(image, 3, (imgpar_border)77), IMGPAR_E_ARGUMENT, "border");
     expect_error(imgpar_boxblur(NULL, 3, IMGPAR_BORDER_WRAP), IMGPAR_E_ARGUMENT, "boxblur: an array is NULL");
@@ -115,8 +116,10 @@ START_TEST(bad_arguments_are_told_apart)
     expect_error(imgpar_op(ctx, "shift", &image, 1, "offsets=[1 1]"), IMGPAR_E_ARGUMENT, NULL);
     expect_error(imgpar_apply(ctx, "$2", &image, 1), IMGPAR_E_SYNTAX, NULL);
     expect_error(imgpar_apply(ctx, NULL, &image, 1), IMGPAR_E_ARGUMENT, NULL);
-    expect_error(imgpar_apply(ctx, "$1 + $2", (imgpar_array *[]){ image, NULL }, 2), IMGPAR_E_ARGUMENT, "$2: the array is NULL");
-    expect_error(imgpar_apply_safe(ctx, "$1", (imgpar_array *[]){ NULL }, 1), IMGPAR_E_ARGUMENT, "$1: the array is NULL");
+    expect_error(imgpar_apply(ctx, "$1 + $2", (imgpar_array *[]){ image, NULL }, 2), IMGPAR_E_ARGUMENT,
+                 "$2: the array is NULL");
+    expect_error(imgpar_apply_safe(ctx, "$1", (imgpar_array *[]){ NULL }, 1), IMGPAR_E_ARGUMENT,
+                 "$1: the array is NULL");
     expect_error(imgpar_apply(ctx, "save($1, \"x.png\")", &image, 1), IMGPAR_E_SYNTAX, NULL);
     expect_error(imgpar_apply_safe(ctx, "open(\"x.png\")", NULL, 0), IMGPAR_E_SYNTAX, NULL);
     expect_error(imgpar_open(ctx, "/nonexistent/x.png"), IMGPAR_E_IO, "/nonexistent/x.png");
@@ -209,10 +212,14 @@ START_TEST(shapes_that_cannot_be_are_refused)
     expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 5, shape, &byte), IMGPAR_E_ARGUMENT, "rank=5");
     expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 3, NULL, &byte), IMGPAR_E_ARGUMENT, "NULL");
     expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 3, shape, NULL), IMGPAR_E_ARGUMENT, "NULL");
-    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 2, (int64_t[]){ -1, 5 }, &byte), IMGPAR_E_ARGUMENT, "shape[0]=-1");
-    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 2, (int64_t[]){ 5, -1 }, &byte), IMGPAR_E_ARGUMENT, "shape[1]=-1");
-    expect_error(imgpar_array_from_data(ctx, IMGPAR_F64, 3, (int64_t[]){ huge, huge, huge }, &byte), IMGPAR_E_LIMIT, NULL);
-    expect_error(imgpar_array_from_data(ctx, IMGPAR_F64, 4, (int64_t[]){ huge, huge, 2, 4 }, &byte), IMGPAR_E_LIMIT, NULL);
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 2, (int64_t[]){ -1, 5 }, &byte), IMGPAR_E_ARGUMENT,
+                 "shape[0]=-1");
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 2, (int64_t[]){ 5, -1 }, &byte), IMGPAR_E_ARGUMENT,
+                 "shape[1]=-1");
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_F64, 3, (int64_t[]){ huge, huge, huge }, &byte), IMGPAR_E_LIMIT,
+                 NULL);
+    expect_error(imgpar_array_from_data(ctx, IMGPAR_F64, 4, (int64_t[]){ huge, huge, 2, 4 }, &byte), IMGPAR_E_LIMIT,
+                 NULL);
     expect_error(imgpar_array_from_data(ctx, IMGPAR_U8, 1, (int64_t[]){ INT64_MAX }, &byte), IMGPAR_E_ARGUMENT, NULL);
     imgpar_context_release(ctx);
 }
@@ -316,9 +323,11 @@ START_TEST(wrapped_memory_is_given_back_once)
     ck_assert_int_eq(bytes[100], 255 - pixels[100]);
     imgpar_array_release(a);
     ck_assert_int_eq(n_released, 1);
-    expect_error(imgpar_array_wrap(ctx, IMGPAR_U8, 9, shape, pixels, count_release, &n_released), IMGPAR_E_ARGUMENT, NULL);
+    expect_error(imgpar_array_wrap(ctx, IMGPAR_U8, 9, shape, pixels, count_release, &n_released), IMGPAR_E_ARGUMENT,
+                 NULL);
     ck_assert_int_eq(n_released, 2);
-    expect_error(imgpar_array_wrap(NULL, IMGPAR_U8, 3, shape, pixels, count_release, &n_released), IMGPAR_E_ARGUMENT, NULL);
+    expect_error(imgpar_array_wrap(NULL, IMGPAR_U8, 3, shape, pixels, count_release, &n_released), IMGPAR_E_ARGUMENT,
+                 NULL);
     ck_assert_int_eq(n_released, 3);
     imgpar_array_release(plain);
     imgpar_context_release(ctx);
@@ -363,7 +372,12 @@ END_TEST
 
 START_TEST(what_cannot_be_saved_is_not_computed)
 {
-    static const struct { int rank; int64_t shape[4]; const char *path, *settings; const char *message; } rows[] = {
+    static const struct {
+        int rank;
+        int64_t shape[4];
+        const char *path, *settings;
+        const char *message;
+    } rows[] = {
         { 4, { 2, 2, 2, 3 }, "a.png", NULL, "png holds [height, width, 1-4 channels], not [2, 2, 2, 3]" },
         { 3, { 2, 2, 6 }, "a.jpg", NULL, "jpeg holds [height, width, 1-4 channels], not [2, 2, 6]" },
         { 2, { 2, 70000 }, "a.jpg", NULL, "jpeg: sides reach 65500 pixels at most" },
@@ -375,7 +389,8 @@ START_TEST(what_cannot_be_saved_is_not_computed)
     imgpar_context *ctx = new_context();
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         imgpar_options options = { .struct_size = sizeof options, .settings = rows[k].settings };
-        imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_U8, rows[k].rank, rows[k].shape, zeros), *b = imgpar_invert(a);
+        imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_U8, rows[k].rank, rows[k].shape, zeros),
+                     *b = imgpar_invert(a);
         imgpar_counters counters = { .struct_size = sizeof counters };
         ck_assert_int_ne(imgpar_save(b, rows[k].path, &options), IMGPAR_OK);
         ck_assert_msg(strstr(imgpar_array_message(b), rows[k].message), "%s", imgpar_array_message(b));
@@ -414,8 +429,7 @@ static void compute_within(seen *s)
 {
     enum { MOST = 5 };
     uint8_t got[N_BYTES];
-    if (s->polls + s->events > MOST)
-        return;
+    if (s->polls + s->events > MOST) return;
     s->depth++;
     s->n_within++;
     imgpar_array *a = imgpar_invert(s->other);
@@ -463,7 +477,9 @@ enum { N_COMPUTED = sizeof computed / sizeof *computed };
 /* Evaluates text, or saves it at path; stop_at: the poll that stops it. Device memory that is held behind that. */
 static uint64_t watch(imgpar_context *ctx, const char *text, const char *path, seen *s)
 {
-    imgpar_options options = { .struct_size = sizeof options, .poll = on_poll, .on_event = on_event, .on_warning = on_warning, .user = s };
+    imgpar_options options = {
+        .struct_size = sizeof options, .poll = on_poll, .on_event = on_event, .on_warning = on_warning, .user = s
+    };
     imgpar_array *a = imgpar_apply(ctx, text, NULL, 0);
     imgpar_counters counters = { .struct_size = sizeof counters };
     s->polls = s->events = s->warnings = 0;
@@ -496,8 +512,8 @@ START_TEST(callbacks_come_one_at_a_time_on_the_callers_thread_and_may_compute)
             s.stop_at = stop_at;
             uint64_t after = watch(ctx, computed[k], NULL, &s);
             bool has_one_device = _i < 2; /* of several, each keeps buffers */
-            ck_assert_msg(after <= held + N_BYTES || !has_one_device, "%s: %lu bytes are held after a stop, %lu before", computed[k],
-                          (unsigned long)after, (unsigned long)held);
+            ck_assert_msg(after <= held + N_BYTES || !has_one_device, "%s: %lu bytes are held after a stop, %lu before",
+                          computed[k], (unsigned long)after, (unsigned long)held);
         }
     }
     imgpar_array_release(s.other);

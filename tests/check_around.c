@@ -512,7 +512,8 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    static const struct { const char *text, *message;
+    static const struct {
+        const char *text, *message;
     } refusals[] = {
         { "around($1, 1, (p, q) -> 1, \"sum\")", "around: the function must make an array of p or q" },
         { "around($1, 1, (p, q, dy, dx) -> dy, \"sum\")", "around: the function must make an array of p or q" },
@@ -609,13 +610,17 @@ enum { N_TERMS = sizeof of_terms / sizeof *of_terms };
 
 START_TEST(terms_made_of_numbers_are_folded)
 {
-    static const struct { const char *text; double value;
+    static const struct {
+        const char *text;
+        double value;
     } numbers[] = {
         { "fold([3 1 2], k -> k, \"min\")", 1 },     { "fold([3 1 2], k -> k, \"max\")", 3 },
         { "fold([3 1 2], k -> k, \"mean\")", 2 },    { "fold(4, k -> k * k)", 14 },
         { "fold([1 2; 3 4], (i, j) -> i * j)", 14 }, { "fold([0.5 1], k -> k / 2)", 0.75 },
     };
-    static const struct { const char *text, *message; } refusals[] = {
+    static const struct {
+        const char *text, *message;
+    } refusals[] = {
         { "fold([1 2], 3)", "fold: a function such as k -> a[0, k] is expected, not a number" },
         { "fold([1 2; 3 4], (i, j, k) -> i)", "fold: the function takes 3 numbers, and a row has 2" },
         { "fold(0, k -> k)", "fold: there are 1 to 1024 terms" },

@@ -130,7 +130,7 @@ static const struct measure {
     const char *op, *text; /* %s: ", axis=..." */
     fold_fn fold;
     imgpar_dtype (*dtype)(imgpar_dtype);
-    real slack;            /* relative to the largest result, of floats */
+    real slack; /* relative to the largest result, of floats */
     bool integers_only;
 } measures[] = {
     { "sum", "reduce($1, \"sum\"%s)", fold_sum, as_sum, 0x1p-18L, false },
@@ -164,9 +164,10 @@ static const struct place {
     unsigned axes; /* 0: none are named */
     bool keeps;
 } places[] = {
-    { 1, { 37 }, 0, false }, { 2, { 37, 23 }, 1, false }, { 2, { 5, 300 }, 2, true }, { 2, { 37, 23 }, 3, false },
-    { 3, { 11, 13, 3 }, 4, false }, { 3, { 11, 13, 3 }, 3, true }, { 3, { 3, 17, 19 }, 1, false }, { 3, { 3, 17, 19 }, 2, false },
-    { 4, { 2, 3, 4, 21 }, 8, false }, { 4, { 2, 3, 4, 21 }, 9, false }, { 4, { 2, 18, 4, 3 }, 2, true }, { 2, { 1, 1 }, 1, false },
+    { 1, { 37 }, 0, false },          { 2, { 37, 23 }, 1, false },     { 2, { 5, 300 }, 2, true },
+    { 2, { 37, 23 }, 3, false },      { 3, { 11, 13, 3 }, 4, false },  { 3, { 11, 13, 3 }, 3, true },
+    { 3, { 3, 17, 19 }, 1, false },   { 3, { 3, 17, 19 }, 2, false },  { 4, { 2, 3, 4, 21 }, 8, false },
+    { 4, { 2, 3, 4, 21 }, 9, false }, { 4, { 2, 18, 4, 3 }, 2, true }, { 2, { 1, 1 }, 1, false },
 };
 enum { N_PLACES = sizeof places / sizeof *places };
 
@@ -234,9 +235,11 @@ static void compare(imgpar_array *a, const struct measure *m, const struct place
         want.slack[k] = m->slack * largest;
     void *bytes = malloc(picture_size(&want));
     char why[256];
-    ck_assert_msg(info.dtype == want.dtype, "%s of %s is %s", text, imgpar_dtype_name(in->dtype), imgpar_dtype_name(info.dtype));
+    ck_assert_msg(info.dtype == want.dtype, "%s of %s is %s", text, imgpar_dtype_name(in->dtype),
+                  imgpar_dtype_name(info.dtype));
     ck_assert_msg(imgpar_array_read(a, bytes, picture_size(&want)) == IMGPAR_OK, "%s", imgpar_array_message(a));
-    ck_assert_msg(picture_compare(&want, bytes, why), "%s of %s, %d axes: %s", text, imgpar_dtype_name(in->dtype), p->rank, why);
+    ck_assert_msg(picture_compare(&want, bytes, why), "%s of %s, %d axes: %s", text, imgpar_dtype_name(in->dtype),
+                  p->rank, why);
     free(bytes);
     free(v);
     picture_free(&want);
@@ -331,7 +334,8 @@ START_TEST(every_measure_is_tested)
 }
 END_TEST
 
-/* Widths about the steps in which bytes are summed: words of 8, 256 of which are added at once; rows begin at any byte. */
+/* Widths about the steps in which bytes are summed: words of 8, 256 of which are added at once; rows begin at any
+ * byte. */
 START_TEST(bytes_of_any_number_are_summed) /* _i: of one channel, and of three */
 {
     const int64_t channels = _i == 0 ? 1 : 3;
@@ -350,7 +354,8 @@ START_TEST(bytes_of_any_number_are_summed) /* _i: of one channel, and of three *
         imgpar_array *a = imgpar_array_from_data(b.ctx, IMGPAR_U8, 3, (int64_t[]){ ROWS, widths[k], channels }, v);
         imgpar_array *sum = imgpar_apply(b.ctx, "sum($1)", &a, 1);
         ck_assert_msg(imgpar_array_read(sum, &got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(sum));
-        ck_assert_msg(got == want, "%d columns: %llu, not %llu", (int)widths[k], (unsigned long long)got, (unsigned long long)want);
+        ck_assert_msg(got == want, "%d columns: %llu, not %llu", (int)widths[k], (unsigned long long)got,
+                      (unsigned long long)want);
         imgpar_array_release(sum);
         imgpar_array_release(a);
     }
@@ -363,7 +368,7 @@ static void check_long_rows(nd_bench *b, int64_t width)
 {
     enum { ROWS = 3 };
     int32_t *v = calloc((size_t)(ROWS * width), sizeof *v);
-    float (*turns)[2] = calloc((size_t)(ROWS * width), sizeof *turns);
+    float(*turns)[2] = calloc((size_t)(ROWS * width), sizeof *turns);
     ck_assert(v && turns);
     int64_t sums[ROWS] = { 0 }, spots[ROWS], got_sums[ROWS], got_places[ROWS];
     int32_t least[ROWS];
@@ -374,7 +379,8 @@ static void check_long_rows(nd_bench *b, int64_t width)
         for (int64_t x = 0; x < width; x++) {
             int64_t k = y * width + x;
             v[k] = (int32_t)((k * 7919) % 10007) - 3;
-            bool is_again = x == width - 1 || x == spots[y] + width / 16 || x == width / 16 * 16; /* ways of one level, and the rest */
+            /* ways of one level, and the rest */
+            bool is_again = x == width - 1 || x == spots[y] + width / 16 || x == width / 16 * 16;
             if (x == spots[y] || (x > spots[y] && is_again)) v[k] = -100 - (int32_t)y;
             sums[y] += v[k];
             int turn = (int)(k % 7 % 3);
@@ -385,9 +391,15 @@ static void check_long_rows(nd_bench *b, int64_t width)
     }
     imgpar_array *in[2] = { imgpar_array_from_data(b->ctx, IMGPAR_I32, 2, (int64_t[]){ ROWS, width }, v),
                             imgpar_array_from_data(b->ctx, IMGPAR_COMPLEX64, 2, (int64_t[]){ ROWS, width }, turns) };
-    const struct { const char *text; void *got; size_t bytes; } asked[] = {
-        { "sum($1, axis=1)", got_sums, sizeof got_sums }, { "minval($1, axis=1)", least, sizeof least },
-        { "argmin($1, axis=1)", got_places, sizeof got_places }, { "prod($2, axis=1)", got_turns, sizeof got_turns },
+    const struct {
+        const char *text;
+        void *got;
+        size_t bytes;
+    } asked[] = {
+        { "sum($1, axis=1)", got_sums, sizeof got_sums },
+        { "minval($1, axis=1)", least, sizeof least },
+        { "argmin($1, axis=1)", got_places, sizeof got_places },
+        { "prod($2, axis=1)", got_turns, sizeof got_turns },
     };
     for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
         imgpar_array *r = imgpar_apply(b->ctx, asked[k].text, in, 2);
@@ -397,8 +409,10 @@ static void check_long_rows(nd_bench *b, int64_t width)
     for (int y = 0; y < ROWS; y++) {
         int q = quarter[y] % 4;
         ck_assert_msg(got_sums[y] == sums[y], "%d columns, row %d: %lld", (int)width, y, (long long)got_sums[y]);
-        ck_assert_msg(least[y] == -100 - y && got_places[y] == spots[y], "%d columns, row %d: %d at %d", (int)width, y, least[y], (int)got_places[y]);
-        ck_assert_msg(got_turns[y][0] == (q == 0) - (q == 2) && got_turns[y][1] == (q == 1) - (q == 3), "%d columns, row %d", (int)width, y);
+        ck_assert_msg(least[y] == -100 - y && got_places[y] == spots[y], "%d columns, row %d: %d at %d", (int)width, y,
+                      least[y], (int)got_places[y]);
+        ck_assert_msg(got_turns[y][0] == (q == 0) - (q == 2) && got_turns[y][1] == (q == 1) - (q == 3),
+                      "%d columns, row %d", (int)width, y);
     }
     imgpar_array_release(in[0]);
     imgpar_array_release(in[1]);
@@ -447,8 +461,14 @@ START_TEST(nan_is_never_the_least_element)
     nd_bench b;
     nd_open(&b);
     imgpar_array *a = imgpar_array_from_data(b.ctx, IMGPAR_F32, 1, (int64_t[]){ 7 }, v);
-    static const struct { const char *text; int64_t want; } claims[] = {
-        { "argmin($1)", 3 }, { "argmax($1)", 4 }, { "argmin(slice($1, 0, 1))", 0 }, { "argmax(slice($1, [0], [7], [2]))", 2 },
+    static const struct {
+        const char *text;
+        int64_t want;
+    } claims[] = {
+        { "argmin($1)", 3 },
+        { "argmax($1)", 4 },
+        { "argmin(slice($1, 0, 1))", 0 },
+        { "argmax(slice($1, [0], [7], [2]))", 2 },
     };
     for (size_t k = 0; k < sizeof claims / sizeof *claims; k++) {
         imgpar_array *r = imgpar_apply(b.ctx, claims[k].text, &a, 1);
@@ -465,8 +485,8 @@ END_TEST
 
 /* Lengths around those at which levels change, and around a block of columns. */
 static const int64_t position_sizes[][2] = {
-    { 1, 1 }, { 3, 15 }, { 5, 17 }, { 40, 255 }, { 33, 257 }, { 67, 271 }, { 66, 300 }, { 257, 64 }, { 18, 2053 },
-    { 2, 4111 },
+    { 1, 1 },    { 3, 15 },   { 5, 17 },   { 40, 255 },  { 33, 257 },
+    { 67, 271 }, { 66, 300 }, { 257, 64 }, { 18, 2053 }, { 2, 4111 },
 };
 enum { MOST_POSITIONS = 40000 };
 
@@ -506,8 +526,9 @@ static void check_positions(nd_bench *b, const int64_t size[2], int axis, bool i
     imgpar_status st = imgpar_array_read(r, got, (size_t)n * sizeof *got);
     ck_assert_msg(st == IMGPAR_OK, "%s: %s", text, imgpar_array_message(r));
     for (int64_t k = 0; k < n; k++) {
-        int64_t want = axis == 2 ? first_extreme(v, h * w, 1, is_max)
-                     : axis == 1 ? first_extreme(v + k * w, w, 1, is_max) : first_extreme(v + k, h, w, is_max);
+        int64_t want = axis == 2   ? first_extreme(v, h * w, 1, is_max)
+                       : axis == 1 ? first_extreme(v + k * w, w, 1, is_max)
+                                   : first_extreme(v + k, h, w, is_max);
         ck_assert_msg(got[k] == want, "%s of %d x %d: %d is %d, not %d", text, (int)h, (int)w, (int)k, (int)got[k],
                       (int)want);
     }

@@ -93,11 +93,27 @@ START_TEST(a_string_out_of_memory_remembers)
 }
 END_TEST
 
-static const struct { double value; const char *text; } numbers[] = {
-    { 0.3, "0.3" }, { 1e20, "1e+20" }, { 0, "0" }, { -0.0, "-0" }, { 5, "5" }, { -1.5, "-1.5" }, { 1.0 / 3, "0.3333333333333333" },
-    { 0.1 + 0.2, "0.30000000000000004" }, { INFINITY, "inf" }, { -INFINITY, "-inf" }, { NAN, "nan" }, { -NAN, "nan" },
-    { DBL_MAX, "1.7976931348623157e+308" }, { DBL_MIN, "2.2250738585072014e-308" }, { 0x1p-1074, "4.94065645841247e-324" },
-    { 123456789012345678.0, "1.2345678901234568e+17" }, { 65535, "65535" },
+static const struct {
+    double value;
+    const char *text;
+} numbers[] = {
+    { 0.3, "0.3" },
+    { 1e20, "1e+20" },
+    { 0, "0" },
+    { -0.0, "-0" },
+    { 5, "5" },
+    { -1.5, "-1.5" },
+    { 1.0 / 3, "0.3333333333333333" },
+    { 0.1 + 0.2, "0.30000000000000004" },
+    { INFINITY, "inf" },
+    { -INFINITY, "-inf" },
+    { NAN, "nan" },
+    { -NAN, "nan" },
+    { DBL_MAX, "1.7976931348623157e+308" },
+    { DBL_MIN, "2.2250738585072014e-308" },
+    { 0x1p-1074, "4.94065645841247e-324" },
+    { 123456789012345678.0, "1.2345678901234568e+17" },
+    { 65535, "65535" },
 };
 
 START_TEST(numbers_are_shortest_and_read_back)
@@ -143,11 +159,15 @@ START_TEST(a_locale_with_commas_changes_nothing)
 }
 END_TEST
 
-static const struct { const char *text, *json; } json_cases[] = {
+static const struct {
+    const char *text, *json;
+} json_cases[] = {
     { "", "\"\"" },
     { "a\"b\\c\n\t\x01", "\"a\\\"b\\\\c\\n\\t\\u0001\"" },
     { "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
-    { "\xff" "a\xc3", "\"\\ufffda\\ufffd\"" },
+    { "\xff"
+      "a\xc3",
+      "\"\\ufffda\\ufffd\"" },
     { "\xc0\x80", "\"\\ufffd\\ufffd\"" },
     { "\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"" },
     { "\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"" },
@@ -175,9 +195,11 @@ START_TEST(hashes_of_different_input_differ)
     enum { N = 1 << 16 };
     uint64_t *h = malloc(N * sizeof *h);
     for (uint64_t i = 0; i < N; i++)
-        h[i] = _i == 0 ? ip_hash_u64(0, i) : _i == 1 ? ip_hash_u64(i, 0) : _i == 2 ? ip_hash_bytes(7, &i, 8)
-             : _i == 3 ? ip_hash128_bytes((ip_hash128){ 0, 0 }, &i, 3).a
-                       : ip_hash128_bytes((ip_hash128){ 0, 0 }, &i, 3).b;
+        h[i] = _i == 0   ? ip_hash_u64(0, i)
+               : _i == 1 ? ip_hash_u64(i, 0)
+               : _i == 2 ? ip_hash_bytes(7, &i, 8)
+               : _i == 3 ? ip_hash128_bytes((ip_hash128){ 0, 0 }, &i, 3).a
+                         : ip_hash128_bytes((ip_hash128){ 0, 0 }, &i, 3).b;
     qsort(h, N, sizeof *h, by_value);
     for (int i = 1; i < N; i++)
         ck_assert(h[i] != h[i - 1]);
@@ -204,14 +226,17 @@ START_TEST(hashes_see_length_seed_and_every_byte)
 END_TEST
 
 /* RFC 1321, A.5; and what ends where a block's number of bits begins (of n letters x, by md5sum). */
-static const struct { const char *text, *digest; } md5s[] = {
+static const struct {
+    const char *text, *digest;
+} md5s[] = {
     { "", "d41d8cd98f00b204e9800998ecf8427e" },
     { "a", "0cc175b9c0f1b6a831c399e269772661" },
     { "abc", "900150983cd24fb0d6963f7d28e17f72" },
     { "message digest", "f96b697d7cb7938d525a2f31aaf161d0" },
     { "abcdefghijklmnopqrstuvwxyz", "c3fcd3d76192e4007dfb496cca67e13b" },
     { "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "d174ab98d277d9f5a5611c2c9f419d9f" },
-    { "12345678901234567890123456789012345678901234567890123456789012345678901234567890", "57edf4a22be3c955ac49da2e2107b67a" },
+    { "12345678901234567890123456789012345678901234567890123456789012345678901234567890",
+      "57edf4a22be3c955ac49da2e2107b67a" },
     { "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "04364420e25c512fd958a70738aa8f72" },
     { "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "668a72d5ba17f08e62dabcafad6db14b" },
     { "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "7dc2ca208106a2f703567bdff99d8981" },
@@ -233,10 +258,12 @@ END_TEST
 
 START_TEST(dtypes_have_names_and_sizes)
 {
-    static const struct { const char *name; size_t size; } want[IMGPAR_N_DTYPES] = {
-        { "u8", 1 }, { "i8", 1 }, { "u16", 2 }, { "i16", 2 }, { "u32", 4 }, { "i32", 4 },
-        { "u64", 8 }, { "i64", 8 }, { "f16", 2 }, { "f32", 4 }, { "f64", 8 }, { "bool", 1 },
-        { "complex64", 8 },
+    static const struct {
+        const char *name;
+        size_t size;
+    } want[IMGPAR_N_DTYPES] = {
+        { "u8", 1 },  { "i8", 1 },  { "u16", 2 }, { "i16", 2 }, { "u32", 4 },  { "i32", 4 },       { "u64", 8 },
+        { "i64", 8 }, { "f16", 2 }, { "f32", 4 }, { "f64", 8 }, { "bool", 1 }, { "complex64", 8 },
     };
     imgpar_dtype found;
     for (int i = 0; i < IMGPAR_N_DTYPES; i++) {
@@ -266,8 +293,10 @@ static unsigned nearest_half(double v)
     unsigned lo = 0, hi = 0x7bff;
     while (lo < hi) { /* the last half not above a */
         unsigned mid = (lo + hi + 1) / 2;
-        if (half_value(mid) <= a) lo = mid;
-        else hi = mid - 1;
+        if (half_value(mid) <= a)
+            lo = mid;
+        else
+            hi = mid - 1;
     }
     double below = a - half_value(lo), above = (lo == 0x7bff ? 65536.0 : half_value(lo + 1)) - a;
     return sign | (below < above || (below == above && lo % 2 == 0) ? lo : lo + 1);
@@ -291,8 +320,13 @@ START_TEST(halves_round_to_nearest_even)
 {
     for (unsigned h = 0; h < 0x7c00; h++) {
         double a = half_value(h), b = h == 0x7bff ? 65536.0 : half_value(h + 1), middle = (a + b) / 2;
-        const double values[] = { middle, nextafterf((float)middle, 0), nextafterf((float)middle, INFINITY),
-                                  nextafter(middle, 0), nextafter(middle, INFINITY), a + (b - a) * 0.3, -middle };
+        const double values[] = { middle,
+                                  nextafterf((float)middle, 0),
+                                  nextafterf((float)middle, INFINITY),
+                                  nextafter(middle, 0),
+                                  nextafter(middle, INFINITY),
+                                  a + (b - a) * 0.3,
+                                  -middle };
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
             uint16_t got;
             ip_store_number(IMGPAR_F16, &got, values[i]);
@@ -304,15 +338,40 @@ START_TEST(halves_round_to_nearest_even)
 }
 END_TEST
 
-static const struct { imgpar_dtype dtype; double value, stored; } stores[] = {
-    { IMGPAR_U8, 0.5, 0 }, { IMGPAR_U8, 1.5, 2 }, { IMGPAR_U8, 2.5, 2 }, { IMGPAR_U8, 255.4, 255 }, { IMGPAR_U8, 1e9, 255 },
-    { IMGPAR_U8, -3, 0 }, { IMGPAR_U8, NAN, 0 }, { IMGPAR_I8, -128.6, -128 }, { IMGPAR_I8, 127.5, 127 }, { IMGPAR_I8, -2.5, -2 },
-    { IMGPAR_U16, 70000, 65535 }, { IMGPAR_I16, -40000, -32768 }, { IMGPAR_U32, 1e10, 4294967295.0 },
-    { IMGPAR_I32, -1e10, -2147483648.0 }, { IMGPAR_I32, 2147483647.0, 2147483647.0 }, { IMGPAR_U64, 1e30, 0x1p64 },
-    { IMGPAR_U64, -1, 0 }, { IMGPAR_U64, 0x1p63, 0x1p63 }, { IMGPAR_I64, 1e30, 0x1p63 }, { IMGPAR_I64, -1e30, -0x1p63 },
-    { IMGPAR_I64, INFINITY, 0x1p63 }, { IMGPAR_I64, NAN, 0 }, { IMGPAR_F32, 0.5, 0.5 }, { IMGPAR_F32, 1e300, INFINITY },
-    { IMGPAR_F64, -1e300, -1e300 }, { IMGPAR_F16, 65519, 65504 }, { IMGPAR_F16, 65520, INFINITY }, { IMGPAR_BOOL, 7, 1 },
-    { IMGPAR_BOOL, -1, 0 }, { IMGPAR_BOOL, NAN, 0 },
+static const struct {
+    imgpar_dtype dtype;
+    double value, stored;
+} stores[] = {
+    { IMGPAR_U8, 0.5, 0 },
+    { IMGPAR_U8, 1.5, 2 },
+    { IMGPAR_U8, 2.5, 2 },
+    { IMGPAR_U8, 255.4, 255 },
+    { IMGPAR_U8, 1e9, 255 },
+    { IMGPAR_U8, -3, 0 },
+    { IMGPAR_U8, NAN, 0 },
+    { IMGPAR_I8, -128.6, -128 },
+    { IMGPAR_I8, 127.5, 127 },
+    { IMGPAR_I8, -2.5, -2 },
+    { IMGPAR_U16, 70000, 65535 },
+    { IMGPAR_I16, -40000, -32768 },
+    { IMGPAR_U32, 1e10, 4294967295.0 },
+    { IMGPAR_I32, -1e10, -2147483648.0 },
+    { IMGPAR_I32, 2147483647.0, 2147483647.0 },
+    { IMGPAR_U64, 1e30, 0x1p64 },
+    { IMGPAR_U64, -1, 0 },
+    { IMGPAR_U64, 0x1p63, 0x1p63 },
+    { IMGPAR_I64, 1e30, 0x1p63 },
+    { IMGPAR_I64, -1e30, -0x1p63 },
+    { IMGPAR_I64, INFINITY, 0x1p63 },
+    { IMGPAR_I64, NAN, 0 },
+    { IMGPAR_F32, 0.5, 0.5 },
+    { IMGPAR_F32, 1e300, INFINITY },
+    { IMGPAR_F64, -1e300, -1e300 },
+    { IMGPAR_F16, 65519, 65504 },
+    { IMGPAR_F16, 65520, INFINITY },
+    { IMGPAR_BOOL, 7, 1 },
+    { IMGPAR_BOOL, -1, 0 },
+    { IMGPAR_BOOL, NAN, 0 },
 };
 
 START_TEST(stored_numbers_round_and_saturate)
@@ -329,7 +388,11 @@ END_TEST
 
 START_TEST(differences_of_64_bit_integers_are_exact)
 {
-    static const struct { imgpar_dtype dtype; uint64_t a, b; double want; } rows[] = {
+    static const struct {
+        imgpar_dtype dtype;
+        uint64_t a, b;
+        double want;
+    } rows[] = {
         { IMGPAR_U64, UINT64_MAX, UINT64_MAX - 1, 1 },
         { IMGPAR_U64, 1ull << 53, (1ull << 53) + 1, 1 },
         { IMGPAR_U64, 0, UINT64_MAX, 18446744073709551615.0 },

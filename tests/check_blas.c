@@ -59,13 +59,15 @@ static void tear_down(void)
 
 /* ---- a product ----------------------------------------------------------------------------- */
 
-static const ip_gemm gemm = { .dtype = IMGPAR_F32, .m = SIDE, .n = SIDE, .k = SIDE, .whole_m = SIDE, .count = { 1, 1 } };
+static const ip_gemm gemm = {
+    .dtype = IMGPAR_F32, .m = SIDE, .n = SIDE, .k = SIDE, .whole_m = SIDE, .count = { 1, 1 }
+};
 
-/* Stands for our own kernels, and does nothing but take its time where it is measured. It tells that the result is its own by the
- * first element, which it leaves at 1000. */
+/* Stands for our own kernels, and does nothing but take its time where it is measured. It tells that the result is its
+ * own by the first element, which it leaves at 1000. */
 typedef struct own {
     ip_buffer *c;
-    int slow_ms, fails_at;  /* which call fails, from 1 on; 0: none */
+    int slow_ms, fails_at; /* which call fails, from 1 on; 0: none */
     atomic_int n_measured, n_final;
 } own;
 
@@ -88,7 +90,8 @@ typedef enum computed_by { BY_NOBODY, BY_OWN, BY_CLBLAST } computed_by;
 static computed_by author_of(ip_buffer *c)
 {
     float out[SIDE * SIDE];
-    if (ip_buffer_read(c, 0, out, sizeof out, NULL) || memcmp(out + 1, want + 1, sizeof out - sizeof *out) != 0) return BY_NOBODY;
+    if (ip_buffer_read(c, 0, out, sizeof out, NULL) || memcmp(out + 1, want + 1, sizeof out - sizeof *out) != 0)
+        return BY_NOBODY;
     return out[0] == want[0] ? BY_CLBLAST : out[0] == 1000 ? BY_OWN : BY_NOBODY;
 }
 
@@ -101,17 +104,27 @@ static ip_buffer *buffer_of(const float *elements, size_t n)
     return NULL;
 }
 
-/* Computes a b, or with short_b what CLBlast refuses, since b is no whole matrix. Threads cannot use Check's assertions. */
-static imgpar_status multiply(ip_blas_mode mode, const ip_poll *poll, own *o, bool short_b, computed_by *author, ip_error *err)
+/* Computes a b, or with short_b what CLBlast refuses, since b is no whole matrix. Threads cannot use Check's
+ * assertions. */
+static imgpar_status multiply(ip_blas_mode mode, const ip_poll *poll, own *o, bool short_b, computed_by *author,
+                              ip_error *err)
 {
     const ip_poll none = { NULL, NULL };
     float empty[SIDE * SIDE];
     for (int k = 0; k < SIDE * SIDE; k++)
         empty[k] = NAN;
-    ip_buffer *ba = buffer_of(a, SIDE * SIDE), *bb = buffer_of(b, short_b ? 16 : SIDE * SIDE), *bc = buffer_of(empty, SIDE * SIDE);
+    ip_buffer *ba = buffer_of(a, SIDE * SIDE), *bb = buffer_of(b, short_b ? 16 : SIDE * SIDE),
+              *bc = buffer_of(empty, SIDE * SIDE);
     o->c = bc;
-    const ip_blas_job job = { .device = device, .mode = mode, .poll = poll ? poll : &none, .gemm = &gemm, .a = ba, .b = bb, .c = bc,
-                              .own = run_own, .user = o };
+    const ip_blas_job job = { .device = device,
+                              .mode = mode,
+                              .poll = poll ? poll : &none,
+                              .gemm = &gemm,
+                              .a = ba,
+                              .b = bb,
+                              .c = bc,
+                              .own = run_own,
+                              .user = o };
     imgpar_status st = ba && bb && bc ? ip_blas_run(&job, err) : IMGPAR_E_INTERNAL;
     *author = st ? BY_NOBODY : author_of(bc);
     ip_buffer_release(ba);
@@ -315,9 +328,15 @@ static void check_pieces(const ip_gemm *g, double piece_work)
     float *va = numbers((size_t)of_a, 7), *vb = numbers((size_t)of_b, 5), *got = numbers((size_t)(products * m * n), 3);
     own none = { .slow_ms = 0 };
     const ip_poll never = { NULL, NULL };
-    const ip_blas_job job = { .device = device, .mode = IP_BLAS_CLBLAST, .poll = &never, .gemm = g,
-                              .a = buffer_of(va, (size_t)of_a), .b = buffer_of(vb, (size_t)of_b),
-                              .c = buffer_of(got, (size_t)(products * m * n)), .own = run_own, .user = &none };
+    const ip_blas_job job = { .device = device,
+                              .mode = IP_BLAS_CLBLAST,
+                              .poll = &never,
+                              .gemm = g,
+                              .a = buffer_of(va, (size_t)of_a),
+                              .b = buffer_of(vb, (size_t)of_b),
+                              .c = buffer_of(got, (size_t)(products * m * n)),
+                              .own = run_own,
+                              .user = &none };
     device->blas.piece_work = piece_work;
     ip_error err = { .status = IMGPAR_OK };
     ck_assert_msg(ip_blas_run(&job, &err) == IMGPAR_OK, "%s", err.message);
@@ -329,8 +348,8 @@ static void check_pieces(const ip_gemm *g, double piece_work)
         float sum = 0;
         for (int64_t i = 0; i < k; i++)
             sum += row[i] * column[i * n];
-        ck_assert_msg(got[at] == sum, "product %d %d, row %d, column %d: %g, must be %g", (int)outer, (int)inner, (int)y, (int)x,
-                      (double)got[at], (double)sum);
+        ck_assert_msg(got[at] == sum, "product %d %d, row %d, column %d: %g, must be %g", (int)outer, (int)inner,
+                      (int)y, (int)x, (double)got[at], (double)sum);
     }
     ip_buffer_release(job.a);
     ip_buffer_release(job.b);
@@ -352,9 +371,15 @@ END_TEST
 
 START_TEST(pieces_of_a_batch_make_it_whole)
 {
-    ip_gemm g = { .dtype = IMGPAR_F32, .m = 20, .n = 40, .k = 33, .whole_m = 20, .count = { 2, 5 }, .a_next = { 0, 20 * 33 },
+    ip_gemm g = { .dtype = IMGPAR_F32,
+                  .m = 20,
+                  .n = 40,
+                  .k = 33,
+                  .whole_m = 20,
+                  .count = { 2, 5 },
+                  .a_next = { 0, 20 * 33 },
                   .b_next = { 5 * 33 * 40, 33 * 40 } };
-    if (!test_tier_is_full()) return; /* PoCL compiles CLBlast's batches for half a minute */
+    if (!test_tier_is_full()) return;   /* PoCL compiles CLBlast's batches for half a minute */
     check_pieces(&g, 2 * 20 * 40 * 33); /* 2, 2 and 1 of them */
 }
 END_TEST
@@ -367,7 +392,7 @@ START_TEST(clblast_has_no_part_in_what_it_cannot_count)
     ck_assert(ip_blas_may(IP_BLAS_CLBLAST, device, &g));
     ck_assert(!ip_blas_may(IP_BLAS_OWN, device, &g));
     ck_assert(!ip_blas_may(IP_BLAS_AUTO, device, &g)); /* little work */
-    g.m = g.whole_m = g.k = 46341; /* 2^31 and some elements of a */
+    g.m = g.whole_m = g.k = 46341;                     /* 2^31 and some elements of a */
     ck_assert(!ip_blas_may(IP_BLAS_CLBLAST, device, &g));
     g.k = 46340;
     ck_assert(ip_blas_may(IP_BLAS_CLBLAST, device, &g));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checked mode: kernels that are right compute the same and report nothing; what is not finite, and what lies outside of
- * memory, is an error that tells where. (A user's kernels: check_cl_kernels.c.)
+ * Checked mode: kernels that are right compute the same and report nothing; what is not finite, and what lies outside
+ * of memory, is an error that tells where. (A user's kernels: check_cl_kernels.c.)
  */
 #include "run/context.h"
 #include "run/launch.h"
@@ -25,7 +25,10 @@ static void open_device(void)
 
 static void close_device(void) { imgpar_context_release(ctx); }
 
-static void set(const char *name, const char *value) { ck_assert_int_eq(imgpar_context_set(ctx, name, value), IMGPAR_OK); }
+static void set(const char *name, const char *value)
+{
+    ck_assert_int_eq(imgpar_context_set(ctx, name, value), IMGPAR_OK);
+}
 
 static imgpar_array *image_of(imgpar_dtype dtype)
 {
@@ -49,8 +52,13 @@ static void *read_all(imgpar_array *a, size_t *n)
     return data;
 }
 
-/* Every way that kernels read and write: maps, stencils by every border, rings, running sums, folds, scans, gathers, views. */
-static const struct { imgpar_dtype dtype; const char *text; bool in_pixels; } right[] = {
+/* Every way that kernels read and write: maps, stencils by every border, rings, running sums, folds, scans, gathers,
+ * views. */
+static const struct {
+    imgpar_dtype dtype;
+    const char *text;
+    bool in_pixels;
+} right[] = {
     { IMGPAR_U8, "boxblur(boxblur(invert($1), size=3), size=9, border=reflect)", false },
     { IMGPAR_U8, "blur(stencil(($1[-1,0] + $1[1,2]) / 2, border=wrap), sigma=2, border=constant)", true },
     { IMGPAR_U8, "median(erode($1, size=3, border=reflect101), size=3, border=wrap)", false },
@@ -75,7 +83,8 @@ START_TEST(right_kernels_compute_the_same)
         set("check", "1");
         void *got = read_all(a, &n_checked);
         ck_assert_uint_eq(n, n_checked);
-        ck_assert_msg(memcmp(want, got, n) == 0, "%s: other elements than the reference interpreter has", right[_i].text);
+        ck_assert_msg(memcmp(want, got, n) == 0, "%s: other elements than the reference interpreter has",
+                      right[_i].text);
         free(want);
         free(got);
         imgpar_array_release(a);
@@ -86,7 +95,9 @@ END_TEST
 
 START_TEST(what_is_not_finite_is_told_with_its_place)
 {
-    static const struct { const char *text, *op, *where; } wrong[] = {
+    static const struct {
+        const char *text, *op, *where;
+    } wrong[] = {
         { "log($1 - 100)", "log", "is nan, which is not finite" },
         { "x + 100 * y + 10000 * c == 10511 ? 1.0 / 0 : $1", "select", "the element at z=0, y=5, x=11, c=1 is inf" },
         { "x + 100 * y + 10000 * c == 1203 ? 0.0 / 0 : $1", "select", "the element at z=0, y=12, x=3, c=0 is nan" },
@@ -98,8 +109,8 @@ START_TEST(what_is_not_finite_is_told_with_its_place)
     for (size_t n = 0; n < 4 * sizeof wrong / sizeof *wrong; n++) {
         set("schedule", schedules[n % 4]);
         imgpar_array *a = imgpar_apply(ctx, wrong[n / 4].text, &image, 1);
-        ck_assert_msg(imgpar_array_read(a, data, H * W * C * sizeof *data) == IMGPAR_E_CHECK, "%s: %s", wrong[n / 4].text,
-                      imgpar_array_message(a));
+        ck_assert_msg(imgpar_array_read(a, data, H * W * C * sizeof *data) == IMGPAR_E_CHECK, "%s: %s",
+                      wrong[n / 4].text, imgpar_array_message(a));
         const char *said = imgpar_array_message(a);
         ck_assert_msg(strstr(said, wrong[n / 4].op) && strstr(said, wrong[n / 4].where), "%s", said);
         ck_assert_int_eq(strncmp(said, "k_", 2), 0);
@@ -117,7 +128,11 @@ END_TEST
 /* A kernel bound to less memory than it was planned for: the only way to have one of ours go astray. */
 START_TEST(an_index_outside_of_memory_is_told)
 {
-    static const struct { const char *schedule, *text; imgpar_dtype dtype; bool is_fold; } cases[] = {
+    static const struct {
+        const char *schedule, *text;
+        imgpar_dtype dtype;
+        bool is_fold;
+    } cases[] = {
         { "rows", "boxblur($1, size=3)", IMGPAR_F32, false },
         { "tiles", "boxblur($1, size=3)", IMGPAR_F32, false },
         { "rows", "sum($1)", IMGPAR_U8, true },
@@ -147,7 +162,8 @@ START_TEST(an_index_outside_of_memory_is_told)
     ck_assert_msg(ip_kernel_run(&runner, plan, k, bindings, &whole, &err) == IMGPAR_OK, "%s", err.message);
     in->region = half;
     ck_assert_int_eq(ip_kernel_run(&runner, plan, k, bindings, &whole, &err), IMGPAR_E_CHECK);
-    ck_assert_msg(strstr(err.message, "is read at z=0, y=") && strstr(err.message, "outside of its memory"), "%s", err.message);
+    ck_assert_msg(strstr(err.message, "is read at z=0, y=") && strstr(err.message, "outside of its memory"), "%s",
+                  err.message);
     err = (ip_error){ .status = IMGPAR_OK };
     if (!cases[_i].is_fold) {
         in->region = whole;

@@ -39,7 +39,8 @@ START_TEST(platforms_and_devices_are_listed)
     ck_assert_uint_eq(strlen(text), 4);
     imgpar_device_list_release(all, n_all);
     imgpar_free(platforms);
-    FAILS(imgpar_cl_device_list("fpga", &all, &n_all), IMGPAR_E_ARGUMENT, "kind=\"fpga\" is none of cpu, gpu, accelerator");
+    FAILS(imgpar_cl_device_list("fpga", &all, &n_all), IMGPAR_E_ARGUMENT,
+          "kind=\"fpga\" is none of cpu, gpu, accelerator");
     FAILS(imgpar_cl_device_list(NULL, NULL, &n_all), IMGPAR_E_ARGUMENT, "out is NULL");
     FAILS(imgpar_cl_platform_list(&platforms, NULL), IMGPAR_E_ARGUMENT, "n is NULL");
 }
@@ -133,8 +134,12 @@ START_TEST(a_compute_function_that_fails_fails_the_array)
     int n_calls = 0;
     uint8_t got[4];
     ck_assert_int_eq(imgpar_context_new("ref", &ref), IMGPAR_OK);
-    const imgpar_cl_node node = { .struct_size = sizeof node, .dtype = IMGPAR_U8, .rank = 1, .shape = { 4 },
-                                  .compute = fail_counting, .user = &n_calls };
+    const imgpar_cl_node node = { .struct_size = sizeof node,
+                                  .dtype = IMGPAR_U8,
+                                  .rank = 1,
+                                  .shape = { 4 },
+                                  .compute = fail_counting,
+                                  .user = &n_calls };
     imgpar_array *a = imgpar_cl_apply(ref, &node), *b = imgpar_invert(a);
     for (int k = 1; k <= 2; k++) { /* it is asked again */
         ck_assert_int_eq(imgpar_array_read(b, got, sizeof got), IMGPAR_E_IO);
@@ -155,8 +160,14 @@ START_TEST(on_ref_a_node_is_what_its_compute_function_makes)
     uint8_t got[4] = { 0 };
     ck_assert_int_eq(imgpar_context_new("ref", &ref), IMGPAR_OK);
     imgpar_array *a = imgpar_array_from_data(ref, IMGPAR_U8, 2, shape, in);
-    imgpar_cl_node node = { .struct_size = sizeof node, .inputs = &a, .n_inputs = 1, .dtype = IMGPAR_U8, .rank = 2, .shape = { 2, 2 },
-                            .compute = triple, .user = &three };
+    imgpar_cl_node node = { .struct_size = sizeof node,
+                            .inputs = &a,
+                            .n_inputs = 1,
+                            .dtype = IMGPAR_U8,
+                            .rank = 2,
+                            .shape = { 2, 2 },
+                            .compute = triple,
+                            .user = &three };
     imgpar_array *b = imgpar_cl_apply(ref, &node), *c = imgpar_invert(b);
     ck_assert_msg(imgpar_array_read(c, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(c));
     ck_assert_mem_eq(got, want, sizeof got);
@@ -191,7 +202,8 @@ START_TEST(layouts_are_checked)
     FAILS(imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &l, &b), IMGPAR_E_ARGUMENT, "layout.element_bytes is 0");
     l = imgpar_cl_matrix(3, 5, 4);
     l.row_pitch_bytes = 19;
-    FAILS(imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &l, &b), IMGPAR_E_ARGUMENT, "layout.row_pitch_bytes=19 is below the 20 bytes");
+    FAILS(imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &l, &b), IMGPAR_E_ARGUMENT,
+          "layout.row_pitch_bytes=19 is below the 20 bytes");
     l = imgpar_cl_vector(SIZE_MAX / 2, 4);
     FAILS(imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &l, &b), IMGPAR_E_LIMIT, "more bytes than memory can");
     l = imgpar_cl_vector((size_t)1 << 50, 1);
@@ -217,7 +229,11 @@ START_TEST(a_buffer_tells_what_it_is)
     ck_assert_int_eq(info.access, IMGPAR_CL_OUT);
     ck_assert_int_eq(info.is_shared, 0);
     ck_assert_uint_gt(info.align_bytes, 0);
-    struct { size_t struct_size; char rest[8]; } older = { .struct_size = sizeof older.struct_size }; /* of a version before */
+    /* of a version before */
+    struct {
+        size_t struct_size;
+        char rest[8];
+    } older = { .struct_size = sizeof older.struct_size };
     memset(older.rest, 7, sizeof older.rest);
     OK(imgpar_cl_buffer_get_info(b, (imgpar_cl_buffer_info *)(void *)&older));
     ck_assert_int_eq(older.rest[0], 7);
@@ -237,7 +253,8 @@ START_TEST(boxes_are_written_copied_and_read)
     imgpar_cl_layout pitched = imgpar_cl_volume(D, H, W, 2);
     pitched.row_pitch_bytes = 16;
     pitched.slice_pitch_bytes = 16 * H + 16;
-    imgpar_cl_buffer *a = new_buffer(IMGPAR_CL_INOUT, pitched), *b = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_volume(D, H, W, 2));
+    imgpar_cl_buffer *a = new_buffer(IMGPAR_CL_INOUT, pitched),
+                     *b = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_volume(D, H, W, 2));
     uint16_t want[D][H][W], got[D][H][W], box[2][2][8], zero = 0;
     for (int i = 0; i < D * H * W; i++)
         (&want[0][0][0])[i] = (uint16_t)(1000 + i);
@@ -247,8 +264,9 @@ START_TEST(boxes_are_written_copied_and_read)
             for (int x = 0; x < 8; x++)
                 box[z][y][x] = (uint16_t)(z * 100 + y * 10 + x);
     /* two slices, two rows, three elements of rows that are eight apart in the host's memory */
-    OK(imgpar_cl_write(queue, a, IMGPAR_CL_REGION(.offset = { 1, 2, 1 }, .extent = { 2, 2, 3 }, .host_row_pitch_bytes = 16),
-                       box, NULL));
+    OK(imgpar_cl_write(queue, a,
+                       IMGPAR_CL_REGION(.offset = { 1, 2, 1 }, .extent = { 2, 2, 3 }, .host_row_pitch_bytes = 16), box,
+                       NULL));
     for (int z = 0; z < 2; z++)
         for (int y = 0; y < 2; y++)
             for (int x = 0; x < 3; x++)
@@ -272,7 +290,9 @@ END_TEST
 START_TEST(fills_take_any_element_and_box)
 {
     enum { H = 6, W = 7 };
-    typedef struct { unsigned char r, g, b; } rgb;
+    typedef struct {
+        unsigned char r, g, b;
+    } rgb;
     const rgb sky = { 10, 20, 30 }, sun = { 250, 200, 50 };
     const uint32_t word = 0xdeadbeef;
     imgpar_cl_buffer *image = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_matrix(H, W, sizeof sky));
@@ -313,8 +333,8 @@ START_TEST(wrong_copies_are_refused)
     OK(imgpar_cl_queue_new(other, NULL, &elsewhere));
     FAILS(imgpar_cl_write(queue, a, IMGPAR_CL_REGION(.offset = { 4, 0 }), data, NULL), IMGPAR_E_ARGUMENT,
           "region.offset[0]=4 is not inside 0 to 3");
-    FAILS(imgpar_cl_read(queue, a, IMGPAR_CL_REGION(.offset = { 0, 3 }, .extent = { 1, 3 }), data, NULL), IMGPAR_E_ARGUMENT,
-          "region.offset[1]=3 + extent[1]=3 is over 5");
+    FAILS(imgpar_cl_read(queue, a, IMGPAR_CL_REGION(.offset = { 0, 3 }, .extent = { 1, 3 }), data, NULL),
+          IMGPAR_E_ARGUMENT, "region.offset[1]=3 + extent[1]=3 is over 5");
     FAILS(imgpar_cl_read(queue, a, IMGPAR_CL_REGION(.offset = { 1, 1 }, .extent = { SIZE_MAX, 2 }), data, NULL),
           IMGPAR_E_ARGUMENT, "is over 4");
     FAILS(imgpar_cl_read(queue, a, IMGPAR_CL_REGION(.host_row_pitch_bytes = 19), data, NULL), IMGPAR_E_ARGUMENT,
@@ -326,7 +346,8 @@ START_TEST(wrong_copies_are_refused)
     FAILS(imgpar_cl_read(queue, a, NULL, NULL, NULL), IMGPAR_E_ARGUMENT, "dst is NULL");
     FAILS(imgpar_cl_read(NULL, a, NULL, data, NULL), IMGPAR_E_ARGUMENT, "the queue is NULL");
     FAILS(imgpar_cl_read(queue, NULL, NULL, data, NULL), IMGPAR_E_ARGUMENT, "the buffer is NULL");
-    FAILS(imgpar_cl_read(elsewhere, a, NULL, data, NULL), IMGPAR_E_ARGUMENT, "the buffer is of another context than the queue");
+    FAILS(imgpar_cl_read(elsewhere, a, NULL, data, NULL), IMGPAR_E_ARGUMENT,
+          "the buffer is of another context than the queue");
     FAILS(imgpar_cl_copy(queue, a, NULL, out, NULL, NULL), IMGPAR_E_SHAPE, "the regions are 20 x 4 x 1 and 80 x 1 x 1");
     FAILS(imgpar_cl_copy(queue, a, IMGPAR_CL_REGION(.extent = { 2, 2 }), a,
                          IMGPAR_CL_REGION(.offset = { 1, 1 }, .extent = { 2, 2 }), NULL),
@@ -412,7 +433,8 @@ START_TEST(wrapped_memory_is_used_where_it_stands)
     ck_assert_uint_eq(after.bytes_uploaded, before.bytes_uploaded);
     ck_assert_uint_eq(after.bytes_downloaded, before.bytes_downloaded);
     l.rank = 0;
-    FAILS(imgpar_cl_buffer_wrap(ctx, IMGPAR_CL_IN, &l, data, count_release, &n_released, &b), IMGPAR_E_ARGUMENT, "rank=0");
+    FAILS(imgpar_cl_buffer_wrap(ctx, IMGPAR_CL_IN, &l, data, count_release, &n_released, &b), IMGPAR_E_ARGUMENT,
+          "rank=0");
     ck_assert_int_eq(n_released, 2);
     FAILS(imgpar_cl_buffer_wrap(ctx, IMGPAR_CL_IN, &l, NULL, NULL, NULL, &b), IMGPAR_E_ARGUMENT, "the memory is NULL");
 }
@@ -469,8 +491,10 @@ START_TEST(events_tell_the_end_and_the_times)
     imgpar_cl_event_release(filled);
     FAILS(imgpar_cl_fill(queue, b, NULL, &one, IMGPAR_CL_ORDER(.after = &none_of_it, .n_after = 1)), IMGPAR_E_ARGUMENT,
           "an event of order->after is NULL");
-    FAILS(imgpar_cl_fill(queue, b, NULL, &one, IMGPAR_CL_ORDER(.n_after = 1)), IMGPAR_E_ARGUMENT, "order->after is NULL");
-    FAILS(imgpar_cl_fill(queue, b, NULL, &one, &(imgpar_cl_order){ 0 }), IMGPAR_E_ARGUMENT, "struct_size of order is not set");
+    FAILS(imgpar_cl_fill(queue, b, NULL, &one, IMGPAR_CL_ORDER(.n_after = 1)), IMGPAR_E_ARGUMENT,
+          "order->after is NULL");
+    FAILS(imgpar_cl_fill(queue, b, NULL, &one, &(imgpar_cl_order){ 0 }), IMGPAR_E_ARGUMENT,
+          "struct_size of order is not set");
     FAILS(imgpar_cl_wait(&none_of_it, 1), IMGPAR_E_ARGUMENT, "an event is NULL");
     FAILS(imgpar_cl_event_times(NULL, &t), IMGPAR_E_ARGUMENT, "the event is NULL");
     FAILS(imgpar_cl_event_is_done(NULL, &done), IMGPAR_E_ARGUMENT, "the event is NULL");
@@ -492,8 +516,8 @@ START_TEST(queues_share_buffers_in_order)
         queues[1] = imgpar_cl_queue_retain(queues[0]);
     }
     queues[2] = imgpar_cl_queue_retain(queue);
-    imgpar_cl_kernel *k =
-        new_kernel("kernel void advance(global int *a, int by) { int i = get_global_id(0); a[i] = a[i] * 3 + by; }", "advance");
+    imgpar_cl_kernel *k = new_kernel(
+        "kernel void advance(global int *a, int by) { int i = get_global_id(0); a[i] = a[i] * 3 + by; }", "advance");
     imgpar_cl_buffer *b = new_buffer(IMGPAR_CL_INOUT, imgpar_cl_vector(4096, 4));
     uint32_t zero = 0, want = 0, got[4096];
     OK(imgpar_cl_fill(queues[1], b, NULL, &zero, NULL));
@@ -510,14 +534,18 @@ START_TEST(queues_share_buffers_in_order)
     imgpar_cl_kernel_release(k);
     imgpar_cl_buffer_release(b);
     imgpar_cl_queue *bad;
-    FAILS(imgpar_cl_queue_new(ctx, &(imgpar_cl_queue_options){ 0 }, &bad), IMGPAR_E_ARGUMENT, "struct_size of options is not set");
+    FAILS(imgpar_cl_queue_new(ctx, &(imgpar_cl_queue_options){ 0 }, &bad), IMGPAR_E_ARGUMENT,
+          "struct_size of options is not set");
     FAILS(imgpar_cl_queue_new(NULL, NULL, &bad), IMGPAR_E_ARGUMENT, "the context is NULL");
     FAILS(imgpar_cl_finish(NULL), IMGPAR_E_ARGUMENT, "the queue is NULL");
     imgpar_cl_queue_release(NULL);
 }
 END_TEST
 
-typedef struct job { const float *seen; float value; } job;
+typedef struct job {
+    const float *seen;
+    float value;
+} job;
 
 static imgpar_status look(void *user)
 {
@@ -597,13 +625,13 @@ START_TEST(a_call_that_fails_leaves_no_event)
     for (int call = 0; call < 7; call++) {
         imgpar_cl_event *event = somewhere;
         const imgpar_cl_order *order = IMGPAR_CL_ORDER(.event = &event);
-        imgpar_status st = call == 0 ? imgpar_cl_write(queue, b, NULL, NULL, order)
-            : call == 1              ? imgpar_cl_read(queue, NULL, NULL, &none, order)
-            : call == 2              ? imgpar_cl_copy(queue, b, NULL, b, NULL, order)
-            : call == 3              ? imgpar_cl_fill(queue, b, NULL, NULL, order)
-            : call == 4              ? imgpar_cl_unmap(queue, b, order)
-            : call == 5              ? imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 64 }), NULL, 0, order)
-                                     : imgpar_cl_host_task(queue, NULL, NULL, order);
+        imgpar_status st = call == 0   ? imgpar_cl_write(queue, b, NULL, NULL, order)
+                           : call == 1 ? imgpar_cl_read(queue, NULL, NULL, &none, order)
+                           : call == 2 ? imgpar_cl_copy(queue, b, NULL, b, NULL, order)
+                           : call == 3 ? imgpar_cl_fill(queue, b, NULL, NULL, order)
+                           : call == 4 ? imgpar_cl_unmap(queue, b, order)
+                           : call == 5 ? imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 64 }), NULL, 0, order)
+                                       : imgpar_cl_host_task(queue, NULL, NULL, order);
         ck_assert_int_ne(st, IMGPAR_OK);
         ck_assert_msg(!event, "call %d", call);
     }
@@ -612,7 +640,8 @@ START_TEST(a_call_that_fails_leaves_no_event)
 }
 END_TEST
 
-/* Its memory goes to whoever asks next, on this device or another one, where a map that was never undone would hold it. */
+/* Its memory goes to whoever asks next, on this device or another one, where a map that was never undone would hold
+ * it. */
 START_TEST(a_mapped_buffer_may_be_released)
 {
     void *memory;
@@ -707,8 +736,7 @@ static void *work(void *user)
     imgpar_cl_buffer *own = NULL;
     int32_t zero = 0, got[N];
     w->st = imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &l, &own);
-    if (!w->st)
-        w->st = imgpar_cl_fill(queue, own, NULL, &zero, NULL);
+    if (!w->st) w->st = imgpar_cl_fill(queue, own, NULL, &zero, NULL);
     for (int k = 0; !w->st && k < N_STEPS; k++) {
         w->st = imgpar_cl_launch(queue, w->kernel, IMGPAR_CL_WORK(.global = { N }),
                                  IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(own), imgpar_cl_arg_int(k)), NULL);
@@ -717,10 +745,8 @@ static void *work(void *user)
                                      IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(w->shared), imgpar_cl_arg_int(1)), NULL);
     }
     imgpar_cl_event *read = NULL;
-    if (!w->st)
-        w->st = imgpar_cl_read(queue, own, NULL, got, IMGPAR_CL_ORDER(.event = &read));
-    if (!w->st)
-        w->st = imgpar_cl_wait(&read, 1);
+    if (!w->st) w->st = imgpar_cl_read(queue, own, NULL, got, IMGPAR_CL_ORDER(.event = &read));
+    if (!w->st) w->st = imgpar_cl_wait(&read, 1);
     imgpar_cl_event_release(read);
     w->sum = w->st ? -1 : got[N - 1];
     imgpar_cl_buffer_release(own);

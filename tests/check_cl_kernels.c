@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The device layer's modules and kernels: what is compiled, what a launch checks, what kernels print, kernels among arrays. */
+/* The device layer's modules and kernels: what is compiled, what a launch checks, what kernels print, kernels among
+ * arrays. */
 #include "cl_help.h"
 
 #include "base/alloc.h"
@@ -22,9 +23,12 @@ START_TEST(a_module_is_put_together_of_constants_files_and_texts)
         .struct_size = sizeof source,
         .constants = (const char *const[]){ "OFFSET=100", "FAST", "T=int", NULL },
         .files = (const char *const[]){ path, NULL },
-        .texts = (const char *const[]){ "#if FAST != 1 || !defined(IMGPAR_CL)\n#error\n#endif\n", "constant int table[2] = { 5, 7 };",
-                                        "kernel void k(global T *a) { int i = get_global_id(0); a[i] = twice(i) + OFFSET + table[i & 1]; }\n"
-                                        "kernel void other(global T *a) { a[0] = SIGN 1; }", NULL },
+        .texts =
+            (const char *const[]){
+                "#if FAST != 1 || !defined(IMGPAR_CL)\n#error\n#endif\n", "constant int table[2] = { 5, 7 };",
+                "kernel void k(global T *a) { int i = get_global_id(0); a[i] = twice(i) + OFFSET + table[i & 1]; }\n"
+                "kernel void other(global T *a) { a[0] = SIGN 1; }",
+                NULL },
         .options = "-DSIGN=-",
     };
     imgpar_cl_module *m, *again;
@@ -81,27 +85,30 @@ END_TEST
 
 /* ---- launches ----------------------------------------------------------------------------------- */
 
-typedef struct particle { float x, y; int32_t kind; } particle;
+typedef struct particle {
+    float x, y;
+    int32_t kind;
+} particle;
 
-static const char many[] =
-    "typedef struct { float x, y; int kind; } particle;\n"
-    "kernel void sum(global const int *a, global int *out, local int *part, uint n, float by, particle p, float4 v, uchar small)\n"
-    "{\n"
-    "    int i = get_local_id(0), k = get_global_id(0);\n"
-    "    part[i] = k < n ? a[k] : 0;\n"
-    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
-    "    for (int half_of = get_local_size(0) / 2; half_of > 0; half_of /= 2) {\n"
-    "        if (i < half_of) part[i] += part[i + half_of];\n"
-    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
-    "    }\n"
-    "    if (i == 0) out[get_group_id(0)] = part[0] + (int)by + p.kind + (int)v.w + small;\n"
-    "}\n"
-    "kernel __attribute__((reqd_work_group_size(8, 2, 1))) void ids(global int *out)\n"
-    "{\n"
-    "    int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);\n"
-    "    out[(z * get_global_size(1) + y) * get_global_size(0) + x] = x + 100 * y + 10000 * z;\n"
-    "}\n"
-    "kernel void offset_of(global int *out) { out[get_global_id(0)] = get_global_offset(0); }\n";
+static const char many[] = "typedef struct { float x, y; int kind; } particle;\n"
+                           "kernel void sum(global const int *a, global int *out, local int *part, uint n, float by, "
+                           "particle p, float4 v, uchar small)\n"
+                           "{\n"
+                           "    int i = get_local_id(0), k = get_global_id(0);\n"
+                           "    part[i] = k < n ? a[k] : 0;\n"
+                           "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+                           "    for (int half_of = get_local_size(0) / 2; half_of > 0; half_of /= 2) {\n"
+                           "        if (i < half_of) part[i] += part[i + half_of];\n"
+                           "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+                           "    }\n"
+                           "    if (i == 0) out[get_group_id(0)] = part[0] + (int)by + p.kind + (int)v.w + small;\n"
+                           "}\n"
+                           "kernel __attribute__((reqd_work_group_size(8, 2, 1))) void ids(global int *out)\n"
+                           "{\n"
+                           "    int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);\n"
+                           "    out[(z * get_global_size(1) + y) * get_global_size(0) + x] = x + 100 * y + 10000 * z;\n"
+                           "}\n"
+                           "kernel void offset_of(global int *out) { out[get_global_id(0)] = get_global_offset(0); }\n";
 
 START_TEST(arguments_of_every_kind_arrive)
 {
@@ -122,10 +129,11 @@ START_TEST(arguments_of_every_kind_arrive)
     }
     OK(imgpar_cl_write(queue, a, NULL, data, NULL));
     OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 128 }, .local = { 32 }),
-                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(a), imgpar_cl_arg_buffer(out),
-                                       imgpar_cl_arg_local(32 * 4), imgpar_cl_arg_int(100),
-                                       imgpar_cl_arg_real(7.5), imgpar_cl_arg_struct(&p, sizeof p),
-                                       imgpar_cl_arg_struct(v, sizeof v), imgpar_cl_arg_int(255)), NULL));
+                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(a), imgpar_cl_arg_buffer(out), imgpar_cl_arg_local(32 * 4),
+                                       imgpar_cl_arg_int(100), imgpar_cl_arg_real(7.5),
+                                       imgpar_cl_arg_struct(&p, sizeof p), imgpar_cl_arg_struct(v, sizeof v),
+                                       imgpar_cl_arg_int(255)),
+                        NULL));
     OK(imgpar_cl_read(queue, out, NULL, got, NULL));
     OK(imgpar_cl_finish(queue));
     for (int g = 0; g < 4; g++)
@@ -143,27 +151,41 @@ START_TEST(wrong_arguments_are_refused_before_the_launch)
                      *out = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(64, 4));
     const particle p = { 0 };
     const float v[4] = { 0 };
-    const imgpar_cl_arg good[8] = { imgpar_cl_arg_buffer(in), imgpar_cl_arg_buffer(out),
-                                    imgpar_cl_arg_local(256), imgpar_cl_arg_int(64),
-                                    imgpar_cl_arg_real(1), imgpar_cl_arg_struct(&p, sizeof p), imgpar_cl_arg_struct(v, sizeof v),
+    const imgpar_cl_arg good[8] = { imgpar_cl_arg_buffer(in),
+                                    imgpar_cl_arg_buffer(out),
+                                    imgpar_cl_arg_local(256),
+                                    imgpar_cl_arg_int(64),
+                                    imgpar_cl_arg_real(1),
+                                    imgpar_cl_arg_struct(&p, sizeof p),
+                                    imgpar_cl_arg_struct(v, sizeof v),
                                     imgpar_cl_arg_int(0) };
     const uint64_t too_much = imgpar_context_device(ctx)->local_bytes;
-    const struct { int at; imgpar_cl_arg arg; imgpar_status st; const char *text; } wrong[] = {
-        { 0, imgpar_cl_arg_buffer(out), IMGPAR_E_ARGUMENT, "sum: argument 0 (int* a) is const; the buffer is IMGPAR_CL_OUT" },
-        { 1, imgpar_cl_arg_buffer(in), IMGPAR_E_ARGUMENT, "sum: argument 1 (int* out) is written; the buffer is IMGPAR_CL_IN" },
+    const struct {
+        int at;
+        imgpar_cl_arg arg;
+        imgpar_status st;
+        const char *text;
+    } wrong[] = {
+        { 0, imgpar_cl_arg_buffer(out), IMGPAR_E_ARGUMENT,
+          "sum: argument 0 (int* a) is const; the buffer is IMGPAR_CL_OUT" },
+        { 1, imgpar_cl_arg_buffer(in), IMGPAR_E_ARGUMENT,
+          "sum: argument 1 (int* out) is written; the buffer is IMGPAR_CL_IN" },
         { 1, imgpar_cl_arg_buffer(NULL), IMGPAR_E_ARGUMENT, "argument 1 (int* out) is a buffer that is NULL" },
         { 1, imgpar_cl_arg_int(1), IMGPAR_E_ARGUMENT, "argument 1 (int* out) is not a number" },
-        { 2, imgpar_cl_arg_buffer(out), IMGPAR_E_ARGUMENT, "argument 2 (int* part) is not a global or constant pointer" },
+        { 2, imgpar_cl_arg_buffer(out), IMGPAR_E_ARGUMENT,
+          "argument 2 (int* part) is not a global or constant pointer" },
         { 2, imgpar_cl_arg_local(0), IMGPAR_E_ARGUMENT, "local memory of 0 bytes" },
         { 2, imgpar_cl_arg_local(too_much + 1), IMGPAR_E_LIMIT, "of local memory; the device has" },
         { 3, imgpar_cl_arg_local(4), IMGPAR_E_ARGUMENT, "argument 3 (uint n) is not a local pointer" },
         { 3, imgpar_cl_arg_int(-1), IMGPAR_E_ARGUMENT, "argument 3 (uint n) cannot hold -1" },
         { 3, imgpar_cl_arg_int(INT64_C(1) << 32), IMGPAR_E_ARGUMENT, "cannot hold 4294967296" },
         { 3, imgpar_cl_arg_real(1), IMGPAR_E_ARGUMENT, "argument 3 (uint n) is an integer; a real number was given" },
-        { 4, imgpar_cl_arg_struct(v, 8), IMGPAR_E_ARGUMENT, "argument 4 (float by) has 4 bytes; a struct of 8 was given" },
+        { 4, imgpar_cl_arg_struct(v, 8), IMGPAR_E_ARGUMENT,
+          "argument 4 (float by) has 4 bytes; a struct of 8 was given" },
         { 5, imgpar_cl_arg_int(1), IMGPAR_E_ARGUMENT, "argument 5 (particle p) is not a number" },
         { 5, imgpar_cl_arg_struct(NULL, 12), IMGPAR_E_ARGUMENT, "is a struct that is NULL or empty" },
-        { 6, imgpar_cl_arg_struct(v, 12), IMGPAR_E_ARGUMENT, "argument 6 (float4 v) has 16 bytes; a struct of 12 was given" },
+        { 6, imgpar_cl_arg_struct(v, 12), IMGPAR_E_ARGUMENT,
+          "argument 6 (float4 v) has 16 bytes; a struct of 12 was given" },
         { 7, imgpar_cl_arg_int(256), IMGPAR_E_ARGUMENT, "argument 7 (uchar small) cannot hold 256" },
         { 0, imgpar_cl_arg_input(0), IMGPAR_E_ARGUMENT, "which only imgpar_cl_apply() has" },
         { 0, { 0 }, IMGPAR_E_ARGUMENT, "was not made by a function of imgpar_cl.h" },
@@ -205,28 +227,29 @@ START_TEST(groups_are_checked_and_chosen)
         for (int y = 0; y < 6; y++)
             for (int x = 0; x < 16; x++)
                 ck_assert_int_eq(got[(z * 6 + y) * 16 + x], x + 100 * y + 10000 * z);
-    OK(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 7 }, .offset = { 3 }), &arg, 1, NULL)); /* 7: groups of one */
+    /* 7: groups of one */
+    OK(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 7 }, .offset = { 3 }), &arg, 1, NULL));
     OK(imgpar_cl_read(queue, b, NULL, got, NULL));
     OK(imgpar_cl_finish(queue));
     ck_assert_int_eq(got[2], 2);
     ck_assert_int_eq(got[3], 3);
     ck_assert_int_eq(got[9], 3);
     ck_assert_int_eq(got[10], 10);
-    FAILS(imgpar_cl_launch(queue, ids, IMGPAR_CL_WORK(.global = { 16, 6 }, .local = { 16, 1 }), &arg, 1, NULL), IMGPAR_E_ARGUMENT,
-          "ids: work.local[0]=16; the kernel requires 8");
+    FAILS(imgpar_cl_launch(queue, ids, IMGPAR_CL_WORK(.global = { 16, 6 }, .local = { 16, 1 }), &arg, 1, NULL),
+          IMGPAR_E_ARGUMENT, "ids: work.local[0]=16; the kernel requires 8");
     FAILS(imgpar_cl_launch(queue, ids, IMGPAR_CL_WORK(.global = { 12, 6 }), &arg, 1, NULL), IMGPAR_E_ARGUMENT,
           "work.local[0]=8 does not divide work.global[0]=12");
-    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 10 }, .local = { 4 }), &arg, 1, NULL), IMGPAR_E_ARGUMENT,
-          "work.local[0]=4 does not divide work.global[0]=10");
-    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 10, 2 }, .local = { 5 }), &arg, 1, NULL), IMGPAR_E_ARGUMENT,
-          "work.local[1] is 0 and others are not");
+    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 10 }, .local = { 4 }), &arg, 1, NULL),
+          IMGPAR_E_ARGUMENT, "work.local[0]=4 does not divide work.global[0]=10");
+    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 10, 2 }, .local = { 5 }), &arg, 1, NULL),
+          IMGPAR_E_ARGUMENT, "work.local[1] is 0 and others are not");
     size_t large = imgpar_context_device(ctx)->max_work_group * 2;
     FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { large }, .local = { large }), &arg, 1, NULL),
           IMGPAR_E_LIMIT, "is over");
-    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 0 }), &arg, 1, NULL),
-          IMGPAR_E_ARGUMENT, "work.global[0] is 0");
-    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 1 }, .offset = { SIZE_MAX }), &arg, 1, NULL), IMGPAR_E_LIMIT,
-          "work.offset[0]=18446744073709551615 + global[0]=1 is more than can be counted");
+    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 0 }), &arg, 1, NULL), IMGPAR_E_ARGUMENT,
+          "work.global[0] is 0");
+    FAILS(imgpar_cl_launch(queue, free_one, IMGPAR_CL_WORK(.global = { 1 }, .offset = { SIZE_MAX }), &arg, 1, NULL),
+          IMGPAR_E_LIMIT, "work.offset[0]=18446744073709551615 + global[0]=1 is more than can be counted");
     FAILS(imgpar_cl_launch(queue, free_one, &(imgpar_cl_work){ 0 }, &arg, 1, NULL), IMGPAR_E_ARGUMENT,
           "struct_size of work is not set");
     imgpar_cl_buffer_release(b);
@@ -238,7 +261,9 @@ END_TEST
 START_TEST(work_is_divided_so_that_every_element_has_an_item)
 {
     imgpar_cl_kernel *k = new_kernel(many, "offset_of");
-    static const size_t sizes[][3] = { { 1, 0, 0 }, { 1000003, 0, 0 }, { 640, 480, 3 }, { 3, 5000, 1 }, { 17, 13, 11 } };
+    static const size_t sizes[][3] = {
+        { 1, 0, 0 }, { 1000003, 0, 0 }, { 640, 480, 3 }, { 3, 5000, 1 }, { 17, 13, 11 }
+    };
     for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
         static const size_t asked[][3] = { { 0 }, { 1 }, { 4, 2, 1 } };
         for (size_t p = 0; p < 3; p++) {
@@ -251,8 +276,7 @@ START_TEST(work_is_divided_so_that_every_element_has_an_item)
                 ck_assert_uint_ge(w.global[d] * per_item[d], e);
                 ck_assert_uint_eq(w.global[d] % w.local[d], 0);
                 ck_assert_uint_lt((w.global[d] - w.local[d]) * per_item[d], e); /* no group is without an element */
-                if (asked[p][0])
-                    ck_assert_uint_eq(per_item[d], asked[p][d] ? asked[p][d] : 1);
+                if (asked[p][0]) ck_assert_uint_eq(per_item[d], asked[p][d] ? asked[p][d] : 1);
                 group *= w.local[d];
             }
             ck_assert_uint_le(group, imgpar_context_device(ctx)->max_work_group);
@@ -261,7 +285,8 @@ START_TEST(work_is_divided_so_that_every_element_has_an_item)
     imgpar_cl_work w = { .struct_size = sizeof w };
     size_t one[3] = { 1, 1, 1 };
     FAILS(imgpar_cl_divide(k, (size_t[3]){ 0 }, one, &w), IMGPAR_E_ARGUMENT, "elements[0] is 0");
-    FAILS(imgpar_cl_divide(k, (size_t[3]){ SIZE_MAX, 2 }, one, &w), IMGPAR_E_LIMIT, "more elements than can be counted");
+    FAILS(imgpar_cl_divide(k, (size_t[3]){ SIZE_MAX, 2 }, one, &w), IMGPAR_E_LIMIT,
+          "more elements than can be counted");
     FAILS(imgpar_cl_divide(k, NULL, one, &w), IMGPAR_E_ARGUMENT, "elements is NULL");
     imgpar_cl_kernel_release(k);
 }
@@ -307,13 +332,15 @@ START_TEST(kernels_print_to_the_callback)
         "    imgpar_printf(\"plain 100%%\\n\");\n"
         "    imgpar_printf(\"%d %u %x %5.2f|%-4d|%c %ld\\n\", a, 4000000000u, 255, f, (short)-7, 'x', -5000000000L);\n"
         "    imgpar_printf(\"%e %d\\n\", f, (uchar)200);\n"
-        "}", "k");
+        "}",
+        "k");
     OK(imgpar_cl_launch(q, k, IMGPAR_CL_WORK(.global = { 1 }),
                         IMGPAR_CL_ARGS(imgpar_cl_arg_int(-3), imgpar_cl_arg_real(2.5)), NULL));
     OK(imgpar_cl_finish(q));
     ck_assert_str_eq(printed, "helper -3\nplain 100%\n-3 4000000000 ff  2.50|-7  |x -5000000000\n2.500000e+00 200\n");
     imgpar_cl_kernel_release(k);
-    k = new_kernel("kernel void k(IMGPAR_REPORT) { imgpar_printf(\"a line of some length, and a number: %d\\n\", 1); }", "k");
+    k = new_kernel("kernel void k(IMGPAR_REPORT) { imgpar_printf(\"a line of some length, and a number: %d\\n\", 1); }",
+                   "k");
     printed[0] = '\0';
     OK(imgpar_cl_launch(q, k, IMGPAR_CL_WORK(.global = { 64 }), NULL, 0, NULL));
     OK(imgpar_cl_finish(q));
@@ -323,7 +350,10 @@ START_TEST(kernels_print_to_the_callback)
 }
 END_TEST
 
-typedef struct printing { pthread_t thread; int n; } printing;
+typedef struct printing {
+    pthread_t thread;
+    int n;
+} printing;
 
 static void note_print(void *user, const char *text)
 {
@@ -333,7 +363,10 @@ static void note_print(void *user, const char *text)
     p->n++;
 }
 
-typedef struct finishing { imgpar_cl_queue *queue; printing *seen; } finishing;
+typedef struct finishing {
+    imgpar_cl_queue *queue;
+    printing *seen;
+} finishing;
 
 static void *finish(void *user)
 {
@@ -365,13 +398,12 @@ START_TEST(what_is_printed_comes_from_the_thread_that_finishes)
 }
 END_TEST
 
-static const char checking[] =
-    "kernel void k(global const float *a, int n, int at, IMGPAR_REPORT)\n"
-    "{\n"
-    "    int i = get_global_id(0);\n"
-    "    imgpar_assert(n < 100);\n"
-    "    imgpar_check_finite(a[imgpar_check_index(i == 5 ? at : i, n)]);\n"
-    "}\n";
+static const char checking[] = "kernel void k(global const float *a, int n, int at, IMGPAR_REPORT)\n"
+                               "{\n"
+                               "    int i = get_global_id(0);\n"
+                               "    imgpar_assert(n < 100);\n"
+                               "    imgpar_check_finite(a[imgpar_check_index(i == 5 ? at : i, n)]);\n"
+                               "}\n";
 
 START_TEST(checks_fail_in_checked_mode_only)
 {
@@ -390,7 +422,8 @@ START_TEST(checks_fail_in_checked_mode_only)
     OK(imgpar_cl_finish(queue));
     OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 16 }),
                         IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(16), imgpar_cl_arg_int(16)), NULL));
-    FAILS(imgpar_cl_finish(queue), IMGPAR_E_CHECK, "k: text 1:5: index i == 5 ? at : i = 16 is not in 0 to 15 (work-item 5, 0, 0)");
+    FAILS(imgpar_cl_finish(queue), IMGPAR_E_CHECK,
+          "k: text 1:5: index i == 5 ? at : i = 16 is not in 0 to 15 (work-item 5, 0, 0)");
     OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 1 }),
                         IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_int(100), imgpar_cl_arg_int(0)), NULL));
     FAILS(imgpar_cl_finish(queue), IMGPAR_E_CHECK, "k: text 1:4: assertion failed: n < 100 (work-item 0, 0, 0)");
@@ -408,7 +441,8 @@ END_TEST
 START_TEST(random_words_are_those_of_the_paper)
 {
     imgpar_cl_kernel *k = new_kernel("kernel void k(global uint4 *a, ulong seed) { ulong i = get_global_id(0); "
-                                     "a[i] = imgpar_random(seed, i); }", "k");
+                                     "a[i] = imgpar_random(seed, i); }",
+                                     "k");
     imgpar_cl_buffer *b = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(4, 16));
     uint32_t got[16];
     OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 4 }),
@@ -436,15 +470,23 @@ static imgpar_status square_on_host(void *user, const void *const *inputs, void 
 static imgpar_array *square_of(imgpar_array *a, imgpar_cl_kernel *k, int *n_host)
 {
     const imgpar_cl_arg args[] = { imgpar_cl_arg_input(0), imgpar_cl_arg_result(), imgpar_cl_arg_int(12) };
-    const imgpar_cl_node node = { .struct_size = sizeof node, .kernel = k, .inputs = &a, .n_inputs = 1,
-                                  .dtype = IMGPAR_F32, .rank = 2,
-                                  .shape = { 3, 4 }, .args = args, .n_args = 3, .work = IMGPAR_CL_WORK(.global = { 16 }),
-                                  .compute = n_host ? square_on_host : NULL, .user = n_host };
+    const imgpar_cl_node node = { .struct_size = sizeof node,
+                                  .kernel = k,
+                                  .inputs = &a,
+                                  .n_inputs = 1,
+                                  .dtype = IMGPAR_F32,
+                                  .rank = 2,
+                                  .shape = { 3, 4 },
+                                  .args = args,
+                                  .n_args = 3,
+                                  .work = IMGPAR_CL_WORK(.global = { 16 }),
+                                  .compute = n_host ? square_on_host : NULL,
+                                  .user = n_host };
     return imgpar_cl_apply(ctx, &node);
 }
 
-static const char square[] =
-    "kernel void square(global const float *a, global float *out, int n) { int i = get_global_id(0); if (i < n) out[i] = a[i] * a[i]; }";
+static const char square[] = "kernel void square(global const float *a, global float *out, int n) { int i = "
+                             "get_global_id(0); if (i < n) out[i] = a[i] * a[i]; }";
 
 START_TEST(a_kernel_is_a_node_of_a_graph)
 {
@@ -488,11 +530,17 @@ END_TEST
 
 START_TEST(a_kernel_may_make_an_array_of_nothing)
 {
-    imgpar_cl_kernel *k = new_kernel("kernel void ramp(global float *out, float by) { int i = get_global_id(0); out[i] = i * by; }",
-                                     "ramp");
+    imgpar_cl_kernel *k = new_kernel(
+        "kernel void ramp(global float *out, float by) { int i = get_global_id(0); out[i] = i * by; }", "ramp");
     const imgpar_cl_arg args[] = { imgpar_cl_arg_result(), imgpar_cl_arg_real(0.5) };
-    const imgpar_cl_node node = { .struct_size = sizeof node, .kernel = k, .dtype = IMGPAR_F32, .rank = 1,
-                                  .shape = { 64 }, .args = args, .n_args = 2, .work = IMGPAR_CL_WORK(.global = { 64 }) };
+    const imgpar_cl_node node = { .struct_size = sizeof node,
+                                  .kernel = k,
+                                  .dtype = IMGPAR_F32,
+                                  .rank = 1,
+                                  .shape = { 64 },
+                                  .args = args,
+                                  .n_args = 2,
+                                  .work = IMGPAR_CL_WORK(.global = { 64 }) };
     imgpar_array *ramp = imgpar_cl_apply(ctx, &node), *same = imgpar_cl_apply(ctx, &node), *in[] = { ramp, same };
     imgpar_array *sum = imgpar_apply(ctx, "$1 + $2", in, 2);
     float got[64];
@@ -513,12 +561,20 @@ START_TEST(wrong_nodes_are_error_arrays)
     imgpar_cl_kernel *k = new_kernel(square, "square");
     imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, data), *bad;
     imgpar_cl_arg args[] = { imgpar_cl_arg_input(0), imgpar_cl_arg_result(), imgpar_cl_arg_int(12) };
-    imgpar_cl_node node = { .struct_size = sizeof node, .kernel = k, .inputs = &a, .n_inputs = 1, .dtype = IMGPAR_F32, .rank = 2,
-                            .shape = { 3, 4 }, .args = args, .n_args = 3, .work = IMGPAR_CL_WORK(.global = { 16 }) };
-#define REFUSED(status, text)                                                                                            \
-    bad = imgpar_cl_apply(ctx, &node);                                                                                   \
-    ck_assert_int_eq(imgpar_array_status(bad), status);                                                                  \
-    ck_assert_msg(strstr(imgpar_array_message(bad), text), "\"%s\" lacks \"%s\"", imgpar_array_message(bad), text);      \
+    imgpar_cl_node node = { .struct_size = sizeof node,
+                            .kernel = k,
+                            .inputs = &a,
+                            .n_inputs = 1,
+                            .dtype = IMGPAR_F32,
+                            .rank = 2,
+                            .shape = { 3, 4 },
+                            .args = args,
+                            .n_args = 3,
+                            .work = IMGPAR_CL_WORK(.global = { 16 }) };
+#define REFUSED(status, text)                                                                                       \
+    bad = imgpar_cl_apply(ctx, &node);                                                                              \
+    ck_assert_int_eq(imgpar_array_status(bad), status);                                                             \
+    ck_assert_msg(strstr(imgpar_array_message(bad), text), "\"%s\" lacks \"%s\"", imgpar_array_message(bad), text); \
     imgpar_array_release(bad)
     node.n_inputs = 5;
     REFUSED(IMGPAR_E_LIMIT, "square: 5 inputs are over 4");
@@ -584,8 +640,9 @@ START_TEST(buffers_and_arrays_are_each_other)
     imgpar_context_counters(ctx, &after);
     ck_assert_uint_eq(after.bytes_downloaded, before.bytes_downloaded);
     imgpar_cl_buffer *squared = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(12, 4));
-    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 12 }),
-                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(result), imgpar_cl_arg_buffer(squared), imgpar_cl_arg_int(12)), NULL));
+    OK(imgpar_cl_launch(
+        queue, k, IMGPAR_CL_WORK(.global = { 12 }),
+        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(result), imgpar_cl_arg_buffer(squared), imgpar_cl_arg_int(12)), NULL));
     OK(imgpar_cl_read(queue, squared, NULL, got, NULL));
     OK(imgpar_cl_finish(queue));
     for (int i = 0; i < 12; i++)
@@ -628,9 +685,16 @@ static imgpar_status walk_graph(imgpar_cl_kernel *k, imgpar_cl_buffer *a)
     const int64_t shape[] = { 16 };
     const imgpar_cl_arg args[] = { imgpar_cl_arg_input(0), imgpar_cl_arg_result(), imgpar_cl_arg_int(16) };
     imgpar_array *in = imgpar_cl_array(a, IMGPAR_F32, 1, shape);
-    const imgpar_cl_node node = { .struct_size = sizeof node, .kernel = k, .inputs = &in, .n_inputs = 1,
-                                  .dtype = IMGPAR_F32, .rank = 1,
-                                  .shape = { 16 }, .args = args, .n_args = 3, .work = IMGPAR_CL_WORK(.global = { 16 }) };
+    const imgpar_cl_node node = { .struct_size = sizeof node,
+                                  .kernel = k,
+                                  .inputs = &in,
+                                  .n_inputs = 1,
+                                  .dtype = IMGPAR_F32,
+                                  .rank = 1,
+                                  .shape = { 16 },
+                                  .args = args,
+                                  .n_args = 3,
+                                  .work = IMGPAR_CL_WORK(.global = { 16 }) };
     imgpar_array *out = imgpar_cl_apply(ctx, &node);
     imgpar_cl_buffer *b = NULL;
     imgpar_status st = imgpar_cl_buffer_of(out, &b);
@@ -663,9 +727,11 @@ static imgpar_status walk(void)
     if (!st) st = imgpar_cl_buffer_part(b, 0, &l, &part);
     if (!st) st = imgpar_cl_write(q, a, NULL, data, IMGPAR_CL_ORDER(.event = &e));
     if (!st) st = imgpar_cl_fill(q, five, NULL, data, NULL);
-    if (!st) st = imgpar_cl_launch(q, k, IMGPAR_CL_WORK(.global = { 16 }),
-                                   IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(a), imgpar_cl_arg_buffer(part), imgpar_cl_arg_int(16)),
-                                   IMGPAR_CL_ORDER(.after = &e, .n_after = 1));
+    if (!st)
+        st =
+            imgpar_cl_launch(q, k, IMGPAR_CL_WORK(.global = { 16 }),
+                             IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(a), imgpar_cl_arg_buffer(part), imgpar_cl_arg_int(16)),
+                             IMGPAR_CL_ORDER(.after = &e, .n_after = 1));
     if (!st) st = imgpar_cl_copy(q, b, NULL, w, NULL, NULL);
     if (!st) st = imgpar_cl_map(q, w, 0, &mapped);
     if (!st) st = imgpar_cl_unmap(q, w, NULL);
@@ -701,7 +767,8 @@ START_TEST(each_step_may_fail_without_a_leak)
         if (st) ck_assert_str_ne(imgpar_cl_message(), "");
         imgpar_cl_counts c = { .struct_size = sizeof c };
         OK(imgpar_cl_count(ctx, &c));
-        ck_assert_msg(c.queues == 1 && c.events + c.buffers + c.modules + c.kernels == 0, "call %lu left something alive", nth);
+        ck_assert_msg(c.queues == 1 && c.events + c.buffers + c.modules + c.kernels == 0,
+                      "call %lu left something alive", nth);
         if (n_seen < nth) break; /* nothing was left to fail */
     }
     ck_assert_uint_gt(n_failed, 20);

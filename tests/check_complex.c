@@ -32,9 +32,12 @@ static void setup(void)
 
 static void teardown(void) { imgpar_context_release(ctx); }
 
-static const struct shape { int rank; int64_t n[4]; } shapes[] = {
-    { 1, { 37 } }, { 2, { 5, 7 } }, { 3, { 4, 5, 3 } }, { 3, { 2, 3, 19 } }, { 4, { 2, 3, 4, 2 } }, { 4, { 2, 1, 3, 7 } },
-    { 1, { 1 } },
+static const struct shape {
+    int rank;
+    int64_t n[4];
+} shapes[] = {
+    { 1, { 37 } },         { 2, { 5, 7 } },       { 3, { 4, 5, 3 } }, { 3, { 2, 3, 19 } },
+    { 4, { 2, 3, 4, 2 } }, { 4, { 2, 1, 3, 7 } }, { 1, { 1 } },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -94,19 +97,20 @@ static number z_of(const inputs *in, int which, int64_t k)
 
 /* ---- operators and functions ---------------------------------------------------------------- */
 
-#define OF(name, value) static number name(number a, number b, double r) { return (void)a, (void)b, (void)r, (value); }
+#define OF(name, value) \
+    static number name(number a, number b, double r) { return (void)a, (void)b, (void)r, (value); }
 OF(of_sum, a + b)
 OF(of_difference, a - b)
-OF(of_product, a * b)
+OF(of_product, a *b)
 OF(of_quotient, a / b)
 OF(of_negative, -a)
 OF(of_sum_real, a + r)
 OF(of_real_minus, r - a)
-OF(of_product_real, r * a)
+OF(of_product_real, r *a)
 OF(of_quotient_real, a / r)
 OF(of_real_over, r / a)
 OF(of_scaled, 2 * a + 1.5)
-OF(of_cube, a * a * a)
+OF(of_cube, a *a *a)
 OF(of_one, 1)
 OF(of_abs, cabs(a))
 OF(of_arg, carg(a))
@@ -132,7 +136,7 @@ OF(of_chosen_real, r > 0 ? a : r)
 OF(of_same, a == a)
 OF(of_equal, creal(a) == r && cimag(a) == 0)
 OF(of_different, a != b)
-OF(of_long, conj(a * b + r) / (b * CMPLX(0, 1)) - a)
+OF(of_long, conj(a *b + r) / (b * CMPLX(0, 1)) - a)
 OF(of_doubled, a * 2)
 
 static const struct claim {
@@ -193,8 +197,8 @@ static number element(imgpar_dtype dtype, const void *bytes, int64_t k)
 static void check_near(const char *text, int64_t k, number got, number want, double slack)
 {
     double allowed = slack * cabs(want) * 0x1p-24;
-    ck_assert_msg(cabs(got - want) <= allowed, "%s: element %lld is %.9g%+.9gi, must be %.9g%+.9gi", text, (long long)k, creal(got),
-                  cimag(got), creal(want), cimag(want));
+    ck_assert_msg(cabs(got - want) <= allowed, "%s: element %lld is %.9g%+.9gi, must be %.9g%+.9gi", text, (long long)k,
+                  creal(got), cimag(got), creal(want), cimag(want));
 }
 
 static void check_claims(const struct shape *s, const char *schedule)
@@ -232,7 +236,6 @@ START_TEST(arithmetic_is_that_of_complex_numbers)
 }
 END_TEST
 
-
 START_TEST(schedules_compute_complex_numbers)
 {
     if (!has_device) return;
@@ -249,10 +252,10 @@ END_TEST
 /* Squares of these overflow or vanish in f32; their quotients and lengths do not. */
 START_TEST(large_and_small_numbers_do_not_overflow)
 {
-    static const float a[][2] = { { 3e38f, 0 }, { 2e38f, 1e38f }, { 1e-30f, 2e-30f }, { 0, 3e38f }, { 0, 0 },
+    static const float a[][2] = { { 3e38f, 0 },    { 2e38f, 1e38f }, { 1e-30f, 2e-30f }, { 0, 3e38f }, { 0, 0 },
                                   { INFINITY, 1 }, { 1, 1 } };
     static const float b[][2] = { { 2e38f, 1e37f }, { 1e38f, 2e38f }, { 2e-30f, 1e-30f }, { 1, 3e38f }, { 1e-30f, 1 },
-                                  { 1, 0 }, { 0, 0 } };
+                                  { 1, 0 },         { 0, 0 } };
     enum { N = sizeof a / sizeof *a };
     float quotient[N][2], length[N];
     imgpar_array *in[2] = { imgpar_array_from_data(ctx, IMGPAR_COMPLEX64, 1, (int64_t[]){ N }, a),
@@ -266,7 +269,8 @@ START_TEST(large_and_small_numbers_do_not_overflow)
         check_near("abs($1)", k, (double)length[k], cabs(x), 4);
     }
     ck_assert(isinf(length[5]) && isnan(quotient[6][0]));
-    imgpar_array *powers[2] = { imgpar_apply(ctx, "(0 * $1) ** complex(0.5, 1)", in, 2), imgpar_apply(ctx, "sqrt(0 * $2)", in, 2) };
+    imgpar_array *powers[2] = { imgpar_apply(ctx, "(0 * $1) ** complex(0.5, 1)", in, 2),
+                                imgpar_apply(ctx, "sqrt(0 * $2)", in, 2) };
     for (int k = 0; k < 2; k++) {
         ck_assert_int_eq(imgpar_array_read(powers[k], quotient, sizeof quotient), IMGPAR_OK);
         ck_assert(quotient[1][0] == 0 && quotient[1][1] == 0);
@@ -311,7 +315,8 @@ static void check_folds(const struct shape *s, const char *schedule)
             }
             snprintf(text + n, sizeof text - (size_t)n, "])");
             imgpar_array *a = imgpar_apply(ctx, text, in.array, 1);
-            ck_assert_msg(imgpar_array_read(a, got, (size_t)left * 8) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+            ck_assert_msg(imgpar_array_read(a, got, (size_t)left * 8) == IMGPAR_OK, "%s: %s", text,
+                          imgpar_array_message(a));
             number want[MAX_COUNT] = { 0 };
             for (int64_t k = 0; k < count_of(s); k++)
                 want[folded_place(s, k, axes)] += z_of(&in, 0, k) / (is_mean ? (double)folded : 1);
@@ -457,13 +462,18 @@ static const struct whole_claim {
     { "prod($1 / 3, keepdims=true)", { 1, 1 }, of_prod_all, IMGPAR_COMPLEX64 },
     { "prod(slice($1, 0, 0), axis=0)", { W, 1 }, of_yes, IMGPAR_COMPLEX64 },
     { "blur($1, 1) - complex(blur(real($1), 1), blur(imag($1), 1))", { H, W }, of_no, IMGPAR_COMPLEX64 },
-    { "fastblur(complex(full([5 7], 3), $3), 4) - complex(full([5 7], 3), fastblur($3, 4))", { H, W }, of_no, IMGPAR_COMPLEX64 },
+    { "fastblur(complex(full([5 7], 3), $3), 4) - complex(full([5 7], 3), fastblur($3, 4))",
+      { H, W },
+      of_no,
+      IMGPAR_COMPLEX64 },
     { "convsep($1, [1], [1 0 -1], 2, 3)", { H, W }, of_convolve, IMGPAR_COMPLEX64 },
     { "resize(full([3 3], 5, dtype=complex64), 2, 5)", { H, 2 }, of_gone, IMGPAR_COMPLEX64 },
     { "recomb($1, [2]) - $1 - $1", { H, W }, of_no, IMGPAR_COMPLEX64 },
     { "set_white($1, 0) - $1", { H, W }, of_no, IMGPAR_COMPLEX64 },
-    { "matprod(slice($1, [0 0], [3 3]), complex(0, eye(3))) - slice($1, [0 0], [3 3]) * complex(0, 1)", { 3, 3 },
-      of_no, IMGPAR_COMPLEX64 },
+    { "matprod(slice($1, [0 0], [3 3]), complex(0, eye(3))) - slice($1, [0 0], [3 3]) * complex(0, 1)",
+      { 3, 3 },
+      of_no,
+      IMGPAR_COMPLEX64 },
     { "norm($1, axis=0)", { 1, W }, of_norm, IMGPAR_F32 },
     { "norm($1, kind=max)", { 1, 1 }, of_norm_max, IMGPAR_F32 },
     { "any($1 * 0, axis=1)", { H, 1 }, of_no, IMGPAR_BOOL },
@@ -514,8 +524,8 @@ START_TEST(linear_operations_and_folds_take_complex_numbers)
                 number got = element(info.dtype, bytes, k),
                        want = claim->of(&in, (int)(k / claim->shape[1]), (int)(k % claim->shape[1]));
                 ck_assert_msg(cabs(got - want) <= 2e-6 * (50 + cabs(want)),
-                              "%s: element %lld is %g%+gi, must be %g%+gi", claim->text,
-                              (long long)k, creal(got), cimag(got), creal(want), cimag(want));
+                              "%s: element %lld is %g%+gi, must be %g%+gi", claim->text, (long long)k, creal(got),
+                              cimag(got), creal(want), cimag(want));
             }
             imgpar_array_release(a);
         }
@@ -575,7 +585,10 @@ END_TEST
 START_TEST(views_join_real_and_complex_numbers)
 {
     static const float z[2][2] = { { 1, 2 }, { 3, 4 } };
-    static const struct { const char *text; float want[4][2]; } joins[] = {
+    static const struct {
+        const char *text;
+        float want[4][2];
+    } joins[] = {
         { "concatenate($1, arange(5, 7))", { { 1, 2 }, { 3, 4 }, { 5, 0 }, { 6, 0 } } },
         { "concatenate(arange(5, 7, dtype=u8) > 5, $1)", { { 0, 0 }, { 1, 0 }, { 1, 2 }, { 3, 4 } } },
         { "concatenate(cast(arange(5, 7), f16), $1)", { { 5, 0 }, { 6, 0 }, { 1, 2 }, { 3, 4 } } },
@@ -588,7 +601,8 @@ START_TEST(views_join_real_and_complex_numbers)
     for (size_t k = 0; k < sizeof joins / sizeof *joins; k++) {
         float got[4][2];
         imgpar_array *a = imgpar_apply(ctx, joins[k].text, &in, 1);
-        ck_assert_msg(imgpar_array_read(a, got, sizeof got) == IMGPAR_OK, "%s: %s", joins[k].text, imgpar_array_message(a));
+        ck_assert_msg(imgpar_array_read(a, got, sizeof got) == IMGPAR_OK, "%s: %s", joins[k].text,
+                      imgpar_array_message(a));
         for (int i = 0; i < 4; i++)
             ck_assert_msg(got[i][0] == joins[k].want[i][0] && got[i][1] == joins[k].want[i][1],
                           "%s: element %d is %g%+gi", joins[k].text, i, (double)got[i][0], (double)got[i][1]);
@@ -633,8 +647,8 @@ static int kernels_of(const char *text, imgpar_array *const *in, size_t n)
 START_TEST(complex_numbers_fuse_as_real_ones_do)
 {
     static const char *const one[] = {
-        "abs($1 * $2 / conj($1) - 1)", "iterate($1, 9, _ * _ + $2)", "real($1) + imag($2)", "reverse($1 + $2, [0]) + $3",
-        "complex(real($1) ** 2, $3)",
+        "abs($1 * $2 / conj($1) - 1)", "iterate($1, 9, _ * _ + $2)", "real($1) + imag($2)",
+        "reverse($1 + $2, [0]) + $3",  "complex(real($1) ** 2, $3)",
     };
     static inputs in;
     for (int s = 1; s < 5; s++) {
@@ -649,21 +663,35 @@ END_TEST
 
 START_TEST(what_has_no_meaning_is_refused)
 {
-    static const struct { const char *text, *message; } refusals[] = {
+    static const struct {
+        const char *text, *message;
+    } refusals[] = {
         { "$1 < $2", "<: a is complex64; it must be real, as abs(), real() and imag() of it are" },
-        { "$3 <= $2", "<=: b is complex64" }, { "min($1, 1)", "min: a is complex64" }, { "sort($1)", "sort: a is complex64" },
-        { "$1 % 2", "%: a is complex64" }, { "$1 & 1", "&: a is complex64" }, { "!$1", "!: a is complex64" },
-        { "tan($1)", "tan: a is complex64" }, { "floor($1)", "floor: a is complex64" },
-        { "complex($1, 0)", "complex: re is complex64" }, { "cast($1, f32)", "cast: a is complex64" },
-        { "select($1, 1, 2)", "select: cond is complex64" }, { "minval($1)", "minval: a is complex64" },
-        { "stddev($1)", "stddev: a is complex64" }, { "cumprod($1)", "cumprod: a is complex64" },
+        { "$3 <= $2", "<=: b is complex64" },
+        { "min($1, 1)", "min: a is complex64" },
+        { "sort($1)", "sort: a is complex64" },
+        { "$1 % 2", "%: a is complex64" },
+        { "$1 & 1", "&: a is complex64" },
+        { "!$1", "!: a is complex64" },
+        { "tan($1)", "tan: a is complex64" },
+        { "floor($1)", "floor: a is complex64" },
+        { "complex($1, 0)", "complex: re is complex64" },
+        { "cast($1, f32)", "cast: a is complex64" },
+        { "select($1, 1, 2)", "select: cond is complex64" },
+        { "minval($1)", "minval: a is complex64" },
+        { "stddev($1)", "stddev: a is complex64" },
+        { "cumprod($1)", "cumprod: a is complex64" },
         { "scan($1, \"max\")", "scan: a is complex64" },
-        { "median($1)", "median: a is complex64" }, { "add($1, 1)", "add: a is complex64" },
+        { "median($1)", "median: a is complex64" },
+        { "add($1, 1)", "add: a is complex64" },
         { "erode($1)", "erode: a is complex64" },
-        { "cummax($1)", "cummax: a is complex64" }, { "histogram($1)", "histogram: a is complex64" },
-        { "threshold($3, mean($1))", "threshold: a parameter is complex64" }, { "take($1, $3)", "take: indices is f32" },
+        { "cummax($1)", "cummax: a is complex64" },
+        { "histogram($1)", "histogram: a is complex64" },
+        { "threshold($3, mean($1))", "threshold: a parameter is complex64" },
+        { "take($1, $3)", "take: indices is f32" },
         { "take($3, $1)", "take: indices is complex64" },
-        { "at($1, $1, x)", "at: y is complex64" }, { "neighbours($1, [0], fold=max)", "neighbours: a is complex64" },
+        { "at($1, $1, x)", "at: y is complex64" },
+        { "neighbours($1, [0], fold=max)", "neighbours: a is complex64" },
         { "reduce($1, 0, (p, q) -> p + q)", "would fold complex numbers" },
         { "iterate($1, 100, _ + 1, until = sum(_))", "until must be one number" },
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Demand: which box of a source a box of a result needs. First of single index maps, against counting all elements of random
- * boxes; then of whole graphs, by the bytes that their kernels read and write.
+ * Demand: which box of a source a box of a result needs. First of single index maps, against counting all elements of
+ * random boxes; then of whole graphs, by the bytes that their kernels read and write.
  */
 #include "ir/index_map.h"
 
@@ -35,7 +35,9 @@ static void tear_down(void)
 }
 
 /* Numbers of a map, each of which is written into the text or an argument by chance. */
-typedef struct numbers { int64_t a, b, n; } numbers;
+typedef struct numbers {
+    int64_t a, b, n;
+} numbers;
 
 static ip_expr *number(int64_t v)
 {
@@ -44,7 +46,10 @@ static ip_expr *number(int64_t v)
 
 static ip_expr *at(int axis) { return ip_x_coord(ir, axis, 30000); }
 static ip_expr *bin(ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(ir, op, a, b); }
-static ip_expr *least_and_most(ip_expr *x, int64_t n) { return bin(IP_X_MIN, bin(IP_X_MAX, x, number(0)), number(n - 1)); }
+static ip_expr *least_and_most(ip_expr *x, int64_t n)
+{
+    return bin(IP_X_MIN, bin(IP_X_MAX, x, number(0)), number(n - 1));
+}
 static int64_t floor_div(int64_t a, int64_t b) { return (int64_t)floor((double)a / (double)b); }
 static int64_t clamped(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
 
@@ -66,14 +71,18 @@ static int64_t at_offset(const numbers *k, int64_t y, int64_t x) { return (void)
 
 static ip_expr *make_affine(const numbers *k)
 {
-    return bin(IP_X_SUB, bin(IP_X_ADD, bin(IP_X_MUL, at(2), number(k->a)), bin(IP_X_MUL, at(1), number(k->b))), bin(IP_X_SUB, at(2), number(k->n)));
+    return bin(IP_X_SUB, bin(IP_X_ADD, bin(IP_X_MUL, at(2), number(k->a)), bin(IP_X_MUL, at(1), number(k->b))),
+               bin(IP_X_SUB, at(2), number(k->n)));
 }
 static int64_t at_affine(const numbers *k, int64_t y, int64_t x) { return k->a * x + k->b * y - (x - k->n); }
 
 static ip_expr *make_flip(const numbers *k) { return bin(IP_X_SUB, number(k->a), at(2)); }
 static int64_t at_flip(const numbers *k, int64_t y, int64_t x) { return (void)y, k->a - x; }
 
-static ip_expr *make_divided(const numbers *k) { return bin(IP_X_IDIV, bin(IP_X_ADD, at(2), number(k->a)), ip_x_int(ir, IMGPAR_I32, k->n)); }
+static ip_expr *make_divided(const numbers *k)
+{
+    return bin(IP_X_IDIV, bin(IP_X_ADD, at(2), number(k->a)), ip_x_int(ir, IMGPAR_I32, k->n));
+}
 static int64_t at_divided(const numbers *k, int64_t y, int64_t x) { return (void)y, floor_div(x + k->a, k->n); }
 
 static ip_expr *make_quotient(const numbers *k) { return quotient(ip_x_cast(ir, IMGPAR_U32, at(2)), k->n); }
@@ -81,7 +90,8 @@ static int64_t at_quotient(const numbers *k, int64_t y, int64_t x) { return (voi
 
 static ip_expr *make_remainder(const numbers *k)
 {
-    return between(0, 1) ? bin(IP_X_SUB, at(2), bin(IP_X_MUL, quotient(at(2), k->n), number(k->n))) : bin(IP_X_MOD, at(2), ip_x_int(ir, IMGPAR_I32, k->n));
+    return between(0, 1) ? bin(IP_X_SUB, at(2), bin(IP_X_MUL, quotient(at(2), k->n), number(k->n)))
+                         : bin(IP_X_MOD, at(2), ip_x_int(ir, IMGPAR_I32, k->n));
 }
 static int64_t at_remainder(const numbers *k, int64_t y, int64_t x) { return (void)y, x % k->n; }
 
@@ -99,11 +109,18 @@ static int64_t at_circshift(const numbers *k, int64_t y, int64_t x)
 static ip_expr *make_pieces(const numbers *k)
 {
     ip_expr *low = bin(IP_X_LT, at(2), number(k->n)), *high = bin(IP_X_LE, number(k->n + 3), at(2));
-    return ip_x_select(ir, low, bin(IP_X_SUB, number(k->a), at(2)), ip_x_select(ir, high, bin(IP_X_MUL, at(2), number(3)), number(k->b)));
+    return ip_x_select(ir, low, bin(IP_X_SUB, number(k->a), at(2)),
+                       ip_x_select(ir, high, bin(IP_X_MUL, at(2), number(3)), number(k->b)));
 }
-static int64_t at_pieces(const numbers *k, int64_t y, int64_t x) { return (void)y, x < k->n ? k->a - x : k->n + 3 <= x ? 3 * x : k->b; }
+static int64_t at_pieces(const numbers *k, int64_t y, int64_t x)
+{
+    return (void)y, x < k->n ? k->a - x : k->n + 3 <= x ? 3 * x : k->b;
+}
 
-static ip_expr *make_clamped(const numbers *k) { return least_and_most(bin(IP_X_SUB, at(2), bin(IP_X_MUL, at(1), number(k->b))), k->n); }
+static ip_expr *make_clamped(const numbers *k)
+{
+    return least_and_most(bin(IP_X_SUB, at(2), bin(IP_X_MUL, at(1), number(k->b))), k->n);
+}
 static int64_t at_clamped(const numbers *k, int64_t y, int64_t x) { return clamped(x - k->b * y, k->n); }
 
 static ip_expr *make_shifted(const numbers *k) { return bin(IP_X_SHR, at(2), ip_x_int(ir, IMGPAR_I32, k->n % 4)); }
@@ -116,7 +133,10 @@ static ip_expr *make_scaled(const numbers *k)
     ip_expr *sum = bin(IP_X_ADD, bin(IP_X_MUL, x, by), ip_x_param(ir, IMGPAR_F32, (double)k->b / 4, -1000, 1000));
     return ip_x_cast(ir, IMGPAR_I32, ip_x_unary(ir, IP_X_FLOOR, sum));
 }
-static int64_t at_scaled(const numbers *k, int64_t y, int64_t x) { return (void)y, (int64_t)floor((double)x * (double)k->n / 8 + (double)k->b / 4); }
+static int64_t at_scaled(const numbers *k, int64_t y, int64_t x)
+{
+    return (void)y, (int64_t)floor((double)x * (double)k->n / 8 + (double)k->b / 4);
+}
 
 static const struct family {
     const char *name;
@@ -143,10 +163,8 @@ START_TEST(an_interval_is_the_least_and_the_greatest_index_of_a_box)
     const struct family *f = &families[_i];
     for (int t = 0; t < TRIALS; t++) {
         numbers k = { between(-9, 9), between(-9, 9), between(2, 20) };
-        if (k.a == 1 || k.a == 0)
-            k.a = 2;
-        if (k.b == 0)
-            k.b = 1;
+        if (k.a == 1 || k.a == 0) k.a = 2;
+        if (k.b == 0) k.b = 1;
         ip_box box = { { { 0, 0 }, { between(0, 5), 0 }, { between(0, 40), 0 }, { 0, 0 } } };
         bool shifts = f->make == make_circshift; /* along a row of n columns */
         box.axis[1].hi = box.axis[1].lo + between(0, 6);
@@ -161,8 +179,10 @@ START_TEST(an_interval_is_the_least_and_the_greatest_index_of_a_box)
             }
         ip_expr *index = f->make(&k);
         ck_assert_msg(ip_index_span(index, &box, &got), "%s is taken for a gather", f->name);
-        ck_assert_msg(got.lo == want.lo && got.hi == want.hi, "%s, a=%d b=%d n=%d of columns %d..%d: %d..%d instead of %d..%d", f->name, (int)k.a,
-                      (int)k.b, (int)k.n, (int)box.axis[2].lo, (int)box.axis[2].hi, (int)got.lo, (int)got.hi, (int)want.lo, (int)want.hi);
+        ck_assert_msg(got.lo == want.lo && got.hi == want.hi,
+                      "%s, a=%d b=%d n=%d of columns %d..%d: %d..%d instead of %d..%d", f->name, (int)k.a, (int)k.b,
+                      (int)k.n, (int)box.axis[2].lo, (int)box.axis[2].hi, (int)got.lo, (int)got.hi, (int)want.lo,
+                      (int)want.hi);
     }
 }
 END_TEST
@@ -200,8 +220,8 @@ static int64_t walked(int border, int64_t i, int64_t n)
 
 START_TEST(a_border_keeps_intervals_exact)
 {
-    static const int borders[] = { IMGPAR_BORDER_REPLICATE, IMGPAR_BORDER_REFLECT, IMGPAR_BORDER_REFLECT101, IMGPAR_BORDER_WRAP,
-                                   IMGPAR_BORDER_CONSTANT };
+    static const int borders[] = { IMGPAR_BORDER_REPLICATE, IMGPAR_BORDER_REFLECT, IMGPAR_BORDER_REFLECT101,
+                                   IMGPAR_BORDER_WRAP, IMGPAR_BORDER_CONSTANT };
     for (int t = 0; t < TRIALS * 10; t++) {
         int border = borders[between(0, 4)];
         int64_t n = between(1, 12), lo = between(-40, 40), hi = lo + between(0, 30);
@@ -211,8 +231,8 @@ START_TEST(a_border_keeps_intervals_exact)
             want.lo = j < want.lo ? j : want.lo;
             want.hi = j > want.hi ? j : want.hi;
         }
-        ck_assert_msg(got.lo == want.lo && got.hi == want.hi, "border %d of %d..%d in %d: %d..%d instead of %d..%d", border, (int)lo, (int)hi,
-                      (int)n, (int)got.lo, (int)got.hi, (int)want.lo, (int)want.hi);
+        ck_assert_msg(got.lo == want.lo && got.hi == want.hi, "border %d of %d..%d in %d: %d..%d instead of %d..%d",
+                      border, (int)lo, (int)hi, (int)n, (int)got.lo, (int)got.hi, (int)want.lo, (int)want.hi);
     }
 }
 END_TEST
@@ -224,33 +244,36 @@ enum { WIDTH = 1600, HEIGHT = 1200 }; /* of $1 and $2, bytes */
 /* A level of a pyramid. */
 #define DOWN(A) "slice(convsep(" A ", [1 2 1], [1 2 1], scale=16), step=[2 2])"
 
-/* What the kernels of a graph read and write, all together. A median of 3 x 3 needs a column and a row more on each side. */
+/* What the kernels of a graph read and write, all together. A median of 3 x 3 needs a column and a row more on each
+ * side. */
 static const struct shape {
     const char *text;
     uint64_t read, written;
 } shapes[] = {
-    { "median($1, 3)", WIDTH * HEIGHT, WIDTH * HEIGHT },
+    { "median($1, 3)", WIDTH *HEIGHT, WIDTH *HEIGHT },
     { "crop(median($1, 3), 100, 200, 300, 150)", 302 * 152, 300 * 150 },
     { "crop(median($1, 3), 0, 0, 300, 150)", 301 * 151, 300 * 150 },
     { "crop(blur($1, 2), 700, 900, 100, 80)", 112 * 92, 100 * 80 },
     { "slice(median($1, 3), [100 200], [400 800], step=[3 4])", 300 * 599 + 100 * 597,
-      100 * 597 + 100 * 150 }, /* no row that is left out */
-    { "slice(median($1, 3), [0 200], step=[2 3])", WIDTH * HEIGHT, 600 * 467 }, /* of most columns in one kernel */
-    { "slice(blur($1, 2), step=[2 2])", WIDTH * HEIGHT, 600 * 800 },
+      100 * 597 + 100 * 150 },                                                 /* no row that is left out */
+    { "slice(median($1, 3), [0 200], step=[2 3])", WIDTH *HEIGHT, 600 * 467 }, /* of most columns in one kernel */
+    { "slice(blur($1, 2), step=[2 2])", WIDTH *HEIGHT, 600 * 800 },
     /* two levels of a pyramid a kernel; the fifth has too few rows to keep whole ones */
-    { DOWN(DOWN(DOWN(DOWN(DOWN("$1"))))), WIDTH * HEIGHT + 400 * 300 + 100 * 75 + 99 * 38,
+    { DOWN(DOWN(DOWN(DOWN(DOWN("$1"))))), WIDTH *HEIGHT + 400 * 300 + 100 * 75 + 99 * 38,
       400 * 300 + 100 * 75 + 99 * 38 + 50 * 38 },
-    { DOWN("blur(median($1, 3, border=reflect), 2)"), WIDTH * HEIGHT, 800 * 600 },
+    { DOWN("blur(median($1, 3, border=reflect), 2)"), WIDTH *HEIGHT, 800 * 600 },
     /* a level that several read is kept, not the row that it leaves columns out of, whichever view reads it */
     { "a = " DOWN("$1") "\nb = " DOWN("a") "\na - resize(b, width(a), height(a), filter=nearest)",
-      WIDTH * HEIGHT + 2 * 800 * 600 + 400 * 300, 800 * 600 + 400 * 300 + 4 * 800 * 600 },
+      WIDTH *HEIGHT + 2 * 800 * 600 + 400 * 300, 800 * 600 + 400 * 300 + 4 * 800 * 600 },
     { "a = " DOWN("zip($1, $2)") "\nresize(" DOWN("a") ", 800, 600, filter=nearest) + slice(a, 0, 1, axis=2)",
       2 * (WIDTH * HEIGHT + 2 * 800 * 600 + 400 * 300), 2 * (800 * 600 + 400 * 300 + 4 * 800 * 600) },
     { "crop(reverse(median($1, 3), axis=1), 100, 200, 300, 150)", 302 * 152 + 300 * 150, 2 * 300 * 150 },
-    { "crop(pad(median($1, 3), [10 20], [10 20], border=reflect), 0, 0, 50, 40)", 31 * 31 + 30 * 30, 30 * 30 + 50 * 40 },
+    { "crop(pad(median($1, 3), [10 20], [10 20], border=reflect), 0, 0, 50, 40)", 31 * 31 + 30 * 30,
+      30 * 30 + 50 * 40 },
     { "crop(pad(median($1, 3), [10 20], [10 20], border=wrap), 0, 100, 20, 40)", 21 * 42 + 20 * 40, 2 * 20 * 40 },
     { "crop(circshift(median($1, 3), [100 50]), 200, 300, 60, 70)", 62 * 72 + 60 * 70, 2 * 60 * 70 },
-    { "crop(concatenate(median($1, 3), $2, axis=0), 10, 20, 30, 40)", 32 * 42 + 30 * 40 + 30, 2 * 30 * 40 }, /* and one row of $2 */
+    /* and one row of $2 */
+    { "crop(concatenate(median($1, 3), $2, axis=0), 10, 20, 30, 40)", 32 * 42 + 30 * 40 + 30, 2 * 30 * 40 },
     { "crop(tile(median($1, 3), [2 2]), 1700, 1300, 60, 70)", 62 * 72 + 60 * 70, 2 * 60 * 70 },
     { "crop(repeat(median($1, 3), 2, axis=0), 100, 200, 300, 150)", 302 * 77 + 300 * 75, 300 * 75 + 300 * 150 },
     { "crop(repeat(median($1, 3), 3, axis=1), 100, 200, 300, 150)", 103 * 152 + 101 * 150, 101 * 150 + 300 * 150 },
@@ -259,8 +282,10 @@ static const struct shape {
     { "crop(resize(median($1, 3), 3200, 2400, filter=linear), 100, 200, 300, 150)", 1600 * 79, 300 * 150 },
     { "crop(at(median($1, 3), y * 0.5 + 10, x * 0.5 + 20, filter=nearest), 100, 200, 300, 150)", 153 * 78 + 151 * 76,
       151 * 76 + 300 * 150 },
-    { "slice(sum(median($1, 3), axis=1), 100, 164)", 1600 * 66 + 64 * 16 * 8, 64 * 16 * 8 + 64 * 8 }, /* 16 sums of a row first */
-    { "slice(cumsum(median($1, 3), axis=1), [100 0], [164 100])", 1600 * 66 + 1600 * 64 + 100 * 64 * 8, 1600 * 64 + 1600 * 64 * 8 + 100 * 64 * 8 },
+    /* 16 sums of a row first */
+    { "slice(sum(median($1, 3), axis=1), 100, 164)", 1600 * 66 + 64 * 16 * 8, 64 * 16 * 8 + 64 * 8 },
+    { "slice(cumsum(median($1, 3), axis=1), [100 0], [164 100])", 1600 * 66 + 1600 * 64 + 100 * 64 * 8,
+      1600 * 64 + 1600 * 64 * 8 + 100 * 64 * 8 },
     { "crop(blur(median($1, 3), 2, border=wrap), 100, 200, 300, 150)", 1600 * 164 + 1600 * 162 + 300 * 150,
       1600 * 162 + 1600 * 150 + 300 * 150 }, /* kept rows wrap whole */
     { "crop(zip(median($1, 3), $2), 100, 200, 300, 150)", 302 * 152 + 300 * 150, 300 * 150 * 2 },
@@ -320,8 +345,9 @@ START_TEST(explain_tells_the_bytes_that_a_graph_needs_and_makes)
         char *json = NULL;
         ck_assert_int_eq(imgpar_explain(&a, 1, "json", &json), IMGPAR_OK);
         uint64_t read = total(json, "\"bytes_read\": "), written = total(json, "\"bytes_written\": ");
-        ck_assert_msg(read == shapes[k].read && written == shapes[k].written, "%s reads %llu and writes %llu, not %llu and %llu:\n%s", shapes[k].text,
-                      (unsigned long long)read, (unsigned long long)written, (unsigned long long)shapes[k].read,
+        ck_assert_msg(read == shapes[k].read && written == shapes[k].written,
+                      "%s reads %llu and writes %llu, not %llu and %llu:\n%s", shapes[k].text, (unsigned long long)read,
+                      (unsigned long long)written, (unsigned long long)shapes[k].read,
                       (unsigned long long)shapes[k].written, json);
         imgpar_free(json);
         imgpar_array_release(a);
@@ -373,12 +399,14 @@ START_TEST(counters_tell_the_same_and_the_interpreter_gives_the_same_bytes)
         char *got = malloc(info.size_bytes), *want = malloc(info.size_bytes);
         ck_assert(got && want);
         imgpar_context_counters(b.ctx, &before);
-        ck_assert_msg(imgpar_array_read(a, got, info.size_bytes) == IMGPAR_OK, "%s: %s", shapes[k].text, imgpar_array_message(a));
+        ck_assert_msg(imgpar_array_read(a, got, info.size_bytes) == IMGPAR_OK, "%s: %s", shapes[k].text,
+                      imgpar_array_message(a));
         imgpar_context_counters(b.ctx, &after);
         ck_assert_uint_eq(after.bytes_read - before.bytes_read, shapes[k].read);
         ck_assert_uint_eq(after.bytes_written - before.bytes_written, shapes[k].written);
         ck_assert_int_eq(imgpar_context_set(b.ctx, "schedule", "ref"), IMGPAR_OK);
-        ck_assert_msg(imgpar_array_read(a, want, info.size_bytes) == IMGPAR_OK, "%s: %s", shapes[k].text, imgpar_array_message(a));
+        ck_assert_msg(imgpar_array_read(a, want, info.size_bytes) == IMGPAR_OK, "%s: %s", shapes[k].text,
+                      imgpar_array_message(a));
         ck_assert_int_eq(imgpar_context_set(b.ctx, "schedule", "auto"), IMGPAR_OK);
         ck_assert_msg(memcmp(got, want, info.size_bytes) == 0, "%s: the interpreter gives other bytes", shapes[k].text);
         free(got);

@@ -121,7 +121,8 @@ START_TEST(part_of_a_name_in_any_case_selects)
     char part[64], *p = part;
     snprintf(part, sizeof part, "%s", ip_device_facts_of(first)->info.platform);
     part[5] = '\0';
-    for (; *p; p++) *p = (char)(*p ^ (*p >= 'A' ? 0x20 : 0));
+    for (; *p; p++)
+        *p = (char)(*p ^ (*p >= 'A' ? 0x20 : 0));
     ck_assert_int_eq(open_one(part, 0, &device, NULL), IMGPAR_OK);
     ip_device_close(device);
     ck_assert_int_eq(open_one("", 0, &device, NULL), IMGPAR_OK); /* as NULL */
@@ -192,8 +193,8 @@ static int child_opens(void)
     }
     const char *folder = getenv("POCL_CACHE_DIR");
     struct stat s;
-    bool is_private = folder && lstat(folder, &s) == 0 && S_ISDIR(s.st_mode) && (s.st_mode & 0777) == 0700 &&
-                      s.st_uid == geteuid();
+    bool is_private =
+        folder && lstat(folder, &s) == 0 && S_ISDIR(s.st_mode) && (s.st_mode & 0777) == 0700 && s.st_uid == geteuid();
     ip_device_close(device);
     return is_private ? 0 : 21;
 }
@@ -210,8 +211,10 @@ static int run_child(const char *name, const char *const *environment)
             const char *equals = strchr(*environment, '=');
             char key[64];
             snprintf(key, sizeof key, "%.*s", (int)(equals ? equals - *environment : 60), *environment);
-            if (equals) setenv(key, equals + 1, 1);
-            else unsetenv(key);
+            if (equals)
+                setenv(key, equals + 1, 1);
+            else
+                unsetenv(key);
         }
         execl(this_program, this_program, name, (char *)NULL);
         _exit(99);
@@ -254,7 +257,8 @@ END_TEST
 START_TEST(a_cache_folder_that_cannot_be_written_is_told_as_that)
 {
     const char *const environment[] = { "POCL_CACHE_DIR=/dev/null/kcache", "IMGPAR_DEVICE", NULL };
-    if (ip_env("OCL_ICD_VENDORS") && !strstr(ip_env("OCL_ICD_VENDORS"), "pocl")) return; /* another driver needs no folder */
+    /* another driver needs no folder */
+    if (ip_env("OCL_ICD_VENDORS") && !strstr(ip_env("OCL_ICD_VENDORS"), "pocl")) return;
     ck_assert_int_eq(run_child("without-cache", environment), 0);
 }
 END_TEST
@@ -267,7 +271,8 @@ START_TEST(a_buffer_gives_back_what_was_written)
     ip_buffer *buffer = new_buffer(device, 1000);
     unsigned char in[1000], out[1000] = { 0 };
     ip_error err = { .status = IMGPAR_OK };
-    for (int i = 0; i < 1000; i++) in[i] = (unsigned char)(i * 7);
+    for (int i = 0; i < 1000; i++)
+        in[i] = (unsigned char)(i * 7);
     ck_assert_uint_eq(ip_buffer_size(buffer), 1000);
     ck_assert_int_eq(ip_buffer_write(buffer, 0, in, 1000, NULL), IMGPAR_OK);
     ck_assert_int_eq(ip_buffer_read(buffer, 10, out + 10, 990, NULL), IMGPAR_OK);
@@ -355,9 +360,11 @@ START_TEST(idle_buffers_hold_at_most_half_of_the_budget)
 {
     ip_device *device = open_any(1000000);
     ip_buffer *list[9];
-    for (int i = 0; i < 9; i++) list[i] = new_buffer(device, 102400);
+    for (int i = 0; i < 9; i++)
+        list[i] = new_buffer(device, 102400);
     cl_mem newest = list[8]->mem;
-    for (int i = 0; i < 9; i++) ip_buffer_release(list[i]);
+    for (int i = 0; i < 9; i++)
+        ip_buffer_release(list[i]);
     ck_assert_uint_le(counters(device).bytes_held, 500000);
     ck_assert_uint_gt(counters(device).bytes_held, 390000);
     list[0] = new_buffer(device, 102400); /* what is freed is what was idle longest */
@@ -388,8 +395,13 @@ END_TEST
 static imgpar_status launch_twice(ip_device *device, ip_program *program, ip_buffer *buffer, uint64_t *start,
                                   uint64_t *end, ip_error *err)
 {
-    ip_launch launch = { .program = program, .kernel = "twice", .buffers = &buffer, .n_buffers = 1,
-                         .dims = 1, .global = { 64 }, .local = { 16 } };
+    ip_launch launch = { .program = program,
+                         .kernel = "twice",
+                         .buffers = &buffer,
+                         .n_buffers = 1,
+                         .dims = 1,
+                         .global = { 64 },
+                         .local = { 16 } };
     return ip_device_launch(device, &launch, start, end, err);
 }
 
@@ -400,21 +412,30 @@ START_TEST(a_launch_computes_and_is_timed)
     ip_buffer *buffers[3];
     int values[64], back[64];
     uint64_t start = 0, end = 0;
-    for (int i = 0; i < 64; i++) values[i] = i - 30;
-    for (int i = 0; i < 3; i++) buffers[i] = new_buffer(device, sizeof values);
+    for (int i = 0; i < 64; i++)
+        values[i] = i - 30;
+    for (int i = 0; i < 3; i++)
+        buffers[i] = new_buffer(device, sizeof values);
     ck_assert_int_eq(ip_buffer_write(buffers[0], 0, values, sizeof values, NULL), IMGPAR_OK);
     ck_assert_int_eq(ip_buffer_write(buffers[1], 0, values, sizeof values, NULL), IMGPAR_OK);
     ck_assert_int_eq(launch_twice(device, program, buffers[0], &start, &end, NULL), IMGPAR_OK);
     ck_assert_uint_gt(start, 0);
     ck_assert_uint_ge(end, start);
-    ip_launch launch = { .program = program, .kernel = "sum", .buffers = buffers, .n_buffers = 3,
-                         .dims = 1, .global = { 64 }, .local = { 16 } };
+    ip_launch launch = { .program = program,
+                         .kernel = "sum",
+                         .buffers = buffers,
+                         .n_buffers = 3,
+                         .dims = 1,
+                         .global = { 64 },
+                         .local = { 16 } };
     ck_assert_int_eq(ip_device_launch(device, &launch, NULL, NULL, NULL), IMGPAR_OK);
     ck_assert_int_eq(ip_device_finish(device, NULL), IMGPAR_OK);
     ck_assert_int_eq(ip_buffer_read(buffers[2], 0, back, sizeof back, NULL), IMGPAR_OK);
-    for (int i = 0; i < 64; i++) ck_assert_int_eq(back[i], 3 * (i - 30));
+    for (int i = 0; i < 64; i++)
+        ck_assert_int_eq(back[i], 3 * (i - 30));
     ck_assert_uint_eq(counters(device).launches, 2);
-    for (int i = 0; i < 3; i++) ip_buffer_release(buffers[i]);
+    for (int i = 0; i < 3; i++)
+        ip_buffer_release(buffers[i]);
     ip_program_release(program);
     ip_device_close(device);
 }
@@ -425,8 +446,13 @@ START_TEST(a_wrong_launch_is_refused)
     ip_device *device = open_any(0);
     ip_program *program = get_program(device, double_source, NULL);
     ip_buffer *buffer = new_buffer(device, 256);
-    ip_launch launch = { .program = program, .kernel = "thrice", .buffers = &buffer, .n_buffers = 1,
-                         .dims = 1, .global = { 64 }, .local = { 16 } };
+    ip_launch launch = { .program = program,
+                         .kernel = "thrice",
+                         .buffers = &buffer,
+                         .n_buffers = 1,
+                         .dims = 1,
+                         .global = { 64 },
+                         .local = { 16 } };
     ip_error err = { .status = IMGPAR_OK };
     ck_assert_int_eq(ip_device_launch(device, &launch, NULL, NULL, &err), IMGPAR_E_INTERNAL);
     ck_assert_str_eq(err.message, "clCreateKernel: CL_INVALID_KERNEL_NAME (-46): thrice");
@@ -482,7 +508,8 @@ START_TEST(the_message_of_a_failed_build_has_the_log)
     for (int i = 0; i < 2; i++) { /* a failure is not remembered */
         err.status = IMGPAR_OK;
         ck_assert_int_eq(ip_program_get(device, "__kernel void k(__global int *a) { a[0] = nonsense; }", NULL, &program,
-                                        &built, &err), IMGPAR_E_COMPILE);
+                                        &built, &err),
+                         IMGPAR_E_COMPILE);
         ck_assert_ptr_null(program);
         ck_assert(built);
         ck_assert_ptr_nonnull(strstr(err.message, "clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11): "));
@@ -491,7 +518,8 @@ START_TEST(the_message_of_a_failed_build_has_the_log)
     ck_assert_uint_eq(counters(device).builds, 2);
     ip_str s = IP_STR_INIT; /* a log too long for the message */
     ip_str_append(&s, "__kernel void k(__global int *a) {");
-    for (int i = 0; i < 40; i++) ip_str_printf(&s, " a[%d] = nonsense%d;\n", i, i);
+    for (int i = 0; i < 40; i++)
+        ip_str_printf(&s, " a[%d] = nonsense%d;\n", i, i);
     ip_str_append(&s, "}\n");
     err.status = IMGPAR_OK;
     ck_assert_int_eq(ip_program_get(device, ip_str_text(&s), NULL, &program, NULL, &err), IMGPAR_E_COMPILE);
@@ -554,11 +582,13 @@ static bool builds_anew(void)
     ip_program *program = get_program(device, double_source, &built);
     ip_buffer *buffer = new_buffer(device, 256);
     int values[64], back[64];
-    for (int i = 0; i < 64; i++) values[i] = i;
+    for (int i = 0; i < 64; i++)
+        values[i] = i;
     ck_assert_int_eq(ip_buffer_write(buffer, 0, values, sizeof values, NULL), IMGPAR_OK);
     ck_assert_int_eq(launch_twice(device, program, buffer, NULL, NULL, NULL), IMGPAR_OK);
     ck_assert_int_eq(ip_buffer_read(buffer, 0, back, sizeof back, NULL), IMGPAR_OK);
-    for (int i = 0; i < 64; i++) ck_assert_int_eq(back[i], 2 * i);
+    for (int i = 0; i < 64; i++)
+        ck_assert_int_eq(back[i], 2 * i);
     ip_buffer_release(buffer);
     ip_program_release(program);
     ip_device_close(device);
@@ -669,9 +699,12 @@ START_TEST(a_stored_program_is_not_built_again)
     ck_assert_uint_eq(s.st_mode & 0777, 0600);
     ck_assert(!builds_anew());
 
-    static const struct { long at; bool truncated; } damages[] = {
-        { 0, false }, { 20, false }, { 40, false }, { 60, false }, { -1, false }, { 1000, true }, { 10, true }, { 0,
-            true },
+    static const struct {
+        long at;
+        bool truncated;
+    } damages[] = {
+        { 0, false },  { 20, false },  { 40, false }, { 60, false },
+        { -1, false }, { 1000, true }, { 10, true },  { 0, true },
     };
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
         damage(path, damages[i].at, damages[i].truncated);
@@ -759,13 +792,15 @@ static void *work(void *user)
         ip_buffer *buffer = NULL;
         int values[64], back[64];
         bool built = false;
-        for (int i = 0; i < 64; i++) values[i] = i + round;
+        for (int i = 0; i < 64; i++)
+            values[i] = i + round;
         imgpar_status st = ip_program_get(w->device, double_source, NULL, &program, &built, NULL);
         if (!st) st = ip_buffer_new(w->device, 256 + 64 * (size_t)round, &buffer, NULL);
         if (!st) st = ip_buffer_write(buffer, 0, values, sizeof values, NULL);
         if (!st) st = launch_twice(w->device, program, buffer, NULL, NULL, NULL);
         if (!st) st = ip_buffer_read(buffer, 0, back, sizeof back, NULL);
-        for (int i = 0; !st && i < 64; i++) w->n_wrong += back[i] != 2 * (i + round);
+        for (int i = 0; !st && i < 64; i++)
+            w->n_wrong += back[i] != 2 * (i + round);
         w->n_wrong += st != IMGPAR_OK;
         w->n_built += built;
         ip_buffer_release(buffer);
@@ -835,7 +870,8 @@ static imgpar_status do_everything(ip_error *err)
     uint64_t start, end;
     size_t n = 0;
     imgpar_status st = ip_device_enumerate(&list, &n, err);
-    for (size_t i = 0; i < n; i++) ip_device_info_clear(list[i]);
+    for (size_t i = 0; i < n; i++)
+        ip_device_info_clear(list[i]);
     ip_free(list);
     if (!st) st = open_one("cpu", 1000000, &device, err);
     if (device) device->keeps_programs_on_disk = true, device->keeps_single_kernels = false;
@@ -879,8 +915,10 @@ START_TEST(each_step_may_fail_without_a_leak)
         if (n_calls < nth) break;
     }
     ck_assert_uint_gt(n_calls, 3);
-    if (faults[_i] == IP_FAULT_FILE) ck_assert_uint_eq(n_failed, 0); /* a cache is not worth a failure */
-    else ck_assert_uint_gt(n_failed, n_calls / 3);
+    if (faults[_i] == IP_FAULT_FILE)
+        ck_assert_uint_eq(n_failed, 0); /* a cache is not worth a failure */
+    else
+        ck_assert_uint_gt(n_failed, n_calls / 3);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     ck_assert_int_eq(system(command), 0);
 }
@@ -896,7 +934,7 @@ START_TEST(codes_have_their_names)
     ck_assert_str_eq(ip_cl_error_name(-1001), "CL_PLATFORM_NOT_FOUND_KHR");
     ck_assert_str_eq(ip_cl_error_name(-9999), "unknown OpenCL error");
     ck_assert_int_eq(ip_cl_fail(&err, CL_MEM_OBJECT_ALLOCATION_FAILURE, "clCreateBuffer", NULL),
-        IMGPAR_E_DEVICE_MEMORY);
+                     IMGPAR_E_DEVICE_MEMORY);
     ck_assert_str_eq(err.message, "clCreateBuffer: CL_MEM_OBJECT_ALLOCATION_FAILURE (-4)");
 }
 END_TEST

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A context of several devices: the parts of a result meet, whatever its size and however it is cut; batches, loops, threads,
- * failures. The devices are two halves of the CPU; IMGPAR_TEST_DEVICES names others ("cpu+cpu:1": PoCL beside rusticl).
+ * A context of several devices: the parts of a result meet, whatever its size and however it is cut; batches, loops,
+ * threads, failures. The devices are two halves of the CPU; IMGPAR_TEST_DEVICES names others ("cpu+cpu:1": PoCL beside
+ * rusticl).
  */
 #include "base/alloc.h"
 #include "devices_help.h"
@@ -22,8 +23,8 @@ static int *cross(const int *from, int64_t height, int64_t width)
     int *to = malloc((size_t)(height * width) * sizeof *to);
     for (int64_t y = 0; y < height; y++)
         for (int64_t x = 0; x < width; x++)
-            to[y * width + x] = from[clamped(y - 1, height) * width + x] + from[clamped(y + 1, height) * width + x]
-                + from[y * width + clamped(x - 1, width)] + 2 * from[y * width + clamped(x + 1, width)];
+            to[y * width + x] = from[clamped(y - 1, height) * width + x] + from[clamped(y + 1, height) * width + x] +
+                                from[y * width + clamped(x - 1, width)] + 2 * from[y * width + clamped(x + 1, width)];
     return to;
 }
 
@@ -63,8 +64,8 @@ static void check_cross_twice(int64_t height, int64_t width)
 
 START_TEST(parts_meet_at_every_size_and_share)
 {
-    static const int64_t sizes[][2] = { { 1, 1 }, { 1, 64 }, { 2, 5 }, { 3, 4000 }, { 7, 33 }, { 64, 1 },
-                                        { 200, 300 }, { 129, 257 } };
+    static const int64_t sizes[][2] = { { 1, 1 },  { 1, 64 }, { 2, 5 },     { 3, 4000 },
+                                        { 7, 33 }, { 64, 1 }, { 200, 300 }, { 129, 257 } };
     static const char *const placements[] = { "auto", "1:1", "3:1", "1:9", "0:1", "0", "1" };
     pretend(_i);
     for (size_t p = 0; p < sizeof placements / sizeof *placements; p++) {
@@ -77,9 +78,12 @@ END_TEST
 
 START_TEST(both_devices_compute_by_their_weights)
 {
-    const struct { const char *placement; bool uses[2]; } rows[] = {
-        { "1:1", { true, true } }, { "0:1", { false, true } }, { "1:0", { true, false } }, { "1", { false, true } },
-        { "0", { true, false } },
+    const struct {
+        const char *placement;
+        bool uses[2];
+    } rows[] = {
+        { "1:1", { true, true } }, { "0:1", { false, true } }, { "1:0", { true, false } },
+        { "1", { false, true } },  { "0", { true, false } },
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         place(rows[k].placement);
@@ -288,7 +292,8 @@ START_TEST(work_goes_where_its_data_are)
     place("1");
     ck_assert_int_eq(imgpar_array_eval(once, NULL), IMGPAR_OK);
     place("auto");
-    snprintf(want, sizeof want, "\ndevices: %s alone: it has what is read\n", imgpar_context_device_at(ctx, 1)->selector);
+    snprintf(want, sizeof want, "\ndevices: %s alone: it has what is read\n",
+             imgpar_context_device_at(ctx, 1)->selector);
     ck_assert_int_eq(imgpar_array_explain(twice, "text", &text), IMGPAR_OK);
     ck_assert_msg(strstr(text, want) != NULL, "%s", text);
     uint64_t before = kernels_of(0);
@@ -309,7 +314,8 @@ START_TEST(loops_give_the_same)
     pretend(_i % 3);
     place(_i < 3 ? "1:1" : "auto");
     imgpar_array *image = image_of(ctx, H, W);
-    imgpar_array *looped = apply("iterate(cast($1, i32), 4, _[-1,0] + _[1,0] + _[0,-1] + 2 * _[0,1], until = sum(_) < 0)", image);
+    imgpar_array *looped =
+        apply("iterate(cast($1, i32), 4, _[-1,0] + _[1,0] + _[0,-1] + 2 * _[0,1], until = sum(_) < 0)", image);
     int *got = elements_of(looped), *levels = calloc(H * W, sizeof *levels);
     for (int i = 0; i < H * W; i++)
         levels[i] = level(i);
@@ -403,8 +409,8 @@ START_TEST(arrays_that_share_work_are_one_item)
     imgpar_array *ax = apply("$1 * 2 + 1", x), *ay = apply("$1 * 2 + 1", y), *bx = apply("$1 * 2 + 3", x),
                  *cx = apply("($1 * 2 + 1) * 7", x);
     imgpar_array *both = imgpar_apply(ctx, "$1 + $2", (imgpar_array *[]){ ay, cx }, 2);
-    ck_assert_uint_eq(groups_of((imgpar_array *[]){ ax, ay }, 2), 2);    /* data alone is no work */
-    ck_assert_uint_eq(groups_of((imgpar_array *[]){ ax, bx }, 2), 1);    /* x * 2 is in both */
+    ck_assert_uint_eq(groups_of((imgpar_array *[]){ ax, ay }, 2), 2); /* data alone is no work */
+    ck_assert_uint_eq(groups_of((imgpar_array *[]){ ax, bx }, 2), 1); /* x * 2 is in both */
     ck_assert_uint_eq(groups_of((imgpar_array *[]){ ax, ay, cx }, 3), 2);
     ck_assert_uint_eq(groups_of((imgpar_array *[]){ ax, ay, cx, both }, 4), 1);
     ck_assert_uint_eq(groups_of((imgpar_array *[]){ ay, ay }, 2), 1);
@@ -505,7 +511,9 @@ static int count_polls(void *user, double done)
 START_TEST(events_tell_the_device_and_come_on_the_callers_thread)
 {
     seen_events seen = { .thread = pthread_self() };
-    const imgpar_options options = { .struct_size = sizeof options, .poll = count_polls, .on_event = note, .user = &seen };
+    const imgpar_options options = {
+        .struct_size = sizeof options, .poll = count_polls, .on_event = note, .user = &seen
+    };
     place("1:1");
     imgpar_array *image = image_of(ctx, 60, 60), *a = apply(twice_text, image);
     int *got = elements_with(a, &options);
@@ -534,7 +542,8 @@ static void assert_explained(imgpar_array *const *arrays, size_t n, const char *
 START_TEST(explain_says_who_would_do_what)
 {
     pretend_equal_speeds();
-    const char *first = imgpar_context_device_at(ctx, 0)->selector, *second = imgpar_context_device_at(ctx, 1)->selector;
+    const char *first = imgpar_context_device_at(ctx, 0)->selector,
+               *second = imgpar_context_device_at(ctx, 1)->selector;
     imgpar_array *image = image_of(ctx, 60, 60), *other = image_of(ctx, 6, 6);
     imgpar_array *twice = apply(twice_text, image), *sum = apply("sum($1)", image), *more = apply("$1 + 1", other);
     char want[200];
@@ -557,7 +566,8 @@ END_TEST
 
 START_TEST(counters_add_up)
 {
-    imgpar_counters all = { .struct_size = sizeof all }, each[2] = { { .struct_size = sizeof all }, { .struct_size = sizeof all } };
+    imgpar_counters all = { .struct_size = sizeof all },
+                    each[2] = { { .struct_size = sizeof all }, { .struct_size = sizeof all } };
     place("1:1");
     check_cross_twice(30, 30);
     imgpar_context_counters(ctx, &all);
@@ -576,7 +586,8 @@ END_TEST
 
 START_TEST(a_placement_that_fits_nothing_is_refused)
 {
-    static const char *const bad[] = { "", "2", "-1", "x", "0.5", "1:2:3", "0:0", "1:", ":1", "1:-1", "1 : 1", "1:nan", "1;1" };
+    static const char *const bad[] = { "",   "2",  "-1",   "x",     "0.5",   "1:2:3", "0:0",
+                                       "1:", ":1", "1:-1", "1 : 1", "1:nan", "1;1" };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
         ck_assert_msg(imgpar_context_set(ctx, "placement", bad[k]) == IMGPAR_E_ARGUMENT, "\"%s\"", bad[k]);
     imgpar_context *one = open_context("cpu"), *ref = open_context("ref");
@@ -593,15 +604,21 @@ START_TEST(a_placement_that_fits_nothing_is_refused)
 END_TEST
 
 /* WHO stands for the first device as messages name it. */
-static const struct { const char *selector; imgpar_status status; const char *message; } bad_selectors[] = {
+static const struct {
+    const char *selector;
+    imgpar_status status;
+    const char *message;
+} bad_selectors[] = {
     { "cpu+cpu", IMGPAR_E_ARGUMENT, "device: WHO is named twice" },
     { "cpu/2+cpu", IMGPAR_E_ARGUMENT, "device: WHO is named twice" },
     { "cpu+", IMGPAR_E_ARGUMENT, "device: a device is missing beside a plus sign" },
     { "+cpu", IMGPAR_E_ARGUMENT, "device: a device is missing beside a plus sign" },
-    { "cpu+ref", IMGPAR_E_ARGUMENT, "device \"ref\": the reference interpreter computes alone, beside no other device" },
+    { "cpu+ref", IMGPAR_E_ARGUMENT,
+      "device \"ref\": the reference interpreter computes alone, beside no other device" },
     { "cpu+gpu:77", IMGPAR_E_NO_DEVICE, "device \"gpu:77\": no such device; there are: " },
     { "nothing/2", IMGPAR_E_NO_DEVICE, "device \"nothing\": no such device; there are: " },
-    { "cpu/1", IMGPAR_E_ARGUMENT, "device \"cpu/1\": parts are written as cpu/2, cpu/1:3 or cpu/2#0, 16 of them at most" },
+    { "cpu/1", IMGPAR_E_ARGUMENT,
+      "device \"cpu/1\": parts are written as cpu/2, cpu/1:3 or cpu/2#0, 16 of them at most" },
     { "cpu/0", IMGPAR_E_ARGUMENT, "device \"cpu/0\": parts are written as" },
     { "cpu/17", IMGPAR_E_ARGUMENT, "device \"cpu/17\": parts are written as" },
     { "cpu/x", IMGPAR_E_ARGUMENT, "device \"cpu/x\": parts are written as" },
@@ -620,8 +637,10 @@ START_TEST(a_bad_selector_is_one_clear_line)
     char want[600], got[600];
     whole = imgpar_context_device(cpu);
     const char *text = bad_selectors[_i].message, *who = strstr(text, "WHO");
-    if (who) snprintf(want, sizeof want, "%.*scpu (%s)%s", (int)(who - text), text, whole->name, who + 3);
-    else snprintf(want, sizeof want, "%s", text);
+    if (who)
+        snprintf(want, sizeof want, "%.*scpu (%s)%s", (int)(who - text), text, whole->name, who + 3);
+    else
+        snprintf(want, sizeof want, "%s", text);
     ck_assert_int_eq(imgpar_context_new(bad_selectors[_i].selector, &none), bad_selectors[_i].status);
     ck_assert_ptr_null(none);
     imgpar_context_new_error(got, sizeof got);
@@ -741,7 +760,8 @@ START_TEST(any_call_may_fail)
         imgpar_status st = imgpar_eval(results, is_batch ? 2 : 1, NULL);
         bool failed = ip_fault_seen(kinds[_i % 2]) >= n;
         ip_fault_set(kinds[_i % 2], 0);
-        if (st) ck_assert_str_ne(imgpar_array_message(results[0]), "");
+        if (st)
+            ck_assert_str_ne(imgpar_array_message(results[0]), "");
         else
             for (int k = 0; k < (is_batch ? 2 : 1); k++) {
                 int *got = elements_of(results[k]);

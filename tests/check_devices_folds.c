@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reductions and histograms on several devices: each folds rows of its own and the totals are combined. Whatever the sizes, the
- * shares and what is below the fold, the answer is that of a plain loop. And which folds stay on one device.
+ * Reductions and histograms on several devices: each folds rows of its own and the totals are combined. Whatever the
+ * sizes, the shares and what is below the fold, the answer is that of a plain loop. And which folds stay on one device.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -16,7 +16,10 @@ enum { N_PLACEMENTS = sizeof placements / sizeof *placements };
 static const int64_t sizes[][2] = { { 37, 50 }, { 2, 9 }, { 1, 20 }, { 65, 4 } };
 enum { N_SIZES = sizeof sizes / sizeof *sizes };
 
-static void set(const char *name, const char *value) { ck_assert_int_eq(imgpar_context_set(ctx, name, value), IMGPAR_OK); }
+static void set(const char *name, const char *value)
+{
+    ck_assert_int_eq(imgpar_context_set(ctx, name, value), IMGPAR_OK);
+}
 
 static void assert_explained(imgpar_array *a, const char *want)
 {
@@ -57,17 +60,19 @@ static imgpar_array *integers(imgpar_dtype dtype, const int64_t size[2], int off
 /* ---- folds of integers -------------------------------------------------------------------------- */
 
 static int64_t add(int64_t a, int64_t v) { return a + v; }
-static int64_t multiply_odd(int64_t a, int64_t v) { return (int64_t)((uint64_t)a * (uint64_t)(2 * v + 1)); } /* never 0 */
-static int64_t last_positive(int64_t a, int64_t v) { return v > 0 ? v : a; }                                   /* order matters */
+/* never 0 */
+static int64_t multiply_odd(int64_t a, int64_t v) { return (int64_t)((uint64_t)a * (uint64_t)(2 * v + 1)); }
+/* order matters */
+static int64_t last_positive(int64_t a, int64_t v) { return v > 0 ? v : a; }
 static int64_t least(int64_t a, int64_t v) { return v < a ? v : a; }
 static int64_t most(int64_t a, int64_t v) { return v > a ? v : a; }
 static int64_t all(int64_t a, int64_t v) { return a && v; }
 static int64_t any(int64_t a, int64_t v) { return a || v; }
-static int64_t and(int64_t a, int64_t v) { return a & v; }
-static int64_t or(int64_t a, int64_t v) { return a | v; }
-static int64_t xor(int64_t a, int64_t v) { return a ^ v; }
+static int64_t and (int64_t a, int64_t v) { return a & v; }
+static int64_t or (int64_t a, int64_t v) { return a | v; }
+static int64_t xor (int64_t a, int64_t v) { return a ^ v; }
 
-static const struct fold {
+    static const struct fold {
     const char *text;
     imgpar_dtype dtype;
     int offset;
@@ -85,9 +90,9 @@ static const struct fold {
     { "all($1)", IMGPAR_U8, 0, 1, all },
     { "all($1)", IMGPAR_I32, 1, 1, all },
     { "any($1)", IMGPAR_U16, 1, 0, any },
-    { "bits_and($1)", IMGPAR_U16, 4096, 0xFFFF, and },
+    { "bits_and($1)", IMGPAR_U16, 4096, 0xFFFF, and},
     { "bits_or($1)", IMGPAR_I32, -300, 0, or },
-    { "bits_xor($1)", IMGPAR_U32, 70000, 0, xor },
+    { "bits_xor($1)", IMGPAR_U32, 70000, 0, xor},
     { "reduce($1, 0, (p, q) -> p + q)", IMGPAR_I32, -7, 0, add },
     { "reduce($1, 0, (p, q) -> q > 0 ? q : p)", IMGPAR_I32, -100, 0, last_positive },
 };
@@ -104,9 +109,10 @@ START_TEST(integers_are_folded_in_parts)
             imgpar_array *image = integers(f->dtype, sizes[s], f->offset), *a = apply(f->text, image);
             const uint64_t before[2] = { kernels_of(0), kernels_of(1) };
             int64_t got = integer_of(a);
-            ck_assert_msg(got == want, "%s, %d rows, %s: %lld, not %lld", f->text, (int)sizes[s][0], placements[p], (long long)got,
-                          (long long)want);
-            ck_assert_int_eq(kernels_of(0) > before[0] && kernels_of(1) > before[1], sizes[s][0] > 1 && strlen(placements[p]) == 3);
+            ck_assert_msg(got == want, "%s, %d rows, %s: %lld, not %lld", f->text, (int)sizes[s][0], placements[p],
+                          (long long)got, (long long)want);
+            ck_assert_int_eq(kernels_of(0) > before[0] && kernels_of(1) > before[1],
+                             sizes[s][0] > 1 && strlen(placements[p]) == 3);
             imgpar_array_release(a);
             imgpar_array_release(image);
         }
@@ -168,7 +174,8 @@ START_TEST(parts_of_a_stencil_meet)
             ck_assert_int_eq(integer_of(both[0]), sum);
             uint32_t *got = elements_of(both[1]);
             for (int k = 0; k < 256; k++)
-                ck_assert_msg(got[k] == counts[k], "%d rows, %s, bin %d: %u, not %u", (int)sizes[s][0], placements[p], k, got[k], counts[k]);
+                ck_assert_msg(got[k] == counts[k], "%d rows, %s, bin %d: %u, not %u", (int)sizes[s][0], placements[p],
+                              k, got[k], counts[k]);
             free(got);
             for (int k = 0; k < 2; k++)
                 imgpar_array_release(both[k]);
@@ -221,7 +228,8 @@ START_TEST(volumes_are_folded_by_planes)
     place("2:3");
     for (int i = 0; i < N; i++)
         sum += voxels[i] = level(i);
-    imgpar_array *volume = imgpar_array_from_data(ctx, IMGPAR_U8, 4, (const int64_t[]){ D, H, W, 1 }, voxels), *a = apply("sum($1)", volume);
+    imgpar_array *volume = imgpar_array_from_data(ctx, IMGPAR_U8, 4, (const int64_t[]){ D, H, W, 1 }, voxels),
+                 *a = apply("sum($1)", volume);
     ck_assert_int_eq(integer_of(a), sum);
     ck_assert(kernels_of(0) > 0 && kernels_of(1) > 0);
     imgpar_array_release(a);
@@ -259,7 +267,8 @@ static imgpar_array *floats(double *sum)
     *sum = 0;
     for (int i = 0; i < N_FLOATS; i++)
         *sum += (double)(data[i] = (float)level(i) / 3);
-    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, 2, (const int64_t[]){ FLOATS_HEIGHT, FLOATS_WIDTH }, data);
+    imgpar_array *a =
+        imgpar_array_from_data(ctx, IMGPAR_F32, 2, (const int64_t[]){ FLOATS_HEIGHT, FLOATS_WIDTH }, data);
     free(data);
     return a;
 }
@@ -328,7 +337,11 @@ START_TEST(what_cannot_be_folded_in_parts_says_why)
     imgpar_array *image = integers(IMGPAR_I32, size, 0), *total = apply("sum($1)", image);
     imgpar_array *line = apply("sum(reshape($1, [1200]))", image), *less = apply("$1 - sum($1)", image);
     imgpar_array *mixed[2] = { apply("sum(abs($1))", image), apply("abs($1)", image) }, *needed[2] = { total, less };
-    const struct { imgpar_array **arrays; size_t n; const char *why; } rows[] = {
+    const struct {
+        imgpar_array **arrays;
+        size_t n;
+        const char *why;
+    } rows[] = {
         { &line, 1, "what is folded has one row" },
         { mixed, 2, "a fold is asked for beside an image" },
         { needed, 2, "a fold is needed for another result" },
@@ -385,8 +398,10 @@ START_TEST(what_does_not_fit_is_folded_by_halves)
         sum += level(i);
         counts[level(i)]++;
     }
-    imgpar_array *image = integers(IMGPAR_U8, size, 0), *total = apply("sum($1)", image), *levels = apply("histogram($1)", image);
-    imgpar_array *stencil = apply("sum(abs($1[-2, 0] - $1[1, 0]))", image), *floats_too = apply("sum(cast($1, f32))", image);
+    imgpar_array *image = integers(IMGPAR_U8, size, 0), *total = apply("sum($1)", image),
+                 *levels = apply("histogram($1)", image);
+    imgpar_array *stencil = apply("sum(abs($1[-2, 0] - $1[1, 0]))", image),
+                 *floats_too = apply("sum(cast($1, f32))", image);
     for (size_t k = 0; k < 2; k++)
         ip_device_limit(ctx->devices.list[k], 300000);
     ck_assert_int_eq(integer_of(total), sum);
@@ -434,8 +449,10 @@ START_TEST(any_call_may_fail)
         failed = ip_fault_seen(kinds[_i % 2]) >= n;
         ip_fault_set(kinds[_i % 2], 0);
         if (!failed) ck_assert_int_eq(st, IMGPAR_OK);
-        if (st) ck_assert_str_ne(imgpar_array_message(a), "");
-        else ck_assert_int_eq(integer_of(a), sum);
+        if (st)
+            ck_assert_str_ne(imgpar_array_message(a), "");
+        else
+            ck_assert_int_eq(integer_of(a), sum);
         imgpar_array_release(a);
     }
     imgpar_array_release(warm);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Values that come back from their encoded bytes as they went (io/exact.c), and sources that are decoded once (run/decoded.c). */
+/* Values that come back from their encoded bytes as they went (io/exact.c), and sources that are decoded once
+ * (run/decoded.c). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -16,9 +17,17 @@
 enum { MOST = 7 * 5 * 4 * 8 };
 
 /* chunk: a PNG of it has ours. */
-static const struct { ip_format format; ip_pixels pixels; bool chunk; } values[] = {
-    { IP_FORMAT_PNG, { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_SRGB, .white = 255, .rank = 3, .shape = { 7, 5, 3 } }, false },
-    { IP_FORMAT_PNG, { .dtype = IMGPAR_U16, .space = IMGPAR_SPACE_GRAY, .white = 65535, .rank = 3, .shape = { 7, 5, 2 } }, false },
+static const struct {
+    ip_format format;
+    ip_pixels pixels;
+    bool chunk;
+} values[] = {
+    { IP_FORMAT_PNG,
+      { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_SRGB, .white = 255, .rank = 3, .shape = { 7, 5, 3 } },
+      false },
+    { IP_FORMAT_PNG,
+      { .dtype = IMGPAR_U16, .space = IMGPAR_SPACE_GRAY, .white = 65535, .rank = 3, .shape = { 7, 5, 2 } },
+      false },
     { IP_FORMAT_PNG, { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_GRAY, .rank = 2, .shape = { 7, 5 } }, true },
     { IP_FORMAT_PNG, { .dtype = IMGPAR_U16, .space = IMGPAR_SPACE_DATA, .rank = 2, .shape = { 1, 5 } }, true },
     { IP_FORMAT_PNG, { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_DATA, .rank = 3, .shape = { 7, 1, 4 } }, true },
@@ -27,14 +36,32 @@ static const struct { ip_format format; ip_pixels pixels; bool chunk; } values[]
     { IP_FORMAT_PNG, { .dtype = IMGPAR_BOOL, .space = IMGPAR_SPACE_GRAY, .rank = 2, .shape = { 1, 1 } }, true },
     { IP_FORMAT_PNG, { .dtype = IMGPAR_BOOL, .space = IMGPAR_SPACE_DATA, .rank = 3, .shape = { 7, 5, 1 } }, true },
     { IP_FORMAT_NPY, { .dtype = IMGPAR_F32, .space = IMGPAR_SPACE_SRGB, .rank = 3, .shape = { 7, 5, 3 } }, false },
-    { IP_FORMAT_PNG, { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_SRGB, .white = 1.5, .rank = 3, .shape = { 7, 5, 3 } }, true },
-    { IP_FORMAT_NPY, { .dtype = IMGPAR_F32, .space = IMGPAR_SPACE_SRGB, .white = 65535, .rank = 3, .shape = { 7, 5, 3 } }, false },
+    { IP_FORMAT_PNG,
+      { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_SRGB, .white = 1.5, .rank = 3, .shape = { 7, 5, 3 } },
+      true },
+    { IP_FORMAT_NPY,
+      { .dtype = IMGPAR_F32, .space = IMGPAR_SPACE_SRGB, .white = 65535, .rank = 3, .shape = { 7, 5, 3 } },
+      false },
     { IP_FORMAT_NPY, { .dtype = IMGPAR_F32, .space = IMGPAR_SPACE_DATA, .rank = 3, .shape = { 7, 5, 3 } }, false },
     { IP_FORMAT_NPY, { .dtype = IMGPAR_I32, .space = IMGPAR_SPACE_GRAY, .rank = 2, .shape = { 7, 5 } }, false },
     { IP_FORMAT_NPY, { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_DATA, .rank = 2, .shape = { 7, 5 } }, false },
     { IP_FORMAT_NPY, { .dtype = IMGPAR_F64, .space = IMGPAR_SPACE_LINEAR, .rank = 3, .shape = { 2, 2, 4 } }, false },
-    { IP_FORMAT_PNG, { .dtype = IMGPAR_U16, .space = IMGPAR_SPACE_SRGB, .white = 65535, .alpha_is_number = true, .rank = 3, .shape = { 3, 2, 4 } }, true },
-    { IP_FORMAT_NPY, { .dtype = IMGPAR_I32, .space = IMGPAR_SPACE_GRAY, .white = 255, .alpha_is_number = true, .rank = 3, .shape = { 3, 2, 2 } }, false },
+    { IP_FORMAT_PNG,
+      { .dtype = IMGPAR_U16,
+        .space = IMGPAR_SPACE_SRGB,
+        .white = 65535,
+        .alpha_is_number = true,
+        .rank = 3,
+        .shape = { 3, 2, 4 } },
+      true },
+    { IP_FORMAT_NPY,
+      { .dtype = IMGPAR_I32,
+        .space = IMGPAR_SPACE_GRAY,
+        .white = 255,
+        .alpha_is_number = true,
+        .rank = 3,
+        .shape = { 3, 2, 2 } },
+      false },
 };
 
 static size_t bytes_of(const ip_pixels *p)
@@ -75,15 +102,20 @@ START_TEST(an_exact_value_comes_back)
     blob_free(&b);
     p.is_exact = false;
     b = encode(&p, values[_i].format, NULL);
-    ck_assert_msg(!memmem(b.bytes, b.n, "imGP", 4) && !memmem(b.bytes, b.n, "imgpar", 6), "something private in what is saved");
+    ck_assert_msg(!memmem(b.bytes, b.n, "imGP", 4) && !memmem(b.bytes, b.n, "imgpar", 6),
+                  "something private in what is saved");
     blob_free(&b);
 }
 END_TEST
 
 /* ---- chunks that lie -------------------------------------------------------------------- */
 
-/* Where a byte of the chunk's data is changed, and to what. All of these are passed by: the picture is an ordinary one. */
-static const struct { int at; unsigned char value; } lies[] = {
+/* Where a byte of the chunk's data is changed, and to what. All of these are passed by: the picture is an ordinary
+ * one. */
+static const struct {
+    int at;
+    unsigned char value;
+} lies[] = {
     { 0, 2 }, { 2, 1 }, { 2, 4 }, { 3, 4 }, { 3, 255 }, { 1, 8 }, { 4, 0xff }, { 12, 0x55 },
 };
 
@@ -114,7 +146,9 @@ static void expect_ordinary(blob b)
 static blob make_mask(unsigned char data[16])
 {
     static const unsigned char ones[12] = { 1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1 };
-    ip_pixels p = { .dtype = IMGPAR_BOOL, .rank = 2, .shape = { 3, 4 }, .space = IMGPAR_SPACE_GRAY, .pixels = ones, .is_exact = true };
+    ip_pixels p = {
+        .dtype = IMGPAR_BOOL, .rank = 2, .shape = { 3, 4 }, .space = IMGPAR_SPACE_GRAY, .pixels = ones, .is_exact = true
+    };
     blob b = encode(&p, IP_FORMAT_PNG, NULL);
     ck_assert_mem_eq(b.bytes + 37, "imGP", 4);
     memcpy(data, b.bytes + 41, 16);
@@ -158,7 +192,9 @@ START_TEST(a_chunk_with_a_wrong_sum_and_odd_samples_are_damage)
     b.bytes[33 + 8 + 3] ^= 1;
     ck_decode_fails(b, IMGPAR_E_CORRUPT, NULL);
     blob_free(&b);
-    ip_pixels p = { .dtype = IMGPAR_U8, .rank = 2, .shape = { 3, 4 }, .space = IMGPAR_SPACE_GRAY, .pixels = levels, .is_exact = true };
+    ip_pixels p = {
+        .dtype = IMGPAR_U8, .rank = 2, .shape = { 3, 4 }, .space = IMGPAR_SPACE_GRAY, .pixels = levels, .is_exact = true
+    };
     b = encode(&p, IP_FORMAT_PNG, NULL);
     memcpy(data, b.bytes + 41, 16);
     data[1] = 1; /* a bool */
@@ -269,7 +305,11 @@ START_TEST(what_is_decoded_with_a_warning_warns_again)
 }
 END_TEST
 
-typedef struct reader { imgpar_context *ctx; blob pictures[4]; int id; } reader;
+typedef struct reader {
+    imgpar_context *ctx;
+    blob pictures[4];
+    int id;
+} reader;
 
 static void *read_many(void *user)
 {
@@ -338,8 +378,7 @@ END_TEST
 int main(void)
 {
     char folder[] = "/tmp/check_exact-XXXXXX", command[64];
-    if (!mkdtemp(folder) || chdir(folder) != 0)
-        return EXIT_FAILURE;
+    if (!mkdtemp(folder) || chdir(folder) != 0) return EXIT_FAILURE;
     Suite *suite = suite_create("exact");
     TCase *c = tcase_create("exact");
     tcase_add_loop_test(c, an_exact_value_comes_back, 0, N(values));

@@ -47,7 +47,8 @@ START_TEST(calls_nest)
 {
     float out[N];
     imgpar_x a = imgpar_x_array(map, array);
-    read_back(imgpar_x_sqrt(imgpar_x_plus(imgpar_x_times(a, a), imgpar_x_number(map, 0.25))), IMGPAR_F32, out, sizeof out);
+    read_back(imgpar_x_sqrt(imgpar_x_plus(imgpar_x_times(a, a), imgpar_x_number(map, 0.25))), IMGPAR_F32, out,
+              sizeof out);
     for (int k = 0; k < N; k++)
         ck_assert(fabsf(out[k] - sqrtf(in[k] * in[k] + 0.25f)) <= 1e-6f * fabsf(out[k]));
 }
@@ -71,8 +72,8 @@ START_TEST(coordinates_and_neighbours_are_read)
     imgpar_x up = imgpar_x_neighbour(a, (int[]){ -1, 0 }, 2, IMGPAR_BORDER_WRAP);
     imgpar_x right = imgpar_x_neighbour(a, (int[]){ 0, 1 }, 2, IMGPAR_BORDER_CONSTANT);
     read_back(imgpar_x_minus(up, right), IMGPAR_F32, out, sizeof out);
-    read_back(imgpar_x_plus(imgpar_x_times(imgpar_x_coord(a, 0), imgpar_x_whole(map, 100)), imgpar_x_coord(a, -1)), IMGPAR_I32,
-              at, sizeof at);
+    read_back(imgpar_x_plus(imgpar_x_times(imgpar_x_coord(a, 0), imgpar_x_whole(map, 100)), imgpar_x_coord(a, -1)),
+              IMGPAR_I32, at, sizeof at);
     for (int k = 0; k < N; k++) {
         ck_assert(out[k] == in[(k + N - W) % N] - (k % W == W - 1 ? 0 : in[k + 1]));
         ck_assert_int_eq(at[k], k / W * 100 + k % W);
@@ -106,7 +107,8 @@ START_TEST(an_expression_is_one_kernel)
     imgpar_array *data = imgpar_array_from_data(device, IMGPAR_F32, 2, (int64_t[]){ H, W }, in);
     imgpar_map *m = imgpar_map_new(device);
     imgpar_x a = imgpar_x_array(m, data), left = imgpar_x_neighbour(a, (int[]){ 0, -1 }, 2, IMGPAR_BORDER_REPLICATE);
-    imgpar_x x = imgpar_x_min(imgpar_x_abs(imgpar_x_minus(left, a)), imgpar_x_divide(imgpar_x_coord(a, 1), imgpar_x_whole(m, 3)));
+    imgpar_x x = imgpar_x_min(imgpar_x_abs(imgpar_x_minus(left, a)),
+                              imgpar_x_divide(imgpar_x_coord(a, 1), imgpar_x_whole(m, 3)));
     imgpar_array *made = imgpar_map_array(x), *told = imgpar_apply(device, "min(abs($1[0, -1] - $1), x / 3)", &data, 1);
     imgpar_map_release(m); /* the array lives on */
     ck_assert_int_eq(imgpar_array_explain(made, "json", &json[0]), IMGPAR_OK);
@@ -136,7 +138,8 @@ START_TEST(errors_are_passed_on)
     imgpar_map *second = imgpar_map_new(ctx);
     imgpar_x a = imgpar_x_array(map, array), bad = imgpar_x_plus(a, imgpar_x_array(map, other));
     expect_error(bad, IMGPAR_E_SHAPE, "+: a is [5, 7], b is [3]; extents must be equal or 1");
-    expect_error(imgpar_x_sqrt(imgpar_x_times(bad, a)), IMGPAR_E_SHAPE, "+: a is [5, 7], b is [3]; extents must be equal or 1");
+    expect_error(imgpar_x_sqrt(imgpar_x_times(bad, a)), IMGPAR_E_SHAPE,
+                 "+: a is [5, 7], b is [3]; extents must be equal or 1");
     expect_error(imgpar_x_coord(bad, 0), IMGPAR_E_SHAPE, "+: a is [5, 7], b is [3]; extents must be equal or 1");
     expect_error(imgpar_x_and(a, a), IMGPAR_E_SHAPE, "&: a is f32; it must be an integer");
     expect_error(imgpar_x_plus(a, imgpar_x_array(second, array)), IMGPAR_E_ARGUMENT, "belong to different maps");

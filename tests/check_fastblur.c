@@ -27,8 +27,12 @@ static double ramp(int y, int x) { return (2 * y + x) / (double)(2 * H + W); }
 static double wave(int y, int x) { return 0.5 + 0.5 * cos(y * 2.1) * cos(x * 3.0); }
 static double noise(int y, int x) { return fmod(fabs(sin(y * 12.9898 + x * 78.233)) * 43758.5453, 1); }
 
-static const struct { const char *name; double (*at)(int y, int x); } pictures[] = {
-    { "impulse", impulse }, { "corner", corner }, { "step", step }, { "ramp", ramp }, { "wave", wave }, { "noise", noise },
+static const struct {
+    const char *name;
+    double (*at)(int y, int x);
+} pictures[] = {
+    { "impulse", impulse }, { "corner", corner }, { "step", step },
+    { "ramp", ramp },       { "wave", wave },     { "noise", noise },
 };
 static const double sigmas[] = { 0.4, 1, 3.99, 4, 5.9, 6, 7.99, 8, 20, 61.3 };
 static const char *const borders[] = { "replicate", "reflect", "reflect101", "wrap", "constant" };
@@ -53,7 +57,10 @@ static int position(int border, int k, int n)
 }
 
 /* Of the distances 0 to reach, beyond which they are below 1e-17. */
-typedef struct weights { double *at; int reach; } weights;
+typedef struct weights {
+    double *at;
+    int reach;
+} weights;
 
 static weights weights_of(double sigma)
 {
@@ -91,8 +98,14 @@ static void gauss(const double *in, double *out, double sigma, int border)
 
 /* ---- tests ----------------------------------------------------------------------------------------------- */
 
-static const struct { const char *name; imgpar_dtype dtype; double white, within; } dtypes[] = {
-    { "f64", IMGPAR_F64, 1, 0.004 }, { "f32", IMGPAR_F32, 1, 0.004 }, { "u16", IMGPAR_U16, 65535, 0.004 + 0.6 / 65535 },
+static const struct {
+    const char *name;
+    imgpar_dtype dtype;
+    double white, within;
+} dtypes[] = {
+    { "f64", IMGPAR_F64, 1, 0.004 },
+    { "f32", IMGPAR_F32, 1, 0.004 },
+    { "u16", IMGPAR_U16, 65535, 0.004 + 0.6 / 65535 },
     { "u8", IMGPAR_U8, 255, 0.007 + 0.51 / 255 },
 };
 
@@ -105,7 +118,8 @@ static void values_of(const char *text, const double *in, int dtype, double *out
     snprintf(whole, sizeof whole, "a = cast($1 * %g, %s)\ncast(%s, f64) / %g", dtypes[dtype].white, dtypes[dtype].name,
              text, dtypes[dtype].white);
     imgpar_array *result = imgpar_apply(ctx, whole, &a, 1);
-    ck_assert_msg(imgpar_array_read(result, out, COUNT * sizeof *out) == IMGPAR_OK, "%s: %s", whole, imgpar_array_message(result));
+    ck_assert_msg(imgpar_array_read(result, out, COUNT * sizeof *out) == IMGPAR_OK, "%s: %s", whole,
+                  imgpar_array_message(result));
     imgpar_array_release(result);
     imgpar_array_release(a);
 }
@@ -121,21 +135,26 @@ START_TEST(is_within_its_tolerance_of_the_gaussian)
     for (int s = 0; s < N(sigmas); s++)
         for (int b = 0; b < N(borders); b++) {
             double cval = 0.25 * dtypes[d].white, worst = 0;
-            snprintf(text, sizeof text, b == 4 ? "fastblur(a, sigma=%g, border=%s, cval=%g)" : "fastblur(a, sigma=%g, border=%s)",
+            snprintf(text, sizeof text,
+                     b == 4 ? "fastblur(a, sigma=%g, border=%s, cval=%g)" : "fastblur(a, sigma=%g, border=%s)",
                      sigmas[s], borders[b], cval);
             values_of(text, in, d, out);
             gauss(stored, want, sigmas[s], b);
             for (int k = 0; k < COUNT; k++)
                 worst = fmax(worst, fabs(out[k] - want[k]));
-            ck_assert_msg(worst <= dtypes[d].within, "%s of %s %s: %g away", text, dtypes[d].name, pictures[p].name, worst);
+            ck_assert_msg(worst <= dtypes[d].within, "%s of %s %s: %g away", text, dtypes[d].name, pictures[p].name,
+                          worst);
         }
 }
 END_TEST
 
-/* The kernel nearly without end, in whole numbers: as many terms as there are rows, or a window of them. Where truncate is given 0.61 is promised. */
+/* The kernel nearly without end, in whole numbers: as many terms as there are rows, or a window of them. Where truncate
+ * is given 0.61 is promised. */
 START_TEST(blur_of_bytes_is_within_its_tolerance)
 {
-    static const struct { double sigma, within; } cases[] = { { 0.7, 0.53 }, { 2.5, 0.53 }, { 9.7, 0.56 }, { 61.3, 0.61 } };
+    static const struct {
+        double sigma, within;
+    } cases[] = { { 0.7, 0.53 }, { 2.5, 0.53 }, { 9.7, 0.56 }, { 61.3, 0.61 } };
     const int u8 = N(dtypes) - 1, p = _i / N(borders), b = _i % N(borders);
     double in[COUNT], stored[COUNT], want[COUNT], out[COUNT];
     for (int k = 0; k < COUNT; k++)
@@ -150,7 +169,8 @@ START_TEST(blur_of_bytes_is_within_its_tolerance)
         for (int k = 0; k < COUNT; k++)
             worst = fmax(worst, fabs(out[k] - want[k]) * dtypes[u8].white);
         /* The reference's constant is 0.25, a part of a level less. */
-        ck_assert_msg(worst <= cases[s].within + (b == 4 ? (cval - 0.25) * dtypes[u8].white : 0), "%s of %s: %g levels away", text, pictures[p].name, worst);
+        ck_assert_msg(worst <= cases[s].within + (b == 4 ? (cval - 0.25) * dtypes[u8].white : 0),
+                      "%s of %s: %g levels away", text, pictures[p].name, worst);
     }
 }
 END_TEST
@@ -160,7 +180,10 @@ START_TEST(columns_are_sampled) /* _i: the border */
 {
     enum { ROWS = 5, COLUMNS = 420, MOST = ROWS * COLUMNS * 3 };
     static const int which[] = { 5, 2, 4 };
-    static const struct { int channels; double sigma; } cases[] = { { 3, 18 }, { 3, 50.5 }, { 1, 50.5 } };
+    static const struct {
+        int channels;
+        double sigma;
+    } cases[] = { { 3, 18 }, { 3, 50.5 }, { 1, 50.5 } };
     static float in[MOST], got[MOST];
     static double line[MOST], rows[MOST], want[MOST];
     for (int k = 0; k < N(cases); k++) {
@@ -176,11 +199,14 @@ START_TEST(columns_are_sampled) /* _i: the border */
             gauss_line(rows + at / n * pitch + at % n, want + at / n * pitch + at % n, COLUMNS, n, &w, _i);
         free(w.at);
         imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, 3, shape, in);
-        snprintf(text, sizeof text, "fastblur($1, sigma=%g, border=%s%s)", cases[k].sigma, borders[_i], _i == 4 ? ", cval=0.25" : "");
+        snprintf(text, sizeof text, "fastblur($1, sigma=%g, border=%s%s)", cases[k].sigma, borders[_i],
+                 _i == 4 ? ", cval=0.25" : "");
         imgpar_array *result = imgpar_apply(ctx, text, &a, 1);
-        ck_assert_msg(imgpar_array_read(result, got, (size_t)(ROWS * pitch) * sizeof *got) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(result));
+        ck_assert_msg(imgpar_array_read(result, got, (size_t)(ROWS * pitch) * sizeof *got) == IMGPAR_OK, "%s: %s", text,
+                      imgpar_array_message(result));
         for (int at = 0; at < ROWS * pitch; at++)
-            ck_assert_msg(fabs(got[at] - want[at]) <= 0.004, "%s, %d channels, element %d: %g, not %g", text, n, at, got[at], want[at]);
+            ck_assert_msg(fabs(got[at] - want[at]) <= 0.004, "%s, %d channels, element %d: %g, not %g", text, n, at,
+                          got[at], want[at]);
         imgpar_array_release(result);
         imgpar_array_release(a);
     }
@@ -192,7 +218,8 @@ START_TEST(small_sigmas_are_blur_and_0_changes_nothing)
 {
     static const char *const pairs[][2] = {
         { "fastblur(a, sigma=3.99, border=wrap)", "blur(a, sigma=3.99, border=wrap)" },
-        { "fastblur(a, sigma=0.5)", "blur(a, sigma=0.5)" }, { "fastblur(a, sigma=0)", "a" },
+        { "fastblur(a, sigma=0.5)", "blur(a, sigma=0.5)" },
+        { "fastblur(a, sigma=0)", "a" },
     };
     double in[COUNT], got[COUNT], want[COUNT];
     for (int k = 0; k < COUNT; k++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fourier transforms: against the sum that defines them, in double, for every kind of length, along every axis of
- * ranks 1 to 4, by the interpreter, on the device by vectors and by groups; and what is true of them whatever the length.
+ * Fourier transforms: against the sum that defines them, in double, for every kind of length, along every axis of ranks
+ * 1 to 4, by the interpreter, on the device by vectors and by groups; and what is true of them whatever the length.
  */
 #include <imgpar.h>
 
@@ -28,7 +28,10 @@ static void setup(void)
 
 static void teardown(void) { imgpar_context_release(ctx); }
 
-typedef struct shape { int rank; int64_t n[4]; } shape;
+typedef struct shape {
+    int rank;
+    int64_t n[4];
+} shape;
 
 static int64_t count_of(const shape *s)
 {
@@ -41,7 +44,7 @@ static int64_t count_of(const shape *s)
 /* Between -1 and 1, the same for a seed. */
 static float (*noise(int64_t n, unsigned seed))[2]
 {
-    float (*z)[2] = malloc((size_t)n * sizeof *z);
+    float(*z)[2] = malloc((size_t)n * sizeof *z);
     ck_assert_ptr_nonnull(z);
     for (int64_t k = 0; k < 2 * n; k++) {
         seed = seed * 1664525u + 1013904223u;
@@ -58,11 +61,12 @@ static imgpar_array *array_of(const shape *s, float (*z)[2])
 /* The value of text over one array, new; fails the test on an error. */
 static float (*computed(const char *text, imgpar_array *in, const char *schedule, int64_t n))[2]
 {
-    float (*out)[2] = malloc((size_t)n * sizeof *out);
+    float(*out)[2] = malloc((size_t)n * sizeof *out);
     ck_assert_ptr_nonnull(out);
     ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
     imgpar_array *a = imgpar_apply(ctx, text, &in, 1);
-    ck_assert_msg(imgpar_array_read(a, out, (size_t)n * sizeof *out) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+    ck_assert_msg(imgpar_array_read(a, out, (size_t)n * sizeof *out) == IMGPAR_OK, "%s: %s", text,
+                  imgpar_array_message(a));
     imgpar_array_release(a);
     return out;
 }
@@ -92,12 +96,14 @@ static double allowed(int64_t n, double factor)
     return ldexp(fmax(log2((double)n), 1), -21) * sqrt((double)n * 2 / 3) * 1.5 * factor;
 }
 
-static void expect_near(float (*got)[2], const number *want, int64_t count, double slack, const char *what, const char *schedule)
+static void expect_near(float (*got)[2], const number *want, int64_t count, double slack, const char *what,
+                        const char *schedule)
 {
     for (int64_t k = 0; k < count; k++) {
         number z = CMPLX((double)got[k][0], (double)got[k][1]);
-        ck_assert_msg(cabs(z - want[k]) <= slack, "%s, schedule %s: element %lld is %.9g%+.9gi, must be %.9g%+.9gi within %g",
-                      what, schedule, (long long)k, creal(z), cimag(z), creal(want[k]), cimag(want[k]), slack);
+        ck_assert_msg(cabs(z - want[k]) <= slack,
+                      "%s, schedule %s: element %lld is %.9g%+.9gi, must be %.9g%+.9gi within %g", what, schedule,
+                      (long long)k, creal(z), cimag(z), creal(want[k]), cimag(want[k]), slack);
     }
 }
 
@@ -113,7 +119,7 @@ static number *numbers(float (*z)[2], int64_t n)
 static void check_axis(const shape *s, int axis)
 {
     int64_t count = count_of(s);
-    float (*z)[2] = noise(count, (unsigned)count);
+    float(*z)[2] = noise(count, (unsigned)count);
     number *x = numbers(z, count), *want[2] = { defined(s, x, axis, -1), defined(s, x, axis, 1) };
     imgpar_array *a = array_of(s, z);
     for (int64_t k = 0; k < count; k++)
@@ -121,8 +127,9 @@ static void check_axis(const shape *s, int axis)
     for (int k = 0; k < 2 * n_schedules; k++) {
         char text[32];
         snprintf(text, sizeof text, "%s($1, axis=%d)", k % 2 ? "ifft" : "fft", axis);
-        float (*got)[2] = computed(text, a, schedules[k / 2], count);
-        expect_near(got, want[k % 2], count, allowed(s->n[axis], k % 2 ? 1 / (double)s->n[axis] : 1), text, schedules[k / 2]);
+        float(*got)[2] = computed(text, a, schedules[k / 2], count);
+        expect_near(got, want[k % 2], count, allowed(s->n[axis], k % 2 ? 1 / (double)s->n[axis] : 1), text,
+                    schedules[k / 2]);
         free(got);
     }
     imgpar_array_release(a);
@@ -133,8 +140,8 @@ static void check_axis(const shape *s, int axis)
 }
 
 /* Every radix, squares and cubes of each, mixed ones, and the longest line that is not split. */
-static const int lengths[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 21, 25, 27, 28, 35, 36, 49, 60, 64, 105, 125, 128,
-                               210, 243, 256, 343, 420, 1000, 1024, 2048 };
+static const int lengths[] = { 1,  2,  3,  4,  5,  6,  7,   8,   9,   10,  12,  14,  15,  16,  21,   25,   27,
+                               28, 35, 36, 49, 60, 64, 105, 125, 128, 210, 243, 256, 343, 420, 1000, 1024, 2048 };
 
 START_TEST(every_length_gives_the_defined_sum)
 {
@@ -143,13 +150,15 @@ START_TEST(every_length_gives_the_defined_sum)
 }
 END_TEST
 
-static const struct { shape s; int axis; } batched[] = {
-    { { 2, { 37, 12 } }, 1 }, { { 2, { 12, 37 } }, 0 }, { { 2, { 1, 30 } }, 1 }, { { 2, { 30, 1 } }, 0 },
-    { { 3, { 6, 10, 3 } }, 2 },
-    { { 3, { 6, 10, 3 } }, 0 }, { { 3, { 11, 10, 3 } }, 1 }, { { 3, { 5, 7, 20 } }, 0 }, { { 3, { 5, 7, 20 } }, 1 },
-    { { 3, { 5, 7, 20 } }, 2 },
-    { { 4, { 4, 3, 5, 2 } }, 0 }, { { 4, { 4, 3, 5, 2 } }, 1 }, { { 4, { 4, 3, 5, 2 } }, 2 }, { { 4, { 4, 3, 5, 2 } }, 3 },
-    { { 4, { 2, 3, 2, 14 } }, 3 },
+static const struct {
+    shape s;
+    int axis;
+} batched[] = {
+    { { 2, { 37, 12 } }, 1 },     { { 2, { 12, 37 } }, 0 },     { { 2, { 1, 30 } }, 1 },
+    { { 2, { 30, 1 } }, 0 },      { { 3, { 6, 10, 3 } }, 2 },   { { 3, { 6, 10, 3 } }, 0 },
+    { { 3, { 11, 10, 3 } }, 1 },  { { 3, { 5, 7, 20 } }, 0 },   { { 3, { 5, 7, 20 } }, 1 },
+    { { 3, { 5, 7, 20 } }, 2 },   { { 4, { 4, 3, 5, 2 } }, 0 }, { { 4, { 4, 3, 5, 2 } }, 1 },
+    { { 4, { 4, 3, 5, 2 } }, 2 }, { { 4, { 4, 3, 5, 2 } }, 3 }, { { 4, { 2, 3, 2, 14 } }, 3 },
 };
 
 START_TEST(any_axis_of_any_rank_is_transformed)
@@ -160,8 +169,14 @@ START_TEST(any_axis_of_any_rank_is_transformed)
 END_TEST
 
 /* Lines that are split into two passes, alone, side by side and one after the other. */
-static const struct { shape s; int axis; } split[] = {
-    { { 1, { 2058 } }, 0 }, { { 1, { 4096 } }, 0 }, { { 2, { 3, 2500 } }, 1 }, { { 2, { 2520, 5 } }, 0 },
+static const struct {
+    shape s;
+    int axis;
+} split[] = {
+    { { 1, { 2058 } }, 0 },
+    { { 1, { 4096 } }, 0 },
+    { { 2, { 3, 2500 } }, 1 },
+    { { 2, { 2520, 5 } }, 0 },
 };
 
 START_TEST(long_lines_give_the_defined_sum)
@@ -173,17 +188,18 @@ END_TEST
 
 START_TEST(the_inverse_undoes_the_transform)
 {
-    static const shape shapes[] = { { 1, { 36000 } }, { 1, { 65536 } }, { 2, { 25, 1260 } }, { 3, { 9, 15, 3 } },
-                                    { 4, { 2, 14, 20, 2 } } };
+    static const shape shapes[] = {
+        { 1, { 36000 } }, { 1, { 65536 } }, { 2, { 25, 1260 } }, { 3, { 9, 15, 3 } }, { 4, { 2, 14, 20, 2 } }
+    };
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         int64_t n = count_of(&shapes[k]);
-        float (*z)[2] = noise(n, 7);
+        float(*z)[2] = noise(n, 7);
         number *x = numbers(z, n);
         imgpar_array *a = array_of(&shapes[k], z);
         for (int s = 0; s < n_schedules; s++)
             for (int two = 0; two < (shapes[k].rank > 1) + 1; two++) {
                 const char *text = two ? "ifft2(fft2($1))" : "ifft(fft($1))";
-                float (*got)[2] = computed(text, a, schedules[s], n);
+                float(*got)[2] = computed(text, a, schedules[s], n);
                 expect_near(got, x, n, 2e-6, text, schedules[s]);
                 free(got);
             }
@@ -197,22 +213,28 @@ END_TEST
 /* Rows and columns, whatever else the shape has; of real numbers. */
 START_TEST(fft2_transforms_rows_and_columns)
 {
-    static const struct { shape s; int y, x; } planes[] = {
-        { { 2, { 14, 20 } }, 0, 1 }, { { 3, { 14, 20, 3 } }, 0, 1 }, { { 3, { 3, 14, 20 } }, 1, 2 },
+    static const struct {
+        shape s;
+        int y, x;
+    } planes[] = {
+        { { 2, { 14, 20 } }, 0, 1 },
+        { { 3, { 14, 20, 3 } }, 0, 1 },
+        { { 3, { 3, 14, 20 } }, 1, 2 },
         { { 4, { 2, 6, 10, 3 } }, 1, 2 },
     };
     for (size_t k = 0; k < sizeof planes / sizeof *planes; k++) {
         const shape *s = &planes[k].s;
         int64_t n = count_of(s);
-        float (*z)[2] = noise(n, 3), *real = malloc((size_t)n * sizeof *real);
+        float(*z)[2] = noise(n, 3), *real = malloc((size_t)n * sizeof *real);
         for (int64_t i = 0; i < n; i++) {
             real[i] = z[i][0];
             z[i][1] = 0;
         }
-        number *x = numbers(z, n), *columns = defined(s, x, planes[k].y, -1), *want = defined(s, columns, planes[k].x, -1);
+        number *x = numbers(z, n), *columns = defined(s, x, planes[k].y, -1),
+               *want = defined(s, columns, planes[k].x, -1);
         imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, s->rank, s->n, real);
         for (int i = 0; i < n_schedules; i++) {
-            float (*got)[2] = computed("fft2($1)", a, schedules[i], n);
+            float(*got)[2] = computed("fft2($1)", a, schedules[i], n);
             expect_near(got, want, n, allowed(s->n[planes[k].y] * s->n[planes[k].x], 1), "fft2", schedules[i]);
             free(got);
         }
@@ -231,7 +253,7 @@ START_TEST(transforms_compose_with_other_operations)
 {
     const shape s = { 2, { 12, 20 } };
     int64_t n = count_of(&s);
-    float (*z)[2] = noise(n, 5), *moved = malloc((size_t)n * sizeof *moved);
+    float(*z)[2] = noise(n, 5), *moved = malloc((size_t)n * sizeof *moved);
     number *want = malloc((size_t)n * sizeof *want);
     for (int64_t k = 0; k < n; k++) {
         int64_t y = k / 20, x = k % 20, from = (y + 9) % 12 * 20 + (x + 18) % 20;
@@ -240,7 +262,7 @@ START_TEST(transforms_compose_with_other_operations)
     }
     imgpar_array *in[2] = { array_of(&s, z), imgpar_array_from_data(ctx, IMGPAR_F32, 2, s.n, moved) };
     imgpar_array *a = imgpar_apply(ctx, "ifft2(fft2($1) * fft2($2))", in, 2);
-    float (*got)[2] = malloc((size_t)n * sizeof *got);
+    float(*got)[2] = malloc((size_t)n * sizeof *got);
     ck_assert_msg(imgpar_array_read(a, got, (size_t)n * sizeof *got) == IMGPAR_OK, "%s", imgpar_array_message(a));
     expect_near(got, want, n, 1e-5, "ifft2(fft2($1) * fft2($2))", "auto");
     imgpar_array_release(a);
@@ -270,11 +292,11 @@ START_TEST(rows_may_be_cut_by_a_memory_limit)
 {
     const shape s = { 2, { 600, 360 } };
     int64_t n = count_of(&s);
-    float (*z)[2] = noise(n, 9);
+    float(*z)[2] = noise(n, 9);
     imgpar_array *a = array_of(&s, z);
-    float (*whole)[2] = computed("fft($1 * 2)", a, "auto", n);
+    float(*whole)[2] = computed("fft($1 * 2)", a, "auto", n);
     ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "3M"), IMGPAR_OK);
-    float (*strips)[2] = computed("fft($1 * 2)", a, "auto", n);
+    float(*strips)[2] = computed("fft($1 * 2)", a, "auto", n);
     ck_assert_mem_eq(whole, strips, (size_t)n * sizeof *whole);
     imgpar_array_release(a);
     free(whole);
@@ -297,7 +319,7 @@ START_TEST(large_transforms_are_polled)
     int64_t n = count_of(&s);
     int polls = 0;
     imgpar_options options = { .struct_size = sizeof options, .poll = count_polls, .user = &polls };
-    float (*z)[2] = noise(n, 11);
+    float(*z)[2] = noise(n, 11);
     imgpar_array *a = array_of(&s, z), *b = imgpar_fft2(a);
     ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "auto"), IMGPAR_OK);
     ck_assert_msg(imgpar_array_eval(b, &options) == IMGPAR_OK, "%s", imgpar_array_message(b));
@@ -310,8 +332,8 @@ END_TEST
 
 START_TEST(arrays_without_elements_stay_empty)
 {
-    static const char *const texts[] = { "fft(zeros([0 8]))", "fft2(zeros([0 8]))",
-                                         "ifft(zeros([3 0 8]), axis=0)", "fft(zeros([4 0]))" };
+    static const char *const texts[] = { "fft(zeros([0 8]))", "fft2(zeros([0 8]))", "ifft(zeros([3 0 8]), axis=0)",
+                                         "fft(zeros([4 0]))" };
     char nothing;
     for (int s = 0; s < n_schedules; s++)
         for (int k = 0; k < 4; k++) {
@@ -326,15 +348,21 @@ END_TEST
 
 START_TEST(what_cannot_be_transformed_is_refused)
 {
-    static const struct { shape s; const char *text, *message; imgpar_status status; } refusals[] = {
-        { { 1, { 22 } }, "fft($1)", "fft: axis 0 has 22 elements; only products of 2, 3, 5 and 7 are transformed, such as 24",
+    static const struct {
+        shape s;
+        const char *text, *message;
+        imgpar_status status;
+    } refusals[] = {
+        { { 1, { 22 } },
+          "fft($1)",
+          "fft: axis 0 has 22 elements; only products of 2, 3, 5 and 7 are transformed, such as 24",
           IMGPAR_E_UNSUPPORTED },
         { { 2, { 12, 13 } }, "ifft2($1)", "ifft2: axis 1 has 13 elements", IMGPAR_E_UNSUPPORTED },
         { { 2, { 4, 5 } }, "fft($1, axis=2)", "fft: there is no axis 2; a has 2 axes: [4, 5]", IMGPAR_E_SHAPE },
         { { 1, { 8 } }, "fft2($1)", "fft2: a is [8]; it must have rows and columns", IMGPAR_E_SHAPE },
     };
     for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
-        float (*z)[2] = noise(count_of(&refusals[k].s), 1);
+        float(*z)[2] = noise(count_of(&refusals[k].s), 1);
         imgpar_array *a = array_of(&refusals[k].s, z), *bad = imgpar_apply(ctx, refusals[k].text, &a, 1);
         ck_assert_int_eq(imgpar_array_status(bad), refusals[k].status);
         ck_assert_msg(strstr(imgpar_array_message(bad), refusals[k].message), "%s", imgpar_array_message(bad));

@@ -74,7 +74,8 @@ START_TEST(the_best_of_each_row_are_found_in_every_dtype)
                 values.p.v[row * K + j] = a.p.v[row * N + (int)places.p.v[row * K + j]];
         }
         nd_check_dtype(ctx, imgpar_argtopk(in, K, 1, largest), &places, true, dtype, "argtopk");
-        nd_check_dtype(ctx, imgpar_topk(in, K, -1, largest), &values, false, dtype, "topk"); /* -0 and 0 are one value here */
+        /* -0 and 0 are one value here */
+        nd_check_dtype(ctx, imgpar_topk(in, K, -1, largest), &values, false, dtype, "topk");
     }
     imgpar_array_release(in);
     nd_free(&a);
@@ -137,13 +138,16 @@ static int64_t different(const nd *a, real *values, real *counts)
 
 START_TEST(different_values_are_counted_in_every_dtype)
 {
-    static const struct { const char *shape; int different; } cases[] = { { "1", 1 }, { "3x50", 1 },
-                                                                          { "11x13x3", 20 }, { "900", 900 } };
+    static const struct {
+        const char *shape;
+        int different;
+    } cases[] = { { "1", 1 }, { "3x50", 1 }, { "11x13x3", 20 }, { "900", 900 } };
     for (int s = 0; s < 4; s++) {
         const imgpar_dtype dtype = (imgpar_dtype)_i;
         nd a = few_values(dtype, cases[s].shape, cases[s].different);
         const int64_t whole[] = { picture_count(&a.p) };
-        nd values = nd_of_shape(dtype, 1, whole), counts = nd_of_shape(IMGPAR_I32, 1, whole), number = nd_new(IMGPAR_U64, "1");
+        nd values = nd_of_shape(dtype, 1, whole), counts = nd_of_shape(IMGPAR_I32, 1, whole),
+           number = nd_new(IMGPAR_U64, "1");
         number.p.v[0] = (real)different(&a, values.p.v, counts.p.v);
         imgpar_array *in = nd_array(ctx, &a);
         nd_check_dtype(ctx, imgpar_unique(in), &values, true, dtype, "unique");
@@ -161,7 +165,8 @@ END_TEST
 START_TEST(values_and_counts_together_sort_once)
 {
     nd a = few_values(IMGPAR_I32, "5000", 40);
-    imgpar_array *in = nd_array(ctx, &a), *both = of("unique($1) * unique_counts($1)", &in, 1), *one = of("unique($1)", &in, 1);
+    imgpar_array *in = nd_array(ctx, &a), *both = of("unique($1) * unique_counts($1)", &in, 1),
+                 *one = of("unique($1)", &in, 1);
     char *of_both, *of_one;
     ck_assert_int_eq(imgpar_explain(&both, 1, "json", &of_both), IMGPAR_OK);
     ck_assert_int_eq(imgpar_explain(&one, 1, "json", &of_one), IMGPAR_OK);
@@ -209,7 +214,8 @@ END_TEST
 
 /* ---- scatter_add --------------------------------------------------------------------------------------------- */
 
-/* base[index[j], ..] += values[j, ..]; what falls outside is dropped. Where slack is wanted: of n additions in dtype. */
+/* base[index[j], ..] += values[j, ..]; what falls outside is dropped. Where slack is wanted: of n additions in
+ * dtype. */
 static void scattered(const nd *base, const nd *indices, const nd *values, nd *out)
 {
     const int64_t m = picture_count(&base->p), rows = base->shape[0], width = m / rows, n = picture_count(&indices->p);
@@ -237,7 +243,8 @@ static nd places_around(const char *shape, int rows)
     return at;
 }
 
-static void check_scatter(imgpar_dtype dtype, const char *base_shape, const char *index_shape, const char *value_shape, fill kind)
+static void check_scatter(imgpar_dtype dtype, const char *base_shape, const char *index_shape, const char *value_shape,
+                          fill kind)
 {
     char what[128];
     nd base = nd_new(dtype, base_shape), values = nd_new(dtype, value_shape), want = nd_new(dtype, base_shape);
@@ -327,8 +334,8 @@ START_TEST(weights_are_summed_by_bin_in_every_dtype)
             if (is_float(dtype)) want.p.slack[channel * BINS + bin] += fabsl(weight) * 0x1p-13L; /* 2139 additions */
         }
         imgpar_array *arrays[] = { in, nd_array(ctx, &w) };
-        nd_check_dtype(ctx, of("weighted_histogram($1, $2, bins=7, lo=-20, hi=30)", arrays, 2), &want, true,
-                       dtype, "weighted_histogram");
+        nd_check_dtype(ctx, of("weighted_histogram($1, $2, bins=7, lo=-20, hi=30)", arrays, 2), &want, true, dtype,
+                       "weighted_histogram");
         imgpar_array_release(arrays[1]);
         nd_free(&w);
         nd_free(&want);
@@ -342,10 +349,19 @@ END_TEST
 
 START_TEST(of_no_elements_there_are_none)
 {
-    static const struct { const char *text; imgpar_dtype dtype; const char *shape; } cases[] = {
-        { "find($1)", IMGPAR_I32, "0" }, { "unique($1)", IMGPAR_F32, "0" }, { "unique_counts($1)", IMGPAR_I32, "0" },
-        { "count_nonzero($1)", IMGPAR_U64, "1" }, { "count_unique($1)", IMGPAR_U64, "1" }, { "topk($1, 0)", IMGPAR_F32, "0" },
-        { "sort($1)", IMGPAR_F32, "0" }, { "searchsorted($1, zeros([2]))", IMGPAR_I32, "2" },
+    static const struct {
+        const char *text;
+        imgpar_dtype dtype;
+        const char *shape;
+    } cases[] = {
+        { "find($1)", IMGPAR_I32, "0" },
+        { "unique($1)", IMGPAR_F32, "0" },
+        { "unique_counts($1)", IMGPAR_I32, "0" },
+        { "count_nonzero($1)", IMGPAR_U64, "1" },
+        { "count_unique($1)", IMGPAR_U64, "1" },
+        { "topk($1, 0)", IMGPAR_F32, "0" },
+        { "sort($1)", IMGPAR_F32, "0" },
+        { "searchsorted($1, zeros([2]))", IMGPAR_I32, "2" },
         { "scatter_add(zeros([3]), cast($1, i32), $1)", IMGPAR_F32, "3" },
         { "scatter_add($1, zeros([3], dtype=i32), ones([3]))", IMGPAR_F32, "0" },
     };
@@ -361,17 +377,19 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    static const struct { const char *text, *message; } refusals[] = {
+    static const struct {
+        const char *text, *message;
+    } refusals[] = {
         { "topk($1, 9, axis=1)", "topk: k=9 is above the 8 elements of axis 1" },
         { "argtopk($1, 1, axis=2)", "argtopk: there is no axis 2; a has 2 axes: [6, 8]" },
         { "searchsorted($1, $1)", "searchsorted: edges is [6, 8]; it must be a vector" },
         { "scatter_add($1, $1, $1)", "scatter_add: indices is f32; it must be an integer" },
         { "scatter_add($1, arange(0, 3), $1)",
           "scatter_add: values is [6, 8]; base [6, 8] and indices [3] need one element, or the axes of "
-                                               "indices and those of base behind its first" },
+          "indices and those of base behind its first" },
         { "weighted_histogram($1, zeros([5]))",
           "weighted_histogram: a is [6, 8], weights is [5]; they must have one size, and weights as "
-                                                "many channels or one" },
+          "many channels or one" },
     };
     nd a = nd_new(IMGPAR_F32, "6x8");
     imgpar_array *in = nd_array(ctx, &a);
@@ -388,8 +406,9 @@ END_TEST
 
 START_TEST(every_row_has_a_test)
 {
-    static const char *const tested[] = { "topk", "argtopk", "find", "count_nonzero", "unique", "unique_counts",
-                                          "count_unique", "searchsorted", "scatter_add", "weighted_histogram" };
+    static const char *const tested[] = { "topk",        "argtopk",           "find",         "count_nonzero",
+                                          "unique",      "unique_counts",     "count_unique", "searchsorted",
+                                          "scatter_add", "weighted_histogram" };
     size_t n = 0;
     for (size_t k = 0; k < imgpar_op_count(); k++)
         n += strcmp(imgpar_op_get(k)->category, "selection") == 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes: what a child made by fork() may do with its parent's context, and with one of its own. Whatever it does is over
- * within a second.
+ * Processes: what a child made by fork() may do with its parent's context, and with one of its own. Whatever it does is
+ * over within a second.
  */
 #include <imgpar_cl.h>
 
@@ -33,8 +33,7 @@ static void open_parent(const char *selector)
     source = imgpar_array_from_data(ctx, IMGPAR_U8, 2, shape, pixels);
     kept = imgpar_invert(source);
     ck_assert_int_eq(imgpar_array_eval(kept, NULL), IMGPAR_OK);
-    if (!has_device)
-        return;
+    if (!has_device) return;
     imgpar_cl_layout layout = imgpar_cl_vector(16, 1);
     ck_assert_int_eq(imgpar_cl_queue_new(ctx, NULL, &queue), IMGPAR_OK);
     ck_assert_int_eq(imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &layout, &buffer), IMGPAR_OK);
@@ -58,8 +57,7 @@ static void expect_in_child(int (*act)(void))
     int status, rounds = 0;
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
-    if (child == 0)
-        _exit(act());
+    if (child == 0) _exit(act());
     while (waitpid(child, &status, WNOHANG) == 0 && rounds++ < 1000)
         nanosleep(&pause, NULL); /* ten seconds on a machine that is busy; a hang has no end */
     if (rounds > 1000) {
@@ -73,12 +71,12 @@ static void expect_in_child(int (*act)(void))
 static const char refusal[] = "the context was opened before fork(); a child process opens one of its own";
 
 /* The line of the first check that fails, for the message. */
-#define REQUIRE(condition)                                                                                                                       \
-    do {                                                                                                                                         \
-        if (!(condition)) {                                                                                                                      \
-            fprintf(stderr, "child, line %d: %s\n", __LINE__, #condition);                                                                       \
-            return 1;                                                                                                                            \
-        }                                                                                                                                        \
+#define REQUIRE(condition)                                                 \
+    do {                                                                   \
+        if (!(condition)) {                                                \
+            fprintf(stderr, "child, line %d: %s\n", __LINE__, #condition); \
+            return 1;                                                      \
+        }                                                                  \
     } while (0)
 
 static int use_context_of_the_parent(void)
@@ -89,7 +87,8 @@ static int use_context_of_the_parent(void)
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
     imgpar_array *made = imgpar_invert(source), *opened = imgpar_open_memory(ctx, "P5 1 1 255\na", 12),
-                 *data = imgpar_array_from_data(ctx, IMGPAR_U8, 2, shape, pixels), *text = imgpar_apply(ctx, "$1 + 1", &source, 1);
+                 *data = imgpar_array_from_data(ctx, IMGPAR_U8, 2, shape, pixels),
+                 *text = imgpar_apply(ctx, "$1 + 1", &source, 1);
     imgpar_array *const all[] = { made, opened, data, text };
     for (int k = 0; k < 4; k++) {
         REQUIRE(imgpar_array_status(all[k]) == IMGPAR_E_DEVICE_LOST);
@@ -138,8 +137,9 @@ static int open_a_context(void)
     char why[500];
     REQUIRE(imgpar_context_new(NULL, &own) == IMGPAR_OK);
     REQUIRE(!strcmp(imgpar_context_device(own)->kind, "ref"));
-    REQUIRE(!strcmp(imgpar_context_notice(own), "this process was forked from one that had loaded an OpenCL driver, which cannot be "
-                                                "used here: computing with the reference interpreter, which is slow"));
+    REQUIRE(!strcmp(imgpar_context_notice(own),
+                    "this process was forked from one that had loaded an OpenCL driver, which cannot be "
+                    "used here: computing with the reference interpreter, which is slow"));
     imgpar_array *a = imgpar_array_from_data(own, IMGPAR_U8, 2, shape, pixels), *b = imgpar_invert(a);
     REQUIRE(imgpar_array_read(b, out, sizeof out) == IMGPAR_OK && out[0] == 248 && out[1] == 255);
     imgpar_array_release(a);
@@ -147,7 +147,8 @@ static int open_a_context(void)
     imgpar_context_release(own);
     REQUIRE(imgpar_context_new("cpu", &own) == IMGPAR_E_NO_DEVICE && !own);
     imgpar_context_new_error(why, sizeof why);
-    REQUIRE(!strcmp(why, "cpu: this process was forked from one that had loaded an OpenCL driver, which cannot be used here"));
+    REQUIRE(!strcmp(
+        why, "cpu: this process was forked from one that had loaded an OpenCL driver, which cannot be used here"));
     REQUIRE(imgpar_device_list(&devices, &n) == IMGPAR_OK && n == 1);
     imgpar_device_list_release(devices, n);
     return 0;
@@ -194,8 +195,7 @@ static void *compute_on(void *unused)
         imgpar_context_set(ctx, "fuse", "1");
         imgpar_array_release(a);
         imgpar_array_release(b);
-        if (!imgpar_context_new("ref", &own))
-            imgpar_context_release(own);
+        if (!imgpar_context_new("ref", &own)) imgpar_context_release(own);
     }
     return unused;
 }
@@ -209,7 +209,8 @@ static int use_both(void)
     REQUIRE(imgpar_array_read(kept, out, sizeof out) == IMGPAR_E_DEVICE_LOST);
     REQUIRE(imgpar_context_set(ctx, "fuse", "1") == IMGPAR_E_DEVICE_LOST);
     REQUIRE(imgpar_context_new("ref", &own) == IMGPAR_OK);
-    imgpar_array *a = imgpar_array_from_data(own, IMGPAR_U8, 2, shape, pixels), *b = imgpar_apply(own, "invert($1)", &a, 1);
+    imgpar_array *a = imgpar_array_from_data(own, IMGPAR_U8, 2, shape, pixels),
+                 *b = imgpar_apply(own, "invert($1)", &a, 1);
     REQUIRE(imgpar_array_read(b, out, sizeof out) == IMGPAR_OK && out[0] == 248);
     imgpar_array_release(a);
     imgpar_array_release(b);
@@ -245,7 +246,8 @@ int main(void)
     tcase_add_test(tc, a_child_of_a_process_with_a_driver_computes_on_ref);
     tcase_add_test(tc, a_child_of_a_process_without_a_driver_opens_any_device);
     const char *sanitized = getenv("IMGPAR_SANITIZED");
-    if (!sanitized || !*sanitized) /* whose allocator, unlike glibc's, stays locked in the child where another thread allocates */
+    /* whose allocator, unlike glibc's, stays locked in the child where another thread allocates */
+    if (!sanitized || !*sanitized)
         tcase_add_loop_test(tc, a_child_of_a_process_whose_threads_compute_is_told_or_computes, 0, 2);
     SRunner *runner = srunner_create(suite);
     srunner_set_fork_status(runner, CK_FORK); /* a child must have a parent that opened nothing */

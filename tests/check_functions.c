@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Powers, logarithms, functions of angles and hyperbolic ones of f32 and f64, near to those of the C library in long double: the special
- * cases of C's Annex F one by one, and many numbers of all sizes; and the same bits from kernels and from the interpreter.
+ * Powers, logarithms, functions of angles and hyperbolic ones of f32 and f64, near to those of the C library in long
+ * double: the special cases of C's Annex F one by one, and many numbers of all sizes; and the same bits from kernels
+ * and from the interpreter.
  */
 #include "imgpar.h"
 
@@ -12,9 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const float specials[] = { 0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 0.5f, -0.5f, 2.0f, -2.0f, 3.0f, -3.0f, 2.5f, -2.5f,
-                                  1e-45f, -1e-45f, 1.17549435e-38f, 3.4028235e38f, -3.4028235e38f, 16777215.0f, -16777215.0f,
-                                  16777216.0f, 16777217.0f, 0.99999994f, 1.0000001f, -0.99999994f, 127.0f, 128.0f, -149.0f, -150.0f };
+static const float specials[] = {
+    0.0f,         -0.0f,       1.0f,        -1.0f,           INFINITY,      -INFINITY,      NAN,
+    0.5f,         -0.5f,       2.0f,        -2.0f,           3.0f,          -3.0f,          2.5f,
+    -2.5f,        1e-45f,      -1e-45f,     1.17549435e-38f, 3.4028235e38f, -3.4028235e38f, 16777215.0f,
+    -16777215.0f, 16777216.0f, 16777217.0f, 0.99999994f,     1.0000001f,    -0.99999994f,   127.0f,
+    128.0f,       -149.0f,     -150.0f
+};
 enum { N_SPECIALS = sizeof specials / sizeof *specials, N_PAIRS = N_SPECIALS * N_SPECIALS, N_RANDOM = 200000 };
 
 static imgpar_context *ctx;
@@ -33,7 +38,8 @@ static void close_context(void) { imgpar_context_release(ctx); }
 /* The expression of $1 and $2, two lines of n numbers. */
 static void compute(const char *expression, int64_t n, float *a, float *b, float *result)
 {
-    imgpar_array *in[2] = { imgpar_array_from_data(ctx, IMGPAR_F32, 1, &n, a), imgpar_array_from_data(ctx, IMGPAR_F32, 1, &n, b) };
+    imgpar_array *in[2] = { imgpar_array_from_data(ctx, IMGPAR_F32, 1, &n, a),
+                            imgpar_array_from_data(ctx, IMGPAR_F32, 1, &n, b) };
     imgpar_array *r = imgpar_apply(ctx, expression, in, 2);
     ck_assert_msg(imgpar_array_read(r, result, (size_t)n * sizeof *result) == IMGPAR_OK, "%s", imgpar_array_message(r));
     imgpar_array_release(r);
@@ -60,7 +66,8 @@ START_TEST(powers_of_special_numbers_are_those_of_annex_f)
     }
     compute("pow($1, $2)", N_PAIRS, a, b, r);
     for (int k = 0; k < N_PAIRS; k++)
-        ck_assert_msg(is_near(r[k], powl(a[k], b[k])), "pow(%a, %a) is %a, not %La", a[k], b[k], r[k], powl(a[k], b[k]));
+        ck_assert_msg(is_near(r[k], powl(a[k], b[k])), "pow(%a, %a) is %a, not %La", a[k], b[k], r[k],
+                      powl(a[k], b[k]));
 }
 END_TEST
 
@@ -92,11 +99,13 @@ START_TEST(powers_and_logarithms_are_within_a_place)
     uint32_t state = 7;
     for (int k = 0; k < N_RANDOM; k++) { /* exponents for which most powers are floats */
         a[k] = fabsf(any_float(&state));
-        b[k] = k % 4 == 0 ? any_float(&state) : fmodf(any_float(&state), 90.0f) / (isnormal(a[k]) ? fmaxf(fabsf(logf(a[k])), 1e-3f) : 1);
+        b[k] = k % 4 == 0 ? any_float(&state)
+                          : fmodf(any_float(&state), 90.0f) / (isnormal(a[k]) ? fmaxf(fabsf(logf(a[k])), 1e-3f) : 1);
     }
     compute("pow($1, $2)", N_RANDOM, a, b, r);
     for (int k = 0; k < N_RANDOM; k++)
-        ck_assert_msg(is_near(r[k], powl(a[k], b[k])), "pow(%a, %a) is %a, not %La", a[k], b[k], r[k], powl(a[k], b[k]));
+        ck_assert_msg(is_near(r[k], powl(a[k], b[k])), "pow(%a, %a) is %a, not %La", a[k], b[k], r[k],
+                      powl(a[k], b[k]));
     compute("log($1)", N_RANDOM, a, b, r);
     for (int k = 0; k < N_RANDOM; k++)
         ck_assert_msg(is_near(r[k], logl(a[k])), "log(%a) is %a, not %La", a[k], r[k], logl(a[k]));
@@ -107,12 +116,17 @@ END_TEST
 static long double to_2_4(long double x) { return powl(x, 2.4f); }
 static long double to_one_third(long double x) { return powl(x, (float)(1.0 / 3)); }
 
-static const struct function { const char *text; long double (*exact)(long double); } functions[] = {
-    { "sin($1)", sinl }, { "cos($1)", cosl }, { "tan($1)", tanl }, { "asin($1)", asinl }, { "acos($1)", acosl }, { "atan($1)", atanl },
-    { "sinh($1)", sinhl }, { "cosh($1)", coshl }, { "tanh($1)", tanhl }, { "exp($1)", expl }, { "pow($1, 2.4)", to_2_4 }, { "pow($1, 1 / 3)", to_one_third },
+static const struct function {
+    const char *text;
+    long double (*exact)(long double);
+} functions[] = {
+    { "sin($1)", sinl },   { "cos($1)", cosl },   { "tan($1)", tanl },        { "asin($1)", asinl },
+    { "acos($1)", acosl }, { "atan($1)", atanl }, { "sinh($1)", sinhl },      { "cosh($1)", coshl },
+    { "tanh($1)", tanhl }, { "exp($1)", expl },   { "pow($1, 2.4)", to_2_4 }, { "pow($1, 1 / 3)", to_one_third },
 };
 
-/* Angles of all sizes; those next to multiples of a quarter turn, of which little is left; numbers about 1; and special ones. */
+/* Angles of all sizes; those next to multiples of a quarter turn, of which little is left; numbers about 1; and special
+ * ones. */
 START_TEST(functions_of_a_number_are_within_a_place)
 {
     if (!are_ours()) return;
@@ -121,8 +135,11 @@ START_TEST(functions_of_a_number_are_within_a_place)
     uint32_t state = 11;
     for (int k = 0; k < N_RANDOM; k++) {
         float turned = (float)((k / 4) * 1.57079632679489661923L);
-        a[k] = k < N_SPECIALS ? specials[k] : k % 4 == 0 ? any_float(&state) : k % 4 == 1 ? turned : k % 4 == 2 ? nextafterf(turned, 0)
-             : fmodf(any_float(&state), k % 8 == 3 ? 100.0f : 1.0001f);
+        a[k] = k < N_SPECIALS ? specials[k]
+               : k % 4 == 0   ? any_float(&state)
+               : k % 4 == 1   ? turned
+               : k % 4 == 2   ? nextafterf(turned, 0)
+                              : fmodf(any_float(&state), k % 8 == 3 ? 100.0f : 1.0001f);
     }
     compute(f->text, N_RANDOM, a, a, r);
     for (int k = 0; k < N_RANDOM; k++) {
@@ -142,11 +159,14 @@ START_TEST(angles_of_points_are_within_a_place)
     uint32_t state = 5;
     for (int k = 0; k < N; k++) {
         a[k] = k < N_PAIRS ? specials[k / N_SPECIALS] : any_float(&state);
-        b[k] = k < N_PAIRS ? specials[k % N_SPECIALS] : k % 4 == 0 ? any_float(&state) : a[k] * fmodf(any_float(&state), 4.0f);
+        b[k] = k < N_PAIRS  ? specials[k % N_SPECIALS]
+               : k % 4 == 0 ? any_float(&state)
+                            : a[k] * fmodf(any_float(&state), 4.0f);
     }
     compute("atan2($1, $2)", N, a, b, r);
     for (int k = 0; k < N; k++)
-        ck_assert_msg(is_near(r[k], atan2l(a[k], b[k])), "atan2(%a, %a) is %a, not %La", a[k], b[k], r[k], atan2l(a[k], b[k]));
+        ck_assert_msg(is_near(r[k], atan2l(a[k], b[k])), "atan2(%a, %a) is %a, not %La", a[k], b[k], r[k],
+                      atan2l(a[k], b[k]));
     free(a);
 }
 END_TEST
@@ -154,16 +174,48 @@ END_TEST
 /* ---- f64 ---- */
 
 enum { N_DOUBLES = 40000 };
-static const double special_doubles[] = { 0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 2.5, -2.5, 4.9e-324, -4.9e-324,
-    2.2250738585072014e-308, 1.7976931348623157e308, -1.7976931348623157e308, 9007199254740991.0, -9007199254740991.0, 9007199254740992.0,
-    0x1.fffffffffffffp-1, 0x1.0000000000001p+0, -0x1.fffffffffffffp-1, 1023.0, -1074.0, -1075.0, 710.4, 709.78271289338397, -745.1, 0x1p45,
-    0x1.fffffffffffffp44, 1e22 };
+static const double special_doubles[] = { 0.0,
+                                          -0.0,
+                                          1.0,
+                                          -1.0,
+                                          INFINITY,
+                                          -INFINITY,
+                                          NAN,
+                                          0.5,
+                                          -0.5,
+                                          2.0,
+                                          -2.0,
+                                          3.0,
+                                          -3.0,
+                                          2.5,
+                                          -2.5,
+                                          4.9e-324,
+                                          -4.9e-324,
+                                          2.2250738585072014e-308,
+                                          1.7976931348623157e308,
+                                          -1.7976931348623157e308,
+                                          9007199254740991.0,
+                                          -9007199254740991.0,
+                                          9007199254740992.0,
+                                          0x1.fffffffffffffp-1,
+                                          0x1.0000000000001p+0,
+                                          -0x1.fffffffffffffp-1,
+                                          1023.0,
+                                          -1074.0,
+                                          -1075.0,
+                                          710.4,
+                                          709.78271289338397,
+                                          -745.1,
+                                          0x1p45,
+                                          0x1.fffffffffffffp44,
+                                          1e22 };
 enum { N_SPECIAL_DOUBLES = sizeof special_doubles / sizeof *special_doubles };
 
 /* The expression of $1 and $2, lines of n numbers, on a context; *result is a new array. */
 static double *compute_doubles(imgpar_context *on, const char *expression, int64_t n, double *a, double *b)
 {
-    imgpar_array *in[2] = { imgpar_array_from_data(on, IMGPAR_F64, 1, &n, a), imgpar_array_from_data(on, IMGPAR_F64, 1, &n, b) };
+    imgpar_array *in[2] = { imgpar_array_from_data(on, IMGPAR_F64, 1, &n, a),
+                            imgpar_array_from_data(on, IMGPAR_F64, 1, &n, b) };
     imgpar_array *r = imgpar_apply(on, expression, in, 2);
     double *result = malloc((size_t)n * sizeof *result);
     ck_assert_msg(imgpar_array_read(r, result, (size_t)n * sizeof *result) == IMGPAR_OK, "%s", imgpar_array_message(r));
@@ -197,18 +249,25 @@ static const struct double_function {
     long double (*of_one)(long double);
     long double (*of_two)(long double, long double);
 } double_functions[] = {
-    { "exp($1)", expl, NULL }, { "log($1)", logl, NULL }, { "sin($1)", sinl, NULL }, { "cos($1)", cosl, NULL }, { "tan($1)", tanl, NULL },
-    { "asin($1)", asinl, NULL }, { "acos($1)", acosl, NULL }, { "atan($1)", atanl, NULL }, { "sinh($1)", sinhl, NULL },
-    { "cosh($1)", coshl, NULL }, { "tanh($1)", tanhl, NULL }, { "pow($1, $2)", NULL, powl }, { "atan2($1, $2)", NULL, atan2l },
+    { "exp($1)", expl, NULL },         { "log($1)", logl, NULL },   { "sin($1)", sinl, NULL },
+    { "cos($1)", cosl, NULL },         { "tan($1)", tanl, NULL },   { "asin($1)", asinl, NULL },
+    { "acos($1)", acosl, NULL },       { "atan($1)", atanl, NULL }, { "sinh($1)", sinhl, NULL },
+    { "cosh($1)", coshl, NULL },       { "tanh($1)", tanhl, NULL }, { "pow($1, $2)", NULL, powl },
+    { "atan2($1, $2)", NULL, atan2l },
 };
 
-/* Numbers of all sizes, such as have results of all kinds, next to multiples of a quarter turn, and special ones in pairs. */
+/* Numbers of all sizes, such as have results of all kinds, next to multiples of a quarter turn, and special ones in
+ * pairs. */
 static void make_doubles(double *a, double *b)
 {
     uint64_t state = 88172645463325252u;
     for (int k = 0; k < N_DOUBLES; k++) {
-        double any = any_double(&state), other = any_double(&state), turned = (double)((k >> 2) * 1.57079632679489661923L);
-        a[k] = k % 4 == 0 ? any : k % 4 == 1 ? fmod(any, 750.0) : k % 4 == 2 ? nextafter(turned, k % 8 < 4 ? 0 : INFINITY) : fmod(any, 1.0001);
+        double any = any_double(&state), other = any_double(&state),
+               turned = (double)((k >> 2) * 1.57079632679489661923L);
+        a[k] = k % 4 == 0   ? any
+               : k % 4 == 1 ? fmod(any, 750.0)
+               : k % 4 == 2 ? nextafter(turned, k % 8 < 4 ? 0 : INFINITY)
+                            : fmod(any, 1.0001);
         double spread = isnormal(a[k]) ? fmax(fabs(log(fabs(a[k]))), 1e-3) : 1;
         b[k] = k % 3 == 0 ? a[k] * fmod(other, 4.0) : k % 3 == 1 ? fmod(other, 740.0) / spread : other;
     }
@@ -230,7 +289,8 @@ static void check_doubles(const struct double_function *f, double *a, double *b)
     ck_assert_int_eq(imgpar_context_new("ref", &ref), IMGPAR_OK);
     double *same = compute_doubles(ref, f->text, N_DOUBLES, a, b);
     for (int k = 0; k < N_DOUBLES; k++)
-        ck_assert_msg(r[k] == same[k] || (isnan(r[k]) && isnan(same[k])), "%s of %a, %a: %a, interpreted %a", f->text, a[k], b[k], r[k], same[k]);
+        ck_assert_msg(r[k] == same[k] || (isnan(r[k]) && isnan(same[k])), "%s of %a, %a: %a, interpreted %a", f->text,
+                      a[k], b[k], r[k], same[k]);
     free(same);
     imgpar_context_release(ref);
     free(r);
@@ -255,7 +315,8 @@ START_TEST(lines_of_near_angles_are_within_three_places_and_the_interpreters_bit
     double *a = malloc(2 * N_DOUBLES * sizeof *a), *b = a + N_DOUBLES;
     make_doubles(a, b);
     for (int k = 0; k < N_DOUBLES; k++)
-        if (isfinite(a[k]) && fabs(a[k]) >= 0x1p45) a[k] = k % 2 ? fmod(a[k], 0x1p45) : copysign(0x1.fffffffffffffp44, a[k]);
+        if (isfinite(a[k]) && fabs(a[k]) >= 0x1p45)
+            a[k] = k % 2 ? fmod(a[k], 0x1p45) : copysign(0x1.fffffffffffffp44, a[k]);
     check_doubles(&double_functions[_i], a, b);
     a[N_DOUBLES - 1] = 0x1p45;
     check_doubles(&double_functions[_i], a, b);
@@ -275,7 +336,8 @@ int main(void)
     tcase_add_test(tc, angles_of_points_are_within_a_place);
     tcase_add_loop_test(tc, functions_of_doubles_are_within_three_places_and_the_interpreters_bits, 0,
                         sizeof double_functions / sizeof *double_functions);
-    tcase_add_loop_test(tc, lines_of_near_angles_are_within_three_places_and_the_interpreters_bits, FIRST_OF_ANGLES, BEHIND_ANGLES);
+    tcase_add_loop_test(tc, lines_of_near_angles_are_within_three_places_and_the_interpreters_bits, FIRST_OF_ANGLES,
+                        BEHIND_ANGLES);
     tcase_set_timeout(tc, 120);
     suite_add_tcase(s, tc);
     SRunner *r = srunner_create(s);

@@ -98,7 +98,11 @@ static void expect_kernels(bench *b, const char *text, int n, const char *word)
     imgpar_array_release(a);
 }
 
-typedef struct claim { const char *text; int n_kernels; const char *word; } claim;
+typedef struct claim {
+    const char *text;
+    int n_kernels;
+    const char *word;
+} claim;
 
 static void check_claims(const claim *claims, size_t n)
 {
@@ -109,28 +113,33 @@ static void check_claims(const claim *claims, size_t n)
     tear_down(&b);
 }
 
-#define CLAIM(name, ...)                                             \
-    START_TEST(name)                                                 \
-    {                                                                \
-        static const claim claims[] = { __VA_ARGS__ };               \
-        check_claims(claims, sizeof claims / sizeof *claims);        \
-    }                                                                \
+#define CLAIM(name, ...)                                      \
+    START_TEST(name)                                          \
+    {                                                         \
+        static const claim claims[] = { __VA_ARGS__ };        \
+        check_claims(claims, sizeof claims / sizeof *claims); \
+    }                                                         \
     END_TEST
 
 CLAIM(blur_then_blend_is_one_kernel, { "blend(blur($1, sigma=2), $2, 0.3)", 1, "\"rows\"" })
 CLAIM(three_boxes_a_blend_and_a_circle_overlay_are_one_kernel,
       { "soft = iterate($1, 3, boxblur(_, size=3))\n"
         "mixed = blend(soft, $2, 0.3)\n"
-        "overlay(mixed, invert($3), circle(mixed, radius=height(mixed)/4))", 1, "\"rows\"" })
+        "overlay(mixed, invert($3), circle(mixed, radius=height(mixed)/4))",
+        1, "\"rows\"" })
 CLAIM(a_map_into_a_map_is_one_kernel, { "clamp(linear(invert($1), 1.5, -3), 10, 200)", 1, NULL },
       { "$1 * 0.25 + $2 * 0.5 + sqrt($3)", 1, NULL })
 CLAIM(a_map_into_a_stencil_is_one_kernel, { "boxblur(invert($1), size=5)", 1, NULL },
       { "convolve(gray($1), [1 2 1; 2 4 2; 1 2 1], scale=16)", 1, NULL })
-CLAIM(rows_that_no_cache_keeps_are_written, { "blur(blur(make(4000, 1500, x * 0.5, channels=3), 20), 20)", 3, "its rows would not stay in the cache" },
+CLAIM(rows_that_no_cache_keeps_are_written,
+      { "blur(blur(make(4000, 1500, x * 0.5, channels=3), 20), 20)", 3, "its rows would not stay in the cache" },
       { "blur(blur(make(4000, 1500, x * 0.5, channels=3), 2), 2)", 1, NULL })
 START_TEST(a_map_into_a_stencil_of_a_line_is_one_kernel)
 {
-    static const struct { const char *text; int n; } claims[] = {
+    static const struct {
+        const char *text;
+        int n;
+    } claims[] = {
         { "s = $1 * 2 + 1\n(s[-1] + s[0] + s[1]) * 0.5", 1 },
         { "s = $1 * 2 + 1\nstencil(s[-7] - s[2], border=wrap)", 1 },
         { "fn s(g) = (g[-1] + g[0] + g[1]) * 0.25\ns(s(s($1)))", 1 },
@@ -165,20 +174,23 @@ START_TEST(a_map_into_a_stencil_of_a_line_is_one_kernel)
     tear_down(&b);
 }
 END_TEST
-CLAIM(a_stencil_into_a_map_is_one_kernel, { "threshold(boxblur($1), 100)", 1, NULL }, { "absdiff($1, dilate($1))", 1, NULL })
+CLAIM(a_stencil_into_a_map_is_one_kernel, { "threshold(boxblur($1), 100)", 1, NULL },
+      { "absdiff($1, dilate($1))", 1, NULL })
 CLAIM(a_stencil_into_a_stencil_is_one_kernel, { "erode(dilate($1, size=5), size=3)", 1, NULL },
       { "boxblur(blur($1, sigma=1.5))", 1, NULL }, { "sobel(median($1, size=3))", 1, NULL })
 CLAIM(neighbour_reads_are_one_kernel, { "($1[-1, 0] + $1[1, 0] + $1[0, -1] + $1[0, 1]) / 4", 1, NULL })
 CLAIM(a_map_into_a_histogram_is_one_kernel, { "histogram(invert($1))", 1, NULL }, { "histogram(gray($1))", 1, NULL })
-CLAIM(a_map_into_a_reduction_is_one_kernel, { "sum(threshold($1, 100))", 1, NULL }, { "mean(absdiff($1, $2))", 1, NULL },
-      { "maxval(boxblur($1))", 1, NULL })
+CLAIM(a_map_into_a_reduction_is_one_kernel, { "sum(threshold($1, 100))", 1, NULL },
+      { "mean(absdiff($1, $2))", 1, NULL }, { "maxval(boxblur($1))", 1, NULL })
 CLAIM(a_position_is_two_folds_the_extreme_and_where_it_is, { "argmin(gray($1))", 2, "all of its input must be seen" },
       { "argmax($1)", 2, NULL })
 CLAIM(equal_nodes_are_computed_once, { "blend(boxblur($1), invert(boxblur($1)), 0.5)", 1, NULL })
 CLAIM(a_reduction_ends_a_kernel_with_a_reason,
       { "threshold($1, mean($1))", 2, "all of its input must be seen before a reader can start" })
 CLAIM(rows_of_another_width_are_kept_whole, { "resize($1, width=90, height=80)", 1, NULL })
-CLAIM(rows_of_another_height_are_made_at_their_readers_pace, { "resize(median(invert($1)), width=90, height=80)", 1, NULL }, { "resize(blur($1, 1), width=15, height=130)", 1, NULL },
+CLAIM(rows_of_another_height_are_made_at_their_readers_pace,
+      { "resize(median(invert($1)), width=90, height=80)", 1, NULL },
+      { "resize(blur($1, 1), width=15, height=130)", 1, NULL },
       { "resize(cast($1, f32), width=90, height=30)", 2, NULL },
       { "fastblur(resize($1, width=90, height=80), 9)", 2, "it is read at computed places" })
 CLAIM(another_size_ends_a_kernel_with_a_reason,
@@ -287,7 +299,8 @@ static void check_together(bench *b, const struct together *t)
         alone[n] = make(b, t->texts[n]);
     }
     int kernels = kernels_in(results, n);
-    ck_assert_msg(!b->is_cpu || kernels == t->kernels, "%s and others: %d kernels, not %d", t->texts[0], kernels, t->kernels);
+    ck_assert_msg(!b->is_cpu || kernels == t->kernels, "%s and others: %d kernels, not %d", t->texts[0], kernels,
+                  t->kernels);
     ck_assert_int_eq(imgpar_eval(results, n, NULL), IMGPAR_OK);
     set(b, "fuse", "0");
     for (size_t k = 0; k < n; k++) {
@@ -347,11 +360,17 @@ static void check_as_reference(bench *b, const char *text)
 START_TEST(running_sums_are_the_sums)
 {
     static const char *const texts[] = {
-        "boxblur($1, size=9, border=reflect)", "boxblur($1, size=15)", "boxblur($1, size=15, border=constant, cval=200)",
-        "boxblur($1, size=33, border=wrap)", "boxblur($1, size=33)", "boxblur(invert($1), size=71, border=reflect101)",
-        "boxblur(cast($1, i16) - 100, size=21)", "boxblur(boxblur($1, size=9), size=33)",
+        "boxblur($1, size=9, border=reflect)",
+        "boxblur($1, size=15)",
+        "boxblur($1, size=15, border=constant, cval=200)",
+        "boxblur($1, size=33, border=wrap)",
+        "boxblur($1, size=33)",
+        "boxblur(invert($1), size=71, border=reflect101)",
+        "boxblur(cast($1, i16) - 100, size=21)",
+        "boxblur(boxblur($1, size=9), size=33)",
     };
-    static const int64_t sizes[][3] = { { 61, 47, 3 }, { 13, 5, 3 }, { 83, 700, 3 }, { 83, 700, 1 }, { 1, 1, 1 }, { 1, 40, 2 } };
+    static const int64_t sizes[][3] = { { 61, 47, 3 },  { 13, 5, 3 }, { 83, 700, 3 },
+                                        { 83, 700, 1 }, { 1, 1, 1 },  { 1, 40, 2 } };
     bench b;
     set_up(&b);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -366,11 +385,16 @@ END_TEST
 START_TEST(what_channels_share_is_spread)
 {
     static const char *const texts[] = {
-        "overlay($1, $2, circle($1, radius=9))", "overlay(boxblur($1), invert($2), gray($3))",
+        "overlay($1, $2, circle($1, radius=9))",
+        "overlay(boxblur($1), invert($2), gray($3))",
         "overlay(cast($1, i16) - 100, cast($2, i16), threshold(gray($3), 90))",
-        "select(gray($1) > 100 && x > 5, $1, $2)", "absdiff($1, boxblur(gray($2), 5))", "$1 * x + y * 0.5",
-        "cast($1, f32) * (1 - x / 50) + gray($2) * c", "$1[1, 2] * (x div 7) + $2[0, -1] * cast(y, i32)",
-        "sum($1 * (gray($2) > 77))", "select(x > 20, 3, 8) * $1 + select(x > 20, 0, $2) + select(x > 20, $3, 0)",
+        "select(gray($1) > 100 && x > 5, $1, $2)",
+        "absdiff($1, boxblur(gray($2), 5))",
+        "$1 * x + y * 0.5",
+        "cast($1, f32) * (1 - x / 50) + gray($2) * c",
+        "$1[1, 2] * (x div 7) + $2[0, -1] * cast(y, i32)",
+        "sum($1 * (gray($2) > 77))",
+        "select(x > 20, 3, 8) * $1 + select(x > 20, 0, $2) + select(x > 20, $3, 0)",
     };
     static const int64_t sizes[][3] = { { 61, 47, 3 }, { 83, 700, 3 }, { 13, 5, 3 } };
     bench b;
@@ -411,7 +435,8 @@ static void check_text(imgpar_array *a, const char *part, bool is_there)
 {
     char *text;
     ck_assert_int_eq(imgpar_explain(&a, 1, "cl", &text), IMGPAR_OK);
-    ck_assert_msg((strstr(text, part) != NULL) == is_there, "\"%s\" is %sexpected in\n%s", part, is_there ? "" : "not ", text);
+    ck_assert_msg((strstr(text, part) != NULL) == is_there, "\"%s\" is %sexpected in\n%s", part, is_there ? "" : "not ",
+                  text);
     imgpar_free(text);
 }
 
@@ -438,7 +463,8 @@ START_TEST(a_mask_is_looked_at_a_row_at_a_time)
                 for (int c = 0; c < C; c++) {
                     int mask = y % 3 == 0 ? 0 : y % 3 == 1 ? 255 : m == 0 ? x : x > 40 ? 255 : 0;
                     int want = (in[0][y][x][c] * (255 - mask) + (255 - in[1][y][x][c]) * mask + 127) / 255;
-                    ck_assert_msg(got[y][x][c] == want, "%s at %d %d %d: %d, not %d", text, y, x, c, got[y][x][c], want);
+                    ck_assert_msg(got[y][x][c] == want, "%s at %d %d %d: %d, not %d", text, y, x, c, got[y][x][c],
+                                  want);
                 }
         if (b.is_cpu) check_text(a, "all & ", true);
         imgpar_array_release(a);
@@ -450,7 +476,8 @@ END_TEST
 START_TEST(a_short_stencil_reads_its_source_in_place)
 {
     static const char *const texts[] = {
-        "median($1, 3)", "stencil($1[-1, -2] * 2 + $1[1, 4] - $1[0, 1], border=wrap)",
+        "median($1, 3)",
+        "stencil($1[-1, -2] * 2 + $1[1, 4] - $1[0, 1], border=wrap)",
         "stencil($1[-1, 1] + $1[1, -1] * 3, border=reflect101)",
         "stencil($1[-1, -1] + $1[2, 1] - $1[0, -2], border=constant, cval=7)",
     };
@@ -561,9 +588,19 @@ END_TEST
 START_TEST(another_width_needs_no_new_program)
 {
     static const char *const texts[] = {
-        "resize($1, 161)", "thumbnail($1, 48)", "resize($1, 700)", "resize(median($1, 3), 161)", "blur(resize($1, 160), 1)", "fastblur($1, 9)", "transpose($1)",
-        "equalize($1)", "rotate($1, 4)", "sum($1, axis=1)", "concatenate($1, invert($1), axis=1)",
-        "stencil($1[0, -1] + $1[1, 1], outside=keep)", "select(x < width($1) - 7, $1, 0)",
+        "resize($1, 161)",
+        "thumbnail($1, 48)",
+        "resize($1, 700)",
+        "resize(median($1, 3), 161)",
+        "blur(resize($1, 160), 1)",
+        "fastblur($1, 9)",
+        "transpose($1)",
+        "equalize($1)",
+        "rotate($1, 4)",
+        "sum($1, axis=1)",
+        "concatenate($1, invert($1), axis=1)",
+        "stencil($1[0, -1] + $1[1, 1], outside=keep)",
+        "select(x < width($1) - 7, $1, 0)",
         "cast($1 * (1 - ((x - (width($1) - 20)) / width($1)) ** 2), u8)",
     };
     static const int64_t widths[] = { 307, 314, 299 };
@@ -573,7 +610,8 @@ START_TEST(another_width_needs_no_new_program)
         add_images(&b, IMGPAR_U8, widths[k], 110, 3);
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
             uint64_t n = programs_for(&b, texts[i]);
-            ck_assert_msg(k == 0 || n == 0, "%s builds %d programs for a width of %d", texts[i], (int)n, (int)widths[k]);
+            ck_assert_msg(k == 0 || n == 0, "%s builds %d programs for a width of %d", texts[i], (int)n,
+                          (int)widths[k]);
         }
     }
     tear_down(&b);
@@ -587,19 +625,28 @@ static unsigned pick(unsigned *state, unsigned n)
 }
 
 /* What one call of a random set does, and the element that it must give. */
-typedef struct random_call { char text[96]; int kind, x, y, w, h, level; double factor; } random_call;
+typedef struct random_call {
+    char text[96];
+    int kind, x, y, w, h, level;
+    double factor;
+} random_call;
 enum { CALL_CROP, CALL_SLICE, CALL_ABOVE, CALL_TIMES, CALL_THRESHOLD, CALL_FACTOR, CALL_SHIFT, CALL_PAD, N_CALLS };
 
 static random_call random_call_of(unsigned *state, int w, int h)
 {
-    random_call c = { .kind = (int)pick(state, N_CALLS), .x = (int)pick(state, (unsigned)w), .y = (int)pick(state, (unsigned)h),
-                      .level = (int)pick(state, 256), .factor = (1 + pick(state, 2999)) / 1000.0 };
+    random_call c = { .kind = (int)pick(state, N_CALLS),
+                      .x = (int)pick(state, (unsigned)w),
+                      .y = (int)pick(state, (unsigned)h),
+                      .level = (int)pick(state, 256),
+                      .factor = (1 + pick(state, 2999)) / 1000.0 };
     if (c.kind >= CALL_SHIFT && (w < 2 || h < 2)) c.kind = CALL_CROP; /* a line's are programs of their own */
     c.w = 1 + (int)pick(state, (unsigned)(w - c.x));
     c.h = 1 + (int)pick(state, (unsigned)(h - c.y));
     switch (c.kind) {
     case CALL_CROP: snprintf(c.text, sizeof c.text, "crop($1, %d, %d, %d, %d)", c.x, c.y, c.w, c.h); break;
-    case CALL_SLICE: snprintf(c.text, sizeof c.text, "slice($1, [%d %d], [%d %d])", c.y, c.x, c.y + c.h, c.x + c.w); break;
+    case CALL_SLICE:
+        snprintf(c.text, sizeof c.text, "slice($1, [%d %d], [%d %d])", c.y, c.x, c.y + c.h, c.x + c.w);
+        break;
     case CALL_ABOVE: snprintf(c.text, sizeof c.text, "$1 > %d", c.level); break;
     case CALL_TIMES: snprintf(c.text, sizeof c.text, "$1 * %d", c.level); break;
     case CALL_THRESHOLD: snprintf(c.text, sizeof c.text, "threshold($1, %d)", c.level); break;
@@ -686,8 +733,10 @@ static void expect_one_text(bench *b, const char *const texts[], int n)
         char *cl;
         ck_assert_int_eq(imgpar_array_explain(a, "cl", &cl), IMGPAR_OK);
         ck_assert_msg(!first || strcmp(first, cl) == 0, "%s and %s are different programs", texts[0], texts[k]);
-        if (!first) first = cl;
-        else imgpar_free(cl);
+        if (!first)
+            first = cl;
+        else
+            imgpar_free(cl);
         imgpar_array_release(a);
     }
     imgpar_free(first);
@@ -696,19 +745,35 @@ static void expect_one_text(bench *b, const char *const texts[], int n)
 START_TEST(other_numbers_are_the_same_program)
 {
     static const char *const sets[][3] = {
-        { "$1 > 100", "$1 > 7", "$1 > 0" }, { "$1 == 3", "$1 == 255", "$1 == 0" }, { "$1 * 20", "$1 * 255", "$1 * 16" },
-        { "$1 * 3", "$1 * 2", "$1 * 0" }, { "$1 + 1", "$1 + 200", "$1 + 16" }, { "9 - $1", "200 - $1", "2 - $1" },
-        { "$1 & 15", "$1 & 3", "$1 & 1" }, { "min($1, 9)", "min($1, 200)", "min($1, 16)" }, { "$1 / 4", "$1 / 2", "$1 / 0.5" },
-        { "$1 * 1.5", "$1 * 2.5", "$1 * 1.25" }, { "add($1, 1)", "add($1, 77)", "add($1, 128)" },
-        { "multiply($1, 2)", "multiply($1, 100)", "multiply($1, 31)" }, { "select($1 > 9, $1, 7)", "select($1 > 8, $1, 99)", "select($1 > 0, $1, 4)" },
-        { "$1 * 3 + $2 * 2", "$1 * 2 + $2 * 9", "$1 * 7 + $2 * 1" }, { "x < 9 ? $1 : 0", "x < 30 ? $1 : 0", "x < 3000 ? $1 : 0" },
-        { "composite($1, $2, left=5, top=3)", "composite($1, $2, left=0, top=30)", "composite($1, $2, left=40, top=0)" },
+        { "$1 > 100", "$1 > 7", "$1 > 0" },
+        { "$1 == 3", "$1 == 255", "$1 == 0" },
+        { "$1 * 20", "$1 * 255", "$1 * 16" },
+        { "$1 * 3", "$1 * 2", "$1 * 0" },
+        { "$1 + 1", "$1 + 200", "$1 + 16" },
+        { "9 - $1", "200 - $1", "2 - $1" },
+        { "$1 & 15", "$1 & 3", "$1 & 1" },
+        { "min($1, 9)", "min($1, 200)", "min($1, 16)" },
+        { "$1 / 4", "$1 / 2", "$1 / 0.5" },
+        { "$1 * 1.5", "$1 * 2.5", "$1 * 1.25" },
+        { "add($1, 1)", "add($1, 77)", "add($1, 128)" },
+        { "multiply($1, 2)", "multiply($1, 100)", "multiply($1, 31)" },
+        { "select($1 > 9, $1, 7)", "select($1 > 8, $1, 99)", "select($1 > 0, $1, 4)" },
+        { "$1 * 3 + $2 * 2", "$1 * 2 + $2 * 9", "$1 * 7 + $2 * 1" },
+        { "x < 9 ? $1 : 0", "x < 30 ? $1 : 0", "x < 3000 ? $1 : 0" },
+        { "composite($1, $2, left=5, top=3)", "composite($1, $2, left=0, top=30)",
+          "composite($1, $2, left=40, top=0)" },
         { "crop($1, 0, 0, 5, 5)", "crop($1, 3, 0, 58, 5)", "crop($1, 0, 7, 61, 40)" },
-        { "boxblur(crop($1, 0, 0, 5, 5), 3)", "boxblur(crop($1, 3, 0, 58, 5), 3)", "boxblur(crop($1, 0, 7, 61, 40), 3)" },
-        { "$1 div 3", "$1 div 7", "$1 div 200" }, { "$1 div 4", "$1 div 64", "$1 div 2" }, { "$1 % 3", "$1 % 7", "$1 % 200" },
-        { "$1 % 4", "$1 % 64", "$1 % 2" }, { "$1 << 1", "$1 << 5", "$1 << 0" }, { "$1 >> 1", "$1 >> 5", "$1 >> 0" },
+        { "boxblur(crop($1, 0, 0, 5, 5), 3)", "boxblur(crop($1, 3, 0, 58, 5), 3)",
+          "boxblur(crop($1, 0, 7, 61, 40), 3)" },
+        { "$1 div 3", "$1 div 7", "$1 div 200" },
+        { "$1 div 4", "$1 div 64", "$1 div 2" },
+        { "$1 % 3", "$1 % 7", "$1 % 200" },
+        { "$1 % 4", "$1 % 64", "$1 % 2" },
+        { "$1 << 1", "$1 << 5", "$1 << 0" },
+        { "$1 >> 1", "$1 >> 5", "$1 >> 0" },
         { "(cast($1, i32) - 99) div 1000", "(cast($1, i32) - 99) div 70001", "(cast($1, i32) - 99) div 3" },
-        { "slice($1, [0 1], [9 9])", "slice($1, 3)", "slice($1, [0 2])" }, { "circshift($1, [1 3])", "circshift($1, [7 1])", "circshift($1, [30 60])" },
+        { "slice($1, [0 1], [9 9])", "slice($1, 3)", "slice($1, [0 2])" },
+        { "circshift($1, [1 3])", "circshift($1, [7 1])", "circshift($1, [30 60])" },
         { "circshift($1, [0 3])", "circshift($1, [7 0])", "circshift($1, [30 60])" },
         { "pad($1, [1 3])", "pad($1, [0 5])", "pad($1, [9 2], [0 0])" },
         { "pad($1, [1 0])", "pad($1, [9 0], [0 0])", "pad($1, [0 0], [4 0])" },
@@ -726,12 +791,24 @@ END_TEST
 
 /* %1$s is the value so far, %2$s one before it or an image. All give the same bytes everywhere. */
 static const char *const links[] = {
-    "invert(%1$s)", "boxblur(%1$s, size=3)", "boxblur(%1$s, size=5, border=reflect)", "blur(%1$s, sigma=1)",
-    "erode(%1$s, size=3, border=reflect101)", "dilate(%1$s, size=3)", "linear(%1$s, 1.5, -20)", "threshold(%1$s, 99)",
-    "blend(%1$s, %2$s, 0.3)", "add(%1$s, %2$s)", "absdiff(%1$s, %2$s)", "maximum(%1$s, %2$s)",
-    "boxblur(%1$s, size=3, border=wrap)", "boxblur(%1$s, size=3, border=constant, cval=9)",
-    "convolve(%1$s, [1 0 -1; 2 0 -2; 1 0 -1], offset=128)", "median(%1$s, size=3)",
-    "cast((%1$s[-1, 0] + %1$s[1, 0] + %1$s[0, -2] + %1$s[0, 2]) div 4, u8)", "overlay(%1$s, %2$s, circle(%1$s, radius=9))",
+    "invert(%1$s)",
+    "boxblur(%1$s, size=3)",
+    "boxblur(%1$s, size=5, border=reflect)",
+    "blur(%1$s, sigma=1)",
+    "erode(%1$s, size=3, border=reflect101)",
+    "dilate(%1$s, size=3)",
+    "linear(%1$s, 1.5, -20)",
+    "threshold(%1$s, 99)",
+    "blend(%1$s, %2$s, 0.3)",
+    "add(%1$s, %2$s)",
+    "absdiff(%1$s, %2$s)",
+    "maximum(%1$s, %2$s)",
+    "boxblur(%1$s, size=3, border=wrap)",
+    "boxblur(%1$s, size=3, border=constant, cval=9)",
+    "convolve(%1$s, [1 0 -1; 2 0 -2; 1 0 -1], offset=128)",
+    "median(%1$s, size=3)",
+    "cast((%1$s[-1, 0] + %1$s[1, 0] + %1$s[0, -2] + %1$s[0, 2]) div 4, u8)",
+    "overlay(%1$s, %2$s, circle(%1$s, radius=9))",
 };
 
 /* v1 = ...; v2 = ...; the last one. */
@@ -742,8 +819,10 @@ static void chain_text(unsigned seed, char *text, size_t size)
     int at = 0;
     for (unsigned k = 1; k <= n; k++) {
         unsigned choice = pick(&state, k + 2); /* an image, or a value before the last one */
-        if (choice < 3) snprintf(other, sizeof other, "$%u", choice + 1);
-        else snprintf(other, sizeof other, "v%u", choice - 2);
+        if (choice < 3)
+            snprintf(other, sizeof other, "$%u", choice + 1);
+        else
+            snprintf(other, sizeof other, "v%u", choice - 2);
         char link[256];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -757,7 +836,9 @@ static void chain_text(unsigned seed, char *text, size_t size)
 
 START_TEST(fusing_a_random_chain_changes_no_bit)
 {
-    static const struct { const char *schedule, *fuse; } ways[] = { { "ref", "1" }, { "auto", "1" }, { "auto", "0" } };
+    static const struct {
+        const char *schedule, *fuse;
+    } ways[] = { { "ref", "1" }, { "auto", "1" }, { "auto", "0" } };
     static const int64_t sizes[][2] = { { 61, 47 }, { 1, 31 }, { 37, 1 }, { 5, 130 }, { 200, 9 } };
     static char text[2048];
     bench b;
@@ -844,8 +925,7 @@ START_TEST(every_nth_row_of_a_filter_is_what_all_rows_have)
     call filter = { .op = s->op, .in = { &in }, .n_in = 1, .options = s->options };
     oracle_answer(&filter, &all);
     picture want = taken_from(&all, s);
-    if (s->step[0] > 0)
-        snprintf(from, sizeof from, "[%d %d], ", (int)s->from[0], (int)s->from[1]);
+    if (s->step[0] > 0) snprintf(from, sizeof from, "[%d %d], ", (int)s->from[0], (int)s->from[1]);
     snprintf(text, sizeof text, "slice(%s($1, %s), %sstep=[%d %d])", s->op, s->options, from, (int)s->step[0],
              (int)s->step[1]);
     for (int k = 0; k < 2; k++) { /* the device, the interpreter */
@@ -887,8 +967,7 @@ int main(void)
     tcase_add_test(c, a_reduction_ends_a_kernel_with_a_reason);
     tcase_add_test(c, rows_of_another_width_are_kept_whole);
     tcase_add_test(c, rows_of_another_height_are_made_at_their_readers_pace);
-    tcase_add_loop_test(c, every_nth_row_of_a_filter_is_what_all_rows_have, 0,
-                        sizeof slicings / sizeof *slicings);
+    tcase_add_loop_test(c, every_nth_row_of_a_filter_is_what_all_rows_have, 0, sizeof slicings / sizeof *slicings);
     tcase_add_test(c, another_size_ends_a_kernel_with_a_reason);
     tcase_add_test(c, a_wrap_border_is_cut_with_a_reason);
     tcase_add_test(c, fusion_can_be_switched_off);
@@ -906,7 +985,8 @@ int main(void)
     tcase_add_test(c, another_width_needs_no_new_program);
     tcase_add_test(c, a_thousand_random_crops_shifts_paddings_and_factors_build_few_programs);
     tcase_add_test(c, other_numbers_are_the_same_program);
-    tcase_add_loop_test(c, fusing_a_random_chain_changes_no_bit, 0, (test_tier_is_full() ? N_CHAINS : N_QUICK_CHAINS) / 10);
+    tcase_add_loop_test(c, fusing_a_random_chain_changes_no_bit, 0,
+                        (test_tier_is_full() ? N_CHAINS : N_QUICK_CHAINS) / 10);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

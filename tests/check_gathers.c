@@ -25,7 +25,10 @@ static real beyond(const nd *in, const int64_t *i) /* arange(-2, 40, 9) by borde
     int64_t at = -2 + 9 * i[0];
     return at >= 0 && at < 24 ? in->v[at] : 5;
 }
-static real looked_up(const nd *in, const int64_t *i) { return 100 - (real)cut((int64_t)nd_at(in, i[0], i[1], i[2], 0), 50); }
+static real looked_up(const nd *in, const int64_t *i)
+{
+    return 100 - (real)cut((int64_t)nd_at(in, i[0], i[1], i[2], 0), 50);
+}
 static real looked_up_by_channel(const nd *in, const int64_t *i) /* indices([40 3], 0) * 3 + indices([40 3], 1) */
 {
     return 3 * (real)cut((int64_t)nd_at(in, i[0], i[1], i[2], 0), 40) + (real)i[2];
@@ -115,33 +118,137 @@ static imgpar_dtype always_f32(imgpar_dtype d) { return (void)d, IMGPAR_F32; }
 #define REGULAR(n) "m = cast($1, f32) / 10 + broadcast(eye(" #n ") * 2, "
 
 static const nd_case of_small[] = {
-    { "take", "take($1, concat(concat(full([1], 3, dtype=i32), full([1], 1, dtype=i32)), arange(0, 4, 2)))", { 2 }, { { 5, 8 } }, 2, { 4, 8 }, rows_3102, 0, NULL },
-    { "take", "take($1, indices([2 3], 1) - 1, axis=1, border=wrap)", { 3 }, { { 3, 4, 7 } }, 4, { 3, 2, 3, 7 }, planes_by_table, 0, NULL },
+    { "take",
+      "take($1, concat(concat(full([1], 3, dtype=i32), full([1], 1, dtype=i32)), arange(0, 4, 2)))",
+      { 2 },
+      { { 5, 8 } },
+      2,
+      { 4, 8 },
+      rows_3102,
+      0,
+      NULL },
+    { "take",
+      "take($1, indices([2 3], 1) - 1, axis=1, border=wrap)",
+      { 3 },
+      { { 3, 4, 7 } },
+      4,
+      { 3, 2, 3, 7 },
+      planes_by_table,
+      0,
+      NULL },
     { "take", "take($1, arange(-2, 40, 9), border=constant, cval=5)", { 1 }, { { 24 } }, 1, { 5 }, beyond, 0, NULL },
     { "lut", "lut(cast($1, i16), arange(100, 50, -1))", { 3 }, { { 5, 6, 3 } }, 3, { 5, 6, 3 }, looked_up, 0, i32 },
-    { "lut", "lut(cast($1, i16), indices([40 3], 0) * 3 + indices([40 3], 1))", { 3 }, { { 5, 6, 3 } }, 3, { 5, 6, 3 }, looked_up_by_channel, 0, i32 },
-    { "neighbours", "neighbours($1, " CROSS ", fold=sum)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, cross_sum, 0x1p-20L, NULL },
-    { "neighbours", "neighbours($1, " CROSS ", outside=keep)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, cross_mean, 0x1p-20L, NULL },
-    { "neighbours", "neighbours($1, " CROSS ", fold=min, outside=keep)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, cross_min, 0, NULL },
+    { "lut",
+      "lut(cast($1, i16), indices([40 3], 0) * 3 + indices([40 3], 1))",
+      { 3 },
+      { { 5, 6, 3 } },
+      3,
+      { 5, 6, 3 },
+      looked_up_by_channel,
+      0,
+      i32 },
+    { "neighbours",
+      "neighbours($1, " CROSS ", fold=sum)",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 7, 9, 3 },
+      cross_sum,
+      0x1p-20L,
+      NULL },
+    { "neighbours",
+      "neighbours($1, " CROSS ", outside=keep)",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 7, 9, 3 },
+      cross_mean,
+      0x1p-20L,
+      NULL },
+    { "neighbours",
+      "neighbours($1, " CROSS ", fold=min, outside=keep)",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 7, 9, 3 },
+      cross_min,
+      0,
+      NULL },
     { "neighbours", "neighbors($1, " CROSS ", fold=max)", { 3 }, { { 7, 9, 3 } }, 3, { 7, 9, 3 }, cross_max, 0, NULL },
-    { "neighbours", "neighbours(cast($1, f32), [-1 0 0; 1 0 0; 0 -1 0; 0 1 0; 0 0 -1; 0 0 1], fold=sum, outside=keep)", { 3 }, { { 5, 7, 9 } }, 3, { 5, 7, 9 }, six_around, 0x1p-20L, always_f32 },
-    { "neighbours", "v = cast($1, f32)\n" SIX, { 3 }, { { 5, 7, 9 } }, 3, { 5, 7, 9 }, six_around, 0x1p-20L, always_f32 },
-    { "neighbours", "window(cast($1, f32), [1 2 1], (p, q) -> max(p, q))", { 3 }, { { 5, 7, 9 } }, 3, { 5, 7, 9 }, largest_around, 0, always_f32 },
+    { "neighbours",
+      "neighbours(cast($1, f32), [-1 0 0; 1 0 0; 0 -1 0; 0 1 0; 0 0 -1; 0 0 1], fold=sum, outside=keep)",
+      { 3 },
+      { { 5, 7, 9 } },
+      3,
+      { 5, 7, 9 },
+      six_around,
+      0x1p-20L,
+      always_f32 },
+    { "neighbours",
+      "v = cast($1, f32)\n" SIX,
+      { 3 },
+      { { 5, 7, 9 } },
+      3,
+      { 5, 7, 9 },
+      six_around,
+      0x1p-20L,
+      always_f32 },
+    { "neighbours",
+      "window(cast($1, f32), [1 2 1], (p, q) -> max(p, q))",
+      { 3 },
+      { { 5, 7, 9 } },
+      3,
+      { 5, 7, 9 },
+      largest_around,
+      0,
+      always_f32 },
     { "recomb", "recomb($1, [0.5 -0.25 1; 0.1 2 0.3])", { 3 }, { { 5, 6, 3 } }, 3, { 5, 6, 2 }, mixed, 0x1p-15L, NULL },
-    { "matprod", "matprod($1, $2)", { 4, 4 }, { { 2, 5, 4, 3 }, { 2, 5, 3, 2 } }, 4, { 2, 5, 4, 2 }, product, 0x1p-20L, f32 },
-    { "matprod", "matprod($1, $2)", { 3, 2 }, { { 5, 3, 4 }, { 4, 2 } }, 3, { 5, 3, 2 }, product_by_one, 0x1p-20L, f32 },
+    { "matprod",
+      "matprod($1, $2)",
+      { 4, 4 },
+      { { 2, 5, 4, 3 }, { 2, 5, 3, 2 } },
+      4,
+      { 2, 5, 4, 2 },
+      product,
+      0x1p-20L,
+      f32 },
+    { "matprod",
+      "matprod($1, $2)",
+      { 3, 2 },
+      { { 5, 3, 4 }, { 4, 2 } },
+      3,
+      { 5, 3, 2 },
+      product_by_one,
+      0x1p-20L,
+      f32 },
 };
 static const nd_case of_floats[] = {
-    { "matinv", REGULAR(3) "[2 5 3 3])\nmatprod(m, matinv(m))", { 4 }, { { 2, 5, 3, 3 } }, 4, { 2, 5, 3, 3 }, unit, 0x1p-16L, NULL },
-    { "matinv", REGULAR(2) "[5 2 2])\nmatprod(matinv(m), m)", { 3 }, { { 5, 2, 2 } }, 3, { 5, 2, 2 }, unit_2, 0x1p-16L, NULL },
+    { "matinv",
+      REGULAR(3) "[2 5 3 3])\nmatprod(m, matinv(m))",
+      { 4 },
+      { { 2, 5, 3, 3 } },
+      4,
+      { 2, 5, 3, 3 },
+      unit,
+      0x1p-16L,
+      NULL },
+    { "matinv",
+      REGULAR(2) "[5 2 2])\nmatprod(matinv(m), m)",
+      { 3 },
+      { { 5, 2, 2 } },
+      3,
+      { 5, 2, 2 },
+      unit_2,
+      0x1p-16L,
+      NULL },
     { "matinv", REGULAR(1) "[5 1 1])\nmatinv(m)", { 3 }, { { 5, 1, 1 } }, 3, { 5, 1, 1 }, one_over, 0x1p-20L, NULL },
 };
 enum { N_SMALL = sizeof of_small / sizeof *of_small, N_FLOATS = sizeof of_floats / sizeof *of_floats };
 
 START_TEST(reads_at_given_places_are_right_in_every_schedule)
 {
-    static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_I32, IMGPAR_F16,
-                                           IMGPAR_F32, IMGPAR_F64 };
+    static const imgpar_dtype dtypes[] = { IMGPAR_U8,  IMGPAR_I8,  IMGPAR_U16, IMGPAR_I16,
+                                           IMGPAR_I32, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64 };
     nd_bench b;
     nd_open(&b);
     for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++)
@@ -174,7 +281,8 @@ END_TEST
 START_TEST(a_lookup_and_a_channel_matrix_fuse_with_their_neighbours)
 {
     static const char *const texts[] = {
-        "lut(invert($1), arange(255, -1, -1, dtype=u8))", "recomb(blur($1, 1), [0 0 1; 0 1 0; 1 0 0]) / 2",
+        "lut(invert($1), arange(255, -1, -1, dtype=u8))",
+        "recomb(blur($1, 1), [0 0 1; 0 1 0; 1 0 0]) / 2",
         "neighbours(invert($1), " CROSS ", outside=keep) + 1",
     };
     nd_bench b;
@@ -213,15 +321,20 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    static const struct { const char *text, *message; } refusals[] = {
+    static const struct {
+        const char *text, *message;
+    } refusals[] = {
         { "take($1, $1 / 2)", "take: indices is f32; it must be an integer" },
         { "take($1, $1)", "take: the result would have 5 axes; there can be 1 to 4" },
-        { "take(ones([0 4]), arange(0, 2, dtype=i32))", "take: a is [0, 4], without an element to read; border=constant reads cval" },
-        { "at(ones([4 0]), ones([2 2]), ones([2 2]))", "at: a is [4, 0], without an element to read; border=constant reads cval" },
+        { "take(ones([0 4]), arange(0, 2, dtype=i32))",
+          "take: a is [0, 4], without an element to read; border=constant reads cval" },
+        { "at(ones([4 0]), ones([2 2]), ones([2 2]))",
+          "at: a is [4, 0], without an element to read; border=constant reads cval" },
         { "lut($1, ones([3 4]))", "lut: table is [3, 4]; it must be a vector, or have 3 columns" },
         { "neighbours($1, [0 0 0 1])", "neighbours: 4 offsets for an array of 3 axes" },
         { "recomb($1, [1 2])", "recomb: the matrix has 2 columns for 3 channels" },
-        { "matprod($1, $1)", "matprod: a is [6, 8, 3], b is [6, 8, 3]; their last axes must be matrices of up to 4x4 that fit" },
+        { "matprod($1, $1)",
+          "matprod: a is [6, 8, 3], b is [6, 8, 3]; their last axes must be matrices of up to 4x4 that fit" },
         { "matinv($1)", "matinv: a is [6, 8, 3]; its last axes must be square matrices of up to 3x3" },
     };
     nd_bench b;

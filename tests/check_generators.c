@@ -18,7 +18,8 @@ static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
     memcpy(c, counter, sizeof c);
     for (int round = 0; round < 10; round++) {
         uint64_t p = (uint64_t)c[0] * 0xD2511F53u, q = (uint64_t)c[2] * 0xCD9E8D57u;
-        const uint32_t next[4] = { (uint32_t)(q >> 32) ^ c[1] ^ k[0], (uint32_t)q, (uint32_t)(p >> 32) ^ c[3] ^ k[1], (uint32_t)p };
+        const uint32_t next[4] = { (uint32_t)(q >> 32) ^ c[1] ^ k[0], (uint32_t)q, (uint32_t)(p >> 32) ^ c[3] ^ k[1],
+                                   (uint32_t)p };
         memcpy(c, next, sizeof c);
         k[0] += 0x9E3779B9u;
         k[1] += 0xBB67AE85u;
@@ -28,10 +29,14 @@ static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
 
 START_TEST(philox_gives_the_known_answers)
 {
-    static const struct { uint32_t counter[4], key[2], words[4]; } known[] = { /* Random123, tests/kat_vectors */
+    static const struct {
+        uint32_t counter[4], key[2], words[4];
+    } known[] = {
+        /* Random123, tests/kat_vectors */
         { { 0, 0, 0, 0 }, { 0, 0 }, { 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 } },
         { { ~0u, ~0u, ~0u, ~0u }, { ~0u, ~0u }, { 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd } },
-        { { 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344 }, { 0xa4093822, 0x299f31d0 },
+        { { 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344 },
+          { 0xa4093822, 0x299f31d0 },
           { 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1 } },
     };
     for (int k = 0; k < 3; k++) {
@@ -74,7 +79,10 @@ static real die(const nd *in, const int64_t *i)
     (void)in;
     return 1 + (real)((uint64_t)word(order(i) / 4, (int)(order(i) % 4), SEED, 0) * 6 >> 32);
 }
-static real any_word(const nd *in, const int64_t *i) { return (void)in, (real)word(order(i) / 4, (int)(order(i) % 4), 0, 0); }
+static real any_word(const nd *in, const int64_t *i)
+{
+    return (void)in, (real)word(order(i) / 4, (int)(order(i) % 4), 0, 0);
+}
 static real bell(const nd *in, const int64_t *i)
 {
     (void)in;
@@ -91,7 +99,10 @@ static real diagonal(const nd *in, const int64_t *i) { return (void)in, i[0] == 
 static real diagonal_1(const nd *in, const int64_t *i) { return (void)in, i[1] - i[0] == -1; }
 static real index_1(const nd *in, const int64_t *i) { return (void)in, (real)i[1]; }
 static real evens(const nd *in, const int64_t *i) { return (void)in, 10 - 3 * (real)i[0]; }
-static real thousands_of_millions(const nd *in, const int64_t *i) { return (void)in, 1500000000 * (real)i[0] - 3000000000; }
+static real thousands_of_millions(const nd *in, const int64_t *i)
+{
+    return (void)in, 1500000000 * (real)i[0] - 3000000000;
+}
 static real tenths(const nd *in, const int64_t *i) { return (void)in, 0.1L * (real)i[0] - 1; }
 static real line(const nd *in, const int64_t *i) { return (void)in, -1 + 4 * (real)i[0] / 36; }
 static real line_64(const nd *in, const int64_t *i) { return (void)in, (real)i[0] / 36; }
@@ -122,7 +133,15 @@ static const nd_case cases[] = {
     { "numbers", "numbers([3 -1 4 1.5], dtype=f16)", { 0 }, { { 0 } }, 1, { 4 }, listed, 0, f16 },
     { "numbers", "numbers([3 -1; 4 1.5], dtype=f64)", { 0 }, { { 0 } }, 2, { 2, 2 }, listed_2, 0, f64 },
     { "numbers", "numbers([300 -1; 2.5 3.5], dtype=u8)", { 0 }, { { 0 } }, 2, { 2, 2 }, listed_u8, 0, u8 },
-    { "numbers", "numbers([4294967295 9007199254740991 -3], dtype=i64)", { 0 }, { { 0 } }, 1, { 3 }, listed_i64, 0, i64 },
+    { "numbers",
+      "numbers([4294967295 9007199254740991 -3], dtype=i64)",
+      { 0 },
+      { { 0 } },
+      1,
+      { 3 },
+      listed_i64,
+      0,
+      i64 },
     { "full", "full([2 3 4], 7.5, dtype=f16)", { 0 }, { { 0 } }, 3, { 2, 3, 4 }, seven, 0, f16 },
     { "zeros", "zeros([2 0 3])", { 0 }, { { 0 } }, 3, { 2, 0, 3 }, zero, 0, f32 },
     { "zeros", "zeros(5, dtype=i64)", { 0 }, { { 0 } }, 1, { 5 }, zero, 0, i64 },
@@ -134,15 +153,38 @@ static const nd_case cases[] = {
     { "arange", "arange(10, -7, -3)", { 0 }, { { 0 } }, 1, { 6 }, evens, 0, i32 },
     { "arange", "arange(-1, 1, 0.1, dtype=f32)", { 0 }, { { 0 } }, 1, { 20 }, tenths, 0x1p-21L, f32 },
     { "arange", "arange(-1, 1, 0.1)", { 0 }, { { 0 } }, 1, { 20 }, tenths, 0x1p-21L, f32 },
-    { "arange", "arange(-3000000000, 3000000001, 1500000000)", { 0 }, { { 0 } }, 1, { 5 }, thousands_of_millions, 0, i64 },
+    { "arange",
+      "arange(-3000000000, 3000000001, 1500000000)",
+      { 0 },
+      { { 0 } },
+      1,
+      { 5 },
+      thousands_of_millions,
+      0,
+      i64 },
     { "linspace", "linspace(-1, 3, 37)", { 0 }, { { 0 } }, 1, { 37 }, line, 0x1p-22L, f32 },
     { "linspace", "linspace(0, 1, 37, dtype=f64)", { 0 }, { { 0 } }, 1, { 37 }, line_64, 0x1p-50L, f64 },
     { "random", "random([3 5 7], seed=1234567890123)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, uniform, 0, f32 },
-    { "random", "random([3 5 7], seed=1234567890123, lo=-2, hi=4, dtype=f64, stream=9)", { 0 }, { { 0 } }, 3,
-      { 3, 5, 7 }, uniform_64, 0, f64 },
+    { "random",
+      "random([3 5 7], seed=1234567890123, lo=-2, hi=4, dtype=f64, stream=9)",
+      { 0 },
+      { { 0 } },
+      3,
+      { 3, 5, 7 },
+      uniform_64,
+      0,
+      f64 },
     { "randint", "randint([3 5 7], 1, 7, seed=1234567890123)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, die, 0, i32 },
     { "randint", "randint([3 5 7], 0, 4294967296, dtype=u32)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, any_word, 0, u32 },
-    { "normal", "normal([3 5 7], seed=1234567890123, mean=10, sigma=2)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, bell, 0x1p-18L, f32 },
+    { "normal",
+      "normal([3 5 7], seed=1234567890123, mean=10, sigma=2)",
+      { 0 },
+      { { 0 } },
+      3,
+      { 3, 5, 7 },
+      bell,
+      0x1p-18L,
+      f32 },
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
@@ -164,8 +206,10 @@ START_TEST(normal_numbers_have_mean_and_deviation)
     nd_bench b;
     float moments[3];
     nd_open(&b);
-    imgpar_array *a = imgpar_apply(b.ctx, "n = normal([1000 1000], seed=5)\n"
-                                          "concat(concat(mean(n), mean(n * n)), mean(n * n * n))", NULL, 0);
+    imgpar_array *a = imgpar_apply(b.ctx,
+                                   "n = normal([1000 1000], seed=5)\n"
+                                   "concat(concat(mean(n), mean(n * n)), mean(n * n * n))",
+                                   NULL, 0);
     ck_assert_msg(imgpar_array_read(a, moments, sizeof moments) == IMGPAR_OK, "%s", imgpar_array_message(a));
     ck_assert_float_le(fabsf(moments[0]), 5e-3f);
     ck_assert_float_le(fabsf(moments[1] - 1), 7.1e-3f);
@@ -177,18 +221,22 @@ END_TEST
 
 START_TEST(what_cannot_be_made_is_refused)
 {
-    static const struct { const char *text, *message; } refusals[] = {
+    static const struct {
+        const char *text, *message;
+    } refusals[] = {
         { "zeros([1 2 3 4 5])", "zeros: shape has 5 elements; there are up to 4 axes" },
         { "zeros([2 -1])", "zeros: shape has -1, which is below 0" },
         { "zeros([2 2147483648])", "zeros: shape has 2147483648, which is above 2147483647" },
         { "zeros([2 0.5])", "zeros: shape has 0.5, which is not a whole number" },
-        { "zeros(2.5)", "zeros: shape=2.5 is not a whole number" }, { "arange(0, 5, 0)", "arange: step must not be 0" },
+        { "zeros(2.5)", "zeros: shape=2.5 is not a whole number" },
+        { "arange(0, 5, 0)", "arange: step must not be 0" },
         { "randint([3], 0, 300, dtype=u8)", "randint: u8 does not hold all numbers from 0 to 299" },
         { "randint([3], 5, 5)", "randint: lo=5 is not below hi=5" },
         { "randint([3], 0.5, 5)", "randint: lo=0.5 is not a whole number" },
         { "random([3], seed=0.5)", "random: seed=0.5 is not a whole number" },
         { "random([3], lo=2, hi=1)", "random: lo=2 is above hi=1" },
-        { "ones([100000 100000 100000 100000], dtype=f64)", "ones: the result would have more elements than any memory holds" },
+        { "ones([100000 100000 100000 100000], dtype=f64)",
+          "ones: the result would have more elements than any memory holds" },
     };
     nd_bench b;
     nd_open(&b);

@@ -13,7 +13,7 @@
 /* ---- round trips --------------------------------------------------------------------- */
 
 static const ip_pixels arrays[] = {
-    { .rank = 1, .shape = { 1 } }, { .rank = 1, .shape = { 37 } }, { .rank = 2, .shape = { 3, 5 } },
+    { .rank = 1, .shape = { 1 } },       { .rank = 1, .shape = { 37 } },         { .rank = 2, .shape = { 3, 5 } },
     { .rank = 3, .shape = { 7, 5, 3 } }, { .rank = 4, .shape = { 2, 3, 5, 4 } }, { .rank = 1, .shape = { 0 } },
     { .rank = 3, .shape = { 4, 0, 3 } },
 };
@@ -43,7 +43,9 @@ START_TEST(npy_keeps_every_dtype_and_shape)
 }
 END_TEST
 
-static const struct { int64_t h, w; } sizes[] = { { 1, 1 }, { 1, 9 }, { 9, 1 }, { 7, 5 }, { 33, 64 }, { 70, 100 } };
+static const struct {
+    int64_t h, w;
+} sizes[] = { { 1, 1 }, { 1, 9 }, { 9, 1 }, { 7, 5 }, { 33, 64 }, { 70, 100 } };
 static const ip_format lossless[] = { IP_FORMAT_PNG, IP_FORMAT_PNM };
 
 START_TEST(png_and_pnm_keep_u8_and_u16)
@@ -131,7 +133,8 @@ static size_t size_by_libpng(uint8_t *bytes, png_uint_32 h, png_uint_32 w)
     png_infop info = png_create_info_struct(png);
     if (setjmp(png_jmpbuf(png))) ck_abort_msg("libpng");
     png_set_write_fn(png, &n, count_bytes, flush_nothing);
-    png_set_IHDR(png, info, w, h, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(png, info, w, h, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
     for (png_uint_32 y = 0; y < h; y++)
         png_write_row(png, bytes + (size_t)y * w * 3);
@@ -162,13 +165,16 @@ static void append_bytes(png_structp png, png_bytep bytes, size_t n)
 /* By libpng, each row with the filter that its number tells, in chunks of some hundred bytes. */
 static void filtered_by_libpng(ip_str *out, uint8_t *bytes, png_uint_32 h, png_uint_32 w, int channels, int bits)
 {
-    static const int types[] = { 0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA };
-    static const int filters[] = { PNG_FILTER_PAETH, PNG_FILTER_NONE, PNG_FILTER_SUB, PNG_FILTER_UP, PNG_FILTER_AVG, PNG_FILTER_PAETH };
+    static const int types[] = { 0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                                 PNG_COLOR_TYPE_RGB_ALPHA };
+    static const int filters[] = { PNG_FILTER_PAETH, PNG_FILTER_NONE, PNG_FILTER_SUB,
+                                   PNG_FILTER_UP,    PNG_FILTER_AVG,  PNG_FILTER_PAETH };
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png_create_info_struct(png);
     if (setjmp(png_jmpbuf(png))) ck_abort_msg("libpng");
     png_set_write_fn(png, out, append_bytes, flush_nothing);
-    png_set_IHDR(png, info, w, h, bits, types[channels], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(png, info, w, h, bits, types[channels], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
     png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_ALL_FILTERS);
     png_set_compression_buffer_size(png, 300);
     png_write_info(png, info);
@@ -208,7 +214,10 @@ static double mean_error(const unsigned char *a, const unsigned char *b, size_t 
 }
 
 static const char *const jpeg_settings[] = {
-    "quality=95", "quality=95 subsample=422", "quality=100, subsample=444", "quality=95,progressive=1",
+    "quality=95",
+    "quality=95 subsample=422",
+    "quality=100, subsample=444",
+    "quality=95,progressive=1",
 };
 
 START_TEST(jpeg_keeps_the_look)
@@ -242,7 +251,9 @@ START_TEST(jpeg_decodes_as_libjpeg_does)
     jpeg_mem_src(&c, b.bytes, b.n);
     jpeg_read_header(&c, TRUE);
     ck_assert_int_eq(c.progressive_mode, _i == 3);
-    ck_assert_int_eq(c.comp_info[0].h_samp_factor * 10 + c.comp_info[0].v_samp_factor, _i == 1 ? 21 : _i == 2 ? 11 : 22);
+    ck_assert_int_eq(c.comp_info[0].h_samp_factor * 10 + c.comp_info[0].v_samp_factor, _i == 1   ? 21
+                                                                                       : _i == 2 ? 11
+                                                                                                 : 22);
     jpeg_start_decompress(&c);
     unsigned char row[67 * 3];
     for (int y = 0; y < 45; y++) {
@@ -260,15 +271,37 @@ END_TEST
 
 /* ---- what is written of other dtypes --------------------------------------------------- */
 
-static const struct { imgpar_dtype dtype; double value; const char *settings; int bits; int sample; } written[] = {
-    { IMGPAR_F32, 123.4, "", 8, 123 }, { IMGPAR_F32, 2.5, "", 8, 2 }, { IMGPAR_F32, -1, "", 8, 0 },
-    { IMGPAR_F32, 300, "", 8, 255 }, { IMGPAR_F32, NAN, "", 8, 0 }, { IMGPAR_F32, 300.5, "bits=16", 16, 300 },
-    { IMGPAR_F32, 1e6, "bits=16", 16, 65535 }, { IMGPAR_F64, 3.5, "", 8, 4 }, { IMGPAR_F16, 77.5, "", 8, 78 },
-    { IMGPAR_BOOL, 1, "", 8, 255 }, { IMGPAR_BOOL, 1, "bits=16", 16, 65535 }, { IMGPAR_BOOL, 0, "", 8, 0 },
-    { IMGPAR_U8, 200, "", 8, 200 }, { IMGPAR_U8, 200, "bits=16", 16, 51400 }, { IMGPAR_U16, 1000, "", 16, 1000 },
-    { IMGPAR_U16, 1000, "bits=8", 8, 4 }, { IMGPAR_U16, 65535, "bits=8", 8, 255 }, { IMGPAR_U16, 128, "bits=8", 8, 0 },
-    { IMGPAR_U16, 129, "bits=8", 8, 1 }, { IMGPAR_I8, -5, "", 8, 0 }, { IMGPAR_I16, 300, "", 8, 255 },
-    { IMGPAR_I32, 40000, "bits=16", 16, 40000 }, { IMGPAR_U64, 1e15, "bits=16", 16, 65535 }, { IMGPAR_I64, 9, "bits=8", 8, 9 },
+static const struct {
+    imgpar_dtype dtype;
+    double value;
+    const char *settings;
+    int bits;
+    int sample;
+} written[] = {
+    { IMGPAR_F32, 123.4, "", 8, 123 },
+    { IMGPAR_F32, 2.5, "", 8, 2 },
+    { IMGPAR_F32, -1, "", 8, 0 },
+    { IMGPAR_F32, 300, "", 8, 255 },
+    { IMGPAR_F32, NAN, "", 8, 0 },
+    { IMGPAR_F32, 300.5, "bits=16", 16, 300 },
+    { IMGPAR_F32, 1e6, "bits=16", 16, 65535 },
+    { IMGPAR_F64, 3.5, "", 8, 4 },
+    { IMGPAR_F16, 77.5, "", 8, 78 },
+    { IMGPAR_BOOL, 1, "", 8, 255 },
+    { IMGPAR_BOOL, 1, "bits=16", 16, 65535 },
+    { IMGPAR_BOOL, 0, "", 8, 0 },
+    { IMGPAR_U8, 200, "", 8, 200 },
+    { IMGPAR_U8, 200, "bits=16", 16, 51400 },
+    { IMGPAR_U16, 1000, "", 16, 1000 },
+    { IMGPAR_U16, 1000, "bits=8", 8, 4 },
+    { IMGPAR_U16, 65535, "bits=8", 8, 255 },
+    { IMGPAR_U16, 128, "bits=8", 8, 0 },
+    { IMGPAR_U16, 129, "bits=8", 8, 1 },
+    { IMGPAR_I8, -5, "", 8, 0 },
+    { IMGPAR_I16, 300, "", 8, 255 },
+    { IMGPAR_I32, 40000, "bits=16", 16, 40000 },
+    { IMGPAR_U64, 1e15, "bits=16", 16, 65535 },
+    { IMGPAR_I64, 9, "bits=8", 8, 9 },
 };
 
 START_TEST(samples_are_scaled_or_rounded)
@@ -289,14 +322,20 @@ END_TEST
 
 START_TEST(jpeg_composes_alpha_on_the_background)
 {
-    static const struct { int c; const char *settings; int want[3]; } cases[] = {
-        { 2, "quality=100", { 100 } }, { 2, "quality=100, background=255", { 228 } },
+    static const struct {
+        int c;
+        const char *settings;
+        int want[3];
+    } cases[] = {
+        { 2, "quality=100", { 100 } },
+        { 2, "quality=100, background=255", { 228 } },
         { 4, "quality=100 subsample=444 background=50", { 125, 75, 25 } },
     };
     for (int k = 0; k < N(cases); k++) {
         unsigned char bytes[64 * 4];
         for (int i = 0; i < 64; i++)
-            memcpy(bytes + i * cases[k].c, cases[k].c == 2 ? (unsigned char[]){ 200, 128 } : (unsigned char[]){ 200, 100, 0, 128 },
+            memcpy(bytes + i * cases[k].c,
+                   cases[k].c == 2 ? (unsigned char[]){ 200, 128 } : (unsigned char[]){ 200, 100, 0, 128 },
                    (size_t)cases[k].c);
         ip_pixels p = pixels_3d(IMGPAR_U8, 8, 8, cases[k].c, bytes);
         blob b = encode(&p, IP_FORMAT_JPEG, cases[k].settings);
@@ -312,13 +351,27 @@ START_TEST(jpeg_composes_alpha_on_the_background)
 }
 END_TEST
 
-static const struct { ip_format format; ip_pixels p; const char *message; } refused[] = {
-    { IP_FORMAT_PNG, { .rank = 4, .shape = { 1, 2, 2, 3 } }, "png holds [height, width, 1-4 channels], not [1, 2, 2, 3]; npy holds any shape" },
-    { IP_FORMAT_PNG, { .rank = 3, .shape = { 2, 2, 5 } }, "png holds [height, width, 1-4 channels], not [2, 2, 5]; npy holds any shape" },
-    { IP_FORMAT_JPEG, { .rank = 3, .shape = { 0, 2, 3 } }, "jpeg holds [height, width, 1-4 channels], not [0, 2, 3]; npy holds any shape" },
-    { IP_FORMAT_PNM, { .rank = 1, .shape = { 0 } }, "pnm holds [height, width, 1-4 channels], not [0]; npy holds any shape" },
+static const struct {
+    ip_format format;
+    ip_pixels p;
+    const char *message;
+} refused[] = {
+    { IP_FORMAT_PNG,
+      { .rank = 4, .shape = { 1, 2, 2, 3 } },
+      "png holds [height, width, 1-4 channels], not [1, 2, 2, 3]; npy holds any shape" },
+    { IP_FORMAT_PNG,
+      { .rank = 3, .shape = { 2, 2, 5 } },
+      "png holds [height, width, 1-4 channels], not [2, 2, 5]; npy holds any shape" },
+    { IP_FORMAT_JPEG,
+      { .rank = 3, .shape = { 0, 2, 3 } },
+      "jpeg holds [height, width, 1-4 channels], not [0, 2, 3]; npy holds any shape" },
+    { IP_FORMAT_PNM,
+      { .rank = 1, .shape = { 0 } },
+      "pnm holds [height, width, 1-4 channels], not [0]; npy holds any shape" },
     { IP_FORMAT_JPEG, { .rank = 2, .shape = { 1, 70000 } }, "jpeg: sides reach 65500 pixels at most, not 70000 x 1" },
-    { IP_FORMAT_PNG, { .rank = 2, .shape = { 1000001, 1 } }, "png: sides reach 1000000 pixels at most, not 1 x 1000001" },
+    { IP_FORMAT_PNG,
+      { .rank = 2, .shape = { 1000001, 1 } },
+      "png: sides reach 1000000 pixels at most, not 1 x 1000001" },
 };
 
 START_TEST(shapes_that_do_not_fit_are_refused)
@@ -326,7 +379,8 @@ START_TEST(shapes_that_do_not_fit_are_refused)
     void *bytes;
     size_t n;
     ip_error err = { 0 };
-    ck_assert_int_eq(ip_io_encode(&refused[_i].p, refused[_i].format, NULL, NULL, &bytes, &n, &err), IMGPAR_E_UNSUPPORTED);
+    ck_assert_int_eq(ip_io_encode(&refused[_i].p, refused[_i].format, NULL, NULL, &bytes, &n, &err),
+                     IMGPAR_E_UNSUPPORTED);
     ck_assert_str_eq(err.message, refused[_i].message);
     ck_assert_ptr_null(bytes);
 }
@@ -335,7 +389,8 @@ END_TEST
 START_TEST(vectors_and_matrices_are_gray_pictures)
 {
     static const unsigned char bytes[6] = { 1, 2, 3, 4, 5, 6 };
-    const ip_pixels p[] = { { .rank = 1, .shape = { 6 }, .pixels = bytes }, { .rank = 2, .shape = { 3, 2 }, .pixels = bytes } };
+    const ip_pixels p[] = { { .rank = 1, .shape = { 6 }, .pixels = bytes },
+                            { .rank = 2, .shape = { 3, 2 }, .pixels = bytes } };
     for (int i = 0; i < 2; i++) {
         blob b = encode(&p[i], IP_FORMAT_PNG, "level=9");
         ip_image image = decode(b);
@@ -348,7 +403,10 @@ START_TEST(vectors_and_matrices_are_gray_pictures)
 }
 END_TEST
 
-static const struct { ip_format format; const char *text, *message; } settings[] = {
+static const struct {
+    ip_format format;
+    const char *text, *message;
+} settings[] = {
     { IP_FORMAT_JPEG, "quality=90, progressive=1,, background = 7 subsample=444", NULL },
     { IP_FORMAT_JPEG, NULL, NULL },
     { IP_FORMAT_JPEG, " ", NULL },
@@ -361,7 +419,8 @@ static const struct { ip_format format; const char *text, *message; } settings[]
     { IP_FORMAT_JPEG, "quality", "jpeg: quality has no value" },
     { IP_FORMAT_JPEG, "quality=1 quality=2", "jpeg: quality is given twice" },
     { IP_FORMAT_JPEG, "subsample=411", "jpeg: subsample=411 is not 420, 422 or 444" },
-    { IP_FORMAT_JPEG, "bits=16", "jpeg: unknown setting bits; there are quality, subsample, progressive, background, metadata, range" },
+    { IP_FORMAT_JPEG, "bits=16",
+      "jpeg: unknown setting bits; there are quality, subsample, progressive, background, metadata, range" },
     { IP_FORMAT_PNG, "bits=12", "png: bits=12 is not 8 or 16" },
     { IP_FORMAT_PNG, "level=10", "png: level=10 is above 9" },
     { IP_FORMAT_PNG, "metadata=some", "png: metadata=some is not none or all" },
@@ -382,10 +441,22 @@ END_TEST
 
 START_TEST(formats_are_found_by_name_and_suffix)
 {
-    static const struct { const char *path; int format; } paths[] = {
-        { "a.png", IP_FORMAT_PNG }, { "A.JPG", IP_FORMAT_JPEG }, { "x/y.jpeg", IP_FORMAT_JPEG }, { "a.b.npy", IP_FORMAT_NPY },
-        { "a.ppm", IP_FORMAT_PNM }, { "a.pgm", IP_FORMAT_PNM }, { "a.pam", IP_FORMAT_PNM }, { "png", -1 }, { "a.png/b", -1 },
-        { "a.tif", -1 }, { "", -1 }, { "-", -1 },
+    static const struct {
+        const char *path;
+        int format;
+    } paths[] = {
+        { "a.png", IP_FORMAT_PNG },
+        { "A.JPG", IP_FORMAT_JPEG },
+        { "x/y.jpeg", IP_FORMAT_JPEG },
+        { "a.b.npy", IP_FORMAT_NPY },
+        { "a.ppm", IP_FORMAT_PNM },
+        { "a.pgm", IP_FORMAT_PNM },
+        { "a.pam", IP_FORMAT_PNM },
+        { "png", -1 },
+        { "a.png/b", -1 },
+        { "a.tif", -1 },
+        { "", -1 },
+        { "-", -1 },
     };
     ip_format f;
     for (int i = 0; i < N(paths); i++)
@@ -401,8 +472,9 @@ static blob npy_of(int version, const char *header, const void *data, size_t n)
 {
     blob b = { NULL, 0 };
     const size_t length = strlen(header);
-    const unsigned char start[12] = { 0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)version, 0, (unsigned char)length,
-                                      (unsigned char)(length >> 8) };
+    const unsigned char start[12] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)version, 0, (unsigned char)length, (unsigned char)(length >> 8)
+    };
     blob_add(&b, start, version == 1 ? 10 : 12);
     blob_add(&b, header, length);
     blob_add(&b, data, n);
@@ -427,10 +499,20 @@ static const struct {
     { 1, NPY("'>f4'", "False", "()"), "\x3f\x80\0\0", 4, IMGPAR_F32, 1, { 1 } },
     { 1, NPY("'<f2'", "False", "(1L, 1L)"), "\0\x3c", 2, IMGPAR_F16, 2, { 1 } },
     { 1, NPY("'>f8'", "False", "(1, 1, 1, 1)"), "\x40\0\0\0\0\0\0\0", 8, IMGPAR_F64, 4, { 2 } },
-    { 1, NPY("'>u4'", "True", "(1, 2, 1, 3)"), "\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0\6", 24, IMGPAR_U32,
-      4, { 1, 3, 5, 2, 4, 6 } },
-    { 1, NPY("'>i8'", "False", "(2,)"), "\377\377\377\377\377\377\377\376\0\0\0\1\0\0\0\0", 16, IMGPAR_I64,
-      1, { -2, 4294967296.0 } },
+    { 1,
+      NPY("'>u4'", "True", "(1, 2, 1, 3)"),
+      "\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0\6",
+      24,
+      IMGPAR_U32,
+      4,
+      { 1, 3, 5, 2, 4, 6 } },
+    { 1,
+      NPY("'>i8'", "False", "(2,)"),
+      "\377\377\377\377\377\377\377\376\0\0\0\1\0\0\0\0",
+      16,
+      IMGPAR_I64,
+      1,
+      { -2, 4294967296.0 } },
     { 1, NPY("'<u8'", "True", "(3, 0)"), "", 0, IMGPAR_U64, 2, { 0 } },
     { 1, "{'shape':(1,),'fortran_order':False,'descr':'<i4'}", "\376\377\377\377", 4, IMGPAR_I32, 1, { -2 } },
 };
@@ -438,7 +520,11 @@ static const struct {
 /* 1 + 2i, 3 + 4i, 5 + 6i, 7 + 8i in memory, whatever the order in the file. */
 START_TEST(npy_holds_complex_numbers)
 {
-    static const struct { const char *header; float floats[8]; bool is_big; } files[] = {
+    static const struct {
+        const char *header;
+        float floats[8];
+        bool is_big;
+    } files[] = {
         { NPY("'<c8'", "False", "(2, 2)"), { 1, 2, 3, 4, 5, 6, 7, 8 }, false },
         { NPY("'<c8'", "True", "(2, 2)"), { 1, 2, 5, 6, 3, 4, 7, 8 }, false },
         { NPY("'>c8'", "False", "(2, 2)"), { 1, 2, 3, 4, 5, 6, 7, 8 }, true },
@@ -472,25 +558,36 @@ START_TEST(npy_versions_orders_and_types)
 }
 END_TEST
 
-static const struct { imgpar_status status; const char *header, *message; } npy_bad[] = {
+static const struct {
+    imgpar_status status;
+    const char *header, *message;
+} npy_bad[] = {
     { IMGPAR_E_UNSUPPORTED, NPY("'|O'", "False", "(1,)"), "x: NPY: elements of type |O are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("'<c16'", "False", "(1,)"),
-      "x: NPY: complex numbers of two doubles (<c16) are not supported; save them as complex64, a.astype('c8') in NumPy, "
+      "x: NPY: complex numbers of two doubles (<c16) are not supported; save them as complex64, a.astype('c8') in "
+      "NumPy, "
       "or real and imaginary parts as arrays of f64" },
     { IMGPAR_E_UNSUPPORTED, NPY("'<U5'", "False", "(1,)"), "x: NPY: elements of type <U5 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("'|u2'", "False", "(1,)"), "x: NPY: elements of type |u2 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("[('a', '<i4'), ('b', '<f8')]", "False", "(1,)"),
       "x: NPY: structured arrays (records of fields) are not supported; save each field as an array of its own" },
-    { IMGPAR_E_UNSUPPORTED, NPY("'|u1'", "False", "(1, 1, 1, 1, 1)"), "x: NPY: more than 4 dimensions are not supported" },
-    { IMGPAR_E_LIMIT, NPY("'|u1'", "False", "(300000, 300000)"), "x: NPY: more than the limit of 268435456 elements " IP_MAX_PIXELS_HINT },
+    { IMGPAR_E_UNSUPPORTED, NPY("'|u1'", "False", "(1, 1, 1, 1, 1)"),
+      "x: NPY: more than 4 dimensions are not supported" },
+    { IMGPAR_E_LIMIT, NPY("'|u1'", "False", "(300000, 300000)"),
+      "x: NPY: more than the limit of 268435456 elements " IP_MAX_PIXELS_HINT },
     { IMGPAR_E_LIMIT, NPY("'|u1'", "False", "(0, 9000000000000000000)"), NULL },
-    { IMGPAR_E_CORRUPT, NPY("'|u1'", "False", "(99999999999999999999,)"), "x: NPY: the header has an extent that fits no integer" },
-    { IMGPAR_E_CORRUPT, NPY("'|u1'", "False", "(-1,)"), "x: NPY: the header has a shape that is not a tuple of numbers" },
-    { IMGPAR_E_CORRUPT, NPY("'|u1'", "False", "(1 2)"), "x: NPY: the header has a shape that is not a tuple of numbers" },
+    { IMGPAR_E_CORRUPT, NPY("'|u1'", "False", "(99999999999999999999,)"),
+      "x: NPY: the header has an extent that fits no integer" },
+    { IMGPAR_E_CORRUPT, NPY("'|u1'", "False", "(-1,)"),
+      "x: NPY: the header has a shape that is not a tuple of numbers" },
+    { IMGPAR_E_CORRUPT, NPY("'|u1'", "False", "(1 2)"),
+      "x: NPY: the header has a shape that is not a tuple of numbers" },
     { IMGPAR_E_CORRUPT, NPY("'|u1'", "False", "4"), "x: NPY: the header has no tuple after 'shape'" },
-    { IMGPAR_E_CORRUPT, NPY("'|u1'", "0", "(1,)"), "x: NPY: the header has neither True nor False for 'fortran_order'" },
+    { IMGPAR_E_CORRUPT, NPY("'|u1'", "0", "(1,)"),
+      "x: NPY: the header has neither True nor False for 'fortran_order'" },
     { IMGPAR_E_CORRUPT, NPY("5", "False", "(1,)"), "x: NPY: the header has no text after 'descr'" },
-    { IMGPAR_E_CORRUPT, "{'descr': '|u1', 'shape': (1,)}", "x: NPY: the header lacks 'descr', 'fortran_order' or 'shape'" },
+    { IMGPAR_E_CORRUPT, "{'descr': '|u1', 'shape': (1,)}",
+      "x: NPY: the header lacks 'descr', 'fortran_order' or 'shape'" },
     { IMGPAR_E_CORRUPT, "{'descr': '|u1', 'descr': '|u1'}", "x: NPY: the header has an unknown or a repeated key" },
     { IMGPAR_E_CORRUPT, "{'a': 1}", "x: NPY: the header has an unknown or a repeated key" },
     { IMGPAR_E_CORRUPT, NPY("'|u1'", "False", "(1,)") "x", "x: NPY: the header goes on after its dict" },
@@ -509,7 +606,13 @@ END_TEST
 
 #define TEXT(t) t, sizeof t - 1
 
-static const struct { const char *text; size_t n; imgpar_dtype dtype; int64_t shape[3]; int want[8]; } pnm_good[] = {
+static const struct {
+    const char *text;
+    size_t n;
+    imgpar_dtype dtype;
+    int64_t shape[3];
+    int want[8];
+} pnm_good[] = {
     { TEXT("P1\n# bits\n3 2\n010\n1 1 1"), IMGPAR_U8, { 2, 3, 1 }, { 255, 0, 255, 0, 0, 0 } },
     { TEXT("P4 3 2\n\x40\xe0"), IMGPAR_U8, { 2, 3, 1 }, { 255, 0, 255, 0, 0, 0 } },
     { TEXT("P4 9 1 \x00\x80"), IMGPAR_U8, { 1, 9, 1 }, { 255, 255, 255, 255, 255, 255, 255, 255 } },
@@ -521,9 +624,14 @@ static const struct { const char *text; size_t n; imgpar_dtype dtype; int64_t sh
     { TEXT("P5 2 1 255#comment\nab"), IMGPAR_U8, { 1, 2, 1 }, { 97, 98 } },
     { TEXT("P5 2 1 1000 \x03\xe8\x01\xf4"), IMGPAR_U16, { 1, 2, 1 }, { 65535, 32768 } },
     { TEXT("P6 1 1 127\n\x00\x40\x7f"), IMGPAR_U8, { 1, 1, 3 }, { 0, 129, 255 } },
-    { TEXT("P7\n# c\nWIDTH 2\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\nabcd"), IMGPAR_U8,
-      { 1, 2, 2 }, { 97, 98, 99, 100 } },
-    { TEXT("P7\nHEIGHT 1\nWIDTH 2\nDEPTH 1\nMAXVAL 1\nTUPLTYPE BLACKANDWHITE\nENDHDR\n\1\0"), IMGPAR_U8, { 1, 2, 1 }, { 255, 0 } },
+    { TEXT("P7\n# c\nWIDTH 2\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\nabcd"),
+      IMGPAR_U8,
+      { 1, 2, 2 },
+      { 97, 98, 99, 100 } },
+    { TEXT("P7\nHEIGHT 1\nWIDTH 2\nDEPTH 1\nMAXVAL 1\nTUPLTYPE BLACKANDWHITE\nENDHDR\n\1\0"),
+      IMGPAR_U8,
+      { 1, 2, 1 },
+      { 255, 0 } },
 };
 
 START_TEST(pnm_kinds_comments_and_maxima)
@@ -535,20 +643,26 @@ START_TEST(pnm_kinds_comments_and_maxima)
     ck_assert_mem_eq(image.header.shape, pnm_good[_i].shape, sizeof pnm_good[_i].shape);
     const size_t size = imgpar_dtype_size(image.header.dtype);
     for (size_t i = 0; i < image.size_bytes / size && i < 8; i++)
-        ck_assert_int_eq((int)ip_load_number(image.header.dtype, (char *)image.pixels + i * size), pnm_good[_i].want[i]);
+        ck_assert_int_eq((int)ip_load_number(image.header.dtype, (char *)image.pixels + i * size),
+                         pnm_good[_i].want[i]);
     ip_image_release(&image);
     blob_free(&b);
 }
 END_TEST
 
-static const struct { const char *text; imgpar_status status; const char *message; } pnm_bad[] = {
+static const struct {
+    const char *text;
+    imgpar_status status;
+    const char *message;
+} pnm_bad[] = {
     { "P5 0 1 255\n", IMGPAR_E_CORRUPT, "x: PNM: its header lacks a size, or has one of 0" },
     { "P5 a 1 255\n", IMGPAR_E_CORRUPT, "x: PNM: its header is not the numbers it must be" },
     { "P5 1 1 65536\n", IMGPAR_E_CORRUPT, "x: PNM: its maximum is above 65535" },
     { "P5 1 1 0\n", IMGPAR_E_CORRUPT, "x: PNM: its header lacks a maximum, or has one of 0" },
     { "P5 99999999999 1 255\n", IMGPAR_E_CORRUPT, "x: PNM: its header is not the numbers it must be" },
     { "P5 2000000 1 255\n", IMGPAR_E_LIMIT, "x: 2000000 x 1 pixels: a side is above the limit of 1000000" },
-    { "P5 100000 100000 255\n", IMGPAR_E_LIMIT, "x: 100000 x 100000 pixels are above the limit of 268435456 " IP_MAX_PIXELS_HINT },
+    { "P5 100000 100000 255\n", IMGPAR_E_LIMIT,
+      "x: 100000 x 100000 pixels are above the limit of 268435456 " IP_MAX_PIXELS_HINT },
     { "P5 2 1 255\na", IMGPAR_E_CORRUPT, "x: PNM: the data ends early" },
     { "P5 2 1 9\n\1\12", IMGPAR_E_CORRUPT, "x: PNM: a sample is above the maximum" },
     { "P2 2 1 9 1 x", IMGPAR_E_CORRUPT, "x: PNM: a sample is not a number" },
@@ -573,8 +687,15 @@ END_TEST
 /* ---- EXIF ------------------------------------------------------------------------------- */
 
 /* The first bytes of files that people take for pictures, and what the message calls them. */
-#define FOREIGN(bytes, what) { bytes, sizeof bytes - 1, "x: cannot read it: it is " what " and neither PNG, JPEG, NPY nor PNM" }
-static const struct { const char *bytes; size_t n; const char *message; } foreign[] = {
+#define FOREIGN(bytes, what)                                                                            \
+    {                                                                                                   \
+        bytes, sizeof bytes - 1, "x: cannot read it: it is " what " and neither PNG, JPEG, NPY nor PNM" \
+    }
+static const struct {
+    const char *bytes;
+    size_t n;
+    const char *message;
+} foreign[] = {
     FOREIGN("GIF89a\1\0\1\0", "a GIF"),
     FOREIGN("GIF87a\1\0\1\0", "a GIF"),
     FOREIGN("II*\0\10\0\0\0", "a TIFF"),
@@ -582,9 +703,15 @@ static const struct { const char *bytes; size_t n; const char *message; } foreig
     FOREIGN("II+\0\10\0\0\0", "a TIFF"),
     FOREIGN("RIFF\x24\0\0\0WEBPVP8 ", "a WebP"),
     FOREIGN("BM\x46\0\0\0\0\0\0\0\x36\0\0\0", "a BMP"),
-    FOREIGN("\0\0\0\x18" "ftypheic", "an HEIC"),
-    FOREIGN("\0\0\0\x1c" "ftypmif1", "an HEIC"),
-    FOREIGN("\0\0\0\x1c" "ftypavif", "an AVIF"),
+    FOREIGN("\0\0\0\x18"
+            "ftypheic",
+            "an HEIC"),
+    FOREIGN("\0\0\0\x1c"
+            "ftypmif1",
+            "an HEIC"),
+    FOREIGN("\0\0\0\x1c"
+            "ftypavif",
+            "an AVIF"),
     FOREIGN("\0\0\0\x0cJXL \r\n\x87\n", "a JPEG XL"),
     FOREIGN("\0\0\0\x0cjP  \r\n\x87\n", "a JPEG 2000"),
     FOREIGN("%PDF-1.7\n", "a PDF"),
@@ -608,7 +735,10 @@ START_TEST(foreign_formats_are_named)
 END_TEST
 
 /* abc over def, turned upright. */
-static const struct { int h, w; const char *pixels; } upright[9] = {
+static const struct {
+    int h, w;
+    const char *pixels;
+} upright[9] = {
     { 2, 3, "abcdef" }, { 2, 3, "abcdef" }, { 2, 3, "cbafed" }, { 2, 3, "fedcba" }, { 2, 3, "defabc" },
     { 3, 2, "adbecf" }, { 3, 2, "daebfc" }, { 3, 2, "fcebda" }, { 3, 2, "cfbead" },
 };
@@ -667,7 +797,11 @@ END_TEST
 
 START_TEST(cmyk_becomes_rgb)
 {
-    static const struct { jpeg_make make; unsigned char ink[4]; int want[3]; } cases[] = {
+    static const struct {
+        jpeg_make make;
+        unsigned char ink[4];
+        int want[3];
+    } cases[] = {
         /* Adobe: 255 is no ink. */
         { { JCS_CMYK, JCS_CMYK, 4, 100, false, false }, { 255, 128, 0, 255 }, { 255, 128, 0 } },
         { { JCS_CMYK, JCS_CMYK, 4, 100, false, false }, { 255, 255, 255, 100 }, { 100, 100, 100 } },
@@ -709,7 +843,9 @@ static blob read_whole(const char *path)
 static DIR *open_suite(char *folder, size_t n)
 {
     const char *shared = getenv("IMGPAR_SHARED"), *source = getenv("srcdir");
-    const char *const roots[][2] = { { shared ? shared : "", "" }, { "", "../shared" }, { source ? source : "", "/../shared" },
+    const char *const roots[][2] = { { shared ? shared : "", "" },
+                                     { "", "../shared" },
+                                     { source ? source : "", "/../shared" },
                                      { source ? source : "", "/../../shared" } };
     for (int i = 0; i < N(roots); i++) {
         snprintf(folder, n, "%s%s/pngsuite", roots[i][0], roots[i][1]);
@@ -719,7 +855,10 @@ static DIR *open_suite(char *folder, size_t n)
     return NULL;
 }
 
-typedef struct cursor { blob b; size_t at; } cursor;
+typedef struct cursor {
+    blob b;
+    size_t at;
+} cursor;
 
 static void read_cursor(png_structp png, png_bytep dst, size_t n)
 {
@@ -750,7 +889,8 @@ static void compare_with_libpng(blob b, const ip_image *image, const char *name)
         const unsigned char *got = (const unsigned char *)image->pixels + i * channels * size;
         const unsigned char *alpha = channels % 2 ? (const unsigned char *)"\377\377" : got + (channels - 1) * size;
         for (size_t ch = 0; ch < 3; ch++)
-            ck_assert_msg(memcmp(want + ch * size, got + (channels > 2 ? ch : 0) * size, size) == 0, "%s: pixel %zu", name, i);
+            ck_assert_msg(memcmp(want + ch * size, got + (channels > 2 ? ch : 0) * size, size) == 0, "%s: pixel %zu",
+                          name, i);
         ck_assert_msg(memcmp(want + 3 * size, alpha, size) == 0, "%s: alpha of pixel %zu", name, i);
     }
     png_destroy_read_struct(&png, &info, NULL);
@@ -774,8 +914,8 @@ START_TEST(pngsuite_decodes_as_libpng_does)
         ip_error err;
         imgpar_status st = decode_with(b.bytes, b.n, IP_FAIL_ON_ERROR, NULL, &image, &err);
         if (e->d_name[0] == 'x') {
-            ck_assert_msg(st == IMGPAR_E_CORRUPT && strncmp(err.message, "x: ", 3) == 0 && !strchr(err.message, '\n'), "%s: %s",
-                          e->d_name, err.message);
+            ck_assert_msg(st == IMGPAR_E_CORRUPT && strncmp(err.message, "x: ", 3) == 0 && !strchr(err.message, '\n'),
+                          "%s: %s", e->d_name, err.message);
             n_bad++;
         } else {
             ck_assert_msg(st == IMGPAR_OK, "%s: %s", e->d_name, err.message);

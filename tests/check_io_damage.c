@@ -16,13 +16,22 @@
 
 /* ---- a small image of each kind --------------------------------------------------------- */
 
-enum { PNG_RGB, PNG_PALETTE, PNG_INTERLACED, JPEG_BASELINE, JPEG_PROGRESSIVE, JPEG_INKS, NPY_FLAT, NPY_FORTRAN, PNM_BINARY,
-       PNM_TEXT, PAM, N_SAMPLES };
+enum {
+    PNG_RGB,
+    PNG_PALETTE,
+    PNG_INTERLACED,
+    JPEG_BASELINE,
+    JPEG_PROGRESSIVE,
+    JPEG_INKS,
+    NPY_FLAT,
+    NPY_FORTRAN,
+    PNM_BINARY,
+    PNM_TEXT,
+    PAM,
+    N_SAMPLES
+};
 
-static void on_write(png_structp png, png_bytep bytes, size_t n)
-{
-    blob_add(png_get_io_ptr(png), bytes, n);
-}
+static void on_write(png_structp png, png_bytep bytes, size_t n) { blob_add(png_get_io_ptr(png), bytes, n); }
 
 static blob png_made(int type, int depth, int interlace)
 {
@@ -258,9 +267,20 @@ END_TEST
 
 /* ---- bombs and limits ------------------------------------------------------------------------ */
 
-static const struct { const char *type; const char *data; size_t n; } bombs[] = {
-    { "iTXt", "a\0\1\0\0\0x\x9c\x63\x60\x60", 11 }, { "zTXt", "a\0\0x\x9c\x63\x60\x60", 8 }, { "iCCP", "a\0\0x\x9c\x63\x60", 7 },
-    { "tEXt", "", 0 }, { "sRGB", "\7", 1 }, { "gAMA", "", 0 }, { "sPLT", "a", 1 }, { "pCAL", "a", 1 }, { "hIST", "a", 1 },
+static const struct {
+    const char *type;
+    const char *data;
+    size_t n;
+} bombs[] = {
+    { "iTXt", "a\0\1\0\0\0x\x9c\x63\x60\x60", 11 },
+    { "zTXt", "a\0\0x\x9c\x63\x60\x60", 8 },
+    { "iCCP", "a\0\0x\x9c\x63\x60", 7 },
+    { "tEXt", "", 0 },
+    { "sRGB", "\7", 1 },
+    { "gAMA", "", 0 },
+    { "sPLT", "a", 1 },
+    { "pCAL", "a", 1 },
+    { "hIST", "a", 1 },
     { "vpAg", "abc", 3 },
 };
 
@@ -321,7 +341,8 @@ START_TEST(sizes_are_checked_before_memory_is_taken)
     ck_decode_fails(b, IMGPAR_E_LIMIT, "x: PNG: a side is above the limit of 1000000");
     blob_free(&b);
     b = png_of_size(1000000, 1000000);
-    ck_decode_fails(b, IMGPAR_E_LIMIT, "x: 1000000 x 1000000 pixels are above the limit of 268435456 " IP_MAX_PIXELS_HINT);
+    ck_decode_fails(b, IMGPAR_E_LIMIT,
+                    "x: 1000000 x 1000000 pixels are above the limit of 268435456 " IP_MAX_PIXELS_HINT);
     blob_free(&b);
     b = sample(JPEG_BASELINE);
     const size_t sof = jpeg_find(b, 0xc0);
@@ -366,7 +387,10 @@ START_TEST(a_hundred_scans_are_enough)
 }
 END_TEST
 
-static const struct { int code, precision; const char *message; } processes[] = {
+static const struct {
+    int code, precision;
+    const char *message;
+} processes[] = {
     { 0xc0, 12, "x: JPEG: samples of 12 bits are not supported, only 8" },
     { 0xc1, 16, "x: JPEG: samples of 16 bits are not supported, only 8" },
     { 0xc3, 8, "x: JPEG: lossless compression is not supported" },
@@ -406,7 +430,10 @@ END_TEST
 
 /* ---- interruption ------------------------------------------------------------------------------ */
 
-typedef struct counter { int left, asked; double last; } counter;
+typedef struct counter {
+    int left, asked;
+    double last;
+} counter;
 
 static bool count_down(void *user, double done)
 {
@@ -468,10 +495,12 @@ START_TEST(polls_come_between_bounded_pieces)
         size_t n;
         ip_image image;
         ck_assert_int_eq(ip_io_encode(&p, (ip_format)f, NULL, &poll, &out, &n, NULL), IMGPAR_OK);
-        ck_assert_msg(encoding.asked >= least, "%s: %d polls while encoding", ip_format_name((ip_format)f), encoding.asked);
+        ck_assert_msg(encoding.asked >= least, "%s: %d polls while encoding", ip_format_name((ip_format)f),
+                      encoding.asked);
         ck_assert_int_eq(ip_io_decode(out, n, "x", &o, &image, NULL), IMGPAR_OK);
         const int rows = f == IP_FORMAT_JPEG ? N_ROWS / 16 : least;
-        ck_assert_msg(decoding.asked >= rows, "%s: %d polls while decoding", ip_format_name((ip_format)f), decoding.asked);
+        ck_assert_msg(decoding.asked >= rows, "%s: %d polls while decoding", ip_format_name((ip_format)f),
+                      decoding.asked);
         ip_image_release(&image);
         ip_free(out);
     }
@@ -498,7 +527,8 @@ START_TEST(decoding_survives_each_failing_allocation)
             imgpar_status st = ip_io_decode(b.bytes, b.n, "x", &o, &image, &err);
             is_done = ip_fault_seen(IP_FAULT_ALLOC) < nth;
             ip_fault_set(IP_FAULT_ALLOC, 0);
-            ck_assert_msg(st == (is_done ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY), "allocation %lu: %d %s", nth, st, err.message);
+            ck_assert_msg(st == (is_done ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY), "allocation %lu: %d %s", nth, st,
+                          err.message);
             ip_image_release(&image);
             ck_assert_uint_lt(nth, 1000);
         }
@@ -517,10 +547,12 @@ START_TEST(encoding_survives_each_failing_allocation)
         size_t n;
         ip_error err = { 0 };
         ip_fault_set(IP_FAULT_ALLOC, nth);
-        imgpar_status st = ip_io_encode(&p, (ip_format)(_i % IP_N_FORMATS), _i == 5 ? "progressive=1" : NULL, NULL, &out, &n, &err);
+        imgpar_status st =
+            ip_io_encode(&p, (ip_format)(_i % IP_N_FORMATS), _i == 5 ? "progressive=1" : NULL, NULL, &out, &n, &err);
         is_done = ip_fault_seen(IP_FAULT_ALLOC) < nth;
         ip_fault_set(IP_FAULT_ALLOC, 0);
-        ck_assert_msg(st == (is_done ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY), "allocation %lu: %d %s", nth, st, err.message);
+        ck_assert_msg(st == (is_done ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY), "allocation %lu: %d %s", nth, st,
+                      err.message);
         ip_free(out);
         ck_assert_uint_lt(nth, 1000);
     }
@@ -594,9 +626,12 @@ START_TEST(writing_files_survives_each_failing_call)
         struct stat info;
         const bool exists = stat(file, &info) == 0;
         ck_assert_msg(!st == is_done, "call %lu: %d %s", nth, st, err.message);
-        if (is_done) ck_assert_int_eq(info.st_size, 3);
-        else if (_i / 2 > 0) ck_assert(exists && info.st_size == sizeof old);
-        else ck_assert(!exists);
+        if (is_done)
+            ck_assert_int_eq(info.st_size, 3);
+        else if (_i / 2 > 0)
+            ck_assert(exists && info.st_size == sizeof old);
+        else
+            ck_assert(!exists);
         if (is_done) break;
         ck_assert_uint_lt(nth, 1000);
     }
@@ -621,7 +656,8 @@ int main(void)
     Suite *suite = suite_create("io, damaged");
     TCase *c = tcase_create("damage");
     tcase_set_timeout(c, 600);
-    tcase_add_test(c, ancillary_chunks_cost_nothing); /* the first: it looks at the most memory that the process has had */
+    /* the first: it looks at the most memory that the process has had */
+    tcase_add_test(c, ancillary_chunks_cost_nothing);
     tcase_add_loop_test(c, samples_are_good, 0, N_SAMPLES);
     tcase_add_loop_test(c, every_truncation_is_an_error, 0, N_SAMPLES);
     tcase_add_loop_test(c, flipped_bytes_do_no_harm, 0, N_SAMPLES);

@@ -88,7 +88,12 @@ START_TEST(a_file_comes_back)
 }
 END_TEST
 
-static const struct { const char *name; const char *content; imgpar_status status; const char *reason; } unreadable[] = {
+static const struct {
+    const char *name;
+    const char *content;
+    imgpar_status status;
+    const char *reason;
+} unreadable[] = {
     { "missing.png", NULL, IMGPAR_E_IO, "No such file or directory" },
     { "", NULL, IMGPAR_E_IO, "Is a directory" },
     { "empty.png", "", IMGPAR_E_CORRUPT, "not an image: neither PNG, JPEG, NPY nor PNM" },
@@ -232,7 +237,9 @@ END_TEST
 
 START_TEST(what_cannot_be_written_is_told)
 {
-    static const struct { const char *path, *message; } cases[] = {
+    static const struct {
+        const char *path, *message;
+    } cases[] = {
         { "/dev/full", "/dev/full: No space left on device" },
         { "/tmp", "/tmp: Is a directory" },
         { "/nowhere/x.png", "/nowhere/x.png: No such file or directory" },

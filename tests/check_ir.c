@@ -21,7 +21,10 @@ static ip_expr *i32(int64_t v) { return ip_x_int(ir, IMGPAR_I32, v); }
 static ip_expr *f32(double v) { return ip_x_float(ir, IMGPAR_F32, v); }
 static ip_expr *any_i32(void) { return ip_x_param(ir, IMGPAR_I32, 7, -1e9, 1e9); }
 static ip_expr *any_f32(void) { return ip_x_param(ir, IMGPAR_F32, 7, -INFINITY, INFINITY); }
-static ip_expr *between(int64_t lo, int64_t hi) { return ip_x_param(ir, IMGPAR_I32, (double)lo, (double)lo, (double)hi); }
+static ip_expr *between(int64_t lo, int64_t hi)
+{
+    return ip_x_param(ir, IMGPAR_I32, (double)lo, (double)lo, (double)hi);
+}
 static ip_expr *bin(ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(ir, op, a, b); }
 static ip_expr *un(ip_xop op, ip_expr *a) { return ip_x_unary(ir, op, a); }
 
@@ -133,7 +136,7 @@ END_TEST
 START_TEST(float_rules_keep_nan_and_signed_zero)
 {
     ip_expr *x = any_f32();
-    ck_assert_ptr_ne(bin(IP_X_ADD, x, f32(0)), x);   /* -0 + 0 is +0 */
+    ck_assert_ptr_ne(bin(IP_X_ADD, x, f32(0)), x); /* -0 + 0 is +0 */
     ck_assert_ptr_eq(bin(IP_X_SUB, x, f32(0)), x);
     ck_assert_ptr_eq(bin(IP_X_MUL, x, f32(1)), x);
     ck_assert_int_eq(bin(IP_X_MUL, x, f32(0))->op, IP_X_MUL); /* inf * 0 */
@@ -191,14 +194,16 @@ static double value_of(const ip_expr *x)
 
 START_TEST(normal_numbers_are_right_at_the_ends_of_the_words)
 {
-    static const uint32_t words[] = { 0, 1, 2, 3, 255, 65535, 65536, 0x3FFFFFFF, 0x40000000, 0x5A82799A, 0x7FFFFFFF,
-                                      0x80000000, 0x80000001,
-                                      0xB504F333, 0xB504F334, 0xC0000000, 0xDFFFFFFF, 0xE0000000, 0xFFFF0000, 0xFFFFFF00, 0xFFFFFFFE, 0xFFFFFFFF };
+    static const uint32_t words[] = { 0,          1,          2,          3,          255,        65535,
+                                      65536,      0x3FFFFFFF, 0x40000000, 0x5A82799A, 0x7FFFFFFF, 0x80000000,
+                                      0x80000001, 0xB504F333, 0xB504F334, 0xC0000000, 0xDFFFFFFF, 0xE0000000,
+                                      0xFFFF0000, 0xFFFFFF00, 0xFFFFFFFE, 0xFFFFFFFF };
     enum { N = sizeof words / sizeof *words };
     const long double turn = 2 * acosl(-1);
     for (int k = 0; k < N * N * 2; k++) {
         uint32_t first = words[k / 2 / N], second = words[k / 2 % N];
-        long double radius = sqrtl(-2 * logl(((long double)first + 0.5L) / 0x1p32L)), angle = turn * (long double)second / 0x1p32L;
+        long double radius = sqrtl(-2 * logl(((long double)first + 0.5L) / 0x1p32L)),
+                    angle = turn * (long double)second / 0x1p32L;
         long double want = radius * (k % 2 ? sinl(angle) : cosl(angle));
         ip_expr *x = ip_box_muller(ir, ip_x_int(ir, IMGPAR_U32, first), ip_x_int(ir, IMGPAR_U32, second),
                                    ip_x_int(ir, IMGPAR_BOOL, k % 2));

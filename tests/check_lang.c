@@ -19,15 +19,9 @@
 
 static imgpar_context *ctx;
 
-static void open_ref(void)
-{
-    ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
-}
+static void open_ref(void) { ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK); }
 
-static void close_ref(void)
-{
-    imgpar_context_release(ctx);
-}
+static void close_ref(void) { imgpar_context_release(ctx); }
 
 /* ---- helpers ---------------------------------------------------------------------------- */
 
@@ -63,7 +57,9 @@ static void expect_result(const char *text, const char *wanted)
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
-typedef struct text_case { const char *text, *wanted; } text_case;
+typedef struct text_case {
+    const char *text, *wanted;
+} text_case;
 
 static const text_case numbers[] = {
     { "1 + 2 * 3", "7" },
@@ -107,8 +103,9 @@ static const text_case numbers[] = {
     { "[1, -2]", "[1 -2]" },
     { "[1 2; 3 4]", "[1 2; 3 4]" },
     { "[1 2;\n 3 4\n]", "[1 2; 3 4]" },
-    { "[(1 - 2) 3]", "t:1:16: elements separated by spaces are signed numbers, as in [1 -2]; expressions need commas, as in [1 - 2, 3]\n"
-                        "print([(1 - 2) 3])\n               ^" },
+    { "[(1 - 2) 3]", "t:1:16: elements separated by spaces are signed numbers, as in [1 -2]; expressions need commas, "
+                     "as in [1 - 2, 3]\n"
+                     "print([(1 - 2) 3])\n               ^" },
     { "\"a\\tb\\\"\\\\\\x41\\u00e9\"", "a\tb\"\\A\xc3\xa9" },
     { "iterate(1, 10, _ * 2)", "1024" },
     { "iterate(1, 0, _ * 2)", "1" },
@@ -141,11 +138,14 @@ static const text_case programs[] = {
     { "fn f(a) = a * 2\nfn twice(g, v) = g(g(v))\nprint(twice(f, 3), twice(p -> p + 1, 3), twice(sqrt, 16))",
       "12 5 2" },
     { "fn f(a) = a + k\nprint(f(1))", "t:1:15: unknown name k\nfn f(a) = a + k\n              ^" },
-    { "k = 5\nfn f(a) = a + k\nfn g(k) = f(k)\nprint(g(1))", "6" },   /* names are those around fn */
-    { "param how = \"wrap\"\nfn f(p, b) = circshift(boxblur(p, 3, border=b), 1)\nprint(f(numbers([9 0 0 3]), how))", "[4 4 3 1]" },
-    { "wrap = \"zero\"\nprint(cast(numbers([2.5]), \"u8\"), boxblur(numbers([3 0 0 0]), 3, border=wrap))", "2 [1 1 0 1]" },
+    { "k = 5\nfn f(a) = a + k\nfn g(k) = f(k)\nprint(g(1))", "6" }, /* names are those around fn */
+    { "param how = \"wrap\"\nfn f(p, b) = circshift(boxblur(p, 3, border=b), 1)\nprint(f(numbers([9 0 0 3]), how))",
+      "[4 4 3 1]" },
+    { "wrap = \"zero\"\nprint(cast(numbers([2.5]), \"u8\"), boxblur(numbers([3 0 0 0]), 3, border=wrap))",
+      "2 [1 1 0 1]" },
     { "type = \"i32\"\nprint(cast(2.5 * numbers([3]), type), cast(7.5, type))", "8 8" },
-    { "print(9007199254740992, 0018014398509481984, 9007199254740993.0 == 2 ** 53)", "9007199254740992 18014398509481984 true" },
+    { "print(9007199254740992, 0018014398509481984, 9007199254740993.0 == 2 ** 53)",
+      "9007199254740992 18014398509481984 true" },
     { "fn one() = 1\nprint(one())", "1" },
     { "(a, b) = iterate((0, 1), 10, (p, q) -> (q, p + q))\nprint(a, b)", "55 89" },
     { "fn swap(p, q) = (q, p)\n(a, b) = swap(1, 2)\nprint(a, b)", "2 1" },
@@ -159,10 +159,7 @@ static const text_case programs[] = {
     { "print(1 + 2)\n1 + 3", "3\n4" },
 };
 
-START_TEST(programs_print)
-{
-    expect_result(programs[_i].text, programs[_i].wanted);
-}
+START_TEST(programs_print) { expect_result(programs[_i].text, programs[_i].wanted); }
 END_TEST
 
 /* ---- messages: a text, and the message without "t:" and without the caret lines --------------- */
@@ -175,7 +172,8 @@ static const text_case messages[] = {
     { "a = open(\"b.png\").blur(2)", "1:18: '.' means nothing here; operations are called: blur(a)" },
     { "a = 1\nprint(a.width)", "2:8: '.' means nothing here; operations are called: width(a)" },
     { "print(make(2, 2, x).r)", "1:20: there is no component r; that is slice(a, 0, 1, axis=2), of an image" },
-    { "print(make(2, 2, x).shape)", "1:20: there is no component shape; that is width(a), height(a) and channels(a); --explain shows it" },
+    { "print(make(2, 2, x).shape)",
+      "1:20: there is no component shape; that is width(a), height(a) and channels(a); --explain shows it" },
     { "print(make(2, 2, x).re)", "1:20: there is no component re; zip(re=...) names one" },
     { "print(zip(r=make(2, 2, x), h=make(2, 2, y)).g)", "1:44: there is no component g; it has r, h" },
     { "print(zip(1, 2))", "1:7: zip: one component at least must be an array" },
@@ -187,7 +185,8 @@ static const text_case messages[] = {
     { "a = 1\nprint(iterate(a, 3, a + 1))", "2:23: iterate: the step does not use _, the value before it" },
     { "let a = 1", "1:5: expected an operator or the end of the line, found a; an assignment is NAME = expr" },
     { "def f(p) = p", "1:5: expected an operator or the end of the line, found f; a function is fn NAME(p) = expr" },
-    { "a = if 1 > 0 then 2", "1:8: expected an operator or the end of the line, found a number; a choice is cond ? yes : no" },
+    { "a = if 1 > 0 then 2",
+      "1:8: expected an operator or the end of the line, found a number; a choice is cond ? yes : no" },
     { "print(1 and 2)", "1:9: expected ',' or ')' for the '(' of line 1, found and; that is &&" },
     { "a = 1\nb = 2\n", "2:1: nothing is saved or printed: save(expr, \"FILE\") or print(expr) is expected" },
     { "print(blur(\"b.png\"))", "1:12: blur: a must be an array, not a text; open(\"FILE\") gives a file's image" },
@@ -242,7 +241,8 @@ static const text_case messages[] = {
     { "print(imread(\"a.png\"))", "1:7: unknown operation imread; that is open(\"FILE\")" },
     { "print(7 // 2)", "1:9: a comment starts with #, and whole division is div" },
     { "print(9 @ 2)", "1:9: '@' means nothing here; a product of matrices is matmul(a, b)" },
-    { "print(9007199254740993)", "1:7: no double is this number exactly: whole ones are to 2^53; with a point or an exponent it is rounded" },
+    { "print(9007199254740993)",
+      "1:7: no double is this number exactly: whole ones are to 2^53; with a point or an exponent it is rounded" },
     { "print(digitize(1, 2))", "1:7: unknown operation digitize; that is searchsorted(edges, a)" },
     { "print(merge(1, 2, 3))", "1:7: unknown operation merge; that is zip(r, g, b)" },
     { "print(True)", "1:7: unknown name True; that is true" },
@@ -259,10 +259,12 @@ static const text_case messages[] = {
     { "print(reshape(open(\"none.png\"), [-1 2 -1]))", "1:33: reshape: shape has -1 more than once" },
     { "print(reshape(open(\"none.png\"), [-2 2]))", "1:33: reshape: shape has -2, which is below -1" },
     { "print(randint([3], 0, 300, dtype=u8))", "1:7: randint: u8 does not hold all numbers from 0 to 299" },
-    { "param most = 128\nprint(randint([3], 0, most + 1, dtype=i8))", "2:7: randint: i8 does not hold all numbers from 0 to 128" },
+    { "param most = 128\nprint(randint([3], 0, most + 1, dtype=i8))",
+      "2:7: randint: i8 does not hold all numbers from 0 to 128" },
     { "print(randint([3], 0, 5e9, dtype=u64))", "1:7: randint: there are more than 2^32 numbers from 0 to 5e+09" },
     { "print(fill(2, 2, [1 2 3], channels=4))", "1:18: fill: value has 3 numbers for 4 channels" },
-    { "print(blur(open(\"none.png\"), border=zero, cval=2))", "1:37: blur: border=zero takes no cval; write border=constant" },
+    { "print(blur(open(\"none.png\"), border=zero, cval=2))",
+      "1:37: blur: border=zero takes no cval; write border=constant" },
     { "save(1, \"a.png\", range=0)", "1:18: save: png: range=0 is not a number above 0" },
     { "save(1, \"a.npy\", range=1)", "1:18: save: npy: unknown setting range; it has none" },
     { "save(1, \"a.jpg\", range=\"1x\")", "1:18: save: jpeg: range=1x is not a number above 0" },
@@ -285,7 +287,8 @@ static const text_case messages[] = {
     { "fn f(a) = a\nprint(f(1, 2))", "2:7: f takes 1 argument, here are 2" },
     { "fn f(a, b) = a\nprint(f(1, k=2))", "2:12: f has no parameter k" },
     { "fn f(a, b) = a\nprint(f(1, a=2))", "2:12: f: a is given twice" },
-    { "save(make(2, 2, x), \"a.png\")\nsave(make(2, 2, y), \"a.png\")", "2:21: save: a.png is saved before, and this would replace it" },
+    { "save(make(2, 2, x), \"a.png\")\nsave(make(2, 2, y), \"a.png\")",
+      "2:21: save: a.png is saved before, and this would replace it" },
     { "save(make(2, 2, x), \"a.png\")\nprint(sum(open(\"a.png\")))",
       "2:16: open: a.png is saved before, and files are read before any is saved; use what was saved" },
     { "fn f(a) = a\nprint(f(a=1, a=2))", "2:14: argument a is given twice" },
@@ -293,7 +296,8 @@ static const text_case messages[] = {
     { "fn f() = sqrt\nprint(f())", "1:4: f gives a function; a value is expected" },
     { "(a, b) = 1\nprint(a)", "1:1: 2 names for 1 value" },
     { "fn two() = (1, 2)\n(a, b, d) = two()\nprint(a)", "2:1: 3 names for 2 values" },
-    { "fn two() = (1, 2)\nprint(two())", "2:7: one value is expected here, these are several: (a, b) = ... names them" },
+    { "fn two() = (1, 2)\nprint(two())",
+      "2:7: one value is expected here, these are several: (a, b) = ... names them" },
     /* operators and numbers */
     { "print(\"a\" + 1)", "1:7: '+' takes numbers and arrays, not text" },
     { "print(5.5 & 2)", "1:11: '&' takes whole numbers" },
@@ -308,12 +312,14 @@ static const text_case messages[] = {
     { "print(make(3, 2.5, 1))", "1:15: make: height=2.5 is not a whole number" },
     { "print(make(3, 2, 1, channels=5))", "1:30: make: channels=5 is above 4" },
     { "print(make(3, 2))", "1:7: make: expr is missing" },
-    { "print(make(3, 2, 3, x + c))", "1:23: make: the channels come after the expression: make(width, height, expr, channels=3)" },
+    { "print(make(3, 2, 3, x + c))",
+      "1:23: make: the channels come after the expression: make(width, height, expr, channels=3)" },
     { "print(make(3, 2, 1, depth=1))", "1:21: make has no parameter depth" },
     { "print(make(3, 2, \"a\"))", "1:18: make: expr must be a number or an array, not text" },
     { "print(width(3))", "1:13: width takes an array, not a number" },
     { "print(iterate(1, 1000001, _))", "1:18: iterate: count=1000001 is above 1000000" },
-    { "print(iterate(1, 3, _ * 2, check=2))", "1:34: iterate: check tells how often until is tested, and there is no until" },
+    { "print(iterate(1, 3, _ * 2, check=2))",
+      "1:34: iterate: check tells how often until is tested, and there is no until" },
     { "print(iterate(1, 3, _ * 2, until = _ > 1, check=0))", "1:49: iterate: check=0 is below 1" },
     { "print(iterate(1, -1, _))", "1:18: iterate: count=-1 is below 0" },
     { "print(iterate((1, 2), 3, _))", "1:26: iterate carries 2 values: a function of as many is expected, such as "
@@ -328,7 +334,8 @@ static const text_case messages[] = {
     { "print(reduce(1, 0, (p, q) -> p + q))", "1:14: reduce takes an array, not a number" },
     { "print(5[1])", "1:8: only arrays have neighbours; this is a number" },
     { "a = make(2, 2, 1)\nprint(a[0.5])", "2:9: offset=0.5 is not a whole number" },
-    { "a = make(2, 2, 1)\nprint(stencil(a))", "2:7: stencil: no neighbour read a[dy, dx] is written in it; around those of a function it stands in the function" },
+    { "a = make(2, 2, 1)\nprint(stencil(a))", "2:7: stencil: no neighbour read a[dy, dx] is written in it; around "
+                                              "those of a function it stands in the function" },
     { "a = make(2, 2, 1)\nprint(stencil(a[0, 1], outside=gone))", "2:32: unknown name gone" },
     /* save and print */
     { "save(1)", "1:1: save takes an expression and a path: save(out, \"out.png\")" },
@@ -341,17 +348,21 @@ static const text_case messages[] = {
     { "save(1, \"a.png\", quality=90)", "1:18: save: png: unknown setting quality; there are bits, level" },
     { "save(1, \"a.jpg\", quality=90, sharp=1)", "1:30: save: jpeg: unknown setting sharp; there are quality" },
     { "save(1, \"a.dat\", level=3, format=png, bits=9)", "1:39: save: png: bits=9 is not 8 or 16" },
-    { "save(\"in.png\", \"a.png\")", "1:6: an array or a number is expected, not text; open(\"FILE\") gives a file's image" },
+    { "save(\"in.png\", \"a.png\")",
+      "1:6: an array or a number is expected, not text; open(\"FILE\") gives a file's image" },
     { "save([1 2], \"a.npy\")", "1:6: an array or a number is expected, not a vector" },
     { "print()", "1:1: print takes at least one value" },
     { "print(1, a=2)", "1:10: print has no parameter a" },
     /* rows of the operation table */
     { "print(blur(open(\"none.png\"), -1))", "1:30: blur: sigma=-1 is below 0" },
     { "print(blur(open(\"none.png\"), 1, bordr=wrap))", "1:33: blur: unknown parameter bordr; it has a, sigma, " },
-    { "print(max(ones(3), axis=0))", "1:20: max: unknown parameter axis; it has a, b; of one array, that is maxval(a) or reduce(a, \"max\")" },
+    { "print(max(ones(3), axis=0))",
+      "1:20: max: unknown parameter axis; it has a, b; of one array, that is maxval(a) or reduce(a, \"max\")" },
     { "print(quantile(ones(3), 50))", "1:7: unknown operation quantile; that is percentile(a, p)" },
-    { "print(max(open(\"none.png\")))", "1:7: max: b is missing; of one array, that is maxval(a) or reduce(a, \"max\")" },
-    { "print(open(\"none.png\")[0:10, 0:10])", "1:25: brackets read neighbours, a[dy, dx]; a part is slice(a, from, to, step)" },
+    { "print(max(open(\"none.png\")))",
+      "1:7: max: b is missing; of one array, that is maxval(a) or reduce(a, \"max\")" },
+    { "print(open(\"none.png\")[0:10, 0:10])",
+      "1:25: brackets read neighbours, a[dy, dx]; a part is slice(a, from, to, step)" },
     { "print(open(5))", "1:12: open: path must be a text" },
     { "param s = -1\nprint(blur(open(\"none.png\"), s))", "2:30: blur: sigma=-1 is below 0" },
 };
@@ -385,7 +396,9 @@ static bool is_known(const char *name)
 /* The rows that messages and the pages for NumPy's, OpenCV's and libvips' users have. */
 START_TEST(names_from_elsewhere_are_none_of_ours_and_their_answers_are)
 {
-    static const struct { const char *name, *here; } rows[] = {
+    static const struct {
+        const char *name, *here;
+    } rows[] = {
 #define ELSEWHERE(who, name, here) { name, here },
 #include "lang/elsewhere.def"
 #undef ELSEWHERE
@@ -413,7 +426,8 @@ START_TEST(words_are_described)
     for (size_t i = 0; ip_word_at(i); i++) {
         const ip_word *w = ip_word_at(i);
         ck_assert_int_eq(w->form != NULL, strcmp(w->info.category, "form") == 0);
-        if (w->form && strcmp(w->info.name, "scan") != 0) ck_assert_ptr_null(imgpar_op_find(w->info.name)); /* scan is a row, too */
+        /* scan is a row, too */
+        if (w->form && strcmp(w->info.name, "scan") != 0) ck_assert_ptr_null(imgpar_op_find(w->info.name));
         for (int k = 0; k < IP_FORM_MAX_PARAMS && w->params[k] && strcmp(w->info.name, "reduce") != 0; k++)
             ck_assert_msg(strstr(w->info.usage, w->params[k]) != NULL, "%s: %s", w->info.usage, w->params[k]);
     }
@@ -508,7 +522,8 @@ static const text_case arrays[] = {
     { "window($1, 1, (p, q) -> max(p, q))", "[5 6 6; 5 6 6]" },
     { "window($1, 1, (p, q) -> p + q)", "[21 27 33; 30 36 42]" }, /* 1 1 2, 1 1 2, 4 4 5 and so on */
     { "window($1, [0 1], (p, q) -> p + q, border=wrap)", "[6 6 6; 15 15 15]" },
-    { "r = 1\nfn largest(p, q) = max(p, q)\nwindow($1, r - 1, largest) + window($1, [r], largest)", "[5 7 9; 8 10 12]" },
+    { "r = 1\nfn largest(p, q) = max(p, q)\nwindow($1, r - 1, largest) + window($1, [r], largest)",
+      "[5 7 9; 8 10 12]" },
     { "window($1, 2, (p, q) -> max(p, q)) - window($1, 2, (p, q) -> min(p, q))", "[5 5 5; 5 5 5]" },
     { "fn right(a) = a[0, 1]\nstencil(right($1) + 0 * $1[0, 0], border=wrap)",
       "[2 3 3; 5 6 6]" }, /* not through names */
@@ -551,11 +566,13 @@ static const text_case arrays[] = {
     { "iterate($1 + 0, 1000, _ + 1, until = reduce(_, \"max\") >= 10)", "[5 6 7; 8 9 10]" },
     { "iterate($1 + 0, 1000, _ + 1, until = reduce(_, \"max\") >= 10, check = 3)", "[7 8 9; 10 11 12]" },
     { "iterate($1 + 0, 5, _ + 1, until = reduce(_, \"max\") >= 10, check = 9)", "[6 7 8; 9 10 11]" },
-    { "iterate($1 + 0.0, 100, select(mean(_) > 10, _ / 2, _ + 1), until = minval(_) > 4, check = 2)", "[5 6 7; 8 9 10]" },
+    { "iterate($1 + 0.0, 100, select(mean(_) > 10, _ / 2, _ + 1), until = minval(_) > 4, check = 2)",
+      "[5 6 7; 8 9 10]" },
     { "fn step(p, q) = (q, p)\n(a, b) = iterate(($1, $2), 101, step)\na", "[10 20 30; 40 50 60]" },
     { "(a, n) = iterate(($1, 0), 5, (p, k) -> (p + k, k + 1))\na", "[11 12 13; 14 15 16]" },
     { "(a, n) = iterate(($1, 0), 100, (p, k) -> (p + k, k + 1))\na", "[4951 4952 4953; 4954 4955 4956]" },
-    { "iterate($1 + 0, 100, p -> min(p + 1, iterate($2 + 0, 100, q -> min(q, p + 5) + 1)))", "[101 102 103; 104 105 106]" },
+    { "iterate($1 + 0, 100, p -> min(p + 1, iterate($2 + 0, 100, q -> min(q, p + 5) + 1)))",
+      "[101 102 103; 104 105 106]" },
     { "iterate($1 + 0, 100, p -> p + iterate($2 + 0, 100, q -> min(q, p)) - p + 1)", "[11 21 31; 41 51 61]" },
     { "(a, b) = iterate(($1, $2), 101, (p, q) -> iterate((q, p), 101, (r, s) -> (s, r)))\na", "[1 2 3; 4 5 6]" },
 };
@@ -577,7 +594,13 @@ static void show(imgpar_array *a, ip_str *out)
         ip_str_append(out, imgpar_array_message(a));
         return;
     }
-    union { uint8_t u8[64]; int32_t i32[64]; float f32[64]; double f64[64]; int64_t i64[64]; } data;
+    union {
+        uint8_t u8[64];
+        int32_t i32[64];
+        float f32[64];
+        double f64[64];
+        int64_t i64[64];
+    } data;
     ck_assert_uint_le(info.size_bytes, sizeof data);
     ck_assert_msg(imgpar_array_read(a, &data, info.size_bytes) == IMGPAR_OK, "%s", imgpar_array_message(a));
     int64_t n = (int64_t)(info.size_bytes / imgpar_dtype_size(info.dtype));
@@ -585,9 +608,11 @@ static void show(imgpar_array *a, ip_str *out)
     if (n > 1) ip_str_append(out, info.rank == 3 && info.shape[0] > 1 ? "[[" : "[");
     for (int64_t i = 0; i < n; i++) {
         if (i > 0) ip_str_append(out, i % (rows * cols) == 0 ? "] [" : i % cols == 0 ? "; " : " ");
-        double value = info.dtype == IMGPAR_I32 ? data.i32[i] : info.dtype == IMGPAR_F32 ? (double)data.f32[i]
-                       : info.dtype == IMGPAR_F64 ? data.f64[i] : info.dtype == IMGPAR_I64 ? (double)data.i64[i]
-                       : data.u8[i];
+        double value = info.dtype == IMGPAR_I32   ? data.i32[i]
+                       : info.dtype == IMGPAR_F32 ? (double)data.f32[i]
+                       : info.dtype == IMGPAR_F64 ? data.f64[i]
+                       : info.dtype == IMGPAR_I64 ? (double)data.i64[i]
+                                                  : data.u8[i];
         ip_str_number(out, value);
     }
     if (n > 1) ip_str_append(out, info.rank == 3 && info.shape[0] > 1 ? "]]" : "]");
@@ -638,7 +663,11 @@ START_TEST(a_dumped_graph_reads_back)
 END_TEST
 
 /* Failures that only building finds, or that apply() adds: status and the first line. */
-static const struct { const char *text; imgpar_status status; const char *wanted; } failures[] = {
+static const struct {
+    const char *text;
+    imgpar_status status;
+    const char *wanted;
+} failures[] = {
     { "$1 + $3", IMGPAR_E_SYNTAX, "apply:1:6: $3: only 2 arguments are given" },
     { "save($1, \"a.png\")", IMGPAR_E_SYNTAX,
       "apply:1:1: save is a statement of pipeline files; this text is assignments ended by one expression" },
@@ -649,7 +678,8 @@ static const struct { const char *text; imgpar_status status; const char *wanted
     { "$1 + make(5, 5, x)", IMGPAR_E_SHAPE, "apply:1:4: " },
     { "boxblur($1, size=width($1) + 1)", IMGPAR_E_ARGUMENT, "apply:1:28: boxblur: size=4 is even" },
     { "$1[0, 0, 0]", IMGPAR_E_ARGUMENT, "apply:1:3: 3 offsets, but the array has 2 axes" },
-    { "make(2, 3, zip(x, y, 1, 2, 3))", IMGPAR_E_ARGUMENT, "apply:1:1: make: the expression has the shape [3, 2, 5], not [3, 2]" },
+    { "make(2, 3, zip(x, y, 1, 2, 3))", IMGPAR_E_ARGUMENT,
+      "apply:1:1: make: the expression has the shape [3, 2, 5], not [3, 2]" },
     { "iterate($1, 100, make(width(_) + 1, 1, x))", IMGPAR_E_ARGUMENT, "apply:1:18: iterate: the type never settles" },
     { "reduce($1, 0, (p, q) -> p / q > 1 ? p : q)", IMGPAR_OK, "" },
     { "iterate($1, 1000000, iterate(_, 100, boxblur(_)) + 1)", IMGPAR_OK, "" },
@@ -698,7 +728,9 @@ END_TEST
 
 /* ---- params ------------------------------------------------------------------------------------------ */
 
-static const struct { const char *name, *value, *wanted; } settings[] = {
+static const struct {
+    const char *name, *value, *wanted;
+} settings[] = {
     { "n", "0.5", "0.5 a true [1 2 1]" },
     { "n", "-0x10", "-16 a true [1 2 1]" },
     { "s", "say \"x\"", "1 say \"x\" true [1 2 1]" },
@@ -720,8 +752,10 @@ START_TEST(params_are_set_from_text)
     imgpar_pipeline *p;
     ip_str got = IP_STR_INIT;
     ck_assert_int_eq(imgpar_pipeline_parse("t", text, NULL, &p), IMGPAR_OK);
-    if (imgpar_pipeline_set(p, settings[_i].name, settings[_i].value)) ip_str_append(&got, imgpar_pipeline_message(p));
-    else ck_assert_int_eq(imgpar_pipeline_run(p, ctx, collect, &got, NULL), IMGPAR_OK);
+    if (imgpar_pipeline_set(p, settings[_i].name, settings[_i].value))
+        ip_str_append(&got, imgpar_pipeline_message(p));
+    else
+        ck_assert_int_eq(imgpar_pipeline_run(p, ctx, collect, &got, NULL), IMGPAR_OK);
     ck_assert_str_eq(ip_str_text(&got), settings[_i].wanted);
     ip_str_free(&got);
     imgpar_pipeline_release(p);
@@ -754,7 +788,11 @@ END_TEST
 /* ---- hostile text ---------------------------------------------------------------------------------------- */
 
 /* before, then part repeated, then after: refused with this message (or accepted: NULL), and quickly. */
-static const struct { const char *before, *part; int times; const char *after, *wanted; } hostile[] = {
+static const struct {
+    const char *before, *part;
+    int times;
+    const char *after, *wanted;
+} hostile[] = {
     { "print(", "(", 100000, "1", "nested more than 200 deep" },
     { "print(", "-", 100000, "1)", "nested more than 200 deep" },
     { "print(", "[", 100000, "1)", "nested more than 200 deep" },
@@ -787,8 +825,10 @@ START_TEST(hostile_text_meets_a_message)
     imgpar_status st = imgpar_pipeline_parse("t", ip_str_text(&text), NULL, &p);
     if (!st) st = imgpar_pipeline_check(p);
     const char *got = imgpar_pipeline_message(p), *wanted = hostile[_i].wanted;
-    if (wanted) ck_assert_msg(st == IMGPAR_E_SYNTAX && strstr(got, wanted), "wanted %s, got %s", wanted, got);
-    else ck_assert_msg(st == IMGPAR_OK, "%s", got);
+    if (wanted)
+        ck_assert_msg(st == IMGPAR_E_SYNTAX && strstr(got, wanted), "wanted %s, got %s", wanted, got);
+    else
+        ck_assert_msg(st == IMGPAR_OK, "%s", got);
     imgpar_pipeline_release(p);
     ip_str_free(&text);
 }
@@ -913,12 +953,17 @@ START_TEST(a_pipeline_is_a_function_of_its_arrays_and_params)
 }
 END_TEST
 
-static const struct { const char *text; size_t n; const char *message; } not_functions[] = {
+static const struct {
+    const char *text;
+    size_t n;
+    const char *message;
+} not_functions[] = {
     { "$1 + $2", 1, "t:1:6: $2: only 1 argument is given" },
     { "$2", 2, "t reads no $1, so what is given for it would change nothing" },
     { "a = $1", 1, "t:1:1: an expression is expected at the end of the text, whose value is the result" },
     { "", 0, "t:1:1: an expression is expected at the end of the text, whose value is the result" },
-    { "print(1); $1", 1, "t:1:1: print: this text is run for every picture it is given, and ends in one expression, its result" },
+    { "print(1); $1", 1,
+      "t:1:1: print: this text is run for every picture it is given, and ends in one expression, its result" },
     { "a = $1\nsave(a, \"a.png\")", 1,
       "t:2:1: save: this text is run for every picture it is given, and ends in one expression, its result" },
     { "fn f(p) = p + open(\"-\")\nf($1)", 1,
@@ -931,7 +976,8 @@ START_TEST(what_is_no_function_is_refused)
     imgpar_pipeline *p = parsed(not_functions[_i].text);
     const size_t n = strcspn(not_functions[_i].message, "\n");
     ck_assert_int_eq(imgpar_pipeline_check_apply(p, not_functions[_i].n), IMGPAR_E_SYNTAX);
-    ck_assert_msg(strncmp(imgpar_pipeline_message(p), not_functions[_i].message, n) == 0, "%s", imgpar_pipeline_message(p));
+    ck_assert_msg(strncmp(imgpar_pipeline_message(p), not_functions[_i].message, n) == 0, "%s",
+                  imgpar_pipeline_message(p));
     imgpar_array *in = two_by_two(0), *a = imgpar_pipeline_apply(p, ctx, &in, 1);
     if (_i != 1) ck_assert_int_ne(imgpar_array_status(a), IMGPAR_OK);
     imgpar_array_release(a);
@@ -1001,7 +1047,11 @@ END_TEST
 
 /* ---- how far it is ------------------------------------------------------------------------------ */
 
-typedef struct fractions { double first, last; int n; bool went_back; } fractions;
+typedef struct fractions {
+    double first, last;
+    int n;
+    bool went_back;
+} fractions;
 
 static int note_fraction(void *user, double done)
 {
@@ -1027,7 +1077,8 @@ START_TEST(the_fraction_done_is_one_and_never_goes_back)
     char folder[] = "/tmp/imgpar-lang.XXXXXX", path[64];
     imgpar_pipeline *draw, *p;
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    ck_assert_int_eq(imgpar_pipeline_parse("t", "save(make(200, 150, x + y, channels=3), \"a.png\")", folder, &draw), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_pipeline_parse("t", "save(make(200, 150, x + y, channels=3), \"a.png\")", folder, &draw),
+                     IMGPAR_OK);
     ck_assert_int_eq(imgpar_pipeline_parse("t", far_going[_i], folder, &p), IMGPAR_OK);
     const imgpar_options options = { .struct_size = sizeof options, .poll = note_fraction, .user = &f };
     ck_assert_int_eq(imgpar_pipeline_run(draw, ctx, NULL, NULL, NULL), IMGPAR_OK);

@@ -190,10 +190,8 @@ static ip_expr *any_sum(int n)
     }
     imgpar_dtype dtype = dtypes[any(3)];
     ip_expr *x = ip_x_cast(ir, dtype, beside(any(2) ? bytes : shorts, (int)any(9) - 4));
-    if (any(2))
-        x = add(x, ip_x_cast(ir, dtype, byte((int)any(9) - 4)));
-    if (any(4) == 0)
-        x = ip_x_cast(ir, dtype, argument(any(9)));
+    if (any(2)) x = add(x, ip_x_cast(ir, dtype, byte((int)any(9) - 4)));
+    if (any(4) == 0) x = ip_x_cast(ir, dtype, argument(any(9)));
     x = any(2) ? mul(x, number(dtype, any(300))) : x;
     return wide(x);
 }
@@ -202,8 +200,7 @@ static ip_expr *any_sum(int n)
 static ip_expr *put_numbers(ip_ir *of, ip_expr *x, void *user)
 {
     (void)user;
-    if (x->op == IP_X_PARAM)
-        return ip_x_int(of, x->dtype, x->i);
+    if (x->op == IP_X_PARAM) return ip_x_int(of, x->dtype, x->i);
     int64_t level = (int64_t)x->id * 7919 % 256 * (x->dtype == IMGPAR_U16 ? 257 : 1);
     return x->op == IP_X_LOAD ? ip_x_int(of, x->dtype, level) : x;
 }
@@ -228,10 +225,8 @@ static void expect_the_same(ip_expr *sum)
     ip_expr *x = ip_x_saturate(ir, IMGPAR_U8, add(bin(IP_X_SHR, sum, argument(3)), argument(any(99))));
     ck_assert(ip_linear_of(ir, x, &form));
     ip_expr *made = value_of_form();
-    if (form.shift)
-        made = bin(IP_X_SHR, made, value_of(form.shift));
-    if (form.offset)
-        made = add(made, value_of(form.offset));
+    if (form.shift) made = bin(IP_X_SHR, made, value_of(form.shift));
+    if (form.offset) made = add(made, value_of(form.offset));
     made = form.saturates ? ip_x_saturate(ir, form.dtype, made) : ip_x_cast(ir, form.dtype, made);
     ck_assert_ptr_eq(made, value_of(x));
     ck_assert(ip_linear_of(ir, sum, &form));

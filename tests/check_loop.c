@@ -131,8 +131,10 @@ START_TEST(a_loop_is_run_once_wherever_its_value_is_used)
 {
     enum { STEPS = 300, LOOPS = 3 };
     static const char *const texts[] = {
-        "p = $1 + iterate($1, 300, _ * 0.5 + 1)\nq = p + iterate(p, 300, _ * 0.5 + 1)\nq + iterate(q, 300, _ * 0.5 + 1)",
-        "p = iterate($1, 300, _ * 0.5 + 1) + $1\nq = iterate(p, 300, _ * 0.5 + 1) + p\niterate(q, 300, _ * 0.5 + 1) + q",
+        "p = $1 + iterate($1, 300, _ * 0.5 + 1)\nq = p + iterate(p, 300, _ * 0.5 + 1)\nq + iterate(q, 300, _ * 0.5 + "
+        "1)",
+        "p = iterate($1, 300, _ * 0.5 + 1) + $1\nq = iterate(p, 300, _ * 0.5 + 1) + p\niterate(q, 300, _ * 0.5 + 1) + "
+        "q",
     };
     for (int t = 0; t < 2; t++) {
         float got[3];
@@ -151,7 +153,8 @@ START_TEST(a_loop_that_no_step_changes_is_run_once)
     for (int e = 0; e < 3; e++) /* p / 2 + 2 */
         ck_assert_float_eq(got[e], 4);
     if (has_device) ck_assert_uint_le(did.kernels, 2 * 300 + 2);
-    did = run("iterate($1, 40, p -> iterate(p, 100, q -> (q + p) * 0.5) + 1)", got, 3); /* this one is changed: q ends at p */
+    /* this one is changed: q ends at p */
+    did = run("iterate($1, 40, p -> iterate(p, 100, q -> (q + p) * 0.5) + 1)", got, 3);
     for (int e = 0; e < 3; e++)
         ck_assert_float_eq(got[e], (float)(e + 40));
     if (has_device) ck_assert_uint_ge(did.kernels, 40 * 100);
@@ -178,7 +181,10 @@ START_TEST(a_loop_decodes_a_file_once)
 }
 END_TEST
 
-typedef struct releasing { imgpar_array *array; int at; } releasing;
+typedef struct releasing {
+    imgpar_array *array;
+    int at;
+} releasing;
 
 static int release_at(void *user, double done)
 {
@@ -188,7 +194,8 @@ static int release_at(void *user, double done)
     return 0;
 }
 
-/* A handle on text, which holds a loop, is released at each call of poll in turn, while what is computed from it is evaluated. */
+/* A handle on text, which holds a loop, is released at each call of poll in turn, while what is computed from it is
+ * evaluated. */
 static void release_while_evaluating(const char *text, bool is_evaluated)
 {
     static float all[SIDE * SIDE];
@@ -244,15 +251,19 @@ static float *run_large(const char *text, const char *fuse, uint64_t *kernels)
     return all;
 }
 
-/* Not fused, every step is taken by itself. A fold and the end of it are two kernels; a condition is those and a comparison. */
+/* Not fused, every step is taken by itself. A fold and the end of it are two kernels; a condition is those and a
+ * comparison. */
 START_TEST(steps_that_wait_for_memory_are_taken_together)
 {
-    static const struct { const char *text; uint64_t kernels; } rows[] = {
+    static const struct {
+        const char *text;
+        uint64_t kernels;
+    } rows[] = {
         { "iterate($1, 104, _ * 0.5 + 1)", 104 / 4 },
         { "iterate($1, 107, _ * 0.5 + 1)", 107 / 4 + 107 % 4 },
         { "cast(iterate(cast($1, i64), 104, _ * 7 - 1), f32)", 1 + 104 / 4 + 1 },
         { "cast(iterate(cast($1, u8), 120, cast(_ * 7 + 3, u8)), f32)", 1 + 120 / 4 + 1 }, /* narrow, and wraps */
-        { "cast(iterate(cast($1, u8), 40, cast(_ * 7 + 3, u8)), f32)", 1 + 40 + 1 },     /* too little */
+        { "cast(iterate(cast($1, u8), 40, cast(_ * 7 + 3, u8)), f32)", 1 + 40 + 1 },       /* too little */
         { "iterate($1, 104, reshape(_ * 0.5 + 1, [1100 1100]))", 104 / 4 },
         { "b = $1 * 0.01\niterate($1, 104, _ * 0.5 + b)", 104 / 4 }, /* what no step changes */
         { "(u, v) = iterate(($1, $1 * 2), 104, (p, q) -> (q, p * 0.5))\nu - v", 1 + 104 + 1 },
@@ -265,15 +276,18 @@ START_TEST(steps_that_wait_for_memory_are_taken_together)
         { "iterate($1, 104, _ * 0.5 + 1, until=maxval(_) < 3)", 7 * (1 + 3) },
         { "iterate($1, 104, (_[-1,0] + _[1,0]) * 0.5)", 104 },
         { "iterate($1, 104, (_[0,-1] + _[0,1]) * 0.5)", 104 / 4 }, /* keeps single rows */
-        { "reshape(iterate(reshape($1, [1210000]), 104, (_[-1] + _[0] + _[1]) * 0.25), [1100 1100])", 104 / 4 }, /* and walks a line panel by panel */
+        /* and walks a line panel by panel */
+        { "reshape(iterate(reshape($1, [1210000]), 104, (_[-1] + _[0] + _[1]) * 0.25), [1100 1100])", 104 / 4 },
         { "iterate($1, 104, cast(cast(_, f16) * 0.75 + 1, f32))", 104 }, /* what is rounded is kept */
-        { "iterate($1, 104, _ * 0.5 + mean(_))", 104 * (2 + 1) }, /* all of a step is seen before the next */
+        { "iterate($1, 104, _ * 0.5 + mean(_))", 104 * (2 + 1) },        /* all of a step is seen before the next */
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         uint64_t kernels, ignored;
         float *got = run_large(rows[r].text, "1", &kernels), *want = run_large(rows[r].text, "0", &ignored);
-        ck_assert_msg(memcmp(got, want, sizeof(float) * LARGE * LARGE) == 0, "%s: other values than step by step", rows[r].text);
-        ck_assert_msg(!has_device || kernels == rows[r].kernels, "%s: %d kernels, not %d", rows[r].text, (int)kernels, (int)rows[r].kernels);
+        ck_assert_msg(memcmp(got, want, sizeof(float) * LARGE * LARGE) == 0, "%s: other values than step by step",
+                      rows[r].text);
+        ck_assert_msg(!has_device || kernels == rows[r].kernels, "%s: %d kernels, not %d", rows[r].text, (int)kernels,
+                      (int)rows[r].kernels);
         free(got);
         free(want);
     }
@@ -284,22 +298,28 @@ START_TEST(steps_of_loops_are_explained)
 {
     if (!has_device) return;
     assert_explained("blur(iterate($1, 40, boxblur(_, size=3) * 0.5), 1)", "text",
-                     (const char *[]){ "1 kernel", "kernel 1: blur", "\n\nloop 1: 40 steps; a step is\n", "1 kernel", "kernel 1: boxblur",
-                                       "carried from the step before", NULL });
-    assert_explained("iterate($1, 40, _ + 1, until=maxval(_) > 9, check=4)", "text",
-                     (const char *[]){ "loop 1: at most 40 steps, until its condition holds, tested after every 4; a step is\n", "kernel 1: arithmetic",
-                                       "its condition is\n", "kernel 1: maxval", NULL });
-    assert_explained("iterate($1, 40, _ + 1, until=maxval(_) > 9)", "json",
-                     (const char *[]){ "\"step\": {\"nodes\": ", "}, \"check\": 1, \"condition\": {\"nodes\": ", "maxval", NULL });
+                     (const char *[]){ "1 kernel", "kernel 1: blur", "\n\nloop 1: 40 steps; a step is\n", "1 kernel",
+                                       "kernel 1: boxblur", "carried from the step before", NULL });
+    assert_explained(
+        "iterate($1, 40, _ + 1, until=maxval(_) > 9, check=4)", "text",
+        (const char *[]){ "loop 1: at most 40 steps, until its condition holds, tested after every 4; a step is\n",
+                          "kernel 1: arithmetic", "its condition is\n", "kernel 1: maxval", NULL });
+    assert_explained(
+        "iterate($1, 40, _ + 1, until=maxval(_) > 9)", "json",
+        (const char *[]){ "\"step\": {\"nodes\": ", "}, \"check\": 1, \"condition\": {\"nodes\": ", "maxval", NULL });
     /* one within the other */
-    assert_explained("iterate($1, 40, iterate(_, 500, erode(_, size=3)) + blur(_, 1))", "json",
-                     (const char *[]){ "{\"nodes\": ", ", \"loops\": [\n  {\"steps\": 40, \"step\": {\"nodes\": ", "blur", "},\n  {\"steps\": 500, ",
-                                       "\"step\": {\"nodes\": ", "erode", "\n]}}\n]}\n", NULL });
+    assert_explained(
+        "iterate($1, 40, iterate(_, 500, erode(_, size=3)) + blur(_, 1))", "json",
+        (const char *[]){ "{\"nodes\": ", ", \"loops\": [\n  {\"steps\": 40, \"step\": {\"nodes\": ", "blur",
+                          "},\n  {\"steps\": 500, ", "\"step\": {\"nodes\": ", "erode", "\n]}}\n]}\n", NULL });
     static const char *const large = "iterate(fill(1000, 1000, 1.5, dtype=f32), 400, _ * 0.5)";
-    assert_explained(large, "text", (const char *[]){ "loop 1: 400 steps, 4 at once; 4 steps are\n", "1 kernel", NULL });
+    assert_explained(large, "text",
+                     (const char *[]){ "loop 1: 400 steps, 4 at once; 4 steps are\n", "1 kernel", NULL });
     assert_explained(large, "json", (const char *[]){ "{\"steps\": 400, \"at_once\": 4, \"step\": {", NULL });
-    assert_explained("iterate($1, 400, _ * 0.5)", "cl", (const char *[]){ "/* loop 1: 400 steps; a step: */\n", "__kernel void", NULL });
-    assert_explained("iterate($1, 400, _ * 0.5)", "dot", (const char *[]){ "digraph", "// loop 1: 400 steps; a step:\ndigraph", NULL });
+    assert_explained("iterate($1, 400, _ * 0.5)", "cl",
+                     (const char *[]){ "/* loop 1: 400 steps; a step: */\n", "__kernel void", NULL });
+    assert_explained("iterate($1, 400, _ * 0.5)", "dot",
+                     (const char *[]){ "digraph", "// loop 1: 400 steps; a step:\ndigraph", NULL });
 }
 END_TEST
 
@@ -343,8 +363,10 @@ START_TEST(steps_of_matrices_of_4x4_launch_nothing)
     }
     filter_in_double(500, f, want);
     const int64_t shape[] = { 4, 4 };
-    imgpar_array *in[] = { imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, start_of), imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, f_of) };
-    int kernels = read_by("auto", "iterate($1, 500, matmul(matmul($2, _), transpose($2)) * 0.5 + (x == y) * 0.25)", in, 2, got, sizeof got);
+    imgpar_array *in[] = { imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, start_of),
+                           imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, f_of) };
+    int kernels = read_by("auto", "iterate($1, 500, matmul(matmul($2, _), transpose($2)) * 0.5 + (x == y) * 0.25)", in,
+                          2, got, sizeof got);
     ck_assert_int_le(kernels, FEW);
     for (int k = 0; k < 16; k++)
         ck_assert_float_eq_tol(got[k], (float)want[k / 4][k % 4], 1e-4f);
@@ -373,8 +395,7 @@ START_TEST(small_steps_give_the_bytes_that_kernels_give)
         int kernels = read_by("pixels", texts[t], &a, 1, want, sizeof want);
         ck_assert_msg(!has_device || kernels > FEW, "%s: %d kernels", texts[t], kernels);
         ck_assert_msg(memcmp(small, want, sizeof want) == 0, "%s", texts[t]);
-        if (t == 0)
-            ck_assert_msg(memcmp(small, lcg, sizeof lcg) == 0, "%s", texts[t]);
+        if (t == 0) ck_assert_msg(memcmp(small, lcg, sizeof lcg) == 0, "%s", texts[t]);
     }
     imgpar_array_release(a);
 }
@@ -383,8 +404,10 @@ END_TEST
 START_TEST(what_runs_small_steps_is_explained)
 {
     if (!has_device) return;
-    assert_explained("iterate(slice($1, 0, 4), 400, _ * 0.5)", "text", (const char *[]){ "loop 1: 400 steps, by the interpreter since they are small", NULL });
-    assert_explained("iterate(slice($1, 0, 4), 400, _ * 0.5)", "json", (const char *[]){ "{\"steps\": 400, \"by\": \"interpreter\", \"step\": {", NULL });
+    assert_explained("iterate(slice($1, 0, 4), 400, _ * 0.5)", "text",
+                     (const char *[]){ "loop 1: 400 steps, by the interpreter since they are small", NULL });
+    assert_explained("iterate(slice($1, 0, 4), 400, _ * 0.5)", "json",
+                     (const char *[]){ "{\"steps\": 400, \"by\": \"interpreter\", \"step\": {", NULL });
 }
 END_TEST
 
@@ -392,7 +415,8 @@ START_TEST(a_handle_on_a_loop_may_go_while_others_compute_with_it)
 {
     release_while_evaluating("iterate($1, 300, _ * 0.5 + 1, until = maxval(_) < 60)", false);
     release_while_evaluating("iterate($1, 300, _ * 0.5 + 1, until = maxval(_) < 60)", true);
-    release_while_evaluating("iterate($1, 300, _ * 0.5 + 1, until = maxval(_) < 60) + 0", true); /* the loop is below it */
+    /* the loop is below it */
+    release_while_evaluating("iterate($1, 300, _ * 0.5 + 1, until = maxval(_) < 60) + 0", true);
 }
 END_TEST
 

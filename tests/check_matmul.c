@@ -31,7 +31,8 @@ static real wrapped(imgpar_dtype dtype, uint64_t bits)
 }
 
 /* One element: the product of k numbers of a, stride 1, with k of b. */
-static void sum_products(const nd *a, int64_t from_a, const nd *b, int64_t from_b, int64_t stride_b, int64_t k, nd *out, int64_t at)
+static void sum_products(const nd *a, int64_t from_a, const nd *b, int64_t from_b, int64_t stride_b, int64_t k, nd *out,
+                         int64_t at)
 {
     imgpar_dtype dtype = out->p.dtype;
     real sum = 0, magnitude = 0;
@@ -46,12 +47,16 @@ static void sum_products(const nd *a, int64_t from_a, const nd *b, int64_t from_
     out->p.slack[at] = is_float(dtype) ? magnitude * (real)(k + 1) * (dtype == IMGPAR_F64 ? 0x1p-53L : 0x1p-24L) : 0;
 }
 
-static int64_t extent(const nd *a, int axis_from_end) { return axis_from_end <= a->rank ? a->shape[a->rank - axis_from_end] : 1; }
+static int64_t extent(const nd *a, int axis_from_end)
+{
+    return axis_from_end <= a->rank ? a->shape[a->rank - axis_from_end] : 1;
+}
 
 /* By NumPy's definition, index by index. */
 static nd product(const nd *a, const nd *b, imgpar_dtype dtype)
 {
-    int64_t m = a->rank > 1 ? extent(a, 2) : 1, n = b->rank > 1 ? extent(b, 1) : 1, k = extent(a, 1), shape[4], batch[2];
+    int64_t m = a->rank > 1 ? extent(a, 2) : 1, n = b->rank > 1 ? extent(b, 1) : 1, k = extent(a, 1), shape[4],
+            batch[2];
     int rank = 0, leading = (a->rank > b->rank ? a->rank : b->rank) - 2;
     for (int d = 0; d < 2; d++)
         batch[d] = extent(a, 4 - d) == 1 || 4 - d > a->rank ? extent(b, 4 - d) : extent(a, 4 - d);
@@ -75,7 +80,8 @@ static nd product(const nd *a, const nd *b, imgpar_dtype dtype)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static void check_product(const char *shape_a, const char *shape_b, imgpar_dtype dtype_a, imgpar_dtype dtype_b, imgpar_dtype dtype)
+static void check_product(const char *shape_a, const char *shape_b, imgpar_dtype dtype_a, imgpar_dtype dtype_b,
+                          imgpar_dtype dtype)
 {
     char what[160];
     nd a = nd_new(dtype_a, shape_a), b = nd_new(dtype_b, shape_b);
@@ -93,20 +99,45 @@ static void check_product(const char *shape_a, const char *shape_b, imgpar_dtype
     nd_free(&want);
 }
 
-static const struct { const char *a, *b; } shapes[] = {
+static const struct {
+    const char *a, *b;
+} shapes[] = {
     /* direct */
-    { "1x1", "1x1" }, { "3x4", "4x5" }, { "1x7", "7x1" }, { "7x1", "1x9" }, { "7x129", "129x17" }, { "1x300", "300x131" },
+    { "1x1", "1x1" },
+    { "3x4", "4x5" },
+    { "1x7", "7x1" },
+    { "7x1", "1x9" },
+    { "7x129", "129x17" },
+    { "1x300", "300x131" },
     { "15x33", "33x200" },
     /* reduce */
-    { "33x200", "200x1" }, { "33x201", "201x4" }, { "1x64", "64x3" }, { "129x67", "67x2" },
+    { "33x200", "200x1" },
+    { "33x201", "201x4" },
+    { "1x64", "64x3" },
+    { "129x67", "67x2" },
     /* blocked: whole and broken tiles, one and several runs along k */
-    { "16x32", "32x32" }, { "37x65", "65x71" }, { "100x300", "300x33" }, { "97x513", "513x130" }, { "16x256", "256x64" },
+    { "16x32", "32x32" },
+    { "37x65", "65x71" },
+    { "100x300", "300x33" },
+    { "97x513", "513x130" },
+    { "16x256", "256x64" },
     { "64x32", "32x1030" },
     /* arrays of one axis */
-    { "5", "5" }, { "200", "200" }, { "33x65", "65" }, { "65", "65x33" }, { "100", "100x2" },
+    { "5", "5" },
+    { "200", "200" },
+    { "33x65", "65" },
+    { "65", "65x33" },
+    { "100", "100x2" },
     /* batches, broadcasting either way */
-    { "3x4x5", "3x5x6" }, { "3x17x40", "40x33" }, { "17x40", "3x40x33" }, { "2x3x17x40", "3x40x33" }, { "2x1x20x33", "1x3x33x40" },
-    { "1x3x5x70", "2x3x70x2" }, { "2x3x5x7", "7" }, { "7", "2x3x7x5" }, { "8x16x3", "3x4" },
+    { "3x4x5", "3x5x6" },
+    { "3x17x40", "40x33" },
+    { "17x40", "3x40x33" },
+    { "2x3x17x40", "3x40x33" },
+    { "2x1x20x33", "1x3x33x40" },
+    { "1x3x5x70", "2x3x70x2" },
+    { "2x3x5x7", "7" },
+    { "7", "2x3x7x5" },
+    { "8x16x3", "3x4" },
 };
 
 START_TEST(products_of_all_shapes_are_sums_of_products)
@@ -118,13 +149,19 @@ END_TEST
 
 START_TEST(products_of_all_dtypes_meet_as_operators_do)
 {
-    static const struct { imgpar_dtype a, b, out; } rows[] = {
-        { IMGPAR_U8, IMGPAR_U8, IMGPAR_I32 },   { IMGPAR_I8, IMGPAR_U16, IMGPAR_I32 },  { IMGPAR_BOOL, IMGPAR_BOOL, IMGPAR_I32 },
-        { IMGPAR_U32, IMGPAR_U32, IMGPAR_U32 }, { IMGPAR_I32, IMGPAR_U32, IMGPAR_I64 }, { IMGPAR_I64, IMGPAR_I64, IMGPAR_I64 },
-        { IMGPAR_U64, IMGPAR_U8, IMGPAR_U64 },  { IMGPAR_F32, IMGPAR_I16, IMGPAR_F32 }, { IMGPAR_F64, IMGPAR_F32, IMGPAR_F64 },
-        { IMGPAR_F16, IMGPAR_F16, IMGPAR_F16 }, { IMGPAR_F64, IMGPAR_F64, IMGPAR_F64 },
+    static const struct {
+        imgpar_dtype a, b, out;
+    } rows[] = {
+        { IMGPAR_U8, IMGPAR_U8, IMGPAR_I32 },     { IMGPAR_I8, IMGPAR_U16, IMGPAR_I32 },
+        { IMGPAR_BOOL, IMGPAR_BOOL, IMGPAR_I32 }, { IMGPAR_U32, IMGPAR_U32, IMGPAR_U32 },
+        { IMGPAR_I32, IMGPAR_U32, IMGPAR_I64 },   { IMGPAR_I64, IMGPAR_I64, IMGPAR_I64 },
+        { IMGPAR_U64, IMGPAR_U8, IMGPAR_U64 },    { IMGPAR_F32, IMGPAR_I16, IMGPAR_F32 },
+        { IMGPAR_F64, IMGPAR_F32, IMGPAR_F64 },   { IMGPAR_F16, IMGPAR_F16, IMGPAR_F16 },
+        { IMGPAR_F64, IMGPAR_F64, IMGPAR_F64 },
     };
-    static const struct { const char *a, *b; } some[] = { { "5x9", "9x7" }, { "19x70", "70x3" }, { "29x261", "261x37" } };
+    static const struct {
+        const char *a, *b;
+    } some[] = { { "5x9", "9x7" }, { "19x70", "70x3" }, { "29x261", "261x37" } };
     if (!imgpar_context_device(ctx)->has_f64 && (rows[_i].out == IMGPAR_F64)) return;
     for (int k = 0; k < 3; k++)
         check_product(some[k].a, some[k].b, rows[_i].a, rows[_i].b, rows[_i].out);
@@ -142,8 +179,8 @@ static imgpar_array *large(const char *shape, unsigned seed)
 
 /* ---- CLBlast ------------------------------------------------------------------------------------- */
 
-/* CLBlast compiles a program for each dtype, single and batched, which takes PoCL half a minute: the first one is enough for the
- * quick tier. */
+/* CLBlast compiles a program for each dtype, single and batched, which takes PoCL half a minute: the first one is
+ * enough for the quick tier. */
 /* Whether there is a CLBlast to be tested; then it computes whatever it may. */
 static bool set_clblast(void)
 {
@@ -168,7 +205,11 @@ static void expect_library(const char *shape_a, const char *shape_b, imgpar_dtyp
     nd_free(&b);
 }
 
-static const struct { const char *a, *b; imgpar_dtype dtype; bool is_quick; } for_clblast[] = {
+static const struct {
+    const char *a, *b;
+    imgpar_dtype dtype;
+    bool is_quick;
+} for_clblast[] = {
     { "16x32", "32x32", IMGPAR_F32, true },          { "37x65", "65x71", IMGPAR_F32, true },
     { "97x513", "513x130", IMGPAR_F32, true },       { "257x600", "600x513", IMGPAR_F32, false },
     { "37x65", "65x71", IMGPAR_F64, false },         { "97x513", "513x130", IMGPAR_F64, false },
@@ -189,7 +230,10 @@ END_TEST
 
 START_TEST(what_clblast_is_not_for_is_computed_by_our_kernels)
 {
-    static const struct { const char *a, *b; imgpar_dtype dtype; } rows[] = {
+    static const struct {
+        const char *a, *b;
+        imgpar_dtype dtype;
+    } rows[] = {
         { "1x1", "1x1", IMGPAR_F32 },    { "15x33", "33x200", IMGPAR_F32 }, { "33x200", "200x1", IMGPAR_F32 },
         { "0x40", "40x40", IMGPAR_F32 }, { "40x0", "0x40", IMGPAR_F32 },    { "40x40", "40x40", IMGPAR_I32 },
     };
@@ -207,7 +251,8 @@ START_TEST(whom_products_are_left_to_is_a_setting)
     ck_assert_int_eq(imgpar_context_set(ctx, "blas", "own"), IMGPAR_OK);
     expect_library("1000x1000", "1000x1000", IMGPAR_F32, NULL);
     ck_assert_int_eq(imgpar_context_set(ctx, "blas", "auto"), IMGPAR_OK);
-    if (strcmp(imgpar_context_device(ctx)->kind, "cpu") == 0) expect_library("1000x1000", "1000x1000", IMGPAR_F32, NULL);
+    if (strcmp(imgpar_context_device(ctx)->kind, "cpu") == 0)
+        expect_library("1000x1000", "1000x1000", IMGPAR_F32, NULL);
 }
 END_TEST
 
@@ -224,7 +269,8 @@ START_TEST(strips_by_clblast_are_rows_of_the_product)
         want.p.slack[k] = all.p.slack[150 * 48 + k];
     }
     imgpar_array *in[] = { nd_array(ctx, &a), nd_array(ctx, &b) };
-    nd_check(ctx, imgpar_apply(ctx, "slice(matmul($1, $2), [150 0], [250 48])", in, 2), &want, false, "100 rows of a product");
+    nd_check(ctx, imgpar_apply(ctx, "slice(matmul($1, $2), [150 0], [250 48])", in, 2), &want, false,
+             "100 rows of a product");
     imgpar_array_release(in[0]);
     imgpar_array_release(in[1]);
     nd_free(&a);
@@ -351,11 +397,15 @@ static void expect_message(const char *shape_a, const char *shape_b, const char 
 
 START_TEST(shapes_that_do_not_fit_are_named)
 {
-    expect_message("3x4", "5x6", "matmul: a is [3, 4] and b is [5, 6]; a's columns must be as many as b's rows, and leading axes "
-                                 "equal or 1");
-    expect_message("4", "5", "matmul: a is [4] and b is [5]; a's columns must be as many as b's rows, and leading axes equal or 1");
-    expect_message("2x3x4", "3x4x5", "matmul: a is [2, 3, 4] and b is [3, 4, 5]; a's columns must be as many as b's rows, and "
-                                     "leading axes equal or 1");
+    expect_message("3x4", "5x6",
+                   "matmul: a is [3, 4] and b is [5, 6]; a's columns must be as many as b's rows, and leading axes "
+                   "equal or 1");
+    expect_message(
+        "4", "5",
+        "matmul: a is [4] and b is [5]; a's columns must be as many as b's rows, and leading axes equal or 1");
+    expect_message("2x3x4", "3x4x5",
+                   "matmul: a is [2, 3, 4] and b is [3, 4, 5]; a's columns must be as many as b's rows, and "
+                   "leading axes equal or 1");
 }
 END_TEST
 

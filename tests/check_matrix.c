@@ -53,11 +53,13 @@ static imgpar_array *build(imgpar_context *ctx, const matrix_row *row, const cal
     const char *rest = strstr(c->options, "border=");
     if (row->text) {
         const char *hole = strstr(row->text, "%s");
-        snprintf(text, sizeof text, "%.*s%s%s%s", (int)(hole - row->text), row->text, rest ? ", " : "", rest ? rest : "",
-                 hole + 2);
+        snprintf(text, sizeof text, "%.*s%s%s%s", (int)(hole - row->text), row->text, rest ? ", " : "",
+                 rest ? rest : "", hole + 2);
     }
-    if (row->text || n_arrays < c->n_in || c->n_in == 0) result = imgpar_apply(ctx, text, arrays, (size_t)n_arrays);
-    else result = imgpar_op(ctx, c->op, arrays, (size_t)n_arrays, c->options);
+    if (row->text || n_arrays < c->n_in || c->n_in == 0)
+        result = imgpar_apply(ctx, text, arrays, (size_t)n_arrays);
+    else
+        result = imgpar_op(ctx, c->op, arrays, (size_t)n_arrays, c->options);
     for (int k = 0; k < n_arrays; k++)
         imgpar_array_release(arrays[k]);
     return result;
@@ -106,7 +108,8 @@ static device_use use_of(const bench *b, const combination *m, int row)
     int n_channels = (int)strlen(m->row->channels), channel_index = 0;
     while (m->row->channels[channel_index] - '0' != m->channels)
         channel_index++;
-    bool meets = has_dtype && channel_index == (d + row) % n_channels && (!m->row->has_border || m->border == (d + row) % 5);
+    bool meets =
+        has_dtype && channel_index == (d + row) % n_channels && (!m->row->has_border || m->border == (d + row) % 5);
     return !meets ? NO_DEVICE : d == 0 ? DEVICE : DEVICE_ROWS;
 }
 
@@ -233,7 +236,12 @@ static real place_ramp(int64_t y, int64_t x, int64_t c) { return (void)y, (real)
 
 START_TEST(coordinates_are_the_places_of_elements)
 {
-    static const struct { const char *text; imgpar_dtype dtype; int channels; place_fn fn; } makes[] = {
+    static const struct {
+        const char *text;
+        imgpar_dtype dtype;
+        int channels;
+        place_fn fn;
+    } makes[] = {
         { "make(%d, %d, x)", IMGPAR_I32, 1, place_x },
         { "make(%d, %d, x + 100 * y + 10000 * c, channels=3)", IMGPAR_I32, 3, place_all },
         { "make(%d, %d, cast((x div 4 + y div 4) %% 2 == 1 ? 255 : 0, u8))", IMGPAR_U8, 1, place_pattern },
@@ -277,8 +285,14 @@ static real neighbours(const picture *a, int64_t y, int64_t x, int64_t c, char r
 START_TEST(neighbour_reads_follow_the_rule_of_their_stencil)
 {
     static const char reads[] = "($1[-1, 0] + $1[1, 0] + $1[0, -1] + $1[0, 1]) / 4";
-    static const struct { const char *rest; char rule; } rules[] = {
-        { "", 'r' }, { ", border=wrap", 'w' }, { ", outside=9", '9' }, { ", outside=keep", 'k' },
+    static const struct {
+        const char *rest;
+        char rule;
+    } rules[] = {
+        { "", 'r' },
+        { ", border=wrap", 'w' },
+        { ", outside=9", '9' },
+        { ", outside=keep", 'k' },
     };
     static const int sizes[][2] = { { 1, 1 }, { 1, 31 }, { 13, 7 }, { 67, 129 } };
     bench b;
@@ -286,7 +300,8 @@ START_TEST(neighbour_reads_follow_the_rule_of_their_stencil)
     bench_open(&b);
     for (int k = 0; k < 4; k++)
         for (int s = 0; s < 4; s++) {
-            picture a = picture_new(IMGPAR_U8, sizes[s][1], sizes[s][0], 3), want = picture_new(IMGPAR_F32, a.h, a.w, 3);
+            picture a = picture_new(IMGPAR_U8, sizes[s][1], sizes[s][0], 3),
+                    want = picture_new(IMGPAR_F32, a.h, a.w, 3);
             picture_fill(&a, FILL_ANY, 3);
             for (int64_t i = 0; i < picture_count(&a); i++)
                 want.v[i] = neighbours(&a, i / 3 / a.w, i / 3 % a.w, i % 3, rules[k].rule);
@@ -353,8 +368,10 @@ START_TEST(every_operation_has_an_oracle_and_a_row)
         if (strcmp(op, "open") == 0) continue; /* files have tests of their own */
         /* So have arrays of any rank: check_views.c and others of its kind see that none is forgotten. */
         if (!oracle_find(op) &&
-            strstr("array complex generator gather matrix measure selection transform", imgpar_op_get(k)->category)) continue;
-        if (strcmp(op, "recomb") == 0 || strcmp(op, "wavefront") == 0) continue; /* check_gathers.c, check_scan_graph.c */
+            strstr("array complex generator gather matrix measure selection transform", imgpar_op_get(k)->category))
+            continue;
+        /* check_gathers.c, check_scan_graph.c */
+        if (strcmp(op, "recomb") == 0 || strcmp(op, "wavefront") == 0) continue;
         if (ip_op_find(op)->expand == ip_expand_written) continue; /* check_written.c */
         bool has_oracle = oracle_find(op) != NULL;
         if (has_oracle && is_in_a_row(op)) continue;
@@ -372,7 +389,8 @@ int main(void)
     TCase *c = tcase_create("matrix");
     tcase_set_timeout(c, 600);
     tcase_add_test(c, every_operation_has_an_oracle_and_a_row);
-    tcase_add_loop_test(c, an_operation_gives_the_same_in_every_schedule_and_what_its_definition_says, 0, n_matrix_rows);
+    tcase_add_loop_test(c, an_operation_gives_the_same_in_every_schedule_and_what_its_definition_says, 0,
+                        n_matrix_rows);
     tcase_add_loop_test(c, functions_packed_into_one_kernel_give_what_their_definitions_say, 0, n_matrix_packs);
     tcase_add_test(c, coordinates_are_the_places_of_elements);
     tcase_add_test(c, neighbour_reads_follow_the_rule_of_their_stencil);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles, EXIF, XMP and resolution: read, carried through operations, written back; and files that are made to do harm. */
+/* Profiles, EXIF, XMP and resolution: read, carried through operations, written back; and files that are made to do
+ * harm. */
 #include "io_help.h"
 
 #include "base/md5.h"
@@ -17,7 +18,8 @@ static const uint32_t p3[8] = { 31270, 32900, 68000, 32000, 26500, 69000, 15000,
 static const uint32_t adobe[8] = { 31270, 32900, 64000, 33000, 21000, 71000, 15000, 6000 };
 static const char packet[] = "<x:xmpmeta><rdf:Description tiff:Orientation=\"6\" dc:title=\"a title\"/>"
                              "<xmp:Thumbnails>AAAA</xmp:Thumbnails></x:xmpmeta>";
-static const char clean_packet[] = "<x:xmpmeta><rdf:Description tiff:Orientation=\"1\" dc:title=\"a title\"/></x:xmpmeta>";
+static const char clean_packet[] =
+    "<x:xmpmeta><rdf:Description tiff:Orientation=\"1\" dc:title=\"a title\"/></x:xmpmeta>";
 
 static imgpar_context *ctx;
 
@@ -59,8 +61,8 @@ static void make_exif(unsigned char exif[EXIF_BYTES])
     put(&p, 4, 0x4d4d002a);
     put(&p, 4, 8);
     put(&p, 2, 4);
-    put_entry(&p, 0x010f, 2, 8, 64);           /* maker */
-    put_entry(&p, 0x0112, 3, 1, 6);            /* orientation */
+    put_entry(&p, 0x010f, 2, 8, 64); /* maker */
+    put_entry(&p, 0x0112, 3, 1, 6);  /* orientation */
     put_entry(&p, 0x8769, 4, 1, AT_DETAILS);
     put_entry(&p, 0x0128, 3, 1, 2);
     put(&p, 4, AT_NEXT);
@@ -175,13 +177,17 @@ static bool holds(blob b, const char *bytes, size_t n)
 static uint32_t exif_value(const ip_metadata *m, size_t entry)
 {
     const unsigned char *p = m->exif.bytes + entry;
-    return p[3] == 3 ? (uint32_t)p[8] << 8 | p[9] : (uint32_t)p[8] << 24 | (uint32_t)p[9] << 16 | (uint32_t)p[10] << 8 | p[11];
+    return p[3] == 3 ? (uint32_t)p[8] << 8 | p[9]
+                     : (uint32_t)p[8] << 24 | (uint32_t)p[9] << 16 | (uint32_t)p[10] << 8 | p[11];
 }
 
 #define DIGEST "0123456789ABCDEF0123456789ABCDEF"
-static const char main_packet[] = "<x:xmpmeta><rdf:RDF><rdf:Description xmpNote:HasExtendedXMP=\"" DIGEST "\" dc:title=\"a\"/></rdf:RDF></x:xmpmeta>";
-static const char records[] = "\x1c\x02\x05\0\7A title\x1c\x02\x78\0\5words";                       /* as they are kept */
-static const char stored_records[] = "\x1c\x02\x05\0\7A title\x1c\x02\x83\0\1P\x1c\x02\xca\0\4\xaa\xaa\xaa\xaa\x1c\x02\x78\0\5words";
+static const char main_packet[] =
+    "<x:xmpmeta><rdf:RDF><rdf:Description xmpNote:HasExtendedXMP=\"" DIGEST "\" dc:title=\"a\"/></rdf:RDF></x:xmpmeta>";
+/* as they are kept */
+static const char records[] = "\x1c\x02\x05\0\7A title\x1c\x02\x78\0\5words";
+static const char stored_records[] =
+    "\x1c\x02\x05\0\7A title\x1c\x02\x83\0\1P\x1c\x02\xca\0\4\xaa\xaa\xaa\xaa\x1c\x02\x78\0\5words";
 enum { N_RECORDS = sizeof records - 1, N_STORED = sizeof stored_records - 1, EXTENSION_HEAD = 35 + 32 + 8 };
 
 /* A second packet of n bytes. */
@@ -234,7 +240,9 @@ static void add_main_packet(blob *b)
 /* Image resources: another one, with a name, and IPTC's, which ends in a second segment. */
 static void add_resources(blob *b)
 {
-    unsigned char all[200] = "8BIM\x04\x25\3abc\0\0\0\1z\0" "8BIM\4\4\0\0\0\0\0", body[200] = "Photoshop 3.0";
+    unsigned char all[200] = "8BIM\x04\x25\3abc\0\0\0\1z\0"
+                             "8BIM\4\4\0\0\0\0\0",
+                  body[200] = "Photoshop 3.0";
     enum { FIRST = 16, HEAD = 12, CUT = FIRST + HEAD + 9, ALL = FIRST + HEAD + N_STORED };
     all[FIRST + HEAD - 1] = N_STORED;
     memcpy(all + FIRST + HEAD, stored_records, N_STORED);
@@ -257,13 +265,28 @@ static blob annotated_jpeg(const unsigned char *extension, size_t n)
 
 /* ---- through operations ----------------------------------------------------------------------------- */
 
-static const struct { const char *text; uint32_t width, height; } kept[] = {
-    { "$1", H, W }, { "$1 + 20", H, W }, { "invert($1)", H, W }, { "blur($1, 1)", H, W }, { "unsharp($1)", H, W },
-    { "resize($1, width=5, height=4)", 5, 4 }, { "crop($1, 1, 2, 3, 4)", 3, 4 }, { "transpose($1)", W, H },
-    { "iterate($1, 3, boxblur(_, size=3))", H, W }, { "iterate($1, 40, boxblur(_, size=3))", H, W },
-    { "fn f(v) = v * 0.5\nf($1)", H, W }, { "blend($1, invert($1), 0.3)", H, W }, { "cast($1, f32)", H, W },
-    { "select(gray($1) > 60, $1, invert($1))", H, W }, { "median($1)", H, W }, { "threshold($1, 90)", H, W },
-    { "thumbnail($1, 4)", 3, 4 }, { "a = $1\noverlay(a, invert(a), circle(a, radius=3))", H, W },
+static const struct {
+    const char *text;
+    uint32_t width, height;
+} kept[] = {
+    { "$1", H, W },
+    { "$1 + 20", H, W },
+    { "invert($1)", H, W },
+    { "blur($1, 1)", H, W },
+    { "unsharp($1)", H, W },
+    { "resize($1, width=5, height=4)", 5, 4 },
+    { "crop($1, 1, 2, 3, 4)", 3, 4 },
+    { "transpose($1)", W, H },
+    { "iterate($1, 3, boxblur(_, size=3))", H, W },
+    { "iterate($1, 40, boxblur(_, size=3))", H, W },
+    { "fn f(v) = v * 0.5\nf($1)", H, W },
+    { "blend($1, invert($1), 0.3)", H, W },
+    { "cast($1, f32)", H, W },
+    { "select(gray($1) > 60, $1, invert($1))", H, W },
+    { "median($1)", H, W },
+    { "threshold($1, 90)", H, W },
+    { "thumbnail($1, 4)", 3, 4 },
+    { "a = $1\noverlay(a, invert(a), circle(a, radius=3))", H, W },
 };
 static const char *const formats[] = { "png", "jpeg" };
 
@@ -273,12 +296,15 @@ START_TEST(metadata_is_kept_through_every_operation)
     blob in = tagged_png(3, p3, "Display P3"), out = result(text, in, NULL, formats[_i % 2], NULL);
     ip_blob icc = profile(p3, "Display P3");
     ip_metadata *m = told(out);
-    ck_assert_msg(m && m->colour.icc.n == icc.n && memcmp(m->colour.icc.bytes, icc.bytes, icc.n) == 0, "%s: profile", text);
-    ck_assert_msg(m->xmp.n == sizeof clean_packet - 1 && memcmp(m->xmp.bytes, clean_packet, m->xmp.n) == 0, "%s: XMP", text);
+    ck_assert_msg(m && m->colour.icc.n == icc.n && memcmp(m->colour.icc.bytes, icc.bytes, icc.n) == 0, "%s: profile",
+                  text);
+    ck_assert_msg(m->xmp.n == sizeof clean_packet - 1 && memcmp(m->xmp.bytes, clean_packet, m->xmp.n) == 0, "%s: XMP",
+                  text);
     ck_assert_msg(fabs(m->resolution.x * 0.0254 - 300) < 0.01, "%s: resolution %g", text, m->resolution.x);
     ck_assert_msg(m->exif.bytes && holds((blob){ m->exif.bytes, m->exif.n }, "Imgpar", 7), "%s: EXIF", text);
     ck_assert_uint_eq(exif_value(m, 10 + 12), 1);
-    ck_assert_msg(exif_value(m, AT_DETAILS + 2) == kept[_i / 2].width && exif_value(m, AT_DETAILS + 14) == kept[_i / 2].height,
+    ck_assert_msg(exif_value(m, AT_DETAILS + 2) == kept[_i / 2].width &&
+                      exif_value(m, AT_DETAILS + 14) == kept[_i / 2].height,
                   "%s: EXIF tells %u x %u", text, exif_value(m, AT_DETAILS + 2), exif_value(m, AT_DETAILS + 14));
     ck_assert_msg(!holds(out, "\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa", 10), "%s: a thumbnail", text);
     ck_assert_str_eq(warning, "");
@@ -326,13 +352,20 @@ START_TEST(data_has_no_metadata)
 }
 END_TEST
 
-#define DIFFER(OP, A, B) OP ": profiles differ: " A " and " B "; numbers are not converted, and the result is tagged as " A
-static const struct { const char *text; const uint32_t *second; const char *name, *warning, *profile; } pairs[] = {
-    { "blend($1, $2, 0.5)", adobe, "Adobe RGB (1998)", DIFFER("blend", "\"Display P3\"", "\"Adobe RGB (1998)\""), "Display P3" },
+#define DIFFER(OP, A, B) \
+    OP ": profiles differ: " A " and " B "; numbers are not converted, and the result is tagged as " A
+static const struct {
+    const char *text;
+    const uint32_t *second;
+    const char *name, *warning, *profile;
+} pairs[] = {
+    { "blend($1, $2, 0.5)", adobe, "Adobe RGB (1998)", DIFFER("blend", "\"Display P3\"", "\"Adobe RGB (1998)\""),
+      "Display P3" },
     { "blend($2, $1, 0.5)", adobe, "Adobe RGB (1998)", DIFFER("blend", "\"Adobe RGB (1998)\"", "\"Display P3\""),
       "Adobe RGB (1998)" },
     { "blend($1, $2, 0.5)", NULL, "", DIFFER("blend", "\"Display P3\"", "none (taken for sRGB)"), "Display P3" },
-    { "blur(blend($2, $1, 0.5), 1)", NULL, "", DIFFER("blend", "\"Display P3\"", "none (taken for sRGB)"), "Display P3" },
+    { "blur(blend($2, $1, 0.5), 1)", NULL, "", DIFFER("blend", "\"Display P3\"", "none (taken for sRGB)"),
+      "Display P3" },
     { "iterate($1, 40, blend(_, $2, 0.5))", adobe, "Adobe RGB (1998)",
       DIFFER("blend", "\"Display P3\"", "\"Adobe RGB (1998)\""), "Display P3" },
     { "iterate($1, 3000, blend($2, _, 0.5))", adobe, "Adobe RGB (1998)",
@@ -371,7 +404,9 @@ static double fixed(const unsigned char *p)
 START_TEST(a_jpeg_of_a_png_with_gamma_and_primaries_gets_their_profile)
 {
     static const char *const tags[] = { "rXYZ", "gXYZ", "bXYZ" };
-    static const double colorants[3][3] = { { 0.60974, 0.31111, 0.01947 }, { 0.20528, 0.62567, 0.06087 }, { 0.14919, 0.06322, 0.74457 } };
+    static const double colorants[3][3] = { { 0.60974, 0.31111, 0.01947 },
+                                            { 0.20528, 0.62567, 0.06087 },
+                                            { 0.14919, 0.06322, 0.74457 } };
     unsigned char gamma[4], primaries[32];
     blob in = plain_png(3);
     put32(gamma, 45470);
@@ -379,7 +414,8 @@ START_TEST(a_jpeg_of_a_png_with_gamma_and_primaries_gets_their_profile)
         put32(primaries + 4 * k, adobe[k]);
     png_add(&in, "IDAT", "gAMA", gamma, 4);
     png_add(&in, "IDAT", "cHRM", primaries, 32);
-    blob out = result("invert($1)", in, NULL, "jpeg", _i ? "metadata=none" : NULL), again = result("$1", in, NULL, "png", NULL);
+    blob out = result("invert($1)", in, NULL, "jpeg", _i ? "metadata=none" : NULL),
+         again = result("$1", in, NULL, "png", NULL);
     ip_metadata *m = told(out);
     ck_assert_ptr_nonnull(m);
     ck_assert_str_eq(m->colour.name, "Adobe RGB");
@@ -389,7 +425,8 @@ START_TEST(a_jpeg_of_a_png_with_gamma_and_primaries_gets_their_profile)
             p += 12;
         p = m->colour.icc.bytes + ((size_t)p[6] << 8 | p[7]);
         for (int i = 0; i < 3; i++)
-            ck_assert_msg(fabs(fixed(p + 8 + 4 * i) - colorants[k][i]) < 0.0005, "%s %d: %g", tags[k], i, fixed(p + 8 + 4 * i));
+            ck_assert_msg(fabs(fixed(p + 8 + 4 * i) - colorants[k][i]) < 0.0005, "%s %d: %g", tags[k], i,
+                          fixed(p + 8 + 4 * i));
     }
     ck_assert_mem_eq(again.bytes + png_find(again, "cHRM") + 8, primaries, 32);
     ck_assert_mem_eq(again.bytes + png_find(again, "gAMA") + 8, gamma, 4);
@@ -410,7 +447,9 @@ START_TEST(a_colour_that_no_jpeg_tells_is_refused)
     void *bytes;
     size_t n;
     ck_assert_int_eq(imgpar_encode(a, &o, &bytes, &n), IMGPAR_E_UNSUPPORTED);
-    ck_assert_str_eq(imgpar_array_message(a), "encode: jpeg: the picture is tagged \"BT.2020 PQ\", which no profile of a JPEG tells; png holds it");
+    ck_assert_str_eq(
+        imgpar_array_message(a),
+        "encode: jpeg: the picture is tagged \"BT.2020 PQ\", which no profile of a JPEG tells; png holds it");
     imgpar_array_release(a);
     blob out = result("$1", in, NULL, "png", "metadata=none");
     ck_assert_mem_eq(out.bytes + png_find(out, "cICP") + 8, pq, 4);
@@ -424,7 +463,8 @@ START_TEST(a_format_without_profiles_warns)
     static const char *const names[] = { "pnm", "npy" };
     char expected[200];
     blob in = tagged_png(3, p3, "Display P3"), out = result("$1", in, NULL, names[_i], NULL);
-    snprintf(expected, sizeof expected, "save: %s holds no colour profile: the numbers are those of \"Display P3\", and will be taken for sRGB",
+    snprintf(expected, sizeof expected,
+             "save: %s holds no colour profile: the numbers are those of \"Display P3\", and will be taken for sRGB",
              names[_i]);
     ck_assert_str_eq(warning, expected);
     blob_free(&in);
@@ -472,7 +512,8 @@ START_TEST(a_bomb_in_a_profile_or_a_text_is_left_out)
 }
 END_TEST
 
-/* Every byte of what stands beside the pixels changed, in a JPEG, which has no sums, and in blocks given as they are. */
+/* Every byte of what stands beside the pixels changed, in a JPEG, which has no sums, and in blocks given as they
+ * are. */
 START_TEST(no_damage_to_metadata_does_harm)
 {
     unsigned char *extension = extension_of(150);
@@ -503,8 +544,15 @@ END_TEST
 
 /* ---- extended XMP and IPTC ------------------------------------------------------------------------ */
 
-static const struct { const char *text; size_t n; } annotated[] = {
-    { "$1", 300 }, { "blur($1, 1) + 1", 300 }, { "resize($1, width=5, height=4)", 300 }, { "gray(transpose($1))", 300 }, { "$1", 70001 },
+static const struct {
+    const char *text;
+    size_t n;
+} annotated[] = {
+    { "$1", 300 },
+    { "blur($1, 1) + 1", 300 },
+    { "resize($1, width=5, height=4)", 300 },
+    { "gray(transpose($1))", 300 },
+    { "$1", 70001 },
 };
 
 START_TEST(extended_xmp_and_iptc_are_kept_through_every_operation)
@@ -515,13 +563,19 @@ START_TEST(extended_xmp_and_iptc_are_kept_through_every_operation)
     blob in = annotated_jpeg(extension, n), out = result(text, in, NULL, format, NULL);
     ip_metadata *m = told(out);
     ck_assert_str_eq(warning, "");
-    ck_assert_msg(m && m->iptc.n == N_RECORDS && memcmp(m->iptc.bytes, records, N_RECORDS) == 0, "%s, %s: IPTC", format, text);
+    ck_assert_msg(m && m->iptc.n == N_RECORDS && memcmp(m->iptc.bytes, records, N_RECORDS) == 0, "%s, %s: IPTC", format,
+                  text);
     const blob xmp = { m->xmp.bytes, m->xmp.n };
     if (_i % 2) {
-        ck_assert_msg(m->xmp.n == sizeof main_packet - 1 && memcmp(m->xmp.bytes, main_packet, m->xmp.n) == 0, "%s: XMP", text);
-        ck_assert_msg(m->xmp_extension.n == n && memcmp(m->xmp_extension.bytes, extension, n) == 0, "%s: extended XMP", text);
+        ck_assert_msg(m->xmp.n == sizeof main_packet - 1 && memcmp(m->xmp.bytes, main_packet, m->xmp.n) == 0, "%s: XMP",
+                      text);
+        ck_assert_msg(m->xmp_extension.n == n && memcmp(m->xmp_extension.bytes, extension, n) == 0, "%s: extended XMP",
+                      text);
         ck_assert(memcmp(m->xmp_digest, DIGEST, 32) == 0);
-        ck_assert(holds(out, "Photoshop 3.0\0" "8BIM\4\4\0\0\0\0\0", 25));
+        ck_assert(holds(out,
+                        "Photoshop 3.0\0"
+                        "8BIM\4\4\0\0\0\0\0",
+                        25));
     } else { /* one packet says it all */
         ck_assert_uint_eq(m->xmp.n, (sizeof main_packet - 1) - 57 + n - 20 - 22);
         ck_assert(holds(xmp, "<rdf:RDF><rdf:Description  dc:title=\"a\"/><rdf:Description G:Data=\"xxx", 68));
@@ -540,7 +594,10 @@ END_TEST
 
 /* ---- packets of more than a segment ---------------------------------------------------------------- */
 
-static const struct { size_t n; bool is_wrapped; } long_packets[] = {
+static const struct {
+    size_t n;
+    bool is_wrapped;
+} long_packets[] = {
     { 65504, false }, { 65505, false }, { 65537, false }, { 65537, true }, { 200 << 10, true }, { 1 << 20, false },
 };
 #define WRAP "<?xpacket begin=\"\" id=\"W5M0MpCehiHzreSzNTczkc9d\"?>\n"
@@ -643,40 +700,74 @@ END_TEST
 #define XMP_DAMAGED "x: JPEG: extended XMP is damaged or too large, and left out\n"
 #define IPTC_DAMAGED "x: JPEG: IPTC is damaged, and left out\n"
 
-static void a_part_is_missing(blob *b, const unsigned char *second) { add_extension_part(b, second, 300, 0, 150); add_main_packet(b); }
+static void a_part_is_missing(blob *b, const unsigned char *second)
+{
+    add_extension_part(b, second, 300, 0, 150);
+    add_main_packet(b);
+}
 static void parts_overlap(blob *b, const unsigned char *second)
 {
     add_extension_part(b, second, 300, 0, 150);
     add_extension_part(b, second, 300, 149, 151);
     add_main_packet(b);
 }
-static void a_part_is_longer(blob *b, const unsigned char *second) { add_extension_part(b, second, 100, 0, 150); add_main_packet(b); }
-static void all_is_huge(blob *b, const unsigned char *second) { add_extension_part(b, second, 0xfffffff0, 0, 150); add_main_packet(b); }
+static void a_part_is_longer(blob *b, const unsigned char *second)
+{
+    add_extension_part(b, second, 100, 0, 150);
+    add_main_packet(b);
+}
+static void all_is_huge(blob *b, const unsigned char *second)
+{
+    add_extension_part(b, second, 0xfffffff0, 0, 150);
+    add_main_packet(b);
+}
 static void it_is_not_named(blob *b, const unsigned char *second) { add_extension_part(b, second, 300, 0, 300); }
 static void a_resource_is_cut(blob *b, const unsigned char *second)
 {
     (void)second;
-    add_segment(b, 0xed, "Photoshop 3.0\0" "8BIM\4\4\0\0\0\0\1\0\x1c\2\5\0\1a", 32);
+    add_segment(b, 0xed,
+                "Photoshop 3.0\0"
+                "8BIM\4\4\0\0\0\0\1\0\x1c\2\5\0\1a",
+                32);
 }
 static void a_record_is_cut(blob *b, const unsigned char *second)
 {
     (void)second;
-    add_segment(b, 0xed, "Photoshop 3.0\0" "8BIM\4\4\0\0\0\0\0\6\x1c\2\5\0\2a", 32);
+    add_segment(b, 0xed,
+                "Photoshop 3.0\0"
+                "8BIM\4\4\0\0\0\0\0\6\x1c\2\5\0\2a",
+                32);
 }
 static void a_record_is_huge(blob *b, const unsigned char *second)
 {
     (void)second;
-    add_segment(b, 0xed, "Photoshop 3.0\0" "8BIM\4\4\0\0\0\0\0\x0a\x1c\2\5\x80\4\xff\xff\xff\xff" "a", 36);
+    add_segment(b, 0xed,
+                "Photoshop 3.0\0"
+                "8BIM\4\4\0\0\0\0\0\x0a\x1c\2\5\x80\4\xff\xff\xff\xff"
+                "a",
+                36);
 }
 static void resources_have_no_iptc(blob *b, const unsigned char *second)
 {
     (void)second;
-    add_segment(b, 0xed, "Photoshop 3.0\0" "8BIM\4\x25\0\0\0\0\0\1a\0", 28);
+    add_segment(b, 0xed,
+                "Photoshop 3.0\0"
+                "8BIM\4\x25\0\0\0\0\0\1a\0",
+                28);
 }
 
-static const struct { void (*add)(blob *b, const unsigned char *second); const char *warnings; } damages[] = {
-    { a_part_is_missing, XMP_DAMAGED }, { parts_overlap, XMP_DAMAGED }, { a_part_is_longer, XMP_DAMAGED }, { all_is_huge, XMP_DAMAGED },
-    { it_is_not_named, "" }, { a_resource_is_cut, IPTC_DAMAGED }, { a_record_is_cut, IPTC_DAMAGED }, { a_record_is_huge, IPTC_DAMAGED },
+static const struct {
+    void (*add)(blob *b, const unsigned char *second);
+    const char *warnings;
+} damages[] = {
+    { a_part_is_missing, XMP_DAMAGED },
+    { parts_overlap, XMP_DAMAGED },
+    { a_part_is_longer, XMP_DAMAGED },
+    { all_is_huge, XMP_DAMAGED },
+    { it_is_not_named, "" },
+    { a_resource_is_cut, IPTC_DAMAGED },
+    { a_record_is_cut, IPTC_DAMAGED },
+    { a_record_is_huge, IPTC_DAMAGED },
     { resources_have_no_iptc, "" },
 };
 
@@ -684,10 +775,15 @@ static const struct { void (*add)(blob *b, const unsigned char *second); const c
 START_TEST(a_merged_packet_names_no_extension)
 {
     static const char *const packets[] = {
-        "<rdf:RDF><a xmpNote:HasExtendedXMP='0'/></rdf:RDF>", "<rdf:RDF><xmpNote:HasExtendedXMP>0</xmpNote:HasExtendedXMP><a /></rdf:RDF>",
-        "<rdf:RDF><a /></rdf:RDF>", "<rdf:RDF/>", "", "<rdf:RDF xmpNote:HasExtendedXMP=\"",
+        "<rdf:RDF><a xmpNote:HasExtendedXMP='0'/></rdf:RDF>",
+        "<rdf:RDF><xmpNote:HasExtendedXMP>0</xmpNote:HasExtendedXMP><a /></rdf:RDF>",
+        "<rdf:RDF><a /></rdf:RDF>",
+        "<rdf:RDF/>",
+        "",
+        "<rdf:RDF xmpNote:HasExtendedXMP=\"",
     };
-    static const char *const merged[] = { "<rdf:RDF><a /><b/></rdf:RDF>", "<rdf:RDF><a /><b/></rdf:RDF>", "<rdf:RDF><a /><b/></rdf:RDF>" };
+    static const char *const merged[] = { "<rdf:RDF><a /><b/></rdf:RDF>", "<rdf:RDF><a /><b/></rdf:RDF>",
+                                          "<rdf:RDF><a /><b/></rdf:RDF>" };
     unsigned char more[] = "<rdf:RDF><b/></rdf:RDF>";
     ip_str out = IP_STR_INIT;
     ip_blob xmp = { NULL, strlen(packets[_i]) }; /* memory of its own, so that valgrind sees its end */
@@ -724,10 +820,17 @@ START_TEST(damaged_extended_xmp_and_iptc_are_left_out)
 END_TEST
 
 /* As ImageMagick and ExifTool write it, and what is none. */
-static const struct { const char *text; bool is_whole; } texts[] = {
-    { "\niptc\n       6\n1c02050001\n61\n", true }, { "\niptc\n      18\n3842494d040400000000\n00061C02050001 61\n", true },
-    { "\niptc\n       7\n1c02050001\n61\n", false }, { "\niptc\n       6\n1c0205000161g0\n", false }, { "\niptc\n", false },
-    { "\niptc\n99999999999999999999\n1c02050001\n61\n", false }, { "\niptc\n       6\n1c02050001\n6", false },
+static const struct {
+    const char *text;
+    bool is_whole;
+} texts[] = {
+    { "\niptc\n       6\n1c02050001\n61\n", true },
+    { "\niptc\n      18\n3842494d040400000000\n00061C02050001 61\n", true },
+    { "\niptc\n       7\n1c02050001\n61\n", false },
+    { "\niptc\n       6\n1c0205000161g0\n", false },
+    { "\niptc\n", false },
+    { "\niptc\n99999999999999999999\n1c02050001\n61\n", false },
+    { "\niptc\n       6\n1c02050001\n6", false },
 };
 
 START_TEST(iptc_of_a_png_is_read_from_its_digits)
@@ -746,9 +849,11 @@ START_TEST(iptc_of_a_png_is_read_from_its_digits)
     ck_assert_int_eq(ip_io_probe(b.bytes, b.n, "x", &o, &header, &err), IMGPAR_OK);
     ck_assert_int_eq(decode_with(b.bytes, b.n, IP_FAIL_ON_ERROR, &warnings, &image, &err), IMGPAR_OK);
     ip_image_release(&image);
-    ck_assert_str_eq(ip_str_text(&warnings), texts[_i].is_whole ? "" : "x: PNG: IPTC is damaged or too large, and left out\n");
+    ck_assert_str_eq(ip_str_text(&warnings),
+                     texts[_i].is_whole ? "" : "x: PNG: IPTC is damaged or too large, and left out\n");
     ck_assert_int_eq(m && m->iptc.bytes, texts[_i].is_whole);
-    if (m) ck_assert_msg(m->iptc.n == 6 && memcmp(m->iptc.bytes, "\x1c\2\5\0\1a", 6) == 0, "IPTC of %zu bytes", m->iptc.n);
+    if (m)
+        ck_assert_msg(m->iptc.n == 6 && memcmp(m->iptc.bytes, "\x1c\2\5\0\1a", 6) == 0, "IPTC of %zu bytes", m->iptc.n);
     ip_metadata_release(m);
     ip_str_free(&warnings);
     blob_free(&b);
@@ -800,7 +905,8 @@ END_TEST
 START_TEST(memory_may_end_anywhere)
 {
     unsigned char *extension = extension_of(150);
-    blob in = tagged_png(3, p3, "Display P3"), jpeg = result("$1", in, NULL, "jpeg", NULL), annotated_too = annotated_jpeg(extension, 150);
+    blob in = tagged_png(3, p3, "Display P3"), jpeg = result("$1", in, NULL, "jpeg", NULL),
+         annotated_too = annotated_jpeg(extension, 150);
     blob png = result("$1", annotated_too, NULL, "png", NULL);
     const blob all[] = { in, jpeg, annotated_too, png };
     free(extension);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers as the manual has them: result types of operators, broadcasting, values that loops carry, NaN as a parameter. What is
- * expected is worked out here, in C's own types.
+ * Numbers as the manual has them: result types of operators, broadcasting, values that loops carry, NaN as a parameter.
+ * What is expected is worked out here, in C's own types.
  */
 #include <check.h>
 #include <imgpar.h>
@@ -28,10 +28,14 @@ static void tear_down(void)
 /* ---- quotients --------------------------------------------------------------------------------- */
 
 enum { N_DIVIDED = 96 };
-static const struct { imgpar_dtype dtype; const char *name; int64_t least, most; } divided[] = {
-    { IMGPAR_I32, "i32", INT32_MIN, INT32_MAX },
-    { IMGPAR_U8, "u8", 0, UINT8_MAX }, { IMGPAR_U16, "u16", 0, UINT16_MAX },
-    { IMGPAR_I16, "i16", INT16_MIN, INT16_MAX }, { IMGPAR_U32, "u32", 0, UINT32_MAX }, { IMGPAR_I64, "i64", INT64_MIN, INT64_MAX },
+static const struct {
+    imgpar_dtype dtype;
+    const char *name;
+    int64_t least, most;
+} divided[] = {
+    { IMGPAR_I32, "i32", INT32_MIN, INT32_MAX }, { IMGPAR_U8, "u8", 0, UINT8_MAX },
+    { IMGPAR_U16, "u16", 0, UINT16_MAX },        { IMGPAR_I16, "i16", INT16_MIN, INT16_MAX },
+    { IMGPAR_U32, "u32", 0, UINT32_MAX },        { IMGPAR_I64, "i64", INT64_MIN, INT64_MAX },
 };
 
 /* Those at the ends of the range, around 0 and next to multiples of d, where quotients change, and others. */
@@ -41,7 +45,11 @@ static int64_t dividend(int64_t least, int64_t most, int64_t d, int k)
     state = state * 1664525u + 1013904223u;
     const int64_t size = most / 2 / d == 0 ? 1 : most / 2 / d, near = k % 3 - 1;
     const int64_t multiple = (int64_t)((uint64_t)state * 2654435761u % (uint64_t)size) * d;
-    const int64_t v = k < 8 ? least + k : k < 16 ? most - (k - 8) : k < 32 ? k - 24 : k % 2 ? multiple + near : near - multiple;
+    const int64_t v = k < 8    ? least + k
+                      : k < 16 ? most - (k - 8)
+                      : k < 32 ? k - 24
+                      : k % 2  ? multiple + near
+                               : near - multiple;
     return v < least ? least : v > most ? most : v;
 }
 
@@ -62,8 +70,8 @@ static void check_quotients(imgpar_context *ctx, int t, int64_t d)
         ck_assert_msg(imgpar_array_read(out, got, sizeof got) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(out));
         for (int k = 0; k < N_DIVIDED; k++) {
             const int64_t want = sign ? floor_mod(v[k], d) : floor_div(v[k], d);
-            ck_assert_msg(got[k] == want, "%s of %lld: %lld, not %lld", text,
-                          (long long)v[k], (long long)got[k], (long long)want);
+            ck_assert_msg(got[k] == want, "%s of %lld: %lld, not %lld", text, (long long)v[k], (long long)got[k],
+                          (long long)want);
         }
         imgpar_array_release(out);
         imgpar_array_release(a);
@@ -73,10 +81,44 @@ static void check_quotients(imgpar_context *ctx, int t, int64_t d)
 /* On the device a divisor of each class, since it builds a program for each; on the interpreter many. */
 START_TEST(quotients_by_literals_floor_and_are_exact) /* _i: the dtype */
 {
-    static const int64_t divisors[] = { 1,       2,        3,       5,             6,             7,         8,     9,     10,    25,  100, 127,
-                                        128,     129,      200,     253,           254,           255,       256,   257,   641,   1000, -2, -3,
-                                        -8,      -1000,    32767,   32768,         32769,         65535,     65536, 65537,
-                                        1000003, 16777216, 1 << 30, (1 << 30) + 1, INT32_MAX - 1, INT32_MAX };
+    static const int64_t divisors[] = { 1,
+                                        2,
+                                        3,
+                                        5,
+                                        6,
+                                        7,
+                                        8,
+                                        9,
+                                        10,
+                                        25,
+                                        100,
+                                        127,
+                                        128,
+                                        129,
+                                        200,
+                                        253,
+                                        254,
+                                        255,
+                                        256,
+                                        257,
+                                        641,
+                                        1000,
+                                        -2,
+                                        -3,
+                                        -8,
+                                        -1000,
+                                        32767,
+                                        32768,
+                                        32769,
+                                        65535,
+                                        65536,
+                                        65537,
+                                        1000003,
+                                        16777216,
+                                        1 << 30,
+                                        (1 << 30) + 1,
+                                        INT32_MAX - 1,
+                                        INT32_MAX };
     static const int64_t few[] = { 7, 8, 1001 };
     for (size_t k = 0; k < sizeof divisors / sizeof *divisors; k++)
         if (divisors[k] >= divided[_i].least && divisors[k] <= divided[_i].most)
@@ -110,14 +152,17 @@ START_TEST(operators_have_the_types_of_the_printed_table)
 #define TYPES_RULE(TEXT)
 #define TYPES_ROW(DTYPE, TEXT, B, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, LITERAL, FRACTIONAL) \
     { #DTYPE, { #B, #U8, #I8, #U16, #I16, #U32, #I32, #U64, #I64, #F16, #F32, #F64 }, #LITERAL, #FRACTIONAL },
-    static const struct { const char *name, *pairs[12], *whole, *fraction; } table[] = {
+    static const struct {
+        const char *name, *pairs[12], *whole, *fraction;
+    } table[] = {
 #include "ops/types.def"
     };
-    static const imgpar_dtype dtypes[] = { IMGPAR_BOOL, IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_U32, IMGPAR_I32,
-                                           IMGPAR_U64, IMGPAR_I64, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64 };
+    static const imgpar_dtype dtypes[] = { IMGPAR_BOOL, IMGPAR_U8,  IMGPAR_I8,  IMGPAR_U16, IMGPAR_I16, IMGPAR_U32,
+                                           IMGPAR_I32,  IMGPAR_U64, IMGPAR_I64, IMGPAR_F16, IMGPAR_F32, IMGPAR_F64 };
     for (int i = 0; i < 12; i++) {
         for (int k = 0; k < 12; k++) {
-            const char *got = imgpar_dtype_name(result_of("$1 + $2", (const imgpar_dtype[]){ dtypes[i], dtypes[k] }, 2));
+            const char *got =
+                imgpar_dtype_name(result_of("$1 + $2", (const imgpar_dtype[]){ dtypes[i], dtypes[k] }, 2));
             ck_assert_msg(!strcmp(got, table[i].pairs[k]), "%s + %s is %s", table[i].name, table[k].name, got);
         }
         ck_assert_str_eq(table[i].name, imgpar_dtype_name(dtypes[i]));
@@ -127,16 +172,19 @@ START_TEST(operators_have_the_types_of_the_printed_table)
 }
 END_TEST
 
-static const struct { const char *text; imgpar_dtype a, b, result; } typed[] = {
-    { "$1 - $2", IMGPAR_U32, IMGPAR_U32, IMGPAR_I64 },  { "$1 - 1", IMGPAR_U32, IMGPAR_U8, IMGPAR_I64 },
-    { "$1 - $2", IMGPAR_U64, IMGPAR_U64, IMGPAR_I64 },  { "-$1", IMGPAR_U64, IMGPAR_U8, IMGPAR_I64 },
-    { "$1 - $2", IMGPAR_U8, IMGPAR_U8, IMGPAR_I32 },    { "$1 - $2", IMGPAR_U32, IMGPAR_F32, IMGPAR_F32 },
-    { "$1 * $2", IMGPAR_U16, IMGPAR_U16, IMGPAR_I64 },  { "$1 * $2", IMGPAR_U16, IMGPAR_I16, IMGPAR_I32 },
-    { "$1 * $2", IMGPAR_U8, IMGPAR_U16, IMGPAR_I32 },   { "$1 * 3", IMGPAR_U16, IMGPAR_U8, IMGPAR_I32 },
+static const struct {
+    const char *text;
+    imgpar_dtype a, b, result;
+} typed[] = {
+    { "$1 - $2", IMGPAR_U32, IMGPAR_U32, IMGPAR_I64 },   { "$1 - 1", IMGPAR_U32, IMGPAR_U8, IMGPAR_I64 },
+    { "$1 - $2", IMGPAR_U64, IMGPAR_U64, IMGPAR_I64 },   { "-$1", IMGPAR_U64, IMGPAR_U8, IMGPAR_I64 },
+    { "$1 - $2", IMGPAR_U8, IMGPAR_U8, IMGPAR_I32 },     { "$1 - $2", IMGPAR_U32, IMGPAR_F32, IMGPAR_F32 },
+    { "$1 * $2", IMGPAR_U16, IMGPAR_U16, IMGPAR_I64 },   { "$1 * $2", IMGPAR_U16, IMGPAR_I16, IMGPAR_I32 },
+    { "$1 * $2", IMGPAR_U8, IMGPAR_U16, IMGPAR_I32 },    { "$1 * 3", IMGPAR_U16, IMGPAR_U8, IMGPAR_I32 },
     { "$1 * 40000", IMGPAR_U16, IMGPAR_U8, IMGPAR_I64 }, { "$1 ** 2", IMGPAR_U16, IMGPAR_U8, IMGPAR_I64 },
-    { "$1 ** 2", IMGPAR_U8, IMGPAR_U8, IMGPAR_I32 },    { "$1 ** 4", IMGPAR_U8, IMGPAR_U8, IMGPAR_I64 },
-    { "$1 * $2", IMGPAR_I32, IMGPAR_I32, IMGPAR_I32 },  { "$1 / $2", IMGPAR_U32, IMGPAR_U32, IMGPAR_F32 },
-    { "$1 > 0.5", IMGPAR_U32, IMGPAR_U8, IMGPAR_BOOL }, { "$1 << 2", IMGPAR_U16, IMGPAR_U8, IMGPAR_I32 },
+    { "$1 ** 2", IMGPAR_U8, IMGPAR_U8, IMGPAR_I32 },     { "$1 ** 4", IMGPAR_U8, IMGPAR_U8, IMGPAR_I64 },
+    { "$1 * $2", IMGPAR_I32, IMGPAR_I32, IMGPAR_I32 },   { "$1 / $2", IMGPAR_U32, IMGPAR_U32, IMGPAR_F32 },
+    { "$1 > 0.5", IMGPAR_U32, IMGPAR_U8, IMGPAR_BOOL },  { "$1 << 2", IMGPAR_U16, IMGPAR_U8, IMGPAR_I32 },
 };
 
 START_TEST(differences_of_counts_are_signed_and_products_are_wide_enough)
@@ -149,7 +197,8 @@ END_TEST
 /* ---- values ------------------------------------------------------------------------------------ */
 
 /* The n_out elements of text over in, as doubles; what is wrong, or "". A text of several lines gives f64 itself. */
-static const char *values_of(imgpar_context *ctx, const char *text, imgpar_array *const *in, size_t n, double *out, size_t n_out)
+static const char *values_of(imgpar_context *ctx, const char *text, imgpar_array *const *in, size_t n, double *out,
+                             size_t n_out)
 {
     char wide[2048];
     snprintf(wide, sizeof wide, "out = %s\ncast(out, f64)", text);
@@ -185,10 +234,13 @@ START_TEST(no_count_and_no_product_wraps)
         ck_assert_str_eq(values_of(ways[way], "$1 - $2", u32, 2, got, 4), "");
         for (int k = 0; k < 4; k++)
             ck_assert_double_eq(got[k], (double)few[k] - many[k]);
-        ck_assert_str_eq(values_of(ways[way], "reshape(histogram($1, 2, 0, 120000) - histogram($2, 2, 0, 120000), [2])", u16, 2, got, 2), "");
+        ck_assert_str_eq(values_of(ways[way], "reshape(histogram($1, 2, 0, 120000) - histogram($2, 2, 0, 120000), [2])",
+                                   u16, 2, got, 2),
+                         "");
         ck_assert_double_eq(got[0], 1); /* below 60000 lie two numbers and one */
         ck_assert_double_eq(got[1], -1);
-        ck_assert_str_eq(values_of(ways[way], "count_nonzero($1 > 50000) - count_nonzero($2 > 50000)", u16, 2, got, 1), "");
+        ck_assert_str_eq(values_of(ways[way], "count_nonzero($1 > 50000) - count_nonzero($2 > 50000)", u16, 2, got, 1),
+                         "");
         ck_assert_double_eq(got[0], -1); /* 2 - 3 */
         for (int k = 0; k < 2; k++) {
             imgpar_array_release(u16[k]);
@@ -200,7 +252,12 @@ END_TEST
 
 /* ---- broadcasting ------------------------------------------------------------------------------- */
 
-typedef struct pair { int rank[2]; int64_t shape[2][4]; int out_rank; int64_t out[4]; } pair;
+typedef struct pair {
+    int rank[2];
+    int64_t shape[2][4];
+    int out_rank;
+    int64_t out[4];
+} pair;
 
 static const pair pairs[] = {
     { { 2, 1 }, { { 4, 6 }, { 6 } }, 2, { 4, 6 } },
@@ -216,7 +273,8 @@ static const pair pairs[] = {
     { { 1, 3 }, { { 1 }, { 1, 1, 1 } }, 3, { 1, 1, 1 } },
 };
 
-/* The element of an operand for place i of the result, by the rule in words: from the last axis, a matrix beside a picture first. */
+/* The element of an operand for place i of the result, by the rule in words: from the last axis, a matrix beside a
+ * picture first. */
 static int64_t place_of(const pair *p, int k, const int64_t *i)
 {
     int ahead = p->rank[k] == 2 && p->out_rank == 3 && p->out[2] <= 4 ? 0 : p->out_rank - p->rank[k];
@@ -229,8 +287,9 @@ static int64_t place_of(const pair *p, int k, const int64_t *i)
 /* Operators and functions, named ones too, on the device and by the interpreter, alone and behind a stencil. */
 START_TEST(shapes_broadcast_as_numpys_do)
 {
-    static const char *const texts[] = { "$1 * 100 + $2", "max($1 * 100, $1 * 100 + $2)", "select($1 >= 0, $1 * 100 + $2, 7.0)",
-                                         "add($1 * 100, $2)", "($1 + $1[0]) * 50 + $2" };
+    static const char *const texts[] = { "$1 * 100 + $2", "max($1 * 100, $1 * 100 + $2)",
+                                         "select($1 >= 0, $1 * 100 + $2, 7.0)", "add($1 * 100, $2)",
+                                         "($1 + $1[0]) * 50 + $2" };
     const pair *p = &pairs[_i];
     for (int way = 0; way < 2; way++) {
         float v[256];
@@ -249,7 +308,8 @@ START_TEST(shapes_broadcast_as_numpys_do)
             int64_t i[4] = { 0 };
             for (int64_t e = 0; e < count; e++) {
                 double want = 100.0 * (double)place_of(p, 0, i) + (double)place_of(p, 1, i);
-                ck_assert_msg(got[e] == want, "%s, pair %d, element %d: %g, not %g", texts[t], _i, (int)e, got[e], want);
+                ck_assert_msg(got[e] == want, "%s, pair %d, element %d: %g, not %g", texts[t], _i, (int)e, got[e],
+                              want);
                 for (int axis = p->out_rank - 1; axis >= 0 && ++i[axis] == p->out[axis]; axis--)
                     i[axis] = 0;
             }
@@ -304,7 +364,9 @@ START_TEST(a_value_that_starts_from_a_literal_is_the_same_in_loops_of_any_length
         ck_assert_double_eq_tol(got[0], sum_of(0.001, n), 1e-12);
     }
     snprintf(text, sizeof text,
-             "(s, b) = iterate((1, $1), %d, (s, b) -> ((1664525 * s + 1013904223) %% 4294967296, invert(b)))\ncast($1, f64) + s", n);
+             "(s, b) = iterate((1, $1), %d, (s, b) -> ((1664525 * s + 1013904223) %% 4294967296, invert(b)))\ncast($1, "
+             "f64) + s",
+             n);
     ck_assert_str_eq(values_of(ctx, text, &a, 1, got, 3), "");
     ck_assert_double_eq(got[2], 250 + lcg(n));
     /* It never widens what it meets. */
@@ -328,7 +390,9 @@ START_TEST(slice_follows_the_counter_of_any_loop) /* _i: the same */
         want[k % COLUMNS] = fmod(want[k % COLUMNS] * 3 + v[k], 100003);
     imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_I32, 2, (const int64_t[]){ ROWS, COLUMNS }, v);
     snprintf(text, sizeof text,
-             "(i, s) = iterate((0, zeros([1 2], dtype=i32)), %d, (i, s) -> (i + 1, (s * 3 + slice($1, i, i + 1)) %% 100003))\ncast(s, f64)", n);
+             "(i, s) = iterate((0, zeros([1 2], dtype=i32)), %d, (i, s) -> (i + 1, (s * 3 + slice($1, i, i + 1)) %% "
+             "100003))\ncast(s, f64)",
+             n);
     ck_assert_str_eq(values_of(ctx, text, &a, 1, got, 2), "");
     ck_assert_double_eq(got[0], want[0]);
     ck_assert_double_eq(got[1], want[1]);
@@ -336,7 +400,9 @@ START_TEST(slice_follows_the_counter_of_any_loop) /* _i: the same */
 }
 END_TEST
 
-static const struct { const char *text, *message; } sliced[] = {
+static const struct {
+    const char *text, *message;
+} sliced[] = {
     { "(i, s) = iterate((0, 0 * $1), 90, (i, s) -> (i + 1, s + slice($1, i, i + 1)))\ns",
       "slice: in the loop elements from 0 to 89 are read, and the axis has 80" },
     { "(i, s) = iterate((0, 0 * $1), 70, (i, s) -> (i + 1, s + slice($1, i, 2 * i + 1)))\ns",
@@ -382,9 +448,13 @@ START_TEST(rotate_keeps_the_rank)
 }
 END_TEST
 
-static const struct { const char *text, *message; } nans[] = {
-    { "histogram($1, lo=nan)", "histogram: lo=nan is not a number" }, { "circle($1, radius=3, cx=0/0)", "circle: cx=nan is not a number" },
-    { "blur($1, truncate=nan)", "blur: truncate=nan is not a number" }, { "threshold($1, nan)", "threshold: t=nan is not a number" },
+static const struct {
+    const char *text, *message;
+} nans[] = {
+    { "histogram($1, lo=nan)", "histogram: lo=nan is not a number" },
+    { "circle($1, radius=3, cx=0/0)", "circle: cx=nan is not a number" },
+    { "blur($1, truncate=nan)", "blur: truncate=nan is not a number" },
+    { "threshold($1, nan)", "threshold: t=nan is not a number" },
     { "clamp($1, nan, 3)", "clamp: lo=nan is not a number" },
 };
 
@@ -392,8 +462,10 @@ START_TEST(nan_is_no_parameter_of_a_text)
 {
     static const uint8_t v[12] = { 9 };
     imgpar_array *a = imgpar_array_from_data(ways[1], IMGPAR_U8, 2, (const int64_t[]){ 3, 4 }, v);
-    imgpar_array *out = imgpar_apply(ways[1], nans[_i].text, &a, 1), *same = imgpar_blur(a, NAN, IMGPAR_BORDER_REPLICATE);
-    ck_assert_msg(strstr(imgpar_array_message(out), nans[_i].message), "%s: %s", nans[_i].text, imgpar_array_message(out));
+    imgpar_array *out = imgpar_apply(ways[1], nans[_i].text, &a, 1),
+                 *same = imgpar_blur(a, NAN, IMGPAR_BORDER_REPLICATE);
+    ck_assert_msg(strstr(imgpar_array_message(out), nans[_i].message), "%s: %s", nans[_i].text,
+                  imgpar_array_message(out));
     ck_assert_int_eq(imgpar_array_status(same), IMGPAR_OK); /* in C it is the default, as the header says */
     imgpar_array_release(same);
     imgpar_array_release(out);

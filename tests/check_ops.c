@@ -87,7 +87,8 @@ START_TEST(defaults_lie_within_their_ranges)
         for (int p = 0; p < op->n_params; p++) {
             const imgpar_op_param *param = op->params[p];
             ck_assert_msg(strstr(" number integer bool text choice vector matrix ", param->type), "%s: type", op->name);
-            ck_assert_msg(!optional || param->default_text, "%s: %s is required behind an optional one", op->name, param->name);
+            ck_assert_msg(!optional || param->default_text, "%s: %s is required behind an optional one", op->name,
+                          param->name);
             optional = optional || param->default_text;
             ck_assert_msg(param->type[0] != 'c' || param->choices, "%s: %s has no choices", op->name, param->name);
             if (!param->default_text || strcmp(param->default_text, "auto") == 0) continue;
@@ -105,21 +106,34 @@ END_TEST
 START_TEST(bare_names_are_no_words_of_sql)
 {
     static const char words[] =
-        " abort action add after all alter always analyze and as asc attach autoincrement before begin between by cascade case "
-        "cast check collate column commit conflict constraint create cross current current_date current_time current_timestamp "
-        "database default deferrable deferred delete desc detach distinct do drop each else end escape except exclude exclusive "
-        "exists explain fail filter first following for foreign from full generated glob group groups having if ignore immediate "
+        " abort action add after all alter always analyze and as asc attach autoincrement before begin between by "
+        "cascade case "
+        "cast check collate column commit conflict constraint create cross current current_date current_time "
+        "current_timestamp "
+        "database default deferrable deferred delete desc detach distinct do drop each else end escape except exclude "
+        "exclusive "
+        "exists explain fail filter first following for foreign from full generated glob group groups having if ignore "
+        "immediate "
         "in index indexed initially inner insert instead intersect into is isnull join key last left like limit match "
-        "materialized natural no not nothing notnull null nulls of offset on or order others outer over partition plan pragma "
-        "preceding primary query raise range recursive references regexp reindex release rename replace restrict returning right "
-        "rollback row rows savepoint select set table temp temporary then ties to transaction trigger unbounded union unique "
+        "materialized natural no not nothing notnull null nulls of offset on or order others outer over partition plan "
+        "pragma "
+        "preceding primary query raise range recursive references regexp reindex release rename replace restrict "
+        "returning right "
+        "rollback row rows savepoint select set table temp temporary then ties to transaction trigger unbounded union "
+        "unique "
         "update using vacuum values view virtual when where window with within without "
-        "abs changes char coalesce concat concat_ws format hex ifnull iif instr length likelihood likely lower ltrim max min "
-        "nullif octet_length printf quote random randomblob round rtrim sign soundex substr substring sum total trim typeof "
-        "unhex unicode unistr unlikely upper zeroblob acos acosh asin asinh atan atan2 atanh ceil ceiling cos cosh degrees exp "
-        "floor ln log log10 log2 mod pi pow power radians sin sinh sqrt tan tanh trunc avg count group_concat string_agg median "
-        "percentile percentile_cont percentile_disc date time datetime julianday unixepoch strftime timediff json jsonb rank "
-        "row_number dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value highlight bm25 snippet "
+        "abs changes char coalesce concat concat_ws format hex ifnull iif instr length likelihood likely lower ltrim "
+        "max min "
+        "nullif octet_length printf quote random randomblob round rtrim sign soundex substr substring sum total trim "
+        "typeof "
+        "unhex unicode unistr unlikely upper zeroblob acos acosh asin asinh atan atan2 atanh ceil ceiling cos cosh "
+        "degrees exp "
+        "floor ln log log10 log2 mod pi pow power radians sin sinh sqrt tan tanh trunc avg count group_concat "
+        "string_agg median "
+        "percentile percentile_cont percentile_disc date time datetime julianday unixepoch strftime timediff json "
+        "jsonb rank "
+        "row_number dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value highlight bm25 "
+        "snippet "
         "histogram pixels ";
     for (size_t k = 0; k < imgpar_op_count(); k++) {
         const imgpar_op_info *op = imgpar_op_get(k);
@@ -153,17 +167,21 @@ START_TEST(only_numbers_and_whole_vectors_have_limits)
             const imgpar_op_param *p = imgpar_op_get(k)->params[i];
             bool is_whole = p->choices && strcmp(p->choices, "whole") == 0;
             bool is_number = strcmp(p->type, "number") == 0 || strcmp(p->type, "integer") == 0 || is_whole;
-            ck_assert_msg(is_number || (isinf(p->minimum) && isinf(p->maximum)), "%s: %s", imgpar_op_get(k)->name, p->name);
-            ck_assert_msg(strcmp(p->type, "choice") != 0 || strchr(p->choices, '|'), "%s: %s", imgpar_op_get(k)->name, p->name);
+            ck_assert_msg(is_number || (isinf(p->minimum) && isinf(p->maximum)), "%s: %s", imgpar_op_get(k)->name,
+                          p->name);
+            ck_assert_msg(strcmp(p->type, "choice") != 0 || strchr(p->choices, '|'), "%s: %s", imgpar_op_get(k)->name,
+                          p->name);
         }
 }
 END_TEST
 
 START_TEST(near_names_are_found)
 {
-    static const struct { const char *wrong, *near; } cases[] = {
-        { "blurr", "blur" }, { "bulr", "blur" }, { "grey_", "gray" }, { "xyzzyplugh", "" }, { "Invert", "invert" },
-        { "treshold", "threshold" },
+    static const struct {
+        const char *wrong, *near;
+    } cases[] = {
+        { "blurr", "blur" },  { "bulr", "blur" },     { "grey_", "gray" },
+        { "xyzzyplugh", "" }, { "Invert", "invert" }, { "treshold", "threshold" },
     };
     char buf[128];
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -187,7 +205,9 @@ END_TEST
 
 /* ---- messages --------------------------------------------------------------------------------- */
 
-static const struct { const char *op, *options, *message; } bad_calls[] = {
+static const struct {
+    const char *op, *options, *message;
+} bad_calls[] = {
     { "blur", "sigma=-1", "blur: sigma=-1 is below 0" },
     { "blur", "sigma=1e9", "blur: sigma=1000000000 is above 1000" },
     { "blur", "sigma=soft", "blur: sigma=\"soft\" is not a number" },
@@ -195,7 +215,8 @@ static const struct { const char *op, *options, *message; } bad_calls[] = {
     { "blur", "sigma=[1 2]", "blur: sigma must be a number, not a list of numbers" },
     { "blur", "sgima=1", "blur: unknown parameter sgima; it has a, sigma, border, truncate, cval, alpha" },
     { "blur", "sigma=1, sigma=2", "blur: sigma is given twice" },
-    { "blur", "border=mirror", "blur: border=mirror may mean reflect (ba|abcd|dc) or reflect101 (cb|abcd|cb); write one of these" },
+    { "blur", "border=mirror",
+      "blur: border=mirror may mean reflect (ba|abcd|dc) or reflect101 (cb|abcd|cb); write one of these" },
     { "blur", "border=foo", "blur: border=foo is not one of replicate, reflect, reflect101, wrap, constant" },
     { "blur", "border=zero, cval=3", "blur: border=zero takes no cval; write border=constant" },
     { "blur", "sigma", "blur: NAME=VALUE is expected in the options at \"sigma\"" },
@@ -214,7 +235,8 @@ static const struct { const char *op, *options, *message; } bad_calls[] = {
     { "convsep", "column=[1 2], row=[1]", "convsep: column has 2 elements; their number must be odd" },
     { "convsep", "column=[1 2 1; 1 2 1; 1 2 1], row=[1]",
       "convsep: column is a matrix of 3 rows and 3 columns; it must be a vector" },
-    { "cast", "dtype=u9", "cast: dtype=u9 is not one of u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64, bool, complex64" },
+    { "cast", "dtype=u9",
+      "cast: dtype=u9 is not one of u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64, bool, complex64" },
     { "blend", NULL, "blend: b is missing" },
     { "blend", "b=3, ratio=2", "blend: ratio=2 is above 1" },
     { "circle", NULL, "circle: radius is missing" },
@@ -243,9 +265,13 @@ END_TEST
 
 START_TEST(border_aliases_are_understood)
 {
-    static const struct { const char *word; int border; } cases[] = {
-        { "nearest", IMGPAR_BORDER_REPLICATE }, { "clamp", IMGPAR_BORDER_REPLICATE },  { "edge", IMGPAR_BORDER_REPLICATE },
-        { "symmetric", IMGPAR_BORDER_REFLECT }, { "circular", IMGPAR_BORDER_WRAP },    { "periodic", IMGPAR_BORDER_WRAP },
+    static const struct {
+        const char *word;
+        int border;
+    } cases[] = {
+        { "nearest", IMGPAR_BORDER_REPLICATE }, { "clamp", IMGPAR_BORDER_REPLICATE },
+        { "edge", IMGPAR_BORDER_REPLICATE },    { "symmetric", IMGPAR_BORDER_REFLECT },
+        { "circular", IMGPAR_BORDER_WRAP },     { "periodic", IMGPAR_BORDER_WRAP },
         { "zero", IMGPAR_BORDER_CONSTANT },     { "reflect101", IMGPAR_BORDER_REFLECT101 },
     };
     imgpar_array *a = array_of("[4, 6] u8");
@@ -281,17 +307,21 @@ END_TEST
 
 /* ---- types and shapes ----------------------------------------------------------------------------- */
 
-static const struct { const char *text, *inputs, *result; } types[] = {
+static const struct {
+    const char *text, *inputs, *result;
+} types[] = {
     /* named operations keep the first dtype */
     { "add($1, $2)", "[4, 6] u8;[4, 6] f32", "[4, 6] u8" },
     { "add($1, 5)", "[4, 6, 3] i16", "[4, 6, 3] i16" },
     { "blend($1, $2)", "[4, 6] u8;[4, 6, 3] u8", "[4, 6, 3] u8" },
     { "overlay($1, $2, $3)", "[4, 6, 3] u16;[4, 6, 3] u16;[4, 6] u8", "[4, 6, 3] u16" },
-    { "blend($1, $2)", "[4, 6, 3] u8;[5, 6, 3] u8", "blend: a is 6x4, b is 6x5; resize() or crop() one to the size of the other" },
+    { "blend($1, $2)", "[4, 6, 3] u8;[5, 6, 3] u8",
+      "blend: a is 6x4, b is 6x5; resize() or crop() one to the size of the other" },
     { "blend($1, $2)", "[4, 6, 3] u8;[4, 6, 4] u8", "blend: a has 3 channels, b has 4" },
     { "blend($1, $2)", "[2, 4, 6, 1] u8;[4, 6] u8", "blend: a is 6x4x2, b is 6x4" },
     { "$1 + $2", "[4, 6] u8;[3, 6] u8", "+: a is 6x4, b is 6x3" },
-    { "$1 + $2", "[4, 6] f32;[6, 4] f32", "+: a is [4, 6], b is [6, 4]; extents must be equal or 1, counted from the last axis" },
+    { "$1 + $2", "[4, 6] f32;[6, 4] f32",
+      "+: a is [4, 6], b is [6, 4]; extents must be equal or 1, counted from the last axis" },
     { "$1 + $2", "[4, 6] f32;[6] f32", "[4, 6] f32" },
     { "$1 * $2", "[4, 1] i32;[1, 6] i32", "[4, 6] i32" },
     { "$1 + $2", "[4, 6] f32;[4] f32", "+: a is [4, 6], b is [4]; extents must be equal or 1" },
@@ -361,7 +391,8 @@ static const struct { const char *text, *inputs, *result; } types[] = {
     { "threshold($1, mean($1))", "[4, 6] u8", "[4, 6] u8" },
     { "threshold($1, $1)", "[4, 6] u8", "threshold: t is an array of shape [4, 6]; it must have one element" },
     { "blur($1, mean($1))", "[4, 6] u8", "blur: sigma must be a number, not an array" },
-    { "concatenate($1, $1, $1)", "[4, 6] u8", "concatenate: axis must be an integer, not an array; concatenate takes 2 arrays" },
+    { "concatenate($1, $1, $1)", "[4, 6] u8",
+      "concatenate: axis must be an integer, not an array; concatenate takes 2 arrays" },
     { "fill(3, 2, [1 2 3], channels=3)", "", "[2, 3, 3] u8" },
     { "fill(3, 2, [1 2], channels=3)", "", "fill: value has 2 numbers for 3 channels" },
     { "make(3, 2, x + y)", "", "[2, 3] i32" },
@@ -372,17 +403,23 @@ START_TEST(types_follow_the_rules)
     imgpar_array *a = apply(types[_i].text, types[_i].inputs);
     char type[96];
     const char *message = imgpar_array_message(a);
-    if (imgpar_array_status(a)) ck_assert_msg(strstr(message, types[_i].result), "%s: %s", types[_i].text, message);
-    else ck_assert_msg(strcmp(ip_type_text(&a->type, type), types[_i].result) == 0, "%s: %s", types[_i].text, type);
+    if (imgpar_array_status(a))
+        ck_assert_msg(strstr(message, types[_i].result), "%s: %s", types[_i].text, message);
+    else
+        ck_assert_msg(strcmp(ip_type_text(&a->type, type), types[_i].result) == 0, "%s: %s", types[_i].text, type);
     imgpar_array_release(a);
 }
 END_TEST
 
 START_TEST(dims_and_axes_belong_together)
 {
-    static const struct { int rank; int64_t shape[4], dims[4]; } cases[] = {
-        { 1, { 7 }, { 1, 1, 7, 1 } },          { 2, { 5, 7 }, { 1, 5, 7, 1 } },       { 3, { 5, 7, 3 }, { 1, 5, 7, 3 } },
-        { 3, { 9, 5, 7 }, { 9, 5, 7, 1 } },    { 4, { 9, 5, 7, 2 }, { 9, 5, 7, 2 } }, { 4, { 9, 5, 7, 8 }, { 9, 5, 7, 8 } },
+    static const struct {
+        int rank;
+        int64_t shape[4], dims[4];
+    } cases[] = {
+        { 1, { 7 }, { 1, 1, 7, 1 } },          { 2, { 5, 7 }, { 1, 5, 7, 1 } },
+        { 3, { 5, 7, 3 }, { 1, 5, 7, 3 } },    { 3, { 9, 5, 7 }, { 9, 5, 7, 1 } },
+        { 4, { 9, 5, 7, 2 }, { 9, 5, 7, 2 } }, { 4, { 9, 5, 7, 8 }, { 9, 5, 7, 8 } },
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         ip_type type = { .dtype = IMGPAR_U8, .rank = cases[k].rank };
@@ -398,13 +435,16 @@ END_TEST
 
 /* ---- graphs ------------------------------------------------------------------------------------------ */
 
-static const struct { const char *text, *dump; } dumps[] = {
+static const struct {
+    const char *text, *dump;
+} dumps[] = {
     { "$1", "$1\n" },
     { "blur($1, sigma=2)", "n1 = blur($1)\nn1\n" },
     { "blur($1, sigma=2.5, border=wrap)", "n1 = blur($1, sigma=2.5, border=wrap)\nn1\n" },
     { "-$1 * 2 + 0.5", "n1 = -$1\nn2 = n1 * 2\nn3 = n2 + 0.5\nn3\n" },
     { "$1 ** -2.0", "n1 = $1 ** (-2.0)\nn1\n" },
-    { "convolve($1, [1 2 1; 2 4 2; 1 2 1], scale=16)", "n1 = convolve($1, matrix=[1 2 1; 2 4 2; 1 2 1], scale=16)\nn1\n" },
+    { "convolve($1, [1 2 1; 2 4 2; 1 2 1], scale=16)",
+      "n1 = convolve($1, matrix=[1 2 1; 2 4 2; 1 2 1], scale=16)\nn1\n" },
     { "$1 > 3 ? $1 : 0", "n1 = $1 > 3\nn2 = n1 ? $1 : 0\nn2\n" },
     { "$1[-1, 0]", "n1 = $1[-1, 0]\nn1\n" },
     { "stencil($1[0, 1], border=constant, cval=3)", "n1 = stencil($1[0, 1], border=constant, cval=3)\nn1\n" },

@@ -77,7 +77,8 @@ static ip_expr *i32(bench *b, int64_t value) { return ip_x_int(b->ir, IMGPAR_I32
 static ip_expr *at(bench *b, ip_stage *s, ip_expr *dy, ip_expr *dx, int border, ip_expr *outside)
 {
     ip_expr *index[4];
-    for (int k = 0; k < 4; k++) index[k] = coord(b, s, k);
+    for (int k = 0; k < 4; k++)
+        index[k] = coord(b, s, k);
     if (dy) index[1] = ip_x_binary(b->ir, IP_X_ADD, index[1], dy);
     if (dx) index[2] = ip_x_binary(b->ir, IP_X_ADD, index[2], dx);
     return ip_x_load(b->ir, s, index, border, outside);
@@ -91,7 +92,8 @@ static bool is_integer(imgpar_dtype dtype) { return !ip_dtype(dtype)->is_float; 
 static wide get(imgpar_dtype dtype, const void *data, int k)
 {
     switch (dtype) {
-    case IMGPAR_U8: case IMGPAR_BOOL: return ((const uint8_t *)data)[k];
+    case IMGPAR_U8:
+    case IMGPAR_BOOL: return ((const uint8_t *)data)[k];
     case IMGPAR_I8: return ((const int8_t *)data)[k];
     case IMGPAR_U16: return ((const uint16_t *)data)[k];
     case IMGPAR_I16: return ((const int16_t *)data)[k];
@@ -182,8 +184,8 @@ static wide expected_binary(ip_xop op, imgpar_dtype dtype, wide a, wide b)
 }
 
 static const ip_xop int_binaries[] = {
-    IP_X_ADD, IP_X_SUB, IP_X_MUL, IP_X_IDIV, IP_X_MOD, IP_X_MIN, IP_X_MAX, IP_X_AND, IP_X_OR, IP_X_XOR, IP_X_SHL,
-    IP_X_SHR, IP_X_POW, IP_X_LT, IP_X_LE, IP_X_EQ, IP_X_NE,
+    IP_X_ADD, IP_X_SUB, IP_X_MUL, IP_X_IDIV, IP_X_MOD, IP_X_MIN, IP_X_MAX, IP_X_AND, IP_X_OR,
+    IP_X_XOR, IP_X_SHL, IP_X_SHR, IP_X_POW,  IP_X_LT,  IP_X_LE,  IP_X_EQ,  IP_X_NE,
 };
 
 START_TEST(integer_operations_wrap_in_their_dtype)
@@ -249,7 +251,8 @@ static bool same_f32(float a, float b) { return (isnan(a) && isnan(b)) || same_b
 static bool near_f64(double a, double b)
 {
     const double unit = nextafter(fabs(b), INFINITY) - fabs(b);
-    return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b)) || (isfinite(a) && isfinite(b) && fabs(a - b) <= 3 * unit);
+    return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b)) ||
+           (isfinite(a) && isfinite(b) && fabs(a - b) <= 3 * unit);
 }
 static bool near_f32(float a, float b) { return a == b || (isnan(a) && isnan(b)) || nextafterf(a, b) == b; }
 static bool same_f64(double a, double b) { return (isnan(a) && isnan(b)) || same_bits(&a, &b, sizeof a); }
@@ -309,10 +312,10 @@ START_TEST(float_operations_round_in_their_dtype)
         a[i] = (float)c[i];
         b[i] = (float)d[i];
     }
-    ip_stage *sa = source(&t, IMGPAR_F32, 1, 1, N_FLOAT_PAIRS, 1, a), *sb = source(&t, IMGPAR_F32, 1, 1,
-        N_FLOAT_PAIRS, 1, b);
-    ip_stage *sc = source(&t, IMGPAR_F64, 1, 1, N_FLOAT_PAIRS, 1, c), *sd = source(&t, IMGPAR_F64, 1, 1,
-        N_FLOAT_PAIRS, 1, d);
+    ip_stage *sa = source(&t, IMGPAR_F32, 1, 1, N_FLOAT_PAIRS, 1, a),
+             *sb = source(&t, IMGPAR_F32, 1, 1, N_FLOAT_PAIRS, 1, b);
+    ip_stage *sc = source(&t, IMGPAR_F64, 1, 1, N_FLOAT_PAIRS, 1, c),
+             *sd = source(&t, IMGPAR_F64, 1, 1, N_FLOAT_PAIRS, 1, d);
     ip_stage *r = map(&t, sa->dims, ip_x_binary(t.ir, op, here(&t, sa), here(&t, sb)));
     ip_stage *q = map(&t, sa->dims, ip_x_binary(t.ir, op, here(&t, sc), here(&t, sd)));
     run(&t);
@@ -322,8 +325,10 @@ START_TEST(float_operations_round_in_their_dtype)
         bool is_own = op == IP_X_POW || op == IP_X_ATAN2;
         const float want_f = expected_f32(op, a[i], b[i]);
         const double want_g = expected_f64(op, c[i], d[i]);
-        ck_assert_msg(is_own ? near_f32(f, want_f) : same_f32(f, want_f), "%s f32 %g %g: %g", ip_xop_name(op), c[i], d[i], (double)f);
-        ck_assert_msg(is_own ? near_f64(g, want_g) : same_f64(g, want_g), "%s f64 %g %g: %g", ip_xop_name(op), c[i], d[i], g);
+        ck_assert_msg(is_own ? near_f32(f, want_f) : same_f32(f, want_f), "%s f32 %g %g: %g", ip_xop_name(op), c[i],
+                      d[i], (double)f);
+        ck_assert_msg(is_own ? near_f64(g, want_g) : same_f64(g, want_g), "%s f64 %g %g: %g", ip_xop_name(op), c[i],
+                      d[i], g);
     }
     tear_down(&t);
 }
@@ -336,10 +341,10 @@ typedef struct function {
 
 static double negated(double v) { return -v; }
 static const function functions[] = {
-    { IP_X_NEG, negated }, { IP_X_ABS, fabs }, { IP_X_FLOOR, floor }, { IP_X_CEIL, ceil }, { IP_X_RINT, rint },
-    { IP_X_TRUNC, trunc }, { IP_X_SQRT, sqrt }, { IP_X_EXP, exp }, { IP_X_LOG, log }, { IP_X_SIN, sin },
-    { IP_X_COS, cos }, { IP_X_TAN, tan }, { IP_X_ASIN, asin }, { IP_X_ACOS, acos }, { IP_X_ATAN, atan },
-    { IP_X_SINH, sinh }, { IP_X_COSH, cosh }, { IP_X_TANH, tanh },
+    { IP_X_NEG, negated }, { IP_X_ABS, fabs },  { IP_X_FLOOR, floor }, { IP_X_CEIL, ceil }, { IP_X_RINT, rint },
+    { IP_X_TRUNC, trunc }, { IP_X_SQRT, sqrt }, { IP_X_EXP, exp },     { IP_X_LOG, log },   { IP_X_SIN, sin },
+    { IP_X_COS, cos },     { IP_X_TAN, tan },   { IP_X_ASIN, asin },   { IP_X_ACOS, acos }, { IP_X_ATAN, atan },
+    { IP_X_SINH, sinh },   { IP_X_COSH, cosh }, { IP_X_TANH, tanh },
 };
 
 START_TEST(float_functions_of_one_argument)
@@ -349,7 +354,8 @@ START_TEST(float_functions_of_one_argument)
     float a[N_FLOATS];
     bench t;
     set_up(&t);
-    for (int i = 0; i < N_FLOATS; i++) a[i] = (float)float_edges[i];
+    for (int i = 0; i < N_FLOATS; i++)
+        a[i] = (float)float_edges[i];
     ip_stage *sa = source(&t, IMGPAR_F32, 1, 1, N_FLOATS, 1, a);
     ip_stage *sd = source(&t, IMGPAR_F64, 1, 1, N_FLOATS, 1, float_edges);
     ip_stage *r = map(&t, sa->dims, ip_x_unary(t.ir, fn->op, here(&t, sa)));
@@ -359,8 +365,10 @@ START_TEST(float_functions_of_one_argument)
     for (int i = 0; i < N_FLOATS; i++) {
         const float f = ((float *)t.memory[r->id])[i], want_f = (float)fn->exact((double)a[i]);
         const double g = ((double *)t.memory[q->id])[i], want_g = fn->exact(float_edges[i]);
-        ck_assert_msg(is_own ? near_f32(f, want_f) : same_f32(f, want_f), "%s f32 %g: %g", ip_xop_name(fn->op), (double)a[i], (double)f);
-        ck_assert_msg(is_own ? near_f64(g, want_g) : same_f64(g, want_g), "%s f64 %g: %g", ip_xop_name(fn->op), float_edges[i], g);
+        ck_assert_msg(is_own ? near_f32(f, want_f) : same_f32(f, want_f), "%s f32 %g: %g", ip_xop_name(fn->op),
+                      (double)a[i], (double)f);
+        ck_assert_msg(is_own ? near_f64(g, want_g) : same_f64(g, want_g), "%s f64 %g: %g", ip_xop_name(fn->op),
+                      float_edges[i], g);
         ck_assert_int_eq(((uint8_t *)t.memory[n->id])[i], isnan(a[i]) != 0);
     }
     tear_down(&t);
@@ -378,12 +386,12 @@ START_TEST(floats_compare_as_in_c)
     for (int k = 0; k < 4; k++) {
         bench t;
         set_up(&t);
-        ip_stage *sa = source(&t, IMGPAR_F64, 1, 1, N_FLOAT_PAIRS, 1, a), *sb = source(&t, IMGPAR_F64, 1, 1,
-            N_FLOAT_PAIRS, 1, b);
+        ip_stage *sa = source(&t, IMGPAR_F64, 1, 1, N_FLOAT_PAIRS, 1, a),
+                 *sb = source(&t, IMGPAR_F64, 1, 1, N_FLOAT_PAIRS, 1, b);
         ip_expr *x = here(&t, sa), *y = here(&t, sb);
         ip_stage *r = map(&t, sa->dims, ip_x_binary(t.ir, ops[k], x, y));
-        ip_stage *q = map(&t, sa->dims, ip_x_binary(t.ir, ops[k], ip_x_cast(t.ir, IMGPAR_F32, x), ip_x_cast(t.ir,
-            IMGPAR_F32, y)));
+        ip_stage *q = map(&t, sa->dims,
+                          ip_x_binary(t.ir, ops[k], ip_x_cast(t.ir, IMGPAR_F32, x), ip_x_cast(t.ir, IMGPAR_F32, y)));
         run(&t);
         for (int i = 0; i < N_FLOAT_PAIRS; i++) {
             float f = (float)a[i], g = (float)b[i];
@@ -465,23 +473,24 @@ END_TEST
 
 START_TEST(floats_convert)
 {
-    static const double values[] = { 0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, 0.49, 254.5, 255.5, 127.5, -128.5, 65534.5,
-        1e5,
-                                     -1e5, 2147483647.5, -2147483649.0, 4294967295.5, 9.3e18, -9.3e18, 1.9e19, 1e30,
-                                         -1e30,
-                                     INFINITY, -INFINITY, NAN };
+    static const double values[] = { 0,    -0.0,         0.5,           1.5,          2.5,    -0.5,    -1.5,
+                                     0.49, 254.5,        255.5,         127.5,        -128.5, 65534.5, 1e5,
+                                     -1e5, 2147483647.5, -2147483649.0, 4294967295.5, 9.3e18, -9.3e18, 1.9e19,
+                                     1e30, -1e30,        INFINITY,      -INFINITY,    NAN };
     enum { N = sizeof values / sizeof *values };
     imgpar_dtype dtype = (imgpar_dtype)_i;
     if (!is_integer(dtype)) return;
     float singles[N];
     bench t;
     set_up(&t);
-    for (int i = 0; i < N; i++) singles[i] = (float)values[i];
+    for (int i = 0; i < N; i++)
+        singles[i] = (float)values[i];
     ip_stage *d = source(&t, IMGPAR_F64, 1, 1, N, 1, values), *f = source(&t, IMGPAR_F32, 1, 1, N, 1, singles);
     ip_stage *r[4] = {
-        map(&t, d->dims, ip_x_cast(t.ir, dtype, here(&t, d))), map(&t, d->dims, ip_x_cast(t.ir, dtype, here(&t, f))),
-        map(&t, d->dims, ip_x_saturate(t.ir, dtype, here(&t, d))), map(&t, d->dims, ip_x_saturate(t.ir, dtype,
-            here(&t, f))),
+        map(&t, d->dims, ip_x_cast(t.ir, dtype, here(&t, d))),
+        map(&t, d->dims, ip_x_cast(t.ir, dtype, here(&t, f))),
+        map(&t, d->dims, ip_x_saturate(t.ir, dtype, here(&t, d))),
+        map(&t, d->dims, ip_x_saturate(t.ir, dtype, here(&t, f))),
     };
     run(&t);
     for (int i = 0; i < N; i++)
@@ -519,7 +528,8 @@ START_TEST(f16_is_computed_in_f32_and_bool_stored_as_0_or_1)
     ck_assert_uint_eq(((uint16_t *)t.memory[third->id])[0], 0x3555);
     ck_assert_uint_eq(((uint16_t *)t.memory[third->id])[2], 0);
     ck_assert(isinf(((float *)t.memory[narrow->id])[2]));
-    for (int k = 0; k < 5; k++) ck_assert_int_eq(((uint8_t *)t.memory[flag->id])[k], flags[k] == 0);
+    for (int k = 0; k < 5; k++)
+        ck_assert_int_eq(((uint8_t *)t.memory[flag->id])[k], flags[k] == 0);
     tear_down(&t);
 }
 END_TEST
@@ -555,7 +565,8 @@ START_TEST(borders_extend_without_limit)
 {
     int n = _i + 1;
     uint8_t row[8];
-    for (int k = 0; k < 8; k++) row[k] = (uint8_t)(10 + k);
+    for (int k = 0; k < 8; k++)
+        row[k] = (uint8_t)(10 + k);
     for (int border = IMGPAR_BORDER_REPLICATE; border <= IMGPAR_BORDER_CONSTANT; border++) {
         bench t;
         set_up(&t);
@@ -572,7 +583,7 @@ START_TEST(borders_extend_without_limit)
             int at_index = walk_border(border, k - 30, n);
             int expected = at_index < 0 ? k : row[at_index];
             ck_assert_msg(((uint8_t *)t.memory[r->id])[k] == expected, "border %d, extent %d, index %d", border, n,
-                k - 30);
+                          k - 30);
             ck_assert_int_eq(((uint8_t *)t.memory[q->id])[k], expected);
             if (at_index >= 0) ck_assert_int_eq(((int32_t *)t.memory[e->id])[k], at_index);
         }
@@ -584,9 +595,11 @@ END_TEST
 /* Sizes across the block of 256, all channels; a shift in both directions by every rule, runs included. */
 START_TEST(shifted_loads_agree_with_loops)
 {
-    static const struct { int h, w, c, dy, dx; } cases[] = {
-        { 3, 300, 3, 1, -2 }, { 2, 256, 1, 0, 1 }, { 5, 257, 1, -2, 300 }, { 4, 86, 4, 7, -1 }, { 1, 1, 2, 1, 1 },
-        { 7, 1, 1, -3, 2 }, { 2, 700, 2, 0, -700 }, { 3, 128, 2, 1, 0 },
+    static const struct {
+        int h, w, c, dy, dx;
+    } cases[] = {
+        { 3, 300, 3, 1, -2 }, { 2, 256, 1, 0, 1 }, { 5, 257, 1, -2, 300 }, { 4, 86, 4, 7, -1 },
+        { 1, 1, 2, 1, 1 },    { 7, 1, 1, -3, 2 },  { 2, 700, 2, 0, -700 }, { 3, 128, 2, 1, 0 },
     };
     int h = cases[_i].h, w = cases[_i].w, c = cases[_i].c, dy = cases[_i].dy, dx = cases[_i].dx;
     uint16_t *pixels = malloc((size_t)(h * w * c) * sizeof *pixels + 1);
@@ -623,21 +636,25 @@ START_TEST(gathers_broadcasts_and_tables_are_read)
     float table[5] = { 0.5f, 1, 2, 4, 8 };
     bench t;
     set_up(&t);
-    for (int k = 0; k < D * H * W * C; k++) volume[k] = k;
-    for (int k = 0; k < H * W; k++) mask[k] = k % 5;
+    for (int k = 0; k < D * H * W * C; k++)
+        volume[k] = k;
+    for (int k = 0; k < H * W; k++)
+        mask[k] = k % 5;
     ip_stage *v = source(&t, IMGPAR_I32, D, H, W, C, volume), *m = source(&t, IMGPAR_I32, 1, H, W, 1, mask);
     ip_stage *weights = ip_stage_table(t.ir, IMGPAR_F32, 5, table);
     ip_expr *z = coord(&t, v, 0), *y = coord(&t, v, 1), *x = coord(&t, v, 2), *c = coord(&t, v, 3), *zero = i32(&t, 0);
     ip_expr *one_channel = ip_x_load(t.ir, m, (ip_expr *[4]){ zero, y, x, zero }, IP_BORDER_NONE, NULL);
     ip_expr *mirrored = ip_x_binary(t.ir, IP_X_SUB, i32(&t, W - 1), x);
     ip_expr *flipped_channel = ip_x_binary(t.ir, IP_X_SUB, i32(&t, C - 1), c);
-    ip_stage *flip = map(&t, v->dims, ip_x_load(t.ir, v, (ip_expr *[4]){ z, y, mirrored, flipped_channel },
-        IP_BORDER_NONE, NULL));
+    ip_stage *flip =
+        map(&t, v->dims, ip_x_load(t.ir, v, (ip_expr *[4]){ z, y, mirrored, flipped_channel }, IP_BORDER_NONE, NULL));
     ip_stage *wide_mask = map(&t, v->dims, one_channel);
     ip_stage *looked_up = map(&t, v->dims, ip_table_at(t.ir, weights, one_channel));
-    ip_stage *place = map(&t, v->dims, ip_x_binary(t.ir, IP_X_ADD, ip_x_binary(t.ir, IP_X_MUL, z, i32(&t, 1000000)),
-        ip_x_binary(t.ir, IP_X_ADD, ip_x_binary(t.ir, IP_X_MUL, y, i32(&t, 10000)),
-                    ip_x_binary(t.ir, IP_X_ADD, ip_x_binary(t.ir, IP_X_MUL, x, i32(&t, 10)), c))));
+    ip_stage *place =
+        map(&t, v->dims,
+            ip_x_binary(t.ir, IP_X_ADD, ip_x_binary(t.ir, IP_X_MUL, z, i32(&t, 1000000)),
+                        ip_x_binary(t.ir, IP_X_ADD, ip_x_binary(t.ir, IP_X_MUL, y, i32(&t, 10000)),
+                                    ip_x_binary(t.ir, IP_X_ADD, ip_x_binary(t.ir, IP_X_MUL, x, i32(&t, 10)), c))));
     run(&t);
     for (int k = 0; k < D * H * W * C; k++) {
         int ch = k % C, px = k / C % W, py = k / C / W % H, pz = k / C / W / H;
@@ -677,8 +694,8 @@ typedef struct tapped {
 static ip_expr *tap_value(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
 {
     const tapped *p = user;
-    ip_expr *dy = ip_x_binary(ir, IP_X_SUB, ty, i32(p->t, p->ry)), *dx = ip_x_binary(ir, IP_X_SUB, tx, i32(p->t,
-        p->rx));
+    ip_expr *dy = ip_x_binary(ir, IP_X_SUB, ty, i32(p->t, p->ry)),
+            *dx = ip_x_binary(ir, IP_X_SUB, tx, i32(p->t, p->rx));
     ip_expr *v = at(p->t, p->s, dy, dx, IMGPAR_BORDER_REFLECT, NULL);
     return p->extra ? ip_x_binary(ir, IP_X_ADD, v, p->extra) : v;
 }
@@ -696,8 +713,10 @@ START_TEST(windows_fold_row_after_row)
     float table[TY + TX];
     bench t;
     set_up(&t);
-    for (int k = 0; k < H * W; k++) pixels[k] = (float)(k * 37 % 101) + 0.1f;
-    for (int k = 0; k < TY + TX; k++) table[k] = 0.01f * (float)(k + 1);
+    for (int k = 0; k < H * W; k++)
+        pixels[k] = (float)(k * 37 % 101) + 0.1f;
+    for (int k = 0; k < TY + TX; k++)
+        table[k] = 0.01f * (float)(k + 1);
     ip_stage *s = source(&t, IMGPAR_F32, 1, H, W, 1, pixels);
     tapped p = { .t = &t, .s = s, .weights = ip_stage_table(t.ir, IMGPAR_F32, TY + TX, table), .ry = RY, .rx = RX };
     ip_stage *r[4];
@@ -708,8 +727,8 @@ START_TEST(windows_fold_row_after_row)
     }
     /* Two windows that share their taps, in one expression, and what follows them. */
     ip_expr *sum = r[0]->body, *largest = r[2]->body;
-    ip_stage *both = map(&t, s->dims, ip_x_binary(t.ir, IP_X_SUB, ip_x_binary(t.ir, IP_X_ADD, sum, largest), here(&t,
-        s)));
+    ip_stage *both =
+        map(&t, s->dims, ip_x_binary(t.ir, IP_X_SUB, ip_x_binary(t.ir, IP_X_ADD, sum, largest), here(&t, s)));
     run(&t);
     for (int y = 0; y < H; y++)
         for (int x = 0; x < W; x++) {
@@ -753,15 +772,16 @@ static ip_expr *outer_value(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
     n->outer_tap = ip_x_binary(ir, IP_X_ADD, tx, ip_x_binary(ir, IP_X_MUL, ty, i32(n->p.t, 2)));
     ip_expr *inner = ip_x_window(ir, IP_FOLD_SUM, 1, 81, inner_value, NULL, n);
     ip_expr *own = at(n->p.t, n->p.s, ty, tx, IMGPAR_BORDER_WRAP, NULL);
-    return ip_x_binary(ir, IP_X_ADD, ip_x_binary(ir, IP_X_ADD, own, inner), ip_x_binary(ir, IP_X_MUL, own,
-        n->outer_tap));
+    return ip_x_binary(ir, IP_X_ADD, ip_x_binary(ir, IP_X_ADD, own, inner),
+                       ip_x_binary(ir, IP_X_MUL, own, n->outer_tap));
 }
 
 START_TEST(windows_nest)
 {
     enum { H = 2, W = 20 };
     int32_t pixels[H * W];
-    for (int k = 0; k < H * W; k++) pixels[k] = k * 31 % 17;
+    for (int k = 0; k < H * W; k++)
+        pixels[k] = k * 31 % 17;
     bench t;
     set_up(&t);
     ip_stage *s = source(&t, IMGPAR_I32, 1, H, W, 1, pixels);
@@ -773,8 +793,8 @@ START_TEST(windows_nest)
             int total = 0;
             for (int j = 0; j < 7; j++)
                 for (int i = 0; i < 11; i++) {
-                    int own = pixels[walk_border(IMGPAR_BORDER_WRAP, y + j, H) * W + walk_border(IMGPAR_BORDER_WRAP,
-                        x + i, W)];
+                    int own = pixels[walk_border(IMGPAR_BORDER_WRAP, y + j, H) * W +
+                                     walk_border(IMGPAR_BORDER_WRAP, x + i, W)];
                     int tap = i + 2 * j;
                     total += own + own * tap;
                     for (int u = 0; u < 81; u++) {
@@ -850,17 +870,17 @@ START_TEST(floats_reduce_in_double_and_skip_nan)
     set_up(&t);
     ip_stage *s = source(&t, IMGPAR_F32, 1, 1, N, 1, pixels), *d = source(&t, IMGPAR_F64, 1, 1, N, 1, doubles);
     ip_stage *q = source(&t, IMGPAR_F32, 1, 1, 3, 1, nans);
-    ip_stage *total = reduction(&t, s, IP_REDUCE_SUM, here(&t, s)), *total_d = reduction(&t, d, IP_REDUCE_SUM,
-        here(&t, d));
+    ip_stage *total = reduction(&t, s, IP_REDUCE_SUM, here(&t, s)),
+             *total_d = reduction(&t, d, IP_REDUCE_SUM, here(&t, d));
     ip_stage *least_nan = reduction(&t, q, IP_REDUCE_MIN, here(&t, q));
     static float holes[4] = { NAN, 3, NAN, -2 };
     ip_stage *g = source(&t, IMGPAR_F32, 1, 4, 1, 1, holes);
-    ip_stage *least = reduction(&t, g, IP_REDUCE_MIN, here(&t, g)), *most = reduction(&t, g, IP_REDUCE_MAX, here(&t,
-        g));
+    ip_stage *least = reduction(&t, g, IP_REDUCE_MIN, here(&t, g)),
+             *most = reduction(&t, g, IP_REDUCE_MAX, here(&t, g));
     ip_stage *mean = reduction(&t, s, IP_REDUCE_SUM, ip_x_cast(t.ir, IMGPAR_F64, here(&t, s)));
     mean->dtype = IMGPAR_F32; /* the finish converts */
-    mean->finish = ip_x_cast(t.ir, IMGPAR_F32, ip_x_binary(t.ir, IP_X_DIV, mean->finish, ip_x_param(t.ir, IMGPAR_F64,
-        N, 1, 1e9)));
+    mean->finish =
+        ip_x_cast(t.ir, IMGPAR_F32, ip_x_binary(t.ir, IP_X_DIV, mean->finish, ip_x_param(t.ir, IMGPAR_F64, N, 1, 1e9)));
     run(&t);
     ck_assert(*(float *)t.memory[total->id] == (float)sum);
     ck_assert(*(double *)t.memory[total_d->id] == doubles_sum);
@@ -893,8 +913,9 @@ START_TEST(a_custom_reduction_combines_in_order)
     r->combine = ip_x_binary(t.ir, IP_X_ADD, ip_x_binary(t.ir, IP_X_MUL, ip_x_acc(t.ir, 0, IMGPAR_I32), i32(&t, 31)),
                              ip_x_acc(t.ir, 1, IMGPAR_I32));
     q->init = ip_x_float(t.ir, IMGPAR_F64, 0.25);
-    q->combine = ip_x_binary(t.ir, IP_X_SUB, ip_x_binary(t.ir, IP_X_MUL, ip_x_acc(t.ir, 0, IMGPAR_F64),
-                             ip_x_float(t.ir, IMGPAR_F64, 0.5)), ip_x_acc(t.ir, 1, IMGPAR_F64));
+    q->combine = ip_x_binary(
+        t.ir, IP_X_SUB, ip_x_binary(t.ir, IP_X_MUL, ip_x_acc(t.ir, 0, IMGPAR_F64), ip_x_float(t.ir, IMGPAR_F64, 0.5)),
+        ip_x_acc(t.ir, 1, IMGPAR_F64));
     run(&t);
     ck_assert_int_eq(*(int32_t *)t.memory[r->id], expected);
     ck_assert(*(double *)t.memory[q->id] == expected_d);
@@ -934,7 +955,8 @@ START_TEST(only_needed_stages_are_computed_and_only_outputs_stay)
     static int32_t pixels[N];
     bench t;
     set_up(&t);
-    for (int k = 0; k < N; k++) pixels[k] = k;
+    for (int k = 0; k < N; k++)
+        pixels[k] = k;
     ip_stage *s = source(&t, IMGPAR_I32, 1, 1, N, 1, pixels);
     ip_stage *a = map(&t, s->dims, ip_x_binary(t.ir, IP_X_ADD, here(&t, s), i32(&t, 1)));
     ip_stage *unused = map(&t, s->dims, here(&t, a));
@@ -966,8 +988,8 @@ START_TEST(empty_domains_are_legal)
         set_up(&t);
         ip_stage *s = source(&t, IMGPAR_F32, dims[0], dims[1], dims[2], dims[3], NULL);
         ip_stage *r = map(&t, dims, ip_x_binary(t.ir, IP_X_ADD, here(&t, s), ip_x_float(t.ir, IMGPAR_F32, 1)));
-        ip_stage *total = reduction(&t, s, IP_REDUCE_SUM, here(&t, s)), *least = reduction(&t, s, IP_REDUCE_MIN,
-            here(&t, s));
+        ip_stage *total = reduction(&t, s, IP_REDUCE_SUM, here(&t, s)),
+                 *least = reduction(&t, s, IP_REDUCE_MIN, here(&t, s));
         const int64_t bins[4] = { 1, dims[3], 4, 1 };
         ip_stage *h = ip_stage_new(t.ir, IP_STAGE_HISTOGRAM, IMGPAR_U32, bins, NULL);
         memcpy(h->over, dims, sizeof h->over);
@@ -977,7 +999,8 @@ START_TEST(empty_domains_are_legal)
         ck_assert_ptr_nonnull(t.memory[r->id]);
         ck_assert(*(float *)t.memory[total->id] == 0);
         ck_assert(isnan(*(float *)t.memory[least->id]));
-        for (int64_t k = 0; k < dims[3] * 4; k++) ck_assert_uint_eq(((uint32_t *)t.memory[h->id])[k], 0);
+        for (int64_t k = 0; k < dims[3] * 4; k++)
+            ck_assert_uint_eq(((uint32_t *)t.memory[h->id])[k], 0);
         tear_down(&t);
     }
 }

@@ -28,7 +28,10 @@ static void schedule(const char *name) { ck_assert_int_eq(imgpar_context_set(ctx
 
 /* ---- arrays of any rank ---------------------------------------------------------------------- */
 
-typedef struct shape { int rank; int64_t n[4]; } shape;
+typedef struct shape {
+    int rank;
+    int64_t n[4];
+} shape;
 
 static int64_t count(const shape *s)
 {
@@ -74,14 +77,15 @@ static void *bytes_of(imgpar_array *a, const picture *want, const char *by, cons
 }
 
 /* By the interpreter and on the device: right, and the same bytes. */
-static void check(const shape *s, imgpar_dtype dtype, fill kind, int axis, const char *op, const char *options, bool on_device)
+static void check(const shape *s, imgpar_dtype dtype, fill kind, int axis, const char *op, const char *options,
+                  bool on_device)
 {
     char text[256], what[320], why[256];
     picture p, want;
     imgpar_array *a = filled(s, dtype, kind, &p);
     snprintf(text, sizeof text, "axis=%d%s%s", axis, options[0] ? ", " : "", options);
-    snprintf(what, sizeof what, "%s(%s) of %s [%d %d %d %d]", op, text, imgpar_dtype_name(dtype), (int)s->n[0], (int)s->n[1],
-             (int)s->n[2], (int)s->n[3]);
+    snprintf(what, sizeof what, "%s(%s) of %s [%d %d %d %d]", op, text, imgpar_dtype_name(dtype), (int)s->n[0],
+             (int)s->n[1], (int)s->n[2], (int)s->n[3]);
     imgpar_array *r = imgpar_op(ctx, op, &a, 1, text);
     ck_assert_msg(!imgpar_array_status(r), "%s: %s", what, imgpar_array_message(r));
     want = wanted(&p, s, axis < 0 ? axis + s->rank : axis, op, text);
@@ -103,8 +107,9 @@ static void check(const shape *s, imgpar_dtype dtype, fill kind, int axis, const
 START_TEST(every_axis_of_every_rank_is_walked)
 {
     static const shape shapes[] = {
-        { 1, { 131 } }, { 1, { 1 } }, { 2, { 13, 29 } }, { 2, { 1, 7 } }, { 2, { 7, 1 } }, { 3, { 9, 11, 3 } }, { 3, { 5, 4, 37 } },
-        { 3, { 9, 6, 1 } }, { 4, { 3, 5, 7, 2 } }, { 4, { 5, 3, 4, 11 } }, { 4, { 1, 1, 1, 1 } },
+        { 1, { 131 } },        { 1, { 1 } },           { 2, { 13, 29 } },     { 2, { 1, 7 } },
+        { 2, { 7, 1 } },       { 3, { 9, 11, 3 } },    { 3, { 5, 4, 37 } },   { 3, { 9, 6, 1 } },
+        { 4, { 3, 5, 7, 2 } }, { 4, { 5, 3, 4, 11 } }, { 4, { 1, 1, 1, 1 } },
     };
     static const char *const options[] = { "", "reverse=true", "exclusive=true", "exclusive=true, reverse=true" };
     const shape *s = &shapes[_i];
@@ -118,14 +123,20 @@ START_TEST(every_axis_of_every_rank_is_walked)
             check(s, IMGPAR_F64, FILL_WILD, axis, "cummin", options[k], false);
         }
     check(s, IMGPAR_F32, FILL_LEVELS, s->rank - 1, "recursive", "feedforward=[0.5 0.25], feedback=[-0.5 0.1]", true);
-    check(s, IMGPAR_U8, FILL_LEVELS, 0, "recursive", "feedforward=[0.5 0.25], feedback=[-0.5 0.1], reverse=true", _i == 8);
+    check(s, IMGPAR_U8, FILL_LEVELS, 0, "recursive", "feedforward=[0.5 0.25], feedback=[-0.5 0.1], reverse=true",
+          _i == 8);
     close_context();
 }
 END_TEST
 
 START_TEST(long_lines_are_walked_in_blocks_and_give_the_same_bytes_everywhere)
 {
-    static const struct { shape s; int axis; imgpar_dtype dtype; const char *op, *options; } rows[] = {
+    static const struct {
+        shape s;
+        int axis;
+        imgpar_dtype dtype;
+        const char *op, *options;
+    } rows[] = {
         { { 1, { 100003 } }, 0, IMGPAR_F32, "cumsum", "" },
         { { 1, { 100003 } }, 0, IMGPAR_F32, "cumsum", "reverse=true, exclusive=true" },
         { { 1, { 32769 } }, 0, IMGPAR_I32, "cumsum", "" },
@@ -192,12 +203,16 @@ START_TEST(polling_changes_nothing)
 }
 END_TEST
 
-/* More than half of a last cache of 32 MiB: a CPU walks parts of all lines. Element k is k % 7; lines of every direction, several at once. */
+/* More than half of a last cache of 32 MiB: a CPU walks parts of all lines. Element k is k % 7; lines of every
+ * direction, several at once. */
 START_TEST(lines_may_be_walked_part_by_part)
 {
-    static const struct { shape s; int axis; } rows[] = {
-        { { 1, { 12000000 } }, 0 }, { { 2, { 8, 2000000 } }, 1 }, { { 3, { 2, 2000000, 3 } }, 1 }, { { 2, { 3000000, 4 } }, 0 },
-        { { 4, { 4, 150000, 20, 1 } }, 1 }, { { 3, { 200000, 8, 9 } }, 0 },
+    static const struct {
+        shape s;
+        int axis;
+    } rows[] = {
+        { { 1, { 12000000 } }, 0 },   { { 2, { 8, 2000000 } }, 1 },       { { 3, { 2, 2000000, 3 } }, 1 },
+        { { 2, { 3000000, 4 } }, 0 }, { { 4, { 4, 150000, 20, 1 } }, 1 }, { { 3, { 200000, 8, 9 } }, 0 },
     };
     const bool reverse = _i % 2;
     const int row = _i / 2;
@@ -213,7 +228,8 @@ START_TEST(lines_may_be_walked_part_by_part)
         data[k] = (int32_t)(k % 7);
     char text[64];
     snprintf(text, sizeof text, "cumsum($1, axis=%d, reverse=%s)", rows[row].axis, reverse ? "true" : "false");
-    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_I32, s->rank, s->n, data), *out = imgpar_apply(ctx, text, &a, 1);
+    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_I32, s->rank, s->n, data),
+                 *out = imgpar_apply(ctx, text, &a, 1);
     ck_assert_msg(imgpar_array_read(out, got, (size_t)n * sizeof *got) == IMGPAR_OK, "%s", imgpar_array_message(out));
     for (int64_t k = 0; k < n; k++) {
         const int64_t at = k / inner % length, before = reverse ? k + inner : k - inner;

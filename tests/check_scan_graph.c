@@ -53,7 +53,8 @@ static void same(const char *text, const char *other, imgpar_array *a)
     imgpar_info info = { .struct_size = sizeof info }, info2 = { .struct_size = sizeof info2 };
     imgpar_array_info(r, &info);
     imgpar_array_info(s, &info2);
-    ck_assert_msg(info.dtype == info2.dtype && info.size_bytes == info2.size_bytes, "%s and %s have different types", text, other);
+    ck_assert_msg(info.dtype == info2.dtype && info.size_bytes == info2.size_bytes, "%s and %s have different types",
+                  text, other);
     for (int k = 0; k < (has_device() ? 2 : 1); k++) {
         void *x = malloc(info.size_bytes + 1), *y = malloc(info.size_bytes + 1);
         schedule(ways[k]);
@@ -69,7 +70,9 @@ static void same(const char *text, const char *other, imgpar_array *a)
 
 START_TEST(what_must_be_equal_is_equal)
 {
-    static const struct { const char *text, *other; } rows[] = {
+    static const struct {
+        const char *text, *other;
+    } rows[] = {
         { "scan($1, \"sum\", axis=1)", "cumsum($1, axis=1)" },
         { "scan($1, sum, 1)", "scan($1, op=\"sum\", axis=-2)" },
         { "scan(cast($1, i32), 0, (p, q) -> p + q, axis=1)", "cast(cumsum($1, axis=1), i32)" },
@@ -91,7 +94,8 @@ START_TEST(what_must_be_equal_is_equal)
         { "gray(cumsum(cast($1, f32), axis=2))", "gray(crop(cumsum(cast($1, f32), axis=2), 0, 0, 61, 47))" },
         { "recursive($1, [1], [0], axis=0)", "linear($1, 1)" },
         { "recursive(cast($1, i32), [1], [-1], axis=1, start=zero)", "cast(cumsum($1, axis=1), i32)" },
-        { "recursive(cast($1, i32), [1 1], [0], axis=1, start=zero)", "cast($1, i32) + stencil($1[0, -1], border=zero)" },
+        { "recursive(cast($1, i32), [1 1], [0], axis=1, start=zero)",
+          "cast($1, i32) + stencil($1[0, -1], border=zero)" },
     };
     picture p = picture_new(IMGPAR_U8, 47, 61, 3);
     open_context();
@@ -146,7 +150,11 @@ static int occurrences(const char *text, const char *part)
 
 START_TEST(maps_fuse_into_recurrences)
 {
-    static const struct { const char *text; int kernels; const char *says; } rows[] = {
+    static const struct {
+        const char *text;
+        int kernels;
+        const char *says;
+    } rows[] = {
         { "cumsum($1, axis=0)", 1, "walks   rows, first to last" },
         { "cumsum(sqrt($1 * 2.5 + 1), axis=1, reverse=true)", 1, "walks   columns, last to first" },
         { "recursive(invert($1), [0.25], [-0.75], axis=1)", 1, "walks   columns" },
@@ -169,7 +177,8 @@ START_TEST(maps_fuse_into_recurrences)
         ck_assert_int_eq(imgpar_array_explain(r, "text", &text), IMGPAR_OK);
         ck_assert_msg(occurrences(text, "\nkernel ") == rows[k].kernels, "%s: not %d kernels:\n%s", rows[k].text,
                       rows[k].kernels, text);
-        ck_assert_msg(strstr(text, rows[k].says) != NULL, "%s: does not say \"%s\":\n%s", rows[k].text, rows[k].says, text);
+        ck_assert_msg(strstr(text, rows[k].says) != NULL, "%s: does not say \"%s\":\n%s", rows[k].text, rows[k].says,
+                      text);
         imgpar_free(text);
         imgpar_array_release(r);
     }
@@ -183,7 +192,9 @@ END_TEST
 
 START_TEST(mistakes_are_told)
 {
-    static const struct { const char *text, *message; } rows[] = {
+    static const struct {
+        const char *text, *message;
+    } rows[] = {
         { "cumsum($1, axis=3)", "cumsum: there is no axis 3; a has 3 axes: [13, 17, 3]" },
         { "cumsum($1, axis=-4)", "cumsum: there is no axis -4; a has 3 axes: [13, 17, 3]" },
         { "cumsum($1, axis=4)", "cumsum: axis=4 is above 3" },
@@ -198,7 +209,8 @@ START_TEST(mistakes_are_told)
         { "scan($1, 0, (p, q) -> max(p, q), exclusive=2)", "scan: exclusive must be true or false, not a number" },
         { "recursive($1, [1 2 3 4], [0])", "recursive: feedforward has 4 numbers; at most 3 are possible" },
         { "recursive($1, [1], [0 1 2])", "recursive: feedback has 3 numbers; at most 2 are possible" },
-        { "recursive($1, [1], [-1])", "recursive: feedback adds up to -1, which has no steady state; write start=zero" },
+        { "recursive($1, [1], [-1])",
+          "recursive: feedback adds up to -1, which has no steady state; write start=zero" },
         { "recursive(cast($1, i64), [1], [0])", "recursive: i64 is not offered; cast it to f64 or i32 first" },
         { "recursive($1, [1])", "recursive: feedback is missing" },
     };
@@ -208,7 +220,8 @@ START_TEST(mistakes_are_told)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         imgpar_array *r = imgpar_apply(ctx, rows[k].text, &a, 1);
         ck_assert_msg(imgpar_array_status(r) != IMGPAR_OK, "%s is accepted", rows[k].text);
-        ck_assert_msg(strstr(imgpar_array_message(r), rows[k].message) != NULL, "%s: %s", rows[k].text, imgpar_array_message(r));
+        ck_assert_msg(strstr(imgpar_array_message(r), rows[k].message) != NULL, "%s: %s", rows[k].text,
+                      imgpar_array_message(r));
         imgpar_array_release(r);
     }
     imgpar_array_release(a);
@@ -220,7 +233,8 @@ END_TEST
 START_TEST(a_graphs_text_can_be_read_again)
 {
     static const char *const texts[] = {
-        "scan($1, 5, (p, q) -> max(p, q), axis=1, exclusive=true)", "scan($1, \"xor\", axis=2, reverse=true)",
+        "scan($1, 5, (p, q) -> max(p, q), axis=1, exclusive=true)",
+        "scan($1, \"xor\", axis=2, reverse=true)",
         "recursive($1, [0.5 0.25], [-0.5], axis=1, start=zero)",
     };
     picture p = picture_new(IMGPAR_I32, 13, 17, 3);
@@ -266,8 +280,8 @@ START_TEST(a_wavefront_is_the_loop_over_its_diagonals)
         for (int m = 0; m < M; m++)
             for (int n = 0; n < N; n++)
                 for (int p = 0; p < P; p++)
-                    ck_assert_msg(fabs((double)got[m][n][p] - y[m][n][p]) < 1e-4, "at %d %d %d: %g, not %g", m, n,
-                                  p, (double)got[m][n][p], y[m][n][p]);
+                    ck_assert_msg(fabs((double)got[m][n][p] - y[m][n][p]) < 1e-4, "at %d %d %d: %g, not %g", m, n, p,
+                                  (double)got[m][n][p], y[m][n][p]);
     }
     imgpar_array_release(a);
     imgpar_context_release(own);

@@ -3,15 +3,15 @@
  * A sample of every kind of kernel, small, in every schedule: each gives the interpreter's bytes (whose answers
  * check_matrix.c compares with independent ones). It is what runs on other OpenCL implementations, under Oclgrind and
  * with limits that no device here has (.ci/run), so programs are few and images small. And what --explain says of it.
- * The quick tier, where most of the time goes into compiling, has each row in the device's own schedule and in `rows`, and every second
- * one in one of the others by turns; the full one has all rows in all of them.
+ * The quick tier, where most of the time goes into compiling, has each row in the device's own schedule and in `rows`,
+ * and every second one in one of the others by turns; the full one has all rows in all of them.
  *
- * IMGPAR_TEST_WITHOUT: words, separated by commas; kernels in whose text one occurs are left out, and schedules of that name.
- * IMGPAR_TEST_DISTINCT: each program runs once: what an earlier row, or another schedule of this one, has run is left out, in
- * whichever process of several it runs.
+ * IMGPAR_TEST_WITHOUT: words, separated by commas; kernels in whose text one occurs are left out, and schedules of that
+ * name. IMGPAR_TEST_DISTINCT: each program runs once: what an earlier row, or another schedule of this one, has run is
+ * left out, in whichever process of several it runs.
  *
- * And what the text of kernels says (schedules_pins.c), and how tiles are laid out, for devices that are not here: plans are made and
- * not run.
+ * And what the text of kernels says (schedules_pins.c), and how tiles are laid out, for devices that are not here:
+ * plans are made and not run.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -37,12 +37,16 @@ static const shape shapes[] = {
     { "blend($1, invert($2), 0.3)", IMGPAR_U8, 3, 61, 37, 0 },
     { "overlay($1, $2, circle($1, radius=12))", IMGPAR_U8, 4, 64, 64, 0 },
     { "gray($1)", IMGPAR_U8, 3, 61, 37, 0 },
-    { "convolve($1, [1 2 3 2 0; 2 5 8 4 1; 3 9 14 7 2; 2 6 8 5 1; 0 1 3 2 1], scale=92)", IMGPAR_U8, 3, 61, 37, 0 }, /* sums of 16 bits, read twice */
-    { "convolve($1, [255 255 255; 0 1 0; 255 255 255], scale=64) + ((cast($1, i16) - 99) >> 3)", IMGPAR_U8, 3, 61, 37, 0 }, /* as many as wrap, shifts */
+    /* sums of 16 bits, read twice */
+    { "convolve($1, [1 2 3 2 0; 2 5 8 4 1; 3 9 14 7 2; 2 6 8 5 1; 0 1 3 2 1], scale=92)", IMGPAR_U8, 3, 61, 37, 0 },
+    /* as many as wrap, shifts */
+    { "convolve($1, [255 255 255; 0 1 0; 255 255 255], scale=64) + ((cast($1, i16) - 99) >> 3)", IMGPAR_U8, 3, 61, 37,
+      0 },
     { "resize(gray($1), 192, 128)", IMGPAR_U8, 3, 96, 128, 0 }, /* mixed up to the last pixel of a row */
     { "concatenate(gray($1), gray($2), axis=1)", IMGPAR_U8, 3, 96, 128, 0 },
     { "gray($1, weights=bt709)", IMGPAR_U8, 3, 34, 9, 0 },
-    { "gray(crop($1, 3, 2, 391, 7)) + gray(boxblur(crop($1, 0, 2, 391, 7), 3))", IMGPAR_U8, 3, 395, 11, 0 }, /* mixed in blocks, from a row that is kept */
+    /* mixed in blocks, from a row that is kept */
+    { "gray(crop($1, 3, 2, 391, 7)) + gray(boxblur(crop($1, 0, 2, 391, 7), 3))", IMGPAR_U8, 3, 395, 11, 0 },
     { "$1 * 2 + $2", IMGPAR_U16, 1, 63, 5, 0 },
     { "linear($1, 1.25, -10)", IMGPAR_F16, 3, 31, 17, 0 },
     { "clamp($1 - $2, -5, 5)", IMGPAR_F32, 1, 64, 1, 0 },
@@ -53,14 +57,16 @@ static const shape shapes[] = {
     { "boxblur($1, 3, border=wrap)", IMGPAR_U8, 1, 61, 37, 0 },
     { "boxblur($1, 3, border=constant, cval=9)", IMGPAR_U16, 2, 61, 37, 0 },
     { "boxblur($1, 25)", IMGPAR_U8, 1, 61, 37, 0 },
-    /* sums of sums of three, with two that are left over, of rows that are shorter than they reach, for a row that is kept */
+    /* sums of sums of three, with two that are left over, of rows that are shorter than they reach, for a row that is
+     * kept */
     { "boxblur($1, 11, border=reflect)", IMGPAR_U8, 3, 61, 17, 0 },
     { "boxblur($1, 15)", IMGPAR_U16, 4, 9, 17, 0 },
     { "boxblur(boxblur($1, 9, border=reflect101), 17)", IMGPAR_U8, 3, 61, 37, 0 },
-    { "boxblur(boxblur($1, 9), 17)", IMGPAR_U8, 1, 900, 6, 0 }, /* strips that begin within a row */
+    { "boxblur(boxblur($1, 9), 17)", IMGPAR_U8, 1, 900, 6, 0 },  /* strips that begin within a row */
     { "boxblur(boxblur($1, 3), 3)", IMGPAR_U8, 1, 40001, 1, 0 }, /* and that are walked panel by panel */
     { "sum(blur(blur($1, 1), 2))", IMGPAR_U8, 1, 40001, 2, 0 },
-    { "crop(resize(boxblur($1, 11), 120, 45), 31, 7, 50, 30)", IMGPAR_U8, 3, 240, 70, 0 }, /* of 60 columns, a buffer is used again, which Oclgrind misreads (.ci/run) */
+    /* of 60 columns, a buffer is used again, which Oclgrind misreads (.ci/run) */
+    { "crop(resize(boxblur($1, 11), 120, 45), 31, 7, 50, 30)", IMGPAR_U8, 3, 240, 70, 0 },
     /* weighed two vectors at once and one by one, of as many terms as rows and of windows, even and odd */
     { "blur($1, 1.5)", IMGPAR_U8, 3, 75, 33, 0 },
     { "blur($1, 1, border=reflect101)", IMGPAR_U8, 1, 64, 20, 0 },
@@ -121,7 +127,8 @@ static const shape shapes[] = {
     { "argmin($1)", IMGPAR_U8, 3, 61, 37, 0 },
     { "argmax($1, axis=1)", IMGPAR_F64, 1, 527, 70, 0 },
     { "argmin($1, axis=0)", IMGPAR_F64, 1, 61, 370, 0 },
-    { "argmin($1, axis=1) - maxval($1, axis=1)", IMGPAR_U8, 3, 257, 11, 0 }, /* more than 256 bytes each: memory of their own, too */
+    /* more than 256 bytes each: memory of their own, too */
+    { "argmin($1, axis=1) - maxval($1, axis=1)", IMGPAR_U8, 3, 257, 11, 0 },
     /* some channels: parts of words, and loops with a turn more */
     { "slice($1, 1, 2, axis=2)", IMGPAR_U8, 3, 129, 5, 0 },
     { "slice($1, 0, 2, axis=2)", IMGPAR_U8, 3, 64, 5, 0 },
@@ -145,8 +152,10 @@ static const shape shapes[] = {
     { "sum(slice(median($1, 3, border=wrap), step=[2 2]))", IMGPAR_U16, 4, 61, 37, 0 },
     { "slice(blur(slice(blur($1, 1), step=[2 1]), 1, border=reflect101), step=[3 2])", IMGPAR_F32, 1, 30, 400, 0 },
     { "slice(convsep(slice(convsep($1, [1 2 1], [1 2 1], scale=16), step=[2 2]), [1 2 1], [1 2 1], scale=16, "
-      "border=reflect), [1 0], step=[2 2])", IMGPAR_U8, 1, 70, 262, 0 },
-    { "slice(median(boxblur($1, 5, border=reflect), 3, border=constant, cval=9), [0 1], step=[3 4])", IMGPAR_U16, 3, 75, 200, 0 },
+      "border=reflect), [1 0], step=[2 2])",
+      IMGPAR_U8, 1, 70, 262, 0 },
+    { "slice(median(boxblur($1, 5, border=reflect), 3, border=constant, cval=9), [0 1], step=[3 4])", IMGPAR_U16, 3, 75,
+      200, 0 },
     { "slice(blur(erode(invert($1), 3), 1, border=reflect101), step=[2 2])", IMGPAR_U8, 4, 37, 131, 0 },
     /* pixels that are repeated, in words, as they come and as lanes; and strips that begin within them */
     { "repeat($1, 2, axis=1) + repeat(invert($2), 2, axis=1)", IMGPAR_U8, 1, 61, 37, 0 },
@@ -167,15 +176,21 @@ static const shape shapes[] = {
     { "resize($1, 110, 40)", IMGPAR_U8, 3, 330, 120, 0 },
     { "resize($1, 6, 70)", IMGPAR_U8, 3, 12, 140, 0 }, /* few pixels a row */
     { "resize($1, 5, 70, filter=nearest)", IMGPAR_U8, 3, 15, 140, 0 },
-    { "b = resize($1, 170, 64, filter=nearest)\nb - slice(b, 0, 1, axis=2)", IMGPAR_U8, 3, 340, 128, 0 }, /* beside one channel of them */
+    /* beside one channel of them */
+    { "b = resize($1, 170, 64, filter=nearest)\nb - slice(b, 0, 1, axis=2)", IMGPAR_U8, 3, 340, 128, 0 },
     { "b = resize($1, 170, 64, filter=nearest)\nmultiply(b, gray(b))", IMGPAR_U8, 3, 340, 128, 0 },
-    { "b = resize($1, 170, 64)\noverlay(b, resize($2, 170, 64), resize(slice($1, 1, 2, axis=2), 170, 64))", IMGPAR_U8, 3, 340, 128, 0 }, /* beside a mask */
-    { "b = resize($1, 170, 64, filter=nearest)\noverlay(b, invert(b), resize(gray($2), 170, 64, filter=nearest))", IMGPAR_U8, 3, 340, 128, 0 },
-    { "boxblur(resize($1, 170, 64), 3)", IMGPAR_U8, 3, 340, 128, 0 }, /* pixels at every second column of an input, kept */
+    /* beside a mask */
+    { "b = resize($1, 170, 64)\noverlay(b, resize($2, 170, 64), resize(slice($1, 1, 2, axis=2), 170, 64))", IMGPAR_U8,
+      3, 340, 128, 0 },
+    { "b = resize($1, 170, 64, filter=nearest)\noverlay(b, invert(b), resize(gray($2), 170, 64, filter=nearest))",
+      IMGPAR_U8, 3, 340, 128, 0 },
+    /* pixels at every second column of an input, kept */
+    { "boxblur(resize($1, 170, 64), 3)", IMGPAR_U8, 3, 340, 128, 0 },
     { "resize($1, 1, 2)", IMGPAR_U8, 3, 64, 40, 0 }, /* nothing stands beside what is summed */
     { "resize($1, 64, 1)", IMGPAR_U8, 3, 64, 40, 0 },
     { "resize(boxblur($1, 3), 120, 35)", IMGPAR_U8, 3, 240, 70, 0 },
-    { "crop(gray($2), 0, 0, 35, 70) - resize($1, 35, 70)", IMGPAR_F32, 3, 70, 140, 0 }, /* beside pixels at their own columns */
+    /* beside pixels at their own columns */
+    { "crop(gray($2), 0, 0, 35, 70) - resize($1, 35, 70)", IMGPAR_F32, 3, 70, 140, 0 },
     { "resize($1, 9, 70)", IMGPAR_F32, 4, 300, 75, 0 },
     { "invert(resize(boxblur($1, 3), 23, 80))", IMGPAR_U8, 3, 61, 80, 0 },
     /* rows made at the pace of those that read them, several strips of them */
@@ -197,10 +212,14 @@ static const shape shapes[] = {
     { "resize(cast(invert($1), f16), 70, 150)", IMGPAR_U8, 3, 61, 37, 0 },
     { "sum(resize(invert($1), 61, 70))", IMGPAR_U8, 3, 61, 300, 0 },
     /* of planes, with numbers for rows, and constants for planes that are not there */
-    { "v = reshape($1, [5 7 200 3])\ncast(((v + maxval(v)) * 300 + (v[0, 0, 1] + minval(v)) * 500) >> 9, u8)", IMGPAR_U8, 3, 200, 35, 0 },
-    { "v = reshape($1, [5 7 200 3])\nstencil(cast((v[-1] * 300 + v[1] * 500) >> 10, u8), border=constant, cval=7)", IMGPAR_U8, 3, 200, 35, 0 },
-    { "v = cast(reshape($1, [5 7 200 3]), u16)\nstencil(cast((v[-1] + v[1] + maxval(v) + 1) div 3, u8))", IMGPAR_U8, 3, 200, 35, 0 },
-    { "v = cast(reshape($1, [5 7 200 3]), u16)\nstencil(cast((v[-1] + v[1] + 1) div 3, u8), border=constant, cval=7)", IMGPAR_U8, 3, 200, 35, 0 },
+    { "v = reshape($1, [5 7 200 3])\ncast(((v + maxval(v)) * 300 + (v[0, 0, 1] + minval(v)) * 500) >> 9, u8)",
+      IMGPAR_U8, 3, 200, 35, 0 },
+    { "v = reshape($1, [5 7 200 3])\nstencil(cast((v[-1] * 300 + v[1] * 500) >> 10, u8), border=constant, cval=7)",
+      IMGPAR_U8, 3, 200, 35, 0 },
+    { "v = cast(reshape($1, [5 7 200 3]), u16)\nstencil(cast((v[-1] + v[1] + maxval(v) + 1) div 3, u8))", IMGPAR_U8, 3,
+      200, 35, 0 },
+    { "v = cast(reshape($1, [5 7 200 3]), u16)\nstencil(cast((v[-1] + v[1] + 1) div 3, u8), border=constant, cval=7)",
+      IMGPAR_U8, 3, 200, 35, 0 },
     /* bytes that grow, of one to four channels, up to pixels at whose end 16 bytes cannot be read; to either side */
     { "resize($1, 170, 60)", IMGPAR_U8, 1, 100, 41, 0 },
     { "resize($1, 131, 41) + 1", IMGPAR_U8, 2, 100, 41, 0 },
@@ -235,14 +254,15 @@ static const shape shapes[] = {
     { "permute(reshape($1, [40 7 150]), [2 1 0])", IMGPAR_U16, 1, 700, 60, 0 },
     { "permute(reshape($1, [10 20 5 3]), [2 1 0 3])", IMGPAR_U8, 3, 50, 20, 0 },
     { "flip(permute(reshape($1, [10 20 15]), [2 1 0]), axis=x)", IMGPAR_I32, 1, 60, 50, 0 },
-    { "permute(reshape($1, [10 20 15]), [2 1 0]) + permute(reshape(cast($1 * 9, u8), [20 10 15]), [2 0 1])", IMGPAR_F32, 1, 60, 50, 0 },
+    { "permute(reshape($1, [10 20 15]), [2 1 0]) + permute(reshape(cast($1 * 9, u8), [20 10 15]), [2 0 1])", IMGPAR_F32,
+      1, 60, 50, 0 },
     { "permute($1, [2 0 1])", IMGPAR_U8, 3, 61, 37, 0 }, /* planes that read one row */
     { "permute($1, [2 1 0])", IMGPAR_F32, 4, 61, 37, 0 },
     { "permute(reshape(invert($1), [10 5 60]), [2 0 1])", IMGPAR_U8, 1, 3000, 1, 0 },
     { "rot90($1)", IMGPAR_U8, 3, 40, 400, 0 },
     { "rot90($1, 3)", IMGPAR_F32, 1, 61, 300, 0 },
     { "flip(transpose($1), axis=x) + flip(transpose($1), axis=y)", IMGPAR_U8, 3, 70, 90, 0 },
-    { "boxblur(transpose($1), 5)", IMGPAR_U8, 3, 20, 603, 0 }, /* few: llvmpipe ends loops */
+    { "boxblur(transpose($1), 5)", IMGPAR_U8, 3, 20, 603, 0 },              /* few: llvmpipe ends loops */
     { "transpose($1) + blur(transpose($1), 3)", IMGPAR_F32, 3, 70, 90, 0 }, /* readers at different rows */
     { "sum(transpose($1))", IMGPAR_U8, 3, 70, 200, 0 },
     { "mean(transpose($1), axis=1)", IMGPAR_F32, 1, 70, 200, 1e-6 },
@@ -255,10 +275,12 @@ static const shape shapes[] = {
     { "circshift($1, [3 -5])", IMGPAR_U8, 3, 61, 37, 0 },
     { "concatenate(concatenate($1, invert($2), axis=1), circshift($1, [0 7]), axis=1)", IMGPAR_U8, 3, 61, 37, 0 },
     { "boxblur(concatenate($1, $2, axis=1), 3)", IMGPAR_F32, 1, 61, 37, 0 },
-    { "select(x < y - 9, $1, select(x < 80 - y, $2, $1 + 1))", IMGPAR_I32, 1, 61, 37, 0 }, /* from no column to all of them */
+    /* from no column to all of them */
+    { "select(x < y - 9, $1, select(x < 80 - y, $2, $1 + 1))", IMGPAR_I32, 1, 61, 37, 0 },
     { "boxblur(crop($1, 5, 7, 40, 20), 3)", IMGPAR_U8, 1, 61, 37, 0 },
     /* steps of loops, whose rows are shorter than a vector and longer */
-    { "iterate(reshape($1, [9 11 37]), 100, stencil((_[1, 0, 0] + _[0, 0, -1] + _[-1, 0, 1]) * 0.25, outside=keep))", IMGPAR_F32, 1, 37, 99, 1e-6 },
+    { "iterate(reshape($1, [9 11 37]), 100, stencil((_[1, 0, 0] + _[0, 0, -1] + _[-1, 0, 1]) * 0.25, outside=keep))",
+      IMGPAR_F32, 1, 37, 99, 1e-6 },
     { "iterate($1, 100, cast((_[0, -1] + _[0, 1]) * 0.5, u8))", IMGPAR_U8, 3, 61, 37, 0 },
     { "iterate($1, 100, stencil((_[0, -1] - _[0, 1]) * 0.5, outside=keep))", IMGPAR_F32, 1, 9, 37, 1e-6 },
     { "(a, b) = iterate(($1, $2), 100, (a, b) -> (b + a[1, 0], a - 1))\na - b", IMGPAR_I32, 1, 130, 37, 0 },
@@ -282,8 +304,11 @@ static const shape shapes[] = {
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
-static const struct way { const char *schedule, *stream_bytes, *strip_bytes; } ways[] = {
-    { "rows", "1", "1K" }, { "auto", "1G", "24K" }, { "tiles", "1G", "24K" }, { "pixels", "1", "24K" }, { "texture", "1G", "24K" },
+static const struct way {
+    const char *schedule, *stream_bytes, *strip_bytes;
+} ways[] = {
+    { "rows", "1", "1K" },    { "auto", "1G", "24K" },    { "tiles", "1G", "24K" },
+    { "pixels", "1", "24K" }, { "texture", "1G", "24K" },
 };
 enum { N_WAYS = sizeof ways / sizeof *ways, N_ALWAYS = 2 };
 
@@ -305,7 +330,8 @@ static bool has_word_of(const char *variable, const char *text)
 
 static bool is_left_out(const char *text)
 {
-    return has_word_of("IMGPAR_TEST_WITHOUT", text) || (getenv("IMGPAR_TEST_WITH") && !has_word_of("IMGPAR_TEST_WITH", text));
+    return has_word_of("IMGPAR_TEST_WITHOUT", text) ||
+           (getenv("IMGPAR_TEST_WITH") && !has_word_of("IMGPAR_TEST_WITH", text));
 }
 
 static imgpar_array *make(imgpar_context *ctx, const shape *s)
@@ -324,7 +350,8 @@ static imgpar_array *make(imgpar_context *ctx, const shape *s)
     return a;
 }
 
-static void expect_equal(const shape *s, const char *schedule, imgpar_dtype dtype, const void *want, const void *got, size_t n)
+static void expect_equal(const shape *s, const char *schedule, imgpar_dtype dtype, const void *want, const void *got,
+                         size_t n)
 {
     if (s->tolerance == 0) {
         size_t at = 0;
@@ -347,7 +374,8 @@ static char *explained_as(imgpar_context *ctx, const shape *s, const char *forma
 
 static bool (*has_run_before)[N_WAYS]; /* N_SHAPES of them; NULL: everything runs */
 
-/* The programs of a row in a schedule as a number. One with non-temporal stores counts twice: the setting decides whether it uses them. */
+/* The programs of a row in a schedule as a number. One with non-temporal stores counts twice: the setting decides
+ * whether it uses them. */
 static uint64_t programs_of(imgpar_context *ctx, const shape *s, const struct way *way)
 {
     ck_assert_int_eq(imgpar_context_set(ctx, "schedule", way->schedule), IMGPAR_OK);
@@ -383,7 +411,8 @@ static void note_programs_that_ran_before(void)
 static void find_programs_that_ran_before(void)
 {
     int status = 0;
-    has_run_before = mmap(NULL, N_SHAPES * sizeof *has_run_before, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    has_run_before =
+        mmap(NULL, N_SHAPES * sizeof *has_run_before, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert(has_run_before != MAP_FAILED);
     fflush(stdout);
     pid_t child = fork();
@@ -412,7 +441,9 @@ START_TEST(every_kind_of_kernel_gives_the_same_in_every_schedule)
     ck_assert_int_eq(imgpar_array_read(a, want, info.size_bytes), IMGPAR_OK);
     for (size_t k = 0; k < N_WAYS && strcmp(device->kind, "ref") != 0; k++) {
         const char *schedule = ways[k].schedule;
-        if (has_word_of("IMGPAR_TEST_WITHOUT", schedule) || !is_its_turn(_i, k) || (has_run_before && has_run_before[_i][k])) continue;
+        if (has_word_of("IMGPAR_TEST_WITHOUT", schedule) || !is_its_turn(_i, k) ||
+            (has_run_before && has_run_before[_i][k]))
+            continue;
         ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
         ck_assert_int_eq(imgpar_context_set(ctx, "stream_bytes", ways[k].stream_bytes), IMGPAR_OK);
         ck_assert_int_eq(imgpar_context_set(ctx, "strip_bytes", ways[k].strip_bytes), IMGPAR_OK);
@@ -459,7 +490,9 @@ START_TEST(texels_of_every_dtype_and_number_of_channels_are_read)
         char *text = explained(ctx, s.text, dtype, channels);
         const ip_device_facts *facts = ip_device_facts_of(ctx->device);
         unsigned offered = dtype == IMGPAR_F16 ? facts->half_channels : facts->texel_channels;
-        const char *image = channels == 1 && offered & 1u << 1 ? "R" : channels <= 2 && offered & 1u << 2 ? "RG" : "RGBA";
+        const char *image = channels == 1 && offered & 1u << 1   ? "R"
+                            : channels <= 2 && offered & 1u << 2 ? "RG"
+                                                                 : "RGBA";
         snprintf(word, sizeof word, "samples it as an image of %s\n", image);
         ck_assert_msg(strstr(text, word), "\"%s\" does not stand in\n%s", word, text);
         ck_assert_msg(imgpar_array_read(a, got, n) == IMGPAR_OK, "%s", imgpar_array_message(a));
@@ -501,8 +534,9 @@ END_TEST
 /* Parts of a result need of rows that are made at another pace those that their own rows are made of. */
 START_TEST(a_memory_limit_changes_no_resize)
 {
-    static const char *const texts[] = { "resize(invert(crop(median($1, 3), 0, 100, 200, 150)), 200, 400)", "resize(fastblur($1, 9), 200, 100)",
-                                         "resize(median($1, 3), 100, 700)", "resize($1, 50, 400) + blur(crop($2, 0, 0, 50, 400), 2)" };
+    static const char *const texts[] = { "resize(invert(crop(median($1, 3), 0, 100, 200, 150)), 200, 400)",
+                                         "resize(fastblur($1, 9), 200, 100)", "resize(median($1, 3), 100, 700)",
+                                         "resize($1, 50, 400) + blur(crop($2, 0, 0, 50, 400), 2)" };
     const shape s = { texts[_i], IMGPAR_U8, 3, 200, 400, 0 };
     imgpar_context *ctx;
     if (has_word_of("IMGPAR_TEST_WITHOUT", "auto")) return;
@@ -514,7 +548,8 @@ START_TEST(a_memory_limit_changes_no_resize)
     ck_assert(want && got);
     ck_assert_msg(imgpar_array_read(whole, want, info.size_bytes) == IMGPAR_OK, "%s", imgpar_array_message(whole));
     imgpar_status st = IMGPAR_E_DEVICE_MEMORY;
-    for (int kb = 600; st == IMGPAR_E_DEVICE_MEMORY && kb < 3000; kb *= 2) { /* what is kept between kernels differs among devices */
+    /* what is kept between kernels differs among devices */
+    for (int kb = 600; st == IMGPAR_E_DEVICE_MEMORY && kb < 3000; kb *= 2) {
         char limit[16];
         snprintf(limit, sizeof limit, "%dK", kb);
         ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", limit), IMGPAR_OK);
@@ -547,7 +582,9 @@ static char *explained_as(imgpar_context *ctx, const shape *s, const char *forma
     return out;
 }
 
-static const struct claim { const char *schedule, *text, *word; } claims[] = {
+static const struct claim {
+    const char *schedule, *text, *word;
+} claims[] = {
     { "rows", "boxblur(boxblur($1))", "keeps   " },
     { "ref", "boxblur($1)", "devices: none, the reference interpreter computes stage by stage" },
     { "tiles", "boxblur(boxblur(boxblur($1)))", "1 kernel" },
@@ -556,7 +593,8 @@ static const struct claim { const char *schedule, *text, *word; } claims[] = {
     { "tiles", "resize($1, 100, 100)", "schedule tiles is left for pixels: its elements are read at computed places" },
     { "tiles", "cumsum($1, axis=0)", "schedule tiles is not offered for a recurrence" },
     { "tiles", "boxblur(boxblur($1, 3, border=wrap), 3, border=wrap)", "ends here because a wrap border needs" },
-    { "tiles", "reduce($1, 0, (p, q) -> p + q)", "schedule tiles is left for pixels: a function of the user's is folded in order" },
+    { "tiles", "reduce($1, 0, (p, q) -> p + q)",
+      "schedule tiles is left for pixels: a function of the user's is folded in order" },
     { "texture", "median($1, 3)", "samples it as an image of R" },
     { "texture", "resize($1, 100, 100)", "schedule texture, " },
     { "texture", "histogram($1)", "schedule texture is left for pixels: a fold reads whole rows" },
@@ -587,7 +625,8 @@ START_TEST(a_chain_whose_halo_does_not_pay_is_cut)
     ck_assert_int_eq(imgpar_context_set(ctx, "schedule", "tiles"), IMGPAR_OK);
     char *text = explained(ctx, "iterate($1, 12, blur(_, 3))", IMGPAR_U8, 1);
     ck_assert_msg(!strstr(text, ", 1 kernel"), "twelve blurs are one kernel\n%s", text);
-    ck_assert_msg(strstr(text, "ends here because its halo would take") || strstr(text, "ends here because its tile and halo do not fit"),
+    ck_assert_msg(strstr(text, "ends here because its halo would take") ||
+                      strstr(text, "ends here because its tile and halo do not fit"),
                   "no reason for the cut in\n%s", text);
     imgpar_free(text);
     imgpar_context_release(ctx);
@@ -598,17 +637,26 @@ END_TEST
 
 static bool is_same_row(const shape *a, const shape *b)
 {
-    return strcmp(a->text, b->text) == 0 && a->dtype == b->dtype && a->channels == b->channels && a->width == b->width && a->height == b->height;
+    return strcmp(a->text, b->text) == 0 && a->dtype == b->dtype && a->channels == b->channels &&
+           a->width == b->width && a->height == b->height;
 }
 
-static const char *const schedule_names[] = { [IP_SCHEDULE_ROWS] = "rows", [IP_SCHEDULE_TILES] = "tiles", [IP_SCHEDULE_PIXELS] = "pixels",
+static const char *const schedule_names[] = { [IP_SCHEDULE_ROWS] = "rows",
+                                              [IP_SCHEDULE_TILES] = "tiles",
+                                              [IP_SCHEDULE_PIXELS] = "pixels",
                                               [IP_SCHEDULE_TEXTURE] = "texture" };
 
 /* By a schedule for one device of its kind, whatever there is here: a CPU by rows, by the others a GPU. */
 static ip_plan *plan_of_pin(imgpar_context *ctx, const pin *p)
 {
-    static const ip_target gpu = { .group_width = 32, .group_height = 8, .most_items = 1024, .local_bytes = 48 << 10, .image_width = 16384,
-                                   .image_height = 16384, .texel_channels = 1 << 1 | 1 << 2 | 1 << 4, .half_channels = 1 << 1 | 1 << 2 | 1 << 4 };
+    static const ip_target gpu = { .group_width = 32,
+                                   .group_height = 8,
+                                   .most_items = 1024,
+                                   .local_bytes = 48 << 10,
+                                   .image_width = 16384,
+                                   .image_height = 16384,
+                                   .texel_channels = 1 << 1 | 1 << 2 | 1 << 4,
+                                   .half_channels = 1 << 1 | 1 << 2 | 1 << 4 };
     ip_compile_options options = ip_context_compile_options(ctx, NULL);
     ip_error err = { .status = IMGPAR_OK };
     ip_plan *plan;
@@ -646,7 +694,8 @@ START_TEST(a_pinned_idiom_stands_in_the_text)
     ip_plan *plan = plan_of_pin(ctx, p);
     char *said = NULL;
     ck_assert_int_eq(ip_plan_explain(plan, "text", NULL, &said, NULL), IMGPAR_OK);
-    ck_assert_msg(plan->n_kernels == p->n_kernels, "%s: %s: %d kernels instead of %d", p->claim, p->row.text, plan->n_kernels, p->n_kernels);
+    ck_assert_msg(plan->n_kernels == p->n_kernels, "%s: %s: %d kernels instead of %d", p->claim, p->row.text,
+                  plan->n_kernels, p->n_kernels);
     for (snprintf(words, sizeof words, "%s", p->stands); (word = strtok_r(rest, "|", &rest));)
         ck_assert_msg(stands_in(plan, said, word), "%s: %s: \"%s\" does not stand in the text", p->claim, p->row.text,
                       word);
@@ -670,8 +719,18 @@ static const ip_target targets[] = {
 enum { N_TARGETS = sizeof targets / sizeof *targets };
 
 static const char *const tiled[] = {
-    "invert($1)", "median($1, 5)", "boxblur($1, 15)", "blur($1, 2)", "blur($1, 5)", "blur($1, 10)", "dilate($1, 15)",
-    "sobel(gray($1))", "iterate($1, 12, boxblur(_, 3))", "iterate($1, 3, blur(_, 2))", "sum($1)", "histogram(boxblur($1, 3))",
+    "invert($1)",
+    "median($1, 5)",
+    "boxblur($1, 15)",
+    "blur($1, 2)",
+    "blur($1, 5)",
+    "blur($1, 10)",
+    "dilate($1, 15)",
+    "sobel(gray($1))",
+    "iterate($1, 12, boxblur(_, 3))",
+    "iterate($1, 3, blur(_, 2))",
+    "sum($1)",
+    "histogram(boxblur($1, 3))",
     "boxblur(crop($1, 0, 0, 300, 1), 15)",
 };
 
@@ -701,10 +760,10 @@ START_TEST(a_work_item_makes_one_to_four_pixels_within_every_limit)
             const ip_tiling *t = &kernel->tiling;
             int items = t->group_width * t->group_height, pixels = t->width * t->height;
             ck_assert_msg(kernel->schedule == IP_SCHEDULE_TILES, "%s: %s", tiled[_i], kernel->fallback);
-            ck_assert_msg(items <= targets[n].most_items && pixels >= items && pixels <= 4 * items && pixels % items == 0
-                              && t->bytes <= (int)targets[n].local_bytes,
-                          "%s, target %d: %dx%d pixels by %dx%d work-items, %d bytes", tiled[_i], n, t->width, t->height,
-                          t->group_width, t->group_height, t->bytes);
+            ck_assert_msg(items <= targets[n].most_items && pixels >= items && pixels <= 4 * items &&
+                              pixels % items == 0 && t->bytes <= (int)targets[n].local_bytes,
+                          "%s, target %d: %dx%d pixels by %dx%d work-items, %d bytes", tiled[_i], n, t->width,
+                          t->height, t->group_width, t->group_height, t->bytes);
             ck_assert_msg(k == plan->n_kernels - 1 || kernel->reason[0], "%s: a cut without a reason", tiled[_i]);
         }
         ip_plan_free(plan);
@@ -755,8 +814,13 @@ END_TEST
 
 START_TEST(an_image_larger_than_the_devices_is_read_from_a_buffer)
 {
-    ip_target target = { .group_width = 32, .group_height = 8, .most_items = 256, .local_bytes = 48 << 10, .image_width = 640,
-                         .image_height = 480, .texel_channels = 1 << 1 | 1 << 2 | 1 << 4 };
+    ip_target target = { .group_width = 32,
+                         .group_height = 8,
+                         .most_items = 256,
+                         .local_bytes = 48 << 10,
+                         .image_width = 640,
+                         .image_height = 480,
+                         .texel_channels = 1 << 1 | 1 << 2 | 1 << 4 };
     imgpar_context *ctx;
     ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
     ip_plan *fits = planned(ctx, "median($1, 3)", IP_SCHEDULE_TEXTURE, &target);
@@ -780,7 +844,8 @@ int main(void)
     tcase_set_timeout(c, timeout ? strtod(timeout, NULL) : 120);
     if (getenv("IMGPAR_TEST_DISTINCT")) tcase_add_unchecked_fixture(c, find_programs_that_ran_before, NULL);
     tcase_add_loop_test(c, every_kind_of_kernel_gives_the_same_in_every_schedule, 0, N_SHAPES);
-    tcase_add_loop_test(c, texels_of_every_dtype_and_number_of_channels_are_read, 0, 4 * sizeof texels / sizeof *texels);
+    tcase_add_loop_test(c, texels_of_every_dtype_and_number_of_channels_are_read, 0,
+                        4 * sizeof texels / sizeof *texels);
     tcase_add_test(c, an_image_larger_than_the_device_is_made_in_strips);
     tcase_add_loop_test(c, a_memory_limit_changes_no_resize, 0, 4);
     tcase_add_loop_test(c, schedules_are_explained, 0, sizeof claims / sizeof *claims);

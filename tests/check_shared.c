@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that device and host share is used where it stands: no copy in, no copy out, as the counters tell; who owns it keeps
- * it as long as anybody uses it. The same on a device that seems to share nothing, where it is copied.
+ * Memory that device and host share is used where it stands: no copy in, no copy out, as the counters tell; who owns it
+ * keeps it as long as anybody uses it. The same on a device that seems to share nothing, where it is copied.
  */
 #include "run/context.h"
 #include "run/device_impl.h"
@@ -38,7 +38,9 @@ static imgpar_array *wrapped(void *data, int *n_released)
     return imgpar_array_wrap(ctx, IMGPAR_U8, 2, (const int64_t[]){ H, W }, data, n_released ? count : NULL, n_released);
 }
 
-typedef struct traffic { uint64_t in, out; } traffic;
+typedef struct traffic {
+    uint64_t in, out;
+} traffic;
 
 static traffic traffic_so_far(void)
 {

@@ -34,8 +34,10 @@ static void order_line(const real *v, int64_t step, int64_t n, bool descending, 
         int64_t lo = 0, hi = i;
         while (lo < hi) { /* behind all that do not come after it */
             int64_t middle = (lo + hi) / 2;
-            if (comes_before(v[i * step], v[order[middle] * step], descending, strict)) hi = middle;
-            else lo = middle + 1;
+            if (comes_before(v[i * step], v[order[middle] * step], descending, strict))
+                hi = middle;
+            else
+                lo = middle + 1;
         }
         memmove(order + lo + 1, order + lo, (size_t)(i - lo) * sizeof *order);
         order[lo] = i;
@@ -86,11 +88,14 @@ static nd odd_values(imgpar_dtype dtype, const char *shape, unsigned seed)
     return a;
 }
 
-static const char *const shapes[] = {
-    "1", "2", "7", "8", "9", "100", "384", "385", "5000", "9001", /* short, long, several chunks */
-    "1x1", "5x1", "1x9", "3x17", "40x33", "2x1000", "700x3", "9x5003",
-    "4x6x3", "5x40x7", "2x3x500", "1x1x1", "3x4x5x2", "2x3x4x9", "1x1x450x2",
-};
+static const char
+    *const
+        shapes[] = {
+            "1",     "2",      "7",       "8",     "9",       "100",     "384",       "385",
+            "5000",  "9001", /* short, long, several chunks */
+            "1x1",   "5x1",    "1x9",     "3x17",  "40x33",   "2x1000",  "700x3",     "9x5003",
+            "4x6x3", "5x40x7", "2x3x500", "1x1x1", "3x4x5x2", "2x3x4x9", "1x1x450x2",
+        };
 
 START_TEST(every_axis_of_every_shape_is_sorted)
 {
@@ -168,12 +173,16 @@ END_TEST
 
 START_TEST(sorting_is_a_kernel_and_what_surrounds_it_fuses)
 {
-    static const struct { const char *text; int n; const char *word; } claims[] = {
+    static const struct {
+        const char *text;
+        int n;
+        const char *word;
+    } claims[] = {
         { "sort($1)", 1, "\"opaque\"" },
         { "argsort($1)", 1, "\"opaque\"" },
         { "sort($1 * 2 + 1)", 2, "hand-written kernels read it from memory" },
         { "flip(sort($1)) / 2", 2, "hand-written kernels compute it" },
-        { "sort($1, axis=0)", 3, NULL },                 /* there and back */
+        { "sort($1, axis=0)", 3, NULL }, /* there and back */
         { "sort($1 * 2, axis=0, descending=true) + 1", 3, NULL },
     };
     nd a = nd_new(IMGPAR_F32, "40x31");
@@ -183,7 +192,8 @@ START_TEST(sorting_is_a_kernel_and_what_surrounds_it_fuses)
         imgpar_array *got = imgpar_apply(ctx, claims[k].text, &in, 1);
         ck_assert_msg(imgpar_array_status(got) == IMGPAR_OK, "%s: %s", claims[k].text, imgpar_array_message(got));
         nd_expect_kernels(got, claims[k].n, claims[k].word, claims[k].text);
-        float *by_device = nd_read(ctx, got, "auto", claims[k].text), *by_ref = nd_read(ctx, got, "ref", claims[k].text);
+        float *by_device = nd_read(ctx, got, "auto", claims[k].text),
+              *by_ref = nd_read(ctx, got, "ref", claims[k].text);
         ck_assert_msg(memcmp(by_device, by_ref, 40 * 31 * sizeof(float)) == 0, "%s: other bytes", claims[k].text);
         free(by_device);
         free(by_ref);

@@ -16,13 +16,17 @@
 
 /* ---- messages ---------------------------------------------------------------------------- */
 
-static const struct { const char *sql, *message; } messages[] = {
+static const struct {
+    const char *sql, *message;
+} messages[] = {
     { "SELECT blur(" GRAY ", -1)", "blur(): sigma must be 0..1000, got -1" },
     { "SELECT img_blur(" GRAY ", 'sigma=-1')", "img_blur(): sigma must be 0..1000, got -1" },
     { "SELECT blur(lazy(" GRAY "), -1)", "blur(): sigma must be 0..1000, got -1" },
-    { "SELECT apply('complex(3, 4)')", "apply(): the result is a complex number, and SQL has none: take real, imag or abs of it" },
+    { "SELECT apply('complex(3, 4)')",
+      "apply(): the result is a complex number, and SQL has none: take real, imag or abs of it" },
     { "SELECT blur(" GRAY ", 'fast')", "blur(): sigma='fast' is not a number" },
-    { "SELECT blur(" GRAY ", 'sigmo=2')", "blur(): there is no option sigmo; there are sigma, border, truncate, cval, alpha" },
+    { "SELECT blur(" GRAY ", 'sigmo=2')",
+      "blur(): there is no option sigmo; there are sigma, border, truncate, cval, alpha" },
     { "SELECT img_median(" GRAY ", '3x')", "img_median(): size='3x' is not an integer" },
     { "SELECT blur(" GRAY ", x'01')", "blur(): sigma must be a number, got a blob" },
     { "SELECT blur(" GRAY ", 'sigma=1', 'wrap')",
@@ -39,20 +43,21 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT blur(x'0102')", "blur(): argument 1: not an image: neither PNG, JPEG, NPY nor PNM" },
     { "SELECT png(substr(img_invert(" GRAY "), 1, 60))", "png(): PNG: the data ends early" },
     { "SELECT img_width(x'89504e470d0a1a0a0000')", "img_width(): argument 1: PNG: the data ends early" },
-    { "SELECT blend(" GRAY ", " RGB ")", "blend(): a is 4x3, b is 2x1; resize() or crop() one to the size of the other" },
+    { "SELECT blend(" GRAY ", " RGB ")",
+      "blend(): a is 4x3, b is 2x1; resize() or crop() one to the size of the other" },
     { "SELECT png(blend(" GRAY ", lazy(" RGB ")))",
       "png(): image > blend: a is 4x3, b is 2x1; resize() or crop() one to the size of the other" },
     { "SELECT png(img_invert(crop(lazy(" GRAY "), 0, 0, 9, 1)))",
       "png(): image > crop > invert: crop: x=0 and width=9 reach beyond the width 4" },
-    { "SELECT apply('blurr($1, 2)', " GRAY ")",
-      "apply(): 1:1: unknown operation blurr (near: blur)\nblurr($1, 2)\n^" },
+    { "SELECT apply('blurr($1, 2)', " GRAY ")", "apply(): 1:1: unknown operation blurr (near: blur)\nblurr($1, 2)\n^" },
     { "SELECT png(" GRAY ", 'foo=7')", "png(): unknown setting foo; there are bits, level, metadata, range" },
     { "SELECT save(" GRAY ", '/nonexistent/x.png')", "save(): /nonexistent/x.png: No such file or directory" },
     { "SELECT img_setting('schedule', 'best')",
       "img_setting(): schedule=best: one of auto|rows|tiles|texture|pixels|ref is expected" },
     { "SELECT png(lazy('a.png'))", "png(): a text, not an image (readfile() and img_files() read files)" },
     { "SELECT png(" GRAY ", 3)", "png(): argument 2 is not a text of settings" },
-    { "SELECT img_width('a')", "img_width(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
+    { "SELECT img_width('a')",
+      "img_width(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
     { "SELECT img_width(substr(lazy(" GRAY "), 1, 100))",
       "img_width(): argument 1: the deferred image is damaged (record 1: cut off)" },
     { "SELECT png(substr(lazy(" GRAY "), 1, 50))",
@@ -62,20 +67,22 @@ static const struct { const char *sql, *message; } messages[] = {
     { "SELECT topk(img_numbers('[3 1 2]'), -5)", "topk(): k must be 0..2147483647, got -5" },
     { "SELECT apply()", "apply(): takes a text and up to 9 images, got 0 arguments" },
     { "SELECT apply(" GRAY ")", "apply(): argument 1 is not a text in the pipeline language" },
-    { "SELECT apply('$1', 'a.png')", "apply(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
-    { "SELECT * FROM histogram", "histogram(): argument 1 is missing; takes (source, bins, only_channel, lowest, highest), at least 1" },
+    { "SELECT apply('$1', 'a.png')",
+      "apply(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
+    { "SELECT * FROM histogram",
+      "histogram(): argument 1 is missing; takes (source, bins, only_channel, lowest, highest), at least 1" },
     { "SELECT * FROM histogram(" GRAY ", 4, 1)", "histogram(): channel=1: the image has 1" },
     { "SELECT * FROM histogram(" GRAY ", 'x')", "histogram(): bins is not a whole number" },
     { "SELECT * FROM histogram(" GRAY ", 0)", "histogram(): bins must be 1..65536, got 0" },
     { "SELECT * FROM histogram(" GRAY ", 4, -1, 'x')", "histogram(): lowest is not a number" },
     { "SELECT * FROM histogram(" GRAY ", 4, -1, 9, 9)", "histogram(): lo=9 is not below hi=9" },
-    { "SELECT img_ssim(" GRAY ", " GRAY ")",
-      "img_ssim(): the window of 11x11 does not fit the image of 4x3; with the third argument 'reflect' its edges are mirrored" },
+    { "SELECT img_ssim(" GRAY ", " GRAY ")", "img_ssim(): the window of 11x11 does not fit the image of 4x3; with the "
+                                             "third argument 'reflect' its edges are mirrored" },
     { "SELECT img_ssim(" GRAY ", " GRAY ", 'wrap')", "img_ssim(): border=wrap is not one of valid, reflect" },
     { "SELECT img_psnr(" GRAY ", " GRAY ", 1e999)", "img_psnr(): peak=Inf is not finite" },
     { "SELECT * FROM histogram(7)", "histogram(): argument 1 is a number, not an image" },
-    { "SELECT img_setting('colour', 'red')",
-      "img_setting(): there is no setting \"colour\"; there are device, schedule, fuse, max_pixels, mem_limit, placement" },
+    { "SELECT img_setting('colour', 'red')", "img_setting(): there is no setting \"colour\"; there are device, "
+                                             "schedule, fuse, max_pixels, mem_limit, placement" },
 };
 
 START_TEST(a_message_names_function_value_and_rule)
@@ -90,18 +97,29 @@ END_TEST
 #define SPECIAL(K, T) "apply('cast(select(x == 2, " K ", $1 + 1.0), " T ")', apply('make(4, 1, x)'))"
 #define LEVEL "apply('cast(make(4, 1, x), f64) + 1000000000', " GRAY ")"
 #define HALVES "apply('cast(make(8, 1, x), f32) * 0.5 - 1')" /* -1 -0.5 ... 2.5 */
-static const struct { const char *sql, *answer; } measured[] = {
+static const struct {
+    const char *sql, *answer;
+} measured[] = {
     { "SELECT img_psnr(" SPECIAL("nan", "f32") ", " SPECIAL("0", "f32") ") IS NULL", "1" },
     { "SELECT img_psnr(" SPECIAL("0", "f32") ", " SPECIAL("0", "f32") ")", "Inf" },
-    { "SELECT img_std(" SPECIAL("nan", "f32") ") IS NULL AND (SELECT std IS NULL AND mean IS NULL AND sum IS NULL AND min = 1 AND max = 4"
-      " FROM img_stats_of(" SPECIAL("nan", "f32") "))", "1" },
-    { "SELECT img_std(" SPECIAL("inf", "f32") ") IS NULL AND (SELECT std IS NULL AND max = 9e999 FROM img_stats_of(" SPECIAL("inf", "f32") "))", "1" },
-    { "SELECT round(img_std(" LEVEL "), 9) || '|' || (SELECT round(std, 9) FROM img_stats_of(" LEVEL "))", "1.118033989|1.118033989" },
+    { "SELECT img_std(" SPECIAL(
+          "nan", "f32") ") IS NULL AND (SELECT std IS NULL AND mean IS NULL AND sum IS NULL AND min = 1 AND max = 4"
+                        " FROM img_stats_of(" SPECIAL("nan", "f32") "))",
+      "1" },
+    { "SELECT img_std(" SPECIAL(
+          "inf", "f32") ") IS NULL AND (SELECT std IS NULL AND max = 9e999 FROM img_stats_of(" SPECIAL("inf",
+                                                                                                       "f32") "))",
+      "1" },
+    { "SELECT round(img_std(" LEVEL "), 9) || '|' || (SELECT round(std, 9) FROM img_stats_of(" LEVEL "))",
+      "1.118033989|1.118033989" },
     { "SELECT group_concat(count) || '|' || group_concat(round(percent)) || '|' || min(lo) || '|' || max(hi)"
-      " FROM histogram(" HALVES ", 4)", "1,0,1,1|33.0,0.0,33.0,33.0|0.0|1.0" },
+      " FROM histogram(" HALVES ", 4)",
+      "1,0,1,1|33.0,0.0,33.0,33.0|0.0|1.0" },
     { "SELECT group_concat(count) || '|' || group_concat(percent) || '|' || min(lo) || '|' || max(hi)"
-      " FROM histogram(" HALVES ", 2, -1, -1, 1)", "2,3|40.0,60.0|-1.0|1.0" },
-    { "SELECT group_concat(lo || '..' || hi || ':' || count, ' ') FROM histogram(" GRAY ", 2, 0, 48, 122)", "48..84:3 85..122:7" },
+      " FROM histogram(" HALVES ", 2, -1, -1, 1)",
+      "2,3|40.0,60.0|-1.0|1.0" },
+    { "SELECT group_concat(lo || '..' || hi || ':' || count, ' ') FROM histogram(" GRAY ", 2, 0, 48, 122)",
+      "48..84:3 85..122:7" },
 };
 
 START_TEST(measures_agree_on_numbers_that_are_none)
@@ -157,18 +175,23 @@ START_TEST(ssim_counts_the_windows_that_lie_inside)
 }
 END_TEST
 
-/* What is wrong with the pixels is told where they are computed, so a statement can go on; what is wrong with any image, at once. */
-static const struct { const char *image, *error; } tried[] = {
+/* What is wrong with the pixels is told where they are computed, so a statement can go on; what is wrong with any
+ * image, at once. */
+static const struct {
+    const char *image, *error;
+} tried[] = {
     { "img_invert(lazy(" GRAY "))", NULL },
     { "blend(lazy(" GRAY "), lazy(" RGB "), 0.5)",
       "image > blend: a is 4x3, b is 2x1; resize() or crop() one to the size of the other" },
-    { "img_invert(crop(lazy(" GRAY "), 0, 0, 9, 1))", "image > crop > invert: crop: x=0 and width=9 reach beyond the width 4" },
+    { "img_invert(crop(lazy(" GRAY "), 0, 0, 9, 1))",
+      "image > crop > invert: crop: x=0 and width=9 reach beyond the width 4" },
     { "blur(lazy(x'0102'), 2)", "image > blur: not an image: neither PNG, JPEG, NPY nor PNM" },
     { "blur(lazy(x''), 2)", "image > blur: an empty blob, not an image" },
     { "blur(lazy('a.png'), 2)", "image > blur: a text, not an image (readfile() and img_files() read files)" },
     { "blur(lazy(7), 2)", "image > blur: a number, not an image" },
     { "lazy(0.5)", "a number, not an image" },
-    { "blend(lazy(" GRAY "), lazy(''), 0.5)", "image > blend: a text, not an image (readfile() and img_files() read files)" },
+    { "blend(lazy(" GRAY "), lazy(''), 0.5)",
+      "image > blend: a text, not an image (readfile() and img_files() read files)" },
     { "x''", "argument 1 is an empty blob, not an image" },
     { "'a.png'", "argument 1 is a text, not an image (readfile() and img_files() read files)" },
     { "7", "argument 1 is a number, not an image" },
@@ -177,8 +200,8 @@ static const struct { const char *image, *error; } tried[] = {
 START_TEST(img_try_goes_on)
 {
     sqlite3 *db = open_db();
-    char *sql = sqlite3_mprintf("SELECT (img_try(%s) IS NULL) || '|' || coalesce(img_error(%s), 'none')", tried[_i].image,
-                                tried[_i].image);
+    char *sql = sqlite3_mprintf("SELECT (img_try(%s) IS NULL) || '|' || coalesce(img_error(%s), 'none')",
+                                tried[_i].image, tried[_i].image);
     char *expected = sqlite3_mprintf("%d|%s", tried[_i].error != NULL, tried[_i].error ? tried[_i].error : "none");
     expect(db, sql, expected);
     sqlite3_free(sql);
@@ -193,11 +216,13 @@ START_TEST(img_try_goes_on_in_a_table)
 {
     sqlite3 *db = open_db();
     run(db, "CREATE TABLE t(img); INSERT INTO t VALUES (x''), ('text'), (7), (x'0102'), (NULL), (" GRAY ")");
-    run(db, "CREATE VIRTUAL TABLE temp.d USING imgpar(SELECT img_try(blur(img, 1)) AS small, img_error(blur(img, 1)) AS why FROM t)");
+    run(db, "CREATE VIRTUAL TABLE temp.d USING imgpar(SELECT img_try(blur(img, 1)) AS small, img_error(blur(img, 1)) "
+            "AS why FROM t)");
     expect(db, "SELECT count(small) || '|' || count(why) || '|' || max(why) FROM d",
            "1|4|image > blur: not an image: neither PNG, JPEG, NPY nor PNM");
     expect(db, "SELECT group_concat(why, '; ') FROM d WHERE why NOT LIKE '%neither%'",
-           "image > blur: an empty blob, not an image; image > blur: a text, not an image (readfile() and img_files() read files); "
+           "image > blur: an empty blob, not an image; image > blur: a text, not an image (readfile() and img_files() "
+           "read files); "
            "image > blur: a number, not an image");
     sqlite3_close(db);
 }
@@ -207,16 +232,20 @@ END_TEST
 
 /* What each gives must not depend on whether an inner result was a finished image; MASK is of 6 ones in 12. */
 #define MASK "apply('$1 > 100', " GRAY ")"
-static const struct { const char *eager, *deferred, *wanted; } alike[] = {
+static const struct {
+    const char *eager, *deferred, *wanted;
+} alike[] = {
     { "img_mean(" MASK ")", "img_mean(apply('$1 > 100', lazy(" GRAY ")))", "0.5" },
     { "img_dtype(" MASK ")", "img_dtype(apply('$1 > 100', lazy(" GRAY ")))", "bool" },
     { "img_format(" MASK ")", NULL, "png" },
-    { "img_maxval(apply('$1 + $1', " MASK "))", "img_maxval(apply('$1 + $1', apply('$1 > 100', lazy(" GRAY "))))", "2" },
+    { "img_maxval(apply('$1 + $1', " MASK "))", "img_maxval(apply('$1 + $1', apply('$1 > 100', lazy(" GRAY "))))",
+      "2" },
     { "img_pixel(png(" MASK "), 3, 0)", "img_pixel(png(apply('$1 > 100', lazy(" GRAY "))), 3, 0)", "255" },
     { "hex(raw(apply('sort($1, axis=-1)', apply('cast(numbers([3 1 2; 9 7 8]), u8)'))))",
       "hex(raw(apply('sort(cast(numbers([3 1 2; 9 7 8]), u8), axis=-1)')))", "010203070809" },
     { "img_info(apply('cast(numbers([3 1 2; 9 7 8]), u8)')) ->> 'shape'", NULL, "[2,3]" },
-    { "img_info(apply('$1 * 0.5', " RGB ")) ->> 'space'", "img_info(apply('$1 * 0.5', lazy(" RGB "))) ->> 'space'", "srgb" },
+    { "img_info(apply('$1 * 0.5', " RGB ")) ->> 'space'", "img_info(apply('$1 * 0.5', lazy(" RGB "))) ->> 'space'",
+      "srgb" },
 };
 
 START_TEST(a_value_is_the_same_finished_and_deferred)
@@ -247,7 +276,10 @@ END_TEST
 /* ---- work is done once --------------------------------------------------------------------------------- */
 
 /* Statements about a PNG in t, and how often it is decoded and something encoded. */
-static const struct { const char *sql; int decodes, encodes; } once[] = {
+static const struct {
+    const char *sql;
+    int decodes, encodes;
+} once[] = {
     { "SELECT count(*), sum(img_mean(image)) FROM t, img_tiles(lazy(img), 8, 8)", 1, 0 },
     { "SELECT sum(a.v * b.v) FROM t, pixels(img, 0, 0, 9, 1) a JOIN pixels(img, 0, 1, 9, 1) b", 1, 0 },
     { "SELECT img_mean(img), img_maxval(img), img_minval(img) FROM t", 1, 0 },
@@ -265,8 +297,10 @@ START_TEST(a_picture_is_decoded_once)
     run(db, "SELECT img_setting('device', 'ref')"); /* a new context: nothing is remembered */
     run(db, "CREATE TEMP TABLE before AS SELECT * FROM img_counters");
     run(db, once[_i].sql);
-    expect(db, "SELECT group_concat(c.value - b.value, '|') FROM img_counters c JOIN before b USING (name) "
-               "WHERE name IN ('decodes', 'encodes')", wanted);
+    expect(db,
+           "SELECT group_concat(c.value - b.value, '|') FROM img_counters c JOIN before b USING (name) "
+           "WHERE name IN ('decodes', 'encodes')",
+           wanted);
     sqlite3_free(wanted);
     sqlite3_close(db);
 }
@@ -276,7 +310,10 @@ START_TEST(a_result_without_pixels_is_npy)
 {
     sqlite3 *db = open_db();
     expect(db, "SELECT img_format(apply('slice($1, 0, 0)', " GRAY "))", "npy");
-    expect(db, "SELECT img_format(apply('find(cast($1 > 999, u16))', " GRAY ")) || length(raw(apply('slice($1, 0, 0)', " GRAY ")))", "npy0");
+    expect(db,
+           "SELECT img_format(apply('find(cast($1 > 999, u16))', " GRAY
+           ")) || length(raw(apply('slice($1, 0, 0)', " GRAY ")))",
+           "npy0");
     sqlite3_close(db);
 }
 END_TEST
@@ -304,7 +341,9 @@ END_TEST
 
 START_TEST(files_settings_and_devices_are_refused_in_schemas)
 {
-    static const struct { const char *make, *use, *message; } cases[] = {
+    static const struct {
+        const char *make, *use, *message;
+    } cases[] = {
         { "CREATE VIEW v AS SELECT save(" GRAY ", 'x.png')", "SELECT * FROM v", "unsafe use of save()" },
         { "CREATE VIEW v AS SELECT img_setting('fuse', '0')", "SELECT * FROM v", "unsafe use of img_setting()" },
         { "CREATE VIEW v AS SELECT * FROM img_devices", "SELECT * FROM v",
@@ -349,8 +388,8 @@ START_TEST(the_safe_entry_has_no_files_and_no_settings)
 END_TEST
 
 /* A PNG of one pixel with a gAMA chunk, GAMMA being the chunk's data and sum. */
-#define PNG_OF_GAMMA(GAMMA)                                                                                          \
-    "x'89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000467414d41" GAMMA                     \
+#define PNG_OF_GAMMA(GAMMA)                                                                      \
+    "x'89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000467414d41" GAMMA \
     "0000000c49444154789c63105030000000a4006134667d720000000049454e44ae426082'"
 #define GAMMA_1 PNG_OF_GAMMA("000186a031e8965f")
 #define GAMMA_2 PNG_OF_GAMMA("0000c3500099b534")
@@ -371,8 +410,9 @@ START_TEST(img_warning_names_profiles_that_differ)
     expect(db, "SELECT blend(" GAMMA_1 ", " GAMMA_1 ", 0.5) IS NULL", "0");
     expect(db, "SELECT img_warning()", "NULL");
     expect(db, meetings[_i], "0");
-    expect(db, "SELECT img_warning()", "blend: profiles differ: \"sRGB, gamma 1\" and \"sRGB, gamma 2\"; "
-                                       "numbers are not converted, and the result is tagged as \"sRGB, gamma 1\"");
+    expect(db, "SELECT img_warning()",
+           "blend: profiles differ: \"sRGB, gamma 1\" and \"sRGB, gamma 2\"; "
+           "numbers are not converted, and the result is tagged as \"sRGB, gamma 1\"");
     sqlite3 *other = open_db(); /* which has seen none */
     expect(other, "SELECT img_warning()", "NULL");
     sqlite3_close(other);
@@ -386,7 +426,8 @@ START_TEST(rows_with_the_same_bytes_may_be_indexed)
     run(db, "CREATE TABLE t(img BLOB, neg BLOB AS (img_invert(img)) STORED); CREATE INDEX i ON t(img_invert(img));"
             "INSERT INTO t(img) VALUES (" RGB ")");
     expect(db, "SELECT hex(raw(neg)) FROM t", "ADB8BD8D989D");
-    run(db, "CREATE TABLE s(img BLOB, w INT AS (img_width(img)) STORED, f TEXT AS (img_format(img)) STORED); CREATE INDEX k ON s(img_height(img));"
+    run(db, "CREATE TABLE s(img BLOB, w INT AS (img_width(img)) STORED, f TEXT AS (img_format(img)) STORED); CREATE "
+            "INDEX k ON s(img_height(img));"
             "INSERT INTO s(img) VALUES (" RGB ")");
     expect(db, "SELECT w || f || img_height(img) FROM s INDEXED BY k WHERE img_height(img) > 0", "2pnm1");
     expect_error(db, "CREATE INDEX j ON t(png(img))", SQLITE_ERROR,
@@ -462,8 +503,9 @@ START_TEST(random_records_are_errors)
 END_TEST
 
 /* n operations, one by one. */
-#define CHAIN(n) "WITH RECURSIVE r(n, l) AS (SELECT 0, lazy(" GRAY ") UNION ALL" \
-                 " SELECT n + 1, img_invert(l) FROM r WHERE n < " n ") SELECT max(n) FROM r"
+#define CHAIN(n)                                                    \
+    "WITH RECURSIVE r(n, l) AS (SELECT 0, lazy(" GRAY ") UNION ALL" \
+    " SELECT n + 1, img_invert(l) FROM r WHERE n < " n ") SELECT max(n) FROM r"
 
 START_TEST(a_deferred_image_has_a_greatest_depth)
 {
@@ -481,7 +523,7 @@ START_TEST(nested_calls_share_one_copy_of_the_source)
 {
     sqlite3 *db = open_db();
     int n, rc;
-    unsigned char *image = big_image(2300, &n); /* 5 MB */
+    unsigned char *image = big_image(2300, &n);                   /* 5 MB */
     free(ask_with(db, "SELECT length(lazy(?1))", image, n, &rc)); /* opens what is opened once */
     sqlite3_int64 before = sqlite3_memory_used();
     sqlite3_memory_highwater(1);
@@ -500,9 +542,10 @@ END_TEST
 START_TEST(the_second_append_to_a_prefix_copies)
 {
     sqlite3 *db = open_db();
-    expect(db, "SELECT hex(raw(a)) || ' ' || hex(raw(b)) || ' ' || hex(raw(l)) FROM"
-               " (SELECT img_invert(l) AS a, img_invert(img_invert(l)) AS b, l FROM"
-               " (SELECT lazy(" RGB ") AS l LIMIT 1))",
+    expect(db,
+           "SELECT hex(raw(a)) || ' ' || hex(raw(b)) || ' ' || hex(raw(l)) FROM"
+           " (SELECT img_invert(l) AS a, img_invert(img_invert(l)) AS b, l FROM"
+           " (SELECT lazy(" RGB ") AS l LIMIT 1))",
            "ADB8BD8D989D 524742726762 524742726762");
     sqlite3_close(db);
 }
@@ -534,7 +577,8 @@ START_TEST(rows_are_computed_by_several_devices)
     expect_error(db, "SELECT img_setting('placement', '1:1:1')", SQLITE_ERROR,
                  "img_setting(): placement=1:1:1: auto is expected, the number of a device, from 0, "
                  "or weights such as 2:1, one for each device");
-    run(db, "CREATE VIRTUAL TABLE temp.d USING imgpar(SELECT img_invert(" RGB ") AS img FROM json_each('[1, 2, 3, 4, 5, 6]'))");
+    run(db, "CREATE VIRTUAL TABLE temp.d USING imgpar(SELECT img_invert(" RGB
+            ") AS img FROM json_each('[1, 2, 3, 4, 5, 6]'))");
     const char *const placements[] = { "auto", "1:1", "1" };
     for (int k = 0; k < 3; k++) {
         char sql[100];
@@ -582,10 +626,7 @@ START_TEST(results_keep_to_the_length_limit)
 }
 END_TEST
 
-static int stop(void *counter)
-{
-    return ++*(int *)counter > 2;
-}
+static int stop(void *counter) { return ++*(int *)counter > 2; }
 
 /* Slow enough to be stopped: the interpreter, a large median. */
 static const char slow[] = "SELECT length(raw(img_median(img_median(img_median(lazy(?1), 5), 5), 5)))";
@@ -608,7 +649,10 @@ START_TEST(a_progress_handler_stops_an_evaluation)
 END_TEST
 
 /* Again and again, since one that comes before the statement has begun is of no effect. */
-typedef struct interrupter { sqlite3 *db; atomic_bool is_over; } interrupter;
+typedef struct interrupter {
+    sqlite3 *db;
+    atomic_bool is_over;
+} interrupter;
 
 static void *interrupt_soon(void *user)
 {
@@ -642,7 +686,11 @@ END_TEST
 /* ---- threads ------------------------------------------------------------------------------------------ */
 
 /* What a thread works on; Check's assertions are for the main thread only. */
-typedef struct worker { sqlite3 *db; pthread_t thread; int n_good; } worker;
+typedef struct worker {
+    sqlite3 *db;
+    pthread_t thread;
+    int n_good;
+} worker;
 enum { ROUNDS = 20 };
 
 static void *work(void *user)
@@ -675,10 +723,7 @@ END_TEST
 static sqlite3_mem_methods real_memory;
 static long fail_at; /* the allocation that fails, counted from 1; 0: none */
 
-static int fails(void)
-{
-    return fail_at > 0 && --fail_at == 0;
-}
+static int fails(void) { return fail_at > 0 && --fail_at == 0; }
 
 static void *failing_malloc(int n) { return fails() ? NULL : real_memory.xMalloc(n); }
 static void *failing_realloc(void *p, int n) { return fails() ? NULL : real_memory.xRealloc(p, n); }
@@ -695,9 +740,12 @@ START_TEST(every_allocation_may_fail)
         "SELECT sum(v) FROM pixels(img_invert(lazy(" GRAY "))) WHERE x < 3 AND y = 1",
         "SELECT sum(mean) + sum(std) FROM img_stats_of(lazy(" RGB "))",
         "SELECT count(hex(raw(image))) FROM img_tiles(img_invert(lazy(" GRAY ")), 2, 2)",
-        "SELECT length(montage(i, 'columns=2, width=3')) + length(img_stack_mean(i)) FROM (SELECT lazy(" GRAY ") AS i UNION ALL SELECT " GRAY ")",
-        "SELECT img_std(i) + img_psnr(i, i, 9) + img_ssim(i, i, 'reflect') + phash(i) + length(img_pixel(i, 0, 0)) FROM (SELECT lazy(" RGB ") AS i)",
-        "SELECT length(img_try(i)) + length(img_error(lazy(x'01'))) + length(png(i)) FROM (SELECT img_invert(lazy(" RGB ")) AS i)",
+        "SELECT length(montage(i, 'columns=2, width=3')) + length(img_stack_mean(i)) FROM (SELECT lazy(" GRAY
+        ") AS i UNION ALL SELECT " GRAY ")",
+        "SELECT img_std(i) + img_psnr(i, i, 9) + img_ssim(i, i, 'reflect') + phash(i) + length(img_pixel(i, 0, 0)) "
+        "FROM (SELECT lazy(" RGB ") AS i)",
+        "SELECT length(img_try(i)) + length(img_error(lazy(x'01'))) + length(png(i)) FROM (SELECT img_invert(lazy(" RGB
+        ")) AS i)",
         "SELECT sum(length(img)) + max(n) FROM developed WHERE n > 0 AND img <> x'00' ORDER BY n LIMIT 5",
         "SELECT sum(length(j)) FROM developed WHERE n < 2 OR n = '3' OR n > 2",
         "SELECT count(*), sum(length(example)) FROM img_reference",
@@ -711,8 +759,9 @@ START_TEST(every_allocation_may_fail)
     ck_assert_int_eq(sqlite3_initialize(), SQLITE_OK);
     sqlite3 *db = open_db();
     sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
-    run(db, "CREATE VIRTUAL TABLE temp.developed USING imgpar(SELECT value AS n, img_invert(boxblur(" GRAY ", 3)) AS img, "
-            "jpeg(img_invert(" GRAY "), 40 + value) AS j FROM json_each('[1, 2, 3]'))");
+    run(db,
+        "CREATE VIRTUAL TABLE temp.developed USING imgpar(SELECT value AS n, img_invert(boxblur(" GRAY ", 3)) AS img, "
+        "jpeg(img_invert(" GRAY "), 40 + value) AS j FROM json_each('[1, 2, 3]'))");
     int rc;
     free(ask_with(db, statements[_i], NULL, 0, &rc));
     ck_assert_msg(rc == SQLITE_OK, "%s: %s", statements[_i], sqlite3_errmsg(db));

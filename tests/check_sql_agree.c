@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One composition of operations has one answer: step by step in C, as one text, as nested SQL functions whose results are
- * finished images, as one deferred image, and inside an imgpar(SELECT ...) table. Elements, dtype, shape, space and white are equal.
+ * One composition of operations has one answer: step by step in C, as one text, as nested SQL functions whose results
+ * are finished images, as one deferred image, and inside an imgpar(SELECT ...) table. Elements, dtype, shape, space and
+ * white are equal.
  *
  * Compositions are drawn at random; a failure prints the seed that draws it. IMGPAR_AGREE_SEED=n begins there,
  * IMGPAR_AGREE_N=n draws so many on the interpreter.
@@ -15,16 +16,47 @@
 enum { MAX_STEPS = 5, WIDTH = 6, HEIGHT = 5 };
 
 /* A step: a text for apply(), of the value so far and of a second image; or an operation by its name, with options. */
-static const struct step { const char *text, *op, *options; } steps[] = {
-    { "$1 + 20", 0, 0 }, { "$1 * 1.5", 0, 0 }, { "$1 > 100", 0, 0 }, { "$1 == $2", 0, 0 }, { "$1 > $2", 0, 0 },
-    { "$1 / 3", 0, 0 }, { "-$1", 0, 0 }, { "abs($1)", 0, 0 }, { "!$1", 0, 0 }, { "$1 && $2", 0, 0 }, { "$1 - $2", 0, 0 },
-    { "max($1, $2)", 0, 0 }, { "$1 > 100 ? $1 : $2", 0, 0 }, { "cast($1, u8)", 0, 0 }, { "cast($1, u16)", 0, 0 },
-    { "cast($1, f32)", 0, 0 }, { "cast($1, i32)", 0, 0 }, { "cast($1, bool)", 0, 0 }, { "sort($1, axis=-1)", 0, 0 },
-    { "sort($1, axis=0)", 0, 0 }, { "reduce($1, \"max\", axis=-1)", 0, 0 }, { "reduce($1, \"max\", axis=0)", 0, 0 },
-    { "scan($1, \"sum\", axis=-1)", 0, 0 }, { "circshift($1, [1 2])", 0, 0 }, { "transpose($1)", 0, 0 }, { "$1 % 7", 0, 0 },
-    { "slice($1, 1, 4)", 0, 0 }, { "repeat($1, 2)", 0, 0 }, { "permute($1, [1 0])", 0, 0 }, { "$1[-1, 0] + $1", 0, 0 },
-    { 0, "invert", "" }, { 0, "boxblur", "size=3" }, { 0, "erode", "size=3" }, { 0, "threshold", "t=100" }, { 0, "flip", "" },
-    { 0, "gray", "" }, { 0, "crop", "x=1, y=1, width=4, height=3" }, { "slice($1, 0, 1, axis=2)", 0, 0 },
+static const struct step {
+    const char *text, *op, *options;
+} steps[] = {
+    { "$1 + 20", 0, 0 },
+    { "$1 * 1.5", 0, 0 },
+    { "$1 > 100", 0, 0 },
+    { "$1 == $2", 0, 0 },
+    { "$1 > $2", 0, 0 },
+    { "$1 / 3", 0, 0 },
+    { "-$1", 0, 0 },
+    { "abs($1)", 0, 0 },
+    { "!$1", 0, 0 },
+    { "$1 && $2", 0, 0 },
+    { "$1 - $2", 0, 0 },
+    { "max($1, $2)", 0, 0 },
+    { "$1 > 100 ? $1 : $2", 0, 0 },
+    { "cast($1, u8)", 0, 0 },
+    { "cast($1, u16)", 0, 0 },
+    { "cast($1, f32)", 0, 0 },
+    { "cast($1, i32)", 0, 0 },
+    { "cast($1, bool)", 0, 0 },
+    { "sort($1, axis=-1)", 0, 0 },
+    { "sort($1, axis=0)", 0, 0 },
+    { "reduce($1, \"max\", axis=-1)", 0, 0 },
+    { "reduce($1, \"max\", axis=0)", 0, 0 },
+    { "scan($1, \"sum\", axis=-1)", 0, 0 },
+    { "circshift($1, [1 2])", 0, 0 },
+    { "transpose($1)", 0, 0 },
+    { "$1 % 7", 0, 0 },
+    { "slice($1, 1, 4)", 0, 0 },
+    { "repeat($1, 2)", 0, 0 },
+    { "permute($1, [1 0])", 0, 0 },
+    { "$1[-1, 0] + $1", 0, 0 },
+    { 0, "invert", "" },
+    { 0, "boxblur", "size=3" },
+    { 0, "erode", "size=3" },
+    { 0, "threshold", "t=100" },
+    { 0, "flip", "" },
+    { 0, "gray", "" },
+    { 0, "crop", "x=1, y=1, width=4, height=3" },
+    { "slice($1, 0, 1, axis=2)", 0, 0 },
 };
 
 static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32, IMGPAR_BOOL, IMGPAR_I32 };
@@ -69,7 +101,12 @@ static imgpar_array *make_image(imgpar_context *ctx, const composition *c, int w
 {
     enum { MOST = WIDTH * HEIGHT * 4 };
     uint64_t state = c->seed + 77 + (uint64_t)which;
-    union { uint8_t u8[MOST]; uint16_t u16[MOST]; float f32[MOST]; int32_t i32[MOST]; } e;
+    union {
+        uint8_t u8[MOST];
+        uint16_t u16[MOST];
+        float f32[MOST];
+        int32_t i32[MOST];
+    } e;
     const int64_t shape[] = { HEIGHT, WIDTH, c->channels[which] };
     for (int k = 0; k < WIDTH * HEIGHT * c->channels[which]; k++) {
         int v = (int)draw(&state, 256);
@@ -93,7 +130,8 @@ static imgpar_array *in_c(imgpar_context *ctx, const composition *c, imgpar_arra
     for (int k = 0; k < c->n; k++) {
         imgpar_array *inputs[] = { a, images[1] };
         const struct step *s = c->steps[k];
-        imgpar_array_replace(&a, s->text ? imgpar_apply(ctx, s->text, inputs, 2) : imgpar_op(ctx, s->op, inputs, 1, s->options));
+        imgpar_array_replace(&a, s->text ? imgpar_apply(ctx, s->text, inputs, 2)
+                                         : imgpar_op(ctx, s->op, inputs, 1, s->options));
     }
     return a;
 }
@@ -107,11 +145,12 @@ static imgpar_array *as_text(imgpar_context *ctx, const composition *c, imgpar_a
         const struct step *s = c->steps[k];
         n += (size_t)snprintf(text + n, sizeof text - n, k + 1 < c->n ? "s%d = " : "", k + 1);
         if (s->op)
-            n += (size_t)snprintf(text + n, sizeof text - n, k ? "%s(s%d%s%s)" : "%s($1%.0d%s%s)", s->op, k, *s->options ? ", " : "",
-                                  s->options);
+            n += (size_t)snprintf(text + n, sizeof text - n, k ? "%s(s%d%s%s)" : "%s($1%.0d%s%s)", s->op, k,
+                                  *s->options ? ", " : "", s->options);
         for (const char *p = s->text; p && *p; p++) {
             bool is_value = p[0] == '$' && p[1] == '1' && k;
-            n += is_value ? (size_t)snprintf(text + n, sizeof text - n, "s%d", k) : (size_t)snprintf(text + n, sizeof text - n, "%c", *p);
+            n += is_value ? (size_t)snprintf(text + n, sizeof text - n, "s%d", k)
+                          : (size_t)snprintf(text + n, sizeof text - n, "%c", *p);
             p += is_value;
         }
         n += (size_t)snprintf(text + n, sizeof text - n, "\n");
@@ -144,15 +183,16 @@ static imgpar_array *in_sql(sqlite3 *db, imgpar_context *ctx, const composition 
     imgpar_array *a = NULL;
     sqlite3_stmt *stmt = NULL;
     if (which == TABLE) {
-        char *make = sqlite3_mprintf("DROP TABLE IF EXISTS temp.d; CREATE VIRTUAL TABLE temp.d USING imgpar(SELECT %s AS img FROM pair)",
-                                     nested);
+        char *make = sqlite3_mprintf(
+            "DROP TABLE IF EXISTS temp.d; CREATE VIRTUAL TABLE temp.d USING imgpar(SELECT %s AS img FROM pair)",
+            nested);
         run(db, make);
         sqlite3_free(make);
         sqlite3_free(sql);
         sql = sqlite3_mprintf("SELECT img FROM d");
     }
-    ck_assert_msg(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK, "seed %llu: %s: %s", (unsigned long long)c->seed, sql,
-                  sqlite3_errmsg(db));
+    ck_assert_msg(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK, "seed %llu: %s: %s",
+                  (unsigned long long)c->seed, sql, sqlite3_errmsg(db));
     if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) == SQLITE_BLOB)
         a = imgpar_open_memory(ctx, sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0));
     sqlite3_finalize(stmt);
@@ -166,9 +206,9 @@ static imgpar_array *in_sql(sqlite3 *db, imgpar_context *ctx, const composition 
 static void explain(const composition *c, const char *where, const char *what)
 {
     char *sql = nest(c, "a");
-    ck_abort_msg("seed %llu: %s: %s\n%s\na is %s [%d, %d, %d], b is %s [.., %d]", (unsigned long long)c->seed, where, what, sql,
-                 imgpar_dtype_name(c->dtype[0]), HEIGHT, WIDTH, c->rank[0] == 3 ? c->channels[0] : 0, imgpar_dtype_name(c->dtype[1]),
-                 c->rank[1] == 3 ? c->channels[1] : 0);
+    ck_abort_msg("seed %llu: %s: %s\n%s\na is %s [%d, %d, %d], b is %s [.., %d]", (unsigned long long)c->seed, where,
+                 what, sql, imgpar_dtype_name(c->dtype[0]), HEIGHT, WIDTH, c->rank[0] == 3 ? c->channels[0] : 0,
+                 imgpar_dtype_name(c->dtype[1]), c->rank[1] == 3 ? c->channels[1] : 0);
 }
 
 static void expect_equal(const composition *c, const char *where, imgpar_array *wanted, imgpar_array *got)
@@ -179,16 +219,17 @@ static void expect_equal(const composition *c, const char *where, imgpar_array *
         explain(c, where, "one of them fails");
         return;
     }
-    snprintf(what, sizeof what, "%s rank %d [%lld %lld %lld] space %d, not %s rank %d [%lld %lld %lld] space %d", imgpar_dtype_name(g.dtype),
-             g.rank, (long long)g.shape[0], (long long)g.shape[1], (long long)g.shape[2], g.space, imgpar_dtype_name(w.dtype), w.rank,
-             (long long)w.shape[0], (long long)w.shape[1], (long long)w.shape[2], w.space);
-    if (g.dtype != w.dtype || g.rank != w.rank || memcmp(g.shape, w.shape, (size_t)g.rank * sizeof *g.shape) || g.space != w.space || g.white != w.white || g.is_mask != w.is_mask)
+    snprintf(what, sizeof what, "%s rank %d [%lld %lld %lld] space %d, not %s rank %d [%lld %lld %lld] space %d",
+             imgpar_dtype_name(g.dtype), g.rank, (long long)g.shape[0], (long long)g.shape[1], (long long)g.shape[2],
+             g.space, imgpar_dtype_name(w.dtype), w.rank, (long long)w.shape[0], (long long)w.shape[1],
+             (long long)w.shape[2], w.space);
+    if (g.dtype != w.dtype || g.rank != w.rank || memcmp(g.shape, w.shape, (size_t)g.rank * sizeof *g.shape) ||
+        g.space != w.space || g.white != w.white || g.is_mask != w.is_mask)
         explain(c, where, what);
     void *x = malloc(w.size_bytes + 1), *y = malloc(w.size_bytes + 1);
     ck_assert_int_eq(imgpar_array_read(wanted, x, w.size_bytes), IMGPAR_OK);
     ck_assert_int_eq(imgpar_array_read(got, y, w.size_bytes), IMGPAR_OK);
-    if (memcmp(x, y, w.size_bytes))
-        explain(c, where, "other elements");
+    if (memcmp(x, y, w.size_bytes)) explain(c, where, "other elements");
     free(x);
     free(y);
 }
@@ -251,13 +292,13 @@ static void compare_many(const char *device, uint64_t n)
     uint64_t first = number_of("IMGPAR_AGREE_SEED", 1), n_compared = 0;
     ck_assert_int_eq(imgpar_context_new(device, &ctx), IMGPAR_OK);
     run(db, "CREATE TABLE pair(a, b)");
-    if (device)
-        run(db, "SELECT img_setting('device', 'ref')");
+    if (device) run(db, "SELECT img_setting('device', 'ref')");
     for (uint64_t k = 0; k < n; k++)
         n_compared += compare_surfaces(db, ctx, first + k);
-    printf("%s: %llu compositions from seed %llu on, %llu of them with a value\n", device ? device : "kernels", (unsigned long long)n,
-           (unsigned long long)first, (unsigned long long)n_compared);
-    ck_assert_msg(n_compared * 2 > n || n < 20, "only %llu of %llu have a value", (unsigned long long)n_compared, (unsigned long long)n);
+    printf("%s: %llu compositions from seed %llu on, %llu of them with a value\n", device ? device : "kernels",
+           (unsigned long long)n, (unsigned long long)first, (unsigned long long)n_compared);
+    ck_assert_msg(n_compared * 2 > n || n < 20, "only %llu of %llu have a value", (unsigned long long)n_compared,
+                  (unsigned long long)n);
     sqlite3_close(db);
     imgpar_context_release(ctx);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Databases and values that mean harm: schemas that would run functions for whoever opens them, recipes that are damaged or
- * ask for too much, limits on memory and time. Errors only; and the connection works on.
+ * Databases and values that mean harm: schemas that would run functions for whoever opens them, recipes that are
+ * damaged or ask for too much, limits on memory and time. Errors only; and the connection works on.
  */
 #include "sql_help.h"
 
@@ -30,8 +30,9 @@ static sqlite3 *hostile(const char *path, const char *name, const char *type, co
     ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
     run(db, "CREATE TABLE plain(x); INSERT INTO plain VALUES (1); PRAGMA writable_schema = ON");
-    char *insert = sqlite3_mprintf("INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (%Q, %Q, %Q, 0, %Q)",
-                                   type, name, strcmp(type, "trigger") ? name : "plain", sql);
+    char *insert =
+        sqlite3_mprintf("INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (%Q, %Q, %Q, 0, %Q)",
+                        type, name, strcmp(type, "trigger") ? name : "plain", sql);
     run(db, insert);
     sqlite3_free(insert);
     sqlite3_close(db);
@@ -41,18 +42,22 @@ static sqlite3 *hostile(const char *path, const char *name, const char *type, co
     return db;
 }
 
-static const struct { const char *type, *sql, *use, *message; } schemas[] = {
+static const struct {
+    const char *type, *sql, *use, *message;
+} schemas[] = {
     /* the known attack: a plain SELECT on a table would run the statement in it as if the user had typed it */
     { "table", "CREATE VIRTUAL TABLE bait USING imgpar(SELECT touch() AS x)", "SELECT * FROM bait",
       "imgpar(): may be created in temp only: CREATE VIRTUAL TABLE temp.bait USING imgpar(SELECT ...)" },
-    { "table", "CREATE VIRTUAL TABLE bait USING imgpar(SELECT save(x'00', 'bait.png') AS x)", "SELECT count(*) FROM bait",
+    { "table", "CREATE VIRTUAL TABLE bait USING imgpar(SELECT save(x'00', 'bait.png') AS x)",
+      "SELECT count(*) FROM bait",
       "imgpar(): may be created in temp only: CREATE VIRTUAL TABLE temp.bait USING imgpar(SELECT ...)" },
     { "table", "CREATE VIRTUAL TABLE bait USING imgpar_folder(dir='/etc')", "SELECT * FROM bait",
       "imgpar_folder(): may be created in temp only: CREATE VIRTUAL TABLE temp.bait USING ..." },
     { "view", "CREATE VIEW bait AS SELECT image AS x FROM img_files('/etc')", "SELECT * FROM bait",
       "unsafe use of virtual table \"img_files\"" },
     { "view", "CREATE VIEW bait AS SELECT save(x'00', 'bait.png') AS x", "SELECT * FROM bait", "unsafe use of save()" },
-    { "view", "CREATE VIEW bait AS SELECT img_setting('device', 'ref') AS x", "SELECT * FROM bait", "unsafe use of img_setting()" },
+    { "view", "CREATE VIEW bait AS SELECT img_setting('device', 'ref') AS x", "SELECT * FROM bait",
+      "unsafe use of img_setting()" },
     { "view", "CREATE VIEW bait AS SELECT name AS x FROM img_devices", "SELECT * FROM bait",
       "unsafe use of virtual table \"img_devices\"" },
     { "view", "CREATE VIEW bait AS SELECT apply('open(\"/etc/passwd\")') AS x", "SELECT * FROM bait",
@@ -83,8 +88,10 @@ END_TEST
 START_TEST(expressions_of_tables_take_no_function_with_effects)
 {
     static const char *const refused[] = {
-        "CREATE INDEX i ON t(save(img, 'bait.png'))", "CREATE INDEX i ON t(img_blur(lazy(img), 2))",
-        "CREATE TABLE u(a, b AS (img_setting('fuse', a)))", "INSERT INTO v(a) VALUES (1)",
+        "CREATE INDEX i ON t(save(img, 'bait.png'))",
+        "CREATE INDEX i ON t(img_blur(lazy(img), 2))",
+        "CREATE TABLE u(a, b AS (img_setting('fuse', a)))",
+        "INSERT INTO v(a) VALUES (1)",
     };
     sqlite3 *db = open_db();
     run(db, "CREATE TABLE t(img); CREATE TABLE v(a, b DEFAULT (img_setting('fuse', '0')))");
@@ -105,7 +112,8 @@ START_TEST(the_safe_entry_has_no_files)
     sqlite3_open(":memory:", &db);
     load(db, "sqlite3_imgparsafe_init");
     expect_error(db, "SELECT * FROM img_files('/etc')", SQLITE_ERROR, "no such table: img_files");
-    expect_error(db, "CREATE VIRTUAL TABLE temp.a USING imgpar_folder(dir='/etc')", SQLITE_ERROR, "no such module: imgpar_folder");
+    expect_error(db, "CREATE VIRTUAL TABLE temp.a USING imgpar_folder(dir='/etc')", SQLITE_ERROR,
+                 "no such module: imgpar_folder");
     expect(db, "SELECT count(*) FROM pixels(" RGB ")", "2");
     sqlite3_close(db);
 }
@@ -114,11 +122,22 @@ END_TEST
 /* ---- recipes in all consumers ---------------------------------------------------------------------------- */
 
 static const char *const consumers[] = {
-    "SELECT img_info(?1)", "SELECT length(png(?1))", "SELECT img_std(?1)", "SELECT img_equal(?1, ?1)", "SELECT phash(?1)",
-    "SELECT count(*) FROM histogram(?1)", "SELECT count(v) FROM pixels(?1)", "SELECT count(*) FROM img_stats_of(?1)",
-    "SELECT count(hex(raw(image))) FROM img_tiles(?1, 2, 2)", "SELECT count(*) FROM img_explain(?1)",
-    "SELECT length(montage(?1, 2, 8))", "SELECT length(img_stack_mean(?1))", "SELECT length(blend(?1, ?1, 0.5))",
-    "SELECT length(apply('$1', ?1))", "SELECT length(img_develop(?1))", "SELECT length(img_try(?1)) IS img_error(?1)",
+    "SELECT img_info(?1)",
+    "SELECT length(png(?1))",
+    "SELECT img_std(?1)",
+    "SELECT img_equal(?1, ?1)",
+    "SELECT phash(?1)",
+    "SELECT count(*) FROM histogram(?1)",
+    "SELECT count(v) FROM pixels(?1)",
+    "SELECT count(*) FROM img_stats_of(?1)",
+    "SELECT count(hex(raw(image))) FROM img_tiles(?1, 2, 2)",
+    "SELECT count(*) FROM img_explain(?1)",
+    "SELECT length(montage(?1, 2, 8))",
+    "SELECT length(img_stack_mean(?1))",
+    "SELECT length(blend(?1, ?1, 0.5))",
+    "SELECT length(apply('$1', ?1))",
+    "SELECT length(img_develop(?1))",
+    "SELECT length(img_try(?1)) IS img_error(?1)",
 };
 
 /* A change anywhere, or a cut: an answer or an error, in every function, and none of the two is a crash. */
@@ -128,8 +147,10 @@ START_TEST(damaged_recipes_are_errors_in_every_function)
     int n, rc;
     unsigned seed = (unsigned)_i + 1;
     run(db, "SELECT img_setting('device', 'ref')");
-    unsigned char *bytes = make_blob(db, "SELECT blend(img_invert(boxblur(lazy(" GRAY "), 3)), "
-                                         "apply('$1 + $2', lazy(" GRAY "), 3), 0.5)", &n);
+    unsigned char *bytes = make_blob(db,
+                                     "SELECT blend(img_invert(boxblur(lazy(" GRAY "), 3)), "
+                                     "apply('$1 + $2', lazy(" GRAY "), 3), 0.5)",
+                                     &n);
     for (int round = 0; round < 150; round++) {
         unsigned char *copy = malloc((size_t)n);
         memcpy(copy, bytes, (size_t)n);
@@ -138,8 +159,7 @@ START_TEST(damaged_recipes_are_errors_in_every_function)
             seed = seed * 1103515245u + 12345u;
             copy[(seed >> 8) % (unsigned)n] = (unsigned char)(seed >> 24);
         }
-        if (round % 5 == 0)
-            length = (int)((seed >> 8) % (unsigned)n);
+        if (round % 5 == 0) length = (int)((seed >> 8) % (unsigned)n);
         free(ask_with(db, consumers[_i], copy, length, &rc));
         ck_assert_msg(rc == SQLITE_OK || rc == SQLITE_ERROR, "%s, round %d: %d", consumers[_i], round, rc);
         free(copy);
@@ -170,10 +190,11 @@ END_TEST
 START_TEST(a_recipe_has_a_greatest_number_of_sources)
 {
     sqlite3 *db = open_db();
-    expect_error(db, "WITH RECURSIVE r(n, l) AS (SELECT 0, lazy(" GRAY ") UNION ALL SELECT n + 1, maximum(l,"
-                     " CAST('P5 4 3 255' || char(10) || printf('%012d', n) AS BLOB)) FROM r WHERE n < 1000)"
-                     " SELECT max(n), count(length(l)) FROM r", SQLITE_ERROR,
-                 "maximum(): a deferred image holds at most 1000 sources; finish it with png()");
+    expect_error(db,
+                 "WITH RECURSIVE r(n, l) AS (SELECT 0, lazy(" GRAY ") UNION ALL SELECT n + 1, maximum(l,"
+                 " CAST('P5 4 3 255' || char(10) || printf('%012d', n) AS BLOB)) FROM r WHERE n < 1000)"
+                 " SELECT max(n), count(length(l)) FROM r",
+                 SQLITE_ERROR, "maximum(): a deferred image holds at most 1000 sources; finish it with png()");
     sqlite3_close(db);
 }
 END_TEST
@@ -187,7 +208,9 @@ START_TEST(a_hard_heap_limit_is_an_error_and_passes)
     unsigned char *image = big_image(1500, &n); /* 2.25 MB */
     sqlite3_int64 before = sqlite3_hard_heap_limit64(sqlite3_memory_used() + 1000000);
     static const char *const statements[] = {
-        "SELECT length(lazy(?1))", "SELECT length(raw(?1))", "SELECT count(*) FROM pixels(?1)",
+        "SELECT length(lazy(?1))",
+        "SELECT length(raw(?1))",
+        "SELECT count(*) FROM pixels(?1)",
         "SELECT length(img_stack_max(lazy(?1)))",
     };
     for (int k = 0; k < N(statements); k++) {
@@ -227,7 +250,10 @@ END_TEST
 static int stop(void *counter) { return ++*(int *)counter > 2; }
 
 /* Again and again, since one that comes before the statement has begun is of no effect. */
-typedef struct interrupter { sqlite3 *db; atomic_bool is_over; } interrupter;
+typedef struct interrupter {
+    sqlite3 *db;
+    atomic_bool is_over;
+} interrupter;
 
 static void *interrupt_soon(void *user)
 {
@@ -241,12 +267,15 @@ static void *interrupt_soon(void *user)
 
 /* A long statement over an imgpar table, wherever its time goes. */
 static const char *const long_statements[] = {
-    "SELECT count(length(img)) FROM slow", /* images that are read */
+    "SELECT count(length(img)) FROM slow",                  /* images that are read */
     "SELECT count(CASE n WHEN 1 THEN img END) FROM uneven", /* images that are made ahead, and then passed by */
-    "SELECT n FROM slow ORDER BY img", "SELECT n FROM slow WHERE img = x'00'",
+    "SELECT n FROM slow ORDER BY img",
+    "SELECT n FROM slow WHERE img = x'00'",
     "SELECT count(length(img)) FROM outer_one", /* a table on a table */
-    "SELECT level FROM measured", "SELECT length(img) FROM sunk", /* functions that compute inside */
-    "SELECT n FROM counting", "SELECT count(*) FROM counting a, counting b", /* the SELECT itself */
+    "SELECT level FROM measured",
+    "SELECT length(img) FROM sunk", /* functions that compute inside */
+    "SELECT n FROM counting",
+    "SELECT count(*) FROM counting a, counting b",                                   /* the SELECT itself */
     "SELECT length(img_stack_mean(img_median(img_median(lazy(img), 5), 5))) FROM t", /* and without such a table */
     "SELECT count(*) FROM t, pixels(img_median(img_median(lazy(img), 5), 5))",
 };
@@ -263,10 +292,12 @@ static sqlite3 *open_slow_db(void)
     sqlite3_step(stmt);
     sqlite3_finalize(stmt);
     free(image);
-    run(db, "CREATE VIRTUAL TABLE temp.slow USING imgpar(SELECT value AS n, img_median(img_median(img_median(img, 5), 5), 5) AS img "
+    run(db, "CREATE VIRTUAL TABLE temp.slow USING imgpar(SELECT value AS n, img_median(img_median(img_median(img, 5), "
+            "5), 5) AS img "
             "FROM t, json_each('[1,2,3,4]'));"
             "CREATE VIRTUAL TABLE temp.uneven USING imgpar(SELECT value AS n, "
-            "img_median(img_median(img_median(iif(value = 1, " GRAY ", img), 5), 5), 5) AS img FROM t, json_each('[1,2,3,4]'));"
+            "img_median(img_median(img_median(iif(value = 1, " GRAY
+            ", img), 5), 5), 5) AS img FROM t, json_each('[1,2,3,4]'));"
             "CREATE VIRTUAL TABLE temp.outer_one USING imgpar(SELECT n, img_invert(img) AS img FROM slow);"
             "CREATE VIRTUAL TABLE temp.measured USING imgpar("
             "SELECT img_mean(img_median(img_median(img_median(img, 5), 5), 5)) AS level FROM t);"
@@ -287,18 +318,18 @@ static void check_that_it_stops(int which, bool from_a_thread)
     pthread_t thread;
     interrupter i = { .db = db };
     int count = 0;
-    ck_assert_msg(sqlite3_prepare_v2(db, long_statements[which], -1, &stmt, NULL) == SQLITE_OK, "%s", sqlite3_errmsg(db));
+    ck_assert_msg(sqlite3_prepare_v2(db, long_statements[which], -1, &stmt, NULL) == SQLITE_OK, "%s",
+                  sqlite3_errmsg(db));
     if (from_a_thread)
         pthread_create(&thread, NULL, interrupt_soon, &i);
     else
         sqlite3_progress_handler(db, 1000, stop, &count);
     int rc = sqlite3_step(stmt);
     i.is_over = true;
-    ck_assert_msg(rc == SQLITE_INTERRUPT && !strcmp(sqlite3_errmsg(db), "interrupted"), "%s: %d %s", long_statements[which],
-                  rc, sqlite3_errmsg(db));
+    ck_assert_msg(rc == SQLITE_INTERRUPT && !strcmp(sqlite3_errmsg(db), "interrupted"), "%s: %d %s",
+                  long_statements[which], rc, sqlite3_errmsg(db));
     sqlite3_reset(stmt);
-    if (from_a_thread)
-        pthread_join(thread, NULL);
+    if (from_a_thread) pthread_join(thread, NULL);
     sqlite3_progress_handler(db, 0, NULL, NULL);
     expect(db, "SELECT sum(img_format(img) = 'png') || hex(raw(img)) FROM quick", "4ADB8BD8D989D");
     expect(db, "SELECT img_format(img_invert(" RGB "))", "png"); /* nothing is deferred outside */
@@ -309,16 +340,10 @@ static void check_that_it_stops(int which, bool from_a_thread)
     ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
 }
 
-START_TEST(a_progress_handler_stops_a_table)
-{
-    check_that_it_stops(_i, false);
-}
+START_TEST(a_progress_handler_stops_a_table) { check_that_it_stops(_i, false); }
 END_TEST
 
-START_TEST(an_interrupt_stops_a_table)
-{
-    check_that_it_stops(_i, true);
-}
+START_TEST(an_interrupt_stops_a_table) { check_that_it_stops(_i, true); }
 END_TEST
 
 /* ---- the log -------------------------------------------------------------------------------------------------- */
@@ -328,8 +353,7 @@ static char logged[4096];
 static void log_line(void *user, int code, const char *message)
 {
     (void)user, (void)code;
-    if (strlen(logged) + strlen(message) + 2 < sizeof logged)
-        strcat(strcat(logged, message), "\n");
+    if (strlen(logged) + strlen(message) + 2 < sizeof logged) strcat(strcat(logged, message), "\n");
 }
 
 START_TEST(the_log_hints_at_lazy_once)
@@ -343,8 +367,9 @@ START_TEST(the_log_hints_at_lazy_once)
     ck_assert_msg(!strstr(logged, "lazy"), "%s", logged);
     expect(db, "SELECT length(img_invert(boxblur(" GRAY ", 3))) > 0", "1");
     expect(db, "SELECT length(img_invert(boxblur(" GRAY ", 3))) > 0", "1");
-    const char *hint = "imgpar: img_invert() decodes what an inner function has just encoded; with lazy(image) inside and png()"
-                       " around it all is computed at once\n";
+    const char *hint =
+        "imgpar: img_invert() decodes what an inner function has just encoded; with lazy(image) inside and png()"
+        " around it all is computed at once\n";
     const char *at = strstr(logged, hint);
     ck_assert_msg(at && !strstr(at + 1, "imgpar: "), "%s", logged);
     sqlite3_close(db);

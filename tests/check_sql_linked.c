@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The module linked into a program (SQLITE_CORE), and two connections in two threads, with SQLite's shared cache off and
- * on. CI runs this under ThreadSanitizer on the ref device.
+ * The module linked into a program (SQLITE_CORE), and two connections in two threads, with SQLite's shared cache off
+ * and on. CI runs this under ThreadSanitizer on the ref device.
  */
 #include <check.h>
 #include <pthread.h>
@@ -35,8 +35,10 @@ START_TEST(a_program_that_links_the_module_needs_no_loading)
 {
     sqlite3 *db = open_db(":memory:");
     sqlite3_stmt *stmt;
-    ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT hex(raw(img_invert(lazy(CAST('P6 2 1 255' || char(10) || 'RGBrgb' AS BLOB)))))",
-                                        -1, &stmt, NULL), SQLITE_OK);
+    ck_assert_int_eq(
+        sqlite3_prepare_v2(db, "SELECT hex(raw(img_invert(lazy(CAST('P6 2 1 255' || char(10) || 'RGBrgb' AS BLOB)))))",
+                           -1, &stmt, NULL),
+        SQLITE_OK);
     ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
     ck_assert_str_eq((const char *)sqlite3_column_text(stmt, 0), "ADB8BD8D989D");
     sqlite3_finalize(stmt);
@@ -64,7 +66,11 @@ END_TEST
 
 /* ---- threads ------------------------------------------------------------------------------------------- */
 
-typedef struct worker { sqlite3 *db; pthread_t thread; int n_good; } worker;
+typedef struct worker {
+    sqlite3 *db;
+    pthread_t thread;
+    int n_good;
+} worker;
 enum { N_ROUNDS = 6 };
 
 /* One row of one column, as a number; -1: an error. */
@@ -73,20 +79,21 @@ static long long ask(sqlite3 *db, const char *sql)
     sqlite3_stmt *stmt;
     long long answer = -1;
     int rc;
-    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL))
-        return -1;
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL)) return -1;
     while ((rc = sqlite3_step(stmt)) == SQLITE_LOCKED) { /* the shared cache does not wait */
         sqlite3_reset(stmt);
         usleep(1000);
     }
-    if (rc == SQLITE_ROW)
-        answer = sqlite3_column_int64(stmt, 0);
+    if (rc == SQLITE_ROW) answer = sqlite3_column_int64(stmt, 0);
     return sqlite3_finalize(stmt) ? -1 : answer;
 }
 
 static void *work(void *user)
 {
-    static const struct { const char *sql; long long answer; } questions[] = {
+    static const struct {
+        const char *sql;
+        long long answer;
+    } questions[] = {
         { "SELECT sum(img_maxval(img_invert(boxblur(lazy(img), 3)))) FROM t", 6 * 205 },
         { "SELECT count(*) FROM d WHERE img_format(img) = 'png' AND img_format(j) = 'jpeg'", 6 },
         { "SELECT sum(v) FROM t, pixels(img) WHERE y = 0", 6 * 8 * 50 },
@@ -102,15 +109,19 @@ static void *work(void *user)
 START_TEST(two_connections_in_two_threads)
 {
     char path[128];
-    snprintf(path, sizeof path, _i ? "file:imgpar%d?mode=memory&cache=shared" : "/tmp/imgpar-linked-%d.db", (int)getpid());
+    snprintf(path, sizeof path, _i ? "file:imgpar%d?mode=memory&cache=shared" : "/tmp/imgpar-linked-%d.db",
+             (int)getpid());
     sqlite3 *first = open_db(path);
-    ck_assert_int_eq(run(first, "DROP TABLE IF EXISTS t; CREATE TABLE t(img); INSERT INTO t SELECT apply('cast(make(8, 6, 50), u8)')"
-                                " FROM json_each('[1, 2, 3, 4, 5, 6]')"), SQLITE_OK);
+    ck_assert_int_eq(
+        run(first, "DROP TABLE IF EXISTS t; CREATE TABLE t(img); INSERT INTO t SELECT apply('cast(make(8, 6, 50), u8)')"
+                   " FROM json_each('[1, 2, 3, 4, 5, 6]')"),
+        SQLITE_OK);
     worker workers[2];
     for (int k = 0; k < 2; k++) {
         workers[k] = (worker){ .db = open_db(path) };
         ck_assert_int_eq(run(workers[k].db, "CREATE VIRTUAL TABLE temp.d USING imgpar("
-                                        "SELECT blur(img, 1) AS img, jpeg(blur(img, 1), 60) AS j FROM t)"), SQLITE_OK);
+                                            "SELECT blur(img, 1) AS img, jpeg(blur(img, 1), 60) AS j FROM t)"),
+                         SQLITE_OK);
     }
     for (int k = 0; k < 2; k++)
         pthread_create(&workers[k].thread, NULL, work, &workers[k]);
@@ -120,8 +131,7 @@ START_TEST(two_connections_in_two_threads)
         ck_assert_int_eq(sqlite3_close(workers[k].db), SQLITE_OK);
     }
     sqlite3_close(first);
-    if (!_i)
-        unlink(path);
+    if (!_i) unlink(path);
 }
 END_TEST
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two locks in front of what writes files, reads them or changes settings (sqlext/locks.c): no schema of a database file
- * gets through, whatever SQLite does about it, and whoever asks for it in a statement of his own does.
+ * The two locks in front of what writes files, reads them or changes settings (sqlext/locks.c): no schema of a database
+ * file gets through, whatever SQLite does about it, and whoever asks for it in a statement of his own does.
  */
 #include "sql_help.h"
 
@@ -51,8 +51,9 @@ static void make_database(const char *path, const char *sql)
     ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
     static const char *const names[] = { "save", "img_setting" };
     for (int k = 0; k < N(names); k++)
-        ck_assert_int_eq(sqlite3_create_function(db, names[k], -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, noop, NULL, NULL),
-                         SQLITE_OK);
+        ck_assert_int_eq(
+            sqlite3_create_function(db, names[k], -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, noop, NULL, NULL),
+            SQLITE_OK);
     run(db, "CREATE TABLE plain(x)");
     run(db, sql);
     sqlite3_close(db);
@@ -77,11 +78,14 @@ static void put_into_schema(const char *path, const char *text)
 /* ---- hostile schemas -------------------------------------------------------------------------------- */
 
 /* Ways to have save() called by a schema, and statements that would run it. */
-static const struct { const char *schema, *statement; } attacks[] = {
+static const struct {
+    const char *schema, *statement;
+} attacks[] = {
     { "CREATE TABLE t(x CHECK (" BAIT "))", "INSERT INTO t VALUES (1)" },
     { "CREATE TABLE t(x, CHECK (SAVE (" PIXELS ", 'bait.png')))", "INSERT INTO t VALUES (1)" },
     { "CREATE TABLE t(x CHECK (\"save\"(" PIXELS ", 'bait.png')))", "INSERT INTO t VALUES (1)" },
-    { "CREATE TABLE t(x CHECK ([Save](" PIXELS ", 'bait.png')))", "UPDATE OR IGNORE t SET x = 1; INSERT INTO t VALUES (1)" },
+    { "CREATE TABLE t(x CHECK ([Save](" PIXELS ", 'bait.png')))",
+      "UPDATE OR IGNORE t SET x = 1; INSERT INTO t VALUES (1)" },
     { "CREATE TABLE t(x CHECK (`save`(" PIXELS ", 'bait.png')))", "REPLACE INTO t VALUES (1)" },
     { "CREATE TABLE t(x CHECK (save/* ( */(" PIXELS ", 'bait.png')))", "INSERT INTO t VALUES (1)" },
     { "CREATE TABLE t(x CHECK (save -- '\n\f (" PIXELS ", 'bait.png')))", "INSERT INTO t VALUES (1)" },
@@ -92,30 +96,36 @@ static const struct { const char *schema, *statement; } attacks[] = {
     { "CREATE TABLE t(x CHECK (x COLLATE nocase = 1 OR CASE WHEN 1 THEN " BAIT " END))", "INSERT INTO t VALUES (0)" },
     { "CREATE TABLE t(x, CONSTRAINT save CHECK (x IN (1, " BAIT ")))", "INSERT INTO t VALUES (5)" },
     { "CREATE TABLE t(x CHECK (img_setting('fuse', '0')))", "INSERT INTO t VALUES (1)" },
-    { "CREATE TABLE t(x CHECK (" BAIT ")); PRAGMA ignore_check_constraints = ON; INSERT INTO t VALUES (1)", "PRAGMA integrity_check" },
-    { "CREATE TABLE t(x CHECK (" BAIT ")); PRAGMA ignore_check_constraints = ON; INSERT INTO t VALUES (1)", "PRAGMA quick_check(t)" },
+    { "CREATE TABLE t(x CHECK (" BAIT ")); PRAGMA ignore_check_constraints = ON; INSERT INTO t VALUES (1)",
+      "PRAGMA integrity_check" },
+    { "CREATE TABLE t(x CHECK (" BAIT ")); PRAGMA ignore_check_constraints = ON; INSERT INTO t VALUES (1)",
+      "PRAGMA quick_check(t)" },
     { "CREATE TABLE t(x CHECK (" BAIT ")); PRAGMA ignore_check_constraints = ON; INSERT INTO t VALUES (1)",
       "ALTER TABLE t ADD COLUMN y CHECK (y IS NULL); VACUUM; REINDEX" },
     { "CREATE TABLE t(x, y DEFAULT (" BAIT "))", "INSERT INTO t(x) VALUES (1)" },
     { "CREATE TABLE t(x, y AS (save(x, 'bait.png')))", "SELECT y FROM t" },
     { "CREATE TABLE t(x, y AS (save(x, 'bait.png')) STORED)", "INSERT INTO t VALUES (" PIXELS ")" },
     { "CREATE TABLE t(x); CREATE INDEX i ON t(save(x, 'bait.png'))", "INSERT INTO t VALUES (" PIXELS ")" },
-    { "CREATE TABLE t(x); CREATE UNIQUE INDEX i ON t(x) WHERE save(x, 'bait.png')", "INSERT INTO t VALUES (" PIXELS ")" },
+    { "CREATE TABLE t(x); CREATE UNIQUE INDEX i ON t(x) WHERE save(x, 'bait.png')",
+      "INSERT INTO t VALUES (" PIXELS ")" },
     { "CREATE TABLE t(x); CREATE TRIGGER i AFTER INSERT ON t BEGIN SELECT " BAIT "; END", "INSERT INTO t VALUES (1)" },
-    { "CREATE TABLE t(x); CREATE TRIGGER i BEFORE INSERT ON t WHEN " BAIT " BEGIN SELECT 1; END", "INSERT INTO t VALUES (1)" },
+    { "CREATE TABLE t(x); CREATE TRIGGER i BEFORE INSERT ON t WHEN " BAIT " BEGIN SELECT 1; END",
+      "INSERT INTO t VALUES (1)" },
     { "CREATE VIEW t AS SELECT " BAIT, "SELECT * FROM t" },
-    { "CREATE VIEW t AS SELECT 1 FROM plain a JOIN plain b ON " BAIT "; INSERT INTO plain VALUES (1)", "SELECT * FROM t" },
+    { "CREATE VIEW t AS SELECT 1 FROM plain a JOIN plain b ON " BAIT "; INSERT INTO plain VALUES (1)",
+      "SELECT * FROM t" },
     { "CREATE VIEW t(x) AS WITH save(a) AS (SELECT " BAIT ") SELECT a FROM save", "SELECT * FROM t" },
     { "CREATE TABLE t(x CHECK (" BAIT "))", "INSERT INTO t VALUES (1) RETURNING x" },
     { "CREATE TABLE t(x PRIMARY KEY CHECK (" BAIT "))", "INSERT INTO t VALUES (1) ON CONFLICT(x) DO UPDATE SET x = 2" },
 };
 
-/* Nothing gets through: the statement fails or has no effect; and no statement of the user's that calls the function itself has
- * the schema's call run along with it. */
+/* Nothing gets through: the statement fails or has no effect; and no statement of the user's that calls the function
+ * itself has the schema's call run along with it. */
 static void expect_no_effect(sqlite3 *db, const char *statement)
 {
     sqlite3_stmt *stmt; /* one that calls both, and goes on */
-    static const char both[] = "SELECT save(" PIXELS ", 'a.png'), img_setting('schedule', 'auto') FROM (SELECT 1 UNION ALL SELECT 2)";
+    static const char both[] =
+        "SELECT save(" PIXELS ", 'a.png'), img_setting('schedule', 'auto') FROM (SELECT 1 UNION ALL SELECT 2)";
     sqlite3_exec(db, statement, NULL, NULL, NULL);
     ck_assert_msg(!exists("bait.png"), "%s wrote a file", statement);
     if (sqlite3_exec(db, "SELECT count(*) FROM plain", NULL, NULL, NULL))
@@ -137,8 +147,7 @@ START_TEST(no_schema_of_a_file_writes_a_file)
         sqlite3 *db = mode == 2 ? open_with_module(":memory:") : open_with_module("evil.db");
         sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, mode == 0, NULL);
         sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, mode == 1, NULL);
-        if (mode == 2)
-            sqlite3_exec(db, "ATTACH 'evil.db' AS \"e \"\"vil\"", NULL, NULL, NULL);
+        if (mode == 2) sqlite3_exec(db, "ATTACH 'evil.db' AS \"e \"\"vil\"", NULL, NULL, NULL);
         expect_no_effect(db, attacks[_i].statement);
         sqlite3_close(db);
     }
@@ -202,7 +211,8 @@ START_TEST(a_schema_that_changes_is_looked_through_again)
     open_folder();
     make_database("good.db", "CREATE VIEW t AS SELECT 1");
     make_database("evil.db", "CREATE VIEW t AS SELECT " BAIT); /* the same number of changes */
-    const char *refusal = "save(): refused while the schema of e calls it (in \"t\")", *mine = "SELECT save(" PIXELS ", 'a.png')";
+    const char *refusal = "save(): refused while the schema of e calls it (in \"t\")",
+               *mine = "SELECT save(" PIXELS ", 'a.png')";
     sqlite3 *db = open_with_module(":memory:"), *other;
     run(db, "ATTACH 'good.db' AS e");
     expect(db, mine, "a.png");
@@ -240,9 +250,11 @@ START_TEST(a_database_put_into_memory_is_looked_through_again)
         images[k] = sqlite3_serialize(db, "main", &n[k], 0);
         sqlite3_close(db);
     }
-    ck_assert_int_eq(sqlite3_deserialize(source, "main", images[0], n[0], n[0], SQLITE_DESERIALIZE_FREEONCLOSE), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_deserialize(source, "main", images[0], n[0], n[0], SQLITE_DESERIALIZE_FREEONCLOSE),
+                     SQLITE_OK);
     expect(source, "SELECT save(" PIXELS ", 'a.png')", "a.png");
-    ck_assert_int_eq(sqlite3_deserialize(source, "main", images[1], n[1], n[1], SQLITE_DESERIALIZE_FREEONCLOSE), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_deserialize(source, "main", images[1], n[1], n[1], SQLITE_DESERIALIZE_FREEONCLOSE),
+                     SQLITE_OK);
     expect_error(source, "SELECT save(" PIXELS ", 'a.png')", SQLITE_ERROR,
                  "save(): refused while the schema of main calls it (in \"t\")");
     sqlite3_close(source);
@@ -254,7 +266,8 @@ END_TEST
 
 START_TEST(only_a_statement_that_names_the_function_calls_it)
 {
-    static const char refusal[] = "refused: only a statement that names it itself may call it, no view, trigger or constraint";
+    static const char refusal[] =
+        "refused: only a statement that names it itself may call it, no view, trigger or constraint";
     open_folder();
     sqlite3 *db = open_with_module(":memory:");
     char *messages[2] = { sqlite3_mprintf("save(): %s", refusal), sqlite3_mprintf("img_files(): %s", refusal) };
@@ -277,23 +290,28 @@ START_TEST(only_a_statement_that_names_the_function_calls_it)
 }
 END_TEST
 
-static const struct { const char *setup, *sql, *answer; } lawful[] = {
+static const struct {
+    const char *setup, *sql, *answer;
+} lawful[] = {
     { "", "SELECT save(" PIXELS ", 'a.png')", "a.png" },
     { "", "SELECT\n/* as it should be */ SAVE -- so\n (" PIXELS ", 'a.png')", "a.png" },
     { "", "SELECT \"save\"(" PIXELS ", 'a.png')", "a.png" },
     { "CREATE TABLE u AS SELECT save(" PIXELS ", 'a.png') AS path", "SELECT path FROM u", "a.png" },
-    { "CREATE TABLE u(x, y); INSERT INTO u VALUES (" PIXELS ", 1); UPDATE u SET y = save(x, 'a.png')", "SELECT y FROM u", "a.png" },
+    { "CREATE TABLE u(x, y); INSERT INTO u VALUES (" PIXELS ", 1); UPDATE u SET y = save(x, 'a.png')",
+      "SELECT y FROM u", "a.png" },
     { "CREATE TABLE u(x); INSERT INTO u SELECT save(" PIXELS ", 'a.png')", "SELECT x FROM u", "a.png" },
     { "CREATE TABLE u(x)", "INSERT INTO u VALUES (" PIXELS ") RETURNING save(x, 'a.png')", "a.png" },
     { "", "WITH s(p) AS (SELECT save(" PIXELS ", 'a.png')) SELECT p FROM s", "a.png" },
     { "", "WITH save(p) AS MATERIALIZED (SELECT save(" PIXELS ", 'a.png')) SELECT p FROM save", "a.png" },
     { "CREATE VIEW u AS SELECT " PIXELS " AS x", "SELECT save(x, 'a.png') FROM u", "a.png" },
     { "CREATE VIRTUAL TABLE temp.u USING imgpar(SELECT save(" PIXELS ", 'a.png') AS p)", "SELECT p FROM u", "a.png" },
-    { "CREATE VIRTUAL TABLE temp.u USING imgpar(SELECT img_invert(" PIXELS ") AS x)", "SELECT save(x, 'a.png') FROM u", "a.png" },
+    { "CREATE VIRTUAL TABLE temp.u USING imgpar(SELECT img_invert(" PIXELS ") AS x)", "SELECT save(x, 'a.png') FROM u",
+      "a.png" },
     { "SELECT 1; SELECT save(" PIXELS ", 'a.png'); SELECT 2", "SELECT 3", "3" },
     { "", "SELECT save(" PIXELS ", 'a.png') WHERE (SELECT count(*) FROM img_files WHERE dir = '.') >= 0", "a.png" },
     /* names of tables and columns are no calls */
-    { "CREATE TABLE save(save, b REFERENCES save(save)); CREATE INDEX \"on\" ON save(save); INSERT INTO save(save, b) VALUES (1, NULL);"
+    { "CREATE TABLE save(save, b REFERENCES save(save)); CREATE INDEX \"on\" ON save(save); INSERT INTO save(save, b) "
+      "VALUES (1, NULL);"
       "CREATE TABLE v(x CONSTRAINT save CHECK (x <> 'save(1)') /* save(1) */)",
       "SELECT save(" PIXELS ", 'a.png') FROM save WHERE save = 1", "a.png" },
     { "CREATE TABLE t(x); CREATE VIEW save(a) AS WITH save(b) AS (SELECT x FROM t) SELECT b FROM save;"
@@ -320,7 +338,8 @@ START_TEST(parameters_and_old_prepare_are_served)
     static const char sql[] = "SELECT save(" PIXELS ", ?1) -- and what lies behind";
     for (int k = 0; k < 2; k++) {
         sqlite3_stmt *stmt;
-        int rc = k ? sqlite3_prepare(db, sql, -1, &stmt, NULL) : sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL);
+        int rc = k ? sqlite3_prepare(db, sql, -1, &stmt, NULL)
+                   : sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL);
         ck_assert_int_eq(rc, SQLITE_OK);
         for (const char *path = "a.png"; *path < 'c'; path = "c.png") {
             sqlite3_bind_text(stmt, 1, path, -1, SQLITE_STATIC);
@@ -351,7 +370,8 @@ START_TEST(a_schema_that_may_not_be_read_refuses)
     int rc;
     free(ask_with(db, "SELECT save(" PIXELS ", 'a.png')", NULL, 0, &rc));
     ck_assert_int_eq(rc, SQLITE_ERROR);
-    ck_assert_msg(strstr(sqlite3_errmsg(db), "save(): refused: the schemas cannot be looked through: "), "%s", sqlite3_errmsg(db));
+    ck_assert_msg(strstr(sqlite3_errmsg(db), "save(): refused: the schemas cannot be looked through: "), "%s",
+                  sqlite3_errmsg(db));
     ck_assert(!exists("a.png"));
     sqlite3_close(db);
     close_folder();
@@ -363,8 +383,7 @@ static void make_absolute(const char *variable, const char *otherwise)
 {
     const char *path = getenv(variable) ? getenv(variable) : otherwise;
     char *absolute = path ? realpath(path, NULL) : NULL;
-    if (absolute)
-        setenv(variable, absolute, 1);
+    if (absolute) setenv(variable, absolute, 1);
     free(absolute);
 }
 

@@ -48,7 +48,9 @@ static uint8_t *read_all(imgpar_array *a, size_t *n)
 
 /* ---- interrupting ------------------------------------------------------------------------------ */
 
-typedef struct moment { double clock_ms, used_ms; } moment;
+typedef struct moment {
+    double clock_ms, used_ms;
+} moment;
 
 static double ms_of(clockid_t clock)
 {
@@ -59,7 +61,8 @@ static double ms_of(clockid_t clock)
 
 static moment now(void) { return (moment){ ms_of(CLOCK_MONOTONIC), ms_of(CLOCK_PROCESS_CPUTIME_ID) }; }
 
-/* By the clock, but no more than all threads together have computed: on a busy machine we may have to wait for a processor. */
+/* By the clock, but no more than all threads together have computed: on a busy machine we may have to wait for a
+ * processor. */
 static double ms_since(moment then)
 {
     moment t = now();
@@ -84,7 +87,8 @@ static int poll_counting(void *user, double done)
     return p->n_polls >= p->stop_after;
 }
 
-/* Computers that run tests are busy, and what others do slows our memory down, too: of some tries the best one must keep what is promised, and none may be far off. */
+/* Computers that run tests are busy, and what others do slows our memory down, too: of some tries the best one must
+ * keep what is promised, and none may be far off. */
 enum { PROMISED_MS = 100, REFUSED_MS = 5 * PROMISED_MS, N_TRIES = 6 };
 
 /* The longest time between polls, the one after the answer to stop included. */
@@ -108,7 +112,8 @@ static void check_interruption(const char *schedule, int64_t side)
     imgpar_array *small = new_image(ctx, 64, 64, 3), *large = new_image(ctx, side, side, 3);
     ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
     bool builds = ctx->device && strcmp(schedule, "ref") != 0; /* programs, which nobody can interrupt */
-    imgpar_array *warm = imgpar_apply(ctx, text, builds ? &large : &small, 1), *work = imgpar_apply(ctx, text, &large, 1);
+    imgpar_array *warm = imgpar_apply(ctx, text, builds ? &large : &small, 1),
+                 *work = imgpar_apply(ctx, text, &large, 1);
     ck_assert_int_eq(imgpar_array_eval(warm, NULL), IMGPAR_OK);
     double best_ms = REFUSED_MS;
     for (int k = 0; k < N_TRIES && best_ms > PROMISED_MS; k++)
@@ -170,8 +175,9 @@ END_TEST
 
 /* ---- little memory ------------------------------------------------------------------------------- */
 
-static const char budget_text[] = "overlay(blend(boxblur($1, size=5), erode($2, size=3, border=reflect), 0.3), invert($1), "
-                                  "circle($1, radius=200))";
+static const char budget_text[] =
+    "overlay(blend(boxblur($1, size=5), erode($2, size=3, border=reflect), 0.3), invert($1), "
+    "circle($1, radius=200))";
 
 static imgpar_array *budget_work(imgpar_context *ctx)
 {
@@ -199,7 +205,8 @@ static void check_budget(bool by_setting)
     work = budget_work(ctx);
     uint8_t *got = read_all(work, &n_limited);
     imgpar_context_counters(ctx, &counters);
-    ck_assert_msg(counters.device_bytes_peak <= 3 << 20, "held %llu bytes", (unsigned long long)counters.device_bytes_peak);
+    ck_assert_msg(counters.device_bytes_peak <= 3 << 20, "held %llu bytes",
+                  (unsigned long long)counters.device_bytes_peak);
     ck_assert_msg(n == n_limited && memcmp(want, got, n) == 0, "other bytes in strips");
     free(want);
     free(got);
@@ -236,7 +243,8 @@ START_TEST(a_context_that_was_out_of_memory_works_on)
     imgpar_context *ctx = new_context();
     size_t n;
     ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "100K"), IMGPAR_OK);
-    imgpar_array *image = new_image(ctx, 900, 701, 3), *small = new_image(ctx, 30, 20, 3), *inverted = imgpar_invert(small);
+    imgpar_array *image = new_image(ctx, 900, 701, 3), *small = new_image(ctx, 30, 20, 3),
+                 *inverted = imgpar_invert(small);
     imgpar_array *sorted = imgpar_op(ctx, "sort", &image, 1, "axis=0"), *mean = imgpar_mean(sorted);
     float value = 0, want = 0;
     for (int k = 0; k < 3 && ctx->device; k++)
@@ -368,7 +376,8 @@ int main(void)
     tcase_add_test(c, an_evaluation_on_the_device_is_stopped_by_poll);
     tcase_add_test(c, an_evaluation_by_pixels_is_stopped_by_poll);
     tcase_add_test(c, an_evaluation_by_the_interpreter_is_stopped_by_poll);
-    if (strcmp(getenv("IMGPAR_DEVICE") ? getenv("IMGPAR_DEVICE") : "", "ref") != 0) tcase_add_test(c, volumes_are_polled_by_planes);
+    if (strcmp(getenv("IMGPAR_DEVICE") ? getenv("IMGPAR_DEVICE") : "", "ref") != 0)
+        tcase_add_test(c, volumes_are_polled_by_planes);
     tcase_add_test(c, under_a_memory_limit_strips_give_the_same_bytes);
     tcase_add_test(c, the_memory_limit_is_a_setting);
     tcase_add_test(c, what_cannot_be_cut_into_strips_is_told);

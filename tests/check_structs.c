@@ -82,7 +82,11 @@ static imgpar_status fill_work(void *out)
     return imgpar_cl_divide(kernel, (const size_t[3]){ 8, 1, 1 }, (size_t[3]){ 1, 1, 1 }, out);
 }
 
-static const struct { const char *name; size_t size_bytes; imgpar_status (*fill)(void *out); } filled[] = {
+static const struct {
+    const char *name;
+    size_t size_bytes;
+    imgpar_status (*fill)(void *out);
+} filled[] = {
     { "imgpar_array_info", sizeof(imgpar_info), fill_info },
     /* Its info has a size of its own, see below. */
     { "imgpar_probe_memory", offsetof(imgpar_probe, info), fill_probe_of_bytes },
@@ -286,8 +290,9 @@ static int go_on(void *user, double so_far)
     (void)so_far;
     return 0;
 }
-static const imgpar_options options = { .struct_size = sizeof options, .poll = go_on, .format = "png",
-                                        .settings = "no=setting" };
+static const imgpar_options options = {
+    .struct_size = sizeof options, .poll = go_on, .format = "png", .settings = "no=setting"
+};
 static const imgpar_options nothing = { .struct_size = sizeof nothing, .poll = go_on };
 static const imgpar_cl_queue_options of_queue = { .struct_size = sizeof of_queue, .blocks = 1 };
 static const imgpar_cl_order order = { .struct_size = sizeof order, .n_after = 7 };
@@ -296,8 +301,14 @@ static const imgpar_cl_region region = { .struct_size = sizeof region, .extent =
 static const char *const texts[] = { text, NULL };
 static const imgpar_cl_source program = { .struct_size = sizeof program, .texts = texts, .options = "-no-such-option" };
 static const imgpar_cl_work work = { .struct_size = sizeof work, .global = { 4 }, .local = { 3 } };
-static imgpar_cl_node node = { .struct_size = sizeof node, .inputs = &on_ref, .n_inputs = 1, .dtype = IMGPAR_U8,
-                               .rank = 2, .shape = { 2, 3 }, .compute = compute, .user = &room };
+static imgpar_cl_node node = { .struct_size = sizeof node,
+                               .inputs = &on_ref,
+                               .n_inputs = 1,
+                               .dtype = IMGPAR_U8,
+                               .rank = 2,
+                               .shape = { 2, 3 },
+                               .compute = compute,
+                               .user = &room };
 
 /*
  * A struct, the function that reads it, and how many bytes of it a program of an older version gives. Where what stands
@@ -339,10 +350,10 @@ static const struct given {
       offsetof(imgpar_cl_region, host_row_pitch_bytes), with_region, imgpar_cl_message, false },
     { "imgpar_cl_module_new", "module_new: struct_size of source is not set", &program, sizeof program,
       offsetof(imgpar_cl_source, options), with_source, imgpar_cl_message, true },
-    { "imgpar_cl_launch", "twice: struct_size of work is not set", &work, sizeof work,
-      offsetof(imgpar_cl_work, local), with_work, imgpar_cl_message, true },
-    { "imgpar_cl_apply", "apply: struct_size of node is not set", &node, sizeof node,
-      offsetof(imgpar_cl_node, user), with_node, message_of_node, false },
+    { "imgpar_cl_launch", "twice: struct_size of work is not set", &work, sizeof work, offsetof(imgpar_cl_work, local),
+      with_work, imgpar_cl_message, true },
+    { "imgpar_cl_apply", "apply: struct_size of node is not set", &node, sizeof node, offsetof(imgpar_cl_node, user),
+      with_node, message_of_node, false },
 };
 enum { N_READ = sizeof read_from / sizeof *read_from };
 

@@ -18,8 +18,7 @@ static char *shared_path(const char *name)
 {
     static char path[1024];
     const char *shared = getenv("IMGPAR_SHARED");
-    if (!shared || !*shared)
-        return NULL;
+    if (!shared || !*shared) return NULL;
     snprintf(path, sizeof path, "%s/photos/%s", shared, name);
     return path;
 }
@@ -62,8 +61,7 @@ START_TEST(the_sunset_of_photographs_agrees_with_plain_loops)
     imgpar_context *ctx;
     imgpar_array *photo[3];
     unsigned char *in[3], *got = malloc(N), *boxed = malloc(N);
-    if (!shared_path(names[0]))
-        return;
+    if (!shared_path(names[0])) return;
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     for (int k = 0; k < 3; k++) {
         photo[k] = imgpar_open(ctx, shared_path(names[k]));
@@ -76,9 +74,10 @@ START_TEST(the_sunset_of_photographs_agrees_with_plain_loops)
     ck_assert_mem_eq(boxed, in[0], N);
 
     imgpar_array *out = imgpar_apply(ctx,
-        "fn part(a) = crop(a, 0, 0, 400, 300)\n"
-        "mixed = blend(iterate(part($1), 3, boxblur(_, size=3)), part($2), 0.3)\n"
-        "overlay(mixed, invert(part($3)), circle(mixed, radius=height(mixed)/4))", photo, 3);
+                                     "fn part(a) = crop(a, 0, 0, 400, 300)\n"
+                                     "mixed = blend(iterate(part($1), 3, boxblur(_, size=3)), part($2), 0.3)\n"
+                                     "overlay(mixed, invert(part($3)), circle(mixed, radius=height(mixed)/4))",
+                                     photo, 3);
     char *json = NULL;
     ck_assert_msg(imgpar_array_read(out, got, N) == IMGPAR_OK, "%s", imgpar_array_message(out));
     for (int i = 0; i < N; i++) {

@@ -17,10 +17,10 @@ enum { N_THREADS = 8, N_ROUNDS = 6, W = 61, H = 43, C = 3 };
 typedef struct worker {
     pthread_t thread;
     imgpar_context *ctx;
-    imgpar_array *shared;       /* a graph that all workers evaluate */
+    imgpar_array *shared; /* a graph that all workers evaluate */
     const picture *shared_want;
     int index;
-    char why[512];              /* the first thing that went wrong; "" */
+    char why[512]; /* the first thing that went wrong; "" */
 } worker;
 
 static void compare(worker *w, imgpar_array *a, const picture *want, const char *what)
@@ -28,16 +28,23 @@ static void compare(worker *w, imgpar_array *a, const picture *want, const char 
     char why[256];
     void *bytes = malloc(picture_size(want));
     imgpar_status st = bytes ? imgpar_array_read(a, bytes, picture_size(want)) : IMGPAR_E_HOST_MEMORY;
-    if (st) snprintf(w->why, sizeof w->why, "%s: %s", what, imgpar_array_message(a));
-    else if (!picture_compare(want, bytes, why)) snprintf(w->why, sizeof w->why, "%s: %s", what, why);
+    if (st)
+        snprintf(w->why, sizeof w->why, "%s: %s", what, imgpar_array_message(a));
+    else if (!picture_compare(want, bytes, why))
+        snprintf(w->why, sizeof w->why, "%s: %s", what, why);
     free(bytes);
 }
 
 /* An operation of its own on an image of its own. */
 static void own_work(worker *w, int round)
 {
-    static const struct { const char *op, *options; } work[] = {
-        { "boxblur", "size=5, border=reflect" }, { "invert", "" }, { "blur", "sigma=1" }, { "erode", "size=3" },
+    static const struct {
+        const char *op, *options;
+    } work[] = {
+        { "boxblur", "size=5, border=reflect" },
+        { "invert", "" },
+        { "blur", "sigma=1" },
+        { "erode", "size=3" },
         { "linear", "a=1.5, b=-7" },
     };
     int k = (w->index + round) % 5;

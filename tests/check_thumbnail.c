@@ -17,14 +17,17 @@ static uint64_t decoded_bytes;
 static void on_event(void *user, const imgpar_event *e)
 {
     (void)user;
-    if (!strcmp(e->kind, "decode"))
-        decoded_bytes += e->bytes_written;
+    if (!strcmp(e->kind, "decode")) decoded_bytes += e->bytes_written;
 }
 
 /* The encoded JPEG with an EXIF block that turns it. */
 static imgpar_array *turned(const unsigned char *jpeg, size_t n, int orientation)
 {
-    unsigned char exif[36] = "\xff\xe1\0\x22" "Exif\0\0" "II*\0\x08\0\0\0" "\x01\0" "\x12\x01\x03\0\x01\0\0\0";
+    unsigned char exif[36] = "\xff\xe1\0\x22"
+                             "Exif\0\0"
+                             "II*\0\x08\0\0\0"
+                             "\x01\0"
+                             "\x12\x01\x03\0\x01\0\0\0";
     unsigned char *copy = malloc(n + sizeof exif);
     exif[28] = (unsigned char)orientation;
     memcpy(copy, jpeg, 2);
@@ -62,14 +65,14 @@ static unsigned char *pixels_of(imgpar_array *a, imgpar_info *info)
     return p;
 }
 
-static const struct { int width, height, box_width, box_height, out_width, out_height, shrink; } cases[] = {
-    { 801, 600, 100, 0, 100, 75, 8 },    /* the smallest scale that is not below the result */
-    { 801, 600, 101, 0, 101, 76, 4 },
-    { 800, 600, 300, 100, 133, 100, 4 }, /* the lower side decides */
-    { 800, 600, 400, 400, 400, 300, 2 },
-    { 800, 600, 401, 0, 401, 301, 1 },
-    { 800, 600, 900, 0, 800, 600, 1 },   /* never enlarged */
-    { 16, 600, 8, 8, 1, 8, 8 },          /* at least one pixel; 16 x 8/600 rounds to 0 */
+static const struct {
+    int width, height, box_width, box_height, out_width, out_height, shrink;
+} cases[] = {
+    { 801, 600, 100, 0, 100, 75, 8 }, /* the smallest scale that is not below the result */
+    { 801, 600, 101, 0, 101, 76, 4 },    { 800, 600, 300, 100, 133, 100, 4 }, /* the lower side decides */
+    { 800, 600, 400, 400, 400, 300, 2 }, { 800, 600, 401, 0, 401, 301, 1 },
+    { 800, 600, 900, 0, 800, 600, 1 }, /* never enlarged */
+    { 16, 600, 8, 8, 1, 8, 8 },        /* at least one pixel; 16 x 8/600 rounds to 0 */
 };
 
 START_TEST(a_jpeg_is_decoded_no_larger_than_needed)
@@ -81,8 +84,8 @@ START_TEST(a_jpeg_is_decoded_no_larger_than_needed)
     ck_assert_int_eq(info.width, cases[_i].out_width);
     ck_assert_int_eq(info.height, cases[_i].out_height);
     int shrink = cases[_i].shrink;
-    uint64_t wanted = (uint64_t)((cases[_i].width + shrink - 1) / shrink) *
-                      (uint64_t)((cases[_i].height + shrink - 1) / shrink) * 3;
+    uint64_t wanted =
+        (uint64_t)((cases[_i].width + shrink - 1) / shrink) * (uint64_t)((cases[_i].height + shrink - 1) / shrink) * 3;
     ck_assert_uint_eq(decoded_bytes, wanted);
     imgpar_array_release(small);
     imgpar_array_release(photo);
@@ -93,10 +96,11 @@ END_TEST
 START_TEST(the_result_is_near_to_the_mean_of_the_areas)
 {
     /* 0: PNG; 1 to 8: JPEG with that orientation */
-    imgpar_array *photo = encoded(803, 601, _i ? "jpeg" : "png", _i), *copy = encoded(803, 601, _i ? "jpeg" : "png", _i);
+    imgpar_array *photo = encoded(803, 601, _i ? "jpeg" : "png", _i),
+                 *copy = encoded(803, 601, _i ? "jpeg" : "png", _i);
     imgpar_array *small = imgpar_thumbnail(photo, 100, 0),
-                 *exact = imgpar_op(ctx, "resize", &copy, 1, _i < 5 ? "width=100, height=75, filter=area"
-                                                                    : "width=75, height=100, filter=area");
+                 *exact = imgpar_op(ctx, "resize", &copy, 1,
+                                    _i < 5 ? "width=100, height=75, filter=area" : "width=75, height=100, filter=area");
     imgpar_info info = { .struct_size = sizeof info };
     unsigned char *p = pixels_of(small, &info), *q = pixels_of(exact, &info);
     double sum = 0;
@@ -107,7 +111,8 @@ START_TEST(the_result_is_near_to_the_mean_of_the_areas)
         sum += d;
         most = d > most ? d : most;
     }
-    ck_assert_msg(most <= (_i ? 3 : 0) && sum / (double)info.size_bytes < 0.8, "%d, mean %g", most, sum / (double)info.size_bytes);
+    ck_assert_msg(most <= (_i ? 3 : 0) && sum / (double)info.size_bytes < 0.8, "%d, mean %g", most,
+                  sum / (double)info.size_bytes);
     free(p);
     free(q);
     imgpar_array_release(small);

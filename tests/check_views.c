@@ -52,7 +52,10 @@ AT(at_down_2, 2 + i[0], i[0], 0, 0)
 AT(at_right_3, i[0], 3 + i[0], 0, 0)
 AT(at_plain, wrapped(i[0] - 1, 6), wrapped(i[1] - 1, 8), 0, 0)
 
-static real at_order_4(const nd *in, const int64_t *i) { return in_order(in, (i[0] * 4 + i[1]) * 3 * 2 + i[2] * 2 + i[3]); }
+static real at_order_4(const nd *in, const int64_t *i)
+{
+    return in_order(in, (i[0] * 4 + i[1]) * 3 * 2 + i[2] * 2 + i[3]);
+}
 static real at_order_3(const nd *in, const int64_t *i) { return in_order(in, (i[0] * 3 + i[1]) * 8 + i[2]); }
 static real at_order_2(const nd *in, const int64_t *i) { return in_order(in, i[0] * 12 + i[1]); }
 static real at_order_27(const nd *in, const int64_t *i) { return in_order(in, i[0] * 27 + i[1]); }
@@ -106,7 +109,15 @@ static const nd_case cases[] = {
     { "slice", "slice($1, step=-1)", { 1 }, { { 24 } }, 1, { 24 }, at_end_backwards, 0, NULL },
     { "slice", "slice($1, -3, -100, -2)", { 1 }, { { 24 } }, 1, { 11 }, at_21_by_minus_2, 0, NULL },
     { "slice", "slice($1, [1 -3], [-1 99])", { 2 }, { { 6, 8 } }, 2, { 4, 3 }, at_cut, 0, NULL },
-    { "slice", "slice($1, [0 5 2], [4 0 9], [2 -2 3])", { 3 }, { { 4, 6, 9 } }, 3, { 2, 3, 3 }, at_three_steps, 0, NULL },
+    { "slice",
+      "slice($1, [0 5 2], [4 0 9], [2 -2 3])",
+      { 3 },
+      { { 4, 6, 9 } },
+      3,
+      { 2, 3, 3 },
+      at_three_steps,
+      0,
+      NULL },
     { "slice", "slice($1, 1, 2, axis=-1)", { 3 }, { { 4, 6, 9 } }, 3, { 4, 6, 1 }, at_last_1, 0, NULL },
     { "slice", "slice($1, 1, 3, axis=2)", { 4 }, { { 2, 3, 4, 5 } }, 4, { 2, 3, 2, 5 }, at_third_1, 0, NULL },
     { "slice", "slice($1, 5, 2)", { 2 }, { { 6, 8 } }, 2, { 0, 8 }, at_same, 0, NULL },
@@ -134,7 +145,15 @@ static const nd_case cases[] = {
     { "tile", "tile($1, [2 3])", { 2 }, { { 6, 8 } }, 2, { 12, 24 }, at_tiled, 0, NULL },
     { "tile", "tile($1, [1 1 2])", { 3 }, { { 4, 6, 3 } }, 3, { 4, 6, 6 }, at_tiled_channels, 0, NULL },
     { "circshift", "circshift($1, [3 -2])", { 2 }, { { 6, 8 } }, 2, { 6, 8 }, at_rolled, 0, NULL },
-    { "circshift", "circshift($1, [6000000000000003 -8000000000000002])", { 2 }, { { 6, 8 } }, 2, { 6, 8 }, at_rolled, 0, NULL },
+    { "circshift",
+      "circshift($1, [6000000000000003 -8000000000000002])",
+      { 2 },
+      { { 6, 8 } },
+      2,
+      { 6, 8 },
+      at_rolled,
+      0,
+      NULL },
     { "circshift", "roll($1, [1 0 -1 7])", { 4 }, { { 2, 3, 4, 5 } }, 4, { 2, 3, 4, 5 }, at_rolled_4, 0, NULL },
     { "pad", "pad($1, [1 2])", { 2 }, { { 6, 8 } }, 2, { 8, 12 }, at_padded, 0, NULL },
     { "pad", "pad($1, [1 2], [0 3], cval=1)", { 2 }, { { 6, 8 } }, 2, { 7, 13 }, at_padded_7, 0, NULL },
@@ -144,30 +163,91 @@ static const nd_case cases[] = {
     { "pad", "pad($1, 5, border=replicate)", { 1 }, { { 24 } }, 1, { 34 }, at_edge, 0, NULL },
     { "skew", "skew($1)", { 2 }, { { 6, 8 } }, 2, { 6, 13 }, at_skewed, 0, NULL },
     { "skew", "skew($1, -2)", { 3 }, { { 4, 6, 3 } }, 3, { 4, 12, 3 }, at_skewed_left, 0, NULL },
-    { "skew", "slice(skew(skew($1, -2), 2), 6, 12, axis=1)", { 3 }, { { 4, 6, 3 } }, 3, { 4, 6, 3 }, at_itself, 0, NULL },
+    { "skew",
+      "slice(skew(skew($1, -2), 2), 6, 12, axis=1)",
+      { 3 },
+      { { 4, 6, 3 } },
+      3,
+      { 4, 6, 3 },
+      at_itself,
+      0,
+      NULL },
     { "concatenate", "concatenate($1, $2)", { 2, 2 }, { { 6, 8 }, { 6, 8 } }, 2, { 12, 8 }, at_stacked, 0, NULL },
-    { "concatenate", "concat($1, $2, axis=2)", { 3, 3 }, { { 4, 6, 9 }, { 4, 6, 2 } }, 3, { 4, 6, 11 }, at_joined, 0, NULL },
-    { "concatenate", "concat($1, $2, axis=-1)", { 3, 3 }, { { 4, 6, 3 }, { 4, 6, 1 } }, 3, { 4, 6, 4 }, at_joined_channels, 0, NULL },
+    { "concatenate",
+      "concat($1, $2, axis=2)",
+      { 3, 3 },
+      { { 4, 6, 9 }, { 4, 6, 2 } },
+      3,
+      { 4, 6, 11 },
+      at_joined,
+      0,
+      NULL },
+    { "concatenate",
+      "concat($1, $2, axis=-1)",
+      { 3, 3 },
+      { { 4, 6, 3 }, { 4, 6, 1 } },
+      3,
+      { 4, 6, 4 },
+      at_joined_channels,
+      0,
+      NULL },
     { "diag", "diag($1)", { 1 }, { { 24 } }, 2, { 24, 24 }, at_diagonal, 0, NULL },
     { "diag", "diag($1, 2)", { 1 }, { { 3 } }, 2, { 5, 5 }, at_diagonal_2, 0, NULL },
     { "diag", "diag($1, -2)", { 2 }, { { 6, 8 } }, 1, { 4 }, at_down_2, 0, NULL },
     { "diag", "diag($1, 3)", { 2 }, { { 6, 8 } }, 1, { 5 }, at_right_3, 0, NULL },
     { "diag", "diag($1, 99)", { 2 }, { { 6, 8 } }, 1, { 0 }, at_same, 0, NULL },
     /* chains, and views that undo each other */
-    { "permute", "reshape(permute(reshape($1, [3 2 4 2]), [0 2 1 3]), [12 4])", { 2 }, { { 6, 8 } }, 2, { 12, 4 }, at_blocks, 0, NULL },
-    { "permute", "permute(permute($1, [3 1 0 2]), [2 1 3 0])", { 4 }, { { 2, 3, 4, 5 } }, 4, { 2, 3, 4, 5 }, at_same, 0, NULL },
-    { "reshape", "reshape(reshape($1, [6 20]), [2 3 4 5])", { 4 }, { { 2, 3, 4, 5 } }, 4, { 2, 3, 4, 5 }, at_same, 0, NULL },
+    { "permute",
+      "reshape(permute(reshape($1, [3 2 4 2]), [0 2 1 3]), [12 4])",
+      { 2 },
+      { { 6, 8 } },
+      2,
+      { 12, 4 },
+      at_blocks,
+      0,
+      NULL },
+    { "permute",
+      "permute(permute($1, [3 1 0 2]), [2 1 3 0])",
+      { 4 },
+      { { 2, 3, 4, 5 } },
+      4,
+      { 2, 3, 4, 5 },
+      at_same,
+      0,
+      NULL },
+    { "reshape",
+      "reshape(reshape($1, [6 20]), [2 3 4 5])",
+      { 4 },
+      { { 2, 3, 4, 5 } },
+      4,
+      { 2, 3, 4, 5 },
+      at_same,
+      0,
+      NULL },
     { "reverse", "reverse(reverse($1))", { 3 }, { { 4, 6, 9 } }, 3, { 4, 6, 9 }, at_same, 0, NULL },
     { "circshift", "circshift(circshift($1, [5 1]), [-5 -1])", { 2 }, { { 6, 8 } }, 2, { 6, 8 }, at_same, 0, NULL },
-    { "slice", "slice(pad($1, [2 2], border=wrap), [1 1], [9 11])", { 2 }, { { 6, 8 } }, 2, { 8, 10 }, at_plain, 0, NULL },
-    { "concatenate", "reverse(concatenate(circshift($1, [1]), tile($1, [2 1])))", { 2 }, { { 6, 8 } }, 2, { 18, 8 }, at_mess, 0, NULL },
+    { "slice",
+      "slice(pad($1, [2 2], border=wrap), [1 1], [9 11])",
+      { 2 },
+      { { 6, 8 } },
+      2,
+      { 8, 10 },
+      at_plain,
+      0,
+      NULL },
+    { "concatenate",
+      "reverse(concatenate(circshift($1, [1]), tile($1, [2 1])))",
+      { 2 },
+      { { 6, 8 } },
+      2,
+      { 18, 8 },
+      at_mess,
+      0,
+      NULL },
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
-START_TEST(every_view_has_a_case)
-{
-    nd_check_complete("array", cases, N_CASES);
-}
+START_TEST(every_view_has_a_case) { nd_check_complete("array", cases, N_CASES); }
 END_TEST
 
 START_TEST(views_of_every_dtype_move_elements_as_numpy_does)
@@ -182,8 +262,14 @@ END_TEST
 
 START_TEST(views_are_the_same_in_every_schedule)
 {
-    static const struct { imgpar_dtype dtype; const char *schedule; } ways[] = {
-        { IMGPAR_F32, "auto" }, { IMGPAR_F32, "pixels" }, { IMGPAR_F16, "auto" }, { IMGPAR_I64, "auto" },
+    static const struct {
+        imgpar_dtype dtype;
+        const char *schedule;
+    } ways[] = {
+        { IMGPAR_F32, "auto" },
+        { IMGPAR_F32, "pixels" },
+        { IMGPAR_F16, "auto" },
+        { IMGPAR_I64, "auto" },
     };
     nd_bench b;
     nd_open(&b);
@@ -213,8 +299,11 @@ static imgpar_dtype becomes_f32(imgpar_dtype in) { return (void)in, IMGPAR_F32; 
 /* Each part of a view of complex numbers is the view of that part; a constant beyond the edges is real. */
 START_TEST(views_move_both_parts_of_complex_numbers)
 {
-    static const struct { const char *function, *first; } parts[] = {
-        { "real", "complex($1, $1 * 2 + 1)" }, { "imag", "complex($1 + 1, $1)" },
+    static const struct {
+        const char *function, *first;
+    } parts[] = {
+        { "real", "complex($1, $1 * 2 + 1)" },
+        { "imag", "complex($1 + 1, $1)" },
     };
     nd_bench b;
     nd_open(&b);
@@ -263,10 +352,17 @@ END_TEST
 
 START_TEST(a_view_fuses_with_what_reads_it_and_what_it_reads)
 {
-    static const struct { const char *text; int n_kernels; } claims[] = {
-        { "boxblur(reverse($1))", 1 }, { "circshift($1 * 2 + 1, [1 2]) - $1", 1 }, { "mean(permute($1, [1 0]))", 1 },
-        { "squeeze(expand_dims(boxblur($1), -1)) + 1", 1 }, { "reverse(boxblur($1))", 2 },
-        { "zip($1, $1 + 1, $1 * 2) * 3", 1 }, { "p = zip(r=$1, g=boxblur($1))\np.g - p.r", 1 },
+    static const struct {
+        const char *text;
+        int n_kernels;
+    } claims[] = {
+        { "boxblur(reverse($1))", 1 },
+        { "circshift($1 * 2 + 1, [1 2]) - $1", 1 },
+        { "mean(permute($1, [1 0]))", 1 },
+        { "squeeze(expand_dims(boxblur($1), -1)) + 1", 1 },
+        { "reverse(boxblur($1))", 2 },
+        { "zip($1, $1 + 1, $1 * 2) * 3", 1 },
+        { "p = zip(r=$1, g=boxblur($1))\np.g - p.r", 1 },
         { "sum(zip($1, $1 + 1), axis=-1)", 1 },
     };
     nd_bench b;
@@ -294,7 +390,8 @@ START_TEST(other_shapes_and_bounds_cost_no_program)
         nd a = nd_new(IMGPAR_F32, 2, (int64_t[]){ 20 + k, 30 + 2 * k }, FILL_ANY, 1);
         imgpar_array *array = nd_array(b.ctx, &a);
         static const char *const texts[] = {
-            "reshape(slice($1, [2 3], [-2 -3], [2 3]), [-1])", "reshape(slice($1, [3 4], [-1 -4], [3 2]), [-1])",
+            "reshape(slice($1, [2 3], [-2 -3], [2 3]), [-1])",
+            "reshape(slice($1, [3 4], [-1 -4], [3 2]), [-1])",
         };
         imgpar_array *view = imgpar_apply(b.ctx, texts[k % 2], &array, 1);
         ck_assert_msg(imgpar_array_eval(view, NULL) == IMGPAR_OK, "%s", imgpar_array_message(view));
@@ -312,16 +409,16 @@ END_TEST
 /* The last columns of arrays with nearly 2^31 elements, none of which is ever made: quotients are exact to the end. */
 START_TEST(positions_are_exact_up_to_the_last_element)
 {
-    static const int64_t shapes[][2] = { { 43000, 49919 }, { 3, 715827882 }, { 65535, 32767 }, { 1073741823, 2 },
-                                         { 32768, 65535 }, { 46341, 46340 } };
+    static const int64_t shapes[][2] = { { 43000, 49919 },  { 3, 715827882 }, { 65535, 32767 },
+                                         { 1073741823, 2 }, { 32768, 65535 }, { 46341, 46340 } };
     nd_bench b;
     nd_open(&b);
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes && b.is_cpu; k++) {
         char text[200];
         int32_t v[5];
         int64_t h = shapes[k][0], w = shapes[k][1];
-        snprintf(text, sizeof text, "v = indices([%d %d], 0)\nu = indices([%d %d], 1)\nslice(reshape(v ^ u, [-1]), -5)", (int)h,
-                 (int)w, (int)h, (int)w);
+        snprintf(text, sizeof text, "v = indices([%d %d], 0)\nu = indices([%d %d], 1)\nslice(reshape(v ^ u, [-1]), -5)",
+                 (int)h, (int)w, (int)h, (int)w);
         imgpar_array *a = imgpar_apply(b.ctx, text, NULL, 0);
         ck_assert_msg(imgpar_array_read(a, v, sizeof v) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
         for (int i = 0; i < 5; i++) {
@@ -336,11 +433,14 @@ END_TEST
 
 START_TEST(what_fits_no_shape_is_refused)
 {
-    static const struct { const char *text, *message; } refusals[] = {
+    static const struct {
+        const char *text, *message;
+    } refusals[] = {
         { "reshape($1, [5 -1])", "reshape: the 48 elements of [6, 8] do not fill that shape" },
         { "reshape($1, [-1 -1])", "reshape: shape has -1 more than once" },
         { "reshape($1, [1 1 1 1 48])", "reshape: shape has 5 elements; there are up to 4 axes" },
-        { "slice($1, step=0)", "slice: step must not be 0" }, { "slice($1, [0 0], [2 2], [1 0])", "slice: step must not be 0" },
+        { "slice($1, step=0)", "slice: step must not be 0" },
+        { "slice($1, [0 0], [2 2], [1 0])", "slice: step must not be 0" },
         { "slice($1, 0.5)", "slice: from=0.5 is not a whole number" },
         { "slice($1, [0 0.5])", "slice: from has 0.5, which is not a whole number" },
         { "slice($1, 1, axis=2)", "slice: there is no axis 2; a has 2 axes: [6, 8]" },
@@ -349,7 +449,8 @@ START_TEST(what_fits_no_shape_is_refused)
         { "squeeze($1, 0)", "squeeze: axis 0 has 6 elements, not 1" },
         { "broadcast($1, [6 9])", "broadcast: an array of shape [6, 8] does not spread to [6, 9]" },
         { "pad($1, [-1])", "pad: before has -1, which is below 0" },
-        { "concatenate($1, slice($1, 0, 2, axis=1))", "concatenate: a is [6, 8], b is [6, 2]; they may differ along axis 0 only" },
+        { "concatenate($1, slice($1, 0, 2, axis=1))",
+          "concatenate: a is [6, 8], b is [6, 2]; they may differ along axis 0 only" },
         { "repeat(repeat($1, 1000000), 1000000)", "repeat: an extent of 6000000000000 is not 0 to 2147483647" },
         { "diag(expand_dims($1, 0))", "diag: a has 3 axes; it must be a vector or a matrix" },
     };

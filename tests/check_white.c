@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * White belongs to the picture: every row's rule against a table written here, and what operations, meetings and files make
- * of it against numbers worked out in double, on the device and by the interpreter.
+ * White belongs to the picture: every row's rule against a table written here, and what operations, meetings and files
+ * make of it against numbers worked out in double, on the device and by the interpreter.
  */
 #include <imgpar.h>
 
@@ -17,11 +17,15 @@ enum { H = 7, W = 12, N = H * W * 3 };
 static imgpar_context *ctx;
 static imgpar_array *inputs[9];
 
-/* $1 and $2 of 8 bits, $3 of 16, $4 to $6 gray of 8 bits, 16 bits, floats from 0 to 1 without white, $7 RGBA, $8 a bool. */
+/* $1 and $2 of 8 bits, $3 of 16, $4 to $6 gray of 8 bits, 16 bits, floats from 0 to 1 without white, $7 RGBA, $8 a
+ * bool. */
 static double level(int input, int k)
 {
     const unsigned r = ((unsigned)k * 7919u + (unsigned)input * 104729u) * 2654435761u >> 7;
-    return input == 3 || input == 5 ? r % 65536 : input == 6 ? (double)(float)(r % 1000 / 999.0) : input == 8 ? r % 2 : r % 256;
+    return input == 3 || input == 5 ? r % 65536
+           : input == 6             ? (double)(float)(r % 1000 / 999.0)
+           : input == 8             ? r % 2
+                                    : r % 256;
 }
 
 static imgpar_array *input_of(int input)
@@ -75,11 +79,15 @@ static imgpar_info info_of(const char *text)
 /* ---- the table of rules ------------------------------------------------------------------------------------- */
 
 /* The white of each row's example for an a of 8 bits; the others keep that of a, 255 of 8 bits, 65535 of 16. */
-static const struct { double white; const char *names; } whites[] = {
-    { 0, " numbers full zeros ones eye indices arange linspace random normal randint"
-         " sum prod bits_and bits_or bits_xor argmin argmax variance norm dot histogram weighted_histogram count_nonzero"
-         " count_unique unique_counts find argsort argtopk searchsorted cumsum cumprod scan matmul matprod matinv"
-         " scatter_add rgb_to_hsv rgb_to_lab " },
+static const struct {
+    double white;
+    const char *names;
+} whites[] = {
+    { 0,
+      " numbers full zeros ones eye indices arange linspace random normal randint"
+      " sum prod bits_and bits_or bits_xor argmin argmax variance norm dot histogram weighted_histogram count_nonzero"
+      " count_unique unique_counts find argsort argtopk searchsorted cumsum cumprod scan matmul matprod matinv"
+      " scatter_add rgb_to_hsv rgb_to_lab " },
     { 1, " all any hsv_to_rgb lab_to_rgb set_white " },
     { 255, " circle fill lut " },
     { 65535, " depth rescale " },
@@ -105,51 +113,120 @@ START_TEST(every_row_follows_the_table)
             if (deep && strcmp(op->name, "take") == 0) continue; /* its example casts to indices: the same */
             snprintf(text, sizeof text, "a = crop($%d, 0, 0, 12, 7)\nb = invert(a)\n%s", deep ? 3 : 1, op->example);
             double want = white_in_table(op->name, deep ? 65535 : 255);
-            ck_assert_msg(info_of(text).white == want, "%s: %s has white %g, not %g", op->name, op->example, info_of(text).white, want);
+            ck_assert_msg(info_of(text).white == want, "%s: %s has white %g, not %g", op->name, op->example,
+                          info_of(text).white, want);
         }
 }
 END_TEST
 
 /* Operators, functions, meetings, masks. */
-static const struct { const char *text; double white; int is_mask; } rules[] = {
-    { "$1", 255, 0 }, { "$3", 65535, 0 }, { "$6", 0, 0 }, { "$8", 0, 0 },
+static const struct {
+    const char *text;
+    double white;
+    int is_mask;
+} rules[] = {
+    { "$1", 255, 0 },
+    { "$3", 65535, 0 },
+    { "$6", 0, 0 },
+    { "$8", 0, 0 },
     /* operators and functions keep it; the larger of two counts; literals and data have none */
-    { "$1 + 20", 255, 0 }, { "20 - $1", 255, 0 }, { "$3 * 0.8", 65535, 0 }, { "$1 + $3", 65535, 0 }, { "$3 - $1", 65535, 0 },
-    { "$1 * $6", 255, 0 }, { "$6 + $6", 0, 0 }, { "sqrt($1)", 255, 0 }, { "max($1, $3)", 65535, 0 }, { "-$3", 65535, 0 },
-    { "$1 ** 2", 255, 0 }, { "$1 >> 1", 255, 0 }, { "make(4, 4, x)", 0, 0 }, { "make(4, 4, 7)", 0, 0 }, { "$1 * (x / 12)", 255, 0 },
-    { "$1 - mean($1)", 255, 0 }, { "cast($1, f64)", 255, 0 }, { "cast($3, u8)", 65535, 0 }, { "blur($3, 1) * 2", 65535, 0 },
+    { "$1 + 20", 255, 0 },
+    { "20 - $1", 255, 0 },
+    { "$3 * 0.8", 65535, 0 },
+    { "$1 + $3", 65535, 0 },
+    { "$3 - $1", 65535, 0 },
+    { "$1 * $6", 255, 0 },
+    { "$6 + $6", 0, 0 },
+    { "sqrt($1)", 255, 0 },
+    { "max($1, $3)", 65535, 0 },
+    { "-$3", 65535, 0 },
+    { "$1 ** 2", 255, 0 },
+    { "$1 >> 1", 255, 0 },
+    { "make(4, 4, x)", 0, 0 },
+    { "make(4, 4, 7)", 0, 0 },
+    { "$1 * (x / 12)", 255, 0 },
+    { "$1 - mean($1)", 255, 0 },
+    { "cast($1, f64)", 255, 0 },
+    { "cast($3, u8)", 65535, 0 },
+    { "blur($3, 1) * 2", 65535, 0 },
     { "real(ifft2(fft2(slice($4, [0 0], [7 12]))))", 255, 0 },
     /* comparisons are masks */
-    { "$1 > 100", 1, 1 }, { "$1 == $2", 1, 1 }, { "!$1", 1, 1 }, { "$1 > 3 && $2 > 3", 1, 1 }, { "($4 > 9) & ($4 < 99)", 1, 1 },
-    { "($4 > 60) * 255", 255, 0 }, { "255 * ($4 > 60)", 255, 0 }, { "($4 > 60) * 0.5", 1, 1 }, { "($4 > 60) / 2", 1, 1 },
-    { "($4 > 60) / 0.01", 100, 0 }, { "($4 > 60) * 200", 200, 0 }, { "(1 - ($4 > 60)) * 255", 255, 0 },
-    { "(($4 > 60) * 0.5) * 510", 510, 0 }, { "($4 > 60) * 255 * 2", 255, 0 }, { "($4 > 60) * -3", 1, 1 },
-    { "($4 > 60) * $4", 255, 0 }, { "$3 * ($1 > 3)", 65535, 0 }, { "($4 > 60) * ($4 > 70)", 1, 1 }, { "($4 > 60) * $6", 0, 0 },
-    { "otsu($4)", 0, 0 }, { "mean($4 > 60)", 1, 1 }, { "cast($4 > 60, u8)", 1, 1 }, { "cast($4 > 60, u8) * 255", 255, 0 },
-    { "multiply(cast($4 > 60, f32), 255)", 255, 0 }, { "linear(cast($4 > 60, f32), 255, 0)", 255, 0 }, { "multiply($4 > 60, 255)", 1, 1 },
+    { "$1 > 100", 1, 1 },
+    { "$1 == $2", 1, 1 },
+    { "!$1", 1, 1 },
+    { "$1 > 3 && $2 > 3", 1, 1 },
+    { "($4 > 9) & ($4 < 99)", 1, 1 },
+    { "($4 > 60) * 255", 255, 0 },
+    { "255 * ($4 > 60)", 255, 0 },
+    { "($4 > 60) * 0.5", 1, 1 },
+    { "($4 > 60) / 2", 1, 1 },
+    { "($4 > 60) / 0.01", 100, 0 },
+    { "($4 > 60) * 200", 200, 0 },
+    { "(1 - ($4 > 60)) * 255", 255, 0 },
+    { "(($4 > 60) * 0.5) * 510", 510, 0 },
+    { "($4 > 60) * 255 * 2", 255, 0 },
+    { "($4 > 60) * -3", 1, 1 },
+    { "($4 > 60) * $4", 255, 0 },
+    { "$3 * ($1 > 3)", 65535, 0 },
+    { "($4 > 60) * ($4 > 70)", 1, 1 },
+    { "($4 > 60) * $6", 0, 0 },
+    { "otsu($4)", 0, 0 },
+    { "mean($4 > 60)", 1, 1 },
+    { "cast($4 > 60, u8)", 1, 1 },
+    { "cast($4 > 60, u8) * 255", 255, 0 },
+    { "multiply(cast($4 > 60, f32), 255)", 255, 0 },
+    { "linear(cast($4 > 60, f32), 255, 0)", 255, 0 },
+    { "multiply($4 > 60, 255)", 1, 1 },
     /* a picture from 0 to 1, and back */
-    { "$1 / 255", 1, 0 }, { "$3 / 65535", 1, 0 }, { "$1 / 254", 255, 0 }, { "$1 / 255 * 65535", 65535, 0 }, { "$1 / 255 * 255", 255, 0 },
-    { "$1 / 255 * 100", 1, 0 }, { "depth($1, float) * 200", 1, 0 },
+    { "$1 / 255", 1, 0 },
+    { "$3 / 65535", 1, 0 },
+    { "$1 / 254", 255, 0 },
+    { "$1 / 255 * 65535", 65535, 0 },
+    { "$1 / 255 * 255", 255, 0 },
+    { "$1 / 255 * 100", 1, 0 },
+    { "depth($1, float) * 200", 1, 0 },
     /* meetings: the first's */
-    { "blend($1, $3, 0.5)", 255, 0 }, { "blend($3, $1, 0.5)", 65535, 0 }, { "overlay($3, $1, $8)", 65535, 0 },
-    { "$8 ? $1 : $3", 255, 0 }, { "$8 ? 7 : $3", 65535, 0 }, { "concatenate($3, $1)", 65535, 0 }, { "concatenate($6, $5)", 65535, 0 },
-    { "minimum($1, $3)", 255, 0 }, { "maximum($6, $5)", 65535, 0 }, { "composite($3, $7)", 65535, 0 }, { "zip($5, $4)", 65535, 0 },
-    { "add($1, $3)", 255, 0 }, { "add($6, $5)", 65535, 0 },
+    { "blend($1, $3, 0.5)", 255, 0 },
+    { "blend($3, $1, 0.5)", 65535, 0 },
+    { "overlay($3, $1, $8)", 65535, 0 },
+    { "$8 ? $1 : $3", 255, 0 },
+    { "$8 ? 7 : $3", 65535, 0 },
+    { "concatenate($3, $1)", 65535, 0 },
+    { "concatenate($6, $5)", 65535, 0 },
+    { "minimum($1, $3)", 255, 0 },
+    { "maximum($6, $5)", 65535, 0 },
+    { "composite($3, $7)", 65535, 0 },
+    { "zip($5, $4)", 65535, 0 },
+    { "add($1, $3)", 255, 0 },
+    { "add($6, $5)", 65535, 0 },
     /* depth and set_white */
-    { "depth($1, 16)", 65535, 0 }, { "depth($3, 8)", 255, 0 }, { "depth($3, float)", 1, 0 }, { "depth($4 > 60, 8)", 255, 0 },
-    { "set_white($6, 1)", 1, 0 }, { "set_white($1, 0)", 0, 0 }, { "set_white($6, 1, mask=true) * 9", 9, 0 },
-    { "scan($1, \"max\")", 255, 0 }, { "scan($1, \"any\")", 1, 1 }, { "reduce($1, 0, (p, q) -> max(p, q))", 255, 0 },
+    { "depth($1, 16)", 65535, 0 },
+    { "depth($3, 8)", 255, 0 },
+    { "depth($3, float)", 1, 0 },
+    { "depth($4 > 60, 8)", 255, 0 },
+    { "set_white($6, 1)", 1, 0 },
+    { "set_white($1, 0)", 0, 0 },
+    { "set_white($6, 1, mask=true) * 9", 9, 0 },
+    { "scan($1, \"max\")", 255, 0 },
+    { "scan($1, \"any\")", 1, 1 },
+    { "reduce($1, 0, (p, q) -> max(p, q))", 255, 0 },
     { "scan($3, 0, (p, q) -> max(p, q))", 65535, 0 },
-    { "lut($3, arange(0, 65536, dtype=u16))", 65535, 0 }, { "lut($1 + 0, arange(0, 256, dtype=u16))", 65535, 0 },
-    { "lut($1, linspace(0, 1, 256))", 0, 0 }, { "iterate($4 > 60, 2, _ * 2)", 2, 0 }, { "iterate($1, 200, _ * 0.99)", 255, 0 },
-    { "iterate($4 > 60, 200, _ * 1.01)", 1.01, 0 }, { "circle($3, radius=2)", 255, 0 }, { "fill(4, 4, 1, dtype=f32)", 0, 0 },
+    { "lut($3, arange(0, 65536, dtype=u16))", 65535, 0 },
+    { "lut($1 + 0, arange(0, 256, dtype=u16))", 65535, 0 },
+    { "lut($1, linspace(0, 1, 256))", 0, 0 },
+    { "iterate($4 > 60, 2, _ * 2)", 2, 0 },
+    { "iterate($1, 200, _ * 0.99)", 255, 0 },
+    { "iterate($4 > 60, 200, _ * 1.01)", 1.01, 0 },
+    { "circle($3, radius=2)", 255, 0 },
+    { "fill(4, 4, 1, dtype=f32)", 0, 0 },
 };
 
 START_TEST(the_rule_of_white)
 {
     imgpar_info info = info_of(rules[_i].text);
-    ck_assert_msg(info.white == rules[_i].white && info.is_mask == rules[_i].is_mask, "%s: white %g%s, not %g%s", rules[_i].text,
-                  info.white, info.is_mask ? ", a mask" : "", rules[_i].white, rules[_i].is_mask ? ", a mask" : "");
+    ck_assert_msg(info.white == rules[_i].white && info.is_mask == rules[_i].is_mask, "%s: white %g%s, not %g%s",
+                  rules[_i].text, info.white, info.is_mask ? ", a mask" : "", rules[_i].white,
+                  rules[_i].is_mask ? ", a mask" : "");
 }
 END_TEST
 
@@ -158,7 +235,8 @@ END_TEST
 static double element(imgpar_dtype dtype, const void *at)
 {
     switch (dtype) {
-    case IMGPAR_U8: case IMGPAR_BOOL: return *(const uint8_t *)at;
+    case IMGPAR_U8:
+    case IMGPAR_BOOL: return *(const uint8_t *)at;
     case IMGPAR_U16: return *(const uint16_t *)at;
     case IMGPAR_I32: return *(const int32_t *)at;
     case IMGPAR_U32: return *(const uint32_t *)at;
@@ -190,11 +268,16 @@ static double e_depth_float(const double *v) { return (double)(float)(v[2] / 655
 static double e_depth_back(const double *v) { return v[0]; }
 static double e_mask_to_8(const double *v) { return v[0] > 60 ? 255 : 0; }
 static double e_unit_inverted(const double *v) { return 1 - v[0] / 255; }
-static double e_even(const double *v) { return rint(v[0] * 40 / 51) ; }
+static double e_even(const double *v) { return rint(v[0] * 40 / 51); }
 static double e_ties(const double *v) { return rint(v[0] / 2); }
 
 /* $1, $2, $3 stand at the same element. */
-static const struct { const char *text; imgpar_dtype dtype; double (*want)(const double *v); double slack; } values[] = {
+static const struct {
+    const char *text;
+    imgpar_dtype dtype;
+    double (*want)(const double *v);
+    double slack;
+} values[] = {
     { "invert($1 + 20)", IMGPAR_I32, e_invert_sum, 0 },
     { "invert($3 * 2)", IMGPAR_I32, e_invert_16_of_32, 0 },
     { "gamma($1 + 20, 1.5)", IMGPAR_I32, e_gamma_sum, 1 },
@@ -214,7 +297,7 @@ static const struct { const char *text; imgpar_dtype dtype; double (*want)(const
     { "depth(depth($1, float), 8)", IMGPAR_U8, e_depth_back, 0 },
     { "depth($1 > 60, 8)", IMGPAR_U8, e_mask_to_8, 0 },
     { "invert($1 / 255)", IMGPAR_F32, e_unit_inverted, 1e-6 },
-    { "maximum(($1 > 300) * 200, $1)", IMGPAR_I32, e_even, 0 },           /* brought from 255 to 200: 40 / 51 */
+    { "maximum(($1 > 300) * 200, $1)", IMGPAR_I32, e_even, 0 }, /* brought from 255 to 200: 40 / 51 */
     { "maximum(set_white($1, 50) * 0 - 1, set_white($1, 100))", IMGPAR_I32, e_ties, 0 }, /* by 1/2: ties to even */
 };
 
@@ -237,9 +320,10 @@ START_TEST(operations_take_the_white_of_the_picture)
         imgpar_array_release(a);
         for (int k = 0; k < N; k++) {
             const double v[] = { level(1, k), level(2, k), level(3, k) };
-            double got = element(info.dtype, bytes + (size_t)k * imgpar_dtype_size(info.dtype)), want = values[_i].want(v);
-            ck_assert_msg(fabs(got - want) <= values[_i].slack, "%s of %g, %g, %g is %.9g, not %.9g (%s)", values[_i].text, v[0], v[1],
-                          v[2], got, want, way ? "ref" : "device");
+            double got = element(info.dtype, bytes + (size_t)k * imgpar_dtype_size(info.dtype)),
+                   want = values[_i].want(v);
+            ck_assert_msg(fabs(got - want) <= values[_i].slack, "%s of %g, %g, %g is %.9g, not %.9g (%s)",
+                          values[_i].text, v[0], v[1], v[2], got, want, way ? "ref" : "device");
         }
     }
 }
@@ -248,23 +332,31 @@ END_TEST
 /* The least level is black and the largest white, whatever white is. */
 START_TEST(normalize_stretches_to_white)
 {
-    static const struct { const char *text; double most; } rows[] = {
-        { "normalize($1 + 20)", 255 }, { "normalize($3 * 0.5)", 65535 }, { "normalize($1 / 255 * 0.5)", 1 }, { "normalize($6)", 1 },
+    static const struct {
+        const char *text;
+        double most;
+    } rows[] = {
+        { "normalize($1 + 20)", 255 },
+        { "normalize($3 * 0.5)", 65535 },
+        { "normalize($1 / 255 * 0.5)", 1 },
+        { "normalize($6)", 1 },
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         char text[120];
         double ends[2];
-        snprintf(text, sizeof text, "n = cast(%s, f64)\nnumbers([0 0], dtype=f64) + concatenate(minval(n), maxval(n))", rows[k].text);
+        snprintf(text, sizeof text, "n = cast(%s, f64)\nnumbers([0 0], dtype=f64) + concatenate(minval(n), maxval(n))",
+                 rows[k].text);
         imgpar_array *a = apply(text);
         read_by("ref", a, ends, sizeof ends);
         imgpar_array_release(a);
-        ck_assert_msg(fabs(ends[0]) < 1e-3 * rows[k].most && fabs(ends[1] - rows[k].most) < 1e-3 * rows[k].most, "%s: %g to %g",
-                      rows[k].text, ends[0], ends[1]);
+        ck_assert_msg(fabs(ends[0]) < 1e-3 * rows[k].most && fabs(ends[1] - rows[k].most) < 1e-3 * rows[k].most,
+                      "%s: %g to %g", rows[k].text, ends[0], ends[1]);
     }
 }
 END_TEST
 
-/* ---- files --------------------------------------------------------------------------------------------------------- */
+/* ---- files
+ * --------------------------------------------------------------------------------------------------------- */
 
 static double e_same(const double *v) { return v[0]; }
 static double e_deep(const double *v) { return v[2]; }
@@ -276,7 +368,11 @@ static double e_float(const double *v) { return v[0]; }
 static double e_wide(const double *v) { return v[0] * 257; }
 
 /* What a PNG, or another format, of it holds. */
-static const struct { const char *text, *format, *settings; imgpar_dtype dtype; double (*want)(const double *v); } files[] = {
+static const struct {
+    const char *text, *format, *settings;
+    imgpar_dtype dtype;
+    double (*want)(const double *v);
+} files[] = {
     { "$1", "png", NULL, IMGPAR_U8, e_same },
     { "$3", "png", NULL, IMGPAR_U16, e_deep },
     { "$3 * 0.8", "png", NULL, IMGPAR_U16, e_deep_8 },
@@ -301,11 +397,14 @@ static const struct { const char *text, *format, *settings; imgpar_dtype dtype; 
 START_TEST(saving_scales_by_white)
 {
     static _Alignas(16) char bytes[N * 2];
-    imgpar_options options = { .struct_size = sizeof options, .format = files[_i].format, .settings = files[_i].settings };
+    imgpar_options options = { .struct_size = sizeof options,
+                               .format = files[_i].format,
+                               .settings = files[_i].settings };
     imgpar_array *a = apply(files[_i].text);
     void *file = NULL;
     size_t n = 0;
-    ck_assert_msg(imgpar_encode(a, &options, &file, &n) == IMGPAR_OK, "%s: %s", files[_i].text, imgpar_array_message(a));
+    ck_assert_msg(imgpar_encode(a, &options, &file, &n) == IMGPAR_OK, "%s: %s", files[_i].text,
+                  imgpar_array_message(a));
     imgpar_array *back = imgpar_open_memory(ctx, file, n);
     imgpar_info info = { .struct_size = sizeof info };
     imgpar_array_info(back, &info);
@@ -314,7 +413,8 @@ START_TEST(saving_scales_by_white)
     read_by("ref", back, bytes, info.size_bytes);
     for (int k = 0; k < N; k++) {
         const double v[] = { level(1, k), level(2, k), level(3, k) };
-        double got = element(info.dtype, bytes + (size_t)k * imgpar_dtype_size(info.dtype)), want = rint(files[_i].want(v));
+        double got = element(info.dtype, bytes + (size_t)k * imgpar_dtype_size(info.dtype)),
+               want = rint(files[_i].want(v));
         ck_assert_msg(got == want, "%s of %g, %g: %g, not %g", files[_i].text, v[0], v[2], got, want);
     }
     imgpar_array_release(back);
@@ -323,9 +423,12 @@ START_TEST(saving_scales_by_white)
 }
 END_TEST
 
-/* ---- what is said ---------------------------------------------------------------------------------------------------- */
+/* ---- what is said
+ * ---------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *text, *message; } wrong[] = {
+static const struct {
+    const char *text, *message;
+} wrong[] = {
     { "depth($1, 12)", "depth: to must be one of 8, 16, float" },
     { "depth($1)", "depth: to is missing" },
     { "set_white($1, -1)", "set_white: white=-1 is below 0" },
@@ -335,7 +438,8 @@ static const struct { const char *text, *message; } wrong[] = {
 START_TEST(mistakes_are_told)
 {
     imgpar_array *a = imgpar_apply(ctx, wrong[_i].text, inputs, 8);
-    ck_assert_msg(strstr(imgpar_array_message(a), wrong[_i].message) != NULL, "%s: %s", wrong[_i].text, imgpar_array_message(a));
+    ck_assert_msg(strstr(imgpar_array_message(a), wrong[_i].message) != NULL, "%s: %s", wrong[_i].text,
+                  imgpar_array_message(a));
     imgpar_array_release(a);
 }
 END_TEST
@@ -343,10 +447,13 @@ END_TEST
 /* A graph written as text and read again has the same white. */
 START_TEST(graphs_written_as_text_keep_white)
 {
-    static const char *const texts[] = { "blend($1, $3, 0.5)", "depth($3, 8)", "set_white($6, 65535) * 0.5", "composite($3, $7)" };
+    static const char *const texts[] = { "blend($1, $3, 0.5)", "depth($3, 8)", "set_white($6, 65535) * 0.5",
+                                         "composite($3, $7)" };
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         char *dump = NULL;
-        imgpar_array *a = apply(texts[k]), *used[2] = { inputs[strstr(texts[k], "$1") ? 0 : strstr(texts[k], "$6") ? 5 : 2],
+        imgpar_array *a = apply(texts[k]), *used[2] = { inputs[strstr(texts[k], "$1")   ? 0
+                                                               : strstr(texts[k], "$6") ? 5
+                                                                                        : 2],
                                                         inputs[strstr(texts[k], "$7") ? 6 : 2] };
         imgpar_info had = { .struct_size = sizeof had }, has = { .struct_size = sizeof has };
         imgpar_array_info(a, &had);

@@ -59,7 +59,8 @@ static void expect_within_slack(const char *text, const picture *const *in, int 
                       (long long)info.channels, (int)info.dtype);
         char *data = malloc(info.size_bytes);
         ck_assert_ptr_nonnull(data);
-        ck_assert_msg(imgpar_array_read(a, data, info.size_bytes) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+        ck_assert_msg(imgpar_array_read(a, data, info.size_bytes) == IMGPAR_OK, "%s: %s", text,
+                      imgpar_array_message(a));
         ck_assert_msg(picture_compare(want, data, why), "%s: %s (%s)", text, why, way ? "ref" : "device");
         free(data);
         imgpar_array_release(a);
@@ -278,7 +279,8 @@ START_TEST(thresholds_by_what_is_around)
 }
 END_TEST
 
-/* ---- colours ---------------------------------------------------------------------------------------------------------- */
+/* ---- colours
+ * ---------------------------------------------------------------------------------------------------------- */
 
 START_TEST(saturation_is_what_differs_from_gray)
 {
@@ -296,14 +298,33 @@ START_TEST(saturation_is_what_differs_from_gray)
 END_TEST
 
 /* What is promised of the colour rows: 2^-20 of the range, and for CIE L*a*b* differences that nobody sees. */
-#define A_PART    0x1p-20L
-#define OF_LAB    0.001L
-#define FROM_LAB  0.00001L
+#define A_PART 0x1p-20L
+#define OF_LAB 0.001L
+#define FROM_LAB 0.00001L
 
 /* Shares of white with the ends, the end of the curve's linear part, and neighbours: differences that nearly vanish. */
-static const real shares[] = { 0, 1 / 65535.0L, 1 / 255.0L, 2 / 255.0L, 10 / 255.0L, 0.04045L, 11 / 255.0L, 0.1L, 0.25L, 1 / 3.0L,
-                               127 / 255.0L, 0.5L, 128 / 255.0L, 52351 / 65535.0L, 52352 / 65535.0L, 52354 / 65535.0L,
-                               205 / 255.0L, 206 / 255.0L, 254 / 255.0L, 65533 / 65535.0L, 65534 / 65535.0L, 1 };
+static const real shares[] = { 0,
+                               1 / 65535.0L,
+                               1 / 255.0L,
+                               2 / 255.0L,
+                               10 / 255.0L,
+                               0.04045L,
+                               11 / 255.0L,
+                               0.1L,
+                               0.25L,
+                               1 / 3.0L,
+                               127 / 255.0L,
+                               0.5L,
+                               128 / 255.0L,
+                               52351 / 65535.0L,
+                               52352 / 65535.0L,
+                               52354 / 65535.0L,
+                               205 / 255.0L,
+                               206 / 255.0L,
+                               254 / 255.0L,
+                               65533 / 65535.0L,
+                               65534 / 65535.0L,
+                               1 };
 enum { N_SHARES = sizeof shares / sizeof *shares };
 
 /* Every colour of those shares, a row for each pair of red and green. */
@@ -318,7 +339,8 @@ static picture many_colours(imgpar_dtype dtype)
     return p;
 }
 
-/* The colours of in, as the function tells them and floats hold them; what may be missed is a share of each channel's range. */
+/* The colours of in, as the function tells them and floats hold them; what may be missed is a share of each channel's
+ * range. */
 static picture told_by(void (*of)(const real *from, real *to), const picture *in, real share, const real range[3])
 {
     picture p = picture_new(IMGPAR_F32, in->h, in->w, 3);
@@ -423,7 +445,8 @@ static void solve(const real m[3][3], const real v[3], real x[3])
     }
 }
 
-/* X, Y and Z (rows) of red, green and blue (columns): BT.709's chromaticities, so scaled that together they are white. */
+/* X, Y and Z (rows) of red, green and blue (columns): BT.709's chromaticities, so scaled that together they are
+ * white. */
 static void primaries(real m[3][3])
 {
     static const real xy[3][2] = { { 0.64L, 0.33L }, { 0.30L, 0.60L }, { 0.15L, 0.06L } };
@@ -446,7 +469,8 @@ static void lab_of(const real *rgb, real *lab)
     for (int row = 0; row < 3; row++) {
         real t = 0;
         for (int k = 0; k < 3; k++)
-            t += m[row][k] / WHITE[row] * (rgb[k] <= 0.04045L ? rgb[k] / 12.92L : powl((rgb[k] + 0.055L) / 1.055L, 2.4L));
+            t += m[row][k] / WHITE[row] *
+                 (rgb[k] <= 0.04045L ? rgb[k] / 12.92L : powl((rgb[k] + 0.055L) / 1.055L, 2.4L));
         f[row] = t > 216 / 24389.0L ? cbrtl(t) : t * 841 / 108 + 4 / 29.0L;
     }
     lab[0] = 116 * f[1] - 16;
@@ -481,7 +505,9 @@ START_TEST(lightness_and_back)
 END_TEST
 
 /* Published values of sRGB's primaries, D65. */
-static const struct { real rgb[3], lab[3], ycbcr[3]; } colours[] = {
+static const struct {
+    real rgb[3], lab[3], ycbcr[3];
+} colours[] = {
     { { 255, 0, 0 }, { 53.2408L, 80.0925L, 67.2032L }, { 76, 85, 255 } },
     { { 0, 255, 0 }, { 87.7347L, -86.1827L, 83.1793L }, { 150, 44, 21 } },
     { { 0, 0, 255 }, { 32.2970L, 79.1875L, -107.8602L }, { 29, 255, 107 } },
@@ -493,7 +519,8 @@ enum { N_COLOURS = sizeof colours / sizeof *colours };
 
 START_TEST(known_colours)
 {
-    picture a = picture_new(IMGPAR_U8, 1, N_COLOURS, 3), lab = picture_new(IMGPAR_F32, 1, N_COLOURS, 3), ycbcr = picture_copy(&a);
+    picture a = picture_new(IMGPAR_U8, 1, N_COLOURS, 3), lab = picture_new(IMGPAR_F32, 1, N_COLOURS, 3),
+            ycbcr = picture_copy(&a);
     for (int k = 0; k < N_COLOURS; k++) {
         memcpy(&a.v[3 * k], colours[k].rgb, sizeof colours[k].rgb);
         memcpy(&lab.v[3 * k], colours[k].lab, sizeof colours[k].lab);
@@ -508,7 +535,8 @@ START_TEST(known_colours)
 }
 END_TEST
 
-/* ---- where pixels go ----------------------------------------------------------------------------------------------------- */
+/* ---- where pixels go
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* The pixel that a quarter turn clockwise brings to y, x. */
 static void turn(const picture *a, picture *out)
@@ -597,9 +625,12 @@ START_TEST(a_picture_over_another)
 }
 END_TEST
 
-/* ---- messages -------------------------------------------------------------------------------------------------------------- */
+/* ---- messages
+ * -------------------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *text, *message; } wrong[] = {
+static const struct {
+    const char *text, *message;
+} wrong[] = {
     { "unsharp($1, sigma=-1)", "unsharp: sigma=-1 is below 0" },
     { "saturation($1, 2)", "saturation: a is [23, 37, 1] u8; it must have 3 channels, or 4 with alpha" },
     { "equalize(cast($1, f32))", "equalize: a is [23, 37, 1] f32; its levels must be u8 or u16" },
@@ -617,12 +648,14 @@ START_TEST(a_message_names_the_row)
 }
 END_TEST
 
-/* ---- nothing is forgotten -------------------------------------------------------------------------------------------------- */
+/* ---- nothing is forgotten
+ * -------------------------------------------------------------------------------------------------- */
 
 START_TEST(every_written_row_is_tested)
 {
-    static const char tested[] = "opening closing tophat blackhat morphgrad unsharp gamma normalize equalize otsu adaptive_threshold "
-                                 "saturation rgb_to_hsv hsv_to_rgb rgb_to_lab lab_to_rgb rgb_to_ycbcr ycbcr_to_rgb rot90 rotate composite ";
+    static const char tested[] =
+        "opening closing tophat blackhat morphgrad unsharp gamma normalize equalize otsu adaptive_threshold "
+        "saturation rgb_to_hsv hsv_to_rgb rgb_to_lab lab_to_rgb rgb_to_ycbcr ycbcr_to_rgb rot90 rotate composite ";
     for (size_t k = 0; k < imgpar_op_count(); k++) {
         const ip_op *op = ip_op_find(imgpar_op_get(k)->name);
         char word[80];

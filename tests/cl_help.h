@@ -34,8 +34,8 @@ static void close_device(void)
     imgpar_cl_queue_release(queue);
     OK(imgpar_cl_count(ctx, &c));
     ck_assert_msg(c.queues + c.events + c.buffers + c.modules + c.kernels == 0,
-                  "alive: %d queues, %d events, %d buffers, %d modules, %d kernels", (int)c.queues, (int)c.events, (int)c.buffers,
-                  (int)c.modules, (int)c.kernels);
+                  "alive: %d queues, %d events, %d buffers, %d modules, %d kernels", (int)c.queues, (int)c.events,
+                  (int)c.buffers, (int)c.modules, (int)c.kernels);
     imgpar_context_release(ctx);
 }
 

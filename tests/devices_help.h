@@ -41,7 +41,10 @@ static void open_devices(void)
 
 static void close_devices(void) { imgpar_context_release(ctx); }
 
-static void place(const char *placement) { ck_assert_int_eq(imgpar_context_set(ctx, "placement", placement), IMGPAR_OK); }
+static void place(const char *placement)
+{
+    ck_assert_int_eq(imgpar_context_set(ctx, "placement", placement), IMGPAR_OK);
+}
 
 /* 0: as it is; 1: the second device says that it shares no memory with the host; 2: neither does. */
 static void pretend(int which)
@@ -97,8 +100,8 @@ static void *elements_of(imgpar_array *a) { return elements_with(a, NULL); }
 /* One processor cannot be divided in two: then the program is skipped. */
 static bool has_no_devices(void) { return sysconf(_SC_NPROCESSORS_ONLN) < 2 && !getenv("IMGPAR_TEST_DEVICES"); }
 
-/* Each test in a process of its own, as threads of PoCL outlive contexts of several devices and touch what was freed. Where sanitizers keep that
- * for a while it does no harm, and processes are dear: there as CK_FORK says. */
+/* Each test in a process of its own, as threads of PoCL outlive contexts of several devices and touch what was freed.
+ * Where sanitizers keep that for a while it does no harm, and processes are dear: there as CK_FORK says. */
 static enum fork_status devices_fork_status(void)
 {
     const char *sanitized = getenv("IMGPAR_SANITIZED");

@@ -6,8 +6,8 @@
  *     apply    text of the pipeline language with one image
  *     image    an encoded image
  *
- * With $IMGPAR_FUZZ_SEEDS=FOLDER it first writes a small corpus there: recipes made by SQL, the examples of the operation
- * table, one image in every format. The module and the library are linked in. .ci/run runs each for a minute.
+ * With $IMGPAR_FUZZ_SEEDS=FOLDER it first writes a small corpus there: recipes made by SQL, the examples of the
+ * operation table, one image in every format. The module and the library are linked in. .ci/run runs each for a minute.
  */
 #include "../sqlext/recipe.h"
 
@@ -22,7 +22,7 @@ int sqlite3_imgpar_init(sqlite3 *db, char **message, const sqlite3_api_routines 
 
 static sqlite3 *db;
 static imgpar_context *ctx;
-static char target;   /* 'r', 'a', 'i' */
+static char target; /* 'r', 'a', 'i' */
 static double deadline_ms;
 
 static double now_ms(void)
@@ -33,22 +33,34 @@ static double now_ms(void)
 }
 
 /* Long loops are legal: they are stopped, not waited for. */
-static int is_late(void *user) { (void)user; return now_ms() > deadline_ms; }
-static int poll_late(void *user, double done) { (void)done; return is_late(user); }
+static int is_late(void *user)
+{
+    (void)user;
+    return now_ms() > deadline_ms;
+}
+static int poll_late(void *user, double done)
+{
+    (void)done;
+    return is_late(user);
+}
 
 /* ---- seeds ---------------------------------------------------------------------------------------- */
 
 #define GRAY "CAST('P5 4 3 255' || char(10) || 'AZaz09!~mnop' AS BLOB)"
 #define RGB "CAST('P6 2 1 255' || char(10) || 'RGBrgb' AS BLOB)"
 
-static const char *const seed_sql[] = { /* name, bytes */
-    ['r'] = "SELECT 'r' || id, r FROM (SELECT 1 AS id, lazy(" GRAY ") AS r UNION ALL SELECT 2, img_invert(boxblur(lazy(" RGB "), 3))"
+static const char *const seed_sql[] = {
+    /* name, bytes */
+    ['r'] = "SELECT 'r' || id, r FROM (SELECT 1 AS id, lazy(" GRAY
+            ") AS r UNION ALL SELECT 2, img_invert(boxblur(lazy(" RGB "), 3))"
             " UNION ALL SELECT 3, blend(blur(lazy(" GRAY "), 1), apply('$1 + 2', lazy(" GRAY ")), 0.3)"
             " UNION ALL SELECT 4, resize(crop(lazy(" GRAY "), 1, 1, 2, 2), 7) UNION ALL SELECT 5, lazy(png(" RGB ")))",
-    ['a'] = "SELECT 'a' || row_number() OVER (), replace(replace(example, 'a,', '$1,'), '(a)', '($1)') FROM img_ops WHERE example <> ''"
+    ['a'] = "SELECT 'a' || row_number() OVER (), replace(replace(example, 'a,', '$1,'), '(a)', '($1)') FROM img_ops "
+            "WHERE example <> ''"
             " UNION ALL SELECT 'b1', 'u = $1 * 2' || char(10) || 'iterate(u, 2, boxblur(_, size=3))'"
             " UNION ALL SELECT 'b2', 'fn f(p, q) = p + q' || char(10) || 'reduce($1, 0, (p, q) -> max(p, q))'",
-    ['i'] = "SELECT 'png', png(" RGB ") UNION ALL SELECT 'gray.png', png(" GRAY ") UNION ALL SELECT 'jpeg', jpeg(" RGB ", 50)"
+    ['i'] = "SELECT 'png', png(" RGB ") UNION ALL SELECT 'gray.png', png(" GRAY ") UNION ALL SELECT 'jpeg', jpeg(" RGB
+            ", 50)"
             " UNION ALL SELECT 'npy', npy(" GRAY ") UNION ALL SELECT 'pnm', " RGB
             " UNION ALL SELECT 'deep.png', png(img_cast(apply('make(3, 2, 1000 * x)'), 'u16'))",
 };
@@ -81,14 +93,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     setenv("IMGPAR_MEM_LIMIT", "1G", 1); /* short texts may ask for large arrays */
     const char *word = getenv("IMGPAR_FUZZ"), *seeds = getenv("IMGPAR_FUZZ_SEEDS");
     target = word && *word && strchr("rai", *word) ? *word : 'r';
-    if (sqlite3_open(":memory:", &db) || (sqlite3_imgpar_init(db, NULL, NULL) & 0xff) || imgpar_context_new("ref", &ctx))
+    if (sqlite3_open(":memory:", &db) || (sqlite3_imgpar_init(db, NULL, NULL) & 0xff) ||
+        imgpar_context_new("ref", &ctx))
         exit(1);
     imgpar_context_set(ctx, "max_pixels", "65536");
     deadline_ms = now_ms() + 1e7;
     if (sqlite3_exec(db, "SELECT img_setting('device', 'ref'), img_setting('max_pixels', '65536')", NULL, NULL, NULL))
         exit(1);
-    if (seeds)
-        write_seeds(seeds);
+    if (seeds) write_seeds(seeds);
     sqlite3_progress_handler(db, 1000, is_late, NULL);
     return 0;
 }
@@ -119,8 +131,7 @@ static void put_sums_right(uint8_t *bytes, size_t n)
         uint8_t *head = bytes + at;
         size_t left = n - at - HEAD, fixed = (size_t)head[1] * 4 + (size_t)get(head + 2, 2);
         uint64_t n_body = get(head + 8, 8);
-        if (fixed > left || n_body > left - fixed)
-            break;
+        if (fixed > left || n_body > left - fixed) break;
         put(head + 16, ip_sql_hash(0, head + HEAD + fixed, (size_t)n_body), 8);
         put(head + 4, check, 4);
         uint64_t h = ip_sql_hash(ip_sql_hash(0, head, HEAD), head + HEAD, fixed);
@@ -133,15 +144,15 @@ static void put_sums_right(uint8_t *bytes, size_t n)
 static void run_recipe(const uint8_t *bytes, size_t n)
 {
     static const char *const statements[] = {
-        "SELECT img_info(?1), img_error(?1), length(img_invert(?1))", "SELECT count(*) FROM pixels(?1, 0, 0, 2, 2)",
+        "SELECT img_info(?1), img_error(?1), length(img_invert(?1))",
+        "SELECT count(*) FROM pixels(?1, 0, 0, 2, 2)",
     };
     uint8_t *copy = malloc(n ? n : 1);
     memcpy(copy, bytes, n);
     put_sums_right(copy, n);
     for (size_t k = 0; k < sizeof statements / sizeof statements[0]; k++) {
         sqlite3_stmt *stmt;
-        if (sqlite3_prepare_v2(db, statements[k], -1, &stmt, NULL))
-            abort();
+        if (sqlite3_prepare_v2(db, statements[k], -1, &stmt, NULL)) abort();
         sqlite3_bind_blob(stmt, 1, copy, (int)n, SQLITE_STATIC);
         sqlite3_step(stmt);
         sqlite3_finalize(stmt);
@@ -156,8 +167,7 @@ static void compute(imgpar_array *a)
 {
     imgpar_info info = { .struct_size = sizeof info };
     imgpar_options options = { .struct_size = sizeof options, .poll = poll_late };
-    if (imgpar_array_info(a, &info) || info.size_bytes > 1 << 20)
-        return;
+    if (imgpar_array_info(a, &info) || info.size_bytes > 1 << 20) return;
     void *elements = malloc(info.size_bytes);
     imgpar_array_read_with(a, elements, info.size_bytes, &options);
     free(elements);

@@ -20,7 +20,10 @@
 #define N(table) (int)(sizeof table / sizeof *table)
 
 /* Encoded bytes; from malloc. */
-typedef struct blob { unsigned char *bytes; size_t n; } blob;
+typedef struct blob {
+    unsigned char *bytes;
+    size_t n;
+} blob;
 
 static inline void blob_add(blob *b, const void *bytes, size_t n)
 {
@@ -46,8 +49,8 @@ static inline void blob_insert(blob *b, size_t at, const void *bytes, size_t n)
     *b = whole;
 }
 
-static inline imgpar_status decode_with(const void *bytes, size_t n, ip_fail_on fail_on, ip_str *warnings, ip_image *image,
-                                        ip_error *err)
+static inline imgpar_status decode_with(const void *bytes, size_t n, ip_fail_on fail_on, ip_str *warnings,
+                                        ip_image *image, ip_error *err)
 {
     const ip_read_options o = { .fail_on = fail_on, .warnings = warnings };
     *err = (ip_error){ 0 };
@@ -147,7 +150,8 @@ static inline size_t png_find(blob b, const char *type)
 {
     for (size_t at = 8; at + 12 <= b.n;) {
         if (memcmp(b.bytes + at + 4, type, 4) == 0) return at;
-        at += 12 + ((size_t)b.bytes[at] << 24 | (size_t)b.bytes[at + 1] << 16 | (size_t)b.bytes[at + 2] << 8 | b.bytes[at + 3]);
+        at += 12 + ((size_t)b.bytes[at] << 24 | (size_t)b.bytes[at + 1] << 16 | (size_t)b.bytes[at + 2] << 8 |
+                    b.bytes[at + 3]);
     }
     ck_abort_msg("no such chunk");
     return 0;

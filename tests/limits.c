@@ -3,7 +3,8 @@
  * A library between a program and libOpenCL (LD_PRELOAD) that makes a device say that it is smaller than it is, and
  * refuses what such a device would refuse. So what is chosen by a device's limits is tested without such a device.
  *
- *     LD_PRELOAD=tests/.libs/limits.so IMGPAR_TEST_LIMITS="gpu local=16384 group=64 memory=33554432 no-images no-f64" ...
+ *     LD_PRELOAD=tests/.libs/limits.so IMGPAR_TEST_LIMITS="gpu local=16384 group=64 memory=33554432 no-images no-f64"
+ *     ...
  *
  *     gpu         the device is a GPU with memory of its own
  *     local=N     bytes of local memory; a kernel that wants more cannot be launched
@@ -61,8 +62,8 @@ static const char no_doubles[] = "#define double no_double_on_this_device\n";
 
 enum { MOST_TEXTS = 8 };
 
-CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint n,
-                                                              const char **texts, const size_t *lengths, cl_int *code)
+CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint n, const char **texts,
+                                                              const size_t *lengths, cl_int *code)
 {
     typedef cl_program (*function)(cl_context, cl_uint, const char **, const size_t *, cl_int *);
     const char *all[MOST_TEXTS + 1] = { has("no-f64") ? no_doubles : sub_groups };
@@ -96,21 +97,29 @@ static void replace(char *list, const char *word, const char *by)
     memcpy(at, by, strlen(by));
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size,
-                                                void *value, size_t *size_ret)
+CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void *value,
+                                                size_t *size_ret)
 {
     typedef cl_int (*function)(cl_device_id, cl_device_info, size_t, void *, size_t *);
     cl_int code = ((function)next("clGetDeviceInfo"))(device, what, size, value, size_ret);
     if (code || !value) return code;
     switch (what) {
-    case CL_DEVICE_TYPE: if (has("gpu")) *(cl_device_type *)value = CL_DEVICE_TYPE_GPU; break;
-    case CL_DEVICE_HOST_UNIFIED_MEMORY: if (has("gpu")) *(cl_bool *)value = CL_FALSE; break;
+    case CL_DEVICE_TYPE:
+        if (has("gpu")) *(cl_device_type *)value = CL_DEVICE_TYPE_GPU;
+        break;
+    case CL_DEVICE_HOST_UNIFIED_MEMORY:
+        if (has("gpu")) *(cl_bool *)value = CL_FALSE;
+        break;
     case CL_DEVICE_LOCAL_MEM_SIZE: lower_to(value, sizeof(cl_ulong), limit("local=")); break;
     case CL_DEVICE_MAX_WORK_GROUP_SIZE: lower_to(value, sizeof(size_t), limit("group=")); break;
     case CL_DEVICE_GLOBAL_MEM_SIZE:
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE: lower_to(value, sizeof(cl_ulong), limit("memory=")); break;
-    case CL_DEVICE_IMAGE_SUPPORT: if (has("no-images")) *(cl_bool *)value = CL_FALSE; break;
-    case CL_DEVICE_DOUBLE_FP_CONFIG: if (has("no-f64")) *(cl_device_fp_config *)value = 0; break;
+    case CL_DEVICE_IMAGE_SUPPORT:
+        if (has("no-images")) *(cl_bool *)value = CL_FALSE;
+        break;
+    case CL_DEVICE_DOUBLE_FP_CONFIG:
+        if (has("no-f64")) *(cl_device_fp_config *)value = 0;
+        break;
     case CL_DEVICE_EXTENSIONS:
         if (has("no-f64")) replace(value, "cl_khr_fp64", "");
         if (has("sub-groups")) replace(value, "cl_khr_byte_addressable_store", "cl_khr_subgroups");
@@ -120,13 +129,13 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_i
     return code;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what,
-                                                         size_t size, void *value, size_t *size_ret)
+CL_API_ENTRY cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
+                                                         cl_kernel_work_group_info what, size_t size, void *value,
+                                                         size_t *size_ret)
 {
     typedef cl_int (*function)(cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t, void *, size_t *);
     cl_int code = ((function)next("clGetKernelWorkGroupInfo"))(kernel, device, what, size, value, size_ret);
-    if (!code && what == CL_KERNEL_WORK_GROUP_SIZE)
-        lower_to(value, sizeof(size_t), limit("group="));
+    if (!code && what == CL_KERNEL_WORK_GROUP_SIZE) lower_to(value, sizeof(size_t), limit("group="));
     return code;
 }
 
@@ -134,10 +143,15 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel kernel, cl_de
 
 /* Buffers that live, with what they take. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct live { cl_mem mem; size_t bytes; struct live *next; } *live;
+static struct live {
+    cl_mem mem;
+    size_t bytes;
+    struct live *next;
+} * live;
 static size_t live_bytes;
 
-CL_API_ENTRY cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code)
+CL_API_ENTRY cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
+                                               cl_int *code)
 {
     typedef cl_mem (*function)(cl_context, cl_mem_flags, size_t, void *, cl_int *);
     function make = (function)next("clCreateBuffer");
@@ -191,19 +205,22 @@ static cl_int refused(cl_command_queue queue, cl_kernel kernel, cl_uint dims, co
     for (cl_uint d = 0; local && d < dims; d++)
         items *= local[d];
     if (most_items && items > most_items) return CL_INVALID_WORK_GROUP_SIZE;
-    cl_int code = ((queue_info)next("clGetCommandQueueInfo"))(queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL);
+    cl_int code =
+        ((queue_info)next("clGetCommandQueueInfo"))(queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL);
     if (!code)
-        code = ((group_info)next("clGetKernelWorkGroupInfo"))(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+        code = ((group_info)next("clGetKernelWorkGroupInfo"))(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes,
+                                                              &bytes, NULL);
     return most_bytes && !code && bytes > most_bytes ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
-                                                       const size_t *global, const size_t *local, cl_uint n_waits,
-                                                       const cl_event *waits, cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                                       const size_t *offset, const size_t *global, const size_t *local,
+                                                       cl_uint n_waits, const cl_event *waits, cl_event *event)
 {
-    typedef cl_int (*function)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint,
-                               const cl_event *, cl_event *);
+    typedef cl_int (*function)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,
+                               cl_uint, const cl_event *, cl_event *);
     cl_int code = refused(queue, kernel, dims, local);
     if (code) return code;
-    return ((function)next("clEnqueueNDRangeKernel"))(queue, kernel, dims, offset, global, local, n_waits, waits, event);
+    return ((function)next("clEnqueueNDRangeKernel"))(queue, kernel, dims, offset, global, local, n_waits, waits,
+                                                      event);
 }

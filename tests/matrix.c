@@ -52,7 +52,8 @@ static picture positions(int64_t h, int64_t w, unsigned seed)
     return p;
 }
 
-picture matrix_input(const matrix_row *row, char letter, imgpar_dtype dtype, int64_t h, int64_t w, int64_t c, unsigned seed)
+picture matrix_input(const matrix_row *row, char letter, imgpar_dtype dtype, int64_t h, int64_t w, int64_t c,
+                     unsigned seed)
 {
     if (letter == '#') return picture_number(row->number, row->number != rintl(row->number));
     if (letter == 'p') return positions(h, w, seed);
@@ -117,8 +118,10 @@ static void check_type(imgpar_array *a, const picture *want, const char *what)
 void bench_check(bench *b, imgpar_array *a, const picture *want, bool same_bytes, device_use device, const char *what)
 {
     /* Small pictures stream, too, where they are fused. */
-    static const struct { const char *schedule, *fuse, *stream_bytes; } ways[] = {
-        { "ref", "1", "1G" }, { "auto", "1", "1" }, { "tiles", "1", "1G" },
+    static const struct {
+        const char *schedule, *fuse, *stream_bytes;
+    } ways[] = {
+        { "ref", "1", "1G" },    { "auto", "1", "1" },  { "tiles", "1", "1G" },
         { "pixels", "1", "1G" }, { "auto", "0", "1G" }, { "texture", "1", "1G" },
     };
     int n_ways = b->has_device ? 1 + (int)device : 1, n_always = 2;
@@ -133,8 +136,8 @@ void bench_check(bench *b, imgpar_array *a, const picture *want, bool same_bytes
         bytes[k] = computed(b, a, size, ways[k].schedule, ways[k].fuse, what);
         ck_assert_msg(picture_compare(want, bytes[k], why), "%s, schedule %s, fuse %s: %s", what, ways[k].schedule,
                       ways[k].fuse, why);
-        ck_assert_msg(!same_bytes || picture_same(want, bytes[0], bytes[k]), "%s: ref and %s give different bytes", what,
-                      ways[k].schedule);
+        ck_assert_msg(!same_bytes || picture_same(want, bytes[0], bytes[k]), "%s: ref and %s give different bytes",
+                      what, ways[k].schedule);
     }
     for (int k = 0; k < n_ways; k++)
         free(bytes[k]);

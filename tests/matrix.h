@@ -12,17 +12,17 @@
 
 typedef struct matrix_row {
     const char *op;
-    const char *options;   /* without the border; NULL: none */
-    const char *inputs;    /* one letter each, see matrix_input() */
-    const char *dtypes;    /* "u8 f32": the first n_quick are what the quick tier gives to the device */
+    const char *options; /* without the border; NULL: none */
+    const char *inputs;  /* one letter each, see matrix_input() */
+    const char *dtypes;  /* "u8 f32": the first n_quick are what the quick tier gives to the device */
     int n_quick;
-    const char *channels;  /* "1234" */
-    const char *sizes;     /* "13x7 1x1"; NULL: all odd ones */
+    const char *channels;    /* "1234" */
+    const char *sizes;       /* "13x7 1x1"; NULL: all odd ones */
     const char *device_size; /* the only one for the device, where programs depend on sizes; NULL: all */
     fill fill;
     bool has_border;
-    real number;           /* of input '#' */
-    const char *text;      /* how the language writes it, for what has no name there: %s stands for ", border=..." */
+    real number;      /* of input '#' */
+    const char *text; /* how the language writes it, for what has no name there: %s stands for ", border=..." */
 } matrix_row;
 
 extern const matrix_row matrix_rows[];
@@ -52,7 +52,9 @@ enum { EVERY_WAY = -1 };
 typedef struct bench {
     imgpar_context *ctx;
     bool has_device, is_full;
-    int turn; /* number of the row: beside the device's own schedule the quick tier has one of the other ways for every second row, by turns; EVERY_WAY */
+    /* number of the row: beside the device's own schedule the quick tier has one of the other ways for every second
+     * row, by turns; EVERY_WAY */
+    int turn;
 } bench;
 
 void bench_open(bench *b);
@@ -63,14 +65,16 @@ typedef enum device_use { NO_DEVICE, DEVICE_ROWS, DEVICE_FUSED = 3, DEVICE } dev
 
 /*
  * Computes a by the reference interpreter, and if the device is used by the device's own schedule, by `tiles`, by
- * `pixels`, without fusion and in the full tier by `texture` (or by one of them, if it is b->turn's), and fails the test, telling what, unless all agree with want.
- * same_bytes: they agree with each other to the byte (all NaN being one). Releases a.
+ * `pixels`, without fusion and in the full tier by `texture` (or by one of them, if it is b->turn's), and fails the
+ * test, telling what, unless all agree with want. same_bytes: they agree with each other to the byte (all NaN being
+ * one). Releases a.
  */
 void bench_check(bench *b, imgpar_array *a, const picture *want, bool same_bytes, device_use device, const char *what);
 
 /* An input of h x w x c: a the image, b another like it, o like it with one channel, m a mask of u8 and M of its dtype,
  * c a condition, k a matrix [1, c, 3], p positions near the image, # a literal number. */
-picture matrix_input(const matrix_row *row, char letter, imgpar_dtype dtype, int64_t h, int64_t w, int64_t c, unsigned seed);
+picture matrix_input(const matrix_row *row, char letter, imgpar_dtype dtype, int64_t h, int64_t w, int64_t c,
+                     unsigned seed);
 
 /* Word k of a list, into buf of 32 bytes; false past its end. */
 bool list_word(const char *list, int k, char *buf);

@@ -94,7 +94,8 @@ static void check_type(const nd_case *c, imgpar_array *a, imgpar_dtype dtype)
 {
     imgpar_info info = { .struct_size = sizeof info };
     ck_assert_int_eq(imgpar_array_info(a, &info), IMGPAR_OK);
-    ck_assert_msg(info.dtype == dtype, "%s: is %s, must be %s", c->text, imgpar_dtype_name(info.dtype), imgpar_dtype_name(dtype));
+    ck_assert_msg(info.dtype == dtype, "%s: is %s, must be %s", c->text, imgpar_dtype_name(info.dtype),
+                  imgpar_dtype_name(dtype));
     bool same = info.rank == c->out_rank;
     for (int k = 0; k < info.rank; k++)
         same = same && info.shape[k] == c->out[k];
@@ -130,8 +131,8 @@ static void compare(const nd_case *c, const nd *want, imgpar_array *a, const cha
     for (int64_t k = 0; k < want->count; k++)
         row.slack[k] = largest * c->slack;
     ck_assert_msg(imgpar_array_read(a, bytes, size) == IMGPAR_OK, "%s: %s", c->text, imgpar_array_message(a));
-    ck_assert_msg(picture_compare(&row, bytes, why), "%s of %s, schedule %s: %s", c->text, imgpar_dtype_name(want->dtype),
-                  schedule, why);
+    ck_assert_msg(picture_compare(&row, bytes, why), "%s of %s, schedule %s: %s", c->text,
+                  imgpar_dtype_name(want->dtype), schedule, why);
     free(row.slack);
     free(bytes);
 }

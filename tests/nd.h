@@ -22,7 +22,6 @@ typedef struct nd {
     real *v;
 } nd;
 
-
 typedef struct nd_case {
     const char *op, *text; /* text: with $1 $2 */
     int rank[ND_INPUTS];   /* 0: there is no such input */
@@ -30,8 +29,8 @@ typedef struct nd_case {
     int out_rank;
     int64_t out[4];
     real (*at)(const nd *in, const int64_t *i); /* the element at i before rounding */
-    real slack;            /* relative to the largest magnitude of the result; 0: exact */
-    imgpar_dtype (*dtype)(imgpar_dtype in); /* NULL: that of the input */
+    real slack;                                 /* relative to the largest magnitude of the result; 0: exact */
+    imgpar_dtype (*dtype)(imgpar_dtype in);     /* NULL: that of the input */
 } nd_case;
 
 /* Filled with values of the dtype, the same for a seed. */

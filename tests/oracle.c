@@ -19,7 +19,11 @@ bool oracle_is_exact(void)
 
 /* ---- numbers of a dtype ------------------------------------------------------------------ */
 
-static const struct { bool is_float; real low, high, full; int mantissa, least; } dtypes[IMGPAR_N_DTYPES] = {
+static const struct {
+    bool is_float;
+    real low, high, full;
+    int mantissa, least;
+} dtypes[IMGPAR_N_DTYPES] = {
     [IMGPAR_U8] = { false, 0, 255, 255, 0, 0 },
     [IMGPAR_I8] = { false, -128, 127, 255, 0, 0 },
     [IMGPAR_U16] = { false, 0, 65535, 65535, 0, 0 },
@@ -110,10 +114,7 @@ real picture_spread(const picture *p, int64_t y, int64_t x, int64_t c)
     return *picture_at(p, y, x, p->c == 1 ? 0 : c);
 }
 
-bool picture_is_alpha(const picture *p, int64_t c)
-{
-    return !p->is_data && (p->c == 2 || p->c == 4) && c == p->c - 1;
-}
+bool picture_is_alpha(const picture *p, int64_t c) { return !p->is_data && (p->c == 2 || p->c == 4) && c == p->c - 1; }
 
 real picture_white(const picture *p)
 {
@@ -171,8 +172,11 @@ static real any_value(imgpar_dtype dtype, uint64_t *state)
     case 1: return high;
     case 2: return 0;
     case 3: return high - 1;
-    case 4: case 5: return floorl(low / 2 + high / 2) + 0.0L;
-    case 6: case 7: case 8: return (real)(r % 9) > high ? 1 : (real)(r % 9);
+    case 4:
+    case 5: return floorl(low / 2 + high / 2) + 0.0L;
+    case 6:
+    case 7:
+    case 8: return (real)(r % 9) > high ? 1 : (real)(r % 9);
     default: {
         int bits = dtype == IMGPAR_BOOL ? 1 : (int)imgpar_dtype_size(dtype) * 8;
         if (high == 0x1p53L) bits = 53;
@@ -223,7 +227,8 @@ static real half_value(uint16_t bits)
 static void put(imgpar_dtype dtype, void *at, real v)
 {
     switch (dtype) {
-    case IMGPAR_U8: case IMGPAR_BOOL: *(uint8_t *)at = (uint8_t)v; break;
+    case IMGPAR_U8:
+    case IMGPAR_BOOL: *(uint8_t *)at = (uint8_t)v; break;
     case IMGPAR_I8: *(int8_t *)at = (int8_t)v; break;
     case IMGPAR_U16: *(uint16_t *)at = (uint16_t)v; break;
     case IMGPAR_I16: *(int16_t *)at = (int16_t)v; break;
@@ -241,7 +246,8 @@ static void put(imgpar_dtype dtype, void *at, real v)
 static real get(imgpar_dtype dtype, const void *at)
 {
     switch (dtype) {
-    case IMGPAR_U8: case IMGPAR_BOOL: return *(const uint8_t *)at;
+    case IMGPAR_U8:
+    case IMGPAR_BOOL: return *(const uint8_t *)at;
     case IMGPAR_I8: return *(const int8_t *)at;
     case IMGPAR_U16: return *(const uint16_t *)at;
     case IMGPAR_I16: return *(const int16_t *)at;
@@ -384,8 +390,8 @@ int call_border(const call *c)
 
 oracle_fn oracle_find(const char *op)
 {
-    static const oracle_row *const tables[] = { oracle_levels, oracle_functions, oracle_filters, oracle_geometry,
-                                                oracle_arrays, oracle_scans };
+    static const oracle_row *const tables[] = { oracle_levels,   oracle_functions, oracle_filters,
+                                                oracle_geometry, oracle_arrays,    oracle_scans };
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const oracle_row *row = tables[t]; row->op; row++)
             if (strcmp(row->op, op) == 0) return row->answer;
@@ -417,7 +423,9 @@ static void keep_alpha(const call *c, picture *out)
 static bool weighs_by_alpha(const call *c)
 {
     if (strncmp(rule_of(c), "weighs", 6) != 0 || call_is(c, "alpha", "channel", "coverage")) return false;
-    if (!picture_is_alpha(c->in[0], c->in[0]->c - 1) || call_is(c, "filter", "nearest", c->op[0] == 'a' ? "nearest" : "auto")) return false;
+    if (!picture_is_alpha(c->in[0], c->in[0]->c - 1) ||
+        call_is(c, "filter", "nearest", c->op[0] == 'a' ? "nearest" : "auto"))
+        return false;
     for (int k = 1; k < c->n_in; k++)
         if (c->in[k]->c != 1) return false;
     return strcmp(c->op, "neighbours") != 0 || call_is(c, "fold", "mean", "mean");
@@ -435,7 +443,9 @@ static call on_reals(const call *c, const picture *in, real cval, char *options,
     }
     bool truncates = strstr(c->op, "blur") && strcmp(c->op, "boxblur") != 0 && !find_option(c, "truncate");
     snprintf(options, size, "%s%s%s", given, truncates ? (given[0] ? ", " : "") : "",
-             !truncates ? "" : imgpar_dtype_size(c->in[0]->dtype) == 1 ? "truncate=3" : "truncate=4");
+             !truncates                                ? ""
+             : imgpar_dtype_size(c->in[0]->dtype) == 1 ? "truncate=3"
+                                                       : "truncate=4");
     call changed = *c;
     changed.in[0] = in;
     changed.options = options[0] ? options : NULL;
@@ -461,7 +471,8 @@ static real gain_of(const call *c, oracle_fn answer)
 static void weigh_by_alpha(const call *c, oracle_fn answer, picture *out)
 {
     const picture *a = c->in[0];
-    const real full = dtype_full(a->dtype), cval = rounded(a->dtype, call_number(c, "cval", 0)), offset = call_number(c, "offset", 0);
+    const real full = dtype_full(a->dtype), cval = rounded(a->dtype, call_number(c, "cval", 0)),
+               offset = call_number(c, "offset", 0);
     const real gain = gain_of(c, answer);
     picture products = picture_new(IMGPAR_F64, a->h, a->w, a->c), alphas = picture_copy(&products), sums, weights;
     char options[2][1100];

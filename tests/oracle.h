@@ -29,10 +29,10 @@ bool oracle_is_exact(void);
 typedef struct picture {
     imgpar_dtype dtype;
     int64_t h, w, c;
-    real *v, *slack;   /* h * w * c each; slack NULL: 0 everywhere */
-    bool is_number;    /* a literal: one element, which widens nothing */
-    bool is_fraction;  /* a literal written with a fraction */
-    bool is_data;      /* its last channel is never alpha */
+    real *v, *slack;  /* h * w * c each; slack NULL: 0 everywhere */
+    bool is_number;   /* a literal: one element, which widens nothing */
+    bool is_fraction; /* a literal written with a fraction */
+    bool is_data;     /* its last channel is never alpha */
 } picture;
 
 picture picture_new(imgpar_dtype dtype, int64_t h, int64_t w, int64_t c);
@@ -68,7 +68,7 @@ bool picture_same(const picture *answer, const void *a, const void *b);
 /* ---- numbers of a dtype ------------------------------------------------------------------ */
 
 bool is_float(imgpar_dtype dtype);
-real dtype_low(imgpar_dtype dtype);  /* of floats: -the largest finite */
+real dtype_low(imgpar_dtype dtype); /* of floats: -the largest finite */
 real dtype_high(imgpar_dtype dtype);
 /* What is white where an array has none: the maximum of u8 and u16, 1 of floats and bool, else 255. */
 real dtype_full(imgpar_dtype dtype);
@@ -100,7 +100,10 @@ int call_border(const call *c);
 /* ---- answers ----------------------------------------------------------------------------- */
 
 typedef void (*oracle_fn)(const call *c, picture *out);
-typedef struct oracle_row { const char *op; oracle_fn answer; } oracle_row;
+typedef struct oracle_row {
+    const char *op;
+    oracle_fn answer;
+} oracle_row;
 
 /* The answer's function for an operation of the table; NULL: there is none. */
 oracle_fn oracle_find(const char *op);
@@ -117,10 +120,11 @@ bool oracle_answer(const call *c, picture *out);
 
 /* Recurrences of arrays of any rank: outer x n x inner elements, the middle ones being lines. */
 imgpar_dtype oracle_scan_dtype(const call *c, imgpar_dtype dtype);
-void oracle_scan_lines(const call *c, imgpar_dtype dtype, const real *in, int64_t outer, int64_t n, int64_t inner, real *out,
-                       real *slack);
+void oracle_scan_lines(const call *c, imgpar_dtype dtype, const real *in, int64_t outer, int64_t n, int64_t inner,
+                       real *out, real *slack);
 
 /* The tables it looks in, each ended by a row of NULL. */
-extern const oracle_row oracle_levels[], oracle_functions[], oracle_filters[], oracle_geometry[], oracle_arrays[], oracle_scans[];
+extern const oracle_row oracle_levels[], oracle_functions[], oracle_filters[], oracle_geometry[], oracle_arrays[],
+    oracle_scans[];
 
 #endif

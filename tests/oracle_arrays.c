@@ -18,7 +18,8 @@ static void matmul(const call *c, picture *out)
             magnitude += fabsl(product);
         }
         out->v[n] = sum;
-        out->slack[n] = is_float(dtype) ? magnitude * (real)(a->c + 1) * (dtype == IMGPAR_F64 ? 0x1p-53L : 0x1p-24L) : 0;
+        out->slack[n] =
+            is_float(dtype) ? magnitude * (real)(a->c + 1) * (dtype == IMGPAR_F64 ? 0x1p-53L : 0x1p-24L) : 0;
     }
 }
 
@@ -40,8 +41,8 @@ static void by_rank(const call *c, picture *out, bool indices)
     for (int64_t n = 0; n < picture_count(a); n++) {
         int64_t base = n / a->c * a->c, rank = 0;
         for (int64_t k = 0; k < a->c; k++)
-            rank += comes_before(a->v[base + k], a->v[n], descending)
-                || (base + k < n && !comes_before(a->v[n], a->v[base + k], descending));
+            rank += comes_before(a->v[base + k], a->v[n], descending) ||
+                    (base + k < n && !comes_before(a->v[n], a->v[base + k], descending));
         out->v[base + rank] = indices ? (real)(n - base) : a->v[n];
     }
 }

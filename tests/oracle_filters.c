@@ -22,11 +22,11 @@ static int window(const call *c, int64_t y, int64_t x, int64_t k, int ry, int rx
 /* One element from its window; *slack starts as 0. */
 typedef struct filter {
     const call *call;
-    imgpar_dtype dtype;   /* of the input */
+    imgpar_dtype dtype; /* of the input */
     int ry, rx;
-    const real *weights;  /* of the window */
+    const real *weights; /* of the window */
     real scale, offset;
-    bool is_exact;        /* computed without roundings */
+    bool is_exact; /* computed without roundings */
     int order;
 } filter;
 typedef real (*filter_fn)(const filter *f, real *values, int n, real *slack);
@@ -155,10 +155,12 @@ static void fastblur(const call *c, picture *out)
     real magnitude = fabsl(low) > fabsl(high) ? fabsl(low) : fabsl(high);
     *out = picture_new(a->dtype, a->h, a->w, a->c);
     for (int64_t k = 0; k < a->c; k++) {
-        picture down = weighted_line(a, k, true, weights, reach, c), both = weighted_line(&down, 0, false, weights, reach, c);
+        picture down = weighted_line(a, k, true, weights, reach, c),
+                both = weighted_line(&down, 0, false, weights, reach, c);
         for (int64_t at = 0; at < a->h * a->w; at++) {
             out->v[at * a->c + k] = both.v[at];
-            out->slack[at * a->c + k] = (high - low) * (imgpar_dtype_size(a->dtype) == 1 ? 0.007L : 0.004L) + magnitude * 0x1p-18L;
+            out->slack[at * a->c + k] =
+                (high - low) * (imgpar_dtype_size(a->dtype) == 1 ? 0.007L : 0.004L) + magnitude * 0x1p-18L;
         }
         picture_free(&down);
         picture_free(&both);
@@ -172,7 +174,8 @@ static bool stays_exact(const filter *f, const real *weights, int n)
     if (is_float(f->dtype) || imgpar_dtype_size(f->dtype) > 4) return false;
     for (int k = 0; k < n; k++)
         if (weights[k] * 256 != floorl(weights[k] * 256) || fabsl(weights[k]) > 127) return false;
-    return f->scale == floorl(f->scale) && f->offset * f->scale == floorl(f->offset * f->scale) && fabsl(f->scale) < 32767;
+    return f->scale == floorl(f->scale) && f->offset * f->scale == floorl(f->offset * f->scale) &&
+           fabsl(f->scale) < 32767;
 }
 
 static void convolve(const call *c, picture *out)
@@ -278,6 +281,7 @@ static void erode(const call *c, picture *out) { by_order(c, out, lowest); }
 static void dilate(const call *c, picture *out) { by_order(c, out, highest); }
 
 const oracle_row oracle_filters[] = {
-    { "boxblur", boxblur }, { "blur", blur }, { "fastblur", fastblur }, { "convolve", convolve }, { "convsep", convsep },
-    { "sobel", sobel }, { "median", median }, { "erode", erode }, { "dilate", dilate }, { NULL, NULL },
+    { "boxblur", boxblur }, { "blur", blur },   { "fastblur", fastblur }, { "convolve", convolve },
+    { "convsep", convsep }, { "sobel", sobel }, { "median", median },     { "erode", erode },
+    { "dilate", dilate },   { NULL, NULL },
 };

@@ -164,10 +164,7 @@ static const function functions[] = {
 
 /* ---- dtypes -------------------------------------------------------------------------------- */
 
-static imgpar_dtype promoted(imgpar_dtype d)
-{
-    return is_float(d) || imgpar_dtype_size(d) > 2 ? d : IMGPAR_I32;
-}
+static imgpar_dtype promoted(imgpar_dtype d) { return is_float(d) || imgpar_dtype_size(d) > 2 ? d : IMGPAR_I32; }
 
 static imgpar_dtype meet(imgpar_dtype a, imgpar_dtype b)
 {
@@ -217,9 +214,13 @@ static bool is_small_power(const call *c)
 }
 
 /* The largest magnitude that an input may have, as far as its dtype tells. */
-static real most_of(const picture *p) { return p->is_number ? fabsl(p->v[0]) : fmaxl(fabsl(dtype_low(p->dtype)), dtype_high(p->dtype)); }
+static real most_of(const picture *p)
+{
+    return p->is_number ? fabsl(p->v[0]) : fmaxl(fabsl(dtype_low(p->dtype)), dtype_high(p->dtype));
+}
 
-/* i64 where all inputs are integers of up to 16 bits, and i32 does not hold their product, or the power of the first. */
+/* i64 where all inputs are integers of up to 16 bits, and i32 does not hold their product, or the power of the
+ * first. */
 imgpar_dtype oracle_product(const picture *const *in, int n, int power)
 {
     imgpar_dtype d = oracle_common(in, n);
@@ -267,12 +268,14 @@ static real one_element(const function *f, imgpar_dtype d, real a, real b, real 
 {
     imgpar_dtype computed = d == IMGPAR_F16 ? IMGPAR_F32 : d;
     *slack = 0;
-    if (!is_float(d)) return (real)wrapped(f->typing == COMPARE || f->typing == LOGIC ? IMGPAR_BOOL : d,
-                                           f->ints(wrapped(d, (wide)a), wrapped(d, (wide)b), d));
+    if (!is_float(d))
+        return (real)wrapped(f->typing == COMPARE || f->typing == LOGIC ? IMGPAR_BOOL : d,
+                             f->ints(wrapped(d, (wide)a), wrapped(d, (wide)b), d));
     a = rounded(computed, a);
     b = rounded(computed, b);
     real v = f->reals(a, b, computed);
-    if (f->ulps > 0 && isfinite(v)) *slack = f->ulps * 2 * half_ulp(computed, v) + (computed == IMGPAR_F32 ? 0x1p-126L : 0);
+    if (f->ulps > 0 && isfinite(v))
+        *slack = f->ulps * 2 * half_ulp(computed, v) + (computed == IMGPAR_F32 ? 0x1p-126L : 0);
     return v;
 }
 
@@ -298,12 +301,13 @@ static void answer(const call *c, picture *out)
 }
 
 const oracle_row oracle_functions[] = {
-    { "plus", answer }, { "minus", answer }, { "times", answer }, { "divide", answer }, { "div", answer },
-    { "mod", answer }, { "min", answer }, { "max", answer }, { "pow", answer }, { "atan2", answer }, { "and", answer },
-    { "or", answer }, { "xor", answer }, { "shl", answer }, { "shr", answer }, { "lt", answer }, { "le", answer },
-    { "gt", answer }, { "ge", answer }, { "eq", answer }, { "ne", answer }, { "both", answer }, { "either", answer },
-    { "not", answer }, { "negative", answer }, { "complement", answer }, { "abs", answer }, { "floor", answer },
-    { "ceil", answer }, { "round", answer }, { "trunc", answer }, { "sqrt", answer }, { "exp", answer },
-    { "log", answer }, { "sin", answer }, { "cos", answer }, { "tan", answer }, { "asin", answer }, { "acos", answer },
-    { "atan", answer }, { "sinh", answer }, { "cosh", answer }, { "tanh", answer }, { NULL, NULL },
+    { "plus", answer },       { "minus", answer }, { "times", answer },  { "divide", answer }, { "div", answer },
+    { "mod", answer },        { "min", answer },   { "max", answer },    { "pow", answer },    { "atan2", answer },
+    { "and", answer },        { "or", answer },    { "xor", answer },    { "shl", answer },    { "shr", answer },
+    { "lt", answer },         { "le", answer },    { "gt", answer },     { "ge", answer },     { "eq", answer },
+    { "ne", answer },         { "both", answer },  { "either", answer }, { "not", answer },    { "negative", answer },
+    { "complement", answer }, { "abs", answer },   { "floor", answer },  { "ceil", answer },   { "round", answer },
+    { "trunc", answer },      { "sqrt", answer },  { "exp", answer },    { "log", answer },    { "sin", answer },
+    { "cos", answer },        { "tan", answer },   { "asin", answer },   { "acos", answer },   { "atan", answer },
+    { "sinh", answer },       { "cosh", answer },  { "tanh", answer },   { NULL, NULL },
 };

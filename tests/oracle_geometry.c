@@ -11,7 +11,9 @@ static int64_t whole(const call *c, const char *name, int64_t otherwise)
 }
 
 /* Element (y, x, k) of the answer is a's element at the place that from() tells. */
-typedef struct place { int64_t y, x; } place;
+typedef struct place {
+    int64_t y, x;
+} place;
 typedef place (*from_fn)(const call *c, int64_t y, int64_t x);
 
 static void moved(const call *c, picture *out, int64_t h, int64_t w, from_fn from)
@@ -26,12 +28,12 @@ static void moved(const call *c, picture *out, int64_t h, int64_t w, from_fn fro
             }
 }
 
-static place from_crop(const call *c, int64_t y, int64_t x) { return (place){ y + whole(c, "y", 0), x + whole(c, "x", 0) }; }
-
-static void crop(const call *c, picture *out)
+static place from_crop(const call *c, int64_t y, int64_t x)
 {
-    moved(c, out, whole(c, "height", 1), whole(c, "width", 1), from_crop);
+    return (place){ y + whole(c, "y", 0), x + whole(c, "x", 0) };
 }
+
+static void crop(const call *c, picture *out) { moved(c, out, whole(c, "height", 1), whole(c, "width", 1), from_crop); }
 
 static place from_flip(const call *c, int64_t y, int64_t x)
 {
@@ -55,7 +57,8 @@ static void shift(const call *c, picture *out)
     for (int64_t y = 0; y < a->h; y++)
         for (int64_t x = 0; x < a->w; x++)
             for (int64_t k = 0; k < a->c; k++)
-                *picture_at(out, y, x, k) = picture_read(a, y + dy, x + dx, k, call_border(c), call_number(c, "cval", 0));
+                *picture_at(out, y, x, k) =
+                    picture_read(a, y + dy, x + dx, k, call_border(c), call_number(c, "cval", 0));
 }
 
 /* ---- resize -------------------------------------------------------------------------------------- */
@@ -101,7 +104,8 @@ static void resize_to(const call *c, int64_t height, int64_t width, picture *out
                     }
                 }
                 *picture_at(out, y, x, k) = sum;
-                if (!is_nearest) out->slack[(y * out->w + x) * out->c + k] = magnitude * (is_double ? 0x1p-44L : 0x1p-15L);
+                if (!is_nearest)
+                    out->slack[(y * out->w + x) * out->c + k] = magnitude * (is_double ? 0x1p-44L : 0x1p-15L);
             }
 }
 
@@ -189,6 +193,8 @@ static void histogram(const call *c, picture *out)
 }
 
 const oracle_row oracle_geometry[] = {
-    { "crop", crop }, { "flip", flip }, { "transpose", transpose }, { "shift", shift }, { "resize", resize },
-    { "thumbnail", thumbnail }, { "at", at }, { "circle", circle }, { "histogram", histogram }, { NULL, NULL },
+    { "crop", crop },   { "flip", flip },     { "transpose", transpose },
+    { "shift", shift }, { "resize", resize }, { "thumbnail", thumbnail },
+    { "at", at },       { "circle", circle }, { "histogram", histogram },
+    { NULL, NULL },
 };

@@ -25,7 +25,8 @@ static real grain(const call *c)
     bool is_double = false;
     for (int k = 0; k < c->n_in; k++) {
         imgpar_dtype d = c->in[k]->dtype;
-        is_double = is_double || (!c->in[k]->is_number && (d == IMGPAR_F64 || (!is_float(d) && imgpar_dtype_size(d) >= 4)));
+        is_double =
+            is_double || (!c->in[k]->is_number && (d == IMGPAR_F64 || (!is_float(d) && imgpar_dtype_size(d) >= 4)));
     }
     return is_double ? 0x1p-50L : 0x1p-22L;
 }
@@ -41,7 +42,8 @@ static bool all_integers(const call *c)
 static bool weighs_two(const call *c)
 {
     if (c->n_in < 2 || (c->n_in > 2 && c->in[2]->c != 1) || call_is(c, "alpha", "channel", "coverage")) return false;
-    return picture_is_alpha(c->in[0], c->in[0]->c - 1) && picture_is_alpha(c->in[1], c->in[1]->c - 1) && c->in[1]->c == c->in[0]->c;
+    return picture_is_alpha(c->in[0], c->in[0]->c - 1) && picture_is_alpha(c->in[1], c->in[1]->c - 1) &&
+           c->in[1]->c == c->in[0]->c;
 }
 
 /* One element of the answer: v[k] is input k there; alpha tells that the channel is alpha. */
@@ -49,7 +51,8 @@ typedef struct element {
     const call *c;
     imgpar_dtype dtype;
     real v[CALL_MAX_INPUTS], slack;
-    real alphas[2];          /* of two pictures whose colours are weighed by them: both have alpha, and nothing else has channels */
+    /* of two pictures whose colours are weighed by them: both have alpha, and nothing else has channels */
+    real alphas[2];
     bool is_alpha, is_weighed;
     int channel;
 } element;
@@ -63,10 +66,15 @@ static void each(const call *c, imgpar_dtype dtype, picture *out, element_fn fn)
     for (int64_t y = 0; y < dims[0]; y++)
         for (int64_t x = 0; x < dims[1]; x++)
             for (int64_t k = 0; k < dims[2]; k++) {
-                element e = { .c = c, .dtype = dtype, .is_alpha = picture_is_alpha(c->in[0], k), .channel = (int)k,
+                element e = { .c = c,
+                              .dtype = dtype,
+                              .is_alpha = picture_is_alpha(c->in[0], k),
+                              .channel = (int)k,
                               .is_weighed = weighs_two(c) };
                 for (int i = 0; i < 2 && e.is_weighed; i++)
-                    e.alphas[i] = picture_spread(c->in[i], y, x, c->in[i]->c - 1) * (i && picture_white(c->in[i]) > 0 ? picture_white(c->in[0]) / picture_white(c->in[i]) : 1);
+                    e.alphas[i] =
+                        picture_spread(c->in[i], y, x, c->in[i]->c - 1) *
+                        (i && picture_white(c->in[i]) > 0 ? picture_white(c->in[0]) / picture_white(c->in[i]) : 1);
                 for (int i = 0; i < c->n_in; i++)
                     e.v[i] = picture_spread(c->in[i], y, x, k);
                 int64_t at = (y * dims[1] + x) * dims[2] + k;
@@ -332,9 +340,12 @@ static void mean(const call *c, picture *out)
     const picture *a = c->in[0];
     bool is_wide = a->dtype == IMGPAR_I64 || a->dtype == IMGPAR_U64;
     real n = (real)picture_count(a), magnitude, v = total(a, &magnitude);
-    if (is_float(a->dtype)) *out = single(a->dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32, v / n, magnitude / n * grain(c));
-    else if (is_wide) *out = single(IMGPAR_F64, v / n, magnitude / n * grain(c)); /* summed as f64, which do not wrap */
-    else *out = single(IMGPAR_F32, v / n, fabsl(v / n) * 0x1p-22L);
+    if (is_float(a->dtype))
+        *out = single(a->dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32, v / n, magnitude / n * grain(c));
+    else if (is_wide)
+        *out = single(IMGPAR_F64, v / n, magnitude / n * grain(c)); /* summed as f64, which do not wrap */
+    else
+        *out = single(IMGPAR_F32, v / n, fabsl(v / n) * 0x1p-22L);
 }
 
 /* NaN is left out. */
@@ -351,8 +362,10 @@ static void minval(const call *c, picture *out) { extreme(c, out, false); }
 static void maxval(const call *c, picture *out) { extreme(c, out, true); }
 
 const oracle_row oracle_levels[] = {
-    { "add", add }, { "subtract", subtract }, { "multiply", multiply }, { "absdiff", absdiff }, { "minimum", minimum },
-    { "maximum", maximum }, { "blend", blend }, { "overlay", overlay }, { "invert", invert }, { "linear", linear },
-    { "clamp", clamp }, { "depth", depth }, { "rescale", rescale }, { "set_white", set_white }, { "threshold", threshold }, { "select", choose }, { "cast", cast }, { "fill", flat },
-    { "gray", gray }, { "sum", sum }, { "mean", mean }, { "minval", minval }, { "maxval", maxval }, { NULL, NULL },
+    { "add", add },         { "subtract", subtract },   { "multiply", multiply },   { "absdiff", absdiff },
+    { "minimum", minimum }, { "maximum", maximum },     { "blend", blend },         { "overlay", overlay },
+    { "invert", invert },   { "linear", linear },       { "clamp", clamp },         { "depth", depth },
+    { "rescale", rescale }, { "set_white", set_white }, { "threshold", threshold }, { "select", choose },
+    { "cast", cast },       { "fill", flat },           { "gray", gray },           { "sum", sum },
+    { "mean", mean },       { "minval", minval },       { "maxval", maxval },       { NULL, NULL },
 };

@@ -8,7 +8,9 @@
 
 static bool has_op(const call *c, const char *op)
 {
-    static const char *const rows[][2] = { { "cumsum", "sum" }, { "cumprod", "prod" }, { "cummin", "min" }, { "cummax", "max" } };
+    static const char *const rows[][2] = {
+        { "cumsum", "sum" }, { "cumprod", "prod" }, { "cummin", "min" }, { "cummax", "max" }
+    };
     for (int k = 0; k < 4; k++)
         if (strcmp(c->op, rows[k][0]) == 0) return strcmp(op, rows[k][1]) == 0;
     return call_is(c, "op", op, "none");
@@ -63,7 +65,8 @@ static real combined(const call *c, imgpar_dtype dtype, real a, real b)
 }
 
 /* Element k of the line stands at in[k * step]. */
-static void scan_line(const call *c, imgpar_dtype dtype, const real *in, int64_t n, int64_t step, real *out, real *slack)
+static void scan_line(const call *c, imgpar_dtype dtype, const real *in, int64_t n, int64_t step, real *out,
+                      real *slack)
 {
     bool exclusive = call_is(c, "exclusive", "true", "false");
     bool rounds = is_float(dtype) && (has_op(c, "sum") || has_op(c, "prod"));
@@ -75,13 +78,15 @@ static void scan_line(const call *c, imgpar_dtype dtype, const real *in, int64_t
         state = combined(c, is_float(dtype) || acc == IMGPAR_BOOL || acc == dtype ? dtype : acc, state, v);
         magnitude = has_op(c, "sum") ? magnitude + fabsl(v) : fabsl(state);
         out[k * step] = exclusive ? before : state;
-        if (rounds) slack[k * step] = (real)(k + 1) * 2 * grain(dtype) * (exclusive ? before_magnitude : magnitude) + 0x1p-130L;
+        if (rounds)
+            slack[k * step] = (real)(k + 1) * 2 * grain(dtype) * (exclusive ? before_magnitude : magnitude) + 0x1p-130L;
     }
 }
 
 /* ---- recursive filters --------------------------------------------------------------------------- */
 
-static void recursive_line(const call *c, imgpar_dtype dtype, const real *in, int64_t n, int64_t step, real *out, real *slack)
+static void recursive_line(const call *c, imgpar_dtype dtype, const real *in, int64_t n, int64_t step, real *out,
+                           real *slack)
 {
     real b[CALL_MAX_NUMBERS] = { 0 }, a[CALL_MAX_NUMBERS] = { 0 };
     int rows, cols;
@@ -102,15 +107,17 @@ static void recursive_line(const call *c, imgpar_dtype dtype, const real *in, in
 
 /* ---- lines ------------------------------------------------------------------------------------------ */
 
-void oracle_scan_lines(const call *c, imgpar_dtype dtype, const real *in, int64_t outer, int64_t n, int64_t inner, real *out,
-                       real *slack)
+void oracle_scan_lines(const call *c, imgpar_dtype dtype, const real *in, int64_t outer, int64_t n, int64_t inner,
+                       real *out, real *slack)
 {
     bool reverse = call_is(c, "reverse", "true", "false");
     for (int64_t o = 0; n > 0 && o < outer; o++)
         for (int64_t k = 0; k < inner; k++) {
             int64_t at = o * n * inner + k + (reverse ? (n - 1) * inner : 0), step = reverse ? -inner : inner;
-            if (strcmp(c->op, "recursive") == 0) recursive_line(c, dtype, in + at, n, step, out + at, slack + at);
-            else scan_line(c, dtype, in + at, n, step, out + at, slack + at);
+            if (strcmp(c->op, "recursive") == 0)
+                recursive_line(c, dtype, in + at, n, step, out + at, slack + at);
+            else
+                scan_line(c, dtype, in + at, n, step, out + at, slack + at);
         }
 }
 
@@ -121,11 +128,18 @@ static void lines(const call *c, picture *out)
     int64_t dims[3] = { a->h, a->w, a->c };
     if (axis < 0) axis += 3;
     *out = picture_new(oracle_scan_dtype(c, a->dtype), a->h, a->w, a->c);
-    oracle_scan_lines(c, a->dtype, a->v, axis == 0 ? 1 : axis == 1 ? a->h : a->h * a->w, dims[axis],
-                      axis == 0 ? a->w * a->c : axis == 1 ? a->c : 1, out->v, out->slack);
+    oracle_scan_lines(c, a->dtype, a->v,
+                      axis == 0   ? 1
+                      : axis == 1 ? a->h
+                                  : a->h * a->w,
+                      dims[axis],
+                      axis == 0   ? a->w * a->c
+                      : axis == 1 ? a->c
+                                  : 1,
+                      out->v, out->slack);
 }
 
 const oracle_row oracle_scans[] = {
-    { "scan", lines }, { "cumsum", lines }, { "cumprod", lines }, { "cummin", lines }, { "cummax", lines },
-    { "recursive", lines }, { NULL, NULL },
+    { "scan", lines },   { "cumsum", lines },    { "cumprod", lines }, { "cummin", lines },
+    { "cummax", lines }, { "recursive", lines }, { NULL, NULL },
 };

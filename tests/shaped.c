@@ -62,25 +62,34 @@ void *nd_read(imgpar_context *ctx, imgpar_array *a, const char *schedule, const 
     return computed(ctx, a, schedule, "1", what);
 }
 
-static void check_ways(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, int n_ways, const char *what)
+static void check_ways(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, int n_ways,
+                       const char *what)
 {
-    static const struct { const char *schedule, *fuse; } ways[] = {
-        { "ref", "1" }, { "auto", "1" }, { "pixels", "1" }, { "auto", "0" },
+    static const struct {
+        const char *schedule, *fuse;
+    } ways[] = {
+        { "ref", "1" },
+        { "auto", "1" },
+        { "pixels", "1" },
+        { "auto", "0" },
     };
     void *first = NULL;
     imgpar_info info = { .struct_size = sizeof info };
     char why[256];
     ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", what, imgpar_array_message(a));
     ck_assert_msg(info.dtype == want->p.dtype, "%s: is %s", what, imgpar_dtype_name(info.dtype));
-    ck_assert_msg(info.rank == want->rank && memcmp(info.shape, want->shape, (size_t)info.rank * sizeof *info.shape) == 0,
+    ck_assert_msg(info.rank == want->rank &&
+                      memcmp(info.shape, want->shape, (size_t)info.rank * sizeof *info.shape) == 0,
                   "%s: has another shape, of %d axes", what, info.rank);
     for (int k = 0; k < n_ways; k++) {
         void *bytes = computed(ctx, a, ways[k].schedule, ways[k].fuse, what);
         ck_assert_msg(picture_compare(&want->p, bytes, why), "%s, schedule %s: %s", what, ways[k].schedule, why);
-        ck_assert_msg(!same_bytes || !first || picture_same(&want->p, first, bytes), "%s: ref and %s give different bytes",
-                      what, ways[k].schedule);
-        if (first) free(bytes);
-        else first = bytes;
+        ck_assert_msg(!same_bytes || !first || picture_same(&want->p, first, bytes),
+                      "%s: ref and %s give different bytes", what, ways[k].schedule);
+        if (first)
+            free(bytes);
+        else
+            first = bytes;
     }
     free(first);
     imgpar_array_release(a);
@@ -91,7 +100,8 @@ void nd_check(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_by
     check_ways(ctx, a, want, same_bytes, strcmp(imgpar_context_device(ctx)->kind, "ref") != 0 ? 4 : 1, what);
 }
 
-void nd_check_dtype(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, imgpar_dtype dtype, const char *what)
+void nd_check_dtype(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, imgpar_dtype dtype,
+                    const char *what)
 {
     bool is_full = test_tier_is_full(), often = dtype == IMGPAR_F32 || dtype == IMGPAR_U8;
     bool has_device = strcmp(imgpar_context_device(ctx)->kind, "ref") != 0;

@@ -25,8 +25,10 @@ imgpar_array *nd_array(imgpar_context *ctx, const nd *a);
  * device by pixels and the device without fusion give what want admits; same_bytes: all the same. Releases a.
  */
 void nd_check(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, const char *what);
-/* nd_check() for tables over all dtypes: in the quick tier only some of them run on the device, since each is a program. */
-void nd_check_dtype(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, imgpar_dtype dtype, const char *what);
+/* nd_check() for tables over all dtypes: in the quick tier only some of them run on the device, since each is a
+ * program. */
+void nd_check_dtype(imgpar_context *ctx, imgpar_array *a, const nd *want, bool same_bytes, imgpar_dtype dtype,
+                    const char *what);
 /* The elements of a by a schedule, new; fails the test on an error. */
 void *nd_read(imgpar_context *ctx, imgpar_array *a, const char *schedule, const char *what);
 /* Fails the test unless the plan of a has n kernels and, where given, the word in its JSON. */

@@ -62,10 +62,8 @@ HELPER char *ask_with(sqlite3 *db, const char *sql, const void *blob, int n, int
     sqlite3_stmt *stmt = NULL;
     char *answer = NULL;
     *rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-    if (*rc)
-        return NULL;
-    if (blob)
-        sqlite3_bind_blob(stmt, 1, blob, n, SQLITE_STATIC);
+    if (*rc) return NULL;
+    if (blob) sqlite3_bind_blob(stmt, 1, blob, n, SQLITE_STATIC);
     *rc = sqlite3_step(stmt);
     if (*rc == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(stmt, 0);

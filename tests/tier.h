@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tier of tests: the quick one takes minutes, also where every kernel must be compiled; the full one is the whole matrix. */
+/* The tier of tests: the quick one takes minutes, also where every kernel must be compiled; the full one is the whole
+ * matrix. */
 #ifndef IP_TESTS_TIER_H
 #define IP_TESTS_TIER_H
 

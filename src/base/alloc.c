@@ -28,31 +28,16 @@ bool ip_fault(ip_fault_kind kind)
     return seen == atomic_load_explicit(&fault_at[kind], memory_order_relaxed);
 }
 
-unsigned long ip_fault_seen(ip_fault_kind kind)
-{
-    return atomic_load(&fault_seen[kind]);
-}
+unsigned long ip_fault_seen(ip_fault_kind kind) { return atomic_load(&fault_seen[kind]); }
 
-bool ip_mul_size(size_t a, size_t b, size_t *product)
-{
-    return !__builtin_mul_overflow(a, b, product);
-}
+bool ip_mul_size(size_t a, size_t b, size_t *product) { return !__builtin_mul_overflow(a, b, product); }
 
 /* malloc(0) may answer NULL, which would read as a failure. */
-static size_t at_least_one(size_t size_bytes)
-{
-    return size_bytes ? size_bytes : 1;
-}
+static size_t at_least_one(size_t size_bytes) { return size_bytes ? size_bytes : 1; }
 
-void *ip_alloc(size_t size_bytes)
-{
-    return ip_fault(IP_FAULT_ALLOC) ? NULL : malloc(at_least_one(size_bytes));
-}
+void *ip_alloc(size_t size_bytes) { return ip_fault(IP_FAULT_ALLOC) ? NULL : malloc(at_least_one(size_bytes)); }
 
-void *ip_zalloc(size_t size_bytes)
-{
-    return ip_fault(IP_FAULT_ALLOC) ? NULL : calloc(1, at_least_one(size_bytes));
-}
+void *ip_zalloc(size_t size_bytes) { return ip_fault(IP_FAULT_ALLOC) ? NULL : calloc(1, at_least_one(size_bytes)); }
 
 void *ip_realloc(void *memory, size_t size_bytes)
 {
@@ -79,10 +64,7 @@ char *ip_strdup(const char *text)
     return copy;
 }
 
-void ip_free(void *memory)
-{
-    free(memory);
-}
+void ip_free(void *memory) { free(memory); }
 
 uint64_t ip_host_memory(void)
 {

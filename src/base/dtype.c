@@ -9,30 +9,24 @@
 /* Rows in the order of imgpar_dtype.
  *               name     cl        size float  signed minimum      maximum      full */
 static const ip_dtype_facts facts[IMGPAR_N_DTYPES] = {
-    [IMGPAR_U8]   = { "u8",   "uchar",  1, false, false, 0,           UINT8_MAX,   UINT8_MAX },
-    [IMGPAR_I8]   = { "i8",   "char",   1, false, true,  INT8_MIN,    INT8_MAX,    255 },
-    [IMGPAR_U16]  = { "u16",  "ushort", 2, false, false, 0,           UINT16_MAX,  UINT16_MAX },
-    [IMGPAR_I16]  = { "i16",  "short",  2, false, true,  INT16_MIN,   INT16_MAX,   255 },
-    [IMGPAR_U32]  = { "u32",  "uint",   4, false, false, 0,           UINT32_MAX,  255 },
-    [IMGPAR_I32]  = { "i32",  "int",    4, false, true,  INT32_MIN,   INT32_MAX,   255 },
-    [IMGPAR_U64]  = { "u64",  "ulong",  8, false, false, 0,           0x1p64,      255 },
-    [IMGPAR_I64]  = { "i64",  "long",   8, false, true,  -0x1p63,     0x1p63,      255 },
-    [IMGPAR_F16]  = { "f16",  "half",   2, true,  true,  -65504.0,    65504.0,     1 },
-    [IMGPAR_F32]  = { "f32",  "float",  4, true,  true,  -FLT_MAX,    FLT_MAX,     1 },
-    [IMGPAR_F64]  = { "f64",  "double", 8, true,  true,  -DBL_MAX,    DBL_MAX,     1 },
-    [IMGPAR_BOOL] = { "bool", "uchar",  1, false, false, 0,           1,           1 },
-    [IMGPAR_COMPLEX64] = { "complex64", "float2", 8, true, true, -FLT_MAX, FLT_MAX,  1 }, /* of a part */
+    [IMGPAR_U8] = { "u8", "uchar", 1, false, false, 0, UINT8_MAX, UINT8_MAX },
+    [IMGPAR_I8] = { "i8", "char", 1, false, true, INT8_MIN, INT8_MAX, 255 },
+    [IMGPAR_U16] = { "u16", "ushort", 2, false, false, 0, UINT16_MAX, UINT16_MAX },
+    [IMGPAR_I16] = { "i16", "short", 2, false, true, INT16_MIN, INT16_MAX, 255 },
+    [IMGPAR_U32] = { "u32", "uint", 4, false, false, 0, UINT32_MAX, 255 },
+    [IMGPAR_I32] = { "i32", "int", 4, false, true, INT32_MIN, INT32_MAX, 255 },
+    [IMGPAR_U64] = { "u64", "ulong", 8, false, false, 0, 0x1p64, 255 },
+    [IMGPAR_I64] = { "i64", "long", 8, false, true, -0x1p63, 0x1p63, 255 },
+    [IMGPAR_F16] = { "f16", "half", 2, true, true, -65504.0, 65504.0, 1 },
+    [IMGPAR_F32] = { "f32", "float", 4, true, true, -FLT_MAX, FLT_MAX, 1 },
+    [IMGPAR_F64] = { "f64", "double", 8, true, true, -DBL_MAX, DBL_MAX, 1 },
+    [IMGPAR_BOOL] = { "bool", "uchar", 1, false, false, 0, 1, 1 },
+    [IMGPAR_COMPLEX64] = { "complex64", "float2", 8, true, true, -FLT_MAX, FLT_MAX, 1 }, /* of a part */
 };
 
-static bool is_dtype(imgpar_dtype dtype)
-{
-    return (unsigned)dtype < IMGPAR_N_DTYPES;
-}
+static bool is_dtype(imgpar_dtype dtype) { return (unsigned)dtype < IMGPAR_N_DTYPES; }
 
-const ip_dtype_facts *ip_dtype(imgpar_dtype dtype)
-{
-    return is_dtype(dtype) ? &facts[dtype] : NULL;
-}
+const ip_dtype_facts *ip_dtype(imgpar_dtype dtype) { return is_dtype(dtype) ? &facts[dtype] : NULL; }
 
 bool ip_dtype_find(const char *name, imgpar_dtype *dtype)
 {
@@ -44,15 +38,9 @@ bool ip_dtype_find(const char *name, imgpar_dtype *dtype)
     return false;
 }
 
-IMGPAR_API const char *imgpar_dtype_name(imgpar_dtype dtype)
-{
-    return is_dtype(dtype) ? facts[dtype].name : NULL;
-}
+IMGPAR_API const char *imgpar_dtype_name(imgpar_dtype dtype) { return is_dtype(dtype) ? facts[dtype].name : NULL; }
 
-IMGPAR_API size_t imgpar_dtype_size(imgpar_dtype dtype)
-{
-    return is_dtype(dtype) ? facts[dtype].size_bytes : 0;
-}
+IMGPAR_API size_t imgpar_dtype_size(imgpar_dtype dtype) { return is_dtype(dtype) ? facts[dtype].size_bytes : 0; }
 
 uint16_t ip_half_from_float(float value)
 {
@@ -115,8 +103,18 @@ static uint16_t half_from_double(double value)
 void ip_store_number(imgpar_dtype dtype, void *dst, double value)
 {
     const ip_dtype_facts *f = &facts[dtype];
-    union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32;
-            uint64_t u64; int64_t i64; float f32, c64[2]; double f64; } e = { 0 };
+    union {
+        uint8_t u8;
+        int8_t i8;
+        uint16_t u16;
+        int16_t i16;
+        uint32_t u32;
+        int32_t i32;
+        uint64_t u64;
+        int64_t i64;
+        float f32, c64[2];
+        double f64;
+    } e = { 0 };
     if (!f->is_float) {
         value = isnan(value) ? 0 : rint(value);
         if (value < f->minimum) value = f->minimum;
@@ -125,17 +123,17 @@ void ip_store_number(imgpar_dtype dtype, void *dst, double value)
     switch (dtype) {
     case IMGPAR_U8:
     case IMGPAR_BOOL: e.u8 = (uint8_t)value; break;
-    case IMGPAR_I8:   e.i8 = (int8_t)value; break;
-    case IMGPAR_U16:  e.u16 = (uint16_t)value; break;
-    case IMGPAR_I16:  e.i16 = (int16_t)value; break;
-    case IMGPAR_U32:  e.u32 = (uint32_t)value; break;
-    case IMGPAR_I32:  e.i32 = (int32_t)value; break;
+    case IMGPAR_I8: e.i8 = (int8_t)value; break;
+    case IMGPAR_U16: e.u16 = (uint16_t)value; break;
+    case IMGPAR_I16: e.i16 = (int16_t)value; break;
+    case IMGPAR_U32: e.u32 = (uint32_t)value; break;
+    case IMGPAR_I32: e.i32 = (int32_t)value; break;
     /* The maximum of 64-bit types is no double; the next one up stands for it. */
-    case IMGPAR_U64:  e.u64 = value >= 0x1p64 ? UINT64_MAX : (uint64_t)value; break;
-    case IMGPAR_I64:  e.i64 = value >= 0x1p63 ? INT64_MAX : (int64_t)value; break;
-    case IMGPAR_F16:  e.u16 = half_from_double(value); break;
-    case IMGPAR_F32:  e.f32 = (float)value; break;
-    case IMGPAR_F64:  e.f64 = value; break;
+    case IMGPAR_U64: e.u64 = value >= 0x1p64 ? UINT64_MAX : (uint64_t)value; break;
+    case IMGPAR_I64: e.i64 = value >= 0x1p63 ? INT64_MAX : (int64_t)value; break;
+    case IMGPAR_F16: e.u16 = half_from_double(value); break;
+    case IMGPAR_F32: e.f32 = (float)value; break;
+    case IMGPAR_F64: e.f64 = value; break;
     case IMGPAR_COMPLEX64: e.c64[0] = (float)value; break;
     case IMGPAR_N_DTYPES: return;
     }
@@ -144,23 +142,33 @@ void ip_store_number(imgpar_dtype dtype, void *dst, double value)
 
 double ip_load_number(imgpar_dtype dtype, const void *src)
 {
-    union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32;
-            uint64_t u64; int64_t i64; float f32, c64[2]; double f64; } e = { 0 };
+    union {
+        uint8_t u8;
+        int8_t i8;
+        uint16_t u16;
+        int16_t i16;
+        uint32_t u32;
+        int32_t i32;
+        uint64_t u64;
+        int64_t i64;
+        float f32, c64[2];
+        double f64;
+    } e = { 0 };
     if (!is_dtype(dtype)) return 0;
     memcpy(&e, src, facts[dtype].size_bytes);
     switch (dtype) {
     case IMGPAR_U8:
     case IMGPAR_BOOL: return e.u8;
-    case IMGPAR_I8:   return e.i8;
-    case IMGPAR_U16:  return e.u16;
-    case IMGPAR_I16:  return e.i16;
-    case IMGPAR_U32:  return e.u32;
-    case IMGPAR_I32:  return e.i32;
-    case IMGPAR_U64:  return (double)e.u64;
-    case IMGPAR_I64:  return (double)e.i64;
-    case IMGPAR_F16:  return (double)ip_float_from_half(e.u16);
-    case IMGPAR_F32:  return (double)e.f32;
-    case IMGPAR_F64:  return e.f64;
+    case IMGPAR_I8: return e.i8;
+    case IMGPAR_U16: return e.u16;
+    case IMGPAR_I16: return e.i16;
+    case IMGPAR_U32: return e.u32;
+    case IMGPAR_I32: return e.i32;
+    case IMGPAR_U64: return (double)e.u64;
+    case IMGPAR_I64: return (double)e.i64;
+    case IMGPAR_F16: return (double)ip_float_from_half(e.u16);
+    case IMGPAR_F32: return (double)e.f32;
+    case IMGPAR_F64: return e.f64;
     case IMGPAR_COMPLEX64: return (double)e.c64[0];
     case IMGPAR_N_DTYPES: break;
     }

@@ -9,12 +9,12 @@
 enum { IP_N_REAL_DTYPES = IMGPAR_COMPLEX64 }; /* those that expressions and stages have: they come first */
 
 typedef struct ip_dtype_facts {
-    const char *name;    /* "u8" */
-    const char *cl;      /* OpenCL C: "uchar"; bool is stored as uchar, f16 as half */
+    const char *name; /* "u8" */
+    const char *cl;   /* OpenCL C: "uchar"; bool is stored as uchar, f16 as half */
     unsigned size_bytes;
     bool is_float, is_signed;
     double minimum, maximum; /* of integers: the representable range; of floats: the largest finite */
-    double full;         /* white where an array has none: the maximum of u8 and u16, 1 for floats and bool, 255 */
+    double full;             /* white where an array has none: the maximum of u8 and u16, 1 for floats and bool, 255 */
 } ip_dtype_facts;
 
 /* The row of dtype; NULL for a bad value. */

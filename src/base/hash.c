@@ -52,15 +52,9 @@ uint64_t ip_hash_bytes(uint64_t seed, const void *bytes, size_t n)
     return finish(h);
 }
 
-uint64_t ip_hash_u64(uint64_t seed, uint64_t value)
-{
-    return finish(mix(seed ^ K0, K1) + mix(value ^ K3, K2));
-}
+uint64_t ip_hash_u64(uint64_t seed, uint64_t value) { return finish(mix(seed ^ K0, K1) + mix(value ^ K3, K2)); }
 
-uint64_t ip_hash_text(uint64_t seed, const char *text)
-{
-    return ip_hash_bytes(seed, text, strlen(text));
-}
+uint64_t ip_hash_text(uint64_t seed, const char *text) { return ip_hash_bytes(seed, text, strlen(text)); }
 
 ip_hash128 ip_hash128_bytes(ip_hash128 seed, const void *bytes, size_t n)
 {

@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct ip_hash128 { uint64_t a, b; } ip_hash128;
+typedef struct ip_hash128 {
+    uint64_t a, b;
+} ip_hash128;
 
 uint64_t ip_hash_bytes(uint64_t seed, const void *bytes, size_t n);
 uint64_t ip_hash_u64(uint64_t seed, uint64_t value);

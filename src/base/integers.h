@@ -12,7 +12,10 @@ static inline int64_t ip_ceil_div(int64_t a, int64_t b) { return b > 0 ? a / b +
 static inline int64_t ip_floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 /* Where low > high: low. */
-static inline int64_t ip_clamp(int64_t value, int64_t low, int64_t high) { return value < low ? low : value > high ? high : value; }
+static inline int64_t ip_clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
 static inline int64_t ip_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t ip_max(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int ip_min_int(int a, int b) { return a < b ? a : b; }

@@ -39,10 +39,7 @@ IMGPAR_API const char *imgpar_status_name(imgpar_status status)
     return i < sizeof status_names / sizeof *status_names ? status_names[i] : "unknown status";
 }
 
-IMGPAR_API const char *imgpar_version(void)
-{
-    return PACKAGE_VERSION;
-}
+IMGPAR_API const char *imgpar_version(void) { return PACKAGE_VERSION; }
 
 imgpar_status ip_fail(ip_error *err, imgpar_status status, const char *format, ...)
 {
@@ -62,5 +59,6 @@ imgpar_status ip_fail_memory(ip_error *err, const char *doing)
 
 imgpar_status ip_fail_memory_for(ip_error *err, const char *op, uint64_t size_bytes)
 {
-    return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory for %llu bytes", op, (unsigned long long)size_bytes);
+    return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory for %llu bytes", op,
+                   (unsigned long long)size_bytes);
 }

@@ -100,15 +100,9 @@ void ip_str_append_n(ip_str *s, const char *bytes, size_t n)
     s->text[s->length] = '\0';
 }
 
-void ip_str_append(ip_str *s, const char *text)
-{
-    ip_str_append_n(s, text, strlen(text));
-}
+void ip_str_append(ip_str *s, const char *text) { ip_str_append_n(s, text, strlen(text)); }
 
-void ip_str_putc(ip_str *s, char c)
-{
-    ip_str_append_n(s, &c, 1);
-}
+void ip_str_putc(ip_str *s, char c) { ip_str_append_n(s, &c, 1); }
 
 void ip_str_vprintf(ip_str *s, const char *format, va_list args)
 {
@@ -159,21 +153,24 @@ void ip_str_json(ip_str *s, const char *text)
     ip_str_putc(s, '"');
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
         size_t n = utf8_length(p);
-        if (*p == '"' || *p == '\\') ip_str_printf(s, "\\%c", *p);
-        else if (*p == '\n') ip_str_append(s, "\\n");
-        else if (*p == '\t') ip_str_append(s, "\\t");
-        else if (*p < 0x20) ip_str_printf(s, "\\u%04x", *p);
-        else if (n == 0) ip_str_append(s, "\\ufffd"); /* paths may hold any bytes; JSON may not */
-        else ip_str_append_n(s, (const char *)p, n);
+        if (*p == '"' || *p == '\\')
+            ip_str_printf(s, "\\%c", *p);
+        else if (*p == '\n')
+            ip_str_append(s, "\\n");
+        else if (*p == '\t')
+            ip_str_append(s, "\\t");
+        else if (*p < 0x20)
+            ip_str_printf(s, "\\u%04x", *p);
+        else if (n == 0)
+            ip_str_append(s, "\\ufffd"); /* paths may hold any bytes; JSON may not */
+        else
+            ip_str_append_n(s, (const char *)p, n);
         p += n ? n : 1;
     }
     ip_str_putc(s, '"');
 }
 
-const char *ip_str_text(const ip_str *s)
-{
-    return s->text ? s->text : "";
-}
+const char *ip_str_text(const ip_str *s) { return s->text ? s->text : ""; }
 
 char *ip_str_take(ip_str *s)
 {

@@ -22,7 +22,10 @@ typedef struct ip_str {
     bool failed;
 } ip_str;
 
-#define IP_STR_INIT { NULL, 0, 0, false }
+#define IP_STR_INIT       \
+    {                     \
+        NULL, 0, 0, false \
+    }
 
 void ip_str_free(ip_str *s);
 void ip_str_clear(ip_str *s);

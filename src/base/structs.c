@@ -23,23 +23,22 @@ static imgpar_status not_set(const char *function, const char *name, ip_error *e
 imgpar_status ip_struct_in(void *ours, const void *given, const char *function, const char *name, ip_error *err)
 {
     const size_t known = size_of(ours), n = size_of(given);
-    if (n == 0)
-        return not_set(function, name, err);
+    if (n == 0) return not_set(function, name, err);
     memset(ours, 0, known);
     memcpy(ours, given, n < known ? n : known);
     memcpy(ours, &known, sizeof known);
     for (size_t k = known; k < n; k++)
         if (((const char *)given)[k])
-            return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: %s has %zu bytes and sets some beyond the %zu that libimgpar %s knows",
-                           function, name, n, known, imgpar_version());
+            return ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                           "%s: %s has %zu bytes and sets some beyond the %zu that libimgpar %s knows", function, name,
+                           n, known, imgpar_version());
     return IMGPAR_OK;
 }
 
 imgpar_status ip_struct_out(void *given, const void *ours, const char *function, const char *name, ip_error *err)
 {
     const size_t known = size_of(ours), n = size_of(given);
-    if (n == 0)
-        return not_set(function, name, err);
+    if (n == 0) return not_set(function, name, err);
     memset(given, 0, n);
     memcpy(given, ours, n < known ? n : known);
     memcpy(given, &n, sizeof n);

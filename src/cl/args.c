@@ -18,8 +18,8 @@ typedef struct place {
 static imgpar_status wrong(const place *p, ip_error *err, imgpar_status st, const char *why)
 {
     const ip_cl_param *param = p->kernel->params ? &p->kernel->params[p->index] : NULL;
-    return ip_fail(err, st, "%s: argument %u (%s%s%s) %s", p->kernel->name, p->index, param ? param->type : "", param ? " " : "",
-                   param ? param->name : "unknown", why);
+    return ip_fail(err, st, "%s: argument %u (%s%s%s) %s", p->kernel->name, p->index, param ? param->type : "",
+                   param ? " " : "", param ? param->name : "unknown", why);
 }
 
 static bool is_integer(imgpar_dtype d) { return d != IMGPAR_F16 && d != IMGPAR_F32 && d != IMGPAR_F64; }
@@ -28,8 +28,7 @@ static bool integer_fits(imgpar_dtype dtype, int64_t v)
 {
     unsigned bits = (unsigned)ip_dtype(dtype)->size_bytes * 8;
     bool is_signed = dtype == IMGPAR_I8 || dtype == IMGPAR_I16 || dtype == IMGPAR_I32 || dtype == IMGPAR_I64;
-    if (is_signed)
-        return bits == 64 || (v >= -(INT64_C(1) << (bits - 1)) && v < INT64_C(1) << (bits - 1));
+    if (is_signed) return bits == 64 || (v >= -(INT64_C(1) << (bits - 1)) && v < INT64_C(1) << (bits - 1));
     return v >= 0 && (bits == 64 || v < INT64_C(1) << bits);
 }
 
@@ -39,16 +38,17 @@ static imgpar_status check_pointer(const place *at, const imgpar_cl_arg *arg, co
     if (p && p->kind != IP_CL_GLOBAL && p->kind != IP_CL_CONSTANT)
         return wrong(at, err, IMGPAR_E_ARGUMENT, "is not a global or constant pointer; a buffer was given");
     if (arg->kind == IMGPAR_CL_ARG_INPUT)
-        return p && !p->is_const ? wrong(at, err, IMGPAR_E_ARGUMENT, "is written; an input needs a pointer to const") : IMGPAR_OK;
+        return p && !p->is_const ? wrong(at, err, IMGPAR_E_ARGUMENT, "is written; an input needs a pointer to const")
+                                 : IMGPAR_OK;
     if (arg->kind == IMGPAR_CL_ARG_RESULT)
-        return p && p->is_const ? wrong(at, err, IMGPAR_E_ARGUMENT, "is const; the result needs a pointer that is written")
-                                : IMGPAR_OK;
-    if (!b)
-        return wrong(at, err, IMGPAR_E_ARGUMENT, "is a buffer that is NULL");
-    if (b->ctx != at->kernel->module->ctx)
-        return wrong(at, err, IMGPAR_E_ARGUMENT, "is a buffer of another context");
+        return p && p->is_const
+                   ? wrong(at, err, IMGPAR_E_ARGUMENT, "is const; the result needs a pointer that is written")
+                   : IMGPAR_OK;
+    if (!b) return wrong(at, err, IMGPAR_E_ARGUMENT, "is a buffer that is NULL");
+    if (b->ctx != at->kernel->module->ctx) return wrong(at, err, IMGPAR_E_ARGUMENT, "is a buffer of another context");
     if (p && b->access == IMGPAR_CL_IN && !p->is_const)
-        return wrong(at, err, IMGPAR_E_ARGUMENT, "is written; the buffer is IMGPAR_CL_IN, which needs a pointer to const");
+        return wrong(at, err, IMGPAR_E_ARGUMENT,
+                     "is written; the buffer is IMGPAR_CL_IN, which needs a pointer to const");
     if (p && b->access == IMGPAR_CL_OUT && p->is_const)
         return wrong(at, err, IMGPAR_E_ARGUMENT, "is const; the buffer is IMGPAR_CL_OUT, which kernels write");
     if (p && p->kind == IP_CL_CONSTANT && b->size_bytes > at->kernel->max_constant_bytes)
@@ -67,7 +67,8 @@ static imgpar_status check_number(const place *at, const imgpar_cl_arg *arg, con
         return wrong(at, err, IMGPAR_E_UNSUPPORTED,
                      "is half, which the host has no numbers of; give it with imgpar_cl_arg_struct()");
     if (arg->kind == IMGPAR_CL_ARG_REAL)
-        return is_integer(p->dtype) ? wrong(at, err, IMGPAR_E_ARGUMENT, "is an integer; a real number was given") : IMGPAR_OK;
+        return is_integer(p->dtype) ? wrong(at, err, IMGPAR_E_ARGUMENT, "is an integer; a real number was given")
+                                    : IMGPAR_OK;
     if (is_integer(p->dtype) && !integer_fits(p->dtype, arg->integer)) {
         char why[64];
         snprintf(why, sizeof why, "cannot hold %lld", (long long)arg->integer);
@@ -80,8 +81,7 @@ static imgpar_status check_struct(const place *at, const imgpar_cl_arg *arg, con
 {
     if (!arg->pointer || arg->size_bytes == 0)
         return wrong(at, err, IMGPAR_E_ARGUMENT, "is a struct that is NULL or empty");
-    if (p && p->kind != IP_CL_VALUE)
-        return wrong(at, err, IMGPAR_E_ARGUMENT, "is not a value; a struct was given");
+    if (p && p->kind != IP_CL_VALUE) return wrong(at, err, IMGPAR_E_ARGUMENT, "is not a value; a struct was given");
     if (p && p->size_bytes && p->size_bytes != arg->size_bytes) {
         char why[96];
         snprintf(why, sizeof why, "has %zu bytes; a struct of %zu was given", p->size_bytes, arg->size_bytes);
@@ -92,10 +92,10 @@ static imgpar_status check_struct(const place *at, const imgpar_cl_arg *arg, con
 
 static imgpar_status check_local(const place *at, const imgpar_cl_arg *arg, const ip_cl_param *p, ip_error *err)
 {
-    if (arg->size_bytes == 0)
-        return wrong(at, err, IMGPAR_E_ARGUMENT, "is local memory of 0 bytes");
-    return p && p->kind != IP_CL_LOCAL ? wrong(at, err, IMGPAR_E_ARGUMENT, "is not a local pointer; local memory was given")
-                                       : IMGPAR_OK;
+    if (arg->size_bytes == 0) return wrong(at, err, IMGPAR_E_ARGUMENT, "is local memory of 0 bytes");
+    return p && p->kind != IP_CL_LOCAL
+               ? wrong(at, err, IMGPAR_E_ARGUMENT, "is not a local pointer; local memory was given")
+               : IMGPAR_OK;
 }
 
 static imgpar_status check_arg(const place *at, const imgpar_cl_arg *arg, int n_inputs, ip_error *err)
@@ -109,7 +109,8 @@ static imgpar_status check_arg(const place *at, const imgpar_cl_arg *arg, int n_
     if (arg->kind == IMGPAR_CL_ARG_INPUT && (arg->integer < 0 || arg->integer >= n_inputs))
         return wrong(at, err, IMGPAR_E_ARGUMENT, "is an input that there is not");
     if (arg->kind == IMGPAR_CL_ARG_BUFFER && n_inputs >= 0)
-        return wrong(at, err, IMGPAR_E_ARGUMENT, "is a buffer; a node takes arrays (imgpar_cl_array() makes one of it)");
+        return wrong(at, err, IMGPAR_E_ARGUMENT,
+                     "is a buffer; a node takes arrays (imgpar_cl_array() makes one of it)");
     switch (arg->kind) {
     case IMGPAR_CL_ARG_BUFFER:
     case IMGPAR_CL_ARG_INPUT:
@@ -127,15 +128,13 @@ imgpar_status ip_cl_check_args(const imgpar_cl_kernel *kernel, const imgpar_cl_a
 {
     uint64_t local_bytes = kernel->local_bytes, there = kernel->module->program->device->facts.info.local_bytes;
     if (n_args != kernel->n_params)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: has %u parameters; %zu arguments were given", kernel->name, kernel->n_params,
-                       n_args);
-    if (!args && n_args > 0)
-        return ip_cl_null(err, kernel->name, "args");
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: has %u parameters; %zu arguments were given", kernel->name,
+                       kernel->n_params, n_args);
+    if (!args && n_args > 0) return ip_cl_null(err, kernel->name, "args");
     for (unsigned k = 0; k < n_args; k++) {
         const place at = { kernel, k };
         imgpar_status st = check_arg(&at, &args[k], n_inputs, err);
-        if (st)
-            return st;
+        if (st) return st;
         if (args[k].kind == IMGPAR_CL_ARG_LOCAL)
             local_bytes = args[k].size_bytes > UINT64_MAX - local_bytes ? UINT64_MAX : local_bytes + args[k].size_bytes;
     }
@@ -153,7 +152,9 @@ static size_t number_bytes(const imgpar_cl_arg *arg, imgpar_dtype dtype, unsigne
     double real = arg->kind == IMGPAR_CL_ARG_REAL ? arg->real : (double)arg->integer;
     float single = (float)real;
     size_t n = ip_dtype(dtype)->size_bytes;
-    const void *from = dtype == IMGPAR_F32 ? (const void *)&single : dtype == IMGPAR_F64 ? (const void *)&real : &arg->integer;
+    const void *from = dtype == IMGPAR_F32   ? (const void *)&single
+                       : dtype == IMGPAR_F64 ? (const void *)&real
+                                             : &arg->integer;
     memcpy(bytes, from, n); /* devices are little-endian, as the host is: facts.c lets no other one in */
     return n;
 }
@@ -195,24 +196,22 @@ static cl_int bind_arg(const binding *b, unsigned k)
     }
 }
 
-imgpar_status ip_cl_bind(const ip_cl_launch *launch, const ip_cl_report *report, cl_kernel *kernel, ip_cl_use *uses, int *n_uses,
-                         ip_error *err)
+imgpar_status ip_cl_bind(const ip_cl_launch *launch, const ip_cl_report *report, cl_kernel *kernel, ip_cl_use *uses,
+                         int *n_uses, ip_error *err)
 {
     const imgpar_cl_kernel *k = launch->kernel;
     binding b = { .launch = launch, .uses = uses, .n_uses = n_uses };
     cl_int code;
     *n_uses = 0;
     *kernel = b.kernel = ip_cl_may(&code) ? clCreateKernel(k->module->program->program, k->name, &code) : NULL;
-    if (code)
-        return ip_cl_fail(err, code, "clCreateKernel", k->name);
+    if (code) return ip_cl_fail(err, code, "clCreateKernel", k->name);
     for (unsigned i = 0; !code && i < k->n_params; i++)
         code = bind_arg(&b, i);
     if (!code && report) {
         ip_buffer *memory = ip_cl_report_memory(report);
         code = bind_memory(&b, k->n_params, memory->mem, memory, NULL);
     }
-    if (!code)
-        return IMGPAR_OK;
+    if (!code) return IMGPAR_OK;
     clReleaseKernel(*kernel);
     *kernel = NULL;
     return ip_cl_fail(err, code, "clSetKernelArg", k->name);

@@ -2,8 +2,9 @@
 /*
  * The inside of the device layer (imgpar_cl.h): what its files share.
  *
- * It stands on the same ip_device as the evaluations of arrays: buffers come from its pool, programs from its cache, and
- * commands are ordered by the buffers they share (run/order.c), so that both can use one buffer. Queues are its own.
+ * It stands on the same ip_device as the evaluations of arrays: buffers come from its pool, programs from its cache,
+ * and commands are ordered by the buffers they share (run/order.c), so that both can use one buffer. Queues are its
+ * own.
  *
  * Locks: a queue's two, and below them the device's order lock, which also guards the state of buffers.
  */
@@ -33,21 +34,22 @@ void ip_cl_alive(imgpar_context *ctx, ip_live_kind kind, int n);
 typedef struct ip_cl_report ip_cl_report;
 
 struct imgpar_cl_event {
-    atomic_int refs, handles;  /* of all, of the user */
+    atomic_int refs, handles; /* of all, of the user */
     imgpar_context *ctx;
     cl_event event;
     char name[64];
     uint64_t bytes;
-    ip_cl_report *report;      /* of a launch that may print or check; NULL; taken by who delivers it, under the queue's lock */
+    /* of a launch that may print or check; NULL; taken by who delivers it, under the queue's lock */
+    ip_cl_report *report;
     bool is_task;
-    atomic_int task_status;    /* tasks: what it returned */
+    atomic_int task_status;                        /* tasks: what it returned */
     atomic_ullong queued_ns, started_ns, ended_ns; /* tasks */
 };
 
 struct imgpar_cl_queue {
     atomic_int refs;
     imgpar_context *ctx;
-    ip_device *device;         /* the context's */
+    ip_device *device; /* the context's */
     cl_command_queue queue;
     bool blocks, in_order;
     void (*on_print)(void *user, const char *text);
@@ -58,26 +60,26 @@ struct imgpar_cl_queue {
     size_t n_records, records_capacity;
     imgpar_cl_profile_row *rows;
     size_t n_rows;
-    ip_error first;            /* failure since the last finish */
+    ip_error first; /* failure since the last finish */
 };
 
 /* One use of memory by a command. */
 typedef struct ip_cl_use {
     ip_buffer *memory;
-    imgpar_cl_buffer *buffer;  /* whose state is checked; NULL: memory of the graph */
+    imgpar_cl_buffer *buffer; /* whose state is checked; NULL: memory of the graph */
     bool writes;
 } ip_cl_use;
 
 /* A command to be enqueued: what it is, what it uses, and the call that enqueues it. */
 typedef struct ip_cl_command {
     imgpar_cl_queue *queue;
-    const char *name;          /* in the profile */
-    const char *call;          /* the OpenCL function, for messages */
+    const char *name; /* in the profile */
+    const char *call; /* the OpenCL function, for messages */
     const imgpar_cl_order *order;
     const ip_cl_use *uses;
     int n_uses;
     uint64_t bytes;
-    bool unmaps;               /* wants the buffer mapped; every other command wants it not to be */
+    bool unmaps; /* wants the buffer mapped; every other command wants it not to be */
     ip_cl_report *takes_report;
     /* Enqueues to run after waits; what it needs is behind argument. */
     cl_int (*enqueue)(cl_command_queue queue, void *argument, const ip_waits *waits, cl_event *event);
@@ -92,11 +94,12 @@ imgpar_status ip_cl_submit(const ip_cl_command *command, ip_error *err);
 /* What every public function with an order does first: a call that fails, wherever it does, leaves no event behind. */
 void ip_cl_order_begin(const imgpar_cl_order *given);
 /* Reads and checks what the caller says of the order (NULL is legal); the events it names go into waits. */
-imgpar_status ip_cl_order_read(imgpar_cl_queue *queue, const char *name, const imgpar_cl_order *given, imgpar_cl_order *out,
-                               ip_waits *waits, ip_error *err);
-/* Notes a command that was enqueued, waits for it where the queue blocks, and gives the user's reference to *handle (handle NULL:
- * none). Takes event. */
-imgpar_status ip_cl_record(imgpar_cl_queue *queue, imgpar_cl_event *takes_event, imgpar_cl_event **handle, ip_error *err);
+imgpar_status ip_cl_order_read(imgpar_cl_queue *queue, const char *name, const imgpar_cl_order *given,
+                               imgpar_cl_order *out, ip_waits *waits, ip_error *err);
+/* Notes a command that was enqueued, waits for it where the queue blocks, and gives the user's reference to *handle
+ * (handle NULL: none). Takes event. */
+imgpar_status ip_cl_record(imgpar_cl_queue *queue, imgpar_cl_event *takes_event, imgpar_cl_event **handle,
+                           ip_error *err);
 /* A new event for event, which is retained; NULL without memory. */
 imgpar_cl_event *ip_cl_event_new(imgpar_context *ctx, cl_event event, const char *name, uint64_t bytes);
 void ip_cl_event_drop(imgpar_cl_event *event);
@@ -104,7 +107,8 @@ void ip_cl_event_drop(imgpar_cl_event *event);
 imgpar_status ip_cl_event_finish(const imgpar_cl_event *event, ip_error *err);
 /* Of a command that is over. */
 imgpar_status ip_cl_event_clock(const imgpar_cl_event *event, imgpar_cl_times *out, ip_error *err);
-/* Waits for all commands of the queue, delivers their reports and adds them to the profile; failures go to queue->first. */
+/* Waits for all commands of the queue, delivers their reports and adds them to the profile; failures go to
+ * queue->first. */
 void ip_cl_queue_settle(imgpar_cl_queue *queue);
 
 /* ---- buffers ---------------------------------------------------------------------------- */
@@ -112,16 +116,16 @@ void ip_cl_queue_settle(imgpar_cl_queue *queue);
 struct imgpar_cl_buffer {
     atomic_int refs;
     imgpar_context *ctx;
-    imgpar_cl_buffer *whole;   /* of a part: the buffer it is a part of, retained; else NULL */
-    ip_buffer *memory;         /* a reference */
-    cl_mem mem;                /* memory's, or a sub-buffer of its own */
-    size_t offset_bytes;       /* in memory */
-    imgpar_cl_layout layout;   /* pitches set */
+    imgpar_cl_buffer *whole; /* of a part: the buffer it is a part of, retained; else NULL */
+    ip_buffer *memory;       /* a reference */
+    cl_mem mem;              /* memory's, or a sub-buffer of its own */
+    size_t offset_bytes;     /* in memory */
+    imgpar_cl_layout layout; /* pitches set */
     size_t size_bytes;
     imgpar_cl_access access;
     bool is_wrapped;
     /* Of whole buffers; guarded by the device's order lock. */
-    void *mapped;              /* NULL: it is not */
+    void *mapped; /* NULL: it is not */
     bool mapped_writes;
     bool is_constant;
 };
@@ -129,21 +133,21 @@ struct imgpar_cl_buffer {
 /* The buffer that has the state. */
 static inline imgpar_cl_buffer *ip_cl_whole(imgpar_cl_buffer *buffer) { return buffer->whole ? buffer->whole : buffer; }
 /* The memory that the size of a layout takes, its pitches filled in. */
-imgpar_status ip_cl_layout(const char *function, const imgpar_cl_layout *given, imgpar_cl_layout *out, size_t *size_bytes,
-                           ip_error *err);
+imgpar_status ip_cl_layout(const char *function, const imgpar_cl_layout *given, imgpar_cl_layout *out,
+                           size_t *size_bytes, ip_error *err);
 /* A buffer of the pool as one of the user; takes memory, also where it fails. */
 imgpar_status ip_cl_buffer_of_memory(imgpar_context *ctx, imgpar_cl_access access, const imgpar_cl_layout *layout,
                                      size_t size_bytes, ip_buffer *memory, imgpar_cl_buffer **out, ip_error *err);
 
 /* A region of a buffer in bytes, x first, as the rectangular copies of OpenCL want it. */
 typedef struct ip_cl_box {
-    size_t offset[3], extent[3];  /* bytes, rows, slices */
+    size_t offset[3], extent[3]; /* bytes, rows, slices */
     size_t host_row_pitch, host_slice_pitch;
-    size_t bytes;                 /* of its elements */
-    bool is_straight;             /* its bytes lie one after the other in the buffer */
+    size_t bytes;     /* of its elements */
+    bool is_straight; /* its bytes lie one after the other in the buffer */
 } ip_cl_box;
-imgpar_status ip_cl_box_of(const char *function, const imgpar_cl_buffer *buffer, const imgpar_cl_region *region, ip_cl_box *out,
-                           ip_error *err);
+imgpar_status ip_cl_box_of(const char *function, const imgpar_cl_buffer *buffer, const imgpar_cl_region *region,
+                           ip_cl_box *out, ip_error *err);
 
 /* ---- modules, kernels ------------------------------------------------------------------- */
 
@@ -152,27 +156,27 @@ typedef enum ip_cl_param_kind { IP_CL_GLOBAL, IP_CL_CONSTANT, IP_CL_LOCAL, IP_CL
 /* A parameter of a kernel as the compiler tells it. */
 typedef struct ip_cl_param {
     ip_cl_param_kind kind;
-    bool is_const;             /* only read */
-    char name[48], type[48];   /* "by", "float*" */
-    imgpar_dtype dtype;        /* VALUE: of a number; IMGPAR_N_DTYPES: another type */
-    size_t size_bytes;         /* VALUE: 0 where it is not known */
+    bool is_const;           /* only read */
+    char name[48], type[48]; /* "by", "float*" */
+    imgpar_dtype dtype;      /* VALUE: of a number; IMGPAR_N_DTYPES: another type */
+    size_t size_bytes;       /* VALUE: 0 where it is not known */
 } ip_cl_param;
 
 struct imgpar_cl_module {
     atomic_int refs;
     imgpar_context *ctx;
     ip_program *program;
-    char *kernels;             /* "scale;sum" */
-    char *text;                /* the user's constants, files and texts */
+    char *kernels; /* "scale;sum" */
+    char *text;    /* the user's constants, files and texts */
 };
 
 struct imgpar_cl_kernel {
     atomic_int refs;
     imgpar_cl_module *module;
     char *name;
-    ip_cl_param *params;       /* NULL: the driver does not tell */
-    unsigned n_params;         /* as a launch gives them */
-    bool reports;              /* has IMGPAR_REPORT behind them */
+    ip_cl_param *params; /* NULL: the driver does not tell */
+    unsigned n_params;   /* as a launch gives them */
+    bool reports;        /* has IMGPAR_REPORT behind them */
     size_t max_group, multiple, required[3], max_items[3];
     uint64_t local_bytes, private_bytes, max_constant_bytes;
 };
@@ -183,7 +187,7 @@ struct imgpar_cl_kernel {
 typedef struct ip_cl_launch {
     const imgpar_cl_kernel *kernel;
     const imgpar_cl_arg *args;
-    imgpar_cl_work work;       /* groups chosen */
+    imgpar_cl_work work;               /* groups chosen */
     ip_buffer *result, *const *inputs; /* of nodes; NULL: there are none */
 } ip_cl_launch;
 
@@ -191,19 +195,20 @@ typedef struct ip_cl_launch {
 imgpar_status ip_cl_check_args(const imgpar_cl_kernel *kernel, const imgpar_cl_arg *args, size_t n_args, int n_inputs,
                                ip_error *err);
 /* Checks sizes and chooses groups. */
-imgpar_status ip_cl_check_work(const imgpar_cl_kernel *kernel, const imgpar_cl_work *given, imgpar_cl_work *out, ip_error *err);
+imgpar_status ip_cl_check_work(const imgpar_cl_kernel *kernel, const imgpar_cl_work *given, imgpar_cl_work *out,
+                               ip_error *err);
 /* A kernel object with its arguments; uses gets what memory it uses (n_args + 1 entries at most). */
-imgpar_status ip_cl_bind(const ip_cl_launch *launch, const ip_cl_report *report, cl_kernel *kernel, ip_cl_use *uses, int *n_uses,
-                         ip_error *err);
+imgpar_status ip_cl_bind(const ip_cl_launch *launch, const ip_cl_report *report, cl_kernel *kernel, ip_cl_use *uses,
+                         int *n_uses, ip_error *err);
 /* Where a launch goes: to a queue of the user, or (queue NULL) to the device as a part of an evaluation. */
 typedef struct ip_cl_target {
     imgpar_cl_queue *queue;
     const imgpar_cl_order *order;
-    double *busy_ms;           /* evaluations: gets what the device took; NULL: not asked for */
+    double *busy_ms; /* evaluations: gets what the device took; NULL: not asked for */
 } ip_cl_target;
 imgpar_status ip_cl_launch_run(const ip_cl_launch *launch, const ip_cl_target *target, ip_error *err);
-/* Enqueues a command with the evaluations of arrays. Waits for it where it has a report or the time is asked for. Takes the
- * report. */
+/* Enqueues a command with the evaluations of arrays. Waits for it where it has a report or the time is asked for. Takes
+ * the report. */
 imgpar_status ip_cl_run_alone(ip_device *device, const ip_cl_command *command, double *busy_ms, ip_error *err);
 
 /* ---- what kernels print and check (report.c) ------------------------------------------------ */
@@ -212,7 +217,8 @@ imgpar_status ip_cl_run_alone(ip_device *device, const ip_cl_command *command, d
 imgpar_status ip_cl_report_new(ip_device *device, const imgpar_cl_kernel *kernel, ip_cl_report **out, ip_error *err);
 /* The argument. */
 ip_buffer *ip_cl_report_memory(const ip_cl_report *report);
-/* Once the launch is over: reads it, hands texts to print (NULL: dropped) and returns the failure of a check. Takes report. */
+/* Once the launch is over: reads it, hands texts to print (NULL: dropped) and returns the failure of a check. Takes
+ * report. */
 imgpar_status ip_cl_report_deliver(ip_cl_report *takes_report, void (*print)(void *user, const char *text), void *user,
                                    ip_error *err);
 void ip_cl_report_free(ip_cl_report *report);

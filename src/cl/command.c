@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands on buffers: copies, fills, maps. Copies of boxes are the rectangular ones of OpenCL, which do straight ones too. */
+/* Commands on buffers: copies, fills, maps. Copies of boxes are the rectangular ones of OpenCL, which do straight ones
+ * too. */
 #include "cl/cl.h"
 
 #include "run/shaders.h"
@@ -8,8 +9,7 @@
 
 static imgpar_status check_objects(const char *name, const imgpar_cl_queue *q, const imgpar_cl_buffer *b, ip_error *err)
 {
-    if (!q || !b)
-        return ip_cl_null(err, name, q ? "the buffer" : "the queue");
+    if (!q || !b) return ip_cl_null(err, name, q ? "the buffer" : "the queue");
     if (q->ctx != b->ctx)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the buffer is of another context than the queue", name);
     return ip_context_check(q->ctx, err);
@@ -29,9 +29,9 @@ static cl_int enqueue_write(cl_command_queue queue, void *argument, const ip_wai
     static const size_t zero[3] = { 0, 0, 0 };
     const transfer *t = argument;
     const imgpar_cl_layout *l = &t->buffer->layout;
-    return clEnqueueWriteBufferRect(queue, t->buffer->mem, CL_FALSE, t->box.offset, zero, t->box.extent, l->row_pitch_bytes,
-                                    l->slice_pitch_bytes, t->box.host_row_pitch, t->box.host_slice_pitch, t->src, w->n, w->events,
-                                    event);
+    return clEnqueueWriteBufferRect(queue, t->buffer->mem, CL_FALSE, t->box.offset, zero, t->box.extent,
+                                    l->row_pitch_bytes, l->slice_pitch_bytes, t->box.host_row_pitch,
+                                    t->box.host_slice_pitch, t->src, w->n, w->events, event);
 }
 
 static cl_int enqueue_read(cl_command_queue queue, void *argument, const ip_waits *w, cl_event *event)
@@ -39,9 +39,9 @@ static cl_int enqueue_read(cl_command_queue queue, void *argument, const ip_wait
     static const size_t zero[3] = { 0, 0, 0 };
     const transfer *t = argument;
     const imgpar_cl_layout *l = &t->buffer->layout;
-    return clEnqueueReadBufferRect(queue, t->buffer->mem, CL_FALSE, t->box.offset, zero, t->box.extent, l->row_pitch_bytes,
-                                   l->slice_pitch_bytes, t->box.host_row_pitch, t->box.host_slice_pitch, t->dst, w->n, w->events,
-                                   event);
+    return clEnqueueReadBufferRect(queue, t->buffer->mem, CL_FALSE, t->box.offset, zero, t->box.extent,
+                                   l->row_pitch_bytes, l->slice_pitch_bytes, t->box.host_row_pitch,
+                                   t->box.host_slice_pitch, t->dst, w->n, w->events, event);
 }
 
 imgpar_status imgpar_cl_write(imgpar_cl_queue *q, imgpar_cl_buffer *b, const imgpar_cl_region *region, const void *src,
@@ -50,16 +50,22 @@ imgpar_status imgpar_cl_write(imgpar_cl_queue *q, imgpar_cl_buffer *b, const img
     ip_error err = { .status = IMGPAR_OK };
     transfer t = { .buffer = b, .src = src };
     ip_cl_order_begin(order);
-    if (check_objects("write", q, b, &err))
-        return ip_cl_say(&err);
+    if (check_objects("write", q, b, &err)) return ip_cl_say(&err);
     if (!src)
         ip_cl_null(&err, "write", "src");
     else if (b->access == IMGPAR_CL_OUT)
         ip_fail(&err, IMGPAR_E_ARGUMENT, "write: the buffer is IMGPAR_CL_OUT: kernels write it, the host reads");
     if (!err.status && !ip_cl_box_of("write", b, region, &t.box, &err)) {
         const ip_cl_use use = { b->memory, b, true };
-        const ip_cl_command c = { .queue = q, .name = "write", .call = "clEnqueueWriteBufferRect", .order = order, .uses = &use,
-                                  .n_uses = 1, .bytes = t.box.bytes, .enqueue = enqueue_write, .argument = &t };
+        const ip_cl_command c = { .queue = q,
+                                  .name = "write",
+                                  .call = "clEnqueueWriteBufferRect",
+                                  .order = order,
+                                  .uses = &use,
+                                  .n_uses = 1,
+                                  .bytes = t.box.bytes,
+                                  .enqueue = enqueue_write,
+                                  .argument = &t };
         if (!ip_cl_submit(&c, &err))
             atomic_fetch_add_explicit(&q->device->bytes_uploaded, t.box.bytes, memory_order_relaxed);
     }
@@ -72,14 +78,19 @@ imgpar_status imgpar_cl_read(imgpar_cl_queue *q, imgpar_cl_buffer *b, const imgp
     ip_error err = { .status = IMGPAR_OK };
     transfer t = { .buffer = b, .dst = dst };
     ip_cl_order_begin(order);
-    if (check_objects("read", q, b, &err))
-        return ip_cl_say(&err);
-    if (!dst)
-        ip_cl_null(&err, "read", "dst");
+    if (check_objects("read", q, b, &err)) return ip_cl_say(&err);
+    if (!dst) ip_cl_null(&err, "read", "dst");
     if (!err.status && !ip_cl_box_of("read", b, region, &t.box, &err)) {
         const ip_cl_use use = { b->memory, b, false };
-        const ip_cl_command c = { .queue = q, .name = "read", .call = "clEnqueueReadBufferRect", .order = order, .uses = &use,
-                                  .n_uses = 1, .bytes = t.box.bytes, .enqueue = enqueue_read, .argument = &t };
+        const ip_cl_command c = { .queue = q,
+                                  .name = "read",
+                                  .call = "clEnqueueReadBufferRect",
+                                  .order = order,
+                                  .uses = &use,
+                                  .n_uses = 1,
+                                  .bytes = t.box.bytes,
+                                  .enqueue = enqueue_read,
+                                  .argument = &t };
         if (!ip_cl_submit(&c, &err))
             atomic_fetch_add_explicit(&q->device->bytes_downloaded, t.box.bytes, memory_order_relaxed);
     }
@@ -97,9 +108,9 @@ static cl_int enqueue_copy(cl_command_queue queue, void *argument, const ip_wait
 {
     const copying *c = argument;
     const imgpar_cl_layout *f = &c->from->layout, *t = &c->to->layout;
-    return clEnqueueCopyBufferRect(queue, c->from->mem, c->to->mem, c->from_box.offset, c->to_box.offset, c->from_box.extent,
-                                   f->row_pitch_bytes, f->slice_pitch_bytes, t->row_pitch_bytes, t->slice_pitch_bytes, w->n,
-                                   w->events, event);
+    return clEnqueueCopyBufferRect(queue, c->from->mem, c->to->mem, c->from_box.offset, c->to_box.offset,
+                                   c->from_box.extent, f->row_pitch_bytes, f->slice_pitch_bytes, t->row_pitch_bytes,
+                                   t->slice_pitch_bytes, w->n, w->events, event);
 }
 
 static bool overlap(size_t a, size_t n_a, size_t b, size_t n_b) { return a < b + n_b && b < a + n_a; }
@@ -108,8 +119,7 @@ static bool overlap(size_t a, size_t n_a, size_t b, size_t n_b) { return a < b +
 static bool boxes_overlap(const copying *c)
 {
     const imgpar_cl_layout *f = &c->from->layout, *t = &c->to->layout;
-    if (c->from->memory != c->to->memory)
-        return false;
+    if (c->from->memory != c->to->memory) return false;
     bool same_pitches = f->row_pitch_bytes == t->row_pitch_bytes && f->slice_pitch_bytes == t->slice_pitch_bytes;
     if (same_pitches && c->from->offset_bytes == c->to->offset_bytes) {
         for (int d = 0; d < 3; d++)
@@ -124,41 +134,49 @@ static imgpar_status check_copy(const copying *c, ip_error *err)
 {
     for (int d = 0; d < 3; d++)
         if (c->from_box.extent[d] != c->to_box.extent[d])
-            return ip_fail(err, IMGPAR_E_SHAPE, "copy: the regions are %zu x %zu x %zu and %zu x %zu x %zu (bytes, rows, slices)",
+            return ip_fail(err, IMGPAR_E_SHAPE,
+                           "copy: the regions are %zu x %zu x %zu and %zu x %zu x %zu (bytes, rows, slices)",
                            c->from_box.extent[0], c->from_box.extent[1], c->from_box.extent[2], c->to_box.extent[0],
                            c->to_box.extent[1], c->to_box.extent[2]);
-    if (boxes_overlap(c))
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "copy: the regions overlap");
+    if (boxes_overlap(c)) return ip_fail(err, IMGPAR_E_ARGUMENT, "copy: the regions overlap");
     return IMGPAR_OK;
 }
 
-imgpar_status imgpar_cl_copy(imgpar_cl_queue *q, imgpar_cl_buffer *from, const imgpar_cl_region *from_region, imgpar_cl_buffer *to,
-                             const imgpar_cl_region *to_region, const imgpar_cl_order *order)
+imgpar_status imgpar_cl_copy(imgpar_cl_queue *q, imgpar_cl_buffer *from, const imgpar_cl_region *from_region,
+                             imgpar_cl_buffer *to, const imgpar_cl_region *to_region, const imgpar_cl_order *order)
 {
     ip_error err = { .status = IMGPAR_OK };
     copying c = { .from = from, .to = to };
     ip_cl_order_begin(order);
     if (check_objects("copy", q, from, &err) || check_objects("copy", q, to, &err) ||
-        ip_cl_box_of("copy", from, from_region, &c.from_box, &err) || ip_cl_box_of("copy", to, to_region, &c.to_box, &err) ||
-        check_copy(&c, &err))
+        ip_cl_box_of("copy", from, from_region, &c.from_box, &err) ||
+        ip_cl_box_of("copy", to, to_region, &c.to_box, &err) || check_copy(&c, &err))
         return ip_cl_say(&err);
     const ip_cl_use uses[] = { { from->memory, from, false }, { to->memory, to, true } };
-    const ip_cl_command command = { .queue = q, .name = "copy", .call = "clEnqueueCopyBufferRect", .order = order, .uses = uses,
-                                    .n_uses = 2, .bytes = c.from_box.bytes, .enqueue = enqueue_copy, .argument = &c };
+    const ip_cl_command command = { .queue = q,
+                                    .name = "copy",
+                                    .call = "clEnqueueCopyBufferRect",
+                                    .order = order,
+                                    .uses = uses,
+                                    .n_uses = 2,
+                                    .bytes = c.from_box.bytes,
+                                    .enqueue = enqueue_copy,
+                                    .argument = &c };
     ip_cl_submit(&command, &err);
     return ip_cl_say(&err);
 }
 
 /* ---- fills -------------------------------------------------------------------------------------------------- */
 
-/* OpenCL fills straight ranges with patterns of 1, 2, 4 ... 128 bytes; boxes and other elements are filled by a kernel. */
+/* OpenCL fills straight ranges with patterns of 1, 2, 4 ... 128 bytes; boxes and other elements are filled by a
+ * kernel. */
 enum { MAX_PATTERN = 128, MAX_ELEMENT = 4096 };
 
 typedef struct filling {
     const imgpar_cl_buffer *buffer;
     ip_cl_box box;
     const void *element;
-    cl_kernel kernel;      /* NULL: by OpenCL */
+    cl_kernel kernel; /* NULL: by OpenCL */
 } filling;
 
 static size_t straight_offset(const filling *f)
@@ -171,8 +189,8 @@ static cl_int enqueue_fill(cl_command_queue queue, void *argument, const ip_wait
 {
     const filling *f = argument;
     if (f->kernel)
-        return clEnqueueNDRangeKernel(queue, f->kernel, 3, NULL, f->box.extent, (const size_t[]){ 1, 1, 1 }, w->n, w->events,
-                                      event);
+        return clEnqueueNDRangeKernel(queue, f->kernel, 3, NULL, f->box.extent, (const size_t[]){ 1, 1, 1 }, w->n,
+                                      w->events, event);
     return clEnqueueFillBuffer(queue, f->buffer->mem, f->element, f->buffer->layout.element_bytes, straight_offset(f),
                                f->box.bytes, w->n, w->events, event);
 }
@@ -185,24 +203,20 @@ static bool opencl_fills(const filling *f)
 }
 
 /* The kernel's own copy of the element goes with its last argument: memory of the pool, written before. */
-static imgpar_status prepare_kernel(imgpar_cl_queue *q, filling *f, ip_program **program, ip_buffer **element, ip_error *err)
+static imgpar_status prepare_kernel(imgpar_cl_queue *q, filling *f, ip_program **program, ip_buffer **element,
+                                    ip_error *err)
 {
     const imgpar_cl_layout *l = &f->buffer->layout;
     const cl_ulong numbers[] = { straight_offset(f), l->row_pitch_bytes, l->slice_pitch_bytes, l->element_bytes };
     cl_int code;
     imgpar_status st = ip_program_get(q->device, ip_shader_text("fill"), "", program, NULL, err);
-    if (!st)
-        st = ip_buffer_new(q->device, l->element_bytes, element, err);
-    if (!st)
-        st = ip_buffer_write(*element, 0, f->element, l->element_bytes, err);
-    if (st)
-        return st;
+    if (!st) st = ip_buffer_new(q->device, l->element_bytes, element, err);
+    if (!st) st = ip_buffer_write(*element, 0, f->element, l->element_bytes, err);
+    if (st) return st;
     f->kernel = ip_cl_may(&code) ? clCreateKernel((*program)->program, "fill", &code) : NULL;
-    if (code)
-        return ip_cl_fail(err, code, "clCreateKernel", "fill");
+    if (code) return ip_cl_fail(err, code, "clCreateKernel", "fill");
     code = IP_CL(clSetKernelArg(f->kernel, 0, sizeof(cl_mem), &f->buffer->mem));
-    if (!code)
-        code = IP_CL(clSetKernelArg(f->kernel, 1, sizeof(cl_mem), &(*element)->mem));
+    if (!code) code = IP_CL(clSetKernelArg(f->kernel, 1, sizeof(cl_mem), &(*element)->mem));
     for (cl_uint k = 0; !code && k < 4; k++)
         code = IP_CL(clSetKernelArg(f->kernel, k + 2, sizeof numbers[k], &numbers[k]));
     return code ? ip_cl_fail(err, code, "clSetKernelArg", "fill") : IMGPAR_OK;
@@ -215,33 +229,37 @@ static imgpar_status fill(imgpar_cl_queue *q, filling *f, const imgpar_cl_order 
     bool by_kernel = !opencl_fills(f);
     imgpar_status st = by_kernel ? prepare_kernel(q, f, &program, &element, err) : IMGPAR_OK;
     if (!st) {
-        const ip_cl_use uses[] = { { f->buffer->memory, (imgpar_cl_buffer *)f->buffer, true }, { element, NULL, false } };
-        const ip_cl_command c = { .queue = q, .name = "fill", .call = by_kernel ? "clEnqueueNDRangeKernel" : "clEnqueueFillBuffer",
-                                  .order = order, .uses = uses, .n_uses = by_kernel ? 2 : 1, .bytes = f->box.bytes,
-                                  .enqueue = enqueue_fill, .argument = f };
+        const ip_cl_use uses[] = { { f->buffer->memory, (imgpar_cl_buffer *)f->buffer, true },
+                                   { element, NULL, false } };
+        const ip_cl_command c = { .queue = q,
+                                  .name = "fill",
+                                  .call = by_kernel ? "clEnqueueNDRangeKernel" : "clEnqueueFillBuffer",
+                                  .order = order,
+                                  .uses = uses,
+                                  .n_uses = by_kernel ? 2 : 1,
+                                  .bytes = f->box.bytes,
+                                  .enqueue = enqueue_fill,
+                                  .argument = f };
         st = ip_cl_submit(&c, err);
     }
-    if (f->kernel)
-        clReleaseKernel(f->kernel);
+    if (f->kernel) clReleaseKernel(f->kernel);
     ip_buffer_release(element);
     ip_program_release(program);
     return st;
 }
 
-imgpar_status imgpar_cl_fill(imgpar_cl_queue *q, imgpar_cl_buffer *b, const imgpar_cl_region *region, const void *element,
-                             const imgpar_cl_order *order)
+imgpar_status imgpar_cl_fill(imgpar_cl_queue *q, imgpar_cl_buffer *b, const imgpar_cl_region *region,
+                             const void *element, const imgpar_cl_order *order)
 {
     ip_error err = { .status = IMGPAR_OK };
     filling f = { .buffer = b, .element = element };
     ip_cl_order_begin(order);
-    if (check_objects("fill", q, b, &err))
-        return ip_cl_say(&err);
+    if (check_objects("fill", q, b, &err)) return ip_cl_say(&err);
     if (!element)
         ip_cl_null(&err, "fill", "the element");
     else if (b->layout.element_bytes > MAX_ELEMENT)
         ip_fail(&err, IMGPAR_E_LIMIT, "fill: an element of %zu bytes is over %d", b->layout.element_bytes, MAX_ELEMENT);
-    if (!err.status && !ip_cl_box_of("fill", b, region, &f.box, &err))
-        fill(q, &f, order, &err);
+    if (!err.status && !ip_cl_box_of("fill", b, region, &f.box, &err)) fill(q, &f, order, &err);
     return ip_cl_say(&err);
 }
 
@@ -257,8 +275,8 @@ static cl_int enqueue_map(cl_command_queue queue, void *argument, const ip_waits
 {
     mapping *m = argument;
     cl_int code;
-    m->memory =
-        clEnqueueMapBuffer(queue, m->buffer->mem, CL_FALSE, m->flags, 0, m->buffer->size_bytes, w->n, w->events, event, &code);
+    m->memory = clEnqueueMapBuffer(queue, m->buffer->mem, CL_FALSE, m->flags, 0, m->buffer->size_bytes, w->n, w->events,
+                                   event, &code);
     if (!code) { /* the order lock is held */
         m->buffer->mapped = m->memory;
         m->buffer->mapped_writes = m->flags & CL_MAP_WRITE;
@@ -280,22 +298,25 @@ static imgpar_status map(imgpar_cl_queue *q, imgpar_cl_buffer *b, bool writes, v
     mapping m = { .buffer = b, .flags = CL_MAP_READ | (writes ? CL_MAP_WRITE : 0) };
     imgpar_cl_event *event = NULL;
     const ip_cl_use use = { b->memory, b, writes };
-    const ip_cl_command c = { .queue = q, .name = "map", .call = "clEnqueueMapBuffer", .order = IMGPAR_CL_ORDER(.event = &event),
-                              .uses = &use, .n_uses = 1, .enqueue = enqueue_map, .argument = &m };
+    const ip_cl_command c = { .queue = q,
+                              .name = "map",
+                              .call = "clEnqueueMapBuffer",
+                              .order = IMGPAR_CL_ORDER(.event = &event),
+                              .uses = &use,
+                              .n_uses = 1,
+                              .enqueue = enqueue_map,
+                              .argument = &m };
     imgpar_status st = ip_cl_submit(&c, err);
-    if (!st)
-        st = ip_cl_event_finish(event, err);
+    if (!st) st = ip_cl_event_finish(event, err);
     imgpar_cl_event_release(event);
-    if (!st)
-        *memory = m.memory;
+    if (!st) *memory = m.memory;
     return st;
 }
 
 imgpar_status imgpar_cl_map(imgpar_cl_queue *q, imgpar_cl_buffer *b, int writes, void **memory)
 {
     ip_error err = { .status = IMGPAR_OK };
-    if (memory)
-        *memory = NULL;
+    if (memory) *memory = NULL;
     if (!memory)
         ip_cl_null(&err, "map", "memory");
     else if (!check_objects("map", q, b, &err)) {
@@ -311,8 +332,7 @@ imgpar_status imgpar_cl_unmap(imgpar_cl_queue *q, imgpar_cl_buffer *b, const img
 {
     ip_error err = { .status = IMGPAR_OK };
     ip_cl_order_begin(order);
-    if (check_objects("unmap", q, b, &err))
-        return ip_cl_say(&err);
+    if (check_objects("unmap", q, b, &err)) return ip_cl_say(&err);
     pthread_mutex_lock(&q->device->order);
     const ip_cl_use use = { b->memory, b, b->mapped_writes };
     pthread_mutex_unlock(&q->device->order);

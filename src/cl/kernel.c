@@ -11,9 +11,13 @@
 
 /* ---- parameters ----------------------------------------------------------------------------------- */
 
-static const struct { const char *name; imgpar_dtype dtype; size_t size_bytes; } types[] = {
-    { "char", IMGPAR_I8, 1 }, { "uchar", IMGPAR_U8, 1 }, { "short", IMGPAR_I16, 2 }, { "ushort", IMGPAR_U16, 2 },
-    { "int", IMGPAR_I32, 4 }, { "uint", IMGPAR_U32, 4 }, { "long", IMGPAR_I64, 8 }, { "ulong", IMGPAR_U64, 8 },
+static const struct {
+    const char *name;
+    imgpar_dtype dtype;
+    size_t size_bytes;
+} types[] = {
+    { "char", IMGPAR_I8, 1 },  { "uchar", IMGPAR_U8, 1 },  { "short", IMGPAR_I16, 2 },  { "ushort", IMGPAR_U16, 2 },
+    { "int", IMGPAR_I32, 4 },  { "uint", IMGPAR_U32, 4 },  { "long", IMGPAR_I64, 8 },   { "ulong", IMGPAR_U64, 8 },
     { "half", IMGPAR_F16, 2 }, { "float", IMGPAR_F32, 4 }, { "double", IMGPAR_F64, 8 },
 };
 
@@ -23,11 +27,9 @@ static void read_value_type(ip_cl_param *p)
     p->dtype = IMGPAR_N_DTYPES;
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
         size_t n = strlen(types[k].name);
-        if (strncmp(p->type, types[k].name, n) != 0)
-            continue;
+        if (strncmp(p->type, types[k].name, n) != 0) continue;
         unsigned long lanes = p->type[n] ? strtoul(p->type + n, NULL, 10) : 1;
-        if (p->type[n] && lanes != 2 && lanes != 3 && lanes != 4 && lanes != 8 && lanes != 16)
-            continue;
+        if (p->type[n] && lanes != 2 && lanes != 3 && lanes != 4 && lanes != 8 && lanes != 16) continue;
         p->dtype = lanes == 1 ? types[k].dtype : IMGPAR_N_DTYPES;
         p->size_bytes = types[k].size_bytes * (lanes == 3 ? 4 : lanes);
         return;
@@ -36,10 +38,8 @@ static void read_value_type(ip_cl_param *p)
 
 static ip_cl_param_kind kind_of(cl_kernel_arg_address_qualifier address, const char *type)
 {
-    if (address == CL_KERNEL_ARG_ADDRESS_PRIVATE)
-        return IP_CL_VALUE;
-    if (!strchr(type, '*'))
-        return IP_CL_OTHER; /* an image */
+    if (address == CL_KERNEL_ARG_ADDRESS_PRIVATE) return IP_CL_VALUE;
+    if (!strchr(type, '*')) return IP_CL_OTHER; /* an image */
     return address == CL_KERNEL_ARG_ADDRESS_LOCAL      ? IP_CL_LOCAL
            : address == CL_KERNEL_ARG_ADDRESS_CONSTANT ? IP_CL_CONSTANT
                                                        : IP_CL_GLOBAL;
@@ -61,16 +61,12 @@ static cl_int read_param(cl_kernel kernel, cl_uint k, ip_cl_param *p)
     cl_int code = IP_CL(clGetKernelArgInfo(kernel, k, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address, &address, NULL));
     if (!code)
         code = IP_CL(clGetKernelArgInfo(kernel, k, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifiers, &qualifiers, NULL));
-    if (!code)
-        code = read_text(kernel, k, CL_KERNEL_ARG_TYPE_NAME, p->type, sizeof p->type);
-    if (!code)
-        code = read_text(kernel, k, CL_KERNEL_ARG_NAME, p->name, sizeof p->name);
-    if (code)
-        return code;
+    if (!code) code = read_text(kernel, k, CL_KERNEL_ARG_TYPE_NAME, p->type, sizeof p->type);
+    if (!code) code = read_text(kernel, k, CL_KERNEL_ARG_NAME, p->name, sizeof p->name);
+    if (code) return code;
     p->kind = kind_of(address, p->type);
     p->is_const = p->kind == IP_CL_CONSTANT || (qualifiers & CL_KERNEL_ARG_TYPE_CONST);
-    if (p->kind == IP_CL_VALUE)
-        read_value_type(p);
+    if (p->kind == IP_CL_VALUE) read_value_type(p);
     return CL_SUCCESS;
 }
 
@@ -78,12 +74,10 @@ static imgpar_status read_params(imgpar_cl_kernel *k, cl_kernel kernel, ip_error
 {
     cl_uint n = 0;
     cl_int code = IP_CL(clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof n, &n, NULL));
-    if (code)
-        return ip_cl_fail(err, code, "clGetKernelInfo", k->name);
+    if (code) return ip_cl_fail(err, code, "clGetKernelInfo", k->name);
     k->n_params = n;
     k->params = ip_zalloc((n + 1) * sizeof *k->params);
-    if (!k->params)
-        return ip_fail_memory(err, "making a kernel");
+    if (!k->params) return ip_fail_memory(err, "making a kernel");
     for (cl_uint i = 0; !code && i < n; i++)
         code = read_param(kernel, i, &k->params[i]);
     if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE) {
@@ -91,8 +85,7 @@ static imgpar_status read_params(imgpar_cl_kernel *k, cl_kernel kernel, ip_error
         k->params = NULL;
         return IMGPAR_OK;
     }
-    if (code)
-        return ip_cl_fail(err, code, "clGetKernelArgInfo", k->name);
+    if (code) return ip_cl_fail(err, code, "clGetKernelArgInfo", k->name);
     k->reports = n > 0 && strcmp(k->params[n - 1].name, "imgpar_report") == 0;
     k->n_params = n - k->reports;
     return IMGPAR_OK;
@@ -104,7 +97,11 @@ static imgpar_status read_limits(imgpar_cl_kernel *k, cl_kernel kernel, ip_error
 {
     cl_device_id id = k->module->program->device->id;
     cl_ulong local_bytes = 0, private_bytes = 0, constant_bytes = 0;
-    const struct { cl_kernel_work_group_info what; void *to; size_t size; } groups[] = {
+    const struct {
+        cl_kernel_work_group_info what;
+        void *to;
+        size_t size;
+    } groups[] = {
         { CL_KERNEL_WORK_GROUP_SIZE, &k->max_group, sizeof k->max_group },
         { CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, &k->multiple, sizeof k->multiple },
         { CL_KERNEL_COMPILE_WORK_GROUP_SIZE, k->required, sizeof k->required },
@@ -113,15 +110,14 @@ static imgpar_status read_limits(imgpar_cl_kernel *k, cl_kernel kernel, ip_error
     };
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         cl_int code = IP_CL(clGetKernelWorkGroupInfo(kernel, id, groups[i].what, groups[i].size, groups[i].to, NULL));
-        if (code)
-            return ip_cl_fail(err, code, "clGetKernelWorkGroupInfo", k->name);
+        if (code) return ip_cl_fail(err, code, "clGetKernelWorkGroupInfo", k->name);
     }
     size_t items[8] = { 0 };
     cl_int code = IP_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof items, items, NULL));
     if (!code)
-        code = IP_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, sizeof constant_bytes, &constant_bytes, NULL));
-    if (code)
-        return ip_cl_fail(err, code, "clGetDeviceInfo", k->name);
+        code = IP_CL(
+            clGetDeviceInfo(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, sizeof constant_bytes, &constant_bytes, NULL));
+    if (code) return ip_cl_fail(err, code, "clGetDeviceInfo", k->name);
     memcpy(k->max_items, items, sizeof k->max_items);
     k->local_bytes = local_bytes;
     k->private_bytes = private_bytes;
@@ -138,24 +134,19 @@ static imgpar_status look_up(imgpar_cl_kernel *k, ip_error *err)
     if (code == CL_INVALID_KERNEL_NAME)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "kernel_new: the module has no kernel \"%s\"; it has: %s", k->name,
                        k->module->kernels[0] ? k->module->kernels : "none");
-    if (code)
-        return ip_cl_fail(err, code, "clCreateKernel", k->name);
+    if (code) return ip_cl_fail(err, code, "clCreateKernel", k->name);
     imgpar_status st = read_params(k, kernel, err);
-    if (!st)
-        st = read_limits(k, kernel, err);
+    if (!st) st = read_limits(k, kernel, err);
     clReleaseKernel(kernel);
     return st;
 }
 
 static imgpar_status make(imgpar_cl_module *module, const char *name, imgpar_cl_kernel **out, ip_error *err)
 {
-    if (!module || !name)
-        return ip_cl_null(err, "kernel_new", module ? "the name" : "the module");
-    if (ip_context_check(module->ctx, err))
-        return IMGPAR_E_DEVICE_LOST;
+    if (!module || !name) return ip_cl_null(err, "kernel_new", module ? "the name" : "the module");
+    if (ip_context_check(module->ctx, err)) return IMGPAR_E_DEVICE_LOST;
     imgpar_cl_kernel *k = ip_zalloc(sizeof *k);
-    if (!k)
-        return ip_fail_memory(err, "making a kernel");
+    if (!k) return ip_fail_memory(err, "making a kernel");
     atomic_init(&k->refs, 1);
     k->module = imgpar_cl_module_retain(module);
     ip_cl_alive(module->ctx, IP_LIVE_KERNELS, 1);
@@ -182,15 +173,13 @@ imgpar_status imgpar_cl_kernel_new(imgpar_cl_module *module, const char *name, i
 
 imgpar_cl_kernel *imgpar_cl_kernel_retain(imgpar_cl_kernel *k)
 {
-    if (k)
-        atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
+    if (k) atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
     return k;
 }
 
 void imgpar_cl_kernel_release(imgpar_cl_kernel *k)
 {
-    if (!k || atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) != 1)
-        return;
+    if (!k || atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) != 1) return;
     ip_cl_alive(k->module->ctx, IP_LIVE_KERNELS, -1);
     imgpar_cl_module_release(k->module);
     ip_free(k->params);
@@ -205,8 +194,12 @@ imgpar_status imgpar_cl_kernel_get_info(const imgpar_cl_kernel *k, imgpar_cl_ker
         ip_cl_null(&err, "kernel_get_info", k ? "out" : "the kernel");
         return ip_cl_say(&err);
     }
-    imgpar_cl_kernel_info info = { .struct_size = sizeof info, .n_args = k->n_params, .max_work_group = k->max_group, .preferred_multiple = k->multiple,
-                                   .local_bytes = k->local_bytes, .private_bytes = k->private_bytes };
+    imgpar_cl_kernel_info info = { .struct_size = sizeof info,
+                                   .n_args = k->n_params,
+                                   .max_work_group = k->max_group,
+                                   .preferred_multiple = k->multiple,
+                                   .local_bytes = k->local_bytes,
+                                   .private_bytes = k->private_bytes };
     memcpy(info.required_local, k->required, sizeof info.required_local);
     ip_struct_out(out, &info, "kernel_get_info", "out", &err);
     return ip_cl_say(&err);

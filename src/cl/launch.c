@@ -6,8 +6,8 @@
 
 /* ---- groups -------------------------------------------------------------------------------------------- */
 
-/* The largest groups of powers of two that divide global and hold at most `room` work-items, x first. The same for like sizes,
- * because PoCL compiles a kernel anew for every group size. */
+/* The largest groups of powers of two that divide global and hold at most `room` work-items, x first. The same for like
+ * sizes, because PoCL compiles a kernel anew for every group size. */
 static void choose_groups(size_t room, const imgpar_cl_kernel *k, imgpar_cl_work *w)
 {
     for (int d = 0; d < 3; d++) {
@@ -34,42 +34,39 @@ static imgpar_status check_groups(const imgpar_cl_kernel *k, const imgpar_cl_wor
         if (w->local[d] == 0)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.local[%d] is 0 and others are not", k->name, d);
         if (w->global[d] % w->local[d] != 0)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.local[%d]=%zu does not divide work.global[%d]=%zu", k->name, d,
-                           w->local[d], d, w->global[d]);
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.local[%d]=%zu does not divide work.global[%d]=%zu",
+                           k->name, d, w->local[d], d, w->global[d]);
         if (is_required(k) && w->local[d] != k->required[d])
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.local[%d]=%zu; the kernel requires %zu", k->name, d, w->local[d],
-                           k->required[d]);
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.local[%d]=%zu; the kernel requires %zu", k->name, d,
+                           w->local[d], k->required[d]);
         if (w->local[d] > k->max_items[d])
-            return ip_fail(err, IMGPAR_E_LIMIT, "%s: work.local[%d]=%zu is over the device's %zu", k->name, d, w->local[d],
-                           k->max_items[d]);
+            return ip_fail(err, IMGPAR_E_LIMIT, "%s: work.local[%d]=%zu is over the device's %zu", k->name, d,
+                           w->local[d], k->max_items[d]);
         if (!ip_mul_size(group, w->local[d], &group) || (k->max_group && group > k->max_group))
-            return ip_fail(err, IMGPAR_E_LIMIT, "%s: work.local=%zu x %zu x %zu is over the %zu work-items of a group here",
-                           k->name, w->local[0], w->local[1], w->local[2], k->max_group);
+            return ip_fail(err, IMGPAR_E_LIMIT,
+                           "%s: work.local=%zu x %zu x %zu is over the %zu work-items of a group here", k->name,
+                           w->local[0], w->local[1], w->local[2], k->max_group);
     }
     return IMGPAR_OK;
 }
 
-imgpar_status ip_cl_check_work(const imgpar_cl_kernel *k, const imgpar_cl_work *given, imgpar_cl_work *out, ip_error *err)
+imgpar_status ip_cl_check_work(const imgpar_cl_kernel *k, const imgpar_cl_work *given, imgpar_cl_work *out,
+                               ip_error *err)
 {
-    if (!given)
-        return ip_cl_null(err, k->name, "work");
+    if (!given) return ip_cl_null(err, k->name, "work");
     *out = (imgpar_cl_work){ .struct_size = sizeof *out };
-    if (ip_struct_in(out, given, k->name, "work", err))
-        return err->status;
-    if (out->global[0] == 0)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.global[0] is 0", k->name);
+    if (ip_struct_in(out, given, k->name, "work", err)) return err->status;
+    if (out->global[0] == 0) return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: work.global[0] is 0", k->name);
     bool chooses = !out->local[0] && !out->local[1] && !out->local[2];
     for (int d = 1; d < 3; d++) {
         bool is_used = out->global[d] > 0;
-        if (!is_used)
-            out->global[d] = 1;
-        if (!is_used && !chooses && out->local[d] == 0)
-            out->local[d] = 1;
+        if (!is_used) out->global[d] = 1;
+        if (!is_used && !chooses && out->local[d] == 0) out->local[d] = 1;
     }
     for (int d = 0; d < 3; d++)
         if (out->offset[d] > SIZE_MAX - out->global[d])
-            return ip_fail(err, IMGPAR_E_LIMIT, "%s: work.offset[%d]=%zu + global[%d]=%zu is more than can be counted", k->name, d, out->offset[d], d,
-                           out->global[d]);
+            return ip_fail(err, IMGPAR_E_LIMIT, "%s: work.offset[%d]=%zu + global[%d]=%zu is more than can be counted",
+                           k->name, d, out->offset[d], d, out->global[d]);
     if (chooses && is_required(k))
         memcpy(out->local, k->required, sizeof out->local);
     else if (chooses)
@@ -85,8 +82,7 @@ static size_t ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
 static void choose_per_item(const ip_device_facts *facts, const size_t e[3], size_t per_item[3])
 {
     per_item[0] = per_item[1] = per_item[2] = 1;
-    if (facts->kind != IP_DEVICE_CPU)
-        return;
+    if (facts->kind != IP_DEVICE_CPU) return;
     size_t wanted = facts->work_items_per_launch, rows = e[1] * e[2];
     if (rows >= wanted) {
         per_item[0] = e[0];
@@ -112,7 +108,8 @@ static void divide(const imgpar_cl_kernel *k, const size_t e[3], const size_t pe
         w->global[d] = ceil_div(w->global[d], w->local[d]) * w->local[d];
 }
 
-imgpar_status imgpar_cl_divide(const imgpar_cl_kernel *k, const size_t elements[3], size_t per_item[3], imgpar_cl_work *work)
+imgpar_status imgpar_cl_divide(const imgpar_cl_kernel *k, const size_t elements[3], size_t per_item[3],
+                               imgpar_cl_work *work)
 {
     ip_error err = { .status = IMGPAR_OK };
     if (!k || !elements || !per_item || !work) {
@@ -125,13 +122,10 @@ imgpar_status imgpar_cl_divide(const imgpar_cl_kernel *k, const size_t elements[
         ip_fail(&err, IMGPAR_E_ARGUMENT, "divide: elements[0] is 0");
     else if (!ip_mul_size(e[0], e[1], &total) || !ip_mul_size(total, e[2], &total))
         ip_fail(&err, IMGPAR_E_LIMIT, "divide: more elements than can be counted");
-    if (err.status)
-        return ip_cl_say(&err);
-    if (per_item[0] == 0)
-        choose_per_item(&k->module->program->device->facts, e, per_item);
+    if (err.status) return ip_cl_say(&err);
+    if (per_item[0] == 0) choose_per_item(&k->module->program->device->facts, e, per_item);
     for (int d = 1; d < 3; d++)
-        if (per_item[d] == 0)
-            per_item[d] = 1;
+        if (per_item[d] == 0) per_item[d] = 1;
     imgpar_cl_work w = { .struct_size = sizeof w };
     divide(k, e, per_item, &w);
     ip_struct_out(work, &w, "divide", "work", &err);
@@ -148,7 +142,8 @@ typedef struct enqueuing {
 static cl_int enqueue(cl_command_queue queue, void *argument, const ip_waits *w, cl_event *event)
 {
     const enqueuing *e = argument;
-    return clEnqueueNDRangeKernel(queue, e->kernel, 3, e->work->offset, e->work->global, e->work->local, w->n, w->events, event);
+    return clEnqueueNDRangeKernel(queue, e->kernel, 3, e->work->offset, e->work->global, e->work->local, w->n,
+                                  w->events, event);
 }
 
 imgpar_status ip_cl_launch_run(const ip_cl_launch *launch, const ip_cl_target *target, ip_error *err)
@@ -160,10 +155,8 @@ imgpar_status ip_cl_launch_run(const ip_cl_launch *launch, const ip_cl_target *t
     int n_uses = 0;
     ip_cl_use *uses = ip_alloc_array(k->n_params + 1u, sizeof *uses);
     imgpar_status st = uses ? IMGPAR_OK : ip_fail_memory(err, "launching a kernel");
-    if (!st && k->reports)
-        st = ip_cl_report_new(device, k, &report, err);
-    if (!st)
-        st = ip_cl_bind(launch, report, &e.kernel, uses, &n_uses, err);
+    if (!st && k->reports) st = ip_cl_report_new(device, k, &report, err);
+    if (!st) st = ip_cl_bind(launch, report, &e.kernel, uses, &n_uses, err);
     ip_cl_command c = { .queue = target->queue,
                         .name = k->name,
                         .call = "clEnqueueNDRangeKernel",
@@ -176,18 +169,16 @@ imgpar_status ip_cl_launch_run(const ip_cl_launch *launch, const ip_cl_target *t
     if (!st) {
         st = target->queue ? ip_cl_submit(&c, err) : ip_cl_run_alone(device, &c, target->busy_ms, err);
         report = NULL;
-        if (!st)
-            atomic_fetch_add_explicit(&device->launches, 1, memory_order_relaxed);
+        if (!st) atomic_fetch_add_explicit(&device->launches, 1, memory_order_relaxed);
     }
     ip_cl_report_free(report);
-    if (e.kernel)
-        clReleaseKernel(e.kernel);
+    if (e.kernel) clReleaseKernel(e.kernel);
     ip_free(uses);
     return st;
 }
 
-imgpar_status imgpar_cl_launch(imgpar_cl_queue *q, const imgpar_cl_kernel *k, const imgpar_cl_work *work, const imgpar_cl_arg *args,
-                               size_t n_args, const imgpar_cl_order *order)
+imgpar_status imgpar_cl_launch(imgpar_cl_queue *q, const imgpar_cl_kernel *k, const imgpar_cl_work *work,
+                               const imgpar_cl_arg *args, size_t n_args, const imgpar_cl_order *order)
 {
     ip_error err = { .status = IMGPAR_OK };
     ip_cl_launch launch = { .kernel = k, .args = args };

@@ -17,7 +17,9 @@
 enum { MAX_LINES = 2000, MAX_ENTRIES = 400, MAX_LINE = 512 };
 
 /* Lines of the header from first to before last. */
-typedef struct span { int first, last; } span;
+typedef struct span {
+    int first, last;
+} span;
 typedef struct entry {
     span section; /* the line of dashes; empty before the first */
     span doc, code;
@@ -68,8 +70,7 @@ static int end_of_code(int at)
 {
     int depth = 0;
     for (; at < n_lines; at++) {
-        if (depth == 0 && (!lines[at][0] || starts(lines[at], "/*")))
-            break;
+        if (depth == 0 && (!lines[at][0] || starts(lines[at], "/*"))) break;
         for (const char *c = lines[at]; *c; c++)
             depth += (*c == '{') - (*c == '}');
     }
@@ -79,10 +80,11 @@ static int end_of_code(int at)
 /* Guards, includes and the words for C++ are of no interest to readers. */
 static bool is_frame(const char *line)
 {
-    static const char *const begins[] = { "#ifndef", "#ifdef", "#endif", "#include", "extern \"C\"", "}", "#define IMGPAR_CL_H" };
+    static const char *const begins[] = {
+        "#ifndef", "#ifdef", "#endif", "#include", "extern \"C\"", "}", "#define IMGPAR_CL_H"
+    };
     for (size_t k = 0; k < sizeof begins / sizeof *begins; k++)
-        if (starts(line, begins[k]))
-            return true;
+        if (starts(line, begins[k])) return true;
     return !line[0];
 }
 
@@ -114,8 +116,7 @@ static void read_entries(void)
 
 static void put_roff(const char *text)
 {
-    if (*text == '.' || *text == '\'')
-        printf("\\&");
+    if (*text == '.' || *text == '\'') printf("\\&");
     for (; *text; text++) {
         if (*text == '\\')
             printf("\\e");
@@ -137,10 +138,8 @@ static const char *comment_text(const char *line, char *buf)
     from += *from == ' ' && !starts(from, "     ");
     snprintf(buf, MAX_LINE, "%s", from);
     char *end = strstr(buf, "*/");
-    if (!end && starts(line, " */"))
-        end = buf;
-    if (end)
-        *end = '\0';
+    if (!end && starts(line, " */")) end = buf;
+    if (end) *end = '\0';
     for (size_t n = strlen(buf); n > 0 && buf[n - 1] == ' '; n--)
         buf[n - 1] = '\0';
     return buf;
@@ -154,8 +153,7 @@ static void put_comment(span s)
     for (int k = s.first; k < s.last; k++) {
         comment_text(lines[k], text);
         bool indented = starts(text, "    ");
-        if (indented != verbatim)
-            printf(indented ? ".PP\n.nf\n" : ".fi\n.PP\n");
+        if (indented != verbatim) printf(indented ? ".PP\n.nf\n" : ".fi\n.PP\n");
         verbatim = indented;
         if (!text[0])
             printf(verbatim ? "\n" : ".PP\n");
@@ -164,16 +162,14 @@ static void put_comment(span s)
             putchar('\n');
         }
     }
-    if (verbatim)
-        printf(".fi\n");
+    if (verbatim) printf(".fi\n");
 }
 
 static const char *section_name(span s, char *buf)
 {
     snprintf(buf, MAX_LINE, "%s", lines[s.first] + strlen("/* ---- "));
     char *end = strstr(buf, " --");
-    if (end)
-        *end = '\0';
+    if (end) *end = '\0';
     return buf;
 }
 
@@ -188,15 +184,13 @@ static void put_code(span s)
     for (int k = s.first; k < s.last; k++) {
         const char *line = lines[k];
         bool is_inline = starts(line, "static inline ");
-        if (line[0] != ' ')
-            cut = starts(line, "IMGPAR_API ") ? strlen("IMGPAR_API ") : 0;
+        if (line[0] != ' ') cut = starts(line, "IMGPAR_API ") ? strlen("IMGPAR_API ") : 0;
         line += strspn(line, " ") >= cut || line[0] != ' ' ? cut : 0;
         if (in_body) {
             in_body = line[0] != '}';
             continue;
         }
-        if (is_inline)
-            line += strlen("static inline ");
+        if (is_inline) line += strlen("static inline ");
         put_roff(line);
         if (is_inline) {
             putchar(';');
@@ -209,11 +203,13 @@ static void put_code(span s)
 
 static void put_head(const char *page, const char *what)
 {
-    printf(".\\\" Made by mkpages from the comments of imgpar_cl.h.\n.TH %s 7 \"\" libimgpar \"The device layer of libimgpar\"\n"
-           ".SH NAME\n", page);
+    printf(".\\\" Made by mkpages from the comments of imgpar_cl.h.\n.TH %s 7 \"\" libimgpar \"The device layer of "
+           "libimgpar\"\n"
+           ".SH NAME\n",
+           page);
     put_roff(what);
-    printf(
-        "\n.SH SYNOPSIS\n.nf\n.B #include <imgpar_cl.h>\n.fi\n.PP\ncc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs imgpar)\n");
+    printf("\n.SH SYNOPSIS\n.nf\n.B #include <imgpar_cl.h>\n.fi\n.PP\ncc program.c $(pkg\\-config \\-\\-cflags "
+           "\\-\\-libs imgpar)\n");
 }
 
 /* The comment at the head of the header, which begins with its name. */
@@ -258,8 +254,7 @@ static int join(int at, int last, char *out, size_t size)
         const char *text = lines[at] + strspn(lines[at], " ");
         size_t n = strlen(out);
         snprintf(out + n, size - n, "%s%s", n ? " " : "", text);
-        if (strpbrk(text, ";{}") || starts(out, "#define"))
-            return at + 1;
+        if (strpbrk(text, ";{}") || starts(out, "#define")) return at + 1;
     }
     return at;
 }
@@ -275,8 +270,7 @@ static void append_name(char *out, size_t size, const char *from, const char *en
         end = from + strcspn(from, ")");
     }
     const char *bracket = memchr(from, '[', (size_t)(end - from));
-    if (bracket)
-        end = bracket;
+    if (bracket) end = bracket;
     from = end;
     while (is_word(from[-1]))
         from--;
@@ -290,12 +284,10 @@ static bool call_of(const char *prototype, char *out, size_t size)
 {
     static const char prefix[] = "imgpar_cl_";
     const char *open = strchr(prototype, '('), *name = open, *from = open ? open + 1 : NULL;
-    if (!open || (!starts(prototype, "IMGPAR_API ") && !starts(prototype, "static inline ")))
-        return false;
+    if (!open || (!starts(prototype, "IMGPAR_API ") && !starts(prototype, "static inline "))) return false;
     while (is_word(name[-1]))
         name--;
-    if (!starts(name, prefix))
-        return false;
+    if (!starts(name, prefix)) return false;
     name += strlen(prefix);
     snprintf(out, size, "%.*s(", (int)(open - name), name);
     int depth = 0;
@@ -335,7 +327,8 @@ static void put_line(const char *call, char *summary)
 {
     size_t n = strlen(summary);
     if (n > SUMMARY) { /* whole words */
-        for (n = SUMMARY; n > 0 && summary[n] != ' '; n--) continue;
+        for (n = SUMMARY; n > 0 && summary[n] != ' '; n--)
+            continue;
         strcpy(summary + n, " ...");
     }
     printf("\\fB");
@@ -389,8 +382,7 @@ int main(int argc, char **argv)
         void (*print)(void);
     } modes[] = { { "manual", print_manual }, { "cheatsheet", print_cheatsheet } };
     for (size_t k = 0; argc == 3 && k < sizeof modes / sizeof *modes; k++) {
-        if (strcmp(argv[1], modes[k].mode) != 0)
-            continue;
+        if (strcmp(argv[1], modes[k].mode) != 0) continue;
         read_lines(argv[2]);
         read_entries();
         modes[k].print();

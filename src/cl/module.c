@@ -32,8 +32,7 @@ static imgpar_status add_file(ip_str *out, const char *path, ip_error *err)
     size_t n;
     errno = EIO;
     FILE *file = ip_fault(IP_FAULT_FILE) ? NULL : fopen(path, "rb");
-    if (!file)
-        return ip_fail(err, IMGPAR_E_IO, "module_new: %s: %s", path, strerror(errno));
+    if (!file) return ip_fail(err, IMGPAR_E_IO, "module_new: %s: %s", path, strerror(errno));
     ip_str_printf(out, "#line 1 ");
     ip_str_json(out, path);
     ip_str_putc(out, '\n');
@@ -61,8 +60,9 @@ static imgpar_status add_sources(ip_str *out, const imgpar_cl_source *source, ip
 
 static void add_prelude(ip_str *out, const imgpar_device *device, bool checks)
 {
-    ip_str_printf(out, "#define IMGPAR_CL 1\n#define IMGPAR_HAS_F64 %d\n#define IMGPAR_HAS_F16 %d\n#define IMGPAR_CHECKED %d\n",
-                  device->has_f64 != 0, device->has_f16 != 0, checks);
+    ip_str_printf(
+        out, "#define IMGPAR_CL 1\n#define IMGPAR_HAS_F64 %d\n#define IMGPAR_HAS_F16 %d\n#define IMGPAR_CHECKED %d\n",
+        device->has_f64 != 0, device->has_f16 != 0, checks);
     ip_str_append(out, ip_shader_text("module"));
 }
 
@@ -77,8 +77,7 @@ static bool sort_names(char *names)
     char *copy = ip_strdup(names), **list = ip_alloc_array(length + 1, sizeof *list), *rest = NULL;
     for (char *name = copy && list ? strtok_r(copy, ";", &rest) : NULL; name; name = strtok_r(NULL, ";", &rest))
         list[n++] = name;
-    if (n)
-        qsort(list, n, sizeof *list, by_name);
+    if (n) qsort(list, n, sizeof *list, by_name);
     for (size_t k = 0; k < n; k++)
         names += sprintf(names, "%s%s", k ? ";" : "", list[k]);
     bool sorted = copy && list;
@@ -92,12 +91,9 @@ static imgpar_status read_kernel_names(imgpar_cl_module *m, ip_error *err)
     size_t n = 0;
     cl_int code = IP_CL(clGetProgramInfo(m->program->program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &n));
     m->kernels = code ? NULL : ip_zalloc(n + 1);
-    if (!code && !m->kernels)
-        return ip_fail_memory(err, "listing kernels");
-    if (!code)
-        code = IP_CL(clGetProgramInfo(m->program->program, CL_PROGRAM_KERNEL_NAMES, n, m->kernels, NULL));
-    if (code)
-        return ip_cl_fail(err, code, "clGetProgramInfo", NULL);
+    if (!code && !m->kernels) return ip_fail_memory(err, "listing kernels");
+    if (!code) code = IP_CL(clGetProgramInfo(m->program->program, CL_PROGRAM_KERNEL_NAMES, n, m->kernels, NULL));
+    if (code) return ip_cl_fail(err, code, "clGetProgramInfo", NULL);
     return sort_names(m->kernels) ? IMGPAR_OK : ip_fail_memory(err, "listing kernels");
 }
 
@@ -107,14 +103,12 @@ static imgpar_status compile(imgpar_cl_module *m, ip_device *device, const imgpa
     imgpar_status st = add_sources(&text, source, err);
     add_prelude(&whole, &device->facts.info, ip_context_checks(m->ctx));
     ip_str_append(&whole, ip_str_text(&text));
-    ip_str_printf(&options, "-cl-kernel-arg-info%s%s", source->options ? " " : "", source->options ? source->options : "");
-    if (!st && (whole.failed || options.failed || text.failed))
-        st = ip_fail_memory(err, "putting a module together");
-    if (!st)
-        st = ip_program_get(device, whole.text, options.text, &m->program, NULL, err);
+    ip_str_printf(&options, "-cl-kernel-arg-info%s%s", source->options ? " " : "",
+                  source->options ? source->options : "");
+    if (!st && (whole.failed || options.failed || text.failed)) st = ip_fail_memory(err, "putting a module together");
+    if (!st) st = ip_program_get(device, whole.text, options.text, &m->program, NULL, err);
     m->text = st ? NULL : ip_strdup(ip_str_text(&text));
-    if (!st && !m->text)
-        st = ip_fail_memory(err, "keeping a module");
+    if (!st && !m->text) st = ip_fail_memory(err, "keeping a module");
     ip_str_free(&options);
     ip_str_free(&whole);
     ip_str_free(&text);
@@ -126,18 +120,13 @@ static imgpar_status make(imgpar_context *ctx, const imgpar_cl_source *given, im
     imgpar_cl_source source = { .struct_size = sizeof source };
     ip_device *device;
     imgpar_status st = ip_cl_device(ctx, "module_new", &device, err);
-    if (st)
-        return st;
-    if (!given)
-        return ip_cl_null(err, "module_new", "the source");
-    if (ip_struct_in(&source, given, "module_new", "source", err))
-        return err->status;
+    if (st) return st;
+    if (!given) return ip_cl_null(err, "module_new", "the source");
+    if (ip_struct_in(&source, given, "module_new", "source", err)) return err->status;
     bool is_empty = (!source.files || !source.files[0]) && (!source.texts || !source.texts[0]);
-    if (is_empty)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "module_new: there are neither files nor texts");
+    if (is_empty) return ip_fail(err, IMGPAR_E_ARGUMENT, "module_new: there are neither files nor texts");
     imgpar_cl_module *m = ip_zalloc(sizeof *m);
-    if (!m)
-        return ip_fail_memory(err, "making a module");
+    if (!m) return ip_fail_memory(err, "making a module");
     atomic_init(&m->refs, 1);
     m->ctx = imgpar_context_retain(ctx);
     ip_cl_alive(ctx, IP_LIVE_MODULES, 1);
@@ -170,15 +159,13 @@ imgpar_status imgpar_cl_module_from_text(imgpar_context *ctx, const char *text, 
 
 imgpar_cl_module *imgpar_cl_module_retain(imgpar_cl_module *m)
 {
-    if (m)
-        atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    if (m) atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
     return m;
 }
 
 void imgpar_cl_module_release(imgpar_cl_module *m)
 {
-    if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
-        return;
+    if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
     ip_program_release(m->program);
     ip_cl_alive(m->ctx, IP_LIVE_MODULES, -1);
     imgpar_context_release(m->ctx);

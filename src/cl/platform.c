@@ -24,14 +24,14 @@ static imgpar_status describe(cl_platform_id id, described *out, ip_error *err)
     for (int k = 0; k < N_TEXTS; k++) {
         char long_text[4 * TEXT_BYTES] = "";
         cl_int code = IP_CL(clGetPlatformInfo(id, infos[k], sizeof long_text - 1, long_text, NULL));
-        if (code)
-            return ip_cl_fail(err, code, "clGetPlatformInfo", NULL);
+        if (code) return ip_cl_fail(err, code, "clGetPlatformInfo", NULL);
         snprintf(out->texts[k], TEXT_BYTES, "%.*s", TEXT_BYTES - 1, long_text);
     }
     cl_int code = IP_CL(clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, NULL, &n));
-    if (code && code != CL_DEVICE_NOT_FOUND)
-        return ip_cl_fail(err, code, "clGetDeviceIDs", out->texts[0]);
-    out->platform = (imgpar_cl_platform){ .name = out->texts[0], .vendor = out->texts[1], .version = out->texts[2], .n_devices = n };
+    if (code && code != CL_DEVICE_NOT_FOUND) return ip_cl_fail(err, code, "clGetDeviceIDs", out->texts[0]);
+    out->platform = (imgpar_cl_platform){
+        .name = out->texts[0], .vendor = out->texts[1], .version = out->texts[2], .n_devices = n
+    };
     return IMGPAR_OK;
 }
 
@@ -41,15 +41,11 @@ static imgpar_status list_platforms(imgpar_cl_platform ***out, size_t *n, ip_err
     cl_uint found = 0;
     ip_drivers_prepare();
     cl_int code = IP_CL(clGetPlatformIDs(MAX_PLATFORMS, ids, &found));
-    if (code && code != IP_CL_PLATFORM_NOT_FOUND)
-        return ip_cl_fail(err, code, "clGetPlatformIDs", NULL);
-    if (code)
-        found = 0;
-    if (found > MAX_PLATFORMS)
-        found = MAX_PLATFORMS;
+    if (code && code != IP_CL_PLATFORM_NOT_FOUND) return ip_cl_fail(err, code, "clGetPlatformIDs", NULL);
+    if (code) found = 0;
+    if (found > MAX_PLATFORMS) found = MAX_PLATFORMS;
     imgpar_cl_platform **list = ip_list_new(found, sizeof(described));
-    if (!list)
-        return ip_fail_memory(err, "listing platforms");
+    if (!list) return ip_fail_memory(err, "listing platforms");
     for (cl_uint k = 0; k < found; k++) {
         imgpar_status st = describe(ids[k], (described *)list[k], err);
         if (st) {
@@ -72,7 +68,8 @@ imgpar_status imgpar_cl_platform_list(imgpar_cl_platform ***out, size_t *n)
     *out = NULL;
     *n = 0;
     if (ip_drivers_are_of_the_parent()) {
-        ip_fail(&err, IMGPAR_E_NO_DEVICE, "platform_list: this process was forked from one that had loaded an OpenCL driver");
+        ip_fail(&err, IMGPAR_E_NO_DEVICE,
+                "platform_list: this process was forked from one that had loaded an OpenCL driver");
         return ip_cl_say(&err);
     }
     ip_drivers_lock();
@@ -99,8 +96,7 @@ static size_t keep_kind(imgpar_device **list, size_t n, const char *kind)
 static bool is_kind(const char *kind)
 {
     for (ip_device_class k = IP_DEVICE_CPU; k < IP_DEVICE_REF; k++)
-        if (strcmp(kind, ip_device_class_name(k)) == 0)
-            return true;
+        if (strcmp(kind, ip_device_class_name(k)) == 0) return true;
     return false;
 }
 
@@ -122,8 +118,7 @@ imgpar_status imgpar_cl_device_list(const char *kind, imgpar_device ***out, size
 
 size_t imgpar_cl_device_summary(const imgpar_device *d, char *buf, size_t n)
 {
-    if (!d)
-        return (size_t)snprintf(buf, n, "no device");
+    if (!d) return (size_t)snprintf(buf, n, "no device");
     return (size_t)snprintf(
         buf, n,
         "%s (%s)\n  platform      %s\n  version       %s, driver %s\n  compute units %u, work-groups of up to %zu\n"
@@ -134,21 +129,22 @@ size_t imgpar_cl_device_summary(const imgpar_device *d, char *buf, size_t n)
         d->has_f64 ? "f64 " : "", d->has_f16 ? "f16 " : "", d->has_images ? "images" : "");
 }
 
-static const imgpar_device *best_of(imgpar_device *const *list, size_t n, double (*score)(void *, const imgpar_device *), void *user)
+static const imgpar_device *best_of(imgpar_device *const *list, size_t n,
+                                    double (*score)(void *, const imgpar_device *), void *user)
 {
     const imgpar_device *best = NULL;
     double most = 0;
     for (size_t k = 0; k < n; k++) {
         double s = score(user, list[k]);
-        if (!(s >= 0) || (best && s <= most))
-            continue;
+        if (!(s >= 0) || (best && s <= most)) continue;
         best = list[k];
         most = s;
     }
     return best;
 }
 
-imgpar_status imgpar_cl_context_choose(double (*score)(void *user, const imgpar_device *device), void *user, imgpar_context **out)
+imgpar_status imgpar_cl_context_choose(double (*score)(void *user, const imgpar_device *device), void *user,
+                                       imgpar_context **out)
 {
     ip_error err = { .status = IMGPAR_OK };
     imgpar_device **list = NULL;
@@ -159,8 +155,7 @@ imgpar_status imgpar_cl_context_choose(double (*score)(void *user, const imgpar_
     }
     *out = NULL;
     imgpar_status st = imgpar_cl_device_list(NULL, &list, &n);
-    if (st)
-        return st;
+    if (st) return st;
     const imgpar_device *best = best_of(list, n, score, user);
     if (!best)
         ip_fail(&err, IMGPAR_E_NO_DEVICE, "context_choose: none of %zu devices has a score of 0 or more", n);

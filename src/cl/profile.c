@@ -8,15 +8,12 @@
 
 static imgpar_status copy_rows(imgpar_cl_queue *q, imgpar_cl_profile_row ***rows, size_t *n, ip_error *err)
 {
-    if (!q)
-        return ip_cl_null(err, "profile", "the queue");
-    if (ip_context_check(q->ctx, err))
-        return IMGPAR_E_DEVICE_LOST;
+    if (!q) return ip_cl_null(err, "profile", "the queue");
+    if (ip_context_check(q->ctx, err)) return IMGPAR_E_DEVICE_LOST;
     ip_cl_queue_settle(q);
     pthread_mutex_lock(&q->lock);
     *rows = ip_list_new(q->n_rows, sizeof ***rows);
-    if (*rows)
-        *n = q->n_rows;
+    if (*rows) *n = q->n_rows;
     for (size_t k = 0; k < *n; k++)
         *(*rows)[k] = q->rows[k];
     pthread_mutex_unlock(&q->lock);
@@ -42,13 +39,13 @@ static char *table_of(imgpar_cl_profile_row *const *rows, size_t n)
     double all_ms = 0;
     for (size_t k = 0; k < n; k++)
         all_ms += rows[k]->total_ms;
-    ip_str_printf(&s, "%-24s %7s %11s %11s %11s %6s %8s\n", "command", "count", "total ms", "least ms", "most ms", "%", "GB/s");
+    ip_str_printf(&s, "%-24s %7s %11s %11s %11s %6s %8s\n", "command", "count", "total ms", "least ms", "most ms", "%",
+                  "GB/s");
     for (size_t k = 0; k < n; k++) {
         const imgpar_cl_profile_row *r = rows[k];
-        ip_str_printf(&s, "%-24s %7llu %11.3f %11.3f %11.3f %6.1f", r->name, (unsigned long long)r->count, r->total_ms, r->least_ms,
-                      r->most_ms, all_ms > 0 ? 100 * r->total_ms / all_ms : 0);
-        if (r->bytes > 0 && r->total_ms > 0)
-            ip_str_printf(&s, " %8.2f", (double)r->bytes / r->total_ms / 1e6);
+        ip_str_printf(&s, "%-24s %7llu %11.3f %11.3f %11.3f %6.1f", r->name, (unsigned long long)r->count, r->total_ms,
+                      r->least_ms, r->most_ms, all_ms > 0 ? 100 * r->total_ms / all_ms : 0);
+        if (r->bytes > 0 && r->total_ms > 0) ip_str_printf(&s, " %8.2f", (double)r->bytes / r->total_ms / 1e6);
         ip_str_putc(&s, '\n');
     }
     return ip_str_take(&s);
@@ -66,8 +63,7 @@ imgpar_status imgpar_cl_profile_text(imgpar_cl_queue *q, char **out)
     *out = NULL;
     if (!copy_rows(q, &rows, &n, &err)) {
         *out = table_of(rows, n);
-        if (!*out)
-            ip_fail_memory(&err, "profiling");
+        if (!*out) ip_fail_memory(&err, "profiling");
     }
     ip_free(rows);
     return ip_cl_say(&err);

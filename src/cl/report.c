@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What kernels print and check. OpenCL's own printf() writes to the standard output of the process, where a library's user cannot
- * get at it, and a kernel has no other way to tell something than memory it was given: so launches of kernels with IMGPAR_REPORT
- * get a buffer, into which shaders/module.cl writes records; it is read once the launch is over.
+ * What kernels print and check. OpenCL's own printf() writes to the standard output of the process, where a library's
+ * user cannot get at it, and a kernel has no other way to tell something than memory it was given: so launches of
+ * kernels with IMGPAR_REPORT get a buffer, into which shaders/module.cl writes records; it is read once the launch is
+ * over.
  */
 #include "cl/cl.h"
 
@@ -25,12 +26,10 @@ imgpar_status ip_cl_report_new(ip_device *device, const imgpar_cl_kernel *kernel
 {
     static const int32_t header[HEADER_INTS] = { 0, REPORT_INTS, 0 };
     ip_cl_report *r = ip_zalloc(sizeof *r);
-    if (!r)
-        return ip_fail_memory(err, "launching a kernel");
+    if (!r) return ip_fail_memory(err, "launching a kernel");
     strncpy(r->kernel, kernel->name, sizeof r->kernel - 1);
     imgpar_status st = ip_buffer_new(device, REPORT_INTS * sizeof(int32_t), &r->memory, err);
-    if (!st)
-        st = ip_buffer_write(r->memory, 0, header, sizeof header, err);
+    if (!st) st = ip_buffer_write(r->memory, 0, header, sizeof header, err);
     if (st)
         ip_cl_report_free(r);
     else
@@ -42,8 +41,7 @@ ip_buffer *ip_cl_report_memory(const ip_cl_report *r) { return r->memory; }
 
 void ip_cl_report_free(ip_cl_report *r)
 {
-    if (!r)
-        return;
+    if (!r) return;
     ip_buffer_release(r->memory);
     ip_free(r);
 }
@@ -53,21 +51,25 @@ void ip_cl_report_free(ip_cl_report *r)
 typedef struct record {
     int32_t kind, id[3], line;
     int n_args, n_chars;
-    const char *chars;       /* not terminated */
+    const char *chars; /* not terminated */
     const int32_t *args;
 } record;
 
-/* The record at *at, which moves behind it; false at the end, and where it is none: a kernel may have written over it. */
+/* The record at *at, which moves behind it; false at the end, and where it is none: a kernel may have written over
+ * it. */
 static bool next_record(const int32_t *ints, size_t n, size_t *at, record *out)
 {
     const int32_t *r = ints + *at;
-    if (*at + RECORD_INTS > n || r[6] < 0 || r[6] > 8 || r[7] < 0 || r[7] > REPORT_INTS * 4)
-        return false;
+    if (*at + RECORD_INTS > n || r[6] < 0 || r[6] > 8 || r[7] < 0 || r[7] > REPORT_INTS * 4) return false;
     size_t chars = ((size_t)r[7] + 3) / 4, length = RECORD_INTS + chars + ARG_INTS * (size_t)r[6];
-    if ((size_t)r[1] != length || *at + length > n)
-        return false;
-    *out = (record){ .kind = r[0], .id = { r[2], r[3], r[4] }, .line = r[5], .n_args = r[6], .n_chars = r[7],
-                     .chars = (const char *)(r + RECORD_INTS), .args = r + RECORD_INTS + chars };
+    if ((size_t)r[1] != length || *at + length > n) return false;
+    *out = (record){ .kind = r[0],
+                     .id = { r[2], r[3], r[4] },
+                     .line = r[5],
+                     .n_args = r[6],
+                     .n_chars = r[7],
+                     .chars = (const char *)(r + RECORD_INTS),
+                     .args = r + RECORD_INTS + chars };
     *at += length;
     return true;
 }
@@ -108,8 +110,7 @@ static int conversion_length(const char *text, int n)
     while (k < n && text[k] && strchr("-+ #0", text[k]))
         k++;
     for (; k < n && ((text[k] >= '0' && text[k] <= '9') || text[k] == '.'); k++)
-        if (++digits > 6)
-            return 0;
+        if (++digits > 6) return 0;
     while (k < n && (text[k] == 'l' || text[k] == 'h'))
         k++;
     return k < n && text[k] && strchr("diouxXcfFeEgGaA", text[k]) ? k + 1 : 0;
@@ -121,8 +122,7 @@ static void print_arg(ip_str *out, const char *conversion, int length, const int
     int n = 0;
     char type = conversion[length - 1];
     for (int k = 0; k < length - 1 && n < 24; k++)
-        if (conversion[k] != 'l' && conversion[k] != 'h')
-            format[n++] = conversion[k];
+        if (conversion[k] != 'l' && conversion[k] != 'h') format[n++] = conversion[k];
     bool is_real = strchr("fFeEgGaA", type) != NULL, is_char = type == 'c';
     if (!is_real && !is_char) {
         format[n++] = 'l';
@@ -156,7 +156,8 @@ static void print_record(ip_str *out, const record *r)
     }
 }
 
-/* ---- checks -------------------------------------------------------------------------------------------------------- */
+/* ---- checks
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* "scale: text 1:3: index i + 1 = 10 is not in 0 to 9 (work-item 9, 0, 0)". */
 static imgpar_status tell_check(const ip_cl_report *report, const record *r, ip_error *err)
@@ -166,22 +167,23 @@ static imgpar_status tell_check(const ip_cl_report *report, const record *r, ip_
     const char *text = r->chars + skip;
     ip_str what = IP_STR_INIT;
     if (r->kind == KIND_INDEX && r->n_args == 2)
-        ip_str_printf(&what, "index %.*s = %lld is not in 0 to %lld", n_text, text, (long long)(int64_t)bits_of(r->args),
-                      (long long)(int64_t)bits_of(r->args + ARG_INTS) - 1);
+        ip_str_printf(&what, "index %.*s = %lld is not in 0 to %lld", n_text, text,
+                      (long long)(int64_t)bits_of(r->args), (long long)(int64_t)bits_of(r->args + ARG_INTS) - 1);
     else if (r->kind == KIND_FINITE && r->n_args == 1)
         ip_str_printf(&what, "%.*s = %g is not finite", n_text, text, real_of(r->args));
     else
         ip_str_printf(&what, "assertion failed: %.*s", n_text, text);
-    ip_fail(err, IMGPAR_E_CHECK, "%s: %.*s:%d: %s (work-item %d, %d, %d)", report->kernel, n_file, r->chars, (int)r->line,
-            ip_str_text(&what), (int)r->id[0], (int)r->id[1], (int)r->id[2]);
+    ip_fail(err, IMGPAR_E_CHECK, "%s: %.*s:%d: %s (work-item %d, %d, %d)", report->kernel, n_file, r->chars,
+            (int)r->line, ip_str_text(&what), (int)r->id[0], (int)r->id[1], (int)r->id[2]);
     ip_str_free(&what);
     return IMGPAR_E_CHECK;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------------------- */
+/* ---- all of it
+ * -------------------------------------------------------------------------------------------------------- */
 
-static imgpar_status deliver(const ip_cl_report *report, const int32_t *ints, void (*print)(void *, const char *), void *user,
-                             ip_error *err)
+static imgpar_status deliver(const ip_cl_report *report, const int32_t *ints, void (*print)(void *, const char *),
+                             void *user, ip_error *err)
 {
     record r;
     imgpar_status st = IMGPAR_OK;
@@ -192,8 +194,7 @@ static imgpar_status deliver(const ip_cl_report *report, const int32_t *ints, vo
         }
         ip_str line = IP_STR_INIT;
         print_record(&line, &r);
-        if (print && !line.failed)
-            print(user, ip_str_text(&line));
+        if (print && !line.failed) print(user, ip_str_text(&line));
         ip_str_free(&line);
     }
     if (print && (uint32_t)ints[0] > REPORT_INTS - HEADER_INTS)
@@ -203,7 +204,8 @@ static imgpar_status deliver(const ip_cl_report *report, const int32_t *ints, vo
     return st;
 }
 
-imgpar_status ip_cl_report_deliver(ip_cl_report *report, void (*print)(void *user, const char *text), void *user, ip_error *err)
+imgpar_status ip_cl_report_deliver(ip_cl_report *report, void (*print)(void *user, const char *text), void *user,
+                                   ip_error *err)
 {
     int32_t header[HEADER_INTS];
     int32_t *ints = NULL;
@@ -211,11 +213,10 @@ imgpar_status ip_cl_report_deliver(ip_cl_report *report, void (*print)(void *use
     if (!st && (header[0] != 0 || header[2] != 0)) { /* most launches have nothing to tell */
         ints = ip_zalloc(REPORT_INTS * sizeof *ints);
         size_t used = (size_t)HEADER_INTS + (uint32_t)header[0];
-        if (used > REPORT_INTS)
-            used = REPORT_INTS;
-        st = ints ? ip_buffer_read(report->memory, 0, ints, used * sizeof *ints, err) : ip_fail_memory(err, "reading a report");
-        if (!st)
-            st = deliver(report, ints, print, user, err);
+        if (used > REPORT_INTS) used = REPORT_INTS;
+        st = ints ? ip_buffer_read(report->memory, 0, ints, used * sizeof *ints, err)
+                  : ip_fail_memory(err, "reading a report");
+        if (!st) st = deliver(report, ints, print, user, err);
     }
     ip_free(ints);
     ip_cl_report_free(report);

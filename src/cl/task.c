@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks of the host in a queue. OpenCL's native kernels are for CPUs only, so a task is made of what every device has: a
- * marker that is over when the commands before it are, whose callback runs the task, and a user event that says when the
- * task is over. In a queue that runs in order a barrier makes later commands wait for it.
+ * Tasks of the host in a queue. OpenCL's native kernels are for CPUs only, so a task is made of what every device has:
+ * a marker that is over when the commands before it are, whose callback runs the task, and a user event that says when
+ * the task is over. In a queue that runs in order a barrier makes later commands wait for it.
  */
 #include "cl/cl.h"
 
@@ -34,7 +34,8 @@ static void CL_CALLBACK run(cl_event marker, cl_int state, void *argument)
     /* Never the last reference: the queue has one until the event below is over. */
     ip_cl_event_drop(r->event);
     ip_free(r);
-    clSetUserEventStatus(over, CL_COMPLETE); /* also where it failed: a failed event would end all that is queued behind it */
+    /* also where it failed: a failed event would end all that is queued behind it */
+    clSetUserEventStatus(over, CL_COMPLETE);
     clReleaseEvent(over);
 }
 
@@ -42,21 +43,20 @@ static void CL_CALLBACK run(cl_event marker, cl_int state, void *argument)
 static imgpar_status enqueue(imgpar_cl_queue *q, const ip_waits *waits, running *r, ip_error *err)
 {
     cl_event marker = NULL;
-    cl_int code =
-        IP_CL(clEnqueueMarkerWithWaitList(q->queue, q->in_order ? 0 : waits->n, q->in_order ? NULL : waits->events, &marker));
-    if (code)
-        return ip_cl_fail(err, code, "clEnqueueMarkerWithWaitList", "task");
+    cl_int code = IP_CL(
+        clEnqueueMarkerWithWaitList(q->queue, q->in_order ? 0 : waits->n, q->in_order ? NULL : waits->events, &marker));
+    if (code) return ip_cl_fail(err, code, "clEnqueueMarkerWithWaitList", "task");
     code = IP_CL(clSetEventCallback(marker, CL_COMPLETE, run, r));
     clReleaseEvent(marker);
-    clFlush(q->queue); /* apart from what comes next: rusticl tells the end of all that is flushed at once, and that waits for us */
+    /* apart from what comes next: rusticl tells the end of all that is flushed at once, and that waits for us */
+    clFlush(q->queue);
     return code ? ip_cl_fail(err, code, "clSetEventCallback", "task") : IMGPAR_OK;
 }
 
 /* Commands that come later in a queue that runs in order. */
 static imgpar_status hold_back(imgpar_cl_queue *q, cl_uint n, const cl_event *events, ip_error *err)
 {
-    if (!q->in_order || n == 0)
-        return IMGPAR_OK;
+    if (!q->in_order || n == 0) return IMGPAR_OK;
     cl_int code = IP_CL(clEnqueueBarrierWithWaitList(q->queue, n, events, NULL));
     clFlush(q->queue);
     return code ? ip_cl_fail(err, code, "clEnqueueBarrierWithWaitList", "task") : IMGPAR_OK;
@@ -74,10 +74,8 @@ static imgpar_status start(imgpar_cl_queue *q, running *r, const imgpar_cl_order
         st = code ? ip_cl_fail(err, code, "clCreateUserEvent", "task") : IMGPAR_OK;
     }
     imgpar_cl_event *event = over ? ip_cl_event_new(q->ctx, over, "task", 0) : NULL;
-    if (over && !event)
-        st = ip_fail_memory(err, "keeping a task");
-    if (!st)
-        st = hold_back(q, waits.n, waits.events, err);
+    if (over && !event) st = ip_fail_memory(err, "keeping a task");
+    if (!st) st = hold_back(q, waits.n, waits.events, err);
     if (!st) {
         event->is_task = true;
         atomic_store(&event->queued_ns, now_ns());
@@ -99,13 +97,13 @@ static imgpar_status start(imgpar_cl_queue *q, running *r, const imgpar_cl_order
         ip_free(r);
         ip_cl_event_drop(event);
     }
-    if (over)
-        clReleaseEvent(over);
+    if (over) clReleaseEvent(over);
     ip_waits_clear(&waits);
     return st;
 }
 
-imgpar_status imgpar_cl_host_task(imgpar_cl_queue *q, imgpar_status (*task)(void *user), void *user, const imgpar_cl_order *order)
+imgpar_status imgpar_cl_host_task(imgpar_cl_queue *q, imgpar_status (*task)(void *user), void *user,
+                                  const imgpar_cl_order *order)
 {
     ip_error err = { .status = IMGPAR_OK };
     running *r = NULL;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads take the inputs in their order, each a file at a time: decoding one overlaps with computing another and encoding a third, and
- * all share one context, so that a program is compiled once. The calling thread tells what happened.
+ * Threads take the inputs in their order, each a file at a time: decoding one overlaps with computing another and
+ * encoding a third, and all share one context, so that a program is compiled once. The calling thread tells what
+ * happened.
  *
  *     take a file      not more than N_SLOTS after the first that is not told of, so that what is remembered has an end
  *     make it          open, apply, save: the library writes a whole file or none
  *     tell it          the calling thread, in the order of the inputs, whatever was done first
  *
- * Pictures that are made at once share a quarter of the machine's memory: where one more would not fit, it waits for others to be done.
- * A picture that alone is more goes by itself.
+ * Pictures that are made at once share a quarter of the machine's memory: where one more would not fit, it waits for
+ * others to be done. A picture that alone is more goes by itself.
  *
- * stop_at is the first file that nobody needs any more: none from there on is begun, those that run are interrupted, and nothing is told
- * of them, be they done or not. A signal, a lost device, and a failure under --stop-on-error lower it. What is before it is finished
- * and told, so that --stop-on-error says the same however the threads went, but for a signal, which interrupts everything.
+ * stop_at is the first file that nobody needs any more: none from there on is begun, those that run are interrupted,
+ * and nothing is told of them, be they done or not. A signal, a lost device, and a failure under --stop-on-error lower
+ * it. What is before it is finished and told, so that --stop-on-error says the same however the threads went, but for a
+ * signal, which interrupts everything.
  */
 #include "files.h"
 #include "output.h"
@@ -45,7 +47,7 @@ typedef struct note {
 typedef struct slot {
     outcome outcome; /* under the lock */
     note *first, **last;
-    uint64_t bytes;  /* of the file */
+    uint64_t bytes;    /* of the file */
     double difference; /* of --verify */
     _Atomic double fraction;
 } slot;
@@ -56,15 +58,15 @@ typedef struct batch {
     imgpar_context *ctx;
     const inputs *in;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a file is done, or one was told of */
-    size_t next, head;      /* the file to be taken, and the first that was not told of; under the lock */
-    int n_running;          /* threads; under the lock */
+    pthread_cond_t changed;          /* a file is done, or one was told of */
+    size_t next, head;               /* the file to be taken, and the first that was not told of; under the lock */
+    int n_running;                   /* threads; under the lock */
     uint64_t bytes_made, bytes_room; /* of the pictures that are being made, and what they may be; under the lock */
     atomic_size_t stop_at;
-    slot slots[N_SLOTS];    /* of file k: k % N_SLOTS */
+    slot slots[N_SLOTS]; /* of file k: k % N_SLOTS */
     pthread_mutex_t event_lock;
-    profile *times;         /* under event_lock */
-    double difference;      /* the largest of --verify; of the calling thread, as what follows */
+    profile *times;    /* under event_lock */
+    double difference; /* the largest of --verify; of the calling thread, as what follows */
     progress bar;
     progress_state done;
 } batch;
@@ -80,7 +82,8 @@ typedef struct worker {
 static void stop_from(batch *b, size_t k)
 {
     size_t before = atomic_load(&b->stop_at);
-    while (k < before && !atomic_compare_exchange_weak(&b->stop_at, &before, k)) {}
+    while (k < before && !atomic_compare_exchange_weak(&b->stop_at, &before, k)) {
+    }
 }
 
 /* ---- one file, on a thread ------------------------------------------------------------------------- */
@@ -111,10 +114,7 @@ static int poll_file(void *user, double done)
     return signals_poll(NULL, done) || w->k >= atomic_load(&w->b->stop_at);
 }
 
-static void note_warning(void *user, const char *text)
-{
-    add_note(((const worker *)user)->slot, "warning: %s", text);
-}
+static void note_warning(void *user, const char *text) { add_note(((const worker *)user)->slot, "warning: %s", text); }
 
 static void note_event(void *user, const imgpar_event *event)
 {
@@ -163,8 +163,10 @@ static outcome fail_file(const worker *w, imgpar_status st, const char *message)
     const char *path = w->b->in->items[w->k].path, *name = strcmp(path, "-") == 0 ? "standard input" : path;
     if (st == IMGPAR_E_INTERRUPTED) return STOPPED;
     if (!message[0]) message = imgpar_status_name(st);
-    if (begins_with_name(message, name)) add_note(w->slot, "%s", message);
-    else add_note(w->slot, "%s: %s", name, message);
+    if (begins_with_name(message, name))
+        add_note(w->slot, "%s", message);
+    else
+        add_note(w->slot, "%s: %s", name, message);
     if (st == IMGPAR_E_DEVICE_LOST) stop_from(w->b, w->k + 1); /* the others would fail, too */
     return FAILED;
 }
@@ -209,8 +211,12 @@ static void give_room(batch *b, uint64_t bytes)
 static outcome write_file(worker *w, imgpar_array *a, char *output)
 {
     const options *o = w->b->o;
-    imgpar_options options_of_run = { .struct_size = sizeof options_of_run, .poll = poll_file, .on_warning = note_warning, .user = w,
-                                      .on_event = o->profile || o->trace ? note_event : NULL, .format = o->format };
+    imgpar_options options_of_run = { .struct_size = sizeof options_of_run,
+                                      .poll = poll_file,
+                                      .on_warning = note_warning,
+                                      .user = w,
+                                      .on_event = o->profile || o->trace ? note_event : NULL,
+                                      .format = o->format };
     bool is_right = true;
     imgpar_status st = imgpar_array_status(a);
     if (!st && o->verify) st = verify_file(w, a, &options_of_run, &is_right);
@@ -384,7 +390,8 @@ static bool make_locks(batch *b)
     pthread_condattr_t clock;
     if (pthread_condattr_init(&clock)) return false;
     bool has_lock = pthread_mutex_init(&b->lock, NULL) == 0, has_events = pthread_mutex_init(&b->event_lock, NULL) == 0;
-    bool ok = has_lock && has_events && !pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) && !pthread_cond_init(&b->changed, &clock);
+    bool ok = has_lock && has_events && !pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) &&
+              !pthread_cond_init(&b->changed, &clock);
     pthread_condattr_destroy(&clock);
     if (!ok && has_lock) pthread_mutex_destroy(&b->lock);
     if (!ok && has_events) pthread_mutex_destroy(&b->event_lock);
@@ -395,9 +402,12 @@ static int end(const batch *b)
 {
     const progress_state *done = &b->done;
     if (b->o->verify) fprintf(stderr, "verify: max difference %g, allowed %g\n", b->difference, b->o->tolerance);
-    if (signals_seen()) complain("interrupted after %zu of %zu files", done->files, done->of);
-    else if (done->files < done->of) complain("stopped after %zu of %zu files", done->files, done->of);
-    else if (done->failed && done->of > 1) complain("%zu of %zu files failed", done->failed, done->of);
+    if (signals_seen())
+        complain("interrupted after %zu of %zu files", done->files, done->of);
+    else if (done->files < done->of)
+        complain("stopped after %zu of %zu files", done->files, done->of);
+    else if (done->failed && done->of > 1)
+        complain("%zu of %zu files failed", done->failed, done->of);
     return done->failed || done->files < done->of || b->in->n_unread ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -416,8 +426,10 @@ int files_run(const options *o, const imgpar_pipeline *p, imgpar_context *ctx, c
     atomic_init(&b->stop_at, in->n);
     progress_begin(&b->bar, o);
     const int n = start(b, threads);
-    if (n == 0) complain("no thread can be started");
-    else attend(b);
+    if (n == 0)
+        complain("no thread can be started");
+    else
+        attend(b);
     for (int k = 0; k < n; k++)
         pthread_join(threads[k], NULL);
     progress_state last = state_of(b);

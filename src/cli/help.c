@@ -22,8 +22,10 @@ int print_usage(void)
          "  soft = blur(open(\"photo.jpg\"), sigma)\n"
          "  save(soft, \"soft.png\")\n"
          "\n"
-         "With files and -o it runs for each of them, which the text calls $1: imgpar-run -e 'blur($1, 2)' in/*.jpg -o 'out/{name}.jpg'.\n"
-         "{name} is the file's name without its ending, {ext} that, {dir} its folder, {n} its number. One that fails is passed by.\n"
+         "With files and -o it runs for each of them, which the text calls $1: imgpar-run -e 'blur($1, 2)' in/*.jpg -o "
+         "'out/{name}.jpg'.\n"
+         "{name} is the file's name without its ending, {ext} that, {dir} its folder, {n} its number. One that fails "
+         "is passed by.\n"
          "\n"
          "options:");
     options_print();
@@ -51,9 +53,12 @@ static void print_range(const imgpar_op_param *p)
 {
     bool has_minimum = p->minimum > -INFINITY, has_maximum = p->maximum < INFINITY;
     if (p->type[0] != 'n' && p->type[0] != 'i') return;
-    if (has_minimum && has_maximum) printf(", %g to %g", p->minimum, p->maximum);
-    else if (has_minimum) printf(", from %g", p->minimum);
-    else if (has_maximum) printf(", to %g", p->maximum);
+    if (has_minimum && has_maximum)
+        printf(", %g to %g", p->minimum, p->maximum);
+    else if (has_minimum)
+        printf(", from %g", p->minimum);
+    else if (has_maximum)
+        printf(", to %g", p->maximum);
 }
 
 /* A label and a text, in lines of at most WIDTH characters, the later ones below the text. */
@@ -63,8 +68,10 @@ static void print_wrapped(const char *label, const char *text)
     int column = printf("  %s", label), left = column;
     while (*text) {
         int n = (int)strcspn(text, " \n");
-        if (column > left && column + 1 + n > WIDTH) column = printf("\n%*s", left, "") - 1;
-        else if (column > left) column += printf(" ");
+        if (column > left && column + 1 + n > WIDTH)
+            column = printf("\n%*s", left, "") - 1;
+        else if (column > left)
+            column += printf(" ");
         column += printf("%.*s", n, text);
         if (text[n] == '\n') column = printf("\n%*s", left, "") - 1; /* a line of a program */
         text += n + (text[n] != '\0');
@@ -85,8 +92,10 @@ static void print_parameter(const imgpar_op_param *p)
     print_range(p);
     if (p->unit && p->unit[0]) printf(", in %s", p->unit);
     if (p->may_be_array) fputs(", or a one-element array", stdout);
-    if (p->default_text) printf("; default %s\n", p->default_text[0] ? p->default_text : "empty");
-    else puts("; required");
+    if (p->default_text)
+        printf("; default %s\n", p->default_text[0] ? p->default_text : "empty");
+    else
+        puts("; required");
 }
 
 /* What is written over several lines, each set in. */
@@ -101,8 +110,10 @@ static void print_lines(const char *text)
 static void print_word(const imgpar_word *word)
 {
     printf("%s\n\n  %s\n", word->usage, word->summary);
-    if (strcmp(word->category, "operator") == 0) print_wrapped("computes: ", word->help);
-    else print_lines(word->help);
+    if (strcmp(word->category, "operator") == 0)
+        print_wrapped("computes: ", word->help);
+    else
+        print_lines(word->help);
     if (strcmp(word->example, word->usage) != 0) printf("\nexample:\n  %s\n", word->example);
 }
 
@@ -128,7 +139,8 @@ static int unknown(const char *name)
         return EXIT_USAGE;
     }
     imgpar_near_names(name, near, sizeof near);
-    complain("unknown operation %s%s%s%s; --list-ops lists them", name, near[0] ? " (near: " : "", near, near[0] ? ")" : "");
+    complain("unknown operation %s%s%s%s; --list-ops lists them", name, near[0] ? " (near: " : "", near,
+             near[0] ? ")" : "");
     return EXIT_USAGE;
 }
 
@@ -157,8 +169,12 @@ int print_op(const char *name)
 /* The words of the language, by category, in its order. */
 static void print_word_list(void)
 {
-    static const struct { const char *category, *title; } parts[] = {
-        { "form", "forms" }, { "statement", "statements" }, { "operator", "operators" },
+    static const struct {
+        const char *category, *title;
+    } parts[] = {
+        { "form", "forms" },
+        { "statement", "statements" },
+        { "operator", "operators" },
         { "name", "names" },
     };
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
@@ -220,8 +236,10 @@ static void print_device(const imgpar_device *d)
     print_bytes(", local ", d->local_bytes, "\n");
     printf("         f64 %s, f16 %s, images %s", d->has_f64 ? "yes" : "no", d->has_f16 ? "yes" : "no",
            d->has_images ? "yes" : "no");
-    if (d->max_parts > 1) printf("; in parts: %s/2%s\n", d->selector, d->max_parts > 2 ? " and more" : "");
-    else putchar('\n');
+    if (d->max_parts > 1)
+        printf("; in parts: %s/2%s\n", d->selector, d->max_parts > 2 ? " and more" : "");
+    else
+        putchar('\n');
 }
 
 int print_devices(void)

@@ -16,10 +16,7 @@ static int out_of_memory(void)
     return EXIT_FAILED;
 }
 
-static bool is_stdin(const char *path)
-{
-    return strcmp(path, "-") == 0;
-}
+static bool is_stdin(const char *path) { return strcmp(path, "-") == 0; }
 
 /* ---- gathering --------------------------------------------------------------------------------- */
 
@@ -49,27 +46,22 @@ static char *join(const char *folder, const char *name)
     return path;
 }
 
-static int is_visible(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
+static int is_visible(const struct dirent *entry) { return entry->d_name[0] != '.'; }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
+static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
 static int search(inputs *in, const char *folder, size_t below);
 
-/* Takes path: a folder is searched, a file whose name tells a format is added. Links to folders are not followed, so that none is
- * searched twice. */
+/* Takes path: a folder is searched, a file whose name tells a format is added. Links to folders are not followed, so
+ * that none is searched twice. */
 static int take_found(inputs *in, char *path, size_t below)
 {
     struct stat found, target;
     if (!path) return out_of_memory();
     const bool is_there = lstat(path, &found) == 0;
     int status = EXIT_DONE;
-    if (is_there && S_ISDIR(found.st_mode)) status = search(in, path, below);
+    if (is_there && S_ISDIR(found.st_mode))
+        status = search(in, path, below);
     else if (is_there && imgpar_path_format(path) && stat(path, &target) == 0 && S_ISREG(target.st_mode))
         return append(in, path, below);
     free(path);
@@ -142,10 +134,16 @@ void inputs_free(inputs *in)
 
 /* ---- the template of -o --------------------------------------------------------------------------- */
 
-typedef struct part { const char *text; size_t n; } part;
+typedef struct part {
+    const char *text;
+    size_t n;
+} part;
 
 /* The parts of a path that a template may name. */
-typedef struct parts { part dir, name, ext; size_t number; } parts;
+typedef struct parts {
+    part dir, name, ext;
+    size_t number;
+} parts;
 
 static void split(const input *in, size_t number, parts *p)
 {
@@ -154,7 +152,9 @@ static void split(const input *in, size_t number, parts *p)
     if (!dot || dot == name) dot = name + strlen(name);
     while (*dir == '/' || (dir[0] == '.' && dir[1] == '/'))
         dir++;
-    *p = (parts){ .dir = { ".", 1 }, .name = { name, (size_t)(dot - name) }, .ext = { *dot ? dot + 1 : dot, 0 }, .number = number };
+    *p = (parts){
+        .dir = { ".", 1 }, .name = { name, (size_t)(dot - name) }, .ext = { *dot ? dot + 1 : dot, 0 }, .number = number
+    };
     p->ext.n = strlen(p->ext.text);
     if (slash && dir < slash) p->dir = (part){ dir, (size_t)(slash - dir) };
 }
@@ -175,7 +175,10 @@ enum { NUMBER_ROOM = 32 };
 /* What {WORD} stands for, WORD being n characters; false: nothing. digits has NUMBER_ROOM bytes. */
 static bool part_of(const parts *p, const char *word, size_t n, part *out, char *digits)
 {
-    const struct { const char *word; part part; } known[] = { { "name", p->name }, { "ext", p->ext }, { "dir", p->dir } };
+    const struct {
+        const char *word;
+        part part;
+    } known[] = { { "name", p->name }, { "ext", p->ext }, { "dir", p->dir } };
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (n == strlen(known[k].word) && memcmp(word, known[k].word, n) == 0) {
             *out = known[k].part;
@@ -195,8 +198,10 @@ static bool expand(FILE *out, const char *template, const parts *p, part *wrong)
     for (const char *c = template; *c; c++) {
         part word;
         const char *end = *c == '{' ? strchr(c, '}') : NULL;
-        if ((*c == '{' || *c == '}') && c[1] == *c) fputc(*c++, out);
-        else if (*c != '{') fputc(*c, out);
+        if ((*c == '{' || *c == '}') && c[1] == *c)
+            fputc(*c++, out);
+        else if (*c != '{')
+            fputc(*c, out);
         else if (end && part_of(p, c + 1, (size_t)(end - c - 1), &word, digits)) {
             fwrite(word.text, 1, word.n, out);
             c = end;
@@ -214,8 +219,10 @@ static void normalise(char *path)
     char *to = path;
     for (const char *from = path; *from; from++) {
         if (to > path && to[-1] == '/' && *from == '/') continue;
-        if (to > path && to[-1] == '/' && from[0] == '.' && from[1] == '/') from++;
-        else *to++ = *from;
+        if (to > path && to[-1] == '/' && from[0] == '.' && from[1] == '/')
+            from++;
+        else
+            *to++ = *from;
     }
     *to = '\0';
 }
@@ -242,7 +249,10 @@ char *inputs_output(const inputs *in, size_t k, const char *template)
 /* ---- what would be written ----------------------------------------------------------------------- */
 
 /* Two numbers that are equal where two things may be the same: device and inode, or a hash of a name. */
-typedef struct key { uint64_t a, b; size_t k; } key;
+typedef struct key {
+    uint64_t a, b;
+    size_t k;
+} key;
 
 static int by_key(const void *x, const void *y)
 {
@@ -279,7 +289,9 @@ static int check_template(const inputs *in, const char *template)
     const bool ok = expand(out, template, &p, &wrong);
     fclose(out);
     free(unused);
-    if (!ok) complain("-o %s: %.*s stands for nothing; {name} {ext} {n} {dir} do, and {{ is a brace", template, (int)wrong.n, wrong.text);
+    if (!ok)
+        complain("-o %s: %.*s stands for nothing; {name} {ext} {n} {dir} do, and {{ is a brace", template, (int)wrong.n,
+                 wrong.text);
     return ok ? EXIT_DONE : EXIT_USAGE;
 }
 
@@ -296,10 +308,7 @@ static int check_folders(const inputs *in, const char *template)
 }
 
 /* Where several files may be written, all by themselves. */
-static bool takes_all(const char *path)
-{
-    return strcmp(path, "/dev/null") == 0;
-}
+static bool takes_all(const char *path) { return strcmp(path, "/dev/null") == 0; }
 
 static int fail_twice(const inputs *in, size_t first, size_t second, const char *output)
 {
@@ -315,8 +324,10 @@ static int check_twice(const inputs *in, const key *keys, const char *template)
     for (size_t i = 1; i < in->n && !status; i++) {
         if (keys[i].a != keys[i - 1].a) continue;
         char *one = inputs_output(in, keys[i - 1].k, template), *other = inputs_output(in, keys[i].k, template);
-        if (!one || !other) status = out_of_memory();
-        else if (strcmp(one, other) == 0 && !takes_all(one)) status = fail_twice(in, keys[i - 1].k, keys[i].k, one);
+        if (!one || !other)
+            status = out_of_memory();
+        else if (strcmp(one, other) == 0 && !takes_all(one))
+            status = fail_twice(in, keys[i - 1].k, keys[i].k, one);
         free(one);
         free(other);
     }
@@ -331,8 +342,10 @@ static int check_identity(const inputs *in, const char *output, const key *known
     const key wanted = { (uint64_t)found.st_dev, (uint64_t)found.st_ino, 0 };
     const key *same = bsearch(&wanted, known, n_known, sizeof *known, by_identity);
     if (!same) return EXIT_DONE;
-    if (same->k == in->n) complain("-o %s would replace the pipeline %s", output, o->file);
-    else complain("-o %s would replace the input %s", output, in->items[same->k].path);
+    if (same->k == in->n)
+        complain("-o %s would replace the pipeline %s", output, o->file);
+    else
+        complain("-o %s would replace the input %s", output, in->items[same->k].path);
     return EXIT_USAGE;
 }
 

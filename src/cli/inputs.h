@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pictures that a pipeline is run for: named on the command line, found in folders, or listed on standard input; and the name of
- * the output of each, by the template of -o.
+ * The pictures that a pipeline is run for: named on the command line, found in folders, or listed on standard input;
+ * and the name of the output of each, by the template of -o.
  *
- *     out/{name}.jpg      {name} the file's name without its ending, {ext} the ending, {dir} its folder, {n} its number from 1
+ *     out/{name}.jpg      {name} the file's name without its ending, {ext} the ending, {dir} its folder, {n} its number
+ *                         from 1
  *     {n:4}               the number in at least four digits;  {{ and }}: a brace
  *
- * Of a picture that was found in a named folder {dir} is what lies between: "a/b" for in/a/b/c.png in in. Of another it is the folder as
- * it was written, without a leading / or ./, so that it is always beneath what stands before it in the template. Nothing is kept for a
- * picture but its name, so that there may be any number.
+ * Of a picture that was found in a named folder {dir} is what lies between: "a/b" for in/a/b/c.png in in. Of another it
+ * is the folder as it was written, without a leading / or ./, so that it is always beneath what stands before it in the
+ * template. Nothing is kept for a picture but its name, so that there may be any number.
  */
 #ifndef IMGPAR_CLI_INPUTS_H
 #define IMGPAR_CLI_INPUTS_H
@@ -34,8 +35,8 @@ typedef struct inputs {
 int inputs_add(inputs *in, const options *o, const char *path);
 /* Adds the names that standard input lists, each ended by a zero byte. */
 int inputs_add_listed(inputs *in, const options *o);
-/* Is there a mistake in the names of what would be written? Two of one name, one that is an input or the file of the pipeline, one that
- * tells no format. Looks at all of them before anything is written. */
+/* Is there a mistake in the names of what would be written? Two of one name, one that is an input or the file of the
+ * pipeline, one that tells no format. Looks at all of them before anything is written. */
 int inputs_check(inputs *in, const options *o);
 /* The output of the k-th, for free(); NULL without memory. */
 char *inputs_output(const inputs *in, size_t k, const char *template);

@@ -12,13 +12,32 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_EXPLAIN = 256, OPT_PROFILE, OPT_DEVICE, OPT_PLACEMENT, OPT_SCHEDULE, OPT_NO_FUSE, OPT_VERIFY, OPT_FORMAT, OPT_TRACE,
-       OPT_MEM_LIMIT, OPT_MAX_PIXELS, OPT_TUNE, OPT_RECURSIVE, OPT_SKIP_EXISTING, OPT_STOP_ON_ERROR, OPT_PROGRESS, OPT_QUIET,
-       OPT_LIST_DEVICES, OPT_LIST_OPS, OPT_VERSION };
+enum {
+    OPT_EXPLAIN = 256,
+    OPT_PROFILE,
+    OPT_DEVICE,
+    OPT_PLACEMENT,
+    OPT_SCHEDULE,
+    OPT_NO_FUSE,
+    OPT_VERIFY,
+    OPT_FORMAT,
+    OPT_TRACE,
+    OPT_MEM_LIMIT,
+    OPT_MAX_PIXELS,
+    OPT_TUNE,
+    OPT_RECURSIVE,
+    OPT_SKIP_EXISTING,
+    OPT_STOP_ON_ERROR,
+    OPT_PROGRESS,
+    OPT_QUIET,
+    OPT_LIST_DEVICES,
+    OPT_LIST_OPS,
+    OPT_VERSION
+};
 
 typedef struct row {
-    int code;             /* a letter, or OPT_ */
-    const char *name;     /* NULL: only the letter */
+    int code;         /* a letter, or OPT_ */
+    const char *name; /* NULL: only the letter */
     int has_argument;
     const char *argument; /* as --help shows it */
     size_t word;          /* offset of a const char * in options, where that is all; else 0 */
@@ -30,10 +49,12 @@ typedef struct row {
 
 static const row rows[] = {
     { 'e', NULL, required_argument, " EXPR", WORD(expression), NULL, "evaluate EXPR; print a number, or write -o" },
-    { 'o', NULL, required_argument, " OUT", WORD(output), NULL, "the file it is written to, - is standard output; of files 'out/{name}.jpg'" },
+    { 'o', NULL, required_argument, " OUT", WORD(output), NULL,
+      "the file it is written to, - is standard output; of files 'out/{name}.jpg'" },
     { '0', NULL, no_argument, "", 0, NULL, "read names of files from standard input, each ended by a zero byte" },
     { OPT_RECURSIVE, "recursive", no_argument, "", 0, NULL, "of a folder that is named, take all pictures below it" },
-    { OPT_SKIP_EXISTING, "skip-existing", no_argument, "", 0, NULL, "pass by files whose output is whole and not older" },
+    { OPT_SKIP_EXISTING, "skip-existing", no_argument, "", 0, NULL,
+      "pass by files whose output is whole and not older" },
     { OPT_STOP_ON_ERROR, "stop-on-error", no_argument, "", 0, NULL, "stop at the first file that fails" },
     { OPT_FORMAT, "format", required_argument, "=FORMAT", WORD(format), "png|jpeg|jpg|npy|pnm|ppm|pgm|pam",
       "the format of what is written to - or -o" },
@@ -56,7 +77,8 @@ static const row rows[] = {
     { OPT_MAX_PIXELS, "max-pixels", required_argument, "=N", WORD(max_pixels), NULL,
       "pixels of a file that is read at most: 300000000, 1G (256M)" },
     { OPT_NO_FUSE, "no-fuse", no_argument, "", 0, NULL, "a kernel for every operation" },
-    { OPT_TUNE, "tune", no_argument, "", 0, NULL, "measure which settings suit the device, keep them, and save nothing" },
+    { OPT_TUNE, "tune", no_argument, "", 0, NULL,
+      "measure which settings suit the device, keep them, and save nothing" },
     { OPT_PROGRESS, "progress", optional_argument, "[=json]", 0, "text|json",
       "tell how far it is, on standard error (a terminal is told anyway)" },
     { OPT_QUIET, "quiet", no_argument, "", 0, NULL, "do not tell how far it is" },
@@ -121,7 +143,9 @@ static int apply(options *o, const row *r, const char *argument)
     case OPT_RECURSIVE: o->recursive = true; break;
     case OPT_SKIP_EXISTING: o->skips_existing = true; break;
     case OPT_STOP_ON_ERROR: o->stops_on_error = true; break;
-    case OPT_PROGRESS: o->progress = argument && strcmp(argument, "json") == 0 ? PROGRESS_AS_JSON : PROGRESS_AS_TEXT; break;
+    case OPT_PROGRESS:
+        o->progress = argument && strcmp(argument, "json") == 0 ? PROGRESS_AS_JSON : PROGRESS_AS_TEXT;
+        break;
     case OPT_QUIET: o->quiet = true; break;
     case OPT_LIST_DEVICES: o->action = ACTION_LIST_DEVICES; break;
     case OPT_LIST_OPS: o->action = ACTION_LIST_OPS; break;
@@ -230,7 +254,10 @@ int check_format(const char *output, const char *format)
 static const char computes_nothing[] = "--explain computes nothing", only_measures[] = "--tune only measures",
                   tries_all[] = "--tune tries what is forced, and all else";
 
-static const struct { int one, other; const char *why; } conflicts[] = {
+static const struct {
+    int one, other;
+    const char *why;
+} conflicts[] = {
     { OPT_EXPLAIN, OPT_TUNE, computes_nothing },
     { OPT_EXPLAIN, OPT_VERIFY, computes_nothing },
     { OPT_EXPLAIN, OPT_PROFILE, computes_nothing },
@@ -259,14 +286,14 @@ static int check_for_files(const options *o, const bool given[N_ROWS])
     for (size_t k = 0; k < sizeof for_files / sizeof *for_files && o->action == ACTION_RUN; k++) {
         const row *r = row_of(for_files[k]);
         if (given[r - rows] && !o->output)
-            return usage("%s%s goes with files, of which -o names what is written: -o 'out/{name}.jpg'", r->name ? "--" : "-",
-                         r->name ? r->name : "0");
+            return usage("%s%s goes with files, of which -o names what is written: -o 'out/{name}.jpg'",
+                         r->name ? "--" : "-", r->name ? r->name : "0");
     }
     return EXIT_DONE;
 }
 
-/* given: by row. Help is given beside anything, as people add it to what they were about to write; a device, which scripts add to
- * everything, is given beside lists. */
+/* given: by row. Help is given beside anything, as people add it to what they were about to write; a device, which
+ * scripts add to everything, is given beside lists. */
 static int check_together(const options *o, const bool given[N_ROWS])
 {
     int n_given = 0;
@@ -298,8 +325,8 @@ int options_parse(int argc, char **argv, options *o)
         char letter[] = { '-', (char)optopt, '\0' };
         bool is_letter = optopt > 0 && optopt < 256;
         if (code == ':') return usage("option %s needs a value", is_letter ? letter : word);
-        if (code == '?') return usage(optopt >= 256 ? "option %s takes no value" : "unknown option %s",
-                                      is_letter ? letter : word);
+        if (code == '?')
+            return usage(optopt >= 256 ? "option %s takes no value" : "unknown option %s", is_letter ? letter : word);
         const row *r = row_of(code);
         given[r - rows] = true;
         if (apply(o, r, optarg)) return EXIT_USAGE;
@@ -313,9 +340,12 @@ void options_print(void)
     for (int i = 0; i < N_ROWS; i++) {
         char left[64];
         const row *r = &rows[i];
-        if (r->code < 256 && r->name) snprintf(left, sizeof left, "-%c, --%s%s", r->code, r->name, r->argument);
-        else if (r->name) snprintf(left, sizeof left, "--%s%s", r->name, r->argument);
-        else snprintf(left, sizeof left, "-%c%s", r->code, r->argument);
+        if (r->code < 256 && r->name)
+            snprintf(left, sizeof left, "-%c, --%s%s", r->code, r->name, r->argument);
+        else if (r->name)
+            snprintf(left, sizeof left, "--%s%s", r->name, r->argument);
+        else
+            snprintf(left, sizeof left, "-%c%s", r->code, r->argument);
         printf("  %-28s %s\n", left, rows[i].help);
     }
 }

@@ -17,18 +17,18 @@ typedef enum progress_choice { PROGRESS_ON_TERMINALS, PROGRESS_AS_TEXT, PROGRESS
 
 typedef struct options {
     action action;
-    const char *help_op;   /* --help OP, or NULL */
+    const char *help_op;                      /* --help OP, or NULL */
     const char *expression, *output, *format; /* -e, -o, --format */
     const char *device, *placement, *schedule, *mem_limit, *max_pixels;
-    const char *trace;     /* the file it is written to, or NULL */
-    const char *explain;   /* its format, or NULL */
+    const char *trace;   /* the file it is written to, or NULL */
+    const char *explain; /* its format, or NULL */
     profile_format profile;
     progress_choice progress;
     bool no_fuse, verify, tunes, quiet;
     bool recursive, listed, skips_existing, stops_on_error; /* -0: listed */
-    double tolerance;      /* of --verify */
-    const char *file;      /* FILE.conf, "-", or NULL with -e */
-    char **words;          /* NAME=VALUE; with -o files, too */
+    double tolerance;                                       /* of --verify */
+    const char *file;                                       /* FILE.conf, "-", or NULL with -e */
+    char **words;                                           /* NAME=VALUE; with -o files, too */
     int n_words;
 } options;
 
@@ -36,7 +36,8 @@ typedef struct options {
 int options_parse(int argc, char **argv, options *o);
 /* The options, a line each, on stdout. */
 void options_print(void);
-/* Does the name of -o, or of what is written for a picture, tell its format, or --format (or NULL) do? EXIT_DONE or EXIT_USAGE. */
+/* Does the name of -o, or of what is written for a picture, tell its format, or --format (or NULL) do? EXIT_DONE or
+ * EXIT_USAGE. */
 int check_format(const char *output, const char *format);
 /* Is each NAME of n words NAME=VALUE there once? EXIT_DONE or EXIT_USAGE. */
 int check_given_once(char *const *settings, int n);

@@ -34,7 +34,8 @@ static bool is_alike(const profile_row *row, const imgpar_event *event)
 {
     const bool is_kernel = strcmp(row->kind, "kernel") == 0;
     return strcmp(row->kind, event->kind) == 0 && strcmp(row->device, event->device ? event->device : "") == 0 &&
-           (!is_kernel || (strcmp(row->name, event->name) == 0 && strcmp(row->schedule, event->schedule ? event->schedule : "") == 0));
+           (!is_kernel || (strcmp(row->name, event->name) == 0 &&
+                           strcmp(row->schedule, event->schedule ? event->schedule : "") == 0));
 }
 
 static bool merge(profile *p, const imgpar_event *event)
@@ -71,9 +72,15 @@ void profile_add(profile *p, const imgpar_event *event)
         p->rows = grown;
         p->capacity = capacity;
     }
-    profile_row row = { copy(event->kind), copy(event->name), copy(event->ops), copy(event->schedule), copy(event->device),
-                        event->evaluation_ms + event->start_ms, event->end_ms - event->start_ms,
-                        event->bytes_read + event->bytes_written, 1 };
+    profile_row row = { copy(event->kind),
+                        copy(event->name),
+                        copy(event->ops),
+                        copy(event->schedule),
+                        copy(event->device),
+                        event->evaluation_ms + event->start_ms,
+                        event->end_ms - event->start_ms,
+                        event->bytes_read + event->bytes_written,
+                        1 };
     if (row.kind && row.name && row.ops && row.schedule && row.device) {
         p->rows[p->n++] = row;
     } else {
@@ -94,10 +101,7 @@ static bool has_several_devices(const profile *p)
     return false;
 }
 
-static double gb_per_s(const profile_row *row)
-{
-    return row->ms > 0 ? (double)row->bytes / row->ms / 1e6 : 0;
-}
+static double gb_per_s(const profile_row *row) { return row->ms > 0 ? (double)row->bytes / row->ms / 1e6 : 0; }
 
 /* ---- the copy limit -------------------------------------------------------------------------- */
 
@@ -155,10 +159,14 @@ static void print_table(const profile *p, double limit)
     for (size_t i = 0; i < p->n; i++) {
         const profile_row *row = &p->rows[i];
         fprintf(stderr, "%10.3f", row->ms);
-        if (row->bytes) fprintf(stderr, " %8.2f", gb_per_s(row));
-        else fputs("        -", stderr);
-        if (row->bytes && limit > 0 && is_kernel(row)) fprintf(stderr, " %5.0f%%  ", 100 * gb_per_s(row) / limit);
-        else fputs("      -  ", stderr);
+        if (row->bytes)
+            fprintf(stderr, " %8.2f", gb_per_s(row));
+        else
+            fputs("        -", stderr);
+        if (row->bytes && limit > 0 && is_kernel(row))
+            fprintf(stderr, " %5.0f%%  ", 100 * gb_per_s(row) / limit);
+        else
+            fputs("      -  ", stderr);
         fprintf(stderr, "%-9s %s", row->kind, name_of(row, name));
         if (row->ops[0]) fprintf(stderr, "  %s", row->ops);
         if (row->schedule[0]) fprintf(stderr, "  (%s)", row->schedule);
@@ -182,9 +190,12 @@ static void print_json_text(FILE *f, const char *name, const char *text)
 {
     fprintf(f, "\"%s\": \"", name);
     for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\') fprintf(f, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20) fprintf(f, "\\u%04x", (unsigned)*c);
-        else fputc(*c, f);
+        if (*c == '"' || *c == '\\')
+            fprintf(f, "\\%c", *c);
+        else if ((unsigned char)*c < 0x20)
+            fprintf(f, "\\u%04x", (unsigned)*c);
+        else
+            fputc(*c, f);
     }
     fputc('"', f);
 }
@@ -217,8 +228,10 @@ static void print_json(const profile *p, double limit)
 void profile_print(const profile *p, imgpar_context *ctx, bool json)
 {
     double limit = copy_limit_for(p, ctx);
-    if (json) print_json(p, limit);
-    else print_table(p, limit);
+    if (json)
+        print_json(p, limit);
+    else
+        print_table(p, limit);
     if (p->failed) fputs("imgpar-run: --profile: out of memory, some steps are missing\n", stderr);
 }
 
@@ -231,7 +244,10 @@ static int by_start(const void *a, const void *b)
 }
 
 /* A line of the picture: events of one kind on one device that do not overlap. */
-typedef struct lane { const char *kind, *device; double end_ms; } lane;
+typedef struct lane {
+    const char *kind, *device;
+    double end_ms;
+} lane;
 
 static size_t lane_for(lane *lanes, size_t *n, const profile_row *row)
 {
@@ -268,7 +284,9 @@ static void trace_rows(FILE *f, const profile_row **rows, lane *lanes, size_t n,
         size_t before = n_lanes, at = lane_for(lanes, &n_lanes, rows[i]);
         fputs(i ? ",\n" : "\n", f);
         if (n_lanes > before)
-            fprintf(f, "{\"ph\": \"M\", \"pid\": 1, \"tid\": %zu, \"name\": \"thread_name\", \"args\": {\"name\": \"%s%s%s\"}},\n",
+            fprintf(f,
+                    "{\"ph\": \"M\", \"pid\": 1, \"tid\": %zu, \"name\": \"thread_name\", \"args\": {\"name\": "
+                    "\"%s%s%s\"}},\n",
                     at + 1, rows[i]->kind, several && rows[i]->device[0] ? " on " : "", several ? rows[i]->device : "");
         trace_row(f, rows[i], at, rows[0]->start_ms);
     }

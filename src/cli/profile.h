@@ -24,8 +24,8 @@ typedef struct profile {
 void profile_add(profile *p, const imgpar_event *event);
 /* Prints the table, or JSON. What kernels move is compared with a copy in the memory of ctx's device. */
 void profile_print(const profile *p, imgpar_context *ctx, bool json);
-/* Writes the events to path ("-": standard output) in the Trace Event Format of Chromium. EXIT_DONE, or EXIT_FAILED after
- * saying why. */
+/* Writes the events to path ("-": standard output) in the Trace Event Format of Chromium. EXIT_DONE, or EXIT_FAILED
+ * after saying why. */
 int profile_trace(const profile *p, const char *path);
 void profile_free(profile *p);
 

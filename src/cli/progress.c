@@ -31,9 +31,12 @@ void progress_begin(progress *p, const options *o)
     *p = (progress){ .form = PROGRESS_HIDDEN, .started_s = now_s() };
     p->next_s = p->started_s + first_after_s;
     if (o->quiet) return;
-    if (o->progress == PROGRESS_AS_JSON) p->form = PROGRESS_OBJECTS;
-    else if (isatty(STDERR_FILENO) && can_erase()) p->form = PROGRESS_LINE;
-    else if (o->progress == PROGRESS_AS_TEXT) p->form = PROGRESS_LINES;
+    if (o->progress == PROGRESS_AS_JSON)
+        p->form = PROGRESS_OBJECTS;
+    else if (isatty(STDERR_FILENO) && can_erase())
+        p->form = PROGRESS_LINE;
+    else if (o->progress == PROGRESS_AS_TEXT)
+        p->form = PROGRESS_LINES;
 }
 
 static double mb_per_s(const progress_state *now, double took_s)
@@ -44,7 +47,8 @@ static double mb_per_s(const progress_state *now, double took_s)
 /* Seconds that are left at the rate so far; below 0: nobody knows yet. */
 static double left_s(const progress_state *now, double took_s)
 {
-    const double skipped = now->of_bytes ? (double)now->skipped_bytes / (double)now->of_bytes : 0, done = now->fraction - skipped;
+    const double skipped = now->of_bytes ? (double)now->skipped_bytes / (double)now->of_bytes : 0,
+                 done = now->fraction - skipped;
     if (now->fraction >= 1) return 0;
     return done > 0 ? took_s * (1 - now->fraction) / done : -1;
 }
@@ -53,9 +57,12 @@ static double left_s(const progress_state *now, double took_s)
 static void print_time(FILE *out, double seconds)
 {
     const unsigned long s = (unsigned long)(seconds + 0.5);
-    if (s < 60) fprintf(out, "%lu s", s);
-    else if (s < 3600) fprintf(out, "%lu:%02lu", s / 60, s % 60);
-    else fprintf(out, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
+    if (s < 60)
+        fprintf(out, "%lu s", s);
+    else if (s < 3600)
+        fprintf(out, "%lu:%02lu", s / 60, s % 60);
+    else
+        fprintf(out, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
 }
 
 static void print_files(FILE *out, const progress_state *now, double took_s)
@@ -69,8 +76,10 @@ static void print_files(FILE *out, const progress_state *now, double took_s)
 static void print_text(FILE *out, const progress_state *now, double took_s)
 {
     const double left = left_s(now, took_s);
-    if (now->of) print_files(out, now, took_s);
-    else fprintf(out, "%.0f%%", 100 * now->fraction);
+    if (now->of)
+        print_files(out, now, took_s);
+    else
+        fprintf(out, "%.0f%%", 100 * now->fraction);
     if (left < 0) return;
     fputs(", ", out);
     print_time(out, left);
@@ -82,8 +91,8 @@ static void print_object(FILE *out, const progress_state *now, double took_s)
     const double left = left_s(now, took_s);
     fprintf(out, "{\"fraction\": %.4f", now->fraction);
     if (now->of)
-        fprintf(out, ", \"files\": %zu, \"of\": %zu, \"failed\": %zu, \"skipped\": %zu, \"mb_per_s\": %.3f", now->files, now->of,
-                now->failed, now->skipped, mb_per_s(now, took_s));
+        fprintf(out, ", \"files\": %zu, \"of\": %zu, \"failed\": %zu, \"skipped\": %zu, \"mb_per_s\": %.3f", now->files,
+                now->of, now->failed, now->skipped, mb_per_s(now, took_s));
     fprintf(out, ", \"seconds\": %.3f", took_s);
     if (left >= 0) fprintf(out, ", \"seconds_left\": %.1f", left);
     fputs("}", out);
@@ -95,11 +104,15 @@ static void show(progress *p, const progress_state *now, double at_s)
     const double took_s = at_s - p->started_s;
     FILE *out = fmemopen(text, sizeof text, "w");
     if (!out) return;
-    if (p->form == PROGRESS_OBJECTS) print_object(out, now, took_s);
-    else print_text(out, now, took_s);
+    if (p->form == PROGRESS_OBJECTS)
+        print_object(out, now, took_s);
+    else
+        print_text(out, now, took_s);
     fclose(out);
-    if (p->form == PROGRESS_LINE) show_status(text);
-    else tell(text);
+    if (p->form == PROGRESS_LINE)
+        show_status(text);
+    else
+        tell(text);
 }
 
 void progress_tick(progress *p, const progress_state *now)

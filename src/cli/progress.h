@@ -2,8 +2,8 @@
 /*
  * How far the work is: a line on a terminal that is written over, or lines of JSON, on standard error.
  *
- * Nothing is shown unless standard error is a terminal or --progress asks for it, and on a terminal not before the work has taken a
- * second. progress_tick() is cheap, and may be called as often as one likes; one thread calls it.
+ * Nothing is shown unless standard error is a terminal or --progress asks for it, and on a terminal not before the work
+ * has taken a second. progress_tick() is cheap, and may be called as often as one likes; one thread calls it.
  */
 #ifndef IMGPAR_CLI_PROGRESS_H
 #define IMGPAR_CLI_PROGRESS_H

@@ -38,10 +38,7 @@ static int on_poll(void *user, double done)
     return signals_poll(NULL, done);
 }
 
-static void on_event(void *user, const imgpar_event *event)
-{
-    profile_add(((const listener *)user)->times, event);
-}
+static void on_event(void *user, const imgpar_event *event) { profile_add(((const listener *)user)->times, event); }
 
 static void on_warning(void *user, const char *text)
 {
@@ -73,7 +70,8 @@ static char *read_text(const char *path)
     int error = !file || ferror(file) ? errno : !text ? ENOMEM : 0;
     if (file && !is_stdin) fclose(file);
     if (error) {
-        complain("%s: %s%s", is_stdin ? "standard input" : path, strerror(error), strchr(path, '(') ? "; -e evaluates an expression" : "");
+        complain("%s: %s%s", is_stdin ? "standard input" : path, strerror(error),
+                 strchr(path, '(') ? "; -e evaluates an expression" : "");
         free(text);
         return NULL;
     }
@@ -123,13 +121,15 @@ static int set_params(const job *j)
     return EXIT_DONE;
 }
 
-/* Is a word NAME=VALUE rather than a file? Without -o it is; else the text must declare NAME, but what is no file either was meant so. */
+/* Is a word NAME=VALUE rather than a file? Without -o it is; else the text must declare NAME, but what is no file
+ * either was meant so. */
 static bool is_setting(const job *j, const char *word)
 {
     const size_t n = setting_name_length(word);
     if (!j->o->output) return true;
     for (size_t k = 0; n > 0 && imgpar_pipeline_param(j->p, k); k++)
-        if (strlen(imgpar_pipeline_param(j->p, k)) == n && memcmp(imgpar_pipeline_param(j->p, k), word, n) == 0) return true;
+        if (strlen(imgpar_pipeline_param(j->p, k)) == n && memcmp(imgpar_pipeline_param(j->p, k), word, n) == 0)
+            return true;
     return n > 0 && strcspn(word, "/.") > n && access(word, F_OK) != 0;
 }
 
@@ -192,7 +192,10 @@ static bool ends_with_expression(const char *text)
 }
 
 /* Where a text is, and what it is called in messages. */
-typedef struct text_source { const char *name, *text; char *read, *folder; } text_source;
+typedef struct text_source {
+    const char *name, *text;
+    char *read, *folder;
+} text_source;
 
 static int find_text(const options *o, text_source *t)
 {
@@ -285,8 +288,10 @@ static int explain(imgpar_array **arrays, size_t n, const char *format)
             return EXIT_FAILED;
         }
     if (!st && text[0] && text[strlen(text) - 1] == '\n') text[strlen(text) - 1] = '\0'; /* say() ends the line */
-    if (st) complain("--explain: %s", imgpar_status_name(st));
-    else say(text);
+    if (st)
+        complain("--explain: %s", imgpar_status_name(st));
+    else
+        say(text);
     imgpar_free(text);
     return exit_of(st);
 }
@@ -325,9 +330,12 @@ static int run_graph(const options *o, imgpar_pipeline *p, imgpar_context *ctx, 
     imgpar_status st = imgpar_pipeline_build(p, ctx, &arrays, &n);
     int status = exit_of(st);
     *done = o->explain || o->output;
-    if (st) complain("%s", imgpar_pipeline_message(p));
-    else if (o->explain) status = explain(arrays, n, o->explain);
-    else if (o->verify) status = verify(arrays, n, o->tolerance, options_of_run);
+    if (st)
+        complain("%s", imgpar_pipeline_message(p));
+    else if (o->explain)
+        status = explain(arrays, n, o->explain);
+    else if (o->verify)
+        status = verify(arrays, n, o->tolerance, options_of_run);
     if (!status && o->output && !o->explain) status = save(arrays[n - 1], o, options_of_run);
     for (size_t i = 0; i < n; i++)
         imgpar_array_release(arrays[i]);
@@ -349,8 +357,9 @@ static int run_pipeline(const job *j, imgpar_context *ctx, profile *times)
 {
     const options *o = j->o;
     listener l = { .times = times };
-    imgpar_options options_of_run = { .struct_size = sizeof options_of_run, .poll = on_poll, .on_warning = on_warning, .user = &l,
-                                      .format = o->format };
+    imgpar_options options_of_run = {
+        .struct_size = sizeof options_of_run, .poll = on_poll, .on_warning = on_warning, .user = &l, .format = o->format
+    };
     if (o->tunes) { /* which listens to the library itself */
         options_of_run.poll = signals_poll;
         return tune(j->p, ctx, &options_of_run);
@@ -374,9 +383,12 @@ static int run_with(const job *j, imgpar_context *ctx)
     const options *o = j->o;
     profile times = { .merges = j->has_files && !o->trace };
     int status;
-    if (!j->has_files) status = run_pipeline(j, ctx, &times);
-    else if (o->explain) status = explain_file(j, ctx);
-    else status = files_run(o, j->p, ctx, &j->in, &times);
+    if (!j->has_files)
+        status = run_pipeline(j, ctx, &times);
+    else if (o->explain)
+        status = explain_file(j, ctx);
+    else
+        status = files_run(o, j->p, ctx, &j->in, &times);
     if (o->profile) profile_print(&times, ctx, o->profile == PROFILE_JSON);
     int traced = o->trace ? profile_trace(&times, o->trace) : EXIT_DONE;
     profile_free(&times);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Threads poll, a handler sets them. */
-static atomic_int seen;      /* the number of the first signal, or 0 */
+static atomic_int seen; /* the number of the first signal, or 0 */
 static atomic_bool is_polled;
 
 static void end_by(int number)
@@ -17,8 +17,10 @@ static void end_by(int number)
 
 static void note(int number)
 {
-    if (seen || !is_polled) end_by(number);
-    else seen = number;
+    if (seen || !is_polled)
+        end_by(number);
+    else
+        seen = number;
 }
 
 void signals_catch(void)
@@ -27,7 +29,8 @@ void signals_catch(void)
     const struct sigaction noting = { .sa_handler = note };
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
         struct sigaction before;
-        if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(numbers[k], &noting, NULL);
+        if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[k], &noting, NULL);
     }
     signal(SIGPIPE, SIG_IGN);
 }
@@ -40,12 +43,6 @@ int signals_poll(void *user, double done)
     return seen != 0;
 }
 
-bool signals_seen(void)
-{
-    return seen != 0;
-}
+bool signals_seen(void) { return seen != 0; }
 
-void signals_raise(void)
-{
-    end_by(seen);
-}
+void signals_raise(void) { end_by(seen); }

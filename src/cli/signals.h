@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ctrl-C and its like. Before anything is evaluated a signal ends the program, as it ends any other; from then on the first one
- * asks the evaluation to stop, which closes and removes what it was writing, and a second one ends the program at once.
+ * Ctrl-C and its like. Before anything is evaluated a signal ends the program, as it ends any other; from then on the
+ * first one asks the evaluation to stop, which closes and removes what it was writing, and a second one ends the
+ * program at once.
  */
 #ifndef IMGPAR_CLI_SIGNALS_H
 #define IMGPAR_CLI_SIGNALS_H

@@ -39,8 +39,8 @@ static void add_kernel(void *user, const imgpar_event *event)
     if (strcmp(event->kind, "kernel") == 0) m->kernels_ms += event->end_ms - event->start_ms;
 }
 
-/* The least time that the pipeline's kernels took, of some runs after one that compiles, to be compared with the best so far;
- * negative after saying why. */
+/* The least time that the pipeline's kernels took, of some runs after one that compiles, to be compared with the best
+ * so far; negative after saying why. */
 static double measure(measuring *m, double best_ms)
 {
     double least = INFINITY;
@@ -49,7 +49,8 @@ static double measure(measuring *m, double best_ms)
         size_t n;
         m->kernels_ms = 0;
         imgpar_status st = imgpar_pipeline_build(m->pipeline, m->ctx, &arrays, &n);
-        if (st) complain("%s", imgpar_pipeline_message(m->pipeline));
+        if (st)
+            complain("%s", imgpar_pipeline_message(m->pipeline));
         else if ((st = imgpar_eval(arrays, n, &m->options)))
             for (size_t i = 0; i < n; i++)
                 if (imgpar_array_status(arrays[i])) complain("%s", imgpar_array_message(arrays[i]));

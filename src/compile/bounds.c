@@ -12,18 +12,15 @@
 /* The smallest region that holds both. */
 static ip_region hull(const ip_region *a, const ip_region *b)
 {
-    if (ip_region_is_empty(a))
-        return *b;
-    if (ip_region_is_empty(b))
-        return *a;
-    return (ip_region){ ip_min(a->z0, b->z0), ip_max(a->z1, b->z1), ip_min(a->y0, b->y0), ip_max(a->y1, b->y1),
-                        ip_min(a->x0, b->x0), ip_max(a->x1, b->x1) };
+    if (ip_region_is_empty(a)) return *b;
+    if (ip_region_is_empty(b)) return *a;
+    return (ip_region){ ip_min(a->z0, b->z0), ip_max(a->z1, b->z1), ip_min(a->y0, b->y0),
+                        ip_max(a->y1, b->y1), ip_min(a->x0, b->x0), ip_max(a->x1, b->x1) };
 }
 
 static void need(const ip_bounds *b, const ip_stage *s, const ip_region *r)
 {
-    if (ip_region_is_empty(r))
-        return;
+    if (ip_region_is_empty(r)) return;
     ip_region all = *r;
     if (s->kind == IP_STAGE_SCAN) { /* its lines are walked whole */
         int64_t *const ends[3][2] = { { &all.z0, &all.z1 }, { &all.y0, &all.y1 }, { &all.x0, &all.x1 } };
@@ -40,8 +37,7 @@ static void need(const ip_bounds *b, const ip_stage *s, const ip_region *r)
 bool ip_bounds_need(const ip_bounds *b, const ip_kernel *k)
 {
     for (int i = 0; i < k->n_outputs; i++)
-        if (b->is_needed[k->outputs[i]->id])
-            return true;
+        if (b->is_needed[k->outputs[i]->id]) return true;
     return false;
 }
 
@@ -53,8 +49,7 @@ ip_region ip_bounds_region(const ip_bounds *b, const ip_kernel *k)
         const int64_t *over = ip_stage_domain(s);
         const ip_region whole = { 0, over[0], 0, over[1], 0, over[2] };
         ip_region walked = !ip_stage_folds(s) ? b->needed[s->id] : b->seen ? b->seen(b->user, s) : whole;
-        if (b->is_needed[s->id])
-            r = hull(&r, &walked);
+        if (b->is_needed[s->id]) r = hull(&r, &walked);
     }
     return r;
 }
@@ -78,19 +73,16 @@ void ip_bounds_infer(const ip_bounds *b)
         need(b, plan->outputs[k], &b->wanted[k]);
     for (int k = plan->n_kernels - 1; k >= 0; k--) {
         const ip_kernel *kernel = &plan->kernels[k];
-        if (!ip_bounds_need(b, kernel))
-            continue;
+        if (!ip_bounds_need(b, kernel)) continue;
         const ip_opaque *o = ip_kernel_opaque(kernel);
-        if (o)
-            o->kind->widen(o, &b->needed[kernel->outputs[0]->id]);
+        if (o) o->kind->widen(o, &b->needed[kernel->outputs[0]->id]);
         ip_region r = ip_bounds_region(b, kernel);
         if (wraps_kept_rows(kernel) && !ip_region_is_empty(&r)) {
             r.x0 = 0;
             r.x1 = kernel->domain[2];
         }
         for (int i = 0; i < kernel->n_outputs; i++) /* it makes the same region of all its images */
-            if (!ip_stage_folds(kernel->outputs[i]))
-                need(b, kernel->outputs[i], &r);
+            if (!ip_stage_folds(kernel->outputs[i])) need(b, kernel->outputs[i], &r);
         for (int i = 0; i < kernel->n_inputs; i++) {
             ip_region input;
             ip_kernel_demand(plan, kernel, kernel->inputs[i], &r, &input);

@@ -14,16 +14,15 @@
 /* A reduction that is asked for, without its last step. */
 static void store_total(ip_ir *ir, ip_stage *s)
 {
-    if (s->kind != IP_STAGE_REDUCE)
-        return;
+    if (s->kind != IP_STAGE_REDUCE) return;
     s->finish = ip_x_acc(ir, 0, s->acc_dtype);
     s->dtype = s->acc_dtype;
     s->lo = s->finish->lo;
     s->hi = s->finish->hi;
 }
 
-static imgpar_status pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
-                                size_t n, ip_error *err)
+static imgpar_status pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
+                                ip_error *err)
 {
     imgpar_status st = ip_pass_lower(plan, options, arrays, n, err);
     for (int k = 0; !st && options->totals && k < plan->n_outputs; k++)
@@ -35,8 +34,7 @@ static imgpar_status pass_inline(ip_plan *plan, const ip_compile_options *option
                                  size_t n, ip_error *err)
 {
     (void)arrays, (void)n;
-    if (options->keep_stages)
-        return IMGPAR_OK;
+    if (options->keep_stages) return IMGPAR_OK;
     imgpar_status st = ip_pass_levels(plan, options, err);
     st = st ? st : ip_pass_inline(plan, options, err);
     st = st ? st : ip_pass_decimate(plan, options, err);
@@ -50,24 +48,24 @@ static imgpar_status pass_narrow(ip_plan *plan, const ip_compile_options *option
     return options->keep_stages ? IMGPAR_OK : ip_pass_narrow(plan, err);
 }
 
-static imgpar_status pass_fuse(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
-                               size_t n, ip_error *err)
+static imgpar_status pass_fuse(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
+                               ip_error *err)
 {
     (void)arrays, (void)n;
     return options->keep_stages ? IMGPAR_OK : ip_pass_fuse(plan, options, err);
 }
 
-static imgpar_status pass_emit(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
-                               size_t n, ip_error *err)
+static imgpar_status pass_emit(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
+                               ip_error *err)
 {
     (void)arrays, (void)n;
     return options->keep_stages ? IMGPAR_OK : ip_pass_emit(plan, options, err);
 }
 
 static const struct pass {
-    const char *name;   /* for messages */
-    const char *dump;   /* the word of IMGPAR_DUMP that shows its result */
-    bool is_verified;   /* afterwards stages are in order and complete */
+    const char *name; /* for messages */
+    const char *dump; /* the word of IMGPAR_DUMP that shows its result */
+    bool is_verified; /* afterwards stages are in order and complete */
     imgpar_status (*run)(ip_plan *, const ip_compile_options *, imgpar_array *const *, size_t, ip_error *);
 } passes[] = {
     { "lower", "graph", true, pass_lower },
@@ -82,8 +80,7 @@ static bool wants_dump(const ip_compile_options *options, const char *word)
     const char *list = options->dump;
     size_t n = strlen(word);
     while (list && options->log) {
-        if (strncmp(list, word, n) == 0 && (list[n] == ',' || list[n] == '\0'))
-            return true;
+        if (strncmp(list, word, n) == 0 && (list[n] == ',' || list[n] == '\0')) return true;
         list = strchr(list, ',');
         list = list ? list + 1 : NULL;
     }
@@ -105,8 +102,7 @@ static void dump(const ip_plan *plan, const struct pass *pass, ip_str *log)
 
 static void note_f64(ip_expr *x, void *user)
 {
-    if (x->dtype == IMGPAR_F64 || (x->op == IP_X_LOAD && x->source->dtype == IMGPAR_F64))
-        *(bool *)user = true;
+    if (x->dtype == IMGPAR_F64 || (x->op == IP_X_LOAD && x->source->dtype == IMGPAR_F64)) *(bool *)user = true;
 }
 
 static void find_f64(ip_plan *plan)
@@ -122,10 +118,8 @@ static void find_f64(ip_plan *plan)
             bool has_acc = stage->kind == IP_STAGE_REDUCE || stage->kind == IP_STAGE_SCAN;
             k->uses_f64 |= stage->dtype == IMGPAR_F64 || (has_acc && stage->acc_dtype == IMGPAR_F64);
             ip_x_walk(plan->ir, stage->body, note_f64, &k->uses_f64);
-            if (stage->kind == IP_STAGE_SCAN)
-                ip_x_walk(plan->ir, stage->init, note_f64, &k->uses_f64);
-            if (stage->finish)
-                ip_x_walk(plan->ir, stage->finish, note_f64, &k->uses_f64);
+            if (stage->kind == IP_STAGE_SCAN) ip_x_walk(plan->ir, stage->init, note_f64, &k->uses_f64);
+            if (stage->finish) ip_x_walk(plan->ir, stage->finish, note_f64, &k->uses_f64);
         }
         plan->uses_f64 |= k->uses_f64;
     }
@@ -143,10 +137,8 @@ imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile
     imgpar_status st = IMGPAR_OK;
     for (size_t k = 0; !st && k < sizeof passes / sizeof *passes; k++) {
         st = passes[k].run(plan, options, arrays, n, err);
-        if (!st && wants_dump(options, passes[k].dump))
-            dump(plan, &passes[k], options->log);
-        if (!st && passes[k].is_verified)
-            st = ip_ir_verify(plan->ir, err);
+        if (!st && wants_dump(options, passes[k].dump)) dump(plan, &passes[k], options->log);
+        if (!st && passes[k].is_verified) st = ip_ir_verify(plan->ir, err);
     }
     if (st) {
         ip_plan_free(plan);
@@ -159,8 +151,7 @@ imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile
 
 void ip_plan_free(ip_plan *plan)
 {
-    if (!plan)
-        return;
+    if (!plan) return;
     for (int k = 0; k < plan->n_kernels; k++) {
         ip_kernel *kernel = &plan->kernels[k];
         ip_free(kernel->stages);

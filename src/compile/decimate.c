@@ -26,18 +26,18 @@ enum { LEAST_STEP = 2, MOST_STEP = 6 /* along a row, that emit_lanes.c and compi
 
 /* How the rows of a stage are read. */
 typedef struct row_map {
-    ip_expr *row;          /* of the first load */
+    ip_expr *row; /* of the first load */
     ip_index_map map;
-    int64_t rows;          /* of the readers */
-    bool is_read, is_one;  /* is_one: all loads so far read through that map */
-    bool is_decimated;     /* it has become the stage's */
+    int64_t rows;         /* of the readers */
+    bool is_read, is_one; /* is_one: all loads so far read through that map */
+    bool is_decimated;    /* it has become the stage's */
 } row_map;
 
 typedef struct decimating {
     ip_ir *ir;
-    row_map *maps;         /* by stage id */
-    bool *is_live;         /* by stage id: asked for, or read by what is */
-    bool *carries_sums;    /* by stage id: its rows, or those of what it reads row by row, are made of the one before */
+    row_map *maps;      /* by stage id */
+    bool *is_live;      /* by stage id: asked for, or read by what is */
+    bool *carries_sums; /* by stage id: its rows, or those of what it reads row by row, are made of the one before */
     ip_stage *reader;
 } decimating;
 
@@ -63,8 +63,7 @@ static void find_carried_sums(decimating *d)
 {
     for (int k = 0; k < d->ir->n_stages; k++) {
         d->reader = d->ir->stages[k];
-        if (d->reader->kind != IP_STAGE_MAP)
-            continue;
+        if (d->reader->kind != IP_STAGE_MAP) continue;
         ip_x_walk(d->ir, d->reader->body, note_running_sum, &d->carries_sums[k]);
         ip_stage_each_load(d->ir, d->reader, note_own_rows, d);
     }
@@ -82,10 +81,9 @@ static bool is_same(const ip_index_map *a, const ip_index_map *b)
 static bool leaves_rows_out(const ip_index_map *map, int64_t rows, int64_t n)
 {
     int64_t step = map->step[1], last;
-    bool is_of_row = map->kind == IP_MAP_AFFINE && !map->step[0] && !map->step[2] && !map->step[3]
-        && map->first == map->last;
-    if (!is_of_row || step > INT32_MAX || step < -INT32_MAX || llabs(step) < LEAST_STEP || rows < 1)
-        return false;
+    bool is_of_row =
+        map->kind == IP_MAP_AFFINE && !map->step[0] && !map->step[2] && !map->step[3] && map->first == map->last;
+    if (!is_of_row || step > INT32_MAX || step < -INT32_MAX || llabs(step) < LEAST_STEP || rows < 1) return false;
     last = map->first + step * (rows - 1);
     return map->first >= 0 && map->first < n && last >= 0 && last < n;
 }
@@ -97,13 +95,11 @@ static void note_rows(ip_expr *load, void *user)
     row_map *read = &d->maps[p->id];
     int64_t rows = ip_stage_domain(d->reader)[1];
     d->is_live[p->id] = true;
-    if (p->kind != IP_STAGE_MAP || (read->is_read && !read->is_one))
-        return;
+    if (p->kind != IP_STAGE_MAP || (read->is_read && !read->is_one)) return;
     ip_index_map map = ip_index_map_of(load->arg[1]);
-    bool fits = read->is_read ? is_same(&map, &read->map) && rows == read->rows
-                              : leaves_rows_out(&map, rows, p->dims[1]);
-    if (!read->is_read)
-        *read = (row_map){ .row = load->arg[1], .map = map, .rows = rows, .is_read = true };
+    bool fits =
+        read->is_read ? is_same(&map, &read->map) && rows == read->rows : leaves_rows_out(&map, rows, p->dims[1]);
+    if (!read->is_read) *read = (row_map){ .row = load->arg[1], .map = map, .rows = rows, .is_read = true };
     read->is_one = fits;
 }
 
@@ -128,8 +124,8 @@ static void decimate(decimating *d, ip_stage *p)
 static ip_expr *write_step(ip_ir *ir, ip_expr *x, void *user)
 {
     (void)user;
-    bool is_step = x->op == IP_X_MUL && x->dtype == IMGPAR_I32 && ip_x_is_coord(x->arg[0], 2)
-        && x->arg[1]->op == IP_X_PARAM && x->arg[1]->i >= LEAST_STEP && x->arg[1]->i <= MOST_STEP;
+    bool is_step = x->op == IP_X_MUL && x->dtype == IMGPAR_I32 && ip_x_is_coord(x->arg[0], 2) &&
+                   x->arg[1]->op == IP_X_PARAM && x->arg[1]->i >= LEAST_STEP && x->arg[1]->i <= MOST_STEP;
     return is_step ? ip_x_binary(ir, IP_X_MUL, x->arg[0], ip_x_int(ir, IMGPAR_I32, x->arg[1]->i)) : x;
 }
 
@@ -137,8 +133,7 @@ static ip_expr *write_step(ip_ir *ir, ip_expr *x, void *user)
 static ip_expr *read_at_steps(ip_ir *ir, ip_expr *x, void *user)
 {
     decimating *d = user;
-    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE)
-        return x;
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE) return x;
     ip_expr *row = d->maps[x->source->id].is_decimated ? ip_x_coord(ir, 1, x->source->dims[1]) : x->arg[1];
     ip_expr *at[4] = { x->arg[0], row, ip_x_map(ir, x->arg[2], write_step, NULL), x->arg[3] };
     return ip_x_load(ir, x->source, at, x->border, x->n_args == 5 ? x->arg[4] : NULL);
@@ -150,8 +145,7 @@ static void read_all_at_steps(decimating *d)
         ip_stage *s = d->ir->stages[k];
         ip_expr **const exprs[] = { &s->body, &s->init, &s->combine, &s->finish };
         for (size_t i = 0; d->is_live[k] && ip_stage_computes(s) && i < sizeof exprs / sizeof *exprs; i++)
-            if (*exprs[i])
-                *exprs[i] = ip_x_map(d->ir, *exprs[i], read_at_steps, d);
+            if (*exprs[i]) *exprs[i] = ip_x_map(d->ir, *exprs[i], read_at_steps, d);
     }
 }
 
@@ -163,15 +157,13 @@ static bool decimate_all(decimating *d)
     for (int k = d->ir->n_stages - 1; k >= 0; k--) {
         ip_stage *s = d->reader = d->ir->stages[k];
         d->is_live[k] |= s->is_output;
-        if (!d->is_live[k])
-            continue;
+        if (!d->is_live[k]) continue;
         for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++) {
             const int input = s->opaque->inputs[i]->id;
             d->is_live[input] = true;
             d->maps[input] = (row_map){ .is_read = true };
         }
-        if (!ip_stage_computes(s))
-            continue;
+        if (!ip_stage_computes(s)) continue;
         if (d->maps[k].is_one && !s->is_output && !d->carries_sums[k]) {
             decimate(d, s);
             any = true;
@@ -187,8 +179,7 @@ imgpar_status ip_pass_decimate(ip_plan *plan, const ip_compile_options *options,
     size_t n = (size_t)plan->ir->n_stages + 1;
     decimating d = { .ir = plan->ir };
     bool any = false;
-    if (!options->fuse)
-        return IMGPAR_OK;
+    if (!options->fuse) return IMGPAR_OK;
     d.maps = ip_zalloc(n * sizeof *d.maps);
     d.is_live = ip_zalloc(n * sizeof *d.is_live);
     d.carries_sums = ip_zalloc(n * sizeof *d.carries_sums);
@@ -199,7 +190,6 @@ imgpar_status ip_pass_decimate(ip_plan *plan, const ip_compile_options *options,
     ip_free(d.maps);
     ip_free(d.is_live);
     ip_free(d.carries_sums);
-    if (plan->ir->failed)
-        return ip_fail_memory(err, "compiling");
+    if (plan->ir->failed) return ip_fail_memory(err, "compiling");
     return any ? ip_pass_inline(plan, options, err) : IMGPAR_OK; /* what was elsewhere may be at its own place now */
 }

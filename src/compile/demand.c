@@ -16,26 +16,25 @@ typedef struct demand {
     ip_ir *ir;
     const ip_kernel *kernel;
     const ip_stage *input;
-    const ip_placed *reader;  /* NULL: pixels, the root */
+    const ip_placed *reader; /* NULL: pixels, the root */
     const ip_region *region;
     ip_region *needed;
     bool any;
 } demand;
 
-
 static void include(demand *d, ip_region r)
 {
     const int64_t *dims = d->input->dims;
-    r = (ip_region){ ip_max(r.z0, 0), ip_min(r.z1, dims[0]), ip_max(r.y0, 0), ip_min(r.y1, dims[1]),
-                     ip_max(r.x0, 0), ip_min(r.x1, dims[2]) };
+    r = (ip_region){ ip_max(r.z0, 0),       ip_min(r.z1, dims[0]), ip_max(r.y0, 0),
+                     ip_min(r.y1, dims[1]), ip_max(r.x0, 0),       ip_min(r.x1, dims[2]) };
     if (!d->any) {
         *d->needed = r;
         d->any = true;
         return;
     }
     ip_region *n = d->needed;
-    *n = (ip_region){ ip_min(n->z0, r.z0), ip_max(n->z1, r.z1), ip_min(n->y0, r.y0), ip_max(n->y1, r.y1),
-                      ip_min(n->x0, r.x0), ip_max(n->x1, r.x1) };
+    *n = (ip_region){ ip_min(n->z0, r.z0), ip_max(n->z1, r.z1), ip_min(n->y0, r.y0),
+                      ip_max(n->y1, r.y1), ip_min(n->x0, r.x0), ip_max(n->x1, r.x1) };
 }
 
 /* The rows that the kernel makes of what follows the pace of a stage (place_paced.c, Note [Paces]). */
@@ -48,8 +47,7 @@ static ip_span paced_rows(const demand *d)
                      { 0, dims[2] - 1 },
                      { 0, dims[3] - 1 } } };
     ip_span row, all = { 0, p->stage->dims[1] - 1 };
-    if (box.axis[1].hi < box.axis[1].lo || !ip_index_span(pace->paced.row, &box, &row))
-        return all;
+    if (box.axis[1].hi < box.axis[1].lo || !ip_index_span(pace->paced.row, &box, &row)) return all;
     return (ip_span){ ip_max(row.lo + pace->paced.lo + p->first, all.lo),
                       ip_min(row.hi + pace->paced.hi + p->lead, all.hi) };
 }
@@ -78,8 +76,7 @@ static ip_box read_by(const demand *d, const int64_t domain[4])
         box.axis[2] = (ip_span){ r->x0 - p->left - running, r->x1 - 1 + p->right };
         box.axis[p->is_deep ? 0 : 1] = in_groups(box.axis[p->is_deep ? 0 : 1], p->at_once);
     }
-    if (d->kernel->whole_rows)
-        box.axis[2] = (ip_span){ 0, domain[2] - 1 };
+    if (d->kernel->whole_rows) box.axis[2] = (ip_span){ 0, domain[2] - 1 };
     for (int k = 0; k < 3 && !goes_beyond; k++)
         box.axis[k] = (ip_span){ ip_clamp(box.axis[k].lo, 0, ip_max(domain[k] - 1, 0)),
                                  ip_clamp(box.axis[k].hi, 0, ip_max(domain[k] - 1, 0)) };
@@ -104,13 +101,12 @@ static void note_map(demand *d, const ip_expr *load, const int64_t domain[4])
 static void note_load(ip_expr *load, void *user)
 {
     demand *d = user;
-    if (load->source != d->input)
-        return;
+    if (load->source != d->input) return;
     const int64_t *dims = d->input->dims, *domain = d->reader ? ip_stage_domain(d->reader->stage) : d->kernel->domain;
     ip_reach reach = ip_load_reach(d->ir, load, domain);
     bool turns = load->border == IMGPAR_BORDER_WRAP && (reach.y_lo | reach.y_hi | reach.x_lo | reach.x_hi) != 0;
-    bool is_other_domain = d->reader && (d->reader->pace >= 0 || domain[1] != d->kernel->domain[1] ||
-                                         domain[2] != d->kernel->domain[2]);
+    bool is_other_domain =
+        d->reader && (d->reader->pace >= 0 || domain[1] != d->kernel->domain[1] || domain[2] != d->kernel->domain[2]);
     bool wraps = d->reader && d->reader->is_copy && d->reader->pad_border == IMGPAR_BORDER_WRAP;
     if (!reach.is_local || turns || wraps || is_other_domain) {
         note_map(d, load, domain);
@@ -136,8 +132,8 @@ static void note_load(ip_expr *load, void *user)
 
 uint64_t ip_region_bytes(const ip_region *r, const ip_stage *s)
 {
-    return (uint64_t)(r->z1 - r->z0) * (uint64_t)(r->y1 - r->y0) * (uint64_t)(r->x1 - r->x0) * (uint64_t)s->dims[3]
-        * ip_dtype(s->dtype)->size_bytes;
+    return (uint64_t)(r->z1 - r->z0) * (uint64_t)(r->y1 - r->y0) * (uint64_t)(r->x1 - r->x0) * (uint64_t)s->dims[3] *
+           ip_dtype(s->dtype)->size_bytes;
 }
 
 void ip_kernel_demand(const ip_plan *plan, const ip_kernel *kernel, const ip_stage *input, const ip_region *region,

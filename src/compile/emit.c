@@ -12,10 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool ip_emit_is_endless(const ip_placed *placed)
-{
-    return placed->is_copy && placed->pad_border == IMGPAR_BORDER_WRAP;
-}
+bool ip_emit_is_endless(const ip_placed *placed) { return placed->is_copy && placed->pad_border == IMGPAR_BORDER_WRAP; }
 
 int ip_emit_ring_bias(const ip_placed *placed)
 {
@@ -38,8 +35,8 @@ static bool same_slot(const ip_slot *s, ip_slot_kind kind, int index, const ip_s
 
 bool ip_slot_is_wide(const ip_slot *s)
 {
-    return s->kind == IP_SLOT_START || s->kind == IP_SLOT_PLANE
-        || (s->kind == IP_SLOT_PARAM && ip_dtype(s->param->dtype)->size_bytes == 8);
+    return s->kind == IP_SLOT_START || s->kind == IP_SLOT_PLANE ||
+           (s->kind == IP_SLOT_PARAM && ip_dtype(s->param->dtype)->size_bytes == 8);
 }
 
 static int slot_cells(const ip_slot *s) { return ip_slot_is_wide(s) ? 2 : 1; }
@@ -48,8 +45,7 @@ static int find_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *s
 {
     ip_kernel *k = e->kernel;
     for (int s = 0; s < k->n_slots; s++)
-        if (same_slot(&k->slots[s], kind, index, stage, param))
-            return s;
+        if (same_slot(&k->slots[s], kind, index, stage, param)) return s;
     if (k->n_slots == k->slots_capacity) {
         int capacity = k->slots_capacity ? k->slots_capacity * 2 : 32;
         ip_slot *slots = ip_realloc_array(k->slots, (size_t)capacity, sizeof *slots);
@@ -70,10 +66,11 @@ static const char *slot_name(ip_emit *e, int at)
     static const char *const strips[] = { "strip_rows", "strip_columns", "items_x", "items_y", "panel_columns" };
     static const char *const dims[] = { "depth", "height", "width" };
     static const char *const scans[IP_N_SCAN_SLOTS] = {
-        [IP_SCAN_BLOCKS] = "blocks", [IP_SCAN_STEPS] = "steps", [IP_SCAN_CHUNK] = "chunk", [IP_SCAN_ROWS] = "chunk_rows",
-        [IP_SCAN_FIRST_X] = "first_x", [IP_SCAN_FIRST_Y] = "first_y", [IP_SCAN_FIRST_Z] = "first_z",
-        [IP_SCAN_ITEMS_X] = "items_x", [IP_SCAN_ITEMS_Y] = "items_y", [IP_SCAN_LINES] = "lines_start", [IP_SCAN_LINE] = "line_units",
-        [IP_SCAN_FROM_BLOCK] = "from_block", [IP_SCAN_TO_BLOCK] = "to_block",
+        [IP_SCAN_BLOCKS] = "blocks",     [IP_SCAN_STEPS] = "steps",     [IP_SCAN_CHUNK] = "chunk",
+        [IP_SCAN_ROWS] = "chunk_rows",   [IP_SCAN_FIRST_X] = "first_x", [IP_SCAN_FIRST_Y] = "first_y",
+        [IP_SCAN_FIRST_Z] = "first_z",   [IP_SCAN_ITEMS_X] = "items_x", [IP_SCAN_ITEMS_Y] = "items_y",
+        [IP_SCAN_LINES] = "lines_start", [IP_SCAN_LINE] = "line_units", [IP_SCAN_FROM_BLOCK] = "from_block",
+        [IP_SCAN_TO_BLOCK] = "to_block",
     };
     if (at < 0) /* memory ran out: the text will not be used */
         return "0";
@@ -123,15 +120,16 @@ const char *ip_emit_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stag
 
 const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim)
 {
-    const int64_t *dims = stage->kind == IP_STAGE_REDUCE || (stage->kind == IP_STAGE_HISTOGRAM && dim < 2) ? stage->over : stage->dims;
+    const int64_t *dims =
+        stage->kind == IP_STAGE_REDUCE || (stage->kind == IP_STAGE_HISTOGRAM && dim < 2) ? stage->over : stage->dims;
     /* Stages of one size share the argument. */
     for (int k = 0; k < e->kernel->n_slots; k++) {
         const ip_slot *s = &e->kernel->slots[k];
-        if (s->kind != IP_SLOT_DIM || s->index != dim || s->stage->kind == IP_STAGE_HISTOGRAM || stage->kind == IP_STAGE_HISTOGRAM)
+        if (s->kind != IP_SLOT_DIM || s->index != dim || s->stage->kind == IP_STAGE_HISTOGRAM ||
+            stage->kind == IP_STAGE_HISTOGRAM)
             continue;
         const int64_t *known = s->stage->kind == IP_STAGE_REDUCE ? s->stage->over : s->stage->dims;
-        if (known[dim] == dims[dim])
-            return slot_name(e, k);
+        if (known[dim] == dims[dim]) return slot_name(e, k);
     }
     return ip_emit_slot(e, IP_SLOT_DIM, dim, stage, NULL);
 }
@@ -142,11 +140,9 @@ const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage)
 {
     ip_kernel *k = e->kernel;
     for (int i = 0; i < k->n_outputs; i++)
-        if (k->outputs[i] == stage)
-            return ip_text(e->ir, "b%d", i);
+        if (k->outputs[i] == stage) return ip_text(e->ir, "b%d", i);
     for (int i = 0; i < k->n_inputs; i++)
-        if (k->inputs[i] == stage)
-            return ip_text(e->ir, "b%d", k->n_outputs + i);
+        if (k->inputs[i] == stage) return ip_text(e->ir, "b%d", k->n_outputs + i);
     return "b_missing";
 }
 
@@ -155,14 +151,11 @@ static void note_input(ip_expr *load, void *user)
     ip_emit *e = user;
     ip_kernel *k = e->kernel;
     ip_stage *s = load->source;
-    if (s->kind == IP_STAGE_TABLE)
-        return;
+    if (s->kind == IP_STAGE_TABLE) return;
     for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].stage == s)
-            return;
+        if (k->placed[i].stage == s) return;
     for (int i = 0; i < k->n_inputs; i++)
-        if (k->inputs[i] == s)
-            return;
+        if (k->inputs[i] == s) return;
     ip_stage **inputs = ip_realloc_array(k->inputs, (size_t)k->n_inputs + 1, sizeof *inputs);
     if (!inputs) {
         e->ir->failed = true;
@@ -183,8 +176,8 @@ static void collect_inputs(ip_emit *e)
 
 /*
  * Note [Constant memory]
- * Where a device has a cache for numbers that all work-items read at once, parameters and weights are in __constant memory.
- * A table that work-items read at different places is slower there, so then everything stays in __global.
+ * Where a device has a cache for numbers that all work-items read at once, parameters and weights are in __constant
+ * memory. A table that work-items read at different places is slower there, so then everything stays in __global.
  */
 static const char *params_space(const ip_emit *e)
 {
@@ -201,15 +194,22 @@ static const char *params_space(const ip_emit *e)
 
 /*
  * Note [Kernels that call]
- * PoCL compiles a kernel three times: as it is, and inside two functions that walk the items of a work-group. A function that is not to
- * be inlined it compiles once. So what an item of the rows schedule does is a function, which the kernel calls: machine code is there in
- * half of the time. A function that asks for an item's number would be inlined all the same, so the numbers are arguments.
+ * PoCL compiles a kernel three times: as it is, and inside two functions that walk the items of a work-group. A
+ * function that is not to be inlined it compiles once. So what an item of the rows schedule does is a function, which
+ * the kernel calls: machine code is there in half of the time. A function that asks for an item's number would be
+ * inlined all the same, so the numbers are arguments.
  */
 static bool calls_its_body(const ip_emit *e) { return e->options->is_cpu && e->kernel->schedule == IP_SCHEDULE_ROWS; }
 
-bool ip_emit_calls_helpers(const ip_emit *e) { return e->options->streams && !e->options->checks && e->kernel->schedule == IP_SCHEDULE_ROWS; }
+bool ip_emit_calls_helpers(const ip_emit *e)
+{
+    return e->options->streams && !e->options->checks && e->kernel->schedule == IP_SCHEDULE_ROWS;
+}
 
-const char *ip_emit_global_id(ip_emit *e, int dim) { return calls_its_body(e) ? ip_text(e->ir, "id%d", dim) : ip_text(e->ir, "get_global_id(%d)", dim); }
+const char *ip_emit_global_id(ip_emit *e, int dim)
+{
+    return calls_its_body(e) ? ip_text(e->ir, "id%d", dim) : ip_text(e->ir, "get_global_id(%d)", dim);
+}
 
 static void print_parameters(ip_emit *e, ip_str *out)
 {
@@ -220,10 +220,10 @@ static void print_parameters(ip_emit *e, ip_str *out)
         if (ip_kernel_texture(k, k->inputs[i]))
             ip_str_printf(out, "__read_only image2d_t b%d, ", k->n_outputs + i);
         else
-            ip_str_printf(out, "__global const %s *restrict b%d, ", ip_dtype(k->inputs[i]->dtype)->cl, k->n_outputs + i);
+            ip_str_printf(out, "__global const %s *restrict b%d, ", ip_dtype(k->inputs[i]->dtype)->cl,
+                          k->n_outputs + i);
     }
-    if (k->has_scratch)
-        ip_str_append(out, "__global uchar *restrict scratch, ");
+    if (k->has_scratch) ip_str_append(out, "__global uchar *restrict scratch, ");
     ip_str_printf(out, "%s *restrict P%s", params_space(e), k->n_checks > 0 ? ", volatile __global int *checks" : "");
 }
 
@@ -234,7 +234,8 @@ static void print_signature(ip_emit *e, const char *suffix, ip_str *out)
     if (k->schedule == IP_SCHEDULE_TILES) {
         bool finishes = suffix[0] != '\0';
         int w = k->tiling.group_width, h = k->tiling.group_height;
-        ip_str_printf(out, "__attribute__((reqd_work_group_size(%d, %d, 1)))\n", finishes ? w * h : w, finishes ? 1 : h);
+        ip_str_printf(out, "__attribute__((reqd_work_group_size(%d, %d, 1)))\n", finishes ? w * h : w,
+                      finishes ? 1 : h);
     }
     ip_str_printf(out, "void @%s(", suffix);
     print_parameters(e, out);
@@ -249,8 +250,8 @@ static void print_call(ip_emit *e, const char *suffix, ip_str *out)
     ip_str_printf(out, "    @%s_item(", suffix);
     for (int i = 0; i < k->n_outputs + k->n_inputs; i++)
         ip_str_printf(out, "b%d, ", i);
-    ip_str_printf(out, "%sP, %sget_global_id(0), get_global_id(1), get_global_id(2));\n}\n", k->has_scratch ? "scratch, " : "",
-                  k->n_checks > 0 ? "checks, " : "");
+    ip_str_printf(out, "%sP, %sget_global_id(0), get_global_id(1), get_global_id(2));\n}\n",
+                  k->has_scratch ? "scratch, " : "", k->n_checks > 0 ? "checks, " : "");
 }
 
 static void print_slots(ip_emit *e, ip_str *out)
@@ -266,7 +267,8 @@ static void print_slots(ip_emit *e, ip_str *out)
         else if (dtype == IMGPAR_F32)
             ip_str_printf(out, "    const float %s = as_float(P[%d]);\n", name, cell);
         else
-            ip_str_printf(out, "    const %s %s = %sP[%d];\n", type, name, dtype == IMGPAR_I32 ? "" : ip_text(e->ir, "(%s)", type), cell);
+            ip_str_printf(out, "    const %s %s = %sP[%d];\n", type, name,
+                          dtype == IMGPAR_I32 ? "" : ip_text(e->ir, "(%s)", type), cell);
         cell += slot_cells(s);
     }
 }
@@ -276,7 +278,9 @@ static void reset(ip_emit *e)
     ip_free(e->names);
     ip_free(e->trail);
     ip_free(e->uses);
-    ip_emit fresh = { .plan = e->plan, .ir = e->ir, .kernel = e->kernel, .options = e->options, .domain = e->kernel->domain };
+    ip_emit fresh = {
+        .plan = e->plan, .ir = e->ir, .kernel = e->kernel, .options = e->options, .domain = e->kernel->domain
+    };
     *e = fresh;
     e->top = ip_ir_alloc(e->ir, 1, sizeof *e->top);
     static _Thread_local ip_stmt spare;
@@ -288,7 +292,10 @@ static void reset(ip_emit *e)
 }
 
 /* The kernels of one program, whose names end in suffix. */
-typedef struct part { const char *suffix; ip_stmt *body; } part;
+typedef struct part {
+    const char *suffix;
+    ip_stmt *body;
+} part;
 
 static void add_scan_part(ip_emit *e, part *parts, int *n, const char *suffix, ip_scan_phase phase)
 {
@@ -309,8 +316,7 @@ static void print_part(ip_emit *e, const part *p, ip_str *out)
     print_slots(e, out);
     ip_s_print(p->body, 4, e->options->pragmas, out);
     ip_str_append(out, "}\n");
-    if (calls_its_body(e))
-        print_call(e, p->suffix, out);
+    if (calls_its_body(e)) print_call(e, p->suffix, out);
 }
 
 /* Slots of all kernels of a program must be the same list, so bodies are built before any text is printed. */
@@ -343,8 +349,7 @@ static void emit_kernel(ip_emit *e, ip_str *out)
         parts[n++] = (part){ "_finish", e->top };
     }
     for (int i = 0; i < n && !e->ir->failed; i++) {
-        if (i > 0)
-            ip_str_append(out, "\n");
+        if (i > 0) ip_str_append(out, "\n");
         print_part(e, &parts[i], out);
     }
 }
@@ -356,8 +361,7 @@ static void name_kernel(ip_kernel *k, const char *text)
     size_t n = 0;
     for (const char *op = k->ops; *op;) { /* whole names only */
         size_t length = strcspn(op, ",");
-        if (n + length + 2 > sizeof ops)
-            break;
+        if (n + length + 2 > sizeof ops) break;
         n += (size_t)snprintf(ops + n, sizeof ops - n, "%s%.*s", n ? "_" : "", (int)length, op);
         op += length + (op[length] == ',');
     }

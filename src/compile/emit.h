@@ -16,32 +16,41 @@ typedef struct ip_emit {
     ip_kernel *kernel;
     const ip_compile_options *options;
 
-    ip_stmt *top;            /* the kernel's body: uniform values are declared here */
-    ip_stmt *block;          /* where statements go now */
+    ip_stmt *top;   /* the kernel's body: uniform values are declared here */
+    ip_stmt *block; /* where statements go now */
 
     /* Names of expressions that have been declared in blocks still open. */
-    const char **names;      /* by expression id */
+    const char **names; /* by expression id */
     size_t n_names;
-    unsigned *trail;         /* ids in order of declaration */
+    unsigned *trail; /* ids in order of declaration */
     size_t n_trail, trail_capacity;
-    int *uses;               /* by expression id, within the values being computed; 0: unknown */
+    int *uses; /* by expression id, within the values being computed; 0: unknown */
     int n_values, n_rows;
 
     /* What coordinates and loads mean at this point. */
-    const char *coord[4];    /* z y x c as text; NULL: not available */
+    const char *coord[4]; /* z y x c as text; NULL: not available */
     const char *acc[2];
-    const char *flat;        /* the flat index x * channels + c, where the loop is over it; else NULL */
-    bool is_within;          /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
-    const char *far; /* the variable that notes far angles, where functions of near ones are called: emit_row.c, Note
+    const char *flat; /* the flat index x * channels + c, where the loop is over it; else NULL */
+    bool is_within;   /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
+    const char *far;  /* the variable that notes far angles, where functions of near ones are called: emit_row.c, Note
                         [Far angles] */
-    bool is_short;           /* the row is likely to be: its vectors are loops over their lanes */
-    const int64_t *domain;   /* of the stage being computed */
-    int channels;            /* the same */
-    struct ip_row { const ip_stage *stage; const ip_expr *z, *y; int border; const char *pointer, *inside; } rows[512];
+    bool is_short;    /* the row is likely to be: its vectors are loops over their lanes */
+    const int64_t *domain; /* of the stage being computed */
+    int channels;          /* the same */
+    struct ip_row {
+        const ip_stage *stage;
+        const ip_expr *z, *y;
+        int border;
+        const char *pointer, *inside;
+    } rows[512];
 } ip_emit;
 
 /* Statements nest by these; names declared inside are forgotten on leaving. */
-typedef struct ip_mark { ip_stmt *block; size_t n_trail; int n_rows; } ip_mark;
+typedef struct ip_mark {
+    ip_stmt *block;
+    size_t n_trail;
+    int n_rows;
+} ip_mark;
 ip_mark ip_emit_enter(ip_emit *e, ip_stmt *block);
 void ip_emit_leave(ip_emit *e, ip_mark mark);
 
@@ -66,10 +75,11 @@ const char *ip_emit_row_pointer(ip_emit *e, const ip_expr *load);
 void ip_emit_row_pointers(ip_emit *e, ip_expr *root);
 /* The element that load reads (emit_memory.c). */
 const char *ip_emit_load(ip_emit *e, const ip_expr *load);
-/* Checked mode (emit_check.c): index into memory of the stage at pointer, which is `where` its ring, its tile or (else) its buffer
- * is, and a value to be stored at index of its row, as they are to be written in the text. As they are where checks are off. */
-const char *ip_emit_checked_index(ip_emit *e, const ip_stage *stage, ip_place where, bool is_written, const char *pointer,
-                                  const char *index);
+/* Checked mode (emit_check.c): index into memory of the stage at pointer, which is `where` its ring, its tile or (else)
+ * its buffer is, and a value to be stored at index of its row, as they are to be written in the text. As they are where
+ * checks are off. */
+const char *ip_emit_checked_index(ip_emit *e, const ip_stage *stage, ip_place where, bool is_written,
+                                  const char *pointer, const char *index);
 const char *ip_emit_checked_value(ip_emit *e, const ip_stage *stage, const char *index, const char *value);
 /* target[index] = value, converted to the stage's storage. target is where the kernel keeps the stage. */
 void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value);
@@ -110,22 +120,26 @@ void ip_emit_split_row(ip_emit *e, const ip_stage *stage, const int beside[2], c
 /* Windows in rows (emit_window.c): a row of a stage, written to target. */
 void ip_emit_windows_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 /* All windows of the stage are running sums; row is the row's number, first that of the strip's first row. */
-void ip_emit_running_row(ip_emit *e, const ip_placed *placed, const char *target, const char *xa, const char *xb, bool flat,
-                         const char *row, const char *first);
+void ip_emit_running_row(ip_emit *e, const ip_placed *placed, const char *target, const char *xa, const char *xb,
+                         bool flat, const char *row, const char *first);
 /* Name of the row that running sum k of a stage is kept in. */
 const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
 
-/* An inner loop over var in from..to whose elements are independent, width at a time: emit_row.c, Note [Whole vectors]. */
+/* An inner loop over var in from..to whose elements are independent, width at a time: emit_row.c, Note [Whole
+ * vectors]. */
 ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width);
 
 /* A row of a stage (emit_row.c), written to target. row is the row's number, first that of the strip's first row. */
-void ip_emit_row(ip_emit *e, const ip_placed *placed, const char *target, const char *xa, const char *xb, const char *row, const char *first);
+void ip_emit_row(ip_emit *e, const ip_placed *placed, const char *target, const char *xa, const char *xb,
+                 const char *row, const char *first);
 
-/* The row of a stage that is needed where rows from ya on are made, and y is the one being made (emit_rows.c); the lowest of them. */
+/* The row of a stage that is needed where rows from ya on are made, and y is the one being made (emit_rows.c); the
+ * lowest of them. */
 void ip_emit_stage(ip_emit *e, const ip_placed *placed, const char *y, const char *ya);
 const char *ip_emit_lowest_row(ip_emit *e, const ip_placed *placed, const char *ya);
 
-/* Rows at the pace that the stage at that place in the kernel goes at (emit_paced.c), and what is known of all of them. */
+/* Rows at the pace that the stage at that place in the kernel goes at (emit_paced.c), and what is known of all of
+ * them. */
 void ip_emit_pace(ip_emit *e, int pace);
 void ip_emit_declare_paces(ip_emit *e);
 
@@ -134,7 +148,12 @@ bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *stage);
 void ip_emit_lanes_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 
 /* Pixels of a row that lie `by` elements apart, the first at `from`; n of them go to `to`, side by side. */
-typedef struct ip_taking { const char *from, *to, *n; int by; imgpar_dtype dtype; bool is_global; /* where they are */ } ip_taking;
+typedef struct ip_taking {
+    const char *from, *to, *n;
+    int by;
+    imgpar_dtype dtype;
+    bool is_global; /* where they are */
+} ip_taking;
 /* The type of a word of 1, 2, 4 or 8 bytes. */
 const char *ip_emit_word_of(int64_t bytes);
 /* Takes pixels of three or four channels (emit_pick.c); n is above 0. */
@@ -147,7 +166,8 @@ void ip_emit_pick_row(ip_emit *e, const ip_stage *stage, const char *target, con
 bool ip_emit_fits_repeat(ip_emit *e, const ip_stage *stage);
 void ip_emit_repeat_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
 
-/* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop behind the call makes. */
+/* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop
+ * behind the call makes. */
 bool ip_emit_calls_helpers(const ip_emit *e);
 
 /* A row of values that the channels of a pixel share (emit_spread.c, Note [Spread rows]): makes pixels from xa on, and
@@ -156,34 +176,38 @@ const char *ip_emit_spread_row(ip_emit *e, const ip_stage *stage, const char *ta
 
 const char *ip_emit_addend(ip_emit *e, ip_expr *x); /* start or offset of a linear form; "0" for NULL */
 
-/* A copy whose rows are columns of its source: makes the rows from `row` on that are made together. first: of the strip. */
-void ip_emit_across(ip_emit *e, const ip_placed *placed, const char *xa, const char *xb, const char *row, const char *first);
+/* A copy whose rows are columns of its source: makes the rows from `row` on that are made together. first: of the
+ * strip. */
+void ip_emit_across(ip_emit *e, const ip_placed *placed, const char *xa, const char *xb, const char *row,
+                    const char *first);
 
 /* Rows that come from memory and go back to it: emit_stream.c, Note [Streaming]. */
-void ip_emit_plan_blocks(ip_emit *e); /* decides which stages are made in blocks, and which stream */
+void ip_emit_plan_blocks(ip_emit *e);   /* decides which stages are made in blocks, and which stream */
 void ip_emit_declare_lines(ip_emit *e); /* the memory that blocks of results are made in */
-/* The test (text) of whether a row that may be made in blocks is made without, where it is worth to have it twice; NULL: it is not. */
+/* The test (text) of whether a row that may be made in blocks is made without, where it is worth to have it twice;
+ * NULL: it is not. */
 const char *ip_emit_without_blocks(ip_emit *e, const ip_placed *placed);
-/* A row, columns *from to *to, is made in a loop over blocks, which become *from and *to; where the stage has none, it is whole. */
+/* A row, columns *from to *to, is made in a loop over blocks, which become *from and *to; where the stage has none, it
+ * is whole. */
 void ip_emit_enter_block(ip_emit *e, const ip_placed *placed, const char **from, const char **to);
-/* The end of the columns that are made of a panel, which begins at xa and ends at xb: Note [Lines of panels]. The second declares it where
- * it is another than xb. */
+/* The end of the columns that are made of a panel, which begins at xa and ends at xb: Note [Lines of panels]. The
+ * second declares it where it is another than xb. */
 const char *ip_emit_panel_end(ip_emit *e);
 void ip_emit_declare_panel_end(ip_emit *e);
 /* Where columns from.. of a result are to be made, addressed as those of its row `stored`. */
 const char *ip_emit_line(ip_emit *e, const ip_stage *stage, const char *stored, const char *from);
-/* Columns from..to of row `row` have been made, of first..last: to its buffer, if they are not there. row is NULL where the next one that is made
- * is not the next in memory. */
-void ip_emit_stream(ip_emit *e, const ip_stage *stage, const char *stored, const char *first, const char *last, const char *from, const char *to,
-                    const char *row);
-void ip_emit_stream_end(ip_emit *e); /* of the kernel */
+/* Columns from..to of row `row` have been made, of first..last: to its buffer, if they are not there. row is NULL where
+ * the next one that is made is not the next in memory. */
+void ip_emit_stream(ip_emit *e, const ip_stage *stage, const char *stored, const char *first, const char *last,
+                    const char *from, const char *to, const char *row);
+void ip_emit_stream_end(ip_emit *e);     /* of the kernel */
 const char *ip_emit_streams(ip_emit *e); /* whether results of this launch stream */
 /* How what body reads from memory is fetched: the last argument of ip_sum_bytes() (text). */
 const char *ip_emit_fetches(ip_emit *e, ip_expr *body);
 /* Columns from..to are about to be read: fetches what lies ahead of them, if inputs are large. */
 void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to);
-/* Enters a loop over blocks of columns *from..*to, which become the block's, and begins each with that. False, and no loop: body reads no
- * inputs. */
+/* Enters a loop over blocks of columns *from..*to, which become the block's, and begins each with that. False, and no
+ * loop: body reads no inputs. */
 bool ip_emit_enter_fetched(ip_emit *e, ip_expr *body, const char **from, const char **to);
 /* Fetches n pixels at column `at` of each of these rows, at once. */
 void ip_emit_fetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n);
@@ -201,7 +225,8 @@ void ip_emit_finish(ip_emit *e);
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *fold);
 void ip_emit_fold_row(ip_emit *e, const ip_stage *fold, const char *xa, const char *xb, bool flat);
 void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
-/* Whether a body can be computed over the flat index x * channels + c; and whether a row of it is: of one channel x is at hand. */
+/* Whether a body can be computed over the flat index x * channels + c; and whether a row of it is: of one channel x is
+ * at hand. */
 bool ip_emit_may_be_flat(ip_emit *e, const ip_stage *stage, ip_expr *body);
 bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body);
 /* Lanes that suit the widest type below root. */
@@ -212,7 +237,11 @@ int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored);
  * leave there are `n` bodies to compute; channel k's index is ip_emit_channel_text(e, k).
  */
 enum { IP_WRITTEN_CHANNELS = 4 };
-typedef struct ip_channels { int n; ip_expr *bodies[IP_WRITTEN_CHANNELS]; ip_mark mark; } ip_channels;
+typedef struct ip_channels {
+    int n;
+    ip_expr *bodies[IP_WRITTEN_CHANNELS];
+    ip_mark mark;
+} ip_channels;
 ip_channels ip_emit_enter_channels(ip_emit *e, ip_expr *body);
 void ip_emit_leave_channels(ip_emit *e, const ip_channels *channels);
 const char *ip_emit_channel_text(ip_emit *e, int k);

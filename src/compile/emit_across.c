@@ -3,19 +3,20 @@
  * Columns of a source as rows.
  *
  * Note [Reading across]
- * Where an element's column comes from its row and its row from its column, as in a transpose, a row of the result is a column of the
- * source: one element of each of many rows that lie far apart, and the next row of the result wants their neighbours. So some
- * rows of the result, as many as make 64 to 128 bytes of a row of the source, are copied together: of each row of the source those
- * bytes, from one end to the other, to a column of a ring that stays in the caches of a core, most of it in the first one. What reads them
- * then reads rows. What the next copy will want of a row of the source stands beside, and is fetched ahead.
+ * Where an element's column comes from its row and its row from its column, as in a transpose, a row of the result is a
+ * column of the source: one element of each of many rows that lie far apart, and the next row of the result wants their
+ * neighbours. So some rows of the result, as many as make 64 to 128 bytes of a row of the source, are copied together:
+ * of each row of the source those bytes, from one end to the other, to a column of a ring that stays in the caches of a
+ * core, most of it in the first one. What reads them then reads rows. What the next copy will want of a row of the
+ * source stands beside, and is fetched ahead.
  *
  * Note [Walking planes]
- * Where it is the plane that an element's column comes from, as in permute(a, [2, 1, 0]), the same is done with planes for rows: a work-item
- * walks the rows of several planes, and of each row makes all of these before it goes on. Nothing else may be kept from row to row. So it
- * does where planes read different elements of one row, as where channels become planes: the row is in the first cache for all but one.
- * Each plane is written elsewhere. Rows that are too short to stream (emit_stream.c) are fetched two rows ahead, since a processor reads a
- * line before it writes to it, and does not foresee those of as many places: permute(a, [2, 0, 1]) of [6000, 50, 20] floats took a third
- * longer.
+ * Where it is the plane that an element's column comes from, as in permute(a, [2, 1, 0]), the same is done with planes
+ * for rows: a work-item walks the rows of several planes, and of each row makes all of these before it goes on. Nothing
+ * else may be kept from row to row. So it does where planes read different elements of one row, as where channels
+ * become planes: the row is in the first cache for all but one. Each plane is written elsewhere. Rows that are too
+ * short to stream (emit_stream.c) are fetched two rows ahead, since a processor reads a line before it writes to it,
+ * and does not foresee those of as many places: permute(a, [2, 0, 1]) of [6000, 50, 20] floats took a third longer.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
@@ -42,24 +43,25 @@ static const char *first_of_run(ip_emit *e, const ip_placed *p, const char *from
 }
 
 /*
- * What stands beside is read for the next copy. Where nothing does, and where planes are walked so that the column is the source's row, what
- * is read some rows later: a page's worth of them.
+ * What stands beside is read for the next copy. Where nothing does, and where planes are walked so that the column is
+ * the source's row, what is read some rows later: a page's worth of them.
  */
 static void fetch_next(ip_emit *e, const ip_placed *p, const char *from, const char *row)
 {
     enum { PAGE_BYTES = 4096 };
     const ip_stage *source = p->source;
     int size = (int)ip_dtype(source->dtype)->size_bytes, pixel = (int)source->dims[3] * size;
-    if (!e->options->streams || (p->is_deep && !(p->stage->body->arg[1]->uses & IP_USES_X)))
-        return;
+    if (!e->options->streams || (p->is_deep && !(p->stage->body->arg[1]->uses & IP_USES_X))) return;
     const char *pitch = ip_emit_slot(e, IP_SLOT_PITCH, 0, source, NULL);
-    const char *later = ip_text(e->ir, "%s + (%d / ((long)%s * %d) + 1) * %s", first_of_run(e, p, from, row), PAGE_BYTES, pitch, size, pitch);
+    const char *later = ip_text(e->ir, "%s + (%d / ((long)%s * %d) + 1) * %s", first_of_run(e, p, from, row),
+                                PAGE_BYTES, pitch, size, pitch);
     const char *beside = p->is_deep ? NULL : first_of_run(e, p, from, ip_text(e->ir, "(%s + n)", row));
-    if (beside)
-        later = ip_text(e->ir, "(%s + n < %s ? %s : %s)", row, ip_emit_dim(e, p->stage, 1), beside, later);
+    if (beside) later = ip_text(e->ir, "(%s + n < %s ? %s : %s)", row, ip_emit_dim(e, p->stage, 1), beside, later);
     e->block = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL), NULL, NULL);
     ip_s_add(e->ir, e->block, IP_S_STORE,
-             ip_text(e->ir, "ip_fetch((__global const uchar *)(%s), %s * %d)", later, beside ? ip_text(e->ir, "%d", p->at_once) : "n", pixel), NULL, NULL);
+             ip_text(e->ir, "ip_fetch((__global const uchar *)(%s), %s * %d)", later,
+                     beside ? ip_text(e->ir, "%d", p->at_once) : "n", pixel),
+             NULL, NULL);
 }
 
 /* Rows row .. row + n of pixel x, lanes channels at a time. */
@@ -71,13 +73,17 @@ static void move_pixels(ip_emit *e, const ip_placed *p, const char *from, const 
     const char *column = column_at(e, p, ip_text(e->ir, "(%s + j)", row));
     const char *read = ip_text(e->ir, "(__global const %s *)%s + (long)%s * %d", type, from, column, e->channels);
     const char *written = ip_text(e->ir, "(__global %s *)kept + j * %s + x * %d", type, pitch, e->channels);
-    bool is_word = lanes == 4 && ip_dtype(p->stage->dtype)->size_bytes == 1; /* compilers may take a vector of bytes apart */
+    /* compilers may take a vector of bytes apart */
+    bool is_word = lanes == 4 && ip_dtype(p->stage->dtype)->size_bytes == 1;
     if (is_word) {
         ip_s_add(e->ir, e->block, IP_S_STORE, "struct __attribute__((packed)) word { uint bits; }", NULL, NULL);
         ip_s_add(e->ir, e->block, IP_S_STORE,
-                 ip_text(e->ir, "((__global struct word *)(%s))->bits = ((__global const struct word *)(%s))->bits", written, read), NULL, NULL);
+                 ip_text(e->ir, "((__global struct word *)(%s))->bits = ((__global const struct word *)(%s))->bits",
+                         written, read),
+                 NULL, NULL);
     } else {
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore%d(vload%d(0, %s), 0, %s)", lanes, lanes, read, written), NULL, NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE,
+                 ip_text(e->ir, "vstore%d(vload%d(0, %s), 0, %s)", lanes, lanes, read, written), NULL, NULL);
     }
     ip_emit_leave(e, mark);
 }
@@ -96,9 +102,11 @@ static void move_line(ip_emit *e, const ip_placed *p, const char *from, const ch
         move_pixels(e, p, from, row, e->channels);
         return;
     }
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "has_next", ip_text(e->ir, "x + 1 < %s & %s", xb, has_columns_behind(e, p, row, 1)));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "has_next",
+             ip_text(e->ir, "x + 1 < %s & %s", xb, has_columns_behind(e, p, row, 1)));
     for (int k = 0; k < 2; k++) {
-        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 0 ? "has_next" : "!has_next", NULL, NULL));
+        ip_mark mark =
+            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 0 ? "has_next" : "!has_next", NULL, NULL));
         move_pixels(e, p, from, row, k == 0 ? 4 : 3);
         ip_emit_leave(e, mark);
     }
@@ -119,7 +127,8 @@ static void move_elements(ip_emit *e, const ip_placed *p, const char *row)
         e->coord[3] = "c";
     }
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
-    ip_emit_store(e, s, "to", e->channels > 1 ? ip_text(e->ir, "x * %d + c", e->channels) : "x", ip_emit_value(e, s->body));
+    ip_emit_store(e, s, "to", e->channels > 1 ? ip_text(e->ir, "x * %d + c", e->channels) : "x",
+                  ip_emit_value(e, s->body));
     *coord = old;
     e->coord[3] = NULL;
     ip_emit_leave(e, mark);
@@ -135,7 +144,8 @@ static const char *turned_type(const ip_emit *e, const ip_placed *p)
 }
 
 /* Four rows of the source at once; what is left begins at the column that is returned. */
-static const char *turn_rows(ip_emit *e, const ip_placed *p, const char *type, const char *xa, const char *xb, const char *row)
+static const char *turn_rows(ip_emit *e, const ip_placed *p, const char *type, const char *xa, const char *xb,
+                             const char *row)
 {
     enum { ROWS = 4, PIXELS_BEHIND = 2 };
     const char *at[ROWS] = { "x", "(x + 1)", "(x + 2)", "(x + 3)" }, *from[ROWS];
@@ -143,7 +153,8 @@ static const char *turn_rows(ip_emit *e, const ip_placed *p, const char *type, c
     bool back = column->op == IP_X_SUB && !(column->arg[0]->uses & IP_USES_COORDS);
     const char *end = ip_text(e->ir, "%s + (%s - %s) / %d * %d", xa, xb, xa, ROWS, ROWS);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "turned",
-             e->channels == 1 ? end : ip_text(e->ir, "%s ? %s : %s", has_columns_behind(e, p, row, PIXELS_BEHIND), end, xa));
+             e->channels == 1 ? end
+                              : ip_text(e->ir, "%s ? %s : %s", has_columns_behind(e, p, row, PIXELS_BEHIND), end, xa));
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, "turned");
     loop->d = ip_text(e->ir, "%d", ROWS);
     ip_mark mark = ip_emit_enter(e, loop);
@@ -156,9 +167,11 @@ static const char *turn_rows(ip_emit *e, const ip_placed *p, const char *type, c
     }
     const char *read = ip_text(e->ir, "__global const %s *", type);
     ip_s_add(e->ir, e->block, IP_S_STORE,
-             ip_text(e->ir, "ip_turn_%s%s((%s)%s, (%s)%s, (%s)%s, (%s)%s, %s, n, %d, (__global %s *)kept + x * %d, %s)", type,
-                     e->channels == 3 ? "3" : "", read, from[0], read, from[1], read, from[2], read, from[3], column_at(e, p, row), back,
-                     type, e->channels, ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL)), NULL, NULL);
+             ip_text(e->ir, "ip_turn_%s%s((%s)%s, (%s)%s, (%s)%s, (%s)%s, %s, n, %d, (__global %s *)kept + x * %d, %s)",
+                     type, e->channels == 3 ? "3" : "", read, from[0], read, from[1], read, from[2], read, from[3],
+                     column_at(e, p, row), back, type, e->channels,
+                     ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL)),
+             NULL, NULL);
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
     return "turned";
@@ -167,20 +180,21 @@ static const char *turn_rows(ip_emit *e, const ip_placed *p, const char *type, c
 void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *row, const char *first)
 {
     const ip_expr *load = p->stage->body;
-    const char *type = ip_text(e->ir, "__global %s *", ip_dtype(p->stage->dtype)->cl), *pitch = ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL);
+    const char *type = ip_text(e->ir, "__global %s *", ip_dtype(p->stage->dtype)->cl),
+               *pitch = ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL);
     const char *test = p->is_deep ? "z == za" : ip_text(e->ir, "%s %% %d == 0 | %s == %s", row, p->at_once, row, first);
-    const char *n = p->is_deep ? "zb - za" : ip_text(e->ir, "min(%d - %s %% %d, min(yb + %d, %s) - %s)", p->at_once, row, p->at_once, p->lead,
-                                                     ip_emit_dim(e, p->stage, 1), row);
-    const char *kept = p->is_deep ? ip_emit_ring(e, p->stage)
-                                  : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, p->stage), row, p->rows, pitch);
+    const char *n = p->is_deep ? "zb - za"
+                               : ip_text(e->ir, "min(%d - %s %% %d, min(yb + %d, %s) - %s)", p->at_once, row,
+                                         p->at_once, p->lead, ip_emit_dim(e, p->stage, 1), row);
+    const char *kept = p->is_deep
+                           ? ip_emit_ring(e, p->stage)
+                           : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, p->stage), row, p->rows, pitch);
     ip_mark before = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, test, NULL, NULL));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", n);
     ip_s_add(e->ir, e->block, IP_S_LET, type, "kept", kept);
-    if (p->is_deep)
-        row = "za";
+    if (p->is_deep) row = "za";
     const char *turned = turned_type(e, p);
-    if (turned)
-        xa = turn_rows(e, p, turned, xa, xb, row);
+    if (turned) xa = turn_rows(e, p, turned, xa, xb, row);
     ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb));
     e->coord[2] = "x";
     const char *from = ip_emit_row_pointer(e, load);

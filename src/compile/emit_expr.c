@@ -58,14 +58,16 @@ void ip_emit_leave(ip_emit *e, ip_mark mark)
     e->block = mark.block;
 }
 
-typedef struct use_count { int *uses; size_t n; } use_count;
+typedef struct use_count {
+    int *uses;
+    size_t n;
+} use_count;
 
 static void count_args(ip_expr *x, void *user)
 {
     use_count *c = user;
     for (int k = 0; k < x->n_args; k++)
-        if (x->arg[k]->id < c->n)
-            c->uses[x->arg[k]->id]++;
+        if (x->arg[k]->id < c->n) c->uses[x->arg[k]->id]++;
 }
 
 static unsigned uses_size(const ip_emit *e) { return e->uses ? (unsigned)e->uses[0] : 0; }
@@ -84,8 +86,7 @@ void ip_emit_count_uses(ip_emit *e, ip_expr *const *roots, int n)
     use_count c = { e->uses + 1, size };
     for (int k = 0; k < n; k++) {
         ip_x_walk(e->ir, roots[k], count_args, &c);
-        if (n > 1 && roots[k]->id < size)
-            e->uses[roots[k]->id + 1]++;
+        if (n > 1 && roots[k]->id < size) e->uses[roots[k]->id + 1]++;
     }
 }
 
@@ -95,36 +96,41 @@ static bool used_once(const ip_emit *e, const ip_expr *x) { return x->id < uses_
 
 /* How an operation is written: %1 %2 %3 are its arguments, %t its type. NULL: by hand below. */
 static const char *const patterns[IP_X_N] = {
-    [IP_X_DIV] = "(%1 / %2)", [IP_X_AND] = "(%1 & %2)", [IP_X_OR] = "(%1 | %2)", [IP_X_XOR] = "(%1 ^ %2)",
-    [IP_X_POW] = "pow(%1, %2)", [IP_X_ATAN2] = "atan2(%1, %2)", [IP_X_LT] = "(%1 < %2)", [IP_X_LE] = "(%1 <= %2)",
-    [IP_X_EQ] = "(%1 == %2)", [IP_X_NE] = "(%1 != %2)", [IP_X_FMA] = "fma(%1, %2, %3)",
-    [IP_X_SELECT] = "(%1 ? %2 : %3)", [IP_X_FLOOR] = "floor(%1)", [IP_X_CEIL] = "ceil(%1)", [IP_X_RINT] = "rint(%1)",
-    [IP_X_TRUNC] = "trunc(%1)", [IP_X_SQRT] = "sqrt(%1)", [IP_X_EXP] = "exp(%1)", [IP_X_LOG] = "log(%1)",
-    [IP_X_SIN] = "sin(%1)", [IP_X_COS] = "cos(%1)", [IP_X_TAN] = "tan(%1)", [IP_X_ASIN] = "asin(%1)",
-    [IP_X_ACOS] = "acos(%1)", [IP_X_ATAN] = "atan(%1)", [IP_X_SINH] = "sinh(%1)", [IP_X_COSH] = "cosh(%1)",
-    [IP_X_TANH] = "tanh(%1)", [IP_X_ISNAN] = "(%1 != %1)",
+    [IP_X_DIV] = "(%1 / %2)",   [IP_X_AND] = "(%1 & %2)",       [IP_X_OR] = "(%1 | %2)",
+    [IP_X_XOR] = "(%1 ^ %2)",   [IP_X_POW] = "pow(%1, %2)",     [IP_X_ATAN2] = "atan2(%1, %2)",
+    [IP_X_LT] = "(%1 < %2)",    [IP_X_LE] = "(%1 <= %2)",       [IP_X_EQ] = "(%1 == %2)",
+    [IP_X_NE] = "(%1 != %2)",   [IP_X_FMA] = "fma(%1, %2, %3)", [IP_X_SELECT] = "(%1 ? %2 : %3)",
+    [IP_X_FLOOR] = "floor(%1)", [IP_X_CEIL] = "ceil(%1)",       [IP_X_RINT] = "rint(%1)",
+    [IP_X_TRUNC] = "trunc(%1)", [IP_X_SQRT] = "sqrt(%1)",       [IP_X_EXP] = "exp(%1)",
+    [IP_X_LOG] = "log(%1)",     [IP_X_SIN] = "sin(%1)",         [IP_X_COS] = "cos(%1)",
+    [IP_X_TAN] = "tan(%1)",     [IP_X_ASIN] = "asin(%1)",       [IP_X_ACOS] = "acos(%1)",
+    [IP_X_ATAN] = "atan(%1)",   [IP_X_SINH] = "sinh(%1)",       [IP_X_COSH] = "cosh(%1)",
+    [IP_X_TANH] = "tanh(%1)",   [IP_X_ISNAN] = "(%1 != %1)",
 };
 
 /* The same as functions of our own, of f32 and f64: shaders/functions.cl. */
 static const char *const own_patterns[IP_X_N][2] = {
     [IP_X_POW] = { "ip_pow(%1, %2)", "ip_pow64(%1, %2)" }, [IP_X_ATAN2] = { "ip_atan2(%1, %2)", "ip_atan2_64(%1, %2)" },
-    [IP_X_EXP] = { "ip_exp(%1)", "ip_exp64(%1)" }, [IP_X_LOG] = { "ip_log(%1)", "ip_log64(%1)" },
-    [IP_X_SIN] = { "ip_sin(%1)", "ip_sin64(%1)" }, [IP_X_COS] = { "ip_cos(%1)", "ip_cos64(%1)" },
-    [IP_X_TAN] = { "ip_tan(%1)", "ip_tan64(%1)" }, [IP_X_ASIN] = { "ip_asin(%1)", "ip_asin64(%1)" },
-    [IP_X_ACOS] = { "ip_acos(%1)", "ip_acos64(%1)" }, [IP_X_ATAN] = { "ip_atan(%1)", "ip_atan64(%1)" },
-    [IP_X_SINH] = { "ip_sinh(%1)", "ip_sinh64(%1)" }, [IP_X_COSH] = { "ip_cosh(%1)", "ip_cosh64(%1)" },
+    [IP_X_EXP] = { "ip_exp(%1)", "ip_exp64(%1)" },         [IP_X_LOG] = { "ip_log(%1)", "ip_log64(%1)" },
+    [IP_X_SIN] = { "ip_sin(%1)", "ip_sin64(%1)" },         [IP_X_COS] = { "ip_cos(%1)", "ip_cos64(%1)" },
+    [IP_X_TAN] = { "ip_tan(%1)", "ip_tan64(%1)" },         [IP_X_ASIN] = { "ip_asin(%1)", "ip_asin64(%1)" },
+    [IP_X_ACOS] = { "ip_acos(%1)", "ip_acos64(%1)" },      [IP_X_ATAN] = { "ip_atan(%1)", "ip_atan64(%1)" },
+    [IP_X_SINH] = { "ip_sinh(%1)", "ip_sinh64(%1)" },      [IP_X_COSH] = { "ip_cosh(%1)", "ip_cosh64(%1)" },
     [IP_X_TANH] = { "ip_tanh(%1)", "ip_tanh64(%1)" },
 };
 
 /* Whether x is a number above 0, and not whole: powers by it have few special cases. */
 static bool is_fraction(const ip_expr *x)
 {
-    return (x->op == IP_X_PARAM || x->op == IP_X_CONST) && isfinite(x->f) && x->f > 0 && (float)x->f != floorf((float)x->f);
+    return (x->op == IP_X_PARAM || x->op == IP_X_CONST) && isfinite(x->f) && x->f > 0 &&
+           (float)x->f != floorf((float)x->f);
 }
 
 /* Those that are given, for %2, what notes far angles (emit_row.c, Note [Far angles]). */
 static const char *const near_patterns[IP_X_N] = {
-    [IP_X_SIN] = "ip_sin64_near(%1, &%2)", [IP_X_COS] = "ip_cos64_near(%1, &%2)", [IP_X_TAN] = "ip_tan64_near(%1, &%2)",
+    [IP_X_SIN] = "ip_sin64_near(%1, &%2)",
+    [IP_X_COS] = "ip_cos64_near(%1, &%2)",
+    [IP_X_TAN] = "ip_tan64_near(%1, &%2)",
 };
 
 bool ip_emit_is_of_angle(const ip_emit *e, const ip_expr *x)
@@ -166,8 +172,7 @@ static const char *number_text(ip_emit *e, const ip_expr *x)
     if (is_float(x)) {
         char buf[40];
         const char *suffix = x->dtype == IMGPAR_F32 ? "f" : "";
-        if (isnan(x->f))
-            return x->dtype == IMGPAR_F32 ? "NAN" : "((double)NAN)";
+        if (isnan(x->f)) return x->dtype == IMGPAR_F32 ? "NAN" : "((double)NAN)";
         if (isinf(x->f))
             return x->f > 0 ? (x->dtype == IMGPAR_F32 ? "INFINITY" : "((double)INFINITY)")
                             : (x->dtype == IMGPAR_F32 ? "(-INFINITY)" : "(-(double)INFINITY)");
@@ -175,47 +180,43 @@ static const char *number_text(ip_emit *e, const ip_expr *x)
         bool has_point = strpbrk(buf, ".en") != NULL;
         return ip_text(e->ir, x->f < 0 || signbit(x->f) ? "(%s%s%s)" : "%s%s%s", buf, has_point ? "" : ".0", suffix);
     }
-    if (x->dtype == IMGPAR_U64)
-        return ip_text(e->ir, "%lluul", (unsigned long long)x->i);
+    if (x->dtype == IMGPAR_U64) return ip_text(e->ir, "%lluul", (unsigned long long)x->i);
     if (x->dtype == IMGPAR_I64)
-        return x->i == INT64_MIN ? "(-9223372036854775807l - 1)" : ip_text(e->ir, x->i < 0 ? "(%lldl)" : "%lldl", (long long)x->i);
-    if (x->dtype == IMGPAR_U32)
-        return ip_text(e->ir, "%lluu", (unsigned long long)x->i);
-    if (x->i == INT32_MIN)
-        return "(-2147483647 - 1)";
+        return x->i == INT64_MIN ? "(-9223372036854775807l - 1)"
+                                 : ip_text(e->ir, x->i < 0 ? "(%lldl)" : "%lldl", (long long)x->i);
+    if (x->dtype == IMGPAR_U32) return ip_text(e->ir, "%lluu", (unsigned long long)x->i);
+    if (x->i == INT32_MIN) return "(-2147483647 - 1)";
     return ip_text(e->ir, x->i < 0 ? "(%lld)" : "%lld", (long long)x->i);
 }
 
 /*
  * Note [Sums of 16 bits]
- * C widens what is added. A compiler that sees that a sum of shorts never wraps leaves out that it is cut to 16 bits again, and where the sum is
- * read twice, as by a rounded quotient, all that it is made of is computed in 32: with half as many lanes, and widening each element by itself.
- * A sum that saturates is one of 16 bits, is as quick, and the same where nothing wraps.
+ * C widens what is added. A compiler that sees that a sum of shorts never wraps leaves out that it is cut to 16 bits
+ * again, and where the sum is read twice, as by a rounded quotient, all that it is made of is computed in 32: with half
+ * as many lanes, and widening each element by itself. A sum that saturates is one of 16 bits, is as quick, and the same
+ * where nothing wraps.
  */
 static bool is_kept_short(const ip_emit *e, const ip_expr *x)
 {
     bool is_read_again = x->id < uses_size(e) && e->uses[x->id + 1] > 1;
-    return e->options->pragmas && x->dtype == IMGPAR_U16 && x->op == IP_X_ADD && is_read_again && x->uses & (IP_USES_X | IP_USES_C)
-        && x->arg[0]->hi + x->arg[1]->hi <= UINT16_MAX;
+    return e->options->pragmas && x->dtype == IMGPAR_U16 && x->op == IP_X_ADD && is_read_again &&
+           x->uses & (IP_USES_X | IP_USES_C) && x->arg[0]->hi + x->arg[1]->hi <= UINT16_MAX;
 }
 
 /* + - * of integers: small ones are computed as int and cut; wide ones that may wrap go through unsigned. */
 static const char *arithmetic(ip_emit *e, const ip_expr *x, const char *const *arg, char symbol)
 {
     const char *type = ip_cl_type(x->dtype);
-    if (is_float(x))
-        return ip_text(e->ir, "(%s %c %s)", arg[0], symbol, arg[1]);
+    if (is_float(x)) return ip_text(e->ir, "(%s %c %s)", arg[0], symbol, arg[1]);
     if (is_small(x->dtype)) {
         if (symbol == '*' && ip_dtype(x->dtype)->size_bytes == 2) /* 65535 * 65535 overflows int */
             return ip_text(e->ir, "(%s)((uint)%s * (uint)%s)", type, arg[0], arg[1]);
-        if (is_kept_short(e, x))
-            return ip_text(e->ir, "ip_add_ushort(%s, %s)", arg[0], arg[1]);
+        if (is_kept_short(e, x)) return ip_text(e->ir, "ip_add_ushort(%s, %s)", arg[0], arg[1]);
         return ip_text(e->ir, "(%s)(%s %c %s)", type, arg[0], symbol, arg[1]);
     }
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
     bool may_wrap = facts->is_signed && x->lo <= facts->minimum && x->hi >= facts->maximum;
-    if (may_wrap)
-        return ip_text(e->ir, "(%s)((u%s)%s %c (u%s)%s)", type, type, arg[0], symbol, type, arg[1]);
+    if (may_wrap) return ip_text(e->ir, "(%s)((u%s)%s %c (u%s)%s)", type, type, arg[0], symbol, type, arg[1]);
     return ip_text(e->ir, "(%s %c %s)", arg[0], symbol, arg[1]);
 }
 
@@ -227,35 +228,35 @@ static const char *chosen(ip_emit *e, const ip_expr *x, const char *const *arg)
                        is_small(x->dtype) ? ip_text(e->ir, "(%s)%s", ip_cl_type(x->dtype), arg[0]) : arg[0],
                        is_small(x->dtype) ? ip_text(e->ir, "(%s)%s", ip_cl_type(x->dtype), arg[1]) : arg[1]);
     bool no_nan = isfinite(x->arg[1]->lo) && isfinite(x->arg[1]->hi);
-    if (no_nan)
-        return ip_text(e->ir, "(%s %s %s ? %s : %s)", arg[0], symbol, arg[1], arg[0], arg[1]);
-    return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", arg[0], symbol, arg[1], arg[1], arg[1], arg[0], arg[1]);
+    if (no_nan) return ip_text(e->ir, "(%s %s %s ? %s : %s)", arg[0], symbol, arg[1], arg[0], arg[1]);
+    return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", arg[0], symbol, arg[1], arg[1], arg[1], arg[0],
+                   arg[1]);
 }
 
 /*
  * Note [Quotients of shorts]
- * Compilers divide 16 bits by a number as a product's upper half and a shift, which holds for all of them. What is known to be small needs no shift:
- * with m = ceil(2^16 / d) = (2^16 + e) / d, x m / 2^16 = x / d + x e / (2^16 d), which is below the next multiple of 1 / d while x e < 2^16.
+ * Compilers divide 16 bits by a number as a product's upper half and a shift, which holds for all of them. What is
+ * known to be small needs no shift: with m = ceil(2^16 / d) = (2^16 + e) / d, x m / 2^16 = x / d + x e / (2^16 d),
+ * which is below the next multiple of 1 / d while x e < 2^16.
  */
 static const char *small_quotient(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
     int64_t d = x->arg[1]->op == IP_X_CONST ? x->arg[1]->i : 0;
-    if (x->op != IP_X_IDIV || x->dtype != IMGPAR_U16 || d < 2 || (d & (d - 1)) == 0) /* a power of two is a shift by itself */
-        return NULL;
+    /* a power of two is a shift by itself */
+    if (x->op != IP_X_IDIV || x->dtype != IMGPAR_U16 || d < 2 || (d & (d - 1)) == 0) return NULL;
     int64_t m = (65536 + d - 1) / d, excess = m * d - 65536;
-    return x->arg[0]->hi * (double)excess < 65536 ? ip_text(e->ir, "(ushort)((uint)%s * %du >> 16)", arg[0], (int)m) : NULL;
+    return x->arg[0]->hi * (double)excess < 65536 ? ip_text(e->ir, "(ushort)((uint)%s * %du >> 16)", arg[0], (int)m)
+                                                  : NULL;
 }
 
 static const char *quotient(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
     const char *type = ip_cl_type(x->dtype), *small = small_quotient(e, x, arg);
-    if (small)
-        return small;
+    if (small) return small;
     if (is_float(x)) /* MOD of floats floors too */
         return ip_text(e->ir, "ip_fmod_%s(%s, %s)", type, arg[0], arg[1]);
     const char *symbol = x->op == IP_X_IDIV ? "/" : "%";
-    if (x->arg[0]->lo >= 0 && x->arg[1]->lo > 0)
-        return ip_text(e->ir, "(%s)(%s %s %s)", type, arg[0], symbol, arg[1]);
+    if (x->arg[0]->lo >= 0 && x->arg[1]->lo > 0) return ip_text(e->ir, "(%s)(%s %s %s)", type, arg[0], symbol, arg[1]);
     return ip_text(e->ir, "(%s)ip_%s_%s(%s, %s)", type, x->op == IP_X_IDIV ? "div" : "mod",
                    is_small(x->dtype) ? "int" : type, arg[0], arg[1]);
 }
@@ -266,8 +267,7 @@ static const char *shifted(ip_emit *e, const ip_expr *x, const char *const *arg)
     int bits = (int)ip_dtype(x->dtype)->size_bytes * 8;
     const bool is_count = x->arg[1]->lo >= 0 && x->arg[1]->hi < bits;
     const char *count = is_count ? arg[1] : ip_text(e->ir, "((uint)%s & %du)", arg[1], bits - 1);
-    if (x->op == IP_X_SHR)
-        return ip_text(e->ir, "(%s)(%s >> %s)", type, arg[0], count);
+    if (x->op == IP_X_SHR) return ip_text(e->ir, "(%s)(%s >> %s)", type, arg[0], count);
     const char *wide = bits == 64 ? "ulong" : "uint";
     return ip_text(e->ir, "(%s)((%s)%s << %s)", type, wide, arg[0], count);
 }
@@ -275,23 +275,20 @@ static const char *shifted(ip_emit *e, const ip_expr *x, const char *const *arg)
 static const char *negated(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
     const char *type = ip_cl_type(x->dtype);
-    if (is_float(x))
-        return ip_text(e->ir, "(-%s)", arg[0]);
+    if (is_float(x)) return ip_text(e->ir, "(-%s)", arg[0]);
     const char *wide = ip_dtype(x->dtype)->size_bytes == 8 ? "ulong" : "uint";
     return ip_text(e->ir, "(%s)(0u - (%s)%s)", type, wide, arg[0]);
 }
 
 static const char *absolute(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
-    if (is_float(x))
-        return ip_text(e->ir, "fabs(%s)", arg[0]);
+    if (is_float(x)) return ip_text(e->ir, "fabs(%s)", arg[0]);
     return ip_text(e->ir, "(%s)(%s < 0 ? -%s : %s)", ip_cl_type(x->dtype), arg[0], arg[0], arg[0]);
 }
 
 static const char *cast(ip_emit *e, const ip_expr *x, const char *arg)
 {
-    if (x->dtype == IMGPAR_BOOL)
-        return ip_text(e->ir, "(%s != 0)", arg);
+    if (x->dtype == IMGPAR_BOOL) return ip_text(e->ir, "(%s != 0)", arg);
     return ip_text(e->ir, "(%s)%s", ip_cl_type(x->dtype), arg);
 }
 
@@ -305,8 +302,7 @@ static const char *saturate_float(ip_emit *e, const ip_expr *x, const char *arg)
     const ip_expr *a = x->arg[0];
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
     const char *type = ip_cl_type(x->dtype);
-    if (a->dtype != IMGPAR_F32 || facts->size_bytes > 2)
-        return ip_text(e->ir, "convert_%s_sat_rte(%s)", type, arg);
+    if (a->dtype != IMGPAR_F32 || facts->size_bytes > 2) return ip_text(e->ir, "convert_%s_sat_rte(%s)", type, arg);
     const char *v = arg;
     if (facts->is_signed && !isfinite(a->lo + a->hi)) {
         const char *name = ip_text(e->ir, "v%d", e->n_values++);
@@ -331,10 +327,10 @@ static const char *saturate_float(ip_emit *e, const ip_expr *x, const char *arg)
 static const char *saturate(ip_emit *e, const ip_expr *x, const char *arg)
 {
     const ip_expr *a = x->arg[0];
-    if (is_float(a))
-        return saturate_float(e, x, arg);
+    if (is_float(a)) return saturate_float(e, x, arg);
     return ip_text(e->ir, "convert_%s_sat(%s)", ip_cl_type(x->dtype),
-                   a->op == IP_X_CONST || is_small(a->dtype) ? ip_text(e->ir, "(%s)%s", ip_cl_type(a->dtype), arg) : arg);
+                   a->op == IP_X_CONST || is_small(a->dtype) ? ip_text(e->ir, "(%s)%s", ip_cl_type(a->dtype), arg)
+                                                             : arg);
 }
 
 /* ---- windows ---------------------------------------------------------------------------- */
@@ -344,16 +340,18 @@ const char *ip_emit_window_start(ip_emit *e, const ip_expr *x)
 {
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
     bool by_sum = x->fold == IP_FOLD_SUM || x->fold == IP_FOLD_FMA;
-    double start = x->fold == IP_FOLD_PRODUCT ? 1 : facts->is_float ? (by_sum ? -0.0 : NAN) : by_sum ? 0
-                 : x->fold == IP_FOLD_MIN ? facts->maximum : facts->minimum;
+    double start = x->fold == IP_FOLD_PRODUCT ? 1
+                   : facts->is_float          ? (by_sum ? -0.0 : NAN)
+                   : by_sum                   ? 0
+                   : x->fold == IP_FOLD_MIN   ? facts->maximum
+                                              : facts->minimum;
     return ip_emit_value(e, ip_x_number(e->ir, x->dtype, start));
 }
 
 void ip_emit_name_tap(ip_emit *e, const ip_expr *window, int axis, const char *text)
 {
     int taps = axis == 0 ? window->taps_y : window->taps_x;
-    if (taps > 1)
-        ip_emit_name(e, ip_x_tap(e->ir, window->window, axis, taps), text);
+    if (taps > 1) ip_emit_name(e, ip_x_tap(e->ir, window->window, axis, taps), text);
 }
 
 /* A window as nested scalar loops, in the middle of a computation. */
@@ -412,15 +410,14 @@ static const char *variable(ip_emit *e, ip_expr *x)
 /* Written with ?:, or more than once. */
 static bool is_chosen(const ip_expr *x)
 {
-    return x->op == IP_X_SELECT || ((x->op == IP_X_MIN || x->op == IP_X_MAX) && is_float(x)) || (x->op == IP_X_ABS && !is_float(x));
+    return x->op == IP_X_SELECT || ((x->op == IP_X_MIN || x->op == IP_X_MAX) && is_float(x)) ||
+           (x->op == IP_X_ABS && !is_float(x));
 }
 
 static const char *operation(ip_emit *e, ip_expr *x)
 {
-    if (x->op == IP_X_LOAD)
-        return ip_emit_load(e, x);
-    if (x->op == IP_X_WINDOW)
-        return window_inline(e, x);
+    if (x->op == IP_X_LOAD) return ip_emit_load(e, x);
+    if (x->op == IP_X_WINDOW) return window_inline(e, x);
     const char *arg[IP_X_MAX_ARGS] = { "", "", "", "", "" };
     for (int k = 0; k < x->n_args; k++)
         arg[k] = is_chosen(x) ? variable(e, x->arg[k]) : ip_emit_value(e, x->arg[k]);
@@ -429,13 +426,17 @@ static const char *operation(ip_emit *e, ip_expr *x)
     case IP_X_ADD: return arithmetic(e, x, arg, '+');
     case IP_X_SUB: return arithmetic(e, x, arg, '-');
     case IP_X_MUL: return arithmetic(e, x, arg, '*');
-    case IP_X_MIN: case IP_X_MAX: return chosen(e, x, arg);
-    case IP_X_IDIV: case IP_X_MOD: return quotient(e, x, arg);
-    case IP_X_SHL: case IP_X_SHR: return shifted(e, x, arg);
+    case IP_X_MIN:
+    case IP_X_MAX: return chosen(e, x, arg);
+    case IP_X_IDIV:
+    case IP_X_MOD: return quotient(e, x, arg);
+    case IP_X_SHL:
+    case IP_X_SHR: return shifted(e, x, arg);
     case IP_X_NEG: return negated(e, x, arg);
     case IP_X_ABS: return absolute(e, x, arg);
-    case IP_X_NOT: return x->dtype == IMGPAR_BOOL ? ip_text(e->ir, "(!%s)", arg[0])
-                                                  : ip_text(e->ir, "(%s)(~%s)", ip_cl_type(x->dtype), arg[0]);
+    case IP_X_NOT:
+        return x->dtype == IMGPAR_BOOL ? ip_text(e->ir, "(!%s)", arg[0])
+                                       : ip_text(e->ir, "(%s)(~%s)", ip_cl_type(x->dtype), arg[0]);
     case IP_X_CAST: return cast(e, x, arg[0]);
     case IP_X_SATURATE: return saturate(e, x, arg[0]);
     case IP_X_BORDER: return ip_emit_border(e, x->border, arg[0], arg[1]);
@@ -446,8 +447,7 @@ static const char *operation(ip_emit *e, ip_expr *x)
 const char *ip_emit_value(ip_emit *e, ip_expr *x)
 {
     const char *leaf = leaf_text(e, x);
-    if (leaf)
-        return leaf;
+    if (leaf) return leaf;
     const char *text = operation(e, x);
     return used_once(e, x) && strlen(text) < 80 ? text : declared(e, x, text);
 }
@@ -455,12 +455,8 @@ const char *ip_emit_value(ip_emit *e, ip_expr *x)
 static bool declare_uniform(ip_expr *x, void *user)
 {
     bool is_leaf = x->op == IP_X_CONST || x->op == IP_X_COORD || x->op == IP_X_TAP || x->op == IP_X_ACC;
-    if (!is_leaf && !x->uses)
-        ip_emit_value(user, x);
+    if (!is_leaf && !x->uses) ip_emit_value(user, x);
     return x->uses != 0;
 }
 
-void ip_emit_uniforms(ip_emit *e, ip_expr *root)
-{
-    ip_x_descend(e->ir, root, declare_uniform, e);
-}
+void ip_emit_uniforms(ip_emit *e, ip_expr *root) { ip_x_descend(e->ir, root, declare_uniform, e); }

@@ -10,16 +10,17 @@
  * work-items. The error is that of adding BLOCK / LANES numbers, whatever the size of the image.
  *
  * Note [Sums of small integers]
- * Where a row of a panel cannot overflow 32 bits (it has at most 65536 columns, unless the kernel needs whole rows)
- * it is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once. Bytes that stand side by side
- * are summed in 16 bits at first (ip_sum_bytes()).
+ * Where a row of a panel cannot overflow 32 bits (it has at most 65536 columns, unless the kernel needs whole rows) it
+ * is summed in 32 bits, which vectorises four times as wide, and enters the 64-bit total once. Bytes that stand side by
+ * side are summed in 16 bits at first (ip_sum_bytes()).
  *
  * Note [Histograms]
- * A block of pixels at a time: one loop computes their bins, which vectorises (bytes that are bins stand there already), another
- * counts them, which cannot. Neighbouring pixels often fall into the same bin, and a counter cannot be raised twice at once. So neighbours count in
- * tables of their own (ip_histogram_tables() of them, few enough for the first-level cache), which the work-item adds up
- * at its end. Their counters a channel (ip_histogram_pitch()) are a number in the program, so that a table costs no address of
- * its own: a power of two and a line between tables, since a processor takes addresses 4096 bytes apart for the same ones.
+ * A block of pixels at a time: one loop computes their bins, which vectorises (bytes that are bins stand there
+ * already), another counts them, which cannot. Neighbouring pixels often fall into the same bin, and a counter cannot
+ * be raised twice at once. So neighbours count in tables of their own (ip_histogram_tables() of them, few enough for
+ * the first-level cache), which the work-item adds up at its end. Their counters a channel (ip_histogram_pitch()) are a
+ * number in the program, so that a table costs no address of its own: a power of two and a line between tables, since a
+ * processor takes addresses 4096 bytes apart for the same ones.
  */
 #include "base/dtype.h"
 #include "compile/emit_fold.h"
@@ -36,17 +37,12 @@ static void line(ip_emit *e, const char *text) { ip_s_add(e->ir, e->block, IP_S_
 const char *ip_fold_neutral(ip_emit *e, const ip_stage *s)
 {
     const ip_dtype_facts *facts = ip_dtype(s->acc_dtype);
-    if (s->reduce == IP_REDUCE_CUSTOM)
-        return ip_emit_value(e, s->init);
-    if (s->reduce == IP_REDUCE_SUM)
-        return "0";
+    if (s->reduce == IP_REDUCE_CUSTOM) return ip_emit_value(e, s->init);
+    if (s->reduce == IP_REDUCE_SUM) return "0";
     bool is_min = s->reduce == IP_REDUCE_MIN;
-    if (facts->is_float)
-        return "NAN"; /* min(NaN, x) is x */
-    if (s->acc_dtype == IMGPAR_U64)
-        return is_min ? "18446744073709551615ul" : "0";
-    if (s->acc_dtype == IMGPAR_I64)
-        return is_min ? "9223372036854775807l" : "(-9223372036854775807l - 1)";
+    if (facts->is_float) return "NAN"; /* min(NaN, x) is x */
+    if (s->acc_dtype == IMGPAR_U64) return is_min ? "18446744073709551615ul" : "0";
+    if (s->acc_dtype == IMGPAR_I64) return is_min ? "9223372036854775807l" : "(-9223372036854775807l - 1)";
     return ip_emit_value(e, ip_x_number(e->ir, s->acc_dtype, is_min ? facts->maximum : facts->minimum));
 }
 
@@ -54,8 +50,7 @@ const char *ip_fold_neutral(ip_emit *e, const ip_stage *s)
 const char *ip_fold_combined(ip_emit *e, const ip_stage *s, const char *acc, const char *v)
 {
     const char *type = ip_cl_type(s->acc_dtype);
-    if (s->reduce == IP_REDUCE_SUM)
-        return ip_text(e->ir, "%s + %s", acc, v);
+    if (s->reduce == IP_REDUCE_SUM) return ip_text(e->ir, "%s + %s", acc, v);
     if (s->reduce == IP_REDUCE_CUSTOM) {
         e->acc[0] = acc;
         e->acc[1] = v;
@@ -83,8 +78,9 @@ const char *ip_fold_named(ip_emit *e, const char *what, const ip_stage *s)
 /* The partial results of all work-items, one after the other. */
 void ip_fold_declare_partials(ip_emit *e, const ip_stage *s, const char *type)
 {
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), ip_fold_named(e, "partial", s),
-             ip_text(e->ir, "(__global %s *)(scratch + (long)%s * 64)", type, ip_emit_slot(e, IP_SLOT_PARTIAL, 0, s, NULL)));
+    ip_s_add(
+        e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), ip_fold_named(e, "partial", s),
+        ip_text(e->ir, "(__global %s *)(scratch + (long)%s * 64)", type, ip_emit_slot(e, IP_SLOT_PARTIAL, 0, s, NULL)));
 }
 
 /* ip_histogram_pitch(), as text. */
@@ -116,7 +112,8 @@ void ip_emit_fold_begin(ip_emit *e, const ip_stage *s)
 void ip_fold_add_compensated(ip_emit *e, const char *type, const char *total, const char *lost, const char *v)
 {
     ip_s_add(e->ir, e->block, IP_S_LET, type, "next", ip_text(e->ir, "%s + %s", total, v));
-    line(e, ip_text(e->ir, "%s += fabs(%s) >= fabs(%s) ? (%s - next) + %s : (%s - next) + %s", lost, total, v, total, v, v, total));
+    line(e, ip_text(e->ir, "%s += fabs(%s) >= fabs(%s) ? (%s - next) + %s : (%s - next) + %s", lost, total, v, total, v,
+                    v, total));
     line(e, ip_text(e->ir, "%s = next", total));
 }
 
@@ -137,8 +134,7 @@ static ip_channels enter_element(ip_emit *e, ip_expr *body, bool flat, const cha
 
 static void leave_element(ip_emit *e, const ip_channels *channels)
 {
-    if (!e->flat)
-        ip_emit_leave_channels(e, channels);
+    if (!e->flat) ip_emit_leave_channels(e, channels);
     e->flat = NULL;
     e->coord[2] = NULL;
 }
@@ -154,8 +150,7 @@ static int64_t rounded_bins(const ip_stage *histogram)
 int ip_histogram_tables(const ip_kernel *kernel, const ip_stage *histogram)
 {
     enum { MOST = 8, CACHE_BYTES = 16384 };
-    if (kernel->schedule == IP_SCHEDULE_TILES)
-        return 1;
+    if (kernel->schedule == IP_SCHEDULE_TILES) return 1;
     int64_t bytes = histogram->dims[1] * rounded_bins(histogram) * 4;
     int tables = MOST;
     while (tables > 1 && tables * bytes > CACHE_BYTES)
@@ -203,8 +198,8 @@ static void count_bin(ip_emit *e, const ip_stage *s, const char *index, const ch
     const char *bin = ip_text(e->ir, "bin[%s]", index), *bins = ip_emit_dim(e, s, 2);
     if (!is_inside)
         block = ip_s_add(e->ir, block, IP_S_IF, ip_text(e->ir, "%s >= 0 & %s < %s", bin, bin, bins), NULL, NULL);
-    ip_s_add(e->ir, block, IP_S_STORE, ip_text(e->ir, "%s[%s * %s + %s]++", ip_fold_named(e, "counts", s), row, pitch(e, s), bin),
-             NULL, NULL);
+    ip_s_add(e->ir, block, IP_S_STORE,
+             ip_text(e->ir, "%s[%s * %s + %s]++", ip_fold_named(e, "counts", s), row, pitch(e, s), bin), NULL, NULL);
 }
 
 static void count_bins(ip_emit *e, const ip_stage *s, bool is_inside)
@@ -226,16 +221,18 @@ static void count_bins(ip_emit *e, const ip_stage *s, bool is_inside)
     ip_emit_leave(e, mark);
 }
 
-/* Bytes that are read as they stand, side by side, whatever the row. (Rows outside of a constant border are not there.) */
+/* Bytes that are read as they stand, side by side, whatever the row. (Rows outside of a constant border are not
+ * there.) */
 static bool is_row_of_bytes(ip_emit *e, const ip_expr *x)
 {
-    if (x->op != IP_X_LOAD || x->dtype != IMGPAR_U8 || x->source->dims[3] != e->channels || x->border == IMGPAR_BORDER_CONSTANT
-        || e->options->checks || ip_kernel_texture(e->kernel, x->source))
+    if (x->op != IP_X_LOAD || x->dtype != IMGPAR_U8 || x->source->dims[3] != e->channels ||
+        x->border == IMGPAR_BORDER_CONSTANT || e->options->checks || ip_kernel_texture(e->kernel, x->source))
         return false;
     const ip_expr *column = ip_x_offset_from(e->ir, x->arg[2], 2);
     bool own_channel = e->channels == 1 || (x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3);
     bool same_row = !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C));
-    return own_channel && same_row && column && column->op == IP_X_CONST && column->i == 0 && x->source->dims[2] == e->domain[2];
+    return own_channel && same_row && column && column->op == IP_X_CONST && column->i == 0 &&
+           x->source->dims[2] == e->domain[2];
 }
 
 static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
@@ -252,7 +249,8 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
         ip_s_add(e->ir, e->block, IP_S_LET, "__global const uchar *", "bin",
                  ip_text(e->ir, "%s + (long)q * %d", ip_emit_row_pointer(e, bin), e->channels));
     } else {
-        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(bin->dtype), ip_text(e->ir, "bin[%d]", pixels * e->channels), NULL);
+        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(bin->dtype), ip_text(e->ir, "bin[%d]", pixels * e->channels),
+                 NULL);
         keep_bins(e, bin, flat);
     }
     count_bins(e, s, is_inside);
@@ -263,14 +261,19 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
 static ip_expr *small_addend(const ip_kernel *k, const ip_stage *s)
 {
     const ip_expr *x = s->body;
-    if (k->whole_rows || s->reduce != IP_REDUCE_SUM || is_float(s->acc_dtype) || x->op != IP_X_CAST || is_float(x->arg[0]->dtype))
+    if (k->whole_rows || s->reduce != IP_REDUCE_SUM || is_float(s->acc_dtype) || x->op != IP_X_CAST ||
+        is_float(x->arg[0]->dtype))
         return NULL;
     double most = fmax(fabs(x->arg[0]->lo), fabs(x->arg[0]->hi));
     double elements = ROW_COLUMNS * (s->over[3] > 4 ? (double)s->over[3] : 4);
     return most * elements < 2147483648.0 ? x->arg[0] : NULL;
 }
 
-typedef struct columns { const char *from, *to; bool flat; int width; } columns;
+typedef struct columns {
+    const char *from, *to;
+    bool flat;
+    int width;
+} columns;
 
 /* Folds these columns into target, in vectors of so many lanes. */
 static void fold_columns(ip_emit *e, const ip_stage *s, ip_expr *body, const columns *c, const char *target)
@@ -304,8 +307,8 @@ static bool is_first_of_few(const ip_stage *s)
 {
     const ip_expr *x = s->body;
     const int64_t most = s->acc_dtype == IMGPAR_I32 ? INT32_MAX : INT64_MAX;
-    return s->is_first && x->op == IP_X_SELECT && x->arg[0]->op == IP_X_EQ && x->arg[2]->op == IP_X_CONST
-        && x->arg[2]->i == most;
+    return s->is_first && x->op == IP_X_SELECT && x->arg[0]->op == IP_X_EQ && x->arg[2]->op == IP_X_CONST &&
+           x->arg[2]->i == most;
 }
 
 /* first = the place of the first channel at a column */
@@ -362,8 +365,9 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
     const char *total = ip_fold_named(e, "total", s), *target = total, *from = xa, *to = xb;
     ip_expr *body = s->body, *small = small_addend(e->kernel, s);
     if (small && (flat || e->channels == 1) && is_row_of_bytes(e, small)) {
-        line(e, ip_text(e->ir, "%s += ip_sum_bytes(%s + (long)%s * %d, (%s - %s) * %d, %s)", total, ip_emit_row_pointer(e, small), xa,
-                        e->channels, xb, xa, e->channels, ip_emit_fetches(e, small)));
+        line(e,
+             ip_text(e->ir, "%s += ip_sum_bytes(%s + (long)%s * %d, (%s - %s) * %d, %s)", total,
+                     ip_emit_row_pointer(e, small), xa, e->channels, xb, xa, e->channels, ip_emit_fetches(e, small)));
         return;
     }
     if (small) {
@@ -385,8 +389,7 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
     }
     fold_columns(e, s, body, &(columns){ from, to, flat, small ? 16 : ip_emit_width(e, body, s->acc_dtype) }, target);
     ip_emit_leave(e, in_row);
-    if (small)
-        line(e, ip_text(e->ir, "%s += (%s)row", total, ip_cl_type(s->acc_dtype)));
+    if (small) line(e, ip_text(e->ir, "%s += (%s)row", total, ip_cl_type(s->acc_dtype)));
 }
 
 /* Floats: Note [Sums of floats]. MIN and MAX use the lanes too, since their order is free. */
@@ -401,16 +404,18 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
     ip_mark in_block = ip_emit_enter(e, blocks);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "i1", ip_text(e->ir, "min(i0 + %d, %s)", BLOCK, to));
     ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "lane[%d]", LANES), NULL);
-    ip_emit_fetch(e, s->body, ip_text(e->ir, flat ? "(i0 / %d)" : "i0", e->channels), ip_text(e->ir, flat ? "(i1 / %d)" : "i1", e->channels));
+    ip_emit_fetch(e, s->body, ip_text(e->ir, flat ? "(i0 / %d)" : "i0", e->channels),
+                  ip_text(e->ir, flat ? "(i1 / %d)" : "i1", e->channels));
     ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", LANES));
     ip_s_add(e->ir, init, IP_S_STORE, "lane[t]", ip_fold_neutral(e, s), NULL);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "whole", ip_text(e->ir, "i1 - (i1 - i0) %% %d", step));
     for (int part = 0; part < 2; part++) { /* whole groups of lanes, then the rest */
-        ip_stmt *groups = ip_s_add(e->ir, e->block, IP_S_FOR, "q", part == 0 ? "i0" : "whole", part == 0 ? "whole" : "i1");
+        ip_stmt *groups =
+            ip_s_add(e->ir, e->block, IP_S_FOR, "q", part == 0 ? "i0" : "whole", part == 0 ? "whole" : "i1");
         groups->d = ip_text(e->ir, "%d", step);
         ip_mark in_group = ip_emit_enter(e, groups);
-        ip_stmt *lanes = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0",
-                                  part == 0 ? ip_text(e->ir, "%d", step) : "i1 - q");
+        ip_stmt *lanes =
+            ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", part == 0 ? ip_text(e->ir, "%d", step) : "i1 - q");
         if (part == 0 && step == LANES) {
             lanes->parallel = IP_INDEPENDENT;
             lanes->vector_width = s->acc_dtype == IMGPAR_F64 ? LANES / 2 : LANES;
@@ -427,8 +432,8 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
     }
     for (int half = LANES / 2; half > 0; half /= 2) {
         ip_stmt *pairs = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", half));
-        ip_s_add(e->ir, pairs, IP_S_STORE, "lane[t]", ip_fold_combined(e, s, "lane[t]", ip_text(e->ir, "lane[t + %d]", half)),
-                 NULL);
+        ip_s_add(e->ir, pairs, IP_S_STORE, "lane[t]",
+                 ip_fold_combined(e, s, "lane[t]", ip_text(e->ir, "lane[t + %d]", half)), NULL);
     }
     if (s->reduce == IP_REDUCE_SUM)
         ip_fold_add_compensated(e, type, ip_fold_named(e, "total", s), ip_fold_named(e, "lost", s), "lane[0]");
@@ -453,8 +458,10 @@ void ip_emit_fold_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
 /* All tables of a work-item into its first. */
 static void add_tables(ip_emit *e, const ip_stage *s)
 {
-    const char *counts = ip_fold_named(e, "counts", s), *cells = ip_text(e->ir, "%s * %d", pitch(e, s), (int)s->dims[1]);
-    ip_stmt *tables = ip_s_add(e->ir, e->top, IP_S_FOR, "t", "1", ip_text(e->ir, "%d", ip_histogram_tables(e->kernel, s)));
+    const char *counts = ip_fold_named(e, "counts", s),
+               *cells = ip_text(e->ir, "%s * %d", pitch(e, s), (int)s->dims[1]);
+    ip_stmt *tables =
+        ip_s_add(e->ir, e->top, IP_S_FOR, "t", "1", ip_text(e->ir, "%d", ip_histogram_tables(e->kernel, s)));
     ip_stmt *loop = ip_s_add(e->ir, tables, IP_S_FOR, "k", "0", cells);
     ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k] += %s[t * %s + k]", counts, counts, cells), NULL, NULL);
 }
@@ -469,7 +476,8 @@ void ip_emit_fold_end(ip_emit *e, const ip_stage *s)
     ip_fold_declare_partials(e, s, ip_cl_type(s->acc_dtype));
     if (ip_fold_sums_floats(s)) {
         ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item * 2]", partial), total, NULL);
-        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item * 2 + 1]", partial), ip_fold_named(e, "lost", s), NULL);
+        ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item * 2 + 1]", partial), ip_fold_named(e, "lost", s),
+                 NULL);
     } else {
         ip_s_add(e->ir, e->top, IP_S_STORE, ip_text(e->ir, "%s[item]", partial), total, NULL);
     }
@@ -481,12 +489,15 @@ static void finish_histogram(ip_emit *e, const ip_stage *s)
     const char *bins = ip_emit_dim(e, s, 2), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
     ip_fold_declare_partials(e, s, "uint");
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "bin", ip_emit_global_id(e, 0));
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "bin < %s * %d", bins, (int)s->dims[1]), NULL, NULL);
+    ip_stmt *when =
+        ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "bin < %s * %d", bins, (int)s->dims[1]), NULL, NULL);
     ip_s_add(e->ir, when, IP_S_VAR, "uint", "count", "0");
     ip_stmt *loop = ip_s_add(e->ir, when, IP_S_FOR, "k", "0", items);
     ip_s_add(e->ir, loop, IP_S_STORE,
-             ip_text(e->ir, "count += %s[(long)k * %d * %s + bin + bin / %s * (%s - %s)]", ip_fold_named(e, "partial", s),
-                     (int)s->dims[1] * ip_histogram_tables(e->kernel, s), pitch(e, s), bins, pitch(e, s), bins), NULL, NULL);
+             ip_text(e->ir, "count += %s[(long)k * %d * %s + bin + bin / %s * (%s - %s)]",
+                     ip_fold_named(e, "partial", s), (int)s->dims[1] * ip_histogram_tables(e->kernel, s), pitch(e, s),
+                     bins, pitch(e, s), bins),
+             NULL, NULL);
     ip_s_add(e->ir, when, IP_S_STORE, ip_text(e->ir, "%s[bin]", ip_emit_buffer(e, s)), "count", NULL);
 }
 
@@ -511,14 +522,15 @@ static void finish_reduction(ip_emit *e, const ip_stage *s)
     const char *type = ip_cl_type(s->acc_dtype), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
     const char *partial = ip_fold_named(e, "partial", s), *total = ip_fold_named(e, "total", s),
                *lost = ip_fold_named(e, "lost", s);
-    ip_mark outer = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == 0", ip_emit_global_id(e, 0)), NULL, NULL));
+    ip_mark outer = ip_emit_enter(
+        e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == 0", ip_emit_global_id(e, 0)), NULL, NULL));
     ip_fold_declare_partials(e, s, type);
     ip_s_add(e->ir, e->block, IP_S_VAR, type, total, ip_fold_neutral(e, s));
-    if (ip_fold_sums_floats(s))
-        ip_s_add(e->ir, e->block, IP_S_VAR, type, lost, "0");
+    if (ip_fold_sums_floats(s)) ip_s_add(e->ir, e->block, IP_S_VAR, type, lost, "0");
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", items);
     ip_mark mark = ip_emit_enter(e, loop);
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "v", ip_text(e->ir, ip_fold_sums_floats(s) ? "%s[k * 2]" : "%s[k]", partial));
+    ip_s_add(e->ir, e->block, IP_S_LET, type, "v",
+             ip_text(e->ir, ip_fold_sums_floats(s) ? "%s[k * 2]" : "%s[k]", partial));
     if (ip_fold_sums_floats(s)) {
         ip_fold_add_compensated(e, type, total, lost, "v");
         line(e, ip_text(e->ir, "%s += %s[k * 2 + 1]", lost, partial));
@@ -541,12 +553,11 @@ void ip_emit_finish(ip_emit *e)
     }
     for (int i = 0; i < k->n_outputs; i++) {
         const ip_stage *s = k->outputs[i];
-        if (s->kind == IP_STAGE_MAP)
-            continue;
-        if (s->init)
-            ip_emit_uniforms(e, s->init);
+        if (s->kind == IP_STAGE_MAP) continue;
+        if (s->init) ip_emit_uniforms(e, s->init);
         ip_mark mark =
-            ip_emit_enter(e, ip_s_add(e->ir, e->top, IP_S_IF, ip_text(e->ir, "%s == %d", ip_emit_global_id(e, 1), fold++), NULL, NULL));
+            ip_emit_enter(e, ip_s_add(e->ir, e->top, IP_S_IF,
+                                      ip_text(e->ir, "%s == %d", ip_emit_global_id(e, 1), fold++), NULL, NULL));
         if (s->kind == IP_STAGE_HISTOGRAM)
             finish_histogram(e, s);
         else if (k->schedule == IP_SCHEDULE_TILES)

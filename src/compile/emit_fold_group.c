@@ -4,14 +4,14 @@
  * NAME_finish, combines those with one group.
  *
  * Note [Trees]
- * Every work-item folds its elements into a total of its own; the totals of a group meet in local memory, half as many in
- * each step. The order depends on the sizes alone, so a result is the same on every run. Integers, whose order does not matter,
- * take sub-group steps where the device has them (ip_group_add_long() and others in shaders/helpers.cl); sums of floats would
- * depend on the width of its sub-groups.
+ * Every work-item folds its elements into a total of its own; the totals of a group meet in local memory, half as many
+ * in each step. The order depends on the sizes alone, so a result is the same on every run. Integers, whose order does
+ * not matter, take sub-group steps where the device has them (ip_group_add_long() and others in shaders/helpers.cl);
+ * sums of floats would depend on the width of its sub-groups.
  *
  * Note [Counting in a group]
- * A group counts in local memory with atomic additions. Neighbouring pixels often fall into the same bin, so neighbouring
- * work-items count in different copies of the table where there is room for several.
+ * A group counts in local memory with atomic additions. Neighbouring pixels often fall into the same bin, so
+ * neighbouring work-items count in different copies of the table where there is room for several.
  */
 #include "base/dtype.h"
 #include "compile/emit_fold.h"
@@ -37,9 +37,10 @@ void ip_emit_group_fold_begin(ip_emit *e, const ip_placed *p)
     e->kernel->has_scratch = true;
     if (s->kind == IP_STAGE_HISTOGRAM) {
         const char *counts = ip_fold_named(e, "counts", s);
-        ip_s_add(e->ir, e->block, IP_S_LET, "__local uint *", counts, ip_text(e->ir, "(__local uint *)memory + %d", p->offset / 4));
-        ip_stmt *loop =
-            ip_s_add(e->ir, e->block, IP_S_FOR, "k", "lane", ip_text(e->ir, "%d", (int)ip_histogram_cells(s) * p->copies));
+        ip_s_add(e->ir, e->block, IP_S_LET, "__local uint *", counts,
+                 ip_text(e->ir, "(__local uint *)memory + %d", p->offset / 4));
+        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "lane",
+                                 ip_text(e->ir, "%d", (int)ip_histogram_cells(s) * p->copies));
         loop->d = ip_text(e->ir, "%d", group_items(e));
         ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k]", counts), "0", NULL);
         return;
@@ -52,15 +53,15 @@ void ip_emit_group_fold_begin(ip_emit *e, const ip_placed *p)
 /* A few elements a tile are added plainly, the tile's sum with compensation. */
 void ip_emit_group_fold_tile(ip_emit *e, const ip_placed *p)
 {
-    if (ip_fold_sums_floats(p->stage))
-        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(p->stage->acc_dtype), "sum", "0");
+    if (ip_fold_sums_floats(p->stage)) ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(p->stage->acc_dtype), "sum", "0");
 }
 
 void ip_emit_group_fold_tile_end(ip_emit *e, const ip_placed *p)
 {
     const ip_stage *s = p->stage;
     if (ip_fold_sums_floats(s))
-        ip_fold_add_compensated(e, ip_cl_type(s->acc_dtype), ip_fold_named(e, "total", s), ip_fold_named(e, "lost", s), "sum");
+        ip_fold_add_compensated(e, ip_cl_type(s->acc_dtype), ip_fold_named(e, "total", s), ip_fold_named(e, "lost", s),
+                                "sum");
 }
 
 static void count(ip_emit *e, const ip_placed *p, const char *value, int channel)
@@ -72,7 +73,8 @@ static void count(ip_emit *e, const ip_placed *p, const char *value, int channel
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s >= 0 & %s < %s", bin, bin, bins), NULL, NULL);
     ip_s_add(e->ir, when, IP_S_STORE,
              ip_text(e->ir, "atomic_inc(%s + %s%s * %s + %s)", ip_fold_named(e, "counts", s), copy,
-                     ip_emit_channel_text(e, channel), bins, bin), NULL, NULL);
+                     ip_emit_channel_text(e, channel), bins, bin),
+             NULL, NULL);
 }
 
 void ip_emit_group_fold_element(ip_emit *e, const ip_placed *p, const char *const *values, int n)
@@ -89,11 +91,11 @@ void ip_emit_group_fold_element(ip_emit *e, const ip_placed *p, const char *cons
 
 /* ---- after them -------------------------------------------------------------------------- */
 
-/* The type in which the totals of an integer fold meet; NULL: their order matters, or the user's function folds them. */
+/* The type in which the totals of an integer fold meet; NULL: their order matters, or the user's function folds
+ * them. */
 static const char *any_order(const ip_stage *s)
 {
-    if (ip_dtype(s->acc_dtype)->is_float || s->reduce == IP_REDUCE_CUSTOM)
-        return NULL;
+    if (ip_dtype(s->acc_dtype)->is_float || s->reduce == IP_REDUCE_CUSTOM) return NULL;
     return ip_dtype(s->acc_dtype)->size_bytes < 4 ? "int" : ip_cl_type(s->acc_dtype);
 }
 
@@ -105,15 +107,16 @@ static const char *fold_tree(ip_emit *e, const ip_stage *s)
     bool floats = ip_fold_sums_floats(s);
     int items = group_items(e);
     const char *own = ip_text(e->ir, "%s[lane]", tree), *own_lost = ip_text(e->ir, "%s[lane + %d]", tree, items);
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__local %s *", type), tree, ip_text(e->ir, "(__local %s *)memory", type));
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__local %s *", type), tree,
+             ip_text(e->ir, "(__local %s *)memory", type));
     barrier(e); /* whoever reads a tile there has done so */
     if (any_order(s)) {
-        line(e, ip_text(e->ir, "ip_group_%s_%s(%s, %s, lane, %d)", names[s->reduce], type, tree, ip_fold_named(e, "total", s), items));
+        line(e, ip_text(e->ir, "ip_group_%s_%s(%s, %s, lane, %d)", names[s->reduce], type, tree,
+                        ip_fold_named(e, "total", s), items));
         return tree;
     }
     ip_s_add(e->ir, e->block, IP_S_STORE, own, ip_fold_named(e, "total", s), NULL);
-    if (floats)
-        ip_s_add(e->ir, e->block, IP_S_STORE, own_lost, ip_fold_named(e, "lost", s), NULL);
+    if (floats) ip_s_add(e->ir, e->block, IP_S_STORE, own_lost, ip_fold_named(e, "lost", s), NULL);
     barrier(e);
     for (int n = items / 2; n > 0; n /= 2) {
         ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "lane < %d", n), NULL, NULL));
@@ -133,7 +136,8 @@ static const char *fold_tree(ip_emit *e, const ip_stage *s)
 static void store_counts(ip_emit *e, const ip_placed *p)
 {
     const ip_stage *s = p->stage;
-    const char *counts = ip_fold_named(e, "counts", s), *cells = ip_text(e->ir, "%s * %d", ip_emit_dim(e, s, 2), (int)s->dims[1]);
+    const char *counts = ip_fold_named(e, "counts", s),
+               *cells = ip_text(e->ir, "%s * %d", ip_emit_dim(e, s, 2), (int)s->dims[1]);
     barrier(e);
     ip_fold_declare_partials(e, s, "uint");
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "lane", cells);
@@ -141,7 +145,8 @@ static void store_counts(ip_emit *e, const ip_placed *p)
     const char *sum = ip_text(e->ir, "%s[k]", counts);
     for (int copy = 1; copy < p->copies; copy++)
         sum = ip_text(e->ir, "%s + %s[k + %d]", sum, counts, copy * (int)ip_histogram_cells(s));
-    ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[item * %s + k]", ip_fold_named(e, "partial", s), cells), sum, NULL);
+    ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[item * %s + k]", ip_fold_named(e, "partial", s), cells), sum,
+             NULL);
 }
 
 void ip_emit_group_fold_end(ip_emit *e, const ip_placed *p)
@@ -170,8 +175,7 @@ void ip_emit_group_finish(ip_emit *e, const ip_stage *s)
     ip_mark in_group = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "get_group_id(0) == 0", NULL, NULL));
     ip_fold_declare_partials(e, s, type);
     ip_s_add(e->ir, e->block, IP_S_VAR, type, total, ip_fold_neutral(e, s));
-    if (floats)
-        ip_s_add(e->ir, e->block, IP_S_VAR, type, lost, "0");
+    if (floats) ip_s_add(e->ir, e->block, IP_S_VAR, type, lost, "0");
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "lane", ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL));
     loop->d = ip_text(e->ir, "%d", group_items(e));
     ip_mark mark = ip_emit_enter(e, loop);
@@ -179,7 +183,8 @@ void ip_emit_group_finish(ip_emit *e, const ip_stage *s)
         ip_fold_add_compensated(e, type, total, lost, ip_text(e->ir, "%s[k * 2]", partial));
         line(e, ip_text(e->ir, "%s += %s[k * 2 + 1]", lost, partial));
     } else {
-        ip_s_add(e->ir, e->block, IP_S_STORE, total, ip_fold_combined(e, s, total, ip_text(e->ir, "%s[k]", partial)), NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE, total, ip_fold_combined(e, s, total, ip_text(e->ir, "%s[k]", partial)),
+                 NULL);
     }
     ip_emit_leave(e, mark);
     const char *tree = fold_tree(e, s);

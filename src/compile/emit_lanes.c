@@ -3,15 +3,17 @@
  * Pixels that read others at computed columns.
  *
  * Note [Channels as lanes]
- * Where a pixel is made of pixels at computed columns of a row that is kept, its neighbour's lie anywhere: a loop over pixels
- * would gather what it reads element by element. The channels of each pixel do lie side by side. So three or four channels are
- * the lanes of a vector, one read for all of them, and the loop is over pixels as they come. A row that is kept has room behind
- * its end for the fourth lane. What is made of such a vector alone, rounding above all, is left to a second loop, a flat one, over
- * a block of pixels at a time. Where nothing is, and the row is kept, pixels go there as they come.
+ * Where a pixel is made of pixels at computed columns of a row that is kept, its neighbour's lie anywhere: a loop over
+ * pixels would gather what it reads element by element. The channels of each pixel do lie side by side. So three or
+ * four channels are the lanes of a vector, one read for all of them, and the loop is over pixels as they come. A row
+ * that is kept has room behind its end for the fourth lane. What is made of such a vector alone, rounding above all, is
+ * left to a second loop, a flat one, over a block of pixels at a time. Where nothing is, and the row is kept, pixels go
+ * there as they come.
  *
  * Note [Pixels side by side]
- * The sum of a window is a chain of operations, each of which waits for the one before, while a processor could do several. So the
- * windows of four pixels are folded in one loop over their taps. The last pixel stands in for those behind the end of the row.
+ * The sum of a window is a chain of operations, each of which waits for the one before, while a processor could do
+ * several. So the windows of four pixels are folded in one loop over their taps. The last pixel stands in for those
+ * behind the end of the row.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
@@ -20,11 +22,18 @@ enum { LANES = 4, LEAST_CHANNELS = 3, BLOCK_PIXELS = 160, SIDE_BY_SIDE = 4, MOST
 
 /* ---- which bodies ---------------------------------------------------------------------------- */
 
-typedef struct lane_check { ip_emit *e; bool fits, gathers, is_kept; int n_windows; } lane_check;
+typedef struct lane_check {
+    ip_emit *e;
+    bool fits, gathers, is_kept;
+    int n_windows;
+} lane_check;
 
 static bool is_f32(const ip_expr *x) { return x->dtype == IMGPAR_F32; }
 
-static bool is_integer(const ip_expr *x) { return !ip_dtype(x->dtype)->is_float && x->dtype != IMGPAR_BOOL && ip_dtype(x->dtype)->size_bytes <= 4; }
+static bool is_integer(const ip_expr *x)
+{
+    return !ip_dtype(x->dtype)->is_float && x->dtype != IMGPAR_BOOL && ip_dtype(x->dtype)->size_bytes <= 4;
+}
 
 static bool is_number(const ip_expr *x) { return is_f32(x) || is_integer(x); }
 
@@ -34,28 +43,33 @@ static bool load_fits(lane_check *c, ip_expr *x)
     c->is_kept &= placed && placed->place == IP_PLACE_RING;
     bool own_channel = x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3 && x->source->dims[3] == c->e->channels;
     c->gathers |= !ip_x_offset_from(c->e->ir, x->arg[2], 2);
-    return x->border == IP_BORDER_NONE && own_channel && is_number(x) && x->source->dtype == x->dtype && !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
+    return x->border == IP_BORDER_NONE && own_channel && is_number(x) && x->source->dtype == x->dtype &&
+           !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
 }
 
 static bool window_fits(lane_check *c, const ip_expr *x)
 {
-    if (++c->n_windows > MOST_WINDOWS || ip_x_has_window(c->e->ir, x->arg[0]))
-        return false;
-    if (x->fold == IP_FOLD_FMA)
-        return is_f32(x) && !(x->arg[1]->uses & IP_USES_C);
+    if (++c->n_windows > MOST_WINDOWS || ip_x_has_window(c->e->ir, x->arg[0])) return false;
+    if (x->fold == IP_FOLD_FMA) return is_f32(x) && !(x->arg[1]->uses & IP_USES_C);
     return x->fold == IP_FOLD_SUM && is_number(x);
 }
 
 static bool check(ip_expr *x, void *user)
 {
     lane_check *c = user;
-    if (!(x->uses & IP_USES_C) || !c->fits)
-        return false;
+    if (!(x->uses & IP_USES_C) || !c->fits) return false;
     switch (x->op) {
     case IP_X_LOAD: c->fits = load_fits(c, x); return false;
-    case IP_X_ADD: case IP_X_SUB: case IP_X_MUL: case IP_X_FMA: case IP_X_MIN: case IP_X_MAX: c->fits = is_number(x); break;
+    case IP_X_ADD:
+    case IP_X_SUB:
+    case IP_X_MUL:
+    case IP_X_FMA:
+    case IP_X_MIN:
+    case IP_X_MAX: c->fits = is_number(x); break;
     case IP_X_CAST: c->fits = is_number(x) && is_integer(x->arg[0]); break;
-    case IP_X_IDIV: c->fits = is_integer(x) && x->arg[0]->lo >= 0 && x->arg[1]->op == IP_X_CONST && x->arg[1]->i > 0; break;
+    case IP_X_IDIV:
+        c->fits = is_integer(x) && x->arg[0]->lo >= 0 && x->arg[1]->op == IP_X_CONST && x->arg[1]->i > 0;
+        break;
     case IP_X_WINDOW: c->fits = window_fits(c, x); break;
     default: c->fits = false;
     }
@@ -87,34 +101,35 @@ static ip_expr *lanes_part(ip_emit *e, ip_expr *x)
             else if (x->arg[k]->uses & (IP_USES_X | IP_USES_C))
                 return x;
         }
-        if (!inner)
-            return x;
+        if (!inner) return x;
         x = inner;
     }
     return x;
 }
 
-typedef struct step_check { int64_t step, channels; int n_loads; bool fits; } step_check;
+typedef struct step_check {
+    int64_t step, channels;
+    int n_loads;
+    bool fits;
+} step_check;
 
 static bool check_step(ip_expr *x, void *user)
 {
     step_check *c = user;
-    if (!(x->uses & (IP_USES_X | IP_USES_C)))
-        return false;
+    if (!(x->uses & (IP_USES_X | IP_USES_C))) return false;
     if (x->op != IP_X_LOAD) {
         c->fits = c->fits && x->op != IP_X_WINDOW && x->op != IP_X_COORD;
         return c->fits;
     }
     int64_t step = ip_x_step(x->arg[2]);
-    if (c->n_loads++ == 0)
-        c->step = step;
+    if (c->n_loads++ == 0) c->step = step;
     bool is_flat = ip_x_is_coord(x->arg[3], 3) && x->source->dims[3] == c->channels;
     c->fits = c->fits && step == c->step && is_flat && !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C));
     return false;
 }
 
-/* The step of all columns that the body, which fits lanes, reads (Note [Even steps]); 0: there is none, it does not pay, or what is read
- * has other channels, a mask. */
+/* The step of all columns that the body, which fits lanes, reads (Note [Even steps]); 0: there is none, it does not
+ * pay, or what is read has other channels, a mask. */
 static int64_t even_step(ip_emit *e, ip_expr *body)
 {
     step_check c = { .channels = e->channels, .fits = true };
@@ -124,10 +139,10 @@ static int64_t even_step(ip_emit *e, ip_expr *body)
 
 bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *s)
 {
-    bool may = e->options->pragmas && !e->options->checks && e->channels >= LEAST_CHANNELS && e->channels <= LANES && s->dtype == s->body->dtype;
+    bool may = e->options->pragmas && !e->options->checks && e->channels >= LEAST_CHANNELS && e->channels <= LANES &&
+               s->dtype == s->body->dtype;
     lane_check c = { .e = e, .fits = may, .is_kept = true };
-    if (may)
-        ip_x_descend(e->ir, lanes_part(e, s->body), check, &c);
+    if (may) ip_x_descend(e->ir, lanes_part(e, s->body), check, &c);
     return c.fits && c.gathers && (c.is_kept || even_step(e, s->body)) && !e->ir->failed;
 }
 
@@ -135,7 +150,10 @@ bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *s)
 
 static const char *lanes_type(ip_emit *e, const ip_expr *x) { return ip_text(e->ir, "%s4", ip_cl_type(x->dtype)); }
 
-static const char *spread(ip_emit *e, const ip_expr *x, const char *value) { return ip_text(e->ir, "(%s)(%s)", lanes_type(e, x), value); }
+static const char *spread(ip_emit *e, const ip_expr *x, const char *value)
+{
+    return ip_text(e->ir, "(%s)(%s)", lanes_type(e, x), value);
+}
 
 static const char *declared(ip_emit *e, const ip_expr *x, const char *text)
 {
@@ -177,21 +195,22 @@ static void window_of_each(ip_emit *e, const ip_expr *x, const char *const *pixe
     ip_emit_leave(e, mark);
 }
 
-/* Where a load's pixel is. What is added to a computed column is added to the address, so that columns beside it share one. */
+/* Where a load's pixel is. What is added to a computed column is added to the address, so that columns beside it share
+ * one. */
 static const char *pixel_of(ip_emit *e, const ip_expr *load)
 {
     ip_expr *column = load->arg[2], *by = column->op == IP_X_ADD ? column->arg[1] : NULL;
     const char *row = ip_emit_row_pointer(e, load);
     if (!by || by->op != IP_X_CONST)
         return ip_text(e->ir, "%s + (long)%s * %d", row, ip_emit_value(e, column), e->channels);
-    return ip_text(e->ir, "%s + (long)%s * %d + %lld", row, ip_emit_value(e, column->arg[0]), e->channels, (long long)by->i * e->channels);
+    return ip_text(e->ir, "%s + (long)%s * %d + %lld", row, ip_emit_value(e, column->arg[0]), e->channels,
+                   (long long)by->i * e->channels);
 }
 
 /* The lesser or greater; as of scalars, of a number and NaN the number. */
 static const char *extreme(ip_emit *e, const ip_expr *x, const char *a, const char *b)
 {
-    if (is_integer(x))
-        return ip_text(e->ir, "%s(%s, %s)", x->op == IP_X_MIN ? "min" : "max", a, b);
+    if (is_integer(x)) return ip_text(e->ir, "%s(%s, %s)", x->op == IP_X_MIN ? "min" : "max", a, b);
     return ip_text(e->ir, "select(%s, %s, (%s %s %s) | (%s != %s))", b, a, a, x->op == IP_X_MIN ? "<" : ">", b, b, b);
 }
 
@@ -211,11 +230,9 @@ static const char *lanes_text(ip_emit *e, const ip_expr *x, const char *const a[
 /* A vector of the channels' values. */
 static const char *lanes_of(ip_emit *e, ip_expr *x)
 {
-    if (!(x->uses & IP_USES_C))
-        return spread(e, x, ip_emit_value(e, x));
+    if (!(x->uses & IP_USES_C)) return spread(e, x, ip_emit_value(e, x));
     const char *name = ip_emit_name_of(e, x), *a[3] = { NULL };
-    if (name)
-        return name;
+    if (name) return name;
     for (int k = 0; k < x->n_args && x->op != IP_X_LOAD; k++)
         a[k] = lanes_of(e, x->arg[k]);
     name = declared(e, x, x->op == IP_X_LOAD ? ip_text(e->ir, "vload4(0, %s)", pixel_of(e, x)) : lanes_text(e, x, a));
@@ -223,13 +240,15 @@ static const char *lanes_of(ip_emit *e, ip_expr *x)
     return name;
 }
 
-typedef struct windows { ip_expr *of[MOST_WINDOWS]; int n; } windows;
+typedef struct windows {
+    ip_expr *of[MOST_WINDOWS];
+    int n;
+} windows;
 
 static void note_window(ip_expr *x, void *user)
 {
     windows *w = user;
-    if (x->op == IP_X_WINDOW && x->uses & IP_USES_C && w->n < MOST_WINDOWS)
-        w->of[w->n++] = x;
+    if (x->op == IP_X_WINDOW && x->uses & IP_USES_C && w->n < MOST_WINDOWS) w->of[w->n++] = x;
 }
 
 /* Pixels from .. to become what x is of each of them, the first of them at made. */
@@ -256,7 +275,8 @@ static void lanes_loop(ip_emit *e, ip_expr *x, const char *from, const char *to,
             ip_emit_name(e, w.of[k], sums[k][u]);
         const char *value = lanes_of(e, x);
         ip_s_add(e->ir, e->block, IP_S_STORE,
-                 ip_text(e->ir, "vstore4(%s, 0, %s + (%s - %s) * %d)", value, made, pixels[u], from, e->channels), NULL, NULL);
+                 ip_text(e->ir, "vstore4(%s, 0, %s + (%s - %s) * %d)", value, made, pixels[u], from, e->channels), NULL,
+                 NULL);
         ip_emit_leave(e, of_pixel);
     }
     e->coord[2] = NULL;
@@ -266,7 +286,8 @@ static void lanes_loop(ip_emit *e, ip_expr *x, const char *from, const char *to,
 /* The stage's elements of pixels p .. p + n; part of its body is made[..]. */
 static void finish_block(ip_emit *e, const ip_stage *s, const ip_expr *part, const char *made, const char *target)
 {
-    ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", e->channels), ip_text(e->ir, "(p + n) * %d", e->channels),
+    ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", e->channels),
+                                                    ip_text(e->ir, "(p + n) * %d", e->channels),
                                                     ip_emit_width(e, s->body, s->dtype)));
     e->flat = "i";
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
@@ -311,10 +332,10 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *target, const c
 
 /*
  * Note [Even steps]
- * Where pixel x is made of pixels from step * x on, as in a resize to a half, what it would be is computed at every column of the row
- * that is read, a block of them at a time: that is a flat loop over elements side by side. Then every step-th pixel is taken. For few
- * columns a pixel it is cheaper than to compute pixel by pixel, four lanes of which are a quarter of a vector. Nothing is read behind the
- * last pixel, so rows need not be kept.
+ * Where pixel x is made of pixels from step * x on, as in a resize to a half, what it would be is computed at every
+ * column of the row that is read, a block of them at a time: that is a flat loop over elements side by side. Then every
+ * step-th pixel is taken. For few columns a pixel it is cheaper than to compute pixel by pixel, four lanes of which are
+ * a quarter of a vector. Nothing is read behind the last pixel, so rows need not be kept.
  */
 static ip_expr *without_step(ip_ir *ir, ip_expr *x, void *user)
 {
@@ -331,13 +352,18 @@ static void stepped_row(ip_emit *e, const ip_stage *s, int64_t step, const char 
     ip_mark in_block = enter_blocks(e, xa, xb);
     const char *every = block_of(e, ip_dtype(s->dtype)->cl, BLOCK_PIXELS * by);
     const char *end = ip_text(e->ir, "(p + n) * %d - %d", by, by - e->channels);
-    ip_mark in_flat = ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", by), end, ip_emit_width(e, body, s->dtype)));
+    ip_mark in_flat =
+        ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", by), end, ip_emit_width(e, body, s->dtype)));
     e->flat = "i";
     ip_emit_count_uses(e, &body, 1);
     ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[i - p * %d]", every, by), ip_emit_value(e, body), NULL);
     e->flat = NULL;
     ip_emit_leave(e, in_flat);
-    ip_emit_take(e, &(ip_taking){ .from = every, .to = ip_text(e->ir, "%s + p * %d", target, e->channels), .n = "n", .by = by, .dtype = s->dtype });
+    ip_emit_take(e, &(ip_taking){ .from = every,
+                                  .to = ip_text(e->ir, "%s + p * %d", target, e->channels),
+                                  .n = "n",
+                                  .by = by,
+                                  .dtype = s->dtype });
     ip_emit_leave(e, in_block);
 }
 

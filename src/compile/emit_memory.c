@@ -26,8 +26,7 @@ static const char *inside_index(ip_emit *e, const ip_expr *load, int dim, const 
     const char *index = ip_emit_value(e, load->arg[dim]);
     bool plain = x->op == IP_X_COORD && x->axis == dim && s->dims[dim] == (dim < 3 ? e->domain[dim] : e->channels);
     bool fixed_channel = dim == 3 && x->op == IP_X_CONST && x->i >= 0 && x->i < s->dims[3];
-    if (load->border == IP_BORDER_NONE || plain || fixed_channel)
-        return index;
+    if (load->border == IP_BORDER_NONE || plain || fixed_channel) return index;
     const char *extent = dim < 3 ? ip_emit_dim(e, s, dim) : ip_text(e->ir, "%d", (int)s->dims[3]);
     const char *raw = ip_text(e->ir, "q%d", e->n_values++);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", raw, index);
@@ -46,8 +45,7 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
     const ip_stage *s = load->source;
     for (int k = 0; k < e->n_rows; k++) {
         struct ip_row *r = &e->rows[k];
-        if (r->stage == s && r->z == load->arg[0] && r->y == load->arg[1] && r->border == load->border)
-            return r;
+        if (r->stage == s && r->z == load->arg[0] && r->y == load->arg[1] && r->border == load->border) return r;
     }
     const ip_placed *placed = ip_kernel_placed(e->kernel, s);
     bool is_ring = placed && placed->place == IP_PLACE_RING, is_tile = placed && placed->place == IP_PLACE_TILE;
@@ -61,8 +59,9 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
                  ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), y, ip_emit_tile_top(e, s), placed->pitch));
     else if (is_ring && placed->is_deep)
-        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
-                 ip_text(e->ir, "%s + (z - za) * %s", ip_emit_ring(e, s), ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
+        ip_s_add(
+            e->ir, e->block, IP_S_LET, type, pointer,
+            ip_text(e->ir, "%s + (z - za) * %s", ip_emit_ring(e, s), ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
     else if (is_ring && placed->rows == 1)
         ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_ring(e, s));
     else if (is_ring)
@@ -94,16 +93,15 @@ static ip_place place_of(const ip_emit *e, const ip_stage *s)
 static const char *element(ip_emit *e, const ip_stage *s, const char *pointer, const char *index)
 {
     index = ip_emit_checked_index(e, s, place_of(e, s), false, pointer, index);
-    if (s->dtype == IMGPAR_F16)
-        return ip_text(e->ir, "vload_half(%s, %s)", index, pointer);
+    if (s->dtype == IMGPAR_F16) return ip_text(e->ir, "vload_half(%s, %s)", index, pointer);
     return ip_text(e->ir, "%s[%s]", pointer, index);
 }
 
 bool ip_emit_column_is_inside(ip_emit *e, const ip_expr *load)
 {
     int lo, hi;
-    return ip_placed_is_kept(ip_kernel_placed(e->kernel, load->source))
-        || (e->is_within && ip_load_reads_beside(e->ir, load, e->domain, &lo, &hi));
+    return ip_placed_is_kept(ip_kernel_placed(e->kernel, load->source)) ||
+           (e->is_within && ip_load_reads_beside(e->ir, load, e->domain, &lo, &hi));
 }
 
 static const char *column_of_load(ip_emit *e, const ip_expr *load, const char **inside)
@@ -129,29 +127,30 @@ static const char *index_in_row(ip_emit *e, const ip_expr *load, const char **in
         return ip_text(e->ir, "%s + %s * %d%s", e->flat, ip_emit_value(e, rest), channels, start);
     }
     const char *x = column_of_load(e, load, inside), *c = inside_index(e, load, 3, inside);
-    if (channels == 1)
-        return ip_text(e->ir, "%s%s", x, start);
+    if (channels == 1) return ip_text(e->ir, "%s%s", x, start);
     return ip_text(e->ir, "%s * %d + %s%s", x, channels, c, start);
 }
 
 /*
  * Note [Four channels]
- * Of pixels of three bytes compilers take one channel by shuffling vectors, of those of four they read each element by itself. So a channel
- * of four bytes, or of four times two, is a part of the word that the pixel is: words lie side by side, and are shifted and narrowed as
- * vectors. That takes 0.3 to 0.6 of the time.
+ * Of pixels of three bytes compilers take one channel by shuffling vectors, of those of four they read each element by
+ * itself. So a channel of four bytes, or of four times two, is a part of the word that the pixel is: words lie side by
+ * side, and are shifted and narrowed as vectors. That takes 0.3 to 0.6 of the time.
  */
 bool ip_emit_is_part_of_word(const ip_emit *e, const ip_expr *load)
 {
-    return ip_emit_calls_helpers(e) && !e->flat && e->coord[2]
-        && load->source->dims[3] == 4 && ip_dtype(load->source->dtype)->size_bytes <= 2 && load->source->dtype != IMGPAR_F16
-        && (load->arg[2]->uses & IP_USES_X);
+    return ip_emit_calls_helpers(e) && !e->flat && e->coord[2] && load->source->dims[3] == 4 &&
+           ip_dtype(load->source->dtype)->size_bytes <= 2 && load->source->dtype != IMGPAR_F16 &&
+           (load->arg[2]->uses & IP_USES_X);
 }
 
 static const char *part_of_word(ip_emit *e, const ip_expr *load, const char *pointer, const char **inside)
 {
     const ip_dtype_facts *facts = ip_dtype(load->source->dtype);
-    const char *word = facts->size_bytes == 1 ? "uchar" : "ushort", *x = column_of_load(e, load, inside), *c = inside_index(e, load, 3, inside);
-    return ip_text(e->ir, "(%s)ip_of_four_%s((__global const %s *)%s + (%s) * 4, %s)", facts->cl, word, word, pointer, x, c);
+    const char *word = facts->size_bytes == 1 ? "uchar" : "ushort", *x = column_of_load(e, load, inside),
+               *c = inside_index(e, load, 3, inside);
+    return ip_text(e->ir, "(%s)ip_of_four_%s((__global const %s *)%s + (%s) * 4, %s)", facts->cl, word, word, pointer,
+                   x, c);
 }
 
 static const char *table_element(ip_emit *e, const ip_expr *load)
@@ -166,9 +165,9 @@ static const char *table_element(ip_emit *e, const ip_expr *load)
 
 /*
  * Note [Samplers]
- * `edge` repeats the image's edges, `black` is 0 beyond them: these borders cost nothing. Others are applied to the index. An
- * image holds the region of its stage that is read, so the two have common edges wherever something beyond one is read.
- * Channels of one texel share its read.
+ * `edge` repeats the image's edges, `black` is 0 beyond them: these borders cost nothing. Others are applied to the
+ * index. An image holds the region of its stage that is read, so the two have common edges wherever something beyond
+ * one is read. Channels of one texel share its read.
  */
 void ip_emit_samplers(ip_emit *e)
 {
@@ -184,11 +183,11 @@ static struct ip_row *texel_of(ip_emit *e, const ip_expr *load)
     const ip_stage *s = load->source;
     for (int k = 0; k < e->n_rows; k++) {
         struct ip_row *r = &e->rows[k];
-        if (r->stage == s && r->z == load->arg[2] && r->y == load->arg[1] && r->border == load->border)
-            return r;
+        if (r->stage == s && r->z == load->arg[2] && r->y == load->arg[1] && r->border == load->border) return r;
     }
-    bool is_black = load->border == IMGPAR_BORDER_CONSTANT && load->arg[4]->op == IP_X_CONST
-        && (ip_dtype(load->arg[4]->dtype)->is_float ? load->arg[4]->f == 0 && !signbit(load->arg[4]->f) : load->arg[4]->i == 0);
+    bool is_black = load->border == IMGPAR_BORDER_CONSTANT && load->arg[4]->op == IP_X_CONST &&
+                    (ip_dtype(load->arg[4]->dtype)->is_float ? load->arg[4]->f == 0 && !signbit(load->arg[4]->f)
+                                                             : load->arg[4]->i == 0);
     bool by_sampler = is_black || load->border == IMGPAR_BORDER_REPLICATE;
     const char *inside = NULL, *name = ip_text(e->ir, "texel%d", e->n_values++);
     const char *y = by_sampler ? ip_emit_value(e, load->arg[1]) : inside_index(e, load, 1, &inside);
@@ -196,9 +195,12 @@ static struct ip_row *texel_of(ip_emit *e, const ip_expr *load)
     const ip_dtype_facts *facts = ip_dtype(s->dtype);
     const char *type = facts->is_float ? "float" : facts->is_signed ? "int" : "uint";
     ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "%s4", type), name,
-             ip_text(e->ir, "read_image%s(%s, %s, (int2)(%s - %s, %s - %s))", facts->is_float ? "f" : facts->is_signed ? "i" : "ui",
-                     ip_emit_buffer(e, s), is_black ? "black" : "edge", x, ip_emit_slot(e, IP_SLOT_ORIGIN, 2, s, NULL), y,
-                     ip_emit_slot(e, IP_SLOT_ORIGIN, 1, s, NULL)));
+             ip_text(e->ir, "read_image%s(%s, %s, (int2)(%s - %s, %s - %s))",
+                     facts->is_float    ? "f"
+                     : facts->is_signed ? "i"
+                                        : "ui",
+                     ip_emit_buffer(e, s), is_black ? "black" : "edge", x, ip_emit_slot(e, IP_SLOT_ORIGIN, 2, s, NULL),
+                     y, ip_emit_slot(e, IP_SLOT_ORIGIN, 1, s, NULL)));
     int at = e->n_rows < (int)(sizeof e->rows / sizeof *e->rows) ? e->n_rows++ : e->n_rows - 1;
     e->rows[at] = (struct ip_row){ s, load->arg[2], load->arg[1], load->border, name, inside };
     return &e->rows[at];
@@ -208,32 +210,33 @@ static const char *texel_element(ip_emit *e, const ip_expr *load)
 {
     const struct ip_row *texel = texel_of(e, load);
     const char *text = ip_text(e->ir, "%s.s%s", texel->pointer, ip_emit_value(e, load->arg[3]));
-    if (!ip_dtype(load->dtype)->is_float)
-        text = ip_text(e->ir, "(%s)%s", ip_cl_type(load->dtype), text);
-    return texel->inside ? ip_text(e->ir, "((%s) ? %s : %s)", texel->inside, text, ip_emit_value(e, load->arg[4])) : text;
+    if (!ip_dtype(load->dtype)->is_float) text = ip_text(e->ir, "(%s)%s", ip_cl_type(load->dtype), text);
+    return texel->inside ? ip_text(e->ir, "((%s) ? %s : %s)", texel->inside, text, ip_emit_value(e, load->arg[4]))
+                         : text;
 }
 
 const char *ip_emit_load(ip_emit *e, const ip_expr *load)
 {
-    if (load->source->kind == IP_STAGE_TABLE)
-        return table_element(e, load);
-    if (ip_kernel_texture(e->kernel, load->source))
-        return texel_element(e, load);
+    if (load->source->kind == IP_STAGE_TABLE) return table_element(e, load);
+    if (ip_kernel_texture(e->kernel, load->source)) return texel_element(e, load);
     struct ip_row *row = row_of(e, load);
     const char *pointer = row->pointer, *inside = row->inside;
     const char *inside_x = NULL;
-    const char *text = ip_emit_is_part_of_word(e, load) ? part_of_word(e, load, pointer, &inside_x)
-                                               : element(e, load->source, pointer, index_in_row(e, load, &inside_x));
+    const char *text = ip_emit_is_part_of_word(e, load)
+                           ? part_of_word(e, load, pointer, &inside_x)
+                           : element(e, load->source, pointer, index_in_row(e, load, &inside_x));
     if (inside && inside_x)
         inside = ip_text(e->ir, "(%s & %s)", inside, inside_x);
     else if (inside_x)
         inside = ip_text(e->ir, "(%s)", inside_x);
-    if (!inside)
-        return text;
+    if (!inside) return text;
     return ip_text(e->ir, "(%s ? %s : %s)", inside, text, ip_emit_value(e, load->arg[4]));
 }
 
-typedef struct tap_names { const ip_emit *e; bool are_known; } tap_names;
+typedef struct tap_names {
+    const ip_emit *e;
+    bool are_known;
+} tap_names;
 
 static void check_tap(ip_expr *x, void *user)
 {
@@ -253,22 +256,22 @@ static bool taps_are_named(ip_emit *e, const ip_expr *load)
 static void declare_row(ip_expr *x, void *user)
 {
     ip_emit *e = user;
-    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE)
-        return;
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE) return;
     unsigned uses = x->arg[0]->uses | x->arg[1]->uses;
     bool varies = uses & (IP_USES_X | IP_USES_C | IP_USES_ACC);
-    if (!varies && (!(uses & IP_USES_TAP) || taps_are_named(e, x)))
-        row_of(e, x);
+    if (!varies && (!(uses & IP_USES_TAP) || taps_are_named(e, x))) row_of(e, x);
 }
 
 void ip_emit_row_pointers(ip_emit *e, ip_expr *root) { ip_x_walk(e->ir, root, declare_row, e); }
 
-static void store(ip_emit *e, const ip_stage *stage, ip_place where, const char *target, const char *index, const char *value)
+static void store(ip_emit *e, const ip_stage *stage, ip_place where, const char *target, const char *index,
+                  const char *value)
 {
     value = ip_emit_checked_value(e, stage, index, value);
     index = ip_emit_checked_index(e, stage, where, true, target, index);
     if (stage->dtype == IMGPAR_F16)
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore_half_rte(%s, %s, %s)", value, index, target), NULL, NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore_half_rte(%s, %s, %s)", value, index, target), NULL,
+                 NULL);
     else
         ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[%s]", target, index), value, NULL);
 }

@@ -2,13 +2,15 @@
 /* Rows that are made at their reader's pace: place_paced.c, Note [Paces]. */
 #include "compile/emit.h"
 
-static const char *last_made(ip_emit *e, int pace) { return ip_text(e->ir, "made_%s", ip_emit_ring(e, e->kernel->placed[pace].stage)); }
+static const char *last_made(ip_emit *e, int pace)
+{
+    return ip_text(e->ir, "made_%s", ip_emit_ring(e, e->kernel->placed[pace].stage));
+}
 
 void ip_emit_declare_paces(ip_emit *e)
 {
     for (int k = 0; k < e->kernel->n_placed; k++)
-        if (e->kernel->placed[k].pace == k)
-            ip_s_add(e->ir, e->top, IP_S_VAR, "int", last_made(e, k), "-(1 << 30)");
+        if (e->kernel->placed[k].pace == k) ip_s_add(e->ir, e->top, IP_S_VAR, "int", last_made(e, k), "-(1 << 30)");
 }
 
 /* Rows before a row that is to be made at that pace, to fill the rings of what it is made of. */
@@ -26,7 +28,8 @@ void ip_emit_pace(ip_emit *e, int pace)
 {
     const ip_placed *paced = &e->kernel->placed[pace], *reader = &e->kernel->placed[paced->last_reader];
     const char *made = last_made(e, pace), *y = reader->lead == 0 ? "y" : ip_text(e->ir, "(y + %d)", reader->lead);
-    const char *needed = ip_text(e->ir, "%s >= %s & %s < %s", y, ip_emit_lowest_row(e, reader, "ya"), y, ip_emit_dim(e, reader->stage, 1));
+    const char *needed = ip_text(e->ir, "%s >= %s & %s < %s", y, ip_emit_lowest_row(e, reader, "ya"), y,
+                                 ip_emit_dim(e, reader->stage, 1));
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, needed, NULL, NULL));
     ip_mark in_value = { e->block, e->n_trail, e->n_rows };
     e->domain = reader->stage->dims;
@@ -36,12 +39,12 @@ void ip_emit_pace(ip_emit *e, int pace)
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "last_row", ip_text(e->ir, "%s + %d", row, paced->paced.hi));
     e->coord[1] = NULL;
     ip_emit_leave(e, in_value); /* the same expression of y is another one of the rows to come */
-    ip_stmt *rows = ip_s_add(e->ir, e->block, IP_S_FOR, "row", ip_text(e->ir, "max(%s + 1, first_row - %d)", made, rows_before(e->kernel, pace)),
-                             "last_row + 1");
+    ip_stmt *rows =
+        ip_s_add(e->ir, e->block, IP_S_FOR, "row",
+                 ip_text(e->ir, "max(%s + 1, first_row - %d)", made, rows_before(e->kernel, pace)), "last_row + 1");
     ip_mark in_rows = ip_emit_enter(e, rows);
     for (int k = 0; k < e->kernel->n_placed; k++)
-        if (e->kernel->placed[k].pace == pace)
-            ip_emit_stage(e, &e->kernel->placed[k], "row", "first_row");
+        if (e->kernel->placed[k].pace == pace) ip_emit_stage(e, &e->kernel->placed[k], "row", "first_row");
     ip_emit_leave(e, in_rows);
     ip_s_add(e->ir, e->block, IP_S_STORE, made, "last_row", NULL);
     ip_emit_leave(e, mark);

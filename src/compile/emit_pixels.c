@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The schedules pixels and texture: one work-item a pixel, everything read by its own border rule, from memory or from images. */
+/* The schedules pixels and texture: one work-item a pixel, everything read by its own border rule, from memory or from
+ * images. */
 #include "compile/emit.h"
 
 void ip_emit_pixels(ip_emit *e)
@@ -12,18 +13,19 @@ void ip_emit_pixels(ip_emit *e)
         ip_s_add(e->ir, e->top, IP_S_LET, "int", names[dim],
                  ip_text(e->ir, "(int)get_global_id(%d) + %s", 2 - dim,
                          ip_emit_slot(e, IP_SLOT_REGION, dim * 2, NULL, NULL)));
-    if (k->n_textures > 0)
-        ip_emit_samplers(e);
+    if (k->n_textures > 0) ip_emit_samplers(e);
     e->coord[0] = "z";
     e->coord[1] = "y";
     e->coord[2] = "x";
     ip_emit_uniforms(e, s->body);
     ip_stmt *inside = ip_s_add(e->ir, e->top, IP_S_IF,
                                ip_text(e->ir, "x < %s & y < %s", ip_emit_slot(e, IP_SLOT_REGION, 5, NULL, NULL),
-                                       ip_emit_slot(e, IP_SLOT_REGION, 3, NULL, NULL)), NULL, NULL);
+                                       ip_emit_slot(e, IP_SLOT_REGION, 3, NULL, NULL)),
+                               NULL, NULL);
     ip_mark mark = ip_emit_enter(e, inside);
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", s->dtype == IMGPAR_F16 ? "half" : ip_cl_type(s->dtype)),
-             "out", ip_emit_buffer_row(e, s, "z", "y"));
+    ip_s_add(e->ir, e->block, IP_S_LET,
+             ip_text(e->ir, "__global %s *", s->dtype == IMGPAR_F16 ? "half" : ip_cl_type(s->dtype)), "out",
+             ip_emit_buffer_row(e, s, "z", "y"));
     ip_channels channels = ip_emit_enter_channels(e, s->body);
     for (int c = 0; c < channels.n; c++)
         ip_emit_store(e, s, "out", ip_emit_pixel_index(e, "x", c), ip_emit_value(e, channels.bodies[c]));

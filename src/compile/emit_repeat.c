@@ -81,7 +81,8 @@ static void make_words(ip_emit *e, const repeating *r)
         ip_emit_enter(e, ip_emit_vectors(e, "q", "low", "high", e->options->tuning.vector_bytes / (int)word));
     store(e,
           ip_text(e->ir, "ip_repeat_%s_as_%s((__global uchar *)(%s + q * %d), (__global const uchar *)(%s + q * %d))",
-                  ip_emit_word_of(r->pixel), ip_emit_word_of(word), r->to, r->times * e->channels, r->from, e->channels),
+                  ip_emit_word_of(r->pixel), ip_emit_word_of(word), r->to, r->times * e->channels, r->from,
+                  e->channels),
           NULL);
     ip_emit_leave(e, mark);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One row of a stage, from rows that are at hand. Loops are plain ones without calls, which a CPU's compiler vectorises. Where
- * channels do not interact the loop runs over the flat index i = x * channels + c.
+ * One row of a stage, from rows that are at hand. Loops are plain ones without calls, which a CPU's compiler
+ * vectorises. Where channels do not interact the loop runs over the flat index i = x * channels + c.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
@@ -14,13 +14,11 @@ static bool flat_value(ip_emit *e, const ip_stage *stage, ip_expr *x);
 static bool flat_load(ip_emit *e, const ip_stage *stage, const ip_expr *load)
 {
     const ip_stage *s = load->source;
-    if (s->kind == IP_STAGE_TABLE)
-        return !(load->arg[2]->uses & (IP_USES_X | IP_USES_C));
-    if (!load->uses || !((load->arg[2]->uses | load->arg[3]->uses) & (IP_USES_X | IP_USES_C)))
-        return !load->uses;
+    if (s->kind == IP_STAGE_TABLE) return !(load->arg[2]->uses & (IP_USES_X | IP_USES_C));
+    if (!load->uses || !((load->arg[2]->uses | load->arg[3]->uses) & (IP_USES_X | IP_USES_C))) return !load->uses;
     ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
-    bool in_row = rest && (load->border == IP_BORDER_NONE || ip_emit_column_is_inside(e, load)
-                           || (rest->op == IP_X_CONST && rest->i == 0 && s->dims[2] == stage->dims[2]));
+    bool in_row = rest && (load->border == IP_BORDER_NONE || ip_emit_column_is_inside(e, load) ||
+                           (rest->op == IP_X_CONST && rest->i == 0 && s->dims[2] == stage->dims[2]));
     bool same_channels = load->arg[3]->op == IP_X_COORD && s->dims[3] == e->channels;
     bool row_is_uniform = !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
     ip_expr *outside = load->n_args == 5 ? load->arg[4] : NULL; /* another value a channel is none for a flat loop */
@@ -30,16 +28,17 @@ static bool flat_load(ip_emit *e, const ip_stage *stage, const ip_expr *load)
 
 static bool flat_value(ip_emit *e, const ip_stage *stage, ip_expr *x)
 {
-    if (x->op == IP_X_LOAD)
-        return flat_load(e, stage, x);
-    if (!(x->uses & (IP_USES_X | IP_USES_C)))
-        return true;
-    if (x->op == IP_X_COORD || x->op == IP_X_BORDER)
-        return false;
+    if (x->op == IP_X_LOAD) return flat_load(e, stage, x);
+    if (!(x->uses & (IP_USES_X | IP_USES_C))) return true;
+    if (x->op == IP_X_COORD || x->op == IP_X_BORDER) return false;
     return true;
 }
 
-typedef struct flat_check { ip_emit *e; const ip_stage *stage; bool ok; } flat_check;
+typedef struct flat_check {
+    ip_emit *e;
+    const ip_stage *stage;
+    bool ok;
+} flat_check;
 
 /* Values, not the indices of loads. */
 static bool check_flat(ip_expr *x, void *user)
@@ -49,7 +48,10 @@ static bool check_flat(ip_expr *x, void *user)
     return f->ok && x->op != IP_X_LOAD;
 }
 
-bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body) { return e->channels > 1 && ip_emit_may_be_flat(e, stage, body); }
+bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body)
+{
+    return e->channels > 1 && ip_emit_may_be_flat(e, stage, body);
+}
 
 bool ip_emit_may_be_flat(ip_emit *e, const ip_stage *stage, ip_expr *body)
 {
@@ -80,16 +82,14 @@ ip_channels ip_emit_enter_channels(ip_emit *e, ip_expr *body)
     }
     for (int c = 0; c < channels.n && channels.n > 1; c++)
         channels.bodies[c] = ip_x_map(e->ir, body, put_channel, &c);
-    if (e->channels == 1)
-        channels.bodies[0] = ip_x_map(e->ir, body, put_channel, &(int){ 0 });
+    if (e->channels == 1) channels.bodies[0] = ip_x_map(e->ir, body, put_channel, &(int){ 0 });
     ip_emit_count_uses(e, channels.bodies, channels.n);
     return channels;
 }
 
 void ip_emit_leave_channels(ip_emit *e, const ip_channels *channels)
 {
-    if (e->channels <= IP_WRITTEN_CHANNELS)
-        return;
+    if (e->channels <= IP_WRITTEN_CHANNELS) return;
     e->coord[3] = NULL;
     ip_emit_leave(e, channels->mark);
 }
@@ -106,7 +106,10 @@ const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
 
 /* What the values of a loop are: bytes of the widest, how many have at most two bytes, how many more; whether there are
  * functions. */
-typedef struct widths { int widest, n_narrow, n_wide; bool calls, has_series; } widths;
+typedef struct widths {
+    int widest, n_narrow, n_wide;
+    bool calls, has_series;
+} widths;
 
 static void note_width(const ip_expr *x, widths *w)
 {
@@ -115,8 +118,7 @@ static void note_width(const ip_expr *x, widths *w)
     bool is_call = x->op == IP_X_POW || x->op == IP_X_ATAN2 || (x->op >= IP_X_SQRT && x->op <= IP_X_TANH);
     w->calls |= is_call;
     w->has_series |= is_call && x->op != IP_X_SQRT && x->dtype == IMGPAR_F64;
-    if (is_index || x->dtype == IMGPAR_BOOL)
-        return;
+    if (is_index || x->dtype == IMGPAR_BOOL) return;
     *(size <= 2 ? &w->n_narrow : &w->n_wide) += 1;
     w->widest = size > w->widest ? size : w->widest;
 }
@@ -124,8 +126,7 @@ static void note_width(const ip_expr *x, widths *w)
 /* Indices are i32, but are not computed in lanes: values only, without those that have been computed. */
 static void note_widths(const ip_emit *e, const ip_expr *x, unsigned char *seen, widths *w)
 {
-    if (seen[x->id] || ip_emit_name_of(e, x))
-        return;
+    if (seen[x->id] || ip_emit_name_of(e, x)) return;
     seen[x->id] = 1;
     note_width(x, w);
     for (int k = x->op == IP_X_LOAD ? 4 : 0; k < x->n_args; k++)
@@ -136,8 +137,7 @@ static widths widths_of(ip_emit *e, ip_expr *root, imgpar_dtype stored)
 {
     widths w = { .widest = (int)ip_dtype(stored)->size_bytes };
     unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
-    if (seen)
-        note_widths(e, root, seen, &w);
+    if (seen) note_widths(e, root, seen, &w);
     return w;
 }
 
@@ -163,17 +163,18 @@ static int row_width(ip_emit *e, const ip_stage *s)
 
 /*
  * Note [Whole vectors]
- * What is left of a row behind its last whole vector would be computed one by one, in narrow strips half of the time. The
- * loop runs once more over the row's last vector instead, part of which it has made before: elements depend on nothing
- * that the loop writes, so they come out the same. It takes compilers up to a third longer, so kernels that compute much in many
- * loops go without. In short rows each vector is a loop of as many lanes as it has, in which compilers see that nothing remains: what they
- * put around a loop of any length takes as long as two vectors. In long ones that is slower, for want of registers.
+ * What is left of a row behind its last whole vector would be computed one by one, in narrow strips half of the time.
+ * The loop runs once more over the row's last vector instead, part of which it has made before: elements depend on
+ * nothing that the loop writes, so they come out the same. It takes compilers up to a third longer, so kernels that
+ * compute much in many loops go without. In short rows each vector is a loop of as many lanes as it has, in which
+ * compilers see that nothing remains: what they put around a loop of any length takes as long as two vectors. In long
+ * ones that is slower, for want of registers.
  *
  * Note [Gaps]
- * A compiler reads every third element as vectors of all, and leaves the loop's last turn to single elements where what is read does
- * not go from the first channel to the last, so that the last vector may end behind what there is. If the turns fill
- * whole vectors, all of the last vector is made so, which takes as long as twenty. There the loop has one turn more. What is a part of a
- * word (emit_memory.c, Note [Four channels]) leaves no gap.
+ * A compiler reads every third element as vectors of all, and leaves the loop's last turn to single elements where what
+ * is read does not go from the first channel to the last, so that the last vector may end behind what there is. If the
+ * turns fill whole vectors, all of the last vector is made so, which takes as long as twenty. There the loop has one
+ * turn more. What is a part of a word (emit_memory.c, Note [Four channels]) leaves no gap.
  */
 enum { WHOLE_LOOPS = 3, WHOLE_OPERATIONS = 48 };
 
@@ -199,7 +200,10 @@ static ip_stmt *add_lanes(ip_emit *e, const char *var, const char *from, const c
 }
 
 /* Which channels of a source are read. */
-typedef struct channels_read { const ip_stage *source; bool first, last; } channels_read;
+typedef struct channels_read {
+    const ip_stage *source;
+    bool first, last;
+} channels_read;
 
 static void find_channels(ip_expr *x, void *user)
 {
@@ -210,13 +214,17 @@ static void find_channels(ip_expr *x, void *user)
 }
 
 /* The bodies of a pixel's channels. */
-typedef struct gap_check { ip_emit *e; ip_expr *bodies[IP_WRITTEN_CHANNELS]; int n; bool found; } gap_check;
+typedef struct gap_check {
+    ip_emit *e;
+    ip_expr *bodies[IP_WRITTEN_CHANNELS];
+    int n;
+    bool found;
+} gap_check;
 
 static void look_for_gap(ip_expr *x, void *user)
 {
     gap_check *c = user;
-    if (c->found || x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || !(x->arg[2]->uses & IP_USES_X))
-        return;
+    if (c->found || x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || !(x->arg[2]->uses & IP_USES_X)) return;
     channels_read read = { .source = x->source };
     for (int k = 0; k < c->n && x->source->dims[3] > 1; k++)
         ip_x_walk(c->e->ir, c->bodies[k], find_channels, &read);
@@ -238,8 +246,7 @@ static bool has_gaps(ip_emit *e, ip_expr *body)
 /* turns_more: 1 where there are gaps, else 0. */
 static ip_stmt *add_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width, int turns_more)
 {
-    if (e->is_short && width > 1)
-        return add_lanes(e, var, from, to, width);
+    if (e->is_short && width > 1) return add_lanes(e, var, from, to, width);
     if (!makes_whole_vectors(e)) {
         ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
         loop->parallel = IP_INDEPENDENT;
@@ -252,7 +259,8 @@ static ip_stmt *add_vectors(ip_emit *e, const char *var, const char *from, const
                         : ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, width));
     ip_stmt *parts = ip_s_add(e->ir, e->block, IP_S_FOR, part, "0", ip_text(e->ir, "1 + (%s < %s)", whole, to));
     parts->parallel = IP_FEW;
-    ip_stmt *loop = ip_s_add(e->ir, parts, IP_S_FOR, var, ip_text(e->ir, "%s ? max(%s - %d, %s) : %s", part, to, width + turns_more, from, from),
+    ip_stmt *loop = ip_s_add(e->ir, parts, IP_S_FOR, var,
+                             ip_text(e->ir, "%s ? max(%s - %d, %s) : %s", part, to, width + turns_more, from, from),
                              ip_text(e->ir, "(%s ? %s : %s)", part, to, whole));
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = width;
@@ -267,8 +275,8 @@ ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const ch
 
 static void compute_flat(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
-    ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", xa, e->channels), ip_text(e->ir, "%s * %d", xb, e->channels),
-                                    row_width(e, s));
+    ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", xa, e->channels),
+                                    ip_text(e->ir, "%s * %d", xb, e->channels), row_width(e, s));
     ip_mark mark = ip_emit_enter(e, loop);
     e->flat = "i";
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
@@ -283,12 +291,16 @@ enum { VECTORISED_OPERATIONS = 400 };
 
 /*
  * Note [Gathers]
- * Processors read elements from places of their own one by one, with an instruction for a vector of them as without; where they have to be
- * waited for, the instruction takes twice as long. So what does little but read elements at places that it reads is computed element by
- * element, in a loop that is not unrolled either, since compilers put several such reads into that instruction. Not of other than four
- * bytes, where that was slower, nor of tables that are small enough for the first cache.
+ * Processors read elements from places of their own one by one, with an instruction for a vector of them as without;
+ * where they have to be waited for, the instruction takes twice as long. So what does little but read elements at
+ * places that it reads is computed element by element, in a loop that is not unrolled either, since compilers put
+ * several such reads into that instruction. Not of other than four bytes, where that was slower, nor of tables that are
+ * small enough for the first cache.
  */
-typedef struct gather_check { ip_ir *ir; bool found; } gather_check;
+typedef struct gather_check {
+    ip_ir *ir;
+    bool found;
+} gather_check;
 
 static void find_load(ip_expr *x, void *user)
 {
@@ -299,32 +311,30 @@ static void look_for_gather(ip_expr *x, void *user)
 {
     enum { FEW_ELEMENTS = 4096 };
     gather_check *c = user;
-    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || ip_dtype(x->source->dtype)->size_bytes != 4)
-        return;
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || ip_dtype(x->source->dtype)->size_bytes != 4) return;
     double n = 1;
     for (int k = 0; k < 4; k++)
         n *= (double)x->source->dims[k];
     for (int k = 0; k < 4 && n > FEW_ELEMENTS && !c->found; k++)
-            ip_x_walk(c->ir, x->arg[k], find_load, &c->found);
+        ip_x_walk(c->ir, x->arg[k], find_load, &c->found);
 }
 
 static bool only_gathers(ip_emit *e, ip_expr *body)
 {
     enum { LITTLE = 8 };
     gather_check c = { e->ir, false };
-    if (ip_x_size(e->ir, body) <= LITTLE)
-        ip_x_walk(e->ir, body, look_for_gather, &c);
+    if (ip_x_size(e->ir, body) <= LITTLE) ip_x_walk(e->ir, body, look_for_gather, &c);
     return c.found;
 }
 
 static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
     xa = ip_emit_spread_row(e, s, target, xa, xb);
-    bool is_gather = only_gathers(e, s->body), vectorises = !is_gather && ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS;
+    bool is_gather = only_gathers(e, s->body),
+         vectorises = !is_gather && ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS;
     ip_stmt *loop = vectorises ? add_vectors(e, "x", xa, xb, row_width(e, s), has_gaps(e, s->body) ? 1 : 0)
                                : ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
-    if (is_gather)
-        loop->parallel = IP_FEW;
+    if (is_gather) loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
     ip_channels channels = ip_emit_enter_channels(e, s->body);
@@ -348,8 +358,7 @@ static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, co
 static void find_angle(ip_expr *x, void *user)
 {
     const ip_emit **e = user;
-    if (*e && x->uses & (IP_USES_X | IP_USES_C) && ip_emit_is_of_angle(*e, x))
-        *e = NULL;
+    if (*e && x->uses & (IP_USES_X | IP_USES_C) && ip_emit_is_of_angle(*e, x)) *e = NULL;
 }
 
 static bool has_angle(const ip_emit *e, ip_expr *body)
@@ -389,18 +398,20 @@ static void store_one(ip_emit *e, const ip_stage *s, const char *target, const c
     }
     ip_s_add(e->ir, e->block, IP_S_LET, "bool", "selects", ip_emit_value(e, body->arg[0]));
     for (int k = 1; k <= 2; k++) {
-        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 1 ? "selects" : "!selects", NULL, NULL));
+        ip_mark mark =
+            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 1 ? "selects" : "!selects", NULL, NULL));
         ip_emit_store(e, s, target, index, ip_emit_value(e, body->arg[k]));
         ip_emit_leave(e, mark);
     }
 }
 
 /* The ends of a row, where columns beside an element's own may lie outside: element by element, borders applied. */
-static void compute_ends(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *low, const char *high,
-                         const char *xb)
+static void compute_ends(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *low,
+                         const char *high, const char *xb)
 {
     ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
-    ip_stmt *loop = ip_s_add(e->ir, ends, IP_S_FOR, "x", ip_text(e->ir, "end ? %s : %s", high, xa), ip_text(e->ir, "(end ? %s : %s)", xb, low));
+    ip_stmt *loop = ip_s_add(e->ir, ends, IP_S_FOR, "x", ip_text(e->ir, "end ? %s : %s", high, xa),
+                             ip_text(e->ir, "(end ? %s : %s)", xb, low));
     ends->parallel = loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
@@ -431,11 +442,9 @@ static const char *call_idiom(ip_emit *e, const ip_stage *s, const char *target,
 {
     ip_match match;
     ip_expr *body = e->channels == 1 ? ip_emit_of_channel(e, s->body, 0) : s->body;
-    if (!ip_emit_calls_helpers(e) || !ip_idiom_find(e->ir, s, body, &match))
-        return xa;
+    if (!ip_emit_calls_helpers(e) || !ip_idiom_find(e->ir, s, body, &match)) return xa;
     const ip_idiom *idiom = match.idiom;
-    if ((idiom->is_flat && !ip_emit_may_be_flat(e, s, s->body)) || (idiom->wants_long_rows && e->is_short))
-        return xa;
+    if ((idiom->is_flat && !ip_emit_may_be_flat(e, s, s->body)) || (idiom->wants_long_rows && e->is_short)) return xa;
     e->kernel->helpers |= 1u << idiom->file;
     ip_kernel_placed(e->kernel, s)->idioms |= 1u << (idiom - ip_idioms);
     return idiom->call(e, &match, &(ip_columns){ target, xa, xb });
@@ -452,7 +461,11 @@ static bool is_flat(ip_emit *e, const ip_stage *s) { return ip_emit_is_flat(e, s
 /* What makes a row: the first that fits. Those without a name, of which --explain says nothing, compute angles. */
 static void make_loop(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
 {
-    static const struct { const char *name; bool (*fits)(ip_emit *e, const ip_stage *s); row_loop *make; } loops[] = {
+    static const struct {
+        const char *name;
+        bool (*fits)(ip_emit *e, const ip_stage *s);
+        row_loop *make;
+    } loops[] = {
         { "moves of every n-th pixel", ip_emit_fits_pick, ip_emit_pick_row },
         { "moves of repeated pixels", ip_emit_fits_repeat, ip_emit_repeat_row },
         { "windows of a block at a time", folds_windows, ip_emit_windows_row },
@@ -472,8 +485,8 @@ static void make_loop(ip_emit *e, const ip_stage *s, const char *target, const c
 }
 
 /* row: the row's number; first: that of the strip's first. */
-static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
-                        const char *first)
+static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb,
+                          const char *row, const char *first)
 {
     ip_stage *s = p->stage;
     ip_expr *body = s->body;
@@ -499,21 +512,23 @@ static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, co
 }
 
 /* pieces.c, Note [Pieces of rows] */
-static void compute_pieces(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
-                           const char *first, int n_splits)
+static void compute_pieces(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb,
+                           const char *row, const char *first, int n_splits)
 {
     enum { MOST_SPLITS = 2, MOST_OPERATIONS = 64, MOST_SPLIT_ONCE = 160 }; /* each piece is compiled by itself */
     ip_stage *s = p->stage;
     ip_expr *body = s->body;
-    bool may = n_splits < MOST_SPLITS && p->n_running == 0 && p->beside_left + p->beside_right == 0
-        && !ip_x_has_window(e->ir, body) && ip_x_size(e->ir, body) <= (n_splits ? MOST_OPERATIONS : MOST_SPLIT_ONCE);
+    bool may = n_splits < MOST_SPLITS && p->n_running == 0 && p->beside_left + p->beside_right == 0 &&
+               !ip_x_has_window(e->ir, body) &&
+               ip_x_size(e->ir, body) <= (n_splits ? MOST_OPERATIONS : MOST_SPLIT_ONCE);
     ip_expr *test = may ? ip_find_pieces(e->ir, body) : NULL;
     if (!test) {
         compute_piece(e, p, target, xa, xb, row, first);
         return;
     }
     const char *split = ip_text(e->ir, "split%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", split, ip_text(e->ir, "max(min(%s, %s), %s)", ip_emit_value(e, test->arg[1]), xb, xa));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", split,
+             ip_text(e->ir, "max(min(%s, %s), %s)", ip_emit_value(e, test->arg[1]), xb, xa));
     for (int k = 0; k < 2; k++) {
         ip_mark mark = { e->block, e->n_trail, e->n_rows };
         s->body = ip_piece_of(e->ir, body, test, k == 0);
@@ -523,7 +538,8 @@ static void compute_pieces(ip_emit *e, const ip_placed *p, const char *target, c
     s->body = body;
 }
 
-void ip_emit_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row, const char *first)
+void ip_emit_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
+                 const char *first)
 {
     compute_pieces(e, p, target, xa, xb, row, first, 0);
 }

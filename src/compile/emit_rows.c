@@ -31,9 +31,10 @@ static void pad_side(ip_emit *e, const ip_placed *p, const char *target, const c
     ip_channels channels = ip_emit_enter_channels(e, s->body); /* the copies are not used, only the loop */
     for (int c = 0; c < channels.n; c++) {
         const char *from = ip_emit_pixel_index(e, "from", c);
-        const char *value = p->pad_border == IMGPAR_BORDER_CONSTANT ? ip_emit_value(e, ip_emit_of_channel(e, p->pad_outside, c))
-            : s->dtype == IMGPAR_F16 ? ip_text(e->ir, "vload_half(%s, %s)", from, target)
-                                     : ip_text(e->ir, "%s[%s]", target, from);
+        const char *value = p->pad_border == IMGPAR_BORDER_CONSTANT
+                                ? ip_emit_value(e, ip_emit_of_channel(e, p->pad_outside, c))
+                            : s->dtype == IMGPAR_F16 ? ip_text(e->ir, "vload_half(%s, %s)", from, target)
+                                                     : ip_text(e->ir, "%s[%s]", target, from);
         ip_emit_store(e, s, target, ip_emit_pixel_index(e, "to", c), value);
     }
     ip_emit_leave_channels(e, &channels);
@@ -42,8 +43,7 @@ static void pad_side(ip_emit *e, const ip_placed *p, const char *target, const c
 
 static void pad_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb)
 {
-    if (p->pad == 0 || p->goes_beyond)
-        return;
+    if (p->pad == 0 || p->goes_beyond) return;
     pad_side(e, p, target, ip_text(e->ir, "%s == 0", xa), "-1 - k");
     pad_side(e, p, target, ip_text(e->ir, "%s == %s", xb, ip_emit_dim(e, p->stage, 2)),
              ip_text(e->ir, "%s + k", ip_emit_dim(e, p->stage, 2)));
@@ -60,14 +60,14 @@ static void declare_rings(ip_emit *e)
 {
     for (int k = 0; k < e->kernel->n_placed; k++) {
         const ip_placed *p = &e->kernel->placed[k];
-        if (p->place != IP_PLACE_RING)
-            continue;
+        if (p->place != IP_PLACE_RING) continue;
         e->kernel->has_scratch = true;
         const char *type = ip_text(e->ir, "__global %s *", ip_dtype(p->stage->dtype)->cl);
-        const char *base = ip_text(e->ir, "(%s)(mine + (long)%s * 64)", type,
-                                   ip_emit_slot(e, IP_SLOT_RING_OFFSET, 0, p->stage, NULL));
-        ip_s_add(e->ir, e->top, IP_S_LET, type, ip_emit_ring(e, p->stage),
-                 ip_text(e->ir, "%s + %d - %s * %d", base, ip_placed_before(p), column_start(e, p), (int)p->stage->dims[3]));
+        const char *base =
+            ip_text(e->ir, "(%s)(mine + (long)%s * 64)", type, ip_emit_slot(e, IP_SLOT_RING_OFFSET, 0, p->stage, NULL));
+        ip_s_add(
+            e->ir, e->top, IP_S_LET, type, ip_emit_ring(e, p->stage),
+            ip_text(e->ir, "%s + %d - %s * %d", base, ip_placed_before(p), column_start(e, p), (int)p->stage->dims[3]));
     }
 }
 
@@ -79,8 +79,10 @@ static void store_row(ip_emit *e, const ip_stage *s, const char *r)
     ip_mark mark = ip_emit_enter(e, when);
     ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "stored",
              ip_text(e->ir, "(__global %s *)(%s)", type, ip_emit_buffer_row(e, s, "z", r)));
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global const %s *", type), "made", ip_text(e->ir, "(__global const %s *)out", type));
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels), ip_text(e->ir, "xb * %d", e->channels));
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global const %s *", type), "made",
+             ip_text(e->ir, "(__global const %s *)out", type));
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels),
+                             ip_text(e->ir, "xb * %d", e->channels));
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = 64 / (int)ip_dtype(s->dtype)->size_bytes;
     ip_s_add(e->ir, loop, IP_S_STORE, "stored[i]", "made[i]", NULL);
@@ -96,8 +98,9 @@ static void declare_sums(ip_emit *e)
             e->kernel->has_scratch = true;
             const char *type = ip_text(e->ir, "__global %s *", ip_cl_type(p->running[i]->dtype));
             ip_s_add(e->ir, e->top, IP_S_LET, type, ip_emit_sums(e, p, i),
-                     ip_text(e->ir, "(%s)(mine + (long)%s * 64) - %s * %d", type, ip_emit_slot(e, IP_SLOT_SUMS, i, p->stage, NULL),
-                             column_start(e, p), (int)p->stage->dims[3]));
+                     ip_text(e->ir, "(%s)(mine + (long)%s * 64) - %s * %d", type,
+                             ip_emit_slot(e, IP_SLOT_SUMS, i, p->stage, NULL), column_start(e, p),
+                             (int)p->stage->dims[3]));
         }
     }
 }
@@ -106,7 +109,10 @@ static void declare_sums(ip_emit *e)
 
 enum { ALL_CLEAR, ALL_SET, MIXED };
 
-static const char *mask_state(ip_emit *e, const ip_stage *mask) { return ip_text(e->ir, "is_%s", ip_emit_ring(e, mask)); }
+static const char *mask_state(ip_emit *e, const ip_stage *mask)
+{
+    return ip_text(e->ir, "is_%s", ip_emit_ring(e, mask));
+}
 
 /* What a row of the mask is, looking through its values before they are spread: all channels', where they differ. */
 static void look_through(ip_emit *e, const ip_placed *p, const char *xa, const char *xb)
@@ -134,7 +140,8 @@ static void look_through(ip_emit *e, const ip_placed *p, const char *xa, const c
 }
 
 /* A row of a stage that has a mask, and is computed without it where it can be. */
-static void compute_masked_row(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *row, const char *first)
+static void compute_masked_row(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *row,
+                               const char *first)
 {
     ip_stage *s = p->stage;
     ip_expr *body = s->body;
@@ -151,12 +158,12 @@ static void compute_masked_row(ip_emit *e, const ip_placed *p, const char *xa, c
 }
 
 /* Columns xa..xb of row r, in blocks if the stage is made so; to `out`, or to what is `stored`. */
-static void fill_row(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *r, const char *first, bool in_blocks)
+static void fill_row(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *r, const char *first,
+                     bool in_blocks)
 {
     const ip_stage *s = p->stage;
     const char *from = xa, *to = xb;
-    if (in_blocks)
-        ip_emit_enter_block(e, p, &from, &to);
+    if (in_blocks) ip_emit_enter_block(e, p, &from, &to);
     if (p->is_streamed)
         ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl), "out",
                  in_blocks ? ip_emit_line(e, s, "stored", from) : "stored");
@@ -165,22 +172,27 @@ static void fill_row(ip_emit *e, const ip_placed *p, const char *xa, const char 
     else
         ip_emit_row(e, p, "out", from, to, r, first);
     if (p->is_streamed && in_blocks)
-        ip_emit_stream(e, s, "stored", xa, xb, from, to, p->lead == 0 && p->pace < 0 && !e->kernel->planes_at_once ? r : NULL);
+        ip_emit_stream(e, s, "stored", xa, xb, from, to,
+                       p->lead == 0 && p->pace < 0 && !e->kernel->planes_at_once ? r : NULL);
 }
 
-/* What is stored two rows later: emit_across.c, Note [Walking planes]. Rows of pixels of less than four bytes are mostly too short for that. */
+/* What is stored two rows later: emit_across.c, Note [Walking planes]. Rows of pixels of less than four bytes are
+ * mostly too short for that. */
 static void fetch_written(ip_emit *e, const ip_placed *p)
 {
     enum { LEAST_PIXEL = 4, LEAST_BYTES = 128 };
     int pixel = e->channels * (int)ip_dtype(p->stage->dtype)->size_bytes;
-    if (!e->options->streams || !p->is_streamed || pixel < LEAST_PIXEL)
-        return;
+    if (!e->options->streams || !p->is_streamed || pixel < LEAST_PIXEL) return;
     const char *fetches = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s && !%s && (xb - xa) * %d >= %d", fetches, ip_emit_streams(e), pixel, LEAST_BYTES),
-                             NULL, NULL);
+    ip_stmt *when =
+        ip_s_add(e->ir, e->block, IP_S_IF,
+                 ip_text(e->ir, "%s && !%s && (xb - xa) * %d >= %d", fetches, ip_emit_streams(e), pixel, LEAST_BYTES),
+                 NULL, NULL);
     ip_s_add(e->ir, when, IP_S_STORE,
-             ip_text(e->ir, "ip_fetch_to((__global const uchar *)(stored + 2 * (long)%s + (long)xa * %d), (xb - xa) * %d)",
-                     ip_emit_slot(e, IP_SLOT_PITCH, 0, p->stage, NULL), e->channels, pixel), NULL, NULL);
+             ip_text(e->ir,
+                     "ip_fetch_to((__global const uchar *)(stored + 2 * (long)%s + (long)xa * %d), (xb - xa) * %d)",
+                     ip_emit_slot(e, IP_SLOT_PITCH, 0, p->stage, NULL), e->channels, pixel),
+             NULL, NULL);
 }
 
 /* Row r of a stage; low: its first in this strip. */
@@ -191,15 +203,15 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
     e->coord[0] = "z";
     e->coord[1] = r;
     const char *end = p->place == IP_PLACE_TOTAL ? "xb" : ip_emit_panel_end(e);
-    const char *xa = "xa", *xb = end; /* what goes beyond begins in the pad, which a ring has before its column_start() */
+    /* what goes beyond begins in the pad, which a ring has before its column_start() */
+    const char *xa = "xa", *xb = end;
     if (p->left > 0 || p->right > 0) {
         xa = "xs";
         xb = "xe";
         const char *width = ip_emit_dim(e, s, 2);
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "xs",
                  p->goes_beyond ? ip_text(e->ir, "max(xa - %d, -%d)", p->left, p->pad) : column_start(e, p));
-        if (p->goes_beyond)
-            width = ip_text(e->ir, "%s + %d", width, p->pad);
+        if (p->goes_beyond) width = ip_text(e->ir, "%s + %d", width, p->pad);
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "xe",
                  p->right >= IP_ALL_COLUMNS ? width : ip_text(e->ir, "min(%s + %d, %s)", end, p->right, width));
     }
@@ -212,17 +224,18 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
     } else {
         const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl);
         const char *row = is_direct ? ip_emit_buffer_row(e, s, "z", r)
-            : p->rows == 1 ? ip_emit_ring(e, s)
-                           : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
-                                     is_endless ? ip_text(e->ir, "(%s + %d)", r, ip_emit_ring_bias(p)) : r, p->rows,
-                                     ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL));
+                          : p->rows == 1
+                              ? ip_emit_ring(e, s)
+                              : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
+                                        is_endless ? ip_text(e->ir, "(%s + %d)", r, ip_emit_ring_bias(p)) : r, p->rows,
+                                        ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL));
         ip_s_add(e->ir, e->block, IP_S_LET, type, p->is_streamed ? "stored" : "out", row);
-        if (is_direct && e->kernel->planes_at_once)
-            fetch_written(e, p);
+        if (is_direct && e->kernel->planes_at_once) fetch_written(e, p);
         const char *first = is_endless ? ip_text(e->ir, "ya + (%d)", p->first) : low;
         if (p->is_mask) {
             look_through(e, p, xa, xb);
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %d", mask_state(e, s), MIXED), NULL, NULL));
+            ip_emit_enter(
+                e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %d", mask_state(e, s), MIXED), NULL, NULL));
         }
         ip_mark in_row = { e->block, e->n_trail, e->n_rows };
         const char *without_blocks = ip_emit_without_blocks(e, p);
@@ -237,10 +250,8 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
         }
         fill_row(e, p, xa, xb, r, first, true);
         ip_emit_leave(e, in_row);
-        if (!is_direct)
-            pad_row(e, p, "out", xa, xb);
-        if (!is_direct && p->is_stored)
-            store_row(e, s, r);
+        if (!is_direct) pad_row(e, p, "out", xa, xb);
+        if (!is_direct && p->is_stored) store_row(e, s, r);
     }
     e->coord[0] = e->coord[1] = NULL;
 }
@@ -256,12 +267,12 @@ void ip_emit_stage(ip_emit *e, const ip_placed *p, const char *y, const char *ya
     e->domain = s->kind == IP_STAGE_MAP ? s->dims : s->over;
     e->channels = (int)e->domain[3];
     const char *name = s->node && s->node->op ? s->node->op->info.name : "stage", *height = ip_emit_dim(e, s, 1);
-    ip_s_add(e->ir, e->block, IP_S_NOTE, ip_text(e->ir, "%s%s%s", name, s->note ? ": " : "", s->note ? s->note : ""), NULL, NULL);
-    const char *r = p->lead == 0 ? y : ip_text(e->ir, "row%d", (int)(p - e->kernel->placed)), *low = ip_emit_lowest_row(e, p, ya);
-    if (p->lead != 0)
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", r, ip_text(e->ir, "%s + %d", y, p->lead));
-    if (p->is_mask)
-        ip_s_add(e->ir, e->block, IP_S_VAR, "int", mask_state(e, s), ip_text(e->ir, "%d", MIXED));
+    ip_s_add(e->ir, e->block, IP_S_NOTE, ip_text(e->ir, "%s%s%s", name, s->note ? ": " : "", s->note ? s->note : ""),
+             NULL, NULL);
+    const char *r = p->lead == 0 ? y : ip_text(e->ir, "row%d", (int)(p - e->kernel->placed)),
+               *low = ip_emit_lowest_row(e, p, ya);
+    if (p->lead != 0) ip_s_add(e->ir, e->block, IP_S_LET, "int", r, ip_text(e->ir, "%s + %d", y, p->lead));
+    if (p->is_mask) ip_s_add(e->ir, e->block, IP_S_VAR, "int", mask_state(e, s), ip_text(e->ir, "%d", MIXED));
     const char *needed = ip_emit_is_endless(p) ? ip_text(e->ir, "%s >= %s + (%d)", r, ya, p->first)
                                                : ip_text(e->ir, "%s >= %s & %s < %s", r, low, r, height);
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, needed, NULL, NULL));
@@ -286,7 +297,8 @@ static void declare_span(ip_emit *e, int dim, const char *from, const char *to, 
 {
     const char *step = ip_emit_slot(e, IP_SLOT_STRIP, strip, NULL, NULL);
     ip_s_add(e->ir, e->top, IP_S_LET, "int", from,
-             ip_text(e->ir, "(int)%s * %s + %s", ip_emit_global_id(e, dim), step, ip_emit_slot(e, IP_SLOT_REGION, region, NULL, NULL)));
+             ip_text(e->ir, "(int)%s * %s + %s", ip_emit_global_id(e, dim), step,
+                     ip_emit_slot(e, IP_SLOT_REGION, region, NULL, NULL)));
     ip_s_add(e->ir, e->top, IP_S_LET, "int", to,
              ip_text(e->ir, "min(%s + %s, %s)", from, step, ip_emit_slot(e, IP_SLOT_REGION, region + 1, NULL, NULL)));
 }
@@ -300,8 +312,10 @@ static void declare_planes(ip_emit *e)
         ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "%s + %s", ip_emit_global_id(e, 2), first));
         return;
     }
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "za", ip_text(e->ir, "(int)%s * %d + %s", ip_emit_global_id(e, 2), n, first));
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "zb", ip_text(e->ir, "min(za + %d, %s)", n, ip_emit_slot(e, IP_SLOT_REGION, 1, NULL, NULL)));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "za",
+             ip_text(e->ir, "(int)%s * %d + %s", ip_emit_global_id(e, 2), n, first));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", "zb",
+             ip_text(e->ir, "min(za + %d, %s)", n, ip_emit_slot(e, IP_SLOT_REGION, 1, NULL, NULL)));
 }
 
 /* The work-item's number, and its part of the scratch memory. */
@@ -313,12 +327,14 @@ static void declare_item(ip_emit *e)
         has_rings |= k->placed[i].place == IP_PLACE_RING || k->placed[i].n_running > 0 || k->placed[i].is_streamed;
     if (k->n_folds > 0 || has_rings)
         ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
-                 ip_text(e->ir, "%s + ((long)%s * %s + %s) * %s + %s", ip_emit_slot(e, IP_SLOT_ITEMS, 1, NULL, NULL), ip_emit_global_id(e, 2),
-                         ip_emit_slot(e, IP_SLOT_STRIP, 3, NULL, NULL), ip_emit_global_id(e, 1),
-                         ip_emit_slot(e, IP_SLOT_STRIP, 2, NULL, NULL), ip_emit_global_id(e, 0)));
+                 ip_text(e->ir, "%s + ((long)%s * %s + %s) * %s + %s", ip_emit_slot(e, IP_SLOT_ITEMS, 1, NULL, NULL),
+                         ip_emit_global_id(e, 2), ip_emit_slot(e, IP_SLOT_STRIP, 3, NULL, NULL),
+                         ip_emit_global_id(e, 1), ip_emit_slot(e, IP_SLOT_STRIP, 2, NULL, NULL),
+                         ip_emit_global_id(e, 0)));
     if (has_rings)
         ip_s_add(e->ir, e->top, IP_S_LET, "__global uchar *", "mine",
-                 ip_text(e->ir, "scratch + ((long)%s + item * %s) * 64", ip_emit_slot(e, IP_SLOT_SCRATCH, 1, NULL, NULL),
+                 ip_text(e->ir, "scratch + ((long)%s + item * %s) * 64",
+                         ip_emit_slot(e, IP_SLOT_SCRATCH, 1, NULL, NULL),
                          ip_emit_slot(e, IP_SLOT_SCRATCH, 0, NULL, NULL)));
 }
 
@@ -345,15 +361,12 @@ void ip_emit_rows(ip_emit *e)
     declare_item(e);
     for (int i = 0; i < k->n_placed; i++) {
         ip_emit_uniforms(e, k->placed[i].stage->body);
-        if (k->placed[i].pad_outside)
-            ip_emit_uniforms(e, k->placed[i].pad_outside);
+        if (k->placed[i].pad_outside) ip_emit_uniforms(e, k->placed[i].pad_outside);
     }
     for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].place == IP_PLACE_TOTAL)
-            ip_emit_fold_begin(e, k->placed[i].stage);
+        if (k->placed[i].place == IP_PLACE_TOTAL) ip_emit_fold_begin(e, k->placed[i].stage);
     ip_stmt *whole = e->top;
-    if (in_panels)
-        enter_panels(e);
+    if (in_panels) enter_panels(e);
     ip_emit_declare_panel_end(e);
     declare_rings(e);
     declare_sums(e);
@@ -361,13 +374,11 @@ void ip_emit_rows(ip_emit *e)
     ip_emit_declare_lines(e);
     ip_stmt *rows = ip_s_add(e->ir, e->top, IP_S_FOR, "y", warm_up ? ip_text(e->ir, "ya - %d", warm_up) : "ya", "yb");
     ip_mark mark = ip_emit_enter(e, rows);
-    if (k->planes_at_once)
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "z", "za", "zb"));
+    if (k->planes_at_once) ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "z", "za", "zb"));
     emit_stages(e);
     ip_emit_leave(e, mark);
     e->top = e->block = whole;
     ip_emit_stream_end(e);
     for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].place == IP_PLACE_TOTAL)
-            ip_emit_fold_end(e, k->placed[i].stage);
+        if (k->placed[i].place == IP_PLACE_TOTAL) ip_emit_fold_end(e, k->placed[i].stage);
 }

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Recurrences (Note [Recurrences] in ir/stage.h): lines along z or y. A work-item owns columns (and along z rows) and
- * walks their rows or planes; the states of a row of lines are a row in scratch memory, so the inner loop is over neighbours and
- * vectorises like that of a map. Lines along x and c are in emit_scan_x.c and emit_scan_c.c.
+ * walks their rows or planes; the states of a row of lines are a row in scratch memory, so the inner loop is over
+ * neighbours and vectorises like that of a map. Lines along x and c are in emit_scan_x.c and emit_scan_c.c.
  *
  * Lines walked in blocks take three kernels: NAME_totals walks each block from init and leaves its state in scratch
  * memory, NAME_carry turns these totals into carries, and NAME walks each block from its carry.
  *
- * A launch may cover some blocks of each line only (run/launch_scan.c); what stands behind the last of them is kept for the next one.
+ * A launch may cover some blocks of each line only (run/launch_scan.c); what stands behind the last of them is kept for
+ * the next one.
  *
- * Scratch holds states: [group][block][unit], where a unit is what is walked side by side: a row's elements, a
- * plane's, or for lines along x the channels of a pixel; a group is what else tells lines apart. Where there are blocks, each group
- * has one more state, its carry into the next blocks. States two before follow behind all of them.
+ * Scratch holds states: [group][block][unit], where a unit is what is walked side by side: a row's elements, a plane's,
+ * or for lines along x the channels of a pixel; a group is what else tells lines apart. Where there are blocks, each
+ * group has one more state, its carry into the next blocks. States two before follow behind all of them.
  */
 #include "compile/emit_scan.h"
 
 static void find_second(ip_expr *x, void *user)
 {
-    if (x->op == IP_X_ACC && x->axis == 1)
-        *(bool *)user = true;
+    if (x->op == IP_X_ACC && x->axis == 1) *(bool *)user = true;
 }
 
 static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
@@ -26,10 +26,7 @@ static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
     return x->op == IP_X_COORD && x->axis == 3 ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
 }
 
-ip_expr *ip_scan_channel(ip_scan *w, ip_expr *x, int c)
-{
-    return c < 0 ? x : ip_x_map(w->e->ir, x, put_channel, &c);
-}
+ip_expr *ip_scan_channel(ip_scan *w, ip_expr *x, int c) { return c < 0 ? x : ip_x_map(w->e->ir, x, put_channel, &c); }
 
 /* ---- one element ---------------------------------------------------------------------------- */
 
@@ -48,9 +45,15 @@ static const char *valued(ip_scan *w, ip_expr *x, const char *acc0, const char *
     return name;
 }
 
-const char *ip_scan_init(ip_scan *w, int c) { return valued(w, ip_scan_channel(w, w->s->init, c), NULL, NULL, w->s->acc_dtype); }
+const char *ip_scan_init(ip_scan *w, int c)
+{
+    return valued(w, ip_scan_channel(w, w->s->init, c), NULL, NULL, w->s->acc_dtype);
+}
 
-const char *ip_scan_combine(ip_scan *w, const char *a, const char *b) { return valued(w, w->s->combine, a, b, w->s->acc_dtype); }
+const char *ip_scan_combine(ip_scan *w, const char *a, const char *b)
+{
+    return valued(w, w->s->combine, a, b, w->s->acc_dtype);
+}
 
 const char *ip_scan_body(ip_scan *w, int c, const char *state, const char *before)
 {
@@ -70,22 +73,28 @@ void ip_scan_set(ip_scan *w, const char *variable, const char *value)
 
 /* ---- shared pieces ----------------------------------------------------------------------------- */
 
-const char *ip_scan_slot_name(ip_scan *w, ip_scan_slot slot) { return ip_emit_slot(w->e, IP_SLOT_SCAN, (int)slot, NULL, NULL); }
+const char *ip_scan_slot_name(ip_scan *w, ip_scan_slot slot)
+{
+    return ip_emit_slot(w->e, IP_SLOT_SCAN, (int)slot, NULL, NULL);
+}
 
 const char *ip_scan_region(ip_scan *w, int index) { return ip_emit_slot(w->e, IP_SLOT_REGION, index, NULL, NULL); }
 
 void ip_scan_item(ip_scan *w, int dim, const char *name)
 {
     ip_s_add(w->e->ir, w->e->top, IP_S_LET, "int", name,
-             ip_text(w->e->ir, "%s + %s", ip_emit_global_id(w->e, dim), ip_scan_slot_name(w, (ip_scan_slot)(IP_SCAN_FIRST_X + dim))));
+             ip_text(w->e->ir, "%s + %s", ip_emit_global_id(w->e, dim),
+                     ip_scan_slot_name(w, (ip_scan_slot)(IP_SCAN_FIRST_X + dim))));
 }
 
 void ip_scan_span(ip_scan *w, const char *from, const char *to, const char *item, int region)
 {
     ip_emit *e = w->e;
     const char *chunk = ip_scan_slot_name(w, IP_SCAN_CHUNK);
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", from, ip_text(e->ir, "%s + %s * %s", ip_scan_region(w, region), item, chunk));
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", to, ip_text(e->ir, "min(%s + %s, %s)", from, chunk, ip_scan_region(w, region + 1)));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", from,
+             ip_text(e->ir, "%s + %s * %s", ip_scan_region(w, region), item, chunk));
+    ip_s_add(e->ir, e->top, IP_S_LET, "int", to,
+             ip_text(e->ir, "min(%s + %s, %s)", from, chunk, ip_scan_region(w, region + 1)));
 }
 
 void ip_scan_states(ip_scan *w, const char *name, const char *group, const char *block, const char *unit)
@@ -102,8 +111,7 @@ void ip_scan_states(ip_scan *w, const char *name, const char *group, const char 
 const char *ip_scan_coordinate(ip_scan *w, const char *position)
 {
     const ip_stage *s = w->s;
-    if (!s->backward)
-        return position;
+    if (!s->backward) return position;
     const char *extent = s->axis == 3 ? ip_text(w->e->ir, "%d", (int)s->dims[3]) : ip_emit_dim(w->e, s, s->axis);
     return ip_text(w->e->ir, "(%s - 1 - (%s))", extent, position);
 }
@@ -115,8 +123,7 @@ void ip_scan_row_pointers(ip_scan *w, bool is_init)
         return;
     }
     ip_emit_row_pointers(w->e, w->s->body);
-    if (w->phase == IP_SCAN_RESULT)
-        ip_emit_row_pointers(w->e, w->s->finish);
+    if (w->phase == IP_SCAN_RESULT) ip_emit_row_pointers(w->e, w->s->finish);
 }
 
 const char *ip_scan_out(ip_scan *w, const char *name, const char *z, const char *y)
@@ -133,8 +140,7 @@ bool ip_scan_streams(const ip_scan *w) { return w->phase == IP_SCAN_RESULT && w-
 void ip_scan_declare_line(ip_scan *w)
 {
     ip_emit *e = w->e;
-    if (!ip_scan_streams(w))
-        return;
+    if (!ip_scan_streams(w)) return;
     e->kernel->has_scratch = e->kernel->has_line = true;
     const char *first[3], *item[3];
     for (int k = 0; k < 3; k++) {
@@ -142,17 +148,19 @@ void ip_scan_declare_line(ip_scan *w)
         item[k] = ip_text(e->ir, "(%s + %s)", ip_emit_global_id(e, k), first[k]);
     }
     ip_s_add(e->ir, e->top, IP_S_LET, "__global uchar *", "line",
-             ip_text(e->ir, "scratch + ((long)%s + ((%s * %s + %s) * %s + %s) * %s) * 64", ip_scan_slot_name(w, IP_SCAN_LINES), item[2],
-                     ip_scan_slot_name(w, IP_SCAN_ITEMS_Y), item[1], ip_scan_slot_name(w, IP_SCAN_ITEMS_X), item[0],
-                     ip_scan_slot_name(w, IP_SCAN_LINE)));
+             ip_text(e->ir, "scratch + ((long)%s + ((%s * %s + %s) * %s + %s) * %s) * 64",
+                     ip_scan_slot_name(w, IP_SCAN_LINES), item[2], ip_scan_slot_name(w, IP_SCAN_ITEMS_Y), item[1],
+                     ip_scan_slot_name(w, IP_SCAN_ITEMS_X), item[0], ip_scan_slot_name(w, IP_SCAN_LINE)));
 }
 
 void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char *unit)
 {
     ip_emit *e = w->e;
     const char *from = ip_scan_slot_name(w, IP_SCAN_FROM_BLOCK), *to = ip_scan_slot_name(w, IP_SCAN_TO_BLOCK);
-    const char *kept = ip_text(e->ir, "%s[(long)%s * %s + %s]", first, ip_scan_slot_name(w, IP_SCAN_BLOCKS), unit, index);
-    ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "carry", ip_text(e->ir, "%s > 0 ? %s : %s", from, kept, ip_scan_init(w, -1)));
+    const char *kept =
+        ip_text(e->ir, "%s[(long)%s * %s + %s]", first, ip_scan_slot_name(w, IP_SCAN_BLOCKS), unit, index);
+    ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "carry",
+             ip_text(e->ir, "%s > 0 ? %s : %s", from, kept, ip_scan_init(w, -1)));
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "b", from, to);
     ip_mark mark = ip_emit_enter(e, loop);
     const char *cell = ip_text(e->ir, "%s[(long)b * %s + %s]", first, unit, index);
@@ -168,8 +176,8 @@ void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char 
 bool ip_scan_may_be_flat(ip_scan *w)
 {
     ip_emit *e = w->e;
-    return ip_emit_may_be_flat(e, w->s, w->s->body) && ip_emit_may_be_flat(e, w->s, w->s->init)
-        && ip_emit_may_be_flat(e, w->s, w->s->finish);
+    return ip_emit_may_be_flat(e, w->s, w->s->body) && ip_emit_may_be_flat(e, w->s, w->s->init) &&
+           ip_emit_may_be_flat(e, w->s, w->s->finish);
 }
 
 static void row_element(ip_scan *w, int c, const char *index, bool is_init)
@@ -179,18 +187,15 @@ static void row_element(ip_scan *w, int c, const char *index, bool is_init)
     if (is_init) {
         const char *init = ip_scan_init(w, c);
         ip_scan_set(w, state, init);
-        if (w->is_second)
-            ip_scan_set(w, second, init);
+        if (w->is_second) ip_scan_set(w, second, init);
         return;
     }
     const char *before = ip_text(e->ir, "s%d", e->n_values++);
     ip_s_add(e->ir, e->block, IP_S_LET, w->type, before, state);
     const char *next = ip_scan_body(w, c, before, w->is_second ? second : NULL);
     ip_scan_set(w, state, next);
-    if (w->is_second)
-        ip_scan_set(w, second, before);
-    if (w->phase == IP_SCAN_RESULT)
-        ip_scan_store(w, c, next, before, "out", index);
+    if (w->is_second) ip_scan_set(w, second, before);
+    if (w->phase == IP_SCAN_RESULT) ip_scan_store(w, c, next, before, "out", index);
 }
 
 /* init, or a step, for the elements xa..xb of the row at hand. */
@@ -212,7 +217,8 @@ static void row_elements(ip_scan *w, bool is_init)
         for (int c = 0; c < e->channels; c++)
             row_element(w, c, ip_emit_pixel_index(e, "x", c), is_init);
     } else {
-        ip_mark in_channels = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels)));
+        ip_mark in_channels =
+            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels)));
         e->coord[3] = "c";
         row_element(w, -1, ip_emit_pixel_index(e, "x", 0), is_init);
         e->coord[3] = NULL;
@@ -234,8 +240,7 @@ static ip_mark enter_row(ip_scan *w)
     }
     ip_s_add(e->ir, e->block, IP_S_LET, type, "state",
              ip_text(e->ir, "states%s - (long)%s * %d", row, ip_scan_region(w, 4), e->channels));
-    if (w->is_second)
-        ip_s_add(e->ir, e->block, IP_S_LET, type, "second", ip_text(e->ir, "state + seconds"));
+    if (w->is_second) ip_s_add(e->ir, e->block, IP_S_LET, type, "second", ip_text(e->ir, "state + seconds"));
     return mark;
 }
 
@@ -270,8 +275,8 @@ static void carry_rows(ip_scan *w)
 {
     ip_emit *e = w->e;
     ip_mark mark = enter_row(w);
-    ip_stmt *loop =
-        ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels), ip_text(e->ir, "xb * %d", e->channels));
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels),
+                             ip_text(e->ir, "xb * %d", e->channels));
     ip_emit_enter(e, loop);
     ip_scan_carry(w, "state", "i", "unit");
     ip_emit_leave(e, mark);
@@ -286,13 +291,12 @@ static void rows_at(ip_scan *w, const char *position, bool is_init)
     ip_mark mark = enter_row(w);
     ip_scan_row_pointers(w, is_init);
     bool streams = !is_init && ip_scan_streams(w);
-    if (!is_init)
-        ip_scan_out(w, streams ? "stored" : "out", "z", "y");
+    if (!is_init) ip_scan_out(w, streams ? "stored" : "out", "z", "y");
     if (streams)
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(w->s->dtype)->cl), "out", ip_emit_line(e, w->s, "stored", "xa"));
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(w->s->dtype)->cl), "out",
+                 ip_emit_line(e, w->s, "stored", "xa"));
     row_elements(w, is_init);
-    if (streams)
-        ip_emit_stream(e, w->s, "stored", "xa", "xb", "xa", "xb", NULL);
+    if (streams) ip_emit_stream(e, w->s, "stored", "xa", "xb", "xa", "xb", NULL);
     ip_emit_leave(e, mark);
 }
 
@@ -307,7 +311,8 @@ static void walk_rows(ip_scan *w)
     }
     e->coord[0] = "z";
     e->coord[1] = "y";
-    const char *extent = ip_emit_dim(e, w->s, w->s->axis), *steps = ip_scan_slot_name(w, IP_SCAN_STEPS), *from = "0", *to = extent;
+    const char *extent = ip_emit_dim(e, w->s, w->s->axis), *steps = ip_scan_slot_name(w, IP_SCAN_STEPS), *from = "0",
+               *to = extent;
     if (w->in_blocks) {
         from = ip_text(e->ir, "block * %s", steps);
         to = ip_text(e->ir, "min((block + 1) * %s, %s)", steps, extent);
@@ -326,20 +331,20 @@ static void walk_rows(ip_scan *w)
 void ip_emit_scan(ip_emit *e, ip_scan_phase phase)
 {
     const ip_stage *s = e->kernel->stages[e->kernel->n_stages - 1];
-    ip_scan w = { .e = e, .s = s, .phase = phase, .type = ip_cl_type(s->acc_dtype), .in_blocks = ip_stage_blocks(s) > 1 };
+    ip_scan w = {
+        .e = e, .s = s, .phase = phase, .type = ip_cl_type(s->acc_dtype), .in_blocks = ip_stage_blocks(s) > 1
+    };
     e->channels = (int)s->dims[3];
     ip_x_walk(e->ir, s->body, find_second, &w.is_second);
     e->kernel->states = w.is_second ? 2 : 1;
     ip_expr *const exprs[] = { s->body, s->init, s->combine, s->finish };
     for (size_t k = 0; k < sizeof exprs / sizeof *exprs; k++)
-        if (exprs[k])
-            ip_emit_uniforms(e, exprs[k]);
+        if (exprs[k]) ip_emit_uniforms(e, exprs[k]);
     if (s->axis <= 1)
         walk_rows(&w);
     else if (s->axis == 2)
         ip_emit_scan_x(&w);
     else
         ip_emit_scan_c(&w);
-    if (phase == IP_SCAN_RESULT)
-        ip_emit_stream_end(e);
+    if (phase == IP_SCAN_RESULT) ip_emit_stream_end(e);
 }

@@ -10,9 +10,9 @@ typedef struct ip_scan {
     ip_emit *e;
     const ip_stage *s;
     ip_scan_phase phase;
-    bool is_second;      /* body uses the state two before */
-    bool in_blocks;      /* lines are walked in blocks */
-    const char *type;    /* of a state */
+    bool is_second;   /* body uses the state two before */
+    bool in_blocks;   /* lines are walked in blocks */
+    const char *type; /* of a state */
 } ip_scan;
 
 /*
@@ -48,8 +48,8 @@ bool ip_scan_streams(const ip_scan *w);
 /* Whether elements may be told by one index for column and channel. */
 bool ip_scan_may_be_flat(ip_scan *w);
 void ip_scan_declare_line(ip_scan *w);
-/* Totals to carries, for state `index` of the blocks of this launch, and the carry behind them to where there is one for that; first points
- * to the first block's states. */
+/* Totals to carries, for state `index` of the blocks of this launch, and the carry behind them to where there is one
+ * for that; first points to the first block's states. */
 void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char *unit);
 
 /* Lines along x and c; fill e->top. */

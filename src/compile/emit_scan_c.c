@@ -8,8 +8,7 @@ static void step(ip_scan *w, int c, const char *index)
     ip_emit *e = w->e;
     const char *next = ip_scan_body(w, c, "state", "before");
     ip_scan_store(w, c, next, "state", "out", index);
-    if (w->is_second)
-        ip_s_add(e->ir, e->block, IP_S_STORE, "before", "state", NULL);
+    if (w->is_second) ip_s_add(e->ir, e->block, IP_S_STORE, "before", "state", NULL);
     ip_scan_set(w, "state", next);
 }
 
@@ -17,7 +16,8 @@ static void step(ip_scan *w, int c, const char *index)
 static void step_block(ip_scan *w)
 {
     ip_emit *e = w->e;
-    ip_stmt *turn = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "p > 0 & p %% %d == 0", IP_SCAN_BLOCK), NULL, NULL);
+    ip_stmt *turn =
+        ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "p > 0 & p %% %d == 0", IP_SCAN_BLOCK), NULL, NULL);
     ip_mark mark = ip_emit_enter(e, turn);
     ip_scan_set(w, "carry", ip_scan_combine(w, "carry", "total"));
     ip_scan_set(w, "state", "carry");
@@ -45,8 +45,7 @@ static void looped_channels(ip_scan *w)
     ip_mark mark = ip_emit_enter(e, loop);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "c", ip_scan_coordinate(w, "p"));
     e->coord[3] = "c";
-    if (w->in_blocks)
-        step_block(w);
+    if (w->in_blocks) step_block(w);
     step(w, -1, ip_emit_pixel_index(e, "x", 0));
     e->coord[3] = NULL;
     ip_emit_leave(e, mark);
@@ -76,8 +75,7 @@ void ip_emit_scan_c(ip_scan *w)
     e->coord[2] = "x";
     e->coord[3] = first;
     ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "state", ip_scan_init(w, -1));
-    if (w->is_second)
-        ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "before", "state");
+    if (w->is_second) ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "before", "state");
     e->coord[3] = NULL;
     if (is_written)
         written_channels(w);

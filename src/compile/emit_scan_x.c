@@ -4,9 +4,9 @@
  *
  * Note [Lanes]
  * A step waits for the one before it, some 4 cycles for an addition of floats. So a work-item walks LANES lines at
- * once, one step of each in turn: neighbouring rows, or where lines are walked in blocks neighbouring blocks of a row. What is
- * left over, of lanes of different lengths, of steps at once and where there are fewer lanes, is walked one lane after the other. Several channels are
- * lanes already; bodies that compute much have enough to do.
+ * once, one step of each in turn: neighbouring rows, or where lines are walked in blocks neighbouring blocks of a row.
+ * What is left over, of lanes of different lengths, of steps at once and where there are fewer lanes, is walked one
+ * lane after the other. Several channels are lanes already; bodies that compute much have enough to do.
  */
 #include "compile/emit_scan.h"
 
@@ -17,22 +17,29 @@ enum { LANES = 8, MANY_OPERATIONS = 24, STEPS = 4, FEW_OPERATIONS = 8 };
 typedef struct x_walk {
     ip_scan *w;
     int lanes;
-    bool is_flat;              /* a lane's elements are told by i, from pointers to where it starts */
-    int steps;                 /* that are taken in turn of each lane: Note [Steps at once] */
-    bool in_scratch;           /* states stay in scratch memory: there are too many channels for variables */
-    struct { struct ip_row *rows; int n_rows; const char *y, *x, *out; } lane[LANES]; /* x: the column where it starts, from its pointers on */
+    bool is_flat;    /* a lane's elements are told by i, from pointers to where it starts */
+    int steps;       /* that are taken in turn of each lane: Note [Steps at once] */
+    bool in_scratch; /* states stay in scratch memory: there are too many channels for variables */
+    /* x: the column where it starts, from its pointers on */
+    struct {
+        struct ip_row *rows;
+        int n_rows;
+        const char *y, *x, *out;
+    } lane[LANES];
 } x_walk;
 
 static int lanes_of(ip_scan *w)
 {
     int size = ip_x_size(w->e->ir, w->s->body) + ip_x_size(w->e->ir, w->s->finish);
-    if (w->e->channels > 2 || size > MANY_OPERATIONS)
-        return 1;
+    if (w->e->channels > 2 || size > MANY_OPERATIONS) return 1;
     return LANES / w->e->channels;
 }
 
 /* Row and first position of lane k, given as text. */
-static const char *lane_row(x_walk *t, const char *k) { return t->w->in_blocks ? "yg" : ip_text(t->w->e->ir, "yg + %s", k); }
+static const char *lane_row(x_walk *t, const char *k)
+{
+    return t->w->in_blocks ? "yg" : ip_text(t->w->e->ir, "yg + %s", k);
+}
 
 static const char *lane_start(x_walk *t, const char *k)
 {
@@ -42,7 +49,9 @@ static const char *lane_start(x_walk *t, const char *k)
 static const char *lane_length(x_walk *t, const char *start)
 {
     const char *width = ip_emit_dim(t->w->e, t->w->s, 2);
-    return t->w->in_blocks ? ip_text(t->w->e->ir, "min(%s, %s - %s)", ip_scan_slot_name(t->w, IP_SCAN_STEPS), width, start) : width;
+    return t->w->in_blocks
+               ? ip_text(t->w->e->ir, "min(%s, %s - %s)", ip_scan_slot_name(t->w, IP_SCAN_STEPS), width, start)
+               : width;
 }
 
 static const char *let(x_walk *t, const char *type, const char *name, const char *value)
@@ -58,7 +67,10 @@ static const char *rest(x_walk *t, const char *lane, int c, bool is_second)
 }
 
 /* The x of position i of a lane that begins at position from. */
-static const char *column(x_walk *t, const char *from) { return ip_scan_coordinate(t->w, ip_text(t->w->e->ir, "%s + i", from)); }
+static const char *column(x_walk *t, const char *from)
+{
+    return ip_scan_coordinate(t->w, ip_text(t->w->e->ir, "%s + i", from));
+}
 
 /* ---- steps ------------------------------------------------------------------------------------- */
 
@@ -71,8 +83,7 @@ static void step(x_walk *t, int c, const char *prefix, const char *out, const ch
     const char *next = ip_scan_body(w, c, state, w->is_second ? before : NULL);
     if (w->phase == IP_SCAN_RESULT)
         ip_scan_store(w, c, next, state, out, e->flat ? e->flat : ip_emit_pixel_index(e, x, c));
-    if (w->is_second)
-        ip_scan_set(w, before, state);
+    if (w->is_second) ip_scan_set(w, before, state);
     ip_scan_set(w, state, next);
 }
 
@@ -103,16 +114,13 @@ static void step_in_scratch(x_walk *t, const char *out, bool is_init)
     if (is_init) {
         const char *init = ip_scan_init(w, -1);
         ip_scan_set(w, "state[c]", init);
-        if (w->is_second)
-            ip_scan_set(w, "second[c]", init);
+        if (w->is_second) ip_scan_set(w, "second[c]", init);
     } else {
         let(t, w->type, "before", "state[c]");
         const char *next = ip_scan_body(w, -1, "before", w->is_second ? "second[c]" : NULL);
         ip_scan_set(w, "state[c]", next);
-        if (w->is_second)
-            ip_scan_set(w, "second[c]", "before");
-        if (w->phase == IP_SCAN_RESULT)
-            ip_scan_store(w, -1, next, "before", out, ip_emit_pixel_index(e, "x", 0));
+        if (w->is_second) ip_scan_set(w, "second[c]", "before");
+        if (w->phase == IP_SCAN_RESULT) ip_scan_store(w, -1, next, "before", out, ip_emit_pixel_index(e, "x", 0));
     }
     e->coord[3] = NULL;
     ip_emit_leave(e, mark);
@@ -122,15 +130,16 @@ static void step_in_scratch(x_walk *t, const char *out, bool is_init)
 
 /*
  * Note [Lanes that stream]
- * Steps of all lanes are taken PIECE at a time. A piece of each lane's results is made in a part of the work-item's line, and goes to
- * memory from there (emit_stream.c). The next piece of each lane, of the last one that of a lane of the next group, is fetched
- * meanwhile: processors foresee eight runs of memory that end soon badly.
+ * Steps of all lanes are taken PIECE at a time. A piece of each lane's results is made in a part of the work-item's
+ * line, and goes to memory from there (emit_stream.c). The next piece of each lane, of the last one that of a lane of
+ * the next group, is fetched meanwhile: processors foresee eight runs of memory that end soon badly.
  */
 static bool lanes_stream(const x_walk *t) { return t->lanes > 1 && ip_scan_streams(t->w) && !t->w->s->backward; }
 
 static bool lanes_fetch(const x_walk *t)
 {
-    return t->lanes > 1 && t->w->in_blocks && !t->w->s->backward && strcmp(ip_emit_fetches(t->w->e, t->w->s->body), "0") != 0;
+    return t->lanes > 1 && t->w->in_blocks && !t->w->s->backward &&
+           strcmp(ip_emit_fetches(t->w->e, t->w->s->body), "0") != 0;
 }
 
 static const char *line_of_lane(x_walk *t, int k)
@@ -144,10 +153,11 @@ static const char *line_of_lane(x_walk *t, int k)
 static void enter_piece(x_walk *t, int k)
 {
     ip_emit *e = t->w->e;
-    const char *type = ip_text(e->ir, "__global %s *", ip_dtype(t->w->s->dtype)->cl), *name = ip_text(e->ir, "piece_%d", k);
+    const char *type = ip_text(e->ir, "__global %s *", ip_dtype(t->w->s->dtype)->cl),
+               *name = ip_text(e->ir, "piece_%d", k);
     ip_s_add(e->ir, e->block, IP_S_LET, type, name,
-             ip_text(e->ir, "%s ? (%s)(%s + at_%d) - (long)(%s + i0) * %d : out_%d", ip_emit_streams(e), type, line_of_lane(t, k), k,
-                     t->lane[k].x, e->channels, k));
+             ip_text(e->ir, "%s ? (%s)(%s + at_%d) - (long)(%s + i0) * %d : out_%d", ip_emit_streams(e), type,
+                     line_of_lane(t, k), k, t->lane[k].x, e->channels, k));
     t->lane[k].out = name;
 }
 
@@ -156,8 +166,12 @@ static void leave_piece(x_walk *t, int k)
     ip_emit *e = t->w->e;
     int pixel = e->channels * (int)ip_dtype(t->w->s->dtype)->size_bytes;
     ip_s_add(e->ir, e->block, IP_S_STORE,
-             ip_text(e->ir, "ip_stream((__global uchar *)(out_%d + (long)(%s + i0) * %d) - at_%d, %s, at_%d + (i1 - i0) * %d, i0 == 0 ? at_%d : 0, "
-                            "i1 == common)", k, t->lane[k].x, e->channels, k, line_of_lane(t, k), k, pixel, k), NULL, NULL);
+             ip_text(e->ir,
+                     "ip_stream((__global uchar *)(out_%d + (long)(%s + i0) * %d) - at_%d, %s, at_%d + (i1 - i0) * %d, "
+                     "i0 == 0 ? at_%d : 0, "
+                     "i1 == common)",
+                     k, t->lane[k].x, e->channels, k, line_of_lane(t, k), k, pixel, k),
+             NULL, NULL);
 }
 
 /*
@@ -168,12 +182,14 @@ static void point_to_start(x_walk *t, int k)
     ip_emit *e = t->w->e;
     for (int r = 0; r < t->lane[k].n_rows; r++) {
         struct ip_row *row = &t->lane[k].rows[r];
-        row->pointer = let(t, ip_text(e->ir, "__global const %s *", ip_dtype(row->stage->dtype)->cl), ip_text(e->ir, "%s_%d", row->pointer, k),
+        row->pointer = let(t, ip_text(e->ir, "__global const %s *", ip_dtype(row->stage->dtype)->cl),
+                           ip_text(e->ir, "%s_%d", row->pointer, k),
                            ip_text(e->ir, "%s + (long)%s * %d", row->pointer, t->lane[k].x, e->channels));
     }
     if (t->w->phase == IP_SCAN_RESULT)
-        t->lane[k].out = let(t, ip_text(e->ir, "__global %s *", ip_dtype(t->w->s->dtype)->cl), ip_text(e->ir, "out_%d", k),
-                             ip_text(e->ir, "%s + (long)%s * %d", t->lane[k].out, t->lane[k].x, e->channels));
+        t->lane[k].out =
+            let(t, ip_text(e->ir, "__global %s *", ip_dtype(t->w->s->dtype)->cl), ip_text(e->ir, "out_%d", k),
+                ip_text(e->ir, "%s + (long)%s * %d", t->lane[k].out, t->lane[k].x, e->channels));
     t->lane[k].x = "0";
 }
 
@@ -195,8 +211,7 @@ static void prepare_lane(x_walk *t, int k)
         t->lane[k].rows[r] = e->rows[mark.n_rows + r];
     t->lane[k].n_rows = t->lane[k].rows ? n : 0;
     ip_emit_leave(e, mark);
-    if (t->is_flat)
-        point_to_start(t, k);
+    if (t->is_flat) point_to_start(t, k);
 }
 
 /* The pointers that prepare_lane() put aside. */
@@ -211,7 +226,8 @@ static void enter_lane_rows(x_walk *t, int k)
 static void fetch_pieces(x_walk *t)
 {
     ip_emit *e = t->w->e;
-    let(t, "int", "ahead", ip_text(e->ir, "i1 < common ? i1 : %d * %s", t->lanes, ip_scan_slot_name(t->w, IP_SCAN_STEPS)));
+    let(t, "int", "ahead",
+        ip_text(e->ir, "i1 < common ? i1 : %d * %s", t->lanes, ip_scan_slot_name(t->w, IP_SCAN_STEPS)));
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_fetches(e, t->w->s->body), NULL, NULL));
     for (int k = 0; k < t->lanes; k++) {
         ip_mark in_lane = ip_emit_enter(e, e->block);
@@ -229,15 +245,16 @@ static void step_lane(x_walk *t, int k, const char *flat)
     e->flat = t->is_flat ? flat : NULL;
     e->coord[2] = x;
     for (int c = 0; c < e->channels; c++)
-        step(t, c, ip_text(e->ir, "l%d", k), t->steps > 1 ? ip_text(e->ir, "(%s + i)", t->lane[k].out) : t->lane[k].out, x);
+        step(t, c, ip_text(e->ir, "l%d", k), t->steps > 1 ? ip_text(e->ir, "(%s + i)", t->lane[k].out) : t->lane[k].out,
+             x);
     e->flat = NULL;
     e->coord[2] = NULL;
 }
 
 /*
  * Note [Steps at once]
- * Of short bodies STEPS steps of each lane are written out, and what they read is read as one vector. Compilers that see single
- * elements of eight lanes gather them, which takes longer than the steps.
+ * Of short bodies STEPS steps of each lane are written out, and what they read is read as one vector. Compilers that
+ * see single elements of eight lanes gather them, which takes longer than the steps.
  */
 static void read_steps(x_walk *t, int k)
 {
@@ -245,8 +262,10 @@ static void read_steps(x_walk *t, int k)
     for (int r = 0; r < t->lane[k].n_rows; r++) {
         struct ip_row *row = &e->rows[e->n_rows - t->lane[k].n_rows + r];
         const char *read = ip_text(e->ir, "read_%s", row->pointer);
-        ip_s_add(e->ir, e->block, IP_S_VAR, ip_dtype(row->stage->dtype)->cl, ip_text(e->ir, "%s[%d]", read, STEPS), NULL);
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore%d(vload%d(0, %s + i), 0, %s)", STEPS, STEPS, row->pointer, read), NULL, NULL);
+        ip_s_add(e->ir, e->block, IP_S_VAR, ip_dtype(row->stage->dtype)->cl, ip_text(e->ir, "%s[%d]", read, STEPS),
+                 NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE,
+                 ip_text(e->ir, "vstore%d(vload%d(0, %s + i), 0, %s)", STEPS, STEPS, row->pointer, read), NULL, NULL);
         row->pointer = read;
     }
 }
@@ -256,8 +275,7 @@ static void steps_of_lane(x_walk *t, int k)
     ip_emit *e = t->w->e;
     ip_mark mark = ip_emit_enter(e, e->block);
     enter_lane_rows(t, k);
-    if (t->steps > 1)
-        read_steps(t, k);
+    if (t->steps > 1) read_steps(t, k);
     for (int i = 0; i < t->steps; i++) {
         ip_mark in_step = ip_emit_enter(e, e->block);
         step_lane(t, k, t->steps > 1 ? ip_text(e->ir, "%d", i) : "i");
@@ -278,8 +296,7 @@ static void enter_pieces(x_walk *t, bool streams)
     pieces->d = ip_text(e->ir, "%d", IP_SCAN_PIECE);
     ip_emit_enter(e, pieces);
     let(t, "int", "i1", ip_text(e->ir, "min(i0 + %d, common)", IP_SCAN_PIECE));
-    if (lanes_fetch(t))
-        fetch_pieces(t);
+    if (lanes_fetch(t)) fetch_pieces(t);
     if (streams)
         for (int k = 0; k < t->lanes; k++)
             enter_piece(t, k);
@@ -296,11 +313,9 @@ static void lanes_at_once(x_walk *t)
         prepare_lane(t, k);
     bool streams = lanes_stream(t), in_pieces = streams || lanes_fetch(t);
     ip_mark in_piece = { e->block, e->n_trail, e->n_rows };
-    if (in_pieces)
-        enter_pieces(t, streams);
+    if (in_pieces) enter_pieces(t, streams);
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", in_pieces ? "i0" : "0", in_pieces ? "i1" : "common");
-    if (t->steps > 1)
-        loop->d = ip_text(e->ir, "%d", t->steps);
+    if (t->steps > 1) loop->d = ip_text(e->ir, "%d", t->steps);
     ip_mark in_loop = ip_emit_enter(e, loop);
     for (int k = 0; k < t->lanes; k++)
         steps_of_lane(t, k);
@@ -326,14 +341,13 @@ static void enter_lane(x_walk *t)
     const char *y0 = ip_scan_region(w, 2), *z0 = ip_scan_region(w, 0);
     let(t, "int", "y", lane_row(t, "k"));
     e->coord[1] = "y";
-    if (!t->in_scratch && !w->in_blocks)
-        return;
+    if (!t->in_scratch && !w->in_blocks) return;
     let(t, "int", "group", ip_text(e->ir, "(z - %s) * (%s - %s) + y - %s", z0, ip_scan_region(w, 3), y0, y0));
     ip_scan_states(w, "state", "group", "block + k", ip_text(e->ir, "%d", e->channels));
     if (t->in_scratch && w->is_second)
         let(t, ip_text(e->ir, "__global %s *", w->type), "second",
-            ip_text(e->ir, "state + (long)(%s - %s) * (%s - %s) * %d", ip_scan_region(w, 1), z0, ip_scan_region(w, 3), y0,
-                    e->channels));
+            ip_text(e->ir, "state + (long)(%s - %s) * (%s - %s) * %d", ip_scan_region(w, 1), z0, ip_scan_region(w, 3),
+                    y0, e->channels));
 }
 
 /* Sets the states that lane k begins with: init, or the carry that scratch memory holds. */
@@ -347,13 +361,11 @@ static void begin_lane(x_walk *t)
         e->coord[2] = "first";
         ip_scan_row_pointers(w, true);
     }
-    if (t->in_scratch && !carries)
-        step_in_scratch(t, NULL, true);
+    if (t->in_scratch && !carries) step_in_scratch(t, NULL, true);
     for (int c = 0; !t->in_scratch && c < e->channels; c++) {
         const char *start = carries ? ip_text(e->ir, "state[%d]", c) : ip_scan_init(w, c);
         ip_scan_set(w, rest(t, "k", c, false), start);
-        if (w->is_second)
-            ip_scan_set(w, rest(t, "k", c, true), start);
+        if (w->is_second) ip_scan_set(w, rest(t, "k", c, true), start);
     }
     e->coord[2] = NULL;
 }
@@ -363,8 +375,7 @@ static void end_lane(x_walk *t)
 {
     ip_scan *w = t->w;
     ip_emit *e = w->e;
-    if (!t->in_scratch)
-        load_states(t, "l", "k", false);
+    if (!t->in_scratch) load_states(t, "l", "k", false);
     ip_scan_row_pointers(w, false);
     ip_scan_out(w, "out", "z", "y");
     let(t, "int", "from", lane_start(t, "k"));
@@ -372,8 +383,7 @@ static void end_lane(x_walk *t)
     ip_mark mark = ip_emit_enter(e, loop);
     let(t, "int", "x", column(t, "from"));
     e->coord[2] = "x";
-    if (t->in_scratch)
-        step_in_scratch(t, "out", false);
+    if (t->in_scratch) step_in_scratch(t, "out", false);
     for (int c = 0; !t->in_scratch && c < e->channels; c++)
         step(t, c, "l", "out", "x");
     e->coord[2] = NULL;
@@ -392,7 +402,10 @@ static void for_each_lane(x_walk *t, void (*fn)(x_walk *t))
     ip_emit_leave(e, mark);
 }
 
-typedef struct reading { ip_ir *ir; bool fits; } reading;
+typedef struct reading {
+    ip_ir *ir;
+    bool fits;
+} reading;
 
 static bool note_load(ip_expr *x, void *user)
 {
@@ -405,13 +418,12 @@ static bool note_load(ip_expr *x, void *user)
 static bool check_load(ip_expr *x, void *user)
 {
     reading *r = user;
-    if (x->op != IP_X_LOAD)
-        return r->fits;
+    if (x->op != IP_X_LOAD) return r->fits;
     bool reads_more = false;
     for (int k = 0; k < x->n_args; k++)
         ip_x_descend(r->ir, x->arg[k], note_load, &reads_more);
-    r->fits = r->fits && !reads_more && x->source->kind != IP_STAGE_TABLE && x->source->dtype != IMGPAR_F16
-        && x->arg[2]->op == IP_X_COORD && x->arg[2]->axis == 2;
+    r->fits = r->fits && !reads_more && x->source->kind != IP_STAGE_TABLE && x->source->dtype != IMGPAR_F16 &&
+              x->arg[2]->op == IP_X_COORD && x->arg[2]->axis == 2;
     return false;
 }
 
@@ -420,7 +432,8 @@ static bool takes_steps_at_once(const x_walk *t)
 {
     ip_scan *w = t->w;
     ip_ir *ir = w->e->ir;
-    reading r = { ir, t->is_flat && !w->e->options->checks && ip_x_size(ir, w->s->body) + ip_x_size(ir, w->s->finish) <= FEW_OPERATIONS };
+    reading r = { ir, t->is_flat && !w->e->options->checks &&
+                          ip_x_size(ir, w->s->body) + ip_x_size(ir, w->s->finish) <= FEW_OPERATIONS };
     ip_x_descend(ir, w->s->body, check_load, &r);
     ip_x_descend(ir, w->s->finish, check_load, &r);
     return r.fits;
@@ -436,11 +449,10 @@ static void walk_group(x_walk *t)
     const char *left = w->in_blocks ? ip_text(e->ir, "%s - block", ip_scan_slot_name(w, IP_SCAN_BLOCKS)) : "yb - yg";
     let(t, "int", "lanes", ip_text(e->ir, "min(%d, %s)", t->lanes, left));
     for (int k = 0; !t->in_scratch && k < (w->is_second ? 2 : 1); k++)
-        ip_s_add(e->ir, e->block, IP_S_VAR, w->type, ip_text(e->ir, "%s[%d]", k ? "rest_before" : "rest", t->lanes * e->channels),
-                 NULL);
+        ip_s_add(e->ir, e->block, IP_S_VAR, w->type,
+                 ip_text(e->ir, "%s[%d]", k ? "rest_before" : "rest", t->lanes * e->channels), NULL);
     for_each_lane(t, begin_lane);
-    if (t->lanes > 1)
-        lanes_at_once(t);
+    if (t->lanes > 1) lanes_at_once(t);
     for_each_lane(t, end_lane);
 }
 
@@ -465,8 +477,7 @@ void ip_emit_scan_x(ip_scan *w)
     bool carries = w->phase == IP_SCAN_CARRY;
     e->kernel->lanes = t.lanes;
     e->kernel->has_scratch |= t.in_scratch || w->in_blocks;
-    if (lanes_stream(&t))
-        ip_scan_declare_line(w);
+    if (lanes_stream(&t)) ip_scan_declare_line(w);
     ip_scan_item(w, 1, "item_y");
     ip_scan_item(w, 2, "item_z");
     ip_scan_span(w, "ya", "yb", "item_y", 2);

@@ -12,42 +12,50 @@
  *
  * Note [Filling edges]
  * An element of a tile that lies beyond the edges of its domain is what its readers' border rule says: it is computed
- * from the coordinates that the rule maps its own to. Those are in the tile too (reach.c, Note [Reading near edges]), so
- * what they read is there. Readers apply no border.
+ * from the coordinates that the rule maps its own to. Those are in the tile too (reach.c, Note [Reading near edges]),
+ * so what they read is there. Readers apply no border.
  *
  * Note [Words]
- * A GPU moves 32 bits a work-item as quickly as 8. Small elements are copied from a source as whole words, which start at
- * multiples of 4 bytes of the buffer: the row's own begin is shifted into place (tiles at the edges go element by element).
- * Results of small elements are stored as whole words, too: each work-item computes those of one. (Not in checked mode, which
- * looks at every element.)
+ * A GPU moves 32 bits a work-item as quickly as 8. Small elements are copied from a source as whole words, which start
+ * at multiples of 4 bytes of the buffer: the row's own begin is shifted into place (tiles at the edges go element by
+ * element). Results of small elements are stored as whole words, too: each work-item computes those of one. (Not in
+ * checked mode, which looks at every element.)
  */
 #include "base/dtype.h"
 #include "compile/emit_fold.h"
 #include "graph/array.h"
 
-const char *ip_emit_tile_top(ip_emit *e, const ip_stage *stage) { return ip_text(e->ir, "top_%s", ip_emit_ring(e, stage)); }
-const char *ip_emit_tile_left(ip_emit *e, const ip_stage *stage) { return ip_text(e->ir, "left_%s", ip_emit_ring(e, stage)); }
+const char *ip_emit_tile_top(ip_emit *e, const ip_stage *stage)
+{
+    return ip_text(e->ir, "top_%s", ip_emit_ring(e, stage));
+}
+const char *ip_emit_tile_left(ip_emit *e, const ip_stage *stage)
+{
+    return ip_text(e->ir, "left_%s", ip_emit_ring(e, stage));
+}
 
 static const char *number(ip_emit *e, int n) { return ip_text(e->ir, "%d", n); }
 static const char *times(ip_emit *e, const char *x, int n) { return n == 1 ? x : ip_text(e->ir, "%s * %d", x, n); }
 
 /* ---- which rows, which columns ------------------------------------------------------------ */
 
-typedef struct span { const char *from, *to; } span;
+typedef struct span {
+    const char *from, *to;
+} span;
 
 /* Rows or columns of a stage's tile: of those beyond the domain only as many as some reader looks at. */
 static span span_of(ip_emit *e, const ip_placed *p, bool rows)
 {
     int before = rows ? -p->first : p->left, behind = rows ? p->lead : p->right, pad = rows ? p->pad_rows : p->pad;
     const char *from = rows ? "ya" : "xa", *to = rows ? "yb" : "xb";
-    if (before == 0 && behind == 0)
-        return (span){ from, to };
+    if (before == 0 && behind == 0) return (span){ from, to };
     const char *extent = ip_emit_dim(e, p->stage, rows ? 1 : 2);
     return (span){ ip_text(e->ir, "max(%s - %d, %d)", from, before, -pad),
                    ip_text(e->ir, pad ? "min(%s + %d, %s + %d)" : "min(%s + %d, %s)", to, behind, extent, pad) };
 }
 
-/* A loop whose iterations the work-items of the group take in turns: `id` of `n` begins with the id-th. from NULL: 0. */
+/* A loop whose iterations the work-items of the group take in turns: `id` of `n` begins with the id-th. from NULL:
+ * 0. */
 static ip_stmt *shared_loop(ip_emit *e, const char *var, const char *from, const char *to, const char *id, int n)
 {
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from ? ip_text(e->ir, "%s + %s", from, id) : id, to);
@@ -60,9 +68,9 @@ static ip_stmt *shared_loop(ip_emit *e, const char *var, const char *from, const
 /* Where an element of a stage goes. */
 typedef struct target {
     const ip_placed *p;
-    const char *row, *stored;   /* pointers to its row in the tile or in its buffer; where it is stored beside a tile */
-    const char *outside;        /* for a constant border, "is it beyond the edges?"; NULL */
-    ip_expr *value_outside;     /* and what stands there */
+    const char *row, *stored; /* pointers to its row in the tile or in its buffer; where it is stored beside a tile */
+    const char *outside;      /* for a constant border, "is it beyond the edges?"; NULL */
+    ip_expr *value_outside;   /* and what stands there */
 } target;
 
 static const char *edged(ip_emit *e, const target *t, const char *value)
@@ -70,7 +78,8 @@ static const char *edged(ip_emit *e, const target *t, const char *value)
     return t->outside ? ip_text(e->ir, "%s ? %s : %s", t->outside, ip_emit_value(e, t->value_outside), value) : value;
 }
 
-/* place: index of the element in its row, beyond the domain's edges, too; `own` tells whether it is of the tile itself. */
+/* place: index of the element in its row, beyond the domain's edges, too; `own` tells whether it is of the tile
+ * itself. */
 static void put(ip_emit *e, const target *t, const char *place, const char *value, const char *own)
 {
     const ip_stage *s = t->p->stage;
@@ -79,8 +88,7 @@ static void put(ip_emit *e, const target *t, const char *place, const char *valu
         return;
     }
     ip_emit_store(e, s, t->row, ip_text(e->ir, "%s - %s", place, ip_emit_tile_left(e, s)), edged(e, t, value));
-    if (!t->stored)
-        return;
+    if (!t->stored) return;
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, own, NULL, NULL));
     ip_emit_store_output(e, s, t->stored, place, value);
     ip_emit_leave(e, mark);
@@ -88,10 +96,8 @@ static void put(ip_emit *e, const target *t, const char *place, const char *valu
 
 static const char *is_outside(ip_emit *e, const ip_placed *p, const char *x, const char *column)
 {
-    if (p->pad_border != IMGPAR_BORDER_CONSTANT || (p->pad == 0 && p->pad_rows == 0))
-        return NULL;
-    if (p->pad == 0)
-        return "(y != row)";
+    if (p->pad_border != IMGPAR_BORDER_CONSTANT || (p->pad == 0 && p->pad_rows == 0)) return NULL;
+    if (p->pad == 0) return "(y != row)";
     return ip_text(e->ir, p->pad_rows ? "(y != row | %s != %s)" : "(%s != %s)", x, column);
 }
 
@@ -105,9 +111,11 @@ static void compute_flat(ip_emit *e, target t, span columns)
     ip_mark mark = ip_emit_enter(e, shared_loop(e, at, from, to, "lx", e->kernel->tiling.group_width));
     if (p->pad) { /* at may be below 0; a division that truncates wants it above */
         const char *width = ip_emit_dim(e, s, 2), *bias = number(e, p->pad * e->channels);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "column", ip_text(e->ir, "(at + %s) / %d - %d", bias, e->channels, p->pad));
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "i",
-                 ip_text(e->ir, "at + (%s - column) * %d", ip_emit_border(e, p->pad_border, "column", width), e->channels));
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "column",
+                 ip_text(e->ir, "(at + %s) / %d - %d", bias, e->channels, p->pad));
+        ip_s_add(
+            e->ir, e->block, IP_S_LET, "int", "i",
+            ip_text(e->ir, "at + (%s - column) * %d", ip_emit_border(e, p->pad_border, "column", width), e->channels));
     }
     t.outside = is_outside(e, p, "i", "at");
     t.value_outside = p->pad_outside;
@@ -129,17 +137,16 @@ static void compute_pixels(ip_emit *e, target t, span columns)
     const char *at = p->pad ? "column" : "x", *values[IP_WRITTEN_CHANNELS];
     ip_mark mark = ip_emit_enter(e, shared_loop(e, at, columns.from, columns.to, "lx", e->kernel->tiling.group_width));
     if (p->pad)
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "x", ip_emit_border(e, p->pad_border, "column", ip_emit_dim(e, s, 2)));
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "x",
+                 ip_emit_border(e, p->pad_border, "column", ip_emit_dim(e, s, 2)));
     t.outside = is_outside(e, p, "x", "column");
     e->coord[2] = "x";
     ip_channels channels = ip_emit_enter_channels(e, s->body);
     for (int c = 0; c < channels.n; c++)
         values[c] = ip_emit_value(e, channels.bodies[c]);
-    if (p->place == IP_PLACE_TOTAL)
-        ip_emit_group_fold_element(e, p, values, channels.n);
+    if (p->place == IP_PLACE_TOTAL) ip_emit_group_fold_element(e, p, values, channels.n);
     for (int c = 0; c < channels.n && p->place != IP_PLACE_TOTAL; c++) {
-        if (t.outside)
-            t.value_outside = ip_emit_of_channel(e, p->pad_outside, c); /* it may tell alpha from colours */
+        if (t.outside) t.value_outside = ip_emit_of_channel(e, p->pad_outside, c); /* it may tell alpha from colours */
         put(e, &t, ip_emit_pixel_index(e, at, c), values[c], ip_text(e->ir, "own & %s >= xa & %s < xb", at, at));
     }
     ip_emit_leave_channels(e, &channels);
@@ -151,8 +158,9 @@ static void compute_pixels(ip_emit *e, target t, span columns)
 static int elements_a_word(const ip_emit *e, const ip_placed *p, bool flat)
 {
     bool is_line = (flat || e->channels == 1) && !e->options->checks;
-    return p->place == IP_PLACE_NONE && is_line && p->stage->dtype != IMGPAR_F16 ? 4 / (int)ip_dtype(p->stage->dtype)->size_bytes
-                                                                                 : 1;
+    return p->place == IP_PLACE_NONE && is_line && p->stage->dtype != IMGPAR_F16
+               ? 4 / (int)ip_dtype(p->stage->dtype)->size_bytes
+               : 1;
 }
 
 /* Element i of the row, for what is flat or has one channel. */
@@ -182,8 +190,8 @@ static void compute_words(ip_emit *e, const ip_placed *p, bool flat, int n)
     ip_stmt *words = ip_s_add(e->ir, e->block, IP_S_FOR, "at", ip_text(e->ir, "word_start + lx * %d", n), "to");
     words->d = number(e, n * e->kernel->tiling.group_width);
     ip_mark in_words = ip_emit_enter(e, words);
-    ip_mark mark =
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at >= from & at + %d <= to", n), NULL, NULL));
+    ip_mark mark = ip_emit_enter(
+        e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at >= from & at + %d <= to", n), NULL, NULL));
     ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "word[%d]", n), NULL);
     ip_mark in_word = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", number(e, n)));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "i", "at + k");
@@ -192,8 +200,10 @@ static void compute_words(ip_emit *e, const ip_placed *p, bool flat, int n)
     ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "*(__global %s%d *)(out + at)", type, n),
              ip_text(e->ir, "vload%d(0, word)", n), NULL);
     ip_emit_leave(e, mark);
-    mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at < from | at + %d > to", n), NULL, NULL));
-    in_word = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "i", "max(at, from)", ip_text(e->ir, "min(at + %d, to)", n)));
+    mark =
+        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at < from | at + %d > to", n), NULL, NULL));
+    in_word = ip_emit_enter(
+        e, ip_s_add(e->ir, e->block, IP_S_FOR, "i", "max(at, from)", ip_text(e->ir, "min(at + %d, to)", n)));
     ip_emit_store(e, s, "out", "i", line_element(e, s, flat));
     ip_emit_leave(e, in_word);
     ip_emit_leave(e, mark);
@@ -205,15 +215,16 @@ static void copy_words(ip_emit *e, const ip_placed *p)
 {
     const ip_tiling *t = &e->kernel->tiling;
     const ip_stage *s = p->stage, *from = p->source;
-    int size = (int)ip_dtype(s->dtype)->size_bytes, rows = t->height + p->lead - p->first, columns = t->width + p->left + p->right;
+    int size = (int)ip_dtype(s->dtype)->size_bytes, rows = t->height + p->lead - p->first,
+        columns = t->width + p->left + p->right;
     int words = (columns * e->channels * size + 3) / 4;
     const char *buffer = ip_emit_buffer(e, from);
     ip_mark in_rows = ip_emit_enter(e, shared_loop(e, "row", NULL, number(e, rows), "ly", t->group_height));
     ip_s_add(e->ir, e->block, IP_S_LET, "long", "start",
              times(e,
                    ip_text(e->ir, "(%s - %s + %s)",
-                           ip_emit_buffer_row(e, from, "z", ip_text(e->ir, "(%s + row)", ip_emit_tile_top(e, s))), buffer,
-                           ip_emit_tile_left(e, s)),
+                           ip_emit_buffer_row(e, from, "z", ip_text(e->ir, "(%s + row)", ip_emit_tile_top(e, s))),
+                           buffer, ip_emit_tile_left(e, s)),
                    size));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "shift", "(int)(start & 3) * 8");
     ip_s_add(e->ir, e->block, IP_S_LET, "__global const uint *", "in",
@@ -229,18 +240,18 @@ static void copy_words(ip_emit *e, const ip_placed *p)
 /* Elements of the buffer's row that must follow the tile's: what is read of words beyond it. */
 enum { WORD_REST = 8 };
 
-/* "is the whole tile of a copy where copy_words() may read?", as the name of an int; NULL: never, its elements are words. */
+/* "is the whole tile of a copy where copy_words() may read?", as the name of an int; NULL: never, its elements are
+ * words. */
 static const char *declare_in_words(ip_emit *e, const ip_placed *p)
 {
     const ip_tiling *t = &e->kernel->tiling;
-    if (!p->is_copy || ip_dtype(p->stage->dtype)->size_bytes >= 4 || e->options->checks)
-        return NULL;
+    if (!p->is_copy || ip_dtype(p->stage->dtype)->size_bytes >= 4 || e->options->checks) return NULL;
     const char *left = ip_emit_tile_left(e, p->stage), *pitch = ip_emit_slot(e, IP_SLOT_PITCH, 0, p->source, NULL);
     const char *columns = ip_text(e->ir, "%s >= 0 & %s - %s + %d <= %s", left, left,
                                   times(e, ip_emit_slot(e, IP_SLOT_ORIGIN, 2, p->source, NULL), e->channels),
                                   (t->width + p->left + p->right) * e->channels + WORD_REST, pitch);
-    const char *rows = ip_text(e->ir, "%s >= 0 & yb - ya == %d & yb + %d <= %s", ip_emit_tile_top(e, p->stage), t->height, p->lead,
-                               ip_emit_dim(e, p->stage, 1));
+    const char *rows = ip_text(e->ir, "%s >= 0 & yb - ya == %d & yb + %d <= %s", ip_emit_tile_top(e, p->stage),
+                               t->height, p->lead, ip_emit_dim(e, p->stage, 1));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "in_words", ip_text(e->ir, "%s & %s", columns, rows));
     return "in_words";
 }
@@ -251,11 +262,11 @@ static target target_of(ip_emit *e, const ip_placed *p, const char *row)
 {
     const ip_stage *s = p->stage;
     target t = { .p = p, .row = "out" };
-    if (p->place == IP_PLACE_TOTAL)
-        return t;
+    if (p->place == IP_PLACE_TOTAL) return t;
     const char *type = ip_dtype(s->dtype)->cl;
     if (p->place == IP_PLACE_NONE) {
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "out", ip_emit_buffer_row(e, s, "z", row));
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "out",
+                 ip_emit_buffer_row(e, s, "z", row));
         return t;
     }
     ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__local %s *", type), "out",
@@ -301,10 +312,10 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
     const ip_stage *s = p->stage;
     const char *name = s->node && s->node->op ? s->node->op->info.name : "stage";
     e->channels = (int)ip_stage_domain(s)[3];
-    ip_s_add(e->ir, e->block, IP_S_NOTE, ip_text(e->ir, "%s%s%s", name, s->note ? ": " : "", s->note ? s->note : ""), NULL, NULL);
+    ip_s_add(e->ir, e->block, IP_S_NOTE, ip_text(e->ir, "%s%s%s", name, s->note ? ": " : "", s->note ? s->note : ""),
+             NULL, NULL);
     ip_mark in_stage = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
-    if (p->place == IP_PLACE_TOTAL)
-        ip_emit_group_fold_tile(e, p);
+    if (p->place == IP_PLACE_TOTAL) ip_emit_group_fold_tile(e, p);
     ip_mark by_elements = ip_emit_enter(e, e->block);
     if (declare_in_words(e, p)) {
         ip_mark by_words = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "in_words", NULL, NULL));
@@ -314,8 +325,7 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
     }
     compute_rows(e, p);
     ip_emit_leave(e, by_elements);
-    if (p->place == IP_PLACE_TOTAL)
-        ip_emit_group_fold_tile_end(e, p);
+    if (p->place == IP_PLACE_TOTAL) ip_emit_group_fold_tile_end(e, p);
     ip_emit_leave(e, in_stage);
 }
 
@@ -336,8 +346,9 @@ static void declare_group(ip_emit *e)
     ip_s_add(e->ir, e->top, IP_S_LET, "int", "ly", "get_local_id(1)");
     ip_s_add(e->ir, e->top, IP_S_LET, "int", "z",
              ip_text(e->ir, "(int)get_group_id(2) + %s", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL)));
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "xa",
-             ip_text(e->ir, "(int)get_group_id(0) * %d + %s", t->width, ip_emit_slot(e, IP_SLOT_REGION, 4, NULL, NULL)));
+    ip_s_add(
+        e->ir, e->top, IP_S_LET, "int", "xa",
+        ip_text(e->ir, "(int)get_group_id(0) * %d + %s", t->width, ip_emit_slot(e, IP_SLOT_REGION, 4, NULL, NULL)));
     ip_s_add(e->ir, e->top, IP_S_LET, "int", "xb",
              ip_text(e->ir, "min(xa + %d, %s)", t->width, ip_emit_slot(e, IP_SLOT_REGION, 5, NULL, NULL)));
     for (int i = 0; i < k->n_placed; i++)
@@ -346,8 +357,7 @@ static void declare_group(ip_emit *e)
             ip_s_add(e->ir, e->top, IP_S_LET, type, ip_emit_ring(e, k->placed[i].stage),
                      ip_text(e->ir, "(%s)((__local uchar *)memory + %d)", type, k->placed[i].offset));
         }
-    if (k->n_folds == 0)
-        return;
+    if (k->n_folds == 0) return;
     ip_s_add(e->ir, e->top, IP_S_LET, "int", "lane", ip_text(e->ir, "ly * %d + lx", t->group_width));
     ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
              ip_text(e->ir, "%s + ((long)get_group_id(2) * %s + get_group_id(1)) * %s + get_group_id(0)",
@@ -359,9 +369,11 @@ static void declare_group(ip_emit *e)
 static void enter_tile(ip_emit *e)
 {
     const ip_kernel *k = e->kernel;
-    const char *y0 = ip_emit_slot(e, IP_SLOT_REGION, 2, NULL, NULL), *y1 = ip_emit_slot(e, IP_SLOT_REGION, 3, NULL, NULL);
+    const char *y0 = ip_emit_slot(e, IP_SLOT_REGION, 2, NULL, NULL),
+               *y1 = ip_emit_slot(e, IP_SLOT_REGION, 3, NULL, NULL);
     if (k->n_folds == 0) {
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "ya", ip_text(e->ir, "(int)get_group_id(1) * %d + %s", k->tiling.height, y0));
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "ya",
+                 ip_text(e->ir, "(int)get_group_id(1) * %d + %s", k->tiling.height, y0));
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "yb", ip_text(e->ir, "min(ya + %d, %s)", k->tiling.height, y1));
     } else {
         const char *rows = ip_emit_slot(e, IP_SLOT_STRIP, 0, NULL, NULL);
@@ -374,8 +386,7 @@ static void enter_tile(ip_emit *e)
     }
     for (int i = 0; i < k->n_placed; i++) {
         const ip_placed *p = &k->placed[i];
-        if (p->place != IP_PLACE_TILE)
-            continue;
+        if (p->place != IP_PLACE_TILE) continue;
         ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_emit_tile_top(e, p->stage),
                  p->first ? ip_text(e->ir, "ya - %d", -p->first) : "ya");
         ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_emit_tile_left(e, p->stage),
@@ -392,10 +403,8 @@ void ip_emit_tiles(ip_emit *e)
         const ip_placed *p = &k->placed[i];
         has_tiles |= p->place == IP_PLACE_TILE || p->copies > 0;
         ip_emit_uniforms(e, p->stage->body);
-        if (p->pad_outside)
-            ip_emit_uniforms(e, p->pad_outside);
-        if (p->place == IP_PLACE_TOTAL)
-            ip_emit_group_fold_begin(e, p);
+        if (p->pad_outside) ip_emit_uniforms(e, p->pad_outside);
+        if (p->place == IP_PLACE_TOTAL) ip_emit_group_fold_begin(e, p);
     }
     ip_mark outer = ip_emit_enter(e, e->top);
     enter_tile(e);
@@ -406,6 +415,5 @@ void ip_emit_tiles(ip_emit *e)
     }
     ip_emit_leave(e, outer);
     for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].place == IP_PLACE_TOTAL)
-            ip_emit_group_fold_end(e, &k->placed[i]);
+        if (k->placed[i].place == IP_PLACE_TOTAL) ip_emit_group_fold_end(e, &k->placed[i]);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows within rows: folds over so many taps that they are loops. Sums that can be carried along
- * are (place_running.c, Note [Running sums]); other windows are computed for a block of elements at a time, with taps outside and
- * elements inside, so that the inner loop is vectorised.
+ * Windows within rows: folds over so many taps that they are loops. Sums that can be carried along are
+ * (place_running.c, Note [Running sums]); other windows are computed for a block of elements at a time, with taps
+ * outside and elements inside, so that the inner loop is vectorised.
  */
 #include "base/dtype.h"
 #include "base/integers.h"
@@ -10,7 +10,7 @@
 
 enum {
     BLOCK = 256, /* elements computed together */
-    TAPS = 8    /* folded each time their accumulators are loaded and stored */
+    TAPS = 8     /* folded each time their accumulators are loaded and stored */
 };
 
 enum { MOST_WINDOWS = 16, MOST_OPERATIONS = 64 /* of the values that are folded in one loop */ };
@@ -32,19 +32,20 @@ typedef struct windows {
     const struct windows *sliding;
 } windows;
 
-typedef struct window_search { ip_emit *e; windows *found; } window_search;
+typedef struct window_search {
+    ip_emit *e;
+    windows *found;
+} window_search;
 
 static bool find_outermost(ip_expr *x, void *user)
 {
     window_search *s = user;
     windows *w = s->found;
-    if (x->op != IP_X_WINDOW)
-        return true;
+    if (x->op != IP_X_WINDOW) return true;
     bool known = w->n == MOST_WINDOWS || ip_emit_name_of(s->e, x);
     for (int k = 0; k < w->n; k++)
         known |= w->of[k] == x;
-    if (!known)
-        w->of[w->n++] = x;
+    if (!known) w->of[w->n++] = x;
     return false;
 }
 
@@ -72,8 +73,7 @@ static ip_mark enter_lanes(blockwise *b, int width)
     ip_s_add(e->ir, e->block, IP_S_LET, "int", b->flat ? "i" : "x", ip_text(e->ir, "%s + t", b->start));
     e->flat = b->flat ? "i" : NULL;
     e->coord[2] = b->flat ? NULL : "x";
-    if (!b->flat)
-        e->coord[3] = "0";
+    if (!b->flat) e->coord[3] = "0";
     return mark;
 }
 
@@ -88,12 +88,12 @@ static void leave_lanes(blockwise *b, ip_mark mark)
 static const char *folded(ip_emit *e, const ip_expr *x, const char *acc, const char *v, const char *weight)
 {
     const char *type = ip_cl_type(x->dtype);
-    if (x->fold == IP_FOLD_FMA)
-        return ip_text(e->ir, "fma(%s, %s, %s)", weight, v, acc);
+    if (x->fold == IP_FOLD_FMA) return ip_text(e->ir, "fma(%s, %s, %s)", weight, v, acc);
     if (x->fold == IP_FOLD_SUM || x->fold == IP_FOLD_PRODUCT)
         return ip_text(e->ir, "(%s)(%s %c %s)", type, acc, x->fold == IP_FOLD_SUM ? '+' : '*', v);
     if (ip_dtype(x->dtype)->is_float)
-        return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", acc, x->fold == IP_FOLD_MIN ? "<" : ">", v, v, v, acc, v);
+        return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", acc, x->fold == IP_FOLD_MIN ? "<" : ">", v, v, v,
+                       acc, v);
     return ip_text(e->ir, "%s(%s, (%s)%s)", x->fold == IP_FOLD_MIN ? "min" : "max", acc, type, v);
 }
 
@@ -120,8 +120,7 @@ static int taps_at_once(ip_emit *e, const windows *g, int n)
     int operations = 1;
     for (int k = 0; k < g->n; k++)
         operations += ip_x_size(e->ir, g->of[k]->arg[0]);
-    if (has_nested(e, g) && !g->sliding)
-        return 1;
+    if (has_nested(e, g) && !g->sliding) return 1;
     int most = ip_min_int(TAPS, ip_max_int(MOST_OPERATIONS / operations, 1));
     return ip_min_int(n, most);
 }
@@ -130,8 +129,7 @@ static int taps_at_once(ip_emit *e, const windows *g, int n)
 static const char *weight_of_lanes(blockwise *b, const ip_expr *window, ip_expr *weight, int number)
 {
     ip_emit *e = b->e;
-    if (window->fold != IP_FOLD_FMA || weight->uses & IP_USES_COORDS)
-        return NULL;
+    if (window->fold != IP_FOLD_FMA || weight->uses & IP_USES_COORDS) return NULL;
     const char *name = ip_text(e->ir, "weight%d", number);
     ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(window->dtype), name, ip_emit_value(e, weight));
     return name;
@@ -141,10 +139,8 @@ static const char *weight_of_lanes(blockwise *b, const ip_expr *window, ip_expr 
 static bool declare_shared(ip_expr *x, void *user)
 {
     ip_emit *e = user;
-    if (x->n_args == 0 || x->op == IP_X_LOAD || x->op == IP_X_WINDOW || ip_emit_name_of(e, x))
-        return false;
-    if (x->uses & (IP_USES_X | IP_USES_C))
-        return true;
+    if (x->n_args == 0 || x->op == IP_X_LOAD || x->op == IP_X_WINDOW || ip_emit_name_of(e, x)) return false;
+    if (x->uses & (IP_USES_X | IP_USES_C)) return true;
     const char *text = ip_emit_value(e, x);
     if (!ip_emit_name_of(e, x)) {
         const char *name = ip_text(e->ir, "v%d", e->n_values++);
@@ -192,13 +188,11 @@ static void fold_taps(blockwise *b, const windows *g, int axis, int taps)
     bool is_nested = has_nested(e, g);
     for (int u = 0; u < taps; u++)
         name_sliding(b, g, u);
-    if (is_nested)
-        compute_windows(b, values, n);
+    if (is_nested) compute_windows(b, values, n);
     for (int k = 0; k < n; k++) /* what all lanes share is computed once, of whatever width it is */
         ip_x_descend(e->ir, values[k], declare_shared, e);
     ip_mark in_lanes = enter_lanes(b, width_of(e, g));
-    if (g->n > 1 || is_nested)
-        ip_emit_count_uses(e, values, n);
+    if (g->n > 1 || is_nested) ip_emit_count_uses(e, values, n);
     for (int k = 0; k < g->n; k++) {
         const ip_expr *x = g->of[k];
         const char *at = ip_text(e->ir, "%s[t]", g->acc[k]), *sum = at;
@@ -223,8 +217,7 @@ static void fold_line(blockwise *b, const windows *g, int axis, int n, const cha
     int at_once = taps_at_once(e, g, n);
     for (int part = 0; part < 2; part++) {
         int from = part == 0 ? 0 : n / at_once * at_once, to = part == 0 ? n / at_once * at_once : n;
-        if (from == to)
-            continue;
+        if (from == to) continue;
         ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, ip_text(e->ir, "%d", from), ip_text(e->ir, "%d", to));
         loop->d = part == 0 ? ip_text(e->ir, "%d", at_once) : NULL;
         ip_mark mark = ip_emit_enter(e, loop);
@@ -243,14 +236,12 @@ static void compute_sliding(blockwise *b, const windows *g, windows *sliding)
     ip_emit *e = b->e;
     ip_expr *values[MOST_WINDOWS];
     const int taps = g->of[0]->taps_x;
-    if (g->of[0]->taps_y > 1 || b->flat)
-        return;
+    if (g->of[0]->taps_y > 1 || b->flat) return;
     for (int k = 0; k < g->n; k++)
         values[k] = g->of[k]->arg[0];
     windows inner = outermost_windows(e, values, g->n);
     for (int k = 0; k < inner.n; k++)
-        if (!ip_x_slides(e->ir, inner.of[k], g->of[0]->window, 2))
-            return;
+        if (!ip_x_slides(e->ir, inner.of[k], g->of[0]->window, 2)) return;
     blockwise wide = *b;
     wide.more += taps - 1;
     for (int k = 0; k < inner.n; k++) {
@@ -309,8 +300,7 @@ static void compute_windows(blockwise *b, ip_expr *const *roots, int n)
         for (int i = k; i < all.n; i++)
             if (have_same_taps(all.of[k], all.of[i]) && !ip_emit_name_of(b->e, all.of[i]))
                 group.of[group.n++] = all.of[i];
-        if (group.n > 0 && !ip_emit_name_of(b->e, all.of[k]))
-            compute_group(b, &group);
+        if (group.n > 0 && !ip_emit_name_of(b->e, all.of[k])) compute_group(b, &group);
     }
 }
 
@@ -371,7 +361,11 @@ static void compute_row(ip_emit *e, const ip_stage *s, ip_expr *body, const char
  * read at one distance along y are not copied with their edges filled in. Both are computed for each element where
  * columns may lie outside; between these ends of a row no rule changes a column, so the loops go without.
  */
-typedef struct beside { ip_emit *e; int left, right; bool fits; } beside;
+typedef struct beside {
+    ip_emit *e;
+    int left, right;
+    bool fits;
+} beside;
 
 static void note_column(beside *b, ip_expr *column)
 {
@@ -395,15 +389,12 @@ static ip_expr *without_border(ip_ir *ir, ip_expr *x, void *user)
 static void look_beside(ip_expr *x, void *user)
 {
     beside *b = user;
-    if (is_border_of_column(b->e, x))
-        note_column(b, ip_x_map(b->e->ir, x->arg[0], without_border, b->e));
-    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || !(x->arg[2]->uses & IP_USES_X))
-        return;
+    if (is_border_of_column(b->e, x)) note_column(b, ip_x_map(b->e->ir, x->arg[0], without_border, b->e));
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || !(x->arg[2]->uses & IP_USES_X)) return;
     ip_expr *column = ip_x_map(b->e->ir, x->arg[2], without_border, b->e);
     bool is_bordered =
         x->border != IP_BORDER_NONE && !ip_emit_column_is_inside(b->e, x) && !ip_x_is_coord(x->arg[2], 2);
-    if (is_bordered && x->source->dims[2] == b->e->domain[2])
-        note_column(b, column);
+    if (is_bordered && x->source->dims[2] == b->e->domain[2]) note_column(b, column);
 }
 
 void ip_emit_windows_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
@@ -454,12 +445,14 @@ static const char *moved_on(ip_emit *e, const ip_expr *w, const char *sum, const
 }
 
 /* What the loop over the elements of a row runs over. */
-typedef struct line { const char *var, *from, *to; bool flat; } line;
+typedef struct line {
+    const char *var, *from, *to;
+    bool flat;
+} line;
 
 static line line_of(ip_emit *e, const char *xa, const char *xb, bool flat)
 {
-    if (!flat)
-        return (line){ "x", xa, xb, false };
+    if (!flat) return (line){ "x", xa, xb, false };
     return (line){ "i", ip_text(e->ir, "%s * %d", xa, e->channels), ip_text(e->ir, "%s * %d", xb, e->channels), true };
 }
 
@@ -482,20 +475,24 @@ static void leave_line(ip_emit *e, ip_mark mark)
 }
 
 /* In a strip's first row: what the sums would be in the row above it. */
-static void start_columns(ip_emit *e, const ip_expr *w, const char *sums, const line *l, const char *row, const char *first)
+static void start_columns(ip_emit *e, const ip_expr *w, const char *sums, const line *l, const char *row,
+                          const char *first)
 {
     const char *at = ip_text(e->ir, "%s[%s]", sums, l->var), *type = ip_cl_type(w->dtype);
     int width = ip_emit_width(e, w->arg[0], w->dtype);
-    ip_mark in_first = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %s", row, first), NULL, NULL));
+    ip_mark in_first =
+        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %s", row, first), NULL, NULL));
     ip_mark zeroing = enter_line(e, l, width);
     ip_s_add(e->ir, e->block, IP_S_STORE, at, "0", NULL);
     leave_line(e, zeroing);
-    ip_mark in_taps = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "-1", ip_text(e->ir, "%d", taps(w) - 1)));
+    ip_mark in_taps =
+        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "-1", ip_text(e->ir, "%d", taps(w) - 1)));
     ip_emit_name_tap(e, w, 0, "j");
     ip_emit_row_pointers(e, w->arg[0]);
     ip_mark adding = enter_line(e, l, width);
     ip_emit_count_uses(e, (ip_expr *const[]){ w->arg[0] }, 1);
-    ip_s_add(e->ir, e->block, IP_S_STORE, at, ip_text(e->ir, "(%s)(%s + %s)", type, at, ip_emit_value(e, w->arg[0])), NULL);
+    ip_s_add(e->ir, e->block, IP_S_STORE, at, ip_text(e->ir, "(%s)(%s + %s)", type, at, ip_emit_value(e, w->arg[0])),
+             NULL);
     leave_line(e, adding);
     ip_emit_leave(e, in_taps);
     ip_emit_leave(e, in_first);
@@ -513,21 +510,24 @@ static void run_along(ip_emit *e, const ip_expr *w, const char *sums, const char
         ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "carried%d", c), "0");
     for (int part = 0; part < 2; part++) { /* the window before the row's first, then the row */
         const char *var = part == 0 ? "k" : flat ? "p" : "x";
-        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, part == 0 ? "-1" : xa, part == 0 ? ip_text(e->ir, "%d", taps(w) - 1) : xb);
+        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, part == 0 ? "-1" : xa,
+                                 part == 0 ? ip_text(e->ir, "%d", taps(w) - 1) : xb);
         ip_mark in_loop = ip_emit_enter(e, loop);
         for (int c = 0; c < n; c++) {
             const char *carried = ip_text(e->ir, "carried%d", c);
             ip_mark channel = ip_emit_enter(e, e->block);
             const char *own = flat ? ip_text(e->ir, "i%d", c) : "x";
             if (flat)
-                ip_s_add(e->ir, e->block, IP_S_LET, "int", own, ip_text(e->ir, "%s * %d + %d", part == 0 ? xa : "p", e->channels, c));
+                ip_s_add(e->ir, e->block, IP_S_LET, "int", own,
+                         ip_text(e->ir, "%s * %d + %d", part == 0 ? xa : "p", e->channels, c));
             e->flat = flat ? own : NULL;
             e->coord[2] = flat ? NULL : part == 0 ? xa : index;
             e->coord[3] = flat ? NULL : "0";
             if (part == 0) {
                 ip_emit_name_tap(e, w, 1, "k");
                 ip_emit_count_uses(e, (ip_expr *const[]){ w->arg[0] }, 1);
-                ip_s_add(e->ir, e->block, IP_S_STORE, carried, ip_text(e->ir, "(%s)(%s + %s)", type, carried, ip_emit_value(e, w->arg[0])), NULL);
+                ip_s_add(e->ir, e->block, IP_S_STORE, carried,
+                         ip_text(e->ir, "(%s)(%s + %s)", type, carried, ip_emit_value(e, w->arg[0])), NULL);
             } else {
                 ip_emit_count_uses(e, (ip_expr *const[]){ enters, leaves }, 2);
                 const char *in = ip_emit_value(e, enters), *out = ip_emit_value(e, leaves);

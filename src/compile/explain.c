@@ -9,9 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const schedule_names[IP_N_SCHEDULES] = { "auto", "rows", "tiles", "texture", "pixels", "ref", "opaque" };
+static const char *const schedule_names[IP_N_SCHEDULES] = { "auto",   "rows", "tiles", "texture",
+                                                            "pixels", "ref",  "opaque" };
 
-const char *ip_schedule_name(ip_schedule schedule) { return schedule < IP_N_SCHEDULES ? schedule_names[schedule] : "?"; }
+const char *ip_schedule_name(ip_schedule schedule)
+{
+    return schedule < IP_N_SCHEDULES ? schedule_names[schedule] : "?";
+}
 
 bool ip_schedule_find(const char *name, ip_schedule *schedule)
 {
@@ -45,17 +49,14 @@ static void put_shape(ip_str *out, const ip_stage *s)
 {
     ip_str_printf(out, "%s ", ip_dtype(s->dtype)->name);
     const ip_region r = ip_stage_shown(s);
-    if (r.z1 - r.z0 > 1)
-        ip_str_printf(out, "%lldx", (long long)(r.z1 - r.z0));
+    if (r.z1 - r.z0 > 1) ip_str_printf(out, "%lldx", (long long)(r.z1 - r.z0));
     ip_str_printf(out, "%lldx%lldx%lld", (long long)(r.y1 - r.y0), (long long)(r.x1 - r.x0), (long long)s->dims[3]);
 }
 
 static const char *source_name(const ip_stage *s)
 {
-    if (s->node && s->node->source && s->node->source->name)
-        return s->node->source->name;
-    if (!s->node || !s->node->op)
-        return "value";
+    if (s->node && s->node->source && s->node->source->name) return s->node->source->name;
+    if (!s->node || !s->node->op) return "value";
     return strcmp(s->node->op->info.name, "placeholder") == 0 ? "carried from the step before" : s->node->op->info.name;
 }
 
@@ -63,8 +64,7 @@ static const ip_kernel *producer(const ip_plan *plan, const ip_stage *s)
 {
     for (int k = 0; k < plan->n_kernels; k++)
         for (int i = 0; i < plan->kernels[k].n_outputs; i++)
-            if (plan->kernels[k].outputs[i] == s)
-                return &plan->kernels[k];
+            if (plan->kernels[k].outputs[i] == s) return &plan->kernels[k];
     return NULL;
 }
 
@@ -79,7 +79,8 @@ static void text_walk(const ip_stage *s, ip_str *out)
 static void text_tile(const ip_kernel *k, ip_str *out)
 {
     const ip_tiling *t = &k->tiling;
-    ip_str_printf(out, "  tile    %dx%d pixels by %dx%d work-items, ", t->width, t->height, t->group_width, t->group_height);
+    ip_str_printf(out, "  tile    %dx%d pixels by %dx%d work-items, ", t->width, t->height, t->group_width,
+                  t->group_height);
     put_size(out, (uint64_t)t->bytes);
     ip_str_printf(out, " of local memory, halo work %.0f%%\n", 100 * t->halo_work / t->work);
 }
@@ -98,18 +99,15 @@ static void text_made(const ip_placed *p, const char *by, const char *helper, ip
     ip_str_append(out, "  makes   ");
     put_stage(p, out);
     ip_str_printf(out, " by %s", by);
-    if (helper)
-        ip_str_printf(out, " (%s)", helper);
+    if (helper) ip_str_printf(out, " (%s)", helper);
     ip_str_putc(out, '\n');
 }
 
 static void text_ways(const ip_placed *p, ip_str *out)
 {
     for (int k = 0; k < IP_N_IDIOMS; k++)
-        if (p->idioms >> k & 1)
-            text_made(p, ip_idioms[k].name, ip_idioms[k].helper, out);
-    if (p->loop)
-        text_made(p, p->loop, NULL, out);
+        if (p->idioms >> k & 1) text_made(p, ip_idioms[k].name, ip_idioms[k].helper, out);
+    if (p->loop) text_made(p, p->loop, NULL, out);
 }
 
 /* "keeps   3 rows of blur: vertical pass" */
@@ -129,12 +127,9 @@ static void text_kernel(const ip_plan *plan, const ip_traffic *traffic, int numb
     const ip_kernel *k = &plan->kernels[number - 1];
     ip_str_printf(out, "kernel %d: %s\n", number, k->ops[0] ? k->ops : "arithmetic");
     ip_str_printf(out, "  schedule %s, %s\n", ip_schedule_name(k->schedule), k->name);
-    if (k->fallback[0])
-        ip_str_printf(out, "  %s\n", k->fallback);
-    if (k->library[0])
-        ip_str_printf(out, "  %s\n", k->library);
-    if (k->is_scan)
-        text_walk(k->stages[k->n_stages - 1], out);
+    if (k->fallback[0]) ip_str_printf(out, "  %s\n", k->fallback);
+    if (k->library[0]) ip_str_printf(out, "  %s\n", k->library);
+    if (k->is_scan) text_walk(k->stages[k->n_stages - 1], out);
     for (int i = 0; i < k->n_inputs; i++) {
         const ip_kernel *from = producer(plan, k->inputs[i]);
         ip_str_append(out, "  reads   ");
@@ -160,15 +155,12 @@ static void text_kernel(const ip_plan *plan, const ip_traffic *traffic, int numb
     ip_str_append(out, " read, ");
     put_size(out, traffic->written);
     ip_str_append(out, " written\n");
-    if (k->schedule == IP_SCHEDULE_TILES)
-        text_tile(k, out);
+    if (k->schedule == IP_SCHEDULE_TILES) text_tile(k, out);
     for (int i = 0; i < k->n_placed; i++)
-        if (ip_placed_is_kept(&k->placed[i]))
-            text_kept(k, &k->placed[i], out);
+        if (ip_placed_is_kept(&k->placed[i])) text_kept(k, &k->placed[i], out);
     for (int i = 0; i < k->n_placed; i++)
         text_ways(&k->placed[i], out);
-    if (k->reason[0])
-        ip_str_printf(out, "  ends here because %s\n", k->reason);
+    if (k->reason[0]) ip_str_printf(out, "  ends here because %s\n", k->reason);
 }
 
 static void explain_text(const ip_plan *plan, const ip_traffic *traffic, const char *sharing, ip_str *out)
@@ -186,8 +178,7 @@ static void explain_text(const ip_plan *plan, const ip_traffic *traffic, const c
         ip_str_append(out, " of memory traffic");
     }
     ip_str_putc(out, '\n');
-    if (sharing)
-        ip_str_printf(out, "%s\n", sharing);
+    if (sharing) ip_str_printf(out, "%s\n", sharing);
     for (int i = 0; i < plan->n_kernels; i++)
         text_kernel(plan, &traffic[i], i + 1, out);
 }
@@ -230,8 +221,7 @@ static void explain_json(const ip_plan *plan, const ip_traffic *traffic, const c
 static void dot_label(ip_str *out, const char *text)
 {
     for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            ip_str_putc(out, '\\');
+        if (*text == '"' || *text == '\\') ip_str_putc(out, '\\');
         ip_str_putc(out, *text);
     }
 }
@@ -260,8 +250,8 @@ static void explain_dot(const ip_plan *plan, ip_str *out)
         }
         for (int s = 0; s < plan->n_outputs; s++)
             if (ip_kernel_stores(k, plan->outputs[s]))
-                ip_str_printf(out, "  out%d [shape=plaintext, label=\"result %d\"];\n  k%d -> out%d;\n", s + 1, s + 1, i + 1,
-                              s + 1);
+                ip_str_printf(out, "  out%d [shape=plaintext, label=\"result %d\"];\n  k%d -> out%d;\n", s + 1, s + 1,
+                              i + 1, s + 1);
     }
     ip_str_append(out, "}\n");
 }
@@ -272,11 +262,12 @@ static ip_traffic *traffic_of(const ip_plan *plan)
 {
     size_t n = (size_t)plan->ir->n_stages + 1;
     ip_region *wanted = ip_ir_alloc(plan->ir, (size_t)plan->n_outputs + 1, sizeof *wanted);
-    ip_bounds bounds = { .plan = plan, .wanted = wanted, .needed = ip_ir_alloc(plan->ir, n, sizeof *bounds.needed),
+    ip_bounds bounds = { .plan = plan,
+                         .wanted = wanted,
+                         .needed = ip_ir_alloc(plan->ir, n, sizeof *bounds.needed),
                          .is_needed = ip_ir_alloc(plan->ir, n, sizeof *bounds.is_needed) };
     ip_traffic *traffic = ip_ir_alloc(plan->ir, (size_t)plan->n_kernels + 1, sizeof *traffic);
-    if (!wanted || !bounds.needed || !bounds.is_needed || !traffic)
-        return NULL;
+    if (!wanted || !bounds.needed || !bounds.is_needed || !traffic) return NULL;
     for (int k = 0; k < plan->n_outputs; k++)
         wanted[k] = ip_stage_shown(plan->outputs[k]);
     ip_bounds_infer(&bounds);
@@ -292,8 +283,7 @@ imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, const cha
     ip_str out = IP_STR_INIT;
     const ip_traffic *traffic = traffic_of(plan);
     *text = NULL;
-    if (!traffic)
-        return ip_fail_memory(err, "explaining");
+    if (!traffic) return ip_fail_memory(err, "explaining");
     if (!format || strcmp(format, "text") == 0) {
         explain_text(plan, traffic, sharing, &out);
     } else if (strcmp(format, "json") == 0) {
@@ -302,8 +292,7 @@ imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, const cha
         explain_dot(plan, &out);
     } else if (strcmp(format, "cl") == 0) {
         for (int k = 0; k < plan->n_kernels; k++) {
-            if (k)
-                ip_str_putc(&out, '\n');
+            if (k) ip_str_putc(&out, '\n');
             ip_str_append(&out, plan->kernels[k].source);
         }
     } else {

@@ -21,10 +21,10 @@
 typedef struct framing {
     ip_ir *ir;
     const ip_stage *result;
-    const ip_expr *load;   /* the first that reads at offsets; NULL: none yet */
+    const ip_expr *load; /* the first that reads at offsets; NULL: none yet */
     bool fits, is_computed;
-    ip_expr *at[3];        /* z y x of the larger size */
-    ip_expr *own[3];       /* the same as the result's coordinates */
+    ip_expr *at[3];  /* z y x of the larger size */
+    ip_expr *own[3]; /* the same as the result's coordinates */
 } framing;
 
 static bool is_offset(const ip_expr *index, int axis)
@@ -36,10 +36,9 @@ static bool is_offset(const ip_expr *index, int axis)
 static void check_load(ip_expr *load, void *user)
 {
     framing *f = user;
-    if (!(load->uses & IP_USES_COORDS) || !f->fits)
-        return;
-    f->fits = load->border == IP_BORDER_NONE && load->source->kind != IP_STAGE_TABLE &&
-              !(load->arg[3]->uses & ~IP_USES_C);
+    if (!(load->uses & IP_USES_COORDS) || !f->fits) return;
+    f->fits =
+        load->border == IP_BORDER_NONE && load->source->kind != IP_STAGE_TABLE && !(load->arg[3]->uses & ~IP_USES_C);
     for (int k = 0; k < 3 && f->fits; k++)
         f->fits = f->load ? load->arg[k] == f->load->arg[k] && load->source->dims[k] == f->load->source->dims[k]
                           : is_offset(load->arg[k], k);
@@ -59,8 +58,7 @@ static bool stands_alone(const ip_plan *plan)
     for (int k = 0; k < plan->ir->n_stages; k++) {
         const ip_stage *s = plan->ir->stages[k];
         has_maps = has_maps && (s->kind <= IP_STAGE_MAP);
-        if (s->kind == IP_STAGE_MAP)
-            ip_x_walk(plan->ir, s->body, note_wrap, &wraps);
+        if (s->kind == IP_STAGE_MAP) ip_x_walk(plan->ir, s->body, note_wrap, &wraps);
     }
     return plan->n_outputs == 1 && plan->outputs[0]->kind == IP_STAGE_MAP && has_maps && !wraps;
 }
@@ -68,10 +66,8 @@ static bool stands_alone(const ip_plan *plan)
 static ip_expr *put_in_frame(ip_ir *ir, ip_expr *x, void *user)
 {
     framing *f = user;
-    if (x->op == IP_X_COORD && x->axis < 3)
-        return f->own[x->axis];
-    if (x->op != IP_X_LOAD || !(x->uses & IP_USES_COORDS))
-        return x;
+    if (x->op == IP_X_COORD && x->axis < 3) return f->own[x->axis];
+    if (x->op != IP_X_LOAD || !(x->uses & IP_USES_COORDS)) return x;
     ip_expr *at[4] = { f->at[0], f->at[1], f->at[2], x->arg[3] };
     return ip_x_load(ir, x->source, at, x->border, NULL);
 }
@@ -81,13 +77,12 @@ static void show_box(framing *f, ip_stage *s)
     const int64_t *larger = f->load->source->dims;
     int64_t from[3];
     ip_region *shown = ip_ir_alloc(f->ir, 1, sizeof *shown);
-    if (!shown)
-        return;
+    if (!shown) return;
     for (int k = 0; k < 3; k++) {
         from[k] = ip_index_map_of(f->load->arg[k]).first;
         f->at[k] = ip_x_coord(f->ir, k, larger[k]);
-        f->own[k] = ip_x_binary(f->ir, IP_X_SUB, f->at[k],
-                                ip_x_param(f->ir, IMGPAR_I32, (double)from[k], 0, INT32_MAX));
+        f->own[k] =
+            ip_x_binary(f->ir, IP_X_SUB, f->at[k], ip_x_param(f->ir, IMGPAR_I32, (double)from[k], 0, INT32_MAX));
     }
     *shown = (ip_region){ from[0], from[0] + s->dims[0], from[1], from[1] + s->dims[1], from[2], from[2] + s->dims[2] };
     s->body = ip_x_map(f->ir, s->body, put_in_frame, f);
@@ -99,8 +94,7 @@ static void show_box(framing *f, ip_stage *s)
 imgpar_status ip_pass_frame(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
     framing f = { .ir = plan->ir, .fits = true };
-    if (!options->fuse || options->is_step || options->totals || !stands_alone(plan))
-        return IMGPAR_OK;
+    if (!options->fuse || options->is_step || options->totals || !stands_alone(plan)) return IMGPAR_OK;
     ip_stage *s = plan->outputs[0];
     ip_stage_each_load(plan->ir, s, check_load, &f);
     bool is_empty = s->dims[0] * s->dims[1] * s->dims[2] == 0;

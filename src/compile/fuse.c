@@ -5,19 +5,19 @@
  *
  * A stage joins a kernel that reads it (its value is kept for a few rows instead of written and read back) when
  *
- *   1. It has the kernel's depth, height and width, and is read at constant offsets, so that a
- *      few rows of it suffice. (A gather may want any row.) Or they are rows of another width (Note [Whole rows]) or height
- *      (place_paced.c, Note [Paces]), as a resize's are.
+ *   1. It has the kernel's depth, height and width, and is read at constant offsets, so that a few rows of it suffice.
+ *      (A gather may want any row.) Or they are rows of another width (Note [Whole rows]) or height (place_paced.c,
+ *      Note [Paces]), as a resize's are.
  *   2. Every reader's border can be served from those rows (reach.c, Note [Reading near edges]).
- *   3. The rows that all stages keep stay in the cache (RING_BYTES a work-item; of single rows a panel's part), and the rows computed
- *      twice at the strips' seams stay few against the strip (HALO_ROWS). Beyond that, writing the value
+ *   3. The rows that all stages keep stay in the cache (RING_BYTES a work-item; of single rows a panel's part), and the
+ *      rows computed twice at the strips' seams stay few against the strip (HALO_ROWS). Beyond that, writing the value
  *      to memory and reading it back costs less than computing its halo again.
- *   4. The kernel stays of a size that compiles fast (max_stages, MAX_OPERATIONS): compilers look at a loop's operations
- *      in pairs.
+ *   4. The kernel stays of a size that compiles fast (max_stages, MAX_OPERATIONS): compilers look at a loop's
+ *      operations in pairs.
  *
- * That is said of the rows schedule. In tiles (GPUs) a stage is kept as a tile in local memory, and 3 becomes: all tiles fit
- * that memory, and the halo that every tile computes beyond its own part costs less than writing the value and reading
- * it back (place_tiles.c, Note [When a halo pays]).
+ * That is said of the rows schedule. In tiles (GPUs) a stage is kept as a tile in local memory, and 3 becomes: all
+ * tiles fit that memory, and the halo that every tile computes beyond its own part costs less than writing the value
+ * and reading it back (place_tiles.c, Note [When a halo pays]).
  *
  * Where other kernels read it too, or its value is asked for, the kernel it joins also writes it to memory: that saves
  * reading it back once.
@@ -27,7 +27,8 @@
  *
  * Neither may make a circle: a kernel never needs its own results by way of another one. Reductions and histograms have
  * no readers in their kernel, since all of their input must be seen first. Opaque stages (ir/opaque.h) are kernels of
- * their own, on both sides of which values are in memory. Every refusal leaves its reason with the kernel, for --explain.
+ * their own, on both sides of which values are in memory. Every refusal leaves its reason with the kernel, for
+ * --explain.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -41,20 +42,23 @@
 #include <string.h>
 
 enum {
-    RING_BYTES = 4 << 20, HALO_ROWS = 256, MAX_OPERATIONS = 1000,
-    SIBLINGS_TRIED = 8,    /* so that planning stays linear in the graph */
-    MAX_FAMILY = 4096      /* stages; beyond that siblings are not looked for */
+    RING_BYTES = 4 << 20,
+    HALO_ROWS = 256,
+    MAX_OPERATIONS = 1000,
+    SIBLINGS_TRIED = 8, /* so that planning stays linear in the graph */
+    MAX_FAMILY = 4096   /* stages; beyond that siblings are not looked for */
 };
 
 typedef struct fusing {
     ip_plan *plan;
     const ip_compile_options *options;
-    ip_schedule schedule;    /* what AUTO means here */
+    ip_schedule schedule; /* what AUTO means here */
     ip_grouping groups;
     unsigned char *is_live, *reads_gather, *reads_elsewhere, *reads_paced, *is_other_node; /* by stage id */
-    int *size;               /* by stage id: operations in its body */
-    ip_span *columns;        /* by stage id, of what is live: between which it is read */
-    /* family[id]: a set of stage ids, of what a stage of its size reads, directly or not, at the same size; and itself */
+    int *size;        /* by stage id: operations in its body */
+    ip_span *columns; /* by stage id, of what is live: between which it is read */
+    /* family[id]: a set of stage ids, of what a stage of its size reads, directly or not, at the same size; and
+     * itself */
     uint64_t **family;
     size_t family_words;
     ip_stage *visiting;
@@ -67,8 +71,7 @@ static void note_reader(fusing *f, const ip_stage *p)
     ip_stage *reader = f->visiting;
     f->is_live[p->id] = 1;
     ip_grouping_reads(&f->groups, f->groups.kernel_of[reader->id], p);
-    if (reader->node != p->node)
-        f->is_other_node[p->id] = 1;
+    if (reader->node != p->node) f->is_other_node[p->id] = 1;
 }
 
 /* Columns between which a stage is read. */
@@ -78,10 +81,8 @@ static void note_columns(fusing *f, const ip_expr *load, const int64_t domain[4]
     ip_box box;
     for (int k = 0; k < 4; k++)
         box.axis[k] = (ip_span){ 0, ip_max(domain[k], 1) - 1 };
-    if (!ip_index_span(load->arg[2], &box, &columns))
-        columns = (ip_span){ 0, load->source->dims[2] - 1 };
-    if (f->is_live[load->source->id])
-        columns = (ip_span){ ip_min(read->lo, columns.lo), ip_max(read->hi, columns.hi) };
+    if (!ip_index_span(load->arg[2], &box, &columns)) columns = (ip_span){ 0, load->source->dims[2] - 1 };
+    if (f->is_live[load->source->id]) columns = (ip_span){ ip_min(read->lo, columns.lo), ip_max(read->hi, columns.hi) };
     *read = columns;
 }
 
@@ -92,12 +93,9 @@ static void note_source(ip_expr *load, void *user)
     note_columns(f, load, ip_stage_domain(reader));
     note_reader(f, p);
     ip_reach reach = ip_load_reach(f->plan->ir, load, ip_stage_domain(reader));
-    if (!reach.is_local)
-        f->reads_gather[p->id] = 1;
-    if (reach.is_paced)
-        f->reads_paced[p->id] = 1;
-    if (reach.is_local || reach.is_in_rows || reach.is_paced)
-        return;
+    if (!reach.is_local) f->reads_gather[p->id] = 1;
+    if (reach.is_paced) f->reads_paced[p->id] = 1;
+    if (reach.is_local || reach.is_in_rows || reach.is_paced) return;
     f->reads_elsewhere[p->id] = 1;
 }
 
@@ -107,8 +105,7 @@ static void join_family(ip_expr *load, void *user)
 {
     fusing *f = user;
     const ip_stage *p = load->source, *reader = f->visiting;
-    if (p->kind == IP_STAGE_TABLE || !same_size(p->dims, ip_stage_domain(reader)))
-        return;
+    if (p->kind == IP_STAGE_TABLE || !same_size(p->dims, ip_stage_domain(reader))) return;
     for (size_t w = 0; w < f->family_words; w++)
         f->family[reader->id][w] |= f->family[p->id][w];
 }
@@ -117,19 +114,16 @@ static void find_families(fusing *f)
 {
     ip_ir *ir = f->plan->ir;
     size_t n = (size_t)ir->n_stages;
-    if (!f->options->fuse || n > MAX_FAMILY)
-        return;
+    if (!f->options->fuse || n > MAX_FAMILY) return;
     f->family_words = (n + 63) / 64;
     f->family = ip_ir_alloc(ir, n + 1, sizeof *f->family);
     uint64_t *bits = ip_ir_alloc(ir, n * f->family_words + 1, sizeof *bits);
-    if (!f->family || !bits)
-        return;
+    if (!f->family || !bits) return;
     for (size_t id = 0; id < n; id++) {
         f->family[id] = bits + id * f->family_words;
         f->family[id][id / 64] |= 1ull << id % 64;
         f->visiting = ir->stages[id];
-        if (ip_stage_computes(f->visiting))
-            ip_stage_each_load(ir, f->visiting, join_family, f);
+        if (ip_stage_computes(f->visiting)) ip_stage_each_load(ir, f->visiting, join_family, f);
     }
 }
 
@@ -137,8 +131,7 @@ static bool is_sibling(const fusing *f, const ip_kernel *kernel, const ip_stage 
 {
     for (int k = 0; k < kernel->n_outputs; k++)
         for (size_t w = 0; w < f->family_words; w++)
-            if (f->family[kernel->outputs[k]->id][w] & f->family[s->id][w])
-                return true;
+            if (f->family[kernel->outputs[k]->id][w] & f->family[s->id][w]) return true;
     return false;
 }
 
@@ -150,7 +143,8 @@ static int64_t columns_kept(const ip_kernel *kernel, const ip_placed *p, bool in
     return in_panels ? ip_min(width, ip_kernel_least_columns(kernel) + p->left + p->right) : width;
 }
 
-/* Of single rows only a panel's part is kept (division.c, Note [Panels]); of several, narrow panels would compute too much twice. */
+/* Of single rows only a panel's part is kept (division.c, Note [Panels]); of several, narrow panels would compute too
+ * much twice. */
 static size_t ring_bytes(const ip_kernel *kernel)
 {
     size_t total = 0;
@@ -158,16 +152,15 @@ static size_t ring_bytes(const ip_kernel *kernel)
     for (int k = 0; k < kernel->n_placed; k++) {
         const ip_placed *p = &kernel->placed[k];
         if (p->place == IP_PLACE_RING && !p->at_once) /* of those the strips are narrow */
-            total += (size_t)p->rows * (size_t)(columns_kept(kernel, p, in_panels) + 2 * p->pad) * (size_t)p->stage->dims[3]
-                * ip_dtype(p->stage->dtype)->size_bytes;
+            total += (size_t)p->rows * (size_t)(columns_kept(kernel, p, in_panels) + 2 * p->pad) *
+                     (size_t)p->stage->dims[3] * ip_dtype(p->stage->dtype)->size_bytes;
     }
     return total;
 }
 
 static bool fits_rows(fusing *f, ip_kernel *kernel, const char **why)
 {
-    if (!ip_place_stages(f->plan, kernel, why))
-        return false;
+    if (!ip_place_stages(f->plan, kernel, why)) return false;
     if (ring_bytes(kernel) > RING_BYTES) {
         *why = "its rows would not stay in the cache";
         return false;
@@ -196,8 +189,7 @@ static bool try_place(fusing *f, ip_kernel *kernel, const char **why)
 
 static bool try_join(fusing *f, int index, ip_stage *stage, bool stored, const char **why)
 {
-    if (!ip_grouping_add(&f->groups, index, stage, stored))
-        return false;
+    if (!ip_grouping_add(&f->groups, index, stage, stored)) return false;
     ip_kernel *kernel = &f->plan->kernels[index];
     ip_tiling before = kernel->tiling;
     bool fits = try_place(f, kernel, why);
@@ -213,18 +205,12 @@ static bool try_join(fusing *f, int index, ip_stage *stage, bool stored, const c
 /* Why stage p cannot join any kernel that reads it; NULL: it may. */
 static const char *why_alone(const fusing *f, const ip_stage *p, int n_readers)
 {
-    if (p->kind == IP_STAGE_OPAQUE)
-        return "hand-written kernels compute it";
-    if (p->kind == IP_STAGE_SCAN)
-        return "a recurrence walks whole lines before a reader can start";
-    if (p->kind != IP_STAGE_MAP)
-        return "all of its input must be seen before a reader can start";
-    if (!f->options->fuse && f->is_other_node[p->id])
-        return "fusion is switched off";
-    if (!f->options->fuse && p->is_output)
-        return "its value is asked for";
-    if (!f->options->fuse && n_readers > 1)
-        return "several kernels read it";
+    if (p->kind == IP_STAGE_OPAQUE) return "hand-written kernels compute it";
+    if (p->kind == IP_STAGE_SCAN) return "a recurrence walks whole lines before a reader can start";
+    if (p->kind != IP_STAGE_MAP) return "all of its input must be seen before a reader can start";
+    if (!f->options->fuse && f->is_other_node[p->id]) return "fusion is switched off";
+    if (!f->options->fuse && p->is_output) return "its value is asked for";
+    if (!f->options->fuse && n_readers > 1) return "several kernels read it";
     return NULL;
 }
 
@@ -238,10 +224,11 @@ static bool is_full(const fusing *f, const ip_kernel *kernel, const ip_stage *s)
 
 /*
  * Note [Whole rows]
- * What is read at computed columns of an element's own row can be kept, too, a whole row at a time: the rows that a resize has made are
- * of another width than those it makes of them. Strips are then not cut along x, so there must be rows enough to keep all units busy.
- * Rows of another height are those of a stage that is read at computed rows (place_paced.c, Note [Paces]), or of what that one reads.
- * Rows of which less than half is read are not: to compute them whole would be dearer than to write and read the box.
+ * What is read at computed columns of an element's own row can be kept, too, a whole row at a time: the rows that a
+ * resize has made are of another width than those it makes of them. Strips are then not cut along x, so there must be
+ * rows enough to keep all units busy. Rows of another height are those of a stage that is read at computed rows
+ * (place_paced.c, Note [Paces]), or of what that one reads. Rows of which less than half is read are not: to compute
+ * them whole would be dearer than to write and read the box.
  */
 static bool keeps_rows(const fusing *f, const ip_kernel *kernel, const ip_stage *p)
 {
@@ -250,18 +237,22 @@ static bool keeps_rows(const fusing *f, const ip_kernel *kernel, const ip_stage 
     bool has_rows = p->dims[1] == kernel->domain[1] || f->reads_paced[p->id];
     for (int k = 0; k < kernel->n_stages; k++)
         has_rows = has_rows || kernel->stages[k]->dims[1] == p->dims[1];
-    return kernel->schedule == IP_SCHEDULE_ROWS && !f->reads_elsewhere[p->id] && !p->is_output && kernel->n_folds == 0
-        && (columns->hi - columns->lo + 1) * PART >= p->dims[2]
-        && p->dims[0] == kernel->domain[0] && has_rows && ip_may_keep_rows(kernel, p->dims[2]);
+    return kernel->schedule == IP_SCHEDULE_ROWS && !f->reads_elsewhere[p->id] && !p->is_output &&
+           kernel->n_folds == 0 && (columns->hi - columns->lo + 1) * PART >= p->dims[2] &&
+           p->dims[0] == kernel->domain[0] && has_rows && ip_may_keep_rows(kernel, p->dims[2]);
 }
 
-typedef struct gathering { ip_ir *ir; const ip_stage *read; const int64_t *domain; bool gathers; } gathering;
+typedef struct gathering {
+    ip_ir *ir;
+    const ip_stage *read;
+    const int64_t *domain;
+    bool gathers;
+} gathering;
 
 static void note_gathering(ip_expr *load, void *user)
 {
     gathering *g = user;
-    if (load->source == g->read)
-        g->gathers |= !ip_load_reach(g->ir, load, g->domain).is_local;
+    if (load->source == g->read) g->gathers |= !ip_load_reach(g->ir, load, g->domain).is_local;
 }
 
 /* Whether the kernel itself reads p at computed places. Others may: to them it is stored. */
@@ -282,16 +273,13 @@ static int join_reader(fusing *f, ip_stage *p, const char **why)
     *why = "";
     for (int k = 0; k < f->plan->n_kernels; k++)
         n_readers += ip_grouping_is_read_by(&f->groups, p, k);
-    if (n_readers == 0)
-        return -1;
+    if (n_readers == 0) return -1;
     *why = why_alone(f, p, n_readers);
-    if (*why)
-        return -1;
+    if (*why) return -1;
     bool stored = p->is_output || n_readers > 1;
     for (int k = 0; k < f->plan->n_kernels; k++) {
         const ip_kernel *kernel = &f->plan->kernels[k];
-        if (!ip_grouping_is_read_by(&f->groups, p, k))
-            continue;
+        if (!ip_grouping_is_read_by(&f->groups, p, k)) continue;
         if (kernel->schedule == IP_SCHEDULE_OPAQUE)
             *why = "hand-written kernels read it from memory";
         else if (kernel->is_scan)
@@ -321,12 +309,12 @@ static int join_sibling(fusing *f, ip_stage *s)
     for (int k = f->plan->n_kernels - 1; k >= 0 && n_tried < SIBLINGS_TRIED; k--) {
         const ip_kernel *kernel = &f->plan->kernels[k];
         const char *why;
-        if (kernel->schedule != f->schedule || kernel->is_scan || is_full(f, kernel, s)
-            || !same_size(ip_stage_domain(s), kernel->domain) || !is_sibling(f, kernel, s))
+        if (kernel->schedule != f->schedule || kernel->is_scan || is_full(f, kernel, s) ||
+            !same_size(ip_stage_domain(s), kernel->domain) || !is_sibling(f, kernel, s))
             continue;
         n_tried++;
-        if (!ip_grouping_is_read_by(&f->groups, s, k) && !ip_grouping_needs_through_others(&f->groups, k, s)
-            && try_join(f, k, s, true, &why))
+        if (!ip_grouping_is_read_by(&f->groups, s, k) && !ip_grouping_needs_through_others(&f->groups, k, s) &&
+            try_join(f, k, s, true, &why))
             return k;
     }
     return -1;
@@ -336,8 +324,7 @@ static int join_sibling(fusing *f, ip_stage *s)
 static void note_fallback(fusing *f, ip_kernel *k)
 {
     ip_schedule wanted = f->options->tuning.schedule;
-    if (k->schedule == IP_SCHEDULE_OPAQUE)
-        return;
+    if (k->schedule == IP_SCHEDULE_OPAQUE) return;
     if (k->is_scan && wanted != IP_SCHEDULE_AUTO && wanted != IP_SCHEDULE_ROWS)
         snprintf(k->fallback, sizeof k->fallback, "schedule %s is not offered for a recurrence; it walks its lines",
                  ip_schedule_name(wanted));
@@ -366,10 +353,10 @@ static void take_textures(ip_plan *plan, ip_kernel *k, const ip_target *target)
 static int start_kernel(fusing *f, ip_stage *s, const char *why)
 {
     ip_schedule schedule = s->kind == IP_STAGE_OPAQUE ? IP_SCHEDULE_OPAQUE
-        : s->kind == IP_STAGE_SCAN ? IP_SCHEDULE_ROWS : f->schedule; /* lines are walked the same way everywhere */
+                           : s->kind == IP_STAGE_SCAN ? IP_SCHEDULE_ROWS
+                                                      : f->schedule; /* lines are walked the same way everywhere */
     int k = ip_grouping_new(&f->groups, s, schedule);
-    if (k < 0)
-        return -1;
+    if (k < 0) return -1;
     f->plan->kernels[k].in_groups = f->schedule != IP_SCHEDULE_ROWS;
     snprintf(f->plan->kernels[k].reason, sizeof f->plan->kernels[k].reason, "%s", why);
     note_fallback(f, &f->plan->kernels[k]);
@@ -387,11 +374,9 @@ static void fuse_all(fusing *f)
         f->size[id] = ir->stages[id]->body ? ip_x_size(ir, ir->stages[id]->body) : 0;
     for (int id = ir->n_stages - 1; id >= 0 && !ir->failed; id--) {
         ip_stage *s = ir->stages[id];
-        if (!(ip_stage_computes(s) || s->opaque) || !(f->is_live[id] || s->is_output))
-            continue;
+        if (!(ip_stage_computes(s) || s->opaque) || !(f->is_live[id] || s->is_output)) continue;
         const char *why;
-        if (join_reader(f, s, &why) < 0 && join_sibling(f, s) < 0 && start_kernel(f, s, why) < 0)
-            return;
+        if (join_reader(f, s, &why) < 0 && join_sibling(f, s) < 0 && start_kernel(f, s, why) < 0) return;
         f->visiting = s;
         for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
             note_reader(f, s->opaque->inputs[i]);
@@ -405,8 +390,7 @@ static void fuse_all(fusing *f)
 /* Every node computed in the kernel, in order, hidden helpers aside. */
 static void list_node(ip_kernel *k, size_t *used, const imgpar_array *node, const imgpar_array **last)
 {
-    if (!node || node == *last || !node->op || *used >= sizeof k->ops || node->op->flags & IP_OP_HIDDEN)
-        return;
+    if (!node || node == *last || !node->op || *used >= sizeof k->ops || node->op->flags & IP_OP_HIDDEN) return;
     *used += (size_t)snprintf(k->ops + *used, sizeof k->ops - *used, "%s%s", *used ? "," : "", node->op->info.name);
     *last = node;
 }
@@ -422,7 +406,11 @@ static void list_ops(ip_kernel *k)
     }
 }
 
-typedef struct gather_check { ip_ir *ir; const int64_t *domain; bool gathers; } gather_check;
+typedef struct gather_check {
+    ip_ir *ir;
+    const int64_t *domain;
+    bool gathers;
+} gather_check;
 
 static void note_gather(ip_expr *load, void *user)
 {
@@ -434,8 +422,7 @@ static void note_gather(ip_expr *load, void *user)
 /* The final placement in tiles. A gather by itself goes to pixels: no element is known to be read twice. */
 static bool place_for_good(ip_plan *plan, ip_kernel *k, const ip_target *target, const char **why)
 {
-    if (!ip_place_tiles(plan, k, target, why))
-        return false;
+    if (!ip_place_tiles(plan, k, target, why)) return false;
     bool has_tile = false;
     for (int i = 0; i < k->n_placed; i++)
         has_tile |= k->placed[i].place == IP_PLACE_TILE;
@@ -450,8 +437,7 @@ static ip_schedule default_schedule(const ip_compile_options *options)
 {
     if (options->tuning.schedule == IP_SCHEDULE_ROWS || options->tuning.schedule == IP_SCHEDULE_TILES)
         return options->tuning.schedule;
-    if (options->tuning.schedule == IP_SCHEDULE_AUTO)
-        return options->is_cpu ? IP_SCHEDULE_ROWS : IP_SCHEDULE_TILES;
+    if (options->tuning.schedule == IP_SCHEDULE_AUTO) return options->is_cpu ? IP_SCHEDULE_ROWS : IP_SCHEDULE_TILES;
     return IP_SCHEDULE_PIXELS;
 }
 
@@ -477,18 +463,19 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
     ip_free(flags);
     ip_free(f.size);
     ip_free(f.columns);
-    if (ir->failed)
-        return ip_fail_memory(err, "compiling");
+    if (ir->failed) return ip_fail_memory(err, "compiling");
     for (int k = 0; k < plan->n_kernels; k++) {
         ip_kernel *kernel = &plan->kernels[k];
         const char *why = "";
         list_ops(kernel);
         if (options->tuning.schedule == IP_SCHEDULE_TEXTURE && kernel->schedule == IP_SCHEDULE_PIXELS)
             take_textures(plan, kernel, &options->target);
-        bool fits = kernel->schedule == IP_SCHEDULE_TILES ? place_for_good(plan, kernel, &options->target, &why)
-            : !ip_kernel_walks_rows(kernel) || ip_place_stages(plan, kernel, &why);
+        bool fits = kernel->schedule == IP_SCHEDULE_TILES
+                        ? place_for_good(plan, kernel, &options->target, &why)
+                        : !ip_kernel_walks_rows(kernel) || ip_place_stages(plan, kernel, &why);
         if (!fits && !ir->failed)
-            return ip_fail(err, IMGPAR_E_INTERNAL, "internal: kernel %s does not fit its schedule: %s", kernel->ops, why);
+            return ip_fail(err, IMGPAR_E_INTERNAL, "internal: kernel %s does not fit its schedule: %s", kernel->ops,
+                           why);
     }
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }

@@ -25,11 +25,9 @@ static bool is_rounded_sum(const ip_match *m)
 static bool reads_row(ip_ir *ir, const ip_match *m, const ip_expr *x)
 {
     bool is_row = x->source->kind != IP_STAGE_TABLE && x->dtype == x->source->dtype;
-    if (!is_row || !ip_x_offset_from(ir, x->arg[2], 2))
-        return false;
+    if (!is_row || !ip_x_offset_from(ir, x->arg[2], 2)) return false;
     for (int k = 0; k < 2 && x->border == IMGPAR_BORDER_CONSTANT; k++)
-        if (!ip_x_is_coord(x->arg[k], k) || x->source->dims[k] != m->stage->dims[k])
-            return false;
+        if (!ip_x_is_coord(x->arg[k], k) || x->source->dims[k] != m->stage->dims[k]) return false;
     return true;
 }
 
@@ -54,8 +52,7 @@ static bool is_weighed(ip_ir *ir, ip_match *m)
 {
     const ip_linear_term *first = &m->form.terms[0];
     int n = m->form.n_terms;
-    if (!is_rounded_sum(m) || n > IP_UNROLLED_TAPS || (n == 1 && !is_line(first)) || first->n_loads == 0)
-        return false;
+    if (!is_rounded_sum(m) || n > IP_UNROLLED_TAPS || (n == 1 && !is_line(first)) || first->n_loads == 0) return false;
     bool fits = first->load[0]->dtype == IMGPAR_U8 || first->load[0]->dtype == IMGPAR_I16;
     for (int k = 0; k < n && fits; k++)
         fits = is_weighed_term(ir, m, &m->form.terms[k]);
@@ -70,13 +67,11 @@ enum { MOST_SUMMANDS = 8, SCALE_BITS = 15 };
 static double most_of_shorts(ip_ir *ir, const ip_match *m)
 {
     double most = 0;
-    if (m->form.n_terms > MOST_SUMMANDS)
-        return -1;
+    if (m->form.n_terms > MOST_SUMMANDS) return -1;
     for (int k = 0; k < m->form.n_terms; k++) {
         const ip_linear_term *t = &m->form.terms[k];
         bool is_read = !t->weight && !t->window && t->n_loads == 1;
-        if (!is_read || t->load[0]->dtype != IMGPAR_U16 || !reads_row(ir, m, t->load[0]))
-            return -1;
+        if (!is_read || t->load[0]->dtype != IMGPAR_U16 || !reads_row(ir, m, t->load[0])) return -1;
         most += t->load[0]->hi;
     }
     return most;
@@ -87,8 +82,7 @@ static int scale_of(int64_t most, int64_t add, int64_t d)
 {
     int64_t scale = ((1 << SCALE_BITS) + d / 2) / d;
     for (int64_t sum = 0; sum <= most; sum++)
-        if ((sum * scale + (1 << (SCALE_BITS - 1))) >> SCALE_BITS != (sum + add) / d)
-            return 0;
+        if ((sum * scale + (1 << (SCALE_BITS - 1))) >> SCALE_BITS != (sum + add) / d) return 0;
     return (int)scale;
 }
 
@@ -97,8 +91,7 @@ static bool is_mean(ip_ir *ir, ip_match *m)
     const ip_linear *form = &m->form;
     bool is_byte = m->stage->dtype == IMGPAR_U8 && form->dtype == IMGPAR_U8 && !form->saturates;
     bool is_quotient = form->wide == IMGPAR_U16 && form->divisor && form->divisor->i > 1 && !form->offset;
-    if (!is_byte || !is_quotient || !form->start || form->start->op != IP_X_CONST)
-        return false;
+    if (!is_byte || !is_quotient || !form->start || form->start->op != IP_X_CONST) return false;
     double most = most_of_shorts(ir, m);
     bool is_short = most >= 0 && most + form->start->hi <= INT16_MAX;
     m->scale = is_short ? scale_of((int64_t)most, form->start->i, form->divisor->i) : 0;
@@ -121,18 +114,16 @@ static bool reads_same_row(const ip_expr *a, const ip_expr *b)
 static bool reads_own_pixel(const ip_expr *load)
 {
     const ip_stage *s = load->source;
-    return s->dims[3] == IP_MIXED_CHANNELS && s->dtype == IMGPAR_U8 && load->border == IP_BORDER_NONE
-        && ip_x_is_coord(load->arg[2], 2) && ip_x_reads_uniform_row(load);
+    return s->dims[3] == IP_MIXED_CHANNELS && s->dtype == IMGPAR_U8 && load->border == IP_BORDER_NONE &&
+           ip_x_is_coord(load->arg[2], 2) && ip_x_reads_uniform_row(load);
 }
 
 /* The channel of a term, whose weight is a number; -1: it has none. */
 static int channel_of(const ip_linear_term *t)
 {
-    if (!t->weight || t->weight->op != IP_X_CONST || t->window || t->n_loads != 1)
-        return -1;
+    if (!t->weight || t->weight->op != IP_X_CONST || t->window || t->n_loads != 1) return -1;
     const ip_expr *c = t->load[0]->arg[3];
-    if (c->op != IP_X_CONST || c->i < 0 || c->i >= IP_MIXED_CHANNELS)
-        return -1;
+    if (c->op != IP_X_CONST || c->i < 0 || c->i >= IP_MIXED_CHANNELS) return -1;
     bool fits = t->weight->i >= 0 && t->weight->i <= (c->i == 1 ? 2 : 1) * MOST_WEIGHT;
     return fits && reads_own_pixel(t->load[0]) ? (int)c->i : -1;
 }
@@ -146,14 +137,13 @@ static bool is_mixed(ip_ir *ir, ip_match *m)
     bool is_shifted = form->wide == IMGPAR_I32 && form->shift && is_number_up_to(form->shift, 31) && !form->offset;
     bool is_seen[IP_MIXED_CHANNELS] = { false };
     (void)ir;
-    if (!is_byte || !is_shifted || (form->start && !is_number_up_to(form->start, MOST_START))
-        || form->n_terms != IP_MIXED_CHANNELS)
+    if (!is_byte || !is_shifted || (form->start && !is_number_up_to(form->start, MOST_START)) ||
+        form->n_terms != IP_MIXED_CHANNELS)
         return false;
     for (int k = 0; k < IP_MIXED_CHANNELS; k++) {
         const ip_linear_term *t = &form->terms[k];
         int c = channel_of(t);
-        if (c < 0 || is_seen[c] || !reads_same_row(t->load[0], form->terms[0].load[0]))
-            return false;
+        if (c < 0 || is_seen[c] || !reads_same_row(t->load[0], form->terms[0].load[0])) return false;
         is_seen[c] = true;
         m->weights[c] = t->weight->i;
     }
@@ -169,8 +159,7 @@ static bool grows_slowly(const ip_stage *table)
 {
     const int32_t *at = table->table;
     for (int64_t i = 1; i < table->dims[2]; i++)
-        if (at[i] < at[i - 1] || at[i] > at[i - 1] + 1)
-            return false;
+        if (at[i] < at[i - 1] || at[i] > at[i - 1] + 1) return false;
     return true;
 }
 
@@ -189,8 +178,7 @@ static int added(const ip_expr *sum, const ip_expr **x)
 static int weight_number(const ip_expr *weight)
 {
     const ip_expr *twice;
-    if (!is_table(weight) || !is_16_bits(weight))
-        return -1;
+    if (!is_table(weight) || !is_16_bits(weight)) return -1;
     int k = added(weight->arg[2], &twice);
     bool is_twice = twice->op == IP_X_MUL && ip_x_is_coord(twice->arg[0], 2) && twice->arg[1]->op == IP_X_CONST;
     return is_twice && twice->arg[1]->i == 2 ? k : -1;
@@ -201,8 +189,7 @@ static int column_number(const ip_expr *column, const ip_stage **table)
 {
     const ip_expr *first;
     int k = added(column, &first);
-    if (!is_table(first) || !ip_x_is_coord(first->arg[2], 2))
-        return -1;
+    if (!is_table(first) || !ip_x_is_coord(first->arg[2], 2)) return -1;
     *table = first->source;
     return k;
 }
@@ -218,8 +205,7 @@ static bool reads_own_channel(const ip_match *m, const ip_expr *load)
 /* A product with a pixel of a row of bytes at a column of the table. */
 static bool is_stretched_term(const ip_match *m, const ip_linear_term *t, const ip_stage **columns)
 {
-    if (!t->weight || t->window || t->n_loads != 1)
-        return false;
+    if (!t->weight || t->window || t->n_loads != 1) return false;
     const ip_expr *load = t->load[0];
     bool is_byte = load->source->kind != IP_STAGE_TABLE && load->source->dtype == IMGPAR_U8;
     if (!is_byte || load->border != IP_BORDER_NONE || !reads_own_channel(m, load) || !ip_x_reads_uniform_row(load))
@@ -233,12 +219,12 @@ static bool is_stretched(ip_ir *ir, ip_match *m)
     const ip_linear_term *a = &m->form.terms[0], *b = &m->form.terms[1];
     const ip_stage *columns;
     (void)ir;
-    if (m->stage->dims[3] > MOST_CHANNELS || !is_rounded_sum(m) || m->form.n_terms != 2
-        || !is_stretched_term(m, a, &m->columns) || !is_stretched_term(m, b, &columns))
+    if (m->stage->dims[3] > MOST_CHANNELS || !is_rounded_sum(m) || m->form.n_terms != 2 ||
+        !is_stretched_term(m, a, &m->columns) || !is_stretched_term(m, b, &columns))
         return false;
     m->factors = a->weight->source;
-    return columns == m->columns && b->weight->source == m->factors && a->load[0] != b->load[0]
-        && reads_same_row(a->load[0], b->load[0]) && grows_slowly(columns);
+    return columns == m->columns && b->weight->source == m->factors && a->load[0] != b->load[0] &&
+           reads_same_row(a->load[0], b->load[0]) && grows_slowly(columns);
 }
 
 /* ---- the table ---------------------------------------------------------------------------------------------- */
@@ -264,12 +250,10 @@ bool ip_idiom_find(ip_ir *ir, const ip_stage *stage, ip_expr *body, ip_match *ma
 {
     memset(match, 0, sizeof *match);
     match->stage = stage;
-    if (!ip_linear_of(ir, body, &match->form) || match->form.n_terms == 0)
-        return false;
+    if (!ip_linear_of(ir, body, &match->form) || match->form.n_terms == 0) return false;
     for (int k = 0; k < IP_N_IDIOMS; k++) {
         match->idiom = &ip_idioms[k];
-        if (ip_idioms[k].fits(ir, match))
-            return true;
+        if (ip_idioms[k].fits(ir, match)) return true;
     }
     return false;
 }

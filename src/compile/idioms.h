@@ -34,15 +34,17 @@ typedef struct ip_match {
 } ip_match;
 
 /* Columns from..to of a row, which go to target; text. */
-typedef struct ip_columns { const char *target, *from, *to; } ip_columns;
+typedef struct ip_columns {
+    const char *target, *from, *to;
+} ip_columns;
 
 struct ip_idiom {
-    const char *name;      /* for --explain, behind "by" */
-    const char *helper;    /* the function, or what the names of several begin with */
-    ip_helpers file;       /* where it stands */
-    bool is_flat;          /* it makes elements, of whatever channel; else pixels */
-    bool wants_long_rows;  /* short ones are made sooner without it */
-    bool stays_apart;      /* elements made within those of a reader take longer, even if a row is then read again */
+    const char *name;     /* for --explain, behind "by" */
+    const char *helper;   /* the function, or what the names of several begin with */
+    ip_helpers file;      /* where it stands */
+    bool is_flat;         /* it makes elements, of whatever channel; else pixels */
+    bool wants_long_rows; /* short ones are made sooner without it */
+    bool stays_apart;     /* elements made within those of a reader take longer, even if a row is then read again */
     /* Whether an element of match->form is such; fills in the rest of the match. Asked before fusion and after it. */
     bool (*fits)(ip_ir *ir, ip_match *match);
     /* Prints the call. The first column that is left to be made. */

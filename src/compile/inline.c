@@ -5,18 +5,17 @@
  * several readers, or in memory.
  *
  * A load of stage p is replaced by p's body when
- *   1. it reads p at its own place (z, y, x; any channel), or at computed places that are
- *      known to be inside and p reads nothing around itself (a chain of views is one index map), or p is a cheap map of a
- *      line, Note [Lines], and
- *      (Where the same reader also looks at p's neighbours, p is kept for those anyway; and where any reader does, if p itself is made
- *      of neighbours and is more than one of them.)
- *      (But what is dearer elsewhere, or loses the form of loop that makes it quick, is kept: the functions before may_inline().)
+ *   1. it reads p at its own place (z, y, x; any channel), or at computed places that are known to be inside and p
+ *      reads nothing around itself (a chain of views is one index map), or p is a cheap map of a line, Note [Lines],
+ *      and (Where the same reader also looks at p's neighbours, p is kept for those anyway; and where any reader does,
+ *      if p itself is made of neighbours and is more than one of them.) (But what is dearer elsewhere, or loses the
+ *      form of loop that makes it quick, is kept: the functions before may_inline().)
  *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
  *   3. p has one reader, or computing it again costs less than keeping it (COST operations), and it does not keep less
  *      than what it is made of, as a level of a pyramid does.
  * The other way round a pointwise stage that reads a recurrence at its own place, as its only reader, becomes that
- * recurrence with another finish.
- * Expressions stay below MAX_SIZE, and the reads in them below MAX_LOADS, so that compile time stays linear in the graph.
+ * recurrence with another finish. Expressions stay below MAX_SIZE, and the reads in them below MAX_LOADS, so that
+ * compile time stays linear in the graph.
  */
 #include "compile/idioms.h"
 #include "graph/array.h"
@@ -24,39 +23,45 @@
 
 #include <string.h>
 
-enum { COST = 12, MAX_SIZE = 1500, FLAT_SIZE = 200 /* looked through once for every load */,
-       MAX_LOADS = 100 /* of a stage that others went into: compilers compare all reads of a loop with each other */,
-       FEW_LOADS = 4 /* as quick as to keep a row and to read it twice */ };
+enum {
+    COST = 12,
+    MAX_SIZE = 1500,
+    FLAT_SIZE = 200 /* looked through once for every load */,
+    MAX_LOADS = 100 /* of a stage that others went into: compilers compare all reads of a loop with each other */,
+    FEW_LOADS = 4 /* as quick as to keep a row and to read it twice */
+};
 
 typedef struct inlining {
     ip_ir *ir;
     const ip_compile_options *options;
-    int *n_readers;          /* by stage id: stages that load it */
-    int *size;               /* by stage id: of its body, after inlining */
-    ip_stage *reader;        /* the stage being rewritten */
-    int *n_loads;            /* by stage id: reads in its expressions, after inlining */
+    int *n_readers;   /* by stage id: stages that load it */
+    int *size;        /* by stage id: of its body, after inlining */
+    ip_stage *reader; /* the stage being rewritten */
+    int *n_loads;     /* by stage id: reads in its expressions, after inlining */
     int reader_size, reader_loads;
     bool reader_is_flat;
-    int *read_around;        /* by stage id: 1 + the last reader that also looks at neighbours */
-    int *read_in_window;     /* by stage id: 1 + the last reader that reads it for every tap of a window */
+    int *read_around;          /* by stage id: 1 + the last reader that also looks at neighbours */
+    int *read_in_window;       /* by stage id: 1 + the last reader that reads it for every tap of a window */
     bool *has_neighbours_read; /* by stage id: some reader looks at neighbours in it */
-    bool *is_taken_apart;    /* by stage id: some reader takes its channels one by one, or folds it */
-    bool *is_folded;         /* by stage id: a fold reads it, or reads what is made of it */
+    bool *is_taken_apart;      /* by stage id: some reader takes its channels one by one, or folds it */
+    bool *is_folded;           /* by stage id: a fold reads it, or reads what is made of it */
 } inlining;
 
 bool ip_stage_computes(const ip_stage *s)
 {
-    return s->kind == IP_STAGE_MAP || s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM
-        || s->kind == IP_STAGE_SCAN;
+    return s->kind == IP_STAGE_MAP || s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM ||
+           s->kind == IP_STAGE_SCAN;
 }
 
-typedef struct load_visit { void (*fn)(ip_expr *, void *); void *user; } load_visit;
+typedef struct load_visit {
+    void (*fn)(ip_expr *, void *);
+    void *user;
+} load_visit;
 
 static void visit_load(ip_expr *x, void *user)
 {
     load_visit *v = user;
-    if (x->op == IP_X_LOAD)
-        v->fn(x, v->user);
+    if (x->op == IP_X_LOAD) v->fn(x, v->user);
 }
 
 void ip_stage_each_load(ip_ir *ir, const ip_stage *s, void (*fn)(ip_expr *load, void *user), void *user)
@@ -64,16 +69,14 @@ void ip_stage_each_load(ip_ir *ir, const ip_stage *s, void (*fn)(ip_expr *load, 
     load_visit v = { fn, user };
     ip_expr *const exprs[] = { s->body, s->finish, s->combine, s->init };
     for (size_t k = 0; k < sizeof exprs / sizeof *exprs; k++)
-        if (exprs[k])
-            ip_x_walk(ir, exprs[k], visit_load, &v);
+        if (exprs[k]) ip_x_walk(ir, exprs[k], visit_load, &v);
 }
 
 static bool reads_own_place(const ip_expr *load, const ip_stage *reader)
 {
     const int64_t *domain = ip_stage_domain(reader);
     for (int k = 0; k < 3; k++)
-        if (!ip_x_is_coord(load->arg[k], k) || load->source->dims[k] != domain[k])
-            return false;
+        if (!ip_x_is_coord(load->arg[k], k) || load->source->dims[k] != domain[k]) return false;
     const ip_expr *c = load->arg[3];
     bool is_own = ip_x_is_coord(c, 3) && load->source->dims[3] == domain[3];
     bool is_fixed = c->op == IP_X_CONST && c->i >= 0 && c->i < load->source->dims[3];
@@ -84,8 +87,7 @@ static bool reads_own_place(const ip_expr *load, const ip_stage *reader)
 /* Every load in the body reads at its own place or has no border to apply. */
 static void note_neighbours(ip_expr *load, void *user)
 {
-    if (load->border != IP_BORDER_NONE)
-        *(bool *)user = true;
+    if (load->border != IP_BORDER_NONE) *(bool *)user = true;
 }
 
 static bool is_pointwise(ip_ir *ir, const ip_stage *p)
@@ -101,34 +103,38 @@ static bool walks_rows(const ip_compile_options *o)
     return schedule == IP_SCHEDULE_ROWS || (schedule == IP_SCHEDULE_AUTO && o->is_cpu);
 }
 
-/* Neighbours of interleaved channels are read quickly in a flat loop only: such a stage is not put into one that is not. */
+/* Neighbours of interleaved channels are read quickly in a flat loop only: such a stage is not put into one that is
+ * not. */
 static bool loses_flat_loop(const inlining *in, const ip_stage *p)
 {
     ip_spread spread;
-    return walks_rows(in->options) && in->options->fuse && !in->reader_is_flat && in->size[p->id] <= FLAT_SIZE
-        && ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !is_pointwise(in->ir, p);
+    return walks_rows(in->options) && in->options->fuse && !in->reader_is_flat && in->size[p->id] <= FLAT_SIZE &&
+           ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !is_pointwise(in->ir, p);
 }
 
 /* Some are made quickly by themselves only. */
 static bool loses_idiom(const inlining *in, const ip_stage *p)
 {
     ip_match match;
-    return walks_rows(in->options) && in->options->fuse && in->options->streams && in->n_loads[p->id] > 1
-        && ip_idiom_find(in->ir, p, p->body, &match) && match.idiom->stays_apart;
+    return walks_rows(in->options) && in->options->fuse && in->options->streams && in->n_loads[p->id] > 1 &&
+           ip_idiom_find(in->ir, p, p->body, &match) && match.idiom->stays_apart;
 }
 
 static bool check_gather(ip_expr *x, void *user)
 {
     bool *found = user;
-    if (x->op != IP_X_LOAD)
-        return !*found;
+    if (x->op != IP_X_LOAD) return !*found;
     const ip_expr *column = x->arg[2]->op == IP_X_ADD ? x->arg[2]->arg[0] : x->arg[2];
-    bool in_row = !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C)), is_listed = column->op == IP_X_LOAD && column->uses & IP_USES_X;
+    bool in_row = !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C)),
+         is_listed = column->op == IP_X_LOAD && column->uses & IP_USES_X;
     *found |= in_row && ip_x_is_coord(x->arg[3], 3) && (is_listed || ip_x_step(x->arg[2]) > 1);
     return false;
 }
 
-static bool takes_apart(const ip_stage *reader, const ip_expr *load) { return reader->kind != IP_STAGE_MAP || !ip_x_is_coord(load->arg[3], 3); }
+static bool takes_apart(const ip_stage *reader, const ip_expr *load)
+{
+    return reader->kind != IP_STAGE_MAP || !ip_x_is_coord(load->arg[3], 3);
+}
 
 /* Pixels that are made of others at every n-th column, or at listed ones, are made quickly where their channels stand
  * side by side (emit_lanes.c): such a stage is not put into one that takes its channels one by one, or folds them. */
@@ -136,7 +142,8 @@ static bool loses_lanes(const inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
     bool has_lanes = p->dims[3] == 3 || p->dims[3] == 4;
-    if (!walks_rows(in->options) || !in->options->fuse || !has_lanes || !takes_apart(in->reader, load) || p->body->op == IP_X_LOAD || in->size[p->id] > FLAT_SIZE)
+    if (!walks_rows(in->options) || !in->options->fuse || !has_lanes || !takes_apart(in->reader, load) ||
+        p->body->op == IP_X_LOAD || in->size[p->id] > FLAT_SIZE)
         return false;
     bool found = false;
     ip_x_descend(in->ir, p->body, check_gather, &found);
@@ -149,13 +156,15 @@ static bool loses_lanes(const inlining *in, const ip_expr *load)
  * memory. Where p computes each element from those at the same place alone, its neighbour is what it makes of theirs,
  * and a border rule that repeats elements may be applied to them instead: f(a)[x + 1] is f(a[x + 1]).
  */
-typedef struct line_check { const ip_stage *p; bool fits; } line_check;
+typedef struct line_check {
+    const ip_stage *p;
+    bool fits;
+} line_check;
 
 static bool check_line(ip_expr *x, void *user)
 {
     line_check *c = user;
-    if (x->op == IP_X_COORD || x->op == IP_X_WINDOW)
-        c->fits = false;
+    if (x->op == IP_X_COORD || x->op == IP_X_WINDOW) c->fits = false;
     if (x->op == IP_X_LOAD)
         c->fits = c->fits && ((x->border == IP_BORDER_NONE && reads_own_place(x, c->p)) || !(x->uses & IP_USES_COORDS));
     return x->op != IP_X_LOAD && c->fits;
@@ -175,32 +184,36 @@ static bool moves_along_line(const inlining *in, const ip_expr *load)
     return c.fits;
 }
 
-typedef struct load_count { const ip_stage *of; int n; bool at_steps; } load_count;
+typedef struct load_count {
+    const ip_stage *of;
+    int n;
+    bool at_steps;
+} load_count;
 
 static void count_loads_of(ip_expr *load, void *user)
 {
     load_count *c = user;
-    if (load->source != c->of)
-        return;
+    if (load->source != c->of) return;
     c->n++;
     c->at_steps &= ip_x_step(load->arg[2]) > 1;
 }
 
-typedef struct channel_count { const ip_stage *of; bool own, other; } channel_count;
+typedef struct channel_count {
+    const ip_stage *of;
+    bool own, other;
+} channel_count;
 
 static void note_channel(ip_expr *load, void *user)
 {
     channel_count *c = user;
-    if (load->source == c->of)
-        *(ip_x_is_coord(load->arg[3], 3) ? &c->own : &c->other) = true;
+    if (load->source == c->of) *(ip_x_is_coord(load->arg[3], 3) ? &c->own : &c->other) = true;
 }
 
 /* What a flat loop reads in its own channel and, spread (spread.c), in one of the pixel, would be computed for both. */
 static bool is_computed_twice(const inlining *in, const ip_stage *p)
 {
     channel_count c = { .of = p };
-    if (!walks_rows(in->options) || !in->options->fuse || !in->reader_is_flat || in->size[p->id] <= COST)
-        return false;
+    if (!walks_rows(in->options) || !in->options->fuse || !in->reader_is_flat || in->size[p->id] <= COST) return false;
     ip_stage_each_load(in->ir, in->reader, note_channel, &c);
     return c.own && c.other;
 }
@@ -209,8 +222,8 @@ static bool is_computed_twice(const inlining *in, const ip_stage *p)
 static bool keeps_pace(const inlining *in, const ip_stage *p)
 {
     const ip_stage *reader = in->reader;
-    return in->n_readers[p->id] == 1 && reader->kind == IP_STAGE_MAP && !in->is_folded[reader->id]
-        && reader->dims[0] * reader->dims[1] >= IP_LEAST_ROWS;
+    return in->n_readers[p->id] == 1 && reader->kind == IP_STAGE_MAP && !in->is_folded[reader->id] &&
+           reader->dims[0] * reader->dims[1] >= IP_LEAST_ROWS;
 }
 
 static bool adds_inputs(const inlining *in, const ip_stage *p)
@@ -222,21 +235,21 @@ static bool adds_inputs(const inlining *in, const ip_stage *p)
     return fits;
 }
 
-/* Several elements of a row that p computes one beside the other are read at computed columns: such a row is kept (fuse.c, Note
- * [Whole rows]), since elements computed where they are read come one by one. So are rows that are read several times each. But pixels
- * at every second column are computed one beside the other, too, where they are kept or asked for (emit_lanes.c, Note [Even steps]). */
+/* Several elements of a row that p computes one beside the other are read at computed columns: such a row is kept
+ * (fuse.c, Note [Whole rows]), since elements computed where they are read come one by one. So are rows that are read
+ * several times each. But pixels at every second column are computed one beside the other, too, where they are kept or
+ * asked for (emit_lanes.c, Note [Even steps]). */
 static bool is_dearer_elsewhere(const inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
-    if (!walks_rows(in->options) || p->body->op == IP_X_LOAD || p->dims[1] == 1)
-        return false;
+    if (!walks_rows(in->options) || p->body->op == IP_X_LOAD || p->dims[1] == 1) return false;
     ip_reach reach = ip_load_reach(in->ir, load, ip_stage_domain(in->reader));
-    if (!reach.is_in_rows && !(reach.is_paced && keeps_pace(in, p)))
-        return false;
+    if (!reach.is_in_rows && !(reach.is_paced && keeps_pace(in, p))) return false;
     load_count count = { .of = p, .at_steps = true };
     ip_stage_each_load(in->ir, in->reader, count_loads_of, &count);
-    bool are_at_hand = count.at_steps && p->dims[3] >= 3 && count.n * in->n_loads[p->id] <= FEW_LOADS && adds_inputs(in, p)
-        && (in->reader->is_output || in->has_neighbours_read[in->reader->id] || in->is_taken_apart[in->reader->id]);
+    bool are_at_hand =
+        count.at_steps && p->dims[3] >= 3 && count.n * in->n_loads[p->id] <= FEW_LOADS && adds_inputs(in, p) &&
+        (in->reader->is_output || in->has_neighbours_read[in->reader->id] || in->is_taken_apart[in->reader->id]);
     return count.n > 1 && !are_at_hand;
 }
 
@@ -246,37 +259,27 @@ static bool is_kept_level(const inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
     bool is_reread = in->n_readers[p->id] > 1 || !reads_own_place(load, in->reader);
-    return is_reread && ip_leaves_elements_out(p) && !p->body->source->is_output
-        && in->n_readers[p->body->source->id] == 1;
+    return is_reread && ip_leaves_elements_out(p) && !p->body->source->is_output &&
+           in->n_readers[p->body->source->id] == 1;
 }
 
 static bool may_inline(inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
-    if (p->kind != IP_STAGE_MAP || p->is_output || p->dtype == IMGPAR_F16)
-        return false;
-    if (!in->options->fuse && p->node != in->reader->node)
-        return false;
-    if (in->reader_size + in->size[p->id] > MAX_SIZE || in->reader_loads + in->n_loads[p->id] > MAX_LOADS)
-        return false;
-    if (in->read_around[p->id] == in->reader->id + 1)
-        return false;
-    if ((in->n_readers[p->id] > 1 && in->size[p->id] > COST) || is_kept_level(in, load))
-        return false;
+    if (p->kind != IP_STAGE_MAP || p->is_output || p->dtype == IMGPAR_F16) return false;
+    if (!in->options->fuse && p->node != in->reader->node) return false;
+    if (in->reader_size + in->size[p->id] > MAX_SIZE || in->reader_loads + in->n_loads[p->id] > MAX_LOADS) return false;
+    if (in->read_around[p->id] == in->reader->id + 1) return false;
+    if ((in->n_readers[p->id] > 1 && in->size[p->id] > COST) || is_kept_level(in, load)) return false;
     if (in->read_in_window[p->id] == in->reader->id + 1 && in->size[p->id] > 1 && reads_own_place(load, in->reader))
         return false;
-    if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) /* its loops have no strips to keep neighbours in */
-        return false;
-    if (loses_flat_loop(in, p) || loses_lanes(in, load) || loses_idiom(in, p) || is_computed_twice(in, p))
-        return false;
-    if (moves_along_line(in, load))
-        return true;
-    if (in->has_neighbours_read[p->id] && p->body->op != IP_X_LOAD && !is_pointwise(in->ir, p))
-        return false;
-    if (reads_own_place(load, in->reader))
-        return true;
-    if (is_dearer_elsewhere(in, load))
-        return false;
+    /* its loops have no strips to keep neighbours in */
+    if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) return false;
+    if (loses_flat_loop(in, p) || loses_lanes(in, load) || loses_idiom(in, p) || is_computed_twice(in, p)) return false;
+    if (moves_along_line(in, load)) return true;
+    if (in->has_neighbours_read[p->id] && p->body->op != IP_X_LOAD && !is_pointwise(in->ir, p)) return false;
+    if (reads_own_place(load, in->reader)) return true;
+    if (is_dearer_elsewhere(in, load)) return false;
     return load->border == IP_BORDER_NONE && in->size[p->id] <= COST && is_pointwise(in->ir, p);
 }
 
@@ -291,8 +294,7 @@ static ip_expr *put_coords(ip_ir *ir, ip_expr *x, void *user)
 static ip_expr *put_place(ip_ir *ir, ip_expr *x, void *user)
 {
     const ip_expr *load = user;
-    if (x->op != IP_X_LOAD || !(x->uses & IP_USES_COORDS))
-        return x;
+    if (x->op != IP_X_LOAD || !(x->uses & IP_USES_COORDS)) return x;
     ip_expr *at[4] = { load->arg[0], load->arg[1], load->arg[2], x->arg[3] };
     return ip_x_load(ir, x->source, at, load->border, NULL);
 }
@@ -302,8 +304,7 @@ static void absorb(ip_ir *ir, ip_stage *reader, const ip_stage *p)
 {
     int n = reader->n_absorbed + p->n_absorbed + 1;
     const imgpar_array **nodes = ip_ir_alloc(ir, (size_t)n, sizeof *nodes);
-    if (!nodes)
-        return;
+    if (!nodes) return;
     n = 0;
     const ip_stage *const from[] = { reader, p };
     for (int side = 0; side < 2; side++)
@@ -312,8 +313,7 @@ static void absorb(ip_ir *ir, ip_stage *reader, const ip_stage *p)
             bool known = node == reader->node;
             for (int i = 0; !known && i < n; i++)
                 known = nodes[i] == node;
-            if (!known)
-                nodes[n++] = node;
+            if (!known) nodes[n++] = node;
         }
     reader->absorbed = nodes;
     reader->n_absorbed = n;
@@ -322,13 +322,11 @@ static void absorb(ip_ir *ir, ip_stage *reader, const ip_stage *p)
 static ip_expr *replace_load(ip_ir *ir, ip_expr *x, void *user)
 {
     inlining *in = user;
-    if (x->op != IP_X_LOAD || !may_inline(in, x))
-        return x;
+    if (x->op != IP_X_LOAD || !may_inline(in, x)) return x;
     in->reader_size += in->size[x->source->id];
     in->reader_loads += in->n_loads[x->source->id];
     absorb(ir, in->reader, x->source);
-    if (moves_along_line(in, x))
-        return ip_x_map(ir, x->source->body, put_place, x);
+    if (moves_along_line(in, x)) return ip_x_map(ir, x->source->body, put_place, x);
     return ip_x_map(ir, x->source->body, put_coords, (void *)x->arg);
 }
 
@@ -336,7 +334,7 @@ static ip_expr *replace_load(ip_ir *ir, ip_expr *x, void *user)
 
 typedef struct epilogue {
     inlining *in;
-    ip_stage *scan;  /* the one recurrence that is read; NULL: none yet */
+    ip_stage *scan; /* the one recurrence that is read; NULL: none yet */
     bool fits;
 } epilogue;
 
@@ -345,11 +343,11 @@ static void note_scan(ip_expr *load, void *user)
     epilogue *p = user;
     ip_stage *s = load->source;
     const ip_stage *reader = p->in->reader;
-    if (s->kind != IP_STAGE_SCAN)
-        return;
-    bool is_free = !s->is_output && p->in->n_readers[s->id] == 1 && s->dtype != IMGPAR_F16
-        && (p->in->options->fuse || s->node == reader->node);
-    p->fits = p->fits && is_free && (!p->scan || p->scan == s) && reads_own_place(load, reader) && ip_x_is_coord(load->arg[3], 3);
+    if (s->kind != IP_STAGE_SCAN) return;
+    bool is_free = !s->is_output && p->in->n_readers[s->id] == 1 && s->dtype != IMGPAR_F16 &&
+                   (p->in->options->fuse || s->node == reader->node);
+    p->fits = p->fits && is_free && (!p->scan || p->scan == s) && reads_own_place(load, reader) &&
+              ip_x_is_coord(load->arg[3], 3);
     p->scan = s;
 }
 
@@ -365,8 +363,7 @@ static void become_scan(inlining *in)
     ip_stage *s = in->reader;
     epilogue p = { .in = in, .fits = true };
     ip_stage_each_load(in->ir, s, note_scan, &p);
-    if (!p.scan || !p.fits || !is_pointwise(in->ir, s) || in->reader_size + in->size[p.scan->id] > MAX_SIZE)
-        return;
+    if (!p.scan || !p.fits || !is_pointwise(in->ir, s) || in->reader_size + in->size[p.scan->id] > MAX_SIZE) return;
     absorb(in->ir, s, p.scan);
     s->kind = IP_STAGE_SCAN;
     s->finish = ip_x_map(in->ir, s->body, put_finish, p.scan);
@@ -386,8 +383,7 @@ static bool reads_around(const inlining *in, const ip_expr *load)
 static void note_reading_in_window(ip_expr *x, void *user)
 {
     inlining *in = user;
-    if (x->op == IP_X_LOAD)
-        in->read_in_window[x->source->id] = in->reader->id + 1;
+    if (x->op == IP_X_LOAD) in->read_in_window[x->source->id] = in->reader->id + 1;
 }
 
 static void look_into_window(ip_expr *x, void *user)
@@ -400,16 +396,14 @@ static void look_into_window(ip_expr *x, void *user)
 static void note_reading_around(ip_expr *load, void *user)
 {
     inlining *in = user;
-    if (reads_around(in, load) && !moves_along_line(in, load))
-        in->read_around[load->source->id] = in->reader->id + 1;
+    if (reads_around(in, load) && !moves_along_line(in, load)) in->read_around[load->source->id] = in->reader->id + 1;
 }
 
 static void count_reader(ip_expr *load, void *user)
 {
     int **last = user; /* last[0]: counts, last[1]: the reader that counted last */
     int reader = last[2][0];
-    if (last[1][load->source->id] != reader)
-        last[0][load->source->id]++;
+    if (last[1][load->source->id] != reader) last[0][load->source->id]++;
     last[1][load->source->id] = reader;
 }
 
@@ -439,8 +433,7 @@ static void find_ways_of_reading(inlining *in)
 {
     for (int k = in->ir->n_stages - 1; k >= 0; k--) {
         in->reader = in->ir->stages[k];
-        if (ip_stage_computes(in->reader))
-            ip_stage_each_load(in->ir, in->reader, note_reading, in);
+        if (ip_stage_computes(in->reader)) ip_stage_each_load(in->ir, in->reader, note_reading, in);
     }
 }
 
@@ -452,8 +445,7 @@ static void count_readers(inlining *in, int *last_reader)
         const ip_stage *s = in->ir->stages[k];
         for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
             in->n_readers[s->opaque->inputs[i]->id]++;
-        if (ip_stage_computes(s))
-            ip_stage_each_load(in->ir, s, count_reader, state);
+        if (ip_stage_computes(s)) ip_stage_each_load(in->ir, s, count_reader, state);
     }
 }
 
@@ -467,10 +459,8 @@ static void inline_into(inlining *in, ip_stage *s)
     ip_stage_each_load(ir, s, note_reading_around, in);
     ip_x_walk(in->ir, s->body, look_into_window, in);
     s->body = ip_x_map(ir, s->body, replace_load, in);
-    if (s->kind == IP_STAGE_SCAN)
-        s->init = ip_x_map(ir, s->init, replace_load, in);
-    if (s->kind == IP_STAGE_MAP)
-        become_scan(in);
+    if (s->kind == IP_STAGE_SCAN) s->init = ip_x_map(ir, s->init, replace_load, in);
+    if (s->kind == IP_STAGE_MAP) become_scan(in);
     in->size[s->id] = ip_x_size(ir, s->body) + (s->kind == IP_STAGE_SCAN ? ip_x_size(ir, s->finish) : 0);
     in->n_loads[s->id] = loads_of(ir, s);
 }
@@ -487,12 +477,10 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
     for (size_t k = 0; k < sizeof facts / sizeof *facts; k++)
         *facts[k] = ip_ir_alloc(ir, n, sizeof(bool));
     int *last_reader = ip_ir_alloc(ir, n, sizeof(int));
-    if (ir->failed)
-        return ip_fail_memory(err, "compiling");
+    if (ir->failed) return ip_fail_memory(err, "compiling");
     count_readers(&in, last_reader);
     find_ways_of_reading(&in);
     for (int k = 0; k < ir->n_stages && !ir->failed; k++)
-        if (ip_stage_computes(ir->stages[k]))
-            inline_into(&in, ir->stages[k]);
+        if (ip_stage_computes(ir->stages[k])) inline_into(&in, ir->stages[k]);
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }

@@ -11,8 +11,7 @@ bool ip_grouping_begin(ip_grouping *g, ip_plan *plan)
     *g = (ip_grouping){ .plan = plan };
     g->kernel_of = ip_alloc_array(n, sizeof *g->kernel_of);
     g->visited = ip_zalloc(n * sizeof *g->visited);
-    if (!g->kernel_of || !g->visited)
-        return false;
+    if (!g->kernel_of || !g->visited) return false;
     memset(g->kernel_of, -1, n * sizeof *g->kernel_of);
     return true;
 }
@@ -32,8 +31,7 @@ static bool push(ip_plan *plan, ip_stage ***list, int *n, ip_stage *stage, bool 
         return false;
     }
     *list = grown;
-    if (in_front)
-        memmove(grown + 1, grown, (size_t)*n * sizeof *grown);
+    if (in_front) memmove(grown + 1, grown, (size_t)*n * sizeof *grown);
     grown[in_front ? 0 : *n] = stage;
     ++*n;
     return true;
@@ -42,10 +40,8 @@ static bool push(ip_plan *plan, ip_stage ***list, int *n, ip_stage *stage, bool 
 bool ip_grouping_add(ip_grouping *g, int kernel, ip_stage *stage, bool stored)
 {
     ip_kernel *k = &g->plan->kernels[kernel];
-    if (!push(g->plan, &k->stages, &k->n_stages, stage, true))
-        return false;
-    if (stored && !push(g->plan, &k->outputs, &k->n_outputs, stage, true))
-        return false;
+    if (!push(g->plan, &k->stages, &k->n_stages, stage, true)) return false;
+    if (stored && !push(g->plan, &k->outputs, &k->n_outputs, stage, true)) return false;
     k->n_folds += ip_stage_folds(stage);
     g->kernel_of[stage->id] = kernel;
     return true;
@@ -63,8 +59,7 @@ void ip_grouping_take_back(ip_grouping *g, int kernel, bool stored)
     g->kernel_of[k->stages[0]->id] = -1;
     k->n_folds -= ip_stage_folds(k->stages[0]);
     pop_front(k->stages, &k->n_stages);
-    if (stored)
-        pop_front(k->outputs, &k->n_outputs);
+    if (stored) pop_front(k->outputs, &k->n_outputs);
 }
 
 int ip_grouping_new(ip_grouping *g, ip_stage *root, ip_schedule schedule)
@@ -88,15 +83,13 @@ int ip_grouping_new(ip_grouping *g, ip_stage *root, ip_schedule schedule)
 bool ip_grouping_is_read_by(const ip_grouping *g, const ip_stage *stage, int kernel)
 {
     for (int r = 0; r < g->n_readings; r++)
-        if (g->readings[r].stage == stage->id && g->readings[r].kernel == kernel)
-            return true;
+        if (g->readings[r].stage == stage->id && g->readings[r].kernel == kernel) return true;
     return false;
 }
 
 void ip_grouping_reads(ip_grouping *g, int kernel, const ip_stage *stage)
 {
-    if (ip_grouping_is_read_by(g, stage, kernel))
-        return;
+    if (ip_grouping_is_read_by(g, stage, kernel)) return;
     if (g->n_readings == g->readings_capacity) {
         int capacity = g->readings_capacity ? g->readings_capacity * 2 : 32;
         ip_reading *readings = ip_realloc_array(g->readings, (size_t)capacity, sizeof *readings);
@@ -112,15 +105,12 @@ void ip_grouping_reads(ip_grouping *g, int kernel, const ip_stage *stage)
 
 static bool needs(ip_grouping *g, int kernel, int first, int stage)
 {
-    if (g->visited[kernel] == g->visit)
-        return false;
+    if (g->visited[kernel] == g->visit) return false;
     g->visited[kernel] = g->visit;
     for (int r = 0; r < g->n_readings; r++) {
-        if (g->readings[r].kernel != kernel)
-            continue;
+        if (g->readings[r].kernel != kernel) continue;
         int from = g->kernel_of[g->readings[r].stage];
-        if (g->readings[r].stage == stage ? kernel != first : from >= 0 && needs(g, from, first, stage))
-            return true;
+        if (g->readings[r].stage == stage ? kernel != first : from >= 0 && needs(g, from, first, stage)) return true;
     }
     return false;
 }
@@ -134,8 +124,7 @@ bool ip_grouping_needs_through_others(ip_grouping *g, int kernel, const ip_stage
 /* Appends kernel to order after all it reads. */
 static void visit_in_order(ip_grouping *g, int kernel, ip_kernel *sorted, int *n)
 {
-    if (g->visited[kernel] == g->visit)
-        return;
+    if (g->visited[kernel] == g->visit) return;
     g->visited[kernel] = g->visit;
     for (int r = 0; r < g->n_readings; r++)
         if (g->readings[r].kernel == kernel && g->kernel_of[g->readings[r].stage] >= 0)

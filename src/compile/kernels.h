@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of a plan's kernels while fusion makes it: which stages a kernel computes, which of them it writes to memory,
- * who reads what. Decides nothing; fuse.c does.
+ * The list of a plan's kernels while fusion makes it: which stages a kernel computes, which of them it writes to
+ * memory, who reads what. Decides nothing; fuse.c does.
  */
 #ifndef IP_COMPILE_KERNELS_H
 #define IP_COMPILE_KERNELS_H
@@ -9,14 +9,16 @@
 #include "compile/passes.h"
 
 /* Kernel `kernel` reads stage `stage`, from memory or as one of its own. */
-typedef struct ip_reading { int stage, kernel; } ip_reading;
+typedef struct ip_reading {
+    int stage, kernel;
+} ip_reading;
 
 typedef struct ip_grouping {
     ip_plan *plan;
-    int *kernel_of;          /* by stage id: the kernel computing it, -1: none yet */
-    ip_reading *readings;    /* each pair once */
+    int *kernel_of;       /* by stage id: the kernel computing it, -1: none yet */
+    ip_reading *readings; /* each pair once */
     int n_readings, readings_capacity;
-    int *visited, visit;     /* by kernel: the last search that saw it */
+    int *visited, visit; /* by kernel: the last search that saw it */
 } ip_grouping;
 
 /* false without memory; then, too, ip_grouping_end() */

@@ -58,8 +58,7 @@ static ip_expr *read_level(ip_ir *ir, ip_expr *x, void *user)
         return x;
     ip_expr *at[4] = { [3] = x->arg[3] };
     for (int axis = 0; axis < 3; axis++) {
-        if (!is_same_index(x->arg[axis], level->body->arg[axis]))
-            return x;
+        if (!is_same_index(x->arg[axis], level->body->arg[axis])) return x;
         at[axis] = ip_x_coord(ir, axis, level->dims[axis]);
     }
     return ip_x_load(ir, level, at, IP_BORDER_NONE, NULL);
@@ -68,17 +67,14 @@ static ip_expr *read_level(ip_ir *ir, ip_expr *x, void *user)
 imgpar_status ip_pass_levels(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
     levelling l = { .ir = plan->ir };
-    if (!options->fuse)
-        return IMGPAR_OK;
+    if (!options->fuse) return IMGPAR_OK;
     l.level = ip_zalloc(((size_t)plan->ir->n_stages + 1) * sizeof *l.level);
     for (int k = 0; k < plan->ir->n_stages && l.level; k++) {
         ip_stage *s = plan->ir->stages[k];
         l.reader = s;
-        if (s->kind != IP_STAGE_MAP)
-            continue;
+        if (s->kind != IP_STAGE_MAP) continue;
         s->body = ip_x_map(plan->ir, s->body, read_level, &l);
-        if (is_level(s) && !l.level[s->body->source->id])
-            l.level[s->body->source->id] = s;
+        if (is_level(s) && !l.level[s->body->source->id]) l.level[s->body->source->id] = s;
     }
     bool failed = !l.level || plan->ir->failed;
     ip_free(l.level);

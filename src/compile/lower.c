@@ -6,9 +6,9 @@
  * (merged) inputs are.
  *
  * Note [Several steps]
- * Of several steps of a loop the graph is lowered once for each: before the next one, the nodes that the placeholders change are
- * forgotten, and a placeholder stands for what the last step made for it. What no step changes is lowered once. A loop within the step
- * is a leaf, so there may be none that the placeholders change; run/steps.c sees to that.
+ * Of several steps of a loop the graph is lowered once for each: before the next one, the nodes that the placeholders
+ * change are forgotten, and a placeholder stands for what the last step made for it. What no step changes is lowered
+ * once. A loop within the step is a leaf, so there may be none that the placeholders change; run/steps.c sees to that.
  */
 #include "base/alloc.h"
 #include "base/integers.h"
@@ -20,19 +20,19 @@
 #include <string.h>
 
 typedef struct entry {
-    imgpar_array *node;      /* key */
-    ip_stage *stage;         /* NULL: being visited */
-    imgpar_array *same_as;   /* the node that stands for it */
-    struct ip_value *value;  /* kept by an evaluation: pinned until it is the stage's */
-    bool changes;            /* by step, Note [Several steps] */
+    imgpar_array *node;     /* key */
+    ip_stage *stage;        /* NULL: being visited */
+    imgpar_array *same_as;  /* the node that stands for it */
+    struct ip_value *value; /* kept by an evaluation: pinned until it is the stage's */
+    bool changes;           /* by step, Note [Several steps] */
 } entry;
 
 typedef struct lowering {
     ip_plan *plan;
     const ip_compile_options *options;
-    entry *entries;          /* open addressing by node address */
+    entry *entries; /* open addressing by node address */
     size_t size, used;
-    imgpar_array **by_hash;  /* representatives, open addressing by node hash */
+    imgpar_array **by_hash; /* representatives, open addressing by node hash */
     imgpar_array **stack;
     size_t n_arrays, depth, stack_capacity;
     size_t held_capacity;
@@ -43,8 +43,7 @@ static entry *find(lowering *l, const imgpar_array *node)
     size_t k = ((uintptr_t)node >> 4) * 0x9E3779B97F4A7C15ull >> 20;
     for (;; k++) {
         entry *e = &l->entries[k & (l->size - 1)];
-        if (!e->node || e->node == node)
-            return e;
+        if (!e->node || e->node == node) return e;
     }
 }
 
@@ -64,14 +63,12 @@ static bool rehash(lowering *l, size_t size, bool forgets)
         return false;
     }
     for (size_t k = 0; k < old_size; k++) {
-        if (!old[k].node || (forgets && old[k].changes))
-            continue;
+        if (!old[k].node || (forgets && old[k].changes)) continue;
         *find(l, old[k].node) = old[k];
     }
     for (size_t k = 0; k < old_size; k++) {
         imgpar_array *node = l->by_hash[k];
-        if (!node || !find(l, node)->node)
-            continue;
+        if (!node || !find(l, node)->node) continue;
         size_t at = node->hash;
         while (by_hash[at & (l->size - 1)])
             at++;
@@ -90,8 +87,7 @@ static bool push(lowering *l, imgpar_array *node)
     if (l->depth == l->stack_capacity) {
         size_t capacity = l->stack_capacity ? l->stack_capacity * 2 : 64;
         imgpar_array **stack = ip_realloc_array(l->stack, capacity, sizeof *stack);
-        if (!stack)
-            return false;
+        if (!stack) return false;
         l->stack = stack;
         l->stack_capacity = capacity;
     }
@@ -104,8 +100,7 @@ static bool hold(lowering *l, imgpar_array *node)
     if ((size_t)l->plan->n_held == l->held_capacity) {
         size_t capacity = l->held_capacity ? l->held_capacity * 2 : 64;
         imgpar_array **held = ip_realloc_array(l->plan->held, capacity, sizeof *held);
-        if (!held)
-            return false;
+        if (!held) return false;
         l->plan->held = held;
         l->held_capacity = capacity;
     }
@@ -116,12 +111,11 @@ static bool hold(lowering *l, imgpar_array *node)
 /* Two leaves with the same pixels: one source, or one unchanged file opened twice. */
 static bool same_source(const ip_source *a, const ip_source *b)
 {
-    if (a == b)
-        return true;
-    return a && b && a->kind == IP_SOURCE_FILE && b->kind == IP_SOURCE_FILE && !a->file.stdin_bytes
-        && !b->file.stdin_bytes && a->fail_on == b->fail_on && a->file.device == b->file.device
-        && a->file.inode == b->file.inode && a->file.size_bytes == b->file.size_bytes
-        && a->file.mtime_sec == b->file.mtime_sec && a->file.mtime_nsec == b->file.mtime_nsec;
+    if (a == b) return true;
+    return a && b && a->kind == IP_SOURCE_FILE && b->kind == IP_SOURCE_FILE && !a->file.stdin_bytes &&
+           !b->file.stdin_bytes && a->fail_on == b->fail_on && a->file.device == b->file.device &&
+           a->file.inode == b->file.inode && a->file.size_bytes == b->file.size_bytes &&
+           a->file.mtime_sec == b->file.mtime_sec && a->file.mtime_nsec == b->file.mtime_nsec;
 }
 
 /* Equal in row, parameters and merged inputs. Placeholders equal nothing but themselves. */
@@ -129,11 +123,9 @@ static bool same_node(lowering *l, const imgpar_array *a, const imgpar_array *b)
 {
     if (a->hash != b->hash || a->n_inputs != b->n_inputs || a->loop || b->loop || !same_source(a->source, b->source))
         return false;
-    if (!a->op->lower && !a->source)
-        return false;
+    if (!a->op->lower && !a->source) return false;
     for (int k = 0; k < a->n_inputs; k++)
-        if (find(l, a->inputs[k])->same_as != find(l, b->inputs[k])->same_as)
-            return false;
+        if (find(l, a->inputs[k])->same_as != find(l, b->inputs[k])->same_as) return false;
     return ip_array_same(a, b);
 }
 
@@ -142,10 +134,8 @@ static imgpar_array *representative(lowering *l, imgpar_array *node)
     size_t k = node->hash;
     for (;; k++) {
         imgpar_array **slot = &l->by_hash[k & (l->size - 1)];
-        if (!*slot)
-            return *slot = node;
-        if (same_node(l, *slot, node))
-            return *slot;
+        if (!*slot) return *slot = node;
+        if (same_node(l, *slot, node)) return *slot;
     }
 }
 
@@ -205,8 +195,7 @@ static ip_stage *lower_node(lowering *l, entry *e, ip_error *err)
     }
     ip_stage *in[64];
     ip_stage **inputs = node->n_inputs <= 64 ? in : ip_alloc_array((size_t)node->n_inputs, sizeof *inputs);
-    if (!inputs)
-        return NULL;
+    if (!inputs) return NULL;
     for (int k = 0; k < node->n_inputs; k++)
         inputs[k] = find(l, node->inputs[k])->stage;
     ip_lower lower = { .ir = l->plan->ir, .node = node, .in = inputs, .dtype = node->type.dtype, .err = err };
@@ -218,8 +207,7 @@ static ip_stage *lower_node(lowering *l, entry *e, ip_error *err)
     ip_stage *s = ip_lower_row(&lower);
     note_parts(ir, n_before, ir->keeps_windows);
     ir->keeps_windows = false;
-    if (inputs != in)
-        ip_free(inputs);
+    if (inputs != in) ip_free(inputs);
     if (s && s->kind != IP_STAGE_SOURCE && s->node == node) {
         /* The row's inference may know more of the value than the expression tells. */
         s->lo = s->lo > node->range.lo ? s->lo : node->range.lo;
@@ -231,8 +219,7 @@ static ip_stage *lower_node(lowering *l, entry *e, ip_error *err)
 static bool is_placeholder(const lowering *l, const imgpar_array *node)
 {
     for (size_t k = 0; l->options->steps > 1 && k < l->n_arrays; k++)
-        if (l->options->placeholders[k] == node)
-            return true;
+        if (l->options->placeholders[k] == node) return true;
     return false;
 }
 
@@ -240,8 +227,7 @@ static bool is_placeholder(const lowering *l, const imgpar_array *node)
 static imgpar_status visit(lowering *l, ip_error *err)
 {
     imgpar_array *node = l->stack[l->depth - 1];
-    if ((l->used + 1) * 2 > l->size && !grow(l))
-        return ip_fail_memory(err, "compiling");
+    if ((l->used + 1) * 2 > l->size && !grow(l)) return ip_fail_memory(err, "compiling");
     entry *e = find(l, node);
     if (e->node && e->stage) {
         l->depth--;
@@ -255,17 +241,13 @@ static imgpar_status visit(lowering *l, ip_error *err)
         bool waits = false;
         for (int k = 0; !is_leaf(e) && k < node->n_inputs; k++) {
             entry *in = find(l, node->inputs[k]);
-            if (in->node && in->stage)
-                continue;
+            if (in->node && in->stage) continue;
             waits = true;
-            if (!push(l, node->inputs[k]))
-                return ip_fail_memory(err, "compiling");
+            if (!push(l, node->inputs[k])) return ip_fail_memory(err, "compiling");
         }
-        if (waits)
-            return IMGPAR_OK;
+        if (waits) return IMGPAR_OK;
     }
-    if (!hold(l, node))
-        return ip_fail_memory(err, "compiling");
+    if (!hold(l, node)) return ip_fail_memory(err, "compiling");
     for (int k = 0; !is_leaf(e) && k < node->n_inputs; k++)
         e->changes |= find(l, node->inputs[k])->changes;
     e->same_as = e->value ? node : representative(l, node);
@@ -275,8 +257,7 @@ static imgpar_status visit(lowering *l, ip_error *err)
         l->plan->n_nodes++;
         e->stage = lower_node(l, e, err);
     }
-    if (!e->stage)
-        return err->status ? err->status : ip_fail_memory(err, "compiling");
+    if (!e->stage) return err->status ? err->status : ip_fail_memory(err, "compiling");
     l->depth--;
     return IMGPAR_OK;
 }
@@ -286,8 +267,7 @@ static imgpar_status lower_once(lowering *l, imgpar_array *const *arrays, ip_err
 {
     imgpar_status st = IMGPAR_OK;
     for (size_t k = 0; !st && k < l->n_arrays; k++) {
-        if (!push(l, arrays[k]))
-            st = ip_fail_memory(err, "compiling");
+        if (!push(l, arrays[k])) st = ip_fail_memory(err, "compiling");
         while (!st && l->depth > 0)
             st = visit(l, err);
         l->plan->outputs[k] = st ? NULL : find(l, arrays[k])->stage;
@@ -301,8 +281,7 @@ static bool begin_step(lowering *l)
     size_t size = l->size;
     while (size < 4 * (l->used + l->n_arrays))
         size *= 2;
-    if (!rehash(l, size, true))
-        return false;
+    if (!rehash(l, size, true)) return false;
     l->used = 0;
     for (size_t k = 0; k < l->size; k++)
         l->used += l->entries[k].node != NULL;
@@ -315,18 +294,16 @@ static bool begin_step(lowering *l)
     return true;
 }
 
-imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n, ip_error *err)
+imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
+                            ip_error *err)
 {
     lowering l = { .plan = plan, .options = options, .n_arrays = n };
     imgpar_status st = IMGPAR_OK;
     plan->outputs = ip_zalloc((n + 1) * sizeof *plan->outputs);
-    if (!plan->outputs || !grow(&l))
-        st = ip_fail_memory(err, "compiling");
+    if (!plan->outputs || !grow(&l)) st = ip_fail_memory(err, "compiling");
     for (int step = 0; !st && step < ip_max_int(options->steps, 1); step++) {
-        if (step > 0 && !begin_step(&l))
-            st = ip_fail_memory(err, "compiling");
-        if (!st)
-            st = lower_once(&l, arrays, err);
+        if (step > 0 && !begin_step(&l)) st = ip_fail_memory(err, "compiling");
+        if (!st) st = lower_once(&l, arrays, err);
     }
     for (size_t k = 0; !st && k < n; k++) {
         plan->outputs[k]->is_output = true;
@@ -334,8 +311,7 @@ imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, im
             st = ip_fail(err, IMGPAR_E_UNSUPPORTED,
                          "around: a loop or a kernel of its own cannot depend on the neighbour");
     }
-    if (!st)
-        drop_parts(plan->ir);
+    if (!st) drop_parts(plan->ir);
     plan->n_outputs = st ? 0 : (int)n;
     for (size_t k = 0; k < l.size; k++)
         ip_value_release(l.entries[k].value);

@@ -13,8 +13,7 @@ void ip_opaque_demand(const ip_opaque *o, const ip_stage *input, const ip_region
 {
     bool any = false;
     for (int k = 0; k < o->n_inputs; k++) {
-        if (o->inputs[k] != input)
-            continue;
+        if (o->inputs[k] != input) continue;
         ip_region one;
         o->kind->reads(o, k, region, &one);
         if (any) /* an input read twice differently */
@@ -28,8 +27,9 @@ void ip_opaque_demand(const ip_opaque *o, const ip_stage *input, const ip_region
 static char *source_of(const ip_kernel *k, const ip_opaque *o)
 {
     ip_str s = IP_STR_INIT;
-    ip_str_printf(&s, "/* %s%s%s%s%s%s */\n%s", k->ops, o->kind->shader ? "; shaders/" : "", o->kind->shader ? o->kind->shader : "",
-                  o->kind->shader ? ".cl" : "", o->variant ? ", " : "", o->variant ? o->variant : "", o->defines);
+    ip_str_printf(&s, "/* %s%s%s%s%s%s */\n%s", k->ops, o->kind->shader ? "; shaders/" : "",
+                  o->kind->shader ? o->kind->shader : "", o->kind->shader ? ".cl" : "", o->variant ? ", " : "",
+                  o->variant ? o->variant : "", o->defines);
     return ip_str_take(&s);
 }
 
@@ -46,8 +46,7 @@ void ip_emit_opaque(ip_plan *plan, ip_kernel *k)
         bool known = false;
         for (int j = 0; j < k->n_inputs; j++)
             known |= k->inputs[j] == o->inputs[i];
-        if (!known)
-            k->inputs[k->n_inputs++] = o->inputs[i];
+        if (!known) k->inputs[k->n_inputs++] = o->inputs[i];
     }
     snprintf(k->name, sizeof k->name, "%s_%s%s%s", o->kind->name, ip_dtype(o->dtype)->name, o->variant ? "_" : "",
              o->variant ? o->variant : "");

@@ -6,10 +6,12 @@
 #include "compile/plan.h"
 
 /* nodes -> stages: equal nodes merged, every node lowered by its row; steps of a loop, one after the other */
-imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n, ip_error *err);
+imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
+                            ip_error *err);
 /* several reads of every n-th row and column of a stage: as reads of one stage of these (levels.c) */
 imgpar_status ip_pass_levels(ip_plan *plan, const ip_compile_options *options, ip_error *err);
-bool ip_leaves_elements_out(const ip_stage *stage); /* whether it is every n-th row or column of a computed stage, and nothing else */
+/* whether it is every n-th row or column of a computed stage, and nothing else */
+bool ip_leaves_elements_out(const ip_stage *stage);
 /* map into map, stencil into map, map into reduction: bodies substituted for loads */
 imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* stages of which every n-th row is read: as stages of these rows (decimate.c) */
@@ -25,7 +27,8 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
 bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why);
 /* tiles: that, and the size and layout of a tile (kernel->tiling); *why lives as long as the plan */
 bool ip_place_tiles(ip_plan *plan, ip_kernel *kernel, const ip_target *target, const char **why);
-/* texture: which inputs are images (kernel->textures); false: none, *why tells of one. Its placement is that of pixels. */
+/* texture: which inputs are images (kernel->textures); false: none, *why tells of one. Its placement is that of
+ * pixels. */
 bool ip_place_textures(ip_plan *plan, ip_kernel *kernel, const ip_target *target, const char **why);
 /* Whether computing `joined` in tiles is cheaper than keeping it in memory (stored: it is written there anyway), when
  * the kernel's tiling was `before` without it and is `after` with it; else *why. */
@@ -49,7 +52,8 @@ typedef struct ip_spread {
 /* Whether a row of body is one flat loop over x * channels + c once these values are read from rows of their own.
  * channels: 2 to 4, else false. */
 bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *spread);
-/* A test whether the column is below a number that is the same for the whole row, by which body chooses; NULL: there is none (pieces.c). */
+/* A test whether the column is below a number that is the same for the whole row, by which body chooses; NULL: there is
+ * none (pieces.c). */
 ip_expr *ip_find_pieces(ip_ir *ir, ip_expr *body);
 /* body, where the test is true, or false. */
 ip_expr *ip_piece_of(ip_ir *ir, ip_expr *body, ip_expr *test, bool is_left);
@@ -59,26 +63,30 @@ ip_expr *ip_within_columns(ip_ir *ir, ip_expr *body, int64_t first, int64_t last
 ip_expr *ip_masked_body(ip_ir *ir, ip_expr *body, ip_expr *mask, bool is_set);
 /* How a load reads: the offsets along z, y, x and whether a ring can serve it. */
 typedef struct ip_reach {
-    bool is_local;           /* unit steps in z (offset 0), y and x with constant offsets, same d h w */
-    bool is_in_rows;         /* likewise in z and y, but at computed columns, all inside: what keeps whole rows can serve it */
-    bool is_paced;           /* its own plane and column, in computed rows that never go back: ip_load_pace() tells them */
+    bool is_local; /* unit steps in z (offset 0), y and x with constant offsets, same d h w */
+    /* likewise in z and y, but at computed columns, all inside: what keeps whole rows can serve it */
+    bool is_in_rows;
+    /* its own plane and column, in computed rows that never go back: ip_load_pace() tells them */
+    bool is_paced;
     int y_lo, y_hi, x_lo, x_hi;
 } ip_reach;
 ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4]);
-/* Whether load reads columns beside its own, from a row that is the same for all columns and of the domain's width: from
- * column x + *lo to x + *hi. */
+/* Whether load reads columns beside its own, from a row that is the same for all columns and of the domain's width:
+ * from column x + *lo to x + *hi. */
 bool ip_load_reads_beside(ip_ir *ir, const ip_expr *load, const int64_t domain[4], int *lo, int *hi);
 /* The rows a reader at row r needs around r, once the border rule is applied inside the domain. */
 void ip_reach_contract(ip_reach *reach, int border);
-/* Loads that are copied as rows (place_across.c): whether the element's column comes from the row that is computed, its row from the
- * column; or its column from the plane, its plane and row from the other two. */
+/* Loads that are copied as rows (place_across.c): whether the element's column comes from the row that is computed, its
+ * row from the column; or its column from the plane, its plane and row from the other two. */
 bool ip_reads_across(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
 bool ip_reads_deep(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
-/* Whether the kernel's work-items may walk planes, and whether all of them then read one row: emit_across.c, Note [Walking planes]. */
+/* Whether the kernel's work-items may walk planes, and whether all of them then read one row: emit_across.c, Note
+ * [Walking planes]. */
 bool ip_may_walk_planes(ip_ir *ir, const ip_kernel *kernel, bool *share_rows);
 /* The rows that a load reads, where a stage can be computed at its reader's pace (place_paced.c, Note [Paces]). */
 bool ip_load_pace(ip_ir *ir, const ip_expr *load, const int64_t domain[4], ip_pace *pace);
-/* Whether load reads pixels of a buffer at columns from a table, so that the row is copied to where vectors may read beyond its end. */
+/* Whether load reads pixels of a buffer at columns from a table, so that the row is copied to where vectors may read
+ * beyond its end. */
 bool ip_reads_listed_columns(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
 enum { IP_LEAST_ROWS = 64 }; /* planes count: of a kernel that keeps rows whole */
 /* Whether the kernel may keep rows of that width whole: work-items then share its rows alone. */
@@ -93,7 +101,8 @@ ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis);
 int64_t ip_x_step(const ip_expr *column);
 /* The k of a column x div k; 0: it is none. */
 int64_t ip_x_divisor(const ip_expr *column);
-/* Whether load reads pixels of so many channels at such columns, few times each: emit_repeat.c, Note [Copies side by side]. */
+/* Whether load reads pixels of so many channels at such columns, few times each: emit_repeat.c, Note [Copies side by
+ * side]. */
 bool ip_repeats_pixels(const ip_expr *load, int64_t channels);
 
 #endif

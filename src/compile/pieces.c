@@ -3,26 +3,26 @@
  * Rows that are made of pieces.
  *
  * Note [Pieces of rows]
- * Where a body chooses by whether the column is below a number, the same for the whole row, a row is two pieces side by side: of
- * concatenate() the first array's columns and the second one's, of circshift() what stays and what comes from the other end. Each
- * is a loop of its own without the choice, in which indices that are held inside an array need not be: below n, min(x, n - 1) is x, and
- * from n on max(x - n, 0) is x - n. So their loads are vectors.
+ * Where a body chooses by whether the column is below a number, the same for the whole row, a row is two pieces side by
+ * side: of concatenate() the first array's columns and the second one's, of circshift() what stays and what comes from
+ * the other end. Each is a loop of its own without the choice, in which indices that are held inside an array need not
+ * be: below n, min(x, n - 1) is x, and from n on max(x - n, 0) is x - n. So their loads are vectors.
  */
 #include "compile/passes.h"
 
 static bool is_column(const ip_expr *x) { return x->op == IP_X_COORD && x->axis == 2; }
 
-typedef struct search { ip_expr *test; } search;
+typedef struct search {
+    ip_expr *test;
+} search;
 
 static bool look(ip_expr *x, void *user)
 {
     search *s = user;
-    if (s->test || !(x->uses & IP_USES_X))
-        return false;
+    if (s->test || !(x->uses & IP_USES_X)) return false;
     ip_expr *test = x->op == IP_X_SELECT ? x->arg[0] : NULL;
     bool may = test && test->op == IP_X_LT && is_column(test->arg[0]) && test->arg[1]->dtype == IMGPAR_I32;
-    if (may && !(test->arg[1]->uses & (IP_USES_X | IP_USES_C | IP_USES_TAP | IP_USES_ACC)))
-        s->test = test;
+    if (may && !(test->arg[1]->uses & (IP_USES_X | IP_USES_C | IP_USES_TAP | IP_USES_ACC))) s->test = test;
     return !s->test;
 }
 
@@ -33,11 +33,15 @@ ip_expr *ip_find_pieces(ip_ir *ir, ip_expr *body)
     return s.test;
 }
 
-typedef struct piece { ip_expr *test; bool is_left; } piece;
+typedef struct piece {
+    ip_expr *test;
+    bool is_left;
+} piece;
 
 static bool is_one_below(const ip_expr *x, const ip_expr *n)
 {
-    return x->op == IP_X_ADD && x->arg[0] == n && x->arg[1]->op == IP_X_CONST && x->arg[1]->i == -1; /* as the rules write n - 1 */
+    /* as the rules write n - 1 */
+    return x->op == IP_X_ADD && x->arg[0] == n && x->arg[1]->op == IP_X_CONST && x->arg[1]->i == -1;
 }
 
 static ip_expr *in_piece(ip_ir *ir, ip_expr *x, void *user)
@@ -45,10 +49,8 @@ static ip_expr *in_piece(ip_ir *ir, ip_expr *x, void *user)
     const piece *p = user;
     const ip_expr *n = p->test->arg[1];
     (void)ir;
-    if (x->op == IP_X_SELECT && x->arg[0] == p->test)
-        return x->arg[p->is_left ? 1 : 2];
-    if (p->is_left && x->op == IP_X_MIN && is_column(x->arg[0]) && is_one_below(x->arg[1], n))
-        return x->arg[0];
+    if (x->op == IP_X_SELECT && x->arg[0] == p->test) return x->arg[p->is_left ? 1 : 2];
+    if (p->is_left && x->op == IP_X_MIN && is_column(x->arg[0]) && is_one_below(x->arg[1], n)) return x->arg[0];
     bool is_held = !p->is_left && x->op == IP_X_MAX && x->arg[1]->op == IP_X_CONST && x->arg[1]->i == 0;
     if (is_held && x->arg[0]->op == IP_X_SUB && is_column(x->arg[0]->arg[0]) && x->arg[0]->arg[1] == n)
         return x->arg[0];
@@ -65,21 +67,27 @@ ip_expr *ip_piece_of(ip_ir *ir, ip_expr *body, ip_expr *test, bool is_left)
 
 /*
  * Note [Deciding by arguments]
- * Whether 1 <= x or x + 2 < width holds for all columns of a part of a row depends on the values of arguments, and a program's text
- * then does, too. That is right as long as text is printed anew for other values, and programs are found by their text.
+ * Whether 1 <= x or x + 2 < width holds for all columns of a part of a row depends on the values of arguments, and a
+ * program's text then does, too. That is right as long as text is printed anew for other values, and programs are found
+ * by their text.
  */
 
-typedef struct span { int64_t first, last; } span;
+typedef struct span {
+    int64_t first, last;
+} span;
 
 /* The values that an index takes while the column is one of `columns`, where that is known. */
 static bool span_of(const ip_expr *x, const span *columns, span *out)
 {
     span a, b;
-    if (x->op == IP_X_CONST || x->op == IP_X_PARAM) *out = (span){ x->i, x->i };
-    else if (is_column(x)) *out = *columns;
+    if (x->op == IP_X_CONST || x->op == IP_X_PARAM)
+        *out = (span){ x->i, x->i };
+    else if (is_column(x))
+        *out = *columns;
     else if (x->op == IP_X_ADD && span_of(x->arg[0], columns, &a) && span_of(x->arg[1], columns, &b))
         *out = (span){ a.first + b.first, a.last + b.last };
-    else return false;
+    else
+        return false;
     return x->dtype == IMGPAR_I32 && out->first >= INT32_MIN && out->last <= INT32_MAX; /* what wraps is not known */
 }
 

@@ -2,13 +2,14 @@
 /*
  * Where each stage of a kernel lives: the geometry that the schedules rows and tiles share.
  *
- * Rows: a work-item walks a strip of output rows y, or a panel of its columns after the other. At each
- * step every stage computes one row, ahead of the output by its `lead`, and keeps the last few rows that its readers still need in a
- * ring. Columns beyond the left and right edge are filled in after a row is made (`pad`), so inner loops have no edge cases.
+ * Rows: a work-item walks a strip of output rows y, or a panel of its columns after the other. At each step every stage
+ * computes one row, ahead of the output by its `lead`, and keeps the last few rows that its readers still need in a
+ * ring. Columns beyond the left and right edge are filled in after a row is made (`pad`), so inner loops have no edge
+ * cases.
  *
- * Tiles: a work-group makes a tile of the output. Every stage computes the same tile, grown by its halo (`first`, `lead`,
- * `left`, `right`), and keeps it until its last reader has run; place_tiles.c decides how large tiles are. Elements beyond
- * all four edges are filled in (`pad`, `pad_rows`).
+ * Tiles: a work-group makes a tile of the output. Every stage computes the same tile, grown by its halo (`first`,
+ * `lead`, `left`, `right`), and keeps it until its last reader has run; place_tiles.c decides how large tiles are.
+ * Elements beyond all four edges are filled in (`pad`, `pad_rows`).
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -21,8 +22,7 @@
 ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage)
 {
     for (int k = 0; k < kernel->n_placed; k++)
-        if (kernel->placed[k].stage == stage)
-            return &kernel->placed[k];
+        if (kernel->placed[k].stage == stage) return &kernel->placed[k];
     return NULL;
 }
 
@@ -69,29 +69,28 @@ bool ip_placed_is_kept(const ip_placed *placed)
 int ip_placed_before(const ip_placed *placed)
 {
     enum { LINE_BYTES = 64 };
-    int64_t size = (int64_t)ip_dtype(placed->stage->dtype)->size_bytes, pad = placed->pad * placed->stage->dims[3] * size;
+    int64_t size = (int64_t)ip_dtype(placed->stage->dtype)->size_bytes,
+            pad = placed->pad * placed->stage->dims[3] * size;
     return (int)(ip_ceil_div(pad, LINE_BYTES) * LINE_BYTES / size);
 }
 
 bool ip_kernel_walks_rows(const ip_kernel *kernel)
 {
-    return (kernel->schedule == IP_SCHEDULE_ROWS && !kernel->is_scan)
-        || (kernel->schedule == IP_SCHEDULE_PIXELS && kernel->n_folds > 0);
+    return (kernel->schedule == IP_SCHEDULE_ROWS && !kernel->is_scan) ||
+           (kernel->schedule == IP_SCHEDULE_PIXELS && kernel->n_folds > 0);
 }
 
 bool ip_kernel_computes(const ip_kernel *kernel, const ip_stage *stage)
 {
     for (int k = 0; k < kernel->n_stages; k++)
-        if (kernel->stages[k] == stage)
-            return true;
+        if (kernel->stages[k] == stage) return true;
     return false;
 }
 
 bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage)
 {
     for (int k = 0; k < kernel->n_outputs; k++)
-        if (kernel->outputs[k] == stage)
-            return true;
+        if (kernel->outputs[k] == stage) return true;
     return false;
 }
 
@@ -108,9 +107,14 @@ bool ip_add_placed(ip_placing *p, ip_stage *stage, bool is_copy)
         kernel->placed = placed;
         p->capacity = capacity;
     }
-    kernel->placed[kernel->n_placed++] = (ip_placed){ .stage = stage, .is_copy = is_copy, .place = IP_PLACE_NONE,
+    kernel->placed[kernel->n_placed++] = (ip_placed){ .stage = stage,
+                                                      .is_copy = is_copy,
+                                                      .place = IP_PLACE_NONE,
                                                       .is_stored = ip_kernel_stores(kernel, stage),
-                                                      .pad_border = IP_BORDER_NONE, .rows = INT_MAX, .last_reader = -1, .pace = -1 };
+                                                      .pad_border = IP_BORDER_NONE,
+                                                      .rows = INT_MAX,
+                                                      .last_reader = -1,
+                                                      .pace = -1 };
     return true;
 }
 
@@ -126,10 +130,8 @@ static struct ip_read *read_of(ip_placing *p, const ip_stage *source)
     int k = 0;
     while (k < p->n_reads && p->reads[k].source != source)
         k++;
-    if (k == IP_MAX_READS)
-        return NULL;
-    if (k == p->n_reads)
-        p->reads[p->n_reads++] = (struct ip_read){ source, 0 };
+    if (k == IP_MAX_READS) return NULL;
+    if (k == p->n_reads) p->reads[p->n_reads++] = (struct ip_read){ source, 0 };
     return &p->reads[k];
 }
 
@@ -139,8 +141,7 @@ static void note_read(ip_placing *p, const ip_stage *source, int rows)
 {
     int64_t bytes = rows * pixel_bytes(source);
     struct ip_read *read = read_of(p, source);
-    if (!read || bytes <= read->bytes)
-        return;
+    if (!read || bytes <= read->bytes) return;
     p->kernel->read_bytes += bytes - read->bytes;
     read->bytes = bytes;
 }
@@ -148,17 +149,17 @@ static void note_read(ip_placing *p, const ip_stage *source, int rows)
 static void find_last_tap(ip_expr *x, void *user)
 {
     double *last = user;
-    if (x->op == IP_X_TAP && x->hi > *last)
-        *last = x->hi;
+    if (x->op == IP_X_TAP && x->hi > *last) *last = x->hi;
 }
 
-/* A load at the element's own column of a row of another height's: each reads rows that no other does, one or as many as there are taps. */
+/* A load at the element's own column of a row of another height's: each reads rows that no other does, one or as many
+ * as there are taps. */
 static void note_rows(ip_placing *p, const ip_expr *load)
 {
     double last_tap = 0;
-    struct ip_read *read = ip_x_is_coord(load->arg[2], 2) && load->source->kind != IP_STAGE_TABLE ? read_of(p, load->source) : NULL;
-    if (!read)
-        return;
+    struct ip_read *read =
+        ip_x_is_coord(load->arg[2], 2) && load->source->kind != IP_STAGE_TABLE ? read_of(p, load->source) : NULL;
+    if (!read) return;
     ip_x_walk(p->plan->ir, load->arg[1], find_last_tap, &last_tap);
     int64_t bytes = ((int64_t)last_tap + 1) * pixel_bytes(load->source);
     p->kernel->read_bytes += bytes;
@@ -172,28 +173,28 @@ static bool are_abreast(const ip_placed *a, const ip_placed *b)
 }
 
 /*
- * The pace at which source's rows are made: that of its reader, or, where reader reads them at computed rows, its own, to whose rows
- * lead and first of all that follows it are then relative. All readers must agree.
+ * The pace at which source's rows are made: that of its reader, or, where reader reads them at computed rows, its own,
+ * to whose rows lead and first of all that follows it are then relative. All readers must agree.
  */
 static bool keeps_pace(ip_placing *p, ip_placed *source, const ip_expr *load, const ip_reach *reach)
 {
     const ip_placed *reader = p->reader;
     int self = (int)(source - p->kernel->placed), pace = reach->is_paced ? self : reader->pace;
     bool is_known = source->place == IP_PLACE_RING, fits = !is_known || source->pace == pace;
-    if (pace >= 0)
-        fits = fits && !ip_in_tiles(p) && !source->is_stored && !source->at_once && reader->n_running == 0;
+    if (pace >= 0) fits = fits && !ip_in_tiles(p) && !source->is_stored && !source->at_once && reader->n_running == 0;
     if (pace == self) {
         ip_pace read;
         fits = fits && reader->pace < 0 && ip_load_pace(p->plan->ir, load, p->domain, &read);
         bool is_alike = is_known && source->paced.row == read.row;
         fits = fits && (!is_known || (is_alike && are_abreast(&p->kernel->placed[source->last_reader], reader)));
         if (fits)
-            source->paced = is_known ? (ip_pace){ read.row, ip_min_int(source->paced.lo, read.lo), ip_max_int(source->paced.hi, read.hi) } : read;
+            source->paced = is_known ? (ip_pace){ read.row, ip_min_int(source->paced.lo, read.lo),
+                                                  ip_max_int(source->paced.hi, read.hi) }
+                                     : read;
     }
     if (fits && pace >= 0) /* sums that are carried down would begin anew with each row */
         fits = source->n_running == 0 || !ip_pace_leaves_rows_out(&p->kernel->placed[pace].paced);
-    if (!fits)
-        p->why = reach->is_paced ? "it is read at computed places" : "its readers want other rows";
+    if (!fits) p->why = reach->is_paced ? "it is read at computed places" : "its readers want other rows";
     source->pace = pace;
     return fits;
 }
@@ -201,8 +202,8 @@ static bool keeps_pace(ip_placing *p, ip_placed *source, const ip_expr *load, co
 /* Whether two stages' rows are wanted at the same y, and are the same ones. */
 static bool have_one_pace(const ip_kernel *kernel, const ip_placed *a, const ip_placed *b)
 {
-    return a->paced.row == b->paced.row && a->paced.lo == b->paced.lo && a->paced.hi == b->paced.hi
-        && are_abreast(&kernel->placed[a->last_reader], &kernel->placed[b->last_reader]);
+    return a->paced.row == b->paced.row && a->paced.lo == b->paced.lo && a->paced.hi == b->paced.hi &&
+           are_abreast(&kernel->placed[a->last_reader], &kernel->placed[b->last_reader]);
 }
 
 /* Stage number k sets a pace, all its readers being seen: one that is set behind it and is the same becomes this one,
@@ -213,8 +214,7 @@ static void share_pace(ip_kernel *kernel, int k)
         if (kernel->placed[later].pace != later || !have_one_pace(kernel, &kernel->placed[k], &kernel->placed[later]))
             continue;
         for (int i = 0; i < kernel->n_placed; i++)
-            if (kernel->placed[i].pace == later)
-                kernel->placed[i].pace = k;
+            if (kernel->placed[i].pace == later) kernel->placed[i].pace = k;
     }
 }
 
@@ -226,8 +226,10 @@ static void note_load(ip_expr *load, void *user)
     if (!source || p->why) {
         ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
         int lo, hi;
-        p->kernel->reads_across |= load->source->kind != IP_STAGE_TABLE && load->arg[1]->uses & IP_USES_X && load->arg[2]->uses & IP_USES_Y;
-        p->kernel->reads_other_rows |= load->source->kind != IP_STAGE_TABLE && load->uses & IP_USES_COORDS && (!reach.is_local || reach.y_lo != 0 || reach.y_hi != 0);
+        p->kernel->reads_across |=
+            load->source->kind != IP_STAGE_TABLE && load->arg[1]->uses & IP_USES_X && load->arg[2]->uses & IP_USES_Y;
+        p->kernel->reads_other_rows |= load->source->kind != IP_STAGE_TABLE && load->uses & IP_USES_COORDS &&
+                                       (!reach.is_local || reach.y_lo != 0 || reach.y_hi != 0);
         if (reach.is_local)
             note_read(p, load->source, reach.y_hi - reach.y_lo + 1);
         else
@@ -244,8 +246,7 @@ static void note_load(ip_expr *load, void *user)
     }
     ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
     bool keeps_whole_rows = reach.is_in_rows && !ip_in_tiles(p) && !source->is_stored;
-    if (!keeps_pace(p, source, load, &reach))
-        return;
+    if (!keeps_pace(p, source, load, &reach)) return;
     if (reader->n_running > 0) { /* the element that leaves: Note [Running sums] */
         reach.y_lo -= ip_x_classify(p->plan->ir, load->arg[1]).uses_tap;
         reach.x_lo -= ip_x_classify(p->plan->ir, load->arg[2]).uses_tap;
@@ -266,7 +267,8 @@ static void note_load(ip_expr *load, void *user)
         return;
     }
     if ((reads_beside || reads_above) && load->border != IP_BORDER_NONE) {
-        if ((source->pad > 0 || source->pad_rows > 0) && (source->pad_border != load->border || source->pad_outside != outside)) {
+        if ((source->pad > 0 || source->pad_rows > 0) &&
+            (source->pad_border != load->border || source->pad_outside != outside)) {
             p->why = "its readers want different borders";
             return;
         }
@@ -274,8 +276,7 @@ static void note_load(ip_expr *load, void *user)
         source->pad_outside = outside;
         int beyond = reader->goes_beyond ? reader->pad : 0;
         source->pad = ip_max_int(source->pad, beyond + ip_max_int(-reach.x_lo, reach.x_hi));
-        if (reads_above)
-            source->pad_rows = ip_max_int(source->pad_rows, ip_max_int(-reach.y_lo, reach.y_hi));
+        if (reads_above) source->pad_rows = ip_max_int(source->pad_rows, ip_max_int(-reach.y_lo, reach.y_hi));
         p->kernel->whole_rows |= load->border == IMGPAR_BORDER_WRAP;
     }
     ip_reach_contract(&reach, load->border);
@@ -296,12 +297,11 @@ static void note_load(ip_expr *load, void *user)
     source->right = ip_max_int(source->right, reader->right + ip_max_int(reach.x_hi, 0));
 }
 
-/* Rows of a ring, of which p->rows says the lowest that is read. Where several are made together the ones before them are whole
- * groups, too, so that none of those that are still read is written over. */
+/* Rows of a ring, of which p->rows says the lowest that is read. Where several are made together the ones before them
+ * are whole groups, too, so that none of those that are still read is written over. */
 static int rows_kept(const ip_placed *p)
 {
-    if (p->paced.row)
-        return p->paced.hi - p->paced.lo + 1;
+    if (p->paced.row) return p->paced.hi - p->paced.lo + 1;
     int before = p->lead - p->rows;
     return p->at_once ? (before + p->at_once - 1) / p->at_once * p->at_once + p->at_once : before + 1;
 }
@@ -318,34 +318,28 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     /* Copies first, then the stages, before each what it spreads: an entry stands after all it reads. */
     ip_place_copies(&p);
     for (int k = 0; k < kernel->n_stages; k++) {
-        if (kernel->schedule == IP_SCHEDULE_ROWS)
-            ip_place_repeats(&p, kernel->stages[k]);
-        if (!ip_in_tiles(&p))
-            ip_place_spread(&p, kernel->stages[k]);
-        if (kernel->schedule == IP_SCHEDULE_ROWS)
-            ip_place_sums(&p, kernel->stages[k]);
-        if (!ip_add_placed(&p, kernel->stages[k], false))
-            break;
+        if (kernel->schedule == IP_SCHEDULE_ROWS) ip_place_repeats(&p, kernel->stages[k]);
+        if (!ip_in_tiles(&p)) ip_place_spread(&p, kernel->stages[k]);
+        if (kernel->schedule == IP_SCHEDULE_ROWS) ip_place_sums(&p, kernel->stages[k]);
+        if (!ip_add_placed(&p, kernel->stages[k], false)) break;
         kernel->placed[kernel->n_placed - 1].mask = p.mask;
     }
-    if (plan->ir->failed)
-        return false;
+    if (plan->ir->failed) return false;
     for (int k = 0; k < kernel->n_placed && !ip_in_tiles(&p); k++)
         ip_place_running(plan->ir, &kernel->placed[k]);
     for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
         p.reader = &kernel->placed[k];
-        if (p.reader->pace == k)
-            share_pace(kernel, k);
+        if (p.reader->pace == k) share_pace(kernel, k);
         ip_choose_reading(&p, p.reader->stage);
         if (p.reader->place == IP_PLACE_RING)
             p.reader->rows = rows_kept(p.reader);
         else if (p.reader->stage->kind != IP_STAGE_MAP)
             p.reader->place = IP_PLACE_TOTAL;
         if (p.reader->place == IP_PLACE_RING && !p.reader->at_once)
-            kernel->ring_bytes += p.reader->rows * p.reader->stage->dims[3] * (int64_t)ip_dtype(p.reader->stage->dtype)->size_bytes;
+            kernel->ring_bytes +=
+                p.reader->rows * p.reader->stage->dims[3] * (int64_t)ip_dtype(p.reader->stage->dtype)->size_bytes;
         ip_stage_each_load(plan->ir, p.reader->stage, note_load, &p);
     }
-    if (p.why && why)
-        *why = p.why;
+    if (p.why && why) *why = p.why;
     return !p.why;
 }

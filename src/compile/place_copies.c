@@ -4,9 +4,10 @@
 
 /*
  * Note [Reading in place]
- * Rows: a stage that reads a few columns beside its own from a buffer reads them there, and computes the ends of its rows,
- * where the border rule counts, apart (emit_row.c). Ends are computed element by element, so where more columns or more
- * operations make that dear the rows are copied first and their edges filled in; so they are for folds and windows.
+ * Rows: a stage that reads a few columns beside its own from a buffer reads them there, and computes the ends of its
+ * rows, where the border rule counts, apart (emit_row.c). Ends are computed element by element, so where more columns
+ * or more operations make that dear the rows are copied first and their edges filled in; so they are for folds and
+ * windows.
  */
 enum { COLUMNS_BESIDE = 4, OPERATIONS_BESIDE = 200 };
 
@@ -16,30 +17,30 @@ static void check_beside(ip_expr *x, void *user)
     int lo, hi;
     if (x->op == IP_X_WINDOW)
         p->reads_in_place = false;
-    else if (x->op == IP_X_LOAD && !ip_kernel_computes(p->kernel, x->source) && ip_load_reads_beside(p->plan->ir, x, p->domain, &lo, &hi))
+    else if (x->op == IP_X_LOAD && !ip_kernel_computes(p->kernel, x->source) &&
+             ip_load_reads_beside(p->plan->ir, x, p->domain, &lo, &hi))
         p->reads_in_place = p->reads_in_place && -lo <= COLUMNS_BESIDE && hi <= COLUMNS_BESIDE;
 }
 
 void ip_choose_reading(ip_placing *p, const ip_stage *s)
 {
     p->domain = ip_stage_domain(s);
-    p->reads_in_place = !ip_in_tiles(p) && s->kind == IP_STAGE_MAP
-        && ip_x_size(p->plan->ir, s->body) * s->dims[3] <= OPERATIONS_BESIDE;
-    if (p->reads_in_place)
-        ip_x_walk(p->plan->ir, s->body, check_beside, p);
+    p->reads_in_place =
+        !ip_in_tiles(p) && s->kind == IP_STAGE_MAP && ip_x_size(p->plan->ir, s->body) * s->dims[3] <= OPERATIONS_BESIDE;
+    if (p->reads_in_place) ip_x_walk(p->plan->ir, s->body, check_beside, p);
 }
 
-/* A buffer read at neighbouring columns gets a ring of copied rows, so that its edges are filled in once a row. One read at
- * any neighbours gets a tile, so that it is read from memory once. */
+/* A buffer read at neighbouring columns gets a ring of copied rows, so that its edges are filled in once a row. One
+ * read at any neighbours gets a tile, so that it is read from memory once. */
 static bool wants_copy(ip_placing *p, const ip_expr *load)
 {
-    if (ip_reads_listed_columns(p->plan->ir, p->kernel, load, p->domain))
-        return true;
-    if (load->source->kind == IP_STAGE_TABLE || ip_kernel_computes(p->kernel, load->source) || load->border == IP_BORDER_NONE
-        || p->reads_in_place)
+    if (ip_reads_listed_columns(p->plan->ir, p->kernel, load, p->domain)) return true;
+    if (load->source->kind == IP_STAGE_TABLE || ip_kernel_computes(p->kernel, load->source) ||
+        load->border == IP_BORDER_NONE || p->reads_in_place)
         return false;
     ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
-    return reach.is_local && (reach.x_lo != 0 || reach.x_hi != 0 || (ip_in_tiles(p) && (reach.y_lo != 0 || reach.y_hi != 0)));
+    return reach.is_local &&
+           (reach.x_lo != 0 || reach.x_hi != 0 || (ip_in_tiles(p) && (reach.y_lo != 0 || reach.y_hi != 0)));
 }
 
 static ip_stage *copy_of(ip_placing *p, const ip_expr *load)
@@ -48,13 +49,11 @@ static ip_stage *copy_of(ip_placing *p, const ip_expr *load)
     ip_expr *outside = load->n_args == 5 ? load->arg[4] : NULL;
     for (int k = 0; k < p->kernel->n_placed; k++) {
         ip_placed *c = &p->kernel->placed[k];
-        if (c->is_copy && c->source == load->source && c->pad_border == load->border
-            && c->pad_outside == outside)
+        if (c->is_copy && c->source == load->source && c->pad_border == load->border && c->pad_outside == outside)
             return c->stage;
     }
     ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, load->source->dtype, load->source->dims, load->source->node);
-    if (!s || !ip_add_placed(p, s, true))
-        return NULL;
+    if (!s || !ip_add_placed(p, s, true)) return NULL;
     ip_expr *at[4];
     for (int k = 0; k < 4; k++)
         at[k] = ip_x_coord(ir, k, s->dims[k]);
@@ -63,8 +62,9 @@ static ip_stage *copy_of(ip_placing *p, const ip_expr *load)
     s->body = ip_x_load(ir, load->source, at, IP_BORDER_NONE, NULL);
     s->lo = load->source->lo;
     s->hi = load->source->hi;
-    s->note = ip_in_tiles(p) ? "the source, edges filled in" : load->border == IP_BORDER_NONE ? "rows of the source"
-                                                                                           : "rows of the source, edges filled in";
+    s->note = ip_in_tiles(p)                   ? "the source, edges filled in"
+              : load->border == IP_BORDER_NONE ? "rows of the source"
+                                               : "rows of the source, edges filled in";
     ip_placed *c = &p->kernel->placed[p->kernel->n_placed - 1];
     c->source = load->source;
     c->pad_border = load->border;
@@ -80,11 +80,9 @@ enum { PLANES_AT_ONCE = 32 }; /* that read the same row */
 static void walk_planes(ip_placing *p, int n)
 {
     ip_kernel *kernel = p->kernel;
-    if (kernel->planes_at_once == 0 || n < kernel->planes_at_once)
-        kernel->planes_at_once = n;
+    if (kernel->planes_at_once == 0 || n < kernel->planes_at_once) kernel->planes_at_once = n;
     for (int k = 0; k < kernel->n_placed; k++)
-        if (kernel->placed[k].is_deep)
-            kernel->placed[k].at_once = kernel->planes_at_once;
+        if (kernel->placed[k].is_deep) kernel->placed[k].at_once = kernel->planes_at_once;
 }
 
 static ip_expr *copy_across(ip_placing *p, ip_expr *load, bool is_deep)
@@ -94,8 +92,7 @@ static ip_expr *copy_across(ip_placing *p, ip_expr *load, bool is_deep)
         if (p->kernel->placed[k].at_once && p->kernel->placed[k].stage->body == load)
             return ip_x_beside(ir, p->kernel->placed[k].stage, 0, IP_BORDER_NONE);
     ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, load->source->dtype, p->domain, load->source->node);
-    if (!s || !ip_add_placed(p, s, true))
-        return load;
+    if (!s || !ip_add_placed(p, s, true)) return load;
     s->body = load;
     s->lo = load->source->lo;
     s->hi = load->source->hi;
@@ -105,8 +102,7 @@ static ip_expr *copy_across(ip_placing *p, ip_expr *load, bool is_deep)
     c->at_once = ip_rows_at_once(s);
     c->is_deep = is_deep;
     p->kernel->reads_across = true;
-    if (is_deep)
-        walk_planes(p, c->at_once);
+    if (is_deep) walk_planes(p, c->at_once);
     return ip_x_beside(ir, s, 0, IP_BORDER_NONE);
 }
 
@@ -114,11 +110,9 @@ static ip_expr *copy_across(ip_placing *p, ip_expr *load, bool is_deep)
 static ip_expr *read_own_copy(ip_ir *ir, ip_expr *x, void *user)
 {
     ip_placing *p = user;
-    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || ip_kernel_computes(p->kernel, x->source))
-        return x;
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || ip_kernel_computes(p->kernel, x->source)) return x;
     ip_reach reach = ip_load_reach(ir, x, p->kernel->domain);
-    if (!reach.is_local || reach.x_lo != 0 || reach.x_hi != 0 || reach.y_lo != 0 || reach.y_hi != 0)
-        return x;
+    if (!reach.is_local || reach.x_lo != 0 || reach.x_hi != 0 || reach.y_lo != 0 || reach.y_hi != 0) return x;
     for (int k = 0; k < p->kernel->n_placed; k++)
         if (p->kernel->placed[k].source == x->source)
             return ip_x_load(ir, p->kernel->placed[k].stage, x->arg, x->border, x->n_args == 5 ? x->arg[4] : NULL);
@@ -128,14 +122,10 @@ static ip_expr *read_own_copy(ip_ir *ir, ip_expr *x, void *user)
 static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
 {
     ip_placing *p = user;
-    if (x->op != IP_X_LOAD)
-        return x;
-    if (ip_reads_across(ir, p->kernel, x, p->domain))
-        return copy_across(p, x, false);
-    if (p->walks_planes && ip_reads_deep(ir, p->kernel, x, p->domain))
-        return copy_across(p, x, true);
-    if (!wants_copy(p, x))
-        return x;
+    if (x->op != IP_X_LOAD) return x;
+    if (ip_reads_across(ir, p->kernel, x, p->domain)) return copy_across(p, x, false);
+    if (p->walks_planes && ip_reads_deep(ir, p->kernel, x, p->domain)) return copy_across(p, x, true);
+    if (!wants_copy(p, x)) return x;
     ip_stage *copy = copy_of(p, x);
     return copy ? ip_x_load(ir, copy, x->arg, x->border, x->n_args == 5 ? x->arg[4] : NULL) : x;
 }
@@ -145,8 +135,7 @@ void ip_place_copies(ip_placing *p)
     ip_kernel *kernel = p->kernel;
     bool share_rows;
     p->walks_planes = ip_may_walk_planes(p->plan->ir, kernel, &share_rows);
-    if (share_rows)
-        walk_planes(p, PLANES_AT_ONCE);
+    if (share_rows) walk_planes(p, PLANES_AT_ONCE);
     for (int k = 0; k < kernel->n_stages; k++)
         if (kernel->stages[k]->body) {
             ip_choose_reading(p, kernel->stages[k]);

@@ -3,14 +3,15 @@
  * Rows of another height than the output's.
  *
  * Note [Paces]
- * Where row y of a stage is made of computed rows of another one, the ring of that other stage cannot move on by a row for each y. But
- * if the rows never fall, as those of a resize, they can be made when they are first needed: the reader sets the pace. At each y those
- * rows are made that it is to read and that were not made before, by a loop of their own; what they are made of in turn is made in the
- * same loop, at the same pace, ahead by its lead as ever. The ring holds what one row of the reader reads. So an enlarged image makes
- * the columns of each row of the source once, however many rows of the result are made of them, and a filter before a resize stays in
- * its kernel. Where rows are left out the loop begins as a strip does, as many rows before as fill the rings. Rows beyond
- * the edges are made by nobody; what a border rule reads instead is among the rows that are kept. Stages that are read in
- * the same rows have one pace, and may be made of the same rows.
+ * Where row y of a stage is made of computed rows of another one, the ring of that other stage cannot move on by a row
+ * for each y. But if the rows never fall, as those of a resize, they can be made when they are first needed: the reader
+ * sets the pace. At each y those rows are made that it is to read and that were not made before, by a loop of their
+ * own; what they are made of in turn is made in the same loop, at the same pace, ahead by its lead as ever. The ring
+ * holds what one row of the reader reads. So an enlarged image makes the columns of each row of the source once,
+ * however many rows of the result are made of them, and a filter before a resize stays in its kernel. Where rows are
+ * left out the loop begins as a strip does, as many rows before as fill the rings. Rows beyond the edges are made by
+ * nobody; what a border rule reads instead is among the rows that are kept. Stages that are read in the same rows have
+ * one pace, and may be made of the same rows.
  */
 #include "base/integers.h"
 #include "compile/placing.h"
@@ -23,10 +24,8 @@ static bool is_number(const ip_expr *x) { return x->op == IP_X_CONST || x->op ==
 /* The row y of the reader in a table that never falls, or a multiple of y; either plus an argument. */
 static bool is_rising(const ip_expr *x)
 {
-    if (x->op == IP_X_ADD && x->arg[1]->op == IP_X_PARAM)
-        x = x->arg[0];
-    if (x->op == IP_X_MUL)
-        return is_row(x->arg[0]) && is_number(x->arg[1]) && x->arg[1]->i > 0;
+    if (x->op == IP_X_ADD && x->arg[1]->op == IP_X_PARAM) x = x->arg[0];
+    if (x->op == IP_X_MUL) return is_row(x->arg[0]) && is_number(x->arg[1]) && x->arg[1]->i > 0;
     return x->op == IP_X_LOAD && x->source->is_rising && is_row(x->arg[2]);
 }
 
@@ -37,8 +36,7 @@ static bool split(ip_expr *index, ip_pace *pace)
     while (index->op == IP_X_ADD && !is_rising(index)) {
         int k = index->arg[0]->op == IP_X_CONST || index->arg[0]->op == IP_X_TAP ? 0 : 1;
         const ip_expr *by = index->arg[k];
-        if (by->op != IP_X_CONST && by->op != IP_X_TAP)
-            return false;
+        if (by->op != IP_X_CONST && by->op != IP_X_TAP) return false;
         lo += by->lo;
         hi += by->hi;
         index = index->arg[1 - k];
@@ -62,8 +60,7 @@ static bool stays_inside(const ip_expr *row, const int64_t domain[4], int64_t n)
 static bool apply_border(const ip_expr *load, const int64_t domain[4], ip_pace *pace)
 {
     ip_reach reach = { .y_lo = pace->lo, .y_hi = pace->hi };
-    if (load->border == IP_BORDER_NONE)
-        return true;
+    if (load->border == IP_BORDER_NONE) return true;
     ip_reach_contract(&reach, load->border);
     pace->lo = reach.y_lo;
     pace->hi = reach.y_hi;
@@ -75,12 +72,12 @@ bool ip_load_pace(ip_ir *ir, const ip_expr *load, const int64_t domain[4], ip_pa
     const ip_stage *p = load->source;
     ip_index plane = ip_x_classify(ir, load->arg[0]), column = ip_x_classify(ir, load->arg[2]);
     ip_index channel = ip_x_classify(ir, load->arg[3]);
-    bool own_plane = plane.kind == IP_INDEX_UNIT && plane.axis == 0 && plane.lo == 0 && plane.hi == 0
-        && p->dims[0] == domain[0];
+    bool own_plane =
+        plane.kind == IP_INDEX_UNIT && plane.axis == 0 && plane.lo == 0 && plane.hi == 0 && p->dims[0] == domain[0];
     bool near_column = column.kind == IP_INDEX_UNIT && column.axis == 2 && p->dims[2] == domain[2];
     bool has_channel = channel.kind == IP_INDEX_FIXED || (channel.kind == IP_INDEX_UNIT && channel.axis == 3);
-    return p->kind == IP_STAGE_MAP && own_plane && near_column && has_channel && split(load->arg[1], pace)
-        && apply_border(load, domain, pace);
+    return p->kind == IP_STAGE_MAP && own_plane && near_column && has_channel && split(load->arg[1], pace) &&
+           apply_border(load, domain, pace);
 }
 
 bool ip_pace_leaves_rows_out(const ip_pace *pace) { return pace->row->op != IP_X_LOAD; }
@@ -91,7 +88,8 @@ int64_t ip_kernel_rows_twice(const ip_kernel *kernel)
     int64_t rows = ip_kernel_halo(kernel);
     for (int k = 0; k < kernel->n_placed; k++) {
         const ip_placed *p = &kernel->placed[k];
-        int64_t span = p->pace < 0 ? 0 : p->lead - p->first + kernel->placed[p->pace].paced.hi - kernel->placed[p->pace].paced.lo;
+        int64_t span =
+            p->pace < 0 ? 0 : p->lead - p->first + kernel->placed[p->pace].paced.hi - kernel->placed[p->pace].paced.lo;
         int64_t of_output = DEARER * span * kernel->domain[1] / (p->stage->dims[1] > 0 ? p->stage->dims[1] : 1);
         rows = of_output > rows ? of_output : rows;
     }

@@ -22,8 +22,7 @@ void ip_place_repeats(ip_placing *p, ip_stage *reader)
 {
     repeats r = { .reader = reader };
     ip_ir *ir = p->plan->ir;
-    if (reader->kind != IP_STAGE_MAP)
-        return;
+    if (reader->kind != IP_STAGE_MAP) return;
     ip_stage_each_load(ir, reader, note_repeat, &r);
     for (int k = 0; k < r.n; k++) {
         ip_expr *at[4], *load = r.loads[k];
@@ -31,7 +30,6 @@ void ip_place_repeats(ip_placing *p, ip_stage *reader)
         for (int axis = 0; row && axis < 4; axis++)
             at[axis] =
                 axis < 3 || row->dims[3] > 1 ? ip_x_coord(ir, axis, row->dims[axis]) : ip_x_int(ir, IMGPAR_I32, 0);
-        if (row)
-            reader->body = ip_put_value(ir, reader->body, load, ip_x_load(ir, row, at, IP_BORDER_NONE, NULL));
+        if (row) reader->body = ip_put_value(ir, reader->body, load, ip_x_load(ir, row, at, IP_BORDER_NONE, NULL));
     }
 }

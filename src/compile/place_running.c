@@ -11,17 +11,19 @@
  * row; along a row the sum is carried from column to column. The element that leaves lies one before the window, so
  * one more of the source is kept; without a border rule there may be none.
  */
-typedef struct tap_check { ip_ir *ir; int axis; bool moves; } tap_check;
+typedef struct tap_check {
+    ip_ir *ir;
+    int axis;
+    bool moves;
+} tap_check;
 
 static bool load_moves_with_tap(ip_ir *ir, const ip_expr *load, int axis)
 {
     ip_index index = ip_x_classify(ir, load->arg[axis]);
     bool is_moving = index.kind == IP_INDEX_UNIT && index.axis == axis && index.uses_tap;
-    if (load->source->kind == IP_STAGE_TABLE || load->border == IP_BORDER_NONE || !is_moving)
-        return false;
+    if (load->source->kind == IP_STAGE_TABLE || load->border == IP_BORDER_NONE || !is_moving) return false;
     for (int k = 0; k < load->n_args; k++)
-        if (k != axis && load->arg[k]->uses & (IP_USES_TAP | 1 << axis))
-            return false;
+        if (k != axis && load->arg[k]->uses & (IP_USES_TAP | 1 << axis)) return false;
     return true;
 }
 
@@ -42,27 +44,28 @@ static bool moves_with_tap(ip_ir *ir, ip_expr *x, int axis)
     return t.moves && !ir->failed;
 }
 
-typedef struct finding { ip_ir *ir; ip_placed *p; bool all; } finding;
+typedef struct finding {
+    ip_ir *ir;
+    ip_placed *p;
+    bool all;
+} finding;
 
 static void note_window(ip_expr *x, void *user)
 {
     finding *f = user;
-    if (x->op != IP_X_WINDOW)
-        return;
+    if (x->op != IP_X_WINDOW) return;
     bool is_line = (x->taps_y == 1) != (x->taps_x == 1);
-    bool fits = x->fold == IP_FOLD_SUM && !ip_dtype(x->dtype)->is_float && is_line && f->p->n_running < IP_MAX_RUNNING
-        && f->p->stage->dims[3] <= 4 && moves_with_tap(f->ir, x->arg[0], x->taps_x == 1 ? 1 : 2);
+    bool fits = x->fold == IP_FOLD_SUM && !ip_dtype(x->dtype)->is_float && is_line &&
+                f->p->n_running < IP_MAX_RUNNING && f->p->stage->dims[3] <= 4 &&
+                moves_with_tap(f->ir, x->arg[0], x->taps_x == 1 ? 1 : 2);
     f->all = f->all && fits;
-    if (fits)
-        f->p->running[f->p->n_running++] = x;
+    if (fits) f->p->running[f->p->n_running++] = x;
 }
 
 /* All windows of the body, or none. */
 void ip_place_running(ip_ir *ir, ip_placed *p)
 {
     finding f = { ir, p, true };
-    if (p->stage->kind == IP_STAGE_MAP)
-        ip_x_walk(ir, p->stage->body, note_window, &f);
-    if (!f.all)
-        p->n_running = 0;
+    if (p->stage->kind == IP_STAGE_MAP) ip_x_walk(ir, p->stage->body, note_window, &f);
+    if (!f.all) p->n_running = 0;
 }

@@ -4,7 +4,10 @@
 
 #include "base/dtype.h"
 
-typedef struct replacing { const ip_expr *value; ip_expr *with; } replacing;
+typedef struct replacing {
+    const ip_expr *value;
+    ip_expr *with;
+} replacing;
 
 static ip_expr *replace(ip_ir *ir, ip_expr *x, void *user)
 {
@@ -23,8 +26,7 @@ ip_stage *ip_add_row(ip_placing *p, const ip_stage *reader, ip_expr *value, int6
     const int64_t *domain = ip_stage_domain(reader);
     const int64_t dims[4] = { domain[0], domain[1], domain[2], channels };
     ip_stage *s = ip_stage_new(p->plan->ir, IP_STAGE_MAP, value->dtype, dims, reader->node);
-    if (!s || !ip_add_placed(p, s, false))
-        return NULL;
+    if (!s || !ip_add_placed(p, s, false)) return NULL;
     s->body = value;
     s->lo = value->lo;
     s->hi = value->hi;
@@ -37,8 +39,7 @@ static ip_expr *kept_row(ip_placing *p, const ip_stage *reader, ip_expr *value, 
 {
     ip_ir *ir = p->plan->ir;
     ip_stage *s = ip_add_row(p, reader, value, channels, note);
-    if (!s)
-        return value;
+    if (!s) return value;
     ip_expr *at[4];
     for (int k = 0; k < 4; k++)
         at[k] = k < 3 || channels > 1 ? ip_x_coord(ir, k, s->dims[k]) : ip_x_int(ir, IMGPAR_I32, 0);
@@ -48,8 +49,8 @@ static ip_expr *kept_row(ip_placing *p, const ip_stage *reader, ip_expr *value, 
 /*
  * Note [Masks]
  * A mask is mostly the same for a whole row of a strip: inside or outside. Where a spread value is all 0 or all at its
- * maximum there, it is not spread, and its reader is computed with that number in its place, so that what the mask hides is
- * neither read nor computed. The loop is written three times, so the body must be short, and save something.
+ * maximum there, it is not spread, and its reader is computed with that number in its place, so that what the mask
+ * hides is neither read nor computed. The loop is written three times, so the body must be short, and save something.
  */
 enum { MASKED_OPERATIONS = 60 };
 
@@ -63,10 +64,11 @@ static bool is_mask(ip_placing *p, const ip_stage *reader, ip_expr *spread)
 {
     ip_ir *ir = p->plan->ir;
     int size = ip_x_size(ir, reader->body);
-    if (reader->kind != IP_STAGE_MAP || (spread->dtype != IMGPAR_BOOL && spread->dtype != IMGPAR_U8) || size > MASKED_OPERATIONS)
+    if (reader->kind != IP_STAGE_MAP || (spread->dtype != IMGPAR_BOOL && spread->dtype != IMGPAR_U8) ||
+        size > MASKED_OPERATIONS)
         return false;
-    return ip_x_size(ir, ip_masked_body(ir, reader->body, spread, false)) * 2 < size
-        || ip_x_size(ir, ip_masked_body(ir, reader->body, spread, true)) * 2 < size;
+    return ip_x_size(ir, ip_masked_body(ir, reader->body, spread, false)) * 2 < size ||
+           ip_x_size(ir, ip_masked_body(ir, reader->body, spread, true)) * 2 < size;
 }
 
 static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
@@ -86,8 +88,7 @@ static ip_expr *but_for_last(ip_placing *p, const ip_stage *reader, ip_expr *val
     bool fits = !(of_last->uses & IP_USES_X) && first->uses & IP_USES_X;
     for (int c = 1; c < last && fits; c++)
         fits = of_channel(ir, value, c) == first;
-    if (!fits)
-        return value;
+    if (!fits) return value;
     ip_expr *once = first->op == IP_X_LOAD ? first : kept_row(p, reader, first, 1, "what the channels share");
     ip_expr *is_last = ip_x_binary(ir, IP_X_EQ, ip_x_coord(ir, 3, last + 1), ip_x_int(ir, IMGPAR_I32, last));
     return ip_x_select(ir, is_last, of_last, once);
@@ -109,7 +110,10 @@ static void spread_value(ip_placing *p, ip_stage *reader, ip_expr *value)
     }
 }
 
-typedef struct occurrence { const ip_expr *value; bool found; } occurrence;
+typedef struct occurrence {
+    const ip_expr *value;
+    bool found;
+} occurrence;
 
 static bool look_for(ip_expr *x, void *user)
 {
@@ -141,11 +145,10 @@ void ip_place_spread(ip_placing *p, ip_stage *reader)
 {
     ip_spread spread;
     p->mask = NULL;
-    if ((reader->kind != IP_STAGE_MAP && reader->kind != IP_STAGE_REDUCE)
-        || !ip_find_spread(p->plan->ir, reader->body, ip_stage_domain(reader)[3], &spread))
+    if ((reader->kind != IP_STAGE_MAP && reader->kind != IP_STAGE_REDUCE) ||
+        !ip_find_spread(p->plan->ir, reader->body, ip_stage_domain(reader)[3], &spread))
         return;
     sort_by_size(&spread);
     for (int k = 0; k < spread.n; k++)
-        if (occurs(p->plan->ir, reader->body, spread.values[k]))
-            spread_value(p, reader, spread.values[k]);
+        if (occurs(p->plan->ir, reader->body, spread.values[k])) spread_value(p, reader, spread.values[k]);
 }

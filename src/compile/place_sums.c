@@ -9,10 +9,10 @@
 
 /*
  * Note [Sums of three]
- * A sum of n elements beside each other takes n reads for every element. Where it is of integers, whose order does not matter, and of
- * a stage whose rows are kept, a row of sums of three is kept, too; the sum then reads a third as many elements, and the one or two that
- * are left over. Columns outside, which the sum reads at the ends of a row, have sums of three of their own: they are computed from what
- * the border rule puts there, not repeated.
+ * A sum of n elements beside each other takes n reads for every element. Where it is of integers, whose order does not
+ * matter, and of a stage whose rows are kept, a row of sums of three is kept, too; the sum then reads a third as many
+ * elements, and the one or two that are left over. Columns outside, which the sum reads at the ends of a row, have sums
+ * of three of their own: they are computed from what the border rule puts there, not repeated.
  */
 enum { LEAST_TAPS = 9 /* 3 and 3 reads, not 9 */, MOST_TAPS = 64 };
 
@@ -30,19 +30,18 @@ static bool suits(const ip_placing *p, const ip_expr *load)
     const ip_stage *s = load->source;
     const int border = load->border;
     bool is_repeated = border != IP_BORDER_NONE && border != IMGPAR_BORDER_CONSTANT && border != IMGPAR_BORDER_WRAP;
-    return ip_kernel_computes(p->kernel, s) && s->kind == IP_STAGE_MAP && !ip_dtype(s->dtype)->is_float && s->lo >= 0
-        && 3 * s->hi <= ip_dtype(IMGPAR_U32)->maximum && is_repeated
-        && ip_x_is_coord(load->arg[0], 0) && ip_x_is_coord(load->arg[1], 1) && ip_x_is_coord(load->arg[3], 3);
+    return ip_kernel_computes(p->kernel, s) && s->kind == IP_STAGE_MAP && !ip_dtype(s->dtype)->is_float && s->lo >= 0 &&
+           3 * s->hi <= ip_dtype(IMGPAR_U32)->maximum && is_repeated && ip_x_is_coord(load->arg[0], 0) &&
+           ip_x_is_coord(load->arg[1], 1) && ip_x_is_coord(load->arg[3], 3);
 }
 
 static bool add_tap(const ip_placing *p, taps *t, ip_expr *load)
 {
     ip_index column = ip_x_classify(p->plan->ir, load->arg[2]);
-    bool is_beside = column.kind == IP_INDEX_UNIT && column.axis == 2 && column.lo == column.hi && !column.uses_tap
-        && column.lo > -MOST_TAPS && column.lo < MOST_TAPS;
+    bool is_beside = column.kind == IP_INDEX_UNIT && column.axis == 2 && column.lo == column.hi && !column.uses_tap &&
+                     column.lo > -MOST_TAPS && column.lo < MOST_TAPS;
     bool is_alike = t->of == load->source && t->border == load->border;
-    if (!is_beside || !is_alike || !suits(p, load) || t->at[MOST_TAPS + column.lo])
-        return false;
+    if (!is_beside || !is_alike || !suits(p, load) || t->at[MOST_TAPS + column.lo]) return false;
     t->at[MOST_TAPS + column.lo] = load;
     t->first = ip_min_int(t->first, column.lo);
     t->last = ip_max_int(t->last, column.lo);
@@ -53,15 +52,13 @@ static bool add_tap(const ip_placing *p, taps *t, ip_expr *load)
 static bool find_taps(const ip_placing *p, const ip_stage *reader, ip_expr *x, taps *t)
 {
     ip_linear form;
-    if (!ip_linear_of(p->plan->ir, x, &form) || !ip_linear_is_sum(&form) || form.n_terms < LEAST_TAPS)
-        return false;
+    if (!ip_linear_of(p->plan->ir, x, &form) || !ip_linear_is_sum(&form) || form.n_terms < LEAST_TAPS) return false;
     const ip_expr *load = form.terms[0].load[0];
     *t = (taps){ .of = load->source, .border = load->border, .first = MOST_TAPS, .last = -MOST_TAPS };
     for (int k = 0; k < form.n_terms; k++)
-        if (!add_tap(p, t, form.terms[k].load[0]))
-            return false;
-    return t->last - t->first + 1 == form.n_terms && form.n_terms * t->of->hi <= ip_dtype(form.wide)->maximum
-        && memcmp(t->of->dims, ip_stage_domain(reader), sizeof t->of->dims) == 0;
+        if (!add_tap(p, t, form.terms[k].load[0])) return false;
+    return t->last - t->first + 1 == form.n_terms && form.n_terms * t->of->hi <= ip_dtype(form.wide)->maximum &&
+           memcmp(t->of->dims, ip_stage_domain(reader), sizeof t->of->dims) == 0;
 }
 
 /* The narrowest dtype for sums up to that; wide is wide enough. */
@@ -82,8 +79,7 @@ static ip_stage *sums_of_three(ip_placing *p, const taps *t, const ip_stage *rea
         sum = sum ? ip_x_binary(ir, IP_X_ADD, sum, x) : x;
     }
     ip_stage *s = ip_add_row(p, reader, sum, of->dims[3], "sums of three");
-    if (s)
-        p->kernel->placed[p->kernel->n_placed - 1].goes_beyond = true;
+    if (s) p->kernel->placed[p->kernel->n_placed - 1].goes_beyond = true;
     return s;
 }
 
@@ -92,8 +88,7 @@ static ip_expr *of_threes(ip_placing *p, const taps *t, ip_stage *reader, ip_exp
 {
     ip_ir *ir = p->plan->ir;
     ip_stage *threes = sums_of_three(p, t, reader);
-    if (!threes)
-        return x;
+    if (!threes) return x;
     ip_expr *sum = NULL;
     for (int at = t->first; at <= t->last;) {
         bool is_three = at + 2 <= t->last;
@@ -106,17 +101,19 @@ static ip_expr *of_threes(ip_placing *p, const taps *t, ip_stage *reader, ip_exp
     return ip_x_cast(ir, x->dtype, sum);
 }
 
-typedef struct rewriting { ip_placing *p; ip_stage *reader; ip_expr *sum, *with; } rewriting;
+typedef struct rewriting {
+    ip_placing *p;
+    ip_stage *reader;
+    ip_expr *sum, *with;
+} rewriting;
 
 /* The largest sum that can be taken apart so: of each, none of what it is the sum of. */
 static bool find_sum(ip_expr *x, void *user)
 {
     rewriting *r = user;
-    if (r->sum || x->op != IP_X_ADD)
-        return !r->sum && x->op != IP_X_LOAD;
+    if (r->sum || x->op != IP_X_ADD) return !r->sum && x->op != IP_X_LOAD;
     taps t;
-    if (!find_taps(r->p, r->reader, x, &t))
-        return true;
+    if (!find_taps(r->p, r->reader, x, &t)) return true;
     r->sum = x;
     r->with = of_threes(r->p, &t, r->reader, x);
     return false;
@@ -125,9 +122,7 @@ static bool find_sum(ip_expr *x, void *user)
 void ip_place_sums(ip_placing *p, ip_stage *reader)
 {
     rewriting r = { p, reader, NULL, NULL };
-    if (reader->kind != IP_STAGE_MAP || !reader->body)
-        return;
+    if (reader->kind != IP_STAGE_MAP || !reader->body) return;
     ip_x_descend(p->plan->ir, reader->body, find_sum, &r);
-    if (r.sum && r.with != r.sum)
-        reader->body = ip_put_value(p->plan->ir, reader->body, r.sum, r.with);
+    if (r.sum && r.with != r.sum) reader->body = ip_put_value(p->plan->ir, reader->body, r.sum, r.with);
 }

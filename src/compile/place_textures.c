@@ -4,8 +4,8 @@
  * work-item a pixel; the texture cache serves reads near each other in both directions, and the sampler applies
  * borders (emit_expr.c, Note [Samplers]).
  *
- * Only nearest texels are asked for, so a read gives the element's own bytes. The sampler's linear filter is not used: many
- * devices weight with 8 bits, which is coarser than the rows of resize and at promise; they compute their weights.
+ * Only nearest texels are asked for, so a read gives the element's own bytes. The sampler's linear filter is not used:
+ * many devices weight with 8 bits, which is coarser than the rows of resize and at promise; they compute their weights.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -23,8 +23,7 @@ typedef struct sampling {
 static void check_load(ip_expr *load, void *user)
 {
     sampling *s = user;
-    if (load->source != s->source)
-        return;
+    if (load->source != s->source) return;
     const int64_t *domain = s->kernel->domain;
     const ip_expr *z = load->arg[0], *c = load->arg[3];
     bool in_plane = (z->op == IP_X_CONST && z->i == 0) || (z->op == IP_X_COORD && z->axis == 0 && domain[0] == 1);
@@ -37,8 +36,13 @@ static void check_load(ip_expr *load, void *user)
 static bool has_texels(imgpar_dtype dtype)
 {
     switch (dtype) {
-    case IMGPAR_U8: case IMGPAR_I8: case IMGPAR_BOOL: case IMGPAR_U16: case IMGPAR_I16: case IMGPAR_F16: case IMGPAR_F32:
-        return true;
+    case IMGPAR_U8:
+    case IMGPAR_I8:
+    case IMGPAR_BOOL:
+    case IMGPAR_U16:
+    case IMGPAR_I16:
+    case IMGPAR_F16:
+    case IMGPAR_F32: return true;
     default: return false;
     }
 }
@@ -47,22 +51,23 @@ static bool has_texels(imgpar_dtype dtype)
 static const char *why_not(ip_plan *plan, const ip_kernel *k, const ip_stage *s, const ip_target *target)
 {
     sampling check = { plan, k, s, false, true };
-    if (s->dims[0] != 1)
-        return "its source is a volume";
-    if (s->dims[3] > 4)
-        return "its source has more than four channels";
-    if (!has_texels(s->dtype))
-        return ip_text(plan->ir, "no image has texels of %s", ip_dtype(s->dtype)->name);
+    if (s->dims[0] != 1) return "its source is a volume";
+    if (s->dims[3] > 4) return "its source has more than four channels";
+    if (!has_texels(s->dtype)) return ip_text(plan->ir, "no image has texels of %s", ip_dtype(s->dtype)->name);
     if (s->dims[2] > target->image_width || s->dims[1] > target->image_height)
-        return ip_text(plan->ir, "its source is larger than the device's images, %lldx%lld", (long long)target->image_width,
-                       (long long)target->image_height);
+        return ip_text(plan->ir, "its source is larger than the device's images, %lldx%lld",
+                       (long long)target->image_width, (long long)target->image_height);
     ip_stage_each_load(plan->ir, k->stages[0], check_load, &check);
-    if (!check.is_read_around)
-        return "its source is one number";
+    if (!check.is_read_around) return "its source is one number";
     return check.fits ? NULL : "its source is read at computed channels";
 }
 
-typedef struct collecting { ip_plan *plan; ip_kernel *kernel; const ip_target *target; const char *why; } collecting;
+typedef struct collecting {
+    ip_plan *plan;
+    ip_kernel *kernel;
+    const ip_target *target;
+    const char *why;
+} collecting;
 
 static void collect(ip_expr *load, void *user)
 {
@@ -85,8 +90,7 @@ static void collect(ip_expr *load, void *user)
 const ip_texture *ip_kernel_texture(const ip_kernel *kernel, const ip_stage *stage)
 {
     for (int i = 0; i < kernel->n_textures; i++)
-        if (kernel->textures[i].stage == stage)
-            return &kernel->textures[i];
+        if (kernel->textures[i].stage == stage) return &kernel->textures[i];
     return NULL;
 }
 

@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tiles schedule, first half: how large a tile is, and where in the work-group's local memory each stage has its own.
+ * The tiles schedule, first half: how large a tile is, and where in the work-group's local memory each stage has its
+ * own.
  *
  * Of the tiles that fit the memory the one is taken that computes least twice. Twice are computed the halos: an element
- * beyond the tile's edge that its own tile computes as well. A wide tile reads long pieces of rows, so ties go to width.
+ * beyond the tile's edge that its own tile computes as well. A wide tile reads long pieces of rows, so ties go to
+ * width.
  *
  * Note [Pixels a work-item]
- * A work-item makes 1 to 4 pixels of each tile, whatever the limits: more would leave a unit fewer work-items to hide its
- * waiting behind. Where halos are dear a tile becomes larger by a larger group instead, as far as the device has them; it
- * must save some work to be taken, as all of a group wait for each other at every barrier and fewer groups share a unit.
- * (A group that folds walks several tiles, one after the other: run/division.c.)
+ * A work-item makes 1 to 4 pixels of each tile, whatever the limits: more would leave a unit fewer work-items to hide
+ * its waiting behind. Where halos are dear a tile becomes larger by a larger group instead, as far as the device has
+ * them; it must save some work to be taken, as all of a group wait for each other at every barrier and fewer groups
+ * share a unit. (A group that folds walks several tiles, one after the other: run/division.c.)
  *
  * Note [Local memory]
- * A stage's tile lives from its own computation to that of its last reader, so a chain of any length needs the memory of
- * two or three. Half of the device's memory is preferred, since a unit hides one group's waiting behind another's work.
+ * A stage's tile lives from its own computation to that of its last reader, so a chain of any length needs the memory
+ * of two or three. Half of the device's memory is preferred, since a unit hides one group's waiting behind another's
+ * work.
  *
  * Note [Banks]
- * Neighbouring work-items read neighbouring elements of a row, which are in different banks, or in one word that is handed
- * to all of them. Where a row of work-items is shorter than the banks, several rows are read at once; the pitch of a tile
- * is then such that they continue each other.
+ * Neighbouring work-items read neighbouring elements of a row, which are in different banks, or in one word that is
+ * handed to all of them. Where a row of work-items is shorter than the banks, several rows are read at once; the pitch
+ * of a tile is then such that they continue each other.
  *
  * Note [When a halo pays]
- * A stage in a tile saves writing its value to memory and reading it back, and costs the halo's operations, both for each
- * pixel of the result. A GPU does about OPERATIONS_PER_BYTE operations in the time in which it moves a byte; beyond
- * that the chain is cut.
+ * A stage in a tile saves writing its value to memory and reading it back, and costs the halo's operations, both for
+ * each pixel of the result. A GPU does about OPERATIONS_PER_BYTE operations in the time in which it moves a byte;
+ * beyond that the chain is cut.
  */
 #include "base/dtype.h"
 #include "compile/passes.h"
@@ -32,11 +35,12 @@
 #include <math.h>
 
 enum {
-    BANKS = 32, BANK_BYTES = 4,
-    MOST_PIXELS = 4,            /* of a tile for each work-item: Note [Pixels a work-item] */
-    COPY_OPERATIONS = 4,        /* what an element that is only copied costs */
+    BANKS = 32,
+    BANK_BYTES = 4,
+    MOST_PIXELS = 4,     /* of a tile for each work-item: Note [Pixels a work-item] */
+    COPY_OPERATIONS = 4, /* what an element that is only copied costs */
     OPERATIONS_PER_BYTE = 16,
-    HISTOGRAM_BYTES = 8192      /* more copies of a histogram's table than this are not kept */
+    HISTOGRAM_BYTES = 8192 /* more copies of a histogram's table than this are not kept */
 };
 
 /* Times the work that a larger group does, which a smaller one must do for the larger one to be taken. */
@@ -96,11 +100,9 @@ static bool lay_out(const tiling_search *s, ip_tiling *t, uint64_t most)
         ip_placed *p = &k->placed[i];
         work += s->cost[i] * columns_of(p, t) * rows_of(p, t) / area;
         own_work += s->cost[i];
-        if (p->place != IP_PLACE_TILE)
-            continue;
+        if (p->place != IP_PLACE_TILE) continue;
         int64_t offset = free_offset(k, i, t);
-        if (offset + tile_bytes(p, t) > (int64_t)most)
-            return false;
+        if (offset + tile_bytes(p, t) > (int64_t)most) return false;
         p->offset = (int)offset;
         p->pitch = pitch_of(p, t);
         bytes = offset + tile_bytes(p, t) > bytes ? offset + tile_bytes(p, t) : bytes;
@@ -108,8 +110,7 @@ static bool lay_out(const tiling_search *s, ip_tiling *t, uint64_t most)
     int64_t group = (int64_t)t->group_width * t->group_height;
     if (k->n_folds > 0 && bytes < group * 2 * (int64_t)sizeof(int64_t)) /* a tree of totals takes the tiles' place */
         bytes = group * 2 * (int64_t)sizeof(int64_t);
-    if ((uint64_t)(bytes + s->fixed_bytes) > most)
-        return false;
+    if ((uint64_t)(bytes + s->fixed_bytes) > most) return false;
     t->bytes = (int)bytes + s->fixed_bytes;
     t->work = work;
     t->halo_work = work - own_work;
@@ -122,8 +123,7 @@ static bool place_histograms(tiling_search *s, const char **why)
     int64_t total = 0;
     for (int i = 0; i < s->kernel->n_placed; i++) {
         ip_placed *p = &s->kernel->placed[i];
-        if (p->stage->kind != IP_STAGE_HISTOGRAM)
-            continue;
+        if (p->stage->kind != IP_STAGE_HISTOGRAM) continue;
         int64_t table = ip_histogram_cells(p->stage) * 4;
         p->copies = (int)fmin(fmax(1, (double)(HISTOGRAM_BYTES / table)), 4);
         p->offset = (int)total; /* from the first table on */
@@ -155,10 +155,8 @@ static bool search_pixels(const tiling_search *s, ip_tiling t, uint64_t most, ip
         for (int down = 1; across * down <= MOST_PIXELS; down *= 2) {
             t.width = t.group_width * across;
             t.height = t.group_height * down;
-            if ((down > 1 && s->kernel->domain[1] == 1) || !lay_out(s, &t, most))
-                break;
-            if (!found || t.work < best->work * 0.999)
-                *best = t;
+            if ((down > 1 && s->kernel->domain[1] == 1) || !lay_out(s, &t, most)) break;
+            if (!found || t.work < best->work * 0.999) *best = t;
             found = true;
         }
     return found;
@@ -175,8 +173,7 @@ static bool search(const tiling_search *s, uint64_t most, ip_tiling *best)
     bool found = search_pixels(s, t, most, best);
     while (found && t.group_height > 1 && t.group_width * t.group_height * 2 <= s->target->most_items) {
         t.group_height *= 2;
-        if (search_pixels(s, t, most, &larger) && larger.work * WORTH_A_LARGER_GROUP < best->work)
-            *best = larger;
+        if (search_pixels(s, t, most, &larger) && larger.work * WORTH_A_LARGER_GROUP < best->work) *best = larger;
     }
     return found;
 }
@@ -184,25 +181,25 @@ static bool search(const tiling_search *s, uint64_t most, ip_tiling *best)
 bool ip_place_tiles(ip_plan *plan, ip_kernel *kernel, const ip_target *target, const char **why)
 {
     tiling_search s = { .plan = plan, .kernel = kernel, .target = target };
-    if (!ip_place_stages(plan, kernel, why) || !is_foldable(kernel, why) || !place_histograms(&s, why))
-        return false;
+    if (!ip_place_stages(plan, kernel, why) || !is_foldable(kernel, why) || !place_histograms(&s, why)) return false;
     if (kernel->n_placed > IP_MAX_PLACED) {
         *why = "the kernel has enough stages";
         return false;
     }
     for (int i = 0; i < kernel->n_placed; i++) {
         const ip_placed *p = &kernel->placed[i];
-        s.cost[i] = channels_of(p->stage) * (p->is_copy ? COPY_OPERATIONS : 1.0 + (double)ip_x_cost(plan->ir, p->stage->body));
+        s.cost[i] =
+            channels_of(p->stage) * (p->is_copy ? COPY_OPERATIONS : 1.0 + (double)ip_x_cost(plan->ir, p->stage->body));
     }
     ip_tiling best;
     if (!search(&s, target->local_bytes / 2, &best) && !search(&s, target->local_bytes, &best)) {
-        *why = ip_text(plan->ir, "its tile and halo do not fit the %d kB of local memory", (int)(target->local_bytes >> 10));
+        *why = ip_text(plan->ir, "its tile and halo do not fit the %d kB of local memory",
+                       (int)(target->local_bytes >> 10));
         return false;
     }
     lay_out(&s, &best, target->local_bytes);
     for (int i = 0; i < kernel->n_placed; i++)
-        if (kernel->placed[i].stage->kind == IP_STAGE_HISTOGRAM)
-            kernel->placed[i].offset += best.bytes - s.fixed_bytes;
+        if (kernel->placed[i].stage->kind == IP_STAGE_HISTOGRAM) kernel->placed[i].offset += best.bytes - s.fixed_bytes;
     kernel->tiling = best;
     return true;
 }
@@ -212,8 +209,7 @@ bool ip_halo_pays(ip_plan *plan, const ip_tiling *before, const ip_tiling *after
 {
     double added = after->halo_work - before->halo_work;
     double saved = (double)joined->dims[3] * ip_dtype(joined->dtype)->size_bytes * (stored ? 1 : 2);
-    if (added <= saved * OPERATIONS_PER_BYTE)
-        return true;
+    if (added <= saved * OPERATIONS_PER_BYTE) return true;
     *why = ip_text(plan->ir, "its halo would take %.0f operations a pixel to save %.0f bytes", added, saved);
     return false;
 }

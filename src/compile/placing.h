@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Placing one kernel's stages (place.c): what is added to them first (place_copies.c, place_spread.c), and which sums are carried along
- * (place_running.c, place_sums.c).
+ * Placing one kernel's stages (place.c): what is added to them first (place_copies.c, place_spread.c), and which sums
+ * are carried along (place_running.c, place_sums.c).
  */
 #ifndef IP_COMPILE_PLACING_H
 #define IP_COMPILE_PLACING_H
@@ -13,13 +13,17 @@ enum { IP_MAX_READS = 16 };
 typedef struct ip_placing {
     ip_plan *plan;
     ip_kernel *kernel;
-    ip_placed *reader; /* the entry whose loads are being visited */
-    bool walks_planes; /* the kernel's work-items may walk planes: emit_across.c, Note [Walking planes] */
-    bool reads_in_place; /* the stage whose loads are being visited does: Note [Reading in place] */
+    ip_placed *reader;     /* the entry whose loads are being visited */
+    bool walks_planes;     /* the kernel's work-items may walk planes: emit_across.c, Note [Walking planes] */
+    bool reads_in_place;   /* the stage whose loads are being visited does: Note [Reading in place] */
     const int64_t *domain; /* of the stage whose loads are being visited */
-    struct ip_read { const ip_stage *source; int64_t bytes; } reads[IP_MAX_READS]; /* of a column, the rows read from memory */
+    /* of a column, the rows read from memory */
+    struct ip_read {
+        const ip_stage *source;
+        int64_t bytes;
+    } reads[IP_MAX_READS];
     int n_reads;
-    ip_expr *mask;     /* of the stage whose values are being spread; NULL: none */
+    ip_expr *mask; /* of the stage whose values are being spread; NULL: none */
     const char *why;
     int capacity;
 } ip_placing;

@@ -11,7 +11,12 @@
 #include "ir/stage.h"
 
 typedef enum ip_schedule {
-    IP_SCHEDULE_AUTO, IP_SCHEDULE_ROWS, IP_SCHEDULE_TILES, IP_SCHEDULE_TEXTURE, IP_SCHEDULE_PIXELS, IP_SCHEDULE_REF,
+    IP_SCHEDULE_AUTO,
+    IP_SCHEDULE_ROWS,
+    IP_SCHEDULE_TILES,
+    IP_SCHEDULE_TEXTURE,
+    IP_SCHEDULE_PIXELS,
+    IP_SCHEDULE_REF,
     IP_SCHEDULE_OPAQUE, /* hand-written kernels; cannot be asked for */
     IP_N_SCHEDULES
 } ip_schedule;
@@ -21,109 +26,126 @@ bool ip_schedule_find(const char *name, ip_schedule *schedule);
 
 /* Where a kernel keeps a stage for its own readers. */
 typedef enum ip_place {
-    IP_PLACE_RING,  /* rows: the last few rows, in scratch memory of the work-item */
-    IP_PLACE_TILE,  /* tiles: the tile and its halo, in local memory of the work-group */
-    IP_PLACE_NONE,  /* nobody in the kernel reads it: elements go straight to its buffer */
-    IP_PLACE_TOTAL  /* folded into a partial result of the work-item or the work-group */
+    IP_PLACE_RING, /* rows: the last few rows, in scratch memory of the work-item */
+    IP_PLACE_TILE, /* tiles: the tile and its halo, in local memory of the work-group */
+    IP_PLACE_NONE, /* nobody in the kernel reads it: elements go straight to its buffer */
+    IP_PLACE_TOTAL /* folded into a partial result of the work-item or the work-group */
 } ip_place;
 
 enum { IP_MAX_RUNNING = 4, IP_MAX_PLACED = 64 };
 enum { IP_ALL_COLUMNS = 1 << 30 }; /* more than rows that are kept whole have: program text tells no size */
 
-/* Rows that are read for a row of the reader: from row + lo to row + hi, where row, an expression over the reader's y, is never less than
- * for the row before. */
-typedef struct ip_pace { ip_expr *row; int lo, hi; } ip_pace;
+/* Rows that are read for a row of the reader: from row + lo to row + hi, where row, an expression over the reader's y,
+ * is never less than for the row before. */
+typedef struct ip_pace {
+    ip_expr *row;
+    int lo, hi;
+} ip_pace;
 
-/* A stage within a kernel of the rows or the tiles schedule. Rows are relative to the output row y being made (or to the row that is made
- * at its pace), or to the first and the last row of the tile: it is computed from first rows before it to lead rows behind it. */
+/* A stage within a kernel of the rows or the tiles schedule. Rows are relative to the output row y being made (or to
+ * the row that is made at its pace), or to the first and the last row of the tile: it is computed from first rows
+ * before it to lead rows behind it. */
 typedef struct ip_placed {
     ip_stage *stage;
     ip_place place;
-    bool is_copy;     /* rows of a source, copied so that columns outside can be read */
+    bool is_copy;           /* rows of a source, copied so that columns outside can be read */
     const ip_stage *source; /* what is copied */
-    bool is_stored;   /* rows of the strip itself are written to the stage's buffer */
-    int lead;         /* computed at row y + lead */
-    int first;        /* the lowest row ever needed: y + first */
-    int rows;         /* ring: rows kept */
-    int at_once;      /* ring: rows that are made together, aligned to as many: emit_across.c, Note [Reading across]; 0: one */
-    bool is_deep;     /* these are the same row of as many planes */
-    int pace;         /* rows: place in the kernel of the stage at whose pace its rows are made, its own if it is that stage; -1: one
-                       * for each row of the output: place_paced.c, Note [Paces] */
-    ip_pace paced;    /* of that stage: the rows that its reader reads */
-    int pad;          /* ring: columns added at either side, filled by pad_border unless it goes_beyond */
-    int pad_rows;     /* tile: rows added above and below the domain, likewise */
+    bool is_stored;         /* rows of the strip itself are written to the stage's buffer */
+    int lead;               /* computed at row y + lead */
+    int first;              /* the lowest row ever needed: y + first */
+    int rows;               /* ring: rows kept */
+    /* ring: rows that are made together, aligned to as many: emit_across.c, Note [Reading across]; 0: one */
+    int at_once;
+    bool is_deep; /* these are the same row of as many planes */
+    /* rows: place in the kernel of the stage at whose pace its rows are made, its own if it is that stage; -1: one for
+     * each row of the output: place_paced.c, Note [Paces] */
+    int pace;
+    ip_pace paced; /* of that stage: the rows that its reader reads */
+    int pad;       /* ring: columns added at either side, filled by pad_border unless it goes_beyond */
+    int pad_rows;  /* tile: rows added above and below the domain, likewise */
     int pad_border;
     ip_expr *pad_outside;
     bool goes_beyond; /* ring: these columns are computed as all others are: place_sums.c, Note [Sums of three] */
-    int left, right;  /* columns needed beyond the region, before clipping to the domain; IP_ALL_COLUMNS and up: all there are */
-    bool is_mask;     /* rows: a spread value that its reader looks at a row at a time: place_spread.c, Note [Masks] */
-    ip_expr *mask;    /* what its reader calls it, in the reader's body; NULL: it has none */
-    int beside_left, beside_right; /* rows: columns beside its own that it reads from buffers, where they stand */
+    /* columns needed beyond the region, before clipping to the domain; IP_ALL_COLUMNS and up: all there are */
+    int left, right;
+    bool is_mask;  /* rows: a spread value that its reader looks at a row at a time: place_spread.c, Note [Masks] */
+    ip_expr *mask; /* what its reader calls it, in the reader's body; NULL: it has none */
+    int beside_left, beside_right;    /* rows: columns beside its own that it reads from buffers, where they stand */
     ip_expr *running[IP_MAX_RUNNING]; /* windows of its body whose sums are carried along: see ip_place_running() */
     int n_running;
-    const char *loop; /* rows: the loop that makes them, for --explain; NULL: a plain one */
-    unsigned idioms;  /* rows: bit n: of rows ip_idioms[n] makes a part (idioms.h) */
-    bool is_streamed; /* rows: it may be written past the caches: emit_stream.c, Note [Streaming] */
+    const char *loop;  /* rows: the loop that makes them, for --explain; NULL: a plain one */
+    unsigned idioms;   /* rows: bit n: of rows ip_idioms[n] makes a part (idioms.h) */
+    bool is_streamed;  /* rows: it may be written past the caches: emit_stream.c, Note [Streaming] */
     int block_columns; /* rows: of a row that are made together; 0: the row is made whole */
-    int last_reader;  /* place in the kernel of the last stage that reads it; -1: none does */
+    int last_reader;   /* place in the kernel of the last stage that reads it; -1: none does */
     int offset, pitch; /* tile: first byte in the group's local memory, elements a row */
-    int copies;       /* histogram in tiles: tables that a work-group counts in */
+    int copies;        /* histogram in tiles: tables that a work-group counts in */
 } ip_placed;
 
 /* What a work-group of the tiles schedule makes at a time. */
 typedef struct ip_tiling {
-    int width, height;              /* pixels of the result */
-    int group_width, group_height;  /* work-items; their product is a power of two */
-    int bytes;                      /* local memory */
-    double work, halo_work;         /* operations a pixel of the result takes; those among them that neighbouring tiles do too */
+    int width, height;             /* pixels of the result */
+    int group_width, group_height; /* work-items; their product is a power of two */
+    int bytes;                     /* local memory */
+    /* operations a pixel of the result takes; those among them that neighbouring tiles do too */
+    double work, halo_work;
 } ip_tiling;
 
 /* An input that is read through image2d_t. */
 typedef struct ip_texture {
     const ip_stage *stage;
-    int channels;            /* of a texel: 1, 2 or 4; those that the stage does not have are 0 */
+    int channels; /* of a texel: 1, 2 or 4; those that the stage does not have are 0 */
 } ip_texture;
 enum { IP_MAX_TEXTURES = 16 };
 
-/* Kernel arguments: buffers in the order output..., input..., scratch, then one int buffer P. This tells what stands in P. */
+/* Kernel arguments: buffers in the order output..., input..., scratch, then one int buffer P. This tells what stands in
+ * P. */
 typedef enum ip_slot_kind {
-    IP_SLOT_REGION,     /* index 0..5: z0 z1 y0 y1 x0 x1 of the launch */
-    IP_SLOT_STRIP,      /* index 0: rows a work-item, 1: columns a work-item, 2: work-items along x, 3: along y,
+    IP_SLOT_REGION, /* index 0..5: z0 z1 y0 y1 x0 x1 of the launch */
+    IP_SLOT_STRIP,  /* index 0: rows a work-item, 1: columns a work-item, 2: work-items along x, 3: along y,
                          * 4: columns of a panel, which are walked at once */
-    IP_SLOT_DIM,        /* stage's extent `index` (0..2) */
-    IP_SLOT_START,      /* stage's buffer: where its element 0 of row 0 of plane 0 is, or would be: the buffer holds a region; wide */
-    IP_SLOT_ORIGIN,     /* stage's buffer: region origin `index` (0..2) */
-    IP_SLOT_PITCH,      /* stage's buffer: elements a row */
-    IP_SLOT_PLANE,      /* stage's buffer: elements a plane; wide */
-    IP_SLOT_PLANES,     /* stage's buffer: how many there are */
-    IP_SLOT_RING_OFFSET,/* stage's ring: first byte / 64 within the work-item's scratch */
-    IP_SLOT_RING_PITCH, /* stage's ring: elements a row */
-    IP_SLOT_IS_LARGE,   /* larger than caches is, index 0: what the kernel writes row by row, 0 or 1; 1: what it reads, 0 or how
-                         * ip_fetch_next() fetches it */
-    IP_SLOT_SUMS,       /* stage's running sum `index`: where its row starts, as IP_SLOT_RING_OFFSET */
-    IP_SLOT_SCRATCH,    /* index 0: scratch of a work-item, 1: where the first one's starts; in units of 64 bytes */
-    IP_SLOT_PARTIAL,    /* a fold's partial results, one a work-item: where they start, in units of 64 bytes */
-    IP_SLOT_PARAM,      /* a number; wide for 8-byte dtypes */
-    IP_SLOT_TABLE,      /* where the table's elements start in P */
-    IP_SLOT_ITEMS,      /* number of work-items of the main kernel (finish kernels) */
-    IP_SLOT_SCAN        /* recurrences: index is an ip_scan_slot */
+    IP_SLOT_DIM,    /* stage's extent `index` (0..2) */
+    /* stage's buffer: where its element 0 of row 0 of plane 0 is, or would be: the buffer holds a region; wide */
+    IP_SLOT_START,
+    IP_SLOT_ORIGIN,      /* stage's buffer: region origin `index` (0..2) */
+    IP_SLOT_PITCH,       /* stage's buffer: elements a row */
+    IP_SLOT_PLANE,       /* stage's buffer: elements a plane; wide */
+    IP_SLOT_PLANES,      /* stage's buffer: how many there are */
+    IP_SLOT_RING_OFFSET, /* stage's ring: first byte / 64 within the work-item's scratch */
+    IP_SLOT_RING_PITCH,  /* stage's ring: elements a row */
+    /* larger than caches is, index 0: what the kernel writes row by row, 0 or 1; 1: what it reads, 0 or how
+     * ip_fetch_next() fetches it */
+    IP_SLOT_IS_LARGE,
+    IP_SLOT_SUMS,    /* stage's running sum `index`: where its row starts, as IP_SLOT_RING_OFFSET */
+    IP_SLOT_SCRATCH, /* index 0: scratch of a work-item, 1: where the first one's starts; in units of 64 bytes */
+    IP_SLOT_PARTIAL, /* a fold's partial results, one a work-item: where they start, in units of 64 bytes */
+    IP_SLOT_PARAM,   /* a number; wide for 8-byte dtypes */
+    IP_SLOT_TABLE,   /* where the table's elements start in P */
+    IP_SLOT_ITEMS,   /* number of work-items of the main kernel (finish kernels) */
+    IP_SLOT_SCAN     /* recurrences: index is an ip_scan_slot */
 } ip_slot_kind;
 
 enum {
-    IP_SCAN_PIECE = 256,     /* steps along x whose results are made together, where they stream; */
-    IP_SCAN_PIECE_ENDS = 128 /* bytes more than theirs that a lane has for them: the line of 64 they begin in, and the one they end in */
+    IP_SCAN_PIECE = 256, /* steps along x whose results are made together, where they stream; */
+    /* bytes more than theirs that a lane has for them: the line of 64 they begin in, and the one they end in */
+    IP_SCAN_PIECE_ENDS = 128
 };
 
 /* Numbers that a kernel of a recurrence is given. */
 typedef enum ip_scan_slot {
-    IP_SCAN_BLOCKS,     /* blocks of a line */
-    IP_SCAN_STEPS,      /* elements of a block along the line */
-    IP_SCAN_CHUNK,      /* lines along z or y: columns of a work-item; else: rows of a work-item */
-    IP_SCAN_ROWS,       /* lines along z: rows of a work-item */
-    IP_SCAN_FIRST_X, IP_SCAN_FIRST_Y, IP_SCAN_FIRST_Z, /* number of the first work-item of the launch */
-    IP_SCAN_ITEMS_X, IP_SCAN_ITEMS_Y, /* work-items along x, along y */
-    IP_SCAN_FROM_BLOCK, IP_SCAN_TO_BLOCK, /* blocks of each line whose totals become carries */
-    IP_SCAN_LINES,      /* where the memory begins that results are made in, and what a work-item has of it; in units of 64 bytes */
+    IP_SCAN_BLOCKS, /* blocks of a line */
+    IP_SCAN_STEPS,  /* elements of a block along the line */
+    IP_SCAN_CHUNK,  /* lines along z or y: columns of a work-item; else: rows of a work-item */
+    IP_SCAN_ROWS,   /* lines along z: rows of a work-item */
+    IP_SCAN_FIRST_X,
+    IP_SCAN_FIRST_Y,
+    IP_SCAN_FIRST_Z, /* number of the first work-item of the launch */
+    IP_SCAN_ITEMS_X,
+    IP_SCAN_ITEMS_Y, /* work-items along x, along y */
+    IP_SCAN_FROM_BLOCK,
+    IP_SCAN_TO_BLOCK, /* blocks of each line whose totals become carries */
+    /* where the memory begins that results are made in, and what a work-item has of it; in units of 64 bytes */
+    IP_SCAN_LINES,
     IP_SCAN_LINE,
     IP_N_SCAN_SLOTS
 } ip_scan_slot;
@@ -140,109 +162,121 @@ bool ip_slot_is_wide(const ip_slot *slot);
 
 /* A place of checked mode in a kernel's text; its number is its position in ip_kernel.checks. */
 typedef enum ip_check_kind { IP_CHECK_READ, IP_CHECK_WRITE, IP_CHECK_FINITE } ip_check_kind;
-typedef struct ip_check { ip_check_kind kind; const ip_stage *stage; } ip_check;
+typedef struct ip_check {
+    ip_check_kind kind;
+    const ip_stage *stage;
+} ip_check;
 
 /* Files of shaders/ whose functions kernels may call. The first stands before every kernel, others where they are
  * called. */
 typedef enum ip_helpers {
-    IP_HELPERS_COMMON, IP_HELPERS_FUNCTIONS, IP_HELPERS_WEIGH, IP_HELPERS_STRETCH, IP_N_HELPERS
+    IP_HELPERS_COMMON,
+    IP_HELPERS_FUNCTIONS,
+    IP_HELPERS_WEIGH,
+    IP_HELPERS_STRETCH,
+    IP_N_HELPERS
 } ip_helpers;
 
 typedef struct ip_kernel {
     char name[80];
     ip_schedule schedule;
-    ip_stage **stages;       /* computed here, in order */
+    ip_stage **stages; /* computed here, in order */
     int n_stages;
-    ip_placed *placed;       /* rows, tiles: every stage computed here, copies included, in order */
+    ip_placed *placed; /* rows, tiles: every stage computed here, copies included, in order */
     int n_placed;
-    ip_stage **inputs;       /* read from buffers: sources and other kernels' outputs */
+    ip_stage **inputs; /* read from buffers: sources and other kernels' outputs */
     int n_inputs;
-    ip_stage **outputs;      /* those of them that are written to buffers, in order */
+    ip_stage **outputs; /* those of them that are written to buffers, in order */
     int n_outputs;
     ip_stage **tables;
     int n_tables;
     ip_slot *slots;
     int n_slots, slots_capacity;
     bool has_scratch;
-    unsigned helpers;        /* bit n: it calls functions of that ip_helpers */
-    bool looks_up;           /* work-items read a table at places of their own */
-    int64_t read_bytes;      /* rows: of a column, all rows of inputs that are read at once */
-    int64_t ring_bytes;      /* rows: of a column, all rows that are kept */
-    int planes_at_once;      /* rows: that a work-item makes, row by row; 0: one (emit_across.c, Note [Walking planes]) */
-    bool reads_across;       /* elements beside each other are read from rows below each other: a transpose */
-    int columns_beyond;      /* rows: that a panel makes beyond its own, to fill the line it ends in: emit_stream.c, Note [Lines of panels] */
-    bool reads_other_rows;   /* inputs are read in other rows than the one that is made, or at places that are computed */
-    bool reads_in_pieces;    /* rows: what is made of a row is made of elements that lie all over it */
-    bool whole_rows;         /* a wrap border needs complete rows: no split along x */
-    int n_folds;             /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
-    bool in_groups;          /* opaque: work-groups of many items, as GPUs want them */
-    bool is_scan;            /* its output is a SCAN: where it has blocks NAME_totals and NAME_carry run before NAME */
-    ip_tiling tiling;        /* tiles */
+    unsigned helpers;   /* bit n: it calls functions of that ip_helpers */
+    bool looks_up;      /* work-items read a table at places of their own */
+    int64_t read_bytes; /* rows: of a column, all rows of inputs that are read at once */
+    int64_t ring_bytes; /* rows: of a column, all rows that are kept */
+    /* rows: that a work-item makes, row by row; 0: one (emit_across.c, Note [Walking planes]) */
+    int planes_at_once;
+    bool reads_across; /* elements beside each other are read from rows below each other: a transpose */
+    /* rows: that a panel makes beyond its own, to fill the line it ends in: emit_stream.c, Note [Lines of panels] */
+    int columns_beyond;
+    /* inputs are read in other rows than the one that is made, or at places that are computed */
+    bool reads_other_rows;
+    bool reads_in_pieces; /* rows: what is made of a row is made of elements that lie all over it */
+    bool whole_rows;      /* a wrap border needs complete rows: no split along x */
+    int n_folds;          /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
+    bool in_groups;       /* opaque: work-groups of many items, as GPUs want them */
+    bool is_scan;         /* its output is a SCAN: where it has blocks NAME_totals and NAME_carry run before NAME */
+    ip_tiling tiling;     /* tiles */
     ip_texture textures[IP_MAX_TEXTURES]; /* texture: inputs that are images */
     int n_textures;
-    int lanes;               /* recurrences along x: lines that a work-item walks at once */
-    int states;              /* recurrences: states of a line that are kept, 1 or 2 */
-    bool has_line;           /* recurrences: work-items have memory that results are made in where they stream */
-    int64_t domain[4];       /* what the work-items walk */
-    char ops[192];           /* "boxblur,blend,overlay" */
-    char reason[200];        /* why its first output was not fused into a reader; "" */
-    char fallback[160];      /* why a forced schedule was not used; "" */
-    char library[160];       /* opaque: whether a library computes it instead, as run/ tells; "" */
-    char *source;            /* OpenCL C of this kernel (and NAME_finish), without shaders/helpers.cl; owned */
-    ip_check *checks;        /* checked mode: the kernel has an argument more, behind P */
+    int lanes;          /* recurrences along x: lines that a work-item walks at once */
+    int states;         /* recurrences: states of a line that are kept, 1 or 2 */
+    bool has_line;      /* recurrences: work-items have memory that results are made in where they stream */
+    int64_t domain[4];  /* what the work-items walk */
+    char ops[192];      /* "boxblur,blend,overlay" */
+    char reason[200];   /* why its first output was not fused into a reader; "" */
+    char fallback[160]; /* why a forced schedule was not used; "" */
+    char library[160];  /* opaque: whether a library computes it instead, as run/ tells; "" */
+    char *source;       /* OpenCL C of this kernel (and NAME_finish), without shaders/helpers.cl; owned */
+    ip_check *checks;   /* checked mode: the kernel has an argument more, behind P */
     int n_checks;
     bool uses_f64;
 } ip_kernel;
 
 typedef struct ip_plan {
-    ip_ir *ir;               /* owned */
+    ip_ir *ir; /* owned */
     ip_kernel *kernels;
     int n_kernels;
-    int n_nodes;             /* distinct graph nodes */
-    ip_stage **outputs;      /* for each requested array its stage */
+    int n_nodes;        /* distinct graph nodes */
+    ip_stage **outputs; /* for each requested array its stage */
     int n_outputs;
-    imgpar_array **held;     /* edges to the graph below, so that stages may borrow nodes */
+    imgpar_array **held; /* edges to the graph below, so that stages may borrow nodes */
     int n_held;
     bool uses_f64;
 } ip_plan;
 
 /* What the schedules tiles and texture may know of the device. */
 typedef struct ip_target {
-    int group_width, group_height; /* work-items of a tile; powers of two */
-    int most_items;          /* of a larger group, where that pays */
-    uint64_t local_bytes;    /* of a work-group's memory */
-    uint64_t constant_bytes; /* of __constant memory that is faster than __global; 0: none is */
+    int group_width, group_height;     /* work-items of a tile; powers of two */
+    int most_items;                    /* of a larger group, where that pays */
+    uint64_t local_bytes;              /* of a work-group's memory */
+    uint64_t constant_bytes;           /* of __constant memory that is faster than __global; 0: none is */
     int64_t image_width, image_height; /* the largest image; 0: there are none */
-    unsigned texel_channels; /* bit n: images may have n channels: 1, 2, 4 */
-    unsigned half_channels;  /* the same for f16 */
+    unsigned texel_channels;           /* bit n: images may have n channels: 1, 2, 4 */
+    unsigned half_channels;            /* the same for f16 */
 } ip_target;
 
 /* Numbers that decide how fast something is computed, never what: found by measuring, where somebody asked for that. */
 typedef struct ip_tuning {
-    ip_schedule schedule;    /* AUTO: the one that suits the device's class */
-    int vector_bytes;        /* of the vectors that loops are written for; a power of two */
-    int strip_bytes;         /* rows: what a strip of a chain keeps and reads at a time */
-    int stream_bytes;        /* rows: what a kernel reads, or writes, from this size on is streamed: emit_stream.c */
-    int max_stages;          /* of a kernel: where fusion ends */
+    ip_schedule schedule; /* AUTO: the one that suits the device's class */
+    int vector_bytes;     /* of the vectors that loops are written for; a power of two */
+    int strip_bytes;      /* rows: what a strip of a chain keeps and reads at a time */
+    int stream_bytes;     /* rows: what a kernel reads, or writes, from this size on is streamed: emit_stream.c */
+    int max_stages;       /* of a kernel: where fusion ends */
 } ip_tuning;
 enum { IP_MAX_STAGES = 32 };
 
 typedef struct ip_compile_options {
-    bool is_cpu;             /* the device suits the rows schedule, else tiles */
+    bool is_cpu; /* the device suits the rows schedule, else tiles */
     ip_target target;
     bool fuse;
-    bool keep_stages;        /* no inlining at all: for the reference interpreter */
-    bool totals;             /* folds that are asked for store their totals: run/totals.c, Note [Totals] */
-    bool is_step;            /* of a loop: it runs again and again, and reads what it made before */
-    int steps;               /* of a loop, taken at once: one step reads at placeholders[k] what the one before it made of arrays[k]; 0, 1: one */
+    bool keep_stages; /* no inlining at all: for the reference interpreter */
+    bool totals;      /* folds that are asked for store their totals: run/totals.c, Note [Totals] */
+    bool is_step;     /* of a loop: it runs again and again, and reads what it made before */
+    /* of a loop, taken at once: one step reads at placeholders[k] what the one before it made of arrays[k]; 0, 1:
+     * one */
+    int steps;
     imgpar_array *const *placeholders; /* as many as arrays, where there are several steps */
     ip_tuning tuning;
-    bool pragmas;            /* the device's compiler knows "#pragma clang loop" */
-    bool own_functions;      /* exp, log, sin and so on are those of shaders/functions.cl */
-    bool streams;            /* and how to fetch ahead and to store past the caches: compile/emit_stream.c */
-    bool checks;             /* checked mode: compile/emit_check.c */
-    const char *dump;        /* IMGPAR_DUMP: passes whose result goes to log; NULL */
-    ip_str *log;             /* receives dumps; NULL */
+    bool pragmas;       /* the device's compiler knows "#pragma clang loop" */
+    bool own_functions; /* exp, log, sin and so on are those of shaders/functions.cl */
+    bool streams;       /* and how to fetch ahead and to store past the caches: compile/emit_stream.c */
+    bool checks;        /* checked mode: compile/emit_check.c */
+    const char *dump;   /* IMGPAR_DUMP: passes whose result goes to log; NULL */
+    ip_str *log;        /* receives dumps; NULL */
 } ip_compile_options;
 
 /* arrays: what is asked for, none of them an error. */
@@ -250,16 +284,16 @@ imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile
                          ip_error *err);
 void ip_plan_free(ip_plan *plan);
 
-/* format "text", "dot", "json", "cl"; sharing: a line on the devices that are to run it, NULL: there is nothing to say. New string
- * in *out. */
+/* format "text", "dot", "json", "cl"; sharing: a line on the devices that are to run it, NULL: there is nothing to say.
+ * New string in *out. */
 imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, const char *sharing, char **out, ip_error *err);
 
 /* Where a kernel of the rows or tiles schedule keeps a stage; NULL: it does not. */
 ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage);
 /* Its readers find it in a ring or tile, edges filled in. */
 bool ip_placed_is_kept(const ip_placed *placed);
-/* Elements of a ring's row before that of its first column, which begins with a line of the cache: the columns that the pad has there, at least.
- * (What is stored across lines takes twice as long.) */
+/* Elements of a ring's row before that of its first column, which begins with a line of the cache: the columns that the
+ * pad has there, at least. (What is stored across lines takes twice as long.) */
 int ip_placed_before(const ip_placed *placed);
 /* The kernel uses the rows schedule, or pixels and computes folds, and is no recurrence: work-items walk strips. */
 bool ip_kernel_walks_rows(const ip_kernel *kernel);
@@ -269,14 +303,16 @@ const ip_texture *ip_kernel_texture(const ip_kernel *kernel, const ip_stage *sta
 bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage);
 /* Rows that a strip computes beyond its own, to fill its rings. */
 int ip_kernel_halo(const ip_kernel *kernel);
-/* How many rows of the output take about as long as what a strip computes beyond its own: the halo, or more where rows of another height
- * are made first. */
+/* How many rows of the output take about as long as what a strip computes beyond its own: the halo, or more where rows
+ * of another height are made first. */
 int64_t ip_kernel_rows_twice(const ip_kernel *kernel);
 /* Columns of a panel, at least, where rows are so many: what it computes beyond its own stays little. */
 int64_t ip_kernel_least_columns(const ip_kernel *kernel);
-/* Work-items walk their strip in panels, which share a scratch: strips that keep rows and may be cut along x (division.c, Note [Panels]). */
+/* Work-items walk their strip in panels, which share a scratch: strips that keep rows and may be cut along x
+ * (division.c, Note [Panels]). */
 bool ip_kernel_walks_panels(const ip_kernel *kernel);
-/* Operations on an element of the kernel's domain. What hand-written kernels do is not known; but a part of it is that part. */
+/* Operations on an element of the kernel's domain. What hand-written kernels do is not known; but a part of it is that
+ * part. */
 double ip_kernel_cost(const ip_plan *plan, const ip_kernel *kernel);
 
 /* Counters of a bin in a partial result of a histogram, which is that many histograms. */
@@ -294,16 +330,18 @@ uint64_t ip_region_bytes(const ip_region *region, const ip_stage *stage);
 void ip_kernel_demand(const ip_plan *plan, const ip_kernel *kernel, const ip_stage *input, const ip_region *region,
                       ip_region *needed);
 /* The bytes that kernel then needs of its inputs, each once, and makes of its outputs. */
-typedef struct ip_traffic { uint64_t read, written; } ip_traffic;
+typedef struct ip_traffic {
+    uint64_t read, written;
+} ip_traffic;
 ip_traffic ip_kernel_traffic(const ip_plan *plan, const ip_kernel *kernel, const ip_region *region);
 
 /* Bounds inference (bounds.c): from what is wanted of the results backwards, what is needed of every stage. */
 typedef struct ip_bounds {
     const ip_plan *plan;
-    const ip_region *wanted; /* by output */
+    const ip_region *wanted;                                   /* by output */
     ip_region (*seen)(const void *user, const ip_stage *fold); /* what a fold sees of what it folds; NULL: everything */
-    const void *user;        /* of seen */
-    ip_region *needed;       /* by stage id, filled by ip_bounds_infer() as is_needed is */
+    const void *user;                                          /* of seen */
+    ip_region *needed; /* by stage id, filled by ip_bounds_infer() as is_needed is */
     bool *is_needed;
 } ip_bounds;
 void ip_bounds_infer(const ip_bounds *bounds);

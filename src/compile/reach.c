@@ -3,13 +3,12 @@
  * How far a load reaches beyond the element that reads.
  *
  * Note [Reading near edges]
- * A reader at row r that looks at r + d reads row f(r + d), f being the border rule. For
- * replicate and both reflections f never moves two rows further apart than they were
- * and keeps rows inside where they are, so |f(r + d) - r| <= |d|: a window made symmetric
- * (reflections) or made to contain 0 (replicate, constant) holds every row that can be asked for. Wrap is
- * not like that: rows from the opposite edge are not in a ring, so it is refused
- * vertically; horizontally it needs whole rows, and is refused in tiles. Copies of a source are the exception: they hold
- * row r of the endless pattern, whatever source row that is, so a reader does not wrap at all.
+ * A reader at row r that looks at r + d reads row f(r + d), f being the border rule. For replicate and both reflections
+ * f never moves two rows further apart than they were and keeps rows inside where they are, so |f(r + d) - r| <= |d|: a
+ * window made symmetric (reflections) or made to contain 0 (replicate, constant) holds every row that can be asked for.
+ * Wrap is not like that: rows from the opposite edge are not in a ring, so it is refused vertically; horizontally it
+ * needs whole rows, and is refused in tiles. Copies of a source are the exception: they hold row r of the endless
+ * pattern, whatever source row that is, so a reader does not wrap at all.
  */
 #include "base/dtype.h"
 #include "base/integers.h"
@@ -17,17 +16,13 @@
 
 ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis)
 {
-    if (x->op == IP_X_COORD && x->axis == axis)
-        return ip_x_int(ir, IMGPAR_I32, 0);
-    if (x->op != IP_X_ADD && x->op != IP_X_SUB)
-        return NULL;
+    if (x->op == IP_X_COORD && x->axis == axis) return ip_x_int(ir, IMGPAR_I32, 0);
+    if (x->op != IP_X_ADD && x->op != IP_X_SUB) return NULL;
     for (int side = 0; side < (x->op == IP_X_ADD ? 2 : 1); side++) {
         ip_expr *other = x->arg[1 - side];
-        if (other->uses & (IP_USES_X | IP_USES_C))
-            continue;
+        if (other->uses & (IP_USES_X | IP_USES_C)) continue;
         ip_expr *rest = ip_x_offset_from(ir, x->arg[side], axis);
-        if (rest)
-            return ip_x_binary(ir, x->op, rest, other);
+        if (rest) return ip_x_binary(ir, x->op, rest, other);
     }
     return NULL;
 }
@@ -84,9 +79,9 @@ bool ip_load_reads_beside(ip_ir *ir, const ip_expr *load, const int64_t domain[4
     ip_index x = ip_x_classify(ir, load->arg[2]);
     *lo = x.lo;
     *hi = x.hi;
-    return load->border != IP_BORDER_NONE && load->source->kind != IP_STAGE_TABLE && load->source->dims[2] == domain[2]
-        && x.kind == IP_INDEX_UNIT && x.axis == 2 && (x.lo != 0 || x.hi != 0)
-        && !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+    return load->border != IP_BORDER_NONE && load->source->kind != IP_STAGE_TABLE &&
+           load->source->dims[2] == domain[2] && x.kind == IP_INDEX_UNIT && x.axis == 2 && (x.lo != 0 || x.hi != 0) &&
+           !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
 }
 
 static void contract(int *lo, int *hi, int border)

@@ -16,13 +16,16 @@
 #include "base/dtype.h"
 #include "compile/passes.h"
 
-enum { MAX_CHANNELS = 4, MAX_BYTES = 8 /* of all values spread for a stage: beyond, copying costs more than it saves */ };
+enum {
+    MAX_CHANNELS = 4,
+    MAX_BYTES = 8 /* of all values spread for a stage: beyond, copying costs more than it saves */
+};
 
 typedef struct search {
     ip_ir *ir;
     int64_t channels;
     ip_spread *spread;
-    bool is_flat;      /* so far, once the values found are spread */
+    bool is_flat; /* so far, once the values found are spread */
     int bytes;
 } search;
 
@@ -39,8 +42,7 @@ static bool check_number(ip_expr *x, void *user)
 static bool is_by_number(ip_ir *ir, ip_expr *x)
 {
     bool fits = (x->uses & (IP_USES_X | IP_USES_C)) == (IP_USES_X | IP_USES_C) && x->op != IP_X_LOAD;
-    if (fits)
-        ip_x_descend(ir, x, check_number, &fits);
+    if (fits) ip_x_descend(ir, x, check_number, &fits);
     return fits;
 }
 
@@ -50,13 +52,10 @@ static int size_of(const ip_expr *x) { return (int)ip_dtype(x->dtype)->size_byte
 static ip_expr *only_shared_argument(const ip_expr *x)
 {
     ip_expr *found = NULL;
-    if (x->op == IP_X_LOAD || x->op == IP_X_WINDOW)
-        return NULL;
+    if (x->op == IP_X_LOAD || x->op == IP_X_WINDOW) return NULL;
     for (int k = 0; k < x->n_args; k++) {
-        if (!is_shared(x->arg[k]) || x->arg[k] == found)
-            continue;
-        if (found)
-            return NULL;
+        if (!is_shared(x->arg[k]) || x->arg[k] == found) continue;
+        if (found) return NULL;
         found = x->arg[k];
     }
     return found;
@@ -66,8 +65,7 @@ static ip_expr *narrowest(ip_expr *x)
 {
     ip_expr *best = x;
     for (ip_expr *y = x; y; y = only_shared_argument(y))
-        if (size_of(y) < size_of(best))
-            best = y;
+        if (size_of(y) < size_of(best)) best = y;
     return best;
 }
 
@@ -76,8 +74,7 @@ static void take(search *s, ip_expr *x)
     ip_spread *spread = s->spread;
     ip_expr *value = is_shared(x) ? narrowest(x) : x;
     for (int k = 0; k < spread->n; k++)
-        if (spread->values[k] == value)
-            return;
+        if (spread->values[k] == value) return;
     s->bytes += size_of(value);
     if (spread->n == IP_MAX_SPREAD || s->bytes > MAX_BYTES || value->uses & (IP_USES_TAP | IP_USES_ACC))
         s->is_flat = false;
@@ -88,13 +85,12 @@ static void take(search *s, ip_expr *x)
 static bool look(ip_expr *x, void *user)
 {
     search *s = user;
-    if (!s->is_flat || !(x->uses & (IP_USES_X | IP_USES_C)))
-        return false;
+    if (!s->is_flat || !(x->uses & (IP_USES_X | IP_USES_C))) return false;
     if (is_shared(x) || is_by_number(s->ir, x))
         take(s, x);
     else if (x->op == IP_X_LOAD)
-        s->is_flat = x->source->dims[3] == s->channels && x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3
-            && (!(x->arg[2]->uses & IP_USES_X) || ip_x_offset_from(s->ir, x->arg[2], 2));
+        s->is_flat = x->source->dims[3] == s->channels && x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3 &&
+                     (!(x->arg[2]->uses & IP_USES_X) || ip_x_offset_from(s->ir, x->arg[2], 2));
     else if (x->op == IP_X_COORD || x->op == IP_X_BORDER)
         s->is_flat = false;
     else
@@ -107,10 +103,8 @@ static ip_expr *only_argument(const ip_expr *x)
 {
     ip_expr *found = NULL;
     for (int k = 0; k < x->n_args && x->op != IP_X_LOAD && x->op != IP_X_WINDOW; k++) {
-        if (!(x->arg[k]->uses & (IP_USES_X | IP_USES_C)) || x->arg[k] == found)
-            continue;
-        if (found)
-            return NULL;
+        if (!(x->arg[k]->uses & (IP_USES_X | IP_USES_C)) || x->arg[k] == found) continue;
+        if (found) return NULL;
         found = x->arg[k];
     }
     return found;
@@ -120,8 +114,7 @@ static bool is_made_of_another(const ip_spread *spread, const ip_expr *value)
 {
     for (const ip_expr *x = only_argument(value); x; x = only_argument(x))
         for (int k = 0; k < spread->n; k++)
-            if (spread->values[k] == x)
-                return true;
+            if (spread->values[k] == x) return true;
     return false;
 }
 
@@ -131,19 +124,16 @@ static void drop_made_of_others(ip_spread *spread)
     ip_spread all = *spread;
     spread->n = 0;
     for (int k = 0; k < all.n; k++)
-        if (!is_made_of_another(&all, all.values[k]))
-            spread->values[spread->n++] = all.values[k];
+        if (!is_made_of_another(&all, all.values[k])) spread->values[spread->n++] = all.values[k];
 }
 
 bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *spread)
 {
     search s = { .ir = ir, .channels = channels, .spread = spread, .is_flat = true };
     spread->n = 0;
-    if (channels < 2 || channels > MAX_CHANNELS || is_shared(body))
-        return false;
+    if (channels < 2 || channels > MAX_CHANNELS || is_shared(body)) return false;
     ip_x_descend(ir, body, look, &s);
-    if (!s.is_flat || ir->failed)
-        spread->n = 0;
+    if (!s.is_flat || ir->failed) spread->n = 0;
     drop_made_of_others(spread);
     return s.is_flat && !ir->failed;
 }

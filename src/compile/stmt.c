@@ -13,8 +13,7 @@ const char *ip_text(ip_ir *ir, const char *format, ...)
     int n = vsnprintf(buf, sizeof buf, format, args);
     va_end(args);
     char *text = n >= 0 ? ip_ir_alloc(ir, (size_t)n + 1, 1) : NULL;
-    if (!text)
-        return "";
+    if (!text) return "";
     if ((size_t)n < sizeof buf) {
         memcpy(text, buf, (size_t)n + 1);
         return text;
@@ -42,7 +41,8 @@ ip_stmt *ip_s_add(ip_ir *ir, ip_stmt *parent, ip_stmt_kind kind, const char *a, 
     return s;
 }
 
-/* One line: the strings up to a NULL, one after the other. Programs are long, and formatting them took most of a launch's time. */
+/* One line: the strings up to a NULL, one after the other. Programs are long, and formatting them took most of a
+ * launch's time. */
 static void line(ip_str *out, int indent, ...) __attribute__((sentinel));
 static void line(ip_str *out, int indent, ...)
 {
@@ -60,15 +60,17 @@ static void line(ip_str *out, int indent, ...)
 
 static void print_hint(const ip_stmt *s, int indent, ip_str *out)
 {
-    if (s->parallel == IP_FEW)
-        line(out, indent, FEW, NULL);
-    if (s->parallel == IP_SERIAL || s->parallel == IP_FEW || s->vector_width <= 1)
-        return;
+    if (s->parallel == IP_FEW) line(out, indent, FEW, NULL);
+    if (s->parallel == IP_SERIAL || s->parallel == IP_FEW || s->vector_width <= 1) return;
     char width[16];
     snprintf(width, sizeof width, "%d", s->vector_width);
     bool is_sum = s->parallel == IP_REDUCTION;
-    const char *rest = is_sum ? " interleave_count(4)" : s->in_lanes ? " interleave_count(1) unroll(disable)" : s->is_whole ? " interleave_count(1)" : "";
-    line(out, indent, "#pragma clang loop vectorize(", is_sum ? "enable" : "assume_safety", ") vectorize_width(", width, ")", rest, NULL);
+    const char *rest = is_sum        ? " interleave_count(4)"
+                       : s->in_lanes ? " interleave_count(1) unroll(disable)"
+                       : s->is_whole ? " interleave_count(1)"
+                                     : "";
+    line(out, indent, "#pragma clang loop vectorize(", is_sum ? "enable" : "assume_safety", ") vectorize_width(", width,
+         ")", rest, NULL);
 }
 
 static void print_braced(const ip_stmt *s, int indent, bool pragmas, ip_str *out)
@@ -79,7 +81,8 @@ static void print_braced(const ip_stmt *s, int indent, bool pragmas, ip_str *out
 
 static void print_elements(const ip_stmt *s, int indent, bool pragmas, ip_str *out)
 {
-    line(out, indent, "for (int ", s->a, " = ", s->b, "; ", s->a, " < ", s->c, "; ", s->a, " += ", s->d ? s->d : "1", ") {", NULL);
+    line(out, indent, "for (int ", s->a, " = ", s->b, "; ", s->a, " < ", s->c, "; ", s->a, " += ", s->d ? s->d : "1",
+         ") {", NULL);
     print_braced(s, indent, pragmas, out);
 }
 
@@ -90,7 +93,8 @@ static void print_lanes(const ip_stmt *s, int indent, ip_str *out)
     snprintf(width, sizeof width, "%d", s->vector_width);
     line(out, indent, "if (", s->c, " - ", s->b, " >= ", width, ") {", NULL);
     line(out, indent + 4, FEW, NULL);
-    line(out, indent + 4, "for (int ", s->a, "_from = ", s->b, "; ", s->a, "_from < ", s->c, "; ", s->a, "_from += ", width, ") {", NULL);
+    line(out, indent + 4, "for (int ", s->a, "_from = ", s->b, "; ", s->a, "_from < ", s->c, "; ", s->a,
+         "_from += ", width, ") {", NULL);
     line(out, indent + 8, "const int ", s->a, "_first = min(", s->a, "_from, ", s->c, " - ", width, ");", NULL);
     print_hint(s, indent + 8, out);
     line(out, indent + 8, "for (int lane = 0; lane < ", width, "; lane += 1) {", NULL);
@@ -122,8 +126,7 @@ void ip_s_print(const ip_stmt *block, int indent, bool pragmas, ip_str *out)
                 print_lanes(s, indent, out);
                 break;
             }
-            if (pragmas)
-                print_hint(s, indent, out);
+            if (pragmas) print_hint(s, indent, out);
             print_elements(s, indent, pragmas, out);
             break;
         case IP_S_BLOCK:

@@ -11,14 +11,14 @@
 #include "ir/stage.h"
 
 typedef enum ip_stmt_kind {
-    IP_S_NOTE,    /* a: comment */
-    IP_S_LET,     /* const a b = c; type, name, value */
-    IP_S_VAR,     /* a b = c; one that changes, or an array (c NULL) */
-    IP_S_STORE,   /* a = b; or any statement in a (b NULL) */
-    IP_S_FOR,     /* for (int a = b; a < c; a += d) children */
-    IP_S_IF,      /* if (a) children */
-    IP_S_BLOCK,   /* children, as a scope for names */
-    IP_S_BARRIER  /* all work-items of the group meet; memory in a ("LOCAL") */
+    IP_S_NOTE,   /* a: comment */
+    IP_S_LET,    /* const a b = c; type, name, value */
+    IP_S_VAR,    /* a b = c; one that changes, or an array (c NULL) */
+    IP_S_STORE,  /* a = b; or any statement in a (b NULL) */
+    IP_S_FOR,    /* for (int a = b; a < c; a += d) children */
+    IP_S_IF,     /* if (a) children */
+    IP_S_BLOCK,  /* children, as a scope for names */
+    IP_S_BARRIER /* all work-items of the group meet; memory in a ("LOCAL") */
 } ip_stmt_kind;
 
 /* What a FOR promises about its iterations. */
@@ -33,9 +33,9 @@ typedef struct ip_stmt {
     ip_stmt_kind kind;
     const char *a, *b, *c, *d;
     ip_parallel parallel;
-    int vector_width;      /* FOR: hint; 0: none */
-    bool is_whole;         /* FOR: runs over whole vectors of that width */
-    bool in_lanes;         /* FOR, b and c are names: each vector is a loop over its lanes, the last one begins early */
+    int vector_width; /* FOR: hint; 0: none */
+    bool is_whole;    /* FOR: runs over whole vectors of that width */
+    bool in_lanes;    /* FOR, b and c are names: each vector is a loop over its lanes, the last one begins early */
     struct ip_stmt *first, *last, *next;
 } ip_stmt;
 

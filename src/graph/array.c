@@ -22,8 +22,11 @@
 /* The answer when there is no memory even for an error; release leaves it alone. */
 static char no_memory_text[] = "out of host memory";
 static imgpar_array no_memory = {
-    .handles = 1, .edges = 1, .lock = PTHREAD_MUTEX_INITIALIZER,
-    .status = IMGPAR_E_HOST_MEMORY, .message = no_memory_text,
+    .handles = 1,
+    .edges = 1,
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .status = IMGPAR_E_HOST_MEMORY,
+    .message = no_memory_text,
 };
 
 /* ---- making -------------------------------------------------------------------- */
@@ -222,7 +225,4 @@ const ip_param *ip_param_get(const imgpar_array *a, const char *name)
     return NULL;
 }
 
-double ip_param_number(const imgpar_array *a, const char *name)
-{
-    return ip_param_get(a, name)->number;
-}
+double ip_param_number(const imgpar_array *a, const char *name) { return ip_param_get(a, name)->number; }

@@ -28,13 +28,15 @@ typedef struct ip_type {
     imgpar_space space;
     int rank;
     int64_t shape[IMGPAR_MAX_RANK];
-    double white; /* the number that is white; 0: data, which has none */
-    bool is_mask; /* white is 1, and a factor above 1 raises it (ops/white.h) */
+    double white;         /* the number that is white; 0: data, which has none */
+    bool is_mask;         /* white is 1, and a factor above 1 raises it (ops/white.h) */
     bool alpha_is_number; /* alpha was computed with, as in a - b: operators go on doing so (ops/coverage.h) */
 } ip_type;
 
 /* The value's smallest and largest possible element; -INFINITY, INFINITY: not known. */
-typedef struct ip_range { double lo, hi; } ip_range;
+typedef struct ip_range {
+    double lo, hi;
+} ip_range;
 
 /* A parameter of a node. Exactly the members of its kind are meaningful. */
 typedef struct ip_param {
@@ -47,24 +49,26 @@ typedef struct ip_param {
 
 /* Where a leaf's pixels come from. Shared by reference count. */
 typedef enum ip_source_kind {
-    IP_SOURCE_FILE, IP_SOURCE_BLOB, IP_SOURCE_PIXELS,
+    IP_SOURCE_FILE,
+    IP_SOURCE_BLOB,
+    IP_SOURCE_PIXELS,
     IP_SOURCE_BUFFER, /* data is an ip_buffer of run/ */
     IP_SOURCE_KERNEL  /* no leaf: data is what cl/ launches on the inputs */
 } ip_source_kind;
 typedef struct ip_source {
     atomic_int refs;
     ip_source_kind kind;
-    ip_file file;                /* FILE */
-    void *data;                  /* BLOB: encoded bytes, PIXELS: elements */
+    ip_file file; /* FILE */
+    void *data;   /* BLOB: encoded bytes, PIXELS: elements */
     size_t size_bytes;
     void (*on_release)(void *user, void *data); /* PIXELS that are borrowed; NULL: ip_free */
     void *user;
     bool borrowed;
     ip_fail_on fail_on;
-    ip_format format;            /* FILE, BLOB: as its header says */
-    int orientation;             /* the same */
-    uint64_t file_id;            /* FILE: of this opening, alone in its context; else 0 */
-    char *name;                  /* for messages and dumps */
+    ip_format format; /* FILE, BLOB: as its header says */
+    int orientation;  /* the same */
+    uint64_t file_id; /* FILE: of this opening, alone in its context; else 0 */
+    char *name;       /* for messages and dumps */
 } ip_source;
 
 /*
@@ -74,7 +78,7 @@ typedef struct ip_source {
  */
 typedef struct ip_loop {
     atomic_int refs;
-    pthread_mutex_t running;            /* held while it runs: the placeholders hold the carried values then */
+    pthread_mutex_t running; /* held while it runs: the placeholders hold the carried values then */
     int n_carried;
     imgpar_array **placeholder, **next; /* each an edge; same type pairwise */
     imgpar_array *until;                /* an edge, or NULL */
@@ -83,7 +87,10 @@ typedef struct ip_loop {
 
 /* A JPEG decoded at 1/by of its sides, which are full pixels: `before` of the first decoded pixels stand for nothing,
  * where the image was turned. In the order height, width. by 0: not shrunk. */
-typedef struct ip_shrink { int by; int64_t full[2], before[2]; } ip_shrink;
+typedef struct ip_shrink {
+    int by;
+    int64_t full[2], before[2];
+} ip_shrink;
 
 struct imgpar_array {
     atomic_int handles, edges;
@@ -94,8 +101,8 @@ struct imgpar_array {
     ip_param *params;      /* op->info.n_params of them */
     ip_type type;
     ip_range range;
-    bool bends;            /* a loop's literal-started value, or made of such and literals alone: as a literal it never widens
-                            * what it meets */
+    /* a loop's literal-started value, or made of such and literals alone: as a literal it never widens what it meets */
+    bool bends;
     ip_source *source;     /* leaves "open" and "data"; else NULL */
     ip_shrink shrink;      /* leaves that decode a JPEG smaller */
     ip_metadata *metadata; /* what is written with it where it is a picture; NULL: nothing */
@@ -104,12 +111,12 @@ struct imgpar_array {
     ip_loop *loop;         /* op "iterate"; param 0 is the projection; else NULL */
     uint64_t hash;         /* of op, params and the inputs' hashes: equal nodes are equal in it */
 
-    pthread_mutex_t lock;  /* guards what follows */
+    pthread_mutex_t lock; /* guards what follows */
     struct ip_value *value;
-    int n_users;           /* evaluations that rely on value, handles or not: loops (run/loop.c) */
-    bool is_value_lent;    /* value is there for those only, and goes with the last of them */
+    int n_users;        /* evaluations that rely on value, handles or not: loops (run/loop.c) */
+    bool is_value_lent; /* value is there for those only, and goes with the last of them */
     imgpar_status status;
-    char *message;         /* owned; NULL: "" */
+    char *message; /* owned; NULL: "" */
 
     imgpar_array *dead_next; /* while being freed: the next one to free */
 };
@@ -126,14 +133,16 @@ void ip_array_set_error(imgpar_array *a, imgpar_status status, const char *messa
 /* What its inputs hand on, and the hash; called once when the node is complete but for these. */
 void ip_array_complete(imgpar_array *a);
 /*
- * Metadata of a node that has none of its own, from its inputs (inherit.c): the first picture of the same kind, gray or coloured,
- * that tells a profile hands its metadata on, else the first that has any. Numbers have none, masks yield to pictures.
+ * Metadata of a node that has none of its own, from its inputs (inherit.c): the first picture of the same kind, gray or
+ * coloured, that tells a profile hands its metadata on, else the first that has any. Numbers have none, masks yield to
+ * pictures.
  */
 void ip_array_inherit(imgpar_array *a);
 /* What is written with a: NULL where a is no picture. Borrowed. */
 const ip_metadata *ip_array_metadata(const imgpar_array *a);
 enum { IP_WARNING_BYTES = 512 };
-/* "blend: profiles differ: ..." into buf of so many bytes, if pictures of different profiles meet in a or below it; "" if not. */
+/* "blend: profiles differ: ..." into buf of so many bytes, if pictures of different profiles meet in a or below it; ""
+ * if not. */
 char *ip_profile_warning(const imgpar_array *a, char *buf);
 /* The kept value, retained; NULL: none. Provided, like the two below, by run/value.c. */
 struct ip_value *ip_array_pin(imgpar_array *a);
@@ -143,7 +152,8 @@ void ip_value_release(struct ip_value *value); /* NULL is legal */
 uint64_t ip_context_max_pixels(const imgpar_context *ctx);
 /* A number above 0 for a file that is being opened, another one each time; provided by run/. */
 uint64_t ip_context_next_file(imgpar_context *ctx);
-/* IMGPAR_E_DEVICE_LOST in a process that was forked after ctx was opened: there neither its device nor its locks can be used. */
+/* IMGPAR_E_DEVICE_LOST in a process that was forked after ctx was opened: there neither its device nor its locks can be
+ * used. */
 imgpar_status ip_context_check(const imgpar_context *ctx, ip_error *err);
 /* Structural equality of two complete nodes whose inputs are pairwise identical pointers. */
 bool ip_array_same(const imgpar_array *a, const imgpar_array *b);
@@ -188,8 +198,8 @@ char *ip_shape_text(const ip_type *type, char *buf);
 ip_range ip_range_of(imgpar_dtype dtype);
 /* True for a leaf made from a literal number; *value is it. */
 bool ip_array_is_number(const imgpar_array *a, double *value, bool *fractional);
-/* True for that, and for what the carried values of loops that start from literals are: i64, f64 (fractional), or bool, which bend
- * to what they meet. */
+/* True for that, and for what the carried values of loops that start from literals are: i64, f64 (fractional), or bool,
+ * which bend to what they meet. */
 bool ip_array_bends(const imgpar_array *a, bool *fractional);
 
 /* The graph below n arrays as assignments of the pipeline language. New string, NULL without memory. */

@@ -118,9 +118,12 @@ static void write_literal(dump *d, double v, bool fractional)
 {
     char text[400];
     ip_number_text(v, text);
-    if (isinf(v)) strcpy(text, v < 0 ? "-1.0 / 0" : "1.0 / 0");
-    else if (isnan(v)) strcpy(text, "0.0 / 0");
-    else if (fractional && !strpbrk(text, ".e")) strcat(text, ".0");
+    if (isinf(v))
+        strcpy(text, v < 0 ? "-1.0 / 0" : "1.0 / 0");
+    else if (isnan(v))
+        strcpy(text, "0.0 / 0");
+    else if (fractional && !strpbrk(text, ".e"))
+        strcat(text, ".0");
     bool bare = v >= 0 && isfinite(v);
     if (!fractional && strpbrk(text, "e")) {
         ip_str_printf(&d->out, v < 0 ? "(%.0f)" : "%.0f", v);
@@ -132,9 +135,12 @@ static void write_literal(dump *d, double v, bool fractional)
 static void write_name(dump *d, const entry *e)
 {
     const imgpar_array *a = e->node;
-    if (a->source && a->source->kind != IP_SOURCE_FILE) ip_str_printf(&d->out, "$%d", e->id);
-    else if (e->k < 0) ip_str_printf(&d->out, "n%d", e->id);
-    else ip_str_printf(&d->out, "%c%d_%d", e->local && !a->loop ? 'p' : 'n', e->id, e->k);
+    if (a->source && a->source->kind != IP_SOURCE_FILE)
+        ip_str_printf(&d->out, "$%d", e->id);
+    else if (e->k < 0)
+        ip_str_printf(&d->out, "n%d", e->id);
+    else
+        ip_str_printf(&d->out, "%c%d_%d", e->local && !a->loop ? 'p' : 'n', e->id, e->k);
 }
 
 /* An operand: a name, a literal, or an expression in brackets. */
@@ -202,12 +208,18 @@ static void write_param(dump *d, const imgpar_array *a, int k, int depth)
 {
     const imgpar_op_param *facts = a->op->info.params[k];
     const ip_param *p = &a->params[k];
-    if (p->input >= 0) write_operand(d, a->inputs[p->input], depth);
-    else if (p->numbers) write_matrix(d, p);
-    else if (p->text) write_quoted(d, p->text);
-    else if (ip_param_kind_of(facts) == IP_PARAM_CHOICE) write_word(d, facts->choices, (int)p->number);
-    else if (ip_param_kind_of(facts) == IP_PARAM_BOOL) ip_str_append(&d->out, p->number != 0 ? "true" : "false");
-    else ip_str_number(&d->out, p->number);
+    if (p->input >= 0)
+        write_operand(d, a->inputs[p->input], depth);
+    else if (p->numbers)
+        write_matrix(d, p);
+    else if (p->text)
+        write_quoted(d, p->text);
+    else if (ip_param_kind_of(facts) == IP_PARAM_CHOICE)
+        write_word(d, facts->choices, (int)p->number);
+    else if (ip_param_kind_of(facts) == IP_PARAM_BOOL)
+        ip_str_append(&d->out, p->number != 0 ? "true" : "false");
+    else
+        ip_str_number(&d->out, p->number);
 }
 
 static void write_call(dump *d, const imgpar_array *a, int depth)
@@ -232,8 +244,10 @@ static void write_operator(dump *d, const imgpar_array *a, int depth)
 {
     int n = a->op->info.n_inputs;
     for (int k = 0; k < n; k++) {
-        if (n == 1) ip_str_append(&d->out, a->op->symbol);
-        else if (k) ip_str_printf(&d->out, " %s ", n == 2 ? a->op->symbol : k == 1 ? "?" : ":");
+        if (n == 1)
+            ip_str_append(&d->out, a->op->symbol);
+        else if (k)
+            ip_str_printf(&d->out, " %s ", n == 2 ? a->op->symbol : k == 1 ? "?" : ":");
         write_operand(d, a->inputs[k], depth);
     }
 }
@@ -261,8 +275,10 @@ static void write_offset(dump *d, const imgpar_array *a, int axis)
     }
     if (*separator && by == 0) return;
     ip_str_append(&d->out, separator);
-    if (*separator) write_literal(d, by, false);
-    else ip_str_number(&d->out, by);
+    if (*separator)
+        write_literal(d, by, false);
+    else
+        ip_str_number(&d->out, by);
 }
 
 /* a[dy, dx], in a stencil() when its border is not the default one. */
@@ -316,7 +332,8 @@ static void write_inside(dump *d, const imgpar_array *a)
     int64_t dims[4], before = (int64_t)ip_param_number(a, "before"), behind = (int64_t)ip_param_number(a, "behind");
     ip_type_dims(&a->type, dims);
     char expr[80], name = "zyxc"[dim];
-    snprintf(expr, sizeof expr, "%c >= %lld && %c < %lld", name, (long long)before, name, (long long)(dims[dim] - behind));
+    snprintf(expr, sizeof expr, "%c >= %lld && %c < %lld", name, (long long)before, name,
+             (long long)(dims[dim] - behind));
     write_made(d, a, expr);
 }
 
@@ -380,7 +397,8 @@ static bool is_whole_loop(dump *d, int n, imgpar_array *const *arrays)
 {
     for (int k = 0; k < n; k++) {
         const entry *e = look(d, arrays[k]);
-        if (!e || e->id || !arrays[k]->loop || arrays[k]->loop != arrays[0]->loop || arrays[k]->params[0].number != k) return false;
+        if (!e || e->id || !arrays[k]->loop || arrays[k]->loop != arrays[0]->loop || arrays[k]->params[0].number != k)
+            return false;
     }
     return n > 1 && arrays[0]->loop->n_carried == n;
 }
@@ -442,16 +460,26 @@ static void write_expr(dump *d, const imgpar_array *a, int depth)
         ip_str_append(&d->out, "...");
         return;
     }
-    if (a->loop) write_loop(d, a, depth);
-    else if (is_fold(a)) write_fold(d, a, depth);
-    else if (is_around(a)) write_around(d, a, depth);
-    else if (is_row(a, "tap")) write_distance(d, a->inputs[0], (int)ip_param_number(a, "dim"));
-    else if (is_row(a, "shift") || is_row(a, "tap_read")) write_shift(d, a, depth);
-    else if (is_row(a, "coordinate")) write_coordinate(d, a);
-    else if (is_row(a, "inside")) write_inside(d, a);
-    else if (is_row(a, "placeholder")) ip_str_putc(&d->out, '_'); /* of no loop we know */
-    else if (a->op->symbol) write_operator(d, a, depth);
-    else write_call(d, a, depth);
+    if (a->loop)
+        write_loop(d, a, depth);
+    else if (is_fold(a))
+        write_fold(d, a, depth);
+    else if (is_around(a))
+        write_around(d, a, depth);
+    else if (is_row(a, "tap"))
+        write_distance(d, a->inputs[0], (int)ip_param_number(a, "dim"));
+    else if (is_row(a, "shift") || is_row(a, "tap_read"))
+        write_shift(d, a, depth);
+    else if (is_row(a, "coordinate"))
+        write_coordinate(d, a);
+    else if (is_row(a, "inside"))
+        write_inside(d, a);
+    else if (is_row(a, "placeholder"))
+        ip_str_putc(&d->out, '_'); /* of no loop we know */
+    else if (a->op->symbol)
+        write_operator(d, a, depth);
+    else
+        write_call(d, a, depth);
 }
 
 /* ---- the walk ---------------------------------------------------------------------------------- */

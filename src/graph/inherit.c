@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a picture's file tells beside its pixels goes with the picture through every operation: a node has the metadata of
- * one of its inputs. Profiles convert nothing: where pictures of different profiles meet, numbers stay as they are
+ * What a picture's file tells beside its pixels goes with the picture through every operation: a node has the metadata
+ * of one of its inputs. Profiles convert nothing: where pictures of different profiles meet, numbers stay as they are
  * under the profile that is handed on, and the node remembers it for a warning.
  */
 #include "graph/array.h"
@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_picture(const imgpar_array *a) { return a->type.space != IMGPAR_SPACE_DATA && ip_type_count(&a->type) > 1; }
+static bool is_picture(const imgpar_array *a)
+{
+    return a->type.space != IMGPAR_SPACE_DATA && ip_type_count(&a->type) > 1;
+}
 
 static bool is_gray(const imgpar_array *a)
 {
@@ -18,7 +21,8 @@ static bool is_gray(const imgpar_array *a)
     return dims[3] <= 2;
 }
 
-/* How much an input's metadata say of the node: pictures before data, its kind before the other, a profile before none. */
+/* How much an input's metadata say of the node: pictures before data, its kind before the other, a profile before
+ * none. */
 static int rank_of(const imgpar_array *node, const imgpar_array *input)
 {
     if (!input->metadata && !input->is_from_file) return -1;
@@ -46,12 +50,14 @@ static const imgpar_array *giver_of(const imgpar_array *node)
 static bool differs(const imgpar_array *node, const imgpar_array *input)
 {
     static const ip_colour srgb = { .is_srgb = true };
-    if (!is_picture(input) || is_gray(input) != is_gray(node) || !(input->metadata || input->is_from_file)) return false;
+    if (!is_picture(input) || is_gray(input) != is_gray(node) || !(input->metadata || input->is_from_file))
+        return false;
     return !ip_colour_same(input->metadata ? &input->metadata->colour : &srgb,
                            node->metadata ? &node->metadata->colour : &srgb);
 }
 
-/* The first of what meets in a node itself whose profile differs: an input, or what a step of its loop makes. NULL: none. */
+/* The first of what meets in a node itself whose profile differs: an input, or what a step of its loop makes. NULL:
+ * none. */
 static const imgpar_array *differing(const imgpar_array *a)
 {
     for (int k = 0; k < a->n_inputs && is_picture(a); k++)
@@ -93,7 +99,8 @@ char *ip_profile_warning(const imgpar_array *a, char *buf)
         a = deeper;
     ip_metadata_colour_name(a->metadata, kept);
     ip_metadata_colour_name(differing(a)->metadata, other);
-    snprintf(buf, IP_WARNING_BYTES, "%s: profiles differ: %s and %s; numbers are not converted, and the result is tagged as %s", a->op->info.name,
-             kept, other, kept);
+    snprintf(buf, IP_WARNING_BYTES,
+             "%s: profiles differ: %s and %s; numbers are not converted, and the result is tagged as %s",
+             a->op->info.name, kept, other, kept);
     return buf;
 }

@@ -23,7 +23,8 @@ enum {
     IP_OP_FILE = 8,        /* touches files: refused in SQL, recipes and imgpar_apply_safe() */
     IP_OP_VIEW = 16,       /* moves elements and computes nothing: a chain of such is one index map (ops/view.h) */
     IP_OP_COMPLEX = 32,    /* computes with complex64; the others refuse it */
-    IP_OP_LINEAR = 64      /* linear in each of its inputs that may be complex64: made of the parts (ops/complex_linear.c) */
+    /* linear in each of its inputs that may be complex64: made of the parts (ops/complex_linear.c) */
+    IP_OP_LINEAR = 64
 };
 /* What info.takes_complex is. */
 #define IP_OP_TAKES_COMPLEX(flags) (((flags) & (IP_OP_COMPLEX | IP_OP_LINEAR)) != 0)
@@ -37,14 +38,20 @@ struct ip_op {
     imgpar_status (*infer)(imgpar_array *node, ip_error *err);
     /* Makes the stages that compute the node and returns the one holding its value; NULL: failed (l->err). */
     struct ip_stage *(*lower)(struct ip_lower *l);
-    /* Derived rows, which have no lower: a new array that stands for a node that infer() has accepted, made of other rows. */
+    /* Derived rows, which have no lower: a new array that stands for a node that infer() has accepted, made of other
+     * rows. */
     imgpar_array *(*expand)(const imgpar_array *call);
 };
 
 /* The kind of a parameter, from the first letter of its public type. */
 typedef enum ip_param_kind {
-    IP_PARAM_NUMBER = 'n', IP_PARAM_INTEGER = 'i', IP_PARAM_BOOL = 'b', IP_PARAM_TEXT = 't',
-    IP_PARAM_CHOICE = 'c', IP_PARAM_VECTOR = 'v', IP_PARAM_MATRIX = 'm'
+    IP_PARAM_NUMBER = 'n',
+    IP_PARAM_INTEGER = 'i',
+    IP_PARAM_BOOL = 'b',
+    IP_PARAM_TEXT = 't',
+    IP_PARAM_CHOICE = 'c',
+    IP_PARAM_VECTOR = 'v',
+    IP_PARAM_MATRIX = 'm'
 } ip_param_kind;
 static inline ip_param_kind ip_param_kind_of(const imgpar_op_param *p) { return (ip_param_kind)p->type[0]; }
 

@@ -22,7 +22,8 @@ static uint64_t hash_param(uint64_t h, const ip_param *p)
     h = ip_hash_u64(h, (uint64_t)p->input + 1);
     h = hash_number(h, p->number);
     if (p->text) h = ip_hash_text(h, p->text);
-    if (p->numbers) h = ip_hash_bytes(h + (uint64_t)p->rows, p->numbers, (size_t)p->rows * (size_t)p->cols * sizeof(double));
+    if (p->numbers)
+        h = ip_hash_bytes(h + (uint64_t)p->rows, p->numbers, (size_t)p->rows * (size_t)p->cols * sizeof(double));
     return h;
 }
 
@@ -34,10 +35,7 @@ static uint64_t hash_source(uint64_t h, const ip_source *s)
     return ip_hash_u64(h, (uint64_t)s->file.mtime_sec);
 }
 
-static bool is_placeholder(const imgpar_array *a)
-{
-    return !a->op->lower && !a->source && !a->loop;
-}
+static bool is_placeholder(const imgpar_array *a) { return !a->op->lower && !a->source && !a->loop; }
 
 void ip_array_complete(imgpar_array *a)
 {
@@ -63,8 +61,8 @@ static bool same_param(const ip_param *a, const ip_param *b)
     if (!a->text != !b->text || (a->text && strcmp(a->text, b->text) != 0)) return false;
     if (!a->numbers != !b->numbers) return false;
     if (!a->numbers) return true;
-    return a->rows == b->rows && a->cols == b->cols
-        && memcmp(a->numbers, b->numbers, (size_t)a->rows * (size_t)a->cols * sizeof(double)) == 0;
+    return a->rows == b->rows && a->cols == b->cols &&
+           memcmp(a->numbers, b->numbers, (size_t)a->rows * (size_t)a->cols * sizeof(double)) == 0;
 }
 
 static bool same_source(const ip_source *a, const ip_source *b)
@@ -72,22 +70,24 @@ static bool same_source(const ip_source *a, const ip_source *b)
     if (a == b) return true;
     if (!a || !b || a->kind != IP_SOURCE_FILE || b->kind != IP_SOURCE_FILE) return false;
     const ip_file *f = &a->file, *g = &b->file;
-    return !f->stdin_bytes && !g->stdin_bytes && a->fail_on == b->fail_on && f->device == g->device
-        && f->inode == g->inode && f->size_bytes == g->size_bytes && f->mtime_sec == g->mtime_sec
-        && f->mtime_nsec == g->mtime_nsec;
+    return !f->stdin_bytes && !g->stdin_bytes && a->fail_on == b->fail_on && f->device == g->device &&
+           f->inode == g->inode && f->size_bytes == g->size_bytes && f->mtime_sec == g->mtime_sec &&
+           f->mtime_nsec == g->mtime_nsec;
 }
 
 static bool same_type(const ip_type *a, const ip_type *b)
 {
-    return a->dtype == b->dtype && a->space == b->space && a->rank == b->rank && a->white == b->white && a->is_mask == b->is_mask
-        && a->alpha_is_number == b->alpha_is_number && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+    return a->dtype == b->dtype && a->space == b->space && a->rank == b->rank && a->white == b->white &&
+           a->is_mask == b->is_mask && a->alpha_is_number == b->alpha_is_number &&
+           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
 bool ip_array_same(const imgpar_array *a, const imgpar_array *b)
 {
     if (a == b) return true;
     if (a->hash != b->hash || a->op != b->op || a->n_inputs != b->n_inputs || a->loop != b->loop) return false;
-    if (is_placeholder(a) || !same_type(&a->type, &b->type) || a->shrink.by != b->shrink.by || !same_source(a->source, b->source))
+    if (is_placeholder(a) || !same_type(&a->type, &b->type) || a->shrink.by != b->shrink.by ||
+        !same_source(a->source, b->source))
         return false;
     for (int k = 0; k < a->op->info.n_params; k++)
         if (!(a->source && a->params[k].text) && !same_param(&a->params[k], &b->params[k])) return false;

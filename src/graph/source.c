@@ -8,8 +8,10 @@ void ip_source_release(ip_source *source)
 {
     if (!source || atomic_fetch_sub(&source->refs, 1) != 1) return;
     if (source->kind == IP_SOURCE_FILE) ip_file_release(&source->file);
-    if (source->on_release) source->on_release(source->user, source->data);
-    else if (!source->borrowed) ip_free(source->data);
+    if (source->on_release)
+        source->on_release(source->user, source->data);
+    else if (!source->borrowed)
+        ip_free(source->data);
     ip_free(source->name);
     ip_free(source);
 }

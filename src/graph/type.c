@@ -108,9 +108,16 @@ void ip_type_info(const ip_type *type, imgpar_info *out)
 {
     int64_t dims[4];
     ip_type_dims(type, dims);
-    *out = (imgpar_info){ .struct_size = sizeof *out, .dtype = type->dtype, .space = type->space, .rank = type->rank, .depth = dims[0],
-                          .height = dims[1], .width = dims[2], .channels = dims[3],
+    *out = (imgpar_info){ .struct_size = sizeof *out,
+                          .dtype = type->dtype,
+                          .space = type->space,
+                          .rank = type->rank,
+                          .depth = dims[0],
+                          .height = dims[1],
+                          .width = dims[2],
+                          .channels = dims[3],
                           .size_bytes = (size_t)ip_type_count(type) * ip_dtype(type->dtype)->size_bytes,
-                          .white = type->white, .is_mask = type->is_mask };
+                          .white = type->white,
+                          .is_mask = type->is_mask };
     memcpy(out->shape, type->shape, (size_t)type->rank * sizeof *type->shape);
 }

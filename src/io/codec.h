@@ -11,7 +11,7 @@
 
 #include "io/io.h"
 
-#define IP_MAX_SIDE 1000000 /* of a picture, read or written, in pixels */
+#define IP_MAX_SIDE 1000000    /* of a picture, read or written, in pixels */
 #define IP_JPEG_MAX_SIDE 65500 /* libjpeg's own limit */
 #define IP_DEFAULT_MAX_PIXELS 268435456u
 /* Who meets the limit is told how to raise it. */
@@ -29,9 +29,9 @@ typedef struct ip_source {
     uint64_t max_pixels;
     ip_fail_on fail_on;
     ip_poll poll;
-    int shrink;       /* see ip_read_options */
+    int shrink;             /* see ip_read_options */
     ip_metadata **metadata; /* the same */
-    ip_str *warnings; /* may be NULL */
+    ip_str *warnings;       /* may be NULL */
 } ip_source;
 
 /* How bad damage is, from little to much. */
@@ -66,18 +66,25 @@ imgpar_status ip_source_give_metadata(const ip_source *s, ip_metadata *contents,
  * is damaged or too large is left out. */
 imgpar_status ip_source_take_exif(const ip_source *s, const char *format, const unsigned char *bytes, size_t n,
                                   ip_metadata *contents, ip_error *err);
-imgpar_status ip_source_take_xmp(const ip_source *s, const unsigned char *bytes, size_t n, ip_metadata *contents, ip_error *err);
+imgpar_status ip_source_take_xmp(const ip_source *s, const unsigned char *bytes, size_t n, ip_metadata *contents,
+                                 ip_error *err);
 imgpar_status ip_source_take_iptc(const ip_source *s, const char *format, const unsigned char *bytes, size_t n,
                                   ip_metadata *contents, ip_error *err);
 /* Takes a JPEG's second packet. It becomes the only one where the first says nothing else. */
 void ip_source_take_xmp_extension(ip_blob takes, const char *digest, ip_metadata *contents);
 /* Takes a profile, which is freed where it is left out. */
-imgpar_status ip_source_take_icc(const ip_source *s, const char *format, ip_blob takes, ip_metadata *contents, ip_error *err);
+imgpar_status ip_source_take_icc(const ip_source *s, const char *format, ip_blob takes, ip_metadata *contents,
+                                 ip_error *err);
 
 /* ---- writing ------------------------------------------------------------------ */
 
 typedef enum ip_setting {
-    IP_SET_BITS, IP_SET_LEVEL, IP_SET_QUALITY, IP_SET_SUBSAMPLE, IP_SET_PROGRESSIVE, IP_SET_BACKGROUND,
+    IP_SET_BITS,
+    IP_SET_LEVEL,
+    IP_SET_QUALITY,
+    IP_SET_SUBSAMPLE,
+    IP_SET_PROGRESSIVE,
+    IP_SET_BACKGROUND,
     IP_SET_METADATA, /* 0: the colour's tags only, 1: all */
     IP_N_SETTINGS
 } ip_setting;
@@ -96,12 +103,12 @@ typedef struct ip_picture {
     const ip_pixels *source; /* borrowed */
     const char *format;      /* for messages */
     size_t width, height, channels;
-    int bits; /* of a sample to be written: 8 or 16 */
+    int bits;     /* of a sample to be written: 8 or 16 */
     double range; /* the number that becomes the samples' maximum; 0: numbers are kept */
 } ip_picture;
 
-/* IMGPAR_E_UNSUPPORTED where pixels has a shape the format cannot hold. bits: 8, 16, or -1: as white and dtype are. The range is
- * the pixels' white; ip_picture_set_range() puts the one of the settings in its place. */
+/* IMGPAR_E_UNSUPPORTED where pixels has a shape the format cannot hold. bits: 8, 16, or -1: as white and dtype are. The
+ * range is the pixels' white; ip_picture_set_range() puts the one of the settings in its place. */
 imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits, ip_picture *picture, ip_error *err);
 static inline void ip_picture_set_range(ip_picture *picture, const ip_settings *settings)
 {
@@ -119,11 +126,13 @@ enum { IP_EXACT_BYTES = 16, IP_PNG_IHDR_SUM_AT = 29, IP_PNG_IHDR_END = 33 };
 extern const unsigned char ip_exact_chunk[5]; /* the name of PNG's chunk, ended by 0 */
 /* The chunk's data for pixels, whose IHDR has that sum. False: a PNG tells all of it without. */
 bool ip_exact_pack(const ip_pixels *pixels, const unsigned char sum[4], unsigned char data[IP_EXACT_BYTES]);
-/* Makes *h what the chunk's data say. False, and *h as it was: they say nothing that fits h, an upright picture, and sum. */
+/* Makes *h what the chunk's data say. False, and *h as it was: they say nothing that fits h, an upright picture, and
+ * sum. */
 bool ip_exact_unpack(const unsigned char data[IP_EXACT_BYTES], const unsigned char sum[4], ip_header *h);
 /* " # imgpar: space=srgb" for the header of an NPY, appended where the space is not the one that is guessed. */
 void ip_exact_note(const ip_pixels *pixels, imgpar_space guessed, ip_str *text);
-/* Reads such a note of n bytes; false: it is none. *h keeps its space where the one that is told does not fit its shape. */
+/* Reads such a note of n bytes; false: it is none. *h keeps its space where the one that is told does not fit its
+ * shape. */
 bool ip_exact_read_note(const char *text, size_t n, ip_header *h);
 
 /* ---- the codecs ---------------------------------------------------------------- */
@@ -142,7 +151,8 @@ typedef struct ip_codec {
 
 /* The row of format in io.c. */
 const ip_codec *ip_codec_of(ip_format format);
-/* Whose bytes they are. IMGPAR_E_UNSUPPORTED for a format that is known and not read, IMGPAR_E_CORRUPT for what is no image. */
+/* Whose bytes they are. IMGPAR_E_UNSUPPORTED for a format that is known and not read, IMGPAR_E_CORRUPT for what is no
+ * image. */
 imgpar_status ip_codec_sniff(const ip_source *s, const ip_codec **codec, ip_error *err);
 /* A source with the options' rules (options may be NULL). */
 ip_source ip_source_of(const void *bytes, size_t n, const char *name, const ip_read_options *options);

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Note [Two deflaters]
- * Filtered rows of a picture are of two kinds. Of noise (scans, photographs of little compression) nothing but how often each byte
- * occurs can be made use of; zlib's Z_RLE does that at 105 to 115 MB/s a processor, in 0.99 to 1.00 of the bytes that libpng's default takes
- * at 11 to 15 MB/s. Where rows repeat something, looking for it pays: libdeflate of level 6 takes 0.97 of libpng's bytes at 43 to 57 MB/s,
- * against 11 to 21; but of noise it makes 1.02 to 1.05. So the first SAMPLE bytes of a piece are deflated by both; if the runs alone take less,
- * the piece is deflated by them and by libdeflate's level 1, which tells whether something repeats farther on. Where a sample shrinks
- * to an eighth, as of what was blurred, level 6 takes 1.03 of libpng's bytes; the next level 0.97 at 44 MB/s, against 36. There
- * what was before the piece may matter, too, as of screenshots, which zlib can look at and libdeflate cannot: so zlib deflates such a piece where it
- * makes less of the sample. (Measured on ../shared/photos with libdeflate 1.14 and zlib 1.2.13. ISA-L is quicker still and makes 1.04 to 1.06;
- * zlib with less effort, deflateTune(4, 8, 32, 4), makes 1.1 to 1.2 of what is smooth.)
+ * Filtered rows of a picture are of two kinds. Of noise (scans, photographs of little compression) nothing but how
+ * often each byte occurs can be made use of; zlib's Z_RLE does that at 105 to 115 MB/s a processor, in 0.99 to 1.00 of
+ * the bytes that libpng's default takes at 11 to 15 MB/s. Where rows repeat something, looking for it pays: libdeflate
+ * of level 6 takes 0.97 of libpng's bytes at 43 to 57 MB/s, against 11 to 21; but of noise it makes 1.02 to 1.05. So
+ * the first SAMPLE bytes of a piece are deflated by both; if the runs alone take less, the piece is deflated by them
+ * and by libdeflate's level 1, which tells whether something repeats farther on. Where a sample shrinks to an eighth,
+ * as of what was blurred, level 6 takes 1.03 of libpng's bytes; the next level 0.97 at 44 MB/s, against 36. There what
+ * was before the piece may matter, too, as of screenshots, which zlib can look at and libdeflate cannot: so zlib
+ * deflates such a piece where it makes less of the sample. (Measured on ../shared/photos with libdeflate 1.14 and zlib
+ * 1.2.13. ISA-L is quicker still and makes 1.04 to 1.06; zlib with less effort, deflateTune(4, 8, 32, 4), makes 1.1 to
+ * 1.2 of what is smooth.)
  *
  * Note [Joining]
- * libdeflate ends what it makes by a last block. So that more can follow, the bit that says "last" must be cleared, and the end brought to
- * a byte: by an empty stored block, which is 3 bits of zero, zeros up to the byte, and 00 00 FF FF. Where that bit is and where the last
- * code ends, only who inflates the piece knows; zlib does, and stops at each block.
+ * libdeflate ends what it makes by a last block. So that more can follow, the bit that says "last" must be cleared, and
+ * the end brought to a byte: by an empty stored block, which is 3 bits of zero, zeros up to the byte, and 00 00 FF FF.
+ * Where that bit is and where the last code ends, only who inflates the piece knows; zlib does, and stops at each
+ * block.
  */
 #include "io/deflate.h"
 
@@ -24,14 +27,21 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { SAMPLE = 64 << 10, MUCH = 8 /* a sample shrinks by */, WINDOW_BITS = 15, MEMORY_LEVEL = 9, JOINT = 5 /* bytes of an empty stored block, at most */ };
+enum {
+    SAMPLE = 64 << 10,
+    MUCH = 8 /* a sample shrinks by */,
+    WINDOW_BITS = 15,
+    MEMORY_LEVEL = 9,
+    JOINT = 5 /* bytes of an empty stored block, at most */
+};
 
 struct ip_deflater {
     int level;
-    struct libdeflate_compressor *quick, *matching, *matching_more; /* of level 1, of this and of the next; NULL at level 0 */
+    /* of level 1, of this and of the next; NULL at level 0 */
+    struct libdeflate_compressor *quick, *matching, *matching_more;
     z_stream runs, going_on, inflating; /* at level 0 `runs` stores; going_on repeats what was before the piece, too */
     bool has_runs, has_going_on, has_inflating;
-    size_t n_inflated; /* of `inflated` */
+    size_t n_inflated;                        /* of `inflated` */
     unsigned char *inflated, *sample, *other; /* other: a second code of a piece */
 };
 
@@ -60,7 +70,8 @@ static bool begin(ip_deflater *d, size_t most)
     d->inflated = ip_alloc(most);
     d->sample = ip_alloc(ip_deflater_bound(d, SAMPLE));
     d->other = ip_alloc(ip_deflater_bound(d, most));
-    if (!d->has_going_on || !d->has_inflating || !d->inflated || !d->sample || !d->other || ip_fault(IP_FAULT_ALLOC)) return false;
+    if (!d->has_going_on || !d->has_inflating || !d->inflated || !d->sample || !d->other || ip_fault(IP_FAULT_ALLOC))
+        return false;
     d->quick = libdeflate_alloc_compressor(1);
     d->matching = libdeflate_alloc_compressor(d->level);
     d->matching_more = libdeflate_alloc_compressor(d->level + 1);
@@ -99,7 +110,8 @@ size_t ip_deflater_bound(ip_deflater *d, size_t n)
 }
 
 /* By zlib; how many bytes the code has. */
-static size_t deflate_by(z_stream *z, const unsigned char *bytes, size_t n, bool is_last, unsigned char *out, size_t room)
+static size_t deflate_by(z_stream *z, const unsigned char *bytes, size_t n, bool is_last, unsigned char *out,
+                         size_t room)
 {
     z->next_in = (Bytef *)(uintptr_t)bytes;
     z->avail_in = (uInt)n;
@@ -139,11 +151,13 @@ static size_t make_joinable(ip_deflater *d, unsigned char *out, size_t n)
     return joint + 4;
 }
 
-/* ---- choosing: Note [Two deflaters] --------------------------------------------------------------------------------- */
+/* ---- choosing: Note [Two deflaters]
+ * --------------------------------------------------------------------------------- */
 
 typedef enum way { RUNS, MATCHES, MORE_MATCHES, GOING_ON } way;
 
-static size_t deflate_going_on(ip_deflater *d, const unsigned char *bytes, size_t n_before, size_t n, bool is_last, unsigned char *out)
+static size_t deflate_going_on(ip_deflater *d, const unsigned char *bytes, size_t n_before, size_t n, bool is_last,
+                               unsigned char *out)
 {
     deflateReset(&d->going_on);
     if (n_before > 0) deflateSetDictionary(&d->going_on, bytes - n_before, (uInt)n_before);
@@ -167,14 +181,16 @@ static bool repeats(ip_deflater *d, const unsigned char *bytes, size_t n, size_t
     return n_quick < n_runs;
 }
 
-static size_t deflate_matches(ip_deflater *d, bool more, const unsigned char *bytes, size_t n, bool is_last, unsigned char *out)
+static size_t deflate_matches(ip_deflater *d, bool more, const unsigned char *bytes, size_t n, bool is_last,
+                              unsigned char *out)
 {
     struct libdeflate_compressor *matching = more ? d->matching_more : d->matching;
     const size_t n_out = libdeflate_deflate_compress(matching, bytes, n, out, ip_deflater_bound(d, n));
     return is_last ? n_out : make_joinable(d, out, n_out);
 }
 
-size_t ip_deflate_piece(ip_deflater *d, const unsigned char *bytes, size_t n_before, size_t n, bool is_last, unsigned char *out)
+size_t ip_deflate_piece(ip_deflater *d, const unsigned char *bytes, size_t n_before, size_t n, bool is_last,
+                        unsigned char *out)
 {
     if (d->level == 0) return deflate_runs(d, bytes, n, is_last, out);
     const way chosen = way_of_sample(d, bytes, n_before, n < SAMPLE ? n : SAMPLE);

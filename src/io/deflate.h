@@ -15,8 +15,9 @@ void ip_deflater_free(ip_deflater *d);
 size_t ip_deflater_bound(ip_deflater *d, size_t n);
 /* How many bytes before a piece its code may repeat. */
 enum { IP_DEFLATE_WINDOW = 32 << 10 };
-/* Writes the code of a piece to `out` and tells its bytes; 0: no memory. The n_before bytes before it, at most IP_DEFLATE_WINDOW, belong to pieces
- * before. What is_last ends the stream, other code ends at a byte. */
-size_t ip_deflate_piece(ip_deflater *d, const unsigned char *bytes, size_t n_before, size_t n, bool is_last, unsigned char *out);
+/* Writes the code of a piece to `out` and tells its bytes; 0: no memory. The n_before bytes before it, at most
+ * IP_DEFLATE_WINDOW, belong to pieces before. What is_last ends the stream, other code ends at a byte. */
+size_t ip_deflate_piece(ip_deflater *d, const unsigned char *bytes, size_t n_before, size_t n, bool is_last,
+                        unsigned char *out);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values that come back as they went: the result of one SQL function is the argument of the next one, as a PNG or an NPY
- * between them. What those formats do not tell by themselves is written beside the pixels, where it is asked for
+ * Values that come back as they went: the result of one SQL function is the argument of the next one, as a PNG or an
+ * NPY between them. What those formats do not tell by themselves is written beside the pixels, where it is asked for
  * (ip_pixels.is_exact) and nowhere else.
  *
- * PNG: the chunk imGP directly behind IHDR, private, ancillary and unsafe to copy, of 16 bytes. None is written for what
- * any reader takes for the same: u8 or u16 [height, width, channels] of the space that its channels tell and the white of its depth.
+ * PNG: the chunk imGP directly behind IHDR, private, ancillary and unsafe to copy, of 16 bytes. None is written for
+ * what any reader takes for the same: u8 or u16 [height, width, channels] of the space that its channels tell and the
+ * white of its depth.
  *
  *      0  1   version, 1
- *      1  1   bit 0: bool, samples of 8 bits that are 0 or 255; else the dtype is that of the samples. Bit 1: a mask. Bit 2:
+ *      1  1 bit 0: bool, samples of 8 bits that are 0 or 255; else the dtype is that of the samples. Bit 1: a mask. Bit
+ *         2:
  *             operators take alpha as any channel
  *      2  1   rank, 2 or 3; 2 in gray pictures only
  *      3  1   imgpar_space
@@ -20,8 +22,8 @@
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (4, 4, 3), } # imgpar: space=srgb white=255
  *
  * Nothing here decides how much memory is taken: sizes are those of IHDR and of the dict. A chunk of another version or
- * length, at another place, or one that does not fit the picture (an editor copied it) is passed by as other unknown chunks
- * are; one whose own sum is wrong, and samples of a bool that are neither 0 nor 255, are damage.
+ * length, at another place, or one that does not fit the picture (an editor copied it) is passed by as other unknown
+ * chunks are; one whose own sum is wrong, and samples of a bool that are neither 0 nor 255, are damage.
  */
 #include "io/codec.h"
 
@@ -33,7 +35,10 @@ enum { CHUNK_VERSION = 1, AT_FLAGS = 1, AT_RANK = 2, AT_SPACE = 3, AT_WHITE = 4,
 enum { FLAG_BOOL = 1, FLAG_MASK = 2, FLAG_ALPHA_IS_NUMBER = 4, ALL_FLAGS = 7 };
 
 static const char *const space_names[] = {
-    [IMGPAR_SPACE_DATA] = "data", [IMGPAR_SPACE_GRAY] = "gray", [IMGPAR_SPACE_SRGB] = "srgb", [IMGPAR_SPACE_LINEAR] = "linear",
+    [IMGPAR_SPACE_DATA] = "data",
+    [IMGPAR_SPACE_GRAY] = "gray",
+    [IMGPAR_SPACE_SRGB] = "srgb",
+    [IMGPAR_SPACE_LINEAR] = "linear",
 };
 enum { N_SPACES = sizeof space_names / sizeof *space_names };
 
@@ -69,7 +74,8 @@ bool ip_io_png_tells_all(const ip_pixels *p)
 {
     const bool is_sampled = p->dtype == IMGPAR_U8 || p->dtype == IMGPAR_U16;
     const bool is_usual = !p->is_mask && !p->alpha_is_number && p->white == (p->dtype == IMGPAR_U8 ? 255 : 65535);
-    return is_sampled && is_usual && p->rank == 3 && p->space == (p->shape[2] <= 2 ? IMGPAR_SPACE_GRAY : IMGPAR_SPACE_SRGB);
+    return is_sampled && is_usual && p->rank == 3 &&
+           p->space == (p->shape[2] <= 2 ? IMGPAR_SPACE_GRAY : IMGPAR_SPACE_SRGB);
 }
 
 bool ip_exact_pack(const ip_pixels *p, const unsigned char sum[4], unsigned char data[IP_EXACT_BYTES])
@@ -102,15 +108,16 @@ bool ip_exact_unpack(const unsigned char data[IP_EXACT_BYTES], const unsigned ch
     return true;
 }
 
-static const char note_start[] = "# imgpar: space=", note_white[] = " white=", note_mask[] = " mask", note_alpha[] = " alpha=number";
+static const char note_start[] = "# imgpar: space=", note_white[] = " white=", note_mask[] = " mask",
+                  note_alpha[] = " alpha=number";
 
 void ip_exact_note(const ip_pixels *p, imgpar_space guessed, ip_str *text)
 {
     const bool levels = p->dtype == IMGPAR_U8 || p->dtype == IMGPAR_U16;
     const double usual = levels && guessed != IMGPAR_SPACE_DATA ? (p->dtype == IMGPAR_U8 ? 255 : 65535) : 0;
     if (!p->is_exact || (p->space == guessed && p->white == usual && !p->is_mask && !p->alpha_is_number)) return;
-    ip_str_printf(text, " %s%s%s%.17g%s%s", note_start, space_names[p->space], note_white, p->white, p->is_mask ? note_mask : "",
-                  p->alpha_is_number ? note_alpha : "");
+    ip_str_printf(text, " %s%s%s%.17g%s%s", note_start, space_names[p->space], note_white, p->white,
+                  p->is_mask ? note_mask : "", p->alpha_is_number ? note_alpha : "");
 }
 
 /* Only data may have any shape. */

@@ -17,20 +17,42 @@
 #include <string.h>
 
 enum {
-    TAG_WIDTH = 0x0100, TAG_HEIGHT = 0x0101, TAG_STRIPS = 0x0111, TAG_ORIENTATION = 0x0112, TAG_STRIP_BYTES = 0x0117,
-    TAG_X_RESOLUTION = 0x011a, TAG_Y_RESOLUTION = 0x011b, TAG_UNIT = 0x0128, TAG_TILES = 0x0144, TAG_TILE_BYTES = 0x0145,
-    TAG_SUB = 0x014a, TAG_JPEG = 0x0201, TAG_JPEG_BYTES = 0x0202, TAG_EXIF = 0x8769, TAG_GPS = 0x8825,
-    TAG_COLOUR_SPACE = 0xa001, TAG_PIXEL_WIDTH = 0xa002, TAG_PIXEL_HEIGHT = 0xa003,
-    TAG_INTEROPERABILITY = 0xa005, TAG_INTEROPERABILITY_INDEX = 1
+    TAG_WIDTH = 0x0100,
+    TAG_HEIGHT = 0x0101,
+    TAG_STRIPS = 0x0111,
+    TAG_ORIENTATION = 0x0112,
+    TAG_STRIP_BYTES = 0x0117,
+    TAG_X_RESOLUTION = 0x011a,
+    TAG_Y_RESOLUTION = 0x011b,
+    TAG_UNIT = 0x0128,
+    TAG_TILES = 0x0144,
+    TAG_TILE_BYTES = 0x0145,
+    TAG_SUB = 0x014a,
+    TAG_JPEG = 0x0201,
+    TAG_JPEG_BYTES = 0x0202,
+    TAG_EXIF = 0x8769,
+    TAG_GPS = 0x8825,
+    TAG_COLOUR_SPACE = 0xa001,
+    TAG_PIXEL_WIDTH = 0xa002,
+    TAG_PIXEL_HEIGHT = 0xa003,
+    TAG_INTEROPERABILITY = 0xa005,
+    TAG_INTEROPERABILITY_INDEX = 1
 };
 enum { TYPE_SHORT = 3, TYPE_LONG = 4, TYPE_RATIONAL = 5 };
 enum { ENTRY_BYTES = 12, HEAD_BYTES = 8 };
 
 /* A TIFF block. Every offset in it is checked before it is followed. */
-typedef struct tiff { const unsigned char *bytes; size_t n; bool is_big; } tiff;
+typedef struct tiff {
+    const unsigned char *bytes;
+    size_t n;
+    bool is_big;
+} tiff;
 
 /* A row of a directory: where it stands, and where its values do. */
-typedef struct entry { uint32_t tag, type, count; size_t at, values, n_values; } entry;
+typedef struct entry {
+    uint32_t tag, type, count;
+    size_t at, values, n_values;
+} entry;
 
 static uint32_t get(const unsigned char *p, int n, bool is_big)
 {
@@ -72,8 +94,10 @@ static bool entry_at(const tiff *t, size_t directory, size_t k, entry *e)
 {
     static const unsigned char sizes[] = { 0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4 };
     const size_t at = directory + 2 + k * ENTRY_BYTES;
-    *e = (entry){ .tag = get(t->bytes + at, 2, t->is_big), .type = get(t->bytes + at + 2, 2, t->is_big),
-                  .count = get(t->bytes + at + 4, 4, t->is_big), .at = at };
+    *e = (entry){ .tag = get(t->bytes + at, 2, t->is_big),
+                  .type = get(t->bytes + at + 2, 2, t->is_big),
+                  .count = get(t->bytes + at + 4, 4, t->is_big),
+                  .at = at };
     const uint64_t n = e->type < sizeof sizes ? (uint64_t)sizes[e->type] * e->count : 0;
     e->values = n <= 4 ? at + 8 : get(t->bytes + at + 8, 4, t->is_big);
     e->n_values = (size_t)n;
@@ -93,7 +117,8 @@ static bool find_entry(const tiff *t, size_t directory, uint32_t tag, entry *e)
 static bool find_integer(const tiff *t, size_t directory, uint32_t tag, uint32_t *value)
 {
     entry e;
-    if (!find_entry(t, directory, tag, &e) || e.count != 1 || (e.type != TYPE_SHORT && e.type != TYPE_LONG)) return false;
+    if (!find_entry(t, directory, tag, &e) || e.count != 1 || (e.type != TYPE_SHORT && e.type != TYPE_LONG))
+        return false;
     *value = get(t->bytes + e.values, e.type == TYPE_SHORT ? 2 : 4, t->is_big);
     return true;
 }
@@ -105,8 +130,9 @@ int ip_exif_orientation(const unsigned char *bytes, size_t n)
     tiff t;
     entry e;
     uint32_t value;
-    bool is_valid = tiff_of(bytes, n, &t) && find_entry(&t, first_directory(&t), TAG_ORIENTATION, &e) && e.type == TYPE_SHORT &&
-                    find_integer(&t, first_directory(&t), TAG_ORIENTATION, &value) && value >= 1 && value <= 8;
+    bool is_valid = tiff_of(bytes, n, &t) && find_entry(&t, first_directory(&t), TAG_ORIENTATION, &e) &&
+                    e.type == TYPE_SHORT && find_integer(&t, first_directory(&t), TAG_ORIENTATION, &value) &&
+                    value >= 1 && value <= 8;
     return is_valid ? (int)value : 1;
 }
 
@@ -125,7 +151,8 @@ ip_resolution ip_exif_resolution(const ip_blob *exif)
     if (!tiff_of(exif->bytes, exif->n, &t)) return (ip_resolution){ 0, 0 };
     find_integer(&t, first_directory(&t), TAG_UNIT, &unit);
     const double a_metre = unit == 2 ? 1 / 0.0254 : unit == 3 ? 100 : 0; /* inches, centimetres */
-    return (ip_resolution){ find_rational(&t, TAG_X_RESOLUTION) * a_metre, find_rational(&t, TAG_Y_RESOLUTION) * a_metre };
+    return (ip_resolution){ find_rational(&t, TAG_X_RESOLUTION) * a_metre,
+                            find_rational(&t, TAG_Y_RESOLUTION) * a_metre };
 }
 
 /* DCF: cameras tell Adobe RGB by a colour space that is "uncalibrated" and the interoperability index R03. */
@@ -148,8 +175,8 @@ bool ip_exif_is_adobe_rgb(const ip_blob *exif)
 typedef struct cleaning {
     tiff from;
     unsigned char *to;
-    size_t n_used;   /* behind the last byte that was copied */
-    size_t n_seen;   /* bytes of values; more than the block has a few times over is an attack */
+    size_t n_used; /* behind the last byte that was copied */
+    size_t n_seen; /* bytes of values; more than the block has a few times over is an attack */
 } cleaning;
 
 static void copy(cleaning *c, size_t at, size_t n)
@@ -161,7 +188,8 @@ static void copy(cleaning *c, size_t at, size_t n)
 /* Other pictures than this one: what points at them, and what holds a JPEG, as some makers' notes do. */
 static bool is_picture(const cleaning *c, const entry *e)
 {
-    static const uint32_t tags[] = { TAG_STRIPS, TAG_STRIP_BYTES, TAG_TILES, TAG_TILE_BYTES, TAG_SUB, TAG_JPEG, TAG_JPEG_BYTES };
+    static const uint32_t tags[] = { TAG_STRIPS, TAG_STRIP_BYTES, TAG_TILES,     TAG_TILE_BYTES,
+                                     TAG_SUB,    TAG_JPEG,        TAG_JPEG_BYTES };
     for (size_t k = 0; k < sizeof tags / sizeof *tags; k++)
         if (e->tag == tags[k]) return true;
     return e->n_values > 4 && memmem(c->from.bytes + e->values, e->n_values, "\xff\xd8\xff", 3);
@@ -196,7 +224,8 @@ static void set_integer(ip_blob *exif, size_t directory, uint32_t tag, uint32_t 
     const size_t n = count_entries(&t, directory);
     for (size_t k = 0; k < n; k++) {
         entry e;
-        if (!entry_at(&t, directory, k, &e) || e.tag != tag || e.count != 1 || (e.type != TYPE_SHORT && e.type != TYPE_LONG))
+        if (!entry_at(&t, directory, k, &e) || e.tag != tag || e.count != 1 ||
+            (e.type != TYPE_SHORT && e.type != TYPE_LONG))
             continue;
         if (value > 0xffff) e.type = TYPE_LONG;
         put(exif->bytes + e.at + 2, 2, t.is_big, e.type);
@@ -244,28 +273,30 @@ void ip_exif_set_size(ip_blob *exif, uint32_t width, uint32_t height)
 /* ---- turning ------------------------------------------------------------------------------- */
 
 /* The stored pixel of upright (y, x) is at first + y * per_y + x * per_x, in pixels. */
-typedef struct turn { ptrdiff_t first, per_y, per_x; } turn;
+typedef struct turn {
+    ptrdiff_t first, per_y, per_x;
+} turn;
 
 /* w and h as stored. */
 static turn turn_for(int orientation, ptrdiff_t w, ptrdiff_t h)
 {
     const ptrdiff_t right = w - 1, below = (h - 1) * w;
     switch (orientation) {
-    case 2: return (turn){ right, w, -1 };             /* mirrored */
-    case 3: return (turn){ below + right, -w, -1 };    /* upside down */
-    case 4: return (turn){ below, -w, 1 };             /* mirrored upside down */
-    case 5: return (turn){ 0, 1, w };                  /* transposed */
-    case 6: return (turn){ below, 1, -w };             /* to be turned a quarter clockwise */
-    case 7: return (turn){ below + right, -1, -w };    /* transposed along the other diagonal */
-    case 8: return (turn){ right, -1, w };             /* a quarter counter-clockwise */
+    case 2: return (turn){ right, w, -1 };          /* mirrored */
+    case 3: return (turn){ below + right, -w, -1 }; /* upside down */
+    case 4: return (turn){ below, -w, 1 };          /* mirrored upside down */
+    case 5: return (turn){ 0, 1, w };               /* transposed */
+    case 6: return (turn){ below, 1, -w };          /* to be turned a quarter clockwise */
+    case 7: return (turn){ below + right, -1, -w }; /* transposed along the other diagonal */
+    case 8: return (turn){ right, -1, w };          /* a quarter counter-clockwise */
     default: return (turn){ 0, w, 1 };
     }
 }
 
 /* Inlined with a constant size, the memcpy is a move. */
 static inline __attribute__((always_inline)) void copy_block(unsigned char *dst, const unsigned char *src, turn t,
-                                                             size_t y0, size_t y1, size_t x0, size_t x1,
-                                                             size_t width, size_t size)
+                                                             size_t y0, size_t y1, size_t x0, size_t x1, size_t width,
+                                                             size_t size)
 {
     for (size_t y = y0; y < y1; y++)
         for (size_t x = x0; x < x1; x++)
@@ -273,8 +304,8 @@ static inline __attribute__((always_inline)) void copy_block(unsigned char *dst,
                    src + (t.first + (ptrdiff_t)y * t.per_y + (ptrdiff_t)x * t.per_x) * (ptrdiff_t)size, size);
 }
 
-static void turn_block(unsigned char *dst, const unsigned char *src, turn t, size_t y0, size_t y1, size_t x0,
-                       size_t x1, size_t width, size_t size)
+static void turn_block(unsigned char *dst, const unsigned char *src, turn t, size_t y0, size_t y1, size_t x0, size_t x1,
+                       size_t width, size_t size)
 {
     switch (size) {
     case 1: copy_block(dst, src, t, y0, y1, x0, x1, width, 1); break;
@@ -293,8 +324,8 @@ imgpar_status ip_exif_turn(const ip_source *s, ip_image *image, ip_error *err)
     const size_t height = (size_t)h->shape[0], width = (size_t)h->shape[1];
     const size_t size = imgpar_dtype_size(h->dtype) * (size_t)h->shape[2];
     const bool is_turned = h->orientation >= 5;
-    const turn t = turn_for(h->orientation, (ptrdiff_t)(is_turned ? height : width),
-                            (ptrdiff_t)(is_turned ? width : height));
+    const turn t =
+        turn_for(h->orientation, (ptrdiff_t)(is_turned ? height : width), (ptrdiff_t)(is_turned ? width : height));
     unsigned char *upright = ip_alloc(image->size_bytes);
     if (!upright) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory for turning it", s->name);
 

@@ -28,8 +28,8 @@
 #include <unistd.h>
 
 enum {
-    HEAD_BYTES = 65536,      /* most headers fit; else the whole file is read */
-    BYTES_A_PIXEL = 32,      /* of a file, at most: PPM as text takes 18 */
+    HEAD_BYTES = 65536, /* most headers fit; else the whole file is read */
+    BYTES_A_PIXEL = 32, /* of a file, at most: PPM as text takes 18 */
     SLACK_BYTES = 64 << 20
 };
 
@@ -46,15 +46,13 @@ static int open_file(const char *path, int flags, mode_t mode)
 {
     int fd;
     if (is_faulty()) return -1;
-    do fd = open(path, flags | O_CLOEXEC, mode);
+    do
+        fd = open(path, flags | O_CLOEXEC, mode);
     while (fd < 0 && errno == EINTR);
     return fd;
 }
 
-static int stat_file(int fd, struct stat *st)
-{
-    return is_faulty() ? -1 : fstat(fd, st);
-}
+static int stat_file(int fd, struct stat *st) { return is_faulty() ? -1 : fstat(fd, st); }
 
 static imgpar_status fail_errno(ip_error *err, const char *name)
 {
@@ -79,12 +77,15 @@ static ssize_t read_some(int fd, void *dst, size_t n)
     for (;;) {
         ssize_t got = is_faulty() ? -1 : read(fd, dst, n);
         if (got >= 0) return got;
-        if (errno == EAGAIN) wait_for(fd, POLLIN);
-        else if (errno != EINTR) return -1;
+        if (errno == EAGAIN)
+            wait_for(fd, POLLIN);
+        else if (errno != EINTR)
+            return -1;
     }
 }
 
-static imgpar_status write_all(int fd, const char *name, const void *bytes, size_t n, const ip_poll *poll, ip_error *err)
+static imgpar_status write_all(int fd, const char *name, const void *bytes, size_t n, const ip_poll *poll,
+                               ip_error *err)
 {
     for (const char *p = bytes; n > 0;) {
         ssize_t put = is_faulty() ? -1 : write(fd, p, n < IP_PIECE_BYTES ? n : IP_PIECE_BYTES);
@@ -111,15 +112,9 @@ static int close_file(int fd)
 
 /* ---- reading -------------------------------------------------------------------------- */
 
-static bool is_stdin(const char *path)
-{
-    return strcmp(path, "-") == 0;
-}
+static bool is_stdin(const char *path) { return strcmp(path, "-") == 0; }
 
-static const char *name_of(const ip_file *file)
-{
-    return is_stdin(file->path) ? "standard input" : file->path;
-}
+static const char *name_of(const ip_file *file) { return is_stdin(file->path) ? "standard input" : file->path; }
 
 static imgpar_status fail_too_big(const ip_source *s, ip_error *err)
 {
@@ -144,9 +139,12 @@ static imgpar_status read_sized(const ip_source *s, int fd, size_t size_bytes, v
     for (size_t at = 0; at < size_bytes && !st;) {
         const size_t left = size_bytes - at;
         const ssize_t got = read_some(fd, p + at, left < IP_PIECE_BYTES ? left : IP_PIECE_BYTES);
-        if (got < 0) st = fail_errno(err, s->name);
-        else if (got == 0) st = ip_fail(err, IMGPAR_E_IO, "%s: became shorter while it was read", s->name);
-        else at += (size_t)got;
+        if (got < 0)
+            st = fail_errno(err, s->name);
+        else if (got == 0)
+            st = ip_fail(err, IMGPAR_E_IO, "%s: became shorter while it was read", s->name);
+        else
+            at += (size_t)got;
         if (!st) st = ip_source_poll(s, 0, err);
     }
     if (st) {
@@ -180,8 +178,10 @@ static imgpar_status read_stream(ip_source *s, int fd, void **bytes, ip_error *e
             room = more;
         }
         got = read_some(fd, p + n, room - n < IP_PIECE_BYTES ? room - n : IP_PIECE_BYTES);
-        if (got < 0) st = fail_errno(err, s->name);
-        else n += (size_t)got;
+        if (got < 0)
+            st = fail_errno(err, s->name);
+        else
+            n += (size_t)got;
         s->bytes = p;
         s->n = s->total = n;
         if (!st && !is_known && (n >= 16 || got == 0)) {
@@ -255,8 +255,7 @@ static imgpar_status open_descriptor(int fd, ip_source *s, ip_file *file, ip_hea
         return fail_errno(err, s->name);
     }
     remember(file, &info);
-    if (S_ISREG(info.st_mode) && !is_stdin(file->path))
-        return probe_regular(s, fd, (size_t)info.st_size, header, err);
+    if (S_ISREG(info.st_mode) && !is_stdin(file->path)) return probe_regular(s, fd, (size_t)info.st_size, header, err);
     imgpar_status st = read_stream(s, fd, &file->stdin_bytes, err);
     if (st) return st;
     file->size_bytes = (int64_t)s->n;
@@ -292,8 +291,10 @@ static imgpar_status read_again(const ip_file *file, const ip_source *s, void **
     if (!st && stat_file(fd, &info) != 0) st = fail_errno(err, s->name);
     if (!st && !is_same(file, &info)) st = ip_fail(err, IMGPAR_E_IO, "%s changed while it was read", s->name);
     close(fd);
-    if (st) ip_free(p);
-    else *bytes = p;
+    if (st)
+        ip_free(p);
+    else
+        *bytes = p;
     return st;
 }
 
@@ -302,10 +303,12 @@ imgpar_status ip_file_check(const ip_file *file, ip_error *err)
     struct stat info;
     if (file->stdin_bytes) return IMGPAR_OK;
     if (is_faulty() || stat(file->path, &info) != 0) return fail_errno(err, name_of(file));
-    return is_same(file, &info) ? IMGPAR_OK : ip_fail(err, IMGPAR_E_IO, "%s changed since it was opened", name_of(file));
+    return is_same(file, &info) ? IMGPAR_OK
+                                : ip_fail(err, IMGPAR_E_IO, "%s changed since it was opened", name_of(file));
 }
 
-imgpar_status ip_file_read(const ip_file *file, const ip_read_options *options, const void **bytes, void **owned, ip_error *err)
+imgpar_status ip_file_read(const ip_file *file, const ip_read_options *options, const void **bytes, void **owned,
+                           ip_error *err)
 {
     const ip_source s = ip_source_of(NULL, 0, name_of(file), options);
     *bytes = file->stdin_bytes;
@@ -364,12 +367,12 @@ static imgpar_status write_in_place(const char *path, const void *bytes, size_t 
  * Note [Temporary files]
  * What is written appears under its name complete or not at all. Where the system has files without names, only the
  * moment between link() and rename() could leave something behind, however the process ends; elsewhere a file
- * ".imgpar-XXXX" beside the target is written, and removed after a failure. open() rather than mkstemp(), because it applies
- * the umask, which a thread cannot read without changing it.
+ * ".imgpar-XXXX" beside the target is written, and removed after a failure. open() rather than mkstemp(), because it
+ * applies the umask, which a thread cannot read without changing it.
  */
 typedef struct temporary {
     int fd;
-    char *name;    /* room for one in the target's folder */
+    char *name; /* room for one in the target's folder */
     size_t room;
     int folder;    /* the characters of the folder in it */
     bool is_named; /* there is a file of that name */
@@ -462,8 +465,7 @@ static imgpar_status write_and_rename(const char *path, const struct stat *old, 
 imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err)
 {
     struct stat target;
-    if (strcmp(path, "-") == 0)
-        return write_all(STDOUT_FILENO, "standard output", bytes, n, poll, err);
+    if (strcmp(path, "-") == 0) return write_all(STDOUT_FILENO, "standard output", bytes, n, poll, err);
     if (is_faulty()) return fail_errno(err, path);
     const bool exists = stat(path, &target) == 0;
     if (!exists && errno != ENOENT) return fail_errno(err, path);

@@ -9,9 +9,9 @@
 
 enum {
     HEADER_BYTES = 128,
-    TAG_BYTES = 12,   /* of a row of the table of tags: signature, offset, size */
+    TAG_BYTES = 12, /* of a row of the table of tags: signature, offset, size */
     MAX_TAGS = 1024,
-    N_CURVE = 1024    /* entries of a curve that is written */
+    N_CURVE = 1024 /* entries of a curve that is written */
 };
 
 static uint32_t get16(const unsigned char *p) { return (uint32_t)p[0] << 8 | p[1]; }
@@ -163,7 +163,11 @@ static bool is_srgb_curve(const unsigned char *icc, const char *signature)
 
 bool ip_icc_is_srgb(const unsigned char *icc, size_t n)
 {
-    static const struct { const char *colorant, *curve; double xyz[3]; } rows[] = { /* IEC 61966-2-1, adapted to D50 */
+    static const struct {
+        const char *colorant, *curve;
+        double xyz[3];
+    } rows[] = {
+        /* IEC 61966-2-1, adapted to D50 */
         { "rXYZ", "rTRC", { 0.4361, 0.2225, 0.0139 } },
         { "gXYZ", "gTRC", { 0.3851, 0.7169, 0.0971 } },
         { "bXYZ", "bTRC", { 0.1431, 0.0606, 0.7141 } },
@@ -181,7 +185,9 @@ bool ip_icc_is_srgb(const unsigned char *icc, size_t n)
 
 /* ---- making ------------------------------------------------------------------------------ */
 
-typedef struct matrix { double m[3][3]; } matrix;
+typedef struct matrix {
+    double m[3][3];
+} matrix;
 
 static matrix product(const matrix *a, const matrix *b)
 {
@@ -227,7 +233,9 @@ static bool xyz_of(const uint32_t xy[2], double xyz[3])
 /* From numbers of light in red, green and blue to XYZ under D50: columns are the colorants of the profile. */
 static bool colorants(const uint32_t primaries[8], matrix *out)
 {
-    static const matrix bradford = { { { 0.8951, 0.2664, -0.1614 }, { -0.7502, 1.7135, 0.0367 }, { 0.0389, -0.0685, 1.0296 } } };
+    static const matrix bradford = {
+        { { 0.8951, 0.2664, -0.1614 }, { -0.7502, 1.7135, 0.0367 }, { 0.0389, -0.0685, 1.0296 } }
+    };
     static const double d50[3] = { 0.9642, 1, 0.8249 };
     double white[3], column[3], strength[3], from[3], to[3];
     matrix rgb, inverse, cones, adapt = { { { 0 } } };
@@ -263,7 +271,11 @@ bool ip_icc_is_possible(const uint32_t primaries[8])
 }
 
 /* A profile that is being written: tags are appended behind a table with room for n_tags. */
-typedef struct builder { unsigned char *bytes; size_t n; uint32_t n_tags; } builder;
+typedef struct builder {
+    unsigned char *bytes;
+    size_t n;
+    uint32_t n_tags;
+} builder;
 
 /* A tag of size bytes, a multiple of 4, to be filled in. */
 static unsigned char *add_tag(builder *b, const char *signature, const char *type, size_t size)
@@ -316,7 +328,8 @@ static void add_texts(builder *b, const char *name)
 
 static void fill_header(builder *b, bool is_gray)
 {
-    static const unsigned char date[12] = { 7, 0xd0, 0, 1, 0, 1 }; /* the first of January 2000: equal profiles are equal bytes */
+    /* the first of January 2000: equal profiles are equal bytes */
+    static const unsigned char date[12] = { 7, 0xd0, 0, 1, 0, 1 };
     unsigned char *p = b->bytes;
     put32(p, (uint32_t)b->n);
     put32(p + 8, 0x02100000);

@@ -19,7 +19,8 @@ void ip_icc_name(const unsigned char *icc, size_t n, char name[64]);
 bool ip_icc_is_srgb(const unsigned char *icc, size_t n);
 /*
  * A profile, version 2, for encoding exponent gamma (times 100000; 0: the curve of sRGB) and primaries as in ip_colour,
- * adapted to D50 by Bradford's matrix. primaries NULL: gray. Fails without memory, or where the primaries span no colours.
+ * adapted to D50 by Bradford's matrix. primaries NULL: gray. Fails without memory, or where the primaries span no
+ * colours.
  */
 imgpar_status ip_icc_make(uint32_t gamma, const uint32_t primaries[8], const char *name, ip_blob *icc, ip_error *err);
 /* Do these chromaticities span a space of colours? */

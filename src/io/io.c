@@ -16,15 +16,9 @@ static const ip_codec codecs[IP_N_FORMATS] = {
     [IP_FORMAT_PNM] = { "pnm", { "pnm", "ppm", "pgm", "pam" }, IP_MAX_SIDE, ip_pnm_sniff, ip_pnm_read, ip_pnm_write },
 };
 
-const ip_codec *ip_codec_of(ip_format format)
-{
-    return &codecs[format];
-}
+const ip_codec *ip_codec_of(ip_format format) { return &codecs[format]; }
 
-const char *ip_format_name(ip_format format)
-{
-    return (unsigned)format < IP_N_FORMATS ? codecs[format].name : NULL;
-}
+const char *ip_format_name(ip_format format) { return (unsigned)format < IP_N_FORMATS ? codecs[format].name : NULL; }
 
 bool ip_format_find(const char *name, ip_format *format)
 {
@@ -49,8 +43,14 @@ bool ip_format_from_path(const char *path, ip_format *format)
     return ending && ip_format_find(ending, format);
 }
 
-/* Files that people take for pictures, by what stands in them at a place: a message that says what they are says what to do. */
-static const struct { const char *name; size_t at; const char *bytes; size_t n; } foreign[] = {
+/* Files that people take for pictures, by what stands in them at a place: a message that says what they are says what
+ * to do. */
+static const struct {
+    const char *name;
+    size_t at;
+    const char *bytes;
+    size_t n;
+} foreign[] = {
     { "a GIF", 0, "GIF8", 4 },
     { "a TIFF", 0, "II*\0", 4 },
     { "a TIFF", 0, "MM\0*", 4 },
@@ -90,8 +90,8 @@ imgpar_status ip_codec_sniff(const ip_source *s, const ip_codec **codec, ip_erro
     if (*codec) return IMGPAR_OK;
     for (size_t k = 0; k < sizeof foreign / sizeof *foreign; k++)
         if (is_foreign(s, k))
-            return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: cannot read it: it is %s and neither PNG, JPEG, NPY nor PNM", s->name,
-                           foreign[k].name);
+            return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: cannot read it: it is %s and neither PNG, JPEG, NPY nor PNM",
+                           s->name, foreign[k].name);
     return ip_fail(err, IMGPAR_E_CORRUPT, "%s: not an image: neither PNG, JPEG, NPY nor PNM", s->name);
 }
 
@@ -149,14 +149,16 @@ static imgpar_status check_kind(const char *name, size_t channels, ip_error *err
     bool is_pgm = strcasecmp(name, "pgm") == 0, is_ppm = strcasecmp(name, "ppm") == 0;
     if (!is_pgm && !is_ppm) return IMGPAR_OK;
     if (channels % 2 == 0)
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds no alpha, and the image has %zu channels; .pam and .png hold it", name,
-                       channels);
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                       "%s holds no alpha, and the image has %zu channels; .pam and .png hold it", name, channels);
     if (is_pgm && channels == 3)
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds one gray channel, and the image has 3; .ppm and .pnm hold them, gray() makes "
-                       "one of them", name);
-    if (is_ppm && channels == 1)
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds red, green and blue, and the image is gray; .pgm and .pnm hold it",
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                       "%s holds one gray channel, and the image has 3; .ppm and .pnm hold them, gray() makes "
+                       "one of them",
                        name);
+    if (is_ppm && channels == 1)
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                       "%s holds red, green and blue, and the image is gray; .pgm and .pnm hold it", name);
     return IMGPAR_OK;
 }
 
@@ -171,13 +173,15 @@ imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, cons
 imgpar_status ip_io_check_exact(const ip_pixels *p, ip_format format, const char *settings, ip_error *err)
 {
     bool is_sampled = p->dtype == IMGPAR_U8 || p->dtype == IMGPAR_U16 || p->dtype == IMGPAR_BOOL;
-    if (settings && *settings) return ip_fail(err, IMGPAR_E_ARGUMENT, "exact values take no settings, not \"%s\"", settings);
+    if (settings && *settings)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "exact values take no settings, not \"%s\"", settings);
     if (format == IP_FORMAT_NPY || (format == IP_FORMAT_PNG && is_sampled && p->rank >= 2)) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s does not give back %s of rank %d exactly; npy does", codecs[format].name,
-                   imgpar_dtype_name(p->dtype), p->rank);
+    return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s does not give back %s of rank %d exactly; npy does",
+                   codecs[format].name, imgpar_dtype_name(p->dtype), p->rank);
 }
 
-imgpar_status ip_io_look(const ip_pixels *p, ip_format format, const char *settings, const ip_poll *poll, ip_look *look, ip_error *err)
+imgpar_status ip_io_look(const ip_pixels *p, ip_format format, const char *settings, const ip_poll *poll, ip_look *look,
+                         ip_error *err)
 {
     enum { N_A_POLL = 1 << 20 };
     ip_settings parsed;
@@ -204,7 +208,8 @@ imgpar_status ip_io_look(const ip_pixels *p, ip_format format, const char *setti
     return IMGPAR_OK;
 }
 
-imgpar_status ip_io_losses(const ip_pixels *pixels, ip_format format, const char *settings, ip_str *lines, ip_error *err)
+imgpar_status ip_io_losses(const ip_pixels *pixels, ip_format format, const char *settings, ip_str *lines,
+                           ip_error *err)
 {
     const ip_metadata *m = pixels->metadata;
     ip_settings parsed;
@@ -227,7 +232,8 @@ imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char
     *n = 0;
     imgpar_status st = ip_settings_parse(format, settings, &parsed, err);
     if (!st) st = codecs[format].write(pixels, &parsed, poll, &out, err);
-    if (!st && out.failed) st = ip_fail(err, IMGPAR_E_HOST_MEMORY, "out of host memory while encoding %s", codecs[format].name);
+    if (!st && out.failed)
+        st = ip_fail(err, IMGPAR_E_HOST_MEMORY, "out of host memory while encoding %s", codecs[format].name);
     if (st) {
         ip_str_free(&out);
         return st;

@@ -37,12 +37,12 @@ typedef struct ip_header {
     imgpar_space space;
     int rank; /* images: 3, [height, width, channels]; NPY: as stored */
     int64_t shape[IMGPAR_MAX_RANK];
-    int orientation; /* EXIF 1..8 */
+    int orientation;  /* EXIF 1..8 */
     bool tells_white; /* an exact value: white and what follows are its own; else they are guessed */
     double white;
     bool is_mask;
     bool alpha_is_number; /* exact values only: alpha was computed with (ip_type) */
-    uint64_t end_bytes; /* NPY, binary PNM: where the elements end in the file; else 0 */
+    uint64_t end_bytes;   /* NPY, binary PNM: where the elements end in the file; else 0 */
 } ip_header;
 
 typedef struct ip_image {
@@ -63,9 +63,9 @@ enum { IP_PIECE_BYTES = 4 << 20 };
 typedef struct ip_read_options {
     uint64_t max_pixels; /* width * height (of NPY: elements); 0: 268435456 */
     ip_fail_on fail_on;
-    ip_poll poll;        /* stop may be NULL */
-    int shrink;          /* 2, 4, 8: a JPEG is decoded at that fraction of its sides, rounded up; 0, 1: whole */
-    ip_str *warnings;    /* may be NULL; a line each */
+    ip_poll poll;           /* stop may be NULL */
+    int shrink;             /* 2, 4, 8: a JPEG is decoded at that fraction of its sides, rounded up; 0, 1: whole */
+    ip_str *warnings;       /* may be NULL; a line each */
     ip_metadata **metadata; /* gets a new reference, or NULL where the file tells nothing; NULL: nobody asks */
 } ip_read_options;
 
@@ -75,16 +75,18 @@ typedef struct ip_pixels {
     imgpar_space space;
     int rank;
     int64_t shape[IMGPAR_MAX_RANK];
-    double white;       /* the number that is white; 0: data */
-    const void *pixels; /* tightly packed; borrowed */
-    bool is_mask;       /* that white is 1, and a factor raises it */
+    double white;         /* the number that is white; 0: data */
+    const void *pixels;   /* tightly packed; borrowed */
+    bool is_mask;         /* that white is 1, and a factor raises it */
     bool alpha_is_number; /* alpha was computed with (ip_type) */
-    bool is_exact;      /* png, npy: what is written is read as the same dtype, shape, space, white and alpha, see exact.c */
+    /* png, npy: what is written is read as the same dtype, shape, space, white and alpha, see exact.c */
+    bool is_exact;
     const ip_metadata *metadata; /* to be written with them; borrowed, may be NULL */
 } ip_pixels;
 
 const char *ip_format_name(ip_format format);
-bool ip_format_find(const char *name, ip_format *format);      /* "png", "jpg", "jpeg", "npy", "pnm" "ppm" "pgm" "pam" */
+/* "png", "jpg", "jpeg", "npy", "pnm" "ppm" "pgm" "pam" */
+bool ip_format_find(const char *name, ip_format *format);
 bool ip_format_from_path(const char *path, ip_format *format); /* by suffix, any case */
 const char *ip_path_ending(const char *path); /* what stands behind the last dot of the file's name, or NULL */
 
@@ -105,13 +107,14 @@ typedef struct ip_file {
 } ip_file;
 
 /* Opens, reads the header, remembers the identity. file is new, for ip_file_release(). */
-imgpar_status ip_file_open(const char *path, const ip_read_options *options, ip_file *file,
-                           ip_header *header, ip_error *err);
+imgpar_status ip_file_open(const char *path, const ip_read_options *options, ip_file *file, ip_header *header,
+                           ip_error *err);
 /* An identity that differs is IMGPAR_E_IO "NAME changed since it was opened". */
 imgpar_status ip_file_check(const ip_file *file, ip_error *err);
-/* The whole file, checked likewise: file->size_bytes bytes, borrowed where the file keeps them (stdin_bytes); else new, and in *owned
- * too. */
-imgpar_status ip_file_read(const ip_file *file, const ip_read_options *options, const void **bytes, void **owned, ip_error *err);
+/* The whole file, checked likewise: file->size_bytes bytes, borrowed where the file keeps them (stdin_bytes); else new,
+ * and in *owned too. */
+imgpar_status ip_file_read(const ip_file *file, const ip_read_options *options, const void **bytes, void **owned,
+                           ip_error *err);
 /* Reads and decodes. */
 imgpar_status ip_file_decode(const ip_file *file, const ip_read_options *options, ip_image *image, ip_error *err);
 const char *ip_file_name(const ip_file *file); /* for messages */
@@ -122,16 +125,17 @@ void ip_file_release(ip_file *file);
  * settings as in imgpar_options.settings, NULL for the defaults; *bytes is new (ip_alloc).
  *
  *     png   bits=8|16  level=0..9  metadata=none|all (all)
- *     jpeg  quality=1..100 (90)  subsample=420|422|444 (420)  progressive=0|1 (0)  background=0..255 (0)  metadata=none|all (all)
+ *     jpeg  quality=1..100 (90) subsample=420|422|444 (420) progressive=0|1 (0) background=0..255 (0) metadata=none|all
+ *           (all)
  *     npy   none; exact shape and dtype
  *     pnm   bits=8|16; PGM, PPM, or PAM with alpha; the ending .pgm is for gray alone, .ppm for RGB
  *
  * Pictures hold [height, width, 1-4 channels], [height, width], or one row [width], not empty; other shapes are
- * IMGPAR_E_UNSUPPORTED. A white above 255, and u16 without one, are written in 16 bits unless bits=8, everything else in 8
- * unless bits=16. White becomes the samples' maximum; numbers without one are kept, rounded and saturated, but those of
- * u8, u16 and bool, whose maximum becomes the samples'. With range=R (png, jpeg, pnm) R is white instead.
- * metadata=none leaves out EXIF, XMP and resolution; what tells the meaning of colours stays: where a
- * JPEG cannot tell it as the picture's file did, a profile is made, and where there can be none the format is refused.
+ * IMGPAR_E_UNSUPPORTED. A white above 255, and u16 without one, are written in 16 bits unless bits=8, everything else
+ * in 8 unless bits=16. White becomes the samples' maximum; numbers without one are kept, rounded and saturated, but
+ * those of u8, u16 and bool, whose maximum becomes the samples'. With range=R (png, jpeg, pnm) R is white instead.
+ * metadata=none leaves out EXIF, XMP and resolution; what tells the meaning of colours stays: where a JPEG cannot tell
+ * it as the picture's file did, a profile is made, and where there can be none the format is refused.
  */
 imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
                            void **bytes, size_t *n, ip_error *err);
@@ -144,14 +148,16 @@ imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, cons
 imgpar_status ip_io_check_exact(const ip_pixels *pixels, ip_format format, const char *settings, ip_error *err);
 /* Is any PNG of them, without settings, read as the same pixels? */
 bool ip_io_png_tells_all(const ip_pixels *pixels);
-/* What a picture of floats looks like that has no range= and no white of 1 or less: BLACK where some are above 0 and none above 1, and,
- * without a white, WHITE where all are above the largest level. */
+/* What a picture of floats looks like that has no range= and no white of 1 or less: BLACK where some are above 0 and
+ * none above 1, and, without a white, WHITE where all are above the largest level. */
 typedef enum ip_look { IP_LOOKS_FINE, IP_LOOKS_BLACK, IP_LOOKS_WHITE } ip_look;
-imgpar_status ip_io_look(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll, ip_look *look, ip_error *err);
+imgpar_status ip_io_look(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
+                         ip_look *look, ip_error *err);
 /* Appends a line for each thing that a file in the format, written with the settings, will lack of pixels->metadata. */
-imgpar_status ip_io_losses(const ip_pixels *pixels, ip_format format, const char *settings, ip_str *lines, ip_error *err);
-/* Is there a file whose header is good and which ends where its format says: a JPEG with EOI, a PNG after IEND, NPY and binary PNM after
- * the last element? What lies between is not looked at. */
+imgpar_status ip_io_losses(const ip_pixels *pixels, ip_format format, const char *settings, ip_str *lines,
+                           ip_error *err);
+/* Is there a file whose header is good and which ends where its format says: a JPEG with EOI, a PNG after IEND, NPY and
+ * binary PNM after the last element? What lies between is not looked at. */
 bool ip_io_is_whole(const char *path);
 /* Writes bytes to path by way of a temporary file and rename; "-" is standard output. A device, a FIFO or a
  * dangling link is written in place. An existing file keeps its mode, a link stays a link. poll may be NULL. */

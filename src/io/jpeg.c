@@ -21,7 +21,10 @@
 enum { MAX_SCANS = 100, MEMORY_BASE = 64 << 20 };
 
 /* What the markers before the first scan say. */
-typedef struct markers { int orientation, process, precision; ip_jpeg_segments segments; } markers;
+typedef struct markers {
+    int orientation, process, precision;
+    ip_jpeg_segments segments;
+} markers;
 
 typedef struct reader {
     ip_jpeg_guard guard; /* first: see jpeg_guard.h */
@@ -72,8 +75,8 @@ static markers walk_markers(const unsigned char *p, size_t n)
 static imgpar_status check_process(const ip_source *s, const markers *m, ip_error *err)
 {
     static const char *const refused[16] = {
-        [3] = "lossless", [5] = "hierarchical", [6] = "hierarchical", [7] = "lossless", [11] = "lossless",
-        [13] = "hierarchical", [14] = "hierarchical", [15] = "lossless",
+        [3] = "lossless",  [5] = "hierarchical",  [6] = "hierarchical",  [7] = "lossless",
+        [11] = "lossless", [13] = "hierarchical", [14] = "hierarchical", [15] = "lossless",
     };
     if (m->process >= 0 && refused[m->process])
         return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: JPEG: %s compression is not supported", s->name,
@@ -113,17 +116,12 @@ static bool on_warning(ip_jpeg_guard *guard, int code, const char *text)
     case JWRN_ARITH_BAD_CODE:
     case JWRN_MUST_RESYNC:
     case JWRN_EXTRANEOUS_DATA:
-    case JWRN_BOGUS_PROGRESSION:
-        return ip_source_damaged(r->s, IP_DAMAGE_READABLE, "JPEG", text, r->err);
-    default:
-        return ip_source_damaged(r->s, IP_DAMAGE_WARNING, "JPEG", text, r->err);
+    case JWRN_BOGUS_PROGRESSION: return ip_source_damaged(r->s, IP_DAMAGE_READABLE, "JPEG", text, r->err);
+    default: return ip_source_damaged(r->s, IP_DAMAGE_WARNING, "JPEG", text, r->err);
     }
 }
 
-static void no_op(j_decompress_ptr c)
-{
-    (void)c;
-}
+static void no_op(j_decompress_ptr c) { (void)c; }
 
 /* libjpeg asks only when all bytes are used up; it gets an end marker until it stops. */
 static boolean on_fill(j_decompress_ptr c)
@@ -148,10 +146,7 @@ static void on_skip(j_decompress_ptr c, long n)
     c->src->bytes_in_buffer -= step; /* a skip past the end meets on_fill() */
 }
 
-static void stop(reader *r)
-{
-    longjmp(r->guard.jump, 1);
-}
+static void stop(reader *r) { longjmp(r->guard.jump, 1); }
 
 /* Called for every row of blocks, while scans are collected and while rows come out. */
 static void on_progress(j_common_ptr common)
@@ -172,8 +167,12 @@ static void read_header(reader *r)
     jpeg_create_decompress(&r->c);
     ip_jpeg_guard_memory(&r->guard, (j_common_ptr)&r->c);
     r->source = (struct jpeg_source_mgr){
-        .next_input_byte = r->s->bytes, .bytes_in_buffer = r->s->n, .init_source = no_op,
-        .fill_input_buffer = on_fill, .skip_input_data = on_skip, .resync_to_restart = jpeg_resync_to_restart,
+        .next_input_byte = r->s->bytes,
+        .bytes_in_buffer = r->s->n,
+        .init_source = no_op,
+        .fill_input_buffer = on_fill,
+        .skip_input_data = on_skip,
+        .resync_to_restart = jpeg_resync_to_restart,
         .term_source = no_op,
     };
     r->c.src = &r->source;
@@ -183,10 +182,7 @@ static void read_header(reader *r)
     jpeg_calc_output_dimensions(&r->c);
 }
 
-static bool is_cmyk(const reader *r)
-{
-    return r->c.jpeg_color_space == JCS_CMYK || r->c.jpeg_color_space == JCS_YCCK;
-}
+static bool is_cmyk(const reader *r) { return r->c.jpeg_color_space == JCS_CMYK || r->c.jpeg_color_space == JCS_YCCK; }
 
 /*
  * Ink on paper, naively: what is not absorbed by the colour and not by black.

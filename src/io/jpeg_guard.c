@@ -24,10 +24,7 @@ static void on_message(j_common_ptr c, int level)
     if (g->on_warning(g, c->err->msg_code, text)) longjmp(g->jump, 1);
 }
 
-static void on_output(j_common_ptr c)
-{
-    (void)c; /* a library does not print */
-}
+static void on_output(j_common_ptr c) { (void)c; /* a library does not print */ }
 
 void ip_jpeg_guard_errors(ip_jpeg_guard *guard, j_common_ptr c)
 {
@@ -45,15 +42,9 @@ static const struct jpeg_memory_mgr *ask(j_common_ptr c)
     return &g->memory;
 }
 
-static void *alloc_small(j_common_ptr c, int pool, size_t n)
-{
-    return ask(c)->alloc_small(c, pool, n);
-}
+static void *alloc_small(j_common_ptr c, int pool, size_t n) { return ask(c)->alloc_small(c, pool, n); }
 
-static void *alloc_large(j_common_ptr c, int pool, size_t n)
-{
-    return ask(c)->alloc_large(c, pool, n);
-}
+static void *alloc_large(j_common_ptr c, int pool, size_t n) { return ask(c)->alloc_large(c, pool, n); }
 
 static JSAMPARRAY alloc_sarray(j_common_ptr c, int pool, JDIMENSION width, JDIMENSION n_rows)
 {
@@ -65,10 +56,7 @@ static JBLOCKARRAY alloc_barray(j_common_ptr c, int pool, JDIMENSION width, JDIM
     return ask(c)->alloc_barray(c, pool, width, n_rows);
 }
 
-static void realize_virt_arrays(j_common_ptr c)
-{
-    ask(c)->realize_virt_arrays(c);
-}
+static void realize_virt_arrays(j_common_ptr c) { ask(c)->realize_virt_arrays(c); }
 
 void ip_jpeg_guard_memory(ip_jpeg_guard *guard, j_common_ptr c)
 {

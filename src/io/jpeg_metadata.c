@@ -10,13 +10,13 @@
 #include <string.h>
 
 /* What segments of each kind begin with. */
-static const char jfif_name[] = "JFIF";                           /* with its zero */
-static const char exif_name[] = "Exif\0";                         /* with two */
-static const char xmp_name[] = "http://ns.adobe.com/xap/1.0/";    /* with its zero */
+static const char jfif_name[] = "JFIF";                        /* with its zero */
+static const char exif_name[] = "Exif\0";                      /* with two */
+static const char xmp_name[] = "http://ns.adobe.com/xap/1.0/"; /* with its zero */
 /* With its zero; then digest, size of all, place. */
 static const char extension_name[] = "http://ns.adobe.com/xmp/extension/";
-static const char resources_name[] = "Photoshop 3.0";             /* with its zero */
-static const char icc_name[] = "ICC_PROFILE";                     /* with its zero; then number and count */
+static const char resources_name[] = "Photoshop 3.0"; /* with its zero */
+static const char icc_name[] = "ICC_PROFILE";         /* with its zero; then number and count */
 enum {
     MAX_SEGMENT = 65533,
     MAX_EXIF = MAX_SEGMENT - (int)sizeof exif_name,
@@ -46,14 +46,18 @@ static void note_part(ip_jpeg_segments *found, const unsigned char *p, size_t n)
 {
     const int number = p[0], count = p[1];
     if (found->n_icc == 0) found->n_icc = count;
-    if (number < 1 || number > count || count != found->n_icc || found->icc[number - 1].bytes) found->is_icc_damaged = true;
-    else found->icc[number - 1] = (ip_jpeg_part){ p + 2, n - 2 };
+    if (number < 1 || number > count || count != found->n_icc || found->icc[number - 1].bytes)
+        found->is_icc_damaged = true;
+    else
+        found->icc[number - 1] = (ip_jpeg_part){ p + 2, n - 2 };
 }
 
 static void note_piece(ip_jpeg_pieces *pieces, const unsigned char *p, size_t n)
 {
-    if (pieces->n < IP_JPEG_MAX_PIECES) pieces->of[pieces->n++] = (ip_jpeg_part){ p, n };
-    else pieces->is_full = true;
+    if (pieces->n < IP_JPEG_MAX_PIECES)
+        pieces->of[pieces->n++] = (ip_jpeg_part){ p, n };
+    else
+        pieces->is_full = true;
 }
 
 void ip_jpeg_note_segment(ip_jpeg_segments *found, int code, const unsigned char *body, size_t n)
@@ -192,7 +196,8 @@ static void set_adobe_rgb(ip_colour *c)
     memcpy(c->primaries, adobe_rgb, sizeof adobe_rgb);
 }
 
-imgpar_status ip_jpeg_read_metadata(const ip_source *s, const ip_jpeg_segments *found, ip_metadata *contents, ip_error *err)
+imgpar_status ip_jpeg_read_metadata(const ip_source *s, const ip_jpeg_segments *found, ip_metadata *contents,
+                                    ip_error *err)
 {
     ip_blob icc;
     imgpar_status st = IMGPAR_OK;
@@ -205,7 +210,8 @@ imgpar_status ip_jpeg_read_metadata(const ip_source *s, const ip_jpeg_segments *
     if (!st) st = read_extension(s, found, contents, err);
     if (!st) st = read_resources(s, &found->resources, contents, err);
     contents->resolution = found->resolution;
-    if (!(contents->resolution.x > 0) && contents->exif.bytes) contents->resolution = ip_exif_resolution(&contents->exif);
+    if (!(contents->resolution.x > 0) && contents->exif.bytes)
+        contents->resolution = ip_exif_resolution(&contents->exif);
     if (!contents->colour.icc.bytes && contents->exif.bytes && ip_exif_is_adobe_rgb(&contents->exif))
         set_adobe_rgb(&contents->colour);
     return st;
@@ -242,8 +248,8 @@ imgpar_status ip_jpeg_output_make(const ip_picture *picture, bool is_all, ip_jpe
     imgpar_status st = ip_colour_profile(&m->colour, picture->channels <= 2, &output->icc, &output->is_icc_made, err);
     if (st) return st;
     if (output->icc.n > (size_t)MAX_PART * IP_JPEG_MAX_PARTS)
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "jpeg: the colour profile has %zu bytes, and a JPEG holds %zu", output->icc.n,
-                       (size_t)MAX_PART * IP_JPEG_MAX_PARTS);
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "jpeg: the colour profile has %zu bytes, and a JPEG holds %zu",
+                       output->icc.n, (size_t)MAX_PART * IP_JPEG_MAX_PARTS);
     if (is_all && m->iptc.bytes) ip_iptc_append_resource(&output->resources, &m->iptc);
     if (output->resources.failed) return ip_fail_memory(err, "encoding jpeg");
     if (is_all) st = output_xmp(output, err);
@@ -275,7 +281,8 @@ void ip_jpeg_set_resolution(j_compress_ptr c, const ip_jpeg_output *output)
     const ip_resolution *r = &output->metadata->resolution;
     const double x = r->x * 0.0254, y = r->y * 0.0254;
     if (!is_density(x) || !is_density(y)) return;
-    const bool is_metric = fabs(x - round(x)) > 0.01 && fabs(r->x / 100 - round(r->x / 100)) < 0.001 && is_density(r->y / 100);
+    const bool is_metric =
+        fabs(x - round(x)) > 0.01 && fabs(r->x / 100 - round(r->x / 100)) < 0.001 && is_density(r->y / 100);
     c->density_unit = is_metric ? 2 : 1;
     c->X_density = (UINT16)lround(is_metric ? r->x / 100 : x);
     c->Y_density = (UINT16)lround(is_metric ? r->y / 100 : y);

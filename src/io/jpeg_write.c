@@ -51,10 +51,7 @@ static boolean on_full(j_compress_ptr c)
     return TRUE;
 }
 
-static void on_end(j_compress_ptr c)
-{
-    append(c, CHUNK_BYTES - c->dest->free_in_buffer);
-}
+static void on_end(j_compress_ptr c) { append(c, CHUNK_BYTES - c->dest->free_in_buffer); }
 
 static void set_parameters(writer *w)
 {
@@ -94,7 +91,9 @@ static void write_all(writer *w)
     jpeg_create_compress(c);
     ip_jpeg_guard_memory(&w->guard, (j_common_ptr)c);
     w->destination = (struct jpeg_destination_mgr){
-        .init_destination = give_chunk, .empty_output_buffer = on_full, .term_destination = on_end,
+        .init_destination = give_chunk,
+        .empty_output_buffer = on_full,
+        .term_destination = on_end,
     };
     c->dest = &w->destination;
     set_parameters(w);

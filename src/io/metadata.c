@@ -55,8 +55,10 @@ void ip_metadata_clear(ip_metadata *contents)
 bool ip_blob_copy(ip_blob *blob, const void *bytes, size_t n)
 {
     *blob = (ip_blob){ ip_alloc(n), n };
-    if (blob->bytes) memcpy(blob->bytes, bytes, n);
-    else blob->n = 0;
+    if (blob->bytes)
+        memcpy(blob->bytes, bytes, n);
+    else
+        blob->n = 0;
     return blob->bytes != NULL;
 }
 
@@ -64,7 +66,11 @@ bool ip_blob_copy(ip_blob *blob, const void *bytes, size_t n)
 
 static bool is_near(uint32_t a, uint32_t b, uint32_t most) { return (a > b ? a - b : b - a) <= most; }
 
-static const struct primaries { unsigned char cicp; const char *name; uint32_t xy[8]; } known_primaries[] = {
+static const struct primaries {
+    unsigned char cicp;
+    const char *name;
+    uint32_t xy[8];
+} known_primaries[] = {
     { 1, "sRGB", { 31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000 } },
     { 12, "Display P3", { 31270, 32900, 68000, 32000, 26500, 69000, 15000, 6000 } },
     { 9, "BT.2020", { 31270, 32900, 70800, 29200, 17000, 79700, 13100, 4600 } },
@@ -93,8 +99,10 @@ static void name_cicp(ip_colour *c)
     for (int k = 0; k < N_PRIMARIES; k++)
         if (known_primaries[k].cicp && known_primaries[k].cicp == c->cicp[0]) primaries = known_primaries[k].name;
     c->is_srgb = c->cicp[0] == 1 && c->cicp[1] == 13;
-    if (primaries && transfer) snprintf(c->name, sizeof c->name, "%s%s", primaries, transfer);
-    else snprintf(c->name, sizeof c->name, "cICP %d/%d", c->cicp[0], c->cicp[1]);
+    if (primaries && transfer)
+        snprintf(c->name, sizeof c->name, "%s%s", primaries, transfer);
+    else
+        snprintf(c->name, sizeof c->name, "cICP %d/%d", c->cicp[0], c->cicp[1]);
 }
 
 static void name_gamma(ip_colour *c)
@@ -104,8 +112,10 @@ static void name_gamma(ip_colour *c)
     char name[40];
     snprintf(name, sizeof name, "%s", known ? known->name : "other primaries");
     c->is_srgb = is_plain && known == known_primaries;
-    if (is_plain) snprintf(c->name, sizeof c->name, "%s", name);
-    else snprintf(c->name, sizeof c->name, "%s, gamma %.3g", name, 100000.0 / c->gamma);
+    if (is_plain)
+        snprintf(c->name, sizeof c->name, "%s", name);
+    else
+        snprintf(c->name, sizeof c->name, "%s, gamma %.3g", name, 100000.0 / c->gamma);
 }
 
 /* Where a file tells several, what it tells best counts: in the order of the PNG specification. */
@@ -156,8 +166,8 @@ static imgpar_status profile_of_cicp(const ip_colour *c, bool is_gray, ip_blob *
         *is_made = !is_gray;
         return is_gray ? IMGPAR_OK : ip_icc_make(0, known_primaries[k].xy, c->name, icc, err);
     }
-    return ip_fail(err, IMGPAR_E_UNSUPPORTED, "jpeg: the picture is tagged \"%s\", which no profile of a JPEG tells; png holds it",
-                   c->name);
+    return ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                   "jpeg: the picture is tagged \"%s\", which no profile of a JPEG tells; png holds it", c->name);
 }
 
 imgpar_status ip_colour_profile(const ip_colour *c, bool is_gray, ip_blob *icc, bool *is_made, ip_error *err)
@@ -176,13 +186,18 @@ imgpar_status ip_colour_profile(const ip_colour *c, bool is_gray, ip_blob *icc, 
     tagged.icc = (ip_blob){ NULL, 0 };
     ip_colour_settle(&tagged);
     *is_made = true;
-    return ip_icc_make(c->has_gamma ? c->gamma : 0, is_gray ? NULL : c->has_primaries ? c->primaries : known_primaries[0].xy,
+    return ip_icc_make(c->has_gamma ? c->gamma : 0,
+                       is_gray            ? NULL
+                       : c->has_primaries ? c->primaries
+                                          : known_primaries[0].xy,
                        tagged.name, icc, err);
 }
 
 const char *ip_metadata_colour_name(const ip_metadata *m, char *buf)
 {
-    if (m && m->colour.name[0]) snprintf(buf, 96, "\"%s\"", m->colour.name);
-    else snprintf(buf, 96, "none (taken for sRGB)");
+    if (m && m->colour.name[0])
+        snprintf(buf, 96, "\"%s\"", m->colour.name);
+    else
+        snprintf(buf, 96, "none (taken for sRGB)");
     return buf;
 }

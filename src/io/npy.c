@@ -32,15 +32,12 @@ typedef struct layout {
 
 /* In NumPy's letters. */
 static const char *const descr_of[IMGPAR_N_DTYPES] = {
-    [IMGPAR_U8] = "u1", [IMGPAR_I8] = "i1", [IMGPAR_U16] = "u2", [IMGPAR_I16] = "i2", [IMGPAR_U32] = "u4",
-    [IMGPAR_I32] = "i4", [IMGPAR_U64] = "u8", [IMGPAR_I64] = "i8", [IMGPAR_F16] = "f2", [IMGPAR_F32] = "f4",
+    [IMGPAR_U8] = "u1",  [IMGPAR_I8] = "i1",   [IMGPAR_U16] = "u2",       [IMGPAR_I16] = "i2", [IMGPAR_U32] = "u4",
+    [IMGPAR_I32] = "i4", [IMGPAR_U64] = "u8",  [IMGPAR_I64] = "i8",       [IMGPAR_F16] = "f2", [IMGPAR_F32] = "f4",
     [IMGPAR_F64] = "f8", [IMGPAR_BOOL] = "b1", [IMGPAR_COMPLEX64] = "c8",
 };
 
-bool ip_npy_sniff(const unsigned char *bytes, size_t n)
-{
-    return n >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0;
-}
+bool ip_npy_sniff(const unsigned char *bytes, size_t n) { return n >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0; }
 
 /* ---- the header's text ----------------------------------------------------------- */
 
@@ -89,7 +86,8 @@ static imgpar_status refuse_descr(cursor *c, const char *text, size_t n)
     if (n == 4 && memcmp(text + 1, "c16", 3) == 0)
         return ip_fail(c->err, IMGPAR_E_UNSUPPORTED,
                        "%s: NPY: complex numbers of two doubles (%.4s) are not supported; save them as complex64, "
-                       "a.astype('c8') in NumPy, or real and imaginary parts as arrays of f64", c->s->name, text);
+                       "a.astype('c8') in NumPy, or real and imaginary parts as arrays of f64",
+                       c->s->name, text);
     bool is_cut = n > MAX_DESCR;
     return ip_fail(c->err, IMGPAR_E_UNSUPPORTED, "%s: NPY: elements of type %.*s%s are not supported", c->s->name,
                    is_cut ? (int)MAX_DESCR : (int)n, text, is_cut ? "..." : "");
@@ -101,8 +99,10 @@ static imgpar_status parse_descr(cursor *c, layout *l)
     size_t n;
     skip_space(c);
     if (c->at < c->end && (*c->at == '[' || *c->at == '('))
-        return ip_fail(c->err, IMGPAR_E_UNSUPPORTED, "%s: NPY: structured arrays (records of fields) are not supported; save each "
-                       "field as an array of its own", c->s->name);
+        return ip_fail(c->err, IMGPAR_E_UNSUPPORTED,
+                       "%s: NPY: structured arrays (records of fields) are not supported; save each "
+                       "field as an array of its own",
+                       c->s->name);
     if (!take_string(c, &text, &n)) return bad_header(c, "has no text after 'descr'");
     for (int i = 0; i < IMGPAR_N_DTYPES && n == 3 && strchr("<>|=", text[0]); i++) {
         if (memcmp(text + 1, descr_of[i], 2) != 0) continue;
@@ -147,7 +147,8 @@ static imgpar_status parse_shape(cursor *c, layout *l)
 static imgpar_status parse_order(cursor *c, layout *l)
 {
     l->is_fortran = take(c, "True");
-    return l->is_fortran || take(c, "False") ? IMGPAR_OK : bad_header(c, "has neither True nor False for 'fortran_order'");
+    return l->is_fortran || take(c, "False") ? IMGPAR_OK
+                                             : bad_header(c, "has neither True nor False for 'fortran_order'");
 }
 
 static imgpar_status parse_dict(cursor *c, layout *l)
@@ -191,8 +192,8 @@ static imgpar_status check_limit(const ip_source *s, layout *l, ip_error *err)
     for (int i = 0; i < l->rank; i++) {
         n *= l->shape[i]; /* below bound */
         if (__builtin_mul_overflow(bound, l->shape[i] ? l->shape[i] : 1, &bound) || bound > s->max_pixels)
-            return ip_fail(err, IMGPAR_E_LIMIT, "%s: NPY: more than the limit of %llu elements " IP_MAX_PIXELS_HINT, s->name,
-                           (unsigned long long)s->max_pixels);
+            return ip_fail(err, IMGPAR_E_LIMIT, "%s: NPY: more than the limit of %llu elements " IP_MAX_PIXELS_HINT,
+                           s->name, (unsigned long long)s->max_pixels);
     }
     l->n_elements = n;
     return IMGPAR_OK;
@@ -320,7 +321,8 @@ imgpar_status ip_npy_read(const ip_source *s, ip_header *header, ip_image *image
     imgpar_status st = parse_layout(s, &l, err);
     if (st) return st;
     fill_header(&l, header);
-    header->end_bytes = l.data_at + l.n_elements * imgpar_dtype_size(l.dtype); /* far from 2^64: n_elements is below max_pixels */
+    /* far from 2^64: n_elements is below max_pixels */
+    header->end_bytes = l.data_at + l.n_elements * imgpar_dtype_size(l.dtype);
     if (!image) return IMGPAR_OK;
     image->header = *header;
     st = ip_image_alloc(s, image, err);
@@ -347,7 +349,9 @@ imgpar_status ip_npy_write(const ip_pixels *p, const ip_settings *settings, cons
         ip_str_putc(&text, ' ');
     ip_str_putc(&text, '\n');
 
-    const char magic[10] = { '\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, (char)(text.length & 255), (char)(text.length >> 8) };
+    const char magic[10] = {
+        '\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, (char)(text.length & 255), (char)(text.length >> 8)
+    };
     ip_str_append_n(out, magic, sizeof magic);
     ip_str_append_n(out, ip_str_text(&text), text.length);
     out->failed = out->failed || text.failed;

@@ -85,8 +85,11 @@ static imgpar_status run_on_threads(crew *c, size_t n_threads, ip_error *err)
 
 imgpar_status ip_pieces_run(const ip_pieces *p, const char *what, ip_error *err)
 {
-    crew c = { .p = p, .lock = PTHREAD_MUTEX_INITIALIZER, .made = PTHREAD_COND_INITIALIZER, .taken = PTHREAD_COND_INITIALIZER };
-    const size_t n_threads = count_threads(p), n_wanted = p->n < SLOTS_A_THREAD * n_threads ? p->n : SLOTS_A_THREAD * n_threads;
+    crew c = {
+        .p = p, .lock = PTHREAD_MUTEX_INITIALIZER, .made = PTHREAD_COND_INITIALIZER, .taken = PTHREAD_COND_INITIALIZER
+    };
+    const size_t n_threads = count_threads(p),
+                 n_wanted = p->n < SLOTS_A_THREAD * n_threads ? p->n : SLOTS_A_THREAD * n_threads;
     while (c.n_slots < n_wanted && (c.slot[c.n_slots] = p->slot_new(p->user)) != NULL)
         c.n_slots++;
     const bool has_memory = c.n_slots == n_wanted;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work that falls into pieces: threads make them, on all processors, and the calling thread takes them in their order, so that what
- * it appends is the same however many threads there are. At most two pieces a thread are held at once.
+ * Work that falls into pieces: threads make them, on all processors, and the calling thread takes them in their order,
+ * so that what it appends is the same however many threads there are. At most two pieces a thread are held at once.
  */
 #ifndef IP_IO_PIECES_H
 #define IP_IO_PIECES_H

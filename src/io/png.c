@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PNG to pixels, with libpng; what is plain and whole only as far as the header (png_whole.h). Gray of 1, 2 and 4 bits is widened, palettes
- * become RGB, tRNS becomes alpha, 16 bits come in native order. Colour is left
- * alone: what gamma and profiles say is passed on (png_metadata.h), and converts nothing.
+ * PNG to pixels, with libpng; what is plain and whole only as far as the header (png_whole.h). Gray of 1, 2 and 4 bits
+ * is widened, palettes become RGB, tRNS becomes alpha, 16 bits come in native order. Colour is left alone: what gamma
+ * and profiles say is passed on (png_metadata.h), and converts nothing.
  *
  * Note [Chunks dropped]. Of the ancillary chunks only tRNS is given to libpng, and
  * exact.c's is read by us where it stands behind IHDR;
@@ -34,7 +34,7 @@ typedef struct reader {
     ip_error *err;
     png_structp png;
     png_infop info;
-    size_t at; /* next byte of the source */
+    size_t at;         /* next byte of the source */
     bool is_in_pixels; /* the header is read: damage may be tolerated */
     bool has_no_memory;
     char last_warning[128]; /* what libpng said just before "Invalid IHDR data" */
@@ -192,8 +192,8 @@ static imgpar_status fill_header(const reader *r, ip_header *header)
     }
     st = ip_source_give_metadata(r->s, &contents, orientation >= 5, r->err);
     if (st) return st;
-    ip_header_picture(header, IP_FORMAT_PNG, png_get_bit_depth(r->png, r->info) == 16 ? IMGPAR_U16 : IMGPAR_U8,
-                      width, height, channels, orientation);
+    ip_header_picture(header, IP_FORMAT_PNG, png_get_bit_depth(r->png, r->info) == 16 ? IMGPAR_U16 : IMGPAR_U8, width,
+                      height, channels, orientation);
     return read_exact(r->s, header, r->err);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Plain loops over bytes, each of which the compiler makes vectors of; those of the first pixel have no left neighbour and go by themselves. */
+/* Plain loops over bytes, each of which the compiler makes vectors of; those of the first pixel have no left neighbour
+ * and go by themselves. */
 #include "io/png_filter.h"
 
 #include <stdint.h>
@@ -39,7 +40,8 @@ VECTORS static void up(const uint8_t *restrict row, const uint8_t *restrict abov
         out[k] = (uint8_t)(row[k] - above[k]);
 }
 
-VECTORS static void average(const uint8_t *restrict row, const uint8_t *restrict above, size_t n, size_t pixel, uint8_t *restrict out)
+VECTORS static void average(const uint8_t *restrict row, const uint8_t *restrict above, size_t n, size_t pixel,
+                            uint8_t *restrict out)
 {
     for (size_t k = 0; k < pixel; k++)
         out[k] = (uint8_t)(row[k] - above[k] / 2);
@@ -47,7 +49,8 @@ VECTORS static void average(const uint8_t *restrict row, const uint8_t *restrict
         out[k] = (uint8_t)(row[k] - (row[k - pixel] + above[k]) / 2);
 }
 
-VECTORS static void nearest(const uint8_t *restrict row, const uint8_t *restrict above, size_t n, size_t pixel, uint8_t *restrict out)
+VECTORS static void nearest(const uint8_t *restrict row, const uint8_t *restrict above, size_t n, size_t pixel,
+                            uint8_t *restrict out)
 {
     for (size_t k = 0; k < pixel; k++)
         out[k] = (uint8_t)(row[k] - above[k]);
@@ -80,7 +83,8 @@ static void apply(int filter, const uint8_t *row, const uint8_t *above, size_t n
     }
 }
 
-void ip_png_filter(const unsigned char *row, const unsigned char *above, size_t n, size_t pixel, unsigned char *out, unsigned char *scratch)
+void ip_png_filter(const unsigned char *row, const unsigned char *above, size_t n, size_t pixel, unsigned char *out,
+                   unsigned char *scratch)
 {
     int best = NONE;
     uint64_t least = weight(row, n);

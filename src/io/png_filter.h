@@ -6,10 +6,11 @@
 #include <stddef.h>
 
 /*
- * A row of n bytes, filtered behind the byte that tells by which filter: of all five the one whose bytes, as signed numbers, have the least
- * sum of magnitudes, the first of equal ones, as libpng chooses. above: the row before it, zeros for the first one. pixel: bytes of one.
- * out: n + 1 bytes. scratch: n bytes.
+ * A row of n bytes, filtered behind the byte that tells by which filter: of all five the one whose bytes, as signed
+ * numbers, have the least sum of magnitudes, the first of equal ones, as libpng chooses. above: the row before it,
+ * zeros for the first one. pixel: bytes of one. out: n + 1 bytes. scratch: n bytes.
  */
-void ip_png_filter(const unsigned char *row, const unsigned char *above, size_t n, size_t pixel, unsigned char *out, unsigned char *scratch);
+void ip_png_filter(const unsigned char *row, const unsigned char *above, size_t n, size_t pixel, unsigned char *out,
+                   unsigned char *scratch);
 
 #endif

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <zlib.h>
 
-static const char xmp_keyword[] = "XML:com.adobe.xmp"; /* with its zero */
+static const char xmp_keyword[] = "XML:com.adobe.xmp";      /* with its zero */
 static const char iptc_keyword[] = "Raw profile type iptc"; /* the same */
 enum { MAX_CHUNK = 0x7fffffff, KEYWORD_BYTES = 80 /* of a profile, with its zero */ };
 
@@ -64,10 +64,13 @@ static void z_free(void *user, void *memory)
     ip_free(memory);
 }
 
-/* Up to IP_MAX_BLOB_BYTES of what n bytes of zlib's stream stand for; *out is empty where they are damaged, or stand for more. */
+/* Up to IP_MAX_BLOB_BYTES of what n bytes of zlib's stream stand for; *out is empty where they are damaged, or stand
+ * for more. */
 static imgpar_status inflate_all(const reader *r, const unsigned char *bytes, size_t n, ip_blob *out)
 {
-    z_stream z = { .next_in = (unsigned char *)(uintptr_t)bytes, .avail_in = (unsigned)n, .zalloc = z_alloc, .zfree = z_free };
+    z_stream z = {
+        .next_in = (unsigned char *)(uintptr_t)bytes, .avail_in = (unsigned)n, .zalloc = z_alloc, .zfree = z_free
+    };
     size_t room = 0;
     int code = inflateInit(&z);
     *out = (ip_blob){ NULL, 0 };
@@ -164,8 +167,9 @@ static imgpar_status read_xmp(reader *r, const unsigned char *p, size_t n)
     if (!p[sizeof xmp_keyword]) return ip_source_take_xmp(r->s, p + at, n - at, r->contents, r->err);
     ip_blob text;
     imgpar_status st = inflate_all(r, p + at, n - at, &text);
-    if (!st) st = text.bytes ? ip_source_take_xmp(r->s, text.bytes, text.n, r->contents, r->err)
-                             : damaged(r, "XMP is damaged or too large, and left out");
+    if (!st)
+        st = text.bytes ? ip_source_take_xmp(r->s, text.bytes, text.n, r->contents, r->err)
+                        : damaged(r, "XMP is damaged or too large, and left out");
     ip_free(text.bytes);
     return st;
 }
@@ -206,8 +210,9 @@ static imgpar_status read_iptc(reader *r, const unsigned char *p, size_t n, bool
     const size_t head = sizeof iptc_keyword + (is_packed ? 1 : 0); /* the method */
     ip_blob text = { NULL, 0 };
     if (n <= head || memcmp(p, iptc_keyword, sizeof iptc_keyword) != 0 || r->contents->iptc.bytes) return IMGPAR_OK;
-    imgpar_status st = is_packed ? inflate_all(r, p + head, n - head, &text)
-                     : ip_blob_copy(&text, p + head, n - head) ? IMGPAR_OK : fail_memory(r);
+    imgpar_status st = is_packed                                 ? inflate_all(r, p + head, n - head, &text)
+                       : ip_blob_copy(&text, p + head, n - head) ? IMGPAR_OK
+                                                                 : fail_memory(r);
     if (st) return st;
     const size_t n_bytes = text.bytes ? read_digits(text.bytes, text.n) : 0;
     st = n_bytes ? ip_source_take_iptc(r->s, "PNG", text.bytes, n_bytes, r->contents, r->err)
@@ -221,13 +226,14 @@ static imgpar_status read_packed_text(reader *r, const unsigned char *p, size_t 
 
 static const struct chunk {
     char type[5];
-    bool is_colour; /* counts only before the picture data, as the specification has it */
+    bool is_colour;      /* counts only before the picture data, as the specification has it */
     const char *keyword; /* which texts begin with; others of that type are not read */
     imgpar_status (*read)(reader *r, const unsigned char *p, size_t n);
 } chunks[] = {
-    { "cICP", true, NULL, read_cicp }, { "iCCP", true, NULL, read_iccp }, { "sRGB", true, NULL, read_srgb },
-    { "gAMA", true, NULL, read_gama }, { "cHRM", true, NULL, read_chrm }, { "pHYs", true, NULL, read_phys },
-    { "eXIf", false, NULL, read_exif }, { "iTXt", false, xmp_keyword, read_xmp },
+    { "cICP", true, NULL, read_cicp },          { "iCCP", true, NULL, read_iccp },
+    { "sRGB", true, NULL, read_srgb },          { "gAMA", true, NULL, read_gama },
+    { "cHRM", true, NULL, read_chrm },          { "pHYs", true, NULL, read_phys },
+    { "eXIf", false, NULL, read_exif },         { "iTXt", false, xmp_keyword, read_xmp },
     { "tEXt", false, iptc_keyword, read_text }, { "zTXt", false, iptc_keyword, read_packed_text },
 };
 
@@ -326,7 +332,12 @@ static void append_numbers(ip_str *out, const char *type, const uint32_t *number
 }
 
 /* A chunk of head and, compressed, n bytes. */
-typedef struct packed { const char *type, *head; size_t n_head; const void *bytes; size_t n; } packed;
+typedef struct packed {
+    const char *type, *head;
+    size_t n_head;
+    const void *bytes;
+    size_t n;
+} packed;
 
 static imgpar_status append_packed(ip_str *out, const packed *chunk, ip_error *err)
 {
@@ -368,8 +379,8 @@ static imgpar_status append_iptc(ip_str *out, const ip_blob *iptc, ip_error *err
     }
     ip_str_putc(&text, '\n');
     imgpar_status st = resource.failed || text.failed
-                     ? ip_fail_memory(err, "encoding png")
-                     : append_packed(out, &(packed){ "zTXt", head, sizeof head, text.text, text.length }, err);
+                           ? ip_fail_memory(err, "encoding png")
+                           : append_packed(out, &(packed){ "zTXt", head, sizeof head, text.text, text.length }, err);
     ip_str_free(&resource);
     ip_str_free(&text);
     return st;
@@ -380,8 +391,10 @@ static imgpar_status append_colour(ip_str *out, const ip_colour *c, bool is_gray
     const bool has_icc = c->icc.bytes && c->is_icc_gray == is_gray;
     imgpar_status st = IMGPAR_OK;
     if (c->has_cicp) append_chunk(out, "cICP", c->cicp, sizeof c->cicp);
-    if (has_icc) st = append_icc(out, &c->icc, err);
-    else if (c->has_srgb) append_chunk(out, "sRGB", &c->srgb_intent, 1);
+    if (has_icc)
+        st = append_icc(out, &c->icc, err);
+    else if (c->has_srgb)
+        append_chunk(out, "sRGB", &c->srgb_intent, 1);
     if (c->has_gamma) append_numbers(out, "gAMA", &c->gamma, 1);
     if (c->has_primaries && !is_gray) append_numbers(out, "cHRM", c->primaries, 8);
     return st;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Most PNGs are plain and whole, and inflating is most of what reading them takes: libdeflate does it at 3 to 4 times zlib's rate, if it is given
- * all of the stream and room for all that comes out. Nothing is trusted that libpng would not be asked for: a checksum that is
- * wrong, a chunk that has no place here, a byte too few or too many, and libpng reads the picture from the start.
+ * Most PNGs are plain and whole, and inflating is most of what reading them takes: libdeflate does it at 3 to 4 times
+ * zlib's rate, if it is given all of the stream and room for all that comes out. Nothing is trusted that libpng would
+ * not be asked for: a checksum that is wrong, a chunk that has no place here, a byte too few or too many, and libpng
+ * reads the picture from the start.
  */
 #include "io/png_whole.h"
 
@@ -51,7 +52,8 @@ static bool read_size(whole *w, const unsigned char *ihdr)
 {
     static const unsigned char channels[7] = { 1, 0, 3, 0, 2, 0, 4 };
     const int depth = ihdr[8], type = ihdr[9];
-    if ((depth != 8 && depth != 16) || type > 6 || channels[type] == 0 || ihdr[10] || ihdr[11] || ihdr[12]) return false;
+    if ((depth != 8 && depth != 16) || type > 6 || channels[type] == 0 || ihdr[10] || ihdr[11] || ihdr[12])
+        return false;
     w->sample_bytes = (size_t)depth / 8;
     w->pixel_bytes = channels[type] * w->sample_bytes;
     w->row_bytes = get32(ihdr) * w->pixel_bytes;
@@ -64,11 +66,13 @@ static bool find_code(whole *w)
 {
     const unsigned char *p = w->s->bytes + SIGNATURE_BYTES, *end = w->s->bytes + w->s->n;
     bool was_code = false;
-    if (!is_sound(p, (size_t)(end - p)) || !is_named(p, "IHDR") || get32(p) != IHDR_BYTES || !read_size(w, p + 8)) return false;
+    if (!is_sound(p, (size_t)(end - p)) || !is_named(p, "IHDR") || get32(p) != IHDR_BYTES || !read_size(w, p + 8))
+        return false;
     for (p += CHUNK_BYTES + IHDR_BYTES; is_sound(p, (size_t)(end - p)); p += CHUNK_BYTES + get32(p)) {
         const bool is_code = is_named(p, "IDAT");
         if (is_named(p, "IEND")) return get32(p) == 0 && w->n_chunks > 0;
-        if (is_named(p, "tRNS") || (is_critical(p) && !is_code) || (is_code && w->n_chunks > 0 && !was_code)) return false;
+        if (is_named(p, "tRNS") || (is_critical(p) && !is_code) || (is_code && w->n_chunks > 0 && !was_code))
+            return false;
         was_code = is_code;
         if (!is_code) continue;
         if (w->n_chunks++ == 0) w->first = p;
@@ -96,9 +100,11 @@ static bool inflate_all(whole *w)
     size_t n_in = 0, n_out = 0;
     const unsigned char *code = code_of(w);
     w->rows = ip_alloc(n);
-    struct libdeflate_decompressor *d = code && w->rows && !ip_fault(IP_FAULT_ALLOC) ? libdeflate_alloc_decompressor() : NULL;
+    struct libdeflate_decompressor *d =
+        code && w->rows && !ip_fault(IP_FAULT_ALLOC) ? libdeflate_alloc_decompressor() : NULL;
     w->has_no_memory = d == NULL;
-    const bool is_right = d && libdeflate_zlib_decompress_ex(d, code, w->n_code, w->rows, n, &n_in, &n_out) == LIBDEFLATE_SUCCESS;
+    const bool is_right =
+        d && libdeflate_zlib_decompress_ex(d, code, w->n_code, w->rows, n, &n_in, &n_out) == LIBDEFLATE_SUCCESS;
     libdeflate_free_decompressor(d);
     return is_right && n_in == w->n_code && n_out == n;
 }
@@ -201,6 +207,7 @@ bool ip_png_read_whole(const ip_source *s, ip_image *image, imgpar_status *statu
     const bool is_read = find_code(&w) && inflate_all(&w) && make_rows(&w, status, err);
     ip_free(w.joined);
     ip_free(w.rows);
-    if (w.has_no_memory) *status = ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
+    if (w.has_no_memory)
+        *status = ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
     return is_read || w.has_no_memory;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pixels to PNG. libpng writes what stands before the pixels, and every chunk; the pixels are filtered and deflated here, in pieces of whole
- * rows, by all processors (pieces.h). What a piece wants of the rows before it is filtered once more, so nobody waits for the others, and the
- * bytes do not depend on how many threads there are. See png.c, Note [Long jumps].
+ * Pixels to PNG. libpng writes what stands before the pixels, and every chunk; the pixels are filtered and deflated
+ * here, in pieces of whole rows, by all processors (pieces.h). What a piece wants of the rows before it is filtered
+ * once more, so nobody waits for the others, and the bytes do not depend on how many threads there are. See png.c, Note
+ * [Long jumps].
  */
 #include "io/deflate.h"
 #include "io/pieces.h"
@@ -37,8 +38,9 @@ typedef struct writer {
 /* What a piece is made in. */
 typedef struct slot {
     ip_deflater *deflater;
-    unsigned char *row[2], *scratch, *filtered, *code; /* code: room for the stream's header before it, its sum behind it */
-    size_t n_code;                                     /* 0: there was no memory */
+    /* code: room for the stream's header before it, its sum behind it */
+    unsigned char *row[2], *scratch, *filtered, *code;
+    size_t n_code; /* 0: there was no memory */
     uint32_t sum;
 } slot;
 
@@ -76,10 +78,7 @@ static void on_write(png_structp png, png_bytep bytes, size_t n)
     if (w->out->failed) png_error(png, "out of memory");
 }
 
-static void on_flush(png_structp png)
-{
-    (void)png;
-}
+static void on_flush(png_structp png) { (void)png; }
 
 static bool guarded(writer *w, void (*step)(writer *w))
 {
@@ -172,13 +171,17 @@ static void make_piece(void *user, size_t piece, void *made_in)
     const writer *w = user;
     slot *s = made_in;
     const size_t first = piece * w->piece_rows, stride = w->row_bytes + 1, n = rows_of(w, piece) * stride;
-    const size_t n_before = first < w->rows_before ? first : w->rows_before, begin = first - n_before, end = first + rows_of(w, piece);
+    const size_t n_before = first < w->rows_before ? first : w->rows_before, begin = first - n_before,
+                 end = first + rows_of(w, piece);
     const unsigned char *bytes = s->filtered + n_before * stride;
-    if (begin > 0) read_row(w, begin - 1, s->row[1]);
-    else memset(s->row[1], 0, w->row_bytes);
+    if (begin > 0)
+        read_row(w, begin - 1, s->row[1]);
+    else
+        memset(s->row[1], 0, w->row_bytes);
     for (size_t k = 0; begin + k < end; k++) {
         read_row(w, begin + k, s->row[k % 2]);
-        ip_png_filter(s->row[k % 2], s->row[(k + 1) % 2], w->row_bytes, w->pixel_bytes, s->filtered + k * stride, s->scratch);
+        ip_png_filter(s->row[k % 2], s->row[(k + 1) % 2], w->row_bytes, w->pixel_bytes, s->filtered + k * stride,
+                      s->scratch);
     }
     s->sum = (uint32_t)adler32(1, bytes, (uInt)n);
     const size_t window = n_before * stride < IP_DEFLATE_WINDOW ? n_before * stride : IP_DEFLATE_WINDOW;
@@ -188,7 +191,9 @@ static void make_piece(void *user, size_t piece, void *made_in)
 /* A chunk IDAT a piece. The stream's header tells its window and, for the curious, how much effort was made. */
 static void write_piece(writer *w, size_t piece, slot *s)
 {
-    static const unsigned char headers[4][HEADER_BYTES] = { { 0x78, 0x01 }, { 0x78, 0x5e }, { 0x78, 0x9c }, { 0x78, 0xda } };
+    static const unsigned char headers[4][HEADER_BYTES] = {
+        { 0x78, 0x01 }, { 0x78, 0x5e }, { 0x78, 0x9c }, { 0x78, 0xda }
+    };
     unsigned char *begin = s->code + HEADER_BYTES, *end = begin + s->n_code;
     if (piece == 0) {
         begin = s->code;
@@ -197,7 +202,7 @@ static void write_piece(writer *w, size_t piece, slot *s)
     if (piece + 1 == w->n_pieces)
         for (int shift = 24; shift >= 0; shift -= 8)
             *end++ = (unsigned char)(w->sum >> shift);
-    png_write_chunk(w->png, (png_const_bytep)"IDAT", begin, (size_t)(end - begin));
+    png_write_chunk(w->png, (png_const_bytep) "IDAT", begin, (size_t)(end - begin));
 }
 
 static imgpar_status take_piece(void *user, size_t piece, void *made_in, ip_error *err)
@@ -224,15 +229,20 @@ static imgpar_status write_pixels(writer *w)
     w->piece_rows = PIECE_BYTES / (w->row_bytes + 1) + 1;
     if (w->piece_rows > p->height) w->piece_rows = p->height;
     w->n_pieces = (p->height + w->piece_rows - 1) / w->piece_rows;
-    w->rows_before = w->n_pieces > 1 && w->row_bytes < IP_DEFLATE_WINDOW ? IP_DEFLATE_WINDOW / (w->row_bytes + 1) + 1 : 0;
+    w->rows_before =
+        w->n_pieces > 1 && w->row_bytes < IP_DEFLATE_WINDOW ? IP_DEFLATE_WINDOW / (w->row_bytes + 1) + 1 : 0;
     w->sum = 1; /* of nothing */
-    const ip_pieces pieces = { .n = w->n_pieces, .user = w, .slot_new = slot_new, .slot_free = slot_free,
-                               .make = make_piece, .take = take_piece };
+    const ip_pieces pieces = { .n = w->n_pieces,
+                               .user = w,
+                               .slot_new = slot_new,
+                               .slot_free = slot_free,
+                               .make = make_piece,
+                               .take = take_piece };
     return ip_pieces_run(&pieces, "encoding png", w->err);
 }
 
 /* Not png_write_end(), which knows only of pixels that it wrote itself. */
-static void write_end(writer *w) { png_write_chunk(w->png, (png_const_bytep)"IEND", NULL, 0); }
+static void write_end(writer *w) { png_write_chunk(w->png, (png_const_bytep) "IEND", NULL, 0); }
 
 imgpar_status ip_png_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
                            ip_error *err)

@@ -20,10 +20,7 @@ typedef struct map {
     uint32_t width, height, depth, maxval;
 } map;
 
-static bool is_space(int c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
+static bool is_space(int c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 bool ip_pnm_sniff(const unsigned char *bytes, size_t n)
 {
@@ -41,9 +38,12 @@ static imgpar_status bad(map *m, const char *what)
 static void skip_space(map *m)
 {
     for (bool is_comment = false; m->at < m->end; m->at++) {
-        if (*m->at == '\n') is_comment = false;
-        else if (*m->at == '#') is_comment = true;
-        else if (!is_comment && !is_space(*m->at)) return;
+        if (*m->at == '\n')
+            is_comment = false;
+        else if (*m->at == '#')
+            is_comment = true;
+        else if (!is_comment && !is_space(*m->at))
+            return;
     }
 }
 
@@ -91,8 +91,14 @@ static bool take_line(map *m, char line[MAX_LINE])
 
 static imgpar_status read_pam_header(map *m)
 {
-    const struct { const char *name; uint32_t *value; } keys[] = {
-        { "WIDTH", &m->width }, { "HEIGHT", &m->height }, { "DEPTH", &m->depth }, { "MAXVAL", &m->maxval },
+    const struct {
+        const char *name;
+        uint32_t *value;
+    } keys[] = {
+        { "WIDTH", &m->width },
+        { "HEIGHT", &m->height },
+        { "DEPTH", &m->depth },
+        { "MAXVAL", &m->maxval },
     };
     char line[MAX_LINE];
     while (take_line(m, line)) {
@@ -119,8 +125,7 @@ static imgpar_status read_header(map *m, ip_header *header)
     }
     imgpar_status st = m->kind == 7 ? read_pam_header(m) : read_pnm_header(m);
     if (st) return st;
-    if (m->width == 0 || m->height == 0 || m->depth == 0)
-        return bad(m, "its header lacks a size, or has one of 0");
+    if (m->width == 0 || m->height == 0 || m->depth == 0) return bad(m, "its header lacks a size, or has one of 0");
     if (m->maxval == 0) return bad(m, "its header lacks a maximum, or has one of 0");
     if (m->maxval > 65535) return bad(m, "its maximum is above 65535");
     if (m->depth > 4)
@@ -136,7 +141,10 @@ static imgpar_status read_header(map *m, ip_header *header)
 /* ---- samples ------------------------------------------------------------------------ */
 
 /* How many samples of a row could be read, and whether one was above maxval. */
-typedef struct row_result { uint32_t n; bool is_above; } row_result;
+typedef struct row_result {
+    uint32_t n;
+    bool is_above;
+} row_result;
 
 static row_result read_text_row(map *m, uint16_t *row, uint32_t n)
 {
@@ -185,8 +193,10 @@ static void store_row(const map *m, const uint16_t *row, uint32_t n, unsigned ch
     for (uint32_t i = 0; i < n; i++) {
         uint32_t v = m->maxval == full ? row[i] : (row[i] * full + half) / m->maxval;
         uint16_t wide = (uint16_t)v;
-        if (full == 255) dst[i] = (unsigned char)v;
-        else memcpy(dst + 2 * (size_t)i, &wide, 2);
+        if (full == 255)
+            dst[i] = (unsigned char)v;
+        else
+            memcpy(dst + 2 * (size_t)i, &wide, 2);
     }
 }
 
@@ -194,8 +204,9 @@ static imgpar_status read_rows(map *m, unsigned char *pixels)
 {
     const uint32_t n = m->width * m->depth; /* at most 4,000,000 */
     const size_t row_bytes = (size_t)n * (m->maxval > 255 ? 2 : 1);
-    row_result (*read_row)(map *, uint16_t *, uint32_t) =
-        m->kind <= 3 ? read_text_row : m->kind == 4 ? read_bit_row : read_binary_row;
+    row_result (*read_row)(map *, uint16_t *, uint32_t) = m->kind <= 3   ? read_text_row
+                                                          : m->kind == 4 ? read_bit_row
+                                                                         : read_binary_row;
     uint16_t *row = ip_alloc_array(n, sizeof *row);
     if (!row) return ip_fail(m->err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", m->s->name);
 
@@ -231,7 +242,8 @@ static imgpar_status read_rows(map *m, unsigned char *pixels)
 /* Where the samples end, the header having been read; 0: text ends where it ends. */
 static uint64_t end_of(const map *m)
 {
-    const uint64_t n = (uint64_t)m->width * m->depth, row_bytes = m->kind == 4 ? (n + 7) / 8 : n * (m->maxval > 255 ? 2 : 1);
+    const uint64_t n = (uint64_t)m->width * m->depth,
+                   row_bytes = m->kind == 4 ? (n + 7) / 8 : n * (m->maxval > 255 ? 2 : 1);
     return m->kind <= 3 ? 0 : (uint64_t)(m->at - m->s->bytes) + row_bytes * m->height;
 }
 

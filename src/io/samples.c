@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pixels of any dtype as the 8- or 16-bit samples a picture format holds.
- * With a range, which is white or a setting, v becomes v * maximum / range in double, rounded, ties to even, and saturated.
- * Without one u8, u16 and bool keep their look: their maximum becomes the sample's maximum. Every other dtype keeps its
- * numbers, rounded and saturated likewise.
+ * Pixels of any dtype as the 8- or 16-bit samples a picture format holds. With a range, which is white or a setting, v
+ * becomes v * maximum / range in double, rounded, ties to even, and saturated. Without one u8, u16 and bool keep their
+ * look: their maximum becomes the sample's maximum. Every other dtype keeps its numbers, rounded and saturated
+ * likewise.
  */
 #include "io/codec.h"
 
@@ -18,8 +18,8 @@ static imgpar_status refuse_shape(const ip_pixels *p, ip_format format, ip_error
     ip_str shape = IP_STR_INIT;
     for (int i = 0; i < p->rank; i++)
         ip_str_printf(&shape, "%s%lld", i ? ", " : "", (long long)p->shape[i]);
-    ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds [height, width, 1-4 channels], not [%s]; npy holds any shape", ip_format_name(format),
-            ip_str_text(&shape));
+    ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds [height, width, 1-4 channels], not [%s]; npy holds any shape",
+            ip_format_name(format), ip_str_text(&shape));
     ip_str_free(&shape);
     return IMGPAR_E_UNSUPPORTED;
 }
@@ -38,7 +38,8 @@ imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits,
     const int64_t height = rank == 1 ? 1 : shape[0], width = rank == 1 ? shape[0] : shape[1];
     const int64_t channels = rank == 3 ? shape[2] : 1;
     if (pixels->dtype == IMGPAR_COMPLEX64)
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s holds no complex numbers; npy does, or save abs(), real() or imag()",
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                       "%s holds no complex numbers; npy does, or save abs(), real() or imag()",
                        ip_format_name(format));
     if (rank < 1 || rank > 3 || height < 1 || width < 1 || channels < 1 || channels > 4)
         return refuse_shape(pixels, format, err);
@@ -46,8 +47,15 @@ imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits,
         return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: sides reach %zu pixels at most, not %lld x %lld",
                        ip_format_name(format), max_side, (long long)width, (long long)height);
     *picture = (ip_picture){
-        .source = pixels, .format = ip_format_name(format), .bits = bits > 0 ? bits : is_deep(pixels) ? 16 : 8,
-        .range = pixels->white, .width = (size_t)width, .height = (size_t)height, .channels = (size_t)channels,
+        .source = pixels,
+        .format = ip_format_name(format),
+        .bits = bits > 0          ? bits
+                : is_deep(pixels) ? 16
+                                  : 8,
+        .range = pixels->white,
+        .width = (size_t)width,
+        .height = (size_t)height,
+        .channels = (size_t)channels,
     };
     return IMGPAR_OK;
 }
@@ -67,9 +75,7 @@ static void to_8(imgpar_dtype dtype, const unsigned char *src, uint8_t *dst, siz
 {
     const size_t size = imgpar_dtype_size(dtype);
     switch (dtype) {
-    case IMGPAR_U8:
-        memcpy(dst, src, n);
-        break;
+    case IMGPAR_U8: memcpy(dst, src, n); break;
     case IMGPAR_BOOL:
         for (size_t i = 0; i < n; i++)
             dst[i] = src[i] ? 255 : 0;
@@ -106,9 +112,7 @@ static void to_16(imgpar_dtype dtype, const unsigned char *src, uint16_t *dst, s
         for (size_t i = 0; i < n; i++)
             dst[i] = src[i] ? 65535 : 0;
         break;
-    case IMGPAR_U16:
-        memcpy(dst, src, 2 * n);
-        break;
+    case IMGPAR_U16: memcpy(dst, src, 2 * n); break;
     default:
         for (size_t i = 0; i < n; i++)
             ip_store_number(IMGPAR_U16, dst + i, ip_load_number(dtype, src + i * size));

@@ -9,12 +9,12 @@
 typedef struct row {
     ip_setting setting;
     const char *name;
-    unsigned formats;        /* bits 1 << ip_format */
+    unsigned formats; /* bits 1 << ip_format */
     int minimum, maximum;
-    int choices[4];          /* instead of the range; ended by 0 */
+    int choices[4]; /* instead of the range; ended by 0 */
     const char *choice_text;
-    int initial;             /* -1: the format chooses */
-    const char *words[3];    /* instead of numbers: their places are the values; ended by NULL */
+    int initial;          /* -1: the format chooses */
+    const char *words[3]; /* instead of numbers: their places are the values; ended by NULL */
 } row;
 
 #define IN(format) (1u << IP_FORMAT_##format)
@@ -35,10 +35,7 @@ static const row rows[] = {
 
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
-static bool is_gap(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+static bool is_gap(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 static imgpar_status refuse_name(ip_format format, const char *name, size_t n, ip_error *err)
 {
@@ -77,8 +74,10 @@ static bool parse_int(const char *p, const char **end, int *value)
     if (*p == '-' || *p == '+') p++;
     if (*p < '0' || *p > '9') return false;
     for (; *p >= '0' && *p <= '9'; p++)
-        if (v < INT_MAX / 10) v = v * 10 + (*p - '0');
-        else v = INT_MAX;
+        if (v < INT_MAX / 10)
+            v = v * 10 + (*p - '0');
+        else
+            v = INT_MAX;
     *end = p;
     *value = (int)(is_negative ? -v : v);
     return *p == '\0' || *p == ',' || is_gap(*p);
@@ -94,7 +93,8 @@ static imgpar_status parse_word(const row *r, const char *format, const char **t
             *value = k;
             return IMGPAR_OK;
         }
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%.*s is not %s", format, r->name, n < 40 ? (int)n : 40, *text, r->choice_text);
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%.*s is not %s", format, r->name, n < 40 ? (int)n : 40, *text,
+                   r->choice_text);
 }
 
 static imgpar_status parse_range(const char *format, const char **text, ip_settings *settings, ip_error *err)

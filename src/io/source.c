@@ -17,9 +17,17 @@ ip_source ip_source_of(const void *bytes, size_t n, const char *name, const ip_r
     static const ip_read_options defaults = { .fail_on = IP_FAIL_ON_ERROR };
     const ip_read_options *o = options ? options : &defaults;
     return (ip_source){
-        .bytes = bytes, .n = n, .total = n, .fd = -1, .name = name,
+        .bytes = bytes,
+        .n = n,
+        .total = n,
+        .fd = -1,
+        .name = name,
         .max_pixels = o->max_pixels ? o->max_pixels : IP_DEFAULT_MAX_PIXELS,
-        .fail_on = o->fail_on, .poll = o->poll, .shrink = o->shrink, .warnings = o->warnings, .metadata = o->metadata,
+        .fail_on = o->fail_on,
+        .poll = o->poll,
+        .shrink = o->shrink,
+        .warnings = o->warnings,
+        .metadata = o->metadata,
     };
 }
 
@@ -31,8 +39,7 @@ imgpar_status ip_source_damaged(const ip_source *s, ip_damage damage, const char
         [IP_DAMAGE_READABLE] = IP_FAIL_ON_ERROR,
         [IP_DAMAGE_MISSING] = IP_FAIL_ON_TRUNCATED,
     };
-    if (s->fail_on >= fails_from[damage])
-        return ip_fail(err, IMGPAR_E_CORRUPT, "%s: %s: %s", s->name, format, text);
+    if (s->fail_on >= fails_from[damage]) return ip_fail(err, IMGPAR_E_CORRUPT, "%s: %s: %s", s->name, format, text);
     if (s->warnings) ip_str_printf(s->warnings, "%s: %s: %s\n", s->name, format, text);
     return IMGPAR_OK;
 }
@@ -68,8 +75,8 @@ imgpar_status ip_source_peek(const ip_source *s, uint64_t offset, void *dst, siz
         return IMGPAR_OK;
     }
     for (size_t at = 0; at < n;) {
-        ssize_t got = ip_fault(IP_FAULT_FILE) ? (errno = EIO, -1)
-                                              : pread(s->fd, (char *)dst + at, n - at, (off_t)(offset + at));
+        ssize_t got =
+            ip_fault(IP_FAULT_FILE) ? (errno = EIO, -1) : pread(s->fd, (char *)dst + at, n - at, (off_t)(offset + at));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return ip_fail(err, IMGPAR_E_IO, "%s: reading failed", s->name);
         if (got == 0) {
@@ -99,7 +106,8 @@ imgpar_status ip_source_take_exif(const ip_source *s, const char *format, const 
     return after_cleaning(s, format, st, "EXIF is damaged, and left out", err);
 }
 
-imgpar_status ip_source_take_xmp(const ip_source *s, const unsigned char *bytes, size_t n, ip_metadata *contents, ip_error *err)
+imgpar_status ip_source_take_xmp(const ip_source *s, const unsigned char *bytes, size_t n, ip_metadata *contents,
+                                 ip_error *err)
 {
     ip_blob *xmp = &contents->xmp;
     if (n == 0 || n > IP_MAX_BLOB_BYTES) return IMGPAR_OK;
@@ -134,7 +142,8 @@ imgpar_status ip_source_take_iptc(const ip_source *s, const char *format, const 
     return after_cleaning(s, format, st, "IPTC is damaged, and left out", err);
 }
 
-imgpar_status ip_source_take_icc(const ip_source *s, const char *format, ip_blob takes, ip_metadata *contents, ip_error *err)
+imgpar_status ip_source_take_icc(const ip_source *s, const char *format, ip_blob takes, ip_metadata *contents,
+                                 ip_error *err)
 {
     ip_colour *colour = &contents->colour;
     if (takes.bytes && ip_icc_check(takes.bytes, takes.n, &colour->is_icc_gray)) {
@@ -144,14 +153,15 @@ imgpar_status ip_source_take_icc(const ip_source *s, const char *format, ip_blob
     const bool is_of_inks = takes.bytes && ip_icc_is_whole(takes.bytes, takes.n); /* which the pixels no longer are */
     ip_free(takes.bytes);
     if (is_of_inks) return IMGPAR_OK;
-    return ip_source_damaged(s, IP_DAMAGE_WARNING, format, "the colour profile is damaged or too large, and left out", err);
+    return ip_source_damaged(s, IP_DAMAGE_WARNING, format, "the colour profile is damaged or too large, and left out",
+                             err);
 }
 
 imgpar_status ip_source_give_metadata(const ip_source *s, ip_metadata *contents, bool is_turned, ip_error *err)
 {
     const ip_resolution r = contents->resolution;
-    const bool has_any = ip_colour_is_told(&contents->colour) || contents->exif.bytes || contents->xmp.bytes
-                      || contents->iptc.bytes || r.x > 0;
+    const bool has_any = ip_colour_is_told(&contents->colour) || contents->exif.bytes || contents->xmp.bytes ||
+                         contents->iptc.bytes || r.x > 0;
     if (!s->metadata || !has_any) {
         ip_metadata_clear(contents);
         return IMGPAR_OK;
@@ -159,7 +169,8 @@ imgpar_status ip_source_give_metadata(const ip_source *s, ip_metadata *contents,
     ip_colour_settle(&contents->colour);
     if (is_turned) contents->resolution = (ip_resolution){ r.y, r.x };
     *s->metadata = ip_metadata_new(contents);
-    return *s->metadata ? IMGPAR_OK : ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
+    return *s->metadata ? IMGPAR_OK
+                        : ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
 }
 
 void ip_header_picture(ip_header *h, ip_format format, imgpar_dtype dtype, uint64_t width, uint64_t height,
@@ -167,7 +178,10 @@ void ip_header_picture(ip_header *h, ip_format format, imgpar_dtype dtype, uint6
 {
     bool is_turned = orientation >= 5;
     *h = (ip_header){
-        .format = format, .dtype = dtype, .rank = 3, .orientation = orientation,
+        .format = format,
+        .dtype = dtype,
+        .rank = 3,
+        .orientation = orientation,
         .space = channels <= 2 ? IMGPAR_SPACE_GRAY : IMGPAR_SPACE_SRGB,
         .shape = { (int64_t)(is_turned ? width : height), (int64_t)(is_turned ? height : width), channels },
     };
@@ -180,8 +194,7 @@ imgpar_status ip_image_alloc(const ip_source *s, ip_image *image, ip_error *err)
     for (int i = 0; i < image->header.rank; i++)
         fits = fits && ip_mul_size(n, (size_t)image->header.shape[i], &n);
     image->pixels = fits ? ip_zalloc(n) : NULL;
-    if (!image->pixels)
-        return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory for its pixels", s->name);
+    if (!image->pixels) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory for its pixels", s->name);
     image->size_bytes = n;
     return IMGPAR_OK;
 }

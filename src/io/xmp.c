@@ -47,7 +47,8 @@ static void reset_orientation(ip_blob *xmp)
 void ip_xmp_clean(ip_blob *xmp)
 {
     static const char *const elements[][2] = {
-        { "<xmp:Thumbnails", "</xmp:Thumbnails>" }, { "<xap:Thumbnails", "</xap:Thumbnails>" },
+        { "<xmp:Thumbnails", "</xmp:Thumbnails>" },
+        { "<xap:Thumbnails", "</xap:Thumbnails>" },
     };
     for (int k = 0; k < 2; k++)
         if (!cut_elements(xmp, elements[k][0], elements[k][1])) xmp->n = 0; /* no packet: nobody could read it */
@@ -76,7 +77,8 @@ static const unsigned char *find_note(const ip_blob *xmp, size_t *n)
     if (behind) return element;
     unsigned char *at = find(xmp->bytes, end, note), *value = at ? at + sizeof note - 1 : NULL;
     const unsigned char *close = value && value + 1 < end && (*value == '"' || *value == '\'')
-                               ? memchr(value + 1, *value, (size_t)(end - value) - 1) : NULL;
+                                     ? memchr(value + 1, *value, (size_t)(end - value) - 1)
+                                     : NULL;
     *n = close ? (size_t)(close + 1 - at) : 0;
     return close ? at : end;
 }
@@ -146,7 +148,7 @@ void ip_xmp_append_pointer(ip_str *out, const char digest[IP_XMP_DIGEST])
 bool ip_xmp_is_pointer(const ip_blob *xmp, const char digest[IP_XMP_DIGEST])
 {
     const unsigned char *p = xmp->bytes;
-    return xmp->n == N_HEAD + IP_XMP_DIGEST + N_TAIL && memcmp(p, pointer_head, N_HEAD) == 0
-        && memcmp(p + N_HEAD, digest, IP_XMP_DIGEST) == 0
-        && memcmp(p + N_HEAD + IP_XMP_DIGEST, pointer_tail, N_TAIL) == 0;
+    return xmp->n == N_HEAD + IP_XMP_DIGEST + N_TAIL && memcmp(p, pointer_head, N_HEAD) == 0 &&
+           memcmp(p + N_HEAD, digest, IP_XMP_DIGEST) == 0 &&
+           memcmp(p + N_HEAD + IP_XMP_DIGEST, pointer_tail, N_TAIL) == 0;
 }

@@ -24,8 +24,7 @@ static ip_expr *poison(ip_ir *ir, imgpar_dtype dtype)
     static const ip_expr zero_float = { .op = IP_X_CONST, .dtype = IMGPAR_F32 };
     static const ip_expr zero_bool = { .op = IP_X_CONST, .dtype = IMGPAR_BOOL };
     ir->failed = true;
-    if (dtype == IMGPAR_BOOL)
-        return (ip_expr *)&zero_bool;
+    if (dtype == IMGPAR_BOOL) return (ip_expr *)&zero_bool;
     return (ip_expr *)(ip_dtype(dtype)->is_float ? &zero_float : &zero_int);
 }
 
@@ -45,14 +44,13 @@ static uint64_t expr_hash(const ip_expr *x)
 
 static bool expr_equal(const ip_expr *a, const ip_expr *b)
 {
-    if (a->op != b->op || a->dtype != b->dtype || a->n_args != b->n_args || a->i != b->i
-        || memcmp(&a->f, &b->f, sizeof a->f) != 0 || a->axis != b->axis || a->window != b->window
-        || a->taps_y != b->taps_y || a->taps_x != b->taps_x || a->fold != b->fold || a->border != b->border
-        || a->source != b->source)
+    if (a->op != b->op || a->dtype != b->dtype || a->n_args != b->n_args || a->i != b->i ||
+        memcmp(&a->f, &b->f, sizeof a->f) != 0 || a->axis != b->axis || a->window != b->window ||
+        a->taps_y != b->taps_y || a->taps_x != b->taps_x || a->fold != b->fold || a->border != b->border ||
+        a->source != b->source)
         return false;
     for (int k = 0; k < a->n_args; k++)
-        if (a->arg[k] != b->arg[k])
-            return false;
+        if (a->arg[k] != b->arg[k]) return false;
     /* A coordinate's range is part of what it is; everything else's follows from its arguments. */
     return a->op != IP_X_COORD || a->hi == b->hi;
 }
@@ -61,8 +59,7 @@ static bool table_grow(ip_ir *ir)
 {
     size_t size = ir->table_size ? ir->table_size * 2 : 256;
     ip_expr **table = ip_zalloc(size * sizeof *table);
-    if (!table)
-        return false;
+    if (!table) return false;
     for (size_t k = 0; k < ir->table_size; k++)
         for (ip_expr *x = ir->table[k], *next; x; x = next) {
             next = x->next;
@@ -76,25 +73,24 @@ static bool table_grow(ip_ir *ir)
 }
 
 /* Windows whose taps are used, and no window around them has been met. */
-typedef struct free_taps { int n, windows[8]; bool are_many; } free_taps;
+typedef struct free_taps {
+    int n, windows[8];
+    bool are_many;
+} free_taps;
 
 static void remove_window(free_taps *f, int window)
 {
     for (int k = 0; k < f->n; k++)
-        if (f->windows[k] == window)
-            f->windows[k--] = f->windows[--f->n];
+        if (f->windows[k] == window) f->windows[k--] = f->windows[--f->n];
 }
 
 static void note_free_taps(ip_expr *x, void *user)
 {
     free_taps *f = user;
-    if (x->op == IP_X_WINDOW || x->op == IP_X_TAP)
-        remove_window(f, x->window);
-    if (x->op != IP_X_TAP)
-        return;
+    if (x->op == IP_X_WINDOW || x->op == IP_X_TAP) remove_window(f, x->window);
+    if (x->op != IP_X_TAP) return;
     f->are_many |= f->n == 8;
-    if (f->n < 8)
-        f->windows[f->n++] = x->window;
+    if (f->n < 8) f->windows[f->n++] = x->window;
 }
 
 /* Whether a window depends on the tap of one around it. */
@@ -102,8 +98,7 @@ static bool uses_other_taps(ip_ir *ir, const ip_expr *window)
 {
     free_taps f = { .n = 0 };
     for (int k = 0; k < window->n_args; k++)
-        if (window->arg[k]->uses & IP_USES_TAP)
-            ip_x_walk(ir, window->arg[k], note_free_taps, &f);
+        if (window->arg[k]->uses & IP_USES_TAP) ip_x_walk(ir, window->arg[k], note_free_taps, &f);
     remove_window(&f, window->window);
     return f.n > 0 || f.are_many;
 }
@@ -111,19 +106,18 @@ static bool uses_other_taps(ip_ir *ir, const ip_expr *window)
 /* The unique expression equal to proto. */
 static ip_expr *intern(ip_ir *ir, ip_expr *proto, bool shared)
 {
-    if (ir->n_exprs >= ir->table_size && !table_grow(ir))
-        return poison(ir, proto->dtype);
+    if (ir->n_exprs >= ir->table_size && !table_grow(ir)) return poison(ir, proto->dtype);
     proto->hash = expr_hash(proto);
     if (shared)
         for (ip_expr *x = ir->table[proto->hash & (ir->table_size - 1)]; x; x = x->next)
-            if (x->hash == proto->hash && expr_equal(x, proto))
-                return x;
+            if (x->hash == proto->hash && expr_equal(x, proto)) return x;
     ip_expr *x = ip_ir_alloc(ir, 1, sizeof *x);
-    if (!x)
-        return poison(ir, proto->dtype);
+    if (!x) return poison(ir, proto->dtype);
     *x = *proto;
-    x->uses = x->op == IP_X_COORD ? (unsigned char)(1 << x->axis) : x->op == IP_X_TAP ? IP_USES_TAP
-        : x->op == IP_X_ACC ? IP_USES_ACC : 0;
+    x->uses = x->op == IP_X_COORD ? (unsigned char)(1 << x->axis)
+              : x->op == IP_X_TAP ? IP_USES_TAP
+              : x->op == IP_X_ACC ? IP_USES_ACC
+                                  : 0;
     for (int k = 0; k < x->n_args; k++)
         x->uses |= x->arg[k]->uses;
     if (x->op == IP_X_WINDOW && !uses_other_taps(ir, x)) /* its taps are bound here */
@@ -155,8 +149,7 @@ ip_expr *ip_x_float(ip_ir *ir, imgpar_dtype dtype, double value)
 
 ip_expr *ip_x_number(ip_ir *ir, imgpar_dtype dtype, double value)
 {
-    if (ip_dtype(dtype)->is_float)
-        return ip_x_float(ir, dtype, value);
+    if (ip_dtype(dtype)->is_float) return ip_x_float(ir, dtype, value);
     if (dtype == IMGPAR_U64 || dtype == IMGPAR_I64) {
         uint64_t bits;
         ip_store_number(dtype, &bits, value);
@@ -176,8 +169,7 @@ static ip_expr *param(ip_ir *ir, imgpar_dtype dtype, int64_t i, double f, double
 ip_expr *ip_x_param(ip_ir *ir, imgpar_dtype dtype, double value, double lo, double hi)
 {
     const ip_dtype_facts *facts = ip_dtype(dtype);
-    if (facts->is_float)
-        return param(ir, dtype, 0, dtype == IMGPAR_F32 ? (double)(float)value : value, lo, hi);
+    if (facts->is_float) return param(ir, dtype, 0, dtype == IMGPAR_F32 ? (double)(float)value : value, lo, hi);
     ip_expr *c = ip_x_number(ir, dtype, value);
     return param(ir, dtype, c->i, 0, fmax(lo, facts->minimum), fmin(hi, facts->maximum));
 }
@@ -200,7 +192,8 @@ ip_expr *ip_x_param_of(ip_ir *ir, const ip_expr *number, double lo, double hi)
 ip_expr *ip_x_coord(ip_ir *ir, int axis, int64_t extent)
 {
     ip_expr x = { .op = IP_X_COORD, .dtype = IMGPAR_I32, .axis = axis, .border = IP_BORDER_NONE };
-    x.hi = extent <= 32768 ? 32767 : extent <= 1 << 24 ? (1 << 24) - 1 : 2147483647.0; /* classes, not sizes: programs depend on it */
+    /* classes, not sizes: programs depend on it */
+    x.hi = extent <= 32768 ? 32767 : extent <= 1 << 24 ? (1 << 24) - 1 : 2147483647.0;
     if (axis == 3) /* channels are few and part of the program */
         x.hi = extent > 0 ? (double)(extent - 1) : 0;
     return intern(ir, &x, true);
@@ -208,8 +201,9 @@ ip_expr *ip_x_coord(ip_ir *ir, int axis, int64_t extent)
 
 ip_expr *ip_x_tap(ip_ir *ir, int window, int axis, int taps)
 {
-    ip_expr x = { .op = IP_X_TAP, .dtype = IMGPAR_I32, .axis = axis, .window = window, .border = IP_BORDER_NONE,
-                  .hi = taps - 1 };
+    ip_expr x = {
+        .op = IP_X_TAP, .dtype = IMGPAR_I32, .axis = axis, .window = window, .border = IP_BORDER_NONE, .hi = taps - 1
+    };
     return taps == 1 ? ip_x_int(ir, IMGPAR_I32, 0) : intern(ir, &x, true);
 }
 
@@ -222,11 +216,15 @@ ip_expr *ip_x_acc(ip_ir *ir, int which, imgpar_dtype dtype)
 
 ip_expr *ip_x_load(ip_ir *ir, ip_stage *source, ip_expr *const index[4], int border, ip_expr *outside)
 {
-    if (!source)
-        return poison(ir, IMGPAR_F32);
+    if (!source) return poison(ir, IMGPAR_F32);
     imgpar_dtype dtype = source->dtype == IMGPAR_F16 ? IMGPAR_F32 : source->dtype;
-    ip_expr x = { .op = IP_X_LOAD, .dtype = dtype, .n_args = outside ? 5 : 4, .border = border, .source = source,
-                  .lo = source->lo, .hi = source->hi };
+    ip_expr x = { .op = IP_X_LOAD,
+                  .dtype = dtype,
+                  .n_args = outside ? 5 : 4,
+                  .border = border,
+                  .source = source,
+                  .lo = source->lo,
+                  .hi = source->hi };
     for (int k = 0; k < 4; k++)
         x.arg[k] = index[k];
     if (outside) {
@@ -242,15 +240,19 @@ ip_expr *ip_x_beside(ip_ir *ir, ip_stage *source, int by, int border)
     ip_expr *at[4];
     for (int k = 0; k < 4; k++)
         at[k] = ip_x_coord(ir, k, source->dims[k]);
-    if (by)
-        at[2] = ip_x_binary(ir, IP_X_ADD, at[2], ip_x_int(ir, IMGPAR_I32, by));
+    if (by) at[2] = ip_x_binary(ir, IP_X_ADD, at[2], ip_x_int(ir, IMGPAR_I32, by));
     return ip_x_load(ir, source, at, border, NULL);
 }
 
 ip_expr *ip_x_border(ip_ir *ir, int border, ip_expr *index, ip_expr *extent)
 {
-    ip_expr x = { .op = IP_X_BORDER, .dtype = IMGPAR_I32, .n_args = 2, .arg = { index, extent }, .border = border,
-                  .lo = 0, .hi = fmax(extent->hi - 1, 0) };
+    ip_expr x = { .op = IP_X_BORDER,
+                  .dtype = IMGPAR_I32,
+                  .n_args = 2,
+                  .arg = { index, extent },
+                  .border = border,
+                  .lo = 0,
+                  .hi = fmax(extent->hi - 1, 0) };
     return intern(ir, &x, true);
 }
 
@@ -260,32 +262,35 @@ static bool is_comparison(ip_xop op) { return op >= IP_X_LT && op <= IP_X_NE; }
 static ip_expr *make(ip_ir *ir, ip_expr *proto)
 {
     ip_expr *simpler = ip_rules_apply(ir, proto);
-    if (simpler)
-        return simpler;
+    if (simpler) return simpler;
     ip_range_infer(proto);
     return intern(ir, proto, true);
 }
 
 ip_expr *ip_x_binary(ip_ir *ir, ip_xop op, ip_expr *a, ip_expr *b)
 {
-    ip_expr x = { .op = op, .dtype = is_comparison(op) ? IMGPAR_BOOL : a->dtype, .n_args = 2, .arg = { a, b },
+    ip_expr x = { .op = op,
+                  .dtype = is_comparison(op) ? IMGPAR_BOOL : a->dtype,
+                  .n_args = 2,
+                  .arg = { a, b },
                   .border = IP_BORDER_NONE };
     return make(ir, &x);
 }
 
 ip_expr *ip_x_unary(ip_ir *ir, ip_xop op, ip_expr *a)
 {
-    ip_expr x = { .op = op, .dtype = op == IP_X_ISNAN ? IMGPAR_BOOL : a->dtype, .n_args = 1, .arg = { a },
+    ip_expr x = { .op = op,
+                  .dtype = op == IP_X_ISNAN ? IMGPAR_BOOL : a->dtype,
+                  .n_args = 1,
+                  .arg = { a },
                   .border = IP_BORDER_NONE };
     return make(ir, &x);
 }
 
 ip_expr *ip_x_cast(ip_ir *ir, imgpar_dtype dtype, ip_expr *a)
 {
-    if (dtype == IMGPAR_F16)
-        dtype = IMGPAR_F32;
-    if (a->dtype == dtype)
-        return a;
+    if (dtype == IMGPAR_F16) dtype = IMGPAR_F32;
+    if (a->dtype == dtype) return a;
     ip_expr x = { .op = IP_X_CAST, .dtype = dtype, .n_args = 1, .arg = { a }, .border = IP_BORDER_NONE };
     return make(ir, &x);
 }
@@ -300,8 +305,9 @@ ip_expr *ip_x_saturate(ip_ir *ir, imgpar_dtype dtype, ip_expr *a)
 
 ip_expr *ip_x_select(ip_ir *ir, ip_expr *condition, ip_expr *yes, ip_expr *no)
 {
-    ip_expr x = { .op = IP_X_SELECT, .dtype = yes->dtype, .n_args = 3, .arg = { condition, yes, no },
-                  .border = IP_BORDER_NONE };
+    ip_expr x = {
+        .op = IP_X_SELECT, .dtype = yes->dtype, .n_args = 3, .arg = { condition, yes, no }, .border = IP_BORDER_NONE
+    };
     return make(ir, &x);
 }
 
@@ -313,15 +319,17 @@ ip_expr *ip_x_fma(ip_ir *ir, ip_expr *a, ip_expr *b, ip_expr *c)
 
 ip_xop ip_fold_op(ip_fold fold)
 {
-    static const ip_xop ops[] = { [IP_FOLD_SUM] = IP_X_ADD, [IP_FOLD_MIN] = IP_X_MIN, [IP_FOLD_MAX] = IP_X_MAX,
-                                  [IP_FOLD_FMA] = IP_X_FMA, [IP_FOLD_PRODUCT] = IP_X_MUL };
+    static const ip_xop ops[] = { [IP_FOLD_SUM] = IP_X_ADD,
+                                  [IP_FOLD_MIN] = IP_X_MIN,
+                                  [IP_FOLD_MAX] = IP_X_MAX,
+                                  [IP_FOLD_FMA] = IP_X_FMA,
+                                  [IP_FOLD_PRODUCT] = IP_X_MUL };
     return ops[fold];
 }
 
-static ip_expr *unrolled(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn body, ip_tap_fn weight,
-                         void *user)
+static ip_expr *unrolled(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn body, ip_tap_fn weight, void *user)
 {
-        ip_expr *acc = NULL;
+    ip_expr *acc = NULL;
     for (int j = 0; j < taps_y; j++)
         for (int i = 0; i < taps_x; i++) {
             ip_expr *ty = ip_x_int(ir, IMGPAR_I32, j), *tx = ip_x_int(ir, IMGPAR_I32, i);
@@ -339,18 +347,25 @@ static ip_expr *unrolled(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap
 
 ip_expr *ip_x_window(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn body, ip_tap_fn weight, void *user)
 {
-    bool is_line = fold == IP_FOLD_SUM && (taps_x == 1 ? taps_y > IP_UNROLLED_ROWS : taps_y == 1 && taps_x > IP_UNROLLED_COLUMNS);
+    bool is_line =
+        fold == IP_FOLD_SUM && (taps_x == 1 ? taps_y > IP_UNROLLED_ROWS : taps_y == 1 && taps_x > IP_UNROLLED_COLUMNS);
     bool is_small = (int64_t)taps_y * taps_x <= IP_UNROLLED_TAPS;
     const bool is_kept = ir->keeps_windows && (int64_t)taps_y * taps_x > IP_UNROLLED_INSIDE;
-    if (is_small && !is_line && !is_kept)
-        return unrolled(ir, fold, taps_y, taps_x, body, weight, user);
+    if (is_small && !is_line && !is_kept) return unrolled(ir, fold, taps_y, taps_x, body, weight, user);
     int window = ip_x_new_window(ir);
     ip_expr *ty = ip_x_tap(ir, window, 0, taps_y), *tx = ip_x_tap(ir, window, 1, taps_x);
     ip_expr *v = body(ir, ty, tx, user);
     if (is_small && !is_kept && ip_dtype(v->dtype)->is_float)
         return unrolled(ir, fold, taps_y, taps_x, body, weight, user);
-    ip_expr x = { .op = IP_X_WINDOW, .dtype = v->dtype, .n_args = 1, .arg = { v }, .window = window,
-                  .taps_y = taps_y, .taps_x = taps_x, .fold = fold, .border = IP_BORDER_NONE };
+    ip_expr x = { .op = IP_X_WINDOW,
+                  .dtype = v->dtype,
+                  .n_args = 1,
+                  .arg = { v },
+                  .window = window,
+                  .taps_y = taps_y,
+                  .taps_x = taps_x,
+                  .fold = fold,
+                  .border = IP_BORDER_NONE };
     if (fold == IP_FOLD_FMA) {
         x.arg[1] = weight(ir, ty, tx, user);
         x.n_args = 2;
@@ -361,8 +376,15 @@ ip_expr *ip_x_window(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn 
 
 ip_expr *ip_x_make_window(ip_ir *ir, ip_fold fold, int window, int taps_y, int taps_x, ip_expr *body)
 {
-    ip_expr x = { .op = IP_X_WINDOW, .dtype = body->dtype, .n_args = 1, .arg = { body }, .window = window,
-                  .taps_y = taps_y, .taps_x = taps_x, .fold = fold, .border = IP_BORDER_NONE };
+    ip_expr x = { .op = IP_X_WINDOW,
+                  .dtype = body->dtype,
+                  .n_args = 1,
+                  .arg = { body },
+                  .window = window,
+                  .taps_y = taps_y,
+                  .taps_x = taps_x,
+                  .fold = fold,
+                  .border = IP_BORDER_NONE };
     ip_range_infer(&x);
     return intern(ir, &x, true);
 }
@@ -372,16 +394,13 @@ ip_expr *ip_x_with_args(ip_ir *ir, const ip_expr *x, ip_expr *const *args)
     bool same = true;
     for (int k = 0; k < x->n_args; k++)
         same = same && x->arg[k] == args[k];
-    if (same)
-        return (ip_expr *)x;
+    if (same) return (ip_expr *)x;
     ip_expr proto = *x;
     proto.next = NULL;
     for (int k = 0; k < x->n_args; k++)
         proto.arg[k] = args[k];
-    if (x->op == IP_X_LOAD)
-        return ip_x_load(ir, x->source, args, x->border, x->n_args == 5 ? args[4] : NULL);
-    if (x->op == IP_X_BORDER)
-        return ip_x_border(ir, x->border, args[0], args[1]);
+    if (x->op == IP_X_LOAD) return ip_x_load(ir, x->source, args, x->border, x->n_args == 5 ? args[4] : NULL);
+    if (x->op == IP_X_BORDER) return ip_x_border(ir, x->border, args[0], args[1]);
     return make(ir, &proto);
 }
 
@@ -398,16 +417,15 @@ typedef struct mapping {
 
 static ip_expr *map_one(mapping *m, ip_expr *x)
 {
-    if (x->id < m->n && m->memo[x->id])
-        return m->memo[x->id];
+    if (x->id < m->n && m->memo[x->id]) return m->memo[x->id];
     ip_expr *args[IP_X_MAX_ARGS];
     for (int k = 0; k < x->n_args; k++)
         args[k] = m->keeps_indices && x->op == IP_X_LOAD && k < 4 ? x->arg[k] : map_one(m, x->arg[k]);
     ip_expr *y = ip_x_with_args(m->ir, x, args);
-    bool was_seen = y->op != x->op && (y->n_args == 0 || y->op == IP_X_LOAD); /* simplified to what fn made of an argument */
+    /* simplified to what fn made of an argument */
+    bool was_seen = y->op != x->op && (y->n_args == 0 || y->op == IP_X_LOAD);
     if (!was_seen) y = m->fn(m->ir, y, m->user);
-    if (x->id < m->n)
-        m->memo[x->id] = y;
+    if (x->id < m->n) m->memo[x->id] = y;
     return y;
 }
 
@@ -415,8 +433,7 @@ static ip_expr *map_all(mapping *m, ip_expr *root)
 {
     m->n = m->ir->n_exprs;
     m->memo = ip_zalloc((m->n + 1) * sizeof *m->memo);
-    if (!m->memo)
-        return poison(m->ir, root->dtype);
+    if (!m->memo) return poison(m->ir, root->dtype);
     ip_expr *result = map_one(m, root);
     ip_free(m->memo);
     return result;
@@ -434,8 +451,7 @@ ip_expr *ip_x_map_values(ip_ir *ir, ip_expr *root, ip_x_map_fn fn, void *user)
 
 static void walk_one(ip_expr *x, unsigned char *seen, void (*fn)(ip_expr *, void *), void *user)
 {
-    if (seen[x->id])
-        return;
+    if (seen[x->id]) return;
     seen[x->id] = 1;
     for (int k = 0; k < x->n_args; k++)
         walk_one(x->arg[k], seen, fn, user);
@@ -455,11 +471,9 @@ void ip_x_walk(ip_ir *ir, ip_expr *root, void (*fn)(ip_expr *x, void *user), voi
 
 static void descend_one(ip_expr *x, unsigned char *seen, bool (*fn)(ip_expr *, void *), void *user)
 {
-    if (seen[x->id])
-        return;
+    if (seen[x->id]) return;
     seen[x->id] = 1;
-    if (!fn(x, user))
-        return;
+    if (!fn(x, user)) return;
     for (int k = 0; k < x->n_args; k++)
         descend_one(x->arg[k], seen, fn, user);
 }
@@ -486,8 +500,7 @@ bool ip_x_has_window(ip_ir *ir, ip_expr *root)
 
 static void count_op(ip_expr *x, void *user)
 {
-    if (x->op > IP_X_ACC && !(x->op == IP_X_CAST))
-        ++*(int *)user;
+    if (x->op > IP_X_ACC && !(x->op == IP_X_CAST)) ++*(int *)user;
 }
 
 int ip_x_size(ip_ir *ir, ip_expr *root)
@@ -497,7 +510,10 @@ int ip_x_size(ip_ir *ir, ip_expr *root)
     return n;
 }
 
-typedef struct cost { ip_ir *ir; int64_t operations; } cost;
+typedef struct cost {
+    ip_ir *ir;
+    int64_t operations;
+} cost;
 
 static void add_cost(ip_expr *x, void *user)
 {
@@ -517,10 +533,8 @@ int64_t ip_x_cost(ip_ir *ir, ip_expr *root)
 
 bool ip_x_is_const(const ip_expr *x, double *value)
 {
-    if (x->op != IP_X_CONST)
-        return false;
-    if (value)
-        *value = ip_dtype(x->dtype)->is_float ? x->f : x->lo;
+    if (x->op != IP_X_CONST) return false;
+    if (value) *value = ip_dtype(x->dtype)->is_float ? x->f : x->lo;
     return true;
 }
 
@@ -533,27 +547,19 @@ static bool as_offset(const ip_expr *x, int *axis, double *lo, double *hi)
     double lo_a, hi_a, lo_b, hi_b;
     switch (x->op) {
     case IP_X_CONST:
-    case IP_X_TAP:
-        *axis = -1, *lo = x->lo, *hi = x->hi;
-        return true;
-    case IP_X_COORD:
-        *axis = x->axis, *lo = 0, *hi = 0;
-        return true;
+    case IP_X_TAP: *axis = -1, *lo = x->lo, *hi = x->hi; return true;
+    case IP_X_COORD: *axis = x->axis, *lo = 0, *hi = 0; return true;
     case IP_X_ADD:
     case IP_X_SUB:
         /* At most one side may hold a coordinate: so each shared expression is visited once. */
-        if (x->arg[0]->uses & x->arg[1]->uses & IP_USES_COORDS)
-            return false;
-        if (!as_offset(x->arg[0], &axis_a, &lo_a, &hi_a) || !as_offset(x->arg[1], &axis_b, &lo_b, &hi_b))
-            return false;
-        if (axis_b >= 0 && (axis_a >= 0 || x->op == IP_X_SUB))
-            return false;
+        if (x->arg[0]->uses & x->arg[1]->uses & IP_USES_COORDS) return false;
+        if (!as_offset(x->arg[0], &axis_a, &lo_a, &hi_a) || !as_offset(x->arg[1], &axis_b, &lo_b, &hi_b)) return false;
+        if (axis_b >= 0 && (axis_a >= 0 || x->op == IP_X_SUB)) return false;
         *axis = axis_a >= 0 ? axis_a : axis_b;
         *lo = x->op == IP_X_ADD ? lo_a + lo_b : lo_a - hi_b;
         *hi = x->op == IP_X_ADD ? hi_a + hi_b : hi_a - lo_b;
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -572,8 +578,8 @@ ip_index ip_x_classify(ip_ir *ir, ip_expr *x)
             index.kind = IP_INDEX_UNIT;
         else if (!index.uses_tap)
             index.kind = IP_INDEX_FIXED;
-    } else if (!index.uses_tap && !index.uses_coord[0] && !index.uses_coord[1] && !index.uses_coord[2]
-               && !index.uses_coord[3]) {
+    } else if (!index.uses_tap && !index.uses_coord[0] && !index.uses_coord[1] && !index.uses_coord[2] &&
+               !index.uses_coord[3]) {
         index.kind = IP_INDEX_FIXED;
     }
     return index;

@@ -39,27 +39,61 @@ typedef struct ip_expr ip_expr;
 
 typedef enum ip_xop {
     /* leaves */
-    IP_X_CONST,  /* a number written into the program: .i for integers and BOOL, .f for floats */
-    IP_X_PARAM,  /* a number that is an argument of the kernel; its value is in .i or .f, too */
-    IP_X_COORD,  /* i32; .axis 0..3: z y x c of the element being computed */
-    IP_X_TAP,    /* i32; .axis 0, 1: row, column within the enclosing window .window */
-    IP_X_ACC,    /* .axis 0 the accumulated, 1 the incoming value of a reduction; states of a recurrence (stage.h) */
+    IP_X_CONST, /* a number written into the program: .i for integers and BOOL, .f for floats */
+    IP_X_PARAM, /* a number that is an argument of the kernel; its value is in .i or .f, too */
+    IP_X_COORD, /* i32; .axis 0..3: z y x c of the element being computed */
+    IP_X_TAP,   /* i32; .axis 0, 1: row, column within the enclosing window .window */
+    IP_X_ACC,   /* .axis 0 the accumulated, 1 the incoming value of a reduction; states of a recurrence (stage.h) */
     /* reading a stage: arg[0..3] i32 indices z y x c; arg[4] the outside value (border CONSTANT) */
     IP_X_LOAD,
     /* index arithmetic: arg[0] an index, arg[1] the extent; .border tells the rule: the index inside */
     IP_X_BORDER,
     /* binary */
-    IP_X_ADD, IP_X_SUB, IP_X_MUL, IP_X_DIV, IP_X_IDIV, IP_X_MOD, IP_X_MIN, IP_X_MAX,
-    IP_X_AND, IP_X_OR, IP_X_XOR, IP_X_SHL, IP_X_SHR, IP_X_POW, IP_X_ATAN2,
-    IP_X_LT, IP_X_LE, IP_X_EQ, IP_X_NE,
+    IP_X_ADD,
+    IP_X_SUB,
+    IP_X_MUL,
+    IP_X_DIV,
+    IP_X_IDIV,
+    IP_X_MOD,
+    IP_X_MIN,
+    IP_X_MAX,
+    IP_X_AND,
+    IP_X_OR,
+    IP_X_XOR,
+    IP_X_SHL,
+    IP_X_SHR,
+    IP_X_POW,
+    IP_X_ATAN2,
+    IP_X_LT,
+    IP_X_LE,
+    IP_X_EQ,
+    IP_X_NE,
     /* ternary */
     IP_X_SELECT, /* arg[0] ? arg[1] : arg[2] */
     IP_X_FMA,    /* arg[0] * arg[1] + arg[2], rounded once */
     /* unary */
-    IP_X_NEG, IP_X_ABS, IP_X_NOT, /* NOT: bitwise; of BOOL logical */
-    IP_X_FLOOR, IP_X_CEIL, IP_X_RINT, IP_X_TRUNC, IP_X_SQRT, IP_X_EXP, IP_X_LOG, IP_X_SIN, IP_X_COS, IP_X_TAN,
-    IP_X_ASIN, IP_X_ACOS, IP_X_ATAN, IP_X_SINH, IP_X_COSH, IP_X_TANH, IP_X_ISNAN,
-    IP_X_CAST, IP_X_SATURATE,
+    IP_X_NEG,
+    IP_X_ABS,
+    IP_X_NOT, /* NOT: bitwise; of BOOL logical */
+    IP_X_FLOOR,
+    IP_X_CEIL,
+    IP_X_RINT,
+    IP_X_TRUNC,
+    IP_X_SQRT,
+    IP_X_EXP,
+    IP_X_LOG,
+    IP_X_SIN,
+    IP_X_COS,
+    IP_X_TAN,
+    IP_X_ASIN,
+    IP_X_ACOS,
+    IP_X_ATAN,
+    IP_X_SINH,
+    IP_X_COSH,
+    IP_X_TANH,
+    IP_X_ISNAN,
+    IP_X_CAST,
+    IP_X_SATURATE,
     /* a window too large to write out: folds arg[0] over TAP rows x columns with .fold, top row first, left to
      * right; FMA: acc = fma(arg[1], arg[0], acc) from 0 */
     IP_X_WINDOW,
@@ -77,7 +111,13 @@ enum { IP_BORDER_NONE = -1 };
 enum { IP_FEW_TIMES = 4 };
 
 enum { /* bits 0..3: the coordinates z y x c */
-    IP_USES_Z = 1 << 0, IP_USES_Y = 1 << 1, IP_USES_X = 1 << 2, IP_USES_C = 1 << 3, IP_USES_COORDS = 15, IP_USES_TAP = 16, IP_USES_ACC = 32
+       IP_USES_Z = 1 << 0,
+       IP_USES_Y = 1 << 1,
+       IP_USES_X = 1 << 2,
+       IP_USES_C = 1 << 3,
+       IP_USES_COORDS = 15,
+       IP_USES_TAP = 16,
+       IP_USES_ACC = 32
 };
 
 struct ip_expr {
@@ -85,29 +125,29 @@ struct ip_expr {
     imgpar_dtype dtype;
     int n_args;
     ip_expr *arg[IP_X_MAX_ARGS];
-    int64_t i;                /* CONST, PARAM of integers (u64: the bits) */
-    double f;                 /* CONST, PARAM of floats */
-    int axis;                 /* COORD, TAP, ACC */
-    int window;               /* TAP, WINDOW: which window; none stands within one of its own number */
-    int taps_y, taps_x;       /* WINDOW */
-    ip_fold fold;             /* WINDOW */
-    int border;               /* LOAD, BORDER: imgpar_border or IP_BORDER_NONE */
-    struct ip_stage *source;  /* LOAD */
-    double lo, hi;            /* range */
-    unsigned char uses;       /* what it depends on: IP_USES_* */
-    unsigned id;              /* dense, in order of creation: arguments have smaller ones */
+    int64_t i;               /* CONST, PARAM of integers (u64: the bits) */
+    double f;                /* CONST, PARAM of floats */
+    int axis;                /* COORD, TAP, ACC */
+    int window;              /* TAP, WINDOW: which window; none stands within one of its own number */
+    int taps_y, taps_x;      /* WINDOW */
+    ip_fold fold;            /* WINDOW */
+    int border;              /* LOAD, BORDER: imgpar_border or IP_BORDER_NONE */
+    struct ip_stage *source; /* LOAD */
+    double lo, hi;           /* range */
+    unsigned char uses;      /* what it depends on: IP_USES_* */
+    unsigned id;             /* dense, in order of creation: arguments have smaller ones */
     uint64_t hash;
-    ip_expr *next;            /* in the hash table */
+    ip_expr *next; /* in the hash table */
 };
 
 /* ---- builders ---------------------------------------------------------------- */
 
-ip_expr *ip_x_int(ip_ir *ir, imgpar_dtype dtype, int64_t value);   /* integers, BOOL */
-ip_expr *ip_x_float(ip_ir *ir, imgpar_dtype dtype, double value);  /* F32 (rounded), F64 */
+ip_expr *ip_x_int(ip_ir *ir, imgpar_dtype dtype, int64_t value);  /* integers, BOOL */
+ip_expr *ip_x_float(ip_ir *ir, imgpar_dtype dtype, double value); /* F32 (rounded), F64 */
 /* Either, by dtype; the value is rounded to it. */
 ip_expr *ip_x_number(ip_ir *ir, imgpar_dtype dtype, double value);
-/* An argument of the kernel: the program does not depend on value, only on [lo, hi], but where it decides a comparison of columns
- * (compile/pieces.c, Note [Deciding by arguments]). Never merged with another. */
+/* An argument of the kernel: the program does not depend on value, only on [lo, hi], but where it decides a comparison
+ * of columns (compile/pieces.c, Note [Deciding by arguments]). Never merged with another. */
 ip_expr *ip_x_param(ip_ir *ir, imgpar_dtype dtype, double value, double lo, double hi);
 /* As ip_x_param() for an i64 given exactly. */
 ip_expr *ip_x_param_i64(ip_ir *ir, int64_t value);
@@ -123,8 +163,8 @@ ip_expr *ip_x_border(ip_ir *ir, int border, ip_expr *index, ip_expr *extent);
 /* Operands must have one dtype; comparisons give BOOL. Constants are folded. */
 ip_expr *ip_x_binary(ip_ir *ir, ip_xop op, ip_expr *a, ip_expr *b);
 ip_expr *ip_x_unary(ip_ir *ir, ip_xop op, ip_expr *a);
-ip_expr *ip_x_cast(ip_ir *ir, imgpar_dtype dtype, ip_expr *a);      /* a itself when it has the dtype */
-ip_expr *ip_x_saturate(ip_ir *ir, imgpar_dtype dtype, ip_expr *a);  /* to F32/F64: a cast */
+ip_expr *ip_x_cast(ip_ir *ir, imgpar_dtype dtype, ip_expr *a);     /* a itself when it has the dtype */
+ip_expr *ip_x_saturate(ip_ir *ir, imgpar_dtype dtype, ip_expr *a); /* to F32/F64: a cast */
 ip_expr *ip_x_select(ip_ir *ir, ip_expr *condition, ip_expr *yes, ip_expr *no);
 ip_expr *ip_x_fma(ip_ir *ir, ip_expr *a, ip_expr *b, ip_expr *c);
 
@@ -133,8 +173,8 @@ ip_expr *ip_x_fma(ip_ir *ir, ip_expr *a, ip_expr *b, ip_expr *c);
  * expressions from 0. */
 typedef ip_expr *(*ip_tap_fn)(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user);
 ip_expr *ip_x_window(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap_fn body, ip_tap_fn weight, void *user);
-/* Windows of up to this many taps are written out; sums of integers along one axis, which can be carried from one element
- * to the next, up to fewer. */
+/* Windows of up to this many taps are written out; sums of integers along one axis, which can be carried from one
+ * element to the next, up to fewer. */
 enum { IP_UNROLLED_TAPS = 64, IP_UNROLLED_ROWS = 8, IP_UNROLLED_COLUMNS = 31 };
 /* A function of around() is, up to so many operations in all; windows within it, up to so many taps. */
 enum { IP_UNROLLED_OPERATIONS = 128, IP_UNROLLED_INSIDE = 3 };
@@ -177,9 +217,9 @@ int64_t ip_x_cost(ip_ir *ir, ip_expr *root);
 
 /* What an index expression does with the domain's coordinate. */
 typedef enum ip_index_kind {
-    IP_INDEX_UNIT,      /* COORD(axis) + an offset in [lo, hi] (a window's taps: lo < hi) */
-    IP_INDEX_FIXED,     /* the same for all elements: constant or uniform */
-    IP_INDEX_OTHER      /* anything else: a gather */
+    IP_INDEX_UNIT,  /* COORD(axis) + an offset in [lo, hi] (a window's taps: lo < hi) */
+    IP_INDEX_FIXED, /* the same for all elements: constant or uniform */
+    IP_INDEX_OTHER  /* anything else: a gather */
 } ip_index_kind;
 typedef struct ip_index {
     ip_index_kind kind;

@@ -84,12 +84,13 @@ static ip_expr *fold_cast(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *a = x->arg[0];
     bool from_float = ip_dtype(a->dtype)->is_float, to_float = ip_dtype(x->dtype)->is_float;
-    if (x->dtype == IMGPAR_BOOL)
-        return ip_x_int(ir, IMGPAR_BOOL, from_float ? a->f != 0 : a->i != 0);
+    if (x->dtype == IMGPAR_BOOL) return ip_x_int(ir, IMGPAR_BOOL, from_float ? a->f != 0 : a->i != 0);
     if (to_float)
-        return ip_x_float(ir, x->dtype, from_float ? a->f : a->dtype == IMGPAR_U64 ? (double)(uint64_t)a->i : (double)a->i);
-    if (!from_float)
-        return ip_x_int(ir, x->dtype, a->i);
+        return ip_x_float(ir, x->dtype,
+                          from_float               ? a->f
+                          : a->dtype == IMGPAR_U64 ? (double)(uint64_t)a->i
+                                                   : (double)a->i);
+    if (!from_float) return ip_x_int(ir, x->dtype, a->i);
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
     if (x->op == IP_X_SATURATE || (a->f > facts->minimum && a->f < facts->maximum))
         return ip_x_number(ir, x->dtype, x->op == IP_X_SATURATE ? a->f : trunc(a->f));
@@ -99,18 +100,15 @@ static ip_expr *fold_cast(ip_ir *ir, const ip_expr *x)
 static ip_expr *fold_saturate_int(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *a = x->arg[0];
-    if (ip_dtype(a->dtype)->size_bytes == 8)
-        return NULL;
+    if (ip_dtype(a->dtype)->size_bytes == 8) return NULL;
     return ip_x_number(ir, x->dtype, (double)a->i);
 }
 
 static ip_expr *fold_unary(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *a = x->arg[0];
-    if (x->op == IP_X_SATURATE && !ip_dtype(a->dtype)->is_float)
-        return fold_saturate_int(ir, x);
-    if (x->op == IP_X_CAST || x->op == IP_X_SATURATE)
-        return fold_cast(ir, x);
+    if (x->op == IP_X_SATURATE && !ip_dtype(a->dtype)->is_float) return fold_saturate_int(ir, x);
+    if (x->op == IP_X_CAST || x->op == IP_X_SATURATE) return fold_cast(ir, x);
     if (ip_dtype(x->dtype)->is_float) {
         switch (x->op) {
         case IP_X_NEG: return ip_x_float(ir, x->dtype, -a->f);
@@ -122,18 +120,15 @@ static ip_expr *fold_unary(ip_ir *ir, const ip_expr *x)
         default: return NULL;
         }
     }
-    if (x->op == IP_X_NEG)
-        return ip_x_int(ir, x->dtype, (int64_t)(0 - (uint64_t)a->i));
-    if (x->op == IP_X_NOT)
-        return ip_x_int(ir, x->dtype, x->dtype == IMGPAR_BOOL ? !a->i : ~a->i);
+    if (x->op == IP_X_NEG) return ip_x_int(ir, x->dtype, (int64_t)(0 - (uint64_t)a->i));
+    if (x->op == IP_X_NOT) return ip_x_int(ir, x->dtype, x->dtype == IMGPAR_BOOL ? !a->i : ~a->i);
     return NULL;
 }
 
 bool ip_fold_constants(ip_ir *ir, const ip_expr *x, ip_expr **result)
 {
     for (int k = 0; k < x->n_args; k++)
-        if (x->arg[k]->op != IP_X_CONST)
-            return false;
+        if (x->arg[k]->op != IP_X_CONST) return false;
     *result = NULL;
     if (x->n_args == 1) {
         *result = fold_unary(ir, x);
@@ -145,8 +140,7 @@ bool ip_fold_constants(ip_ir *ir, const ip_expr *x, ip_expr **result)
                 *result = is_condition ? ip_x_int(ir, IMGPAR_BOOL, r != 0) : ip_x_float(ir, x->dtype, r);
         } else {
             int64_t r;
-            if (fold_int_binary(x, x->arg[0]->i, x->arg[1]->i, &r))
-                *result = ip_x_int(ir, x->dtype, r);
+            if (fold_int_binary(x, x->arg[0]->i, x->arg[1]->i, &r)) *result = ip_x_int(ir, x->dtype, r);
         }
     }
     return *result != NULL;

@@ -55,8 +55,7 @@ static bool form_scale(form *f, int64_t by)
     bool fits = scale(&f->rest.lo, by) && scale(&f->rest.hi, by);
     for (int k = 0; k < 4; k++)
         fits = fits && scale(&f->step[k], by);
-    if (by < 0)
-        f->rest = (ip_span){ f->rest.hi, f->rest.lo };
+    if (by < 0) f->rest = (ip_span){ f->rest.hi, f->rest.lo };
     return fits;
 }
 
@@ -78,24 +77,16 @@ static bool form_of(const ip_expr *x, form *f)
     *f = (form){ .rest = { 0, 0 } };
     switch (x->op) {
     case IP_X_CONST:
-    case IP_X_PARAM:
-        f->rest = (ip_span){ x->i, x->i };
-        return is_number(x);
-    case IP_X_TAP:
-        f->rest = (ip_span){ (int64_t)x->lo, (int64_t)x->hi };
-        return true;
-    case IP_X_COORD:
-        f->step[x->axis] = 1;
-        return true;
-    case IP_X_NEG:
-        return !is_float(x) && form_of(x->arg[0], f) && form_scale(f, -1);
+    case IP_X_PARAM: f->rest = (ip_span){ x->i, x->i }; return is_number(x);
+    case IP_X_TAP: f->rest = (ip_span){ (int64_t)x->lo, (int64_t)x->hi }; return true;
+    case IP_X_COORD: f->step[x->axis] = 1; return true;
+    case IP_X_NEG: return !is_float(x) && form_of(x->arg[0], f) && form_scale(f, -1);
     case IP_X_ADD:
     case IP_X_SUB:
         return !is_float(x) && form_of(x->arg[0], f) && form_of(x->arg[1], &b) &&
                (x->op == IP_X_ADD || form_scale(&b, -1)) && form_add(f, &b);
     case IP_X_MUL:
-        if (is_number(x->arg[0]))
-            return form_of(x->arg[1], f) && form_scale(f, x->arg[0]->i);
+        if (is_number(x->arg[0])) return form_of(x->arg[1], f) && form_scale(f, x->arg[0]->i);
         return is_number(x->arg[1]) && form_of(x->arg[0], f) && form_scale(f, x->arg[1]->i);
     case IP_X_CAST: { /* between whole numbers, of what the new dtype holds */
         const ip_dtype_facts *facts = ip_dtype(x->dtype);
@@ -103,8 +94,7 @@ static bool form_of(const ip_expr *x, form *f)
         return !is_float(x) && !is_float(a) && x->dtype != IMGPAR_BOOL && a->lo >= facts->minimum &&
                a->hi <= facts->maximum && form_of(a, f);
     }
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -125,8 +115,7 @@ static bool form_span(const form *f, const ip_box *box, ip_span *span)
 
 static ip_span remainder_of(ip_span a, int64_t by)
 {
-    if (ip_floor_div(a.lo, by) != ip_floor_div(a.hi, by))
-        return (ip_span){ 0, by - 1 };
+    if (ip_floor_div(a.lo, by) != ip_floor_div(a.hi, by)) return (ip_span){ 0, by - 1 };
     int64_t whole = ip_floor_div(a.lo, by) * by;
     return (ip_span){ a.lo - whole, a.hi - whole };
 }
@@ -136,8 +125,7 @@ static bool products(ip_span a, ip_span b, ip_span *r)
     const int64_t x[4] = { a.lo, a.lo, a.hi, a.hi }, y[4] = { b.lo, b.hi, b.lo, b.hi };
     for (int k = 0; k < 4; k++) {
         int64_t p = x[k];
-        if (!scale(&p, y[k]))
-            return false;
+        if (!scale(&p, y[k])) return false;
         *r = k == 0 ? (ip_span){ p, p } : hull(*r, (ip_span){ p, p });
     }
     return true;
@@ -149,10 +137,8 @@ static bool is_quotient(const ip_expr *q, const ip_expr *a, ip_span of_a, int64_
     enum { MOST_BITS = 62 };
     while (q->op == IP_X_CAST && !is_float(q->arg[0]))
         q = q->arg[0];
-    if (q->op == IP_X_IDIV)
-        return q->arg[0] == a && is_number(q->arg[1]) && q->arg[1]->i == by;
-    if (q->op != IP_X_SHR || q->arg[0]->op != IP_X_MUL)
-        return false;
+    if (q->op == IP_X_IDIV) return q->arg[0] == a && is_number(q->arg[1]) && q->arg[1]->i == by;
+    if (q->op != IP_X_SHR || q->arg[0]->op != IP_X_MUL) return false;
     const ip_expr *product = q->arg[0], *x = product->arg[0], *m = product->arg[1], *count = q->arg[1];
     while (x->op == IP_X_CAST && x != a && !is_float(x->arg[0]))
         x = x->arg[0];
@@ -174,14 +160,12 @@ static bool as_remainder(looking *l, const ip_expr *x, ip_span *span)
 {
     const ip_expr *product = x->arg[1];
     value a;
-    if (x->op != IP_X_SUB || product->op != IP_X_MUL || !value_of(l, x->arg[0], &a) || a.is_float)
-        return false;
+    if (x->op != IP_X_SUB || product->op != IP_X_MUL || !value_of(l, x->arg[0], &a) || a.is_float) return false;
     for (int k = 0; k < 2; k++) {
         const ip_expr *d = product->arg[k];
         while (d->op == IP_X_CAST && !is_float(d->arg[0]))
             d = d->arg[0];
-        if (!is_number(d) || d->i < 1 || !is_quotient(product->arg[1 - k], x->arg[0], a.i, d->i))
-            continue;
+        if (!is_number(d) || d->i < 1 || !is_quotient(product->arg[1 - k], x->arg[0], a.i, d->i)) continue;
         *span = remainder_of(a.i, d->i);
         return true;
     }
@@ -192,13 +176,10 @@ static bool sum_span(looking *l, const ip_expr *x, ip_span a, ip_span b, ip_span
 {
     form f;
     if (x->arg[0]->uses & x->arg[1]->uses & IP_USES_COORDS) {
-        if (as_remainder(l, x, r))
-            return true;
-        if (form_of(x, &f))
-            return form_span(&f, l->box, r);
+        if (as_remainder(l, x, r)) return true;
+        if (form_of(x, &f)) return form_span(&f, l->box, r);
     }
-    if (x->op == IP_X_SUB)
-        b = (ip_span){ -b.hi, -b.lo };
+    if (x->op == IP_X_SUB) b = (ip_span){ -b.hi, -b.lo };
     return !__builtin_add_overflow(a.lo, b.lo, &r->lo) && !__builtin_add_overflow(a.hi, b.hi, &r->hi);
 }
 
@@ -222,16 +203,12 @@ static bool whole_binary(looking *l, const ip_expr *x, ip_span a, ip_span b, ip_
     enum { MOST_SHIFT = 62 };
     switch (x->op) {
     case IP_X_ADD:
-    case IP_X_SUB:
-        return sum_span(l, x, a, b, r);
-    case IP_X_MUL:
-        return products(a, b, r);
+    case IP_X_SUB: return sum_span(l, x, a, b, r);
+    case IP_X_MUL: return products(a, b, r);
     case IP_X_IDIV:
         *r = (ip_span){ b.lo > 0 ? ip_floor_div(a.lo, b.lo) : 0, b.lo > 0 ? ip_floor_div(a.hi, b.lo) : 0 };
         return b.lo > 0 && b.lo == b.hi;
-    case IP_X_MOD:
-        *r = b.lo > 0 ? remainder_of(a, b.lo) : a;
-        return b.lo > 0 && b.lo == b.hi;
+    case IP_X_MOD: *r = b.lo > 0 ? remainder_of(a, b.lo) : a; return b.lo > 0 && b.lo == b.hi;
     case IP_X_SHR:
         *r = b.lo >= 0 && b.lo <= MOST_SHIFT ? (ip_span){ a.lo >> b.lo, a.hi >> b.lo } : a;
         return b.lo >= 0 && b.lo <= MOST_SHIFT && b.lo == b.hi;
@@ -239,18 +216,13 @@ static bool whole_binary(looking *l, const ip_expr *x, ip_span a, ip_span b, ip_
         *r = a;
         return b.lo >= 0 && b.lo < MOST_SHIFT && b.lo == b.hi && scale(&r->lo, (int64_t)1 << b.lo) &&
                scale(&r->hi, (int64_t)1 << b.lo);
-    case IP_X_MIN:
-        *r = (ip_span){ ip_min(a.lo, b.lo), ip_min(a.hi, b.hi) };
-        return true;
-    case IP_X_MAX:
-        *r = (ip_span){ ip_max(a.lo, b.lo), ip_max(a.hi, b.hi) };
-        return true;
+    case IP_X_MIN: *r = (ip_span){ ip_min(a.lo, b.lo), ip_min(a.hi, b.hi) }; return true;
+    case IP_X_MAX: *r = (ip_span){ ip_max(a.lo, b.lo), ip_max(a.hi, b.hi) }; return true;
     case IP_X_LT: *r = known(a.hi < b.lo, a.lo >= b.hi); return true;
     case IP_X_LE: *r = known(a.hi <= b.lo, a.lo > b.hi); return true;
     case IP_X_EQ: *r = known(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, a.hi < b.lo || b.hi < a.lo); return true;
     case IP_X_NE: *r = known(a.hi < b.lo || b.hi < a.lo, a.lo == a.hi && b.lo == b.hi && a.lo == b.lo); return true;
-    default:
-        return x->dtype == IMGPAR_BOOL && logic_span(x->op, a, b, r);
+    default: return x->dtype == IMGPAR_BOOL && logic_span(x->op, a, b, r);
     }
 }
 
@@ -300,8 +272,7 @@ static bool float_binary(const ip_expr *x, const value *a, const value *b, value
         }
     }
     float_ends(x, ends, 4, v);
-    if (x->op == IP_X_DIV)
-        widen(x, v);
+    if (x->op == IP_X_DIV) widen(x, v);
     return x->op != IP_X_DIV || b->lo > 0 || b->hi < 0;
 }
 
@@ -323,8 +294,7 @@ static bool float_unary(const ip_expr *x, const value *a, value *v)
 static bool fma_span(looking *l, const ip_expr *x, value *v)
 {
     value a, b, c;
-    if (!value_of(l, x->arg[0], &a) || !value_of(l, x->arg[1], &b) || !value_of(l, x->arg[2], &c))
-        return false;
+    if (!value_of(l, x->arg[0], &a) || !value_of(l, x->arg[1], &b) || !value_of(l, x->arg[2], &c)) return false;
     const double ends[8] = { a.lo * b.lo + c.lo, a.lo * b.hi + c.lo, a.hi * b.lo + c.lo, a.hi * b.hi + c.lo,
                              a.lo * b.lo + c.hi, a.lo * b.hi + c.hi, a.hi * b.lo + c.hi, a.hi * b.hi + c.hi };
     float_ends(x, ends, 8, v);
@@ -341,8 +311,7 @@ static bool converted(const ip_expr *x, const value *a, value *v)
 {
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
     bool saturates = x->op == IP_X_SATURATE;
-    if (x->dtype == IMGPAR_BOOL)
-        return false;
+    if (x->dtype == IMGPAR_BOOL) return false;
     if (facts->is_float) {
         const double ends[2] = { a->is_float ? a->lo : (double)a->i.lo, a->is_float ? a->hi : (double)a->i.hi };
         float_ends(x, ends, 2, v);
@@ -353,12 +322,10 @@ static bool converted(const ip_expr *x, const value *a, value *v)
         double lo = saturates ? rint(a->lo) : trunc(a->lo), hi = saturates ? rint(a->hi) : trunc(a->hi);
         if (saturates)
             lo = fmin(fmax(lo, facts->minimum), facts->maximum), hi = fmin(fmax(hi, facts->minimum), facts->maximum);
-        if (!(fabs(lo) < 0x1p62 && fabs(hi) < 0x1p62))
-            return false;
+        if (!(fabs(lo) < 0x1p62 && fabs(hi) < 0x1p62)) return false;
         v->i = (ip_span){ (int64_t)lo, (int64_t)hi };
     } else if (saturates) {
-        if (fabs(facts->maximum) >= 0x1p53)
-            return false;
+        if (fabs(facts->maximum) >= 0x1p53) return false;
         v->i = (ip_span){ ip_clamp(a->i.lo, (int64_t)facts->minimum, (int64_t)facts->maximum),
                           ip_clamp(a->i.hi, (int64_t)facts->minimum, (int64_t)facts->maximum) };
     }
@@ -386,19 +353,16 @@ static int64_t inside(int border, int64_t index, int64_t n)
     int64_t period = border == IMGPAR_BORDER_WRAP ? n : border == IMGPAR_BORDER_REFLECT ? 2 * n : 2 * n - 2;
     if (border != IMGPAR_BORDER_WRAP && border != IMGPAR_BORDER_REFLECT && border != IMGPAR_BORDER_REFLECT101)
         return ip_clamp(index, 0, n - 1);
-    if (n == 1)
-        return 0;
+    if (n == 1) return 0;
     int64_t m = index - ip_floor_div(index, period) * period;
     return m < n ? m : border == IMGPAR_BORDER_REFLECT ? 2 * n - 1 - m : 2 * n - 2 - m;
 }
 
 ip_span ip_border_span(int border, ip_span span, int64_t extent)
 {
-    if (span.lo >= 0 && span.hi < extent)
-        return span;
+    if (span.lo >= 0 && span.hi < extent) return span;
     bool turns = border == IMGPAR_BORDER_WRAP || border == IMGPAR_BORDER_REFLECT || border == IMGPAR_BORDER_REFLECT101;
-    if (turns && span.hi - span.lo >= 2 * extent)
-        return (ip_span){ 0, extent - 1 };
+    if (turns && span.hi - span.lo >= 2 * extent) return (ip_span){ 0, extent - 1 };
     int64_t first = inside(border, span.lo, extent), last = inside(border, span.hi, extent);
     ip_span r = { ip_min(first, last), ip_max(first, last) };
     int64_t every = border == IMGPAR_BORDER_REFLECT101 ? ip_max(extent - 1, 1) : extent;
@@ -413,12 +377,9 @@ ip_span ip_border_span(int border, ip_span span, int64_t extent)
 static bool choice(looking *l, const ip_expr *x, value *v)
 {
     value c, b;
-    if (!value_of(l, x->arg[0], &c) || c.is_float)
-        return false;
-    if (c.i.lo == c.i.hi)
-        return value_of(l, x->arg[c.i.lo ? 1 : 2], v);
-    if (!value_of(l, x->arg[1], v) || !value_of(l, x->arg[2], &b) || v->is_float != b.is_float)
-        return false;
+    if (!value_of(l, x->arg[0], &c) || c.is_float) return false;
+    if (c.i.lo == c.i.hi) return value_of(l, x->arg[c.i.lo ? 1 : 2], v);
+    if (!value_of(l, x->arg[1], v) || !value_of(l, x->arg[2], &b) || v->is_float != b.is_float) return false;
     v->i = hull(v->i, b.i);
     v->lo = fmin(v->lo, b.lo);
     v->hi = fmax(v->hi, b.hi);
@@ -432,21 +393,18 @@ static bool computed(looking *l, const ip_expr *x, value *v)
         (x->n_args == 2 && !value_of(l, x->arg[1], &b)))
         return false;
     *v = (value){ .is_float = false };
-    if (x->op == IP_X_CAST || x->op == IP_X_SATURATE)
-        return converted(x, &a, v);
+    if (x->op == IP_X_CAST || x->op == IP_X_SATURATE) return converted(x, &a, v);
     if (x->op == IP_X_BORDER) {
         v->i = b.i.lo == b.i.hi && b.i.lo > 0 ? ip_border_span(x->border, a.i, b.i.lo) : a.i;
         return !a.is_float && !b.is_float && b.i.lo == b.i.hi && b.i.lo > 0;
     }
-    if (x->n_args == 1 && a.is_float)
-        return float_unary(x, &a, v);
+    if (x->n_args == 1 && a.is_float) return float_unary(x, &a, v);
     if (x->n_args == 1) {
         bool negates = x->op == IP_X_NEG, is_not = x->op == IP_X_NOT && x->dtype == IMGPAR_BOOL;
         v->i = negates ? (ip_span){ -a.i.hi, -a.i.lo } : (ip_span){ 1 - a.i.hi, 1 - a.i.lo };
         return negates || is_not;
     }
-    if (a.is_float != b.is_float)
-        return false;
+    if (a.is_float != b.is_float) return false;
     return a.is_float ? float_binary(x, &a, &b, v) : whole_binary(l, x, a.i, b.i, &v->i);
 }
 
@@ -454,21 +412,16 @@ static bool computed(looking *l, const ip_expr *x, value *v)
 static bool is_sound(const ip_expr *x, value *v)
 {
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
-    if (v->is_float)
-        return isfinite(v->lo) && isfinite(v->hi);
-    if ((double)v->i.lo < facts->minimum || (double)v->i.hi > facts->maximum)
-        return false;
-    if (x->lo > (double)v->i.lo && x->lo <= (double)v->i.hi && fabs(x->lo) < 0x1p53)
-        v->i.lo = (int64_t)x->lo;
-    if (x->hi < (double)v->i.hi && x->hi >= (double)v->i.lo && fabs(x->hi) < 0x1p53)
-        v->i.hi = (int64_t)x->hi;
+    if (v->is_float) return isfinite(v->lo) && isfinite(v->hi);
+    if ((double)v->i.lo < facts->minimum || (double)v->i.hi > facts->maximum) return false;
+    if (x->lo > (double)v->i.lo && x->lo <= (double)v->i.hi && fabs(x->lo) < 0x1p53) v->i.lo = (int64_t)x->lo;
+    if (x->hi < (double)v->i.hi && x->hi >= (double)v->i.lo && fabs(x->hi) < 0x1p53) v->i.hi = (int64_t)x->hi;
     return true;
 }
 
 static bool value_of(looking *l, const ip_expr *x, value *v)
 {
-    if (++*l->visits > MOST_VISITS)
-        return false;
+    if (++*l->visits > MOST_VISITS) return false;
     *v = (value){ .is_float = is_float(x) };
     switch (x->op) {
     case IP_X_CONST:
@@ -476,20 +429,12 @@ static bool value_of(looking *l, const ip_expr *x, value *v)
         v->i = (ip_span){ x->i, x->i };
         v->lo = v->hi = x->f;
         return v->is_float ? isfinite(x->f) : x->dtype != IMGPAR_U64 || x->i >= 0;
-    case IP_X_COORD:
-        v->i = l->box->axis[x->axis];
-        return true;
-    case IP_X_TAP:
-        v->i = (ip_span){ (int64_t)x->lo, (int64_t)x->hi };
-        return true;
-    case IP_X_LOAD:
-        return !v->is_float && table_span(l, x, &v->i);
-    case IP_X_SELECT:
-        return choice(l, x, v) && is_sound(x, v);
-    case IP_X_FMA:
-        return v->is_float && fma_span(l, x, v) && is_sound(x, v);
-    default:
-        return computed(l, x, v) && is_sound(x, v);
+    case IP_X_COORD: v->i = l->box->axis[x->axis]; return true;
+    case IP_X_TAP: v->i = (ip_span){ (int64_t)x->lo, (int64_t)x->hi }; return true;
+    case IP_X_LOAD: return !v->is_float && table_span(l, x, &v->i);
+    case IP_X_SELECT: return choice(l, x, v) && is_sound(x, v);
+    case IP_X_FMA: return v->is_float && fma_span(l, x, v) && is_sound(x, v);
+    default: return computed(l, x, v) && is_sound(x, v);
     }
 }
 
@@ -502,8 +447,7 @@ static bool known_at(looking *l, const ip_expr *condition, int axis, int64_t at,
     box.axis[axis] = (ip_span){ at, at };
     looking there = { &box, l->visits };
     value v;
-    if (!value_of(&there, condition, &v) || !is_point(&v))
-        return false;
+    if (!value_of(&there, condition, &v) || !is_point(&v)) return false;
     *is_true = v.i.lo != 0;
     return true;
 }
@@ -515,15 +459,13 @@ static bool find_change(looking *l, const ip_expr *condition, int *axis, int64_t
     bool first, last, middle;
     for (*axis = 0; *axis < 4 && uses != 1u << *axis; ++*axis)
         ;
-    if (*axis == 4)
-        return false;
+    if (*axis == 4) return false;
     int64_t lo = l->box->axis[*axis].lo, hi = l->box->axis[*axis].hi;
     if (!known_at(l, condition, *axis, lo, &first) || !known_at(l, condition, *axis, hi, &last) || first == last)
         return false;
     while (hi - lo > 1) {
         int64_t half = lo + (hi - lo) / 2;
-        if (!known_at(l, condition, *axis, half, &middle))
-            return false;
+        if (!known_at(l, condition, *axis, half, &middle)) return false;
         *(middle == first ? &lo : &hi) = half;
     }
     *at = hi;
@@ -533,21 +475,17 @@ static bool find_change(looking *l, const ip_expr *condition, int *axis, int64_t
 /* A change of a choice below x that the box does not decide. */
 static bool find_cut(looking *l, const ip_expr *x, int *axis, int64_t *at)
 {
-    if (++*l->visits > MOST_VISITS || !(x->uses & IP_USES_COORDS))
-        return false;
-    if ((x->op == IP_X_LT || x->op == IP_X_LE) && find_change(l, x, axis, at))
-        return true;
+    if (++*l->visits > MOST_VISITS || !(x->uses & IP_USES_COORDS)) return false;
+    if ((x->op == IP_X_LT || x->op == IP_X_LE) && find_change(l, x, axis, at)) return true;
     for (int k = 0; k < x->n_args; k++)
-        if (find_cut(l, x->arg[k], axis, at))
-            return true;
+        if (find_cut(l, x->arg[k], axis, at)) return true;
     return false;
 }
 
 static bool has_choice(const ip_expr *x, int *visits)
 {
     bool has = x->op == IP_X_SELECT;
-    if (++*visits > MOST_VISITS)
-        return false;
+    if (++*visits > MOST_VISITS) return false;
     for (int k = 0; k < x->n_args && !has && x->uses & IP_USES_COORDS; k++)
         has = has_choice(x->arg[k], visits);
     return has;
@@ -569,8 +507,7 @@ static bool span_of(const ip_expr *index, const ip_box *box, int *visits, int n_
         *span = hull(*span, other);
         return true;
     }
-    if (!value_of(&l, index, &v) || v.is_float)
-        return false;
+    if (!value_of(&l, index, &v) || v.is_float) return false;
     *span = v.i;
     return true;
 }
@@ -604,7 +541,6 @@ ip_index_map ip_index_map_of(const ip_expr *index)
     }
     for (int k = 0; k < 4; k++)
         anywhere.axis[k] = (ip_span){ 0, 0 };
-    if (ip_index_span(index, &anywhere, &unused))
-        map.kind = IP_MAP_STEPS;
+    if (ip_index_span(index, &anywhere, &unused)) map.kind = IP_MAP_STEPS;
     return map;
 }

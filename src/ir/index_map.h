@@ -16,10 +16,14 @@
 #include "ir/stage.h"
 
 /* Whole numbers from lo to hi, both included. */
-typedef struct ip_span { int64_t lo, hi; } ip_span;
+typedef struct ip_span {
+    int64_t lo, hi;
+} ip_span;
 
 /* Elements of a domain: an interval along each of z y x c, none of them empty. */
-typedef struct ip_box { ip_span axis[4]; } ip_box;
+typedef struct ip_box {
+    ip_span axis[4];
+} ip_box;
 
 /* In the order of what they can do: FIXED and OFFSET are special cases of AFFINE, AFFINE of STEPS. */
 typedef enum ip_map_kind {
@@ -33,8 +37,8 @@ typedef enum ip_map_kind {
 
 typedef struct ip_index_map {
     ip_map_kind kind;
-    int64_t step[4];      /* FIXED to AFFINE: what each coordinate is multiplied by */
-    int64_t first, last;  /* the rest, over all taps of a window */
+    int64_t step[4];     /* FIXED to AFFINE: what each coordinate is multiplied by */
+    int64_t first, last; /* the rest, over all taps of a window */
 } ip_index_map;
 
 ip_index_map ip_index_map_of(const ip_expr *index);

@@ -13,12 +13,9 @@ static bool is_exact(const ip_expr *cast)
 {
     const ip_expr *x = cast->arg[0];
     const ip_dtype_facts *from = ip_dtype(x->dtype), *to = ip_dtype(cast->dtype);
-    if (x->dtype == IMGPAR_BOOL || cast->dtype == IMGPAR_BOOL)
-        return false;
-    if (from->is_float)
-        return to->is_float && to->size_bytes >= from->size_bytes;
-    if (to->is_float)
-        return fmax(fabs(x->lo), fabs(x->hi)) <= (to->size_bytes == 4 ? 0x1p24 : 0x1p53);
+    if (x->dtype == IMGPAR_BOOL || cast->dtype == IMGPAR_BOOL) return false;
+    if (from->is_float) return to->is_float && to->size_bytes >= from->size_bytes;
+    if (to->is_float) return fmax(fabs(x->lo), fabs(x->hi)) <= (to->size_bytes == 4 ? 0x1p24 : 0x1p53);
     return from->size_bytes < 8 && x->lo >= to->minimum && x->hi <= to->maximum;
 }
 
@@ -34,12 +31,9 @@ static bool is_as_wide(const ip_linear *form, const ip_expr *x)
 {
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
     const ip_expr *a = x->arg[0], *b = x->arg[1];
-    if (x->dtype == form->wide)
-        return true;
-    if (!is_integer(x->dtype) || facts->size_bytes == 8)
-        return false;
-    if (x->op == IP_X_ADD)
-        return a->lo + b->lo >= facts->minimum && a->hi + b->hi <= facts->maximum;
+    if (x->dtype == form->wide) return true;
+    if (!is_integer(x->dtype) || facts->size_bytes == 8) return false;
+    if (x->op == IP_X_ADD) return a->lo + b->lo >= facts->minimum && a->hi + b->hi <= facts->maximum;
     double least = fmin(fmin(a->lo * b->lo, a->lo * b->hi), fmin(a->hi * b->lo, a->hi * b->hi));
     double most = fmax(fmax(a->lo * b->lo, a->lo * b->hi), fmax(a->hi * b->lo, a->hi * b->hi));
     return least >= facts->minimum && most <= facts->maximum;
@@ -51,11 +45,9 @@ static bool is_as_wide(const ip_linear *form, const ip_expr *x)
 static int weight_of(const ip_expr *product)
 {
     for (int k = 0; k < 2; k++)
-        if (ip_x_is_uniform(product->arg[k]))
-            return k;
+        if (ip_x_is_uniform(product->arg[k])) return k;
     for (int k = 0; k < 2; k++)
-        if (ip_x_is_of_table(product->arg[k]))
-            return k;
+        if (ip_x_is_of_table(product->arg[k])) return k;
     return -1;
 }
 
@@ -76,8 +68,7 @@ static void find_loads(const ip_linear *form, ip_linear_term *term)
 /* What is no sum; a window in place of what it is the sum of. */
 static bool add_term(ip_linear *form, ip_expr *x, const ip_expr *window)
 {
-    if (form->n_terms == IP_LINEAR_TERMS)
-        return false;
+    if (form->n_terms == IP_LINEAR_TERMS) return false;
     ip_linear_term term = { .value = x, .window = window };
     int weight = x->op == IP_X_MUL && is_as_wide(form, x) ? weight_of(x) : -1;
     if (weight >= 0) {
@@ -129,8 +120,7 @@ static ip_expr *rounded(ip_linear *form, ip_expr *x)
     ip_expr *offset, *quotient = without_uniform(x, &offset);
     bool is_shifted = quotient->op == IP_X_SHR && ip_x_is_uniform(quotient->arg[1]);
     bool is_divided = quotient->op == IP_X_IDIV && quotient->arg[1]->op == IP_X_CONST && quotient->arg[1]->lo > 0;
-    if (!is_shifted && !is_divided)
-        return x;
+    if (!is_shifted && !is_divided) return x;
     *(is_shifted ? &form->shift : &form->divisor) = quotient->arg[1];
     form->offset = offset;
     return quotient->arg[0];
@@ -139,13 +129,10 @@ static ip_expr *rounded(ip_linear *form, ip_expr *x)
 bool ip_linear_of(ip_ir *ir, ip_expr *x, ip_linear *out)
 {
     *out = (ip_linear){ .dtype = x->dtype, .saturates = x->op == IP_X_SATURATE };
-    if (x->dtype == IMGPAR_BOOL || (x->op == IP_X_CAST && !is_exact(x)))
-        return false;
-    if (x->op == IP_X_SATURATE || x->op == IP_X_CAST)
-        x = x->arg[0];
+    if (x->dtype == IMGPAR_BOOL || (x->op == IP_X_CAST && !is_exact(x))) return false;
+    if (x->op == IP_X_SATURATE || x->op == IP_X_CAST) x = x->arg[0];
     out->wide = x->dtype;
-    if (is_integer(x->dtype))
-        x = rounded(out, x);
+    if (is_integer(x->dtype)) x = rounded(out, x);
     return add_terms(ir, out, x);
 }
 

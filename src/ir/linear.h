@@ -36,10 +36,10 @@ typedef struct ip_linear {
     ip_linear_term terms[IP_LINEAR_TERMS]; /* in the order they are written */
     int n_terms;
     ip_expr *start, *shift, *offset;
-    ip_expr *divisor;      /* a constant above 0; NULL: none, as where there is a shift */
-    imgpar_dtype wide;     /* of the sum */
-    imgpar_dtype dtype;    /* of the element: another than wide only where it is narrowed */
-    bool saturates;        /* it is narrowed by SATURATE; else by a cast, which all values fit */
+    ip_expr *divisor;   /* a constant above 0; NULL: none, as where there is a shift */
+    imgpar_dtype wide;  /* of the sum */
+    imgpar_dtype dtype; /* of the element: another than wide only where it is narrowed */
+    bool saturates;     /* it is narrowed by SATURATE; else by a cast, which all values fit */
 } ip_linear;
 
 /* The form of x into *out. False: x is of BOOL, a cast changes its value, or there are too many terms. */

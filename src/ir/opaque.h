@@ -23,42 +23,50 @@
 #include "base/status.h"
 #include "ir/stage.h"
 
-enum { IP_OPAQUE_INPUTS = 4, IP_OPAQUE_SCRATCH = 4, IP_OPAQUE_BUFFERS = 8, IP_OPAQUE_PARAMS = 24, IP_OPAQUE_SIZES = 16 };
+enum {
+    IP_OPAQUE_INPUTS = 4,
+    IP_OPAQUE_SCRATCH = 4,
+    IP_OPAQUE_BUFFERS = 8,
+    IP_OPAQUE_PARAMS = 24,
+    IP_OPAQUE_SIZES = 16
+};
 
 /* What a description may know of a device. */
 struct ip_buffer; /* run/device.h */
 
 typedef struct ip_opaque_device {
-    bool is_cpu;         /* wants long work-items, each by itself; else groups of many. The shader sees it as IP_CPU */
+    bool is_cpu; /* wants long work-items, each by itself; else groups of many. The shader sees it as IP_CPU */
     int compute_units;
-    int vector_bytes;    /* of the widest registers: 16, 32 or 64; the shader sees it as IP_VECTOR_BYTES */
+    int vector_bytes; /* of the widest registers: 16, 32 or 64; the shader sees it as IP_VECTOR_BYTES */
 } ip_opaque_device;
 
 /* One computation of a region of the result. */
 typedef struct ip_opaque_call {
     const ip_opaque *opaque;
     ip_opaque_device device;
-    ip_region result;                /* as widen() made it; the result's buffer holds it */
-    ip_region in[IP_OPAQUE_INPUTS];  /* what the inputs' buffers hold: what reads() told, or more rows */
+    ip_region result;               /* as widen() made it; the result's buffer holds it */
+    ip_region in[IP_OPAQUE_INPUTS]; /* what the inputs' buffers hold: what reads() told, or more rows */
 } ip_opaque_call;
 
 /* Buffers by number: the result, input k, scratch k. */
 enum { IP_BUFFER_RESULT, IP_BUFFER_INPUT, IP_BUFFER_SCRATCH = IP_BUFFER_INPUT + IP_OPAQUE_INPUTS };
 
 typedef struct ip_opaque_launch {
-    const char *kernel;              /* its name in the shader */
-    size_t global[3], local[3];      /* global a multiple of local; local[2] is 1 */
+    const char *kernel;         /* its name in the shader */
+    size_t global[3], local[3]; /* global a multiple of local; local[2] is 1 */
     int n_buffers, buffers[IP_OPAQUE_BUFFERS];
     int n_params, params[IP_OPAQUE_PARAMS]; /* P; params[0] is filled in by run/ */
 } ip_opaque_launch;
 
-/* Products of matrices as a BLAS library computes them: count[0] times count[1] of an m x k with a k x n matrix, row-major, tightly packed,
- * each product behind the one before it. Places and distances in elements; a distance of 0 repeats a matrix. */
+/* Products of matrices as a BLAS library computes them: count[0] times count[1] of an m x k with a k x n matrix,
+ * row-major, tightly packed, each product behind the one before it. Places and distances in elements; a distance of 0
+ * repeats a matrix. */
 typedef struct ip_gemm {
-    imgpar_dtype dtype;              /* f32 or f64 */
+    imgpar_dtype dtype; /* f32 or f64 */
     int64_t m, n, k, count[2];
-    int64_t a_first, a_next[2], b_next[2]; /* where a begins in its buffer; from an operand to the next along count[0], count[1] */
-    int64_t whole_m;                 /* rows of the product of which these m are a strip */
+    /* where a begins in its buffer; from an operand to the next along count[0], count[1] */
+    int64_t a_first, a_next[2], b_next[2];
+    int64_t whole_m; /* rows of the product of which these m are a strip */
 } ip_gemm;
 
 /* Asked now and then by compute(): not 0 means stop and return it. */
@@ -66,8 +74,8 @@ typedef imgpar_status (*ip_opaque_ask)(void *user);
 
 /* What all stages of one operation have in common. */
 typedef struct ip_opaque_kind {
-    const char *name;                /* of the kernel, for people: "matmul" */
-    const char *shader;              /* shaders/NAME.cl; NULL where run() is there */
+    const char *name;   /* of the kernel, for people: "matmul" */
+    const char *shader; /* shaders/NAME.cl; NULL where run() is there */
     /* Grows a region of the result to the one that is computed for it: whole rows at least. */
     void (*widen)(const ip_opaque *opaque, ip_region *result);
     /* What of an input such a region reads: whole rows. */
@@ -76,28 +84,28 @@ typedef struct ip_opaque_kind {
     void (*scratch)(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH]);
     /* The launches, step 0, 1, ... in order into *out, zeroed on entry; false: there are no more. */
     bool (*step)(const ip_opaque_call *call, int step, ip_opaque_launch *out);
-    /* Fills in *out, zeroed on entry, where a BLAS library may compute what the launches do, from inputs 0 and 1; false: none may.
-     * NULL: none ever may. */
+    /* Fills in *out, zeroed on entry, where a BLAS library may compute what the launches do, from inputs 0 and 1;
+     * false: none may. NULL: none ever may. */
     bool (*gemm)(const ip_opaque_call *call, ip_gemm *out);
-    /* Launches by itself, instead of step(): kernels that are not of shaders/. The buffers are whole; busy_ms gets the time on the
-     * device, where it is asked for (else NULL). NULL: step() tells what to launch. */
-    imgpar_status (*run)(const ip_opaque_call *call, struct ip_buffer *result, struct ip_buffer *const *inputs, double *busy_ms,
-                         ip_error *err);
+    /* Launches by itself, instead of step(): kernels that are not of shaders/. The buffers are whole; busy_ms gets the
+     * time on the device, where it is asked for (else NULL). NULL: step() tells what to launch. */
+    imgpar_status (*run)(const ip_opaque_call *call, struct ip_buffer *result, struct ip_buffer *const *inputs,
+                         double *busy_ms, ip_error *err);
     /* The whole result on the host. */
     imgpar_status (*compute)(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask, void *user);
 } ip_opaque_kind;
 
 struct ip_opaque {
     const ip_opaque_kind *kind;
-    const char *variant;             /* "blocked": which of its kernels, for people; NULL: none */
-    const char *defines;             /* "#define MM_T float\n": what the shader is specialised by */
+    const char *variant; /* "blocked": which of its kernels, for people; NULL: none */
+    const char *defines; /* "#define MM_T float\n": what the shader is specialised by */
     bool uses_f64;
-    imgpar_dtype dtype;              /* what it computes in */
+    imgpar_dtype dtype; /* what it computes in */
     int n_inputs;
     ip_stage *inputs[IP_OPAQUE_INPUTS];
-    int64_t dims[4];                 /* of the result; set by ip_stage_opaque() */
-    int64_t sizes[IP_OPAQUE_SIZES];  /* the operation's own */
-    const void *user;                /* run() and compute() know what; lives as long as the node */
+    int64_t dims[4];                /* of the result; set by ip_stage_opaque() */
+    int64_t sizes[IP_OPAQUE_SIZES]; /* the operation's own */
+    const void *user;               /* run() and compute() know what; lives as long as the node */
 };
 
 /* A new stage computed by a copy of opaque, whose texts live as long as ir; NULL (and ir->failed) without memory. */

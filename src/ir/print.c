@@ -5,17 +5,32 @@
 #include "ir/opaque.h"
 
 static const char *const op_names[IP_X_N] = {
-    [IP_X_CONST] = "const", [IP_X_PARAM] = "param", [IP_X_COORD] = "coord", [IP_X_TAP] = "tap",
-    [IP_X_ACC] = "acc", [IP_X_LOAD] = "load", [IP_X_BORDER] = "border", [IP_X_ADD] = "add", [IP_X_SUB] = "sub",
-    [IP_X_MUL] = "mul", [IP_X_DIV] = "div", [IP_X_IDIV] = "idiv", [IP_X_MOD] = "mod", [IP_X_MIN] = "min",
-    [IP_X_MAX] = "max", [IP_X_AND] = "and", [IP_X_OR] = "or", [IP_X_XOR] = "xor", [IP_X_SHL] = "shl",
-    [IP_X_SHR] = "shr", [IP_X_POW] = "pow", [IP_X_ATAN2] = "atan2", [IP_X_LT] = "lt", [IP_X_LE] = "le",
-    [IP_X_EQ] = "eq", [IP_X_NE] = "ne", [IP_X_SELECT] = "select", [IP_X_FMA] = "fma", [IP_X_NEG] = "neg",
-    [IP_X_ABS] = "abs", [IP_X_NOT] = "not", [IP_X_FLOOR] = "floor", [IP_X_CEIL] = "ceil", [IP_X_RINT] = "rint",
-    [IP_X_TRUNC] = "trunc", [IP_X_SQRT] = "sqrt", [IP_X_EXP] = "exp", [IP_X_LOG] = "log", [IP_X_SIN] = "sin",
-    [IP_X_COS] = "cos", [IP_X_TAN] = "tan", [IP_X_ASIN] = "asin", [IP_X_ACOS] = "acos", [IP_X_ATAN] = "atan",
-    [IP_X_SINH] = "sinh", [IP_X_COSH] = "cosh", [IP_X_TANH] = "tanh", [IP_X_ISNAN] = "isnan",
-    [IP_X_CAST] = "cast", [IP_X_SATURATE] = "saturate", [IP_X_WINDOW] = "window",
+    [IP_X_CONST] = "const",   [IP_X_PARAM] = "param",
+    [IP_X_COORD] = "coord",   [IP_X_TAP] = "tap",
+    [IP_X_ACC] = "acc",       [IP_X_LOAD] = "load",
+    [IP_X_BORDER] = "border", [IP_X_ADD] = "add",
+    [IP_X_SUB] = "sub",       [IP_X_MUL] = "mul",
+    [IP_X_DIV] = "div",       [IP_X_IDIV] = "idiv",
+    [IP_X_MOD] = "mod",       [IP_X_MIN] = "min",
+    [IP_X_MAX] = "max",       [IP_X_AND] = "and",
+    [IP_X_OR] = "or",         [IP_X_XOR] = "xor",
+    [IP_X_SHL] = "shl",       [IP_X_SHR] = "shr",
+    [IP_X_POW] = "pow",       [IP_X_ATAN2] = "atan2",
+    [IP_X_LT] = "lt",         [IP_X_LE] = "le",
+    [IP_X_EQ] = "eq",         [IP_X_NE] = "ne",
+    [IP_X_SELECT] = "select", [IP_X_FMA] = "fma",
+    [IP_X_NEG] = "neg",       [IP_X_ABS] = "abs",
+    [IP_X_NOT] = "not",       [IP_X_FLOOR] = "floor",
+    [IP_X_CEIL] = "ceil",     [IP_X_RINT] = "rint",
+    [IP_X_TRUNC] = "trunc",   [IP_X_SQRT] = "sqrt",
+    [IP_X_EXP] = "exp",       [IP_X_LOG] = "log",
+    [IP_X_SIN] = "sin",       [IP_X_COS] = "cos",
+    [IP_X_TAN] = "tan",       [IP_X_ASIN] = "asin",
+    [IP_X_ACOS] = "acos",     [IP_X_ATAN] = "atan",
+    [IP_X_SINH] = "sinh",     [IP_X_COSH] = "cosh",
+    [IP_X_TANH] = "tanh",     [IP_X_ISNAN] = "isnan",
+    [IP_X_CAST] = "cast",     [IP_X_SATURATE] = "saturate",
+    [IP_X_WINDOW] = "window",
 };
 
 const char *ip_xop_name(ip_xop op) { return op < IP_X_N ? op_names[op] : "?"; }
@@ -31,18 +46,12 @@ static void print_one(ip_expr *x, void *user)
         else
             ip_str_printf(out, "%lld", (long long)x->i);
     }
-    if (x->op == IP_X_COORD)
-        ip_str_printf(out, " %c", "zyxc"[x->axis]);
-    if (x->op == IP_X_TAP)
-        ip_str_printf(out, " w%d.%c", x->window, "yx"[x->axis]);
-    if (x->op == IP_X_ACC)
-        ip_str_printf(out, " %d", x->axis);
-    if (x->op == IP_X_WINDOW)
-        ip_str_printf(out, " w%d %dx%d fold %d", x->window, x->taps_y, x->taps_x, (int)x->fold);
-    if (x->op == IP_X_LOAD)
-        ip_str_printf(out, " s%d", x->source->id);
-    if (x->op == IP_X_LOAD || x->op == IP_X_BORDER)
-        ip_str_printf(out, " border %d", x->border);
+    if (x->op == IP_X_COORD) ip_str_printf(out, " %c", "zyxc"[x->axis]);
+    if (x->op == IP_X_TAP) ip_str_printf(out, " w%d.%c", x->window, "yx"[x->axis]);
+    if (x->op == IP_X_ACC) ip_str_printf(out, " %d", x->axis);
+    if (x->op == IP_X_WINDOW) ip_str_printf(out, " w%d %dx%d fold %d", x->window, x->taps_y, x->taps_x, (int)x->fold);
+    if (x->op == IP_X_LOAD) ip_str_printf(out, " s%d", x->source->id);
+    if (x->op == IP_X_LOAD || x->op == IP_X_BORDER) ip_str_printf(out, " border %d", x->border);
     for (int k = 0; k < x->n_args; k++)
         ip_str_printf(out, " %%%u", x->arg[k]->id);
     ip_str_append(out, "  # [");
@@ -54,8 +63,7 @@ static void print_one(ip_expr *x, void *user)
 
 static void print_body(ip_ir *ir, const char *label, ip_expr *x, ip_str *out)
 {
-    if (!x)
-        return;
+    if (!x) return;
     ip_str_printf(out, "  %s:\n", label);
     ip_x_walk(ir, x, print_one, out);
 }
@@ -71,7 +79,7 @@ void ip_ir_print(const ip_ir *ir, struct ip_str *out)
         for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
             ip_str_printf(out, "  %s of s%d\n", s->opaque->kind->name, s->opaque->inputs[i]->id);
         if (s->kind == IP_STAGE_SCAN)
-            ip_str_printf(out, "  along %c, %s, state %s\n", "zyxc"[s->axis], s->backward ? "backward" : "forward",
+            ip_str_printf(out, "  along %c, %s, state %s\n", "zyxc"[s->axis], s -> backward ? "backward" : "forward",
                           ip_dtype(s->acc_dtype)->name);
         print_body((ip_ir *)ir, "init", s->init, out);
         print_body((ip_ir *)ir, "body", s->body, out);

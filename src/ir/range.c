@@ -9,7 +9,9 @@
 
 #include <math.h>
 
-typedef struct interval { double lo, hi; } interval;
+typedef struct interval {
+    double lo, hi;
+} interval;
 
 void ip_range_of_dtype(imgpar_dtype dtype, double *lo, double *hi)
 {
@@ -36,8 +38,7 @@ static interval product(interval a, interval b)
 static interval sum(interval a, interval b)
 {
     interval r = { a.lo + b.lo, a.hi + b.hi };
-    if (isnan(r.lo) || isnan(r.hi))
-        return (interval){ -INFINITY, INFINITY };
+    if (isnan(r.lo) || isnan(r.hi)) return (interval){ -INFINITY, INFINITY };
     return r;
 }
 
@@ -56,8 +57,7 @@ static interval integer_quotient(interval a, interval b)
 
 static interval modulo(interval a, interval b)
 {
-    if (b.lo >= 1 && a.lo >= 0)
-        return (interval){ 0, fmin(a.hi, b.hi - 1) };
+    if (b.lo >= 1 && a.lo >= 0) return (interval){ 0, fmin(a.hi, b.hi - 1) };
     return (interval){ fmin(b.lo + 1, 0), fmax(b.hi - 1, 0) };
 }
 
@@ -74,8 +74,7 @@ static interval bits(ip_xop op, interval a, interval b)
 {
     if (op == IP_X_AND && (a.lo >= 0 || b.lo >= 0)) /* a mask without a sign takes the other's away */
         return (interval){ 0, a.lo < 0 ? b.hi : b.lo < 0 ? a.hi : fmin(a.hi, b.hi) };
-    if (a.lo < 0 || b.lo < 0)
-        return (interval){ -INFINITY, INFINITY };
+    if (a.lo < 0 || b.lo < 0) return (interval){ -INFINITY, INFINITY };
     return (interval){ 0, all_ones(fmax(a.hi, b.hi)) };
 }
 
@@ -93,12 +92,9 @@ static interval window_range(const ip_expr *x)
 {
     interval v = of(x->arg[0]);
     double taps = (double)x->taps_y * x->taps_x;
-    if (x->fold == IP_FOLD_MIN || x->fold == IP_FOLD_MAX)
-        return v;
-    if (x->fold == IP_FOLD_PRODUCT)
-        return (interval){ -INFINITY, INFINITY };
-    if (x->fold == IP_FOLD_FMA)
-        v = product(v, of(x->arg[1]));
+    if (x->fold == IP_FOLD_MIN || x->fold == IP_FOLD_MAX) return v;
+    if (x->fold == IP_FOLD_PRODUCT) return (interval){ -INFINITY, INFINITY };
+    if (x->fold == IP_FOLD_FMA) v = product(v, of(x->arg[1]));
     return product(v, (interval){ taps, taps });
 }
 
@@ -115,17 +111,27 @@ static interval raw(const ip_expr *x)
     case IP_X_MOD: return modulo(a, b);
     case IP_X_MIN: return is_finite(a) && is_finite(b) ? (interval){ fmin(a.lo, b.lo), fmin(a.hi, b.hi) } : join(a, b);
     case IP_X_MAX: return is_finite(a) && is_finite(b) ? (interval){ fmax(a.lo, b.lo), fmax(a.hi, b.hi) } : join(a, b);
-    case IP_X_AND: case IP_X_OR: case IP_X_XOR: return bits(x->op, a, b);
+    case IP_X_AND:
+    case IP_X_OR:
+    case IP_X_XOR: return bits(x->op, a, b);
     case IP_X_SHR: return (interval){ fmin(a.lo, 0), a.hi < 0 ? -1 : a.hi }; /* moves towards 0 or -1 */
-    case IP_X_LT: case IP_X_LE: case IP_X_EQ: case IP_X_NE: case IP_X_ISNAN: return (interval){ 0, 1 };
+    case IP_X_LT:
+    case IP_X_LE:
+    case IP_X_EQ:
+    case IP_X_NE:
+    case IP_X_ISNAN: return (interval){ 0, 1 };
     case IP_X_SELECT: return join(b, of(x->arg[2]));
     case IP_X_FMA: return sum(product(a, b), of(x->arg[2]));
     case IP_X_NEG: return negated(a);
     case IP_X_ABS: return (interval){ a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, fmax(fabs(a.lo), fabs(a.hi)) };
     case IP_X_NOT: return x->dtype == IMGPAR_BOOL ? (interval){ 0, 1 } : everything;
-    case IP_X_FLOOR: case IP_X_CEIL: case IP_X_RINT: case IP_X_TRUNC: return (interval){ floor(a.lo), ceil(a.hi) };
+    case IP_X_FLOOR:
+    case IP_X_CEIL:
+    case IP_X_RINT:
+    case IP_X_TRUNC: return (interval){ floor(a.lo), ceil(a.hi) };
     case IP_X_SQRT: return a.lo >= 0 && is_finite(a) ? (interval){ sqrt(a.lo), sqrt(a.hi) } : everything;
-    case IP_X_SIN: case IP_X_COS: return is_finite(a) ? (interval){ -1, 1 } : everything;
+    case IP_X_SIN:
+    case IP_X_COS: return is_finite(a) ? (interval){ -1, 1 } : everything;
     case IP_X_CAST: return x->dtype == IMGPAR_BOOL ? (interval){ 0, 1 } : a;
     case IP_X_SATURATE: return saturated(x);
     case IP_X_WINDOW: return window_range(x);
@@ -136,23 +142,21 @@ static interval raw(const ip_expr *x)
 /* Operations whose result may leave the range of their operands. */
 static bool is_computed(ip_xop op)
 {
-    return op == IP_X_ADD || op == IP_X_SUB || op == IP_X_MUL || op == IP_X_NEG || op == IP_X_ABS || op == IP_X_IDIV
-        || op == IP_X_MOD || op == IP_X_WINDOW || op == IP_X_CAST || op == IP_X_SATURATE;
+    return op == IP_X_ADD || op == IP_X_SUB || op == IP_X_MUL || op == IP_X_NEG || op == IP_X_ABS || op == IP_X_IDIV ||
+           op == IP_X_MOD || op == IP_X_WINDOW || op == IP_X_CAST || op == IP_X_SATURATE;
 }
 
 void ip_range_infer(ip_expr *x)
 {
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
     interval r = raw(x);
-    if (isnan(r.lo) || isnan(r.hi))
-        r = (interval){ -INFINITY, INFINITY };
+    if (isnan(r.lo) || isnan(r.hi)) r = (interval){ -INFINITY, INFINITY };
     if (facts->is_float) {
         double slack = ldexp(fmax(fabs(r.lo), fabs(r.hi)), x->op == IP_X_WINDOW ? -12 : -20);
         if (x->op != IP_X_CAST && is_finite(r)) {
             if (r.lo != 0) /* a bound of 0 is kept: rounding never changes a sign */
                 r.lo -= slack;
-            if (r.hi != 0)
-                r.hi += slack;
+            if (r.hi != 0) r.hi += slack;
         }
         if (x->dtype == IMGPAR_F32 && is_finite(r) && fmax(fabs(r.lo), fabs(r.hi)) > 3.0e38)
             r = (interval){ -INFINITY, INFINITY };

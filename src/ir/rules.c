@@ -35,8 +35,8 @@ static ip_expr *fold_constants(ip_ir *ir, const ip_expr *x)
 
 static bool commutes(ip_xop op)
 {
-    return op == IP_X_ADD || op == IP_X_MUL || op == IP_X_AND || op == IP_X_OR || op == IP_X_XOR || op == IP_X_EQ
-        || op == IP_X_NE;
+    return op == IP_X_ADD || op == IP_X_MUL || op == IP_X_AND || op == IP_X_OR || op == IP_X_XOR || op == IP_X_EQ ||
+           op == IP_X_NE;
 }
 
 static ip_expr *constant_right(ip_ir *ir, const ip_expr *x)
@@ -57,11 +57,10 @@ static ip_expr *add_digits(ip_ir *ir, const ip_expr *x)
     (void)ir;
     for (int k = 0; k < 2 && !is_float(x); k++) {
         const ip_expr *product = x->arg[k], *rest = x->arg[1 - k];
-        if (product->op != IP_X_MUL || rest->op != IP_X_MOD || product->arg[0]->op != IP_X_IDIV)
-            continue;
+        if (product->op != IP_X_MUL || rest->op != IP_X_MOD || product->arg[0]->op != IP_X_IDIV) continue;
         const ip_expr *quotient = product->arg[0];
-        if (product->arg[1] == rest->arg[1] && quotient->arg[1] == rest->arg[1] && quotient->arg[0] == rest->arg[0]
-            && !is_value(rest->arg[1], 0) && rest->arg[1]->op == IP_X_CONST)
+        if (product->arg[1] == rest->arg[1] && quotient->arg[1] == rest->arg[1] && quotient->arg[0] == rest->arg[0] &&
+            !is_value(rest->arg[1], 0) && rest->arg[1]->op == IP_X_CONST)
             return rest->arg[0];
     }
     return NULL;
@@ -78,8 +77,7 @@ static ip_expr *add_constants(ip_ir *ir, const ip_expr *x)
 
 static ip_expr *sub_constant(ip_ir *ir, const ip_expr *x)
 {
-    if (is_float(x) || !ip_dtype(x->dtype)->is_signed || x->arg[1]->op != IP_X_CONST)
-        return NULL;
+    if (is_float(x) || !ip_dtype(x->dtype)->is_signed || x->arg[1]->op != IP_X_CONST) return NULL;
     return ip_x_binary(ir, IP_X_ADD, x->arg[0], ip_x_int(ir, x->dtype, (int64_t)(0 - (uint64_t)x->arg[1]->i)));
 }
 
@@ -115,7 +113,9 @@ static ip_expr *div_one(ip_ir *ir, const ip_expr *x)
 static bool has_own_range(const ip_expr *x) { return !(x->uses & IP_USES_COORDS & ~IP_USES_C); }
 
 /* An integer expression a c + y with 0 <= y < c that does not wrap; y NULL: 0. */
-typedef struct digits { ip_expr *a, *y; } digits;
+typedef struct digits {
+    ip_expr *a, *y;
+} digits;
 
 static bool has_digits(const ip_expr *x, const ip_expr *c, digits *d)
 {
@@ -125,8 +125,7 @@ static bool has_digits(const ip_expr *x, const ip_expr *c, digits *d)
         product = x->arg[1];
         d->y = x->arg[0];
     }
-    if (product->op != IP_X_MUL || product->arg[1] != c || (d->y && !has_own_range(d->y)))
-        return false;
+    if (product->op != IP_X_MUL || product->arg[1] != c || (d->y && !has_own_range(d->y))) return false;
     d->a = product->arg[0];
     double top = d->a->hi * c->hi + (d->y ? d->y->hi : 0);
     return d->a->lo >= 0 && top <= ip_dtype(x->dtype)->maximum && (!d->y || (d->y->lo >= 0 && d->y->hi < c->hi));
@@ -136,13 +135,11 @@ static ip_expr *divide_digits(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *c = x->arg[1];
     digits d;
-    if (is_float(x) || c->op != IP_X_CONST || c->lo < 1 || ip_dtype(x->dtype)->size_bytes == 8)
-        return NULL;
+    if (is_float(x) || c->op != IP_X_CONST || c->lo < 1 || ip_dtype(x->dtype)->size_bytes == 8) return NULL;
     bool is_quotient = x->op == IP_X_IDIV;
     if (has_own_range(x->arg[0]) && x->arg[0]->lo >= 0 && x->arg[0]->hi < c->lo)
         return is_quotient ? ip_x_int(ir, x->dtype, 0) : x->arg[0];
-    if (!has_digits(x->arg[0], c, &d))
-        return NULL;
+    if (!has_digits(x->arg[0], c, &d)) return NULL;
     return is_quotient ? d.a : d.y ? d.y : ip_x_int(ir, x->dtype, 0);
 }
 
@@ -150,13 +147,11 @@ static ip_expr *min_by_range(ip_ir *ir, const ip_expr *x)
 {
     (void)ir;
     const ip_expr *a = x->arg[0], *b = x->arg[1];
-    if (a == b)
-        return x->arg[0];
+    if (a == b) return x->arg[0];
     if (is_float(x) || ip_dtype(x->dtype)->size_bytes == 8) /* ranges of 64-bit integers are rounded */
         return NULL;
     bool a_below = a->hi <= b->lo, b_below = b->hi <= a->lo;
-    if (!a_below && !b_below)
-        return NULL;
+    if (!a_below && !b_below) return NULL;
     return a_below == (x->op == IP_X_MIN) ? x->arg[0] : x->arg[1];
 }
 
@@ -165,10 +160,8 @@ static ip_expr *less_by_range(ip_ir *ir, const ip_expr *x)
     const ip_expr *a = x->arg[0], *b = x->arg[1];
     if (is_float(a) || ip_dtype(a->dtype)->size_bytes == 8) /* ranges of 64-bit integers are rounded */
         return NULL;
-    if (x->op == IP_X_LT ? a->hi < b->lo : a->hi <= b->lo)
-        return ip_x_int(ir, IMGPAR_BOOL, 1);
-    if (x->op == IP_X_LT ? a->lo >= b->hi : a->lo > b->hi)
-        return ip_x_int(ir, IMGPAR_BOOL, 0);
+    if (x->op == IP_X_LT ? a->hi < b->lo : a->hi <= b->lo) return ip_x_int(ir, IMGPAR_BOOL, 1);
+    if (x->op == IP_X_LT ? a->lo >= b->hi : a->lo > b->hi) return ip_x_int(ir, IMGPAR_BOOL, 0);
     return NULL;
 }
 
@@ -177,7 +170,8 @@ static ip_expr *equal_by_range(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *a = x->arg[0], *b = x->arg[1];
     bool are_apart = a->hi < b->lo || b->hi < a->lo;
-    if (is_float(a) || ip_dtype(a->dtype)->size_bytes == 8 || !are_apart || (a->uses | b->uses) & (IP_USES_COORDS & ~IP_USES_C))
+    if (is_float(a) || ip_dtype(a->dtype)->size_bytes == 8 || !are_apart ||
+        (a->uses | b->uses) & (IP_USES_COORDS & ~IP_USES_C))
         return NULL;
     return ip_x_int(ir, IMGPAR_BOOL, x->op == IP_X_NE);
 }
@@ -185,20 +179,16 @@ static ip_expr *equal_by_range(ip_ir *ir, const ip_expr *x)
 static ip_expr *logic_constant(ip_ir *ir, const ip_expr *x)
 {
     (void)ir;
-    if (x->dtype != IMGPAR_BOOL)
-        return NULL;
-    if (is_value(x->arg[1], x->op == IP_X_AND ? 1 : 0))
-        return x->arg[0];
+    if (x->dtype != IMGPAR_BOOL) return NULL;
+    if (is_value(x->arg[1], x->op == IP_X_AND ? 1 : 0)) return x->arg[0];
     return is_value(x->arg[1], x->op == IP_X_AND ? 0 : 1) ? x->arg[1] : NULL;
 }
 
 static ip_expr *select_known(ip_ir *ir, const ip_expr *x)
 {
     (void)ir;
-    if (x->arg[1] == x->arg[2])
-        return x->arg[1];
-    if (x->arg[0]->op != IP_X_CONST)
-        return NULL;
+    if (x->arg[1] == x->arg[2]) return x->arg[1];
+    if (x->arg[0]->op != IP_X_CONST) return NULL;
     return x->arg[0]->i ? x->arg[1] : x->arg[2];
 }
 
@@ -212,8 +202,7 @@ static bool is_choice(const ip_expr *x)
 static ip_expr *cast_choice(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *a = x->arg[0];
-    if (!is_choice(a))
-        return NULL;
+    if (!is_choice(a)) return NULL;
     return ip_x_select(ir, a->arg[0], ip_x_cast(ir, x->dtype, a->arg[1]), ip_x_cast(ir, x->dtype, a->arg[2]));
 }
 
@@ -232,9 +221,9 @@ static ip_expr *mul_choice(ip_ir *ir, const ip_expr *x)
     for (int side = 0; side < 2 && !is_float(x); side++) {
         ip_expr *y = x->arg[1 - side];
         const ip_expr *s = x->arg[side];
-        if (!is_choice(s) || !(is_value(s->arg[1], 0) || is_value(s->arg[2], 0)))
-            continue;
-        return ip_x_select(ir, s->arg[0], ip_x_binary(ir, IP_X_MUL, y, s->arg[1]), ip_x_binary(ir, IP_X_MUL, y, s->arg[2]));
+        if (!is_choice(s) || !(is_value(s->arg[1], 0) || is_value(s->arg[2], 0))) continue;
+        return ip_x_select(ir, s->arg[0], ip_x_binary(ir, IP_X_MUL, y, s->arg[1]),
+                           ip_x_binary(ir, IP_X_MUL, y, s->arg[2]));
     }
     return NULL;
 }
@@ -242,11 +231,10 @@ static ip_expr *mul_choice(ip_ir *ir, const ip_expr *x)
 static ip_expr *add_complements(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *a = x->arg[0], *b = x->arg[1];
-    if (is_float(x) || a->op != IP_X_SELECT || b->op != IP_X_SELECT || a->arg[0] != b->arg[0])
-        return NULL;
-    bool complements = (is_value(a->arg[1], 0) || is_value(b->arg[1], 0)) && (is_value(a->arg[2], 0) || is_value(b->arg[2], 0));
-    if (!complements)
-        return NULL;
+    if (is_float(x) || a->op != IP_X_SELECT || b->op != IP_X_SELECT || a->arg[0] != b->arg[0]) return NULL;
+    bool complements =
+        (is_value(a->arg[1], 0) || is_value(b->arg[1], 0)) && (is_value(a->arg[2], 0) || is_value(b->arg[2], 0));
+    if (!complements) return NULL;
     return ip_x_select(ir, a->arg[0], ip_x_binary(ir, IP_X_ADD, a->arg[1], b->arg[1]),
                        ip_x_binary(ir, IP_X_ADD, a->arg[2], b->arg[2]));
 }
@@ -275,19 +263,18 @@ static ip_expr *round_whole(ip_ir *ir, const ip_expr *x)
 {
     (void)ir;
     const ip_expr *a = x->arg[0];
-    bool whole = !is_float(a) || (a->op == IP_X_CAST && !is_float(a->arg[0])) || (a->op >= IP_X_FLOOR && a->op <= IP_X_TRUNC);
+    bool whole =
+        !is_float(a) || (a->op == IP_X_CAST && !is_float(a->arg[0])) || (a->op >= IP_X_FLOOR && a->op <= IP_X_TRUNC);
     return whole ? x->arg[0] : NULL;
 }
 
 static ip_expr *cast_twice(ip_ir *ir, const ip_expr *x)
 {
     ip_expr *a = x->arg[0];
-    if (a->op != IP_X_CAST || x->dtype == IMGPAR_BOOL)
-        return NULL;
+    if (a->op != IP_X_CAST || x->dtype == IMGPAR_BOOL) return NULL;
     ip_expr *b = a->arg[0];
     /* The inner cast lost nothing: both dtypes hold the value exactly. */
-    if (is_float(b) || ip_dtype(b->dtype)->size_bytes > 4 || b->dtype == IMGPAR_BOOL)
-        return NULL;
+    if (is_float(b) || ip_dtype(b->dtype)->size_bytes > 4 || b->dtype == IMGPAR_BOOL) return NULL;
     bool exact = is_float(a) ? fmax(fabs(b->lo), fabs(b->hi)) <= 16777216.0 : fits(b, a->dtype);
     return exact && (is_float(x) || fits(b, x->dtype)) ? ip_x_cast(ir, x->dtype, b) : NULL;
 }
@@ -304,15 +291,17 @@ static ip_expr *saturate_of_cast(ip_ir *ir, const ip_expr *x)
 {
     ip_expr *a = x->arg[0];
     /* saturate(float(i)) -> saturate(i) where the float holds i exactly */
-    if (a->op != IP_X_CAST || !is_float(a) || is_float(a->arg[0]) || a->arg[0]->dtype == IMGPAR_BOOL)
-        return NULL;
+    if (a->op != IP_X_CAST || !is_float(a) || is_float(a->arg[0]) || a->arg[0]->dtype == IMGPAR_BOOL) return NULL;
     double exact = a->dtype == IMGPAR_F32 ? 16777216.0 : 9007199254740992.0;
-    if (fmax(fabs(a->arg[0]->lo), fabs(a->arg[0]->hi)) > exact)
-        return NULL;
+    if (fmax(fabs(a->arg[0]->lo), fabs(a->arg[0]->hi)) > exact) return NULL;
     return ip_x_saturate(ir, x->dtype, a->arg[0]);
 }
 
-static const struct rule { ip_xop op; rule_fn fn; const char *equation; } rules[] = {
+static const struct rule {
+    ip_xop op;
+    rule_fn fn;
+    const char *equation;
+} rules[] = {
     { IP_X_ADD, add_zero, "x + 0 -> x (integers: -0.0 + 0 is 0)" },
     { IP_X_ADD, add_constants, "(x + c) + d -> x + (c + d) (integers)" },
     { IP_X_ADD, add_digits, "(x div c) c + x mod c -> x where c is a constant other than 0 (integers)" },
@@ -356,10 +345,8 @@ static const struct rule { ip_xop op; rule_fn fn; const char *equation; } rules[
 ip_expr *ip_rules_apply(ip_ir *ir, const ip_expr *x)
 {
     ip_expr *y = fold_constants(ir, x);
-    if (!y)
-        y = constant_right(ir, x);
+    if (!y) y = constant_right(ir, x);
     for (size_t k = 0; !y && k < sizeof rules / sizeof *rules; k++)
-        if (rules[k].op == x->op)
-            y = rules[k].fn(ir, x);
+        if (rules[k].op == x->op) y = rules[k].fn(ir, x);
     return y;
 }

@@ -20,8 +20,7 @@ ip_ir *ip_ir_new(void) { return ip_zalloc(sizeof(ip_ir)); }
 
 void ip_ir_free(ip_ir *ir)
 {
-    if (!ir)
-        return;
+    if (!ir) return;
     for (struct ip_arena_chunk *c = ir->arena, *next; c; c = next) {
         next = c->next;
         ip_free(c);
@@ -69,8 +68,7 @@ ip_stage *ip_stage_new(ip_ir *ir, ip_stage_kind kind, imgpar_dtype dtype, const 
         ir->stages_capacity = capacity;
     }
     ip_stage *s = ip_ir_alloc(ir, 1, sizeof *s);
-    if (!s)
-        return NULL;
+    if (!s) return NULL;
     s->kind = kind;
     s->id = ir->n_stages;
     s->dtype = dtype;
@@ -86,12 +84,10 @@ ip_stage *ip_stage_table(ip_ir *ir, imgpar_dtype dtype, int64_t n, const void *d
 {
     const int64_t dims[4] = { 1, 1, n, 1 };
     size_t size_bytes;
-    if (!ip_mul_size((size_t)n, ip_dtype(dtype)->size_bytes, &size_bytes))
-        return NULL;
+    if (!ip_mul_size((size_t)n, ip_dtype(dtype)->size_bytes, &size_bytes)) return NULL;
     ip_stage *s = ip_stage_new(ir, IP_STAGE_TABLE, dtype, dims, NULL);
     void *copy = ip_ir_alloc(ir, (size_t)n, ip_dtype(dtype)->size_bytes);
-    if (!s || !copy)
-        return NULL;
+    if (!s || !copy) return NULL;
     memcpy(copy, data, size_bytes);
     s->table = copy;
     s->is_rising = dtype == IMGPAR_I32;
@@ -112,11 +108,9 @@ ip_stage *ip_stage_opaque(ip_ir *ir, const ip_opaque *opaque, imgpar_dtype dtype
 {
     ip_opaque *copy = ip_ir_alloc(ir, 1, sizeof *copy);
     for (int k = 0; k < opaque->n_inputs; k++)
-        if (!opaque->inputs[k])
-            ir->failed = true;
+        if (!opaque->inputs[k]) ir->failed = true;
     ip_stage *s = copy && !ir->failed ? ip_stage_new(ir, IP_STAGE_OPAQUE, dtype, dims, node) : NULL;
-    if (!s)
-        return NULL;
+    if (!s) return NULL;
     *copy = *opaque;
     memcpy(copy->dims, dims, sizeof copy->dims);
     s->opaque = copy;

@@ -46,50 +46,49 @@ typedef enum ip_stage_kind {
 typedef struct ip_opaque ip_opaque;
 
 /* A part of a domain; channels are never cut. */
-typedef struct ip_region { int64_t z0, z1, y0, y1, x0, x1; } ip_region;
+typedef struct ip_region {
+    int64_t z0, z1, y0, y1, x0, x1;
+} ip_region;
 
-static inline bool ip_region_is_empty(const ip_region *r)
-{
-    return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0;
-}
+static inline bool ip_region_is_empty(const ip_region *r) { return r->z1 <= r->z0 || r->y1 <= r->y0 || r->x1 <= r->x0; }
 
 typedef enum ip_reduce { IP_REDUCE_SUM, IP_REDUCE_MIN, IP_REDUCE_MAX, IP_REDUCE_CUSTOM } ip_reduce;
 
 typedef struct ip_stage {
     ip_stage_kind kind;
-    int id;                    /* position in ir->stages */
-    imgpar_dtype dtype;        /* as stored */
+    int id;             /* position in ir->stages */
+    imgpar_dtype dtype; /* as stored */
     int64_t dims[4];
-    ip_expr *body;             /* MAP, HISTOGRAM (i32), REDUCE (acc_dtype) */
-    double lo, hi;             /* range of the elements */
+    ip_expr *body; /* MAP, HISTOGRAM (i32), REDUCE (acc_dtype) */
+    double lo, hi; /* range of the elements */
     /* REDUCE, HISTOGRAM */
     int64_t over[4];
     ip_reduce reduce;
-    bool is_first;             /* MIN of SELECT(test, place, identity), where the place rises with each element */
-    imgpar_dtype acc_dtype;    /* U64 I64 F32 F64, or for MIN, MAX, CUSTOM the body's; SCAN: of the state */
-    ip_expr *init;             /* CUSTOM: the identity; SCAN */
-    ip_expr *combine;          /* CUSTOM: over ACC 0 and ACC 1; SCAN: NULL where the order is fixed */
-    ip_expr *finish;           /* over ACC 0: the element, of the stage's dtype; SCAN: over ACC 1, too */
+    bool is_first;          /* MIN of SELECT(test, place, identity), where the place rises with each element */
+    imgpar_dtype acc_dtype; /* U64 I64 F32 F64, or for MIN, MAX, CUSTOM the body's; SCAN: of the state */
+    ip_expr *init;          /* CUSTOM: the identity; SCAN */
+    ip_expr *combine;       /* CUSTOM: over ACC 0 and ACC 1; SCAN: NULL where the order is fixed */
+    ip_expr *finish;        /* over ACC 0: the element, of the stage's dtype; SCAN: over ACC 1, too */
     /* SCAN */
-    int axis;                  /* 0..3: z y x c */
+    int axis; /* 0..3: z y x c */
     bool backward;
     /* TABLE */
-    const void *table;         /* dims[2] elements, owned by the ir */
-    bool is_rising;            /* no element is less than the one before it; of I32 only */
+    const void *table; /* dims[2] elements, owned by the ir */
+    bool is_rising;    /* no element is less than the one before it; of I32 only */
     /* OPAQUE */
     const ip_opaque *opaque;
     /* where it comes from */
-    const imgpar_array *node;  /* borrowed; the graph node it belongs to (for SOURCE: whose pixels) */
-    struct ip_value *value;    /* SOURCE: its pixels, pinned by the plan; NULL: the run finds them by node */
+    const imgpar_array *node;      /* borrowed; the graph node it belongs to (for SOURCE: whose pixels) */
+    struct ip_value *value;        /* SOURCE: its pixels, pinned by the plan; NULL: the run finds them by node */
     const imgpar_array **absorbed; /* nodes whose stages were inlined into this one, in order; in the arena */
     int n_absorbed;
     const struct ip_view *view; /* how a MAP that computes nothing moves elements (ops/view.h), so that a reader that
                                  * moves them again composes both; in the arena; NULL: not known */
-    int window;                /* of the row "taps": 1 + the window that it stands for; 0: none */
-    bool of_taps;              /* depends on a tap whose window is not within it: a part of a function of around() */
-    bool is_output;            /* asked for: must end in memory */
+    int window;                 /* of the row "taps": 1 + the window that it stands for; 0: none */
+    bool of_taps;               /* depends on a tap whose window is not within it: a part of a function of around() */
+    bool is_output;             /* asked for: must end in memory */
     const ip_region *shown; /* of an output: the box of dims that is the result (compile/frame.c); NULL: all of it */
-    const char *note;          /* "vertical pass": for readers of generated code; NULL: none */
+    const char *note;       /* "vertical pass": for readers of generated code; NULL: none */
 } ip_stage;
 
 struct ip_ir {
@@ -99,8 +98,8 @@ struct ip_ir {
     ip_expr **table;
     size_t table_size, n_exprs;
     int n_windows;
-    bool keeps_windows;        /* around() folds what is lowered now: its own windows are loops, however small */
-    bool failed;               /* memory ran out */
+    bool keeps_windows; /* around() folds what is lowered now: its own windows are loops, however small */
+    bool failed;        /* memory ran out */
 };
 
 /* A new IR, NULL without memory. */
@@ -112,11 +111,15 @@ void *ip_ir_alloc(ip_ir *ir, size_t count, size_t size_bytes);
 /* A new stage at the end of the list; NULL (and ir->failed) without memory. Range starts as the dtype's. */
 ip_stage *ip_stage_new(ip_ir *ir, ip_stage_kind kind, imgpar_dtype dtype, const int64_t dims[4],
                        const imgpar_array *node);
-bool ip_stage_folds(const ip_stage *stage); /* REDUCE, HISTOGRAM: all of `over` makes few elements */
-ip_region ip_stage_shown(const ip_stage *stage);       /* what of dims is the result, where it is one */
+bool ip_stage_folds(const ip_stage *stage);      /* REDUCE, HISTOGRAM: all of `over` makes few elements */
+ip_region ip_stage_shown(const ip_stage *stage); /* what of dims is the result, where it is one */
 /* Elements of a domain. */
-static inline double ip_dims_count(const int64_t dims[4]) { return (double)dims[0] * (double)dims[1] * (double)dims[2] * (double)dims[3]; }
-const int64_t *ip_stage_domain(const ip_stage *stage); /* the extents of what body is computed for: `over` of those, else `dims` */
+static inline double ip_dims_count(const int64_t dims[4])
+{
+    return (double)dims[0] * (double)dims[1] * (double)dims[2] * (double)dims[3];
+}
+/* the extents of what body is computed for: `over` of those, else `dims` */
+const int64_t *ip_stage_domain(const ip_stage *stage);
 /* A table of n f32, f64 or i32 elements; copies data. */
 ip_stage *ip_stage_table(ip_ir *ir, imgpar_dtype dtype, int64_t n, const void *data);
 /* Whether x is an element of a table. */

@@ -11,7 +11,9 @@
  * expression that slides along both is the fold of columns, folded along the row: 2 n operations, not n^2. Integers are
  * the same; sums of floats are in this order wherever they are computed.
  */
-typedef struct sum_of { int coordinates, taps; } sum_of;
+typedef struct sum_of {
+    int coordinates, taps;
+} sum_of;
 
 /* x as a sum of the coordinate along an axis, the window's tap along it, and what depends on neither. */
 static bool sum_with_tap(const ip_expr *x, int window, int axis, sum_of *sum)
@@ -19,18 +21,24 @@ static bool sum_with_tap(const ip_expr *x, int window, int axis, sum_of *sum)
     const unsigned depends = IP_USES_TAP | 1u << axis;
     sum_of b = { 0, 0 };
     *sum = (sum_of){ 0, 0 };
-    if (x->op == IP_X_TAP) sum->taps = x->window == window && x->axis == axis - 1;
-    else if (x->op == IP_X_COORD) sum->coordinates = x->axis == axis;
+    if (x->op == IP_X_TAP)
+        sum->taps = x->window == window && x->axis == axis - 1;
+    else if (x->op == IP_X_COORD)
+        sum->coordinates = x->axis == axis;
     else if (x->op == IP_X_ADD || x->op == IP_X_SUB) {
         int sign = x->op == IP_X_ADD ? 1 : -1;
         if (!sum_with_tap(x->arg[0], window, axis, sum) || !sum_with_tap(x->arg[1], window, axis, &b)) return false;
         sum->coordinates += sign * b.coordinates;
         sum->taps += sign * b.taps;
-    } else if (x->uses & depends) return false;
+    } else if (x->uses & depends)
+        return false;
     return true;
 }
 
-typedef struct slide_check { int window, axis; bool slides; } slide_check;
+typedef struct slide_check {
+    int window, axis;
+    bool slides;
+} slide_check;
 
 static bool check_slide(ip_expr *x, void *user)
 {
@@ -52,7 +60,10 @@ bool ip_x_slides(ip_ir *ir, ip_expr *x, int window, int axis)
 int ip_x_new_window(ip_ir *ir) { return ir->n_windows++; }
 
 /* Another expression for a window's tap. */
-typedef struct tap_put { int window, axis; ip_expr *tap; } tap_put;
+typedef struct tap_put {
+    int window, axis;
+    ip_expr *tap;
+} tap_put;
 
 static ip_expr *put_tap(ip_ir *ir, ip_expr *x, void *user)
 {

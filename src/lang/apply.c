@@ -24,8 +24,8 @@ imgpar_array *ip_program_value(ip_eval *ev, const ip_val *given)
 }
 
 /* Checked before anything is built, so that a mistake at the end is found without opening what the beginning names. */
-static imgpar_array *apply_program(const ip_program *program, imgpar_context *ctx, imgpar_array *const *arrays, size_t n,
-                                   bool safe, ip_error *err)
+static imgpar_array *apply_program(const ip_program *program, imgpar_context *ctx, imgpar_array *const *arrays,
+                                   size_t n, bool safe, ip_error *err)
 {
     ip_eval checking = { .program = program, .checking = true, .safe = safe, .n_inputs = n, .err = err };
     ip_eval building = { .program = program, .ctx = ctx, .safe = safe, .inputs = arrays, .n_inputs = n, .err = err };
@@ -80,8 +80,8 @@ IMGPAR_API imgpar_status imgpar_formula_parse(const char *text, imgpar_formula *
     return f->error.status;
 }
 
-IMGPAR_API imgpar_array *imgpar_formula_apply_safe(const imgpar_formula *f, imgpar_context *ctx, imgpar_array *const *arrays,
-                                                   size_t n)
+IMGPAR_API imgpar_array *imgpar_formula_apply_safe(const imgpar_formula *f, imgpar_context *ctx,
+                                                   imgpar_array *const *arrays, size_t n)
 {
     if (!f || !ctx || (n > 0 && !arrays))
         return ip_array_error(ctx, IMGPAR_E_ARGUMENT, "apply: a formula, a context and its arrays are needed");

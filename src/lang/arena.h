@@ -13,7 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct ip_arena { struct ip_arena_block *newest; } ip_arena;
+typedef struct ip_arena {
+    struct ip_arena_block *newest;
+} ip_arena;
 
 /* Zeroed memory that lives as long as the arena; NULL without memory. */
 void *ip_arena_alloc(ip_arena *arena, size_t size_bytes);
@@ -21,9 +23,9 @@ void ip_arena_free(ip_arena *arena);
 
 typedef struct ip_symbol {
     const char *name;
-    int index;             /* 0 .. count-1 */
-    size_t assigned_at;    /* offset + 1 of the statement that assigns it; 0: none */
-    const ip_op *op;       /* the row of that name that text may call, or NULL */
+    int index;          /* 0 .. count-1 */
+    size_t assigned_at; /* offset + 1 of the statement that assigns it; 0: none */
+    const ip_op *op;    /* the row of that name that text may call, or NULL */
     struct ip_symbol *next;
 } ip_symbol;
 

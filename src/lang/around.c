@@ -24,7 +24,7 @@ typedef struct surroundings {
     int n_axes, dims[MOST_DISTANCES]; /* the axes with neighbours, and which of z y x each is */
     double radii[3];                  /* of z y x */
     const char *fold;
-    ip_stencil_form form;             /* of the reads */
+    ip_stencil_form form; /* of the reads */
 } surroundings;
 
 /* ---- arguments -------------------------------------------------------------------------------- */
@@ -72,8 +72,8 @@ static const char *word_of(const ip_node *node)
 
 static bool find_fold(surroundings *s)
 {
-    static const char *const words[][2] = { { "sum", "sum" }, { "mean", "mean" }, { "min", "min" }, { "max", "max" },
-                                            { "product", "product" }, { "prod", "product" } };
+    static const char *const words[][2] = { { "sum", "sum" }, { "mean", "mean" },       { "min", "min" },
+                                            { "max", "max" }, { "product", "product" }, { "prod", "product" } };
     const char *word = s->slots[3] ? word_of(s->slots[3]) : "sum";
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (strcmp(word, words[k][0]) == 0) s->fold = words[k][1];
@@ -196,7 +196,8 @@ static bool make_fold(surroundings *s, const ip_val *result, ip_val *out)
         *out = ip_val_unknown(IP_V_ARRAY);
         return true;
     }
-    ip_arg args[] = { ip_arg_array(s->taps.u.array), ip_arg_array(value.u.array),
+    ip_arg args[] = { ip_arg_array(s->taps.u.array),
+                      ip_arg_array(value.u.array),
                       weight.kind == IP_V_ARRAY ? ip_arg_array(weight.u.array) : ip_arg_number(1),
                       { .name = "fold", .kind = IP_ARG_TEXT, .text = s->fold } };
     return ip_call_args(s->ev, ip_op_find("around"), s->call->offset, args, NULL, 4, out);

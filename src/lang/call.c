@@ -9,10 +9,7 @@
 
 /* ---- operators ----------------------------------------------------------------------- */
 
-static bool is_array_like(const ip_val *v)
-{
-    return v->kind == IP_V_ARRAY || v->kind == IP_V_ANY;
-}
+static bool is_array_like(const ip_val *v) { return v->kind == IP_V_ARRAY || v->kind == IP_V_ANY; }
 
 /* What "-" is called in a message: itself. */
 static bool refuse_operand(ip_eval *ev, size_t offset, const char *symbol, const ip_val *v)
@@ -48,7 +45,8 @@ bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *
     return ip_call_args(ev, row, offset, args, NULL, facts->n_operands, out);
 }
 
-bool ip_call_spread(ip_eval *ev, size_t offset, const ip_type *shape, const ip_val *value, const ip_val *other, ip_val *out)
+bool ip_call_spread(ip_eval *ev, size_t offset, const ip_type *shape, const ip_val *value, const ip_val *other,
+                    ip_val *out)
 {
     ip_val x, inside, zero = ip_val_number(0, false);
     *out = (ip_val){ .kind = IP_V_NONE };
@@ -71,8 +69,10 @@ static bool eval_choice(ip_eval *ev, const ip_node *node, bool chosen, ip_val *o
     ev->dead = true;
     bool ok = ip_eval_value(ev, node->items[chosen ? 2 : 1], &other);
     ev->dead = dead;
-    if (ok) ip_val_free(&other);
-    else ip_val_free(out);
+    if (ok)
+        ip_val_free(&other);
+    else
+        ip_val_free(out);
     return ok;
 }
 
@@ -104,8 +104,10 @@ bool ip_eval_operator(ip_eval *ev, const ip_node *node, ip_val *out)
     }
     if (from && ip_val_is_scalar(&operands[0])) { /* checking: either */
         ok = ip_eval_value(ev, node->items[1], &operands[1]) && ip_eval_value(ev, node->items[2], &operands[2]);
-        if (ok) *out = ip_val_unknown(operands[1].kind == operands[2].kind && operands[1].kind != IP_V_TEXT
-                                          ? (ip_value_kind)operands[1].kind : IP_V_ANY);
+        if (ok)
+            *out = ip_val_unknown(operands[1].kind == operands[2].kind && operands[1].kind != IP_V_TEXT
+                                      ? (ip_value_kind)operands[1].kind
+                                      : IP_V_ANY);
     } else {
         ok = eval_operands(ev, node, from, operands) &&
              ip_call_operator(ev, (ip_operator)node->op, node->offset, operands, out);
@@ -224,9 +226,7 @@ static bool to_arg(ip_eval *ev, const ip_op *op, const ip_val *v, const ip_symbo
         arg->kind = IP_ARG_NUMBER;
         arg->fractional = v->fractional;
         return true;
-    case IP_V_BOOL:
-        arg->kind = is_input(op, name, i) ? IP_ARG_NUMBER : IP_ARG_BOOL;
-        return true;
+    case IP_V_BOOL: arg->kind = is_input(op, name, i) ? IP_ARG_NUMBER : IP_ARG_BOOL; return true;
     case IP_V_ARRAY:
         arg->kind = IP_ARG_ARRAY;
         arg->array = v->u.array;
@@ -246,7 +246,8 @@ static bool to_arg(ip_eval *ev, const ip_op *op, const ip_val *v, const ip_symbo
         arg->text = *path = ip_eval_path(ev, v);
         if (!*path) return ip_eval_fail_memory(ev);
         return v->unknown || !ev->outputs || !ip_outputs_save_to(ev->outputs, *path) ||
-               ip_eval_fail(ev, offset, "%s: %.200s is saved before, and files are read before any is saved; use what was saved",
+               ip_eval_fail(ev, offset,
+                            "%s: %.200s is saved before, and files are read before any is saved; use what was saved",
                             op->info.name, v->u.text);
     }
     default: break;
@@ -283,11 +284,13 @@ static bool reads_standard_input(const ip_op *op, const ip_arg *args, int n)
 static bool check_standard_input(ip_eval *ev, size_t offset)
 {
     if (ev->is_repeated)
-        return ip_eval_fail(ev, offset, "open: standard input can be read once, and this text is run for every picture it is given");
+        return ip_eval_fail(
+            ev, offset, "open: standard input can be read once, and this text is run for every picture it is given");
     if (ev->defining) return true; /* met again where the function is called */
     bool again = ev->stdin_at && (!ev->checking || ev->stdin_at != offset + 1);
     ev->stdin_at = offset + 1;
-    return !again || ip_eval_fail(ev, offset, "open: standard input can be read once; give it a name: in = open(\"-\")");
+    return !again ||
+           ip_eval_fail(ev, offset, "open: standard input can be read once; give it a name: in = open(\"-\")");
 }
 
 static bool open_standard_input(ip_eval *ev, const ip_op *op, size_t offset, const ip_arg *args, int n, ip_val *out)
@@ -366,19 +369,21 @@ static __attribute__((noinline)) bool check_names(ip_eval *ev, const ip_node *no
     if (!ip_bind(op, args, node->n_items, &bound, &bad, &err)) return true;
     const char *fold = is_fold ? fold_of(node->name->name) : NULL;
     size_t at = bad >= 0 ? node->starts[bad] : node->offset;
-    return fold ? ip_eval_fail(ev, at, "%s; of one array, that is %s", err.message, fold) : ip_eval_fail(ev, at, "%s", err.message);
+    return fold ? ip_eval_fail(ev, at, "%s; of one array, that is %s", err.message, fold)
+                : ip_eval_fail(ev, at, "%s", err.message);
 }
 
 /*
- * A word of a parameter's fixed list is that word, never a variable, but where it is given from outside; another one may be a variable
- * with a text. Coordinates in the arguments of an operation that is not element-wise belong to a make() around it; the positions of
- * at(a, y, x) have a's shape where nothing else says one.
+ * A word of a parameter's fixed list is that word, never a variable, but where it is given from outside; another one
+ * may be a variable with a text. Coordinates in the arguments of an operation that is not element-wise belong to a
+ * make() around it; the positions of at(a, y, x) have a's shape where nothing else says one.
  */
 static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int i, const ip_val *first, ip_val *out)
 {
     const ip_node *item = node->items[i];
     const imgpar_op_param *param = parameter_of(op, node->names[i], i);
-    bool is_word = param && ip_param_kind_of(param) == IP_PARAM_CHOICE && item->kind == IP_N_NAME && !ip_eval_given(ev, item->name);
+    bool is_word = param && ip_param_kind_of(param) == IP_PARAM_CHOICE && item->kind == IP_N_NAME &&
+                   !ip_eval_given(ev, item->name);
     if (is_word && (ip_choice_find(param, item->name->name) >= 0 || !ip_eval_lookup(ev, item->name))) {
         *out = ip_val_text(item->name->name);
         return true;
@@ -427,7 +432,8 @@ static bool call_scalar(ip_eval *ev, const ip_node *node, ip_val *out)
     int n = node->n_items;
     for (int i = 0; i < n; i++) {
         if (node->names[i])
-            return ip_eval_fail(ev, node->starts[i], "%s has no parameter %.60s", node->name->name, node->names[i]->name);
+            return ip_eval_fail(ev, node->starts[i], "%s has no parameter %.60s", node->name->name,
+                                node->names[i]->name);
         if (!ip_eval_number(ev, node->items[i], "the argument", &args[i])) return false;
     }
     return ip_scalar_function(node->name->name, args, n, out);

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-typedef struct known_name { const char *name, *here; } known_name;
+typedef struct known_name {
+    const char *name, *here;
+} known_name;
 
 static const known_name operations[] = {
 #define ELSEWHERE(who, name, here) { name, here },
@@ -48,12 +50,6 @@ const char *ip_operation_elsewhere(const char *name)
     return find(operations, sizeof operations / sizeof *operations, name);
 }
 
-const char *ip_name_elsewhere(const char *name)
-{
-    return find(names, sizeof names / sizeof *names, name);
-}
+const char *ip_name_elsewhere(const char *name) { return find(names, sizeof names / sizeof *names, name); }
 
-const char *ip_member_elsewhere(const char *name)
-{
-    return find(members, sizeof members / sizeof *members, name);
-}
+const char *ip_member_elsewhere(const char *name) { return find(members, sizeof members / sizeof *members, name); }

@@ -80,8 +80,10 @@ static bool eval_tuple(ip_eval *ev, const ip_node *node, ip_val *out)
     for (int i = 0; ok && i < node->n_items; i++)
         ok = ip_eval_value(ev, node->items[i], &tuple.u.tuple->items[i]);
     ev->place = place;
-    if (ok) *out = tuple;
-    else ip_val_free(&tuple);
+    if (ok)
+        *out = tuple;
+    else
+        ip_val_free(&tuple);
     return ok;
 }
 
@@ -94,14 +96,15 @@ static bool dispatch(ip_eval *ev, const ip_node *node, ip_val *out)
     case IP_N_NAME: return ip_eval_name(ev, node, out);
     case IP_N_INPUT: return eval_input(ev, node, out);
     case IP_N_MATRIX: return eval_matrix(ev, node, out);
-    case IP_N_OPERATOR: case IP_N_READ: return ip_eval_elementwise(ev, node, out);
+    case IP_N_OPERATOR:
+    case IP_N_READ: return ip_eval_elementwise(ev, node, out);
     case IP_N_CALL:
         return ip_elementwise_op(ev, node) ? ip_eval_elementwise(ev, node, out) : ip_eval_call(ev, node, out);
     case IP_N_COMPONENT: return ip_eval_component(ev, node, out);
     case IP_N_TUPLE: return eval_tuple(ev, node, out);
     case IP_N_LAMBDA:
-        *out = (ip_val){ .kind = IP_V_FUNCTION,
-                         .u.fn = { .lambda = node, .scope = ev->scope, .stencil = ev->stencil } };
+        *out =
+            (ip_val){ .kind = IP_V_FUNCTION, .u.fn = { .lambda = node, .scope = ev->scope, .stencil = ev->stencil } };
         return true;
     }
     return ip_eval_fail(ev, node->offset, "this cannot be evaluated");
@@ -136,12 +139,15 @@ bool ip_eval_value(ip_eval *ev, const ip_node *node, ip_val *out)
     bool is_tuple = out->kind == IP_V_TUPLE;
     ip_val_free(out);
     if (is_tuple)
-        return ip_eval_fail(ev, node->offset, "one value is expected here, these are several: (a, b) = ... names them, and a list is [a b]");
+        return ip_eval_fail(
+            ev, node->offset,
+            "one value is expected here, these are several: (a, b) = ... names them, and a list is [a b]");
     if (node->kind == IP_N_NAME)
         return ip_eval_fail(ev, node->offset, "a value is expected, and %.60s is a function: call it, %.60s(...)",
                             node->name->name, node->name->name);
-    return ip_eval_fail(ev, node->offset, "a value is expected; a function '->' is an argument of fn, iterate or "
-                                          "reduce");
+    return ip_eval_fail(ev, node->offset,
+                        "a value is expected; a function '->' is an argument of fn, iterate or "
+                        "reduce");
 }
 
 bool ip_eval_number(ip_eval *ev, const ip_node *node, const char *what, ip_val *out)

@@ -53,9 +53,9 @@ typedef struct ip_stencil_form {
     const char *border; /* NULL: the row's default */
     double cval;
     bool has_cval;
-    imgpar_array *read; /* the first array that is read; a reference */
-    bool reads_many;    /* others too */
-    bool reads;         /* checking: there is a read */
+    imgpar_array *read;   /* the first array that is read; a reference */
+    bool reads_many;      /* others too */
+    bool reads;           /* checking: there is a read */
     int64_t lo[4], hi[4]; /* per dim: first coordinate that reads inside, and the one after the last */
 } ip_stencil_form;
 
@@ -66,7 +66,10 @@ typedef struct ip_stencil_form {
  */
 typedef struct ip_region {
     ip_coords coords;
-    struct ip_memo { const ip_node *node; ip_val val; } *memo;
+    struct ip_memo {
+        const ip_node *node;
+        ip_val val;
+    } * memo;
     int n, capacity, cursor;
 } ip_region;
 
@@ -80,18 +83,18 @@ typedef struct ip_place { /* of the evaluation in the regions around it */
 
 typedef struct ip_eval {
     const ip_program *program;
-    imgpar_context *ctx;       /* NULL while checking */
-    bool checking, safe;       /* safe: operations that touch files are refused */
-    const char *folder;        /* of literal paths, or NULL */
+    imgpar_context *ctx;         /* NULL while checking */
+    bool checking, safe;         /* safe: operations that touch files are refused */
+    const char *folder;          /* of literal paths, or NULL */
     imgpar_array *const *inputs; /* $1 ... */
     size_t n_inputs;
-    ip_val *globals;           /* by symbol index */
-    const ip_scope *given;     /* what the text is told from outside, or NULL; seen in functions too */
+    ip_val *globals;                  /* by symbol index */
+    const ip_scope *given;            /* what the text is told from outside, or NULL; seen in functions too */
     const struct ip_outputs *outputs; /* of the statements before, or NULL */
-    imgpar_array **standard_input; /* where what open("-") gave is kept between builds, or NULL */
-    size_t stdin_at;           /* offset + 1 of the open("-") that was met; 0: none yet */
-    bool is_repeated;          /* run for one input after the other: open("-") is refused, since it can be read once */
-    unsigned inputs_read;      /* bit k: $k+1 was met */
+    imgpar_array **standard_input;    /* where what open("-") gave is kept between builds, or NULL */
+    size_t stdin_at;                  /* offset + 1 of the open("-") that was met; 0: none yet */
+    bool is_repeated;     /* run for one input after the other: open("-") is refused, since it can be read once */
+    unsigned inputs_read; /* bit k: $k+1 was met */
     ip_error *err;
     ip_scope *scope;
     ip_stencil_form *stencil;
@@ -142,7 +145,8 @@ bool ip_call_args(ip_eval *ev, const ip_op *op, size_t offset, const ip_arg *arg
                   ip_val *out);
 bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *operands, ip_val *out);
 /* value in this shape and in the dtype in which it meets other: select(x >= 0, value, other). Not while checking. */
-bool ip_call_spread(ip_eval *ev, size_t offset, const ip_type *shape, const ip_val *value, const ip_val *other, ip_val *out);
+bool ip_call_spread(ip_eval *ev, size_t offset, const ip_type *shape, const ip_val *value, const ip_val *other,
+                    ip_val *out);
 /* Takes the array if it is not an error; else records the error, placed at offset. */
 bool ip_call_result(ip_eval *ev, size_t offset, imgpar_array *takes, ip_val *out);
 
@@ -176,12 +180,14 @@ bool ip_form_fold(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_around(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_window(ip_eval *ev, const ip_node *call, ip_val *out);
-/* reduce.c: folds a along the axes written at axis with fn; keepdims may be NULL. While checking: looks at both, *out stays. */
-bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_node *axis, const ip_node *keepdims, const ip_val *a, double init,
-                    const ip_val *fn, ip_val *out);
+/* reduce.c: folds a along the axes written at axis with fn; keepdims may be NULL. While checking: looks at both, *out
+ * stays. */
+bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_node *axis, const ip_node *keepdims, const ip_val *a,
+                    double init, const ip_val *fn, ip_val *out);
 /* A call of a row of the table, as it is written. */
 bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out);
-/* slice.c: slice() at values that are known when a loop runs; *is_mine: it is such a one, and *out is set. False: failed. */
+/* slice.c: slice() at values that are known when a loop runs; *is_mine: it is such a one, and *out is set. False:
+ * failed. */
 bool ip_slice_in_loop(ip_eval *ev, const ip_node *call, ip_val *out, bool *is_mine);
 /* Sorts a form's arguments into slots, one for each of its params in words.c, by position or name; required ones
  * must be there. */

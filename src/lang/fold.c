@@ -25,8 +25,8 @@ typedef struct folding {
 
 static bool find_fold(folding *f)
 {
-    static const char *const words[][2] = { { "sum", "sum" }, { "mean", "mean" }, { "min", "min" }, { "max", "max" },
-                                            { "product", "product" }, { "prod", "product" } };
+    static const char *const words[][2] = { { "sum", "sum" }, { "mean", "mean" },       { "min", "min" },
+                                            { "max", "max" }, { "product", "product" }, { "prod", "product" } };
     const ip_node *node = f->slots[2];
     const bool is_name = node && node->kind == IP_N_NAME, is_text = node && node->kind == IP_N_TEXT;
     const char *word = !node ? "sum" : is_name ? node->name->name : is_text ? node->text : "";
@@ -85,7 +85,7 @@ static bool make_term(folding *f, int k, ip_val *out)
     const ip_matrix *m = f->values.kind == IP_V_MATRIX ? f->values.u.matrix : NULL;
     for (int i = 0; i < f->n_args; i++)
         args[i] = f->ev->checking ? ip_val_unknown(IP_V_NUMBER)
-                : ip_val_number(m ? m->numbers[k * f->n_args + i] : k, m && is_fractional(m));
+                                  : ip_val_number(m ? m->numbers[k * f->n_args + i] : k, m && is_fractional(m));
     if (!ip_call_function(f->ev, &f->fn, args, f->n_args, f->slots[1]->offset, out)) return false;
     if (ip_val_is_scalar(out) || out->kind == IP_V_ARRAY || out->kind == IP_V_ANY) return true;
     ip_eval_fail(f->ev, f->slots[1]->offset, "fold: a term is a number or an array, not %s", ip_val_kind_text(out));

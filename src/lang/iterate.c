@@ -9,9 +9,10 @@
  *                     i32 under +) steps are taken off the front, up to MAX_PEELED.
  *
  * Note [Values that start from numbers]
- * A value that starts from a literal and is made of such alone stays what it is in a loop that is written out, a number that bends
- * to what it meets, but one in the device's memory: i64, or f64 where a step makes a fraction of it. Which one it is, is found by
- * building the step again until nothing changes. Where the step adds a number, its bounds are known: slice() needs them.
+ * A value that starts from a literal and is made of such alone stays what it is in a loop that is written out, a number
+ * that bends to what it meets, but one in the device's memory: i64, or f64 where a step makes a fraction of it. Which
+ * one it is, is found by building the step again until nothing changes. Where the step adds a number, its bounds are
+ * known: slice() needs them.
  *
  * until is tested after each step, or every check-th: at once where it is a number, else by the loop.
  */
@@ -64,8 +65,10 @@ static bool apply(iteration *it, const ip_node *node, const ip_val *fn, const ip
     ip_eval *ev = it->ev;
     if (fn->kind == IP_V_FUNCTION) return ip_call_function(ev, fn, state, it->n, node->offset, out);
     if (it->n > 1)
-        return ip_eval_fail(ev, node->offset, "iterate carries %d values: a function of as many is expected, such as "
-                                              "(p, q) -> (q, p)", it->n);
+        return ip_eval_fail(ev, node->offset,
+                            "iterate carries %d values: a function of as many is expected, such as "
+                            "(p, q) -> (q, p)",
+                            it->n);
     ip_scope scope = { .parent = ev->scope, .n = 1, .names = &ev->program->underscore, .vals = state };
     ev->scope = &scope;
     bool ok = ip_eval_any(ev, node, out);
@@ -73,18 +76,16 @@ static bool apply(iteration *it, const ip_node *node, const ip_val *fn, const ip
     return ok;
 }
 
-static bool carries(const ip_val *v)
-{
-    return v->kind == IP_V_ARRAY || v->kind == IP_V_ANY || ip_val_is_scalar(v);
-}
+static bool carries(const ip_val *v) { return v->kind == IP_V_ARRAY || v->kind == IP_V_ANY || ip_val_is_scalar(v); }
 
 /* One value or a tuple to vals[n], which are NONE. Takes v. */
 static bool spread(iteration *it, const ip_node *node, ip_val *v, ip_val *vals)
 {
     int n = v->kind == IP_V_TUPLE ? v->u.tuple->n : 1;
     bool ok = n == it->n || v->kind == IP_V_ANY;
-    if (!ok) ip_eval_fail(it->ev, node->offset, "iterate carries %d value%s, this gives %d", it->n,
-                          it->n == 1 ? "" : "s", n);
+    if (!ok)
+        ip_eval_fail(it->ev, node->offset, "iterate carries %d value%s, this gives %d", it->n, it->n == 1 ? "" : "s",
+                     n);
     for (int i = 0; ok && i < it->n; i++) {
         vals[i] = ip_val_copy(v->kind == IP_V_TUPLE ? &v->u.tuple->items[i] : v);
         if (!carries(&vals[i]))
@@ -115,9 +116,10 @@ static bool test_until(iteration *it, const ip_val *next, ip_val *out)
     *out = (ip_val){ .kind = IP_V_NONE };
     if (!it->until) return true;
     if (!apply(it, it->until, &it->until_fn, next, out)) return false;
-    bool one = ip_val_is_scalar(out) || out->kind == IP_V_ANY ||
-               (out->kind == IP_V_ARRAY && (it->ev->checking || (ip_type_count(&out->u.array->type) == 1 &&
-                                                                 !ip_type_is_complex(&out->u.array->type))));
+    bool one =
+        ip_val_is_scalar(out) || out->kind == IP_V_ANY ||
+        (out->kind == IP_V_ARRAY &&
+         (it->ev->checking || (ip_type_count(&out->u.array->type) == 1 && !ip_type_is_complex(&out->u.array->type))));
     if (one) return true;
     ip_val_free(out);
     return ip_eval_fail(it->ev, it->until->offset, "iterate: until must be one number, such as mean(_) < 3");
@@ -159,8 +161,9 @@ static bool run_numbers(iteration *it, ip_val *state, ip_val *next)
         if (stops(it, &stop)) it->count = 0;
         ip_val_free(&stop);
         if (array && !it->ev->checking)
-            return ip_eval_fail(it->ev, it->until->offset, "iterate: until is computed from arrays, the "
-                                                                 "values are not");
+            return ip_eval_fail(it->ev, it->until->offset,
+                                "iterate: until is computed from arrays, the "
+                                "values are not");
     }
     return true;
 }
@@ -175,7 +178,8 @@ static bool same_elements(const ip_type *a, const ip_type *b)
 
 static bool same_type(const ip_type *a, const ip_type *b)
 {
-    return same_elements(a, b) && a->white == b->white && a->is_mask == b->is_mask && a->alpha_is_number == b->alpha_is_number;
+    return same_elements(a, b) && a->white == b->white && a->is_mask == b->is_mask &&
+           a->alpha_is_number == b->alpha_is_number;
 }
 
 /* The first of n values whose types differ, or -1. Numbers have no white, whatever comparisons they are made of. */
@@ -183,7 +187,8 @@ static int differing(const ip_val *a, const ip_val *b, int n)
 {
     for (int i = 0; i < n; i++) {
         const imgpar_array *has = a[i].u.array, *gets = b[i].u.array;
-        bool same = has->bends ? gets->bends && same_elements(&has->type, &gets->type) : same_type(&has->type, &gets->type);
+        bool same =
+            has->bends ? gets->bends && same_elements(&has->type, &gets->type) : same_type(&has->type, &gets->type);
         if (!same || has->bends != gets->bends) return i;
     }
     return -1;
@@ -195,7 +200,8 @@ static bool number_array(iteration *it, imgpar_dtype dtype, ip_val *v)
     bool fractional = ip_dtype(dtype)->is_float;
     imgpar_array *a = ip_build_loop_start(it->ev->ctx, v->number, fractional || v->fractional);
     ip_arg args[] = { ip_arg_array(a), { .name = "dtype", .kind = IP_ARG_TEXT, .text = ip_dtype(dtype)->name } };
-    if (!imgpar_array_status(a) && a->type.dtype != dtype) imgpar_array_replace(&a, ip_build(it->ev->ctx, ip_op_find("cast"), args, 2));
+    if (!imgpar_array_status(a) && a->type.dtype != dtype)
+        imgpar_array_replace(&a, ip_build(it->ev->ctx, ip_op_find("cast"), args, 2));
     return ip_call_result(it->ev, it->call->offset, a, v);
 }
 
@@ -216,20 +222,23 @@ static bool to_loop_value(iteration *it, const imgpar_array *holder, ip_val *v)
 static bool becomes_fraction(ip_val *state, const ip_val *next)
 {
     bool fractional = ip_val_is_scalar(next) ? next->fractional
-                    : next->u.array->bends && ip_dtype(next->u.array->type.dtype)->is_float;
+                                             : next->u.array->bends && ip_dtype(next->u.array->type.dtype)->is_float;
     if (!ip_val_is_scalar(state) || state->fractional || !fractional) return false;
     *state = ip_val_number(state->number, true);
     return true;
 }
 
 /* The bounds of a counter over all steps, where next is holder + number; else false. */
-static bool counter_range(const iteration *it, const ip_val *state, const imgpar_array *holder, const imgpar_array *next, ip_range *range)
+static bool counter_range(const iteration *it, const ip_val *state, const imgpar_array *holder,
+                          const imgpar_array *next, ip_range *range)
 {
     const char *symbol = next->op && next->op->symbol ? next->op->symbol : "";
     bool adds = strcmp(symbol, "+") == 0, subtracts = strcmp(symbol, "-") == 0 && next->n_inputs == 2;
     double by = 0;
-    if (next == holder) by = 0;
-    else if (!adds && !subtracts) return false;
+    if (next == holder)
+        by = 0;
+    else if (!adds && !subtracts)
+        return false;
     else if (next->inputs[0] != holder || !ip_array_is_number(next->inputs[1], &by, NULL))
         if (!adds || next->inputs[1] != holder || !ip_array_is_number(next->inputs[0], &by, NULL)) return false;
     double last = state->number + (subtracts ? -by : by) * (double)(it->count - 1);
@@ -265,14 +274,16 @@ static bool build_loop(iteration *it, ip_val *state, const ip_val *holders, cons
     bool ok = true;
     for (int i = 0; i < n; i++) {
         ip_val_free(&state[i]);
-        if (ok) ok = ip_call_result(it->ev, it->call->offset, out[i], &state[i]);
-        else imgpar_array_release(out[i]);
+        if (ok)
+            ok = ip_call_result(it->ev, it->call->offset, out[i], &state[i]);
+        else
+            imgpar_array_release(out[i]);
     }
     return ok;
 }
 
-/* The values with the white that a step gives them, and with alpha as it takes it; they may differ in nothing else. Where until is a graph no step can be taken
- * before the loop, which would find it. */
+/* The values with the white that a step gives them, and with alpha as it takes it; they may differ in nothing else.
+ * Where until is a graph no step can be taken before the loop, which would find it. */
 static bool adopt_white(iteration *it, ip_val *state, const ip_val *next)
 {
     for (int i = 0; i < it->n; i++) {
@@ -281,7 +292,8 @@ static bool adopt_white(iteration *it, ip_val *state, const ip_val *next)
         ip_val told;
         if (same_type(has, gets)) continue;
         if (!same_elements(has, gets)) return false;
-        ip_arg args[] = { ip_arg_array(state[i].u.array), { .name = "white", .kind = IP_ARG_NUMBER, .number = gets->white },
+        ip_arg args[] = { ip_arg_array(state[i].u.array),
+                          { .name = "white", .kind = IP_ARG_NUMBER, .number = gets->white },
                           { .name = "mask", .kind = IP_ARG_BOOL, .number = gets->is_mask },
                           { .name = "alpha_is_number", .kind = IP_ARG_BOOL, .number = gets->alpha_is_number } };
         if (!ip_call_args(it->ev, ip_op_find("set_white"), it->call->offset, args, NULL, 4, &told)) return false;
@@ -303,9 +315,9 @@ static bool make_holders(iteration *it, const ip_val *state, attempt *at)
     imgpar_context *ctx = it->ev->ctx;
     for (int i = 0; i < it->n; i++) {
         ip_val_free(&at->holders[i]);
-        imgpar_array *holder = ip_val_is_scalar(&state[i])
-                                   ? ip_build_loop_value(ctx, state[i].fractional, at->bounded[i] ? &at->ranges[i] : NULL)
-                                   : ip_build_placeholder(ctx, &state[i].u.array->type);
+        imgpar_array *holder = ip_val_is_scalar(&state[i]) ? ip_build_loop_value(ctx, state[i].fractional,
+                                                                                 at->bounded[i] ? &at->ranges[i] : NULL)
+                                                           : ip_build_placeholder(ctx, &state[i].u.array->type);
         if (!ip_call_result(it->ev, it->call->offset, holder, &at->holders[i])) return false;
     }
     return true;
@@ -358,7 +370,8 @@ static bool start_typed(iteration *it, ip_val *state, const ip_type *type)
     return fits && number_array(it, type->dtype, state);
 }
 
-/* One attempt at a loop. *again: state has changed, and it wants another; *changed: which value's type the step changes, or -1. */
+/* One attempt at a loop. *again: state has changed, and it wants another; *changed: which value's type the step
+ * changes, or -1. */
 static bool attempt_loop(iteration *it, ip_val *state, attempt *at, int *changed, bool *again)
 {
     *again = false;
@@ -375,10 +388,11 @@ static bool attempt_loop(iteration *it, ip_val *state, attempt *at, int *changed
     ip_type_text(&at->holders[*changed].u.array->type, it->from);
     ip_type_text(to, it->to);
     if (at->stop.kind != IP_V_ARRAY) return true;
-    *again = (it->n_adopted++ < MAX_PEELED && adopt_white(it, state, at->next)) || start_typed(it, &state[*changed], to);
+    *again =
+        (it->n_adopted++ < MAX_PEELED && adopt_white(it, state, at->next)) || start_typed(it, &state[*changed], to);
     return *again || it->ev->err->status ||
-           ip_eval_fail(it->ev, it->step->offset, "iterate: a step changes %s to %s; with until, start from that type (cast)",
-                        it->from, it->to);
+           ip_eval_fail(it->ev, it->step->offset,
+                        "iterate: a step changes %s to %s; with until, start from that type (cast)", it->from, it->to);
 }
 
 /* Evaluates the step over placeholders. *changed: which value's type the step changes, or -1: state is the result. */
@@ -386,7 +400,9 @@ static bool try_loop(iteration *it, ip_val *state, int *changed)
 {
     bool ok = true, again = true;
     while (ok && again) {
-        attempt at = { .holders = ip_vals_new(it->n), .next = ip_vals_new(it->n), .stop = { .kind = IP_V_NONE },
+        attempt at = { .holders = ip_vals_new(it->n),
+                       .next = ip_vals_new(it->n),
+                       .stop = { .kind = IP_V_NONE },
                        .ranges = ip_alloc_array((size_t)it->n, sizeof *at.ranges),
                        .bounded = ip_zalloc((size_t)it->n * sizeof *at.bounded) };
         ok = (at.holders && at.next && at.ranges && at.bounded) || ip_eval_fail_memory(it->ev);
@@ -402,7 +418,8 @@ static bool try_loop(iteration *it, ip_val *state, int *changed)
 
 static bool never_settles(iteration *it)
 {
-    return ip_eval_fail(it->ev, it->step->offset, "iterate: the type never settles, a step still changes %s to %s", it->from, it->to);
+    return ip_eval_fail(it->ev, it->step->offset, "iterate: the type never settles, a step still changes %s to %s",
+                        it->from, it->to);
 }
 
 /* ---- the whole --------------------------------------------------------------------------- */
@@ -476,8 +493,10 @@ static bool run(iteration *it, ip_val *start, ip_val *out)
     if (start->kind == IP_V_TUPLE) it->n = start->u.tuple->n;
     ip_val *state = ip_vals_new(it->n), *next = ip_vals_new(it->n);
     bool ok = (state && next) || ip_eval_fail_memory(it->ev);
-    if (!ok) ip_val_free(start);
-    else ok = spread(it, it->call, start, state);
+    if (!ok)
+        ip_val_free(start);
+    else
+        ok = spread(it, it->call, start, state);
     ok = ok && run_numbers(it, state, next);
     if (ok) ok = it->ev->checking ? check_step(it, state, next) : run_arrays(it, state, next);
     if (ok) ok = result_of(it, state, out);
@@ -496,7 +515,8 @@ static bool check_step_use(const iteration *it)
 static bool read_check(iteration *it, const ip_node *node)
 {
     bool known = true;
-    if (node && !ip_eval_integer(it->ev, node, "iterate: check", 1, IP_EVAL_MAX_COUNT, &it->check, &known)) return false;
+    if (node && !ip_eval_integer(it->ev, node, "iterate: check", 1, IP_EVAL_MAX_COUNT, &it->check, &known))
+        return false;
     if (!known) it->check = 1;
     return true;
 }
@@ -506,14 +526,14 @@ bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out)
     const ip_node *slots[5];
     if (!ip_form_args(ev, call, slots)) return false;
     if (slots[4] && !slots[3])
-        return ip_eval_fail(ev, slots[4]->offset, "iterate: check tells how often until is tested, and there is no until");
+        return ip_eval_fail(ev, slots[4]->offset,
+                            "iterate: check tells how often until is tested, and there is no until");
     iteration it = { .ev = ev, .call = call, .step = slots[2], .until = slots[3], .n = 1, .check = 1 };
     ip_val start = { .kind = IP_V_NONE };
     ip_place place = ip_leave_region(ev, ev->place.make);
     bool ok = ip_eval_any(ev, slots[0], &start) &&
               ip_eval_integer(ev, slots[1], "iterate: count", 0, IP_EVAL_MAX_COUNT, &it.count, &it.known) &&
-              read_check(&it, slots[4]) &&
-              function_of(&it, it.step, &it.step_fn) && check_step_use(&it) &&
+              read_check(&it, slots[4]) && function_of(&it, it.step, &it.step_fn) && check_step_use(&it) &&
               (!it.until || function_of(&it, it.until, &it.until_fn));
     ok = ok ? run(&it, &start, out) : false;
     ip_val_free(&start);

@@ -13,47 +13,85 @@ typedef struct lexer {
     ip_symbols *symbols;
     ip_tokens *tokens;
     ip_error *err;
-    size_t at;      /* next byte */
-    int brackets;   /* open ones */
-    bool space;     /* white space came just before at */
+    size_t at;    /* next byte */
+    int brackets; /* open ones */
+    bool space;   /* white space came just before at */
 } lexer;
 
 /* Longest first where one begins another. */
-static const struct { const char *text; ip_token_kind kind; } punctuation[] = {
-    { "->", IP_T_ARROW }, { "**", IP_T_POWER }, { "&&", IP_T_AND_AND }, { "||", IP_T_OR_OR },
-    { "==", IP_T_EQUAL }, { "!=", IP_T_UNEQUAL }, { "<=", IP_T_LESS_EQUAL }, { ">=", IP_T_GREATER_EQUAL },
-    { "<<", IP_T_SHIFT_LEFT }, { ">>", IP_T_SHIFT_RIGHT }, { "(", IP_T_OPEN }, { ")", IP_T_CLOSE },
-    { "[", IP_T_OPEN_SQUARE }, { "]", IP_T_CLOSE_SQUARE }, { ",", IP_T_COMMA }, { ";", IP_T_SEMICOLON },
-    { "=", IP_T_ASSIGN }, { "?", IP_T_QUESTION }, { ":", IP_T_COLON }, { "<", IP_T_LESS }, { ">", IP_T_GREATER },
-    { "|", IP_T_OR }, { "^", IP_T_XOR }, { "&", IP_T_AND }, { "+", IP_T_PLUS }, { "-", IP_T_MINUS },
-    { ".", IP_T_DOT }, { "*", IP_T_TIMES }, { "/", IP_T_DIVIDE }, { "%", IP_T_MODULO }, { "!", IP_T_NOT }, { "~", IP_T_COMPLEMENT },
+static const struct {
+    const char *text;
+    ip_token_kind kind;
+} punctuation[] = {
+    { "->", IP_T_ARROW },      { "**", IP_T_POWER },       { "&&", IP_T_AND_AND },    { "||", IP_T_OR_OR },
+    { "==", IP_T_EQUAL },      { "!=", IP_T_UNEQUAL },     { "<=", IP_T_LESS_EQUAL }, { ">=", IP_T_GREATER_EQUAL },
+    { "<<", IP_T_SHIFT_LEFT }, { ">>", IP_T_SHIFT_RIGHT }, { "(", IP_T_OPEN },        { ")", IP_T_CLOSE },
+    { "[", IP_T_OPEN_SQUARE }, { "]", IP_T_CLOSE_SQUARE }, { ",", IP_T_COMMA },       { ";", IP_T_SEMICOLON },
+    { "=", IP_T_ASSIGN },      { "?", IP_T_QUESTION },     { ":", IP_T_COLON },       { "<", IP_T_LESS },
+    { ">", IP_T_GREATER },     { "|", IP_T_OR },           { "^", IP_T_XOR },         { "&", IP_T_AND },
+    { "+", IP_T_PLUS },        { "-", IP_T_MINUS },        { ".", IP_T_DOT },         { "*", IP_T_TIMES },
+    { "/", IP_T_DIVIDE },      { "%", IP_T_MODULO },       { "!", IP_T_NOT },         { "~", IP_T_COMPLEMENT },
 };
 
-static const struct { const char *text; ip_token_kind kind; } words[] = {
-    { "true", IP_T_TRUE }, { "false", IP_T_FALSE }, { "div", IP_T_DIV }, { "param", IP_T_PARAM },
-    { "fn", IP_T_FN }, { "save", IP_T_SAVE }, { "print", IP_T_PRINT },
+static const struct {
+    const char *text;
+    ip_token_kind kind;
+} words[] = {
+    { "true", IP_T_TRUE }, { "false", IP_T_FALSE }, { "div", IP_T_DIV },     { "param", IP_T_PARAM },
+    { "fn", IP_T_FN },     { "save", IP_T_SAVE },   { "print", IP_T_PRINT },
 };
 
 enum { N_PUNCTUATION = sizeof punctuation / sizeof *punctuation, N_WORDS = sizeof words / sizeof *words };
 
 static const char *const kind_text[IP_N_TOKENS] = {
-    [IP_T_END] = "the end of the text", [IP_T_NEWLINE] = "the end of the line", [IP_T_NUMBER] = "a number",
-    [IP_T_STRING] = "a string", [IP_T_NAME] = "a name", [IP_T_INPUT] = "an argument", [IP_T_TRUE] = "'true'",
-    [IP_T_FALSE] = "'false'", [IP_T_DIV] = "'div'", [IP_T_PARAM] = "'param'", [IP_T_FN] = "'fn'",
-    [IP_T_SAVE] = "'save'", [IP_T_PRINT] = "'print'", [IP_T_ARROW] = "'->'", [IP_T_POWER] = "'**'",
-    [IP_T_AND_AND] = "'&&'", [IP_T_OR_OR] = "'||'", [IP_T_EQUAL] = "'=='", [IP_T_UNEQUAL] = "'!='",
-    [IP_T_LESS_EQUAL] = "'<='", [IP_T_GREATER_EQUAL] = "'>='", [IP_T_SHIFT_LEFT] = "'<<'",
-    [IP_T_SHIFT_RIGHT] = "'>>'", [IP_T_OPEN] = "'('", [IP_T_CLOSE] = "')'", [IP_T_OPEN_SQUARE] = "'['",
-    [IP_T_CLOSE_SQUARE] = "']'", [IP_T_DOT] = "'.'", [IP_T_COMMA] = "','", [IP_T_SEMICOLON] = "';'", [IP_T_ASSIGN] = "'='",
-    [IP_T_QUESTION] = "'?'", [IP_T_COLON] = "':'", [IP_T_LESS] = "'<'", [IP_T_GREATER] = "'>'", [IP_T_OR] = "'|'",
-    [IP_T_XOR] = "'^'", [IP_T_AND] = "'&'", [IP_T_PLUS] = "'+'", [IP_T_MINUS] = "'-'", [IP_T_TIMES] = "'*'",
-    [IP_T_DIVIDE] = "'/'", [IP_T_MODULO] = "'%'", [IP_T_NOT] = "'!'", [IP_T_COMPLEMENT] = "'~'",
+    [IP_T_END] = "the end of the text",
+    [IP_T_NEWLINE] = "the end of the line",
+    [IP_T_NUMBER] = "a number",
+    [IP_T_STRING] = "a string",
+    [IP_T_NAME] = "a name",
+    [IP_T_INPUT] = "an argument",
+    [IP_T_TRUE] = "'true'",
+    [IP_T_FALSE] = "'false'",
+    [IP_T_DIV] = "'div'",
+    [IP_T_PARAM] = "'param'",
+    [IP_T_FN] = "'fn'",
+    [IP_T_SAVE] = "'save'",
+    [IP_T_PRINT] = "'print'",
+    [IP_T_ARROW] = "'->'",
+    [IP_T_POWER] = "'**'",
+    [IP_T_AND_AND] = "'&&'",
+    [IP_T_OR_OR] = "'||'",
+    [IP_T_EQUAL] = "'=='",
+    [IP_T_UNEQUAL] = "'!='",
+    [IP_T_LESS_EQUAL] = "'<='",
+    [IP_T_GREATER_EQUAL] = "'>='",
+    [IP_T_SHIFT_LEFT] = "'<<'",
+    [IP_T_SHIFT_RIGHT] = "'>>'",
+    [IP_T_OPEN] = "'('",
+    [IP_T_CLOSE] = "')'",
+    [IP_T_OPEN_SQUARE] = "'['",
+    [IP_T_CLOSE_SQUARE] = "']'",
+    [IP_T_DOT] = "'.'",
+    [IP_T_COMMA] = "','",
+    [IP_T_SEMICOLON] = "';'",
+    [IP_T_ASSIGN] = "'='",
+    [IP_T_QUESTION] = "'?'",
+    [IP_T_COLON] = "':'",
+    [IP_T_LESS] = "'<'",
+    [IP_T_GREATER] = "'>'",
+    [IP_T_OR] = "'|'",
+    [IP_T_XOR] = "'^'",
+    [IP_T_AND] = "'&'",
+    [IP_T_PLUS] = "'+'",
+    [IP_T_MINUS] = "'-'",
+    [IP_T_TIMES] = "'*'",
+    [IP_T_DIVIDE] = "'/'",
+    [IP_T_MODULO] = "'%'",
+    [IP_T_NOT] = "'!'",
+    [IP_T_COMPLEMENT] = "'~'",
 };
 
-const char *ip_token_kind_text(ip_token_kind kind)
-{
-    return kind_text[kind];
-}
+const char *ip_token_kind_text(ip_token_kind kind) { return kind_text[kind]; }
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -111,19 +149,24 @@ static imgpar_status lex_number(lexer *l)
             token->u.number = token->u.number * 16 + hex_value(*p);
         if (p == start + 2) return syntax(l, l->at, "0x is followed by hexadecimal digits");
     } else {
-        while (is_digit(*p)) p++;
+        while (is_digit(*p))
+            p++;
         token->fractional = *p == '.';
         if (*p == '.')
-            for (p++; is_digit(*p);) p++;
+            for (p++; is_digit(*p);)
+                p++;
         if (*p == 'e' || *p == 'E') {
             const char *exponent = p + 1 + (p[1] == '+' || p[1] == '-');
             if (!is_digit(*exponent)) return syntax(l, l->at, "a number's exponent needs digits");
-            for (p = exponent; is_digit(*p);) p++;
+            for (p = exponent; is_digit(*p);)
+                p++;
             token->fractional = true;
         }
         token->u.number = ip_parse_number(start, NULL);
         if (!token->fractional && !is_exact(start, p, token->u.number))
-            return syntax(l, l->at, "no double is this number exactly: whole ones are to 2^53; with a point or an exponent it is rounded");
+            return syntax(
+                l, l->at,
+                "no double is this number exactly: whole ones are to 2^53; with a point or an exponent it is rounded");
     }
     if (is_letter(*p) || is_digit(*p) || *p == '.')
         return syntax(l, (size_t)(p - l->text->text), "a number ends here: an operator or a space is expected");
@@ -164,8 +207,10 @@ static const char *escape(const char *p, char **out)
         code = code * 16 + (unsigned)hex_value(p[i]);
     }
     if (code == 0) return NULL; /* no such escape, or a terminator inside the string */
-    if (digits == 2) *(*out)++ = (char)code;
-    else put_utf8(out, code);
+    if (digits == 2)
+        *(*out)++ = (char)code;
+    else
+        put_utf8(out, code);
     return p + digits + 1;
 }
 
@@ -197,8 +242,7 @@ static imgpar_status lex_string(lexer *l)
 static imgpar_status lex_input(lexer *l)
 {
     const char *p = l->text->text + l->at + 1;
-    if (*p < '1' || *p > '9' || is_digit(p[1]) || is_letter(p[1]))
-        return syntax(l, l->at, "arguments are $1 to $9");
+    if (*p < '1' || *p > '9' || is_digit(p[1]) || is_letter(p[1])) return syntax(l, l->at, "arguments are $1 to $9");
     ip_token *token = push(l, IP_T_INPUT);
     if (!token) return l->err->status;
     token->u.number = *p - '0';
@@ -226,14 +270,18 @@ static imgpar_status lex_name(lexer *l)
 /* What people mean who are used to other languages. */
 static imgpar_status refuse_character(lexer *l, char c)
 {
-    const char *hint = c == '\'' ? "; text stands in double quotes: \"photo.jpg\"" : c == '@' ? "; a product of matrices is matmul(a, b)" : "";
+    const char *hint = c == '\''  ? "; text stands in double quotes: \"photo.jpg\""
+                       : c == '@' ? "; a product of matrices is matmul(a, b)"
+                                  : "";
     return ip_text_fail(l->err, l->text, l->at, IMGPAR_E_SYNTAX, "'%c' means nothing here%s", c, hint);
 }
 
 static imgpar_status lex_punctuation(lexer *l)
 {
     const char *p = l->text->text + l->at;
-    if (strncmp(p, "//", 2) == 0 || strncmp(p, "/*", 2) == 0) return syntax(l, l->at, p[1] == '/' ? "a comment starts with #, and whole division is div" : "a comment starts with #");
+    if (strncmp(p, "//", 2) == 0 || strncmp(p, "/*", 2) == 0)
+        return syntax(l, l->at,
+                      p[1] == '/' ? "a comment starts with #, and whole division is div" : "a comment starts with #");
     for (int i = 0; i < N_PUNCTUATION; i++) {
         size_t n = strlen(punctuation[i].text);
         if (strncmp(p, punctuation[i].text, n) != 0) continue;
@@ -278,11 +326,16 @@ imgpar_status ip_lex(const ip_text *text, ip_symbols *symbols, ip_tokens *tokens
         if (st) return st;
         char c = text->text[l.at];
         if (c == '\0') return push(&l, IP_T_END) ? IMGPAR_OK : err->status;
-        if (is_digit(c) || (c == '.' && is_digit(text->text[l.at + 1]))) st = lex_number(&l);
-        else if (c == '"') st = lex_string(&l);
-        else if (c == '$') st = lex_input(&l);
-        else if (is_letter(c)) st = lex_name(&l);
-        else st = lex_punctuation(&l);
+        if (is_digit(c) || (c == '.' && is_digit(text->text[l.at + 1])))
+            st = lex_number(&l);
+        else if (c == '"')
+            st = lex_string(&l);
+        else if (c == '$')
+            st = lex_input(&l);
+        else if (is_letter(c))
+            st = lex_name(&l);
+        else
+            st = lex_punctuation(&l);
         if (st) return st;
     }
 }

@@ -14,20 +14,31 @@
 
 enum { NUMPY = 1, OPENCV = 2, VIPS = 4, OTHERS = 8 };
 
-static const struct { int who; const char *name, *here; } rows[] = {
+static const struct {
+    int who;
+    const char *name, *here;
+} rows[] = {
 #define ELSEWHERE(who, name, here) { who, name, here },
 #include "lang/elsewhere.def"
 #undef ELSEWHERE
 };
 
-static const struct { int who; const char *name; } libraries[] = {
-    { NUMPY, "numpy" }, { OPENCV, "opencv" }, { VIPS, "vips" },
+static const struct {
+    int who;
+    const char *name;
+} libraries[] = {
+    { NUMPY, "numpy" },
+    { OPENCV, "opencv" },
+    { VIPS, "vips" },
 };
 
 /* A line as troff prints it unchanged, with quotes and the like that a shell takes when they are copied. */
 static void print_as_it_is(const char *text)
 {
-    static const struct { char c; const char *escape; } escapes[] = {
+    static const struct {
+        char c;
+        const char *escape;
+    } escapes[] = {
         { '\\', "\\e" }, { '-', "\\-" }, { '\'', "\\(aq" }, { '`', "\\(ga" }, { '^', "\\(ha" }, { '~', "\\(ti" },
     };
     if (*text == '.') fputs("\\&", stdout);
@@ -35,8 +46,10 @@ static void print_as_it_is(const char *text)
         const char *escape = NULL;
         for (size_t k = 0; k < sizeof escapes / sizeof *escapes; k++)
             if (*text == escapes[k].c) escape = escapes[k].escape;
-        if (escape) fputs(escape, stdout);
-        else putchar(*text);
+        if (escape)
+            fputs(escape, stdout);
+        else
+            putchar(*text);
     }
 }
 
@@ -67,8 +80,10 @@ static bool print_page(FILE *file)
             if (!print_names(line + 7)) return false;
             continue;
         }
-        if (is_example) print_as_it_is(line);
-        else fputs(line, stdout);
+        if (is_example)
+            print_as_it_is(line);
+        else
+            fputs(line, stdout);
         putchar('\n');
         if (strcmp(line, ".EX") == 0) is_example = true;
     }

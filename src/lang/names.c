@@ -27,8 +27,13 @@ const ip_val *ip_eval_lookup(const ip_eval *ev, const ip_symbol *name)
 /* Names that stand for a number unless the program assigns them. */
 static bool constant(const char *name, ip_val *out)
 {
-    static const struct { const char *name; double value; } constants[] = {
-        { "pi", 3.14159265358979323846 }, { "inf", INFINITY }, { "nan", NAN },
+    static const struct {
+        const char *name;
+        double value;
+    } constants[] = {
+        { "pi", 3.14159265358979323846 },
+        { "inf", INFINITY },
+        { "nan", NAN },
     };
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
         if (strcmp(name, constants[i].name) != 0) continue;
@@ -60,15 +65,20 @@ bool ip_eval_name(ip_eval *ev, const ip_node *node, ip_val *out)
 
 enum { N_NEAR = 4 };
 
-typedef struct near_list { char text[200]; int n; } near_list;
+typedef struct near_list {
+    char text[200];
+    int n;
+} near_list;
 
 static void near_add(near_list *near, const char *name, const char *other)
 {
     if (near->n >= N_NEAR || !ip_is_near(name, other)) return;
     size_t used = strlen(near->text);
     int n = snprintf(near->text + used, sizeof near->text - used, "%s%s", near->n ? ", " : "", other);
-    if (n < 0 || (size_t)n >= sizeof near->text - used) near->text[used] = '\0';
-    else near->n++;
+    if (n < 0 || (size_t)n >= sizeof near->text - used)
+        near->text[used] = '\0';
+    else
+        near->n++;
 }
 
 static void near_variables(const ip_eval *ev, const char *name, bool functions, near_list *near)
@@ -94,7 +104,8 @@ bool ip_eval_unknown_name(ip_eval *ev, const ip_node *node, bool is_call)
         return ip_eval_fail(ev, node->offset, "%.60s is used before line %zu, which defines it", name,
                             ip_text_line(&ev->program->text, symbol->assigned_at - 1));
     const char *here = is_call ? ip_operation_elsewhere(name) : ip_name_elsewhere(name);
-    if (here) return ip_eval_fail(ev, node->offset, "unknown %s %s; that is %s", is_call ? "operation" : "name", name, here);
+    if (here)
+        return ip_eval_fail(ev, node->offset, "unknown %s %s; that is %s", is_call ? "operation" : "name", name, here);
     near_list near = { "", 0 };
     near_variables(ev, name, is_call, &near);
     for (size_t i = 0; is_call && ip_word_at(i); i++) {

@@ -20,24 +20,40 @@
 enum { PRECEDENCE_COMPARISON = 3, PRECEDENCE_SUM = 8, PRECEDENCE_POWER = 10 };
 
 const ip_operator_facts ip_operators[IP_N_OPERATORS] = {
-    [IP_O_OR_OR] = { "||", 2, 1 }, [IP_O_AND_AND] = { "&&", 2, 2 }, [IP_O_EQUAL] = { "==", 2, 3 },
-    [IP_O_UNEQUAL] = { "!=", 2, 3 }, [IP_O_LESS] = { "<", 2, 3 }, [IP_O_LESS_EQUAL] = { "<=", 2, 3 },
-    [IP_O_GREATER] = { ">", 2, 3 }, [IP_O_GREATER_EQUAL] = { ">=", 2, 3 }, [IP_O_OR] = { "|", 2, 4 },
-    [IP_O_XOR] = { "^", 2, 5 }, [IP_O_AND] = { "&", 2, 6 }, [IP_O_SHIFT_LEFT] = { "<<", 2, 7 },
-    [IP_O_SHIFT_RIGHT] = { ">>", 2, 7 }, [IP_O_ADD] = { "+", 2, 8 }, [IP_O_SUBTRACT] = { "-", 2, 8 },
-    [IP_O_MULTIPLY] = { "*", 2, 9 }, [IP_O_DIVIDE] = { "/", 2, 9 }, [IP_O_MODULO] = { "%", 2, 9 },
-    [IP_O_DIV] = { "div", 2, 9 }, [IP_O_POWER] = { "**", 2, 10 }, [IP_O_NEGATE] = { "-", 1, 0 },
-    [IP_O_NOT] = { "!", 1, 0 }, [IP_O_COMPLEMENT] = { "~", 1, 0 }, [IP_O_SELECT] = { "?:", 3, 0 },
+    [IP_O_OR_OR] = { "||", 2, 1 },       [IP_O_AND_AND] = { "&&", 2, 2 },
+    [IP_O_EQUAL] = { "==", 2, 3 },       [IP_O_UNEQUAL] = { "!=", 2, 3 },
+    [IP_O_LESS] = { "<", 2, 3 },         [IP_O_LESS_EQUAL] = { "<=", 2, 3 },
+    [IP_O_GREATER] = { ">", 2, 3 },      [IP_O_GREATER_EQUAL] = { ">=", 2, 3 },
+    [IP_O_OR] = { "|", 2, 4 },           [IP_O_XOR] = { "^", 2, 5 },
+    [IP_O_AND] = { "&", 2, 6 },          [IP_O_SHIFT_LEFT] = { "<<", 2, 7 },
+    [IP_O_SHIFT_RIGHT] = { ">>", 2, 7 }, [IP_O_ADD] = { "+", 2, 8 },
+    [IP_O_SUBTRACT] = { "-", 2, 8 },     [IP_O_MULTIPLY] = { "*", 2, 9 },
+    [IP_O_DIVIDE] = { "/", 2, 9 },       [IP_O_MODULO] = { "%", 2, 9 },
+    [IP_O_DIV] = { "div", 2, 9 },        [IP_O_POWER] = { "**", 2, 10 },
+    [IP_O_NEGATE] = { "-", 1, 0 },       [IP_O_NOT] = { "!", 1, 0 },
+    [IP_O_COMPLEMENT] = { "~", 1, 0 },   [IP_O_SELECT] = { "?:", 3, 0 },
 };
 
 /* Tokens that are operators of two operands; 0 elsewhere stands for IP_O_OR_OR, so it is kept one too high. */
 static const uint8_t binary_of[IP_N_TOKENS] = {
-    [IP_T_OR_OR] = IP_O_OR_OR + 1, [IP_T_AND_AND] = IP_O_AND_AND + 1, [IP_T_EQUAL] = IP_O_EQUAL + 1,
-    [IP_T_UNEQUAL] = IP_O_UNEQUAL + 1, [IP_T_LESS] = IP_O_LESS + 1, [IP_T_LESS_EQUAL] = IP_O_LESS_EQUAL + 1,
-    [IP_T_GREATER] = IP_O_GREATER + 1, [IP_T_GREATER_EQUAL] = IP_O_GREATER_EQUAL + 1, [IP_T_OR] = IP_O_OR + 1,
-    [IP_T_XOR] = IP_O_XOR + 1, [IP_T_AND] = IP_O_AND + 1, [IP_T_SHIFT_LEFT] = IP_O_SHIFT_LEFT + 1,
-    [IP_T_SHIFT_RIGHT] = IP_O_SHIFT_RIGHT + 1, [IP_T_PLUS] = IP_O_ADD + 1, [IP_T_MINUS] = IP_O_SUBTRACT + 1,
-    [IP_T_TIMES] = IP_O_MULTIPLY + 1, [IP_T_DIVIDE] = IP_O_DIVIDE + 1, [IP_T_MODULO] = IP_O_MODULO + 1,
+    [IP_T_OR_OR] = IP_O_OR_OR + 1,
+    [IP_T_AND_AND] = IP_O_AND_AND + 1,
+    [IP_T_EQUAL] = IP_O_EQUAL + 1,
+    [IP_T_UNEQUAL] = IP_O_UNEQUAL + 1,
+    [IP_T_LESS] = IP_O_LESS + 1,
+    [IP_T_LESS_EQUAL] = IP_O_LESS_EQUAL + 1,
+    [IP_T_GREATER] = IP_O_GREATER + 1,
+    [IP_T_GREATER_EQUAL] = IP_O_GREATER_EQUAL + 1,
+    [IP_T_OR] = IP_O_OR + 1,
+    [IP_T_XOR] = IP_O_XOR + 1,
+    [IP_T_AND] = IP_O_AND + 1,
+    [IP_T_SHIFT_LEFT] = IP_O_SHIFT_LEFT + 1,
+    [IP_T_SHIFT_RIGHT] = IP_O_SHIFT_RIGHT + 1,
+    [IP_T_PLUS] = IP_O_ADD + 1,
+    [IP_T_MINUS] = IP_O_SUBTRACT + 1,
+    [IP_T_TIMES] = IP_O_MULTIPLY + 1,
+    [IP_T_DIVIDE] = IP_O_DIVIDE + 1,
+    [IP_T_MODULO] = IP_O_MODULO + 1,
     [IP_T_DIV] = IP_O_DIV + 1,
 };
 
@@ -83,13 +99,17 @@ void *ip_parse_no_memory(ip_parser *p)
 /* What this language writes instead of a word of another one, which stands here or just before; "" for others. */
 static const char *hint_of(const ip_parser *p)
 {
-    static const struct { const char *words, *hint; } hints[] = {
+    static const struct {
+        const char *words, *hint;
+    } hints[] = {
         { " let var const set ", "; an assignment is NAME = expr" },
         { " params parameter arg ", "; a parameter is param NAME = literal" },
         { " def function func lambda ", "; a function is fn NAME(p) = expr" },
         { " for while repeat loop ", "; iterate(start, n, expr in _) repeats" },
         { " if then else when ", "; a choice is cond ? yes : no" },
-        { " and ", "; that is &&" }, { " or ", "; that is ||" }, { " not ", "; that is !" },
+        { " and ", "; that is &&" },
+        { " or ", "; that is ||" },
+        { " not ", "; that is !" },
     };
     for (size_t back = 0; back < 2; back++) {
         size_t at = p->at - back;
@@ -107,8 +127,7 @@ void *ip_parse_unexpected(ip_parser *p, const char *expected)
 {
     const ip_token *found = ip_peek(p, 0);
     if (found->kind == IP_T_NAME)
-        return ip_parse_fail(p, found, "expected %s, found %.60s%s", expected, found->u.name->name,
-                             hint_of(p));
+        return ip_parse_fail(p, found, "expected %s, found %.60s%s", expected, found->u.name->name, hint_of(p));
     if (found->kind == IP_T_NEWLINE && p->text->text[found->offset] == '\n')
         return ip_parse_fail(p, found, "expected %s, found the end of the line (an open bracket continues a line)",
                              expected);
@@ -191,7 +210,9 @@ static bool enter(ip_parser *p)
 static ip_node *parse_unary(ip_parser *p)
 {
     static const ip_operator unary_of[IP_N_TOKENS] = {
-        [IP_T_MINUS] = IP_O_NEGATE, [IP_T_NOT] = IP_O_NOT, [IP_T_COMPLEMENT] = IP_O_COMPLEMENT,
+        [IP_T_MINUS] = IP_O_NEGATE,
+        [IP_T_NOT] = IP_O_NOT,
+        [IP_T_COMPLEMENT] = IP_O_COMPLEMENT,
     };
     const ip_token *token = ip_peek(p, 0);
     bool is_unary = unary_of[token->kind] != 0;

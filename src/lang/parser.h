@@ -25,9 +25,9 @@ typedef struct ip_parser {
     ip_program *program;
     const ip_text *text;
     ip_tokens tokens;
-    size_t at;      /* next token */
+    size_t at; /* next token */
     int nesting;
-    int square;     /* > 0: inside an element of a vector, where "1 -2" would be unclear */
+    int square; /* > 0: inside an element of a vector, where "1 -2" would be unclear */
     ip_error *err;
 } ip_parser;
 
@@ -51,8 +51,7 @@ bool ip_expect(ip_parser *p, ip_token_kind kind, const char *what);
 bool ip_expect_close(ip_parser *p, ip_token_kind kind, const ip_token *open);
 
 /* These record an error and return NULL. */
-void *ip_parse_fail(ip_parser *p, const ip_token *where, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void *ip_parse_fail(ip_parser *p, const ip_token *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void *ip_parse_unexpected(ip_parser *p, const char *expected);
 void *ip_parse_no_memory(ip_parser *p);
 

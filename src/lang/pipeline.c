@@ -12,12 +12,12 @@
 
 struct imgpar_pipeline {
     ip_program program;
-    char *name, *text, *folder; /* copies */
-    ip_val *given;              /* per statement: what imgpar_pipeline_set() gave a param, or NONE */
-    ip_arena arena;             /* texts of given */
+    char *name, *text, *folder;   /* copies */
+    ip_val *given;                /* per statement: what imgpar_pipeline_set() gave a param, or NONE */
+    ip_arena arena;               /* texts of given */
     imgpar_array *standard_input; /* what open("-") gave, for another run; or NULL */
-    imgpar_status parsed;       /* of imgpar_pipeline_parse() */
-    ip_error error;             /* of the last call */
+    imgpar_status parsed;         /* of imgpar_pipeline_parse() */
+    ip_error error;               /* of the last call */
 };
 
 /* ---- parse -------------------------------------------------------------------------------- */
@@ -86,8 +86,7 @@ static const char *kind_wanted(const ip_node *value)
 static ip_val literal_value(const ip_node *node, const ip_node *wanted)
 {
     if (node->kind != wanted->kind) return (ip_val){ .kind = IP_V_NONE };
-    if (node->kind == IP_N_NUMBER)
-        return ip_val_number(node->number, node->fractional || wanted->fractional);
+    if (node->kind == IP_N_NUMBER) return ip_val_number(node->number, node->fractional || wanted->fractional);
     if (node->kind == IP_N_BOOL) return ip_val_bool(node->number != 0);
     ip_matrix *m = ip_matrix_new(node->rows, node->cols);
     if (!m) return (ip_val){ .kind = IP_V_NONE };
@@ -129,7 +128,8 @@ static imgpar_status unknown_param(imgpar_pipeline *p, const char *name)
         if (p->program.statements[i].kind == IP_S_PARAM)
             ip_str_printf(&have, "%s%.60s", have.length ? ", " : "", p->program.statements[i].names[0]->name);
     if (have.length)
-        ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.240s has no param %.60s; its params are %.400s", p->name, name, ip_str_text(&have));
+        ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.240s has no param %.60s; its params are %.400s", p->name, name,
+                ip_str_text(&have));
     else
         ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.240s has no params; param %.60s = ... makes one", p->name, name);
     ip_str_free(&have);
@@ -167,7 +167,11 @@ IMGPAR_API const char *imgpar_pipeline_param(const imgpar_pipeline *p, size_t in
 /* One pass over the statements; ctx NULL: the checking one. */
 static imgpar_status evaluate(imgpar_pipeline *p, imgpar_context *ctx, ip_outputs *outputs)
 {
-    ip_eval ev = { .program = &p->program, .ctx = ctx, .checking = ctx == NULL, .folder = p->folder, .err = &p->error,
+    ip_eval ev = { .program = &p->program,
+                   .ctx = ctx,
+                   .checking = ctx == NULL,
+                   .folder = p->folder,
+                   .err = &p->error,
                    .standard_input = &p->standard_input };
     imgpar_status st = ip_program_run(&ev, p->given, outputs);
     ip_eval_free(&ev);
@@ -215,8 +219,8 @@ static imgpar_status check_and_build(imgpar_pipeline *p, imgpar_context *ctx, co
     return st ? st : evaluate(p, ctx, outputs);
 }
 
-IMGPAR_API imgpar_status imgpar_pipeline_build(imgpar_pipeline *p, imgpar_context *ctx,
-                                               imgpar_array ***arrays, size_t *n_arrays)
+IMGPAR_API imgpar_status imgpar_pipeline_build(imgpar_pipeline *p, imgpar_context *ctx, imgpar_array ***arrays,
+                                               size_t *n_arrays)
 {
     ip_outputs outputs = { 0 };
     *arrays = NULL;
@@ -249,9 +253,10 @@ static bool is_computed(const ip_output *o, const ip_val *v)
            (o->statement->kind == IP_S_SAVE || ip_type_count(&v->u.array->type) <= IP_SHOW_MAX_ELEMENTS);
 }
 
-/* Of arrays that failed together, the first that fails by itself is to blame; else all are, and the first stands for them. */
-static imgpar_status blame(imgpar_pipeline *p, imgpar_array *const *arrays, const ip_output *const *from, size_t n, imgpar_status st,
-                           const imgpar_options *options)
+/* Of arrays that failed together, the first that fails by itself is to blame; else all are, and the first stands for
+ * them. */
+static imgpar_status blame(imgpar_pipeline *p, imgpar_array *const *arrays, const ip_output *const *from, size_t n,
+                           imgpar_status st, const imgpar_options *options)
 {
     ip_error together = { .status = IMGPAR_OK };
     if (n == 0) return st;
@@ -294,8 +299,10 @@ static imgpar_options options_of(const ip_output *o, const imgpar_options *optio
 {
     imgpar_options save = *options;
     save.settings = o->settings;
-    if (o->format) save.format = o->format;
-    else if (strcmp(o->path, "-") != 0) save.format = NULL; /* the caller's is for standard output */
+    if (o->format)
+        save.format = o->format;
+    else if (strcmp(o->path, "-") != 0)
+        save.format = NULL; /* the caller's is for standard output */
     return save;
 }
 
@@ -410,9 +417,10 @@ static imgpar_status check_is_function(const imgpar_pipeline *p, ip_error *err)
     for (int i = 0; i < n; i++) {
         const ip_statement *s = &p->program.statements[i];
         if (s->kind != IP_S_SAVE && s->kind != IP_S_PRINT) continue;
-        return ip_text_fail(err, &p->program.text, s->offset, IMGPAR_E_SYNTAX,
-                            "%s: this text is run for every picture it is given, and ends in one expression, its result",
-                            s->kind == IP_S_SAVE ? "save" : "print");
+        return ip_text_fail(
+            err, &p->program.text, s->offset, IMGPAR_E_SYNTAX,
+            "%s: this text is run for every picture it is given, and ends in one expression, its result",
+            s->kind == IP_S_SAVE ? "save" : "print");
     }
     if (last && last->kind == IP_S_EXPR) return IMGPAR_OK;
     return ip_text_fail(err, &p->program.text, last ? last->offset : 0, IMGPAR_E_SYNTAX,
@@ -448,8 +456,10 @@ static imgpar_array *function_value(const imgpar_pipeline *p, ip_eval *ev)
     ev->program = &p->program;
     ev->folder = p->folder;
     ev->is_repeated = true;
-    if (given) result = ip_program_value(ev, given);
-    else ip_fail_memory(ev->err, "applying a pipeline");
+    if (given)
+        result = ip_program_value(ev, given);
+    else
+        ip_fail_memory(ev->err, "applying a pipeline");
     ip_vals_free(given, given ? p->program.n_statements : 0);
     return result;
 }
@@ -463,17 +473,21 @@ IMGPAR_API imgpar_status imgpar_pipeline_check_apply(imgpar_pipeline *p, size_t 
     function_value(p, &ev);
     for (size_t k = 0; k < n && k < 9 && !p->error.status; k++)
         if (!(ev.inputs_read & 1u << k))
-            ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.240s reads no $%zu, so what is given for it would change nothing", p->name, k + 1);
+            ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.240s reads no $%zu, so what is given for it would change nothing",
+                    p->name, k + 1);
     return p->error.status;
 }
 
-IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_context *ctx, imgpar_array *const *arrays, size_t n)
+IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_context *ctx,
+                                               imgpar_array *const *arrays, size_t n)
 {
     if (!p || !ctx || (n > 0 && !arrays))
         return ip_array_error(ctx, IMGPAR_E_ARGUMENT, "apply: a pipeline, a context and its arrays are needed");
     ip_error err = { .status = IMGPAR_OK };
-    if (p->parsed) err = p->error;
-    else check_is_function(p, &err);
+    if (p->parsed)
+        err = p->error;
+    else
+        check_is_function(p, &err);
     ip_eval ev = { .ctx = ctx, .inputs = arrays, .n_inputs = n, .err = &err };
     imgpar_array *result = err.status ? NULL : function_value(p, &ev);
     return result ? result : ip_array_error(ctx, err.status ? err.status : IMGPAR_E_INTERNAL, err.message);

@@ -7,8 +7,15 @@
 #include <string.h>
 
 /* A list that grows while its length is unknown; copied into the arena at the end. */
-typedef struct entry { ip_node *item; ip_symbol *name; uint32_t start; } entry;
-typedef struct list { entry *entries; int n, capacity; } list;
+typedef struct entry {
+    ip_node *item;
+    ip_symbol *name;
+    uint32_t start;
+} entry;
+typedef struct list {
+    entry *entries;
+    int n, capacity;
+} list;
 
 static bool list_add_argument(ip_parser *p, list *l, entry e)
 {
@@ -23,10 +30,7 @@ static bool list_add_argument(ip_parser *p, list *l, entry e)
     return true;
 }
 
-static bool list_add(ip_parser *p, list *l, ip_node *item)
-{
-    return list_add_argument(p, l, (entry){ .item = item });
-}
+static bool list_add(ip_parser *p, list *l, ip_node *item) { return list_add_argument(p, l, (entry){ .item = item }); }
 
 /* Tells a call what its arguments are called. */
 static ip_node *name_arguments(ip_parser *p, ip_node *call, const list *l)
@@ -60,20 +64,26 @@ static bool row_has_comma(const ip_parser *p)
     int depth = 0;
     for (size_t i = 0;; i++) {
         switch (ip_peek(p, i)->kind) {
-        case IP_T_END: case IP_T_NEWLINE: return false;
-        case IP_T_OPEN: case IP_T_OPEN_SQUARE: depth++; break;
-        case IP_T_CLOSE: case IP_T_CLOSE_SQUARE: if (depth-- == 0) return false; break;
-        case IP_T_SEMICOLON: if (depth == 0) return false; break;
-        case IP_T_COMMA: if (depth == 0) return true; break;
+        case IP_T_END:
+        case IP_T_NEWLINE: return false;
+        case IP_T_OPEN:
+        case IP_T_OPEN_SQUARE: depth++; break;
+        case IP_T_CLOSE:
+        case IP_T_CLOSE_SQUARE:
+            if (depth-- == 0) return false;
+            break;
+        case IP_T_SEMICOLON:
+            if (depth == 0) return false;
+            break;
+        case IP_T_COMMA:
+            if (depth == 0) return true;
+            break;
         default: break;
         }
     }
 }
 
-static bool is_sign(const ip_token *token)
-{
-    return token->kind == IP_T_MINUS || token->kind == IP_T_PLUS;
-}
+static bool is_sign(const ip_token *token) { return token->kind == IP_T_MINUS || token->kind == IP_T_PLUS; }
 
 /* A number with a sign that touches it; NULL without an error when there is none here. */
 static ip_node *signed_number(ip_parser *p)
@@ -91,8 +101,9 @@ static ip_node *signed_number(ip_parser *p)
 
 static bool refuse_spaces(ip_parser *p, const ip_token *where)
 {
-    return ip_parse_fail(p, where, "elements separated by spaces are signed numbers, as in [1 -2]; "
-                                   "expressions need commas, as in [1 - 2, 3]");
+    return ip_parse_fail(p, where,
+                         "elements separated by spaces are signed numbers, as in [1 -2]; "
+                         "expressions need commas, as in [1 - 2, 3]");
 }
 
 /* The elements of a row written with spaces: signed numbers, or one expression. */
@@ -203,7 +214,8 @@ static bool parse_argument(ip_parser *p, list *args)
         e.name = token->u.name;
         p->at += 2;
         for (int i = 0; i < args->n; i++)
-            if (args->entries[i].name == e.name) return ip_parse_fail(p, token, "argument %.60s is given twice", e.name->name);
+            if (args->entries[i].name == e.name)
+                return ip_parse_fail(p, token, "argument %.60s is given twice", e.name->name);
     } else if (last) {
         return ip_parse_fail(p, token, "an argument without a name cannot follow %.60s=", last->name);
     }
@@ -266,11 +278,15 @@ static ip_node *parse_primary(ip_parser *p)
     case IP_T_NUMBER: return leaf(p, IP_N_NUMBER);
     case IP_T_STRING: return leaf(p, IP_N_TEXT);
     case IP_T_INPUT: return leaf(p, IP_N_INPUT);
-    case IP_T_TRUE: case IP_T_FALSE: return leaf(p, IP_N_BOOL);
+    case IP_T_TRUE:
+    case IP_T_FALSE: return leaf(p, IP_N_BOOL);
     case IP_T_NAME: return parse_name(p);
     case IP_T_OPEN: return parse_parenthesis(p);
     case IP_T_OPEN_SQUARE: return parse_matrix(p);
-    case IP_T_PARAM: case IP_T_FN: case IP_T_SAVE: case IP_T_PRINT:
+    case IP_T_PARAM:
+    case IP_T_FN:
+    case IP_T_SAVE:
+    case IP_T_PRINT:
         return ip_parse_fail(p, token, "%s is a statement and cannot stand in an expression", token->u.name->name);
     default: return ip_parse_unexpected(p, "a value");
     }
@@ -318,4 +334,3 @@ ip_node *ip_parse_postfix(ip_parser *p)
         node = list_node(p, &items, IP_N_READ, open);
     }
 }
-

@@ -110,15 +110,21 @@ static bool need_array(ip_eval *ev, const ip_node *node, ip_val *v)
 static bool add_setting(ip_eval *ev, const ip_node *item, const ip_symbol *name, ip_str *settings, bool *known)
 {
     ip_val v;
-    if (item->kind == IP_N_NAME && !ip_eval_lookup(ev, item->name)) v = ip_val_text(item->name->name); /* a bare word */
-    else if (!ip_eval_value(ev, item, &v)) return false;
+    if (item->kind == IP_N_NAME && !ip_eval_lookup(ev, item->name))
+        v = ip_val_text(item->name->name); /* a bare word */
+    else if (!ip_eval_value(ev, item, &v))
+        return false;
     ip_str_printf(settings, "%s%s=", settings->length ? ", " : "", name->name);
     bool ok = ip_val_is_scalar(&v) || v.kind == IP_V_TEXT || v.kind == IP_V_ANY;
-    if (!ok) ip_eval_fail(ev, item->offset, "save: %.60s must be a number or a word, not %s", name->name,
-                          ip_val_kind_text(&v));
-    else if (v.kind == IP_V_TEXT) ip_str_append(settings, v.u.text);
-    else if (v.unknown) *known = false;
-    else ip_str_number(settings, v.number);
+    if (!ok)
+        ip_eval_fail(ev, item->offset, "save: %.60s must be a number or a word, not %s", name->name,
+                     ip_val_kind_text(&v));
+    else if (v.kind == IP_V_TEXT)
+        ip_str_append(settings, v.u.text);
+    else if (v.unknown)
+        *known = false;
+    else
+        ip_str_number(settings, v.number);
     ip_val_free(&v);
     return ok;
 }
@@ -140,8 +146,9 @@ static bool save_format(ip_eval *ev, const ip_node *call, ip_output *o, ip_forma
     }
     *is_known = strcmp(o->path, "-") != 0;
     return !*is_known || ip_format_from_path(o->path, format) ||
-           ip_eval_fail(ev, call->items[1]->offset,
-                        "save: no format is known by the name %.200s; png jpg npy pnm ppm pgm pam are, or format=", o->path);
+           ip_eval_fail(
+               ev, call->items[1]->offset,
+               "save: no format is known by the name %.200s; png jpg npy pnm ppm pgm pam are, or format=", o->path);
 }
 
 /* The options of save(expr, path, name=value...) into o. */
@@ -192,7 +199,8 @@ static bool run_save(ip_eval *ev, const ip_statement *s, ip_outputs *outputs)
     bool again = !path.unknown && ip_outputs_save_to(outputs, file);
     o->path = file;
     if (again)
-        return ip_eval_fail(ev, call->items[1]->offset, "save: %.200s is saved before, and this would replace it", path.u.text);
+        return ip_eval_fail(ev, call->items[1]->offset, "save: %.200s is saved before, and this would replace it",
+                            path.u.text);
     return save_options(ev, call, o);
 }
 

@@ -16,7 +16,10 @@ typedef struct ip_output {
     char *path, *format, *settings; /* SAVE; format and settings may be NULL. Owned */
 } ip_output;
 
-typedef struct ip_outputs { ip_output *output; int n, capacity; } ip_outputs;
+typedef struct ip_outputs {
+    ip_output *output;
+    int n, capacity;
+} ip_outputs;
 
 /* Evaluates the statements. given: per statement the value of a param, kind NONE for its default; or NULL.
  * ev is set up but for globals; ip_eval_free() it in any case. */

@@ -27,9 +27,10 @@ static bool check_shape(ip_eval *ev, const ip_node *call, int k, const ip_type *
 {
     char wants[96], has[96];
     if (type->rank > IMGPAR_MAX_RANK - 1)
-        return ip_eval_fail(ev, call->items[k]->offset, "zip: components have up to %d axes, not the shape %s", IMGPAR_MAX_RANK - 1,
-                            ip_shape_text(type, has));
-    if (type->rank == first->rank && memcmp(type->shape, first->shape, (size_t)type->rank * sizeof *type->shape) == 0) return true;
+        return ip_eval_fail(ev, call->items[k]->offset, "zip: components have up to %d axes, not the shape %s",
+                            IMGPAR_MAX_RANK - 1, ip_shape_text(type, has));
+    if (type->rank == first->rank && memcmp(type->shape, first->shape, (size_t)type->rank * sizeof *type->shape) == 0)
+        return true;
     return ip_eval_fail(ev, call->items[k]->offset, "zip: this component has the shape %s, the first one %s",
                         ip_shape_text(type, has), ip_shape_text(first, wants));
 }
@@ -44,8 +45,8 @@ static bool build_op(ip_eval *ev, size_t offset, const char *row, imgpar_array *
     return ip_call_result(ev, offset, ip_build(ev->ctx, ip_op_find(row), args, n), out);
 }
 
-/* What numbers among the components become arrays like: one of the shape and dtype in which the arrays meet. NONE: there is no number,
- * or no array. */
+/* What numbers among the components become arrays like: one of the shape and dtype in which the arrays meet. NONE:
+ * there is no number, or no array. */
 static bool meet(ip_eval *ev, const ip_node *call, const ip_val *items, int n, ip_val *out)
 {
     *out = (ip_val){ .kind = IP_V_NONE };
@@ -60,8 +61,8 @@ static bool meet(ip_eval *ev, const ip_node *call, const ip_val *items, int n, i
         }
         ip_val both;
         const ip_type *shape = &out->u.array->type;
-        ok = check_shape(ev, call, k, shape, &items[k].u.array->type)
-            && ip_call_spread(ev, call->items[k]->offset, shape, out, &items[k], &both);
+        ok = check_shape(ev, call, k, shape, &items[k].u.array->type) &&
+             ip_call_spread(ev, call->items[k]->offset, shape, out, &items[k], &both);
         if (!ok) break;
         ip_val_free(out);
         *out = both;
@@ -90,12 +91,15 @@ static bool put_together(ip_eval *ev, const ip_node *call, const ip_val *items, 
     for (int k = 0; ok && k < n; k++) {
         ip_val part = { .kind = IP_V_NONE }, one = part, joined = part;
         size_t offset = call->items[k]->offset;
-        if (items[k].kind == IP_V_ARRAY) part = ip_val_copy(&items[k]);
-        else if (like.kind == IP_V_ARRAY) ok = ip_call_spread(ev, offset, &like.u.array->type, &items[k], &like, &part);
-        else ok = ip_call_spread(ev, offset, &coords->type, &items[k], &items[k], &part);
-        ok = ok && check_shape(ev, call, k, k == 0 ? &part.u.array->type : &first, &part.u.array->type)
-            && as_component(ev, offset, &part, &one)
-            && (k == 0 || build_op(ev, offset, "concatenate", all.u.array, one.u.array, &joined));
+        if (items[k].kind == IP_V_ARRAY)
+            part = ip_val_copy(&items[k]);
+        else if (like.kind == IP_V_ARRAY)
+            ok = ip_call_spread(ev, offset, &like.u.array->type, &items[k], &like, &part);
+        else
+            ok = ip_call_spread(ev, offset, &coords->type, &items[k], &items[k], &part);
+        ok = ok && check_shape(ev, call, k, k == 0 ? &part.u.array->type : &first, &part.u.array->type) &&
+             as_component(ev, offset, &part, &one) &&
+             (k == 0 || build_op(ev, offset, "concatenate", all.u.array, one.u.array, &joined));
         if (ok && k == 0) first = part.u.array->type;
         ip_val_free(&part);
         if (k == 0) {
@@ -107,8 +111,10 @@ static bool put_together(ip_eval *ev, const ip_node *call, const ip_val *items, 
         all = joined;
     }
     ip_val_free(&like);
-    if (ok) *out = all;
-    else ip_val_free(&all);
+    if (ok)
+        *out = all;
+    else
+        ip_val_free(&all);
     return ok;
 }
 
@@ -125,7 +131,8 @@ bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out)
 {
     int n = call->n_items, done = 0;
     if (n == 0) return ip_eval_fail(ev, call->offset, "zip: there are no components");
-    if (!call->names[0] && call->names[n - 1]) return ip_eval_fail(ev, call->offset, "zip: name all components, or none");
+    if (!call->names[0] && call->names[n - 1])
+        return ip_eval_fail(ev, call->offset, "zip: name all components, or none");
     ip_record *record = ip_record_new(n);
     if (!record) return ip_eval_fail_memory(ev);
     ip_place place = ip_leave_region(ev, ip_inherited_coords(ev));
@@ -136,10 +143,14 @@ bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out)
     }
     ev->place = place;
     ok = ok && has_shape(ev, call, record->items, n);
-    if (ok && ev->checking) *out = ip_val_unknown(IP_V_ARRAY);
-    else if (ok) ok = put_together(ev, call, record->items, n, out);
-    if (ok && call->names[0]) out->record = record;
-    else ip_record_release(record);
+    if (ok && ev->checking)
+        *out = ip_val_unknown(IP_V_ARRAY);
+    else if (ok)
+        ok = put_together(ev, call, record->items, n, out);
+    if (ok && call->names[0])
+        out->record = record;
+    else
+        ip_record_release(record);
     return ok;
 }
 
@@ -158,8 +169,10 @@ static bool refuse(ip_eval *ev, const ip_node *node, const ip_record *record)
         ip_str list = IP_STR_INIT;
         for (int k = 0; k < record->n; k++)
             ip_str_printf(&list, "%s%.60s", k ? ", " : "", record->names[k]->name);
-        if (list.failed) ip_eval_fail_memory(ev);
-        else ip_eval_fail(ev, node->offset, "there is no component %.60s; it has %s", name, ip_str_text(&list));
+        if (list.failed)
+            ip_eval_fail_memory(ev);
+        else
+            ip_eval_fail(ev, node->offset, "there is no component %.60s; it has %s", name, ip_str_text(&list));
         ip_str_free(&list);
         return false;
     }
@@ -181,9 +194,12 @@ bool ip_eval_component(ip_eval *ev, const ip_node *node, ip_val *out)
     int k = 0;
     while (record && k < record->n && record->names[k] != node->name)
         k++;
-    if (v.kind == IP_V_ANY) *out = ip_val_unknown(IP_V_ANY);
-    else if (record && k < record->n) *out = ip_val_copy(&record->items[k]);
-    else ok = refuse(ev, node, record);
+    if (v.kind == IP_V_ANY)
+        *out = ip_val_unknown(IP_V_ANY);
+    else if (record && k < record->n)
+        *out = ip_val_copy(&record->items[k]);
+    else
+        ok = refuse(ev, node, record);
     ip_val_free(&v);
     return ok;
 }

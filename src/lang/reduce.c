@@ -30,7 +30,9 @@ static bool fill_up(folding *f, ip_val *a, int axis, int64_t n)
     ip_val padded;
     after[axis] = (double)(n - a->u.array->type.shape[axis]);
     if (after[axis] == 0) return true;
-    ip_arg args[] = { ip_arg_array(a->u.array), vector("before", none, axis + 1), vector("after", after, axis + 1),
+    ip_arg args[] = { ip_arg_array(a->u.array),
+                      vector("before", none, axis + 1),
+                      vector("after", after, axis + 1),
                       { .name = "cval", .kind = IP_ARG_NUMBER, .number = f->init } };
     if (!ip_call_args(f->ev, ip_op_find("pad"), f->call->offset, args, NULL, 4, &padded)) return false;
     ip_val_free(a);
@@ -42,7 +44,10 @@ static bool fill_up(folding *f, ip_val *a, int axis, int64_t n)
 static bool every(folding *f, const ip_val *a, int axis, int64_t first, int64_t step, ip_val *out)
 {
     const double from = (double)first, to = (double)a->u.array->type.shape[axis], by = (double)step;
-    ip_arg args[] = { ip_arg_array(a->u.array), vector("from", &from, 1), vector("to", &to, 1), vector("step", &by, 1),
+    ip_arg args[] = { ip_arg_array(a->u.array),
+                      vector("from", &from, 1),
+                      vector("to", &to, 1),
+                      vector("step", &by, 1),
                       { .name = "axis", .kind = IP_ARG_NUMBER, .number = axis } };
     return ip_call_args(f->ev, ip_op_find("slice"), f->call->offset, args, NULL, 5, out);
 }
@@ -70,8 +75,10 @@ static bool fold_level(folding *f, ip_val *a, int axis)
     bool ok = every(f, a, axis, 0, ways, &folded);
     for (int64_t k = 1; ok && k < ways; k++) {
         ok = every(f, a, axis, k, ways, &next);
-        if (ok) ok = combine(f, &folded, &next);
-        else ip_val_free(&folded);
+        if (ok)
+            ok = combine(f, &folded, &next);
+        else
+            ip_val_free(&folded);
     }
     if (!ok) return false;
     ip_val_free(a);
@@ -115,11 +122,12 @@ static bool axes_of(ip_eval *ev, const ip_node *node, int rank, unsigned *axes)
     ip_val_free(&v);
     if (ok) return true;
     return ev->checking ? ip_eval_fail(ev, node->offset, "reduce: axis is a number or a vector")
-                        : ip_eval_fail(ev, node->offset, "reduce: there is no axis %g; a has %d %s", bad, rank, rank == 1 ? "axis" : "axes");
+                        : ip_eval_fail(ev, node->offset, "reduce: there is no axis %g; a has %d %s", bad, rank,
+                                       rank == 1 ? "axis" : "axes");
 }
 
-bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_node *axis, const ip_node *keepdims, const ip_val *a, double init,
-                    const ip_val *fn, ip_val *out)
+bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_node *axis, const ip_node *keepdims, const ip_val *a,
+                    double init, const ip_val *fn, ip_val *out)
 {
     folding f = { .ev = ev, .call = call, .fn = fn, .init = init };
     unsigned axes;

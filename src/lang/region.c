@@ -212,8 +212,10 @@ bool ip_eval_coordinate(ip_eval *ev, const ip_node *node, ip_val *out)
     const char *name = node->name->name;
     const ip_coords *coords = ip_inherited_coords(ev);
     if (!coords && !ev->dead)
-        return ip_eval_fail(ev, node->offset, "%s is a coordinate, and nothing here says of which shape: use it with "
-                                              "an array, or in make(width, height, expr)", name);
+        return ip_eval_fail(ev, node->offset,
+                            "%s is a coordinate, and nothing here says of which shape: use it with "
+                            "an array, or in make(width, height, expr)",
+                            name);
     *out = ip_val_unknown(IP_V_ARRAY);
     if (ev->checking) return true;
     int dim = (int)(strchr("zyxc", name[0]) - "zyxc");

@@ -9,15 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_whole(double v)
-{
-    return v == floor(v) && v >= -9223372036854775808.0 && v < 9223372036854775808.0;
-}
+static bool is_whole(double v) { return v == floor(v) && v >= -9223372036854775808.0 && v < 9223372036854775808.0; }
 
-static double floor_divide(double a, double b)
-{
-    return b == 0 ? 0 : floor(a / b);
-}
+static double floor_divide(double a, double b) { return b == 0 ? 0 : floor(a / b); }
 
 static double floor_modulo(double a, double b)
 {
@@ -122,15 +116,20 @@ static double f_max(const double *a) { return fmax(a[0], a[1]); }
 static double f_select(const double *a) { return a[0] != 0 ? a[1] : a[2]; }
 static double f_clamp(const double *a) { return fmin(fmax(a[0], a[1]), a[2]); }
 
-static const struct { const char *name; int n; fraction fraction; double (*call)(const double *args); } functions[] = {
-    { "sqrt", 1, ALWAYS, f_sqrt }, { "exp", 1, ALWAYS, f_exp }, { "log", 1, ALWAYS, f_log },
-    { "sin", 1, ALWAYS, f_sin }, { "cos", 1, ALWAYS, f_cos }, { "tan", 1, ALWAYS, f_tan },
-    { "asin", 1, ALWAYS, f_asin }, { "acos", 1, ALWAYS, f_acos }, { "atan", 1, ALWAYS, f_atan },
-    { "sinh", 1, ALWAYS, f_sinh }, { "cosh", 1, ALWAYS, f_cosh }, { "tanh", 1, ALWAYS, f_tanh },
-    { "atan2", 2, ALWAYS, f_atan2 }, { "pow", 2, KEEPS, f_pow }, { "floor", 1, NEVER, f_floor },
-    { "ceil", 1, NEVER, f_ceil }, { "round", 1, NEVER, f_round }, { "trunc", 1, NEVER, f_trunc },
-    { "abs", 1, KEEPS, f_abs }, { "min", 2, KEEPS, f_min }, { "max", 2, KEEPS, f_max },
-    { "clamp", 3, KEEPS, f_clamp }, { "select", 3, KEEPS, f_select },
+static const struct {
+    const char *name;
+    int n;
+    fraction fraction;
+    double (*call)(const double *args);
+} functions[] = {
+    { "sqrt", 1, ALWAYS, f_sqrt },   { "exp", 1, ALWAYS, f_exp },      { "log", 1, ALWAYS, f_log },
+    { "sin", 1, ALWAYS, f_sin },     { "cos", 1, ALWAYS, f_cos },      { "tan", 1, ALWAYS, f_tan },
+    { "asin", 1, ALWAYS, f_asin },   { "acos", 1, ALWAYS, f_acos },    { "atan", 1, ALWAYS, f_atan },
+    { "sinh", 1, ALWAYS, f_sinh },   { "cosh", 1, ALWAYS, f_cosh },    { "tanh", 1, ALWAYS, f_tanh },
+    { "atan2", 2, ALWAYS, f_atan2 }, { "pow", 2, KEEPS, f_pow },       { "floor", 1, NEVER, f_floor },
+    { "ceil", 1, NEVER, f_ceil },    { "round", 1, NEVER, f_round },   { "trunc", 1, NEVER, f_trunc },
+    { "abs", 1, KEEPS, f_abs },      { "min", 2, KEEPS, f_min },       { "max", 2, KEEPS, f_max },
+    { "clamp", 3, KEEPS, f_clamp },  { "select", 3, KEEPS, f_select },
 };
 
 static int find(const char *name, int n)
@@ -140,10 +139,7 @@ static int find(const char *name, int n)
     return -1;
 }
 
-bool ip_scalar_function_exists(const char *name, int n)
-{
-    return find(name, n) >= 0;
-}
+bool ip_scalar_function_exists(const char *name, int n) { return find(name, n) >= 0; }
 
 bool ip_scalar_function(const char *name, const ip_val *args, int n, ip_val *out)
 {

@@ -79,8 +79,10 @@ static imgpar_status show_array(imgpar_array *a, const imgpar_options *options, 
     size_t size_bytes = (size_t)count * imgpar_dtype_size(type->dtype);
     imgpar_status st = imgpar_array_read_with(a, elements, size_bytes, options);
     if (st) return ip_fail(err, st, "%s", imgpar_array_message(a));
-    if (count == 1 && type->dtype == IMGPAR_BOOL) ip_str_append(line, elements[0] ? "true" : "false");
-    else if (count == 1) show_element(line, type->dtype, element);
+    if (count == 1 && type->dtype == IMGPAR_BOOL)
+        ip_str_append(line, elements[0] ? "true" : "false");
+    else if (count == 1)
+        show_element(line, type->dtype, element);
     else if (type->rank == 1) {
         ip_str_putc(line, '[');
         show_axes(line, type, 0, &element);

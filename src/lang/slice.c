@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slice() at a loop's counter. In a loop that is not written out from and to are one-element arrays, whose values are known
- * when the loop runs and not before; shapes are known now. So
+ * slice() at a loop's counter. In a loop that is not written out from and to are one-element arrays, whose values are
+ * known when the loop runs and not before; shapes are known now. So
  *
  *     slice(a, i, i + 2)   is   take(a, arange(0, 2) + i, axis=0)
  *
- * where to is from plus a number, and from has bounds that lie in the array (those of a counter are found in iterate.c). Axes whose
- * bounds are numbers are sliced as always.
+ * where to is from plus a number, and from has bounds that lie in the array (those of a counter are found in
+ * iterate.c). Axes whose bounds are numbers are sliced as always.
  */
 #include "base/alloc.h"
 #include "lang/eval.h"
@@ -17,7 +17,11 @@
 enum { SLICED, FROM, TO, STEP, AXIS, N_SLOTS };
 
 /* Element k of a bound: number is it, or what is added to the array base; is_given: it has one. */
-typedef struct bound { bool is_given; imgpar_array *base; double number; } bound;
+typedef struct bound {
+    bool is_given;
+    imgpar_array *base;
+    double number;
+} bound;
 
 /* What a bound is made of: a + 2 - 1 is base a and number 1. Borrows. */
 static bound bound_of(const ip_val *v)
@@ -27,7 +31,7 @@ static bound bound_of(const ip_val *v)
         b.number = v->number;
         return b;
     }
-    for (b.base = v->u.array; b.base->op && b.base->n_inputs == 2; ) {
+    for (b.base = v->u.array; b.base->op && b.base->n_inputs == 2;) {
         const char *symbol = b.base->op->symbol ? b.base->op->symbol : "";
         double right, left;
         bool adds = strcmp(symbol, "+") == 0, has_right = ip_array_is_number(b.base->inputs[1], &right, NULL);
@@ -111,21 +115,26 @@ static bool slice_plainly(ip_eval *ev, const ip_node *call, int axis, const boun
     return replace(ev, call, "slice", args, n, a);
 }
 
-/* The first element lies in [lo, hi], and last - first of them are passed: all inside, or counted from the end. *shift is added. */
-static bool check_bounds(ip_eval *ev, const ip_node *call, const bound *from, double reach, int64_t extent, double *shift)
+/* The first element lies in [lo, hi], and last - first of them are passed: all inside, or counted from the end. *shift
+ * is added. */
+static bool check_bounds(ip_eval *ev, const ip_node *call, const bound *from, double reach, int64_t extent,
+                         double *shift)
 {
     double lo = from->base->range.lo + from->number, hi = from->base->range.hi + from->number;
     *shift = from->number;
     if (!(hi - lo < 0x1p53))
-        return ev->trying || ip_eval_fail(ev, call->offset, "slice: from is computed while the loop runs and has no bounds; a counter that "
-                                                            "grows by a number has, and i %% n and min(max(i, 0), n) have");
+        return ev->trying ||
+               ip_eval_fail(ev, call->offset,
+                            "slice: from is computed while the loop runs and has no bounds; a counter that "
+                            "grows by a number has, and i %% n and min(max(i, 0), n) have");
     if (hi < 0) {
         *shift += (double)extent;
         lo += (double)extent;
         hi += (double)extent;
     }
     if (lo >= 0 && hi + reach < (double)extent) return true;
-    return ip_eval_fail(ev, call->offset, "slice: in the loop elements from %.0f to %.0f are read, and the axis has %lld", lo, hi + reach,
+    return ip_eval_fail(ev, call->offset,
+                        "slice: in the loop elements from %.0f to %.0f are read, and the axis has %lld", lo, hi + reach,
                         (long long)extent);
 }
 
@@ -135,29 +144,39 @@ static bool take_along(ip_eval *ev, const ip_node *call, int axis, const bound b
     const ip_type *type = &a->u.array->type;
     double shift, n = ceil((bounds[1].number - bounds[0].number) / step);
     if (!bounds[0].base || bounds[0].base != bounds[1].base)
-        return ip_eval_fail(ev, call->offset, "slice: in a loop to must be from plus a number, as in slice(a, i, i + 1)");
-    if (step < 1 || n < 1) return ip_eval_fail(ev, call->offset, "slice: at a loop's value step and to - from must be 1 or more");
+        return ip_eval_fail(ev, call->offset,
+                            "slice: in a loop to must be from plus a number, as in slice(a, i, i + 1)");
+    if (step < 1 || n < 1)
+        return ip_eval_fail(ev, call->offset, "slice: at a loop's value step and to - from must be 1 or more");
     if (axis < 0 || axis >= type->rank)
         return ip_eval_fail(ev, call->offset, "slice: axis=%d: the shape has %d axes", axis, type->rank);
     if (!check_bounds(ev, call, &bounds[0], (n - 1) * step, type->shape[axis], &shift)) return false;
     ip_val steps, indices = { .kind = IP_V_NONE }, start = { .kind = IP_V_ARRAY, .u.array = bounds[0].base };
-    ip_arg list[] = { ip_arg_number(shift), ip_arg_number(shift + n * step), ip_arg_number(step), { .name = "dtype", .kind = IP_ARG_TEXT, .text = "i32" } };
+    ip_arg list[] = { ip_arg_number(shift),
+                      ip_arg_number(shift + n * step),
+                      ip_arg_number(step),
+                      { .name = "dtype", .kind = IP_ARG_TEXT, .text = "i32" } };
     if (!ip_call_args(ev, ip_op_find("arange"), call->offset, list, NULL, 4, &steps)) return false;
     bool ok = ip_call_operator(ev, IP_O_ADD, call->offset, (ip_val[]){ steps, start }, &indices);
     ip_val_free(&steps);
     if (!ok) return false;
-    ip_arg args[] = { ip_arg_array(a->u.array), ip_arg_array(indices.u.array), { .name = "axis", .kind = IP_ARG_NUMBER, .number = axis } };
+    ip_arg args[] = { ip_arg_array(a->u.array),
+                      ip_arg_array(indices.u.array),
+                      { .name = "axis", .kind = IP_ARG_NUMBER, .number = axis } };
     ok = replace(ev, call, "take", args, 3, a);
     ip_val_free(&indices);
     return ok;
 }
 
-static bool slice_axes(ip_eval *ev, const ip_node *call, const ip_node *const *slots, const ip_val (*bounds)[IMGPAR_MAX_RANK], ip_val *a)
+static bool slice_axes(ip_eval *ev, const ip_node *call, const ip_node *const *slots,
+                       const ip_val (*bounds)[IMGPAR_MAX_RANK], ip_val *a)
 {
     int64_t axis = 0;
     bool known;
     ip_val steps[IMGPAR_MAX_RANK];
-    if (slots[AXIS] && !ip_eval_integer(ev, slots[AXIS], "slice: axis", -IMGPAR_MAX_RANK, IMGPAR_MAX_RANK - 1, &axis, &known)) return false;
+    if (slots[AXIS] &&
+        !ip_eval_integer(ev, slots[AXIS], "slice: axis", -IMGPAR_MAX_RANK, IMGPAR_MAX_RANK - 1, &axis, &known))
+        return false;
     if (axis < 0) axis += a->u.array->type.rank;
     bool ok = eval_bounds(ev, slots[STEP], steps) >= 0;
     for (int k = 0; ok && k < IMGPAR_MAX_RANK; k++) {
@@ -186,12 +205,15 @@ bool ip_slice_in_loop(ip_eval *ev, const ip_node *call, ip_val *out, bool *is_mi
         ip_place place = ip_leave_region(ev, ev->place.make);
         ok = ip_eval_value(ev, slots[SLICED], &a);
         ev->place = place;
-        if (ok && a.kind != IP_V_ARRAY) ok = ip_eval_fail(ev, call->offset, "slice: a must be an array, not %s", ip_val_kind_text(&a));
-        ok = ok && slice_axes(ev, call, slots, (const ip_val (*)[IMGPAR_MAX_RANK])bounds, &a);
+        if (ok && a.kind != IP_V_ARRAY)
+            ok = ip_eval_fail(ev, call->offset, "slice: a must be an array, not %s", ip_val_kind_text(&a));
+        ok = ok && slice_axes(ev, call, slots, (const ip_val(*)[IMGPAR_MAX_RANK])bounds, &a);
     }
     for (int k = 0; k < 2 * IMGPAR_MAX_RANK; k++)
         ip_val_free(&bounds[k / IMGPAR_MAX_RANK][k % IMGPAR_MAX_RANK]);
-    if (ok && *is_mine) *out = a;
-    else ip_val_free(&a);
+    if (ok && *is_mine)
+        *out = a;
+    else
+        ip_val_free(&a);
     return ok;
 }

@@ -27,16 +27,15 @@ bool ip_form_args(ip_eval *ev, const ip_node *call, const ip_node **slots)
             for (slot = 0; slot < n && strcmp(names[slot], call->names[i]->name) != 0;)
                 slot++;
         if (slot >= n && call->names[i])
-            return ip_eval_fail(ev, call->starts[i], "%s has no parameter %.60s", call->name->name, call->names[i]->name);
-        if (slot >= n)
-            return ip_eval_fail(ev, call->starts[i], "%s takes at most %d arguments", call->name->name, n);
+            return ip_eval_fail(ev, call->starts[i], "%s has no parameter %.60s", call->name->name,
+                                call->names[i]->name);
+        if (slot >= n) return ip_eval_fail(ev, call->starts[i], "%s takes at most %d arguments", call->name->name, n);
         if (slots[slot])
             return ip_eval_fail(ev, call->starts[i], "%s: %s is given twice", call->name->name, names[slot]);
         slots[slot] = call->items[i];
     }
     for (int i = 0; i < word->n_required; i++)
-        if (!slots[i])
-            return ip_eval_fail(ev, call->offset, "%s: %s is missing", call->name->name, names[i]);
+        if (!slots[i]) return ip_eval_fail(ev, call->offset, "%s: %s is missing", call->name->name, names[i]);
     return true;
 }
 
@@ -119,7 +118,8 @@ static bool make_shape(ip_eval *ev, const ip_node *node, ip_type *type)
     }
     if (is_known) type->rank = n;
     ip_val_free(&v);
-    return ok || ip_eval_fail(ev, node->offset, "make: shape is a vector of 1 to 4 whole numbers from 1 to %d", SIDE_MAX);
+    return ok ||
+           ip_eval_fail(ev, node->offset, "make: shape is a vector of 1 to 4 whole numbers from 1 to %d", SIDE_MAX);
 }
 
 static bool reads_coordinates(const ip_node *node)
@@ -133,19 +133,23 @@ static bool reads_coordinates(const ip_node *node)
 /* What the result looks like: from shape, or from width, height and channels. */
 static bool make_type(ip_eval *ev, const ip_node *call, const ip_node *const *slots, ip_type *type)
 {
-    static const char *const whats[] = { [WIDTH] = "make: width", [HEIGHT] = "make: height", [CHANNELS] = "make: channels" };
+    static const char *const whats[] = {
+        [WIDTH] = "make: width", [HEIGHT] = "make: height", [CHANNELS] = "make: channels"
+    };
     static const int64_t most[] = { [WIDTH] = SIDE_MAX, [HEIGHT] = SIDE_MAX, [CHANNELS] = MOST_CHANNELS };
     int64_t sides[N_MAKE] = { 1, 1, 0, 0 };
     bool known;
     *type = (ip_type){ .dtype = IMGPAR_I32, .space = IMGPAR_SPACE_DATA, .rank = 2, .shape = { 1, 1 } };
     if (slots[SHAPE] && (slots[WIDTH] || slots[HEIGHT] || slots[CHANNELS]))
-        return ip_eval_fail(ev, slots[SHAPE]->offset, "make: shape stands for width, height and channels; give it alone");
+        return ip_eval_fail(ev, slots[SHAPE]->offset,
+                            "make: shape stands for width, height and channels; give it alone");
     if (slots[SHAPE]) return make_shape(ev, slots[SHAPE], type);
     for (int i = 0; i < SHAPE; i++) {
         if (i == EXPR || (i == CHANNELS && !slots[i])) continue;
         if (!slots[i]) return ip_eval_fail(ev, call->offset, "%s is missing", whats[i]);
         if (i == CHANNELS && reads_coordinates(slots[i]))
-            return ip_eval_fail(ev, slots[i]->offset, "make: the channels come after the expression: make(width, height, expr, channels=3)");
+            return ip_eval_fail(ev, slots[i]->offset,
+                                "make: the channels come after the expression: make(width, height, expr, channels=3)");
         if (!ip_eval_integer(ev, slots[i], whats[i], 1, most[i], &sides[i], &known)) return false;
     }
     type->rank = slots[CHANNELS] ? 3 : 2;
@@ -171,8 +175,8 @@ bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out)
     ev->place = place;
     if (!ok) return false;
     bool fits = out->kind == IP_V_ARRAY || out->kind == IP_V_ANY || ip_val_is_scalar(out);
-    if (!fits) ip_eval_fail(ev, slots[EXPR]->offset, "make: expr must be a number or an array, not %s",
-                            ip_val_kind_text(out));
+    if (!fits)
+        ip_eval_fail(ev, slots[EXPR]->offset, "make: expr must be a number or an array, not %s", ip_val_kind_text(out));
     ok = fits && spread(ev, call, &coords, !slots[CHANNELS] && !slots[SHAPE], out);
     if (!ok) ip_val_free(out);
     return ok;
@@ -180,10 +184,12 @@ bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out)
 
 /* ---- reduce --------------------------------------------------------------------------------------- */
 
-static const struct { const char *word, *op; } reductions[] = {
-    { "sum", "sum" }, { "min", "minval" }, { "max", "maxval" }, { "mean", "mean" }, { "prod", "prod" }, { "all", "all" },
-    { "any", "any" }, { "and", "bits_and" }, { "or", "bits_or" }, { "xor", "bits_xor" }, { "argmin", "argmin" },
-    { "argmax", "argmax" }, { "var", "variance" }, { "std", "stddev" }, { "norm", "norm" },
+static const struct {
+    const char *word, *op;
+} reductions[] = {
+    { "sum", "sum" },       { "min", "minval" },    { "max", "maxval" },   { "mean", "mean" },  { "prod", "prod" },
+    { "all", "all" },       { "any", "any" },       { "and", "bits_and" }, { "or", "bits_or" }, { "xor", "bits_xor" },
+    { "argmin", "argmin" }, { "argmax", "argmax" }, { "var", "variance" }, { "std", "stddev" }, { "norm", "norm" },
 };
 
 static const ip_op *reduction_row(ip_eval *ev, const ip_node *word)
@@ -224,10 +230,14 @@ static bool reduce_named(ip_eval *ev, const ip_node *call, ip_val *out)
 }
 
 /* Calls fn on two one-element placeholders of a's dtype. */
-static bool fold_body(ip_eval *ev, const char *form, const ip_val *fn, const imgpar_array *a, size_t offset, ip_val pq[2],
-                      ip_val *body)
+static bool fold_body(ip_eval *ev, const char *form, const ip_val *fn, const imgpar_array *a, size_t offset,
+                      ip_val pq[2], ip_val *body)
 {
-    ip_type type = { .dtype = a->type.dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 }, .white = a->type.white,
+    ip_type type = { .dtype = a->type.dtype,
+                     .space = IMGPAR_SPACE_DATA,
+                     .rank = 1,
+                     .shape = { 1 },
+                     .white = a->type.white,
                      .is_mask = a->type.is_mask };
     for (int i = 0; i < 2; i++)
         if (!ip_call_result(ev, offset, ip_build_placeholder(ev->ctx, &type), &pq[i])) return false;
@@ -250,10 +260,10 @@ static bool cast_to(ip_eval *ev, size_t offset, ip_val *a, imgpar_dtype dtype)
     return true;
 }
 
-/* reduce(a, init, (p, q) -> expr), or with options scan(...). Where expr is of a wider dtype the elements are cast to it first,
- * once or twice. */
-static bool fold_build(ip_eval *ev, const ip_node *call, ip_val *a, double init, const ip_val *fn, const ip_scan_options *scan,
-                       ip_val *out)
+/* reduce(a, init, (p, q) -> expr), or with options scan(...). Where expr is of a wider dtype the elements are cast to
+ * it first, once or twice. */
+static bool fold_build(ip_eval *ev, const ip_node *call, ip_val *a, double init, const ip_val *fn,
+                       const ip_scan_options *scan, ip_val *out)
 {
     size_t offset = call->items[2]->offset;
     enum { TRIES = 3 };
@@ -264,8 +274,10 @@ static bool fold_build(ip_eval *ev, const ip_node *call, ip_val *a, double init,
         if (ok && dtype == a->u.array->type.dtype) {
             done = true;
             imgpar_array *p = pq[0].u.array, *q = pq[1].u.array, *f = body.u.array;
-            ok = ip_call_result(ev, call->offset, scan ? ip_build_scan_fold(ev->ctx, a->u.array, init, scan, p, q, f)
-                                                       : ip_build_fold(ev->ctx, a->u.array, init, p, q, f), out);
+            ok = ip_call_result(ev, call->offset,
+                                scan ? ip_build_scan_fold(ev->ctx, a->u.array, init, scan, p, q, f)
+                                     : ip_build_fold(ev->ctx, a->u.array, init, p, q, f),
+                                out);
         }
         ip_val_free(&pq[0]);
         ip_val_free(&pq[1]);
@@ -291,8 +303,9 @@ static bool scan_options(ip_eval *ev, const ip_node *const *slots, ip_scan_optio
         if (!slots[4 + i]) continue;
         if (!ip_eval_value(ev, slots[4 + i], &v)) return false;
         bool fits = v.kind == IP_V_BOOL || v.kind == IP_V_ANY;
-        if (!fits) ip_eval_fail(ev, slots[4 + i]->offset, "scan: %s must be true or false, not %s", i ? "reverse" : "exclusive",
-                                ip_val_kind_text(&v));
+        if (!fits)
+            ip_eval_fail(ev, slots[4 + i]->offset, "scan: %s must be true or false, not %s",
+                         i ? "reverse" : "exclusive", ip_val_kind_text(&v));
         *(i ? &options->reverse : &options->exclusive) = fits && v.number != 0;
         ip_val_free(&v);
         if (!fits) return false;
@@ -308,8 +321,8 @@ static bool fold(ip_eval *ev, const ip_node *call, bool is_scan, ip_val *out)
     ip_val a, init, fn = { .kind = IP_V_NONE };
     if (!ip_form_args(ev, call, slots)) return false;
     if (!ip_eval_value(ev, slots[0], &a)) return false;
-    bool ok = ip_eval_number(ev, slots[1], is_scan ? "scan: init" : "reduce: init", &init) && ip_eval_any(ev, slots[2], &fn)
-        && (!is_scan || scan_options(ev, slots, &options));
+    bool ok = ip_eval_number(ev, slots[1], is_scan ? "scan: init" : "reduce: init", &init) &&
+              ip_eval_any(ev, slots[2], &fn) && (!is_scan || scan_options(ev, slots, &options));
     if (ok && a.kind != IP_V_ARRAY && a.kind != IP_V_ANY)
         ok = ip_eval_fail(ev, slots[0]->offset, "%s takes an array, not %s", form, ip_val_kind_text(&a));
     if (ok && fn.kind != IP_V_FUNCTION && fn.kind != IP_V_ANY)

@@ -7,18 +7,14 @@
 
 #include <string.h>
 
-bool ip_is_coordinate(const char *name)
-{
-    return name[0] && !name[1] && strchr("xyzc", name[0]);
-}
+bool ip_is_coordinate(const char *name) { return name[0] && !name[1] && strchr("xyzc", name[0]); }
 
 bool ip_parse_bindable(ip_parser *p, const ip_token *name)
 {
     const char *word = name->u.name->name;
     if (ip_is_coordinate(word))
         return ip_parse_fail(p, name, "%s is a coordinate (x y z c) and cannot be another name", word);
-    if (strcmp(word, "_") == 0)
-        return ip_parse_fail(p, name, "_ is the value of iterate() and cannot be another name");
+    if (strcmp(word, "_") == 0) return ip_parse_fail(p, name, "_ is the value of iterate() and cannot be another name");
     return true;
 }
 
@@ -53,8 +49,8 @@ ip_node *ip_parse_literal(ip_parser *p)
         node->number = -node->number;
         node->offset = start->offset;
     }
-    bool literal = node->kind == IP_N_NUMBER || node->kind == IP_N_BOOL || node->kind == IP_N_TEXT ||
-                   node->kind == IP_N_MATRIX;
+    bool literal =
+        node->kind == IP_N_NUMBER || node->kind == IP_N_BOOL || node->kind == IP_N_TEXT || node->kind == IP_N_MATRIX;
     for (int i = 0; literal && i < node->n_items; i++) {
         ip_node *e = node->items[i];
         bool negated = e->kind == IP_N_OPERATOR && e->op == IP_O_NEGATE && e->items[0]->kind == IP_N_NUMBER;
@@ -86,8 +82,7 @@ static bool parse_fn_parameters(ip_parser *p, ip_node *fn)
         const ip_token *name = ip_peek(p, 0);
         if (n == 0 && name->kind == IP_T_CLOSE) break;
         if (!ip_expect(p, IP_T_NAME, "a parameter's name") || !ip_parse_bindable(p, name)) return false;
-        if (n == MAX_PARAMETERS)
-            return ip_parse_fail(p, name, "a function has at most %d parameters", MAX_PARAMETERS);
+        if (n == MAX_PARAMETERS) return ip_parse_fail(p, name, "a function has at most %d parameters", MAX_PARAMETERS);
         for (int i = 0; i < n; i++)
             if (names[i] == name->u.name)
                 return ip_parse_fail(p, name, "parameter %.60s is given twice", names[i]->name);
@@ -151,12 +146,15 @@ static bool parse_statement(ip_parser *p, ip_parse_mode mode, ip_statement *s)
     s->offset = token->offset;
     bool file_only = token->kind == IP_T_PARAM || token->kind == IP_T_SAVE || token->kind == IP_T_PRINT;
     if (file_only && mode == IP_PARSE_APPLY)
-        return ip_parse_fail(p, token, "%s is a statement of pipeline files; this text is assignments ended by one "
-                                       "expression", token->u.name->name);
+        return ip_parse_fail(p, token,
+                             "%s is a statement of pipeline files; this text is assignments ended by one "
+                             "expression",
+                             token->u.name->name);
     switch (token->kind) {
     case IP_T_PARAM: ip_take(p); return parse_param(p, s);
     case IP_T_FN: ip_take(p); return parse_fn(p, s);
-    case IP_T_SAVE: case IP_T_PRINT:
+    case IP_T_SAVE:
+    case IP_T_PRINT:
         ip_take(p);
         s->kind = token->kind == IP_T_SAVE ? IP_S_SAVE : IP_S_PRINT;
         return (s->value = ip_parse_call(p, token)) != NULL;
@@ -188,11 +186,12 @@ static bool parse_statements(ip_parser *p, ip_parse_mode mode)
 {
     int capacity = 0;
     for (;;) {
-        while (ip_accept(p, IP_T_NEWLINE)) {}
+        while (ip_accept(p, IP_T_NEWLINE)) {
+        }
         if (ip_peek(p, 0)->kind == IP_T_END) break;
         ip_statement s = { 0 };
-        const ip_statement *last = p->program->n_statements
-                                       ? &p->program->statements[p->program->n_statements - 1] : NULL;
+        const ip_statement *last =
+            p->program->n_statements ? &p->program->statements[p->program->n_statements - 1] : NULL;
         if (last && last->kind == IP_S_EXPR) {
             ip_token where = { .offset = last->offset };
             return ip_parse_fail(p, &where, "an expression is the last statement; name this one: NAME = ...");

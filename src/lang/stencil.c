@@ -20,8 +20,10 @@ static void note_read(ip_stencil_form *form, imgpar_array *a, const double *offs
 {
     int64_t dims[4];
     ip_type_dims(&a->type, dims);
-    if (!form->read) form->read = imgpar_array_retain(a);
-    else if (form->read != a) form->reads_many = true;
+    if (!form->read)
+        form->read = imgpar_array_retain(a);
+    else if (form->read != a)
+        form->reads_many = true;
     for (int i = 0; i < n; i++) {
         int dim = ip_type_axis_dim(&a->type, i);
         int64_t offset = (int64_t)offsets[i];
@@ -234,7 +236,8 @@ static bool inside_mask(ip_eval *ev, size_t offset, const ip_stencil_form *form,
     int64_t dims[4];
     ip_type_dims(type, dims);
     for (int dim = 0; dim < 4; dim++) {
-        int64_t before = ip_clamp(form->lo[dim], 0, dims[dim]), behind = ip_clamp(dims[dim] - form->hi[dim], 0, dims[dim]);
+        int64_t before = ip_clamp(form->lo[dim], 0, dims[dim]),
+                behind = ip_clamp(dims[dim] - form->hi[dim], 0, dims[dim]);
         ip_val condition;
         if (before == 0 && behind == 0) continue;
         if (!ip_call_result(ev, offset, ip_build_inside(ev->ctx, dim, before, behind, type), &condition)) return false;
@@ -281,21 +284,22 @@ bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out)
     }
     ev->place = place;
     if (ok && ev->checking && !form.reads)
-        ok = ip_eval_fail(ev, call->offset, "stencil: no neighbour read a[dy, dx] is written in it; around those of a function it "
-                                            "stands in the function");
+        ok = ip_eval_fail(ev, call->offset,
+                          "stencil: no neighbour read a[dy, dx] is written in it; around those of a function it "
+                          "stands in the function");
     if (ok) ok = apply_outside(ev, call, &form, rule, &k, out);
     if (!ok) ip_val_free(out);
     imgpar_array_release(form.read);
     return ok;
 }
 
-
 /* ---- window -------------------------------------------------------------------------------- */
 
 enum { RADIUS_MAX = 100 };
 
 /* a, shifted by d along an axis. */
-static bool shifted(ip_eval *ev, const ip_node *call, const ip_val *a, int axis, int64_t d, const char *border, ip_val *out)
+static bool shifted(ip_eval *ev, const ip_node *call, const ip_val *a, int axis, int64_t d, const char *border,
+                    ip_val *out)
 {
     double offsets[IMGPAR_MAX_RANK] = { 0 };
     offsets[axis] = (double)d;
@@ -308,7 +312,8 @@ static bool shifted(ip_eval *ev, const ip_node *call, const ip_val *a, int axis,
 }
 
 /* a becomes its fold along an axis: fn(.. fn(a[-r], a[1 - r]) .., a[r]). */
-static bool fold_axis(ip_eval *ev, const ip_node *call, ip_val *a, int axis, int64_t radius, const ip_val *fn, const char *border)
+static bool fold_axis(ip_eval *ev, const ip_node *call, ip_val *a, int axis, int64_t radius, const ip_val *fn,
+                      const char *border)
 {
     ip_val folded;
     bool ok = shifted(ev, call, a, axis, -radius, border, &folded);
@@ -362,8 +367,8 @@ static bool window_border(ip_eval *ev, const ip_node *word, const char **border)
     return ip_check_border(ev, word, *border, "stencil");
 }
 
-static bool fold_window(ip_eval *ev, const ip_node *call, const ip_node *const slots[4], const ip_val *a, const ip_val *fn,
-                        ip_val *out)
+static bool fold_window(ip_eval *ev, const ip_node *call, const ip_node *const slots[4], const ip_val *a,
+                        const ip_val *fn, ip_val *out)
 {
     int64_t radii[IMGPAR_MAX_RANK] = { 0 };
     const char *border;

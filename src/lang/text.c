@@ -9,10 +9,7 @@
 
 enum { ECHO_BEFORE = 80, ECHO_MAX = 120 }; /* characters of the line shown: before the caret, and in all */
 
-static bool is_continuation(char c)
-{
-    return ((unsigned char)c & 0xc0) == 0x80;
-}
+static bool is_continuation(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
 
 size_t ip_text_line(const ip_text *text, size_t offset)
 {
@@ -55,8 +52,8 @@ static void show_line(ip_str *out, const ip_text *text, size_t start, size_t off
     ip_str_putc(out, '^');
 }
 
-imgpar_status ip_text_fail(ip_error *err, const ip_text *text, size_t offset, imgpar_status status,
-                           const char *format, ...)
+imgpar_status ip_text_fail(ip_error *err, const ip_text *text, size_t offset, imgpar_status status, const char *format,
+                           ...)
 {
     if (!err || err->status != IMGPAR_OK) return status;
     if (offset > text->length) offset = text->length;

@@ -23,8 +23,8 @@ typedef struct ip_text {
 } ip_text;
 
 /* Records "NAME:LINE:COL: message", the line and a caret, unless an error is recorded already. Returns status. */
-imgpar_status ip_text_fail(ip_error *err, const ip_text *text, size_t offset, imgpar_status status,
-                           const char *format, ...) __attribute__((format(printf, 5, 6)));
+imgpar_status ip_text_fail(ip_error *err, const ip_text *text, size_t offset, imgpar_status status, const char *format,
+                           ...) __attribute__((format(printf, 5, 6)));
 /* The line of offset, from 1. */
 size_t ip_text_line(const ip_text *text, size_t offset);
 

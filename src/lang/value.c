@@ -88,9 +88,11 @@ void ip_val_free(ip_val *a)
 const char *ip_val_kind_text(const ip_val *a)
 {
     static const char *const text[] = {
-        [IP_V_NONE] = "nothing", [IP_V_NUMBER] = "a number", [IP_V_BOOL] = "true or false", [IP_V_TEXT] = "text",
-        [IP_V_ARRAY] = "an array", [IP_V_MATRIX] = "a vector", [IP_V_TUPLE] = "several values",
-        [IP_V_FUNCTION] = "a function", [IP_V_ANY] = "a value",
+        [IP_V_NONE] = "nothing",         [IP_V_NUMBER] = "a number",
+        [IP_V_BOOL] = "true or false",   [IP_V_TEXT] = "text",
+        [IP_V_ARRAY] = "an array",       [IP_V_MATRIX] = "a vector",
+        [IP_V_TUPLE] = "several values", [IP_V_FUNCTION] = "a function",
+        [IP_V_ANY] = "a value",
     };
     return text[a->kind];
 }

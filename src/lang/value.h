@@ -12,21 +12,39 @@
 #include "lang/ast.h"
 
 typedef enum ip_value_kind {
-    IP_V_NONE, IP_V_NUMBER, IP_V_BOOL, IP_V_TEXT, IP_V_ARRAY, IP_V_MATRIX, IP_V_TUPLE, IP_V_FUNCTION, IP_V_ANY
+    IP_V_NONE,
+    IP_V_NUMBER,
+    IP_V_BOOL,
+    IP_V_TEXT,
+    IP_V_ARRAY,
+    IP_V_MATRIX,
+    IP_V_TUPLE,
+    IP_V_FUNCTION,
+    IP_V_ANY
 } ip_value_kind;
 
 typedef struct ip_val ip_val;
 
 /* Shared by count; one evaluator, one thread. */
-typedef struct ip_matrix { int refs, rows, cols; double numbers[]; } ip_matrix;
-typedef struct ip_tuple { int refs, n; ip_val *items; } ip_tuple;
+typedef struct ip_matrix {
+    int refs, rows, cols;
+    double numbers[];
+} ip_matrix;
+typedef struct ip_tuple {
+    int refs, n;
+    ip_val *items;
+} ip_tuple;
 /* What zip(r=a, g=b) put together. */
-typedef struct ip_record { int refs, n; ip_symbol **names; ip_val *items; } ip_record;
+typedef struct ip_record {
+    int refs, n;
+    ip_symbol **names;
+    ip_val *items;
+} ip_record;
 
 /* A lambda with the names it sees, or an fn (scope NULL), or an operation of the table. */
 typedef struct ip_function {
     const ip_node *lambda;
-    struct ip_scope *scope;         /* borrowed: functions go down into calls, never up */
+    struct ip_scope *scope;          /* borrowed: functions go down into calls, never up */
     struct ip_stencil_form *stencil; /* the stencil() it was written in, or NULL; borrowed */
     const ip_op *op;
 } ip_function;
@@ -60,9 +78,9 @@ static inline bool ip_val_is_scalar(const ip_val *v) { return v->kind == IP_V_NU
 
 /* New references to what a holds. */
 ip_val ip_val_copy(const ip_val *a);
-void ip_val_free(ip_val *a);   /* and sets it to NONE */
+void ip_val_free(ip_val *a);            /* and sets it to NONE */
 void ip_vals_free(ip_val *vals, int n); /* and the vector itself */
-ip_val *ip_vals_new(int n);    /* NULL without memory */
+ip_val *ip_vals_new(int n);             /* NULL without memory */
 /* NULL without memory. */
 ip_matrix *ip_matrix_new(int rows, int cols);
 /* A tuple of n NONEs; kind NONE without memory. */

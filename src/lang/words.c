@@ -9,119 +9,143 @@
 
 /* ops/types.def as text. */
 #define CELL(DTYPE) " " #DTYPE
-#define TYPES_ROW(DTYPE, TEXT, B, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, LITERAL, FRACTIONAL)                 \
-    TEXT "  " CELL(B) CELL(U8) CELL(I8) CELL(U16) CELL(I16) CELL(U32) CELL(I32) CELL(U64) CELL(I64) CELL(F16) CELL(F32)        \
-    CELL(F64) CELL(LITERAL) CELL(FRACTIONAL) "\n"
+#define TYPES_ROW(DTYPE, TEXT, B, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, LITERAL, FRACTIONAL)   \
+    TEXT "  " CELL(B) CELL(U8) CELL(I8) CELL(U16) CELL(I16) CELL(U32) CELL(I32) CELL(U64) CELL(I64) CELL(F16) \
+        CELL(F32) CELL(F64) CELL(LITERAL) CELL(FRACTIONAL) "\n"
 #define TYPES_TOP(TEXT) TEXT "\n"
 #define TYPES_RULE(TEXT) "\n* " TEXT
 static const char types_table[] =
 #include "ops/types.def"
     ;
 
-#define STATEMENT(NAME, USAGE, SUMMARY, HELP, EXAMPLE) \
-    { .info = { sizeof(imgpar_word), NAME, "statement", USAGE, SUMMARY, HELP, EXAMPLE } },
-#define FORM(NAME, FUNCTION, USAGE, SUMMARY, HELP, EXAMPLE, REQUIRED, ...) \
-    { .info = { sizeof(imgpar_word), NAME, "form", USAGE, SUMMARY, HELP, EXAMPLE }, .form = FUNCTION, .params = { __VA_ARGS__ }, .n_required = REQUIRED },
-#define NAMED(NAME, USAGE, SUMMARY, HELP, EXAMPLE) \
-    { .info = { sizeof(imgpar_word), NAME, "name", USAGE, SUMMARY, HELP, EXAMPLE } },
+#define STATEMENT(NAME, USAGE, SUMMARY, HELP, EXAMPLE)                                    \
+    {                                                                                     \
+        .info = { sizeof(imgpar_word), NAME, "statement", USAGE, SUMMARY, HELP, EXAMPLE } \
+    }
+#define FORM(NAME, FUNCTION, USAGE, SUMMARY, HELP, EXAMPLE, REQUIRED, ...)                              \
+    {                                                                                                   \
+        .info = { sizeof(imgpar_word), NAME, "form", USAGE, SUMMARY, HELP, EXAMPLE }, .form = FUNCTION, \
+        .params = { __VA_ARGS__ }, .n_required = REQUIRED                                               \
+    }
+#define NAMED(NAME, USAGE, SUMMARY, HELP, EXAMPLE)                                   \
+    {                                                                                \
+        .info = { sizeof(imgpar_word), NAME, "name", USAGE, SUMMARY, HELP, EXAMPLE } \
+    }
 
 static const ip_word words[] = {
     STATEMENT("param", "param NAME = literal", "a value that the command line can change",
               "A number, \"text\", true, false, a vector or a matrix; NAME=VALUE sets another of the same kind.\n"
               "A text is a choice, too: param how = \"wrap\", then border=how.",
-              "param ratio = 0.3")
+              "param ratio = 0.3"),
     STATEMENT("fn", "fn NAME(p, q) = expr", "a function",
               "There is no recursion; iterate() repeats. A function without a name is (p, q) -> expr.",
-              "fn mix(a, b, t) = a + (b - a) * t")
+              "fn mix(a, b, t) = a + (b - a) * t"),
     STATEMENT("save", "save(expr, path, NAME=VALUE ...)", "computes an array and writes it to a file",
               "The path's ending tells the format, or format=png|jpeg|npy|pnm does; \"-\" is standard output.\n"
               "png: bits=8|16, level=0..9. jpeg: quality=1..100, subsample=420|422|444, progressive=0|1,\n"
-              "background=0..255, a gray under alpha. pnm: bits=8|16; .pgm is for gray, .ppm for RGB, .pam for alpha, .pnm for all.\n"
-              "npy keeps shape and dtype. png, jpeg: metadata=none leaves out EXIF, XMP and resolution, not the profile.\n"
-              "The array's white is written as white, one above 255 in 16 bits where the format has them; numbers of data, which has no white,\n"
+              "background=0..255, a gray under alpha. pnm: bits=8|16; .pgm is for gray, .ppm for RGB, .pam for alpha, "
+              ".pnm for all.\n"
+              "npy keeps shape and dtype. png, jpeg: metadata=none leaves out EXIF, XMP and resolution, not the "
+              "profile.\n"
+              "The array's white is written as white, one above 255 in 16 bits where the format has them; numbers of "
+              "data, which has no white,\n"
               "are rounded as they are. range=1 makes 0..1 black to white (png, jpeg, pnm; any range above 0).\n"
-              "All files are opened before any is saved: two saves want two paths, and what was saved cannot be opened after it.",
-              "save(out, \"out.jpg\", quality=95)")
+              "All files are opened before any is saved: two saves want two paths, and what was saved cannot be opened "
+              "after it.",
+              "save(out, \"out.jpg\", quality=95)"),
     STATEMENT("print", "print(value, ...)", "prints values in one line",
               "Numbers and text, arrays of up to 64 elements; larger ones by shape, dtype and white.",
-              "print(width(a), mean(a))")
+              "print(width(a), mean(a))"),
 
-    FORM("make", ip_form_make, "make(width, height, expr, channels=, shape=)", "an array from an expression in x, y, z and c",
+    FORM("make", ip_form_make, "make(width, height, expr, channels=, shape=)",
+         "an array from an expression in x, y, z and c",
          "The result is [height, width] and has the channels of expr: make(256, 64, zip(x, y, 0)).\n"
          "With channels=n it has n, and c counts them. shape=[...], 1 to 4 extents from the first axis on,\n"
          "stands for width, height and channels: make(shape=[5 64 64 1], expr=z).",
-         "make(256, 64, x)", 0, "width", "height", "expr", "channels", "shape")
+         "make(256, 64, x)", 0, "width", "height", "expr", "channels", "shape"),
     FORM("iterate", ip_form_iterate, "iterate(start, count, step, until=, check=1)", "repeats a step",
          "step is an expression in _, the value before it, or a function p -> expr; several values are carried\n"
-         "with (a, b) = iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step, or with check=k after every k-th one, and stops where it holds.\n"
-              "What starts from a number stays one, however long the loop: it never widens what it meets, and is computed in 64 bits (f64 with a\n"
-              "fraction). slice(a, i, i + 1) follows a counter.",
-         "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until", "check")
+         "with (a, b) = iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step, or with check=k after "
+         "every k-th one, and stops where it holds.\n"
+         "What starts from a number stays one, however long the loop: it never widens what it meets, and is "
+         "computed in 64 bits (f64 with a\n"
+         "fraction). slice(a, i, i + 1) follows a counter.",
+         "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until", "check"),
     FORM("reduce", ip_form_reduce, "reduce(array, \"sum\", axis=) or reduce(array, init, function, axis=, keepdims=)",
          "folds an array into one element, or along axes",
-         "sum min max mean prod all any and or xor argmin argmax var std norm, with the parameters of their operations.\n"
+         "sum min max mean prod all any and or xor argmin argmax var std norm, with the parameters of their "
+         "operations.\n"
          "A function (p, q) -> expr must be associative: its order is free; init is its identity.",
-         "reduce(a, 0, (p, q) -> max(p, q))", 3, "array", "init", "function", "axis", "keepdims")
+         "reduce(a, 0, (p, q) -> max(p, q))", 3, "array", "init", "function", "axis", "keepdims"),
     FORM("scan", ip_form_scan, "scan(array, init, function, axis=0, exclusive=false, reverse=false)",
          "folds along an axis and keeps what it passes; with an operator's name it is the operation scan",
          "init is the function's identity. Long lines are folded in blocks, so the function must be associative.",
-         "scan(a, 0, (p, q) -> max(p, q), axis=1)", 3, "array", "init", "function", "axis", "exclusive", "reverse")
+         "scan(a, 0, (p, q) -> max(p, q), axis=1)", 3, "array", "init", "function", "axis", "exclusive", "reverse"),
     FORM("stencil", ip_form_stencil, "stencil(expr, border=replicate, cval=0, outside=)",
          "says what neighbour reads a[dy, dx] find beyond the edges",
          "border is that of the operations. outside=k makes the result k wherever a read falls outside,\n"
          "outside=keep keeps the value that is there. It holds for the reads written in it, not through names.",
-         "stencil(a[0, 1] - a[0, -1], border=wrap)", 1, "expr", "border", "cval", "outside")
+         "stencil(a[0, 1] - a[0, -1], border=wrap)", 1, "expr", "border", "cval", "outside"),
     FORM("around", ip_form_around, "around(array, radius, function, fold=sum, border=replicate, cval=0)",
          "folds what a function makes of each element p and each neighbour q",
-         "function is (p, q, dy, dx) -> expr, or (p, q) -> expr if it needs no distances; those of a volume are dz, dy, dx, of a line dx. q is\n"
-         "array[dy, dx]; radius is one number, or a vector of one for each axis with neighbours, and the centre counts. fold: sum, mean, min, max,\n"
+         "function is (p, q, dy, dx) -> expr, or (p, q) -> expr if it needs no distances; those of a volume are dz, "
+         "dy, dx, of a line dx. q is\n"
+         "array[dy, dx]; radius is one number, or a vector of one for each axis with neighbours, and the centre "
+         "counts. fold: sum, mean, min, max,\n"
          "product.\n"
-         "With \"mean\" it may give a value and its weight, (q, w), for the weighted mean. Other arrays are read as b[dy, dx], neighbours of p\n"
+         "With \"mean\" it may give a value and its weight, (q, w), for the weighted mean. Other arrays are read as "
+         "b[dy, dx], neighbours of p\n"
          "and q as q[0, 1]; border and cval hold for these reads, too. One kernel, and no memory for each neighbour.",
-         "around(a, 2, (p, q, dy, dx) -> (q, exp(-abs(p - q) / 20.0)), \"mean\")", 3, "array", "radius", "function", "fold", "border", "cval")
+         "around(a, 2, (p, q, dy, dx) -> (q, exp(-abs(p - q) / 20.0)), \"mean\")", 3, "array", "radius", "function",
+         "fold", "border", "cval"),
     FORM("fold", ip_form_fold, "fold(values, function, fold=sum)",
          "folds terms that a function makes of numbers, as if they were written out",
-         "values are a vector, a matrix with a row of numbers for each term, or a count n: 0 to n - 1. They stand wherever literals may, as\n"
+         "values are a vector, a matrix with a row of numbers for each term, or a count n: 0 to n - 1. They stand "
+         "wherever literals may, as\n"
          "offsets, sizes and parameters. fold: sum, mean, min, max, product; from the first term to the last.",
-         "fold([-1 0; 1 0; 0 -1; 0 1], (dy, dx) -> abs(a - a[dy, dx]), \"max\")", 2, "values", "function", "fold")
+         "fold([-1 0; 1 0; 0 -1; 0 1], (dy, dx) -> abs(a - a[dy, dx]), \"max\")", 2, "values", "function", "fold"),
     FORM("window", ip_form_window, "window(array, radius, function, border=replicate)",
          "folds what stands within a radius of each element with a function",
-         "radius is one number for the first two axes, or a vector of one for each of the first axes. The function must be\n"
-         "associative and commutative: it folds along one axis after the other. border is that of stencil, but not constant.",
-         "window(a, 2, (p, q) -> max(p, q)) - window(a, 2, (p, q) -> min(p, q))", 3, "array", "radius", "function", "border")
-    FORM("zip", ip_form_zip, "zip(a, b, ...) or zip(r=a, g=b, ...)", "arrays side by side, as the last dimension of one",
+         "radius is one number for the first two axes, or a vector of one for each of the first axes. The function "
+         "must be\n"
+         "associative and commutative: it folds along one axis after the other. border is that of stencil, but not "
+         "constant.",
+         "window(a, 2, (p, q) -> max(p, q)) - window(a, 2, (p, q) -> min(p, q))", 3, "array", "radius", "function",
+         "border"),
+    FORM("zip", ip_form_zip, "zip(a, b, ...) or zip(r=a, g=b, ...)",
+         "arrays side by side, as the last dimension of one",
          "All have one shape, which numbers take too; images of one channel become its channels. Dtypes\n"
          "meet as for operators. It costs no kernel. Named components are read by .r as they were given; what\n"
          "operations make of it has no names.",
-         "zip(lo=a, hi=invert(a)).hi", 0, NULL)
-    FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1, "array")
-    FORM("height", ip_form_extent, "height(array)", "the height as a number", "", "crop(a, 0, 0, 100, height(a))", 1, "array")
+         "zip(lo=a, hi=invert(a)).hi", 0, NULL),
+    FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1,
+         "array"),
+    FORM("height", ip_form_extent, "height(array)", "the height as a number", "", "crop(a, 0, 0, 100, height(a))", 1,
+         "array"),
     FORM("white", ip_form_extent, "white(array)", "the number that is white in an array",
          "Its white or, where it has none, 1 for bool and floats, the maximum of u8 and u16, else 255.",
-         "threshold(a, white(a) / 2)", 1, "array")
-    FORM("channels", ip_form_extent, "channels(array)", "the number of channels", "", "channels(a) == 3", 1, "array")
+         "threshold(a, white(a) / 2)", 1, "array"),
+    FORM("channels", ip_form_extent, "channels(array)", "the number of channels", "", "channels(a) == 3", 1, "array"),
 
     NAMED("x", "x", "the column of each element, from 0, in an element-wise expression or make()", "",
-          "make(256, 64, x + y)")
-    NAMED("y", "y", "the row of each element, from 0", "", "a * (y % 2)")
-    NAMED("z", "z", "the plane of each element of a volume, from 0", "", "volume * (z > 3)")
-    NAMED("c", "c", "the channel of each element, from 0", "", "a * (c == 0)")
-    NAMED("_", "_", "the value before a step of iterate()", "", "iterate(a, 3, blur(_, 1))")
-    NAMED("$1", "$1 ... $9", "the arrays that the caller of imgpar_apply() or SQL's apply() gives", "", "invert($1)")
+          "make(256, 64, x + y)"),
+    NAMED("y", "y", "the row of each element, from 0", "", "a * (y % 2)"),
+    NAMED("z", "z", "the plane of each element of a volume, from 0", "", "volume * (z > 3)"),
+    NAMED("c", "c", "the channel of each element, from 0", "", "a * (c == 0)"),
+    NAMED("_", "_", "the value before a step of iterate()", "", "iterate(a, 3, blur(_, 1))"),
+    NAMED("$1", "$1 ... $9", "the arrays that the caller of imgpar_apply() or SQL's apply() gives", "", "invert($1)"),
     NAMED("[]", "a[dy, dx]", "the neighbour of each element: a read at constant offsets",
-          "Offsets shift the first axes. Beyond the edges: see stencil.", "abs(a[0, 1] - a[0, -1])")
-    NAMED(".", "a.r", "a component of zip(r=..., g=...)", "", "zip(lo=a, hi=a + 1).lo")
-    NAMED("pi", "pi", "3.14159...", "", "sin(x * pi / 180)")
-    NAMED("inf", "inf", "infinity", "", "a == inf")
-    { .info = { sizeof(imgpar_word), "types", "name", "a + b", "the result types of operators, as a table", types_table, "a + b" } },
-    NAMED("nan", "nan", "not a number", "", "cast(nan, f32)")
+          "Offsets shift the first axes. Beyond the edges: see stencil.", "abs(a[0, 1] - a[0, -1])"),
+    NAMED(".", "a.r", "a component of zip(r=..., g=...)", "", "zip(lo=a, hi=a + 1).lo"),
+    NAMED("pi", "pi", "3.14159...", "", "sin(x * pi / 180)"),
+    NAMED("inf", "inf", "infinity", "", "a == inf"),
+    { .info = { sizeof(imgpar_word), "types", "name", "a + b", "the result types of operators, as a table", types_table,
+                "a + b" } },
+    NAMED("nan", "nan", "not a number", "", "cast(nan, f32)"),
 };
 enum { N_WORDS = sizeof words / sizeof *words };
 
-const ip_word *ip_word_at(size_t index)
-{
-    return index < N_WORDS ? &words[index] : NULL;
-}
+const ip_word *ip_word_at(size_t index) { return index < N_WORDS ? &words[index] : NULL; }
 
 const ip_word *ip_word_find(const char *name)
 {
@@ -130,10 +154,7 @@ const ip_word *ip_word_find(const char *name)
     return NULL;
 }
 
-bool ip_is_form(const char *name)
-{
-    return ip_form_find(name) != NULL;
-}
+bool ip_is_form(const char *name) { return ip_form_find(name) != NULL; }
 
 ip_form ip_form_find(const char *name)
 {
@@ -143,10 +164,7 @@ ip_form ip_form_find(const char *name)
 
 /* ---- public ------------------------------------------------------------------------- */
 
-IMGPAR_API size_t imgpar_word_count(void)
-{
-    return N_WORDS + IP_N_OPERATORS;
-}
+IMGPAR_API size_t imgpar_word_count(void) { return N_WORDS + IP_N_OPERATORS; }
 
 IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out)
 {
@@ -155,8 +173,12 @@ IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out)
     const ip_operator_facts *facts = &ip_operators[index - N_WORDS];
     const imgpar_op_info *row = &ip_op_find_symbol(facts->symbol, facts->n_operands)->info;
     const bool is_choice = facts->n_operands == 3;
-    const imgpar_word word = { .struct_size = sizeof word, .name = facts->symbol, .category = "operator", .summary = row->summary,
-                               .help = row->formula, .usage = is_choice ? "cond ? yes : no" : row->example,
+    const imgpar_word word = { .struct_size = sizeof word,
+                               .name = facts->symbol,
+                               .category = "operator",
+                               .summary = row->summary,
+                               .help = row->formula,
+                               .usage = is_choice ? "cond ? yes : no" : row->example,
                                .example = is_choice ? "a > 128 ? a : 0" : row->example };
     return !ip_struct_out(out, &word, "word", "out", NULL);
 }

@@ -21,7 +21,8 @@ typedef struct ip_word {
 const ip_word *ip_word_find(const char *name);
 /* Is it a form, which no function may redefine? */
 bool ip_is_form(const char *name);
-/* What is here what an operation, a name or a member of this name is in NumPy, OpenCV and others; NULL: none with another name. */
+/* What is here what an operation, a name or a member of this name is in NumPy, OpenCV and others; NULL: none with
+ * another name. */
 const char *ip_operation_elsewhere(const char *name);
 const char *ip_name_elsewhere(const char *name);
 const char *ip_member_elsewhere(const char *name);

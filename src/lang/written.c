@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of the table that are written in the language (ops/written.def): the row's formula is its program. What a call gives
- * is what the text gives, so such a row fuses, and computes in strips and on every device, as if the user had written it.
+ * Rows of the table that are written in the language (ops/written.def): the row's formula is its program. What a call
+ * gives is what the text gives, so such a row fuses, and computes in strips and on every device, as if the user had
+ * written it.
  *
  *     NAME(a, size=5)  ->  names of inputs and parameters, and what is said of the first input, in a scope
  *                      ->  the formula, parsed and evaluated
  *
- * A mistake in a formula would show at its first call, in any test: nothing is checked beforehand. What fails is the call's
- * fault, so a message names the row and no place in its text.
+ * A mistake in a formula would show at its first call, in any test: nothing is checked beforehand. What fails is the
+ * call's fault, so a message names the row and no place in its text.
  */
 #include "base/dtype.h"
 #include "base/str.h"
@@ -67,7 +68,8 @@ static void bind_arguments(names *to, const imgpar_array *call)
     for (int k = 0; k < info->n_params; k++) {
         const imgpar_op_param *p = info->params[k];
         bool is_word = ip_param_kind_of(p) == IP_PARAM_CHOICE;
-        bind(to, p->name, is_word ? word(to, p->choices, (int)call->params[k].number) : number_of(call, p, &call->params[k]));
+        bind(to, p->name,
+             is_word ? word(to, p->choices, (int)call->params[k].number) : number_of(call, p, &call->params[k]));
     }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Normal numbers of mean 0 and deviation 1 from pairs of random words (Box, Muller: A Note on the Generation of Random
- * Normal Deviates, 1958): radius sqrt(-2 log(u)), u = (first + 1/2) / 2^32, and the cosine of 2 pi second / 2^32, or its sine.
+ * Normal Deviates, 1958): radius sqrt(-2 log(u)), u = (first + 1/2) / 2^32, and the cosine of 2 pi second / 2^32, or
+ * its sine.
  *
  * Logarithm, sine and cosine are written out: a device's own take ten times as long where they are calls that no loop
  * over a row is vectorised with, and words need no reduction of large angles.

@@ -30,10 +30,7 @@ static imgpar_array *finish(imgpar_context *ctx, imgpar_array *takes, const ip_e
     return ip_array_error(ctx, err->status, err->message);
 }
 
-static imgpar_array *no_memory(void)
-{
-    return ip_array_error(NULL, IMGPAR_E_HOST_MEMORY, "out of host memory");
-}
+static imgpar_array *no_memory(void) { return ip_array_error(NULL, IMGPAR_E_HOST_MEMORY, "out of host memory"); }
 
 /* ---- arguments to inputs and parameters ------------------------------------------------ */
 
@@ -111,7 +108,8 @@ static imgpar_status fill_params(imgpar_array *node, const ip_arg *args, const i
             if (ip_type_count(&args[at].array->type) != 1) {
                 char shape[96];
                 return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is an array of shape %s; it must have one element",
-                               ip_op_label(node->op), info->params[k]->name, ip_shape_text(&args[at].array->type, shape));
+                               ip_op_label(node->op), info->params[k]->name,
+                               ip_shape_text(&args[at].array->type, shape));
             }
             node->params[k].input = next_input;
             node->inputs[next_input++] = ip_array_hold(args[at].array);
@@ -133,7 +131,8 @@ static imgpar_status agree_on_context(imgpar_context **ctx, const ip_op *op, con
         if (args[k].array->ctx != *ctx)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: its arrays belong to different contexts", ip_op_label(op));
     }
-    return *ctx ? ip_context_check(*ctx, err) : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the context is NULL", ip_op_label(op));
+    return *ctx ? ip_context_check(*ctx, err)
+                : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the context is NULL", ip_op_label(op));
 }
 
 /* Complex numbers where the row takes none. */
@@ -157,7 +156,8 @@ static imgpar_array *typed_node(imgpar_context *ctx, const ip_op *op, const ip_a
         n_lazy += at >= 0 && is_lazy_array(&args[at]);
     }
     imgpar_array *node = ip_array_new(ctx, op, op->info.n_inputs + n_lazy);
-    if (node && !fill_inputs(node, args, &bound, err) && !fill_params(node, args, &bound, err) && !refuse_complex(node, err)) {
+    if (node && !fill_inputs(node, args, &bound, err) && !fill_params(node, args, &bound, err) &&
+        !refuse_complex(node, err)) {
         bool changed = false;
         node->range = (ip_range){ -INFINITY, INFINITY };
         if (!op->infer(node, err) && !ip_white_meet(node, &changed, err) && changed) op->infer(node, err);
@@ -185,7 +185,8 @@ static imgpar_array *with_white(const imgpar_array *call, imgpar_array *result)
     ip_type wanted = result->type;
     ip_white_infer(call, &wanted);
     if (wanted.white == result->type.white && wanted.is_mask == result->type.is_mask) return result;
-    ip_arg args[] = { ip_arg_array(result), { .name = "white", .kind = IP_ARG_NUMBER, .number = wanted.white },
+    ip_arg args[] = { ip_arg_array(result),
+                      { .name = "white", .kind = IP_ARG_NUMBER, .number = wanted.white },
                       { .name = "mask", .kind = IP_ARG_BOOL, .number = wanted.is_mask } };
     imgpar_array *told = ip_build(call->ctx, ip_op_find("set_white"), args, 3);
     imgpar_array_release(result);
@@ -282,7 +283,9 @@ imgpar_array *ip_build_placeholder(imgpar_context *ctx, const ip_type *type)
 
 static ip_type loop_value_type(bool fractional)
 {
-    return (ip_type){ .dtype = fractional ? IMGPAR_F64 : IMGPAR_I64, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } };
+    return (ip_type){
+        .dtype = fractional ? IMGPAR_F64 : IMGPAR_I64, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 }
+    };
 }
 
 imgpar_array *ip_build_loop_start(imgpar_context *ctx, double value, bool fractional)
@@ -345,8 +348,10 @@ static imgpar_array *fold_node(imgpar_context *ctx, const char *row, imgpar_arra
     const char *rule = NULL;
     for (int k = 0; k < 4; k++)
         if (!inputs[k]->op) return imgpar_array_retain(inputs[k]);
-    if (ip_type_is_complex(&a->type)) rule = "would fold complex numbers, which only sum and mean do";
-    else if (body->type.dtype != a->type.dtype) rule = "gives another dtype than the elements have";
+    if (ip_type_is_complex(&a->type))
+        rule = "would fold complex numbers, which only sum and mean do";
+    else if (body->type.dtype != a->type.dtype)
+        rule = "gives another dtype than the elements have";
     if (ip_type_count(&body->type) != 1) rule = "gives more than one element";
     if (rule) {
         char message[128];
@@ -365,14 +370,18 @@ imgpar_array *ip_build_fold(imgpar_context *ctx, imgpar_array *a, double init, i
                             imgpar_array *body)
 {
     imgpar_array *const inputs[] = { a, p, q, body };
-    ip_type type = { .dtype = a->type.dtype, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 },
-                     .white = body->type.white, .is_mask = body->type.is_mask };
+    ip_type type = { .dtype = a->type.dtype,
+                     .space = IMGPAR_SPACE_DATA,
+                     .rank = 1,
+                     .shape = { 1 },
+                     .white = body->type.white,
+                     .is_mask = body->type.is_mask };
     imgpar_array *node = fold_node(ctx, "fold", inputs, init, &type);
     return node->op ? complete(node) : node;
 }
 
-imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double init, const ip_scan_options *options, imgpar_array *p,
-                                 imgpar_array *q, imgpar_array *body)
+imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double init, const ip_scan_options *options,
+                                 imgpar_array *p, imgpar_array *q, imgpar_array *body)
 {
     imgpar_array *const inputs[] = { a, p, q, body };
     ip_error err = { .status = IMGPAR_OK };

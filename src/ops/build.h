@@ -43,8 +43,8 @@ bool ip_is_near(const char *name, const char *other);
 /* Names, kinds and ranges of a call, without looking at arrays' types. Messages start with the op's name.
  * *bad_arg (may be NULL) gets the index of the argument at fault, or -1. */
 imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad_arg, ip_error *err);
-/* What the row says of the type of a call that ip_check_call() accepts, where that depends on nothing else: of rows without
- * inputs, all of whose arguments are known. IMGPAR_OK for all other calls. */
+/* What the row says of the type of a call that ip_check_call() accepts, where that depends on nothing else: of rows
+ * without inputs, all of whose arguments are known. IMGPAR_OK for all other calls. */
 imgpar_status ip_check_type(const ip_op *op, const ip_arg *args, int n, ip_error *err);
 /* A new array, an error array on any failure. The first error among array arguments is passed on. */
 imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n);
@@ -61,8 +61,8 @@ imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *t
                               ip_metadata *takes_metadata);
 /* A placeholder of the given type, for loop bodies. */
 imgpar_array *ip_build_placeholder(imgpar_context *ctx, const ip_type *type);
-/* A literal that a loop's carried value starts from, in the widest dtype, and the placeholder of such a value, which bends (array.h);
- * its range where that is known, else NULL. */
+/* A literal that a loop's carried value starts from, in the widest dtype, and the placeholder of such a value, which
+ * bends (array.h); its range where that is known, else NULL. */
 imgpar_array *ip_build_loop_start(imgpar_context *ctx, double value, bool fractional);
 imgpar_array *ip_build_loop_value(imgpar_context *ctx, bool fractional, const ip_range *range);
 /* n projections of a loop into out[] (new arrays; all error arrays on failure). Borrows everything.
@@ -77,9 +77,12 @@ imgpar_array *ip_build_fold(imgpar_context *ctx, imgpar_array *a, double init, i
                             imgpar_array *body);
 
 /* The same for a scan along axis (its row's params); the result has a's shape. */
-typedef struct ip_scan_options { int axis; bool exclusive, reverse; } ip_scan_options;
-imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double init, const ip_scan_options *options, imgpar_array *p,
-                                 imgpar_array *q, imgpar_array *body);
+typedef struct ip_scan_options {
+    int axis;
+    bool exclusive, reverse;
+} ip_scan_options;
+imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double init, const ip_scan_options *options,
+                                 imgpar_array *p, imgpar_array *q, imgpar_array *body);
 
 /* A coordinate (axis: dim 0..3 = z y x c) as an i32 array of the given shape (dtype ignored). */
 imgpar_array *ip_build_coordinate(imgpar_context *ctx, int dim, const ip_type *shape);

@@ -15,15 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *ip_op_label(const ip_op *op)
-{
-    return op->symbol && op->flags & IP_OP_HIDDEN ? op->symbol : op->info.name;
-}
+const char *ip_op_label(const ip_op *op) { return op->symbol && op->flags & IP_OP_HIDDEN ? op->symbol : op->info.name; }
 
-bool ip_param_is_auto(const imgpar_op_param *p)
-{
-    return p->default_text && strcmp(p->default_text, "auto") == 0;
-}
+bool ip_param_is_auto(const imgpar_op_param *p) { return p->default_text && strcmp(p->default_text, "auto") == 0; }
 
 bool ip_arg_is_number(const ip_arg *arg, double *value)
 {
@@ -53,7 +47,8 @@ static int slot_find(const ip_op *op, const char *name)
 /* "a, sigma, border", or "no arguments". */
 static const char *slot_list(const ip_op *op, char *buf, size_t size)
 {
-    size_t used = (size_t)snprintf(buf, size, slot_count(op) ? "%s" : "no arguments", slot_count(op) ? slot_name(op, 0) : "");
+    size_t used =
+        (size_t)snprintf(buf, size, slot_count(op) ? "%s" : "no arguments", slot_count(op) ? slot_name(op, 0) : "");
     for (int k = 1; k < slot_count(op) && used < size; k++)
         used += (size_t)snprintf(buf + used, size - used, ", %s", slot_name(op, k));
     return buf;
@@ -99,7 +94,9 @@ static int word_index(const char *words, const char *word)
     return -1;
 }
 
-static const struct { const char *alias, *word; } border_aliases[] = {
+static const struct {
+    const char *alias, *word;
+} border_aliases[] = {
     { "nearest", "replicate" }, { "clamp", "replicate" }, { "edge", "replicate" }, { "symmetric", "reflect" },
     { "circular", "wrap" },     { "periodic", "wrap" },   { "zero", "constant" },
 };
@@ -126,8 +123,10 @@ static imgpar_status check_choice(const ip_op *op, const imgpar_op_param *p, con
     if (arg->unknown && arg->kind != IP_ARG_TEXT) return IMGPAR_OK;
     if (ip_choice_of(p, arg) >= 0) return IMGPAR_OK;
     if (arg->kind == IP_ARG_TEXT && arg->text && strcmp(p->name, "border") == 0 && strcmp(arg->text, "mirror") == 0)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: border=mirror may mean reflect (ba|abcd|dc) or reflect101 "
-                                               "(cb|abcd|cb); write one of these", label);
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "%s: border=mirror may mean reflect (ba|abcd|dc) or reflect101 "
+                       "(cb|abcd|cb); write one of these",
+                       label);
     char words[160];
     size_t used = 0;
     for (const char *c = p->choices; *c && used + 3 < sizeof words; c++) {
@@ -166,12 +165,14 @@ static imgpar_status check_number(const ip_op *op, const imgpar_op_param *p, dou
 }
 
 /* Numbers of axes. */
-static imgpar_status check_wholes(const ip_op *op, const imgpar_op_param *p, const double *numbers, int n, ip_error *err)
+static imgpar_status check_wholes(const ip_op *op, const imgpar_op_param *p, const double *numbers, int n,
+                                  ip_error *err)
 {
     const char *label = ip_op_label(op);
     char text[32], limit[32];
     if (n > IP_MAX_AXES)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %d elements; there are up to %d axes", label, p->name, n, IP_MAX_AXES);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %d elements; there are up to %d axes", label, p->name, n,
+                       IP_MAX_AXES);
     for (int k = 0; k < n; k++) {
         ip_number_text(numbers[k], text);
         if (numbers[k] != floor(numbers[k]))
@@ -194,8 +195,8 @@ static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, con
     if (!arg->numbers || arg->rows < 1 || arg->cols < 1)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has no elements", label, p->name);
     if (!is_matrix && arg->rows != 1 && arg->cols != 1)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is a matrix of %d rows and %d columns; it must be a vector", label,
-                       p->name, arg->rows, arg->cols);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is a matrix of %d rows and %d columns; it must be a vector",
+                       label, p->name, arg->rows, arg->cols);
     if (has_rule(p, "odd") && (arg->rows % 2 == 0 || arg->cols % 2 == 0)) {
         if (is_matrix)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is %dx%d; both sides must be odd", label, p->name, arg->rows,
@@ -205,7 +206,8 @@ static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, con
     }
     for (int k = 0; k < arg->rows * arg->cols; k++)
         if (!isfinite(arg->numbers[k]))
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has an element that is not finite; select(mask, nan, a) makes some", label, p->name);
+            return ip_fail(err, IMGPAR_E_ARGUMENT,
+                           "%s: %s has an element that is not finite; select(mask, nan, a) makes some", label, p->name);
     return has_rule(p, "whole") ? check_wholes(op, p, arg->numbers, arg->rows * arg->cols, err) : IMGPAR_OK;
 }
 
@@ -231,11 +233,12 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     }
     if (arg->unknown && arg->kind != IP_ARG_TEXT && arg->kind != IP_ARG_MATRIX) return IMGPAR_OK;
     if (ip_arg_is_number(arg, &value)) return check_number(op, p, value, err);
-    if (arg->kind == IP_ARG_TEXT && arg->text && ip_param_is_auto(p) && strcmp(arg->text, "auto") == 0) return IMGPAR_OK;
+    if (arg->kind == IP_ARG_TEXT && arg->text && ip_param_is_auto(p) && strcmp(arg->text, "auto") == 0)
+        return IMGPAR_OK;
     const char *article = kind == IP_PARAM_INTEGER ? "an" : "a";
     if (arg->kind == IP_ARG_TEXT)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=\"%.60s\" is not %s %s", label, p->name, arg->text ? arg->text : "",
-                       article, p->type);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=\"%.60s\" is not %s %s", label, p->name,
+                       arg->text ? arg->text : "", article, p->type);
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s%s", label, p->name, article, p->type,
                    arg->kind == IP_ARG_MATRIX && !is_list ? ", not a list of numbers" : "");
 }
@@ -289,21 +292,26 @@ static imgpar_status check_rule(const ip_op *op, const ip_arg *args, const ip_bo
     }
     if (strcmp(sign, "!=") == 0)
         return count_number(op, param_a, args, bound, ip_parse_number(second, NULL)) == 0
-                   ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must not be %s", label, first, second);
+                   ? IMGPAR_OK
+                   : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must not be %s", label, first, second);
     if (strcmp(sign, "once") == 0)
         return count_number(op, param_a, args, bound, ip_parse_number(second, NULL)) <= 1
-                   ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %s more than once", label, first, second);
+                   ? IMGPAR_OK
+                   : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %s more than once", label, first, second);
     if (!param_value(op, param_a, args, bound, &a)) return IMGPAR_OK;
     if (!param_value(op, param_b, args, bound, &b)) return IMGPAR_OK;
     if (strcmp(sign, "or") == 0)
-        return a != 0 || b != 0 ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s or %s is needed", label, first, second);
+        return a != 0 || b != 0 ? IMGPAR_OK
+                                : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s or %s is needed", label, first, second);
     if (strcmp(sign, "<") == 0)
-        return a < b ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%g is not below %s=%g", label, first, a, second, b);
+        return a < b ? IMGPAR_OK
+                     : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%g is not below %s=%g", label, first, a, second, b);
     return a <= b ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%g is above %s=%g", label, first, a, second, b);
 }
 
 /* border=zero is border=constant with the value 0, which cval must not contradict. */
-static imgpar_status check_zero_border(const ip_op *op, const ip_arg *args, const ip_bound *bound, int *bad_arg, ip_error *err)
+static imgpar_status check_zero_border(const ip_op *op, const ip_arg *args, const ip_bound *bound, int *bad_arg,
+                                       ip_error *err)
 {
     double value;
     int border = param_index(op, "border"), cval = param_index(op, "cval");
@@ -324,8 +332,9 @@ static imgpar_status check_input(const ip_op *op, int slot, const ip_arg *arg, i
     if (is_number && (op->flags & IP_OP_ELEMENTWISE)) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be an array, not %s%s", ip_op_label(op),
                    op->info.input_names[slot], words[arg->kind],
-                   arg->kind == IP_ARG_TEXT ? "; open(\"FILE\") gives a file's image"
-                   : arg->kind == IP_ARG_MATRIX ? "; numbers([1 2 3]) is one" : "");
+                   arg->kind == IP_ARG_TEXT     ? "; open(\"FILE\") gives a file's image"
+                   : arg->kind == IP_ARG_MATRIX ? "; numbers([1 2 3]) is one"
+                                                : "");
 }
 
 imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad_arg, ip_error *err)

@@ -8,7 +8,9 @@
 enum { IP_MAX_SLOTS = 16 }; /* inputs and parameters of a row */
 
 /* The argument of each input, then of each parameter, by index; -1: not given. */
-typedef struct ip_bound { int arg[IP_MAX_SLOTS]; } ip_bound;
+typedef struct ip_bound {
+    int arg[IP_MAX_SLOTS];
+} ip_bound;
 
 imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *bound, int *bad_arg, ip_error *err);
 /* What the row is called in messages: its symbol, if it has one. */

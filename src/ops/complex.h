@@ -12,7 +12,9 @@
 #include "ops/build.h"
 #include "ops/lower.h"
 
-typedef struct ip_complex { ip_expr *re, *im; } ip_complex; /* f32; im NULL: a real number */
+typedef struct ip_complex {
+    ip_expr *re, *im;
+} ip_complex; /* f32; im NULL: a real number */
 
 /* In a stage that holds a node of complex64: which part of its number an element is, i32: 0 real, 1 imaginary. */
 ip_expr *ip_complex_part(ip_lower *l);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linear rows (IP_OP_LINEAR) of complex numbers, made of the same row on real ones: f(a + b i) = f(a) + f(b) i, and of two
- * complex inputs, in each of which the row is linear, the product's four terms. What a row adds besides, the value
+ * Linear rows (IP_OP_LINEAR) of complex numbers, made of the same row on real ones: f(a + b i) = f(a) + f(b) i, and of
+ * two complex inputs, in each of which the row is linear, the product's four terms. What a row adds besides, the value
  * beyond a border or an offset, is real: the imaginary part's call has 0 for it.
  */
 #include "ops/check.h"
@@ -23,12 +23,15 @@ static bool adds_a_number(const ip_op *op, const ip_arg *args, int k)
 {
     const imgpar_op_info *info = &op->info;
     int param = k - info->n_inputs;
-    const char *name = args[k].name ? args[k].name : param >= 0 && param < info->n_params ? info->params[param]->name : "";
+    const char *name = args[k].name                           ? args[k].name
+                       : param >= 0 && param < info->n_params ? info->params[param]->name
+                                                              : "";
     return strcmp(name, "cval") == 0 || strcmp(name, "offset") == 0;
 }
 
 /* The call with parts of its complex arguments; parts[i] is "real" or "imag". */
-static imgpar_array *of_parts(ip_making *m, const ip_arg *args, int n, const int *at, int n_at, const char *const parts[2])
+static imgpar_array *of_parts(ip_making *m, const ip_arg *args, int n, const int *at, int n_at,
+                              const char *const parts[2])
 {
     const ip_op *op = m->call->op;
     ip_arg real_args[IP_MAX_SLOTS];
@@ -51,7 +54,8 @@ imgpar_array *ip_complex_linear(const imgpar_array *call, const ip_arg *args, in
         second = of_parts(&m, args, n, at, n_at, im);
     } else {
         first = ip_make_pair(&m, "minus", first, of_parts(&m, args, n, at, n_at, im));
-        second = ip_make_pair(&m, "plus", of_parts(&m, args, n, at, n_at, cross[0]), of_parts(&m, args, n, at, n_at, cross[1]));
+        second = ip_make_pair(&m, "plus", of_parts(&m, args, n, at, n_at, cross[0]),
+                              of_parts(&m, args, n, at, n_at, cross[1]));
     }
     return ip_made(&m, ip_make_pair(&m, "complex", first, second));
 }

@@ -14,7 +14,8 @@ enum { C = 3 };
 static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
 static ip_expr *number(ip_lower *l, imgpar_dtype dtype, double v) { return ip_x_number(l->ir, dtype, v); }
 
-/* ---- the rule of a call ------------------------------------------------------------------------------------------- */
+/* ---- the rule of a call
+ * ------------------------------------------------------------------------------------------- */
 
 static int64_t channels_of(const ip_type *type)
 {
@@ -32,7 +33,9 @@ bool ip_type_has_alpha(const ip_type *type)
 static ip_alpha rule_of_row(const ip_op *op)
 {
     const char *word = op->info.alpha ? op->info.alpha : "";
-    static const char *const words[] = { [IP_ALPHA_STAYS] = "stays", [IP_ALPHA_WEIGHS] = "weighs", [IP_ALPHA_BLENDS] = "blends" };
+    static const char *const words[] = {
+        [IP_ALPHA_STAYS] = "stays", [IP_ALPHA_WEIGHS] = "weighs", [IP_ALPHA_BLENDS] = "blends"
+    };
     for (int k = IP_ALPHA_STAYS; k <= IP_ALPHA_BLENDS; k++)
         if (strncmp(word, words[k], strlen(words[k])) == 0) return (ip_alpha)k;
     return IP_ALPHA_CHANNEL; /* or lower() knows */
@@ -74,8 +77,9 @@ double ip_convolution_gain(const imgpar_array *node)
 {
     double magnitude;
     const ip_param *matrix = find_param(node, "matrix");
-    double gain = matrix ? sum_of(matrix, &magnitude)
-                         : sum_of(ip_param_get(node, "column"), &magnitude) * sum_of(ip_param_get(node, "row"), &magnitude);
+    double gain =
+        matrix ? sum_of(matrix, &magnitude)
+               : sum_of(ip_param_get(node, "column"), &magnitude) * sum_of(ip_param_get(node, "row"), &magnitude);
     return gain / ip_param_number(node, "scale");
 }
 
@@ -110,7 +114,8 @@ static bool has_columns(const imgpar_array *node)
 /* A picture times or over a number that makes another white of it, as a / 255 does: alpha goes along. */
 static bool changes_white(const imgpar_array *node, const imgpar_array *a)
 {
-    bool is_factor = node->op->flags & IP_OP_OPERATOR && (node->op->variant == IP_FN_MUL || node->op->variant == IP_FN_DIV);
+    bool is_factor =
+        node->op->flags & IP_OP_OPERATOR && (node->op->variant == IP_FN_MUL || node->op->variant == IP_FN_DIV);
     return is_factor && node->op->info.n_inputs == 2 && node->type.white > 0 && node->type.white != a->type.white &&
            (ip_array_is_number(node->inputs[0], NULL, NULL) || ip_array_is_number(node->inputs[1], NULL, NULL));
 }
@@ -124,15 +129,17 @@ static bool stays(const imgpar_array *node)
     if (many_channels(node, &first) != 1 || has_columns(node)) return false;
     const ip_type *a = &node->inputs[first]->type;
     if (changes_white(node, node->inputs[first])) return false;
-    return channels_of(a) == channels_of(&node->type) && !ip_type_is_complex(a) && !(a->alpha_is_number && node->op->flags & IP_OP_ELEMENTWISE);
+    return channels_of(a) == channels_of(&node->type) && !ip_type_is_complex(a) &&
+           !(a->alpha_is_number && node->op->flags & IP_OP_ELEMENTWISE);
 }
 
 /* Two pictures with alpha, and nothing else that has channels. */
 static bool blends(const imgpar_array *node)
 {
     int first = 0;
-    return many_channels(node, &first) == 2 && first == 0 && channels_of(&node->inputs[1]->type) > 1 && !has_word(node, "alpha", "channel") &&
-           ip_type_has_alpha(&node->inputs[0]->type) && ip_type_has_alpha(&node->inputs[1]->type);
+    return many_channels(node, &first) == 2 && first == 0 && channels_of(&node->inputs[1]->type) > 1 &&
+           !has_word(node, "alpha", "channel") && ip_type_has_alpha(&node->inputs[0]->type) &&
+           ip_type_has_alpha(&node->inputs[1]->type);
 }
 
 static bool weighs(const imgpar_array *node)
@@ -153,7 +160,8 @@ ip_alpha ip_alpha_of(const imgpar_array *node)
     return IP_ALPHA_CHANNEL;
 }
 
-/* What infer() says of values holds for channels alike: alpha that stays has its picture's, and means by alpha may be anything. */
+/* What infer() says of values holds for channels alike: alpha that stays has its picture's, and means by alpha may be
+ * anything. */
 static void widen_range(imgpar_array *node)
 {
     int first = 0;
@@ -171,7 +179,8 @@ void ip_alpha_infer(imgpar_array *node)
 {
     int first;
     widen_range(node);
-    bool is_number = node->type.alpha_is_number || (rule_of_row(node->op) == IP_ALPHA_STAYS && many_channels(node, &first) > 1);
+    bool is_number =
+        node->type.alpha_is_number || (rule_of_row(node->op) == IP_ALPHA_STAYS && many_channels(node, &first) > 1);
     for (int k = 0; k < node->op->info.n_inputs; k++)
         is_number = is_number || (node->inputs[k]->type.alpha_is_number && channels_of(&node->inputs[k]->type) > 1);
     node->type.alpha_is_number = is_number && ip_type_has_alpha(&node->type);
@@ -182,7 +191,8 @@ static ip_expr *as_float(ip_lower *l, imgpar_dtype f, ip_expr *x)
     return ip_x_cast(l->ir, f, x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x);
 }
 
-/* ---- alpha stays -------------------------------------------------------------------------------------------------- */
+/* ---- alpha stays
+ * -------------------------------------------------------------------------------------------------- */
 
 /* What lower() made of the node, but with its picture's alpha. */
 static ip_stage *with_alpha_of_input(ip_lower *l)
@@ -205,7 +215,8 @@ static ip_stage *with_alpha_of_input(ip_lower *l)
     return s;
 }
 
-/* ---- weighted means ----------------------------------------------------------------------------------------------- */
+/* ---- weighted means
+ * ----------------------------------------------------------------------------------------------- */
 
 void ip_coverage_pass(ip_lower *l, double least)
 {
@@ -375,7 +386,8 @@ static ip_stage *weighed_by_alpha(ip_lower *l)
     return plain ? quotients(l, &coverage, sums, plain) : NULL;
 }
 
-/* ---- two pictures ------------------------------------------------------------------------------------------------- */
+/* ---- two pictures
+ * ------------------------------------------------------------------------------------------------- */
 
 ip_expr *ip_lower_blended(ip_lower *l, ip_expr *plain, ip_expr *const shares[2])
 {
@@ -384,13 +396,15 @@ ip_expr *ip_lower_blended(ip_lower *l, ip_expr *plain, ip_expr *const shares[2])
     for (int k = 0; k < 2; k++) {
         double full = ip_alpha_full(l->node->inputs[k]);
         ip_expr *alpha = as_float(l, f, element(l, l->in[k], l->dims, l->dims[C] - 1));
-        ip_expr *weight = binary(l, IP_X_MUL, shares[k], alpha), *is_opaque = binary(l, IP_X_LE, number(l, f, full), alpha);
+        ip_expr *weight = binary(l, IP_X_MUL, shares[k], alpha),
+                *is_opaque = binary(l, IP_X_LE, number(l, f, full), alpha);
         ip_expr *product = binary(l, IP_X_MUL, weight, as_float(l, f, element(l, l->in[k], l->dims, OWN)));
         sum = sum ? binary(l, IP_X_ADD, sum, product) : product;
         weights = weights ? binary(l, IP_X_ADD, weights, weight) : weight;
         are_opaque = are_opaque ? binary(l, IP_X_AND, are_opaque, is_opaque) : is_opaque;
     }
-    ip_expr *zero = number(l, f, 0), *mean = ip_x_select(l->ir, binary(l, IP_X_LT, zero, weights), binary(l, IP_X_DIV, sum, weights), zero);
+    ip_expr *zero = number(l, f, 0),
+            *mean = ip_x_select(l->ir, binary(l, IP_X_LT, zero, weights), binary(l, IP_X_DIV, sum, weights), zero);
     ip_expr *is_plain = binary(l, IP_X_OR, ip_lower_is_alpha(l), are_opaque);
     return ip_x_select(l->ir, is_plain, ip_lower_convert(l, l->dtype, plain), ip_lower_convert(l, l->dtype, mean));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happens to alpha, the last of 2 or 4 channels of a picture: its share of the pixel that is covered. A row says by its rule
- * (ip_alpha) how it treats alpha; what that does is written here, once for all rows. Arrays of space data are no pictures and have no alpha.
+ * What happens to alpha, the last of 2 or 4 channels of a picture: its share of the pixel that is covered. A row says
+ * by its rule (ip_alpha) how it treats alpha; what that does is written here, once for all rows. Arrays of space data
+ * are no pictures and have no alpha.
  *
  * Note [Weighing by alpha]
  * The mean of pixels p with the weights w is, where alpha counts, sum(w alpha colour) / sum(w alpha). The row's own
@@ -34,13 +35,14 @@
 
 /* While the passes of a weighted mean run over colours that are multiplied by alpha. */
 typedef struct ip_coverage {
-    double full;            /* alpha of an opaque pixel */
-    double opaque;          /* what the passes so far made of it, at least */
-    ip_expr *weight;        /* the sum of alpha where a channel's is not that of its pixel; NULL: that of the pixel */
-    ip_expr *is_opaque;     /* where no pixel that is read lets anything through; NULL: where the sum of alpha is `opaque` */
-    double gain, offset;    /* the row's result is mean times gain plus offset */
-    bool plain_differs;     /* the row makes opaque pixels from other values than these */
-    bool is_whole;          /* sums are exact, of `count` pixels */
+    double full;     /* alpha of an opaque pixel */
+    double opaque;   /* what the passes so far made of it, at least */
+    ip_expr *weight; /* the sum of alpha where a channel's is not that of its pixel; NULL: that of the pixel */
+    /* where no pixel that is read lets anything through; NULL: where the sum of alpha is `opaque` */
+    ip_expr *is_opaque;
+    double gain, offset; /* the row's result is mean times gain plus offset */
+    bool plain_differs;  /* the row makes opaque pixels from other values than these */
+    bool is_whole;       /* sums are exact, of `count` pixels */
     int64_t count;
 } ip_coverage;
 
@@ -66,8 +68,8 @@ ip_stage *ip_lower_row(ip_lower *l);
 /* The sum of a convolution's weights over its scale; 0 where it is a difference. */
 double ip_convolution_gain(const imgpar_array *node);
 
-/* Of a call that BLENDS inputs 0 and 1: their elements weighted by share and alpha, 0 where neither has any; plain, which is what becomes of
- * opaque ones and of alpha. Of l->dtype. */
+/* Of a call that BLENDS inputs 0 and 1: their elements weighted by share and alpha, 0 where neither has any; plain,
+ * which is what becomes of opaque ones and of alpha. Of l->dtype. */
 ip_expr *ip_lower_blended(ip_lower *l, ip_expr *plain, ip_expr *const shares[2]);
 
 /* For the makers of passes: input 0, or while colours are multiplied by alpha what takes its place. Of floats, where
@@ -78,7 +80,9 @@ ip_stage *ip_coverage_whole(ip_lower *l, int64_t count);
 /* For the makers of passes: a pass makes at least `least` of a constant l->coverage->opaque. */
 void ip_coverage_pass(ip_lower *l, double least);
 /* cval as it is beyond the edges: in a colour and in alpha. They differ where colours are multiplied by alpha. */
-typedef struct ip_outside { double colour, alpha; } ip_outside;
+typedef struct ip_outside {
+    double colour, alpha;
+} ip_outside;
 ip_outside ip_lower_outside(ip_lower *l);
 /* Both as one expression of dtype. */
 ip_expr *ip_lower_outside_value(ip_lower *l, imgpar_dtype dtype, ip_outside outside);

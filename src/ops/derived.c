@@ -31,16 +31,28 @@ imgpar_array *ip_make_pair(ip_making *m, const char *row, imgpar_array *a, imgpa
     return ip_make(m, row, 2, (ip_arg[]){ ip_arg_array(a), ip_arg_array(b) });
 }
 
-imgpar_array *ip_make_number(ip_making *m, double value) { return ip_making_keep(m, ip_build_number(m->call->ctx, value, false)); }
+imgpar_array *ip_make_number(ip_making *m, double value)
+{
+    return ip_making_keep(m, ip_build_number(m->call->ctx, value, false));
+}
 
 static ip_arg numbers(const char *name, const double *values, int n)
 {
     return (ip_arg){ .name = name, .kind = IP_ARG_MATRIX, .rows = 1, .cols = n, .numbers = values };
 }
 
-static ip_arg option(const char *name, double value) { return (ip_arg){ .name = name, .kind = IP_ARG_NUMBER, .number = value }; }
-static ip_arg flag(const char *name, bool value) { return (ip_arg){ .name = name, .kind = IP_ARG_BOOL, .number = value }; }
-static ip_arg word(const char *name, const char *text) { return (ip_arg){ .name = name, .kind = IP_ARG_TEXT, .text = text }; }
+static ip_arg option(const char *name, double value)
+{
+    return (ip_arg){ .name = name, .kind = IP_ARG_NUMBER, .number = value };
+}
+static ip_arg flag(const char *name, bool value)
+{
+    return (ip_arg){ .name = name, .kind = IP_ARG_BOOL, .number = value };
+}
+static ip_arg word(const char *name, const char *text)
+{
+    return (ip_arg){ .name = name, .kind = IP_ARG_TEXT, .text = text };
+}
 
 imgpar_array *ip_make_flat(ip_making *m, imgpar_array *a)
 {
@@ -74,7 +86,8 @@ static imgpar_array *as_i32(ip_making *m, imgpar_array *a)
 
 static imgpar_array *select_of(ip_making *m, imgpar_array *condition, imgpar_array *yes, double no)
 {
-    return ip_make(m, "select", 3, (ip_arg[]){ ip_arg_array(condition), ip_arg_array(yes), ip_arg_array(ip_make_number(m, no)) });
+    return ip_make(m, "select", 3,
+                   (ip_arg[]){ ip_arg_array(condition), ip_arg_array(yes), ip_arg_array(ip_make_number(m, no)) });
 }
 
 /* Places of the elements of a bool vector: the true ones in their order, then the others. */
@@ -101,10 +114,12 @@ imgpar_array *ip_expand_topk(const imgpar_array *call)
     ip_making m = { .call = call };
     const double axis = ip_param_number(call, "axis"), from = 0, to = ip_param_number(call, "k");
     const char *row = call->op->variant == 1 ? "argsort" : "sort";
-    imgpar_array *sorted = ip_make(&m, row, 3, (ip_arg[]){ ip_arg_array(call->inputs[0]), option("axis", axis),
-                                                           flag("descending", ip_param_number(call, "largest") != 0) });
-    return ip_made(&m, ip_make(&m, "slice", 4, (ip_arg[]){ ip_arg_array(sorted), numbers("from", &from, 1), numbers("to", &to, 1),
-                                                           option("axis", axis) }));
+    imgpar_array *sorted = ip_make(&m, row, 3,
+                                   (ip_arg[]){ ip_arg_array(call->inputs[0]), option("axis", axis),
+                                               flag("descending", ip_param_number(call, "largest") != 0) });
+    return ip_made(&m, ip_make(&m, "slice", 4,
+                               (ip_arg[]){ ip_arg_array(sorted), numbers("from", &from, 1), numbers("to", &to, 1),
+                                           option("axis", axis) }));
 }
 
 /* ---- what is not 0 ------------------------------------------------------------------------------- */
@@ -145,10 +160,11 @@ enum { UNIQUE_VALUES, UNIQUE_COUNTS, UNIQUE_NUMBER }; /* variants of the rows */
 /* Whether an element of a sorted vector is the first of its value. NaN differs from itself. */
 static imgpar_array *is_first(ip_making *m, imgpar_array *sorted)
 {
-    imgpar_array *before = neighbour(m, sorted, -1), *at_start = ip_make_pair(m, "eq", place(m, sorted), ip_make_number(m, 0));
+    imgpar_array *before = neighbour(m, sorted, -1),
+                 *at_start = ip_make_pair(m, "eq", place(m, sorted), ip_make_number(m, 0));
     imgpar_array *differs = ip_make_pair(m, "ne", sorted, before);
-    if (ip_dtype(sorted->type.dtype)->is_float)
-        differs = ip_make_pair(m, "both", differs, ip_make_pair(m, "eq", before, before)); /* what follows a NaN is one */
+    if (ip_dtype(sorted->type.dtype)->is_float) /* what follows a NaN is one */
+        differs = ip_make_pair(m, "both", differs, ip_make_pair(m, "eq", before, before));
     return ip_make_pair(m, "either", at_start, differs);
 }
 
@@ -178,7 +194,8 @@ imgpar_status ip_infer_percentile(imgpar_array *node, ip_error *err)
     unsigned axes;
     imgpar_status st = ip_axes_of(node, "axis", a->rank, &axes, err);
     for (int k = 0; !st && k < a->rank; k++)
-        if (axes >> k & 1 && a->shape[k] == 0) return ip_fail(err, IMGPAR_E_SHAPE, "percentile: axis %d has no elements", k);
+        if (axes >> k & 1 && a->shape[k] == 0)
+            return ip_fail(err, IMGPAR_E_SHAPE, "percentile: axis %d has no elements", k);
     return st;
 }
 
@@ -211,7 +228,8 @@ static imgpar_array *in_order(ip_making *m, unsigned axes)
     imgpar_array *rows = ip_make(m, "permute", 2, (ip_arg[]){ ip_arg_array(a), numbers("axes", order, n) });
     int n_rest = rest_of(&a->type, axes, false, extents);
     extents[n_rest] = n_folded(&a->type, axes);
-    return ip_make_of(m, "sort", ip_make(m, "reshape", 2, (ip_arg[]){ ip_arg_array(rows), numbers("shape", extents, n_rest + 1) }));
+    return ip_make_of(
+        m, "sort", ip_make(m, "reshape", 2, (ip_arg[]){ ip_arg_array(rows), numbers("shape", extents, n_rest + 1) }));
 }
 
 /* The elements at one place of the order, as floats. */
@@ -219,8 +237,9 @@ static imgpar_array *at_place(ip_making *m, imgpar_array *sorted, double place)
 {
     const imgpar_dtype real = ip_float_for(m->call->inputs[0]->type.dtype);
     const double to = place + 1;
-    imgpar_array *taken = ip_make(m, "slice", 4, (ip_arg[]){ ip_arg_array(sorted), numbers("from", &place, 1), numbers("to", &to, 1),
-                                                             option("axis", -1) });
+    imgpar_array *taken = ip_make(
+        m, "slice", 4,
+        (ip_arg[]){ ip_arg_array(sorted), numbers("from", &place, 1), numbers("to", &to, 1), option("axis", -1) });
     return ip_make(m, "cast", 2, (ip_arg[]){ ip_arg_array(taken), word("dtype", ip_dtype(real)->name) });
 }
 
@@ -239,11 +258,13 @@ imgpar_array *ip_expand_percentile(const imgpar_array *call)
     if (between > 0) {
         imgpar_array *lo = value, *hi = at_place(&m, sorted, floor(h) + 1);
         imgpar_array *step = ip_make_pair(&m, "times", ip_make_pair(&m, "minus", hi, lo), ip_make_number(&m, between));
-        value = ip_make(&m, "select", 3, (ip_arg[]){ ip_arg_array(ip_make_pair(&m, "eq", hi, lo)), ip_arg_array(lo),
-                                                     ip_arg_array(ip_make_pair(&m, "plus", lo, step)) });
+        value = ip_make(&m, "select", 3,
+                        (ip_arg[]){ ip_arg_array(ip_make_pair(&m, "eq", hi, lo)), ip_arg_array(lo),
+                                    ip_arg_array(ip_make_pair(&m, "plus", lo, step)) });
     }
     int n = rest_of(a, axes, ip_param_number(call, "keepdims") != 0, extents);
-    return ip_made(&m, ip_make(&m, "reshape", 2, (ip_arg[]){ ip_arg_array(value), numbers("shape", extents, n ? n : 1) }));
+    return ip_made(&m,
+                   ip_make(&m, "reshape", 2, (ip_arg[]){ ip_arg_array(value), numbers("shape", extents, n ? n : 1) }));
 }
 
 /* ---- along diagonals ---------------------------------------------------------------------------------- */
@@ -270,12 +291,14 @@ imgpar_array *ip_expand_wavefront(const imgpar_array *call)
     const double before = (double)(a->type.shape[0] - 1), to = before + (double)a->type.shape[1];
     if (is_empty(call)) return imgpar_array_retain(a);
     imgpar_array *columns = ip_make(&m, "skew", 2, (ip_arg[]){ ip_arg_array(a), option("step", -1) });
-    imgpar_array *filtered = ip_make(&m, "recursive", 5, (ip_arg[]){ ip_arg_array(columns), same_vector(call, "feedforward"),
-                                                                     same_vector(call, "feedback"), option("axis", 0),
-                                                                     word("start", "zero") });
+    imgpar_array *filtered =
+        ip_make(&m, "recursive", 5,
+                (ip_arg[]){ ip_arg_array(columns), same_vector(call, "feedforward"), same_vector(call, "feedback"),
+                            option("axis", 0), word("start", "zero") });
     imgpar_array *back = ip_make(&m, "skew", 2, (ip_arg[]){ ip_arg_array(filtered), option("step", 1) });
-    return ip_made(&m, ip_make(&m, "slice", 4, (ip_arg[]){ ip_arg_array(back), numbers("from", &before, 1), numbers("to", &to, 1),
-                                                           option("axis", 1) }));
+    return ip_made(&m, ip_make(&m, "slice", 4,
+                               (ip_arg[]){ ip_arg_array(back), numbers("from", &before, 1), numbers("to", &to, 1),
+                                           option("axis", 1) }));
 }
 
 /* ---- rows written in the language: they are expanded by lang/written.c ---------------------------------- */
@@ -296,7 +319,8 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
                        ip_type_text(a, text));
     case IP_NEEDS_LEVELS:
         if (a->dtype == IMGPAR_U8 || a->dtype == IMGPAR_U16) break;
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; its levels must be u8 or u16", name, input, ip_type_text(a, text));
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; its levels must be u8 or u16", name, input,
+                       ip_type_text(a, text));
     }
     if (a->rank >= 2 && dims[0] == 1) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, which is no image", name, input, ip_type_text(a, text));

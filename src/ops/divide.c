@@ -3,9 +3,9 @@
  * Quotients, remainders and shifts of whole numbers by a number the user wrote.
  *
  * Note [Divisors as arguments]
- * Processors divide slowly, so a compiler that knows a divisor multiplies by its inverse. Here the inverse is an argument
- * of the kernel, and every divisor has the same program (Granlund and Montgomery, Division by Invariant Integers using
- * Multiplication, 1994). With
+ * Processors divide slowly, so a compiler that knows a divisor multiplies by its inverse. Here the inverse is an
+ * argument of the kernel, and every divisor has the same program (Granlund and Montgomery, Division by Invariant
+ * Integers using Multiplication, 1994). With
  *     m = floor(2^k / d) + 1 = (2^k + e) / d,  0 < e <= d,
  * x m / 2^k = x / d + x e / (2^k d) is below the next multiple of 1 / d while 0 <= x e < 2^k, so floor(x m / 2^k) is
  * floor(x / d).

@@ -14,10 +14,7 @@ struct imgpar_map {
     size_t n, capacity;
 };
 
-static imgpar_array *no_memory(void)
-{
-    return ip_array_error(NULL, IMGPAR_E_HOST_MEMORY, "out of host memory");
-}
+static imgpar_array *no_memory(void) { return ip_array_error(NULL, IMGPAR_E_HOST_MEMORY, "out of host memory"); }
 
 /* An expression of m, which takes the array. */
 static imgpar_x keep(imgpar_map *m, imgpar_array *takes)
@@ -73,10 +70,7 @@ IMGPAR_API void imgpar_map_release(imgpar_map *m)
     ip_free(m);
 }
 
-IMGPAR_API imgpar_array *imgpar_map_array(imgpar_x x)
-{
-    return x.array ? imgpar_array_retain(x.array) : no_memory();
-}
+IMGPAR_API imgpar_array *imgpar_map_array(imgpar_x x) { return x.array ? imgpar_array_retain(x.array) : no_memory(); }
 
 IMGPAR_API imgpar_x imgpar_x_array(imgpar_map *m, imgpar_array *a)
 {

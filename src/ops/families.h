@@ -12,13 +12,54 @@
 /* ---- operators and element-wise functions ------------------------------------------- */
 
 typedef enum ip_function {
-    IP_FN_ADD, IP_FN_SUB, IP_FN_MUL, IP_FN_MIN, IP_FN_MAX, IP_FN_IDIV, IP_FN_MOD, IP_FN_DIV, IP_FN_POW, IP_FN_ATAN2,
-    IP_FN_AND, IP_FN_OR, IP_FN_XOR, IP_FN_SHL, IP_FN_SHR,
-    IP_FN_LT, IP_FN_LE, IP_FN_GT, IP_FN_GE, IP_FN_EQ, IP_FN_NE, IP_FN_BOTH, IP_FN_EITHER,
-    IP_FN_NEG, IP_FN_COMPLEMENT, IP_FN_NOT, IP_FN_ABS, IP_FN_FLOOR, IP_FN_CEIL, IP_FN_ROUND, IP_FN_TRUNC,
-    IP_FN_SQRT, IP_FN_EXP, IP_FN_LOG, IP_FN_SIN, IP_FN_COS, IP_FN_TAN, IP_FN_ASIN, IP_FN_ACOS, IP_FN_ATAN,
-    IP_FN_SINH, IP_FN_COSH, IP_FN_TANH,
-    IP_FN_COMPLEX, IP_FN_REAL, IP_FN_IMAG, IP_FN_CONJ, IP_FN_ARG, /* of ops/complex.h alone */
+    IP_FN_ADD,
+    IP_FN_SUB,
+    IP_FN_MUL,
+    IP_FN_MIN,
+    IP_FN_MAX,
+    IP_FN_IDIV,
+    IP_FN_MOD,
+    IP_FN_DIV,
+    IP_FN_POW,
+    IP_FN_ATAN2,
+    IP_FN_AND,
+    IP_FN_OR,
+    IP_FN_XOR,
+    IP_FN_SHL,
+    IP_FN_SHR,
+    IP_FN_LT,
+    IP_FN_LE,
+    IP_FN_GT,
+    IP_FN_GE,
+    IP_FN_EQ,
+    IP_FN_NE,
+    IP_FN_BOTH,
+    IP_FN_EITHER,
+    IP_FN_NEG,
+    IP_FN_COMPLEMENT,
+    IP_FN_NOT,
+    IP_FN_ABS,
+    IP_FN_FLOOR,
+    IP_FN_CEIL,
+    IP_FN_ROUND,
+    IP_FN_TRUNC,
+    IP_FN_SQRT,
+    IP_FN_EXP,
+    IP_FN_LOG,
+    IP_FN_SIN,
+    IP_FN_COS,
+    IP_FN_TAN,
+    IP_FN_ASIN,
+    IP_FN_ACOS,
+    IP_FN_ATAN,
+    IP_FN_SINH,
+    IP_FN_COSH,
+    IP_FN_TANH,
+    IP_FN_COMPLEX,
+    IP_FN_REAL,
+    IP_FN_IMAG,
+    IP_FN_CONJ,
+    IP_FN_ARG, /* of ops/complex.h alone */
     IP_N_FUNCTIONS
 } ip_function;
 
@@ -35,8 +76,8 @@ typedef enum ip_typing {
 
 typedef struct ip_function_facts {
     ip_typing typing;
-    ip_xop xop;     /* what it lowers to where that is one expression */
-    bool swapped;   /* with its operands swapped: a > b is b < a */
+    ip_xop xop;   /* what it lowers to where that is one expression */
+    bool swapped; /* with its operands swapped: a > b is b < a */
 } ip_function_facts;
 extern const ip_function_facts ip_functions[IP_N_FUNCTIONS];
 
@@ -52,24 +93,57 @@ int ip_function_small_power(const imgpar_array *node);
 
 /* ---- named operations ------------------------------------------------------------------ */
 
-typedef enum ip_named { IP_NAMED_ADD, IP_NAMED_SUB, IP_NAMED_MUL, IP_NAMED_ABSDIFF, IP_NAMED_MIN, IP_NAMED_MAX } ip_named;
+typedef enum ip_named {
+    IP_NAMED_ADD,
+    IP_NAMED_SUB,
+    IP_NAMED_MUL,
+    IP_NAMED_ABSDIFF,
+    IP_NAMED_MIN,
+    IP_NAMED_MAX
+} ip_named;
 typedef enum ip_measure {
-    IP_MEASURE_SUM, IP_MEASURE_MEAN, IP_MEASURE_MIN, IP_MEASURE_MAX, IP_MEASURE_PROD, IP_MEASURE_ALL, IP_MEASURE_ANY,
-    IP_MEASURE_BITS_AND, IP_MEASURE_BITS_OR, IP_MEASURE_BITS_XOR, IP_MEASURE_ARGMIN, IP_MEASURE_ARGMAX, IP_MEASURE_VAR,
-    IP_MEASURE_STD, IP_MEASURE_NORM, IP_MEASURE_DOT
+    IP_MEASURE_SUM,
+    IP_MEASURE_MEAN,
+    IP_MEASURE_MIN,
+    IP_MEASURE_MAX,
+    IP_MEASURE_PROD,
+    IP_MEASURE_ALL,
+    IP_MEASURE_ANY,
+    IP_MEASURE_BITS_AND,
+    IP_MEASURE_BITS_OR,
+    IP_MEASURE_BITS_XOR,
+    IP_MEASURE_ARGMIN,
+    IP_MEASURE_ARGMAX,
+    IP_MEASURE_VAR,
+    IP_MEASURE_STD,
+    IP_MEASURE_NORM,
+    IP_MEASURE_DOT
 } ip_measure;
 /* What a written row asks of its first input. */
 typedef enum ip_needs { IP_NEEDS_NOTHING, IP_NEEDS_IMAGE, IP_NEEDS_COLOUR, IP_NEEDS_LEVELS } ip_needs;
 typedef enum ip_norm { IP_NORM_L2, IP_NORM_L1, IP_NORM_MAX } ip_norm; /* the row's choices */
 /* What a scan runs: in the order of the row's choices; ANY_OF: the row leaves it to its parameter. */
 typedef enum ip_running {
-    IP_RUNNING_SUM, IP_RUNNING_PROD, IP_RUNNING_MIN, IP_RUNNING_MAX, IP_RUNNING_AND, IP_RUNNING_OR, IP_RUNNING_XOR,
-    IP_RUNNING_ANY, IP_RUNNING_ALL, IP_RUNNING_ANY_OF
+    IP_RUNNING_SUM,
+    IP_RUNNING_PROD,
+    IP_RUNNING_MIN,
+    IP_RUNNING_MAX,
+    IP_RUNNING_AND,
+    IP_RUNNING_OR,
+    IP_RUNNING_XOR,
+    IP_RUNNING_ANY,
+    IP_RUNNING_ALL,
+    IP_RUNNING_ANY_OF
 } ip_running;
 typedef enum ip_fft { IP_FFT_FORWARD, IP_FFT_INVERSE, IP_FFT_FORWARD_2, IP_FFT_INVERSE_2 } ip_fft; /* odd: inverse */
 /* The row's choices. */
-typedef enum ip_neighbours { IP_NEIGHBOURS_SUM, IP_NEIGHBOURS_MEAN, IP_NEIGHBOURS_MIN, IP_NEIGHBOURS_MAX } ip_neighbours;
-typedef enum ip_start { IP_START_STEADY, IP_START_ZERO } ip_start; /* the row's choices */
+typedef enum ip_neighbours {
+    IP_NEIGHBOURS_SUM,
+    IP_NEIGHBOURS_MEAN,
+    IP_NEIGHBOURS_MIN,
+    IP_NEIGHBOURS_MAX
+} ip_neighbours;
+typedef enum ip_start { IP_START_STEADY, IP_START_ZERO } ip_start;                       /* the row's choices */
 typedef enum ip_sobel_axis { IP_SOBEL_MAGNITUDE, IP_SOBEL_X, IP_SOBEL_Y } ip_sobel_axis; /* the row's choices */
 typedef enum ip_resize_filter { IP_RESIZE_AUTO, IP_RESIZE_AREA, IP_RESIZE_LINEAR, IP_RESIZE_NEAREST } ip_resize_filter;
 typedef enum ip_at_filter { IP_AT_NEAREST, IP_AT_LINEAR } ip_at_filter;

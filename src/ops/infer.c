@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shapes and types of operators and element-wise functions: shapes broadcast as NumPy's do (Note [Broadcasting]), dtypes meet by
- * the table of types.def.
+ * Shapes and types of operators and element-wise functions: shapes broadcast as NumPy's do (Note [Broadcasting]),
+ * dtypes meet by the table of types.def.
  */
 #include "ops/infer.h"
 
@@ -15,27 +15,62 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ONE(xop) { IP_TYPING_ARITHMETIC, xop, false }
-#define REAL(xop) { IP_TYPING_REAL, xop, false }
-#define BITS(xop) { IP_TYPING_BITS, xop, false }
+#define ONE(xop)                         \
+    {                                    \
+        IP_TYPING_ARITHMETIC, xop, false \
+    }
+#define REAL(xop)                  \
+    {                              \
+        IP_TYPING_REAL, xop, false \
+    }
+#define BITS(xop)                  \
+    {                              \
+        IP_TYPING_BITS, xop, false \
+    }
 const ip_function_facts ip_functions[IP_N_FUNCTIONS] = {
-    [IP_FN_ADD] = ONE(IP_X_ADD), [IP_FN_SUB] = ONE(IP_X_SUB), [IP_FN_MUL] = ONE(IP_X_MUL), [IP_FN_MIN] = ONE(IP_X_MIN),
-    [IP_FN_MAX] = ONE(IP_X_MAX), [IP_FN_IDIV] = ONE(IP_X_IDIV), [IP_FN_MOD] = ONE(IP_X_MOD),
-    [IP_FN_DIV] = REAL(IP_X_DIV), [IP_FN_POW] = { IP_TYPING_POWER, IP_X_POW, false }, [IP_FN_ATAN2] = REAL(IP_X_ATAN2),
-    [IP_FN_AND] = BITS(IP_X_AND), [IP_FN_OR] = BITS(IP_X_OR), [IP_FN_XOR] = BITS(IP_X_XOR),
-    [IP_FN_SHL] = { IP_TYPING_SHIFT, IP_X_SHL, false }, [IP_FN_SHR] = { IP_TYPING_SHIFT, IP_X_SHR, false },
-    [IP_FN_LT] = { IP_TYPING_COMPARE, IP_X_LT, false }, [IP_FN_LE] = { IP_TYPING_COMPARE, IP_X_LE, false },
-    [IP_FN_GT] = { IP_TYPING_COMPARE, IP_X_LT, true }, [IP_FN_GE] = { IP_TYPING_COMPARE, IP_X_LE, true },
-    [IP_FN_EQ] = { IP_TYPING_COMPARE, IP_X_EQ, false }, [IP_FN_NE] = { IP_TYPING_COMPARE, IP_X_NE, false },
-    [IP_FN_BOTH] = { IP_TYPING_LOGIC, IP_X_AND, false }, [IP_FN_EITHER] = { IP_TYPING_LOGIC, IP_X_OR, false },
+    [IP_FN_ADD] = ONE(IP_X_ADD),
+    [IP_FN_SUB] = ONE(IP_X_SUB),
+    [IP_FN_MUL] = ONE(IP_X_MUL),
+    [IP_FN_MIN] = ONE(IP_X_MIN),
+    [IP_FN_MAX] = ONE(IP_X_MAX),
+    [IP_FN_IDIV] = ONE(IP_X_IDIV),
+    [IP_FN_MOD] = ONE(IP_X_MOD),
+    [IP_FN_DIV] = REAL(IP_X_DIV),
+    [IP_FN_POW] = { IP_TYPING_POWER, IP_X_POW, false },
+    [IP_FN_ATAN2] = REAL(IP_X_ATAN2),
+    [IP_FN_AND] = BITS(IP_X_AND),
+    [IP_FN_OR] = BITS(IP_X_OR),
+    [IP_FN_XOR] = BITS(IP_X_XOR),
+    [IP_FN_SHL] = { IP_TYPING_SHIFT, IP_X_SHL, false },
+    [IP_FN_SHR] = { IP_TYPING_SHIFT, IP_X_SHR, false },
+    [IP_FN_LT] = { IP_TYPING_COMPARE, IP_X_LT, false },
+    [IP_FN_LE] = { IP_TYPING_COMPARE, IP_X_LE, false },
+    [IP_FN_GT] = { IP_TYPING_COMPARE, IP_X_LT, true },
+    [IP_FN_GE] = { IP_TYPING_COMPARE, IP_X_LE, true },
+    [IP_FN_EQ] = { IP_TYPING_COMPARE, IP_X_EQ, false },
+    [IP_FN_NE] = { IP_TYPING_COMPARE, IP_X_NE, false },
+    [IP_FN_BOTH] = { IP_TYPING_LOGIC, IP_X_AND, false },
+    [IP_FN_EITHER] = { IP_TYPING_LOGIC, IP_X_OR, false },
     [IP_FN_NOT] = { IP_TYPING_LOGIC, IP_X_NOT, false },
-    [IP_FN_NEG] = ONE(IP_X_NEG), [IP_FN_COMPLEMENT] = BITS(IP_X_NOT), [IP_FN_ABS] = ONE(IP_X_ABS),
-    [IP_FN_FLOOR] = ONE(IP_X_FLOOR), [IP_FN_CEIL] = ONE(IP_X_CEIL), [IP_FN_ROUND] = ONE(IP_X_RINT),
+    [IP_FN_NEG] = ONE(IP_X_NEG),
+    [IP_FN_COMPLEMENT] = BITS(IP_X_NOT),
+    [IP_FN_ABS] = ONE(IP_X_ABS),
+    [IP_FN_FLOOR] = ONE(IP_X_FLOOR),
+    [IP_FN_CEIL] = ONE(IP_X_CEIL),
+    [IP_FN_ROUND] = ONE(IP_X_RINT),
     [IP_FN_TRUNC] = ONE(IP_X_TRUNC),
-    [IP_FN_SQRT] = REAL(IP_X_SQRT), [IP_FN_EXP] = REAL(IP_X_EXP), [IP_FN_LOG] = REAL(IP_X_LOG),
-    [IP_FN_SIN] = REAL(IP_X_SIN), [IP_FN_COS] = REAL(IP_X_COS), [IP_FN_TAN] = REAL(IP_X_TAN),
-    [IP_FN_ASIN] = REAL(IP_X_ASIN), [IP_FN_ACOS] = REAL(IP_X_ACOS), [IP_FN_ATAN] = REAL(IP_X_ATAN),
-    [IP_FN_SINH] = REAL(IP_X_SINH), [IP_FN_COSH] = REAL(IP_X_COSH), [IP_FN_TANH] = REAL(IP_X_TANH),
+    [IP_FN_SQRT] = REAL(IP_X_SQRT),
+    [IP_FN_EXP] = REAL(IP_X_EXP),
+    [IP_FN_LOG] = REAL(IP_X_LOG),
+    [IP_FN_SIN] = REAL(IP_X_SIN),
+    [IP_FN_COS] = REAL(IP_X_COS),
+    [IP_FN_TAN] = REAL(IP_X_TAN),
+    [IP_FN_ASIN] = REAL(IP_X_ASIN),
+    [IP_FN_ACOS] = REAL(IP_X_ACOS),
+    [IP_FN_ATAN] = REAL(IP_X_ATAN),
+    [IP_FN_SINH] = REAL(IP_X_SINH),
+    [IP_FN_COSH] = REAL(IP_X_COSH),
+    [IP_FN_TANH] = REAL(IP_X_TANH),
 };
 
 /* ---- shapes ------------------------------------------------------------------------- */
@@ -53,9 +88,9 @@ static bool is_picture(const ip_type *type) { return type->space != IMGPAR_SPACE
 
 /*
  * Note [Broadcasting]
- * Axes are aligned from the last one, as NumPy does it, and extents must be equal or 1. A matrix beside pictures is the exception: it
- * has their height and width, and one channel. Which axis of the result an operand's axis is, decides where lowering reads it
- * (ip_lower_in): a vector of three elements beside a picture is read by the channel.
+ * Axes are aligned from the last one, as NumPy does it, and extents must be equal or 1. A matrix beside pictures is the
+ * exception: it has their height and width, and one channel. Which axis of the result an operand's axis is, decides
+ * where lowering reads it (ip_lower_in): a vector of three elements beside a picture is read by the channel.
  */
 int ip_broadcast_axis(const ip_type *operand, const ip_type *result, int axis)
 {
@@ -94,7 +129,8 @@ static int broadcast_shape(const ip_type *const *types, int n, ip_type *out)
 /* Inputs a and b of the node do not fit. */
 static imgpar_status refuse_pair(const imgpar_array *node, int a, int b, ip_error *err)
 {
-    const char *label = ip_op_label(node->op), *const names[2] = { node->op->info.input_names[a], node->op->info.input_names[b] };
+    const char *label = ip_op_label(node->op), *const names[2] = { node->op->info.input_names[a],
+                                                                   node->op->info.input_names[b] };
     const ip_type *const types[2] = { &node->inputs[a]->type, &node->inputs[b]->type };
     int64_t da[4], db[4];
     char size_a[96], size_b[96];
@@ -104,10 +140,11 @@ static imgpar_status refuse_pair(const imgpar_array *node, int a, int b, ip_erro
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %lld channels, %s has %lld", label, names[0], (long long)da[3],
                        names[1], (long long)db[3]);
     if (is_picture(types[0]) && is_picture(types[1]))
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; resize() or crop() one to the size of the other", label,
-                       names[0], ip_size_text(types[0], size_a), names[1], ip_size_text(types[1], size_b));
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; extents must be equal or 1, counted from the last axis", label,
-                   names[0], ip_shape_text(types[0], size_a), names[1], ip_shape_text(types[1], size_b));
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; resize() or crop() one to the size of the other",
+                       label, names[0], ip_size_text(types[0], size_a), names[1], ip_size_text(types[1], size_b));
+    return ip_fail(err, IMGPAR_E_SHAPE,
+                   "%s: %s is %s, %s is %s; extents must be equal or 1, counted from the last axis", label, names[0],
+                   ip_shape_text(types[0], size_a), names[1], ip_shape_text(types[1], size_b));
 }
 
 static bool is_number(const imgpar_array *a) { return ip_array_bends(a, NULL); }
@@ -161,12 +198,12 @@ enum { WHOLE_LITERAL = IP_N_REAL_DTYPES, FRACTION, N_OPERANDS };
 #define CELL_f32 IMGPAR_F32
 #define CELL_f64 IMGPAR_F64
 #define CELL_bool IMGPAR_BOOL
-#define TYPES_ROW(DTYPE, TEXT, B, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, LITERAL, FRACTIONAL)                 \
-    [CELL_##DTYPE] = {                                                                                                      \
-        [IMGPAR_BOOL] = CELL_##B, [IMGPAR_U8] = CELL_##U8, [IMGPAR_I8] = CELL_##I8, [IMGPAR_U16] = CELL_##U16,              \
-        [IMGPAR_I16] = CELL_##I16, [IMGPAR_U32] = CELL_##U32, [IMGPAR_I32] = CELL_##I32, [IMGPAR_U64] = CELL_##U64,         \
-        [IMGPAR_I64] = CELL_##I64, [IMGPAR_F16] = CELL_##F16, [IMGPAR_F32] = CELL_##F32, [IMGPAR_F64] = CELL_##F64,         \
-        [WHOLE_LITERAL] = CELL_##LITERAL, [FRACTION] = CELL_##FRACTIONAL },
+#define TYPES_ROW(DTYPE, TEXT, B, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, LITERAL, FRACTIONAL)        \
+    [CELL_##DTYPE] = { [IMGPAR_BOOL] = CELL_##B,         [IMGPAR_U8] = CELL_##U8,       [IMGPAR_I8] = CELL_##I8,   \
+                       [IMGPAR_U16] = CELL_##U16,        [IMGPAR_I16] = CELL_##I16,     [IMGPAR_U32] = CELL_##U32, \
+                       [IMGPAR_I32] = CELL_##I32,        [IMGPAR_U64] = CELL_##U64,     [IMGPAR_I64] = CELL_##I64, \
+                       [IMGPAR_F16] = CELL_##F16,        [IMGPAR_F32] = CELL_##F32,     [IMGPAR_F64] = CELL_##F64, \
+                       [WHOLE_LITERAL] = CELL_##LITERAL, [FRACTION] = CELL_##FRACTIONAL },
 #define TYPES_TOP(TEXT)
 #define TYPES_RULE(TEXT)
 static const imgpar_dtype meetings[IP_N_REAL_DTYPES][N_OPERANDS] = {
@@ -183,7 +220,10 @@ static imgpar_dtype meet(imgpar_dtype a, imgpar_dtype b)
 }
 
 /* What operators on one array compute in. */
-static imgpar_dtype promoted(imgpar_dtype dtype) { return dtype == IMGPAR_COMPLEX64 ? dtype : meetings[dtype][WHOLE_LITERAL]; }
+static imgpar_dtype promoted(imgpar_dtype dtype)
+{
+    return dtype == IMGPAR_COMPLEX64 ? dtype : meetings[dtype][WHOLE_LITERAL];
+}
 
 static imgpar_dtype with_literal(imgpar_dtype dtype, bool fractional)
 {
@@ -268,19 +308,20 @@ int ip_function_small_power(const imgpar_array *node)
     return n >= 0 && n <= 16 ? (int)n : -1;
 }
 
-/* A whole literal that the arrays' dtype does not hold, or a loop's value that it may not, is compared in a wider one. */
+/* A whole literal that the arrays' dtype does not hold, or a loop's value that it may not, is compared in a wider
+ * one. */
 static imgpar_dtype comparison(const imgpar_array *node)
 {
     imgpar_dtype dtype = common(node);
     double v;
     if (is_float(dtype)) return dtype;
     for (int k = 0; k < 2; k++)
-        if (ip_array_bends(node->inputs[k], NULL) && magnitude_of(node->inputs[k]) > ip_dtype(dtype)->maximum
-            && !ip_array_is_number(node->inputs[k], NULL, NULL))
+        if (ip_array_bends(node->inputs[k], NULL) && magnitude_of(node->inputs[k]) > ip_dtype(dtype)->maximum &&
+            !ip_array_is_number(node->inputs[k], NULL, NULL))
             return IMGPAR_I64; /* a loop's value that may become any */
     for (int k = 0; k < 2; k++)
-        if (ip_array_is_number(node->inputs[k], &v, NULL)
-            && (v < ip_dtype(dtype)->minimum || v > ip_dtype(dtype)->maximum))
+        if (ip_array_is_number(node->inputs[k], &v, NULL) &&
+            (v < ip_dtype(dtype)->minimum || v > ip_dtype(dtype)->maximum))
             dtype = ip_dtype(dtype)->size_bytes < 8 ? IMGPAR_I64 : IMGPAR_F32;
     return dtype;
 }
@@ -305,7 +346,8 @@ static imgpar_dtype operand_dtype(const imgpar_array *node)
     }
     switch (node->op->variant) {
     case IP_FN_MUL: return product(node);
-    case IP_FN_SUB: case IP_FN_NEG: return difference(node);
+    case IP_FN_SUB:
+    case IP_FN_NEG: return difference(node);
     default: return common(node);
     }
 }
@@ -377,8 +419,9 @@ imgpar_status ip_infer_function(imgpar_array *node, ip_error *err)
     if (!st && (typing == IP_TYPING_BITS || typing == IP_TYPING_SHIFT)) st = refuse_floats(node, err);
     if (st) return st;
     node->bends = ip_infer_bends(node);
-    node->type.dtype = typing == IP_TYPING_COMPARE ? IMGPAR_BOOL
-                     : node->bends && makes_whole((ip_function)node->op->variant) ? IMGPAR_I64 : operand_dtype(node);
+    node->type.dtype = typing == IP_TYPING_COMPARE                                  ? IMGPAR_BOOL
+                       : node->bends && makes_whole((ip_function)node->op->variant) ? IMGPAR_I64
+                                                                                    : operand_dtype(node);
     node->range = function_range(node);
     return IMGPAR_OK;
 }

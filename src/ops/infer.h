@@ -7,8 +7,8 @@
 #include "ops/families.h"
 #include "ops/row_functions.h"
 
-/* Sets the node's rank, shape and space by broadcasting its own inputs first..n-1 (infer.c, Note [Broadcasting]). Names the two
- * that do not fit. */
+/* Sets the node's rank, shape and space by broadcasting its own inputs first..n-1 (infer.c, Note [Broadcasting]). Names
+ * the two that do not fit. */
 imgpar_status ip_infer_broadcast(imgpar_array *node, int first, ip_error *err);
 /* Which axis of the result an operand's axis is. */
 int ip_broadcast_axis(const ip_type *operand, const ip_type *result, int axis);
@@ -26,11 +26,13 @@ imgpar_dtype ip_infer_product_dtype(const imgpar_array *node);
 imgpar_status ip_infer_refuse_wide(const imgpar_array *node, ip_error *err);
 /* The node's type and range become its first input's, with cval in the range where the border is constant. */
 void ip_infer_copy(imgpar_array *node);
-/* Refuses to read input 0 along a dim without elements, unless what is made has none or border=constant says what it reads. */
+/* Refuses to read input 0 along a dim without elements, unless what is made has none or border=constant says what it
+ * reads. */
 imgpar_status ip_infer_refuse_reads_of_nothing(const imgpar_array *node, int64_t extent, ip_error *err);
 /* Gives type these extents, keeping its rank where the shape then still means them. */
 void ip_type_set_dims(ip_type *type, const int64_t dims[4]);
-/* The leaf that decodes an encoded JPEG at 1/shrink of its sides, a handle; NULL: leaf is no such one, or memory is short. */
+/* The leaf that decodes an encoded JPEG at 1/shrink of its sides, a handle; NULL: leaf is no such one, or memory is
+ * short. */
 imgpar_array *ip_leaf_shrunk(const imgpar_array *leaf, int shrink);
 bool ip_is_wide_integer(imgpar_dtype dtype); /* i64, u64 */
 

@@ -17,7 +17,8 @@ bool ip_product_of(const ip_type *a, const ip_type *b, ip_product *p, ip_type *t
 {
     int64_t batch[2], axes[4];
     int n_leading = (a->rank > b->rank ? a->rank : b->rank) - 2, rank = 0;
-    *p = (ip_product){ .m = a->rank > 1 ? a->shape[a->rank - 2] : 1, .n = b->rank > 1 ? b->shape[b->rank - 1] : 1,
+    *p = (ip_product){ .m = a->rank > 1 ? a->shape[a->rank - 2] : 1,
+                       .n = b->rank > 1 ? b->shape[b->rank - 1] : 1,
                        .k = a->shape[a->rank - 1] };
     if (p->k != (b->rank > 1 ? b->shape[b->rank - 2] : b->shape[0])) return false;
     for (int k = 0; k < 2; k++) {
@@ -49,8 +50,10 @@ imgpar_status ip_infer_matmul(imgpar_array *node, ip_error *err)
     char shape_a[96], shape_b[96];
     ip_product p;
     if (!ip_product_of(a, b, &p, &node->type))
-        return ip_fail(err, IMGPAR_E_SHAPE, "matmul: a is %s and b is %s; a's columns must be as many as b's rows, and leading "
-                                            "axes equal or 1", ip_shape_text(a, shape_a), ip_shape_text(b, shape_b));
+        return ip_fail(err, IMGPAR_E_SHAPE,
+                       "matmul: a is %s and b is %s; a's columns must be as many as b's rows, and leading "
+                       "axes equal or 1",
+                       ip_shape_text(a, shape_a), ip_shape_text(b, shape_b));
     node->type.dtype = ip_infer_product_dtype(node);
     node->range = ip_range_of(node->type.dtype);
     return IMGPAR_OK;
@@ -66,8 +69,7 @@ imgpar_status ip_infer_sort(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
     int axis = ip_sort_axis(node);
-    if (axis < 0 || axis >= a->rank)
-        return ip_no_axis(node->op->info.name, ip_param_number(node, "axis"), a, err);
+    if (axis < 0 || axis >= a->rank) return ip_no_axis(node->op->info.name, ip_param_number(node, "axis"), a, err);
     node->type = *a;
     node->range = node->inputs[0]->range;
     if (node->op->variant == 0) return IMGPAR_OK;
@@ -88,8 +90,10 @@ int ip_fft_axes(const imgpar_array *node, int axes[2])
         return 1;
     }
     for (int k = 0; k < a->rank; k++)
-        if (ip_type_axis_dim(a, k) == 1) axes[0] = k;
-        else if (ip_type_axis_dim(a, k) == 2) axes[1] = k;
+        if (ip_type_axis_dim(a, k) == 1)
+            axes[0] = k;
+        else if (ip_type_axis_dim(a, k) == 2)
+            axes[1] = k;
     return 2;
 }
 
@@ -100,8 +104,8 @@ static imgpar_status check_length(const imgpar_array *node, int axis, ip_error *
     while (longer < 2 * n && longer <= (int64_t)IP_FFT_MAX * IP_FFT_MAX && !ip_fft_split(longer, &n1, &n2))
         longer++;
     if (longer >= 2 * n || longer > (int64_t)IP_FFT_MAX * IP_FFT_MAX)
-        return ip_fail(err, IMGPAR_E_LIMIT, "%s: axis %d has %lld elements; up to %d are transformed", node->op->info.name, axis,
-                       (long long)n, IP_FFT_MAX * IP_FFT_MAX);
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: axis %d has %lld elements; up to %d are transformed",
+                       node->op->info.name, axis, (long long)n, IP_FFT_MAX * IP_FFT_MAX);
     return ip_fail(err, IMGPAR_E_UNSUPPORTED,
                    "%s: axis %d has %lld elements; only products of 2, 3, 5 and 7 are transformed, such as %lld",
                    node->op->info.name, axis, (long long)n, (long long)longer);

@@ -31,14 +31,19 @@ static imgpar_dtype measure_dtype(const imgpar_array *node)
 {
     imgpar_dtype dtype = node->inputs[0]->type.dtype;
     switch ((ip_measure)node->op->variant) {
-    case IP_MEASURE_SUM: case IP_MEASURE_PROD: return ip_type_is_complex(&node->inputs[0]->type) ? dtype : ip_sum_dtype(dtype);
+    case IP_MEASURE_SUM:
+    case IP_MEASURE_PROD: return ip_type_is_complex(&node->inputs[0]->type) ? dtype : ip_sum_dtype(dtype);
     case IP_MEASURE_DOT: return ip_dot_dtype(dtype, node->inputs[1]->type.dtype);
     case IP_MEASURE_MEAN:
         if (ip_type_is_complex(&node->inputs[0]->type)) return dtype;
         return dtype == IMGPAR_F64 || ip_is_wide_integer(dtype) ? IMGPAR_F64 : IMGPAR_F32;
-    case IP_MEASURE_VAR: case IP_MEASURE_STD: case IP_MEASURE_NORM: return ip_float_for(dtype);
-    case IP_MEASURE_ALL: case IP_MEASURE_ANY: return IMGPAR_BOOL;
-    case IP_MEASURE_ARGMIN: case IP_MEASURE_ARGMAX: return IMGPAR_I64;
+    case IP_MEASURE_VAR:
+    case IP_MEASURE_STD:
+    case IP_MEASURE_NORM: return ip_float_for(dtype);
+    case IP_MEASURE_ALL:
+    case IP_MEASURE_ANY: return IMGPAR_BOOL;
+    case IP_MEASURE_ARGMIN:
+    case IP_MEASURE_ARGMAX: return IMGPAR_I64;
     default: return dtype;
     }
 }
@@ -50,8 +55,8 @@ static imgpar_status check_inputs(const imgpar_array *node, unsigned axes, ip_er
     int variant = node->op->variant;
     if (variant >= IP_MEASURE_BITS_AND && variant <= IP_MEASURE_BITS_XOR && is_float(a->dtype))
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s; it must be an integer", name, ip_dtype(a->dtype)->name);
-    bool needs_one = variant == IP_MEASURE_MIN || variant == IP_MEASURE_MAX || variant == IP_MEASURE_ARGMIN
-        || variant == IP_MEASURE_ARGMAX;
+    bool needs_one = variant == IP_MEASURE_MIN || variant == IP_MEASURE_MAX || variant == IP_MEASURE_ARGMIN ||
+                     variant == IP_MEASURE_ARGMAX;
     for (int k = 0; k < a->rank; k++)
         if (needs_one && axes >> k & 1 && a->shape[k] == 0)
             return ip_fail(err, IMGPAR_E_SHAPE, "%s: axis %d has no elements", name, k);
@@ -59,7 +64,8 @@ static imgpar_status check_inputs(const imgpar_array *node, unsigned axes, ip_er
     const ip_type *b = &node->inputs[1]->type;
     char text_a[96], text_b[96];
     if (a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, b is %s", name, ip_shape_text(a, text_a), ip_shape_text(b, text_b));
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, b is %s", name, ip_shape_text(a, text_a),
+                   ip_shape_text(b, text_b));
 }
 
 imgpar_status ip_infer_measure(imgpar_array *node, ip_error *err)

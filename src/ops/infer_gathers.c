@@ -62,7 +62,8 @@ imgpar_status ip_infer_searchsorted(imgpar_array *node, ip_error *err)
     const ip_type *edges = &node->inputs[0]->type;
     char text[96];
     if (edges->rank != 1)
-        return ip_fail(err, IMGPAR_E_SHAPE, "searchsorted: edges is %s; it must be a vector", ip_shape_text(edges, text));
+        return ip_fail(err, IMGPAR_E_SHAPE, "searchsorted: edges is %s; it must be a vector",
+                       ip_shape_text(edges, text));
     node->type = node->inputs[1]->type;
     node->type.dtype = IMGPAR_I32;
     node->type.space = IMGPAR_SPACE_DATA;
@@ -80,7 +81,8 @@ imgpar_status ip_infer_neighbours(imgpar_array *node, ip_error *err)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: %d neighbours; there can be 256", name_of(node), offsets->rows);
     for (int k = 0; k < offsets->rows * offsets->cols; k++)
         if (offsets->numbers[k] != floor(offsets->numbers[k]) || fabs(offsets->numbers[k]) > 1e6)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: an offset must be a whole number within 1000000", name_of(node));
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: an offset must be a whole number within 1000000",
+                           name_of(node));
     bool is_sum = ip_param_number(node, "fold") <= IP_NEIGHBOURS_MEAN;
     if (!is_sum && ip_type_is_complex(&node->inputs[0]->type)) return ip_complex_refuse(node, 0, err);
     if (ip_infer_refuse_wide(node, err)) return err->status;
@@ -97,7 +99,8 @@ imgpar_status ip_infer_recomb(imgpar_array *node, ip_error *err)
     ip_type_dims(&node->type, dims);
     bool keeps_alpha = m->cols == dims[3] - 1 && node->type.space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0;
     if (m->cols != dims[3] && !keeps_alpha)
-        return ip_fail(err, IMGPAR_E_SHAPE, "recomb: the matrix has %d columns for %lld channels", m->cols, (long long)dims[3]);
+        return ip_fail(err, IMGPAR_E_SHAPE, "recomb: the matrix has %d columns for %lld channels", m->cols,
+                       (long long)dims[3]);
     int64_t channels = m->rows + keeps_alpha;
     if (channels != dims[3]) {
         dims[3] = channels;
@@ -129,9 +132,11 @@ imgpar_status ip_infer_matprod(imgpar_array *node, ip_error *err)
     char text_a[96], text_b[96];
     bool fits = is_small(a, 4) && is_small(b, 4) && a->shape[a->rank - 1] == b->shape[b->rank - 2];
     bool one = b->rank == 2 && a->rank > 2;
-    fits = fits && (one || (a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)(a->rank - 2) * sizeof *a->shape) == 0));
+    fits = fits &&
+           (one || (a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)(a->rank - 2) * sizeof *a->shape) == 0));
     if (!fits)
-        return ip_fail(err, IMGPAR_E_SHAPE, "matprod: a is %s, b is %s; their last axes must be matrices of up to 4x4 that fit",
+        return ip_fail(err, IMGPAR_E_SHAPE,
+                       "matprod: a is %s, b is %s; their last axes must be matrices of up to 4x4 that fit",
                        ip_shape_text(a, text_a), ip_shape_text(b, text_b));
     memcpy(shape, a->shape, sizeof shape);
     shape[a->rank - 1] = b->shape[b->rank - 1];

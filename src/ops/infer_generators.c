@@ -94,9 +94,11 @@ imgpar_status ip_infer_randint(imgpar_array *node, ip_error *err)
 {
     double lo = ip_param_number(node, "lo"), hi = ip_param_number(node, "hi");
     const ip_dtype_facts *facts = ip_dtype(dtype_of(node));
-    if (hi - lo > 0x1p32) return ip_fail(err, IMGPAR_E_ARGUMENT, "randint: there are more than 2^32 numbers from %g to %g", lo, hi);
+    if (hi - lo > 0x1p32)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "randint: there are more than 2^32 numbers from %g to %g", lo, hi);
     if (lo < facts->minimum || hi - 1 > facts->maximum)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "randint: %s does not hold all numbers from %g to %g", facts->name, lo, hi - 1);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "randint: %s does not hold all numbers from %g to %g", facts->name, lo,
+                       hi - 1);
     imgpar_status st = infer_shape(node, err);
     node->range = (ip_range){ lo, hi - 1 };
     return st;

@@ -122,10 +122,7 @@ imgpar_status ip_infer_linear(imgpar_array *node, ip_error *err)
     return st ? st : check_levels(node, "b", err);
 }
 
-imgpar_status ip_infer_clamp(imgpar_array *node, ip_error *err)
-{
-    return ip_infer_pixel(node, err);
-}
+imgpar_status ip_infer_clamp(imgpar_array *node, ip_error *err) { return ip_infer_pixel(node, err); }
 
 /* Nothing is computed, so nothing is promoted: equal dtypes stay, and a literal that yes or no can hold bends to it. */
 imgpar_status ip_infer_select(imgpar_array *node, ip_error *err)
@@ -138,7 +135,8 @@ imgpar_status ip_infer_select(imgpar_array *node, ip_error *err)
     node->type.dtype = node->bends ? ip_infer_common_dtype(node) : ip_select_dtype(yes, no);
     ip_range whole = ip_range_of(node->type.dtype);
     node->range = (ip_range){ fmin(yes->range.lo, no->range.lo), fmax(yes->range.hi, no->range.hi) };
-    if (node->type.dtype == IMGPAR_F16 || !(node->range.lo >= whole.lo && node->range.hi <= whole.hi)) node->range = whole;
+    if (node->type.dtype == IMGPAR_F16 || !(node->range.lo >= whole.lo && node->range.hi <= whole.hi))
+        node->range = whole;
     return IMGPAR_OK;
 }
 
@@ -157,9 +155,12 @@ imgpar_status ip_infer_cast(imgpar_array *node, ip_error *err)
     node->type.dtype = (imgpar_dtype)ip_param_number(node, "dtype");
     if (ip_type_is_complex(&a->type) && !ip_type_is_complex(&node->type)) return ip_complex_refuse(node, 0, err);
     const ip_dtype_facts *to = ip_dtype(node->type.dtype);
-    if (node->type.dtype == a->type.dtype) node->range = a->range;
-    else if (!to->is_float) node->range = clamped(a->range, node->type.dtype);
-    else node->range = !from->is_float && from->size_bytes < to->size_bytes ? a->range : ip_range_of(node->type.dtype);
+    if (node->type.dtype == a->type.dtype)
+        node->range = a->range;
+    else if (!to->is_float)
+        node->range = clamped(a->range, node->type.dtype);
+    else
+        node->range = !from->is_float && from->size_bytes < to->size_bytes ? a->range : ip_range_of(node->type.dtype);
     return IMGPAR_OK;
 }
 
@@ -169,7 +170,8 @@ imgpar_status ip_infer_gray(imgpar_array *node, ip_error *err)
     int64_t dims[4];
     ip_type_dims(in, dims);
     if (dims[3] > 4)
-        return ip_fail(err, IMGPAR_E_SHAPE, "gray: an image of 1 to 4 channels is needed, not %lld", (long long)dims[3]);
+        return ip_fail(err, IMGPAR_E_SHAPE, "gray: an image of 1 to 4 channels is needed, not %lld",
+                       (long long)dims[3]);
     dims[3] = dims[3] == 3 ? 1 : dims[3] == 4 ? 2 : dims[3];
     node->type = *in;
     ip_type_set_dims(&node->type, dims);
@@ -198,9 +200,10 @@ imgpar_status ip_infer_fill(imgpar_array *node, ip_error *err)
 {
     (void)err;
     int64_t channels = (int64_t)ip_param_number(node, "channels");
-    node->type = (ip_type){ .dtype = (imgpar_dtype)ip_param_number(node, "dtype"), .rank = 3,
-                            .shape = { (int64_t)ip_param_number(node, "height"), (int64_t)ip_param_number(node, "width"),
-                                       channels } };
+    node->type = (ip_type){ .dtype = (imgpar_dtype)ip_param_number(node, "dtype"),
+                            .rank = 3,
+                            .shape = { (int64_t)ip_param_number(node, "height"),
+                                       (int64_t)ip_param_number(node, "width"), channels } };
     node->type.space = ip_space_guess(&node->type);
     node->type.white = ip_white_guess(&node->type);
     node->range = ip_range_of(node->type.dtype);
@@ -377,10 +380,11 @@ imgpar_status ip_infer_shift(imgpar_array *node, ip_error *err)
 
 imgpar_status ip_infer_refuse_reads_of_nothing(const imgpar_array *node, int64_t extent, ip_error *err)
 {
-    if (extent > 0 || ip_type_count(&node->type) == 0 || ip_param_number(node, "border") == IMGPAR_BORDER_CONSTANT) return IMGPAR_OK;
+    if (extent > 0 || ip_type_count(&node->type) == 0 || ip_param_number(node, "border") == IMGPAR_BORDER_CONSTANT)
+        return IMGPAR_OK;
     char text[96];
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, without an element to read; border=constant reads cval", node->op->info.name,
-                   ip_shape_text(&node->inputs[0]->type, text));
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, without an element to read; border=constant reads cval",
+                   node->op->info.name, ip_shape_text(&node->inputs[0]->type, text));
 }
 
 /* The shape of y and x, with a's channels. */
@@ -397,9 +401,11 @@ imgpar_status ip_infer_at(imgpar_array *node, ip_error *err)
     ip_type_dims(&node->type, dims);
     ip_type_dims(&a->type, dims_a);
     if (dims_a[0] != dims[0] && dims_a[0] != 1)
-        return ip_fail(err, IMGPAR_E_SHAPE, "at: a has %lld slices, y and x have %lld", (long long)dims_a[0], (long long)dims[0]);
+        return ip_fail(err, IMGPAR_E_SHAPE, "at: a has %lld slices, y and x have %lld", (long long)dims_a[0],
+                       (long long)dims[0]);
     if (dims[3] != 1 && dims_a[3] != 1 && dims[3] != dims_a[3])
-        return ip_fail(err, IMGPAR_E_SHAPE, "at: a has %lld channels, y and x have %lld", (long long)dims_a[3], (long long)dims[3]);
+        return ip_fail(err, IMGPAR_E_SHAPE, "at: a has %lld channels, y and x have %lld", (long long)dims_a[3],
+                       (long long)dims[3]);
     if (dims_a[3] > dims[3]) {
         dims[3] = dims_a[3];
         ip_type_set_dims(&node->type, dims);
@@ -417,7 +423,9 @@ imgpar_status ip_infer_histogram(imgpar_array *node, ip_error *err)
     int64_t dims[4];
     (void)err;
     ip_type_dims(&node->inputs[0]->type, dims);
-    node->type = (ip_type){ .dtype = IMGPAR_U32, .space = IMGPAR_SPACE_DATA, .rank = 2,
+    node->type = (ip_type){ .dtype = IMGPAR_U32,
+                            .space = IMGPAR_SPACE_DATA,
+                            .rank = 2,
                             .shape = { dims[3], (int64_t)ip_param_number(node, "bins") } };
     node->range = (ip_range){ 0, fmin(4294967295.0, (double)ip_type_count(&node->inputs[0]->type)) };
     return IMGPAR_OK;

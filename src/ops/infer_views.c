@@ -14,7 +14,8 @@ static const char *name_of(const imgpar_array *node) { return node->op->info.nam
 
 /* ---- parameters ---------------------------------------------------------------------------- */
 
-imgpar_status ip_counts_of(const imgpar_array *node, const char *param, int64_t fill, int64_t out[IP_MAX_AXES], ip_error *err)
+imgpar_status ip_counts_of(const imgpar_array *node, const char *param, int64_t fill, int64_t out[IP_MAX_AXES],
+                           ip_error *err)
 {
     int n;
     for (int k = 0; k < IP_MAX_AXES; k++)
@@ -100,11 +101,14 @@ imgpar_status ip_infer_reshape(imgpar_array *node, ip_error *err)
     char text[96];
     imgpar_status st = ip_vector_whole(node, "shape", IP_MAX_AXES, shape, &n, err);
     for (int k = 0; !st && k < n; k++) {
-        if (shape[k] == -1) open = k; /* once, by the row's rule */
-        else if (__builtin_mul_overflow(known, shape[k], &known)) known = INT64_MAX;
+        if (shape[k] == -1)
+            open = k; /* once, by the row's rule */
+        else if (__builtin_mul_overflow(known, shape[k], &known))
+            known = INT64_MAX;
     }
     if (st) return st;
-    if (open >= 0 && known > 0 && count % known == 0) shape[open] = count / known;
+    if (open >= 0 && known > 0 && count % known == 0)
+        shape[open] = count / known;
     else if (open >= 0 || known != count)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: the %lld elements of %s do not fill that shape", name_of(node),
                        (long long)count, ip_shape_text(in_type(node), text));
@@ -122,7 +126,8 @@ imgpar_status ip_infer_squeeze(imgpar_array *node, ip_error *err)
     for (int k = 0; !st && k < in->rank; k++) {
         bool goes = axes >> k & 1 && in->shape[k] == 1;
         if (is_given && axes >> k & 1 && !goes)
-            return ip_fail(err, IMGPAR_E_SHAPE, "%s: axis %d has %lld elements, not 1", name_of(node), k, (long long)in->shape[k]);
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: axis %d has %lld elements, not 1", name_of(node), k,
+                           (long long)in->shape[k]);
         if (!goes) shape[n++] = in->shape[k];
     }
     if (n == 0) shape[n++] = 1;
@@ -182,8 +187,8 @@ imgpar_status ip_infer_broadcast_to(imgpar_array *node, ip_error *err)
     if (fits) return ip_infer_view(node, n, shape, err);
     ip_type wanted = { .rank = n };
     memcpy(wanted.shape, shape, (size_t)n * sizeof *shape);
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: an array of shape %s does not spread to %s", name_of(node), ip_shape_text(in, from),
-                   ip_shape_text(&wanted, to));
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: an array of shape %s does not spread to %s", name_of(node),
+                   ip_shape_text(in, from), ip_shape_text(&wanted, to));
 }
 
 /* repeat: n times along one axis; tile: counts of times along the leading axes. */
@@ -227,7 +232,8 @@ imgpar_status ip_infer_skew(imgpar_array *node, ip_error *err)
     const ip_type *in = in_type(node);
     int64_t shape[IP_MAX_AXES];
     char text[96];
-    if (in->rank < 2) return ip_fail(err, IMGPAR_E_SHAPE, "skew: a is %s; it must have two axes", ip_shape_text(in, text));
+    if (in->rank < 2)
+        return ip_fail(err, IMGPAR_E_SHAPE, "skew: a is %s; it must have two axes", ip_shape_text(in, text));
     memcpy(shape, in->shape, sizeof shape);
     if (shape[0] > 0) shape[1] += (int64_t)fabs(ip_param_number(node, "step")) * (shape[0] - 1);
     imgpar_status st = ip_infer_view(node, in->rank, shape, err);
@@ -256,7 +262,8 @@ imgpar_status ip_infer_concatenate(imgpar_array *node, ip_error *err)
     ip_range whole = ip_range_of(node->type.dtype);
     node->range = (ip_range){ fmin(node->inputs[0]->range.lo, node->inputs[1]->range.lo),
                               fmax(node->inputs[0]->range.hi, node->inputs[1]->range.hi) };
-    if (node->type.dtype == IMGPAR_F16 || !(node->range.lo >= whole.lo && node->range.hi <= whole.hi)) node->range = whole;
+    if (node->type.dtype == IMGPAR_F16 || !(node->range.lo >= whole.lo && node->range.hi <= whole.hi))
+        node->range = whole;
     return st;
 }
 
@@ -265,7 +272,8 @@ imgpar_status ip_infer_diag(imgpar_array *node, ip_error *err)
 {
     const ip_type *in = in_type(node);
     int64_t k = (int64_t)ip_param_number(node, "k");
-    if (in->rank > 2) return ip_fail(err, IMGPAR_E_SHAPE, "diag: a has %d axes; it must be a vector or a matrix", in->rank);
+    if (in->rank > 2)
+        return ip_fail(err, IMGPAR_E_SHAPE, "diag: a has %d axes; it must be a vector or a matrix", in->rank);
     if (in->rank == 1) {
         int64_t side = in->shape[0] + llabs(k);
         imgpar_status st = ip_infer_view(node, 2, (int64_t[]){ side, side }, err);

@@ -52,8 +52,8 @@ static imgpar_status check_pixels(imgpar_context *ctx, imgpar_dtype dtype, int r
     return IMGPAR_OK;
 }
 
-IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtype dtype, int rank,
-                                                const int64_t *shape, const void *data)
+IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtype dtype, int rank, const int64_t *shape,
+                                                const void *data)
 {
     ip_error err = { .status = IMGPAR_OK };
     ip_header header;
@@ -73,9 +73,8 @@ IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtyp
     return ip_build_source(ctx, ip_op_find("data"), source, &header, NULL);
 }
 
-IMGPAR_API imgpar_array *imgpar_array_wrap(imgpar_context *ctx, imgpar_dtype dtype, int rank,
-                                           const int64_t *shape, void *data,
-                                           void (*on_release)(void *user, void *data), void *user)
+IMGPAR_API imgpar_array *imgpar_array_wrap(imgpar_context *ctx, imgpar_dtype dtype, int rank, const int64_t *shape,
+                                           void *data, void (*on_release)(void *user, void *data), void *user)
 {
     ip_error err = { .status = IMGPAR_OK };
     ip_header header;
@@ -102,7 +101,9 @@ static imgpar_status probe_memory(imgpar_context *ctx, const void *bytes, size_t
     if (!ctx) return ip_fail(err, IMGPAR_E_ARGUMENT, "open: the context is NULL");
     if (!bytes) return ip_fail(err, IMGPAR_E_ARGUMENT, "open: the bytes are NULL");
     if (ip_context_check(ctx, err)) return IMGPAR_E_DEVICE_LOST;
-    ip_read_options options = { .max_pixels = ip_context_max_pixels(ctx), .fail_on = IP_FAIL_ON_ERROR, .metadata = metadata };
+    ip_read_options options = { .max_pixels = ip_context_max_pixels(ctx),
+                                .fail_on = IP_FAIL_ON_ERROR,
+                                .metadata = metadata };
     return ip_io_probe(bytes, n, "memory", &options, header, err);
 }
 
@@ -151,7 +152,8 @@ imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
     ip_source *source = new_source(IP_SOURCE_FILE, path);
     if (!source) return ip_fail_memory(err, "opening a file");
     source->fail_on = (ip_fail_on)ip_param_number(node, "fail_on");
-    ip_read_options options = { .max_pixels = ip_context_max_pixels(node->ctx), .fail_on = source->fail_on,
+    ip_read_options options = { .max_pixels = ip_context_max_pixels(node->ctx),
+                                .fail_on = source->fail_on,
                                 .metadata = &node->metadata };
     imgpar_status st = ip_file_open(path, &options, &source->file, &header, err);
     if (st) {
@@ -194,7 +196,8 @@ imgpar_array *ip_leaf_shrunk(const imgpar_array *leaf, int shrink)
     node->is_from_file = leaf->is_from_file;
     node->type = leaf->type;
     node->range = leaf->range;
-    const unsigned flips[2] = { 1u << 3 | 1u << 4 | 1u << 7 | 1u << 8, 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7 }; /* orientations */
+    /* orientations */
+    const unsigned flips[2] = { 1u << 3 | 1u << 4 | 1u << 7 | 1u << 8, 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7 };
     node->shrink.by = shrink;
     for (int k = 0; k < 2; k++) {
         int64_t full = leaf->type.shape[k], shrunk = (full + shrink - 1) / shrink;
@@ -214,7 +217,8 @@ IMGPAR_API imgpar_array *imgpar_open(imgpar_context *ctx, const char *path)
 
 IMGPAR_API imgpar_array *imgpar_open_with(imgpar_context *ctx, const char *path, const char *options)
 {
-    ip_arg args[] = { { .kind = IP_ARG_TEXT, .text = path }, { .name = "fail_on", .kind = IP_ARG_TEXT, .text = options } };
+    ip_arg args[] = { { .kind = IP_ARG_TEXT, .text = path },
+                      { .name = "fail_on", .kind = IP_ARG_TEXT, .text = options } };
     if (!options || !*options) return imgpar_open(ctx, path);
     if (!strchr(options, '=')) return ip_build(ctx, ip_op_find("open"), args, 2); /* the bare word */
     return ip_build_with_text(ctx, ip_op_find("open"), args, 1, options);

@@ -22,10 +22,7 @@ static imgpar_dtype loaded_dtype(imgpar_dtype dtype)
 
 /* ---- coordinates and reading --------------------------------------------------------- */
 
-ip_expr *ip_lower_i32(ip_lower *l, int64_t value)
-{
-    return ip_x_int(l->ir, IMGPAR_I32, value);
-}
+ip_expr *ip_lower_i32(ip_lower *l, int64_t value) { return ip_x_int(l->ir, IMGPAR_I32, value); }
 
 ip_expr *ip_lower_coord(ip_lower *l, int dim)
 {
@@ -62,8 +59,7 @@ void ip_lower_place(ip_lower *l, int k, ip_expr *index[4])
 ip_expr *ip_lower_in(ip_lower *l, int k)
 {
     double v;
-    if (ip_array_is_number(l->node->inputs[k], &v, NULL))
-        return ip_lower_literal(l, l->node->inputs[k]->type.dtype, v);
+    if (ip_array_is_number(l->node->inputs[k], &v, NULL)) return ip_lower_literal(l, l->node->inputs[k]->type.dtype, v);
     ip_expr *index[4];
     ip_lower_place(l, k, index);
     return ip_x_load(l->ir, l->in[k], index, IP_BORDER_NONE, NULL);
@@ -85,12 +81,10 @@ static ip_expr *as_value(ip_lower *l, ip_expr *x)
     return x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x;
 }
 
-ip_expr *ip_lower_value(ip_lower *l, int k)
-{
-    return as_value(l, ip_lower_in(l, k));
-}
+ip_expr *ip_lower_value(ip_lower *l, int k) { return as_value(l, ip_lower_in(l, k)); }
 
-ip_expr *ip_lower_read_value(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, ip_expr *dx, int border, ip_expr *cval)
+ip_expr *ip_lower_read_value(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, ip_expr *dx, int border,
+                             ip_expr *cval)
 {
     return as_value(l, ip_lower_read(l, stage, dz, dy, dx, border, cval));
 }

@@ -30,7 +30,8 @@ typedef struct ip_lower {
 
 /* A coordinate of the node's domain, 0..3 = z y x c. */
 ip_expr *ip_lower_coord(ip_lower *l, int dim);
-/* Where input k is read for an element of the node: at the same place, or where broadcasting has it (infer.c, Note [Broadcasting]). */
+/* Where input k is read for an element of the node: at the same place, or where broadcasting has it (infer.c, Note
+ * [Broadcasting]). */
 void ip_lower_place(ip_lower *l, int k, ip_expr *index[4]);
 /* The element of input k at that place. Its own dtype (f16: f32). */
 ip_expr *ip_lower_in(ip_lower *l, int k);
@@ -56,13 +57,15 @@ ip_expr *ip_lower_is_alpha(ip_lower *l);
 /* As ip_lower_in(), but numbers: bool as u8. */
 ip_expr *ip_lower_value(ip_lower *l, int k);
 /* As ip_lower_read(), bool as u8. */
-ip_expr *ip_lower_read_value(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, ip_expr *dx, int border, ip_expr *cval);
+ip_expr *ip_lower_read_value(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, ip_expr *dx, int border,
+                             ip_expr *cval);
 /* A number the user wrote: an argument of the kernel, as ip_lower_argument() and ip_lower_whole() make them. */
 ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value);
-/* A white as a number of dtype, rounded to nearest even and saturated: those of depths are part of the program, others arguments. */
+/* A white as a number of dtype, rounded to nearest even and saturated: those of depths are part of the program, others
+ * arguments. */
 ip_expr *ip_lower_white(ip_lower *l, imgpar_dtype dtype, double full);
-/* An argument of the kernel, of which the program knows its class: its sign, whether its size is below 1, and the bits that hold it. What
- * is made of classes is what ranges decide, so most of them share a program. */
+/* An argument of the kernel, of which the program knows its class: its sign, whether its size is below 1, and the bits
+ * that hold it. What is made of classes is what ranges decide, so most of them share a program. */
 ip_expr *ip_lower_argument(ip_lower *l, imgpar_dtype dtype, double value);
 /* The same of a CONST of an integer dtype, whose class is its sign and its bits, at least so many. */
 ip_expr *ip_lower_whole(ip_lower *l, ip_expr *number, int bits);
@@ -73,12 +76,13 @@ ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype);
 ip_expr *ip_lower_convert(ip_lower *l, imgpar_dtype dtype, ip_expr *value);
 /* A MAP stage of any size and dtype; value has the dtype (f16: is f32). Coordinates in value are those of dims, which
  * are a stage's. */
-ip_stage *ip_lower_stage_sized(ip_lower *l, const int64_t dims[4], imgpar_dtype dtype, ip_expr *value, const char *note);
-/* The user's function of reduce() and scan(), over ACC 0 and ACC 1 of dtype acc: inputs 1 and 2 of the node stand for its
- * arguments, input 3 is what it gives. Where it reads anything else: fails, NULL. */
+ip_stage *ip_lower_stage_sized(ip_lower *l, const int64_t dims[4], imgpar_dtype dtype, ip_expr *value,
+                               const char *note);
+/* The user's function of reduce() and scan(), over ACC 0 and ACC 1 of dtype acc: inputs 1 and 2 of the node stand for
+ * its arguments, input 3 is what it gives. Where it reads anything else: fails, NULL. */
 ip_expr *ip_lower_function(ip_lower *l, imgpar_dtype acc);
-/* The smallest of u16 i16 u32 i32 i64 that holds a sum of up to n elements of [lo, hi] and `extra` more; of floats that to
- * compute in. */
+/* The smallest of u16 i16 u32 i32 i64 that holds a sum of up to n elements of [lo, hi] and `extra` more; of floats that
+ * to compute in. */
 imgpar_dtype ip_lower_sum_dtype(imgpar_dtype dtype, double lo, double hi, double n, double extra);
 /* sum / n: of integers to the nearest one, halves up; sum has room for n / 2 more. */
 ip_expr *ip_lower_mean(ip_lower *l, ip_expr *sum, int64_t n);

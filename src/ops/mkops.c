@@ -17,7 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct row { imgpar_op_info info; unsigned flags; const char *symbol; } row;
+typedef struct row {
+    imgpar_op_info info;
+    unsigned flags;
+    const char *symbol;
+} row;
 
 #define ENTRY(NAME, SYMBOL, ALIASES, CATEGORY, FLAGS, ...) \
     { { .name = NAME, .aliases = ALIASES, .category = CATEGORY, __VA_ARGS__ }, (FLAGS), SYMBOL },
@@ -26,7 +30,8 @@ typedef struct row { imgpar_op_info info; unsigned flags; const char *symbol; } 
 #define FUNC(NAME, SYMBOL, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
     ENTRY(NAME, SYMBOL, "", CATEGORY, IP_OP_ELEMENTWISE | IP_OP_OPERATOR | (FLAGS), __VA_ARGS__)
 #define LEAF(NAME, CATEGORY, FLAGS, INFER, ...) ENTRY(NAME, NULL, "", CATEGORY, FLAGS, __VA_ARGS__)
-#define DERIVED(NAME, ALIASES, CATEGORY, VARIANT, INFER, EXPAND, ...) ENTRY(NAME, NULL, ALIASES, CATEGORY, 0, __VA_ARGS__)
+#define DERIVED(NAME, ALIASES, CATEGORY, VARIANT, INFER, EXPAND, ...) \
+    ENTRY(NAME, NULL, ALIASES, CATEGORY, 0, __VA_ARGS__)
 
 static const row rows[] = {
 #include "ops/ops.def"
@@ -56,13 +61,11 @@ static void print_param(const imgpar_op_param *p)
 static void print_prototype(const imgpar_op_info *o)
 {
     printf("imgpar_array *imgpar_%s(", o->name);
-    if (o->n_inputs == 0)
-        printf("imgpar_context *ctx");
+    if (o->n_inputs == 0) printf("imgpar_context *ctx");
     for (int k = 0; k < o->n_inputs; k++)
         printf("%simgpar_array *%s", k ? ", " : "", o->input_names[k]);
     for (int k = 0; k < o->n_params; k++)
-        if (o->params[k]->in_c)
-            print_param(o->params[k]);
+        if (o->params[k]->in_c) print_param(o->params[k]);
     printf(")");
 }
 
@@ -92,8 +95,8 @@ static void range_text(const imgpar_op_param *p, char *buf, size_t size)
     else if (p->type[0] != 'n' && p->type[0] != 'i')
         return;
     else if (isfinite(p->minimum) && isfinite(p->maximum))
-        snprintf(buf, size, "%s%s%.10g to %.10g%s%s", p->choices ? p->choices : "", p->choices ? ", " : "", p->minimum, p->maximum,
-                 p->unit[0] ? " " : "", p->unit);
+        snprintf(buf, size, "%s%s%.10g to %.10g%s%s", p->choices ? p->choices : "", p->choices ? ", " : "", p->minimum,
+                 p->maximum, p->unit[0] ? " " : "", p->unit);
     else if (isfinite(p->minimum))
         snprintf(buf, size, "%.10g and above%s%s", p->minimum, p->unit[0] ? " " : "", p->unit);
     else
@@ -122,12 +125,12 @@ static void print_expression(const imgpar_op_info *o)
 
 static void print_expression_header(void)
 {
-    printf("\n/*\n * The operators and element-wise functions on expressions (imgpar.h): the result belongs to the map of its operands,\n"
+    printf("\n/*\n * The operators and element-wise functions on expressions (imgpar.h): the result belongs to the map "
+           "of its operands,\n"
            " * which must be one. Dtypes meet as in the language.\n */\n");
     for (int k = 0; k < N_ROWS; k++) {
         const imgpar_op_info *o = &rows[k].info;
-        if (!is_function(&rows[k]))
-            continue;
+        if (!is_function(&rows[k])) continue;
         printf("\n/*\n");
         print_wrapped(" *", o->summary);
         print_wrapped(" * Computes:", o->formula);
@@ -143,23 +146,24 @@ static void print_header(void)
            "/*\n"
            " * imgpar_ops.h - one function an operation. Made from the operation table; included by imgpar.h.\n"
            " *\n"
-           " * Every function borrows its inputs and returns a new reference, never NULL. A parameter out of range or inputs\n"
-           " * that do not fit give an error array (IMGPAR_E_ARGUMENT, IMGPAR_E_SHAPE, IMGPAR_E_UNSUPPORTED) whose message names\n"
-           " * operation, value and rule. NAN as a number and NULL as a text mean the parameter's default. Parameters not in\n"
+           " * Every function borrows its inputs and returns a new reference, never NULL. A parameter out of range or "
+           "inputs\n"
+           " * that do not fit give an error array (IMGPAR_E_ARGUMENT, IMGPAR_E_SHAPE, IMGPAR_E_UNSUPPORTED) whose "
+           "message names\n"
+           " * operation, value and rule. NAN as a number and NULL as a text mean the parameter's default. Parameters "
+           "not in\n"
            " * a prototype are set through imgpar_op().\n"
            " */\n"
            "#ifndef IMGPAR_OPS_H\n#define IMGPAR_OPS_H\n\n#include <imgpar.h>\n\n"
            "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     for (int k = 0; k < N_ROWS; k++) {
         const imgpar_op_info *o = &rows[k].info;
-        if (!has_prototype(&rows[k]))
-            continue;
+        if (!has_prototype(&rows[k])) continue;
         printf("\n/*\n");
         print_wrapped(" *", o->summary);
         print_wrapped(" * Computes:", o->formula);
         print_wrapped(" * Tolerance:", o->tolerance);
-        if (o->white)
-            print_wrapped(" * White:", o->white);
+        if (o->white) print_wrapped(" * White:", o->white);
         for (int p = 0; p < o->n_params; p++)
             print_param_comment(o->params[p]);
         printf(" */\nIMGPAR_API ");
@@ -193,8 +197,7 @@ static void print_expression_wrappers(void)
 {
     for (int k = 0; k < N_ROWS; k++) {
         const imgpar_op_info *o = &rows[k].info;
-        if (!is_function(&rows[k]))
-            continue;
+        if (!is_function(&rows[k])) continue;
         printf("\n");
         print_expression(o);
         printf("\n{\n    return ip_map_call(\"%s\", (const imgpar_x[]){ ", o->name);
@@ -206,33 +209,37 @@ static void print_expression_wrappers(void)
 
 static void print_wrappers(void)
 {
-    printf("/* SPDX-License-Identifier: MIT */\n"
-           "/* Made by mkops from ops.def: the functions of imgpar_ops.h. */\n"
-           "#include \"ops/build.h\"\n#include \"ops/expressions.h\"\n\n#include <math.h>\n\n"
-           "static int put_array(ip_arg *args, int n, imgpar_array *a)\n{\n    args[n] = ip_arg_array(a);\n    return n + 1;\n}\n\n"
-           "static int put_number(ip_arg *args, int n, const char *name, double v)\n{\n    if (isnan(v))\n        return n;\n"
-           "    args[n] = ip_arg_number(v);\n    args[n].name = name;\n    return n + 1;\n}\n\n"
-           "static int put_text(ip_arg *args, int n, const char *name, const char *text)\n{\n    if (!text)\n        return n;\n"
-           "    args[n] = (ip_arg){ .name = name, .kind = IP_ARG_TEXT, .text = text };\n    return n + 1;\n}\n\n"
-           "static int put_matrix(ip_arg *args, int n, const char *name, int rows, int cols, const double *numbers)\n{\n"
-           "    if (!numbers)\n        return n;\n"
-           "    args[n] = (ip_arg){ .name = name, .kind = IP_ARG_MATRIX, .rows = rows, .cols = cols, .numbers = numbers };\n"
-           "    return n + 1;\n}\n\n"
-           "static const char *border_word(imgpar_border border)\n{\n"
-           "    static const char *const words[] = { \"replicate\", \"reflect\", \"reflect101\", \"wrap\", \"constant\" };\n"
-           "    return (unsigned)border < sizeof words / sizeof *words ? words[border] : \"?\";\n}\n");
+    printf(
+        "/* SPDX-License-Identifier: MIT */\n"
+        "/* Made by mkops from ops.def: the functions of imgpar_ops.h. */\n"
+        "#include \"ops/build.h\"\n#include \"ops/expressions.h\"\n\n#include <math.h>\n\n"
+        "static int put_array(ip_arg *args, int n, imgpar_array *a)\n{\n    args[n] = ip_arg_array(a);\n    return n + "
+        "1;\n}\n\n"
+        "static int put_number(ip_arg *args, int n, const char *name, double v)\n{\n    if (isnan(v))\n        return "
+        "n;\n"
+        "    args[n] = ip_arg_number(v);\n    args[n].name = name;\n    return n + 1;\n}\n\n"
+        "static int put_text(ip_arg *args, int n, const char *name, const char *text)\n{\n    if (!text)\n        "
+        "return n;\n"
+        "    args[n] = (ip_arg){ .name = name, .kind = IP_ARG_TEXT, .text = text };\n    return n + 1;\n}\n\n"
+        "static int put_matrix(ip_arg *args, int n, const char *name, int rows, int cols, const double *numbers)\n{\n"
+        "    if (!numbers)\n        return n;\n"
+        "    args[n] = (ip_arg){ .name = name, .kind = IP_ARG_MATRIX, .rows = rows, .cols = cols, .numbers = numbers "
+        "};\n"
+        "    return n + 1;\n}\n\n"
+        "static const char *border_word(imgpar_border border)\n{\n"
+        "    static const char *const words[] = { \"replicate\", \"reflect\", \"reflect101\", \"wrap\", \"constant\" "
+        "};\n"
+        "    return (unsigned)border < sizeof words / sizeof *words ? words[border] : \"?\";\n}\n");
     for (int k = 0; k < N_ROWS; k++) {
         const imgpar_op_info *o = &rows[k].info;
-        if (!has_prototype(&rows[k]))
-            continue;
+        if (!has_prototype(&rows[k])) continue;
         printf("\n");
         print_prototype(o);
         printf("\n{\n    ip_arg args[%d];\n    int n = 0;\n", o->n_inputs + o->n_params + 1);
         for (int i = 0; i < o->n_inputs; i++)
             printf("    n = put_array(args, n, %s);\n", o->input_names[i]);
         for (int p = 0; p < o->n_params; p++)
-            if (o->params[p]->in_c)
-                print_put(o->params[p]);
+            if (o->params[p]->in_c) print_put(o->params[p]);
         if (o->n_inputs == 0)
             printf("    return ip_build(ctx, ip_op_find(\"%s\"), args, n);\n}\n", o->name);
         else
@@ -288,8 +295,7 @@ static void print_manual_row(const row *r)
     printf("\n.PP\n");
     print_roff(o->summary);
     printf(".\n");
-    if (o->aliases[0])
-        printf("Also called: %s.\n", o->aliases);
+    if (o->aliases[0]) printf("Also called: %s.\n", o->aliases);
     printf(".PP\nFormula: ");
     print_roff(o->formula);
     printf("\n.PP\nTolerance: ");
@@ -311,8 +317,7 @@ static void print_manual_row(const row *r)
         range_text(p, range, sizeof range);
         printf(".TP\n.B %s\n%s%s%s. ", p->name, p->type, range[0] ? ", " : "", range);
         print_roff(p->help);
-        if (p->default_text)
-            printf("; %s by default", p->default_text);
+        if (p->default_text) printf("; %s by default", p->default_text);
         printf(".\n");
     }
     if (has_prototype(r)) {
@@ -347,11 +352,12 @@ static void print_types(void)
 {
 #define CELL(DTYPE) " " #DTYPE
 #define TYPES_TOP(TEXT) printf(TEXT "\n");
-#define TYPES_ROW(DTYPE, TEXT, B, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, LITERAL, FRACTIONAL)                 \
-    printf(TEXT "  " CELL(B) CELL(U8) CELL(I8) CELL(U16) CELL(I16) CELL(U32) CELL(I32) CELL(U64) CELL(I64) CELL(F16) CELL(F32) \
-           CELL(F64) CELL(LITERAL) CELL(FRACTIONAL) "\n");
+#define TYPES_ROW(DTYPE, TEXT, B, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, LITERAL, FRACTIONAL)          \
+    printf(TEXT "  " CELL(B) CELL(U8) CELL(I8) CELL(U16) CELL(I16) CELL(U32) CELL(I32) CELL(U64) CELL(I64) CELL(F16) \
+               CELL(F32) CELL(F64) CELL(LITERAL) CELL(FRACTIONAL) "\n");
 #define TYPES_RULE(TEXT)
-    printf(".SH RESULT TYPES OF OPERATORS\nA row and a column meet in this dtype, which a + b has:\n.PP\n.nf\n.ft CW\n");
+    printf(
+        ".SH RESULT TYPES OF OPERATORS\nA row and a column meet in this dtype, which a + b has:\n.PP\n.nf\n.ft CW\n");
 #include "ops/types.def"
     printf(".ft\n.fi\n");
 #undef TYPES_TOP
@@ -359,25 +365,36 @@ static void print_types(void)
 #undef TYPES_RULE
 #define TYPES_TOP(TEXT)
 #define TYPES_ROW(...)
-#define TYPES_RULE(TEXT) printf(".PP\n"); print_rule(TEXT); printf("\n");
+#define TYPES_RULE(TEXT) \
+    printf(".PP\n");     \
+    print_rule(TEXT);    \
+    printf("\n");
 #include "ops/types.def"
-    printf(".PP\nShapes broadcast as NumPy's: axes are aligned from the last one, and extents are equal or 1. A matrix beside a\n"
+    printf(".PP\nShapes broadcast as NumPy's: axes are aligned from the last one, and extents are equal or 1. A matrix "
+           "beside a\n"
            "picture of up to 4 channels is the exception: it is [height, width, 1].\n");
 }
 
 /* ---- white: a table of the rules, each with the rows that follow it ---------------------------- */
 
 /* What the words of imgpar_op_info.white mean; a word that ends in a blank goes on with names of inputs. */
-static const struct { const char *word, *meaning; } white_rules[] = {
+static const struct {
+    const char *word, *meaning;
+} white_rules[] = {
     { "kept", "That of the first array." },
-    { "first", "That of the first array that has one and is no mask; else 1 where one is a mask. A number beside a mask or a picture "
+    { "first", "That of the first array that has one and is no mask; else 1 where one is a mask. A number beside a "
+               "mask or a picture "
                "counts as for \"larger\"." },
-    { "larger", "Of several arrays a mask, or a value without white, yields; else the larger one counts. Numbers are left as they are. "
-                "Beside a literal number white is kept, but: a mask times k, or divided by 1/k, has k where k is above 1; a picture "
+    { "larger", "Of several arrays a mask, or a value without white, yields; else the larger one counts. Numbers are "
+                "left as they are. "
+                "Beside a literal number white is kept, but: a mask times k, or divided by 1/k, has k where k is above "
+                "1; a picture "
                 "divided by its white has 1; a picture of white 1 times 255 or 65535 has that." },
-    { "meet ", "That of the first of these inputs that has one. The others that have one are brought to it before: times this white over "
+    { "meet ", "That of the first of these inputs that has one. The others that have one are brought to it before: "
+               "times this white over "
                "theirs, in the dtype of the result, as depth() computes it; literals and data stay." },
-    { "mask", "1, and a mask: a factor above 1, known when the graph is built, becomes the white of the product, so that * 255 is a full "
+    { "mask", "1, and a mask: a factor above 1, known when the graph is built, becomes the white of the product, so "
+              "that * 255 is a full "
               "mask and * 0.5 half of one." },
     { "1", "1, and no mask." },
     { "none", "None: counts, positions, sums, products, made-up numbers." },
@@ -398,25 +415,32 @@ static void print_white_row(const row *r, int n_before)
         print_roff(r->symbol);
     else
         print_roff(r->info.name);
-    if (follows_white(&r->info, "meet "))
-        printf(" (%s)", r->info.white + strlen("meet "));
+    if (follows_white(&r->info, "meet ")) printf(" (%s)", r->info.white + strlen("meet "));
 }
 
 static bool is_in_manual(const row *r) { return is_listed(r) || r->symbol; }
 
 static void print_white(void)
 {
-    printf(".SH WHITE\n"
-           "A picture has a white: the number that is white, full or opaque in it. print() and \\-\\-explain show it, and white(a) is it.\n"
-           "A decoded picture has the maximum of its depth: 255 or 65535. NPY files and arrays of a program have one where they are\n"
-           "pictures of u8 or u16; set_white() gives one to others. Data has none: counts, positions, coordinates, literals.\n"
-           "What means white, full or opaque, the default of a threshold and the upper edge of a histogram go by it: invert, threshold,\n"
-           "adaptive_threshold, gamma, normalize, equalize, the mask of overlay, alpha in composite, the conversions between colours.\n"
-           "Where such an operation needs one that is missing it takes 1 for bool and floats, the maximum of u8 and u16, else 255.\n"
-           "A computed bool has 1 and is a mask. Saving writes white as white: a white above 255 in 16 bits where the format has\n"
-           "them, a smaller one in 8; bits= and range= say otherwise. Data is saved as its numbers stand.\n"
-           "cast() keeps numbers and white, set_white() the numbers; depth() changes dtype, numbers and white together.\n"
-           ".PP\nWhat white the results of operations have:\n");
+    printf(
+        ".SH WHITE\n"
+        "A picture has a white: the number that is white, full or opaque in it. print() and \\-\\-explain show it, and "
+        "white(a) is it.\n"
+        "A decoded picture has the maximum of its depth: 255 or 65535. NPY files and arrays of a program have one "
+        "where they are\n"
+        "pictures of u8 or u16; set_white() gives one to others. Data has none: counts, positions, coordinates, "
+        "literals.\n"
+        "What means white, full or opaque, the default of a threshold and the upper edge of a histogram go by it: "
+        "invert, threshold,\n"
+        "adaptive_threshold, gamma, normalize, equalize, the mask of overlay, alpha in composite, the conversions "
+        "between colours.\n"
+        "Where such an operation needs one that is missing it takes 1 for bool and floats, the maximum of u8 and u16, "
+        "else 255.\n"
+        "A computed bool has 1 and is a mask. Saving writes white as white: a white above 255 in 16 bits where the "
+        "format has\n"
+        "them, a smaller one in 8; bits= and range= say otherwise. Data is saved as its numbers stand.\n"
+        "cast() keeps numbers and white, set_white() the numbers; depth() changes dtype, numbers and white together.\n"
+        ".PP\nWhat white the results of operations have:\n");
     for (size_t rule = 0; rule < sizeof white_rules / sizeof *white_rules; rule++) {
         const char *word = white_rules[rule].word;
         int n = 0;
@@ -424,16 +448,14 @@ static void print_white(void)
         print_roff(white_rules[rule].meaning);
         printf("\n");
         for (int k = 0; k < N_ROWS; k++)
-            if (is_in_manual(&rows[k]) && follows_white(&rows[k].info, word))
-                print_white_row(&rows[k], n++);
+            if (is_in_manual(&rows[k]) && follows_white(&rows[k].info, word)) print_white_row(&rows[k], n++);
         printf(".\n");
     }
     for (int k = 0; k < N_ROWS; k++) {
         bool is_own = is_listed(&rows[k]);
         for (size_t rule = 0; is_own && rule < sizeof white_rules / sizeof *white_rules; rule++)
             is_own = !follows_white(&rows[k].info, white_rules[rule].word);
-        if (!is_own)
-            continue;
+        if (!is_own) continue;
         printf(".TP\n.B %s\n", rows[k].info.name);
         print_roff(rows[k].info.white);
         printf(".\n");
@@ -463,12 +485,17 @@ static void print_alpha_rows(const char *text)
 static void print_alpha_table(void)
 {
     printf(".SH ALPHA\n"
-           "The last of 2 or 4 channels of a picture is alpha, the share of a pixel that is covered; arrays of space data have none. A weighted\n"
-           "mean weighs colours by it, sum(w alpha colour) / sum(w alpha), so that the colours of transparent pixels do not show, and is\n"
-           "0 where all is transparent; alpha itself is the mean of a channel. An opaque picture gives the same bytes as without alpha.\n"
+           "The last of 2 or 4 channels of a picture is alpha, the share of a pixel that is covered; arrays of space "
+           "data have none. A weighted\n"
+           "mean weighs colours by it, sum(w alpha colour) / sum(w alpha), so that the colours of transparent pixels "
+           "do not show, and is\n"
+           "0 where all is transparent; alpha itself is the mean of a channel. An opaque picture gives the same bytes "
+           "as without alpha.\n"
            "What lies beyond the edges with border=constant has cval in every channel, alpha too.\n"
-           "Where alpha stays, that is with numbers, arrays of one channel and data of one number; operators of two arrays of several channels\n"
-           "compute with it as with any channel, and so do operators on their result, so that (a + b) / 2 is the mean of both.\n");
+           "Where alpha stays, that is with numbers, arrays of one channel and data of one number; operators of two "
+           "arrays of several channels\n"
+           "compute with it as with any channel, and so do operators on their result, so that (a + b) / 2 is the mean "
+           "of both.\n");
     for (int k = 0; k < N_ROWS; k++) {
         const char *text = rows[k].info.alpha;
         bool is_first = text != NULL;
@@ -486,7 +513,8 @@ static void print_manual(void)
            ".SH NAME\nimgpar\\-ops \\- the operations of libimgpar\n"
            ".SH DESCRIPTION\n"
            "The same operations are functions of C (imgpar_NAME), of the pipeline language of\n.BR imgpar\\-run (1)\n"
-           "and of SQL (img_NAME). Named operations keep the dtype of their first input, round to nearest even and saturate;\n"
+           "and of SQL (img_NAME). Named operations keep the dtype of their first input, round to nearest even and "
+           "saturate;\n"
            "operators and element\\-wise functions promote integers of up to 16 bits to i32.\n");
     print_types();
     print_white();
@@ -496,16 +524,14 @@ static void print_manual(void)
         bool is_first = is_listed(&rows[pass]);
         for (int k = 0; is_first && k < pass; k++)
             is_first = !is_listed(&rows[k]) || strcmp(rows[k].info.category, rows[pass].info.category) != 0;
-        if (!is_first)
-            continue;
+        if (!is_first) continue;
         category = rows[pass].info.category;
         printf(".SH ");
         for (const char *p = category; *p; p++)
             putchar(toupper((unsigned char)*p));
         printf("\n");
         for (int k = pass; k < N_ROWS; k++)
-            if (is_listed(&rows[k]) && strcmp(rows[k].info.category, category) == 0)
-                print_manual_row(&rows[k]);
+            if (is_listed(&rows[k]) && strcmp(rows[k].info.category, category) == 0) print_manual_row(&rows[k]);
     }
     print_alpha_table();
     printf(".SH SEE ALSO\n.BR imgpar\\-run (1)\n");
@@ -513,8 +539,13 @@ static void print_manual(void)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *mode; void (*print)(void); } modes[] = {
-        { "header", print_header }, { "wrappers", print_wrappers }, { "manual", print_manual },
+    static const struct {
+        const char *mode;
+        void (*print)(void);
+    } modes[] = {
+        { "header", print_header },
+        { "wrappers", print_wrappers },
+        { "manual", print_manual },
     };
     for (size_t k = 0; argc == 2 && k < sizeof modes / sizeof *modes; k++)
         if (strcmp(argv[1], modes[k].mode) == 0) {

@@ -16,8 +16,8 @@
 typedef struct reader {
     const ip_op *op;
     const char *at;
-    char *copy;       /* names and words are cut out of it, so args may point into it */
-    double *numbers;  /* room for every matrix element there can be */
+    char *copy;      /* names and words are cut out of it, so args may point into it */
+    double *numbers; /* room for every matrix element there can be */
     size_t n_numbers;
     ip_arg args[IP_MAX_SLOTS];
     int n;
@@ -201,8 +201,8 @@ imgpar_array *ip_build_with_text(imgpar_context *ctx, const ip_op *op, const ip_
     return result;
 }
 
-IMGPAR_API imgpar_array *imgpar_op(imgpar_context *ctx, const char *name, imgpar_array *const *inputs,
-                                   size_t n_inputs, const char *options)
+IMGPAR_API imgpar_array *imgpar_op(imgpar_context *ctx, const char *name, imgpar_array *const *inputs, size_t n_inputs,
+                                   const char *options)
 {
     const ip_op *op = ip_op_find(name);
     if (op && !(op->flags & IP_OP_HIDDEN)) return ip_build_text(ctx, op, inputs, n_inputs, options);

@@ -22,8 +22,10 @@ void ip_philox(ip_ir *ir, ip_expr *const counter[4], ip_expr *const key[2], ip_e
         product(ir, 0, x[0], &high[0], &low[0]);
         product(ir, 1, x[2], &high[1], &low[1]);
         ip_expr *next[4] = {
-            ip_x_binary(ir, IP_X_XOR, ip_x_binary(ir, IP_X_XOR, high[1], x[1]), k[0]), low[1],
-            ip_x_binary(ir, IP_X_XOR, ip_x_binary(ir, IP_X_XOR, high[0], x[3]), k[1]), low[0],
+            ip_x_binary(ir, IP_X_XOR, ip_x_binary(ir, IP_X_XOR, high[1], x[1]), k[0]),
+            low[1],
+            ip_x_binary(ir, IP_X_XOR, ip_x_binary(ir, IP_X_XOR, high[0], x[3]), k[1]),
+            low[0],
         };
         for (int i = 0; i < 4; i++)
             x[i] = next[i];

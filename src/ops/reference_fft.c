@@ -6,7 +6,9 @@
 
 #include <math.h>
 
-typedef struct number { double re, im; } number;
+typedef struct number {
+    double re, im;
+} number;
 
 typedef struct transform {
     int64_t n;

@@ -17,25 +17,25 @@ typedef struct operands {
 
 typedef imgpar_status (*product_fn)(const operands *o, ip_opaque_ask ask, void *user);
 
-#define PRODUCT(NAME, T, ADD)                                                                     \
-    static imgpar_status NAME(const operands *o, ip_opaque_ask ask, void *user)                   \
-    {                                                                                             \
-        for (int64_t y = 0; y < o->m; y++) {                                                      \
-            T *out = (T *)(void *)o->c + y * o->n;                                                \
-            imgpar_status st = ask(user);                                                         \
-            if (st) return st;                                                                    \
-            for (int64_t x = 0; x < o->n; x++)                                                    \
-                out[x] = 0;                                                                       \
-            for (int64_t i = 0; i < o->k; i++) {                                                  \
-                T u, v;                                                                           \
-                memcpy(&u, o->a + (size_t)(y * o->k + i) * sizeof u, sizeof u);                   \
-                for (int64_t x = 0; x < o->n; x++) {                                              \
+#define PRODUCT(NAME, T, ADD)                                                                        \
+    static imgpar_status NAME(const operands *o, ip_opaque_ask ask, void *user)                      \
+    {                                                                                                \
+        for (int64_t y = 0; y < o->m; y++) {                                                         \
+            T *out = (T *)(void *)o->c + y * o->n;                                                   \
+            imgpar_status st = ask(user);                                                            \
+            if (st) return st;                                                                       \
+            for (int64_t x = 0; x < o->n; x++)                                                       \
+                out[x] = 0;                                                                          \
+            for (int64_t i = 0; i < o->k; i++) {                                                     \
+                T u, v;                                                                              \
+                memcpy(&u, o->a + (size_t)(y * o->k + i) * sizeof u, sizeof u);                      \
+                for (int64_t x = 0; x < o->n; x++) {                                                 \
                     memcpy(&v, o->b + (size_t)(i * o->b_step + x * o->b_side) * sizeof v, sizeof v); \
-                    out[x] = ADD;                                                                 \
-                }                                                                                 \
-            }                                                                                     \
-        }                                                                                         \
-        return IMGPAR_OK;                                                                         \
+                    out[x] = ADD;                                                                    \
+                }                                                                                    \
+            }                                                                                        \
+        }                                                                                            \
+        return IMGPAR_OK;                                                                            \
     }
 PRODUCT(product_f32, float, fmaf(u, v, out[x]))
 PRODUCT(product_f64, double, fma(u, v, out[x]))
@@ -43,7 +43,8 @@ PRODUCT(product_32, uint32_t, out[x] + u * v)
 PRODUCT(product_64, uint64_t, out[x] + u * v)
 #undef PRODUCT
 
-imgpar_status ip_matmul_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask, void *user)
+imgpar_status ip_matmul_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
+                                void *user)
 {
     const int64_t *s = opaque->sizes;
     bool is_wide = opaque->dtype == IMGPAR_I64 || opaque->dtype == IMGPAR_U64 || opaque->dtype == IMGPAR_F64;

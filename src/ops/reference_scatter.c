@@ -43,8 +43,10 @@ imgpar_status ip_scatter_compute(const ip_opaque *o, const void *const *in, void
     const unsigned char *values = in[IP_SCATTER_VALUES];
     unsigned char *sums = ip_alloc_array((size_t)m, size), *result = out;
     imgpar_status st = sums ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY;
-    if (o->sizes[IP_SCATTER_HAS_BASE]) memcpy(result, in[IP_SCATTER_BASE], (size_t)m * size);
-    else memset(result, 0, (size_t)m * size);
+    if (o->sizes[IP_SCATTER_HAS_BASE])
+        memcpy(result, in[IP_SCATTER_BASE], (size_t)m * size);
+    else
+        memset(result, 0, (size_t)m * size);
     for (int64_t from = 0; !st && from < n; from += block) {
         memset(sums, 0, (size_t)m * size);
         for (int64_t k = from; k < n && k < from + block; k++)

@@ -7,7 +7,10 @@
 
 #include <string.h>
 
-typedef struct item { uint64_t key; int32_t place; } item;
+typedef struct item {
+    uint64_t key;
+    int32_t place;
+} item;
 
 typedef struct format {
     unsigned size_bytes;
@@ -18,8 +21,11 @@ typedef struct format {
 static format format_of(const ip_opaque *o)
 {
     const ip_dtype_facts *facts = ip_dtype(o->dtype);
-    format f = { .size_bytes = facts->size_bytes, .is_float = facts->is_float, .is_signed = facts->is_signed,
-                 .is_bool = o->dtype == IMGPAR_BOOL, .indices = o->sizes[IP_SORT_INDICES],
+    format f = { .size_bytes = facts->size_bytes,
+                 .is_float = facts->is_float,
+                 .is_signed = facts->is_signed,
+                 .is_bool = o->dtype == IMGPAR_BOOL,
+                 .indices = o->sizes[IP_SORT_INDICES],
                  .descending = o->sizes[IP_SORT_DESCENDING] };
     f.infinity = f.size_bytes == 2 ? 0x7c00 : f.size_bytes == 4 ? 0x7f800000 : 0x7ff0000000000000;
     f.nan = f.infinity + (f.infinity & -f.infinity) / 2; /* the highest bit of the fraction */
@@ -38,10 +44,12 @@ static uint64_t load(const format *f, const unsigned char *from)
 static uint64_t key_of(const format *f, uint64_t bits)
 {
     uint64_t top = (uint64_t)1 << (8 * f->size_bytes - 1), all = top | (top - 1), key = bits;
-    if (f->is_float && bits == f->nan) return all; /* last in either direction */
+    if (f->is_float && bits == f->nan) return all;          /* last in either direction */
     if (f->is_float && f->indices && bits == top) bits = 0; /* -0 is equal to 0 */
-    if (f->is_float) key = bits & top ? ~bits & all : bits | top;
-    else if (f->is_signed) key = bits ^ top;
+    if (f->is_float)
+        key = bits & top ? ~bits & all : bits | top;
+    else if (f->is_signed)
+        key = bits ^ top;
     return f->descending ? ~key & all : key;
 }
 

@@ -91,7 +91,8 @@ bool ip_resampling_round_up(ip_resampling *r)
     int64_t taps = rounded_taps(r->taps, r->n_in);
     size_t n_weights;
     if (taps == r->taps) return true;
-    double *weight = ip_mul_size((size_t)r->n_out, (size_t)taps, &n_weights) ? ip_alloc_array(n_weights, sizeof *weight) : NULL;
+    double *weight =
+        ip_mul_size((size_t)r->n_out, (size_t)taps, &n_weights) ? ip_alloc_array(n_weights, sizeof *weight) : NULL;
     if (!weight) return false;
     memset(weight, 0, n_weights * sizeof *weight);
     for (int64_t i = 0; i < r->n_out; i++) {
@@ -105,8 +106,8 @@ bool ip_resampling_round_up(ip_resampling *r)
     return true;
 }
 
-/* Whether the sizes divide and output i's inputs begin at first[0] + i * *step. Not where they do by chance: programs would depend on
- * sizes. */
+/* Whether the sizes divide and output i's inputs begin at first[0] + i * *step. Not where they do by chance: programs
+ * would depend on sizes. */
 static bool is_regular(const ip_resampling *r, int64_t *step)
 {
     *step = r->n_out > 0 ? r->n_in / r->n_out : 1;
@@ -180,7 +181,8 @@ typedef struct pass {
     int64_t dims[4];
 } pass;
 
-static pass pass_of(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r)
+static pass pass_of(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype,
+                    const ip_resampling *r)
 {
     pass p = { .l = l, .in = in, .axis = axis, .taps = r->taps, .dtype = dtype };
     memcpy(p.dims, dims, sizeof p.dims);
@@ -204,7 +206,8 @@ static ip_expr *weight(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
 {
     const pass *p = user;
     if (!p->weights) return ip_x_float(ir, p->dtype, 1.0 / p->taps);
-    ip_expr *at = ip_x_binary(ir, IP_X_MUL, ip_x_coord(ir, p->axis, p->dims[p->axis]), ip_x_int(ir, IMGPAR_I32, p->taps));
+    ip_expr *at =
+        ip_x_binary(ir, IP_X_MUL, ip_x_coord(ir, p->axis, p->dims[p->axis]), ip_x_int(ir, IMGPAR_I32, p->taps));
     return ip_table_at(ir, p->weights, ip_x_binary(ir, IP_X_ADD, at, p->axis == Y ? ty : tx));
 }
 
@@ -220,7 +223,8 @@ static ip_expr *folded(pass *p, ip_fold fold)
         return ip_x_number(p->l->ir, p->dtype, 0);
     }
     bool are_products = fold == IP_FOLD_SUM && p->weights;
-    return ip_x_window(p->l->ir, fold, p->axis == Y ? p->taps : 1, p->axis == X ? p->taps : 1, are_products ? product : source, weight, p);
+    return ip_x_window(p->l->ir, fold, p->axis == Y ? p->taps : 1, p->axis == X ? p->taps : 1,
+                       are_products ? product : source, weight, p);
 }
 
 /* What a chain makes of an opaque pixel's alpha where it makes least of it. */
@@ -239,7 +243,8 @@ static double least_of_opaque(const ip_resampling *r, imgpar_dtype dtype, double
     return least;
 }
 
-ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r)
+ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype,
+                      const ip_resampling *r)
 {
     pass p = pass_of(l, in, axis, dims, dtype, r);
     if (!p.is_mean) {
@@ -250,7 +255,8 @@ ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4]
     return folded(&p, ip_dtype(dtype)->is_float ? IP_FOLD_FMA : IP_FOLD_SUM);
 }
 
-ip_expr *ip_resampled_sum(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r)
+ip_expr *ip_resampled_sum(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype,
+                          const ip_resampling *r)
 {
     pass p = pass_of(l, in, axis, dims, dtype, r);
     return folded(&p, IP_FOLD_SUM);

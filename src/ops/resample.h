@@ -28,10 +28,11 @@ typedef struct ip_resampling {
 bool ip_resampling_new(ip_resampling *r, int64_t n_in, int64_t n_out, int taps);
 /* Leaves taps out that no output has a weight for. */
 void ip_resampling_trim(ip_resampling *r);
-/* Adds taps of weight 0 until their number is one of a few: programs depend on it, and a folder of pictures would need one for nearly
- * each. Not for floats, since 0 * infinity is none. False without memory. */
+/* Adds taps of weight 0 until their number is one of a few: programs depend on it, and a folder of pictures would need
+ * one for nearly each. Not for floats, since 0 * infinity is none. False without memory. */
 bool ip_resampling_round_up(ip_resampling *r);
-/* Makes weights multiples of 2^-bits, as whole numbers, whose sums are as they were: the largest of each makes up for what the others lose. */
+/* Makes weights multiples of 2^-bits, as whole numbers, whose sums are as they were: the largest of each makes up for
+ * what the others lose. */
 void ip_resampling_make_whole(ip_resampling *r, int bits);
 void ip_resampling_clear(ip_resampling *r);
 
@@ -42,10 +43,12 @@ ip_expr *ip_resampling_first(ip_lower *l, const ip_resampling *r, ip_expr *i);
 bool ip_resampling_is_mean(const ip_resampling *r);
 
 /* For such r: the sum of output i's inputs in dtype, in which it is exact. */
-ip_expr *ip_resampled_sum(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r);
+ip_expr *ip_resampled_sum(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype,
+                          const ip_resampling *r);
 
 /* The sum as an element of a domain that differs from in's along axis: an fma() chain in dtype from the first weight to
  * the last, each rounded once; of integers, whose weights are whole and of 16 bits, a sum of products. */
-ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype, const ip_resampling *r);
+ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype,
+                      const ip_resampling *r);
 
 #endif

@@ -13,7 +13,7 @@
     struct ip_stage *STAGES(struct ip_lower *l);
 #define LEAF(NAME, CATEGORY, FLAGS, INFER, ...) imgpar_status INFER(imgpar_array *node, ip_error *err);
 #define DERIVED(NAME, ALIASES, CATEGORY, VARIANT, INFER, EXPAND, ...) \
-    imgpar_status INFER(imgpar_array *node, ip_error *err);                \
+    imgpar_status INFER(imgpar_array *node, ip_error *err);           \
     imgpar_array *EXPAND(const imgpar_array *call);
 #include "ops/ops.def"
 #undef OP

@@ -18,46 +18,63 @@
 
 #include <math.h>
 
-#define IN(...) \
+#define IN(...)                                                                       \
     .n_inputs = (int)(sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *)), \
-    .input_names = (const char *const[]){ __VA_ARGS__ }
-#define PARAMS(...) \
+    .input_names = (const char *const[])                                              \
+    {                                                                                 \
+        __VA_ARGS__                                                                   \
+    }
+#define PARAMS(...)                                                                                         \
     .n_params = (int)(sizeof((const imgpar_op_param *const[]){ __VA_ARGS__ }) / sizeof(imgpar_op_param *)), \
-    .params = (const imgpar_op_param *const[]){ __VA_ARGS__ }
+    .params = (const imgpar_op_param *const[])                                                              \
+    {                                                                                                       \
+        __VA_ARGS__                                                                                         \
+    }
 
 /* Parameters: name, default (NULL: required), range, unit, help. The plain forms are in the C prototype, those that
  * end in _X are not. */
-#define PARAM(...) &(const imgpar_op_param){ __VA_ARGS__ }
-#define NUM(name, dflt, lo, hi, unit, help)       PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 1, 0)
-#define NUM_X(name, dflt, lo, hi, unit, help)     PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 0, 0)
-#define LAZY(name, dflt, lo, hi, unit, help)      PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 1, 1) /* or an array's one element */
-#define LEVELS(name, dflt, help)                  PARAM(name, "number", dflt, "vector", -INFINITY, INFINITY, "levels", help, 1, 1) /* or one for each channel */
-#define NUM_WHOLE(name, dflt, lo, hi, unit, help) PARAM(name, "number", dflt, "whole", lo, hi, unit, help, 1, 0) /* beyond int in C */
-#define INT(name, dflt, lo, hi, unit, help)       PARAM(name, "integer", dflt, NULL, lo, hi, unit, help, 1, 0)
-#define INT_X(name, dflt, lo, hi, unit, help)     PARAM(name, "integer", dflt, NULL, lo, hi, unit, help, 0, 0)
-#define ODD(name, dflt, lo, hi, unit, help)       PARAM(name, "integer", dflt, "odd", lo, hi, unit, help, 1, 0)
-#define BOOL(name, dflt, help)                    PARAM(name, "bool", dflt, NULL, -INFINITY, INFINITY, "", help, 1, 0)
-#define BOOL_X(name, dflt, help)                  PARAM(name, "bool", dflt, NULL, -INFINITY, INFINITY, "", help, 0, 0)
-#define TEXT(name, help)                          PARAM(name, "text", NULL, NULL, -INFINITY, INFINITY, "", help, 1, 0)
-#define CHOICE(name, dflt, words, help)           PARAM(name, "choice", dflt, words, -INFINITY, INFINITY, "", help, 1, 0)
-#define CHOICE_X(name, dflt, words, help)         PARAM(name, "choice", dflt, words, -INFINITY, INFINITY, "", help, 0, 0)
-#define VECTOR(name, rule, help)                  PARAM(name, "vector", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0)
-#define VECTOR_AUTO(name, help)                   PARAM(name, "vector", "auto", NULL, -INFINITY, INFINITY, "", help, 1, 0) /* NULL in C: not given */
-#define VECTOR_X(name, help)                      PARAM(name, "vector", "auto", NULL, -INFINITY, INFINITY, "", help, 0, 0)
+#define PARAM(...) \
+    &(const imgpar_op_param) { __VA_ARGS__ }
+#define NUM(name, dflt, lo, hi, unit, help) PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 1, 0)
+#define NUM_X(name, dflt, lo, hi, unit, help) PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 0, 0)
+#define LAZY(name, dflt, lo, hi, unit, help) \
+    PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 1, 1) /* or an array's one element */
+#define LEVELS(name, dflt, help) \
+    PARAM(name, "number", dflt, "vector", -INFINITY, INFINITY, "levels", help, 1, 1) /* or one for each channel */
+#define NUM_WHOLE(name, dflt, lo, hi, unit, help) \
+    PARAM(name, "number", dflt, "whole", lo, hi, unit, help, 1, 0) /* beyond int in C */
+#define INT(name, dflt, lo, hi, unit, help) PARAM(name, "integer", dflt, NULL, lo, hi, unit, help, 1, 0)
+#define INT_X(name, dflt, lo, hi, unit, help) PARAM(name, "integer", dflt, NULL, lo, hi, unit, help, 0, 0)
+#define ODD(name, dflt, lo, hi, unit, help) PARAM(name, "integer", dflt, "odd", lo, hi, unit, help, 1, 0)
+#define BOOL(name, dflt, help) PARAM(name, "bool", dflt, NULL, -INFINITY, INFINITY, "", help, 1, 0)
+#define BOOL_X(name, dflt, help) PARAM(name, "bool", dflt, NULL, -INFINITY, INFINITY, "", help, 0, 0)
+#define TEXT(name, help) PARAM(name, "text", NULL, NULL, -INFINITY, INFINITY, "", help, 1, 0)
+#define CHOICE(name, dflt, words, help) PARAM(name, "choice", dflt, words, -INFINITY, INFINITY, "", help, 1, 0)
+#define CHOICE_X(name, dflt, words, help) PARAM(name, "choice", dflt, words, -INFINITY, INFINITY, "", help, 0, 0)
+#define VECTOR(name, rule, help) PARAM(name, "vector", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0)
+#define VECTOR_AUTO(name, help) \
+    PARAM(name, "vector", "auto", NULL, -INFINITY, INFINITY, "", help, 1, 0) /* NULL in C: not given */
+#define VECTOR_X(name, help) PARAM(name, "vector", "auto", NULL, -INFINITY, INFINITY, "", help, 0, 0)
 /* Of axes: up to 4 whole numbers. */
-#define WHOLES(name, lo, hi, help)                PARAM(name, "vector", NULL, "whole", lo, hi, "", help, 1, 0)
-#define WHOLES_AUTO(name, lo, hi, help)           PARAM(name, "vector", "auto", "whole", lo, hi, "", help, 1, 0)
-#define WHOLES_X(name, lo, hi, help)              PARAM(name, "vector", "auto", "whole", lo, hi, "", help, 0, 0)
+#define WHOLES(name, lo, hi, help) PARAM(name, "vector", NULL, "whole", lo, hi, "", help, 1, 0)
+#define WHOLES_AUTO(name, lo, hi, help) PARAM(name, "vector", "auto", "whole", lo, hi, "", help, 1, 0)
+#define WHOLES_X(name, lo, hi, help) PARAM(name, "vector", "auto", "whole", lo, hi, "", help, 0, 0)
 #define EXTENT_MAX 2147483647
-#define MATRIX(name, rule, help)                  PARAM(name, "matrix", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0)
+#define MATRIX(name, rule, help) PARAM(name, "matrix", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0)
 #define DTYPES "u8|i8|u16|i16|u32|i32|u64|i64|f16|f32|f64|bool" /* in the order of imgpar_dtype */
 #define DTYPES_AND_COMPLEX DTYPES "|complex64"
-#define BORDER CHOICE("border", "replicate", "replicate|reflect|reflect101|wrap|constant", "what is read beyond the edges")
+#define BORDER \
+    CHOICE("border", "replicate", "replicate|reflect|reflect101|wrap|constant", "what is read beyond the edges")
 #define CVAL NUM_X("cval", "0", -INFINITY, INFINITY, "levels", "the value beyond the edges with border=constant")
-/* What happens to a picture's alpha (imgpar_op_info.alpha, ops/coverage.h); where a row says nothing it is a channel like the others. */
-#define ALPHA CHOICE_X("alpha", "coverage", "coverage|channel", "coverage: colours are weighed by it; channel: as any other channel")
+/* What happens to a picture's alpha (imgpar_op_info.alpha, ops/coverage.h); where a row says nothing it is a channel
+ * like the others. */
+#define ALPHA                                         \
+    CHOICE_X("alpha", "coverage", "coverage|channel", \
+             "coverage: colours are weighed by it; channel: as any other channel")
 #define WEIGHS .alpha = "weighs: colours are weighed by it, alpha=channel: as any channel"
-#define BLENDS .alpha = "blends: colours are weighed by that of both, alpha=channel: as any channel; beside a number or one channel it stays"
+#define BLENDS                                                                                                     \
+    .alpha = "blends: colours are weighed by that of both, alpha=channel: as any channel; beside a number or one " \
+             "channel it stays"
 #define STAYS .alpha = "stays"
 #define DROPPED .alpha = "dropped"
 #define OWN_ALPHA .alpha = "as the summary says"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums at given places, between their lowering (stages_scatter.c) and their meaning on the host (reference_scatter.c). */
+/* Sums at given places, between their lowering (stages_scatter.c) and their meaning on the host
+ * (reference_scatter.c). */
 #ifndef IP_OPS_SCATTER_H
 #define IP_OPS_SCATTER_H
 
@@ -27,6 +28,7 @@ enum {
 };
 enum { IP_SCATTER_INDICES, IP_SCATTER_VALUES, IP_SCATTER_BASE }; /* inputs: i32; of the opaque's dtype */
 
-imgpar_status ip_scatter_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask, void *user);
+imgpar_status ip_scatter_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
+                                 void *user);
 
 #endif

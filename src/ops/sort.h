@@ -8,10 +8,11 @@
 
 /* What stands in ip_opaque.sizes: rows of n elements, one after the other. */
 enum {
-    IP_SORT_ROWS, IP_SORT_N,
-    IP_SORT_INDICES,    /* 1: where the elements stood, i32 */
+    IP_SORT_ROWS,
+    IP_SORT_N,
+    IP_SORT_INDICES, /* 1: where the elements stood, i32 */
     IP_SORT_DESCENDING,
-    IP_SORT_ROWS_PER_Y  /* rows of the domain hold so many; 0: it cannot be cut */
+    IP_SORT_ROWS_PER_Y /* rows of the domain hold so many; 0: it cannot be cut */
 };
 
 /* The axis that the node sorts along, counted from the front. */

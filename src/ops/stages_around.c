@@ -14,7 +14,9 @@ static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return 
 /* ---- taps ------------------------------------------------------------------------------------------ */
 
 /* The window's rows count the neighbourhood's planes and rows, plane by plane. */
-typedef struct neighbourhood { int window, radius[3], taps_y, taps_x; } neighbourhood;
+typedef struct neighbourhood {
+    int window, radius[3], taps_y, taps_x;
+} neighbourhood;
 
 static neighbourhood neighbourhood_of(const imgpar_array *taps, const ip_stage *stage)
 {
@@ -80,11 +82,18 @@ typedef struct assembly {
     int operations;    /* that were put in */
     const char *wrong; /* why it is no such function; NULL: nothing */
     int n_extents;
-    struct { int64_t size; ip_expr *x; } extents[MOST_EXTENTS];
+    struct {
+        int64_t size;
+        ip_expr *x;
+    } extents[MOST_EXTENTS];
 } assembly;
 
 /* A stage of the function and the place at which its element is wanted. */
-typedef struct placed { assembly *a; const ip_stage *stage; ip_expr *const *at; } placed;
+typedef struct placed {
+    assembly *a;
+    const ip_stage *stage;
+    ip_expr *const *at;
+} placed;
 
 static ip_expr *element_at(assembly *a, ip_stage *s, ip_expr *const at[4]);
 
@@ -172,8 +181,9 @@ static double count(const neighbourhood *n) { return (double)n->taps_y * n->taps
 /* In the narrowest integers that hold it; what is added up in 64 bits wraps. */
 static ip_expr *sum(ip_lower *l, const neighbourhood *n, ip_expr *x)
 {
-    imgpar_dtype dtype = ip_dtype(x->dtype)->is_float || x->dtype == IMGPAR_U64 ? x->dtype
-                       : ip_lower_sum_dtype(x->dtype, x->lo, x->hi, count(n), 0);
+    imgpar_dtype dtype = ip_dtype(x->dtype)->is_float || x->dtype == IMGPAR_U64
+                             ? x->dtype
+                             : ip_lower_sum_dtype(x->dtype, x->lo, x->hi, count(n), 0);
     return folded(l, n, IP_FOLD_SUM, ip_x_cast(l->ir, dtype, x));
 }
 

@@ -6,12 +6,12 @@
  * Note [Levels]
  * An axis of n elements becomes one of m by combining the elements i, i + m, i + 2m, ... by pairs, then that axis
  * again, until one is left; then comes the next axis. Each level is a plain map stage that reads in long runs, so the
- * order is fixed by n alone, whatever the device and schedule. The last level writes the result's own shape.
- * m is ceil(n / 16). What would be read beyond n is the identity, or, where combining an element with itself changes
- * nothing, the last element. Along rows of more than 256 elements, an index that is held below n makes a gather of what else is
- * a vector: there m is n div 16, so that 16 elements are always there; the rest stands behind what they make, one by one, and
- * behind it identities, up to a multiple of 16 (pieces.c makes these three loops). So the levels that follow have columns for whole
- * vectors: of up to 256 each one has 16 of them, made of every 16th.
+ * order is fixed by n alone, whatever the device and schedule. The last level writes the result's own shape. m is
+ * ceil(n / 16). What would be read beyond n is the identity, or, where combining an element with itself changes
+ * nothing, the last element. Along rows of more than 256 elements, an index that is held below n makes a gather of what
+ * else is a vector: there m is n div 16, so that 16 elements are always there; the rest stands behind what they make,
+ * one by one, and behind it identities, up to a multiple of 16 (pieces.c makes these three loops). So the levels that
+ * follow have columns for whole vectors: of up to 256 each one has 16 of them, made of every 16th.
  */
 #include "ops/axes.h"
 #include "ops/complex.h"
@@ -35,17 +35,18 @@ typedef struct folding {
     imgpar_dtype acc;
     double identity;
     bool idempotent;
-    unsigned dims;        /* which of the four are folded, as bits */
-    int64_t extents[4];   /* of the input */
-    int part;             /* of complex numbers the part that is folded; else -1 */
-    imgpar_dtype result;  /* the dtype of the folded element */
-    ip_stage *kept;       /* with one element along folded dims, what each element is compared with: of variances the mean, of positions
-                           * the extreme element */
+    unsigned dims;       /* which of the four are folded, as bits */
+    int64_t extents[4];  /* of the input */
+    int part;            /* of complex numbers the part that is folded; else -1 */
+    imgpar_dtype result; /* the dtype of the folded element */
+    /* with one element along folded dims, what each element is compared with: of variances the mean, of positions the
+     * extreme element */
+    ip_stage *kept;
     /* Of positions along some axes the first level, along first_dim, and the ways beside it: Note [Positions]. */
     ip_stage *extremes, *ways;
     int first_dim;
-    ip_stage *level;      /* what was folded so far; NULL: the input itself */
-    bool is_whole;        /* the level's columns are a multiple of WAYS: Note [Levels] */
+    ip_stage *level; /* what was folded so far; NULL: the input itself */
+    bool is_whole;   /* the level's columns are a multiple of WAYS: Note [Levels] */
 } folding;
 
 /* Note [Levels]: how the first of them goes along a dim, and how far apart are the elements that it combines. */
@@ -149,7 +150,8 @@ static ip_expr *complex_input_at(folding *f, ip_expr *const at[4])
         return binary(l, IP_X_ADD, binary(l, IP_X_MUL, z.re, z.re), binary(l, IP_X_MUL, z.im, z.im));
     }
     ip_expr *zero = ip_x_number(l->ir, IMGPAR_F32, 0); /* all and any */
-    return ip_x_cast(l->ir, IMGPAR_U8, binary(l, IP_X_OR, binary(l, IP_X_NE, z.re, zero), binary(l, IP_X_NE, z.im, zero)));
+    return ip_x_cast(l->ir, IMGPAR_U8,
+                     binary(l, IP_X_OR, binary(l, IP_X_NE, z.re, zero), binary(l, IP_X_NE, z.im, zero)));
 }
 
 static ip_expr *input_at(folding *f, ip_expr *const at[4])
@@ -162,11 +164,11 @@ static ip_expr *input_at(folding *f, ip_expr *const at[4])
     case IP_MEASURE_DOT:
         return binary(l, IP_X_MUL, ip_x_cast(l->ir, f->acc, x), ip_x_cast(l->ir, f->acc, load(f, l->in[1], at)));
     case IP_MEASURE_ALL:
-    case IP_MEASURE_ANY:
-        return ip_x_cast(l->ir, IMGPAR_U8, binary(l, IP_X_NE, x, ip_x_number(l->ir, x->dtype, 0)));
+    case IP_MEASURE_ANY: return ip_x_cast(l->ir, IMGPAR_U8, binary(l, IP_X_NE, x, ip_x_number(l->ir, x->dtype, 0)));
     case IP_MEASURE_NORM:
         x = ip_x_cast(l->ir, f->acc, x);
-        return ip_param_number(l->node, "kind") == IP_NORM_L2 ? binary(l, IP_X_MUL, x, x) : ip_x_unary(l->ir, IP_X_ABS, x);
+        return ip_param_number(l->node, "kind") == IP_NORM_L2 ? binary(l, IP_X_MUL, x, x)
+                                                              : ip_x_unary(l->ir, IP_X_ABS, x);
     case IP_MEASURE_VAR:
     case IP_MEASURE_STD:
         x = ip_x_cast(l->ir, f->acc, x);
@@ -181,24 +183,31 @@ static ip_expr *input_at(folding *f, ip_expr *const at[4])
     }
 }
 
-static ip_expr *element_at(folding *f, ip_expr *const at[4]) { return f->level ? load(f, f->level, at) : input_at(f, at); }
+static ip_expr *element_at(folding *f, ip_expr *const at[4])
+{
+    return f->level ? load(f, f->level, at) : input_at(f, at);
+}
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
 static int64_t level_extent(const folding *f, int dim, int64_t n)
 {
-    if (is_in_vectors(dim, n)) return (n / WAYS + 2 * (WAYS - 1)) / WAYS * WAYS; /* n / WAYS, and at most WAYS - 1 that rest */
+    /* n / WAYS, and at most WAYS - 1 that rest */
+    if (is_in_vectors(dim, n)) return (n / WAYS + 2 * (WAYS - 1)) / WAYS * WAYS;
     return dim == 2 && f->is_whole && n > WAYS ? WAYS : (n + WAYS - 1) / WAYS;
 }
 
 /*
- * The indices along a dim, none of them beyond its last element; inside NULL: always. Where is_real is set, they make the columns
- * below it; behind these stands one element each, that at rest, as far as is_rest says.
+ * The indices along a dim, none of them beyond its last element; inside NULL: always. Where is_real is set, they make
+ * the columns below it; behind these stands one element each, that at rest, as far as is_rest says.
  */
-typedef struct ways { ip_expr *index[WAYS], *inside[WAYS], *is_real, *rest, *is_rest; int n; } ways;
+typedef struct ways {
+    ip_expr *index[WAYS], *inside[WAYS], *is_real, *rest, *is_rest;
+    int n;
+} ways;
 
-/* i + k, an index of less than the longest row's length and WAYS: it does not leave int (run/launch.c check_rows). That is said where i
- * has few values. */
+/* i + k, an index of less than the longest row's length and WAYS: it does not leave int (run/launch.c check_rows). That
+ * is said where i has few values. */
 static ip_expr *shifted(folding *f, ip_expr *i, int64_t k)
 {
     const double most = i->hi < 1 << 24 ? INT32_MAX - (1 << 24) : INT32_MAX;
@@ -209,20 +218,24 @@ static void ways_in_vectors(folding *f, int64_t n, ip_expr *i, ways *w)
 {
     ip_lower *l = f->l;
     ip_expr *real = ip_x_param(l->ir, IMGPAR_I32, (double)(n / WAYS), 1, INT32_MAX);
-    ip_expr *all = binary(l, IP_X_ADD, real, ip_x_param(l->ir, IMGPAR_I32, (double)(n % WAYS), 0, WAYS - 1)), *one = ip_lower_i32(l, 1);
+    ip_expr *all = binary(l, IP_X_ADD, real, ip_x_param(l->ir, IMGPAR_I32, (double)(n % WAYS), 0, WAYS - 1)),
+            *one = ip_lower_i32(l, 1);
     ip_expr *held = binary(l, IP_X_MIN, i, binary(l, IP_X_SUB, real, one));
     *w = (ways){ .n = WAYS, .is_real = binary(l, IP_X_LT, i, real), .is_rest = binary(l, IP_X_LT, i, all) };
-    /* The level has up to 2 (WAYS - 1) columns more than are real: those behind them reach beyond n from the last two. */
+    /* The level has up to 2 (WAYS - 1) columns more than are real: those behind them reach beyond n from the last
+     * two. */
     for (int j = 0; j < WAYS; j++)
         w->index[j] = shifted(f, j < WAYS - 2 ? i : held, j * (n / WAYS));
     w->rest = shifted(f, binary(l, IP_X_MIN, i, binary(l, IP_X_SUB, all, one)), (WAYS - 1) * (n / WAYS));
 }
 
-/* Of n columns, a multiple of WAYS and at most its square, each WAYSth one. How many those are is no part of the program. */
+/* Of n columns, a multiple of WAYS and at most its square, each WAYSth one. How many those are is no part of the
+ * program. */
 static void ways_of_whole(folding *f, int64_t n, ip_expr *i, ways *w)
 {
     ip_lower *l = f->l;
-    ip_expr *count = ip_x_param(l->ir, IMGPAR_I32, (double)n, WAYS, WAYS * WAYS), *last = binary(l, IP_X_SUB, count, ip_lower_i32(l, WAYS));
+    ip_expr *count = ip_x_param(l->ir, IMGPAR_I32, (double)n, WAYS, WAYS * WAYS),
+            *last = binary(l, IP_X_SUB, count, ip_lower_i32(l, WAYS));
     *w = (ways){ .n = WAYS };
     for (int j = 0; j < WAYS; j++) {
         ip_expr *at = ip_lower_i32(l, n > WAYS ? j * WAYS : j);
@@ -266,7 +279,8 @@ static void set_level(folding *f, ip_stage *level, int dim, int64_t n)
 
 static ip_expr *guarded(folding *f, ip_expr *v, ip_expr *inside)
 {
-    return inside && !f->idempotent ? ip_x_select(f->l->ir, inside, v, ip_x_number(f->l->ir, v->dtype, f->identity)) : v;
+    return inside && !f->idempotent ? ip_x_select(f->l->ir, inside, v, ip_x_number(f->l->ir, v->dtype, f->identity))
+                                    : v;
 }
 
 /* Of n elements by pairs; what is not inside is left out as late as can be. */
@@ -276,7 +290,8 @@ static ip_expr *by_pairs(folding *f, ip_expr **v, ip_expr **inside, int n)
         for (int k = 0; k < n / 2 + n % 2; k++) {
             int a = 2 * k, b = a + 1 < n ? a + 1 : a;
             bool is_same = inside[a] == inside[b];
-            ip_expr *first = is_same ? v[a] : guarded(f, v[a], inside[a]), *second = is_same ? v[b] : guarded(f, v[b], inside[b]);
+            ip_expr *first = is_same ? v[a] : guarded(f, v[a], inside[a]),
+                    *second = is_same ? v[b] : guarded(f, v[b], inside[b]);
             v[k] = a < b ? binary(f->l, f->combine, first, second) : first;
             inside[k] = is_same ? inside[a] : NULL;
         }
@@ -338,7 +353,8 @@ static bool fold_levels(folding *f, int *dim, int64_t dims[4])
         ip_expr *at[4];
         own_place(f->l, next, at);
         ip_expr *value = combined(f, *dim, dims[*dim], at);
-        set_level(f, ip_lower_stage_sized(f->l, next, value->dtype, value, "some elements of a fold"), *dim, dims[*dim]);
+        set_level(f, ip_lower_stage_sized(f->l, next, value->dtype, value, "some elements of a fold"), *dim,
+                  dims[*dim]);
         if (!f->level) return false;
         memcpy(dims, next, sizeof next);
     }
@@ -392,13 +408,15 @@ static ip_expr *finished(folding *f, ip_expr *total)
     switch ((ip_measure)l->node->op->variant) {
     case IP_MEASURE_ALL:
     case IP_MEASURE_ANY: return binary(l, IP_X_NE, total, ip_x_number(l->ir, total->dtype, 0));
-    case IP_MEASURE_MEAN: return binary(l, IP_X_DIV, ip_x_cast(l->ir, dtype, total), ip_x_param(l->ir, dtype, n, 0, 0x1p62));
+    case IP_MEASURE_MEAN:
+        return binary(l, IP_X_DIV, ip_x_cast(l->ir, dtype, total), ip_x_param(l->ir, dtype, n, 0, 0x1p62));
     case IP_MEASURE_VAR:
     case IP_MEASURE_STD:
         if (f->kept) n = fmax(n - ip_param_number(l->node, "ddof"), 0);
         total = binary(l, IP_X_DIV, total, ip_x_param(l->ir, f->acc, n, 0, 0x1p62));
         return f->kept && l->node->op->variant == IP_MEASURE_STD ? ip_x_unary(l->ir, IP_X_SQRT, total) : total;
-    case IP_MEASURE_NORM: return ip_param_number(l->node, "kind") == IP_NORM_L2 ? ip_x_unary(l->ir, IP_X_SQRT, total) : total;
+    case IP_MEASURE_NORM:
+        return ip_param_number(l->node, "kind") == IP_NORM_L2 ? ip_x_unary(l->ir, IP_X_SQRT, total) : total;
     case IP_MEASURE_ARGMIN:
     case IP_MEASURE_ARGMAX:
         if (!f->kept) return total;
@@ -410,7 +428,9 @@ static ip_expr *finished(folding *f, ip_expr *total)
 
 static folding folding_of(ip_lower *l)
 {
-    imgpar_dtype dtype = l->in[0]->dtype == IMGPAR_BOOL ? IMGPAR_U8 : l->in[0]->dtype == IMGPAR_F16 ? IMGPAR_F32 : l->in[0]->dtype;
+    imgpar_dtype dtype = l->in[0]->dtype == IMGPAR_BOOL  ? IMGPAR_U8
+                         : l->in[0]->dtype == IMGPAR_F16 ? IMGPAR_F32
+                                                         : l->in[0]->dtype;
     folding f = { .l = l, .acc = dtype, .combine = IP_X_ADD, .part = -1, .result = l->node->type.dtype };
     ip_type_dims(&l->node->inputs[0]->type, f.extents);
     switch ((ip_measure)l->node->op->variant) {
@@ -460,8 +480,10 @@ static ip_stage *fold_all(folding *f, const int64_t dims[4], imgpar_dtype dtype)
     own_place(l, s->over, at);
     s->body = input_at(f, at);
     s->acc_dtype = f->acc;
-    s->reduce = f->combine == IP_X_ADD ? IP_REDUCE_SUM : f->combine == IP_X_MIN ? IP_REDUCE_MIN
-        : f->combine == IP_X_MAX ? IP_REDUCE_MAX : IP_REDUCE_CUSTOM;
+    s->reduce = f->combine == IP_X_ADD   ? IP_REDUCE_SUM
+                : f->combine == IP_X_MIN ? IP_REDUCE_MIN
+                : f->combine == IP_X_MAX ? IP_REDUCE_MAX
+                                         : IP_REDUCE_CUSTOM;
     s->is_first = f->kept && is_position(f);
     ip_expr *acc = ip_x_acc(l->ir, 0, f->acc);
     if (s->reduce == IP_REDUCE_CUSTOM) {
@@ -583,7 +605,8 @@ static ip_complex product_along(folding *f, int dim, int64_t n, ip_expr *const a
     if (!w.is_real) return v[0];
     index[dim] = w.rest;
     ip_complex rest = factor_at(f, index, w.is_rest);
-    return (ip_complex){ ip_x_select(l->ir, w.is_real, v[0].re, rest.re), ip_x_select(l->ir, w.is_real, v[0].im, rest.im) };
+    return (ip_complex){ ip_x_select(l->ir, w.is_real, v[0].re, rest.re),
+                         ip_x_select(l->ir, w.is_real, v[0].im, rest.im) };
 }
 
 /* A stage of pairs that folds dim from dims to next. */
@@ -596,7 +619,8 @@ static ip_stage *product_level(folding *f, int dim, const int64_t dims[4], const
     ip_expr *is_real = binary(l, IP_X_EQ, binary(l, IP_X_MOD, at[3], two), ip_lower_i32(l, 0));
     at[3] = binary(l, IP_X_IDIV, at[3], two);
     ip_complex z = product_along(f, dim, dims[dim], at);
-    return ip_lower_stage_sized(l, stored, IMGPAR_F32, ip_x_select(l->ir, is_real, z.re, z.im), "some elements of a fold");
+    return ip_lower_stage_sized(l, stored, IMGPAR_F32, ip_x_select(l->ir, is_real, z.re, z.im),
+                                "some elements of a fold");
 }
 
 static ip_stage *product_of_pairs(folding *f, ip_expr *const at[4])

@@ -4,33 +4,37 @@
  *
  * Note [Sampled Gaussians]
  * A Gaussian of large sigma leaves nothing that changes fast, so fastblur computes it in every step-th row alone, with
- * the same weights that blur has, and puts cubics through these samples; step grows with sigma, so an element costs 2 truncate
- * sigma / step products in each pass, whatever sigma is. In columns it does the same where step is so large that reading elements
- * which are not neighbours pays: three or four channels in f32 are a vector by themselves, others are gathered one by one. The samples
- * lie at -step, 0, step, ... and reach beyond both edges as far as interpolation asks; what the border rule adds is read there as everywhere else; of
- * columns only where the rule is wrap or constant, else their weights are added to those of the elements they repeat (resampled_columns()). Nothing
- * is carried from element to element: all samples can be computed at once, and no small feedback is lost in f32 as in a recursive Gaussian of
- * large sigma.
+ * the same weights that blur has, and puts cubics through these samples; step grows with sigma, so an element costs 2
+ * truncate sigma / step products in each pass, whatever sigma is. In columns it does the same where step is so large
+ * that reading elements which are not neighbours pays: three or four channels in f32 are a vector by themselves, others
+ * are gathered one by one. The samples lie at -step, 0, step, ... and reach beyond both edges as far as interpolation
+ * asks; what the border rule adds is read there as everywhere else; of columns only where the rule is wrap or constant,
+ * else their weights are added to those of the elements they repeat (resampled_columns()). Nothing is carried from
+ * element to element: all samples can be computed at once, and no small feedback is lost in f32 as in a recursive
+ * Gaussian of large sigma.
  *
  * The cubics are Keys' ("Cubic convolution interpolation for digital image processing", 1981, a = -1/2): what they
- * change shrinks with (step / sigma)^3, and they join without a kink. Below sigma = 4, where step would be 1, there is nothing to
- * save, and fastblur is blur. For sigma >= 2 step the kernel of samples and cubics differs from the exact Gaussian along an axis
- * by at most 0.0066 in the sum of magnitudes, where the weights end at 3 sigma, and by 0.0039 where they end at 4. The sum of the
- * difference being 0, it moves a value by at most half of that times the range of the values: by 0.33 % and 0.2 % of it, twice
- * for two axes.
+ * change shrinks with (step / sigma)^3, and they join without a kink. Below sigma = 4, where step would be 1, there is
+ * nothing to save, and fastblur is blur. For sigma >= 2 step the kernel of samples and cubics differs from the exact
+ * Gaussian along an axis by at most 0.0066 in the sum of magnitudes, where the weights end at 3 sigma, and by 0.0039
+ * where they end at 4. The sum of the difference being 0, it moves a value by at most half of that times the range of
+ * the values: by 0.33 % and 0.2 % of it, twice for two axes.
  *
  * Note [Whole weights]
- * Bytes are weighted in whole numbers, which processors multiply and add in pairs, several times as fast as floats. The weights of a pass are
- * multiples of 1 / 2^bits, of 16 bits, and their sum is 1; sums are exact in 32 bits. Between the passes values are kept in 16 bits: their distance
- * from 127.5, rounded to 2^-fraction of a level, so that the sum of two has 16 bits again. What this may be off by is known when the weights are:
+ * Bytes are weighted in whole numbers, which processors multiply and add in pairs, several times as fast as floats. The
+ * weights of a pass are multiples of 1 / 2^bits, of 16 bits, and their sum is 1; sums are exact in 32 bits. Between the
+ * passes values are kept in 16 bits: their distance from 127.5, rounded to 2^-fraction of a level, so that the sum of
+ * two has 16 bits again. What this may be off by is known when the weights are:
  *
  *     2^-(fraction + 1)                                        what is kept, rounded
- *     + 127.5 (sum of |w - real w|, of both passes)            the weights: their errors add up to 0, so only differences of values count
+ *     + 127.5 (sum of |w - real w|, of both passes)            the weights: their errors add up to 0, so only
+ *                                                              differences of values count
  *
- * A small fraction leaves more bits to the second pass's weights, whose sums have fraction + bits + 8 of them; the fraction taken is the one with
- * the least sum of both. Where weights end at 3 sigma it is below 0.03 of a level up to sigma 10 and 0.06 up to 85, and below 0.11 up to radius
- * 1023, beyond which floats are used. Images of one colour stay as they are. fastblur's passes are made so up to radius 255: beyond, the rows that
- * a sample reads fit no cache, and sampled columns of floats are quicker.
+ * A small fraction leaves more bits to the second pass's weights, whose sums have fraction + bits + 8 of them; the
+ * fraction taken is the one with the least sum of both. Where weights end at 3 sigma it is below 0.03 of a level up to
+ * sigma 10 and 0.06 up to 85, and below 0.11 up to radius 1023, beyond which floats are used. Images of one colour stay
+ * as they are. fastblur's passes are made so up to radius 255: beyond, the rows that a sample reads fit no cache, and
+ * sampled columns of floats are quicker.
  */
 #include "ops/infer.h"
 #include "ops/resample.h"
@@ -44,7 +48,13 @@
 
 enum { Y = 1, X = 2 };
 
-enum { CUBIC_TAPS = 4, CUBIC_BITS = 14, LEAST_SIGMA_PER_STEP = 2, LEAST_STEP_OF_VECTORS = 9, LEAST_STEP_OF_ELEMENTS = 25 };
+enum {
+    CUBIC_TAPS = 4,
+    CUBIC_BITS = 14,
+    LEAST_SIGMA_PER_STEP = 2,
+    LEAST_STEP_OF_VECTORS = 9,
+    LEAST_STEP_OF_ELEMENTS = 25
+};
 
 static double *gaussian(double sigma, int radius)
 {
@@ -59,7 +69,14 @@ static double *gaussian(double sigma, int radius)
 
 /* ---- whole weights --------------------------------------------------------------------------------------------- */
 
-enum { MOST_WHOLE_RADIUS = 1023, MOST_SAMPLED_RADIUS = 255, LEAST_FRACTION = 3, MOST_FRACTION = 7, SUM_BITS = 24 /* of fraction and weight */, MOST_BITS = 23 };
+enum {
+    MOST_WHOLE_RADIUS = 1023,
+    MOST_SAMPLED_RADIUS = 255,
+    LEAST_FRACTION = 3,
+    MOST_FRACTION = 7,
+    SUM_BITS = 24 /* of fraction and weight */,
+    MOST_BITS = 23
+};
 
 /* w in multiples of 2^-bits, the middle one halved (ops/weighted.h), into whole. The sum of what they are off by. */
 static double make_whole(const double *w, int radius, int most_bits, double *whole, int *bits)
@@ -77,7 +94,10 @@ static double make_whole(const double *w, int radius, int most_bits, double *who
 }
 
 /* The weights of both passes, vertical and horizontal. */
-typedef struct whole_weights { double *vertical, *horizontal; int vertical_bits, horizontal_bits, fraction; } whole_weights;
+typedef struct whole_weights {
+    double *vertical, *horizontal;
+    int vertical_bits, horizontal_bits, fraction;
+} whole_weights;
 
 static void free_whole(whole_weights *whole)
 {
@@ -88,7 +108,8 @@ static void free_whole(whole_weights *whole)
 static bool whole_weights_of(const double *w, int radius, whole_weights *out)
 {
     size_t n = (size_t)(2 * radius + 1);
-    *out = (whole_weights){ .vertical = ip_alloc_array(n, sizeof(double)), .horizontal = ip_alloc_array(n, sizeof(double)) };
+    *out = (whole_weights){ .vertical = ip_alloc_array(n, sizeof(double)),
+                            .horizontal = ip_alloc_array(n, sizeof(double)) };
     if (!out->vertical || !out->horizontal) {
         free_whole(out);
         return false;
@@ -96,7 +117,8 @@ static bool whole_weights_of(const double *w, int radius, whole_weights *out)
     double least = INFINITY;
     for (int fraction = LEAST_FRACTION; fraction <= MOST_FRACTION; fraction++) {
         int bits;
-        double error = ldexp(1, -fraction - 1) + 127.5 * make_whole(w, radius, SUM_BITS - fraction, out->horizontal, &bits);
+        double error =
+            ldexp(1, -fraction - 1) + 127.5 * make_whole(w, radius, SUM_BITS - fraction, out->horizontal, &bits);
         if (error >= least) continue;
         least = error;
         out->fraction = fraction;
@@ -108,11 +130,19 @@ static bool whole_weights_of(const double *w, int radius, whole_weights *out)
 
 /* ---- passes -------------------------------------------------------------------------------------------------- */
 
-/* A pass: a weighted sum, which is kept as it is if it is one of floats. Of bytes in whole numbers `rounding` tells what is kept. */
-typedef struct pass { ip_weighted sum; ip_rounding rounding; } pass;
+/* A pass: a weighted sum, which is kept as it is if it is one of floats. Of bytes in whole numbers `rounding` tells
+ * what is kept. */
+typedef struct pass {
+    ip_weighted sum;
+    ip_rounding rounding;
+} pass;
 
-/* The vertical pass over the input, and the horizontal one over its stage, which is not known yet; fraction: Note [Whole weights], of floats 0. */
-typedef struct passes { pass vertical, horizontal; int fraction; } passes;
+/* The vertical pass over the input, and the horizontal one over its stage, which is not known yet; fraction: Note
+ * [Whole weights], of floats 0. */
+typedef struct passes {
+    pass vertical, horizontal;
+    int fraction;
+} passes;
 
 static bool is_whole(const passes *p) { return p->fraction > 0; }
 
@@ -120,7 +150,11 @@ static passes passes_of(ip_lower *l, ip_stage *in, const double *w, int taps)
 {
     ip_expr *cval;
     int border = ip_lower_border(l, in->dtype, &cval);
-    passes p = { .vertical.sum = { .l = l, .stage = in, .border = border, .cval = cval, .dtype = ip_float_for(in->dtype),
+    passes p = { .vertical.sum = { .l = l,
+                                   .stage = in,
+                                   .border = border,
+                                   .cval = cval,
+                                   .dtype = ip_float_for(in->dtype),
                                    .weights = { .rows = taps, .cols = 1, .w = w, .symmetric = true } } };
     p.horizontal = p.vertical;
     p.horizontal.sum.stage = NULL;
@@ -133,11 +167,18 @@ static passes passes_of(ip_lower *l, ip_stage *in, const double *w, int taps)
 static int64_t middle_level(int fraction) { return (int64_t)255 << (fraction - 1); }
 static int64_t half(int shift) { return (int64_t)1 << (shift - 1); }
 
-/* Levels from sums of kept values, which weights of `bits` multiplied: the half that rounding adds, and 127.5, are the whole offset. */
-static ip_rounding to_levels(int fraction, int bits) { return (ip_rounding){ .offset = 128, .shift = fraction + bits, .dtype = IMGPAR_U8 }; }
+/* Levels from sums of kept values, which weights of `bits` multiplied: the half that rounding adds, and 127.5, are the
+ * whole offset. */
+static ip_rounding to_levels(int fraction, int bits)
+{
+    return (ip_rounding){ .offset = 128, .shift = fraction + bits, .dtype = IMGPAR_U8 };
+}
 
 /* Kept values from kept ones. */
-static ip_rounding to_kept(int bits) { return (ip_rounding){ .start = half(bits), .shift = bits, .dtype = IMGPAR_I16 }; }
+static ip_rounding to_kept(int bits)
+{
+    return (ip_rounding){ .start = half(bits), .shift = bits, .dtype = IMGPAR_I16 };
+}
 
 /* The passes over bytes in whole numbers. is_last: the horizontal one makes levels. */
 static passes whole_passes_of(ip_lower *l, const whole_weights *whole, int taps, bool is_last)
@@ -147,12 +188,21 @@ static passes whole_passes_of(ip_lower *l, const whole_weights *whole, int taps,
     ip_expr *cval;
     int border = ip_lower_border(l, in->dtype, &cval);
     passes p = { .fraction = fraction };
-    p.vertical.sum = (ip_weighted){ .l = l, .stage = in, .border = border, .cval = cval, .dtype = IMGPAR_I32,
-                                    .weights = { .rows = taps, .cols = 1, .w = whole->vertical, .symmetric = true, .are_arguments = true } };
-    p.vertical.rounding = (ip_rounding){ .start = half(first_shift), .offset = -middle_level(fraction), .shift = first_shift, .dtype = IMGPAR_I16 };
+    p.vertical.sum = (ip_weighted){
+        .l = l,
+        .stage = in,
+        .border = border,
+        .cval = cval,
+        .dtype = IMGPAR_I32,
+        .weights = { .rows = taps, .cols = 1, .w = whole->vertical, .symmetric = true, .are_arguments = true }
+    };
+    p.vertical.rounding = (ip_rounding){
+        .start = half(first_shift), .offset = -middle_level(fraction), .shift = first_shift, .dtype = IMGPAR_I16
+    };
     p.horizontal.sum = p.vertical.sum;
     p.horizontal.sum.stage = NULL;
-    p.horizontal.sum.weights = (ip_weights){ .rows = 1, .cols = taps, .w = whole->horizontal, .symmetric = true, .are_arguments = true };
+    p.horizontal.sum.weights =
+        (ip_weights){ .rows = 1, .cols = taps, .w = whole->horizontal, .symmetric = true, .are_arguments = true };
     p.horizontal.rounding = is_last ? to_levels(fraction, whole->horizontal_bits) : to_kept(whole->horizontal_bits);
     if (cval) { /* what a constant becomes, exactly */
         double level = fmin(fmax(rint(ip_param_number(l->node, "cval")), 0), 255);
@@ -212,7 +262,8 @@ static ip_stage *sampled(pass *p, int axis, int step, const char *note)
     for (int k = 0; k < 4; k++)
         at[k] = ip_x_coord(l->ir, k, dims[k]);
     if (step > 1)
-        at[axis] = ip_x_binary(l->ir, IP_X_MUL, ip_x_binary(l->ir, IP_X_SUB, at[axis], ip_lower_i32(l, 1)), ip_lower_i32(l, step));
+        at[axis] = ip_x_binary(l->ir, IP_X_MUL, ip_x_binary(l->ir, IP_X_SUB, at[axis], ip_lower_i32(l, 1)),
+                               ip_lower_i32(l, step));
     p->sum.at = at;
     ip_expr *value = passed(p);
     p->sum.at = NULL;
@@ -220,12 +271,13 @@ static ip_stage *sampled(pass *p, int axis, int step, const char *note)
 }
 
 /*
- * Samples of columns as a resampling, edges in its weights: it reads no column outside, so that rows it reads are kept as they are.
- * Where a border repeats what lies near the edge, that is, and windows are wide enough to hold it.
+ * Samples of columns as a resampling, edges in its weights: it reads no column outside, so that rows it reads are kept
+ * as they are. Where a border repeats what lies near the edge, that is, and windows are wide enough to hold it.
  */
 static bool resamples(const ip_weighted *p, int step)
 {
-    bool is_near = p->border == IMGPAR_BORDER_REPLICATE || p->border == IMGPAR_BORDER_REFLECT || p->border == IMGPAR_BORDER_REFLECT101;
+    bool is_near = p->border == IMGPAR_BORDER_REPLICATE || p->border == IMGPAR_BORDER_REFLECT ||
+                   p->border == IMGPAR_BORDER_REFLECT101;
     return is_near && 2 * step <= p->weights.cols / 2 && p->stage && p->stage->dims[X] >= p->weights.cols;
 }
 
@@ -281,7 +333,8 @@ static ip_expr *interpolated(ip_lower *l, ip_stage *samples, int axis, int64_t e
     return x;
 }
 
-/* Whether columns are sampled too: the channels of a pixel are then computed as one vector, where they are three or four floats. */
+/* Whether columns are sampled too: the channels of a pixel are then computed as one vector, where they are three or
+ * four floats. */
 static bool samples_columns(const passes *p, int64_t channels, int step)
 {
     bool makes_vectors = (channels == 3 || channels == 4) && p->vertical.sum.dtype == IMGPAR_F32;
@@ -295,7 +348,8 @@ static ip_stage *sampled_rows(ip_lower *l, passes *p, int step)
     if (!samples_columns(p, l->dims[3], step)) return sampled(&p->horizontal, X, 1, "horizontal pass");
     static const char note[] = "every step-th column";
     ip_weighted *sum = &p->horizontal.sum;
-    ip_stage *samples = resamples(sum, step) ? resampled_columns(sum, step, note) : sampled(&p->horizontal, X, step, note);
+    ip_stage *samples =
+        resamples(sum, step) ? resampled_columns(sum, step, note) : sampled(&p->horizontal, X, step, note);
     ip_expr *across = interpolated(l, samples, X, l->dims[X], step, false);
     if (!across) return NULL;
     int64_t dims[4] = { samples->dims[0], samples->dims[Y], l->dims[X], samples->dims[3] };
@@ -312,7 +366,10 @@ static ip_stage *from_samples(ip_lower *l, passes *p, int step)
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
-static ip_stage *of_passes(ip_lower *l, passes *p, int step) { return step > 1 ? from_samples(l, p, step) : everywhere(l, p); }
+static ip_stage *of_passes(ip_lower *l, passes *p, int step)
+{
+    return step > 1 ? from_samples(l, p, step) : everywhere(l, p);
+}
 
 static ip_stage *gaussian_stages(ip_lower *l, int step)
 {

@@ -62,7 +62,8 @@ static ip_expr *column_of_cval(ip_lower *l, ip_expr *cval, int size, imgpar_dtyp
         return ip_x_binary(l->ir, IP_X_MUL, ip_x_cast(l->ir, dtype, cval), ip_x_int(l->ir, dtype, size));
     }
     ip_outside outside = ip_lower_outside(l);
-    outside = (ip_outside){ .colour = added_up(outside.colour, size, dtype), .alpha = added_up(outside.alpha, size, dtype) };
+    outside =
+        (ip_outside){ .colour = added_up(outside.colour, size, dtype), .alpha = added_up(outside.alpha, size, dtype) };
     return ip_lower_outside_value(l, dtype, outside);
 }
 

@@ -127,7 +127,8 @@ static ip_complex exponential(ip_lower *l, ip_complex a, ip_complex b)
 {
     (void)b;
     ip_expr *size = ip_x_unary(l->ir, IP_X_EXP, a.re);
-    return (ip_complex){ mul(l, size, ip_x_unary(l->ir, IP_X_COS, a.im)), mul(l, size, ip_x_unary(l->ir, IP_X_SIN, a.im)) };
+    return (ip_complex){ mul(l, size, ip_x_unary(l->ir, IP_X_COS, a.im)),
+                         mul(l, size, ip_x_unary(l->ir, IP_X_SIN, a.im)) };
 }
 
 static ip_complex conjugated(ip_lower *l, ip_complex a, ip_complex b)
@@ -189,7 +190,8 @@ static ip_complex power(ip_lower *l, ip_complex a, ip_complex b)
     int n = ip_function_small_power(l->node);
     if (n >= 0) return whole_power(l, a, n);
     ip_complex z = exponential(l, ip_complex_product(l, b, logarithm(l, a, b)), b);
-    ip_expr *is_0 = binary(l, IP_X_AND, binary(l, IP_X_EQ, ip_complex_length(l, a), zero(l)), binary(l, IP_X_LT, zero(l), b.re));
+    ip_expr *is_0 =
+        binary(l, IP_X_AND, binary(l, IP_X_EQ, ip_complex_length(l, a), zero(l)), binary(l, IP_X_LT, zero(l), b.re));
     return (ip_complex){ choose(l, is_0, zero(l), z.re), choose(l, is_0, zero(l), z.im) };
 }
 
@@ -198,7 +200,8 @@ static ip_complex root(ip_lower *l, ip_complex a, ip_complex b)
 {
     (void)b;
     ip_expr *half = ip_x_number(l->ir, IMGPAR_F32, 0.5);
-    ip_expr *t = ip_x_unary(l->ir, IP_X_SQRT, ip_x_fma(l->ir, half, magnitude_of(l, a.re), mul(l, half, ip_complex_length(l, a))));
+    ip_expr *t = ip_x_unary(l->ir, IP_X_SQRT,
+                            ip_x_fma(l->ir, half, magnitude_of(l, a.re), mul(l, half, ip_complex_length(l, a))));
     ip_expr *other = choose(l, binary(l, IP_X_EQ, t, zero(l)), zero(l), mul(l, half, quotient(l, a.im, t)));
     ip_expr *is_right = binary(l, IP_X_LE, zero(l), a.re), *is_below = binary(l, IP_X_LT, a.im, zero(l));
     return (ip_complex){ choose(l, is_right, t, magnitude_of(l, other)),
@@ -238,7 +241,7 @@ static ip_complex different(ip_lower *l, ip_complex a, ip_complex b)
 static const struct function {
     ip_complex (*value)(ip_lower *l, ip_complex a, ip_complex b); /* NULL: its row takes none */
     imgpar_dtype dtype;
-    bool is_always;   /* of real operands too */
+    bool is_always; /* of real operands too */
 } functions[IP_N_FUNCTIONS] = {
     [IP_FN_ADD] = { sum, IMGPAR_COMPLEX64, false },
     [IP_FN_SUB] = { difference, IMGPAR_COMPLEX64, false },

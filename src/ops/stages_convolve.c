@@ -31,7 +31,9 @@ static ip_expr *sum_of(ip_lower *l, ip_stage *stage, const kernel *k, const imgp
 {
     ip_expr *cval;
     int border = ip_lower_border(l, stage->dtype, &cval);
-    ip_weighted first = { .l = l, .stage = stage, .border = border, .cval = cval, .dtype = dtypes[0], .weights = k->pass[0] };
+    ip_weighted first = {
+        .l = l, .stage = stage, .border = border, .cval = cval, .dtype = dtypes[0], .weights = k->pass[0]
+    };
     if (k->n == 1) return ip_weighted_sum(&first);
     ip_stage *between = ip_lower_stage(l, ip_weighted_sum(&first), "vertical pass");
     ip_weighted second = { .l = l, .stage = between, .border = border, .dtype = dtypes[1], .weights = k->pass[1] };
@@ -40,7 +42,12 @@ static ip_expr *sum_of(ip_lower *l, ip_stage *stage, const kernel *k, const imgp
 }
 
 /* The window of a convolution over alpha alone. */
-typedef struct window_of_alpha { ip_lower *l; ip_stage *stage; int rows, cols, border; ip_expr *cval; } window_of_alpha;
+typedef struct window_of_alpha {
+    ip_lower *l;
+    ip_stage *stage;
+    int rows, cols, border;
+    ip_expr *cval;
+} window_of_alpha;
 
 /* ---- convolve --------------------------------------------------------------------------------- */
 
@@ -48,7 +55,7 @@ typedef struct window_of_alpha { ip_lower *l; ip_stage *stage; int rows, cols, b
 typedef struct convolution {
     kernel kernel;
     double scale, offset;
-    bool whole;       /* all weights are */
+    bool whole; /* all weights are */
     imgpar_dtype dtypes[2];
 } convolution;
 
@@ -151,8 +158,10 @@ static ip_expr *alpha_under(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
     const window_of_alpha *w = user;
     ip_lower *l = w->l;
     ip_expr *index[4] = { ip_lower_coord(l, 0), NULL, NULL, ip_lower_i32(l, l->dims[3] - 1) };
-    index[1] = ip_x_binary(ir, IP_X_ADD, ip_lower_coord(l, 1), ip_x_binary(ir, IP_X_SUB, ty, ip_lower_i32(l, w->rows / 2)));
-    index[2] = ip_x_binary(ir, IP_X_ADD, ip_lower_coord(l, 2), ip_x_binary(ir, IP_X_SUB, tx, ip_lower_i32(l, w->cols / 2)));
+    index[1] =
+        ip_x_binary(ir, IP_X_ADD, ip_lower_coord(l, 1), ip_x_binary(ir, IP_X_SUB, ty, ip_lower_i32(l, w->rows / 2)));
+    index[2] =
+        ip_x_binary(ir, IP_X_ADD, ip_lower_coord(l, 2), ip_x_binary(ir, IP_X_SUB, tx, ip_lower_i32(l, w->cols / 2)));
     return ip_x_load(ir, w->stage, index, w->border, w->cval);
 }
 
@@ -219,7 +228,8 @@ ip_stage *ip_stages_convolve(ip_lower *l)
     }
     c.kernel = (kernel){ { matrix }, 1 };
     if (factor(&matrix, column, row, k != 0))
-        c.kernel = (kernel){ { { .rows = p->rows, .cols = 1, .w = column }, { .rows = 1, .cols = p->cols, .w = row } }, 2 };
+        c.kernel =
+            (kernel){ { { .rows = p->rows, .cols = 1, .w = column }, { .rows = 1, .cols = p->cols, .w = row } }, 2 };
     ip_stage *s = convolve(l, &c);
     ip_free(scaled);
     return s;
@@ -228,7 +238,8 @@ ip_stage *ip_stages_convolve(ip_lower *l)
 ip_stage *ip_stages_convsep(ip_lower *l)
 {
     const ip_param *column = ip_param_get(l->node, "column"), *row = ip_param_get(l->node, "row");
-    ip_weights v = { .rows = column->cols, .cols = 1, .w = column->numbers }, h = { .rows = 1, .cols = row->cols, .w = row->numbers };
+    ip_weights v = { .rows = column->cols, .cols = 1, .w = column->numbers },
+               h = { .rows = 1, .cols = row->cols, .w = row->numbers };
     double kv = whole_scale(&v), kh = whole_scale(&h);
     convolution c = { .scale = ip_param_number(l->node, "scale"), .offset = ip_param_number(l->node, "offset") };
     double *w = ip_alloc_array((size_t)(column->cols + row->cols), sizeof *w);
@@ -260,7 +271,9 @@ static ip_expr *derivative(ip_lower *l, bool along_x)
 {
     ip_stage *in = l->in[0];
     imgpar_dtype dtypes[2];
-    kernel k = { { { .rows = 3, .cols = 1, .w = along_x ? smooth : slope }, { .rows = 1, .cols = 3, .w = along_x ? slope : smooth } }, 2 };
+    kernel k = { { { .rows = 3, .cols = 1, .w = along_x ? smooth : slope },
+                   { .rows = 1, .cols = 3, .w = along_x ? slope : smooth } },
+                 2 };
     convolution c = { .kernel = k, .scale = 1, .whole = true };
     if (is_float(in->dtype) || !fits_integers(l, &c, dtypes)) dtypes[0] = dtypes[1] = ip_float_for(in->dtype);
     return sum_of(l, in, &k, dtypes);
@@ -271,7 +284,8 @@ static ip_expr *whole_root(ip_lower *l, ip_expr *n)
 {
     ip_ir *ir = l->ir;
     ip_expr *near = ip_x_saturate(ir, IMGPAR_I32, ip_x_unary(ir, IP_X_SQRT, ip_x_cast(ir, IMGPAR_F32, n)));
-    ip_expr *k = ip_x_cast(ir, IMGPAR_I64, near), *one = ip_x_int(ir, IMGPAR_I64, 1), *zero = ip_x_int(ir, IMGPAR_I64, 0);
+    ip_expr *k = ip_x_cast(ir, IMGPAR_I64, near), *one = ip_x_int(ir, IMGPAR_I64, 1),
+            *zero = ip_x_int(ir, IMGPAR_I64, 0);
     ip_expr *square = ip_x_binary(ir, IP_X_MUL, k, k);
     ip_expr *above = ip_x_binary(ir, IP_X_LT, ip_x_binary(ir, IP_X_ADD, square, k), n);
     ip_expr *below = ip_x_binary(ir, IP_X_AND, ip_x_binary(ir, IP_X_LT, zero, k),

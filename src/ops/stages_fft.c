@@ -12,10 +12,9 @@
 
 /* The constants of the same names in shaders/fft.cl. */
 enum { FT_LOW = 1024 };
-/* Work-items for each compute unit, and the numbers that one transforms at most in a launch, so that somebody who waits can
- * be asked between launches; work-items of a group, on a GPU. */
+/* Work-items for each compute unit, and the numbers that one transforms at most in a launch, so that somebody who waits
+ * can be asked between launches; work-items of a group, on a GPU. */
 enum { CPU_ITEMS = 4, CPU_NUMBERS = 1 << 19, GPU_GROUP = 128 };
-
 
 /* ---- sizes ------------------------------------------------------------------------------------ */
 
@@ -73,8 +72,8 @@ enum { SOURCE = IP_BUFFER_INPUT, RESULT = IP_BUFFER_RESULT, TABLE = IP_BUFFER_SC
 
 typedef struct division {
     int64_t outer, n, inner, n1, n2;
-    int64_t lanes, items;  /* lines side by side; work-items at most */
-    int64_t before;        /* numbers that the input's buffer holds before the first one */
+    int64_t lanes, items; /* lines side by side; work-items at most */
+    int64_t before;       /* numbers that the input's buffer holds before the first one */
 } division;
 
 static division divide(const ip_opaque_call *call)
@@ -90,7 +89,10 @@ static division divide(const ip_opaque_call *call)
     return d;
 }
 
-static int64_t table_size(const division *d) { return d->n1 + d->n2 + (d->n2 > 1 ? FT_LOW + ip_ceil_div(d->n, FT_LOW) : 0); }
+static int64_t table_size(const division *d)
+{
+    return d->n1 + d->n2 + (d->n2 > 1 ? FT_LOW + ip_ceil_div(d->n, FT_LOW) : 0);
+}
 
 static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
 {
@@ -150,17 +152,22 @@ static void rows_of(const division *d, int *p)
     p[15] = (int)d->n1;
 }
 
-/* Launch `part` of the first pass or of the second one; false: there are fewer. Work-items of different launches share their
- * scratch memory. */
-static bool lines_step(const ip_opaque_call *call, const division *d, bool is_first, int64_t part, ip_opaque_launch *out)
+/* Launch `part` of the first pass or of the second one; false: there are fewer. Work-items of different launches share
+ * their scratch memory. */
+static bool lines_step(const ip_opaque_call *call, const division *d, bool is_first, int64_t part,
+                       ip_opaque_launch *out)
 {
-    bool is_last = !is_first || d->n2 == 1, is_inverse = call->opaque->sizes[IP_FFT_IS_INVERSE], cpu = call->device.is_cpu;
+    bool is_last = !is_first || d->n2 == 1, is_inverse = call->opaque->sizes[IP_FFT_IS_INVERSE],
+         cpu = call->device.is_cpu;
     int *p = out->params;
-    if (is_first) columns_of(d, p);
-    else rows_of(d, p);
+    if (is_first)
+        columns_of(d, p);
+    else
+        rows_of(d, p);
     float factor = is_inverse && is_last ? (float)(1.0 / (double)d->n) : 1;
     int64_t batches = ip_ceil_div(p[1], d->lanes), most = ip_ceil_div(CPU_NUMBERS, d->lanes * p[2]);
-    int64_t each = !cpu ? 1 : ip_min(ip_ceil_div(batches, d->items), most), first = cpu ? part * each * d->items : part * batches;
+    int64_t each = !cpu ? 1 : ip_min(ip_ceil_div(batches, d->items), most),
+            first = cpu ? part * each * d->items : part * batches;
     if (first >= batches) return false;
     p[4] = (int)each;
     p[3] = (int)ip_ceil_div(batches - first, each);
@@ -196,8 +203,13 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     return d.n2 > 1 && lines_step(call, &d, false, step - 1 - first_launches(call, &d), out);
 }
 
-static const ip_opaque_kind kind = { .name = "fft", .shader = "fft", .widen = widen, .reads = reads, .scratch = scratch,
-                                     .step = step, .compute = ip_fft_compute };
+static const ip_opaque_kind kind = { .name = "fft",
+                                     .shader = "fft",
+                                     .widen = widen,
+                                     .reads = reads,
+                                     .scratch = scratch,
+                                     .step = step,
+                                     .compute = ip_fft_compute };
 
 /* ---- lowering -------------------------------------------------------------------------------------- */
 
@@ -206,14 +218,19 @@ static ip_stage *transformed(ip_lower *l, ip_stage *in, int axis)
 {
     const ip_type *type = &l->node->type;
     int64_t n1 = 1, n2 = 1, dims[4];
-    ip_opaque o = { .kind = &kind, .defines = "", .dtype = IMGPAR_F32, .n_inputs = 1, .inputs = { in },
+    ip_opaque o = { .kind = &kind,
+                    .defines = "",
+                    .dtype = IMGPAR_F32,
+                    .n_inputs = 1,
+                    .inputs = { in },
                     .sizes = { 1, type->shape[axis], 1, l->node->op->variant % 2 } };
     for (int k = 0; k < type->rank; k++)
         if (k != axis) o.sizes[k < axis ? IP_FFT_OUTER : IP_FFT_INNER] *= type->shape[k];
     ip_fft_split(type->shape[axis], &n1, &n2);
     ip_type_storage(type, dims);
     o.sizes[IP_FFT_FIRST] = n2;
-    if (dims[0] == 1 && ip_type_axis_dim(type, axis) >= 2) o.sizes[IP_FFT_LINES_PER_Y] = o.sizes[IP_FFT_OUTER] / dims[1];
+    if (dims[0] == 1 && ip_type_axis_dim(type, axis) >= 2)
+        o.sizes[IP_FFT_LINES_PER_Y] = o.sizes[IP_FFT_OUTER] / dims[1];
     return ip_stage_opaque(l->ir, &o, IMGPAR_F32, dims, l->node);
 }
 

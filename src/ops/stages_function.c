@@ -31,11 +31,14 @@ static int made_of(const imgpar_array *a, int depth)
 
 /*
  * Note [Literals]
- * A number that the user wrote is an argument of the kernel, of which the program knows the class (ip_lower_literal()), so another threshold or
- * factor needs no other program. These are written into the program:
- *   - divisors of coordinates and counts of their shifts, as of other whole numbers 0, 1 and counts that are none (ops/divide.c has the rest);
- *   - what channels are compared with and computed from: a loop over channels is written out, and each knows what it does;
- *   - steps of FEW pixels, as in 2 x + 1: rows that are read so are kept, or read as vectors; not how far something is moved, x - left;
+ * A number that the user wrote is an argument of the kernel, of which the program knows the class (ip_lower_literal()),
+ * so another threshold or factor needs no other program. These are written into the program:
+ *   - divisors of coordinates and counts of their shifts, as of other whole numbers 0, 1 and counts that are none
+ *     (ops/divide.c has the rest);
+ *   - what channels are compared with and computed from: a loop over channels is written out, and each knows what it
+ *     does;
+ *   - steps of FEW pixels, as in 2 x + 1: rows that are read so are kept, or read as vectors; not how far something is
+ *     moved, x - left;
  *   - 0 where positions are compared with it, as they are never less;
  *   - white in white - a, which so has as many bits as a.
  */
@@ -61,8 +64,8 @@ static bool is_written(const ip_lower *l, int k, const ip_expr *number)
     return fabs(v) <= FEW && !((fn == IP_FN_ADD || fn == IP_FN_SUB) && is_coordinate(other));
 }
 
-/* Operand k in dtype if it is a number, as a CONST; else NULL. It is converted from double once; where dtype is too narrow for a whole one
- * it wraps as the arithmetic does, except in min and max, which it then does not influence. */
+/* Operand k in dtype if it is a number, as a CONST; else NULL. It is converted from double once; where dtype is too
+ * narrow for a whole one it wraps as the arithmetic does, except in min and max, which it then does not influence. */
 static ip_expr *number_of(ip_lower *l, int k, imgpar_dtype dtype)
 {
     double v;
@@ -91,7 +94,9 @@ static ip_expr *times_inverse(ip_lower *l, ip_expr *a)
     double v, inverse;
     int exponent;
     bool is_number = ip_array_is_number(l->node->inputs[1], &v, NULL);
-    if (!is_number || !ip_dtype(a->dtype)->is_float || !isfinite(v) || fabs(frexp(v, &exponent)) != 0.5 || abs(exponent) > 100) return NULL;
+    if (!is_number || !ip_dtype(a->dtype)->is_float || !isfinite(v) || fabs(frexp(v, &exponent)) != 0.5 ||
+        abs(exponent) > 100)
+        return NULL;
     inverse = 1 / v;
     return ip_x_binary(l->ir, IP_X_MUL, a, ip_lower_argument(l, a->dtype, inverse));
 }

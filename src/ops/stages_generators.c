@@ -15,7 +15,10 @@ static ip_expr *number(ip_lower *l, const char *param) { return ip_lower_number(
 
 static imgpar_dtype float_of(const ip_lower *l) { return l->node->type.dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32; }
 
-static ip_expr *free_param(ip_lower *l, imgpar_dtype dtype, double v) { return ip_x_param(l->ir, dtype, v, -INFINITY, INFINITY); }
+static ip_expr *free_param(ip_lower *l, imgpar_dtype dtype, double v)
+{
+    return ip_x_param(l->ir, dtype, v, -INFINITY, INFINITY);
+}
 
 /* ---- from the place ------------------------------------------------------------------------------- */
 
@@ -59,7 +62,8 @@ ip_stage *ip_stages_linspace(ip_lower *l)
     imgpar_dtype f = float_of(l);
     ip_expr *i = ip_axis_coord(l, 0), *last = ip_x_param(l->ir, IMGPAR_I32, (double)(n - 1), 0, INT32_MAX);
     if (n <= 1) return ip_lower_map(l, free_param(l, f, from));
-    ip_expr *at = ip_x_fma(l->ir, ip_x_cast(l->ir, f, i), free_param(l, f, (to - from) / (double)(n - 1)), free_param(l, f, from));
+    ip_expr *at = ip_x_fma(l->ir, ip_x_cast(l->ir, f, i), free_param(l, f, (to - from) / (double)(n - 1)),
+                           free_param(l, f, from));
     return ip_lower_map(l, ip_x_select(l->ir, binary(l, IP_X_EQ, i, last), free_param(l, f, to), at));
 }
 
@@ -113,10 +117,11 @@ static ip_expr *block_of(ip_lower *l, int shift, ip_expr *words[4])
     ip_expr *at = place(l);
     imgpar_dtype dtype = at->dtype;
     ip_expr *block = binary(l, IP_X_SHR, at, ip_x_int(l->ir, dtype, shift));
-    ip_expr *high = dtype == IMGPAR_U64 ? ip_x_cast(l->ir, IMGPAR_U32, binary(l, IP_X_SHR, block, ip_x_int(l->ir, dtype, 32)))
-                                        : u32(l, 0);
-    ip_expr *const counter[4] = { ip_x_cast(l->ir, IMGPAR_U32, block), high, word_param(l, ip_param_number(l->node, "stream")),
-                                  u32(l, 0) };
+    ip_expr *high = dtype == IMGPAR_U64
+                        ? ip_x_cast(l->ir, IMGPAR_U32, binary(l, IP_X_SHR, block, ip_x_int(l->ir, dtype, 32)))
+                        : u32(l, 0);
+    ip_expr *const counter[4] = { ip_x_cast(l->ir, IMGPAR_U32, block), high,
+                                  word_param(l, ip_param_number(l->node, "stream")), u32(l, 0) };
     double seed = ip_param_number(l->node, "seed"), upper = floor(seed / 0x1p32);
     ip_expr *const key[2] = { word_param(l, seed - upper * 0x1p32), word_param(l, upper) };
     ip_philox(l->ir, counter, key, words);
@@ -179,7 +184,8 @@ static ip_expr *wide_normal(ip_lower *l)
     ip_expr *u = ip_x_fma(l->ir, ip_x_cast(l->ir, IMGPAR_F64, wide_word(l, words[0], words[1])),
                           ip_x_float(l->ir, IMGPAR_F64, 0x1p-53), ip_x_float(l->ir, IMGPAR_F64, 0x1p-54));
     ip_expr *v = scaled(l, IMGPAR_F64, wide_word(l, words[2], words[3]), 0x1p-53);
-    ip_expr *log_u = ip_x_unary(l->ir, IP_X_LOG, u), *angle = binary(l, IP_X_MUL, v, ip_x_float(l->ir, IMGPAR_F64, 2 * pi));
+    ip_expr *log_u = ip_x_unary(l->ir, IP_X_LOG, u),
+            *angle = binary(l, IP_X_MUL, v, ip_x_float(l->ir, IMGPAR_F64, 2 * pi));
     ip_expr *radius = ip_x_unary(l->ir, IP_X_SQRT, binary(l, IP_X_MUL, ip_x_float(l->ir, IMGPAR_F64, -2), log_u));
     ip_expr *turn = ip_x_select(l->ir, binary(l, IP_X_EQ, odd, u32(l, 0)), ip_x_unary(l->ir, IP_X_COS, angle),
                                 ip_x_unary(l->ir, IP_X_SIN, angle));

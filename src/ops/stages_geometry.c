@@ -86,7 +86,8 @@ ip_stage *ip_stages_flip(ip_lower *l)
 
 ip_stage *ip_stages_transpose(ip_lower *l)
 {
-    ip_expr *const index[4] = { ip_lower_coord(l, 0), ip_lower_coord(l, 2), ip_lower_coord(l, 1), ip_lower_coord(l, 3) };
+    ip_expr *const index[4] = { ip_lower_coord(l, 0), ip_lower_coord(l, 2), ip_lower_coord(l, 1),
+                                ip_lower_coord(l, 3) };
     return moved(l, index, IP_BORDER_NONE, NULL);
 }
 
@@ -95,7 +96,11 @@ ip_stage *ip_stages_transpose(ip_lower *l)
 enum { OWN = -1 };
 
 /* What is read, and how beyond its edges. */
-typedef struct reading { ip_stage *stage; int border; ip_expr *cval; } reading;
+typedef struct reading {
+    ip_stage *stage;
+    int border;
+    ip_expr *cval;
+} reading;
 
 static const double far_away = 0x1p30; /* positions are limited to it, so that neighbours stay in 32 bits */
 
@@ -137,7 +142,8 @@ static ip_expr *fraction(ip_lower *l, ip_expr *v, imgpar_dtype w)
 static ip_expr *between(ip_lower *l, ip_expr *y, ip_expr *x, int64_t channel, const reading *r)
 {
     imgpar_dtype w = ip_float_for(l->in[0]->dtype);
-    ip_expr *fy = fraction(l, y, w), *fx = fraction(l, x, w), *y0 = position(l, y, 0), *x0 = position(l, x, 0), *v[2][2];
+    ip_expr *fy = fraction(l, y, w), *fx = fraction(l, x, w), *y0 = position(l, y, 0), *x0 = position(l, x, 0),
+            *v[2][2];
     for (int j = 0; j < 2; j++)
         for (int i = 0; i < 2; i++) {
             ip_expr *t = read_at(l, add(l, y0, ip_lower_i32(l, j)), add(l, x0, ip_lower_i32(l, i)), channel, r);

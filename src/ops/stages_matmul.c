@@ -17,7 +17,9 @@
 enum { FEW_COLUMNS = 4, LONG_SUM = 64, BLOCKED_ROWS = 16, BLOCKED_COLUMNS = 32, BLOCKED_STEPS = 32 };
 
 /* The constants of the same names in shaders/matmul.cl, for the device at hand. */
-typedef struct tiling { int lanes, w, r, kb; } tiling;
+typedef struct tiling {
+    int lanes, w, r, kb;
+} tiling;
 
 static tiling tiling_of(const ip_opaque_call *call)
 {
@@ -55,17 +57,28 @@ static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH
     const int64_t *s = call->opaque->sizes;
     tiling t = tiling_of(call);
     if (s[IP_MM_METHOD] != IP_MM_BLOCKED || !call->device.is_cpu) return;
-    bytes[0] = (uint64_t)(s[IP_MM_N_B] * ip_ceil_div(s[IP_MM_N], t.w) * t.w * s[IP_MM_K])
-        * ip_dtype(call->opaque->dtype)->size_bytes;
+    bytes[0] = (uint64_t)(s[IP_MM_N_B] * ip_ceil_div(s[IP_MM_N], t.w) * t.w * s[IP_MM_K]) *
+               ip_dtype(call->opaque->dtype)->size_bytes;
 }
 
 static void set_params(const ip_opaque_call *call, ip_opaque_launch *out)
 {
     const int64_t *s = call->opaque->sizes;
     bool by_rows = s[IP_MM_BY_ROWS];
-    const int64_t p[] = { 0, rows_of(call), s[IP_MM_N], s[IP_MM_K], s[IP_MM_INNER], s[IP_MM_A_OUTER], s[IP_MM_A_INNER],
-                          s[IP_MM_B_OUTER], s[IP_MM_B_INNER], by_rows ? call->result.y0 - call->in[0].y0 : 0,
-                          by_rows ? call->in[0].y1 - call->in[0].y0 : s[IP_MM_M], 1, 1, 1 };
+    const int64_t p[] = { 0,
+                          rows_of(call),
+                          s[IP_MM_N],
+                          s[IP_MM_K],
+                          s[IP_MM_INNER],
+                          s[IP_MM_A_OUTER],
+                          s[IP_MM_A_INNER],
+                          s[IP_MM_B_OUTER],
+                          s[IP_MM_B_INNER],
+                          by_rows ? call->result.y0 - call->in[0].y0 : 0,
+                          by_rows ? call->in[0].y1 - call->in[0].y0 : s[IP_MM_M],
+                          1,
+                          1,
+                          1 };
     out->n_params = sizeof p / sizeof *p;
     for (int k = 0; k < out->n_params; k++)
         out->params[k] = (int)p[k];
@@ -137,7 +150,8 @@ static bool direct(const ip_opaque_call *call, ip_opaque_launch *out)
     int64_t columns = call->device.is_cpu ? COLUMNS * tiling_of(call).lanes : 1;
     out->kernel = "mm_direct";
     out->local[0] = call->device.is_cpu ? 1 : GROUP;
-    out->global[0] = call->device.is_cpu ? (size_t)ip_ceil_div(s[IP_MM_N], columns) : (size_t)ip_ceil_div(s[IP_MM_N], GROUP) * GROUP;
+    out->global[0] =
+        call->device.is_cpu ? (size_t)ip_ceil_div(s[IP_MM_N], columns) : (size_t)ip_ceil_div(s[IP_MM_N], GROUP) * GROUP;
     out->global[1] = 1;
     out->global[2] = (size_t)(s[IP_MM_OUTER] * s[IP_MM_INNER] * rows_of(call));
     set_block(out, 1, columns, rows_of(call));
@@ -178,8 +192,13 @@ static bool gemm(const ip_opaque_call *call, ip_gemm *out)
     imgpar_dtype dtype = call->opaque->dtype;
     if (s[IP_MM_METHOD] != IP_MM_BLOCKED || (dtype != IMGPAR_F32 && dtype != IMGPAR_F64)) return false;
     const int64_t a = s[IP_MM_M] * s[IP_MM_K], b = s[IP_MM_K] * s[IP_MM_N];
-    *out = (ip_gemm){ .dtype = dtype, .m = rows_of(call), .n = s[IP_MM_N], .k = s[IP_MM_K], .whole_m = s[IP_MM_M],
-                      .count = { s[IP_MM_OUTER], s[IP_MM_INNER] }, .a_next = { s[IP_MM_A_OUTER] * a, s[IP_MM_A_INNER] * a },
+    *out = (ip_gemm){ .dtype = dtype,
+                      .m = rows_of(call),
+                      .n = s[IP_MM_N],
+                      .k = s[IP_MM_K],
+                      .whole_m = s[IP_MM_M],
+                      .count = { s[IP_MM_OUTER], s[IP_MM_INNER] },
+                      .a_next = { s[IP_MM_A_OUTER] * a, s[IP_MM_A_INNER] * a },
                       .b_next = { s[IP_MM_B_OUTER] * b, s[IP_MM_B_INNER] * b } };
     if (s[IP_MM_BY_ROWS]) out->a_first = (call->result.y0 - call->in[0].y0) * s[IP_MM_K];
     if (out->count[1] == 1) { /* one batch axis */
@@ -191,8 +210,14 @@ static bool gemm(const ip_opaque_call *call, ip_gemm *out)
     return true;
 }
 
-static const ip_opaque_kind kind = { .name = "matmul", .shader = "matmul", .widen = widen, .reads = reads,
-                                     .scratch = scratch, .step = step, .gemm = gemm, .compute = ip_matmul_compute };
+static const ip_opaque_kind kind = { .name = "matmul",
+                                     .shader = "matmul",
+                                     .widen = widen,
+                                     .reads = reads,
+                                     .scratch = scratch,
+                                     .step = step,
+                                     .gemm = gemm,
+                                     .compute = ip_matmul_compute };
 
 /* ---- lowering -------------------------------------------------------------------------------- */
 
@@ -243,10 +268,14 @@ ip_stage *ip_stages_matmul(ip_lower *l)
     ip_product_of(a, b, &p, &type);
     if (!fits_device(&p)) return ip_lower_fail(l, IMGPAR_E_LIMIT, "more than 2^31 rows");
     ip_mm_method method = method_of(&p);
-    ip_opaque o = { .kind = &kind, .variant = variants[method], .defines = defines_of(dtype), .dtype = dtype,
-                    .uses_f64 = dtype == IMGPAR_F64, .n_inputs = 2,
-                    .sizes = { p.m, p.n, p.k, p.outer, p.inner, p.a_outer, p.a_inner, p.b_outer, p.b_inner, p.n_b, method,
-                               a->rank == 2 && b->rank == 2 } };
+    ip_opaque o = { .kind = &kind,
+                    .variant = variants[method],
+                    .defines = defines_of(dtype),
+                    .dtype = dtype,
+                    .uses_f64 = dtype == IMGPAR_F64,
+                    .n_inputs = 2,
+                    .sizes = { p.m, p.n, p.k, p.outer, p.inner, p.a_outer, p.a_inner, p.b_outer, p.b_inner, p.n_b,
+                               method, a->rank == 2 && b->rank == 2 } };
     o.inputs[0] = operand(l, 0, false, dtype);
     o.inputs[1] = operand(l, 1, method == IP_MM_REDUCE && p.n > 1, dtype);
     ip_stage *product = ip_stage_opaque(l->ir, &o, dtype, l->dims, l->node);

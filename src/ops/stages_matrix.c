@@ -82,8 +82,8 @@ static ip_expr *turned(ip_lower *l, ip_expr *i, int64_t by)
 /* The minor that belongs to (row, column) of a 3x3 matrix, sign included. */
 static ip_expr *cofactor(ip_lower *l, ip_expr *row, ip_expr *column)
 {
-    ip_expr *const rows[2] = { turned(l, row, 1), turned(l, row, 2) },
-            *const columns[2] = { turned(l, column, 1), turned(l, column, 2) };
+    ip_expr *const rows[2] = { turned(l, row, 1), turned(l, row, 2) }, *const columns[2] = { turned(l, column, 1),
+                                                                                             turned(l, column, 2) };
     return minor(l, rows, columns);
 }
 
@@ -91,7 +91,8 @@ ip_stage *ip_stages_matinv(ip_lower *l)
 {
     int rank = l->node->type.rank;
     int64_t n = l->node->type.shape[rank - 1];
-    ip_expr *i = ip_axis_coord(l, rank - 2), *j = ip_axis_coord(l, rank - 1), *zero = ip_lower_i32(l, 0), *one = ip_lower_i32(l, 1);
+    ip_expr *i = ip_axis_coord(l, rank - 2), *j = ip_axis_coord(l, rank - 1), *zero = ip_lower_i32(l, 0),
+            *one = ip_lower_i32(l, 1);
     imgpar_dtype f = l->node->type.dtype;
     if (n <= 1) return ip_lower_map(l, binary(l, IP_X_DIV, ip_x_float(l->ir, f, 1), entry(l, 0, zero, zero)));
     if (n == 2) {
@@ -103,7 +104,8 @@ ip_stage *ip_stages_matinv(ip_lower *l)
     }
     ip_expr *determinant = NULL;
     for (int k = 0; k < 3; k++) {
-        ip_expr *column = ip_lower_i32(l, k), *part = binary(l, IP_X_MUL, entry(l, 0, zero, column), cofactor(l, zero, column));
+        ip_expr *column = ip_lower_i32(l, k),
+                *part = binary(l, IP_X_MUL, entry(l, 0, zero, column), cofactor(l, zero, column));
         determinant = determinant ? binary(l, IP_X_ADD, determinant, part) : part;
     }
     return ip_lower_map(l, binary(l, IP_X_DIV, cofactor(l, j, i), determinant));

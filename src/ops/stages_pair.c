@@ -88,9 +88,12 @@ static ip_expr *wide_mul(ip_lower *l, ip_expr *a, ip_expr *b)
     if (a->dtype == IMGPAR_U64) return limited_product(l, a, b, most(l, IMGPAR_U64));
     ip_expr *zero = ip_x_int(l->ir, IMGPAR_I64, 0);
     ip_expr *negative = op2(l, IP_X_LT, op2(l, IP_X_XOR, a, b), zero);
-    ip_expr *limit = ip_x_select(l->ir, negative, ip_x_int(l->ir, IMGPAR_U64, INT64_MIN), ip_x_int(l->ir, IMGPAR_U64, INT64_MAX));
-    ip_expr *size_a = ip_x_cast(l->ir, IMGPAR_U64, ip_x_select(l->ir, op2(l, IP_X_LT, a, zero), op2(l, IP_X_SUB, zero, a), a));
-    ip_expr *size_b = ip_x_cast(l->ir, IMGPAR_U64, ip_x_select(l->ir, op2(l, IP_X_LT, b, zero), op2(l, IP_X_SUB, zero, b), b));
+    ip_expr *limit =
+        ip_x_select(l->ir, negative, ip_x_int(l->ir, IMGPAR_U64, INT64_MIN), ip_x_int(l->ir, IMGPAR_U64, INT64_MAX));
+    ip_expr *size_a =
+        ip_x_cast(l->ir, IMGPAR_U64, ip_x_select(l->ir, op2(l, IP_X_LT, a, zero), op2(l, IP_X_SUB, zero, a), a));
+    ip_expr *size_b =
+        ip_x_cast(l->ir, IMGPAR_U64, ip_x_select(l->ir, op2(l, IP_X_LT, b, zero), op2(l, IP_X_SUB, zero, b), b));
     ip_expr *p = ip_x_cast(l->ir, IMGPAR_I64, limited_product(l, size_a, size_b, limit));
     return ip_x_select(l->ir, negative, op2(l, IP_X_SUB, zero, p), p);
 }

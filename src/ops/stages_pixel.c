@@ -33,8 +33,8 @@ static imgpar_dtype integer_for(double lo, double hi)
 {
     static const imgpar_dtype ladder[] = { IMGPAR_U16, IMGPAR_I32, IMGPAR_U32, IMGPAR_I64, IMGPAR_U64 };
     for (size_t k = 0; k < sizeof ladder / sizeof *ladder; k++)
-        if (lo >= ip_dtype(ladder[k])->minimum && hi <= ip_dtype(ladder[k])->maximum
-            && (ip_dtype(ladder[k])->size_bytes < 8 || hi < 0x1p63 - 1024 || ladder[k] == IMGPAR_U64))
+        if (lo >= ip_dtype(ladder[k])->minimum && hi <= ip_dtype(ladder[k])->maximum &&
+            (ip_dtype(ladder[k])->size_bytes < 8 || hi < 0x1p63 - 1024 || ladder[k] == IMGPAR_U64))
             return ladder[k];
     return IMGPAR_F64;
 }
@@ -144,7 +144,8 @@ ip_stage *ip_stages_select(ip_lower *l)
         double v;
         bool literal = ip_array_is_number(l->node->inputs[k + 1], &v, NULL);
         branch[k] = literal && is_black_or_white(v) && dtype != IMGPAR_F16 ? number(l, dtype, v)
-            : literal ? ip_lower_literal(l, dtype, v) : ip_x_cast(l->ir, dtype, ip_lower_in(l, k + 1));
+                    : literal                                              ? ip_lower_literal(l, dtype, v)
+                              : ip_x_cast(l->ir, dtype, ip_lower_in(l, k + 1));
     }
     return ip_lower_map(l, ip_x_select(l->ir, c, branch[0], branch[1]));
 }
@@ -155,14 +156,12 @@ ip_stage *ip_stages_cast(ip_lower *l)
     return ip_lower_map(l, ip_lower_in(l, 0));
 }
 
-ip_stage *ip_stages_fill(ip_lower *l)
-{
-    return ip_lower_map(l, ip_lower_levels(l, "value", l->node->type.dtype));
-}
+ip_stage *ip_stages_fill(ip_lower *l) { return ip_lower_map(l, ip_lower_levels(l, "value", l->node->type.dtype)); }
 
 /* ---- overlay ---------------------------------------------------------------------------------- */
 
-/* (base (full - m) + top m) / full of an odd full, so that nothing lies halfway and adding full div 2 rounds to nearest. */
+/* (base (full - m) + top m) / full of an odd full, so that nothing lies halfway and adding full div 2 rounds to
+ * nearest. */
 static ip_expr *overlay_integers(ip_lower *l, imgpar_dtype w, ip_expr *base, ip_expr *top, ip_expr *mask, double full)
 {
     ip_expr *m = ip_x_cast(l->ir, w, mask), *f = number(l, w, full);
@@ -183,14 +182,18 @@ static ip_expr *overlay_floats(ip_lower *l, ip_expr *mask, double full)
 /* Of a bool mask, of integers, and of others. */
 static ip_expr *overlaid(ip_lower *l, ip_expr *base, ip_expr *top, ip_expr *mask)
 {
-    if (mask->dtype == IMGPAR_BOOL) return ip_x_select(l->ir, mask, ip_lower_convert(l, l->dtype, top), ip_lower_convert(l, l->dtype, base));
+    if (mask->dtype == IMGPAR_BOOL)
+        return ip_x_select(l->ir, mask, ip_lower_convert(l, l->dtype, top), ip_lower_convert(l, l->dtype, base));
     const double full = ip_type_full(&l->node->inputs[2]->type);
-    bool integers = !is_float(base->dtype) && !is_float(top->dtype) && !is_float(mask->dtype) && fmod(full, 2) == 1 && full <= 65535;
-    if (!integers || ip_is_wide_integer(base->dtype) || ip_is_wide_integer(top->dtype) || ip_is_wide_integer(mask->dtype))
+    bool integers = !is_float(base->dtype) && !is_float(top->dtype) && !is_float(mask->dtype) && fmod(full, 2) == 1 &&
+                    full <= 65535;
+    if (!integers || ip_is_wide_integer(base->dtype) || ip_is_wide_integer(top->dtype) ||
+        ip_is_wide_integer(mask->dtype))
         return overlay_floats(l, mask, full);
     double high = fmax(base->hi, top->hi), low = fmin(fmin(base->lo, top->lo), 0);
     bool outside = mask->lo < 0 || mask->hi > full; /* such a mask extrapolates */
-    double most = fmax(fabs(mask->lo), fabs(mask->hi)), reach = outside ? (fabs(low) + fabs(high)) * (2 * most + full) + full : 0;
+    double most = fmax(fabs(mask->lo), fabs(mask->hi)),
+           reach = outside ? (fabs(low) + fabs(high)) * (2 * most + full) + full : 0;
     imgpar_dtype w = integer_for(fmin(low * full, -reach), fmax(high * full + full, reach));
     return is_float(w) ? overlay_floats(l, mask, full) : overlay_integers(l, w, base, top, mask, full);
 }
@@ -215,7 +218,10 @@ ip_stage *ip_stages_overlay(ip_lower *l)
 
 /* ---- gray --------------------------------------------------------------------------------------- */
 
-typedef struct gray_weights { double exact[3]; int fixed[3]; } gray_weights; /* fixed: of 65536 */
+typedef struct gray_weights {
+    double exact[3];
+    int fixed[3];
+} gray_weights; /* fixed: of 65536 */
 static const gray_weights weights_of[] = {
     [IP_GRAY_BT601] = { { 0.299, 0.587, 0.114 }, { 19595, 38470, 7471 } },
     [IP_GRAY_BT709] = { { 0.2126, 0.7152, 0.0722 }, { 13933, 46871, 4732 } },
@@ -295,8 +301,8 @@ ip_stage *ip_stages_circle(ip_lower *l)
     bool small = far_x * far_x + far_y * far_y < 0x1p31 && fabs(x0) <= 65536 && fabs(y0) <= 65536;
     imgpar_dtype w = small ? IMGPAR_I32 : IMGPAR_I64;
     double square = floor_of_square(radius, unit * unit);
-    ip_expr *limit = small ? ip_x_param(l->ir, w, fmin(square, INT32_MAX), 0, INT32_MAX)
-                           : ip_x_param_i64(l->ir, (int64_t)square);
+    ip_expr *limit =
+        small ? ip_x_param(l->ir, w, fmin(square, INT32_MAX), 0, INT32_MAX) : ip_x_param_i64(l->ir, (int64_t)square);
     ip_expr *sum = add(l, distance(l, 2, w, bits, x0), distance(l, 1, w, bits, y0));
     ip_expr *inside = ip_x_binary(l->ir, IP_X_LE, sum, limit);
     return ip_lower_map(l, ip_x_select(l->ir, inside, number(l, IMGPAR_U8, 255), number(l, IMGPAR_U8, 0)));

@@ -56,8 +56,10 @@ ip_expr *ip_lower_function(ip_lower *l, imgpar_dtype acc)
     folding f = { .l = l, .acc = acc };
     ip_stage *body = l->in[3];
     ip_expr *combine = NULL;
-    if (body->kind == IP_STAGE_MAP) combine = ip_x_map(l->ir, body->body, put_together, &f);
-    else if (body == l->in[1] || body == l->in[2]) combine = ip_x_acc(l->ir, body == l->in[2], f.acc);
+    if (body->kind == IP_STAGE_MAP)
+        combine = ip_x_map(l->ir, body->body, put_together, &f);
+    else if (body == l->in[1] || body == l->in[2])
+        combine = ip_x_acc(l->ir, body == l->in[2], f.acc);
     if (combine && !f.foreign) return combine;
     ip_lower_fail(l, IMGPAR_E_UNSUPPORTED, "the function may use its two arguments and numbers only");
     return NULL;
@@ -65,8 +67,8 @@ ip_expr *ip_lower_function(ip_lower *l, imgpar_dtype acc)
 
 ip_expr *ip_lower_identity(ip_lower *l, imgpar_dtype dtype)
 {
-    return ip_lower_convert(l, dtype, ip_x_number(l->ir, dtype == IMGPAR_BOOL ? IMGPAR_U8 : dtype,
-                                                  ip_param_number(l->node, "init")));
+    return ip_lower_convert(
+        l, dtype, ip_x_number(l->ir, dtype == IMGPAR_BOOL ? IMGPAR_U8 : dtype, ip_param_number(l->node, "init")));
 }
 
 ip_stage *ip_stages_fold(ip_lower *l)
@@ -86,7 +88,10 @@ ip_stage *ip_stages_fold(ip_lower *l)
 
 /* ---- histogram ------------------------------------------------------------------------------- */
 
-typedef struct bins { double lo, hi; int n; } bins;
+typedef struct bins {
+    double lo, hi;
+    int n;
+} bins;
 
 /* Where bins are one value wide, the bin is v - lo: floor(d n / (n - 1)) is d for every whole d below n - 1. */
 static ip_expr *bin_of_integer(ip_lower *l, ip_expr *x, const bins *b)
@@ -101,7 +106,8 @@ static ip_expr *bin_of_integer(ip_lower *l, ip_expr *x, const bins *b)
                           ip_x_number(l->ir, w, b->hi - b->lo));
         bin = ip_x_binary(l->ir, IP_X_MIN, bin, ip_x_int(l->ir, w, b->n - 1));
     }
-    ip_expr *inside = ip_x_binary(l->ir, IP_X_AND, ip_x_binary(l->ir, IP_X_LE, lo, v), ip_x_binary(l->ir, IP_X_LE, v, hi));
+    ip_expr *inside =
+        ip_x_binary(l->ir, IP_X_AND, ip_x_binary(l->ir, IP_X_LE, lo, v), ip_x_binary(l->ir, IP_X_LE, v, hi));
     return ip_x_cast(l->ir, IMGPAR_I32, ip_x_select(l->ir, inside, bin, ip_x_int(l->ir, w, -1)));
 }
 
@@ -109,12 +115,15 @@ static ip_expr *bin_of_float(ip_lower *l, ip_expr *x, const bins *b)
 {
     imgpar_dtype f = ip_float_for(x->dtype);
     ip_expr *v = ip_x_cast(l->ir, f, x);
-    ip_expr *lo = ip_x_param(l->ir, f, b->lo, -INFINITY, INFINITY), *hi = ip_x_param(l->ir, f, b->hi, -INFINITY, INFINITY);
+    ip_expr *lo = ip_x_param(l->ir, f, b->lo, -INFINITY, INFINITY),
+            *hi = ip_x_param(l->ir, f, b->hi, -INFINITY, INFINITY);
     ip_expr *per_level = ip_x_param(l->ir, f, b->n / (b->hi - b->lo), -INFINITY, INFINITY);
     ip_expr *t = ip_x_binary(l->ir, IP_X_MUL, ip_x_binary(l->ir, IP_X_SUB, v, lo), per_level);
-    t = ip_x_binary(l->ir, IP_X_MIN, ip_x_binary(l->ir, IP_X_MAX, ip_x_unary(l->ir, IP_X_FLOOR, t), ip_x_float(l->ir, f, 0)),
+    t = ip_x_binary(l->ir, IP_X_MIN,
+                    ip_x_binary(l->ir, IP_X_MAX, ip_x_unary(l->ir, IP_X_FLOOR, t), ip_x_float(l->ir, f, 0)),
                     ip_x_float(l->ir, f, b->n - 1));
-    ip_expr *inside = ip_x_binary(l->ir, IP_X_AND, ip_x_binary(l->ir, IP_X_LE, lo, v), ip_x_binary(l->ir, IP_X_LE, v, hi));
+    ip_expr *inside =
+        ip_x_binary(l->ir, IP_X_AND, ip_x_binary(l->ir, IP_X_LE, lo, v), ip_x_binary(l->ir, IP_X_LE, v, hi));
     return ip_x_select(l->ir, inside, ip_x_saturate(l->ir, IMGPAR_I32, t), ip_lower_i32(l, -1));
 }
 
@@ -126,8 +135,8 @@ ip_expr *ip_histogram_bin(ip_lower *l)
     const double white = l->node->inputs[0]->type.white;
     if (isnan(b.lo)) b.lo = facts->is_float || white > 0 ? 0 : facts->minimum;
     if (isnan(b.hi)) b.hi = white > 0 ? white : facts->is_float ? 1 : facts->maximum;
-    bool integers = !facts->is_float && facts->size_bytes <= 4 && b.lo == rint(b.lo) && b.hi == rint(b.hi)
-        && fabs(b.lo) < 0x1p32 && fabs(b.hi) <= 0x1p32;
+    bool integers = !facts->is_float && facts->size_bytes <= 4 && b.lo == rint(b.lo) && b.hi == rint(b.hi) &&
+                    fabs(b.lo) < 0x1p32 && fabs(b.hi) <= 0x1p32;
     return integers ? bin_of_integer(l, x, &b) : bin_of_float(l, x, &b);
 }
 

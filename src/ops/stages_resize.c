@@ -3,9 +3,9 @@
  * Stages of resize: a resampling along each axis, with weights from exact fractions.
  *
  * Note [Growing bytes]
- * Bytes of which neither side gets smaller are made of two inputs a side. Weights are multiples of 2^-14, sums exact in 32 bits, between the passes
- * values are kept in 16 bits, as multiples of 2^-7 of a level: processors multiply two such numbers and add the products at once
- * (compile/idioms.c).
+ * Bytes of which neither side gets smaller are made of two inputs a side. Weights are multiples of 2^-14, sums exact in
+ * 32 bits, between the passes values are kept in 16 bits, as multiples of 2^-7 of a level: processors multiply two such
+ * numbers and add the products at once (compile/idioms.c).
  */
 #include "ops/coverage.h"
 #include "ops/infer.h"
@@ -38,7 +38,8 @@ static int32_t first_inside(const axis_map *m, int64_t at)
     return (int32_t)(at < 0 ? 0 : at);
 }
 
-/* In units / n_out, output i covers [from n_out + i extent, ... + extent), input pixel at [at unit n_out, ... + unit n_out). */
+/* In units / n_out, output i covers [from n_out + i extent, ... + extent), input pixel at [at unit n_out, ... + unit
+ * n_out). */
 static void fill_area(axis_map *m, int64_t i)
 {
     int64_t from = m->from * m->r.n_out + i * m->extent, to = from + m->extent, pixel = m->unit * m->r.n_out;
@@ -68,16 +69,20 @@ static void fill_nearest(axis_map *m, int64_t i)
     m->r.weight[i] = 1;
 }
 
-static bool make_map(axis_map *m, const imgpar_array *input, int axis, int64_t n_in, int64_t n_out, ip_resize_filter filter)
+static bool make_map(axis_map *m, const imgpar_array *input, int axis, int64_t n_in, int64_t n_out,
+                     ip_resize_filter filter)
 {
     static void (*const fill[])(axis_map *, int64_t) = {
-        [IP_RESIZE_AREA] = fill_area, [IP_RESIZE_LINEAR] = fill_linear, [IP_RESIZE_NEAREST] = fill_nearest,
+        [IP_RESIZE_AREA] = fill_area,
+        [IP_RESIZE_LINEAR] = fill_linear,
+        [IP_RESIZE_NEAREST] = fill_nearest,
     };
     if (filter == IP_RESIZE_AUTO) filter = n_out < n_in ? IP_RESIZE_AREA : IP_RESIZE_LINEAR;
     const ip_shrink *shrink = input->shrink.by && (axis == Y || axis == X) ? &input->shrink : NULL;
     int64_t unit = shrink ? shrink->by : 1, extent = shrink ? shrink->full[axis - Y] : n_in;
-    int64_t taps = filter == IP_RESIZE_NEAREST ? 1 : filter == IP_RESIZE_LINEAR ? 2
-                                                   : (extent + n_out * unit - 1) / (n_out * unit) + 1;
+    int64_t taps = filter == IP_RESIZE_NEAREST  ? 1
+                   : filter == IP_RESIZE_LINEAR ? 2
+                                                : (extent + n_out * unit - 1) / (n_out * unit) + 1;
     *m = (axis_map){ .extent = extent, .from = shrink ? shrink->before[axis - Y] : 0, .unit = unit };
     if (!ip_resampling_new(&m->r, n_in, n_out, (int)(taps < n_in ? taps : n_in))) return false;
     for (int64_t i = 0; i < n_out; i++)
@@ -120,8 +125,8 @@ static imgpar_dtype block_dtype(const ip_stage *in, int64_t n)
 static bool is_mean_of_blocks(const ip_stage *in, const ip_resampling *y, const ip_resampling *x)
 {
     const ip_dtype_facts *facts = ip_dtype(in->dtype);
-    return !facts->is_float && facts->size_bytes <= 2 && ip_resampling_is_mean(y) && ip_resampling_is_mean(x)
-        && block_dtype(in, (int64_t)y->taps * x->taps) != IMGPAR_I64;
+    return !facts->is_float && facts->size_bytes <= 2 && ip_resampling_is_mean(y) && ip_resampling_is_mean(x) &&
+           block_dtype(in, (int64_t)y->taps * x->taps) != IMGPAR_I64;
 }
 
 static ip_stage *mean_of_blocks(ip_lower *l, ip_stage *in, const ip_resampling *y, const ip_resampling *x)
@@ -129,7 +134,8 @@ static ip_stage *mean_of_blocks(ip_lower *l, ip_stage *in, const ip_resampling *
     const int64_t between[4] = { in->dims[0], l->dims[Y], in->dims[X], in->dims[3] };
     int64_t n = (int64_t)y->taps * x->taps;
     imgpar_dtype column = ip_lower_sum_dtype(in->dtype, in->lo, in->hi, y->taps, 0);
-    ip_stage *sums = ip_lower_stage_sized(l, between, column, ip_resampled_sum(l, in, Y, between, column, y), "vertical sums");
+    ip_stage *sums =
+        ip_lower_stage_sized(l, between, column, ip_resampled_sum(l, in, Y, between, column, y), "vertical sums");
     ip_expr *sum = ip_resampled_sum(l, sums, X, l->dims, block_dtype(in, n), x);
     return l->coverage ? ip_lower_stage(l, sum, "sums") : ip_lower_map(l, ip_lower_mean(l, sum, n));
 }
@@ -138,11 +144,12 @@ enum { WEIGHT_BITS = 14, KEPT_BITS = 7 };
 
 static bool grows_bytes(const ip_lower *l, const ip_resampling *y, const ip_resampling *x)
 {
-    return l->in[0]->dtype == IMGPAR_U8 && l->node->type.dtype == IMGPAR_U8 && y->taps <= 2 && x->taps <= 2
-        && y->n_out >= y->n_in && x->n_out >= x->n_in;
+    return l->in[0]->dtype == IMGPAR_U8 && l->node->type.dtype == IMGPAR_U8 && y->taps <= 2 && x->taps <= 2 &&
+           y->n_out >= y->n_in && x->n_out >= x->n_in;
 }
 
-static ip_expr *whole_pass(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], ip_resampling *r, int shift, imgpar_dtype dtype)
+static ip_expr *whole_pass(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], ip_resampling *r, int shift,
+                           imgpar_dtype dtype)
 {
     ip_resampling_make_whole(r, WEIGHT_BITS);
     return ip_lower_rounded(l, ip_resampled(l, in, axis, dims, IMGPAR_I32, r),
@@ -161,7 +168,8 @@ static ip_stage *weighted_bytes(ip_lower *l, ip_resampling *y, ip_resampling *x)
     return ip_lower_map(l, whole_pass(l, made, Y, l->dims, y, WEIGHT_BITS + KEPT_BITS, IMGPAR_U8));
 }
 
-/* The pass of an axis that gets longer comes last: it is fewer elements to make, and columns, which are the dearer ones, most of all. */
+/* The pass of an axis that gets longer comes last: it is fewer elements to make, and columns, which are the dearer
+ * ones, most of all. */
 static ip_stage *weighted(ip_lower *l, ip_stage *in, const ip_resampling *y, const ip_resampling *x)
 {
     imgpar_dtype f = ip_float_for(in->dtype);

@@ -15,7 +15,8 @@
 /* Rows with one operator have it as their variant, scan as its parameter. */
 static ip_running operator_of(const imgpar_array *node)
 {
-    return node->op->variant == IP_RUNNING_ANY_OF ? (ip_running)ip_param_number(node, "op") : (ip_running)node->op->variant;
+    return node->op->variant == IP_RUNNING_ANY_OF ? (ip_running)ip_param_number(node, "op")
+                                                  : (ip_running)node->op->variant;
 }
 
 /* The axis, counted from the end where negative, as one of the four dims; the array's own axes are meant. */
@@ -51,12 +52,13 @@ imgpar_status ip_infer_scan(imgpar_array *node, ip_error *err)
     if (st) return st;
     if (op != IP_RUNNING_SUM && ip_type_is_complex(&a->type)) return ip_complex_refuse(node, 0, err);
     if (is_bitwise(op) && ip_dtype(a->type.dtype)->is_float)
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: and, or and xor take integers and bool, not %s", node->op->info.name,
-                       ip_dtype(a->type.dtype)->name);
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: and, or and xor take integers and bool, not %s",
+                       node->op->info.name, ip_dtype(a->type.dtype)->name);
     node->type = a->type;
     node->type.dtype = scanned_dtype(op, a->type.dtype);
     if (node->type.dtype != a->type.dtype) node->type.space = IMGPAR_SPACE_DATA;
-    const bool adds = op == IP_RUNNING_SUM || op == IP_RUNNING_PROD, asks = op == IP_RUNNING_ANY || op == IP_RUNNING_ALL;
+    const bool adds = op == IP_RUNNING_SUM || op == IP_RUNNING_PROD,
+               asks = op == IP_RUNNING_ANY || op == IP_RUNNING_ALL;
     if (adds || asks) {
         node->type.white = asks;
         node->type.is_mask = asks;
@@ -85,13 +87,16 @@ imgpar_status ip_infer_recursive(imgpar_array *node, ip_error *err)
     imgpar_status st = ip_infer_refuse_wide(node, err);
     if (!st) st = check_axis(node, err);
     if (st) return st;
-    if (n_b > 3) return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedforward has %d numbers; at most 3 are possible", n_b);
-    if (n_a > 2) return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedback has %d numbers; at most 2 are possible", n_a);
+    if (n_b > 3)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedforward has %d numbers; at most 3 are possible", n_b);
+    if (n_a > 2)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedback has %d numbers; at most 2 are possible", n_a);
     double sum = 1;
     for (int k = 0; k < n_a; k++)
         sum += a->numbers[k];
     if (sum == 0 && ip_param_number(node, "start") == IP_START_STEADY)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedback adds up to -1, which has no steady state; write start=zero");
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "recursive: feedback adds up to -1, which has no steady state; write start=zero");
     node->type = node->inputs[0]->type;
     node->range = ip_range_of(node->type.dtype);
     return IMGPAR_OK;
@@ -144,7 +149,8 @@ static ip_expr *operand(ip_lower *l, ip_running op)
 {
     if (is_bitwise(op)) return ip_lower_in(l, 0);
     ip_expr *x = ip_lower_value(l, 0);
-    if (op == IP_RUNNING_ANY || op == IP_RUNNING_ALL) return ip_x_binary(l->ir, IP_X_NE, x, ip_x_number(l->ir, x->dtype, 0));
+    if (op == IP_RUNNING_ANY || op == IP_RUNNING_ALL)
+        return ip_x_binary(l->ir, IP_X_NE, x, ip_x_number(l->ir, x->dtype, 0));
     if (op != IP_RUNNING_SUM && op != IP_RUNNING_PROD) return x;
     return ip_dtype(x->dtype)->is_float ? x : ip_x_cast(l->ir, l->node->type.dtype, x);
 }
@@ -152,9 +158,9 @@ static ip_expr *operand(ip_lower *l, ip_running op)
 ip_stage *ip_stages_scan(ip_lower *l)
 {
     static const ip_xop xops[] = {
-        [IP_RUNNING_SUM] = IP_X_ADD, [IP_RUNNING_PROD] = IP_X_MUL, [IP_RUNNING_MIN] = IP_X_MIN, [IP_RUNNING_MAX] = IP_X_MAX,
-        [IP_RUNNING_AND] = IP_X_AND, [IP_RUNNING_OR] = IP_X_OR, [IP_RUNNING_XOR] = IP_X_XOR, [IP_RUNNING_ANY] = IP_X_OR,
-        [IP_RUNNING_ALL] = IP_X_AND,
+        [IP_RUNNING_SUM] = IP_X_ADD, [IP_RUNNING_PROD] = IP_X_MUL, [IP_RUNNING_MIN] = IP_X_MIN,
+        [IP_RUNNING_MAX] = IP_X_MAX, [IP_RUNNING_AND] = IP_X_AND,  [IP_RUNNING_OR] = IP_X_OR,
+        [IP_RUNNING_XOR] = IP_X_XOR, [IP_RUNNING_ANY] = IP_X_OR,   [IP_RUNNING_ALL] = IP_X_AND,
     };
     ip_running op = operator_of(l->node);
     ip_expr *x = operand(l, op);
@@ -196,7 +202,7 @@ static ip_expr *delayed(ip_lower *l, const ip_stage *s, imgpar_dtype f, int back
     index[s->axis] = ip_x_binary(l->ir, IP_X_ADD, index[s->axis], ip_lower_i32(l, s->backward ? back : -back));
     imgpar_dtype stored = l->in[0]->dtype == IMGPAR_F16 ? IMGPAR_F32 : l->in[0]->dtype;
     ip_expr *x = back == 0 ? ip_lower_in(l, 0)
-        : steady           ? ip_x_load(l->ir, l->in[0], index, IMGPAR_BORDER_REPLICATE, NULL)
+                 : steady  ? ip_x_load(l->ir, l->in[0], index, IMGPAR_BORDER_REPLICATE, NULL)
                            : ip_x_load(l->ir, l->in[0], index, IMGPAR_BORDER_CONSTANT, ip_x_number(l->ir, stored, 0));
     return ip_x_cast(l->ir, f, x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x);
 }

@@ -19,7 +19,10 @@ enum { CPU_ITEMS = 2, GPU_ITEMS = 64, GPU_GROUP = 64, LEAST_ELEMENTS = 64 };
 
 /* ---- the opaque stage --------------------------------------------------------------------------- */
 
-static void widen(const ip_opaque *o, ip_region *result) { *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] }; }
+static void widen(const ip_opaque *o, ip_region *result)
+{
+    *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
+}
 
 static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
 {
@@ -28,7 +31,9 @@ static void reads(const ip_opaque *o, int input, const ip_region *result, ip_reg
 }
 
 /* elements: that a work-item of the second step sums. */
-typedef struct division { int64_t n, rows, width, m, block, blocks, parts, elements; } division;
+typedef struct division {
+    int64_t n, rows, width, m, block, blocks, parts, elements;
+} division;
 
 static division divide(const ip_opaque_call *call)
 {
@@ -58,7 +63,8 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     const int64_t *s = call->opaque->sizes;
     division d = divide(call);
     if (step > 1) return false;
-    int64_t items = step == 0 ? d.blocks * d.parts : ip_ceil_div(d.m, d.elements), group = call->device.is_cpu ? 1 : GPU_GROUP;
+    int64_t items = step == 0 ? d.blocks * d.parts : ip_ceil_div(d.m, d.elements),
+            group = call->device.is_cpu ? 1 : GPU_GROUP;
     const int add[] = { INPUT + IP_SCATTER_INDICES, INPUT + IP_SCATTER_VALUES, TABLES };
     /* Without a base any buffer stands for it, unread. */
     const int sum[] = { INPUT + (s[IP_SCATTER_HAS_BASE] ? IP_SCATTER_BASE : IP_SCATTER_VALUES), TABLES, RESULT };
@@ -66,8 +72,17 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     out->n_buffers = 3;
     for (int k = 0; k < 3; k++)
         out->buffers[k] = step == 0 ? add[k] : sum[k];
-    const int params[] = { 0, (int)d.n, (int)d.rows, (int)d.width, (int)d.block, (int)d.blocks, (int)d.parts, (int)items,
-                           (int)d.elements, (int)s[IP_SCATTER_ONE_VALUE], (int)s[IP_SCATTER_HAS_BASE] };
+    const int params[] = { 0,
+                           (int)d.n,
+                           (int)d.rows,
+                           (int)d.width,
+                           (int)d.block,
+                           (int)d.blocks,
+                           (int)d.parts,
+                           (int)items,
+                           (int)d.elements,
+                           (int)s[IP_SCATTER_ONE_VALUE],
+                           (int)s[IP_SCATTER_HAS_BASE] };
     out->n_params = sizeof params / sizeof *params;
     for (int k = 1; k < out->n_params; k++)
         out->params[k] = params[k];
@@ -77,8 +92,13 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     return true;
 }
 
-static const ip_opaque_kind kind = { .name = "scatter", .shader = "scatter", .widen = widen, .reads = reads, .scratch = scratch,
-                                     .step = step, .compute = ip_scatter_compute };
+static const ip_opaque_kind kind = { .name = "scatter",
+                                     .shader = "scatter",
+                                     .widen = widen,
+                                     .reads = reads,
+                                     .scratch = scratch,
+                                     .step = step,
+                                     .compute = ip_scatter_compute };
 
 /* What is added where, all of it stages. */
 typedef struct scattering {
@@ -86,7 +106,7 @@ typedef struct scattering {
     imgpar_dtype dtype;                /* f32 f64 i64 u64 */
     int64_t n, rows, width;
     bool one_value;
-    int64_t dims[4];                   /* of the result */
+    int64_t dims[4]; /* of the result */
 } scattering;
 
 /* Integers are added as unsigned ones, which wrap. */
@@ -95,8 +115,12 @@ static ip_stage *scatter_stage(ip_lower *l, const scattering *s)
     const char *defines = s->dtype == IMGPAR_F32   ? "#define SC_T float\n"
                           : s->dtype == IMGPAR_F64 ? "#define SC_T double\n"
                                                    : "#define SC_T ulong\n";
-    ip_opaque o = { .kind = &kind, .defines = defines, .uses_f64 = s->dtype == IMGPAR_F64, .dtype = s->dtype,
-                    .n_inputs = s->base ? 3 : 2, .inputs = { s->indices, s->values, s->base },
+    ip_opaque o = { .kind = &kind,
+                    .defines = defines,
+                    .uses_f64 = s->dtype == IMGPAR_F64,
+                    .dtype = s->dtype,
+                    .n_inputs = s->base ? 3 : 2,
+                    .inputs = { s->indices, s->values, s->base },
                     .sizes = { s->n, s->rows, s->width, s->one_value, s->base != NULL } };
     return ip_stage_opaque(l->ir, &o, s->dtype, s->dims, l->node);
 }
@@ -135,15 +159,17 @@ imgpar_status ip_infer_scatter_add(imgpar_array *node, ip_error *err)
     for (int k = 1; k < base->rank; k++)
         shape[n++] = base->shape[k];
     if (ip_dtype(indices->dtype)->is_float)
-        return ip_fail(err, IMGPAR_E_SHAPE, "scatter_add: indices is %s; it must be an integer; write cast(indices, i32)",
+        return ip_fail(err, IMGPAR_E_SHAPE,
+                       "scatter_add: indices is %s; it must be an integer; write cast(indices, i32)",
                        ip_dtype(indices->dtype)->name);
     bool fits = values->rank == n;
     for (int k = 0; fits && k < n; k++)
         fits = values->shape[k] == shape[k];
     if (!fits && ip_type_count(values) != 1)
-        return ip_fail(err, IMGPAR_E_SHAPE, "scatter_add: values is %s; base %s and indices %s need one element, or the axes of "
-                                            "indices and those of base behind its first", ip_shape_text(values, text_v),
-                       ip_shape_text(base, text_b), ip_shape_text(indices, text_i));
+        return ip_fail(err, IMGPAR_E_SHAPE,
+                       "scatter_add: values is %s; base %s and indices %s need one element, or the axes of "
+                       "indices and those of base behind its first",
+                       ip_shape_text(values, text_v), ip_shape_text(base, text_b), ip_shape_text(indices, text_i));
     if (ip_type_count(indices) > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "scatter_add: more than 2147483647 indices");
     node->type = *base;
@@ -154,7 +180,9 @@ imgpar_status ip_infer_scatter_add(imgpar_array *node, ip_error *err)
 ip_stage *ip_stages_scatter_add(ip_lower *l)
 {
     const ip_type *base = &l->node->inputs[0]->type, *values = &l->node->inputs[2]->type;
-    scattering s = { .dtype = sum_dtype(base->dtype), .n = ip_type_count(&l->node->inputs[1]->type), .rows = base->shape[0] };
+    scattering s = { .dtype = sum_dtype(base->dtype),
+                     .n = ip_type_count(&l->node->inputs[1]->type),
+                     .rows = base->shape[0] };
     int64_t m = ip_type_count(base);
     if (s.n == 0 || m == 0) return ip_lower_map(l, ip_lower_value(l, 0));
     s.width = m / s.rows;
@@ -181,8 +209,10 @@ imgpar_status ip_infer_weighted_histogram(imgpar_array *node, ip_error *err)
     ip_type_dims(&node->inputs[1]->type, w);
     for (int d = 0; d < 4; d++)
         if (a[d] != w[d] && !(d == 3 && w[d] == 1))
-            return ip_fail(err, IMGPAR_E_SHAPE, "weighted_histogram: a is %s, weights is %s; they must have one size, and weights as "
-                                                "many channels or one", ip_shape_text(&node->inputs[0]->type, text_a),
+            return ip_fail(err, IMGPAR_E_SHAPE,
+                           "weighted_histogram: a is %s, weights is %s; they must have one size, and weights as "
+                           "many channels or one",
+                           ip_shape_text(&node->inputs[0]->type, text_a),
                            ip_shape_text(&node->inputs[1]->type, text_w));
     if (ip_type_count(&node->inputs[0]->type) > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "weighted_histogram: more than 2147483647 elements");
@@ -207,8 +237,9 @@ static ip_stage *weights_stage(ip_lower *l, imgpar_dtype dtype)
 ip_stage *ip_stages_weighted_histogram(ip_lower *l)
 {
     const int64_t bins = (int64_t)ip_param_number(l->node, "bins"), channels = l->in[0]->dims[3];
-    scattering s = { .dtype = l->node->type.dtype, .n = ip_type_count(&l->node->inputs[0]->type), .rows = channels * bins,
-                     .width = 1 };
+    scattering s = {
+        .dtype = l->node->type.dtype, .n = ip_type_count(&l->node->inputs[0]->type), .rows = channels * bins, .width = 1
+    };
     if (s.n == 0) return ip_lower_map(l, ip_lower_i32(l, 0));
     ip_expr *bin = ip_histogram_bin(l),
             *first = ip_x_binary(l->ir, IP_X_MUL, ip_x_coord(l->ir, 3, channels), ip_lower_i32(l, bins));

@@ -91,7 +91,8 @@ static void rows_step(const ip_opaque_call *call, const division *d, ip_opaque_l
 {
     bool cpu = call->device.is_cpu, indices = call->opaque->sizes[IP_SORT_INDICES];
     int64_t items = cpu ? (int64_t)call->device.compute_units * CPU_ITEMS : d->rows, each = ip_ceil_div(d->rows, items);
-    const int of_elements[] = { SOURCE, KEYS, RESULT, KEYS, RESULT }, of_indices[] = { SOURCE, KEYS, OTHER_KEYS, PLACES, RESULT };
+    const int of_elements[] = { SOURCE, KEYS, RESULT, KEYS, RESULT },
+              of_indices[] = { SOURCE, KEYS, OTHER_KEYS, PLACES, RESULT };
     out->kernel = "so_rows";
     set_buffers(out, 5, indices ? of_indices : of_elements);
     out->params[3] = (int)ip_ceil_div(d->rows, each);
@@ -137,24 +138,34 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     out->params[6] = (int)d.chunk;
     out->params[10] = (int)call->opaque->sizes[IP_SORT_DESCENDING];
     out->params[11] = (int)d.before;
-    if (d.is_short) rows_step(call, &d, out);
-    else digit_step(call, &d, step / 3, step % 3, out);
+    if (d.is_short)
+        rows_step(call, &d, out);
+    else
+        digit_step(call, &d, step / 3, step % 3, out);
     return true;
 }
 
-static const ip_opaque_kind kind = { .name = "sort", .shader = "sort", .widen = widen, .reads = reads, .scratch = scratch,
-                                     .step = step, .compute = ip_sort_compute };
+static const ip_opaque_kind kind = { .name = "sort",
+                                     .shader = "sort",
+                                     .widen = widen,
+                                     .reads = reads,
+                                     .scratch = scratch,
+                                     .step = step,
+                                     .compute = ip_sort_compute };
 
 /* ---- lowering ------------------------------------------------------------------------------------ */
 
 #define DEFINES(T, BITS, KIND, INDEX) \
     "#define S_T " #T "\n#define S_BITS " #BITS "\n#define S_KIND " #KIND "\n#define S_INDEX " #INDEX "\n"
-#define BOTH(T, BITS, KIND) { DEFINES(T, BITS, KIND, 0), DEFINES(T, BITS, KIND, 1) }
+#define BOTH(T, BITS, KIND)                                  \
+    {                                                        \
+        DEFINES(T, BITS, KIND, 0), DEFINES(T, BITS, KIND, 1) \
+    }
 static const char *const defines[IMGPAR_N_DTYPES][2] = {
-    [IMGPAR_U8] = BOTH(uchar, 8, 0),   [IMGPAR_I8] = BOTH(uchar, 8, 1),   [IMGPAR_U16] = BOTH(ushort, 16, 0),
+    [IMGPAR_U8] = BOTH(uchar, 8, 0),    [IMGPAR_I8] = BOTH(uchar, 8, 1),   [IMGPAR_U16] = BOTH(ushort, 16, 0),
     [IMGPAR_I16] = BOTH(ushort, 16, 1), [IMGPAR_U32] = BOTH(uint, 32, 0),  [IMGPAR_I32] = BOTH(uint, 32, 1),
-    [IMGPAR_I64] = BOTH(ulong, 64, 1), [IMGPAR_U64] = BOTH(ulong, 64, 0), [IMGPAR_F16] = BOTH(ushort, 16, 2),
-    [IMGPAR_F32] = BOTH(uint, 32, 2),  [IMGPAR_F64] = BOTH(ulong, 64, 2), [IMGPAR_BOOL] = BOTH(uchar, 8, 3),
+    [IMGPAR_I64] = BOTH(ulong, 64, 1),  [IMGPAR_U64] = BOTH(ulong, 64, 0), [IMGPAR_F16] = BOTH(ushort, 16, 2),
+    [IMGPAR_F32] = BOTH(uint, 32, 2),   [IMGPAR_F64] = BOTH(ulong, 64, 2), [IMGPAR_BOOL] = BOTH(uchar, 8, 3),
 };
 
 ip_stage *ip_stages_sort(ip_lower *l)
@@ -169,10 +180,12 @@ ip_stage *ip_stages_sort(ip_lower *l)
     int64_t dims[4], n = type->shape[axis], count = ip_type_count(type);
     ip_type_dims(&rows, dims);
     if (count == 0) return ip_lower_map(l, ip_lower_i32(l, 0));
-    if (count / n > INT32_MAX / DIGITS)
-        return ip_lower_fail(l, IMGPAR_E_LIMIT, "more than 8388607 rows");
-    ip_opaque o = { .kind = &kind, .variant = indices ? "indices" : NULL, .defines = defines[type->dtype][indices],
-                    .dtype = type->dtype, .n_inputs = 1,
+    if (count / n > INT32_MAX / DIGITS) return ip_lower_fail(l, IMGPAR_E_LIMIT, "more than 8388607 rows");
+    ip_opaque o = { .kind = &kind,
+                    .variant = indices ? "indices" : NULL,
+                    .defines = defines[type->dtype][indices],
+                    .dtype = type->dtype,
+                    .n_inputs = 1,
                     .sizes = { count / n, n, indices, ip_param_number(l->node, "descending") != 0,
                                dims[0] == 1 ? dims[2] * dims[3] / n : 0 } };
     o.inputs[0] = ip_lower_permuted(l, l->in[0], type, order, type->dtype, "the axis at the end");

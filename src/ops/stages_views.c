@@ -72,7 +72,9 @@ ip_stage *ip_stages_broadcast_to(ip_lower *l)
 /* ---- reshape --------------------------------------------------------------------------------- */
 
 /* Axes from..to-1 of the one shape and the other that hold as many elements, in the same order. */
-typedef struct group { int from[2], to[2]; } group;
+typedef struct group {
+    int from[2], to[2];
+} group;
 
 /* Cuts two shapes with equally many elements into the smallest groups; returns their number. */
 static int groups_of(const ip_type *a, const ip_type *b, group groups[IP_MAX_AXES])
@@ -155,15 +157,17 @@ static ip_stage *reshaped(ip_lower *l, ip_stage *from, const ip_type *type)
     for (int k = 0; k < n; k++)
         splits_only = splits_only && n_long(type, groups[k].from[0], groups[k].to[0]) <= 1;
     for (int k = 0; k < n; k++) {
-        if (splits_only) split_axis(l, type, &groups[k], &m);
-        else join_axes(l, type, &groups[k], at);
+        if (splits_only)
+            split_axis(l, type, &groups[k], &m);
+        else
+            join_axes(l, type, &groups[k], at);
     }
     if (splits_only) return ip_view_affine_stage(l, from, &m);
     return ip_view_stage(l, ip_view_read_stage(l, from, type, at));
 }
 
-/* Elements that lie in memory do so in every shape: the source again, as one of the result's shape. NULL: from is none, or is
- * decoded when it is needed, once for each source. */
+/* Elements that lie in memory do so in every shape: the source again, as one of the result's shape. NULL: from is none,
+ * or is decoded when it is needed, once for each source. */
 static ip_stage *same_memory(ip_lower *l, const ip_stage *from)
 {
     const ip_source *source = from->node ? from->node->source : NULL;
@@ -267,8 +271,8 @@ ip_stage *ip_stages_circshift(ip_lower *l)
         if (is_channel ? !offsets[k] : !moves || in_type(l)->shape[k] <= 1) continue;
         ip_expr *by = is_channel ? ip_extent(l, 3, offsets[k]) : ip_offset(l, offsets[k]);
         ip_expr *ends = binary(l, IP_X_SUB, extent_of(l, k), by);
-        at[k] = binary(l, IP_X_ADD, at[k], ip_x_select(l->ir, binary(l, IP_X_LT, at[k], by), ends,
-                                                       ip_x_unary(l->ir, IP_X_NEG, by)));
+        at[k] = binary(l, IP_X_ADD, at[k],
+                       ip_x_select(l->ir, binary(l, IP_X_LT, at[k], by), ends, ip_x_unary(l->ir, IP_X_NEG, by)));
     }
     return ip_view_stage(l, ip_view_read(l, 0, at));
 }
@@ -293,7 +297,8 @@ ip_stage *ip_stages_pad(ip_lower *l)
         if (stays && (is_channel || is_row || !moves)) continue; /* Note [Axes that stay] */
         ip_expr *n = extent_of(l, k), *zero = ip_lower_i32(l, 0);
         bool begins = before[k] || !is_channel;
-        if (begins) at[k] = binary(l, IP_X_SUB, at[k], is_channel ? ip_extent(l, 3, before[k]) : ip_offset(l, before[k]));
+        if (begins)
+            at[k] = binary(l, IP_X_SUB, at[k], is_channel ? ip_extent(l, 3, before[k]) : ip_offset(l, before[k]));
         if (border == IMGPAR_BORDER_CONSTANT) {
             if (begins) inside = both(l, inside, binary(l, IP_X_LE, zero, at[k]));
             inside = both(l, inside, binary(l, IP_X_LT, at[k], n));

@@ -12,16 +12,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ENTRY(NAME, SYMBOL, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...)                                            \
-    { .info = { .name = NAME, .aliases = ALIASES, .category = CATEGORY, .takes_complex = IP_OP_TAKES_COMPLEX(FLAGS), __VA_ARGS__ }, \
-      .flags = (FLAGS), .variant = VARIANT, .symbol = SYMBOL, .infer = INFER, .lower = STAGES },
+#define ENTRY(NAME, SYMBOL, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
+    { .info = { .name = NAME,                                                      \
+                .aliases = ALIASES,                                                \
+                .category = CATEGORY,                                              \
+                .takes_complex = IP_OP_TAKES_COMPLEX(FLAGS),                       \
+                __VA_ARGS__ },                                                     \
+      .flags = (FLAGS),                                                            \
+      .variant = VARIANT,                                                          \
+      .symbol = SYMBOL,                                                            \
+      .infer = INFER,                                                              \
+      .lower = STAGES },
 #define OP(NAME, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
     ENTRY(NAME, NULL, ALIASES, CATEGORY, FLAGS, VARIANT, INFER, STAGES, __VA_ARGS__)
-#define FUNC(NAME, SYMBOL, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...)                                              \
+#define FUNC(NAME, SYMBOL, CATEGORY, FLAGS, VARIANT, INFER, STAGES, ...) \
     ENTRY(NAME, SYMBOL, "", CATEGORY, IP_OP_ELEMENTWISE | IP_OP_OPERATOR | (FLAGS), VARIANT, INFER, STAGES, __VA_ARGS__)
 #define LEAF(NAME, CATEGORY, FLAGS, INFER, ...) ENTRY(NAME, NULL, "", CATEGORY, FLAGS, 0, INFER, NULL, __VA_ARGS__)
-#define DERIVED(NAME, ALIASES, CATEGORY, VARIANT, INFER, EXPAND, ...)                                           \
-    { .info = { .name = NAME, .aliases = ALIASES, .category = CATEGORY, __VA_ARGS__ }, .variant = VARIANT, .infer = INFER, \
+#define DERIVED(NAME, ALIASES, CATEGORY, VARIANT, INFER, EXPAND, ...)                  \
+    { .info = { .name = NAME, .aliases = ALIASES, .category = CATEGORY, __VA_ARGS__ }, \
+      .variant = VARIANT,                                                              \
+      .infer = INFER,                                                                  \
       .expand = EXPAND },
 
 static const ip_op ops[] = {
@@ -112,7 +122,8 @@ static int row_distance(const ip_op *op, const char *name)
 {
     size_t n = strlen(name);
     int best = distance(name, op->info.name);
-    if (n >= 3 && (strstr(op->info.name, name) || strstr(name, op->info.name)) && strlen(op->info.name) >= 3 && best > 2)
+    if (n >= 3 && (strstr(op->info.name, name) || strstr(name, op->info.name)) && strlen(op->info.name) >= 3 &&
+        best > 2)
         best = 2;
     char alias[NAME_MAX_CHARS + 1];
     const char *at = op->info.aliases;

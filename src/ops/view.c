@@ -18,7 +18,8 @@ static const char *axes_text(int rank) { return rank == 1 ? "axis" : "axes"; }
 imgpar_status ip_no_axis(const char *name, double number, const ip_type *a, ip_error *err)
 {
     char shape[96];
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: there is no axis %g; a has %d %s: %s", name, number, a->rank, axes_text(a->rank), ip_shape_text(a, shape));
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: there is no axis %g; a has %d %s: %s", name, number, a->rank,
+                   axes_text(a->rank), ip_shape_text(a, shape));
 }
 
 imgpar_status ip_axis_of(const imgpar_array *node, double number, int rank, int *axis, ip_error *err)
@@ -27,7 +28,8 @@ imgpar_status ip_axis_of(const imgpar_array *node, double number, int rank, int 
         const char *name = node->op->info.name;
         const ip_type *a = node->op->info.n_inputs ? &node->inputs[0]->type : NULL;
         return a && a->rank == rank ? ip_no_axis(name, number, a, err)
-                                    : ip_fail(err, IMGPAR_E_SHAPE, "%s: there is no axis %g; the result has %d %s", name, number, rank, axes_text(rank));
+                                    : ip_fail(err, IMGPAR_E_SHAPE, "%s: there is no axis %g; the result has %d %s",
+                                              name, number, rank, axes_text(rank));
     }
     *axis = (int)number + (number < 0 ? rank : 0);
     return IMGPAR_OK;
@@ -43,7 +45,8 @@ imgpar_status ip_vector_whole(const imgpar_array *node, const char *param, int m
     const ip_param *p = ip_param_get(node, param);
     *n = p->numbers ? p->cols : 0;
     if (*n > max)
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %d elements; there are %d axes", node->op->info.name, param, *n, max);
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %d elements; there are %d axes", node->op->info.name, param, *n,
+                       max);
     for (int k = 0; k < *n; k++)
         out[k] = (int64_t)fmin(fmax(p->numbers[k], -0x1p53), 0x1p53); /* far beyond any extent */
     return IMGPAR_OK;
@@ -54,14 +57,17 @@ imgpar_status ip_shape_set(imgpar_array *node, int rank, const int64_t *shape, i
     const char *name = node->op->info.name;
     size_t n = ip_dtype(node->type.dtype)->size_bytes;
     if (rank < 1 || rank > IP_MAX_AXES)
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: the result would have %d axes; there can be 1 to %d", name, rank, IP_MAX_AXES);
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: the result would have %d axes; there can be 1 to %d", name, rank,
+                       IP_MAX_AXES);
     bool fits = true;
     for (int k = 0; k < rank; k++) {
         if (shape[k] < 0 || shape[k] > INT32_MAX)
-            return ip_fail(err, IMGPAR_E_SHAPE, "%s: an extent of %lld is not 0 to 2147483647", name, (long long)shape[k]);
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: an extent of %lld is not 0 to 2147483647", name,
+                           (long long)shape[k]);
         fits = fits && ip_mul_size(n, (size_t)shape[k], &n) && n <= INT64_MAX;
     }
-    if (!fits) return ip_fail(err, IMGPAR_E_LIMIT, "%s: the result would have more elements than any memory holds", name);
+    if (!fits)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: the result would have more elements than any memory holds", name);
     node->type.rank = rank;
     memset(node->type.shape, 0, sizeof node->type.shape);
     memcpy(node->type.shape, shape, (size_t)rank * sizeof *shape);
@@ -105,7 +111,9 @@ ip_expr *ip_inside(ip_lower *l, int dim, int64_t before, int64_t behind)
 {
     ip_expr *at = ip_lower_coord(l, dim), *from = NULL, *to = NULL;
     if (before > 0) from = ip_x_binary(l->ir, IP_X_LE, ip_lower_i32(l, before), at);
-    if (behind > 0) to = ip_x_binary(l->ir, IP_X_LT, ip_x_binary(l->ir, IP_X_ADD, at, ip_lower_i32(l, behind)), ip_extent(l, dim, l->dims[dim]));
+    if (behind > 0)
+        to = ip_x_binary(l->ir, IP_X_LT, ip_x_binary(l->ir, IP_X_ADD, at, ip_lower_i32(l, behind)),
+                         ip_extent(l, dim, l->dims[dim]));
     return from && to ? ip_x_binary(l->ir, IP_X_AND, from, to) : from ? from : to;
 }
 
@@ -175,8 +183,9 @@ static bool is_moved(const ip_affine *m, int d)
 
 /*
  * Note [Cut arrays]
- * Of an array that is cut along any of z, y and x, the indices along all of them are coordinates plus arguments: a slice that begins with the
- * first row, or takes all columns, needs no other program. One that is cut nowhere has plain coordinates.
+ * Of an array that is cut along any of z, y and x, the indices along all of them are coordinates plus arguments: a
+ * slice that begins with the first row, or takes all columns, needs no other program. One that is cut nowhere has plain
+ * coordinates.
  */
 static bool is_cut(const ip_affine *m, const int64_t dims[4])
 {
@@ -228,7 +237,8 @@ static void note_absorbed(ip_lower *l, ip_stage *reader, const ip_stage *in)
     if (!nodes) return;
     if (in->n_absorbed) memcpy(nodes, in->absorbed, (size_t)in->n_absorbed * sizeof *nodes);
     nodes[in->n_absorbed] = in->node;
-    if (reader->n_absorbed) memcpy(nodes + in->n_absorbed + 1, reader->absorbed, (size_t)reader->n_absorbed * sizeof *nodes);
+    if (reader->n_absorbed)
+        memcpy(nodes + in->n_absorbed + 1, reader->absorbed, (size_t)reader->n_absorbed * sizeof *nodes);
     reader->absorbed = nodes;
     reader->n_absorbed = n;
 }
@@ -251,7 +261,8 @@ static bool can_read_through(ip_lower *l, const ip_stage *in)
 static ip_expr *read_through(ip_lower *l, ip_stage *in, ip_expr *index[4])
 {
     if (!can_read_through(l, in)) return ip_x_load(l->ir, in, index, IP_BORDER_NONE, NULL);
-    return is_affine(in) ? affine_load(l, &in->view->affine, index, in->dims) : ip_x_map(l->ir, in->body, put_coords, index);
+    return is_affine(in) ? affine_load(l, &in->view->affine, index, in->dims)
+                         : ip_x_map(l->ir, in->body, put_coords, index);
 }
 
 /* The index of a part of a complex number along the channels, from that of the number. */
@@ -332,7 +343,4 @@ ip_stage *ip_view_affine_stage(ip_lower *l, ip_stage *in, const ip_affine *m)
     return ip_view_stage(l, read_through(l, in, index));
 }
 
-ip_stage *ip_view_affine(ip_lower *l, int k, const ip_affine *m)
-{
-    return ip_view_affine_stage(l, l->in[k], m);
-}
+ip_stage *ip_view_affine(ip_lower *l, int k, const ip_affine *m) { return ip_view_affine_stage(l, l->in[k], m); }

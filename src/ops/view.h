@@ -29,9 +29,9 @@ typedef struct ip_affine {
 
 /* What a stage knows of how it moves elements, each part where it holds. */
 typedef struct ip_view {
-    ip_affine affine;    /* base NULL: its indices are no such sums */
-    ip_stage *reshaped;  /* the same elements in the same order; NULL: not so */
-    ip_type type;        /* of reshaped */
+    ip_affine affine;   /* base NULL: its indices are no such sums */
+    ip_stage *reshaped; /* the same elements in the same order; NULL: not so */
+    ip_type type;       /* of reshaped */
 } ip_view;
 
 /* ---- shapes, for infer ---------------------------------------------------------------- */
@@ -45,7 +45,8 @@ imgpar_status ip_no_axis(const char *name, double number, const ip_type *a, ip_e
 /* The node's parameter "axis". */
 imgpar_status ip_axis_param(const imgpar_array *node, int rank, int *axis, ip_error *err);
 /* Whole numbers of a vector parameter, at most max of them; *n 0 where it is not given. */
-imgpar_status ip_vector_whole(const imgpar_array *node, const char *param, int max, int64_t *out, int *n, ip_error *err);
+imgpar_status ip_vector_whole(const imgpar_array *node, const char *param, int max, int64_t *out, int *n,
+                              ip_error *err);
 /* Sets the node's shape; refuses what has too many axes or elements. */
 imgpar_status ip_shape_set(imgpar_array *node, int rank, const int64_t *shape, ip_error *err);
 /* Type and range of the first input, with a new shape. Data is what an image becomes when its channels change. */

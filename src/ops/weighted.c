@@ -25,8 +25,8 @@ static ip_expr *stored_element(const ip_weighted *p, ip_expr *ty, ip_expr *tx)
     ip_expr *dy = ip_x_binary(l->ir, IP_X_SUB, ty, ip_lower_i32(l, p->weights.rows / 2));
     ip_expr *dx = ip_x_binary(l->ir, IP_X_SUB, tx, ip_lower_i32(l, p->weights.cols / 2));
     if (!p->at) return ip_lower_read_value(l, p->stage, ip_lower_i32(l, 0), dy, dx, p->border, p->cval);
-    ip_expr *index[4] = { p->at[0], ip_x_binary(l->ir, IP_X_ADD, p->at[1], dy), ip_x_binary(l->ir, IP_X_ADD, p->at[2], dx),
-                          p->at[3] };
+    ip_expr *index[4] = { p->at[0], ip_x_binary(l->ir, IP_X_ADD, p->at[1], dy),
+                          ip_x_binary(l->ir, IP_X_ADD, p->at[2], dx), p->at[3] };
     ip_expr *x = ip_x_load(l->ir, p->stage, index, p->border, p->cval);
     return x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x;
 }
@@ -42,9 +42,9 @@ static bool is_sum_of_whole(const ip_weighted *p) { return !is_float(p->dtype) &
 
 /*
  * Note [Pairs]
- * In a symmetric line of weights the two elements that share a weight are added before they are weighted: integers exactly,
- * so that half of the conversions and products are saved. Only where no sum can leave the float's range. Of whole weights that are arguments
- * all products are of pairs: the middle element is added to itself.
+ * In a symmetric line of weights the two elements that share a weight are added before they are weighted: integers
+ * exactly, so that half of the conversions and products are saved. Only where no sum can leave the float's range. Of
+ * whole weights that are arguments all products are of pairs: the middle element is added to itself.
  */
 static bool in_pairs(const ip_weighted *p)
 {
@@ -54,7 +54,8 @@ static bool in_pairs(const ip_weighted *p)
         lo = fmin(lo, p->cval->lo);
         hi = fmax(hi, p->cval->hi);
     }
-    return p->weights.symmetric && is_line && (is_float(p->dtype) || p->weights.are_arguments) && fabs(lo) < 0x1p100 && fabs(hi) < 0x1p100;
+    return p->weights.symmetric && is_line && (is_float(p->dtype) || p->weights.are_arguments) && fabs(lo) < 0x1p100 &&
+           fabs(hi) < 0x1p100;
 }
 
 /* The element under a tap plus the one under its mirror image. */
@@ -135,7 +136,8 @@ static ip_expr *weight(const ip_weighted *p, ip_expr **made, int k)
 static ip_expr *plus_product(ip_ir *ir, ip_expr *sum, ip_expr *v, ip_expr *weight)
 {
     if (!sum) return ip_x_binary(ir, IP_X_MUL, v, weight);
-    return is_float(v->dtype) ? ip_x_fma(ir, weight, v, sum) : ip_x_binary(ir, IP_X_ADD, sum, ip_x_binary(ir, IP_X_MUL, v, weight));
+    return is_float(v->dtype) ? ip_x_fma(ir, weight, v, sum)
+                              : ip_x_binary(ir, IP_X_ADD, sum, ip_x_binary(ir, IP_X_MUL, v, weight));
 }
 
 static ip_expr *written_out(const ip_weighted *p)
@@ -145,7 +147,8 @@ static ip_expr *written_out(const ip_weighted *p)
     ip_expr *made[IP_UNROLLED_TAPS], *sum = NULL;
     for (int k = 0; k < tap_count(&p->weights); k++) {
         if (p->weights.w[k] == 0) continue;
-        ip_expr *ty = ip_x_int(ir, IMGPAR_I32, k / p->weights.cols), *tx = ip_x_int(ir, IMGPAR_I32, k % p->weights.cols);
+        ip_expr *ty = ip_x_int(ir, IMGPAR_I32, k / p->weights.cols),
+                *tx = ip_x_int(ir, IMGPAR_I32, k % p->weights.cols);
         ip_expr *v = element(ir, ty, tx, &w), *f = weight(p, made, k);
         sum = plus_product(ir, sum, v, f);
     }
@@ -175,7 +178,8 @@ static ip_expr *sum_of_pairs(const ip_weighted *p)
         return middle(p, &w, ip_x_window(ir, IP_FOLD_FMA, down, along, pair, table_weight, &w));
     }
     for (int k = 0; k < n_pairs; k++) {
-        ip_expr *ty = ip_x_int(ir, IMGPAR_I32, k / p->weights.cols), *tx = ip_x_int(ir, IMGPAR_I32, k % p->weights.cols);
+        ip_expr *ty = ip_x_int(ir, IMGPAR_I32, k / p->weights.cols),
+                *tx = ip_x_int(ir, IMGPAR_I32, k % p->weights.cols);
         sum = plus_product(ir, sum, pair(ir, ty, tx, &w), argument(p, k));
     }
     return is_sum_of_whole(p) ? sum : middle(p, &w, sum);
@@ -230,7 +234,8 @@ ip_expr *ip_weighted_cval(const ip_weighted *p)
     for (int k = 0; k < tap_count(&p->weights); k++)
         sum += p->weights.w[k];
     ip_expr *c = p->cval->dtype == IMGPAR_BOOL ? ip_x_cast(p->l->ir, IMGPAR_U8, p->cval) : p->cval;
-    return ip_x_binary(p->l->ir, IP_X_MUL, ip_x_cast(p->l->ir, p->dtype, c), ip_x_int(p->l->ir, p->dtype, (int64_t)sum));
+    return ip_x_binary(p->l->ir, IP_X_MUL, ip_x_cast(p->l->ir, p->dtype, c),
+                       ip_x_int(p->l->ir, p->dtype, (int64_t)sum));
 }
 
 imgpar_dtype ip_weighted_dtype(const ip_weights *weights, double lo, double hi, double *least, double *most)
@@ -248,7 +253,8 @@ imgpar_dtype ip_weighted_dtype(const ip_weights *weights, double lo, double hi, 
     *least = fmin(*least, low);
     *most = fmax(*most, high);
     for (size_t k = negative ? 1 : 0; k < sizeof ladder / sizeof *ladder; k++)
-        if (*least >= ip_dtype(ladder[k])->minimum && *most <= ip_dtype(ladder[k])->maximum && *most < 0x1p62) return ladder[k];
+        if (*least >= ip_dtype(ladder[k])->minimum && *most <= ip_dtype(ladder[k])->maximum && *most < 0x1p62)
+            return ladder[k];
     return IMGPAR_F64;
 }
 
@@ -257,7 +263,8 @@ imgpar_dtype ip_weighted_dtype(const ip_weights *weights, double lo, double hi, 
 ip_expr *ip_lower_rounded(ip_lower *l, ip_expr *sum, const ip_rounding *r)
 {
     ip_ir *ir = l->ir;
-    ip_expr *start = ip_x_param(ir, IMGPAR_I32, (double)r->start, 0, INT32_MAX), *shift = ip_x_param(ir, IMGPAR_I32, r->shift, 0, 31);
+    ip_expr *start = ip_x_param(ir, IMGPAR_I32, (double)r->start, 0, INT32_MAX),
+            *shift = ip_x_param(ir, IMGPAR_I32, r->shift, 0, 31);
     ip_expr *shifted = ip_x_binary(ir, IP_X_SHR, ip_x_binary(ir, IP_X_ADD, sum, start), shift);
     ip_expr *offset = ip_x_param(ir, IMGPAR_I32, (double)r->offset, INT16_MIN, INT16_MAX);
     return ip_x_saturate(ir, r->dtype, ip_x_binary(ir, IP_X_ADD, shifted, offset));

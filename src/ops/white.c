@@ -11,7 +11,10 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct white { double full; bool is_mask; } white;
+typedef struct white {
+    double full;
+    bool is_mask;
+} white;
 static const white none = { 0, false }, mask = { 1, true };
 
 static white white_of(const imgpar_array *a) { return (white){ a->type.white, a->type.is_mask }; }
@@ -20,7 +23,7 @@ static bool is_number(const imgpar_array *a) { return ip_array_is_number(a, NULL
 ip_white_rule ip_white_rule_of(const ip_op *op)
 {
     static const char *const words[] = {
-        [IP_WHITE_KEPT] = "kept", [IP_WHITE_NONE] = "none", [IP_WHITE_ONE] = "1",         [IP_WHITE_MASK] = "mask",
+        [IP_WHITE_KEPT] = "kept",   [IP_WHITE_NONE] = "none",     [IP_WHITE_ONE] = "1",      [IP_WHITE_MASK] = "mask",
         [IP_WHITE_FIRST] = "first", [IP_WHITE_LARGER] = "larger", [IP_WHITE_MEET] = "meet ",
     };
     const char *text = op->info.white;
@@ -155,7 +158,8 @@ imgpar_status ip_white_meet(imgpar_array *node, bool *changed, ip_error *err)
     for (int k = 0; k < node->op->info.n_inputs; k++) {
         imgpar_array *in = node->inputs[k];
         if (!meets(node, k) || in->type.white == 0 || in->type.white == full || ip_type_is_complex(&in->type)) continue;
-        ip_arg args[] = { ip_arg_array(in), { .name = "white", .kind = IP_ARG_NUMBER, .number = full },
+        ip_arg args[] = { ip_arg_array(in),
+                          { .name = "white", .kind = IP_ARG_NUMBER, .number = full },
                           { .name = "dtype", .kind = IP_ARG_TEXT, .text = ip_dtype(dtype)->name } };
         imgpar_array *brought = dtype == IMGPAR_COMPLEX64 ? NULL : ip_build(node->ctx, ip_op_find("rescale"), args, 3);
         if (!brought) continue;
@@ -211,8 +215,13 @@ imgpar_status ip_infer_rescale(imgpar_array *node, ip_error *err)
 imgpar_status ip_infer_depth(imgpar_array *node, ip_error *err)
 {
     (void)err;
-    static const struct { imgpar_dtype dtype; double white; } depths[] = {
-        [IP_DEPTH_8] = { IMGPAR_U8, 255 }, [IP_DEPTH_16] = { IMGPAR_U16, 65535 }, [IP_DEPTH_FLOAT] = { IMGPAR_F32, 1 },
+    static const struct {
+        imgpar_dtype dtype;
+        double white;
+    } depths[] = {
+        [IP_DEPTH_8] = { IMGPAR_U8, 255 },
+        [IP_DEPTH_16] = { IMGPAR_U16, 65535 },
+        [IP_DEPTH_FLOAT] = { IMGPAR_F32, 1 },
     };
     const ip_type *in = &node->inputs[0]->type;
     const int to = (int)ip_param_number(node, "to");

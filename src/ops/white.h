@@ -17,7 +17,13 @@
 
 /* What a row's rule starts with; the words are those of imgpar_op_info.white. */
 typedef enum ip_white_rule {
-    IP_WHITE_KEPT, IP_WHITE_NONE, IP_WHITE_ONE, IP_WHITE_MASK, IP_WHITE_FIRST, IP_WHITE_LARGER, IP_WHITE_MEET,
+    IP_WHITE_KEPT,
+    IP_WHITE_NONE,
+    IP_WHITE_ONE,
+    IP_WHITE_MASK,
+    IP_WHITE_FIRST,
+    IP_WHITE_LARGER,
+    IP_WHITE_MEET,
     IP_WHITE_OWN /* infer() sets it; the words are for people */
 } ip_white_rule;
 ip_white_rule ip_white_rule_of(const ip_op *op);
@@ -26,7 +32,8 @@ ip_white_rule ip_white_rule_of(const ip_op *op);
 void ip_white_infer(const imgpar_array *node, ip_type *type);
 /* What becomes of the white of numbers that are multiplied by a factor known when the graph is built. */
 void ip_white_times(ip_type *type, double factor);
-/* Brings inputs of another white to the one where they meet: they become nodes of the row "rescale". *changed: there were some. */
+/* Brings inputs of another white to the one where they meet: they become nodes of the row "rescale". *changed: there
+ * were some. */
 imgpar_status ip_white_meet(imgpar_array *node, bool *changed, ip_error *err);
 
 #endif

@@ -16,10 +16,8 @@
 static imgpar_status check_arrays(imgpar_array *const *arrays, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
-        if (!arrays[k])
-            return IMGPAR_E_ARGUMENT;
-        if (!arrays[k]->op)
-            return arrays[k]->status;
+        if (!arrays[k]) return IMGPAR_E_ARGUMENT;
+        if (!arrays[k]->op) return arrays[k]->status;
         ip_error err = { IMGPAR_OK, "" };
         if (ip_context_check(arrays[k]->ctx, &err)) {
             ip_array_set_error(arrays[k], err.status, err.message);
@@ -45,11 +43,12 @@ static imgpar_status succeeded(imgpar_array *const *arrays, size_t n)
     return IMGPAR_OK;
 }
 
-/* Reads the options of a caller of any version into *known, in which *options points from then on; without options it stays NULL. */
-static imgpar_status know_options(const char *function, const imgpar_options **options, ip_progress *known, ip_error *err)
+/* Reads the options of a caller of any version into *known, in which *options points from then on; without options it
+ * stays NULL. */
+static imgpar_status know_options(const char *function, const imgpar_options **options, ip_progress *known,
+                                  ip_error *err)
 {
-    if (!*options)
-        return IMGPAR_OK;
+    if (!*options) return IMGPAR_OK;
     known->own = (imgpar_options){ .struct_size = sizeof known->own };
     imgpar_status st = ip_struct_in(&known->own, *options, function, "options", err);
     ip_progress_begin(known);
@@ -62,10 +61,8 @@ imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_op
     ip_error err = { IMGPAR_OK, "" };
     ip_progress known;
     imgpar_status st = check_arrays(arrays, n);
-    if (st || n == 0)
-        return st;
-    if (know_options("eval", &options, &known, &err))
-        return failed(arrays, n, &err);
+    if (st || n == 0) return st;
+    if (know_options("eval", &options, &known, &err)) return failed(arrays, n, &err);
     for (size_t k = 1; k < n; k++)
         if (arrays[k]->ctx != arrays[0]->ctx) {
             ip_fail(&err, IMGPAR_E_ARGUMENT, "eval: the arrays belong to different contexts");
@@ -78,8 +75,7 @@ imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_op
     }
     st = ip_evaluate(arrays[0]->ctx, arrays, n, options, false, values, &err);
     for (size_t k = 0; k < n; k++) {
-        if (!st)
-            ip_array_keep_value(arrays[k], values[k]);
+        if (!st) ip_array_keep_value(arrays[k], values[k]);
         ip_value_release(values[k]);
     }
     ip_free(values);
@@ -101,19 +97,17 @@ static imgpar_status value_of(imgpar_array *a, const imgpar_options *options, ip
 }
 
 /* A value's elements in host memory, to be read until ip_buffer_unmap(value->buffer, *mapped). */
-static imgpar_status look_at(imgpar_array *a, ip_value *value, const imgpar_options *options, const void **elements, void **mapped,
-                             ip_error *err)
+static imgpar_status look_at(imgpar_array *a, ip_value *value, const imgpar_options *options, const void **elements,
+                             void **mapped, ip_error *err)
 {
     ip_runner runner;
     *elements = value->host;
-    if (value->host)
-        return IMGPAR_OK;
+    if (value->host) return IMGPAR_OK;
     ip_runner_init(&runner, ip_buffer_device(value->buffer), options);
     double start = ip_now_ms();
     imgpar_status st = ip_buffer_map(value->buffer, mapped, err);
     *elements = *mapped;
-    if (!st)
-        ip_runner_event(&runner, "download", a->op->info.name, start, value->size_bytes, value->size_bytes);
+    if (!st) ip_runner_event(&runner, "download", a->op->info.name, start, value->size_bytes, value->size_bytes);
     return st;
 }
 
@@ -122,10 +116,8 @@ imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes, c
     ip_error err = { IMGPAR_OK, "" };
     ip_progress known;
     imgpar_status st = check_arrays(&a, 1);
-    if (st)
-        return st;
-    if (know_options("read", &options, &known, &err))
-        return failed(&a, 1, &err);
+    if (st) return st;
+    if (know_options("read", &options, &known, &err)) return failed(&a, 1, &err);
     if (!dst && bytes > 0)
         ip_fail(&err, IMGPAR_E_ARGUMENT, "read: the destination is NULL");
     else if (bytes != array_bytes(a))
@@ -145,8 +137,7 @@ imgpar_status imgpar_array_read(imgpar_array *a, void *dst, size_t bytes)
 /* A failure of saving to path, or of encoding where that is NULL, is told with both: "save: a.png: ...". */
 static imgpar_status fail_named(const char *path, const ip_error *why, ip_error *err)
 {
-    if (!path)
-        return ip_fail(err, why->status, "encode: %s", why->message);
+    if (!path) return ip_fail(err, why->status, "encode: %s", why->message);
     const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
     size_t n = strlen(name);
     bool is_named = strncmp(why->message, name, n) == 0 && why->message[n] == ':';
@@ -157,22 +148,26 @@ static imgpar_status pick_format(const char *path, const imgpar_options *options
 {
     const char *name = options ? options->format : NULL;
     if (name) {
-        if (ip_format_find(name, format))
-            return IMGPAR_OK;
+        if (ip_format_find(name, format)) return IMGPAR_OK;
         return ip_fail(err, IMGPAR_E_ARGUMENT, "format \"%s\" is none of png, jpeg, npy, pnm", name);
     }
-    if (path && ip_format_from_path(path, format))
-        return IMGPAR_OK;
+    if (path && ip_format_from_path(path, format)) return IMGPAR_OK;
     if (!path || strcmp(path, "-") == 0)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "a format is needed: png, jpeg, npy or pnm");
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "the name tells no format; it ends in none of .png .jpg .npy .pnm .ppm .pgm .pam");
+    return ip_fail(err, IMGPAR_E_ARGUMENT,
+                   "the name tells no format; it ends in none of .png .jpg .npy .pnm .ppm .pgm .pam");
 }
 
 static ip_pixels pixels_of(const imgpar_array *a, const void *elements)
 {
-    ip_pixels pixels = { .dtype = a->type.dtype, .space = a->type.space, .rank = a->type.rank,
-                         .white = a->type.white, .is_mask = a->type.is_mask, .alpha_is_number = a->type.alpha_is_number,
-                         .pixels = elements, .metadata = ip_array_metadata(a) };
+    ip_pixels pixels = { .dtype = a->type.dtype,
+                         .space = a->type.space,
+                         .rank = a->type.rank,
+                         .white = a->type.white,
+                         .is_mask = a->type.is_mask,
+                         .alpha_is_number = a->type.alpha_is_number,
+                         .pixels = elements,
+                         .metadata = ip_array_metadata(a) };
     memcpy(pixels.shape, a->type.shape, sizeof pixels.shape);
     return pixels;
 }
@@ -182,12 +177,10 @@ imgpar_status ip_check_save(const imgpar_array *a, const char *path, const imgpa
 {
     ip_error why = { IMGPAR_OK, "" };
     imgpar_status st = pick_format(path, options, format, &why);
-    if (!st)
-        st = ip_io_check_settings(*format, options ? options->settings : NULL, &why);
+    if (!st) st = ip_io_check_settings(*format, options ? options->settings : NULL, &why);
     ip_pixels pixels = pixels_of(a, NULL);
     const char *name = options && options->format ? options->format : path ? ip_path_ending(path) : NULL;
-    if (!st)
-        st = ip_io_check_pixels(&pixels, *format, name, &why);
+    if (!st) st = ip_io_check_pixels(&pixels, *format, name, &why);
     return st ? fail_named(path, &why, err) : IMGPAR_OK;
 }
 
@@ -195,15 +188,16 @@ static void warn_of_look(ip_look look, const char *path, const imgpar_options *o
 {
     ip_str text = IP_STR_INIT;
     ip_str_printf(&text, "save: %s%s%s", path ? path : "", path ? ": " : "",
-                  look == IP_LOOKS_BLACK ? "no value is above 1, which looks black; range=1 makes 1 white"
-                                         : "all values are above the largest level, which looks white; range=65535 makes 65535 white");
+                  look == IP_LOOKS_BLACK
+                      ? "no value is above 1, which looks black; range=1 makes 1 white"
+                      : "all values are above the largest level, which looks white; range=65535 makes 65535 white");
     options->on_warning(options->user, ip_str_text(&text));
     ip_str_free(&text);
 }
 
 /* What the file will lack of the picture's metadata, a warning each. */
-static imgpar_status warn_of_losses(const ip_pixels *pixels, ip_format format, const char *path, const imgpar_options *options,
-                                    ip_error *err)
+static imgpar_status warn_of_losses(const ip_pixels *pixels, ip_format format, const char *path,
+                                    const imgpar_options *options, ip_error *err)
 {
     ip_str lines = IP_STR_INIT, text = IP_STR_INIT;
     imgpar_status st = ip_io_losses(pixels, format, options->settings, &lines, err);
@@ -226,26 +220,25 @@ typedef struct target {
     bool is_exact;
 } target;
 
-/* The context remembers what decoding the bytes would give, since whoever asked for bytes in memory is likely to open them again. */
+/* The context remembers what decoding the bytes would give, since whoever asked for bytes in memory is likely to open
+ * them again. */
 static void remember_pixels(imgpar_context *ctx, const void *elements, size_t size_bytes, const void *bytes, size_t n)
 {
-    ip_decoded_key key = { .bytes = bytes, .n = n, .fail_on = IP_FAIL_ON_ERROR, .max_pixels = ip_context_max_pixels(ctx) };
+    ip_decoded_key key = {
+        .bytes = bytes, .n = n, .fail_on = IP_FAIL_ON_ERROR, .max_pixels = ip_context_max_pixels(ctx)
+    };
     void *copy = ip_alloc(size_bytes);
-    if (copy)
-        memcpy(copy, elements, size_bytes);
+    if (copy) memcpy(copy, elements, size_bytes);
     ip_source *pixels = copy ? ip_source_of_pixels(copy, size_bytes) : NULL;
-    if (pixels)
-        ip_decoded_keep(&ctx->decoded, &key, pixels);
+    if (pixels) ip_decoded_keep(&ctx->decoded, &key, pixels);
     ip_source_release(pixels);
 }
 
-static double encode_work(const imgpar_array *a)
-{
-    return IP_WORK_ENCODE * (double)ip_type_count(&a->type);
-}
+static double encode_work(const imgpar_array *a) { return IP_WORK_ENCODE * (double)ip_type_count(&a->type); }
 
 /* Encodes elements of a. */
-static imgpar_status encode_elements(imgpar_array *a, const void *elements, const target *t, void **bytes, size_t *n, ip_error *err)
+static imgpar_status encode_elements(imgpar_array *a, const void *elements, const target *t, void **bytes, size_t *n,
+                                     ip_error *err)
 {
     const char *settings = t->options ? t->options->settings : NULL;
     ip_runner runner;
@@ -257,23 +250,16 @@ static imgpar_status encode_elements(imgpar_array *a, const void *elements, cons
     double start = ip_now_ms();
     ip_progress_step(t->options, encode_work(a));
     pixels.is_exact = t->is_exact;
-    if (t->options && t->options->on_warning)
-        st = ip_io_look(&pixels, t->format, settings, &runner.poll, &look, err);
-    if (look != IP_LOOKS_FINE)
-        warn_of_look(look, t->path, t->options);
-    if (!st && t->options && t->options->on_warning)
-        st = warn_of_losses(&pixels, t->format, t->path, t->options, err);
-    if (!st)
-        st = ip_io_encode(&pixels, t->format, settings, &runner.poll, bytes, n, &why);
-    if (why.status)
-        fail_named(t->path, &why, err);
-    if (st)
-        return st;
+    if (t->options && t->options->on_warning) st = ip_io_look(&pixels, t->format, settings, &runner.poll, &look, err);
+    if (look != IP_LOOKS_FINE) warn_of_look(look, t->path, t->options);
+    if (!st && t->options && t->options->on_warning) st = warn_of_losses(&pixels, t->format, t->path, t->options, err);
+    if (!st) st = ip_io_encode(&pixels, t->format, settings, &runner.poll, bytes, n, &why);
+    if (why.status) fail_named(t->path, &why, err);
+    if (st) return st;
     atomic_fetch_add(&a->ctx->encodes, 1);
     ip_runner_event(&runner, "encode", ip_format_name(t->format), start, array_bytes(a), *n);
     bool is_the_same = t->is_exact || (!t->path && !(settings && *settings) && ip_io_png_tells_all(&pixels));
-    if (is_the_same && t->format == IP_FORMAT_PNG)
-        remember_pixels(a->ctx, elements, array_bytes(a), *bytes, *n);
+    if (is_the_same && t->format == IP_FORMAT_PNG) remember_pixels(a->ctx, elements, array_bytes(a), *bytes, *n);
     return IMGPAR_OK;
 }
 
@@ -284,37 +270,31 @@ static imgpar_status encode(imgpar_array *a, const target *t, void **bytes, size
     void *mapped = NULL; /* of what is on the device only */
     ip_progress_expect(t->options, encode_work(a));
     imgpar_status st = value_of(a, t->options, &value, err);
-    if (!st)
-        st = look_at(a, value, t->options, &elements, &mapped, err);
-    if (!st)
-        st = encode_elements(a, elements, t, bytes, n, err);
-    if (mapped)
-        ip_buffer_unmap(value->buffer, mapped);
+    if (!st) st = look_at(a, value, t->options, &elements, &mapped, err);
+    if (!st) st = encode_elements(a, elements, t, bytes, n, err);
+    if (mapped) ip_buffer_unmap(value->buffer, mapped);
     ip_value_release(value);
     return st;
 }
 
-static imgpar_status encode_to_memory(imgpar_array *a, const imgpar_options *options, bool is_exact, void **out, size_t *n)
+static imgpar_status encode_to_memory(imgpar_array *a, const imgpar_options *options, bool is_exact, void **out,
+                                      size_t *n)
 {
     ip_error err = { IMGPAR_OK, "" };
     ip_progress known;
-    if (!out || !n)
-        return IMGPAR_E_ARGUMENT;
+    if (!out || !n) return IMGPAR_E_ARGUMENT;
     *out = NULL;
     *n = 0;
     imgpar_status st = check_arrays(&a, 1);
-    if (st)
-        return st;
-    if (know_options("encode", &options, &known, &err))
-        return failed(&a, 1, &err);
+    if (st) return st;
+    if (know_options("encode", &options, &known, &err)) return failed(&a, 1, &err);
     target t = { .options = options, .is_exact = is_exact };
     st = ip_check_save(a, NULL, options, &t.format, &err);
     if (!st && is_exact) {
         ip_pixels pixels = pixels_of(a, NULL);
         st = ip_io_check_exact(&pixels, t.format, options->settings, &err);
     }
-    if (!st)
-        st = encode(a, &t, out, n, &err);
+    if (!st) st = encode(a, &t, out, n, &err);
     return st ? failed(&a, 1, &err) : succeeded(&a, 1);
 }
 
@@ -341,22 +321,18 @@ imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_option
     void *bytes = NULL;
     size_t n = 0;
     imgpar_status st = check_arrays(&a, 1);
-    if (st)
-        return st;
-    if (know_options("save", &options, &known, &err))
-        return failed(&a, 1, &err);
+    if (st) return st;
+    if (know_options("save", &options, &known, &err)) return failed(&a, 1, &err);
     target t = { .path = path, .options = options };
     st = path ? ip_check_save(a, path, options, &t.format, &err) : ip_fail(&err, IMGPAR_E_ARGUMENT, "save: no path");
-    if (!st)
-        st = encode(a, &t, &bytes, &n, &err);
+    if (!st) st = encode(a, &t, &bytes, &n, &err);
     if (!st) {
         ip_runner runner;
         ip_runner_init(&runner, NULL, options);
         double start = ip_now_ms();
         ip_error why = { IMGPAR_OK, "" };
         st = ip_io_write(path, bytes, n, &runner.poll, &why);
-        if (st)
-            fail_named(path, &why, &err);
+        if (st) fail_named(path, &why, &err);
         ip_runner_event(&runner, "write", path, start, 0, n);
     }
     ip_free(bytes);
@@ -372,10 +348,10 @@ static imgpar_status fill_probe(const ip_header *header, imgpar_probe *out, ip_e
     type.alpha_is_number = header->alpha_is_number;
     imgpar_probe probe = { .struct_size = sizeof probe, .format = ip_format_name(header->format) };
     ip_type_info(&type, &probe.info);
-    if (!out)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "probe: out is NULL");
+    if (!out) return ip_fail(err, IMGPAR_E_ARGUMENT, "probe: out is NULL");
     imgpar_status st = ip_struct_out(out, &probe, "probe", "out", err);
-    const size_t room = st || out->struct_size < offsetof(imgpar_probe, info) ? 0 : out->struct_size - offsetof(imgpar_probe, info);
+    const size_t room =
+        st || out->struct_size < offsetof(imgpar_probe, info) ? 0 : out->struct_size - offsetof(imgpar_probe, info);
     if (room >= sizeof out->info.struct_size) /* an older one is shorter, of a newer one our part is filled */
         out->info.struct_size = room < sizeof probe.info ? room : sizeof probe.info;
     return st;
@@ -383,8 +359,7 @@ static imgpar_status fill_probe(const ip_header *header, imgpar_probe *out, ip_e
 
 static imgpar_status tell(const ip_error *err, char *message, size_t message_size)
 {
-    if (err->status && message && message_size > 0)
-        snprintf(message, message_size, "%s", err->message);
+    if (err->status && message && message_size > 0) snprintf(message, message_size, "%s", err->message);
     return err->status;
 }
 
@@ -394,8 +369,7 @@ imgpar_status imgpar_probe_memory(const void *bytes, size_t n, imgpar_probe *out
     ip_read_options options = { .fail_on = IP_FAIL_ON_ERROR };
     ip_header header;
     imgpar_status st = ip_io_probe(bytes, n, "image", &options, &header, &err);
-    if (!st)
-        fill_probe(&header, out, &err);
+    if (!st) fill_probe(&header, out, &err);
     return tell(&err, message, message_size);
 }
 
@@ -427,8 +401,7 @@ static imgpar_status compare(imgpar_array *a, const char *x, const char *y, cons
     ip_runner_init(&runner, NULL, options);
     for (size_t k = 0; k < n; k++) {
         double d = ip_number_difference(a->type.dtype, x + k * size, y + k * size);
-        if (d > *most)
-            *most = d;
+        if (d > *most) *most = d;
         if (k % N_A_POLL == 0 && runner.poll.stop && runner.poll.stop(runner.poll.user, 1))
             return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
     }
@@ -440,22 +413,16 @@ imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference, const
     ip_error err = { IMGPAR_OK, "" };
     ip_progress known;
     imgpar_status st = check_arrays(&a, 1);
-    if (st)
-        return st;
-    if (know_options("verify", &options, &known, &err))
-        return failed(&a, 1, &err);
+    if (st) return st;
+    if (know_options("verify", &options, &known, &err)) return failed(&a, 1, &err);
     size_t n = array_bytes(a);
     char *device = ip_alloc(n), *ref = ip_alloc(n);
     st = device && ref ? IMGPAR_OK : ip_fail_memory(&err, "verifying");
-    if (!st)
-        st = ip_evaluate_into(a->ctx, a, device, options, false, &err);
-    if (!st)
-        st = ip_evaluate_into(a->ctx, a, ref, options, true, &err);
+    if (!st) st = ip_evaluate_into(a->ctx, a, device, options, false, &err);
+    if (!st) st = ip_evaluate_into(a->ctx, a, ref, options, true, &err);
     double most = 0;
-    if (!st)
-        st = compare(a, device, ref, options, &most, &err);
-    if (max_difference)
-        *max_difference = most;
+    if (!st) st = compare(a, device, ref, options, &most, &err);
+    if (max_difference) *max_difference = most;
     ip_free(device);
     ip_free(ref);
     return st ? failed(&a, 1, &err) : succeeded(&a, 1);
@@ -464,16 +431,13 @@ imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference, const
 imgpar_status imgpar_explain(imgpar_array *const *arrays, size_t n, const char *format, char **out)
 {
     ip_error err = { IMGPAR_OK, "" };
-    if (!out)
-        return IMGPAR_E_ARGUMENT;
+    if (!out) return IMGPAR_E_ARGUMENT;
     *out = NULL;
     imgpar_status st = check_arrays(arrays, n);
-    if (st || n == 0)
-        return st;
+    if (st || n == 0) return st;
     if (format && strcmp(format, "graph") == 0) {
         *out = ip_graph_text(arrays, n);
-        if (!*out)
-            ip_fail_memory(&err, "explaining");
+        if (!*out) ip_fail_memory(&err, "explaining");
     } else {
         ip_explain(arrays, n, format, out, &err);
     }

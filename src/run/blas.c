@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Note [Measuring]
- * Products are of one class where the powers of two that hold their m, n, k and count are the same. The first one of a class that
- * somebody computes is computed by either several times, in turn, on its own matrices; CLBlast is the choice where it took less than
- * GAIN of the time. What is measured writes the result's buffer; the choice then writes it once more, so the product that was
- * measured and all after it are computed alike. The times are kept beside the compiled programs, for this device and driver: later
- * processes measure nothing. Other threads that want a product of the class wait for the choice, without polls. Nothing is
- * measured
+ * Products are of one class where the powers of two that hold their m, n, k and count are the same. The first one of a
+ * class that somebody computes is computed by either several times, in turn, on its own matrices; CLBlast is the choice
+ * where it took less than GAIN of the time. What is measured writes the result's buffer; the choice then writes it once
+ * more, so the product that was measured and all after it are computed alike. The times are kept beside the compiled
+ * programs, for this device and driver: later processes measure nothing. Other threads that want a product of the class
+ * wait for the choice, without polls. Nothing is measured
  *
- *     below LEAST_WORK      a launch takes longer than either; it is not worth the time that CLBlast's programs take to compile
- *     on a CPU              on PoCL they take half a minute each, and are then 18 times as slow as OpenBLAS, where ours are near it
+ *     below LEAST_WORK      a launch takes longer than either; it is not worth the time that CLBlast's programs take to
+ *                           compile
+ *     on a CPU              on PoCL they take half a minute each, and are then 18 times as slow as OpenBLAS, where ours
+ *                           are near it
  *     on several devices    the rows of one result come from all of them and should be rounded alike
  *
- * Where CLBlast fails the product is left to our own kernels, and so are those of its class as long as the device is open. With "blas"
- * set to clblast nothing is measured, and its failures are the caller's.
+ * Where CLBlast fails the product is left to our own kernels, and so are those of its class as long as the device is
+ * open. With "blas" set to clblast nothing is measured, and its failures are the caller's.
  */
 #include "run/blas.h"
 
@@ -32,14 +34,16 @@
 static const double LEAST_WORK = 512.0 * 512 * 512, GAIN = 0.9;
 enum { ROUNDS = 4, ENOUGH_MS = 300 };
 
-/* A piece of a product, after which somebody who polls is asked: multiplications (ip_blas.piece_work; tests lower it) and bytes of
- * CLBlast's own, at most. The pieces are the same with and without a poll, so the result is. */
+/* A piece of a product, after which somebody who polls is asked: multiplications (ip_blas.piece_work; tests lower it)
+ * and bytes of CLBlast's own, at most. The pieces are the same with and without a poll, so the result is. */
 static const double PIECE_WORK = 0x1p34;
 static const uint64_t PIECE_BYTES = 256 << 20;
 enum { PIECE_ROWS = 64 }; /* a multiple of these */
 
 /* What a product took; INFINITY: it cannot. */
-typedef struct timing { double own_ms, clblast_ms; } timing;
+typedef struct timing {
+    double own_ms, clblast_ms;
+} timing;
 
 typedef struct ip_blas_class {
     uint64_t key;
@@ -51,7 +55,9 @@ static bool prefers_clblast(const timing *t) { return t->clblast_ms < GAIN * t->
 
 bool ip_blas_find(const char *name, ip_blas_mode *mode)
 {
-    static const char *const names[] = { [IP_BLAS_AUTO] = "auto", [IP_BLAS_OWN] = "own", [IP_BLAS_CLBLAST] = "clblast" };
+    static const char *const names[] = {
+        [IP_BLAS_AUTO] = "auto", [IP_BLAS_OWN] = "own", [IP_BLAS_CLBLAST] = "clblast"
+    };
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (strcmp(name, names[k]) == 0) {
             *mode = (ip_blas_mode)k;
@@ -62,7 +68,6 @@ bool ip_blas_find(const char *name, ip_blas_mode *mode)
 
 /* ---- sizes ------------------------------------------------------------------------------ */
 
-
 static double work_of(const ip_gemm *g)
 {
     return (double)g->whole_m * (double)g->n * (double)g->k * (double)g->count[0] * (double)g->count[1];
@@ -71,7 +76,8 @@ static double work_of(const ip_gemm *g)
 /* CLBlast's kernels count elements in int. */
 static bool fits(const ip_gemm *g)
 {
-    const double most = (double)g->count[0] * (double)g->count[1], m = (double)g->whole_m, n = (double)g->n, k = (double)g->k;
+    const double most = (double)g->count[0] * (double)g->count[1], m = (double)g->whole_m, n = (double)g->n,
+                 k = (double)g->k;
     return most * fmax(fmax(m * k, k * n), m * n) <= INT32_MAX;
 }
 
@@ -94,7 +100,9 @@ static uint64_t class_of(const ip_gemm *g)
 }
 
 /* Rows of a product, or whole products of the inner batch axis, that make a piece. */
-typedef struct piece { int64_t rows, count; } piece;
+typedef struct piece {
+    int64_t rows, count;
+} piece;
 
 static piece piece_of(const ip_device *device, const ip_gemm *g)
 {
@@ -140,7 +148,8 @@ static bool load(const ip_device *device, uint64_t class, timing *out)
     void *kept = NULL;
     size_t n = 0;
     ip_hash128 key = identify(device, class, &identity);
-    bool found = !identity.failed && ip_cachefile_load(key, ip_str_text(&identity), identity.length, &kept, &n) && n == sizeof *out;
+    bool found = !identity.failed && ip_cachefile_load(key, ip_str_text(&identity), identity.length, &kept, &n) &&
+                 n == sizeof *out;
     if (found) memcpy(out, kept, sizeof *out);
     ip_free(kept);
     ip_str_free(&identity);
@@ -191,7 +200,8 @@ static bool known_times(ip_device *device, uint64_t key, timing *out)
     return is_known || (!c && load(device, key, out));
 }
 
-/* Waits for who measures the class. *out: its times; or *mine: nobody has, and the caller does until it calls settle(). */
+/* Waits for who measures the class. *out: its times; or *mine: nobody has, and the caller does until it calls
+ * settle(). */
 static imgpar_status look_up(ip_device *device, uint64_t key, timing *out, bool *mine, ip_error *err)
 {
     ip_blas *blas = &device->blas;
@@ -241,21 +251,31 @@ static imgpar_status open_clblast(ip_device *device, ip_clblast **out, ip_error 
 static imgpar_status ask(const ip_blas_job *job, double done, ip_error *err)
 {
     const ip_poll *poll = job->poll;
-    if (poll->stop && poll->stop(poll->user, 0.1 + 0.8 * done)) return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    if (poll->stop && poll->stop(poll->user, 0.1 + 0.8 * done))
+        return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
     return IMGPAR_OK;
 }
 
 /* The piece that begins with a row of a product of the batch. */
-static ip_clblast_product product_at(const ip_blas_job *job, const piece *size, int64_t outer, int64_t inner, int64_t row)
+static ip_clblast_product product_at(const ip_blas_job *job, const piece *size, int64_t outer, int64_t inner,
+                                     int64_t row)
 {
     const ip_gemm *g = job->gemm;
     return (ip_clblast_product){
-        .dtype = g->dtype, .m = (size_t)ip_min(size->rows, g->m - row), .n = (size_t)g->n, .k = (size_t)g->k,
-        .count = (size_t)ip_min(size->count, g->count[1] - inner), .a = job->a, .b = job->b, .c = job->c,
+        .dtype = g->dtype,
+        .m = (size_t)ip_min(size->rows, g->m - row),
+        .n = (size_t)g->n,
+        .k = (size_t)g->k,
+        .count = (size_t)ip_min(size->count, g->count[1] - inner),
+        .a = job->a,
+        .b = job->b,
+        .c = job->c,
         .a_first = (size_t)(g->a_first + outer * g->a_next[0] + inner * g->a_next[1] + row * g->k),
         .b_first = (size_t)(outer * g->b_next[0] + inner * g->b_next[1]),
         .c_first = (size_t)(((outer * g->count[1] + inner) * g->m + row) * g->n),
-        .a_next = (size_t)g->a_next[1], .b_next = (size_t)g->b_next[1], .c_next = (size_t)(g->m * g->n),
+        .a_next = (size_t)g->a_next[1],
+        .b_next = (size_t)g->b_next[1],
+        .c_next = (size_t)(g->m * g->n),
     };
 }
 
@@ -267,7 +287,8 @@ static imgpar_status run_pieces(const ip_blas_job *job, ip_clblast *clblast, boo
         for (int64_t inner = 0; inner < g->count[1]; inner += size.count)
             for (int64_t row = 0; row < g->m; row += size.rows) {
                 const ip_clblast_product p = product_at(job, &size, outer, inner, row);
-                const double done = (double)(outer * g->count[1] + inner + (int64_t)p.count - 1) + (double)(row + (int64_t)p.m) / (double)g->m;
+                const double done = (double)(outer * g->count[1] + inner + (int64_t)p.count - 1) +
+                                    (double)(row + (int64_t)p.m) / (double)g->m;
                 imgpar_status st = ip_clblast_multiply(clblast, &p, err);
                 if (!st && polls) st = ip_buffer_wait(job->c, err);
                 if (!st && polls) st = ask(job, done / (double)(g->count[0] * g->count[1]), err);
@@ -288,7 +309,8 @@ static imgpar_status run_clblast(const ip_blas_job *job, bool is_measured, ip_er
     const bool polls = job->poll->stop && !is_measured, timed = job->busy_ms && !is_measured;
     ip_clblast *clblast;
     imgpar_status st = open_clblast(job->device, &clblast, err);
-    if (!st && timed) st = ip_clblast_prepare(clblast, job->gemm->dtype, piece_of(job->device, job->gemm).count > 1, err);
+    if (!st && timed)
+        st = ip_clblast_prepare(clblast, job->gemm->dtype, piece_of(job->device, job->gemm).count > 1, err);
     if (!st && timed) st = wait_for_matrices(job, err);
     double start = ip_now_ms();
     if (!st) st = run_pieces(job, clblast, polls, err);
@@ -368,7 +390,8 @@ bool ip_blas_may(ip_blas_mode mode, ip_device *device, const ip_gemm *gemm)
 uint64_t ip_blas_scratch_bytes(const ip_device *device, const ip_gemm *gemm)
 {
     const piece size = piece_of(device, gemm);
-    return ip_clblast_scratch_bytes(gemm->dtype, (uint64_t)size.rows, (uint64_t)gemm->n, (uint64_t)gemm->k, (uint64_t)size.count);
+    return ip_clblast_scratch_bytes(gemm->dtype, (uint64_t)size.rows, (uint64_t)gemm->n, (uint64_t)gemm->k,
+                                    (uint64_t)size.count);
 }
 
 void ip_blas_explain(ip_blas_mode mode, ip_device *device, const ip_gemm *gemm, char *text, size_t n)
@@ -381,6 +404,6 @@ void ip_blas_explain(ip_blas_mode mode, ip_device *device, const ip_gemm *gemm, 
     else if (isinf(t.clblast_ms))
         snprintf(text, n, "not computed by CLBlast, which failed");
     else
-        snprintf(text, n, "%scomputed by CLBlast, which took %.3g ms where our own kernels took %.3g", prefers_clblast(&t) ? "" : "not ",
-                 t.clblast_ms, t.own_ms);
+        snprintf(text, n, "%scomputed by CLBlast, which took %.3g ms where our own kernels took %.3g",
+                 prefers_clblast(&t) ? "" : "not ", t.clblast_ms, t.own_ms);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products of matrices by our own kernels or by CLBlast, whichever is faster on the device at hand. blas.c, Note [Measuring], tells
- * when that is measured and what is kept.
+ * Products of matrices by our own kernels or by CLBlast, whichever is faster on the device at hand. blas.c, Note
+ * [Measuring], tells when that is measured and what is kept.
  *
  *     job.own = own_kernels;
  *     st = ip_blas_may(mode, device, &gemm) ? ip_blas_run(&job, err) : own_kernels(user, false, err);
@@ -36,7 +36,7 @@ typedef struct ip_blas_job {
     /* Launches our own kernels; is_measured: all at once, without polls and reports. */
     imgpar_status (*own)(void *user, bool is_measured, ip_error *err);
     void *user;
-    double *busy_ms;  /* the time on the device is added where it is asked for (else NULL) */
+    double *busy_ms; /* the time on the device is added where it is asked for (else NULL) */
 } ip_blas_job;
 
 /* Computes it; for gemms that ip_blas_may(). */

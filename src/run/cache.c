@@ -49,8 +49,7 @@ static imgpar_status fail_build(const ip_device *device, cl_program program, cl_
 {
     size_t n = 0;
     char *log = NULL;
-    if (!IP_CL(clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &n)))
-        log = ip_zalloc(n + 1);
+    if (!IP_CL(clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &n))) log = ip_zalloc(n + 1);
     if (log && IP_CL(clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, n, log, NULL))) *log = '\0';
     if (log && strlen(log) > MAX_LOG) strcpy(log + MAX_LOG - 4, " ...");
     for (size_t end = log ? strlen(log) : 0; end > 0 && strchr(" \n\r\t", log[end - 1]); end--)
@@ -78,8 +77,8 @@ static imgpar_status build_source(ip_device *device, const char *source, const c
         *out = program;
         return IMGPAR_OK;
     }
-    imgpar_status st = is_compile_error(code) ? fail_build(device, program, code, err)
-                                              : ip_cl_fail(err, code, "clBuildProgram", NULL);
+    imgpar_status st =
+        is_compile_error(code) ? fail_build(device, program, code, err) : ip_cl_fail(err, code, "clBuildProgram", NULL);
     clReleaseProgram(program);
     return st;
 }
@@ -92,8 +91,8 @@ static cl_program build_stored(ip_device *device, const ip_program *p, const cha
     cl_int code;
     if (!ip_cachefile_load(p->key, p->identity, p->identity_bytes, &binary, &n)) return NULL;
     const unsigned char *bytes = binary;
-    cl_program program = ip_cl_may(&code)
-        ? clCreateProgramWithBinary(device->context, 1, &device->id, &n, &bytes, NULL, &code) : NULL;
+    cl_program program =
+        ip_cl_may(&code) ? clCreateProgramWithBinary(device->context, 1, &device->id, &n, &bytes, NULL, &code) : NULL;
     if (!code) code = IP_CL(clBuildProgram(program, 1, &device->id, options, NULL, NULL));
     ip_free(binary);
     if (!code) return program;
@@ -188,7 +187,8 @@ static void list_first(ip_cache *cache, ip_program *p)
 static void unlist(ip_cache *cache, ip_program *p)
 {
     ip_program **link = &cache->programs;
-    while (*link != p) link = &(*link)->next;
+    while (*link != p)
+        link = &(*link)->next;
     *link = p->next;
     p->is_listed = false;
     cache->n--;
@@ -227,7 +227,8 @@ static void unref(ip_program *p)
 /* Waits until somebody else's build of p is over. The cache is locked. */
 static imgpar_status wait_for(ip_cache *cache, ip_program *p, ip_error *err)
 {
-    while (p->state == IP_BUILD_RUNNING) pthread_cond_wait(&cache->built, &cache->lock);
+    while (p->state == IP_BUILD_RUNNING)
+        pthread_cond_wait(&cache->built, &cache->lock);
     if (p->state == IP_BUILD_DONE) return IMGPAR_OK;
     imgpar_status st = ip_fail(err, p->error.status, "%s", p->error.message);
     unref(p);
@@ -253,8 +254,8 @@ static imgpar_status build_listed(ip_cache *cache, ip_program *p, const char *so
     return st;
 }
 
-imgpar_status ip_program_get(ip_device *device, const char *source, const char *options, ip_program **out,
-                             bool *built, ip_error *err)
+imgpar_status ip_program_get(ip_device *device, const char *source, const char *options, ip_program **out, bool *built,
+                             ip_error *err)
 {
     ip_cache *cache = &device->cache;
     bool compiled = false;

@@ -162,14 +162,16 @@ void ip_cachefile_store(ip_hash128 key, const char *identity, size_t identity_by
     file_name(name, key);
     snprintf(temporary, sizeof temporary, ".tmp-%016llx", (unsigned long long)unique);
 
-    head h = { .identity_bytes = identity_bytes, .binary_bytes = n,
+    head h = { .identity_bytes = identity_bytes,
+               .binary_bytes = n,
                .checksum = checksum_of(identity, identity_bytes, binary, n) };
     memcpy(h.magic, magic, sizeof magic);
-    int fd = ip_fault(IP_FAULT_FILE) ? -1
-           : openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = ip_fault(IP_FAULT_FILE)
+                 ? -1
+                 : openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0) {
-        bool written = write_all(fd, &h, sizeof h) && write_all(fd, identity, identity_bytes) &&
-                       write_all(fd, binary, n);
+        bool written =
+            write_all(fd, &h, sizeof h) && write_all(fd, identity, identity_bytes) && write_all(fd, binary, n);
         written = close(fd) == 0 && written && !ip_fault(IP_FAULT_FILE);
         if (!written || renameat(folder, temporary, folder, name) != 0) unlinkat(folder, temporary, 0);
     }

@@ -6,7 +6,9 @@
 #include <string.h>
 
 /* As shaders/helpers.cl writes them. */
-typedef struct told { int32_t failed, place, z, y, index[2], bits[2]; } told;
+typedef struct told {
+    int32_t failed, place, z, y, index[2], bits[2];
+} told;
 
 imgpar_status ip_check_begin(ip_device *device, ip_buffer **out, ip_error *err)
 {
@@ -15,7 +17,10 @@ imgpar_status ip_check_begin(ip_device *device, ip_buffer **out, ip_error *err)
     return st ? st : ip_buffer_write(*out, 0, &none, sizeof none, err);
 }
 
-static int64_t wide(const int32_t halves[2]) { return (int64_t)((uint32_t)halves[0] | (uint64_t)(uint32_t)halves[1] << 32); }
+static int64_t wide(const int32_t halves[2])
+{
+    return (int64_t)((uint32_t)halves[0] | (uint64_t)(uint32_t)halves[1] << 32);
+}
 
 static double real_of(const told *t, imgpar_dtype dtype)
 {
@@ -31,18 +36,18 @@ imgpar_status ip_check_end(ip_buffer *checks, const ip_kernel *kernel, ip_error 
 {
     told t;
     imgpar_status st = ip_buffer_read(checks, 0, &t, sizeof t, err);
-    if (st || !t.failed || t.place < 0 || t.place >= kernel->n_checks)
-        return st;
+    if (st || !t.failed || t.place < 0 || t.place >= kernel->n_checks) return st;
     const ip_check *check = &kernel->checks[t.place];
     const ip_stage *s = check->stage;
     const char *op = s->node && s->node->op ? s->node->op->info.name : "a stage";
     const char *note = s->note ? s->note : "";
     long long index = wide(t.index), channels = s->dims[3] > 0 ? s->dims[3] : 1;
     if (check->kind == IP_CHECK_FINITE)
-        return ip_fail(err, IMGPAR_E_CHECK, "%s: %s%s%s: the element at z=%d, y=%d, x=%lld, c=%lld is %g, which is not finite",
-                       kernel->name, op, *note ? ", " : "", note, (int)t.z, (int)t.y, index / channels, index % channels,
+        return ip_fail(err, IMGPAR_E_CHECK,
+                       "%s: %s%s%s: the element at z=%d, y=%d, x=%lld, c=%lld is %g, which is not finite", kernel->name,
+                       op, *note ? ", " : "", note, (int)t.z, (int)t.y, index / channels, index % channels,
                        real_of(&t, s->dtype));
-    return ip_fail(err, IMGPAR_E_CHECK, "%s: %s%s%s: element %lld is %s at z=%d, y=%d, outside of its memory", kernel->name, op,
-                   *note ? ", " : "", note, (long long)wide(t.bits), check->kind == IP_CHECK_READ ? "read" : "written",
-                   (int)t.z, (int)t.y);
+    return ip_fail(err, IMGPAR_E_CHECK, "%s: %s%s%s: element %lld is %s at z=%d, y=%d, outside of its memory",
+                   kernel->name, op, *note ? ", " : "", note, (long long)wide(t.bits),
+                   check->kind == IP_CHECK_READ ? "read" : "written", (int)t.z, (int)t.y);
 }

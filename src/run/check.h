@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checked mode (compile/emit_check.c): the memory that a kernel tells its first failure in, and the message made of it. */
+/* Checked mode (compile/emit_check.c): the memory that a kernel tells its first failure in, and the message made of
+ * it. */
 #ifndef IP_RUN_CHECK_H
 #define IP_RUN_CHECK_H
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Note [Queue of CLBlast]
- * CLBlast takes a queue and gives the event of the last kernel that it enqueues; it takes no events to wait for, and its kernels
- * follow each other by the queue's order. So it has an in-order queue of its own, where a barrier in front waits for what
- * order.c knows of the buffers. Barrier, kernels and the note of the event are one step under the order lock; that nothing is compiled
- * there, which takes PoCL half a minute, a product of one element comes first, without the lock.
+ * CLBlast takes a queue and gives the event of the last kernel that it enqueues; it takes no events to wait for, and
+ * its kernels follow each other by the queue's order. So it has an in-order queue of its own, where a barrier in front
+ * waits for what order.c knows of the buffers. Barrier, kernels and the note of the event are one step under the order
+ * lock; that nothing is compiled there, which takes PoCL half a minute, a product of one element comes first, without
+ * the lock.
  */
 #include "run/clblast.h"
 
@@ -35,7 +36,10 @@ typedef struct functions {
     typeof(CLBlastClearCache) *clear_cache;
 } functions;
 
-static const struct symbol { const char *name; size_t offset; } symbols[] = {
+static const struct symbol {
+    const char *name;
+    size_t offset;
+} symbols[] = {
     { "CLBlastSgemmWithTempBuffer", offsetof(functions, sgemm) },
     { "CLBlastDgemmWithTempBuffer", offsetof(functions, dgemm) },
     { "CLBlastSGemmTempBufferSize", offsetof(functions, sgemm_scratch) },
@@ -103,8 +107,8 @@ imgpar_status ip_clblast_open(ip_device *device, ip_clblast **out, ip_error *err
     return st;
 }
 
-/* CLBlast keeps programs, and so their context, by the context's address: they go before the context does. It forgets those of other
- * devices with them, and compiles them anew. */
+/* CLBlast keeps programs, and so their context, by the context's address: they go before the context does. It forgets
+ * those of other devices with them, and compiles them anew. */
 void ip_clblast_close(ip_clblast *c)
 {
     if (!c) return;
@@ -131,11 +135,13 @@ static imgpar_status get_scratch(ip_clblast *c, const ip_clblast_product *p, ip_
     size_t bytes = 0;
     if (p->count > 1) { /* it cannot be given any; the budget has to do without */
         uint64_t most = ip_clblast_scratch_bytes(p->dtype, p->m, p->n, p->k, p->count);
-        return most <= ip_device_budget_left(c->device) ? IMGPAR_OK
-            : ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "no room for the %llu bytes that CLBlast may take", (unsigned long long)most);
+        return most <= ip_device_budget_left(c->device)
+                   ? IMGPAR_OK
+                   : ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "no room for the %llu bytes that CLBlast may take",
+                             (unsigned long long)most);
     }
-    CLBlastStatusCode code = ask(ROW_MAJOR, STRAIGHT, STRAIGHT, p->m, p->n, p->k, p->a_first, p->k, p->b_first, p->n, p->c_first, p->n,
-                                 &c->queue, &bytes);
+    CLBlastStatusCode code = ask(ROW_MAJOR, STRAIGHT, STRAIGHT, p->m, p->n, p->k, p->a_first, p->k, p->b_first, p->n,
+                                 p->c_first, p->n, &c->queue, &bytes);
     if (code) return fail(err, code, "CLBlast's size of scratch memory");
     return bytes ? ip_buffer_new(c->device, bytes, out, err) : IMGPAR_OK;
 }
@@ -144,36 +150,42 @@ static CLBlastStatusCode call_single(ip_clblast *c, const ip_clblast_product *p,
 {
     cl_mem ma = p->a->mem, mb = p->b->mem, mc = p->c->mem;
     if (p->dtype == IMGPAR_F64)
-        return c->call.dgemm(ROW_MAJOR, STRAIGHT, STRAIGHT, p->m, p->n, p->k, 1, ma, p->a_first, p->k, mb, p->b_first, p->n, 0,
-                             mc, p->c_first, p->n, &c->queue, event, scratch);
-    return c->call.sgemm(ROW_MAJOR, STRAIGHT, STRAIGHT, p->m, p->n, p->k, 1, ma, p->a_first, p->k, mb, p->b_first, p->n, 0,
-                         mc, p->c_first, p->n, &c->queue, event, scratch);
+        return c->call.dgemm(ROW_MAJOR, STRAIGHT, STRAIGHT, p->m, p->n, p->k, 1, ma, p->a_first, p->k, mb, p->b_first,
+                             p->n, 0, mc, p->c_first, p->n, &c->queue, event, scratch);
+    return c->call.sgemm(ROW_MAJOR, STRAIGHT, STRAIGHT, p->m, p->n, p->k, 1, ma, p->a_first, p->k, mb, p->b_first, p->n,
+                         0, mc, p->c_first, p->n, &c->queue, event, scratch);
 }
 
 static CLBlastStatusCode call_batch(ip_clblast *c, const ip_clblast_product *p, cl_event *event)
 {
     cl_mem ma = p->a->mem, mb = p->b->mem, mc = p->c->mem;
     if (p->dtype == IMGPAR_F64)
-        return c->call.dgemm_batch(ROW_MAJOR, STRAIGHT, STRAIGHT, p->m, p->n, p->k, 1, ma, p->a_first, p->k, p->a_next, mb, p->b_first,
-                                   p->n, p->b_next, 0, mc, p->c_first, p->n, p->c_next, p->count, &c->queue, event);
-    return c->call.sgemm_batch(ROW_MAJOR, STRAIGHT, STRAIGHT, p->m, p->n, p->k, 1, ma, p->a_first, p->k, p->a_next, mb, p->b_first,
-                               p->n, p->b_next, 0, mc, p->c_first, p->n, p->c_next, p->count, &c->queue, event);
+        return c->call.dgemm_batch(ROW_MAJOR, STRAIGHT, STRAIGHT, p->m, p->n, p->k, 1, ma, p->a_first, p->k, p->a_next,
+                                   mb, p->b_first, p->n, p->b_next, 0, mc, p->c_first, p->n, p->c_next, p->count,
+                                   &c->queue, event);
+    return c->call.sgemm_batch(ROW_MAJOR, STRAIGHT, STRAIGHT, p->m, p->n, p->k, 1, ma, p->a_first, p->k, p->a_next, mb,
+                               p->b_first, p->n, p->b_next, 0, mc, p->c_first, p->n, p->c_next, p->count, &c->queue,
+                               event);
 }
 
 /* Behind what the buffers wait for. */
-static imgpar_status submit(ip_clblast *c, const ip_clblast_product *p, ip_buffer *scratch, const ip_waits *waits, cl_event *event,
-                            ip_error *err)
+static imgpar_status submit(ip_clblast *c, const ip_clblast_product *p, ip_buffer *scratch, const ip_waits *waits,
+                            cl_event *event, ip_error *err)
 {
-    cl_int waited = waits->n > 0 ? IP_CL(clEnqueueBarrierWithWaitList(c->queue, waits->n, waits->events, NULL)) : CL_SUCCESS;
+    cl_int waited =
+        waits->n > 0 ? IP_CL(clEnqueueBarrierWithWaitList(c->queue, waits->n, waits->events, NULL)) : CL_SUCCESS;
     if (waited) return ip_cl_fail(err, waited, "clEnqueueBarrierWithWaitList", "CLBlast");
     CLBlastStatusCode code = ip_fault(IP_FAULT_CL) ? (CLBlastStatusCode)IP_CL_INJECTED
-        : p->count > 1 ? call_batch(c, p, event) : call_single(c, p, scratch ? scratch->mem : NULL, event);
+                             : p->count > 1        ? call_batch(c, p, event)
+                                                   : call_single(c, p, scratch ? scratch->mem : NULL, event);
     return code ? fail(err, code, p->dtype == IMGPAR_F64 ? "CLBlast's dgemm" : "CLBlast's sgemm") : IMGPAR_OK;
 }
 
 /* What the product reads, and, from FIRST_WRITTEN on, writes. */
 enum { N_BUFFERS = 4, FIRST_WRITTEN = 2 };
-typedef struct uses { ip_buffer *buffers[N_BUFFERS]; } uses;
+typedef struct uses {
+    ip_buffer *buffers[N_BUFFERS];
+} uses;
 
 static uses uses_of(const ip_clblast_product *p, ip_buffer *scratch) { return (uses){ { p->a, p->b, p->c, scratch } }; }
 
@@ -194,7 +206,8 @@ static void note(const uses *u, cl_event event)
 }
 
 /* is_shared: others use the buffers too, so that waiting and noting must be one step. */
-static imgpar_status enqueue(ip_clblast *c, const ip_clblast_product *p, ip_buffer *scratch, bool is_shared, ip_error *err)
+static imgpar_status enqueue(ip_clblast *c, const ip_clblast_product *p, ip_buffer *scratch, bool is_shared,
+                             ip_error *err)
 {
     const uses u = uses_of(p, scratch);
     ip_waits waits = { NULL, 0, 0 };
@@ -224,8 +237,17 @@ static imgpar_status multiply_ones(ip_clblast *c, imgpar_dtype dtype, bool is_ba
     imgpar_status st = IMGPAR_OK;
     for (int k = 0; !st && k < 3; k++)
         st = ip_buffer_new(c->device, 2 * ip_dtype(dtype)->size_bytes, &buffers[k], err);
-    const ip_clblast_product p = { .dtype = dtype, .m = 1, .n = 1, .k = 1, .count = is_batch ? 2 : 1, .a = buffers[0], .b = buffers[1],
-                                   .c = buffers[2], .a_next = 1, .b_next = 1, .c_next = 1 };
+    const ip_clblast_product p = { .dtype = dtype,
+                                   .m = 1,
+                                   .n = 1,
+                                   .k = 1,
+                                   .count = is_batch ? 2 : 1,
+                                   .a = buffers[0],
+                                   .b = buffers[1],
+                                   .c = buffers[2],
+                                   .a_next = 1,
+                                   .b_next = 1,
+                                   .c_next = 1 };
     if (!st) st = enqueue(c, &p, NULL, false, err);
     if (!st) st = ip_buffer_wait(p.c, err);
     for (int k = 0; k < 3; k++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CLBlast, where configure found it: products of matrices on a device's buffers. What is chosen between it and our own kernels
- * stands in blas.h; this is the library and nothing else.
+ * CLBlast, where configure found it: products of matrices on a device's buffers. What is chosen between it and our own
+ * kernels stands in blas.h; this is the library and nothing else.
  *
- * The library is loaded when it is first asked for: linked, it would cost each process that has libimgpar 2.5 ms and the memory
- * of 4.5 MB of tables and C++, for products that few of them make.
+ * The library is loaded when it is first asked for: linked, it would cost each process that has libimgpar 2.5 ms and
+ * the memory of 4.5 MB of tables and C++, for products that few of them make.
  */
 #ifndef IP_RUN_CLBLAST_H
 #define IP_RUN_CLBLAST_H
@@ -14,10 +14,11 @@
 /* CLBlast at work on one device. May be used from several threads. */
 typedef struct ip_clblast ip_clblast;
 
-/* count products of an m x k with a k x n matrix, row-major, tightly packed: c[i] = a[i] b[i]. Places are in elements. */
+/* count products of an m x k with a k x n matrix, row-major, tightly packed: c[i] = a[i] b[i]. Places are in
+ * elements. */
 typedef struct ip_clblast_product {
-    imgpar_dtype dtype;            /* f32 or f64 */
-    size_t m, n, k, count;         /* none is 0 */
+    imgpar_dtype dtype;    /* f32 or f64 */
+    size_t m, n, k, count; /* none is 0 */
     ip_buffer *a, *b, *c;
     size_t a_first, b_first, c_first;
     size_t a_next, b_next, c_next; /* from a matrix to the next; 0 repeats it, for a and b */

@@ -2,7 +2,10 @@
 /* The names of OpenCL's error codes and what each means to our callers. */
 #include "run/clcheck.h"
 
-#define ROW(code, status) { code, #code, status }
+#define ROW(code, status)   \
+    {                       \
+        code, #code, status \
+    }
 
 static const struct {
     cl_int code;

@@ -19,13 +19,20 @@ static _Thread_local char new_error[1024];
 
 void imgpar_context_new_error(char *buf, size_t n)
 {
-    if (n > 0)
-        snprintf(buf, n, "%s", new_error);
+    if (n > 0) snprintf(buf, n, "%s", new_error);
 }
 
 static const imgpar_device ref_device = {
-    .kind = "ref", .selector = "ref", .name = "reference interpreter", .platform = "imgpar", .version = "", .driver = "",
-    .compute_units = 1, .has_f64 = 1, .has_f16 = 1, .has_unified_memory = 1,
+    .kind = "ref",
+    .selector = "ref",
+    .name = "reference interpreter",
+    .platform = "imgpar",
+    .version = "",
+    .driver = "",
+    .compute_units = 1,
+    .has_f64 = 1,
+    .has_f16 = 1,
+    .has_unified_memory = 1,
 };
 
 /* What plans are explained for where there is no device. */
@@ -36,22 +43,21 @@ static bool parse_size(const char *text, uint64_t *bytes)
 {
     char *end;
     double v = ip_parse_number(text, &end);
-    if (end == text || !(v >= 0))
-        return false;
+    if (end == text || !(v >= 0)) return false;
     static const char suffixes[] = "KMG";
     const char *suffix = *end ? strchr(suffixes, *end >= 'a' ? *end - 32 : *end) : NULL;
-    if (*end && (!suffix || end[1]))
-        return false;
+    if (*end && (!suffix || end[1])) return false;
     for (const char *s = suffixes; suffix && s <= suffix; s++)
         v *= 1024;
-    if (v > 9e18)
-        return false;
+    if (v > 9e18) return false;
     *bytes = (uint64_t)v;
     return true;
 }
 
 /* What imgpar_context_set() takes. */
-static const struct setting { const char *name, *variable, *expected; } settings[] = {
+static const struct setting {
+    const char *name, *variable, *expected;
+} settings[] = {
     { "schedule", "IMGPAR_SCHEDULE", "one of auto|rows|tiles|texture|pixels|ref is expected" },
     { "fuse", "IMGPAR_FUSE", "0 or 1 is expected" },
     { "check", "IMGPAR_CHECK", "0 or 1 is expected" },
@@ -70,8 +76,7 @@ enum { N_SETTINGS = sizeof settings / sizeof *settings };
 static const struct setting *find_setting(const char *name)
 {
     for (int k = 0; name && k < N_SETTINGS; k++)
-        if (strcmp(settings[k].name, name) == 0)
-            return &settings[k];
+        if (strcmp(settings[k].name, name) == 0) return &settings[k];
     return NULL;
 }
 
@@ -83,11 +88,9 @@ const char *imgpar_setting_expected(const char *name)
 
 imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value)
 {
-    if (!ctx || !name || !value)
-        return IMGPAR_E_ARGUMENT;
+    if (!ctx || !name || !value) return IMGPAR_E_ARGUMENT;
     imgpar_status st = ip_context_check(ctx, NULL);
-    if (st)
-        return st;
+    if (st) return st;
     uint64_t n;
     ip_schedule schedule;
     ip_blas_mode blas;
@@ -105,8 +108,7 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
         for (size_t k = 0; k < ctx->devices.n; k++)
             ip_device_limit(ctx->devices.list[k], n);
     } else if (strcmp(name, "placement") == 0) {
-        if (!ip_devices_place(&ctx->devices, value))
-            st = IMGPAR_E_ARGUMENT;
+        if (!ip_devices_place(&ctx->devices, value)) st = IMGPAR_E_ARGUMENT;
     } else if (strcmp(name, "blas") == 0 && ip_blas_find(value, &blas)) {
         if (blas == IP_BLAS_CLBLAST && !ip_clblast_is_there())
             st = IMGPAR_E_UNSUPPORTED;
@@ -122,21 +124,16 @@ static imgpar_status setting_from_environment(imgpar_context *ctx, const struct 
 {
     const char *value = s->variable ? getenv(s->variable) : NULL;
     imgpar_status st = value && *value ? imgpar_context_set(ctx, s->name, value) : IMGPAR_OK;
-    if (!st)
-        return IMGPAR_OK;
-    if (st == IMGPAR_E_UNSUPPORTED)
-        return ip_fail(err, st, "%s=%s: that is not there", s->variable, value);
+    if (!st) return IMGPAR_OK;
+    if (st == IMGPAR_E_UNSUPPORTED) return ip_fail(err, st, "%s=%s: that is not there", s->variable, value);
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s=%s: %s", s->variable, value, s->expected);
 }
 
 imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx)
 {
-    if (!ctx)
-        return IMGPAR_E_ARGUMENT;
-    if (!ctx->device)
-        return IMGPAR_E_NO_DEVICE;
-    if (ip_context_check(ctx, NULL))
-        return IMGPAR_E_DEVICE_LOST;
+    if (!ctx) return IMGPAR_E_ARGUMENT;
+    if (!ctx->device) return IMGPAR_E_NO_DEVICE;
+    if (ip_context_check(ctx, NULL)) return IMGPAR_E_DEVICE_LOST;
     pthread_mutex_lock(&ctx->lock);
     ip_tuning tuning = ctx->tuning;
     pthread_mutex_unlock(&ctx->lock);
@@ -151,12 +148,10 @@ static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *er
     for (int k = 0; k < N_SETTINGS; k++) {
         bool is_later = strcmp(settings[k].name, "placement") == 0;
         imgpar_status st = is_later ? IMGPAR_OK : setting_from_environment(ctx, &settings[k], err);
-        if (st)
-            return st;
+        if (st) return st;
     }
     const char *dump = getenv("IMGPAR_DUMP");
-    if (dump && *dump && !(ctx->dump = ip_strdup(dump)))
-        return ip_fail_memory(err, "opening a context");
+    if (dump && *dump && !(ctx->dump = ip_strdup(dump))) return ip_fail_memory(err, "opening a context");
     return IMGPAR_OK;
 }
 
@@ -177,23 +172,19 @@ static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_e
     if (!selector || !*selector) {
         variable = "IMGPAR_DEVICE: ";
         selector = getenv("IMGPAR_DEVICE");
-        if (selector && !*selector)
-            selector = NULL;
+        if (selector && !*selector) selector = NULL;
     }
-    if (selector && strcmp(selector, "ref") == 0)
-        return IMGPAR_OK;
+    if (selector && strcmp(selector, "ref") == 0) return IMGPAR_OK;
     if (ip_drivers_are_of_the_parent()) {
-        static const char forked[] = "this process was forked from one that had loaded an OpenCL driver, which cannot be used here";
-        if (selector)
-            return ip_fail(err, IMGPAR_E_NO_DEVICE, "%s%s: %s", variable, selector, forked);
+        static const char forked[] =
+            "this process was forked from one that had loaded an OpenCL driver, which cannot be used here";
+        if (selector) return ip_fail(err, IMGPAR_E_NO_DEVICE, "%s%s: %s", variable, selector, forked);
         return take_notice(ctx, forked);
     }
     imgpar_status st = ip_devices_open(&ctx->devices, selector, ctx->mem_limit, &why);
-    if (st)
-        ip_fail(err, st, "%s%s", selector ? variable : "", why.message);
+    if (st) ip_fail(err, st, "%s%s", selector ? variable : "", why.message);
     ctx->device = ctx->devices.list[0];
-    if (st != IMGPAR_E_NO_DEVICE || selector)
-        return st;
+    if (st != IMGPAR_E_NO_DEVICE || selector) return st;
     *err = (ip_error){ IMGPAR_OK, "" };
     char *complaint = ip_drivers_complaint();
     st = take_notice(ctx, complaint ? complaint : "no OpenCL device");
@@ -203,10 +194,8 @@ static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_e
 
 static bool init_locks(imgpar_context *ctx)
 {
-    if (pthread_mutex_init(&ctx->lock, NULL) != 0)
-        return false;
-    if (ip_decoded_init(&ctx->decoded))
-        return true;
+    if (pthread_mutex_init(&ctx->lock, NULL) != 0) return false;
+    if (ip_decoded_init(&ctx->decoded)) return true;
     pthread_mutex_destroy(&ctx->lock);
     return false;
 }
@@ -214,8 +203,7 @@ static bool init_locks(imgpar_context *ctx)
 imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
 {
     ip_error err = { IMGPAR_OK, "" };
-    if (!out)
-        return IMGPAR_E_ARGUMENT;
+    if (!out) return IMGPAR_E_ARGUMENT;
     *out = NULL;
     new_error[0] = '\0';
     imgpar_context *ctx = ip_zalloc(sizeof *ctx);
@@ -227,8 +215,7 @@ imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
         ctx->fuse = true;
         ctx->max_pixels = 268435456;
         st = settings_from_environment(ctx, &err);
-        if (!st)
-            st = open_device(ctx, selector, &err);
+        if (!st) st = open_device(ctx, selector, &err);
         ctx->tuning = ip_tuning_load(!st && ctx->device ? ip_device_facts_of(ctx->device) : NULL);
         if (!st) /* how many devices there are is known now */
             st = setting_from_environment(ctx, find_setting("placement"), &err);
@@ -239,22 +226,19 @@ imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
     } else {
         ip_free(ctx);
     }
-    if (st)
-        snprintf(new_error, sizeof new_error, "%s", err.message);
+    if (st) snprintf(new_error, sizeof new_error, "%s", err.message);
     return st;
 }
 
 imgpar_context *imgpar_context_retain(imgpar_context *ctx)
 {
-    if (ctx)
-        atomic_fetch_add(&ctx->refs, 1);
+    if (ctx) atomic_fetch_add(&ctx->refs, 1);
     return ctx;
 }
 
 void imgpar_context_release(imgpar_context *ctx)
 {
-    if (!ctx || ip_context_check(ctx, NULL) || atomic_fetch_sub(&ctx->refs, 1) != 1)
-        return;
+    if (!ctx || ip_context_check(ctx, NULL) || atomic_fetch_sub(&ctx->refs, 1) != 1) return;
     ip_decoded_clear(&ctx->decoded);
     ip_devices_close(&ctx->devices);
     ip_free(ctx->notice);
@@ -265,16 +249,16 @@ void imgpar_context_release(imgpar_context *ctx)
 
 /*
  * Note [Forked processes]
- * A driver's threads are not there after fork(), and locks that other threads held are never given back: whoever waits for
- * either waits for ever. So a context remembers its process. In a child every entry that computes, reads or changes something fails
- * at once, and releases leave alone what belongs to the parent. A context that the child opens itself has the reference interpreter where
- * the parent had loaded a driver (run/drivers.c knows).
+ * A driver's threads are not there after fork(), and locks that other threads held are never given back: whoever waits
+ * for either waits for ever. So a context remembers its process. In a child every entry that computes, reads or changes
+ * something fails at once, and releases leave alone what belongs to the parent. A context that the child opens itself
+ * has the reference interpreter where the parent had loaded a driver (run/drivers.c knows).
  */
 imgpar_status ip_context_check(const imgpar_context *ctx, ip_error *err)
 {
-    if (ctx->process == getpid())
-        return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_DEVICE_LOST, "the context was opened before fork(); a child process opens one of its own");
+    if (ctx->process == getpid()) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_DEVICE_LOST,
+                   "the context was opened before fork(); a child process opens one of its own");
 }
 
 const char *imgpar_context_notice(const imgpar_context *ctx) { return ctx ? ctx->notice : NULL; }
@@ -283,18 +267,15 @@ const imgpar_device *imgpar_context_device(const imgpar_context *ctx) { return i
 
 const imgpar_device *imgpar_context_device_at(const imgpar_context *ctx, size_t k)
 {
-    if (!ctx)
-        return NULL;
-    if (ctx->devices.n == 0)
-        return k == 0 ? &ctx->info : NULL;
+    if (!ctx) return NULL;
+    if (ctx->devices.n == 0) return k == 0 ? &ctx->info : NULL;
     return k < ctx->devices.n ? &ip_device_facts_of(ctx->devices.list[k])->info : NULL;
 }
 
 imgpar_status imgpar_device_list(imgpar_device ***out, size_t *n)
 {
     imgpar_status st = ip_device_enumerate(out, n, NULL);
-    if (!st)
-        *(*out)[(*n)++] = ref_device;
+    if (!st) *(*out)[(*n)++] = ref_device;
     return st;
 }
 
@@ -347,8 +328,7 @@ imgpar_status imgpar_context_device_counters(const imgpar_context *ctx, size_t k
 {
     imgpar_counters c = { .struct_size = sizeof c };
     imgpar_status st = ctx ? ip_context_check(ctx, NULL) : IMGPAR_E_ARGUMENT;
-    if (!st && k < ctx->devices.n)
-        add_counters(ctx->devices.list[k], &c);
+    if (!st && k < ctx->devices.n) add_counters(ctx->devices.list[k], &c);
     return give_counters(&c, out, st);
 }
 
@@ -369,9 +349,9 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
         options.pragmas = facts->wants_loop_hints;
         options.streams = facts->wants_loop_hints && facts->is_pocl;
         options.own_functions = facts->is_pocl && facts->kind == IP_DEVICE_CPU && facts->info.has_f64;
-        options.target = (ip_target){ facts->group_width, facts->group_height, facts->most_items, facts->info.local_bytes,
-                                      facts->constant_bytes, (int64_t)facts->image_width, (int64_t)facts->image_height,
-                                      facts->texel_channels, facts->half_channels };
+        options.target = (ip_target){ facts->group_width,           facts->group_height,   facts->most_items,
+                                      facts->info.local_bytes,      facts->constant_bytes, (int64_t)facts->image_width,
+                                      (int64_t)facts->image_height, facts->texel_channels, facts->half_channels };
     }
     options.pragmas &= !options.checks; /* what checks does not vectorise */
     options.streams &= !options.checks; /* elements are checked where they are stored */

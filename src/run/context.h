@@ -14,25 +14,30 @@
 
 /* Objects of the device layer (cl/) that are alive. */
 typedef enum ip_live_kind {
-    IP_LIVE_QUEUES, IP_LIVE_EVENTS, IP_LIVE_BUFFERS, IP_LIVE_MODULES, IP_LIVE_KERNELS, IP_N_LIVE
+    IP_LIVE_QUEUES,
+    IP_LIVE_EVENTS,
+    IP_LIVE_BUFFERS,
+    IP_LIVE_MODULES,
+    IP_LIVE_KERNELS,
+    IP_N_LIVE
 } ip_live_kind;
 
 struct imgpar_context {
     atomic_int refs;
-    pid_t process;             /* that opened it; see Note [Forked processes] */
+    pid_t process; /* that opened it; see Note [Forked processes] */
     ip_devices devices;
-    ip_device *device;         /* the first of them; NULL: ref */
-    imgpar_device info;        /* of ref; else the device's facts have it */
-    char *notice;              /* NULL: nothing to say */
-    char *dump;                /* IMGPAR_DUMP; NULL */
-    pthread_mutex_t lock;      /* guards the settings */
+    ip_device *device;    /* the first of them; NULL: ref */
+    imgpar_device info;   /* of ref; else the device's facts have it */
+    char *notice;         /* NULL: nothing to say */
+    char *dump;           /* IMGPAR_DUMP; NULL */
+    pthread_mutex_t lock; /* guards the settings */
     bool fuse;
     ip_tuning tuning;
-    bool checks;               /* kernels are compiled with checks */
+    bool checks; /* kernels are compiled with checks */
     ip_blas_mode blas;
     uint64_t max_pixels;
-    uint64_t mem_limit;        /* 0: the device's own */
-    ip_decoded decoded;        /* sources that were decoded last */
+    uint64_t mem_limit; /* 0: the device's own */
+    ip_decoded decoded; /* sources that were decoded last */
     atomic_ullong evaluations, decodes, encodes, files;
     atomic_llong live[IP_N_LIVE];
 };

@@ -2,10 +2,12 @@
 /*
  * The decoded sources.
  *
- * R1. Found by content: the encoded bytes are kept and compared; a hash only finds the candidate. A file that was opened once
- *     is also known by that opening, so that its regions need not read it again; whoever asks has compared its identity.
- * R2. Bounded in bytes, pixels and encoded bytes together; what was used longest ago goes first.
- * R3. Only pixels of the host are kept. Every evaluation makes a value of its own around them, so that copies on devices go
+ * R1. Found by content: the encoded bytes are kept and compared; a hash only finds the candidate. A file that was
+ * opened once
+ *     is also known by that opening, so that its regions need not read it again; whoever asks has compared its
+ *     identity.
+ * R2. Bounded in bytes, pixels and encoded bytes together; what was used longest ago goes first. R3. Only pixels of the
+ * host are kept. Every evaluation makes a value of its own around them, so that copies on devices go
  *     with the evaluation and never take device memory from others.
  */
 #include "run/decoded.h"
@@ -60,10 +62,8 @@ static bool same_rules(const ip_decoded_key *a, const ip_decoded_key *b)
 /* R1 */
 static bool is_for(const entry *e, const ip_decoded_key *key, uint64_t hash)
 {
-    if (!same_rules(&e->key, key))
-        return false;
-    if (!key->bytes)
-        return key->file_id && e->key.file_id == key->file_id;
+    if (!same_rules(&e->key, key)) return false;
+    if (!key->bytes) return key->file_id && e->key.file_id == key->file_id;
     return e->hash == hash && e->key.n == key->n && memcmp(e->bytes, key->bytes, key->n) == 0;
 }
 
@@ -71,8 +71,7 @@ static bool is_for(const entry *e, const ip_decoded_key *key, uint64_t hash)
 static entry **place_of(ip_decoded *cache, const ip_decoded_key *key, uint64_t hash)
 {
     for (entry **at = &cache->newest; *at; at = &(*at)->next)
-        if (is_for(*at, key, hash))
-            return at;
+        if (is_for(*at, key, hash)) return at;
     return NULL;
 }
 
@@ -89,8 +88,7 @@ ip_source *ip_decoded_find(ip_decoded *cache, const ip_decoded_key *key)
         *at = e->next;
         e->next = cache->newest;
         cache->newest = e;
-        if (key->file_id)
-            e->key.file_id = key->file_id;
+        if (key->file_id) e->key.file_id = key->file_id;
         pixels = e->pixels;
         atomic_fetch_add(&pixels->refs, 1);
     }
@@ -101,8 +99,7 @@ ip_source *ip_decoded_find(ip_decoded *cache, const ip_decoded_key *key)
 static entry *new_entry(const ip_decoded_key *key, ip_source *pixels)
 {
     entry *e = ip_alloc(sizeof *e + key->n);
-    if (!e)
-        return NULL;
+    if (!e) return NULL;
     *e = (entry){ .pixels = pixels, .key = *key, .hash = hash_of(key) };
     memcpy(e->bytes, key->bytes, key->n);
     e->key.bytes = e->bytes;
@@ -112,11 +109,9 @@ static entry *new_entry(const ip_decoded_key *key, ip_source *pixels)
 
 void ip_decoded_keep(ip_decoded *cache, const ip_decoded_key *key, ip_source *pixels)
 {
-    if (pixels->size_bytes > cache->max_bytes || key->n > cache->max_bytes - pixels->size_bytes)
-        return;
+    if (pixels->size_bytes > cache->max_bytes || key->n > cache->max_bytes - pixels->size_bytes) return;
     entry *e = new_entry(key, pixels);
-    if (!e)
-        return; /* it is decoded again */
+    if (!e) return; /* it is decoded again */
     pthread_mutex_lock(&cache->lock);
     entry **there = place_of(cache, key, e->hash);
     if (there) /* another thread decoded the same */

@@ -9,8 +9,8 @@
  *     ip_source *pixels = ip_decoded_find(&ctx->decoded, &key);
  *     if (!pixels) ... decode, then ip_decoded_keep(&ctx->decoded, &key, pixels);
  *
- * It is no store of results: what is here can always be decoded again, and it forgets silently. Any number of threads may
- * use it at once; two that ask for the same bytes before either has decoded them both decode.
+ * It is no store of results: what is here can always be decoded again, and it forgets silently. Any number of threads
+ * may use it at once; two that ask for the same bytes before either has decoded them both decode.
  */
 #ifndef IP_RUN_DECODED_H
 #define IP_RUN_DECODED_H
@@ -20,7 +20,7 @@
 #include <pthread.h>
 
 typedef struct ip_decoded {
-    pthread_mutex_t lock; /* guards all of it */
+    pthread_mutex_t lock;            /* guards all of it */
     struct ip_decoded_entry *newest; /* a list, the one that was used longest ago is its last */
     uint64_t size_bytes, max_bytes;  /* of pixels and encoded bytes */
 } ip_decoded;
@@ -29,7 +29,7 @@ typedef struct ip_decoded {
 typedef struct ip_decoded_key {
     const void *bytes; /* borrowed; NULL: a file that file_id names, and nothing else is known */
     size_t n;
-    uint64_t file_id;  /* of an opened file, see ip_source; 0: of none */
+    uint64_t file_id; /* of an opened file, see ip_source; 0: of none */
     ip_fail_on fail_on;
     int shrink;
     uint64_t max_pixels;

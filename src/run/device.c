@@ -43,16 +43,18 @@ static imgpar_status open_queue(ip_device *device, cl_platform_id platform, ip_e
 static imgpar_status read_formats(ip_device *device, ip_error *err)
 {
     enum { N_TYPES = 6, N_ORDERS = 3, MOST = 256 };
-    static const cl_channel_type types[N_TYPES] = { CL_UNSIGNED_INT8, CL_SIGNED_INT8, CL_UNSIGNED_INT16, CL_SIGNED_INT16,
-                                                    CL_HALF_FLOAT, CL_FLOAT };
-    static const struct { cl_channel_order order; unsigned channels; } orders[N_ORDERS] = {
-        { CL_R, 1 }, { CL_RG, 2 }, { CL_RGBA, 4 }
-    };
+    static const cl_channel_type types[N_TYPES] = { CL_UNSIGNED_INT8, CL_SIGNED_INT8, CL_UNSIGNED_INT16,
+                                                    CL_SIGNED_INT16,  CL_HALF_FLOAT,  CL_FLOAT };
+    static const struct {
+        cl_channel_order order;
+        unsigned channels;
+    } orders[N_ORDERS] = { { CL_R, 1 }, { CL_RG, 2 }, { CL_RGBA, 4 } };
     ip_device_facts *facts = &device->facts;
     cl_image_format formats[MOST];
     cl_uint n = 0;
     if (!facts->info.has_images) return IMGPAR_OK;
-    cl_int code = IP_CL(clGetSupportedImageFormats(device->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, MOST, formats, &n));
+    cl_int code =
+        IP_CL(clGetSupportedImageFormats(device->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, MOST, formats, &n));
     if (code) return ip_cl_fail(err, code, "clGetSupportedImageFormats", facts->info.name);
     for (int o = 0; o < N_ORDERS; o++) {
         unsigned found = 0;
@@ -79,8 +81,8 @@ static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_byte
     device->id = candidate->id;
     device->facts = candidate->facts;
     device->n_on_host = n_on_host;
-    device->keeps_programs_on_disk = candidate->facts.is_pocl ? ip_drivers_pocl_is_general()
-                                                              : !candidate->facts.is_nvidia;
+    device->keeps_programs_on_disk =
+        candidate->facts.is_pocl ? ip_drivers_pocl_is_general() : !candidate->facts.is_nvidia;
     device->keeps_single_kernels = candidate->facts.is_pocl;
     device->is_part = candidate->is_part;
     candidate->facts.info = (imgpar_device){ .kind = NULL };
@@ -116,8 +118,8 @@ no_order:
     return st;
 }
 
-static imgpar_status open_selection(ip_selection *selection, uint64_t limit_bytes, ip_device *out[IP_MAX_DEVICES], size_t *n,
-                                    ip_error *err)
+static imgpar_status open_selection(ip_selection *selection, uint64_t limit_bytes, ip_device *out[IP_MAX_DEVICES],
+                                    size_t *n, ip_error *err)
 {
     unsigned n_on_host = 0;
     imgpar_status st = IMGPAR_OK;
@@ -190,10 +192,7 @@ void ip_device_close(ip_device *device)
     ip_device_drop(device);
 }
 
-const ip_device_facts *ip_device_facts_of(const ip_device *device)
-{
-    return &device->facts;
-}
+const ip_device_facts *ip_device_facts_of(const ip_device *device) { return &device->facts; }
 
 /* ---- launching ------------------------------------------------------------------- */
 
@@ -202,8 +201,9 @@ static imgpar_status check_sizes(const ip_launch *launch, ip_error *err)
     bool fits = launch->dims >= 1 && launch->dims <= 3;
     for (int d = 0; fits && d < launch->dims; d++)
         fits = launch->local[d] > 0 && launch->global[d] > 0 && launch->global[d] % launch->local[d] == 0;
-    return fits ? IMGPAR_OK : ip_fail(err, IMGPAR_E_INTERNAL, "%s: global size is not a multiple of the local size",
-                                      launch->kernel);
+    return fits
+               ? IMGPAR_OK
+               : ip_fail(err, IMGPAR_E_INTERNAL, "%s: global size is not a multiple of the local size", launch->kernel);
 }
 
 static imgpar_status set_arguments(cl_kernel kernel, const ip_launch *launch, ip_error *err)
@@ -241,7 +241,8 @@ static cl_event replace_oldest(ip_device *device, cl_event event)
 }
 
 /* Enqueues kernel after the commands that its buffers need, and notes it with them. */
-static imgpar_status enqueue(ip_device *device, cl_kernel kernel, const ip_launch *launch, cl_event *event, ip_error *err)
+static imgpar_status enqueue(ip_device *device, cl_kernel kernel, const ip_launch *launch, cl_event *event,
+                             ip_error *err)
 {
     ip_waits waits = { NULL, 0, 0 };
     bool ok = true;
@@ -251,8 +252,8 @@ static imgpar_status enqueue(ip_device *device, cl_kernel kernel, const ip_launc
     for (int i = 0; ok && i < launch->n_buffers; i++)
         ok = ip_waits_add(&waits, &launch->buffers[i]->pending, writes(launch, i));
     if (ok)
-        code = IP_CL(clEnqueueNDRangeKernel(device->queue, kernel, (cl_uint)launch->dims, NULL, launch->global, launch->local,
-                                            waits.n, waits.events, event));
+        code = IP_CL(clEnqueueNDRangeKernel(device->queue, kernel, (cl_uint)launch->dims, NULL, launch->global,
+                                            launch->local, waits.n, waits.events, event));
     for (int i = 0; ok && !code && i < launch->n_buffers; i++)
         ip_pending_add(&launch->buffers[i]->pending, *event, writes(launch, i));
     if (ok && !code) oldest = replace_oldest(device, *event);
@@ -281,7 +282,8 @@ imgpar_status ip_device_launch(ip_device *device, const ip_launch *launch, uint6
     if (!st) st = enqueue(device, kernel, launch, &event, err);
     if (!st) {
         atomic_fetch_add_explicit(&device->launches, 1, memory_order_relaxed);
-        clFlush(device->queue); /* what waits for it may be on the other queue; a failure shows where it is waited for */
+        /* what waits for it may be on the other queue; a failure shows where it is waited for */
+        clFlush(device->queue);
     }
     if (!st && (start_ns || end_ns)) st = read_times(event, launch->kernel, start_ns, end_ns, err);
     if (event) clReleaseEvent(event);

@@ -22,25 +22,25 @@ typedef enum ip_device_class { IP_DEVICE_CPU, IP_DEVICE_GPU, IP_DEVICE_ACCELERAT
 /* One table of facts per device; decisions elsewhere read these and nothing else. */
 typedef struct ip_device_facts {
     ip_device_class kind;
-    imgpar_device info;         /* for people; strings owned by the device */
-    bool is_pocl, is_nvidia;    /* they keep a kernel cache of their own on disk */
-    bool reports_exact_division;/* offers -cl-fp32-correctly-rounded-divide-sqrt */
-    size_t work_items_per_launch; /* about how many rows-schedule work-items keep it busy (CPU: 8 x units) */
-    size_t local_size;          /* fixed local size of the pixels schedule */
+    imgpar_device info;            /* for people; strings owned by the device */
+    bool is_pocl, is_nvidia;       /* they keep a kernel cache of their own on disk */
+    bool reports_exact_division;   /* offers -cl-fp32-correctly-rounded-divide-sqrt */
+    size_t work_items_per_launch;  /* about how many rows-schedule work-items keep it busy (CPU: 8 x units) */
+    size_t local_size;             /* fixed local size of the pixels schedule */
     int group_width, group_height; /* work-items of a tile, powers of two */
-    int most_items;             /* of a tile: where its halo is dear the group may be that large */
-    uint64_t constant_bytes;    /* of __constant memory, where it is faster than __global; else 0 */
+    int most_items;                /* of a tile: where its halo is dear the group may be that large */
+    uint64_t constant_bytes;       /* of __constant memory, where it is faster than __global; else 0 */
     bool has_sub_groups;
     size_t image_width, image_height; /* of the largest 2D image; 0: there are none */
-    unsigned texel_channels;    /* bit n: images of n channels (1, 2, 4) exist for all our dtypes */
-    unsigned half_channels;     /* the same for f16 */
-    bool walks_rows;            /* the rows schedule suits it */
-    bool fills_new_buffers;     /* a small buffer is best made with its contents, since that takes no command */
-    bool wants_loop_hints;      /* its compiler vectorises loops that say they may be */
+    unsigned texel_channels;          /* bit n: images of n channels (1, 2, 4) exist for all our dtypes */
+    unsigned half_channels;           /* the same for f16 */
+    bool walks_rows;                  /* the rows schedule suits it */
+    bool fills_new_buffers;           /* a small buffer is best made with its contents, since that takes no command */
+    bool wants_loop_hints;            /* its compiler vectorises loops that say they may be */
     unsigned base_align_bytes;
-    uint64_t cache_bytes;       /* of the last-level cache; 0: none is known */
-    unsigned vector_bytes;      /* of the widest registers that the device likes: 16, 32 or 64 */
-    double speed_guess;         /* compared with another device, before anything was measured */
+    uint64_t cache_bytes;  /* of the last-level cache; 0: none is known */
+    unsigned vector_bytes; /* of the widest registers that the device likes: 16, 32 or 64 */
+    double speed_guess;    /* compared with another device, before anything was measured */
 } ip_device_facts;
 
 typedef struct ip_device ip_device;
@@ -53,8 +53,9 @@ void ip_device_info_clear(imgpar_device *info);
 
 enum { IP_MAX_DEVICES = 16 }; /* that are opened together */
 
-/* The devices that selector means, as in imgpar_context_new(), but never "ref": *n of them, at least one; none where it fails.
- * mem_limit_bytes, of each device, 0: 3/4 of the device's memory, and CPUs take at most half of the host's together. */
+/* The devices that selector means, as in imgpar_context_new(), but never "ref": *n of them, at least one; none where it
+ * fails. mem_limit_bytes, of each device, 0: 3/4 of the device's memory, and CPUs take at most half of the host's
+ * together. */
 imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_device *out[IP_MAX_DEVICES], size_t *n,
                              ip_error *err);
 /* Another memory limit, by the same rule; buffers in use stay. */
@@ -72,30 +73,30 @@ void ip_facts_identify(const ip_device_facts *facts, ip_str *out);
 imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **out, ip_error *err);
 /* A buffer of n bytes that holds a copy of data. A small one on a CPU is made without a command, so nothing waits. */
 imgpar_status ip_buffer_new_with(ip_device *device, const void *data, size_t n, ip_buffer **out, ip_error *err);
-/* A buffer on host memory of somebody else, size_bytes of it, which the device uses where it stands if it shares memory with the
- * host. host is borrowed until on_release(user, host) (may be NULL): after the last release, when no command uses it any more.
- * Where this fails, it is not called. */
-imgpar_status ip_buffer_wrap(ip_device *device, void *host, size_t size_bytes, void (*on_release)(void *user, void *host),
-                             void *user, ip_buffer **out, ip_error *err);
-/* Whether the device uses memory at host where it stands: it shares the host's memory, and the address suits every element
- * (NULL does). */
+/* A buffer on host memory of somebody else, size_bytes of it, which the device uses where it stands if it shares memory
+ * with the host. host is borrowed until on_release(user, host) (may be NULL): after the last release, when no command
+ * uses it any more. Where this fails, it is not called. */
+imgpar_status ip_buffer_wrap(ip_device *device, void *host, size_t size_bytes,
+                             void (*on_release)(void *user, void *host), void *user, ip_buffer **out, ip_error *err);
+/* Whether the device uses memory at host where it stands: it shares the host's memory, and the address suits every
+ * element (NULL does). */
 bool ip_device_shares(const ip_device *device, const void *host);
 /* What a buffer was wrapped around; NULL: it has memory of its own. */
 void *ip_buffer_host(const ip_buffer *buffer);
 /* A 2D image as a buffer: an argument of launches, nothing to be copied from the host, freed with its last reference.
  * channels 1, 2 or 4; dtype one of 8 and 16 bits, or f32. */
-imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height, ip_buffer **out,
-                           ip_error *err);
+imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height,
+                           ip_buffer **out, ip_error *err);
 /* The device it is on; borrowed. */
 ip_device *ip_buffer_device(const ip_buffer *buffer);
 ip_buffer *ip_buffer_retain(ip_buffer *buffer);
-void ip_buffer_release(ip_buffer *buffer); /* to the pool; NULL is legal */
+void ip_buffer_release(ip_buffer *buffer);      /* to the pool; NULL is legal */
 size_t ip_buffer_size(const ip_buffer *buffer); /* as asked for; it may have room for more */
 /* Blocking copies, after the commands on the buffer so far. */
 imgpar_status ip_buffer_write(ip_buffer *buffer, size_t offset, const void *src, size_t n, ip_error *err);
 imgpar_status ip_buffer_read(ip_buffer *buffer, size_t offset, void *dst, size_t n, ip_error *err);
-/* The buffer's elements in host memory, to be read until ip_buffer_unmap(), after the commands that write it: a device that shares
- * memory copies nothing. */
+/* The buffer's elements in host memory, to be read until ip_buffer_unmap(), after the commands that write it: a device
+ * that shares memory copies nothing. */
 imgpar_status ip_buffer_map(ip_buffer *buffer, void **host, ip_error *err);
 void ip_buffer_unmap(ip_buffer *buffer, void *host); /* host NULL is legal */
 /* Waits until what was enqueued to write the buffer has run; a failure of it, or of what it waited for, is returned. */
@@ -109,8 +110,8 @@ void ip_device_trim(ip_device *device);
 
 /* The program built from source (OpenCL C, UTF-8) and options: from memory, from disk, or compiled. Waiting threads
  * share one build. *built (may be NULL) tells whether the device's compiler ran. */
-imgpar_status ip_program_get(ip_device *device, const char *source, const char *options, ip_program **out,
-                             bool *built, ip_error *err);
+imgpar_status ip_program_get(ip_device *device, const char *source, const char *options, ip_program **out, bool *built,
+                             ip_error *err);
 void ip_program_release(ip_program *program);
 
 /* ---- launches ------------------------------------------------------------------ */
@@ -118,15 +119,15 @@ void ip_program_release(ip_program *program);
 typedef struct ip_launch {
     ip_program *program;
     const char *kernel;
-    ip_buffer *const *buffers;   /* arguments 0..n_buffers-1, in order */
+    ip_buffer *const *buffers; /* arguments 0..n_buffers-1, in order */
     int n_buffers;
-    const bool *writes;          /* by argument: the kernel writes it; NULL: it may write all of them */
-    int dims;                    /* 1..3 */
-    size_t global[3], local[3];  /* global a multiple of local */
+    const bool *writes;         /* by argument: the kernel writes it; NULL: it may write all of them */
+    int dims;                   /* 1..3 */
+    size_t global[3], local[3]; /* global a multiple of local */
 } ip_launch;
 
-/* Enqueues, to run after the commands that its buffers need; a fresh kernel object per launch. start/end of the kernel in
- * nanoseconds of the device's clock when asked for (then it waits), else the launch only. */
+/* Enqueues, to run after the commands that its buffers need; a fresh kernel object per launch. start/end of the kernel
+ * in nanoseconds of the device's clock when asked for (then it waits), else the launch only. */
 imgpar_status ip_device_launch(ip_device *device, const ip_launch *launch, uint64_t *start_ns, uint64_t *end_ns,
                                ip_error *err);
 /* Waits for all that was enqueued. */

@@ -19,18 +19,22 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Launches that are enqueued and not over, at most: what they hold counts against no budget. They may all read one buffer. */
+/* Launches that are enqueued and not over, at most: what they hold counts against no budget. They may all read one
+ * buffer. */
 enum { IP_IN_FLIGHT = 128, IP_PENDING_READS = IP_IN_FLIGHT + 32 };
 
 /* Commands on a buffer that may not have run yet; guarded by the device's order lock. See order.c. */
 typedef struct ip_pending {
-    cl_event written;                  /* the last one that writes it, or NULL */
-    cl_event reads[IP_PENDING_READS];  /* those since then that read it */
+    cl_event written;                 /* the last one that writes it, or NULL */
+    cl_event reads[IP_PENDING_READS]; /* those since then that read it */
     int n_reads;
 } ip_pending;
 
 /* Events to wait for; each holds a reference. */
-typedef struct ip_waits { cl_event *events; cl_uint n, capacity; } ip_waits;
+typedef struct ip_waits {
+    cl_event *events;
+    cl_uint n, capacity;
+} ip_waits;
 
 /* A command on the buffer; takes a reference of its own. */
 void ip_pending_add(ip_pending *pending, cl_event event, bool writes);
@@ -42,19 +46,19 @@ bool ip_waits_add(ip_waits *waits, const ip_pending *pending, bool writes);
 void ip_waits_clear(ip_waits *waits);
 
 struct ip_buffer {
-    ip_device *device;   /* a reference while the buffer is in use */
-    atomic_int refs;     /* 0 while it lies in the pool */
+    ip_device *device; /* a reference while the buffer is in use */
+    atomic_int refs;   /* 0 while it lies in the pool */
     cl_mem mem;
-    bool is_single;      /* never lies in the pool: an image, or made of its contents */
-    size_t size_bytes;   /* asked for */
+    bool is_single;    /* never lies in the pool: an image, or made of its contents */
+    size_t size_bytes; /* asked for */
     size_t capacity_bytes;
-    void *host;          /* memory of somebody else that it stands on: it never goes to the pool; NULL: its own */
+    void *host; /* memory of somebody else that it stands on: it never goes to the pool; NULL: its own */
     void (*on_release)(void *user, void *host); /* of host; NULL: nobody waits for it */
     void *user;
-    void *mapped;        /* where the host looks at it, n_maps times at once: Note [Maps] in pool.c */
+    void *mapped; /* where the host looks at it, n_maps times at once: Note [Maps] in pool.c */
     int n_maps;
     ip_pending pending;
-    ip_buffer *next;     /* in the pool: the one that became idle before this one */
+    ip_buffer *next; /* in the pool: the one that became idle before this one */
 };
 
 typedef struct ip_pool {
@@ -69,14 +73,14 @@ typedef enum ip_build_state { IP_BUILD_RUNNING, IP_BUILD_DONE, IP_BUILD_FAILED }
 struct ip_program {
     ip_device *device;
     cl_program program;
-    char *identity;       /* device, driver, options and source: what decides the code */
+    char *identity; /* device, driver, options and source: what decides the code */
     size_t identity_bytes;
-    ip_hash128 key;       /* of identity */
+    ip_hash128 key; /* of identity */
     ip_build_state state;
-    ip_error error;       /* FAILED */
-    unsigned refs;        /* handed out or waited for; the cache itself holds none */
-    bool is_listed;       /* in the cache; a program that failed or was evicted is not */
-    ip_program *next;     /* in the cache, the most recently used first */
+    ip_error error;   /* FAILED */
+    unsigned refs;    /* handed out or waited for; the cache itself holds none */
+    bool is_listed;   /* in the cache; a program that failed or was evicted is not */
+    ip_program *next; /* in the cache, the most recently used first */
 };
 
 typedef struct ip_cache {
@@ -88,21 +92,21 @@ typedef struct ip_cache {
 
 /* What is known of products of matrices on the device; blas.c. */
 typedef struct ip_blas {
-    pthread_mutex_t lock;    /* guards all but the last */
+    pthread_mutex_t lock; /* guards all but the last */
     pthread_cond_t measured;
     struct ip_clblast *clblast; /* NULL until it is needed */
     struct ip_blas_class *classes;
     size_t n_classes;
-    double piece_work;       /* constant once the device is open */
+    double piece_work; /* constant once the device is open */
 } ip_blas;
 
 struct ip_device {
     atomic_int refs;
-    pid_t process;           /* that opened it: in its children nothing is given back, see Note [Forked processes] */
+    pid_t process; /* that opened it: in its children nothing is given back, see Note [Forked processes] */
     ip_device_facts facts;
     cl_device_id id;
-    bool is_part;            /* id is a sub-device, to be released */
-    unsigned n_on_host;      /* CPUs that were opened together, this one included: they share the host's memory */
+    bool is_part;       /* id is a sub-device, to be released */
+    unsigned n_on_host; /* CPUs that were opened together, this one included: they share the host's memory */
     cl_context context;
     cl_command_queue queue;  /* kernels; any order where the device can */
     cl_command_queue copies; /* blocking copies: they wait for what they need, not for all kernels before them */

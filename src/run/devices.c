@@ -5,9 +5,10 @@
 
 #include <string.h>
 
-#define LEAST_SHARE 0.02  /* less is not worth a launch */
-#define NEW_WEIGHT  0.5   /* of the newest measurement in the mean */
-#define SECOND_CHANCE 1.1 /* a device that was left out is thought so much faster after each run of others, until it is tried again */
+#define LEAST_SHARE 0.02 /* less is not worth a launch */
+#define NEW_WEIGHT 0.5   /* of the newest measurement in the mean */
+#define SECOND_CHANCE \
+    1.1 /* a device that was left out is thought so much faster after each run of others, until it is tried again */
 
 imgpar_status ip_devices_open(ip_devices *d, const char *selector, uint64_t mem_limit_bytes, ip_error *err)
 {
@@ -64,7 +65,7 @@ bool ip_devices_place(ip_devices *d, const char *text)
     bool is_auto = strcmp(text, "auto") == 0;
     if (!is_auto && !read_weights(text, numbers, &n)) return false;
     if (d->n == 0) return true; /* ref: there is nothing to place */
-    if (n == 1) { /* a device's number */
+    if (n == 1) {               /* a device's number */
         device = (size_t)numbers[0];
         if ((double)device != numbers[0] || device >= d->n) return false;
         weights[device] = 1;
@@ -103,8 +104,8 @@ static ip_speed *find_or_add(ip_devices *d, uint64_t plan)
     return oldest;
 }
 
-/* Speeds of a plan, compared with each other; 0 where a device must not do it. What is not known of a device stands to the
- * others as usual. */
+/* Speeds of a plan, compared with each other; 0 where a device must not do it. What is not known of a device stands to
+ * the others as usual. */
 static void speeds_of(ip_devices *d, const ip_work *work, double out[IP_MAX_DEVICES])
 {
     const ip_speed *speed = find(d, work->plan);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The devices of a context, what each of them has been given to do, and how fast each has proved to be. It says who gets
- * how much; share.c does it.
+ * The devices of a context, what each of them has been given to do, and how fast each has proved to be. It says who
+ * gets how much; share.c does it.
  *
- * Speed is work a millisecond, from what evaluations took, copies included. It is kept for each plan (plans of the same kernels
- * are one, whatever the sizes), since a device that is good at one may be bad at another; what is not measured yet is guessed
- * from the plans that are.
+ * Speed is work a millisecond, from what evaluations took, copies included. It is kept for each plan (plans of the same
+ * kernels are one, whatever the sizes), since a device that is good at one may be bad at another; what is not measured
+ * yet is guessed from the plans that are.
  */
 #ifndef IP_RUN_DEVICES_H
 #define IP_RUN_DEVICES_H
@@ -19,30 +19,32 @@ enum { IP_SPEED_PLANS = 64 };
 /* How fast each device does one plan; 0: not known. */
 typedef struct ip_speed {
     uint64_t plan;
-    uint64_t used;                   /* the larger the more recently */
+    uint64_t used; /* the larger the more recently */
     double of[IP_MAX_DEVICES];
 } ip_speed;
 
 typedef struct ip_devices {
     ip_device *list[IP_MAX_DEVICES];
-    size_t n;                        /* 0: the reference interpreter computes */
-    bool share_host;                 /* all of them use the host's memory where it stands */
-    pthread_mutex_t lock;            /* guards what follows */
-    bool is_placed;                  /* by the user, by weights */
+    size_t n;             /* 0: the reference interpreter computes */
+    bool share_host;      /* all of them use the host's memory where it stands */
+    pthread_mutex_t lock; /* guards what follows */
+    bool is_placed;       /* by the user, by weights */
     double weights[IP_MAX_DEVICES];
-    double usual[IP_MAX_DEVICES];    /* share of each in general, as the plans measured so far suggest; they sum up to 1 */
+    /* share of each in general, as the plans measured so far suggest; they sum up to 1 */
+    double usual[IP_MAX_DEVICES];
     ip_speed speeds[IP_SPEED_PLANS];
-    uint64_t clock;                  /* of ip_speed.used */
-    double queued[IP_MAX_DEVICES];   /* work that was given to each and is not done */
-    int n_running;                   /* evaluations that have been given work */
+    uint64_t clock;                /* of ip_speed.used */
+    double queued[IP_MAX_DEVICES]; /* work that was given to each and is not done */
+    int n_running;                 /* evaluations that have been given work */
 } ip_devices;
 
 /* Work that an evaluation asks for. */
 typedef struct ip_work {
     uint64_t plan;
     double amount;
-    unsigned may;                    /* bit k: the k-th device can do it */
-    unsigned home;                   /* the same: it has what is read in memory of its own, so the work had better go there; 0: none has */
+    unsigned may; /* bit k: the k-th device can do it */
+    /* the same: it has what is read in memory of its own, so the work had better go there; 0: none has */
+    unsigned home;
 } ip_work;
 
 /* Opens what selector means, as ip_device_open(). devices is zeroed; a failure leaves it closed. */

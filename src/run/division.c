@@ -7,21 +7,21 @@
 #include "base/integers.h"
 
 enum {
-    SMALL_COLUMNS = 4096,      /* a panel narrower than this is not worth a work-item of its own */
-    CACHE_BYTES = 1 << 20,     /* Note [Strips] */
+    SMALL_COLUMNS = 4096,  /* a panel narrower than this is not worth a work-item of its own */
+    CACHE_BYTES = 1 << 20, /* Note [Strips] */
     VECTOR_COLUMNS = 64,
     ACROSS_COLUMNS = 64,
-    ACROSS_BYTES = 48 << 10,   /* of rows that are copied together */
-    FETCHED_ACROSS = 1 << 20,  /* bytes from which columns of other rows are fetched: processors foresee none of them */
-    FOLD_COLUMNS = 65536,      /* Note [Sums of small integers] in emit_fold.c */
+    ACROSS_BYTES = 48 << 10,  /* of rows that are copied together */
+    FETCHED_ACROSS = 1 << 20, /* bytes from which columns of other rows are fetched: processors foresee none of them */
+    FOLD_COLUMNS = 65536,     /* Note [Sums of small integers] in emit_fold.c */
     MIN_ROWS = 16,
-    GROUPS_AHEAD = 4,          /* tiles that fold: groups are this many times what keeps the device busy */
-    LONG_RUN = 256 << 10,      /* bytes that are worth fetching from many pages */
-    SHORT_ROW = 8 << 10,       /* bytes of a row up to which its next one is fetched, not its next page */
-    WIDE_ROW = 8,              /* times as many columns as what is made of it */
-    LEAST_STREAMED = 1 << 10,   /* bytes of a row that goes past the caches */
-    FAR_CACHE = 128 << 20,     /* bytes of a last cache that is far from its processors */
-    LITTLE_WORK = 24           /* operations a byte up to which a kernel waits for memory rather than computes */
+    GROUPS_AHEAD = 4,         /* tiles that fold: groups are this many times what keeps the device busy */
+    LONG_RUN = 256 << 10,     /* bytes that are worth fetching from many pages */
+    SHORT_ROW = 8 << 10,      /* bytes of a row up to which its next one is fetched, not its next page */
+    WIDE_ROW = 8,             /* times as many columns as what is made of it */
+    LEAST_STREAMED = 1 << 10, /* bytes of a row that goes past the caches */
+    FAR_CACHE = 128 << 20,    /* bytes of a last cache that is far from its processors */
+    LITTLE_WORK = 24          /* operations a byte up to which a kernel waits for memory rather than computes */
 };
 
 /* Rows of a stage that are made for one of the output, at most, about. */
@@ -35,28 +35,31 @@ int64_t ip_operations_per_row(const ip_launching *l, int64_t columns)
     int64_t n = 1;
     for (int i = 0; i < l->kernel->n_placed; i++)
         n += (1 + ip_x_cost(l->plan->ir, l->kernel->placed[i].stage->body)) * rows_a_row(l, &l->kernel->placed[i]);
-    return n * columns * l->kernel->domain[3] * ip_clamp(l->region->z1 - l->region->z0, 1, l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
+    return n * columns * l->kernel->domain[3] *
+           ip_clamp(l->region->z1 - l->region->z0, 1, l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
 }
 
-/* Elements behind a row that are written with its last pixel: the fourth lane (emit_lanes.c); ip_turn_words() in helpers.cl writes four bytes. */
+/* Elements behind a row that are written with its last pixel: the fourth lane (emit_lanes.c); ip_turn_words() in
+ * helpers.cl writes four bytes. */
 static int64_t elements_behind(const ip_placed *p)
 {
-    if (p->stage->dims[3] != 3)
-        return 0;
+    if (p->stage->dims[3] != 3) return 0;
     return p->at_once ? 4 : 1;
 }
 
 /* Of what a panel keeps of a row. */
 static int64_t ring_columns(const ip_launching *l, const ip_placed *p)
 {
-    return ip_clamp((int64_t)l->div.panel_columns + l->kernel->columns_beyond + p->left + p->right, 0, p->stage->dims[2]);
+    return ip_clamp((int64_t)l->div.panel_columns + l->kernel->columns_beyond + p->left + p->right, 0,
+                    p->stage->dims[2]);
 }
 
 int ip_ring_pitch(const ip_launching *l, const ip_placed *p)
 {
     int64_t elements = ip_placed_before(p) + (ring_columns(l, p) + p->pad) * p->stage->dims[3] + elements_behind(p);
     int64_t size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
-    return (int)((ip_ceil_div(elements * size, 64) | 1) * 64 / size); /* an odd number of lines, so that rows lie in places of their own in the cache */
+    /* an odd number of lines, so that rows lie in places of their own in the cache */
+    return (int)((ip_ceil_div(elements * size, 64) | 1) * 64 / size);
 }
 
 static size_t ring_units(const ip_launching *l, const ip_placed *p)
@@ -65,29 +68,35 @@ static size_t ring_units(const ip_launching *l, const ip_placed *p)
     return (bytes + 63) / 64 + 1; /* one more: rings do not share a cache line */
 }
 
-/* What of a result is made before it goes to memory: a block of a row or a row, behind what the last block left of a line. */
+/* What of a result is made before it goes to memory: a block of a row or a row, behind what the last block left of a
+ * line. */
 static size_t line_units(const ip_launching *l, const ip_placed *p)
 {
-    size_t columns = (size_t)(p->block_columns > 0 ? p->block_columns : l->div.panel_columns) + (size_t)l->kernel->columns_beyond;
+    size_t columns =
+        (size_t)(p->block_columns > 0 ? p->block_columns : l->div.panel_columns) + (size_t)l->kernel->columns_beyond;
     return (columns * (size_t)p->stage->dims[3] * ip_dtype(p->stage->dtype)->size_bytes + 63) / 64 + 2;
 }
 
 /* A row of a running sum of a stage. */
 static size_t sums_units(const ip_launching *l, const ip_placed *p, int k)
 {
-    return ((size_t)(ring_columns(l, p) * p->stage->dims[3]) * ip_dtype(p->running[k]->dtype)->size_bytes + 63) / 64 + 1;
+    return ((size_t)(ring_columns(l, p) * p->stage->dims[3]) * ip_dtype(p->running[k]->dtype)->size_bytes + 63) / 64 +
+           1;
 }
 
 /* What a stage keeps in a work-item's scratch: its ring, then its running sums. */
 static size_t placed_units(const ip_launching *l, const ip_placed *p)
 {
-    size_t units = p->place == IP_PLACE_RING ? ring_units(l, p) : l->div.streams && p->is_streamed ? line_units(l, p) : 0;
+    size_t units = p->place == IP_PLACE_RING          ? ring_units(l, p)
+                   : l->div.streams && p->is_streamed ? line_units(l, p)
+                                                      : 0;
     for (int k = 0; k < p->n_running; k++)
         units += sums_units(l, p, k);
     return units;
 }
 
-/* Columns of a strip that reads across: what is copied of each row of the source, or a line of it, stays in a core's caches. */
+/* Columns of a strip that reads across: what is copied of each row of the source, or a line of it, stays in a core's
+ * caches. */
 static int64_t across_columns(const ip_kernel *k)
 {
     int64_t columns = INT64_MAX;
@@ -102,11 +111,11 @@ static int64_t across_columns(const ip_kernel *k)
 
 /*
  * Note [Strips]
- * A panel, mostly a whole strip, is as wide as the rows it keeps and reads fit the second-level cache, in whole vectors; in a chain of stages,
- * which mostly reads what it has just written, the first-level one. Where columns are read along rows, as a transpose
- * does, a strip is so narrow that what a row of it reads stays there until the next row reads what lies beside. Taller
- * strips compute fewer rows twice. There are enough strips to keep all units busy to the end, and none takes so long that
- * nobody could poll.
+ * A panel, mostly a whole strip, is as wide as the rows it keeps and reads fit the second-level cache, in whole
+ * vectors; in a chain of stages, which mostly reads what it has just written, the first-level one. Where columns are
+ * read along rows, as a transpose does, a strip is so narrow that what a row of it reads stays there until the next row
+ * reads what lies beside. Taller strips compute fewer rows twice. There are enough strips to keep all units busy to the
+ * end, and none takes so long that nobody could poll.
  */
 static int64_t cached_columns(const ip_launching *l, int64_t columns)
 {
@@ -115,10 +124,8 @@ static int64_t cached_columns(const ip_launching *l, int64_t columns)
     bool is_chain = k->ring_bytes * 2 > k->read_bytes * 3;
     int64_t fit = (is_chain ? l->runner->tuning.strip_bytes : CACHE_BYTES) / (each > 0 ? each : 1);
     int64_t least = ip_kernel_least_columns(k);
-    if (k->reads_across && !k->whole_rows)
-        return ip_clamp(columns, 1, across_columns(k));
-    if (k->whole_rows || fit >= columns || least >= columns)
-        return columns;
+    if (k->reads_across && !k->whole_rows) return ip_clamp(columns, 1, across_columns(k));
+    if (k->whole_rows || fit >= columns || least >= columns) return columns;
     int64_t parts = ip_ceil_div(columns, fit > least ? fit : least);
     return ip_clamp(ip_ceil_div(ip_ceil_div(columns, parts), VECTOR_COLUMNS) * VECTOR_COLUMNS, 1, columns);
 }
@@ -128,8 +135,7 @@ static uint64_t bytes_in_rows(const ip_launching *l)
 {
     uint64_t bytes = 0;
     for (int i = 0; i < l->kernel->n_placed; i++)
-        if (l->kernel->placed[i].is_streamed)
-            bytes += ip_region_bytes(l->region, l->kernel->placed[i].stage);
+        if (l->kernel->placed[i].is_streamed) bytes += ip_region_bytes(l->region, l->kernel->placed[i].stage);
     return l->kernel->is_scan ? ip_region_bytes(l->region, l->kernel->outputs[0]) : bytes;
 }
 
@@ -146,24 +152,26 @@ static bool is_read_again(const ip_launching *l)
 {
     for (int k = 0; k < l->plan->n_kernels; k++)
         for (int i = 0; i < l->plan->kernels[k].n_inputs; i++)
-            if (ip_kernel_stores(l->kernel, l->plan->kernels[k].inputs[i]))
-                return true;
+            if (ip_kernel_stores(l->kernel, l->plan->kernels[k].inputs[i])) return true;
     return l->runner->is_step;
 }
 
 /* Of a row, before a work-item goes to the next one. */
-static int64_t columns_read(const ip_launching *l) { return l->div.strip_rows == 1 ? l->div.strip_columns : l->div.panel_columns; }
+static int64_t columns_read(const ip_launching *l)
+{
+    return l->div.strip_rows == 1 ? l->div.strip_columns : l->div.panel_columns;
+}
 
 /* Whether a work-item reads its inputs as they stand in memory, many pages one after the other. */
 static bool reads_long_runs(const ip_launching *l)
 {
     const ip_kernel *k = l->kernel;
-    int64_t columns = l->region->x1 - l->region->x0, run = columns_read(l), rows = run < columns ? 1 : l->div.strip_rows;
+    int64_t columns = l->region->x1 - l->region->x0, run = columns_read(l),
+            rows = run < columns ? 1 : l->div.strip_rows;
     for (int i = 0; i < k->n_inputs; i++) {
         const ip_stage *s = k->inputs[i];
         int64_t pixel = s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes;
-        if (s->dims[2] > columns || (s->dims[2] == columns && rows * run * pixel < LONG_RUN))
-            return false;
+        if (s->dims[2] > columns || (s->dims[2] == columns && rows * run * pixel < LONG_RUN)) return false;
     }
     return true;
 }
@@ -174,11 +182,14 @@ static bool reads_short_rows(const ip_launching *l)
     const ip_kernel *k = l->kernel;
     bool is_short = !k->is_scan && columns_read(l) < l->region->x1 - l->region->x0;
     for (int i = 0; i < k->n_inputs; i++)
-        is_short = is_short && columns_read(l) * k->inputs[i]->dims[3] * (int64_t)ip_dtype(k->inputs[i]->dtype)->size_bytes <= SHORT_ROW;
+        is_short =
+            is_short &&
+            columns_read(l) * k->inputs[i]->dims[3] * (int64_t)ip_dtype(k->inputs[i]->dtype)->size_bytes <= SHORT_ROW;
     return is_short;
 }
 
-/* Whether what is made of a row is made of elements that lie all over it, and they are most of what is read: many rows then make a long run. */
+/* Whether what is made of a row is made of elements that lie all over it, and they are most of what is read: many rows
+ * then make a long run. */
 static bool reads_rows_in_pieces(const ip_launching *l)
 {
     const ip_kernel *k = l->kernel;
@@ -192,43 +203,50 @@ static bool reads_rows_in_pieces(const ip_launching *l)
 }
 
 /*
- * Whether inputs are read row by row, each once, and no row is kept for others: a processor foresees such runs by itself, and fetching takes
- * it a tenth to a third longer (gray, sums, blending of 12 to 48 megapixels). It foresees them less where a row's neighbours are read
- * beside it: erosion takes a fifth longer without. That is said of processors whose last cache has 32 MiB. Those that share hundreds take long to
- * ask it, and foresee too little: blending and gray take 0.7 of the time with fetching, thresholding and maps of floats 0.8.
+ * Whether inputs are read row by row, each once, and no row is kept for others: a processor foresees such runs by
+ * itself, and fetching takes it a tenth to a third longer (gray, sums, blending of 12 to 48 megapixels). It foresees
+ * them less where a row's neighbours are read beside it: erosion takes a fifth longer without. That is said of
+ * processors whose last cache has 32 MiB. Those that share hundreds take long to ask it, and foresee too little:
+ * blending and gray take 0.7 of the time with fetching, thresholding and maps of floats 0.8.
  */
 static bool foresees_plain_runs(const ip_launching *l)
 {
     const ip_kernel *k = l->kernel;
-    if (ip_device_facts_of(l->runner->device)->cache_bytes >= FAR_CACHE)
-        return false;
-    if (k->is_scan && k->outputs[0]->axis == 2 && ip_stage_blocks(k->outputs[0]) == 1) /* eight lines at once: emit_scan_x.c */
-        return false;
+    if (ip_device_facts_of(l->runner->device)->cache_bytes >= FAR_CACHE) return false;
+    /* eight lines at once: emit_scan_x.c */
+    if (k->is_scan && k->outputs[0]->axis == 2 && ip_stage_blocks(k->outputs[0]) == 1) return false;
     for (int i = 0; i < k->n_placed; i++)
-        if (ip_placed_is_kept(&k->placed[i]) && k->placed[i].rows > 1)
-            return false;
+        if (ip_placed_is_kept(&k->placed[i]) && k->placed[i].rows > 1) return false;
     return !k->reads_other_rows && !k->reads_across && !k->reads_in_pieces;
 }
 
 /*
- * What is larger than caches goes past them; not what the next kernel finds in the last one. A loop's next step reads nothing else, so it
- * finds enough of what is up to half as large again (measured: 48 MB, of 32 MB of cache, are read and written 1.2 times as fast).
+ * What is larger than caches goes past them; not what the next kernel finds in the last one. A loop's next step reads
+ * nothing else, so it finds enough of what is up to half as large again (measured: 48 MB, of 32 MB of cache, are read
+ * and written 1.2 times as fast).
  */
 static void choose_streaming(ip_launching *l)
 {
     uint64_t read = bytes_read(l), written = bytes_in_rows(l), least = (uint64_t)l->runner->tuning.stream_bytes;
     uint64_t least_fetched = l->kernel->reads_across && least > FETCHED_ACROSS ? FETCHED_ACROSS : least;
-    uint64_t cache = ip_device_facts_of(l->runner->device)->cache_bytes, most = l->runner->is_step ? cache / 2 * 3 : cache / 2;
+    uint64_t cache = ip_device_facts_of(l->runner->device)->cache_bytes,
+             most = l->runner->is_step ? cache / 2 * 3 : cache / 2;
     bool stays = read + written <= most && is_read_again(l);
-    int64_t rows = l->region->y1 - l->region->y0, planes = ip_ceil_div(l->region->z1 - l->region->z0, l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
-    bool waits = (double)ip_operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <= LITTLE_WORK * (double)read;
+    int64_t rows = l->region->y1 - l->region->y0,
+            planes = ip_ceil_div(l->region->z1 - l->region->z0,
+                                 l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
+    bool waits = (double)ip_operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <=
+                 LITTLE_WORK * (double)read;
     bool is_near = stays && l->runner->is_step;
-    l->div.fetches = read < least_fetched || is_near || foresees_plain_runs(l) ? IP_FETCH_NOTHING : reads_short_rows(l) ? IP_FETCH_ROWS
-        : waits && (reads_long_runs(l) || reads_rows_in_pieces(l)) ? IP_FETCH_PAGES : IP_FETCH_AHEAD;
+    l->div.fetches = read < least_fetched || is_near || foresees_plain_runs(l)  ? IP_FETCH_NOTHING
+                     : reads_short_rows(l)                                      ? IP_FETCH_ROWS
+                     : waits && (reads_long_runs(l) || reads_rows_in_pieces(l)) ? IP_FETCH_PAGES
+                                                                                : IP_FETCH_AHEAD;
     l->div.streams = written >= least && !stays;
 }
 
-/* A line that is not in a cache saves nothing. A short row takes longer: its first and last lines, which it shares, are copied. */
+/* A line that is not in a cache saves nothing. A short row takes longer: its first and last lines, which it shares, are
+ * copied. */
 static bool may_stream(const ip_launching *l, const ip_placed *p)
 {
     int64_t row = (int64_t)l->div.panel_columns * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
@@ -238,15 +256,14 @@ static bool may_stream(const ip_launching *l, const ip_placed *p)
 
 /*
  * Note [Panels]
- * A strip that keeps rows is walked panel by panel, each as wide as Note [Strips] says, all in one scratch. Mostly it has one panel. Of a
- * line of millions of elements thousands of strips would have to be that narrow, and all their rings together as large as what they save
- * writing.
+ * A strip that keeps rows is walked panel by panel, each as wide as Note [Strips] says, all in one scratch. Mostly it
+ * has one panel. Of a line of millions of elements thousands of strips would have to be that narrow, and all their
+ * rings together as large as what they save writing.
  */
 static int panels_of_strip(const ip_launching *l, int64_t columns)
 {
     const ip_division *d = &l->div;
-    if (!ip_kernel_walks_panels(l->kernel))
-        return 1;
+    if (!ip_kernel_walks_panels(l->kernel)) return 1;
     int64_t beside = ip_ceil_div(columns, d->panel_columns);
     int64_t items = beside * d->items_y * ip_max_int(d->items_z, 1);
     int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
@@ -265,8 +282,7 @@ static void divide_rows(ip_launching *l)
     int64_t rows = r->y1 - r->y0, columns = r->x1 - r->x0;
     int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
     int64_t chunk = keeps_rows ? cached_columns(l, columns) : columns;
-    if (k->n_folds > 0 && !k->whole_rows && chunk > FOLD_COLUMNS)
-        chunk = FOLD_COLUMNS;
+    if (k->n_folds > 0 && !k->whole_rows && chunk > FOLD_COLUMNS) chunk = FOLD_COLUMNS;
     d->items_z = (int)ip_ceil_div(r->z1 - r->z0, k->planes_at_once > 0 ? k->planes_at_once : 1);
     int64_t beside = ip_ceil_div(columns, chunk > 0 ? chunk : 1) * (d->items_z > 0 ? d->items_z : 1);
     int64_t per_row = ip_operations_per_row(l, chunk);
@@ -284,7 +300,8 @@ static void divide_rows(ip_launching *l)
         int64_t narrow = ip_clamp(ip_ceil_div(columns, wanted), ip_min(columns, small), columns);
         int64_t quick = IP_STRIP_WORK / (ip_ceil_div(per_row, chunk > 0 ? chunk : 1) * strip + 1);
         narrow = ip_clamp(quick, ip_min(narrow, small), narrow);
-        chunk = chunk <= narrow ? chunk : ip_min(columns, ip_ceil_div(narrow, VECTOR_COLUMNS) * VECTOR_COLUMNS); /* begins with a line */
+        /* begins with a line */
+        chunk = chunk <= narrow ? chunk : ip_min(columns, ip_ceil_div(narrow, VECTOR_COLUMNS) * VECTOR_COLUMNS);
     }
     d->panel_columns = (int)(chunk > 0 ? chunk : 1);
     d->strip_columns = d->panel_columns * panels_of_strip(l, columns);
@@ -333,9 +350,9 @@ static imgpar_status plan_scratch(ip_launching *l, ip_error *err)
     for (int i = 0; i < k->n_placed; i++)
         each += placed_units(l, &k->placed[i]);
     for (int i = 0; i < k->n_outputs; i++) {
-        if (!ip_stage_folds(k->outputs[i]))
-            continue;
-        if (!ip_mul_size(items, partial_bytes(l, k->outputs[i]), &partials) || partials / 64 > INT32_MAX - d->scratch_start)
+        if (!ip_stage_folds(k->outputs[i])) continue;
+        if (!ip_mul_size(items, partial_bytes(l, k->outputs[i]), &partials) ||
+            partials / 64 > INT32_MAX - d->scratch_start)
             return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
         d->scratch_start += (partials + 63) / 64;
     }
@@ -361,8 +378,7 @@ static imgpar_status divide_scan(ip_launching *l, ip_error *err)
 
 imgpar_status ip_divide(ip_launching *l, ip_error *err)
 {
-    if (l->kernel->is_scan)
-        return divide_scan(l, err);
+    if (l->kernel->is_scan) return divide_scan(l, err);
     if (l->kernel->schedule == IP_SCHEDULE_TILES)
         divide_tiles(l);
     else
@@ -375,8 +391,7 @@ int ip_ring_offset(const ip_launching *l, const ip_stage *stage)
     size_t units = 0;
     for (int i = 0; i < l->kernel->n_placed; i++) {
         const ip_placed *p = &l->kernel->placed[i];
-        if (p->stage == stage)
-            break;
+        if (p->stage == stage) break;
         units += placed_units(l, p);
     }
     return (int)units;
@@ -396,7 +411,6 @@ int ip_partial_offset(const ip_launching *l, const ip_stage *fold)
 {
     size_t items = (size_t)l->div.items_x * (size_t)l->div.items_y * (size_t)l->div.items_z, units = 0;
     for (int i = 0; i < l->kernel->n_outputs && l->kernel->outputs[i] != fold; i++)
-        if (ip_stage_folds(l->kernel->outputs[i]))
-            units += (items * partial_bytes(l, l->kernel->outputs[i]) + 63) / 64;
+        if (ip_stage_folds(l->kernel->outputs[i])) units += (items * partial_bytes(l, l->kernel->outputs[i]) + 63) / 64;
     return (int)units;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What OpenCL drivers read from the environment. Nothing here fails loudly: a driver that is told nothing goes by its own
- * defaults.
+ * What OpenCL drivers read from the environment. Nothing here fails loudly: a driver that is told nothing goes by its
+ * own defaults.
  */
 #include "run/drivers.h"
 
@@ -42,8 +42,10 @@ static bool pocl_has_a_folder(void)
 {
     const char *xdg = ip_env("XDG_CACHE_HOME"), *home = ip_env("HOME");
     ip_str path = IP_STR_INIT;
-    if (xdg) ip_str_printf(&path, "%s/pocl/kcache", xdg);
-    else if (home) ip_str_printf(&path, "%s/.cache/pocl/kcache", home);
+    if (xdg)
+        ip_str_printf(&path, "%s/pocl/kcache", xdg);
+    else if (home)
+        ip_str_printf(&path, "%s/.cache/pocl/kcache", home);
     bool has = path.text && !path.failed && could_write(path.text);
     ip_str_free(&path);
     return has;
@@ -99,10 +101,10 @@ static bool may_run_everywhere(void)
 
 /*
  * Note [Pinning]
- * PoCL has a thread for each processor and leaves it to the system where they run. Threads that a kernel wakes together were often seen
- * to share one processor for many kernels on end, while another stood idle: on a virtual machine of two, in four processes of ten.
- * PoCL ties its thread k to processor k when told to. That is what is wanted where it has all processors to itself: not where
- * the process is restricted to some of them, or PoCL to a number of threads.
+ * PoCL has a thread for each processor and leaves it to the system where they run. Threads that a kernel wakes together
+ * were often seen to share one processor for many kernels on end, while another stood idle: on a virtual machine of
+ * two, in four processes of ten. PoCL ties its thread k to processor k when told to. That is what is wanted where it
+ * has all processors to itself: not where the process is restricted to some of them, or PoCL to a number of threads.
  */
 static void pin_threads_of_pocl(void)
 {
@@ -134,7 +136,8 @@ bool ip_drivers_pocl_is_general(void)
 
 /* ---- all of it --------------------------------------------------------------------------------- */
 
-/* Drivers belong to the process, as the environment does, and no object of a child's could know of them: which one has loaded them. */
+/* Drivers belong to the process, as the environment does, and no object of a child's could know of them: which one has
+ * loaded them. */
 static atomic_long process_of_drivers;
 
 static void prepare(void)

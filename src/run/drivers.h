@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /*
- * Prepares the process's environment for OpenCL drivers; call before the first OpenCL call. Sets variables that are not set
- * only:
+ * Prepares the process's environment for OpenCL drivers; call before the first OpenCL call. Sets variables that are not
+ * set only:
  *  - POCL_CACHE_DIR, where PoCL's own choice (XDG_CACHE_HOME, HOME/.cache) cannot be written;
  *  - HWLOC_SYNTHETIC, where there is no /sys to count processors in;
  *  - POCL_AFFINITY=1, where the process has one thread so far and may run on all processors;
@@ -17,8 +17,8 @@
 void ip_drivers_prepare(void);
 
 /*
- * Why drivers may have no device: "POCL_CACHE_DIR=/x cannot be written, and PoCL has no device without it", new, for ip_free(). NULL: nothing
- * is known, or no memory.
+ * Why drivers may have no device: "POCL_CACHE_DIR=/x cannot be written, and PoCL has no device without it", new, for
+ * ip_free(). NULL: nothing is known, or no memory.
  */
 char *ip_drivers_complaint(void);
 
@@ -26,7 +26,8 @@ char *ip_drivers_complaint(void);
  * kernel]. */
 bool ip_drivers_pocl_is_general(void);
 
-/* True in a process that was forked after ip_drivers_prepare(): what a driver needs of threads and locks is the parent's. */
+/* True in a process that was forked after ip_drivers_prepare(): what a driver needs of threads and locks is the
+ * parent's. */
 bool ip_drivers_are_of_the_parent(void);
 
 #endif

@@ -44,26 +44,21 @@ static void print_byte(int c)
 static void print_text(const char *path)
 {
     FILE *f = fopen(path, "rb");
-    if (!f)
-        fail("cannot be opened", path);
+    if (!f) fail("cannot be opened", path);
 
     int c, at_start = 1;
     fputs("     \"\"", stdout);
     while ((c = getc(f)) != EOF) {
-        if (c == 0)
-            fail("contains a zero byte", path);
-        if (at_start)
-            fputs("\n     \"", stdout);
+        if (c == 0) fail("contains a zero byte", path);
+        if (at_start) fputs("\n     \"", stdout);
         at_start = c == '\n';
         if (at_start)
             fputs("\\n\"", stdout);
         else
             print_byte(c);
     }
-    if (!at_start)
-        putchar('"');
-    if (ferror(f))
-        fail("cannot be read", path);
+    if (!at_start) putchar('"');
+    if (ferror(f)) fail("cannot be read", path);
     fclose(f);
 }
 
@@ -74,7 +69,8 @@ int main(int argc, char **argv)
           "\n"
           "#include <string.h>\n"
           "\n"
-          "const ip_shader ip_shaders[] = {\n", stdout);
+          "const ip_shader ip_shaders[] = {\n",
+          stdout);
     for (int i = 1; i < argc; i++) {
         int n;
         const char *name = shader_name(argv[i], &n);
@@ -91,8 +87,8 @@ int main(int argc, char **argv)
           "        if (strcmp(s->name, name) == 0)\n"
           "            return s->text;\n"
           "    return NULL;\n"
-          "}\n", stdout);
-    if (fflush(stdout) || ferror(stdout))
-        fail("cannot be written", "standard output");
+          "}\n",
+          stdout);
+    if (fflush(stdout) || ferror(stdout)) fail("cannot be written", "standard output");
     return 0;
 }

@@ -33,8 +33,7 @@ static bool poll_stop(void *user, double done)
 void ip_runner_init(ip_runner *runner, ip_device *device, const imgpar_options *options)
 {
     *runner = (ip_runner){ .device = device, .options = options, .started_ms = ip_now_ms() };
-    if (options && options->poll)
-        runner->poll = (ip_poll){ poll_stop, (void *)options };
+    if (options && options->poll) runner->poll = (ip_poll){ poll_stop, (void *)options };
 }
 
 /* ---- what is needed ----------------------------------------------------------------- */
@@ -75,8 +74,7 @@ imgpar_status ip_evaluation_source(evaluation *e, const ip_stage *s, ip_value **
             e->source_values[s->id] = ip_value_retain(s->value);
         else {
             imgpar_status st = ip_source_value(e->ctx, &e->runner, s->node, &e->source_values[s->id], err);
-            if (st)
-                return st;
+            if (st) return st;
         }
     }
     *out = e->source_values[s->id];
@@ -90,8 +88,7 @@ static imgpar_status bind_source(evaluation *e, const ip_stage *s, ip_error *err
     ip_device *device = e->runner.device;
     ip_value *v;
     imgpar_status st = ip_evaluation_source(e, s, &v, err);
-    if (st || b->buffer)
-        return st;
+    if (st || b->buffer) return st;
     double start = ip_now_ms();
     ip_region r = ip_region_whole(s->dims);
     const ip_region *n = &e->needed[s->id];
@@ -100,8 +97,7 @@ static imgpar_status bind_source(evaluation *e, const ip_stage *s, ip_error *err
     int64_t n_needed = is_volume ? n->z1 - n->z0 : n->y1 - n->y0;
     if (!uploads || n_needed <= 0 || n_needed >= s->dims[is_volume ? 0 : 1]) {
         st = ip_value_on_device(v, device, &b->buffer, err);
-        if (st)
-            return st;
+        if (st) return st;
     } else {
         *(is_volume ? &r.z0 : &r.y0) = is_volume ? n->z0 : n->y0;
         *(is_volume ? &r.z1 : &r.y1) = is_volume ? n->z1 : n->y1;
@@ -109,7 +105,8 @@ static imgpar_status bind_source(evaluation *e, const ip_stage *s, ip_error *err
     }
     b->region = r;
     if (uploads)
-        ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, ip_region_bytes(&r, s), ip_region_bytes(&r, s));
+        ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, ip_region_bytes(&r, s),
+                        ip_region_bytes(&r, s));
     return st;
 }
 
@@ -123,8 +120,7 @@ static void *wanted_place(const evaluation *e, const ip_stage *s, const ip_regio
 {
     for (int k = 0; e->hosts && k < e->plan->n_outputs; k++) {
         char *to = (char *)e->hosts[k] + ip_stage_first_byte(s, r);
-        if (s == e->plan->outputs[k] && is_same(r, &e->wanted[k]) && ip_device_shares(e->runner.device, to))
-            return to;
+        if (s == e->plan->outputs[k] && is_same(r, &e->wanted[k]) && ip_device_shares(e->runner.device, to)) return to;
     }
     return NULL;
 }
@@ -135,8 +131,7 @@ static imgpar_status bind_output(evaluation *e, const ip_stage *s, ip_error *err
     b->region = !ip_stage_folds(s) ? e->needed[s->id] : ip_region_whole(s->dims);
     uint64_t bytes = ip_region_bytes(&b->region, s);
     void *place = bytes > 0 ? wanted_place(e, s, &b->region) : NULL;
-    if (place)
-        return ip_buffer_wrap(e->runner.device, place, (size_t)bytes, NULL, NULL, &b->buffer, err);
+    if (place) return ip_buffer_wrap(e->runner.device, place, (size_t)bytes, NULL, NULL, &b->buffer, err);
     return ip_buffer_new(e->runner.device, bytes ? (size_t)bytes : 1, &b->buffer, err);
 }
 
@@ -155,14 +150,12 @@ void ip_evaluation_unbind(evaluation *e)
 /* A source whose memory is on the device already, or is shared with it. */
 static bool takes_no_room(const evaluation *e, const ip_stage *s)
 {
-    if (s->kind != IP_STAGE_SOURCE)
-        return false;
+    if (s->kind != IP_STAGE_SOURCE) return false;
     if (s->value)
         return ip_value_is_on_device(s->value, e->runner.device) ||
                (s->value->host && ip_device_shares(e->runner.device, s->value->host));
     const ip_source *source = s->node->source; /* what is decoded comes from malloc() */
-    if (source && source->kind == IP_SOURCE_BUFFER)
-        return true;
+    if (source && source->kind == IP_SOURCE_BUFFER) return true;
     return source && ip_device_shares(e->runner.device, source->kind == IP_SOURCE_PIXELS ? source->data : NULL);
 }
 
@@ -172,8 +165,7 @@ uint64_t ip_evaluation_bytes(const evaluation *e)
     uint64_t total = 0;
     for (int k = 0; k < e->plan->ir->n_stages; k++) {
         const ip_stage *s = e->plan->ir->stages[k];
-        if (!e->is_needed[k] || takes_no_room(e, s))
-            continue;
+        if (!e->is_needed[k] || takes_no_room(e, s)) continue;
         total += ip_region_bytes(&e->needed[k], s);
     }
     for (int k = 0; k < e->plan->n_kernels; k++) {
@@ -200,8 +192,7 @@ static void find_last_readers(evaluation *e)
 static bool is_asked_for(const ip_kernel *k)
 {
     for (int i = 0; i < k->n_outputs; i++)
-        if (k->outputs[i]->is_output)
-            return true;
+        if (k->outputs[i]->is_output) return true;
     return false;
 }
 
@@ -212,13 +203,13 @@ static imgpar_status bind_input(evaluation *e, const ip_stage *s, ip_error *err)
     return s->kind == IP_STAGE_SOURCE ? bind_source(e, s, err) : bind_output(e, s, err);
 }
 
-/* All folds of a kernel see the same: where others read rows of an image around that, it runs once more for the folds. */
+/* All folds of a kernel see the same: where others read rows of an image around that, it runs once more for the
+ * folds. */
 static imgpar_status run_region(evaluation *e, const ip_kernel *k, ip_error *err)
 {
     ip_region r = ip_evaluation_region(e, k), seen = r;
     for (int i = 0; i < k->n_outputs; i++)
-        if (ip_stage_folds(k->outputs[i]))
-            seen = ip_evaluation_seen(e, k->outputs[i]);
+        if (ip_stage_folds(k->outputs[i])) seen = ip_evaluation_seen(e, k->outputs[i]);
     imgpar_status st = ip_kernel_run(&e->runner, e->plan, k, e->bindings, &r, err);
     return st || is_same(&r, &seen) ? st : ip_kernel_run(&e->runner, e->plan, k, e->bindings, &seen, err);
 }
@@ -226,15 +217,15 @@ static imgpar_status run_region(evaluation *e, const ip_kernel *k, ip_error *err
 static double kernel_work(const evaluation *e, const ip_kernel *k)
 {
     const ip_region r = ip_evaluation_region(e, k);
-    return IP_WORK_KERNEL * (double)(r.z1 - r.z0) * (double)(r.y1 - r.y0) * (double)(r.x1 - r.x0) * (double)k->domain[3];
+    return IP_WORK_KERNEL * (double)(r.z1 - r.z0) * (double)(r.y1 - r.y0) * (double)(r.x1 - r.x0) *
+           (double)k->domain[3];
 }
 
 static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
 {
     const ip_kernel *k = &e->plan->kernels[index];
     imgpar_status st = IMGPAR_OK;
-    if (!ip_evaluation_needs(e, k) && !is_asked_for(k))
-        return IMGPAR_OK;
+    if (!ip_evaluation_needs(e, k) && !is_asked_for(k)) return IMGPAR_OK;
     for (int i = 0; !st && i < k->n_inputs; i++)
         st = bind_input(e, k->inputs[i], err);
     for (int i = 0; !st && i < k->n_outputs; i++)
@@ -244,17 +235,16 @@ static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
         st = run_region(e, k, err);
     }
     for (int i = 0; i < k->n_inputs; i++)
-        if (e->last_reader[k->inputs[i]->id] == index)
-            unbind(&e->bindings[k->inputs[i]->id]);
+        if (e->last_reader[k->inputs[i]->id] == index) unbind(&e->bindings[k->inputs[i]->id]);
     for (int i = 0; i < k->n_outputs; i++)
-        if (e->last_reader[k->outputs[i]->id] < 0)
-            unbind(&e->bindings[k->outputs[i]->id]);
+        if (e->last_reader[k->outputs[i]->id] < 0) unbind(&e->bindings[k->outputs[i]->id]);
     return st;
 }
 
 imgpar_status ip_evaluation_run_kernels(evaluation *e, ip_error *err)
 {
-    imgpar_status st = e->plan->ir->failed ? ip_fail_memory(err, "planning a run") : IMGPAR_OK; /* demand walks expressions */
+    /* demand walks expressions */
+    imgpar_status st = e->plan->ir->failed ? ip_fail_memory(err, "planning a run") : IMGPAR_OK;
     for (int k = 0; !st && k < e->plan->n_kernels; k++)
         st = run_kernel(e, k, err);
     return st;
@@ -282,8 +272,7 @@ static imgpar_status host_of(ip_value *v, const ip_stage *s, void **host, void *
 {
     *copy = NULL;
     *host = v->host;
-    if (v->host)
-        return IMGPAR_OK;
+    if (v->host) return IMGPAR_OK;
     *host = *copy = ip_alloc(v->size_bytes);
     return *copy ? ip_value_read(v, *copy, err) : ip_fail_memory_for(err, s->node->op->info.name, v->size_bytes);
 }
@@ -302,8 +291,7 @@ static double ref_work(const ip_ir *ir)
 {
     double work = 0;
     for (int k = 0; k < ir->n_stages; k++) {
-        if (ir->stages[k]->kind != IP_STAGE_SOURCE)
-            work += IP_WORK_REF * ip_dims_count(ir->stages[k]->dims);
+        if (ir->stages[k]->kind != IP_STAGE_SOURCE) work += IP_WORK_REF * ip_dims_count(ir->stages[k]->dims);
     }
     return work;
 }
@@ -321,16 +309,13 @@ static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
         if (!has_pixels) /* a function's placeholder is a source that nothing needed reads */
             continue;
         st = ip_evaluation_source(e, s, &v, err);
-        if (!st)
-            st = host_of(v, s, &memory[k], &copies[k], err);
+        if (!st) st = host_of(v, s, &memory[k], &copies[k], err);
     }
     double start = ip_now_ms();
     bool ran = !st;
     ip_progress_step(e->runner.options, ref_work(ir));
-    if (!st)
-        st = ip_ref_run(ir, memory, ref_limit(e->ctx), &e->runner.poll, err);
-    if (!st)
-        ip_runner_event(&e->runner, "kernel", "ref", start, 0, 0);
+    if (!st) st = ip_ref_run(ir, memory, ref_limit(e->ctx), &e->runner.poll, err);
+    if (!st) ip_runner_event(&e->runner, "kernel", "ref", start, 0, 0);
     for (int k = 0; !st && k < e->plan->n_outputs; k++) {
         const ip_stage *s = e->plan->outputs[k];
         if (s->kind == IP_STAGE_SOURCE) {
@@ -338,17 +323,14 @@ static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
         } else if (memory[s->id]) {
             values[k] = ip_value_of_host(memory[s->id], (size_t)ip_stage_bytes(s));
             memory[s->id] = NULL;
-            if (!values[k])
-                st = ip_fail_memory(err, "keeping a result");
+            if (!values[k]) st = ip_fail_memory(err, "keeping a result");
         } else { /* the same stage asked for twice */
             for (int j = 0; j < k; j++)
-                if (e->plan->outputs[j] == s)
-                    values[k] = ip_value_retain(values[j]);
+                if (e->plan->outputs[j] == s) values[k] = ip_value_retain(values[j]);
         }
     }
     for (size_t k = 0; memory && ran && k < n; k++)
-        if (ir->stages[k]->kind != IP_STAGE_SOURCE)
-            ip_free(memory[k]);
+        if (ir->stages[k]->kind != IP_STAGE_SOURCE) ip_free(memory[k]);
     for (size_t k = 0; copies && k < n; k++)
         ip_free(copies[k]);
     ip_free(memory);
@@ -368,7 +350,8 @@ static imgpar_status evaluation_init(evaluation *e, ip_error *err)
     e->is_needed = ip_zalloc(n * sizeof *e->is_needed);
     e->last_reader = ip_zalloc(n * sizeof *e->last_reader);
     e->wanted = ip_zalloc(((size_t)e->plan->n_outputs + 1) * sizeof *e->wanted);
-    if (!e->source_values || !e->bindings || !e->programs || !e->needed || !e->is_needed || !e->last_reader || !e->wanted)
+    if (!e->source_values || !e->bindings || !e->programs || !e->needed || !e->is_needed || !e->last_reader ||
+        !e->wanted)
         return ip_fail_memory(err, "evaluating");
     e->runner.programs = e->programs;
     find_last_readers(e);
@@ -377,8 +360,7 @@ static imgpar_status evaluation_init(evaluation *e, ip_error *err)
 
 void ip_evaluation_free(evaluation *e)
 {
-    if (!e)
-        return;
+    if (!e) return;
     for (int k = 0; e->source_values && k < e->plan->ir->n_stages; k++)
         ip_value_release(e->source_values[k]);
     ip_free(e->source_values);
@@ -413,19 +395,18 @@ static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_re
     return st;
 }
 
-imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip_request *q, evaluation **out, ip_error *err)
+imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip_request *q, evaluation **out,
+                                ip_error *err)
 {
     *out = NULL;
     evaluation *e = ip_zalloc(sizeof *e);
-    if (!e)
-        return ip_fail_memory(err, "evaluating");
+    if (!e) return ip_fail_memory(err, "evaluating");
     e->ctx = ctx;
     e->dst = q->dst;
     ip_runner_init(&e->runner, device, q->options);
     e->runner.blas = ip_context_blas(ctx);
     imgpar_status st = compile(ctx, device, q, e, err);
-    if (!st)
-        st = evaluation_init(e, err);
+    if (!st) st = evaluation_init(e, err);
     e->runner.is_step = q->step != NULL;
     if (st)
         ip_evaluation_free(e);
@@ -453,8 +434,7 @@ static void change_placeholders(evaluation *e, const ip_step *step, bool has_val
     for (int k = 0; k < e->plan->ir->n_stages; k++) {
         ip_stage *s = e->plan->ir->stages[k];
         for (int i = 0; i < step->n_placeholders; i++) {
-            if (s->kind != IP_STAGE_SOURCE || s->node != step->placeholders[i])
-                continue;
+            if (s->kind != IP_STAGE_SOURCE || s->node != step->placeholders[i]) continue;
             ip_value_release(e->source_values[k]);
             ip_value_release(s->value);
             e->source_values[k] = NULL;
@@ -467,8 +447,7 @@ static void change_placeholders(evaluation *e, const ip_step *step, bool has_val
 static evaluation *planned_for(const ip_request *q)
 {
     evaluation *e = q->step ? q->step->planned : NULL;
-    if (!e)
-        return NULL;
+    if (!e) return NULL;
     change_placeholders(e, q->step, true);
     ip_evaluation_report_to(e, q->options);
     e->runner.started_ms = ip_now_ms();
@@ -501,16 +480,14 @@ void ip_step_end(ip_step *step)
 static void announce(const evaluation *e, const ip_request *q)
 {
     double work = 0;
-    if (q->step)
-        return;
+    if (q->step) return;
     for (int k = 0; k < e->plan->ir->n_stages; k++) {
         const ip_stage *s = e->plan->ir->stages[k];
         const ip_source *source = s->kind == IP_STAGE_SOURCE && !s->value ? s->node->source : NULL;
         if (source && (source->kind == IP_SOURCE_FILE || source->kind == IP_SOURCE_BLOB))
             work += IP_WORK_DECODE * ip_dims_count(s->dims);
     }
-    if (q->use_ref)
-        work += ref_work(e->plan->ir);
+    if (q->use_ref) work += ref_work(e->plan->ir);
     for (int k = 0; k < e->plan->n_kernels && !q->use_ref; k++)
         work += IP_WORK_KERNEL * ip_dims_count(e->plan->kernels[k].domain);
     ip_progress_expect(q->options, work);
@@ -519,14 +496,13 @@ static void announce(const evaluation *e, const ip_request *q)
 /* ---- the door ---------------------------------------------------------------------------------------- */
 
 /* may_keep: no loop had to be run for it. */
-static imgpar_status run_alone(imgpar_context *ctx, const ip_request *q, bool may_keep, ip_value **values, ip_error *err)
+static imgpar_status run_alone(imgpar_context *ctx, const ip_request *q, bool may_keep, ip_value **values,
+                               ip_error *err)
 {
     evaluation *e = planned_for(q);
     imgpar_status st = e ? IMGPAR_OK : ip_evaluation_new(ctx, ctx->device, q, &e, err);
-    if (!st)
-        announce(e, q);
-    if (!st)
-        st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, q, values, err);
+    if (!st) announce(e, q);
+    if (!st) st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, q, values, err);
     keep_plan(q, e, may_keep && !st);
     return st;
 }
@@ -536,13 +512,11 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
     const size_t n = q->n;
     const evaluation *planned = q->step ? q->step->planned : NULL;
     memset(values, 0, n * sizeof *values);
-    if (n == 0)
-        return IMGPAR_OK;
+    if (n == 0) return IMGPAR_OK;
     pthread_mutex_lock(&ctx->lock);
     q->use_ref = q->use_ref || !ctx->device || ctx->tuning.schedule == IP_SCHEDULE_REF;
     pthread_mutex_unlock(&ctx->lock);
-    if (planned)
-        q->use_ref = q->step->is_for_ref;
+    if (planned) q->use_ref = q->step->is_for_ref;
     ip_loop_values loops = { 0 };
     imgpar_status st = planned ? IMGPAR_OK : ip_loops_run(ctx, q->arrays, n, q->options, q->use_ref, &loops, err);
     if (!st && q->options && q->options->poll && q->options->poll(q->options->user, 0))
@@ -553,8 +527,7 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
         ip_progress_expect(q->options, work);
         ip_progress_step(q->options, work);
     }
-    if (!st)
-        st = alone ? run_alone(ctx, q, loops.n == 0, values, err) : ip_share(ctx, q, values, err);
+    if (!st) st = alone ? run_alone(ctx, q, loops.n == 0, values, err) : ip_share(ctx, q, values, err);
     ip_loops_release(&loops);
     for (size_t k = 0; st && k < q->n; k++) {
         ip_value_release(values[k]);
@@ -564,8 +537,8 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
     return st;
 }
 
-imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_options *options, bool use_ref, ip_value **values,
-                               ip_error *err)
+imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_options *options, bool use_ref,
+                               ip_value **values, ip_error *err)
 {
     ip_request q = { .arrays = step->arrays, .n = step->n, .options = options, .use_ref = use_ref, .step = step };
     return evaluate(ctx, &q, values, err);
@@ -575,8 +548,7 @@ static void warn_of_profiles(imgpar_array *const *arrays, size_t n, const imgpar
 {
     char text[IP_WARNING_BYTES];
     for (size_t k = 0; k < n && options && options->on_warning; k++)
-        if (*ip_profile_warning(arrays[k], text))
-            options->on_warning(options->user, text);
+        if (*ip_profile_warning(arrays[k], text)) options->on_warning(options->user, text);
 }
 
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
@@ -608,16 +580,14 @@ static imgpar_status fetch(imgpar_context *ctx, const imgpar_array *a, ip_value 
     return st;
 }
 
-imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref,
-                               ip_error *err)
+imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options,
+                               bool use_ref, ip_error *err)
 {
     ip_request q = { .arrays = &a, .n = 1, .options = options, .use_ref = use_ref, .dst = dst };
     ip_value *value = use_ref ? NULL : ip_array_pin(a);
-    if (!value)
-        warn_of_profiles(&a, 1, options);
+    if (!value) warn_of_profiles(&a, 1, options);
     imgpar_status st = value ? IMGPAR_OK : evaluate(ctx, &q, &value, err);
-    if (!st)
-        st = fetch(ctx, a, value, dst, options, err);
+    if (!st) st = fetch(ctx, a, value, dst, options, err);
     ip_value_release(value);
     return st;
 }

@@ -15,8 +15,8 @@
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
                           bool use_ref, ip_value **values, ip_error *err);
 
-/* A graph that is evaluated again and again while nothing changes but the values of its placeholders: the step of a loop. It
- * is planned once, unless there are loops in it. */
+/* A graph that is evaluated again and again while nothing changes but the values of its placeholders: the step of a
+ * loop. It is planned once, unless there are loops in it. */
 typedef struct ip_step {
     imgpar_array *const *arrays, *const *placeholders; /* borrowed */
     size_t n;
@@ -26,32 +26,39 @@ typedef struct ip_step {
     bool is_for_ref;               /* what was planned */
 } ip_step;
 /* As ip_evaluate() of the step's arrays. */
-imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_options *options, bool use_ref, ip_value **values,
-                               ip_error *err);
+imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_options *options, bool use_ref,
+                               ip_value **values, ip_error *err);
 /* Lets go of what was planned. */
 void ip_step_end(ip_step *step);
 /* How many steps of the loop are taken at once, steps.c; 1: each by itself. */
 int ip_steps_at_once(imgpar_context *ctx, const ip_loop *loop);
-/* Whether the interpreter runs the steps of the loop, since they are quicker there than a launch: steps.c, Note [Steps on the host]. */
+/* Whether the interpreter runs the steps of the loop, since they are quicker there than a launch: steps.c, Note [Steps
+ * on the host]. */
 bool ip_steps_on_host(imgpar_context *ctx, const ip_loop *loop);
 /* Whether a step runs a loop that the carried values change; true, too, without memory to find out. */
 bool ip_loop_nests(const ip_loop *loop);
 
-/* As ip_evaluate() of one array, into dst, which has room for it. The kernels write there where the device shares memory, so that
- * nothing is copied; else it is copied. */
-imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options, bool use_ref,
-                               ip_error *err);
+/* As ip_evaluate() of one array, into dst, which has room for it. The kernels write there where the device shares
+ * memory, so that nothing is copied; else it is copied. */
+imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options,
+                               bool use_ref, ip_error *err);
 
 /* The elements of a SOURCE stage's node that has no value yet: decoded or borrowed. */
 imgpar_status ip_source_value(imgpar_context *ctx, const ip_runner *runner, const imgpar_array *node, ip_value **out,
                               ip_error *err);
 /* Nodes that keep the value they have or get until ip_loops_release(), and those values (NULL: none yet). */
-typedef struct ip_loop_values { imgpar_array **nodes; ip_value **values; size_t n, capacity; } ip_loop_values;
-/* Runs the loops below the arrays; *out, which is empty before, holds their values for the evaluation that needs them. */
+typedef struct ip_loop_values {
+    imgpar_array **nodes;
+    ip_value **values;
+    size_t n, capacity;
+} ip_loop_values;
+/* Runs the loops below the arrays; *out, which is empty before, holds their values for the evaluation that needs
+ * them. */
 imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
                            bool use_ref, ip_loop_values *out, ip_error *err);
 void ip_loops_release(ip_loop_values *values);
-/* *loops: from ip_alloc, borrowed ones, each once: the loops that arrays without values are made of, those of their steps after them. */
+/* *loops: from ip_alloc, borrowed ones, each once: the loops that arrays without values are made of, those of their
+ * steps after them. */
 imgpar_status ip_loops_find(imgpar_array *const *arrays, size_t n, ip_loop ***loops, size_t *n_loops, ip_error *err);
 
 /* Fills in a poll and a clock for options (NULL is legal); device NULL: what it reports is done by the host. */

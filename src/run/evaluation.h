@@ -23,12 +23,13 @@ typedef struct ip_request {
     size_t n;
     const imgpar_options *options;
     bool use_ref;
-    void *dst;                     /* where the one result is wanted in host memory; NULL: anywhere */
-    struct ip_step *step;          /* where its plan is kept (evaluate.h); NULL: nowhere */
-    bool totals;                   /* folds stop at their totals, for ip_evaluation_combine() */
+    void *dst;            /* where the one result is wanted in host memory; NULL: anywhere */
+    struct ip_step *step; /* where its plan is kept (evaluate.h); NULL: nowhere */
+    bool totals;          /* folds stop at their totals, for ip_evaluation_combine() */
 } ip_request;
 
-/* Compiles the request for device, which may be NULL: for the reference interpreter. The loops below the arrays have been run. */
+/* Compiles the request for device, which may be NULL: for the reference interpreter. The loops below the arrays have
+ * been run. */
 imgpar_status ip_evaluation_new(imgpar_context *ctx, ip_device *device, const ip_request *request, ip_evaluation **out,
                                 ip_error *err);
 void ip_evaluation_free(ip_evaluation *e); /* NULL is legal */
@@ -37,23 +38,26 @@ void ip_evaluation_report_to(ip_evaluation *e, const imgpar_options *options);
 
 /* Computes everything that was requested; values[k] gets the value of the k-th array, a new reference. */
 imgpar_status ip_evaluation_run(ip_evaluation *e, const ip_request *request, ip_value **values, ip_error *err);
-/* Computes the results from one fraction of their rows (volumes: of their planes) to another, into hosts[k], which has room for all
- * of the k-th one. Neighbouring parts meet exactly. Folds see these rows of what they fold. */
+/* Computes the results from one fraction of their rows (volumes: of their planes) to another, into hosts[k], which has
+ * room for all of the k-th one. Neighbouring parts meet exactly. Folds see these rows of what they fold. */
 imgpar_status ip_evaluation_run_part(ip_evaluation *e, double from, double to, void *const *hosts, ip_error *err);
 
 /* Operations on elements that such a part takes, about; from 0 to 1: that everything takes. */
 double ip_evaluation_work(ip_evaluation *e, double from, double to);
 /* A number for the nodes of the graph, the same for all sizes and parameters. */
 uint64_t ip_evaluation_hash(const ip_evaluation *e);
-/* Why the results cannot be cut into parts, as "a result has one row"; NULL: they can. is_placed: by the user, by weights. */
+/* Why the results cannot be cut into parts, as "a result has one row"; NULL: they can. is_placed: by the user, by
+ * weights. */
 const char *ip_evaluation_uncut(const ip_evaluation *e, bool is_placed);
-/* Whether its results are folds, so that parts of them, of requests with `totals`, are put together by ip_evaluation_combine(). */
+/* Whether its results are folds, so that parts of them, of requests with `totals`, are put together by
+ * ip_evaluation_combine(). */
 bool ip_evaluation_folds(const ip_evaluation *e);
 /* Host memory for the results of such a part, by array; NULL without memory. */
 void **ip_totals_new(const ip_evaluation *part);
 void ip_totals_free(const ip_evaluation *part, void **totals); /* NULL is legal */
 /* The k-th result from those of n parts, in their order. */
-imgpar_status ip_evaluation_combine(const ip_evaluation *e, size_t k, const void *const *totals, size_t n, void *out, ip_error *err);
+imgpar_status ip_evaluation_combine(const ip_evaluation *e, size_t k, const void *const *totals, size_t n, void *out,
+                                    ip_error *err);
 /* The devices that can run it, as bits by their number in the context. */
 unsigned ip_evaluation_may(const ip_evaluation *e);
 /* Those, likewise, that alone have something that it reads, in memory which they share with nobody. */

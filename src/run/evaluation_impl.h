@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of an ip_evaluation, which four files share: evaluate.c makes it and runs its kernels, strips.c decides how much
- * is run at once, worth.c tells what it is like, totals.c puts folds together whose parts were computed apart.
+ * The inside of an ip_evaluation, which four files share: evaluate.c makes it and runs its kernels, strips.c decides
+ * how much is run at once, worth.c tells what it is like, totals.c puts folds together whose parts were computed apart.
  */
 #ifndef IP_RUN_EVALUATION_IMPL_H
 #define IP_RUN_EVALUATION_IMPL_H
@@ -19,14 +19,17 @@ struct ip_evaluation {
     ip_program **programs;    /* by kernel; NULL: not launched yet */
     ip_region *needed;        /* by stage id */
     bool *is_needed;
-    int *last_reader;         /* by stage id: the last kernel that reads it; n_kernels: a result */
-    ip_region *wanted;        /* by output: what is asked for of it */
-    double from, to;          /* the same as fractions; folds that are asked for see so much of what they fold */
-    void *const *hosts;       /* by output: host memory for all of it, where what is wanted goes; NULL: anywhere */
-    void *dst;                /* of the one result, as hosts */
+    int *last_reader;   /* by stage id: the last kernel that reads it; n_kernels: a result */
+    ip_region *wanted;  /* by output: what is asked for of it */
+    double from, to;    /* the same as fractions; folds that are asked for see so much of what they fold */
+    void *const *hosts; /* by output: host memory for all of it, where what is wanted goes; NULL: anywhere */
+    void *dst;          /* of the one result, as hosts */
 };
 
-static inline ip_region ip_region_whole(const int64_t dims[4]) { return (ip_region){ 0, dims[0], 0, dims[1], 0, dims[2] }; }
+static inline ip_region ip_region_whole(const int64_t dims[4])
+{
+    return (ip_region){ 0, dims[0], 0, dims[1], 0, dims[2] };
+}
 
 /* Of a source, or of what a result shows of its stage (compile/frame.c): all of it, a row. */
 static inline uint64_t ip_stage_bytes(const ip_stage *s)

@@ -10,17 +10,17 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Order of classes when the user does not choose, and tuning. A discrete GPU comes before all of them. What differs within
- * a class (memory sizes, limits, extensions) is what the device says: ip_device_facts.
+/* Order of classes when the user does not choose, and tuning. A discrete GPU comes before all of them. What differs
+ * within a class (memory sizes, limits, extensions) is what the device says: ip_device_facts.
  *
- * items_per_unit: work-items of the rows schedule that keep a compute unit busy. A CPU runs one at a time on each,
- * 8 of them even out strips that take longer; a GPU hides memory latency behind hundreds.
- * local_size: work-group size of the pixels schedule. It is fixed because PoCL compiles a kernel anew for every one.
- * group_width x group_height: work-group of the tiles schedule. A row of it is what a GPU runs in step (32 or 64), so that
- * it reads whole pieces of rows and no bank of local memory twice; a limit of the device takes rows away first.
- * most_items: of a larger such group, which place_tiles.c takes where halos are dear.
- * has_constant: the class has a cache for numbers that all work-items read at once, which __constant asks for.
- * lanes: numbers that a compute unit computes with at once, about, for a first guess of the speed beside another device. */
+ * items_per_unit: work-items of the rows schedule that keep a compute unit busy. A CPU runs one at a time on each, 8 of
+ * them even out strips that take longer; a GPU hides memory latency behind hundreds. local_size: work-group size of the
+ * pixels schedule. It is fixed because PoCL compiles a kernel anew for every one. group_width x group_height:
+ * work-group of the tiles schedule. A row of it is what a GPU runs in step (32 or 64), so that it reads whole pieces of
+ * rows and no bank of local memory twice; a limit of the device takes rows away first. most_items: of a larger such
+ * group, which place_tiles.c takes where halos are dear. has_constant: the class has a cache for numbers that all
+ * work-items read at once, which __constant asks for. lanes: numbers that a compute unit computes with at once, about,
+ * for a first guess of the speed beside another device. */
 static const struct class_row {
     const char *name;
     int rank;
@@ -29,10 +29,10 @@ static const struct class_row {
     bool has_constant;
     double lanes;
 } class_rows[] = {
-    [IP_DEVICE_CPU]         = { "cpu",         3, 8,   64,  16, 4, 256,  false, 8 },
-    [IP_DEVICE_GPU]         = { "gpu",         2, 512, 128, 32, 8, 1024, true,  64 },
-    [IP_DEVICE_ACCELERATOR] = { "accelerator", 4, 64,  64,  16, 4, 256,  false, 8 },
-    [IP_DEVICE_REF]         = { "ref",         5, 1,   1,   1,  1, 1,    false, 1 },
+    [IP_DEVICE_CPU] = { "cpu", 3, 8, 64, 16, 4, 256, false, 8 },
+    [IP_DEVICE_GPU] = { "gpu", 2, 512, 128, 32, 8, 1024, true, 64 },
+    [IP_DEVICE_ACCELERATOR] = { "accelerator", 4, 64, 64, 16, 4, 256, false, 8 },
+    [IP_DEVICE_REF] = { "ref", 5, 1, 1, 1, 1, 1, false, 1 },
 };
 
 /* Platforms that are there for another purpose than to be fast: behind every other device. */
@@ -41,21 +41,18 @@ static const struct last_row {
     bool has_short_loops; /* on llvmpipe a work-item's loops stop after about 65,535 iterations: too few to walk rows */
     bool forgets;         /* it takes memory that was another buffer before for uninitialized: buffers are to be kept */
 } last_rows[] = {
-    { "rusticl", true, false },
-    { "Oclgrind", false, true }, /* an instrumented simulator */
+    { "rusticl", true, false }, { "Oclgrind", false, true }, /* an instrumented simulator */
 };
 
-const char *ip_device_class_name(ip_device_class kind)
-{
-    return class_rows[kind].name;
-}
+const char *ip_device_class_name(ip_device_class kind) { return class_rows[kind].name; }
 
 bool ip_text_has(const char *text, const char *part)
 {
     size_t n = strlen(part);
     for (; strlen(text) >= n; text++) {
         size_t i = 0;
-        while (i < n && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i])) i++;
+        while (i < n && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
+            i++;
         if (i == n) return true;
     }
     return false;
@@ -65,7 +62,8 @@ bool ip_text_has(const char *text, const char *part)
 static const struct last_row *last_row_of(const ip_device_facts *facts)
 {
     for (size_t i = 0; i < sizeof last_rows / sizeof *last_rows; i++)
-        if (facts->kind == IP_DEVICE_CPU && ip_text_has(facts->info.platform, last_rows[i].platform)) return &last_rows[i];
+        if (facts->kind == IP_DEVICE_CPU && ip_text_has(facts->info.platform, last_rows[i].platform))
+            return &last_rows[i];
     return NULL;
 }
 
@@ -92,7 +90,8 @@ static imgpar_status read_text(cl_platform_id platform, cl_device_id id, cl_uint
         return ip_cl_fail(err, code, call, NULL);
     }
     size_t start = strspn(text, " \t"), end = strlen(text);
-    while (end > start && isspace((unsigned char)text[end - 1])) end--;
+    while (end > start && isspace((unsigned char)text[end - 1]))
+        end--;
     memmove(text, text + start, end - start);
     text[end - start] = '\0';
     *out = text;
@@ -123,7 +122,11 @@ static bool has_word(const char *words, const char *word)
 
 static imgpar_status read_texts(cl_platform_id platform, cl_device_id id, imgpar_device *info, ip_error *err)
 {
-    const struct { bool of_platform; cl_uint what; const char **to; } texts[] = {
+    const struct {
+        bool of_platform;
+        cl_uint what;
+        const char **to;
+    } texts[] = {
         { false, CL_DEVICE_NAME, &info->name },
         { true, CL_PLATFORM_NAME, &info->platform },
         { false, CL_DEVICE_VERSION, &info->version },
@@ -147,7 +150,11 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     cl_bool images = CL_FALSE, unified = CL_FALSE;
     cl_ulong global_bytes = 0, cache_bytes = 0, local_bytes = 0, max_alloc = 0, constant_bytes = 0;
     size_t max_group = 0, image_width = 0, image_height = 0;
-    const struct { cl_device_info what; void *to; size_t size; } values[] = {
+    const struct {
+        cl_device_info what;
+        void *to;
+        size_t size;
+    } values[] = {
         { CL_DEVICE_TYPE, &type, sizeof type },
         { CL_DEVICE_SINGLE_FP_CONFIG, &single, sizeof single },
         { CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof units },
@@ -217,7 +224,8 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     facts->is_nvidia = ip_text_has(info->platform, "NVIDIA");
     facts->work_items_per_launch = (size_t)(info->compute_units ? info->compute_units : 1) * row->items_per_unit;
     facts->local_size = row->local_size;
-    while (facts->local_size > 1 && facts->local_size > info->max_work_group) facts->local_size /= 2;
+    while (facts->local_size > 1 && facts->local_size > info->max_work_group)
+        facts->local_size /= 2;
     facts->group_width = row->group_width;
     facts->group_height = row->group_height;
     while (facts->group_height > 1 && (size_t)(facts->group_width * facts->group_height) > info->max_work_group)
@@ -225,7 +233,8 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     while (facts->group_width > 1 && (size_t)(facts->group_width * facts->group_height) > info->max_work_group)
         facts->group_width /= 2;
     facts->most_items = row->most_items;
-    while (facts->most_items > 1 && (size_t)facts->most_items > info->max_work_group) facts->most_items /= 2;
+    while (facts->most_items > 1 && (size_t)facts->most_items > info->max_work_group)
+        facts->most_items /= 2;
     return IMGPAR_OK;
 }
 

@@ -35,9 +35,12 @@ int ip_folder_open_cache(void)
     if (on && strcmp(on, "0") == 0) return -1;
 
     ip_str path = IP_STR_INIT;
-    if (given) ip_str_append(&path, given);
-    else if (xdg && *xdg == '/') ip_str_printf(&path, "%s/imgpar", xdg);
-    else if (home && *home == '/') ip_str_printf(&path, "%s/.cache/imgpar", home);
+    if (given)
+        ip_str_append(&path, given);
+    else if (xdg && *xdg == '/')
+        ip_str_printf(&path, "%s/imgpar", xdg);
+    else if (home && *home == '/')
+        ip_str_printf(&path, "%s/.cache/imgpar", home);
 
     int folder = -1;
     struct stat s;

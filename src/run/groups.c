@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes are told apart by their hashes, as equal nodes are computed once; two that are equal in it by chance only put arrays
- * together that need not be. Pixels that exist already, numbers and coordinates are no work: any kernel has them at hand.
+ * Nodes are told apart by their hashes, as equal nodes are computed once; two that are equal in it by chance only put
+ * arrays together that need not be. Pixels that exist already, numbers and coordinates are no work: any kernel has them
+ * at hand.
  */
 #include "run/groups.h"
 
@@ -10,14 +11,17 @@
 #include <string.h>
 
 /* Which array came upon a node first, by the node's hash; open addressing. */
-typedef struct seen { uint64_t hash; size_t by; /* index + 1; 0: empty */ } seen;
+typedef struct seen {
+    uint64_t hash;
+    size_t by; /* index + 1; 0: empty */
+} seen;
 
 typedef struct search {
     seen *table;
     size_t size, used;
     imgpar_array **stack;
     size_t depth, capacity;
-    size_t *joined;       /* by array: one of a lower index of the same group, or itself */
+    size_t *joined; /* by array: one of a lower index of the same group, or itself */
 } search;
 
 static seen *find(const search *s, uint64_t hash)
@@ -117,7 +121,8 @@ static void collect(const search *s, imgpar_array *const *arrays, size_t n, ip_g
 imgpar_status ip_groups_find(imgpar_array *const *arrays, size_t n, ip_groups *out, ip_error *err)
 {
     search s = { .joined = ip_alloc_array(n, sizeof *s.joined) };
-    *out = (ip_groups){ .arrays = ip_alloc_array(n, sizeof *out->arrays), .was = ip_alloc_array(n, sizeof *out->was),
+    *out = (ip_groups){ .arrays = ip_alloc_array(n, sizeof *out->arrays),
+                        .was = ip_alloc_array(n, sizeof *out->was),
                         .first = ip_alloc_array(n + 1, sizeof *out->first) };
     bool ok = s.joined && out->arrays && out->was && out->first;
     for (size_t k = 0; ok && k < n; k++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The arrays of one evaluation, in groups that have no work in common: each group can be computed by itself, anywhere. */
+/* The arrays of one evaluation, in groups that have no work in common: each group can be computed by itself,
+ * anywhere. */
 #ifndef IP_RUN_GROUPS_H
 #define IP_RUN_GROUPS_H
 

@@ -21,12 +21,12 @@ typedef struct note {
 } note;
 
 typedef struct crew {
-    const imgpar_options *options;  /* the caller's; may be NULL */
-    pthread_mutex_t lock;           /* guards what follows, and the hands' done */
-    pthread_cond_t changed;         /* notes or n_running */
+    const imgpar_options *options; /* the caller's; may be NULL */
+    pthread_mutex_t lock;          /* guards what follows, and the hands' done */
+    pthread_cond_t changed;        /* notes or n_running */
     note *notes, **end;
     size_t n_running;
-    bool lost_notes;                /* for lack of memory */
+    bool lost_notes; /* for lack of memory */
     atomic_bool stops;
 } crew;
 
@@ -113,8 +113,10 @@ static void tell(crew *c)
         c->notes = n->next;
         if (!c->notes) c->end = &c->notes;
         pthread_mutex_unlock(&c->lock);
-        if (n->is_warning) c->options->on_warning(c->options->user, n->text);
-        else c->options->on_event(c->options->user, &n->event);
+        if (n->is_warning)
+            c->options->on_warning(c->options->user, n->text);
+        else
+            c->options->on_event(c->options->user, &n->event);
         ip_free(n);
         pthread_mutex_lock(&c->lock);
     }

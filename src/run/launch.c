@@ -22,15 +22,24 @@ double ip_now_ms(void)
 }
 
 /* The selector of the device at work; "": the host is. */
-static const char *device_name(const ip_runner *r) { return r->device ? ip_device_facts_of(r->device)->info.selector : ""; }
+static const char *device_name(const ip_runner *r)
+{
+    return r->device ? ip_device_facts_of(r->device)->info.selector : "";
+}
 
 void ip_runner_event(const ip_runner *r, const char *kind, const char *name, double start_ms, uint64_t bytes_read,
                      uint64_t bytes_written)
 {
-    if (!r->options || !r->options->on_event)
-        return;
-    imgpar_event e = { .kind = kind, .name = name, .ops = "", .schedule = "", .device = device_name(r), .start_ms = start_ms - r->started_ms,
-                       .end_ms = ip_now_ms() - r->started_ms, .bytes_read = bytes_read, .bytes_written = bytes_written,
+    if (!r->options || !r->options->on_event) return;
+    imgpar_event e = { .kind = kind,
+                       .name = name,
+                       .ops = "",
+                       .schedule = "",
+                       .device = device_name(r),
+                       .start_ms = start_ms - r->started_ms,
+                       .end_ms = ip_now_ms() - r->started_ms,
+                       .bytes_read = bytes_read,
+                       .bytes_written = bytes_written,
                        .evaluation_ms = r->started_ms };
     r->options->on_event(r->options->user, &e);
 }
@@ -38,8 +47,7 @@ void ip_runner_event(const ip_runner *r, const char *kind, const char *name, dou
 void ip_runner_late_compile(const ip_runner *r, const char *name, double began_ms, double busy_ms)
 {
     enum { LEAST_MS = 1 };
-    if (ip_now_ms() - began_ms - busy_ms >= LEAST_MS)
-        ip_runner_event(r, "compile", name, began_ms + busy_ms, 0, 0);
+    if (ip_now_ms() - began_ms - busy_ms >= LEAST_MS) ip_runner_event(r, "compile", name, began_ms + busy_ms, 0, 0);
 }
 
 /* ---- launching ------------------------------------------------------------------------- */
@@ -47,7 +55,9 @@ void ip_runner_late_compile(const ip_runner *r, const char *name, double began_m
 static imgpar_status find_program(ip_launching *l, ip_error *err)
 {
     static const char *const shaders[IP_N_HELPERS] = {
-        [IP_HELPERS_FUNCTIONS] = "functions", [IP_HELPERS_WEIGH] = "weigh", [IP_HELPERS_STRETCH] = "stretch",
+        [IP_HELPERS_FUNCTIONS] = "functions",
+        [IP_HELPERS_WEIGH] = "weigh",
+        [IP_HELPERS_STRETCH] = "stretch",
     };
     ip_str source = IP_STR_INIT;
     ip_str_append(&source, ip_shader_text("helpers"));
@@ -64,11 +74,11 @@ static imgpar_status find_program(ip_launching *l, ip_error *err)
     bool in_groups = l->kernel->schedule == IP_SCHEDULE_TILES && l->kernel->n_folds > 0;
     bool has_sub_groups = ip_device_facts_of(l->runner->device)->has_sub_groups;
     char options[64];
-    snprintf(options, sizeof options, "%s%s%s%s", l->kernel->uses_f64 ? "-DIP_F64" : "", l->kernel->n_checks > 0 ? " -DIP_CHECK" : "",
-             in_groups ? " -DIP_GROUPS" : "", in_groups && has_sub_groups ? " -DIP_SUB_GROUPS" : "");
+    snprintf(options, sizeof options, "%s%s%s%s", l->kernel->uses_f64 ? "-DIP_F64" : "",
+             l->kernel->n_checks > 0 ? " -DIP_CHECK" : "", in_groups ? " -DIP_GROUPS" : "",
+             in_groups && has_sub_groups ? " -DIP_SUB_GROUPS" : "");
     imgpar_status st = ip_program_get(l->runner->device, source.text, options, &l->program, &built, err);
-    if (built)
-        ip_runner_event(l->runner, "compile", l->kernel->name, start, 0, 0);
+    if (built) ip_runner_event(l->runner, "compile", l->kernel->name, start, 0, 0);
     l->is_fresh = built;
     ip_str_free(&source);
     return st;
@@ -88,8 +98,7 @@ static imgpar_status get_program(ip_launching *l, ip_error *err)
         return IMGPAR_OK;
     }
     imgpar_status st = find_program(l, err);
-    if (!st && kept)
-        *kept = l->program;
+    if (!st && kept) *kept = l->program;
     return st;
 }
 
@@ -99,8 +108,7 @@ void ip_kernel_report(const ip_runner *runner, const ip_plan *plan, const ip_ker
     const imgpar_options *o = runner->options;
     const ip_traffic traffic = ip_kernel_traffic(plan, k, region);
     ip_device_count_traffic(runner->device, traffic.read, traffic.written);
-    if (!o || !o->on_event)
-        return;
+    if (!o || !o->on_event) return;
     imgpar_event e = { .kind = "kernel",
                        .name = k->name,
                        .ops = k->ops,
@@ -114,7 +122,8 @@ void ip_kernel_report(const ip_runner *runner, const ip_plan *plan, const ip_ker
     o->on_event(o->user, &e);
 }
 
-static imgpar_status launch_once(ip_launching *l, const char *name, const size_t global[3], const size_t local[3], ip_error *err)
+static imgpar_status launch_once(ip_launching *l, const char *name, const size_t global[3], const size_t local[3],
+                                 ip_error *err)
 {
     const ip_kernel *k = l->kernel;
     size_t n = l->n_params * sizeof(int);
@@ -123,8 +132,7 @@ static imgpar_status launch_once(ip_launching *l, const char *name, const size_t
     size_t most = (size_t)(k->n_outputs + k->n_inputs + 3);
     ip_buffer **buffers = ip_alloc_array(most, sizeof *buffers);
     bool *writes = ip_zalloc(most * sizeof *writes);
-    if (!buffers || !writes)
-        st = st ? st : ip_fail_memory(err, "launching a kernel");
+    if (!buffers || !writes) st = st ? st : ip_fail_memory(err, "launching a kernel");
     if (st) {
         ip_buffer_release(params);
         ip_free(buffers);
@@ -149,17 +157,18 @@ static imgpar_status launch_once(ip_launching *l, const char *name, const size_t
         writes[at] = true;
         buffers[at++] = l->checks;
     }
-    ip_launch launch = { .program = l->program, .kernel = name, .buffers = buffers, .n_buffers = at, .writes = writes, .dims = 3 };
+    ip_launch launch = {
+        .program = l->program, .kernel = name, .buffers = buffers, .n_buffers = at, .writes = writes, .dims = 3
+    };
     memcpy(launch.global, global, sizeof launch.global);
     memcpy(launch.local, local, sizeof launch.local);
     uint64_t start_ns = 0, end_ns = 0;
     double began = ip_now_ms(), took_ms;
-    st = ip_device_launch(l->runner->device, &launch, l->is_timed ? &start_ns : NULL, l->is_timed ? &end_ns : NULL, err);
+    st =
+        ip_device_launch(l->runner->device, &launch, l->is_timed ? &start_ns : NULL, l->is_timed ? &end_ns : NULL, err);
     took_ms = (double)(end_ns - start_ns) / 1e6;
-    if (!st)
-        l->busy_ms += took_ms;
-    if (!st && l->is_timed && l->is_fresh)
-        ip_runner_late_compile(l->runner, name, began, took_ms);
+    if (!st) l->busy_ms += took_ms;
+    if (!st && l->is_timed && l->is_fresh) ip_runner_late_compile(l->runner, name, began, took_ms);
     ip_buffer_release(params);
     ip_free(buffers);
     ip_free(writes);
@@ -169,8 +178,8 @@ static imgpar_status launch_once(ip_launching *l, const char *name, const size_t
 /*
  * Note [Batches]
  * With a poll callback the strips of a launch go out in batches: the first holds what each compute unit can take of
- * IP_STRIP_WORK operations, a strip at least, and each next one grows or shrinks so as to take about BATCH_MS. A batch is a
- * part of one plane, or of whole planes. It moves the region's first plane and row (or, where there is one row of
+ * IP_STRIP_WORK operations, a strip at least, and each next one grows or shrinks so as to take about BATCH_MS. A batch
+ * is a part of one plane, or of whole planes. It moves the region's first plane and row (or, where there is one row of
  * strips, column) and the first item's number.
  */
 enum { BATCH_MS = 40, BATCH_GROWTH = 4 };
@@ -187,8 +196,7 @@ static imgpar_status poll_batch(const ip_launching *l, double done, ip_error *er
 {
     const ip_poll *poll = &l->runner->poll;
     imgpar_status st = ip_buffer_wait(l->bindings[l->kernel->outputs[0]->id].buffer, err);
-    if (!st && poll->stop(poll->user, 0.1 + 0.8 * done))
-        st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    if (!st && poll->stop(poll->user, 0.1 + 0.8 * done)) st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
     return st;
 }
 
@@ -212,23 +220,22 @@ static imgpar_status launch_strips(ip_launching *l, ip_error *err)
     bool batched = l->runner->poll.stop != NULL;
     int64_t batch = batched ? first_batch(l, along_y ? d->items_x : 1) : (int64_t)total * d->items_z;
     int64_t start = along_y ? l->region->y0 : l->region->x0, step = along_y ? d->strip_rows : d->strip_columns;
-    int per_strip = along_y ? d->items_x : 1, planes_each = l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1;
+    int per_strip = along_y ? d->items_x : 1,
+        planes_each = l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1;
     for (int z = 0, done = 0; z < d->items_z;) {
         int n = total - done < batch ? total - done : (int)batch;
         int planes = n < total ? 1 : (int)ip_clamp(batch / total, 1, d->items_z - z);
         ip_params_set_region(l, 0, l->region->z0 + (int64_t)z * planes_each);
         ip_params_set_region(l, along_y ? 2 : 4, start + done * step);
         ip_params_set_first_item(l, z * d->items_x * d->items_y + done * per_strip);
-        size_t global[3] = { (size_t)(along_y ? d->items_x : n) * local[0], (size_t)(along_y ? n : d->items_y) * local[1],
-                             (size_t)planes };
+        size_t global[3] = { (size_t)(along_y ? d->items_x : n) * local[0],
+                             (size_t)(along_y ? n : d->items_y) * local[1], (size_t)planes };
         double began = ip_now_ms();
         imgpar_status st = launch_once(l, l->kernel->name, global, local, err);
         done = (done + n) % total;
         z += done == 0 ? planes : 0;
-        if (!st && batched)
-            st = poll_batch(l, (z + (double)done / total) / d->items_z, err);
-        if (st)
-            return st;
+        if (!st && batched) st = poll_batch(l, (z + (double)done / total) / d->items_z, err);
+        if (st) return st;
         batch = batched ? next_batch(batch, ip_now_ms() - began) : batch;
     }
     return IMGPAR_OK;
@@ -248,15 +255,14 @@ static imgpar_status launch_pixels(ip_launching *l, ip_error *err)
         ip_params_set_region(l, 0, r->z0 + z);
         for (int64_t done = 0; done < rows;) {
             int64_t n = rows - done < batch ? rows - done : batch;
-            const size_t global[3] = { ((size_t)columns + side - 1) / side * side, (size_t)n, (size_t)(batched ? 1 : r->z1 - r->z0) };
+            const size_t global[3] = { ((size_t)columns + side - 1) / side * side, (size_t)n,
+                                       (size_t)(batched ? 1 : r->z1 - r->z0) };
             ip_params_set_region(l, 2, r->y0 + done);
             double began = ip_now_ms();
             imgpar_status st = launch_once(l, l->kernel->name, global, local, err);
             done += n;
-            if (!st && batched)
-                st = poll_batch(l, ((double)z + (double)done / (double)rows) / (double)planes, err);
-            if (st)
-                return st;
+            if (!st && batched) st = poll_batch(l, ((double)z + (double)done / (double)rows) / (double)planes, err);
+            if (st) return st;
             batch = batched ? next_batch(batch, ip_now_ms() - began) : batch;
         }
     }
@@ -277,21 +283,22 @@ static imgpar_status launch_finish(ip_launching *l, ip_error *err)
     }
     const ip_tiling *t = &l->kernel->tiling;
     size_t group = l->kernel->schedule == IP_SCHEDULE_TILES ? (size_t)(t->group_width * t->group_height) : 1;
-    const size_t global[3] = { (elements + group - 1) / group * group, (size_t)l->kernel->n_folds, 1 }, local[3] = { group, 1, 1 };
+    const size_t global[3] = { (elements + group - 1) / group * group, (size_t)l->kernel->n_folds, 1 },
+                 local[3] = { group, 1, 1 };
     return launch_once(l, name, global, local, err);
 }
 
-static imgpar_status launch_phase(void *user, const char *suffix, const size_t global[3], const size_t local[3], double done,
-                                  ip_error *err)
+static imgpar_status launch_phase(void *user, const char *suffix, const size_t global[3], const size_t local[3],
+                                  double done, ip_error *err)
 {
     ip_launching *l = user;
     char name[96];
     snprintf(name, sizeof name, "%s%s", l->kernel->name, suffix);
     ip_params_set_scan(l);
     imgpar_status st = launch_once(l, name, global, local, err);
-    if (st || !l->runner->poll.stop)
-        return st;
-    st = ip_buffer_wait(l->scratch ? l->scratch : l->bindings[l->kernel->outputs[0]->id].buffer, err); /* all phases write it */
+    if (st || !l->runner->poll.stop) return st;
+    /* all phases write it */
+    st = ip_buffer_wait(l->scratch ? l->scratch : l->bindings[l->kernel->outputs[0]->id].buffer, err);
     if (!st && l->runner->poll.stop(l->runner->poll.user, 0.1 + 0.8 * done))
         st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
     return st;
@@ -302,8 +309,7 @@ static imgpar_status check_row(const ip_kernel *k, const int64_t dims[4], ip_err
 {
     enum { LONGEST_ROW = INT32_MAX - (1 << 24) };
     int64_t n = dims[2] * dims[3];
-    if (n <= LONGEST_ROW)
-        return IMGPAR_OK;
+    if (n <= LONGEST_ROW) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_LIMIT, "%s: a row of %lld elements is too long for this device", k->ops, (long long)n);
 }
 
@@ -322,46 +328,40 @@ static imgpar_status check_rows(const ip_kernel *k, ip_error *err)
 imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel,
                             const ip_binding *bindings, const ip_region *region, ip_error *err)
 {
-    ip_launching l = { .runner = runner, .plan = plan, .kernel = kernel, .bindings = bindings, .region = region,
+    ip_launching l = { .runner = runner,
+                       .plan = plan,
+                       .kernel = kernel,
+                       .bindings = bindings,
+                       .region = region,
                        .is_timed = runner->options && runner->options->on_event };
     bool in_strips = ip_kernel_walks_rows(kernel) || kernel->schedule == IP_SCHEDULE_TILES;
-    if ((ip_region_is_empty(region) || kernel->domain[3] == 0) && kernel->n_folds == 0)
-        return IMGPAR_OK;
+    if ((ip_region_is_empty(region) || kernel->domain[3] == 0) && kernel->n_folds == 0) return IMGPAR_OK;
     imgpar_status st = check_rows(kernel, err);
-    if (st)
-        return st;
-    if (kernel->schedule == IP_SCHEDULE_OPAQUE)
-        return ip_opaque_run(runner, kernel, bindings, region, err);
-    if (kernel->is_scan || in_strips)
-        st = ip_divide(&l, err);
-    if (!st)
-        st = ip_params_make(&l, err);
-    if (!st)
-        st = get_program(&l, err);
-    if (!st && kernel->has_scratch)
-        st = ip_buffer_new(runner->device, l.div.scratch_bytes, &l.scratch, err);
-    if (!st && kernel->n_checks > 0)
-        st = ip_check_begin(runner->device, &l.checks, err);
+    if (st) return st;
+    if (kernel->schedule == IP_SCHEDULE_OPAQUE) return ip_opaque_run(runner, kernel, bindings, region, err);
+    if (kernel->is_scan || in_strips) st = ip_divide(&l, err);
+    if (!st) st = ip_params_make(&l, err);
+    if (!st) st = get_program(&l, err);
+    if (!st && kernel->has_scratch) st = ip_buffer_new(runner->device, l.div.scratch_bytes, &l.scratch, err);
+    if (!st && kernel->n_checks > 0) st = ip_check_begin(runner->device, &l.checks, err);
     double start_ms = ip_now_ms();
     for (int i = 0; !st && i < kernel->n_textures; i++)
-        st = ip_texture_make(runner, &kernel->textures[i], &bindings[kernel->textures[i].stage->id], &l.images[i], l.is_timed ? &l.busy_ms : NULL, err);
+        st = ip_texture_make(runner, &kernel->textures[i], &bindings[kernel->textures[i].stage->id], &l.images[i],
+                             l.is_timed ? &l.busy_ms : NULL, err);
     if (!st && kernel->is_scan)
-        st = ip_scan_launch(&l.div.scan, ip_device_facts_of(runner->device), runner->poll.stop != NULL, launch_phase, &l, err);
+        st = ip_scan_launch(&l.div.scan, ip_device_facts_of(runner->device), runner->poll.stop != NULL, launch_phase,
+                            &l, err);
     else if (!st && !ip_region_is_empty(region))
         st = in_strips ? launch_strips(&l, err) : launch_pixels(&l, err);
-    if (!st && kernel->n_folds > 0)
-        st = launch_finish(&l, err);
-    if (!st && l.checks)
-        st = ip_check_end(l.checks, kernel, err);
-    if (!st)
-        ip_kernel_report(runner, plan, kernel, region, &(ip_took){ start_ms, l.busy_ms });
+    if (!st && kernel->n_folds > 0) st = launch_finish(&l, err);
+    if (!st && l.checks) st = ip_check_end(l.checks, kernel, err);
+    if (!st) ip_kernel_report(runner, plan, kernel, region, &(ip_took){ start_ms, l.busy_ms });
     /* Whoever gets this memory next waits for the kernel (order.c). */
     for (int i = 0; i < kernel->n_textures; i++)
         ip_buffer_release(l.images[i]);
     ip_buffer_release(l.scratch);
     ip_buffer_release(l.checks);
-    if (!kept_program(&l))
-        ip_program_release(l.program);
+    if (!kept_program(&l)) ip_program_release(l.program);
     ip_free(l.params);
     return st;
 }

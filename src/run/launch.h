@@ -23,22 +23,25 @@ typedef struct ip_runner {
     ip_poll poll;                  /* stop may be NULL */
     ip_tuning tuning;
     ip_blas_mode blas;
-    ip_program **programs;         /* by kernel, those found so far, for the evaluation to keep; NULL: it keeps none */
-    bool is_step;                  /* of a loop: the next one reads the results, and may be enqueued while this one runs */
-    double started_ms;             /* of this evaluation, monotonic clock */
+    ip_program **programs; /* by kernel, those found so far, for the evaluation to keep; NULL: it keeps none */
+    /* of a loop: the next one reads the results, and may be enqueued while this one runs */
+    bool is_step;
+    double started_ms; /* of this evaluation, monotonic clock */
 } ip_runner;
 
 double ip_now_ms(void);
 /* Reports a step that took from start_ms until now (monotonic clock). */
 void ip_runner_event(const ip_runner *r, const char *kind, const char *name, double start_ms, uint64_t bytes_read,
                      uint64_t bytes_written);
-/* Of a launch that began at began_ms, ended now and kept the device for busy_ms, with a program that was just built: the rest of the time was
- * compiling, if it is long. PoCL makes a kernel's machine code when it is first launched. */
+/* Of a launch that began at began_ms, ended now and kept the device for busy_ms, with a program that was just built:
+ * the rest of the time was compiling, if it is long. PoCL makes a kernel's machine code when it is first launched. */
 void ip_runner_late_compile(const ip_runner *r, const char *name, double began_ms, double busy_ms);
 
 /* Counts what a kernel that ran on region needed and made, and reports it: wall time from start_ms, busy_ms of it on
  * the device. Of opaque kernels the plan is not looked at. */
-typedef struct ip_took { double start_ms, busy_ms; } ip_took;
+typedef struct ip_took {
+    double start_ms, busy_ms;
+} ip_took;
 void ip_kernel_report(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel, const ip_region *region,
                       const ip_took *took);
 /* bindings[stage->id] must be set for all inputs and outputs of kernel; region is of its domain. */

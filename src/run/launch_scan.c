@@ -7,20 +7,21 @@
 
 /*
  * Note [Parts of lines]
- * Lines in blocks are read twice, for totals and for results. Where they are more than half of the last cache, a CPU makes both of some
- * blocks of all lines, as many as a quarter of it holds, before it goes on to the next ones, and finds in the cache what it reads again.
- * Not where these are too few to keep all units busy.
+ * Lines in blocks are read twice, for totals and for results. Where they are more than half of the last cache, a CPU
+ * makes both of some blocks of all lines, as many as a quarter of it holds, before it goes on to the next ones, and
+ * finds in the cache what it reads again. Not where these are too few to keep all units busy.
  */
 enum {
-    LEAST_ELEMENTS = 256,      /* a CPU's work-item with fewer elements of a row is not worth its start */
-    STATE_BYTES = 32768,       /* states of a work-item on a CPU: they stay in its first cache */
-    CPU_ITEMS = 2,             /* work-items a compute unit there: the wider a row's piece, the faster it is fetched */
-    ITEM_WORK = 20000000,      /* operations of a work-item at most */
-    LAUNCH_ITEMS = 16          /* work-items a compute unit, where launches must end soon */
+    LEAST_ELEMENTS = 256, /* a CPU's work-item with fewer elements of a row is not worth its start */
+    STATE_BYTES = 32768,  /* states of a work-item on a CPU: they stay in its first cache */
+    CPU_ITEMS = 2,        /* work-items a compute unit there: the wider a row's piece, the faster it is fetched */
+    ITEM_WORK = 20000000, /* operations of a work-item at most */
+    LAUNCH_ITEMS = 16     /* work-items a compute unit, where launches must end soon */
 };
 
 /* Neighbouring lines that a work-item walks where they run along z or y; lines: how many there are, times blocks. */
-static int64_t lines_of_item(const ip_stage *s, int64_t lines, int64_t steps, const ip_device_facts *facts, int64_t operations)
+static int64_t lines_of_item(const ip_stage *s, int64_t lines, int64_t steps, const ip_device_facts *facts,
+                             int64_t operations)
 {
     bool is_cpu = facts->kind == IP_DEVICE_CPU;
     int64_t units = facts->info.compute_units ? (int64_t)facts->info.compute_units : 1;
@@ -31,8 +32,8 @@ static int64_t lines_of_item(const ip_stage *s, int64_t lines, int64_t steps, co
 }
 
 /* Rows of a work-item where lines run along x or c. */
-static int64_t row_chunk(const ip_kernel *k, int64_t rows, int64_t planes, int64_t elements, const ip_device_facts *facts,
-                         int64_t operations)
+static int64_t row_chunk(const ip_kernel *k, int64_t rows, int64_t planes, int64_t elements,
+                         const ip_device_facts *facts, int64_t operations)
 {
     int64_t lanes = k->lanes > 0 ? k->lanes : 1;
     int64_t chunk = ip_ceil_div(rows, ip_ceil_div((int64_t)facts->work_items_per_launch, planes));
@@ -41,16 +42,17 @@ static int64_t row_chunk(const ip_kernel *k, int64_t rows, int64_t planes, int64
     return chunk;
 }
 
-/* Behind the states each work-item gets what it makes results in that stream: its part of a row, or a piece of each lane. */
+/* Behind the states each work-item gets what it makes results in that stream: its part of a row, or a piece of each
+ * lane. */
 static void give_lines(const ip_kernel *k, const ip_stage *s, int64_t chunk, ip_scan_division *d)
 {
     size_t pixel = (size_t)s->dims[3] * ip_dtype(s->dtype)->size_bytes, items, lines;
-    size_t bytes = s->axis == 2 ? (size_t)k->lanes * (IP_SCAN_PIECE * pixel + IP_SCAN_PIECE_ENDS) : (size_t)chunk * pixel;
+    size_t bytes =
+        s->axis == 2 ? (size_t)k->lanes * (IP_SCAN_PIECE * pixel + IP_SCAN_PIECE_ENDS) : (size_t)chunk * pixel;
     size_t each = (bytes + 63) / 64 + 2, states = d->state_bytes / 64;
-    bool has_room = ip_mul_size((size_t)(d->items[0] * d->items[1]), (size_t)d->items[2], &items) && ip_mul_size(items, each, &lines)
-        && lines < INT32_MAX && states < INT32_MAX;
-    if (!has_room)
-        return;
+    bool has_room = ip_mul_size((size_t)(d->items[0] * d->items[1]), (size_t)d->items[2], &items) &&
+                    ip_mul_size(items, each, &lines) && lines < INT32_MAX && states < INT32_MAX;
+    if (!has_room) return;
     d->line_bytes = lines * 64;
     d->slots[IP_SCAN_LINES] = (int)states;
     d->slots[IP_SCAN_LINE] = (int)each;
@@ -111,8 +113,9 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
     int64_t items = d->items[d->block_dim];
     d->items_at_once = items_of_part(k, facts, items, d->items[0] * d->items[1] * d->items[2] / ip_max(items, 1));
     size_t states;
-    bool fits = ip_mul_size((size_t)groups, (size_t)blocks + (blocks > 1), &states) && ip_mul_size(states, (size_t)unit, &states)
-        && ip_mul_size(states, (size_t)k->states * ip_dtype(s->acc_dtype)->size_bytes, &d->state_bytes);
+    bool fits = ip_mul_size((size_t)groups, (size_t)blocks + (blocks > 1), &states) &&
+                ip_mul_size(states, (size_t)unit, &states) &&
+                ip_mul_size(states, (size_t)k->states * ip_dtype(s->acc_dtype)->size_bytes, &d->state_bytes);
     if (!fits || d->items[0] > INT32_MAX || d->items[1] > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
     d->state_bytes += 64;
@@ -120,8 +123,7 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
     d->slots[IP_SCAN_BLOCKS] = (int)blocks;
     d->slots[IP_SCAN_STEPS] = (int)steps;
     d->slots[IP_SCAN_CHUNK] = (int)chunk;
-    if (k->has_line)
-        give_lines(k, s, chunk, d);
+    if (k->has_line) give_lines(k, s, chunk, d);
     return IMGPAR_OK;
 }
 
@@ -165,23 +167,27 @@ static imgpar_status launch_in_batches(const scan_launching *l, const scan_phase
             l->d->slots[IP_SCAN_FIRST_X + i] = (int)(phase->from[i] + (i == dim ? first : 0));
         double done = phase->before + phase->share * (double)first / (double)items[dim];
         imgpar_status st = l->launch(l->user, phase->suffix, global, local, done, err);
-        if (st)
-            return st;
+        if (st) return st;
     }
     return IMGPAR_OK;
 }
 
-imgpar_status ip_scan_launch(ip_scan_division *d, const ip_device_facts *facts, bool is_polled, ip_scan_launch_fn launch,
-                             void *user, ip_error *err)
+imgpar_status ip_scan_launch(ip_scan_division *d, const ip_device_facts *facts, bool is_polled,
+                             ip_scan_launch_fn launch, void *user, ip_error *err)
 {
-    static const struct { const char *suffix; bool is_carry; double before, share; } phases[] = {
-        { "_totals", false, 0, 0.3 }, { "_carry", true, 0.3, 0.05 }, { "", false, 0.35, 0.65 },
+    static const struct {
+        const char *suffix;
+        bool is_carry;
+        double before, share;
+    } phases[] = {
+        { "_totals", false, 0, 0.3 },
+        { "_carry", true, 0.3, 0.05 },
+        { "", false, 0.35, 0.65 },
     };
     static const int64_t zeros[3];
     const scan_launching l = { d, facts, is_polled, launch, user };
     int64_t blocks = d->slots[IP_SCAN_BLOCKS], total = d->items[d->block_dim];
-    if (blocks <= 1)
-        return launch_in_batches(&l, &(scan_phase){ "", zeros, d->items, d->long_dim, 0, 1 }, err);
+    if (blocks <= 1) return launch_in_batches(&l, &(scan_phase){ "", zeros, d->items, d->long_dim, 0, 1 }, err);
     for (int64_t at = 0; at < total; at += d->items_at_once) {
         int64_t from[3] = { 0, 0, 0 }, items[3] = { d->items[0], d->items[1], d->items[2] };
         from[d->block_dim] = at;
@@ -194,8 +200,7 @@ imgpar_status ip_scan_launch(ip_scan_division *d, const ip_device_facts *facts, 
             const scan_phase carry = { phases[k].suffix, zeros, d->carry_items, d->carry_long_dim, before, share };
             const scan_phase walk = { phases[k].suffix, from, items, d->long_dim, before, share };
             imgpar_status st = launch_in_batches(&l, phases[k].is_carry ? &carry : &walk, err);
-            if (st)
-                return st;
+            if (st) return st;
         }
     }
     return IMGPAR_OK;

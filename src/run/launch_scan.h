@@ -22,11 +22,12 @@ typedef struct ip_scan_division {
 imgpar_status ip_scan_divide(const ip_kernel *kernel, const ip_region *region, const ip_device_facts *facts,
                              int64_t operations, ip_scan_division *out, ip_error *err);
 
-/* One launch of the kernel whose name ends in suffix; done: the share of the work before it. Called with division's slots set. */
-typedef imgpar_status (*ip_scan_launch_fn)(void *user, const char *suffix, const size_t global[3], const size_t local[3],
-                                           double done, ip_error *err);
+/* One launch of the kernel whose name ends in suffix; done: the share of the work before it. Called with division's
+ * slots set. */
+typedef imgpar_status (*ip_scan_launch_fn)(void *user, const char *suffix, const size_t global[3],
+                                           const size_t local[3], double done, ip_error *err);
 /* All launches of the division; is_polled: none takes long. */
-imgpar_status ip_scan_launch(ip_scan_division *division, const ip_device_facts *facts, bool is_polled, ip_scan_launch_fn launch,
-                             void *user, ip_error *err);
+imgpar_status ip_scan_launch(ip_scan_division *division, const ip_device_facts *facts, bool is_polled,
+                             ip_scan_launch_fn launch, void *user, ip_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One kernel on its way to the device, as launch.c sends it there: how its domain is divided and what the division keeps in
- * scratch memory (division.c), and its parameters (params.c).
+ * One kernel on its way to the device, as launch.c sends it there: how its domain is divided and what the division
+ * keeps in scratch memory (division.c), and its parameters (params.c).
  */
 #ifndef IP_RUN_LAUNCHING_H
 #define IP_RUN_LAUNCHING_H
@@ -18,9 +18,10 @@ typedef struct ip_division {
     int items_x, items_y, items_z;      /* work-items; of tiles: work-groups */
     size_t scratch_start, scratch_each; /* in units of 64 bytes */
     size_t scratch_bytes;
-    bool streams;                       /* what is written is large: emit_stream.c, Note [Streaming] */
-    enum { IP_FETCH_NOTHING, IP_FETCH_AHEAD, IP_FETCH_PAGES, IP_FETCH_ROWS } fetches; /* how what is read is fetched, ip_fetch_next() */
-    ip_scan_division scan;              /* recurrences: this and scratch_bytes instead */
+    bool streams; /* what is written is large: emit_stream.c, Note [Streaming] */
+    /* how what is read is fetched, ip_fetch_next() */
+    enum { IP_FETCH_NOTHING, IP_FETCH_AHEAD, IP_FETCH_PAGES, IP_FETCH_ROWS } fetches;
+    ip_scan_division scan; /* recurrences: this and scratch_bytes instead */
 } ip_division;
 
 typedef struct ip_launching {
@@ -30,15 +31,15 @@ typedef struct ip_launching {
     const ip_binding *bindings;
     const ip_region *region;
     ip_division div;
-    int *params;          /* the parameter buffer's contents */
+    int *params; /* the parameter buffer's contents */
     size_t n_params;
     ip_program *program;
-    bool is_fresh;        /* it was built for this launch */
+    bool is_fresh; /* it was built for this launch */
     ip_buffer *scratch;
-    ip_buffer *checks;    /* checked mode */
+    ip_buffer *checks;                  /* checked mode */
     ip_buffer *images[IP_MAX_TEXTURES]; /* by the kernel's list of textures */
-    bool is_timed;        /* somebody listens */
-    double busy_ms;       /* of the device, by launches so far; 0 unless is_timed */
+    bool is_timed;                      /* somebody listens */
+    double busy_ms;                     /* of the device, by launches so far; 0 unless is_timed */
 } ip_launching;
 
 /* ---- division.c --------------------------------------------------------------------------- */
@@ -48,8 +49,8 @@ imgpar_status ip_divide(ip_launching *l, ip_error *err);
 /* Of one row of so many columns of the domain, all stages counted, about. */
 int64_t ip_operations_per_row(const ip_launching *l, int64_t columns);
 
-/* The layout of scratch memory: folds' partial results of all work-items, then what each work-item keeps. The offsets are in units of
- * 64 bytes; a stage's are of a work-item's part. */
+/* The layout of scratch memory: folds' partial results of all work-items, then what each work-item keeps. The offsets
+ * are in units of 64 bytes; a stage's are of a work-item's part. */
 int ip_partial_offset(const ip_launching *l, const ip_stage *fold);
 int ip_ring_offset(const ip_launching *l, const ip_stage *stage);
 int ip_sums_offset(const ip_launching *l, const ip_stage *stage, int index);

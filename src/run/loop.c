@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops: iterate() nodes are run before the graph that uses them. The body is an
- * ordinary graph over placeholders; each iteration puts the carried values on the placeholders,
- * evaluates the next ones and, if there is one, the condition. Nothing returns to the caller in between,
- * the graph is planned in the first iteration (ip_step), and the pool hands the same
- * buffers back and forth. Steps are enqueued while earlier ones run; the last one is waited for. Several may be one evaluation (steps.c).
+ * Loops: iterate() nodes are run before the graph that uses them. The body is an ordinary graph over placeholders; each
+ * iteration puts the carried values on the placeholders, evaluates the next ones and, if there is one, the condition.
+ * Nothing returns to the caller in between, the graph is planned in the first iteration (ip_step), and the pool hands
+ * the same buffers back and forth. Steps are enqueued while earlier ones run; the last one is waited for. Several may
+ * be one evaluation (steps.c).
  *
  * Note [What no step changes]
- * A file that the body opens, and a loop or a kernel of the user in it that does not use the carried values, are the same
- * in every iteration. They are evaluated before the first one and keep their value to the last, else loops within loops
- * would multiply. What is computed from them stays in the step, where it fuses.
+ * A file that the body opens, and a loop or a kernel of the user in it that does not use the carried values, are the
+ * same in every iteration. They are evaluated before the first one and keep their value to the last, else loops within
+ * loops would multiply. What is computed from them stays in the step, where it fuses.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -28,9 +28,12 @@ typedef struct visit {
 
 /* Nodes still to be looked at, and those that were. */
 typedef struct walk {
-    visit *seen;              /* a hash table of a power of two */
+    visit *seen; /* a hash table of a power of two */
     size_t size, used;
-    struct { imgpar_array *node; bool is_left; } *stack;
+    struct {
+        imgpar_array *node;
+        bool is_left;
+    } * stack;
     size_t depth, capacity;
 } walk;
 
@@ -45,8 +48,7 @@ static imgpar_status push(walk *w, imgpar_array *node, bool is_left, ip_error *e
     if (w->depth == w->capacity) {
         size_t capacity = w->capacity ? w->capacity * 2 : 64;
         void *longer = ip_realloc_array(w->stack, capacity, sizeof *w->stack);
-        if (!longer)
-            return ip_fail_memory(err, "preparing loops");
+        if (!longer) return ip_fail_memory(err, "preparing loops");
         w->stack = longer;
         w->capacity = capacity;
     }
@@ -78,11 +80,9 @@ static visit *meet(walk *w, const imgpar_array *node, bool *first)
     if ((w->used + 1) * 2 > w->size) {
         walk bigger = { .size = w->size ? w->size * 2 : 64 };
         bigger.seen = ip_zalloc(bigger.size * sizeof *bigger.seen);
-        if (!bigger.seen)
-            return NULL;
+        if (!bigger.seen) return NULL;
         for (size_t k = 0; k < w->size; k++)
-            if (w->seen[k].node)
-                *slot_of(&bigger, w->seen[k].node) = w->seen[k];
+            if (w->seen[k].node) *slot_of(&bigger, w->seen[k].node) = w->seen[k];
         ip_free(w->seen);
         w->seen = bigger.seen;
         w->size = bigger.size;
@@ -109,11 +109,9 @@ static imgpar_status hold(ip_loop_values *out, imgpar_array *node, ip_error *err
     if (out->n == out->capacity) {
         size_t capacity = out->capacity ? out->capacity * 2 : 8;
         imgpar_array **nodes = ip_realloc_array(out->nodes, capacity, sizeof *nodes);
-        if (nodes)
-            out->nodes = nodes;
+        if (nodes) out->nodes = nodes;
         ip_value **values = nodes ? ip_realloc_array(out->values, capacity, sizeof *values) : NULL;
-        if (!values)
-            return ip_fail_memory(err, "preparing loops");
+        if (!values) return ip_fail_memory(err, "preparing loops");
         out->values = values;
         out->capacity = capacity;
     }
@@ -130,13 +128,12 @@ static imgpar_status pass_by(walk *w, imgpar_array *node, ip_loop_values *out, i
 {
     bool has = has_value(node);
     imgpar_status st = has ? hold(out, node, err) : IMGPAR_OK;
-    if (!st && has)
-        has = out->values[out->n - 1] != NULL; /* it may have lost it just now */
+    if (!st && has) has = out->values[out->n - 1] != NULL; /* it may have lost it just now */
     return st || has ? st : push_all(w, node->inputs, node->n_inputs, err);
 }
 
-/* The loops that can be reached without passing through another one or a kept value; and those values, behind which there may be
- * loops too. */
+/* The loops that can be reached without passing through another one or a kept value; and those values, behind which
+ * there may be loops too. */
 static imgpar_status find_loops(imgpar_array *const *arrays, size_t n, ip_loop_values *out, ip_error *err)
 {
     walk w = { 0 };
@@ -164,19 +161,16 @@ static imgpar_status push_causes(walk *w, imgpar_array *node, ip_error *err)
 {
     const ip_loop *inner = node->loop;
     imgpar_status st = push_all(w, node->inputs, node->n_inputs, err);
-    if (!st && inner)
-        st = push_all(w, inner->next, inner->n_carried, err);
+    if (!st && inner) st = push_all(w, inner->next, inner->n_carried, err);
     return !st && inner && inner->until ? push(w, inner->until, false, err) : st;
 }
 
 static imgpar_status add_loop(ip_loop ***loops, size_t *n, ip_loop *loop, ip_error *err)
 {
     for (size_t k = 0; k < *n; k++)
-        if ((*loops)[k] == loop)
-            return IMGPAR_OK;
+        if ((*loops)[k] == loop) return IMGPAR_OK;
     ip_loop **more = ip_realloc_array(*loops, *n + 1, sizeof *more);
-    if (!more)
-        return ip_fail_memory(err, "finding loops");
+    if (!more) return ip_fail_memory(err, "finding loops");
     *loops = more;
     more[(*n)++] = loop;
     return IMGPAR_OK;
@@ -193,14 +187,10 @@ imgpar_status ip_loops_find(imgpar_array *const *arrays, size_t n, ip_loop ***lo
     while (!st && w.depth > 0) {
         imgpar_array *node = w.stack[--w.depth].node;
         bool first = false;
-        if (!meet(&w, node, &first))
-            st = ip_fail_memory(err, "finding loops");
-        if (st || !first || has_value(node))
-            continue;
-        if (node->loop)
-            st = add_loop(loops, n_loops, node->loop, err);
-        if (!st)
-            st = push_causes(&w, node, err);
+        if (!meet(&w, node, &first)) st = ip_fail_memory(err, "finding loops");
+        if (st || !first || has_value(node)) continue;
+        if (node->loop) st = add_loop(loops, n_loops, node->loop, err);
+        if (!st) st = push_causes(&w, node, err);
     }
     walk_free(&w);
     if (st) {
@@ -214,8 +204,7 @@ imgpar_status ip_loops_find(imgpar_array *const *arrays, size_t n, ip_loop ***lo
 static bool any_changes(const walk *w, imgpar_array *const *nodes, int n)
 {
     for (int k = 0; k < n; k++)
-        if (slot_of(w, nodes[k])->changes)
-            return true;
+        if (slot_of(w, nodes[k])->changes) return true;
     return false;
 }
 
@@ -223,14 +212,14 @@ static bool causes_change(const walk *w, const imgpar_array *node)
 {
     const ip_loop *inner = node->loop;
     return any_changes(w, node->inputs, node->n_inputs) ||
-           (inner && (any_changes(w, inner->next, inner->n_carried) || (inner->until && any_changes(w, &inner->until, 1))));
+           (inner &&
+            (any_changes(w, inner->next, inner->n_carried) || (inner->until && any_changes(w, &inner->until, 1))));
 }
 
 static bool is_carried(const ip_loop *loop, const imgpar_array *node)
 {
     for (int k = 0; k < loop->n_carried; k++)
-        if (loop->placeholder[k] == node)
-            return true;
+        if (loop->placeholder[k] == node) return true;
     return false;
 }
 
@@ -254,14 +243,11 @@ static imgpar_status find_changing(walk *w, const ip_loop *loop, ip_error *err)
             continue;
         }
         visit *v = meet(w, node, &first);
-        if (!v)
-            return ip_fail_memory(err, "preparing loops");
+        if (!v) return ip_fail_memory(err, "preparing loops");
         v->changes = v->changes || is_carried(loop, node);
-        if (!first || v->changes || has_value(node))
-            continue;
+        if (!first || v->changes || has_value(node)) continue;
         st = push(w, node, true, err);
-        if (!st)
-            st = push_causes(w, node, err);
+        if (!st) st = push_causes(w, node, err);
     }
     return st;
 }
@@ -278,8 +264,7 @@ static imgpar_status find_unchanged(const ip_loop *loop, ip_loop_values *out, ip
 {
     walk all = { 0 }, step = { 0 };
     imgpar_status st = find_changing(&all, loop, err);
-    if (!st)
-        st = push_step(&step, loop, err);
+    if (!st) st = push_step(&step, loop, err);
     while (!st && step.depth > 0) {
         imgpar_array *node = step.stack[--step.depth].node;
         bool first = false, changes = slot_of(&all, node)->changes;
@@ -313,9 +298,9 @@ typedef struct looping {
     const imgpar_options *options;
     bool use_ref;
     ip_loop *loop;
-    ip_value **carried;      /* n_carried */
-    ip_step step, test;      /* next[], until */
-    ip_step several;         /* next[], several times; once, where no steps are taken at once */
+    ip_value **carried; /* n_carried */
+    ip_step step, test; /* next[], until */
+    ip_step several;    /* next[], several times; once, where no steps are taken at once */
 } looping;
 
 static void put_value(imgpar_array *a, ip_value *value)
@@ -348,16 +333,14 @@ static imgpar_status run_iteration(looping *l, ip_step *step, ip_value **values,
     imgpar_status st = ip_evaluate_step(l->ctx, step, l->options, l->use_ref, values, err);
     for (int k = 0; k < n; k++) {
         put_value(l->loop->placeholder[k], st ? NULL : values[k]);
-        if (st)
-            continue;
+        if (st) continue;
         ip_value_release(l->carried[k]);
         l->carried[k] = values[k];
     }
     if (!st && tests) { /* tested after the step, on the new values */
         ip_value *condition = NULL;
         st = ip_evaluate_step(l->ctx, &l->test, l->options, l->use_ref, &condition, err);
-        if (!st)
-            st = is_done(l, condition, done, err);
+        if (!st) st = is_done(l, condition, done, err);
         ip_value_release(condition);
     }
     return st;
@@ -367,8 +350,7 @@ static imgpar_status run_iteration(looping *l, ip_step *step, ip_value **values,
 static imgpar_status hold_unchanged(const looping *l, ip_loop_values *held, ip_error *err)
 {
     imgpar_status st = find_unchanged(l->loop, held, err);
-    if (st || held->n == 0)
-        return st;
+    if (st || held->n == 0) return st;
     ip_value **values = ip_zalloc(held->n * sizeof *values);
     st = values ? ip_evaluate(l->ctx, held->nodes, held->n, l->options, l->use_ref, values, err)
                 : ip_fail_memory(err, "running a loop");
@@ -402,8 +384,7 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
     ip_progress_expect(l->options, work_of(l));
     for (int64_t i = 0; !st && !done && i < loop->count;) {
         int64_t left = loop->count - i;
-        if (loop->until)
-            left = ip_min(left, loop->check - i % loop->check);
+        if (loop->until) left = ip_min(left, loop->check - i % loop->check);
         ip_step *step = left >= l->several.times ? &l->several : &l->step;
         i += step->times;
         st = run_iteration(l, step, values, loop->until && i % loop->check == 0, &done, err);
@@ -411,7 +392,8 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
     for (int k = 0; !st && k < loop->n_carried; k++)
         st = ip_value_wait(l->carried[k], err);
     for (size_t k = 0; st && k < l->ctx->devices.n; k++)
-        ip_device_finish(l->ctx->devices.list[k], NULL); /* what was enqueued, so that nobody else waits for what failed */
+        /* what was enqueued, so that nobody else waits for what failed */
+        ip_device_finish(l->ctx->devices.list[k], NULL);
     for (int k = 0; k < loop->n_carried; k++)
         put_value(loop->placeholder[k], NULL);
     ip_step_end(&l->step);
@@ -427,18 +409,18 @@ static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const img
     ip_loop *loop = node->loop;
     int n = loop->n_carried;
     looping l = { .ctx = ctx, .options = options, .use_ref = use_ref, .loop = loop, .carried = results };
-    l.step = (ip_step){ .arrays = loop->next, .n = (size_t)n, .placeholders = loop->placeholder, .n_placeholders = n, .times = 1 };
+    l.step = (ip_step){
+        .arrays = loop->next, .n = (size_t)n, .placeholders = loop->placeholder, .n_placeholders = n, .times = 1
+    };
     l.several = l.step;
-    l.test = (ip_step){ .arrays = &loop->until, .n = 1, .placeholders = loop->placeholder, .n_placeholders = n, .times = 1 };
+    l.test =
+        (ip_step){ .arrays = &loop->until, .n = 1, .placeholders = loop->placeholder, .n_placeholders = n, .times = 1 };
     ip_loop_values held = { 0 };
     ip_value **values = ip_zalloc((size_t)n * sizeof *values);
     imgpar_status st = values ? IMGPAR_OK : ip_fail_memory(err, "running a loop");
-    if (!st)
-        st = ip_evaluate(ctx, node->inputs, (size_t)n, options, use_ref, results, err);
-    if (!st && loop->count > 0)
-        st = hold_unchanged(&l, &held, err);
-    if (!st)
-        st = run_steps(&l, values, err);
+    if (!st) st = ip_evaluate(ctx, node->inputs, (size_t)n, options, use_ref, results, err);
+    if (!st && loop->count > 0) st = hold_unchanged(&l, &held, err);
+    if (!st) st = run_steps(&l, values, err);
     ip_loops_release(&held);
     for (int k = 0; st && k < n; k++) {
         ip_value_release(results[k]);
@@ -454,13 +436,11 @@ static imgpar_status run_found(imgpar_context *ctx, const imgpar_options *option
 {
     ip_loop *loop = out->nodes[first]->loop;
     ip_value **results = ip_zalloc((size_t)loop->n_carried * sizeof *results);
-    if (!results)
-        return ip_fail_memory(err, "running a loop");
+    if (!results) return ip_fail_memory(err, "running a loop");
     imgpar_status st = run_loop(ctx, out->nodes[first], options, use_ref, results, err);
     for (size_t k = first; !st && k < out->n; k++) {
         imgpar_array *node = out->nodes[k];
-        if (node->loop != loop || out->values[k])
-            continue;
+        if (node->loop != loop || out->values[k]) continue;
         out->values[k] = ip_value_retain(results[(int)node->params[0].number]);
         ip_array_keep_value(node, out->values[k]);
     }
@@ -477,8 +457,7 @@ imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, siz
     for (size_t k = 0; !st && k < out->n; k++) {
         if (!out->values[k]) /* one that was run since may have needed this one */
             out->values[k] = ip_array_pin(out->nodes[k]);
-        if (!out->values[k] && out->nodes[k]->loop)
-            st = run_found(ctx, options, use_ref, out, k, err);
+        if (!out->values[k] && out->nodes[k]->loop) st = run_found(ctx, options, use_ref, out, k, err);
     }
     return st;
 }

@@ -22,7 +22,8 @@ typedef struct running {
 static ip_opaque_device facts_of(const ip_device *device, const ip_kernel *kernel)
 {
     const ip_device_facts *f = ip_device_facts_of(device);
-    return (ip_opaque_device){ .is_cpu = !kernel->in_groups, .compute_units = (int)f->info.compute_units,
+    return (ip_opaque_device){ .is_cpu = !kernel->in_groups,
+                               .compute_units = (int)f->info.compute_units,
                                .vector_bytes = (int)f->vector_bytes };
 }
 
@@ -47,16 +48,13 @@ uint64_t ip_opaque_scratch_bytes(const ip_runner *runner, const ip_kernel *kerne
     const ip_opaque *o = ip_kernel_opaque(kernel);
     uint64_t bytes[IP_OPAQUE_SCRATCH] = { 0 }, total = 0;
     ip_gemm gemm;
-    if (!o)
-        return 0;
+    if (!o) return 0;
     const ip_opaque_device facts = facts_of(runner->device, kernel);
     const ip_opaque_call call = call_of(o, &facts, region);
-    if (o->kind->scratch)
-        o->kind->scratch(&call, bytes);
+    if (o->kind->scratch) o->kind->scratch(&call, bytes);
     for (int k = 0; k < IP_OPAQUE_SCRATCH; k++)
         total += bytes[k];
-    if (gemm_of(&call, runner->blas, runner->device, &gemm))
-        total += ip_blas_scratch_bytes(runner->device, &gemm);
+    if (gemm_of(&call, runner->blas, runner->device, &gemm)) total += ip_blas_scratch_bytes(runner->device, &gemm);
     return total;
 }
 
@@ -64,8 +62,7 @@ void ip_opaque_explain(ip_blas_mode mode, ip_device *device, ip_kernel *kernel)
 {
     const ip_opaque *o = ip_kernel_opaque(kernel);
     ip_gemm gemm;
-    if (!o || !device)
-        return;
+    if (!o || !device) return;
     const ip_opaque_device facts = facts_of(device, kernel);
     const ip_region whole = ip_stage_region(kernel->outputs[0]);
     const ip_opaque_call call = call_of(o, &facts, &whole);
@@ -86,11 +83,9 @@ static imgpar_status get_program(running *r, ip_error *err)
     ip_str_append(&source, o->defines);
     ip_str_append(&source, ip_shader_text(o->kind->shader));
     char *text = ip_str_take(&source);
-    if (!text)
-        return ip_fail_memory(err, "compiling a kernel");
+    if (!text) return ip_fail_memory(err, "compiling a kernel");
     imgpar_status st = ip_program_get(r->runner->device, text, o->uses_f64 ? "-DIP_F64" : "", &r->program, &built, err);
-    if (built)
-        ip_runner_event(r->runner, "compile", r->kernel->name, start, 0, 0);
+    if (built) ip_runner_event(r->runner, "compile", r->kernel->name, start, 0, 0);
     r->is_fresh = built;
     ip_free(text);
     return st;
@@ -100,8 +95,7 @@ static imgpar_status get_scratch(running *r, ip_error *err)
 {
     const ip_opaque *o = r->call.opaque;
     uint64_t bytes[IP_OPAQUE_SCRATCH] = { 0 };
-    if (o->kind->scratch)
-        o->kind->scratch(&r->call, bytes);
+    if (o->kind->scratch) o->kind->scratch(&r->call, bytes);
     imgpar_status st = IMGPAR_OK;
     for (int k = 0; !st && k < IP_OPAQUE_SCRATCH; k++)
         if (bytes[k] && !r->scratch[k]) /* it may be there from a try that failed */
@@ -112,10 +106,8 @@ static imgpar_status get_scratch(running *r, ip_error *err)
 
 static ip_buffer *buffer_of(const running *r, int number)
 {
-    if (number == IP_BUFFER_RESULT)
-        return r->bindings[r->kernel->outputs[0]->id].buffer;
-    if (number >= IP_BUFFER_SCRATCH)
-        return r->scratch[number - IP_BUFFER_SCRATCH];
+    if (number == IP_BUFFER_RESULT) return r->bindings[r->kernel->outputs[0]->id].buffer;
+    if (number >= IP_BUFFER_SCRATCH) return r->scratch[number - IP_BUFFER_SCRATCH];
     return r->bindings[r->call.opaque->inputs[number - IP_BUFFER_INPUT]->id].buffer;
 }
 
@@ -125,8 +117,7 @@ static bool is_written(int number) { return number == IP_BUFFER_RESULT || number
 static int written_by(const ip_opaque_launch *l)
 {
     for (int k = 0; k < l->n_buffers; k++)
-        if (is_written(l->buffers[k]))
-            return l->buffers[k];
+        if (is_written(l->buffers[k])) return l->buffers[k];
     return IP_BUFFER_RESULT;
 }
 
@@ -141,16 +132,20 @@ static imgpar_status launch_once(running *r, ip_opaque_launch *l, ip_error *err)
     bool timed = is_timed(r) && !r->is_measured;
     uint64_t start_ns = 0, end_ns = 0;
     ip_buffer *params;
-    imgpar_status st = ip_buffer_new_with(r->runner->device, l->params, (size_t)l->n_params * sizeof(int), &params, err);
-    if (st)
-        return st;
+    imgpar_status st =
+        ip_buffer_new_with(r->runner->device, l->params, (size_t)l->n_params * sizeof(int), &params, err);
+    if (st) return st;
     for (int k = 0; k < l->n_buffers; k++) {
         buffers[k] = buffer_of(r, l->buffers[k]);
         writes[k] = is_written(l->buffers[k]);
     }
     buffers[l->n_buffers] = params;
-    ip_launch launch = { .program = r->program, .kernel = l->kernel, .buffers = buffers, .n_buffers = l->n_buffers + 1,
-                         .writes = writes, .dims = 3 };
+    ip_launch launch = { .program = r->program,
+                         .kernel = l->kernel,
+                         .buffers = buffers,
+                         .n_buffers = l->n_buffers + 1,
+                         .writes = writes,
+                         .dims = 3 };
     for (int d = 0; d < 3; d++) {
         launch.global[d] = l->global[d];
         launch.local[d] = l->local[d];
@@ -158,8 +153,7 @@ static imgpar_status launch_once(running *r, ip_opaque_launch *l, ip_error *err)
     double began = ip_now_ms(), took_ms;
     st = ip_device_launch(r->runner->device, &launch, timed ? &start_ns : NULL, timed ? &end_ns : NULL, err);
     took_ms = (double)(end_ns - start_ns) / 1e6;
-    if (!st && timed && r->is_fresh)
-        ip_runner_late_compile(r->runner, r->kernel->name, began, took_ms);
+    if (!st && timed && r->is_fresh) ip_runner_late_compile(r->runner, r->kernel->name, began, took_ms);
     ip_buffer_release(params);
     r->busy_ms += took_ms;
     return st;
@@ -179,12 +173,10 @@ static imgpar_status launch_step(running *r, const ip_opaque_launch *step, ip_er
         double began = ip_now_ms();
         imgpar_status st = launch_once(r, &l, err);
         done += l.global[2];
-        if (!st && poll->stop)
-            st = ip_buffer_wait(buffer_of(r, written_by(step)), err);
+        if (!st && poll->stop) st = ip_buffer_wait(buffer_of(r, written_by(step)), err);
         if (!st && poll->stop && poll->stop(poll->user, 0.1 + 0.8 * (double)done / (double)total))
             st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
-        if (st)
-            return st;
+        if (st) return st;
         double took = ip_now_ms() - began;
         batch = took < BATCH_MS / 4 ? batch * 4 : took > BATCH_MS * 1.5 && batch > 1 ? batch / 2 : batch;
     }
@@ -197,18 +189,17 @@ static imgpar_status run_by_itself(running *r, ip_error *err)
     ip_buffer *inputs[IP_OPAQUE_INPUTS] = { NULL };
     for (int k = 0; k < r->call.opaque->n_inputs; k++)
         inputs[k] = buffer_of(r, IP_BUFFER_INPUT + k);
-    return r->call.opaque->kind->run(&r->call, buffer_of(r, IP_BUFFER_RESULT), inputs, is_timed(r) ? &r->busy_ms : NULL, err);
+    return r->call.opaque->kind->run(&r->call, buffer_of(r, IP_BUFFER_RESULT), inputs, is_timed(r) ? &r->busy_ms : NULL,
+                                     err);
 }
 
 static imgpar_status run_steps(running *r, ip_error *err)
 {
     imgpar_status st = r->program ? IMGPAR_OK : get_program(r, err); /* a product may be measured before */
-    if (!st && !r->has_scratch)
-        st = get_scratch(r, err);
+    if (!st && !r->has_scratch) st = get_scratch(r, err);
     for (int step = 0; !st; step++) {
         ip_opaque_launch l = { .local = { 1, 1, 1 }, .n_params = 1 };
-        if (!r->call.opaque->kind->step(&r->call, step, &l))
-            break;
+        if (!r->call.opaque->kind->step(&r->call, step, &l)) break;
         st = launch_step(r, &l, err);
     }
     return st;
@@ -223,9 +214,15 @@ static imgpar_status run_own_gemm(void *user, bool is_measured, ip_error *err)
 
 static imgpar_status run_gemm(running *r, const ip_gemm *gemm, ip_error *err)
 {
-    const ip_blas_job job = { .device = r->runner->device, .mode = r->runner->blas, .poll = &r->runner->poll, .gemm = gemm,
-                              .a = buffer_of(r, IP_BUFFER_INPUT), .b = buffer_of(r, IP_BUFFER_INPUT + 1),
-                              .c = buffer_of(r, IP_BUFFER_RESULT), .own = run_own_gemm, .user = r,
+    const ip_blas_job job = { .device = r->runner->device,
+                              .mode = r->runner->blas,
+                              .poll = &r->runner->poll,
+                              .gemm = gemm,
+                              .a = buffer_of(r, IP_BUFFER_INPUT),
+                              .b = buffer_of(r, IP_BUFFER_INPUT + 1),
+                              .c = buffer_of(r, IP_BUFFER_RESULT),
+                              .own = run_own_gemm,
+                              .user = r,
                               .busy_ms = is_timed(r) ? &r->busy_ms : NULL };
     return ip_blas_run(&job, err);
 }
@@ -233,8 +230,7 @@ static imgpar_status run_gemm(running *r, const ip_gemm *gemm, ip_error *err)
 static imgpar_status run(running *r, ip_error *err)
 {
     ip_gemm gemm;
-    if (r->call.opaque->kind->run)
-        return run_by_itself(r, err);
+    if (r->call.opaque->kind->run) return run_by_itself(r, err);
     return gemm_of(&r->call, r->runner->blas, r->runner->device, &gemm) ? run_gemm(r, &gemm, err) : run_steps(r, err);
 }
 
@@ -242,16 +238,16 @@ imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, co
                             const ip_region *region, ip_error *err)
 {
     const ip_opaque *o = ip_kernel_opaque(kernel);
-    running r = { .runner = runner, .kernel = kernel, .bindings = bindings,
+    running r = { .runner = runner,
+                  .kernel = kernel,
+                  .bindings = bindings,
                   .call = { .opaque = o, .device = facts_of(runner->device, kernel), .result = *region } };
-    if (ip_region_is_empty(region))
-        return IMGPAR_OK;
+    if (ip_region_is_empty(region)) return IMGPAR_OK;
     for (int k = 0; k < o->n_inputs; k++)
         r.call.in[k] = bindings[o->inputs[k]->id].region;
     double start_ms = ip_now_ms();
     imgpar_status st = run(&r, err);
-    if (!st)
-        ip_kernel_report(runner, NULL, kernel, region, &(ip_took){ start_ms, r.busy_ms });
+    if (!st) ip_kernel_report(runner, NULL, kernel, region, &(ip_took){ start_ms, r.busy_ms });
     for (int k = 0; k < IP_OPAQUE_SCRATCH; k++)
         ip_buffer_release(r.scratch[k]);
     ip_program_release(r.program);

@@ -11,7 +11,8 @@ imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, co
                             const ip_region *region, ip_error *err);
 /* Bytes of scratch memory that it takes where the inputs' buffers hold what it reads; 0 for other kernels. */
 uint64_t ip_opaque_scratch_bytes(const ip_runner *runner, const ip_kernel *kernel, const ip_region *region);
-/* Tells in kernel->library what imgpar_explain() says of a library; nothing for other kernels. device NULL: ref computes. */
+/* Tells in kernel->library what imgpar_explain() says of a library; nothing for other kernels. device NULL: ref
+ * computes. */
 void ip_opaque_explain(ip_blas_mode mode, ip_device *device, ip_kernel *kernel);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The order of commands. A queue may run them in any order (CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, where the device
- * offers it), so each names the events it has to wait for. Those follow from the buffers it uses: who reads a buffer waits
- * for the last command that writes it; who writes it waits for all that read it since, or for that where nobody did. So the kernels of a
- * plan form a graph of events by the values they exchange, kernels of different evaluations too, and a buffer may go back
- * to the pool while commands that use it are waiting.
+ * offers it), so each names the events it has to wait for. Those follow from the buffers it uses: who reads a buffer
+ * waits for the last command that writes it; who writes it waits for all that read it since, or for that where nobody
+ * did. So the kernels of a plan form a graph of events by the values they exchange, kernels of different evaluations
+ * too, and a buffer may go back to the pool while commands that use it are waiting.
  */
 #include "base/alloc.h"
 #include "run/device_impl.h"
@@ -12,7 +12,8 @@
 static bool is_over(cl_event event)
 {
     cl_int state;
-    return !IP_CL(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL)) && state <= CL_COMPLETE;
+    return !IP_CL(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL)) &&
+           state <= CL_COMPLETE;
 }
 
 static void forget_reads(ip_pending *p, bool only_what_is_over)

@@ -67,7 +67,8 @@ static int slot_value(const ip_launching *l, const ip_slot *s)
     const ip_division *d = &l->div;
     switch (s->kind) {
     case IP_SLOT_REGION: return (int)((const int64_t[]){ r->z0, r->z1, r->y0, r->y1, r->x0, r->x1 })[s->index];
-    case IP_SLOT_STRIP: return (const int[]){ d->strip_rows, d->strip_columns, d->items_x, d->items_y, d->panel_columns }[s->index];
+    case IP_SLOT_STRIP:
+        return (const int[]){ d->strip_rows, d->strip_columns, d->items_x, d->items_y, d->panel_columns }[s->index];
     case IP_SLOT_DIM: return (int)dims_of_slot(s)[s->index];
     case IP_SLOT_ORIGIN:
     case IP_SLOT_PITCH:
@@ -98,8 +99,7 @@ imgpar_status ip_params_make(ip_launching *l, ip_error *err)
         n += table_cells(k->tables[i]);
     l->n_params = n;
     l->params = ip_alloc_array(n + 1, sizeof *l->params);
-    if (!l->params)
-        return ip_fail_memory(err, "launching a kernel");
+    if (!l->params) return ip_fail_memory(err, "launching a kernel");
     for (int i = 0; i < k->n_slots; i++) {
         const ip_slot *s = &k->slots[i];
         if (s->kind == IP_SLOT_PARAM)
@@ -123,8 +123,7 @@ static int *region_cell(ip_launching *l, int index)
     int cell = 0;
     for (int i = 0; i < l->kernel->n_slots; i++) {
         const ip_slot *s = &l->kernel->slots[i];
-        if (s->kind == IP_SLOT_REGION && s->index == index)
-            return &l->params[cell];
+        if (s->kind == IP_SLOT_REGION && s->index == index) return &l->params[cell];
         cell += ip_slot_is_wide(s) ? 2 : 1;
     }
     return NULL;
@@ -135,8 +134,7 @@ void ip_params_set_first_item(ip_launching *l, int first)
     int cell = 0;
     for (int i = 0; i < l->kernel->n_slots; i++) {
         const ip_slot *s = &l->kernel->slots[i];
-        if (s->kind == IP_SLOT_ITEMS && s->index == 1)
-            l->params[cell] = first;
+        if (s->kind == IP_SLOT_ITEMS && s->index == 1) l->params[cell] = first;
         cell += ip_slot_is_wide(s) ? 2 : 1;
     }
 }
@@ -144,8 +142,7 @@ void ip_params_set_first_item(ip_launching *l, int first)
 void ip_params_set_region(ip_launching *l, int index, int64_t value)
 {
     int *cell = region_cell(l, index);
-    if (cell)
-        *cell = (int)value;
+    if (cell) *cell = (int)value;
 }
 
 void ip_params_set_scan(ip_launching *l)
@@ -153,8 +150,7 @@ void ip_params_set_scan(ip_launching *l)
     int cell = 0;
     for (int i = 0; i < l->kernel->n_slots; i++) {
         const ip_slot *s = &l->kernel->slots[i];
-        if (s->kind == IP_SLOT_SCAN)
-            l->params[cell] = slot_value(l, s);
+        if (s->kind == IP_SLOT_SCAN) l->params[cell] = slot_value(l, s);
         cell += ip_slot_is_wide(s) ? 2 : 1;
     }
 }

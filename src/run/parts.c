@@ -18,19 +18,20 @@
 
 /* What a term means. */
 typedef struct choice {
-    size_t index;                       /* of the candidate */
-    cl_uint units[IP_MAX_DEVICES];      /* compute units of each part */
-    size_t n_parts;                     /* 0: the whole device */
-    size_t first, end;                  /* the parts that are wanted */
-    char division[24];                  /* "2", as it was written */
+    size_t index;                  /* of the candidate */
+    cl_uint units[IP_MAX_DEVICES]; /* compute units of each part */
+    size_t n_parts;                /* 0: the whole device */
+    size_t first, end;             /* the parts that are wanted */
+    char division[24];             /* "2", as it was written */
 } choice;
 
 /* ---- reading ------------------------------------------------------------------------ */
 
 static imgpar_status fail_division(const char *term, ip_error *err)
 {
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "device \"%s\": parts are written as cpu/2, cpu/1:3 or cpu/2#0, %d of them at most",
-                   term, IP_MAX_DEVICES);
+    return ip_fail(err, IMGPAR_E_ARGUMENT,
+                   "device \"%s\": parts are written as cpu/2, cpu/1:3 or cpu/2#0, %d of them at most", term,
+                   IP_MAX_DEVICES);
 }
 
 /* A number in decimal digits up to 1,000,000; *text goes behind it. */
@@ -61,12 +62,14 @@ static void divide_equally(choice *c, cl_uint units)
         c->units[k] = units / (cl_uint)c->n_parts + (k < units % c->n_parts);
 }
 
-static imgpar_status read_parts(const ip_candidate *device, const char *term, const char *text, choice *c, ip_error *err)
+static imgpar_status read_parts(const ip_candidate *device, const char *term, const char *text, choice *c,
+                                ip_error *err)
 {
     const imgpar_device *info = &device->facts.info;
     unsigned long numbers[IP_MAX_DEVICES], part = 0;
     const char *end = text;
-    if (!read_division(&end, numbers, &c->n_parts) || (size_t)(end - text) >= sizeof c->division) return fail_division(term, err);
+    if (!read_division(&end, numbers, &c->n_parts) || (size_t)(end - text) >= sizeof c->division)
+        return fail_division(term, err);
     memcpy(c->division, text, (size_t)(end - text));
     bool counts = c->n_parts > 1;
     unsigned long wanted = 0;
@@ -74,14 +77,15 @@ static imgpar_status read_parts(const ip_candidate *device, const char *term, co
         wanted += numbers[k];
     if (!counts && (numbers[0] < 2 || numbers[0] > IP_MAX_DEVICES)) return fail_division(term, err);
     if (info->max_parts < 2)
-        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "device \"%s\": %s (%s) cannot be divided", term, info->selector, info->name);
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "device \"%s\": %s (%s) cannot be divided", term, info->selector,
+                       info->name);
     if (wanted > info->compute_units)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "device \"%s\": %s (%s) has %u compute units", term, info->selector, info->name,
-                       info->compute_units);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "device \"%s\": %s (%s) has %u compute units", term, info->selector,
+                       info->name, info->compute_units);
     if (!counts) c->n_parts = numbers[0];
     if (c->n_parts > info->max_parts)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "device \"%s\": %s (%s) can be divided into %u parts", term, info->selector,
-                       info->name, info->max_parts);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "device \"%s\": %s (%s) can be divided into %u parts", term,
+                       info->selector, info->name, info->max_parts);
     if (counts) {
         for (size_t k = 0; k < c->n_parts; k++)
             c->units[k] = (cl_uint)numbers[k];
@@ -102,7 +106,8 @@ static imgpar_status read_term(const ip_candidates *found, const char *term, cho
 {
     *c = (choice){ .first = 0, .end = 1 };
     if (strcmp(term, "ref") == 0)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "device \"ref\": the reference interpreter computes alone, beside no other device");
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "device \"ref\": the reference interpreter computes alone, beside no other device");
     char *slash = strrchr(term, '/');
     imgpar_status st = ip_candidates_pick(found, term, &c->index, slash ? NULL : err);
     if (!st || !slash) return st;
@@ -121,8 +126,9 @@ static imgpar_status add_choice(const ip_candidates *found, choice *list, size_t
             return ip_fail(err, IMGPAR_E_ARGUMENT, "device: %s (%s) is named twice", info->selector, info->name);
     *n_devices += c->end - c->first;
     ++*n;
-    return *n_devices <= IP_MAX_DEVICES ? IMGPAR_OK
-                                        : ip_fail(err, IMGPAR_E_LIMIT, "device: a context has %d devices at most", IP_MAX_DEVICES);
+    return *n_devices <= IP_MAX_DEVICES
+               ? IMGPAR_OK
+               : ip_fail(err, IMGPAR_E_LIMIT, "device: a context has %d devices at most", IP_MAX_DEVICES);
 }
 
 /* The terms between the plus signs of text, which is overwritten. */
@@ -133,7 +139,8 @@ static imgpar_status read_terms(const ip_candidates *found, char *text, choice *
     for (char *term = text, *next; !st && term; term = next) {
         next = strchr(term, '+');
         if (next) *next++ = '\0';
-        if (*n == IP_MAX_DEVICES) return ip_fail(err, IMGPAR_E_LIMIT, "device: a context has %d devices at most", IP_MAX_DEVICES);
+        if (*n == IP_MAX_DEVICES)
+            return ip_fail(err, IMGPAR_E_LIMIT, "device: a context has %d devices at most", IP_MAX_DEVICES);
         if (!*term) return ip_fail(err, IMGPAR_E_ARGUMENT, "device: a device is missing beside a plus sign");
         st = read_term(found, term, &list[*n], err);
         if (!st) st = add_choice(found, list, n, &n_devices, err);
@@ -141,7 +148,8 @@ static imgpar_status read_terms(const ip_candidates *found, char *text, choice *
     return st;
 }
 
-static imgpar_status read_selector(const ip_candidates *found, const char *selector, choice *list, size_t *n, ip_error *err)
+static imgpar_status read_selector(const ip_candidates *found, const char *selector, choice *list, size_t *n,
+                                   ip_error *err)
 {
     *n = 0;
     if (selector && strcmp(selector, "all") == 0 && found->n > 0) {
@@ -163,7 +171,8 @@ static imgpar_status read_selector(const ip_candidates *found, const char *selec
 
 /* ---- making ------------------------------------------------------------------------- */
 
-/* ids gets the parts, the caller's to be released. By counts, which always fits; equally where a device knows that only. */
+/* ids gets the parts, the caller's to be released. By counts, which always fits; equally where a device knows that
+ * only. */
 static imgpar_status divide(const ip_candidate *whole, const choice *c, cl_device_id ids[IP_MAX_DEVICES], ip_error *err)
 {
     cl_device_partition_property how[IP_MAX_DEVICES + 3] = { CL_DEVICE_PARTITION_BY_COUNTS };
@@ -173,18 +182,19 @@ static imgpar_status divide(const ip_candidate *whole, const choice *c, cl_devic
     cl_int code = IP_CL(clCreateSubDevices(whole->id, how, IP_MAX_DEVICES, ids, &n));
     bool is_even = c->units[0] == c->units[c->n_parts - 1];
     if (code && code != IP_CL_INJECTED && is_even) {
-        const cl_device_partition_property equally[] = { CL_DEVICE_PARTITION_EQUALLY, (cl_device_partition_property)c->units[0],
-                                                         0 };
+        const cl_device_partition_property equally[] = { CL_DEVICE_PARTITION_EQUALLY,
+                                                         (cl_device_partition_property)c->units[0], 0 };
         code = IP_CL(clCreateSubDevices(whole->id, equally, IP_MAX_DEVICES, ids, &n));
     }
     if (code) return ip_cl_fail(err, code, "clCreateSubDevices", whole->facts.info.name);
     if (n == c->n_parts) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_NO_DEVICE, "%s was divided into %u parts, not %zu", whole->facts.info.name, n, c->n_parts);
+    return ip_fail(err, IMGPAR_E_NO_DEVICE, "%s was divided into %u parts, not %zu", whole->facts.info.name, n,
+                   c->n_parts);
 }
 
 /* A candidate that owns the part id, also on failure. */
-static imgpar_status add_part(const ip_candidate *whole, cl_device_id id, const choice *c, size_t part, ip_selection *out,
-                              ip_error *err)
+static imgpar_status add_part(const ip_candidate *whole, cl_device_id id, const choice *c, size_t part,
+                              ip_selection *out, ip_error *err)
 {
     ip_candidate *to = &out->list[out->n];
     *to = (ip_candidate){ .platform = whole->platform, .id = id, .is_part = true, .rank = whole->rank };
@@ -229,8 +239,10 @@ imgpar_status ip_selection_make(ip_candidates *found, const char *selector, ip_s
     imgpar_status st = read_selector(found, selector, list, &n, err);
     for (size_t k = 0; !st && k < n; k++) {
         ip_candidate *whole = &found->list[list[k].index];
-        if (list[k].n_parts > 0) st = add_parts(whole, &list[k], out, err);
-        else add_whole(whole, out);
+        if (list[k].n_parts > 0)
+            st = add_parts(whole, &list[k], out, err);
+        else
+            add_whole(whole, out);
     }
     if (st) ip_selection_clear(out);
     return st;

@@ -12,15 +12,17 @@
  *     instead of the class; then idle buffers are freed, the one that is idle longest first.
  *  5. Before buffers are freed for lack of room the queue is finished, because until then it keeps their memory.
  *  6. If the device itself refuses, all idle buffers are freed and it is asked once more.
- *  7. A CPU's small buffers with contents (ip_buffer_new_with()) are counted, but freed at once when they are released, even
- *     while a kernel uses them: of so few bytes and launches (IP_IN_FLIGHT) the budget does not notice.
+ *  7. A CPU's small buffers with contents (ip_buffer_new_with()) are counted, but freed at once when they are released,
+ *     even while a kernel uses them: of so few bytes and launches (IP_IN_FLIGHT) the budget does not notice.
  *  8. Idle buffers hold at most half of the budget; what goes beyond is freed, the one that is idle longest first.
  */
 #include "base/dtype.h"
 #include "run/device_impl.h"
 
 #define SMALLEST_BYTES ((size_t)256)
-#define PARAMETERS_BYTES ((size_t)4 << 10) /* of most kernels: a buffer of so many is made anew for each launch, where that needs no command */
+#define PARAMETERS_BYTES \
+    ((size_t)4           \
+     << 10) /* of most kernels: a buffer of so many is made anew for each launch, where that needs no command */
 
 imgpar_status ip_pool_start(ip_pool *pool, uint64_t budget_bytes, ip_error *err)
 {
@@ -54,7 +56,8 @@ static bool free_oldest(ip_pool *pool)
 {
     ip_buffer **link = &pool->idle;
     if (!*link) return false;
-    while ((*link)->next) link = &(*link)->next;
+    while ((*link)->next)
+        link = &(*link)->next;
     ip_buffer *oldest = *link;
     *link = NULL;
     pool->idle_bytes -= oldest->capacity_bytes;
@@ -64,7 +67,8 @@ static bool free_oldest(ip_pool *pool)
 
 void ip_pool_end(ip_pool *pool)
 {
-    while (free_oldest(pool)) continue;
+    while (free_oldest(pool))
+        continue;
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->maps);
 }
@@ -72,7 +76,8 @@ void ip_pool_end(ip_pool *pool)
 void ip_device_trim(ip_device *device)
 {
     pthread_mutex_lock(&device->pool.lock);
-    while (free_oldest(&device->pool)) continue;
+    while (free_oldest(&device->pool))
+        continue;
     pthread_mutex_unlock(&device->pool.lock);
 }
 
@@ -80,7 +85,8 @@ void ip_device_trim(ip_device *device)
 static size_t class_of(size_t size_bytes)
 {
     size_t step = SMALLEST_BYTES;
-    while (step < size_bytes / 16) step *= 2;
+    while (step < size_bytes / 16)
+        step *= 2;
     size_t n = size_bytes ? size_bytes : 1;
     return n > SIZE_MAX - step ? n : (n + step - 1) / step * step;
 }
@@ -110,7 +116,8 @@ static bool reserve(ip_device *device, size_t capacity_bytes)
     if (capacity_bytes > budget_left(pool)) return false;
     if (pool->held_bytes > pool->budget_bytes - capacity_bytes) {
         if (IP_CL(clFinish(device->queue))) return false;
-        while (pool->held_bytes > pool->budget_bytes - capacity_bytes && free_oldest(pool)) continue;
+        while (pool->held_bytes > pool->budget_bytes - capacity_bytes && free_oldest(pool))
+            continue;
     }
     pool->held_bytes += capacity_bytes;
     if (pool->held_bytes > pool->peak_bytes) pool->peak_bytes = pool->held_bytes;
@@ -129,7 +136,8 @@ static cl_mem create(ip_device *device, size_t capacity_bytes, const void *data,
     cl_mem mem = create_once(device, capacity_bytes, data, code);
     if (*code != CL_MEM_OBJECT_ALLOCATION_FAILURE && *code != CL_OUT_OF_RESOURCES) return mem;
     IP_CL(clFinish(device->queue)); /* its failure will show again */
-    while (free_oldest(&device->pool)) continue;
+    while (free_oldest(&device->pool))
+        continue;
     return create_once(device, capacity_bytes, data, code);
 }
 
@@ -169,26 +177,29 @@ static imgpar_status make(ip_device *device, size_t size_bytes, ip_buffer **out,
     return IMGPAR_OK;
 }
 
-static cl_mem create_image(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height, cl_int *code)
+static cl_mem create_image(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height,
+                           cl_int *code)
 {
     static const cl_channel_order orders[] = { [1] = CL_R, [2] = CL_RG, [4] = CL_RGBA };
     static const cl_channel_type types[IMGPAR_N_DTYPES] = {
-        [IMGPAR_U8] = CL_UNSIGNED_INT8, [IMGPAR_BOOL] = CL_UNSIGNED_INT8, [IMGPAR_I8] = CL_SIGNED_INT8,
-        [IMGPAR_U16] = CL_UNSIGNED_INT16, [IMGPAR_I16] = CL_SIGNED_INT16, [IMGPAR_F16] = CL_HALF_FLOAT, [IMGPAR_F32] = CL_FLOAT,
+        [IMGPAR_U8] = CL_UNSIGNED_INT8,   [IMGPAR_BOOL] = CL_UNSIGNED_INT8, [IMGPAR_I8] = CL_SIGNED_INT8,
+        [IMGPAR_U16] = CL_UNSIGNED_INT16, [IMGPAR_I16] = CL_SIGNED_INT16,   [IMGPAR_F16] = CL_HALF_FLOAT,
+        [IMGPAR_F32] = CL_FLOAT,
     };
     const cl_image_format format = { orders[channels], types[dtype] };
     const cl_image_desc desc = { .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = width, .image_height = height };
     return ip_cl_may(code) ? clCreateImage(device->context, CL_MEM_READ_WRITE, &format, &desc, NULL, code) : NULL;
 }
 
-imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height, ip_buffer **out,
-                           ip_error *err)
+imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height,
+                           ip_buffer **out, ip_error *err)
 {
     ip_pool *pool = &device->pool;
     size_t bytes;
     cl_int code = CL_SUCCESS;
     *out = NULL;
-    if (!ip_mul_size(width, height, &bytes) || !ip_mul_size(bytes, (size_t)channels * ip_dtype(dtype)->size_bytes, &bytes))
+    if (!ip_mul_size(width, height, &bytes) ||
+        !ip_mul_size(bytes, (size_t)channels * ip_dtype(dtype)->size_bytes, &bytes))
         return ip_fail_memory(err, "making an image");
     ip_buffer *image = ip_zalloc(sizeof *image);
     if (!image) return ip_fail_memory(err, "making an image");
@@ -201,7 +212,8 @@ imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, 
         ip_free(image);
         if (code == CL_OUT_OF_RESOURCES) code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
         return code ? ip_cl_fail(err, code, "clCreateImage", NULL)
-                    : ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "an image of %zu bytes is over what is left of the memory limit", bytes);
+                    : ip_fail(err, IMGPAR_E_DEVICE_MEMORY,
+                              "an image of %zu bytes is over what is left of the memory limit", bytes);
     }
     image->device = ip_device_hold(device);
     image->is_single = true;
@@ -245,7 +257,8 @@ static imgpar_status new_with(ip_device *device, const void *data, size_t n, ip_
         ip_free(buffer);
         if (code == CL_OUT_OF_RESOURCES) code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
         return code ? ip_cl_fail(err, code, "clCreateBuffer", NULL)
-                    : ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "a buffer of %zu bytes is over what is left of the memory limit", n);
+                    : ip_fail(err, IMGPAR_E_DEVICE_MEMORY,
+                              "a buffer of %zu bytes is over what is left of the memory limit", n);
     }
     buffer->device = ip_device_hold(device);
     buffer->is_single = true;
@@ -282,8 +295,8 @@ ip_device *ip_buffer_device(const ip_buffer *buffer) { return buffer->device; }
 void *ip_buffer_host(const ip_buffer *buffer) { return buffer->host; }
 
 /* Its memory is not ours, so it counts against no budget. */
-imgpar_status ip_buffer_wrap(ip_device *device, void *host, size_t size_bytes, void (*on_release)(void *user, void *host),
-                             void *user, ip_buffer **out, ip_error *err)
+imgpar_status ip_buffer_wrap(ip_device *device, void *host, size_t size_bytes,
+                             void (*on_release)(void *user, void *host), void *user, ip_buffer **out, ip_error *err)
 {
     cl_int code;
     *out = NULL;
@@ -343,21 +356,20 @@ void ip_buffer_release(ip_buffer *buffer)
         pool->idle = buffer;
         pool->idle_bytes += buffer->capacity_bytes;
     }
-    while (pool->idle_bytes > pool->budget_bytes / 2 && free_oldest(pool)) continue;
+    while (pool->idle_bytes > pool->budget_bytes / 2 && free_oldest(pool))
+        continue;
     pthread_mutex_unlock(&pool->lock);
     ip_device_drop(device);
 }
 
-size_t ip_buffer_size(const ip_buffer *buffer)
-{
-    return buffer->size_bytes;
-}
+size_t ip_buffer_size(const ip_buffer *buffer) { return buffer->size_bytes; }
 
 void ip_pool_limit(ip_pool *pool, uint64_t budget_bytes)
 {
     pthread_mutex_lock(&pool->lock);
     pool->budget_bytes = budget_bytes;
-    while (pool->held_bytes > pool->budget_bytes && free_oldest(pool)) continue;
+    while (pool->held_bytes > pool->budget_bytes && free_oldest(pool))
+        continue;
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -396,8 +408,8 @@ imgpar_status ip_buffer_write(ip_buffer *buffer, size_t offset, const void *src,
     if (st || n == 0) return st;
     st = find_waits(buffer, true, &waits, err);
     if (!st) {
-        cl_int code = IP_CL(clEnqueueWriteBuffer(device->copies, buffer->mem, CL_TRUE, offset, n, src, waits.n, waits.events,
-                                                 NULL));
+        cl_int code = IP_CL(
+            clEnqueueWriteBuffer(device->copies, buffer->mem, CL_TRUE, offset, n, src, waits.n, waits.events, NULL));
         if (code) st = ip_cl_fail(err, code, "clEnqueueWriteBuffer", NULL);
     }
     ip_waits_clear(&waits);
@@ -413,7 +425,8 @@ imgpar_status ip_buffer_read(ip_buffer *buffer, size_t offset, void *dst, size_t
     if (st || n == 0) return st;
     st = find_waits(buffer, false, &waits, err);
     if (!st) {
-        cl_int code = IP_CL(clEnqueueReadBuffer(device->copies, buffer->mem, CL_TRUE, offset, n, dst, waits.n, waits.events, NULL));
+        cl_int code = IP_CL(
+            clEnqueueReadBuffer(device->copies, buffer->mem, CL_TRUE, offset, n, dst, waits.n, waits.events, NULL));
         if (code) st = ip_cl_fail(err, code, "clEnqueueReadBuffer", NULL);
     }
     ip_waits_clear(&waits);
@@ -423,16 +436,16 @@ imgpar_status ip_buffer_read(ip_buffer *buffer, size_t offset, void *dst, size_t
 
 /*
  * Note [Maps]
- * Several threads may look at a buffer at once, to encode it for one. They share one map of OpenCL's: PoCL frees what it
- * mapped for one thread while another one maps the same buffer. So the first look maps, and the last one unmaps.
+ * Several threads may look at a buffer at once, to encode it for one. They share one map of OpenCL's: PoCL frees what
+ * it mapped for one thread while another one maps the same buffer. So the first look maps, and the last one unmaps.
  */
 static imgpar_status map(ip_buffer *buffer, ip_error *err)
 {
     ip_device *device = buffer->device;
     cl_int code = CL_SUCCESS;
     if (ip_cl_may(&code))
-        buffer->mapped = clEnqueueMapBuffer(device->copies, buffer->mem, CL_TRUE, CL_MAP_READ, 0, buffer->size_bytes, 0, NULL, NULL,
-                                            &code);
+        buffer->mapped = clEnqueueMapBuffer(device->copies, buffer->mem, CL_TRUE, CL_MAP_READ, 0, buffer->size_bytes, 0,
+                                            NULL, NULL, &code);
     if (code) return ip_cl_fail(err, code, "clEnqueueMapBuffer", NULL);
     if (!device->facts.info.has_unified_memory)
         atomic_fetch_add_explicit(&device->bytes_downloaded, buffer->size_bytes, memory_order_relaxed);

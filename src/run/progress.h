@@ -2,11 +2,13 @@
 /*
  * progress.h - one fraction for all that a public function does: reading and decoding, kernels, encoding.
  *
- * Each of them polls with a fraction of its own. A function that takes options puts an ip_progress between: what is to come is announced,
- * as amounts of work, then each step says how much of it it is, and the caller is told what part of all is done. It never goes back.
+ * Each of them polls with a fraction of its own. A function that takes options puts an ip_progress between: what is to
+ * come is announced, as amounts of work, then each step says how much of it it is, and the caller is told what part of
+ * all is done. It never goes back.
  *
  *     ip_progress p;
- *     ip_progress_begin(&p);                          (p.own is the caller's options; from here on they are passed on instead)
+ *     ip_progress_begin(&p);                          (p.own is the caller's options; from here on they are passed on
+ *                                                     instead)
  *     ip_progress_expect(&p.own, IP_WORK_DECODE * n);
  *     ip_progress_expect(&p.own, IP_WORK_ENCODE * n);
  *     ip_progress_step(&p.own, IP_WORK_DECODE * n);   (polls from 0 to 1 are the first half, more or less, from now on)

@@ -15,7 +15,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POLL_MS = 50, STAGE_WORK = 1000 /* about a microsecond to begin one, as long as so many operations on an element take */ };
+enum {
+    POLL_MS = 50,
+    STAGE_WORK = 1000 /* about a microsecond to begin one, as long as so many operations on an element take */
+};
 
 /* ---- progress ----------------------------------------------------------------------------------- */
 
@@ -104,7 +107,8 @@ static void note(ip_expr *x, void *user)
 /* Which stages the outputs need, who reads each last, and what an element of each costs, roughly. */
 static imgpar_status survey_stages(ip_ir *ir, int *last_reader, double *weights, double *total, ip_error *err)
 {
-    for (int k = 0; k < ir->n_stages; k++) last_reader[k] = ir->stages[k]->is_output ? ir->n_stages : -1;
+    for (int k = 0; k < ir->n_stages; k++)
+        last_reader[k] = ir->stages[k]->is_output ? ir->n_stages : -1;
     *total = 0;
     for (int k = ir->n_stages - 1; k >= 0; k--) {
         const ip_stage *stage = ir->stages[k];
@@ -151,8 +155,8 @@ static imgpar_status check_memory(const ip_ir *ir, const int *last_reader, uint6
         if (st) return st;
         held += (double)size_bytes;
         if (held > (double)limit_bytes)
-            return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s%.0f bytes are over the memory limit of %llu bytes", label_of(stage, label), held,
-                           (unsigned long long)limit_bytes);
+            return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s%.0f bytes are over the memory limit of %llu bytes",
+                           label_of(stage, label), held, (unsigned long long)limit_bytes);
         for (int i = 0; i <= k; i++) {
             if (last_reader[i] != k || !is_computed(ir->stages[i], last_reader)) continue;
             check_size(ir->stages[i]->dims, ir->stages[i]->dtype, &size_bytes, NULL);
@@ -164,11 +168,13 @@ static imgpar_status check_memory(const ip_ir *ir, const int *last_reader, uint6
 
 /* ---- work ------------------------------------------------------------------------------------------------ */
 
-/* At most what an opaque stage does, in operations on an element: products of matrices are most, n^3 of 3 n^2 elements. */
+/* At most what an opaque stage does, in operations on an element: products of matrices are most, n^3 of 3 n^2
+ * elements. */
 static double opaque_work(const ip_stage *stage)
 {
     double n = ip_dims_count(stage->dims);
-    for (int i = 0; i < stage->opaque->n_inputs; i++) n += ip_dims_count(stage->opaque->inputs[i]->dims);
+    for (int i = 0; i < stage->opaque->n_inputs; i++)
+        n += ip_dims_count(stage->opaque->inputs[i]->dims);
     return n * sqrt(n);
 }
 
@@ -233,17 +239,19 @@ static imgpar_status run_opaque(const ip_stage *stage, void *const *memory, ip_r
     const ip_opaque *o = stage->opaque;
     const void *in[IP_OPAQUE_INPUTS] = { NULL };
     asking a = { progress, err };
-    for (int k = 0; k < o->n_inputs; k++) in[k] = memory[o->inputs[k]->id];
+    for (int k = 0; k < o->n_inputs; k++)
+        in[k] = memory[o->inputs[k]->id];
     imgpar_status st = o->kind->compute(o, in, out, ask_for_opaque, &a);
     if (st == IMGPAR_E_HOST_MEMORY) return ip_fail_memory(err, "interpreting");
     if (st == IMGPAR_E_UNSUPPORTED)
-        return ip_fail(err, st, "%s: the reference interpreter has no function for it", o->variant ? o->variant : o->kind->name);
+        return ip_fail(err, st, "%s: the reference interpreter has no function for it",
+                       o->variant ? o->variant : o->kind->name);
     return st ? ip_fail(err, st, "%s: its function for the host failed", o->kind->name) : st;
 }
 
 /* The elements of a stage into new memory. */
 static imgpar_status run_stage(ip_ir *ir, const ip_stage *stage, void **memory, ip_ref_progress *progress,
-    ip_error *err)
+                               ip_error *err)
 {
     size_t size_bytes;
     imgpar_status st = check_size(stage->dims, stage->dtype, &size_bytes, err);
@@ -252,16 +260,18 @@ static imgpar_status run_stage(ip_ir *ir, const ip_stage *stage, void **memory, 
     if (!out && stage->node) return ip_fail_memory_for(err, stage->node->op->info.name, size_bytes);
     if (!out) return ip_fail_memory(err, "interpreting");
     switch (stage->kind) {
-    case IP_STAGE_MAP:       st = run_map(ir, stage, memory, progress, out, err); break;
-    case IP_STAGE_REDUCE:    st = ip_ref_reduce(ir, stage, memory, progress, out, err); break;
+    case IP_STAGE_MAP: st = run_map(ir, stage, memory, progress, out, err); break;
+    case IP_STAGE_REDUCE: st = ip_ref_reduce(ir, stage, memory, progress, out, err); break;
     case IP_STAGE_HISTOGRAM: st = ip_ref_histogram(ir, stage, memory, progress, out, err); break;
-    case IP_STAGE_SCAN:      st = ip_ref_scan(ir, stage, memory, progress, out, err); break;
-    case IP_STAGE_TABLE:     memcpy(out, stage->table, size_bytes); break;
-    case IP_STAGE_OPAQUE:    st = run_opaque(stage, memory, progress, out, err); break;
-    case IP_STAGE_SOURCE:    break;
+    case IP_STAGE_SCAN: st = ip_ref_scan(ir, stage, memory, progress, out, err); break;
+    case IP_STAGE_TABLE: memcpy(out, stage->table, size_bytes); break;
+    case IP_STAGE_OPAQUE: st = run_opaque(stage, memory, progress, out, err); break;
+    case IP_STAGE_SOURCE: break;
     }
-    if (st) ip_free(out);
-    else memory[stage->id] = out;
+    if (st)
+        ip_free(out);
+    else
+        memory[stage->id] = out;
     return st;
 }
 

@@ -15,21 +15,21 @@
 #include "ir/stage.h"
 
 /*
- * Computes every stage that the outputs need, in order, each whole and in its own
- * dtype. memory[i] belongs to stage i: SOURCE stages come filled in (tightly packed,
- * dims row-major; borrowed; NULL is legal where there are no elements), all others are NULL on entry; on success
- * those of the stages with is_output are new (ip_alloc) and the others NULL again (freed after their last reader); on
- * failure all of them are NULL. limit_bytes: of what is held at once, sources aside; more is IMGPAR_E_DEVICE_MEMORY, before anything
- * is computed. poll may be NULL; it is asked every 50 ms.
+ * Computes every stage that the outputs need, in order, each whole and in its own dtype. memory[i] belongs to stage i:
+ * SOURCE stages come filled in (tightly packed, dims row-major; borrowed; NULL is legal where there are no elements),
+ * all others are NULL on entry; on success those of the stages with is_output are new (ip_alloc) and the others NULL
+ * again (freed after their last reader); on failure all of them are NULL. limit_bytes: of what is held at once, sources
+ * aside; more is IMGPAR_E_DEVICE_MEMORY, before anything is computed. poll may be NULL; it is asked every 50 ms.
  */
 imgpar_status ip_ref_run(ip_ir *ir, void **memory, uint64_t limit_bytes, const ip_poll *poll, ip_error *err);
 
-/* About how many operations on an element ip_ref_run() makes, each taking about a nanosecond; HUGE_VAL: it cannot compute everything (kernels
- * of the user), or err tells why this is not known. */
+/* About how many operations on an element ip_ref_run() makes, each taking about a nanosecond; HUGE_VAL: it cannot
+ * compute everything (kernels of the user), or err tells why this is not known. */
 double ip_ref_work(ip_ir *ir, ip_error *err);
 
 /* The result of a fold from the totals of n parts of what it folds, in their order: elements of its acc_dtype or, of a
  * histogram, its counts. */
-imgpar_status ip_ref_combine(ip_ir *ir, const ip_stage *fold, const void *const *totals, size_t n, void *out, ip_error *err);
+imgpar_status ip_ref_combine(ip_ir *ir, const ip_stage *fold, const void *const *totals, size_t n, void *out,
+                             ip_error *err);
 
 #endif

@@ -30,15 +30,19 @@ static void accumulated(const ip_ref_program *p, const ip_expr *x, int n, ip_ref
         return;
     }
     for (int k = 0; k < n; k++) {
-        if (x->dtype == IMGPAR_F32) r->f[k] = (float)p->acc_d[x->axis];
-        else if (x->dtype == IMGPAR_F64) r->d[k] = p->acc_d[x->axis];
-        else r->i[k] = p->acc_i[x->axis];
+        if (x->dtype == IMGPAR_F32)
+            r->f[k] = (float)p->acc_d[x->axis];
+        else if (x->dtype == IMGPAR_F64)
+            r->d[k] = p->acc_d[x->axis];
+        else
+            r->i[k] = p->acc_i[x->axis];
     }
 }
 
 static void fill(int64_t value, int n, int64_t *r)
 {
-    for (int k = 0; k < n; k++) r[k] = value;
+    for (int k = 0; k < n; k++)
+        r[k] = value;
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -46,16 +50,22 @@ static void fill(int64_t value, int n, int64_t *r)
 static void binary(ip_xop op, imgpar_dtype dtype, int n, ip_ref_values *r, const ip_ref_values *a,
                    const ip_ref_values *b)
 {
-    if (dtype == IMGPAR_F32) ip_ref_f32_binary(op, n, r->f, a->f, b->f);
-    else if (dtype == IMGPAR_F64) ip_ref_f64_binary(op, n, r->d, a->d, b->d);
-    else ip_ref_int_binary(op, dtype, n, r->i, a->i, b->i);
+    if (dtype == IMGPAR_F32)
+        ip_ref_f32_binary(op, n, r->f, a->f, b->f);
+    else if (dtype == IMGPAR_F64)
+        ip_ref_f64_binary(op, n, r->d, a->d, b->d);
+    else
+        ip_ref_int_binary(op, dtype, n, r->i, a->i, b->i);
 }
 
 static void unary(ip_xop op, imgpar_dtype dtype, int n, ip_ref_values *r, const ip_ref_values *a)
 {
-    if (dtype == IMGPAR_F32) ip_ref_f32_unary(op, n, r->f, a->f);
-    else if (dtype == IMGPAR_F64) ip_ref_f64_unary(op, n, r->d, a->d);
-    else ip_ref_int_unary(op, dtype, n, r->i, a->i);
+    if (dtype == IMGPAR_F32)
+        ip_ref_f32_unary(op, n, r->f, a->f);
+    else if (dtype == IMGPAR_F64)
+        ip_ref_f64_unary(op, n, r->d, a->d);
+    else
+        ip_ref_int_unary(op, dtype, n, r->i, a->i);
 }
 
 static void is_nan(imgpar_dtype dtype, int n, int64_t *r, const ip_ref_values *a)
@@ -68,11 +78,14 @@ static void select_one(imgpar_dtype dtype, int n, ip_ref_values *r, const int64_
                        const ip_ref_values *no)
 {
     if (dtype == IMGPAR_F32)
-        for (int k = 0; k < n; k++) r->f[k] = condition[k] ? yes->f[k] : no->f[k];
+        for (int k = 0; k < n; k++)
+            r->f[k] = condition[k] ? yes->f[k] : no->f[k];
     else if (dtype == IMGPAR_F64)
-        for (int k = 0; k < n; k++) r->d[k] = condition[k] ? yes->d[k] : no->d[k];
+        for (int k = 0; k < n; k++)
+            r->d[k] = condition[k] ? yes->d[k] : no->d[k];
     else
-        for (int k = 0; k < n; k++) r->i[k] = condition[k] ? yes->i[k] : no->i[k];
+        for (int k = 0; k < n; k++)
+            r->i[k] = condition[k] ? yes->i[k] : no->i[k];
 }
 
 /* Integers: the product and sum wrap. */
@@ -80,9 +93,11 @@ static void multiply_add(imgpar_dtype dtype, int n, ip_ref_values *r, const ip_r
                          const ip_ref_values *c)
 {
     if (dtype == IMGPAR_F32) {
-        for (int k = 0; k < n; k++) r->f[k] = fmaf(a->f[k], b->f[k], c->f[k]);
+        for (int k = 0; k < n; k++)
+            r->f[k] = fmaf(a->f[k], b->f[k], c->f[k]);
     } else if (dtype == IMGPAR_F64) {
-        for (int k = 0; k < n; k++) r->d[k] = fma(a->d[k], b->d[k], c->d[k]);
+        for (int k = 0; k < n; k++)
+            r->d[k] = fma(a->d[k], b->d[k], c->d[k]);
     } else {
         for (int k = 0; k < n; k++)
             r->i[k] = (int64_t)((uint64_t)a->i[k] * (uint64_t)b->i[k] + (uint64_t)c->i[k]);
@@ -92,7 +107,8 @@ static void multiply_add(imgpar_dtype dtype, int n, ip_ref_values *r, const ip_r
 
 static void border(const ip_expr *x, int n, int64_t *r, const int64_t *index, const int64_t *extent)
 {
-    for (int k = 0; k < n; k++) r[k] = ip_ref_border(x->border, index[k], extent[k]);
+    for (int k = 0; k < n; k++)
+        r[k] = ip_ref_border(x->border, index[k], extent[k]);
 }
 
 /* ---- windows ----------------------------------------------------------------------------------- */
@@ -102,9 +118,12 @@ static void fold(const ip_expr *x, bool is_first, int n, ip_ref_values *acc, con
                  const ip_ref_values *weight)
 {
     if (is_first && x->fold == IP_FOLD_FMA) memset(acc, 0, sizeof *acc);
-    if (x->fold == IP_FOLD_FMA) multiply_add(x->dtype, n, acc, weight, v, acc);
-    else if (is_first) *acc = *v;
-    else binary(ip_fold_op(x->fold), x->dtype, n, acc, acc, v);
+    if (x->fold == IP_FOLD_FMA)
+        multiply_add(x->dtype, n, acc, weight, v, acc);
+    else if (is_first)
+        *acc = *v;
+    else
+        binary(ip_fold_op(x->fold), x->dtype, n, acc, acc, v);
 }
 
 static void run_window(ip_ref_program *p, int at, const ip_ref_place *place)
@@ -130,23 +149,29 @@ static void run_instr(ip_ref_program *p, const ip_ref_instr *instr, const ip_ref
     ip_ref_values *r = &p->slots[instr->slot];
     const ip_ref_values *a = &p->slots[instr->arg[0]], *b = &p->slots[instr->arg[1]], *c = &p->slots[instr->arg[2]];
     switch (x->op) {
-    case IP_X_CONST: case IP_X_PARAM: case IP_X_WINDOW: case IP_X_N: break;
+    case IP_X_CONST:
+    case IP_X_PARAM:
+    case IP_X_WINDOW:
+    case IP_X_N: break;
     case IP_X_COORD: coordinate(x->axis, p->domain[3], place, r->i); break;
     case IP_X_TAP: fill(p->code[instr->window].tap[x->axis], n, r->i); break;
     case IP_X_ACC: accumulated(p, x, n, r); break;
     case IP_X_LOAD: ip_ref_load(p, instr, place); break;
     case IP_X_BORDER: border(x, n, r->i, a->i, b->i); break;
-    case IP_X_LT: case IP_X_LE: case IP_X_EQ: case IP_X_NE:
-        ip_ref_compare(x->op, x->arg[0]->dtype, n, r->i, a, b);
-        break;
+    case IP_X_LT:
+    case IP_X_LE:
+    case IP_X_EQ:
+    case IP_X_NE: ip_ref_compare(x->op, x->arg[0]->dtype, n, r->i, a, b); break;
     case IP_X_SELECT: select_one(x->dtype, n, r, a->i, b, c); break;
     case IP_X_FMA: multiply_add(x->dtype, n, r, a, b, c); break;
     case IP_X_ISNAN: is_nan(x->arg[0]->dtype, n, r->i, a); break;
     case IP_X_CAST: ip_ref_convert(false, x->dtype, x->arg[0]->dtype, n, r, a); break;
     case IP_X_SATURATE: ip_ref_convert(true, x->dtype, x->arg[0]->dtype, n, r, a); break;
     default:
-        if (x->n_args == 2) binary(x->op, x->dtype, n, r, a, b);
-        else unary(x->op, x->dtype, n, r, a);
+        if (x->n_args == 2)
+            binary(x->op, x->dtype, n, r, a, b);
+        else
+            unary(x->op, x->dtype, n, r, a);
         break;
     }
 }
@@ -154,8 +179,10 @@ static void run_instr(ip_ref_program *p, const ip_ref_instr *instr, const ip_ref
 static void run_code(ip_ref_program *p, int from, int to, const ip_ref_place *place)
 {
     for (int k = from; k < to; k += 1 + p->code[k].n_body) {
-        if (p->code[k].x->op == IP_X_WINDOW) run_window(p, k, place);
-        else run_instr(p, &p->code[k], place);
+        if (p->code[k].x->op == IP_X_WINDOW)
+            run_window(p, k, place);
+        else
+            run_instr(p, &p->code[k], place);
     }
 }
 

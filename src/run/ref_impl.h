@@ -35,11 +35,11 @@ typedef struct ip_ref_place {
 typedef struct ip_ref_instr {
     const ip_expr *x;
     int slot, arg[IP_X_MAX_ARGS]; /* slots of the result and of the arguments */
-    int n_body;          /* WINDOW: the next so many instructions are its body */
-    int tap[2];          /* WINDOW: the tap being computed */
-    int window;          /* TAP: the position of its WINDOW */
-    const void *memory;  /* LOAD: the source's elements */
-    bool is_run;         /* LOAD: neighbouring elements read neighbouring elements */
+    int n_body;                   /* WINDOW: the next so many instructions are its body */
+    int tap[2];                   /* WINDOW: the tap being computed */
+    int window;                   /* TAP: the position of its WINDOW */
+    const void *memory;           /* LOAD: the source's elements */
+    bool is_run;                  /* LOAD: neighbouring elements read neighbouring elements */
 } ip_ref_instr;
 
 typedef struct ip_ref_program {
@@ -48,10 +48,10 @@ typedef struct ip_ref_program {
     ip_ref_values *slots;
     int n_slots, result;
     int64_t domain[4];
-    double acc_d[2];     /* ACC of floats */
-    int64_t acc_i[2];    /* ACC of integers */
+    double acc_d[2];             /* ACC of floats */
+    int64_t acc_i[2];            /* ACC of integers */
     const ip_ref_values *acc[2]; /* where not NULL: ACC of each element of a block */
-    int bad_source;      /* a load without a border rule went outside of this stage; -1: none did */
+    int bad_source;              /* a load without a border rule went outside of this stage; -1: none did */
 } ip_ref_program;
 
 /* Compiles x for a domain; memory as in ip_ref_run(). *out is new also on failure, for ip_ref_program_clear(). */
@@ -95,7 +95,7 @@ void ip_ref_load(ip_ref_program *program, const ip_ref_instr *instr, const ip_re
 typedef struct ip_ref_progress {
     const ip_poll *poll;
     struct timespec asked;
-    double weight;       /* of an element of the stage being computed */
+    double weight; /* of an element of the stage being computed */
     double done, total;
 } ip_ref_progress;
 
@@ -108,8 +108,8 @@ typedef void (*ip_ref_sink)(void *user, const ip_ref_values *values, const ip_re
 imgpar_status ip_ref_each_block(ip_ref_program *program, ip_ref_progress *progress, ip_ref_sink sink, void *user,
                                 ip_error *err);
 /* The elements of a REDUCE or HISTOGRAM stage into out, which has room for them. */
-imgpar_status ip_ref_reduce(ip_ir *ir, const ip_stage *stage, void *const *memory, ip_ref_progress *progress,
-                            void *out, ip_error *err);
+imgpar_status ip_ref_reduce(ip_ir *ir, const ip_stage *stage, void *const *memory, ip_ref_progress *progress, void *out,
+                            ip_error *err);
 imgpar_status ip_ref_histogram(ip_ir *ir, const ip_stage *stage, void *const *memory, ip_ref_progress *progress,
                                void *out, ip_error *err);
 /* The elements of a SCAN stage, into out. */

@@ -19,17 +19,13 @@ int64_t ip_ref_border(int border, int64_t index, int64_t extent)
     if (extent <= 0) return 0;
     if (index >= 0 && index < extent) return index;
     switch (border) {
-    case IMGPAR_BORDER_REFLECT:
-        m = modulo(index, 2 * extent);
-        return m < extent ? m : 2 * extent - 1 - m;
+    case IMGPAR_BORDER_REFLECT: m = modulo(index, 2 * extent); return m < extent ? m : 2 * extent - 1 - m;
     case IMGPAR_BORDER_REFLECT101:
         if (extent == 1) return 0;
         m = modulo(index, 2 * extent - 2);
         return m < extent ? m : 2 * extent - 2 - m;
-    case IMGPAR_BORDER_WRAP:
-        return modulo(index, extent);
-    default:
-        return index < 0 ? 0 : extent - 1;
+    case IMGPAR_BORDER_WRAP: return modulo(index, extent);
+    default: return index < 0 ? 0 : extent - 1;
     }
 }
 
@@ -54,41 +50,101 @@ void ip_ref_fetch(imgpar_dtype dtype, const void *from, int n, ip_ref_values *to
     memcpy(&e, from, (size_t)n * ip_dtype(dtype)->size_bytes);
     int64_t *i = to->i + at;
     float *f = to->f + at;
+    /* clang-format off: a line an operation */
     switch (dtype) {
-    case IMGPAR_U8:   for (int k = 0; k < n; k++) i[k] = e.u8[k]; break;
-    case IMGPAR_I8:   for (int k = 0; k < n; k++) i[k] = e.i8[k]; break;
-    case IMGPAR_U16:  for (int k = 0; k < n; k++) i[k] = e.u16[k]; break;
-    case IMGPAR_I16:  for (int k = 0; k < n; k++) i[k] = e.i16[k]; break;
-    case IMGPAR_U32:  for (int k = 0; k < n; k++) i[k] = e.u32[k]; break;
-    case IMGPAR_I32:  for (int k = 0; k < n; k++) i[k] = e.i32[k]; break;
+    case IMGPAR_U8:
+        for (int k = 0; k < n; k++)
+            i[k] = e.u8[k];
+        break;
+    case IMGPAR_I8:
+        for (int k = 0; k < n; k++)
+            i[k] = e.i8[k];
+        break;
+    case IMGPAR_U16:
+        for (int k = 0; k < n; k++)
+            i[k] = e.u16[k];
+        break;
+    case IMGPAR_I16:
+        for (int k = 0; k < n; k++)
+            i[k] = e.i16[k];
+        break;
+    case IMGPAR_U32:
+        for (int k = 0; k < n; k++)
+            i[k] = e.u32[k];
+        break;
+    case IMGPAR_I32:
+        for (int k = 0; k < n; k++)
+            i[k] = e.i32[k];
+        break;
     case IMGPAR_U64:
-    case IMGPAR_I64:  for (int k = 0; k < n; k++) i[k] = e.i64[k]; break;
-    case IMGPAR_F16:  for (int k = 0; k < n; k++) f[k] = ip_float_from_half(e.u16[k]); break;
-    case IMGPAR_F32:  for (int k = 0; k < n; k++) f[k] = e.f32[k]; break;
-    case IMGPAR_F64:  for (int k = 0; k < n; k++) to->d[at + k] = e.f64[k]; break;
-    case IMGPAR_BOOL: for (int k = 0; k < n; k++) i[k] = e.u8[k] != 0; break;
-    case IMGPAR_COMPLEX64: case IMGPAR_N_DTYPES: break; /* no stage has them */
+    case IMGPAR_I64:
+        for (int k = 0; k < n; k++)
+            i[k] = e.i64[k];
+        break;
+    case IMGPAR_F16:
+        for (int k = 0; k < n; k++)
+            f[k] = ip_float_from_half(e.u16[k]);
+        break;
+    case IMGPAR_F32:
+        for (int k = 0; k < n; k++)
+            f[k] = e.f32[k];
+        break;
+    case IMGPAR_F64:
+        for (int k = 0; k < n; k++)
+            to->d[at + k] = e.f64[k];
+        break;
+    case IMGPAR_BOOL:
+        for (int k = 0; k < n; k++)
+            i[k] = e.u8[k] != 0;
+        break;
+    case IMGPAR_COMPLEX64:
+    case IMGPAR_N_DTYPES: break; /* no stage has them */
     }
+    /* clang-format on */
 }
 
 void ip_ref_store(imgpar_dtype dtype, const ip_ref_values *from, int n, void *to)
 {
     elements e;
+    /* clang-format off: a line an operation */
     switch (dtype) {
     case IMGPAR_U8:
     case IMGPAR_I8:
-    case IMGPAR_BOOL: for (int k = 0; k < n; k++) e.u8[k] = (uint8_t)from->i[k]; break;
+    case IMGPAR_BOOL:
+        for (int k = 0; k < n; k++)
+            e.u8[k] = (uint8_t)from->i[k];
+        break;
     case IMGPAR_U16:
-    case IMGPAR_I16:  for (int k = 0; k < n; k++) e.u16[k] = (uint16_t)from->i[k]; break;
+    case IMGPAR_I16:
+        for (int k = 0; k < n; k++)
+            e.u16[k] = (uint16_t)from->i[k];
+        break;
     case IMGPAR_U32:
-    case IMGPAR_I32:  for (int k = 0; k < n; k++) e.u32[k] = (uint32_t)from->i[k]; break;
+    case IMGPAR_I32:
+        for (int k = 0; k < n; k++)
+            e.u32[k] = (uint32_t)from->i[k];
+        break;
     case IMGPAR_U64:
-    case IMGPAR_I64:  for (int k = 0; k < n; k++) e.i64[k] = from->i[k]; break;
-    case IMGPAR_F16:  for (int k = 0; k < n; k++) e.u16[k] = ip_half_from_float(from->f[k]); break;
-    case IMGPAR_F32:  for (int k = 0; k < n; k++) e.f32[k] = from->f[k]; break;
-    case IMGPAR_F64:  for (int k = 0; k < n; k++) e.f64[k] = from->d[k]; break;
-    case IMGPAR_COMPLEX64: case IMGPAR_N_DTYPES: return;
+    case IMGPAR_I64:
+        for (int k = 0; k < n; k++)
+            e.i64[k] = from->i[k];
+        break;
+    case IMGPAR_F16:
+        for (int k = 0; k < n; k++)
+            e.u16[k] = ip_half_from_float(from->f[k]);
+        break;
+    case IMGPAR_F32:
+        for (int k = 0; k < n; k++)
+            e.f32[k] = from->f[k];
+        break;
+    case IMGPAR_F64:
+        for (int k = 0; k < n; k++)
+            e.f64[k] = from->d[k];
+        break;
+    case IMGPAR_COMPLEX64:
+    case IMGPAR_N_DTYPES: return;
     }
+    /* clang-format on */
     memcpy(to, &e, (size_t)n * ip_dtype(dtype)->size_bytes);
 }
 
@@ -98,9 +154,12 @@ static bool is_inside(int64_t index, int64_t extent) { return index >= 0 && inde
 
 static void copy_value(imgpar_dtype dtype, ip_ref_values *to, const ip_ref_values *from, int k)
 {
-    if (dtype == IMGPAR_F32) to->f[k] = from->f[k];
-    else if (dtype == IMGPAR_F64) to->d[k] = from->d[k];
-    else to->i[k] = from->i[k];
+    if (dtype == IMGPAR_F32)
+        to->f[k] = from->f[k];
+    else if (dtype == IMGPAR_F64)
+        to->d[k] = from->d[k];
+    else
+        to->i[k] = from->i[k];
 }
 
 /* Element k of the block, by its own four indices. */
@@ -165,6 +224,8 @@ void ip_ref_load(ip_ref_program *program, const ip_ref_instr *instr, const ip_re
 {
     int from = 0, to = 0; /* loaded as a run */
     if (instr->is_run) load_run(program, instr, place->n, &from, &to);
-    for (int k = 0; k < from; k++) load_one(program, instr, k);
-    for (int k = to; k < place->n; k++) load_one(program, instr, k);
+    for (int k = 0; k < from; k++)
+        load_one(program, instr, k);
+    for (int k = to; k < place->n; k++)
+        load_one(program, instr, k);
 }

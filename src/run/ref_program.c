@@ -24,7 +24,7 @@ typedef struct block {
 } block;
 
 typedef struct known {
-    int value;    /* value number + 1; 0: not compiled */
+    int value; /* value number + 1; 0: not compiled */
     block *where;
 } known;
 
@@ -32,9 +32,9 @@ typedef struct compiler {
     ip_ir *ir;
     const int64_t *domain;
     void *const *memory;
-    known *known;       /* by expression id */
+    known *known; /* by expression id */
     size_t n_known;
-    block **open;       /* by window: the body being compiled, or NULL */
+    block **open; /* by window: the body being compiled, or NULL */
     block top, constants;
     int n_values;
     imgpar_status status;
@@ -80,7 +80,8 @@ static bool reads_a_run(compiler *c, const ip_expr *x)
 {
     ip_index at[4];
     if (x->source->dims[3] != c->domain[3]) return false;
-    for (int k = 0; k < 4; k++) at[k] = ip_x_classify(c->ir, x->arg[k]);
+    for (int k = 0; k < 4; k++)
+        at[k] = ip_x_classify(c->ir, x->arg[k]);
     for (int k = 0; k < 2; k++)
         if (at[k].uses_coord[2] || at[k].uses_coord[3]) return false;
     if (at[2].kind != IP_INDEX_UNIT || at[2].axis != 2) return false;
@@ -186,7 +187,8 @@ static void find_windows(const ip_ref_program *p, layout *l)
 {
     int window = -1;
     for (int k = 0; k < p->n_code; k++) {
-        while (window >= 0 && k > window + p->code[window].n_body) window = l->outer[window];
+        while (window >= 0 && k > window + p->code[window].n_body)
+            window = l->outer[window];
         l->outer[k] = window;
         if (p->code[k].x->op == IP_X_WINDOW) window = k;
     }
@@ -203,7 +205,8 @@ static void note_use(const ip_ref_program *p, layout *l, int value, int k)
 
 static void find_last_uses(const ip_ref_program *p, layout *l, int n_values, int result)
 {
-    for (int v = 0; v < n_values; v++) l->last[v] = l->place_of[v];
+    for (int v = 0; v < n_values; v++)
+        l->last[v] = l->place_of[v];
     for (int k = 0; k < p->n_code; k++) {
         const ip_ref_instr *instr = &p->code[k];
         for (int a = 0; a < instr->x->n_args; a++) {
@@ -213,7 +216,8 @@ static void find_last_uses(const ip_ref_program *p, layout *l, int n_values, int
         }
     }
     l->last[result] = p->n_code; /* never free */
-    for (int k = 0; k < p->n_code; k++) l->ends_here[k] = -1;
+    for (int k = 0; k < p->n_code; k++)
+        l->ends_here[k] = -1;
     for (int v = 0; v < n_values; v++) {
         if (l->place_of[v] < 0 || l->last[v] >= p->n_code) continue;
         l->next_end[v] = l->ends_here[l->last[v]];
@@ -233,10 +237,12 @@ static void assign_slots(ip_ref_program *p, layout *l)
     for (int k = 0; k < p->n_code; k++) {
         ip_ref_instr *instr = &p->code[k];
         instr->slot = l->slot_of[instr->slot];
-        for (int a = 0; a < instr->x->n_args; a++) instr->arg[a] = l->slot_of[instr->arg[a]];
+        for (int a = 0; a < instr->x->n_args; a++)
+            instr->arg[a] = l->slot_of[instr->arg[a]];
         if (instr->x->op != IP_X_TAP) continue;
         int w = l->outer[k];
-        while (p->code[w].x->window != instr->x->window) w = l->outer[w];
+        while (p->code[w].x->window != instr->x->window)
+            w = l->outer[w];
         instr->window = w;
     }
 }
@@ -244,9 +250,12 @@ static void assign_slots(ip_ref_program *p, layout *l)
 static void write_constant(ip_ref_values *to, const ip_expr *x)
 {
     for (int k = 0; k < IP_REF_BLOCK; k++) {
-        if (x->dtype == IMGPAR_F32) to->f[k] = (float)x->f;
-        else if (x->dtype == IMGPAR_F64) to->d[k] = x->f;
-        else to->i[k] = x->i;
+        if (x->dtype == IMGPAR_F32)
+            to->f[k] = (float)x->f;
+        else if (x->dtype == IMGPAR_F64)
+            to->d[k] = x->f;
+        else
+            to->i[k] = x->i;
     }
     if (!ip_dtype(x->dtype)->is_float) ip_ref_wrap(x->dtype, IP_REF_BLOCK, to->i);
 }
@@ -256,14 +265,20 @@ static imgpar_status lay_out(compiler *c, ip_ref_program *p, int result)
     size_t n = (size_t)c->n_values + (size_t)p->n_code + 1;
     int *tables = ip_alloc_array(n, 7 * sizeof *tables);
     if (!tables) return ip_fail_memory(c->err, "interpreting");
-    layout l = { .place_of = tables, .outer = tables + n, .last = tables + 2 * n, .ends_here = tables + 3 * n,
-                 .next_end = tables + 4 * n, .slot_of = tables + 5 * n, .free_slots = tables + 6 * n };
+    layout l = { .place_of = tables,
+                 .outer = tables + n,
+                 .last = tables + 2 * n,
+                 .ends_here = tables + 3 * n,
+                 .next_end = tables + 4 * n,
+                 .slot_of = tables + 5 * n,
+                 .free_slots = tables + 6 * n };
 
     for (int k = 0; k < c->constants.n; k++) {
         l.place_of[c->constants.code[k].slot] = -1;
         l.slot_of[c->constants.code[k].slot] = l.n_slots++;
     }
-    for (int k = 0; k < p->n_code; k++) l.place_of[p->code[k].slot] = k;
+    for (int k = 0; k < p->n_code; k++)
+        l.place_of[p->code[k].slot] = k;
     find_windows(p, &l);
     find_last_uses(p, &l, c->n_values, result);
     assign_slots(p, &l);

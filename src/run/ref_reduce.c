@@ -15,9 +15,9 @@
 
 typedef struct reducer {
     const ip_stage *stage;
-    ip_ref_program combine;   /* CUSTOM */
-    double d;                 /* accumulated: floats */
-    int64_t i;                /* integers, wrapped to acc_dtype */
+    ip_ref_program combine; /* CUSTOM */
+    double d;               /* accumulated: floats */
+    int64_t i;              /* integers, wrapped to acc_dtype */
 } reducer;
 
 static const int64_t one_element[4] = { 1, 1, 1, 1 };
@@ -33,15 +33,18 @@ static void take_floats(reducer *r, const ip_ref_values *v, int n)
     const imgpar_dtype dtype = r->stage->acc_dtype;
     for (int k = 0; k < n; k++) {
         double value = float_at(dtype, v, k);
-        if (r->stage->reduce == IP_REDUCE_SUM) r->d += value;
-        else r->d = r->stage->reduce == IP_REDUCE_MIN ? fmin(r->d, value) : fmax(r->d, value);
+        if (r->stage->reduce == IP_REDUCE_SUM)
+            r->d += value;
+        else
+            r->d = r->stage->reduce == IP_REDUCE_MIN ? fmin(r->d, value) : fmax(r->d, value);
     }
 }
 
 static void take_integers(reducer *r, const ip_ref_values *v, int n)
 {
-    static const ip_xop op_of[] = { [IP_REDUCE_SUM] = IP_X_ADD, [IP_REDUCE_MIN] = IP_X_MIN,
-        [IP_REDUCE_MAX] = IP_X_MAX };
+    static const ip_xop op_of[] = {
+        [IP_REDUCE_SUM] = IP_X_ADD, [IP_REDUCE_MIN] = IP_X_MIN, [IP_REDUCE_MAX] = IP_X_MAX
+    };
     for (int k = 0; k < n; k++)
         ip_ref_int_binary(op_of[r->stage->reduce], r->stage->acc_dtype, 1, &r->i, &r->i, &v->i[k]);
 }
@@ -55,8 +58,10 @@ static void set_acc(ip_ref_program *p, const reducer *r)
 
 static void set_result(reducer *r, const ip_ref_values *v)
 {
-    if (ip_dtype(r->stage->acc_dtype)->is_float) r->d = float_at(r->stage->acc_dtype, v, 0);
-    else r->i = v->i[0];
+    if (ip_dtype(r->stage->acc_dtype)->is_float)
+        r->d = float_at(r->stage->acc_dtype, v, 0);
+    else
+        r->i = v->i[0];
 }
 
 static void take_custom(reducer *r, const ip_ref_values *v, int n)
@@ -64,8 +69,10 @@ static void take_custom(reducer *r, const ip_ref_values *v, int n)
     const bool is_float = ip_dtype(r->stage->acc_dtype)->is_float;
     for (int k = 0; k < n; k++) {
         set_acc(&r->combine, r);
-        if (is_float) r->combine.acc_d[1] = float_at(r->stage->acc_dtype, v, k);
-        else r->combine.acc_i[1] = v->i[k];
+        if (is_float)
+            r->combine.acc_d[1] = float_at(r->stage->acc_dtype, v, k);
+        else
+            r->combine.acc_i[1] = v->i[k];
         set_result(r, ip_ref_program_run(&r->combine, &only_place));
     }
 }
@@ -73,9 +80,12 @@ static void take_custom(reducer *r, const ip_ref_values *v, int n)
 static void take(void *user, const ip_ref_values *values, const ip_ref_place *place)
 {
     reducer *r = user;
-    if (r->stage->reduce == IP_REDUCE_CUSTOM) take_custom(r, values, place->n);
-    else if (ip_dtype(r->stage->acc_dtype)->is_float) take_floats(r, values, place->n);
-    else take_integers(r, values, place->n);
+    if (r->stage->reduce == IP_REDUCE_CUSTOM)
+        take_custom(r, values, place->n);
+    else if (ip_dtype(r->stage->acc_dtype)->is_float)
+        take_floats(r, values, place->n);
+    else
+        take_integers(r, values, place->n);
 }
 
 /* The value of no elements; for CUSTOM the init expression's. */
@@ -114,8 +124,8 @@ static imgpar_status finish(ip_ir *ir, const reducer *r, void *const *memory, vo
     return st;
 }
 
-imgpar_status ip_ref_reduce(ip_ir *ir, const ip_stage *stage, void *const *memory, ip_ref_progress *progress,
-                            void *out, ip_error *err)
+imgpar_status ip_ref_reduce(ip_ir *ir, const ip_stage *stage, void *const *memory, ip_ref_progress *progress, void *out,
+                            ip_error *err)
 {
     reducer r = { .stage = stage, .combine = { .bad_source = -1 } };
     ip_ref_program body = { .bad_source = -1 };
@@ -128,7 +138,8 @@ imgpar_status ip_ref_reduce(ip_ir *ir, const ip_stage *stage, void *const *memor
     return st;
 }
 
-static imgpar_status combine_totals(ip_ir *ir, const ip_stage *fold, const void *const *totals, size_t n, void *out, ip_error *err)
+static imgpar_status combine_totals(ip_ir *ir, const ip_stage *fold, const void *const *totals, size_t n, void *out,
+                                    ip_error *err)
 {
     reducer r = { .stage = fold, .combine = { .bad_source = -1 } };
     ip_ref_values total;
@@ -188,7 +199,8 @@ static void add_counts(size_t bins, const void *const *counts, size_t n, void *o
     }
 }
 
-imgpar_status ip_ref_combine(ip_ir *ir, const ip_stage *fold, const void *const *totals, size_t n, void *out, ip_error *err)
+imgpar_status ip_ref_combine(ip_ir *ir, const ip_stage *fold, const void *const *totals, size_t n, void *out,
+                             ip_error *err)
 {
     if (fold->kind == IP_STAGE_REDUCE) return combine_totals(ir, fold, totals, n, out, err);
     add_counts((size_t)(fold->dims[1] * fold->dims[2]), totals, n, out);

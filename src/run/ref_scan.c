@@ -24,8 +24,14 @@ typedef struct walker {
 static imgpar_status walker_make(walker *w, ip_ir *ir, void *const *memory, ip_error *err)
 {
     const ip_stage *s = w->stage;
-    struct { ip_expr *x; ip_ref_program *program; } const parts[] = {
-        { s->body, &w->body }, { s->init, &w->init }, { s->finish, &w->finish }, { s->combine, &w->combine },
+    struct {
+        ip_expr *x;
+        ip_ref_program *program;
+    } const parts[] = {
+        { s->body, &w->body },
+        { s->init, &w->init },
+        { s->finish, &w->finish },
+        { s->combine, &w->combine },
     };
     imgpar_status st = IMGPAR_OK;
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
@@ -96,13 +102,17 @@ static imgpar_status walk(walker *w, const ip_ref_place *start, ip_error *err)
             keep(&w->total, &w->state, place.n);
             keep(&w->carry, &w->state, place.n);
         }
-        if (w->in_blocks) step_block(w, p, &place);
-        else step(w, &place);
+        if (w->in_blocks)
+            step_block(w, p, &place);
+        else
+            step(w, &place);
         w->progress->done += w->progress->weight * place.n;
         imgpar_status st = p % 1024 == 0 ? ip_ref_ask(w->progress, err) : IMGPAR_OK;
         if (st) return st;
     }
-    int bad = w->body.bad_source >= 0 ? w->body.bad_source : w->init.bad_source >= 0 ? w->init.bad_source : w->finish.bad_source;
+    int bad = w->body.bad_source >= 0   ? w->body.bad_source
+              : w->init.bad_source >= 0 ? w->init.bad_source
+                                        : w->finish.bad_source;
     if (bad < 0) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_INTERNAL, "internal: interpreter: stage %d is read outside of its domain", bad);
 }

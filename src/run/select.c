@@ -98,8 +98,10 @@ static imgpar_status name_selectors(ip_candidates *found, ip_error *err)
         ip_device_facts *facts = &found->list[i].facts;
         unsigned nth = seen[facts->kind]++;
         char text[32];
-        if (nth == 0) snprintf(text, sizeof text, "%s", facts->info.kind);
-        else snprintf(text, sizeof text, "%s:%u", facts->info.kind, nth);
+        if (nth == 0)
+            snprintf(text, sizeof text, "%s", facts->info.kind);
+        else
+            snprintf(text, sizeof text, "%s:%u", facts->info.kind, nth);
         facts->info.selector = ip_strdup(text);
         if (!facts->info.selector) return ip_fail_memory(err, "listing devices");
     }
@@ -155,11 +157,14 @@ static bool parse_class(const char *selector, ip_device_class *kind, unsigned *n
 static void describe(const ip_candidates *found, ip_str *text)
 {
     char *complaint = found->n > 0 ? NULL : ip_drivers_complaint();
-    if (found->n > 0) ip_str_append(text, "there are: ");
-    else if (complaint) ip_str_printf(text, "there is no OpenCL device (%s)", complaint);
+    if (found->n > 0)
+        ip_str_append(text, "there are: ");
+    else if (complaint)
+        ip_str_printf(text, "there is no OpenCL device (%s)", complaint);
     else if (found->why_not.status)
         ip_str_printf(text, "there is no usable OpenCL device (%s)", found->why_not.message);
-    else ip_str_append(text, "there is no OpenCL device");
+    else
+        ip_str_append(text, "there is no OpenCL device");
     for (size_t i = 0; i < found->n; i++) {
         const imgpar_device *info = &found->list[i].facts.info;
         ip_str_printf(text, "%s%s (%s)", i ? ", " : "", info->selector, info->name);
@@ -175,17 +180,19 @@ imgpar_status ip_candidates_pick(const ip_candidates *found, const char *selecto
     bool is_class = !any && parse_class(selector, &kind, &nth);
     for (size_t i = 0; i < found->n; i++) {
         const ip_device_facts *facts = &found->list[i].facts;
-        bool fits = any || (is_class ? facts->kind == kind && nth-- == 0
-                                     : ip_text_has(facts->info.name, selector) ||
-                                       ip_text_has(facts->info.platform, selector));
+        bool fits =
+            any || (is_class ? facts->kind == kind && nth-- == 0
+                             : ip_text_has(facts->info.name, selector) || ip_text_has(facts->info.platform, selector));
         if (!fits) continue;
         *index = i;
         return IMGPAR_OK;
     }
     ip_str there = IP_STR_INIT;
     describe(found, &there);
-    if (any) ip_fail(err, IMGPAR_E_NO_DEVICE, "%s", ip_str_text(&there));
-    else ip_fail(err, IMGPAR_E_NO_DEVICE, "device \"%s\": no such device; %s", selector, ip_str_text(&there));
+    if (any)
+        ip_fail(err, IMGPAR_E_NO_DEVICE, "%s", ip_str_text(&there));
+    else
+        ip_fail(err, IMGPAR_E_NO_DEVICE, "device \"%s\": no such device; %s", selector, ip_str_text(&there));
     ip_str_free(&there);
     return IMGPAR_E_NO_DEVICE;
 }

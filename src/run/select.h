@@ -12,9 +12,9 @@
 typedef struct ip_candidate {
     cl_platform_id platform;
     cl_device_id id;
-    bool is_part;           /* of a device: id is to be released */
-    int rank;               /* the smaller the better */
-    ip_device_facts facts;  /* info's strings are owned here, kind apart */
+    bool is_part;          /* of a device: id is to be released */
+    int rank;              /* the smaller the better */
+    ip_device_facts facts; /* info's strings are owned here, kind apart */
 } ip_candidate;
 
 /* All usable devices, best first. */
@@ -45,8 +45,8 @@ typedef struct ip_selection {
     size_t n;
 } ip_selection;
 
-/* Fills *out, to be cleared by ip_selection_clear(); what whole devices found knows goes over to it. The grammar of selectors is at
- * the head of parts.c. The caller holds the drivers' lock. */
+/* Fills *out, to be cleared by ip_selection_clear(); what whole devices found knows goes over to it. The grammar of
+ * selectors is at the head of parts.c. The caller holds the drivers' lock. */
 imgpar_status ip_selection_make(ip_candidates *found, const char *selector, ip_selection *out, ip_error *err);
 void ip_selection_clear(ip_selection *selection);
 

@@ -3,19 +3,19 @@
  * Sharing one evaluation out to the devices of a context:
  *
  *     items    arrays that have no work in common are items of a batch: each device takes one after the other until
- *              there are none, and leaves the last ones to a device that would be done with them sooner. Where one item is so
- *              large that all would wait for it, they are computed one after the other instead
+ *              there are none, and leaves the last ones to a device that would be done with them sooner. Where one item
+ *              is so large that all would wait for it, they are computed one after the other instead
  *     cut      one item, while nothing else runs: its results are cut between rows (volumes: planes), a part for each
- *              device by its speed. Each has a plan of its own and computes its part as any strip is computed, with sources
- *              in its memory as far as the part reads them; parts are put together in host memory, where the value stays.
- *              Devices that share the host's memory write there themselves. Folds give a total for each part, which are
- *              combined in order (totals.c)
+ *              device by its speed. Each has a plan of its own and computes its part as any strip is computed, with
+ *              sources in its memory as far as the part reads them; parts are put together in host memory, where the
+ *              value stays. Devices that share the host's memory write there themselves. Folds give a total for each
+ *              part, which are combined in order (totals.c)
  *     whole    what cannot be cut, or is not worth it, or comes while others run, goes to the device that would be done
  *              with it first, and its value stays there
  *     speed    what each took is measured (devices.h) and decides the next time
  *
- * A value may so be in host memory or on any of the devices; whoever needs it elsewhere brings it there (ip_value_on_device()).
- * What does not fit one device's memory is tried on the others.
+ * A value may so be in host memory or on any of the devices; whoever needs it elsewhere brings it there
+ * (ip_value_on_device()). What does not fit one device's memory is tried on the others.
  */
 #include "run/share.h"
 
@@ -27,14 +27,16 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define LEAST_WORK 3e6   /* operations on elements: less is done before threads have started */
-#define MOST_TWICE 1.25  /* times the work of all, that parts may do together */
-#define LOPSIDED   1.5   /* times what the fastest device would get of a batch, that an item may be */
+#define LEAST_WORK 3e6  /* operations on elements: less is done before threads have started */
+#define MOST_TWICE 1.25 /* times the work of all, that parts may do together */
+#define LOPSIDED 1.5    /* times what the fastest device would get of a batch, that an item may be */
 
 /* Where the user has placed the work it does not matter where its data are. */
 static ip_work work_of(ip_devices *d, ip_evaluation *e)
 {
-    return (ip_work){ .plan = ip_evaluation_hash(e), .amount = ip_evaluation_work(e, 0, 1), .may = ip_evaluation_may(e),
+    return (ip_work){ .plan = ip_evaluation_hash(e),
+                      .amount = ip_evaluation_work(e, 0, 1),
+                      .may = ip_evaluation_may(e),
                       .home = ip_devices_are_placed(d) ? 0 : ip_evaluation_home(e) };
 }
 
@@ -48,8 +50,8 @@ static uint64_t builds_of(ip_device *device)
 /* ---- whole ---------------------------------------------------------------------------------- */
 
 /* Everything on the k-th device, measured unless its compiler ran. */
-static imgpar_status run_measured(ip_devices *d, size_t k, const ip_work *work, ip_evaluation *e, const ip_request *q, ip_value **values,
-                                  ip_error *err)
+static imgpar_status run_measured(ip_devices *d, size_t k, const ip_work *work, ip_evaluation *e, const ip_request *q,
+                                  ip_value **values, ip_error *err)
 {
     uint64_t builds = builds_of(d->list[k]);
     ip_devices_begin(d, k, work->amount);
@@ -63,8 +65,8 @@ static imgpar_status run_measured(ip_devices *d, size_t k, const ip_work *work, 
 }
 
 /* Takes e, an evaluation for the at-th device. stays: it is run there if it may; else where it is done first. */
-static imgpar_status run_whole(imgpar_context *ctx, const ip_request *q, ip_evaluation *e, size_t at, bool stays, ip_value **values,
-                               ip_error *err)
+static imgpar_status run_whole(imgpar_context *ctx, const ip_request *q, ip_evaluation *e, size_t at, bool stays,
+                               ip_value **values, ip_error *err)
 {
     ip_devices *d = &ctx->devices;
     ip_work work = work_of(d, e);
@@ -92,11 +94,11 @@ static imgpar_status run_whole(imgpar_context *ctx, const ip_request *q, ip_eval
 typedef struct part {
     ip_job job;
     ip_device *device;
-    ip_evaluation *e;     /* owned unless it is the cutting's first; NULL: the device has no part */
+    ip_evaluation *e; /* owned unless it is the cutting's first; NULL: the device has no part */
     double from, to;
-    void **hosts;         /* by array: where its rows go, or its totals */
-    double took_ms;       /* 0: not measured */
-    ip_error no_room;     /* the device's memory did not suffice */
+    void **hosts;     /* by array: where its rows go, or its totals */
+    double took_ms;   /* 0: not measured */
+    ip_error no_room; /* the device's memory did not suffice */
 } part;
 
 typedef struct cutting {
@@ -105,9 +107,9 @@ typedef struct cutting {
     ip_evaluation *first; /* of everything, on the first device; owned */
     ip_work work;
     part parts[IP_MAX_DEVICES];
-    void **hosts;         /* by array */
-    bool in_place;        /* hosts[0] is the caller's memory */
-    bool folds;           /* parts give totals, which are put together there */
+    void **hosts;  /* by array */
+    bool in_place; /* hosts[0] is the caller's memory */
+    bool folds;    /* parts give totals, which are put together there */
 } cutting;
 
 static imgpar_status run_part(ip_job *job, const imgpar_options *options, ip_error *err)
@@ -124,7 +126,10 @@ static imgpar_status run_part(ip_job *job, const imgpar_options *options, ip_err
     return IMGPAR_OK;
 }
 
-static size_t array_bytes(const imgpar_array *a) { return (size_t)ip_type_count(&a->type) * ip_dtype(a->type.dtype)->size_bytes; }
+static size_t array_bytes(const imgpar_array *a)
+{
+    return (size_t)ip_type_count(&a->type) * ip_dtype(a->type.dtype)->size_bytes;
+}
 
 static imgpar_status make_hosts(cutting *c, ip_error *err)
 {
@@ -165,8 +170,10 @@ static imgpar_status make_parts(cutting *c, const double shares[IP_MAX_DEVICES],
         *p = (part){ .job = { run_part, shares[k] }, .device = d->list[k], .hosts = c->folds ? NULL : c->hosts };
         p->from = from;
         p->to = from = k == last ? 1 : from + shares[k];
-        if (k == 0 && !c->folds) p->e = c->first;
-        else st = make_part(c, p, err);
+        if (k == 0 && !c->folds)
+            p->e = c->first;
+        else
+            st = make_part(c, p, err);
     }
     return st;
 }
@@ -178,7 +185,11 @@ static imgpar_status run_elsewhere(cutting *c, const part *homeless, ip_error *e
     for (size_t k = 0; st == IMGPAR_E_DEVICE_MEMORY && k < c->ctx->devices.n; k++) {
         part *p = &c->parts[k];
         if (!p->e || p->no_room.status) continue;
-        part again = { .job = { run_part, 1 }, .device = p->device, .e = p->e, .from = homeless->from, .to = homeless->to,
+        part again = { .job = { run_part, 1 },
+                       .device = p->device,
+                       .e = p->e,
+                       .from = homeless->from,
+                       .to = homeless->to,
                        .hosts = homeless->hosts };
         ip_job *job = &again.job;
         st = ip_jobs_run(&job, 1, c->q->options, err);
@@ -281,9 +292,9 @@ static const char *refusal(ip_devices *d, ip_evaluation *e, const ip_work *work,
 
 /* One item before it is run. */
 typedef struct weighed {
-    ip_evaluation *first;          /* for the first device; owned */
+    ip_evaluation *first; /* for the first device; owned */
     ip_work work;
-    const char *uncut;             /* why it is not to be cut; NULL: it is, by shares */
+    const char *uncut; /* why it is not to be cut; NULL: it is, by shares */
     double shares[IP_MAX_DEVICES];
 } weighed;
 
@@ -303,7 +314,8 @@ static imgpar_status run_one(imgpar_context *ctx, const ip_request *q, ip_value 
     imgpar_status st = weigh(ctx, q, &w, err);
     if (st) return st;
     bool is_cut = !w.uncut && ip_devices_are_free(&ctx->devices);
-    return is_cut ? run_cut(ctx, q, w.first, &w.work, w.shares, values, err) : run_whole(ctx, q, w.first, 0, false, values, err);
+    return is_cut ? run_cut(ctx, q, w.first, &w.work, w.shares, values, err)
+                  : run_whole(ctx, q, w.first, 0, false, values, err);
 }
 
 /* ---- items ---------------------------------------------------------------------------------- */
@@ -311,13 +323,13 @@ static imgpar_status run_one(imgpar_context *ctx, const ip_request *q, ip_value 
 typedef struct batch {
     imgpar_context *ctx;
     const ip_groups *groups;
-    ip_value **values;             /* in the order of the groups */
+    ip_value **values; /* in the order of the groups */
     double shares[IP_MAX_DEVICES];
-    size_t *owner;                 /* by item, where the user has weighed the devices; else NULL */
-    double remaining;              /* bytes of results that nobody has taken yet */
+    size_t *owner;    /* by item, where the user has weighed the devices; else NULL */
+    double remaining; /* bytes of results that nobody has taken yet */
     size_t n_taken;
-    bool *is_taken;                /* by item */
-    pthread_mutex_t lock;          /* guards the three before */
+    bool *is_taken;       /* by item */
+    pthread_mutex_t lock; /* guards the three before */
 } batch;
 
 /* A device that takes items. */
@@ -335,8 +347,8 @@ static double item_bytes(const ip_groups *g, size_t item)
     return bytes;
 }
 
-/* Would the fastest other device be done with everything that is left before this one with the item? The fastest of all takes
- * what is left. */
+/* Would the fastest other device be done with everything that is left before this one with the item? The fastest of all
+ * takes what is left. */
 static bool is_better_left(const batch *b, size_t device, double bytes)
 {
     double fastest = 0;
@@ -369,7 +381,9 @@ static imgpar_status run_items(ip_job *job, const imgpar_options *options, ip_er
     imgpar_status st = IMGPAR_OK;
     for (size_t item; !st && take(b, t->device, &item);) {
         const size_t at = b->groups->first[item];
-        const ip_request q = { .arrays = b->groups->arrays + at, .n = b->groups->first[item + 1] - at, .options = options };
+        const ip_request q = { .arrays = b->groups->arrays + at,
+                               .n = b->groups->first[item + 1] - at,
+                               .options = options };
         ip_evaluation *e;
         st = ip_evaluation_new(b->ctx, b->ctx->devices.list[t->device], &q, &e, err);
         if (!st) st = run_whole(b->ctx, &q, e, t->device, true, b->values + at, err);
@@ -413,9 +427,12 @@ static imgpar_status run_takers(batch *b, const imgpar_options *options, ip_erro
     return ip_jobs_run(jobs, n, options, err);
 }
 
-static imgpar_status run_batch(imgpar_context *ctx, const ip_request *q, const ip_groups *groups, ip_value **values, ip_error *err)
+static imgpar_status run_batch(imgpar_context *ctx, const ip_request *q, const ip_groups *groups, ip_value **values,
+                               ip_error *err)
 {
-    batch b = { .ctx = ctx, .groups = groups, .values = ip_zalloc(q->n * sizeof *b.values), .is_taken = ip_zalloc(groups->n) };
+    batch b = {
+        .ctx = ctx, .groups = groups, .values = ip_zalloc(q->n * sizeof *b.values), .is_taken = ip_zalloc(groups->n)
+    };
     imgpar_status st = b.values && b.is_taken ? IMGPAR_OK : ip_fail_memory(err, "sharing out a batch");
     if (!st && pthread_mutex_init(&b.lock, NULL) != 0) st = ip_fail_memory(err, "sharing out a batch");
     if (st) goto out;
@@ -457,7 +474,9 @@ static imgpar_status run_in_turn(imgpar_context *ctx, const ip_request *q, const
     imgpar_status st = of_groups ? IMGPAR_OK : ip_fail_memory(err, "sharing out a batch");
     for (size_t item = 0; !st && item < groups->n; item++) {
         const size_t at = groups->first[item];
-        const ip_request one = { .arrays = groups->arrays + at, .n = groups->first[item + 1] - at, .options = q->options };
+        const ip_request one = { .arrays = groups->arrays + at,
+                                 .n = groups->first[item + 1] - at,
+                                 .options = q->options };
         st = run_one(ctx, &one, of_groups + at, err);
     }
     for (size_t k = 0; of_groups && k < q->n; k++)
@@ -468,10 +487,12 @@ static imgpar_status run_in_turn(imgpar_context *ctx, const ip_request *q, const
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static imgpar_status run_groups(imgpar_context *ctx, const ip_request *q, const ip_groups *groups, ip_value **values, ip_error *err)
+static imgpar_status run_groups(imgpar_context *ctx, const ip_request *q, const ip_groups *groups, ip_value **values,
+                                ip_error *err)
 {
     if (groups->n == 1) return run_one(ctx, q, values, err);
-    return is_lopsided(&ctx->devices, groups) ? run_in_turn(ctx, q, groups, values, err) : run_batch(ctx, q, groups, values, err);
+    return is_lopsided(&ctx->devices, groups) ? run_in_turn(ctx, q, groups, values, err)
+                                              : run_batch(ctx, q, groups, values, err);
 }
 
 imgpar_status ip_share(imgpar_context *ctx, const ip_request *q, ip_value **values, ip_error *err)
@@ -500,8 +521,10 @@ static imgpar_status explain_one(imgpar_context *ctx, const ip_request *q, ip_st
     weighed w;
     imgpar_status st = weigh(ctx, q, &w, err);
     if (st) return st;
-    if (w.uncut) ip_str_printf(out, "devices: %s alone: %s", selector_of(d, ip_devices_quickest(d, &w.work)), w.uncut);
-    else explain_shares(d, w.shares, "rows", out);
+    if (w.uncut)
+        ip_str_printf(out, "devices: %s alone: %s", selector_of(d, ip_devices_quickest(d, &w.work)), w.uncut);
+    else
+        explain_shares(d, w.shares, "rows", out);
     ip_evaluation_free(w.first);
     return IMGPAR_OK;
 }

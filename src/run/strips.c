@@ -3,9 +3,10 @@
  * How much of an evaluation is run at once:
  *
  *     all of it    ip_evaluation_run(): values stay on the device, or are computed where they are wanted
- *     in strips    where that does not fit the device's budget and one image is asked for: its rows in strips that fit, gathered in
- *                  host memory
- *     a part       ip_evaluation_run_part(): for one of several devices (share.c), gathered the same way, in strips if it must be
+ *     in strips    where that does not fit the device's budget and one image is asked for: its rows in strips that fit,
+ *                  gathered in host memory
+ *     a part       ip_evaluation_run_part(): for one of several devices (share.c), gathered the same way, in strips if
+ *                  it must be
  *     by halves    where a fold does not fit: the totals of both halves are combined (totals.c)
  */
 #include "run/evaluation_impl.h"
@@ -15,13 +16,12 @@
 
 #include <string.h>
 
-
 /* ---- what is wanted ------------------------------------------------------------------- */
 
 enum { ALIGN = 16, FEW = 64 };
 
-/* Results are cut between planes, or between rows where there is one plane: so a part is one piece of memory.
- * This is the plane or row where that fraction of a result ends. In large results parts begin at addresses that suit any device
+/* Results are cut between planes, or between rows where there is one plane: so a part is one piece of memory. This is
+ * the plane or row where that fraction of a result ends. In large results parts begin at addresses that suit any device
  * (ip_device_shares()). */
 static int64_t cut_at(const int64_t dims[4], int64_t row_bytes, double fraction)
 {
@@ -29,8 +29,7 @@ static int64_t cut_at(const int64_t dims[4], int64_t row_bytes, double fraction)
     int64_t n = dims[is_volume ? 0 : 1], bytes = row_bytes * (is_volume ? dims[1] : 1), step = 1;
     while (bytes * step % ALIGN != 0)
         step *= 2;
-    if (n < FEW * step)
-        step = 1;
+    if (n < FEW * step) step = 1;
     return fraction >= 1 ? n : ip_min((int64_t)(fraction * (double)n / (double)step + 0.5) * step, n);
 }
 
@@ -73,10 +72,8 @@ void ip_evaluation_want(evaluation *e, double from, double to)
 static const char *host_of_source(const ip_stage *s)
 {
     const ip_source *source = s->node->source;
-    if (s->value)
-        return s->value->host ? s->value->host : s->value->buffer ? ip_buffer_host(s->value->buffer) : NULL;
-    if (source && source->kind == IP_SOURCE_BUFFER)
-        return ip_buffer_host(source->data);
+    if (s->value) return s->value->host ? s->value->host : s->value->buffer ? ip_buffer_host(s->value->buffer) : NULL;
+    if (source && source->kind == IP_SOURCE_BUFFER) return ip_buffer_host(source->data);
     return source && source->kind == IP_SOURCE_PIXELS ? source->data : NULL;
 }
 
@@ -85,11 +82,9 @@ bool ip_evaluation_spares(const evaluation *e, const void *dst, size_t n)
     const char *begin = dst, *end = begin + n;
     for (int k = 0; k < e->plan->ir->n_stages; k++) {
         const ip_stage *s = e->plan->ir->stages[k];
-        if (s->kind != IP_STAGE_SOURCE)
-            continue;
+        if (s->kind != IP_STAGE_SOURCE) continue;
         const char *host = host_of_source(s);
-        if (host && host < end && begin < host + ip_stage_bytes(s))
-            return false;
+        if (host && host < end && begin < host + ip_stage_bytes(s)) return false;
     }
     return true;
 }
@@ -104,8 +99,8 @@ static bool is_free(const evaluation *e, const void *dst)
 }
 
 /*
- * Whether what follows may be enqueued while this runs: a step of a loop that fits the device many times, since what it held may not be
- * free yet when the next one begins, of kernels that are counted (IP_IN_FLIGHT) and make no images.
+ * Whether what follows may be enqueued while this runs: a step of a loop that fits the device many times, since what it
+ * held may not be free yet when the next one begins, of kernels that are counted (IP_IN_FLIGHT) and make no images.
  */
 static bool may_be_followed(const evaluation *e)
 {
@@ -119,7 +114,8 @@ static imgpar_status run_whole(evaluation *e, ip_value **values, ip_error *err)
 {
     bool waits = !may_be_followed(e);
     imgpar_status st = ip_evaluation_run_kernels(e, err);
-    /* Waits, so that a kernel that fails is this evaluation's failure and nobody else's. A loop waits for its last step. */
+    /* Waits, so that a kernel that fails is this evaluation's failure and nobody else's. A loop waits for its last
+     * step. */
     for (int k = 0; !st && waits && k < e->plan->n_outputs; k++)
         if (e->bindings[e->plan->outputs[k]->id].buffer)
             st = ip_buffer_wait(e->bindings[e->plan->outputs[k]->id].buffer, err);
@@ -139,8 +135,7 @@ static imgpar_status gather(evaluation *e, int k, ip_error *err)
     const ip_stage *s = e->plan->outputs[k];
     const ip_region *r = &e->wanted[k];
     const ip_binding *b = &e->bindings[s->id]; /* an opaque stage, or another reader, may have made more */
-    if (ip_region_is_empty(r))
-        return IMGPAR_OK;
+    if (ip_region_is_empty(r)) return IMGPAR_OK;
     double start = ip_now_ms();
     char *to = (char *)e->hosts[k] + ip_stage_first_byte(s, r);
     size_t n = (size_t)ip_region_bytes(r, s);
@@ -184,10 +179,8 @@ static int64_t rows_that_fit(evaluation *e, int64_t y0, int64_t y1)
         /* a strip in the middle has a halo at both ends */
         int64_t first = y0 + (y1 - y0 - rows) / 2;
         want_rows(e, first, first + rows);
-        if (ip_evaluation_bytes(e) <= budget - budget / 8)
-            return rows;
-        if (rows <= 1)
-            return 0;
+        if (ip_evaluation_bytes(e) <= budget - budget / 8) return rows;
+        if (rows <= 1) return 0;
         rows = (rows + 1) / 2;
     }
 }
@@ -206,12 +199,13 @@ static imgpar_status run_strips_of(evaluation *e, int64_t y0, int64_t y1, int64_
 static imgpar_status run_strips(evaluation *e, int64_t y0, int64_t y1, ip_error *err)
 {
     const ip_stage *s = e->plan->outputs[0];
-    bool can = e->plan->n_outputs == 1 && (s->kind == IP_STAGE_MAP || s->opaque) &&
-               e->wanted[0].z1 - e->wanted[0].z0 == 1;
+    bool can =
+        e->plan->n_outputs == 1 && (s->kind == IP_STAGE_MAP || s->opaque) && e->wanted[0].z1 - e->wanted[0].z0 == 1;
     int64_t rows = can ? rows_that_fit(e, y0, y1) : 0;
     if (rows == 0)
-        return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: needs more than the %llu kB that are left for it on the device",
-                       s->node->op->info.name, (unsigned long long)(ip_device_budget_left(e->runner.device) >> 10));
+        return ip_fail(err, IMGPAR_E_DEVICE_MEMORY,
+                       "%s: needs more than the %llu kB that are left for it on the device", s->node->op->info.name,
+                       (unsigned long long)(ip_device_budget_left(e->runner.device) >> 10));
     imgpar_status st = run_strips_of(e, y0, y1, rows, err);
     while (st == IMGPAR_E_DEVICE_MEMORY && rows > 1) { /* rings and other scratch took what was left */
         rows = (rows + 1) / 2;
@@ -225,8 +219,7 @@ static imgpar_status run_strips_to_host(evaluation *e, ip_value **values, ip_err
 {
     const ip_stage *s = e->plan->outputs[0];
     void *host = ip_alloc((size_t)ip_stage_bytes(s));
-    if (!host)
-        return ip_fail_memory_for(err, s->node->op->info.name, (uint64_t)ip_stage_bytes(s));
+    if (!host) return ip_fail_memory_for(err, s->node->op->info.name, (uint64_t)ip_stage_bytes(s));
     e->hosts = &host;
     imgpar_status st = run_strips(e, e->wanted[0].y0, e->wanted[0].y1, err);
     e->hosts = NULL;
@@ -241,8 +234,7 @@ static imgpar_status run_strips_to_host(evaluation *e, ip_value **values, ip_err
 static imgpar_status check_f64(const evaluation *e, ip_error *err)
 {
     const ip_device_facts *facts = ip_device_facts_of(e->runner.device);
-    if (!e->plan->uses_f64 || facts->info.has_f64)
-        return IMGPAR_OK;
+    if (!e->plan->uses_f64 || facts->info.has_f64) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_UNSUPPORTED, "f64: the device %s has no double precision", facts->info.name);
 }
 
@@ -251,8 +243,7 @@ static void make_room(evaluation *e, ip_error *err)
 {
     *err = (ip_error){ IMGPAR_OK, "" };
     for (int k = 0; k < e->plan->ir->n_stages; k++)
-        if (e->source_values[k])
-            ip_value_leave_device(e->source_values[k], e->runner.device);
+        if (e->source_values[k]) ip_value_leave_device(e->source_values[k], e->runner.device);
 }
 
 static bool fits(const evaluation *e)
@@ -270,14 +261,12 @@ static imgpar_status run_in_pieces(evaluation *e, const ip_request *q, ip_value 
 imgpar_status ip_evaluation_run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
 {
     imgpar_status st = check_f64(e, err);
-    if (st)
-        return st;
+    if (st) return st;
     ip_evaluation_want(e, 0, 1);
     e->hosts = e->dst && is_free(e, e->dst) ? &e->dst : NULL;
     st = fits(e) ? run_whole(e, values, err) : IMGPAR_E_DEVICE_MEMORY;
     e->hosts = NULL;
-    if (st != IMGPAR_E_DEVICE_MEMORY)
-        return st;
+    if (st != IMGPAR_E_DEVICE_MEMORY) return st;
     make_room(e, err);
     return run_in_pieces(e, q, values, err);
 }
@@ -297,8 +286,7 @@ static bool has_halves(const evaluation *e)
 imgpar_status ip_evaluation_run_part(evaluation *e, double from, double to, void *const *hosts, ip_error *err)
 {
     imgpar_status st = check_f64(e, err);
-    if (st)
-        return st;
+    if (st) return st;
     ip_evaluation_want(e, from, to);
     e->hosts = hosts;
     st = fits(e) ? run_wanted(e, err) : IMGPAR_E_DEVICE_MEMORY;

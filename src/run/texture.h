@@ -6,7 +6,7 @@
 #include "run/launch.h"
 
 /* A new image of what binding holds of the texture's stage. Its time on the device is added to *busy_ms unless NULL. */
-imgpar_status ip_texture_make(const ip_runner *runner, const ip_texture *texture, const ip_binding *binding, ip_buffer **image,
-                              double *busy_ms, ip_error *err);
+imgpar_status ip_texture_make(const ip_runner *runner, const ip_texture *texture, const ip_binding *binding,
+                              ip_buffer **image, double *busy_ms, ip_error *err);
 
 #endif

@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <string.h>
 
-static const ip_tuning defaults = { .vector_bytes = 64, .strip_bytes = 24 << 10, .stream_bytes = 8 << 20, .max_stages = IP_MAX_STAGES };
+static const ip_tuning defaults = {
+    .vector_bytes = 64, .strip_bytes = 24 << 10, .stream_bytes = 8 << 20, .max_stages = IP_MAX_STAGES
+};
 
 static const struct number {
     const char *name;
@@ -28,8 +30,7 @@ bool ip_tuning_set(ip_tuning *tuning, const char *name, uint64_t value)
 {
     for (int k = 0; k < N_NUMBERS; k++) {
         bool is_width = numbers[k].offset == offsetof(ip_tuning, vector_bytes), is_power = (value & (value - 1)) == 0;
-        if (strcmp(numbers[k].name, name) != 0)
-            continue;
+        if (strcmp(numbers[k].name, name) != 0) continue;
         if (value < (uint64_t)numbers[k].least || value > (uint64_t)numbers[k].most || (is_width && !is_power))
             return false;
         *number_of(tuning, &numbers[k]) = (int)value;
@@ -53,18 +54,17 @@ ip_tuning ip_tuning_load(const ip_device_facts *facts)
     ip_hash128 key;
     void *kept = NULL;
     size_t n = 0;
-    if (!facts)
-        return tuning;
+    if (!facts) return tuning;
     identify(facts, &identity, &key);
-    if (!identity.failed && ip_cachefile_load(key, ip_str_text(&identity), identity.length, &kept, &n) && n == sizeof tuning) {
+    if (!identity.failed && ip_cachefile_load(key, ip_str_text(&identity), identity.length, &kept, &n) &&
+        n == sizeof tuning) {
         ip_tuning found;
         memcpy(&found, kept, sizeof found);
         bool is_sound = (unsigned)found.schedule < IP_SCHEDULE_REF;
         tuning.schedule = found.schedule;
         for (int k = 0; k < N_NUMBERS; k++)
             is_sound = is_sound && ip_tuning_set(&tuning, numbers[k].name, (uint64_t)*number_of(&found, &numbers[k]));
-        if (!is_sound)
-            tuning = defaults;
+        if (!is_sound) tuning = defaults;
     }
     ip_free(kept);
     ip_str_free(&identity);
@@ -76,12 +76,10 @@ imgpar_status ip_tuning_keep(const ip_device_facts *facts, const ip_tuning *tuni
     ip_str identity = IP_STR_INIT;
     ip_hash128 key;
     identify(facts, &identity, &key);
-    if (!identity.failed)
-        ip_cachefile_store(key, ip_str_text(&identity), identity.length, tuning, sizeof *tuning);
+    if (!identity.failed) ip_cachefile_store(key, ip_str_text(&identity), identity.length, tuning, sizeof *tuning);
     bool failed = identity.failed;
     ip_str_free(&identity);
     ip_tuning kept = ip_tuning_load(facts); /* storing is silent: is it there? */
-    if (failed)
-        return IMGPAR_E_HOST_MEMORY;
+    if (failed) return IMGPAR_E_HOST_MEMORY;
     return memcmp(&kept, tuning, sizeof kept) == 0 ? IMGPAR_OK : IMGPAR_E_IO;
 }

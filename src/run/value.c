@@ -8,8 +8,7 @@
 static ip_value *value_new(size_t size_bytes)
 {
     ip_value *v = ip_zalloc(sizeof *v);
-    if (!v)
-        return NULL;
+    if (!v) return NULL;
     if (pthread_mutex_init(&v->lock, NULL) != 0) {
         ip_free(v);
         return NULL;
@@ -42,8 +41,7 @@ ip_value *ip_value_of_buffer(ip_buffer *takes_buffer, size_t size_bytes)
 ip_value *ip_value_of_source(ip_source *source)
 {
     ip_value *v = value_new(source->size_bytes);
-    if (!v)
-        return NULL;
+    if (!v) return NULL;
     v->host = source->data;
     v->is_host_borrowed = true;
     v->source = source;
@@ -54,8 +52,7 @@ ip_value *ip_value_of_source(ip_source *source)
 ip_value *ip_value_of_borrowed(void *host, size_t size_bytes)
 {
     ip_value *v = value_new(size_bytes);
-    if (!v)
-        return NULL;
+    if (!v) return NULL;
     v->host = host;
     v->is_host_borrowed = true;
     return v;
@@ -63,19 +60,15 @@ ip_value *ip_value_of_borrowed(void *host, size_t size_bytes)
 
 struct ip_value *ip_value_retain(struct ip_value *v)
 {
-    if (v)
-        atomic_fetch_add(&v->refs, 1);
+    if (v) atomic_fetch_add(&v->refs, 1);
     return v;
 }
 
 void ip_value_release(struct ip_value *v)
 {
-    if (!v || atomic_fetch_sub(&v->refs, 1) != 1)
-        return;
-    if (!v->is_host_borrowed)
-        ip_free(v->host);
-    if (v->source)
-        ip_source_release(v->source);
+    if (!v || atomic_fetch_sub(&v->refs, 1) != 1) return;
+    if (!v->is_host_borrowed) ip_free(v->host);
+    if (v->source) ip_source_release(v->source);
     ip_buffer_release(v->buffer);
     for (int k = 0; k < v->n_others; k++)
         ip_buffer_release(v->others[k]);
@@ -86,11 +79,9 @@ void ip_value_release(struct ip_value *v)
 /* Where v keeps its buffer on device, NULL: it has none. The caller holds v's lock. */
 static ip_buffer **find_buffer(ip_value *v, const ip_device *device)
 {
-    if (v->buffer && ip_buffer_device(v->buffer) == device)
-        return &v->buffer;
+    if (v->buffer && ip_buffer_device(v->buffer) == device) return &v->buffer;
     for (int k = 0; k < v->n_others; k++)
-        if (ip_buffer_device(v->others[k]) == device)
-            return &v->others[k];
+        if (ip_buffer_device(v->others[k]) == device) return &v->others[k];
     return NULL;
 }
 
@@ -104,8 +95,7 @@ bool ip_value_is_on_device(ip_value *v, const ip_device *device)
 
 const ip_device *ip_value_home(ip_value *v)
 {
-    if (v->host)
-        return NULL;
+    if (v->host) return NULL;
     const ip_device *device = ip_buffer_device(v->buffer); /* without host it never changes */
     return ip_device_facts_of(device)->info.has_unified_memory ? NULL : device;
 }
@@ -133,8 +123,7 @@ static void release_source(void *source, void *host)
 static imgpar_status make_source(ip_value *v, ip_error *err)
 {
     ip_source *source = ip_zalloc(sizeof *source);
-    if (!source)
-        return ip_fail_memory(err, "sharing memory");
+    if (!source) return ip_fail_memory(err, "sharing memory");
     atomic_init(&source->refs, 1);
     source->kind = IP_SOURCE_PIXELS;
     source->data = v->host;
@@ -148,12 +137,10 @@ static imgpar_status make_source(ip_value *v, ip_error *err)
 static imgpar_status share(ip_value *v, ip_device *device, ip_buffer **out, ip_error *err)
 {
     imgpar_status st = v->source ? IMGPAR_OK : make_source(v, err);
-    if (st)
-        return st;
+    if (st) return st;
     atomic_fetch_add(&v->source->refs, 1);
     st = ip_buffer_wrap(device, v->host, v->size_bytes, release_source, v->source, out, err);
-    if (st)
-        ip_source_release(v->source);
+    if (st) ip_source_release(v->source);
     return st;
 }
 
@@ -163,14 +150,10 @@ imgpar_status ip_value_upload(ip_value *v, size_t offset, size_t n, ip_device *d
     *out = NULL;
     imgpar_status st = v->host ? IMGPAR_OK : ip_buffer_map(v->buffer, &mapped, err);
     const char *host = v->host ? v->host : mapped;
-    if (!st)
-        st = ip_buffer_new(device, n ? n : 1, out, err);
-    if (!st && n)
-        st = ip_buffer_write(*out, 0, host + offset, n, err);
-    if (mapped)
-        ip_buffer_unmap(v->buffer, mapped);
-    if (!st)
-        return IMGPAR_OK;
+    if (!st) st = ip_buffer_new(device, n ? n : 1, out, err);
+    if (!st && n) st = ip_buffer_write(*out, 0, host + offset, n, err);
+    if (mapped) ip_buffer_unmap(v->buffer, mapped);
+    if (!st) return IMGPAR_OK;
     ip_buffer_release(*out);
     *out = NULL;
     return st;
@@ -183,7 +166,8 @@ imgpar_status ip_value_on_device(ip_value *v, ip_device *device, ip_buffer **buf
     pthread_mutex_lock(&v->lock);
     ip_buffer **at = find_buffer(v, device), *made = NULL;
     if (!at) {
-        bool shares = v->host && v->size_bytes && (v->source || !v->is_host_borrowed) && ip_device_shares(device, v->host);
+        bool shares =
+            v->host && v->size_bytes && (v->source || !v->is_host_borrowed) && ip_device_shares(device, v->host);
         st = shares ? share(v, device, &made, err) : ip_value_upload(v, 0, v->size_bytes, device, &made, err);
         at = !v->buffer ? &v->buffer : &v->others[v->n_others];
         if (!st) {
@@ -191,16 +175,14 @@ imgpar_status ip_value_on_device(ip_value *v, ip_device *device, ip_buffer **buf
             *at = made;
         }
     }
-    if (!st)
-        *buffer = ip_buffer_retain(*at); /* another evaluation may give up the copy */
+    if (!st) *buffer = ip_buffer_retain(*at); /* another evaluation may give up the copy */
     pthread_mutex_unlock(&v->lock);
     return st;
 }
 
 imgpar_status ip_value_wait(ip_value *v, ip_error *err)
 {
-    if (v->host || !v->buffer)
-        return IMGPAR_OK;
+    if (v->host || !v->buffer) return IMGPAR_OK;
     return ip_buffer_wait(v->buffer, err);
 }
 
@@ -219,10 +201,8 @@ imgpar_status ip_value_read_polled(ip_value *v, void *dst, const ip_poll *poll, 
             memcpy((char *)dst + at, (const char *)v->host + at, n);
         else
             st = ip_buffer_read(v->buffer, at, (char *)dst + at, n, err);
-        if (st)
-            return st;
-        if (poll->stop && poll->stop(poll->user, 1))
-            return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+        if (st) return st;
+        if (poll->stop && poll->stop(poll->user, 1)) return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
     }
     return IMGPAR_OK;
 }
@@ -238,8 +218,7 @@ struct ip_value *ip_array_pin(imgpar_array *a)
 void ip_array_keep_value(imgpar_array *a, ip_value *value)
 {
     pthread_mutex_lock(&a->lock);
-    if (!a->value)
-        a->value = ip_value_retain(value);
+    if (!a->value) a->value = ip_value_retain(value);
     a->is_value_lent = false;
     pthread_mutex_unlock(&a->lock);
 }

@@ -12,11 +12,11 @@
 typedef struct ip_value {
     atomic_int refs;
     size_t size_bytes;
-    void *host;              /* NULL: only on the device */
-    bool is_host_borrowed;   /* belongs to source */
-    ip_source *source;       /* that host belongs to; buffers around that memory hold it too */
-    pthread_mutex_t lock;    /* guards the buffers while they are being uploaded */
-    ip_buffer *buffer;       /* NULL: only in host memory */
+    void *host;                            /* NULL: only on the device */
+    bool is_host_borrowed;                 /* belongs to source */
+    ip_source *source;                     /* that host belongs to; buffers around that memory hold it too */
+    pthread_mutex_t lock;                  /* guards the buffers while they are being uploaded */
+    ip_buffer *buffer;                     /* NULL: only in host memory */
     ip_buffer *others[IP_MAX_DEVICES - 1]; /* the same elements on further devices of the context */
     int n_others;
 } ip_value;
@@ -30,11 +30,12 @@ ip_value *ip_value_of_source(ip_source *source);
 bool ip_value_is_on_device(ip_value *value, const ip_device *device);
 /* Gives up the copy on the device where host memory has it too. */
 void ip_value_leave_device(ip_value *value, const ip_device *device);
-/* The value in device memory: where it stands if the device shares it, else uploaded if needed, from another device if only that
- * has it; *buffer is a new reference. */
+/* The value in device memory: where it stands if the device shares it, else uploaded if needed, from another device if
+ * only that has it; *buffer is a new reference. */
 imgpar_status ip_value_on_device(ip_value *value, ip_device *device, ip_buffer **buffer, ip_error *err);
 /* The n bytes from offset on in device memory of their own: a new buffer. */
-imgpar_status ip_value_upload(ip_value *value, size_t offset, size_t n, ip_device *device, ip_buffer **out, ip_error *err);
+imgpar_status ip_value_upload(ip_value *value, size_t offset, size_t n, ip_device *device, ip_buffer **out,
+                              ip_error *err);
 /* The device that alone has the value, in memory that it shares with nobody; NULL: there is no such one. */
 const ip_device *ip_value_home(ip_value *value);
 /* A value whose elements are in memory of somebody else, who outlives it. NULL without memory. */

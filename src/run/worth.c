@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an evaluation is like: what it takes, whether it can be cut, which devices can run it. share.c decides by that. */
+/* What an evaluation is like: what it takes, whether it can be cut, which devices can run it. share.c decides by
+ * that. */
 #include "run/evaluation_impl.h"
 
 #include "base/hash.h"
@@ -11,10 +12,10 @@ double ip_evaluation_work(evaluation *e, double from, double to)
     ip_evaluation_want(e, from, to);
     for (int i = 0; i < e->plan->n_kernels; i++) {
         const ip_kernel *k = &e->plan->kernels[i];
-        if (!ip_evaluation_needs(e, k))
-            continue;
+        if (!ip_evaluation_needs(e, k)) continue;
         ip_region r = ip_evaluation_region(e, k);
-        work += ip_kernel_cost(e->plan, k) * (double)(r.z1 - r.z0) * (double)(r.y1 - r.y0) * (double)(r.x1 - r.x0) * (double)k->domain[3];
+        work += ip_kernel_cost(e->plan, k) * (double)(r.z1 - r.z0) * (double)(r.y1 - r.y0) * (double)(r.x1 - r.x0) *
+                (double)k->domain[3];
     }
     return work;
 }
@@ -29,17 +30,13 @@ uint64_t ip_evaluation_hash(const evaluation *e)
 
 const char *ip_evaluation_uncut(const evaluation *e, bool is_placed)
 {
-    if (e->plan->n_kernels == 0)
-        return "there is nothing to compute";
+    if (e->plan->n_kernels == 0) return "there is nothing to compute";
     for (int k = 0; k < e->plan->n_outputs; k++) {
         const ip_stage *s = e->plan->outputs[k];
-        if (s->kind == IP_STAGE_SOURCE)
-            return "a result is there already";
-        if (ip_stage_folds(s))
-            return ip_evaluation_folds_uncut(e, is_placed);
+        if (s->kind == IP_STAGE_SOURCE) return "a result is there already";
+        if (ip_stage_folds(s)) return ip_evaluation_folds_uncut(e, is_placed);
         const ip_region shown = ip_stage_shown(s);
-        if (shown.z1 - shown.z0 <= 1 && shown.y1 - shown.y0 <= 1)
-            return "a result has one row";
+        if (shown.z1 - shown.z0 <= 1 && shown.y1 - shown.y0 <= 1) return "a result has one row";
     }
     return NULL;
 }
@@ -51,13 +48,11 @@ static bool is_of_first(const evaluation *e)
 {
     for (int k = 0; k < e->plan->n_kernels; k++) {
         const ip_opaque *o = ip_kernel_opaque(&e->plan->kernels[k]);
-        if (o && o->kind->run)
-            return true;
+        if (o && o->kind->run) return true;
     }
     for (int k = 0; k < e->plan->ir->n_stages; k++) {
         const ip_stage *s = e->plan->ir->stages[k];
-        if (s->kind == IP_STAGE_SOURCE && s->node->source && s->node->source->kind == IP_SOURCE_BUFFER)
-            return true;
+        if (s->kind == IP_STAGE_SOURCE && s->node->source && s->node->source->kind == IP_SOURCE_BUFFER) return true;
     }
     return false;
 }
@@ -66,8 +61,7 @@ unsigned ip_evaluation_may(const evaluation *e)
 {
     const ip_devices *devices = &e->ctx->devices;
     unsigned may = 0;
-    if (is_of_first(e))
-        return 1;
+    if (is_of_first(e)) return 1;
     for (size_t k = 0; k < devices->n; k++)
         may |= (unsigned)(!e->plan->uses_f64 || ip_device_facts_of(devices->list[k])->info.has_f64) << k;
     return may ? may : 1; /* none can: the first one says so */
@@ -100,8 +94,7 @@ imgpar_status ip_evaluation_decode(evaluation *e, ip_error *err)
 static ip_value *value_of_node(const evaluation *e, const imgpar_array *node)
 {
     for (int k = 0; k < e->plan->ir->n_stages; k++)
-        if (e->source_values[k] && e->plan->ir->stages[k]->node == node)
-            return e->source_values[k];
+        if (e->source_values[k] && e->plan->ir->stages[k]->node == node) return e->source_values[k];
     return NULL;
 }
 

@@ -43,7 +43,7 @@ typedef enum bench_input {
     BENCH_LINE_F32, /* 60,000,000 f32, 0 to 1 */
     BENCH_LINE_10M, /* 10,000,000 of them */
     BENCH_LINE_6M,
-    BENCH_HIMENO,   /* a volume of 129 x 65 x 65 f32, as a line; never smaller */
+    BENCH_HIMENO, /* a volume of 129 x 65 x 65 f32, as a line; never smaller */
     BENCH_GRAY_1080P,
     BENCH_GRAY_4K,
     BENCH_MATRIX_F32,     /* 4000 x 3000 f32 */
@@ -107,25 +107,25 @@ typedef struct bench_tolerance {
 /* The least ratio of their time to ours; 0: no bar. */
 typedef struct bench_bars {
     double opencv, vips, fftw, openblas, gsl, hand, hand_cl;
-    double copy;          /* of as many bytes as are read and written */
-    double unfused;       /* of --no-fuse to fused */
-    const char *cousin;   /* our time over that of another workload ... */
-    double cousin_most;   /* ... is at most this */
+    double copy;        /* of as many bytes as are read and written */
+    double unfused;     /* of --no-fuse to fused */
+    const char *cousin; /* our time over that of another workload ... */
+    double cousin_most; /* ... is at most this */
 } bench_bars;
 
 typedef struct bench_row {
     const char *name;
     bench_work work;
     bench_input input;
-    int size;        /* of the work's window; resize: unused */
-    double sigma;    /* of the work's bell; resize: the factor */
-    const char *ours[BENCH_MAX_OUT]; /* one text for each answer, all computed at once */
-    const char *needs;               /* an operation that may not be there yet */
-    int n_in;                        /* inputs that are read */
-    int margin_px;                   /* not compared with peers: borders differ */
+    int size;                                   /* of the work's window; resize: unused */
+    double sigma;                               /* of the work's bell; resize: the factor */
+    const char *ours[BENCH_MAX_OUT];            /* one text for each answer, all computed at once */
+    const char *needs;                          /* an operation that may not be there yet */
+    int n_in;                                   /* inputs that are read */
+    int margin_px;                              /* not compared with peers: borders differ */
     bench_tolerance opencv, vips, numeric, ref; /* numeric: FFTW, OpenBLAS, GSL */
     bench_bars bars;
-    bool wants_memory;               /* peak memory is measured too */
+    bool wants_memory; /* peak memory is measured too */
 } bench_row;
 
 extern const bench_row bench_rows[];
@@ -138,8 +138,8 @@ typedef struct bench_task {
     bench_image in[BENCH_MAX_IN];
     bench_image out[BENCH_MAX_OUT];
     bool is_checked;
-    bool counts_kernels;  /* BENCH_BY_KERNELS, of ours and the copy on the device */
-    double kernels_ms;    /* of the run before */
+    bool counts_kernels; /* BENCH_BY_KERNELS, of ours and the copy on the device */
+    double kernels_ms;   /* of the run before */
     char message[256];
     void *scratch[BENCH_MAX_SCRATCH];
     size_t scratch_bytes[BENCH_MAX_SCRATCH];
@@ -170,12 +170,12 @@ bench_run bench_openblas(const bench_row *row);
 bench_run bench_gsl(const bench_row *row);
 /* That of contender k; NULL for ours and the copy too. */
 bench_run bench_run_of(const bench_row *row, int k);
-const char *bench_opencv_version(void);        /* NULL: absent */
+const char *bench_opencv_version(void); /* NULL: absent */
 const char *bench_vips_version(void);
 const char *bench_fftw_version(void);
 const char *bench_openblas_version(void);
 const char *bench_gsl_version(void);
-bool bench_copy(bench_task *task);             /* task->in[0] by two threads */
+bool bench_copy(bench_task *task); /* task->in[0] by two threads */
 
 #define BENCH_THREADS 2
 /* Calls part(of, first, end) for two halves of 0..n, each in a thread. */
@@ -202,22 +202,23 @@ uint64_t bench_ours_uploaded(const bench_ours *o);
 /* ---- answers ---- */
 
 typedef struct bench_difference {
-    double largest;   /* |a - b| over everything compared */
-    double share;     /* of the elements beyond the tolerance */
+    double largest; /* |a - b| over everything compared */
+    double share;   /* of the elements beyond the tolerance */
     bool is_wrong;
-    char where[128];   /* the first element beyond the tolerance */
+    char where[128]; /* the first element beyond the tolerance */
 } bench_difference;
 
 /* Compares all answers of two tasks, without margin_px pixels at the edges. */
-void bench_compare(const bench_task *a, const bench_task *b, const bench_tolerance *t, int margin_px, bench_difference *out);
+void bench_compare(const bench_task *a, const bench_task *b, const bench_tolerance *t, int margin_px,
+                   bench_difference *out);
 
 /* ---- measuring ---- */
 
 /* Which time is taken. */
 typedef enum bench_by {
     BENCH_BY_TIME,
-    BENCH_BY_CPU,     /* bench_clock's second way */
-    BENCH_BY_KERNELS  /* what the device says its kernels took; of ours, and of a copy within its memory */
+    BENCH_BY_CPU,    /* bench_clock's second way */
+    BENCH_BY_KERNELS /* what the device says its kernels took; of ours, and of a copy within its memory */
 } bench_by;
 
 #define BENCH_MAX_THREADS 256
@@ -237,26 +238,37 @@ typedef struct bench_clock {
 void bench_clock_start(bench_clock *c, bool counts_cpu);
 double bench_clock_ms(const bench_clock *c); /* since the start */
 
-enum { BENCH_FUSED, BENCH_UNFUSED, BENCH_HAND, BENCH_HAND_CL, BENCH_OPENCV, BENCH_VIPS, BENCH_FFTW, BENCH_OPENBLAS,
-       BENCH_GSL, BENCH_COPY, BENCH_N_CONTENDERS };
+enum {
+    BENCH_FUSED,
+    BENCH_UNFUSED,
+    BENCH_HAND,
+    BENCH_HAND_CL,
+    BENCH_OPENCV,
+    BENCH_VIPS,
+    BENCH_FFTW,
+    BENCH_OPENBLAS,
+    BENCH_GSL,
+    BENCH_COPY,
+    BENCH_N_CONTENDERS
+};
 extern const char *const bench_contender_names[BENCH_N_CONTENDERS];
 
 typedef struct bench_times {
     bool is_there, is_wrong;
     double median_ms, min_ms, max_ms;
-    double largest_difference;  /* to ours */
-    int64_t peak_bytes;         /* -1: not measured */
+    double largest_difference; /* to ours */
+    int64_t peak_bytes;        /* -1: not measured */
 } bench_times;
 
 typedef struct bench_result {
     const bench_row *row;
     bench_by by;
     bool is_there, is_wrong;
-    char note[300];             /* why it is not there, or what is wrong */
+    char note[300]; /* why it is not there, or what is wrong */
     int kernels, kernels_unfused;
-    int64_t device_peak_bytes;  /* of our buffers; -1: not measured */
-    double bytes;               /* read and written at least */
-    double copy_bytes;          /* read and written by the copy */
+    int64_t device_peak_bytes; /* of our buffers; -1: not measured */
+    double bytes;              /* read and written at least */
+    double copy_bytes;         /* read and written by the copy */
     bench_times times[BENCH_N_CONTENDERS];
 } bench_result;
 
@@ -270,8 +282,8 @@ typedef struct bench_options {
 void bench_measure(bench_ours *fused, bench_ours *unfused, bench_ours *ref, const bench_row *row,
                    const bench_options *options, bench_result *out);
 
-/* Peak memory of one run of a contender, inputs included; -1 if it cannot be told. *device_bytes, of ours only: what its
- * buffers held at most. */
+/* Peak memory of one run of a contender, inputs included; -1 if it cannot be told. *device_bytes, of ours only: what
+ * its buffers held at most. */
 int64_t bench_memory(const bench_options *options, const bench_row *row, int contender, int64_t *device_bytes);
 /* The other end, in the process of its own: prints the numbers. Returns the exit status. */
 int bench_memory_child(const bench_options *options, const bench_row *row, int contender);

@@ -28,13 +28,10 @@ static int look_at_threads(bench_thread *threads)
         unsigned long long ns;
         snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", e->d_name);
         FILE *f = e->d_name[0] == '.' ? NULL : fopen(path, "r");
-        if (f && fscanf(f, "%llu", &ns) == 1)
-            threads[n++] = (bench_thread){ atoi(e->d_name), (double)ns / 1e6 };
-        if (f)
-            fclose(f);
+        if (f && fscanf(f, "%llu", &ns) == 1) threads[n++] = (bench_thread){ atoi(e->d_name), (double)ns / 1e6 };
+        if (f) fclose(f);
     }
-    if (d)
-        closedir(d);
+    if (d) closedir(d);
     return n;
 }
 
@@ -48,18 +45,15 @@ void bench_clock_start(bench_clock *c, bool counts_cpu)
 double bench_clock_ms(const bench_clock *c)
 {
     double ms = clock_ms(c->counts_cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC) - c->start_ms;
-    if (!c->counts_cpu)
-        return ms;
+    if (!c->counts_cpu) return ms;
     bench_thread after[BENCH_MAX_THREADS];
     int n = look_at_threads(after);
     double busiest = ms / BENCH_THREADS;
     for (int i = 0; i < n; i++) {
         double before = 0;
         for (int k = 0; k < c->n_threads; k++)
-            if (c->threads[k].id == after[i].id)
-                before = c->threads[k].ms;
-        if (after[i].ms - before > busiest)
-            busiest = after[i].ms - before;
+            if (c->threads[k].id == after[i].id) before = c->threads[k].ms;
+        if (after[i].ms - before > busiest) busiest = after[i].ms - before;
     }
     return busiest < ms ? busiest : ms;
 }

@@ -8,7 +8,8 @@
 static double element(const bench_image *p, int64_t i)
 {
     switch (p->dtype) {
-    case IMGPAR_U8: case IMGPAR_BOOL: return ((const uint8_t *)p->data)[i];
+    case IMGPAR_U8:
+    case IMGPAR_BOOL: return ((const uint8_t *)p->data)[i];
     case IMGPAR_I8: return ((const int8_t *)p->data)[i];
     case IMGPAR_U16: return ((const uint16_t *)p->data)[i];
     case IMGPAR_I16: return ((const int16_t *)p->data)[i];
@@ -28,7 +29,8 @@ static int64_t margin_of(const bench_image *p, int margin_px)
     return p->width > 4 * (int64_t)margin_px && p->height > 4 * (int64_t)margin_px ? margin_px : 0;
 }
 
-void bench_compare(const bench_task *a, const bench_task *b, const bench_tolerance *t, int margin_px, bench_difference *out)
+void bench_compare(const bench_task *a, const bench_task *b, const bench_tolerance *t, int margin_px,
+                   bench_difference *out)
 {
     *out = (bench_difference){ 0 };
     int64_t n_compared = 0, n_beyond = 0;
@@ -44,10 +46,8 @@ void bench_compare(const bench_task *a, const bench_task *b, const bench_toleran
             for (int64_t i = (y * p->width + m) * p->channels; i < (y * p->width + p->width - m) * p->channels; i++) {
                 double v = element(p, i), w = element(q, i), d = fabs(v - w);
                 n_compared++;
-                if (d > out->largest)
-                    out->largest = d;
-                if (d <= t->levels + t->relative * fabs(w))
-                    continue;
+                if (d > out->largest) out->largest = d;
+                if (d <= t->levels + t->relative * fabs(w)) continue;
                 if (n_beyond++ == 0)
                     snprintf(out->where, sizeof out->where, "answer %d at x=%lld y=%lld: %g, not %g", k + 1,
                              (long long)(i / p->channels % p->width), (long long)y, v, w);

@@ -11,13 +11,14 @@
 /* The plan of this size; out of place, of memory as aligned as what bench_alloc() gives. */
 static fftwf_plan plan_of(const bench_image *in)
 {
-    static struct { int64_t width, height; fftwf_plan plan; } kept[4];
+    static struct {
+        int64_t width, height;
+        fftwf_plan plan;
+    } kept[4];
     int n = 0;
     for (; n < 4 && kept[n].plan; n++)
-        if (kept[n].width == in->width && kept[n].height == in->height)
-            return kept[n].plan;
-    if (n == 4)
-        return NULL;
+        if (kept[n].width == in->width && kept[n].height == in->height) return kept[n].plan;
+    if (n == 4) return NULL;
     /* Measuring writes to both. */
     fftwf_complex *from = bench_alloc(in->size_bytes), *to = bench_alloc(in->size_bytes);
     const int extents[2] = { (int)in->height, (int)in->width };
@@ -45,11 +46,9 @@ static bool transform(bench_task *task)
 bench_run bench_fftw(const bench_row *row)
 {
     static bool is_ready;
-    if (row->work != BENCH_FFT)
-        return NULL;
+    if (row->work != BENCH_FFT) return NULL;
     if (!is_ready) {
-        if (!fftwf_init_threads())
-            return NULL;
+        if (!fftwf_init_threads()) return NULL;
         fftwf_plan_with_nthreads(BENCH_THREADS);
         is_ready = true;
     }
@@ -60,7 +59,11 @@ const char *bench_fftw_version(void) { return fftwf_version; }
 
 #else
 
-bench_run bench_fftw(const bench_row *row) { (void)row; return NULL; }
+bench_run bench_fftw(const bench_row *row)
+{
+    (void)row;
+    return NULL;
+}
 const char *bench_fftw_version(void) { return NULL; }
 
 #endif

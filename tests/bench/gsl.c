@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the GNU Scientific Library has of the works. It has no threads; where lines fall apart by themselves they are given two. */
+/* What the GNU Scientific Library has of the works. It has no threads; where lines fall apart by themselves they are
+ * given two. */
 #include "bench.h"
 
 #ifdef HAVE_GSL
@@ -38,12 +39,19 @@ static bool normal(bench_task *task)
     return true;
 }
 
-bench_run bench_gsl(const bench_row *row) { return row->work == BENCH_SORT ? sort : row->work == BENCH_NORMAL ? normal : NULL; }
+bench_run bench_gsl(const bench_row *row)
+{
+    return row->work == BENCH_SORT ? sort : row->work == BENCH_NORMAL ? normal : NULL;
+}
 const char *bench_gsl_version(void) { return gsl_version; }
 
 #else
 
-bench_run bench_gsl(const bench_row *row) { (void)row; return NULL; }
+bench_run bench_gsl(const bench_row *row)
+{
+    (void)row;
+    return NULL;
+}
 const char *bench_gsl_version(void) { return NULL; }
 
 #endif

@@ -56,9 +56,9 @@ bool bench_copy(bench_task *task)
 
 /* Whole rows: each box keeps four of its results, the last ones, so nothing between the boxes leaves the cache. */
 typedef struct rows {
-    int64_t n, height;      /* elements in a row; rows */
-    uint8_t *ring[3];       /* of each box: four rows */
-    uint16_t *sums;         /* of one row, three elements more on both sides */
+    int64_t n, height; /* elements in a row; rows */
+    uint8_t *ring[3];  /* of each box: four rows */
+    uint16_t *sums;    /* of one row, three elements more on both sides */
 } rows;
 
 /* The row that stands for row y where edges are replicated. */
@@ -84,7 +84,10 @@ static void blend_row(uint8_t *restrict out, const uint8_t *restrict a, const ui
     const float keep = (float)(1 - 0.3), ratio = (float)0.3;
     for (int64_t i = 0; i < n; i++) {
         /* At most 255 since the weights sum to one; adding 2^23 + 2^22 rounds to nearest even. */
-        union { float f; uint32_t u; } v = { fmaf((float)a[i], keep, (float)b[i] * ratio) + 12582912.0f };
+        union {
+            float f;
+            uint32_t u;
+        } v = { fmaf((float)a[i], keep, (float)b[i] * ratio) + 12582912.0f };
         out[i] = (uint8_t)v.u;
     }
 }
@@ -100,8 +103,7 @@ static void circle_row(int64_t y, int64_t width, int64_t height, double radius, 
 {
     double dy = (double)(2 * y - (height - 1)) / 2, rest = radius * radius - dy * dy;
     *from = *to = 0;
-    if (rest < 0)
-        return;
+    if (rest < 0) return;
     double middle = (double)(width - 1) / 2, reach = sqrt(rest);
     *from = inside((int64_t)ceil(middle - reach), width + 1);
     *to = inside((int64_t)floor(middle + reach) + 1, width + 1);
@@ -148,11 +150,9 @@ static void sunset_part(void *of, int64_t first, int64_t end)
     for (int64_t y = first - 4; y < end; y++) {
         for (int k = 0; k < 3; k++) {
             int64_t row = y + 2 - k;
-            if (row >= inside(first - (2 - k), r.height) && row < r.height)
-                box_row(&r, t->in[0].data, k, row);
+            if (row >= inside(first - (2 - k), r.height) && row < r.height) box_row(&r, t->in[0].data, k, row);
         }
-        if (y >= first)
-            compose_row(t, r.ring[2] + (y & 3) * r.n, y);
+        if (y >= first) compose_row(t, r.ring[2] + (y & 3) * r.n, y);
     }
 }
 

@@ -13,7 +13,8 @@
 
 static const char *const source =
     "#pragma OPENCL FP_CONTRACT OFF\n"
-    "__kernel void box3(__global const uchar *restrict in, __global uchar *restrict out, __global ushort *restrict rows,\n"
+    "__kernel void box3(__global const uchar *restrict in, __global uchar *restrict out, __global ushort *restrict "
+    "rows,\n"
     "                   int bytes, int height, int strip)\n"
     "{\n"
     "    __global ushort *restrict sums = rows + get_global_id(0) * (bytes + 64) + 32;\n"
@@ -40,8 +41,10 @@ static const char *const source =
     "    }\n"
     "}\n"
     /* Ikra's programs. Steps of loops: item k computes elements k each and on. */
-    "#define FOR(first, end) _Pragma(\"clang loop vectorize(assume_safety) vectorize_width(16)\") for (int i = first; i < end; i++)\n"
-    "#define STEP(name) __kernel void name(__global const float *restrict in, __global float *restrict out, int n, int each, int step)\n"
+    "#define FOR(first, end) _Pragma(\"clang loop vectorize(assume_safety) vectorize_width(16)\") for (int i = first; "
+    "i < end; i++)\n"
+    "#define STEP(name) __kernel void name(__global const float *restrict in, __global float *restrict out, int n, int "
+    "each, int step)\n"
     "#define RANGE const int first = get_global_id(0) * each, end = min(first + each, n)\n"
     "#define INNER const int low = max(first, 1), high = min(end, n - 1)\n"
     "#define THREE(a, b, c) ((((a * 2.0f + 1.0f) + (b * 2.0f + 1.0f)) + (c * 2.0f + 1.0f)) * 0.25f * 0.5f - 1.0f)\n"
@@ -69,7 +72,8 @@ static const char *const source =
     "            if (edge) for (int i = 0; i < 65; i++) q[i] = p[i];\n"
     "            if (edge) continue;\n"
     "            q[0] = p[0], q[64] = p[64];\n"
-    "            FOR(1, 64) q[i] = p[i] + ((((((p[i + PLANE] + p[i + 65]) + p[i + 1]) + p[i - PLANE]) + p[i - 65]) + p[i - 1])\n"
+    "            FOR(1, 64) q[i] = p[i] + ((((((p[i + PLANE] + p[i + 65]) + p[i + 1]) + p[i - PLANE]) + p[i - 65]) + "
+    "p[i - 1])\n"
     "                                       * 0.1666666716337204f - p[i]) * 0.8f;\n"
     "        }\n"
     "}\n"
@@ -94,12 +98,10 @@ static cl_device_id find_device(void)
 {
     cl_platform_id platforms[8];
     cl_uint n = 0;
-    if (clGetPlatformIDs(8, platforms, &n))
-        return NULL;
+    if (clGetPlatformIDs(8, platforms, &n)) return NULL;
     for (cl_uint i = 0; i < n && i < 8; i++) {
         cl_device_id device;
-        if (!clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &device, NULL))
-            return device;
+        if (!clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &device, NULL)) return device;
     }
     return NULL;
 }
@@ -108,8 +110,7 @@ static bool set_up(void)
 {
     static bool was_tried;
     cl_int e = 0;
-    if (was_tried)
-        return cl.program;
+    if (was_tried) return cl.program;
     was_tried = true;
     cl_device_id device = find_device();
     if (!device || !(cl.context = clCreateContext(NULL, 1, &device, NULL, NULL, &e)) ||
@@ -119,8 +120,7 @@ static bool set_up(void)
     cl_program program = clCreateProgramWithSource(cl.context, 1, &text, NULL, &e);
     if (!program || clBuildProgram(program, 1, &device, "", NULL, NULL)) {
         char log[2000] = "";
-        if (program)
-            clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
+        if (program) clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
         fprintf(stderr, "bench: the hand-written kernels do not build: %.*s\n", 1999, log);
         return false;
     }
@@ -130,8 +130,7 @@ static bool set_up(void)
 
 static void drop(cl_mem *m)
 {
-    if (*m)
-        clReleaseMemObject(*m);
+    if (*m) clReleaseMemObject(*m);
     *m = NULL;
 }
 
@@ -140,15 +139,12 @@ static bool place(bench_task *t, size_t rows_bytes)
 {
     const bench_image *p = &t->in[0];
     cl_int e = 0;
-    if (cl.input == p->data && cl.rows_bytes >= rows_bytes)
-        return true;
+    if (cl.input == p->data && cl.rows_bytes >= rows_bytes) return true;
     drop(&cl.in), drop(&cl.out), drop(&cl.rows);
     cl.input = NULL;
     cl.in = clCreateBuffer(cl.context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, p->size_bytes, p->data, &e);
-    if (!e)
-        cl.out = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, p->size_bytes, NULL, &e);
-    if (!e)
-        cl.rows = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, rows_bytes, NULL, &e);
+    if (!e) cl.out = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, p->size_bytes, NULL, &e);
+    if (!e) cl.rows = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, rows_bytes, NULL, &e);
     cl.in_bytes = p->size_bytes;
     cl.rows_bytes = rows_bytes;
     cl.input = e ? NULL : p->data;
@@ -159,12 +155,11 @@ static bool finish(bench_task *t, cl_kernel kernel, size_t n_items)
 {
     const size_t one = 1;
     cl_int e = clEnqueueNDRangeKernel(cl.queue, kernel, 1, NULL, &n_items, &one, 0, NULL, NULL);
-    if (!e)
-        e = clFinish(cl.queue);
+    if (!e) e = clFinish(cl.queue);
     if (!e && t->is_checked)
-        e = clEnqueueReadBuffer(cl.queue, cl.out, CL_TRUE, 0, cl.in_bytes, bench_out(t, 0, t->in[0].dtype), 0, NULL, NULL);
-    if (e)
-        snprintf(t->message, sizeof t->message, "OpenCL says %d", e);
+        e = clEnqueueReadBuffer(cl.queue, cl.out, CL_TRUE, 0, cl.in_bytes, bench_out(t, 0, t->in[0].dtype), 0, NULL,
+                                NULL);
+    if (e) snprintf(t->message, sizeof t->message, "OpenCL says %d", e);
     clReleaseKernel(kernel);
     return !e;
 }
@@ -173,11 +168,9 @@ static bool run_box3(bench_task *t)
 {
     cl_int e, bytes = (cl_int)(t->in[0].width * 3), height = (cl_int)t->in[0].height, strip = 64;
     size_t n_items = (size_t)((height + strip - 1) / strip);
-    if (!place(t, n_items * (size_t)(bytes + 64) * 2))
-        return false;
+    if (!place(t, n_items * (size_t)(bytes + 64) * 2)) return false;
     cl_kernel k = clCreateKernel(cl.program, "box3", &e);
-    if (e)
-        return false;
+    if (e) return false;
     clSetKernelArg(k, 0, sizeof cl.in, &cl.in);
     clSetKernelArg(k, 1, sizeof cl.out, &cl.out);
     clSetKernelArg(k, 2, sizeof cl.rows, &cl.rows);
@@ -190,11 +183,9 @@ static bool run_box3(bench_task *t)
 static bool run_maps(bench_task *t)
 {
     cl_int e, n = (cl_int)t->in[0].width, each = 1 << 20;
-    if (!place(t, 64))
-        return false;
+    if (!place(t, 64)) return false;
     cl_kernel k = clCreateKernel(cl.program, "maps", &e);
-    if (e)
-        return false;
+    if (e) return false;
     clSetKernelArg(k, 0, sizeof cl.in, &cl.in);
     clSetKernelArg(k, 1, sizeof cl.out, &cl.out);
     clSetKernelArg(k, 2, sizeof n, &n);
@@ -203,16 +194,20 @@ static bool run_maps(bench_task *t)
 }
 
 /* What Ikra's programs do in a loop: a kernel a step, between two buffers. */
-static const struct looped { bench_work work; const char *kernel; int steps; bool by_plane; } loops[] = {
-    { BENCH_IKRA_2, "ikra2", 1, false },   { BENCH_IKRA_3, "ikra3", 100, false }, { BENCH_IKRA_4, "ikra4", 100, false },
-    { BENCH_IKRA_5, "ikra5", 100, true },  { BENCH_IKRA_6, "ikra6", 100, false }, { BENCH_IKRA_7, "ikra7", 200, false },
+static const struct looped {
+    bench_work work;
+    const char *kernel;
+    int steps;
+    bool by_plane;
+} loops[] = {
+    { BENCH_IKRA_2, "ikra2", 1, false },  { BENCH_IKRA_3, "ikra3", 100, false }, { BENCH_IKRA_4, "ikra4", 100, false },
+    { BENCH_IKRA_5, "ikra5", 100, true }, { BENCH_IKRA_6, "ikra6", 100, false }, { BENCH_IKRA_7, "ikra7", 200, false },
 };
 
 static const struct looped *loop_of(bench_work work)
 {
     for (size_t k = 0; k < sizeof loops / sizeof *loops; k++)
-        if (loops[k].work == work)
-            return &loops[k];
+        if (loops[k].work == work) return &loops[k];
     return NULL;
 }
 
@@ -223,11 +218,9 @@ static bool run_loop(bench_task *t)
     const size_t one = 1;
     cl_int e, n = (cl_int)t->in[0].width, each = loop->by_plane ? 8 : 1 << 20;
     size_t n_items = (size_t)(((loop->by_plane ? 129 : n) + each - 1) / each);
-    if (!place(t, t->in[0].size_bytes))
-        return false;
+    if (!place(t, t->in[0].size_bytes)) return false;
     cl_kernel k = clCreateKernel(cl.program, loop->kernel, &e);
-    if (e)
-        return false;
+    if (e) return false;
     clSetKernelArg(k, 2, sizeof n, &n);
     clSetKernelArg(k, 3, sizeof each, &each);
     for (cl_int step = 0; !e && step < loop->steps; step++) {
@@ -235,8 +228,7 @@ static bool run_loop(bench_task *t)
         clSetKernelArg(k, 0, sizeof cl.in, step == 0 ? &cl.in : to_out ? &cl.rows : &cl.out);
         clSetKernelArg(k, 1, sizeof cl.out, to_out ? &cl.out : &cl.rows);
         clSetKernelArg(k, 4, sizeof step, &step);
-        if (step + 1 == loop->steps)
-            return finish(t, k, n_items);
+        if (step + 1 == loop->steps) return finish(t, k, n_items);
         e = clEnqueueNDRangeKernel(cl.queue, k, 1, NULL, &n_items, &one, 0, NULL, NULL);
     }
     clReleaseKernel(k);
@@ -246,7 +238,8 @@ static bool run_loop(bench_task *t)
 bench_run bench_hand_cl(const bench_row *row)
 {
     bench_run run = row->work == BENCH_BOX && row->size == 3 ? run_box3
-                    : row->work == BENCH_MAPS ? run_maps
-                    : loop_of(row->work) ? run_loop : NULL;
+                    : row->work == BENCH_MAPS                ? run_maps
+                    : loop_of(row->work)                     ? run_loop
+                                                             : NULL;
     return run && set_up() ? run : NULL;
 }

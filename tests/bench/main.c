@@ -37,7 +37,8 @@ static int list(void)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: bench [--json] [--cpu|--kernels] [--list] [--repetitions N] [--device SELECTOR] [PATTERN ...]\n");
+    fprintf(stderr,
+            "usage: bench [--json] [--cpu|--kernels] [--list] [--repetitions N] [--device SELECTOR] [PATTERN ...]\n");
     return 2;
 }
 
@@ -49,8 +50,7 @@ static int measure_all(const bench_options *options, char **patterns, int n_patt
     int n = 0;
     bench_report_start(options, imgpar_context_device(bench_ours_context(fused)));
     for (int i = 0; i < bench_n_rows; i++) {
-        if (!is_wanted(&bench_rows[i], patterns, n_patterns))
-            continue;
+        if (!is_wanted(&bench_rows[i], patterns, n_patterns)) continue;
         bench_measure(fused, unfused, ref, &bench_rows[i], options, &all[n]);
         n++;
         bench_report_row(options, &all[n - 1], all, n);
@@ -60,16 +60,14 @@ static int measure_all(const bench_options *options, char **patterns, int n_patt
     bench_ours_release(unfused);
     bench_ours_release(ref);
     free(all);
-    if (!n)
-        fprintf(stderr, "bench: no workload has such a name; --list tells them\n");
+    if (!n) fprintf(stderr, "bench: no workload has such a name; --list tells them\n");
     return n_wrong ? 1 : n ? 0 : 2;
 }
 
 static int memory_of(const bench_options *options, const char *contender, const char *name)
 {
     for (int i = 0; i < bench_n_rows; i++)
-        if (!strcmp(bench_rows[i].name, name))
-            return bench_memory_child(options, &bench_rows[i], atoi(contender));
+        if (!strcmp(bench_rows[i].name, name)) return bench_memory_child(options, &bench_rows[i], atoi(contender));
     return 2;
 }
 
@@ -102,9 +100,9 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
 #endif
-    /* As the library does (src/run/drivers.h) in a process that has no threads yet; here the peers' libraries have theirs already. */
+    /* As the library does (src/run/drivers.h) in a process that has no threads yet; here the peers' libraries have
+     * theirs already. */
     setenv("POCL_AFFINITY", "1", 0);
-    if (contender)
-        return i + 1 == argc ? memory_of(&o, contender, argv[i]) : usage();
+    if (contender) return i + 1 == argc ? memory_of(&o, contender, argv[i]) : usage();
     return measure_all(&o, argv + i, argc - i);
 }

@@ -14,20 +14,21 @@ const char *const bench_contender_names[BENCH_N_CONTENDERS] = {
 };
 
 typedef struct contender {
-    bench_run run;     /* NULL: on our device, or absent */
+    bench_run run; /* NULL: on our device, or absent */
     bench_ours *ours;
-    bool is_copy;      /* on our device */
+    bool is_copy; /* on our device */
     bench_task task;
     double *ms;
-    int n;             /* of ms */
+    int n;                  /* of ms */
     bool is_slow, is_quick; /* by its last run */
 } contender;
 
 bench_run bench_run_of(const bench_row *row, int k)
 {
     static bench_run (*const offers[BENCH_N_CONTENDERS])(const bench_row *row) = {
-        [BENCH_HAND] = bench_hand, [BENCH_HAND_CL] = bench_hand_cl, [BENCH_OPENCV] = bench_opencv, [BENCH_VIPS] = bench_vips,
-        [BENCH_FFTW] = bench_fftw, [BENCH_OPENBLAS] = bench_openblas, [BENCH_GSL] = bench_gsl,
+        [BENCH_HAND] = bench_hand, [BENCH_HAND_CL] = bench_hand_cl, [BENCH_OPENCV] = bench_opencv,
+        [BENCH_VIPS] = bench_vips, [BENCH_FFTW] = bench_fftw,       [BENCH_OPENBLAS] = bench_openblas,
+        [BENCH_GSL] = bench_gsl,
     };
     return offers[k] ? offers[k](row) : NULL;
 }
@@ -36,7 +37,9 @@ static bool is_there(const contender *c) { return c->run || c->ours; }
 
 static bool run(contender *c)
 {
-    return c->is_copy ? bench_ours_copy(c->ours, &c->task) : c->ours ? bench_ours_run(c->ours, &c->task) : c->run(&c->task);
+    return c->is_copy ? bench_ours_copy(c->ours, &c->task)
+           : c->ours  ? bench_ours_run(c->ours, &c->task)
+                      : c->run(&c->task);
 }
 
 static bool run_checked(contender *c)
@@ -87,8 +90,7 @@ static void check_small(bench_ours *fused, bench_ours *ref, const bench_row *row
     if (is_ok) {
         bench_difference d;
         bench_compare(&a, &b, &row->ref, 0, &d);
-        if (d.is_wrong)
-            note(out, "not the reference's answer", d.where);
+        if (d.is_wrong) note(out, "not the reference's answer", d.where);
         is_ok = !d.is_wrong;
     }
     out->is_wrong |= !is_ok;
@@ -102,7 +104,9 @@ static const bench_tolerance *tolerance_of(const bench_row *row, int k)
     switch (k) {
     case BENCH_OPENCV: return &row->opencv;
     case BENCH_VIPS: return &row->vips;
-    case BENCH_FFTW: case BENCH_OPENBLAS: case BENCH_GSL: return &row->numeric;
+    case BENCH_FFTW:
+    case BENCH_OPENBLAS:
+    case BENCH_GSL: return &row->numeric;
     case BENCH_UNFUSED: return &row->ref;
     default: return &exact;
     }
@@ -113,8 +117,7 @@ static void check_peers(contender *all, const bench_row *row, bench_result *out)
 {
     for (int k = BENCH_UNFUSED; k < BENCH_COPY; k++) {
         bench_difference d = { .is_wrong = true };
-        if (!is_there(&all[k]))
-            continue;
+        if (!is_there(&all[k])) continue;
         set_shapes(&all[k].task, &all[BENCH_FUSED].task);
         if (run_checked(&all[k])) {
             int margin = k == BENCH_OPENCV || k == BENCH_VIPS ? row->margin_px : 0;
@@ -142,8 +145,7 @@ static void summarise(const contender *c, bench_times *out)
 {
     int n = c->n;
     out->is_there = n > 0;
-    if (!n)
-        return;
+    if (!n) return;
     qsort(c->ms, (size_t)n, sizeof *c->ms, by_value);
     out->median_ms = n % 2 ? c->ms[n / 2] : (c->ms[n / 2 - 1] + c->ms[n / 2]) / 2;
     out->min_ms = c->ms[0];
@@ -157,8 +159,8 @@ static void read_part(void *of, int64_t first, int64_t end)
         (void)p[i];
 }
 
-/* Data of everybody stands in memory, and caches hold nothing that was written: else whoever comes after the copy would wait for
- * what that wrote. */
+/* Data of everybody stands in memory, and caches hold nothing that was written: else whoever comes after the copy would
+ * wait for what that wrote. */
 static void settle_caches(void)
 {
     enum { BYTES = 128 << 20 };
@@ -171,25 +173,21 @@ static void settle_caches(void)
 }
 
 /*
- * The first two rounds warm up: programs, memory. In the later ones each runs once more just before it is timed, unless it takes long:
- * nobody pays for waking its threads. Who needs seconds has a turn in every third round.
+ * The first two rounds warm up: programs, memory. In the later ones each runs once more just before it is timed, unless
+ * it takes long: nobody pays for waking its threads. Who needs seconds has a turn in every third round.
  */
 static bool time_all(contender *all, const bench_options *options)
 {
     for (int round = -2; round < options->repetitions; round++)
         for (int k = 0; k < BENCH_N_CONTENDERS; k++) {
-            if (!is_there(&all[k]) || (all[k].is_slow && (round < 0 || round % 3)))
-                continue;
+            if (!is_there(&all[k]) || (all[k].is_slow && (round < 0 || round % 3))) continue;
             bench_clock clock;
-            if (round >= 0 && all[k].is_quick && !run(&all[k]))
-                return false;
+            if (round >= 0 && all[k].is_quick && !run(&all[k])) return false;
             settle_caches();
             bench_clock_start(&clock, options->by == BENCH_BY_CPU);
-            if (!run(&all[k]))
-                return false;
+            if (!run(&all[k])) return false;
             double ms = options->by == BENCH_BY_KERNELS ? all[k].task.kernels_ms : bench_clock_ms(&clock);
-            if (round >= 0)
-                all[k].ms[all[k].n++] = ms;
+            if (round >= 0) all[k].ms[all[k].n++] = ms;
             all[k].is_slow = ms > 1000;
             all[k].is_quick = ms < 200;
         }

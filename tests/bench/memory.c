@@ -18,10 +18,8 @@ static int64_t status_bytes(const char *name)
     char line[256];
     long long kib = -1;
     while (f && fgets(line, sizeof line, f))
-        if (!strncmp(line, name, strlen(name)) && sscanf(line + strlen(name), ": %lld", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
+        if (!strncmp(line, name, strlen(name)) && sscanf(line + strlen(name), ": %lld", &kib) == 1) break;
+    if (f) fclose(f);
     return kib < 0 ? -1 : (int64_t)kib * 1024;
 }
 
@@ -32,7 +30,8 @@ static bool reset_peak(void)
     return f && !fclose(f) && is_ok;
 }
 
-static bool run_once(bench_ours *ours, bench_run run, const bench_row *row, bool is_small, int64_t *input_bytes, int64_t *held)
+static bool run_once(bench_ours *ours, bench_run run, const bench_row *row, bool is_small, int64_t *input_bytes,
+                     int64_t *held)
 {
     bench_task t = { .row = row, .n_in = row->n_in };
     *input_bytes = 0;
@@ -40,8 +39,7 @@ static bool run_once(bench_ours *ours, bench_run run, const bench_row *row, bool
         t.in[i] = *bench_picture(row->input, i, is_small);
         *input_bytes += (int64_t)t.in[i].size_bytes;
     }
-    if (ours && !bench_ours_prepare(ours, row, is_small, t.message, sizeof t.message))
-        return false;
+    if (ours && !bench_ours_prepare(ours, row, is_small, t.message, sizeof t.message)) return false;
     /* Only filters of one kept shape ask for memory. */
     t.out[0] = t.in[0];
     t.out[0].data = NULL;
@@ -58,16 +56,15 @@ int bench_memory_child(const bench_options *options, const bench_row *row, int c
     bench_ours *ours = contender <= BENCH_UNFUSED ? bench_ours_new(options->device, contender == BENCH_FUSED) : NULL;
     bench_run run = bench_run_of(row, contender);
     int64_t input_bytes, growth;
-    if (!ours && !run)
-        return 1;
-    bool is_ok = run_once(ours, run, row, true, &input_bytes, &growth) && run_once(ours, run, row, false, &input_bytes, &growth);
+    if (!ours && !run) return 1;
+    bool is_ok =
+        run_once(ours, run, row, true, &input_bytes, &growth) && run_once(ours, run, row, false, &input_bytes, &growth);
     imgpar_counters counters = { .struct_size = sizeof counters };
     if (ours) {
         imgpar_context_counters(bench_ours_context(ours), &counters);
         bench_ours_release(ours);
     }
-    if (!is_ok || growth < 0)
-        return 1;
+    if (!is_ok || growth < 0) return 1;
     printf("%lld %lld\n", (long long)(input_bytes + growth), (long long)counters.device_bytes_peak);
     return 0;
 }
@@ -75,30 +72,26 @@ int bench_memory_child(const bench_options *options, const bench_row *row, int c
 int64_t bench_memory(const bench_options *options, const bench_row *row, int contender, int64_t *device_bytes)
 {
     int ends[2];
-    if (pipe(ends))
-        return -1;
+    if (pipe(ends)) return -1;
     pid_t child = fork();
     if (child == 0) {
         char number[16];
         snprintf(number, sizeof number, "%d", contender);
         dup2(ends[1], 1);
         close(ends[0]);
-        execl("/proc/self/exe", "bench", "--device", options->device ? options->device : "", "--memory-of", number, row->name,
-              (char *)NULL);
+        execl("/proc/self/exe", "bench", "--device", options->device ? options->device : "", "--memory-of", number,
+              row->name, (char *)NULL);
         _exit(1);
     }
     close(ends[1]);
     long long bytes = -1, device = -1;
     FILE *f = child > 0 ? fdopen(ends[0], "r") : NULL;
-    if (!f || fscanf(f, "%lld %lld", &bytes, &device) != 2)
-        bytes = device = -1;
+    if (!f || fscanf(f, "%lld %lld", &bytes, &device) != 2) bytes = device = -1;
     if (f)
         fclose(f);
     else
         close(ends[0]);
-    if (child > 0)
-        waitpid(child, NULL, 0);
-    if (contender == BENCH_FUSED)
-        *device_bytes = device;
+    if (child > 0) waitpid(child, NULL, 0);
+    if (contender == BENCH_FUSED) *device_bytes = device;
     return bytes;
 }

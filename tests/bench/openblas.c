@@ -25,7 +25,11 @@ const char *bench_openblas_version(void) { return openblas_get_config(); }
 
 #else
 
-bench_run bench_openblas(const bench_row *row) { (void)row; return NULL; }
+bench_run bench_openblas(const bench_row *row)
+{
+    (void)row;
+    return NULL;
+}
 const char *bench_openblas_version(void) { return NULL; }
 
 #endif

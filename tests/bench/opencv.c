@@ -31,7 +31,8 @@ static CvMat input(bench_task *t, int n)
 {
     bench_image *p = &t->in[n];
     bool is_line = p->height == 1;
-    return over(p->data, is_line ? 1000 : p->width, is_line ? p->width / 1000 : p->height, depth_of(p->dtype), (int)p->channels);
+    return over(p->data, is_line ? 1000 : p->width, is_line ? p->width / 1000 : p->height, depth_of(p->dtype),
+                (int)p->channels);
 }
 
 static CvMat output(bench_task *t)
@@ -40,7 +41,8 @@ static CvMat output(bench_task *t)
     imgpar_dtype dtype = t->in[0].dtype == IMGPAR_F32 || t->row->work == BENCH_LOCAL_DEVIATION ? IMGPAR_F32 : IMGPAR_U8;
     bench_out(t, 0, dtype);
     bool is_line = p->height == 1;
-    return over(p->data, is_line ? 1000 : p->width, is_line ? p->width / 1000 : p->height, depth_of(dtype), (int)p->channels);
+    return over(p->data, is_line ? 1000 : p->width, is_line ? p->width / 1000 : p->height, depth_of(dtype),
+                (int)p->channels);
 }
 
 /* An intermediate picture as large as the input. */
@@ -187,7 +189,8 @@ static bool run_sunset(bench_task *t)
     cvSetZero(&mask);
     /* The centre lies between pixels: four binary places. */
     int64_t w = t->in[0].width, h = t->in[0].height;
-    cvCircle(&mask, (CvPoint){ (int)(w - 1) * 8, (int)(h - 1) * 8 }, (int)h * 4, (CvScalar){ { 255 } }, CV_FILLED, 8, 4);
+    cvCircle(&mask, (CvPoint){ (int)(w - 1) * 8, (int)(h - 1) * 8 }, (int)h * 4, (CvScalar){ { 255 } }, CV_FILLED, 8,
+             4);
     cvCopy(&inverted, &out, &mask);
     return true;
 }
@@ -349,17 +352,19 @@ const char *bench_opencv_version(void)
     FILE *maps = fopen("/proc/self/maps", "r");
     while (maps && fgets(line, sizeof line, maps)) {
         const char *name = strstr(line, "libopencv_core.so.");
-        if (name && sscanf(name, "libopencv_core.so.%31[0-9.]", version) == 1)
-            break;
+        if (name && sscanf(name, "libopencv_core.so.%31[0-9.]", version) == 1) break;
     }
-    if (maps)
-        fclose(maps);
+    if (maps) fclose(maps);
     return version;
 }
 
 #else
 
-bench_run bench_opencv(const bench_row *row) { (void)row; return NULL; }
+bench_run bench_opencv(const bench_row *row)
+{
+    (void)row;
+    return NULL;
+}
 const char *bench_opencv_version(void) { return NULL; }
 
 #endif

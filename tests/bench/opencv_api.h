@@ -15,13 +15,20 @@ typedef struct CvMat {
     unsigned char *data;
     int rows, cols;
 } CvMat;
-typedef struct CvPoint { int x, y; } CvPoint;
-typedef struct CvScalar { double val[4]; } CvScalar;
+typedef struct CvPoint {
+    int x, y;
+} CvPoint;
+typedef struct CvScalar {
+    double val[4];
+} CvScalar;
 typedef struct IplConvKernel IplConvKernel;
-typedef struct CvHistogram { int type; CvArr *bins; } CvHistogram; /* its beginning */
+typedef struct CvHistogram {
+    int type;
+    CvArr *bins;
+} CvHistogram; /* its beginning */
 
 enum { CV_8U = 0, CV_16S = 3, CV_32F = 5 };
-#define CV_TYPE(depth, channels) ((depth) + (((channels) - 1) << 3))
+#define CV_TYPE(depth, channels) ((depth) + (((channels)-1) << 3))
 enum { CV_BLUR = 1, CV_GAUSSIAN = 2, CV_MEDIAN = 3 };
 enum { CV_INTER_LINEAR = 1, CV_INTER_AREA = 3 };
 enum { CV_SHAPE_RECT = 0, CV_THRESH_BINARY = 0, CV_RGB2GRAY = 7, CV_FILLED = -1, CV_HIST_ARRAY = 0 };

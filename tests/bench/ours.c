@@ -22,8 +22,7 @@ bench_ours *bench_ours_new(const char *selector, bool fuses)
     bench_ours *o = calloc(1, sizeof *o);
     char why[256] = "no memory";
     if (!o || imgpar_context_new(selector, &o->ctx)) {
-        if (o)
-            imgpar_context_new_error(why, sizeof why);
+        if (o) imgpar_context_new_error(why, sizeof why);
         fprintf(stderr, "bench: %s\n", why);
         exit(1);
     }
@@ -54,8 +53,7 @@ uint64_t bench_ours_uploaded(const bench_ours *o) { return o->after.bytes_upload
 static imgpar_array *resident(imgpar_context *ctx, const bench_image *p)
 {
     int64_t shape[3] = { p->height, p->width, p->channels };
-    if (p->height == 1)
-        return imgpar_array_from_data(ctx, p->dtype, 1, &p->width, p->data);
+    if (p->height == 1) return imgpar_array_from_data(ctx, p->dtype, 1, &p->width, p->data);
     return imgpar_array_from_data(ctx, p->dtype, p->channels > 1 ? 3 : 2, shape, p->data);
 }
 
@@ -84,13 +82,14 @@ static void note_shape(bench_image *p, const imgpar_info *info)
 
 static void add_kernel(void *sum_ms, const imgpar_event *event)
 {
-    if (!strcmp(event->kind, "kernel"))
-        *(double *)sum_ms += event->end_ms - event->start_ms;
+    if (!strcmp(event->kind, "kernel")) *(double *)sum_ms += event->end_ms - event->start_ms;
 }
 
 bool bench_ours_run(bench_ours *o, bench_task *task)
 {
-    const imgpar_options counting = { .struct_size = sizeof counting, .on_event = add_kernel, .user = &task->kernels_ms };
+    const imgpar_options counting = { .struct_size = sizeof counting,
+                                      .on_event = add_kernel,
+                                      .user = &task->kernels_ms };
     const imgpar_options *options = task->counts_kernels ? &counting : NULL;
     imgpar_array *answers[BENCH_MAX_OUT];
     int n = 0;
@@ -99,8 +98,7 @@ bool bench_ours_run(bench_ours *o, bench_task *task)
     for (; n < BENCH_MAX_OUT && task->row->ours[n]; n++)
         answers[n] = imgpar_apply(o->ctx, task->row->ours[n], o->in, (size_t)o->n_in);
     task->kernels_ms = 0;
-    if (n == 1 ? imgpar_array_eval(answers[0], options) : imgpar_eval(answers, (size_t)n, options))
-        is_ok = false;
+    if (n == 1 ? imgpar_array_eval(answers[0], options) : imgpar_eval(answers, (size_t)n, options)) is_ok = false;
     imgpar_context_counters(o->ctx, &o->after);
     for (int k = 0; k < n; k++) {
         imgpar_info info = { .struct_size = sizeof info };
@@ -127,13 +125,10 @@ bool bench_ours_copy(bench_ours *o, bench_task *task)
     imgpar_status st = imgpar_cl_queue_new(o->ctx, NULL, &queue);
     for (int k = 0; k < 2 && !st; k++) {
         st = imgpar_cl_buffer_new(o->ctx, IMGPAR_CL_INOUT, &layout, &buffers[k]);
-        if (!st)
-            st = imgpar_cl_fill(queue, buffers[k], NULL, &(unsigned char){ 0 }, NULL);
+        if (!st) st = imgpar_cl_fill(queue, buffers[k], NULL, &(unsigned char){ 0 }, NULL);
     }
-    if (!st)
-        st = imgpar_cl_copy(queue, buffers[0], NULL, buffers[1], NULL, IMGPAR_CL_ORDER(.event = &done));
-    if (!st)
-        st = imgpar_cl_event_times(done, &times);
+    if (!st) st = imgpar_cl_copy(queue, buffers[0], NULL, buffers[1], NULL, IMGPAR_CL_ORDER(.event = &done));
+    if (!st) st = imgpar_cl_event_times(done, &times);
     task->kernels_ms = (double)(times.ended_ns - times.started_ns) / 1e6;
     imgpar_cl_event_release(done);
     for (int k = 0; k < 2; k++)

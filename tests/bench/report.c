@@ -21,8 +21,7 @@ static double gigabytes_a_second(double bytes, double ms) { return ms > 0 ? byte
 static int numeric(const bench_result *r)
 {
     for (int k = BENCH_FFTW; k <= BENCH_GSL; k++)
-        if (r->times[k].is_there)
-            return k;
+        if (r->times[k].is_there) return k;
     return BENCH_FFTW;
 }
 
@@ -37,8 +36,7 @@ enum { MAX_BARS = BENCH_N_CONTENDERS + 1 };
 
 static void add_bar(bar *bars, int *n, const char *name, double have, double want)
 {
-    if (want <= 0 || have <= 0)
-        return;
+    if (want <= 0 || have <= 0) return;
     snprintf(bars[*n].name, sizeof bars[*n].name, "%s", name);
     bars[*n].have = have;
     bars[(*n)++].want = want;
@@ -47,8 +45,7 @@ static void add_bar(bar *bars, int *n, const char *name, double have, double wan
 static const bench_result *find(const bench_result *all, int n, const char *name)
 {
     for (int i = 0; i < n; i++)
-        if (!strcmp(all[i].row->name, name) && all[i].is_there)
-            return &all[i];
+        if (!strcmp(all[i].row->name, name) && all[i].is_there) return &all[i];
     return NULL;
 }
 
@@ -57,15 +54,14 @@ static int bars_of(const bench_result *r, const bench_result *all, int n_all, ba
 {
     const bench_bars *b = &r->row->bars;
     int n = 0;
-    if (!r->is_there)
-        return 0;
+    if (!r->is_there) return 0;
     double copy_ms = ratio(r, BENCH_COPY) * r->bytes / r->copy_bytes; /* of what is read and written, in our time */
-    if (r->by == BENCH_BY_KERNELS) { /* pictures, in 1.5 times what a copy takes */
+    if (r->by == BENCH_BY_KERNELS) {                                  /* pictures, in 1.5 times what a copy takes */
         add_bar(bars, &n, "a copy of the same bytes", copy_ms, r->row->input < BENCH_LINE_F32 ? 1 / 1.5 : 0);
         return n;
     }
     const double least[BENCH_N_CONTENDERS] = {
-        [BENCH_HAND] = b->hand, [BENCH_HAND_CL] = b->hand_cl, [BENCH_OPENCV] = b->opencv, [BENCH_VIPS] = b->vips,
+        [BENCH_HAND] = b->hand, [BENCH_HAND_CL] = b->hand_cl,   [BENCH_OPENCV] = b->opencv, [BENCH_VIPS] = b->vips,
         [BENCH_FFTW] = b->fftw, [BENCH_OPENBLAS] = b->openblas, [BENCH_GSL] = b->gsl,
     };
     for (int k = BENCH_HAND; k < BENCH_COPY; k++)
@@ -74,7 +70,8 @@ static int bars_of(const bench_result *r, const bench_result *all, int n_all, ba
     add_bar(bars, &n, "no-fuse", ratio(r, BENCH_UNFUSED), b->unfused);
     const bench_result *cousin = b->cousin ? find(all, n_all, b->cousin) : NULL;
     if (cousin) /* at most cousin_most times the cousin's time */
-        add_bar(bars, &n, b->cousin, cousin->times[BENCH_FUSED].median_ms / r->times[BENCH_FUSED].median_ms, 1 / b->cousin_most);
+        add_bar(bars, &n, b->cousin, cousin->times[BENCH_FUSED].median_ms / r->times[BENCH_FUSED].median_ms,
+                1 / b->cousin_most);
     return n;
 }
 
@@ -84,16 +81,18 @@ static void print_time(const bench_times *t)
 {
     char text[32] = "-";
     if (t->is_there)
-        snprintf(text, sizeof text, "%.*f%s", t->median_ms < 1 ? 4 : t->median_ms < 10 ? 2 : 1, t->median_ms,
-                 t->is_wrong ? "!" : "");
+        snprintf(text, sizeof text, "%.*f%s",
+                 t->median_ms < 1    ? 4
+                 : t->median_ms < 10 ? 2
+                                     : 1,
+                 t->median_ms, t->is_wrong ? "!" : "");
     printf(" %8s", text);
 }
 
 static void print_ratio(double v)
 {
     char text[32] = "-";
-    if (v > 0)
-        snprintf(text, sizeof text, "%.2f", v);
+    if (v > 0) snprintf(text, sizeof text, "%.2f", v);
     printf(" %7s", text);
 }
 
@@ -121,8 +120,7 @@ static void table_row(const bench_result *r, const bench_result *all, int n)
     double speed = gigabytes_a_second(r->bytes, t[BENCH_FUSED].median_ms);
     double copy = gigabytes_a_second(r->copy_bytes, t[BENCH_COPY].median_ms);
     printf(" %6.1f %4.0f%% ", speed, copy > 0 ? 100 * speed / copy : 0);
-    if (r->is_wrong)
-        printf(" WRONG %s", r->note);
+    if (r->is_wrong) printf(" WRONG %s", r->note);
     bar bars[MAX_BARS];
     int n_bars = bars_of(r, all, n, bars), n_missed = 0;
     for (int i = 0; i < n_bars; i++)
@@ -135,8 +133,7 @@ static void table_row(const bench_result *r, const bench_result *all, int n)
 
 static void table_memory(const bench_result *r)
 {
-    if (!r->is_there || r->times[BENCH_FUSED].peak_bytes < 0)
-        return;
+    if (!r->is_there || r->times[BENCH_FUSED].peak_bytes < 0) return;
     printf("%-27s", r->row->name);
     for (int k = 0; k < BENCH_COPY; k++) {
         const bench_times *t = &r->times[k];
@@ -170,8 +167,7 @@ static void print_spread(const char *who, const bench_result *all, int n, int k)
     int count = 0;
     for (int i = 0; i < n; i++) {
         const bench_times *t = &all[i].times[k];
-        if (!all[i].is_there || !t->is_there || t->min_ms <= 0)
-            continue;
+        if (!all[i].is_there || !t->is_there || t->min_ms <= 0) continue;
         double s = t->max_ms / t->min_ms;
         worst = s > worst ? s : worst;
         sum += log(t->median_ms / t->min_ms);
@@ -195,12 +191,13 @@ static void table_end(const bench_result *all, int n)
         n_wrong += all[i].is_wrong;
         table_memory(&all[i]);
     }
-    static const struct { const char *name; int k; } means[] = {
-        { "OpenCV", BENCH_OPENCV }, { "libvips", BENCH_VIPS }, { "the faster of both", -1 } };
+    static const struct {
+        const char *name;
+        int k;
+    } means[] = { { "OpenCV", BENCH_OPENCV }, { "libvips", BENCH_VIPS }, { "the faster of both", -1 } };
     for (int i = 0; i < 3; i++) {
         double mean = mean_ratio(all, n, means[i].k, &count);
-        if (!count)
-            continue;
+        if (!count) continue;
         printf("geometric mean over %d workloads: %.2f x %s", count, mean, means[i].name);
         printf(means[i].k < 0 ? "\n" : mean >= 3 ? " (bar 3: met)\n" : " (bar 3: NOT MET)\n");
     }
@@ -228,24 +225,24 @@ static void json_row(const bench_result *r, const bench_result *all, int n)
 {
     printf("%s\n  {\"name\": ", n > 1 ? "," : "");
     json_text(r->row->name);
-    printf(", \"measured\": %s, \"wrong\": %s, \"note\": ", r->is_there ? "true" : "false", r->is_wrong ? "true" : "false");
+    printf(", \"measured\": %s, \"wrong\": %s, \"note\": ", r->is_there ? "true" : "false",
+           r->is_wrong ? "true" : "false");
     json_text(r->note);
     if (r->is_there) {
         printf(", \"kernels\": %d, \"kernels_unfused\": %d, \"bytes\": %.0f", r->kernels, r->kernels_unfused, r->bytes);
-        printf(", \"gb_per_s\": %.3f, \"copy_gb_per_s\": %.3f", gigabytes_a_second(r->bytes, r->times[BENCH_FUSED].median_ms),
+        printf(", \"gb_per_s\": %.3f, \"copy_gb_per_s\": %.3f",
+               gigabytes_a_second(r->bytes, r->times[BENCH_FUSED].median_ms),
                gigabytes_a_second(r->copy_bytes, r->times[BENCH_COPY].median_ms));
-        if (r->device_peak_bytes >= 0)
-            printf(", \"device_peak_bytes\": %lld", (long long)r->device_peak_bytes);
+        if (r->device_peak_bytes >= 0) printf(", \"device_peak_bytes\": %lld", (long long)r->device_peak_bytes);
         printf(", \"times\": {");
         for (int k = 0, shown = 0; k < BENCH_N_CONTENDERS; k++) {
             const bench_times *t = &r->times[k];
-            if (!t->is_there)
-                continue;
-            printf("%s\"%s\": {\"median_ms\": %.4f, \"min_ms\": %.4f, \"max_ms\": %.4f, \"difference\": %.6g, \"wrong\": %s",
-                   shown++ ? ", " : "", bench_contender_names[k], t->median_ms, t->min_ms, t->max_ms, t->largest_difference,
-                   t->is_wrong ? "true" : "false");
-            if (t->peak_bytes >= 0)
-                printf(", \"peak_bytes\": %lld", (long long)t->peak_bytes);
+            if (!t->is_there) continue;
+            printf("%s\"%s\": {\"median_ms\": %.4f, \"min_ms\": %.4f, \"max_ms\": %.4f, \"difference\": %.6g, "
+                   "\"wrong\": %s",
+                   shown++ ? ", " : "", bench_contender_names[k], t->median_ms, t->min_ms, t->max_ms,
+                   t->largest_difference, t->is_wrong ? "true" : "false");
+            if (t->peak_bytes >= 0) printf(", \"peak_bytes\": %lld", (long long)t->peak_bytes);
             printf("}");
         }
         printf("}");
@@ -254,23 +251,30 @@ static void json_row(const bench_result *r, const bench_result *all, int n)
     bar bars[MAX_BARS];
     int n_bars = bars_of(r, all, n, bars);
     for (int i = 0; i < n_bars; i++)
-        printf("%s{\"against\": \"%s\", \"ratio\": %.4f, \"bar\": %.4f, \"met\": %s}", i ? ", " : "", bars[i].name, bars[i].have,
-               bars[i].want, bars[i].have >= bars[i].want ? "true" : "false");
+        printf("%s{\"against\": \"%s\", \"ratio\": %.4f, \"bar\": %.4f, \"met\": %s}", i ? ", " : "", bars[i].name,
+               bars[i].have, bars[i].want, bars[i].have >= bars[i].want ? "true" : "false");
     printf("]}");
 }
 
 /* ---- both ---- */
 
-static const struct { const char *clock, *unit; } by_names[] = {
+static const struct {
+    const char *clock, *unit;
+} by_names[] = {
     [BENCH_BY_TIME] = { "time", "milliseconds" },
     [BENCH_BY_CPU] = { "cpu", "milliseconds of CPU time" },
     [BENCH_BY_KERNELS] = { "kernels", "milliseconds of kernels" },
 };
 
 /* The libraries that it is compared with; absent ones are said so, with their Debian package. */
-static const struct { const char *name, *package; const char *(*version)(void); } peers[] = {
-    { "OpenCV", "libopencv-imgproc-dev", bench_opencv_version }, { "libvips", "libvips-dev", bench_vips_version },
-    { "FFTW", "libfftw3-dev", bench_fftw_version },              { "OpenBLAS", "libopenblas-dev", bench_openblas_version },
+static const struct {
+    const char *name, *package;
+    const char *(*version)(void);
+} peers[] = {
+    { "OpenCV", "libopencv-imgproc-dev", bench_opencv_version },
+    { "libvips", "libvips-dev", bench_vips_version },
+    { "FFTW", "libfftw3-dev", bench_fftw_version },
+    { "OpenBLAS", "libopenblas-dev", bench_openblas_version },
     { "GSL", "libgsl-dev", bench_gsl_version },
 };
 enum { N_PEERS = sizeof peers / sizeof *peers };
@@ -323,7 +327,8 @@ int bench_report_end(const bench_options *options, const bench_result *all, int 
         n_wrong += all[i].is_wrong;
     if (options->is_json) {
         double opencv = mean_ratio(all, n, BENCH_OPENCV, &n_opencv), vips = mean_ratio(all, n, BENCH_VIPS, &n_vips);
-        printf("\n], \"geometric_means\": {\"OpenCV\": %.4f, \"libvips\": %.4f}, \"wrong\": %d}\n", opencv, vips, n_wrong);
+        printf("\n], \"geometric_means\": {\"OpenCV\": %.4f, \"libvips\": %.4f}, \"wrong\": %d}\n", opencv, vips,
+               n_wrong);
     } else
         table_end(all, n);
     return n_wrong;

@@ -25,8 +25,7 @@ typedef struct chain {
  * operations refuse too; the first message is the one that is told. */
 static VipsImage **next(chain *c)
 {
-    if (c->n == MAX_IMAGES)
-        g_error("bench: too many images");
+    if (c->n == MAX_IMAGES) g_error("bench: too many images");
     return &c->made[c->n];
 }
 
@@ -87,8 +86,7 @@ static bool failed(chain *c)
 /* Computes `image` into memory and makes it answer k if answers are wanted. */
 static bool compute(chain *c, int k, VipsImage *image)
 {
-    if (c->has_failed)
-        return false;
+    if (c->has_failed) return false;
     VipsImage *memory = vips_image_new_memory();
     if (vips_image_write(image, memory)) {
         g_object_unref(memory);
@@ -110,8 +108,7 @@ static bool compute(chain *c, int k, VipsImage *image)
 static bool finish(chain *c)
 {
     bool is_ok = !c->has_failed && compute(c, 0, now(c));
-    if (!is_ok)
-        return failed(c);
+    if (!is_ok) return failed(c);
     release(c);
     return true;
 }
@@ -121,8 +118,7 @@ static bool finish(chain *c)
 static VipsImage *box(chain *c, VipsImage *from, int size, VipsPrecision precision)
 {
     VipsImage *ones = take(c, vips_image_new_matrix(size, 1));
-    if (!ones)
-        return NULL;
+    if (!ones) return NULL;
     for (int i = 0; i < size; i++)
         *VIPS_MATRIX(ones, i, 0) = 1;
     vips_image_set_double(ones, "scale", size);
@@ -134,15 +130,16 @@ static VipsImage *box(chain *c, VipsImage *from, int size, VipsPrecision precisi
 static VipsImage *gauss(chain *c, VipsImage *from, double sigma)
 {
     bool is_float = !c->has_failed && vips_image_get_format(from) == VIPS_FORMAT_FLOAT;
-    return made(c, vips_gaussblur(from, next(c), sigma, "precision", is_float ? VIPS_PRECISION_FLOAT : VIPS_PRECISION_INTEGER,
-                           "min_ampl", is_float ? 0.001 : exp(-4.5), NULL));
+    return made(c, vips_gaussblur(from, next(c), sigma, "precision",
+                                  is_float ? VIPS_PRECISION_FLOAT : VIPS_PRECISION_INTEGER, "min_ampl",
+                                  is_float ? 0.001 : exp(-4.5), NULL));
 }
 
-static VipsImage *matrix(chain *c, VipsImage *from, const double *weights, int size, double scale, VipsPrecision precision)
+static VipsImage *matrix(chain *c, VipsImage *from, const double *weights, int size, double scale,
+                         VipsPrecision precision)
 {
     VipsImage *m = take(c, vips_image_new_matrix_from_array(size, size, weights, size * size));
-    if (!m)
-        return NULL;
+    if (!m) return NULL;
     vips_image_set_double(m, "scale", scale);
     return made(c, vips_conv(from, next(c), m, "precision", precision, NULL));
 }
@@ -292,8 +289,7 @@ static bool run_sunset(bench_task *t)
     int w = (int)t->in[0].width, h = (int)t->in[0].height;
     made(&c, vips_black(next(&c), w, h, NULL));
     take(&c, vips_image_copy_memory(now(&c)));
-    if (!c.has_failed && vips_draw_circle1(now(&c), 255, w / 2, h / 2, h / 4, "fill", TRUE, NULL))
-        c.has_failed = true;
+    if (!c.has_failed && vips_draw_circle1(now(&c), 255, w / 2, h / 2, h / 4, "fill", TRUE, NULL)) c.has_failed = true;
     made(&c, vips_ifthenelse(now(&c), inverted, mixed, next(&c), NULL));
     return finish(&c);
 }
@@ -308,9 +304,12 @@ static bool run_blend(bench_task *t)
 
 static bool run_maps(bench_task *t)
 {
-    static const struct { double factor, offset; } steps[] = { /* NAN: |a|, INFINITY: a^2 */
-        { 1.25, 0 }, { 1, -0.5 }, { NAN, 0 }, { INFINITY, 0 }, { 1, 1 }, { 0.5, 0 },
-        { 1, -3 }, { NAN, 0 }, { 0.75, 0 }, { 1, 0.125 }, { INFINITY, 0 } };
+    static const struct {
+        double factor, offset;
+    } steps[] = { /* NAN: |a|, INFINITY: a^2 */
+                  { 1.25, 0 }, { 1, -0.5 }, { NAN, 0 },  { INFINITY, 0 }, { 1, 1 },       { 0.5, 0 },
+                  { 1, -3 },   { NAN, 0 },  { 0.75, 0 }, { 1, 0.125 },    { INFINITY, 0 }
+    };
     chain c = { .task = t };
     source(&c, 0);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
@@ -350,8 +349,8 @@ static bool run_resize_linear(bench_task *t)
     double scale = t->row->sigma;
     VipsInterpolate *bilinear = vips_interpolate_new("bilinear");
     VipsArrayInt *area = vips_array_int_newv(4, 0, 0, (int)t->out[0].width, (int)t->out[0].height);
-    made(&c, vips_affine(in, next(&c), scale, 0, 0, scale, "interpolate", bilinear, "oarea", area, "idx", 0.5, "idy", 0.5,
-                         "odx", -0.5, "ody", -0.5, "extend", VIPS_EXTEND_COPY, NULL));
+    made(&c, vips_affine(in, next(&c), scale, 0, 0, scale, "interpolate", bilinear, "oarea", area, "idx", 0.5, "idy",
+                         0.5, "odx", -0.5, "ody", -0.5, "extend", VIPS_EXTEND_COPY, NULL));
     bool is_ok = finish(&c);
     vips_area_unref(VIPS_AREA(area));
     g_object_unref(bilinear);
@@ -376,8 +375,7 @@ static bool run_sum(bench_task *t)
     chain c = { .task = t };
     VipsImage *in = source(&c, 0);
     double mean;
-    if (!in || vips_avg(in, &mean, NULL))
-        return failed(&c);
+    if (!in || vips_avg(in, &mean, NULL)) return failed(&c);
     number(t, 0, rint(mean * (double)(t->in[0].width * t->in[0].height * t->in[0].channels)));
     release(&c);
     return true;
@@ -388,8 +386,7 @@ static bool run_statistics(bench_task *t)
     chain c = { .task = t };
     VipsImage *in = source(&c, 0);
     made(&c, vips_stats(in, next(&c), NULL));
-    if (c.has_failed)
-        return failed(&c);
+    if (c.has_failed) return failed(&c);
     /* The first row is for all bands: minimum, maximum, sum, sum of squares, mean, deviation. */
     number(t, 0, *VIPS_MATRIX(now(&c), 4, 0));
     number(t, 1, *VIPS_MATRIX(now(&c), 5, 0));
@@ -406,7 +403,8 @@ static void put_counts(bench_task *t, VipsImage *hist)
     int bands = vips_image_get_bands(hist);
     for (int b = 0; b < bands; b++)
         for (int i = 0; i < 256; i++)
-            counts[b * 256 + i] = i < vips_image_get_width(hist) ? ((const uint32_t *)VIPS_IMAGE_ADDR(hist, i, 0))[b] : 0;
+            counts[b * 256 + i] =
+                i < vips_image_get_width(hist) ? ((const uint32_t *)VIPS_IMAGE_ADDR(hist, i, 0))[b] : 0;
 }
 
 static bool run_histogram(bench_task *t)
@@ -415,8 +413,7 @@ static bool run_histogram(bench_task *t)
     VipsImage *in = source(&c, 0);
     made(&c, vips_hist_find(in, next(&c), NULL));
     take(&c, vips_image_copy_memory(now(&c)));
-    if (c.has_failed)
-        return failed(&c);
+    if (c.has_failed) return failed(&c);
     put_counts(t, now(&c));
     release(&c);
     return true;
@@ -434,12 +431,10 @@ static bool run_histogram_mean(bench_task *t)
     gauss(&c, now(&c), t->row->sigma);
     take(&c, vips_image_copy_memory(now(&c))); /* else everything is computed twice */
     VipsImage *soft = now(&c);
-    if (c.has_failed || vips_avg(soft, &mean, NULL))
-        c.has_failed = true;
+    if (c.has_failed || vips_avg(soft, &mean, NULL)) c.has_failed = true;
     made(&c, vips_hist_find(soft, next(&c), NULL));
     take(&c, vips_image_copy_memory(now(&c)));
-    if (c.has_failed)
-        return failed(&c);
+    if (c.has_failed) return failed(&c);
     put_counts(t, now(&c));
     number(t, 1, mean);
     release(&c);
@@ -477,8 +472,7 @@ bench_run bench_vips(const bench_row *row)
 {
     static bool is_ready;
     if (!is_ready) {
-        if (VIPS_INIT("bench"))
-            return NULL;
+        if (VIPS_INIT("bench")) return NULL;
         vips_concurrency_set(BENCH_THREADS);
         vips_cache_set_max(0);
         is_ready = true;
@@ -490,7 +484,11 @@ const char *bench_vips_version(void) { return vips_version_string(); }
 
 #else
 
-bench_run bench_vips(const bench_row *row) { (void)row; return NULL; }
+bench_run bench_vips(const bench_row *row)
+{
+    (void)row;
+    return NULL;
+}
 const char *bench_vips_version(void) { return NULL; }
 
 #endif
