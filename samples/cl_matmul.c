@@ -30,8 +30,8 @@ static const char text[] =
     "    c[y * N + x] = sum;\n"
     "}\n";
 static const imgpar_cl_source source = { .struct_size = sizeof source,
-                                         .texts = (const char *const[]){ text, NULL },
-                                         .constants = (const char *const[]){ "N=256", "TILE=16", NULL } };
+    .texts = (const char *const[]){ text, NULL },
+    .constants = (const char *const[]){ "N=256", "TILE=16", NULL } };
 static float a[N * N], b[N * N], c[N * N];
 
 static int is_right(void) /* one element in a hundred, by hand */
@@ -39,8 +39,7 @@ static int is_right(void) /* one element in a hundred, by hand */
     double worst = 0;
     for (int at = 0; at < N * N; at += 101) {
         double sum = 0;
-        for (int k = 0; k < N; k++)
-            sum += (double)a[at / N * N + k] * b[k * N + at % N];
+        for (int k = 0; k < N; k++) sum += (double)a[at / N * N + k] * b[k * N + at % N];
         worst = fmax(worst, fabs(c[at] - sum));
     }
     return worst < 1e-3;
@@ -55,28 +54,23 @@ int main(void)
     imgpar_cl_buffer *m[3] = { NULL, NULL, NULL };
     char *profile = NULL;
     const imgpar_cl_layout matrix = imgpar_cl_matrix(N, N, sizeof(float));
-    for (int k = 0; k < N * N; k++)
-        a[k] = (float)(k % 17) / 17, b[k] = (float)(k % 13) / 13;
+    for (int k = 0; k < N * N; k++) a[k] = (float)(k % 17) / 17, b[k] = (float)(k % 13) / 13;
     int failed = imgpar_context_new(NULL, &ctx) || imgpar_cl_queue_new(ctx, NULL, &queue) ||
-                 imgpar_cl_module_new(ctx, &source, &module) || imgpar_cl_kernel_new(module, "naive", &kernels[0]) ||
-                 imgpar_cl_kernel_new(module, "tiled", &kernels[1]) ||
-                 imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &matrix, &m[0]) ||
-                 imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &matrix, &m[1]) ||
-                 imgpar_cl_buffer_new(ctx, IMGPAR_CL_OUT, &matrix, &m[2]) ||
-                 imgpar_cl_write(queue, m[0], NULL, a, NULL) || imgpar_cl_write(queue, m[1], NULL, b, NULL);
+        imgpar_cl_module_new(ctx, &source, &module) || imgpar_cl_kernel_new(module, "naive", &kernels[0]) ||
+        imgpar_cl_kernel_new(module, "tiled", &kernels[1]) || imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &matrix, &m[0]) ||
+        imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &matrix, &m[1]) ||
+        imgpar_cl_buffer_new(ctx, IMGPAR_CL_OUT, &matrix, &m[2]) || imgpar_cl_write(queue, m[0], NULL, a, NULL) ||
+        imgpar_cl_write(queue, m[1], NULL, b, NULL);
     for (int k = 0; !failed && k < 2; k++)
-        failed = imgpar_cl_launch(
-                     queue, kernels[k], IMGPAR_CL_WORK(.global = { N, N }, .local = { TILE, TILE }),
+        failed = imgpar_cl_launch(queue, kernels[k], IMGPAR_CL_WORK(.global = { N, N }, .local = { TILE, TILE }),
                      IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(m[0]), imgpar_cl_arg_buffer(m[1]), imgpar_cl_arg_buffer(m[2])),
                      NULL) ||
-                 imgpar_cl_read(queue, m[2], NULL, c, NULL) || imgpar_cl_finish(queue) || !is_right();
+            imgpar_cl_read(queue, m[2], NULL, c, NULL) || imgpar_cl_finish(queue) || !is_right();
     if (!failed) failed = imgpar_cl_profile_text(queue, &profile);
     printf("%s\n", failed ? imgpar_cl_message() : profile);
     imgpar_free(profile);
-    for (int k = 0; k < 3; k++)
-        imgpar_cl_buffer_release(m[k]);
-    for (int k = 0; k < 2; k++)
-        imgpar_cl_kernel_release(kernels[k]);
+    for (int k = 0; k < 3; k++) imgpar_cl_buffer_release(m[k]);
+    for (int k = 0; k < 2; k++) imgpar_cl_kernel_release(kernels[k]);
     imgpar_cl_module_release(module);
     imgpar_cl_queue_release(queue);
     imgpar_context_release(ctx);

@@ -32,26 +32,23 @@ int main(void)
     int64_t want = 0, sum = 0;
     const imgpar_cl_layout all = imgpar_cl_vector(N, sizeof *numbers),
                            parts = imgpar_cl_vector(groups_of(N), sizeof *numbers);
-    for (int k = 0; k < N; k++)
-        want += numbers[k] = k * 7 % 1001 - 500;
+    for (int k = 0; k < N; k++) want += numbers[k] = k * 7 % 1001 - 500;
     int failed = imgpar_context_new(NULL, &ctx) || imgpar_cl_queue_new(ctx, NULL, &queue) ||
-                 imgpar_cl_module_from_text(ctx, text, &module) || imgpar_cl_kernel_new(module, "reduce", &kernel) ||
-                 imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &all, &from) ||
-                 imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &parts, &to) ||
-                 imgpar_cl_write(queue, from, NULL, numbers, NULL);
+        imgpar_cl_module_from_text(ctx, text, &module) || imgpar_cl_kernel_new(module, "reduce", &kernel) ||
+        imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &all, &from) ||
+        imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &parts, &to) || imgpar_cl_write(queue, from, NULL, numbers, NULL);
     for (size_t n = N; !failed && n > 1; n = groups_of(n)) {
         failed = imgpar_cl_launch(queue, kernel, IMGPAR_CL_WORK(.global = { groups_of(n) * GROUP }, .local = { GROUP }),
-                                  IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(from), imgpar_cl_arg_buffer(to),
-                                                 imgpar_cl_arg_local(GROUP * sizeof *numbers),
-                                                 imgpar_cl_arg_int((int64_t)n)),
-                                  NULL);
+            IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(from), imgpar_cl_arg_buffer(to),
+                imgpar_cl_arg_local(GROUP * sizeof *numbers), imgpar_cl_arg_int((int64_t)n)),
+            NULL);
         imgpar_cl_buffer *swapped = from; /* what was made is what is read next */
         from = to;
         to = swapped;
     }
     if (!failed)
         failed = imgpar_cl_read(queue, from, IMGPAR_CL_REGION(.extent = { 1 }), &sum, NULL) ||
-                 imgpar_cl_finish(queue) || sum != want || imgpar_cl_profile_text(queue, &profile);
+            imgpar_cl_finish(queue) || sum != want || imgpar_cl_profile_text(queue, &profile);
     printf("%s\nsum %lld, by the host %lld\n", failed ? imgpar_cl_message() : profile, (long long)sum, (long long)want);
     imgpar_free(profile);
     imgpar_cl_buffer_release(from);

@@ -219,6 +219,16 @@ expect_run "a picture over its white is a picture from 0 to 1" 0 "" "" -e 'open(
 expect_run "floats that look white" 0 "" \
     "imgpar-run: warning: save: r.png: all values are above the largest level, which looks white; range=65535 makes 65535 white" \
     -e 'make(3, 1, x * 0.0 + 300)' -o r.png
+expect_run "integers that look white" 0 "" \
+    "imgpar-run: warning: save: r.png: all values are above the largest level, which looks white; range=65535 makes 65535 white" \
+    -e 'full([4 4], 300, dtype=i32)' -o r.png
+for dtype in f32 i32; do
+    expect_run "values that are negative, $dtype" 0 "" \
+        "imgpar-run: warning: save: r.png: no value is above 0, and some are below, which looks black; npy keeps them" \
+        -e "full([4 4], -5, dtype=$dtype)" -o r.png
+done
+expect_run "integers of all kinds" 0 "" "" -e 'make(5, 1, x * 200 - 300)' -o r.png
+expect_run "integers that are all 0" 0 "" "" -e 'full([4 4], 0, dtype=i32)' -o r.png
 expect_run "floats of all kinds" 0 "" "" -e 'make(3, 1, x * 300.5)' -o r.png
 expect_run "floats that are all 0" 0 "" "" -e 'open("b.png") * 0.0' -o r.png
 expect_run "floats in NPY" 0 "" "" -e 'open("b.png") / 255' -o r.npy

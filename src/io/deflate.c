@@ -9,9 +9,9 @@
  * and by libdeflate's level 1, which tells whether something repeats farther on. Where a sample shrinks to an eighth,
  * as of what was blurred, level 6 takes 1.03 of libpng's bytes; the next level 0.97 at 44 MB/s, against 36. There what
  * was before the piece may matter, too, as of screenshots, which zlib can look at and libdeflate cannot: so zlib
- * deflates such a piece where it makes less of the sample. (Measured on ../shared/photos with libdeflate 1.14 and zlib
- * 1.2.13. ISA-L is quicker still and makes 1.04 to 1.06; zlib with less effort, deflateTune(4, 8, 32, 4), makes 1.1 to
- * 1.2 of what is smooth.)
+ * deflates such a piece where it makes less of the sample. It deflates tiny ones, too, of which libdeflate stores the
+ * shortest as they are. (Measured on ../shared/photos with libdeflate 1.14 and zlib 1.2.13. ISA-L is quicker still and
+ * makes 1.04 to 1.06; zlib with less effort, deflateTune(4, 8, 32, 4), makes 1.1 to 1.2 of what is smooth.)
  *
  * Note [Joining]
  * libdeflate ends what it makes by a last block. So that more can follow, the bit that says "last" must be cleared, and
@@ -29,6 +29,7 @@
 
 enum {
     SAMPLE = 64 << 10,
+    TINY = 4 << 10, /* a picture of so few bytes */
     MUCH = 8 /* a sample shrinks by */,
     WINDOW_BITS = 15,
     MEMORY_LEVEL = 9,
@@ -193,6 +194,7 @@ size_t ip_deflate_piece(ip_deflater *d, const unsigned char *bytes, size_t n_bef
                         unsigned char *out)
 {
     if (d->level == 0) return deflate_runs(d, bytes, n, is_last, out);
+    if (n <= TINY) return deflate_going_on(d, bytes, n_before, n, is_last, out);
     const way chosen = way_of_sample(d, bytes, n_before, n < SAMPLE ? n : SAMPLE);
     if (chosen == GOING_ON) return deflate_going_on(d, bytes, n_before, n, is_last, out);
     if (chosen != RUNS) return deflate_matches(d, chosen == MORE_MATCHES, bytes, n, is_last, out);

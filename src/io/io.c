@@ -180,31 +180,46 @@ imgpar_status ip_io_check_exact(const ip_pixels *p, ip_format format, const char
                    codecs[format].name, imgpar_dtype_name(p->dtype), p->rank);
 }
 
+/* What has been seen of a picture's values. */
+typedef struct seen {
+    bool any_low, any_high, is_above_0, is_below_0; /* low: what looks black, high: above the largest level */
+} seen;
+
+static ip_look look_of(const seen *s, bool is_float)
+{
+    if (s->any_low && s->any_high) return IP_LOOKS_FINE;
+    if (s->any_high) return IP_LOOKS_WHITE;
+    if (s->is_above_0) return is_float ? IP_LOOKS_BLACK : IP_LOOKS_FINE;
+    return s->is_below_0 ? IP_LOOKS_NEGATIVE : IP_LOOKS_FINE;
+}
+
 imgpar_status ip_io_look(const ip_pixels *p, ip_format format, const char *settings, const ip_poll *poll, ip_look *look,
                          ip_error *err)
 {
     enum { N_A_POLL = 1 << 20 };
     ip_settings parsed;
+    seen s = { .any_low = false };
     size_t n = 1, size = imgpar_dtype_size(p->dtype);
-    bool is_float = p->dtype == IMGPAR_F16 || p->dtype == IMGPAR_F32 || p->dtype == IMGPAR_F64;
-    bool any_low = false, any_high = false, is_above_0 = false;
+    const bool is_float = ip_dtype(p->dtype)->is_float;
     *look = IP_LOOKS_FINE;
-    if (!is_float || codecs[format].max_side == 0) return IMGPAR_OK;
+    if (p->dtype == IMGPAR_U8 || p->dtype == IMGPAR_BOOL || codecs[format].max_side == 0) return IMGPAR_OK;
     imgpar_status st = ip_settings_parse(format, settings, &parsed, err);
     if (st || parsed.range > 0 || (p->white > 0 && p->white <= 1)) return st;
     const double most = p->white > 0 ? INFINITY : parsed.value[IP_SET_BITS] == 16 ? 65535 : 255;
+    const double least = is_float ? 1 : 0; /* what is above it can be told from black */
     for (int i = 0; i < p->rank; i++)
         n *= (size_t)p->shape[i];
     for (size_t i = 0; i < n; i++) {
         double v = ip_load_number(p->dtype, (const char *)p->pixels + i * size);
-        any_low = any_low || !(v > 1);
-        any_high = any_high || v > most;
-        is_above_0 = is_above_0 || v > 0;
-        if ((v > 1 && v <= most) || (any_low && any_high)) return IMGPAR_OK;
+        s.any_low |= !(v > least);
+        s.any_high |= v > most;
+        s.is_above_0 |= v > 0;
+        s.is_below_0 |= v < 0;
+        if ((v > least && v <= most) || (s.any_low && s.any_high)) return IMGPAR_OK;
         if (i % N_A_POLL == N_A_POLL - 1 && poll->stop && poll->stop(poll->user, 0))
             return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding %s", codecs[format].name);
     }
-    *look = any_high ? IP_LOOKS_WHITE : is_above_0 ? IP_LOOKS_BLACK : IP_LOOKS_FINE;
+    *look = look_of(&s, is_float);
     return IMGPAR_OK;
 }
 

@@ -148,9 +148,9 @@ imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, cons
 imgpar_status ip_io_check_exact(const ip_pixels *pixels, ip_format format, const char *settings, ip_error *err);
 /* Is any PNG of them, without settings, read as the same pixels? */
 bool ip_io_png_tells_all(const ip_pixels *pixels);
-/* What a picture of floats looks like that has no range= and no white of 1 or less: BLACK where some are above 0 and
- * none above 1, and, without a white, WHITE where all are above the largest level. */
-typedef enum ip_look { IP_LOOKS_FINE, IP_LOOKS_BLACK, IP_LOOKS_WHITE } ip_look;
+/* What a picture looks like that has no range= and no white of 1 or less. WHITE: it has no white, and all values are
+ * above the largest level. BLACK: floats, some above 0 and none above 1. NEGATIVE: some below 0 and none above. */
+typedef enum ip_look { IP_LOOKS_FINE, IP_LOOKS_BLACK, IP_LOOKS_WHITE, IP_LOOKS_NEGATIVE } ip_look;
 imgpar_status ip_io_look(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
                          ip_look *look, ip_error *err);
 /* Appends a line for each thing that a file in the format, written with the settings, will lack of pixels->metadata. */

@@ -21,10 +21,10 @@
  *
  * Note [Whole quotients]
  * Plain means of bytes are exact: sums S of colours times alpha and A of alpha are whole, and the colour is S / A,
- * halves up. Of opaque pixels S / A is 255 sum(colour) / (255 n), so nothing else is computed for them. It is floor(S
- * / A + 1/2), at most 255, and made of a float: the conversions, the inverse and the product are off by less than
- * 2^-20 of the quotient together, however a device divides, hence by less than 2^-12, which is taken off. So what the
- * float is cut to is the colour or one less, and the rest of the division tells which.
+ * halves up. Of opaque pixels that is 255 sum(colour) / (255 n), so nothing else is computed for them. What is wanted,
+ * floor(S / A + 1/2), is 255 at most, and is made of a float: the conversions, the inverse and the product are off by
+ * less than 2^-20 of the quotient together, however a device divides, hence by less than 2^-12, which is taken off. So
+ * what the float is cut to is the colour or one less, and the rest of the division tells which.
  *
  * What a border rule adds with cval is a pixel whose channels all are cval.
  */

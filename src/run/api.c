@@ -186,11 +186,13 @@ imgpar_status ip_check_save(const imgpar_array *a, const char *path, const imgpa
 
 static void warn_of_look(ip_look look, const char *path, const imgpar_options *options)
 {
+    static const char *const texts[] = {
+        [IP_LOOKS_BLACK] = "no value is above 1, which looks black; range=1 makes 1 white",
+        [IP_LOOKS_WHITE] = "all values are above the largest level, which looks white; range=65535 makes 65535 white",
+        [IP_LOOKS_NEGATIVE] = "no value is above 0, and some are below, which looks black; npy keeps them",
+    };
     ip_str text = IP_STR_INIT;
-    ip_str_printf(&text, "save: %s%s%s", path ? path : "", path ? ": " : "",
-                  look == IP_LOOKS_BLACK
-                      ? "no value is above 1, which looks black; range=1 makes 1 white"
-                      : "all values are above the largest level, which looks white; range=65535 makes 65535 white");
+    ip_str_printf(&text, "save: %s%s%s", path ? path : "", path ? ": " : "", texts[look]);
     options->on_warning(options->user, ip_str_text(&text));
     ip_str_free(&text);
 }
