@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -70,13 +71,24 @@ static size_t count_threads(const ip_pieces *p)
     return n > p->n ? p->n : n;
 }
 
+/* How many threads were started. Signals are the program's: none is delivered to these. */
+static size_t start_threads(crew *c, pthread_t *thread, size_t n_threads)
+{
+    size_t n = 0;
+    sigset_t all, own;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &own); /* threads inherit it */
+    while (n < n_threads && pthread_create(&thread[n], NULL, run_thread, c) == 0)
+        n++;
+    pthread_sigmask(SIG_SETMASK, &own, NULL);
+    return n;
+}
+
 static imgpar_status run_on_threads(crew *c, size_t n_threads, ip_error *err)
 {
     pthread_t thread[MOST_THREADS];
-    size_t n_started = 0;
     /* One piece is made without any: starting a thread takes longer than most small pictures. */
-    while (n_threads > 1 && n_started < n_threads && pthread_create(&thread[n_started], NULL, run_thread, c) == 0)
-        n_started++;
+    const size_t n_started = n_threads > 1 ? start_threads(c, thread, n_threads) : 0;
     const imgpar_status st = take_all(c, err);
     for (size_t k = 0; k < n_started; k++)
         pthread_join(thread[k], NULL);
