@@ -659,6 +659,33 @@ START_TEST(terms_made_of_numbers_are_folded)
 }
 END_TEST
 
+/* Programs that had functions of these names before the language did go on. */
+START_TEST(a_function_of_the_user_takes_the_place_of_a_later_word)
+{
+    static const char *const texts[] = {
+        "fn fold(d, i) = d + 2 * i\nfn twice(a) = fold(a, a)\ntwice($1) - 2 * $1",
+        "fn around(a) = a[0, 1] + a[0, -1]\naround($1) * 0 + $1",
+    };
+    nd_bench b;
+    nd_open(&b);
+    nd a = nd_new(IMGPAR_I32, 2, (int64_t[]){ 6, 8 }, FILL_SMALL, 1);
+    imgpar_array *array = nd_array(b.ctx, &a);
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        imgpar_array *got = imgpar_apply(b.ctx, texts[k], &array, 1), *pair[] = { got, array },
+                     *differ = imgpar_apply(b.ctx, "cast(maxval(abs($1 - $2)), f64)", pair, 2);
+        double most = NAN;
+        ck_assert_msg(imgpar_array_read(differ, &most, sizeof most) == IMGPAR_OK, "%s: %s", texts[k],
+                      imgpar_array_message(differ));
+        ck_assert_msg(most == 0, "%s: off by %g", texts[k], most);
+        imgpar_array_release(differ);
+        imgpar_array_release(got);
+    }
+    imgpar_array_release(array);
+    nd_free(&a);
+    nd_close(&b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("around");
@@ -666,6 +693,7 @@ int main(void)
     tcase_set_timeout(c, 300);
     tcase_add_test(c, folds_of_neighbourhoods_are_right_in_every_schedule);
     tcase_add_test(c, terms_made_of_numbers_are_folded);
+    tcase_add_test(c, a_function_of_the_user_takes_the_place_of_a_later_word);
     tcase_add_test(c, the_graph_as_text_is_the_graph);
     tcase_add_test(c, bilateral_filter_and_non_local_means_are_one_kernel_and_planned_at_once);
     tcase_add_test(c, what_does_not_fit_is_refused);

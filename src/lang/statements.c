@@ -101,7 +101,7 @@ static bool parse_fn(ip_parser *p, ip_statement *s)
     s->kind = IP_S_FN;
     const ip_token *name = ip_peek(p, 0);
     if (!new_names(p, s, 1) || !(s->names[0] = assigned_name(p, "the function's name"))) return false;
-    if (ip_is_form(s->names[0]->name))
+    if (ip_is_reserved(s->names[0]->name))
         return ip_parse_fail(p, name, "%s is part of the language and cannot be redefined", s->names[0]->name);
     ip_node *fn = ip_parse_node(p, IP_N_LAMBDA, name, 1);
     if (!fn || !parse_fn_parameters(p, fn)) return false;

@@ -27,6 +27,11 @@ static const char types_table[] =
         .info = { sizeof(imgpar_word), NAME, "form", USAGE, SUMMARY, HELP, EXAMPLE }, .form = FUNCTION, \
         .params = { __VA_ARGS__ }, .n_required = REQUIRED                                               \
     }
+#define LATER_FORM(NAME, FUNCTION, USAGE, SUMMARY, HELP, EXAMPLE, REQUIRED, ...)                        \
+    {                                                                                                   \
+        .info = { sizeof(imgpar_word), NAME, "form", USAGE, SUMMARY, HELP, EXAMPLE }, .form = FUNCTION, \
+        .params = { __VA_ARGS__ }, .n_required = REQUIRED, .yields = true                               \
+    }
 #define NAMED(NAME, USAGE, SUMMARY, HELP, EXAMPLE)                                   \
     {                                                                                \
         .info = { sizeof(imgpar_word), NAME, "name", USAGE, SUMMARY, HELP, EXAMPLE } \
@@ -86,24 +91,26 @@ static const ip_word words[] = {
          "border is that of the operations. outside=k makes the result k wherever a read falls outside,\n"
          "outside=keep keeps the value that is there. It holds for the reads written in it, not through names.",
          "stencil(a[0, 1] - a[0, -1], border=wrap)", 1, "expr", "border", "cval", "outside"),
-    FORM("around", ip_form_around, "around(array, radius, function, fold=sum, border=replicate, cval=0)",
-         "folds what a function makes of each element p and each neighbour q",
-         "function is (p, q, dy, dx) -> expr, or (p, q) -> expr if it needs no distances; those of a volume are dz, "
-         "dy, dx, of a line dx. q is\n"
-         "array[dy, dx]; radius is one number, or a vector of one for each axis with neighbours, and the centre "
-         "counts. fold: sum, mean, min, max,\n"
-         "product.\n"
-         "With \"mean\" it may give a value and its weight, (q, w), for the weighted mean. Other arrays are read as "
-         "b[dy, dx], neighbours of p\n"
-         "and q as q[0, 1]; border and cval hold for these reads, too. One kernel, and no memory for each neighbour.",
-         "around(a, 2, (p, q, dy, dx) -> (q, exp(-abs(p - q) / 20.0)), \"mean\")", 3, "array", "radius", "function",
-         "fold", "border", "cval"),
-    FORM("fold", ip_form_fold, "fold(values, function, fold=sum)",
-         "folds terms that a function makes of numbers, as if they were written out",
-         "values are a vector, a matrix with a row of numbers for each term, or a count n: 0 to n - 1. They stand "
-         "wherever literals may, as\n"
-         "offsets, sizes and parameters. fold: sum, mean, min, max, product; from the first term to the last.",
-         "fold([-1 0; 1 0; 0 -1; 0 1], (dy, dx) -> abs(a - a[dy, dx]), \"max\")", 2, "values", "function", "fold"),
+    LATER_FORM(
+        "around", ip_form_around, "around(array, radius, function, fold=sum, border=replicate, cval=0)",
+        "folds what a function makes of each element p and each neighbour q",
+        "function is (p, q, dy, dx) -> expr, or (p, q) -> expr if it needs no distances; those of a volume are dz, "
+        "dy, dx, of a line dx. q is\n"
+        "array[dy, dx]; radius is one number, or a vector of one for each axis with neighbours, and the centre "
+        "counts. fold: sum, mean, min, max,\n"
+        "product.\n"
+        "With \"mean\" it may give a value and its weight, (q, w), for the weighted mean. Other arrays are read as "
+        "b[dy, dx], neighbours of p\n"
+        "and q as q[0, 1]; border and cval hold for these reads, too. One kernel, and no memory for each neighbour.",
+        "around(a, 2, (p, q, dy, dx) -> (q, exp(-abs(p - q) / 20.0)), \"mean\")", 3, "array", "radius", "function",
+        "fold", "border", "cval"),
+    LATER_FORM(
+        "fold", ip_form_fold, "fold(values, function, fold=sum)",
+        "folds terms that a function makes of numbers, as if they were written out",
+        "values are a vector, a matrix with a row of numbers for each term, or a count n: 0 to n - 1. They stand "
+        "wherever literals may, as\n"
+        "offsets, sizes and parameters. fold: sum, mean, min, max, product; from the first term to the last.",
+        "fold([-1 0; 1 0; 0 -1; 0 1], (dy, dx) -> abs(a - a[dy, dx]), \"max\")", 2, "values", "function", "fold"),
     FORM("window", ip_form_window, "window(array, radius, function, border=replicate)",
          "folds what stands within a radius of each element with a function",
          "radius is one number for the first two axes, or a vector of one for each of the first axes. The function "
@@ -155,6 +162,12 @@ const ip_word *ip_word_find(const char *name)
 }
 
 bool ip_is_form(const char *name) { return ip_form_find(name) != NULL; }
+
+bool ip_is_reserved(const char *name)
+{
+    const ip_word *word = ip_word_find(name);
+    return word && word->form && !word->yields;
+}
 
 ip_form ip_form_find(const char *name)
 {
