@@ -45,19 +45,18 @@ static const ip_word words[] = {
     STATEMENT("fn", "fn NAME(p, q) = expr", "a function",
               "There is no recursion; iterate() repeats. A function without a name is (p, q) -> expr.",
               "fn mix(a, b, t) = a + (b - a) * t"),
-    STATEMENT("save", "save(expr, path, NAME=VALUE ...)", "computes an array and writes it to a file",
-              "The path's ending tells the format, or format=png|jpeg|npy|pnm does; \"-\" is standard output.\n"
-              "png: bits=8|16, level=0..9. jpeg: quality=1..100, subsample=420|422|444, progressive=0|1,\n"
-              "background=0..255, a gray under alpha. pnm: bits=8|16; .pgm is for gray, .ppm for RGB, .pam for alpha, "
-              ".pnm for all.\n"
-              "npy keeps shape and dtype. png, jpeg: metadata=none leaves out EXIF, XMP and resolution, not the "
-              "profile.\n"
-              "The array's white is written as white, one above 255 in 16 bits where the format has them; numbers of "
-              "data, which has no white,\n"
-              "are rounded as they are. range=1 makes 0..1 black to white (png, jpeg, pnm; any range above 0).\n"
-              "All files are opened before any is saved: two saves want two paths, and what was saved cannot be opened "
-              "after it.",
-              "save(out, \"out.jpg\", quality=95)"),
+    STATEMENT(
+        "save", "save(expr, path, NAME=VALUE ...)", "computes an array and writes it to a file",
+        "The path's ending tells the format, or format=png|jpeg|npy|pnm does; \"-\" is standard output.\n"
+        "png: bits=8|16, level=0..9: 0 stores, more looks longer for what repeats; noise is as large at any level.\n"
+        "jpeg: quality=1..100, subsample=420|422|444, progressive=0|1, background=0..255, a gray under alpha.\n"
+        "pnm: bits=8|16; .pgm is for gray, .ppm for RGB, .pam for alpha, .pnm for all. npy keeps shape and dtype.\n"
+        "png, jpeg: metadata=none leaves out EXIF, XMP and resolution, not the profile.\n"
+        "The array's white is written as white, one above 255 in 16 bits where the format has them; numbers of\n"
+        "data, which has no white, are rounded as they are. range=1 makes 0..1 black to white (png, jpeg, pnm; any\n"
+        "range above 0). All files are opened before any is saved: two saves want two paths, and what was saved\n"
+        "cannot be opened after it.",
+        "save(out, \"out.jpg\", quality=95)"),
     STATEMENT("print", "print(value, ...)", "prints values in one line",
               "Numbers and text, arrays of up to 64 elements; larger ones by shape, dtype and white.",
               "print(width(a), mean(a))"),
@@ -69,18 +68,16 @@ static const ip_word words[] = {
          "stands for width, height and channels: make(shape=[5 64 64 1], expr=z).",
          "make(256, 64, x)", 0, "width", "height", "expr", "channels", "shape"),
     FORM("iterate", ip_form_iterate, "iterate(start, count, step, until=, check=1)", "repeats a step",
-         "step is an expression in _, the value before it, or a function p -> expr; several values are carried\n"
-         "with (a, b) = iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step, or with check=k after "
-         "every k-th one, and stops where it holds.\n"
-         "What starts from a number stays one, however long the loop: it never widens what it meets, and is "
-         "computed in 64 bits (f64 with a\n"
-         "fraction). slice(a, i, i + 1) follows a counter.",
+         "step is an expression in _, the value before it, or a function p -> expr; several values are carried with\n"
+         "(a, b) = iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step, or with check=k after\n"
+         "every k-th one, and stops where it holds. What starts from a number stays one, however long the loop: it\n"
+         "never widens what it meets, and is computed in 64 bits (f64 with a fraction). slice(a, i, i + 1) follows\n"
+         "a counter.",
          "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until", "check"),
     FORM("reduce", ip_form_reduce, "reduce(array, \"sum\", axis=) or reduce(array, init, function, axis=, keepdims=)",
          "folds an array into one element, or along axes",
-         "sum min max mean prod all any and or xor argmin argmax var std norm, with the parameters of their "
-         "operations.\n"
-         "A function (p, q) -> expr must be associative: its order is free; init is its identity.",
+         "sum min max mean prod all any and or xor argmin argmax var std norm, with the parameters of their\n"
+         "operations. A function (p, q) -> expr must be associative: its order is free; init is its identity.",
          "reduce(a, 0, (p, q) -> max(p, q))", 3, "array", "init", "function", "axis", "keepdims"),
     FORM("scan", ip_form_scan, "scan(array, init, function, axis=0, exclusive=false, reverse=false)",
          "folds along an axis and keeps what it passes; with an operator's name it is the operation scan",
@@ -94,29 +91,25 @@ static const ip_word words[] = {
     LATER_FORM(
         "around", ip_form_around, "around(array, radius, function, fold=sum, border=replicate, cval=0)",
         "folds what a function makes of each element p and each neighbour q",
-        "function is (p, q, dy, dx) -> expr, or (p, q) -> expr if it needs no distances; those of a volume are dz, "
-        "dy, dx, of a line dx. q is\n"
-        "array[dy, dx]; radius is one number, or a vector of one for each axis with neighbours, and the centre "
-        "counts. fold: sum, mean, min, max,\n"
-        "product.\n"
-        "With \"mean\" it may give a value and its weight, (q, w), for the weighted mean. Other arrays are read as "
-        "b[dy, dx], neighbours of p\n"
-        "and q as q[0, 1]; border and cval hold for these reads, too. One kernel, and no memory for each neighbour.",
+        "function is (p, q, dy, dx) -> expr, or (p, q) -> expr if it needs no distances; those of a volume are dz,\n"
+        "dy, dx, of a line dx. q is array[dy, dx]; radius is one number, or a vector of one for each axis with\n"
+        "neighbours, and the centre counts. fold: sum, mean, min, max, product. With \"mean\" it may give a value\n"
+        "and its weight, (q, w), for the weighted mean. Other arrays are read as b[dy, dx], neighbours of p and q\n"
+        "as q[0, 1]; border and cval hold for these reads, too. One kernel, and no memory for each neighbour.",
         "around(a, 2, (p, q, dy, dx) -> (q, exp(-abs(p - q) / 20.0)), \"mean\")", 3, "array", "radius", "function",
         "fold", "border", "cval"),
     LATER_FORM(
         "fold", ip_form_fold, "fold(values, function, fold=sum)",
         "folds terms that a function makes of numbers, as if they were written out",
-        "values are a vector, a matrix with a row of numbers for each term, or a count n: 0 to n - 1. They stand "
-        "wherever literals may, as\n"
-        "offsets, sizes and parameters. fold: sum, mean, min, max, product; from the first term to the last.",
+        "values are a vector, a matrix with a row of numbers for each term, or a count n: 0 to n - 1. They stand\n"
+        "wherever literals may, as offsets, sizes and parameters. fold: sum, mean, min, max, product; from the\n"
+        "first term to the last.",
         "fold([-1 0; 1 0; 0 -1; 0 1], (dy, dx) -> abs(a - a[dy, dx]), \"max\")", 2, "values", "function", "fold"),
     FORM("window", ip_form_window, "window(array, radius, function, border=replicate)",
          "folds what stands within a radius of each element with a function",
-         "radius is one number for the first two axes, or a vector of one for each of the first axes. The function "
-         "must be\n"
-         "associative and commutative: it folds along one axis after the other. border is that of stencil, but not "
-         "constant.",
+         "radius is one number for the first two axes, or a vector of one for each of the first axes. The function\n"
+         "must be associative and commutative: it folds along one axis after the other. border is that of stencil,\n"
+         "but not constant.",
          "window(a, 2, (p, q) -> max(p, q)) - window(a, 2, (p, q) -> min(p, q))", 3, "array", "radius", "function",
          "border"),
     FORM("zip", ip_form_zip, "zip(a, b, ...) or zip(r=a, g=b, ...)",
