@@ -19,38 +19,17 @@ static double floor_mod(double a, double b)
 
 void ip_ref_f32_binary(ip_xop op, int n, float *r, const float *a, const float *b)
 {
-    /* clang-format off: a line an operation */
+    /* clang-format off */
     switch (op) {
-    case IP_X_ADD:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] + b[k];
-        break;
-    case IP_X_SUB:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] - b[k];
-        break;
-    case IP_X_MUL:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] * b[k];
-        break;
-    case IP_X_DIV:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] / b[k];
-        break;
-    case IP_X_MIN:
-        for (int k = 0; k < n; k++)
-            r[k] = fminf(a[k], b[k]);
-        break;
-    case IP_X_MAX:
-        for (int k = 0; k < n; k++)
-            r[k] = fmaxf(a[k], b[k]);
-        break;
+    case IP_X_ADD:   for (int k = 0; k < n; k++) r[k] = a[k] + b[k]; break;
+    case IP_X_SUB:   for (int k = 0; k < n; k++) r[k] = a[k] - b[k]; break;
+    case IP_X_MUL:   for (int k = 0; k < n; k++) r[k] = a[k] * b[k]; break;
+    case IP_X_DIV:   for (int k = 0; k < n; k++) r[k] = a[k] / b[k]; break;
+    case IP_X_MIN:   for (int k = 0; k < n; k++) r[k] = fminf(a[k], b[k]); break;
+    case IP_X_MAX:   for (int k = 0; k < n; k++) r[k] = fmaxf(a[k], b[k]); break;
     /* fmod of two floats is a float, and the sum of two floats in double rounds to the same float. */
-    case IP_X_MOD:
-        for (int k = 0; k < n; k++)
-            r[k] = (float)floor_mod((double)a[k], (double)b[k]);
-        break;
-    case IP_X_POW: ip_ref_f32_pow(n, r, a, b); break;
+    case IP_X_MOD:   for (int k = 0; k < n; k++) r[k] = (float)floor_mod((double)a[k], (double)b[k]); break;
+    case IP_X_POW:   ip_ref_f32_pow(n, r, a, b); break;
     case IP_X_ATAN2: ip_ref_f32_atan2(n, r, a, b); break;
     default: break;
     }
@@ -59,37 +38,16 @@ void ip_ref_f32_binary(ip_xop op, int n, float *r, const float *a, const float *
 
 void ip_ref_f64_binary(ip_xop op, int n, double *r, const double *a, const double *b)
 {
-    /* clang-format off: a line an operation */
+    /* clang-format off */
     switch (op) {
-    case IP_X_ADD:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] + b[k];
-        break;
-    case IP_X_SUB:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] - b[k];
-        break;
-    case IP_X_MUL:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] * b[k];
-        break;
-    case IP_X_DIV:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] / b[k];
-        break;
-    case IP_X_MIN:
-        for (int k = 0; k < n; k++)
-            r[k] = fmin(a[k], b[k]);
-        break;
-    case IP_X_MAX:
-        for (int k = 0; k < n; k++)
-            r[k] = fmax(a[k], b[k]);
-        break;
-    case IP_X_MOD:
-        for (int k = 0; k < n; k++)
-            r[k] = floor_mod(a[k], b[k]);
-        break;
-    case IP_X_POW: ip_ref_f64_pow(n, r, a, b); break;
+    case IP_X_ADD:   for (int k = 0; k < n; k++) r[k] = a[k] + b[k]; break;
+    case IP_X_SUB:   for (int k = 0; k < n; k++) r[k] = a[k] - b[k]; break;
+    case IP_X_MUL:   for (int k = 0; k < n; k++) r[k] = a[k] * b[k]; break;
+    case IP_X_DIV:   for (int k = 0; k < n; k++) r[k] = a[k] / b[k]; break;
+    case IP_X_MIN:   for (int k = 0; k < n; k++) r[k] = fmin(a[k], b[k]); break;
+    case IP_X_MAX:   for (int k = 0; k < n; k++) r[k] = fmax(a[k], b[k]); break;
+    case IP_X_MOD:   for (int k = 0; k < n; k++) r[k] = floor_mod(a[k], b[k]); break;
+    case IP_X_POW:   ip_ref_f64_pow(n, r, a, b); break;
     case IP_X_ATAN2: ip_ref_f64_atan2(n, r, a, b); break;
     default: break;
     }
@@ -98,74 +56,32 @@ void ip_ref_f64_binary(ip_xop op, int n, double *r, const double *a, const doubl
 
 void ip_ref_f32_unary(ip_xop op, int n, float *r, const float *a)
 {
-    /* clang-format off: a line an operation */
+    /* clang-format off */
     switch (op) {
-    case IP_X_NEG:
-        for (int k = 0; k < n; k++)
-            r[k] = -a[k];
-        break;
-    case IP_X_ABS:
-        for (int k = 0; k < n; k++)
-            r[k] = fabsf(a[k]);
-        break;
-    case IP_X_FLOOR:
-        for (int k = 0; k < n; k++)
-            r[k] = floorf(a[k]);
-        break;
-    case IP_X_CEIL:
-        for (int k = 0; k < n; k++)
-            r[k] = ceilf(a[k]);
-        break;
-    case IP_X_RINT:
-        for (int k = 0; k < n; k++)
-            r[k] = rintf(a[k]);
-        break;
-    case IP_X_TRUNC:
-        for (int k = 0; k < n; k++)
-            r[k] = truncf(a[k]);
-        break;
-    case IP_X_SQRT:
-        for (int k = 0; k < n; k++)
-            r[k] = sqrtf(a[k]);
-        break;
-    default: ip_ref_f32_function(op, n, r, a); break;
+    case IP_X_NEG:   for (int k = 0; k < n; k++) r[k] = -a[k]; break;
+    case IP_X_ABS:   for (int k = 0; k < n; k++) r[k] = fabsf(a[k]); break;
+    case IP_X_FLOOR: for (int k = 0; k < n; k++) r[k] = floorf(a[k]); break;
+    case IP_X_CEIL:  for (int k = 0; k < n; k++) r[k] = ceilf(a[k]); break;
+    case IP_X_RINT:  for (int k = 0; k < n; k++) r[k] = rintf(a[k]); break;
+    case IP_X_TRUNC: for (int k = 0; k < n; k++) r[k] = truncf(a[k]); break;
+    case IP_X_SQRT:  for (int k = 0; k < n; k++) r[k] = sqrtf(a[k]); break;
+    default:         ip_ref_f32_function(op, n, r, a); break;
     }
     /* clang-format on */
 }
 
 void ip_ref_f64_unary(ip_xop op, int n, double *r, const double *a)
 {
-    /* clang-format off: a line an operation */
+    /* clang-format off */
     switch (op) {
-    case IP_X_NEG:
-        for (int k = 0; k < n; k++)
-            r[k] = -a[k];
-        break;
-    case IP_X_ABS:
-        for (int k = 0; k < n; k++)
-            r[k] = fabs(a[k]);
-        break;
-    case IP_X_FLOOR:
-        for (int k = 0; k < n; k++)
-            r[k] = floor(a[k]);
-        break;
-    case IP_X_CEIL:
-        for (int k = 0; k < n; k++)
-            r[k] = ceil(a[k]);
-        break;
-    case IP_X_RINT:
-        for (int k = 0; k < n; k++)
-            r[k] = rint(a[k]);
-        break;
-    case IP_X_TRUNC:
-        for (int k = 0; k < n; k++)
-            r[k] = trunc(a[k]);
-        break;
-    case IP_X_SQRT:
-        for (int k = 0; k < n; k++)
-            r[k] = sqrt(a[k]);
-        break;
-    default: ip_ref_f64_function(op, n, r, a); break;
+    case IP_X_NEG:   for (int k = 0; k < n; k++) r[k] = -a[k]; break;
+    case IP_X_ABS:   for (int k = 0; k < n; k++) r[k] = fabs(a[k]); break;
+    case IP_X_FLOOR: for (int k = 0; k < n; k++) r[k] = floor(a[k]); break;
+    case IP_X_CEIL:  for (int k = 0; k < n; k++) r[k] = ceil(a[k]); break;
+    case IP_X_RINT:  for (int k = 0; k < n; k++) r[k] = rint(a[k]); break;
+    case IP_X_TRUNC: for (int k = 0; k < n; k++) r[k] = trunc(a[k]); break;
+    case IP_X_SQRT:  for (int k = 0; k < n; k++) r[k] = sqrt(a[k]); break;
+    default:         ip_ref_f64_function(op, n, r, a); break;
     }
     /* clang-format on */
 }
@@ -174,24 +90,12 @@ void ip_ref_f64_unary(ip_xop op, int n, double *r, const double *a)
 
 static void compare_i64(ip_xop op, int n, int64_t *r, const int64_t *a, const int64_t *b)
 {
-    /* clang-format off: a line an operation */
+    /* clang-format off */
     switch (op) {
-    case IP_X_LT:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] < b[k];
-        break;
-    case IP_X_LE:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] <= b[k];
-        break;
-    case IP_X_EQ:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] == b[k];
-        break;
-    default:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] != b[k];
-        break;
+    case IP_X_LT: for (int k = 0; k < n; k++) r[k] = a[k] < b[k]; break;
+    case IP_X_LE: for (int k = 0; k < n; k++) r[k] = a[k] <= b[k]; break;
+    case IP_X_EQ: for (int k = 0; k < n; k++) r[k] = a[k] == b[k]; break;
+    default:      for (int k = 0; k < n; k++) r[k] = a[k] != b[k]; break;
     }
     /* clang-format on */
 }
@@ -213,48 +117,24 @@ static void compare_u64(ip_xop op, int n, int64_t *r, const int64_t *a, const in
 
 static void compare_f64(ip_xop op, int n, int64_t *r, const double *a, const double *b)
 {
-    /* clang-format off: a line an operation */
+    /* clang-format off */
     switch (op) {
-    case IP_X_LT:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] < b[k];
-        break;
-    case IP_X_LE:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] <= b[k];
-        break;
-    case IP_X_EQ:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] == b[k];
-        break;
-    default:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] != b[k];
-        break;
+    case IP_X_LT: for (int k = 0; k < n; k++) r[k] = a[k] < b[k]; break;
+    case IP_X_LE: for (int k = 0; k < n; k++) r[k] = a[k] <= b[k]; break;
+    case IP_X_EQ: for (int k = 0; k < n; k++) r[k] = a[k] == b[k]; break;
+    default:      for (int k = 0; k < n; k++) r[k] = a[k] != b[k]; break;
     }
     /* clang-format on */
 }
 
 static void compare_f32(ip_xop op, int n, int64_t *r, const float *a, const float *b)
 {
-    /* clang-format off: a line an operation */
+    /* clang-format off */
     switch (op) {
-    case IP_X_LT:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] < b[k];
-        break;
-    case IP_X_LE:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] <= b[k];
-        break;
-    case IP_X_EQ:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] == b[k];
-        break;
-    default:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] != b[k];
-        break;
+    case IP_X_LT: for (int k = 0; k < n; k++) r[k] = a[k] < b[k]; break;
+    case IP_X_LE: for (int k = 0; k < n; k++) r[k] = a[k] <= b[k]; break;
+    case IP_X_EQ: for (int k = 0; k < n; k++) r[k] = a[k] == b[k]; break;
+    default:      for (int k = 0; k < n; k++) r[k] = a[k] != b[k]; break;
     }
     /* clang-format on */
 }

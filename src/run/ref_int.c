@@ -9,36 +9,15 @@
 
 void ip_ref_wrap(imgpar_dtype dtype, int n, int64_t *v)
 {
-    /* clang-format off: a line an operation */
+    /* clang-format off */
     switch (dtype) {
-    case IMGPAR_U8:
-        for (int k = 0; k < n; k++)
-            v[k] = (uint8_t)v[k];
-        break;
-    case IMGPAR_I8:
-        for (int k = 0; k < n; k++)
-            v[k] = (int8_t)v[k];
-        break;
-    case IMGPAR_U16:
-        for (int k = 0; k < n; k++)
-            v[k] = (uint16_t)v[k];
-        break;
-    case IMGPAR_I16:
-        for (int k = 0; k < n; k++)
-            v[k] = (int16_t)v[k];
-        break;
-    case IMGPAR_U32:
-        for (int k = 0; k < n; k++)
-            v[k] = (uint32_t)v[k];
-        break;
-    case IMGPAR_I32:
-        for (int k = 0; k < n; k++)
-            v[k] = (int32_t)v[k];
-        break;
-    case IMGPAR_BOOL:
-        for (int k = 0; k < n; k++)
-            v[k] = v[k] != 0;
-        break;
+    case IMGPAR_U8:   for (int k = 0; k < n; k++) v[k] = (uint8_t)v[k]; break;
+    case IMGPAR_I8:   for (int k = 0; k < n; k++) v[k] = (int8_t)v[k]; break;
+    case IMGPAR_U16:  for (int k = 0; k < n; k++) v[k] = (uint16_t)v[k]; break;
+    case IMGPAR_I16:  for (int k = 0; k < n; k++) v[k] = (int16_t)v[k]; break;
+    case IMGPAR_U32:  for (int k = 0; k < n; k++) v[k] = (uint32_t)v[k]; break;
+    case IMGPAR_I32:  for (int k = 0; k < n; k++) v[k] = (int32_t)v[k]; break;
+    case IMGPAR_BOOL: for (int k = 0; k < n; k++) v[k] = v[k] != 0; break;
     default: break;
     }
     /* clang-format on */
@@ -95,60 +74,21 @@ static int64_t shift_right(imgpar_dtype dtype, int64_t a, int count)
 void ip_ref_int_binary(ip_xop op, imgpar_dtype dtype, int n, int64_t *r, const int64_t *a, const int64_t *b)
 {
     const int width = (int)ip_dtype(dtype)->size_bytes * 8;
-    /* clang-format off: a line an operation */
+    /* clang-format off */
     switch (op) {
-    case IP_X_ADD:
-        for (int k = 0; k < n; k++)
-            r[k] = (int64_t)((uint64_t)a[k] + (uint64_t)b[k]);
-        break;
-    case IP_X_SUB:
-        for (int k = 0; k < n; k++)
-            r[k] = (int64_t)((uint64_t)a[k] - (uint64_t)b[k]);
-        break;
-    case IP_X_MUL:
-        for (int k = 0; k < n; k++)
-            r[k] = (int64_t)((uint64_t)a[k] * (uint64_t)b[k]);
-        break;
-    case IP_X_IDIV:
-        for (int k = 0; k < n; k++)
-            r[k] = floor_div(dtype, a[k], b[k]);
-        break;
-    case IP_X_MOD:
-        for (int k = 0; k < n; k++)
-            r[k] = floor_mod(dtype, a[k], b[k]);
-        break;
-    case IP_X_POW:
-        for (int k = 0; k < n; k++)
-            r[k] = power(dtype, a[k], b[k]);
-        break;
-    case IP_X_MIN:
-        for (int k = 0; k < n; k++)
-            r[k] = smaller(dtype, a[k], b[k]);
-        break;
-    case IP_X_MAX:
-        for (int k = 0; k < n; k++)
-            r[k] = larger(dtype, a[k], b[k]);
-        break;
-    case IP_X_AND:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] & b[k];
-        break;
-    case IP_X_OR:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] | b[k];
-        break;
-    case IP_X_XOR:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k] ^ b[k];
-        break;
-    case IP_X_SHL:
-        for (int k = 0; k < n; k++)
-            r[k] = (int64_t)((uint64_t)a[k] << (b[k] & (width - 1)));
-        break;
-    case IP_X_SHR:
-        for (int k = 0; k < n; k++)
-            r[k] = shift_right(dtype, a[k], (int)(b[k] & (width - 1)));
-        break;
+    case IP_X_ADD:  for (int k = 0; k < n; k++) r[k] = (int64_t)((uint64_t)a[k] + (uint64_t)b[k]); break;
+    case IP_X_SUB:  for (int k = 0; k < n; k++) r[k] = (int64_t)((uint64_t)a[k] - (uint64_t)b[k]); break;
+    case IP_X_MUL:  for (int k = 0; k < n; k++) r[k] = (int64_t)((uint64_t)a[k] * (uint64_t)b[k]); break;
+    case IP_X_IDIV: for (int k = 0; k < n; k++) r[k] = floor_div(dtype, a[k], b[k]); break;
+    case IP_X_MOD:  for (int k = 0; k < n; k++) r[k] = floor_mod(dtype, a[k], b[k]); break;
+    case IP_X_POW:  for (int k = 0; k < n; k++) r[k] = power(dtype, a[k], b[k]); break;
+    case IP_X_MIN:  for (int k = 0; k < n; k++) r[k] = smaller(dtype, a[k], b[k]); break;
+    case IP_X_MAX:  for (int k = 0; k < n; k++) r[k] = larger(dtype, a[k], b[k]); break;
+    case IP_X_AND:  for (int k = 0; k < n; k++) r[k] = a[k] & b[k]; break;
+    case IP_X_OR:   for (int k = 0; k < n; k++) r[k] = a[k] | b[k]; break;
+    case IP_X_XOR:  for (int k = 0; k < n; k++) r[k] = a[k] ^ b[k]; break;
+    case IP_X_SHL:  for (int k = 0; k < n; k++) r[k] = (int64_t)((uint64_t)a[k] << (b[k] & (width - 1))); break;
+    case IP_X_SHR:  for (int k = 0; k < n; k++) r[k] = shift_right(dtype, a[k], (int)(b[k] & (width - 1))); break;
     default: break;
     }
     /* clang-format on */
@@ -158,28 +98,15 @@ void ip_ref_int_binary(ip_xop op, imgpar_dtype dtype, int n, int64_t *r, const i
 void ip_ref_int_unary(ip_xop op, imgpar_dtype dtype, int n, int64_t *r, const int64_t *a)
 {
     const bool may_be_negative = is_signed(dtype);
-    /* clang-format off: a line an operation */
+    /* clang-format off */
     switch (op) {
-    case IP_X_NEG:
-        for (int k = 0; k < n; k++)
-            r[k] = (int64_t)(0 - (uint64_t)a[k]);
-        break;
-    case IP_X_ABS:
-        for (int k = 0; k < n; k++)
-            r[k] = may_be_negative && a[k] < 0 ? (int64_t)(0 - (uint64_t)a[k]) : a[k];
-        break;
-    case IP_X_NOT:
-        for (int k = 0; k < n; k++)
-            r[k] = dtype == IMGPAR_BOOL ? !a[k] : ~a[k];
-        break;
-    case IP_X_ISNAN:
-        for (int k = 0; k < n; k++)
-            r[k] = 0;
-        break;
-    default:
-        for (int k = 0; k < n; k++)
-            r[k] = a[k];
-        break; /* FLOOR and its like leave integers alone */
+    case IP_X_NEG: for (int k = 0; k < n; k++) r[k] = (int64_t)(0 - (uint64_t)a[k]); break;
+    case IP_X_ABS: for (int k = 0; k < n; k++)
+                       r[k] = may_be_negative && a[k] < 0 ? (int64_t)(0 - (uint64_t)a[k]) : a[k];
+                   break;
+    case IP_X_NOT: for (int k = 0; k < n; k++) r[k] = dtype == IMGPAR_BOOL ? !a[k] : ~a[k]; break;
+    case IP_X_ISNAN: for (int k = 0; k < n; k++) r[k] = 0; break;
+    default:       for (int k = 0; k < n; k++) r[k] = a[k]; break; /* FLOOR and its like leave integers alone */
     }
     /* clang-format on */
     ip_ref_wrap(dtype, n, r);

@@ -50,55 +50,21 @@ void ip_ref_fetch(imgpar_dtype dtype, const void *from, int n, ip_ref_values *to
     memcpy(&e, from, (size_t)n * ip_dtype(dtype)->size_bytes);
     int64_t *i = to->i + at;
     float *f = to->f + at;
-    /* clang-format off: a line an operation */
+    /* clang-format off */
     switch (dtype) {
-    case IMGPAR_U8:
-        for (int k = 0; k < n; k++)
-            i[k] = e.u8[k];
-        break;
-    case IMGPAR_I8:
-        for (int k = 0; k < n; k++)
-            i[k] = e.i8[k];
-        break;
-    case IMGPAR_U16:
-        for (int k = 0; k < n; k++)
-            i[k] = e.u16[k];
-        break;
-    case IMGPAR_I16:
-        for (int k = 0; k < n; k++)
-            i[k] = e.i16[k];
-        break;
-    case IMGPAR_U32:
-        for (int k = 0; k < n; k++)
-            i[k] = e.u32[k];
-        break;
-    case IMGPAR_I32:
-        for (int k = 0; k < n; k++)
-            i[k] = e.i32[k];
-        break;
+    case IMGPAR_U8:   for (int k = 0; k < n; k++) i[k] = e.u8[k]; break;
+    case IMGPAR_I8:   for (int k = 0; k < n; k++) i[k] = e.i8[k]; break;
+    case IMGPAR_U16:  for (int k = 0; k < n; k++) i[k] = e.u16[k]; break;
+    case IMGPAR_I16:  for (int k = 0; k < n; k++) i[k] = e.i16[k]; break;
+    case IMGPAR_U32:  for (int k = 0; k < n; k++) i[k] = e.u32[k]; break;
+    case IMGPAR_I32:  for (int k = 0; k < n; k++) i[k] = e.i32[k]; break;
     case IMGPAR_U64:
-    case IMGPAR_I64:
-        for (int k = 0; k < n; k++)
-            i[k] = e.i64[k];
-        break;
-    case IMGPAR_F16:
-        for (int k = 0; k < n; k++)
-            f[k] = ip_float_from_half(e.u16[k]);
-        break;
-    case IMGPAR_F32:
-        for (int k = 0; k < n; k++)
-            f[k] = e.f32[k];
-        break;
-    case IMGPAR_F64:
-        for (int k = 0; k < n; k++)
-            to->d[at + k] = e.f64[k];
-        break;
-    case IMGPAR_BOOL:
-        for (int k = 0; k < n; k++)
-            i[k] = e.u8[k] != 0;
-        break;
-    case IMGPAR_COMPLEX64:
-    case IMGPAR_N_DTYPES: break; /* no stage has them */
+    case IMGPAR_I64:  for (int k = 0; k < n; k++) i[k] = e.i64[k]; break;
+    case IMGPAR_F16:  for (int k = 0; k < n; k++) f[k] = ip_float_from_half(e.u16[k]); break;
+    case IMGPAR_F32:  for (int k = 0; k < n; k++) f[k] = e.f32[k]; break;
+    case IMGPAR_F64:  for (int k = 0; k < n; k++) to->d[at + k] = e.f64[k]; break;
+    case IMGPAR_BOOL: for (int k = 0; k < n; k++) i[k] = e.u8[k] != 0; break;
+    case IMGPAR_COMPLEX64: case IMGPAR_N_DTYPES: break; /* no stage has them */
     }
     /* clang-format on */
 }
@@ -106,43 +72,21 @@ void ip_ref_fetch(imgpar_dtype dtype, const void *from, int n, ip_ref_values *to
 void ip_ref_store(imgpar_dtype dtype, const ip_ref_values *from, int n, void *to)
 {
     elements e;
-    /* clang-format off: a line an operation */
+    /* clang-format off */
     switch (dtype) {
     case IMGPAR_U8:
     case IMGPAR_I8:
-    case IMGPAR_BOOL:
-        for (int k = 0; k < n; k++)
-            e.u8[k] = (uint8_t)from->i[k];
-        break;
+    case IMGPAR_BOOL: for (int k = 0; k < n; k++) e.u8[k] = (uint8_t)from->i[k]; break;
     case IMGPAR_U16:
-    case IMGPAR_I16:
-        for (int k = 0; k < n; k++)
-            e.u16[k] = (uint16_t)from->i[k];
-        break;
+    case IMGPAR_I16:  for (int k = 0; k < n; k++) e.u16[k] = (uint16_t)from->i[k]; break;
     case IMGPAR_U32:
-    case IMGPAR_I32:
-        for (int k = 0; k < n; k++)
-            e.u32[k] = (uint32_t)from->i[k];
-        break;
+    case IMGPAR_I32:  for (int k = 0; k < n; k++) e.u32[k] = (uint32_t)from->i[k]; break;
     case IMGPAR_U64:
-    case IMGPAR_I64:
-        for (int k = 0; k < n; k++)
-            e.i64[k] = from->i[k];
-        break;
-    case IMGPAR_F16:
-        for (int k = 0; k < n; k++)
-            e.u16[k] = ip_half_from_float(from->f[k]);
-        break;
-    case IMGPAR_F32:
-        for (int k = 0; k < n; k++)
-            e.f32[k] = from->f[k];
-        break;
-    case IMGPAR_F64:
-        for (int k = 0; k < n; k++)
-            e.f64[k] = from->d[k];
-        break;
-    case IMGPAR_COMPLEX64:
-    case IMGPAR_N_DTYPES: return;
+    case IMGPAR_I64:  for (int k = 0; k < n; k++) e.i64[k] = from->i[k]; break;
+    case IMGPAR_F16:  for (int k = 0; k < n; k++) e.u16[k] = ip_half_from_float(from->f[k]); break;
+    case IMGPAR_F32:  for (int k = 0; k < n; k++) e.f32[k] = from->f[k]; break;
+    case IMGPAR_F64:  for (int k = 0; k < n; k++) e.f64[k] = from->d[k]; break;
+    case IMGPAR_COMPLEX64: case IMGPAR_N_DTYPES: return;
     }
     /* clang-format on */
     memcpy(to, &e, (size_t)n * ip_dtype(dtype)->size_bytes);
