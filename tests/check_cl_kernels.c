@@ -386,7 +386,8 @@ START_TEST(what_is_printed_comes_from_the_thread_that_finishes)
     pthread_t thread;
     OK(imgpar_cl_queue_new(ctx, &options, &q));
     OK(imgpar_cl_launch(q, k, IMGPAR_CL_WORK(.global = { 5 }), NULL, 0, NULL));
-    ck_assert_int_eq(pthread_create(&thread, NULL, finish, &(finishing){ q, &seen }), 0);
+    finishing f = { q, &seen };
+    ck_assert_int_eq(pthread_create(&thread, NULL, finish, &f), 0);
     pthread_join(thread, NULL);
     ck_assert_int_eq(seen.n, 5);
     OK(imgpar_cl_finish(q)); /* they have been told */
