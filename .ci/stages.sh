@@ -20,12 +20,14 @@ failure_lines=':[FE]:|^(FAIL|ERROR|not ok)|[0-9]+%: Checks.*(Failures: [1-9]|Err
 stage_lanes=${CI_LANES:-2}
 
 stages_begin() {
-    stages_folder=$1 stages_end_s=$((SECONDS + $2)) stages_limit_s=$2
+    mkdir -p "$1" || return
+    stages_folder=$(cd "$1" && pwd) # stages change folders
+    stages_end_s=$((SECONDS + $2)) stages_limit_s=$2
     n_passed=0 n_failed=0 n_skipped=0 n_stages_failed=0
     unset stage_pids stage_names stage_starts stage_ends
     declare -gA stage_pids=() stage_names=() stage_starts=() stage_ends=()
     summary=$stages_folder/ci-summary.txt
-    mkdir -p "$stages_folder" && : > "$summary"
+    : > "$summary"
     trap stages_stopped INT TERM HUP
 }
 
