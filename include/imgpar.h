@@ -29,7 +29,7 @@
  * counts as 0, of what a newer one has behind zeros are written, and what it asks for there is IMGPAR_E_UNSUPPORTED.
  * Structs that the library hands out by pointer, singly or in a list of pointers, have no size and may grow at their
  * end, so a program neither makes nor copies them; imgpar_x and imgpar_cl_arg, which are passed by value, stay as they
- * are.
+ * are. Of a struct that is only filled in the compiler sets the size (the end of this header).
  *
  * Threads: any number of threads may build and evaluate arrays of one context.
  * The library never prints, never exits and keeps no global state.
@@ -632,6 +632,48 @@ IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_
 /* The first error: "FILE:LINE:COLUMN: message", the line and a caret below it. Borrowed. */
 IMGPAR_API const char *imgpar_pipeline_message(const imgpar_pipeline *p);
 IMGPAR_API void imgpar_pipeline_release(imgpar_pipeline *p);
+
+/* ---- sizes of structs that are only filled in ---------------------------------- */
+
+/*
+ * The compiler knows the size of a struct that a function fills in, so a program need not set it:
+ *
+ *     imgpar_info info;
+ *     if (imgpar_array_info(a, &info) == IMGPAR_OK) ...
+ *
+ * (imgpar_array_info)(a, &info) is the function itself, to which struct_size must have been told. IMGPAR_NO_SIZES,
+ * defined before this header is included, leaves all sizes to the program.
+ */
+#ifndef IMGPAR_NO_SIZES
+static inline imgpar_info *imgpar_sized_info(imgpar_info *out)
+{
+    if (out) out->struct_size = sizeof *out;
+    return out;
+}
+static inline imgpar_counters *imgpar_sized_counters(imgpar_counters *out)
+{
+    if (out) out->struct_size = sizeof *out;
+    return out;
+}
+static inline imgpar_probe *imgpar_sized_probe(imgpar_probe *out)
+{
+    if (out) out->struct_size = sizeof *out;
+    return out;
+}
+static inline imgpar_word *imgpar_sized_word(imgpar_word *out)
+{
+    if (out) out->struct_size = sizeof *out;
+    return out;
+}
+#define imgpar_array_info(a, out) imgpar_array_info(a, imgpar_sized_info(out))
+#define imgpar_context_counters(ctx, out) imgpar_context_counters(ctx, imgpar_sized_counters(out))
+#define imgpar_context_device_counters(ctx, k, out) imgpar_context_device_counters(ctx, k, imgpar_sized_counters(out))
+#define imgpar_probe_memory(bytes, n, out, message, message_size) \
+    imgpar_probe_memory(bytes, n, imgpar_sized_probe(out), message, message_size)
+#define imgpar_probe_file(path, out, message, message_size) \
+    imgpar_probe_file(path, imgpar_sized_probe(out), message, message_size)
+#define imgpar_word_get(index, out) imgpar_word_get(index, imgpar_sized_word(out))
+#endif
 
 #ifdef __cplusplus
 }

@@ -36,6 +36,22 @@ while read -r name first; do
     esac
 done < structs
 
+# A struct that is only filled in need not be told its size: the function that is called sets it.
+cat > sizes.c <<'EOF'
+#include <imgpar.h>
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+    imgpar_word word;
+    memset(&word, 0xa5, sizeof word);
+    return imgpar_word_get(0, &word) && word.struct_size == sizeof word && strcmp(word.name, "param") == 0 ? 0 : 1;
+}
+EOF
+# shellcheck disable=SC2086  # CC may hold options
+${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$top_srcdir/include" -I"$builddir/include" -o sizes sizes.c -L"$builddir/.libs" -limgpar &&
+    LD_LIBRARY_PATH="$builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" ./sizes || fail "imgpar_word_get() takes a struct of no size"
+
 if command -v g++ > /dev/null; then
     cat > macros.cpp <<'EOF'
 #include <imgpar_cl.h>
