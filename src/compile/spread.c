@@ -131,7 +131,8 @@ bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *sprea
 {
     search s = { .ir = ir, .channels = channels, .spread = spread, .is_flat = true };
     spread->n = 0;
-    if (channels < 2 || channels > MAX_CHANNELS || is_shared(body)) return false;
+    /* What is known by the number as a whole leaves no flat loop that a row of its own would serve. */
+    if (channels < 2 || channels > MAX_CHANNELS || is_shared(body) || is_by_number(ir, body)) return false;
     ip_x_descend(ir, body, look, &s);
     if (!s.is_flat || ir->failed) spread->n = 0;
     drop_made_of_others(spread);
