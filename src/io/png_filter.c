@@ -18,13 +18,14 @@
 #define VECTORS
 #endif
 
-enum { NONE, SUB, UP, AVERAGE, PAETH, N_FILTERS };
+enum { NONE, SUB, UP, AVERAGE, PAETH };
 
-/* Of a, left, b, above, and c, above left, the one nearest to a + b - c. */
-static inline uint8_t paeth(int a, int b, int c)
+/* PNG specification, section 9.4: of a, left, b, above, and c, above left, the one nearest to a + b - c. */
+static inline int paeth(int a, int b, int c)
 {
     const int to_a = abs(b - c), to_b = abs(a - c), to_c = abs(a + b - 2 * c);
-    return (uint8_t)(to_a <= to_b && to_a <= to_c ? a : to_b <= to_c ? b : c);
+    const int ab = to_b < to_a ? b : a, to_ab = to_b < to_a ? to_b : to_a;
+    return to_c < to_ab ? c : ab;
 }
 
 VECTORS static void sub(const uint8_t *restrict row, size_t n, size_t pixel, uint8_t *restrict out)
@@ -88,7 +89,7 @@ void ip_png_filter(const unsigned char *row, const unsigned char *above, size_t 
 {
     int best = NONE;
     uint64_t least = weight(row, n);
-    for (int filter = SUB; filter < N_FILTERS; filter++) {
+    for (int filter = SUB; filter < IP_PNG_N_FILTERS; filter++) {
         apply(filter, row, above, n, pixel, scratch);
         const uint64_t sum = weight(scratch, n);
         if (sum >= least) continue;
@@ -98,4 +99,53 @@ void ip_png_filter(const unsigned char *row, const unsigned char *above, size_t 
     }
     out[0] = (unsigned char)best;
     if (best == NONE) memcpy(out + 1, row, n);
+}
+
+/* ---- back ------------------------------------------------------------------------------------------- */
+
+static inline void undo_average(unsigned char *row, const unsigned char *above, size_t n, size_t pixel)
+{
+    for (size_t k = 0; k < pixel; k++)
+        row[k] = (unsigned char)(row[k] + above[k] / 2);
+    for (size_t k = pixel; k < n; k++)
+        row[k] = (unsigned char)(row[k] + (row[k - pixel] + above[k]) / 2);
+}
+
+static inline void undo_paeth(unsigned char *row, const unsigned char *above, size_t n, size_t pixel)
+{
+    for (size_t k = 0; k < pixel; k++)
+        row[k] = (unsigned char)(row[k] + above[k]);
+    for (size_t at = pixel; at < n; at += pixel)
+        for (size_t k = at; k < at + pixel; k++)
+            row[k] = (unsigned char)(row[k] + paeth(row[k - pixel], above[k], above[k - pixel]));
+}
+
+/* With a constant size of pixels their bytes are computed side by side. */
+static inline void undo(int filter, unsigned char *row, const unsigned char *above, size_t n, size_t pixel)
+{
+    switch (filter) {
+    case SUB:
+        for (size_t k = pixel; k < n; k++)
+            row[k] = (unsigned char)(row[k] + row[k - pixel]);
+        break;
+    case UP:
+        for (size_t k = 0; k < n; k++)
+            row[k] = (unsigned char)(row[k] + above[k]);
+        break;
+    case AVERAGE: undo_average(row, above, n, pixel); break;
+    case PAETH: undo_paeth(row, above, n, pixel); break;
+    default: break;
+    }
+}
+
+void ip_png_unfilter(int filter, unsigned char *row, const unsigned char *above, size_t n, size_t pixel)
+{
+    switch (pixel) {
+    case 1: undo(filter, row, above, n, 1); break;
+    case 2: undo(filter, row, above, n, 2); break;
+    case 3: undo(filter, row, above, n, 3); break;
+    case 4: undo(filter, row, above, n, 4); break;
+    case 6: undo(filter, row, above, n, 6); break;
+    default: undo(filter, row, above, n, 8); break;
+    }
 }

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+enum { IP_PNG_N_FILTERS = 5 };
+
 /*
  * A row of n bytes, filtered behind the byte that tells by which filter: of all five the one whose bytes, as signed
  * numbers, have the least sum of magnitudes, the first of equal ones, as libpng chooses. above: the row before it,
@@ -12,5 +14,8 @@
  */
 void ip_png_filter(const unsigned char *row, const unsigned char *above, size_t n, size_t pixel, unsigned char *out,
                    unsigned char *scratch);
+
+/* Makes n filtered bytes, behind the one that names the filter (below IP_PNG_N_FILTERS), the row that they were. */
+void ip_png_unfilter(int filter, unsigned char *row, const unsigned char *above, size_t n, size_t pixel);
 
 #endif

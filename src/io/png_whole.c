@@ -7,15 +7,15 @@
  */
 #include "io/png_whole.h"
 
+#include "io/png_filter.h"
+
 #include "base/alloc.h"
 
 #include <libdeflate.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_BYTES = 64 << 20, SIGNATURE_BYTES = 8, CHUNK_BYTES = 12 /* of one without data */, IHDR_BYTES = 13 };
-enum { NONE, SUB, UP, AVERAGE, PAETH, N_FILTERS };
 
 /* The file's structure. */
 typedef struct whole {
@@ -111,61 +111,6 @@ static bool inflate_all(whole *w)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
-/* PNG specification, section 9.4: of a, left, b, above, and c, above left, the one nearest to a + b - c. */
-static inline int paeth(int a, int b, int c)
-{
-    const int to_a = abs(b - c), to_b = abs(a - c), to_c = abs(a + b - 2 * c);
-    const int ab = to_b < to_a ? b : a, to_ab = to_b < to_a ? to_b : to_a;
-    return to_c < to_ab ? c : ab;
-}
-
-static inline void undo_average(unsigned char *row, const unsigned char *above, size_t n, size_t pixel)
-{
-    for (size_t k = 0; k < pixel; k++)
-        row[k] = (unsigned char)(row[k] + above[k] / 2);
-    for (size_t k = pixel; k < n; k++)
-        row[k] = (unsigned char)(row[k] + (row[k - pixel] + above[k]) / 2);
-}
-
-static inline void undo_paeth(unsigned char *row, const unsigned char *above, size_t n, size_t pixel)
-{
-    for (size_t k = 0; k < pixel; k++)
-        row[k] = (unsigned char)(row[k] + above[k]);
-    for (size_t at = pixel; at < n; at += pixel)
-        for (size_t k = at; k < at + pixel; k++)
-            row[k] = (unsigned char)(row[k] + paeth(row[k - pixel], above[k], above[k - pixel]));
-}
-
-/* With a constant size of pixels their bytes are computed side by side. */
-static inline void undo(int filter, unsigned char *row, const unsigned char *above, size_t n, size_t pixel)
-{
-    switch (filter) {
-    case SUB:
-        for (size_t k = pixel; k < n; k++)
-            row[k] = (unsigned char)(row[k] + row[k - pixel]);
-        break;
-    case UP:
-        for (size_t k = 0; k < n; k++)
-            row[k] = (unsigned char)(row[k] + above[k]);
-        break;
-    case AVERAGE: undo_average(row, above, n, pixel); break;
-    case PAETH: undo_paeth(row, above, n, pixel); break;
-    default: break;
-    }
-}
-
-static void unfilter(int filter, unsigned char *row, const unsigned char *above, size_t n, size_t pixel)
-{
-    switch (pixel) {
-    case 1: undo(filter, row, above, n, 1); break;
-    case 2: undo(filter, row, above, n, 2); break;
-    case 3: undo(filter, row, above, n, 3); break;
-    case 4: undo(filter, row, above, n, 4); break;
-    case 6: undo(filter, row, above, n, 6); break;
-    default: undo(filter, row, above, n, 8); break;
-    }
-}
-
 /* Samples of 16 bits, high byte first, in native order. */
 static void copy_row(const whole *w, const unsigned char *row, unsigned char *to)
 {
@@ -188,9 +133,9 @@ static bool make_rows(whole *w, imgpar_status *status, ip_error *err)
     w->has_no_memory = above == NULL;
     for (size_t y = 0; y < w->height && is_right && !*status; y++) {
         unsigned char *row = w->rows + y * stride + 1;
-        is_right = row[-1] < N_FILTERS;
+        is_right = row[-1] < IP_PNG_N_FILTERS;
         if (!is_right) break;
-        unfilter(row[-1], row, above, w->row_bytes, w->pixel_bytes);
+        ip_png_unfilter(row[-1], row, above, w->row_bytes, w->pixel_bytes);
         copy_row(w, row, to + y * w->row_bytes);
         above = row;
         *status = ip_source_poll(w->s, (double)y / (double)w->height, err);
