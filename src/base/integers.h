@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arithmetic of extents. */
+/* Arithmetic of extents, and numbers as files have them. */
 #ifndef IP_BASE_INTEGERS_H
 #define IP_BASE_INTEGERS_H
 
@@ -20,5 +20,11 @@ static inline int64_t ip_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t ip_max(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int ip_min_int(int a, int b) { return a < b ? a : b; }
 static inline int ip_max_int(int a, int b) { return a > b ? a : b; }
+
+/* The number that four bytes are, the highest first. */
+static inline uint32_t ip_get32(const unsigned char *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
 
 #endif

@@ -2,6 +2,7 @@
 #include "io/icc.h"
 
 #include "base/alloc.h"
+#include "base/integers.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -15,8 +16,7 @@ enum {
 };
 
 static uint32_t get16(const unsigned char *p) { return (uint32_t)p[0] << 8 | p[1]; }
-static uint32_t get32(const unsigned char *p) { return get16(p) << 16 | get16(p + 2); }
-static double get_fixed(const unsigned char *p) { return (double)(int32_t)get32(p) / 65536; }
+static double get_fixed(const unsigned char *p) { return (double)(int32_t)ip_get32(p) / 65536; }
 
 static void put16(unsigned char *p, uint32_t v)
 {
@@ -36,12 +36,12 @@ static void put_fixed(unsigned char *p, double v) { put32(p, (uint32_t)(int32_t)
 
 bool ip_icc_is_whole(const unsigned char *icc, size_t n)
 {
-    if (n < HEADER_BYTES + 4 || get32(icc) != n || memcmp(icc + 36, "acsp", 4) != 0) return false;
-    const uint32_t n_tags = get32(icc + HEADER_BYTES);
+    if (n < HEADER_BYTES + 4 || ip_get32(icc) != n || memcmp(icc + 36, "acsp", 4) != 0) return false;
+    const uint32_t n_tags = ip_get32(icc + HEADER_BYTES);
     if (n_tags > MAX_TAGS || n_tags * TAG_BYTES > n - HEADER_BYTES - 4) return false;
     for (uint32_t k = 0; k < n_tags; k++) {
         const unsigned char *tag = icc + HEADER_BYTES + 4 + k * TAG_BYTES;
-        const uint32_t offset = get32(tag + 4), size = get32(tag + 8);
+        const uint32_t offset = ip_get32(tag + 4), size = ip_get32(tag + 8);
         if (offset > n || size > n - offset) return false;
     }
     return true;
@@ -57,12 +57,12 @@ bool ip_icc_check(const unsigned char *icc, size_t n, bool *is_gray)
 /* The data of a tag of a checked profile, NULL where it has none or one shorter than `least`. */
 static const unsigned char *find_tag(const unsigned char *icc, const char *signature, size_t least, size_t *n)
 {
-    const uint32_t n_tags = get32(icc + HEADER_BYTES);
+    const uint32_t n_tags = ip_get32(icc + HEADER_BYTES);
     for (uint32_t k = 0; k < n_tags; k++) {
         const unsigned char *tag = icc + HEADER_BYTES + 4 + k * TAG_BYTES;
         if (memcmp(tag, signature, 4) != 0) continue;
-        *n = get32(tag + 8);
-        return *n < least ? NULL : icc + get32(tag + 4);
+        *n = ip_get32(tag + 8);
+        return *n < least ? NULL : icc + ip_get32(tag + 4);
     }
     return NULL;
 }
@@ -90,8 +90,8 @@ static void append_description(ip_str *s, const unsigned char *tag, size_t n)
     if (memcmp(tag, "desc", 4) == 0) {
         for (size_t k = 12, end = n; k < end && tag[k] && s->length < MOST; k++)
             append_unit(s, tag[k] < 0x80 ? tag[k] : '?');
-    } else if (memcmp(tag, "mluc", 4) == 0 && n >= 28 && get32(tag + 8) > 0) {
-        const uint32_t length = get32(tag + 20), offset = get32(tag + 24);
+    } else if (memcmp(tag, "mluc", 4) == 0 && n >= 28 && ip_get32(tag + 8) > 0) {
+        const uint32_t length = ip_get32(tag + 20), offset = ip_get32(tag + 24);
         if (offset > n || length > n - offset) return;
         for (uint32_t k = 0; k + 1 < length && s->length < MOST; k += 2)
             if (get16(tag + offset + k)) append_unit(s, get16(tag + offset + k));
@@ -129,7 +129,7 @@ static bool curve_light(const unsigned char *tag, size_t n, double v, double *li
 {
     static const size_t n_params[] = { 1, 3, 4, 5, 7 };
     if (memcmp(tag, "curv", 4) == 0) {
-        const uint32_t count = get32(tag + 8);
+        const uint32_t count = ip_get32(tag + 8);
         if (count > (n - 12) / 2) return false;
         if (count < 2) {
             *light = count ? pow(v, get16(tag + 12) / 256.0) : v;

@@ -2,6 +2,7 @@
 #include "io/jpeg_metadata.h"
 
 #include "base/alloc.h"
+#include "base/integers.h"
 #include "io/exif.h"
 #include "io/iptc.h"
 #include "io/xmp.h"
@@ -101,12 +102,7 @@ static imgpar_status join_parts(const ip_source *s, const ip_jpeg_segments *foun
     return IMGPAR_OK;
 }
 
-static uint32_t get32(const unsigned char *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-/* The digest by which the packet names its extension: NULL: it names none. */
+/* The digest by which the packet names its extension; NULL: it names none. */
 static const char *named_extension(const ip_blob *xmp)
 {
     static const char note[] = "HasExtendedXMP";
@@ -125,7 +121,7 @@ static const ip_jpeg_part *find_piece(const ip_jpeg_pieces *pieces, const char *
 {
     for (int k = 0; k < pieces->n; k++) {
         const unsigned char *p = pieces->of[k].bytes;
-        if (memcmp(p, digest, IP_XMP_DIGEST) == 0 && get32(p + IP_XMP_DIGEST + 4) == place) return &pieces->of[k];
+        if (memcmp(p, digest, IP_XMP_DIGEST) == 0 && ip_get32(p + IP_XMP_DIGEST + 4) == place) return &pieces->of[k];
     }
     return NULL;
 }
@@ -136,12 +132,12 @@ static imgpar_status join_extension(const ip_source *s, const ip_jpeg_pieces *pi
 {
     enum { HEAD = IP_XMP_DIGEST + 8 };
     const ip_jpeg_part *piece = find_piece(pieces, digest, 0);
-    const size_t n = piece ? get32(piece->bytes + IP_XMP_DIGEST) : 0;
+    const size_t n = piece ? ip_get32(piece->bytes + IP_XMP_DIGEST) : 0;
     *packet = (ip_blob){ NULL, 0 };
     if (n == 0 || n > IP_MAX_BLOB_BYTES || pieces->is_full) return IMGPAR_OK;
     packet->bytes = ip_alloc(n);
     if (!packet->bytes) return fail_memory(s, err);
-    while (piece && get32(piece->bytes + IP_XMP_DIGEST) == n && piece->n - HEAD <= n - packet->n) {
+    while (piece && ip_get32(piece->bytes + IP_XMP_DIGEST) == n && piece->n - HEAD <= n - packet->n) {
         memcpy(packet->bytes + packet->n, piece->bytes + HEAD, piece->n - HEAD);
         packet->n += piece->n - HEAD;
         if (packet->n == n) return IMGPAR_OK;

@@ -8,6 +8,7 @@
 #include "io/png_metadata.h"
 
 #include "base/alloc.h"
+#include "base/integers.h"
 #include "io/exif.h"
 #include "io/icc.h"
 #include "io/iptc.h"
@@ -20,11 +21,6 @@
 static const char xmp_keyword[] = "XML:com.adobe.xmp";      /* with its zero */
 static const char iptc_keyword[] = "Raw profile type iptc"; /* the same */
 enum { MAX_CHUNK = 0x7fffffff, KEYWORD_BYTES = 80 /* of a profile, with its zero */ };
-
-static uint32_t get32(const unsigned char *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
 
 static void put32(char *p, uint32_t v)
 {
@@ -123,7 +119,7 @@ static imgpar_status read_srgb(reader *r, const unsigned char *p, size_t n)
 static imgpar_status read_gama(reader *r, const unsigned char *p, size_t n)
 {
     enum { LEAST = 1000, MOST = 10000000 }; /* exponents from 1/100 to 100 */
-    const uint32_t gamma = n == 4 ? get32(p) : 0;
+    const uint32_t gamma = n == 4 ? ip_get32(p) : 0;
     if (gamma < LEAST || gamma > MOST) return damaged(r, "gAMA is no exponent, and left out");
     r->contents->colour.has_gamma = true;
     r->contents->colour.gamma = gamma;
@@ -134,7 +130,7 @@ static imgpar_status read_chrm(reader *r, const unsigned char *p, size_t n)
 {
     uint32_t xy[8] = { 0 };
     for (size_t k = 0; n == 32 && k < 8; k++)
-        xy[k] = get32(p + 4 * k);
+        xy[k] = ip_get32(p + 4 * k);
     if (!ip_icc_is_possible(xy)) return damaged(r, "cHRM spans no colours, and is left out");
     r->contents->colour.has_primaries = true;
     memcpy(r->contents->colour.primaries, xy, sizeof xy);
@@ -143,7 +139,7 @@ static imgpar_status read_chrm(reader *r, const unsigned char *p, size_t n)
 
 static imgpar_status read_phys(reader *r, const unsigned char *p, size_t n)
 {
-    if (n == 9 && p[8] == 1) r->contents->resolution = (ip_resolution){ get32(p), get32(p + 4) };
+    if (n == 9 && p[8] == 1) r->contents->resolution = (ip_resolution){ ip_get32(p), ip_get32(p + 4) };
     return IMGPAR_OK;
 }
 
@@ -269,7 +265,7 @@ static imgpar_status read_chunk(reader *r, const struct chunk *chunk, uint64_t a
     unsigned char *bytes = ip_alloc(n + 8); /* type, data, sum */
     if (!bytes) return fail_memory(r);
     st = ip_source_peek(r->s, at - 4, bytes, n + 8, &found, r->err);
-    if (!st && found && crc32(0, bytes, (uInt)(n + 4)) == get32(bytes + n + 4)) st = chunk->read(r, bytes + 4, n);
+    if (!st && found && crc32(0, bytes, (uInt)(n + 4)) == ip_get32(bytes + n + 4)) st = chunk->read(r, bytes + 4, n);
     ip_free(bytes);
     return st;
 }
@@ -284,7 +280,7 @@ imgpar_status ip_png_read_metadata(const ip_source *s, ip_metadata *contents, in
         bool found;
         imgpar_status st = ip_source_peek(s, at, head, sizeof head, &found, err);
         if (st || !found) return st;
-        const uint32_t n = get32(head);
+        const uint32_t n = ip_get32(head);
         if (n > MAX_CHUNK || memcmp(head + 4, "IEND", 4) == 0) return IMGPAR_OK;
         const struct chunk *chunk = find_chunk(head + 4);
         is_behind = is_behind || memcmp(head + 4, "IDAT", 4) == 0;

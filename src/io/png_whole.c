@@ -10,6 +10,7 @@
 #include "io/png_filter.h"
 
 #include "base/alloc.h"
+#include "base/integers.h"
 
 #include <libdeflate.h>
 #include <stdint.h>
@@ -29,19 +30,14 @@ typedef struct whole {
     bool has_no_memory;
 } whole;
 
-static uint32_t get32(const unsigned char *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 /* ---- chunks ----------------------------------------------------------------------------------------------------- */
 
 /* The chunk at p, of which `left` bytes follow, has all its bytes and the right sum. */
 static bool is_sound(const unsigned char *p, size_t left)
 {
     if (left < CHUNK_BYTES) return false;
-    const size_t n = get32(p);
-    return n <= left - CHUNK_BYTES && libdeflate_crc32(0, p + 4, n + 4) == get32(p + 8 + n);
+    const size_t n = ip_get32(p);
+    return n <= left - CHUNK_BYTES && libdeflate_crc32(0, p + 4, n + 4) == ip_get32(p + 8 + n);
 }
 
 static bool is_named(const unsigned char *p, const char *name) { return memcmp(p + 4, name, 4) == 0; }
@@ -56,8 +52,8 @@ static bool read_size(whole *w, const unsigned char *ihdr)
         return false;
     w->sample_bytes = (size_t)depth / 8;
     w->pixel_bytes = channels[type] * w->sample_bytes;
-    w->row_bytes = get32(ihdr) * w->pixel_bytes;
-    w->height = get32(ihdr + 4);
+    w->row_bytes = ip_get32(ihdr) * w->pixel_bytes;
+    w->height = ip_get32(ihdr + 4);
     return w->row_bytes * w->height == w->image->size_bytes;
 }
 
@@ -66,17 +62,17 @@ static bool find_code(whole *w)
 {
     const unsigned char *p = w->s->bytes + SIGNATURE_BYTES, *end = w->s->bytes + w->s->n;
     bool was_code = false;
-    if (!is_sound(p, (size_t)(end - p)) || !is_named(p, "IHDR") || get32(p) != IHDR_BYTES || !read_size(w, p + 8))
+    if (!is_sound(p, (size_t)(end - p)) || !is_named(p, "IHDR") || ip_get32(p) != IHDR_BYTES || !read_size(w, p + 8))
         return false;
-    for (p += CHUNK_BYTES + IHDR_BYTES; is_sound(p, (size_t)(end - p)); p += CHUNK_BYTES + get32(p)) {
+    for (p += CHUNK_BYTES + IHDR_BYTES; is_sound(p, (size_t)(end - p)); p += CHUNK_BYTES + ip_get32(p)) {
         const bool is_code = is_named(p, "IDAT");
-        if (is_named(p, "IEND")) return get32(p) == 0 && w->n_chunks > 0;
+        if (is_named(p, "IEND")) return ip_get32(p) == 0 && w->n_chunks > 0;
         if (is_named(p, "tRNS") || (is_critical(p) && !is_code) || (is_code && w->n_chunks > 0 && !was_code))
             return false;
         was_code = is_code;
         if (!is_code) continue;
         if (w->n_chunks++ == 0) w->first = p;
-        w->n_code += get32(p);
+        w->n_code += ip_get32(p);
     }
     return false;
 }
@@ -87,9 +83,9 @@ static const unsigned char *code_of(whole *w)
     if (w->n_chunks == 1) return w->first + 8;
     unsigned char *to = w->joined = ip_alloc(w->n_code);
     const unsigned char *p = w->first;
-    for (size_t k = 0; to && k < w->n_chunks; k++, p += CHUNK_BYTES + get32(p)) {
-        memcpy(to, p + 8, get32(p));
-        to += get32(p);
+    for (size_t k = 0; to && k < w->n_chunks; k++, p += CHUNK_BYTES + ip_get32(p)) {
+        memcpy(to, p + 8, ip_get32(p));
+        to += ip_get32(p);
     }
     return w->joined;
 }
