@@ -55,6 +55,13 @@ static imgpar_status pass_fuse(ip_plan *plan, const ip_compile_options *options,
     return options->keep_stages ? IMGPAR_OK : ip_pass_fuse(plan, options, err);
 }
 
+static imgpar_status pass_segments(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
+                                   size_t n, ip_error *err)
+{
+    (void)arrays, (void)n;
+    return options->keep_stages ? IMGPAR_OK : ip_pass_segments(plan, options, err);
+}
+
 static imgpar_status pass_emit(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
                                ip_error *err)
 {
@@ -64,22 +71,23 @@ static imgpar_status pass_emit(ip_plan *plan, const ip_compile_options *options,
 
 static const struct pass {
     const char *name; /* for messages */
-    const char *dump; /* the word of IMGPAR_DUMP that shows its result */
+    const char *dump; /* the word of IMGPAR_DUMP that shows its result; NULL: the next one does */
     bool is_verified; /* afterwards stages are in order and complete */
     imgpar_status (*run)(ip_plan *, const ip_compile_options *, imgpar_array *const *, size_t, ip_error *);
 } passes[] = {
     { "lower", "graph", true, pass_lower },
     { "inline", "rules", true, pass_inline },
     { "narrow", "expr", true, pass_narrow },
-    { "fuse", "plan", false, pass_fuse }, /* copies of rows stand at the list's end */
+    { "fuse", NULL, false, pass_fuse }, /* copies of rows stand at the list's end */
+    { "segments", "plan", false, pass_segments },
     { "emit", "cl", false, pass_emit },
 };
 
 static bool wants_dump(const ip_compile_options *options, const char *word)
 {
     const char *list = options->dump;
-    size_t n = strlen(word);
-    while (list && options->log) {
+    size_t n = word ? strlen(word) : 0;
+    while (word && list && options->log) {
         if (strncmp(list, word, n) == 0 && (list[n] == ',' || list[n] == '\0')) return true;
         list = strchr(list, ',');
         list = list ? list + 1 : NULL;

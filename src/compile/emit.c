@@ -201,9 +201,15 @@ static const char *params_space(const ip_emit *e)
  */
 static bool calls_its_body(const ip_emit *e) { return e->options->is_cpu && e->kernel->schedule == IP_SCHEDULE_ROWS; }
 
+ip_site ip_emit_site(const ip_emit *e)
+{
+    return (ip_site){ e->ir, e->kernel, e->options, e->domain, e->channels, e->is_within };
+}
+
 bool ip_emit_calls_helpers(const ip_emit *e)
 {
-    return e->options->streams && !e->options->checks && e->kernel->schedule == IP_SCHEDULE_ROWS;
+    const ip_site site = ip_emit_site(e);
+    return ip_site_calls_helpers(&site);
 }
 
 const char *ip_emit_global_id(ip_emit *e, int dim)

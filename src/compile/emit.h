@@ -7,7 +7,7 @@
 #ifndef IP_COMPILE_EMIT_H
 #define IP_COMPILE_EMIT_H
 
-#include "compile/passes.h"
+#include "compile/segments.h"
 #include "compile/stmt.h"
 
 typedef struct ip_emit {
@@ -87,8 +87,8 @@ void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const 
 void ip_emit_store_output(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value);
 /* Name of a pointer to row (z, y as text) of a buffer, shifted so that element x * channels + c is at that index. */
 const char *ip_emit_buffer_row(ip_emit *e, const ip_stage *stage, const char *z, const char *y);
-/* Whether no border is to be applied to the column of a load of pixels. */
-bool ip_emit_column_is_inside(ip_emit *e, const ip_expr *load);
+/* Where what is printed now is computed. */
+ip_site ip_emit_site(const ip_emit *e);
 /* Whether a channel is read as a part of the word that its pixel is: emit_memory.c, Note [Four channels]. */
 bool ip_emit_is_part_of_word(const ip_emit *e, const ip_expr *load);
 /* index moved inside 0..extent-1 by a call of the border's function; index itself for IP_BORDER_NONE. */
@@ -114,14 +114,13 @@ bool ip_emit_is_endless(const ip_placed *placed);
 /* A multiple of its ring's rows that makes every row number of an endless copy positive. */
 int ip_emit_ring_bias(const ip_placed *placed);
 
-/* Splits xa..xb: from *low to *high all columns so far beside an element's own, left and right, are inside. */
-void ip_emit_split_row(ip_emit *e, const ip_stage *stage, const int beside[2], const char *xa, const char *xb,
-                       const char **low, const char **high);
-/* Windows in rows (emit_window.c): a row of a stage, written to target. */
-void ip_emit_windows_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
+/* Splits columns: from *low to *high all that lie so far beside an element's own, left and right, are inside. */
+void ip_emit_split_row(ip_emit *e, const ip_columns *columns, const int beside[2], const char **low, const char **high);
+/* Windows in rows (emit_window.c). */
+void ip_emit_windows_row(ip_emit *e, const ip_columns *columns);
 /* All windows of the stage are running sums; row is the row's number, first that of the strip's first row. */
-void ip_emit_running_row(ip_emit *e, const ip_placed *placed, const char *target, const char *xa, const char *xb,
-                         bool flat, const char *row, const char *first);
+void ip_emit_running_row(ip_emit *e, const ip_placed *placed, const ip_columns *columns, const char *row,
+                         const char *first);
 /* Name of the row that running sum k of a stage is kept in. */
 const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
 
@@ -129,8 +128,9 @@ const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
  * vectors]. */
 ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width);
 
-/* A row of a stage (emit_row.c), written to target. row is the row's number, first that of the strip's first row. */
-void ip_emit_row(ip_emit *e, const ip_placed *placed, const char *target, const char *xa, const char *xb,
+/* A row of a stage as its segment says (emit_row.c), written to `out`. row is the row's number, first that of the
+ * strip's first row. */
+void ip_emit_row(ip_emit *e, const ip_placed *placed, const ip_segment *segment, const char *xa, const char *xb,
                  const char *row, const char *first);
 
 /* The row of a stage that is needed where rows from ya on are made, and y is the one being made (emit_rows.c); the
@@ -143,9 +143,8 @@ const char *ip_emit_lowest_row(ip_emit *e, const ip_placed *placed, const char *
 void ip_emit_pace(ip_emit *e, int pace);
 void ip_emit_declare_paces(ip_emit *e);
 
-/* Pixels made of others at computed columns (emit_lanes.c): whether a stage's can be, and a row of them. */
-bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *stage);
-void ip_emit_lanes_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
+/* Pixels made of others at computed columns (emit_lanes.c). */
+void ip_emit_lanes_row(ip_emit *e, const ip_columns *columns);
 
 /* Pixels of a row that lie `by` elements apart, the first at `from`; n of them go to `to`, side by side. */
 typedef struct ip_taking {
@@ -158,21 +157,16 @@ typedef struct ip_taking {
 const char *ip_emit_word_of(int64_t bytes);
 /* Takes pixels of three or four channels (emit_pick.c); n is above 0. */
 void ip_emit_take(ip_emit *e, const ip_taking *taking);
-/* Whether a stage is every n-th pixel of another one and nothing else (Note [Picks] there); a row of it. */
-bool ip_emit_fits_pick(ip_emit *e, const ip_stage *stage);
-void ip_emit_pick_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
+/* Every n-th pixel of a row; pixels of one, each several times (emit_pick.c, emit_repeat.c). */
+void ip_emit_pick_row(ip_emit *e, const ip_columns *columns);
+void ip_emit_repeat_row(ip_emit *e, const ip_columns *columns);
 
-/* Whether a stage is pixels of another one, each several times (emit_repeat.c), and nothing else; a row of it. */
-bool ip_emit_fits_repeat(ip_emit *e, const ip_stage *stage);
-void ip_emit_repeat_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
-
-/* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop
- * behind the call makes. */
+/* ip_site_calls_helpers() */
 bool ip_emit_calls_helpers(const ip_emit *e);
 
-/* A row of values that the channels of a pixel share (emit_spread.c, Note [Spread rows]): makes pixels from xa on, and
- * returns the first that is left to be made. */
-const char *ip_emit_spread_row(ip_emit *e, const ip_stage *stage, const char *target, const char *xa, const char *xb);
+/* A row of values that the channels of a pixel share (emit_spread.c, Note [Spread rows]): makes what it can; the
+ * first column that is left. */
+const char *ip_emit_spread_row(ip_emit *e, const ip_columns *columns);
 
 const char *ip_emit_addend(ip_emit *e, ip_expr *x); /* start or offset of a linear form; "0" for NULL */
 
@@ -225,10 +219,6 @@ void ip_emit_finish(ip_emit *e);
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *fold);
 void ip_emit_fold_row(ip_emit *e, const ip_stage *fold, const char *xa, const char *xb, bool flat);
 void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
-/* Whether a body can be computed over the flat index x * channels + c; and whether a row of it is: of one channel x is
- * at hand. */
-bool ip_emit_may_be_flat(ip_emit *e, const ip_stage *stage, ip_expr *body);
-bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body);
 /* Lanes that suit the widest type below root. */
 int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored);
 /*
@@ -236,7 +226,6 @@ int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored);
  * (so that alpha, broadcasting and shared work are decided while compiling); more are a loop over c. Between enter and
  * leave there are `n` bodies to compute; channel k's index is ip_emit_channel_text(e, k).
  */
-enum { IP_WRITTEN_CHANNELS = 4 };
 typedef struct ip_channels {
     int n;
     ip_expr *bodies[IP_WRITTEN_CHANNELS];

@@ -18,133 +18,7 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { LANES = 4, LEAST_CHANNELS = 3, BLOCK_PIXELS = 160, SIDE_BY_SIDE = 4, MOST_WINDOWS = 2, MOST_STEP = 6 };
-
-/* ---- which bodies ---------------------------------------------------------------------------- */
-
-typedef struct lane_check {
-    ip_emit *e;
-    bool fits, gathers, is_kept;
-    int n_windows;
-} lane_check;
-
-static bool is_f32(const ip_expr *x) { return x->dtype == IMGPAR_F32; }
-
-static bool is_integer(const ip_expr *x)
-{
-    return !ip_dtype(x->dtype)->is_float && x->dtype != IMGPAR_BOOL && ip_dtype(x->dtype)->size_bytes <= 4;
-}
-
-static bool is_number(const ip_expr *x) { return is_f32(x) || is_integer(x); }
-
-static bool load_fits(lane_check *c, ip_expr *x)
-{
-    const ip_placed *placed = ip_kernel_placed(c->e->kernel, x->source);
-    c->is_kept &= placed && placed->place == IP_PLACE_RING;
-    bool own_channel = x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3 && x->source->dims[3] == c->e->channels;
-    c->gathers |= !ip_x_offset_from(c->e->ir, x->arg[2], 2);
-    return x->border == IP_BORDER_NONE && own_channel && is_number(x) && x->source->dtype == x->dtype &&
-           !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
-}
-
-static bool window_fits(lane_check *c, const ip_expr *x)
-{
-    if (++c->n_windows > MOST_WINDOWS || ip_x_has_window(c->e->ir, x->arg[0])) return false;
-    if (x->fold == IP_FOLD_FMA) return is_f32(x) && !(x->arg[1]->uses & IP_USES_C);
-    return x->fold == IP_FOLD_SUM && is_number(x);
-}
-
-static bool check(ip_expr *x, void *user)
-{
-    lane_check *c = user;
-    if (!(x->uses & IP_USES_C) || !c->fits) return false;
-    switch (x->op) {
-    case IP_X_LOAD: c->fits = load_fits(c, x); return false;
-    case IP_X_ADD:
-    case IP_X_SUB:
-    case IP_X_MUL:
-    case IP_X_FMA:
-    case IP_X_MIN:
-    case IP_X_MAX: c->fits = is_number(x); break;
-    case IP_X_CAST: c->fits = is_number(x) && is_integer(x->arg[0]); break;
-    case IP_X_IDIV:
-        c->fits = is_integer(x) && x->arg[0]->lo >= 0 && x->arg[1]->op == IP_X_CONST && x->arg[1]->i > 0;
-        break;
-    case IP_X_WINDOW: c->fits = window_fits(c, x); break;
-    default: c->fits = false;
-    }
-    return c->fits;
-}
-
-static bool note_gather(ip_expr *x, void *user)
-{
-    lane_check *c = user;
-    c->gathers |= x->op == IP_X_LOAD && x->uses & IP_USES_C && !ip_x_offset_from(c->e->ir, x->arg[2], 2);
-    return !c->gathers && x->op != IP_X_LOAD;
-}
-
-static bool gathers(ip_emit *e, ip_expr *x)
-{
-    lane_check c = { .e = e };
-    ip_x_descend(e->ir, x, note_gather, &c);
-    return c.gathers;
-}
-
-/* The part of a body that is computed as lanes: the rest is made of it and of what is the same for all elements. */
-static ip_expr *lanes_part(ip_emit *e, ip_expr *x)
-{
-    while (x->op != IP_X_LOAD && x->op != IP_X_WINDOW) {
-        ip_expr *inner = NULL;
-        for (int k = 0; k < x->n_args; k++) {
-            if (!inner && gathers(e, x->arg[k]))
-                inner = x->arg[k];
-            else if (x->arg[k]->uses & (IP_USES_X | IP_USES_C))
-                return x;
-        }
-        if (!inner) return x;
-        x = inner;
-    }
-    return x;
-}
-
-typedef struct step_check {
-    int64_t step, channels;
-    int n_loads;
-    bool fits;
-} step_check;
-
-static bool check_step(ip_expr *x, void *user)
-{
-    step_check *c = user;
-    if (!(x->uses & (IP_USES_X | IP_USES_C))) return false;
-    if (x->op != IP_X_LOAD) {
-        c->fits = c->fits && x->op != IP_X_WINDOW && x->op != IP_X_COORD;
-        return c->fits;
-    }
-    int64_t step = ip_x_step(x->arg[2]);
-    if (c->n_loads++ == 0) c->step = step;
-    bool is_flat = ip_x_is_coord(x->arg[3], 3) && x->source->dims[3] == c->channels;
-    c->fits = c->fits && step == c->step && is_flat && !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C));
-    return false;
-}
-
-/* The step of all columns that the body, which fits lanes, reads (Note [Even steps]); 0: there is none, it does not
- * pay, or what is read has other channels, a mask. */
-static int64_t even_step(ip_emit *e, ip_expr *body)
-{
-    step_check c = { .channels = e->channels, .fits = true };
-    ip_x_descend(e->ir, body, check_step, &c);
-    return c.fits && c.step >= 2 && c.step <= MOST_STEP ? c.step : 0;
-}
-
-bool ip_emit_fits_lanes(ip_emit *e, const ip_stage *s)
-{
-    bool may = e->options->pragmas && !e->options->checks && e->channels >= LEAST_CHANNELS && e->channels <= LANES &&
-               s->dtype == s->body->dtype;
-    lane_check c = { .e = e, .fits = may, .is_kept = true };
-    if (may) ip_x_descend(e->ir, lanes_part(e, s->body), check, &c);
-    return c.fits && c.gathers && (c.is_kept || even_step(e, s->body)) && !e->ir->failed;
-}
+enum { LANES = 4, BLOCK_PIXELS = 160, SIDE_BY_SIDE = 4, MOST_WINDOWS = 2 };
 
 /* ---- pixels as they come --------------------------------------------------------------------- */
 
@@ -210,7 +84,7 @@ static const char *pixel_of(ip_emit *e, const ip_expr *load)
 /* The lesser or greater; as of scalars, of a number and NaN the number. */
 static const char *extreme(ip_emit *e, const ip_expr *x, const char *a, const char *b)
 {
-    if (is_integer(x)) return ip_text(e->ir, "%s(%s, %s)", x->op == IP_X_MIN ? "min" : "max", a, b);
+    if (!ip_dtype(x->dtype)->is_float) return ip_text(e->ir, "%s(%s, %s)", x->op == IP_X_MIN ? "min" : "max", a, b);
     return ip_text(e->ir, "select(%s, %s, (%s %s %s) | (%s != %s))", b, a, a, x->op == IP_X_MIN ? "<" : ">", b, b, b);
 }
 
@@ -283,16 +157,16 @@ static void lanes_loop(ip_emit *e, ip_expr *x, const char *from, const char *to,
     ip_emit_leave(e, mark);
 }
 
-/* The stage's elements of pixels p .. p + n; part of its body is made[..]. */
-static void finish_block(ip_emit *e, const ip_stage *s, const ip_expr *part, const char *made, const char *target)
+/* Elements of pixels p .. p + n; part of their body is made[..]. */
+static void finish_block(ip_emit *e, const ip_columns *c, const ip_expr *part, const char *made)
 {
     ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", e->channels),
                                                     ip_text(e->ir, "(p + n) * %d", e->channels),
-                                                    ip_emit_width(e, s->body, s->dtype)));
+                                                    ip_emit_width(e, c->body, c->stage->dtype)));
     e->flat = "i";
-    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
+    ip_emit_count_uses(e, (ip_expr *[]){ c->body }, 1);
     ip_emit_name(e, part, ip_text(e->ir, "%s[i - p * %d]", made, e->channels));
-    ip_emit_store(e, s, target, "i", ip_emit_value(e, s->body));
+    ip_emit_store(e, c->stage, c->target, "i", ip_emit_value(e, c->body));
     e->flat = NULL;
     ip_emit_leave(e, mark);
 }
@@ -314,17 +188,18 @@ static const char *block_of(ip_emit *e, const char *type, int elements)
     return made;
 }
 
-static void lanes_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+static void lanes_row(ip_emit *e, const ip_columns *c)
 {
-    ip_expr *part = lanes_part(e, s->body);
-    if (part == s->body && ip_placed_is_kept(ip_kernel_placed(e->kernel, s))) {
-        lanes_loop(e, part, xa, xb, ip_text(e->ir, "%s + %s * %d", target, xa, e->channels));
+    const ip_site site = ip_emit_site(e);
+    ip_expr *part = ip_lanes_part(&site, c->body);
+    if (part == c->body && ip_placed_is_kept(ip_kernel_placed(e->kernel, c->stage))) {
+        lanes_loop(e, part, c->from, c->to, ip_text(e->ir, "%s + %s * %d", c->target, c->from, e->channels));
         return;
     }
-    ip_mark mark = enter_blocks(e, xa, xb);
+    ip_mark mark = enter_blocks(e, c->from, c->to);
     const char *made = block_of(e, ip_cl_type(part->dtype), BLOCK_PIXELS * e->channels);
     lanes_loop(e, part, "p", "p + n", made);
-    finish_block(e, s, part, made, target);
+    finish_block(e, c, part, made);
     ip_emit_leave(e, mark);
 }
 
@@ -344,34 +219,36 @@ static ip_expr *without_step(ip_ir *ir, ip_expr *x, void *user)
     return x->op == IP_X_MUL && ip_x_step(x) ? x->arg[0] : x;
 }
 
-static void stepped_row(ip_emit *e, const ip_stage *s, int64_t step, const char *target, const char *xa, const char *xb)
+static void stepped_row(ip_emit *e, const ip_columns *c, int64_t step)
 {
     int by = (int)step * e->channels;
-    ip_expr *body = ip_x_map(e->ir, s->body, without_step, NULL);
+    imgpar_dtype dtype = c->stage->dtype;
+    ip_expr *body = ip_x_map(e->ir, c->body, without_step, NULL);
     ip_emit_row_pointers(e, body);
-    ip_mark in_block = enter_blocks(e, xa, xb);
-    const char *every = block_of(e, ip_dtype(s->dtype)->cl, BLOCK_PIXELS * by);
+    ip_mark in_block = enter_blocks(e, c->from, c->to);
+    const char *every = block_of(e, ip_dtype(dtype)->cl, BLOCK_PIXELS * by);
     const char *end = ip_text(e->ir, "(p + n) * %d - %d", by, by - e->channels);
     ip_mark in_flat =
-        ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", by), end, ip_emit_width(e, body, s->dtype)));
+        ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", by), end, ip_emit_width(e, body, dtype)));
     e->flat = "i";
     ip_emit_count_uses(e, &body, 1);
     ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[i - p * %d]", every, by), ip_emit_value(e, body), NULL);
     e->flat = NULL;
     ip_emit_leave(e, in_flat);
     ip_emit_take(e, &(ip_taking){ .from = every,
-                                  .to = ip_text(e->ir, "%s + p * %d", target, e->channels),
+                                  .to = ip_text(e->ir, "%s + p * %d", c->target, e->channels),
                                   .n = "n",
                                   .by = by,
-                                  .dtype = s->dtype });
+                                  .dtype = dtype });
     ip_emit_leave(e, in_block);
 }
 
-void ip_emit_lanes_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+void ip_emit_lanes_row(ip_emit *e, const ip_columns *c)
 {
-    int64_t step = even_step(e, s->body);
+    const ip_site site = ip_emit_site(e);
+    int64_t step = ip_even_step(&site, c->body);
     if (step)
-        stepped_row(e, s, step, target, xa, xb);
+        stepped_row(e, c, step);
     else
-        lanes_row(e, s, target, xa, xb);
+        lanes_row(e, c);
 }

@@ -97,16 +97,10 @@ static const char *element(ip_emit *e, const ip_stage *s, const char *pointer, c
     return ip_text(e->ir, "%s[%s]", pointer, index);
 }
 
-bool ip_emit_column_is_inside(ip_emit *e, const ip_expr *load)
-{
-    int lo, hi;
-    return ip_placed_is_kept(ip_kernel_placed(e->kernel, load->source)) ||
-           (e->is_within && ip_load_reads_beside(e->ir, load, e->domain, &lo, &hi));
-}
-
 static const char *column_of_load(ip_emit *e, const ip_expr *load, const char **inside)
 {
-    return ip_emit_column_is_inside(e, load) ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
+    const ip_site site = ip_emit_site(e);
+    return ip_site_column_is_inside(&site, load) ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
 }
 
 /* The index of a load relative to its row. Adds to *inside for borders that columns need. */

@@ -56,21 +56,21 @@ const char *ip_emit_word_of(int64_t bytes)
     return bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
 }
 
-static int64_t pixel_bytes(const ip_emit *e, const ip_taking *t)
+static int64_t pixel_bytes(int channels, const ip_taking *t)
 {
-    return e->channels * (int64_t)ip_dtype(t->dtype)->size_bytes;
+    return channels * (int64_t)ip_dtype(t->dtype)->size_bytes;
 }
 
-static bool are_words(const ip_emit *e, const ip_taking *t)
+static bool are_words(const ip_site *site, const ip_taking *t)
 {
-    int64_t pixel = pixel_bytes(e, t), step = t->by / e->channels;
-    return ip_emit_calls_helpers(e) && (pixel == 1 || pixel == 2 || pixel == 4) && (step == 2 || step == 4) &&
+    int64_t pixel = pixel_bytes(site->channels, t), step = t->by / site->channels;
+    return ip_site_calls_helpers(site) && (pixel == 1 || pixel == 2 || pixel == 4) && (step == 2 || step == 4) &&
            pixel * step <= WORD_BYTES;
 }
 
 static void take_words(ip_emit *e, const ip_taking *t)
 {
-    int64_t pixel = pixel_bytes(e, t), word = pixel * t->by / e->channels;
+    int64_t pixel = pixel_bytes(e->channels, t), word = pixel * t->by / e->channels;
     const char *last = ip_text(e->ir, "%s - 1", t->n);
     ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "k", "0", last, e->options->tuning.vector_bytes / (int)word));
     ip_s_add(e->ir, e->block, IP_S_STORE,
@@ -85,51 +85,54 @@ static void take_words(ip_emit *e, const ip_taking *t)
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
-static bool is_own_pixel(const ip_emit *e, const ip_expr *load)
+static bool is_own_pixel(const ip_site *site, const ip_expr *load)
 {
-    bool is_own_channel =
-        ip_x_is_coord(load->arg[3], 3) || (e->channels == 1 && load->arg[3]->op == IP_X_CONST && load->arg[3]->i == 0);
-    return is_own_channel && load->source->dims[3] == e->channels && load->border == IP_BORDER_NONE;
+    bool is_own_channel = ip_x_is_coord(load->arg[3], 3) ||
+                          (site->channels == 1 && load->arg[3]->op == IP_X_CONST && load->arg[3]->i == 0);
+    return is_own_channel && load->source->dims[3] == site->channels && load->border == IP_BORDER_NONE;
 }
 
-/* What the stage is made of, if that is every step-th pixel of a row and no more. */
-static bool taking_of(ip_emit *e, const ip_stage *s, ip_taking *t)
+/* What the body is made of, if that is every step-th pixel of a row and no more. */
+static bool taking_of(const ip_site *site, const ip_expr *load, imgpar_dtype stored, ip_taking *t)
 {
-    const ip_expr *load = s->body;
-    if (load->op != IP_X_LOAD || load->source->kind == IP_STAGE_TABLE || load->source->dtype != s->dtype ||
-        s->dtype == IMGPAR_F16)
+    if (load->op != IP_X_LOAD || load->source->kind == IP_STAGE_TABLE || load->source->dtype != stored ||
+        stored == IMGPAR_F16)
         return false;
     int64_t step = ip_x_step(load->arg[2]);
-    bool fits = step >= 2 && step <= MOST_STEP && is_own_pixel(e, load) &&
+    bool fits = step >= 2 && step <= MOST_STEP && is_own_pixel(site, load) &&
                 !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
-    *t = (ip_taking){ .by = (int)step * e->channels, .dtype = s->dtype, .is_global = true };
-    return fits && (are_words(e, t) || e->channels == LANES - 1 || e->channels == LANES);
+    *t = (ip_taking){ .by = (int)step * site->channels, .dtype = stored, .is_global = true };
+    return fits && (are_words(site, t) || site->channels == LANES - 1 || site->channels == LANES);
 }
 
-bool ip_emit_fits_pick(ip_emit *e, const ip_stage *s)
+bool ip_fits_pick(const ip_site *site, ip_expr *body, imgpar_dtype stored)
 {
     ip_taking t;
-    return e->options->pragmas && !e->options->checks && e->kernel->schedule == IP_SCHEDULE_ROWS && taking_of(e, s, &t);
+    return site->options->pragmas && !site->options->checks && site->kernel->schedule == IP_SCHEDULE_ROWS &&
+           taking_of(site, body, stored, &t);
 }
 
-void ip_emit_pick_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+void ip_emit_pick_row(ip_emit *e, const ip_columns *c)
 {
     ip_taking t;
+    const ip_site site = ip_emit_site(e);
+    const ip_stage *s = c->stage;
     const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl),
                *const_type = ip_text(e->ir, "__global const %s *", ip_dtype(s->dtype)->cl);
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s < %s", xa, xb), NULL, NULL));
-    taking_of(e, s, &t);
-    e->coord[2] = xa;
-    const char *first = ip_text(e->ir, "%s + (long)(%s) * %d", ip_emit_row_pointer(e, s->body),
-                                ip_emit_value(e, s->body->arg[2]), e->channels);
+    ip_mark mark =
+        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s < %s", c->from, c->to), NULL, NULL));
+    taking_of(&site, c->body, s->dtype, &t);
+    e->coord[2] = c->from;
+    const char *first = ip_text(e->ir, "%s + (long)(%s) * %d", ip_emit_row_pointer(e, c->body),
+                                ip_emit_value(e, c->body->arg[2]), e->channels);
     e->coord[2] = NULL;
     ip_s_add(e->ir, e->block, IP_S_LET, const_type, "first", first);
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "taker", ip_text(e->ir, "%s + %s * %d", target, xa, e->channels));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "%s - %s", xb, xa));
+    ip_s_add(e->ir, e->block, IP_S_LET, type, "taker", ip_text(e->ir, "%s + %s * %d", c->target, c->from, e->channels));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "%s - %s", c->to, c->from));
     t.from = "first";
     t.to = "taker";
     t.n = "n";
-    if (are_words(e, &t))
+    if (are_words(&site, &t))
         take_words(e, &t);
     else
         ip_emit_take(e, &t);

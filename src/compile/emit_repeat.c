@@ -37,21 +37,21 @@ static bool are_words(const repeating *r)
            r->pixel * r->times <= WORD_BYTES;
 }
 
-static bool repeating_of(ip_emit *e, const ip_stage *s, repeating *r)
+static bool repeating_of(int channels, const ip_expr *body, imgpar_dtype stored, repeating *r)
 {
-    *r = (repeating){ .load = s->body };
-    if (s->body->op != IP_X_LOAD || s->body->source->dtype != s->dtype || s->dtype == IMGPAR_F16 ||
-        !ip_repeats_pixels(s->body, e->channels))
+    *r = (repeating){ .load = body };
+    if (body->op != IP_X_LOAD || body->source->dtype != stored || stored == IMGPAR_F16 ||
+        !ip_repeats_pixels(body, channels))
         return false;
-    r->times = (int)ip_x_divisor(s->body->arg[2]);
-    r->pixel = e->channels * (int64_t)ip_dtype(s->dtype)->size_bytes;
-    return are_words(r) || e->channels == LANES - 1 || e->channels == LANES || e->channels == 1;
+    r->times = (int)ip_x_divisor(body->arg[2]);
+    r->pixel = channels * (int64_t)ip_dtype(stored)->size_bytes;
+    return are_words(r) || channels == LANES - 1 || channels == LANES || channels == 1;
 }
 
-bool ip_emit_fits_repeat(ip_emit *e, const ip_stage *s)
+bool ip_fits_repeat(const ip_site *site, ip_expr *body, imgpar_dtype stored)
 {
     repeating r;
-    return ip_emit_calls_helpers(e) && repeating_of(e, s, &r);
+    return ip_site_calls_helpers(site) && repeating_of(site->channels, body, stored, &r);
 }
 
 static void store(ip_emit *e, const char *to, const char *from)
@@ -60,17 +60,16 @@ static void store(ip_emit *e, const char *to, const char *from)
 }
 
 /* Pixels from xa to low, and from high to xb, that begin and end a strip within copies of one. */
-static void make_ends(ip_emit *e, const ip_stage *s, const repeating *r, const char *target, const char *xa,
-                      const char *xb)
+static void make_ends(ip_emit *e, const repeating *r, const ip_columns *c)
 {
     ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
-    ip_stmt *loop = ip_s_add(e->ir, ends, IP_S_FOR, "x", ip_text(e->ir, "end ? high * %d : %s", r->times, xa),
-                             ip_text(e->ir, "(end ? %s : min(low * %d, %s))", xb, r->times, xb));
+    ip_stmt *loop = ip_s_add(e->ir, ends, IP_S_FOR, "x", ip_text(e->ir, "end ? high * %d : %s", r->times, c->from),
+                             ip_text(e->ir, "(end ? %s : min(low * %d, %s))", c->to, r->times, c->to));
     ends->parallel = loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
-    for (int c = 0; c < e->channels; c++)
-        ip_emit_store(e, s, target, ip_text(e->ir, "x * %d + %d", e->channels, c),
-                      ip_text(e->ir, "%s[x / %d * %d + %d]", r->from, r->times, e->channels, c));
+    for (int k = 0; k < e->channels; k++)
+        ip_emit_store(e, c->stage, c->target, ip_text(e->ir, "x * %d + %d", e->channels, k),
+                      ip_text(e->ir, "%s[x / %d * %d + %d]", r->from, r->times, e->channels, k));
     ip_emit_leave(e, mark);
 }
 
@@ -109,15 +108,15 @@ static void make_lanes(ip_emit *e, const repeating *r, const char *from, const c
     ip_emit_leave(e, mark);
 }
 
-void ip_emit_repeat_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+void ip_emit_repeat_row(ip_emit *e, const ip_columns *c)
 {
     repeating r;
-    repeating_of(e, s, &r);
+    repeating_of(e->channels, c->body, c->stage->dtype, &r);
     r.from = ip_emit_row_pointer(e, r.load);
-    r.to = target;
+    r.to = c->target;
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "low", ip_text(e->ir, "(%s + %d) / %d", xa, r.times - 1, r.times));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "high", ip_text(e->ir, "max(%s / %d, low)", xb, r.times));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "low", ip_text(e->ir, "(%s + %d) / %d", c->from, r.times - 1, r.times));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "high", ip_text(e->ir, "max(%s / %d, low)", c->to, r.times));
     if (are_words(&r)) {
         make_words(e, &r);
     } else if (e->channels == 1) {
@@ -126,6 +125,6 @@ void ip_emit_repeat_row(ip_emit *e, const ip_stage *s, const char *target, const
         make_lanes(e, &r, "low", "high - 1", LANES);
         make_lanes(e, &r, "max(high - 1, low)", "high", e->channels);
     }
-    make_ends(e, s, &r, target, xa, xb);
+    make_ends(e, &r, c);
     ip_emit_leave(e, mark);
 }

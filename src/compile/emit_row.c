@@ -5,69 +5,13 @@
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
-#include "compile/idioms.h"
 
-/* ---- which loop ------------------------------------------------------------------- */
-
-static bool flat_value(ip_emit *e, const ip_stage *stage, ip_expr *x);
-
-static bool flat_load(ip_emit *e, const ip_stage *stage, const ip_expr *load)
-{
-    const ip_stage *s = load->source;
-    if (s->kind == IP_STAGE_TABLE) return !(load->arg[2]->uses & (IP_USES_X | IP_USES_C));
-    if (!load->uses || !((load->arg[2]->uses | load->arg[3]->uses) & (IP_USES_X | IP_USES_C))) return !load->uses;
-    ip_expr *rest = ip_x_offset_from(e->ir, load->arg[2], 2);
-    bool in_row = rest && (load->border == IP_BORDER_NONE || ip_emit_column_is_inside(e, load) ||
-                           (rest->op == IP_X_CONST && rest->i == 0 && s->dims[2] == stage->dims[2]));
-    bool same_channels = load->arg[3]->op == IP_X_COORD && s->dims[3] == e->channels;
-    bool row_is_uniform = !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
-    ip_expr *outside = load->n_args == 5 ? load->arg[4] : NULL; /* another value a channel is none for a flat loop */
-    bool flat_outside = !outside || !(outside->uses & IP_USES_C) || outside->op == IP_X_LOAD;
-    return in_row && same_channels && row_is_uniform && flat_outside && (!outside || flat_value(e, stage, outside));
-}
-
-static bool flat_value(ip_emit *e, const ip_stage *stage, ip_expr *x)
-{
-    if (x->op == IP_X_LOAD) return flat_load(e, stage, x);
-    if (!(x->uses & (IP_USES_X | IP_USES_C))) return true;
-    if (x->op == IP_X_COORD || x->op == IP_X_BORDER) return false;
-    return true;
-}
-
-typedef struct flat_check {
-    ip_emit *e;
-    const ip_stage *stage;
-    bool ok;
-} flat_check;
-
-/* Values, not the indices of loads. */
-static bool check_flat(ip_expr *x, void *user)
-{
-    flat_check *f = user;
-    f->ok = f->ok && flat_value(f->e, f->stage, x);
-    return f->ok && x->op != IP_X_LOAD;
-}
-
-bool ip_emit_is_flat(ip_emit *e, const ip_stage *stage, ip_expr *body)
-{
-    return e->channels > 1 && ip_emit_may_be_flat(e, stage, body);
-}
-
-bool ip_emit_may_be_flat(ip_emit *e, const ip_stage *stage, ip_expr *body)
-{
-    flat_check f = { e, stage, true };
-    ip_x_descend(e->ir, body, check_flat, &f);
-    return f.ok && !e->ir->failed;
-}
-
-static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
-{
-    return x->op == IP_X_COORD && x->axis == 3 ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
-}
+/* ---- channels ---------------------------------------------------------------------- */
 
 ip_expr *ip_emit_of_channel(ip_emit *e, ip_expr *x, int c)
 {
-    return e->channels > IP_WRITTEN_CHANNELS ? x : ip_x_map(e->ir, x, put_channel, &c);
+    const ip_site site = ip_emit_site(e);
+    return ip_of_channel(&site, x, c);
 }
 
 ip_channels ip_emit_enter_channels(ip_emit *e, ip_expr *body)
@@ -80,9 +24,8 @@ ip_channels ip_emit_enter_channels(ip_emit *e, ip_expr *body)
         channels.n = 1;
         channels.bodies[0] = body;
     }
-    for (int c = 0; c < channels.n && channels.n > 1; c++)
-        channels.bodies[c] = ip_x_map(e->ir, body, put_channel, &c);
-    if (e->channels == 1) channels.bodies[0] = ip_x_map(e->ir, body, put_channel, &(int){ 0 });
+    for (int c = 0; c < e->channels && e->channels <= IP_WRITTEN_CHANNELS; c++)
+        channels.bodies[c] = ip_emit_of_channel(e, body, c);
     ip_emit_count_uses(e, channels.bodies, channels.n);
     return channels;
 }
@@ -147,16 +90,16 @@ int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
     return size < e->options->tuning.vector_bytes ? e->options->tuning.vector_bytes / size : 1;
 }
 
-/* Lanes of a loop that makes a row of s. Where much of it is narrow, two vectors of the widest numbers: the narrow ones
+/* Lanes of a loop that makes columns. Where much of it is narrow, two vectors of the widest numbers: the narrow ones
  * then fill theirs. Functions want the registers for themselves; those of f64 wait for one term of a series after the
  * other, so two vectors of them take a fifth less than one after the other where there are 32 registers. */
-static int row_width(ip_emit *e, const ip_stage *s)
+static int row_width(ip_emit *e, const ip_columns *c)
 {
     enum { FEW = 3, MANY_REGISTERS = 64 };
-    widths w = widths_of(e, s->body, s->dtype);
+    widths w = widths_of(e, c->body, c->stage->dtype);
     bool is_mixed = w.widest == 4 && w.n_narrow >= FEW && 3 * w.n_narrow >= w.n_wide && !w.calls;
     bool is_of_series = w.widest == 8 && w.has_series && e->options->tuning.vector_bytes >= MANY_REGISTERS;
-    return ip_emit_width(e, s->body, s->dtype) * (is_mixed || is_of_series ? 2 : 1);
+    return ip_emit_width(e, c->body, c->stage->dtype) * (is_mixed || is_of_series ? 2 : 1);
 }
 
 /* ---- one row of a stage --------------------------------------------------------------- */
@@ -237,7 +180,7 @@ static bool has_gaps(ip_emit *e, ip_expr *body)
 {
     gap_check c = { .e = e, .n = e->channels <= IP_WRITTEN_CHANNELS ? e->channels : 0 };
     for (int k = 0; k < c.n; k++)
-        c.bodies[k] = ip_x_map(e->ir, body, put_channel, &k);
+        c.bodies[k] = ip_emit_of_channel(e, body, k);
     for (int k = 0; k < c.n; k++)
         ip_x_walk(e->ir, c.bodies[k], look_for_gap, &c);
     return c.found;
@@ -273,14 +216,14 @@ ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const ch
     return add_vectors(e, var, from, to, width, 0);
 }
 
-static void compute_flat(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+static void compute_flat(ip_emit *e, const ip_columns *c)
 {
-    ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", xa, e->channels),
-                                    ip_text(e->ir, "%s * %d", xb, e->channels), row_width(e, s));
+    ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", c->from, e->channels),
+                                    ip_text(e->ir, "%s * %d", c->to, e->channels), row_width(e, c));
     ip_mark mark = ip_emit_enter(e, loop);
     e->flat = "i";
-    ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
-    ip_emit_store(e, s, target, "i", ip_emit_value(e, s->body));
+    ip_emit_count_uses(e, (ip_expr *[]){ c->body }, 1);
+    ip_emit_store(e, c->stage, c->target, "i", ip_emit_value(e, c->body));
     e->flat = NULL;
     ip_emit_leave(e, mark);
 }
@@ -327,22 +270,22 @@ static bool only_gathers(ip_emit *e, ip_expr *body)
     return c.found;
 }
 
-static void compute_pixels(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+static void compute_pixels(ip_emit *e, const ip_columns *c)
 {
-    xa = ip_emit_spread_row(e, s, target, xa, xb);
-    bool is_gather = only_gathers(e, s->body),
-         vectorises = !is_gather && ip_x_size(e->ir, s->body) * e->channels <= VECTORISED_OPERATIONS;
-    ip_stmt *loop = vectorises ? add_vectors(e, "x", xa, xb, row_width(e, s), has_gaps(e, s->body) ? 1 : 0)
-                               : ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
+    const char *from = ip_emit_spread_row(e, c);
+    bool is_gather = only_gathers(e, c->body),
+         vectorises = !is_gather && ip_x_size(e->ir, c->body) * e->channels <= VECTORISED_OPERATIONS;
+    ip_stmt *loop = vectorises ? add_vectors(e, "x", from, c->to, row_width(e, c), has_gaps(e, c->body) ? 1 : 0)
+                               : ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, c->to);
     if (is_gather) loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
-    ip_channels channels = ip_emit_enter_channels(e, s->body);
+    ip_channels channels = ip_emit_enter_channels(e, c->body);
     const char *values[IP_WRITTEN_CHANNELS];
-    for (int c = 0; c < channels.n; c++)
-        values[c] = ip_emit_value(e, channels.bodies[c]);
-    for (int c = 0; c < channels.n; c++)
-        ip_emit_store(e, s, target, ip_emit_pixel_index(e, "x", c), values[c]);
+    for (int k = 0; k < channels.n; k++)
+        values[k] = ip_emit_value(e, channels.bodies[k]);
+    for (int k = 0; k < channels.n; k++)
+        ip_emit_store(e, c->stage, c->target, ip_emit_pixel_index(e, "x", k), values[k]);
     ip_emit_leave_channels(e, &channels);
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
@@ -368,50 +311,52 @@ static bool has_angle(const ip_emit *e, ip_expr *body)
     return !found_none;
 }
 
-typedef void row_loop(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb);
+typedef void row_loop(ip_emit *e, const ip_columns *c);
 
-static void compute_angles(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb,
-                           row_loop *compute)
+static void compute_angles(ip_emit *e, const ip_columns *c, row_loop *compute)
 {
-    if (!has_angle(e, s->body)) {
-        compute(e, s, target, xa, xb);
+    if (!has_angle(e, c->body)) {
+        compute(e, c);
         return;
     }
     const char *far = ip_text(e->ir, "far%d", e->n_values++);
     ip_s_add(e->ir, e->block, IP_S_VAR, "int", far, "0");
     e->far = far;
-    compute(e, s, target, xa, xb);
+    compute(e, c);
     e->far = NULL;
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, far, NULL, NULL));
-    compute(e, s, target, xa, xb);
+    compute(e, c);
     ip_emit_leave(e, mark);
 }
 
-/* Stores one element of s; of a selection, only what is selected is computed. */
-static void store_one(ip_emit *e, const ip_stage *s, const char *target, const char *index)
+static void make_flat(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_flat); }
+static void make_pixels(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_pixels); }
+
+/* Stores one element; of a selection, only what is selected is computed. */
+static void store_one(ip_emit *e, const ip_columns *c, const char *index)
 {
-    ip_expr *body = s->body;
+    ip_expr *body = c->body;
     ip_emit_count_uses(e, &body, 1);
     if (body->op != IP_X_SELECT) {
-        ip_emit_store(e, s, target, index, ip_emit_value(e, body));
+        ip_emit_store(e, c->stage, c->target, index, ip_emit_value(e, body));
         return;
     }
     ip_s_add(e->ir, e->block, IP_S_LET, "bool", "selects", ip_emit_value(e, body->arg[0]));
     for (int k = 1; k <= 2; k++) {
         ip_mark mark =
             ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 1 ? "selects" : "!selects", NULL, NULL));
-        ip_emit_store(e, s, target, index, ip_emit_value(e, body->arg[k]));
+        ip_emit_store(e, c->stage, c->target, index, ip_emit_value(e, body->arg[k]));
         ip_emit_leave(e, mark);
     }
 }
 
-/* The ends of a row, where columns beside an element's own may lie outside: element by element, borders applied. */
-static void compute_ends(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *low,
-                         const char *high, const char *xb)
+/* The ends of a row, before column low and from high on, where columns beside an element's own may lie outside: element
+ * by element, borders applied. */
+static void compute_ends(ip_emit *e, const ip_columns *c, const char *low, const char *high)
 {
     ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
-    ip_stmt *loop = ip_s_add(e->ir, ends, IP_S_FOR, "x", ip_text(e->ir, "end ? %s : %s", high, xa),
-                             ip_text(e->ir, "(end ? %s : %s)", xb, low));
+    ip_stmt *loop = ip_s_add(e->ir, ends, IP_S_FOR, "x", ip_text(e->ir, "end ? %s : %s", high, c->from),
+                             ip_text(e->ir, "(end ? %s : %s)", c->to, low));
     ends->parallel = loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
@@ -422,124 +367,80 @@ static void compute_ends(ip_emit *e, const ip_stage *s, const char *target, cons
         ip_emit_enter(e, channels);
         e->coord[3] = "c";
     }
-    store_one(e, s, target, e->channels > 1 ? ip_text(e->ir, "x * %d + c", e->channels) : "x");
+    store_one(e, c, e->channels > 1 ? ip_text(e->ir, "x * %d + c", e->channels) : "x");
     e->coord[2] = e->coord[3] = NULL;
     ip_emit_leave(e, mark);
 }
 
-void ip_emit_split_row(ip_emit *e, const ip_stage *s, const int beside[2], const char *xa, const char *xb,
-                       const char **low, const char **high)
+void ip_emit_split_row(ip_emit *e, const ip_columns *c, const int beside[2], const char **low, const char **high)
 {
     *low = ip_text(e->ir, "low%d", e->n_values++);
     *high = ip_text(e->ir, "high%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", *low, ip_text(e->ir, "min(max(%s, %d), %s)", xa, beside[0], xb));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", *low, ip_text(e->ir, "min(max(%s, %d), %s)", c->from, beside[0], c->to));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", *high,
-             ip_text(e->ir, "max(min(%s, %s - %d), %s)", xb, ip_emit_dim(e, s, 2), beside[1], *low));
+             ip_text(e->ir, "max(min(%s, %s - %d), %s)", c->to, ip_emit_dim(e, c->stage, 2), beside[1], *low));
 }
 
-/* Calls what makes columns xa..xb quickly (idioms.h), if anything does; the first column that is left. */
-static const char *call_idiom(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+/* ---- segments: segments.h ------------------------------------------------------------------------------ */
+
+/* Calls what makes columns quickly (idioms.h), if anything does; the first column that is left. */
+static const char *call_idiom(ip_emit *e, const ip_match *match, const ip_columns *c)
 {
-    ip_match match;
-    ip_expr *body = e->channels == 1 ? ip_emit_of_channel(e, s->body, 0) : s->body;
-    if (!ip_emit_calls_helpers(e) || !ip_idiom_find(e->ir, s, body, &match)) return xa;
-    const ip_idiom *idiom = match.idiom;
-    if ((idiom->is_flat && !ip_emit_may_be_flat(e, s, s->body)) || (idiom->wants_long_rows && e->is_short)) return xa;
-    e->kernel->helpers |= 1u << idiom->file;
-    ip_kernel_placed(e->kernel, s)->idioms |= 1u << (idiom - ip_idioms);
-    return idiom->call(e, &match, &(ip_columns){ target, xa, xb });
+    if (!match || (match->idiom->wants_long_rows && e->is_short)) return c->from;
+    e->kernel->helpers |= 1u << match->idiom->file;
+    return match->idiom->call(e, match, c);
 }
 
-static bool folds_windows(ip_emit *e, const ip_stage *s)
-{
-    bool may = ip_x_has_window(e->ir, s->body) && !ip_emit_fits_lanes(e, s);
-    return may && (e->channels <= IP_WRITTEN_CHANNELS || ip_emit_is_flat(e, s, s->body));
-}
+static row_loop *const loops[IP_N_LOOPS] = {
+    [IP_LOOP_PIXELS] = make_pixels,         [IP_LOOP_FLAT] = make_flat,
+    [IP_LOOP_LANES] = ip_emit_lanes_row,    [IP_LOOP_WINDOWS] = ip_emit_windows_row,
+    [IP_LOOP_REPEATS] = ip_emit_repeat_row, [IP_LOOP_PICKS] = ip_emit_pick_row,
+};
 
-static bool is_flat(ip_emit *e, const ip_stage *s) { return ip_emit_is_flat(e, s, s->body); }
-
-/* What makes a row: the first that fits. Those without a name, of which --explain says nothing, compute angles. */
-static void make_loop(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+static void emit_columns(ip_emit *e, const ip_placed *p, const ip_segment *segment, ip_columns c, const char *row,
+                         const char *first)
 {
-    static const struct {
-        const char *name;
-        bool (*fits)(ip_emit *e, const ip_stage *s);
-        row_loop *make;
-    } loops[] = {
-        { "moves of every n-th pixel", ip_emit_fits_pick, ip_emit_pick_row },
-        { "moves of repeated pixels", ip_emit_fits_repeat, ip_emit_repeat_row },
-        { "windows of a block at a time", folds_windows, ip_emit_windows_row },
-        { NULL, is_flat, compute_flat },
-        { "pixels at computed columns", ip_emit_fits_lanes, ip_emit_lanes_row },
-        { NULL, NULL, compute_pixels }, /* fits everything */
-    };
-    int k = 0;
-    while (loops[k].fits && !loops[k].fits(e, s))
-        k++;
-    if (!loops[k].name) {
-        compute_angles(e, s, target, xa, xb, loops[k].make);
-        return;
-    }
-    ip_kernel_placed(e->kernel, s)->loop = loops[k].name;
-    loops[k].make(e, s, target, xa, xb);
-}
-
-/* row: the row's number; first: that of the strip's first. */
-static void compute_piece(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb,
-                          const char *row, const char *first)
-{
-    ip_stage *s = p->stage;
-    ip_expr *body = s->body;
-    ip_emit_row_pointers(e, body);
+    ip_emit_row_pointers(e, segment->body);
     if (p->beside_left + p->beside_right > 0) {
         const char *low, *high;
-        ip_emit_split_row(e, s, (const int[]){ p->beside_left, p->beside_right }, xa, xb, &low, &high);
-        compute_ends(e, s, target, xa, low, high, xb);
-        xa = low;
-        xb = high;
+        ip_emit_split_row(e, &c, (const int[]){ p->beside_left, p->beside_right }, &low, &high);
+        compute_ends(e, &c, low, high);
+        c.from = low;
+        c.to = high;
         e->is_within = true;
-        s->body = ip_within_columns(e->ir, body, p->beside_left, s->dims[2] - 1 - p->beside_right);
     }
-    xa = call_idiom(e, s, target, xa, xb);
-    if (p->n_running > 0 && (e->channels == 1 || ip_emit_is_flat(e, s, s->body))) {
-        ip_kernel_placed(e->kernel, s)->loop = "running sums";
-        ip_emit_running_row(e, p, target, xa, xb, ip_emit_is_flat(e, s, s->body), row, first);
-    } else {
-        make_loop(e, s, target, xa, xb);
-    }
+    c.body = segment->within;
+    c.from = call_idiom(e, segment->match, &c);
+    if (segment->loop == IP_LOOP_RUNNING)
+        ip_emit_running_row(e, p, &c, row, first);
+    else
+        loops[segment->loop](e, &c);
     e->is_within = false;
-    s->body = body;
 }
 
-/* pieces.c, Note [Pieces of rows] */
-static void compute_pieces(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb,
-                           const char *row, const char *first, int n_splits)
+static void emit_segment(ip_emit *e, const ip_placed *p, const ip_segment *segment, const ip_columns *c,
+                         const char *row, const char *first)
 {
-    enum { MOST_SPLITS = 2, MOST_OPERATIONS = 64, MOST_SPLIT_ONCE = 160 }; /* each piece is compiled by itself */
-    ip_stage *s = p->stage;
-    ip_expr *body = s->body;
-    bool may = n_splits < MOST_SPLITS && p->n_running == 0 && p->beside_left + p->beside_right == 0 &&
-               !ip_x_has_window(e->ir, body) &&
-               ip_x_size(e->ir, body) <= (n_splits ? MOST_OPERATIONS : MOST_SPLIT_ONCE);
-    ip_expr *test = may ? ip_find_pieces(e->ir, body) : NULL;
-    if (!test) {
-        compute_piece(e, p, target, xa, xb, row, first);
+    if (!segment->cut) {
+        ip_columns columns = *c;
+        columns.body = segment->body;
+        emit_columns(e, p, segment, columns, row, first);
         return;
     }
     const char *split = ip_text(e->ir, "split%d", e->n_values++);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", split,
-             ip_text(e->ir, "max(min(%s, %s), %s)", ip_emit_value(e, test->arg[1]), xb, xa));
+             ip_text(e->ir, "max(min(%s, %s), %s)", ip_emit_value(e, segment->cut), c->to, c->from));
     for (int k = 0; k < 2; k++) {
+        ip_columns part = *c;
         ip_mark mark = { e->block, e->n_trail, e->n_rows };
-        s->body = ip_piece_of(e->ir, body, test, k == 0);
-        compute_pieces(e, p, target, k == 0 ? xa : split, k == 0 ? split : xb, row, first, n_splits + 1);
+        *(k == 0 ? &part.to : &part.from) = split;
+        emit_segment(e, p, segment->parts[k], &part, row, first);
         ip_emit_leave(e, mark);
     }
-    s->body = body;
 }
 
-void ip_emit_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, const char *row,
-                 const char *first)
+void ip_emit_row(ip_emit *e, const ip_placed *p, const ip_segment *segment, const char *xa, const char *xb,
+                 const char *row, const char *first)
 {
-    compute_pieces(e, p, target, xa, xb, row, first, 0);
+    emit_segment(e, p, segment, &(ip_columns){ p->stage, NULL, "out", xa, xb }, row, first);
 }

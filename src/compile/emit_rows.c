@@ -107,8 +107,6 @@ static void declare_sums(ip_emit *e)
 
 /* ---- masks: place_spread.c, Note [Masks] ----------------------------------------------------------- */
 
-enum { ALL_CLEAR, ALL_SET, MIXED };
-
 static const char *mask_state(ip_emit *e, const ip_stage *mask)
 {
     return ip_text(e->ir, "is_%s", ip_emit_ring(e, mask));
@@ -136,25 +134,23 @@ static void look_through(ip_emit *e, const ip_placed *p, const char *xa, const c
     e->coord[2] = e->coord[3] = NULL;
     ip_emit_leave(e, mark);
     ip_s_add(e->ir, e->block, IP_S_STORE, mask_state(e, s),
-             ip_text(e->ir, "any == 0 ? %d : all == %s ? %d : %d", ALL_CLEAR, maximum, ALL_SET, MIXED), NULL);
+             ip_text(e->ir, "any == 0 ? %d : all == %s ? %d : %d", IP_MASK_CLEAR, maximum, IP_MASK_SET, IP_MASK_MIXED),
+             NULL);
 }
 
 /* A row of a stage that has a mask, and is computed without it where it can be. */
 static void compute_masked_row(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *row,
                                const char *first)
 {
-    ip_stage *s = p->stage;
-    ip_expr *body = s->body;
-    for (int state = ALL_CLEAR; state <= MIXED; state++) {
+    for (int state = IP_MASK_CLEAR; state <= IP_MASK_MIXED; state++) {
+        const ip_segment *segment = p->row_of[state];
         const char *test = ip_text(e->ir, "%s == %d", mask_state(e, p->mask->source), state);
         ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, test, NULL, NULL));
-        s->body = state == MIXED ? body : ip_masked_body(e->ir, body, p->mask, state == ALL_SET);
-        ip_emit_row_pointers(e, s->body);
-        ip_emit_fetch(e, s->body, xa, xb);
-        ip_emit_row(e, p, "out", xa, xb, row, first);
+        ip_emit_row_pointers(e, segment->body);
+        ip_emit_fetch(e, segment->body, xa, xb);
+        ip_emit_row(e, p, segment, xa, xb, row, first);
         ip_emit_leave(e, mark);
     }
-    s->body = body;
 }
 
 /* Columns xa..xb of row r, in blocks if the stage is made so; to `out`, or to what is `stored`. */
@@ -170,7 +166,7 @@ static void fill_row(ip_emit *e, const ip_placed *p, const char *xa, const char 
     if (p->mask)
         compute_masked_row(e, p, from, to, r, first);
     else
-        ip_emit_row(e, p, "out", from, to, r, first);
+        ip_emit_row(e, p, p->row_of[IP_MASK_MIXED], from, to, r, first);
     if (p->is_streamed && in_blocks)
         ip_emit_stream(e, s, "stored", xa, xb, from, to,
                        p->lead == 0 && p->pace < 0 && !e->kernel->planes_at_once ? r : NULL);
@@ -218,9 +214,9 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
     if (p->at_once) {
         ip_emit_across(e, p, xa, xb, r, low);
     } else if (p->place == IP_PLACE_TOTAL) {
-        bool flat = ip_emit_is_flat(e, s, s->body);
+        const ip_site site = ip_emit_site(e);
         ip_emit_row_pointers(e, s->body);
-        ip_emit_fold_row(e, s, xa, xb, flat);
+        ip_emit_fold_row(e, s, xa, xb, ip_is_flat(&site, s->body));
     } else {
         const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl);
         const char *row = is_direct ? ip_emit_buffer_row(e, s, "z", r)
@@ -234,8 +230,8 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
         const char *first = is_endless ? ip_text(e->ir, "ya + (%d)", p->first) : low;
         if (p->is_mask) {
             look_through(e, p, xa, xb);
-            ip_emit_enter(
-                e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %d", mask_state(e, s), MIXED), NULL, NULL));
+            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF,
+                                      ip_text(e->ir, "%s == %d", mask_state(e, s), IP_MASK_MIXED), NULL, NULL));
         }
         ip_mark in_row = { e->block, e->n_trail, e->n_rows };
         const char *without_blocks = ip_emit_without_blocks(e, p);
@@ -272,7 +268,7 @@ void ip_emit_stage(ip_emit *e, const ip_placed *p, const char *y, const char *ya
     const char *r = p->lead == 0 ? y : ip_text(e->ir, "row%d", (int)(p - e->kernel->placed)),
                *low = ip_emit_lowest_row(e, p, ya);
     if (p->lead != 0) ip_s_add(e->ir, e->block, IP_S_LET, "int", r, ip_text(e->ir, "%s + %d", y, p->lead));
-    if (p->is_mask) ip_s_add(e->ir, e->block, IP_S_VAR, "int", mask_state(e, s), ip_text(e->ir, "%d", MIXED));
+    if (p->is_mask) ip_s_add(e->ir, e->block, IP_S_VAR, "int", mask_state(e, s), ip_text(e->ir, "%d", IP_MASK_MIXED));
     const char *needed = ip_emit_is_endless(p) ? ip_text(e->ir, "%s >= %s + (%d)", r, ya, p->first)
                                                : ip_text(e->ir, "%s >= %s & %s < %s", r, low, r, height);
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, needed, NULL, NULL));

@@ -175,9 +175,9 @@ void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char 
 
 bool ip_scan_may_be_flat(ip_scan *w)
 {
-    ip_emit *e = w->e;
-    return ip_emit_may_be_flat(e, w->s, w->s->body) && ip_emit_may_be_flat(e, w->s, w->s->init) &&
-           ip_emit_may_be_flat(e, w->s, w->s->finish);
+    const ip_site site = ip_emit_site(w->e);
+    return ip_may_be_flat(&site, w->s->body) && ip_may_be_flat(&site, w->s->init) &&
+           ip_may_be_flat(&site, w->s->finish);
 }
 
 static void row_element(ip_scan *w, int c, const char *index, bool is_init)

@@ -34,14 +34,15 @@ static bool reads_kept_row(const ip_emit *e, const ip_expr *load, imgpar_dtype d
            load->dtype == dtype && ip_x_is_coord(load->arg[2], 2);
 }
 
-const char *ip_emit_spread_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+const char *ip_emit_spread_row(ip_emit *e, const ip_columns *c)
 {
-    ip_expr *last, *value = shared_part(s->body, e->channels, &last);
+    const ip_stage *s = c->stage;
+    ip_expr *last, *value = shared_part(c->body, e->channels, &last);
     bool may = ip_emit_calls_helpers(e) && (e->channels == 2 || e->channels == 4) && has_function(s->dtype);
-    if (!may || !value || !reads_kept_row(e, value, s->dtype)) return xa;
+    if (!may || !value || !reads_kept_row(e, value, s->dtype)) return c->from;
     const char *spread = ip_text(e->ir, "spread%d", e->n_values++), *row = ip_emit_row_pointer(e, value);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", spread,
-             ip_text(e->ir, "ip_spread_%d_%s(%s, %s, %s, %s, %d, %s)", e->channels, ip_dtype(s->dtype)->cl, target, row,
-                     xa, xb, last != NULL, last ? ip_emit_value(e, last) : "0"));
+             ip_text(e->ir, "ip_spread_%d_%s(%s, %s, %s, %s, %d, %s)", e->channels, ip_dtype(s->dtype)->cl, c->target,
+                     row, c->from, c->to, last != NULL, last ? ip_emit_value(e, last) : "0"));
     return spread;
 }

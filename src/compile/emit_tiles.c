@@ -295,7 +295,8 @@ static void compute_rows(ip_emit *e, const ip_placed *p)
     ip_emit_row_pointers(e, s->body);
     /* A histogram asks for the channel, and so does what tells alpha from colours beyond the edges. */
     bool asks_channel = s->kind == IP_STAGE_HISTOGRAM || (p->pad_outside && p->pad_outside->uses & IP_USES_C);
-    bool flat = !asks_channel && ip_emit_is_flat(e, s, s->body);
+    const ip_site site = ip_emit_site(e);
+    bool flat = !asks_channel && ip_is_flat(&site, s->body);
     int n = elements_a_word(e, p, flat);
     if (n > 1)
         compute_words(e, p, flat, n);

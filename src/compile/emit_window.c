@@ -305,9 +305,9 @@ static void compute_windows(blockwise *b, ip_expr *const *roots, int n)
 }
 
 /* n elements from i0 on. */
-static void compute_block(ip_emit *e, const ip_stage *s, ip_expr *body, const char *target, bool flat, const char *n)
+static void compute_block(ip_emit *e, const ip_columns *columns, bool flat, const char *n)
 {
-    ip_expr *bodies[IP_WRITTEN_CHANNELS] = { body };
+    ip_expr *body = columns->body, *bodies[IP_WRITTEN_CHANNELS] = { body };
     const char *values[IP_WRITTEN_CHANNELS];
     int n_bodies = flat ? 1 : e->channels;
     for (int c = 0; c < n_bodies && n_bodies > 1; c++)
@@ -315,43 +315,43 @@ static void compute_block(ip_emit *e, const ip_stage *s, ip_expr *body, const ch
     blockwise b = { e, flat, "i0", n, 0 };
     ip_emit_count_uses(e, bodies, n_bodies);
     compute_windows(&b, bodies, n_bodies);
-    ip_mark in_lanes = enter_lanes(&b, ip_emit_width(e, body, s->dtype));
+    ip_mark in_lanes = enter_lanes(&b, ip_emit_width(e, body, columns->stage->dtype));
     ip_emit_count_uses(e, bodies, n_bodies);
     for (int c = 0; c < n_bodies; c++)
         values[c] = ip_emit_value(e, bodies[c]);
     for (int c = 0; c < n_bodies; c++)
-        ip_emit_store(e, s, target, flat ? "i" : ip_emit_pixel_index(e, "x", c), values[c]);
+        ip_emit_store(e, columns->stage, columns->target, flat ? "i" : ip_emit_pixel_index(e, "x", c), values[c]);
     leave_lanes(&b, in_lanes);
 }
 
-/* Elements from .. to, by blocks. */
-static void compute_blocks(ip_emit *e, const ip_stage *s, const char *target, const char *from, const char *to)
+/* By blocks. */
+static void compute_blocks(ip_emit *e, const ip_columns *c)
 {
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, to);
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", c->from, c->to);
     blocks->d = ip_text(e->ir, "%d", BLOCK);
     ip_mark mark = ip_emit_enter(e, blocks);
-    compute_block(e, s, s->body, target, false, ip_text(e->ir, "min(%s - i0, %d)", to, BLOCK));
+    compute_block(e, c, false, ip_text(e->ir, "min(%s - i0, %d)", c->to, BLOCK));
     ip_emit_leave(e, mark);
 }
 
 /* Whole blocks, whose size the compiler knows so that it keeps them in registers, then the rest. */
-static void compute_row(ip_emit *e, const ip_stage *s, ip_expr *body, const char *target, const char *xa,
-                        const char *xb)
+static void compute_row(ip_emit *e, const ip_columns *c)
 {
-    bool flat = ip_emit_is_flat(e, s, body);
-    const char *from = flat ? ip_text(e->ir, "%s * %d", xa, e->channels) : xa;
-    const char *to = flat ? ip_text(e->ir, "%s * %d", xb, e->channels) : xb;
+    const ip_site site = ip_emit_site(e);
+    bool flat = ip_is_flat(&site, c->body);
+    const char *from = flat ? ip_text(e->ir, "%s * %d", c->from, e->channels) : c->from;
+    const char *to = flat ? ip_text(e->ir, "%s * %d", c->to, e->channels) : c->to;
     const char *whole = ip_text(e->ir, "e%d", e->n_values++), *block = ip_text(e->ir, "%d", BLOCK);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", whole, ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, BLOCK));
     ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, whole);
     blocks->d = block;
     ip_mark mark = ip_emit_enter(e, blocks);
-    compute_block(e, s, body, target, flat, block);
+    compute_block(e, c, flat, block);
     ip_emit_leave(e, mark);
     ip_stmt *rest = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", whole, to);
     rest->d = block;
     mark = ip_emit_enter(e, rest);
-    compute_block(e, s, body, target, flat, ip_text(e->ir, "%s - i0", to));
+    compute_block(e, c, flat, ip_text(e->ir, "%s - i0", to));
     ip_emit_leave(e, mark);
 }
 
@@ -391,32 +391,35 @@ static void look_beside(ip_expr *x, void *user)
     beside *b = user;
     if (is_border_of_column(b->e, x)) note_column(b, ip_x_map(b->e->ir, x->arg[0], without_border, b->e));
     if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || !(x->arg[2]->uses & IP_USES_X)) return;
+    const ip_site site = ip_emit_site(b->e);
     ip_expr *column = ip_x_map(b->e->ir, x->arg[2], without_border, b->e);
     bool is_bordered =
-        x->border != IP_BORDER_NONE && !ip_emit_column_is_inside(b->e, x) && !ip_x_is_coord(x->arg[2], 2);
+        x->border != IP_BORDER_NONE && !ip_site_column_is_inside(&site, x) && !ip_x_is_coord(x->arg[2], 2);
     if (is_bordered && x->source->dims[2] == b->e->domain[2]) note_column(b, column);
 }
 
-void ip_emit_windows_row(ip_emit *e, const ip_stage *s, const char *target, const char *xa, const char *xb)
+void ip_emit_windows_row(ip_emit *e, const ip_columns *c)
 {
     beside b = { .e = e, .fits = e->channels <= IP_WRITTEN_CHANNELS };
-    ip_x_walk(e->ir, s->body, look_beside, &b);
+    ip_x_walk(e->ir, c->body, look_beside, &b);
     if (!b.fits || b.left + b.right == 0) {
-        compute_row(e, s, s->body, target, xa, xb);
+        compute_row(e, c);
         return;
     }
-    const char *from = ip_text(e->ir, "from%d", e->n_values++), *to = ip_text(e->ir, "to%d", e->n_values++);
-    const char *low, *high;
-    ip_emit_split_row(e, s, (const int[]){ b.left, b.right }, xa, xb, &low, &high);
+    ip_columns end = *c, inner = *c;
+    end.from = ip_text(e->ir, "from%d", e->n_values++);
+    end.to = ip_text(e->ir, "to%d", e->n_values++);
+    inner.body = ip_x_map(e->ir, c->body, without_border, e);
+    ip_emit_split_row(e, c, (const int[]){ b.left, b.right }, &inner.from, &inner.to);
     ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
     ends->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, ends);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", from, ip_text(e->ir, "end ? %s : %s", high, xa));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", to, ip_text(e->ir, "end ? %s : %s", xb, low));
-    compute_blocks(e, s, target, from, to);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", end.from, ip_text(e->ir, "end ? %s : %s", inner.to, c->from));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", end.to, ip_text(e->ir, "end ? %s : %s", c->to, inner.from));
+    compute_blocks(e, &end);
     ip_emit_leave(e, mark);
     e->is_within = true;
-    compute_row(e, s, ip_x_map(e->ir, s->body, without_border, e), target, low, high);
+    compute_row(e, &inner);
     e->is_within = false;
 }
 
@@ -542,10 +545,11 @@ static void run_along(ip_emit *e, const ip_expr *w, const char *sums, const char
     }
 }
 
-void ip_emit_running_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb, bool flat,
-                         const char *row, const char *first)
+void ip_emit_running_row(ip_emit *e, const ip_placed *p, const ip_columns *c, const char *row, const char *first)
 {
-    const ip_stage *s = p->stage;
+    const ip_site site = ip_emit_site(e);
+    const char *xa = c->from, *xb = c->to;
+    bool flat = ip_is_flat(&site, c->body);
     line l = line_of(e, xa, xb, flat);
     ip_expr *enters[IP_MAX_RUNNING], *leaves[IP_MAX_RUNNING];
     for (int k = 0; k < p->n_running; k++) {
@@ -569,8 +573,8 @@ void ip_emit_running_row(ip_emit *e, const ip_placed *p, const char *target, con
             l = line_of(e, xa, xb, flat);
             break;
         }
-    ip_mark mark = enter_line(e, &l, ip_emit_width(e, s->body, s->dtype));
-    ip_emit_count_uses(e, (ip_expr *const[]){ s->body }, 1);
+    ip_mark mark = enter_line(e, &l, ip_emit_width(e, c->body, c->stage->dtype));
+    ip_emit_count_uses(e, (ip_expr *const[]){ c->body }, 1);
     for (int k = 0; k < p->n_running; k++) {
         const ip_expr *w = p->running[k];
         const char *at = ip_text(e->ir, "%s[%s]", ip_emit_sums(e, p, k), l.var), *sum = at;
@@ -582,7 +586,7 @@ void ip_emit_running_row(ip_emit *e, const ip_placed *p, const char *target, con
         }
         ip_emit_name(e, w, sum);
     }
-    ip_emit_store(e, s, target, l.var, ip_emit_value(e, s->body));
+    ip_emit_store(e, c->stage, c->target, l.var, ip_emit_value(e, c->body));
     leave_line(e, mark);
     ip_emit_leave(e, in_row);
 }

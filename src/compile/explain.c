@@ -103,11 +103,36 @@ static void text_made(const ip_placed *p, const char *by, const char *helper, ip
     ip_str_putc(out, '\n');
 }
 
+/* What makes the columns of a row: idioms, a bit each, and the last loop that has a name here. */
+typedef struct ways {
+    unsigned idioms;
+    const char *loop;
+} ways;
+
+static void note_ways(const ip_segment *segment, ways *w)
+{
+    static const char *const names[IP_N_LOOPS] = {
+        [IP_LOOP_PICKS] = "moves of every n-th pixel",
+        [IP_LOOP_REPEATS] = "moves of repeated pixels",
+        [IP_LOOP_RUNNING] = "running sums",
+        [IP_LOOP_WINDOWS] = "windows of a block at a time",
+        [IP_LOOP_LANES] = "pixels at computed columns",
+    };
+    for (int k = 0; segment && segment->cut && k < 2; k++)
+        note_ways(segment->parts[k], w);
+    if (!segment || segment->cut) return;
+    if (segment->match) w->idioms |= 1u << (segment->match->idiom - ip_idioms);
+    if (names[segment->loop]) w->loop = names[segment->loop];
+}
+
 static void text_ways(const ip_placed *p, ip_str *out)
 {
+    ways w = { 0 };
+    for (int state = 0; state < IP_N_MASK_STATES; state++)
+        note_ways(p->row_of[state], &w);
     for (int k = 0; k < IP_N_IDIOMS; k++)
-        if (p->idioms >> k & 1) text_made(p, ip_idioms[k].name, ip_idioms[k].helper, out);
-    if (p->loop) text_made(p, p->loop, NULL, out);
+        if (w.idioms >> k & 1) text_made(p, ip_idioms[k].name, ip_idioms[k].helper, out);
+    if (w.loop) text_made(p, w.loop, NULL, out);
 }
 
 /* "keeps   3 rows of blur: vertical pass" */

@@ -4,7 +4,7 @@
  * (idioms.c) tells what an element must be and which function makes rows of such; the files emit_weigh.c, emit_mix.c
  * and emit_stretch.c print its call. The function makes elements from the first one of a row on, as many as it can,
  * which may be none. The loop behind the call makes the rest. Both give the same bytes. inline.c asks the table which
- * stages to keep, emit_row.c what to call.
+ * stages to keep, segments.c which is called.
  *
  *     ip_match match;
  *     if (ip_idiom_find(ir, stage, stage->body, &match))
@@ -33,8 +33,10 @@ typedef struct ip_match {
     const ip_stage *columns, *factors;    /* tables of columns and of weights: emit_stretch.c, Note [Stretching] */
 } ip_match;
 
-/* Columns from..to of a row, which go to target; text. */
+/* Columns from..to of a row of a stage, as body says, which go to target; text. */
 typedef struct ip_columns {
+    const ip_stage *stage;
+    ip_expr *body;
     const char *target, *from, *to;
 } ip_columns;
 

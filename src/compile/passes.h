@@ -34,6 +34,8 @@ bool ip_place_textures(ip_plan *plan, ip_kernel *kernel, const ip_target *target
  * the kernel's tiling was `before` without it and is `after` with it; else *why. */
 bool ip_halo_pays(ip_plan *plan, const ip_tiling *before, const ip_tiling *after, const ip_stage *joined, bool stored,
                   const char **why);
+/* how rows are made (segments.h) */
+imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* kernels -> statements -> OpenCL C */
 imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 

@@ -42,6 +42,36 @@ typedef struct ip_pace {
     int lo, hi;
 } ip_pace;
 
+/* What makes columns of a row (segments.c): every n-th pixel of another row, pixels that are repeated, sums carried
+ * along, windows folded for a block at a time, a flat loop over x and channels, channels as lanes, or pixel by
+ * pixel. */
+typedef enum ip_row_loop {
+    IP_LOOP_PICKS,
+    IP_LOOP_REPEATS,
+    IP_LOOP_RUNNING,
+    IP_LOOP_WINDOWS,
+    IP_LOOP_FLAT,
+    IP_LOOP_LANES,
+    IP_LOOP_PIXELS,
+    IP_N_LOOPS
+} ip_row_loop;
+
+struct ip_match; /* idioms.h */
+
+/* Columns of a row: two parts of them, or all made alike. */
+typedef struct ip_segment {
+    ip_expr *body; /* an element */
+    ip_expr *cut;  /* the column that parts[1] begins with, the same for all of the row; NULL: it is not
+                                        * cut */
+    const struct ip_segment *parts[2]; /* before the cut, and from it on */
+    ip_expr *within;                   /* an element whose neighbours are inside: of columns between the ends */
+    const struct ip_match *match;      /* the idiom that makes what it can of these; NULL: there is none */
+    ip_row_loop loop;                  /* makes the rest of them */
+} ip_segment;
+
+/* What a row of a mask is: place_spread.c, Note [Masks]. */
+typedef enum ip_mask_state { IP_MASK_CLEAR, IP_MASK_SET, IP_MASK_MIXED, IP_N_MASK_STATES } ip_mask_state;
+
 /* A stage within a kernel of the rows or the tiles schedule. Rows are relative to the output row y being made (or to
  * the row that is made at its pace), or to the first and the last row of the tile: it is computed from first rows
  * before it to lead rows behind it. */
@@ -73,8 +103,8 @@ typedef struct ip_placed {
     int beside_left, beside_right;    /* rows: columns beside its own that it reads from buffers, where they stand */
     ip_expr *running[IP_MAX_RUNNING]; /* windows of its body whose sums are carried along: see ip_place_running() */
     int n_running;
-    const char *loop;  /* rows: the loop that makes them, for --explain; NULL: a plain one */
-    unsigned idioms;   /* rows: bit n: of rows ip_idioms[n] makes a part (idioms.h) */
+    /* rows: how a row is made, where that of its mask is such; IP_MASK_MIXED: or it has none */
+    const ip_segment *row_of[IP_N_MASK_STATES];
     bool is_streamed;  /* rows: it may be written past the caches: emit_stream.c, Note [Streaming] */
     int block_columns; /* rows: of a row that are made together; 0: the row is made whole */
     int last_reader;   /* place in the kernel of the last stage that reads it; -1: none does */

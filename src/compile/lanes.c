@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Which bodies are made pixel by pixel, the channels of each as the lanes of a vector: emit_lanes.c, Note [Channels as
+ * lanes]. */
+#include "base/dtype.h"
+#include "compile/segments.h"
+
+enum { LANES = 4, LEAST_CHANNELS = 3, MOST_WINDOWS = 2, MOST_STEP = 6 };
+
+typedef struct lane_check {
+    const ip_site *site;
+    bool fits, gathers, is_kept;
+    int n_windows;
+} lane_check;
+
+static bool is_f32(const ip_expr *x) { return x->dtype == IMGPAR_F32; }
+
+static bool is_integer(const ip_expr *x)
+{
+    return !ip_dtype(x->dtype)->is_float && x->dtype != IMGPAR_BOOL && ip_dtype(x->dtype)->size_bytes <= 4;
+}
+
+static bool is_number(const ip_expr *x) { return is_f32(x) || is_integer(x); }
+
+static bool load_fits(lane_check *c, ip_expr *x)
+{
+    const ip_placed *placed = ip_kernel_placed(c->site->kernel, x->source);
+    c->is_kept &= placed && placed->place == IP_PLACE_RING;
+    bool own_channel = x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3 && x->source->dims[3] == c->site->channels;
+    c->gathers |= !ip_x_offset_from(c->site->ir, x->arg[2], 2);
+    return x->border == IP_BORDER_NONE && own_channel && is_number(x) && x->source->dtype == x->dtype &&
+           !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
+}
+
+static bool window_fits(lane_check *c, const ip_expr *x)
+{
+    if (++c->n_windows > MOST_WINDOWS || ip_x_has_window(c->site->ir, x->arg[0])) return false;
+    if (x->fold == IP_FOLD_FMA) return is_f32(x) && !(x->arg[1]->uses & IP_USES_C);
+    return x->fold == IP_FOLD_SUM && is_number(x);
+}
+
+static bool check(ip_expr *x, void *user)
+{
+    lane_check *c = user;
+    if (!(x->uses & IP_USES_C) || !c->fits) return false;
+    switch (x->op) {
+    case IP_X_LOAD: c->fits = load_fits(c, x); return false;
+    case IP_X_ADD:
+    case IP_X_SUB:
+    case IP_X_MUL:
+    case IP_X_FMA:
+    case IP_X_MIN:
+    case IP_X_MAX: c->fits = is_number(x); break;
+    case IP_X_CAST: c->fits = is_number(x) && is_integer(x->arg[0]); break;
+    case IP_X_IDIV:
+        c->fits = is_integer(x) && x->arg[0]->lo >= 0 && x->arg[1]->op == IP_X_CONST && x->arg[1]->i > 0;
+        break;
+    case IP_X_WINDOW: c->fits = window_fits(c, x); break;
+    default: c->fits = false;
+    }
+    return c->fits;
+}
+
+static bool note_gather(ip_expr *x, void *user)
+{
+    lane_check *c = user;
+    c->gathers |= x->op == IP_X_LOAD && x->uses & IP_USES_C && !ip_x_offset_from(c->site->ir, x->arg[2], 2);
+    return !c->gathers && x->op != IP_X_LOAD;
+}
+
+static bool gathers(const ip_site *site, ip_expr *x)
+{
+    lane_check c = { .site = site };
+    ip_x_descend(site->ir, x, note_gather, &c);
+    return c.gathers;
+}
+
+ip_expr *ip_lanes_part(const ip_site *site, ip_expr *x)
+{
+    while (x->op != IP_X_LOAD && x->op != IP_X_WINDOW) {
+        ip_expr *inner = NULL;
+        for (int k = 0; k < x->n_args; k++) {
+            if (!inner && gathers(site, x->arg[k]))
+                inner = x->arg[k];
+            else if (x->arg[k]->uses & (IP_USES_X | IP_USES_C))
+                return x;
+        }
+        if (!inner) return x;
+        x = inner;
+    }
+    return x;
+}
+
+typedef struct step_check {
+    int64_t step, channels;
+    int n_loads;
+    bool fits;
+} step_check;
+
+static bool check_step(ip_expr *x, void *user)
+{
+    step_check *c = user;
+    if (!(x->uses & (IP_USES_X | IP_USES_C))) return false;
+    if (x->op != IP_X_LOAD) {
+        c->fits = c->fits && x->op != IP_X_WINDOW && x->op != IP_X_COORD;
+        return c->fits;
+    }
+    int64_t step = ip_x_step(x->arg[2]);
+    if (c->n_loads++ == 0) c->step = step;
+    bool is_flat = ip_x_is_coord(x->arg[3], 3) && x->source->dims[3] == c->channels;
+    c->fits = c->fits && step == c->step && is_flat && !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+    return false;
+}
+
+int64_t ip_even_step(const ip_site *site, ip_expr *body)
+{
+    step_check c = { .channels = site->channels, .fits = true };
+    ip_x_descend(site->ir, body, check_step, &c);
+    return c.fits && c.step >= 2 && c.step <= MOST_STEP ? c.step : 0;
+}
+
+bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+{
+    bool may = site->options->pragmas && !site->options->checks && site->channels >= LEAST_CHANNELS &&
+               site->channels <= LANES && stored == body->dtype;
+    lane_check c = { .site = site, .fits = may, .is_kept = true };
+    if (may) ip_x_descend(site->ir, ip_lanes_part(site, body), check, &c);
+    return c.fits && c.gathers && (c.is_kept || ip_even_step(site, body)) && !site->ir->failed;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Chooses how the rows of each stage of a kernel are made: segments.h. */
+#include "compile/segments.h"
+
+bool ip_site_calls_helpers(const ip_site *site)
+{
+    return site->options->streams && !site->options->checks && site->kernel->schedule == IP_SCHEDULE_ROWS;
+}
+
+bool ip_site_column_is_inside(const ip_site *site, const ip_expr *load)
+{
+    int lo, hi;
+    return ip_placed_is_kept(ip_kernel_placed(site->kernel, load->source)) ||
+           (site->is_within && ip_load_reads_beside(site->ir, load, site->domain, &lo, &hi));
+}
+
+static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
+{
+    return x->op == IP_X_COORD && x->axis == 3 ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
+}
+
+ip_expr *ip_of_channel(const ip_site *site, ip_expr *x, int c)
+{
+    return site->channels > IP_WRITTEN_CHANNELS ? x : ip_x_map(site->ir, x, put_channel, &c);
+}
+
+/* ---- what makes the columns of a segment -------------------------------------------------------- */
+
+static bool folds_windows(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+{
+    bool may = ip_x_has_window(site->ir, body) && !ip_fits_lanes(site, body, stored);
+    return may && (site->channels <= IP_WRITTEN_CHANNELS || ip_is_flat(site, body));
+}
+
+/* The first that fits. */
+static ip_row_loop choose_loop(const ip_site *site, const ip_placed *p, ip_expr *body)
+{
+    imgpar_dtype stored = p->stage->dtype;
+    bool is_flat = ip_is_flat(site, body);
+    if (p->n_running > 0 && (site->channels == 1 || is_flat)) return IP_LOOP_RUNNING;
+    if (ip_fits_pick(site, body, stored)) return IP_LOOP_PICKS;
+    if (ip_fits_repeat(site, body, stored)) return IP_LOOP_REPEATS;
+    if (folds_windows(site, body, stored)) return IP_LOOP_WINDOWS;
+    if (is_flat) return IP_LOOP_FLAT;
+    return ip_fits_lanes(site, body, stored) ? IP_LOOP_LANES : IP_LOOP_PIXELS;
+}
+
+/* The idiom that makes what it can of columns of that body; NULL: none does. */
+static const ip_match *choose_idiom(const ip_site *site, const ip_stage *stage, ip_expr *body)
+{
+    ip_match found, *match;
+    ip_expr *x = site->channels == 1 ? ip_of_channel(site, body, 0) : body;
+    if (!ip_site_calls_helpers(site) || !ip_idiom_find(site->ir, stage, x, &found)) return NULL;
+    if (found.idiom->is_flat && !ip_may_be_flat(site, body)) return NULL;
+    match = ip_ir_alloc(site->ir, 1, sizeof *match);
+    if (match) *match = found;
+    return match;
+}
+
+/* ---- segments ---------------------------------------------------------------------------------------- */
+
+static void choose_leaf(const ip_site *site, const ip_placed *p, ip_segment *segment)
+{
+    ip_site within = *site;
+    segment->within = segment->body;
+    if (p->beside_left + p->beside_right > 0) {
+        within.is_within = true;
+        segment->within =
+            ip_within_columns(site->ir, segment->body, p->beside_left, p->stage->dims[2] - 1 - p->beside_right);
+    }
+    segment->match = choose_idiom(&within, p->stage, segment->within);
+    segment->loop = choose_loop(&within, p, segment->within);
+}
+
+/* The test by which body is cut in two, after so many cuts (pieces.c, Note [Pieces of rows]); NULL: it is not. Each
+ * piece is compiled by itself, so large ones are not made several times. */
+static ip_expr *find_cut(const ip_site *site, const ip_placed *p, ip_expr *body, int n_cuts)
+{
+    enum { MOST_CUTS = 2, MOST_OPERATIONS = 64, MOST_CUT_ONCE = 160 };
+    bool may = n_cuts < MOST_CUTS && p->n_running == 0 && p->beside_left + p->beside_right == 0 &&
+               !ip_x_has_window(site->ir, body) &&
+               ip_x_size(site->ir, body) <= (n_cuts ? MOST_OPERATIONS : MOST_CUT_ONCE);
+    return may ? ip_find_pieces(site->ir, body) : NULL;
+}
+
+static const ip_segment *choose_segment(const ip_site *site, const ip_placed *p, ip_expr *body, int n_cuts)
+{
+    ip_segment *segment = ip_ir_alloc(site->ir, 1, sizeof *segment);
+    if (!segment) return NULL;
+    ip_expr *test = find_cut(site, p, body, n_cuts);
+    *segment = (ip_segment){ .body = body, .cut = test ? test->arg[1] : NULL };
+    if (!test) choose_leaf(site, p, segment);
+    for (int k = 0; k < 2 && test; k++)
+        segment->parts[k] = choose_segment(site, p, ip_piece_of(site->ir, body, test, k == 0), n_cuts + 1);
+    return segment;
+}
+
+static void choose_rows(const ip_site *kernel, ip_placed *p)
+{
+    ip_site site = *kernel;
+    ip_ir *ir = site.ir;
+    if (p->stage->kind != IP_STAGE_MAP || p->at_once) return;
+    site.domain = p->stage->dims;
+    site.channels = (int)p->stage->dims[3];
+    for (int state = 0; state < IP_MASK_MIXED && p->mask; state++)
+        p->row_of[state] =
+            choose_segment(&site, p, ip_masked_body(ir, p->stage->body, p->mask, state == IP_MASK_SET), 0);
+    p->row_of[IP_MASK_MIXED] = choose_segment(&site, p, p->stage->body, 0);
+}
+
+imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options, ip_error *err)
+{
+    for (int i = 0; i < plan->n_kernels; i++) {
+        ip_kernel *k = &plan->kernels[i];
+        const ip_site site = { .ir = plan->ir, .kernel = k, .options = options };
+        for (int p = 0; p < k->n_placed && ip_kernel_walks_rows(k); p++)
+            choose_rows(&site, &k->placed[p]);
+    }
+    return plan->ir->failed ? ip_fail_memory(err, "planning kernels") : IMGPAR_OK;
+}

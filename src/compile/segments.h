@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the rows of a stage are made, decided before text is printed: a row is one segment, or split into segments at
+ * columns that arguments tell (pieces.c), each with its body, the loop that makes it and, before that, the idiom that
+ * makes what it can. segments.c chooses, emit_row.c prints; what both must know of a body is asked here.
+ */
+#ifndef IP_COMPILE_SEGMENTS_H
+#define IP_COMPILE_SEGMENTS_H
+
+#include "compile/idioms.h"
+#include "compile/passes.h"
+
+/* The place where an expression is computed: the stage whose element it is a part of, in its kernel. */
+typedef struct ip_site {
+    ip_ir *ir;
+    const ip_kernel *kernel;
+    const ip_compile_options *options;
+    const int64_t *domain; /* of the stage */
+    int channels;          /* the same */
+    bool is_within;        /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
+} ip_site;
+
+/* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop
+ * behind the call makes. */
+bool ip_site_calls_helpers(const ip_site *site);
+/* Whether no border is to be applied to the column of a load of pixels. */
+bool ip_site_column_is_inside(const ip_site *site, const ip_expr *load);
+
+/* Whether a body can be computed over the flat index x * channels + c; and whether a row of it is: of one channel x is
+ * at hand (flat.c). */
+bool ip_may_be_flat(const ip_site *site, ip_expr *body);
+bool ip_is_flat(const ip_site *site, ip_expr *body);
+/* Up to so many channels are written out one by one; more are a loop over c. */
+enum { IP_WRITTEN_CHANNELS = 4 };
+/* body in channel c, where channels are written out; else body itself. */
+ip_expr *ip_of_channel(const ip_site *site, ip_expr *body, int c);
+
+/* Whether a body is every n-th pixel of a row and nothing else (emit_pick.c, Note [Picks]). */
+bool ip_fits_pick(const ip_site *site, ip_expr *body, imgpar_dtype stored);
+/* Whether it is pixels of a row, each several times, and nothing else (emit_repeat.c, Note [Copies side by side]). */
+bool ip_fits_repeat(const ip_site *site, ip_expr *body, imgpar_dtype stored);
+/* Whether it is made of pixels at computed columns, whose channels are lanes (lanes.c). */
+bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
+/* The part of such a body that is computed as lanes: the rest is made of it and of what is the same for all
+ * elements. */
+ip_expr *ip_lanes_part(const ip_site *site, ip_expr *body);
+/* The step of all columns that it reads (emit_lanes.c, Note [Even steps]); 0: there is none, it does not pay, or what
+ * is read has other channels, a mask. */
+int64_t ip_even_step(const ip_site *site, ip_expr *body);
+
+#endif
