@@ -53,6 +53,38 @@ static real cross_mean(const nd *in, const int64_t *i) { return cross_of(in, i, 
 static real cross_min(const nd *in, const int64_t *i) { return cross_of(in, i, true, 2); }
 static real cross_max(const nd *in, const int64_t *i) { return cross_of(in, i, false, 3); }
 
+/* Between four pixels of 7 x 9 x 3, by a rule for what is beyond the edges. */
+static real between(const nd *in, real y, real x, int64_t c, int64_t (*inside)(int64_t i, int64_t n))
+{
+    int64_t y0 = (int64_t)floorl(y), x0 = (int64_t)floorl(x);
+    real fy = y - (real)y0, fx = x - (real)x0, v[2][2];
+    for (int j = 0; j < 2; j++)
+        for (int k = 0; k < 2; k++)
+            v[j][k] = nd_at(in, inside(y0 + j, 7), inside(x0 + k, 9), c, 0);
+    return (1 - fx) * ((1 - fy) * v[0][0] + fy * v[1][0]) + fx * ((1 - fy) * v[0][1] + fy * v[1][1]);
+}
+static int64_t reflected(int64_t i, int64_t n)
+{
+    int64_t k = wrapped(i, 2 * n);
+    return k < n ? k : 2 * n - 1 - k;
+}
+static real twice_as_large(const nd *in, const int64_t *i)
+{
+    return between(in, (real)i[0] / 2, (real)i[1] / 2, i[2], cut);
+}
+static real turned_over(const nd *in, const int64_t *i) /* at($1, 8.25 - y * 1.5, x * 0.75 - 2, border=reflect) */
+{
+    return between(in, 8.25L - 1.5L * (real)i[0], 0.75L * (real)i[1] - 2, i[2], reflected);
+}
+static real wrapped_around(const nd *in, const int64_t *i) /* at($1, y + x / 4, x * 0.5 + 6, border=wrap) */
+{
+    return between(in, (real)i[0] + (real)i[1] / 4, 0.5L * (real)i[1] + 6, i[2], wrapped);
+}
+static real few_of_a_row(const nd *in, const int64_t *i) /* three columns of nine */
+{
+    return between(in, (real)i[0] / 2, 0.25L + 3 * (real)i[1], i[2], cut);
+}
+
 /* Volumes of 5 x 7 x 9: what stands next to an element along each axis, or itself where that is outside. */
 static real six_around(const nd *in, const int64_t *i)
 {
@@ -202,6 +234,42 @@ static const nd_case of_small[] = {
       largest_around,
       0,
       always_f32 },
+    { "at",
+      "make(18, 14, at($1, y / 2, x / 2, filter=linear), channels=3)",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 14, 18, 3 },
+      twice_as_large,
+      0x1p-20L,
+      NULL },
+    { "at",
+      "at($1, 8.25 - y * 1.5, x * 0.75 - 2, filter=linear, border=reflect)",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 7, 9, 3 },
+      turned_over,
+      0x1p-20L,
+      NULL },
+    { "at",
+      "at($1, y + x / 4, x * 0.5 + 6, filter=linear, border=wrap)",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 7, 9, 3 },
+      wrapped_around,
+      0x1p-20L,
+      NULL },
+    { "at",
+      "make(3, 14, at($1, y / 2, 0.25 + x * 3, filter=linear), channels=3)",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 14, 3, 3 },
+      few_of_a_row,
+      0x1p-20L,
+      NULL },
     { "recomb", "recomb($1, [0.5 -0.25 1; 0.1 2 0.3])", { 3 }, { { 5, 6, 3 } }, 3, { 5, 6, 2 }, mixed, 0x1p-15L, NULL },
     { "matprod",
       "matprod($1, $2)",

@@ -139,6 +139,14 @@ static const shape shapes[] = {
     /* gathers, views, tables */
     { "resize($1, 90, 20)", IMGPAR_U8, 3, 61, 37, 0 },
     { "at($1, y * 0.5 + 3, x * 0.75 - 1)", IMGPAR_U8, 1, 61, 37, 0 },
+    /* positions that follow from the row and from the column: passes, in floats and in lanes, beyond the edges, of what
+     * is made at its reader's pace */
+    { "make(122, 74, at($1, y / 2, x / 2, filter=linear), channels=3)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "a = $1\nb = select(c < 3, $2 * slice($2, 3, 4, axis=2), $2)\n"
+      "b + (1 - slice(b, 3, 4, axis=2)) * at(a, y / 2, x / 2, filter=linear)",
+      IMGPAR_F32, 4, 61, 70, 0 },
+    { "at($1, 40 - y * 1.25, x * 1.5 - 7.3, filter=linear, border=reflect)", IMGPAR_U16, 4, 61, 37, 0 },
+    { "make(90, 140, at(blur($1, 1), y / 2, x / 3 + 2, filter=linear))", IMGPAR_F32, 1, 61, 70, 0 },
     /* whole rows that are read at computed columns */
     { "resize($1, 90, 80)", IMGPAR_U8, 3, 61, 37, 0 },
     { "resize($1, 90, 80)", IMGPAR_I16, 4, 61, 37, 0 },

@@ -22,11 +22,29 @@ enum { LANES = 4, BLOCK_PIXELS = 160, SIDE_BY_SIDE = 4, MOST_WINDOWS = 2 };
 
 /* ---- pixels as they come --------------------------------------------------------------------- */
 
-static const char *lanes_type(ip_emit *e, const ip_expr *x) { return ip_text(e->ir, "%s4", ip_cl_type(x->dtype)); }
+static const char *lanes_type(ip_emit *e, const ip_expr *x)
+{
+    return x->dtype == IMGPAR_BOOL ? "int4" : ip_text(e->ir, "%s4", ip_cl_type(x->dtype));
+}
+
+/* A lane of a mask is 0 or all ones. */
+static const char *lane(ip_emit *e, const ip_expr *x, const char *value)
+{
+    return x->dtype == IMGPAR_BOOL ? ip_text(e->ir, "-(int)(%s)", value) : value;
+}
 
 static const char *spread(ip_emit *e, const ip_expr *x, const char *value)
 {
-    return ip_text(e->ir, "(%s)(%s)", lanes_type(e, x), value);
+    return ip_text(e->ir, "(%s)(%s)", lanes_type(e, x), lane(e, x, value));
+}
+
+/* What the channel's number tells. The last channel stands in for a lane that has none. */
+static const char *of_each_channel(ip_emit *e, ip_expr *x)
+{
+    const char *of[LANES];
+    for (int c = 0; c < LANES; c++)
+        of[c] = c < e->channels ? lane(e, x, ip_emit_value(e, ip_emit_of_channel(e, x, c))) : of[c - 1];
+    return ip_text(e->ir, "(%s)(%s, %s, %s, %s)", lanes_type(e, x), of[0], of[1], of[2], of[3]);
 }
 
 static const char *declared(ip_emit *e, const ip_expr *x, const char *text)
@@ -94,7 +112,13 @@ static const char *lanes_text(ip_emit *e, const ip_expr *x, const char *const a[
     case IP_X_ADD: return ip_text(e->ir, "%s + %s", a[0], a[1]);
     case IP_X_SUB: return ip_text(e->ir, "%s - %s", a[0], a[1]);
     case IP_X_MUL: return ip_text(e->ir, "%s * %s", a[0], a[1]);
+    case IP_X_DIV:
     case IP_X_IDIV: return ip_text(e->ir, "%s / %s", a[0], a[1]);
+    case IP_X_LT: return ip_text(e->ir, "%s < %s", a[0], a[1]);
+    case IP_X_LE: return ip_text(e->ir, "%s <= %s", a[0], a[1]);
+    case IP_X_EQ: return ip_text(e->ir, "%s == %s", a[0], a[1]);
+    case IP_X_NE: return ip_text(e->ir, "%s != %s", a[0], a[1]);
+    case IP_X_SELECT: return ip_text(e->ir, "select(%s, %s, %s)", a[2], a[1], a[0]);
     case IP_X_FMA: return ip_text(e->ir, "fma(%s, %s, %s)", a[0], a[1], a[2]);
     case IP_X_CAST: return ip_text(e->ir, "convert_%s(%s)", lanes_type(e, x), a[0]);
     default: return extreme(e, x, a[0], a[1]);
@@ -105,6 +129,7 @@ static const char *lanes_text(ip_emit *e, const ip_expr *x, const char *const a[
 static const char *lanes_of(ip_emit *e, ip_expr *x)
 {
     if (!(x->uses & IP_USES_C)) return spread(e, x, ip_emit_value(e, x));
+    if (ip_is_by_channel(x)) return of_each_channel(e, x);
     const char *name = ip_emit_name_of(e, x), *a[3] = { NULL };
     if (name) return name;
     for (int k = 0; k < x->n_args && x->op != IP_X_LOAD; k++)

@@ -24,12 +24,16 @@ static bool is_number(const ip_expr *x) { return is_f32(x) || is_integer(x); }
 static bool load_fits(lane_check *c, ip_expr *x)
 {
     const ip_placed *placed = ip_kernel_placed(c->site->kernel, x->source);
-    c->is_kept &= placed && placed->place == IP_PLACE_RING;
+    /* of three channels the fourth lane is read behind the last pixel */
+    c->is_kept &= x->source->dims[3] == LANES || (placed && placed->place == IP_PLACE_RING);
     bool own_channel = x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3 && x->source->dims[3] == c->site->channels;
     c->gathers |= !ip_x_offset_from(c->site->ir, x->arg[2], 2);
     return x->border == IP_BORDER_NONE && own_channel && is_number(x) && x->source->dtype == x->dtype &&
            !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
 }
+
+/* Comparisons of lanes are masks of 32 bits, which choose between numbers of as many. */
+static bool fits_masks(const ip_expr *x) { return is_number(x) && ip_dtype(x->dtype)->size_bytes == 4; }
 
 static bool window_fits(lane_check *c, const ip_expr *x)
 {
@@ -41,7 +45,7 @@ static bool window_fits(lane_check *c, const ip_expr *x)
 static bool check(ip_expr *x, void *user)
 {
     lane_check *c = user;
-    if (!(x->uses & IP_USES_C) || !c->fits) return false;
+    if (!(x->uses & IP_USES_C) || !c->fits || ip_is_by_channel(x)) return false;
     switch (x->op) {
     case IP_X_LOAD: c->fits = load_fits(c, x); return false;
     case IP_X_ADD:
@@ -50,6 +54,12 @@ static bool check(ip_expr *x, void *user)
     case IP_X_FMA:
     case IP_X_MIN:
     case IP_X_MAX: c->fits = is_number(x); break;
+    case IP_X_DIV: c->fits = is_f32(x); break;
+    case IP_X_LT:
+    case IP_X_LE:
+    case IP_X_EQ:
+    case IP_X_NE: c->fits = fits_masks(x->arg[0]); break;
+    case IP_X_SELECT: c->fits = fits_masks(x); break;
     case IP_X_CAST: c->fits = is_number(x) && is_integer(x->arg[0]); break;
     case IP_X_IDIV:
         c->fits = is_integer(x) && x->arg[0]->lo >= 0 && x->arg[1]->op == IP_X_CONST && x->arg[1]->i > 0;

@@ -33,6 +33,7 @@ typedef struct value {
 typedef struct looking {
     const ip_box *box;
     int *visits;
+    bool is_host; /* what the host's arithmetic gives is wanted, not what any device's may */
 } looking;
 
 static bool value_of(looking *l, const ip_expr *x, value *v);
@@ -247,7 +248,7 @@ static void float_ends(const ip_expr *x, const double *ends, int n, value *v)
     }
 }
 
-static bool float_binary(const ip_expr *x, const value *a, const value *b, value *v)
+static bool float_binary(const looking *l, const ip_expr *x, const value *a, const value *b, value *v)
 {
     const double p[2] = { a->lo, a->hi }, q[2] = { b->lo, b->hi };
     double ends[4];
@@ -272,7 +273,7 @@ static bool float_binary(const ip_expr *x, const value *a, const value *b, value
         }
     }
     float_ends(x, ends, 4, v);
-    if (x->op == IP_X_DIV) widen(x, v);
+    if (x->op == IP_X_DIV && !l->is_host) widen(x, v);
     return x->op != IP_X_DIV || b->lo > 0 || b->hi < 0;
 }
 
@@ -405,7 +406,7 @@ static bool computed(looking *l, const ip_expr *x, value *v)
         return negates || is_not;
     }
     if (a.is_float != b.is_float) return false;
-    return a.is_float ? float_binary(x, &a, &b, v) : whole_binary(l, x, a.i, b.i, &v->i);
+    return a.is_float ? float_binary(l, x, &a, &b, v) : whole_binary(l, x, a.i, b.i, &v->i);
 }
 
 /* What wraps in its dtype is not known; what the range of x excludes does not occur. */
@@ -445,7 +446,7 @@ static bool known_at(looking *l, const ip_expr *condition, int axis, int64_t at,
 {
     ip_box box = *l->box;
     box.axis[axis] = (ip_span){ at, at };
-    looking there = { &box, l->visits };
+    looking there = { &box, l->visits, l->is_host };
     value v;
     if (!value_of(&there, condition, &v) || !is_point(&v)) return false;
     *is_true = v.i.lo != 0;
@@ -493,7 +494,7 @@ static bool has_choice(const ip_expr *x, int *visits)
 
 static bool span_of(const ip_expr *index, const ip_box *box, int *visits, int n_cuts, ip_span *span)
 {
-    looking l = { box, visits };
+    looking l = { box, visits, false };
     value v;
     int axis;
     int64_t at;
@@ -516,6 +517,18 @@ bool ip_index_span(const ip_expr *index, const ip_box *box, ip_span *span)
 {
     int visits = 0, looked = 0;
     return span_of(index, box, &visits, has_choice(index, &looked) ? 0 : MOST_CUTS, span);
+}
+
+bool ip_index_number(const ip_expr *x, const int64_t place[4], double *number)
+{
+    ip_box box;
+    int visits = 0;
+    value v;
+    for (int k = 0; k < 4; k++)
+        box.axis[k] = (ip_span){ place[k], place[k] };
+    if (!value_of(&(looking){ &box, &visits, true }, x, &v) || !is_point(&v)) return false;
+    *number = v.is_float ? v.lo : (double)v.i.lo;
+    return true;
 }
 
 /* ---- kinds ---------------------------------------------------------------------------------- */

@@ -46,6 +46,9 @@ ip_index_map ip_index_map_of(const ip_expr *index);
 /* The smallest interval that holds index for all elements of box; larger only where two parts of index depend on one
  * coordinate in ways that neither a sum of multiples, nor a remainder, nor a choice tells. False: a gather. */
 bool ip_index_span(const ip_expr *index, const ip_box *box, ip_span *span);
+/* What x, a number of any dtype, is for the element at a place, computed as a host does. False: it depends on what is
+ * read, or on functions. */
+bool ip_index_number(const ip_expr *x, const int64_t place[4], double *number);
 /* The elements in 0..extent - 1 that an interval of indices comes to by a border rule; extent > 0. For CONSTANT the
  * nearest element counts as read, since kernels may read it and not use it; so it does for IP_BORDER_NONE, of which
  * nothing lies outside. */

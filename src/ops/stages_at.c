@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stages of at(): an image read at computed positions.
+ *
+ * Note [Separable positions]
+ * Where an element's row follows from its row alone and its column from its column alone, as in at(a, y / 2, x / 2),
+ * reading between pixels is resampling along one axis after the other: a pass along columns, then one along rows, which
+ * is the order of the formula, so values are the same to the bit. The positions are evaluated here, once for each row
+ * and column, into tables. So what is behind lowering sees what it sees of a resize: producers of another height and
+ * width, whose rows may be kept, and columns from a list. Of rows that are much longer than what is read of them the
+ * first pass would compute too much; then positions are computed where they are read.
+ */
+#include "ops/coverage.h"
+#include "ops/infer.h"
+#include "ops/lower.h"
+
+#include "base/dtype.h"
+#include "ir/index_map.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { Y = 1, X = 2 };
+
+static ip_expr *add(ip_lower *l, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, IP_X_ADD, a, b); }
+static ip_expr *sub(ip_lower *l, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, IP_X_SUB, a, b); }
+
+enum { OWN = -1 };
+
+/* What is read, and how beyond its edges. */
+typedef struct reading {
+    ip_stage *stage;
+    int border;
+    ip_expr *cval;
+} reading;
+
+static const double far_away = 0x1p30; /* positions are limited to it, so that neighbours stay in 32 bits */
+
+/* Input k's element as an i32 that is not far away; of floats floor(v + shift). */
+static ip_expr *position(ip_lower *l, ip_expr *v, double shift)
+{
+    imgpar_dtype f = ip_float_for(v->dtype);
+    if (!ip_dtype(v->dtype)->is_float) {
+        if (ip_dtype(v->dtype)->size_bytes < 4) return ip_x_cast(l->ir, IMGPAR_I32, v);
+        v = ip_x_saturate(l->ir, IMGPAR_I32, v);
+        v = ip_x_binary(l->ir, IP_X_MAX, v, ip_lower_i32(l, -(int64_t)far_away));
+        return ip_x_binary(l->ir, IP_X_MIN, v, ip_lower_i32(l, (int64_t)far_away));
+    }
+    if (shift != 0) v = add(l, v, ip_x_float(l->ir, f, shift));
+    v = ip_x_unary(l->ir, IP_X_FLOOR, v);
+    v = ip_x_binary(l->ir, IP_X_MIN, ip_x_binary(l->ir, IP_X_MAX, v, ip_x_float(l->ir, f, -far_away)),
+                    ip_x_float(l->ir, f, far_away));
+    return ip_x_saturate(l->ir, IMGPAR_I32, v);
+}
+
+/* In the element's channel, or in one that is given. */
+static ip_expr *read_at(ip_lower *l, ip_expr *y, ip_expr *x, int64_t channel, const reading *r)
+{
+    const ip_stage *a = r->stage;
+    ip_expr *z = a->dims[0] == l->dims[0] ? ip_lower_coord(l, 0) : ip_lower_i32(l, 0);
+    ip_expr *c = channel >= 0 ? ip_lower_i32(l, channel) : a->dims[3] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, 3);
+    ip_expr *const index[4] = { z, y, x, c };
+    return ip_x_load(l->ir, r->stage, index, r->border, r->cval);
+}
+
+/* The part of v behind the point, 0 for integers. */
+static ip_expr *fraction(ip_lower *l, ip_expr *v, imgpar_dtype w)
+{
+    if (!ip_dtype(v->dtype)->is_float) return ip_x_number(l->ir, w, 0);
+    return ip_x_cast(l->ir, w, sub(l, v, ip_x_unary(l->ir, IP_X_FLOOR, v)));
+}
+
+static ip_expr *number_read(ip_lower *l, imgpar_dtype w, ip_expr *x)
+{
+    return ip_x_cast(l->ir, w, x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x);
+}
+
+/* Between two values: a, and b at a distance of 1. */
+static ip_expr *lerp(ip_lower *l, ip_expr *a, ip_expr *b, ip_expr *at) { return ip_x_fma(l->ir, sub(l, b, a), at, a); }
+
+/* Between the four pixels around y, x. */
+static ip_expr *between(ip_lower *l, ip_expr *y, ip_expr *x, int64_t channel, const reading *r)
+{
+    imgpar_dtype w = ip_float_for(l->in[0]->dtype);
+    ip_expr *fy = fraction(l, y, w), *fx = fraction(l, x, w), *y0 = position(l, y, 0), *x0 = position(l, x, 0),
+            *v[2][2];
+    for (int j = 0; j < 2; j++)
+        for (int i = 0; i < 2; i++)
+            v[j][i] = number_read(
+                l, w, read_at(l, add(l, y0, ip_lower_i32(l, j)), add(l, x0, ip_lower_i32(l, i)), channel, r));
+    return lerp(l, lerp(l, v[0][0], v[1][0], fy), lerp(l, v[0][1], v[1][1], fy), fx);
+}
+
+/* ---- separable positions ----------------------------------------------------------------------- */
+
+/* The positions of n elements along one axis: at[i] and, as a table, the parts behind the point. */
+typedef struct positions {
+    int64_t n;
+    int32_t *at;
+    ip_span span;
+    ip_stage *fraction;
+} positions;
+
+static ip_expr *put_coordinates(ip_ir *ir, ip_expr *x, void *user)
+{
+    ip_expr *const *index = user;
+    (void)ir;
+    return x->op == IP_X_COORD ? index[x->axis] : x;
+}
+
+/* Maps that are read are written out, as inlining would, a few of them one within the other. */
+static ip_expr *written_out(ip_ir *ir, ip_expr *x, void *user)
+{
+    enum { LARGE = 64 };
+    int depth = *(int *)user - 1;
+    if (x->op != IP_X_LOAD || x->border != IP_BORDER_NONE || x->source->kind != IP_STAGE_MAP ||
+        x->source->dtype == IMGPAR_F16 || depth < 0 || ip_x_size(ir, x->source->body) > LARGE)
+        return x;
+    ip_expr *body = ip_x_map(ir, x->source->body, put_coordinates, x->arg);
+    return ip_x_map(ir, body, written_out, &depth);
+}
+
+static ip_span hull(ip_span a, int64_t i) { return (ip_span){ i < a.lo ? i : a.lo, i > a.hi ? i : a.hi }; }
+
+/* Evaluates v, floats that depend on the axis alone; false: they depend on more, or on what is not known before it
+ * runs. */
+static bool list_positions(ip_lower *l, ip_expr *v, int axis, positions *p)
+{
+    enum { DEPTH = 8 };
+    imgpar_dtype w = ip_float_for(l->in[0]->dtype);
+    if (!ip_dtype(v->dtype)->is_float) return false;
+    v = ip_x_map(l->ir, v, written_out, &(int){ DEPTH });
+    if (v->uses & ~(1u << axis)) return false;
+    *p = (positions){ .n = l->dims[axis], .span = { INT32_MAX, INT32_MIN } };
+    p->at = ip_ir_alloc(l->ir, (size_t)p->n, sizeof *p->at);
+    char *fractions = ip_ir_alloc(l->ir, (size_t)p->n, ip_dtype(w)->size_bytes);
+    for (int64_t i = 0; i < p->n && !l->ir->failed; i++) {
+        int64_t place[4] = { 0 };
+        double at;
+        place[axis] = i;
+        if (!ip_index_number(v, place, &at)) return false;
+        p->at[i] = (int32_t)fmin(fmax(floor(at), -far_away), far_away);
+        p->span = hull(p->span, p->at[i]);
+        ip_store_number(w, fractions + (size_t)i * ip_dtype(w)->size_bytes,
+                        v->dtype == IMGPAR_F32 ? (double)(float)(at - floor(at)) : at - floor(at));
+    }
+    p->fraction = p->n > 0 && !l->ir->failed ? ip_stage_table(l->ir, w, p->n, fractions) : NULL;
+    if (!p->fraction) return false;
+    p->fraction->lo = 0;
+    p->fraction->hi = 1;
+    return true;
+}
+
+static ip_expr *in_table(ip_lower *l, const int32_t *values, int64_t n, ip_span range, ip_expr *i)
+{
+    ip_stage *table = ip_stage_table(l->ir, IMGPAR_I32, n, values);
+    if (!table) return i;
+    table->lo = (double)range.lo;
+    table->hi = (double)range.hi;
+    return ip_table_at(l->ir, table, i);
+}
+
+/* The pass along columns: each is read between two rows. */
+static ip_stage *between_rows(ip_lower *l, const positions *p, const reading *r)
+{
+    const ip_stage *a = r->stage;
+    const int64_t dims[4] = { a->dims[0] == 1 ? 1 : l->dims[0], l->dims[Y], a->dims[X], a->dims[3] };
+    const bool is_inside = p->span.lo >= 0 && p->span.hi + 1 < a->dims[Y];
+    const ip_span range =
+        is_inside ? (ip_span){ 0, a->dims[Y] - 1 } : (ip_span){ -(int64_t)far_away, (int64_t)far_away };
+    imgpar_dtype w = ip_float_for(l->in[0]->dtype);
+    ip_expr *index[4], *v[2];
+    for (int k = 0; k < 4; k++)
+        index[k] = ip_x_coord(l->ir, k, dims[k]);
+    ip_expr *y = index[Y], *first = in_table(l, p->at, p->n, range, y);
+    for (int j = 0; j < 2; j++) {
+        index[Y] = add(l, first, ip_lower_i32(l, j));
+        v[j] = number_read(l, w, ip_x_load(l->ir, r->stage, index, is_inside ? IP_BORDER_NONE : r->border, NULL));
+    }
+    return ip_lower_stage_sized(l, dims, w, lerp(l, v[0], v[1], ip_table_at(l->ir, p->fraction, y)), "vertical pass");
+}
+
+/* Column j, 0 or 1, of those that an element lies between: inside, by the border rule. */
+static ip_expr *column(ip_lower *l, const positions *p, int j, const reading *r)
+{
+    const int64_t n = r->stage->dims[X];
+    int32_t *inside = ip_ir_alloc(l->ir, (size_t)p->n, sizeof *inside);
+    for (int64_t i = 0; inside && i < p->n; i++)
+        inside[i] = (int32_t)ip_border_span(r->border, (ip_span){ p->at[i] + j, p->at[i] + j }, n).lo;
+    ip_expr *x = ip_x_coord(l->ir, X, l->dims[X]);
+    return inside ? in_table(l, inside, p->n, (ip_span){ 0, n - 1 }, x) : x;
+}
+
+/* Both passes; NULL: they do not fit, or do not pay. */
+static bool read_in_passes(ip_lower *l, ip_expr *y, ip_expr *x, const reading *r, ip_expr *result[2])
+{
+    enum { PART = 2 };
+    positions rows, columns;
+    if (r->border == IMGPAR_BORDER_CONSTANT || !list_positions(l, y, Y, &rows) || !list_positions(l, x, X, &columns) ||
+        columns.span.hi - columns.span.lo + 1 > PART * columns.n)
+        return false;
+    reading made = { .stage = between_rows(l, &rows, r), .border = IP_BORDER_NONE };
+    if (!made.stage) return false;
+    ip_expr *at[2] = { column(l, &columns, 0, r), column(l, &columns, 1, r) };
+    ip_expr *own = ip_lower_coord(l, Y), *part = ip_table_at(l->ir, columns.fraction, ip_x_coord(l->ir, X, l->dims[X]));
+    const int64_t channels[2] = { OWN, r->stage->dims[3] - 1 };
+    for (int k = 0; k < 2; k++)
+        result[k] =
+            lerp(l, read_at(l, own, at[0], channels[k], &made), read_at(l, own, at[1], channels[k], &made), part);
+    return true;
+}
+
+/* ---- the row ------------------------------------------------------------------------------------ */
+
+ip_stage *ip_stages_at(ip_lower *l)
+{
+    ip_expr *y = ip_lower_value(l, 1), *x = ip_lower_value(l, 2), *values[2]; /* of the own channel, and of the last */
+    reading r = { .stage = ip_coverage_floats(l, false) };
+    if (!r.stage || !l->in[1] || !l->in[2]) return NULL;
+    r.border = ip_lower_border(l, r.stage->dtype, &r.cval);
+    bool linear = ip_param_number(l->node, "filter") == IP_AT_LINEAR;
+    if (!linear) return ip_lower_map(l, read_at(l, position(l, y, 0.5), position(l, x, 0.5), OWN, &r));
+    if (!read_in_passes(l, y, x, &r, values)) {
+        reading of_alpha = r;
+        if (l->coverage && r.cval) of_alpha.cval = ip_lower_argument(l, r.stage->dtype, ip_lower_outside(l).alpha);
+        values[0] = between(l, y, x, OWN, &r);
+        values[1] = between(l, y, x, l->in[0]->dims[3] - 1, &of_alpha);
+    }
+    if (l->coverage)
+        l->coverage->weight = values[1]; /* alpha where the colour is read: channels may have places of their own */
+    return ip_lower_map(l, values[0]);
+}
