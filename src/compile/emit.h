@@ -176,7 +176,6 @@ void ip_emit_across(ip_emit *e, const ip_placed *placed, const char *xa, const c
                     const char *first);
 
 /* Rows that come from memory and go back to it: emit_stream.c, Note [Streaming]. */
-void ip_emit_plan_blocks(ip_emit *e);   /* decides which stages are made in blocks, and which stream */
 void ip_emit_declare_lines(ip_emit *e); /* the memory that blocks of results are made in */
 /* The test (text) of whether a row that may be made in blocks is made without, where it is worth to have it twice;
  * NULL: it is not. */

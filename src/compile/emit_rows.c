@@ -353,7 +353,6 @@ void ip_emit_rows(ip_emit *e)
     declare_span(e, 1, "ya", "yb", 0, 2);
     bool in_panels = ip_kernel_walks_panels(k);
     declare_span(e, 0, in_panels ? "left" : "xa", in_panels ? "right" : "xb", 1, 4);
-    ip_emit_plan_blocks(e);
     declare_item(e);
     for (int i = 0; i < k->n_placed; i++) {
         ip_emit_uniforms(e, k->placed[i].stage->body);

@@ -26,110 +26,14 @@
  * are whole lines. Columns are made to xl for that. (Transposing 12 megapixels of RGB takes a fifth less.)
  */
 #include "base/dtype.h"
-#include "base/integers.h"
 #include "compile/emit.h"
 
-enum {
-    BLOCK_BYTES = 1024,
-    LEAST_COLUMNS = 64,
-    MOST_READS = 6,
-    FEWEST_PIECES = 8,
-    LINE_BYTES = 64,
-    FETCH_PAGES = 2 /* ip_fetch_next() */
-};
+enum { FETCH_PAGES = 2 /* ip_fetch_next() */ };
 
-static int pixel_bytes(const ip_stage *s)
+static ip_reads reads_of(const ip_emit *e, ip_expr *body)
 {
-    return (int)ip_min(s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes, 1 << 24);
-}
-
-/*
- * The rows of inputs that a body reads at its own columns: of each input the one that comes last, since the others were
- * read for the row before; or all, where rows of the result are several of the input apart. pieces: how often a row is
- * read at columns that arguments tell; from FEWEST_PIECES on that is all over it, as folds do. Fewer columns that stand
- * elsewhere are not foreseen.
- */
-typedef struct reads {
-    ip_emit *e;
-    int n;
-    struct {
-        const ip_expr *load;
-        int64_t step, row;
-        int pieces;
-        bool is_beside;
-    } of[MOST_READS];
-} reads;
-
-/* The number that index adds to the coordinate. */
-static bool constant_offset(ip_emit *e, ip_expr *index, int axis, int64_t *out)
-{
-    ip_expr *rest = ip_x_offset_from(e->ir, index, axis);
-    if (!rest || rest->op != IP_X_CONST) return false;
-    *out = rest->i;
-    return true;
-}
-
-/* Whether index is step * y + row. */
-static bool row_of(ip_emit *e, ip_expr *index, int64_t *step, int64_t *row)
-{
-    *step = 1;
-    if (constant_offset(e, index, 1, row)) return true;
-    bool is_sum = index->op == IP_X_ADD && index->arg[1]->op == IP_X_CONST;
-    const ip_expr *product = is_sum ? index->arg[0] : index;
-    *row = is_sum ? index->arg[1]->i : 0;
-    if (product->op != IP_X_MUL || product->arg[0]->op != IP_X_COORD || product->arg[0]->axis != 1 ||
-        product->arg[1]->op != IP_X_CONST)
-        return false;
-    *step = product->arg[1]->i;
-    return *step > 1;
-}
-
-/* Whether index is x + an argument, where x may be held below a number. */
-static bool is_of_a_piece(const ip_expr *index)
-{
-    if (index->op != IP_X_ADD || index->arg[1]->op != IP_X_PARAM) return false;
-    const ip_expr *x = index->arg[0];
-    return ip_x_is_coord(x, 2) ||
-           (x->op == IP_X_MIN && ip_x_is_coord(x->arg[0], 2) && !(x->arg[1]->uses & (IP_USES_X | IP_USES_C)));
-}
-
-static bool note_read(ip_expr *x, void *user)
-{
-    reads *r = user;
-    int64_t step, row, column;
-    if (x->op != IP_X_LOAD) return true;
-    const ip_stage *s = x->source;
-    const ip_placed *placed = ip_kernel_placed(r->e->kernel, s);
-    bool is_input =
-        s->kind != IP_STAGE_TABLE && !(placed && ip_placed_is_kept(placed)) && !ip_kernel_texture(r->e->kernel, s);
-    bool is_piece = is_of_a_piece(x->arg[2]), is_beside = constant_offset(r->e, x->arg[2], 2, &column);
-    if (!is_input || x->arg[0]->uses & (IP_USES_X | IP_USES_C) || !row_of(r->e, x->arg[1], &step, &row) ||
-        (!is_piece && !is_beside))
-        return true;
-    int k = 0;
-    while (k < r->n && !(r->of[k].load->source == s && r->of[k].step == step && (step == 1 || r->of[k].row == row)))
-        k++;
-    if (k == MOST_READS) return true;
-    if (k == r->n || row > r->of[k].row) {
-        r->of[k].load = x;
-        r->of[k].step = step;
-        r->of[k].row = row;
-    }
-    r->of[k].pieces += is_piece;
-    r->of[k].is_beside |= is_beside;
-    r->n += k == r->n;
-    return true;
-}
-
-static reads reads_of(ip_emit *e, ip_expr *body)
-{
-    reads r = { .e = e };
-    if (e->options->streams && e->kernel->schedule == IP_SCHEDULE_ROWS) ip_x_descend(e->ir, body, note_read, &r);
-    int n = 0;
-    for (int k = 0; k < r.n; k++)
-        if (r.of[k].is_beside || r.of[k].pieces >= FEWEST_PIECES) r.of[n++] = r.of[k];
-    r.n = n;
-    return r;
+    const ip_site site = ip_emit_site(e);
+    return ip_reads_of(&site, body);
 }
 
 const char *ip_emit_streams(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL); }
@@ -139,65 +43,23 @@ const char *ip_emit_fetches(ip_emit *e, ip_expr *body)
     return reads_of(e, body).n > 0 ? ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL) : "0";
 }
 
-/* How many pixels of an input are read for one. */
-static int times_read(const reads *r, int k) { return r->of[k].pieces >= FEWEST_PIECES ? r->of[k].pieces : 1; }
-
-/* Of a block, of so many bytes each: at least a line, since a shorter one could not complete a line that others
- * began. */
-static int columns_of(int bytes)
-{
-    int columns = BLOCK_BYTES / bytes / LEAST_COLUMNS * LEAST_COLUMNS;
-    return columns > LEAST_COLUMNS ? columns : LEAST_COLUMNS;
-}
-
-/* Columns of a row that are made together. */
-static int block_columns(ip_emit *e, const ip_placed *p)
-{
-    reads r = reads_of(e, p->stage->body);
-    bool is_idle = (r.n == 0 && !p->is_streamed) || p->stage->dims[3] == 0;
-    if (is_idle || p->n_running > 0 || p->mask || ip_x_has_window(e->ir, p->stage->body)) return 0;
-    int made = pixel_bytes(p->stage), fetched = 0;
-    for (int k = 0; k < r.n; k++) {
-        fetched += pixel_bytes(r.of[k].load->source) * times_read(&r, k);
-        e->kernel->reads_in_pieces |= times_read(&r, k) > 1;
-    }
-    return columns_of(fetched > made ? fetched : made);
-}
-
-/* Pixels that the end of a line may hold. */
-static int columns_of_line(const ip_stage *s) { return (LINE_BYTES - 1 + pixel_bytes(s) - 1) / pixel_bytes(s); }
-
-void ip_emit_plan_blocks(ip_emit *e)
-{
-    bool has_panels = e->kernel->reads_across && !e->kernel->whole_rows;
-    e->kernel->columns_beyond = 0;
-    for (int k = 0; k < e->kernel->n_placed && e->options->streams; k++) {
-        ip_placed *p = &e->kernel->placed[k];
-        if (p->stage->kind != IP_STAGE_MAP) continue;
-        p->is_streamed = p->place == IP_PLACE_NONE;
-        p->block_columns = block_columns(e, p);
-        if (p->is_streamed && has_panels && p->stage->dims[3] > 0)
-            e->kernel->columns_beyond = ip_max_int(e->kernel->columns_beyond, columns_of_line(p->stage));
-    }
-}
-
 void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
 {
-    reads r = reads_of(e, body);
+    ip_reads r = reads_of(e, body);
     if (r.n == 0) return;
     const char *fetches = ip_emit_fetches(e, body);
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, fetches, NULL, NULL);
     for (int k = 0; k < r.n; k++) {
         const ip_stage *s = r.of[k].load->source;
-        const char *times = times_read(&r, k) > 1
-                                ? ip_text(e->ir, " * (%s == %d ? %d : 1)", fetches, FETCH_PAGES, times_read(&r, k))
+        const char *times = ip_times_read(&r, k) > 1
+                                ? ip_text(e->ir, " * (%s == %d ? %d : 1)", fetches, FETCH_PAGES, ip_times_read(&r, k))
                                 : "";
         ip_s_add(
             e->ir, when, IP_S_STORE,
             ip_text(
                 e->ir,
                 "ip_fetch_next((__global const uchar *)(%s + (long)%s * %d%s), (%s - %s) * %d%s, %s, (long)%s * %d)",
-                ip_emit_row_pointer(e, r.of[k].load), from, (int)s->dims[3], times, to, from, pixel_bytes(s), times,
+                ip_emit_row_pointer(e, r.of[k].load), from, (int)s->dims[3], times, to, from, ip_pixel_bytes(s), times,
                 fetches, ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
                 (int)(r.of[k].step * (int64_t)ip_dtype(s->dtype)->size_bytes)),
             NULL, NULL);
@@ -206,10 +68,10 @@ void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
 
 bool ip_emit_enter_fetched(ip_emit *e, ip_expr *body, const char **from, const char **to)
 {
-    reads r = reads_of(e, body);
+    ip_reads r = reads_of(e, body);
     if (r.n == 0) return false;
     const char *fetches = ip_emit_fetches(e, body);
-    int columns = columns_of(pixel_bytes(r.of[0].load->source));
+    int columns = ip_block_columns(ip_pixel_bytes(r.of[0].load->source));
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "xf", *from, *to);
     loop->d = ip_text(e->ir, "(%s ? %d : max(%s - %s, 1))", fetches, columns, *to, *from);
     loop->parallel = IP_FEW;
@@ -224,12 +86,12 @@ bool ip_emit_enter_fetched(ip_emit *e, ip_expr *body, const char **from, const c
 
 void ip_emit_fetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n)
 {
-    reads r = reads_of(e, body);
+    ip_reads r = reads_of(e, body);
     for (int k = 0; k < r.n; k++)
         ip_s_add(e->ir, e->block, IP_S_STORE,
                  ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)(%s) * %d), (%s) * %d)",
                          ip_emit_row_pointer(e, r.of[k].load), at, (int)r.of[k].load->source->dims[3], n,
-                         pixel_bytes(r.of[k].load->source)),
+                         ip_pixel_bytes(r.of[k].load->source)),
                  NULL, NULL);
 }
 
@@ -243,7 +105,7 @@ void ip_emit_declare_panel_end(ip_emit *e)
         const ip_stage *s = e->kernel->placed[k].stage;
         if (!e->kernel->placed[k].is_streamed) continue;
         const char *shares = ip_text(e->ir, "%s %% %d != 0", ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
-                                     LINE_BYTES / (int)ip_dtype(s->dtype)->size_bytes);
+                                     IP_LINE_BYTES / (int)ip_dtype(s->dtype)->size_bytes);
         shared = shared ? ip_text(e->ir, "%s | %s", shared, shares) : shares;
     }
     ip_s_add(e->ir, e->top, IP_S_LET, "int", "beyond",
@@ -309,12 +171,12 @@ const char *ip_emit_line(ip_emit *e, const ip_stage *s, const char *stored, cons
 void ip_emit_stream(ip_emit *e, const ip_stage *s, const char *stored, const char *first, const char *last,
                     const char *from, const char *to, const char *row)
 {
-    int pixel = pixel_bytes(s), line = pixel > 0 ? (LINE_BYTES + pixel - 1) / pixel : 1;
+    int pixel = ip_pixel_bytes(s), line = pixel > 0 ? (IP_LINE_BYTES + pixel - 1) / pixel : 1;
     const char *end = ip_text(e->ir, "at + (%s - %s) * %d", to, from, pixel), *shared = "at";
     const char *begins = ip_text(e->ir, "%s == %s", from, first), *ends = ip_text(e->ir, "%s == %s", to, last);
     if (e->kernel->columns_beyond > 0) {
-        end = ip_text(e->ir, "min(%s, (at + (xb - %s) * %d + %d) / %d * %d)", end, from, pixel, LINE_BYTES - 1,
-                      LINE_BYTES, LINE_BYTES);
+        end = ip_text(e->ir, "min(%s, (at + (xb - %s) * %d + %d) / %d * %d)", end, from, pixel, IP_LINE_BYTES - 1,
+                      IP_LINE_BYTES, IP_LINE_BYTES);
         shared = ip_text(e->ir, "(beyond > 0 & xa > %s ? -at : at)", ip_emit_slot(e, IP_SLOT_REGION, 4, NULL, NULL));
     }
     if (row) {

@@ -112,6 +112,21 @@ typedef struct ip_placed {
     int copies;        /* histogram in tiles: tables that a work-group counts in */
 } ip_placed;
 
+/* Rows that a work-item of the rows schedule keeps in scratch memory, of as many columns as its panel has, which the
+ * launch tells; or of so many. */
+typedef struct ip_scratch {
+    const ip_stage *stage; /* whose rows these are */
+    const ip_expr *sums;   /* or those of this running sum of it */
+    int rows;
+    int64_t columns;      /* 0: of a panel */
+    int64_t beside, most; /* columns more than that; in all at most */
+    int64_t channels;     /* elements a column */
+    int64_t elements;     /* more than its columns have */
+    int element_bytes;
+    bool is_ring; /* each row begins with a line of the cache */
+    bool is_line; /* of a result, where it streams: what the last block left of a line stands before it */
+} ip_scratch;
+
 /* What a work-group of the tiles schedule makes at a time. */
 typedef struct ip_tiling {
     int width, height;             /* pixels of the result */
@@ -222,6 +237,8 @@ typedef struct ip_kernel {
     int n_tables;
     ip_slot *slots;
     int n_slots, slots_capacity;
+    ip_scratch *scratch; /* what a work-item keeps, one behind the other; in the ir's arena */
+    int n_scratch;
     bool has_scratch;
     unsigned helpers;   /* bit n: it calls functions of that ip_helpers */
     bool looks_up;      /* work-items read a table at places of their own */

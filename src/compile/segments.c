@@ -113,7 +113,10 @@ imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options,
     for (int i = 0; i < plan->n_kernels; i++) {
         ip_kernel *k = &plan->kernels[i];
         const ip_site site = { .ir = plan->ir, .kernel = k, .options = options };
-        for (int p = 0; p < k->n_placed && ip_kernel_walks_rows(k); p++)
+        if (!ip_kernel_walks_rows(k)) continue;
+        ip_choose_blocks(&site, k);
+        ip_lay_out_scratch(plan->ir, k);
+        for (int p = 0; p < k->n_placed; p++)
             choose_rows(&site, &k->placed[p]);
     }
     return plan->ir->failed ? ip_fail_memory(err, "planning kernels") : IMGPAR_OK;

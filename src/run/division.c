@@ -39,60 +39,26 @@ int64_t ip_operations_per_row(const ip_launching *l, int64_t columns)
            ip_clamp(l->region->z1 - l->region->z0, 1, l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
 }
 
-/* Elements behind a row that are written with its last pixel: the fourth lane (emit_lanes.c); ip_turn_words() in
- * helpers.cl writes four bytes. */
-static int64_t elements_behind(const ip_placed *p)
+/* Bytes from one row to the next. */
+static size_t bytes_a_row(const ip_launching *l, const ip_scratch *s)
 {
-    if (p->stage->dims[3] != 3) return 0;
-    return p->at_once ? 4 : 1;
-}
-
-/* Of what a panel keeps of a row. */
-static int64_t ring_columns(const ip_launching *l, const ip_placed *p)
-{
-    return ip_clamp((int64_t)l->div.panel_columns + l->kernel->columns_beyond + p->left + p->right, 0,
-                    p->stage->dims[2]);
-}
-
-int ip_ring_pitch(const ip_launching *l, const ip_placed *p)
-{
-    int64_t elements = ip_placed_before(p) + (ring_columns(l, p) + p->pad) * p->stage->dims[3] + elements_behind(p);
-    int64_t size = (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+    int64_t columns = s->columns > 0 ? s->columns : l->div.panel_columns;
+    int64_t elements = ip_clamp(columns + s->beside, 0, s->most) * s->channels + s->elements;
+    int64_t bytes = elements * s->element_bytes;
     /* an odd number of lines, so that rows lie in places of their own in the cache */
-    return (int)((ip_ceil_div(elements * size, 64) | 1) * 64 / size);
+    return (size_t)(s->is_ring ? (ip_ceil_div(bytes, 64) | 1) * 64 : bytes);
 }
 
-static size_t ring_units(const ip_launching *l, const ip_placed *p)
+/* In units of 64 bytes, none of which they share. */
+static size_t rows_units(const ip_launching *l, const ip_scratch *s)
 {
-    size_t bytes = (size_t)ip_ring_pitch(l, p) * (size_t)p->rows * ip_dtype(p->stage->dtype)->size_bytes;
-    return (bytes + 63) / 64 + 1; /* one more: rings do not share a cache line */
+    return (bytes_a_row(l, s) * (size_t)s->rows + 63) / 64 + (s->is_line ? 2 : 1);
 }
 
-/* What of a result is made before it goes to memory: a block of a row or a row, behind what the last block left of a
- * line. */
-static size_t line_units(const ip_launching *l, const ip_placed *p)
+/* The same; none if they are not there. */
+static size_t scratch_units(const ip_launching *l, const ip_scratch *s)
 {
-    size_t columns =
-        (size_t)(p->block_columns > 0 ? p->block_columns : l->div.panel_columns) + (size_t)l->kernel->columns_beyond;
-    return (columns * (size_t)p->stage->dims[3] * ip_dtype(p->stage->dtype)->size_bytes + 63) / 64 + 2;
-}
-
-/* A row of a running sum of a stage. */
-static size_t sums_units(const ip_launching *l, const ip_placed *p, int k)
-{
-    return ((size_t)(ring_columns(l, p) * p->stage->dims[3]) * ip_dtype(p->running[k]->dtype)->size_bytes + 63) / 64 +
-           1;
-}
-
-/* What a stage keeps in a work-item's scratch: its ring, then its running sums. */
-static size_t placed_units(const ip_launching *l, const ip_placed *p)
-{
-    size_t units = p->place == IP_PLACE_RING          ? ring_units(l, p)
-                   : l->div.streams && p->is_streamed ? line_units(l, p)
-                                                      : 0;
-    for (int k = 0; k < p->n_running; k++)
-        units += sums_units(l, p, k);
-    return units;
+    return s->is_line && !l->div.streams ? 0 : rows_units(l, s);
 }
 
 /* Columns of a strip that reads across: what is copied of each row of the source, or a line of it, stays in a core's
@@ -247,11 +213,11 @@ static void choose_streaming(ip_launching *l)
 
 /* A line that is not in a cache saves nothing. A short row takes longer: its first and last lines, which it shares, are
  * copied. */
-static bool may_stream(const ip_launching *l, const ip_placed *p)
+static bool may_stream(const ip_launching *l, const ip_scratch *line)
 {
-    int64_t row = (int64_t)l->div.panel_columns * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+    int64_t row = l->div.panel_columns * line->channels * line->element_bytes;
     int64_t least = ip_min(LEAST_STREAMED, (int64_t)l->runner->tuning.stream_bytes);
-    return !p->is_streamed || (row >= least && line_units(l, p) <= CACHE_BYTES / 64);
+    return row >= least && rows_units(l, line) <= CACHE_BYTES / 64;
 }
 
 /*
@@ -307,8 +273,8 @@ static void divide_rows(ip_launching *l)
     d->strip_columns = d->panel_columns * panels_of_strip(l, columns);
     d->items_x = (int)ip_ceil_div(columns, d->strip_columns);
     choose_streaming(l);
-    for (int i = 0; i < k->n_placed; i++)
-        d->streams = d->streams && may_stream(l, &k->placed[i]);
+    for (int i = 0; i < k->n_scratch; i++)
+        d->streams = d->streams && (!k->scratch[i].is_line || may_stream(l, &k->scratch[i]));
 }
 
 /* A work-group a tile. Folds: a work-group a strip of tiles, as many groups as keep the device busy. */
@@ -347,8 +313,8 @@ static imgpar_status plan_scratch(ip_launching *l, ip_error *err)
     size_t items = (size_t)d->items_x * (size_t)d->items_y * (size_t)d->items_z;
     size_t each = 0, partials, rings = 0;
     d->scratch_start = 0;
-    for (int i = 0; i < k->n_placed; i++)
-        each += placed_units(l, &k->placed[i]);
+    for (int i = 0; i < k->n_scratch; i++)
+        each += scratch_units(l, &k->scratch[i]);
     for (int i = 0; i < k->n_outputs; i++) {
         if (!ip_stage_folds(k->outputs[i])) continue;
         if (!ip_mul_size(items, partial_bytes(l, k->outputs[i]), &partials) ||
@@ -386,24 +352,27 @@ imgpar_status ip_divide(ip_launching *l, ip_error *err)
     return plan_scratch(l, err);
 }
 
-int ip_ring_offset(const ip_launching *l, const ip_stage *stage)
+static const ip_scratch *find_scratch(const ip_launching *l, const ip_stage *stage, const ip_expr *sums)
 {
+    const ip_scratch *s = l->kernel->scratch, *end = s + l->kernel->n_scratch;
+    while (s < end && (s->stage != stage || s->sums != sums))
+        s++;
+    return s;
+}
+
+int ip_scratch_offset(const ip_launching *l, const ip_stage *stage, const ip_expr *sums)
+{
+    const ip_scratch *end = find_scratch(l, stage, sums);
     size_t units = 0;
-    for (int i = 0; i < l->kernel->n_placed; i++) {
-        const ip_placed *p = &l->kernel->placed[i];
-        if (p->stage == stage) break;
-        units += placed_units(l, p);
-    }
+    for (const ip_scratch *s = l->kernel->scratch; s < end; s++)
+        units += scratch_units(l, s);
     return (int)units;
 }
 
-int ip_sums_offset(const ip_launching *l, const ip_stage *stage, int index)
+int ip_ring_pitch(const ip_launching *l, const ip_stage *stage)
 {
-    const ip_placed *p = ip_kernel_placed(l->kernel, stage);
-    size_t units = (size_t)ip_ring_offset(l, stage) + placed_units(l, p);
-    for (int k = index; k < p->n_running; k++)
-        units -= sums_units(l, p, k);
-    return (int)units;
+    const ip_scratch *ring = find_scratch(l, stage, NULL);
+    return (int)(bytes_a_row(l, ring) / (size_t)ring->element_bytes);
 }
 
 /* Partial results stand in the order of the outputs. */

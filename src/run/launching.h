@@ -52,10 +52,10 @@ int64_t ip_operations_per_row(const ip_launching *l, int64_t columns);
 /* The layout of scratch memory: folds' partial results of all work-items, then what each work-item keeps. The offsets
  * are in units of 64 bytes; a stage's are of a work-item's part. */
 int ip_partial_offset(const ip_launching *l, const ip_stage *fold);
-int ip_ring_offset(const ip_launching *l, const ip_stage *stage);
-int ip_sums_offset(const ip_launching *l, const ip_stage *stage, int index);
+/* Of a stage's rows, or of those of one of its running sums. */
+int ip_scratch_offset(const ip_launching *l, const ip_stage *stage, const ip_expr *sums);
 /* Elements from one row of a ring to the next. */
-int ip_ring_pitch(const ip_launching *l, const ip_placed *p);
+int ip_ring_pitch(const ip_launching *l, const ip_stage *stage);
 
 /* ---- params.c ----------------------------------------------------------------------------- */
 

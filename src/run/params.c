@@ -73,10 +73,10 @@ static int slot_value(const ip_launching *l, const ip_slot *s)
     case IP_SLOT_ORIGIN:
     case IP_SLOT_PITCH:
     case IP_SLOT_PLANES: return (int)buffer_value(l, s);
-    case IP_SLOT_RING_OFFSET: return ip_ring_offset(l, s->stage);
+    case IP_SLOT_RING_OFFSET: return ip_scratch_offset(l, s->stage, NULL);
     case IP_SLOT_IS_LARGE: return s->index ? (int)d->fetches : d->streams;
-    case IP_SLOT_SUMS: return ip_sums_offset(l, s->stage, s->index);
-    case IP_SLOT_RING_PITCH: return ip_ring_pitch(l, ip_kernel_placed(l->kernel, s->stage));
+    case IP_SLOT_SUMS: return ip_scratch_offset(l, s->stage, ip_kernel_placed(l->kernel, s->stage)->running[s->index]);
+    case IP_SLOT_RING_PITCH: return ip_ring_pitch(l, s->stage);
     case IP_SLOT_SCRATCH: return (int)(s->index ? d->scratch_start : d->scratch_each);
     case IP_SLOT_PARTIAL: return ip_partial_offset(l, s->stage);
     case IP_SLOT_TABLE: return table_start(l, s->stage);

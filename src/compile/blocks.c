@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* Which rows are made in blocks and stream, and what of inputs is fetched for them: emit_stream.c, Note [Streaming]. */
+#include "base/dtype.h"
+#include "base/integers.h"
+#include "compile/segments.h"
+
+enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, FEWEST_PIECES = 8 };
+
+int ip_pixel_bytes(const ip_stage *s)
+{
+    return (int)ip_min(s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes, 1 << 24);
+}
+
+/* ---- what is read --------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    const ip_site *site;
+    ip_reads found;
+} reading;
+
+/* The number that index adds to the coordinate. */
+static bool constant_offset(ip_ir *ir, ip_expr *index, int axis, int64_t *out)
+{
+    ip_expr *rest = ip_x_offset_from(ir, index, axis);
+    if (!rest || rest->op != IP_X_CONST) return false;
+    *out = rest->i;
+    return true;
+}
+
+/* Whether index is step * y + row. */
+static bool row_of(ip_ir *ir, ip_expr *index, int64_t *step, int64_t *row)
+{
+    *step = 1;
+    if (constant_offset(ir, index, 1, row)) return true;
+    bool is_sum = index->op == IP_X_ADD && index->arg[1]->op == IP_X_CONST;
+    const ip_expr *product = is_sum ? index->arg[0] : index;
+    *row = is_sum ? index->arg[1]->i : 0;
+    if (product->op != IP_X_MUL || product->arg[0]->op != IP_X_COORD || product->arg[0]->axis != 1 ||
+        product->arg[1]->op != IP_X_CONST)
+        return false;
+    *step = product->arg[1]->i;
+    return *step > 1;
+}
+
+/* Whether index is x + an argument, where x may be held below a number. */
+static bool is_of_a_piece(const ip_expr *index)
+{
+    if (index->op != IP_X_ADD || index->arg[1]->op != IP_X_PARAM) return false;
+    const ip_expr *x = index->arg[0];
+    return ip_x_is_coord(x, 2) ||
+           (x->op == IP_X_MIN && ip_x_is_coord(x->arg[0], 2) && !(x->arg[1]->uses & (IP_USES_X | IP_USES_C)));
+}
+
+static bool note_read(ip_expr *x, void *user)
+{
+    reading *r = user;
+    ip_reads *f = &r->found;
+    ip_ir *ir = r->site->ir;
+    int64_t step, row, column;
+    if (x->op != IP_X_LOAD) return true;
+    const ip_stage *s = x->source;
+    const ip_placed *placed = ip_kernel_placed(r->site->kernel, s);
+    bool is_input =
+        s->kind != IP_STAGE_TABLE && !(placed && ip_placed_is_kept(placed)) && !ip_kernel_texture(r->site->kernel, s);
+    bool is_piece = is_of_a_piece(x->arg[2]), is_beside = constant_offset(ir, x->arg[2], 2, &column);
+    if (!is_input || x->arg[0]->uses & (IP_USES_X | IP_USES_C) || !row_of(ir, x->arg[1], &step, &row) ||
+        (!is_piece && !is_beside))
+        return true;
+    int k = 0;
+    while (k < f->n && !(f->of[k].load->source == s && f->of[k].step == step && (step == 1 || f->of[k].row == row)))
+        k++;
+    if (k == IP_MOST_READS) return true;
+    if (k == f->n || row > f->of[k].row) {
+        f->of[k].load = x;
+        f->of[k].step = step;
+        f->of[k].row = row;
+    }
+    f->of[k].pieces += is_piece;
+    f->of[k].is_beside |= is_beside;
+    f->n += k == f->n;
+    return true;
+}
+
+ip_reads ip_reads_of(const ip_site *site, ip_expr *body)
+{
+    reading r = { .site = site };
+    if (site->options->streams && site->kernel->schedule == IP_SCHEDULE_ROWS)
+        ip_x_descend(site->ir, body, note_read, &r);
+    int n = 0;
+    for (int k = 0; k < r.found.n; k++)
+        if (r.found.of[k].is_beside || r.found.of[k].pieces >= FEWEST_PIECES) r.found.of[n++] = r.found.of[k];
+    r.found.n = n;
+    return r.found;
+}
+
+int ip_times_read(const ip_reads *r, int k) { return r->of[k].pieces >= FEWEST_PIECES ? r->of[k].pieces : 1; }
+
+/* ---- blocks ----------------------------------------------------------------------------------------- */
+
+int ip_block_columns(int bytes)
+{
+    int columns = BLOCK_BYTES / bytes / LEAST_COLUMNS * LEAST_COLUMNS;
+    return columns > LEAST_COLUMNS ? columns : LEAST_COLUMNS;
+}
+
+static void choose_block(const ip_site *site, ip_kernel *kernel, ip_placed *p)
+{
+    ip_expr *body = p->stage->body;
+    p->is_streamed = p->place == IP_PLACE_NONE;
+    const ip_reads r = ip_reads_of(site, body);
+    bool is_idle = (r.n == 0 && !p->is_streamed) || p->stage->dims[3] == 0;
+    if (is_idle || p->n_running > 0 || p->mask || ip_x_has_window(site->ir, body)) return;
+    int made = ip_pixel_bytes(p->stage), fetched = 0;
+    for (int k = 0; k < r.n; k++) {
+        fetched += ip_pixel_bytes(r.of[k].load->source) * ip_times_read(&r, k);
+        kernel->reads_in_pieces |= ip_times_read(&r, k) > 1;
+    }
+    p->block_columns = ip_block_columns(ip_max_int(fetched, made));
+}
+
+/* Pixels that the end of a line may hold. */
+static int columns_of_line(const ip_stage *s)
+{
+    return (IP_LINE_BYTES - 1 + ip_pixel_bytes(s) - 1) / ip_pixel_bytes(s);
+}
+
+void ip_choose_blocks(const ip_site *site, ip_kernel *kernel)
+{
+    bool has_panels = kernel->reads_across && !kernel->whole_rows;
+    for (int k = 0; k < kernel->n_placed && site->options->streams; k++) {
+        ip_placed *p = &kernel->placed[k];
+        if (p->stage->kind != IP_STAGE_MAP) continue;
+        choose_block(site, kernel, p);
+        if (p->is_streamed && has_panels && p->stage->dims[3] > 0)
+            kernel->columns_beyond = ip_max_int(kernel->columns_beyond, columns_of_line(p->stage));
+    }
+}
+
+/* ---- scratch memory ------------------------------------------------------------------------------------ */
+
+/* Elements behind a row that are written with its last pixel: the fourth lane (emit_lanes.c); ip_turn_words() in
+ * helpers.cl writes four bytes. */
+static int elements_behind(const ip_placed *p) { return p->stage->dims[3] != 3 ? 0 : p->at_once ? 4 : 1; }
+
+static void add_scratch(ip_kernel *kernel, ip_scratch scratch) { kernel->scratch[kernel->n_scratch++] = scratch; }
+
+static void add_rows(ip_kernel *kernel, const ip_placed *p)
+{
+    const ip_stage *s = p->stage;
+    ip_scratch rows = {
+        .stage = s, .rows = 1, .channels = s->dims[3], .element_bytes = (int)ip_dtype(s->dtype)->size_bytes
+    };
+    if (p->place == IP_PLACE_RING) {
+        rows.is_ring = true;
+        rows.rows = p->rows;
+        rows.beside = (int64_t)kernel->columns_beyond + p->left + p->right;
+        rows.most = s->dims[2];
+        rows.elements = ip_placed_before(p) + p->pad * s->dims[3] + elements_behind(p);
+    } else if (p->is_streamed) {
+        rows.is_line = true;
+        rows.columns = p->block_columns;
+        rows.beside = kernel->columns_beyond;
+        rows.most = INT64_MAX;
+    } else {
+        return;
+    }
+    add_scratch(kernel, rows);
+}
+
+void ip_lay_out_scratch(ip_ir *ir, ip_kernel *kernel)
+{
+    kernel->scratch = ip_ir_alloc(ir, (size_t)kernel->n_placed * (1 + IP_MAX_RUNNING) + 1, sizeof *kernel->scratch);
+    kernel->n_scratch = 0;
+    for (int i = 0; i < kernel->n_placed && kernel->scratch; i++) {
+        const ip_placed *p = &kernel->placed[i];
+        add_rows(kernel, p);
+        for (int k = 0; k < p->n_running; k++)
+            add_scratch(kernel, (ip_scratch){ .stage = p->stage,
+                                              .sums = p->running[k],
+                                              .rows = 1,
+                                              .beside = (int64_t)kernel->columns_beyond + p->left + p->right,
+                                              .most = p->stage->dims[2],
+                                              .channels = p->stage->dims[3],
+                                              .element_bytes = (int)ip_dtype(p->running[k]->dtype)->size_bytes });
+    }
+}
