@@ -37,6 +37,13 @@ static size_t at_least_one(size_t size_bytes) { return size_bytes ? size_bytes :
 
 void *ip_alloc(size_t size_bytes) { return ip_fault(IP_FAULT_ALLOC) ? NULL : malloc(at_least_one(size_bytes)); }
 
+void *ip_alloc_aligned(size_t alignment, size_t size_bytes)
+{
+    void *memory;
+    return !ip_fault(IP_FAULT_ALLOC) && posix_memalign(&memory, alignment, at_least_one(size_bytes)) == 0 ? memory
+                                                                                                          : NULL;
+}
+
 void *ip_zalloc(size_t size_bytes) { return ip_fault(IP_FAULT_ALLOC) ? NULL : calloc(1, at_least_one(size_bytes)); }
 
 void *ip_realloc(void *memory, size_t size_bytes)

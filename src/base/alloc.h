@@ -14,6 +14,8 @@
 /* New memory, or NULL. Zero bytes give a valid pointer. ip_free(NULL) is legal. */
 void *ip_alloc(size_t size_bytes);
 void *ip_zalloc(size_t size_bytes);
+/* At a multiple of alignment, a power of two of at least 16. */
+void *ip_alloc_aligned(size_t alignment, size_t size_bytes);
 void *ip_realloc(void *memory, size_t size_bytes);
 /* count * size bytes; NULL also when the product overflows. */
 void *ip_alloc_array(size_t count, size_t size_bytes);

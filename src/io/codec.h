@@ -114,9 +114,13 @@ static inline void ip_picture_set_range(ip_picture *picture, const ip_settings *
 {
     if (settings->range > 0) picture->range = settings->range;
 }
-/* The samples of row y as uint8_t or native uint16_t; dst holds ip_picture_row_bytes(). */
-void ip_picture_row(const ip_picture *picture, size_t y, void *dst);
+/* The samples of row y as uint8_t or native uint16_t; dst holds ip_picture_row_bytes(). False: the row will never be
+ * there (ip_rows). */
+bool ip_picture_row(const ip_picture *picture, size_t y, void *dst);
 size_t ip_picture_row_bytes(const ip_picture *picture);
+/* The rows before y are not looked at again. */
+void ip_picture_done(const ip_picture *picture, size_t y);
+imgpar_status ip_picture_fail(const ip_picture *picture, ip_error *err); /* what a row that is not there means */
 imgpar_status ip_picture_poll(const ip_picture *picture, const ip_poll *poll, size_t y, ip_error *err);
 
 /* ---- exact values ----------------------------------------------------------------- */
@@ -135,6 +139,15 @@ void ip_exact_note(const ip_pixels *pixels, imgpar_space guessed, ip_str *text);
  * shape. */
 bool ip_exact_read_note(const char *text, size_t n, ip_header *h);
 
+/* Where encoded bytes go: they are appended to text, and taken from there now and then if there is somebody to. */
+typedef struct ip_sink {
+    ip_str text;
+    ip_put put; /* NULL: text keeps them all */
+    void *user;
+} ip_sink;
+/* Called between rows and pieces. */
+imgpar_status ip_sink_settle(ip_sink *sink, ip_error *err);
+
 /* ---- the codecs ---------------------------------------------------------------- */
 
 typedef struct ip_codec {
@@ -144,9 +157,10 @@ typedef struct ip_codec {
     bool (*sniff)(const unsigned char *bytes, size_t n);
     /* image is NULL to read the header only. Else its pixels are released by the caller, also on failure. */
     imgpar_status (*read)(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
-    /* Appends to out; the caller looks at out->failed. */
-    imgpar_status (*write)(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+    /* The caller looks at out->text.failed. */
+    imgpar_status (*write)(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *out,
                            ip_error *err);
+    size_t (*rows_held)(const ip_picture *picture); /* NULL: one */
 } ip_codec;
 
 /* The row of format in io.c. */
@@ -162,19 +176,20 @@ imgpar_status ip_source_probe(const ip_source *s, ip_header *header, ip_error *e
 
 bool ip_png_sniff(const unsigned char *bytes, size_t n);
 imgpar_status ip_png_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
-imgpar_status ip_png_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+imgpar_status ip_png_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *out,
                            ip_error *err);
+size_t ip_png_rows_held(const ip_picture *picture);
 bool ip_jpeg_sniff(const unsigned char *bytes, size_t n);
 imgpar_status ip_jpeg_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
-imgpar_status ip_jpeg_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+imgpar_status ip_jpeg_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *out,
                             ip_error *err);
 bool ip_npy_sniff(const unsigned char *bytes, size_t n);
 imgpar_status ip_npy_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
-imgpar_status ip_npy_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+imgpar_status ip_npy_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *out,
                            ip_error *err);
 bool ip_pnm_sniff(const unsigned char *bytes, size_t n);
 imgpar_status ip_pnm_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
-imgpar_status ip_pnm_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+imgpar_status ip_pnm_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *out,
                            ip_error *err);
 
 #endif

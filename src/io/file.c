@@ -426,7 +426,7 @@ static bool open_named(temporary *t, mode_t mode)
     return t->is_named;
 }
 
-/* Beside path, or false with errno. *t is closed and freed by whoever has it. */
+/* Beside path, or false with errno. *t is closed and freed by whoever has it, also then. */
 static bool open_temporary(const char *path, mode_t mode, temporary *t)
 {
     const char *slash = strrchr(path, '/');
@@ -441,45 +441,102 @@ static bool open_temporary(const char *path, mode_t mode, temporary *t)
     return open_unnamed(t, mode) || open_named(t, mode);
 }
 
-/* old is the target's status where it exists: its mode is kept, and never exceeded meanwhile. */
-static imgpar_status write_and_rename(const char *path, const struct stat *old, const void *bytes, size_t n,
-                                      const ip_poll *poll, ip_error *err)
+struct ip_file_writer {
+    const char *path; /* borrowed */
+    char *real;       /* what a link points to; from realpath() */
+    bool exists, is_replaced;
+    struct stat target;
+    temporary t;     /* where it is replaced */
+    ip_str gathered; /* where it is not */
+};
+
+static const char *target_of(const ip_file_writer *w) { return w->real ? w->real : w->path; }
+
+/* What is written to: standard output, and what is no regular file, is written in place. */
+static imgpar_status find_target(ip_file_writer *w, ip_error *err)
 {
-    temporary t;
-    const mode_t mode = old ? old->st_mode & 0777 : 0666;
-    if (!open_temporary(path, mode, &t)) {
-        imgpar_status st = fail_errno(err, path);
-        ip_free(t.name);
-        return st;
-    }
-    imgpar_status st = write_all(t.fd, path, bytes, n, poll, err);
-    if (!st && old && (is_faulty() || fchmod(t.fd, mode) != 0)) st = fail_errno(err, path);
-    if (!st && !t.is_named && !link_unnamed(&t)) st = fail_errno(err, path);
-    if (close_file(t.fd) != 0 && !st) st = fail_errno(err, path);
-    if (!st && (is_faulty() || rename(t.name, path) != 0)) st = fail_errno(err, path);
-    if (st && t.is_named) unlink(t.name);
-    ip_free(t.name);
+    struct stat link;
+    if (strcmp(w->path, "-") == 0) return IMGPAR_OK;
+    if (is_faulty()) return fail_errno(err, w->path);
+    w->exists = stat(w->path, &w->target) == 0;
+    if (!w->exists && errno != ENOENT) return fail_errno(err, w->path);
+    if (w->exists && !S_ISREG(w->target.st_mode)) return IMGPAR_OK;
+    if (w->exists && euidaccess(w->path, W_OK) != 0) return fail_errno(err, w->path); /* rename() would not ask */
+
+    /* A link stays one: what it points to is replaced. A dangling one creates its target. */
+    const bool is_link = lstat(w->path, &link) == 0 && S_ISLNK(link.st_mode);
+    w->is_replaced = !is_link || w->exists;
+    if (is_link && w->exists && (is_faulty() || !(w->real = realpath(w->path, NULL)))) return fail_errno(err, w->path);
+    return IMGPAR_OK;
+}
+
+imgpar_status ip_file_writer_new(const char *path, ip_file_writer **out, ip_error *err)
+{
+    ip_file_writer *w = *out = ip_zalloc(sizeof *w);
+    if (!w) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while writing it", path);
+    w->path = path;
+    w->t.fd = -1;
+    imgpar_status st = find_target(w, err);
+    /* the target's mode is kept, and never exceeded meanwhile */
+    if (!st && w->is_replaced && !open_temporary(target_of(w), w->exists ? w->target.st_mode & 0777 : 0666, &w->t))
+        st = fail_errno(err, target_of(w));
+    if (!st) return IMGPAR_OK;
+    ip_file_writer_free(w);
+    *out = NULL;
     return st;
+}
+
+imgpar_status ip_file_writer_put(ip_file_writer *w, const void *bytes, size_t n, ip_error *err)
+{
+    if (w->is_replaced) return write_all(w->t.fd, target_of(w), bytes, n, NULL, err);
+    ip_str_append_n(&w->gathered, bytes, n);
+    if (!w->gathered.failed) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while writing it", w->path);
+}
+
+static imgpar_status name_it(ip_file_writer *w, ip_error *err)
+{
+    const char *path = target_of(w);
+    temporary *t = &w->t;
+    imgpar_status st = IMGPAR_OK;
+    if (w->exists && (is_faulty() || fchmod(t->fd, w->target.st_mode & 0777) != 0)) st = fail_errno(err, path);
+    if (!st && !t->is_named && !link_unnamed(t)) st = fail_errno(err, path);
+    if (close_file(t->fd) != 0 && !st) st = fail_errno(err, path);
+    t->fd = -1;
+    if (!st && (is_faulty() || rename(t->name, path) != 0)) st = fail_errno(err, path);
+    if (!st) t->is_named = false; /* it is the target now */
+    return st;
+}
+
+static imgpar_status end_with(ip_file_writer *w, const void *bytes, size_t n, const ip_poll *poll, ip_error *err)
+{
+    if (strcmp(w->path, "-") == 0) return write_all(STDOUT_FILENO, "standard output", bytes, n, poll, err);
+    if (!w->is_replaced) return write_in_place(w->path, bytes, n, poll, err);
+    imgpar_status st = write_all(w->t.fd, target_of(w), bytes, n, poll, err);
+    return st ? st : name_it(w, err);
+}
+
+imgpar_status ip_file_writer_end(ip_file_writer *w, const ip_poll *poll, ip_error *err)
+{
+    return end_with(w, ip_str_text(&w->gathered), w->gathered.length, poll, err);
+}
+
+void ip_file_writer_free(ip_file_writer *w)
+{
+    if (!w) return;
+    if (w->t.fd >= 0) close(w->t.fd);
+    if (w->t.is_named) unlink(w->t.name);
+    ip_free(w->t.name);
+    ip_str_free(&w->gathered);
+    free(w->real);
+    ip_free(w);
 }
 
 imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err)
 {
-    struct stat target;
-    if (strcmp(path, "-") == 0) return write_all(STDOUT_FILENO, "standard output", bytes, n, poll, err);
-    if (is_faulty()) return fail_errno(err, path);
-    const bool exists = stat(path, &target) == 0;
-    if (!exists && errno != ENOENT) return fail_errno(err, path);
-    if (exists && !S_ISREG(target.st_mode)) return write_in_place(path, bytes, n, poll, err);
-    if (exists && euidaccess(path, W_OK) != 0) return fail_errno(err, path); /* rename() would not ask */
-
-    /* A link stays one: what it points to is replaced. A dangling one creates its target. */
-    struct stat link;
-    if (lstat(path, &link) != 0 || !S_ISLNK(link.st_mode))
-        return write_and_rename(path, exists ? &target : NULL, bytes, n, poll, err);
-    if (!exists) return write_in_place(path, bytes, n, poll, err);
-    char *real = is_faulty() ? NULL : realpath(path, NULL);
-    if (!real) return fail_errno(err, path);
-    imgpar_status st = write_and_rename(real, &target, bytes, n, poll, err);
-    free(real);
+    ip_file_writer *w;
+    imgpar_status st = ip_file_writer_new(path, &w, err);
+    if (!st) st = end_with(w, bytes, n, poll, err);
+    ip_file_writer_free(w);
     return st;
 }

@@ -10,10 +10,22 @@
 #include <strings.h>
 
 static const ip_codec codecs[IP_N_FORMATS] = {
-    [IP_FORMAT_PNG] = { "png", { "png" }, IP_MAX_SIDE, ip_png_sniff, ip_png_read, ip_png_write },
-    [IP_FORMAT_JPEG] = { "jpeg", { "jpg", "jpeg" }, IP_JPEG_MAX_SIDE, ip_jpeg_sniff, ip_jpeg_read, ip_jpeg_write },
-    [IP_FORMAT_NPY] = { "npy", { "npy" }, 0, ip_npy_sniff, ip_npy_read, ip_npy_write },
-    [IP_FORMAT_PNM] = { "pnm", { "pnm", "ppm", "pgm", "pam" }, IP_MAX_SIDE, ip_pnm_sniff, ip_pnm_read, ip_pnm_write },
+    [IP_FORMAT_PNG] = { "png", { "png" }, IP_MAX_SIDE, ip_png_sniff, ip_png_read, ip_png_write, ip_png_rows_held },
+    [IP_FORMAT_JPEG] = { "jpeg",
+                         { "jpg", "jpeg" },
+                         IP_JPEG_MAX_SIDE,
+                         ip_jpeg_sniff,
+                         ip_jpeg_read,
+                         ip_jpeg_write,
+                         NULL },
+    [IP_FORMAT_NPY] = { "npy", { "npy" }, 0, ip_npy_sniff, ip_npy_read, ip_npy_write, NULL },
+    [IP_FORMAT_PNM] = { "pnm",
+                        { "pnm", "ppm", "pgm", "pam" },
+                        IP_MAX_SIDE,
+                        ip_pnm_sniff,
+                        ip_pnm_read,
+                        ip_pnm_write,
+                        NULL },
 };
 
 const ip_codec *ip_codec_of(ip_format format) { return &codecs[format]; }
@@ -180,47 +192,56 @@ imgpar_status ip_io_check_exact(const ip_pixels *p, ip_format format, const char
                    codecs[format].name, imgpar_dtype_name(p->dtype), p->rank);
 }
 
-/* What has been seen of a picture's values. */
-typedef struct seen {
-    bool any_low, any_high, is_above_0, is_below_0; /* low: what looks black, high: above the largest level */
-} seen;
-
-static ip_look look_of(const seen *s, bool is_float)
+imgpar_status ip_look_begin(const ip_pixels *p, ip_format format, const char *settings, ip_looker *l, ip_error *err)
 {
-    if (s->any_low && s->any_high) return IP_LOOKS_FINE;
-    if (s->any_high) return IP_LOOKS_WHITE;
-    if (s->is_above_0) return is_float ? IP_LOOKS_BLACK : IP_LOOKS_FINE;
-    return s->is_below_0 ? IP_LOOKS_NEGATIVE : IP_LOOKS_FINE;
+    ip_settings parsed = { .range = 0 };
+    *l = (ip_looker){ .dtype = p->dtype, .is_fine = true };
+    if (p->dtype == IMGPAR_U8 || p->dtype == IMGPAR_BOOL || codecs[format].max_side == 0) return IMGPAR_OK;
+    imgpar_status st = ip_settings_parse(format, settings, &parsed, err);
+    if (st || parsed.range > 0 || (p->white > 0 && p->white <= 1)) return st;
+    l->is_fine = false;
+    l->most = p->white > 0 ? INFINITY : parsed.value[IP_SET_BITS] == 16 ? 65535 : 255;
+    l->least = ip_dtype(p->dtype)->is_float ? 1 : 0;
+    return IMGPAR_OK;
+}
+
+void ip_look_at(ip_looker *l, const void *elements, size_t size_bytes)
+{
+    const size_t size = imgpar_dtype_size(l->dtype);
+    for (size_t at = 0; at < size_bytes && !l->is_fine; at += size) {
+        const double v = ip_load_number(l->dtype, (const char *)elements + at);
+        l->any_low |= !(v > l->least);
+        l->any_high |= v > l->most;
+        l->is_above_0 |= v > 0;
+        l->is_below_0 |= v < 0;
+        l->is_fine = (v > l->least && v <= l->most) || (l->any_low && l->any_high);
+    }
+}
+
+ip_look ip_look_told(const ip_looker *l)
+{
+    if (l->is_fine) return IP_LOOKS_FINE;
+    if (l->any_high) return IP_LOOKS_WHITE;
+    if (l->is_above_0) return ip_dtype(l->dtype)->is_float ? IP_LOOKS_BLACK : IP_LOOKS_FINE;
+    return l->is_below_0 ? IP_LOOKS_NEGATIVE : IP_LOOKS_FINE;
 }
 
 imgpar_status ip_io_look(const ip_pixels *p, ip_format format, const char *settings, const ip_poll *poll, ip_look *look,
                          ip_error *err)
 {
     enum { N_A_POLL = 1 << 20 };
-    ip_settings parsed;
-    seen s = { .any_low = false };
+    ip_looker looker;
     size_t n = 1, size = imgpar_dtype_size(p->dtype);
-    const bool is_float = ip_dtype(p->dtype)->is_float;
-    *look = IP_LOOKS_FINE;
-    if (p->dtype == IMGPAR_U8 || p->dtype == IMGPAR_BOOL || codecs[format].max_side == 0) return IMGPAR_OK;
-    imgpar_status st = ip_settings_parse(format, settings, &parsed, err);
-    if (st || parsed.range > 0 || (p->white > 0 && p->white <= 1)) return st;
-    const double most = p->white > 0 ? INFINITY : parsed.value[IP_SET_BITS] == 16 ? 65535 : 255;
-    const double least = is_float ? 1 : 0; /* what is above it can be told from black */
+    imgpar_status st = ip_look_begin(p, format, settings, &looker, err);
     for (int i = 0; i < p->rank; i++)
         n *= (size_t)p->shape[i];
-    for (size_t i = 0; i < n; i++) {
-        double v = ip_load_number(p->dtype, (const char *)p->pixels + i * size);
-        s.any_low |= !(v > least);
-        s.any_high |= v > most;
-        s.is_above_0 |= v > 0;
-        s.is_below_0 |= v < 0;
-        if ((v > least && v <= most) || (s.any_low && s.any_high)) return IMGPAR_OK;
-        if (i % N_A_POLL == N_A_POLL - 1 && poll->stop && poll->stop(poll->user, 0))
-            return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding %s", codecs[format].name);
+    for (size_t i = 0; i < n && !st && !looker.is_fine; i += N_A_POLL) {
+        ip_look_at(&looker, (const char *)p->pixels + i * size, (n - i < N_A_POLL ? n - i : N_A_POLL) * size);
+        if (poll->stop && poll->stop(poll->user, 0))
+            st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding %s", codecs[format].name);
     }
-    *look = look_of(&s, is_float);
-    return IMGPAR_OK;
+    *look = st ? IP_LOOKS_FINE : ip_look_told(&looker);
+    return st;
 }
 
 imgpar_status ip_io_losses(const ip_pixels *pixels, ip_format format, const char *settings, ip_str *lines,
@@ -238,22 +259,60 @@ imgpar_status ip_io_losses(const ip_pixels *pixels, ip_format format, const char
     return IMGPAR_OK;
 }
 
+imgpar_status ip_sink_settle(ip_sink *sink, ip_error *err)
+{
+    enum { SETTLED_BYTES = 256 << 10 };
+    if (!sink->put || sink->text.length < SETTLED_BYTES) return IMGPAR_OK;
+    imgpar_status st = sink->put(sink->user, sink->text.text, sink->text.length, err);
+    ip_str_clear(&sink->text);
+    return st;
+}
+
+static imgpar_status encode(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
+                            ip_sink *out, ip_error *err)
+{
+    ip_settings parsed;
+    imgpar_status st = ip_settings_parse(format, settings, &parsed, err);
+    if (!st) st = codecs[format].write(pixels, &parsed, poll, out, err);
+    if (!st && out->text.failed)
+        st = ip_fail(err, IMGPAR_E_HOST_MEMORY, "out of host memory while encoding %s", codecs[format].name);
+    return st;
+}
+
 imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
                            void **bytes, size_t *n, ip_error *err)
 {
-    ip_settings parsed;
-    ip_str out = IP_STR_INIT;
+    ip_sink out = { .text = IP_STR_INIT };
     *bytes = NULL;
     *n = 0;
-    imgpar_status st = ip_settings_parse(format, settings, &parsed, err);
-    if (!st) st = codecs[format].write(pixels, &parsed, poll, &out, err);
-    if (!st && out.failed)
-        st = ip_fail(err, IMGPAR_E_HOST_MEMORY, "out of host memory while encoding %s", codecs[format].name);
+    imgpar_status st = encode(pixels, format, settings, poll, &out, err);
     if (st) {
-        ip_str_free(&out);
+        ip_str_free(&out.text);
         return st;
     }
-    *n = out.length;
-    *bytes = ip_str_take(&out);
+    *n = out.text.length;
+    *bytes = ip_str_take(&out.text);
     return IMGPAR_OK;
+}
+
+imgpar_status ip_io_encode_to(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
+                              ip_put put, void *user, ip_error *err)
+{
+    ip_sink out = { .text = IP_STR_INIT, .put = put, .user = user };
+    imgpar_status st = encode(pixels, format, settings, poll, &out, err);
+    if (!st && out.text.length > 0) st = put(user, out.text.text, out.text.length, err);
+    ip_str_free(&out.text);
+    return st;
+}
+
+imgpar_status ip_io_rows_held(const ip_pixels *pixels, ip_format format, const char *settings, size_t *n, ip_error *err)
+{
+    ip_settings parsed;
+    ip_picture picture;
+    *n = 1;
+    imgpar_status st = ip_settings_parse(format, settings, &parsed, err);
+    if (st || !codecs[format].rows_held) return st;
+    st = ip_picture_of(pixels, format, parsed.value[IP_SET_BITS], &picture, err);
+    if (!st) *n = codecs[format].rows_held(&picture);
+    return st;
 }

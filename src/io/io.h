@@ -69,6 +69,18 @@ typedef struct ip_read_options {
     ip_metadata **metadata; /* gets a new reference, or NULL where the file tells nothing; NULL: nobody asks */
 } ip_read_options;
 
+/*
+ * Rows of pixels that are still being made while they are encoded. Encoders ask from any of their threads, for no row
+ * before those that they have done with, and for no more than ip_io_rows_held() beyond the first they have not.
+ */
+typedef struct ip_rows {
+    const void *(*row)(void *user, int64_t y); /* waits for row y, valid until done(); NULL: it will never be there */
+    void (*done)(void *user, int64_t y);       /* the rows before y are not asked for again */
+    void *user;
+    int64_t n;
+    size_t row_bytes;
+} ip_rows;
+
 /* A view of pixels to be written. Any dtype; encode rounds and saturates what the format cannot hold. */
 typedef struct ip_pixels {
     imgpar_dtype dtype;
@@ -77,6 +89,7 @@ typedef struct ip_pixels {
     int64_t shape[IMGPAR_MAX_RANK];
     double white;         /* the number that is white; 0: data */
     const void *pixels;   /* tightly packed; borrowed */
+    const ip_rows *rows;  /* not NULL: the pixels come from there, row by row; borrowed */
     bool is_mask;         /* that white is 1, and a factor raises it */
     bool alpha_is_number; /* alpha was computed with (ip_type) */
     /* png, npy: what is written is read as the same dtype, shape, space, white and alpha, see exact.c */
@@ -139,6 +152,14 @@ void ip_file_release(ip_file *file);
  */
 imgpar_status ip_io_encode(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
                            void **bytes, size_t *n, ip_error *err);
+/* As ip_io_encode(), but that the bytes go to put() as they come, which may fail. Where the rows end early that pixels
+ * tells of, IMGPAR_E_INTERRUPTED. */
+typedef imgpar_status (*ip_put)(void *user, const void *bytes, size_t n, ip_error *err);
+imgpar_status ip_io_encode_to(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
+                              ip_put put, void *user, ip_error *err);
+/* How many rows the encoder looks at together, so that its rows must be there for it to go on. */
+imgpar_status ip_io_rows_held(const ip_pixels *pixels, ip_format format, const char *settings, size_t *n,
+                              ip_error *err);
 /* Checks the settings without encoding. */
 imgpar_status ip_io_check_settings(ip_format format, const char *settings, ip_error *err);
 /* Can the format hold pixels of that type and shape (the pixels themselves are not looked at)? name is the ending or
@@ -153,6 +174,17 @@ bool ip_io_png_tells_all(const ip_pixels *pixels);
 typedef enum ip_look { IP_LOOKS_FINE, IP_LOOKS_BLACK, IP_LOOKS_WHITE, IP_LOOKS_NEGATIVE } ip_look;
 imgpar_status ip_io_look(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
                          ip_look *look, ip_error *err);
+/* The same of elements that come in pieces; pixels has none. */
+typedef struct ip_looker {
+    imgpar_dtype dtype;
+    bool is_fine;       /* seen enough, or there is nothing to be seen */
+    double least, most; /* what is above least can be told from black, what is above most is white */
+    bool any_low, any_high, is_above_0, is_below_0; /* low: what looks black, high: above the largest level */
+} ip_looker;
+imgpar_status ip_look_begin(const ip_pixels *pixels, ip_format format, const char *settings, ip_looker *looker,
+                            ip_error *err);
+void ip_look_at(ip_looker *looker, const void *elements, size_t size_bytes);
+ip_look ip_look_told(const ip_looker *looker);
 /* Appends a line for each thing that a file in the format, written with the settings, will lack of pixels->metadata. */
 imgpar_status ip_io_losses(const ip_pixels *pixels, ip_format format, const char *settings, ip_str *lines,
                            ip_error *err);
@@ -162,5 +194,11 @@ bool ip_io_is_whole(const char *path);
 /* Writes bytes to path by way of a temporary file and rename; "-" is standard output. A device, a FIFO or a
  * dangling link is written in place. An existing file keeps its mode, a link stays a link. poll may be NULL. */
 imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err);
+/* The same of bytes that come in pieces: what is not replaced by a rename is written when all of them are there. */
+typedef struct ip_file_writer ip_file_writer;
+imgpar_status ip_file_writer_new(const char *path, ip_file_writer **out, ip_error *err);
+imgpar_status ip_file_writer_put(ip_file_writer *w, const void *bytes, size_t n, ip_error *err);
+imgpar_status ip_file_writer_end(ip_file_writer *w, const ip_poll *poll, ip_error *err);
+void ip_file_writer_free(ip_file_writer *w); /* what has not ended leaves nothing behind; NULL is legal */
 
 #endif

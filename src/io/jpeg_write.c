@@ -16,7 +16,7 @@ typedef struct writer {
     ip_jpeg_output beside; /* what is written beside the pixels */
     const ip_settings *settings;
     const ip_poll *poll;
-    ip_str *out;
+    ip_sink *out;
     ip_error *err;
     unsigned char *row; /* a row of the picture, then a chunk of output */
     unsigned char *chunk;
@@ -39,8 +39,8 @@ static void give_chunk(j_compress_ptr c)
 static void append(j_compress_ptr c, size_t n)
 {
     writer *w = c->client_data;
-    ip_str_append_n(w->out, (const char *)w->chunk, n);
-    if (w->out->failed) ERREXIT1(c, JERR_OUT_OF_MEMORY, 0);
+    ip_str_append_n(&w->out->text, (const char *)w->chunk, n);
+    if (w->out->text.failed) ERREXIT1(c, JERR_OUT_OF_MEMORY, 0);
 }
 
 /* libjpeg's rule: the whole buffer is full, whatever free_in_buffer says. */
@@ -103,9 +103,11 @@ static void write_all(writer *w)
     for (size_t y = 0; y < p->height; y++) {
         JSAMPROW row = w->row;
         if (ip_picture_poll(p, w->poll, y, w->err)) longjmp(w->guard.jump, 1);
-        ip_picture_row(p, y, row);
+        if (!ip_picture_row(p, y, row) && ip_picture_fail(p, w->err)) longjmp(w->guard.jump, 1);
         if (p->channels % 2 == 0) compose(row, p->width, p->channels, (unsigned)w->settings->value[IP_SET_BACKGROUND]);
         jpeg_write_scanlines(c, &row, 1);
+        ip_picture_done(p, y + 1);
+        if (ip_sink_settle(w->out, w->err)) longjmp(w->guard.jump, 1);
     }
     jpeg_finish_compress(c);
 }
@@ -117,7 +119,7 @@ static bool guarded(writer *w, void (*step)(writer *w))
     return true;
 }
 
-imgpar_status ip_jpeg_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+imgpar_status ip_jpeg_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *out,
                             ip_error *err)
 {
     ip_error local = { 0 };

@@ -329,9 +329,32 @@ imgpar_status ip_npy_read(const ip_source *s, ip_header *header, ip_image *image
     return st ? st : read_elements(s, &l, image, err);
 }
 
-imgpar_status ip_npy_write(const ip_pixels *p, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+static imgpar_status append_polled(ip_sink *to, const void *bytes, size_t n, double done, const ip_poll *poll,
+                                   ip_error *err)
+{
+    ip_str_append_n(&to->text, bytes, n);
+    imgpar_status st = ip_sink_settle(to, err);
+    if (!st && poll && poll->stop && poll->stop(poll->user, done))
+        st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding npy");
+    return st;
+}
+
+static imgpar_status append_rows(ip_sink *to, const ip_rows *rows, const ip_poll *poll, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    for (int64_t y = 0; y < rows->n && !st && !to->text.failed; y++) {
+        const void *row = rows->row(rows->user, y);
+        if (!row) return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding npy");
+        st = append_polled(to, row, rows->row_bytes, (double)y / (double)rows->n, poll, err);
+        rows->done(rows->user, y + 1);
+    }
+    return st;
+}
+
+imgpar_status ip_npy_write(const ip_pixels *p, const ip_settings *settings, const ip_poll *poll, ip_sink *to,
                            ip_error *err)
 {
+    ip_str *out = &to->text;
     (void)settings;
     const size_t size = imgpar_dtype_size(p->dtype);
     const char order = size == 1 ? '|' : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<';
@@ -357,10 +380,10 @@ imgpar_status ip_npy_write(const ip_pixels *p, const ip_settings *settings, cons
     out->failed = out->failed || text.failed;
     ip_str_free(&text);
     if (!fits) return ip_fail(err, IMGPAR_E_INTERNAL, "npy: the shape fits no memory");
-    for (size_t at = 0; at < n && !out->failed; at += IP_PIECE_BYTES) {
-        ip_str_append_n(out, (const char *)p->pixels + at, n - at < IP_PIECE_BYTES ? n - at : IP_PIECE_BYTES);
-        if (poll && poll->stop && poll->stop(poll->user, (double)at / (double)n))
-            return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding npy");
-    }
-    return IMGPAR_OK;
+    if (p->rows) return append_rows(to, p->rows, poll, err);
+    imgpar_status st = IMGPAR_OK;
+    for (size_t at = 0; at < n && !st && !out->failed; at += IP_PIECE_BYTES)
+        st = append_polled(to, (const char *)p->pixels + at, n - at < IP_PIECE_BYTES ? n - at : IP_PIECE_BYTES,
+                           (double)at / (double)n, poll, err);
+    return st;
 }

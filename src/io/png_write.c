@@ -17,13 +17,14 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { PIECE_BYTES = 512 << 10, DEFAULT_LEVEL = 6, HEADER_BYTES = 2, SUM_BYTES = 4 /* of a zlib stream (RFC 1950) */ };
+enum { PIECE_BYTES = 512 << 10, PIECES_HELD = 4 };
+enum { DEFAULT_LEVEL = 6, HEADER_BYTES = 2, SUM_BYTES = 4 /* of a zlib stream (RFC 1950) */ };
 
 typedef struct writer {
     ip_picture picture;
     const ip_settings *settings;
     const ip_poll *poll;
-    ip_str *out;
+    ip_sink *out;
     ip_error *err;
     png_structp png;
     png_infop info;
@@ -40,7 +41,8 @@ typedef struct slot {
     ip_deflater *deflater;
     /* code: room for the stream's header before it, its sum behind it */
     unsigned char *row[2], *scratch, *filtered, *code;
-    size_t n_code; /* 0: there was no memory */
+    size_t n_code; /* 0: there was no memory, or no row */
+    bool lacks_rows;
     uint32_t sum;
 } slot;
 
@@ -60,7 +62,7 @@ static void on_free(png_structp png, void *p)
 static void on_error(png_structp png, const char *text)
 {
     writer *w = png_get_error_ptr(png);
-    if (w->has_no_memory || w->out->failed) ip_fail_memory(w->err, "encoding png");
+    if (w->has_no_memory || w->out->text.failed) ip_fail_memory(w->err, "encoding png");
     ip_fail(w->err, IMGPAR_E_INTERNAL, "png: %s", text);
     longjmp(w->jump, 1);
 }
@@ -74,8 +76,8 @@ static void on_warning(png_structp png, const char *text)
 static void on_write(png_structp png, png_bytep bytes, size_t n)
 {
     writer *w = png_get_io_ptr(png);
-    ip_str_append_n(w->out, (const char *)bytes, n);
-    if (w->out->failed) png_error(png, "out of memory");
+    ip_str_append_n(&w->out->text, (const char *)bytes, n);
+    if (w->out->text.failed) png_error(png, "out of memory");
 }
 
 static void on_flush(png_structp png) { (void)png; }
@@ -97,7 +99,7 @@ static void create(writer *w)
 static void write_exact(writer *w, size_t start)
 {
     unsigned char data[IP_EXACT_BYTES];
-    const unsigned char *sum = (const unsigned char *)ip_str_text(w->out) + start + IP_PNG_IHDR_SUM_AT;
+    const unsigned char *sum = (const unsigned char *)ip_str_text(&w->out->text) + start + IP_PNG_IHDR_SUM_AT;
     if (ip_exact_pack(w->picture.source, sum, data)) png_write_chunk(w->png, ip_exact_chunk, data, sizeof data);
 }
 
@@ -106,14 +108,14 @@ static void write_header(writer *w)
     static const int color_types[] = { 0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                        PNG_COLOR_TYPE_RGB_ALPHA };
     const ip_picture *p = &w->picture;
-    const size_t start = w->out->length;
+    const size_t start = w->out->text.length;
     png_structp png = w->png;
     png_set_write_fn(png, w, on_write, on_flush);
     png_set_IHDR(png, w->info, (png_uint_32)p->width, (png_uint_32)p->height, p->bits, color_types[p->channels],
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, w->info);
     if (p->source->is_exact) write_exact(w, start);
-    if (ip_png_append_metadata(w->out, p, w->settings->value[IP_SET_METADATA] != 0, w->err)) longjmp(w->jump, 1);
+    if (ip_png_append_metadata(&w->out->text, p, w->settings->value[IP_SET_METADATA] != 0, w->err)) longjmp(w->jump, 1);
 }
 
 /* ---- pieces ----------------------------------------------------------------------------------------------------- */
@@ -154,9 +156,9 @@ static void *slot_new(void *user)
 }
 
 /* The bytes of row y as PNG has them: 16-bit samples begin with the high byte. */
-static void read_row(const writer *w, size_t y, unsigned char *row)
+static bool read_row(const writer *w, size_t y, unsigned char *row)
 {
-    ip_picture_row(&w->picture, y, row);
+    if (!ip_picture_row(&w->picture, y, row)) return false;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     for (size_t k = 0; w->picture.bits == 16 && k < w->row_bytes; k += 2) {
         const unsigned char low = row[k];
@@ -164,6 +166,7 @@ static void read_row(const writer *w, size_t y, unsigned char *row)
         row[k + 1] = low;
     }
 #endif
+    return true;
 }
 
 static void make_piece(void *user, size_t piece, void *made_in)
@@ -174,15 +177,18 @@ static void make_piece(void *user, size_t piece, void *made_in)
     const size_t n_before = first < w->rows_before ? first : w->rows_before, begin = first - n_before,
                  end = first + rows_of(w, piece);
     const unsigned char *bytes = s->filtered + n_before * stride;
+    s->n_code = 0;
+    s->lacks_rows = false;
     if (begin > 0)
-        read_row(w, begin - 1, s->row[1]);
+        s->lacks_rows = !read_row(w, begin - 1, s->row[1]);
     else
         memset(s->row[1], 0, w->row_bytes);
-    for (size_t k = 0; begin + k < end; k++) {
-        read_row(w, begin + k, s->row[k % 2]);
+    for (size_t k = 0; begin + k < end && !s->lacks_rows; k++) {
+        s->lacks_rows = !read_row(w, begin + k, s->row[k % 2]);
         ip_png_filter(s->row[k % 2], s->row[(k + 1) % 2], w->row_bytes, w->pixel_bytes, s->filtered + k * stride,
                       s->scratch);
     }
+    if (s->lacks_rows) return;
     s->sum = (uint32_t)adler32(1, bytes, (uInt)n);
     const size_t window = n_before * stride < IP_DEFLATE_WINDOW ? n_before * stride : IP_DEFLATE_WINDOW;
     s->n_code = ip_deflate_piece(s->deflater, bytes, window, n, piece + 1 == w->n_pieces, s->code + HEADER_BYTES);
@@ -210,20 +216,22 @@ static imgpar_status take_piece(void *user, size_t piece, void *made_in, ip_erro
     writer *w = user;
     slot *s = made_in;
     const size_t first = piece * w->piece_rows, n_rows = rows_of(w, piece);
+    if (s->lacks_rows) return ip_picture_fail(&w->picture, err);
     if (s->n_code == 0) return ip_fail_memory(err, "encoding png");
     for (size_t y = first; y < first + n_rows; y++)
         if (ip_picture_poll(&w->picture, w->poll, y, err)) return err->status;
     w->sum = (uint32_t)adler32_combine(w->sum, s->sum, (z_off_t)(n_rows * (w->row_bytes + 1)));
     if (setjmp(w->jump)) return err->status;
     write_piece(w, piece, s);
-    return IMGPAR_OK;
+    const size_t end = first + n_rows, n_kept = w->rows_before + 1; /* that the next piece looks at */
+    ip_picture_done(&w->picture, end > n_kept ? end - n_kept : 0);
+    return ip_sink_settle(w->out, err);
 }
 
-static imgpar_status write_pixels(writer *w)
+/* Where the picture is cut. */
+static void cut(writer *w)
 {
     const ip_picture *p = &w->picture;
-    const int level = w->settings->value[IP_SET_LEVEL];
-    w->level = level < 0 ? DEFAULT_LEVEL : level;
     w->row_bytes = ip_picture_row_bytes(p);
     w->pixel_bytes = p->channels * (size_t)p->bits / 8;
     w->piece_rows = PIECE_BYTES / (w->row_bytes + 1) + 1;
@@ -231,6 +239,21 @@ static imgpar_status write_pixels(writer *w)
     w->n_pieces = (p->height + w->piece_rows - 1) / w->piece_rows;
     w->rows_before =
         w->n_pieces > 1 && w->row_bytes < IP_DEFLATE_WINDOW ? IP_DEFLATE_WINDOW / (w->row_bytes + 1) + 1 : 0;
+}
+
+/* Enough for all threads to be busy; one piece with the rows before it would do. */
+size_t ip_png_rows_held(const ip_picture *picture)
+{
+    writer w = { .picture = *picture };
+    cut(&w);
+    return PIECES_HELD * w.piece_rows + w.rows_before + 1;
+}
+
+static imgpar_status write_pixels(writer *w)
+{
+    const int level = w->settings->value[IP_SET_LEVEL];
+    w->level = level < 0 ? DEFAULT_LEVEL : level;
+    cut(w);
     w->sum = 1; /* of nothing */
     const ip_pieces pieces = { .n = w->n_pieces,
                                .user = w,
@@ -244,7 +267,7 @@ static imgpar_status write_pixels(writer *w)
 /* Not png_write_end(), which knows only of pixels that it wrote itself. */
 static void write_end(writer *w) { png_write_chunk(w->png, (png_const_bytep) "IEND", NULL, 0); }
 
-imgpar_status ip_png_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+imgpar_status ip_png_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *out,
                            ip_error *err)
 {
     ip_error local = { 0 };

@@ -258,9 +258,10 @@ imgpar_status ip_pnm_read(const ip_source *s, ip_header *header, ip_image *image
     return st ? st : read_rows(&m, image->pixels);
 }
 
-imgpar_status ip_pnm_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_str *out,
+imgpar_status ip_pnm_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *to,
                            ip_error *err)
 {
+    ip_str *out = &to->text;
     static const char *const tuple_types[] = { "", "", "GRAYSCALE_ALPHA", "", "RGB_ALPHA" };
     ip_picture p;
     imgpar_status st = ip_picture_of(pixels, IP_FORMAT_PNM, settings->value[IP_SET_BITS], &p, err);
@@ -277,7 +278,8 @@ imgpar_status ip_pnm_write(const ip_pixels *pixels, const ip_settings *settings,
     unsigned char *row = ip_alloc(row_bytes);
     if (!row) return ip_fail_memory(err, "encoding pnm");
     for (size_t y = 0; y < p.height && !st && !out->failed; y++) {
-        ip_picture_row(&p, y, row);
+        if (!ip_picture_row(&p, y, row)) st = ip_picture_fail(&p, err);
+        ip_picture_done(&p, y + 1);
         for (size_t i = 0; p.bits == 16 && i < row_bytes; i += 2) { /* the file is big-endian */
             uint16_t v;
             memcpy(&v, row + i, 2);
@@ -285,7 +287,8 @@ imgpar_status ip_pnm_write(const ip_pixels *pixels, const ip_settings *settings,
             row[i + 1] = (unsigned char)v;
         }
         ip_str_append_n(out, (const char *)row, row_bytes);
-        st = ip_picture_poll(&p, poll, y, err);
+        if (!st) st = ip_sink_settle(to, err);
+        if (!st) st = ip_picture_poll(&p, poll, y, err);
     }
     ip_free(row);
     return st;

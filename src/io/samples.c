@@ -65,10 +65,15 @@ size_t ip_picture_row_bytes(const ip_picture *p)
     return p->width * p->channels * (size_t)(p->bits / 8); /* at most 1,000,000 * 4 * 2 */
 }
 
+imgpar_status ip_picture_fail(const ip_picture *p, ip_error *err)
+{
+    return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding %s", p->format);
+}
+
 imgpar_status ip_picture_poll(const ip_picture *p, const ip_poll *poll, size_t y, ip_error *err)
 {
     if (!poll || !poll->stop || !poll->stop(poll->user, (double)y / (double)p->height)) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while encoding %s", p->format);
+    return ip_picture_fail(p, err);
 }
 
 static void to_8(imgpar_dtype dtype, const unsigned char *src, uint8_t *dst, size_t n)
@@ -156,11 +161,20 @@ static void scaled(const ip_picture *p, const unsigned char *src, void *dst, siz
     }
 }
 
-void ip_picture_row(const ip_picture *p, size_t y, void *dst)
+void ip_picture_done(const ip_picture *p, size_t y)
+{
+    const ip_rows *rows = p->source->rows;
+    if (rows) rows->done(rows->user, (int64_t)y);
+}
+
+bool ip_picture_row(const ip_picture *p, size_t y, void *dst)
 {
     const imgpar_dtype dtype = p->source->dtype;
+    const ip_rows *rows = p->source->rows;
     const size_t n = p->width * p->channels;
-    const unsigned char *src = (const unsigned char *)p->source->pixels + y * n * imgpar_dtype_size(dtype);
+    const unsigned char *src = rows ? rows->row(rows->user, (int64_t)y)
+                                    : (const unsigned char *)p->source->pixels + y * n * imgpar_dtype_size(dtype);
+    if (!src) return false;
     if (!is_plain(p) && dtype == IMGPAR_F32)
         scaled_f32(p, src, dst, n);
     else if (!is_plain(p))
@@ -169,4 +183,5 @@ void ip_picture_row(const ip_picture *p, size_t y, void *dst)
         to_16(dtype, src, dst, n);
     else
         to_8(dtype, src, dst, n);
+    return true;
 }

@@ -7,6 +7,7 @@
 #include "run/explain.h"
 #include "run/progress.h"
 #include "run/save.h"
+#include "run/stream.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -265,16 +266,23 @@ static imgpar_status encode_elements(imgpar_array *a, const void *elements, cons
     return IMGPAR_OK;
 }
 
+static imgpar_status encode_value(imgpar_array *a, ip_value *value, const target *t, void **bytes, size_t *n,
+                                  ip_error *err)
+{
+    const void *elements = NULL;
+    void *mapped = NULL; /* of what is on the device only */
+    imgpar_status st = look_at(a, value, t->options, &elements, &mapped, err);
+    if (!st) st = encode_elements(a, elements, t, bytes, n, err);
+    if (mapped) ip_buffer_unmap(value->buffer, mapped);
+    return st;
+}
+
 static imgpar_status encode(imgpar_array *a, const target *t, void **bytes, size_t *n, ip_error *err)
 {
     ip_value *value = NULL;
-    const void *elements = NULL;
-    void *mapped = NULL; /* of what is on the device only */
     ip_progress_expect(t->options, encode_work(a));
     imgpar_status st = value_of(a, t->options, &value, err);
-    if (!st) st = look_at(a, value, t->options, &elements, &mapped, err);
-    if (!st) st = encode_elements(a, elements, t, bytes, n, err);
-    if (mapped) ip_buffer_unmap(value->buffer, mapped);
+    if (!st) st = encode_value(a, value, t, bytes, n, err);
     ip_value_release(value);
     return st;
 }
@@ -316,28 +324,84 @@ const char *imgpar_path_format(const char *path)
     return path && ip_format_from_path(path, &format) ? ip_format_name(format) : NULL;
 }
 
+static bool warns(const imgpar_options *options) { return options && options->on_warning; }
+
+/* Ends what streamed into a file, and tells of it. */
+static imgpar_status end_stream(imgpar_array *a, const target *t, ip_stream *s, imgpar_status computed, ip_error *err)
+{
+    ip_runner runner;
+    size_t n;
+    ip_runner_init(&runner, NULL, t->options);
+    imgpar_status st = ip_stream_end(s, computed, &n, err);
+    if (st) return st;
+    const ip_pixels pixels = pixels_of(a, NULL);
+    const ip_look look = ip_stream_look(s);
+    if (look != IP_LOOKS_FINE) warn_of_look(look, t->path, t->options);
+    if (warns(t->options)) st = warn_of_losses(&pixels, t->format, t->path, t->options, err);
+    atomic_fetch_add(&a->ctx->encodes, 1);
+    ip_runner_event(&runner, "encode", ip_format_name(t->format), ip_now_ms() - ip_stream_busy_ms(s), array_bytes(a),
+                    n);
+    ip_runner_event(&runner, "write", t->path, ip_now_ms(), 0, n);
+    return st;
+}
+
+/* Computes a and saves it on the way, strip by strip; where that is not worth it, *value is what was computed. */
+static imgpar_status compute_or_stream(imgpar_array *a, const target *t, ip_value **value, ip_error *err)
+{
+    const ip_pixels pixels = pixels_of(a, NULL);
+    const ip_stream_of of = { .path = t->path,
+                              .settings = t->options ? t->options->settings : NULL,
+                              .pixels = &pixels,
+                              .format = t->format,
+                              .options = t->options,
+                              .work = encode_work(a),
+                              .looks = warns(t->options) };
+    ip_stream *s;
+    ip_error why = { IMGPAR_OK, "" };
+    imgpar_status st = ip_stream_new(&of, &s, err);
+    if (st) return st;
+    ip_row_taker *taker = ip_stream_taker(s);
+    st = ip_evaluate_rows(a->ctx, a, t->options, taker, value, &why);
+    if (taker->has_begun) st = end_stream(a, t, s, st, &why);
+    const ip_error *failure = ip_stream_failure(s);
+    if (st && failure->status)
+        fail_named(t->path, failure, err);
+    else if (st)
+        ip_fail(err, st, "%s", why.message);
+    ip_stream_free(s);
+    return st;
+}
+
+static imgpar_status write_value(imgpar_array *a, ip_value *value, const target *t, ip_error *err)
+{
+    ip_runner runner;
+    void *bytes = NULL;
+    size_t n = 0;
+    ip_error why = { IMGPAR_OK, "" };
+    ip_runner_init(&runner, NULL, t->options);
+    imgpar_status st = encode_value(a, value, t, &bytes, &n, err);
+    double start = ip_now_ms();
+    if (!st) st = ip_io_write(t->path, bytes, n, &runner.poll, &why);
+    if (why.status) fail_named(t->path, &why, err);
+    if (bytes) ip_runner_event(&runner, "write", t->path, start, 0, n);
+    ip_free(bytes);
+    return st;
+}
+
 imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_options *options)
 {
     ip_error err = { IMGPAR_OK, "" };
     ip_progress known;
-    void *bytes = NULL;
-    size_t n = 0;
     imgpar_status st = check_arrays(&a, 1);
     if (st) return st;
     if (know_options("save", &options, &known, &err)) return failed(&a, 1, &err);
     target t = { .path = path, .options = options };
     st = path ? ip_check_save(a, path, options, &t.format, &err) : ip_fail(&err, IMGPAR_E_ARGUMENT, "save: no path");
-    if (!st) st = encode(a, &t, &bytes, &n, &err);
-    if (!st) {
-        ip_runner runner;
-        ip_runner_init(&runner, NULL, options);
-        double start = ip_now_ms();
-        ip_error why = { IMGPAR_OK, "" };
-        st = ip_io_write(path, bytes, n, &runner.poll, &why);
-        if (st) fail_named(path, &why, &err);
-        ip_runner_event(&runner, "write", path, start, 0, n);
-    }
-    ip_free(bytes);
+    ip_value *value = ip_array_pin(a);
+    if (!st) ip_progress_expect(options, encode_work(a));
+    if (!st && !value) st = compute_or_stream(a, &t, &value, &err);
+    if (!st && value) st = write_value(a, value, &t, &err);
+    ip_value_release(value);
     return st ? failed(&a, 1, &err) : succeeded(&a, 1);
 }
 

@@ -119,8 +119,9 @@ static bool is_same(const ip_region *a, const ip_region *b)
 static void *wanted_place(const evaluation *e, const ip_stage *s, const ip_region *r)
 {
     for (int k = 0; e->hosts && k < e->plan->n_outputs; k++) {
-        char *to = (char *)e->hosts[k] + ip_stage_first_byte(s, r);
-        if (s == e->plan->outputs[k] && is_same(r, &e->wanted[k]) && ip_device_shares(e->runner.device, to)) return to;
+        if (s != e->plan->outputs[k] || !is_same(r, &e->wanted[k])) continue;
+        char *to = ip_evaluation_place(e, k, r);
+        if (ip_device_shares(e->runner.device, to)) return to;
     }
     return NULL;
 }
@@ -578,6 +579,14 @@ static imgpar_status fetch(imgpar_context *ctx, const imgpar_array *a, ip_value 
     if (!value->host)
         ip_runner_event(&runner, "download", a->op->info.name, start, value->size_bytes, value->size_bytes);
     return st;
+}
+
+imgpar_status ip_evaluate_rows(imgpar_context *ctx, imgpar_array *a, const imgpar_options *options, ip_row_taker *taker,
+                               ip_value **value, ip_error *err)
+{
+    warn_of_profiles(&a, 1, options);
+    ip_request q = { .arrays = &a, .n = 1, .options = options, .taker = taker };
+    return evaluate(ctx, &q, value, err);
 }
 
 imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options,

@@ -38,6 +38,10 @@ bool ip_steps_on_host(imgpar_context *ctx, const ip_loop *loop);
 /* Whether a step runs a loop that the carried values change; true, too, without memory to find out. */
 bool ip_loop_nests(const ip_loop *loop);
 
+/* As ip_evaluate() of one array, but that its rows may go to taker; then *value is NULL. */
+struct ip_row_taker;
+imgpar_status ip_evaluate_rows(imgpar_context *ctx, imgpar_array *a, const imgpar_options *options,
+                               struct ip_row_taker *taker, ip_value **value, ip_error *err);
 /* As ip_evaluate() of one array, into dst, which has room for it. The kernels write there where the device shares
  * memory, so that nothing is copied; else it is copied. */
 imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options,

@@ -17,6 +17,18 @@
 
 typedef struct ip_evaluation ip_evaluation;
 
+/* Where the rows of one result go, a strip after the other, where it is computed so. */
+typedef struct ip_row_taker {
+    /* Before the first strip. */
+    imgpar_status (*begin)(void *user, int64_t n_rows, size_t row_bytes, int64_t strip_rows, ip_error *err);
+    /* Waits until there is room for the strip whose first row is y: *memory. */
+    imgpar_status (*place)(void *user, int64_t y, void **memory, ip_error *err);
+    /* The rows before y are there. */
+    imgpar_status (*made)(void *user, int64_t y, ip_error *err);
+    void *user;
+    bool has_begun; /* rows went there, and there is no value */
+} ip_row_taker;
+
 /* What is asked for: arrays, none of them an error. */
 typedef struct ip_request {
     imgpar_array *const *arrays;
@@ -25,6 +37,7 @@ typedef struct ip_request {
     bool use_ref;
     void *dst;            /* where the one result is wanted in host memory; NULL: anywhere */
     struct ip_step *step; /* where its plan is kept (evaluate.h); NULL: nowhere */
+    ip_row_taker *taker;  /* where the rows of the one result may go instead; NULL: nowhere */
     bool totals;          /* folds stop at their totals, for ip_evaluation_combine() */
 } ip_request;
 

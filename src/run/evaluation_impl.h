@@ -23,6 +23,7 @@ struct ip_evaluation {
     ip_region *wanted;  /* by output: what is asked for of it */
     double from, to;    /* the same as fractions; folds that are asked for see so much of what they fold */
     void *const *hosts; /* by output: host memory for all of it, where what is wanted goes; NULL: anywhere */
+    size_t host_first;  /* byte of the results that hosts begin with */
     void *dst;          /* of the one result, as hosts */
 };
 
@@ -49,6 +50,12 @@ static inline size_t ip_stage_first_byte(const ip_stage *s, const ip_region *r)
 {
     ip_region all = ip_stage_shown(s);
     return (size_t)(((r->z0 - all.z0) * (all.y1 - all.y0) + r->y0 - all.y0) * ip_stage_row_bytes(s));
+}
+
+/* Where a region of result k goes in host memory. */
+static inline char *ip_evaluation_place(const evaluation *e, int k, const ip_region *r)
+{
+    return (char *)e->hosts[k] + (ip_stage_first_byte(e->plan->outputs[k], r) - e->host_first);
 }
 
 /* ---- evaluate.c -------------------------------------------------------------------------- */

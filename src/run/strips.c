@@ -5,6 +5,8 @@
  *     all of it    ip_evaluation_run(): values stay on the device, or are computed where they are wanted
  *     in strips    where that does not fit the device's budget and one image is asked for: its rows in strips that fit,
  *                  gathered in host memory
+ *     streaming    where one large image is asked for by somebody who takes its rows as they come (stream.h), and
+ *                  strips compute little twice
  *     a part       ip_evaluation_run_part(): for one of several devices (share.c), gathered the same way, in strips if
  *                  it must be
  *     by halves    where a fold does not fit: the totals of both halves are combined (totals.c)
@@ -137,7 +139,7 @@ static imgpar_status gather(evaluation *e, int k, ip_error *err)
     const ip_binding *b = &e->bindings[s->id]; /* an opaque stage, or another reader, may have made more */
     if (ip_region_is_empty(r)) return IMGPAR_OK;
     double start = ip_now_ms();
-    char *to = (char *)e->hosts[k] + ip_stage_first_byte(s, r);
+    char *to = ip_evaluation_place(e, k, r);
     size_t n = (size_t)ip_region_bytes(r, s);
     if (ip_buffer_host(b->buffer) == to) {
         void *mapped;
@@ -215,6 +217,95 @@ static imgpar_status run_strips(evaluation *e, int64_t y0, int64_t y1, ip_error 
     return st;
 }
 
+/* ---- streaming --------------------------------------------------------------------------- */
+
+/*
+ * Note [Strips that stream]
+ * A strip is large enough that launches and halos cost little, and small enough for the last cache. What strips compute
+ * twice is counted before, by inferring the demand of each of them: where a sort, a long recurrence or a fold needs all
+ * of what it reads for every row, the result is computed whole.
+ */
+enum { STREAMED_STRIP_BYTES = 1 << 20, LEAST_STREAMED_BYTES = 4 << 20, LEAST_STREAMED_STRIPS = 4 };
+static const double most_computed_twice = 0.25; /* of the work */
+
+/* Elements to be computed for what is wanted; below 0: a fold is needed, which sees everything for every strip. */
+static double needed_elements(const evaluation *e)
+{
+    double n = 0;
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        const ip_stage *s = e->plan->ir->stages[k];
+        const ip_region *r = &e->needed[k];
+        if (!e->is_needed[k] || s->kind == IP_STAGE_SOURCE) continue;
+        if (ip_stage_folds(s)) return -1;
+        n += (double)(r->z1 - r->z0) * (double)(r->y1 - r->y0) * (double)(r->x1 - r->x0) * (double)s->dims[3];
+    }
+    return n;
+}
+
+/* Whether strips of so many rows compute little twice. */
+static bool strips_are_cheap(evaluation *e, int64_t y0, int64_t y1, int64_t rows)
+{
+    want_rows(e, y0, y1);
+    const double all = needed_elements(e);
+    double sum = 0;
+    for (int64_t y = y0; all >= 0 && sum >= 0 && y < y1; y += rows) {
+        want_rows(e, y, ip_min(y + rows, y1));
+        sum += needed_elements(e);
+        if (sum > all * (1 + most_computed_twice)) return false;
+    }
+    return all >= 0;
+}
+
+/* Rows of a strip in which the result streams; 0: it does not. */
+static int64_t streamed_rows(evaluation *e)
+{
+    const ip_stage *s = e->plan->outputs[0];
+    const ip_region all = e->wanted[0];
+    const int64_t n = all.y1 - all.y0, row_bytes = ip_stage_row_bytes(s);
+    if (e->plan->n_outputs != 1 || (s->kind != IP_STAGE_MAP && !s->opaque) || all.z1 - all.z0 != 1) return 0;
+    if (ip_stage_bytes(s) < LEAST_STREAMED_BYTES) return 0;
+    int64_t rows = ip_max(STREAMED_STRIP_BYTES / row_bytes, 1);
+    while (rows * LEAST_STREAMED_STRIPS <= n && !strips_are_cheap(e, all.y0, all.y1, rows))
+        rows *= 2;
+    return rows * LEAST_STREAMED_STRIPS <= n ? rows : 0;
+}
+
+/* One strip, in parts where it does not fit: then *rows at a time. */
+static imgpar_status run_streamed_strip(evaluation *e, int64_t y0, int64_t y1, int64_t *rows, ip_error *err)
+{
+    imgpar_status st = run_strips_of(e, y0, y1, *rows, err);
+    while (st == IMGPAR_E_DEVICE_MEMORY && *rows > 1) {
+        *rows = (*rows + 1) / 2;
+        *err = (ip_error){ IMGPAR_OK, "" };
+        st = run_strips_of(e, y0, y1, *rows, err);
+    }
+    return st;
+}
+
+static imgpar_status run_streamed(evaluation *e, ip_row_taker *t, int64_t strip_rows, ip_error *err)
+{
+    const ip_stage *s = e->plan->outputs[0];
+    const ip_region all = ip_stage_shown(s);
+    const int64_t row_bytes = ip_stage_row_bytes(s);
+    int64_t rows = strip_rows;
+    void *host;
+    t->has_begun = true;
+    imgpar_status st = t->begin(t->user, all.y1 - all.y0, (size_t)row_bytes, strip_rows, err);
+    for (int64_t y = all.y0; !st && y < all.y1; y += strip_rows) {
+        const int64_t end = ip_min(y + strip_rows, all.y1);
+        st = t->place(t->user, y - all.y0, &host, err);
+        e->hosts = &host;
+        e->host_first = (size_t)((y - all.y0) * row_bytes);
+        if (!st) st = run_streamed_strip(e, y, end, &rows, err);
+        if (!st) st = t->made(t->user, end - all.y0, err);
+    }
+    e->hosts = NULL;
+    e->host_first = 0;
+    return st;
+}
+
+/* ---- what is done ------------------------------------------------------------------------ */
+
 static imgpar_status run_strips_to_host(evaluation *e, ip_value **values, ip_error *err)
 {
     const ip_stage *s = e->plan->outputs[0];
@@ -263,6 +354,9 @@ imgpar_status ip_evaluation_run(evaluation *e, const ip_request *q, ip_value **v
     imgpar_status st = check_f64(e, err);
     if (st) return st;
     ip_evaluation_want(e, 0, 1);
+    const int64_t rows = q->taker ? streamed_rows(e) : 0;
+    if (rows > 0) return run_streamed(e, q->taker, rows, err);
+    if (q->taker) ip_evaluation_want(e, 0, 1);
     e->hosts = e->dst && is_free(e, e->dst) ? &e->dst : NULL;
     st = fits(e) ? run_whole(e, values, err) : IMGPAR_E_DEVICE_MEMORY;
     e->hosts = NULL;
