@@ -12,7 +12,8 @@
  *      form of loop that makes it quick, is kept: the functions before may_inline().)
  *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
  *   3. p has one reader, or computing it again costs less than keeping it (COST operations), and it does not keep less
- *      than what it is made of, as a level of a pyramid does.
+ *      than what it is made of, as a level of a pyramid does. Several readers that went into one stage are one reader,
+ *      so the pass has rounds; stages that nobody reads are none.
  * The other way round a pointwise stage that reads a recurrence at its own place, as its only reader, becomes that
  * recurrence with another finish. Expressions stay below MAX_SIZE, and the reads in them below MAX_LOADS, so that
  * compile time stays linear in the graph.
@@ -45,6 +46,9 @@ typedef struct inlining {
     bool *has_neighbours_read; /* by stage id: some reader looks at neighbours in it */
     bool *is_taken_apart;      /* by stage id: some reader takes its channels one by one, or folds it */
     bool *is_folded;           /* by stage id: a fold reads it, or reads what is made of it */
+    bool *is_live;             /* by stage id: asked for, or read by what is */
+    bool *was_shared;          /* by stage id: several read it before anything was put into them */
+    int round, n_inlined;
 } inlining;
 
 bool ip_stage_computes(const ip_stage *s)
@@ -267,6 +271,7 @@ static bool may_inline(inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
     if (p->kind != IP_STAGE_MAP || p->is_output || p->dtype == IMGPAR_F16) return false;
+    if (in->round > 0 && !(in->was_shared[p->id] && reads_own_place(load, in->reader))) return false;
     if (!in->options->fuse && p->node != in->reader->node) return false;
     if (in->reader_size + in->size[p->id] > MAX_SIZE || in->reader_loads + in->n_loads[p->id] > MAX_LOADS) return false;
     if (in->read_around[p->id] == in->reader->id + 1) return false;
@@ -323,6 +328,7 @@ static ip_expr *replace_load(ip_ir *ir, ip_expr *x, void *user)
 {
     inlining *in = user;
     if (x->op != IP_X_LOAD || !may_inline(in, x)) return x;
+    in->n_inlined++;
     in->reader_size += in->size[x->source->id];
     in->reader_loads += in->n_loads[x->source->id];
     absorb(ir, in->reader, x->source);
@@ -428,24 +434,24 @@ static void note_reading(ip_expr *load, void *user)
     in->is_taken_apart[load->source->id] |= takes_apart(in->reader, load);
 }
 
-/* Readers first. */
-static void find_ways_of_reading(inlining *in)
+static void note_live(ip_expr *load, void *user) { ((inlining *)user)->is_live[load->source->id] = true; }
+
+/* Readers first. Only what is read, or asked for, counts as a reader: views were composed, which left stages behind. */
+static void find_readers(inlining *in, int *last_reader)
 {
     for (int k = in->ir->n_stages - 1; k >= 0; k--) {
-        in->reader = in->ir->stages[k];
-        if (ip_stage_computes(in->reader)) ip_stage_each_load(in->ir, in->reader, note_reading, in);
-    }
-}
-
-static void count_readers(inlining *in, int *last_reader)
-{
-    for (int k = 0; k < in->ir->n_stages; k++) {
         int reader = k + 1;
         int *state[3] = { in->n_readers, last_reader, &reader };
-        const ip_stage *s = in->ir->stages[k];
-        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
+        ip_stage *s = in->reader = in->ir->stages[k];
+        in->is_live[k] |= s->is_output;
+        for (int i = 0; in->is_live[k] && s->opaque && i < s->opaque->n_inputs; i++) {
             in->n_readers[s->opaque->inputs[i]->id]++;
-        if (ip_stage_computes(s)) ip_stage_each_load(in->ir, s, count_reader, state);
+            in->is_live[s->opaque->inputs[i]->id] = true;
+        }
+        if (!in->is_live[k] || !ip_stage_computes(s)) continue;
+        ip_stage_each_load(in->ir, s, note_live, in);
+        ip_stage_each_load(in->ir, s, note_reading, in);
+        ip_stage_each_load(in->ir, s, count_reader, state);
     }
 }
 
@@ -465,22 +471,35 @@ static void inline_into(inlining *in, ip_stage *s)
     in->n_loads[s->id] = loads_of(ir, s);
 }
 
-imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err)
+/* Whether anything was put into its reader. */
+static bool inline_once(inlining *in)
 {
-    ip_ir *ir = plan->ir;
+    ip_ir *ir = in->ir;
     size_t n = (size_t)ir->n_stages + 1;
-    inlining in = { .ir = ir, .options = options };
-    int **const numbers[] = { &in.n_readers, &in.size, &in.n_loads, &in.read_around, &in.read_in_window };
-    bool **const facts[] = { &in.is_folded, &in.has_neighbours_read, &in.is_taken_apart };
+    int **const numbers[] = { &in->n_readers, &in->size, &in->n_loads, &in->read_around, &in->read_in_window };
+    bool **const facts[] = { &in->is_folded, &in->has_neighbours_read, &in->is_taken_apart, &in->is_live };
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         *numbers[k] = ip_ir_alloc(ir, n, sizeof(int));
     for (size_t k = 0; k < sizeof facts / sizeof *facts; k++)
         *facts[k] = ip_ir_alloc(ir, n, sizeof(bool));
     int *last_reader = ip_ir_alloc(ir, n, sizeof(int));
-    if (ir->failed) return ip_fail_memory(err, "compiling");
-    count_readers(&in, last_reader);
-    find_ways_of_reading(&in);
+    if (ir->failed) return false;
+    find_readers(in, last_reader);
+    for (int k = 0; k < ir->n_stages && in->round == 0; k++)
+        in->was_shared[k] = in->n_readers[k] > 1;
+    in->n_inlined = 0;
     for (int k = 0; k < ir->n_stages && !ir->failed; k++)
-        if (ip_stage_computes(ir->stages[k])) inline_into(&in, ir->stages[k]);
-    return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
+        if (in->is_live[k] && ip_stage_computes(ir->stages[k])) inline_into(in, ir->stages[k]);
+    return in->n_inlined > 0;
+}
+
+/* What several stages read that then went into one has that one reader, and goes into it, too. */
+imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err)
+{
+    enum { ROUNDS = 3 };
+    inlining in = { .ir = plan->ir, .options = options };
+    in.was_shared = ip_ir_alloc(plan->ir, (size_t)plan->ir->n_stages + 1, sizeof(bool));
+    while (!plan->ir->failed && in.round < ROUNDS && inline_once(&in))
+        in.round++;
+    return plan->ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }
