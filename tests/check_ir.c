@@ -223,6 +223,10 @@ START_TEST(conversion_rules_hold)
     ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_U8, ip_x_cast(ir, IMGPAR_F32, byte)), byte);
     ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_U8, any_i32())->op, IP_X_SATURATE);
     ck_assert_ptr_eq(un(IP_X_RINT, ip_x_cast(ir, IMGPAR_F32, byte)), ip_x_cast(ir, IMGPAR_F32, byte));
+    ip_expr *half = bin(IP_X_MUL, ip_x_cast(ir, IMGPAR_F32, byte), f32(0.5)), *whole = un(IP_X_FLOOR, half);
+    ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_U8, whole), ip_x_cast(ir, IMGPAR_U8, whole));
+    ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_U8, half)->op, IP_X_SATURATE);
+    ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_U8, un(IP_X_FLOOR, any_f32()))->op, IP_X_SATURATE);
 }
 END_TEST
 
@@ -238,6 +242,20 @@ START_TEST(ranges_are_sound)
     ip_expr *f = ip_x_cast(ir, IMGPAR_F32, byte);
     ck_assert(ip_x_fma(ir, f, f32(0.5), f32(1))->hi >= 128.5);
     ck_assert(isinf(bin(IP_X_ADD, any_f32(), f)->hi));
+}
+END_TEST
+
+START_TEST(what_is_inside_by_its_range_has_no_border)
+{
+    ip_stage *table = ip_stage_new(ir, IP_STAGE_SOURCE, IMGPAR_U8, (int64_t[]){ 1, 1, 256, 1 }, NULL);
+    ip_expr *zero = i32(0), *at[4] = { zero, zero, between(0, 255), zero }, *beyond[4] = { zero, zero, NULL, zero };
+    ip_expr *outside = ip_x_int(ir, IMGPAR_U8, 7);
+    ck_assert_int_eq(ip_x_load(ir, table, at, IMGPAR_BORDER_REPLICATE, NULL)->border, IP_BORDER_NONE);
+    ck_assert_int_eq(ip_x_load(ir, table, at, IMGPAR_BORDER_CONSTANT, outside)->n_args, 4);
+    beyond[2] = between(0, 256);
+    ck_assert_int_eq(ip_x_load(ir, table, beyond, IMGPAR_BORDER_REPLICATE, NULL)->border, IMGPAR_BORDER_REPLICATE);
+    beyond[2] = between(-1, 255);
+    ck_assert_int_eq(ip_x_load(ir, table, beyond, IMGPAR_BORDER_CONSTANT, outside)->n_args, 5);
 }
 END_TEST
 
@@ -319,6 +337,7 @@ int main(void)
     tcase_add_test(tc, ranges_are_sound);
     tcase_add_test(tc, digits_are_put_together_again);
     tcase_add_test(tc, what_was_put_in_is_not_replaced_again);
+    tcase_add_test(tc, what_is_inside_by_its_range_has_no_border);
     tcase_add_test(tc, indices_are_classified);
     tcase_add_test(tc, large_windows_stay_loops);
     tcase_add_test(tc, the_verifier_refuses_what_is_illegal);

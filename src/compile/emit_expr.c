@@ -119,6 +119,14 @@ static const char *const own_patterns[IP_X_N][2] = {
     [IP_X_TANH] = { "ip_tanh(%1)", "ip_tanh64(%1)" },
 };
 
+/* Rounding to whole numbers, of f32 and f64: an instruction, for which PoCL's functions take ten. */
+static const char *const roundings[IP_X_N][2] = {
+    [IP_X_FLOOR] = { "__builtin_floorf(%1)", "__builtin_floor(%1)" },
+    [IP_X_CEIL] = { "__builtin_ceilf(%1)", "__builtin_ceil(%1)" },
+    [IP_X_RINT] = { "__builtin_rintf(%1)", "__builtin_rint(%1)" },
+    [IP_X_TRUNC] = { "__builtin_truncf(%1)", "__builtin_trunc(%1)" },
+};
+
 /* Whether x is a number above 0, and not whole: powers by it have few special cases. */
 static bool is_fraction(const ip_expr *x)
 {
@@ -140,7 +148,8 @@ bool ip_emit_is_of_angle(const ip_emit *e, const ip_expr *x)
 
 static const char *pattern_of(ip_emit *e, const ip_expr *x)
 {
-    const char *own = own_patterns[x->op][x->dtype == IMGPAR_F64];
+    const char *own = own_patterns[x->op][x->dtype == IMGPAR_F64], *rounding = roundings[x->op][x->dtype == IMGPAR_F64];
+    if (e->options->own_functions && rounding) return rounding;
     if (!e->options->own_functions || !own) return patterns[x->op];
     e->kernel->helpers |= 1u << IP_HELPERS_FUNCTIONS;
     e->kernel->uses_f64 = true;
@@ -295,33 +304,33 @@ static const char *cast(ip_emit *e, const ip_expr *x, const char *arg)
 /*
  * Note [Rounding to nearest even]
  * Adding 1.5 * 2^23 to a float below 2^22 in size puts its integer part, rounded to nearest even, in
- * the low bits of the sum's representation. That is one addition where convert_*_sat_rte is a call.
+ * the low bits of the sum's representation. That is one addition where convert_*_sat_rte is a call. Of f64 it is
+ * 1.5 * 2^52, which leaves room for 32 bits.
  */
+static const char *limited(ip_emit *e, const char *type, const char *v, char symbol, double limit)
+{
+    const char *name = ip_text(e->ir, "v%d", e->n_values++), *suffix = type[0] == 'f' ? "f" : "";
+    ip_s_add(e->ir, e->block, IP_S_LET, type, name,
+             ip_text(e->ir, "(%s %c %.0f.0%s ? %s : %.0f.0%s)", v, symbol, limit, suffix, v, limit, suffix));
+    return name;
+}
+
 static const char *saturate_float(ip_emit *e, const ip_expr *x, const char *arg)
 {
     const ip_expr *a = x->arg[0];
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
-    const char *type = ip_cl_type(x->dtype);
-    if (a->dtype != IMGPAR_F32 || facts->size_bytes > 2) return ip_text(e->ir, "convert_%s_sat_rte(%s)", type, arg);
-    const char *v = arg;
+    const char *type = ip_cl_type(x->dtype), *real = ip_cl_type(a->dtype), *v = arg;
+    const bool is_double = a->dtype == IMGPAR_F64;
+    if (facts->size_bytes > (is_double ? 4 : 2)) return ip_text(e->ir, "convert_%s_sat_rte(%s)", type, arg);
     if (facts->is_signed && !isfinite(a->lo + a->hi)) {
-        const char *name = ip_text(e->ir, "v%d", e->n_values++);
-        ip_s_add(e->ir, e->block, IP_S_LET, "float", name, ip_text(e->ir, "(%s != %s ? 0.0f : %s)", arg, arg, arg));
-        v = name;
+        v = ip_text(e->ir, "v%d", e->n_values++);
+        ip_s_add(e->ir, e->block, IP_S_LET, real, v, ip_text(e->ir, "(%s != %s ? 0 : %s)", arg, arg, arg));
     }
-    if (!(a->lo >= facts->minimum - 0.49 && isfinite(a->hi))) { /* an infinite range admits NaN, which becomes 0 here */
-        const char *name = ip_text(e->ir, "v%d", e->n_values++);
-        ip_s_add(e->ir, e->block, IP_S_LET, "float", name,
-                 ip_text(e->ir, "(%s > %d.0f ? %s : %d.0f)", v, (int)facts->minimum, v, (int)facts->minimum));
-        v = name;
-    }
-    if (!(a->hi <= facts->maximum + 0.49)) {
-        const char *name = ip_text(e->ir, "v%d", e->n_values++);
-        ip_s_add(e->ir, e->block, IP_S_LET, "float", name,
-                 ip_text(e->ir, "(%s < %d.0f ? %s : %d.0f)", v, (int)facts->maximum, v, (int)facts->maximum));
-        v = name;
-    }
-    return ip_text(e->ir, "(%s)as_int(%s + 12582912.0f)", type, v);
+    /* an infinite range admits NaN, which becomes 0 here */
+    if (!(a->lo >= facts->minimum - 0.49 && isfinite(a->hi))) v = limited(e, real, v, '>', facts->minimum);
+    if (!(a->hi <= facts->maximum + 0.49)) v = limited(e, real, v, '<', facts->maximum);
+    return is_double ? ip_text(e->ir, "(%s)as_long(%s + 6755399441055744.0)", type, v)
+                     : ip_text(e->ir, "(%s)as_int(%s + 12582912.0f)", type, v);
 }
 
 static const char *saturate(ip_emit *e, const ip_expr *x, const char *arg)

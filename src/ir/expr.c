@@ -214,9 +214,18 @@ ip_expr *ip_x_acc(ip_ir *ir, int which, imgpar_dtype dtype)
     return intern(ir, &x, true);
 }
 
+/* Whether indices are inside by their ranges, as a byte is in a table of 256. */
+static bool is_inside(const ip_stage *source, ip_expr *const index[4])
+{
+    for (int k = 0; k < 4; k++)
+        if (index[k]->lo < 0 || index[k]->hi >= (double)source->dims[k]) return false;
+    return true;
+}
+
 ip_expr *ip_x_load(ip_ir *ir, ip_stage *source, ip_expr *const index[4], int border, ip_expr *outside)
 {
     if (!source) return poison(ir, IMGPAR_F32);
+    if (border != IP_BORDER_NONE && is_inside(source, index)) return ip_x_load(ir, source, index, IP_BORDER_NONE, NULL);
     imgpar_dtype dtype = source->dtype == IMGPAR_F16 ? IMGPAR_F32 : source->dtype;
     ip_expr x = { .op = IP_X_LOAD,
                   .dtype = dtype,

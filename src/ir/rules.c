@@ -287,6 +287,15 @@ static ip_expr *saturate_whole(ip_ir *ir, const ip_expr *x)
     return NULL;
 }
 
+static ip_expr *saturate_rounded(ip_ir *ir, const ip_expr *x)
+{
+    ip_expr *a = x->arg[0];
+    bool is_whole = is_float(a) && a->op >= IP_X_FLOOR && a->op <= IP_X_TRUNC;
+    return is_whole && isfinite(a->lo + a->hi) && fits(a, x->dtype) && ip_dtype(x->dtype)->size_bytes < 8
+               ? ip_x_cast(ir, x->dtype, a)
+               : NULL;
+}
+
 static ip_expr *saturate_of_cast(ip_ir *ir, const ip_expr *x)
 {
     ip_expr *a = x->arg[0];
@@ -339,6 +348,7 @@ static const struct rule {
     { IP_X_TRUNC, round_whole, "trunc(x) -> x where x is whole" },
     { IP_X_CAST, cast_twice, "b(a(x)) -> b(x) where a and b hold x exactly" },
     { IP_X_SATURATE, saturate_whole, "saturate(x) -> cast(x) where x is an integer in range" },
+    { IP_X_SATURATE, saturate_rounded, "saturate(floor(x)) -> cast(floor(x)) where it is in range; ceil, rint, trunc" },
     { IP_X_SATURATE, saturate_of_cast, "saturate(float(i)) -> saturate(i) where the float is exact" },
 };
 
