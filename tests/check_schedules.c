@@ -254,6 +254,21 @@ static const shape shapes[] = {
     { "transpose($1)", IMGPAR_F16, 3, 61, 37, 0 },
     { "transpose($1)", IMGPAR_F64, 1, 61, 37, 0 },
     { "sin($1) + 1", IMGPAR_F64, 1, 61, 37, 0 },
+    /* halves and what does not fit, of numbers with and without a known range */
+    { "cast(round($1 * 2) / 2 - 20, u8)", IMGPAR_F64, 1, 61, 37, 0 },
+    { "cast(clamp($1, -3, 300) * 120, i16) + cast($1 * 3e6, i32)", IMGPAR_F64, 3, 61, 37, 0 },
+    { "cast(floor(clamp($1, -30, 30)), i32) + cast(ceil($1), i16)", IMGPAR_F32, 1, 61, 37, 0 },
+    /* a sum that several of the operators of one stage read */
+    { "s = $1[-1, -1] + $1[-1, 0] + $1[-1, 1] + $1[0, -1] + $1[0, 1] + $1[1, -1] + $1[1, 0] + $1[1, 1]\n"
+      "s * s + 3 * s",
+      IMGPAR_F32, 1, 61, 37, 1e-6 },
+    /* maps of what is looked up, in a table that is computed and in one that is not; beyond its ends */
+    { "t = reshape(cumsum(cast(histogram($1), i32), axis=1), [256])\nmin(take(t, $1) * 0.113, 255)", IMGPAR_U8, 1, 300,
+      70, 0 },
+    { "t = reshape(cumsum(cast(histogram(slice($1, 0, 1, axis=2)), i32), axis=1), [256])\n"
+      "cast(take(t, $1 * 2 - 60) / 9, u8) + 3",
+      IMGPAR_U8, 3, 61, 37, 0 },
+    { "sqrt(take(reshape(crop($2, 0, 0, 61, 1), [61]), cast($1, i32) div 3) * 0.5) + 1", IMGPAR_U8, 1, 61, 37, 1e-6 },
     { "transpose(crop($1, 5, 7, 40, 20))", IMGPAR_U8, 3, 61, 37, 0 },
     /* planes as rows */
     { "permute(reshape($1, [10 20 15]), [2 1 0])", IMGPAR_F32, 1, 60, 50, 0 },

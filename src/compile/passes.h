@@ -12,6 +12,8 @@ imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, im
 imgpar_status ip_pass_levels(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* whether it is every n-th row or column of a computed stage, and nothing else */
 bool ip_leaves_elements_out(const ip_stage *stage);
+/* maps of what is looked up in a small stage: as lookups in a map of it (lookups.c) */
+imgpar_status ip_pass_lookups(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* map into map, stencil into map, map into reduction: bodies substituted for loads */
 imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* stages of which every n-th row is read: as stages of these rows (decimate.c) */
