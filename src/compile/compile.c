@@ -70,18 +70,22 @@ static imgpar_status pass_emit(ip_plan *plan, const ip_compile_options *options,
     return options->keep_stages ? IMGPAR_OK : ip_pass_emit(plan, options, err);
 }
 
+static imgpar_status verify_ir(ip_plan *plan, ip_error *err) { return ip_ir_verify(plan->ir, err); }
+static imgpar_status verify_kernels(ip_plan *plan, ip_error *err) { return ip_plan_verify(plan, false, err); }
+static imgpar_status verify_rows(ip_plan *plan, ip_error *err) { return ip_plan_verify(plan, true, err); }
+
 static const struct pass {
     const char *name; /* for messages */
     const char *dump; /* the word of IMGPAR_DUMP that shows its result; NULL: the next one does */
-    bool is_verified; /* afterwards stages are in order and complete */
     imgpar_status (*run)(ip_plan *, const ip_compile_options *, imgpar_array *const *, size_t, ip_error *);
+    imgpar_status (*verify)(ip_plan *, ip_error *); /* its result */
 } passes[] = {
-    { "lower", "graph", true, pass_lower },
-    { "inline", "rules", true, pass_inline },
-    { "narrow", "expr", true, pass_narrow },
-    { "fuse", NULL, false, pass_fuse }, /* copies of rows stand at the list's end */
-    { "segments", "plan", false, pass_segments },
-    { "emit", "cl", false, pass_emit },
+    { "lower", "graph", pass_lower, verify_ir },
+    { "inline", "rules", pass_inline, verify_ir },
+    { "narrow", "expr", pass_narrow, verify_ir },
+    { "fuse", NULL, pass_fuse, verify_kernels }, /* from here on copies of rows stand at the list's end */
+    { "segments", "plan", pass_segments, verify_rows },
+    { "emit", "cl", pass_emit, NULL },
 };
 
 static bool wants_dump(const ip_compile_options *options, const char *word)
@@ -147,7 +151,7 @@ imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile
     for (size_t k = 0; !st && k < sizeof passes / sizeof *passes; k++) {
         st = passes[k].run(plan, options, arrays, n, err);
         if (!st && wants_dump(options, passes[k].dump)) dump(plan, &passes[k], options->log);
-        if (!st && passes[k].is_verified) st = ip_ir_verify(plan->ir, err);
+        if (!st && passes[k].verify) st = passes[k].verify(plan, err);
     }
     if (st) {
         ip_plan_free(plan);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a legal plan is, checked after fusing and again when rows are planned: a violation is a defect of the pass that
+ * ran before. It is told as an internal error; nothing of such a plan is run.
+ */
+#include "base/dtype.h"
+#include "base/integers.h"
+#include "compile/segments.h"
+
+typedef struct checker {
+    ip_plan *plan;
+    const ip_kernel *kernel;
+    int number; /* of the kernel */
+    const ip_placed *reader;
+    const ip_stage *stage; /* whose loads are looked at */
+    ip_error *err;
+} checker;
+
+static void complain(checker *c, const ip_stage *stage, const char *rule)
+{
+    if (c->err->status == IMGPAR_OK)
+        ip_fail(c->err, IMGPAR_E_INTERNAL, "internal: kernel %d, stage %d: %s", c->number, stage->id, rule);
+}
+
+/* ---- kernels: each stage is computed once, before it is read -------------------------------------- */
+
+static bool has(ip_stage *const *list, int n, const ip_stage *stage)
+{
+    for (int k = 0; k < n; k++)
+        if (list[k] == stage) return true;
+    return false;
+}
+
+static bool is_stored_before(const checker *c, const ip_stage *stage)
+{
+    for (int k = 0; k < c->number; k++)
+        if (has(c->plan->kernels[k].outputs, c->plan->kernels[k].n_outputs, stage)) return true;
+    return false;
+}
+
+/* What a stage of the kernel reads exists: pixels, a table, what the kernel has, or what one before it wrote. */
+static void check_source(ip_expr *load, void *user)
+{
+    checker *c = user;
+    const ip_stage *s = load->source;
+    bool exists = s->kind == IP_STAGE_SOURCE || s->kind == IP_STAGE_TABLE || ip_kernel_placed(c->kernel, s) ||
+                  has(c->kernel->stages, c->kernel->n_stages, s) || is_stored_before(c, s);
+    if (!exists) complain(c, c->stage, "reads what nobody has made");
+}
+
+static void check_stages(checker *c)
+{
+    const ip_kernel *k = c->kernel;
+    if (k->n_outputs == 0) complain(c, k->stages[0], "its kernel stores nothing");
+    for (int i = 0; i < k->n_stages; i++) {
+        c->stage = k->stages[i];
+        if (is_stored_before(c, c->stage)) complain(c, c->stage, "is stored by two kernels");
+        if (ip_stage_computes(c->stage)) ip_stage_each_load(c->plan->ir, c->stage, check_source, c);
+    }
+    for (int i = 0; i < k->n_outputs; i++)
+        if (!has(k->stages, k->n_stages, k->outputs[i])) complain(c, k->outputs[i], "is stored, but not computed");
+}
+
+/* ---- placement: what a reader reads is kept, rows and columns ------------------------------------------ */
+
+/* The window of rows that a ring holds when row y + lead has been made is y + lead - rows + 1 .. y + lead. */
+static void check_rows(checker *c, const ip_placed *p, ip_reach reach, int border)
+{
+    const ip_placed *r = c->reader;
+    ip_reach_contract(&reach, border);
+    if (p->lead < r->lead + reach.y_hi) complain(c, r->stage, "reads a row that has not been made");
+    if (p->first > r->first + reach.y_lo) complain(c, r->stage, "reads a row before the first that is made");
+    if (p->place == IP_PLACE_RING && p->lead - p->rows + 1 > r->lead + reach.y_lo)
+        complain(c, r->stage, "reads a row that has been written over");
+    if (p->left < r->left - ip_min_int(reach.x_lo, 0) || p->right < r->right + ip_max_int(reach.x_hi, 0))
+        complain(c, r->stage, "reads a column that is not made");
+}
+
+static void check_kept(ip_expr *load, void *user)
+{
+    checker *c = user;
+    const ip_placed *p = ip_kernel_placed(c->kernel, load->source), *r = c->reader;
+    if (!p) return;
+    const ip_reach reach = ip_load_reach(c->plan->ir, load, ip_stage_domain(r->stage));
+    if (p >= r) complain(c, r->stage, "stands before what it reads");
+    if (p->place == IP_PLACE_NONE || p->place == IP_PLACE_TOTAL) complain(c, r->stage, "reads what is not kept");
+    if (p->last_reader < (int)(r - c->kernel->placed)) complain(c, p->stage, "is forgotten before its last reader");
+    if (p->place == IP_PLACE_RING && p->rows < 1) complain(c, p->stage, "keeps no rows");
+    if (reach.is_local && p->pace == r->pace && r->n_running == 0) check_rows(c, p, reach, load->border);
+}
+
+static void check_placed(checker *c)
+{
+    const ip_kernel *k = c->kernel;
+    for (int i = 0; i < k->n_placed; i++) {
+        const ip_placed *p = c->reader = &k->placed[i];
+        ip_stage_each_load(c->plan->ir, p->stage, check_kept, c);
+        int64_t bytes = (int64_t)p->pitch * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
+        if (p->place == IP_PLACE_TILE && p->offset + bytes > k->tiling.bytes)
+            complain(c, p->stage, "its tile lies outside of local memory");
+    }
+}
+
+/* ---- segments --------------------------------------------------------------------------------------------- */
+
+static void check_segment(checker *c, const ip_placed *p, const ip_segment *segment)
+{
+    if (!segment) {
+        complain(c, p->stage, "nothing makes its rows");
+        return;
+    }
+    if (segment->cut) {
+        if (segment->cut->uses & (IP_USES_X | IP_USES_C)) complain(c, p->stage, "is cut at more than one column");
+        for (int k = 0; k < 2; k++)
+            check_segment(c, p, segment->parts[k]);
+        return;
+    }
+    if (!segment->body || !segment->within) complain(c, p->stage, "a segment has no body");
+    if (segment->loop == IP_LOOP_RUNNING && p->n_running == 0) complain(c, p->stage, "has no sums to carry along");
+    if (segment->match && segment->match->stage != p->stage) complain(c, p->stage, "has another stage's idiom");
+}
+
+static int count_scratch(const ip_kernel *k, const ip_stage *stage)
+{
+    int n = 0;
+    for (int i = 0; i < k->n_scratch; i++)
+        n += k->scratch[i].stage == stage;
+    return n;
+}
+
+static void check_row(checker *c, const ip_placed *p)
+{
+    bool keeps_rows = p->place == IP_PLACE_RING || p->is_streamed;
+    if (count_scratch(c->kernel, p->stage) != keeps_rows + p->n_running) complain(c, p->stage, "scratch memory");
+    if (p->stage->kind != IP_STAGE_MAP || p->at_once) return;
+    for (int state = p->mask ? 0 : IP_MASK_MIXED; state < IP_N_MASK_STATES; state++)
+        check_segment(c, p, p->row_of[state]);
+    if (p->row_of[IP_MASK_MIXED] && p->row_of[IP_MASK_MIXED]->body != p->stage->body)
+        complain(c, p->stage, "its rows are another stage's");
+}
+
+imgpar_status ip_plan_verify(ip_plan *plan, bool has_rows, ip_error *err)
+{
+    ip_error local = { IMGPAR_OK, "" };
+    checker c = { .plan = plan, .err = err ? err : &local };
+    if (plan->ir->failed) return ip_fail_memory(err, "compiling");
+    for (c.number = 0; c.number < plan->n_kernels && c.err->status == IMGPAR_OK; c.number++) {
+        const ip_kernel *k = c.kernel = &plan->kernels[c.number];
+        check_stages(&c);
+        if (ip_kernel_walks_rows(k) || k->schedule == IP_SCHEDULE_TILES) check_placed(&c);
+        for (int i = 0; i < k->n_placed && has_rows && ip_kernel_walks_rows(k); i++)
+            check_row(&c, &k->placed[i]);
+    }
+    return plan->ir->failed ? ip_fail_memory(err, "compiling") : c.err->status;
+}
