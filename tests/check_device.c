@@ -131,6 +131,27 @@ START_TEST(part_of_a_name_in_any_case_selects)
 }
 END_TEST
 
+/* PoCL reads its library of built-in functions once for each CL context: src/run/device.c, Note [Shared contexts]. */
+START_TEST(devices_of_pocl_that_are_open_at_once_share_a_context)
+{
+    ip_device *first = open_any(0), *second = open_any(0), *third;
+    if (first->facts.is_pocl) {
+        ck_assert_ptr_eq(first->context, second->context);
+        ck_assert_ptr_ne(first->queue, second->queue);
+    }
+    ip_buffer *kept = new_buffer(first, 1000);
+    ck_assert_uint_eq(counters(second).bytes_held, 0);
+    ip_device_close(first); /* and what is left of it is the buffer */
+    third = open_any(0);
+    if (third->facts.is_pocl) ck_assert_ptr_eq(third->context, second->context);
+    ip_device_close(second);
+    ip_buffer_release(kept);
+    bool built;
+    ip_program_release(get_program(third, double_source, &built));
+    ip_device_close(third);
+}
+END_TEST
+
 static const char *const missing[] = { "gpu:77", "cpu:99999999999999999999", "no such name", "cpu:x", "cpu:" };
 
 START_TEST(a_missing_device_is_one_clear_line)
@@ -953,6 +974,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, devices_are_listed_with_facts);
     tcase_add_test(t, every_listed_selector_opens_its_device);
     tcase_add_test(t, part_of_a_name_in_any_case_selects);
+    tcase_add_test(t, devices_of_pocl_that_are_open_at_once_share_a_context);
     tcase_add_loop_test(t, a_missing_device_is_one_clear_line, 0, sizeof missing / sizeof *missing);
     tcase_add_test(t, without_a_platform_there_are_no_devices);
     tcase_add_test(t, an_unusable_home_gives_pocl_a_private_folder);

@@ -105,9 +105,10 @@ struct ip_device {
     pid_t process; /* that opened it: in its children nothing is given back, see Note [Forked processes] */
     ip_device_facts facts;
     cl_device_id id;
-    bool is_part;       /* id is a sub-device, to be released */
-    unsigned n_on_host; /* CPUs that were opened together, this one included: they share the host's memory */
-    cl_context context;
+    bool is_part;            /* id is a sub-device, to be released */
+    unsigned n_on_host;      /* CPUs that were opened together, this one included: they share the host's memory */
+    cl_context context;      /* others that are open may have the same: Note [Shared contexts] in device.c */
+    struct ip_device *older; /* of all that are open, the one opened before; guarded by the drivers' lock */
     cl_command_queue queue;  /* kernels; any order where the device can */
     cl_command_queue copies; /* blocking copies: they wait for what they need, not for all kernels before them */
     pthread_mutex_t order;   /* guards the buffers' pending commands, and that they are enqueued in the order noted */
