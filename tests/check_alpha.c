@@ -4,6 +4,7 @@
  * give the bytes of pictures without alpha. Single calls are compared with loops in long double by check_ops (oracle.c,
  * weigh_by_alpha()). What does not depend on the device runs on the reference interpreter.
  */
+#include "held.h"
 #include "oracle.h"
 
 #include "ops/build.h"
@@ -19,7 +20,11 @@ enum { H = 13, W = 17, FULL = 255 };
 static imgpar_context *ctx;
 
 static void set_up_ref(void) { ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK); }
-static void set_up_device(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+static void set_up_device(void)
+{
+    hold_driver();
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+}
 static void tear_down(void) { imgpar_context_release(ctx); }
 
 /* ---- pictures ------------------------------------------------------------------------------ */

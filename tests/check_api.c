@@ -6,6 +6,7 @@
  */
 #include <imgpar.h>
 
+#include "held.h"
 #include "run/context.h"
 
 #include <check.h>
@@ -28,6 +29,7 @@ static void fill_pixels(uint8_t *pixels, size_t n)
 static imgpar_context *new_context(void)
 {
     imgpar_context *ctx;
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     return ctx;
 }

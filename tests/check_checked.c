@@ -7,6 +7,7 @@
 #include "run/launch.h"
 
 #include "graph/array.h"
+#include "held.h"
 
 #include <check.h>
 #include <math.h>
@@ -19,6 +20,7 @@ static imgpar_context *ctx;
 
 static void open_device(void)
 {
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     ck_assert_str_ne(imgpar_context_device(ctx)->kind, "ref");
 }

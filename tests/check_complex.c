@@ -4,6 +4,7 @@
  * schedule; sums, views, loops, files; and what has no meaning is refused. Views of complex numbers are
  * tested with those of real ones in check_views.c.
  */
+#include "held.h"
 #include "tier.h"
 
 #include <imgpar.h>
@@ -25,6 +26,7 @@ static bool is_cpu, has_device;
 
 static void setup(void)
 {
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     is_cpu = strcmp(imgpar_context_device(ctx)->kind, "cpu") == 0;
     has_device = strcmp(imgpar_context_device(ctx)->kind, "ref") != 0;

@@ -3,6 +3,7 @@
  * Demand: which box of a source a box of a result needs. First of single index maps, against counting all elements of
  * random boxes; then of whole graphs, by the bytes that their kernels read and write.
  */
+#include "held.h"
 #include "ir/index_map.h"
 
 #include <check.h>
@@ -302,6 +303,7 @@ static void open_bench(bench *b)
     const int64_t dims[2] = { HEIGHT, WIDTH };
     unsigned char *bytes = malloc((size_t)WIDTH * HEIGHT);
     ck_assert_ptr_nonnull(bytes);
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &b->ctx), IMGPAR_OK);
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < WIDTH * HEIGHT; i++)

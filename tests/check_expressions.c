@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Expressions from C: the same nodes as text makes, one kernel, errors that arrive, nothing that leaks. */
+#include "held.h"
+
 #include <imgpar.h>
 
 #include <check.h>
@@ -103,6 +105,7 @@ START_TEST(an_expression_is_one_kernel)
 {
     char *json[2];
     imgpar_context *device;
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &device), IMGPAR_OK);
     imgpar_array *data = imgpar_array_from_data(device, IMGPAR_F32, 2, (int64_t[]){ H, W }, in);
     imgpar_map *m = imgpar_map_new(device);

@@ -3,6 +3,8 @@
  * Fourier transforms: against the sum that defines them, in double, for every kind of length, along every axis of ranks
  * 1 to 4, by the interpreter, on the device by vectors and by groups; and what is true of them whatever the length.
  */
+#include "held.h"
+
 #include <imgpar.h>
 
 #include <check.h>
@@ -22,6 +24,7 @@ static int n_schedules;
 
 static void setup(void)
 {
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     n_schedules = strcmp(imgpar_context_device(ctx)->kind, "ref") == 0 ? 1 : 3;
 }

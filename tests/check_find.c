@@ -6,6 +6,7 @@
 #include "shaped.h"
 
 #include "base/alloc.h"
+#include "held.h"
 
 #include <check.h>
 #include <math.h>
@@ -15,7 +16,11 @@
 
 static imgpar_context *ctx;
 
-static void set_up(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+static void set_up(void)
+{
+    hold_driver();
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+}
 static void tear_down(void) { imgpar_context_release(ctx); }
 
 /* Few different values, among them both zeros and NaN. */

@@ -4,6 +4,7 @@
  * double: the special cases of C's Annex F one by one, and many numbers of all sizes; and the same bits from kernels
  * and from the interpreter.
  */
+#include "held.h"
 #include "imgpar.h"
 
 #include <check.h>
@@ -24,7 +25,11 @@ enum { N_SPECIALS = sizeof specials / sizeof *specials, N_PAIRS = N_SPECIALS * N
 
 static imgpar_context *ctx;
 
-static void open_context(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+static void open_context(void)
+{
+    hold_driver();
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+}
 
 /* Whether they are ours. What OpenCL promises of a device's own functions is in the matrix. */
 static bool are_ours(void)

@@ -4,6 +4,7 @@
  * programs; and that fusing changes no bit. Names of tests are claims. Counts are
  * those of a CPU, which the schedule `rows` is made for.
  */
+#include "held.h"
 #include "oracle.h"
 #include "tier.h"
 
@@ -34,6 +35,7 @@ static void add_images(bench *b, imgpar_dtype dtype, int64_t w, int64_t h, int64
 static void set_up(bench *b)
 {
     *b = (bench){ .ctx = NULL };
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &b->ctx), IMGPAR_OK);
     b->is_cpu = strcmp(imgpar_context_device(b->ctx)->kind, "cpu") == 0;
     add_images(b, IMGPAR_U8, 61, 47, 3);
@@ -931,6 +933,7 @@ START_TEST(every_nth_row_of_a_filter_is_what_all_rows_have)
     for (int k = 0; k < 2; k++) { /* the device, the interpreter */
         imgpar_context *ctx;
         size_t n;
+        hold_driver();
         ck_assert_int_eq(imgpar_context_new(k ? "ref" : NULL, &ctx), IMGPAR_OK);
         imgpar_array *a = picture_array(ctx, &in), *b = imgpar_apply(ctx, text, &a, 1);
         void *bytes = read_all(b, &n);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* iterate() on the device: kernels an iteration, memory that does not grow, how often the condition comes back. */
+#include "held.h"
+
 #include <check.h>
 #include <imgpar.h>
 #include <stdbool.h>
@@ -14,6 +16,7 @@ static bool has_device;
 
 static void set_up(void)
 {
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     has_device = strcmp(imgpar_context_device(ctx)->kind, "ref") != 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Products of matrices: values against sums in 64 significant bits, shapes, kernels, little memory, interruption. */
+#include "held.h"
 #include "shaped.h"
 #include "tier.h"
 
@@ -12,7 +13,11 @@
 
 static imgpar_context *ctx;
 
-static void set_up(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+static void set_up(void)
+{
+    hold_driver();
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+}
 static void tear_down(void) { imgpar_context_release(ctx); }
 
 /* ---- the oracle ---------------------------------------------------------------------------- */

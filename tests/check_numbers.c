@@ -3,6 +3,8 @@
  * Numbers as the manual has them: result types of operators, broadcasting, values that loops carry, NaN as a parameter.
  * What is expected is worked out here, in C's own types.
  */
+#include "held.h"
+
 #include <check.h>
 #include <imgpar.h>
 #include <math.h>
@@ -15,6 +17,7 @@ static const char *const selectors[] = { NULL, "ref" };
 
 static void set_up(void)
 {
+    hold_driver();
     for (int way = 0; way < 2; way++)
         ck_assert_int_eq(imgpar_context_new(selectors[way], &ways[way]), IMGPAR_OK);
 }

@@ -3,6 +3,7 @@
  * Recurrences: axes of every rank, lines long enough to be walked in blocks, none at all. Names of tests are
  * claims. The matrix has operators and dtypes, check_scan_graph.c what surrounds recurrences.
  */
+#include "held.h"
 #include "oracle.h"
 
 #include <check.h>
@@ -14,7 +15,11 @@
 
 static imgpar_context *ctx;
 
-static void open_context(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+static void open_context(void)
+{
+    hold_driver();
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+}
 
 static void close_context(void)
 {

@@ -2,6 +2,7 @@
 /*
  * Recurrences in graphs: what must be equal, what fuses with them, their texts and messages. Names of tests are claims.
  */
+#include "held.h"
 #include "oracle.h"
 
 #include <check.h>
@@ -12,7 +13,11 @@
 
 static imgpar_context *ctx;
 
-static void open_context(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+static void open_context(void)
+{
+    hold_driver();
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+}
 
 static void close_context(void)
 {
@@ -270,6 +275,7 @@ START_TEST(a_wavefront_is_the_loop_over_its_diagonals)
                 if (m >= 2 && n >= 2) y[m][n][p] += 0.4 * y[m - 2][n - 2][p];
             }
     imgpar_context *own;
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &own), IMGPAR_OK);
     imgpar_array *a = imgpar_array_from_data(own, IMGPAR_F32, 3, (int64_t[]){ M, N, P }, x);
     for (int k = 0; k < 2; k++) {

@@ -17,6 +17,7 @@
 #include "base/dtype.h"
 #include "base/hash.h"
 #include "compile/plan.h"
+#include "held.h"
 #include "oracle.h"
 #include "run/context.h"
 #include "schedules.h"
@@ -454,6 +455,7 @@ START_TEST(every_kind_of_kernel_gives_the_same_in_every_schedule)
     imgpar_context *ctx;
     imgpar_info info = { .struct_size = sizeof info };
     if (is_left_out(s->text)) return;
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     const imgpar_device *device = imgpar_context_device(ctx);
     imgpar_array *a = make(ctx, s);

@@ -3,6 +3,7 @@
  * Memory that device and host share is used where it stands: no copy in, no copy out, as the counters tell; who owns it
  * keeps it as long as anybody uses it. The same on a device that seems to share nothing, where it is copied.
  */
+#include "held.h"
 #include "run/context.h"
 #include "run/device_impl.h"
 
@@ -19,6 +20,7 @@ static _Alignas(64) uint8_t pixels[N + 64];
 
 static void open_device(void)
 {
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     ck_assert_str_ne(imgpar_context_device(ctx)->kind, "ref");
     for (int k = 0; k < N + 64; k++)

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "held.h"
 #include "run/context.h"
 
 #include <check.h>
@@ -14,7 +15,11 @@
 
 static imgpar_context *ctx;
 
-static void set_up(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+static void set_up(void)
+{
+    hold_driver();
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+}
 static void tear_down(void) { imgpar_context_release(ctx); }
 
 /* ---- the oracle: each element goes behind those that come before it ---------------------------- */

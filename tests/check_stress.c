@@ -5,6 +5,7 @@
  * the tests are built with sanitizers.)
  */
 #include "base/alloc.h"
+#include "held.h"
 #include "run/context.h"
 
 #include <check.h>
@@ -17,6 +18,7 @@
 static imgpar_context *new_context(void)
 {
     imgpar_context *ctx;
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     return ctx;
 }

@@ -3,6 +3,8 @@
  * White belongs to the picture: every row's rule against a table written here, and what operations, meetings and files
  * make of it against numbers worked out in double, on the device and by the interpreter.
  */
+#include "held.h"
+
 #include <imgpar.h>
 
 #include <check.h>
@@ -48,6 +50,7 @@ static imgpar_array *input_of(int input)
 
 static void set_up(void)
 {
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     for (int k = 1; k <= 8; k++)
         inputs[k - 1] = input_of(k);

@@ -3,6 +3,7 @@
  * The rows that are written in the pipeline language: what they give against plain loops in long double, each by the
  * definition, on the device and by the reference interpreter.
  */
+#include "held.h"
 #include "oracle.h"
 
 #include "ops/build.h"
@@ -18,7 +19,11 @@ enum { H = 23, W = 37 };
 
 static imgpar_context *ctx;
 
-static void set_up(void) { ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK); }
+static void set_up(void)
+{
+    hold_driver();
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+}
 static void tear_down(void) { imgpar_context_release(ctx); }
 
 static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };

@@ -3,6 +3,8 @@
 #ifndef CL_HELP_H
 #define CL_HELP_H
 
+#include "held.h"
+
 #include <imgpar_cl.h>
 
 #include <check.h>
@@ -23,6 +25,7 @@ static imgpar_cl_queue *queue;
 
 static void open_device(void)
 {
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
     ck_assert_str_ne(imgpar_context_device(ctx)->kind, "ref");
     OK(imgpar_cl_queue_new(ctx, NULL, &queue));

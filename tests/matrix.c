@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "matrix.h"
+#include "held.h"
 #include "tier.h"
 
 #include <check.h>
@@ -73,6 +74,7 @@ picture matrix_input(const matrix_row *row, char letter, imgpar_dtype dtype, int
 void bench_open(bench *b)
 {
     char why[512];
+    hold_driver();
     imgpar_status st = imgpar_context_new(NULL, &b->ctx);
     imgpar_context_new_error(why, sizeof why);
     ck_assert_msg(st == IMGPAR_OK, "no context: %s", why);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "nd.h"
+#include "held.h"
 #include "tier.h"
 
 #include <check.h>
@@ -68,6 +69,7 @@ real nd_at(const nd *a, int64_t i, int64_t j, int64_t k, int64_t l)
 
 void nd_open(nd_bench *b)
 {
+    hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &b->ctx), IMGPAR_OK);
     const char *kind = imgpar_context_device(b->ctx)->kind;
     b->has_device = strcmp(kind, "ref") != 0;
