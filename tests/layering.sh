@@ -12,7 +12,7 @@
 . "${srcdir:-.}/tests/common.sh"
 cd "$top_srcdir" || exit 99
 
-order='base io ir graph ops compile run lang cl'
+order='base io ir graph ops compile run lang api cl'
 
 # Processes cost most here, above all on a busy machine, so there is none for each file or include.
 

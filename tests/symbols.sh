@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # symbols.sh - the library exports what its headers declare and nothing else; the module
-# exports its two entry points; no variable is exported.
+# exports its two entry points; no variable is exported; no folder of src uses what one above it defines.
 . "${srcdir:-.}/tests/common.sh"
 [ -z "$IMGPAR_SANITIZED" ] || skip "sanitizers add symbols"
 command -v nm >/dev/null || skip "no nm"
@@ -38,4 +38,20 @@ expect "the module exports its entry points only" "$(exported "$builddir/.libs/i
 # A variable among the exports would be a global of the API.
 nm -D --defined-only "$builddir/.libs/libimgpar.so" | awk '$2 ~ /[BDC]/ { print $3 }' > data
 while read -r symbol; do fail "libimgpar.so exports the variable $symbol"; done < data
+
+# "RANK FOLDER D|U SYMBOL" of all object files; public functions are told apart by where they are defined, too.
+rank=0
+for folder in base io ir graph ops compile run lang api cl; do
+    rank=$((rank + 1))
+    find "$builddir/src/$folder" -name '*.o' -exec nm {} + 2>/dev/null |
+        awk -v place="$rank $folder" 'NF == 2 && $1 == "U" { print place, "U", $2 }
+            NF == 3 && $2 ~ /[TDRBGSVW]/ { print place, "D", $3 }'
+done > used
+[ -s used ] || fail "there are no object files"
+awk '$3 == "D" { rank[$4] = $1; by[$4] = $2 } { line[NR] = $0 }
+    END { for (k = 1; k <= NR; k++) {
+            split(line[k], f, " ")
+            if (f[3] == "U" && f[4] in rank && rank[f[4]] > f[1]) print f[2], "uses", f[4], "of", by[f[4]]
+        } }' used | sort -u > upwards
+while read -r line; do fail "src/$line: graph/services.h is the way upwards"; done < upwards
 finish

@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "compile/passes.h"
 #include "graph/array.h"
+#include "graph/services.h"
 #include "ir/opaque.h"
 
 #include <string.h>
@@ -177,7 +178,7 @@ void ip_plan_free(ip_plan *plan)
         ip_free(kernel->source);
     }
     for (int k = 0; k < plan->ir->n_stages; k++)
-        ip_value_release(plan->ir->stages[k]->value);
+        ip_services_get()->release_value(plan->ir->stages[k]->value);
     for (int k = 0; k < plan->n_held; k++)
         ip_array_drop(plan->held[k]);
     ip_free(plan->kernels);

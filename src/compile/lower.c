@@ -14,6 +14,7 @@
 #include "base/integers.h"
 #include "compile/passes.h"
 #include "graph/array.h"
+#include "graph/services.h"
 #include "ir/opaque.h"
 #include "ops/coverage.h"
 
@@ -150,7 +151,7 @@ static ip_stage *source_stage(lowering *l, imgpar_array *node, struct ip_value *
         s->hi = node->range.hi;
         s->value = value;
     } else {
-        ip_value_release(value);
+        ip_services_get()->release_value(value);
     }
     return s;
 }
@@ -236,7 +237,7 @@ static imgpar_status visit(lowering *l, ip_error *err)
     if (!e->node) {
         e->node = node;
         l->used++;
-        e->value = ip_array_pin(node);
+        e->value = ip_services_get()->pin_array(node);
         e->changes = is_placeholder(l, node);
         bool waits = false;
         for (int k = 0; !is_leaf(e) && k < node->n_inputs; k++) {
@@ -314,7 +315,7 @@ imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, im
     if (!st) drop_parts(plan->ir);
     plan->n_outputs = st ? 0 : (int)n;
     for (size_t k = 0; k < l.size; k++)
-        ip_value_release(l.entries[k].value);
+        ip_services_get()->release_value(l.entries[k].value);
     ip_free(l.entries);
     ip_free(l.by_hash);
     ip_free(l.stack);

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/structs.h"
+#include "graph/services.h"
 
 #include <assert.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static imgpar_array *new_array(imgpar_context *ctx)
     }
     atomic_init(&a->handles, 1);
     atomic_init(&a->edges, 1);
-    a->ctx = ctx ? imgpar_context_retain(ctx) : NULL;
+    a->ctx = ctx ? ip_services_get()->retain_context(ctx) : NULL;
     return a;
 }
 
@@ -110,12 +111,12 @@ static void take_apart(imgpar_array **dead, imgpar_array *a)
         ip_free(a->params[k].text);
         ip_free(a->params[k].numbers);
     }
-    ip_value_release(a->value);
+    if (a->value) ip_services_get()->release_value(a->value);
     ip_free(a->inputs);
     ip_free(a->params);
     ip_free(a->message);
     pthread_mutex_destroy(&a->lock);
-    if (a->ctx) imgpar_context_release(a->ctx);
+    if (a->ctx) ip_services_get()->release_context(a->ctx);
     ip_free(a);
 }
 
@@ -161,7 +162,7 @@ IMGPAR_API void imgpar_array_release(imgpar_array *a)
     struct ip_value *value = a->n_users == 0 ? a->value : NULL; /* else the last of those gives it up */
     if (value) a->value = NULL;
     pthread_mutex_unlock(&a->lock);
-    ip_value_release(value);
+    if (value) ip_services_get()->release_value(value);
     ip_array_drop(a);
 }
 

@@ -144,17 +144,6 @@ enum { IP_WARNING_BYTES = 512 };
 /* "blend: profiles differ: ..." into buf of so many bytes, if pictures of different profiles meet in a or below it; ""
  * if not. */
 char *ip_profile_warning(const imgpar_array *a, char *buf);
-/* The kept value, retained; NULL: none. Provided, like the two below, by run/value.c. */
-struct ip_value *ip_array_pin(imgpar_array *a);
-struct ip_value *ip_value_retain(struct ip_value *value);
-void ip_value_release(struct ip_value *value); /* NULL is legal */
-/* The limit on pixels that files are opened with; provided by run/. */
-uint64_t ip_context_max_pixels(const imgpar_context *ctx);
-/* A number above 0 for a file that is being opened, another one each time; provided by run/. */
-uint64_t ip_context_next_file(imgpar_context *ctx);
-/* IMGPAR_E_DEVICE_LOST in a process that was forked after ctx was opened: there neither its device nor its locks can be
- * used. */
-imgpar_status ip_context_check(const imgpar_context *ctx, ip_error *err);
 /* Structural equality of two complete nodes whose inputs are pairwise identical pointers. */
 bool ip_array_same(const imgpar_array *a, const imgpar_array *b);
 

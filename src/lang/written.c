@@ -15,6 +15,7 @@
 #include "graph/op.h"
 #include "lang/parser.h"
 #include "lang/program.h"
+#include "lang/written.h"
 #include "ops/row_functions.h"
 
 #include <string.h>
@@ -92,7 +93,7 @@ static void bind_facts(names *to, const ip_type *type)
     bind(to, "alpha", ip_val_number(has_alpha ? (double)dims[3] - 1 : -1, false));
 }
 
-imgpar_array *ip_expand_written(const imgpar_array *call)
+imgpar_array *ip_written_expand(const imgpar_array *call)
 {
     ip_error err = { .status = IMGPAR_OK }, named = { .status = IMGPAR_OK };
     names to = { .program = { .text = { .text = call->op->info.formula, .length = strlen(call->op->info.formula) } } };

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/str.h"
+#include "graph/services.h"
 #include "ops/check.h"
 #include "ops/complex.h"
 #include "ops/coverage.h"
@@ -131,7 +132,7 @@ static imgpar_status agree_on_context(imgpar_context **ctx, const ip_op *op, con
         if (args[k].array->ctx != *ctx)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: its arrays belong to different contexts", ip_op_label(op));
     }
-    return *ctx ? ip_context_check(*ctx, err)
+    return *ctx ? ip_services_get()->check_context(*ctx, err)
                 : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the context is NULL", ip_op_label(op));
 }
 
@@ -262,7 +263,7 @@ imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *t
     type.is_mask = header->is_mask;
     type.alpha_is_number = header->alpha_is_number;
     ip_error err = { .status = IMGPAR_OK };
-    imgpar_array *node = ip_context_check(ctx, &err) ? NULL : new_node(ctx, op->info.name, 0, &type);
+    imgpar_array *node = ip_services_get()->check_context(ctx, &err) ? NULL : new_node(ctx, op->info.name, 0, &type);
     if (!node) {
         ip_source_release(takes_source);
         ip_metadata_release(takes_metadata);

@@ -3,6 +3,7 @@
 #include "ops/derived.h"
 
 #include "base/dtype.h"
+#include "graph/services.h"
 #include "ops/infer.h"
 #include "ops/slices.h"
 #include "ops/view.h"
@@ -301,7 +302,7 @@ imgpar_array *ip_expand_wavefront(const imgpar_array *call)
                                            option("axis", 1) }));
 }
 
-/* ---- rows written in the language: they are expanded by lang/written.c ---------------------------------- */
+/* ---- rows written in the language: lang/written.c expands them ---------------------------------- */
 
 imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
 {
@@ -325,3 +326,5 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     if (a->rank >= 2 && dims[0] == 1) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, which is no image", name, input, ip_type_text(a, text));
 }
+
+imgpar_array *ip_expand_written(const imgpar_array *call) { return ip_services_get()->expand_written(call); }

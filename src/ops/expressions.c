@@ -6,6 +6,7 @@
 #include "ops/expressions.h"
 
 #include "base/alloc.h"
+#include "graph/services.h"
 #include "ops/build.h"
 
 struct imgpar_map {
@@ -56,7 +57,7 @@ imgpar_x ip_map_call(const char *row, const imgpar_x *operands, int n)
 IMGPAR_API imgpar_map *imgpar_map_new(imgpar_context *ctx)
 {
     imgpar_map *m = ctx ? ip_zalloc(sizeof *m) : NULL;
-    if (m) m->ctx = imgpar_context_retain(ctx);
+    if (m) m->ctx = ip_services_get()->retain_context(ctx);
     return m;
 }
 
@@ -65,7 +66,7 @@ IMGPAR_API void imgpar_map_release(imgpar_map *m)
     if (!m) return;
     for (size_t k = 0; k < m->n; k++)
         imgpar_array_release(m->held[k]);
-    imgpar_context_release(m->ctx);
+    ip_services_get()->release_context(m->ctx);
     ip_free(m->held);
     ip_free(m);
 }

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "graph/services.h"
 #include "ops/check.h"
 #include "ops/infer.h"
 
@@ -100,8 +101,8 @@ static imgpar_status probe_memory(imgpar_context *ctx, const void *bytes, size_t
 {
     if (!ctx) return ip_fail(err, IMGPAR_E_ARGUMENT, "open: the context is NULL");
     if (!bytes) return ip_fail(err, IMGPAR_E_ARGUMENT, "open: the bytes are NULL");
-    if (ip_context_check(ctx, err)) return IMGPAR_E_DEVICE_LOST;
-    ip_read_options options = { .max_pixels = ip_context_max_pixels(ctx),
+    if (ip_services_get()->check_context(ctx, err)) return IMGPAR_E_DEVICE_LOST;
+    ip_read_options options = { .max_pixels = ip_services_get()->max_pixels(ctx),
                                 .fail_on = IP_FAIL_ON_ERROR,
                                 .metadata = metadata };
     return ip_io_probe(bytes, n, "memory", &options, header, err);
@@ -152,7 +153,7 @@ imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
     ip_source *source = new_source(IP_SOURCE_FILE, path);
     if (!source) return ip_fail_memory(err, "opening a file");
     source->fail_on = (ip_fail_on)ip_param_number(node, "fail_on");
-    ip_read_options options = { .max_pixels = ip_context_max_pixels(node->ctx),
+    ip_read_options options = { .max_pixels = ip_services_get()->max_pixels(node->ctx),
                                 .fail_on = source->fail_on,
                                 .metadata = &node->metadata };
     imgpar_status st = ip_file_open(path, &options, &source->file, &header, err);
@@ -163,7 +164,7 @@ imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
     }
     source->format = header.format;
     source->orientation = header.orientation;
-    source->file_id = ip_context_next_file(node->ctx);
+    source->file_id = ip_services_get()->next_file(node->ctx);
     node->source = source;
     node->is_from_file = true;
     node->type = (ip_type){ .dtype = header.dtype, .space = header.space, .rank = header.rank };

@@ -3,6 +3,7 @@
 #include "ops/slices.h"
 
 #include "base/alloc.h"
+#include "graph/services.h"
 #include "ops/complex.h"
 
 #include <stdlib.h>
@@ -179,7 +180,7 @@ static ip_stage *same_memory(ip_lower *l, const ip_stage *from)
     if (!s) return NULL;
     s->lo = from->lo;
     s->hi = from->hi;
-    s->value = from->value ? ip_value_retain(from->value) : NULL;
+    s->value = from->value ? ip_services_get()->retain_value(from->value) : NULL;
     return s;
 }
 

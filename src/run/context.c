@@ -200,7 +200,7 @@ static bool init_locks(imgpar_context *ctx)
     return false;
 }
 
-imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)
+imgpar_status ip_context_new(const char *selector, imgpar_context **out)
 {
     ip_error err = { IMGPAR_OK, "" };
     if (!out) return IMGPAR_E_ARGUMENT;

@@ -7,6 +7,7 @@
 #include "run/groups.h"
 
 #include "base/alloc.h"
+#include "run/value.h"
 
 #include <string.h>
 

@@ -21,6 +21,11 @@ typedef struct ip_value {
     int n_others;
 } ip_value;
 
+ip_value *ip_value_retain(ip_value *value);
+void ip_value_release(ip_value *value); /* NULL is legal */
+/* The value that the array keeps, retained; NULL: none. */
+ip_value *ip_array_pin(imgpar_array *a);
+
 /* Takes host (from ip_alloc) or buffer; NULL without memory (both are released then). */
 ip_value *ip_value_of_host(void *takes_host, size_t size_bytes);
 ip_value *ip_value_of_buffer(ip_buffer *takes_buffer, size_t size_bytes);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the graph, its operations and the compiler ask of layers above them: a table of functions, which api/library.c
+ * registers with the first context. Before that there is nothing to ask about, since arrays and values belong to
+ * contexts.
+ */
+#ifndef IP_GRAPH_SERVICES_H
+#define IP_GRAPH_SERVICES_H
+
+#include "base/status.h"
+#include "imgpar.h"
+
+struct ip_value;
+
+typedef struct ip_services {
+    /* run/ */
+    imgpar_context *(*retain_context)(imgpar_context *ctx);
+    void (*release_context)(imgpar_context *ctx);
+    /* IMGPAR_E_DEVICE_LOST in a process that was forked after ctx was opened: there neither its device nor its locks
+     * can be used. */
+    imgpar_status (*check_context)(const imgpar_context *ctx, ip_error *err);
+    /* The limit on pixels that files are opened with. */
+    uint64_t (*max_pixels)(const imgpar_context *ctx);
+    /* A number above 0 for a file that is being opened, another one each time. */
+    uint64_t (*next_file)(imgpar_context *ctx);
+    /* The value that the array keeps, retained; NULL: none. */
+    struct ip_value *(*pin_array)(imgpar_array *a);
+    struct ip_value *(*retain_value)(struct ip_value *value);
+    void (*release_value)(struct ip_value *value); /* NULL is legal */
+    /* lang/: what a row of ops/written.def gives for that call */
+    imgpar_array *(*expand_written)(const imgpar_array *call);
+} ip_services;
+
+/* Takes a table that lives as long as the process. Any number of times, from any thread. */
+void ip_services_register(const ip_services *services);
+/* The table; NULL before the first context. */
+const ip_services *ip_services_get(void);
+
+#endif
