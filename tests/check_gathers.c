@@ -80,6 +80,10 @@ static real wrapped_around(const nd *in, const int64_t *i) /* at($1, y + x / 4, 
 {
     return between(in, (real)i[0] + (real)i[1] / 4, 0.5L * (real)i[1] + 6, i[2], wrapped);
 }
+static real moved(const nd *in, const int64_t *i) /* by 2 rows and 4 columns, border=reflect */
+{
+    return nd_at(in, reflected(i[0] - 2, 7), reflected(i[1] + 4, 9), i[2], 0);
+}
 static real few_of_a_row(const nd *in, const int64_t *i) /* three columns of nine */
 {
     return between(in, (real)i[0] / 2, 0.25L + 3 * (real)i[1], i[2], cut);
@@ -269,6 +273,15 @@ static const nd_case of_small[] = {
       { 14, 3, 3 },
       few_of_a_row,
       0x1p-20L,
+      NULL },
+    { "at",
+      "n = cast(maxval($1) * 0, i32) + 2\nat($1, y - n, x + n * 2, border=reflect)",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 7, 9, 3 },
+      moved,
+      0,
       NULL },
     { "recomb", "recomb($1, [0.5 -0.25 1; 0.1 2 0.3])", { 3 }, { { 5, 6, 3 } }, 3, { 5, 6, 2 }, mixed, 0x1p-15L, NULL },
     { "matprod",

@@ -318,6 +318,12 @@ START_TEST(steps_of_loops_are_explained)
     static const char *const large = "iterate(fill(1000, 1000, 1.5, dtype=f32), 400, _ * 0.5)";
     assert_explained(large, "text",
                      (const char *[]){ "loop 1: 400 steps, 4 at once; 4 steps are\n", "1 kernel", NULL });
+    static const char *const of_constants =
+        "a = fill(1000, 1000, 1.5, dtype=f32)\n"
+        "(s, n) = iterate((a * 0, 0), 400, (s, n) -> (s + boxblur(at(a, y, x + n % 3), 3), n + 1))\ns";
+    assert_explained(of_constants, "text", (const char *[]){ "loop 1: 400 steps, 4 at once; 4 steps are\n", NULL });
+    assert_explained("iterate(fill(1000, 1000, 1.5, dtype=f32), 400, boxblur(_, 3) * 0.5)", "text",
+                     (const char *[]){ "loop 1: 400 steps; a step is\n", NULL });
     assert_explained(large, "json", (const char *[]){ "{\"steps\": 400, \"at_once\": 4, \"step\": {", NULL });
     assert_explained("iterate($1, 400, _ * 0.5)", "cl",
                      (const char *[]){ "/* loop 1: 400 steps; a step: */\n", "__kernel void", NULL });

@@ -140,6 +140,12 @@ static const shape shapes[] = {
     /* gathers, views, tables */
     { "resize($1, 90, 20)", IMGPAR_U8, 3, 61, 37, 0 },
     { "at($1, y * 0.5 + 3, x * 0.75 - 1)", IMGPAR_U8, 1, 61, 37, 0 },
+    /* rows moved by as much as an element tells, further than they are wide, too; channels stored side by side */
+    { "n = cast(maxval($2), i32) % 5\nat($1, y + n - 2, x + n - 3)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "n = cast(maxval($2), i32) % 5 * 9\nat($1, y, x - n, border=reflect) + at($1, y - n, x - n, border=reflect)",
+      IMGPAR_F32, 4, 31, 37, 0 },
+    { "n = cast(maxval($2), i32) % 5\nat($1, y, n * 20 - 40 + x, border=wrap)", IMGPAR_U16, 1, 61, 37, 0 },
+    { "select(c < 3, $1 * slice($1, 3, 4, axis=2), $1)", IMGPAR_F32, 4, 61, 37, 0 },
     /* positions that follow from the row and from the column: passes, in floats and in lanes, beyond the edges, of what
      * is made at its reader's pace */
     { "make(122, 74, at($1, y / 2, x / 2, filter=linear), channels=3)", IMGPAR_U8, 3, 61, 37, 0 },

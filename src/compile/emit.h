@@ -62,6 +62,8 @@ const char *ip_emit_name_of(const ip_emit *e, const ip_expr *x);
 bool ip_emit_is_of_angle(const ip_emit *e, const ip_expr *x);
 /* The value of x as a C expression at this point, declaring what is used more than once. */
 const char *ip_emit_value(ip_emit *e, ip_expr *x);
+/* The same, but what is not a leaf is declared as a variable, so that it is computed before what follows. */
+const char *ip_emit_variable(ip_emit *e, ip_expr *x);
 const char *ip_emit_window_start(ip_emit *e, const ip_expr *window);
 /* From here on, until its block is left, the window's tap stands at that row (axis 0) or column (1). */
 void ip_emit_name_tap(ip_emit *e, const ip_expr *window, int axis, const char *text);
@@ -237,5 +239,7 @@ const char *ip_emit_channel_text(ip_emit *e, int k);
 ip_expr *ip_emit_of_channel(ip_emit *e, ip_expr *x, int c);
 /* "x * 3 + 1": the index of channel k of pixel x. */
 const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k);
+/* What stands before a column that is multiplied by the channels: "(long)" or nothing. */
+const char *ip_emit_widening(int channels);
 
 #endif

@@ -409,8 +409,8 @@ static const char *declared(ip_emit *e, ip_expr *x, const char *text)
     return name;
 }
 
-/* A variable: a load or a call within an arm of ?: would make a branch of it, and the loop would not vectorise. */
-static const char *variable(ip_emit *e, ip_expr *x)
+/* A load or a call within an arm of ?: would make a branch of it, and the loop would not vectorise. */
+const char *ip_emit_variable(ip_emit *e, ip_expr *x)
 {
     const char *leaf = leaf_text(e, x);
     return leaf ? leaf : declared(e, x, operation(e, x));
@@ -429,7 +429,7 @@ static const char *operation(ip_emit *e, ip_expr *x)
     if (x->op == IP_X_WINDOW) return window_inline(e, x);
     const char *arg[IP_X_MAX_ARGS] = { "", "", "", "", "" };
     for (int k = 0; k < x->n_args; k++)
-        arg[k] = is_chosen(x) ? variable(e, x->arg[k]) : ip_emit_value(e, x->arg[k]);
+        arg[k] = is_chosen(x) ? ip_emit_variable(e, x->arg[k]) : ip_emit_value(e, x->arg[k]);
     if (e->far && ip_emit_is_of_angle(e, x)) arg[1] = e->far;
     switch (x->op) {
     case IP_X_ADD: return arithmetic(e, x, arg, '+');

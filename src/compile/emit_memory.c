@@ -97,6 +97,10 @@ static const char *element(ip_emit *e, const ip_stage *s, const char *pointer, c
     return ip_text(e->ir, "%s[%s]", pointer, index);
 }
 
+/* A product by a power of two becomes a shift in 32 bits, of which LLVM 15 does not find out that elements lie side by
+ * side: it would gather and scatter them. */
+const char *ip_emit_widening(int channels) { return channels == 2 || channels == 4 ? "(long)" : ""; }
+
 static const char *column_of_load(ip_emit *e, const ip_expr *load, const char **inside)
 {
     const ip_site site = ip_emit_site(e);
@@ -122,7 +126,8 @@ static const char *index_in_row(ip_emit *e, const ip_expr *load, const char **in
     }
     const char *x = column_of_load(e, load, inside), *c = inside_index(e, load, 3, inside);
     if (channels == 1) return ip_text(e->ir, "%s%s", x, start);
-    return ip_text(e->ir, "%s * %d + %s%s", x, channels, c, start);
+    const char *wide = ip_x_offset_from(e->ir, load->arg[2], 2) ? ip_emit_widening(channels) : "";
+    return ip_text(e->ir, "%s%s * %d + %s%s", wide, x, channels, c, start);
 }
 
 /*

@@ -44,7 +44,8 @@ const char *ip_emit_channel_text(ip_emit *e, int k)
 
 const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
 {
-    return e->channels == 1 ? x : ip_text(e->ir, "%s * %d + %s", x, e->channels, ip_emit_channel_text(e, k));
+    if (e->channels == 1) return x;
+    return ip_text(e->ir, "%s%s * %d + %s", ip_emit_widening(e->channels), x, e->channels, ip_emit_channel_text(e, k));
 }
 
 /* What the values of a loop are: bytes of the widest, how many have at most two bytes, how many more; whether there are
@@ -282,8 +283,10 @@ static void compute_pixels(ip_emit *e, const ip_columns *c)
     e->coord[2] = "x";
     ip_channels channels = ip_emit_enter_channels(e, c->body);
     const char *values[IP_WRITTEN_CHANNELS];
+    /* All is read before anything is stored: compilers take channels side by side for one vector only where nothing that
+     * they cannot tell apart lies between them. */
     for (int k = 0; k < channels.n; k++)
-        values[k] = ip_emit_value(e, channels.bodies[k]);
+        values[k] = (channels.n > 1 ? ip_emit_variable : ip_emit_value)(e, channels.bodies[k]);
     for (int k = 0; k < channels.n; k++)
         ip_emit_store(e, c->stage, c->target, ip_emit_pixel_index(e, "x", k), values[k]);
     ip_emit_leave_channels(e, &channels);

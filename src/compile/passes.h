@@ -63,6 +63,12 @@ bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *sprea
 ip_expr *ip_find_pieces(ip_ir *ir, ip_expr *body);
 /* body, where the test is true, or false. */
 ip_expr *ip_piece_of(ip_ir *ir, ip_expr *body, ip_expr *test, bool is_left);
+/* Where a body reads rows so many columns beside (pieces.c, Note [Moved rows]): what an element is in the columns from
+ * first to before end, where these are inside. False: it does not, or no more than a few columns known before. */
+typedef struct ip_move {
+    ip_expr *first, *end, *inside;
+} ip_move;
+bool ip_find_move(ip_ir *ir, ip_expr *body, ip_move *move);
 /* body for the columns first..last only, which decide comparisons of columns (pieces.c). */
 ip_expr *ip_within_columns(ip_ir *ir, ip_expr *body, int64_t first, int64_t last);
 /* body, where the value mask is 0 everywhere, or at its dtype's maximum (place_spread.c, Note [Masks]). */

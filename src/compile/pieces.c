@@ -63,6 +63,57 @@ ip_expr *ip_piece_of(ip_ir *ir, ip_expr *body, ip_expr *test, bool is_left)
     return ip_x_map(ir, body, in_piece, &p);
 }
 
+/* ---- moved rows ------------------------------------------------------------------------------------ */
+
+/*
+ * Note [Moved rows]
+ * A row that is read so many columns beside, as many as an argument or an element tells, lies inside but at its ends.
+ * So it is three pieces, of which the one in the middle needs no border rule for its columns: its loads are vectors. A
+ * rule that gives a number of its own to what lies outside would be lost with it, where rows or planes are outside.
+ */
+typedef struct move {
+    ip_ir *ir;
+    ip_expr *by;
+    int64_t width;
+    bool fits;
+} move;
+
+static void look_for_move(ip_expr *x, void *user)
+{
+    enum { FAR = 1 << 30 };
+    move *m = user;
+    if (x->op != IP_X_LOAD || x->border == IP_BORDER_NONE || !(x->arg[2]->uses & IP_USES_X)) return;
+    ip_expr *by = ip_x_offset_from(m->ir, x->arg[2], 2);
+    bool is_known = by && by->op != IP_X_CONST && by->lo > -FAR && by->hi < FAR;
+    m->fits &= is_known && x->border != IMGPAR_BORDER_CONSTANT && !(by->uses & (IP_USES_TAP | IP_USES_ACC)) &&
+               (!m->by || (m->by == by && m->width == x->source->dims[2]));
+    m->by = by;
+    m->width = x->source->dims[2];
+}
+
+static ip_expr *extent(ip_ir *ir, int64_t n) { return ip_x_param(ir, IMGPAR_I32, (double)n, 1, INT32_MAX); }
+
+static ip_expr *without_border(ip_ir *ir, ip_expr *x, void *user)
+{
+    ip_expr *at[4];
+    (void)user;
+    if (x->op != IP_X_LOAD || x->border == IP_BORDER_NONE || !(x->arg[2]->uses & IP_USES_X)) return x;
+    for (int k = 0; k < 4; k++)
+        at[k] = k >= 2 ? x->arg[k] : ip_x_border(ir, x->border, x->arg[k], extent(ir, x->source->dims[k]));
+    return ip_x_load(ir, x->source, at, IP_BORDER_NONE, NULL);
+}
+
+bool ip_find_move(ip_ir *ir, ip_expr *body, ip_move *found)
+{
+    move m = { .ir = ir, .fits = true };
+    ip_x_walk(ir, body, look_for_move, &m);
+    if (!m.by || !m.fits) return false;
+    found->first = ip_x_binary(ir, IP_X_SUB, ip_x_int(ir, IMGPAR_I32, 0), m.by);
+    found->end = ip_x_binary(ir, IP_X_SUB, extent(ir, m.width), m.by);
+    found->inside = ip_x_map(ir, body, without_border, NULL);
+    return true;
+}
+
 /* ---- what is known within a row ------------------------------------------------------------------ */
 
 /*

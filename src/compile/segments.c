@@ -72,27 +72,64 @@ static void choose_leaf(const ip_site *site, const ip_placed *p, ip_segment *seg
     segment->loop = choose_loop(&within, p, segment->within);
 }
 
-/* The test by which body is cut in two, after so many cuts (pieces.c, Note [Pieces of rows]); NULL: it is not. Each
- * piece is compiled by itself, so large ones are not made several times. */
-static ip_expr *find_cut(const ip_site *site, const ip_placed *p, ip_expr *body, int n_cuts)
+/* Whether a body may be cut, after so many cuts. Each piece is compiled by itself, so large ones are not made several
+ * times. */
+static bool may_cut(const ip_site *site, const ip_placed *p, ip_expr *body, int n_cuts)
 {
     enum { MOST_CUTS = 2, MOST_OPERATIONS = 64, MOST_CUT_ONCE = 160 };
-    bool may = n_cuts < MOST_CUTS && p->n_running == 0 && p->beside_left + p->beside_right == 0 &&
-               !ip_x_has_window(site->ir, body) &&
-               ip_x_size(site->ir, body) <= (n_cuts ? MOST_OPERATIONS : MOST_CUT_ONCE);
-    return may ? ip_find_pieces(site->ir, body) : NULL;
+    return n_cuts < MOST_CUTS && p->n_running == 0 && p->beside_left + p->beside_right == 0 &&
+           !ip_x_has_window(site->ir, body) && ip_x_size(site->ir, body) <= (n_cuts ? MOST_OPERATIONS : MOST_CUT_ONCE);
+}
+
+static ip_segment *new_segment(const ip_site *site, ip_expr *body)
+{
+    ip_segment *segment = ip_ir_alloc(site->ir, 1, sizeof *segment);
+    if (segment) segment->body = body;
+    return segment;
+}
+
+static const ip_segment *leaf(const ip_site *site, const ip_placed *p, ip_expr *body)
+{
+    ip_segment *segment = new_segment(site, body);
+    if (segment) choose_leaf(site, p, segment);
+    return segment;
+}
+
+static const ip_segment *choose_segment(const ip_site *site, const ip_placed *p, ip_expr *body, int n_cuts);
+
+/* Before a test by which body chooses holds no more, and from there on: pieces.c, Note [Pieces of rows]. */
+static const ip_segment *cut_by_test(const ip_site *site, const ip_placed *p, ip_expr *body, ip_expr *test, int n_cuts)
+{
+    ip_segment *segment = new_segment(site, body);
+    if (!segment) return NULL;
+    segment->cut = test->arg[1];
+    for (int k = 0; k < 2; k++)
+        segment->parts[k] = choose_segment(site, p, ip_piece_of(site->ir, body, test, k == 0), n_cuts + 1);
+    return segment;
+}
+
+/* The ends, and what is between them: pieces.c, Note [Moved rows]. */
+static const ip_segment *cut_ends(const ip_site *site, const ip_placed *p, ip_expr *body, const ip_move *move)
+{
+    ip_segment *segment = new_segment(site, body), *rest = new_segment(site, body);
+    if (!segment || !rest) return NULL;
+    segment->cut = move->first;
+    segment->parts[0] = leaf(site, p, body);
+    segment->parts[1] = rest;
+    rest->cut = move->end;
+    rest->parts[0] = leaf(site, p, move->inside);
+    rest->parts[1] = segment->parts[0];
+    return segment;
 }
 
 static const ip_segment *choose_segment(const ip_site *site, const ip_placed *p, ip_expr *body, int n_cuts)
 {
-    ip_segment *segment = ip_ir_alloc(site->ir, 1, sizeof *segment);
-    if (!segment) return NULL;
-    ip_expr *test = find_cut(site, p, body, n_cuts);
-    *segment = (ip_segment){ .body = body, .cut = test ? test->arg[1] : NULL };
-    if (!test) choose_leaf(site, p, segment);
-    for (int k = 0; k < 2 && test; k++)
-        segment->parts[k] = choose_segment(site, p, ip_piece_of(site->ir, body, test, k == 0), n_cuts + 1);
-    return segment;
+    bool may = may_cut(site, p, body, n_cuts);
+    ip_expr *test = may ? ip_find_pieces(site->ir, body) : NULL;
+    ip_move move;
+    if (test) return cut_by_test(site, p, body, test, n_cuts);
+    if (may && n_cuts == 0 && ip_find_move(site->ir, body, &move)) return cut_ends(site, p, body, &move);
+    return leaf(site, p, body);
 }
 
 static void choose_rows(const ip_site *kernel, ip_placed *p)

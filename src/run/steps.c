@@ -19,6 +19,7 @@
  * Loops within a step are looked at by themselves.
  */
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "compile/plan.h"
 #include "graph/array.h"
 #include "run/evaluate.h"
@@ -31,23 +32,23 @@ enum {
     LEAST_TRAFFIC = 128 << 20, /* of all steps: planning and compiling take less time */
     MOST_STAGES = 8,           /* of one step */
     MOST_AT_ONCE = 4,
-    MOST_OPERATIONS = 96, /* on an element, of all steps that are taken at once */
-    MOST_ON_HOST = 65536, /* operations of a step there, about as long as a launch (PoCL 3.1, 2 cores) */
-    MOST_REMAINDERS = 8   /* a loop of that many times as many steps may end with some that are taken one by one */
+    MOST_OPERATIONS = 128, /* on an element, of all steps that are taken at once */
+    MOST_ON_HOST = 65536,  /* operations of a step there, about as long as a launch (PoCL 3.1, 2 cores) */
+    MOST_REMAINDERS = 8    /* a loop of that many times as many steps may end with some that are taken one by one */
 };
 
 typedef struct step_cost {
     double operations; /* on all elements */
     double most;       /* on one of them */
     int n_kernels, n_stages;
-    /* if any: no row is computed twice, and none is of halves, which are converted one by one */
-    bool keeps_single_rows;
-    bool fits; /* nothing in it stands for itself, as a loop or a hand-written kernel does */
+    int64_t rows_twice; /* at the seams of strips */
+    bool keeps_halves;  /* rows of f16, which are converted one by one */
+    bool fits;          /* nothing in it stands for itself, as a loop or a hand-written kernel does */
 } step_cost;
 
 static step_cost cost_of(const ip_plan *plan)
 {
-    step_cost c = { .n_kernels = plan->n_kernels, .keeps_single_rows = true, .fits = true };
+    step_cost c = { .n_kernels = plan->n_kernels, .fits = true };
     for (int k = 0; k < plan->n_kernels; k++) {
         const ip_kernel *kernel = &plan->kernels[k];
         double each = ip_kernel_cost(plan, kernel);
@@ -55,10 +56,9 @@ static step_cost cost_of(const ip_plan *plan)
         c.n_stages += kernel->n_stages;
         c.most = each > c.most ? each : c.most;
         c.fits = c.fits && kernel->schedule != IP_SCHEDULE_OPAQUE;
-        c.keeps_single_rows = c.keeps_single_rows && ip_kernel_rows_twice(kernel) == 0;
+        c.rows_twice = ip_max(c.rows_twice, ip_kernel_rows_twice(kernel));
         for (int i = 0; i < kernel->n_placed; i++)
-            c.keeps_single_rows = c.keeps_single_rows && !(kernel->placed[i].place == IP_PLACE_RING &&
-                                                           kernel->placed[i].stage->dtype == IMGPAR_F16);
+            c.keeps_halves |= kernel->placed[i].place == IP_PLACE_RING && kernel->placed[i].stage->dtype == IMGPAR_F16;
     }
     for (int k = 0; k < plan->ir->n_stages; k++)
         c.fits = c.fits && !(plan->ir->stages[k]->kind == IP_STAGE_SOURCE && plan->ir->stages[k]->node->loop);
@@ -109,7 +109,8 @@ static bool suits(const ip_loop *loop, int steps)
 static bool is_worth(const step_cost *several, const step_cost *one, int n)
 {
     enum { A_QUARTER_MORE = 4 };
-    return several->n_kernels <= one->n_kernels && (several->n_stages <= one->n_stages || several->keeps_single_rows) &&
+    bool keeps_cheaply = !several->keeps_halves && several->rows_twice <= one->rows_twice;
+    return several->n_kernels <= one->n_kernels && (several->n_stages <= one->n_stages || keeps_cheaply) &&
            several->operations <= n * (one->operations + one->operations / A_QUARTER_MORE);
 }
 
