@@ -306,9 +306,11 @@ static void check_folds(const struct shape *s, const char *schedule)
     static float got[MAX_COUNT][2];
     make_inputs(&in, s);
     ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
+    bool has_both = test_tier_is_full() || strcmp(schedule, "ref") == 0; /* else sums and means by turns */
     for (unsigned axes = 1; axes < 1u << s->rank; axes++)
-        for (int is_mean = 0; is_mean < 2; is_mean++) {
+        for (unsigned is_mean = 0; is_mean < 2; is_mean++) {
             char text[64];
+            if (!has_both && is_mean != axes % 2) continue;
             int n = snprintf(text, sizeof text, "%s($1, axis=[", is_mean ? "mean" : "sum");
             int64_t left = 1, folded = 1;
             for (int axis = 0; axis < s->rank; axis++) {

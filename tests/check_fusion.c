@@ -850,17 +850,18 @@ START_TEST(fusing_a_random_chain_changes_no_bit)
         add_images(&b, IMGPAR_U8, size[0], size[1], 3);
         chain_text((unsigned)seed, text, sizeof text);
         imgpar_array *a = make(&b, text);
-        void *bytes[3];
+        void *want = NULL, *got;
         size_t n;
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < (test_tier_is_full() || seed % 4 == 0 ? 3 : 2); k++) { /* unfused: a program a link */
             set(&b, "schedule", ways[k].schedule);
             set(&b, "fuse", ways[k].fuse);
-            bytes[k] = read_all(a, &n);
+            got = read_all(a, &n);
+            if (!want) want = got;
+            ck_assert_msg(memcmp(want, got, n) == 0, "seed %d, schedule %s, fuse %s: other bytes than of ref:\n%s",
+                          seed, ways[k].schedule, ways[k].fuse, text);
+            if (want != got) free(got);
         }
-        ck_assert_msg(memcmp(bytes[1], bytes[2], n) == 0, "seed %d, fused and unfused differ:\n%s", seed, text);
-        ck_assert_msg(memcmp(bytes[0], bytes[1], n) == 0, "seed %d, ref and device differ:\n%s", seed, text);
-        for (int k = 0; k < 3; k++)
-            free(bytes[k]);
+        free(want);
         imgpar_array_release(a);
     }
     tear_down(&b);

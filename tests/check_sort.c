@@ -69,12 +69,19 @@ static nd sorted(const nd *a, int axis, bool descending, bool indices)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static void check_both(const nd *a, int axis, bool descending, const char *what)
+/* In every schedule, or in as many as there is time for. */
+static void check_both(const nd *a, int axis, bool descending, bool every_schedule, const char *what)
 {
-    imgpar_array *in = nd_array(ctx, a);
+    imgpar_array *in = nd_array(ctx, a), *values = imgpar_sort(in, axis, descending),
+                 *from = imgpar_argsort(in, axis, descending);
     nd want = sorted(a, axis, descending, false), places = sorted(a, axis, descending, true);
-    nd_check(ctx, imgpar_sort(in, axis, descending), &want, true, what);
-    nd_check(ctx, imgpar_argsort(in, axis, descending), &places, true, what);
+    if (every_schedule) {
+        nd_check(ctx, values, &want, true, what);
+        nd_check(ctx, from, &places, true, what);
+    } else {
+        nd_check_dtype(ctx, values, &want, true, a->p.dtype, what);
+        nd_check_dtype(ctx, from, &places, true, a->p.dtype, what);
+    }
     imgpar_array_release(in);
     nd_free(&want);
     nd_free(&places);
@@ -108,7 +115,7 @@ START_TEST(every_axis_of_every_shape_is_sorted)
     nd a = odd_values(IMGPAR_F32, shapes[_i], 3);
     for (int axis = 0; axis < a.rank; axis++) {
         snprintf(what, sizeof what, "sort of %s along %d", shapes[_i], axis);
-        check_both(&a, axis, axis % 2, what);
+        check_both(&a, axis, axis % 2, _i % 3 == 0, what);
     }
     nd_free(&a);
 }
@@ -122,7 +129,7 @@ START_TEST(every_dtype_is_sorted_either_way)
         nd a = odd_values((imgpar_dtype)_i, some[k / 2], 5);
         snprintf(what, sizeof what, "sort of %s %s, %s", some[k / 2], imgpar_dtype_name((imgpar_dtype)_i),
                  k % 2 ? "descending" : "ascending");
-        check_both(&a, 1, k % 2, what);
+        check_both(&a, 1, k % 2, false, what);
         nd_free(&a);
     }
 }
