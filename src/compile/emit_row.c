@@ -283,8 +283,8 @@ static void compute_pixels(ip_emit *e, const ip_columns *c)
     e->coord[2] = "x";
     ip_channels channels = ip_emit_enter_channels(e, c->body);
     const char *values[IP_WRITTEN_CHANNELS];
-    /* All is read before anything is stored: compilers take channels side by side for one vector only where nothing that
-     * they cannot tell apart lies between them. */
+    /* All is read before anything is stored: compilers take channels side by side for one vector only where nothing
+     * that they cannot tell apart lies between them. */
     for (int k = 0; k < channels.n; k++)
         values[k] = (channels.n > 1 ? ip_emit_variable : ip_emit_value)(e, channels.bodies[k]);
     for (int k = 0; k < channels.n; k++)
