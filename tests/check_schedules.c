@@ -146,6 +146,8 @@ static const shape shapes[] = {
     { "n = cast(maxval($2), i32) % 5 * 9\nat($1, y, x - n, border=reflect) + at($1, y - n, x - n, border=reflect)",
       IMGPAR_F32, 4, 31, 37, 0 },
     { "n = cast(maxval($2), i32) % 5\nat($1, y, n * 20 - 40 + x, border=wrap)", IMGPAR_U16, 1, 61, 37, 0 },
+    { "pad($1, [3 5], [2 4], border=reflect)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "pad($1, [1 40], [2 70], border=wrap) * 2", IMGPAR_F32, 1, 31, 37, 0 },
     { "select(c < 3, $1 * slice($1, 3, 4, axis=2), $1)", IMGPAR_F32, 4, 61, 37, 0 },
     /* positions that follow from the row and from the column: passes, in floats and in lanes, beyond the edges, of what
      * is made at its reader's pace */

@@ -67,8 +67,8 @@ ip_expr *ip_piece_of(ip_ir *ir, ip_expr *body, ip_expr *test, bool is_left)
 
 /*
  * Note [Moved rows]
- * A row that is read so many columns beside, as many as an argument or an element tells, lies inside but at its ends.
- * So it is three pieces, of which the one in the middle needs no border rule for its columns: its loads are vectors. A
+ * A row that is read so many columns beside, as many as an argument or an element tells, as pad() reads it, lies inside
+ * but at its ends. So it is three pieces, of which the one in the middle needs no border rule for its columns: its loads are vectors. A
  * rule that gives a number of its own to what lies outside would be lost with it, where rows or planes are outside.
  */
 typedef struct move {
@@ -78,17 +78,26 @@ typedef struct move {
     bool fits;
 } move;
 
+/* A load whose column is held inside, by its own rule or by one that is a part of the column. */
+static bool is_held(const ip_expr *x)
+{
+    return x->op == IP_X_LOAD && x->arg[2]->uses & IP_USES_X &&
+           (x->border != IP_BORDER_NONE || x->arg[2]->op == IP_X_BORDER);
+}
+
 static void look_for_move(ip_expr *x, void *user)
 {
     enum { FAR = 1 << 30 };
     move *m = user;
-    if (x->op != IP_X_LOAD || x->border == IP_BORDER_NONE || !(x->arg[2]->uses & IP_USES_X)) return;
-    ip_expr *by = ip_x_offset_from(m->ir, x->arg[2], 2);
+    if (!is_held(x)) return;
+    bool by_column = x->border == IP_BORDER_NONE;
+    int64_t width = by_column ? x->arg[2]->arg[1]->i : x->source->dims[2];
+    ip_expr *by = ip_x_offset_from(m->ir, by_column ? x->arg[2]->arg[0] : x->arg[2], 2);
     bool is_known = by && by->op != IP_X_CONST && by->lo > -FAR && by->hi < FAR;
     m->fits &= is_known && x->border != IMGPAR_BORDER_CONSTANT && !(by->uses & (IP_USES_TAP | IP_USES_ACC)) &&
-               (!m->by || (m->by == by && m->width == x->source->dims[2]));
+               (!m->by || (m->by == by && m->width == width));
     m->by = by;
-    m->width = x->source->dims[2];
+    m->width = width;
 }
 
 static ip_expr *extent(ip_ir *ir, int64_t n) { return ip_x_param(ir, IMGPAR_I32, (double)n, 1, INT32_MAX); }
@@ -97,9 +106,12 @@ static ip_expr *without_border(ip_ir *ir, ip_expr *x, void *user)
 {
     ip_expr *at[4];
     (void)user;
-    if (x->op != IP_X_LOAD || x->border == IP_BORDER_NONE || !(x->arg[2]->uses & IP_USES_X)) return x;
+    if (!is_held(x)) return x;
     for (int k = 0; k < 4; k++)
-        at[k] = k >= 2 ? x->arg[k] : ip_x_border(ir, x->border, x->arg[k], extent(ir, x->source->dims[k]));
+        at[k] = k >= 2 || x->border == IP_BORDER_NONE
+                    ? x->arg[k]
+                    : ip_x_border(ir, x->border, x->arg[k], extent(ir, x->source->dims[k]));
+    if (x->border == IP_BORDER_NONE) at[2] = at[2]->arg[0];
     return ip_x_load(ir, x->source, at, IP_BORDER_NONE, NULL);
 }
 

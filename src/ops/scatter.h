@@ -12,7 +12,7 @@
  * block is summed by itself from 0, one value after the other; then the blocks' sums are added to the base in their
  * order. How long a block is depends on n and m alone, so floats are the same for all who compute it.
  */
-enum { IP_SCATTER_BLOCK = 16384, IP_SCATTER_PER_ELEMENT = 8 };
+enum { IP_SCATTER_BLOCK = 16384, IP_SCATTER_PER_ELEMENT = 2 };
 static inline int64_t ip_scatter_block(int64_t m)
 {
     return m < IP_SCATTER_BLOCK / IP_SCATTER_PER_ELEMENT ? IP_SCATTER_BLOCK : m * IP_SCATTER_PER_ELEMENT;

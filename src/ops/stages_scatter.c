@@ -15,7 +15,7 @@
 #include "base/integers.h"
 
 /* Work-items for each compute unit that share the blocks, and that sum them; elements that one sums at least. */
-enum { CPU_ITEMS = 2, GPU_ITEMS = 64, GPU_GROUP = 64, LEAST_ELEMENTS = 64 };
+enum { CPU_ITEMS = 1, GPU_ITEMS = 64, GPU_GROUP = 64, LEAST_ELEMENTS = 64 };
 
 /* ---- the opaque stage --------------------------------------------------------------------------- */
 
