@@ -3,9 +3,9 @@
  * The functions of floats: exp, log, pow, sin and so on, in f32 and f64, without branches and calls, so that loops that
  * use them are vectorised; PoCL's own work on one number at a time. They are the one definition of these functions:
  * kernels include this file on devices that use it (run/context.c says which), and the interpreter includes it as C
- * (run/ref_functions.c), so both give the same bytes. Those of f32 compute in double, in which a few terms of a series
- * are enough for a float's last place: they are within 1 unit in the last place. Those of f64 carry what rounding takes
- * from their argument's reduction along (ip_pair): within 3 units.
+ * (run/ref_loops_float.def), so both give the same bytes. Those of f32 compute in double, in which a few terms of a
+ * series are enough for a float's last place: they are within 1 unit in the last place. Those of f64 carry what
+ * rounding takes from their argument's reduction along (ip_pair): within 3 units.
  *
  * Only + - * / fma() sqrt() and fabs() are used, all of which are correctly rounded wherever there are doubles. They
  * are inlined wherever they stand: a loop that calls one, which compilers prefer where it stands several times, is not

@@ -592,14 +592,15 @@ START_TEST(borders_extend_without_limit)
 }
 END_TEST
 
-/* Sizes across the block of 256, all channels; a shift in both directions by every rule, runs included. */
+/* Sizes across one block and several, all channels; a shift in both directions by every rule, runs included. */
 START_TEST(shifted_loads_agree_with_loops)
 {
     static const struct {
         int h, w, c, dy, dx;
     } cases[] = {
-        { 3, 300, 3, 1, -2 }, { 2, 256, 1, 0, 1 }, { 5, 257, 1, -2, 300 }, { 4, 86, 4, 7, -1 },
-        { 1, 1, 2, 1, 1 },    { 7, 1, 1, -3, 2 },  { 2, 700, 2, 0, -700 }, { 3, 128, 2, 1, 0 },
+        { 3, 300, 3, 1, -2 },  { 2, 256, 1, 0, 1 },  { 5, 257, 1, -2, 300 }, { 4, 86, 4, 7, -1 },
+        { 1, 1, 2, 1, 1 },     { 7, 1, 1, -3, 2 },   { 2, 700, 2, 0, -700 }, { 3, 128, 2, 1, 0 },
+        { 3, 1100, 1, 1, -2 }, { 3, 683, 3, -1, 5 },
     };
     int h = cases[_i].h, w = cases[_i].w, c = cases[_i].c, dy = cases[_i].dy, dx = cases[_i].dx;
     uint16_t *pixels = malloc((size_t)(h * w * c) * sizeof *pixels + 1);
@@ -1128,7 +1129,7 @@ int main(void)
     tcase_add_loop_test(c, floats_convert, 0, IP_N_REAL_DTYPES);
     tcase_add_test(c, f16_is_computed_in_f32_and_bool_stored_as_0_or_1);
     tcase_add_loop_test(c, borders_extend_without_limit, 0, 8);
-    tcase_add_loop_test(c, shifted_loads_agree_with_loops, 0, 8);
+    tcase_add_loop_test(c, shifted_loads_agree_with_loops, 0, 10);
     tcase_add_test(c, gathers_broadcasts_and_tables_are_read);
     tcase_add_test(c, a_load_outside_without_a_rule_is_a_defect);
     tcase_add_test(c, windows_fold_row_after_row);

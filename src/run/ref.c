@@ -42,23 +42,20 @@ imgpar_status ip_ref_ask(ip_ref_progress *progress, ip_error *err)
 imgpar_status ip_ref_each_block(ip_ref_program *program, ip_ref_progress *progress, ip_ref_sink sink, void *user,
                                 ip_error *err)
 {
-    const int64_t *domain = program->domain, row = domain[2] * domain[3];
-    for (int64_t z = 0; z < domain[0]; z++)
-        for (int64_t y = 0; y < domain[1]; y++)
-            for (int64_t first = 0; first < row; first += IP_REF_BLOCK) {
-                int64_t left = row - first;
-                ip_ref_place place = { .z = z, .y = y, .first = first, .n = IP_REF_BLOCK };
-                if (left < IP_REF_BLOCK) place.n = (int)left;
-                imgpar_status st = ip_ref_ask(progress, err);
-                if (st) return st;
+    const int64_t *domain = program->domain;
+    imgpar_status st = IMGPAR_OK;
+    if (domain[0] > 0 && domain[1] > 0) ip_ref_program_fill_rows(program);
+    for (int64_t z = 0; !st && z < domain[0]; z++)
+        for (int64_t y = 0; !st && y < domain[1]; y++)
+            for (ip_ref_place place = { .z = z, .y = y }; !st && ip_ref_block_at(program, &place);
+                 place.first += place.n) {
+                st = ip_ref_ask(progress, err);
+                if (st) break;
                 sink(user, ip_ref_program_run(program, &place), &place);
                 progress->done += progress->weight * place.n;
-                if (program->bad_source >= 0)
-                    return ip_fail(err, IMGPAR_E_INTERNAL,
-                                   "internal: interpreter: stage %d is read outside of its domain",
-                                   program->bad_source);
+                st = ip_ref_check(program, err);
             }
-    return IMGPAR_OK;
+    return st;
 }
 
 /* ---- sizes ---------------------------------------------------------------------------------------- */
@@ -88,44 +85,92 @@ static imgpar_status check_sizes(const ip_ir *ir, ip_error *err)
 
 /* ---- order and lifetimes ----------------------------------------------------------------------------- */
 
+enum { UNREAD = -1, APART = -2 }; /* of a group: not known, none */
+
+typedef struct ordering {
+    int *last_reader; /* by stage; -1: nobody needs it; n_stages: an output */
+    int *group;       /* by stage that is computed: the last stage of its group, with which it is computed */
+    double *weights;
+    double total;
+} ordering;
+
 /* What is noted while the loads and windows of a stage are walked. */
 typedef struct survey {
     ip_ir *ir;
-    int reader;
-    int *last_reader; /* by stage; -1: nobody needs it; n_stages: an output */
+    const ip_stage *stage; /* that reads */
+    int reader;            /* when: with this stage it is computed */
+    ordering *order;
     double weight;
 } survey;
+
+/* A stage that only one group reads, nearby, goes into it. */
+static void note_group(survey *s, const ip_expr *load)
+{
+    int *group = &s->order->group[load->source->id];
+    const bool fits = ip_ref_reads_nearby(s->stage, load) && (*group == UNREAD || *group == s->reader);
+    *group = fits ? s->reader : APART;
+}
 
 static void note(ip_expr *x, void *user)
 {
     survey *s = user;
     s->weight += 1;
     if (x->op == IP_X_WINDOW) s->weight += (double)x->taps_y * x->taps_x * (1 + ip_x_size(s->ir, x->arg[0]));
-    if (x->op == IP_X_LOAD && s->last_reader[x->source->id] < s->reader) s->last_reader[x->source->id] = s->reader;
+    if (x->op != IP_X_LOAD) return;
+    if (s->order->last_reader[x->source->id] < s->reader) s->order->last_reader[x->source->id] = s->reader;
+    note_group(s, x);
 }
 
-/* Which stages the outputs need, who reads each last, and what an element of each costs, roughly. */
-static imgpar_status survey_stages(ip_ir *ir, int *last_reader, double *weights, double *total, ip_error *err)
+static void survey_opaque(const ip_stage *stage, ordering *order)
 {
-    for (int k = 0; k < ir->n_stages; k++)
-        last_reader[k] = ir->stages[k]->is_output ? ir->n_stages : -1;
-    *total = 0;
-    for (int k = ir->n_stages - 1; k >= 0; k--) {
-        const ip_stage *stage = ir->stages[k];
-        survey s = { .ir = ir, .reader = k, .last_reader = last_reader };
-        ip_expr *const parts[] = { stage->body, stage->init, stage->combine, stage->finish };
-        if (last_reader[k] < 0 || stage->kind < IP_STAGE_MAP) continue;
-        for (int i = 0; stage->opaque && i < stage->opaque->n_inputs; i++) {
-            int input = stage->opaque->inputs[i]->id;
-            if (last_reader[input] < k) last_reader[input] = k;
-        }
-        for (int i = 0; i < 4; i++)
-            if (parts[i]) ip_x_walk(ir, parts[i], note, &s);
-        const int64_t *domain = ip_stage_domain(stage);
-        weights[k] = s.weight;
-        *total += s.weight * (double)domain[0] * (double)domain[1] * (double)domain[2] * (double)domain[3];
+    for (int i = 0; i < stage->opaque->n_inputs; i++) {
+        int input = stage->opaque->inputs[i]->id;
+        if (order->last_reader[input] < stage->id) order->last_reader[input] = stage->id;
+        order->group[input] = APART;
     }
+}
+
+static void survey_stage(ip_ir *ir, const ip_stage *stage, ordering *order)
+{
+    ip_expr *const parts[] = { stage->body, stage->init, stage->combine, stage->finish };
+    int *group = &order->group[stage->id];
+    if (stage->kind != IP_STAGE_MAP || stage->is_output || *group < 0) *group = stage->id;
+    survey s = { .ir = ir, .stage = stage, .reader = *group, .order = order };
+    if (stage->opaque) survey_opaque(stage, order);
+    for (int i = 0; i < 4; i++)
+        if (parts[i]) ip_x_walk(ir, parts[i], note, &s);
+    order->weights[stage->id] = s.weight;
+    order->total += s.weight * ip_dims_count(ip_stage_domain(stage));
+}
+
+/* Which stages the outputs need, with whom they are computed, who reads each last, and what an element of each costs,
+ * roughly. */
+static imgpar_status survey_stages(ip_ir *ir, ordering *order, ip_error *err)
+{
+    for (int k = 0; k < ir->n_stages; k++) {
+        order->last_reader[k] = ir->stages[k]->is_output ? ir->n_stages : -1;
+        order->group[k] = UNREAD;
+    }
+    for (int k = ir->n_stages - 1; k >= 0; k--)
+        if (order->last_reader[k] >= 0 && ir->stages[k]->kind >= IP_STAGE_MAP) survey_stage(ir, ir->stages[k], order);
     return ir->failed ? ip_fail_memory(err, "interpreting") : IMGPAR_OK;
+}
+
+static void order_clear(ordering *order)
+{
+    ip_free(order->last_reader);
+    ip_free(order->group);
+    ip_free(order->weights);
+}
+
+static imgpar_status order_make(ip_ir *ir, ordering *order, ip_error *err)
+{
+    const size_t n = (size_t)ir->n_stages + 1;
+    *order = (ordering){ .last_reader = ip_alloc_array(n, sizeof(int)) };
+    order->group = ip_alloc_array(n, sizeof(int));
+    order->weights = ip_alloc_array(n, sizeof(double));
+    if (!order->last_reader || !order->group || !order->weights) return ip_fail_memory(err, "interpreting");
+    return survey_stages(ir, order, err);
 }
 
 static bool is_computed(const ip_stage *stage, const int *last_reader)
@@ -180,47 +225,22 @@ static double opaque_work(const ip_stage *stage)
 
 double ip_ref_work(ip_ir *ir, ip_error *err)
 {
+    ordering o;
     double work = HUGE_VAL;
-    int *last_reader = ip_alloc_array((size_t)ir->n_stages + 1, sizeof *last_reader);
-    double *weights = ip_alloc_array((size_t)ir->n_stages + 1, sizeof *weights);
-    if (last_reader && weights && !survey_stages(ir, last_reader, weights, &work, err)) {
+    if (!order_make(ir, &o, err)) {
+        work = o.total;
         for (int k = 0; k < ir->n_stages; k++) {
             const ip_stage *stage = ir->stages[k];
-            if (!is_computed(stage, last_reader)) continue;
+            if (!is_computed(stage, o.last_reader)) continue;
             work += STAGE_WORK;
             if (stage->opaque) work += stage->opaque->kind->run ? HUGE_VAL : opaque_work(stage);
         }
     }
-    ip_free(weights);
-    ip_free(last_reader);
+    order_clear(&o);
     return work;
 }
 
 /* ---- stages -------------------------------------------------------------------------------------------- */
-
-typedef struct writer {
-    const ip_stage *stage;
-    unsigned char *out;
-} writer;
-
-static void write_block(void *user, const ip_ref_values *values, const ip_ref_place *place)
-{
-    const writer *w = user;
-    const int64_t *dims = w->stage->dims;
-    size_t at = (size_t)((place->z * dims[1] + place->y) * dims[2] * dims[3] + place->first);
-    ip_ref_store(w->stage->dtype, values, place->n, w->out + at * ip_dtype(w->stage->dtype)->size_bytes);
-}
-
-static imgpar_status run_map(ip_ir *ir, const ip_stage *stage, void *const *memory, ip_ref_progress *progress,
-                             void *out, ip_error *err)
-{
-    writer w = { .stage = stage, .out = out };
-    ip_ref_program program;
-    imgpar_status st = ip_ref_program_make(ir, stage->body, stage->dims, memory, &program, err);
-    if (!st) st = ip_ref_each_block(&program, progress, write_block, &w, err);
-    ip_ref_program_clear(&program);
-    return st;
-}
 
 typedef struct asking {
     ip_ref_progress *progress;
@@ -249,9 +269,23 @@ static imgpar_status run_opaque(const ip_stage *stage, void *const *memory, ip_r
     return st ? ip_fail(err, st, "%s: its function for the host failed", o->kind->name) : st;
 }
 
+/* The group whose last stage this is. */
+static imgpar_status run_group(ip_ir *ir, const ip_stage *last, const ordering *o, void *const *memory,
+                               ip_ref_progress *progress, ip_error *err)
+{
+    ip_stage **stages = ip_alloc_array((size_t)last->id + 1, sizeof *stages);
+    ip_ref_group group = { .stages = stages, .weights = o->weights };
+    for (int k = 0; stages && k <= last->id; k++)
+        if (is_computed(ir->stages[k], o->last_reader) && o->group[k] == last->id) stages[group.n++] = ir->stages[k];
+    imgpar_status st =
+        stages ? ip_ref_group_run(ir, &group, memory, progress, err) : ip_fail_memory(err, "interpreting");
+    ip_free(stages);
+    return st;
+}
+
 /* The elements of a stage into new memory. */
-static imgpar_status run_stage(ip_ir *ir, const ip_stage *stage, void **memory, ip_ref_progress *progress,
-                               ip_error *err)
+static imgpar_status run_stage(ip_ir *ir, const ip_stage *stage, const ordering *o, void **memory,
+                               ip_ref_progress *progress, ip_error *err)
 {
     size_t size_bytes;
     imgpar_status st = check_size(stage->dims, stage->dtype, &size_bytes, err);
@@ -259,8 +293,9 @@ static imgpar_status run_stage(ip_ir *ir, const ip_stage *stage, void **memory, 
     void *out = ip_alloc(size_bytes);
     if (!out && stage->node) return ip_fail_memory_for(err, stage->node->op->info.name, size_bytes);
     if (!out) return ip_fail_memory(err, "interpreting");
+    memory[stage->id] = out;
     switch (stage->kind) {
-    case IP_STAGE_MAP: st = run_map(ir, stage, memory, progress, out, err); break;
+    case IP_STAGE_MAP: st = run_group(ir, stage, o, memory, progress, err); break;
     case IP_STAGE_REDUCE: st = ip_ref_reduce(ir, stage, memory, progress, out, err); break;
     case IP_STAGE_HISTOGRAM: st = ip_ref_histogram(ir, stage, memory, progress, out, err); break;
     case IP_STAGE_SCAN: st = ip_ref_scan(ir, stage, memory, progress, out, err); break;
@@ -268,10 +303,10 @@ static imgpar_status run_stage(ip_ir *ir, const ip_stage *stage, void **memory, 
     case IP_STAGE_OPAQUE: st = run_opaque(stage, memory, progress, out, err); break;
     case IP_STAGE_SOURCE: break;
     }
-    if (st)
+    if (st) {
         ip_free(out);
-    else
-        memory[stage->id] = out;
+        memory[stage->id] = NULL;
+    }
     return st;
 }
 
@@ -288,33 +323,23 @@ static void free_read(ip_ir *ir, void **memory, const int *last_reader, int k)
 imgpar_status ip_ref_run(ip_ir *ir, void **memory, uint64_t limit_bytes, const ip_poll *poll, ip_error *err)
 {
     ip_ref_progress progress = { .poll = poll };
-    int *last_reader = ip_alloc_array((size_t)ir->n_stages + 1, sizeof *last_reader);
-    double *weights = ip_alloc_array((size_t)ir->n_stages + 1, sizeof *weights);
-    imgpar_status st = IMGPAR_OK;
-    if (!last_reader || !weights) {
-        st = ip_fail_memory(err, "interpreting");
-        goto out;
-    }
+    ordering o = { .total = 0 };
     clock_gettime(CLOCK_MONOTONIC, &progress.asked);
-    st = check_sizes(ir, err);
-    if (!st) st = survey_stages(ir, last_reader, weights, &progress.total, err);
-    if (!st) st = check_memory(ir, last_reader, limit_bytes, err);
-    if (st) goto out;
-
+    imgpar_status st = check_sizes(ir, err);
+    if (!st) st = order_make(ir, &o, err);
+    if (!st) st = check_memory(ir, o.last_reader, limit_bytes, err);
+    progress.total = o.total;
     for (int k = 0; k < ir->n_stages && !st; k++) {
-        const ip_stage *stage = ir->stages[k];
-        if (!is_computed(stage, last_reader)) continue;
-        progress.weight = weights[k];
-        st = run_stage(ir, stage, memory, &progress, err);
-        free_read(ir, memory, last_reader, k);
+        if (!is_computed(ir->stages[k], o.last_reader) || o.group[k] != k) continue;
+        progress.weight = o.weights[k];
+        st = run_stage(ir, ir->stages[k], &o, memory, &progress, err);
+        free_read(ir, memory, o.last_reader, k);
     }
     for (int k = 0; st && k < ir->n_stages; k++) {
         if (ir->stages[k]->kind == IP_STAGE_SOURCE) continue;
         ip_free(memory[k]);
         memory[k] = NULL;
     }
-out:
-    ip_free(weights);
-    ip_free(last_reader);
+    order_clear(&o);
     return st;
 }

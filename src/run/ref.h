@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reference interpreter: computes stages on the host, element by element, by
- * the semantics at the head of ir/expr.h. It is what --verify compares with, and
- * what runs where there is no OpenCL device. Built with -ffp-contract=off.
+ * The reference interpreter: computes stages on the host by the semantics at the head of ir/expr.h. It is what --verify
+ * compares with, and what runs where there is no OpenCL device. Built with -ffp-contract=off.
  *
- * It is not fast, but vectorised over a row: an expression is evaluated for a block
- * of elements at a time.
+ * An expression is evaluated for a block of elements of a row at a time, an operation being a loop of vector
+ * instructions, and rows are divided among threads: src/ARCHITECTURE.md, "The interpreter".
  */
 #ifndef IP_RUN_REF_H
 #define IP_RUN_REF_H
@@ -15,11 +14,12 @@
 #include "ir/stage.h"
 
 /*
- * Computes every stage that the outputs need, in order, each whole and in its own dtype. memory[i] belongs to stage i:
+ * Computes every stage that the outputs need, in order, each in its own dtype. memory[i] belongs to stage i:
  * SOURCE stages come filled in (tightly packed, dims row-major; borrowed; NULL is legal where there are no elements),
  * all others are NULL on entry; on success those of the stages with is_output are new (ip_alloc) and the others NULL
  * again (freed after their last reader); on failure all of them are NULL. limit_bytes: of what is held at once, sources
- * aside; more is IMGPAR_E_DEVICE_MEMORY, before anything is computed. poll may be NULL; it is asked every 50 ms.
+ * aside, were each stage whole; more is IMGPAR_E_DEVICE_MEMORY, before anything is computed. poll may be NULL; it is
+ * asked every 50 ms.
  */
 imgpar_status ip_ref_run(ip_ir *ir, void **memory, uint64_t limit_bytes, const ip_poll *poll, ip_error *err);
 

@@ -6,6 +6,12 @@
 
 #include <string.h>
 
+int ip_ref_size_log2(imgpar_dtype dtype)
+{
+    const unsigned size_bytes = ip_dtype(dtype)->size_bytes;
+    return size_bytes == 8 ? 3 : size_bytes == 4 ? 2 : size_bytes == 2 ? 1 : 0;
+}
+
 /* i mod n, never negative; n > 0. */
 static int64_t modulo(int64_t i, int64_t n)
 {
@@ -31,145 +37,281 @@ int64_t ip_ref_border(int border, int64_t index, int64_t extent)
 
 /* ---- elements -------------------------------------------------------------------------- */
 
-/* Memory is what users and decoders gave us: it may not be aligned, so it is copied, not pointed at. */
-typedef union elements {
-    uint8_t u8[IP_REF_BLOCK];
-    int8_t i8[IP_REF_BLOCK];
-    uint16_t u16[IP_REF_BLOCK];
-    int16_t i16[IP_REF_BLOCK];
-    uint32_t u32[IP_REF_BLOCK];
-    int32_t i32[IP_REF_BLOCK];
-    int64_t i64[IP_REF_BLOCK];
-    float f32[IP_REF_BLOCK];
-    double f64[IP_REF_BLOCK];
-} elements;
+/* Elements as they are stored are values as they are computed. */
+static bool is_plain(imgpar_dtype dtype) { return dtype != IMGPAR_F16 && dtype != IMGPAR_BOOL; }
 
-void ip_ref_fetch(imgpar_dtype dtype, const void *from, int n, ip_ref_values *to, int at)
+/* Memory is what users and decoders gave us: it may not be aligned. */
+void ip_ref_fetch(imgpar_dtype dtype, const void *from, int n, void *to)
 {
-    elements e;
-    memcpy(&e, from, (size_t)n * ip_dtype(dtype)->size_bytes);
-    int64_t *i = to->i + at;
-    float *f = to->f + at;
-    /* clang-format off */
-    switch (dtype) {
-    case IMGPAR_U8:   for (int k = 0; k < n; k++) i[k] = e.u8[k]; break;
-    case IMGPAR_I8:   for (int k = 0; k < n; k++) i[k] = e.i8[k]; break;
-    case IMGPAR_U16:  for (int k = 0; k < n; k++) i[k] = e.u16[k]; break;
-    case IMGPAR_I16:  for (int k = 0; k < n; k++) i[k] = e.i16[k]; break;
-    case IMGPAR_U32:  for (int k = 0; k < n; k++) i[k] = e.u32[k]; break;
-    case IMGPAR_I32:  for (int k = 0; k < n; k++) i[k] = e.i32[k]; break;
-    case IMGPAR_U64:
-    case IMGPAR_I64:  for (int k = 0; k < n; k++) i[k] = e.i64[k]; break;
-    case IMGPAR_F16:  for (int k = 0; k < n; k++) f[k] = ip_float_from_half(e.u16[k]); break;
-    case IMGPAR_F32:  for (int k = 0; k < n; k++) f[k] = e.f32[k]; break;
-    case IMGPAR_F64:  for (int k = 0; k < n; k++) to->d[at + k] = e.f64[k]; break;
-    case IMGPAR_BOOL: for (int k = 0; k < n; k++) i[k] = e.u8[k] != 0; break;
-    case IMGPAR_COMPLEX64: case IMGPAR_N_DTYPES: break; /* no stage has them */
+    const unsigned char *bytes = from;
+    unsigned char *truth = to;
+    float *numbers = to;
+    if (is_plain(dtype)) memcpy(to, from, (size_t)n * ip_dtype(dtype)->size_bytes);
+    for (int k = 0; dtype == IMGPAR_BOOL && k < n; k++)
+        truth[k] = bytes[k] != 0;
+    for (int k = 0; dtype == IMGPAR_F16 && k < n; k++) {
+        uint16_t half;
+        memcpy(&half, bytes + 2 * (size_t)k, sizeof half);
+        numbers[k] = ip_float_from_half(half);
     }
-    /* clang-format on */
 }
 
-void ip_ref_store(imgpar_dtype dtype, const ip_ref_values *from, int n, void *to)
+void ip_ref_store(imgpar_dtype dtype, const void *from, int n, void *to)
 {
-    elements e;
-    /* clang-format off */
-    switch (dtype) {
-    case IMGPAR_U8:
-    case IMGPAR_I8:
-    case IMGPAR_BOOL: for (int k = 0; k < n; k++) e.u8[k] = (uint8_t)from->i[k]; break;
-    case IMGPAR_U16:
-    case IMGPAR_I16:  for (int k = 0; k < n; k++) e.u16[k] = (uint16_t)from->i[k]; break;
-    case IMGPAR_U32:
-    case IMGPAR_I32:  for (int k = 0; k < n; k++) e.u32[k] = (uint32_t)from->i[k]; break;
-    case IMGPAR_U64:
-    case IMGPAR_I64:  for (int k = 0; k < n; k++) e.i64[k] = from->i[k]; break;
-    case IMGPAR_F16:  for (int k = 0; k < n; k++) e.u16[k] = ip_half_from_float(from->f[k]); break;
-    case IMGPAR_F32:  for (int k = 0; k < n; k++) e.f32[k] = from->f[k]; break;
-    case IMGPAR_F64:  for (int k = 0; k < n; k++) e.f64[k] = from->d[k]; break;
-    case IMGPAR_COMPLEX64: case IMGPAR_N_DTYPES: return;
+    const float *numbers = from;
+    if (dtype != IMGPAR_F16) memcpy(to, from, (size_t)n * ip_dtype(dtype)->size_bytes);
+    for (int k = 0; dtype == IMGPAR_F16 && k < n; k++) {
+        const uint16_t half = ip_half_from_float(numbers[k]);
+        memcpy((unsigned char *)to + 2 * (size_t)k, &half, sizeof half);
     }
-    /* clang-format on */
-    memcpy(to, &e, (size_t)n * ip_dtype(dtype)->size_bytes);
 }
 
-/* ---- loads ------------------------------------------------------------------------------ */
+/* ---- indices ------------------------------------------------------------------------------ */
 
 static bool is_inside(int64_t index, int64_t extent) { return index >= 0 && index < extent; }
 
-static void copy_value(imgpar_dtype dtype, ip_ref_values *to, const ip_ref_values *from, int k)
+/* What all of a load has in common. */
+typedef struct loading {
+    ip_ref_program *p;
+    const ip_ref_instr *instr;
+    const ip_ref_place *place;
+    const ip_stage *source;
+    int border, n;        /* values */
+    int size, value_size; /* bytes of an element as stored, of a value */
+    unsigned char *to;
+    const unsigned char *outside; /* values; NULL: zeros */
+} loading;
+
+static const void *values_of(const loading *l, int axis) { return l->p->at[l->instr->arg[l->instr->index[axis].arg]]; }
+
+/* The index along an axis: of all elements, or of the first. */
+static int64_t index_of(const loading *l, int axis)
 {
-    if (dtype == IMGPAR_F32)
-        to->f[k] = from->f[k];
-    else if (dtype == IMGPAR_F64)
-        to->d[k] = from->d[k];
-    else
-        to->i[k] = from->i[k];
+    const ip_ref_index *index = &l->instr->index[axis];
+    const int64_t channels = l->p->domain[3], first = l->place->first;
+    if (index->arg >= 0) return *(const int32_t *)values_of(l, axis);
+    if (index->axis < 0) return index->by;
+    const int64_t coords[4] = { l->place->z, l->place->y, first / channels, first % channels };
+    return coords[index->axis] + index->by;
 }
 
-/* Element k of the block, by its own four indices. */
-static void load_one(ip_ref_program *program, const ip_ref_instr *instr, int k)
+/* Where row y of plane z stands. */
+static const unsigned char *row_at(const loading *l, int64_t z, int64_t y)
 {
-    static const ip_ref_values zero;
-    const ip_stage *source = instr->x->source;
-    ip_ref_values *to = &program->slots[instr->slot];
-    const int border = instr->x->border;
-    int64_t offset = 0;
-    for (int axis = 0; axis < 4; axis++) {
-        int64_t index = program->slots[instr->arg[axis]].i[k], extent = source->dims[axis];
-        if (!is_inside(index, extent)) {
-            if (border == IMGPAR_BORDER_CONSTANT) {
-                copy_value(instr->x->dtype, to, &program->slots[instr->arg[4]], k);
-                return;
-            }
-            if (border == IP_BORDER_NONE) program->bad_source = source->id;
-            if (border == IP_BORDER_NONE || extent <= 0) {
-                copy_value(instr->x->dtype, to, &zero, k);
-                return;
-            }
-            index = ip_ref_border(border, index, extent);
-        }
-        offset = offset * extent + index;
-    }
-    const unsigned char *bytes = instr->memory;
-    size_t size_bytes = ip_dtype(source->dtype)->size_bytes;
-    ip_ref_fetch(source->dtype, bytes + (size_t)offset * size_bytes, 1, to, k);
+    const int64_t *dims = l->source->dims, row = l->instr->n_rows ? y % l->instr->n_rows : z * dims[1] + y;
+    return (const unsigned char *)l->instr->memory + row * dims[2] * dims[3] * l->size;
 }
 
-/* Where a plane or row is read by the border rule; -1: nowhere. */
-static int64_t line_index(int border, int64_t index, int64_t extent)
+static bool has_rule(const loading *l) { return l->border != IP_BORDER_NONE && l->border != IMGPAR_BORDER_CONSTANT; }
+
+/* Where the border rule reads; -1: nowhere. */
+static int64_t line_index(const loading *l, int64_t index, int64_t extent)
 {
     if (is_inside(index, extent)) return index;
-    bool has_rule = border != IP_BORDER_NONE && border != IMGPAR_BORDER_CONSTANT && extent > 0;
-    return has_rule ? ip_ref_border(border, index, extent) : -1;
+    return has_rule(l) && extent > 0 ? ip_ref_border(l->border, index, extent) : -1;
 }
 
-/* Loads the part of the block that lies within one row of the source, as one run: elements *from to *to - 1. */
-static void load_run(ip_ref_program *program, const ip_ref_instr *instr, int n, int *from, int *to)
+/* Values from..to - 1 are outside. */
+static void load_outside(const loading *l, int from, int to)
 {
-    const ip_stage *source = instr->x->source;
-    const int64_t *dims = source->dims;
-    const int border = instr->x->border;
-    int64_t z = line_index(border, program->slots[instr->arg[0]].i[0], dims[0]);
-    int64_t y = line_index(border, program->slots[instr->arg[1]].i[0], dims[1]);
-    int64_t x = program->slots[instr->arg[2]].i[0], c = program->slots[instr->arg[3]].i[0];
-    if (z < 0 || y < 0 || !is_inside(c, dims[3])) return;
+    const size_t at = (size_t)from * (size_t)l->value_size, size_bytes = (size_t)(to - from) * (size_t)l->value_size;
+    if (from >= to) return;
+    if (l->outside)
+        memcpy(l->to + at, l->outside + at, size_bytes);
+    else
+        memset(l->to + at, 0, size_bytes);
+    if (l->border == IP_BORDER_NONE) l->p->bad_source = l->source->id;
+}
 
-    int64_t first = x * dims[3] + c, row = dims[2] * dims[3]; /* the block begins at element first of the row */
-    int64_t lo = first < 0 ? -first : 0, hi = row - first < n ? row - first : n;
-    if (lo >= hi) return;
-    *from = (int)lo;
-    *to = (int)hi;
-    size_t offset = (size_t)((z * dims[1] + y) * row + first + lo) * ip_dtype(source->dtype)->size_bytes;
-    ip_ref_fetch(source->dtype, (const unsigned char *)instr->memory + offset, *to - *from,
-                 &program->slots[instr->slot], *from);
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Part of a row of the source: value k is element first + k * step, `at` counting from the row's first column. */
+typedef struct run {
+    const unsigned char *row;
+    int64_t channels, at; /* elements side by side that are read of a column; the first value's, in these */
+    int64_t n;            /* of the row, in these */
+    int step;             /* elements from one value to the next */
+} run;
+
+static void load_edge(const loading *l, const run *r, int from, int to)
+{
+    for (int k = from; k < to; k++) {
+        const int64_t at = r->at + k, channel = modulo(at, r->channels), columns = r->n / r->channels;
+        const int64_t column = line_index(l, (at - channel) / r->channels, columns);
+        if (column < 0)
+            load_outside(l, k, k + 1);
+        else
+            ip_ref_fetch(l->source->dtype, r->row + (column * r->channels + channel) * r->step * l->size, 1,
+                         l->to + (size_t)k * (size_t)l->value_size);
+    }
+}
+
+static bool is_aligned(const void *p, int size) { return (uintptr_t)p % (size_t)size == 0; }
+
+/* Values from..to - 1, which are within the row. */
+static void load_inside(const loading *l, const run *r, int from, int to)
+{
+    const unsigned char *first = r->row + (r->at + from) * r->step * l->size;
+    unsigned char *values = l->to + (size_t)from * (size_t)l->value_size;
+    if (r->step == 1) {
+        ip_ref_fetch(l->source->dtype, first, to - from, values);
+    } else if (is_aligned(first, l->size)) {
+        void *raw = is_plain(l->source->dtype) ? values : l->p->raw;
+        l->p->loops->stride[ip_ref_size_log2(l->source->dtype)](to - from, r->step, raw, first);
+        if (raw != values) ip_ref_fetch(l->source->dtype, raw, to - from, values);
+    } else {
+        load_edge(l, r, from, to);
+    }
+}
+
+static bool find_run(const loading *l, run *r)
+{
+    const int64_t *dims = l->source->dims;
+    const bool is_stride = l->instr->reading == IP_REF_STRIDE;
+    const int64_t z = line_index(l, index_of(l, 0), dims[0]), y = line_index(l, index_of(l, 1), dims[1]),
+                  c = line_index(l, index_of(l, 3), dims[3]);
+    if (z < 0 || y < 0 || c < 0) return false;
+    r->channels = is_stride ? 1 : dims[3];
+    r->n = dims[2] * r->channels;
+    r->at = index_of(l, 2) * r->channels + (is_stride ? 0 : c);
+    r->step = is_stride ? (int)dims[3] : 1;
+    r->row = row_at(l, z, y) + (is_stride ? c * l->size : 0);
+    return true;
+}
+
+static void load_row(const loading *l)
+{
+    run r;
+    if (!find_run(l, &r)) {
+        load_outside(l, 0, l->n);
+        return;
+    }
+    const int64_t from = r.at < 0 ? -r.at : 0, to = r.n - r.at < l->n ? r.n - r.at : l->n;
+    const int lo = from < l->n ? (int)from : l->n, hi = to > lo ? (int)to : lo;
+    const bool is_all = lo == 0 && hi == l->n && r.step == 1 && is_plain(l->source->dtype);
+    if (is_all && is_aligned(r.row + r.at * l->size, l->size)) {
+        l->p->at[l->instr->slot] = r.row + r.at * l->size; /* where they stand */
+        return;
+    }
+    load_edge(l, &r, 0, lo);
+    if (lo < hi) load_inside(l, &r, lo, hi);
+    load_edge(l, &r, hi, l->n);
+}
+
+/* ---- gathers ------------------------------------------------------------------------------------ */
+
+/* Elements by one offset each: base + offsets[k], and so many channels from there. */
+typedef struct gather {
+    const unsigned char *base;
+    int n, channels;
+    bool has_offsets, has_outside;
+} gather;
+
+/* Adds an axis of which each element has its own index. */
+static void add_indices(const loading *l, gather *g, int axis, int64_t step)
+{
+    const int32_t extent = (int32_t)l->source->dims[axis], *index = values_of(l, axis);
+    ip_ref_program *p = l->p;
+    if (has_rule(l) && l->border != IMGPAR_BORDER_REPLICATE) {
+        for (int k = 0; k < g->n; k++)
+            p->mapped[k] = (int32_t)ip_ref_border(l->border, index[k], extent);
+        index = p->mapped;
+    }
+    const bool some_outside = p->loops->offsets(g->n, p->offsets, index, extent, (int32_t)step, !g->has_offsets);
+    g->has_offsets = true;
+    if (!some_outside || has_rule(l)) return;
+    if (!g->has_outside) memset(p->outside, 0, (size_t)g->n);
+    p->loops->outside(g->n, p->outside, index, extent);
+    g->has_outside = true;
+}
+
+/* False: all of them are outside. */
+static bool find_gather(const loading *l, gather *g)
+{
+    const int64_t *dims = l->source->dims, steps[4] = { dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3], 1 };
+    const bool is_in_row = l->instr->index[0].is_once && l->instr->index[1].is_once;
+    if (is_in_row) {
+        const int64_t z = line_index(l, index_of(l, 0), dims[0]), y = line_index(l, index_of(l, 1), dims[1]);
+        if (z < 0 || y < 0) return false;
+        g->base = row_at(l, z, y);
+    }
+    for (int axis = is_in_row ? 2 : 0; axis < 4; axis++) {
+        if (axis == 3 && l->instr->reading == IP_REF_WHOLE) break;
+        if (!l->instr->index[axis].is_once) {
+            add_indices(l, g, axis, steps[axis]);
+            continue;
+        }
+        const int64_t index = line_index(l, index_of(l, axis), dims[axis]);
+        if (index < 0) return false;
+        g->base += index * steps[axis] * l->size;
+    }
+    return true;
+}
+
+static void patch_outside(const loading *l, const gather *g)
+{
+    for (int k = 0; k < g->n; k++)
+        if (l->p->outside[k]) load_outside(l, k * g->channels, (k + 1) * g->channels);
+}
+
+static void load_gathered(const loading *l)
+{
+    const bool is_whole = l->instr->reading == IP_REF_WHOLE;
+    const int channels = is_whole ? (int)l->p->domain[3] : 1;
+    const imgpar_dtype dtype = l->source->dtype;
+    gather g = { .base = l->instr->memory, .n = l->n / channels, .channels = channels };
+    if (!find_gather(l, &g)) {
+        load_outside(l, 0, l->n);
+        return;
+    }
+    if (!g.has_offsets) memset(l->p->offsets, 0, (size_t)g.n * sizeof *l->p->offsets);
+    void *raw = is_plain(dtype) ? l->to : l->p->raw;
+    l->p->loops->gather[ip_ref_size_log2(dtype)](g.n, channels, raw, g.base, l->p->offsets);
+    if (raw != l->to) ip_ref_fetch(dtype, raw, l->n, l->to);
+    if (g.has_outside) patch_outside(l, &g);
+}
+
+/* Value by value: where offsets are too large for the other way, or elements not aligned. */
+static void load_one(const loading *l, int k)
+{
+    const bool is_whole = l->instr->reading == IP_REF_WHOLE;
+    const int64_t *dims = l->source->dims, channels = is_whole ? l->p->domain[3] : 1;
+    int64_t at[4];
+    for (int axis = 0; axis < 4; axis++) {
+        int64_t index =
+            l->instr->index[axis].is_once ? index_of(l, axis) : ((const int32_t *)values_of(l, axis))[k / channels];
+        if (is_whole && axis == 3) index = k % channels;
+        at[axis] = line_index(l, index, dims[axis]);
+        if (at[axis] < 0) {
+            load_outside(l, k, k + 1);
+            return;
+        }
+    }
+    ip_ref_fetch(l->source->dtype, row_at(l, at[0], at[1]) + (at[2] * dims[3] + at[3]) * l->size, 1,
+                 l->to + (size_t)k * (size_t)l->value_size);
 }
 
 void ip_ref_load(ip_ref_program *program, const ip_ref_instr *instr, const ip_ref_place *place)
 {
-    int from = 0, to = 0; /* loaded as a run */
-    if (instr->is_run) load_run(program, instr, place->n, &from, &to);
-    for (int k = 0; k < from; k++)
-        load_one(program, instr, k);
-    for (int k = to; k < place->n; k++)
-        load_one(program, instr, k);
+    const ip_stage *source = instr->x->source;
+    const loading l = { .p = program,
+                        .instr = instr,
+                        .place = place,
+                        .source = source,
+                        .border = instr->x->border,
+                        .n = ip_ref_count(program, instr->rate, place->n),
+                        .size = (int)ip_dtype(source->dtype)->size_bytes,
+                        .value_size = (int)ip_dtype(instr->x->dtype)->size_bytes,
+                        .to = program->slots + (size_t)instr->slot * program->slot_bytes,
+                        .outside = instr->outside >= 0 ? program->at[instr->arg[instr->outside]] : NULL };
+    const bool is_far = ip_dims_count(source->dims) > (double)INT32_MAX || !is_aligned(instr->memory, l.size);
+    if (ip_dims_count(source->dims) == 0)
+        load_outside(&l, 0, l.n);
+    else if (instr->reading == IP_REF_RUN || instr->reading == IP_REF_STRIDE)
+        load_row(&l);
+    else if (!is_far)
+        load_gathered(&l);
+    else
+        for (int k = 0; k < l.n; k++)
+            load_one(&l, k);
 }

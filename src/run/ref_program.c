@@ -2,23 +2,28 @@
 /*
  * From an expression to a program.
  *
- * 1. Order. Every distinct expression becomes one instruction, arguments first. Those that depend on a TAP go into the
- *    body of its window; what does not depend on it stays outside and is computed once. While this goes on each
- *    instruction is named by the order of its making (a value number).
- * 2. Layout. Bodies follow their WINDOW, so the code is one list.
- * 3. Slots. A value keeps its slot until its last use, or, if a window that it does not belong to uses it, until that
- *    window's end. Constants keep theirs for ever and are written once.
+ * 1. Order. Every distinct expression becomes one instruction at each rate that it is wanted at, arguments first. Those
+ *    that depend on a TAP go into the body of its window; what does not depend on it stays outside and is computed
+ *    once. What depends on columns and channels alone goes before everything else. While this goes on each instruction
+ *    is named by the order of its making (a value number).
+ * 2. Layout (ref_layout.c).
  */
-#include "run/ref_impl.h"
+#include "run/ref_program.h"
 
 #include "base/alloc.h"
 #include "base/dtype.h"
 
 #include <string.h>
 
-/* Instructions in order; the outermost block, or the body of a window that is being compiled. */
+enum {
+    LEAST_ROWS = 4,      /* that rows of values are kept for */
+    MOST_KEPT = 1 << 16, /* elements of such a row */
+    MOST_CHANNELS = 16   /* of a pixel that is computed at once */
+};
+
+/* Instructions in order. */
 typedef struct block {
-    int depth;
+    int depth;          /* 0: the outermost; of a window's body more, of what is run before less */
     ip_ref_instr *code; /* .slot and .arg are value numbers */
     int n, capacity;
 } block;
@@ -30,18 +35,20 @@ typedef struct known {
 
 typedef struct compiler {
     ip_ir *ir;
-    const int64_t *domain;
-    void *const *memory;
-    known *known; /* by expression id */
+    const ip_ref_over *over;
+    const ip_ref_loops *loops;
+    known *known; /* by expression id and rate */
     size_t n_known;
     block **open; /* by window: the body being compiled, or NULL */
-    block top, constants;
+    block top, before, constants;
+    block *kept; /* before, or where rows are not kept top */
+    bool by_pixels;
     int n_values;
     imgpar_status status;
     ip_error *err;
 } compiler;
 
-static int compile(compiler *c, ip_expr *x);
+static int compile(compiler *c, ip_expr *x, ip_ref_rate rate);
 
 static void out_of_memory(compiler *c)
 {
@@ -55,6 +62,7 @@ static void defect(compiler *c, const char *what)
 
 static bool append(compiler *c, block *to, const ip_ref_instr *code, int n)
 {
+    if (n == 0) return true;
     if (to->n + n > to->capacity) {
         int capacity = to->capacity * 2 + n + 16;
         ip_ref_instr *grown = ip_realloc_array(to->code, (size_t)capacity, sizeof *grown);
@@ -70,24 +78,39 @@ static bool append(compiler *c, block *to, const ip_ref_instr *code, int n)
     return true;
 }
 
-/* ---- order ----------------------------------------------------------------------------------- */
+/* ---- rates ------------------------------------------------------------------------------------ */
 
-static bool is_empty(const ip_stage *s) { return !s->dims[0] || !s->dims[1] || !s->dims[2] || !s->dims[3]; }
-
-/* Loads whose neighbours read neighbours: the row is the same for the whole block, and columns and channels follow the
- * domain's. */
-static bool reads_a_run(compiler *c, const ip_expr *x)
+/* The lowest rate that x can be computed at. */
+static ip_ref_rate rate_of(const compiler *c, const ip_expr *x)
 {
-    ip_index at[4];
-    if (x->source->dims[3] != c->domain[3]) return false;
-    for (int k = 0; k < 4; k++)
-        at[k] = ip_x_classify(c->ir, x->arg[k]);
-    for (int k = 0; k < 2; k++)
-        if (at[k].uses_coord[2] || at[k].uses_coord[3]) return false;
-    if (at[2].kind != IP_INDEX_UNIT || at[2].axis != 2) return false;
-    if (at[3].kind == IP_INDEX_FIXED) return c->domain[3] == 1;
-    return at[3].kind == IP_INDEX_UNIT && at[3].axis == 3 && at[3].lo == 0 && at[3].hi == 0;
+    if (x->uses & (IP_USES_ACC | IP_USES_C)) return IP_REF_ELEMENTS;
+    if (x->uses & IP_USES_X) return c->by_pixels ? IP_REF_PIXELS : IP_REF_ELEMENTS;
+    return IP_REF_ONCE;
 }
+
+static bool is_number(const ip_expr *x) { return x->op == IP_X_CONST || x->op == IP_X_PARAM; }
+
+static known *known_at(const compiler *c, const ip_expr *x, ip_ref_rate rate)
+{
+    return &c->known[(size_t)x->id * IP_REF_RATES + (size_t)rate];
+}
+
+static int add(compiler *c, block *to, ip_ref_instr *instr)
+{
+    instr->slot = c->n_values++;
+    if (append(c, to, instr, 1)) *known_at(c, instr->x, instr->rate) = (known){ .value = instr->slot + 1, .where = to };
+    return instr->slot;
+}
+
+static int spread(compiler *c, ip_expr *x, ip_ref_rate from, ip_ref_rate rate)
+{
+    ip_ref_instr instr = { .x = x, .kind = IP_REF_SPREAD, .rate = rate, .from = from, .n_args = 1 };
+    instr.arg[0] = compile(c, x, from);
+    instr.loop = c->loops->splat[ip_ref_size_log2(x->dtype)];
+    return c->status ? 0 : add(c, known_at(c, x, from)->where, &instr);
+}
+
+/* ---- windows ---------------------------------------------------------------------------------- */
 
 typedef struct deepest {
     compiler *c;
@@ -109,27 +132,21 @@ static block *block_of(compiler *c, ip_expr *x)
     return d.found;
 }
 
-static int add(compiler *c, block *to, ip_ref_instr *instr)
-{
-    instr->slot = c->n_values++;
-    if (append(c, to, instr, 1)) c->known[instr->x->id] = (known){ .value = instr->slot + 1, .where = to };
-    return instr->slot;
-}
-
 /* The body of a window, then the WINDOW with its body behind it. Values of the body are forgotten: another window may
  * share them. */
-static int compile_window(compiler *c, ip_expr *x)
+static int compile_window(compiler *c, ip_expr *x, ip_ref_rate rate)
 {
-    ip_ref_instr instr = { .x = x };
+    ip_ref_instr instr = { .x = x, .kind = IP_REF_WINDOW, .rate = rate, .window = x->window, .n_args = x->n_args };
     block *outer = block_of(c, x);
     block body = { .depth = outer->depth + 1 };
-    if (c->open[x->window]) defect(c, "a window within itself");
+    instr.loop = c->loops->op[x->fold == IP_FOLD_FMA ? IP_X_FMA : ip_fold_op(x->fold)][x->dtype];
+    if (c->open[x->window] || !instr.loop) defect(c, "a window within itself, or one that cannot be folded");
     c->open[x->window] = &body;
     for (int k = 0; k < x->n_args && !c->status; k++)
-        instr.arg[k] = compile(c, x->arg[k]);
+        instr.arg[k] = compile(c, x->arg[k], rate);
     c->open[x->window] = NULL;
     for (int k = 0; k < body.n; k++)
-        c->known[body.code[k].x->id].value = 0;
+        known_at(c, body.code[k].x, body.code[k].rate)->value = 0;
     instr.n_body = body.n;
     int value = add(c, outer, &instr);
     if (!c->status) append(c, outer, body.code, body.n);
@@ -137,175 +154,190 @@ static int compile_window(compiler *c, ip_expr *x)
     return value;
 }
 
-/* x's value number. */
-static int compile(compiler *c, ip_expr *x)
+/* ---- loads ------------------------------------------------------------------------------------- */
+
+static bool is_empty(const ip_stage *s) { return !s->dims[0] || !s->dims[1] || !s->dims[2] || !s->dims[3]; }
+
+static bool is_once(const ip_expr *x) { return !(x->uses & (IP_USES_X | IP_USES_C | IP_USES_ACC)); }
+
+static ip_ref_reading reading_of(compiler *c, const ip_expr *x, ip_ref_rate rate)
 {
-    ip_ref_instr instr = { .x = x };
-    block *to = &c->top;
+    const int64_t channels = c->over->domain[3];
+    const ip_index column = ip_x_classify(c->ir, x->arg[2]);
+    const bool is_own_channel = x->source->dims[3] == channels && ip_x_is_coord(x->arg[3], 3),
+               is_in_row = is_once(x->arg[0]) && is_once(x->arg[1]),
+               is_beside = column.kind == IP_INDEX_UNIT && column.axis == 2,
+               by_pixels = rate == IP_REF_PIXELS || (rate == IP_REF_ELEMENTS && channels == 1);
+    if (is_in_row && is_beside && is_own_channel && rate == IP_REF_ELEMENTS) return IP_REF_RUN;
+    if (is_in_row && is_beside && is_once(x->arg[3]) && by_pixels) return IP_REF_STRIDE;
+    const bool takes_pixels = !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & (IP_USES_C | IP_USES_ACC));
+    return c->by_pixels && is_own_channel && takes_pixels && rate == IP_REF_ELEMENTS ? IP_REF_WHOLE : IP_REF_SINGLE;
+}
+
+static ip_ref_index compile_index(compiler *c, ip_expr *x, ip_ref_rate rate, bool is_first, ip_ref_instr *instr)
+{
+    const ip_index at = ip_x_classify(c->ir, x);
+    ip_ref_index index = { .axis = -1, .arg = -1, .is_once = is_first || is_once(x) };
+    if (x->op == IP_X_CONST) {
+        index.by = x->i;
+    } else if (index.is_once && at.kind == IP_INDEX_UNIT && at.lo == at.hi) {
+        index.axis = at.axis;
+        index.by = at.lo;
+    } else {
+        index.arg = instr->n_args++;
+        instr->arg[index.arg] = compile(c, x, index.is_once ? IP_REF_ONCE : rate);
+    }
+    return index;
+}
+
+static void compile_load(compiler *c, ip_expr *x, ip_ref_instr *instr)
+{
+    const ip_ref_reading reading = reading_of(c, x, instr->rate);
+    const bool is_in_row = reading == IP_REF_RUN || reading == IP_REF_STRIDE;
+    instr->kind = IP_REF_LOAD;
+    instr->reading = reading;
+    instr->memory = x->source->kind == IP_STAGE_TABLE ? x->source->table : c->over->memory[x->source->id];
+    instr->n_rows = c->over->n_rows ? c->over->n_rows[x->source->id] : 0;
+    instr->outside = -1;
+    if (!instr->memory && !is_empty(x->source)) defect(c, "a stage is read before it is computed");
+    for (int k = 0; k < 4 && !c->status; k++) {
+        if (k == 3 && (reading == IP_REF_RUN || reading == IP_REF_WHOLE)) {
+            instr->index[k] = (ip_ref_index){ .axis = 3, .arg = -1, .is_once = true };
+            continue;
+        }
+        const ip_ref_rate rate = reading == IP_REF_WHOLE ? IP_REF_PIXELS : instr->rate;
+        instr->index[k] = compile_index(c, x->arg[k], rate, is_in_row && k == 2, instr);
+    }
+    if (x->border != IMGPAR_BORDER_CONSTANT || c->status) return;
+    instr->outside = instr->n_args++;
+    instr->arg[instr->outside] = compile(c, x->arg[4], instr->rate);
+}
+
+/* ---- all of them --------------------------------------------------------------------------------- */
+
+static ip_ref_loop loop_of(const compiler *c, const ip_expr *x)
+{
+    const imgpar_dtype last = x->arg[x->n_args - 1]->dtype;
+    if (x->op == IP_X_CAST) return c->loops->cast[x->dtype][last];
+    if (x->op == IP_X_SATURATE) return c->loops->saturate[x->dtype][last];
+    return c->loops->op[x->op][last];
+}
+
+/* Where an instruction stands at the earliest, but for its arguments. */
+static block *place_of(compiler *c, const ip_expr *x, ip_ref_rate rate)
+{
+    if (is_number(x)) return &c->constants;
+    if (x->op == IP_X_TAP) return c->open[x->window];
+    const bool is_of_first = rate < rate_of(c, x), is_of_row = x->uses & ~(IP_USES_X | IP_USES_C),
+               reads_stage = x->op == IP_X_LOAD && x->source->kind > IP_STAGE_TABLE;
+    return is_of_first || is_of_row || reads_stage ? &c->top : c->kept;
+}
+
+static void compile_operation(compiler *c, ip_expr *x, ip_ref_instr *instr)
+{
+    instr->n_args = x->n_args;
+    instr->kind = x->op == IP_X_BORDER ? IP_REF_BORDER : IP_REF_LOOP;
+    if (instr->kind == IP_REF_LOOP) instr->loop = loop_of(c, x);
+    if (instr->kind == IP_REF_LOOP && !instr->loop) defect(c, "an operation that its dtype does not have");
+    for (int k = 0; k < x->n_args && !c->status; k++)
+        instr->arg[k] = compile(c, x->arg[k], instr->rate);
+}
+
+static void compile_instr(compiler *c, ip_expr *x, ip_ref_instr *instr)
+{
+    switch (x->op) {
+    case IP_X_CONST:
+    case IP_X_PARAM: instr->kind = IP_REF_CONSTANT; break;
+    case IP_X_COORD: instr->kind = IP_REF_COORD; break;
+    case IP_X_ACC: instr->kind = IP_REF_ACC; break;
+    case IP_X_TAP:
+        instr->kind = IP_REF_TAP;
+        instr->window = x->window;
+        break;
+    case IP_X_LOAD: compile_load(c, x, instr); break;
+    default: compile_operation(c, x, instr); break;
+    }
+}
+
+/* The block that a value stands in, by its number. */
+static block *where_is(const compiler *c, ip_expr *x)
+{
+    block *deepest_one = NULL;
+    for (int rate = 0; rate < IP_REF_RATES; rate++) {
+        const known *k = known_at(c, x, (ip_ref_rate)rate);
+        if (k->value && (!deepest_one || k->where->depth > deepest_one->depth)) deepest_one = k->where;
+    }
+    return deepest_one;
+}
+
+/* x's value number. */
+static int compile(compiler *c, ip_expr *x, ip_ref_rate rate)
+{
     if (c->status) return 0;
     if (x->id >= c->n_known) {
         defect(c, "an expression of another IR");
         return 0;
     }
-    if (c->known[x->id].value) return c->known[x->id].value - 1;
-    if (x->op == IP_X_WINDOW) return compile_window(c, x);
-    for (int k = 0; k < x->n_args; k++) {
-        instr.arg[k] = compile(c, x->arg[k]);
-        if (c->status) return 0;
-        block *where = c->known[x->arg[k]->id].where;
-        if (where->depth > to->depth) to = where;
+    const ip_ref_rate own = rate_of(c, x);
+    if (is_number(x)) rate = IP_REF_ELEMENTS;
+    if (known_at(c, x, rate)->value) return known_at(c, x, rate)->value - 1;
+    if (!is_number(x) && own < rate) return spread(c, x, own, rate);
+    if (x->op == IP_X_WINDOW) return compile_window(c, x, rate);
+
+    ip_ref_instr instr = { .x = x, .rate = rate };
+    compile_instr(c, x, &instr);
+    block *to = place_of(c, x, rate);
+    for (int k = 0; k < x->n_args && !c->status; k++) {
+        block *where = where_is(c, x->arg[k]);
+        if (to && where && where->depth > to->depth) to = where;
     }
-    if (x->op == IP_X_CONST || x->op == IP_X_PARAM) to = &c->constants;
-    if (x->op == IP_X_TAP) to = c->open[x->window];
-    if (!to) {
-        defect(c, "a tap outside of its window");
-        return 0;
-    }
-    if (x->op == IP_X_LOAD) {
-        instr.memory = x->source->kind == IP_STAGE_TABLE ? x->source->table : c->memory[x->source->id];
-        instr.is_run = reads_a_run(c, x);
-        if (!instr.memory && !is_empty(x->source)) defect(c, "a stage is read before it is computed");
-    }
-    return add(c, to, &instr);
+    if (!to) defect(c, "a tap outside of its window");
+    return c->status ? 0 : add(c, to, &instr);
 }
 
-/* ---- slots -------------------------------------------------------------------------------------- */
-
-/* Tables over positions in the code and over values. */
-typedef struct layout {
-    int *place_of;   /* value -> position; -1: a constant */
-    int *outer;      /* position -> its WINDOW's position, -1: none */
-    int *last;       /* value -> the position after which its slot is free */
-    int *ends_here;  /* position -> the first value with that last position, -1: none */
-    int *next_end;   /* value -> the next such value */
-    int *slot_of;    /* value -> slot */
-    int *free_slots; /* a stack */
-    int n_free, n_slots;
-} layout;
-
-static void find_windows(const ip_ref_program *p, layout *l)
+static bool keeps_rows(const ip_ref_over *over)
 {
-    int window = -1;
-    for (int k = 0; k < p->n_code; k++) {
-        while (window >= 0 && k > window + p->code[window].n_body)
-            window = l->outer[window];
-        l->outer[k] = window;
-        if (p->code[k].x->op == IP_X_WINDOW) window = k;
-    }
+    const int64_t *d = over->domain;
+    return over->by_rows && d[0] * d[1] >= LEAST_ROWS && d[2] * d[3] <= MOST_KEPT;
 }
 
-/* value is used at position k, or at the end of each window around k that value does not belong to. */
-static void note_use(const ip_ref_program *p, layout *l, int value, int k)
+/* Elements of a block at most: a row in equal parts, of whole pixels; or whatever others choose. */
+static int block_of_row(const compiler *c)
 {
-    int made = l->place_of[value], use = k;
-    for (int w = l->outer[k]; w >= 0 && made < w; w = l->outer[w])
-        use = w + p->code[w].n_body;
-    if (use > l->last[value]) l->last[value] = use;
+    const int64_t unit = c->by_pixels ? c->over->domain[3] : 1, row = c->over->domain[2] * c->over->domain[3] / unit;
+    const int64_t most = IP_REF_BLOCK / unit, parts = (row + most - 1) / most;
+    if (row == 0) return 1;
+    return (int)(c->over->by_rows ? (row + parts - 1) / parts * unit : row < most ? row : most);
 }
 
-static void find_last_uses(const ip_ref_program *p, layout *l, int n_values, int result)
+/* What is run before, then the rest, as one list. */
+static void join(compiler *c, ip_ref_program *out)
 {
-    for (int v = 0; v < n_values; v++)
-        l->last[v] = l->place_of[v];
-    for (int k = 0; k < p->n_code; k++) {
-        const ip_ref_instr *instr = &p->code[k];
-        for (int a = 0; a < instr->x->n_args; a++) {
-            note_use(p, l, instr->arg[a], k);
-            /* A window's arguments are folded after each run of its body. */
-            if (instr->n_body > 0) note_use(p, l, instr->arg[a], k + instr->n_body);
-        }
-    }
-    l->last[result] = p->n_code; /* never free */
-    for (int k = 0; k < p->n_code; k++)
-        l->ends_here[k] = -1;
-    for (int v = 0; v < n_values; v++) {
-        if (l->place_of[v] < 0 || l->last[v] >= p->n_code) continue;
-        l->next_end[v] = l->ends_here[l->last[v]];
-        l->ends_here[l->last[v]] = v;
-    }
+    out->n_kept = c->before.n;
+    if (!c->status) append(c, &c->before, c->top.code, c->top.n);
+    out->code = c->before.code;
+    out->n_code = c->before.n;
+    ip_free(c->top.code);
 }
 
-/* Gives the values of the code their slots; the constants have the first ones. */
-static void assign_slots(ip_ref_program *p, layout *l)
+imgpar_status ip_ref_program_make(ip_ir *ir, ip_expr *x, const ip_ref_over *over, ip_ref_program *out, ip_error *err)
 {
-    for (int k = 0; k < p->n_code; k++) {
-        int value = p->code[k].slot;
-        l->slot_of[value] = l->n_free > 0 ? l->free_slots[--l->n_free] : l->n_slots++;
-        for (int v = l->ends_here[k]; v >= 0; v = l->next_end[v]) /* after the result's: it is no argument's */
-            l->free_slots[l->n_free++] = l->slot_of[v];
-    }
-    for (int k = 0; k < p->n_code; k++) {
-        ip_ref_instr *instr = &p->code[k];
-        instr->slot = l->slot_of[instr->slot];
-        for (int a = 0; a < instr->x->n_args; a++)
-            instr->arg[a] = l->slot_of[instr->arg[a]];
-        if (instr->x->op != IP_X_TAP) continue;
-        int w = l->outer[k];
-        while (p->code[w].x->window != instr->x->window)
-            w = l->outer[w];
-        instr->window = w;
-    }
-}
-
-static void write_constant(ip_ref_values *to, const ip_expr *x)
-{
-    for (int k = 0; k < IP_REF_BLOCK; k++) {
-        if (x->dtype == IMGPAR_F32)
-            to->f[k] = (float)x->f;
-        else if (x->dtype == IMGPAR_F64)
-            to->d[k] = x->f;
-        else
-            to->i[k] = x->i;
-    }
-    if (!ip_dtype(x->dtype)->is_float) ip_ref_wrap(x->dtype, IP_REF_BLOCK, to->i);
-}
-
-static imgpar_status lay_out(compiler *c, ip_ref_program *p, int result)
-{
-    size_t n = (size_t)c->n_values + (size_t)p->n_code + 1;
-    int *tables = ip_alloc_array(n, 7 * sizeof *tables);
-    if (!tables) return ip_fail_memory(c->err, "interpreting");
-    layout l = { .place_of = tables,
-                 .outer = tables + n,
-                 .last = tables + 2 * n,
-                 .ends_here = tables + 3 * n,
-                 .next_end = tables + 4 * n,
-                 .slot_of = tables + 5 * n,
-                 .free_slots = tables + 6 * n };
-
-    for (int k = 0; k < c->constants.n; k++) {
-        l.place_of[c->constants.code[k].slot] = -1;
-        l.slot_of[c->constants.code[k].slot] = l.n_slots++;
-    }
-    for (int k = 0; k < p->n_code; k++)
-        l.place_of[p->code[k].slot] = k;
-    find_windows(p, &l);
-    find_last_uses(p, &l, c->n_values, result);
-    assign_slots(p, &l);
-    p->n_slots = l.n_slots;
-    p->result = l.slot_of[result];
-
-    p->slots = ip_alloc_array((size_t)p->n_slots, sizeof *p->slots);
-    for (int k = 0; p->slots && k < c->constants.n; k++)
-        write_constant(&p->slots[k], c->constants.code[k].x);
-    ip_free(tables);
-    return p->slots ? IMGPAR_OK : ip_fail_memory(c->err, "interpreting");
-}
-
-imgpar_status ip_ref_program_make(ip_ir *ir, ip_expr *x, const int64_t domain[4], void *const *memory,
-                                  ip_ref_program *out, ip_error *err)
-{
-    compiler c = { .ir = ir, .domain = domain, .memory = memory, .n_known = ir->n_exprs, .err = err };
-    *out = (ip_ref_program){ .bad_source = -1 };
-    memcpy(out->domain, domain, sizeof out->domain);
-    c.known = ip_zalloc((ir->n_exprs + 1) * sizeof *c.known);
+    compiler c = { .ir = ir, .over = over, .loops = ip_ref_loops_here(), .n_known = (size_t)x->id + 1, .err = err };
+    *out = (ip_ref_program){ .loops = c.loops, .bad_source = -1 };
+    memcpy(out->domain, over->domain, sizeof out->domain);
+    c.known = ip_zalloc(c.n_known * IP_REF_RATES * sizeof *c.known); /* arguments have smaller numbers */
     c.open = ip_zalloc(((size_t)ir->n_windows + 1) * sizeof *c.open);
+    c.before.depth = -1;
+    c.constants.depth = -2;
+    c.kept = keeps_rows(over) ? &c.before : &c.top;
+    c.by_pixels = over->by_rows && over->domain[3] > 1 && over->domain[3] <= MOST_CHANNELS;
+    out->block = block_of_row(&c);
     if (!c.known || !c.open) out_of_memory(&c);
-    int result = compile(&c, x);
+    int result = compile(&c, x, IP_REF_ELEMENTS);
     if (!c.status && ir->failed) out_of_memory(&c);
-    out->code = c.top.code;
-    out->n_code = c.top.n;
-    if (!c.status) c.status = lay_out(&c, out, result);
+    join(&c, out);
+    const ip_ref_made made = { c.constants.code, c.constants.n, c.n_values, ir->n_windows, result };
+    if (!c.status) c.status = ip_ref_lay_out(out, &made, err);
     ip_free(c.constants.code);
     ip_free(c.open);
     ip_free(c.known);
@@ -315,6 +347,9 @@ imgpar_status ip_ref_program_make(ip_ir *ir, ip_expr *x, const int64_t domain[4]
 void ip_ref_program_clear(ip_ref_program *program)
 {
     ip_free(program->code);
-    ip_free(program->slots);
+    ip_free(program->taps);
+    ip_free(program->at);
+    ip_free(program->rows);
+    ip_free(program->memory);
     *program = (ip_ref_program){ .bad_source = -1 };
 }

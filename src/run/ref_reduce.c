@@ -16,76 +16,81 @@
 typedef struct reducer {
     const ip_stage *stage;
     ip_ref_program combine; /* CUSTOM */
-    double d;               /* accumulated: floats */
-    int64_t i;              /* integers, wrapped to acc_dtype */
+    const ip_ref_loops *loops;
+    double d;  /* accumulated: floats */
+    int64_t i; /* integers, wrapped to acc_dtype */
 } reducer;
 
 static const int64_t one_element[4] = { 1, 1, 1, 1 };
 static const ip_ref_place only_place = { .n = 1 };
 
-static double float_at(imgpar_dtype dtype, const ip_ref_values *v, int k)
+static void take_floats(reducer *r, const double *v, int n)
 {
-    return dtype == IMGPAR_F32 ? (double)v->f[k] : v->d[k];
-}
-
-static void take_floats(reducer *r, const ip_ref_values *v, int n)
-{
-    const imgpar_dtype dtype = r->stage->acc_dtype;
     for (int k = 0; k < n; k++) {
-        double value = float_at(dtype, v, k);
         if (r->stage->reduce == IP_REDUCE_SUM)
-            r->d += value;
+            r->d += v[k];
         else
-            r->d = r->stage->reduce == IP_REDUCE_MIN ? fmin(r->d, value) : fmax(r->d, value);
+            r->d = r->stage->reduce == IP_REDUCE_MIN ? fmin(r->d, v[k]) : fmax(r->d, v[k]);
     }
 }
 
-static void take_integers(reducer *r, const ip_ref_values *v, int n)
+/* v: i64, or the bits of u64; sums wrap, and the last one is cut to acc_dtype. */
+static void take_integers(reducer *r, const int64_t *v, int n)
 {
     static const ip_xop op_of[] = {
         [IP_REDUCE_SUM] = IP_X_ADD, [IP_REDUCE_MIN] = IP_X_MIN, [IP_REDUCE_MAX] = IP_X_MAX
     };
-    for (int k = 0; k < n; k++)
-        ip_ref_int_binary(op_of[r->stage->reduce], r->stage->acc_dtype, 1, &r->i, &r->i, &v->i[k]);
+    const imgpar_dtype wide = r->stage->acc_dtype == IMGPAR_U64 ? IMGPAR_U64 : IMGPAR_I64;
+    const ip_ref_loop loop = r->loops->op[op_of[r->stage->reduce]][wide];
+    int64_t parts[IP_REF_BLOCK];
+    memcpy(parts, v, (size_t)n * sizeof *v);
+    for (; n > 1; n -= n / 2) /* the last ones go into the first ones */
+        loop(n / 2, parts, parts, parts + (n - n / 2), NULL);
+    loop(1, &r->i, &r->i, parts, NULL);
 }
 
-/* Gives the accumulated and the incoming value to a program over ACC. */
-static void set_acc(ip_ref_program *p, const reducer *r)
-{
-    p->acc_d[0] = r->d;
-    p->acc_i[0] = r->i;
-}
-
-static void set_result(reducer *r, const ip_ref_values *v)
-{
-    if (ip_dtype(r->stage->acc_dtype)->is_float)
-        r->d = float_at(r->stage->acc_dtype, v, 0);
-    else
-        r->i = v->i[0];
-}
-
-static void take_custom(reducer *r, const ip_ref_values *v, int n)
+/* Gives the accumulated value to a program over ACC, as a value of acc_dtype at to. */
+static void set_acc(ip_ref_program *p, const reducer *r, void *to)
 {
     const bool is_float = ip_dtype(r->stage->acc_dtype)->is_float;
+    const void *value = is_float ? (const void *)&r->d : &r->i;
+    r->loops->cast[r->stage->acc_dtype][is_float ? IMGPAR_F64 : IMGPAR_I64](1, to, value, NULL, NULL);
+    p->acc[0] = to;
+}
+
+static void set_result(reducer *r, const void *v)
+{
+    const imgpar_dtype dtype = r->stage->acc_dtype;
+    if (ip_dtype(dtype)->is_float)
+        r->loops->cast[IMGPAR_F64][dtype](1, &r->d, v, NULL, NULL);
+    else
+        r->loops->cast[IMGPAR_I64][dtype](1, &r->i, v, NULL, NULL);
+}
+
+static void take_custom(reducer *r, const unsigned char *v, int n)
+{
+    uint64_t acc[1];
     for (int k = 0; k < n; k++) {
-        set_acc(&r->combine, r);
-        if (is_float)
-            r->combine.acc_d[1] = float_at(r->stage->acc_dtype, v, k);
-        else
-            r->combine.acc_i[1] = v->i[k];
+        set_acc(&r->combine, r, acc);
+        r->combine.acc[1] = v + ((size_t)k << ip_ref_size_log2(r->stage->acc_dtype));
         set_result(r, ip_ref_program_run(&r->combine, &only_place));
     }
 }
 
-static void take(void *user, const ip_ref_values *values, const ip_ref_place *place)
+static void take(void *user, const void *values, const ip_ref_place *place)
 {
     reducer *r = user;
-    if (r->stage->reduce == IP_REDUCE_CUSTOM)
+    const imgpar_dtype dtype = r->stage->acc_dtype;
+    uint64_t wide[IP_REF_BLOCK];
+    if (r->stage->reduce == IP_REDUCE_CUSTOM) {
         take_custom(r, values, place->n);
-    else if (ip_dtype(r->stage->acc_dtype)->is_float)
-        take_floats(r, values, place->n);
-    else
-        take_integers(r, values, place->n);
+    } else if (ip_dtype(dtype)->is_float) {
+        r->loops->cast[IMGPAR_F64][dtype](place->n, wide, values, NULL, NULL);
+        take_floats(r, (const double *)wide, place->n);
+    } else {
+        r->loops->cast[IMGPAR_I64][dtype](place->n, wide, values, NULL, NULL);
+        take_integers(r, (const int64_t *)wide, place->n);
+    }
 }
 
 /* The value of no elements; for CUSTOM the init expression's. */
@@ -94,12 +99,14 @@ static imgpar_status begin(ip_ir *ir, reducer *r, void *const *memory, ip_error 
     const ip_stage *stage = r->stage;
     const ip_dtype_facts *facts = ip_dtype(stage->acc_dtype);
     const bool is_min = stage->reduce == IP_REDUCE_MIN;
+    const ip_ref_over over = { .domain = one_element, .memory = memory };
+    r->loops = ip_ref_loops_here();
     if (stage->reduce == IP_REDUCE_CUSTOM) {
         ip_ref_program init;
-        imgpar_status st = ip_ref_program_make(ir, stage->init, one_element, memory, &init, err);
+        imgpar_status st = ip_ref_program_make(ir, stage->init, &over, &init, err);
         if (!st) set_result(r, ip_ref_program_run(&init, &only_place));
         ip_ref_program_clear(&init);
-        return st ? st : ip_ref_program_make(ir, stage->combine, one_element, memory, &r->combine, err);
+        return st ? st : ip_ref_program_make(ir, stage->combine, &over, &r->combine, err);
     }
     if (stage->reduce == IP_REDUCE_SUM) return IMGPAR_OK;
     if (facts->is_float) {
@@ -114,10 +121,12 @@ static imgpar_status begin(ip_ir *ir, reducer *r, void *const *memory, ip_error 
 /* What finish makes of the accumulated value, as an element. */
 static imgpar_status finish(ip_ir *ir, const reducer *r, void *const *memory, void *out, ip_error *err)
 {
+    const ip_ref_over over = { .domain = one_element, .memory = memory };
     ip_ref_program program;
-    imgpar_status st = ip_ref_program_make(ir, r->stage->finish, one_element, memory, &program, err);
+    uint64_t acc[1];
+    imgpar_status st = ip_ref_program_make(ir, r->stage->finish, &over, &program, err);
     if (!st) {
-        set_acc(&program, r);
+        set_acc(&program, r, acc);
         ip_ref_store(r->stage->dtype, ip_ref_program_run(&program, &only_place), 1, out);
     }
     ip_ref_program_clear(&program);
@@ -127,10 +136,11 @@ static imgpar_status finish(ip_ir *ir, const reducer *r, void *const *memory, vo
 imgpar_status ip_ref_reduce(ip_ir *ir, const ip_stage *stage, void *const *memory, ip_ref_progress *progress, void *out,
                             ip_error *err)
 {
+    const ip_ref_over over = { .domain = stage->over, .memory = memory, .by_rows = true };
     reducer r = { .stage = stage, .combine = { .bad_source = -1 } };
     ip_ref_program body = { .bad_source = -1 };
     imgpar_status st = begin(ir, &r, memory, err);
-    if (!st) st = ip_ref_program_make(ir, stage->body, stage->over, memory, &body, err);
+    if (!st) st = ip_ref_program_make(ir, stage->body, &over, &body, err);
     if (!st) st = ip_ref_each_block(&body, progress, take, &r, err);
     if (!st) st = finish(ir, &r, memory, out, err);
     ip_ref_program_clear(&body);
@@ -142,11 +152,11 @@ static imgpar_status combine_totals(ip_ir *ir, const ip_stage *fold, const void 
                                     ip_error *err)
 {
     reducer r = { .stage = fold, .combine = { .bad_source = -1 } };
-    ip_ref_values total;
+    uint64_t total[1];
     imgpar_status st = begin(ir, &r, NULL, err);
     for (size_t k = 0; !st && k < n; k++) {
-        ip_ref_fetch(fold->acc_dtype, totals[k], 1, &total, 0);
-        take(&r, &total, &only_place);
+        ip_ref_fetch(fold->acc_dtype, totals[k], 1, total);
+        take(&r, total, &only_place);
     }
     if (!st) st = finish(ir, &r, NULL, out, err);
     ip_ref_program_clear(&r.combine);
@@ -160,12 +170,13 @@ typedef struct counter {
     unsigned char *counts; /* u32, [channel][bin] */
 } counter;
 
-static void count(void *user, const ip_ref_values *values, const ip_ref_place *place)
+static void count(void *user, const void *values, const ip_ref_place *place)
 {
     const counter *c = user;
+    const int32_t *bin_of = values;
     const int64_t channels = c->stage->over[3], bins = c->stage->dims[2];
     for (int k = 0; k < place->n; k++) {
-        int64_t bin = values->i[k], channel = (place->first + k) % channels;
+        int64_t bin = bin_of[k], channel = (place->first + k) % channels;
         if (bin < 0 || bin >= bins || channel >= c->stage->dims[1]) continue;
         unsigned char *at = c->counts + (size_t)(channel * bins + bin) * sizeof(uint32_t);
         uint32_t n;
@@ -178,10 +189,11 @@ static void count(void *user, const ip_ref_values *values, const ip_ref_place *p
 imgpar_status ip_ref_histogram(ip_ir *ir, const ip_stage *stage, void *const *memory, ip_ref_progress *progress,
                                void *out, ip_error *err)
 {
+    const ip_ref_over over = { .domain = stage->over, .memory = memory, .by_rows = true };
     counter c = { .stage = stage, .counts = out };
     ip_ref_program body;
     memset(out, 0, (size_t)(stage->dims[1] * stage->dims[2]) * sizeof(uint32_t));
-    imgpar_status st = ip_ref_program_make(ir, stage->body, stage->over, memory, &body, err);
+    imgpar_status st = ip_ref_program_make(ir, stage->body, &over, &body, err);
     if (!st) st = ip_ref_each_block(&body, progress, count, &c, err);
     ip_ref_program_clear(&body);
     return st;

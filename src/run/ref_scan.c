@@ -15,7 +15,8 @@
 typedef struct walker {
     const ip_stage *stage;
     ip_ref_program body, init, finish, combine;
-    ip_ref_values state, before, total, carry, next;
+    size_t value_bytes;
+    uint64_t state[IP_REF_BLOCK], before[IP_REF_BLOCK], total[IP_REF_BLOCK], carry[IP_REF_BLOCK], next[IP_REF_BLOCK];
     unsigned char *out;
     bool in_blocks;
     ip_ref_progress *progress;
@@ -24,6 +25,7 @@ typedef struct walker {
 static imgpar_status walker_make(walker *w, ip_ir *ir, void *const *memory, ip_error *err)
 {
     const ip_stage *s = w->stage;
+    const ip_ref_over over = { .domain = s->dims, .memory = memory, .by_rows = false };
     struct {
         ip_expr *x;
         ip_ref_program *program;
@@ -37,7 +39,7 @@ static imgpar_status walker_make(walker *w, ip_ir *ir, void *const *memory, ip_e
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
         *parts[k].program = (ip_ref_program){ .bad_source = -1 };
     for (size_t k = 0; !st && k < sizeof parts / sizeof *parts; k++)
-        if (parts[k].x) st = ip_ref_program_make(ir, parts[k].x, s->dims, memory, parts[k].program, err);
+        if (parts[k].x) st = ip_ref_program_make(ir, parts[k].x, &over, parts[k].program, err);
     return st;
 }
 
@@ -49,39 +51,41 @@ static void walker_clear(walker *w)
     ip_ref_program_clear(&w->combine);
 }
 
-static const ip_ref_values *run(ip_ref_program *p, const ip_ref_values *acc0, const ip_ref_values *acc1,
-                                const ip_ref_place *place)
+static const void *run(ip_ref_program *p, const void *acc0, const void *acc1, const ip_ref_place *place)
 {
     p->acc[0] = acc0;
     p->acc[1] = acc1;
     return ip_ref_program_run(p, place);
 }
 
-static void store(const walker *w, const ip_ref_values *values, const ip_ref_place *place)
+static void store(const walker *w, const void *values, const ip_ref_place *place)
 {
     const int64_t *dims = w->stage->dims;
     size_t at = (size_t)((place->z * dims[1] + place->y) * dims[2] * dims[3] + place->first);
     ip_ref_store(w->stage->dtype, values, place->n, w->out + at * ip_dtype(w->stage->dtype)->size_bytes);
 }
 
-static void keep(ip_ref_values *to, const ip_ref_values *from, int n) { memcpy(to, from, (size_t)n * sizeof to->i[0]); }
+static void keep(const walker *w, uint64_t *to, const void *from, int n)
+{
+    memcpy(to, from, (size_t)n * w->value_bytes);
+}
 
 static void step(walker *w, const ip_ref_place *place)
 {
-    keep(&w->next, run(&w->body, &w->state, &w->before, place), place->n);
-    store(w, run(&w->finish, &w->next, &w->state, place), place);
-    keep(&w->before, &w->state, place->n);
-    keep(&w->state, &w->next, place->n);
+    keep(w, w->next, run(&w->body, w->state, w->before, place), place->n);
+    store(w, run(&w->finish, w->next, w->state, place), place);
+    keep(w, w->before, w->state, place->n);
+    keep(w, w->state, w->next, place->n);
 }
 
 static void step_block(walker *w, int64_t position, const ip_ref_place *place)
 {
     if (position > 0 && position % IP_SCAN_BLOCK == 0) {
-        keep(&w->carry, run(&w->combine, &w->carry, &w->total, place), place->n);
-        keep(&w->state, &w->carry, place->n);
-        keep(&w->total, run(&w->init, NULL, NULL, place), place->n);
+        keep(w, w->carry, run(&w->combine, w->carry, w->total, place), place->n);
+        keep(w, w->state, w->carry, place->n);
+        keep(w, w->total, run(&w->init, NULL, NULL, place), place->n);
     }
-    keep(&w->total, run(&w->body, &w->total, NULL, place), place->n);
+    keep(w, w->total, run(&w->body, w->total, NULL, place), place->n);
     step(w, place);
 }
 
@@ -97,10 +101,10 @@ static imgpar_status walk(walker *w, const ip_ref_place *start, ip_error *err)
         place.y += s->axis == 1 ? at : 0;
         place.first += at * step_x;
         if (p == 0) {
-            keep(&w->state, run(&w->init, NULL, NULL, &place), place.n);
-            keep(&w->before, &w->state, place.n);
-            keep(&w->total, &w->state, place.n);
-            keep(&w->carry, &w->state, place.n);
+            keep(w, w->state, run(&w->init, NULL, NULL, &place), place.n);
+            keep(w, w->before, w->state, place.n);
+            keep(w, w->total, w->state, place.n);
+            keep(w, w->carry, w->state, place.n);
         }
         if (w->in_blocks)
             step_block(w, p, &place);
@@ -121,6 +125,7 @@ imgpar_status ip_ref_scan(ip_ir *ir, const ip_stage *stage, void *const *memory,
                           ip_error *err)
 {
     walker w = { .stage = stage, .out = out, .progress = progress, .in_blocks = ip_stage_blocks(stage) > 1 };
+    w.value_bytes = ip_dtype(stage->acc_dtype)->size_bytes;
     const int64_t *dims = stage->dims, channels = dims[3];
     const int axis = stage->axis;
     /* The elements of a row that start a line. */
