@@ -67,9 +67,10 @@ ip_expr *ip_piece_of(ip_ir *ir, ip_expr *body, ip_expr *test, bool is_left)
 
 /*
  * Note [Moved rows]
- * A row that is read so many columns beside, as many as an argument or an element tells, as pad() reads it, lies inside
- * but at its ends. So it is three pieces, of which the one in the middle needs no border rule for its columns: its loads are vectors. A
- * rule that gives a number of its own to what lies outside would be lost with it, where rows or planes are outside.
+ * A row that is read so many columns beside, as many as an argument or an element tells, as pad() reads it, lies
+ * inside but at its ends. So it is three pieces, of which the one in the middle needs no border rule for its columns:
+ * its loads are vectors. A rule that gives a number of its own to what lies outside would be lost with it, where rows
+ * or planes are outside.
  */
 typedef struct move {
     ip_ir *ir;
