@@ -119,6 +119,179 @@ START_TEST(a_result_that_streams_is_the_file_of_the_whole)
 }
 END_TEST
 
+/* ---- sources by rows ---------------------------------------------------------------------------- */
+
+static char files[3][80]; /* of one picture: JPEG, PNM, NPY */
+
+static void make_files(void)
+{
+    static const char *const formats[] = { "jpeg", "pnm", "npy" };
+    imgpar_array *a = picture_of("cast(" PICTURE ", u8)");
+    for (int k = 0; k < N(files); k++) {
+        imgpar_options options = { .struct_size = sizeof options, .format = formats[k] };
+        snprintf(files[k], sizeof files[k], "%s/in.%s", folder, formats[k]);
+        ck_assert_int_eq(imgpar_save(a, files[k], &options), IMGPAR_OK);
+    }
+    imgpar_array_release(a);
+}
+
+static void remove_files(void)
+{
+    for (int k = 0; k < N(files); k++)
+        unlink(files[k]);
+}
+
+/* $1 is the JPEG, $2 the PNM, $3 the NPY. */
+static imgpar_array *of_files(const char *text)
+{
+    imgpar_array *in[N(files)];
+    for (int k = 0; k < N(files); k++)
+        in[k] = imgpar_open(ctx, files[k]);
+    imgpar_array *a = imgpar_apply(ctx, text, in, N(files));
+    ck_assert_str_eq(imgpar_array_message(a), "");
+    for (int k = 0; k < N(files); k++)
+        imgpar_array_release(in[k]);
+    return a;
+}
+
+static const char *const of_sources[] = {
+    "$1",
+    "$2",
+    "$3",
+    "blur($1, 2)",
+    "blur($1, 40)",
+    "invert($1) + blur($2, 3) / 2",
+    "blend($2, $1, 0.25) - $3",
+    "crop(blur($1, 2), 30, 600, 1400, 600)",
+    "flip($1, \"y\")",
+    "transpose($2)",
+    "resize($1, 1300, 900)",
+    "resize($2, 2100, 1900)",
+    "concatenate($1, $3, axis=0)",
+    "circshift($1, [700 0 0])",
+    "select($1 > mean($2), $3, $1)",
+};
+
+START_TEST(results_of_files_that_are_read_by_rows_are_those_of_the_whole)
+{
+    const char *const formats[] = { "pnm", "png", "jpeg" };
+    imgpar_options options = { .struct_size = sizeof options, .format = formats[_i % 3], .settings = NULL };
+    if (_i % 3 == 1) options.settings = "level=1";
+    make_files();
+    void *whole;
+    size_t n_whole, n;
+    imgpar_array *a = of_files(of_sources[_i]);
+    ck_assert_int_eq(imgpar_array_eval(a, NULL), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_encode(a, &options, &whole, &n_whole), IMGPAR_OK);
+    imgpar_array_release(a);
+    imgpar_context_release(ctx); /* which remembers pixels */
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    a = of_files(of_sources[_i]);
+    for (int times = 0; times < 3; times++) { /* then the pixels are kept */
+        ck_assert_msg(!imgpar_save(a, path, &options), "%s", imgpar_array_message(a));
+        void *bytes = file_bytes(path, &n);
+        ck_assert_uint_eq(n, n_whole);
+        ck_assert_mem_eq(bytes, whole, n);
+        free(bytes);
+    }
+    imgpar_array_release(a);
+    imgpar_free(whole);
+    remove_files();
+}
+END_TEST
+
+static void add_warning(void *user, const char *text) { strncat(user, text, 200); }
+
+/* Half of a file: as an evaluation of the whole has it, for each fail_on. */
+START_TEST(damage_in_the_middle_is_what_it_is_to_the_whole)
+{
+    static const char *const fail_on[] = { "none", "truncated", "error", "warning" };
+    char open[40], text[2][1000] = { "", "" };
+    void *whole = NULL;
+    size_t n_whole = 0, n;
+    make_files();
+    ck_assert_int_eq(truncate(files[_i / 4], _i / 4 ? 2500003 : 60001), 0);
+    snprintf(open, sizeof open, "fail_on=%s", fail_on[_i % 4]);
+    imgpar_options options = {
+        .struct_size = sizeof options, .format = "pnm", .on_warning = add_warning, .user = text[0]
+    };
+    imgpar_array *in = imgpar_open_with(ctx, files[_i / 4], open), *a = imgpar_blur(in, 2, IMGPAR_BORDER_REFLECT101);
+    ck_assert_str_eq(imgpar_array_message(a), "");
+    const imgpar_status streamed = imgpar_save(a, path, &options);
+    char message[400];
+    snprintf(message, sizeof message, "%s", imgpar_array_message(a));
+    options.user = text[1];
+    ck_assert_int_eq(imgpar_encode(a, &options, &whole, &n_whole), streamed);
+    ck_assert_str_eq(imgpar_array_message(a), message);
+    ck_assert_str_eq(text[0], text[1]);
+    ck_assert_int_eq(streamed == IMGPAR_OK, _i % 4 == 0);
+    ck_assert_int_eq(access(path, F_OK) == 0, streamed == IMGPAR_OK);
+    if (!streamed) {
+        void *bytes = file_bytes(path, &n);
+        ck_assert_uint_eq(n, n_whole);
+        ck_assert_mem_eq(bytes, whole, n);
+        free(bytes);
+        ck_assert_str_ne(text[0], "");
+    }
+    imgpar_free(whole);
+    imgpar_array_release(a);
+    imgpar_array_release(in);
+    remove_files();
+    ck_assert_int_eq(count_files(), streamed == IMGPAR_OK);
+}
+END_TEST
+
+START_TEST(every_failure_with_a_source_by_rows_leaves_no_file)
+{
+    const ip_fault_kind kinds[] = { IP_FAULT_ALLOC, IP_FAULT_FILE };
+    imgpar_options options = { .struct_size = sizeof options, .format = "pnm" };
+    bool is_done = false;
+    make_files();
+    for (unsigned long nth = 1; !is_done; nth += 1 + nth / 12) {
+        imgpar_array *a = of_files(_i / 2 ? "invert($2)" : "invert($1)");
+        ip_fault_set(kinds[_i % 2], nth);
+        const imgpar_status st = imgpar_save(a, path, &options);
+        is_done = ip_fault_seen(kinds[_i % 2]) < nth;
+        ip_fault_set(kinds[_i % 2], 0);
+        if (is_done) ck_assert_int_eq(st, IMGPAR_OK);
+        ck_assert_int_eq(count_files(), N(files) + (st == IMGPAR_OK));
+        if (st) ck_assert_str_ne(imgpar_array_message(a), "");
+        imgpar_array_release(a);
+        unlink(path);
+    }
+    remove_files();
+}
+END_TEST
+
+/* A sparse PGM of 400 megapixels, with one line of white; its pixels are too many to be kept. */
+START_TEST(a_crop_of_a_huge_picture_reads_its_rows)
+{
+    enum { SIDE = 20000, LINE = 15000 };
+    char huge[80], white[SIDE];
+    snprintf(huge, sizeof huge, "%s/huge.pgm", folder);
+    FILE *f = fopen(huge, "wb");
+    const int n_head = fprintf(f, "P5 %d %d 255\n", SIDE, SIDE);
+    memset(white, 255, sizeof white);
+    fseek(f, n_head + (long)LINE * SIDE, SEEK_SET);
+    fwrite(white, 1, SIDE, f);
+    fclose(f);
+    ck_assert_int_eq(truncate(huge, n_head + (long)SIDE * SIDE), 0);
+    ck_assert_int_eq(imgpar_context_set(ctx, "max_pixels", "1G"), IMGPAR_OK);
+    imgpar_array *in = imgpar_open(ctx, huge), *a = imgpar_apply(ctx, "crop(blur($1, 2), 40, 14990, 30, 20)", &in, 1);
+    unsigned char pixels[20 * 30];
+    ck_assert_msg(!imgpar_array_read(a, pixels, sizeof pixels), "%s", imgpar_array_message(a));
+    for (int y = 0; y < 20; y++) {
+        const double d = y - 10, g = exp(-d * d / 8) / sqrt(8 * 3.14159265358979);
+        ck_assert_msg(fabs(pixels[y * 30] - 255 * g) < 1.01, "row %d: %d, not %g", y, pixels[y * 30], 255 * g);
+        for (int x = 1; x < 30; x++)
+            ck_assert_int_eq(pixels[y * 30 + x], pixels[y * 30]);
+    }
+    imgpar_array_release(a);
+    imgpar_array_release(in);
+    unlink(huge);
+}
+END_TEST
+
 /* ---- what fails in the middle ------------------------------------------------------------------- */
 
 START_TEST(every_failure_is_told_and_leaves_no_file)
@@ -224,6 +397,10 @@ int main(void)
     tcase_set_timeout(tc, 240);
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_loop_test(tc, a_result_that_streams_is_the_file_of_the_whole, 0, N(saved));
+    tcase_add_loop_test(tc, results_of_files_that_are_read_by_rows_are_those_of_the_whole, 0, N(of_sources));
+    tcase_add_loop_test(tc, damage_in_the_middle_is_what_it_is_to_the_whole, 0, 4 * N(files));
+    tcase_add_loop_test(tc, every_failure_with_a_source_by_rows_leaves_no_file, 0, 4);
+    tcase_add_test(tc, a_crop_of_a_huge_picture_reads_its_rows);
     tcase_add_loop_test(tc, every_failure_is_told_and_leaves_no_file, 0, 9);
     tcase_add_test(tc, an_answer_to_stop_leaves_no_file);
     tcase_add_test(tc, a_disk_that_is_full_leaves_no_file);

@@ -65,10 +65,12 @@ typedef struct ip_source {
     void *user;
     bool borrowed;
     ip_fail_on fail_on;
-    ip_format format; /* FILE, BLOB: as its header says */
-    int orientation;  /* the same */
-    uint64_t file_id; /* FILE: of this opening, alone in its context; else 0 */
-    char *name;       /* for messages and dumps */
+    ip_format format;      /* FILE, BLOB: as its header says */
+    int orientation;       /* the same */
+    bool has_rows;         /* the same: it can be read row by row */
+    atomic_int n_streamed; /* evaluations that have read it so; whoever comes next keeps its pixels */
+    uint64_t file_id;      /* FILE: of this opening, alone in its context; else 0 */
+    char *name;            /* for messages and dumps */
 } ip_source;
 
 /*

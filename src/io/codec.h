@@ -51,6 +51,17 @@ imgpar_status ip_source_poll(const ip_source *s, double done, ip_error *err);
 /* Copies n bytes at offset, from memory or from the file. *found is false when the data ends before. */
 imgpar_status ip_source_peek(const ip_source *s, uint64_t offset, void *dst, size_t n, bool *found, ip_error *err);
 
+/* The encoded bytes behind those in memory, a piece after the other. */
+typedef struct ip_feed {
+    const ip_source *s; /* NULL: there are none */
+    uint64_t at;        /* what comes next */
+    unsigned char *piece;
+} ip_feed;
+ip_feed ip_feed_of(const ip_source *s);
+/* *n bytes, until the next call; 0: the file has ended. */
+imgpar_status ip_feed_next(ip_feed *feed, const unsigned char **bytes, size_t *n, ip_error *err);
+void ip_feed_end(ip_feed *feed);
+
 /* Fills a header as [height, width, channels], turned by orientation. */
 void ip_header_picture(ip_header *h, ip_format format, imgpar_dtype dtype, uint64_t width, uint64_t height,
                        int channels, int orientation);
@@ -75,6 +86,11 @@ void ip_source_take_xmp_extension(ip_blob takes, const char *digest, ip_metadata
 /* Takes a profile, which is freed where it is left out. */
 imgpar_status ip_source_take_icc(const ip_source *s, const char *format, ip_blob takes, ip_metadata *contents,
                                  ip_error *err);
+
+/* The file of a header again, in *fd, and whether what is open is still that: "NAME changed WHEN". (file.c) */
+enum { IP_MAX_HEAD_BYTES = 16 << 20 }; /* of a file whose rows are read: in which its header ends */
+imgpar_status ip_file_reopen(const ip_file *file, int *fd, ip_error *err);
+imgpar_status ip_file_check_open(const ip_file *file, int fd, const char *when, ip_error *err);
 
 /* ---- writing ------------------------------------------------------------------ */
 
@@ -150,6 +166,15 @@ imgpar_status ip_sink_settle(ip_sink *sink, ip_error *err);
 
 /* ---- the codecs ---------------------------------------------------------------- */
 
+/* Reading by rows. What state holds of s is borrowed. Where the header has more bytes than s, IMGPAR_E_CORRUPT. */
+typedef struct ip_row_codec {
+    imgpar_status (*open)(const ip_source *s, ip_header *header, void **state, ip_error *err);
+    imgpar_status (*read)(void *state, void *dst, ip_error *err); /* the next row */
+    imgpar_status (*end)(void *state, ip_error *err);             /* after the last one */
+    void (*close)(void *state);
+} ip_row_codec;
+extern const ip_row_codec ip_png_rows, ip_jpeg_rows, ip_npy_rows, ip_pnm_rows;
+
 typedef struct ip_codec {
     const char *name;
     const char *names[6]; /* names and suffixes, ended by NULL */
@@ -161,6 +186,7 @@ typedef struct ip_codec {
     imgpar_status (*write)(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *out,
                            ip_error *err);
     size_t (*rows_held)(const ip_picture *picture); /* NULL: one */
+    const ip_row_codec *rows;
 } ip_codec;
 
 /* The row of format in io.c. */

@@ -225,6 +225,7 @@ static imgpar_status probe_regular(ip_source *s, int fd, size_t size_bytes, ip_h
     s->bytes = bytes;
     s->n = size_bytes;
     st = ip_source_probe(s, header, err);
+    if (size_bytes > IP_MAX_HEAD_BYTES) header->has_rows = false; /* its header may be longer than a reader looks at */
     ip_free(bytes);
     return st;
 }
@@ -278,19 +279,30 @@ imgpar_status ip_file_open(const char *path, const ip_read_options *options, ip_
     return st;
 }
 
+/* Opens the file of a header again; *fd is to be closed. */
+imgpar_status ip_file_reopen(const ip_file *file, int *fd, ip_error *err)
+{
+    *fd = open_file(file->path, O_RDONLY, 0);
+    if (*fd < 0) return fail_errno(err, name_of(file));
+    return ip_file_check_open(file, *fd, "since it was opened", err);
+}
+
+imgpar_status ip_file_check_open(const ip_file *file, int fd, const char *when, ip_error *err)
+{
+    struct stat info;
+    if (stat_file(fd, &info) != 0) return fail_errno(err, name_of(file));
+    return is_same(file, &info) ? IMGPAR_OK : ip_fail(err, IMGPAR_E_IO, "%s changed %s", name_of(file), when);
+}
+
 /* Reads the whole file and checks before and after that it is the one that was opened. */
 static imgpar_status read_again(const ip_file *file, const ip_source *s, void **bytes, ip_error *err)
 {
-    struct stat info;
     void *p = NULL;
-    const int fd = open_file(file->path, O_RDONLY, 0);
-    if (fd < 0) return fail_errno(err, s->name);
-    imgpar_status st = stat_file(fd, &info) != 0 ? fail_errno(err, s->name) : IMGPAR_OK;
-    if (!st && !is_same(file, &info)) st = ip_fail(err, IMGPAR_E_IO, "%s changed since it was opened", s->name);
+    int fd;
+    imgpar_status st = ip_file_reopen(file, &fd, err);
     if (!st) st = read_sized(s, fd, (size_t)file->size_bytes, &p, err);
-    if (!st && stat_file(fd, &info) != 0) st = fail_errno(err, s->name);
-    if (!st && !is_same(file, &info)) st = ip_fail(err, IMGPAR_E_IO, "%s changed while it was read", s->name);
-    close(fd);
+    if (!st) st = ip_file_check_open(file, fd, "while it was read", err);
+    if (fd >= 0) close(fd);
     if (st)
         ip_free(p);
     else

@@ -10,22 +10,31 @@
 #include <strings.h>
 
 static const ip_codec codecs[IP_N_FORMATS] = {
-    [IP_FORMAT_PNG] = { "png", { "png" }, IP_MAX_SIDE, ip_png_sniff, ip_png_read, ip_png_write, ip_png_rows_held },
+    [IP_FORMAT_PNG] = { "png",
+                        { "png" },
+                        IP_MAX_SIDE,
+                        ip_png_sniff,
+                        ip_png_read,
+                        ip_png_write,
+                        ip_png_rows_held,
+                        &ip_png_rows },
     [IP_FORMAT_JPEG] = { "jpeg",
                          { "jpg", "jpeg" },
                          IP_JPEG_MAX_SIDE,
                          ip_jpeg_sniff,
                          ip_jpeg_read,
                          ip_jpeg_write,
-                         NULL },
-    [IP_FORMAT_NPY] = { "npy", { "npy" }, 0, ip_npy_sniff, ip_npy_read, ip_npy_write, NULL },
+                         NULL,
+                         &ip_jpeg_rows },
+    [IP_FORMAT_NPY] = { "npy", { "npy" }, 0, ip_npy_sniff, ip_npy_read, ip_npy_write, NULL, &ip_npy_rows },
     [IP_FORMAT_PNM] = { "pnm",
                         { "pnm", "ppm", "pgm", "pam" },
                         IP_MAX_SIDE,
                         ip_pnm_sniff,
                         ip_pnm_read,
                         ip_pnm_write,
-                        NULL },
+                        NULL,
+                        &ip_pnm_rows },
 };
 
 const ip_codec *ip_codec_of(ip_format format) { return &codecs[format]; }

@@ -42,6 +42,7 @@ typedef struct ip_header {
     double white;
     bool is_mask;
     bool alpha_is_number; /* exact values only: alpha was computed with (ip_type) */
+    bool has_rows;        /* ip_row_reader_open() reads it */
     uint64_t end_bytes;   /* NPY, binary PNM: where the elements end in the file; else 0 */
 } ip_header;
 
@@ -133,6 +134,36 @@ imgpar_status ip_file_decode(const ip_file *file, const ip_read_options *options
 const char *ip_file_name(const ip_file *file); /* for messages */
 imgpar_status ip_file_copy(const ip_file *file, ip_file *copy, ip_error *err);
 void ip_file_release(ip_file *file);
+
+/*
+ * A picture, or another array of one plane, that is read row by row from its start: nothing holds all of it, nor of its
+ * file. For what has_rows in its header. Rows are what ip_io_decode() gives, and damage is treated alike; but of what
+ * follows the rows that are read nobody knows.
+ *
+ *     st = ip_row_reader_open(&in, &options, &r, err);
+ *     for (...) st = ip_row_reader_read(r, 16, rows, err);
+ *     if (all have been read) st = ip_row_reader_end(r, err);
+ *     ip_row_reader_free(r);
+ */
+typedef struct ip_row_reader ip_row_reader;
+typedef struct ip_row_input {
+    const ip_file *file; /* borrowed; NULL: bytes */
+    const void *bytes;   /* borrowed */
+    size_t n;
+    const char *name; /* of bytes, for messages */
+} ip_row_input;
+/* max_pixels of the options counts for nothing; warnings and poll are asked by whoever reads. */
+imgpar_status ip_row_reader_open(const ip_row_input *in, const ip_read_options *options, ip_row_reader **out,
+                                 ip_error *err);
+int64_t ip_row_reader_height(const ip_row_reader *r);
+size_t ip_row_reader_row_bytes(const ip_row_reader *r);
+/* The next n rows into dst; NULL: they are passed over. */
+imgpar_status ip_row_reader_read(ip_row_reader *r, int64_t n, void *dst, ip_error *err);
+/* Behind the last row: whether the file ends as it must, and is still the one that was opened. */
+imgpar_status ip_row_reader_end(ip_row_reader *r, ip_error *err);
+/* The latter alone. */
+imgpar_status ip_row_reader_check(const ip_row_reader *r, ip_error *err);
+void ip_row_reader_free(ip_row_reader *r); /* NULL is legal */
 
 /*
  * settings as in imgpar_options.settings, NULL for the defaults; *bytes is new (ip_alloc).

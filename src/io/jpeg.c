@@ -23,6 +23,7 @@ enum { MAX_SCANS = 100, MEMORY_BASE = 64 << 20 };
 /* What the markers before the first scan say. */
 typedef struct markers {
     int orientation, process, precision;
+    bool has_scan; /* all of them were seen */
     ip_jpeg_segments segments;
 } markers;
 
@@ -37,6 +38,10 @@ typedef struct reader {
     unsigned char *row; /* CMYK */
     bool is_in_pixels;  /* the header is read: damage may be tolerated */
     bool has_ended;     /* the data ended early, and was told so */
+    ip_feed feed;       /* of what is read by rows */
+    int channels;
+    unsigned char *to; /* where the next row goes */
+    bool is_over;      /* by rows: after damage that is tolerated there are no more */
 } reader;
 
 bool ip_jpeg_sniff(const unsigned char *bytes, size_t n)
@@ -57,7 +62,8 @@ static markers walk_markers(const unsigned char *p, size_t n)
         if (at >= n) break;
         const int code = p[at++];
         if (code == 0 || code == 1 || (code >= 0xd0 && code <= 0xd8)) continue; /* no parameters */
-        if (code == 0xda || code == 0xd9 || n - at < 2) break;                  /* scan, end */
+        m.has_scan |= code == 0xda;
+        if (code == 0xda || code == 0xd9 || n - at < 2) break; /* scan, end */
         const size_t length = (size_t)p[at] << 8 | p[at + 1];
         if (length < 2 || length > n - at) break;
         const unsigned char *body = p + at + 2;
@@ -123,11 +129,24 @@ static bool on_warning(ip_jpeg_guard *guard, int code, const char *text)
 
 static void no_op(j_decompress_ptr c) { (void)c; }
 
+/* False: there are no more bytes. */
+static bool fill(reader *r)
+{
+    const unsigned char *bytes;
+    size_t n;
+    if (ip_feed_next(&r->feed, &bytes, &n, r->err)) longjmp(r->guard.jump, 1);
+    if (n == 0) return false;
+    r->source.next_input_byte = bytes;
+    r->source.bytes_in_buffer = n;
+    return true;
+}
+
 /* libjpeg asks only when all bytes are used up; it gets an end marker until it stops. */
 static boolean on_fill(j_decompress_ptr c)
 {
     static const JOCTET end[] = { 0xff, JPEG_EOI };
     reader *r = c->client_data;
+    if (fill(r)) return TRUE;
     if (!r->is_in_pixels) {
         ip_fail(r->err, IMGPAR_E_CORRUPT, "%s: JPEG: the data ends early", r->s->name);
         longjmp(r->guard.jump, 1);
@@ -141,6 +160,11 @@ static boolean on_fill(j_decompress_ptr c)
 static void on_skip(j_decompress_ptr c, long n)
 {
     if (n <= 0) return;
+    for (size_t left = c->src->bytes_in_buffer; (size_t)n > left; left = c->src->bytes_in_buffer)
+        if (fill(c->client_data))
+            n -= (long)left;
+        else
+            break;
     size_t step = (size_t)n < c->src->bytes_in_buffer ? (size_t)n : c->src->bytes_in_buffer;
     c->src->next_input_byte += step;
     c->src->bytes_in_buffer -= step; /* a skip past the end meets on_fill() */
@@ -198,29 +222,37 @@ static void rgb_from_cmyk(const unsigned char *src, unsigned char *dst, size_t n
     }
 }
 
-static void read_pixels(reader *r)
+static void start(reader *r)
 {
     j_decompress_ptr c = &r->c;
-    const size_t width = c->output_width;
-    const size_t row_bytes = width * (size_t)r->image->header.shape[2];
+    r->channels = c->num_components == 1 ? 1 : 3;
     c->progress = &r->progress;
     c->mem->max_memory_to_use = (long)(MEMORY_BASE + 8 * ((size_t)c->image_width + 64) * (c->image_height + 64));
     c->dct_method = JDCT_ISLOW;
     c->do_fancy_upsampling = TRUE;
     c->out_color_space = is_cmyk(r) ? JCS_CMYK : c->num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    if (is_cmyk(r)) r->row = c->mem->alloc_large((j_common_ptr)c, JPOOL_IMAGE, width * 4);
+    if (is_cmyk(r)) r->row = c->mem->alloc_large((j_common_ptr)c, JPOOL_IMAGE, (size_t)c->output_width * 4);
     jpeg_start_decompress(c);
-    while (c->output_scanline < c->output_height) {
-        JSAMPROW row = (unsigned char *)r->image->pixels + c->output_scanline * row_bytes;
-        if (r->row) {
-            JSAMPROW inks = r->row, colours = row;
-            jpeg_read_scanlines(c, &inks, 1);
-            rgb_from_cmyk(inks, colours, width, c->saw_Adobe_marker);
-        } else {
-            jpeg_read_scanlines(c, &row, 1);
-        }
-    }
-    jpeg_finish_decompress(c);
+}
+
+static void read_row(reader *r)
+{
+    j_decompress_ptr c = &r->c;
+    JSAMPROW row = r->row ? r->row : r->to;
+    jpeg_read_scanlines(c, &row, 1);
+    if (r->row) rgb_from_cmyk(row, r->to, c->output_width, c->saw_Adobe_marker);
+}
+
+static void finish(reader *r) { jpeg_finish_decompress(&r->c); }
+
+static void read_pixels(reader *r)
+{
+    j_decompress_ptr c = &r->c;
+    start(r);
+    for (r->to = r->image->pixels; c->output_scanline < c->output_height;
+         r->to += (size_t)c->output_width * (size_t)r->channels)
+        read_row(r);
+    finish(r);
 }
 
 static bool guarded(reader *r, void (*step)(reader *r))
@@ -243,7 +275,7 @@ static imgpar_status give_metadata(const reader *r, const markers *m)
     return st;
 }
 
-static imgpar_status fill_header(const reader *r, const markers *m, ip_header *header)
+static imgpar_status fill_header(reader *r, const markers *m, ip_header *header)
 {
     const int n = r->c.num_components;
     imgpar_status st = ip_source_check_size(r->s, r->c.image_width, r->c.image_height, r->err);
@@ -252,6 +284,7 @@ static imgpar_status fill_header(const reader *r, const markers *m, ip_header *h
         return ip_fail(r->err, IMGPAR_E_UNSUPPORTED, "%s: JPEG: %d components are not supported", r->s->name, n);
     ip_header_picture(header, IP_FORMAT_JPEG, IMGPAR_U8, r->c.output_width, r->c.output_height, n == 1 ? 1 : 3,
                       m->orientation);
+    header->has_rows = m->orientation == 1 && !jpeg_has_multiple_scans(&r->c);
     return give_metadata(r, m);
 }
 
@@ -275,3 +308,62 @@ out:
     jpeg_destroy_decompress(&r.c);
     return local.status ? ip_fail(err, local.status, "%s", local.message) : IMGPAR_OK;
 }
+
+/* ---- by rows --------------------------------------------------------------------------------- */
+
+static void close_rows(void *state)
+{
+    reader *r = state;
+    jpeg_destroy_decompress(&r->c);
+    ip_feed_end(&r->feed);
+    ip_free(r);
+}
+
+/* Takes what a step recorded, and what comes of it. */
+static imgpar_status step(reader *r, void (*function)(reader *r), ip_error *err)
+{
+    ip_error local = { 0 };
+    r->err = &local;
+    if (!guarded(r, function)) r->is_over = true;
+    r->err = NULL;
+    return local.status ? ip_fail(err, local.status, "%s", local.message) : IMGPAR_OK;
+}
+
+static imgpar_status open_rows(const ip_source *s, ip_header *header, void **state, ip_error *err)
+{
+    const markers m = walk_markers(s->bytes, s->n);
+    imgpar_status st = check_process(s, &m, err);
+    if (st) return st;
+    if (!m.has_scan && s->total > s->n) return ip_fail(err, IMGPAR_E_CORRUPT, "%s: JPEG: the data ends early", s->name);
+    reader *r = ip_zalloc(sizeof *r);
+    if (!r) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
+    *r = (reader){ .guard = { .on_error = on_error, .on_warning = on_warning }, .s = s, .feed = ip_feed_of(s) };
+    ip_jpeg_guard_errors(&r->guard, (j_common_ptr)&r->c);
+    st = step(r, read_header, err);
+    r->err = err;
+    if (!st) st = fill_header(r, &m, header);
+    r->is_in_pixels = true;
+    if (!st) st = step(r, start, err);
+    if (st)
+        close_rows(r);
+    else
+        *state = r;
+    return st;
+}
+
+static imgpar_status next_row(void *state, void *dst, ip_error *err)
+{
+    reader *r = state;
+    r->to = dst;
+    imgpar_status st = r->is_over ? IMGPAR_OK : step(r, read_row, err);
+    if (r->is_over) memset(dst, 0, (size_t)r->c.output_width * (size_t)r->channels);
+    return st;
+}
+
+static imgpar_status end_rows(void *state, ip_error *err)
+{
+    reader *r = state;
+    return r->is_over ? IMGPAR_OK : step(r, finish, err);
+}
+
+const ip_row_codec ip_jpeg_rows = { open_rows, next_row, end_rows, close_rows };

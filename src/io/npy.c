@@ -243,6 +243,8 @@ static void fill_header(const layout *l, ip_header *h)
     for (int i = 0; i < h->rank; i++)
         h->shape[i] = l->rank ? (int64_t)l->shape[i] : 1;
     if (l->note) ip_exact_read_note(l->note, l->n_note, h);
+    const int64_t last = h->shape[h->rank - 1];
+    h->has_rows = !l->is_fortran && (l->rank == 2 || (l->rank == 3 && last >= 1 && last <= 4));
 }
 
 static void swap_elements(unsigned char *p, size_t n, size_t size)
@@ -283,22 +285,37 @@ static imgpar_status reorder(const ip_source *s, const layout *l, unsigned char 
     return IMGPAR_OK;
 }
 
+/* What is missing, or too much, of `needed` bytes. */
+static imgpar_status check_end(const ip_source *s, uint64_t n, uint64_t needed, ip_error *err)
+{
+    char text[96];
+    if (n == needed) return IMGPAR_OK;
+    if (n < needed)
+        snprintf(text, sizeof text, "the data ends after %llu of %llu bytes", (unsigned long long)n,
+                 (unsigned long long)needed);
+    else
+        snprintf(text, sizeof text, "%llu bytes follow the data", (unsigned long long)(n - needed));
+    return ip_source_damaged(s, n < needed ? IP_DAMAGE_MISSING : IP_DAMAGE_WARNING, "NPY", text, err);
+}
+
+/* Elements as they are here. */
+static void make_native(const layout *l, unsigned char *p, size_t n)
+{
+    const size_t size = imgpar_dtype_size(l->dtype);
+    const size_t swapped = l->dtype == IMGPAR_COMPLEX64 ? size / 2 : size; /* each part by itself */
+    if (l->is_swapped) swap_elements(p, n / swapped, swapped);
+    for (size_t i = 0; l->dtype == IMGPAR_BOOL && i < n; i++)
+        p[i] = p[i] != 0;
+}
+
 static imgpar_status read_elements(const ip_source *s, const layout *l, ip_image *image, ip_error *err)
 {
     const size_t size = imgpar_dtype_size(l->dtype), needed = image->size_bytes;
-    const size_t swapped = l->dtype == IMGPAR_COMPLEX64 ? size / 2 : size; /* each part by itself */
     size_t n = s->n - l->data_at;
-    char text[96];
     imgpar_status st = ip_source_poll(s, 0, err);
-    if (!st && n < needed) {
-        snprintf(text, sizeof text, "the data ends after %zu of %zu bytes", n, needed);
-        st = ip_source_damaged(s, IP_DAMAGE_MISSING, "NPY", text, err);
-    } else if (!st && n > needed) {
-        snprintf(text, sizeof text, "%zu bytes follow the data", n - needed);
-        st = ip_source_damaged(s, IP_DAMAGE_WARNING, "NPY", text, err);
-        n = needed;
-    }
+    if (!st) st = check_end(s, n, needed, err);
     if (st) return st;
+    if (n > needed) n = needed;
 
     unsigned char *pixels = image->pixels;
     n -= n % size;
@@ -307,9 +324,7 @@ static imgpar_status read_elements(const ip_source *s, const layout *l, ip_image
     for (size_t at = 0; !st && at < needed; at += IP_PIECE_BYTES) {
         const size_t piece = needed - at < IP_PIECE_BYTES ? needed - at : IP_PIECE_BYTES;
         if (!is_reordered && at < n) memcpy(pixels + at, s->bytes + l->data_at + at, n - at < piece ? n - at : piece);
-        if (l->is_swapped) swap_elements(pixels + at, piece / swapped, swapped);
-        for (size_t i = at; l->dtype == IMGPAR_BOOL && i < at + piece; i++)
-            pixels[i] = pixels[i] != 0;
+        make_native(l, pixels + at, piece);
         st = ip_source_poll(s, (double)(at + piece) / (double)needed, err);
     }
     return st;
@@ -328,6 +343,57 @@ imgpar_status ip_npy_read(const ip_source *s, ip_header *header, ip_image *image
     st = ip_image_alloc(s, image, err);
     return st ? st : read_elements(s, &l, image, err);
 }
+
+/* ---- by rows --------------------------------------------------------------------------------- */
+
+typedef struct row_state {
+    const ip_source *s;
+    layout l;
+    size_t row_bytes;
+    uint64_t at;
+} row_state;
+
+static imgpar_status open_rows(const ip_source *s, ip_header *header, void **state, ip_error *err)
+{
+    layout l = { 0 };
+    imgpar_status st = parse_layout(s, &l, err);
+    if (st) return st;
+    fill_header(&l, header);
+    const uint64_t needed = l.n_elements * imgpar_dtype_size(l.dtype);
+    st = check_end(s, s->total - l.data_at, needed, err);
+    if (st) return st;
+    row_state *r = *state = ip_alloc(sizeof *r);
+    if (!r) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
+    *r = (row_state){ .s = s, .l = l, .at = l.data_at };
+    r->row_bytes = l.shape[0] ? (size_t)(needed / l.shape[0]) : 0;
+    return IMGPAR_OK;
+}
+
+static imgpar_status next_row(void *state, void *dst, ip_error *err)
+{
+    row_state *r = state;
+    bool found = true;
+    uint64_t n = r->at < r->s->total ? r->s->total - r->at : 0; /* what is missing was told, and is 0 */
+    if (n < r->row_bytes) memset(dst, 0, r->row_bytes);
+    n = n < r->row_bytes ? n - n % imgpar_dtype_size(r->l.dtype) : r->row_bytes;
+    imgpar_status st = ip_source_poll(r->s, 0, err);
+    if (!st && n > 0) st = ip_source_peek(r->s, r->at, dst, (size_t)n, &found, err);
+    if (!st && !found) st = ip_fail(err, IMGPAR_E_IO, "%s: became shorter while it was read", r->s->name);
+    r->at += r->row_bytes;
+    make_native(&r->l, dst, r->row_bytes);
+    return st;
+}
+
+static imgpar_status end_rows(void *state, ip_error *err)
+{
+    (void)state;
+    (void)err;
+    return IMGPAR_OK;
+}
+
+const ip_row_codec ip_npy_rows = { open_rows, next_row, end_rows, ip_free };
+
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static imgpar_status append_polled(ip_sink *to, const void *bytes, size_t n, double done, const ip_poll *poll,
                                    ip_error *err)

@@ -34,10 +34,15 @@ typedef struct reader {
     ip_error *err;
     png_structp png;
     png_infop info;
-    size_t at;         /* next byte of the source */
     bool is_in_pixels; /* the header is read: damage may be tolerated */
     bool has_no_memory;
-    char last_warning[128]; /* what libpng said just before "Invalid IHDR data" */
+    ip_feed feed; /* of what is read by rows */
+    const unsigned char *fed;
+    size_t n_fed;
+    unsigned char *to; /* where the next row goes */
+    size_t row_bytes;
+    bool is_bool, is_odd, is_over; /* by rows: after damage that is tolerated there are no more */
+    char last_warning[128];        /* what libpng said just before "Invalid IHDR data" */
     jmp_buf jump;
 } reader;
 
@@ -62,12 +67,16 @@ static void on_free(png_structp png, void *p)
 static void on_read(png_structp png, png_bytep dst, size_t n)
 {
     reader *r = png_get_io_ptr(png);
-    if (n > r->s->n - r->at) {
-        r->at = r->s->n;
-        png_error(png, "the data ends early");
+    while (n > 0) {
+        if (r->n_fed == 0 && ip_feed_next(&r->feed, &r->fed, &r->n_fed, r->err)) png_error(png, "reading failed");
+        if (r->n_fed == 0) png_error(png, "the data ends early");
+        const size_t n_now = n < r->n_fed ? n : r->n_fed;
+        memcpy(dst, r->fed, n_now);
+        dst += n_now;
+        n -= n_now;
+        r->fed += n_now;
+        r->n_fed -= n_now;
     }
-    memcpy(dst, r->s->bytes + r->at, n);
-    r->at += n;
 }
 
 static void on_error(png_structp png, const char *text)
@@ -128,7 +137,8 @@ static void read_header(reader *r)
     png_read_info(png, r->info);
 }
 
-static void read_pixels(reader *r)
+/* Palettes, few bits and transparency are expanded, samples come in native order. How often the rows come. */
+static int start(reader *r)
 {
     png_structp png = r->png;
     png_set_expand(png); /* palette, few bits, tRNS */
@@ -137,7 +147,15 @@ static void read_pixels(reader *r)
 #endif
     const int n_passes = png_set_interlace_handling(png);
     png_read_update_info(png, r->info);
-    const size_t row_bytes = png_get_rowbytes(png, r->info);
+    r->row_bytes = png_get_rowbytes(png, r->info);
+    return n_passes;
+}
+
+static void read_pixels(reader *r)
+{
+    png_structp png = r->png;
+    const int n_passes = start(r);
+    const size_t row_bytes = r->row_bytes;
     const png_uint_32 height = png_get_image_height(png, r->info);
     if (row_bytes * height != r->image->size_bytes) png_error(png, "its rows have an unexpected size");
 
@@ -164,15 +182,18 @@ static imgpar_status read_exact(const ip_source *s, ip_header *header, ip_error 
 }
 
 /* Samples of a bool, 0 or 255, as 0 or 1. */
-static void read_as_bool(reader *r)
+static void read_as_bool(reader *r, unsigned char *p, size_t n)
 {
-    unsigned char *p = r->image->pixels;
-    bool is_odd = false;
-    for (size_t i = 0; i < r->image->size_bytes; i++) {
-        is_odd |= p[i] != 0 && p[i] != 255;
+    for (size_t i = 0; i < n; i++) {
+        r->is_odd |= p[i] != 0 && p[i] != 255;
         p[i] = p[i] != 0;
     }
-    if (is_odd) ip_source_damaged(r->s, IP_DAMAGE_READABLE, "PNG", "samples of a bool are neither 0 nor 255", r->err);
+}
+
+static void tell_odd_bools(const reader *r)
+{
+    if (r->is_odd)
+        ip_source_damaged(r->s, IP_DAMAGE_READABLE, "PNG", "samples of a bool are neither 0 nor 255", r->err);
 }
 
 static imgpar_status fill_header(const reader *r, ip_header *header)
@@ -194,13 +215,14 @@ static imgpar_status fill_header(const reader *r, ip_header *header)
     if (st) return st;
     ip_header_picture(header, IP_FORMAT_PNG, png_get_bit_depth(r->png, r->info) == 16 ? IMGPAR_U16 : IMGPAR_U8, width,
                       height, channels, orientation);
+    header->has_rows = orientation == 1 && png_get_interlace_type(r->png, r->info) == PNG_INTERLACE_NONE;
     return read_exact(r->s, header, r->err);
 }
 
 imgpar_status ip_png_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err)
 {
     ip_error local = { 0 };
-    reader r = { .s = s, .image = image, .err = &local };
+    reader r = { .s = s, .image = image, .err = &local, .fed = s->bytes, .n_fed = s->n };
     if (!guarded(&r, create) || !r.png || !r.info) {
         ip_fail(&local, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
         goto out;
@@ -214,9 +236,85 @@ imgpar_status ip_png_read(const ip_source *s, ip_header *header, ip_image *image
     imgpar_status st;
     if (!ip_png_read_whole(s, image, &st, &local))
         guarded(&r, read_pixels); /* a jump with no failure recorded is tolerated damage */
-    if (!local.status && header->dtype == IMGPAR_BOOL) read_as_bool(&r);
+    if (!local.status && header->dtype == IMGPAR_BOOL) {
+        read_as_bool(&r, image->pixels, image->size_bytes);
+        tell_odd_bools(&r);
+    }
     if (!local.status) ip_exif_turn(s, image, &local);
 out:
     png_destroy_read_struct(&r.png, &r.info, NULL);
     return local.status ? ip_fail(err, local.status, "%s", local.message) : IMGPAR_OK;
 }
+
+/* ---- by rows --------------------------------------------------------------------------------- */
+
+static void close_rows(void *state)
+{
+    reader *r = state;
+    png_destroy_read_struct(&r->png, &r->info, NULL);
+    ip_feed_end(&r->feed);
+    ip_free(r);
+}
+
+/* Takes what a step recorded, and what comes of it. */
+static imgpar_status step(reader *r, void (*function)(reader *r), ip_error *err)
+{
+    ip_error local = { 0 };
+    r->err = &local;
+    if (!guarded(r, function)) r->is_over = true;
+    r->err = NULL;
+    return local.status ? ip_fail(err, local.status, "%s", local.message) : IMGPAR_OK;
+}
+
+static void start_rows(reader *r) { start(r); }
+static void read_row(reader *r) { png_read_row(r->png, r->to, NULL); }
+static void finish(reader *r) { png_read_end(r->png, NULL); }
+
+static imgpar_status open_header(reader *r, ip_header *header, ip_error *err)
+{
+    imgpar_status st = step(r, create, err);
+    if (!st && (!r->png || !r->info))
+        st = ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", r->s->name);
+    if (!st) st = step(r, read_header, err);
+    r->err = err;
+    if (!st) st = fill_header(r, header);
+    r->is_in_pixels = true;
+    if (!st) st = step(r, start_rows, err);
+    return st;
+}
+
+static imgpar_status open_rows(const ip_source *s, ip_header *header, void **state, ip_error *err)
+{
+    reader *r = ip_zalloc(sizeof *r);
+    if (!r) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
+    *r = (reader){ .s = s, .feed = ip_feed_of(s), .fed = s->bytes, .n_fed = s->n };
+    imgpar_status st = open_header(r, header, err);
+    r->is_bool = !st && header->dtype == IMGPAR_BOOL;
+    if (st)
+        close_rows(r);
+    else
+        *state = r;
+    return st;
+}
+
+static imgpar_status next_row(void *state, void *dst, ip_error *err)
+{
+    reader *r = state;
+    r->to = dst;
+    imgpar_status st = r->is_over ? IMGPAR_OK : ip_source_poll(r->s, 0, err);
+    if (!st && !r->is_over) st = step(r, read_row, err);
+    if (r->is_over) memset(dst, 0, r->row_bytes);
+    if (r->is_bool) read_as_bool(r, dst, r->row_bytes);
+    return st;
+}
+
+static imgpar_status end_rows(void *state, ip_error *err)
+{
+    reader *r = state;
+    imgpar_status st = r->is_over ? IMGPAR_OK : step(r, finish, err);
+    r->err = err;
+    if (!st) tell_odd_bools(r);
+    return err->status;
+}
+
+const ip_row_codec ip_png_rows = { open_rows, next_row, end_rows, close_rows };

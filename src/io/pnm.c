@@ -18,6 +18,8 @@ typedef struct map {
     const unsigned char *at, *end;
     int kind; /* 1..7 */
     uint32_t width, height, depth, maxval;
+    uint16_t *samples;      /* a row's */
+    bool is_above, is_over; /* a sample was above maxval; the data ended */
 } map;
 
 static bool is_space(int c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -200,42 +202,50 @@ static void store_row(const map *m, const uint16_t *row, uint32_t n, unsigned ch
     }
 }
 
-static imgpar_status read_rows(map *m, unsigned char *pixels)
+static size_t row_bytes_of(const map *m) { return (size_t)m->width * m->depth * (m->maxval > 255 ? 2 : 1); }
+
+/* The next row. Where the data end in it, what is missing is left as it is, and m->is_over. */
+static imgpar_status read_row(map *m, unsigned char *dst)
 {
     const uint32_t n = m->width * m->depth; /* at most 4,000,000 */
-    const size_t row_bytes = (size_t)n * (m->maxval > 255 ? 2 : 1);
-    row_result (*read_row)(map *, uint16_t *, uint32_t) = m->kind <= 3   ? read_text_row
-                                                          : m->kind == 4 ? read_bit_row
-                                                                         : read_binary_row;
-    uint16_t *row = ip_alloc_array(n, sizeof *row);
-    if (!row) return ip_fail(m->err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", m->s->name);
-
-    imgpar_status st = IMGPAR_OK;
-    const bool is_plain = m->kind >= 5 && m->maxval == 255; /* the file holds what we want */
-    bool is_above = false;
-    for (uint32_t y = 0; y < m->height && !st; y++) {
-        if (is_plain && (size_t)(m->end - m->at) >= n) {
-            memcpy(pixels + y * row_bytes, m->at, n);
-            m->at += n;
-            st = ip_source_poll(m->s, (double)y / m->height, m->err);
-            continue;
-        }
-        row_result r = read_row(m, row, n);
-        store_row(m, row, r.n, pixels + y * row_bytes);
-        if (r.is_above && !is_above) {
-            is_above = true; /* told once */
-            st = ip_source_damaged(m->s, IP_DAMAGE_READABLE, "PNM", "a sample is above the maximum", m->err);
-        }
-        if (!st && r.n < n) {
-            skip_space(m);
-            st = ip_source_damaged(m->s, IP_DAMAGE_MISSING, "PNM",
-                                   m->kind <= 3 && m->at < m->end ? "a sample is not a number" : "the data ends early",
-                                   m->err);
-            break;
-        }
-        if (!st) st = ip_source_poll(m->s, (double)y / m->height, m->err);
+    row_result (*const read)(map *, uint16_t *, uint32_t) = m->kind <= 3   ? read_text_row
+                                                            : m->kind == 4 ? read_bit_row
+                                                                           : read_binary_row;
+    if (m->kind >= 5 && m->maxval == 255 && (size_t)(m->end - m->at) >= n) { /* the file holds what we want */
+        memcpy(dst, m->at, n);
+        m->at += n;
+        return IMGPAR_OK;
     }
-    ip_free(row);
+    imgpar_status st = IMGPAR_OK;
+    const row_result r = read(m, m->samples, n);
+    store_row(m, m->samples, r.n, dst);
+    if (r.is_above && !m->is_above) {
+        m->is_above = true; /* told once */
+        st = ip_source_damaged(m->s, IP_DAMAGE_READABLE, "PNM", "a sample is above the maximum", m->err);
+    }
+    if (st || r.n == n) return st;
+    skip_space(m);
+    m->is_over = true;
+    return ip_source_damaged(m->s, IP_DAMAGE_MISSING, "PNM",
+                             m->kind <= 3 && m->at < m->end ? "a sample is not a number" : "the data ends early",
+                             m->err);
+}
+
+static imgpar_status make_samples(map *m)
+{
+    m->samples = ip_alloc_array((size_t)m->width * m->depth, sizeof *m->samples);
+    if (m->samples) return IMGPAR_OK;
+    return ip_fail(m->err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", m->s->name);
+}
+
+static imgpar_status read_rows(map *m, unsigned char *pixels)
+{
+    imgpar_status st = make_samples(m);
+    for (uint32_t y = 0; y < m->height && !st && !m->is_over; y++) {
+        st = read_row(m, pixels + y * row_bytes_of(m));
+        if (!st && !m->is_over) st = ip_source_poll(m->s, (double)y / m->height, m->err);
+    }
+    ip_free(m->samples);
     return st;
 }
 
@@ -247,16 +257,91 @@ static uint64_t end_of(const map *m)
     return m->kind <= 3 ? 0 : (uint64_t)(m->at - m->s->bytes) + row_bytes * m->height;
 }
 
+static imgpar_status fill(map *m, ip_header *header)
+{
+    imgpar_status st = read_header(m, header);
+    if (st) return st;
+    header->end_bytes = end_of(m);
+    header->has_rows = m->kind >= 4; /* text has no place where a row begins */
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_pnm_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err)
 {
     map m = { .s = s, .err = err, .at = s->bytes, .end = s->bytes + s->n };
-    imgpar_status st = read_header(&m, header);
-    if (!st) header->end_bytes = end_of(&m);
+    imgpar_status st = fill(&m, header);
     if (st || !image) return st;
     image->header = *header;
     st = ip_image_alloc(s, image, err);
     return st ? st : read_rows(&m, image->pixels);
 }
+
+/* ---- by rows ------------------------------------------------------------------------- */
+
+typedef struct row_state {
+    map m;
+    uint64_t at; /* of the file: the next row */
+    size_t n;    /* bytes of a row there */
+    unsigned char *row;
+} row_state;
+
+static void close_rows(void *state)
+{
+    row_state *r = state;
+    ip_free(r->m.samples);
+    ip_free(r->row);
+    ip_free(r);
+}
+
+static imgpar_status open_rows(const ip_source *s, ip_header *header, void **state, ip_error *err)
+{
+    row_state *r = ip_zalloc(sizeof *r);
+    if (!r) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
+    r->m = (map){ .s = s, .err = err, .at = s->bytes, .end = s->bytes + s->n };
+    imgpar_status st = fill(&r->m, header);
+    if (!st) st = make_samples(&r->m);
+    if (!st) {
+        r->at = (uint64_t)(r->m.at - s->bytes);
+        r->n = (size_t)((header->end_bytes - r->at) / r->m.height);
+        r->row = ip_alloc(r->n);
+        if (!r->row) st = ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
+    }
+    if (st)
+        close_rows(r);
+    else
+        *state = r;
+    return st;
+}
+
+static imgpar_status next_row(void *state, void *dst, ip_error *err)
+{
+    row_state *r = state;
+    map *m = &r->m;
+    bool found = true;
+    const uint64_t left = r->at < m->s->total ? m->s->total - r->at : 0;
+    const size_t n = left < r->n ? (size_t)left : r->n;
+    imgpar_status st = m->is_over ? IMGPAR_OK : ip_source_poll(m->s, 0, err);
+    if (!st && !m->is_over && n > 0) st = ip_source_peek(m->s, r->at, r->row, n, &found, err);
+    if (!st && !found) st = ip_fail(err, IMGPAR_E_IO, "%s: became shorter while it was read", m->s->name);
+    if (n < r->n || m->is_over) memset(dst, 0, row_bytes_of(m));
+    if (st || m->is_over) return st;
+    m->err = err;
+    m->at = r->row;
+    m->end = r->row + n;
+    r->at += r->n;
+    return read_row(m, dst);
+}
+
+static imgpar_status end_rows(void *state, ip_error *err)
+{
+    (void)state;
+    (void)err;
+    return IMGPAR_OK;
+}
+
+const ip_row_codec ip_pnm_rows = { open_rows, next_row, end_rows, close_rows };
+
+/* ---- writing ------------------------------------------------------------------------- */
 
 imgpar_status ip_pnm_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *to,
                            ip_error *err)

@@ -88,6 +88,36 @@ imgpar_status ip_source_peek(const ip_source *s, uint64_t offset, void *dst, siz
     return IMGPAR_OK;
 }
 
+/* ---- the bytes behind the first ones --------------------------------------------------------------- */
+
+enum { FEED_BYTES = 256 << 10 };
+
+ip_feed ip_feed_of(const ip_source *s) { return (ip_feed){ .s = s, .at = s->n }; }
+
+imgpar_status ip_feed_next(ip_feed *f, const unsigned char **bytes, size_t *n, ip_error *err)
+{
+    bool found;
+    *n = 0;
+    if (!f->s || f->s->fd < 0 || f->at >= f->s->total) return IMGPAR_OK;
+    if (!f->piece && !(f->piece = ip_alloc(FEED_BYTES)))
+        return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", f->s->name);
+    const uint64_t left = f->s->total - f->at;
+    const size_t wanted = left < FEED_BYTES ? (size_t)left : FEED_BYTES;
+    imgpar_status st = ip_source_peek(f->s, f->at, f->piece, wanted, &found, err);
+    if (st) return st;
+    if (!found) return ip_fail(err, IMGPAR_E_IO, "%s: became shorter while it was read", f->s->name);
+    f->at += wanted;
+    *bytes = f->piece;
+    *n = wanted;
+    return IMGPAR_OK;
+}
+
+void ip_feed_end(ip_feed *f)
+{
+    ip_free(f->piece);
+    f->piece = NULL;
+}
+
 /* ---- what stands beside the pixels ----------------------------------------------------------------- */
 
 /* Of a block that was cleaned with status st: damage is a warning, and the block is left out. */

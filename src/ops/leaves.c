@@ -128,6 +128,7 @@ IMGPAR_API imgpar_array *imgpar_open_wrap(imgpar_context *ctx, void *bytes, size
     source->user = user;
     source->format = header.format;
     source->orientation = header.orientation;
+    source->has_rows = header.has_rows;
     return ip_build_source(ctx, ip_op_find("open"), source, &header, metadata);
 }
 
@@ -164,6 +165,7 @@ imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
     }
     source->format = header.format;
     source->orientation = header.orientation;
+    source->has_rows = header.has_rows;
     source->file_id = ip_services_get()->next_file(node->ctx);
     node->source = source;
     node->is_from_file = true;

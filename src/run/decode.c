@@ -5,7 +5,7 @@
 #include "run/evaluate.h"
 #include "run/progress.h"
 
-static void report_warnings(const ip_runner *runner, ip_str *warnings)
+void ip_report_warnings(const ip_runner *runner, ip_str *warnings)
 {
     if (warnings->length > 0 && runner->options && runner->options->on_warning) {
         char *line = warnings->text;
@@ -40,7 +40,7 @@ static imgpar_status decode_bytes(imgpar_context *ctx, const ip_runner *runner, 
     double start = ip_now_ms();
     imgpar_status st = ip_io_decode(key->bytes, key->n, name, &options, &image, err);
     bool is_silent = warnings.length == 0; /* a warning is given each time */
-    report_warnings(runner, &warnings);
+    ip_report_warnings(runner, &warnings);
     if (st) return st;
     atomic_fetch_add(&ctx->decodes, 1);
     ip_runner_event(runner, "decode", source->name ? source->name : "memory", start, key->n, image.size_bytes);
@@ -92,6 +92,22 @@ static imgpar_status decode(imgpar_context *ctx, const ip_runner *runner, const 
     if (!st && !(*out = ip_value_of_source(pixels))) st = ip_fail_memory(err, "decoding");
     ip_source_release(pixels);
     return st;
+}
+
+bool ip_source_is_decoded(imgpar_context *ctx, const imgpar_array *node)
+{
+    const ip_source *source = node->source;
+    ip_decoded_key key = { .fail_on = source->fail_on,
+                           .shrink = node->shrink.by,
+                           .max_pixels = ip_context_max_pixels(ctx),
+                           .file_id = source->file_id };
+    if (source->kind == IP_SOURCE_BLOB) {
+        key.bytes = source->data;
+        key.n = source->size_bytes;
+    }
+    ip_source *pixels = ip_decoded_find(&ctx->decoded, &key);
+    ip_source_release(pixels);
+    return pixels != NULL;
 }
 
 imgpar_status ip_source_value(imgpar_context *ctx, const ip_runner *runner, const imgpar_array *node, ip_value **out,

@@ -82,13 +82,16 @@ imgpar_status ip_evaluation_source(evaluation *e, const ip_stage *s, ip_value **
 }
 
 /* What is needed of a source in the device's memory: whole planes, whole rows of one plane, or everything. */
-static imgpar_status bind_source(evaluation *e, const ip_stage *s, ip_error *err)
+imgpar_status ip_evaluation_bind_source(evaluation *e, const ip_stage *s, ip_error *err)
 {
     ip_binding *b = &e->bindings[s->id];
     ip_device *device = e->runner.device;
     ip_value *v;
-    imgpar_status st = ip_evaluation_source(e, s, &v, err);
+    imgpar_status st = ip_evaluation_window_for_part(e, s, err);
     if (st || b->buffer) return st;
+    if (e->windows[s->id]) return ip_evaluation_bind_window(e, s, err);
+    st = ip_evaluation_source(e, s, &v, err);
+    if (st) return st;
     double start = ip_now_ms();
     ip_region r = ip_region_whole(s->dims);
     const ip_region *n = &e->needed[s->id];
@@ -201,7 +204,7 @@ static bool is_asked_for(const ip_kernel *k)
 static imgpar_status bind_input(evaluation *e, const ip_stage *s, ip_error *err)
 {
     if (e->bindings[s->id].buffer) return IMGPAR_OK;
-    return s->kind == IP_STAGE_SOURCE ? bind_source(e, s, err) : bind_output(e, s, err);
+    return s->kind == IP_STAGE_SOURCE ? ip_evaluation_bind_source(e, s, err) : bind_output(e, s, err);
 }
 
 /* All folds of a kernel see the same: where others read rows of an image around that, it runs once more for the
@@ -345,14 +348,15 @@ static imgpar_status evaluation_init(evaluation *e, ip_error *err)
 {
     size_t n = (size_t)e->plan->ir->n_stages + 1;
     e->source_values = ip_zalloc(n * sizeof *e->source_values);
+    e->windows = ip_zalloc(n * sizeof *e->windows);
     e->bindings = ip_zalloc(n * sizeof *e->bindings);
     e->programs = ip_zalloc(((size_t)e->plan->n_kernels + 1) * sizeof *e->programs);
     e->needed = ip_zalloc(n * sizeof *e->needed);
     e->is_needed = ip_zalloc(n * sizeof *e->is_needed);
     e->last_reader = ip_zalloc(n * sizeof *e->last_reader);
     e->wanted = ip_zalloc(((size_t)e->plan->n_outputs + 1) * sizeof *e->wanted);
-    if (!e->source_values || !e->bindings || !e->programs || !e->needed || !e->is_needed || !e->last_reader ||
-        !e->wanted)
+    if (!e->source_values || !e->windows || !e->bindings || !e->programs || !e->needed || !e->is_needed ||
+        !e->last_reader || !e->wanted)
         return ip_fail_memory(err, "evaluating");
     e->runner.programs = e->programs;
     find_last_readers(e);
@@ -364,7 +368,9 @@ void ip_evaluation_free(evaluation *e)
     if (!e) return;
     for (int k = 0; e->source_values && k < e->plan->ir->n_stages; k++)
         ip_value_release(e->source_values[k]);
+    if (e->windows) ip_evaluation_end_windows(e, IMGPAR_E_INTERNAL, &(ip_error){ IMGPAR_OK, "" });
     ip_free(e->source_values);
+    ip_free(e->windows);
     ip_free(e->bindings);
     for (int k = 0; e->programs && k < e->plan->n_kernels; k++)
         ip_program_release(e->programs[k]);

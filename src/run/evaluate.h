@@ -50,6 +50,10 @@ imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, 
 /* The elements of a SOURCE stage's node that has no value yet: decoded or borrowed. */
 imgpar_status ip_source_value(imgpar_context *ctx, const ip_runner *runner, const imgpar_array *node, ip_value **out,
                               ip_error *err);
+/* Whether the context has the pixels of the file or blob that node opens. */
+bool ip_source_is_decoded(imgpar_context *ctx, const imgpar_array *node);
+/* Tells what decoding has warned of, a line each, and frees it. */
+void ip_report_warnings(const ip_runner *runner, ip_str *warnings);
 /* Nodes that keep the value they have or get until ip_loops_release(), and those values (NULL: none yet). */
 typedef struct ip_loop_values {
     imgpar_array **nodes;

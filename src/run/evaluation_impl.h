@@ -14,10 +14,11 @@ struct ip_evaluation {
     imgpar_context *ctx;
     ip_runner runner;
     ip_plan *plan;
-    ip_value **source_values; /* by stage id: decoded once, strips share them */
-    ip_binding *bindings;     /* by stage id */
-    ip_program **programs;    /* by kernel; NULL: not launched yet */
-    ip_region *needed;        /* by stage id */
+    ip_value **source_values;   /* by stage id: decoded once, strips share them */
+    struct ip_window **windows; /* by stage id: of sources that are read by rows; NULL: of others */
+    ip_binding *bindings;       /* by stage id */
+    ip_program **programs;      /* by kernel; NULL: not launched yet */
+    ip_region *needed;          /* by stage id */
     bool *is_needed;
     int *last_reader;   /* by stage id: the last kernel that reads it; n_kernels: a result */
     ip_region *wanted;  /* by output: what is asked for of it */
@@ -67,6 +68,8 @@ bool ip_evaluation_needs(const evaluation *e, const ip_kernel *k);
 ip_region ip_evaluation_region(const evaluation *e, const ip_kernel *k);
 /* An upper bound of what a run with the current demand holds at once on the device. */
 uint64_t ip_evaluation_bytes(const evaluation *e);
+/* What is needed of a source in the device's memory, in its binding. */
+imgpar_status ip_evaluation_bind_source(evaluation *e, const ip_stage *s, ip_error *err);
 /* A source's value; borrowed. */
 imgpar_status ip_evaluation_source(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err);
 /* Runs the kernels that make what is needed; the bindings keep it until ip_evaluation_unbind(). */
@@ -74,6 +77,24 @@ imgpar_status ip_evaluation_run_kernels(evaluation *e, ip_error *err);
 void ip_evaluation_unbind(evaluation *e);
 /* The value of a result that was made, or of a source; new. */
 imgpar_status ip_evaluation_take(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err);
+
+/* ---- windows.c --------------------------------------------------------------------------- */
+
+/* Whether rows of the source may be read as they are needed, rather than all of it decoded. */
+bool ip_evaluation_may_window(const evaluation *e, const ip_stage *s);
+/* What strips need of a source. */
+typedef struct ip_needed_rows {
+    int64_t end, most; /* behind the last row of all; of a strip at once */
+    bool goes_back;    /* a strip begins before the one before it */
+} ip_needed_rows;
+/* Opens a window, whose rows are decoded ahead of who asks for them. */
+imgpar_status ip_evaluation_open_window(evaluation *e, const ip_stage *s, const ip_needed_rows *rows, ip_error *err);
+/* Puts the rows that are needed of a source with a window into its binding. */
+imgpar_status ip_evaluation_bind_window(evaluation *e, const ip_stage *s, ip_error *err);
+/* Of a source that is too large to be kept, of which few rows are needed: gives it a window. */
+imgpar_status ip_evaluation_window_for_part(evaluation *e, const ip_stage *s, ip_error *err);
+/* Closes all windows; run: how the evaluation went. What they warn of is told. */
+imgpar_status ip_evaluation_end_windows(evaluation *e, imgpar_status run, ip_error *err);
 
 /* ---- strips.c ---------------------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/integers.h"
+#include "run/progress.h"
 
 #include <string.h>
 
@@ -157,8 +158,10 @@ static imgpar_status gather(evaluation *e, int k, ip_error *err)
 static imgpar_status run_wanted(evaluation *e, ip_error *err)
 {
     imgpar_status st = ip_evaluation_run_kernels(e, err);
-    for (int k = 0; !st && k < e->plan->n_outputs; k++)
-        st = gather(e, k, err);
+    for (int k = 0; !st && k < e->plan->n_outputs; k++) {
+        if (e->plan->outputs[k]->kind == IP_STAGE_SOURCE) st = ip_evaluation_bind_source(e, e->plan->outputs[k], err);
+        if (!st) st = gather(e, k, err);
+    }
     if (st)
         ip_device_finish(e->runner.device, NULL); /* buffers of a run that failed must not be waited for by others */
     ip_evaluation_unbind(e);
@@ -256,18 +259,64 @@ static bool strips_are_cheap(evaluation *e, int64_t y0, int64_t y1, int64_t rows
     return all >= 0;
 }
 
+/* Bytes a row of the result is made of, and has, about: of the result and of the sources that are read by rows. */
+static int64_t bytes_a_row(const evaluation *e, int64_t n_rows)
+{
+    uint64_t n = ip_stage_bytes(e->plan->outputs[0]);
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        const ip_stage *s = e->plan->ir->stages[k];
+        if (e->is_needed[k] && ip_evaluation_may_window(e, s)) n = n < ip_stage_bytes(s) ? ip_stage_bytes(s) : n;
+    }
+    return (int64_t)(n / (uint64_t)n_rows) + 1;
+}
+
 /* Rows of a strip in which the result streams; 0: it does not. */
 static int64_t streamed_rows(evaluation *e)
 {
     const ip_stage *s = e->plan->outputs[0];
     const ip_region all = e->wanted[0];
-    const int64_t n = all.y1 - all.y0, row_bytes = ip_stage_row_bytes(s);
-    if (e->plan->n_outputs != 1 || (s->kind != IP_STAGE_MAP && !s->opaque) || all.z1 - all.z0 != 1) return 0;
-    if (ip_stage_bytes(s) < LEAST_STREAMED_BYTES) return 0;
+    const int64_t n = all.y1 - all.y0;
+    const bool is_computed = s->kind == IP_STAGE_MAP || s->opaque;
+    if (e->plan->n_outputs != 1 || all.z1 - all.z0 != 1 || n < LEAST_STREAMED_STRIPS) return 0;
+    if (!is_computed && !ip_evaluation_may_window(e, s)) return 0;
+    const int64_t row_bytes = bytes_a_row(e, n);
+    if (row_bytes * n < LEAST_STREAMED_BYTES) return 0;
     int64_t rows = ip_max(STREAMED_STRIP_BYTES / row_bytes, 1);
     while (rows * LEAST_STREAMED_STRIPS <= n && !strips_are_cheap(e, all.y0, all.y1, rows))
         rows *= 2;
     return rows * LEAST_STREAMED_STRIPS <= n ? rows : 0;
+}
+
+/* What strips of so many rows need of a source. */
+static ip_needed_rows rows_needed_of(evaluation *e, const ip_stage *s, const ip_region *all, int64_t strip_rows)
+{
+    ip_needed_rows rows = { 0 };
+    int64_t before = 0;
+    for (int64_t y = all->y0; y < all->y1; y += strip_rows) {
+        want_rows(e, y, ip_min(y + strip_rows, all->y1));
+        const ip_region *r = &e->needed[s->id];
+        if (!e->is_needed[s->id] || r->y1 <= r->y0) continue;
+        rows.goes_back |= r->y0 < before;
+        before = r->y0;
+        rows.end = ip_max(rows.end, r->y1);
+        rows.most = ip_max(rows.most, r->y1 - r->y0);
+    }
+    return rows;
+}
+
+/* Gives a window to each source of which strips need few rows at once, one after the other. */
+static imgpar_status open_windows(evaluation *e, const ip_region *all, int64_t strip_rows, ip_error *err)
+{
+    enum { LEAST_WINDOWS = 3 }; /* that the source is larger than a strip's rows of it */
+    imgpar_status st = IMGPAR_OK;
+    for (int k = 0; !st && k < e->plan->ir->n_stages; k++) {
+        const ip_stage *s = e->plan->ir->stages[k];
+        if (!ip_evaluation_may_window(e, s)) continue;
+        const ip_needed_rows rows = rows_needed_of(e, s, all, strip_rows);
+        if (rows.end > 0 && !rows.goes_back && rows.most * LEAST_WINDOWS <= s->dims[1])
+            st = ip_evaluation_open_window(e, s, &rows, err);
+    }
+    return st;
 }
 
 /* One strip, in parts where it does not fit: then *rows at a time. */
@@ -282,26 +331,44 @@ static imgpar_status run_streamed_strip(evaluation *e, int64_t y0, int64_t y1, i
     return st;
 }
 
-static imgpar_status run_streamed(evaluation *e, ip_row_taker *t, int64_t strip_rows, ip_error *err)
+static double decode_work(const evaluation *e)
 {
-    const ip_stage *s = e->plan->outputs[0];
-    const ip_region all = ip_stage_shown(s);
-    const int64_t row_bytes = ip_stage_row_bytes(s);
+    double work = 0;
+    for (int k = 0; k < e->plan->ir->n_stages; k++)
+        if (e->windows[k]) work += IP_WORK_DECODE * ip_dims_count(e->plan->ir->stages[k]->dims);
+    return work;
+}
+
+static imgpar_status run_streamed_strips(evaluation *e, ip_row_taker *t, const ip_region *all, int64_t strip_rows,
+                                         ip_error *err)
+{
+    const int64_t row_bytes = ip_stage_row_bytes(e->plan->outputs[0]), n = all->y1 - all->y0;
+    const double work = decode_work(e);
     int64_t rows = strip_rows;
-    void *host;
-    t->has_begun = true;
-    imgpar_status st = t->begin(t->user, all.y1 - all.y0, (size_t)row_bytes, strip_rows, err);
-    for (int64_t y = all.y0; !st && y < all.y1; y += strip_rows) {
-        const int64_t end = ip_min(y + strip_rows, all.y1);
-        st = t->place(t->user, y - all.y0, &host, err);
+    imgpar_status st = IMGPAR_OK;
+    for (int64_t y = 0; !st && y < n; y += strip_rows) {
+        void *host;
+        const int64_t end = ip_min(y + strip_rows, n);
+        st = t->place(t->user, y, &host, err);
         e->hosts = &host;
-        e->host_first = (size_t)((y - all.y0) * row_bytes);
-        if (!st) st = run_streamed_strip(e, y, end, &rows, err);
-        if (!st) st = t->made(t->user, end - all.y0, err);
+        e->host_first = (size_t)(y * row_bytes);
+        ip_progress_step(e->runner.options, work * (double)(end - y) / (double)n);
+        if (!st) st = run_streamed_strip(e, all->y0 + y, all->y0 + end, &rows, err);
+        if (!st) st = t->made(t->user, end, err);
     }
     e->hosts = NULL;
     e->host_first = 0;
     return st;
+}
+
+static imgpar_status run_streamed(evaluation *e, ip_row_taker *t, int64_t strip_rows, ip_error *err)
+{
+    const ip_stage *s = e->plan->outputs[0];
+    const ip_region all = ip_stage_shown(s);
+    imgpar_status st = open_windows(e, &all, strip_rows, err);
+    t->has_begun = true;
+    if (!st) st = t->begin(t->user, all.y1 - all.y0, (size_t)ip_stage_row_bytes(s), strip_rows, err);
+    return st ? st : run_streamed_strips(e, t, &all, strip_rows, err);
 }
 
 /* ---- what is done ------------------------------------------------------------------------ */
@@ -349,20 +416,25 @@ static imgpar_status run_in_pieces(evaluation *e, const ip_request *q, ip_value 
     return is_fold ? ip_evaluation_run_folds(e, q, values, err) : run_strips_to_host(e, values, err);
 }
 
-imgpar_status ip_evaluation_run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
+static imgpar_status run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
 {
-    imgpar_status st = check_f64(e, err);
-    if (st) return st;
     ip_evaluation_want(e, 0, 1);
     const int64_t rows = q->taker ? streamed_rows(e) : 0;
     if (rows > 0) return run_streamed(e, q->taker, rows, err);
     if (q->taker) ip_evaluation_want(e, 0, 1);
     e->hosts = e->dst && is_free(e, e->dst) ? &e->dst : NULL;
-    st = fits(e) ? run_whole(e, values, err) : IMGPAR_E_DEVICE_MEMORY;
+    imgpar_status st = fits(e) ? run_whole(e, values, err) : IMGPAR_E_DEVICE_MEMORY;
     e->hosts = NULL;
     if (st != IMGPAR_E_DEVICE_MEMORY) return st;
     make_room(e, err);
     return run_in_pieces(e, q, values, err);
+}
+
+imgpar_status ip_evaluation_run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
+{
+    imgpar_status st = check_f64(e, err);
+    if (!st) st = run(e, q, values, err);
+    return ip_evaluation_end_windows(e, st, err);
 }
 
 /* Whether folds are asked for, one of which sees more than one row, or plane. */
@@ -391,5 +463,5 @@ imgpar_status ip_evaluation_run_part(evaluation *e, double from, double to, void
         st = has_halves(e) ? ip_evaluation_fold_halves(e, from, to, hosts, err) : run_strips(e, all.y0, all.y1, err);
     }
     e->hosts = NULL;
-    return st;
+    return ip_evaluation_end_windows(e, st, err);
 }

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/window.h"
+
+#include "base/alloc.h"
+#include "base/integers.h"
+#include "run/launch.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    ALIGNMENT = 128,         /* of the memory: any device may read there (ip_device_shares()) */
+    AHEAD_BYTES = 6 << 20,   /* decoded before they are asked for, at most */
+    BATCH_BYTES = 128 << 10, /* decoded between two looks at what is wanted */
+    POLL_MS = 20
+};
+
+struct ip_window {
+    ip_window_of of;
+    ip_row_reader *reader;
+    ip_str warnings;
+    char *memory; /* rows base to filled, and room for `room` of them */
+    int64_t room, batch;
+
+    pthread_t thread;
+    bool is_running;      /* thread is to be joined */
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    int64_t base, filled;
+    int64_t skipped;          /* rows before are not wanted, so they are not kept */
+    bool reads, moves, stops; /* rows are being decoded; memory is to be moved; the thread ends */
+    double busy_ms;
+    ip_error failure;
+};
+
+/* ---- decoding --------------------------------------------------------------------------------------------------- */
+
+/* How many rows may be decoded now, and where to; the lock is held. */
+static int64_t next_batch(const ip_window *w, char **to)
+{
+    const bool skips = w->filled < w->skipped;
+    const int64_t last = skips ? w->skipped : ip_min(w->of.end, w->base + w->room);
+    *to = skips ? NULL : w->memory + (size_t)(w->filled - w->base) * w->of.row_bytes;
+    return ip_clamp(last - w->filled, 0, w->batch);
+}
+
+/* Decodes rows; the lock is held, but not meanwhile. */
+static void decode_batch(ip_window *w, int64_t n, char *to)
+{
+    ip_error err = { 0 };
+    const double start = ip_now_ms();
+    w->reads = true;
+    pthread_mutex_unlock(&w->lock);
+    ip_row_reader_read(w->reader, n, to, &err);
+    pthread_mutex_lock(&w->lock);
+    w->reads = false;
+    w->busy_ms += ip_now_ms() - start;
+    if (err.status) {
+        w->failure = err;
+    } else {
+        w->filled += n;
+        if (!to) w->base = w->filled;
+    }
+    pthread_cond_broadcast(&w->changed);
+}
+
+static void *run_thread(void *arg)
+{
+    ip_window *w = arg;
+    char *to;
+    pthread_mutex_lock(&w->lock);
+    while (!w->stops && !w->failure.status) {
+        const int64_t n = w->moves ? 0 : next_batch(w, &to);
+        if (n > 0)
+            decode_batch(w, n, to);
+        else
+            pthread_cond_wait(&w->changed, &w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+/* The thread is told to stop by the reader's poll, too. */
+static bool is_stopped(void *user, double done)
+{
+    ip_window *w = user;
+    (void)done;
+    pthread_mutex_lock(&w->lock);
+    const bool stops = w->stops;
+    pthread_mutex_unlock(&w->lock);
+    return stops;
+}
+
+static void start_thread(ip_window *w)
+{
+    sigset_t all, own; /* signals are the program's */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &own);
+    w->is_running = pthread_create(&w->thread, NULL, run_thread, w) == 0; /* without it rows wait to be asked for */
+    pthread_sigmask(SIG_SETMASK, &own, NULL);
+}
+
+static void end_thread(ip_window *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->stops = true;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    if (w->is_running) pthread_join(w->thread, NULL);
+    w->is_running = w->stops = false;
+}
+
+/* ---- the window ------------------------------------------------------------------------------------------------- */
+
+static imgpar_status open_reader(ip_window *w, ip_error *err)
+{
+    const ip_source *s = w->of.source;
+    const ip_row_input in = { .file = s->kind == IP_SOURCE_FILE ? &s->file : NULL,
+                              .bytes = s->data,
+                              .n = s->size_bytes,
+                              .name = s->name ? s->name : "image" };
+    const ip_read_options options = {
+        .fail_on = s->fail_on, .shrink = w->of.shrink, .warnings = &w->warnings, .poll = { is_stopped, w }
+    };
+    imgpar_status st = ip_row_reader_open(&in, &options, &w->reader, err);
+    if (st) return st;
+    if (ip_row_reader_height(w->reader) == w->of.n_rows && ip_row_reader_row_bytes(w->reader) == w->of.row_bytes)
+        return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_IO, "%s changed since it was opened", in.name);
+}
+
+static bool make_room(ip_window *w, int64_t most_rows)
+{
+    size_t n;
+    w->room = most_rows + ip_max(AHEAD_BYTES / (int64_t)w->of.row_bytes, w->batch);
+    w->room = ip_min(w->room, w->of.n_rows);
+    w->memory = ip_mul_size((size_t)w->room, w->of.row_bytes, &n) ? ip_alloc_aligned(ALIGNMENT, n) : NULL;
+    return w->memory;
+}
+
+imgpar_status ip_window_open(const ip_window_of *of, ip_window **out, ip_error *err)
+{
+    ip_window *w = *out = ip_zalloc(sizeof *w);
+    if (!w) return ip_fail_memory(err, "decoding");
+    w->of = *of;
+    w->batch = ip_max(BATCH_BYTES / (int64_t)of->row_bytes, 1);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
+    imgpar_status st = open_reader(w, err);
+    if (!st && !make_room(w, of->most_rows)) st = ip_fail_memory(err, "decoding");
+    if (!st && of->runs_ahead) start_thread(w);
+    if (!st) return IMGPAR_OK;
+    ip_window_free(w);
+    *out = NULL;
+    return st;
+}
+
+/* From the first row again. */
+static imgpar_status rewind_reader(ip_window *w, ip_error *err)
+{
+    end_thread(w);
+    ip_row_reader_free(w->reader);
+    w->reader = NULL;
+    w->base = w->filled = w->skipped = 0;
+    ip_str_clear(&w->warnings); /* they come again */
+    imgpar_status st = open_reader(w, err);
+    if (!st && w->of.runs_ahead) start_thread(w);
+    return st;
+}
+
+/* More rows are wanted together than was said. */
+static imgpar_status grow(ip_window *w, int64_t rows, ip_error *err)
+{
+    char *before = w->memory;
+    const int64_t room = w->room;
+    if (make_room(w, rows)) {
+        memcpy(w->memory, before, (size_t)(w->filled - w->base) * w->of.row_bytes);
+        ip_free(before);
+        return IMGPAR_OK;
+    }
+    w->memory = before;
+    w->room = room;
+    return ip_fail_memory(err, "decoding");
+}
+
+/* Waits a little for the thread; the lock is held, but not while the caller is asked. */
+static imgpar_status wait_polled(ip_window *w, ip_error *err)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += POLL_MS * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    pthread_cond_timedwait(&w->changed, &w->lock, &until);
+    pthread_mutex_unlock(&w->lock);
+    const bool stops = w->of.poll.stop && w->of.poll.stop(w->of.poll.user, (double)w->filled / (double)w->of.n_rows);
+    pthread_mutex_lock(&w->lock);
+    return stops ? ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while reading") : IMGPAR_OK;
+}
+
+/* Where the rows that are kept leave too little room for those to come, they move to the front. The lock is held. */
+static imgpar_status move_rows(ip_window *w, int64_t y0, int64_t y1, ip_error *err)
+{
+    const int64_t n = y1 - y0, left = w->base + w->room - w->filled;
+    imgpar_status st = IMGPAR_OK;
+    if (y0 >= w->filled) w->skipped = y0;
+    const bool is_full = y1 > w->base + w->room || n > w->room;
+    if (y0 == w->base && !is_full) return IMGPAR_OK;
+    if (!is_full && (left >= n || w->filled == w->of.n_rows)) return IMGPAR_OK;
+    w->moves = true;
+    while (w->reads)
+        pthread_cond_wait(&w->changed, &w->lock);
+    const int64_t kept = ip_max(w->filled - y0, 0);
+    memmove(w->memory, w->memory + (size_t)(w->filled - kept - w->base) * w->of.row_bytes,
+            (size_t)kept * w->of.row_bytes);
+    w->base = w->filled - kept;
+    if (n > w->room) st = grow(w, n, err);
+    w->moves = false;
+    pthread_cond_broadcast(&w->changed);
+    return st;
+}
+
+/* The lock is held. */
+static imgpar_status wait_for(ip_window *w, int64_t y1, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    while (!st && w->filled < y1 && !w->failure.status) {
+        const ip_poll *poll = &w->of.poll;
+        if (w->is_running) {
+            st = wait_polled(w, err);
+            continue;
+        }
+        char *to;
+        const int64_t n = next_batch(w, &to);
+        decode_batch(w, to ? ip_min(n, y1 - w->filled) : n, to);
+        if (poll->stop && poll->stop(poll->user, (double)w->filled / (double)w->of.n_rows))
+            st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while reading");
+    }
+    return st;
+}
+
+imgpar_status ip_window_rows(ip_window *w, int64_t y0, int64_t y1, void **memory, int64_t *first, ip_error *err)
+{
+    imgpar_status st = y0 < w->base ? rewind_reader(w, err) : IMGPAR_OK;
+    if (st) return st;
+    pthread_mutex_lock(&w->lock);
+    st = move_rows(w, y0, y1, err);
+    if (!st) st = wait_for(w, y1, err);
+    if (!st && w->filled < y1) st = ip_fail(err, w->failure.status, "%s", w->failure.message);
+    *memory = w->memory;
+    *first = w->base;
+    pthread_mutex_unlock(&w->lock);
+    return st;
+}
+
+imgpar_status ip_window_end(ip_window *w, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    end_thread(w);
+    if (w->failure.status) st = ip_fail(err, w->failure.status, "%s", w->failure.message);
+    if (!st && w->filled == w->of.n_rows)
+        st = ip_row_reader_end(w->reader, err);
+    else if (!st)
+        st = ip_row_reader_check(w->reader, err);
+    return st;
+}
+
+ip_str *ip_window_warnings(ip_window *w) { return &w->warnings; }
+double ip_window_busy_ms(const ip_window *w) { return w->busy_ms; }
+
+void ip_window_free(ip_window *w)
+{
+    if (!w) return;
+    end_thread(w);
+    ip_row_reader_free(w->reader);
+    ip_free(w->memory);
+    ip_str_free(&w->warnings);
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->changed);
+    ip_free(w);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Sources of an evaluation that are read by rows, as strips need them: which of them, and how they reach the device. */
+#include "run/evaluation_impl.h"
+
+#include "base/integers.h"
+#include "run/window.h"
+
+enum {
+    INFLATED_AT_ONCE_BYTES = 64 << 20
+}; /* of a PNG that one call inflates, at several times the rate (png_whole.h) */
+
+bool ip_evaluation_may_window(const evaluation *e, const ip_stage *s)
+{
+    ip_source *source = s->node ? s->node->source : NULL;
+    const uint64_t n = s->kind == IP_STAGE_SOURCE ? ip_stage_bytes(s) : 0;
+    if (n == 0 || s->value || e->source_values[s->id] || !source || !source->has_rows || s->dims[0] != 1) return false;
+    if (source->kind != IP_SOURCE_FILE && source->kind != IP_SOURCE_BLOB) return false;
+    if (source->format == IP_FORMAT_PNG && n <= INFLATED_AT_ONCE_BYTES) return false;
+    if (atomic_load(&source->n_streamed) > 0 && n <= e->ctx->decoded.max_bytes) return false;
+    return !ip_source_is_decoded(e->ctx, s->node);
+}
+
+static imgpar_status open_window(evaluation *e, const ip_stage *s, const ip_needed_rows *rows, bool runs_ahead,
+                                 ip_error *err)
+{
+    const ip_window_of of = { .source = s->node->source,
+                              .shrink = s->node->shrink.by,
+                              .n_rows = s->dims[1],
+                              .end = rows->end,
+                              .row_bytes = (size_t)ip_stage_row_bytes(s),
+                              .most_rows = rows->most,
+                              .runs_ahead = runs_ahead,
+                              .poll = e->runner.poll };
+    imgpar_status st = ip_window_open(&of, &e->windows[s->id], err);
+    if (!st) atomic_fetch_add(&e->ctx->decodes, 1);
+    return st;
+}
+
+imgpar_status ip_evaluation_open_window(evaluation *e, const ip_stage *s, const ip_needed_rows *rows, ip_error *err)
+{
+    atomic_fetch_add(&s->node->source->n_streamed, 1);
+    return open_window(e, s, rows, true, err);
+}
+
+imgpar_status ip_evaluation_window_for_part(evaluation *e, const ip_stage *s, ip_error *err)
+{
+    const ip_region *r = &e->needed[s->id];
+    const bool is_part = r->y0 > 0 || r->y1 < s->dims[1];
+    if (e->windows[s->id] || !is_part || e->runner.is_step || r->y1 <= r->y0 ||
+        ip_stage_bytes(s) <= e->ctx->decoded.max_bytes || !ip_evaluation_may_window(e, s))
+        return IMGPAR_OK;
+    const ip_needed_rows rows = { .end = s->dims[1], .most = r->y1 - r->y0 };
+    return open_window(e, s, &rows, false, err);
+}
+
+imgpar_status ip_evaluation_bind_window(evaluation *e, const ip_stage *s, ip_error *err)
+{
+    ip_binding *b = &e->bindings[s->id];
+    ip_device *device = e->runner.device;
+    const ip_region *needed = &e->needed[s->id];
+    void *memory;
+    b->region = ip_region_whole(s->dims);
+    b->region.y1 = needed->y1;
+    imgpar_status st = ip_window_rows(e->windows[s->id], needed->y0, needed->y1, &memory, &b->region.y0, err);
+    if (st) return st;
+    const size_t n = (size_t)ip_region_bytes(&b->region, s);
+    if (ip_device_shares(device, memory)) return ip_buffer_wrap(device, memory, n, NULL, NULL, &b->buffer, err);
+    const double start = ip_now_ms();
+    st = ip_buffer_new_with(device, memory, n, &b->buffer, err);
+    if (!st) ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, n, n);
+    return st;
+}
+
+imgpar_status ip_evaluation_end_windows(evaluation *e, imgpar_status run, ip_error *err)
+{
+    imgpar_status st = run;
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        ip_window *w = e->windows[k];
+        const ip_stage *s = e->plan->ir->stages[k];
+        if (!w) continue;
+        ip_error unheard = { IMGPAR_OK, "" };
+        const imgpar_status ended = ip_window_end(w, st ? &unheard : err);
+        if (!st) st = ended;
+        if (run != IMGPAR_E_INTERRUPTED) ip_report_warnings(&e->runner, ip_window_warnings(w));
+        if (!st)
+            ip_runner_event(&e->runner, "decode", s->node->source->name ? s->node->source->name : "memory",
+                            ip_now_ms() - ip_window_busy_ms(w), s->node->source->size_bytes, ip_stage_bytes(s));
+        ip_window_free(w);
+        e->windows[k] = NULL;
+    }
+    return st;
+}
