@@ -317,7 +317,11 @@ START_TEST(views_move_both_parts_of_complex_numbers)
             complex[n++].text = complex_text(parts[part].function, parts[part].first, cases[k].text);
         }
         nd_check(&b, complex, n, IMGPAR_F32, FILL_LEVELS, "ref");
-        if (b.has_device) nd_check(&b, complex, n, IMGPAR_F32, FILL_LEVELS, part ? "pixels" : "auto");
+        nd_case on_device[N_CASES]; /* in the quick tier a view is one of either part */
+        int n_on_device = 0;
+        for (int k = 0; k < n && b.has_device; k++)
+            if (b.is_full || k % 2 == part) on_device[n_on_device++] = complex[k];
+        nd_check(&b, on_device, n_on_device, IMGPAR_F32, FILL_LEVELS, part ? "pixels" : "auto");
         for (int k = 0; k < n; k++)
             free((char *)complex[k].text);
     }

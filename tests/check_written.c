@@ -5,6 +5,7 @@
  */
 #include "held.h"
 #include "oracle.h"
+#include "tier.h"
 
 #include "ops/build.h"
 #include "ops/row_functions.h"
@@ -46,6 +47,9 @@ static real nearest(const picture *a, int64_t y, int64_t x, int64_t c)
     return picture_read(a, y, x, c, IMGPAR_BORDER_REPLICATE, 0);
 }
 
+/* Words are left to the interpreter in the quick tier: bytes and floats are as much text for the device to compile. */
+static bool is_for_the_device(imgpar_dtype dtype) { return dtype != IMGPAR_U16 || test_tier_is_full(); }
+
 /* text's value is want, on the device and by the interpreter. */
 static void expect_within_slack(const char *text, const picture *const *in, int n, const picture *want)
 {
@@ -53,7 +57,7 @@ static void expect_within_slack(const char *text, const picture *const *in, int 
     imgpar_array *arrays[2];
     for (int k = 0; k < n; k++)
         arrays[k] = picture_array(ctx, in[k]);
-    for (int way = 0; way < 2; way++) {
+    for (int way = is_for_the_device(in[0]->dtype) ? 0 : 1; way < 2; way++) {
         imgpar_info info = { .struct_size = sizeof info };
         ck_assert_int_eq(imgpar_context_set(ctx, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
         imgpar_array *a = imgpar_apply(ctx, text, arrays, (size_t)n);

@@ -139,27 +139,38 @@ static void compare(const nd_case *c, const nd *want, imgpar_array *a, const cha
     free(bytes);
 }
 
+/* By other schedules than a device's own the quick tier has every second case, since each is a program. */
+static bool is_its_turn(const nd_bench *b, int k, const char *schedule)
+{
+    return k % 2 == 0 || b->is_full || strcmp(schedule, "ref") == 0 || strcmp(schedule, "auto") == 0;
+}
+
 void nd_check(nd_bench *b, const nd_case *cases, int n, imgpar_dtype dtype, fill kind, const char *schedule)
 {
     imgpar_array *arrays[ND_CASES];
+    const nd_case *used[ND_CASES];
     nd want[ND_CASES];
+    int n_used = 0;
     ck_assert_int_le(n, ND_CASES);
     ck_assert_int_eq(imgpar_context_set(b->ctx, "schedule", schedule), IMGPAR_OK);
     for (int k = 0; k < n; k++) {
+        const nd_case *c = &cases[k];
         nd in[ND_INPUTS] = { { .v = NULL } };
-        for (int i = 0; i < ND_INPUTS && cases[k].rank[i]; i++)
-            in[i] = nd_new(dtype, cases[k].rank[i], cases[k].in[i], kind, (unsigned)(i + 7));
-        imgpar_dtype out = cases[k].dtype ? cases[k].dtype(dtype) : dtype;
-        arrays[k] = build(b, &cases[k], in);
-        check_type(&cases[k], arrays[k], out);
-        want[k] = answer(&cases[k], out, in);
+        if (!is_its_turn(b, k, schedule)) continue;
+        for (int i = 0; i < ND_INPUTS && c->rank[i]; i++)
+            in[i] = nd_new(dtype, c->rank[i], c->in[i], kind, (unsigned)(i + 7));
+        imgpar_dtype out = c->dtype ? c->dtype(dtype) : dtype;
+        arrays[n_used] = build(b, c, in);
+        check_type(c, arrays[n_used], out);
+        want[n_used] = answer(c, out, in);
+        used[n_used++] = c;
         for (int i = 0; i < ND_INPUTS; i++)
             nd_free(&in[i]);
     }
-    imgpar_status st = imgpar_eval(arrays, (size_t)n, NULL);
-    for (int k = 0; k < n; k++) {
+    imgpar_status st = imgpar_eval(arrays, (size_t)n_used, NULL);
+    for (int k = 0; k < n_used; k++) {
         ck_assert_msg(st == IMGPAR_OK, "%s", imgpar_array_message(arrays[k]));
-        compare(&cases[k], &want[k], arrays[k], schedule);
+        compare(used[k], &want[k], arrays[k], schedule);
         imgpar_array_release(arrays[k]);
         nd_free(&want[k]);
     }

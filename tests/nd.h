@@ -47,7 +47,8 @@ typedef struct nd_bench {
 void nd_open(nd_bench *b);
 void nd_close(nd_bench *b);
 
-/* Computes every case for inputs of dtype by a schedule and fails, telling which, unless it is as it must be. */
+/* Computes every case for inputs of dtype by a schedule and fails, telling which, unless it is as it must be; in the
+ * quick tier every second one, where the schedule is another than "ref" or "auto". */
 void nd_check(nd_bench *b, const nd_case *cases, int n, imgpar_dtype dtype, fill kind, const char *schedule);
 /* The kernels that text over arrays becomes. */
 int nd_kernels(nd_bench *b, const char *text, imgpar_array *const *arrays, size_t n);
