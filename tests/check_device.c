@@ -591,7 +591,7 @@ static ip_device *open_storing(void)
 {
     ip_device *device = open_any(0);
     device->keeps_programs_on_disk = true;
-    device->keeps_single_kernels = false;
+    device->keeps_few_kernels = false;
     return device;
 }
 
@@ -762,10 +762,14 @@ START_TEST(no_kernel_is_compiled_only_to_be_kept)
     char path[512], command[128];
     bool built;
     ip_device *device = open_storing();
-    device->keeps_single_kernels = true;
+    device->keeps_few_kernels = true;
     ck_assert_ptr_nonnull(mkdtemp(cache_folder));
     setenv("IMGPAR_CACHE_DIR", cache_folder, 1);
-    ip_program_release(get_program(device, double_source, &built)); /* two kernels */
+    ip_program_release(get_program(device,
+                                   "__kernel void k(__global int *a) { a[0] = 1; }\n"
+                                   "__kernel void l(__global int *a) { a[0] = 2; }\n"
+                                   "__kernel void m(__global int *a) { a[0] = 3; }",
+                                   &built));
     ck_assert_int_eq(only_file(cache_folder, path, sizeof path), 0);
     ip_program_release(get_program(device, "__kernel void k(__global int *a) { a[0] = 1; }", &built));
     ck_assert_int_eq(only_file(cache_folder, path, sizeof path), 1);
@@ -895,7 +899,7 @@ static imgpar_status do_everything(ip_error *err)
         ip_device_info_clear(list[i]);
     ip_free(list);
     if (!st) st = open_one("cpu", 1000000, &device, err);
-    if (device) device->keeps_programs_on_disk = true, device->keeps_single_kernels = false;
+    if (device) device->keeps_programs_on_disk = true, device->keeps_few_kernels = false;
     if (!st) st = ip_program_get(device, double_source, NULL, &program, NULL, err);
     if (!st) st = ip_buffer_new(device, 600000, &large, err);
     ip_buffer_release(large);

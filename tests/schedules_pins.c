@@ -419,7 +419,7 @@ const pin pins[] = {
       "rows",
       { "argmin($1)", IMGPAR_U8, 3, 61, 37, 0 },
       2,
-      "any = any | |if (first < total_b0) {",
+      "any = any | |if (least < total_b0) {",
       NULL },
     { "positions along rows read them once",
       "rows",

@@ -299,26 +299,26 @@ static void fold_columns(ip_emit *e, const ip_stage *s, ip_expr *body, const col
 /*
  * Note [First of few]
  * Of elements that are a place where a test holds, and else the identity of MIN, most are the identity. So a block of
- * columns is tested first, in vectors of what the test compares: only where one passes are places looked at. A block
- * whose first place is not below the least so far is left out unread, whatever the order in which rows and panels are
- * walked.
+ * columns is tested first, in vectors of what the test compares: only where one passes are places looked at. A
+ * block whose least place is not below the least so far is left out unread, whatever the order in which rows and panels
+ * are walked.
  */
-static bool is_first_of_few(const ip_stage *s)
+static bool is_least_of_few(const ip_stage *s)
 {
     const ip_expr *x = s->body;
     const int64_t most = s->acc_dtype == IMGPAR_I32 ? INT32_MAX : INT64_MAX;
-    return s->is_first && x->op == IP_X_SELECT && x->arg[0]->op == IP_X_EQ && x->arg[2]->op == IP_X_CONST &&
+    return s->least_place && x->op == IP_X_SELECT && x->arg[0]->op == IP_X_EQ && x->arg[2]->op == IP_X_CONST &&
            x->arg[2]->i == most;
 }
 
-/* first = the place of the first channel at a column */
-static void declare_first(ip_emit *e, const ip_stage *s, const char *from)
+/* least = that of the first channel at a column */
+static void declare_least(ip_emit *e, const ip_stage *s, const char *from)
 {
-    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(s->acc_dtype), "first", NULL);
+    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(s->acc_dtype), "least", NULL);
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
     e->coord[2] = from;
     e->coord[3] = "0";
-    ip_s_add(e->ir, e->block, IP_S_STORE, "first", ip_emit_value(e, s->body->arg[1]), NULL);
+    ip_s_add(e->ir, e->block, IP_S_STORE, "least", ip_emit_value(e, s->least_place), NULL);
     e->coord[2] = e->coord[3] = NULL;
     ip_emit_leave(e, mark);
 }
@@ -329,20 +329,24 @@ static const char *const tests[] = { [1] = "uchar", [2] = "ushort", [4] = "uint"
 static void test_columns(ip_emit *e, ip_expr *test, const columns *c)
 {
     const imgpar_dtype dtype = test->arg[0]->dtype;
-    const char *values[IP_WRITTEN_CHANNELS];
+    const ip_site site = ip_emit_site(e);
+    bool flat = ip_is_flat(&site, test);
+    const char *values[IP_WRITTEN_CHANNELS], *var = flat ? "i" : "x";
+    const char *from = flat ? ip_text(e->ir, "%s * %d", c->from, e->channels) : c->from,
+               *to = flat ? ip_text(e->ir, "%s * %d", c->to, e->channels) : c->to;
     ip_s_add(e->ir, e->block, IP_S_VAR, tests[ip_dtype(dtype)->size_bytes], "any", "0");
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", c->from, c->to);
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
     loop->parallel = IP_REDUCTION;
     loop->vector_width = ip_emit_width(e, test, dtype);
     ip_mark mark = ip_emit_enter(e, loop);
-    ip_channels channels = enter_element(e, test, false, "x", values);
+    ip_channels channels = enter_element(e, test, flat, var, values);
     for (int k = 0; k < channels.n; k++)
         ip_s_add(e->ir, e->block, IP_S_STORE, "any", ip_text(e->ir, "any | %s", values[k]), NULL);
     leave_element(e, &channels);
     ip_emit_leave(e, mark);
 }
 
-static void first_of_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb)
+static void least_of_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb)
 {
     const char *total = ip_fold_named(e, "total", s);
     const columns c = { "q", "end", false, ip_emit_width(e, s->body, s->acc_dtype) };
@@ -351,8 +355,8 @@ static void first_of_row(ip_emit *e, const ip_stage *s, const char *xa, const ch
     blocks->parallel = IP_FEW;
     ip_mark in_row = ip_emit_enter(e, blocks);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %s, %s)", blocks->d, xb));
-    declare_first(e, s, "q");
-    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "first < %s", total), NULL, NULL));
+    declare_least(e, s, "q");
+    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "least < %s", total), NULL, NULL));
     ip_emit_fetch(e, s->body, "q", "end");
     test_columns(e, s->body->arg[0], &c);
     ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "any", NULL, NULL));
@@ -449,8 +453,8 @@ void ip_emit_fold_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
         histogram_row(e, s, xa, xb, flat);
     else if (is_float(s->acc_dtype) && s->reduce != IP_REDUCE_CUSTOM)
         lanes_row(e, s, xa, xb, flat);
-    else if (is_first_of_few(s) && !flat)
-        first_of_row(e, s, xa, xb);
+    else if (is_least_of_few(s) && !flat)
+        least_of_row(e, s, xa, xb);
     else
         simple_row(e, s, xa, xb, flat);
 }

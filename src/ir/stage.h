@@ -64,7 +64,9 @@ typedef struct ip_stage {
     /* REDUCE, HISTOGRAM */
     int64_t over[4];
     ip_reduce reduce;
-    bool is_first;          /* MIN of SELECT(test, place, identity), where the place rises with each element */
+    /* MIN of SELECT(test, place, identity): a number that rises with each element, below which no place of it and those
+     * behind it is; else NULL */
+    ip_expr *least_place;
     imgpar_dtype acc_dtype; /* U64 I64 F32 F64, or for MIN, MAX, CUSTOM the body's; SCAN: of the state */
     ip_expr *init;          /* CUSTOM: the identity; SCAN */
     ip_expr *combine;       /* CUSTOM: over ACC 0 and ACC 1; SCAN: NULL where the order is fixed */

@@ -82,11 +82,11 @@ static ip_expr *kept_at(folding *f, ip_expr *const at[4])
  * and its place would not have. No element equals NaN, which is the extreme only of nothing but NaN: then no position
  * is found, and the first one counts. Zeros of both signs are equal.
  *
- * Over all axes the second look is a fold that reads few elements twice (emit_fold.c, Note [First of few]). Along some
- * axes only the first level looks twice, while its elements are in a cache: at the extreme of WAYS elements, and then
- * which of them it is, a number of the elements' own dtype, so that a vector of elements makes one vector of those.
- * The levels behind it, of a WAYSth of the elements, find the extreme of those extremes, and then the least position
- * that the ones equal to it have.
+ * Over all axes of small elements the second look is a fold that reads few elements twice (emit_fold.c, Note [First of
+ * few]). Else only the first level looks twice, while its elements are in a cache: at the extreme of WAYS elements, and
+ * then which of them it is, a number of the elements' own dtype, so that a vector of elements makes one vector of
+ * those. What follows, levels or a fold of a WAYSth of the elements, finds the extreme of those extremes, and then the
+ * least position that the ones equal to it have.
  */
 static bool is_position(const folding *f)
 {
@@ -476,15 +476,15 @@ static ip_stage *fold_all(folding *f, const int64_t dims[4], imgpar_dtype dtype)
     ip_stage *s = ip_stage_new(l->ir, IP_STAGE_REDUCE, dtype, dims, l->node);
     ip_expr *at[4];
     if (!s) return NULL;
-    memcpy(s->over, f->extents, sizeof s->over);
+    memcpy(s->over, f->extremes ? f->extremes->dims : f->extents, sizeof s->over);
     own_place(l, s->over, at);
-    s->body = input_at(f, at);
+    s->body = f->extremes && !f->kept ? load(f, f->extremes, at) : input_at(f, at);
     s->acc_dtype = f->acc;
     s->reduce = f->combine == IP_X_ADD   ? IP_REDUCE_SUM
                 : f->combine == IP_X_MIN ? IP_REDUCE_MIN
                 : f->combine == IP_X_MAX ? IP_REDUCE_MAX
                                          : IP_REDUCE_CUSTOM;
-    s->is_first = f->kept && is_position(f);
+    if (f->kept && is_position(f)) s->least_place = position_of(f, at);
     ip_expr *acc = ip_x_acc(l->ir, 0, f->acc);
     if (s->reduce == IP_REDUCE_CUSTOM) {
         s->init = identity_of(f);
@@ -551,10 +551,12 @@ static bool fold_first_level(folding *f)
     return f->ways != NULL;
 }
 
-/* What positions are of: the extreme, and before it, along some axes, the first level. */
+/* What positions are of: the extreme, and before it the first level, unless elements are small and all are folded. */
 static bool look_for_extremes(folding *f, bool all)
 {
-    if (!all && !fold_first_level(f)) return false;
+    enum { SMALL = 2 };
+    bool has_level = !all || ip_dtype(f->acc)->size_bytes > SMALL;
+    if (has_level && !fold_first_level(f)) return false;
     f->kept = kept_stage(f, all, "extremes");
     /* Columns of levels reach a little further than elements. */
     f->acc = n_folded(f) < INT32_MAX - 4 * WAYS ? IMGPAR_I32 : IMGPAR_I64;

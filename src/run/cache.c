@@ -104,9 +104,9 @@ static cl_program build_stored(ip_device *device, const ip_program *p, const cha
 static bool is_cheap_to_keep(const ip_program *p)
 {
     size_t n_kernels = 0;
-    if (!p->device->keeps_single_kernels) return true;
+    if (!p->device->keeps_few_kernels) return true;
     return !IP_CL(clGetProgramInfo(p->program, CL_PROGRAM_NUM_KERNELS, sizeof n_kernels, &n_kernels, NULL)) &&
-           n_kernels == 1;
+           n_kernels <= 2;
 }
 
 static void store(const ip_program *p)

@@ -124,7 +124,7 @@ static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_byte
     device->n_on_host = n_on_host;
     device->keeps_programs_on_disk =
         candidate->facts.is_pocl ? ip_drivers_pocl_is_general() : !candidate->facts.is_nvidia;
-    device->keeps_single_kernels = candidate->facts.is_pocl;
+    device->keeps_few_kernels = candidate->facts.is_pocl;
     device->is_part = candidate->is_part;
     candidate->facts.info = (imgpar_device){ .kind = NULL };
     candidate->is_part = false;

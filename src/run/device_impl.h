@@ -116,7 +116,7 @@ struct ip_device {
     size_t next_in_flight;
     bool keeps_programs_on_disk; /* we keep binaries; false where the driver's own cache is as quick, or asking for one
                                     costs a compile */
-    bool keeps_single_kernels;   /* and only of programs with one kernel: see Note [One machine code a kernel] */
+    bool keeps_few_kernels;      /* and only of programs with one kernel or two: see Note [One machine code a kernel] */
     ip_pool pool;
     ip_cache cache;
     ip_blas blas;

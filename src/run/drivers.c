@@ -120,8 +120,8 @@ static void pin_threads_of_pocl(void)
  * each process, where the program from its binary is there within 1 ms. PoCL's binaries hold kernels for any offset,
  * size of group and of grid, but what it launches is specialized for those, so that asking for a binary compiles each
  * kernel a second time, 0.6 s. Told not to specialize, it launches what is in the binary. Our kernels have groups of
- * one item on a CPU and lose nothing by it. A program of several kernels would be compiled whole where perhaps one of
- * them is launched: such are not kept (run/cache.c).
+ * one item on a CPU and lose nothing by it. A program of many kernels would be compiled whole where perhaps one of
+ * them is launched: such are not kept, but those of a fold are, which launches both of its two (run/cache.c).
  */
 static void keep_pocl_general(void)
 {
