@@ -540,6 +540,37 @@ IMGPAR_API imgpar_x imgpar_x_coord(imgpar_x like, int axis);
  * beyond the edges follows border; with IMGPAR_BORDER_CONSTANT it is 0. */
 IMGPAR_API imgpar_x imgpar_x_neighbour(imgpar_x a, const int *offsets, int n, imgpar_border border);
 
+/*
+ * Folds of neighbourhoods, around() of the language: what an expression makes of each element and each of its
+ * neighbours is folded within one kernel. The largest difference from a neighbour at most two pixels away:
+ *
+ *     imgpar_x taps = imgpar_x_taps(a, (int[]){ 2, 2 }, 2), q = imgpar_x_tap(taps, a, IMGPAR_BORDER_REPLICATE);
+ *     imgpar_x largest = imgpar_x_fold(taps, imgpar_x_abs(imgpar_x_minus(a, q)), IMGPAR_FOLD_MAX);
+ *
+ * What is made of taps is of no use until it is folded over them. Folds over the same taps share their loops; a fold
+ * may be part of what another one folds.
+ */
+typedef enum imgpar_fold {
+    IMGPAR_FOLD_SUM,
+    IMGPAR_FOLD_MEAN,
+    IMGPAR_FOLD_MIN,
+    IMGPAR_FOLD_MAX,
+    IMGPAR_FOLD_PRODUCT
+} imgpar_fold;
+
+/* The neighbours, itself among them, of an element of a: up to radii[k] elements away along each of its n axes, of
+ * which channels are none. */
+IMGPAR_API imgpar_x imgpar_x_taps(imgpar_x a, const int *radii, int n);
+/* The neighbour of each element of a: a may be another array than that of the taps. Edges as imgpar_x_neighbour() has
+ * them. */
+IMGPAR_API imgpar_x imgpar_x_tap(imgpar_x taps, imgpar_x a, imgpar_border border);
+/* How far away the neighbour is along an axis of like's shape, a whole number from -radius to radius. */
+IMGPAR_API imgpar_x imgpar_x_distance(imgpar_x taps, imgpar_x like, int axis);
+/* value of all neighbours, folded: as around() does it, in its dtype. */
+IMGPAR_API imgpar_x imgpar_x_fold(imgpar_x taps, imgpar_x value, imgpar_fold fold);
+/* The mean of value, weighted by weight. */
+IMGPAR_API imgpar_x imgpar_x_weighted_mean(imgpar_x taps, imgpar_x value, imgpar_x weight);
+
 /* ---- the pipeline language ---------------------------------------------------- */
 
 /*

@@ -101,9 +101,20 @@ START_TEST(dtypes_meet_as_in_the_language)
 END_TEST
 
 /* What text makes of the same, kernel for kernel. */
-START_TEST(an_expression_is_one_kernel)
+static void expect_plan(imgpar_array *made, imgpar_array *told)
 {
     char *json[2];
+    ck_assert_int_eq(imgpar_array_explain(made, "json", &json[0]), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_array_explain(told, "json", &json[1]), IMGPAR_OK);
+    ck_assert_str_eq(json[0], json[1]);
+    for (int k = 0; k < 2; k++)
+        imgpar_free(json[k]);
+    imgpar_array_release(made);
+    imgpar_array_release(told);
+}
+
+START_TEST(an_expression_is_one_kernel)
+{
     imgpar_context *device;
     hold_driver();
     ck_assert_int_eq(imgpar_context_new(NULL, &device), IMGPAR_OK);
@@ -112,15 +123,12 @@ START_TEST(an_expression_is_one_kernel)
     imgpar_x a = imgpar_x_array(m, data), left = imgpar_x_neighbour(a, (int[]){ 0, -1 }, 2, IMGPAR_BORDER_REPLICATE);
     imgpar_x x = imgpar_x_min(imgpar_x_abs(imgpar_x_minus(left, a)),
                               imgpar_x_divide(imgpar_x_coord(a, 1), imgpar_x_whole(m, 3)));
-    imgpar_array *made = imgpar_map_array(x), *told = imgpar_apply(device, "min(abs($1[0, -1] - $1), x / 3)", &data, 1);
-    imgpar_map_release(m); /* the array lives on */
-    ck_assert_int_eq(imgpar_array_explain(made, "json", &json[0]), IMGPAR_OK);
-    ck_assert_int_eq(imgpar_array_explain(told, "json", &json[1]), IMGPAR_OK);
-    ck_assert_str_eq(json[0], json[1]);
-    for (int k = 0; k < 2; k++)
-        imgpar_free(json[k]);
-    imgpar_array_release(made);
-    imgpar_array_release(told);
+    imgpar_x taps = imgpar_x_taps(a, (int[]){ 2, 2 }, 2), q = imgpar_x_tap(taps, a, IMGPAR_BORDER_REPLICATE);
+    imgpar_array *made = imgpar_map_array(x),
+                 *folded = imgpar_map_array(imgpar_x_fold(taps, imgpar_x_abs(imgpar_x_minus(a, q)), IMGPAR_FOLD_MAX));
+    imgpar_map_release(m); /* the arrays live on */
+    expect_plan(made, imgpar_apply(device, "min(abs($1[0, -1] - $1), x / 3)", &data, 1));
+    expect_plan(folded, imgpar_apply(device, "around($1, 2, (p, q) -> abs(p - q), \"max\")", &data, 1));
     imgpar_array_release(data);
     imgpar_context_release(device);
 }
@@ -133,6 +141,93 @@ static void expect_error(imgpar_x x, imgpar_status status, const char *message)
     ck_assert_msg(strstr(imgpar_array_message(a), message), "%s", imgpar_array_message(a));
     imgpar_array_release(a);
 }
+
+/* ---- neighbourhoods ------------------------------------------------------------------------------ */
+
+static double element(int y, int x)
+{
+    y = y < 0 ? 0 : y < H ? y : H - 1;
+    x = x < 0 ? 0 : x < W ? x : W - 1;
+    return in[y * W + x];
+}
+
+START_TEST(neighbourhoods_are_folded)
+{
+    float largest[N], sums[N], mean[N];
+    imgpar_x a = imgpar_x_array(map, array), taps = imgpar_x_taps(a, (int[]){ 1, 2 }, 2);
+    imgpar_x q = imgpar_x_tap(taps, a, IMGPAR_BORDER_REPLICATE), d = imgpar_x_minus(a, q);
+    imgpar_x dy = imgpar_x_distance(taps, a, 0), dx = imgpar_x_distance(taps, a, -1);
+    imgpar_x weight =
+        imgpar_x_plus(imgpar_x_times(dy, imgpar_x_number(map, 2)), imgpar_x_plus(dx, imgpar_x_number(map, 9)));
+    read_back(imgpar_x_fold(taps, imgpar_x_abs(d), IMGPAR_FOLD_MAX), IMGPAR_F32, largest, sizeof largest);
+    read_back(imgpar_x_fold(taps, imgpar_x_times(d, d), IMGPAR_FOLD_SUM), IMGPAR_F32, sums, sizeof sums);
+    read_back(imgpar_x_weighted_mean(taps, q, weight), IMGPAR_F32, mean, sizeof mean);
+    for (int k = 0; k < N; k++) {
+        double most = 0, squares = 0, sum = 0, weights = 0;
+        for (int j = -1; j <= 1; j++)
+            for (int i = -2; i <= 2; i++) {
+                double v = element(k / W + j, k % W + i), by = in[k] - v, w = 2 * j + i + 9;
+                most = fmax(most, fabs(by));
+                squares += by * by;
+                sum += w * v;
+                weights += w;
+            }
+        ck_assert_double_eq_tol(largest[k], most, 1e-5 * fmax(1, most));
+        ck_assert_double_eq_tol(sums[k], squares, 1e-5 * fmax(1, squares));
+        ck_assert_double_eq_tol(mean[k], sum / weights, 1e-4);
+    }
+}
+END_TEST
+
+/* Non-local means: neighbours by how much what is around them differs. */
+START_TEST(a_fold_may_be_part_of_another)
+{
+    float out[N];
+    imgpar_x a = imgpar_x_array(map, array);
+    imgpar_x taps = imgpar_x_taps(a, (int[]){ 1, 1 }, 2), patch = imgpar_x_taps(a, (int[]){ 1, 1 }, 2);
+    imgpar_x q = imgpar_x_tap(taps, a, IMGPAR_BORDER_REPLICATE);
+    imgpar_x d = imgpar_x_minus(imgpar_x_tap(patch, a, IMGPAR_BORDER_REPLICATE),
+                                imgpar_x_tap(patch, q, IMGPAR_BORDER_REPLICATE));
+    imgpar_x distance = imgpar_x_fold(patch, imgpar_x_times(d, d), IMGPAR_FOLD_SUM);
+    imgpar_x weight = imgpar_x_exp(imgpar_x_times(distance, imgpar_x_number(map, -0.001)));
+    read_back(imgpar_x_weighted_mean(taps, q, weight), IMGPAR_F32, out, sizeof out);
+    for (int y = 1; y < H - 1; y++) /* where neighbours of neighbours at the edge are not its own ones */
+        for (int x = 2; x < W - 2; x++) {
+            double sum = 0, weights = 0;
+            for (int n = 0; n < 9; n++) {
+                int j = n / 3 - 1, i = n % 3 - 1;
+                double differs = 0;
+                for (int k = 0; k < 9; k++) {
+                    double by = element(y + k / 3 - 1, x + k % 3 - 1) - element(y + j + k / 3 - 1, x + i + k % 3 - 1);
+                    differs += by * by;
+                }
+                sum += exp(-0.001 * differs) * element(y + j, x + i);
+                weights += exp(-0.001 * differs);
+            }
+            ck_assert_double_eq_tol(out[y * W + x], sum / weights, 1e-4);
+        }
+}
+END_TEST
+
+START_TEST(neighbourhoods_that_do_not_fit_are_errors)
+{
+    imgpar_x a = imgpar_x_array(map, array), taps = imgpar_x_taps(a, (int[]){ 1, 1 }, 2);
+    imgpar_map *other = imgpar_map_new(ctx);
+    imgpar_x elsewhere = imgpar_x_array(other, array);
+    expect_error(imgpar_x_taps(a, (int[]){ 1 }, 1), IMGPAR_E_ARGUMENT, "a radius for each axis");
+    expect_error(imgpar_x_taps(a, (int[]){ 1, -1 }, 2), IMGPAR_E_ARGUMENT, "width=-1");
+    expect_error(imgpar_x_distance(taps, a, 2), IMGPAR_E_ARGUMENT, "no such axis");
+    expect_error(imgpar_x_tap(taps, elsewhere, IMGPAR_BORDER_WRAP), IMGPAR_E_ARGUMENT, "different maps");
+    expect_error(imgpar_x_fold(taps, elsewhere, IMGPAR_FOLD_SUM), IMGPAR_E_ARGUMENT, "different maps");
+    expect_error(imgpar_x_fold(taps, a, (imgpar_fold)9), IMGPAR_E_ARGUMENT, "fold");
+    expect_error(imgpar_x_fold(imgpar_x_taps(a, NULL, 2), a, IMGPAR_FOLD_SUM), IMGPAR_E_ARGUMENT, "a radius");
+    imgpar_map_release(other);
+    float out[N];
+    imgpar_array *unfolded = imgpar_map_array(imgpar_x_tap(taps, a, IMGPAR_BORDER_WRAP));
+    ck_assert_int_eq(imgpar_array_read(unfolded, out, sizeof out), IMGPAR_E_UNSUPPORTED);
+    imgpar_array_release(unfolded);
+}
+END_TEST
 
 START_TEST(errors_are_passed_on)
 {
@@ -182,6 +277,9 @@ int main(void)
     tcase_add_test(c, coordinates_and_neighbours_are_read);
     tcase_add_test(c, dtypes_meet_as_in_the_language);
     tcase_add_test(c, an_expression_is_one_kernel);
+    tcase_add_test(c, neighbourhoods_are_folded);
+    tcase_add_test(c, a_fold_may_be_part_of_another);
+    tcase_add_test(c, neighbourhoods_that_do_not_fit_are_errors);
     tcase_add_test(c, errors_are_passed_on);
     tcase_add_test(c, a_map_holds_any_number_of_expressions);
     suite_add_tcase(suite, c);

@@ -11,7 +11,7 @@
  * of the kernel holds the function once. Nothing of the function's stages is left.
  *
  * around() within the function of another one has taps of its own level: windows of one number never stand within each
- * other.
+ * other. In C every imgpar_x_taps() has (expressions.c), since nobody knows there what will be folded within what.
  */
 #ifndef IP_OPS_AROUND_H
 #define IP_OPS_AROUND_H

@@ -13,6 +13,7 @@ struct imgpar_map {
     imgpar_context *ctx; /* retained */
     imgpar_array **held; /* a handle each */
     size_t n, capacity;
+    int n_taps; /* neighbourhoods, each of a level of its own: ops/around.h */
 };
 
 static imgpar_array *no_memory(void) { return ip_array_error(NULL, IMGPAR_E_HOST_MEMORY, "out of host memory"); }
@@ -98,18 +99,119 @@ IMGPAR_API imgpar_x imgpar_x_coord(imgpar_x like, int axis)
     return keep(like.map, ip_build_coordinate(a->ctx, ip_type_axis_dim(&a->type, axis), &a->type));
 }
 
-IMGPAR_API imgpar_x imgpar_x_neighbour(imgpar_x a, const int *offsets, int n, imgpar_border border)
+static ip_arg border_arg(imgpar_border border)
 {
     static const char *const words[] = { "replicate", "reflect", "reflect101", "wrap", "constant" };
-    double numbers[IMGPAR_MAX_RANK];
     bool is_border = (unsigned)border < sizeof words / sizeof *words;
+    return (ip_arg){ .name = "border", .kind = IP_ARG_TEXT, .text = is_border ? words[border] : "?" };
+}
+
+IMGPAR_API imgpar_x imgpar_x_neighbour(imgpar_x a, const int *offsets, int n, imgpar_border border)
+{
+    double numbers[IMGPAR_MAX_RANK];
     if (!offsets || n < 1 || n > IMGPAR_MAX_RANK) return fail(a.map, "imgpar_x_neighbour: there are 1 to 4 offsets");
     for (int k = 0; k < n; k++)
         numbers[k] = offsets[k];
     ip_arg args[3] = {
         ip_arg_array(a.array),
         { .name = "offsets", .kind = IP_ARG_MATRIX, .rows = 1, .cols = n, .numbers = numbers },
-        { .name = "border", .kind = IP_ARG_TEXT, .text = is_border ? words[border] : "?" },
+        border_arg(border),
     };
     return keep(a.map, ip_build(a.map ? a.map->ctx : NULL, ip_op_find("shift"), args, 3));
+}
+
+/* ---- neighbourhoods ------------------------------------------------------------------------ */
+
+static imgpar_x built(imgpar_map *m, const char *row, const ip_arg *args, int n)
+{
+    return keep(m, ip_build(m ? m->ctx : NULL, ip_op_find(row), args, n));
+}
+
+static bool is_good(imgpar_x x) { return x.array && x.array->op; }
+
+/* Which of z y x the axes of a are that have neighbours; how many. */
+static int axes_of(const imgpar_array *a, int dims[3])
+{
+    int n = 0;
+    for (int k = 0; k < a->type.rank; k++) {
+        int dim = ip_type_axis_dim(&a->type, k);
+        if (dim < 3) dims[n++] = dim;
+    }
+    return n;
+}
+
+IMGPAR_API imgpar_x imgpar_x_taps(imgpar_x a, const int *radii, int n)
+{
+    static const char *const names[] = { "depth", "height", "width" };
+    ip_arg args[4];
+    int dims[3];
+    if (!is_good(a)) return a;
+    if (ip_type_is_complex(&a.array->type)) return fail(a.map, "imgpar_x_taps: there are none of complex numbers");
+    if (!radii || n != axes_of(a.array, dims)) return fail(a.map, "imgpar_x_taps: there is a radius for each axis");
+    for (int k = 0; k < 3; k++)
+        args[k] = (ip_arg){ .name = names[k], .kind = IP_ARG_NUMBER };
+    for (int k = 0; k < n; k++)
+        args[dims[k]].number = radii[k];
+    args[3] = (ip_arg){ .name = "level", .kind = IP_ARG_NUMBER, .number = a.map->n_taps++ };
+    return built(a.map, "taps", args, 4);
+}
+
+IMGPAR_API imgpar_x imgpar_x_tap(imgpar_x taps, imgpar_x a, imgpar_border border)
+{
+    double offsets[IMGPAR_MAX_RANK] = { 0 }, along[IMGPAR_MAX_RANK * 3] = { 0 };
+    if (!is_good(taps)) return taps;
+    if (!is_good(a)) return a;
+    if (taps.map != a.map) return fail(a.map, "an expression's operands belong to different maps");
+    int rank = a.array->type.rank;
+    for (int k = 0; k < rank; k++) {
+        int dim = ip_type_axis_dim(&a.array->type, k);
+        if (dim < 3) along[3 * k + dim] = 1;
+    }
+    const ip_arg args[] = {
+        ip_arg_array(a.array),
+        ip_arg_array(taps.array),
+        { .name = "offsets", .kind = IP_ARG_MATRIX, .rows = 1, .cols = rank, .numbers = offsets },
+        { .name = "along", .kind = IP_ARG_MATRIX, .rows = rank, .cols = 3, .numbers = along },
+        border_arg(border),
+    };
+    return built(a.map, "tap_read", args, 5);
+}
+
+IMGPAR_API imgpar_x imgpar_x_distance(imgpar_x taps, imgpar_x like, int axis)
+{
+    if (!is_good(taps)) return taps;
+    if (!is_good(like)) return like;
+    const ip_type *type = &like.array->type;
+    if (axis < 0) axis += type->rank;
+    if (axis < 0 || axis >= type->rank || ip_type_axis_dim(type, axis) > 2)
+        return fail(taps.map, "imgpar_x_distance: there is no such axis");
+    const ip_arg args[] = { ip_arg_array(taps.array),
+                            { .name = "dim", .kind = IP_ARG_NUMBER, .number = ip_type_axis_dim(type, axis) } };
+    return built(taps.map, "tap", args, 2);
+}
+
+static imgpar_x folded(imgpar_x taps, imgpar_x value, ip_arg weight, const char *fold)
+{
+    if (!is_good(taps)) return taps;
+    if (!is_good(value)) return value;
+    if (taps.map != value.map) return fail(taps.map, "an expression's operands belong to different maps");
+    const ip_arg args[] = { ip_arg_array(taps.array),
+                            ip_arg_array(value.array),
+                            weight,
+                            { .name = "fold", .kind = IP_ARG_TEXT, .text = fold } };
+    return built(taps.map, "around", args, 4);
+}
+
+IMGPAR_API imgpar_x imgpar_x_fold(imgpar_x taps, imgpar_x value, imgpar_fold fold)
+{
+    static const char *const words[] = { "sum", "mean", "min", "max", "product" };
+    bool is_fold = (unsigned)fold < sizeof words / sizeof *words;
+    return folded(taps, value, ip_arg_number(1), is_fold ? words[fold] : "?");
+}
+
+IMGPAR_API imgpar_x imgpar_x_weighted_mean(imgpar_x taps, imgpar_x value, imgpar_x weight)
+{
+    if (!is_good(weight)) return weight;
+    if (taps.map != weight.map) return fail(taps.map, "an expression's operands belong to different maps");
+    return folded(taps, value, ip_arg_array(weight.array), "mean");
 }

@@ -25,6 +25,11 @@ SELECT count(DISTINCT hex(p)) FROM (
   SELECT raw(blur(img, 1.5, 'border=wrap')) FROM t WHERE id = 1 UNION ALL
   SELECT raw(img_blur(img, '1.5', 'wrap')) FROM t WHERE id = 1);
 
+.print neighbourhoods: the largest, which is dilate(), and how many are larger
+SELECT hex(raw(apply('around($1, 1, (p, q) -> q, "max")', img))), hex(raw(dilate(img, 3))) FROM t WHERE id = 1;
+SELECT hex(raw(apply('cast(around($1, 1, (p, q) -> q > p, "sum"), u8)', img))) FROM t WHERE id = 1;
+SELECT img_try(apply('around($1, 1, p -> p)', img)) IS NULL FROM t WHERE id = 1;
+
 .print matrices as text and as JSON: a mean of left and right neighbour
 SELECT hex(raw(convolve(img, '[1 0 1]', 'scale=2'))) FROM t WHERE id = 1;
 SELECT hex(raw(convolve(img, '[[1,0,1]]', 'scale=2'))) FROM t WHERE id = 1;
