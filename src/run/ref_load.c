@@ -44,11 +44,9 @@ static bool is_plain(imgpar_dtype dtype) { return dtype != IMGPAR_F16 && dtype !
 void ip_ref_fetch(imgpar_dtype dtype, const void *from, int n, void *to)
 {
     const unsigned char *bytes = from;
-    unsigned char *truth = to;
     float *numbers = to;
     if (is_plain(dtype)) memcpy(to, from, (size_t)n * ip_dtype(dtype)->size_bytes);
-    for (int k = 0; dtype == IMGPAR_BOOL && k < n; k++)
-        truth[k] = bytes[k] != 0;
+    if (dtype == IMGPAR_BOOL) ip_ref_loops_here()->cast[IMGPAR_BOOL][IMGPAR_U8](n, to, from, NULL, NULL);
     for (int k = 0; dtype == IMGPAR_F16 && k < n; k++) {
         uint16_t half;
         memcpy(&half, bytes + 2 * (size_t)k, sizeof half);

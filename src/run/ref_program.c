@@ -28,22 +28,18 @@ typedef struct block {
     int n, capacity;
 } block;
 
-typedef struct known {
-    int value; /* value number + 1; 0: not compiled */
-    block *where;
-} known;
-
 typedef struct compiler {
     ip_ir *ir;
     const ip_ref_over *over;
     const ip_ref_loops *loops;
-    known *known; /* by expression id and rate */
+    int *known; /* by expression id and rate: a value number + 1; 0: not compiled */
     size_t n_known;
     block **open; /* by window: the body being compiled, or NULL */
     block top, before, constants;
     block *kept; /* before, or where rows are not kept top */
     bool by_pixels;
-    int n_values;
+    int n_values, capacity;
+    block **places; /* by value: where it is computed */
     imgpar_status status;
     ip_error *err;
 } compiler;
@@ -90,15 +86,25 @@ static ip_ref_rate rate_of(const compiler *c, const ip_expr *x)
 
 static bool is_number(const ip_expr *x) { return x->op == IP_X_CONST || x->op == IP_X_PARAM; }
 
-static known *known_at(const compiler *c, const ip_expr *x, ip_ref_rate rate)
+static int *known_at(const compiler *c, const ip_expr *x, ip_ref_rate rate)
 {
     return &c->known[(size_t)x->id * IP_REF_RATES + (size_t)rate];
 }
 
 static int add(compiler *c, block *to, ip_ref_instr *instr)
 {
+    if (c->n_values == c->capacity) {
+        block **grown = ip_realloc_array(c->places, (size_t)c->capacity * 2 + 64, sizeof(block *));
+        if (!grown) {
+            out_of_memory(c);
+            return 0;
+        }
+        c->places = grown;
+        c->capacity = c->capacity * 2 + 64;
+    }
+    c->places[c->n_values] = to;
     instr->slot = c->n_values++;
-    if (append(c, to, instr, 1)) *known_at(c, instr->x, instr->rate) = (known){ .value = instr->slot + 1, .where = to };
+    if (append(c, to, instr, 1)) *known_at(c, instr->x, instr->rate) = instr->slot + 1;
     return instr->slot;
 }
 
@@ -107,7 +113,7 @@ static int spread(compiler *c, ip_expr *x, ip_ref_rate from, ip_ref_rate rate)
     ip_ref_instr instr = { .x = x, .kind = IP_REF_SPREAD, .rate = rate, .from = from, .n_args = 1 };
     instr.arg[0] = compile(c, x, from);
     instr.loop = c->loops->splat[ip_ref_size_log2(x->dtype)];
-    return c->status ? 0 : add(c, known_at(c, x, from)->where, &instr);
+    return c->status ? 0 : add(c, c->places[instr.arg[0]], &instr);
 }
 
 /* ---- windows ---------------------------------------------------------------------------------- */
@@ -146,7 +152,7 @@ static int compile_window(compiler *c, ip_expr *x, ip_ref_rate rate)
         instr.arg[k] = compile(c, x->arg[k], rate);
     c->open[x->window] = NULL;
     for (int k = 0; k < body.n; k++)
-        known_at(c, body.code[k].x, body.code[k].rate)->value = 0;
+        *known_at(c, body.code[k].x, body.code[k].rate) = 0;
     instr.n_body = body.n;
     int value = add(c, outer, &instr);
     if (!c->status) append(c, outer, body.code, body.n);
@@ -233,8 +239,24 @@ static block *place_of(compiler *c, const ip_expr *x, ip_ref_rate rate)
     return is_of_first || is_of_row || reads_stage ? &c->top : c->kept;
 }
 
+/* a b + c of integers, which wraps in the end whether or not the product did: one instruction less. */
+static bool compile_multiply_add(compiler *c, ip_expr *x, ip_ref_instr *instr)
+{
+    const bool is_sum = x->op == IP_X_ADD && c->loops->op[IP_X_FMA][x->dtype] && !ip_dtype(x->dtype)->is_float;
+    const int of = is_sum && x->arg[1]->op == IP_X_MUL ? 1 : is_sum && x->arg[0]->op == IP_X_MUL ? 0 : -1;
+    if (of < 0 || *known_at(c, x->arg[of], instr->rate) || rate_of(c, x->arg[of]) != instr->rate) return false;
+    ip_expr *const operands[] = { x->arg[of]->arg[0], x->arg[of]->arg[1], x->arg[1 - of] };
+    instr->kind = IP_REF_LOOP;
+    instr->loop = c->loops->op[IP_X_FMA][x->dtype];
+    instr->n_args = 3;
+    for (int k = 0; k < 3 && !c->status; k++)
+        instr->arg[k] = compile(c, operands[k], instr->rate);
+    return true;
+}
+
 static void compile_operation(compiler *c, ip_expr *x, ip_ref_instr *instr)
 {
+    if (compile_multiply_add(c, x, instr)) return;
     instr->n_args = x->n_args;
     instr->kind = x->op == IP_X_BORDER ? IP_REF_BORDER : IP_REF_LOOP;
     if (instr->kind == IP_REF_LOOP) instr->loop = loop_of(c, x);
@@ -259,17 +281,6 @@ static void compile_instr(compiler *c, ip_expr *x, ip_ref_instr *instr)
     }
 }
 
-/* The block that a value stands in, by its number. */
-static block *where_is(const compiler *c, ip_expr *x)
-{
-    block *deepest_one = NULL;
-    for (int rate = 0; rate < IP_REF_RATES; rate++) {
-        const known *k = known_at(c, x, (ip_ref_rate)rate);
-        if (k->value && (!deepest_one || k->where->depth > deepest_one->depth)) deepest_one = k->where;
-    }
-    return deepest_one;
-}
-
 /* x's value number. */
 static int compile(compiler *c, ip_expr *x, ip_ref_rate rate)
 {
@@ -280,16 +291,16 @@ static int compile(compiler *c, ip_expr *x, ip_ref_rate rate)
     }
     const ip_ref_rate own = rate_of(c, x);
     if (is_number(x)) rate = IP_REF_ELEMENTS;
-    if (known_at(c, x, rate)->value) return known_at(c, x, rate)->value - 1;
+    if (*known_at(c, x, rate)) return *known_at(c, x, rate) - 1;
     if (!is_number(x) && own < rate) return spread(c, x, own, rate);
     if (x->op == IP_X_WINDOW) return compile_window(c, x, rate);
 
     ip_ref_instr instr = { .x = x, .rate = rate };
     compile_instr(c, x, &instr);
     block *to = place_of(c, x, rate);
-    for (int k = 0; k < x->n_args && !c->status; k++) {
-        block *where = where_is(c, x->arg[k]);
-        if (to && where && where->depth > to->depth) to = where;
+    for (int k = 0; k < instr.n_args && !c->status; k++) {
+        block *where = c->places[instr.arg[k]];
+        if (to && where->depth > to->depth) to = where;
     }
     if (!to) defect(c, "a tap outside of its window");
     return c->status ? 0 : add(c, to, &instr);
@@ -341,6 +352,7 @@ imgpar_status ip_ref_program_make(ip_ir *ir, ip_expr *x, const ip_ref_over *over
     ip_free(c.constants.code);
     ip_free(c.open);
     ip_free(c.known);
+    ip_free(c.places);
     return c.status;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reductions of the reference interpreter. All of them take the elements in the order of memory.
+ * Reductions of the reference interpreter. Sums of floats and CUSTOM take the elements in the order of memory.
  *
  * SUM of integers wraps in 64 bits; SUM of floats is taken in double, for F32 too, and rounded to acc_dtype at the end.
  * MIN and MAX skip NaN; of nothing but NaN, and of no floats, they are NaN, and of no integers the other end of the
@@ -24,29 +24,38 @@ typedef struct reducer {
 static const int64_t one_element[4] = { 1, 1, 1, 1 };
 static const ip_ref_place only_place = { .n = 1 };
 
-static void take_floats(reducer *r, const double *v, int n)
+static const ip_xop op_of[] = { [IP_REDUCE_SUM] = IP_X_ADD, [IP_REDUCE_MIN] = IP_X_MIN, [IP_REDUCE_MAX] = IP_X_MAX };
+
+/* Values as they are accumulated; integers as i64, or the bits of u64. */
+typedef union wide {
+    double d[IP_REF_BLOCK];
+    int64_t i[IP_REF_BLOCK];
+} wide;
+
+/* Folds n values, which it changes, into the first one, many at once: the last ones go into the first ones. */
+static void fold_halves(ip_ref_loop loop, wide *v, int n)
 {
-    for (int k = 0; k < n; k++) {
-        if (r->stage->reduce == IP_REDUCE_SUM)
-            r->d += v[k];
-        else
-            r->d = r->stage->reduce == IP_REDUCE_MIN ? fmin(r->d, v[k]) : fmax(r->d, v[k]);
-    }
+    for (; n > 1; n -= n / 2)
+        loop(n / 2, v, v, v->i + (n - n / 2), NULL);
 }
 
-/* v: i64, or the bits of u64; sums wrap, and the last one is cut to acc_dtype. */
-static void take_integers(reducer *r, const int64_t *v, int n)
+static void take_floats(reducer *r, wide *v, int n)
 {
-    static const ip_xop op_of[] = {
-        [IP_REDUCE_SUM] = IP_X_ADD, [IP_REDUCE_MIN] = IP_X_MIN, [IP_REDUCE_MAX] = IP_X_MAX
-    };
-    const imgpar_dtype wide = r->stage->acc_dtype == IMGPAR_U64 ? IMGPAR_U64 : IMGPAR_I64;
-    const ip_ref_loop loop = r->loops->op[op_of[r->stage->reduce]][wide];
-    int64_t parts[IP_REF_BLOCK];
-    memcpy(parts, v, (size_t)n * sizeof *v);
-    for (; n > 1; n -= n / 2) /* the last ones go into the first ones */
-        loop(n / 2, parts, parts, parts + (n - n / 2), NULL);
-    loop(1, &r->i, &r->i, parts, NULL);
+    const ip_reduce reduce = r->stage->reduce;
+    for (int k = 0; reduce == IP_REDUCE_SUM && k < n; k++)
+        r->d += v->d[k];
+    if (reduce == IP_REDUCE_SUM) return;
+    fold_halves(r->loops->op[op_of[reduce]][IMGPAR_F64], v, n);
+    r->d = reduce == IP_REDUCE_MIN ? fmin(r->d, v->d[0]) : fmax(r->d, v->d[0]);
+}
+
+/* Sums wrap. */
+static void take_integers(reducer *r, wide *v, int n)
+{
+    const imgpar_dtype dtype = r->stage->acc_dtype == IMGPAR_U64 ? IMGPAR_U64 : IMGPAR_I64;
+    const ip_ref_loop loop = r->loops->op[op_of[r->stage->reduce]][dtype];
+    fold_halves(loop, v, n);
+    loop(1, &r->i, &r->i, v, NULL);
 }
 
 /* Gives the accumulated value to a program over ACC, as a value of acc_dtype at to. */
@@ -81,15 +90,15 @@ static void take(void *user, const void *values, const ip_ref_place *place)
 {
     reducer *r = user;
     const imgpar_dtype dtype = r->stage->acc_dtype;
-    uint64_t wide[IP_REF_BLOCK];
+    wide v;
     if (r->stage->reduce == IP_REDUCE_CUSTOM) {
         take_custom(r, values, place->n);
     } else if (ip_dtype(dtype)->is_float) {
-        r->loops->cast[IMGPAR_F64][dtype](place->n, wide, values, NULL, NULL);
-        take_floats(r, (const double *)wide, place->n);
+        r->loops->cast[IMGPAR_F64][dtype](place->n, &v, values, NULL, NULL);
+        take_floats(r, &v, place->n);
     } else {
-        r->loops->cast[IMGPAR_I64][dtype](place->n, wide, values, NULL, NULL);
-        take_integers(r, (const int64_t *)wide, place->n);
+        r->loops->cast[IMGPAR_I64][dtype](place->n, &v, values, NULL, NULL);
+        take_integers(r, &v, place->n);
     }
 }
 

@@ -50,7 +50,7 @@ typedef struct worker {
     ip_job job;
     const struct strips *strips;
     member *members;
-    int64_t from, to; /* rows of the last stage, counted through all planes */
+    int64_t from, to; /* rows of the last stage, counted through all planes; of a stage by itself blocks */
     ip_ref_progress progress;
     const imgpar_options *options; /* of its job */
 } worker;
@@ -188,13 +188,14 @@ static void count_all_rows(worker *w)
 
 /* ---- computing -------------------------------------------------------------------------------------------- */
 
-static imgpar_status compute_row(worker *w, member *m, int64_t z, int64_t y, ip_error *err)
+/* Blocks from place's on, `most` of them or up to the end of the row. */
+static imgpar_status compute_blocks(worker *w, member *m, ip_ref_place place, int64_t most, ip_error *err)
 {
-    const int64_t row = m->n_rows ? y % m->n_rows : z * m->stage->dims[1] + y,
+    const int64_t row = m->n_rows ? place.y % m->n_rows : place.z * m->stage->dims[1] + place.y,
                   size_bytes = ip_dtype(m->stage->dtype)->size_bytes;
     unsigned char *to = m->rows + row * m->row_bytes;
     w->progress.weight = w->strips->group->weights[m->stage->id];
-    for (ip_ref_place place = { .z = z, .y = y }; ip_ref_block_at(&m->program, &place); place.first += place.n) {
+    for (; most > 0 && ip_ref_block_at(&m->program, &place); place.first += place.n, most--) {
         imgpar_status st = ip_ref_ask(&w->progress, err);
         if (st) return st;
         ip_ref_store(m->stage->dtype, ip_ref_program_run(&m->program, &place), place.n, to + place.first * size_bytes);
@@ -210,7 +211,7 @@ static imgpar_status compute_strip(worker *w, int64_t z, ip_span rows, ip_error 
     for (int k = 0; !st && k < w->strips->group->n; k++) {
         member *m = &w->members[k];
         for (; !st && m->done <= m->need.hi; m->done++)
-            st = compute_row(w, m, z, m->done, err);
+            st = compute_blocks(w, m, (ip_ref_place){ .z = z, .y = m->done }, INT64_MAX, err);
     }
     return st;
 }
@@ -227,11 +228,34 @@ static imgpar_status compute_part(worker *w, int64_t z, ip_span part, ip_error *
     return st;
 }
 
+static int64_t blocks_of_row(const member *m)
+{
+    return ip_ceil_div(m->stage->dims[2] * m->stage->dims[3], m->program.block);
+}
+
+/* Of a stage by itself, blocks of one row may be several threads'. */
+static imgpar_status compute_alone(worker *w, ip_error *err)
+{
+    member *m = &w->members[0];
+    const int64_t blocks = blocks_of_row(m);
+    imgpar_status st = IMGPAR_OK;
+    for (int64_t at = w->from; !st && at < w->to;) {
+        const int64_t row = at / blocks, n = ip_min(blocks - at % blocks, w->to - at);
+        const ip_ref_place place = { .z = row / m->stage->dims[1],
+                                     .y = row % m->stage->dims[1],
+                                     .first = at % blocks * m->program.block };
+        st = compute_blocks(w, m, place, n, err);
+        at += n;
+    }
+    return st;
+}
+
 static imgpar_status compute(worker *w, ip_error *err)
 {
     imgpar_status st = IMGPAR_OK;
     for (int k = 0; k < w->strips->group->n; k++)
         ip_ref_program_fill_rows(&w->members[k].program);
+    if (w->strips->group->n == 1) return compute_alone(w, err);
     for (int64_t from = w->from; !st && from < w->to;) {
         const ip_span part = part_of_plane(w, from);
         st = compute_part(w, from / w->strips->dims[1], part, err);
@@ -283,7 +307,7 @@ static imgpar_status worker_make(worker *w, ip_error *err)
     }
     if (!st) {
         memcpy(memory, s->memory, n * sizeof *memory);
-        count_all_rows(w);
+        if (s->group->n > 1) count_all_rows(w);
         st = make_members(w, memory, n_rows, err);
     }
     ip_free(memory);
@@ -360,8 +384,9 @@ static imgpar_status find_threads(const strips *s, size_t *n, ip_error *err)
     member *members = ip_zalloc((size_t)s->group->n * sizeof *members);
     if (!members) return ip_fail_memory(err, "interpreting");
     const double n_processors = (double)sysconf(_SC_NPROCESSORS_ONLN),
-                 rows = (double)(s->dims[0] * s->dims[1] / (PARTS_AROUND * rows_around(s, members)));
-    *n = (size_t)fmax(fmin(fmin(n_processors, MOST_THREADS), fmin(rows, s->work / thread_work)), 1);
+                 rows = (double)(s->dims[0] * s->dims[1] / (PARTS_AROUND * rows_around(s, members))),
+                 parts = s->group->n == 1 ? MOST_THREADS : rows;
+    *n = (size_t)fmax(fmin(fmin(n_processors, MOST_THREADS), fmin(parts, s->work / thread_work)), 1);
     ip_free(members);
     return IMGPAR_OK;
 }
@@ -377,6 +402,13 @@ static void measure(strips *s)
     s->strip_rows = ip_clamp(STRIP_BYTES / bytes, 1, MOST_ROWS);
 }
 
+/* The k-th of n parts of `all`. */
+static void divide(worker *w, int64_t all, int64_t k, int64_t n)
+{
+    w->from = all * k / n;
+    w->to = all * (k + 1) / n;
+}
+
 imgpar_status ip_ref_group_run(ip_ir *ir, const ip_ref_group *group, void *const *memory, ip_ref_progress *progress,
                                ip_error *err)
 {
@@ -384,16 +416,16 @@ imgpar_status ip_ref_group_run(ip_ir *ir, const ip_ref_group *group, void *const
     s.dims = group->stages[group->n - 1]->dims;
     measure(&s);
     size_t n = 1;
-    const int64_t rows = s.dims[0] * s.dims[1];
     imgpar_status st = find_edges(&s, err);
     if (!st) st = find_threads(&s, &n, err);
     worker *workers = st ? NULL : ip_zalloc(n * sizeof *workers);
     if (!st && !workers) st = ip_fail_memory(err, "interpreting");
     for (size_t k = 0; !st && k < n; k++) {
         workers[k].strips = &s;
-        workers[k].from = rows * (int64_t)k / (int64_t)n;
-        workers[k].to = rows * (int64_t)(k + 1) / (int64_t)n;
+        divide(&workers[k], s.dims[0] * s.dims[1], (int64_t)k, (int64_t)n);
         st = worker_make(&workers[k], err);
+        if (!st && group->n == 1)
+            divide(&workers[k], s.dims[0] * s.dims[1] * blocks_of_row(workers[k].members), (int64_t)k, (int64_t)n);
     }
     if (!st) st = n > 1 ? run_threads(&s, workers, n, err) : run_alone(&s, &workers[0], err);
     for (size_t k = 0; workers && k < n; k++)
