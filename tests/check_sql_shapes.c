@@ -195,9 +195,19 @@ static const char setup_sql[] =
 
 static int compare_lines(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
+/* A connection that has a device and stays open, for what PoCL sets up once for all that are open (held.h). */
+static void hold_driver(void)
+{
+    static sqlite3 *held;
+    if (held) return;
+    held = open_db();
+    run(held, "SELECT hex(raw(img_invert(" GRAY ")))");
+}
+
 /* The rows of a shape in one form, sorted, a line each; for free(). */
 static char *rows_of(const shape *s, form f, int *n_rows)
 {
+    hold_driver();
     sqlite3 *db = open_db();
     sqlite3_stmt *stmt;
     char *lines[64], *all = calloc(1, 1 << 20), *message = NULL;
