@@ -8,6 +8,7 @@
 
 #include "graph/array.h"
 #include "held.h"
+#include "tier.h"
 
 #include <check.h>
 #include <math.h>
@@ -76,8 +77,10 @@ static const struct {
 START_TEST(right_kernels_compute_the_same)
 {
     static const char *const schedules[] = { "auto", "tiles", "pixels", "texture" };
-    for (int k = 0; k < (right[_i].in_pixels ? 4 : 2); k++) {
+    const int n_ways = right[_i].in_pixels ? 4 : 2;
+    for (int k = 0; k < n_ways; k++) {
         size_t n, n_checked;
+        if (k > 0 && k != 1 + _i % (n_ways - 1) && !test_tier_is_full()) continue; /* by turns */
         imgpar_array *image = image_of(right[_i].dtype), *a = imgpar_apply(ctx, right[_i].text, &image, 1);
         set("schedule", "ref");
         void *want = read_all(a, &n);
