@@ -4,8 +4,8 @@
  *
  *     make bench-ref, make bench-ref BENCH="blur median"
  *
- * Both run by turns; the least time of each counts, what compiling takes is not in it. Exit status 1: the geometric mean
- * of the ratios is above its bar.
+ * Both run by turns; the least time of each counts, what compiling takes is not in it. Exit status 1: the geometric
+ * mean of the ratios is above its bar.
  */
 #include <imgpar.h>
 
