@@ -428,6 +428,17 @@ static const nd_case of_small[] = {
       means_of_large_patches,
       0x1p-16L,
       f32 },
+    { "around",
+      "fn d(p, q) = sum((p - q) * (p - q), axis=2, keepdims=true)\n"
+      "fn unlike(p, q) = convsep(d(p, q), [1 1 1 1 1], [1 1 1 1 1])\n"
+      "around(cast($1, f32), 2, (p, q) -> (q, exp(unlike(p, q) * (-1.0 / 2500))), \"mean\")",
+      { 3 },
+      { { 4, 281, 3 } },
+      3,
+      { 4, 281, 3 },
+      means_of_large_patches,
+      0x1p-16L,
+      f32 },
 };
 enum { N_SMALL = sizeof of_small / sizeof *of_small, N_FIRST = 3 };
 

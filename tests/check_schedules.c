@@ -149,6 +149,10 @@ static const shape shapes[] = {
     { "pad($1, [3 5], [2 4], border=reflect)", IMGPAR_U8, 3, 61, 37, 0 },
     { "pad($1, [1 40], [2 70], border=wrap) * 2", IMGPAR_F32, 1, 31, 37, 0 },
     { "select(c < 3, $1 * slice($1, 3, 4, axis=2), $1)", IMGPAR_F32, 4, 61, 37, 0 },
+    /* sums of patches, whose pixels lie side by side, within a function */
+    { "fn unlike(p, q) = convsep(sum((p - q) ** 2, axis=2, keepdims=true), [1 1 1 1 1], [1 1 1 1 1])\n"
+      "around($1, 2, (p, q) -> (q, exp(unlike(p, q) * -0.0001)), \"mean\")",
+      IMGPAR_F32, 3, 61, 37, 0 },
     /* positions that follow from the row and from the column: passes, in floats and in lanes, beyond the edges, of what
      * is made at its reader's pace */
     { "make(122, 74, at($1, y / 2, x / 2, filter=linear), channels=3)", IMGPAR_U8, 3, 61, 37, 0 },

@@ -239,7 +239,8 @@ const char *ip_emit_channel_text(ip_emit *e, int k);
 ip_expr *ip_emit_of_channel(ip_emit *e, ip_expr *x, int c);
 /* "x * 3 + 1": the index of channel k of pixel x. */
 const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k);
-/* What stands before a column that is multiplied by the channels: "(long)" or nothing. */
-const char *ip_emit_widening(int channels);
+/* What stands before a column, a sum or not, that is multiplied by the channels: "(long)" or nothing (emit_memory.c,
+ * Note [Pixels side by side in memory]). */
+const char *ip_emit_widening(int channels, bool is_sum);
 
 #endif

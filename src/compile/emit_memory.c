@@ -97,9 +97,25 @@ static const char *element(ip_emit *e, const ip_stage *s, const char *pointer, c
     return ip_text(e->ir, "%s[%s]", pointer, index);
 }
 
-/* A product by a power of two becomes a shift in 32 bits, of which LLVM 15 does not find out that elements lie side by
- * side: it would gather and scatter them. */
-const char *ip_emit_widening(int channels) { return channels == 2 || channels == 4 ? "(long)" : ""; }
+/*
+ * Note [Pixels side by side in memory]
+ * Channels are vectors only where the compiler knows that pixels lie side by side. It finds that out of a column times
+ * the channels in 64 bits. In 32 bits LLVM 15 does not where it makes a shift of the product, of two or four channels,
+ * or where the column is a sum: it would gather and scatter the elements.
+ */
+const char *ip_emit_widening(int channels, bool is_sum)
+{
+    return channels == 2 || channels == 4 || is_sum ? "(long)" : "";
+}
+
+/* For the column of a load. One that a border rule moves is gathered anyway. */
+static const char *widening_of(ip_emit *e, const ip_expr *load)
+{
+    const ip_site site = ip_emit_site(e);
+    bool is_inside = load->border == IP_BORDER_NONE || ip_site_column_is_inside(&site, load);
+    if (!is_inside || !ip_x_offset_from(e->ir, load->arg[2], 2)) return "";
+    return ip_emit_widening((int)load->source->dims[3], !ip_x_is_coord(load->arg[2], 2));
+}
 
 static const char *column_of_load(ip_emit *e, const ip_expr *load, const char **inside)
 {
@@ -126,8 +142,7 @@ static const char *index_in_row(ip_emit *e, const ip_expr *load, const char **in
     }
     const char *x = column_of_load(e, load, inside), *c = inside_index(e, load, 3, inside);
     if (channels == 1) return ip_text(e->ir, "%s%s", x, start);
-    const char *wide = ip_x_offset_from(e->ir, load->arg[2], 2) ? ip_emit_widening(channels) : "";
-    return ip_text(e->ir, "%s%s * %d + %s%s", wide, x, channels, c, start);
+    return ip_text(e->ir, "%s%s * %d + %s%s", widening_of(e, load), x, channels, c, start);
 }
 
 /*

@@ -45,7 +45,8 @@ const char *ip_emit_channel_text(ip_emit *e, int k)
 const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
 {
     if (e->channels == 1) return x;
-    return ip_text(e->ir, "%s%s * %d + %s", ip_emit_widening(e->channels), x, e->channels, ip_emit_channel_text(e, k));
+    return ip_text(e->ir, "%s%s * %d + %s", ip_emit_widening(e->channels, false), x, e->channels,
+                   ip_emit_channel_text(e, k));
 }
 
 /* What the values of a loop are: bytes of the widest, how many have at most two bytes, how many more; whether there are

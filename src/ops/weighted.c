@@ -203,9 +203,23 @@ static double chain(const ip_weighted *p, double value)
     return p->dtype == IMGPAR_F32 ? (double)f : d;
 }
 
+/* Whether a function of around() adds up the elements of a window as they are. Times 1 they are what they were, so the
+ * sum is the chain's to the bit; and sums within such a function are made once for many taps (ir/window.c, Note
+ * [Sliding windows]). */
+static bool is_plain_sum(const ip_weighted *p)
+{
+    bool is_plain = p->l->ir->keeps_windows && is_float(p->dtype) && tap_count(&p->weights) > IP_UNROLLED_INSIDE;
+    for (int k = 0; k < tap_count(&p->weights) && is_plain; k++)
+        is_plain = p->weights.w[k] == 1;
+    return is_plain;
+}
+
 ip_expr *ip_weighted_sum(const ip_weighted *p)
 {
     if (p->l->coverage) ip_coverage_pass(p->l, chain(p, p->l->coverage->opaque));
+    if (is_plain_sum(p))
+        return ip_x_window(p->l->ir, IP_FOLD_SUM, p->weights.rows, p->weights.cols, element, NULL,
+                           &(window){ p, NULL });
     if (in_pairs(p)) return sum_of_pairs(p);
     if (tap_count(&p->weights) <= IP_UNROLLED_TAPS) return written_out(p);
     window w = { p, make_table(p) };
