@@ -93,6 +93,8 @@ START_TEST(processors_give_the_same)
                     op == IP_X_SELECT ? IMGPAR_BOOL : dtype);
         for (int to = 0; to < IP_N_REAL_DTYPES; to++) {
             compare(list[0]->cast[to][dtype], list[k]->cast[to][dtype], (imgpar_dtype)to, dtype, dtype);
+            compare(list[0]->add_cast[to][dtype], list[k]->add_cast[to][dtype], (imgpar_dtype)to, dtype,
+                    (imgpar_dtype)to);
             compare(list[0]->saturate[to][dtype], list[k]->saturate[to][dtype], (imgpar_dtype)to, dtype, dtype);
         }
     }

@@ -26,7 +26,7 @@
 #include <time.h>
 
 enum {
-    IP_REF_BLOCK = 1024,     /* elements: the values of a few operations stay in the nearest cache */
+    IP_REF_BLOCK = 2048,     /* elements: the values of a few operations stay in the nearest cache */
     IP_REF_ELEMENT_BYTES = 8 /* of the largest value */
 };
 

@@ -29,7 +29,8 @@ typedef double f64;
 #define EACH(k, n) _Pragma("GCC ivdep") for (int k = 0; k < n; k++)
 #endif
 
-/* Loops whose results, of type R, are VALUE of x, y and z: operands of type T, but x of TERNARY, which is of type A. */
+/* Loops whose results, of type R, are VALUE of x, y and z: operands of type T, but x of MIXED and TERNARY, which is of
+ * type A. */
 #define UNARY(NAME, R, T, VALUE)                                                            \
     static void NAME(int n, void *to, const void *a, const void *unused, const void *third) \
     {                                                                                       \
@@ -42,18 +43,21 @@ typedef double f64;
             r[k] = (R)(VALUE);                                                              \
         }                                                                                   \
     }
-#define BINARY(NAME, R, T, VALUE)                                                      \
+#define MIXED(NAME, R, A, T, VALUE)                                                    \
     static void NAME(int n, void *to, const void *a, const void *b, const void *third) \
     {                                                                                  \
         R *r = to;                                                                     \
-        const T *xs = a, *ys = b;                                                      \
+        const A *xs = a;                                                               \
+        const T *ys = b;                                                               \
         (void)third;                                                                   \
         EACH(k, n)                                                                     \
         {                                                                              \
-            const T x = xs[k], y = ys[k];                                              \
+            const A x = xs[k];                                                         \
+            const T y = ys[k];                                                         \
             r[k] = (R)(VALUE);                                                         \
         }                                                                              \
     }
+#define BINARY(NAME, R, T, VALUE) MIXED(NAME, R, T, T, VALUE)
 #define TERNARY(NAME, R, A, T, VALUE)                                              \
     static void NAME(int n, void *to, const void *a, const void *b, const void *c) \
     {                                                                              \
@@ -181,6 +185,8 @@ static void count_up(int n, i32 *r, i32 first)
 #define CAST_TO_F32 { SIGNED(cast_f32), BOOL(cast_f32_u8), [IMGPAR_F32] = copy_u32, [IMGPAR_F64] = cast_f32_f64 }
 #define CAST_TO_F64 { SIGNED(cast_f64), BOOL(cast_f64_u8), [IMGPAR_F32] = cast_f64_f32, [IMGPAR_F64] = copy_u64 }
 #define CAST_TO_BOOL { SIGNED(cast_bool), REALS(cast_bool), BOOL(copy_u8) }
+#define ADD_BYTES(BITS) [IMGPAR_U8] = add_##BITS##_u8, [IMGPAR_I8] = add_##BITS##_i8
+#define ADD_SHORTS(BITS) [IMGPAR_U16] = add_##BITS##_u16, [IMGPAR_I16] = add_##BITS##_i16
 
 const ip_ref_loops IP_REF_LOOPS = {
     .op = {
@@ -255,6 +261,13 @@ const ip_ref_loops IP_REF_LOOPS = {
         [IMGPAR_F32] = CAST_TO_F32,
         [IMGPAR_F64] = CAST_TO_F64,
         [IMGPAR_BOOL] = CAST_TO_BOOL,
+    },
+    .add_cast = {
+        [IMGPAR_U16] = { ADD_BYTES(u16) },
+        [IMGPAR_I16] = { ADD_BYTES(u16) },
+        [IMGPAR_U32] = { ADD_BYTES(u32), ADD_SHORTS(u32) },
+        [IMGPAR_I32] = { ADD_BYTES(u32), ADD_SHORTS(u32) },
+        [IMGPAR_F32] = { ADD_BYTES(f32), ADD_SHORTS(f32) },
     },
     .splat = BY_SIZE(splat),
     .repeat = BY_SIZE(repeat),

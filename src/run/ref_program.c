@@ -239,30 +239,48 @@ static block *place_of(compiler *c, const ip_expr *x, ip_ref_rate rate)
     return is_of_first || is_of_row || reads_stage ? &c->top : c->kept;
 }
 
-/* a b + c of integers, which wraps in the end whether or not the product did: one instruction less. */
-static bool compile_multiply_add(compiler *c, ip_expr *x, ip_ref_instr *instr)
+/* What is part of the instruction that uses it, which is none slower for that. */
+static bool goes_into(const compiler *c, const ip_expr *part, const ip_ref_instr *instr)
 {
-    const bool is_sum = x->op == IP_X_ADD && c->loops->op[IP_X_FMA][x->dtype] && !ip_dtype(x->dtype)->is_float;
-    const int of = is_sum && x->arg[1]->op == IP_X_MUL ? 1 : is_sum && x->arg[0]->op == IP_X_MUL ? 0 : -1;
-    if (of < 0 || *known_at(c, x->arg[of], instr->rate) || rate_of(c, x->arg[of]) != instr->rate) return false;
-    ip_expr *const operands[] = { x->arg[of]->arg[0], x->arg[of]->arg[1], x->arg[1 - of] };
-    instr->kind = IP_REF_LOOP;
-    instr->loop = c->loops->op[IP_X_FMA][x->dtype];
-    instr->n_args = 3;
-    for (int k = 0; k < 3 && !c->status; k++)
+    return !*known_at(c, part, instr->rate) && rate_of(c, part) == instr->rate;
+}
+
+static void compile_operands(compiler *c, ip_expr *const *operands, int n, ip_ref_instr *instr)
+{
+    instr->n_args = n;
+    for (int k = 0; k < n && !c->status; k++)
         instr->arg[k] = compile(c, operands[k], instr->rate);
-    return true;
+}
+
+/* c + a b of integers, which wraps in the end whether or not the product did, or a + CAST of b. */
+static bool compile_sum(compiler *c, ip_expr *x, ip_ref_instr *instr)
+{
+    const bool is_float = ip_dtype(x->dtype)->is_float;
+    for (int k = 1; k >= 0; k--) {
+        ip_expr *part = x->arg[k], *rest = x->arg[1 - k];
+        if (!goes_into(c, part, instr)) continue;
+        instr->loop = part->op == IP_X_MUL && !is_float ? c->loops->op[IP_X_FMA][x->dtype]
+                      : part->op == IP_X_CAST           ? c->loops->add_cast[x->dtype][part->arg[0]->dtype]
+                                                        : NULL;
+        if (!instr->loop) continue;
+        ip_expr *const product[] = { part->arg[0], part->n_args > 1 ? part->arg[1] : NULL, rest };
+        ip_expr *const cast[] = { rest, part->arg[0] };
+        if (part->op == IP_X_MUL)
+            compile_operands(c, product, 3, instr);
+        else
+            compile_operands(c, cast, 2, instr);
+        return true;
+    }
+    return false;
 }
 
 static void compile_operation(compiler *c, ip_expr *x, ip_ref_instr *instr)
 {
-    if (compile_multiply_add(c, x, instr)) return;
-    instr->n_args = x->n_args;
     instr->kind = x->op == IP_X_BORDER ? IP_REF_BORDER : IP_REF_LOOP;
+    if (x->op == IP_X_ADD && compile_sum(c, x, instr)) return;
     if (instr->kind == IP_REF_LOOP) instr->loop = loop_of(c, x);
     if (instr->kind == IP_REF_LOOP && !instr->loop) defect(c, "an operation that its dtype does not have");
-    for (int k = 0; k < x->n_args && !c->status; k++)
-        instr->arg[k] = compile(c, x->arg[k], instr->rate);
+    compile_operands(c, x->arg, x->n_args, instr);
 }
 
 static void compile_instr(compiler *c, ip_expr *x, ip_ref_instr *instr)

@@ -8,6 +8,7 @@
  */
 #include "run/ref_impl.h"
 
+#include "base/alloc.h"
 #include "base/dtype.h"
 
 #include <string.h>
@@ -16,11 +17,23 @@ typedef struct walker {
     const ip_stage *stage;
     ip_ref_program body, init, finish, combine;
     size_t value_bytes;
-    uint64_t state[IP_REF_BLOCK], before[IP_REF_BLOCK], total[IP_REF_BLOCK], carry[IP_REF_BLOCK], next[IP_REF_BLOCK];
+    unsigned char *states; /* all of the following, of a block each */
+    unsigned char *state, *before, *total, *carry, *next;
     unsigned char *out;
     bool in_blocks;
     ip_ref_progress *progress;
 } walker;
+
+static imgpar_status allocate_states(walker *w, ip_error *err)
+{
+    unsigned char **const states[] = { &w->state, &w->before, &w->total, &w->carry, &w->next };
+    const size_t n = sizeof states / sizeof *states, size_bytes = (size_t)w->body.block * IP_REF_ELEMENT_BYTES;
+    w->states = ip_alloc_array(n, size_bytes);
+    if (!w->states) return ip_fail_memory(err, "interpreting");
+    for (size_t k = 0; k < n; k++)
+        *states[k] = w->states + k * size_bytes;
+    return IMGPAR_OK;
+}
 
 static imgpar_status walker_make(walker *w, ip_ir *ir, void *const *memory, ip_error *err)
 {
@@ -40,11 +53,12 @@ static imgpar_status walker_make(walker *w, ip_ir *ir, void *const *memory, ip_e
         *parts[k].program = (ip_ref_program){ .bad_source = -1 };
     for (size_t k = 0; !st && k < sizeof parts / sizeof *parts; k++)
         if (parts[k].x) st = ip_ref_program_make(ir, parts[k].x, &over, parts[k].program, err);
-    return st;
+    return st ? st : allocate_states(w, err);
 }
 
 static void walker_clear(walker *w)
 {
+    ip_free(w->states);
     ip_ref_program_clear(&w->body);
     ip_ref_program_clear(&w->init);
     ip_ref_program_clear(&w->finish);
@@ -65,7 +79,7 @@ static void store(const walker *w, const void *values, const ip_ref_place *place
     ip_ref_store(w->stage->dtype, values, place->n, w->out + at * ip_dtype(w->stage->dtype)->size_bytes);
 }
 
-static void keep(const walker *w, uint64_t *to, const void *from, int n)
+static void keep(const walker *w, unsigned char *to, const void *from, int n)
 {
     memcpy(to, from, (size_t)n * w->value_bytes);
 }

@@ -2,7 +2,7 @@
 /*
  * How many times as long as kernels the reference interpreter takes, for pipelines of 2 megapixels:
  *
- *     make bench-ref, make bench-ref BENCH="blur median"
+ *     make bench-ref; make bench-ref BENCH="blur median"
  *
  * Both run by turns; the least time of each counts, what compiling takes is not in it. Exit status 1: the geometric
  * mean of the ratios is above its bar.
