@@ -565,7 +565,8 @@ static void save_cut(imgpar_context *ctx, char *path)
     imgpar_array_release(a);
 }
 
-/* The kernels that saving text at path runs, but for one in each callback that computes. */
+/* The launches that saving text at path takes, but for one in each callback that computes. The busier the machine, the
+ * more batches a kernel is launched in. */
 static uint64_t kernels_of(imgpar_context *ctx, const char *text, const char *path, seen *s)
 {
     imgpar_counters before = { .struct_size = sizeof before }, after = { .struct_size = sizeof after };
@@ -576,7 +577,7 @@ static uint64_t kernels_of(imgpar_context *ctx, const char *text, const char *pa
     return after.kernels - before.kernels - (uint64_t)s->n_within;
 }
 
-enum { CUT_LIMIT = 300 << 10 };
+enum { CUT_LIMIT = 300 << 10, N_STRIPS = 8 };
 
 /* The interpreter cuts nothing: it says what is over the limit. */
 static bool cuts_into_strips(const imgpar_context *ctx) { return strcmp(imgpar_context_device(ctx)->kind, "ref") != 0; }
@@ -597,12 +598,11 @@ START_TEST(callbacks_hold_where_a_memory_limit_cuts_a_run_into_strips)
     snprintf(text, sizeof text, "boxblur(median(open(\"%s\", fail_on=none), size=5), size=9)", from);
     seen s = { .thread = pthread_self(), .other = new_image(ctx) };
     seen in_strips = { .thread = pthread_self(), .other = new_image(limited) };
-    uint64_t n_kernels = kernels_of(ctx, text, to, &s), n_limited = kernels_of(limited, text, to, &in_strips);
-    ck_assert_uint_gt(n_limited, 3 * n_kernels);
+    kernels_of(ctx, text, to, &s);
+    ck_assert_uint_ge(kernels_of(limited, text, to, &in_strips), N_STRIPS);
     ck_assert_int_eq(s.warnings, 1);
-    ck_assert_int_eq(in_strips.warnings, 1); /* not one a strip */
-    int n_polls = in_strips.polls;
-    for (int stop_at = 1; stop_at <= n_polls; stop_at += 1 + n_polls / 7) {
+    ck_assert_int_eq(in_strips.warnings, 1);                /* not one a strip */
+    for (int stop_at = 1; stop_at <= N_STRIPS; stop_at++) { /* each polls, however quick it is */
         unlink(to);
         in_strips.stop_at = stop_at;
         watch(limited, text, to, &in_strips);
@@ -610,7 +610,7 @@ START_TEST(callbacks_hold_where_a_memory_limit_cuts_a_run_into_strips)
         ck_assert_int_ne(access(to, F_OK), 0);
     }
     in_strips.stop_at = 0;
-    ck_assert(kernels_of(limited, text, to, &in_strips) == n_limited); /* as good as new */
+    ck_assert_uint_ge(kernels_of(limited, text, to, &in_strips), N_STRIPS); /* as good as new */
     imgpar_context_counters(limited, &counters);
     ck_assert_uint_le(counters.device_bytes_peak, CUT_LIMIT);
     unlink(from);
