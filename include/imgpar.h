@@ -340,6 +340,12 @@ IMGPAR_API imgpar_status imgpar_array_status(const imgpar_array *a);
 /* The message belonging to imgpar_array_status(), "" if there is none. Borrowed until the
  * next evaluation of a or its release. */
 IMGPAR_API const char *imgpar_array_message(const imgpar_array *a);
+/*
+ * What print() of the pipeline language says of a: the elements of up to 64, computed and as short as they read back,
+ * 98.61596 or [1 2; 3 4]; of more than that, and then nothing is computed, dtype and shape. *out is a new string for
+ * imgpar_free(), NULL where this fails; the reason then is in imgpar_array_message(a). options may be NULL.
+ */
+IMGPAR_API imgpar_status imgpar_array_text(imgpar_array *a, const imgpar_options *options, char **out);
 
 /* Computes a and keeps its value on the device until the last release of a; in host memory
  * what several devices computed parts of. */

@@ -50,6 +50,27 @@ done
 echo text > in/deep/notes.txt
 name='{name}' dir='{dir}'
 
+# ---- numbers are printed ------------------------------------------------------------------------
+
+run -e "mean(cast(\$1, f32))" in/a.png
+expect "the number of one file" "$status $out$err" "0 29"
+run -e "maxval(\$1) + 0" in/a.png in/gone.png in/b.png
+expect "numbers of several, with names: stdout" "$status $out" "1 58  in/a.png
+58  in/b.png"
+expect "numbers of several: stderr" "$err" "imgpar-run: in/gone.png: No such file or directory
+imgpar-run: 1 of 3 files failed"
+printf 'in/a.png\0in/c.png\0' > list.txt
+stdin=list.txt run -0 -e 'param by = 1
+height($1) * by' by=2
+expect "numbers of a list, with a param" "$status $out" "0 10  in/a.png
+10  in/c.png"
+expect_run "a picture is not printed" 1 \
+    "imgpar-run: in/a.png: the result, [15, 7, 1] u8, white 255, goes nowhere: -o 'out/{name}.png' writes it" \
+    -e "repeat(\$1, 3)" in/a.png
+expect_run "nothing is written that could be skipped" 2 \
+    "imgpar-run: --skip-existing goes with files, of which -o names what is written: -o 'out/{name}.jpg' (--help lists the options)" \
+    --skip-existing -e "mean(\$1)" in/a.png
+
 # ---- names -------------------------------------------------------------------------------------
 
 expect_run "a picture for each file" 0 "" -e "invert(\$1)" in/a.png in/b.png -o "o1/{name}.pgm"
@@ -145,7 +166,7 @@ expect_run "no files" 2 "imgpar-run: no files are given: imgpar-run -e 'blur(\$1
     --skip-existing -e "$draw" -o no/x.png
 expect_run "--recursive without -o" 2 \
     "imgpar-run: --recursive goes with files, of which -o names what is written: -o 'out/{name}.jpg' (--help lists the options)" \
-    --recursive -e "\$1" in
+    --recursive -e "$draw" in
 expect_run "--quiet and --progress" 2 "imgpar-run: --quiet and --progress do not go together: one tells how far it is, \
 the other does not (--help lists the options)" --quiet --progress -e "\$1" in/a.png -o x.png
 [ ! -e no ] || fail "something was written all the same"
@@ -206,7 +227,7 @@ expect "nothing half is left" "$(find . -name '.imgpar*')" ""
 # They take a while, so that the signal comes in the middle of some.
 i=0
 while [ $i -lt 40 ]; do printf 'in/a.png\0'; i=$((i + 1)); done > list
-slow='iterate(resize(cast($1, f32), 150, 150), 40, sqrt(_ + 1))'
+slow='iterate(resize(cast($1, f32), 150, 150), 400, sqrt(_ + 1))'
 "$imgpar_run" -0 -e "$slow" -o "k/{n}.npy" < list 2> err.txt &
 pid=$!
 i=0

@@ -47,6 +47,7 @@ typedef struct note {
 typedef struct slot {
     outcome outcome; /* under the lock */
     note *first, **last;
+    char *printed;     /* the result, where that is numbers and goes to standard output; for imgpar_free() */
     uint64_t bytes;    /* of the file */
     double difference; /* of --verify */
     _Atomic double fraction;
@@ -207,7 +208,25 @@ static void give_room(batch *b, uint64_t bytes)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* Computes and writes a picture that was built. */
+/* Without -o a result is printed, if it is numbers and no picture. */
+static outcome print_file(const worker *w, imgpar_array *a, const imgpar_options *options_of_run)
+{
+    enum { FEW = 64 };
+    imgpar_info info = { .struct_size = sizeof info };
+    char *text = NULL;
+    imgpar_status st = imgpar_array_info(a, &info);
+    if (!st) st = imgpar_array_text(a, options_of_run, &text);
+    if (!st && info.size_bytes > FEW * imgpar_dtype_size(info.dtype)) {
+        char why[200];
+        snprintf(why, sizeof why, "the result, %s, goes nowhere: -o 'out/{name}.png' writes it", text);
+        imgpar_free(text);
+        return fail_file(w, IMGPAR_OK, why);
+    }
+    w->slot->printed = text;
+    return st ? fail_file(w, st, imgpar_array_message(a)) : WRITTEN;
+}
+
+/* Computes a picture that was built, and writes it; what it would be written to is NULL where it is printed. */
 static outcome write_file(worker *w, imgpar_array *a, char *output)
 {
     const options *o = w->b->o;
@@ -221,6 +240,7 @@ static outcome write_file(worker *w, imgpar_array *a, char *output)
     imgpar_status st = imgpar_array_status(a);
     if (!st && o->verify) st = verify_file(w, a, &options_of_run, &is_right);
     if (!is_right) return FAILED;
+    if (!st && !output) return print_file(w, a, &options_of_run);
     if (!st && !make_folders(output)) {
         const char *why = strerror(errno);
         add_note(w->slot, "%s: making its folder: %s", output, why);
@@ -235,8 +255,8 @@ static outcome make_file(worker *w)
     batch *b = w->b;
     const char *path = b->in->items[w->k].path;
     struct stat found;
-    char *output = inputs_output(b->in, w->k, b->o->output);
-    if (!output) return fail_file(w, IMGPAR_E_HOST_MEMORY, "out of memory");
+    char *output = b->o->output ? inputs_output(b->in, w->k, b->o->output) : NULL;
+    if (b->o->output && !output) return fail_file(w, IMGPAR_E_HOST_MEMORY, "out of memory");
     const bool is_file = stat(path, &found) == 0 && S_ISREG(found.st_mode);
     outcome what = SKIPPED;
     w->slot->bytes = is_file ? (uint64_t)found.st_size : 0;
@@ -321,6 +341,16 @@ static int start(batch *b, pthread_t *threads)
 
 /* ---- the calling thread ------------------------------------------------------------------------------- */
 
+/* "98.61596  in/a.jpg", as wc does it: sort -n puts files in order. Of one file the number is enough. */
+static void print_result(const batch *b, const char *text)
+{
+    const char *path = b->in->items[b->head].path;
+    char *line = b->in->n > 1 ? malloc(strlen(text) + strlen(path) + 3) : NULL;
+    if (line) sprintf(line, "%s  %s", text, path);
+    say(line ? line : text);
+    free(line);
+}
+
 /* Tells of a file that is done, if it is needed. */
 static void tell_file(batch *b, slot *s, bool is_needed)
 {
@@ -329,6 +359,8 @@ static void tell_file(batch *b, slot *s, bool is_needed)
         if (is_needed) complain("%s", n->text);
         free(n);
     }
+    if (s->printed && is_needed) print_result(b, s->printed);
+    imgpar_free(s->printed);
     if (s->outcome == STOPPED || !is_needed) return;
     if (!(s->difference <= b->difference)) b->difference = s->difference; /* a NaN counts */
     b->done.files++;

@@ -367,13 +367,13 @@ static size_t identify(inputs *in, const options *o, key *known)
 
 int inputs_check(inputs *in, const options *o)
 {
-    int status = check_template(in, o->output);
-    if (!status) status = check_folders(in, o->output);
+    int status = o->output ? check_template(in, o->output) : EXIT_DONE;
+    if (!status && o->output) status = check_folders(in, o->output);
     if (status) return status;
     key *names = malloc(in->n * sizeof *names), *known = malloc((in->n + 1) * sizeof *known);
     if (!names || !known) status = out_of_memory();
     const size_t n_known = status ? 0 : identify(in, o, known);
-    for (size_t k = 0; k < in->n && !status; k++) {
+    for (size_t k = 0; k < in->n && !status && o->output; k++) {
         char *output = inputs_output(in, k, o->output);
         if (!output) status = out_of_memory();
         if (!status) status = check_format(output, o->format);
@@ -381,8 +381,10 @@ int inputs_check(inputs *in, const options *o)
         if (!status) names[k] = (key){ hash_of(output), 0, k };
         free(output);
     }
-    if (!status) qsort(names, in->n, sizeof *names, by_key);
-    if (!status) status = check_twice(in, names, o->output);
+    if (!status && o->output) {
+        qsort(names, in->n, sizeof *names, by_key);
+        status = check_twice(in, names, o->output);
+    }
     free(names);
     free(known);
     return status;

@@ -189,7 +189,9 @@ int check_given_once(char *const *settings, int n)
     return EXIT_DONE;
 }
 
-/* Without -o every word is NAME=VALUE. */
+bool takes_files(const options *o) { return o->output || (o->expression && strstr(o->expression, "$1")); }
+
+/* Of what takes no files every word is NAME=VALUE. */
 static int check_settings(const options *o)
 {
     for (int i = 0; i < o->n_words; i++) {
@@ -230,7 +232,7 @@ static int operands(options *o, int n, char **words)
     for (int i = 0; i + 1 < o->n_words; i++)
         if (!strchr(o->words[i], '=') && o->words[i + 1][0] == '=')
             return usage("%s %s: NAME=VALUE is one word, without spaces", o->words[i], o->words[i + 1]);
-    return o->output ? EXIT_DONE : check_settings(o);
+    return takes_files(o) ? EXIT_DONE : check_settings(o);
 }
 
 int check_format(const char *output, const char *format)
@@ -285,7 +287,7 @@ static int check_for_files(const options *o, const bool given[N_ROWS])
     static const int for_files[] = { '0', OPT_RECURSIVE, OPT_SKIP_EXISTING, OPT_STOP_ON_ERROR };
     for (size_t k = 0; k < sizeof for_files / sizeof *for_files && o->action == ACTION_RUN; k++) {
         const row *r = row_of(for_files[k]);
-        if (given[r - rows] && !o->output)
+        if (given[r - rows] && (for_files[k] == OPT_SKIP_EXISTING ? !o->output : !takes_files(o)))
             return usage("%s%s goes with files, of which -o names what is written: -o 'out/{name}.jpg'",
                          r->name ? "--" : "-", r->name ? r->name : "0");
     }

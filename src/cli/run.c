@@ -121,12 +121,12 @@ static int set_params(const job *j)
     return EXIT_DONE;
 }
 
-/* Is a word NAME=VALUE rather than a file? Without -o it is; else the text must declare NAME, but what is no file
- * either was meant so. */
+/* Is a word NAME=VALUE rather than a file? Where no files are taken it is; else the text must declare NAME, but what is
+ * no file either was meant so. */
 static bool is_setting(const job *j, const char *word)
 {
     const size_t n = setting_name_length(word);
-    if (!j->o->output) return true;
+    if (!takes_files(j->o)) return true;
     for (size_t k = 0; n > 0 && imgpar_pipeline_param(j->p, k); k++)
         if (strlen(imgpar_pipeline_param(j->p, k)) == n && memcmp(imgpar_pipeline_param(j->p, k), word, n) == 0)
             return true;

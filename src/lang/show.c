@@ -112,3 +112,16 @@ imgpar_status ip_show(const ip_val *v, const imgpar_options *options, ip_str *li
     default: return ip_fail(err, IMGPAR_E_INTERNAL, "this value cannot be printed");
     }
 }
+
+IMGPAR_API imgpar_status imgpar_array_text(imgpar_array *a, const imgpar_options *options, char **out)
+{
+    ip_str line = IP_STR_INIT;
+    ip_error err = { .status = IMGPAR_OK };
+    if (out) *out = NULL;
+    if (!a || !out) return IMGPAR_E_ARGUMENT;
+    imgpar_status st = imgpar_array_status(a);
+    if (!st) st = show_array(a, options, &line, &err);
+    if (!st && !(*out = ip_str_take(&line))) st = IMGPAR_E_HOST_MEMORY;
+    ip_str_free(&line);
+    return st;
+}
