@@ -16,7 +16,7 @@
 
 /* ---- loops -------------------------------------------------------------------------------------- */
 
-enum { N = 1003 };
+enum { N = 1003, N_SUM_STAGES = 8 };
 typedef union values {
     uint64_t bits[N];
     float f[2 * N];
@@ -95,9 +95,74 @@ START_TEST(processors_give_the_same)
             compare(list[0]->cast[to][dtype], list[k]->cast[to][dtype], (imgpar_dtype)to, dtype, dtype);
             compare(list[0]->add_cast[to][dtype], list[k]->add_cast[to][dtype], (imgpar_dtype)to, dtype,
                     (imgpar_dtype)to);
+            compare(list[0]->add_casts[to][dtype], list[k]->add_casts[to][dtype], (imgpar_dtype)to, dtype, dtype);
             compare(list[0]->saturate[to][dtype], list[k]->saturate[to][dtype], (imgpar_dtype)to, dtype, dtype);
         }
     }
+}
+END_TEST
+
+/* ---- sums ------------------------------------------------------------------------------------------- */
+
+static ip_expr *own_place(ip_ir *ir, ip_stage *s)
+{
+    ip_expr *index[4];
+    for (int k = 0; k < 4; k++)
+        index[k] = ip_x_coord(ir, k, s->dims[k]);
+    return ip_x_load(ir, s, index, IP_BORDER_NONE, NULL);
+}
+
+/* x, or where it is to be apart what a stage of its own holds of it. */
+static ip_expr *part(ip_ir *ir, ip_expr *x, const int64_t dims[4], bool apart)
+{
+    if (!apart) return x;
+    ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, x->dtype, dims, NULL);
+    ck_assert_ptr_nonnull(s);
+    s->body = x;
+    return own_place(ir, s);
+}
+
+/* cast(a) + cast(b), cast(a) + c and c b + cast(a) of c = cast(b) squared, all in dtype `to`; *out is to be freed. */
+static void run_sum(int which, imgpar_dtype to, imgpar_dtype from, bool apart, void **out)
+{
+    static values a, b;
+    const int64_t dims[4] = { 1, 1, N, 1 };
+    ip_ir *ir = ip_ir_new();
+    void *memory[N_SUM_STAGES] = { &a, &b };
+    fill(from, 0, &a);
+    fill(from, 1, &b);
+    ip_stage *sa = ip_stage_new(ir, IP_STAGE_SOURCE, from, dims, NULL),
+             *sb = ip_stage_new(ir, IP_STAGE_SOURCE, from, dims, NULL);
+    ip_expr *x = part(ir, ip_x_cast(ir, to, own_place(ir, sa)), dims, apart),
+            *y = part(ir, ip_x_cast(ir, to, own_place(ir, sb)), dims, apart);
+    ip_expr *square = part(ir, ip_x_binary(ir, IP_X_MUL, y, y), dims, apart),
+            *product = part(ir, ip_x_binary(ir, IP_X_MUL, square, y), dims, apart);
+    ip_expr *const terms[] = { y, square, product };
+    ip_stage *r = ip_stage_new(ir, IP_STAGE_MAP, to, dims, NULL);
+    ck_assert_ptr_nonnull(r);
+    r->body = ip_x_binary(ir, IP_X_ADD, terms[which], x);
+    r->is_output = true;
+    ip_error err = { .status = IMGPAR_OK };
+    ck_assert_msg(ip_ir_verify(ir, &err) == IMGPAR_OK, "%s", err.message);
+    ck_assert_msg(ip_ref_run(ir, memory, UINT64_MAX, NULL, &err) == IMGPAR_OK, "%s", err.message);
+    *out = memory[r->id];
+    ip_ir_free(ir);
+}
+
+START_TEST(sums_are_those_of_their_parts)
+{
+    static const imgpar_dtype from[] = { IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_F32 };
+    const imgpar_dtype to = (imgpar_dtype)_i;
+    for (size_t k = 0; to != IMGPAR_F16 && k < sizeof from / sizeof *from; k++)
+        for (int which = 0; which < 3 && (from[k] != IMGPAR_F32 || ip_dtype(to)->is_float); which++) {
+            void *together, *apart;
+            run_sum(which, to, from[k], false, &together);
+            run_sum(which, to, from[k], true, &apart);
+            ck_assert_msg(memcmp(together, apart, N * ip_dtype(to)->size_bytes) == 0, "sum %d, %s from %s", which,
+                          ip_dtype(to)->name, ip_dtype(from[k])->name);
+            ip_free(together);
+            ip_free(apart);
+        }
 }
 END_TEST
 
@@ -186,6 +251,7 @@ int main(void)
     TCase *c = tcase_create("ref_rows");
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, processors_give_the_same, 0, IP_N_REAL_DTYPES);
+    tcase_add_loop_test(c, sums_are_those_of_their_parts, 0, IMGPAR_BOOL);
     tcase_add_loop_test(c, stages_computed_with_their_readers_give_the_same, IMGPAR_BORDER_REPLICATE,
                         IMGPAR_BORDER_CONSTANT + 1);
     suite_add_tcase(suite, c);

@@ -185,8 +185,15 @@ static void count_up(int n, i32 *r, i32 first)
 #define CAST_TO_F32 { SIGNED(cast_f32), BOOL(cast_f32_u8), [IMGPAR_F32] = copy_u32, [IMGPAR_F64] = cast_f32_f64 }
 #define CAST_TO_F64 { SIGNED(cast_f64), BOOL(cast_f64_u8), [IMGPAR_F32] = cast_f64_f32, [IMGPAR_F64] = copy_u64 }
 #define CAST_TO_BOOL { SIGNED(cast_bool), REALS(cast_bool), BOOL(copy_u8) }
-#define ADD_BYTES(BITS) [IMGPAR_U8] = add_##BITS##_u8, [IMGPAR_I8] = add_##BITS##_i8
-#define ADD_SHORTS(BITS) [IMGPAR_U16] = add_##BITS##_u16, [IMGPAR_I16] = add_##BITS##_i16
+#define BYTES(DO, BITS) [IMGPAR_U8] = DO##_##BITS##_u8, [IMGPAR_I8] = DO##_##BITS##_i8
+#define SHORTS(DO, BITS) [IMGPAR_U16] = DO##_##BITS##_u16, [IMGPAR_I16] = DO##_##BITS##_i16
+#define WIDENING(DO)                                                          \
+    {                                                                         \
+        [IMGPAR_U16] = { BYTES(DO, u16) }, [IMGPAR_I16] = { BYTES(DO, u16) }, \
+        [IMGPAR_U32] = { BYTES(DO, u32), SHORTS(DO, u32) },                   \
+        [IMGPAR_I32] = { BYTES(DO, u32), SHORTS(DO, u32) },                   \
+        [IMGPAR_F32] = { BYTES(DO, f32), SHORTS(DO, f32) },                   \
+    }
 
 const ip_ref_loops IP_REF_LOOPS = {
     .op = {
@@ -262,13 +269,8 @@ const ip_ref_loops IP_REF_LOOPS = {
         [IMGPAR_F64] = CAST_TO_F64,
         [IMGPAR_BOOL] = CAST_TO_BOOL,
     },
-    .add_cast = {
-        [IMGPAR_U16] = { ADD_BYTES(u16) },
-        [IMGPAR_I16] = { ADD_BYTES(u16) },
-        [IMGPAR_U32] = { ADD_BYTES(u32), ADD_SHORTS(u32) },
-        [IMGPAR_I32] = { ADD_BYTES(u32), ADD_SHORTS(u32) },
-        [IMGPAR_F32] = { ADD_BYTES(f32), ADD_SHORTS(f32) },
-    },
+    .add_cast = WIDENING(add),
+    .add_casts = WIDENING(add_casts),
     .splat = BY_SIZE(splat),
     .repeat = BY_SIZE(repeat),
     .stride = BY_SIZE(stride),

@@ -23,8 +23,9 @@ typedef struct ip_ref_loops {
     ip_ref_loop op[IP_X_N][IMGPAR_COMPLEX64];             /* by the dtype of the last operand */
     ip_ref_loop cast[IMGPAR_COMPLEX64][IMGPAR_COMPLEX64]; /* to, from */
     ip_ref_loop saturate[IMGPAR_COMPLEX64][IMGPAR_COMPLEX64];
-    ip_ref_loop add_cast[IMGPAR_COMPLEX64][IMGPAR_COMPLEX64]; /* a + CAST of b, to, from; NULL: none */
-    ip_ref_loop splat[IP_REF_SIZES];                          /* the first value of a, n times */
+    ip_ref_loop add_cast[IMGPAR_COMPLEX64][IMGPAR_COMPLEX64];  /* a + CAST of b, to, from; NULL: none */
+    ip_ref_loop add_casts[IMGPAR_COMPLEX64][IMGPAR_COMPLEX64]; /* CAST of a + CAST of b, likewise */
+    ip_ref_loop splat[IP_REF_SIZES];                           /* the first value of a, n times */
     /* Each of n / step values of a, step times one after the other. */
     void (*repeat[IP_REF_SIZES])(int n, int step, void *r, const void *a);
     /* Values of a at multiples of step, and at offsets, at each of these so many as there are channels. */

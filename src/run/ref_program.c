@@ -252,6 +252,18 @@ static void compile_operands(compiler *c, ip_expr *const *operands, int n, ip_re
         instr->arg[k] = compile(c, operands[k], instr->rate);
 }
 
+/* The sum of two casts from one dtype. */
+static bool compile_sum_of_casts(compiler *c, ip_expr *x, ip_ref_instr *instr)
+{
+    const ip_expr *a = x->arg[0], *b = x->arg[1];
+    if (a->op != IP_X_CAST || b->op != IP_X_CAST || a->arg[0]->dtype != b->arg[0]->dtype) return false;
+    if (!goes_into(c, a, instr) || !goes_into(c, b, instr)) return false;
+    instr->loop = c->loops->add_casts[x->dtype][a->arg[0]->dtype];
+    ip_expr *const operands[] = { a->arg[0], b->arg[0] };
+    if (instr->loop) compile_operands(c, operands, 2, instr);
+    return instr->loop;
+}
+
 /* c + a b of integers, which wraps in the end whether or not the product did, or a + CAST of b. */
 static bool compile_sum(compiler *c, ip_expr *x, ip_ref_instr *instr)
 {
@@ -277,7 +289,7 @@ static bool compile_sum(compiler *c, ip_expr *x, ip_ref_instr *instr)
 static void compile_operation(compiler *c, ip_expr *x, ip_ref_instr *instr)
 {
     instr->kind = x->op == IP_X_BORDER ? IP_REF_BORDER : IP_REF_LOOP;
-    if (x->op == IP_X_ADD && compile_sum(c, x, instr)) return;
+    if (x->op == IP_X_ADD && (compile_sum_of_casts(c, x, instr) || compile_sum(c, x, instr))) return;
     if (instr->kind == IP_REF_LOOP) instr->loop = loop_of(c, x);
     if (instr->kind == IP_REF_LOOP && !instr->loop) defect(c, "an operation that its dtype does not have");
     compile_operands(c, x->arg, x->n_args, instr);
