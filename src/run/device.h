@@ -4,8 +4,9 @@
  * call is checked; a failure becomes an ip_error that names the CL call, its
  * symbolic error and, for builds, the log.
  *
- * An ip_device owns one CL context, a queue for kernels and one for copies. Commands are ordered by the buffers they
- * share and by nothing else (order.c). It may be used from several threads.
+ * An ip_device has a CL context, which others of the same hardware may have, too (device.c, Note [Shared contexts]),
+ * and a queue for kernels and one for copies of its own. Commands are ordered by the buffers they share and by nothing
+ * else (order.c). It may be used from several threads.
  */
 #ifndef IP_RUN_DEVICE_H
 #define IP_RUN_DEVICE_H
