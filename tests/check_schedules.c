@@ -165,6 +165,7 @@ static const shape shapes[] = {
     { "resize($1, 90, 80)", IMGPAR_U8, 3, 61, 37, 0 },
     { "resize($1, 90, 80)", IMGPAR_I16, 4, 61, 37, 0 },
     { "resize($1, 90, 80)", IMGPAR_F32, 3, 61, 37, 0 },
+    { "resize($1, 90, 80)", IMGPAR_F32, 1, 61, 37, 0 },
     { "resize($1, 90, 80)", IMGPAR_U8, 1, 61, 37, 0 },
     { "resize($1, 31, 70)", IMGPAR_U8, 3, 150, 160, 0 },
     { "resize($1, 9, 70)", IMGPAR_U8, 3, 300, 75, 0 },

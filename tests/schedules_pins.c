@@ -184,6 +184,12 @@ const pin pins[] = {
       2,
       "int split|[i + ",
       NULL },
+    { "weights of a resize of floats lie side by side",
+      "rows",
+      { "resize($1, 90, 80)", IMGPAR_F32, 1, 61, 37, 0 },
+      1,
+      "+ x]) * r",
+      "(x * 2)])" },
     { "sums of patches within a function are made once, of pixels that lie side by side",
       "rows",
       { "fn unlike(p, q) = convsep(sum((p - q) ** 2, axis=2, keepdims=true), [1 1 1 1 1], [1 1 1 1 1])\n"

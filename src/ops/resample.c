@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { Y = 1, X = 2 };
+enum { Y = 1, X = 2, FEW_OUTPUTS = 1 << 15 /* sums of so many are known not to wrap, so that vectors are read */ };
 
 void ip_resampling_clear(ip_resampling *r)
 {
@@ -146,6 +146,10 @@ ip_expr *ip_resampling_first(ip_lower *l, const ip_resampling *r, ip_expr *i)
     return ip_x_binary(l->ir, IP_X_ADD, ip_x_binary(l->ir, IP_X_MUL, i, ip_x_int(l->ir, IMGPAR_I32, step)), from);
 }
 
+/* Whether the weights of a tap stand together, those of neighbouring outputs side by side: floats are weighed in
+ * vectors of outputs. Whole weights of an output are multiplied at once (compile/idioms.c). */
+static bool is_by_tap(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
+
 static ip_stage *weight_table(ip_lower *l, const ip_resampling *r, imgpar_dtype dtype)
 {
     size_t n = (size_t)r->n_out * (size_t)r->taps, size = ip_dtype(dtype)->size_bytes;
@@ -153,9 +157,11 @@ static ip_stage *weight_table(ip_lower *l, const ip_resampling *r, imgpar_dtype 
     double lo = 0, hi = 1;
     if (!data) return NULL;
     for (size_t k = 0; k < n; k++) {
-        ip_store_number(dtype, data + k * size, r->weight[k]);
-        lo = fmin(lo, ip_load_number(dtype, data + k * size));
-        hi = fmax(hi, ip_load_number(dtype, data + k * size));
+        size_t i = k / (size_t)r->taps, tap = k % (size_t)r->taps;
+        char *at = data + (is_by_tap(dtype) ? tap * (size_t)r->n_out + i : k) * size;
+        ip_store_number(dtype, at, r->weight[k]);
+        lo = fmin(lo, ip_load_number(dtype, at));
+        hi = fmax(hi, ip_load_number(dtype, at));
     }
     ip_stage *table = ip_stage_table(l->ir, dtype, (int64_t)n, data);
     ip_free(data);
@@ -175,6 +181,7 @@ typedef struct pass {
     ip_lower *l;
     ip_stage *in, *weights; /* weights: NULL for means */
     ip_expr *first;         /* the element's first input */
+    ip_expr *n_out;         /* of weights by tap */
     int axis, taps;
     bool is_mean;
     imgpar_dtype dtype;
@@ -206,9 +213,11 @@ static ip_expr *weight(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
 {
     const pass *p = user;
     if (!p->weights) return ip_x_float(ir, p->dtype, 1.0 / p->taps);
-    ip_expr *at =
-        ip_x_binary(ir, IP_X_MUL, ip_x_coord(ir, p->axis, p->dims[p->axis]), ip_x_int(ir, IMGPAR_I32, p->taps));
-    return ip_table_at(ir, p->weights, ip_x_binary(ir, IP_X_ADD, at, p->axis == Y ? ty : tx));
+    ip_expr *i = ip_x_coord(ir, p->axis, p->dims[p->axis]), *tap = p->axis == Y ? ty : tx;
+    ip_expr *at = is_by_tap(p->dtype)
+                      ? ip_x_binary(ir, IP_X_ADD, ip_x_binary(ir, IP_X_MUL, tap, p->n_out), i)
+                      : ip_x_binary(ir, IP_X_ADD, ip_x_binary(ir, IP_X_MUL, i, ip_x_int(ir, IMGPAR_I32, p->taps)), tap);
+    return ip_table_at(ir, p->weights, at);
 }
 
 static ip_expr *product(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
@@ -249,6 +258,7 @@ ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4]
     pass p = pass_of(l, in, axis, dims, dtype, r);
     if (!p.is_mean) {
         p.weights = weight_table(l, r, dtype);
+        p.n_out = ip_x_param(l->ir, IMGPAR_I32, (double)r->n_out, 1, r->n_out <= FEW_OUTPUTS ? FEW_OUTPUTS : INT32_MAX);
         l->ir->failed |= !p.weights;
     }
     if (l->coverage) ip_coverage_pass(l, least_of_opaque(r, dtype, l->coverage->opaque));
